@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How hv reports a failure: a function returns 0 or -errno and, on failure, leaves its outputs
+ * untouched and one sentence for a person in the error object. Any thread; each object by one
+ * thread at a time. NULL is accepted where the message is not wanted.
+ */
+#ifndef RS_HV_ERROR_H
+#define RS_HV_ERROR_H
+
+#include <stdarg.h>
+
+struct rs_error {
+	int code;          /* errno value, positive; 0: none */
+	char message[480]; /* NUL-terminated, without a final newline or full stop */
+};
+
+/* Records `code` (a positive errno) and the message; returns -code. */
+int rs_error_set(struct rs_error *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Puts "what: " in front of a message that a callee has left; returns -code of it. */
+int rs_error_prefix(struct rs_error *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

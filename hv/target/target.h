@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A target: the machine (or process) whose guest is traced, as the rest of hv sees it. Its
+ * implementations are hv/vmm (our KVM VMM), hv/qemu (QEMU over QMP and its gdb stub) and
+ * hv/hosted (an ordinary process). Nothing above this header knows which one it talks to.
+ *
+ * Threads: every function is called on the session's thread (the thread of its GMainContext), and every
+ * callback of rs_target_events arrives there too; a target with threads of its own hands over by
+ * itself. Guest memory is hostile: what is read here is bytes, to be judged by the caller.
+ */
+#ifndef RS_HV_TARGET_H
+#define RS_HV_TARGET_H
+
+#include "base/error.h"
+#include <ringside/hypercall.h>
+#include <ringside/types.h>
+#include <sys/types.h>
+
+struct rs_target;
+
+/* Why a target ended (rs_target_end.reason). */
+enum rs_end_reason {
+	RS_END_EXIT,         /* the guest asked: `code` is its exit code */
+	RS_END_PANIC,        /* the guest said why: `text` */
+	RS_END_TRIPLE_FAULT, /* shut down by the CPU */
+	RS_END_RESET,        /* the guest reset the machine */
+	RS_END_KILLED,       /* we stopped it: `text` says at whose wish */
+	RS_END_GONE,         /* the process that ran it went away */
+	RS_END_FAULT,        /* the target could not go on: `text` */
+};
+
+struct rs_target_end {
+	enum rs_end_reason reason;
+	int code;       /* 0..255 */
+	char text[256]; /* from the guest where it says so: escape before printing */
+};
+
+struct rs_target_events {
+	void *data;
+	/* A request came. `request` is a private copy; the callee fills `response` (result, values,
+	 * data, data_size; the target publishes it). NUMBER PANIC and EXIT are not delivered:
+	 * the target ends with them. */
+	void (*hypercall)(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
+	                  struct rs_hcall_response *response);
+	/* A reader's doorbell was rung. */
+	void (*doorbell)(void *data);
+	/* The target has ended; called once; memory can still be read until destroy. */
+	void (*ended)(void *data, const struct rs_target_end *end);
+};
+
+/* Counters, each since the target started. */
+struct rs_target_stats {
+	uint64_t exits;            /* vCPU exits to us; 0 where a target cannot tell */
+	uint64_t kvm_exits;        /* as KVM counts them, all vCPUs; 0 likewise */
+	uint64_t hypercalls;
+	uint64_t bad_hypercalls;
+	uint64_t doorbells;
+};
+
+struct rs_target_ops {
+	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
+
+	/* Begins to run the guest. Events may arrive from now on. */
+	int (*start)(struct rs_target *target, struct rs_error *err);
+
+	/* Stops every vCPU (or thread) outside guest code, and lets them go on. Not nested: the
+	 * caller pairs them. A target that has ended accepts both. */
+	int (*pause)(struct rs_target *target, struct rs_error *err);
+	int (*resume)(struct rs_target *target, struct rs_error *err);
+
+	/* Copies guest-physical memory. All or nothing: -EFAULT where no memory is. NULL: the
+	 * target has no physical addresses (hosted). */
+	int (*read_phys)(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
+	                 struct rs_error *err);
+	/* Copies memory as the guest sees it. NULL: use page tables over read_phys. */
+	int (*read_virt)(struct rs_target *target, rs_gva_t at, void *out, size_t size,
+	                 struct rs_error *err);
+
+	/* Writes 1..8 bytes of text inside one aligned 8-byte word, only while paused. `at_phys` is
+	 * where `at` lies (walked by the caller; unused where read_phys is NULL). */
+	int (*write_text)(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys,
+	                  const void *bytes, size_t size, struct rs_error *err);
+
+	/* The page-table root of a vCPU, 0 if it has none; for guests that name none. May be NULL. */
+	uint64_t (*page_table_root)(struct rs_target *target);
+
+	void (*stats)(struct rs_target *target, struct rs_target_stats *out);
+	/* The event clock's rate in Hz as the host knows it, 0 if it does not. */
+	uint64_t (*clock_hz)(struct rs_target *target);
+
+	/* Asks the guest to end; `ended` follows. */
+	void (*stop)(struct rs_target *target, const char *why);
+	/* Leaves the guest running without us where that is possible (QEMU), else ends it. */
+	void (*destroy)(struct rs_target *target);
+};
+
+struct rs_target {
+	const struct rs_target_ops *ops;
+	struct rs_target_events events;
+	uint32_t vcpus;
+	pid_t pid; /* process that runs the guest; our own for hv/vmm */
+};
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The few atomic accesses that the shared region is made of.
+ *
+ * rs_load_* / rs_store_*   one untorn access; acquire/release where named so
+ * rs_local_*               read-modify-write that is atomic against interrupts on the *same*
+ *                          vCPU only (one instruction, no lock prefix on x86)
+ * rs_shared_*              read-modify-write against every CPU
+ * rs_wmb / rs_rmb          orders stores / loads; each use names its partner
+ *
+ * RS_ATOMIC_GENERIC makes the local forms shared ones, in plain C: for sanitizers, which do
+ * not see into assembly, and for architectures without a one-instruction local RMW.
+ */
+#ifndef RINGSIDE_ATOMIC_H
+#define RINGSIDE_ATOMIC_H
+
+#include <ringside/types.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define RS_ATOMIC_GENERIC 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RS_ATOMIC_GENERIC 1
+#endif
+#endif
+#if !defined(__x86_64__) && !defined(RS_ATOMIC_GENERIC)
+#define RS_ATOMIC_GENERIC 1
+#endif
+
+#define rs_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define rs_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define rs_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define rs_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+#define rs_likely(x) __builtin_expect(!!(x), 1)
+#define rs_unlikely(x) __builtin_expect(!!(x), 0)
+
+static inline void rs_wmb(void)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void rs_rmb(void)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+/* If *p still is *expected, makes it `next` and returns true; else *expected becomes *p. */
+static inline bool rs_shared_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
+{
+	return __atomic_compare_exchange_n(p, expected, next, false, __ATOMIC_ACQ_REL,
+	                                   __ATOMIC_ACQUIRE);
+}
+
+static inline void rs_shared_add64(uint64_t *p, uint64_t n)
+{
+	__atomic_fetch_add(p, n, __ATOMIC_RELEASE);
+}
+
+static inline void rs_shared_add32(uint32_t *p, uint32_t n)
+{
+	__atomic_fetch_add(p, n, __ATOMIC_RELEASE);
+}
+
+#ifdef RS_ATOMIC_GENERIC
+static inline bool rs_local_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
+{
+	return rs_shared_cas64(p, expected, next);
+}
+
+static inline void rs_local_add64(uint64_t *p, uint64_t n)
+{
+	rs_shared_add64(p, n);
+}
+
+static inline void rs_local_add32(uint32_t *p, uint32_t n)
+{
+	rs_shared_add32(p, n);
+}
+#else
+/* x86 keeps stores in order, so each of these is a release for readers on other CPUs. */
+static inline bool rs_local_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
+{
+	bool done;
+	__asm__ volatile("cmpxchgq %[next], %[p]"
+	                 : "=@ccz"(done), [p] "+m"(*p), "+a"(*expected)
+	                 : [next] "r"(next)
+	                 : "memory");
+	return done;
+}
+
+static inline void rs_local_add64(uint64_t *p, uint64_t n)
+{
+	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(n) : "memory", "cc");
+}
+
+static inline void rs_local_add32(uint32_t *p, uint32_t n)
+{
+	__asm__ volatile("addl %1, %0" : "+m"(*p) : "er"(n) : "memory", "cc");
+}
+#endif
+
+#endif

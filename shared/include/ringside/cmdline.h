@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pid → comm, kept by the agent so that a trace line can name its task.
+ *
+ * A pid hashes to a bucket; a bucket holds the last few (pid, name) pairs with the event-clock
+ * time from which each holds. A reused pid thus takes a second entry, and a reader picks the newest
+ * entry that is not younger than the event. The oldest entry makes room.
+ *
+ * Each entry is a sequence lock: odd while it is being written. A writer claims it by
+ * compare-and-swap and, if another vCPU has it, takes the next; a reader that sees it odd or changed
+ * tries again a few times and then does without.
+ */
+#ifndef RINGSIDE_CMDLINE_H
+#define RINGSIDE_CMDLINE_H
+
+#include <ringside/types.h>
+
+struct rs_cmdline_entry { /* G */
+	uint32_t sequence;
+	uint32_t pid;
+	uint64_t since; /* event clock */
+	char comm[RS_COMM_LEN];
+};
+RS_ASSERT_SIZE(struct rs_cmdline_entry, 32);
+
+#define RS_CMDLINE_WAYS 8u
+struct rs_cmdline_bucket { /* G */
+	struct rs_cmdline_entry way[RS_CMDLINE_WAYS];
+};
+RS_ASSERT_SIZE(struct rs_cmdline_bucket, 256);
+
+static inline uint32_t rs_cmdline_hash(uint32_t pid, uint32_t buckets)
+{
+	return (uint32_t)((pid * 0x9e3779b1u) >> 8) & (buckets - 1);
+}
+
+#endif

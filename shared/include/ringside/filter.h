@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Filter programs: compiled and verified by the host, published in RS_SEC_FILTERS, run by the
+ * agent before it reserves space.
+ *
+ * A program is a decision graph: each instruction tests one thing and names the next instruction
+ * for true and for false. Both lie after it (or are ACCEPT / REJECT), so a program of n instructions takes at
+ * most n steps. There is no arithmetic, no store and no call.
+ *
+ * Publishing: the host writes a program into space that no control word names, raises `sequence` from
+ * odd to even (release), then stores the control word. Space is reused only with `sequence` odd
+ * first; the agent loads it before and after a run and, when it was odd or changed, reads the control word again
+ * (a few times; then it accepts, since a lost record is worse than one too many).
+ */
+#ifndef RINGSIDE_FILTER_H
+#define RINGSIDE_FILTER_H
+
+#include <ringside/types.h>
+
+#define RS_FILTER_MAX_INSNS 128u
+#define RS_FILTER_MAX_SIZE 16384u /* bytes of one program, pool included */
+#define RS_FILTER_MAX_GLOB 63u    /* pattern elements: a character, class, ? or * */
+#define RS_FILTER_MAX_STRING 4096u /* bytes of a string that are looked at; the rest is ignored */
+
+#define RS_FILTER_ACCEPT 0xffffu
+#define RS_FILTER_REJECT 0xfffeu
+
+/* What an instruction looks at (rs_filter_insn.source). */
+#define RS_SRC_FIELD 0u  /* integer of `width` bytes at `offset` in the fixed part */
+#define RS_SRC_STRING 1u /* char[width] at `offset` in the fixed part, up to its NUL */
+#define RS_SRC_DYN 2u    /* dynamic string; its locator lies at `offset`, and it is the width-th
+                            dynamic field of the event, from 0 */
+#define RS_SRC_COMM 3u   /* name of the running task */
+#define RS_SRC_PID 4u
+#define RS_SRC_CPU 5u
+
+/* What it asks (rs_filter_insn.op). Integers: (value & mask) against imm, 64-bit. */
+#define RS_OP_EQ 0u
+#define RS_OP_NE 1u
+#define RS_OP_LT 2u /* unsigned */
+#define RS_OP_LE 3u
+#define RS_OP_GT 4u
+#define RS_OP_GE 5u
+#define RS_OP_SLT 6u /* signed: the value is sign-extended from `width` first, then masked */
+#define RS_OP_SLE 7u
+#define RS_OP_SGT 8u
+#define RS_OP_SGE 9u
+#define RS_OP_ANY 10u /* (value & mask) != 0 */
+#define RS_OP_SEQ 11u /* EQ of a sign-extended value */
+#define RS_OP_SNE 12u
+#define RS_OP_CPUSET 13u /* CPU is a bit of imm */
+/* Strings: imm = offset in the pool | length << 32. */
+#define RS_OP_STR_EQ 16u
+#define RS_OP_STR_PREFIX 17u
+#define RS_OP_STR_SUFFIX 18u
+#define RS_OP_STR_GLOB 19u /* struct rs_filter_glob in the pool, 8-byte aligned */
+
+struct rs_filter_insn {
+	uint8_t op;
+	uint8_t source;
+	uint16_t width;
+	uint16_t offset;
+	uint16_t on_true;  /* instruction index, greater than its own, or ACCEPT / REJECT */
+	uint16_t on_false;
+	uint16_t reserved0;
+	uint32_t reserved1;
+	uint64_t imm;
+	uint64_t mask;
+};
+RS_ASSERT_SIZE(struct rs_filter_insn, 32);
+
+/*
+ * A glob as a bit-parallel automaton: state bit i means "the first i elements have matched". For
+ * byte c the new state is ((state & advance[class_of[c]]) << 1) | (state & stay), closed over
+ * `empty` (stars match nothing): bits i of `empty` say that element i is a star, and closing
+ * runs state |= (state & empty) << 1 once, since the compiler merges neighbouring stars.
+ * Matched at the end when bit `length` is set. Time is linear in the string.
+ */
+struct rs_filter_glob {
+	uint64_t empty;
+	uint64_t stay;     /* element i is a star: it also consumes any byte and stays */
+	uint16_t length;   /* elements */
+	uint16_t classes;  /* rows of advance[], 1..256 */
+	uint32_t reserved;
+	uint8_t class_of[256];
+	/* uint64_t advance[classes]: bit i set when element i matches a byte of the class */
+};
+RS_ASSERT_SIZE(struct rs_filter_glob, 280);
+
+struct rs_filter_program { /* H */
+	uint32_t sequence;  /* odd: being written */
+	uint16_t insn_count; /* 1..RS_FILTER_MAX_INSNS */
+	uint16_t reserved0;
+	uint32_t size;      /* bytes in all, multiple of RS_FILTER_GRAIN */
+	uint32_t pool;      /* offset of the pool from the program's start, multiple of 8 */
+	uint64_t event;     /* id that it was compiled for: offsets hold for no other */
+	uint64_t reserved1;
+	/* struct rs_filter_insn[insn_count], then the pool */
+};
+RS_ASSERT_SIZE(struct rs_filter_program, 32);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rare requests from the guest to the host.
+ *
+ * Each vCPU has a request slot that it writes and a response slot that the host writes. A guest
+ * fills its request, raises `sequence` (release) and rings: with RS_CHANNEL_PORT or _MMIO a 32-bit
+ * store of its vCPU index, upon which the vCPU leaves to the host and comes back answered; with
+ * RS_CHANNEL_MAILBOX it waits until the response's `sequence` is the request's. The host copies
+ * the request once, judges the copy, and counts a bad one.
+ */
+#ifndef RINGSIDE_HYPERCALL_H
+#define RINGSIDE_HYPERCALL_H
+
+#include <ringside/types.h>
+
+/* Where our VMM listens, unless the region header says otherwise. */
+#define RS_HCALL_PORT 0x5270u     /* request */
+#define RS_DOORBELL_PORT 0x5274u  /* wake a reader: an ioeventfd, no exit to the VMM */
+#define RS_HCALL_MMIO 0xd0000000ull
+#define RS_DOORBELL_MMIO 0xd0000008ull
+
+#define RS_HCALL_HELLO 1u      /* agent is up: rs_guest_info is complete */
+#define RS_HCALL_REGISTER 2u   /* args: provider id; its entry is complete */
+#define RS_HCALL_UNREGISTER 3u /* args: provider id */
+#define RS_HCALL_ENABLE 4u     /* data: event glob, "system:name". values: events touched */
+#define RS_HCALL_DISABLE 5u    /* likewise */
+#define RS_HCALL_SET_FILTER 6u /* data: "glob: expression"; an empty expression clears */
+#define RS_HCALL_QUERY 7u      /* args: event id. values: enabled, hits unknown (0), has filter */
+#define RS_HCALL_LOG 8u        /* data: one line of text for the session's log */
+#define RS_HCALL_PANIC 9u      /* data: why. Does not return */
+#define RS_HCALL_EXIT 10u      /* args: exit code 0..255. Does not return */
+
+#define RS_HCALL_DATA 3968u
+
+/* Results: 0 or one of these, negative. */
+#define RS_ERR_BAD_NUMBER (-1)
+#define RS_ERR_BAD_ARGUMENT (-2)
+#define RS_ERR_NOT_FOUND (-3)
+#define RS_ERR_REFUSED (-4)
+#define RS_ERR_TOO_LARGE (-5)
+#define RS_ERR_UNREACHABLE (-6) /* agent side only: no channel, or no answer in time */
+
+struct rs_hcall_request { /* G, one page */
+	uint32_t sequence;
+	uint32_t number; /* RS_HCALL_* */
+	uint64_t args[6];
+	uint32_t data_size; /* 0..RS_HCALL_DATA */
+	uint32_t reserved[17];
+	uint8_t data[RS_HCALL_DATA];
+};
+RS_ASSERT_SIZE(struct rs_hcall_request, 4096);
+RS_ASSERT_OFFSET(struct rs_hcall_request, data, 128);
+
+struct rs_hcall_response { /* H, one page */
+	uint32_t sequence; /* of the request that it answers (release) */
+	int32_t result;
+	uint64_t values[6];
+	uint32_t data_size;
+	uint32_t reserved[17];
+	uint8_t data[RS_HCALL_DATA]; /* text of an error, NUL-terminated */
+};
+RS_ASSERT_SIZE(struct rs_hcall_response, 4096);
+
+#endif

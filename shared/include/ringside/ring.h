@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One ring per vCPU, made of pages (sub-buffers). docs/adr/0002-ring.md has the algorithm and
+ * why it is safe; this file has its shapes.
+ *
+ * Everything that decides who may write where is one 64-bit word:
+ *
+ *     bits  0..13  offset  in the current page, in 8-byte units, 0..page_size/8 (= page full)
+ *     bits 14..31  page    sequence number of the current page, modulo 2^18
+ *     bits 32..63  records records ever reserved on this ring, modulo 2^32
+ *
+ * Page `seq` lies at slot seq % ring_pages. Before the first record the word is
+ * { records 0, page -1, offset full }.
+ */
+#ifndef RINGSIDE_RING_H
+#define RINGSIDE_RING_H
+
+#include <ringside/types.h>
+
+#define RS_WORD_OFFSET_BITS 14
+#define RS_WORD_PAGE_BITS 18
+#define RS_WORD_OFFSET_MASK ((1ull << RS_WORD_OFFSET_BITS) - 1)
+#define RS_WORD_PAGE_MASK ((1ull << RS_WORD_PAGE_BITS) - 1)
+#define RS_WORD_PAGE_SHIFT RS_WORD_OFFSET_BITS
+#define RS_WORD_RECORDS_SHIFT (RS_WORD_OFFSET_BITS + RS_WORD_PAGE_BITS)
+#define RS_RING_UNIT 8u /* bytes: the grain of offsets, records and commits */
+
+/* A word before the first record, for pages of `units` 8-byte units. */
+#define RS_WORD_INITIAL(units) ((RS_WORD_PAGE_MASK << RS_WORD_PAGE_SHIFT) | (uint64_t)(units))
+
+static inline uint32_t rs_word_offset(uint64_t word)
+{
+	return (uint32_t)(word & RS_WORD_OFFSET_MASK);
+}
+
+static inline uint32_t rs_word_page(uint64_t word)
+{
+	return (uint32_t)((word >> RS_WORD_PAGE_SHIFT) & RS_WORD_PAGE_MASK);
+}
+
+static inline uint32_t rs_word_records(uint64_t word)
+{
+	return (uint32_t)(word >> RS_WORD_RECORDS_SHIFT);
+}
+
+/*
+ * At the start of each page. Written by the producer that moved the ring onto the page; only
+ * `committed` changes later. Each lap adds exactly ring_page_size to `committed` once all that
+ * was reserved has been written (or the page was skipped), so page `seq` is complete when
+ *     committed == (uint32_t)((seq / ring_pages + 1) * ring_page_size)
+ * and, while it is the current page, everything reserved on it is written when
+ *     committed - (uint32_t)(seq / ring_pages * ring_page_size) == offset * 8.
+ * In a trace file `committed` is the length of the page's content in bytes, header included.
+ */
+struct rs_ring_page { /* G */
+	uint64_t seq;     /* full page sequence number */
+	uint64_t ts;      /* event clock at the first record of the page */
+	uint64_t records; /* records reserved on this ring before this page */
+	uint64_t dropped; /* records refused on this ring before this page */
+	uint32_t committed;
+	uint32_t pid;     /* context of the first record: see record.h */
+	uint16_t context;
+	uint16_t epoch;   /* clock epoch: see control.h */
+	uint16_t skipped; /* pages just before this one that were passed over, never used */
+	uint16_t ring;    /* index of the ring */
+};
+RS_ASSERT_SIZE(struct rs_ring_page, 48);
+RS_ASSERT_OFFSET(struct rs_ring_page, committed, 32);
+#define RS_RING_PAGE_HEADER 48u
+
+struct rs_ring_state { /* G; each ring's on cache lines of its own */
+	uint64_t word;    /* see above; moved only by compare-and-swap */
+	uint64_t context; /* last context written; only where producers nest (not PREEMPTIBLE) */
+	uint64_t last_ts; /* a lower bound of the newest record's timestamp */
+	uint32_t wake_seen; /* the rs_ring_ctl.wake_armed that was last answered */
+	uint32_t reserved0;
+	uint64_t reserved1[4];
+	/* second line: touched once a page */
+	uint64_t pages;   /* pages ever entered or skipped; never goes back */
+	uint64_t records; /* records reserved before the current page; never goes back */
+	uint64_t dropped; /* records refused: ring full (drop mode), or no usable page */
+	uint64_t too_large; /* records cut because they do not fit in a page */
+	uint64_t skipped; /* pages passed over because a producer had not finished in them */
+	uint64_t reserved2[3];
+};
+RS_ASSERT_SIZE(struct rs_ring_state, 128);
+RS_ASSERT_OFFSET(struct rs_ring_state, pages, 64);
+
+struct rs_ring_ctl { /* H; each ring's on a cache line of its own */
+	uint64_t consumed; /* drop mode: pages below this sequence number may be reused (release) */
+	uint32_t wake_armed; /* differs from wake_seen: a reader sleeps and wants the doorbell */
+	uint32_t wake_units; /* … once this many 8-byte units lie between wake_from and the word */
+	uint64_t wake_from;  /* position in units: page * units per page + offset */
+	uint64_t reserved[5];
+};
+RS_ASSERT_SIZE(struct rs_ring_ctl, 64);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Words shared by every ABI header. Freestanding: only <stdint.h>, <stdbool.h> and <stddef.h>.
+ *
+ * Every number in the ABI is little-endian and fixed-width. Reserved fields are zero. Each
+ * field of the region has exactly one writer; the headers mark it:
+ *     H  the host writes, the guest only reads (the guest cannot trust it to stand still)
+ *     G  the guest writes, the host only reads (and never trusts)
+ */
+#ifndef RINGSIDE_TYPES_H
+#define RINGSIDE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the Ringside ABI is little-endian"
+#endif
+
+#define RS_ABI_MAJOR 1 /* a different major cannot be attached */
+#define RS_ABI_MINOR 0 /* a larger minor only adds what feature bits announce */
+
+#define RS_PAGE_SIZE 4096u
+#define RS_MAX_CPUS 64u
+#define RS_NAME_MAX 64u   /* a provider, system or event name, with its NUL */
+#define RS_COMM_LEN 16u   /* a task name, NUL-padded; 16 bytes need no NUL */
+#define RS_MAX_EVENTS 65536u
+
+#define RS_STATIC_ASSERT(cond, why) _Static_assert(cond, why)
+#define RS_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
+#define RS_ASSERT_OFFSET(type, field, bytes) \
+	_Static_assert(offsetof(type, field) == (bytes), "offset of " #type "." #field)
+
+#define RS_ALIGN_UP(n, a) (((n) + (a)-1) & ~((a)-1))
+
+/* Guest architectures (rs_guest_info.arch). Code for one sits in files named after it. */
+#define RS_ARCH_X86_64 1u
+#define RS_ARCH_AARCH64 2u
+#define RS_ARCH_RISCV64 3u
+
+/*
+ * A guest address as the host holds it: a struct, so that it can neither be dereferenced nor
+ * mixed up. GPA: guest-physical. GVA: guest-virtual, under some page-table root.
+ */
+typedef struct {
+	uint64_t v;
+} rs_gpa_t;
+typedef struct {
+	uint64_t v;
+} rs_gva_t;
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be traced: the events and fields that a guest described, parsed from descriptor bytes
+ * (shared/include/ringside/descriptor.h) that come from a live region or a trace file. The bytes
+ * are hostile: the caller passes a private copy, every string is validated (UTF-8 or escaped,
+ * bounded), and a descriptor that makes no sense is left out, counted, and named in the error.
+ *
+ * The one parser of descriptors: hv's session and filter compiler use it too (docs/adr/0001).
+ * A schema only ever grows by rs_trace_schema_add(). Events and fields are owned by the schema and
+ * stay valid and unchanged until it is freed. One thread at a time.
+ */
+#ifndef RS_TRACE_SCHEMA_H
+#define RS_TRACE_SCHEMA_H
+
+#include <glib.h>
+#include <ringside/descriptor.h>
+
+G_BEGIN_DECLS
+
+#define RS_TRACE_ERROR (rs_trace_error_quark())
+GQuark rs_trace_error_quark(void);
+typedef enum {
+	RS_TRACE_ERROR_BAD_DESCRIPTOR,
+	RS_TRACE_ERROR_BAD_PAGE,
+	RS_TRACE_ERROR_BAD_REGION,
+} RsTraceError;
+
+typedef struct {
+	guint64 value;
+	const char *name;
+} RsTraceSymbol;
+
+typedef struct {
+	const char *name;
+	const char *type;  /* C type as a format file shows it, e.g. "u32", "char[16]" */
+	guint kind;        /* RS_KIND_* */
+	guint offset;      /* in the payload's fixed part; offset + size <= entry_size */
+	guint size;        /* bytes there; 4 for a locator */
+	guint elem_size;   /* arrays: 1, 2, 4 or 8 */
+	guint elem_count;  /* fixed arrays */
+	guint dyn_index;   /* dynamic fields: 0 for the event's first dynamic field … */
+	gboolean is_signed; /* the integer, or an array's elements */
+	gboolean is_hex;
+	guint n_symbols;
+	const RsTraceSymbol *symbols;
+} RsTraceField;
+
+typedef struct {
+	guint id;
+	guint provider;
+	const char *system;
+	const char *name;
+	const char *print;      /* printf format */
+	guint n_print_args;
+	const RsTraceField **print_args; /* one per conversion */
+	guint entry_size;
+	guint level;
+	guint64 keyword;
+	guint n_fields;
+	const RsTraceField *fields;
+} RsTraceEvent;
+
+typedef struct _RsTraceSchema RsTraceSchema;
+
+RsTraceSchema *rs_trace_schema_new(void);
+void rs_trace_schema_free(RsTraceSchema *schema);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSchema, rs_trace_schema_free)
+
+/*
+ * Parses descriptors from `size` bytes. Returns how many bytes were consumed (up to the first
+ * descriptor whose own size is impossible, after which there is no telling where the next one is).
+ * Those that are bad in another way are skipped. `bad` (may be NULL) counts both, `error` (may be
+ * NULL) names the first.
+ */
+gsize rs_trace_schema_add(RsTraceSchema *schema, const guint8 *data, gsize size, guint *bad,
+                          GError **error);
+
+guint rs_trace_schema_n_events(const RsTraceSchema *schema);
+/* In order of id. */
+const RsTraceEvent *rs_trace_schema_nth(const RsTraceSchema *schema, guint n);
+const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id);
+/* NULL when there is none. */
+const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
+                                            const char *name);
+/* "system:name" against a glob; without a colon in the glob, the system or the name may match. */
+gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob);
+const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name);
+
+/* The event as a Linux format file; for the caller to free. */
+char *rs_trace_event_format(const RsTraceEvent *event);
+
+G_END_DECLS
+
+#endif
