@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader against pages made by hand, one step of a producer at a time, so that every
+ * half-finished state can be looked at. The real producer meets it in the agent's tests.
+ */
+#include "ring/reader.h"
+
+#include <glib.h>
+#include <ringside/record.h>
+#include <string.h>
+
+#define PAGE 4096u
+#define PAGES 4u
+#define RECORD 512u /* bytes of each record: 7 fit */
+
+struct ring {
+	struct rs_region *region;
+	struct rs_ring_state *state;
+	struct rs_ring_ctl *ctl;
+	uint8_t *pages;
+	int64_t seq;
+	uint32_t offset, records, dropped;
+};
+
+static void open_ring(struct ring *r, uint32_t mode)
+{
+	struct rs_region_config config = {
+		.vcpus = 1, .ring_bytes = PAGES * PAGE, .ring_mode = mode};
+	struct rs_error err = {0};
+
+	memset(r, 0, sizeof(*r));
+	g_assert_cmpint(rs_region_create(&config, -1, &r->region, &err), ==, 0);
+	r->state = rs_region_section(r->region, RS_SEC_RING_STATE, NULL);
+	r->ctl = rs_region_section(r->region, RS_SEC_RING_CTL, NULL);
+	r->pages = rs_region_section(r->region, RS_SEC_RINGS, NULL);
+	r->state->word = RS_WORD_INITIAL(PAGE / 8);
+	r->seq = -1;
+	r->offset = PAGE;
+}
+
+static struct rs_ring_page *page(struct ring *r, int64_t seq)
+{
+	return (void *)(r->pages + (seq % PAGES) * PAGE);
+}
+
+static void publish(struct ring *r)
+{
+	r->state->word = (uint64_t)r->records << RS_WORD_RECORDS_SHIFT |
+			 ((uint64_t)r->seq & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT |
+			 r->offset / 8;
+}
+
+static void pad(struct ring *r)
+{
+	struct rs_ring_page *p;
+
+	if (r->seq < 0 || r->offset == PAGE)
+		return;
+	p = page(r, r->seq);
+	memset((uint8_t *)p + r->offset, 0, sizeof(struct rs_rec_header));
+	p->committed += PAGE - r->offset;
+}
+
+/* Moves on to page seq + 1 + skip; the header's bytes are committed with the first record. */
+static void turn(struct ring *r, uint32_t skip)
+{
+	struct rs_ring_page *p;
+
+	pad(r);
+	for (uint32_t i = 1; i <= skip; i++)
+		page(r, r->seq + i)->committed += PAGE;
+	r->seq += 1 + skip;
+	p = page(r, r->seq);
+	p->seq = (uint64_t)r->seq;
+	p->records = r->records;
+	p->dropped = r->dropped;
+	p->skipped = (uint16_t)skip;
+	p->ts = 1000;
+	p->committed += RS_RING_PAGE_HEADER;
+	r->offset = RS_RING_PAGE_HEADER;
+	r->state->pages = (uint64_t)r->seq + 1;
+	r->state->records = r->records;
+}
+
+/* Reserves; returns where, for commit(). */
+static uint8_t *reserve(struct ring *r)
+{
+	uint8_t *at;
+
+	if (r->offset + RECORD > PAGE)
+		turn(r, 0);
+	at = (uint8_t *)page(r, r->seq) + r->offset;
+	r->offset += RECORD;
+	r->records++;
+	publish(r);
+	return at;
+}
+
+static void commit(struct ring *r, uint8_t *at)
+{
+	struct rs_rec_header h = {.id = 20, .size = RECORD, .ts = 2000};
+
+	memcpy(at, &h, sizeof(h));
+	((struct rs_ring_page *)(r->pages + (at - r->pages) / PAGE * PAGE))->committed += RECORD;
+}
+
+static void emit(struct ring *r, uint32_t n)
+{
+	while (n--)
+		commit(r, reserve(r));
+}
+
+static struct rs_ring_reader *reader(struct ring *r, enum rs_ring_from from, bool consumer)
+{
+	struct rs_ring_reader_config config = {
+		.from = from, .consumer = consumer, .patience_ns = 100};
+	struct rs_ring_reader *out = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_ring_reader_create(r->region, &config, &out, &err), ==, 0);
+	return out;
+}
+
+/* Reads all there is: records taken, records reported lost. */
+static void drain(struct rs_ring_reader *reader, uint64_t *records, uint64_t *lost)
+{
+	struct rs_ring_chunk chunk;
+
+	*records = *lost = 0;
+	while (rs_ring_reader_next(reader, 0, &chunk) == RS_RING_DATA) {
+		g_assert_cmpuint(chunk.from, <=, chunk.to);
+		g_assert_cmpuint(chunk.to, <=, PAGE);
+		*records += chunk.records;
+		*lost += chunk.lost;
+	}
+}
+
+static void close_ring(struct ring *r, struct rs_ring_reader *reader)
+{
+	rs_ring_reader_destroy(reader);
+	rs_region_destroy(r->region);
+}
+
+static void test_follow(void)
+{
+	struct rs_ring_reader *rd;
+	uint64_t records, lost;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = reader(&r, RS_RING_FROM_START, false);
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(records, ==, 0);
+	for (uint32_t i = 1; i <= 50; i++) {
+		emit(&r, i % 9);
+		drain(rd, &records, &lost);
+		g_assert_cmpuint(records, ==, i % 9);
+		g_assert_cmpuint(lost, ==, 0);
+	}
+	close_ring(&r, rd);
+}
+
+static void test_overwritten_is_counted(void)
+{
+	struct rs_ring_reader *rd;
+	uint64_t records, lost;
+	struct rs_ring_info info;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = reader(&r, RS_RING_FROM_START, false);
+	emit(&r, 3);
+	drain(rd, &records, &lost);
+	emit(&r, 100);
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(records + lost, ==, 100);
+	g_assert_cmpuint(lost, >, 0);
+	rs_ring_info(r.region, 0, &info);
+	g_assert_cmpuint(info.records, ==, 103);
+	g_assert_cmpuint(info.entries + info.overrun, ==, 103);
+	g_assert_cmpuint(info.entries, ==, records);
+	close_ring(&r, rd);
+}
+
+static void test_in_flight_then_stuck(void)
+{
+	struct rs_ring_reader *rd;
+	struct rs_ring_chunk chunk;
+	uint64_t records, lost;
+	uint8_t *open_record;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = reader(&r, RS_RING_FROM_START, false);
+	emit(&r, 2);
+	open_record = reserve(&r);
+	emit(&r, 1);
+	g_assert_cmpint(rs_ring_reader_next(rd, 10, &chunk), ==, RS_RING_IN_FLIGHT);
+	commit(&r, open_record);
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(records, ==, 4);
+
+	reserve(&r); /* killed here */
+	emit(&r, 9);
+	g_assert_cmpint(rs_ring_reader_next(rd, 1000, &chunk), ==, RS_RING_IN_FLIGHT);
+	g_assert_cmpint(rs_ring_reader_next(rd, 1200, &chunk), ==, RS_RING_DATA);
+	/* The page held the dead record and two more; they are gone, and counted. */
+	g_assert_cmpuint(chunk.lost + chunk.records, ==, 10);
+	g_assert_cmpuint(chunk.lost, ==, 3);
+	close_ring(&r, rd);
+}
+
+static void test_skipped_page(void)
+{
+	struct rs_ring_reader *rd;
+	uint64_t records, lost;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = reader(&r, RS_RING_FROM_START, false);
+	emit(&r, 7);
+	turn(&r, 2);
+	emit(&r, 2);
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(records, ==, 9);
+	g_assert_cmpuint(lost, ==, 0);
+	close_ring(&r, rd);
+}
+
+static void test_refused_counts_in_place(void)
+{
+	struct rs_ring_reader *rd;
+	struct rs_ring_chunk chunk;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_DROP);
+	rd = reader(&r, RS_RING_FROM_START, true);
+	emit(&r, 7);
+	r.dropped = 214;
+	r.state->dropped = 214;
+	emit(&r, 1);
+	g_assert_cmpint(rs_ring_reader_next(rd, 0, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpuint(chunk.lost, ==, 0);
+	g_assert_cmpuint(chunk.records, ==, 7);
+	g_assert_cmpuint(r.ctl->consumed, ==, 1);
+	g_assert_cmpint(rs_ring_reader_next(rd, 0, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpuint(chunk.lost, ==, 214);
+	g_assert_cmpuint(chunk.records, ==, 1);
+	r.state->dropped += 5;
+	g_assert_cmpuint(rs_ring_reader_pending_loss(rd), ==, 5);
+	close_ring(&r, rd);
+}
+
+static void test_join_in_the_middle(void)
+{
+	struct rs_ring_reader *rd;
+	struct rs_ring_chunk chunk;
+	struct rs_rec_header h;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	emit(&r, 3);
+	rd = reader(&r, RS_RING_FROM_NOW, false);
+	emit(&r, 2);
+	g_assert_cmpint(rs_ring_reader_next(rd, 0, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpuint(chunk.records, ==, 2);
+	g_assert_cmpuint(chunk.lost, ==, 0);
+	g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER + 3 * RECORD);
+	/* What lies before is there too, for the marks in it. */
+	memcpy(&h, chunk.page + RS_RING_PAGE_HEADER, sizeof(h));
+	g_assert_cmpuint(h.id, ==, 20);
+	close_ring(&r, rd);
+}
+
+static void test_ring_goes_back(void)
+{
+	struct rs_ring_reader_stats stats;
+	struct rs_ring_reader *rd;
+	uint64_t records, lost;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = reader(&r, RS_RING_FROM_START, false);
+	emit(&r, 60);
+	drain(rd, &records, &lost);
+	memset(r.pages, 0, PAGES * PAGE);
+	memset(r.state, 0, sizeof(*r.state));
+	r.state->word = RS_WORD_INITIAL(PAGE / 8);
+	r.seq = -1;
+	r.offset = PAGE;
+	r.records = 0;
+	emit(&r, 5);
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(records, ==, 5);
+	rs_ring_reader_stats(rd, &stats);
+	g_assert_cmpuint(stats.resyncs, ==, 1);
+	close_ring(&r, rd);
+}
+
+/* Random bytes over everything that the guest can write: every call returns, within bounds. */
+static void test_scribble(void)
+{
+	struct rs_ring_reader *rd;
+	struct rs_ring_chunk chunk;
+	struct rs_ring_info info;
+	struct ring r;
+	GRand *rand = g_rand_new_with_seed(7);
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = reader(&r, RS_RING_FROM_START, false);
+	emit(&r, 20);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t *at =
+			g_rand_boolean(rand)
+				? (uint32_t *)r.state + g_rand_int_range(rand, 0, 32)
+				: (uint32_t *)r.pages + g_rand_int_range(rand, 0, PAGES * PAGE / 4);
+
+		*at = g_rand_boolean(rand) ? g_rand_int(rand)
+					   : (uint32_t)g_rand_int_range(rand, 0, 600);
+		for (int calls = 0; calls < 8; calls++) {
+			if (rs_ring_reader_next(rd, i * 50, &chunk) != RS_RING_DATA)
+				break;
+			g_assert_cmpuint(chunk.to, <=, PAGE);
+			g_assert_cmpuint(chunk.from, <=, chunk.to);
+		}
+		rs_ring_info(r.region, 0, &info);
+		rs_ring_reader_pending_loss(rd);
+	}
+	g_rand_free(rand);
+	close_ring(&r, rd);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/ring/reader/follow", test_follow);
+	g_test_add_func("/ring/reader/overwritten", test_overwritten_is_counted);
+	g_test_add_func("/ring/reader/stuck", test_in_flight_then_stuck);
+	g_test_add_func("/ring/reader/skipped", test_skipped_page);
+	g_test_add_func("/ring/reader/refused", test_refused_counts_in_place);
+	g_test_add_func("/ring/reader/join", test_join_in_the_middle);
+	g_test_add_func("/ring/reader/back", test_ring_goes_back);
+	g_test_add_func("/ring/reader/scribble", test_scribble);
+	return g_test_run();
+}
