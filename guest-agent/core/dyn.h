@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* struct rs_dyn for the files of core/; it is public because event macros build it. */
+#ifndef RS_AGENT_DYN_H
+#define RS_AGENT_DYN_H
+
+#include <ringside/dyn.h>
+
+#endif
