@@ -41,7 +41,7 @@ struct rs_target_events {
 	 * data, data_size; the target publishes it). NUMBER PANIC and EXIT are not delivered:
 	 * the target ends with them. */
 	void (*hypercall)(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
-	                  struct rs_hcall_response *response);
+			  struct rs_hcall_response *response);
 	/* A reader's doorbell was rung. */
 	void (*doorbell)(void *data);
 	/* The target has ended; called once; memory can still be read until destroy. */
@@ -50,15 +50,25 @@ struct rs_target_events {
 
 /* Counters, each since the target started. */
 struct rs_target_stats {
-	uint64_t exits;            /* vCPU exits to us; 0 where a target cannot tell */
-	uint64_t kvm_exits;        /* as KVM counts them, all vCPUs; 0 likewise */
+	uint64_t exits;     /* vCPU exits to us; 0 where a target cannot tell */
+	uint64_t kvm_exits; /* as KVM counts them, all vCPUs; 0 likewise */
 	uint64_t hypercalls;
 	uint64_t bad_hypercalls;
 	uint64_t doorbells;
 };
 
+/* One write of 1..8 bytes of text inside one aligned 8-byte word. */
+struct rs_text_write {
+	rs_gva_t at;
+	rs_gpa_t
+		at_phys; /* where `at` lies (walked by the caller); unused where read_phys is NULL */
+	uint32_t size;
+	uint8_t bytes[8];
+};
+
 struct rs_target_ops {
 	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
+	bool clock_stops; /* the guest's event clock stands still while paused: a new epoch after */
 
 	/* Begins to run the guest. Events may arrive from now on. */
 	int (*start)(struct rs_target *target, struct rs_error *err);
@@ -71,15 +81,21 @@ struct rs_target_ops {
 	/* Copies guest-physical memory. All or nothing: -EFAULT where no memory is. NULL: the
 	 * target has no physical addresses (hosted). */
 	int (*read_phys)(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
-	                 struct rs_error *err);
+			 struct rs_error *err);
 	/* Copies memory as the guest sees it. NULL: use page tables over read_phys. */
 	int (*read_virt)(struct rs_target *target, rs_gva_t at, void *out, size_t size,
-	                 struct rs_error *err);
+			 struct rs_error *err);
 
 	/* Writes 1..8 bytes of text inside one aligned 8-byte word, only while paused. `at_phys` is
 	 * where `at` lies (walked by the caller; unused where read_phys is NULL). */
 	int (*write_text)(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys,
-	                  const void *bytes, size_t size, struct rs_error *err);
+			  const void *bytes, size_t size, struct rs_error *err);
+
+	/* The same for many writes at once, in order, where that is faster (a round trip for the
+	 * lot instead of one each). NULL: call write_text for each. On failure an unknown part
+	 * has been written: read back. */
+	int (*write_text_batch)(struct rs_target *target, const struct rs_text_write *writes,
+				size_t count, struct rs_error *err);
 
 	/* The page-table root of a vCPU, 0 if it has none; for guests that name none. May be NULL. */
 	uint64_t (*page_table_root)(struct rs_target *target);
