@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The patch journal: a file that says which guest text we are about to change, written and flushed
+ * before the change, so that whoever comes after a killed session can put the text right. Empty (header only)
+ * while nothing is patched.
+ *
+ * File: struct rs_journal_header, then struct rs_journal_record, each with a checksum. A torn tail is a record
+ * that was never acted upon, and is left out. The file is hostile input (it lies in a directory of the user's).
+ * The file is locked while open: -EBUSY where another session has it. Session thread.
+ */
+#ifndef RS_HV_PATCH_JOURNAL_H
+#define RS_HV_PATCH_JOURNAL_H
+
+#include "patch/sites.h"
+#include "target/target.h"
+
+#define RS_JOURNAL_MAGIC 0x4c4e524a45444953ull
+#define RS_JOURNAL_VERSION 1u
+
+struct rs_journal_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_size;
+	uint64_t process_start; /* hosted: start time of `process` (clock ticks after boot) */
+	uint32_t process;       /* hosted: pid whose text it is; 0: a machine's */
+	uint32_t checksum;      /* CRC-32 of all before it */
+};
+
+struct rs_journal_record {
+	uint64_t at;      /* GVA */
+	uint64_t at_phys; /* GPA, 0 without physical addresses */
+	uint64_t root;    /* page tables */
+	uint8_t old_bytes[8];
+	uint8_t new_bytes[8];
+	uint32_t size;     /* of old and new, 1..8 */
+	uint32_t checksum; /* CRC-32 of all before it */
+};
+
+/* What a recovery found. */
+struct rs_journal_report {
+	uint32_t records;
+	uint32_t restored;    /* held our bytes: now the old ones */
+	uint32_t untouched;   /* held the old bytes already */
+	uint32_t left_alone;  /* held something else, or cannot be read */
+	char first_left[160]; /* which, for people; empty: none */
+};
+
+struct rs_journal;
+
+/*
+ * Opens or makes the file (mode 0600, no symlink). Records of an earlier session are kept and can be
+ * recovered. A file that is not a journal is refused with -EINVAL.
+ */
+int rs_journal_open(const char *path, struct rs_journal **out, struct rs_error *err);
+/* Closes; the file stays, and is removed if it holds no record. */
+void rs_journal_close(struct rs_journal *journal);
+
+uint32_t rs_journal_count(const struct rs_journal *journal);
+/* Of the records that were found at open. */
+uint32_t rs_journal_process(const struct rs_journal *journal, uint64_t *start);
+/* Whose text it is from now on; written with the next append. */
+void rs_journal_set_process(struct rs_journal *journal, uint32_t pid, uint64_t start);
+
+/* Writes `count` records with their checksums and flushes (fdatasync). All or nothing. */
+int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *records, size_t count,
+		      struct rs_error *err);
+
+/* Forgets all records. */
+int rs_journal_clear(struct rs_journal *journal, struct rs_error *err);
+
+/*
+ * Puts back what still holds our bytes, in one pause, and clears the journal when it could be
+ * done (what is left alone does not stand against that). The target runs, or has not been started.
+ * On failure the journal stays as it is.
+ */
+int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
+		       struct rs_journal_report *report, struct rs_error *err);
+
+#endif
