@@ -57,7 +57,6 @@ struct rs_target_stats {
 	uint64_t doorbells;
 };
 
-<<<<<<< Updated upstream
 /* One write of 1..8 bytes of text inside one aligned 8-byte word. */
 struct rs_text_write {
 	rs_gva_t at;
@@ -65,14 +64,6 @@ struct rs_text_write {
 		at_phys; /* where `at` lies (walked by the caller); unused where read_phys is NULL */
 	uint32_t size;
 	uint8_t bytes[8];
-=======
-/* A piece of text inside one aligned 8-byte word, as a batch reads and writes it. */
-struct rs_text_word {
-	rs_gva_t at;
-	rs_gpa_t at_phys; /* where `at` lies; unused where read_phys is NULL */
-	uint8_t bytes[8];
-	uint32_t size; /* 1..8 */
->>>>>>> Stashed changes
 };
 
 struct rs_target_ops {
@@ -106,13 +97,10 @@ struct rs_target_ops {
 	int (*write_text_batch)(struct rs_target *target, const struct rs_text_write *writes,
 				size_t count, struct rs_error *err);
 
-	/* The same for many pieces in one go, sorted by `at`, only while paused. For targets where
-	 * each access costs a system call or a message; NULL: the one-piece calls are used. After
-	 * a failed write nobody knows which pieces were written: the caller reads them back. */
-	int (*read_text_batch)(struct rs_target *target, struct rs_text_word *words, size_t count,
-			       struct rs_error *err);
-	int (*write_text_batch)(struct rs_target *target, const struct rs_text_word *words,
-				size_t count, struct rs_error *err);
+	/* Reads `size` bytes of each back into its `bytes`, all or nothing, while paused: for targets
+	 * where every read is a system call or a message. NULL: read_phys or read_virt for each. */
+	int (*read_text_batch)(struct rs_target *target, struct rs_text_write *pieces, size_t count,
+	                       struct rs_error *err);
 
 	/* The page-table root of a vCPU, 0 if it has none; for guests that name none. May be NULL. */
 	uint64_t (*page_table_root)(struct rs_target *target);
