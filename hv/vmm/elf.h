@@ -11,14 +11,14 @@
 #include "base/error.h"
 #include <ringside/types.h>
 
-#define RS_ELF_MAX_HEADERS 128u /* program headers that are looked at */
+#define RS_ELF_MAX_HEADERS 128u      /* program headers that are looked at */
 #define RS_ELF_MAX_FILE (1ull << 30) /* bytes of a kernel file */
 /* Guest-physical addresses below this are the VMM's, for boot data: no segment may lie there. */
 #define RS_ELF_LOWEST 0x8000u
 
 struct rs_elf_image {
 	rs_gpa_t entry; /* PVH entry, below 4 GiB, inside a segment */
-	rs_gpa_t low; /* the loaded segments lie in [low, high) */
+	rs_gpa_t low;   /* the loaded segments lie in [low, high) */
 	rs_gpa_t high;
 };
 

@@ -32,13 +32,13 @@ typedef struct {
 
 typedef struct {
 	const char *name;
-	const char *type;  /* C type as a format file shows it, e.g. "u32", "char[16]" */
-	guint kind;        /* RS_KIND_* */
-	guint offset;      /* in the payload's fixed part; offset + size <= entry_size */
-	guint size;        /* bytes there; 4 for a locator */
-	guint elem_size;   /* arrays: 1, 2, 4 or 8 */
-	guint elem_count;  /* fixed arrays */
-	guint dyn_index;   /* dynamic fields: 0 for the event's first dynamic field … */
+	const char *type;   /* C type as a format file shows it, e.g. "u32", "char[16]" */
+	guint kind;         /* RS_KIND_* */
+	guint offset;       /* in the payload's fixed part; offset + size <= entry_size */
+	guint size;         /* bytes there; 4 for a locator */
+	guint elem_size;    /* arrays: 1, 2, 4 or 8 */
+	guint elem_count;   /* fixed arrays */
+	guint dyn_index;    /* dynamic fields: 0 for the event's first dynamic field … */
 	gboolean is_signed; /* the integer, or an array's elements */
 	gboolean is_hex;
 	guint n_symbols;
@@ -50,7 +50,7 @@ typedef struct {
 	guint provider;
 	const char *system;
 	const char *name;
-	const char *print;      /* printf format */
+	const char *print; /* printf format */
 	guint n_print_args;
 	const RsTraceField **print_args; /* one per conversion */
 	guint entry_size;
@@ -73,7 +73,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSchema, rs_trace_schema_free)
  * NULL) names the first.
  */
 gsize rs_trace_schema_add(RsTraceSchema *schema, const guint8 *data, gsize size, guint *bad,
-                          GError **error);
+			  GError **error);
 
 guint rs_trace_schema_n_events(const RsTraceSchema *schema);
 /* In order of id. */
@@ -81,7 +81,7 @@ const RsTraceEvent *rs_trace_schema_nth(const RsTraceSchema *schema, guint n);
 const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id);
 /* NULL when there is none. */
 const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
-                                            const char *name);
+					    const char *name);
 /* "system:name" against a glob; without a colon in the glob, the system or the name may match. */
 gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob);
 const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name);

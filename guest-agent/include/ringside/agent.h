@@ -23,13 +23,13 @@
 #include <ringside/types.h>
 
 /* What functions here return: 0, or one of these. Text for people: rs_agent_strerror(). */
-#define RS_AGENT_NO_REGION (-16) /* no region, or its magic is not (yet) there */
-#define RS_AGENT_BAD_ABI (-17) /* the host speaks another major version */
+#define RS_AGENT_NO_REGION (-16)  /* no region, or its magic is not (yet) there */
+#define RS_AGENT_BAD_ABI (-17)    /* the host speaks another major version */
 #define RS_AGENT_BAD_LAYOUT (-18) /* the header contradicts itself or the size given */
-#define RS_AGENT_NO_ROOM (-19) /* descriptors, providers or ids do not fit the region */
-#define RS_AGENT_BAD_EVENT (-20) /* an event's description breaks a limit of descriptor.h */
-#define RS_AGENT_NOT_READY (-21) /* no rs_agent_init() yet, or not registered */
-#define RS_AGENT_BUSY (-22) /* already initialised, or already registered */
+#define RS_AGENT_NO_ROOM (-19)    /* descriptors, providers or ids do not fit the region */
+#define RS_AGENT_BAD_EVENT (-20)  /* an event's description breaks a limit of descriptor.h */
+#define RS_AGENT_NOT_READY (-21)  /* no rs_agent_init() yet, or not registered */
+#define RS_AGENT_BUSY (-22)       /* already initialised, or already registered */
 
 /*
  * What an OS can do for the agent. Every member may be NULL and then has the default that stands
@@ -42,7 +42,7 @@ struct rs_trace_ops {
 	uint64_t (*time_now)(void);
 	/* Index of this vCPU: rs_port_cpu(). */
 	uint32_t (*cpu_id)(void);
-	uint32_t (*current_pid)(void); /* rs_port_pid() */
+	uint32_t (*current_pid)(void);   /* rs_port_pid() */
 	uint32_t (*context_flags)(void); /* RS_CTX_*: rs_port_context() */
 	/* Name of the running task, RS_COMM_LEN bytes, NUL-padded: rs_port_comm(). */
 	const char *(*current_comm)(void);
@@ -77,17 +77,17 @@ struct rs_trace_ops {
 #define RS_RAW_MAX 1024u
 
 struct rs_agent_config {
-	void *region; /* mapped, read-write in its guest part */
+	void *region;         /* mapped, read-write in its guest part */
 	uint64_t region_size; /* bytes mapped */
 	const struct rs_trace_ops
-		*ops; /* may be NULL; stays the caller's, must outlive the agent */
+		*ops;      /* may be NULL; stays the caller's, must outlive the agent */
 	const char *agent; /* name and version of the port; cut at 63 bytes */
-	const char *name; /* of the guest, for people */
+	const char *name;  /* of the guest, for people */
 	uint32_t cpu_count;
-	uint32_t flags; /* RS_GUEST_SELF_PATCH; RS_GUEST_PREEMPTIBLE is added by the port */
+	uint32_t flags;  /* RS_GUEST_SELF_PATCH; RS_GUEST_PREEMPTIBLE is added by the port */
 	uint64_t tsc_hz; /* 0: unknown */
-	uint64_t page_table_root; /* 0: none */
-	volatile uint32_t *hcall_mmio; /* where hcall_addr is mapped, for RS_CHANNEL_MMIO */
+	uint64_t page_table_root;         /* 0: none */
+	volatile uint32_t *hcall_mmio;    /* where hcall_addr is mapped, for RS_CHANNEL_MMIO */
 	volatile uint32_t *doorbell_mmio; /* likewise */
 };
 

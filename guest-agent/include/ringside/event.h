@@ -63,7 +63,7 @@ struct rs_field_info {
 	uint16_t elem_size;
 	uint16_t elem_count;
 	uint16_t symbol_count;
-	uint8_t kind; /* RS_KIND_* */
+	uint8_t kind;  /* RS_KIND_* */
 	uint8_t flags; /* RS_FIELD_* */
 };
 

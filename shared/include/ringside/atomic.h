@@ -49,7 +49,7 @@ static inline void rs_rmb(void)
 static inline bool rs_shared_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
 {
 	return __atomic_compare_exchange_n(p, expected, next, false, __ATOMIC_ACQ_REL,
-	                                   __ATOMIC_ACQUIRE);
+					   __ATOMIC_ACQUIRE);
 }
 
 static inline void rs_shared_add64(uint64_t *p, uint64_t n)
@@ -83,9 +83,9 @@ static inline bool rs_local_cas64(uint64_t *p, uint64_t *expected, uint64_t next
 {
 	bool done;
 	__asm__ volatile("cmpxchgq %[next], %[p]"
-	                 : "=@ccz"(done), [p] "+m"(*p), "+a"(*expected)
-	                 : [next] "r"(next)
-	                 : "memory");
+			 : "=@ccz"(done), [p] "+m"(*p), "+a"(*expected)
+			 : [next] "r"(next)
+			 : "memory");
 	return done;
 }
 

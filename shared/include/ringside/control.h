@@ -41,10 +41,10 @@ struct rs_clock_epoch { /* H */
 RS_ASSERT_SIZE(struct rs_clock_epoch, 32);
 #define RS_CLOCK_EPOCHS 64u
 
-struct rs_control { /* H, one page */
-	uint32_t generation; /* grows after each batch of changes (release) */
-	uint32_t flags;      /* RS_CONTROL_* */
-	uint32_t epoch;      /* the epoch that the guest stamps into new pages: index mod EPOCHS */
+struct rs_control {           /* H, one page */
+	uint32_t generation;  /* grows after each batch of changes (release) */
+	uint32_t flags;       /* RS_CONTROL_* */
+	uint32_t epoch;       /* the epoch that the guest stamps into new pages: index mod EPOCHS */
 	uint32_t epoch_count; /* epochs ever begun */
 	uint64_t reserved[6];
 	struct rs_clock_epoch epochs[RS_CLOCK_EPOCHS];

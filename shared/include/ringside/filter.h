@@ -18,8 +18,8 @@
 #include <ringside/types.h>
 
 #define RS_FILTER_MAX_INSNS 128u
-#define RS_FILTER_MAX_SIZE 16384u /* bytes of one program, pool included */
-#define RS_FILTER_MAX_GLOB 63u    /* pattern elements: a character, class, ? or * */
+#define RS_FILTER_MAX_SIZE 16384u  /* bytes of one program, pool included */
+#define RS_FILTER_MAX_GLOB 63u     /* pattern elements: a character, class, ? or * */
 #define RS_FILTER_MAX_STRING 4096u /* bytes of a string that are looked at; the rest is ignored */
 
 #define RS_FILTER_ACCEPT 0xffffu
@@ -28,9 +28,10 @@
 /* What an instruction looks at (rs_filter_insn.source). */
 #define RS_SRC_FIELD 0u  /* integer of `width` bytes at `offset` in the fixed part */
 #define RS_SRC_STRING 1u /* char[width] at `offset` in the fixed part, up to its NUL */
-#define RS_SRC_DYN 2u    /* dynamic string; its locator lies at `offset`, and it is the width-th
+#define RS_SRC_DYN                                                                                 \
+	2u             /* dynamic string; its locator lies at `offset`, and it is the width-th
                             dynamic field of the event, from 0 */
-#define RS_SRC_COMM 3u   /* name of the running task */
+#define RS_SRC_COMM 3u /* name of the running task */
 #define RS_SRC_PID 4u
 #define RS_SRC_CPU 5u
 
@@ -60,7 +61,7 @@ struct rs_filter_insn {
 	uint8_t source;
 	uint16_t width;
 	uint16_t offset;
-	uint16_t on_true;  /* instruction index, greater than its own, or ACCEPT / REJECT */
+	uint16_t on_true; /* instruction index, greater than its own, or ACCEPT / REJECT */
 	uint16_t on_false;
 	uint16_t reserved0;
 	uint32_t reserved1;
@@ -78,22 +79,22 @@ RS_ASSERT_SIZE(struct rs_filter_insn, 32);
  */
 struct rs_filter_glob {
 	uint64_t empty;
-	uint64_t stay;     /* element i is a star: it also consumes any byte and stays */
-	uint16_t length;   /* elements */
-	uint16_t classes;  /* rows of advance[], 1..256 */
+	uint64_t stay;    /* element i is a star: it also consumes any byte and stays */
+	uint16_t length;  /* elements */
+	uint16_t classes; /* rows of advance[], 1..256 */
 	uint32_t reserved;
 	uint8_t class_of[256];
 	/* uint64_t advance[classes]: bit i set when element i matches a byte of the class */
 };
 RS_ASSERT_SIZE(struct rs_filter_glob, 280);
 
-struct rs_filter_program { /* H */
-	uint32_t sequence;  /* odd: being written */
+struct rs_filter_program {   /* H */
+	uint32_t sequence;   /* odd: being written */
 	uint16_t insn_count; /* 1..RS_FILTER_MAX_INSNS */
 	uint16_t reserved0;
-	uint32_t size;      /* bytes in all, multiple of RS_FILTER_GRAIN */
-	uint32_t pool;      /* offset of the pool from the program's start, multiple of 8 */
-	uint64_t event;     /* id that it was compiled for: offsets hold for no other */
+	uint32_t size;  /* bytes in all, multiple of RS_FILTER_GRAIN */
+	uint32_t pool;  /* offset of the pool from the program's start, multiple of 8 */
+	uint64_t event; /* id that it was compiled for: offsets hold for no other */
 	uint64_t reserved1;
 	/* struct rs_filter_insn[insn_count], then the pool */
 };

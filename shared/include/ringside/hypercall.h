@@ -14,8 +14,8 @@
 #include <ringside/types.h>
 
 /* Where our VMM listens, unless the region header says otherwise. */
-#define RS_HCALL_PORT 0x5270u     /* request */
-#define RS_DOORBELL_PORT 0x5274u  /* wake a reader: an ioeventfd, no exit to the VMM */
+#define RS_HCALL_PORT 0x5270u    /* request */
+#define RS_DOORBELL_PORT 0x5274u /* wake a reader: an ioeventfd, no exit to the VMM */
 #define RS_HCALL_MMIO 0xd0000000ull
 #define RS_DOORBELL_MMIO 0xd0000008ull
 

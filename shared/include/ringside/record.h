@@ -18,9 +18,9 @@
 #define RS_REC_TIME 2u    /* struct rs_rec_time: full timestamp of what follows */
 #define RS_FIRST_EVENT_ID 16u
 
-#define RS_REC_CUT 0x8000u      /* in `size`: the payload did not fit and was cut */
+#define RS_REC_CUT 0x8000u /* in `size`: the payload did not fit and was cut */
 #define RS_REC_SIZE_MASK 0x7fffu
-#define RS_REC_MAX 0x7ff8u      /* largest record in bytes, header included */
+#define RS_REC_MAX 0x7ff8u /* largest record in bytes, header included */
 
 struct rs_rec_header {
 	uint16_t id;   /* RS_REC_* or an event id */
@@ -35,7 +35,7 @@ RS_ASSERT_SIZE(struct rs_rec_header, 8);
 #define RS_CTX_HARDIRQ (1u << 2)
 #define RS_CTX_SOFTIRQ (1u << 3)
 #define RS_CTX_NMI (1u << 4)
-#define RS_CTX_USER (1u << 5) /* emitted by user space */
+#define RS_CTX_USER (1u << 5)  /* emitted by user space */
 #define RS_CTX_PREEMPT_SHIFT 8 /* bits 8..15: preempt-disable depth, saturated */
 
 struct rs_rec_context {

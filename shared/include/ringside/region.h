@@ -23,20 +23,20 @@
 
 /* Sections, in region order. Unused ones have size 0. Each starts on a page boundary. */
 enum {
-	RS_SEC_HEADER = 0,     /* H struct rs_region_header */
-	RS_SEC_CONTROL = 1,    /* H struct rs_control */
-	RS_SEC_EVENT_CTL = 2,  /* H uint32_t[event_capacity]: see control.h */
-	RS_SEC_FILTERS = 3,    /* H filter programs: see filter.h */
-	RS_SEC_RING_CTL = 4,   /* H struct rs_ring_ctl[ring_count] */
-	RS_SEC_RESPONSE = 5,   /* H struct rs_hcall_response[ring_count]: see hypercall.h */
-	RS_SEC_HOST_RING = 6,  /* H a ring that the host writes: state page, then pages */
-	RS_SEC_GUEST_INFO = 7, /* G struct rs_guest_info */
-	RS_SEC_PROVIDERS = 8,  /* G struct rs_provider[provider_capacity] */
-	RS_SEC_EVENTS = 9,     /* G event descriptors, one after the other: see descriptor.h */
-	RS_SEC_CMDLINE = 10,   /* G struct rs_cmdline_bucket[]: see cmdline.h */
-	RS_SEC_REQUEST = 11,   /* G struct rs_hcall_request[ring_count] */
+	RS_SEC_HEADER = 0,      /* H struct rs_region_header */
+	RS_SEC_CONTROL = 1,     /* H struct rs_control */
+	RS_SEC_EVENT_CTL = 2,   /* H uint32_t[event_capacity]: see control.h */
+	RS_SEC_FILTERS = 3,     /* H filter programs: see filter.h */
+	RS_SEC_RING_CTL = 4,    /* H struct rs_ring_ctl[ring_count] */
+	RS_SEC_RESPONSE = 5,    /* H struct rs_hcall_response[ring_count]: see hypercall.h */
+	RS_SEC_HOST_RING = 6,   /* H a ring that the host writes: state page, then pages */
+	RS_SEC_GUEST_INFO = 7,  /* G struct rs_guest_info */
+	RS_SEC_PROVIDERS = 8,   /* G struct rs_provider[provider_capacity] */
+	RS_SEC_EVENTS = 9,      /* G event descriptors, one after the other: see descriptor.h */
+	RS_SEC_CMDLINE = 10,    /* G struct rs_cmdline_bucket[]: see cmdline.h */
+	RS_SEC_REQUEST = 11,    /* G struct rs_hcall_request[ring_count] */
 	RS_SEC_RING_STATE = 12, /* G struct rs_ring_state[ring_count] */
-	RS_SEC_RINGS = 13,     /* G ring pages: ring_count * ring_pages * ring_page_size bytes */
+	RS_SEC_RINGS = 13,      /* G ring pages: ring_count * ring_pages * ring_page_size bytes */
 	RS_SEC_COUNT = 16
 };
 
@@ -62,22 +62,22 @@ struct rs_section {
 };
 
 struct rs_region_header { /* H */
-	uint64_t magic;       /* RS_REGION_MAGIC, written last */
+	uint64_t magic;   /* RS_REGION_MAGIC, written last */
 	uint16_t abi_major;
 	uint16_t abi_minor;
-	uint32_t header_size; /* sizeof(struct rs_region_header) */
-	uint64_t features;    /* none defined in 1.0 */
-	uint64_t region_size; /* bytes */
-	uint64_t guest_offset; /* where the guest-written part starts */
-	uint64_t session_id;  /* random; a new one each time that a region is laid out */
-	uint32_t ring_count;  /* 1..RS_MAX_CPUS; ring i belongs to vCPU i */
-	uint32_t ring_pages;  /* per ring, power of two, RS_RING_PAGES_MIN..MAX */
+	uint32_t header_size;    /* sizeof(struct rs_region_header) */
+	uint64_t features;       /* none defined in 1.0 */
+	uint64_t region_size;    /* bytes */
+	uint64_t guest_offset;   /* where the guest-written part starts */
+	uint64_t session_id;     /* random; a new one each time that a region is laid out */
+	uint32_t ring_count;     /* 1..RS_MAX_CPUS; ring i belongs to vCPU i */
+	uint32_t ring_pages;     /* per ring, power of two, RS_RING_PAGES_MIN..MAX */
 	uint32_t ring_page_size; /* power of two, RS_RING_PAGE_MIN..MAX */
-	uint32_t ring_mode;   /* RS_MODE_* */
+	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
 	uint32_t provider_capacity;
 	uint32_t cmdline_buckets; /* power of two */
-	uint32_t hcall_channel; /* RS_CHANNEL_* */
+	uint32_t hcall_channel;   /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel; /* RS_CHANNEL_* */
 	uint32_t reserved0;
@@ -97,26 +97,26 @@ RS_ASSERT_OFFSET(struct rs_region_header, section, 128);
 #define RS_GUEST_EXITED 3u
 
 /* rs_guest_info.flags */
-#define RS_GUEST_SELF_PATCH (1u << 0)   /* follows rs_control.generation and patches itself */
-#define RS_GUEST_PREEMPTIBLE (1u << 1)  /* rings have many producers: locked instructions */
+#define RS_GUEST_SELF_PATCH (1u << 0)  /* follows rs_control.generation and patches itself */
+#define RS_GUEST_PREEMPTIBLE (1u << 1) /* rings have many producers: locked instructions */
 
-struct rs_guest_info { /* G */
-	uint64_t magic;      /* RS_GUEST_MAGIC, written last */
+struct rs_guest_info {  /* G */
+	uint64_t magic; /* RS_GUEST_MAGIC, written last */
 	uint16_t abi_major;
 	uint16_t abi_minor;
-	uint32_t arch;       /* RS_ARCH_* */
+	uint32_t arch; /* RS_ARCH_* */
 	uint64_t features;
-	uint64_t session_id; /* copied from the header: this agent accepted this layout */
+	uint64_t session_id;      /* copied from the header: this agent accepted this layout */
 	uint64_t boot_generation; /* differs between two boots of one guest on one region */
-	uint32_t flags;      /* RS_GUEST_SELF_PATCH … */
-	uint32_t state;      /* RS_GUEST_* state */
+	uint32_t flags;           /* RS_GUEST_SELF_PATCH … */
+	uint32_t state;           /* RS_GUEST_* state */
 	uint32_t cpu_count;
-	uint32_t exit_code;  /* when EXITED */
-	uint64_t tsc_hz;     /* what the guest believes its event clock runs at; 0: unknown */
+	uint32_t exit_code;       /* when EXITED */
+	uint64_t tsc_hz;          /* what the guest believes its event clock runs at; 0: unknown */
 	uint64_t page_table_root; /* x86: CR3, under which GVAs below are valid; 0: none (hosted) */
-	uint32_t provider_count; /* entries of RS_SEC_PROVIDERS in use (release) */
-	uint32_t event_count;    /* descriptors written so far (release) */
-	uint64_t event_bytes;    /* bytes of RS_SEC_EVENTS in use (release) */
+	uint32_t provider_count;  /* entries of RS_SEC_PROVIDERS in use (release) */
+	uint32_t event_count;     /* descriptors written so far (release) */
+	uint64_t event_bytes;     /* bytes of RS_SEC_EVENTS in use (release) */
 	uint32_t applied_generation; /* self-patching: last rs_control.generation put in force */
 	uint32_t patch_errors; /* self-patching: sites whose bytes were not what they must be */
 	uint64_t lost_no_ring; /* records refused because their vCPU has no ring */
@@ -124,8 +124,8 @@ struct rs_guest_info { /* G */
 	uint32_t sites_on;     /* self-patching: sites that stand patched now */
 	uint32_t reserved0;
 	uint64_t reserved1[11];
-	char agent[64];      /* NUL-terminated name and version of the agent's port */
-	char name[64];       /* NUL-terminated name of the guest, for people */
+	char agent[64]; /* NUL-terminated name and version of the agent's port */
+	char name[64];  /* NUL-terminated name of the guest, for people */
 };
 RS_ASSERT_SIZE(struct rs_guest_info, 336);
 RS_ASSERT_OFFSET(struct rs_guest_info, flags, 40);

@@ -52,13 +52,13 @@ static inline uint32_t rs_word_records(uint64_t word)
  *     committed - (uint32_t)(seq / ring_pages * ring_page_size) == offset * 8.
  * In a trace file `committed` is the length of the page's content in bytes, header included.
  */
-struct rs_ring_page { /* G */
+struct rs_ring_page {     /* G */
 	uint64_t seq;     /* full page sequence number */
 	uint64_t ts;      /* event clock at the first record of the page */
 	uint64_t records; /* records reserved on this ring before this page */
 	uint64_t dropped; /* records refused on this ring before this page */
 	uint32_t committed;
-	uint32_t pid;     /* context of the first record: see record.h */
+	uint32_t pid; /* context of the first record: see record.h */
 	uint16_t context;
 	uint16_t epoch;   /* clock epoch: see control.h */
 	uint16_t skipped; /* pages just before this one that were passed over, never used */
@@ -68,25 +68,25 @@ RS_ASSERT_SIZE(struct rs_ring_page, 48);
 RS_ASSERT_OFFSET(struct rs_ring_page, committed, 32);
 #define RS_RING_PAGE_HEADER 48u
 
-struct rs_ring_state { /* G; each ring's on cache lines of its own */
-	uint64_t word;    /* see above; moved only by compare-and-swap */
-	uint64_t context; /* last context written; only where producers nest (not PREEMPTIBLE) */
-	uint64_t last_ts; /* a lower bound of the newest record's timestamp */
+struct rs_ring_state {      /* G; each ring's on cache lines of its own */
+	uint64_t word;      /* see above; moved only by compare-and-swap */
+	uint64_t context;   /* last context written; only where producers nest (not PREEMPTIBLE) */
+	uint64_t last_ts;   /* a lower bound of the newest record's timestamp */
 	uint32_t wake_seen; /* the rs_ring_ctl.wake_armed that was last answered */
 	uint32_t reserved0;
 	uint64_t reserved1[4];
 	/* second line: touched once a page */
-	uint64_t pages;   /* pages ever entered or skipped; never goes back */
-	uint64_t records; /* records reserved before the current page; never goes back */
-	uint64_t dropped; /* records refused: ring full (drop mode), or no usable page */
+	uint64_t pages;     /* pages ever entered or skipped; never goes back */
+	uint64_t records;   /* records reserved before the current page; never goes back */
+	uint64_t dropped;   /* records refused: ring full (drop mode), or no usable page */
 	uint64_t too_large; /* records cut because they do not fit in a page */
-	uint64_t skipped; /* pages passed over because a producer had not finished in them */
+	uint64_t skipped;   /* pages passed over because a producer had not finished in them */
 	uint64_t reserved2[3];
 };
 RS_ASSERT_SIZE(struct rs_ring_state, 128);
 RS_ASSERT_OFFSET(struct rs_ring_state, pages, 64);
 
-struct rs_ring_ctl { /* H; each ring's on a cache line of its own */
+struct rs_ring_ctl {       /* H; each ring's on a cache line of its own */
 	uint64_t consumed; /* drop mode: pages below this sequence number may be reused (release) */
 	uint32_t wake_armed; /* differs from wake_seen: a reader sleeps and wants the doorbell */
 	uint32_t wake_units; /* … once this many 8-byte units lie between wake_from and the word */

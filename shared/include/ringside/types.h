@@ -23,13 +23,13 @@
 
 #define RS_PAGE_SIZE 4096u
 #define RS_MAX_CPUS 64u
-#define RS_NAME_MAX 64u   /* a provider, system or event name, with its NUL */
-#define RS_COMM_LEN 16u   /* a task name, NUL-padded; 16 bytes need no NUL */
+#define RS_NAME_MAX 64u /* a provider, system or event name, with its NUL */
+#define RS_COMM_LEN 16u /* a task name, NUL-padded; 16 bytes need no NUL */
 #define RS_MAX_EVENTS 65536u
 
 #define RS_STATIC_ASSERT(cond, why) _Static_assert(cond, why)
 #define RS_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
-#define RS_ASSERT_OFFSET(type, field, bytes) \
+#define RS_ASSERT_OFFSET(type, field, bytes)                                                       \
 	_Static_assert(offsetof(type, field) == (bytes), "offset of " #type "." #field)
 
 #define RS_ALIGN_UP(n, a) (((n) + (a)-1) & ~((a)-1))
