@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A parsed filter expression: what it says, before it meets an event. Inside hv/filter only (and
+ * its tests). Nodes lie in one array and name each other by index; depth is bounded by the parser.
+ */
+#ifndef RS_HV_FILTER_AST_H
+#define RS_HV_FILTER_AST_H
+
+#include "filter/filter.h"
+
+enum rs_filter_kind {
+	RS_FILTER_AND, /* two children or more */
+	RS_FILTER_OR,  /* likewise */
+	RS_FILTER_NOT, /* one child */
+	RS_FILTER_TERM,
+};
+
+enum rs_filter_cmp {
+	RS_CMP_EQ,
+	RS_CMP_NE,
+	RS_CMP_LT,
+	RS_CMP_LE,
+	RS_CMP_GT,
+	RS_CMP_GE,
+	RS_CMP_MATCH, /* ~ */
+	RS_CMP_NOMATCH, /* !~ */
+	RS_CMP_ANY,   /* a bare mask: field & value */
+};
+
+/* A piece of the expression. */
+struct rs_filter_word {
+	uint16_t at;
+	uint16_t length;
+	uint8_t quote; /* the quote around it (not counted in at and length), or 0 */
+};
+
+#define RS_FILTER_NONE 0xffffu
+
+struct rs_filter_node {
+	uint8_t kind; /* enum rs_filter_kind */
+	uint8_t cmp;  /* enum rs_filter_cmp */
+	bool has_mask; /* field & mask cmp value; with RS_CMP_ANY the mask stands in `value` */
+	uint16_t child; /* AND, OR, NOT: the first one, else RS_FILTER_NONE */
+	uint16_t next; /* sibling */
+	struct rs_filter_word field, mask, value;
+};
+
+struct rs_filter_ast {
+	const char *text; /* the caller's; outlives the AST */
+	GArray *nodes;    /* of struct rs_filter_node */
+	uint16_t root;
+};
+
+int rs_filter_parse(const char *expression, struct rs_filter_ast *ast, struct rs_filter_error *err);
+void rs_filter_ast_clear(struct rs_filter_ast *ast);
+
+static inline const struct rs_filter_node *rs_filter_node(const struct rs_filter_ast *ast,
+                                                          unsigned int index)
+{
+	return &g_array_index(ast->nodes, struct rs_filter_node, index);
+}
+
+/* The word's text: quotes off, escapes undone. A new string. */
+GString *rs_filter_word_text(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
+
+/* Records an error at a word. `code` is positive; returns -code. The message is escaped. */
+int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, unsigned int length,
+                        const char *format, ...) G_GNUC_PRINTF(5, 6);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One term of an expression against one event: which bytes it looks at and what it asks of them.
+ * Inside hv/filter only.
+ */
+#ifndef RS_HV_FILTER_PREDICATE_H
+#define RS_HV_FILTER_PREDICATE_H
+
+#include "filter/ast.h"
+
+enum rs_filter_verdict {
+	RS_PRED_NEVER,   /* the same answer for every entry */
+	RS_PRED_ALWAYS,
+	RS_PRED_UNKNOWN, /* the event has no such field */
+	RS_PRED_INTEGER,
+	RS_PRED_TEXT,
+};
+
+struct rs_filter_predicate {
+	enum rs_filter_verdict verdict;
+	bool negate; /* TEXT: true when the operation says no */
+	uint8_t op;  /* RS_OP_*; TEXT: STR_EQ or STR_GLOB */
+	uint8_t source; /* RS_SRC_* */
+	uint16_t width, offset;
+	uint64_t imm, mask; /* INTEGER */
+	GString *text;      /* TEXT: the string or the pattern; owned */
+};
+
+/*
+ * `strict`: a missing field and an answer that is always the same are errors (else the verdict says
+ * so). On success the caller clears *out.
+ */
+int rs_filter_resolve(const struct rs_filter_ast *ast, const struct rs_filter_node *term,
+                      const RsTraceEvent *event, bool strict, struct rs_filter_predicate *out,
+                      struct rs_filter_error *err);
+void rs_filter_predicate_clear(struct rs_filter_predicate *predicate);
+
+#endif
