@@ -108,6 +108,9 @@ struct rs_target_ops {
 	void (*stats)(struct rs_target *target, struct rs_target_stats *out);
 	/* The event clock's rate in Hz as the host knows it, 0 if it does not. */
 	uint64_t (*clock_hz)(struct rs_target *target);
+	/* The event clock's value now, or a little before, as the host knows it; before start: the value
+	 * that trace times count from. NULL or 0: unknown (times count from 0). */
+	uint64_t (*clock_now)(struct rs_target *target);
 
 	/* Asks the guest to end; `ended` follows. */
 	void (*stop)(struct rs_target *target, const char *why);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests of the guest. Each comes as a private copy and is judged here. */
+#include "session/private.h"
+
+#include <errno.h>
+#include <ringside/atomic.h>
+#include <ringside/hypercall.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The request's text as a string, or NULL when it is too long, holds a NUL or is not UTF-8. */
+static char *request_text(const struct rs_hcall_request *request, size_t max)
+{
+	if (request->data_size > RS_HCALL_DATA || request->data_size > max)
+		return NULL;
+	if (!g_utf8_validate((const char *)request->data, request->data_size, NULL))
+		return NULL;
+	return g_strndup((const char *)request->data, request->data_size);
+}
+
+static void answer(struct rs_hcall_response *response, int result, const char *text)
+{
+	size_t size = MIN(strlen(text), RS_HCALL_DATA - 1);
+
+	response->result = result;
+	memcpy(response->data, text, size);
+	response->data[size] = 0;
+	response->data_size = (uint32_t)size;
+}
+
+static void answer_error(struct rs_hcall_response *response, int ret, const struct rs_error *err)
+{
+	int result = RS_ERR_REFUSED;
+
+	if (ret == -ENOENT)
+		result = RS_ERR_NOT_FOUND;
+	else if (ret == -EINVAL || ret == -EBADMSG)
+		result = RS_ERR_BAD_ARGUMENT;
+	else if (ret == -ENOSPC || ret == -E2BIG)
+		result = RS_ERR_TOO_LARGE;
+	answer(response, result, err->message);
+}
+
+static void switch_events(struct rs_session *session, const struct rs_hcall_request *request,
+			  struct rs_hcall_response *response)
+{
+	g_autofree char *glob = request_text(request, RS_SESSION_MAX_GLOB);
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	int ret;
+
+	if (!glob) {
+		answer(response, RS_ERR_BAD_ARGUMENT, "no glob, or not a text");
+		return;
+	}
+	if (request->number == RS_HCALL_ENABLE)
+		ret = rs_session_enable(session, RS_OWNER_GUEST, glob, &result, &err);
+	else
+		ret = rs_session_disable(session, RS_OWNER_GUEST, glob, &result, &err);
+	if (ret)
+		answer_error(response, ret, &err);
+	response->values[0] = result.touched;
+	rs_session_result_clear(&result);
+}
+
+static void set_filter(struct rs_session *session, const struct rs_hcall_request *request,
+		       struct rs_hcall_response *response)
+{
+	g_autofree char *text = request_text(request, RS_HCALL_DATA);
+	g_autofree char *glob = NULL, *expression = NULL;
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	int ret;
+
+	if (!text) {
+		answer(response, RS_ERR_BAD_ARGUMENT, "no filter, or not a text");
+		return;
+	}
+	ret = rs_session_split_filter(text, &glob, &expression, &err);
+	if (!ret)
+		ret = rs_session_set_filter(session, glob, expression, &result, &err);
+	if (ret)
+		answer_error(response, ret, &err);
+	response->values[0] = result.touched;
+	rs_session_result_clear(&result);
+}
+
+static void query(struct rs_session *session, const struct rs_hcall_request *request,
+		  struct rs_hcall_response *response)
+{
+	const RsTraceEvent *event = NULL;
+	uint64_t id = request->args[0];
+
+	if (id < session->region->header.event_capacity)
+		event = rs_trace_schema_by_id(session->schema, (guint)id);
+	if (!event) {
+		answer(response, RS_ERR_NOT_FOUND, "no event has this id");
+		return;
+	}
+	response->values[0] = session->events[id].on;
+	response->values[2] = session->events[id].filter != NULL;
+}
+
+static void provider_changed(struct rs_session *session, const struct rs_hcall_request *request,
+			     struct rs_hcall_response *response)
+{
+	uint64_t id = request->args[0];
+	uint32_t want = request->number == RS_HCALL_REGISTER ? RS_PROVIDER_LIVE : RS_PROVIDER_DEAD;
+
+	if (id < 1 || id > session->region->header.provider_capacity) {
+		answer(response, RS_ERR_BAD_ARGUMENT, "no such provider id");
+		return;
+	}
+	/*
+	 * A provider that leaves asks before its text goes: its sites are put right first, while
+	 * its entry still says LIVE or already DEAD.
+	 */
+	if (want == RS_PROVIDER_DEAD && id <= session->provider_count &&
+	    session->providers[id - 1].state == RS_PROVIDER_LIVE) {
+		rs_session_provider_gone(session, (uint32_t)id);
+		rs_session_sites_remove(session, (uint32_t)id);
+		session->providers[id - 1].state = RS_PROVIDER_DEAD;
+		rs_session_say_changed(session);
+		return;
+	}
+	rs_session_refresh(session);
+	if (id > session->provider_count || session->providers[id - 1].state != want)
+		answer(response, RS_ERR_NOT_FOUND, "the provider's entry does not say so");
+}
+
+static void log_line(struct rs_session *session, const struct rs_hcall_request *request,
+		     struct rs_hcall_response *response)
+{
+	g_autofree char *line = NULL;
+
+	if (request->data_size > RS_HCALL_DATA) {
+		answer(response, RS_ERR_TOO_LARGE, "too long a line");
+		return;
+	}
+	line = rs_session_escape(request->data, request->data_size);
+	rs_session_say(session, "guest: %s", line);
+}
+
+void rs_session_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
+			  struct rs_hcall_response *response)
+{
+	struct rs_session *session = data;
+
+	switch (request->number) {
+	case RS_HCALL_HELLO:
+		rs_session_refresh(session);
+		if (!session->hello)
+			answer(response, RS_ERR_REFUSED, "the guest info cannot be used");
+		break;
+	case RS_HCALL_REGISTER:
+	case RS_HCALL_UNREGISTER:
+		provider_changed(session, request, response);
+		break;
+	case RS_HCALL_ENABLE:
+	case RS_HCALL_DISABLE:
+		switch_events(session, request, response);
+		break;
+	case RS_HCALL_SET_FILTER:
+		set_filter(session, request, response);
+		break;
+	case RS_HCALL_QUERY:
+		query(session, request, response);
+		break;
+	case RS_HCALL_LOG:
+		log_line(session, request, response);
+		break;
+	default:
+		answer(response, RS_ERR_BAD_NUMBER, "no such hypercall");
+		break;
+	}
+}
+
+/* ---- mailbox: no exit tells us, so the request pages are looked at now and then ---- */
+
+static void end_by_request(struct rs_session *session, const struct rs_hcall_request *request)
+{
+	struct rs_target_end end = {.reason = RS_END_EXIT};
+
+	if (request->number == RS_HCALL_EXIT) {
+		end.code = (int)(request->args[0] & 0xff);
+	} else {
+		size_t size = MIN(request->data_size, sizeof(end.text) - 1);
+
+		end.reason = RS_END_PANIC;
+		memcpy(end.text, request->data, size);
+	}
+	/* What the guest said stands; the target's own end, which follows, does not replace it. */
+	rs_session_set_ended(session, &end);
+	session->target->ops->stop(session->target, "the guest has ended");
+}
+
+static void answer_mailbox(struct rs_session *session, uint32_t ring, uint32_t sequence,
+			   const struct rs_hcall_request *request)
+{
+	struct rs_hcall_response *shared =
+		rs_region_section(session->region, RS_SEC_RESPONSE, NULL);
+	struct rs_hcall_response response = {0};
+	size_t head = offsetof(struct rs_hcall_response, result);
+
+	session->hypercalls++;
+	if (request->number == RS_HCALL_EXIT || request->number == RS_HCALL_PANIC) {
+		end_by_request(session, request);
+	} else {
+		rs_session_hypercall(session, ring, request, &response);
+		if (response.result == RS_ERR_BAD_NUMBER ||
+		    response.result == RS_ERR_BAD_ARGUMENT || response.result == RS_ERR_TOO_LARGE)
+			session->bad_hypercalls++;
+	}
+	shared += ring;
+	memcpy((uint8_t *)shared + head, (uint8_t *)&response + head, sizeof(response) - head);
+	/* Pairs with the agent's acquire load while it waits. */
+	rs_store_release(&shared->sequence, sequence);
+}
+
+bool rs_session_poll_mailboxes(struct rs_session *session)
+{
+	struct rs_hcall_request *shared = rs_region_section(session->region, RS_SEC_REQUEST, NULL);
+	bool any = false;
+
+	for (uint32_t i = 0; i < session->region->header.ring_count && !session->ended; i++) {
+		/* Pairs with the agent's release store: the request is complete. */
+		uint32_t sequence = rs_load_acquire(&shared[i].sequence);
+		g_autofree struct rs_hcall_request *copy = NULL;
+
+		if (sequence == session->answered[i])
+			continue;
+		copy = g_new(struct rs_hcall_request, 1);
+		memcpy(copy, &shared[i], sizeof(*copy));
+		session->answered[i] = sequence;
+		any = true;
+		answer_mailbox(session, i, sequence, copy);
+	}
+	return any;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/publish.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <ringside/atomic.h>
+#include <ringside/record.h>
+#include <string.h>
+
+/* Slot sizes: SLOT_MIN << class. */
+#define SLOT_MIN 256u
+#define SLOT_CLASSES 7u
+_Static_assert(SLOT_MIN << (SLOT_CLASSES - 1) == RS_FILTER_MAX_SIZE, "the largest slot");
+
+struct slot {
+	uint32_t offset;   /* in the section */
+	uint32_t sequence; /* as last stored: even, except while it is being written */
+	gint64 freed_at;   /* monotonic, us */
+	unsigned int class;
+};
+
+struct rs_publisher {
+	struct rs_publisher_map map;
+	uint32_t *words;           /* private copy of event_ctl */
+	struct slot **filter_of;   /* per event id; NULL: none */
+	GQueue free[SLOT_CLASSES]; /* of struct slot, oldest first */
+	GPtrArray *slots;          /* owns them all */
+	uint32_t fresh;            /* space from here on was never used */
+	uint32_t generation;
+	uint32_t flags;
+	uint64_t hz;
+	struct rs_clock_epoch epoch;
+};
+
+struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
+{
+	struct rs_publisher *publisher = g_new0(struct rs_publisher, 1);
+
+	publisher->map = *map;
+	publisher->words = g_new0(uint32_t, map->event_capacity);
+	publisher->filter_of = g_new0(struct slot *, map->event_capacity);
+	publisher->slots = g_ptr_array_new_with_free_func(g_free);
+	publisher->fresh = RS_FILTER_GRAIN; /* offset 0 means "no filter" */
+	for (unsigned int i = 0; i < SLOT_CLASSES; i++)
+		g_queue_init(&publisher->free[i]);
+	for (uint32_t id = 0; id < map->event_capacity; id++)
+		rs_store(&map->event_ctl[id], 0);
+	return publisher;
+}
+
+void rs_publisher_destroy(struct rs_publisher *publisher)
+{
+	if (!publisher)
+		return;
+	for (unsigned int i = 0; i < SLOT_CLASSES; i++)
+		g_queue_clear(&publisher->free[i]);
+	g_ptr_array_unref(publisher->slots);
+	g_free(publisher->filter_of);
+	g_free(publisher->words);
+	g_free(publisher);
+}
+
+static struct slot *take_fresh(struct rs_publisher *publisher, unsigned int class)
+{
+	uint32_t size = SLOT_MIN << class;
+	struct slot *slot;
+
+	if (publisher->map.filters_size < size ||
+	    publisher->fresh > publisher->map.filters_size - size)
+		return NULL;
+	slot = g_new0(struct slot, 1);
+	slot->offset = publisher->fresh;
+	slot->class = class;
+	publisher->fresh += size;
+	g_ptr_array_add(publisher->slots, slot);
+	return slot;
+}
+
+/* A freed slot of this class or a larger one; only rested ones if `rested`. */
+static struct slot *take_freed(struct rs_publisher *publisher, unsigned int class, bool rested)
+{
+	gint64 now = g_get_monotonic_time();
+
+	for (unsigned int i = class; i < SLOT_CLASSES; i++) {
+		struct slot *slot = g_queue_peek_head(&publisher->free[i]);
+
+		if (slot && (!rested || now - slot->freed_at >= RS_PUBLISH_QUARANTINE_US))
+			return g_queue_pop_head(&publisher->free[i]);
+	}
+	return NULL;
+}
+
+static struct slot *take_slot(struct rs_publisher *publisher, uint32_t size)
+{
+	unsigned int class = 0;
+	struct slot *slot;
+
+	while (SLOT_MIN << class < size)
+		class ++;
+	slot = take_freed(publisher, class, true);
+	if (!slot)
+		slot = take_fresh(publisher, class);
+	/* Nothing else is left: the sequence protocol alone makes early reuse safe. */
+	if (!slot)
+		slot = take_freed(publisher, class, false);
+	return slot;
+}
+
+static void free_slot(struct rs_publisher *publisher, struct slot *slot)
+{
+	slot->freed_at = g_get_monotonic_time();
+	g_queue_push_tail(&publisher->free[slot->class], slot);
+}
+
+static void write_slot(struct rs_publisher *publisher, struct slot *slot,
+		       const struct rs_filter_program *program)
+{
+	uint8_t *to = publisher->map.filters + slot->offset;
+	const uint8_t *from = (const uint8_t *)program;
+	uint32_t *sequence = (uint32_t *)to;
+	uint32_t first;
+
+	rs_store(sequence, slot->sequence + 1);
+	/* Odd before any byte changes: pairs with the agent's rs_rmb() before its second look. */
+	rs_wmb();
+	memcpy(&first, from + 4, 4);
+	rs_store((uint32_t *)(to + 4), first);
+	for (uint32_t at = 8; at < program->size; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, from + at, 8);
+		rs_store((uint64_t *)(to + at), word);
+	}
+	slot->sequence += 2;
+	/* Pairs with the agent's acquire of `sequence` before it runs the program. */
+	rs_store_release(sequence, slot->sequence);
+}
+
+static void store_word(struct rs_publisher *publisher, uint32_t id, uint32_t word)
+{
+	publisher->words[id] = word;
+	/* Pairs with the agent's acquire load of its control word. */
+	rs_store_release(&publisher->map.event_ctl[id], word);
+}
+
+static int check_id(const struct rs_publisher *publisher, uint32_t id, struct rs_error *err)
+{
+	if (id >= RS_FIRST_EVENT_ID && id < publisher->map.event_capacity)
+		return 0;
+	return rs_error_set(err, EINVAL, "event id %u has no control word", id);
+}
+
+int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
+			    const struct rs_filter_program *program, struct rs_error *err)
+{
+	struct slot *slot = NULL, *old;
+	uint32_t word;
+	int ret = check_id(publisher, id, err);
+
+	if (ret)
+		return ret;
+	if (program) {
+		if (program->size < sizeof(*program) || program->size > RS_FILTER_MAX_SIZE ||
+		    program->size % 8 || program->event != id)
+			return rs_error_set(err, EINVAL, "a filter program that is not whole");
+		slot = take_slot(publisher, program->size);
+		if (!slot)
+			return rs_error_set(err, ENOSPC, "no space is left for filters");
+		write_slot(publisher, slot, program);
+	}
+	word = publisher->words[id] & RS_EVENT_ENABLED;
+	if (slot)
+		word |= slot->offset / RS_FILTER_GRAIN << RS_EVENT_FILTER_SHIFT;
+	store_word(publisher, id, word);
+	old = publisher->filter_of[id];
+	publisher->filter_of[id] = slot;
+	if (old)
+		free_slot(publisher, old);
+	return 0;
+}
+
+int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,
+			     struct rs_error *err)
+{
+	int ret = check_id(publisher, id, err);
+
+	if (ret)
+		return ret;
+	store_word(publisher, id,
+		   (publisher->words[id] & ~RS_EVENT_ENABLED) | (enabled ? RS_EVENT_ENABLED : 0));
+	return 0;
+}
+
+uint32_t rs_publisher_word(const struct rs_publisher *publisher, uint32_t id)
+{
+	return id < publisher->map.event_capacity ? publisher->words[id] : 0;
+}
+
+void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32_t clear)
+{
+	publisher->flags = (publisher->flags & ~clear) | set;
+	rs_store_release(&publisher->map.control->flags, publisher->flags);
+}
+
+uint32_t rs_publisher_commit(struct rs_publisher *publisher)
+{
+	publisher->generation++;
+	/* Pairs with the acquire load of a guest that patches itself. */
+	rs_store_release(&publisher->map.control->generation, publisher->generation);
+	return publisher->generation;
+}
+
+uint32_t rs_publisher_generation(const struct rs_publisher *publisher)
+{
+	return publisher->generation;
+}
+
+void rs_publisher_reset(struct rs_publisher *publisher)
+{
+	for (uint32_t id = 0; id < publisher->map.event_capacity; id++) {
+		if (publisher->words[id])
+			store_word(publisher, id, 0);
+		if (publisher->filter_of[id])
+			free_slot(publisher, publisher->filter_of[id]);
+		publisher->filter_of[id] = NULL;
+	}
+	rs_publisher_commit(publisher);
+}
+
+void rs_publisher_set_clock(struct rs_publisher *publisher, uint64_t hz, uint64_t base)
+{
+	struct rs_clock_epoch *epoch = &publisher->epoch, *shared = publisher->map.control->epochs;
+	unsigned __int128 mult;
+
+	if (!hz)
+		return;
+	publisher->hz = hz;
+	epoch->tsc_base = base;
+	/* The largest shift with which the factor fits in 32 bits. */
+	for (epoch->shift = 32;; epoch->shift--) {
+		mult = ((unsigned __int128)1000000000u << epoch->shift) / hz;
+		if (mult <= UINT32_MAX)
+			break;
+	}
+	epoch->mult = (uint32_t)mult;
+	rs_store(&shared->tsc_base, epoch->tsc_base);
+	rs_store(&shared->ns_base, 0);
+	rs_store(&shared->mult, epoch->mult);
+	rs_store(&shared->shift, epoch->shift);
+	rs_store(&publisher->map.control->epoch, 0);
+	/* Readers look at the epochs below the count: pairs with their acquire. */
+	rs_store_release(&publisher->map.control->epoch_count, 1);
+}
+
+uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher)
+{
+	return publisher->hz;
+}
+
+uint64_t rs_publisher_ns(const struct rs_publisher *publisher, uint64_t ticks)
+{
+	const struct rs_clock_epoch *epoch = &publisher->epoch;
+
+	if (!publisher->hz || ticks < epoch->tsc_base)
+		return 0;
+	return (uint64_t)((unsigned __int128)(ticks - epoch->tsc_base) * epoch->mult >>
+			  epoch->shift);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the host says to the guest, and in which order: control words, filter programs and the
+ * generation (shared/include/ringside/control.h and filter.h have the protocol).
+ *
+ * Caller: the session, on its thread. The pages written here may be writable by the guest too
+ * (ivshmem), so nothing is ever read back: every decision rests on the private copies kept here.
+ *
+ * Filter space is cut into slots of a few sizes that never merge, so that a slot's `sequence`
+ * stays at the same address for as long as the region lives: a guest that still runs a program out of a
+ * slot that is being reused sees that word change, and can never mistake another program's bytes for
+ * it. A freed slot also rests for a while, and the one that rested longest is taken first.
+ */
+#ifndef RS_HV_SESSION_PUBLISH_H
+#define RS_HV_SESSION_PUBLISH_H
+
+#include "base/error.h"
+#include <ringside/control.h>
+#include <ringside/filter.h>
+#include <stddef.h>
+
+struct rs_publisher;
+
+/* Where the sections lie in this process's mapping; all of it outlives the publisher. */
+struct rs_publisher_map {
+	struct rs_control *control;
+	uint32_t *event_ctl;
+	uint32_t event_capacity;
+	uint8_t *filters;
+	size_t filters_size;
+};
+
+/* A freed slot is left alone this long unless nothing else is left. */
+#define RS_PUBLISH_QUARANTINE_US 100000
+
+/* Never fails (GLib allocates). All control words become 0. */
+struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map);
+void rs_publisher_destroy(struct rs_publisher *publisher);
+
+/*
+ * Gives event `id` a new filter, or none when `program` is NULL, and publishes its word. The old
+ * program stays in force until the word changes. `program` has program->size bytes.
+ * -EINVAL: no such id, or a program that is not whole; -ENOSPC: no slot is free.
+ */
+int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
+			    const struct rs_filter_program *program, struct rs_error *err);
+
+/* Sets bit 0 of the control word. -EINVAL: no such id. */
+int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,
+			     struct rs_error *err);
+
+/* The word as it was last published; 0 for an id that does not exist. */
+uint32_t rs_publisher_word(const struct rs_publisher *publisher, uint32_t id);
+
+/* Sets and clears RS_CONTROL_* flags. */
+void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32_t clear);
+
+/* Ends a batch: raises and returns the generation. Everything published before is seen by whoever sees it. */
+uint32_t rs_publisher_commit(struct rs_publisher *publisher);
+uint32_t rs_publisher_generation(const struct rs_publisher *publisher);
+
+/*
+ * The clock epoch that trace times are reckoned by: ns = 0 at `base` ticks of the event clock, which runs
+ * at `hz`. One epoch for the whole session: a pause that stops the guest's clock does not show, and
+ * times stay in order across vCPUs (pages that were begun before it would carry the epoch of before).
+ */
+void rs_publisher_set_clock(struct rs_publisher *publisher, uint64_t hz, uint64_t base);
+/* 0 until it is known. */
+uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher);
+/* Event clock to ns; 0 for what lies before the base, or while the rate is unknown. */
+uint64_t rs_publisher_ns(const struct rs_publisher *publisher, uint64_t ticks);
+
+/* Another boot of the guest: all words 0, all filters freed. */
+void rs_publisher_reset(struct rs_publisher *publisher);
+
+#endif

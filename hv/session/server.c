@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/server.h"
+
+#include "session/dbus-error.h"
+#include <errno.h>
+#include <gio/gio.h>
+#include <gio/gunixfdlist.h>
+#include <rs-session-dbus.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OBJECT_PATH "/org/ringside/Session"
+
+struct rs_server {
+	struct rs_session *session;
+	struct rs_session_listener listener;
+	GDBusServer *server;
+	GDBusAuthObserver *auth;
+	RsDBusSession1 *skeleton;
+	GPtrArray *peers;         /* GDBusConnection */
+	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
+	char *path;
+};
+
+/* ---- small helpers ---- */
+
+static gboolean give_error(GDBusMethodInvocation *invocation, const struct rs_error *err)
+{
+	g_dbus_method_invocation_take_error(invocation, rs_session_error_from(err));
+	return TRUE;
+}
+
+static void update_properties(struct rs_server *server)
+{
+	rs_dbus_session1_set_state(server->skeleton,
+				   rs_session_state_name(rs_session_state(server->session)));
+}
+
+/* Whether this peer may change something now; if not, it has been told. */
+static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation)
+{
+	if (!server->claimed ||
+	    server->claimed == g_dbus_method_invocation_get_connection(invocation))
+		return true;
+	g_dbus_method_invocation_return_error_literal(invocation, RS_SESSION_ERROR,
+						      RS_SESSION_ERROR_BUSY,
+						      "another controller has claimed the session");
+	return false;
+}
+
+/* As D-Bus carries them: UTF-8, NULL-terminated; to be freed. */
+static char **problems_strv(const GPtrArray *problems)
+{
+	guint count = problems ? problems->len : 0;
+	char **list = g_new0(char *, count + 1);
+
+	for (guint i = 0; i < count; i++)
+		list[i] = g_utf8_make_valid(problems->pdata[i], -1);
+	return list;
+}
+
+/* ---- methods ---- */
+
+static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *glob,
+			gpointer data)
+{
+	struct rs_server *server = data;
+	g_autoptr(GArray) list = rs_session_list(server->session, *glob ? glob : NULL);
+	GVariantBuilder builder;
+
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("a(ussbsus)"));
+	for (guint i = 0; i < list->len; i++) {
+		const struct rs_session_event *e = &g_array_index(list, struct rs_session_event, i);
+		g_autofree char *filter = g_utf8_make_valid(e->filter ? e->filter : "", -1);
+		g_autofree char *note = g_utf8_make_valid(e->note ? e->note : "", -1);
+
+		g_variant_builder_add(&builder, "(ussbsus)", e->event->id, e->event->system,
+				      e->event->name, (gboolean)e->enabled, filter, e->sites, note);
+	}
+	rs_dbus_session1_complete_list(object, invocation, g_variant_builder_end(&builder));
+	return TRUE;
+}
+
+static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			  const char *glob, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	g_auto(GStrv) problems = NULL;
+	struct rs_error err = {0};
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	if (rs_session_enable(server->session, RS_OWNER_HOST, glob, &result, &err))
+		return give_error(invocation, &err);
+	problems = problems_strv(result.problems);
+	rs_dbus_session1_complete_enable(object, invocation, result.touched, result.pending,
+					 (const char *const *)problems);
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			   const char *glob, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	if (rs_session_disable(server->session, RS_OWNER_HOST, glob, &result, &err))
+		return give_error(invocation, &err);
+	rs_dbus_session1_complete_disable(object, invocation, result.touched);
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			      const char *glob, const char *expression, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	if (rs_session_set_filter(server->session, glob, expression, &result, &err))
+		return give_error(invocation, &err);
+	rs_dbus_session1_complete_set_filter(object, invocation, result.touched, result.pending);
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+				const char *glob, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	if (rs_session_set_filter(server->session, glob, NULL, &result, &err))
+		return give_error(invocation, &err);
+	rs_dbus_session1_complete_clear_filter(object, invocation, result.touched);
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			  const char *glob, gpointer data)
+{
+	struct rs_server *server = data;
+	g_autoptr(GArray) list = rs_session_list(server->session, glob);
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autofree char *valid = NULL;
+
+	if (!list->len) {
+		g_dbus_method_invocation_return_error(invocation, RS_SESSION_ERROR,
+						      RS_SESSION_ERROR_NO_SUCH_EVENT,
+						      "no event matches '%s'", glob);
+		return TRUE;
+	}
+	for (guint i = 0; i < list->len; i++) {
+		const struct rs_session_event *e = &g_array_index(list, struct rs_session_event, i);
+		g_autofree char *one = rs_trace_event_format(e->event);
+
+		g_string_append(text, one);
+		if (i + 1 < list->len)
+			g_string_append_c(text, '\n');
+	}
+	valid = g_utf8_make_valid(text->str, (gssize)text->len);
+	rs_dbus_session1_complete_format(object, invocation, valid);
+	return TRUE;
+}
+
+static void add_u64(GVariantBuilder *builder, const char *name, uint64_t value)
+{
+	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint64(value));
+}
+
+static GVariant *stat_totals(struct rs_server *server, const struct rs_session_stat *s)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	g_variant_builder_add(&b, "{sv}", "state",
+			      g_variant_new_string(rs_session_state_name(s->state)));
+	g_variant_builder_add(&b, "{sv}", "kind",
+			      g_variant_new_string(rs_session_kind(server->session)));
+	add_u64(&b, "clock_hz", s->clock_hz);
+	add_u64(&b, "events", s->events);
+	add_u64(&b, "events_enabled", s->events_on);
+	add_u64(&b, "sites", s->sites);
+	add_u64(&b, "sites_patched", s->sites_on);
+	add_u64(&b, "sites_refused", s->sites_refused);
+	add_u64(&b, "patches", s->patches);
+	add_u64(&b, "patch_batches", s->batches);
+	add_u64(&b, "pause_last_ns", s->pause_last_ns);
+	add_u64(&b, "pause_max_ns", s->pause_max_ns);
+	add_u64(&b, "pause_total_ns", s->pause_total_ns);
+	add_u64(&b, "bad_descriptors", s->bad_descriptors);
+	add_u64(&b, "lost_nested", s->lost_nested);
+	add_u64(&b, "lost_no_ring", s->lost_no_ring);
+	add_u64(&b, "generation", s->generation);
+	add_u64(&b, "applied_generation", s->applied_generation);
+	g_variant_builder_add(&b, "{sv}", "self_patch", g_variant_new_boolean(s->self_patch));
+	add_u64(&b, "exits", s->target.exits);
+	add_u64(&b, "kvm_exits", s->target.kvm_exits);
+	add_u64(&b, "hypercalls", s->target.hypercalls);
+	add_u64(&b, "bad_hypercalls", s->target.bad_hypercalls);
+	add_u64(&b, "doorbells", s->target.doorbells);
+	return g_variant_builder_end(&b);
+}
+
+static GVariant *stat_cpus(const struct rs_session_stat *s)
+{
+	GVariantBuilder all;
+
+	g_variant_builder_init(&all, G_VARIANT_TYPE("aa{sv}"));
+	for (uint32_t i = 0; i < s->cpus; i++) {
+		const struct rs_session_cpu_stat *c = &s->cpu[i];
+		GVariantBuilder b;
+
+		g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+		add_u64(&b, "cpu", i);
+		add_u64(&b, "entries", c->entries);
+		add_u64(&b, "overrun", c->overrun);
+		add_u64(&b, "dropped", c->dropped);
+		add_u64(&b, "too_large", c->too_large);
+		add_u64(&b, "skipped_pages", c->skipped);
+		add_u64(&b, "bytes", c->bytes);
+		add_u64(&b, "written", c->written);
+		add_u64(&b, "oldest_ts", c->oldest_ts);
+		add_u64(&b, "newest_ts", c->newest_ts);
+		add_u64(&b, "oldest_ns", c->oldest_ns);
+		add_u64(&b, "now_ns", c->now_ns);
+		g_variant_builder_add_value(&all, g_variant_builder_end(&b));
+	}
+	return g_variant_builder_end(&all);
+}
+
+static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
+
+	rs_session_stat(server->session, stat);
+	rs_dbus_session1_complete_stat(object, invocation, stat_totals(server, stat),
+				       stat_cpus(stat));
+	g_free(stat);
+	return TRUE;
+}
+
+static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_error err = {0};
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	if (rs_session_pause(server->session, &err))
+		return give_error(invocation, &err);
+	update_properties(server);
+	rs_dbus_session1_complete_pause(object, invocation);
+	return TRUE;
+}
+
+static gboolean on_resume(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_error err = {0};
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	if (rs_session_resume(server->session, &err))
+		return give_error(invocation, &err);
+	update_properties(server);
+	rs_dbus_session1_complete_resume(object, invocation);
+	return TRUE;
+}
+
+static gboolean on_stop(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *why,
+			gpointer data)
+{
+	struct rs_server *server = data;
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	/* Answered first: the peer should not see the connection go before the answer. */
+	rs_dbus_session1_complete_stop(object, invocation);
+	rs_session_stop(server->session, *why ? why : "asked to");
+	return TRUE;
+}
+
+static gboolean on_claim(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+{
+	struct rs_server *server = data;
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	server->claimed = g_dbus_method_invocation_get_connection(invocation);
+	rs_dbus_session1_complete_claim(object, invocation);
+	return TRUE;
+}
+
+static gboolean on_release(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+{
+	struct rs_server *server = data;
+
+	if (!may_control(server, invocation))
+		return TRUE;
+	server->claimed = NULL;
+	rs_dbus_session1_complete_release(object, invocation);
+	return TRUE;
+}
+
+static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			       GUnixFDList *fds, gpointer data)
+{
+	struct rs_server *server = data;
+	g_autoptr(GUnixFDList) out = NULL;
+	struct rs_error err = {0};
+	int fd;
+
+	if (rs_region_reopen_readonly(rs_session_region(server->session), &fd, &err))
+		return give_error(invocation, &err);
+	out = g_unix_fd_list_new_from_array(&fd, 1); /* takes fd */
+	rs_dbus_session1_complete_open_region(object, invocation, out, g_variant_new_handle(0));
+	return TRUE;
+}
+
+/* ---- from the session ---- */
+
+static void on_changed(void *data, uint32_t generation)
+{
+	struct rs_server *server = data;
+
+	update_properties(server);
+	rs_dbus_session1_emit_changed(server->skeleton, generation);
+}
+
+static void on_hello(void *data, const struct rs_guest_info *info)
+{
+	update_properties(data);
+}
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct rs_server *server = data;
+	g_autofree char *escaped = g_strescape(end->text, NULL);
+
+	update_properties(server);
+	rs_dbus_session1_emit_ended(server->skeleton, rs_end_reason_name(end->reason), end->code,
+				    escaped);
+	for (guint i = 0; i < server->peers->len; i++)
+		g_dbus_connection_flush_sync(server->peers->pdata[i], NULL, NULL);
+}
+
+/* ---- peers ---- */
+
+static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *error, gpointer data)
+{
+	struct rs_server *server = data;
+
+	if (server->claimed == connection)
+		server->claimed = NULL;
+	g_dbus_interface_skeleton_unexport_from_connection(
+		G_DBUS_INTERFACE_SKELETON(server->skeleton), connection);
+	g_ptr_array_remove_fast(server->peers, connection);
+}
+
+static gboolean on_connection(GDBusServer *dbus, GDBusConnection *connection, gpointer data)
+{
+	struct rs_server *server = data;
+	g_autoptr(GError) error = NULL;
+
+	if (!g_dbus_interface_skeleton_export(G_DBUS_INTERFACE_SKELETON(server->skeleton),
+					      connection, OBJECT_PATH, &error)) {
+		g_warning("a peer cannot be served: %s", error->message);
+		return FALSE;
+	}
+	g_ptr_array_add(server->peers, g_object_ref(connection));
+	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), server);
+	return TRUE;
+}
+
+static gboolean on_authorize(GDBusAuthObserver *observer, GIOStream *stream,
+			     GCredentials *credentials, gpointer data)
+{
+	uid_t uid;
+
+	if (!credentials)
+		return FALSE;
+	uid = g_credentials_get_unix_user(credentials, NULL);
+	return uid != (uid_t)-1 && (uid == getuid() || uid == 0);
+}
+
+static gboolean on_mechanism(GDBusAuthObserver *observer, const char *mechanism, gpointer data)
+{
+	return strcmp(mechanism, "EXTERNAL") == 0;
+}
+
+static void connect_methods(struct rs_server *server)
+{
+	static const struct {
+		const char *signal;
+		GCallback callback;
+	} handlers[] = {
+		{"handle-list", G_CALLBACK(on_list)},
+		{"handle-enable", G_CALLBACK(on_enable)},
+		{"handle-disable", G_CALLBACK(on_disable)},
+		{"handle-set-filter", G_CALLBACK(on_set_filter)},
+		{"handle-clear-filter", G_CALLBACK(on_clear_filter)},
+		{"handle-format", G_CALLBACK(on_format)},
+		{"handle-stat", G_CALLBACK(on_stat)},
+		{"handle-pause", G_CALLBACK(on_pause)},
+		{"handle-resume", G_CALLBACK(on_resume)},
+		{"handle-stop", G_CALLBACK(on_stop)},
+		{"handle-claim", G_CALLBACK(on_claim)},
+		{"handle-release", G_CALLBACK(on_release)},
+		{"handle-open-region", G_CALLBACK(on_open_region)},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(handlers); i++)
+		g_signal_connect(server->skeleton, handlers[i].signal, handlers[i].callback,
+				 server);
+}
+
+static int listen_at(struct rs_server *server, const char *path, struct rs_error *err)
+{
+	g_autofree char *escaped = g_dbus_address_escape_value(path);
+	g_autofree char *address = g_strdup_printf("unix:path=%s", escaped);
+	g_autofree char *guid = g_dbus_generate_guid();
+	g_autoptr(GError) error = NULL;
+
+	unlink(path);
+	server->auth = g_dbus_auth_observer_new();
+	g_signal_connect(server->auth, "authorize-authenticated-peer", G_CALLBACK(on_authorize),
+			 NULL);
+	g_signal_connect(server->auth, "allow-mechanism", G_CALLBACK(on_mechanism), NULL);
+	server->server = g_dbus_server_new_sync(address, G_DBUS_SERVER_FLAGS_NONE, guid,
+						server->auth, NULL, &error);
+	if (!server->server)
+		return rs_error_set(err, EIO, "cannot serve the session: %s", error->message);
+	g_signal_connect(server->server, "new-connection", G_CALLBACK(on_connection), server);
+	g_dbus_server_start(server->server);
+	return 0;
+}
+
+int rs_server_create(struct rs_session *session, const char *path, struct rs_server **out,
+		     struct rs_error *err)
+{
+	struct rs_server *server = g_new0(struct rs_server, 1);
+	g_autofree char *kernel = g_utf8_make_valid(rs_session_kernel(session), -1);
+	int ret;
+
+	rs_session_error_quark();
+	server->session = session;
+	server->path = g_strdup(path);
+	server->peers = g_ptr_array_new_with_free_func(g_object_unref);
+	server->skeleton = rs_dbus_session1_skeleton_new();
+	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
+	rs_dbus_session1_set_kind(server->skeleton, rs_session_kind(session));
+	rs_dbus_session1_set_kernel(server->skeleton, kernel);
+	rs_dbus_session1_set_version(server->skeleton, RS_VERSION);
+	update_properties(server);
+	connect_methods(server);
+	server->listener = (struct rs_session_listener){
+		.data = server, .changed = on_changed, .hello = on_hello, .ended = on_ended};
+	rs_session_add_listener(session, &server->listener);
+	ret = listen_at(server, path, err);
+	if (ret) {
+		rs_server_destroy(server);
+		return ret;
+	}
+	*out = server;
+	return 0;
+}
+
+void rs_server_destroy(struct rs_server *server)
+{
+	if (!server)
+		return;
+	rs_session_remove_listener(server->session, &server->listener);
+	if (server->server) {
+		g_dbus_server_stop(server->server);
+		g_object_unref(server->server);
+		unlink(server->path);
+	}
+	g_dbus_interface_skeleton_flush(G_DBUS_INTERFACE_SKELETON(server->skeleton));
+	while (server->peers->len) {
+		GDBusConnection *connection = server->peers->pdata[0];
+
+		g_signal_handlers_disconnect_by_data(connection, server);
+		g_dbus_connection_flush_sync(connection, NULL, NULL);
+		g_dbus_connection_close_sync(connection, NULL, NULL);
+		g_ptr_array_remove_index_fast(server->peers, 0);
+	}
+	g_dbus_interface_skeleton_unexport(G_DBUS_INTERFACE_SKELETON(server->skeleton));
+	g_ptr_array_unref(server->peers);
+	g_object_unref(server->skeleton);
+	g_clear_object(&server->auth);
+	g_free(server->path);
+	g_free(server);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Serves a session over peer-to-peer D-Bus (org.ringside.Session1.xml) on a unix socket. Only the same
+ * user and root are let in (EXTERNAL authentication).
+ *
+ * Thread: the session's; requests are handled in its GMainContext, one at a time.
+ */
+#ifndef RS_HV_SESSION_SERVER_H
+#define RS_HV_SESSION_SERVER_H
+
+#include "session/session.h"
+
+struct rs_server;
+
+/* The session outlives the server. A socket file that is left over at `path` is replaced. */
+int rs_server_create(struct rs_session *session, const char *path, struct rs_server **out,
+		     struct rs_error *err);
+/* Closes every connection and removes the socket. NULL is accepted. */
+void rs_server_destroy(struct rs_server *server);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session: one guest, its region, and what is switched on in it. It owns target, region and
+ * patcher, and is the only one that decides; the CLI, the D-Bus server and the guest's own requests ask it.
+ *
+ * Thread: one, that of its GMainContext (the thread-default one at creation); listeners are called there.
+ *
+ * Trust: the guest is hostile, and where the region is a PCI BAR it can write all of it. Everything that
+ * decides is a private copy; guest bytes are copied once, bounded, and then parsed.
+ *
+ * Events that the guest has not described yet: an enable, disable or filter by glob is also kept as a
+ * rule and applied, in order, to every event that appears later; the last rule that matches wins. So
+ * `-e 'sched:*'` may be said before the guest runs, holds for providers that register late, and survives a
+ * reboot of the guest.
+ *
+ * Who wants an event is counted by owner: it is on while the host or the guest itself wants it.
+ *
+ * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter, the message holds the
+ * expression and a caret line (hv/filter renders it); -EINVAL a bad argument; -EAGAIN the agent has not said hello; -ESHUTDOWN the guest
+ * has ended; others as the target and patcher give them.
+ */
+#ifndef RS_HV_SESSION_SESSION_H
+#define RS_HV_SESSION_SESSION_H
+
+#include "base/error.h"
+#include "ring/region.h"
+#include "target/target.h"
+#include <glib.h>
+#include <rs-trace-schema.h>
+
+struct rs_session;
+struct rs_journal_report;
+
+#define RS_SESSION_NAME_MAX 64
+#define RS_SESSION_MAX_RULES 256
+#define RS_SESSION_MAX_GLOB 256
+
+enum rs_session_state {
+	RS_SESSION_WAITING, /* no agent has reported */
+	RS_SESSION_RUNNING,
+	RS_SESSION_PAUSED,
+	RS_SESSION_ENDED,
+};
+
+enum rs_session_owner {
+	RS_OWNER_HOST = 1,
+	RS_OWNER_GUEST = 2,
+};
+
+struct rs_session_config {
+	const char *name;    /* [A-Za-z0-9._-], not starting with '.' or '-' */
+	const char *kernel;  /* what runs, for people */
+	const char *journal; /* path of the patch journal; NULL: none */
+	/* Not NULL: the guest may hold patches of a session that died; they are put right first
+	 * and this tells how it went. */
+	struct rs_journal_report *report;
+};
+
+/* All members may be NULL. Texts may hold bytes from the guest, already escaped. */
+struct rs_session_listener {
+	void *data;
+	/* Events came, went, or changed state. */
+	void (*changed)(void *data, uint32_t generation);
+	/* The guest's agent reported (again: after a reboot). */
+	void (*hello)(void *data, const struct rs_guest_info *info);
+	/* A line for a person: the guest's log, a refused site, a descriptor that makes no sense … */
+	void (*message)(void *data, const char *text);
+	/* A rule could not be carried out when its events appeared, or the agent cannot be worked with. */
+	void (*failed)(void *data, const struct rs_error *err);
+	void (*doorbell)(void *data);
+	void (*ended)(void *data, const struct rs_target_end *end);
+};
+
+struct rs_session_result {
+	uint32_t touched;    /* events that matched */
+	bool pending;        /* none did, and the agent has not reported: kept as a rule */
+	GPtrArray *problems; /* of char *, refused sites; NULL: none; owned by the caller */
+};
+
+struct rs_session_event { /* strings owned by the session, valid until it is called again */
+	const RsTraceEvent *event;
+	bool enabled;
+	bool live;          /* its provider is registered */
+	const char *filter; /* NULL: none */
+	uint32_t sites;     /* patchable sites known to the host */
+	const char *note;   /* why (some of) it cannot be patched; NULL */
+};
+
+struct rs_session_cpu_stat {
+	uint64_t entries;              /* records that can still be read */
+	uint64_t overrun;              /* records overwritten */
+	uint64_t dropped;              /* records refused */
+	uint64_t too_large;            /* records cut */
+	uint64_t skipped;              /* pages passed over */
+	uint64_t bytes;                /* that can still be read */
+	uint64_t written;              /* records ever reserved */
+	uint64_t oldest_ts, newest_ts; /* event clock; 0: none */
+	uint64_t oldest_ns, now_ns;    /* the same as trace lines show it; 0: none */
+};
+
+struct rs_session_stat {
+	enum rs_session_state state;
+	uint64_t clock_hz;
+	uint64_t events, events_on;
+	uint64_t sites, sites_on, sites_refused;
+	uint64_t patches; /* text writes */
+	uint64_t batches;
+	uint64_t pause_last_ns, pause_max_ns, pause_total_ns;
+	uint64_t bad_descriptors;
+	uint64_t lost_nested, lost_no_ring; /* as the guest counts them */
+	uint32_t generation, applied_generation;
+	bool self_patch;
+	struct rs_target_stats target;
+	uint32_t cpus;
+	struct rs_session_cpu_stat cpu[RS_MAX_CPUS];
+};
+
+/* 0 or -EINVAL. */
+int rs_session_check_name(const char *name, struct rs_error *err);
+
+/*
+ * Takes `region` and `target` over, on success only, and hooks itself into target->events; the
+ * target has not been started.
+ */
+int rs_session_create(const struct rs_session_config *config, struct rs_region *region,
+		      struct rs_target *target, struct rs_session **out, struct rs_error *err);
+
+/* Switches everything off, restores the guest's text, lets go of the target and the region. */
+void rs_session_destroy(struct rs_session *session);
+
+int rs_session_start(struct rs_session *session, struct rs_error *err);
+
+/* The listener outlives the session or is removed; a listener may be added more than once. */
+void rs_session_add_listener(struct rs_session *session,
+			     const struct rs_session_listener *listener);
+void rs_session_remove_listener(struct rs_session *session,
+				const struct rs_session_listener *listener);
+
+/* `result` may be NULL. Not pending and nothing touched: -ENOENT. */
+int rs_session_enable(struct rs_session *session, enum rs_session_owner owner, const char *glob,
+		      struct rs_session_result *result, struct rs_error *err);
+int rs_session_disable(struct rs_session *session, enum rs_session_owner owner, const char *glob,
+		       struct rs_session_result *result, struct rs_error *err);
+/* An empty or NULL expression clears. All or nothing: an expression that does not fit one of the events that
+ * match changes none of them. */
+int rs_session_set_filter(struct rs_session *session, const char *glob, const char *expression,
+			  struct rs_session_result *result, struct rs_error *err);
+void rs_session_result_clear(struct rs_session_result *result);
+
+/* Splits "GLOB: EXPR" at the first ": " (or at the last colon of a "system:name:EXPR"); both to be freed. */
+int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err);
+
+/* Events that match (NULL: all), in order of id: GArray of struct rs_session_event, to be unreffed. */
+GArray *rs_session_list(struct rs_session *session, const char *glob);
+
+/* Looks at the region now instead of when its turn comes. */
+void rs_session_refresh(struct rs_session *session);
+
+void rs_session_stat(struct rs_session *session, struct rs_session_stat *out);
+
+/* By hand, not nested. Patching while paused does not resume. */
+int rs_session_pause(struct rs_session *session, struct rs_error *err);
+int rs_session_resume(struct rs_session *session, struct rs_error *err);
+/* Asks the guest to end; `ended` follows. */
+void rs_session_stop(struct rs_session *session, const char *why);
+/* Restores all text now and leaves everything off. Destroying does this too. */
+int rs_session_detach(struct rs_session *session, struct rs_error *err);
+
+enum rs_session_state rs_session_state(const struct rs_session *session);
+const char *rs_session_state_name(enum rs_session_state state);
+const char *rs_session_name(const struct rs_session *session);
+const char *rs_session_kind(const struct rs_session *session);
+const char *rs_session_kernel(const struct rs_session *session);
+const struct rs_region *rs_session_region(const struct rs_session *session);
+const struct rs_target *rs_session_target(const struct rs_session *session);
+const RsTraceSchema *rs_session_schema(const struct rs_session *session);
+/* Valid once the session has ended, else NULL. */
+const struct rs_target_end *rs_session_end(const struct rs_session *session);
+const char *rs_end_reason_name(enum rs_end_reason reason);
+
+#endif
