@@ -281,7 +281,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 #define RS_ELEM_flags(...)
 #define RS_ELEM_array(...)
 #define RS_ELEM_chars(...)
-#define RS_ELEM_dynarray(ctx, T, name, extra) typedef T rs_elem_##name;
+#define RS_ELEM_dynarray(ctx, T, name, extra) typedef T rs_elem_##name __attribute__((unused));
 #define RS_ELEM_string(...)
 
 /* ... → locators, in field order */

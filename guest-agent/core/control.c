@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Self-patching: for guests whose host cannot write their text. */
+#include "arch.h"
+#include "core.h"
+
+static uintptr_t relative(const int32_t *field)
+{
+	return (uintptr_t)field + (uintptr_t)(intptr_t)*field;
+}
+
+static bool same(const uint8_t *a, const uint8_t *b)
+{
+	for (uint32_t i = 0; i < RS_SITE_BYTES; i++) {
+		if (a[i] != b[i])
+			return false;
+	}
+	return true;
+}
+
+/* Makes the site's bytes `next`, as one aligned 8-byte store. */
+static void write_site(uintptr_t code, const uint8_t next[RS_SITE_BYTES])
+{
+	uint64_t *word = (uint64_t *)(code & ~(uintptr_t)7);
+	uint64_t bytes = rs_load(word);
+
+	__builtin_memcpy((uint8_t *)&bytes + (code & 7), next, RS_SITE_BYTES);
+	if (rs_core.ops.write_kernel_text)
+		rs_core.ops.write_kernel_text(word, &bytes, sizeof(bytes));
+	else
+		rs_store_release(word, bytes);
+}
+
+/* Returns 1 and leaves the site alone when its bytes are neither of the two that they may be. */
+static uint32_t patch_site(const struct rs_site *site, bool all_off, uint32_t *on)
+{
+	uintptr_t code = relative(&site->code);
+	const struct rs_event *event = (const struct rs_event *)relative(&site->event);
+	bool want = !all_off && (rs_event_control(event) & RS_EVENT_ENABLED);
+	uint8_t nop[RS_SITE_BYTES], jump[RS_SITE_BYTES], now[RS_SITE_BYTES];
+	uint64_t word = rs_load((const uint64_t *)(code & ~(uintptr_t)7));
+	bool is_on;
+
+	if ((code & 7) > 8 - RS_SITE_BYTES)
+		return 1;
+	__builtin_memcpy(now, (const uint8_t *)&word + (code & 7), RS_SITE_BYTES);
+	rs_arch_site_nop(nop);
+	rs_arch_site_jump(jump, code, relative(&site->target));
+	is_on = same(now, jump);
+	if (!is_on && !same(now, nop))
+		return 1;
+	if (is_on != want)
+		write_site(code, want ? jump : nop);
+	*on += want;
+	return 0;
+}
+
+uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on)
+{
+	uintptr_t from = UINTPTR_MAX, to = 0;
+	uint32_t bad = 0;
+
+	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++) {
+		uintptr_t word = relative(&site->code) & ~(uintptr_t)7;
+
+		from = word < from ? word : from;
+		to = word + 8 > to ? word + 8 : to;
+	}
+	if (!to)
+		return 0;
+	if (rs_core.ops.text_open)
+		rs_core.ops.text_open((void *)from, (void *)to);
+	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++)
+		bad += patch_site(site, all_off, on);
+	if (rs_core.ops.text_close)
+		rs_core.ops.text_close((void *)from, (void *)to);
+	return bad;
+}
+
+bool rs_agent_control_due(void)
+{
+	if (!rs_agent_active() || !(rs_load(&rs_core.info->flags) & RS_GUEST_SELF_PATCH))
+		return false;
+	return rs_load(&rs_core.control->generation) != rs_load(&rs_core.info->applied_generation);
+}
+
+int rs_agent_apply_control(void)
+{
+	uint32_t generation, flags, bad = 0, on = 0;
+
+	rs_core_lock();
+	if (!rs_agent_active()) {
+		rs_core_unlock();
+		return 0;
+	}
+	/* Acquire: pairs with the host's release after it has stored the control words. */
+	generation = rs_load_acquire(&rs_core.control->generation);
+	flags = rs_load(&rs_core.control->flags);
+	if (flags & (RS_CONTROL_SELF_PATCH | RS_CONTROL_STOP)) {
+		for (struct rs_agent_provider *p = rs_core.providers; p; p = p->next)
+			bad += rs_patch_provider(p, flags & RS_CONTROL_STOP, &on);
+		rs_store(&rs_core.info->patch_errors, bad);
+		rs_store(&rs_core.info->sites_on, on);
+	}
+	rs_store_release(&rs_core.info->applied_generation, generation);
+	rs_core_unlock();
+	return (int)bad;
+}

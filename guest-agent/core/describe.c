@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* An event's description as ringside/descriptor.h wants it: header, fields, symbols, strings. */
+#include "core.h"
+
+/* Writes, or only measures while `out` is NULL. */
+struct writer {
+	uint8_t *out;
+	uint32_t at; /* of the next string */
+};
+
+static uint32_t put_text(struct writer *w, const char *text)
+{
+	while (*text) {
+		if (w->out)
+			w->out[w->at] = (uint8_t)*text;
+		w->at++;
+		text++;
+	}
+	return w->at;
+}
+
+static void end_text(struct writer *w)
+{
+	if (w->out)
+		w->out[w->at] = 0;
+	w->at++;
+}
+
+static uint32_t string(struct writer *w, const char *text)
+{
+	uint32_t start = w->at;
+
+	put_text(w, text);
+	end_text(w);
+	return start;
+}
+
+static void put_number(struct writer *w, uint32_t n)
+{
+	char digits[11];
+	uint32_t at = sizeof(digits) - 1;
+
+	digits[at] = 0;
+	do {
+		digits[--at] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	put_text(w, digits + at);
+}
+
+/* The type as a format file shows it: "u32", "u8[6]", "__data_loc char[]". */
+static uint32_t type(struct writer *w, const struct rs_field_info *field)
+{
+	bool dynamic = field->kind == RS_KIND_DYN_ARRAY || field->kind == RS_KIND_DYN_STRING;
+	uint32_t start = w->at;
+
+	if (dynamic)
+		put_text(w, "__data_loc ");
+	put_text(w, field->type);
+	if (dynamic) {
+		put_text(w, "[]");
+	} else if (field->kind == RS_KIND_ARRAY || field->kind == RS_KIND_STRING) {
+		put_text(w, "[");
+		put_number(w, field->elem_count);
+		put_text(w, "]");
+	}
+	end_text(w);
+	return start;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* "prev, __entry->next" becomes "prev,next". */
+static uint32_t print_args(struct writer *w, const char *text)
+{
+	static const char prefix[] = "__entry->";
+	uint32_t start = w->at;
+
+	while (*text) {
+		uint32_t n = 0;
+
+		while (n < sizeof(prefix) - 1 && text[n] == prefix[n])
+			n++;
+		if (n == sizeof(prefix) - 1) {
+			text += n;
+		} else {
+			char one[2] = {*text++, 0};
+
+			if (!blank(one[0]))
+				put_text(w, one);
+		}
+	}
+	end_text(w);
+	return start;
+}
+
+static uint32_t fixed_size(const struct rs_event_info *info)
+{
+	uint32_t size = sizeof(struct rs_event_desc) +
+			info->field_count * (uint32_t)sizeof(struct rs_field_desc);
+
+	for (uint32_t i = 0; i < info->field_count; i++)
+		size += info->fields[i].symbol_count * (uint32_t)sizeof(struct rs_symbol);
+	return size;
+}
+
+/* `symbols` is where the next symbol goes. */
+static void put_field(struct writer *w, const struct rs_field_info *field, uint32_t at,
+		      uint32_t *symbols)
+{
+	struct rs_field_desc desc = {
+		.offset = field->offset,
+		.size = field->size,
+		.kind = field->kind,
+		.flags = field->flags,
+		.elem_size = field->elem_size,
+		.elem_count = field->elem_count,
+		.symbol_count = field->symbol_count,
+		.symbols = field->symbol_count ? *symbols : 0,
+	};
+
+	desc.name = string(w, field->name);
+	desc.type = type(w, field);
+	for (uint32_t i = 0; i < field->symbol_count; i++) {
+		struct rs_symbol symbol = {.value = field->symbols[i].value};
+
+		symbol.name = string(w, field->symbols[i].name);
+		if (w->out)
+			__builtin_memcpy(w->out + *symbols, &symbol, sizeof(symbol));
+		*symbols += sizeof(symbol);
+	}
+	if (w->out)
+		__builtin_memcpy(w->out + at, &desc, sizeof(desc));
+}
+
+static uint32_t describe(const struct rs_event_info *info, uint32_t id, uint32_t provider,
+			 uint8_t *out)
+{
+	struct writer w = {.out = out, .at = fixed_size(info)};
+	uint32_t at = sizeof(struct rs_event_desc);
+	uint32_t symbols = at + info->field_count * (uint32_t)sizeof(struct rs_field_desc);
+	struct rs_event_desc desc = {
+		.id = (uint16_t)id,
+		.field_count = (uint16_t)info->field_count,
+		.provider = provider,
+		.entry_size = (uint16_t)info->entry_size,
+		.level = (uint8_t)info->level,
+		.keyword = info->keyword,
+	};
+
+	desc.system = string(&w, info->system);
+	desc.name = string(&w, info->name);
+	desc.print = string(&w, info->print);
+	desc.print_args = print_args(&w, info->print_args);
+	for (uint32_t i = 0; i < info->field_count; i++, at += sizeof(struct rs_field_desc))
+		put_field(&w, &info->fields[i], at, &symbols);
+	while (w.at % 8)
+		end_text(&w);
+	desc.size = w.at;
+	if (out)
+		__builtin_memcpy(out, &desc, sizeof(desc));
+	return w.at;
+}
+
+static bool name_fits(const char *name)
+{
+	uint32_t n = 0;
+
+	while (n < RS_NAME_MAX && name[n])
+		n++;
+	return n > 0 && n < RS_NAME_MAX;
+}
+
+int rs_describe_size(const struct rs_event_info *info)
+{
+	uint32_t size;
+
+	if (!name_fits(info->system) || !name_fits(info->name) ||
+	    info->field_count > RS_MAX_FIELDS || info->entry_size > RS_MAX_ENTRY_SIZE ||
+	    info->level > 5)
+		return RS_AGENT_BAD_EVENT;
+	for (uint32_t i = 0; i < info->field_count; i++) {
+		if (!name_fits(info->fields[i].name) ||
+		    info->fields[i].symbol_count > RS_MAX_SYMBOLS)
+			return RS_AGENT_BAD_EVENT;
+	}
+	size = describe(info, 0, 0, NULL);
+	return size <= RS_MAX_DESC_SIZE ? (int)size : RS_AGENT_BAD_EVENT;
+}
+
+void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t provider, void *out)
+{
+	describe(info, id, provider, out);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* From an assembled entry to a record in the ring: filter, reserve, copy, commit. The fast path. */
+#include "core.h"
+#include "filter.h"
+
+#include "arch.h"
+#include "rs_port.h"
+
+#define RS_FILTER_TRIES 4u
+
+struct rs_core rs_core = {.next_event_id = RS_FIRST_EVENT_ID};
+
+/* While no region is attached, every event's control word is this. */
+const uint32_t rs_nothing_enabled[1];
+const uint32_t *rs_event_ctl = rs_nothing_enabled;
+
+/* What an event finds out about where it is. */
+struct rs_where {
+	uint32_t cpu;
+	uint32_t pid;
+	uint32_t context;
+	const char *comm;
+};
+
+static __attribute__((noinline)) void ask_ops(struct rs_where *where)
+{
+	const struct rs_trace_ops *ops = &rs_core.ops;
+
+	where->cpu = ops->cpu_id ? ops->cpu_id() : rs_port_cpu();
+	where->pid = ops->current_pid ? ops->current_pid() : rs_port_pid();
+	where->context = ops->context_flags ? ops->context_flags() : rs_port_context();
+	where->comm = ops->current_comm ? ops->current_comm() : rs_port_comm();
+}
+
+static inline void find_out(struct rs_where *where)
+{
+	if (rs_unlikely(rs_core.hooked)) {
+		ask_ops(where);
+		return;
+	}
+	where->cpu = rs_port_cpu();
+	where->pid = rs_port_pid();
+	where->context = rs_port_context();
+	where->comm = rs_port_comm();
+}
+
+/*
+ * Whether the event's filter lets it through. The program may be replaced while it runs; its
+ * sequence number says so, and then the control word is read anew. When in doubt: yes.
+ */
+static bool wanted(const struct rs_event *event, uint32_t control,
+		   const struct rs_filter_input *input)
+{
+	for (uint32_t tries = 0; tries < RS_FILTER_TRIES; tries++) {
+		uint32_t offset = (control >> RS_EVENT_FILTER_SHIFT) * RS_FILTER_GRAIN;
+		const struct rs_filter_program *program;
+		uint32_t sequence;
+		bool yes;
+
+		if (!offset)
+			return true;
+		if (offset > rs_core.filters_size ||
+		    rs_core.filters_size - offset < sizeof(*program))
+			return true;
+		program = (const struct rs_filter_program *)(rs_core.filters + offset);
+		/* Acquire: pairs with the host's release when it makes the number even. */
+		sequence = rs_load_acquire(&program->sequence);
+		if (rs_likely(!(sequence & 1) && rs_load(&program->event) == rs_load(&event->id))) {
+			yes = rs_filter_run(program, rs_core.filters_size - offset, input);
+			/* Pairs with the host's barrier between an odd number and new bytes. */
+			rs_rmb();
+			if (rs_likely(rs_load(&program->sequence) == sequence))
+				return yes;
+		}
+		control = rs_event_control(event);
+		if (!(control & RS_EVENT_ENABLED))
+			return false;
+	}
+	return true;
+}
+
+/* The OS has a trace pipe of its own: it gets the record in one piece. */
+static __attribute__((noinline)) void push_raw(const struct rs_ring_record *record)
+{
+	uint64_t raw[RS_RAW_MAX / 8];
+	uint32_t size = record->size, cut = 0;
+
+	if (size > RS_RAW_MAX - 8) {
+		size = RS_RAW_MAX - 8;
+		cut = RS_REC_CUT;
+	}
+	raw[0] = (uint64_t)record->id | (uint64_t)((8 + size) | cut) << 16 | rs_core_time() << 32;
+	rs_ring_copy(raw + 1, size, record);
+	rs_core.ops.trace_pipe_push_raw_record(raw, 8 + size);
+}
+
+static __attribute__((noinline)) void note_name(const struct rs_where *where, uint64_t since)
+{
+	if (rs_core.ops.trace_cmdline_push)
+		rs_core.ops.trace_cmdline_push(where->pid);
+	else
+		rs_cmdline_note(rs_core.cmdline, rs_core.cmdline_buckets, where->pid, where->comm,
+				since);
+}
+
+static __attribute__((noinline)) void ring_doorbell(void)
+{
+	const struct rs_agent_config *config = &rs_core.config;
+
+	if (rs_core.ops.doorbell)
+		rs_core.ops.doorbell();
+	else if (rs_core.header.doorbell_channel == RS_CHANNEL_PORT)
+		rs_arch_port_write((uint16_t)rs_core.header.doorbell_addr, 1);
+	else if (rs_core.header.doorbell_channel == RS_CHANNEL_MMIO && config->doorbell_mmio)
+		*config->doorbell_mmio = 1;
+}
+
+void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+	     const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	struct rs_ring_record record;
+	struct rs_where where;
+	const struct rs_ring *ring;
+	enum rs_ring_result result;
+
+	find_out(&where);
+	if (control >> RS_EVENT_FILTER_SHIFT) {
+		struct rs_filter_input input = {
+			.entry = entry,
+			.entry_size = size,
+			.dyn = dyn,
+			.dyn_count = dyn_count,
+			.pid = where.pid,
+			.cpu = where.cpu,
+			.comm = where.comm,
+		};
+		if (!wanted(event, control, &input))
+			return;
+	}
+	if (rs_unlikely(where.cpu >= rs_core.ring_count)) {
+		if (rs_core.info)
+			rs_shared_add64(&rs_core.info->lost_no_ring, 1);
+		return;
+	}
+	record.id = rs_load(&event->id);
+	record.entry = entry;
+	record.entry_size = size;
+	record.size = size;
+	record.dyn = dyn;
+	record.dyn_count = dyn_count;
+	for (uint32_t i = 0; i < dyn_count; i++)
+		record.size += dyn[i].size;
+	if (rs_unlikely(rs_core.raw)) {
+		push_raw(&record);
+		return;
+	}
+	record.context = rs_context_mark(where.pid, where.context);
+	ring = &rs_core.rings[where.cpu].ring;
+	result = rs_ring_emit(ring, RS_PORT_PREEMPTIBLE, &record, rs_core.ops.time_now,
+			      rs_port_time);
+	if (rs_unlikely(result == RS_RING_REFUSED))
+		return;
+	if (rs_unlikely(rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
+		note_name(&where, record.ts);
+	if (rs_unlikely(rs_ring_wake_due(ring)))
+		ring_doorbell();
+}
+
+uint64_t rs_core_time(void)
+{
+	return rs_core.ops.time_now ? rs_core.ops.time_now() : rs_port_time();
+}
+
+uint32_t rs_core_cpu(void)
+{
+	return rs_core.ops.cpu_id ? rs_core.ops.cpu_id() : rs_port_cpu();
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Rare requests to the host: see ringside/hypercall.h. */
+#include "core.h"
+
+#include "arch.h"
+#include "rs_port.h"
+
+#define RS_PATIENCE_S 5u
+#define RS_PATIENCE_HZ 2000000000ull /* of a clock whose rate is unknown */
+
+/* One bit a slot: a request is under way in it. */
+static uint64_t slots_busy;
+
+/*
+ * A slot of our own. Where a port or MMIO store names the vCPU, only this vCPU's will do; in a
+ * mailbox any free one. `force`: a dying guest takes its own whatever is in it. -1: none.
+ */
+static int take_slot(bool any, bool force)
+{
+	uint32_t count = rs_core.header.ring_count, cpu = rs_core_cpu();
+
+	if (cpu >= count && !any)
+		return -1;
+	for (uint32_t i = 0; i < (any ? count : 1); i++) {
+		uint32_t slot = (cpu + i) % count;
+		uint64_t bit = 1ull << slot;
+
+		if (!(__atomic_fetch_or(&slots_busy, bit, __ATOMIC_ACQUIRE) & bit))
+			return (int)slot;
+	}
+	return force ? (int)(cpu % count) : -1;
+}
+
+static void give_slot(int slot)
+{
+	__atomic_fetch_and(&slots_busy, ~(1ull << slot), __ATOMIC_RELEASE);
+}
+
+/* False: there is no way to reach the host. */
+static bool ring_host(uint32_t slot)
+{
+	if (rs_core.ops.hypercall_ring) {
+		rs_core.ops.hypercall_ring(slot);
+		return true;
+	}
+	switch (rs_core.header.hcall_channel) {
+	case RS_CHANNEL_MAILBOX:
+		return true;
+	case RS_CHANNEL_PORT:
+		rs_arch_port_write((uint16_t)rs_core.header.hcall_addr, slot);
+		return true;
+	case RS_CHANNEL_MMIO:
+		if (!rs_core.config.hcall_mmio)
+			return false;
+		*rs_core.config.hcall_mmio = slot;
+		return true;
+	}
+	return false;
+}
+
+/* A port or MMIO store comes back answered; a mailbox is polled. */
+static bool wait_answer(const struct rs_hcall_response *response, uint32_t sequence)
+{
+	uint64_t hz = rs_core.config.tsc_hz ? rs_core.config.tsc_hz : RS_PATIENCE_HZ;
+	uint64_t start = rs_core_time();
+
+	/* Acquire: pairs with the host's release of the sequence. */
+	while (rs_load_acquire(&response->sequence) != sequence) {
+		if (rs_core_time() - start > hz * RS_PATIENCE_S)
+			return false;
+		if (rs_core.ops.relax)
+			rs_core.ops.relax();
+		else
+			rs_port_relax();
+	}
+	return true;
+}
+
+static void take_reply(const struct rs_hcall_response *response, struct rs_hcall_reply *reply)
+{
+	uint32_t size = rs_load(&response->data_size);
+
+	for (uint32_t i = 0; i < 6; i++)
+		reply->values[i] = rs_load(&response->values[i]);
+	if (size > sizeof(reply->text) - 1)
+		size = sizeof(reply->text) - 1;
+	for (uint32_t i = 0; i < size; i++)
+		reply->text[i] = (char)rs_load(&response->data[i]);
+	reply->text[size] = 0;
+	reply->text_size = size;
+}
+
+int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
+		     struct rs_hcall_reply *reply)
+{
+	bool dying = number == RS_HCALL_PANIC || number == RS_HCALL_EXIT;
+	struct rs_hcall_request *request;
+	const struct rs_hcall_response *response;
+	uint32_t sequence;
+	int32_t result = RS_ERR_UNREACHABLE;
+	int slot;
+
+	if (reply)
+		__builtin_memset(reply, 0, sizeof(*reply));
+	if (!rs_agent_active() || rs_core.header.hcall_channel == RS_CHANNEL_NONE)
+		return RS_ERR_UNREACHABLE;
+	if (size > RS_HCALL_DATA)
+		return RS_ERR_TOO_LARGE;
+	slot = take_slot(rs_core.header.hcall_channel == RS_CHANNEL_MAILBOX, dying);
+	if (slot < 0)
+		return RS_ERR_UNREACHABLE;
+	request = (struct rs_hcall_request *)rs_core_section(RS_SEC_REQUEST) + slot;
+	response = (const struct rs_hcall_response *)rs_core_section(RS_SEC_RESPONSE) + slot;
+
+	sequence = rs_load(&request->sequence) + 1;
+	if (sequence == rs_load(&response->sequence))
+		sequence++; /* left over from an earlier boot: it must not look answered */
+	rs_store(&request->number, number);
+	for (uint32_t i = 0; i < 6; i++)
+		rs_store(&request->args[i], args ? args[i] : 0);
+	rs_store(&request->data_size, size);
+	for (uint32_t i = 0; i < size; i++)
+		rs_store(&request->data[i], ((const uint8_t *)data)[i]);
+	/* Release: pairs with the host's acquire of the sequence. */
+	rs_store_release(&request->sequence, sequence);
+	if (ring_host((uint32_t)slot) && wait_answer(response, sequence)) {
+		result = rs_load(&response->result);
+		if (reply)
+			take_reply(response, reply);
+	}
+	give_slot(slot);
+	return result;
+}
+
+static uint32_t text_size(const char *text)
+{
+	uint32_t n = 0;
+
+	while (text && n < RS_HCALL_DATA && text[n])
+		n++;
+	return n;
+}
+
+int32_t rs_agent_enable(const char *glob, struct rs_hcall_reply *reply)
+{
+	return rs_hypercall(RS_HCALL_ENABLE, NULL, glob, text_size(glob), reply);
+}
+
+int32_t rs_agent_disable(const char *glob, struct rs_hcall_reply *reply)
+{
+	return rs_hypercall(RS_HCALL_DISABLE, NULL, glob, text_size(glob), reply);
+}
+
+int32_t rs_agent_set_filter(const char *glob_and_expression, struct rs_hcall_reply *reply)
+{
+	return rs_hypercall(RS_HCALL_SET_FILTER, NULL, glob_and_expression,
+			    text_size(glob_and_expression), reply);
+}
+
+int32_t rs_agent_query(uint32_t event_id, struct rs_hcall_reply *reply)
+{
+	uint64_t args[6] = {event_id};
+
+	return rs_hypercall(RS_HCALL_QUERY, args, NULL, 0, reply);
+}
+
+int32_t rs_agent_log(const char *line)
+{
+	return rs_hypercall(RS_HCALL_LOG, NULL, line, text_size(line), NULL);
+}
+
+void rs_agent_panic(const char *why)
+{
+	if (!rs_agent_active())
+		return;
+	rs_store_release(&rs_core.info->state, RS_GUEST_PANICKED);
+	rs_hypercall(RS_HCALL_PANIC, NULL, why, text_size(why), NULL);
+}
+
+void rs_agent_exit(uint32_t code)
+{
+	uint64_t args[6] = {code & 0xff};
+
+	if (!rs_agent_active())
+		return;
+	rs_store(&rs_core.info->exit_code, code & 0xff);
+	rs_store_release(&rs_core.info->state, RS_GUEST_EXITED);
+	rs_hypercall(RS_HCALL_EXIT, args, NULL, 0, NULL);
+}

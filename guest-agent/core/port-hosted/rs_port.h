@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the core asks of its port, inlined into every emit: an ordinary Linux process. Threads are
+ * preempted, moved between CPUs and killed at any instruction, so the rings are moved by locked instructions.
+ */
+#ifndef RS_PORT_H
+#define RS_PORT_H
+
+#include <ringside/record.h>
+#include <ringside/types.h>
+#include <sched.h>
+#include <sys/rseq.h>
+
+#define RS_PORT_PREEMPTIBLE 1
+
+extern int sched_getcpu(void); /* declared by sched.h for _GNU_SOURCE only */
+
+/* Per thread; filled on the thread's first event and after fork (port.c). */
+struct rs_port_thread {
+	uint32_t pid;   /* thread id; 0: not known yet */
+	uint32_t named; /* the naming epoch in which the thread's name was noted */
+	char comm[RS_COMM_LEN];
+};
+extern __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
+void rs_port_thread_fill(void);
+
+/* The calling thread was renamed (prctl, pthread_setname_np): read its name again. */
+void rs_port_thread_renamed(void);
+
+/*
+ * Ordered after the load of the ring's word: on another CPU a record may get in between, and must
+ * then be older. RDTSC alone may be executed before the load; RDTSCP waits for it.
+ */
+static inline uint64_t rs_port_time(void)
+{
+	uint32_t lo, hi, aux;
+
+	__asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux) : : "memory");
+	return (uint64_t)hi << 32 | lo;
+}
+
+static inline uint32_t rs_port_cpu(void)
+{
+	const struct rseq *area =
+		(const struct rseq *)((const char *)__builtin_thread_pointer() + __rseq_offset);
+	int cpu;
+
+	if (__builtin_expect(__rseq_size != 0, 1))
+		cpu = (int)__atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
+	else
+		cpu = -1;
+	if (__builtin_expect(cpu < 0, 0)) /* not registered (a sandbox) */
+		cpu = sched_getcpu();
+	return (uint32_t)cpu;
+}
+
+static inline uint32_t rs_port_pid(void)
+{
+	if (__builtin_expect(rs_port_thread.pid == 0, 0))
+		rs_port_thread_fill();
+	return rs_port_thread.pid;
+}
+
+static inline uint32_t rs_port_context(void)
+{
+	return RS_CTX_USER;
+}
+
+static inline const char *rs_port_comm(void)
+{
+	if (__builtin_expect(rs_port_thread.pid == 0, 0))
+		rs_port_thread_fill();
+	return rs_port_thread.comm;
+}
+
+static inline bool rs_port_name_due(bool changed, uint32_t epoch)
+{
+	if (__builtin_expect(rs_port_thread.named == epoch, 1))
+		return false;
+	rs_port_thread.named = epoch;
+	return true;
+}
+
+static inline void rs_port_relax(void)
+{
+	sched_yield();
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring.h"
+
+static uint32_t log2_of(uint32_t n)
+{
+	return 31 - (uint32_t)__builtin_clz(n);
+}
+
+void rs_ring_init(struct rs_ring *ring, struct rs_ring_state *state, const struct rs_ring_ctl *ctl,
+		  void *pages, uint32_t page_size, uint32_t page_count, uint32_t index,
+		  uint32_t mode, const uint32_t *epoch, uint64_t *lost_nested)
+{
+	ring->state = state;
+	ring->ctl = ctl;
+	ring->pages = pages;
+	ring->epoch = epoch;
+	ring->lost_nested = lost_nested;
+	ring->units = (uint16_t)(page_size / RS_RING_UNIT);
+	ring->index = (uint16_t)index;
+	ring->page_shift = (uint8_t)log2_of(page_size);
+	ring->ring_shift = (uint8_t)log2_of(page_count);
+	ring->drop = mode == RS_MODE_DROP;
+	ring->reserved = 0;
+}
+
+/* The full number nearest to `near` whose low 18 bits are those of the word's page. */
+static uint64_t full_page(uint64_t near, uint64_t word)
+{
+	uint32_t up = 32 - RS_WORD_PAGE_BITS;
+	int32_t distance = (int32_t)((rs_word_page(word) - (uint32_t)near) << up) >> up;
+
+	return near + (uint64_t)(int64_t)distance;
+}
+
+static uint64_t full_records(uint64_t near, uint64_t word)
+{
+	int32_t distance = (int32_t)(rs_word_records(word) - (uint32_t)near);
+
+	return near + (uint64_t)(int64_t)distance;
+}
+
+/* What `committed` of page `page` is when the last producer of the lap before has finished. */
+static uint32_t lap_base(const struct rs_ring *ring, uint64_t page)
+{
+	return (uint32_t)((page >> ring->ring_shift) << ring->page_shift);
+}
+
+static void add64(bool shared, uint64_t *p, uint64_t n)
+{
+	if (shared)
+		rs_shared_add64(p, n);
+	else
+		rs_local_add64(p, n);
+}
+
+/* Several producers may be here, in any order: the largest wins. */
+static void raise64(bool shared, uint64_t *p, uint64_t to)
+{
+	uint64_t now = rs_load(p);
+
+	while ((int64_t)(to - now) > 0 && !rs_ring_cas(shared, p, now, to))
+		now = rs_load(p);
+}
+
+/* Fills the rest of a page that the word has just left: it is ours. */
+static void pad(const struct rs_ring *ring, bool shared, uint64_t page, uint32_t off)
+{
+	if (off >= ring->units)
+		return;
+	rs_store((uint64_t *)(rs_ring_page(ring, page) + off * 8ull),
+		 (uint64_t)RS_REC_PAD | 8ull << 16);
+	rs_ring_commit(ring, shared, page, (ring->units - off) * RS_RING_UNIT);
+}
+
+/*
+ * Closes the current page, so that the next record opens one, and its header's `dropped` tells
+ * of the loss where it happened.
+ */
+static enum rs_switch_result refuse(const struct rs_ring *ring, bool shared, uint64_t word)
+{
+	struct rs_ring_state *state = ring->state;
+	uint32_t off = rs_word_offset(word);
+
+	if (off < ring->units) {
+		if (!rs_ring_cas(shared, &state->word, word, word + (ring->units - off)))
+			return RS_SWITCH_RETRY;
+		rs_wmb(); /* pairs with the reader's rs_rmb() before its second look at the word */
+		pad(ring, shared, rs_word_page(word), off);
+	} else if (rs_load_acquire(&state->word) != word) {
+		return RS_SWITCH_RETRY;
+	}
+	add64(shared, &state->dropped, 1);
+	return RS_SWITCH_REFUSED;
+}
+
+/* The next page that may be written, and how many unfinished ones lie before it. False: none. */
+static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, uint32_t *skipped)
+{
+	uint32_t count = 1u << ring->ring_shift;
+	uint32_t most = count - 1 < RS_SKIP_MAX ? count - 1 : RS_SKIP_MAX;
+
+	for (uint32_t n = 0; n <= most; n++) {
+		uint64_t page = cur + 1 + n;
+		const struct rs_ring_page *header =
+			(const struct rs_ring_page *)rs_ring_page(ring, page);
+
+		/* Acquire: pairs with the release of the consumer that has copied these pages. */
+		if (ring->drop &&
+		    (int64_t)(page - rs_load_acquire(&ring->ctl->consumed)) >= (int64_t)count)
+			return false;
+		/* Acquire: pairs with the last producer's commit, whose stores must not follow ours. */
+		if (rs_load_acquire(&header->committed) == lap_base(ring, page)) {
+			*next = page;
+			*skipped = n;
+			return true;
+		}
+	}
+	return false;
+}
+
+enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, bool shared, uint64_t word,
+				     uint32_t record_units, uint64_t ts, uint64_t context,
+				     uint32_t *page)
+{
+	struct rs_ring_state *state = ring->state;
+	uint64_t pages = rs_load_acquire(&state->pages);
+	uint64_t before = rs_load_acquire(&state->records);
+	uint64_t cur, next, records, dropped, token = 0;
+	uint32_t skipped;
+	struct rs_ring_page *header;
+
+	/* Both counters were read before a word that still is the one they belong to. */
+	if (rs_load_acquire(&state->word) != word)
+		return RS_SWITCH_RETRY;
+	cur = full_page(pages, word);
+	records = full_records(before, word);
+	/* After the word: the opener of its page has read no larger one. */
+	dropped = rs_load_acquire(&state->dropped);
+	if (!next_page(ring, cur, &next, &skipped))
+		return refuse(ring, shared, word);
+	if (!shared && rs_load(&state->context) != context)
+		token = rs_context_claim(ring, &token);
+	if (!rs_ring_cas(shared, &state->word, word,
+			 (records + 1) << RS_WORD_RECORDS_SHIFT |
+				 (next & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT |
+				 (RS_RING_PAGE_HEADER / RS_RING_UNIT + record_units)))
+		return RS_SWITCH_RETRY;
+	/* Pairs with the reader's rs_rmb() before its second look at the word. */
+	rs_wmb();
+	rs_store(&state->last_ts, ts);
+	if (token)
+		rs_context_settle(ring, shared, token, context);
+	pad(ring, shared, cur, rs_word_offset(word));
+	for (uint64_t passed = cur + 1; passed != next; passed++)
+		rs_ring_commit(ring, shared, passed, 1u << ring->page_shift);
+	if (skipped)
+		add64(shared, &state->skipped, skipped);
+	raise64(shared, &state->pages, next + 1);
+	raise64(shared, &state->records, records);
+
+	header = (struct rs_ring_page *)rs_ring_page(ring, next);
+	rs_store(&header->ts, ts);
+	rs_store(&header->records, records);
+	rs_store(&header->dropped, dropped);
+	rs_store(&header->pid, (uint32_t)(context >> 32));
+	rs_store((uint64_t *)&header->context,
+		 (uint16_t)(context >> 16) | (uint64_t)(uint16_t)rs_load(ring->epoch) << 16 |
+			 (uint64_t)skipped << 32 | (uint64_t)ring->index << 48);
+	rs_store_release(&header->seq, next);
+	*page = (uint32_t)(next & RS_WORD_PAGE_MASK);
+	return RS_SWITCH_OPENED;
+}
+
+void rs_ring_resume(const struct rs_ring *ring)
+{
+	struct rs_ring_state *state = ring->state;
+	uint64_t word = rs_load(&state->word);
+	uint32_t off = rs_word_offset(word);
+
+	rs_store(&state->context, 0);
+	rs_store(&state->last_ts, 0);
+	if (word == 0) {
+		rs_store_release(&state->word, RS_WORD_INITIAL(ring->units));
+		return;
+	}
+	/* If the page has unfinished records its sum stays short, and it is passed over for good. */
+	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->units);
+	rs_wmb();
+	pad(ring, true, rs_word_page(word), off);
+}
+
+bool rs_ring_wake_slow(const struct rs_ring *ring)
+{
+	struct rs_ring_state *state = ring->state;
+	uint32_t armed =
+		rs_load_acquire(&ring->ctl->wake_armed); /* pairs with the arming release */
+	uint64_t pages = rs_load_acquire(&state->pages);
+	uint64_t word = rs_load(&state->word);
+	uint64_t at = full_page(pages, word) * ring->units + rs_word_offset(word);
+
+	if ((int64_t)(at - rs_load(&ring->ctl->wake_from)) <
+	    (int64_t)rs_load(&ring->ctl->wake_units))
+		return false;
+	rs_store(&state->wake_seen, armed);
+	return true;
+}
+
+/* Bytes on their way into 8-byte stores. */
+struct packer {
+	uint64_t *to;
+	uint64_t part;
+	uint32_t fill; /* bytes in `part`, 0..7 */
+	uint32_t left; /* bytes that still fit */
+};
+
+static void put(struct packer *out, const uint8_t *bytes, uint32_t size)
+{
+	if (size > out->left)
+		size = out->left;
+	out->left -= size;
+	for (; size >= 8; size -= 8, bytes += 8) {
+		uint64_t word;
+
+		__builtin_memcpy(&word, bytes, 8);
+		rs_store(out->to++, out->part | word << (out->fill * 8));
+		out->part = out->fill ? word >> (64 - out->fill * 8) : 0;
+	}
+	for (; size; size--) {
+		out->part |= (uint64_t)*bytes++ << (out->fill * 8);
+		if (++out->fill == 8) {
+			rs_store(out->to++, out->part);
+			out->part = 0;
+			out->fill = 0;
+		}
+	}
+}
+
+void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record)
+{
+	struct packer out = {.to = to, .left = size};
+
+	put(&out, (const uint8_t *)record->entry, record->entry_size);
+	for (uint32_t i = 0; i < record->dyn_count; i++)
+		put(&out, record->dyn[i].data, record->dyn[i].size);
+	if (out.fill)
+		rs_store(out.to, out.part);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The producer's side of one ring. The algorithm, and why it is safe, is docs/adr/0002-ring.md; the
+ * order of steps here is the order there.
+ *
+ * Callers: rs_emit() in emit.c, and tests. Any CPU or thread. `shared` is a constant in every call: true
+ * where producers are preemptible (locked instructions), false where they nest on one vCPU (plain ones).
+ * Nothing here waits. Input is trusted but for struct rs_ring_ctl, which the host may change at
+ * any time: a wrong value there costs records, nothing else.
+ */
+#ifndef RS_AGENT_RING_H
+#define RS_AGENT_RING_H
+
+#include "dyn.h"
+
+#include <ringside/atomic.h>
+#include <ringside/record.h>
+#include <ringside/region.h>
+#include <ringside/ring.h>
+
+#define RS_SKIP_MAX 64u /* pages that one switch passes over at most */
+#define RS_TRIES 64u    /* lost races after which a record is given up */
+
+/* A ring as its producers see it; constant once initialised. */
+struct rs_ring {
+	struct rs_ring_state *state;
+	const struct rs_ring_ctl *ctl;
+	uint8_t *pages;
+	const uint32_t *epoch; /* rs_control.epoch */
+	uint64_t *lost_nested; /* rs_guest_info.lost_nested */
+	uint16_t units;        /* per page */
+	uint16_t index;
+	uint8_t page_shift; /* log2 of the page size */
+	uint8_t ring_shift; /* log2 of the number of pages */
+	uint8_t drop;       /* RS_MODE_DROP */
+	uint8_t reserved;
+};
+
+struct rs_ring_record {
+	uint32_t id;
+	uint32_t size; /* payload bytes, dynamic ones included */
+	uint32_t entry_size;
+	uint32_t dyn_count;
+	uint64_t context;      /* rs_context_mark() */
+	const uint64_t *entry; /* entry_size bytes, zeroes up to a multiple of 8 */
+	const struct rs_dyn *dyn;
+	uint64_t ts; /* out, when emitted */
+};
+
+/* What became of a record. */
+enum rs_ring_result {
+	RS_RING_REFUSED = -1, /* counted as dropped, or as lost_nested */
+	RS_RING_DONE = 0,
+	RS_RING_NEW_CONTEXT = 1, /* done; pid or flags may be others than before (nested only) */
+};
+
+/* Sets up `ring` for pages of 1 << page_shift bytes. Touches nothing in the region. */
+void rs_ring_init(struct rs_ring *ring, struct rs_ring_state *state, const struct rs_ring_ctl *ctl,
+		  void *pages, uint32_t page_size, uint32_t page_count, uint32_t index,
+		  uint32_t mode, const uint32_t *epoch, uint64_t *lost_nested);
+
+/* A ring that has been used by an earlier boot goes on behind what is there: the page that it
+ * stopped in is closed. A fresh one (all zero) gets its first word. Before the first record only. */
+void rs_ring_resume(const struct rs_ring *ring);
+
+/*
+ * Slow path of rs_ring_emit(): the page of `word` has no room. Moves the ring to the next usable
+ * page, whose first record (record_units) then is the caller's; *page is its number.
+ */
+enum rs_switch_result {
+	RS_SWITCH_RETRY, /* somebody else moved the word */
+	RS_SWITCH_OPENED,
+	RS_SWITCH_REFUSED, /* counted */
+};
+enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, bool shared, uint64_t word,
+				     uint32_t record_units, uint64_t ts, uint64_t context,
+				     uint32_t *page);
+
+/* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
+void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
+
+/* Whether a sleeping reader wants the doorbell now; says so once for each time that it is armed. */
+bool rs_ring_wake_slow(const struct rs_ring *ring);
+
+static inline bool rs_ring_wake_due(const struct rs_ring *ring)
+{
+	/* No barrier against the word's store: a reader that arms while we pass here may miss us,
+	 * and its timeout is what it has for that (docs/adr/0002-ring.md). */
+	return rs_unlikely(rs_load(&ring->ctl->wake_armed) != rs_load(&ring->state->wake_seen)) &&
+	       rs_ring_wake_slow(ring);
+}
+
+/* A context mark as it stands in a ring; never 0, and its low half is RS_REC_CONTEXT. */
+static inline uint64_t rs_context_mark(uint32_t pid, uint32_t context)
+{
+	return (uint64_t)pid << 32 | (uint64_t)(uint16_t)context << 16 | RS_REC_CONTEXT;
+}
+
+static inline bool rs_ring_cas(bool shared, uint64_t *p, uint64_t expected, uint64_t next)
+{
+	return shared ? rs_shared_cas64(p, &expected, next) : rs_local_cas64(p, &expected, next);
+}
+
+static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
+{
+	return ring->pages + ((page & ((1ull << ring->ring_shift) - 1)) << ring->page_shift);
+}
+
+/* Release: pairs with the reader's acquire of `committed`. */
+static inline void rs_ring_commit(const struct rs_ring *ring, bool shared, uint64_t page,
+				  uint32_t bytes)
+{
+	struct rs_ring_page *header = (struct rs_ring_page *)rs_ring_page(ring, page);
+
+	if (shared)
+		rs_shared_add32(&header->committed, bytes);
+	else
+		rs_local_add32(&header->committed, bytes);
+}
+
+/*
+ * Says in state.context that `context` is the newest of the ring. Between rs_context_claim() (before the
+ * CAS on the word) and this, the field holds a token that is no context: our stack's address, unlike any other
+ * producer's. Who comes in between finds it unequal to its own context, writes a mark and takes the
+ * field over; we then leave it alone. A late plain store would say what is no longer true.
+ */
+static inline uint64_t rs_context_claim(const struct rs_ring *ring, const void *stack)
+{
+	uint64_t token = (uint64_t)(uintptr_t)stack << 16;
+
+	rs_store(&ring->state->context, token);
+	return token;
+}
+
+static inline void rs_context_settle(const struct rs_ring *ring, bool shared, uint64_t token,
+				     uint64_t context)
+{
+	rs_ring_cas(shared, &ring->state->context, token, context);
+}
+
+/*
+ * Writes one record. The time comes from `clock`, or from `port_clock` where that is NULL: a constant
+ * function, so that it is inlined. record->ts is set unless REFUSED.
+ */
+static inline __attribute__((always_inline)) enum rs_ring_result
+rs_ring_emit(const struct rs_ring *ring, const bool shared, struct rs_ring_record *record,
+	     uint64_t (*clock)(void), uint64_t (*port_clock)(void))
+{
+	struct rs_ring_state *state = ring->state;
+	const uint64_t context = record->context;
+	uint32_t size = record->size, cut = 0, units, marks, off;
+	uint64_t word, ts, page, *at, last;
+	uint32_t opened;
+
+	if (rs_unlikely(8 + size > (uint32_t)ring->units * 8 - RS_RING_PAGE_HEADER ||
+			8 + size > RS_REC_MAX)) {
+		size = (uint32_t)ring->units * 8 - RS_RING_PAGE_HEADER - 8;
+		if (size > RS_REC_MAX - 8)
+			size = RS_REC_MAX - 8;
+		cut = RS_REC_CUT;
+		shared ? rs_shared_add64(&state->too_large, 1)
+		       : rs_local_add64(&state->too_large, 1);
+	}
+	units = 1 + (size + 7) / 8;
+
+	for (uint32_t tries = 0; tries < RS_TRIES; tries++) {
+		bool new_context, big_gap;
+		uint64_t token = 0;
+
+		/* Acquire: the pages that this word says are there were prepared before. */
+		word = rs_load_acquire(&state->word);
+		/* After the load: a producer that gets in between makes the CAS fail, so order in
+		 * the ring is order in time. */
+		ts = rs_unlikely(clock != NULL) ? clock() : port_clock();
+		last = rs_load(&state->last_ts);
+		big_gap = (ts - last) >> 32 != 0;
+		new_context = shared || rs_load(&state->context) != context;
+		marks = (new_context ? 1 : 0) + (big_gap ? 2 : 0);
+		off = rs_word_offset(word);
+		if (rs_unlikely(off + marks + units > ring->units)) {
+			enum rs_switch_result r =
+				rs_ring_switch(ring, shared, word, units, ts, context, &opened);
+			if (r == RS_SWITCH_RETRY)
+				continue;
+			if (r == RS_SWITCH_REFUSED)
+				return RS_RING_REFUSED;
+			page = opened;
+			at = (uint64_t *)(rs_ring_page(ring, page) + RS_RING_PAGE_HEADER);
+			marks = RS_RING_PAGE_HEADER / 8; /* committed along with the record */
+			goto write;
+		}
+		if (!shared && rs_unlikely(new_context))
+			token = rs_context_claim(ring, &token);
+		if (rs_unlikely(
+			    !rs_ring_cas(shared, &state->word, word,
+					 word + (1ull << RS_WORD_RECORDS_SHIFT) + marks + units)))
+			continue;
+		/* Pairs with the reader's rs_rmb() before its second look at the word. */
+		rs_wmb();
+		rs_store(&state->last_ts, ts);
+		if (!shared && rs_unlikely(new_context))
+			rs_context_settle(ring, shared, token, context);
+		page = rs_word_page(word);
+		at = (uint64_t *)(rs_ring_page(ring, page) + off * 8ull);
+		if (rs_unlikely(big_gap)) {
+			rs_store(at, RS_REC_TIME | 16ull << 16);
+			rs_store(at + 1, ts);
+			at += 2;
+		}
+		if (new_context)
+			rs_store(at++, context);
+		goto write;
+	}
+	rs_shared_add64(ring->lost_nested, 1);
+	return RS_RING_REFUSED;
+
+write:
+	rs_store(at, (uint64_t)record->id | (uint64_t)((8 + size) | cut) << 16 | ts << 32);
+	if (rs_likely(record->dyn_count == 0 && !cut)) {
+		for (uint32_t i = 1; i < units; i++)
+			rs_store(at + i, record->entry[i - 1]);
+	} else {
+		rs_ring_copy(at + 1, size, record);
+	}
+	rs_ring_commit(ring, shared, page, (marks + units) * 8);
+	record->ts = ts;
+	return !shared && marks ? RS_RING_NEW_CONTEXT : RS_RING_DONE;
+}
+
+#endif
