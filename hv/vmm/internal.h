@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of hv/vmm share; nobody else includes it. */
+#ifndef RS_HV_VMM_INTERNAL_H
+#define RS_HV_VMM_INTERNAL_H
+
+#include "vmm/vmm.h"
+#include <glib.h>
+#include <linux/kvm.h>
+#include <pthread.h>
+#include <ringside/atomic.h>
+#include <ringside/region.h>
+#include <signal.h>
+
+#define RS_VMM_KICK_SIGNAL (SIGRTMIN + 5)
+
+/* kvm.c: /dev/kvm and a VM. `device` is /dev/kvm but in tests. */
+int rs_kvm_open(const char *device, struct rs_error *err); /* a descriptor, or -errno */
+int rs_kvm_create_vm(int kvm, struct rs_error *err);
+uint64_t rs_kvm_exits(int stats_fd); /* 0: not told */
+
+/* serial.c: any thread. A line at a time reaches the output. */
+struct rs_serial;
+int rs_serial_create(const char *path, int fd, struct rs_serial **out, struct rs_error *err);
+void rs_serial_put(struct rs_serial *serial, const void *bytes, size_t size,
+		   const bool *give_up); /* may block as its output does, until *give_up */
+void rs_serial_flush(struct rs_serial *serial, bool wait, const bool *give_up);
+void rs_serial_destroy(struct rs_serial *serial);
+/* `bytes` as a terminal may see them: UTF-8 text, tabs and line ends; all else as \xNN. */
+char *rs_serial_escape(const char *bytes, size_t size, size_t *out_size);
+
+/* The UART's registers but for the transmitter: what a driver writes it reads back. Relaxed atomics. */
+struct rs_uart {
+	uint8_t lcr, mcr, ier, scratch, divisor[2];
+};
+
+struct rs_vmm;
+
+struct rs_vcpu {
+	struct rs_vmm *vmm;
+	uint32_t index;
+	int fd;
+	int stats_fd; /* -1: none */
+	struct kvm_run *run;
+	pthread_t thread;
+	bool started;
+	bool in_guest;     /* under vmm->lock */
+	bool call_pending; /* likewise; the session owns request and response while it is set */
+	uint32_t call_slot;
+	uint64_t exits; /* written by the vCPU's thread, relaxed */
+	struct rs_hcall_request request;
+	struct rs_hcall_response response;
+};
+
+struct rs_vmm {
+	struct rs_target target; /* first */
+	char *name;
+	GMainContext *context;
+	GSource *wake_source, *doorbell_source, *flush_source;
+	int wake_fd, doorbell_fd;
+
+	int vm_fd;
+	size_t run_size;
+	uint8_t *ram;
+	uint64_t ram_size;
+	uint8_t *region;
+	uint64_t region_size, guest_offset;
+	uint64_t request_offset, response_offset; /* set at start(); */
+	uint32_t slots;                           /* request slots, 0: no region */
+	struct rs_serial *serial;
+	struct rs_uart uart;
+	uint64_t clock_hz;
+	bool tsc_shared; /* the guests' TSC is ours */
+	uint64_t last_pause_ns;
+
+	pthread_mutex_t lock; /* what follows */
+	pthread_cond_t out;   /* a vCPU left the guest */
+	pthread_cond_t go;    /* pause ended, a call was answered, or the end came */
+	bool paused;
+	bool ending; /* read without the lock, too */
+	bool ended_told;
+	bool threads_joined;
+	struct rs_target_end end;
+
+	uint64_t hypercalls, bad_hypercalls, doorbells; /* relaxed atomics */
+	struct rs_vcpu vcpu[RS_MAX_CPUS];
+};
+
+/* boot.c */
+int rs_vmm_load(struct rs_vmm *vmm, const struct rs_vmm_config *config, rs_gpa_t *entry,
+		struct rs_error *err);
+int rs_vmm_set_boot_state(int vcpu_fd, rs_gpa_t entry, struct rs_error *err);
+
+/* vcpu.c */
+int rs_vcpu_create(struct rs_vmm *vmm, uint32_t index, int kvm_fd, rs_gpa_t entry,
+		   struct rs_error *err);
+int rs_vcpu_start(struct rs_vcpu *vcpu, struct rs_error *err);
+void rs_vcpu_kick(struct rs_vcpu *vcpu); /* under vmm->lock */
+void rs_vcpu_destroy(struct rs_vcpu *vcpu);
+
+/* hcall.c: on the vCPU's thread; `slot` is what the guest wrote. */
+void rs_vmm_hypercall(struct rs_vcpu *vcpu, uint32_t slot);
+int rs_vmm_find_slots(struct rs_vmm *vmm, struct rs_error *err);
+
+/* vmm.c: any thread. The first end counts. */
+void rs_vmm_end(struct rs_vmm *vmm, enum rs_end_reason reason, int code, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void rs_vmm_wake(struct rs_vmm *vmm);
+
+#endif

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "vmm/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOT_RAM 0u
+#define SLOT_REGION_HOST 1u
+#define SLOT_REGION_GUEST 2u
+#define FLUSH_MS 200u /* an unfinished serial line is shown after this */
+
+static struct rs_vmm *vmm_of(struct rs_target *target)
+{
+	return (struct rs_vmm *)target;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void rs_vmm_wake(struct rs_vmm *vmm)
+{
+	uint64_t one = 1;
+
+	if (write(vmm->wake_fd, &one, sizeof(one)) < 0)
+		return; /* full: it is awake */
+}
+
+static void kick_all(struct rs_vmm *vmm, bool only_in_guest)
+{
+	for (uint32_t i = 0; i < vmm->target.vcpus; i++) {
+		struct rs_vcpu *vcpu = &vmm->vcpu[i];
+
+		if (vcpu->started && (vcpu->in_guest || !only_in_guest))
+			rs_vcpu_kick(vcpu);
+	}
+}
+
+void rs_vmm_end(struct rs_vmm *vmm, enum rs_end_reason reason, int code, const char *format, ...)
+{
+	va_list args;
+
+	pthread_mutex_lock(&vmm->lock);
+	if (!vmm->ending) {
+		vmm->end.reason = reason;
+		vmm->end.code = code;
+		va_start(args, format);
+		vsnprintf(vmm->end.text, sizeof(vmm->end.text), format, args);
+		va_end(args);
+		rs_store(&vmm->ending, true);
+		kick_all(vmm, true);
+		pthread_cond_broadcast(&vmm->go);
+		rs_vmm_wake(vmm);
+	}
+	pthread_mutex_unlock(&vmm->lock);
+}
+
+/* After `ending`: a thread may sit in write(2) to a stuck terminal, so it is kicked until it is out. */
+static void join_threads(struct rs_vmm *vmm)
+{
+	if (vmm->threads_joined)
+		return;
+	for (uint32_t i = 0; i < vmm->target.vcpus; i++) {
+		struct rs_vcpu *vcpu = &vmm->vcpu[i];
+
+		while (vcpu->started) {
+			struct timespec until;
+
+			clock_gettime(CLOCK_REALTIME, &until);
+			until.tv_nsec += 10000000;
+			if (until.tv_nsec >= 1000000000) {
+				until.tv_sec++;
+				until.tv_nsec -= 1000000000;
+			}
+			if (pthread_timedjoin_np(vcpu->thread, NULL, &until) == 0)
+				vcpu->started = false;
+			else
+				rs_vcpu_kick(vcpu);
+		}
+	}
+	vmm->threads_joined = true;
+}
+
+static void answer_calls(struct rs_vmm *vmm)
+{
+	for (uint32_t i = 0; i < vmm->target.vcpus; i++) {
+		struct rs_vcpu *vcpu = &vmm->vcpu[i];
+		bool pending;
+
+		pthread_mutex_lock(&vmm->lock);
+		pending = vcpu->call_pending && !vmm->ending;
+		pthread_mutex_unlock(&vmm->lock);
+		if (!pending)
+			continue;
+		/* Request and response are ours until call_pending falls, or the threads are joined. */
+		if (vmm->target.events.hypercall)
+			vmm->target.events.hypercall(vmm->target.events.data, vcpu->call_slot,
+						     &vcpu->request, &vcpu->response);
+		else
+			vcpu->response.result = RS_ERR_REFUSED;
+		pthread_mutex_lock(&vmm->lock);
+		vcpu->call_pending = false;
+		pthread_cond_broadcast(&vmm->go);
+		pthread_mutex_unlock(&vmm->lock);
+	}
+}
+
+static void drop_source(GSource **source)
+{
+	if (*source) {
+		g_source_destroy(*source);
+		g_source_unref(*source);
+		*source = NULL;
+	}
+}
+
+static gboolean on_wake(gint fd, GIOCondition condition, gpointer data)
+{
+	struct rs_vmm *vmm = data;
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) < 0 && errno == EAGAIN)
+		return G_SOURCE_CONTINUE;
+	answer_calls(vmm);
+	if (rs_load(&vmm->ending) && !vmm->ended_told) {
+		static const bool patient;
+
+		vmm->ended_told = true;
+		join_threads(vmm);
+		drop_source(&vmm->flush_source);
+		rs_serial_flush(vmm->serial, true, &patient);
+		if (vmm->target.events.ended)
+			vmm->target.events.ended(vmm->target.events.data, &vmm->end);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_doorbell(gint fd, GIOCondition condition, gpointer data)
+{
+	struct rs_vmm *vmm = data;
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		return G_SOURCE_CONTINUE;
+	rs_shared_add64(&vmm->doorbells, count);
+	if (vmm->target.events.doorbell)
+		vmm->target.events.doorbell(vmm->target.events.data);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_flush(gpointer data)
+{
+	struct rs_vmm *vmm = data;
+
+	rs_serial_flush(vmm->serial, false, &vmm->ending);
+	return G_SOURCE_CONTINUE;
+}
+
+static int vmm_start(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+	int ret = rs_vmm_find_slots(vmm, err);
+
+	for (uint32_t i = 0; i < target->vcpus && !ret; i++)
+		ret = rs_vcpu_start(&vmm->vcpu[i], err);
+	if (ret) {
+		rs_store(&vmm->ended_told, true);
+		rs_vmm_end(vmm, RS_END_FAULT, 0, "it could not be started");
+		join_threads(vmm);
+	}
+	return ret;
+}
+
+static int vmm_pause(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+	uint64_t from = now_ns();
+
+	pthread_mutex_lock(&vmm->lock);
+	if (vmm->paused) {
+		pthread_mutex_unlock(&vmm->lock);
+		return rs_error_set(err, EBUSY, "guest '%s' is paused already", vmm->name);
+	}
+	vmm->paused = true;
+	kick_all(vmm, true);
+	for (uint32_t i = 0; i < target->vcpus; i++)
+		while (vmm->vcpu[i].in_guest)
+			pthread_cond_wait(&vmm->out, &vmm->lock);
+	vmm->last_pause_ns = now_ns() - from;
+	pthread_mutex_unlock(&vmm->lock);
+	return 0;
+}
+
+static int vmm_resume(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+
+	pthread_mutex_lock(&vmm->lock);
+	vmm->paused = false;
+	pthread_cond_broadcast(&vmm->go);
+	pthread_mutex_unlock(&vmm->lock);
+	return 0;
+}
+
+uint64_t rs_vmm_last_pause_ns(struct rs_target *target)
+{
+	return vmm_of(target)->last_pause_ns;
+}
+
+/* Host address of guest-physical [at, at + size), NULL where that is not all one piece of memory. */
+static uint8_t *memory_at(struct rs_vmm *vmm, uint64_t at, uint64_t size)
+{
+	if (at <= vmm->ram_size && size <= vmm->ram_size - at)
+		return vmm->ram + at;
+	at -= RS_VMM_REGION_GPA; /* wraps below it, and then is too large */
+	if (vmm->region && at <= vmm->region_size && size <= vmm->region_size - at)
+		return vmm->region + at;
+	return NULL;
+}
+
+static int vmm_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
+			 struct rs_error *err)
+{
+	const uint8_t *from = memory_at(vmm_of(target), at.v, size);
+
+	if (!from)
+		return rs_error_set(err, EFAULT, "no guest memory at 0x%" PRIx64 " (%zu bytes)",
+				    at.v, size);
+	memcpy(out, from, size);
+	return 0;
+}
+
+static int vmm_write_text(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys,
+			  const void *bytes, size_t size, struct rs_error *err)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+	uint64_t word, shift = at_phys.v & 7;
+	uint64_t *place;
+
+	if (size == 0 || size + shift > sizeof(word))
+		return rs_error_set(err, EINVAL, "text at 0x%" PRIx64 " crosses an 8-byte word",
+				    at.v);
+	if (at_phys.v >= vmm->ram_size || vmm->ram_size - at_phys.v < size)
+		return rs_error_set(err, EFAULT, "text at 0x%" PRIx64 " lies outside the RAM",
+				    at.v);
+	place = (uint64_t *)(vmm->ram + at_phys.v - shift);
+	word = rs_load(place);
+	memcpy((uint8_t *)&word + shift, bytes, size);
+	rs_store_release(place, word);
+	return 0;
+}
+
+static uint64_t vmm_page_table_root(struct rs_target *target)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+	bool mine = !vmm->paused; /* only this thread changes it */
+	struct kvm_sregs sregs;
+	uint64_t root = 0;
+
+	/* While a vCPU runs, KVM's ioctls on it wait for its next exit: get it out first. */
+	if (mine && vmm_pause(target, NULL))
+		return 0;
+	for (uint32_t i = 0; i < target->vcpus && !root; i++)
+		if (!ioctl(vmm->vcpu[i].fd, KVM_GET_SREGS, &sregs) && sregs.cr0 >> 31)
+			root = sregs.cr3;
+	if (mine)
+		vmm_resume(target, NULL);
+	return root;
+}
+
+static void vmm_stats(struct rs_target *target, struct rs_target_stats *out)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+
+	*out = (struct rs_target_stats){.hypercalls = rs_load(&vmm->hypercalls),
+					.bad_hypercalls = rs_load(&vmm->bad_hypercalls),
+					.doorbells = rs_load(&vmm->doorbells)};
+	for (uint32_t i = 0; i < target->vcpus; i++) {
+		out->exits += rs_load(&vmm->vcpu[i].exits);
+		out->kvm_exits += rs_kvm_exits(vmm->vcpu[i].stats_fd);
+	}
+}
+
+static uint64_t vmm_clock_hz(struct rs_target *target)
+{
+	return vmm_of(target)->clock_hz;
+}
+
+static uint64_t vmm_clock_now(struct rs_target *target)
+{
+	return vmm_of(target)->tsc_shared ? __builtin_ia32_rdtsc() : 0;
+}
+
+static void vmm_stop(struct rs_target *target, const char *why)
+{
+	rs_vmm_end(vmm_of(target), RS_END_KILLED, 0, "%s", why ? why : "stopped");
+}
+
+static void vmm_destroy(struct rs_target *target)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+
+	if (!vmm)
+		return;
+	rs_vmm_end(vmm, RS_END_KILLED, 0, "destroyed");
+	join_threads(vmm);
+	drop_source(&vmm->flush_source);
+	drop_source(&vmm->doorbell_source);
+	drop_source(&vmm->wake_source);
+	for (uint32_t i = 0; i < target->vcpus; i++)
+		rs_vcpu_destroy(&vmm->vcpu[i]);
+	if (vmm->vm_fd >= 0)
+		close(vmm->vm_fd);
+	if (vmm->ram)
+		munmap(vmm->ram, vmm->ram_size);
+	if (vmm->region)
+		munmap(vmm->region, vmm->region_size);
+	if (vmm->wake_fd >= 0)
+		close(vmm->wake_fd);
+	if (vmm->doorbell_fd >= 0)
+		close(vmm->doorbell_fd);
+	rs_serial_destroy(vmm->serial);
+	if (vmm->context)
+		g_main_context_unref(vmm->context);
+	pthread_cond_destroy(&vmm->go);
+	pthread_cond_destroy(&vmm->out);
+	pthread_mutex_destroy(&vmm->lock);
+	g_free(vmm->name);
+	g_free(vmm);
+}
+
+static const struct rs_target_ops vmm_ops = {
+	.kind = "kvm",
+	.start = vmm_start,
+	.pause = vmm_pause,
+	.resume = vmm_resume,
+	.read_phys = vmm_read_phys,
+	.write_text = vmm_write_text,
+	.page_table_root = vmm_page_table_root,
+	.stats = vmm_stats,
+	.clock_hz = vmm_clock_hz,
+	.clock_now = vmm_clock_now,
+	.stop = vmm_stop,
+	.destroy = vmm_destroy,
+};
+
+static int check_config(const struct rs_vmm_config *c, struct rs_error *err)
+{
+	if (!c->kernel)
+		return rs_error_set(err, EINVAL, "no kernel was given");
+	if (c->vcpus < 1 || c->vcpus > RS_MAX_CPUS)
+		return rs_error_set(err, EINVAL, "%u vCPUs; 1 to %u are possible", c->vcpus,
+				    RS_MAX_CPUS);
+	if (c->memory < RS_VMM_MIN_MEMORY || c->memory > RS_VMM_MAX_MEMORY ||
+	    c->memory % RS_PAGE_SIZE)
+		return rs_error_set(err, EINVAL,
+				    "%" PRIu64 " bytes of memory; whole pages from %llu MiB to "
+				    "%llu MiB are possible",
+				    c->memory, RS_VMM_MIN_MEMORY >> 20, RS_VMM_MAX_MEMORY >> 20);
+	if (c->region_fd >= 0 &&
+	    (c->region_size == 0 || c->region_size % RS_PAGE_SIZE || c->region_size > 1ull << 36 ||
+	     c->guest_offset == 0 || c->guest_offset % RS_PAGE_SIZE ||
+	     c->guest_offset >= c->region_size))
+		return rs_error_set(err, EINVAL,
+				    "a region of %" PRIu64 " bytes with the guest's part at "
+				    "%" PRIu64 " is impossible",
+				    c->region_size, c->guest_offset);
+	return 0;
+}
+
+static int map_memory(struct rs_vmm *vmm, const struct rs_vmm_config *c, struct rs_error *err)
+{
+	int fd = memfd_create("ringside-ram", MFD_CLOEXEC);
+	struct stat st;
+	void *map = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, (off_t)c->memory) == 0)
+		map = mmap(NULL, c->memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+			   0);
+	if (map == MAP_FAILED) {
+		int ret = rs_error_set(err, errno, "%" PRIu64 " MiB of guest memory: %s",
+				       c->memory >> 20, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	close(fd);
+	vmm->ram = map;
+	vmm->ram_size = c->memory;
+	if (c->region_fd < 0)
+		return 0;
+	if (fstat(c->region_fd, &st) || (uint64_t)st.st_size < c->region_size)
+		return rs_error_set(err, EINVAL, "the region's file is shorter than the region");
+	map = mmap(NULL, c->region_size, PROT_READ | PROT_WRITE, MAP_SHARED, c->region_fd, 0);
+	if (map == MAP_FAILED)
+		return rs_error_set(err, errno, "cannot map the region: %s", strerror(errno));
+	vmm->region = map;
+	vmm->region_size = c->region_size;
+	vmm->guest_offset = c->guest_offset;
+#ifdef MADV_POPULATE_WRITE
+	/* A first touch from the guest costs ten times what it costs here. Best effort. */
+	(void)madvise(vmm->region, vmm->region_size, MADV_POPULATE_WRITE);
+#endif
+	return 0;
+}
+
+static int add_slot(struct rs_vmm *vmm, uint32_t slot, uint64_t gpa, uint64_t size, void *at,
+		    uint32_t flags, struct rs_error *err)
+{
+	struct kvm_userspace_memory_region region = {.slot = slot,
+						     .flags = flags,
+						     .guest_phys_addr = gpa,
+						     .memory_size = size,
+						     .userspace_addr = (uint64_t)(uintptr_t)at};
+
+	if (ioctl(vmm->vm_fd, KVM_SET_USER_MEMORY_REGION, &region))
+		return rs_error_set(err, errno, "KVM refuses guest memory at 0x%" PRIx64 ": %s",
+				    gpa, strerror(errno));
+	return 0;
+}
+
+static int add_slots(struct rs_vmm *vmm, struct rs_error *err)
+{
+	int ret = add_slot(vmm, SLOT_RAM, 0, vmm->ram_size, vmm->ram, 0, err);
+
+	if (ret || !vmm->region)
+		return ret;
+	ret = add_slot(vmm, SLOT_REGION_HOST, RS_VMM_REGION_GPA, vmm->guest_offset, vmm->region,
+		       KVM_MEM_READONLY, err);
+	if (ret)
+		return ret;
+	return add_slot(vmm, SLOT_REGION_GUEST, RS_VMM_REGION_GPA + vmm->guest_offset,
+			vmm->region_size - vmm->guest_offset, vmm->region + vmm->guest_offset, 0,
+			err);
+}
+
+static int add_doorbells(struct rs_vmm *vmm, struct rs_error *err)
+{
+	struct kvm_ioeventfd port = {.addr = RS_DOORBELL_PORT,
+				     .len = 4,
+				     .fd = vmm->doorbell_fd,
+				     .flags = KVM_IOEVENTFD_FLAG_PIO};
+	struct kvm_ioeventfd mmio = {.addr = RS_DOORBELL_MMIO, .len = 4, .fd = vmm->doorbell_fd};
+
+	if (ioctl(vmm->vm_fd, KVM_IOEVENTFD, &port) || ioctl(vmm->vm_fd, KVM_IOEVENTFD, &mmio))
+		return rs_error_set(err, errno, "KVM refuses the doorbell: %s", strerror(errno));
+	return 0;
+}
+
+static int add_sources(struct rs_vmm *vmm, struct rs_error *err)
+{
+	vmm->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	vmm->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (vmm->wake_fd < 0 || vmm->doorbell_fd < 0)
+		return rs_error_set(err, errno, "eventfd: %s", strerror(errno));
+	vmm->context = g_main_context_ref_thread_default();
+	vmm->wake_source = g_unix_fd_source_new(vmm->wake_fd, G_IO_IN);
+	g_source_set_callback(vmm->wake_source, G_SOURCE_FUNC(on_wake), vmm, NULL);
+	g_source_attach(vmm->wake_source, vmm->context);
+	vmm->doorbell_source = g_unix_fd_source_new(vmm->doorbell_fd, G_IO_IN);
+	g_source_set_callback(vmm->doorbell_source, G_SOURCE_FUNC(on_doorbell), vmm, NULL);
+	g_source_attach(vmm->doorbell_source, vmm->context);
+	vmm->flush_source = g_timeout_source_new(FLUSH_MS);
+	g_source_set_callback(vmm->flush_source, on_flush, vmm, NULL);
+	g_source_attach(vmm->flush_source, vmm->context);
+	return 0;
+}
+
+static int build(struct rs_vmm *vmm, const struct rs_vmm_config *c, int kvm, struct rs_error *err)
+{
+	rs_gpa_t entry = {0};
+	int khz, ret = map_memory(vmm, c, err);
+
+	if (!ret)
+		ret = rs_vmm_load(vmm, c, &entry, err);
+	if (!ret)
+		ret = rs_serial_create(c->serial_path, c->serial_fd, &vmm->serial, err);
+	if (!ret)
+		ret = add_sources(vmm, err);
+	if (ret)
+		return ret;
+	vmm->vm_fd = rs_kvm_create_vm(kvm, err);
+	if (vmm->vm_fd < 0)
+		return vmm->vm_fd;
+	khz = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
+	if (khz < (int)sizeof(struct kvm_run))
+		return rs_error_set(err, EIO, "KVM_GET_VCPU_MMAP_SIZE: %d", khz);
+	vmm->run_size = (size_t)khz;
+	ret = add_slots(vmm, err);
+	if (!ret)
+		ret = add_doorbells(vmm, err);
+	for (uint32_t i = 0; i < c->vcpus && !ret; i++)
+		ret = rs_vcpu_create(vmm, i, kvm, entry, err);
+	if (ret)
+		return ret;
+	khz = ioctl(vmm->vcpu[0].fd, KVM_GET_TSC_KHZ, 0);
+	vmm->clock_hz = khz > 0 ? (uint64_t)khz * 1000 : 0;
+	return 0;
+}
+
+int rs_vmm_probe(struct rs_error *err)
+{
+	int fd = rs_kvm_open("/dev/kvm", err);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int rs_vmm_create(const struct rs_vmm_config *config, struct rs_target **out, struct rs_error *err)
+{
+	struct rs_vmm *vmm;
+	int kvm, ret = check_config(config, err);
+
+	if (ret)
+		return ret;
+	kvm = rs_kvm_open("/dev/kvm", err);
+	if (kvm < 0)
+		return kvm;
+	vmm = g_new0(struct rs_vmm, 1);
+	vmm->target.ops = &vmm_ops;
+	vmm->target.vcpus = config->vcpus;
+	vmm->target.pid = getpid();
+	vmm->name = g_strdup(config->name ? config->name : "guest");
+	vmm->vm_fd = vmm->wake_fd = vmm->doorbell_fd = -1;
+	pthread_mutex_init(&vmm->lock, NULL);
+	pthread_cond_init(&vmm->out, NULL);
+	pthread_cond_init(&vmm->go, NULL);
+	for (uint32_t i = 0; i < RS_MAX_CPUS; i++)
+		vmm->vcpu[i].fd = vmm->vcpu[i].stats_fd = -1;
+	ret = build(vmm, config, kvm, err);
+	close(kvm);
+	if (ret) {
+		vmm_destroy(&vmm->target);
+		return ret;
+	}
+	*out = &vmm->target;
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Our own VMM: a rs_target on KVM. It boots a PVH ELF kernel on 1..RS_MAX_CPUS vCPUs, each a thread of
+ * this process.
+ *
+ * The guest sees: RAM at [0, memory), the region at RS_VMM_REGION_GPA (its host-written part read-only),
+ * an in-kernel local APIC, I/O APIC and PIT (APIC ids 0..vcpus-1, other CPUs started by INIT/SIPI), the
+ * transmitter of a 16550 at port 0x3f8, the request and doorbell ports of <ringside/hypercall.h> and the
+ * same two as MMIO, and the reset ports 0x64 and 0xcf9. All else reads as ones. Where KVM can do it, the
+ * guest's TSC is the host's.
+ *
+ * Threads: as hv/target says; the session's context is the thread-default one of rs_vmm_create's caller.
+ * A vCPU that waits for the session's answer, or for the serial output, counts as paused.
+ */
+#ifndef RS_HV_VMM_H
+#define RS_HV_VMM_H
+
+#include "target/target.h"
+
+/* Guest-physical address of the region: above all RAM and every device. */
+#define RS_VMM_REGION_GPA 0x100000000ull
+
+#define RS_VMM_MIN_MEMORY (1ull << 20)
+#define RS_VMM_MAX_MEMORY (3ull << 30) /* the devices begin at 0xd0000000 */
+#define RS_VMM_MAX_CMDLINE 8191u       /* bytes, the word that names the region included */
+
+struct rs_vmm_config {
+	const char *name;    /* for messages and threads; NULL: "guest" */
+	const char *kernel;  /* path */
+	const char *initrd;  /* path; may be NULL. Given to the guest as PVH module 0 */
+	const char *cmdline; /* may be NULL. `ringside=0xGPA,0xSIZE` is put before it */
+	uint64_t memory;     /* bytes, page multiple, RS_VMM_MIN_MEMORY..MAX */
+	uint32_t vcpus;      /* 1..RS_MAX_CPUS */
+
+	/* The region; -1: none. Borrowed (the VMM keeps a duplicate). It must be laid out before start(). */
+	int region_fd;
+	uint64_t region_size;  /* bytes, page multiple */
+	uint64_t guest_offset; /* [0, guest_offset) is read-only to the guest; page multiple */
+
+	/* Where the serial port goes: a file that is made or emptied, else a borrowed descriptor, else
+	 * (NULL and -1) nowhere. On a terminal, escapes are neutralised. */
+	const char *serial_path;
+	int serial_fd;
+};
+
+/* 0 if /dev/kvm can be used here; else the reason, as rs_vmm_create would give it. */
+int rs_vmm_probe(struct rs_error *err);
+
+/*
+ * Creates the machine, kernel loaded, not yet running. Strings are copied. The caller sets (*out)->events,
+ * then calls start. -EINVAL: a number is out of its range; -ENOEXEC/-EINVAL/-ERANGE: the kernel
+ * (vmm/elf.h); else what /dev/kvm or the system said.
+ */
+int rs_vmm_create(const struct rs_vmm_config *config, struct rs_target **out, struct rs_error *err);
+
+/* Nanoseconds that the latest pause() took until every vCPU was out of the guest. */
+uint64_t rs_vmm_last_pause_ns(struct rs_target *target);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guest of the VMM's own tests: no agent, one small test each, chosen by the word test=NAME of
+ * its command line. It ends with an EXIT request, code 0 meaning that the guest is content, unless the test is
+ * about another end.
+ */
+#include <ringside/hypercall.h>
+#include <ringside/region.h>
+
+struct start_info {
+	uint32_t magic, version, flags, nr_modules;
+	uint64_t modlist, cmdline, rsdp, memmap;
+	uint32_t memmap_entries, reserved;
+};
+
+#define REGION 0x100000000ull
+#define LAPIC 0xfee00000ull
+#define COUNTERS 0x80000ull /* uint64_t[8], and the sum of patchable() after them */
+
+extern uint64_t gdt_tss[8];
+extern uint32_t cpus_started;
+extern char ap_trampoline[], ap_trampoline_end[];
+void to_ring3(void (*function)(void), void *stack, uint32_t tss) __attribute__((noreturn));
+uint32_t patchable(void);
+void main(const struct start_info *info);
+void ap_main(uint32_t cpu);
+
+static const char *cmdline;
+
+static void outb(uint16_t port, uint8_t v)
+{
+	__asm__ volatile("outb %0, %1" : : "a"(v), "Nd"(port));
+}
+
+static uint8_t inb(uint16_t port)
+{
+	uint8_t v;
+	__asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port));
+	return v;
+}
+
+static void outl(uint16_t port, uint32_t v)
+{
+	__asm__ volatile("outl %0, %1" : : "a"(v), "Nd"(port) : "memory");
+}
+
+static void mmio32(uint64_t at, uint32_t v)
+{
+	__asm__ volatile("movl %0, (%1)" : : "r"(v), "r"(at) : "memory");
+}
+
+static uint64_t rdtsc(void)
+{
+	uint32_t lo, hi;
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+}
+
+static void put(const char *s)
+{
+	for (; *s; s++) {
+		while (!(inb(0x3f8 + 5) & 0x20))
+			;
+		outb(0x3f8, (uint8_t)*s);
+	}
+}
+
+static bool is_test(const char *name)
+{
+	const char *at = cmdline, *word = "test=";
+
+	for (; *at; at++) {
+		const char *a = at, *b = word;
+
+		while (*b && *a == *b)
+			a++, b++;
+		if (*b)
+			continue;
+		b = name;
+		while (*b && *a == *b)
+			a++, b++;
+		if (!*b && (*a == ' ' || !*a))
+			return true;
+	}
+	return false;
+}
+
+static struct rs_region_header *header(void)
+{
+	return (void *)REGION;
+}
+
+static struct rs_hcall_request *request_of(uint32_t slot)
+{
+	return (void *)(REGION + header()->section[RS_SEC_REQUEST].offset + slot * 4096ull);
+}
+
+static struct rs_hcall_response *response_of(uint32_t slot)
+{
+	return (void *)(REGION + header()->section[RS_SEC_RESPONSE].offset + slot * 4096ull);
+}
+
+/* Fills slot's request; `text` may be NULL. */
+static void fill(uint32_t slot, uint32_t number, uint64_t arg, const char *text)
+{
+	struct rs_hcall_request *r = request_of(slot);
+	uint32_t n = 0;
+
+	for (; text && text[n]; n++)
+		r->data[n] = (uint8_t)text[n];
+	r->number = number;
+	r->args[0] = arg;
+	r->data_size = n;
+	r->sequence++;
+}
+
+static int32_t call(uint32_t slot, uint32_t number, uint64_t arg, const char *text, bool by_mmio)
+{
+	fill(slot, number, arg, text);
+	if (by_mmio)
+		mmio32(RS_HCALL_MMIO, slot);
+	else
+		outl(RS_HCALL_PORT, slot);
+	if (response_of(slot)->sequence != request_of(slot)->sequence)
+		return -1000;
+	return response_of(slot)->result;
+}
+
+static void exit_with(uint32_t code)
+{
+	call(0, RS_HCALL_EXIT, code, 0, false);
+	for (;;)
+		__asm__ volatile("hlt");
+}
+
+static void start_other_cpu(void)
+{
+	volatile char *to = (void *)0x9000;
+
+	for (char *from = ap_trampoline; from < ap_trampoline_end; from++)
+		*to++ = *from;
+	mmio32(LAPIC + 0xf0, 0x1ff);
+	mmio32(LAPIC + 0x300, 0xc4500); /* INIT, all but self */
+	for (int i = 0; i < 2000; i++)
+		inb(0x80);
+	mmio32(LAPIC + 0x300, 0xc4609); /* SIPI to 0x9000 */
+}
+
+/* At CPL 3: counts until the machine ends. */
+static void count_forever(uint32_t cpu)
+{
+	volatile uint64_t *counters = (void *)COUNTERS;
+
+	for (;;) {
+		counters[cpu]++;
+		counters[8 + cpu] += patchable();
+	}
+}
+
+static void user0(void)
+{
+	mmio32(RS_HCALL_MMIO, 0); /* the request that was filled at CPL 0: "spinning" */
+	count_forever(0);
+}
+
+static void user1(void)
+{
+	count_forever(1);
+}
+
+static void user_tsc(void)
+{
+	request_of(0)->args[1] = rdtsc();
+	request_of(0)->sequence++;
+	mmio32(RS_HCALL_MMIO, 0);
+	fill(0, RS_HCALL_EXIT, 0, 0);
+	mmio32(RS_HCALL_MMIO, 0);
+}
+
+static void go_ring3(uint32_t cpu, void (*function)(void))
+{
+	static uint32_t tss[4][26];
+	static uint8_t stacks[4][4096];
+	uint64_t base = (uint64_t)tss[cpu];
+
+	tss[cpu][1] = (uint32_t)(uint64_t)(stacks[cpu] + 2048);
+	tss[cpu][25] = 104 << 16;
+	gdt_tss[cpu * 2] = 103 | (base & 0xffffff) << 16 | 0x89ull << 40 | (base >> 24) << 56;
+	gdt_tss[cpu * 2 + 1] = 0;
+	to_ring3(function, stacks[cpu] + 4096 - 8, 0x30 + cpu * 16);
+}
+
+void ap_main(uint32_t cpu)
+{
+	if (is_test("spin"))
+		go_ring3(cpu, user1);
+	call(cpu, RS_HCALL_LOG, cpu, "second cpu", cpu & 1);
+	*(volatile uint64_t *)(COUNTERS + cpu * 8) = 1;
+}
+
+static void wait_for_others(uint32_t cpus)
+{
+	for (uint32_t i = 1; i < cpus; i++)
+		while (!*(volatile uint64_t *)(COUNTERS + i * 8))
+			inb(0x80);
+}
+
+static uint32_t bad_requests(void)
+{
+	struct rs_hcall_request *r = request_of(0);
+
+	if (call(0, 999, 0, 0, false) != RS_ERR_BAD_NUMBER)
+		return 1;
+	if (call(0, 0, 0, 0, true) != RS_ERR_BAD_NUMBER)
+		return 2;
+	if (call(0, RS_HCALL_EXIT, 256, 0, false) != RS_ERR_BAD_ARGUMENT)
+		return 3;
+	fill(0, RS_HCALL_LOG, 0, 0);
+	r->data_size = RS_HCALL_DATA + 1;
+	outl(RS_HCALL_PORT, 0);
+	if (response_of(0)->sequence != r->sequence || response_of(0)->result != RS_ERR_TOO_LARGE)
+		return 4;
+	outl(RS_HCALL_PORT, 64);    /* no such slot */
+	mmio32(RS_HCALL_MMIO, ~0u); /* nor here */
+	outb(RS_HCALL_PORT, 0);     /* not 32 bits */
+	return call(0, RS_HCALL_LOG, 0, "still fine", false) ? 5 : 0;
+}
+
+static uint32_t read_only(void)
+{
+	volatile struct rs_region_header *h = header();
+	volatile uint64_t *guest = (void *)(REGION + h->guest_offset);
+	uint64_t magic = h->magic;
+
+	h->magic = 1;
+	if (h->magic != magic)
+		return 1;
+	*guest = 0x1234;
+	return *guest == 0x1234 ? 0 : 2;
+}
+
+static void print_initrd(const struct start_info *info)
+{
+	const uint64_t *module = (const void *)info->modlist;
+	char text[33] = {0};
+
+	if (info->nr_modules != 1)
+		exit_with(1);
+	for (uint64_t i = 0; i < module[1] && i < 32; i++)
+		text[i] = ((const char *)module[0])[i];
+	put(text);
+	exit_with(0);
+}
+
+static const struct {
+	uint16_t limit;
+	uint64_t base;
+} __attribute__((packed)) no_idt;
+
+static void ends(void)
+{
+	if (is_test("panic"))
+		call(0, RS_HCALL_PANIC, 0, "out of cheese \033[31m", true);
+	if (is_test("reset-keyboard"))
+		outb(0x64, 0xfe);
+	if (is_test("reset-register"))
+		outb(0xcf9, 0x06);
+	if (is_test("triple")) {
+		__asm__ volatile("lidt %0; ud2" : : "m"(no_idt));
+	}
+	if (is_test("hlt"))
+		for (;;)
+			__asm__ volatile("cli; hlt");
+}
+
+void main(const struct start_info *info)
+{
+	cmdline = (const char *)info->cmdline;
+	if (is_test("hello")) {
+		put("hello: ");
+		put(cmdline);
+		put("\n");
+		exit_with(call(0, RS_HCALL_HELLO, 0, 0, false) ? 99 : 7);
+	}
+	ends();
+	if (is_test("escape")) {
+		put("a\033[2Jb\xc2\x9b"
+		    "c\xff \xc3\xa9\r\nlast");
+		exit_with(0);
+	}
+	if (is_test("bad"))
+		exit_with(bad_requests());
+	if (is_test("read-only"))
+		exit_with(read_only());
+	if (is_test("initrd"))
+		print_initrd(info);
+	if (is_test("doorbell")) {
+		outl(RS_DOORBELL_PORT, 0);
+		mmio32(RS_DOORBELL_MMIO, 0);
+		mmio32(RS_DOORBELL_MMIO, 7);
+		exit_with(call(0, RS_HCALL_LOG, 0, "rung", false) ? 1 : 0);
+	}
+	if (is_test("smp")) {
+		uint32_t cpus = header()->ring_count;
+
+		start_other_cpu();
+		wait_for_others(cpus);
+		exit_with(cpus_started == cpus ? 0 : 1);
+	}
+	if (is_test("spin")) {
+		if (header()->ring_count > 1)
+			start_other_cpu();
+		fill(0, RS_HCALL_LOG, (uint64_t)patchable, "spinning");
+		go_ring3(0, user0);
+	}
+	if (is_test("tsc")) {
+		fill(0, RS_HCALL_LOG, rdtsc(), "tsc");
+		go_ring3(0, user_tsc);
+	}
+	put("no such test\n");
+	exit_with(98);
+}
