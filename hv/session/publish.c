@@ -41,6 +41,8 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	publisher->filter_of = g_new0(struct slot *, map->event_capacity);
 	publisher->slots = g_ptr_array_new_with_free_func(g_free);
 	publisher->fresh = RS_FILTER_GRAIN; /* offset 0 means "no filter" */
+	publisher->generation = rs_load(&map->control->generation);
+	rs_store(&map->control->flags, 0);
 	for (unsigned int i = 0; i < SLOT_CLASSES; i++)
 		g_queue_init(&publisher->free[i]);
 	for (uint32_t id = 0; id < map->event_capacity; id++)
@@ -70,6 +72,8 @@ static struct slot *take_fresh(struct rs_publisher *publisher, unsigned int clas
 		return NULL;
 	slot = g_new0(struct slot, 1);
 	slot->offset = publisher->fresh;
+	/* After an earlier session on this region: never a value that a running agent has seen. */
+	slot->sequence = (rs_load((uint32_t *)(publisher->map.filters + slot->offset)) + 3) & ~1u;
 	slot->class = class;
 	publisher->fresh += size;
 	g_ptr_array_add(publisher->slots, slot);

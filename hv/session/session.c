@@ -3,6 +3,7 @@
 
 #include "ring/reader.h"
 #include <errno.h>
+#include <ringside/atomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -196,6 +197,17 @@ static struct rs_publisher *make_publisher(struct rs_region *region)
 	return rs_publisher_create(&map);
 }
 
+/* What an earlier session has answered is not answered again. */
+static uint32_t *last_answers(const struct rs_region *region)
+{
+	const struct rs_hcall_response *response = rs_region_section(region, RS_SEC_RESPONSE, NULL);
+	uint32_t *answered = g_new0(uint32_t, region->header.ring_count);
+
+	for (uint32_t i = 0; i < region->header.ring_count; i++)
+		answered[i] = rs_load(&response[i].sequence);
+	return answered;
+}
+
 int rs_session_create(const struct rs_session_config *config, struct rs_region *region,
 		      struct rs_target *target, struct rs_session **out, struct rs_error *err)
 {
@@ -216,7 +228,7 @@ int rs_session_create(const struct rs_session_config *config, struct rs_region *
 	session->publisher = make_publisher(region);
 	session->events = g_new0(struct event_state, region->header.event_capacity);
 	session->providers = g_new0(struct rs_provider, region->header.provider_capacity);
-	session->answered = g_new0(uint32_t, region->header.ring_count);
+	session->answered = last_answers(region);
 	ret = rs_session_sites_init(session, config->report, err);
 	if (ret) {
 		session->region = NULL;
@@ -304,6 +316,12 @@ int rs_session_start(struct rs_session *session, struct rs_error *err)
 	}
 	start_timer(session);
 	return 0;
+}
+
+void rs_session_ask_self_patch(struct rs_session *session)
+{
+	rs_publisher_set_flags(session->publisher, RS_CONTROL_SELF_PATCH, 0);
+	rs_publisher_commit(session->publisher);
 }
 
 int rs_session_pause(struct rs_session *session, struct rs_error *err)

@@ -129,6 +129,8 @@ int rs_session_create(const struct rs_session_config *config, struct rs_region *
 void rs_session_destroy(struct rs_session *session);
 
 int rs_session_start(struct rs_session *session, struct rs_error *err);
+/* Our side cannot write the guest's text: its agent is to patch itself, if it can. */
+void rs_session_ask_self_patch(struct rs_session *session);
 
 /* The listener outlives the session or is removed; a listener may be added more than once. */
 void rs_session_add_listener(struct rs_session *session,

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/publish.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <ringside/record.h>
+#include <string.h>
+
+#define EVENTS 64u
+#define SPACE 65536u
+
+struct pages {
+	struct rs_control control;
+	uint32_t words[EVENTS];
+	_Alignas(64) uint8_t filters[SPACE];
+};
+
+static struct rs_publisher *make(struct pages *pages)
+{
+	struct rs_publisher_map map = {.control = &pages->control,
+				       .event_ctl = pages->words,
+				       .event_capacity = EVENTS,
+				       .filters = pages->filters,
+				       .filters_size = SPACE};
+
+	return rs_publisher_create(&map);
+}
+
+static struct rs_filter_program *program_for(uint32_t id, uint32_t size, uint8_t fill)
+{
+	struct rs_filter_program *program = g_malloc(size);
+
+	memset(program, fill, size);
+	*program =
+		(struct rs_filter_program){.insn_count = 1, .size = size, .pool = 64, .event = id};
+	return program;
+}
+
+static struct rs_filter_program *published(struct pages *pages, uint32_t id)
+{
+	uint32_t at = pages->words[id] >> RS_EVENT_FILTER_SHIFT;
+
+	return at ? (void *)(pages->filters + at * RS_FILTER_GRAIN) : NULL;
+}
+
+static void test_words(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_publisher_set_enabled(p, 20, true, &err), ==, 0);
+	g_assert_cmphex(pages->words[20], ==, RS_EVENT_ENABLED);
+	/* The guest can write this page in QEMU: nothing is read back. */
+	pages->words[20] = 0xdeadbeef;
+	g_assert_cmphex(rs_publisher_word(p, 20), ==, RS_EVENT_ENABLED);
+	rs_publisher_set_enabled(p, 20, false, NULL);
+	g_assert_cmphex(pages->words[20], ==, 0);
+	g_assert_cmpint(rs_publisher_set_enabled(p, EVENTS, true, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_publisher_set_enabled(p, RS_FIRST_EVENT_ID - 1, true, &err), ==,
+			-EINVAL);
+	g_assert_cmpuint(rs_publisher_commit(p), ==, 1);
+	g_assert_cmpuint(pages->control.generation, ==, 1);
+	rs_publisher_set_flags(p, RS_CONTROL_STOP | RS_CONTROL_SELF_PATCH, 0);
+	rs_publisher_set_flags(p, 0, RS_CONTROL_SELF_PATCH);
+	g_assert_cmphex(pages->control.flags, ==, RS_CONTROL_STOP);
+	rs_publisher_destroy(p);
+}
+
+static void test_filter(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+	g_autofree struct rs_filter_program *program = program_for(17, 192, 0xa5);
+	struct rs_filter_program *there;
+	struct rs_error err = {0};
+
+	rs_publisher_set_enabled(p, 17, true, NULL);
+	g_assert_cmpint(rs_publisher_set_filter(p, 17, program, &err), ==, 0);
+	there = published(pages, 17);
+	g_assert_nonnull(there);
+	g_assert_true(pages->words[17] & RS_EVENT_ENABLED);
+	g_assert_cmpuint(there->sequence, >, 0);
+	g_assert_cmpuint(there->sequence % 2, ==, 0);
+	g_assert_cmpuint(there->insn_count, ==, 1);
+	g_assert_cmpmem(there + 1, 192 - sizeof(*there), program + 1, 192 - sizeof(*program));
+	/* Offsets hold for one event only. */
+	g_assert_cmpint(rs_publisher_set_filter(p, 18, program, &err), ==, -EINVAL);
+	g_assert_cmphex(pages->words[18], ==, 0);
+	g_assert_cmpint(rs_publisher_set_filter(p, 17, NULL, &err), ==, 0);
+	g_assert_cmphex(pages->words[17], ==, RS_EVENT_ENABLED);
+	rs_publisher_destroy(p);
+}
+
+/* A slot that is reused keeps its place and never shows a sequence twice. */
+static void test_slots_rest_and_count_up(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+	g_autofree struct rs_filter_program *program = program_for(17, 128, 1);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	uint32_t previous = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		struct rs_filter_program *there;
+		uint32_t at;
+
+		g_assert_cmpint(rs_publisher_set_filter(p, 17, program, NULL), ==, 0);
+		at = pages->words[17] >> RS_EVENT_FILTER_SHIFT;
+		there = published(pages, 17);
+		/* Never written in place: the old program is whole until the word changes. */
+		g_assert_cmpuint(at, !=, previous);
+		previous = at;
+		g_assert_cmpuint(there->sequence, >,
+				 GPOINTER_TO_UINT(g_hash_table_lookup(seen, GUINT_TO_POINTER(at))));
+		g_hash_table_insert(seen, GUINT_TO_POINTER(at), GUINT_TO_POINTER(there->sequence));
+	}
+	/* Freed slots rest while there is other space: all of it has been used by now. */
+	g_assert_cmpuint(g_hash_table_size(seen), ==, (SPACE - RS_FILTER_GRAIN) / 256);
+	rs_publisher_destroy(p);
+}
+
+static void test_full(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+	struct rs_error err = {0};
+	uint32_t id = RS_FIRST_EVENT_ID;
+	int ret = 0;
+
+	for (; id < EVENTS && !ret; id++) {
+		g_autofree struct rs_filter_program *program =
+			program_for(id, RS_FILTER_MAX_SIZE, 2);
+
+		ret = rs_publisher_set_filter(p, id, program, &err);
+	}
+	g_assert_cmpint(ret, ==, -ENOSPC);
+	g_assert_cmpuint(id - RS_FIRST_EVENT_ID, ==, SPACE / RS_FILTER_MAX_SIZE);
+	/* After another boot all of it is there again. */
+	rs_publisher_reset(p);
+	for (uint32_t i = 0; i < EVENTS; i++)
+		g_assert_cmphex(pages->words[i], ==, 0);
+	{
+		g_autofree struct rs_filter_program *program =
+			program_for(20, RS_FILTER_MAX_SIZE, 3);
+
+		g_assert_cmpint(rs_publisher_set_filter(p, 20, program, &err), ==, 0);
+	}
+	rs_publisher_destroy(p);
+}
+
+/* A later session on the same region goes on counting. */
+static void test_again(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+	g_autofree struct rs_filter_program *program = program_for(17, 128, 1);
+	uint32_t first;
+
+	rs_publisher_set_filter(p, 17, program, NULL);
+	first = published(pages, 17)->sequence;
+	rs_publisher_commit(p);
+	rs_publisher_commit(p);
+	rs_publisher_destroy(p);
+	p = make(pages);
+	g_assert_cmphex(pages->words[17], ==, 0);
+	g_assert_cmpuint(rs_publisher_commit(p), ==, 3);
+	rs_publisher_set_filter(p, 17, program, NULL);
+	g_assert_cmpuint(published(pages, 17)->sequence, >, first);
+	g_assert_cmpuint(published(pages, 17)->sequence % 2, ==, 0);
+	rs_publisher_destroy(p);
+}
+
+static void test_clock(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+
+	g_assert_cmpuint(rs_publisher_ns(p, 12345), ==, 0);
+	for (uint64_t hz = 1000; hz <= 8000000000u; hz = hz * 3 + 7) {
+		uint64_t hour;
+
+		rs_publisher_set_clock(p, hz, 1000);
+		hour = rs_publisher_ns(p, 1000 + hz * 3600);
+		/* Right to a part in a million even for slow clocks. */
+		g_assert_cmpuint(hour, <=, 3600000000000u);
+		g_assert_cmpuint(hour, >, 3600000000000u - 3600000u);
+		g_assert_cmpuint(rs_publisher_ns(p, 999), ==, 0);
+	}
+	g_assert_cmpuint(pages->control.epoch_count, ==, 1);
+	g_assert_cmpuint(pages->control.epochs[0].tsc_base, ==, 1000);
+	rs_publisher_destroy(p);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/session/publish/words", test_words);
+	g_test_add_func("/session/publish/filter", test_filter);
+	g_test_add_func("/session/publish/slots", test_slots_rest_and_count_up);
+	g_test_add_func("/session/publish/full", test_full);
+	g_test_add_func("/session/publish/again", test_again);
+	g_test_add_func("/session/publish/clock", test_clock);
+	return g_test_run();
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/rundir.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *dir;
+
+static void test_claim(void)
+{
+	struct rs_rundir_entry entry = {
+		.name = (char *)"a", .kind = (char *)"kvm", .kernel = (char *)"/k = [x]\n"};
+	struct rs_rundir_claim *claim, *second = NULL;
+	struct rs_rundir_entry *found;
+	g_autoptr(GPtrArray) list = NULL;
+	struct rs_error err = {0};
+	struct stat st;
+
+	g_assert_cmpint(rs_rundir_claim(&entry, &claim, &err), ==, 0);
+	g_assert_cmpint(rs_rundir_claim(&entry, &second, &err), ==, -EEXIST);
+	g_assert_null(second);
+	g_assert_cmpint(rs_rundir_find("a", &found, &err), ==, 0);
+	g_assert_true(found->live);
+	g_assert_cmpint(found->pid, ==, getpid());
+	g_assert_cmpstr(found->kernel, ==, "/k = [x]\n");
+	rs_rundir_entry_free(found);
+	entry.qmp = (char *)"/q";
+	g_assert_cmpint(rs_rundir_update(claim, &entry, &err), ==, 0);
+	g_assert_cmpint(rs_rundir_list(&list, &err), ==, 0);
+	g_assert_cmpuint(list->len, ==, 1);
+	g_assert_cmpstr(((struct rs_rundir_entry *)list->pdata[0])->qmp, ==, "/q");
+	{
+		g_autofree char *path = g_build_filename(dir, "ringside", NULL);
+
+		g_assert_cmpint(stat(path, &st), ==, 0);
+		g_assert_cmphex(st.st_mode & 0777, ==, 0700);
+	}
+	rs_rundir_release(claim, false);
+	g_assert_cmpint(rs_rundir_find("a", &found, &err), ==, -ENOENT);
+}
+
+/* A process that dies leaves its file, unlocked. */
+static void test_dead(void)
+{
+	struct rs_rundir_entry entry = {.name = (char *)"d",
+					.kind = (char *)"qemu-tcg",
+					.kernel = (char *)"k",
+					.qmp = (char *)"/q"};
+	struct rs_rundir_claim *claim;
+	struct rs_rundir_entry *found;
+	g_autofree char *name = NULL;
+	struct rs_error err = {0};
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		_exit(rs_rundir_claim(&entry, &claim, &err) ? 1 : 0);
+	}
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+	g_assert_cmpint(rs_rundir_find("d", &found, &err), ==, 0);
+	g_assert_false(found->live);
+	g_assert_cmpint(found->pid, ==, pid);
+	rs_rundir_entry_free(found);
+	/* Its guest may live: the name is not given away by itself, but may be taken. */
+	g_assert_cmpint(rs_rundir_free_name("d", &name, &err), ==, 0);
+	g_assert_cmpstr(name, ==, "d-2");
+	g_assert_cmpint(rs_rundir_claim(&entry, &claim, &err), ==, 0);
+	rs_rundir_release(claim, false);
+}
+
+static void test_bad_files(void)
+{
+	g_autofree char *path = g_build_filename(dir, "ringside", "bad.session", NULL);
+	g_autofree char *link = g_build_filename(dir, "ringside", "link.session", NULL);
+	g_autoptr(GPtrArray) list = NULL;
+	struct rs_rundir_entry *found;
+	struct rs_error err = {0};
+
+	g_assert_true(g_file_set_contents(path, "\377\376 no key file", -1, NULL));
+	g_assert_cmpint(symlink("/etc/passwd", link), ==, 0);
+	g_assert_cmpint(rs_rundir_find("bad", &found, &err), ==, -ENOENT);
+	g_assert_cmpint(rs_rundir_find("link", &found, &err), ==, -ENOENT);
+	g_assert_cmpint(rs_rundir_find("../x", &found, &err), ==, -ENOENT);
+	g_assert_cmpint(rs_rundir_list(&list, &err), ==, 0);
+	g_assert_cmpuint(list->len, ==, 0);
+	g_unlink(path);
+	g_unlink(link);
+}
+
+static void test_not_ours(void)
+{
+	g_autofree char *path = g_build_filename(dir, "ringside", NULL);
+	g_autofree char *out = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(chmod(path, 0777), ==, 0);
+	g_assert_cmpint(rs_rundir_path(&out, &err), ==, -EPERM);
+	g_assert_cmpint(chmod(path, 0700), ==, 0);
+	g_assert_cmpint(rs_rundir_path(&out, &err), ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_autofree char *ours = NULL;
+	int ret;
+
+	g_test_init(&argc, &argv, NULL);
+	dir = g_dir_make_tmp("rundir-XXXXXX", NULL);
+	g_setenv("XDG_RUNTIME_DIR", dir, TRUE);
+	ours = g_build_filename(dir, "ringside", NULL);
+	g_test_add_func("/session/rundir/claim", test_claim);
+	g_test_add_func("/session/rundir/dead", test_dead);
+	g_test_add_func("/session/rundir/bad-files", test_bad_files);
+	g_test_add_func("/session/rundir/not-ours", test_not_ours);
+	ret = g_test_run();
+	g_rmdir(ours);
+	g_rmdir(dir);
+	g_free(dir);
+	return ret;
+}
