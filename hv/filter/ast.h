@@ -22,9 +22,9 @@ enum rs_filter_cmp {
 	RS_CMP_LE,
 	RS_CMP_GT,
 	RS_CMP_GE,
-	RS_CMP_MATCH, /* ~ */
+	RS_CMP_MATCH,   /* ~ */
 	RS_CMP_NOMATCH, /* !~ */
-	RS_CMP_ANY,   /* a bare mask: field & value */
+	RS_CMP_ANY,     /* a bare mask: field & value */
 };
 
 /* A piece of the expression. */
@@ -37,11 +37,11 @@ struct rs_filter_word {
 #define RS_FILTER_NONE 0xffffu
 
 struct rs_filter_node {
-	uint8_t kind; /* enum rs_filter_kind */
-	uint8_t cmp;  /* enum rs_filter_cmp */
-	bool has_mask; /* field & mask cmp value; with RS_CMP_ANY the mask stands in `value` */
+	uint8_t kind;   /* enum rs_filter_kind */
+	uint8_t cmp;    /* enum rs_filter_cmp */
+	bool has_mask;  /* field & mask cmp value; with RS_CMP_ANY the mask stands in `value` */
 	uint16_t child; /* AND, OR, NOT: the first one, else RS_FILTER_NONE */
-	uint16_t next; /* sibling */
+	uint16_t next;  /* sibling */
 	struct rs_filter_word field, mask, value;
 };
 
@@ -55,7 +55,7 @@ int rs_filter_parse(const char *expression, struct rs_filter_ast *ast, struct rs
 void rs_filter_ast_clear(struct rs_filter_ast *ast);
 
 static inline const struct rs_filter_node *rs_filter_node(const struct rs_filter_ast *ast,
-                                                          unsigned int index)
+							  unsigned int index)
 {
 	return &g_array_index(ast->nodes, struct rs_filter_node, index);
 }
@@ -65,6 +65,6 @@ GString *rs_filter_word_text(const struct rs_filter_ast *ast, const struct rs_fi
 
 /* Records an error at a word. `code` is positive; returns -code. The message is escaped. */
 int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, unsigned int length,
-                        const char *format, ...) G_GNUC_PRINTF(5, 6);
+			const char *format, ...) G_GNUC_PRINTF(5, 6);
 
 #endif

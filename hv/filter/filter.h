@@ -19,10 +19,10 @@
 #define RS_FILTER_MAX_NESTING 64u      /* parentheses within parentheses */
 
 struct rs_filter_error {
-	int code;          /* errno value: EINVAL, ENOENT (no such field), E2BIG (a limit); 0: none */
-	unsigned int at;   /* byte of the expression where it goes wrong, 0..strlen */
+	int code;        /* errno value: EINVAL, ENOENT (no such field), E2BIG (a limit); 0: none */
+	unsigned int at; /* byte of the expression where it goes wrong, 0..strlen */
 	unsigned int length; /* bytes that are to blame, may be 0 */
-	char message[320]; /* one sentence; control characters of the input are escaped in it */
+	char message[320];   /* one sentence; control characters of the input are escaped in it */
 };
 
 /* Syntax only: 0 or -errno. */
@@ -31,10 +31,10 @@ int rs_filter_check(const char *expression, struct rs_filter_error *err);
 /*
  * Compiles for one event. On success *program is a new verified array of bytes for the caller to
  * unref: a struct rs_filter_program with `sequence` 0, a multiple of RS_FILTER_GRAIN long. A field that the
- * event lacks, and a comparison that cannot come out both ways, are errors.
+ * event lacks, and a value that the field can never hold, are errors.
  */
 int rs_filter_compile(const RsTraceEvent *event, const char *expression, GByteArray **program,
-                      struct rs_filter_error *err);
+		      struct rs_filter_error *err);
 
 /*
  * Compiles one expression for each of `count` events: what a glob of events means. One event: as
@@ -44,7 +44,7 @@ int rs_filter_compile(const RsTraceEvent *event, const char *expression, GByteAr
  * nothing: on failure no program is set.
  */
 int rs_filter_compile_set(const RsTraceEvent *const *events, size_t count, const char *expression,
-                          GByteArray **programs, struct rs_filter_error *err);
+			  GByteArray **programs, struct rs_filter_error *err);
 
 /*
  * All that the agent relies on, for a program of `size` bytes that is to judge an event with this
@@ -52,7 +52,7 @@ int rs_filter_compile_set(const RsTraceEvent *const *events, size_t count, const
  * -EINVAL with what is wrong.
  */
 int rs_filter_verify(const void *program, size_t size, unsigned int entry_size,
-                     unsigned int dyn_count, struct rs_error *err);
+		     unsigned int dyn_count, struct rs_error *err);
 unsigned int rs_filter_dyn_count(const RsTraceEvent *event);
 
 /*

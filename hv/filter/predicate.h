@@ -7,9 +7,10 @@
 #define RS_HV_FILTER_PREDICATE_H
 
 #include "filter/ast.h"
+#include "filter/glob.h"
 
 enum rs_filter_verdict {
-	RS_PRED_NEVER,   /* the same answer for every entry */
+	RS_PRED_NEVER, /* the same answer for every entry */
 	RS_PRED_ALWAYS,
 	RS_PRED_UNKNOWN, /* the event has no such field */
 	RS_PRED_INTEGER,
@@ -18,21 +19,23 @@ enum rs_filter_verdict {
 
 struct rs_filter_predicate {
 	enum rs_filter_verdict verdict;
-	bool negate; /* TEXT: true when the operation says no */
-	uint8_t op;  /* RS_OP_*; TEXT: STR_EQ or STR_GLOB */
+	bool negate;    /* TEXT: true when the operation says no */
+	uint8_t op;     /* RS_OP_* */
 	uint8_t source; /* RS_SRC_* */
 	uint16_t width, offset;
-	uint64_t imm, mask; /* INTEGER */
-	GString *text;      /* TEXT: the string or the pattern; owned */
+	uint64_t imm, mask;  /* INTEGER */
+	struct rs_glob glob; /* TEXT: its literal, or with STR_GLOB its elements; owned */
 };
 
 /*
- * `strict`: a missing field and an answer that is always the same are errors (else the verdict says
- * so). On success the caller clears *out.
+ * `strict`: a missing field and a value that the field can never hold are errors (else the verdict
+ * says so). On success the caller clears *out.
  */
 int rs_filter_resolve(const struct rs_filter_ast *ast, const struct rs_filter_node *term,
-                      const RsTraceEvent *event, bool strict, struct rs_filter_predicate *out,
-                      struct rs_filter_error *err);
+		      const RsTraceEvent *event, bool strict, struct rs_filter_predicate *out,
+		      struct rs_filter_error *err);
+/* Of the fields of these events and the names that each event has: the one that was likely meant, or NULL. */
+const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, const char *name);
 void rs_filter_predicate_clear(struct rs_filter_predicate *predicate);
 
 #endif

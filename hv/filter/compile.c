@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the parsed expression to a decision graph. Code is made from its end to its start: a term
+ * is made when both places that it may lead to are known, so there is nothing to patch, every jump goes
+ * forward, `!` only swaps the two places, and a constant is no code at all.
+ */
+#include "filter/predicate.h"
+
+#include <errno.h>
+#include <ringside/control.h>
+#include <string.h>
+
+struct compiler {
+	const struct rs_filter_ast *ast;
+	const RsTraceEvent *event;
+	bool strict;
+	struct rs_filter_predicate *predicates;           /* by node */
+	bool *unknown;                                    /* by node */
+	struct rs_filter_insn insns[RS_FILTER_MAX_INSNS]; /* last one first */
+	unsigned int count;
+	GByteArray *pool;
+	struct rs_filter_error *err;
+};
+
+/* A place in the program while it grows backwards: ACCEPT, REJECT or an index into insns. */
+typedef uint16_t place_t;
+
+/* Resolves all terms below a node and finds out whether anything of it is known. */
+static int resolve_tree(struct compiler *c, unsigned int index)
+{
+	const struct rs_filter_node *node = rs_filter_node(c->ast, index);
+	bool unknown = true;
+
+	if (node->kind == RS_FILTER_TERM) {
+		int ret = rs_filter_resolve(c->ast, node, c->event, c->strict,
+					    &c->predicates[index], c->err);
+
+		c->unknown[index] = !ret && c->predicates[index].verdict == RS_PRED_UNKNOWN;
+		return ret;
+	}
+	for (unsigned int i = node->child; i != RS_FILTER_NONE;
+	     i = rs_filter_node(c->ast, i)->next) {
+		int ret = resolve_tree(c, i);
+
+		if (ret)
+			return ret;
+		unknown = unknown && c->unknown[i];
+	}
+	c->unknown[index] = unknown;
+	return 0;
+}
+
+/* Strings and globs go to the pool, each at a multiple of 8. */
+static uint64_t pool_add(struct compiler *c, const struct rs_filter_predicate *p)
+{
+	static const guint8 zero[8];
+	guint at = c->pool->len, size;
+
+	if (p->op == RS_OP_STR_GLOB)
+		rs_glob_emit(&p->glob, c->pool);
+	else
+		g_byte_array_append(c->pool, (const guint8 *)p->glob.literal->str,
+				    (guint)p->glob.literal->len);
+	size = c->pool->len - at;
+	g_byte_array_append(c->pool, zero, -c->pool->len & 7);
+	return at | (uint64_t)size << 32;
+}
+
+static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out)
+{
+	const struct rs_filter_predicate *p = &c->predicates[index];
+	const struct rs_filter_word *word = &rs_filter_node(c->ast, index)->field;
+	struct rs_filter_insn insn = {.op = p->op,
+				      .source = p->source,
+				      .width = p->width,
+				      .offset = p->offset,
+				      .imm = p->imm,
+				      .mask = p->mask};
+
+	if (p->verdict == RS_PRED_ALWAYS || p->verdict == RS_PRED_NEVER) {
+		*out = p->verdict == RS_PRED_ALWAYS ? yes : no;
+		return 0;
+	}
+	if (yes == no) { /* whatever it says */
+		*out = yes;
+		return 0;
+	}
+	if (c->count == RS_FILTER_MAX_INSNS)
+		return rs_filter_error_set(c->err, E2BIG, word->at, word->length,
+					   "the expression has more than %u comparisons",
+					   RS_FILTER_MAX_INSNS);
+	if (p->verdict == RS_PRED_TEXT)
+		insn.imm = pool_add(c, p);
+	if (c->pool->len > RS_FILTER_MAX_SIZE)
+		return rs_filter_error_set(c->err, E2BIG, word->at, word->length,
+					   "the strings and patterns of the expression take more "
+					   "than %u bytes",
+					   RS_FILTER_MAX_SIZE);
+	insn.on_true = p->negate ? no : yes;
+	insn.on_false = p->negate ? yes : no;
+	c->insns[c->count] = insn;
+	*out = (place_t)c->count++;
+	return 0;
+}
+
+static int gen(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out);
+
+/* Children of && or ||, the last one first; those that are unknown are left out. */
+static int gen_list(struct compiler *c, const struct rs_filter_node *node, place_t yes, place_t no,
+		    place_t *out)
+{
+	g_autoptr(GArray) children = g_array_new(FALSE, FALSE, sizeof(unsigned int));
+	bool is_and = node->kind == RS_FILTER_AND;
+	place_t next = is_and ? yes : no;
+	int ret = 0;
+
+	for (unsigned int i = node->child; i != RS_FILTER_NONE;
+	     i = rs_filter_node(c->ast, i)->next) {
+		if (!c->unknown[i])
+			g_array_append_val(children, i);
+	}
+	for (unsigned int k = children->len; k-- > 0 && !ret;) {
+		unsigned int i = g_array_index(children, unsigned int, k);
+
+		ret = is_and ? gen(c, i, next, no, &next) : gen(c, i, yes, next, &next);
+	}
+	*out = next;
+	return ret;
+}
+
+static int gen(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out)
+{
+	const struct rs_filter_node *node = rs_filter_node(c->ast, index);
+
+	if (node->kind == RS_FILTER_TERM)
+		return gen_term(c, index, yes, no, out);
+	if (node->kind == RS_FILTER_NOT)
+		return gen(c, node->child, no, yes, out);
+	return gen_list(c, node, yes, no, out);
+}
+
+/* A program has at least one instruction: this one leads to `place` either way. */
+static void gen_constant(struct compiler *c, place_t place)
+{
+	c->insns[0] = (struct rs_filter_insn){
+		.op = RS_OP_ANY, .source = RS_SRC_CPU, .on_true = place, .on_false = place};
+	c->count = 1;
+}
+
+static place_t final_place(unsigned int entry, place_t place)
+{
+	return place >= RS_FILTER_REJECT ? place : (place_t)(entry - place);
+}
+
+/*
+ * Turns the code round so that it starts with its entry. Instructions made after the entry (a constant cut
+ * them off) are not there any more.
+ */
+static int assemble(struct compiler *c, place_t entry, GByteArray **program)
+{
+	struct rs_filter_program head = {.insn_count = (uint16_t)(entry + 1),
+					 .event = c->event->id};
+	GByteArray *out;
+
+	head.pool = (uint32_t)(sizeof(head) + head.insn_count * sizeof(struct rs_filter_insn));
+	head.size = RS_ALIGN_UP(head.pool + c->pool->len, RS_FILTER_GRAIN);
+	if (head.size > RS_FILTER_MAX_SIZE)
+		return rs_filter_error_set(c->err, E2BIG, 0, 0,
+					   "the compiled expression takes %u bytes, more than %u: "
+					   "use fewer or shorter strings and patterns",
+					   head.size, RS_FILTER_MAX_SIZE);
+	out = g_byte_array_sized_new(head.size);
+	g_byte_array_append(out, (const guint8 *)&head, sizeof(head));
+	for (unsigned int i = 0; i < head.insn_count; i++) {
+		struct rs_filter_insn insn = c->insns[entry - i];
+
+		insn.on_true = final_place(entry, insn.on_true);
+		insn.on_false = final_place(entry, insn.on_false);
+		if (insn.op >= RS_OP_STR_EQ)
+			insn.imm += head.pool;
+		g_byte_array_append(out, (const guint8 *)&insn, sizeof(insn));
+	}
+	g_byte_array_append(out, c->pool->data, c->pool->len);
+	g_byte_array_set_size(out, head.size);
+	memset(out->data + head.pool + c->pool->len, 0, head.size - head.pool - c->pool->len);
+	*program = out;
+	return 0;
+}
+
+unsigned int rs_filter_dyn_count(const RsTraceEvent *event)
+{
+	unsigned int n = 0;
+
+	for (guint i = 0; i < event->n_fields; i++)
+		n += event->fields[i].kind == RS_KIND_DYN_STRING ||
+		     event->fields[i].kind == RS_KIND_DYN_ARRAY;
+	return n;
+}
+
+/* A program that its own verifier refuses must never leave the house. */
+static int check_own_work(struct compiler *c, GByteArray **program)
+{
+	struct rs_error why = {0};
+
+	if (!rs_filter_verify((*program)->data, (*program)->len, c->event->entry_size,
+			      rs_filter_dyn_count(c->event), &why))
+		return 0;
+	g_clear_pointer(program, g_byte_array_unref);
+	return rs_filter_error_set(c->err, EINVAL, 0, 0,
+				   "the event's fields make no valid program (%s)", why.message);
+}
+
+/* *program is NULL when nothing of the expression is known for the event. */
+static int compile(const struct rs_filter_ast *ast, const RsTraceEvent *event, bool strict,
+		   GByteArray **program, struct rs_filter_error *err)
+{
+	struct compiler *c = g_new0(struct compiler, 1);
+	GByteArray *result = NULL;
+	place_t entry;
+	int ret;
+
+	*c = (struct compiler){.ast = ast, .event = event, .strict = strict, .err = err};
+	c->predicates = g_new0(struct rs_filter_predicate, ast->nodes->len);
+	c->unknown = g_new0(bool, ast->nodes->len);
+	c->pool = g_byte_array_new();
+	ret = resolve_tree(c, ast->root);
+	if (!ret && !c->unknown[ast->root]) {
+		ret = gen(c, ast->root, RS_FILTER_ACCEPT, RS_FILTER_REJECT, &entry);
+		if (!ret && entry >= RS_FILTER_REJECT) {
+			gen_constant(c, entry);
+			entry = 0;
+		}
+		if (!ret)
+			ret = assemble(c, entry, &result);
+		if (!ret)
+			ret = check_own_work(c, &result);
+	}
+	if (!ret)
+		*program = result;
+	for (unsigned int i = 0; i < ast->nodes->len; i++)
+		rs_filter_predicate_clear(&c->predicates[i]);
+	g_byte_array_unref(c->pool);
+	g_free(c->unknown);
+	g_free(c->predicates);
+	g_free(c);
+	return ret;
+}
+
+int rs_filter_compile(const RsTraceEvent *event, const char *expression, GByteArray **program,
+		      struct rs_filter_error *err)
+{
+	struct rs_filter_ast ast;
+	int ret = rs_filter_parse(expression, &ast, err);
+
+	if (ret)
+		return ret;
+	ret = compile(&ast, event, true, program, err);
+	rs_filter_ast_clear(&ast);
+	return ret;
+}
+
+/* Each name must be known to one of the events at least: else it is a slip of the pen. */
+static int check_names(const struct rs_filter_ast *ast, const RsTraceEvent *const *events,
+		       size_t count, struct rs_filter_error *err)
+{
+	for (unsigned int i = 0; i < ast->nodes->len; i++) {
+		const struct rs_filter_node *node = rs_filter_node(ast, i);
+		g_autofree char *name = NULL;
+		const char *nearest;
+		bool known = false;
+
+		if (node->kind != RS_FILTER_TERM)
+			continue;
+		for (size_t e = 0; e < count && !known; e++) {
+			struct rs_filter_predicate p = {0};
+
+			/* what else may be wrong with the term is for the compiler to say */
+			known = rs_filter_resolve(ast, node, events[e], false, &p, NULL) ||
+				p.verdict != RS_PRED_UNKNOWN;
+			rs_filter_predicate_clear(&p);
+		}
+		if (known)
+			continue;
+		name = g_strndup(ast->text + node->field.at, node->field.length);
+		nearest = rs_filter_nearest(events, count, name);
+		return rs_filter_error_set(err, ENOENT, node->field.at, node->field.length,
+					   "none of the %zu events has a field '%s'%s%s%s", count,
+					   name, nearest ? "; did you mean '" : "",
+					   nearest ? nearest : "", nearest ? "'?" : "");
+	}
+	return 0;
+}
+
+/* Says which event of several it is that an error speaks of. */
+static void name_event(const RsTraceEvent *event, struct rs_filter_error *err)
+{
+	struct rs_filter_error was;
+
+	if (!err)
+		return;
+	was = *err;
+	rs_filter_error_set(err, was.code, was.at, was.length, "%s:%s: %s", event->system,
+			    event->name, was.message);
+}
+
+int rs_filter_compile_set(const RsTraceEvent *const *events, size_t count, const char *expression,
+			  GByteArray **programs, struct rs_filter_error *err)
+{
+	g_autoptr(GPtrArray) done = g_ptr_array_new();
+	struct rs_filter_ast ast;
+	int ret = rs_filter_parse(expression, &ast, err);
+
+	if (ret)
+		return ret;
+	ret = count > 1 ? check_names(&ast, events, count, err) : 0;
+	for (size_t e = 0; e < count && !ret; e++) {
+		GByteArray *program = NULL;
+
+		ret = compile(&ast, events[e], count == 1, &program, err);
+		if (!ret)
+			g_ptr_array_add(done, program);
+		else if (count > 1)
+			name_event(events[e], err);
+	}
+	for (guint i = 0; i < done->len; i++) {
+		if (!ret)
+			programs[i] = done->pdata[i];
+		else if (done->pdata[i])
+			g_byte_array_unref(done->pdata[i]);
+	}
+	rs_filter_ast_clear(&ast);
+	return ret;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter/ast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WINDOW 72 /* columns of a long expression that are shown */
+
+/* Appends one character of `s` in printable form; its columns in *columns. Returns its bytes. */
+static size_t append_printable(GString *out, const char *s, unsigned int *columns)
+{
+	gunichar c = g_utf8_get_char_validated(s, -1);
+	size_t size;
+
+	if ((gint32)c >= 0 && g_unichar_isprint(c)) {
+		size = (size_t)(g_utf8_next_char(s) - s);
+		g_string_append_len(out, s, (gssize)size);
+		*columns = g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+		return size;
+	}
+	g_string_append_printf(out, "\\x%02x", (unsigned char)*s);
+	*columns = 4;
+	return 1;
+}
+
+int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, unsigned int length,
+			const char *format, ...)
+{
+	g_autofree char *raw = NULL;
+	g_autoptr(GString) clean = NULL;
+	unsigned int columns;
+	va_list args;
+
+	if (!err)
+		return -code;
+	va_start(args, format);
+	raw = g_strdup_vprintf(format, args);
+	va_end(args);
+	clean = g_string_new(NULL);
+	for (const char *s = raw; *s && clean->len < sizeof(err->message);)
+		s += append_printable(clean, s, &columns);
+	err->code = code;
+	err->at = at;
+	err->length = length;
+	g_strlcpy(err->message, clean->str, sizeof(err->message));
+	return -code;
+}
+
+/* Where to begin so that byte `at` is in sight: at a character's start. */
+static size_t window_start(const char *expression, size_t size, size_t at)
+{
+	size_t start = 0;
+
+	if (size <= WINDOW || at < WINDOW / 2)
+		return 0;
+	start = at - WINDOW / 2;
+	while (start < at && ((unsigned char)expression[start] & 0xc0) == 0x80)
+		start++;
+	return start;
+}
+
+char *rs_filter_error_render(const struct rs_filter_error *err, const char *expression)
+{
+	GString *out = g_string_new("  ");
+	g_autoptr(GString) carets = g_string_new("  ");
+	/* a far longer expression was refused for its length: its end does not matter */
+	size_t size = strnlen(expression, RS_FILTER_MAX_EXPRESSION + 1);
+	size_t at = MIN(err->at, size), end = MIN((size_t)err->at + err->length, size);
+	size_t i = window_start(expression, size, at), stop;
+
+	if (i > 0) {
+		g_string_append(out, "…");
+		g_string_append_c(carets, ' ');
+	}
+	stop = MIN(size, i + WINDOW);
+	while (i < stop) {
+		unsigned int columns;
+		size_t from = i;
+
+		i += append_printable(out, expression + i, &columns);
+		for (; columns; columns--) {
+			char mark = i <= at ? ' ' : from <= at ? '^' : from < end ? '~' : 0;
+
+			if (from <= at && i > at && carets->str[carets->len - 1] == '^')
+				mark = '~';
+			if (mark)
+				g_string_append_c(carets, mark);
+		}
+	}
+	if (i < size)
+		g_string_append(out, "…");
+	if (at >= stop)
+		g_string_append_c(carets, '^');
+	g_string_append_printf(out, "\n%s\n%s", carets->str, err->message);
+	return g_string_free(out, FALSE);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter/number.h"
+
+#include <errno.h>
+#include <string.h>
+
+unsigned int rs_filter_distance(const char *a, const char *b)
+{
+	unsigned int row[RS_NAME_MAX + 1];
+	size_t m = strnlen(a, RS_NAME_MAX), n = strnlen(b, RS_NAME_MAX);
+
+	for (unsigned int j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned int i = 1; i <= m; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = i;
+		for (unsigned int j = 1; j <= n; j++) {
+			bool same = g_ascii_tolower(a[i - 1]) == g_ascii_tolower(b[j - 1]);
+			unsigned int change = diagonal + !same;
+
+			diagonal = row[j];
+			row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
+		}
+	}
+	return row[n];
+}
+
+/* Decimal, 0x hex, 0 octal; a sign in front and parentheses around the digits. */
+static const char *parse_literal(const char *text, rs_wide_t *out)
+{
+	bool negative = *text == '-';
+	const char *s = text + negative;
+	guint64 value = 0;
+	unsigned int base = 10;
+	bool parenthesis = negative && *s == '(';
+	char *end;
+
+	for (s += parenthesis; parenthesis && *s == ' '; s++)
+		;
+	if (!g_ascii_isdigit(*s))
+		return "is not a number";
+	if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
+		base = 16;
+		s += 2;
+	} else if (s[0] == '0' && s[1]) {
+		base = 8;
+	}
+	if (!g_ascii_isxdigit(*s))
+		return "is not a number";
+	errno = 0;
+	value = g_ascii_strtoull(s, &end, (guint)base);
+	if (errno == ERANGE)
+		return "does not fit in 64 bits";
+	for (; parenthesis && *end == ' '; end++)
+		;
+	if (parenthesis && *end++ != ')')
+		return "is not a number";
+	if (*end)
+		return base == 8 ? "is not a number (a leading 0 means octal)" : "is not a number";
+	if (negative && value > (guint64)1 << 63)
+		return "does not fit in 64 bits";
+	*out = negative ? -(rs_wide_t)value : (rs_wide_t)value;
+	return NULL;
+}
+
+static const RsTraceSymbol *find_symbol(const RsTraceField *field, const char *name)
+{
+	for (guint i = 0; field && i < field->n_symbols; i++) {
+		if (strcmp(field->symbols[i].name, name) == 0)
+			return &field->symbols[i];
+	}
+	return NULL;
+}
+
+static rs_wide_t symbol_value(const RsTraceField *field, const RsTraceSymbol *symbol)
+{
+	unsigned int bits = field->size * 8;
+	guint64 value = bits < 64 ? symbol->value & (((guint64)1 << bits) - 1) : symbol->value;
+
+	if (field->is_signed)
+		return (gint64)(value << (64 - bits)) >> (64 - bits);
+	return value;
+}
+
+static int no_such_symbol(const struct rs_filter_word *word, const RsTraceField *field,
+			  const char *part, struct rs_filter_error *err)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+	const char *nearest = NULL;
+	unsigned int best = 3;
+
+	for (guint i = 0; i < field->n_symbols; i++) {
+		const char *name = field->symbols[i].name;
+		unsigned int distance = rs_filter_distance(name, part);
+
+		if (distance < best && distance < strlen(name)) {
+			best = distance;
+			nearest = name;
+		}
+		if (i < 8)
+			g_string_append_printf(names, "%s%s", i ? ", " : "", name);
+		else if (i == 8)
+			g_string_append(names, ", …");
+	}
+	if (nearest)
+		return rs_filter_error_set(err, EINVAL, word->at, word->length,
+					   "'%s' has no symbol '%s'; did you mean '%s'?",
+					   field->name, part, nearest);
+	return rs_filter_error_set(err, EINVAL, word->at, word->length,
+				   "'%s' has no symbol '%s'; it has: %s", field->name, part,
+				   names->str);
+}
+
+static int parse_part(const struct rs_filter_word *word, const RsTraceField *field,
+		      const char *name, const char *part, rs_wide_t *out,
+		      struct rs_filter_error *err)
+{
+	const RsTraceSymbol *symbol = find_symbol(field, part);
+	const char *why;
+
+	if (symbol) {
+		*out = symbol_value(field, symbol);
+		return 0;
+	}
+	why = parse_literal(part, out);
+	if (!why && !word->quote)
+		return 0;
+	if (field && field->n_symbols && !g_ascii_isdigit(*part) && *part != '-')
+		return no_such_symbol(word, field, part, err);
+	if (word->quote)
+		return rs_filter_error_set(err, EINVAL, word->at, word->length,
+					   "'%s' is a number, not a string", name);
+	return rs_filter_error_set(err, EINVAL, word->at, word->length, "'%s' %s", part, why);
+}
+
+int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
+		     const RsTraceField *field, const char *name, rs_wide_t *out,
+		     struct rs_filter_error *err)
+{
+	GString *text = rs_filter_word_text(ast, word);
+	const RsTraceSymbol *whole = find_symbol(field, text->str);
+	g_autofree char *owned = g_string_free(text, FALSE);
+	g_auto(GStrv) parts = g_strsplit(owned, "|", 65);
+	rs_wide_t value = 0;
+
+	if (whole) { /* one whose name holds a '|' */
+		*out = symbol_value(field, whole);
+		return 0;
+	}
+	if (!parts[0])
+		return parse_part(word, field, name, "", out, err);
+	for (unsigned int i = 0; parts[i]; i++) {
+		rs_wide_t part;
+		int ret = parse_part(word, field, name, parts[i], &part, err);
+
+		if (ret)
+			return ret;
+		value |= part;
+	}
+	*out = value;
+	return 0;
+}
+
+bool rs_filter_is_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word)
+{
+	return !word->quote && word->length >= 5 && strncmp(ast->text + word->at, "CPUS{", 5) == 0;
+}
+
+/* A CPU number at **s; leaves *s behind it. */
+static bool take_cpu(const char **s, unsigned int *cpu)
+{
+	if (!g_ascii_isdigit(**s))
+		return false;
+	for (*cpu = 0; g_ascii_isdigit(**s); (*s)++)
+		*cpu = MIN(*cpu * 10 + (unsigned int)(**s - '0'), 100000);
+	return true;
+}
+
+int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
+		   uint64_t *out, struct rs_filter_error *err)
+{
+	GString *text = rs_filter_word_text(ast, word);
+	g_autofree char *owned = g_string_free(text, FALSE);
+	const char *s = owned + 5;
+	unsigned int from, to;
+	uint64_t set = 0;
+
+	for (;;) {
+		while (*s == ' ')
+			s++;
+		if (!take_cpu(&s, &from))
+			break;
+		to = from;
+		if (*s == '-') {
+			s++;
+			if (!take_cpu(&s, &to))
+				break;
+		}
+		if (from > to || to >= RS_MAX_CPUS)
+			return rs_filter_error_set(err, EINVAL, word->at, word->length,
+						   "CPUs are counted from 0 to %u, the lower first",
+						   RS_MAX_CPUS - 1);
+		for (; from <= to; from++)
+			set |= 1ull << from;
+		while (*s == ' ')
+			s++;
+		if (strcmp(s, "}") == 0) {
+			*out = set;
+			return 0;
+		}
+		if (*s++ != ',')
+			break;
+	}
+	return rs_filter_error_set(err, EINVAL, word->at, word->length,
+				   "a CPU list is written CPUS{0-2,5}");
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values of an expression as numbers: literals, symbols of a field, CPU lists. Inside hv/filter only.
+ * Wide enough to hold every s64 and u64 side by side, so that nothing wraps before it is judged.
+ */
+#ifndef RS_HV_FILTER_NUMBER_H
+#define RS_HV_FILTER_NUMBER_H
+
+#include "filter/ast.h"
+
+typedef __int128 rs_wide_t;
+
+/* `field` NULL: one without symbols; `name` and `type` are for messages. */
+int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
+		     const RsTraceField *field, const char *name, rs_wide_t *out,
+		     struct rs_filter_error *err);
+/* CPUS{0-2,5} as a bit mask. */
+int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
+		   uint64_t *out, struct rs_filter_error *err);
+bool rs_filter_is_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
+
+/* Levenshtein's distance, for suggestions; names are cut at RS_NAME_MAX. */
+unsigned int rs_filter_distance(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter/filter.h"
+
+#include <errno.h>
+#include <ringside/control.h>
+#include <ringside/descriptor.h>
+#include <string.h>
+
+struct verifier {
+	const guint8 *bytes;
+	struct rs_filter_program head;
+	unsigned int entry_size, dyn_count;
+	struct rs_error *err;
+};
+
+static int refuse(struct verifier *v, unsigned int insn, const char *why)
+{
+	return rs_error_set(v->err, EINVAL, "filter program: instruction %u: %s", insn, why);
+}
+
+static bool is_place(const struct verifier *v, unsigned int at, unsigned int place)
+{
+	return place == RS_FILTER_ACCEPT || place == RS_FILTER_REJECT ||
+	       (place > at && place < v->head.insn_count);
+}
+
+/* NULL, or what is wrong with the source of an instruction. */
+static const char *bad_source(const struct verifier *v, const struct rs_filter_insn *in)
+{
+	bool is_text = in->op >= RS_OP_STR_EQ;
+	unsigned int end = in->offset + (in->source == RS_SRC_DYN ? 4u : in->width);
+
+	switch (in->source) {
+	case RS_SRC_FIELD:
+		if (is_text)
+			return "a string operation on a number";
+		if (in->width != 1 && in->width != 2 && in->width != 4 && in->width != 8)
+			return "no such integer width";
+		return end > v->entry_size ? "its field lies outside the entry" : NULL;
+	case RS_SRC_STRING:
+	case RS_SRC_DYN:
+		if (!is_text)
+			return "an integer operation on a string";
+		if (in->source == RS_SRC_DYN && in->width >= v->dyn_count)
+			return "there is no such dynamic field";
+		return end > v->entry_size ? "its field lies outside the entry" : NULL;
+	case RS_SRC_COMM:
+	case RS_SRC_PID:
+	case RS_SRC_CPU:
+		if (is_text != (in->source == RS_SRC_COMM))
+			return "its operation does not fit its source";
+		if (in->width || in->offset)
+			return "its source has neither width nor offset";
+		if (in->source != RS_SRC_COMM && in->op >= RS_OP_SLT && in->op <= RS_OP_SNE &&
+		    in->op != RS_OP_ANY)
+			return "a signed operation on PID or CPU";
+		return NULL;
+	default:
+		return "no such source";
+	}
+}
+
+static const char *bad_glob(const guint8 *at, size_t size)
+{
+	struct rs_filter_glob head;
+	uint64_t inside, row;
+
+	if (size < sizeof(head))
+		return "its pattern is cut off";
+	memcpy(&head, at, sizeof(head));
+	if (head.length == 0 || head.length > RS_FILTER_MAX_GLOB || head.classes == 0 ||
+	    head.classes > 256 || head.reserved)
+		return "its pattern has no valid length";
+	if (size != sizeof(head) + head.classes * sizeof(uint64_t))
+		return "its pattern has another size than its rows";
+	inside = (1ull << head.length) - 1;
+	if (head.empty != head.stay || (head.stay & ~inside) || (head.stay & head.stay << 1))
+		return "its pattern's stars are not as they must be";
+	for (unsigned int c = 0; c < 256; c++) {
+		if (head.class_of[c] >= head.classes)
+			return "its pattern names a row that is not there";
+	}
+	for (unsigned int i = 0; i < head.classes; i++) {
+		memcpy(&row, at + sizeof(head) + i * sizeof(row), sizeof(row));
+		if (row & (~inside | head.stay))
+			return "its pattern has a row with bits outside";
+	}
+	return NULL;
+}
+
+static const char *bad_text(const struct verifier *v, const struct rs_filter_insn *in)
+{
+	uint32_t at = (uint32_t)in->imm, length = (uint32_t)(in->imm >> 32);
+
+	if (in->mask)
+		return "a string has no mask";
+	if (at < v->head.pool || at > v->head.size || length > v->head.size - at)
+		return "its text lies outside the pool";
+	if (in->op == RS_OP_STR_GLOB)
+		return at % 8 ? "its pattern is not aligned" : bad_glob(v->bytes + at, length);
+	if (length > RS_FILTER_MAX_STRING)
+		return "its text is too long";
+	return memchr(v->bytes + at, 0, length) ? "its text has a NUL inside" : NULL;
+}
+
+static int verify_insn(struct verifier *v, unsigned int i)
+{
+	struct rs_filter_insn in;
+	const char *why;
+
+	memcpy(&in, v->bytes + sizeof(v->head) + i * sizeof(in), sizeof(in));
+	if (in.op > RS_OP_STR_GLOB || (in.op > RS_OP_CPUSET && in.op < RS_OP_STR_EQ))
+		return refuse(v, i, "no such operation");
+	if (in.reserved0 || in.reserved1)
+		return refuse(v, i, "reserved bits are set");
+	if (!is_place(v, i, in.on_true) || !is_place(v, i, in.on_false))
+		return refuse(v, i, "it leads nowhere, or back");
+	why = bad_source(v, &in);
+	if (!why && in.op >= RS_OP_STR_EQ)
+		why = bad_text(v, &in);
+	if (!why && in.op == RS_OP_ANY && in.imm)
+		why = "a bare mask has no value";
+	return why ? refuse(v, i, why) : 0;
+}
+
+int rs_filter_verify(const void *program, size_t size, unsigned int entry_size,
+		     unsigned int dyn_count, struct rs_error *err)
+{
+	struct verifier v = {
+		.bytes = program, .entry_size = entry_size, .dyn_count = dyn_count, .err = err};
+	struct rs_filter_program *h = &v.head;
+	size_t code;
+	int ret = 0;
+
+	if (size < sizeof(*h) + sizeof(struct rs_filter_insn) || size > RS_FILTER_MAX_SIZE)
+		return rs_error_set(err, EINVAL, "filter program: %zu bytes are no program", size);
+	memcpy(h, program, sizeof(*h));
+	code = sizeof(*h) + h->insn_count * sizeof(struct rs_filter_insn);
+	if (h->size != size || h->size % RS_FILTER_GRAIN)
+		return rs_error_set(err, EINVAL, "filter program: its size is not %zu", size);
+	if (h->insn_count == 0 || h->insn_count > RS_FILTER_MAX_INSNS || code > size)
+		return rs_error_set(err, EINVAL, "filter program: %u instructions", h->insn_count);
+	if (h->pool % 8 || h->pool < code || h->pool > size)
+		return rs_error_set(err, EINVAL, "filter program: its pool is out of place");
+	if (h->reserved0 || h->reserved1 || h->event >= RS_MAX_EVENTS)
+		return rs_error_set(err, EINVAL, "filter program: reserved bits are set");
+	for (unsigned int i = 0; i < h->insn_count && !ret; i++)
+		ret = verify_insn(&v, i);
+	return ret;
+}
