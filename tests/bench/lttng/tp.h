@@ -12,10 +12,9 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
-LTTNG_UST_TRACEPOINT_EVENT(
-	bench, pair, LTTNG_UST_TP_ARGS(uint32_t, a, uint32_t, b),
-	LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, a, a)
-				    lttng_ust_field_integer(uint32_t, b, b)))
+LTTNG_UST_TRACEPOINT_EVENT(bench, pair, LTTNG_UST_TP_ARGS(uint32_t, a, uint32_t, b),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, a, a)
+						       lttng_ust_field_integer(uint32_t, b, b)))
 
 #endif
 #include <lttng/tracepoint-event.h>

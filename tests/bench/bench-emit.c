@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an event costs in the hosted port: the process is its own host here, with a region of its
+ * own, so that nothing but the emit path is in the figures. The same work as lttng/bench-lttng.c.
+ */
+#define _GNU_SOURCE
+#define RS_CREATE_TRACE_POINTS
+#include "events.h"
+
+#include "bench.h"
+#include "filter/filter.h"
+#include "ring/reader.h"
+#include <pthread.h>
+#include <ringside/atomic.h>
+#include <ringside/control.h>
+#include <rs_hosted.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct rs_region *region;
+static uint32_t filter_at = RS_FILTER_GRAIN;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bench-emit: %s\n", what);
+	exit(1);
+}
+
+static void set_up_region(void)
+{
+	struct rs_region_config config = {.vcpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+					  .ring_bytes = 4 << 20};
+	struct rs_control *control;
+	struct rs_error err = {0};
+	char number[16];
+
+	if (rs_region_create(&config, -1, &region, &err))
+		die(err.message);
+	control = rs_region_section(region, RS_SEC_CONTROL, NULL);
+	control->flags = RS_CONTROL_SELF_PATCH;
+	snprintf(number, sizeof(number), "%d", region->fd);
+	setenv("RINGSIDE_REGION_FD", number, 1);
+	if (rs_hosted_init("bench-emit") || !rs_hosted_active())
+		die("the agent did not attach");
+}
+
+/* Publishes a control word and waits until the port has patched the site. */
+static void control(uint32_t word)
+{
+	uint32_t *ctl = rs_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	struct rs_control *control = rs_region_section(region, RS_SEC_CONTROL, NULL);
+	const struct rs_guest_info *info = rs_region_section(region, RS_SEC_GUEST_INFO, NULL);
+	uint32_t generation = rs_load(&control->generation) + 1;
+
+	rs_store(&ctl[rs_event_bench_pair.id], word);
+	rs_store_release(&control->generation, generation);
+	for (int i = 0; rs_load_acquire(&info->applied_generation) != generation; i++) {
+		if (i > 5000)
+			die("the port did not follow the control page");
+		usleep(1000);
+	}
+}
+
+static uint32_t publish(const RsTraceEvent *event, const char *expression)
+{
+	struct rs_filter_error err = {0};
+	GByteArray *program = NULL;
+	struct rs_filter_program *to;
+	uint32_t at = filter_at;
+
+	if (rs_filter_compile(event, expression, &program, &err))
+		die(err.message);
+	to = (void *)((uint8_t *)rs_region_section(region, RS_SEC_FILTERS, NULL) + at);
+	memcpy(to, program->data, program->len);
+	filter_at += program->len;
+	g_byte_array_unref(program);
+	return RS_EVENT_ENABLED | at / RS_FILTER_GRAIN << RS_EVENT_FILTER_SHIFT;
+}
+
+static void *emit_thread(void *result)
+{
+	double ns;
+
+	BENCH(ns, trace_bench_pair(i, 7));
+	*(double *)result = ns;
+	return NULL;
+}
+
+static double emit_threads(int count)
+{
+	double ns[8] = {0}, slowest = 0;
+	pthread_t thread[8];
+
+	for (int i = 0; i < count; i++)
+		pthread_create(&thread[i], NULL, emit_thread, &ns[i]);
+	for (int i = 0; i < count; i++) {
+		pthread_join(thread[i], NULL);
+		slowest = ns[i] > slowest ? ns[i] : slowest;
+	}
+	return slowest;
+}
+
+static double measure_filter(const RsTraceEvent *event, const char *expression)
+{
+	double ns;
+
+	control(publish(event, expression));
+	BENCH(ns, trace_bench_pair(i, 7));
+	return ns;
+}
+
+int main(void)
+{
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	const RsTraceEvent *event;
+	struct rs_guest_info info;
+	struct rs_ring_info ring, before;
+	struct rs_error err = {0};
+	double empty, off, ns;
+	uint32_t cpu;
+
+	set_up_region();
+	if (rs_region_guest_info(region, &info, &err))
+		die(err.message);
+	rs_trace_schema_add(schema, rs_region_section(region, RS_SEC_EVENTS, NULL),
+			    info.event_bytes, NULL, NULL);
+	event = rs_trace_schema_by_name(schema, "bench", "pair");
+	if (!event)
+		die("the agent did not describe bench:pair");
+
+	BENCH(empty, (void)0);
+	BENCH(off, trace_bench_off(i, 7));
+	bench_print("empty", empty, "ns");
+	bench_print("disabled", off, "ns");
+
+	control(RS_EVENT_ENABLED);
+	cpu = (uint32_t)sched_getcpu();
+	rs_ring_info(region, cpu, &before);
+	bench_print("enabled", emit_threads(1), "ns");
+	bench_print("enabled2", emit_threads(2), "ns");
+	for (uint32_t i = 0, total = 0; i < region->header.ring_count; i++) {
+		rs_ring_info(region, i, &ring);
+		total += ring.records != 0;
+		if (i + 1 == region->header.ring_count && !total)
+			die("nothing was recorded");
+	}
+	bench_print("reject1", measure_filter(event, "a == 4294967295"), "ns");
+	bench_print("reject3",
+		    measure_filter(event, "b == 7 && a != 4294967294 && a == 4294967295"), "ns");
+	ns = measure_filter(event, "b == 7 && a != 4294967294 && a != 4294967295");
+	bench_print("accept3", ns, "ns");
+	rs_hosted_exit(0);
+	rs_region_destroy(region);
+	return 0;
+}
