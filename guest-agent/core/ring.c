@@ -109,7 +109,9 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 		    (int64_t)(page - rs_load_acquire(&ring->ctl->consumed)) >= (int64_t)count)
 			return false;
 		/* Acquire: pairs with the last producer's commit, whose stores must not follow ours. */
-		if (rs_load_acquire(&header->committed) == lap_base(ring, page)) {
+		if (rs_load_acquire(&header->committed) +
+		            rs_load_acquire(&header->committed_remote) ==
+		    lap_base(ring, page)) {
 			*next = page;
 			*skipped = n;
 			return true;

@@ -217,6 +217,7 @@ static bool take(struct rs_ring_reader *r, uint32_t to, bool complete, struct rs
 	end = walk(r->copy, from, to, &out->records, &padded);
 	out->to = end;
 	h->committed = end;
+	h->committed_remote = 0;
 	r->records += out->records;
 	r->stats.records += out->records;
 	if (end < to && !padded) {
@@ -262,7 +263,8 @@ static enum rs_ring_status step(struct rs_ring_reader *r, uint64_t now_ns,
 	}
 
 	shared = page_at(r, r->seq);
-	committed = rs_load_acquire(&shared->committed) - lap_base(r, r->seq);
+	committed = rs_load_acquire(&shared->committed) +
+		    rs_load_acquire(&shared->committed_remote) - lap_base(r, r->seq);
 	/* After `committed`: then equal means that all was written when we looked at `committed`. */
 	locate(r->state, r->page_size, &at);
 	if (at.seq == r->seq) {

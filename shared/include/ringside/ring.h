@@ -44,13 +44,16 @@ static inline uint32_t rs_word_records(uint64_t word)
 }
 
 /*
- * At the start of each page. Written by the producer that moved the ring onto the page; only
- * `committed` changes later. Each lap adds exactly ring_page_size to `committed` once all that
- * was reserved has been written (or the page was skipped), so page `seq` is complete when
- *     committed == (uint32_t)((seq / ring_pages + 1) * ring_page_size)
+ * At the start of each page. Written by the producer that moved the ring onto the page; only the
+ * two commit counters change later. `committed` is added to only on the ring's own CPU, where a
+ * plain instruction will do; `committed_remote` from anywhere; what counts is their sum, modulo
+ * 2^32. Each lap adds exactly ring_page_size to it once all that was reserved has been written
+ * (or the page was passed over), so page `seq` is complete when
+ *     sum == (uint32_t)((seq / ring_pages + 1) * ring_page_size)
  * and, while it is the current page, everything reserved on it is written when
- *     committed - (uint32_t)(seq / ring_pages * ring_page_size) == offset * 8.
- * In a trace file `committed` is the length of the page's content in bytes, header included.
+ *     sum - (uint32_t)(seq / ring_pages * ring_page_size) == offset * 8.
+ * In a trace file `committed` is the length of the page's content in bytes, header included, and
+ * `committed_remote` is 0.
  */
 struct rs_ring_page {     /* G */
 	uint64_t seq;     /* full page sequence number */
@@ -63,10 +66,14 @@ struct rs_ring_page {     /* G */
 	uint16_t epoch;   /* clock epoch: see control.h */
 	uint16_t skipped; /* pages just before this one that were passed over, never used */
 	uint16_t ring;    /* index of the ring */
+	uint32_t committed_remote;
+	uint32_t reserved0;
+	uint64_t reserved1;
 };
-RS_ASSERT_SIZE(struct rs_ring_page, 48);
+RS_ASSERT_SIZE(struct rs_ring_page, 64);
 RS_ASSERT_OFFSET(struct rs_ring_page, committed, 32);
-#define RS_RING_PAGE_HEADER 48u
+RS_ASSERT_OFFSET(struct rs_ring_page, committed_remote, 48);
+#define RS_RING_PAGE_HEADER 64u
 
 struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	uint64_t word;      /* see above; moved only by compare-and-swap */
