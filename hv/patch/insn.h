@@ -31,6 +31,9 @@ int rs_insn_jmp(rs_gva_t at, rs_gva_t target, uint8_t out[RS_SITE_BYTES], struct
 /* Byte for byte; no decoding. */
 enum rs_site_text rs_insn_compare(rs_gva_t at, rs_gva_t target, const uint8_t text[RS_SITE_BYTES]);
 
+/* Whether `new_bytes` over `old_bytes` is what we do when we switch a site on: JMP over NOP. */
+bool rs_insn_is_switch_on(const uint8_t *old_bytes, const uint8_t *new_bytes, size_t size);
+
 /* Whether five bytes at `at` lie in one aligned 8-byte word. */
 bool rs_insn_in_one_word(rs_gva_t at);
 

@@ -6,6 +6,7 @@
  *
  * File: struct rs_journal_header, then struct rs_journal_record, each with a checksum. A torn tail is a record
  * that was never acted upon, and is left out. The file is hostile input (it lies in a directory of the user's).
+ * Recovery only ever writes the NOP over a JMP, whatever the file says.
  * The file is locked while open: -EBUSY where another session has it. Session thread.
  */
 #ifndef RS_HV_PATCH_JOURNAL_H
@@ -23,7 +24,7 @@ struct rs_journal_header {
 	uint32_t header_size;
 	uint64_t process_start; /* hosted: start time of `process` (clock ticks after boot) */
 	uint32_t process;       /* hosted: pid whose text it is; 0: a machine's */
-	uint32_t checksum;      /* CRC-32 of all before it */
+	uint32_t checksum;      /* FNV-1a over the 32-bit words before it */
 };
 
 struct rs_journal_record {
@@ -33,7 +34,7 @@ struct rs_journal_record {
 	uint8_t old_bytes[8];
 	uint8_t new_bytes[8];
 	uint32_t size;     /* of old and new, 1..8 */
-	uint32_t checksum; /* CRC-32 of all before it */
+	uint32_t checksum; /* FNV-1a over the 32-bit words before it */
 };
 
 /* What a recovery found. */

@@ -56,6 +56,9 @@ enum rs_patch_method rs_patcher_method(const struct rs_patcher *patcher);
 int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method method,
 			  struct rs_error *err);
 
+/* Hosted: whose text it is, for the journal. */
+void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t start);
+
 /*
  * A provider has come: reads its sites. Wishes for its events hold for them, from the next commit on.
  * *refused (may be NULL): sites that were refused, see rs_patcher_refusals().

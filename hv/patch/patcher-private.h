@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The patcher as its two files share it: patcher.c (wishes), batch.c (making them true). */
+#ifndef RS_HV_PATCH_PATCHER_PRIVATE_H
+#define RS_HV_PATCH_PATCHER_PRIVATE_H
+
+#include "patch/patcher.h"
+
+struct rs_patcher {
+	struct rs_target *target;
+	enum rs_patch_method method;
+	struct rs_journal *journal; /* NULL: none */
+	GArray *sites;              /* struct rs_patch_site */
+	GArray *refusals;           /* struct rs_site_refusal */
+	GHashTable *providers;      /* set of ids */
+	uint32_t *wishes;           /* [RS_MAX_EVENTS] */
+	uint64_t sites_on;
+	bool asked; /* a wish was made since the last batch */
+	struct rs_patcher_stats stats;
+};
+
+/* One batch; sites of provider `leaving` (0: none) are taken off whatever is wished. */
+int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
+		     struct rs_error *err);
+
+void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,
+		       const char *why);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* What is to be on, and who says so; see patcher.h. batch.c makes it so. */
+#include "patch/patcher-private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static int open_journal(struct rs_patcher *patcher, const char *path,
+			struct rs_journal_report *report, struct rs_error *err)
+{
+	int ret = rs_journal_open(path, &patcher->journal, err);
+
+	if (ret)
+		return ret;
+	if (report) {
+		ret = rs_journal_recover(patcher->journal, patcher->target, report, err);
+	} else {
+		ret = rs_journal_clear(patcher->journal, err);
+	}
+	return ret;
+}
+
+int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, const char *journal,
+		      struct rs_journal_report *report, struct rs_patcher **out,
+		      struct rs_error *err)
+{
+	struct rs_patcher *patcher = g_new0(struct rs_patcher, 1);
+	int ret;
+
+	patcher->target = target;
+	patcher->method = method;
+	patcher->sites = g_array_new(FALSE, FALSE, sizeof(struct rs_patch_site));
+	patcher->refusals = g_array_new(FALSE, FALSE, sizeof(struct rs_site_refusal));
+	patcher->providers = g_hash_table_new(NULL, NULL);
+	patcher->wishes = g_new0(uint32_t, RS_MAX_EVENTS);
+	if (report)
+		memset(report, 0, sizeof(*report));
+	if (journal) {
+		ret = open_journal(patcher, journal, report, err);
+		if (ret) {
+			rs_patcher_destroy(patcher);
+			return ret;
+		}
+	}
+	*out = patcher;
+	return 0;
+}
+
+void rs_patcher_destroy(struct rs_patcher *patcher)
+{
+	if (!patcher)
+		return;
+	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
+	if (patcher->method == RS_PATCH_HOST)
+		rs_patcher_commit(patcher, NULL, NULL);
+	rs_journal_close(patcher->journal);
+	g_array_free(patcher->sites, TRUE);
+	g_array_free(patcher->refusals, TRUE);
+	g_hash_table_unref(patcher->providers);
+	g_free(patcher->wishes);
+	g_free(patcher);
+}
+
+enum rs_patch_method rs_patcher_method(const struct rs_patcher *patcher)
+{
+	return patcher->method;
+}
+
+int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method method,
+			  struct rs_error *err)
+{
+	if (patcher->method == method)
+		return 0;
+	if (patcher->sites_on)
+		return rs_error_set(err, EBUSY, "%" PRIu64 " sites are patched", patcher->sites_on);
+	patcher->method = method;
+	return 0;
+}
+
+void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t start)
+{
+	if (patcher->journal)
+		rs_journal_set_process(patcher->journal, pid, start);
+}
+
+/* Room for the newest refusals: the oldest half goes. */
+static void trim_refusals(struct rs_patcher *patcher)
+{
+	if (patcher->refusals->len >= RS_MAX_REFUSALS)
+		g_array_remove_range(patcher->refusals, 0, RS_MAX_REFUSALS / 2);
+}
+
+void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,
+		       const char *why)
+{
+	struct rs_site_refusal refusal = {
+		.at = site->at,
+		.provider = site->provider,
+		.event = site->event,
+	};
+
+	trim_refusals(patcher);
+	g_strlcpy(refusal.why, why, sizeof(refusal.why));
+	g_array_append_val(patcher->refusals, refusal);
+	patcher->stats.sites_refused++;
+}
+
+static void count_on(struct rs_patcher *patcher)
+{
+	patcher->sites_on = 0;
+	for (guint i = 0; i < patcher->sites->len; i++)
+		patcher->sites_on += g_array_index(patcher->sites, struct rs_patch_site, i).on;
+}
+
+int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_provider *provider,
+			    uint64_t default_root, uint32_t *refused, struct rs_error *err)
+{
+	gpointer key = GUINT_TO_POINTER(provider->id);
+	uint64_t count = 0;
+	int ret;
+
+	if (g_hash_table_contains(patcher->providers, key))
+		return rs_error_set(err, EEXIST, "provider %" PRIu32 " is known", provider->id);
+	if (patcher->method == RS_PATCH_HOST) {
+		trim_refusals(patcher);
+		ret = rs_sites_load(patcher->target, provider, default_root,
+				    RS_MAX_SITES - patcher->sites->len, patcher->sites,
+				    patcher->refusals, &count, err);
+		if (ret)
+			return ret;
+	}
+	g_hash_table_add(patcher->providers, key);
+	patcher->stats.sites_refused += count;
+	count_on(patcher);
+	if (refused)
+		*refused = (uint32_t)count;
+	return 0;
+}
+
+int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err)
+{
+	guint kept = 0;
+	int ret;
+
+	if (!g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(provider)))
+		return rs_error_set(err, ENOENT, "provider %" PRIu32 " is not known", provider);
+	ret = rs_patcher_batch(patcher, provider, NULL, err);
+	for (guint i = 0; i < patcher->sites->len; i++) {
+		struct rs_patch_site site = g_array_index(patcher->sites, struct rs_patch_site, i);
+
+		if (site.provider != provider)
+			g_array_index(patcher->sites, struct rs_patch_site, kept++) = site;
+	}
+	g_array_set_size(patcher->sites, kept);
+	count_on(patcher);
+	return ret;
+}
+
+void rs_patcher_forget(struct rs_patcher *patcher)
+{
+	g_array_set_size(patcher->sites, 0);
+	g_hash_table_remove_all(patcher->providers);
+	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
+	patcher->sites_on = 0;
+	if (patcher->journal)
+		rs_journal_clear(patcher->journal, NULL);
+}
+
+void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta)
+{
+	if (delta > 0)
+		patcher->wishes[event]++;
+	else if (delta < 0 && patcher->wishes[event])
+		patcher->wishes[event]--;
+	/* What was refused gets another chance when somebody asks again. */
+	patcher->asked = true;
+}
+
+int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_error *err)
+{
+	return rs_patcher_batch(patcher, 0, refused, err);
+}
+
+void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,
+			    uint32_t *on)
+{
+	uint32_t k = 0, o = 0;
+
+	for (guint i = 0; i < patcher->sites->len; i++) {
+		const struct rs_patch_site *site =
+			&g_array_index(patcher->sites, struct rs_patch_site, i);
+
+		if (site->event == event) {
+			k++;
+			o += site->on;
+		}
+	}
+	*known = k;
+	*on = o;
+}
+
+void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats *out)
+{
+	*out = patcher->stats;
+	out->sites = patcher->sites->len;
+	out->sites_on = patcher->sites_on;
+}
+
+const struct rs_site_refusal *rs_patcher_refusals(const struct rs_patcher *patcher, size_t *count)
+{
+	*count = patcher->refusals->len;
+	return (const struct rs_site_refusal *)patcher->refusals->data;
+}
