@@ -81,7 +81,7 @@ static int decode(rs_gva_t at, const uint8_t *text, size_t size, cs_insn *insn,
 		  struct rs_error *err)
 {
 	uint64_t address = at.v;
-	csh handle;
+	csh handle = 0;
 	int ret = get_handle(&handle, err);
 
 	if (ret)

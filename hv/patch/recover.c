@@ -71,8 +71,10 @@ int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		return 0;
 	}
 	ret = target->ops->pause(target, err);
-	if (ret)
-		return rs_error_prefix(err, "recovery");
+	if (ret) {
+		rs_error_prefix(err, "recovery");
+		return ret;
+	}
 	for (guint i = 0; i < journal->records->len && !ret; i++)
 		ret = recover_one(target,
 				  &g_array_index(journal->records, struct rs_journal_record, i),
@@ -82,8 +84,10 @@ int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		ret = resumed;
 	if (!ret)
 		ret = rs_journal_clear(journal, err);
-	if (ret)
-		return rs_error_prefix(err, "recovery");
+	if (ret) {
+		rs_error_prefix(err, "recovery");
+		return ret;
+	}
 	*report = found;
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <ringside/record.h>
 #include <string.h>
 
 #define CHUNK 256u /* sites read at a time */

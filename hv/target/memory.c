@@ -52,8 +52,10 @@ static int read_walked(struct rs_target *target, uint64_t root, rs_gva_t at, uin
 		if (left > size)
 			left = size;
 		ret = target->ops->read_phys(target, gpa, out, left, err);
-		if (ret)
-			return rs_error_prefix(err, "memory at 0x%" PRIx64, at.v);
+		if (ret) {
+			rs_error_prefix(err, "memory at 0x%" PRIx64, at.v);
+			return ret;
+		}
 		out += left;
 		at.v += left;
 		size -= left;
@@ -148,8 +150,10 @@ static int load_page(struct rs_page_reader *reader, uint64_t number, struct page
 	else
 		ret = rs_target_read_virt(reader->target, reader->root, at, page->bytes,
 					  RS_PAGE_SIZE, err);
-	if (ret)
-		return rs_error_prefix(err, "page at 0x%" PRIx64, at.v);
+	if (ret) {
+		rs_error_prefix(err, "page at 0x%" PRIx64, at.v);
+		return ret;
+	}
 	page->number = number;
 	page->valid = true;
 	return 0;

@@ -45,8 +45,10 @@ int rs_walk_x86_64(struct rs_target *target, uint64_t root, rs_gva_t at, rs_gpa_
 		rs_gpa_t slot = {table + ((at.v >> shift) & 511) * 8};
 
 		ret = target->ops->read_phys(target, slot, &entry, sizeof(entry), err);
-		if (ret)
-			return rs_error_prefix(err, "page table of 0x%" PRIx64, at.v);
+		if (ret) {
+			rs_error_prefix(err, "page table of 0x%" PRIx64, at.v);
+			return ret;
+		}
 		if (!(entry & PRESENT))
 			return rs_error_set(err, EFAULT, "address 0x%" PRIx64 " is not mapped",
 					    at.v);

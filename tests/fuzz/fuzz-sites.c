@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* A site list, its text and events out of arbitrary memory, and what is switched on of it. Nothing is ever
+ * written but a JMP over the NOP and the NOP over it. */
+#include "../unit/target/fake_target.h"
+#include "patch/patcher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BASE 0x100000u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint8_t nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+	struct rs_provider provider = {.id = 1, .site_size = sizeof(struct rs_site)};
+	struct rs_patcher *patcher = NULL;
+	struct fake_target fake;
+	size_t ram_size = 3 * 4096;
+	uint8_t *ram, *before;
+
+	if (size < 4 || size - 4 > ram_size)
+		return 0;
+	ram = calloc(1, ram_size);
+	before = malloc(ram_size);
+	memcpy(ram, data + 4, size - 4);
+	memcpy(before, ram, ram_size);
+	provider.sites = BASE + (data[0] | (data[1] & 31u) << 8);
+	provider.site_count = data[2] | (uint32_t)(data[3] & 3) << 8;
+	fake_target_init(&fake, ram, ram_size);
+	fake_target_virtual(&fake, BASE);
+	if (rs_patcher_create(&fake.base, RS_PATCH_HOST, NULL, NULL, &patcher, NULL))
+		abort();
+	rs_patcher_add_provider(patcher, &provider, 0, NULL, NULL);
+	for (uint32_t id = 16; id < 48; id++)
+		rs_patcher_want(patcher, (uint16_t)id, 1);
+	rs_patcher_commit(patcher, NULL, NULL);
+	if (fake.bad_writes)
+		abort();
+	for (size_t i = 0; i < ram_size;) {
+		if (ram[i] == before[i]) {
+			i++;
+			continue;
+		}
+		if (i + 5 > ram_size || !((ram[i] == 0xe9 && !memcmp(before + i, nop, 5)) ||
+					  (before[i] == 0xe9 && !memcmp(ram + i, nop, 5))))
+			abort();
+		i += 5;
+	}
+	rs_patcher_destroy(patcher);
+	free(ram);
+	free(before);
+	return 0;
+}

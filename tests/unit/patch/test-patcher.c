@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest.h"
+#include "patch/patcher.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+static char *journal_path;
+
+static struct rs_patcher *patcher_of(struct guest *guest, const char *journal)
+{
+	struct rs_patcher *patcher = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(
+		rs_patcher_create(&guest->fake.base, RS_PATCH_HOST, journal, NULL, &patcher, &err),
+		==, 0);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest->provider, ROOT, NULL, &err), ==,
+			0);
+	return patcher;
+}
+
+static void commit(struct rs_patcher *patcher, uint32_t expected_refused)
+{
+	struct rs_error err = {0};
+	uint32_t refused;
+
+	g_assert_cmpint(rs_patcher_commit(patcher, &refused, &err), ==, 0);
+	g_assert_cmpuint(refused, ==, expected_refused);
+}
+
+static void test_refcount(void)
+{
+	struct rs_patcher_stats stats;
+	struct rs_patcher *patcher;
+	struct guest guest;
+	uint32_t known, on;
+
+	guest_init(&guest, 10, 3); /* event 16: sites 0 3 6 9 */
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, 16, 1);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0); /* not before the commit */
+	commit(patcher, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
+	g_assert_true(guest_is_jmp(&guest, 3));
+	g_assert_true(guest_is_nop(&guest, 1));
+	rs_patcher_event_sites(patcher, 16, &known, &on);
+	g_assert_cmpuint(known, ==, 4);
+	g_assert_cmpuint(on, ==, 4);
+	rs_patcher_want(patcher, 16, -1);
+	commit(patcher, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 4); /* somebody still wants it */
+	rs_patcher_want(patcher, 16, -1);
+	rs_patcher_want(patcher, 17, 1);
+	commit(patcher, 0); /* off and on in one pause */
+	g_assert_cmpuint(guest_count_on(&guest), ==, 3);
+	rs_patcher_stats(patcher, &stats);
+	g_assert_cmpuint(stats.sites, ==, 10);
+	g_assert_cmpuint(stats.sites_on, ==, 3);
+	g_assert_cmpuint(stats.sites_patched, ==, 11);
+	g_assert_cmpuint(stats.batches, ==, 2); /* the one without work did not stop the guest */
+	g_assert_cmpuint(guest.fake.pauses, ==, 2);
+	g_assert_cmpuint(stats.pause_last_ns, >, 0);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	for (uint32_t i = 0; i < 10; i++)
+		g_assert_true(guest_is_nop(&guest, i));
+	g_assert_false(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	guest_deinit(&guest);
+}
+
+static void test_refused(void)
+{
+	const struct rs_site_refusal *refusals;
+	struct rs_patcher *patcher;
+	struct guest guest;
+	size_t count;
+
+	guest_init(&guest, 6, 1);
+	patcher = patcher_of(&guest, NULL);
+	guest_text(&guest, 2)[0] = 0xcc; /* a breakpoint of somebody else's */
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 1);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 5);
+	g_assert_cmpint(guest_text(&guest, 2)[0], ==, 0xcc);
+	refusals = rs_patcher_refusals(patcher, &count);
+	g_assert_cmpuint(count, ==, 1);
+	g_assert_cmphex(refusals[0].at.v, ==, guest_site(2));
+	g_assert_cmpuint(refusals[0].event, ==, 16);
+	g_assert_nonnull(strstr(refusals[0].why, "cc 1f 44 00 00"));
+	commit(patcher, 0); /* not tried again by itself */
+	guest_text(&guest, 2)[0] = 0x0f;
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 6);
+	guest_text(&guest, 4)[0] = 0xcc;
+	rs_patcher_destroy(patcher); /* puts back what is ours */
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	g_assert_cmpint(guest_text(&guest, 4)[0], ==, 0xcc);
+	guest_deinit(&guest);
+}
+
+static void scribble(struct fake_target *fake)
+{
+	struct guest *guest = fake->data;
+
+	guest_text(guest, 1)[4] = 0x77;
+}
+
+/* The guest changes a site between the check and the pause. */
+static void test_changed_under_our_eyes(void)
+{
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 3, 1);
+	guest.fake.on_pause = scribble;
+	guest.fake.data = &guest;
+	patcher = patcher_of(&guest, NULL);
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 1);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 2);
+	g_assert_cmpint(guest_text(&guest, 1)[0], ==, 0x0f);
+	g_assert_cmpint(guest_text(&guest, 1)[4], ==, 0x77);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
+static void test_failures(void)
+{
+	struct rs_patcher *patcher;
+	struct rs_error err = {0};
+	struct guest guest;
+
+	guest_init(&guest, 8, 1);
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, 16, 1);
+	guest.fake.fail_pause = -EIO;
+	g_assert_cmpint(rs_patcher_commit(patcher, NULL, &err), ==, -EIO);
+	g_assert_cmpuint(guest.fake.writes, ==, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	guest.fake.fail_pause = 0;
+	/* The fifth write fails, and so do those that would take the four back. */
+	guest.fake.fail_write = -ENOSPC;
+	guest.fake.fail_write_after = 4;
+	g_assert_cmpint(rs_patcher_commit(patcher, NULL, &err), ==, -ENOSPC);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
+	g_assert_cmpuint(guest.fake.pauses, ==, guest.fake.resumes);
+	/* … which is known, so that they are put back later. */
+	guest.fake.fail_write = 0;
+	rs_patcher_want(patcher, 16, -1);
+	commit(patcher, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	/* A failure after which writes work again leaves nothing behind at all. */
+	rs_patcher_want(patcher, 16, 1);
+	guest.fake.fail_resume = -EPIPE;
+	g_assert_cmpint(rs_patcher_commit(patcher, NULL, &err), ==, -EPIPE);
+	guest.fake.fail_resume = 0;
+	g_assert_cmpuint(guest_count_on(&guest), ==, 8);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	guest_deinit(&guest);
+}
+
+static void test_journal_refuses(void)
+{
+	struct rs_patcher *patcher = NULL;
+	struct rs_error err = {0};
+	struct guest guest;
+
+	guest_init(&guest, 1, 1);
+	g_assert_true(g_file_set_contents(journal_path, "this is a diary, not a journal of text",
+					  -1, NULL));
+	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, NULL,
+					  &patcher, &err),
+			==, -EINVAL);
+	g_assert_true(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	g_unlink(journal_path);
+	guest_deinit(&guest);
+}
+
+static void test_providers(void)
+{
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 4, 1);
+	patcher = patcher_of(&guest, journal_path);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.provider, ROOT, NULL, NULL), ==,
+			-EEXIST);
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 0);
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, -ENOENT);
+	/* It comes back: the wish still holds. */
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.provider, ROOT, NULL, NULL), ==, 0);
+	commit(patcher, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
+	/* A reboot: new text, nothing to put back. */
+	memset(guest.ram + TEXT_GPA, 0x90, 256);
+	rs_patcher_forget(patcher);
+	commit(patcher, 0);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpint(guest_text(&guest, 0)[0], ==, 0x90);
+	guest_deinit(&guest);
+}
+
+static void test_self(void)
+{
+	struct rs_patcher *patcher = NULL;
+	struct guest guest;
+
+	guest_init(&guest, 4, 1);
+	g_assert_cmpint(
+		rs_patcher_create(&guest.fake.base, RS_PATCH_SELF, NULL, NULL, &patcher, NULL), ==,
+		0);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.provider, ROOT, NULL, NULL), ==, 0);
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 0);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest.fake.reads + guest.fake.writes + guest.fake.pauses, ==, 0);
+	guest_deinit(&guest);
+}
+
+/* The budget of the issue: 1,000 sites in one batch, journal included, within 1 ms. */
+static void test_thousand(void)
+{
+	struct rs_patcher_stats stats;
+	struct rs_patcher *patcher;
+	struct guest guest;
+	uint64_t best = UINT64_MAX, pause = 0;
+
+	guest_init(&guest, 1000, 1);
+	patcher = patcher_of(&guest, journal_path);
+	for (int i = 0; i < 20; i++) {
+		rs_patcher_want(patcher, 16, 1);
+		commit(patcher, 0);
+		g_assert_cmpuint(guest_count_on(&guest), ==, 1000);
+		rs_patcher_stats(patcher, &stats);
+		if (stats.commit_last_ns < best) {
+			best = stats.commit_last_ns;
+			pause = stats.pause_last_ns;
+		}
+		rs_patcher_want(patcher, 16, -1);
+		commit(patcher, 0);
+		g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	}
+	g_test_message("1000 sites: %.0f us, of which paused %.0f us", (double)best / 1e3,
+		       (double)pause / 1e3);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
+int main(int argc, char **argv)
+{
+	char *dir = g_dir_make_tmp("rs-patcher-XXXXXX", NULL);
+	int ret;
+
+	g_test_init(&argc, &argv, NULL);
+	journal_path = g_build_filename(dir, "x.journal", NULL);
+	g_test_add_func("/patch/patcher/refcount", test_refcount);
+	g_test_add_func("/patch/patcher/refused", test_refused);
+	g_test_add_func("/patch/patcher/changed", test_changed_under_our_eyes);
+	g_test_add_func("/patch/patcher/failures", test_failures);
+	g_test_add_func("/patch/patcher/journal-refuses", test_journal_refuses);
+	g_test_add_func("/patch/patcher/providers", test_providers);
+	g_test_add_func("/patch/patcher/self", test_self);
+	g_test_add_func("/patch/patcher/thousand", test_thousand);
+	ret = g_test_run();
+	g_rmdir(dir);
+	return ret;
+}

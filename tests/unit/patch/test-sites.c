@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "guest.h"
+#include "patch/sites.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+static struct guest guest;
+static GArray *sites, *refused;
+static uint64_t refused_count;
+
+static int load(uint32_t budget, struct rs_error *err)
+{
+	g_array_set_size(sites, 0);
+	g_array_set_size(refused, 0);
+	refused_count = 0;
+	return rs_sites_load(&guest.fake.base, &guest.provider, ROOT, budget, sites, refused,
+			     &refused_count, err);
+}
+
+static void test_good(void)
+{
+	struct rs_patch_site *site;
+
+	guest_init(&guest, 600, 7);
+	g_assert_cmpint(load(RS_MAX_SITES, NULL), ==, 0);
+	g_assert_cmpuint(sites->len, ==, 600);
+	g_assert_cmpuint(refused_count, ==, 0);
+	site = &g_array_index(sites, struct rs_patch_site, 599);
+	g_assert_cmphex(site->at.v, ==, guest_site(599));
+	g_assert_cmphex(site->at_phys.v, ==, TEXT_GPA + 599 * 64 + 8);
+	g_assert_cmphex(site->target.v, ==, guest_jump(599));
+	g_assert_cmpuint(site->event, ==, 16 + 599 % 7);
+	g_assert_false(site->on);
+	guest_deinit(&guest);
+}
+
+static const char *why(size_t i)
+{
+	return g_array_index(refused, struct rs_site_refusal, i).why;
+}
+
+static void test_bad_sites(void)
+{
+	guest_init(&guest, 10, 10);
+	guest_text(&guest, 0)[2] = 0x40;                          /* another NOP */
+	guest_entry(&guest, 1)->code = INT32_MIN;                 /* nowhere */
+	guest_entry(&guest, 2)->code += 4;                        /* crosses a word */
+	guest_entry(&guest, 3)->target = INT32_MIN;               /* nowhere */
+	guest_entry(&guest, 4)->event = INT32_MIN;                /* nowhere */
+	memset(guest.ram + TEXT_GPA + 5 * 64 + 32, 0x06, 4);      /* not an instruction */
+	memset(guest.ram + DATA_GPA + 0x80000 + 6 * 16, 0, 4);    /* event not registered */
+	memset(guest.ram + DATA_GPA + 0x80000 + 7 * 16, 0xff, 4); /* impossible id */
+	g_assert_cmpint(load(RS_MAX_SITES, NULL), ==, 0);
+	g_assert_cmpuint(sites->len, ==, 2); /* 8 and 9 */
+	g_assert_cmpuint(refused_count, ==, 7);
+	g_assert_cmpuint(refused->len, ==, 7);
+	g_assert_nonnull(strstr(why(0), "0f 1f 40 00 00"));
+	g_assert_nonnull(strstr(why(1), "cannot be read"));
+	g_assert_nonnull(strstr(why(2), "crosses"));
+	g_assert_nonnull(strstr(why(3), "not mapped"));
+	g_assert_nonnull(strstr(why(4), "event cannot be read"));
+	g_assert_nonnull(strstr(why(5), "no instruction"));
+	g_assert_nonnull(strstr(why(6), "impossible id"));
+	g_assert_cmphex(g_array_index(refused, struct rs_site_refusal, 0).at.v, ==, guest_site(0));
+	guest_deinit(&guest);
+}
+
+static void test_bad_lists(void)
+{
+	guest_init(&guest, 10, 1);
+	g_assert_cmpint(load(9, NULL), ==, -E2BIG);
+	guest.provider.site_size = 24;
+	g_assert_cmpint(load(100, NULL), ==, -EINVAL);
+	guest.provider.site_size = sizeof(struct rs_site);
+	guest.provider.sites = UINT64_MAX - 20;
+	g_assert_cmpint(load(100, NULL), ==, -EINVAL);
+	guest.provider.sites = DATA + 0x100000 - 16; /* runs out of the mapping */
+	g_assert_cmpint(load(100, NULL), ==, -EFAULT);
+	g_assert_cmpuint(sites->len, ==, 0);
+	guest.provider.sites = DATA;
+	guest.provider.site_count = UINT32_MAX;
+	g_assert_cmpint(load(UINT32_MAX, NULL), ==, -E2BIG);
+	guest_deinit(&guest);
+}
+
+static void test_hosted(void)
+{
+	guest_init(&guest, 5, 1);
+	/* No physical addresses: text and data at one offset from memory. */
+	fake_target_virtual(&guest.fake, TEXT - TEXT_GPA);
+	guest.provider.sites = TEXT - TEXT_GPA + DATA_GPA;
+	for (uint32_t i = 0; i < 5; i++) {
+		guest_entry(&guest, i)->code += (int32_t)(DATA - guest.provider.sites);
+		guest_entry(&guest, i)->target += (int32_t)(DATA - guest.provider.sites);
+	}
+	g_assert_cmpint(load(100, NULL), ==, 0);
+	g_assert_cmpuint(sites->len, ==, 5);
+	g_assert_cmphex(g_array_index(sites, struct rs_patch_site, 0).at_phys.v, ==, 0);
+	guest_deinit(&guest);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	sites = g_array_new(FALSE, FALSE, sizeof(struct rs_patch_site));
+	refused = g_array_new(FALSE, FALSE, sizeof(struct rs_site_refusal));
+	g_test_add_func("/patch/sites/good", test_good);
+	g_test_add_func("/patch/sites/bad-sites", test_bad_sites);
+	g_test_add_func("/patch/sites/bad-lists", test_bad_lists);
+	g_test_add_func("/patch/sites/hosted", test_hosted);
+	return g_test_run();
+}
