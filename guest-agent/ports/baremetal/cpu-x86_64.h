@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a vCPU of the bare-metal port keeps for itself, found through GS in both rings. Included by
+ * C and by assembly; the offsets below are checked against the struct in cpu-x86_64.c.
+ *
+ * Interrupts are masked in software: code at CPL 3 cannot use cli, so the ring-0 stub looks at
+ * RS_CPU_CONTEXT and, while RS_CTX_IRQS_OFF stands there, only notes the vector in `pending`. Whoever
+ * clears the bit looks at `pending` afterwards.
+ */
+#ifndef RS_BAREMETAL_CPU_X86_64_H
+#define RS_BAREMETAL_CPU_X86_64_H
+
+/* Offsets in struct rs_cpu. */
+#define RS_CPU_SELF 0
+#define RS_CPU_INDEX 8
+#define RS_CPU_PID 12
+#define RS_CPU_CONTEXT 16 /* byte 0: RS_CTX_* below 256; byte 1: preempt depth, as in a record */
+#define RS_CPU_PREEMPT 17
+#define RS_CPU_PENDING 20
+#define RS_CPU_FATAL_STACK 24 /* address of its top */
+#define RS_CPU_GUEST 48
+
+#define RS_CPU_STRIDE 2048      /* bytes from one vCPU's block to the next */
+#define RS_CPU_BLOCK 1024       /* ring-0 stack below the struct, in the same block */
+#define RS_CPU_STACK_SIZE 32768 /* of rs_main */
+#define RS_FATAL_STACK_SIZE 4096
+#define RS_CPUS 64
+
+/* Selectors. */
+#define RS_SEL_CODE32 0x08
+#define RS_SEL_CODE0 0x10
+#define RS_SEL_DATA0 0x18
+#define RS_SEL_DATA3 0x23
+#define RS_SEL_CODE3 0x2b
+#define RS_SEL_TSS 0x40 /* + 16 * index */
+
+/* Vectors. */
+#define RS_VEC_NMI 2
+#define RS_VEC_INT3 3
+#define RS_VEC_DF 8
+#define RS_VEC_GP 13
+#define RS_VEC_PF 14
+#define RS_VEC_IRQ_FIRST 32
+#define RS_VEC_TIMER 32
+#define RS_VEC_IPI 33
+#define RS_VEC_IRQ_LAST 47
+#define RS_VEC_SPURIOUS 255
+#define RS_VEC_SYSCALL 256 /* no vector of the CPU's: how a frame says `syscall` */
+
+/* Where a further vCPU wakes up in real mode (SIPI vector 0x08). */
+#define RS_TRAMPOLINE 0x8000
+
+#define RS_LAPIC 0xfee00000
+
+#define RS_RING0_CALL 0x52494e47 /* eax of the int3 that is rs_ring0_call() */
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+struct rs_cpu {
+	struct rs_cpu *self;
+	uint32_t index;
+	uint32_t pid;
+	uint16_t context;
+	uint16_t reserved;
+	uint32_t pending; /* bit i: vector RS_VEC_IRQ_FIRST + i came while masked; bit 31: NMI */
+	uint64_t fatal_stack;
+	uint32_t online;
+	uint32_t ticks;
+	uint32_t apic_id;
+	uint32_t tick_hz; /* 0: no timer interrupt here */
+	void *guest[8];   /* the guest author's: rs_cpu_slot() */
+	char comm[16];    /* of the running task, NUL-padded */
+};
+
+extern uint32_t rs_cpus_online;
+
+struct rs_cpu *rs_cpu_at(uint32_t index);
+
+#define RS_GS_READ(type, offset)                                                                   \
+	({                                                                                         \
+		type rs_value_;                                                                    \
+		__asm__ volatile("mov %%gs:%c1, %0" : "=r"(rs_value_) : "i"(offset) : "memory");   \
+		rs_value_;                                                                         \
+	})
+
+static inline struct rs_cpu *rs_this_cpu(void)
+{
+	return RS_GS_READ(struct rs_cpu *, RS_CPU_SELF);
+}
+#endif
+#endif

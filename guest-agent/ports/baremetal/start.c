@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* The first C code on each vCPU: command line, region, agent, other vCPUs, rs_main(). */
+#include "internal.h"
+#include <ringside/agent.h>
+
+#define START_MAGIC 0x336ec578u
+
+struct hvm_start_info {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t flags;
+	uint32_t module_count;
+	uint64_t modules;
+	uint64_t cmdline;
+	uint64_t rsdp;
+};
+
+extern uint32_t rs_start_info;
+
+static char cmdline[1024];
+static void *region;
+static uint64_t region_size;
+static uint64_t tsc_hz;
+
+__attribute__((weak)) const char rs_guest_name[] = "guest";
+
+__attribute__((weak)) void rs_early(void)
+{
+}
+
+__attribute__((weak)) bool rs_want_agent(void)
+{
+	return !rs_option("noagent", NULL, 0);
+}
+
+static void copy_cmdline(void)
+{
+	const struct hvm_start_info *info = (void *)(uintptr_t)rs_start_info;
+	__asm__("" : "+r"(info));
+	if (!info || info->magic != START_MAGIC || !info->cmdline || info->cmdline >> 32)
+		return;
+	const char *text = (const char *)(uintptr_t)info->cmdline;
+	for (uint32_t i = 0; i < sizeof cmdline - 1 && text[i]; i++)
+		cmdline[i] = text[i];
+}
+
+const char *rs_boot_cmdline(void)
+{
+	return cmdline;
+}
+
+/* ---- options ---- */
+
+bool rs_option(const char *key, char *value, size_t size)
+{
+	size_t length = strlen(key);
+	for (const char *at = cmdline; *at;) {
+		const char *end = at;
+		while (*end && *end != ' ')
+			end++;
+		if (strncmp(at, key, length) == 0 && (at + length == end || at[length] == '=')) {
+			const char *from = at + length + (at + length != end);
+			size_t n = (size_t)(end - from);
+			if (size) {
+				n = n < size ? n : size - 1;
+				memcpy(value, from, n);
+				value[n] = 0;
+			}
+			return true;
+		}
+		for (at = end; *at == ' '; at++)
+			;
+	}
+	return false;
+}
+
+/* NULL if there is no number; else what follows it. */
+static const char *parse_u64(const char *text, uint64_t *out)
+{
+	const char *from = text;
+	uint64_t value = 0, base = 10;
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+		base = 16;
+		from = text += 2;
+	}
+	for (;; text++) {
+		uint64_t digit = (uint64_t)(*text - '0');
+		if (digit > 9)
+			digit = (uint64_t)((*text | 0x20) - 'a') + 10;
+		if ((*text | 0x20) < 'a' && (*text < '0' || *text > '9'))
+			break;
+		if (digit >= base || value > (UINT64_MAX - digit) / base)
+			break;
+		value = value * base + digit;
+	}
+	*out = value;
+	return text == from ? NULL : text;
+}
+
+uint64_t rs_option_u64(const char *key, uint64_t otherwise)
+{
+	char text[32];
+	uint64_t value;
+	if (!rs_option(key, text, sizeof text))
+		return otherwise;
+	const char *end = parse_u64(text, &value);
+	return end && !*end ? value : otherwise;
+}
+
+/* ---- region ---- */
+
+static bool region_from_cmdline(uint64_t *address, uint64_t *size)
+{
+	char text[64];
+	if (!rs_option("ringside", text, sizeof text))
+		return false;
+	const char *end = parse_u64(text, address);
+	if (!end || *end != ',')
+		return false;
+	end = parse_u64(end + 1, size);
+	return end && !*end;
+}
+
+static void find_region(void)
+{
+	struct rs_pci_bar bar;
+	uint64_t address, size;
+	if (!region_from_cmdline(&address, &size)) {
+		if (!rs_pci_find_ivshmem(&bar))
+			return;
+		address = bar.address;
+		size = bar.size;
+	}
+	if (!size || !rs_map_identity(address, size)) {
+		rs_printf("ringside: region at 0x%lx, 0x%lx bytes, cannot be mapped\n", address,
+			  size);
+		return;
+	}
+	region = (void *)(uintptr_t)address;
+	region_size = size;
+}
+
+bool rs_region(void **at, uint64_t *size)
+{
+	*at = region;
+	*size = region_size;
+	return region != NULL;
+}
+
+static const struct rs_region_header *header(void)
+{
+	const struct rs_region_header *h = region;
+	return h && rs_load_acquire(&h->magic) == RS_REGION_MAGIC ? h : NULL;
+}
+
+/* ---- time ---- */
+
+static uint64_t hz_from_hypervisor(void)
+{
+	uint32_t r[4];
+	rs_cpuid(0x40000000, r);
+	if (r[0] < 0x40000010u || r[0] > 0x400000ffu)
+		return 0;
+	rs_cpuid(0x40000010, r);
+	return r[0] * 1000ull;
+}
+
+static uint64_t hz_from_region(void)
+{
+	const struct rs_region_header *h = header();
+	if (!h)
+		return 0;
+	const struct rs_section *s = &h->section[RS_SEC_CONTROL];
+	if (s->size < sizeof(struct rs_control) || s->offset > region_size - s->size)
+		return 0;
+	const struct rs_control *control = (void *)((char *)region + s->offset);
+	const struct rs_clock_epoch *epoch = &control->epochs[control->epoch % RS_CLOCK_EPOCHS];
+	uint32_t mult = epoch->mult, shift = epoch->shift;
+	if (!mult || shift > 32)
+		return 0;
+	return (1000000000ull << shift) / mult;
+}
+
+static void measure_clock(void)
+{
+	tsc_hz = rs_option_u64("tsc_khz", 0) * 1000;
+	if (!tsc_hz)
+		tsc_hz = hz_from_region();
+	if (!tsc_hz)
+		tsc_hz = hz_from_hypervisor();
+	if (!tsc_hz)
+		tsc_hz = rs_apic_measure_tsc();
+	if (tsc_hz < 10000000)
+		tsc_hz = 2000000000; /* a guess keeps time-outs finite */
+}
+
+uint64_t rs_tsc_hz(void)
+{
+	return tsc_hz;
+}
+
+/* ---- agent ---- */
+
+static volatile uint32_t *map_mmio(uint32_t channel, uint64_t address)
+{
+	if (channel != RS_CHANNEL_MMIO || !rs_map_identity(address, 4))
+		return NULL;
+	return (volatile uint32_t *)(uintptr_t)address;
+}
+
+static RS_PROVIDER(provider, rs_guest_name);
+
+static void start_agent(uint32_t cpus)
+{
+	const struct rs_region_header *h = header();
+	if (!h) {
+		rs_printf("ringside: the region has no header\n");
+		return;
+	}
+	struct rs_agent_config config = {
+		.region = region,
+		.region_size = region_size,
+		.agent = "ringside bare metal 0.1",
+		.name = rs_guest_name,
+		.cpu_count = cpus,
+		.tsc_hz = tsc_hz,
+		.page_table_root = rs_page_table_root(),
+		.hcall_mmio = map_mmio(h->hcall_channel, h->hcall_addr),
+		.doorbell_mmio = map_mmio(h->doorbell_channel, h->doorbell_addr),
+	};
+	int error = rs_agent_init(&config);
+	if (!error)
+		error = rs_agent_register(&provider);
+	if (!error)
+		error = rs_agent_hello();
+	if (error)
+		rs_printf("ringside: no tracing: %s\n", rs_agent_strerror(error));
+}
+
+/* ---- start ---- */
+
+static uint32_t wanted_cpus(void)
+{
+	const struct rs_region_header *h = header();
+	uint64_t n = rs_option_u64("cpus", 0);
+	if (!n)
+		n = rs_machine_cpus();
+	if (!n && h)
+		n = h->ring_count;
+	return n < 1 ? 1 : n > RS_CPUS ? RS_CPUS : (uint32_t)n;
+}
+
+static void __attribute__((noreturn)) start_first(void)
+{
+	rs_console_init();
+	copy_cmdline();
+	rs_apic_init();
+	find_region();
+	measure_clock();
+	rs_early();
+	uint32_t wanted = wanted_cpus();
+	if (rs_want_agent() && region)
+		start_agent(wanted);
+	rs_smp_start(wanted);
+	rs_main(0);
+	rs_exit(0);
+}
+
+void rs_start(uint32_t index)
+{
+	if (index == 0)
+		start_first();
+	rs_apic_init();
+	__atomic_store_n(&rs_this_cpu()->online, 1, __ATOMIC_RELEASE);
+	/* Until vCPU 0 counts us (it may have given up), we do not exist. */
+	while (rs_cpu_count() <= index)
+		rs_pause();
+	rs_main(index);
+	for (;;)
+		rs_idle();
+}
+
+void rs_exit(uint32_t code)
+{
+	if (rs_agent_active())
+		rs_agent_exit(code & 0xff);
+	rs_machine_exit(code & 0xff);
+}
+
+void rs_panic(const char *format, ...)
+{
+	char why[256];
+	va_list args;
+	rs_irq_save();
+	va_start(args, format);
+	rs_vsnprintf(why, sizeof why, format, args);
+	va_end(args);
+	rs_console_break_lock();
+	rs_printf("panic on vCPU %u: %s\n", rs_cpu_id(), why);
+	if (rs_agent_active())
+		rs_agent_panic(why);
+	rs_machine_exit(255);
+}
+
+uint32_t rs_cpu_id(void)
+{
+	return rs_this_cpu()->index;
+}
+
+void **rs_cpu_slot(uint32_t slot)
+{
+	return &rs_this_cpu()->guest[slot & 7];
+}
+
+void rs_set_task(uint32_t pid, const char comm[16])
+{
+	struct rs_cpu *cpu = rs_this_cpu();
+	cpu->pid = pid;
+	memcpy(cpu->comm, comm, sizeof cpu->comm);
+}
+
+uint32_t rs_pid(void)
+{
+	return rs_this_cpu()->pid;
+}
