@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/* The VMM on real KVM, with tests/guests/vmm. argv[1]: that guest. */
+#define _GNU_SOURCE
+#include "ring/region.h"
+#include "vmm/vmm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define COUNTERS 0x80000u /* as in the guest */
+#define DEADLINE_S 30
+
+static const char *guest;
+
+struct run {
+	struct rs_vmm_config config;
+	struct rs_region *region;
+	struct rs_target *target;
+	struct rs_target_end end;
+	bool ended;
+	uint32_t calls[11], doorbells;
+	struct rs_hcall_request last;
+	char last_text[64];
+	bool pause_in_call;
+	int32_t answer;
+};
+
+static void on_hypercall(void *data, uint32_t slot, const struct rs_hcall_request *request,
+			 struct rs_hcall_response *response)
+{
+	struct run *run = data;
+
+	g_assert_cmpuint(request->number, <, G_N_ELEMENTS(run->calls));
+	run->calls[request->number]++;
+	run->last = *request;
+	memcpy(run->last_text, request->data, MIN(request->data_size, 63));
+	if (run->pause_in_call) {
+		g_assert_cmpint(run->target->ops->pause(run->target, NULL), ==, 0);
+		g_assert_cmpint(run->target->ops->resume(run->target, NULL), ==, 0);
+	}
+	response->result = run->answer;
+}
+
+static void on_doorbell(void *data)
+{
+	((struct run *)data)->doorbells++;
+}
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct run *run = data;
+
+	g_assert_false(run->ended);
+	run->ended = true;
+	run->end = *end;
+}
+
+static struct run *create(const char *test, uint32_t vcpus, bool start)
+{
+	struct rs_region_config layout = {.vcpus = vcpus, .ring_bytes = 65536};
+	struct run *run = g_new0(struct run, 1);
+	g_autofree char *cmdline = g_strdup_printf("test=%s", test);
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&layout, -1, &run->region, &err), ==, 0);
+	run->config = (struct rs_vmm_config){.kernel = guest,
+					     .memory = 16 << 20,
+					     .vcpus = vcpus,
+					     .cmdline = cmdline,
+					     .region_fd = run->region->fd,
+					     .region_size = run->region->size,
+					     .guest_offset = run->region->header.guest_offset,
+					     .serial_fd = -1};
+	if (!start)
+		return run;
+	if (rs_vmm_create(&run->config, &run->target, &err))
+		g_error("%s", err.message);
+	run->target->events = (struct rs_target_events){run, on_hypercall, on_doorbell, on_ended};
+	if (run->target->ops->start(run->target, &err))
+		g_error("%s", err.message);
+	return run;
+}
+
+/* For tests that change the configuration before the machine is made. */
+static void create_and_start(struct run *run, const char *cmdline)
+{
+	struct rs_error err = {0};
+
+	run->config.cmdline = cmdline;
+	if (rs_vmm_create(&run->config, &run->target, &err))
+		g_error("%s", err.message);
+	run->target->events = (struct rs_target_events){run, on_hypercall, on_doorbell, on_ended};
+	if (run->target->ops->start(run->target, &err))
+		g_error("%s", err.message);
+}
+
+static void destroy(struct run *run)
+{
+	if (run->target)
+		run->target->ops->destroy(run->target);
+	rs_region_destroy(run->region);
+	g_free(run);
+}
+
+static gboolean tick(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+#define WAIT_FOR(condition)                                                                        \
+	do {                                                                                       \
+		gint64 until = g_get_monotonic_time() + DEADLINE_S * G_USEC_PER_SEC;               \
+		guint timer = g_timeout_add(2, tick, NULL);                                        \
+		while (!(condition)) {                                                             \
+			if (g_get_monotonic_time() > until)                                        \
+				g_error("waited in vain for " #condition);                         \
+			g_main_context_iteration(NULL, TRUE);                                      \
+		}                                                                                  \
+		g_source_remove(timer);                                                            \
+	} while (0)
+
+static void expect_end(const char *test, uint32_t vcpus, enum rs_end_reason reason, int code,
+		       const char *text)
+{
+	struct run *run = create(test, vcpus, true);
+
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(run->end.reason, ==, reason);
+	g_assert_cmpint(run->end.code, ==, code);
+	g_assert_nonnull(strstr(run->end.text, text));
+	/* An ended target accepts all of this. */
+	g_assert_cmpint(run->target->ops->pause(run->target, NULL), ==, 0);
+	g_assert_cmpint(run->target->ops->resume(run->target, NULL), ==, 0);
+	run->target->ops->stop(run->target, "again");
+	destroy(run);
+}
+
+static void test_ends(void)
+{
+	expect_end("hello", 1, RS_END_EXIT, 7, "");
+	expect_end("panic", 1, RS_END_PANIC, 0, "out of cheese");
+	expect_end("triple", 1, RS_END_TRIPLE_FAULT, 0, "vCPU 0: triple fault");
+	expect_end("reset-keyboard", 1, RS_END_RESET, 0, "0x64");
+	expect_end("reset-register", 1, RS_END_RESET, 0, "0xcf9");
+	expect_end("read-only", 1, RS_END_EXIT, 0, "");
+	expect_end("smp", 2, RS_END_EXIT, 0, "");
+	expect_end("smp", 4, RS_END_EXIT, 0, "");
+}
+
+static void test_bad_requests(void)
+{
+	struct run *run = create("bad", 1, true);
+	struct rs_target_stats stats;
+
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(run->end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(run->end.code, ==, 0);
+	g_assert_cmpuint(run->calls[RS_HCALL_LOG], ==, 1);
+	g_assert_cmpstr(run->last_text, ==, "still fine");
+	run->target->ops->stats(run->target, &stats);
+	g_assert_cmpuint(stats.hypercalls, ==, 9);
+	g_assert_cmpuint(stats.bad_hypercalls, ==, 7);
+	g_assert_cmpuint(stats.exits, >=, 9);
+	destroy(run);
+}
+
+static void test_doorbell(void)
+{
+	struct run *run = create("doorbell", 1, true);
+	struct rs_target_stats stats;
+
+	WAIT_FOR(run->ended && run->doorbells);
+	g_assert_cmpint(run->end.code, ==, 0);
+	run->target->ops->stats(run->target, &stats);
+	g_assert_cmpuint(stats.doorbells, ==, 3);
+	g_assert_cmpuint(stats.exits, ==, 2); /* the requests only: a doorbell is no exit to us */
+	destroy(run);
+}
+
+static void test_pause_while_asked(void)
+{
+	struct run *run = create("smp", 3, false);
+
+	run->pause_in_call = true;
+	create_and_start(run, "test=smp");
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(run->end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(run->end.code, ==, 0);
+	g_assert_cmpuint(run->calls[RS_HCALL_LOG], ==, 2);
+	destroy(run);
+}
+
+struct counters {
+	uint64_t loops[8], sums[8];
+};
+
+static struct counters counters_of(struct run *run)
+{
+	struct counters c;
+
+	g_assert_cmpint(
+		run->target->ops->read_phys(run->target, (rs_gpa_t){COUNTERS}, &c, sizeof(c), NULL),
+		==, 0);
+	return c;
+}
+
+static bool both_moved(struct run *run, const struct counters *from)
+{
+	struct counters now = counters_of(run);
+
+	return now.loops[0] > from->loops[0] + 1000 && now.loops[1] > from->loops[1] + 1000;
+}
+
+static void check_rate(const struct counters *a, const struct counters *b, uint64_t each)
+{
+	for (int i = 0; i < 2; i++) {
+		uint64_t want = (b->loops[i] - a->loops[i]) * each;
+		uint64_t got = b->sums[i] - a->sums[i];
+
+		g_assert_cmpuint(got + 2 * each, >=, want);
+		g_assert_cmpuint(got, <=, want + 2 * each);
+	}
+}
+
+static void test_pause_and_patch(void)
+{
+	static const uint8_t before[] = {0xb8, 1, 0, 0, 0}, after[] = {0xb8, 42, 0, 0, 0};
+	struct run *run = create("spin", 2, true);
+	const struct rs_target_ops *ops = run->target->ops;
+	struct counters a, b = {0};
+	uint64_t text, worst = 0, sum = 0;
+	uint8_t bytes[5];
+
+	WAIT_FOR(run->calls[RS_HCALL_LOG]);
+	text = run->last.args[0];
+	WAIT_FOR(both_moved(run, &b));
+	g_assert_cmpint(ops->pause(run->target, NULL), ==, 0);
+	g_assert_cmpint(ops->pause(run->target, NULL), ==, -EBUSY);
+	a = counters_of(run);
+	g_usleep(20000);
+	b = counters_of(run);
+	g_assert_cmpmem(&a, sizeof(a), &b, sizeof(b)); /* it does stand still */
+	ops->read_phys(run->target, (rs_gpa_t){text}, bytes, 5, NULL);
+	g_assert_cmpmem(bytes, 5, before, 5);
+	g_assert_cmpint(
+		ops->write_text(run->target, (rs_gva_t){text}, (rs_gpa_t){text}, after, 5, NULL),
+		==, 0);
+	g_assert_cmpint(ops->resume(run->target, NULL), ==, 0);
+	WAIT_FOR(both_moved(run, &a));
+	for (int i = 0; i < 100; i++) {
+		g_usleep(500); /* long enough for both to be back in the guest */
+		g_assert_cmpint(ops->pause(run->target, NULL), ==, 0);
+		sum += rs_vmm_last_pause_ns(run->target);
+		worst = MAX(worst, rs_vmm_last_pause_ns(run->target));
+		b = counters_of(run);
+		g_assert_cmpint(ops->resume(run->target, NULL), ==, 0);
+	}
+	check_rate(&a, &b, 42);
+	g_test_message("pause of 2 vCPUs: mean %" PRIu64 " ns, worst %" PRIu64 " ns", sum / 100,
+		       worst);
+	ops->stop(run->target, "the test is over");
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(run->end.reason, ==, RS_END_KILLED);
+	g_assert_cmpstr(run->end.text, ==, "the test is over");
+	destroy(run);
+}
+
+static void test_memory(void)
+{
+	struct run *run = create("spin", 1, true);
+	const struct rs_target_ops *ops = run->target->ops;
+	struct rs_target_stats stats;
+	struct rs_error err = {0};
+	uint64_t root, entry, words[2];
+
+	WAIT_FOR(run->calls[RS_HCALL_LOG]);
+	root = ops->page_table_root(run->target);
+	g_assert_cmpuint(root, !=, 0);
+	g_assert_cmpint(ops->read_phys(run->target, (rs_gpa_t){root}, &entry, 8, NULL), ==, 0);
+	g_assert_cmpuint(entry & 7, ==, 7);
+	ops->pause(run->target, NULL);
+	g_assert_cmpuint(ops->page_table_root(run->target), ==, root);
+	ops->resume(run->target, NULL);
+	/* the region's magic, and the edges of both pieces of memory */
+	g_assert_cmpint(ops->read_phys(run->target, (rs_gpa_t){RS_VMM_REGION_GPA}, words, 8, NULL),
+			==, 0);
+	g_assert_cmphex(words[0], ==, RS_REGION_MAGIC);
+	const struct {
+		uint64_t at;
+		int ret;
+	} edges[] = {{(16 << 20) - 16, 0},
+		     {(16 << 20) - 15, -EFAULT},
+		     {UINT64_MAX - 3, -EFAULT},
+		     {RS_VMM_REGION_GPA - 1, -EFAULT},
+		     {RS_VMM_REGION_GPA + run->region->size - 16, 0},
+		     {RS_VMM_REGION_GPA + run->region->size - 8, -EFAULT}};
+	for (size_t i = 0; i < G_N_ELEMENTS(edges); i++)
+		g_assert_cmpint(
+			ops->read_phys(run->target, (rs_gpa_t){edges[i].at}, words, 16, &err), ==,
+			edges[i].ret);
+	g_assert_cmpint(ops->write_text(run->target, (rs_gva_t){6}, (rs_gpa_t){6}, words, 5, NULL),
+			==, -EINVAL);
+	g_assert_cmpint(ops->write_text(run->target, (rs_gva_t){0}, (rs_gpa_t){RS_VMM_REGION_GPA},
+					words, 5, NULL),
+			==, -EFAULT);
+	ops->stats(run->target, &stats);
+	g_assert_cmpuint(stats.kvm_exits, >, 0);
+	g_assert_cmpuint(ops->clock_hz(run->target), >, 100000000);
+	destroy(run); /* while it runs */
+}
+
+static void test_clock(void)
+{
+	struct run *run = create("tsc", 1, false);
+	uint64_t from = __builtin_ia32_rdtsc(), to;
+
+	create_and_start(run, "test=tsc");
+	WAIT_FOR(run->ended);
+	to = __builtin_ia32_rdtsc();
+	/* the guest's counter does not step between CPL 0 and CPL 3 … */
+	g_assert_cmpuint(run->last.args[0], <, run->last.args[1]);
+	if (run->target->ops->clock_now(run->target)) { /* … and is ours where KVM says so */
+		g_assert_cmpuint(run->last.args[0], >, from);
+		g_assert_cmpuint(run->last.args[1], <, to);
+	} else {
+		g_test_message("this KVM does not set TSC offsets");
+	}
+	destroy(run);
+}
+
+static void test_serial_file(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("rs-vmm-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "serial", NULL);
+	g_autofree char *text = NULL, *want = NULL;
+	struct run *run = create("hello", 1, false);
+
+	run->config.serial_path = path;
+	create_and_start(run, "test=hello with words");
+	WAIT_FOR(run->ended);
+	want = g_strdup_printf("hello: ringside=0x%llx,0x%zx test=hello with words\n",
+			       RS_VMM_REGION_GPA, run->region->size);
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_cmpstr(text, ==, want);
+	destroy(run);
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
+static void test_serial_terminal(void)
+{
+	struct run *run = create("escape", 1, false);
+	int master = posix_openpt(O_RDWR | O_NOCTTY), terminal;
+	struct termios mode;
+	char text[256] = {0};
+	ssize_t size;
+
+	g_assert_cmpint(master, >=, 0);
+	g_assert_cmpint(grantpt(master) | unlockpt(master), ==, 0);
+	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+	g_assert_cmpint(terminal, >=, 0);
+	tcgetattr(terminal, &mode);
+	cfmakeraw(&mode);
+	tcsetattr(terminal, TCSANOW, &mode);
+	run->config.serial_fd = terminal;
+	create_and_start(run, "test=escape");
+	WAIT_FOR(run->ended);
+	g_usleep(20000);
+	size = read(master, text, sizeof(text) - 1);
+	g_assert_cmpint(size, >, 0);
+	g_assert_cmpstr(text, ==, "a\\x1b[2Jb\\xc2\\x9bc\\xff \xc3\xa9\nlast");
+	destroy(run);
+	close(terminal);
+	close(master);
+}
+
+/* Nobody reads the output: the vCPU waits there, and still can be paused and stopped. */
+static void test_serial_stuck(void)
+{
+	struct run *run = create("escape", 1, false);
+	char block[4096] = {0};
+	int pipes[2];
+	gint64 from;
+
+	g_assert_cmpint(pipe2(pipes, O_NONBLOCK), ==, 0);
+	while (write(pipes[1], block, sizeof(block)) > 0)
+		;
+	g_assert_cmpint(fcntl(pipes[1], F_SETFL, 0), ==, 0);
+	run->config.serial_fd = pipes[1];
+	create_and_start(run, "test=escape");
+	g_usleep(100000); /* it is in write(2) by now */
+	from = g_get_monotonic_time();
+	g_assert_cmpint(run->target->ops->pause(run->target, NULL), ==, 0);
+	g_assert_cmpint(run->target->ops->resume(run->target, NULL), ==, 0);
+	run->target->ops->stop(run->target, "stuck");
+	/* what is left in the buffer goes out with the end; make room for it */
+	while (read(pipes[0], block, sizeof(block)) > 0)
+		;
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(g_get_monotonic_time() - from, <, 5 * G_USEC_PER_SEC);
+	g_assert_cmpint(run->end.reason, ==, RS_END_KILLED);
+	destroy(run);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void test_initrd(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("rs-vmm-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "initrd", NULL);
+	g_autofree char *out = g_build_filename(dir, "serial", NULL);
+	g_autofree char *text = NULL;
+	struct run *run = create("initrd", 1, false);
+
+	g_assert_true(g_file_set_contents(path, "from the initrd", -1, NULL));
+	run->config.initrd = path;
+	run->config.serial_path = out;
+	create_and_start(run, "test=initrd");
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(run->end.code, ==, 0);
+	g_assert_true(g_file_get_contents(out, &text, NULL, NULL));
+	g_assert_cmpstr(text, ==, "from the initrd");
+	destroy(run);
+	g_unlink(path);
+	g_unlink(out);
+	g_rmdir(dir);
+}
+
+static void refuse(struct rs_vmm_config config, int ret, const char *words)
+{
+	struct rs_target *target = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_vmm_create(&config, &target, &err), ==, ret);
+	g_assert_null(target);
+	g_assert_nonnull(strstr(err.message, words));
+}
+
+static void test_refusals(void)
+{
+	struct run *run = create("hello", 1, false);
+	struct rs_vmm_config good = run->config, c;
+	g_autofree char *line = g_strnfill(9000, 'x');
+	struct rs_error err = {0};
+
+	c = good, c.vcpus = 0, refuse(c, -EINVAL, "0 vCPUs");
+	c = good, c.vcpus = 65, refuse(c, -EINVAL, "65 vCPUs");
+	c = good, c.memory = 4096, refuse(c, -EINVAL, "4096 bytes of memory");
+	c = good, c.memory = 4ull << 30, refuse(c, -EINVAL, "of memory");
+	c = good, c.memory += 1, refuse(c, -EINVAL, "of memory");
+	c = good, c.memory = 1 << 20, refuse(c, -ERANGE, "outside the guest's 1 MiB");
+	c = good, c.kernel = NULL, refuse(c, -EINVAL, "no kernel");
+	c = good, c.kernel = "/nonexistent", refuse(c, -ENOENT, "kernel '/nonexistent'");
+	c = good, c.kernel = "/dev/null", refuse(c, -EINVAL, "not a regular file");
+	c = good, c.kernel = "/etc/passwd", refuse(c, -ENOEXEC, "not an ELF file");
+	c = good, c.kernel = "/proc/self/exe", refuse(c, -ERANGE, "boot data");
+	c = good, c.initrd = "/nonexistent", refuse(c, -ENOENT, "initrd '/nonexistent'");
+	c = good, c.cmdline = line, refuse(c, -E2BIG, "command line");
+	c = good, c.serial_path = "/nonexistent/s", refuse(c, -ENOENT, "serial output");
+	c = good, c.guest_offset = 100, refuse(c, -EINVAL, "a region of");
+	c = good, c.region_size *= 2, refuse(c, -EINVAL, "shorter than the region");
+	memset(run->region->map, 0, 8);
+	g_assert_cmpint(rs_vmm_create(&good, &run->target, &err), ==, 0);
+	g_assert_cmpint(run->target->ops->start(run->target, &err), ==, -EPROTO);
+	g_assert_nonnull(strstr(err.message, "not laid out"));
+	destroy(run);
+}
+
+static void test_hang_is_stopped(void)
+{
+	struct run *run = create("hlt", 2, true);
+
+	g_usleep(50000);
+	run->target->ops->stop(run->target, "no sign of life");
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(run->end.reason, ==, RS_END_KILLED);
+	g_assert_cmpstr(run->end.text, ==, "no sign of life");
+	destroy(run);
+}
+
+int main(int argc, char **argv)
+{
+	struct rs_error err = {0};
+	int ret;
+
+	g_test_init(&argc, &argv, NULL);
+	guest = argv[1];
+	ret = rs_vmm_probe(&err);
+	if (ret == -ENOENT || ret == -ENODEV || ret == -ENXIO) {
+		g_print("1..0 # SKIP %s\n", err.message);
+		return 0;
+	}
+	g_test_add_func("/vmm/ends", test_ends);
+	g_test_add_func("/vmm/bad-requests", test_bad_requests);
+	g_test_add_func("/vmm/doorbell", test_doorbell);
+	g_test_add_func("/vmm/pause-while-asked", test_pause_while_asked);
+	g_test_add_func("/vmm/pause-and-patch", test_pause_and_patch);
+	g_test_add_func("/vmm/memory", test_memory);
+	g_test_add_func("/vmm/clock", test_clock);
+	g_test_add_func("/vmm/serial-file", test_serial_file);
+	g_test_add_func("/vmm/serial-terminal", test_serial_terminal);
+	g_test_add_func("/vmm/serial-stuck", test_serial_stuck);
+	g_test_add_func("/vmm/initrd", test_initrd);
+	g_test_add_func("/vmm/refusals", test_refusals);
+	g_test_add_func("/vmm/hang", test_hang_is_stopped);
+	return g_test_run();
+}
