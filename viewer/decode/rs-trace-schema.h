@@ -2,8 +2,13 @@
 /*
  * What can be traced: the events and fields that a guest described, parsed from descriptor bytes
  * (shared/include/ringside/descriptor.h) that come from a live region or a trace file. The bytes
- * are hostile: the caller passes a private copy, every string is validated (UTF-8 or escaped,
- * bounded), and a descriptor that makes no sense is left out, counted, and named in the error.
+ * are hostile: the caller passes a private copy, every string is validated, and a descriptor that
+ * makes no sense is left out, counted, and named in the error. What is left holds:
+ *   - systems and events are named by letters, digits, '_', '-' and '.', fields by C identifiers,
+ *     all shorter than RS_NAME_MAX, each event id and each system:name once, each field once;
+ *   - type names are ASCII, symbol names valid UTF-8 without control characters, < RS_NAME_MAX;
+ *   - every field lies inside entry_size, with a size that its kind can have;
+ *   - the print format's conversions agree with the fields in number and kind, with bounded widths.
  *
  * The one parser of descriptors: hv's session and filter compiler use it too (docs/adr/0001).
  * A schema only ever grows by rs_trace_schema_add(). Events and fields are owned by the schema and
@@ -45,14 +50,39 @@ typedef struct {
 	const RsTraceSymbol *symbols;
 } RsTraceField;
 
+/*
+ * One step of an event's print format, made at parse time: literal text, then (but for the last
+ * step) one conversion. Length modifiers are gone: a field knows its own size.
+ */
+typedef struct {
+	const char *literal; /* escaped: fit for a terminal; "%%" has become "%" */
+	guint literal_size;
+	const RsTraceField *field; /* NULL: nothing to convert, the end */
+	char conversion;           /* one of "diuxXocps" */
+	guint8 flags;              /* RS_TRACE_PRINT_* */
+	gint16 width;              /* 0..RS_TRACE_PRINT_WIDTH_MAX */
+	gint16 precision;          /* likewise, -1 for none */
+} RsTracePrintStep;
+#define RS_TRACE_PRINT_LEFT (1u << 0)  /* '-' */
+#define RS_TRACE_PRINT_PLUS (1u << 1)  /* '+' */
+#define RS_TRACE_PRINT_SPACE (1u << 2) /* ' ' */
+#define RS_TRACE_PRINT_ALT (1u << 3)   /* '#' */
+#define RS_TRACE_PRINT_ZERO (1u << 4)  /* '0' */
+#define RS_TRACE_PRINT_WIDTH_MAX 255
+#define RS_TRACE_PRINT_ARGS_MAX 128
+
 typedef struct {
 	guint id;
 	guint provider;
 	const char *system;
 	const char *name;
-	const char *print; /* printf format */
+	/* printf format, never NULL: length modifiers are "ll" for 8-byte integers, none else; an
+	 * event that gave none has one made of all its fields, "a=%u b=%s" */
+	const char *print;
 	guint n_print_args;
-	const RsTraceField **print_args; /* one per conversion */
+	const RsTraceField *const *print_args; /* one per conversion */
+	guint n_steps;
+	const RsTracePrintStep *steps; /* the same, ready to run */
 	guint entry_size;
 	guint level;
 	guint64 keyword;
@@ -82,11 +112,18 @@ const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)
 /* NULL when there is none. */
 const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
 					    const char *name);
-/* "system:name" against a glob; without a colon in the glob, the system or the name may match. */
+/*
+ * "system:name" against a glob of `*`, `?`, `[a-c]`, `[!a]` and `\x`; without a colon in the glob,
+ * the system or the name may match; "system:" means all of it. Time is bounded by the product of
+ * both lengths.
+ */
 gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob);
 const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name);
 
-/* The event as a Linux format file; for the caller to free. */
+/*
+ * The event as a Linux format file; for the caller to free. Offsets count from the start of a Linux
+ * record, so payload offsets are 8 more here, for the common fields.
+ */
 char *rs_trace_event_format(const RsTraceEvent *event);
 
 G_END_DECLS

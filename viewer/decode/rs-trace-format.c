@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Events as Linux format files, and by globs: the parts of rs-trace-schema.h that read no bytes. */
+#include "rs-trace-schema.h"
+
+#include <string.h>
+
+#define LINUX_COMMON_SIZE 8u
+
+/* Text inside a C string literal. */
+static void append_quoted(GString *out, const char *text)
+{
+	g_string_append_c(out, '"');
+	for (; *text; text++) {
+		if (*text == '\n')
+			g_string_append(out, "\\n");
+		else if (*text == '\t')
+			g_string_append(out, "\\t");
+		else if ((guchar)*text < 0x20 || *text == 0x7f)
+			g_string_append_printf(out, "\\%03o", *text);
+		else if (*text == '"' || *text == '\\')
+			g_string_append_printf(out, "\\%c", *text);
+		else
+			g_string_append_c(out, *text);
+	}
+	g_string_append_c(out, '"');
+}
+
+static const char *element_type(const RsTraceField *field)
+{
+	static const char *const names[2][9] = {
+		{[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"},
+		{[1] = "s8", [2] = "s16", [4] = "s32", [8] = "s64"},
+	};
+
+	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING)
+		return "char";
+	return names[!!field->is_signed][field->elem_size];
+}
+
+static void append_field(GString *out, const RsTraceField *field)
+{
+	gboolean text = field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING;
+
+	g_string_append(out, "\tfield:");
+	switch (field->kind) {
+	case RS_KIND_ARRAY:
+	case RS_KIND_STRING:
+		g_string_append_printf(out, "%s %s[%u]", element_type(field), field->name,
+				       text ? field->size : field->elem_count);
+		break;
+	case RS_KIND_DYN_ARRAY:
+	case RS_KIND_DYN_STRING:
+		g_string_append_printf(out, "__data_loc %s[] %s", element_type(field), field->name);
+		break;
+	default:
+		g_string_append_printf(out, "%s %s", field->type, field->name);
+	}
+	g_string_append_printf(out, ";\toffset:%u;\tsize:%u;\tsigned:%d;\n",
+			       field->offset + LINUX_COMMON_SIZE, field->size, !!field->is_signed);
+}
+
+static void append_symbols(GString *out, const RsTraceField *field)
+{
+	for (guint i = 0; i < field->n_symbols; i++) {
+		g_string_append_printf(out, ", {0x%" G_GINT64_MODIFIER "x, ",
+				       field->symbols[i].value);
+		append_quoted(out, field->symbols[i].name);
+		g_string_append_c(out, '}');
+	}
+	g_string_append_c(out, ')');
+}
+
+static void append_arg(GString *out, const RsTraceField *field, char conversion)
+{
+	g_string_append(out, ", ");
+	if (conversion != 's') {
+		g_string_append_printf(out, "REC->%s", field->name);
+		return;
+	}
+	switch (field->kind) {
+	case RS_KIND_ENUM:
+		g_string_append_printf(out, "__print_symbolic(REC->%s", field->name);
+		append_symbols(out, field);
+		break;
+	case RS_KIND_FLAGS:
+		g_string_append_printf(out, "__print_flags(REC->%s, \"|\"", field->name);
+		append_symbols(out, field);
+		break;
+	case RS_KIND_ARRAY:
+		g_string_append_printf(out, "__print_array(REC->%s, %u, %u)", field->name,
+				       field->elem_count, field->elem_size);
+		break;
+	case RS_KIND_DYN_ARRAY:
+		g_string_append_printf(out,
+				       "__print_array(__get_dynamic_array(%s), "
+				       "__get_dynamic_array_len(%s) / %u, %u)",
+				       field->name, field->name, field->elem_size,
+				       field->elem_size);
+		break;
+	case RS_KIND_DYN_STRING:
+		g_string_append_printf(out, "__get_str(%s)", field->name);
+		break;
+	default:
+		g_string_append_printf(out, "REC->%s", field->name);
+	}
+}
+
+char *rs_trace_event_format(const RsTraceEvent *event)
+{
+	GString *out = g_string_new(NULL);
+
+	g_string_append_printf(
+		out,
+		"name: %s\nID: %u\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n",
+		event->name, event->id);
+	for (guint i = 0; i < event->n_fields; i++)
+		append_field(out, &event->fields[i]);
+	g_string_append(out, "\nprint fmt: ");
+	append_quoted(out, event->print);
+	for (guint i = 0; i < event->n_print_args; i++)
+		append_arg(out, event->print_args[i], event->steps[i].conversion);
+	g_string_append_c(out, '\n');
+	return g_string_free(out, FALSE);
+}
+
+/* One element of the pattern against one byte; moves *glob behind the element. */
+static gboolean match_element(const char **glob, char c)
+{
+	const char *at = *glob, *end;
+	gboolean negate, hit = FALSE;
+
+	if (*at == '\\' && at[1])
+		at++;
+	else if (*at == '?') {
+		*glob = at + 1;
+		return TRUE;
+	} else if (*at == '[' && at[1] && (end = strchr(at + 2, ']')) != NULL) {
+		at++;
+		negate = *at == '!' || *at == '^';
+		if (negate && at + 1 == end && !(end = strchr(end + 1, ']')))
+			return FALSE; /* "[!]" without another ']' */
+		for (at += negate; at < end; at++) {
+			if (at + 2 < end && at[1] == '-') {
+				hit |= (guchar)c >= (guchar)at[0] && (guchar)c <= (guchar)at[2];
+				at += 2;
+			} else {
+				hit |= c == *at;
+			}
+		}
+		*glob = end + 1;
+		return hit != negate;
+	}
+	*glob = at + 1;
+	return c == *at;
+}
+
+/* Goes back to the last star only, so it takes at most strlen(glob) * strlen(text) steps. */
+static gboolean match(const char *glob, const char *text)
+{
+	const char *star = NULL, *retry = NULL;
+
+	while (*text || *glob) {
+		if (*glob == '*') {
+			star = ++glob;
+			retry = text;
+			continue;
+		}
+		if (*glob && *text && match_element(&glob, *text)) {
+			text++;
+			continue;
+		}
+		if (!star || !*retry)
+			return FALSE;
+		glob = star;
+		text = ++retry;
+	}
+	return TRUE;
+}
+
+gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob)
+{
+	char full[2 * RS_NAME_MAX];
+
+	if (!strchr(glob, ':'))
+		return match(glob, event->system) || match(glob, event->name);
+	g_snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
+	if (g_str_has_suffix(glob, ":")) {
+		g_autofree char *all = g_strconcat(glob, "*", NULL);
+
+		return match(all, full);
+	}
+	return match(glob, full);
+}
