@@ -2,6 +2,8 @@
 #include "rs-trace-schema.h"
 #include "rs-trace-print.h"
 
+#include <ringside/record.h>
+
 #include <string.h>
 
 G_DEFINE_QUARK(rs - trace - error - quark, rs_trace_error)
@@ -324,28 +326,27 @@ gsize rs_trace_schema_add(RsTraceSchema *schema, const guint8 *data, gsize size,
 {
 	gsize at = 0;
 	guint n_bad = 0, before = schema->entries->len;
-	gboolean sorted = TRUE;
+	gboolean sorted = TRUE, lost = FALSE;
 
-	while (size - at >= sizeof(struct rs_event_desc)) {
+	while (!lost && size - at >= sizeof(struct rs_event_desc)) {
 		g_autoptr(GError) local = NULL;
 		guint32 bytes;
 
 		memcpy(&bytes, data + at, sizeof(bytes));
-		if (bytes < sizeof(struct rs_event_desc) || bytes % 8 || bytes > RS_MAX_DESC_SIZE ||
-		    bytes > size - at) {
+		lost = bytes < sizeof(struct rs_event_desc) || bytes % 8 ||
+		       bytes > RS_MAX_DESC_SIZE || bytes > size - at;
+		if (lost) {
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);
-		} else if (add_one(schema, (const char *)data + at, bytes, &local)) {
-			at += bytes;
-			continue;
 		} else {
+			gboolean ok = add_one(schema, (const char *)data + at, bytes, &local);
+
 			at += bytes;
-			bytes = 0;
+			if (ok)
+				continue;
 		}
 		if (!n_bad++)
 			g_propagate_error(error, g_steal_pointer(&local));
-		if (bytes)
-			break;
 	}
 	for (guint i = MAX(before, 1); sorted && i < schema->entries->len; i++)
 		sorted =
