@@ -267,7 +267,6 @@ int rs_rundir_free_name(const char *wish, char **out, struct rs_error *err)
 		return ret;
 	for (unsigned int n = 1; n < 10000; n++) {
 		g_autofree char *name = n == 1 ? g_strdup(wish) : g_strdup_printf("%s-%u", wish, n);
-		g_autofree char *path = g_strdup_printf("%s/%s.session", dir, name);
 		struct rs_rundir_entry *entry = NULL;
 		bool taken;
 
