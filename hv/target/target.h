@@ -100,7 +100,7 @@ struct rs_target_ops {
 	/* Reads `size` bytes of each back into its `bytes`, all or nothing, while paused: for targets
 	 * where every read is a system call or a message. NULL: read_phys or read_virt for each. */
 	int (*read_text_batch)(struct rs_target *target, struct rs_text_write *pieces, size_t count,
-	                       struct rs_error *err);
+			       struct rs_error *err);
 
 	/* The page-table root of a vCPU, 0 if it has none; for guests that name none. May be NULL. */
 	uint64_t (*page_table_root)(struct rs_target *target);
