@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "sham.h"
+
+#include <ringside/atomic.h>
+#include <ringside/record.h>
+#include <string.h>
+
+static struct sham *sham_of(struct rs_target *target)
+{
+	return (struct sham *)target;
+}
+
+static int sham_start(struct rs_target *target, struct rs_error *err)
+{
+	sham_of(target)->running = true;
+	return 0;
+}
+
+static int sham_pause(struct rs_target *target, struct rs_error *err)
+{
+	sham_of(target)->pauses++;
+	return 0;
+}
+
+static int sham_resume(struct rs_target *target, struct rs_error *err)
+{
+	sham_of(target)->resumes++;
+	return 0;
+}
+
+static void sham_stop(struct rs_target *target, const char *why)
+{
+	struct rs_target_end end = {.reason = RS_END_KILLED};
+
+	if (!sham_of(target)->running)
+		return;
+	sham_of(target)->running = false;
+	g_strlcpy(end.text, why, sizeof(end.text));
+	target->events.ended(target->events.data, &end);
+}
+
+static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
+		     struct rs_error *err)
+{
+	return rs_error_set(err, 14 /* EFAULT */, "no memory is there");
+}
+
+static void sham_destroy(struct rs_target *target)
+{
+	sham_of(target)->destroyed = true;
+}
+
+static const struct rs_target_ops ops = {.kind = "sham",
+					 .start = sham_start,
+					 .pause = sham_pause,
+					 .resume = sham_resume,
+					 .read_virt = sham_read,
+					 .stop = sham_stop,
+					 .destroy = sham_destroy};
+
+struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel)
+{
+	struct sham *sham = g_new0(struct sham, 1);
+	struct rs_region_config config = {.vcpus = cpus,
+					  .ring_bytes = 65536,
+					  .event_capacity = 128,
+					  .hcall_channel = hcall_channel};
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&config, -1, &sham->region, &err), ==, 0);
+	sham->target.ops = &ops;
+	sham->target.vcpus = cpus;
+	return sham;
+}
+
+void sham_free(struct sham *sham)
+{
+	g_assert_true(sham->destroyed);
+	g_free(sham);
+}
+
+static struct rs_guest_info *info_of(struct sham *sham)
+{
+	return rs_region_section(sham->region, RS_SEC_GUEST_INFO, NULL);
+}
+
+void sham_hello(struct sham *sham, uint32_t flags)
+{
+	struct rs_guest_info *info = info_of(sham);
+	size_t size;
+	void *providers = rs_region_section(sham->region, RS_SEC_PROVIDERS, &size);
+
+	memset(providers, 0, size);
+	memset(info, 0, sizeof(*info));
+	info->abi_major = RS_ABI_MAJOR;
+	info->arch = RS_ARCH_X86_64;
+	info->session_id = sham->region->header.session_id;
+	info->boot_generation = ++sham->boot;
+	info->flags = flags;
+	info->state = RS_GUEST_RUNNING;
+	info->cpu_count = sham->region->header.ring_count;
+	info->tsc_hz = 1000000000;
+	strcpy(info->name, "sham");
+	rs_store_release(&info->magic, RS_GUEST_MAGIC);
+}
+
+struct desc {
+	struct rs_event_desc event;
+	struct rs_field_desc field[3];
+	char strings[256];
+};
+
+static uint32_t add_string(struct desc *desc, size_t *used, const char *text)
+{
+	uint32_t at = (uint32_t)(offsetof(struct desc, strings) + *used);
+
+	strcpy(desc->strings + *used, text);
+	*used += strlen(text) + 1;
+	return at;
+}
+
+static void add_event(struct sham *sham, uint32_t provider, const char *system, const char *name)
+{
+	struct rs_guest_info *info = info_of(sham);
+	uint8_t *events = rs_region_section(sham->region, RS_SEC_EVENTS, NULL);
+	struct desc desc = {0};
+	size_t used = 0;
+
+	desc.event = (struct rs_event_desc){.size = sizeof(desc),
+					    .id = (uint16_t)(RS_FIRST_EVENT_ID + info->event_count),
+					    .field_count = 3,
+					    .provider = provider,
+					    .entry_size = 32};
+	desc.event.system = add_string(&desc, &used, system);
+	desc.event.name = add_string(&desc, &used, name);
+	desc.event.print = add_string(&desc, &used, "a=%u b=%lld c=%s");
+	desc.event.print_args = add_string(&desc, &used, "a,b,c");
+	desc.field[0] = (struct rs_field_desc){.size = 4, .kind = RS_KIND_UINT};
+	desc.field[1] = (struct rs_field_desc){.offset = 8, .size = 8, .kind = RS_KIND_SINT};
+	desc.field[2] = (struct rs_field_desc){.offset = 16, .size = 16, .kind = RS_KIND_STRING};
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = {"a", "b", "c"};
+		static const char *const types[] = {"u32", "s64", "char[16]"};
+
+		desc.field[i].name = add_string(&desc, &used, names[i]);
+		desc.field[i].type = add_string(&desc, &used, types[i]);
+	}
+	memcpy(events + info->event_bytes, &desc, sizeof(desc));
+	info->event_count++;
+	rs_store_release(&info->event_bytes, info->event_bytes + sizeof(desc));
+}
+
+uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events)
+{
+	struct rs_guest_info *info = info_of(sham);
+	struct rs_provider *p = rs_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
+	uint32_t id = info->provider_count + 1;
+
+	p += info->provider_count;
+	p->id = id;
+	p->site_size = sizeof(struct rs_site);
+	g_strlcpy(p->name, system, sizeof(p->name));
+	for (; *events; events++) {
+		add_event(sham, id, system, *events);
+		p->event_count++;
+	}
+	rs_store_release(&p->state, RS_PROVIDER_LIVE);
+	rs_store_release(&info->provider_count, id);
+	return id;
+}
+
+void sham_provider_dies(struct sham *sham, uint32_t id)
+{
+	struct rs_provider *p = rs_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
+
+	rs_store_release(&p[id - 1].state, RS_PROVIDER_DEAD);
+}
+
+uint32_t sham_word(struct sham *sham, uint32_t event)
+{
+	uint32_t *words = rs_region_section(sham->region, RS_SEC_EVENT_CTL, NULL);
+
+	return rs_load_acquire(&words[event]);
+}
+
+uint32_t sham_generation(struct sham *sham)
+{
+	struct rs_control *control = rs_region_section(sham->region, RS_SEC_CONTROL, NULL);
+
+	return rs_load_acquire(&control->generation);
+}
+
+void sham_request(struct sham *sham, uint32_t ring, uint32_t number, uint64_t arg, const char *data)
+{
+	struct rs_hcall_request *r = rs_region_section(sham->region, RS_SEC_REQUEST, NULL);
+
+	r += ring;
+	r->number = number;
+	r->args[0] = arg;
+	r->data_size = data ? (uint32_t)strlen(data) : 0;
+	if (data)
+		memcpy(r->data, data, r->data_size);
+	rs_store_release(&r->sequence, r->sequence + 1);
+}
+
+const struct rs_hcall_response *sham_response(struct sham *sham, uint32_t ring)
+{
+	return (const struct rs_hcall_response *)rs_region_section(sham->region, RS_SEC_RESPONSE,
+								   NULL) +
+	       ring;
+}
+
+static gboolean too_late(gpointer data)
+{
+	g_error("nothing came in five seconds");
+	return G_SOURCE_REMOVE;
+}
+
+void sham_wait(const bool *flag)
+{
+	guint id = g_timeout_add(5000, too_late, NULL);
+
+	while (!*flag)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(id);
+}
+
+void sham_wait_answer(struct sham *sham, uint32_t ring)
+{
+	struct rs_hcall_request *r = rs_region_section(sham->region, RS_SEC_REQUEST, NULL);
+	guint id = g_timeout_add(5000, too_late, NULL);
+
+	while (rs_load_acquire(&sham_response(sham, ring)->sequence) != r[ring].sequence)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(id);
+}

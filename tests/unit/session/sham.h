@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A guest for tests of the session: a target without CPUs, and an agent that is this test, writing the
+ * guest's part of a real region. It has no text: it says that it patches itself, or lists no sites.
+ */
+#ifndef RS_TEST_SESSION_SHAM_H
+#define RS_TEST_SESSION_SHAM_H
+
+#include "session/session.h"
+#include <glib.h>
+
+struct sham {
+	struct rs_target target;
+	struct rs_region *region;
+	int pauses, resumes;
+	bool running, destroyed;
+	uint64_t boot;
+};
+
+/* A region and target for `cpus`; both go to the session. */
+struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel);
+/* After the session has destroyed the target. */
+void sham_free(struct sham *sham);
+
+/* The agent reports; flags: RS_GUEST_*. A second call is another boot. */
+void sham_hello(struct sham *sham, uint32_t flags);
+/* One more provider, LIVE, with these events ("name"), each of fields u32 a, s64 b, char c[16]. Returns its id. */
+uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events);
+void sham_provider_dies(struct sham *sham, uint32_t id);
+/* What the guest sees. */
+uint32_t sham_word(struct sham *sham, uint32_t event);
+uint32_t sham_generation(struct sham *sham);
+/* Puts a request into a mailbox. */
+void sham_request(struct sham *sham, uint32_t ring, uint32_t number, uint64_t arg,
+		  const char *data);
+const struct rs_hcall_response *sham_response(struct sham *sham, uint32_t ring);
+/* Runs the main context until `*flag`, or fails the test after five seconds. */
+void sham_wait(const bool *flag);
+/* … until the mailbox has its answer. */
+void sham_wait_answer(struct sham *sham, uint32_t ring);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Server and clients on a private socket, the server in a thread of its own as if it were another process. */
+#include "session/server.h"
+
+#include "session/client.h"
+#include "session/dbus-error.h"
+#include "sham.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <ringside/record.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char *const sched[] = {"switch", "wakeup", NULL};
+
+struct host {
+	char *path;
+	GThread *thread;
+	GMainLoop *loop;
+	struct sham *sham;
+	gint ready;
+};
+
+static gpointer serve(gpointer data)
+{
+	struct host *host = data;
+	g_autoptr(GMainContext) context = g_main_context_new();
+	struct rs_session_config config = {.name = "t", .kernel = "k"};
+	struct rs_session *session;
+	struct rs_server *server;
+	struct rs_error err = {0};
+
+	g_main_context_push_thread_default(context);
+	host->loop = g_main_loop_new(context, FALSE);
+	host->sham = sham_new(2, RS_CHANNEL_MAILBOX);
+	g_assert_cmpint(
+		rs_session_create(&config, host->sham->region, &host->sham->target, &session, &err),
+		==, 0);
+	g_assert_cmpint(rs_server_create(session, host->path, &server, &err), ==, 0);
+	g_assert_cmpint(rs_session_start(session, &err), ==, 0);
+	sham_hello(host->sham, RS_GUEST_SELF_PATCH);
+	sham_provider(host->sham, "sched", sched);
+	rs_session_refresh(session);
+	g_atomic_int_set(&host->ready, 1);
+	g_main_loop_run(host->loop);
+	rs_server_destroy(server);
+	rs_session_destroy(session);
+	sham_free(host->sham);
+	g_main_loop_unref(host->loop);
+	g_main_context_pop_thread_default(context);
+	return NULL;
+}
+
+static void set_up(struct host *host, gconstpointer data)
+{
+	g_autofree char *dir = g_dir_make_tmp("server-XXXXXX", NULL);
+
+	host->path = g_build_filename(dir, "s p=a,c.sock", NULL);
+	host->thread = g_thread_new("server", serve, host);
+	while (!g_atomic_int_get(&host->ready))
+		g_usleep(1000);
+}
+
+static void tear_down(struct host *host, gconstpointer data)
+{
+	g_autofree char *dir = g_path_get_dirname(host->path);
+
+	g_main_loop_quit(host->loop);
+	g_thread_join(host->thread);
+	g_assert_false(g_file_test(host->path, G_FILE_TEST_EXISTS));
+	g_rmdir(dir);
+	g_free(host->path);
+}
+
+static RsDBusSession1 *connect_to(struct host *host)
+{
+	RsDBusSession1 *client;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_client_connect_path(host->path, &client, &err), ==, 0);
+	return client;
+}
+
+static void test_control(struct host *host, gconstpointer data)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) events = NULL, totals = NULL, cpus = NULL;
+	g_auto(GStrv) problems = NULL;
+	g_autofree char *format = NULL;
+	struct rs_error err = {0};
+	GError *error = NULL;
+	const char *system, *name, *filter, *note;
+	gboolean on, pending;
+	guint64 value;
+	guint touched, id, sites;
+
+	g_assert_cmpstr(rs_dbus_session1_get_name(c), ==, "t");
+	g_assert_cmpstr(rs_dbus_session1_get_kind(c), ==, "sham");
+	g_assert_cmpstr(rs_dbus_session1_get_state(c), ==, "running");
+	g_assert_true(rs_dbus_session1_call_enable_sync(c, "sched:switch", &touched, &pending,
+							&problems, NULL, NULL));
+	g_assert_cmpuint(touched, ==, 1);
+	g_assert_true(rs_dbus_session1_call_set_filter_sync(c, "sched:switch", "a > 2", &touched,
+							    &pending, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_list_sync(c, "", &events, NULL, NULL));
+	g_assert_cmpuint(g_variant_n_children(events), ==, 2);
+	g_variant_get_child(events, 0, "(u&s&sb&su&s)", &id, &system, &name, &on, &filter, &sites,
+			    &note);
+	g_assert_cmpuint(id, ==, RS_FIRST_EVENT_ID);
+	g_assert_cmpstr(system, ==, "sched");
+	g_assert_cmpstr(name, ==, "switch");
+	g_assert_true(on);
+	g_assert_cmpstr(filter, ==, "a > 2");
+	g_assert_true(rs_dbus_session1_call_format_sync(c, "sched:switch", &format, NULL, NULL));
+	g_assert_nonnull(strstr(format, "name: switch"));
+	g_assert_true(rs_dbus_session1_call_stat_sync(c, &totals, &cpus, NULL, NULL));
+	g_assert_true(g_variant_lookup(totals, "events_enabled", "t", &value));
+	g_assert_cmpuint(value, ==, 1);
+	g_assert_cmpuint(g_variant_n_children(cpus), ==, 2);
+
+	g_assert_false(rs_dbus_session1_call_disable_sync(c, "nix", &touched, NULL, &error));
+	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_NO_SUCH_EVENT);
+	g_assert_cmpint(rs_client_error(error, &err), ==, -ENOENT);
+	error = NULL;
+	g_assert_false(rs_dbus_session1_call_set_filter_sync(c, "sched:*", "a >", &touched,
+							     &pending, NULL, &error));
+	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_BAD_FILTER);
+	g_assert_cmpint(rs_client_error(error, &err), ==, -EBADMSG);
+	g_assert_nonnull(strstr(err.message, "^"));
+	g_assert_false(g_str_has_prefix(err.message, "GDBus"));
+}
+
+static void test_claim(struct host *host, gconstpointer data)
+{
+	g_autoptr(RsDBusSession1) a = connect_to(host);
+	RsDBusSession1 *b = connect_to(host);
+	GError *error = NULL;
+	guint touched;
+
+	g_assert_true(rs_dbus_session1_call_claim_sync(b, NULL, NULL));
+	g_assert_false(rs_dbus_session1_call_disable_sync(a, "*", &touched, NULL, &error));
+	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_BUSY);
+	g_clear_error(&error);
+	/* Looking on is always allowed. */
+	{
+		g_autoptr(GVariant) events = NULL;
+
+		g_assert_true(rs_dbus_session1_call_list_sync(a, "", &events, NULL, NULL));
+	}
+	g_assert_true(rs_dbus_session1_call_disable_sync(b, "*", &touched, NULL, NULL));
+	/* A controller that dies lets go. */
+	g_dbus_connection_close_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(b)), NULL, NULL);
+	g_object_unref(b);
+	for (int i = 0; i < 500; i++) {
+		if (rs_dbus_session1_call_disable_sync(a, "*", &touched, NULL, NULL))
+			return;
+		g_usleep(10000);
+	}
+	g_assert_not_reached();
+}
+
+static void test_region_is_read_only(struct host *host, gconstpointer data)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	struct rs_region *region;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_client_open_region(c, &region, &err), ==, 0);
+	g_assert_cmpuint(region->header.ring_count, ==, 2);
+	g_assert_cmpuint(region->header.session_id, ==, host->sham->region->header.session_id);
+	g_assert_cmpint(fcntl(region->fd, F_GETFL) & O_ACCMODE, ==, O_RDONLY);
+	g_assert_true(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0) ==
+		      MAP_FAILED);
+	g_assert_cmpint(ftruncate(region->fd, 0), ==, -1);
+	rs_region_destroy(region);
+}
+
+static void on_ended(RsDBusSession1 *c, const char *reason, int code, const char *text,
+		     gpointer data)
+{
+	g_assert_cmpstr(reason, ==, "killed");
+	g_assert_cmpstr(text, ==, "enough");
+	*(bool *)data = true;
+}
+
+static void test_stop(struct host *host, gconstpointer data)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	bool ended = false;
+	guint touched;
+	GError *error = NULL;
+
+	g_signal_connect(c, "ended", G_CALLBACK(on_ended), &ended);
+	g_assert_true(rs_dbus_session1_call_pause_sync(c, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_resume_sync(c, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_stop_sync(c, "enough", NULL, NULL));
+	sham_wait(&ended);
+	g_assert_false(rs_dbus_session1_call_disable_sync(c, "*", &touched, NULL, &error));
+	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_ENDED);
+	g_clear_error(&error);
+}
+
+/* What `gdbus introspect` sees. */
+static void test_introspect(struct host *host, gconstpointer data)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) answer = g_dbus_connection_call_sync(
+		g_dbus_proxy_get_connection(G_DBUS_PROXY(c)), NULL, "/org/ringside/Session",
+		"org.freedesktop.DBus.Introspectable", "Introspect", NULL, G_VARIANT_TYPE("(s)"),
+		G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
+	const char *xml;
+
+	g_assert_nonnull(answer);
+	g_variant_get(answer, "(&s)", &xml);
+	g_assert_nonnull(strstr(xml, "org.ringside.Session1"));
+	g_assert_nonnull(strstr(xml, "OpenRegion"));
+}
+
+static void test_nobody(void)
+{
+	struct rs_error err = {0};
+	RsDBusSession1 *client = NULL;
+
+	g_assert_cmpint(rs_client_connect_path("/nonexistent/x.sock", &client, &err), ==, -ENOENT);
+	g_assert_null(client);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/session/server/nobody", test_nobody);
+	g_test_add("/session/server/control", struct host, NULL, set_up, test_control, tear_down);
+	g_test_add("/session/server/claim", struct host, NULL, set_up, test_claim, tear_down);
+	g_test_add("/session/server/region", struct host, NULL, set_up, test_region_is_read_only,
+		   tear_down);
+	g_test_add("/session/server/stop", struct host, NULL, set_up, test_stop, tear_down);
+	g_test_add("/session/server/introspect", struct host, NULL, set_up, test_introspect,
+		   tear_down);
+	return g_test_run();
+}
