@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "qemu/gdbstub.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define READ_CHUNK 1024u /* bytes an `m`: the stub's packets hold 4096 characters */
+#define WRITE_MAX 1024u  /* bytes an `M` */
+#define WINDOW 64u       /* writes that may be unanswered: bounded by the socket's buffers */
+#define STRAY_MAX 64u    /* packets that nobody asked for, before we give up */
+
+struct rs_gdb {
+	int fd;
+	int timeout_ms;
+	size_t in_at, in_size;
+	struct rs_gdb_parser parser;
+	uint8_t in[4096];
+};
+
+static int wait_for(struct rs_gdb *gdb, short events, gint64 deadline, struct rs_error *err)
+{
+	struct pollfd pfd = {.fd = gdb->fd, .events = events};
+	gint64 left = deadline - g_get_monotonic_time();
+	int n = left > 0 ? poll(&pfd, 1, (int)((left + 999) / 1000)) : 0;
+
+	if (n == 0)
+		return rs_error_set(err, ETIMEDOUT, "QEMU's gdb stub did not answer in time");
+	if (n < 0 && errno != EINTR)
+		return rs_error_set(err, errno, "poll: %s", g_strerror(errno));
+	return 0;
+}
+
+static gint64 deadline_of(const struct rs_gdb *gdb)
+{
+	return g_get_monotonic_time() + (gint64)gdb->timeout_ms * 1000;
+}
+
+static int send_all(struct rs_gdb *gdb, const char *bytes, size_t size, struct rs_error *err)
+{
+	gint64 deadline = deadline_of(gdb);
+
+	while (size > 0) {
+		ssize_t n = send(gdb->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+			int rc = wait_for(gdb, POLLOUT, deadline, err);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		if (n < 0)
+			return rs_error_set(err, EPIPE,
+					    "QEMU's gdb stub has closed the connection");
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int next_byte(struct rs_gdb *gdb, gint64 deadline, uint8_t *byte, struct rs_error *err)
+{
+	while (gdb->in_at == gdb->in_size) {
+		ssize_t n = recv(gdb->fd, gdb->in, sizeof(gdb->in), MSG_DONTWAIT);
+		if (n > 0) {
+			gdb->in_at = 0;
+			gdb->in_size = (size_t)n;
+		} else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+			int rc = wait_for(gdb, POLLIN, deadline, err);
+			if (rc < 0)
+				return rc;
+		} else {
+			return rs_error_set(err, EPIPE,
+					    "QEMU's gdb stub has closed the connection");
+		}
+	}
+	*byte = gdb->in[gdb->in_at++];
+	return 0;
+}
+
+static void append_packet(GString *out, const char *body)
+{
+	uint8_t sum = 0;
+
+	for (const char *c = body; *c; c++)
+		sum = (uint8_t)(sum + (uint8_t)*c);
+	g_string_append_printf(out, "$%s#%02x", body, sum);
+}
+
+/* Stop replies and console output come on their own; no answer of ours looks like them. */
+static bool is_stray(const struct rs_gdb_parser *parser)
+{
+	char c = parser->data[0];
+	return c == 'T' || c == 'S' || (c == 'O' && strcmp(parser->data, "OK") != 0);
+}
+
+/* Waits for the next answer; it is in gdb->parser afterwards. */
+static int receive(struct rs_gdb *gdb, struct rs_error *err)
+{
+	gint64 deadline = deadline_of(gdb);
+	unsigned strays = 0;
+
+	for (;;) {
+		uint8_t byte = 0;
+		int rc = next_byte(gdb, deadline, &byte, err);
+		if (rc < 0)
+			return rc;
+		switch (rs_gdb_parser_feed(&gdb->parser, byte)) {
+		case RS_GDB_PACKET:
+			rc = send_all(gdb, "+", 1, err);
+			if (rc < 0)
+				return rc;
+			if (!is_stray(&gdb->parser))
+				return 0;
+			if (++strays > STRAY_MAX)
+				return rs_error_set(err, EPROTO, "QEMU's gdb stub talks nonsense");
+			break;
+		case RS_GDB_NAK: /* a unix socket does not corrupt: the stub did not understand us */
+		case RS_GDB_BAD:
+			return rs_error_set(err, EPROTO, "QEMU's gdb stub sent a damaged packet");
+		default:
+			break;
+		}
+	}
+}
+
+static int ask(struct rs_gdb *gdb, const char *body, struct rs_error *err)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	int rc;
+
+	append_packet(out, body);
+	rc = send_all(gdb, out->str, out->len, err);
+	return rc < 0 ? rc : receive(gdb, err);
+}
+
+static int expect_ok(struct rs_gdb *gdb, const char *what, struct rs_error *err)
+{
+	if (strcmp(gdb->parser.data, "OK") == 0)
+		return 0;
+	return rs_error_set(err, EPROTO, "QEMU's gdb stub refused %s", what);
+}
+
+static int open_socket(const char *path, struct rs_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >= sizeof(address.sun_path))
+		return rs_error_set(err, ENAMETOOLONG, "socket path is too long: %s", path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return rs_error_set(err, errno, "cannot make a socket: %s", g_strerror(errno));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		int code = errno;
+		close(fd);
+		return rs_error_set(err, code, "cannot reach QEMU's gdb stub at %s: %s", path,
+				    g_strerror(code));
+	}
+	return fd;
+}
+
+int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct rs_error *err)
+{
+	int fd = open_socket(path, err);
+	struct rs_gdb *gdb;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	gdb = g_new0(struct rs_gdb, 1);
+	gdb->fd = fd;
+	gdb->timeout_ms = timeout_ms;
+	rc = ask(gdb, "qAttached", err); /* any answer will do: it is served, so the VM stands */
+	if (rc < 0) {
+		close(fd);
+		g_free(gdb);
+		return rc;
+	}
+	*out = gdb;
+	return 0;
+}
+
+int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err)
+{
+	int rc = ask(gdb, on ? "Qqemu.PhyMemMode:1" : "Qqemu.PhyMemMode:0", err);
+	return rc < 0 ? rc : expect_ok(gdb, "physical addresses", err);
+}
+
+int rs_gdb_read(struct rs_gdb *gdb, uint64_t address, void *out, size_t size, struct rs_error *err)
+{
+	g_autofree uint8_t *copy = g_malloc(MAX(size, 1));
+
+	for (size_t at = 0; at < size;) {
+		size_t part = MIN(size - at, READ_CHUNK);
+		char body[64];
+		int rc;
+
+		g_snprintf(body, sizeof(body), "m%" PRIx64 ",%zx", address + at, part);
+		rc = ask(gdb, body, err);
+		if (rc < 0)
+			return rc;
+		if (gdb->parser.data[0] == 'E')
+			return rs_error_set(err, EFAULT, "no memory at 0x%" PRIx64, address + at);
+		if (!rs_gdb_unhex(gdb->parser.data, gdb->parser.size, copy + at, part))
+			return rs_error_set(err, EPROTO,
+					    "QEMU's gdb stub sent a bad memory answer");
+		at += part;
+	}
+	memcpy(out, copy, size);
+	return 0;
+}
+
+static int check_written(struct rs_gdb *gdb, uint64_t address, struct rs_error *err)
+{
+	int rc = receive(gdb, err);
+
+	if (rc < 0)
+		return rc;
+	if (gdb->parser.data[0] == 'E')
+		return rs_error_set(err, EFAULT, "cannot write at 0x%" PRIx64, address);
+	return expect_ok(gdb, "a write", err);
+}
+
+static void append_write(GString *out, const struct rs_gdb_write *write)
+{
+	g_autoptr(GString) body = g_string_new(NULL);
+	const uint8_t *bytes = write->bytes;
+
+	g_string_append_printf(body, "M%" PRIx64 ",%x:", write->address, write->size);
+	for (uint32_t i = 0; i < write->size; i++)
+		g_string_append_printf(body, "%02x", bytes[i]);
+	append_packet(out, body->str);
+}
+
+int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count,
+		 struct rs_error *err)
+{
+	size_t sent = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (writes[i].size == 0 || writes[i].size > WRITE_MAX)
+			return rs_error_set(err, EINVAL, "a write of %u bytes", writes[i].size);
+
+	for (size_t answered = 0; answered < count; answered++) {
+		int rc = 0;
+		if (sent == answered) { /* the window has been answered: fill it again */
+			g_autoptr(GString) out = g_string_new(NULL);
+			for (; sent < count && sent - answered < WINDOW; sent++)
+				append_write(out, &writes[sent]);
+			rc = send_all(gdb, out->str, out->len, err);
+		}
+		if (rc == 0)
+			rc = check_written(gdb, writes[answered].address, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int rs_gdb_close(struct rs_gdb *gdb, bool resume, struct rs_error *err)
+{
+	int rc = 0;
+
+	if (!gdb)
+		return 0;
+	if (resume) {
+		rc = ask(gdb, "D", err);
+		if (rc == 0)
+			rc = expect_ok(gdb, "to let the VM run on", err);
+	}
+	close(gdb->fd);
+	g_free(gdb);
+	return rc;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client of QEMU's gdb stub: the one way to write guest text that TCG's translation cache hears of.
+ *
+ * Connecting stops the VM. Closing lets it go on only where asked to, so whoever connects has to know
+ * whether it ran before. One client at a time.
+ *
+ * Caller: hv/qemu. Thread: one; every function waits, at most the timeout that was given. Trust: the
+ * peer may send anything; packets are bounded, checked, and never echoed to a terminal.
+ *
+ * Errors: -ENOENT/-ECONNREFUSED nobody listens; -ETIMEDOUT no answer in time; -EPIPE the peer has
+ * closed; -EPROTO an answer that makes no sense; -EFAULT no memory at that address.
+ */
+#ifndef RS_HV_QEMU_GDBSTUB_H
+#define RS_HV_QEMU_GDBSTUB_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The packet layer: one byte in, at most one thing out. Hostile input; never fails, only resyncs. */
+#define RS_GDB_PACKET_MAX 8192u
+
+enum rs_gdb_token {
+	RS_GDB_NOTHING, /* more bytes are needed */
+	RS_GDB_ACK,
+	RS_GDB_NAK,
+	RS_GDB_PACKET, /* `data`, `size`: valid until the next byte */
+	RS_GDB_BAD,    /* wrong checksum, too long, a bad escape */
+};
+
+struct rs_gdb_parser {
+	uint8_t state; /* zero: between packets */
+	uint8_t sum, want;
+	bool bad;
+	uint32_t size;
+	char data[RS_GDB_PACKET_MAX + 1]; /* unescaped, runs expanded, NUL-terminated */
+};
+
+enum rs_gdb_token rs_gdb_parser_feed(struct rs_gdb_parser *parser, uint8_t byte);
+
+/* Hex digits to bytes; false if there are not exactly 2 * size of them. */
+bool rs_gdb_unhex(const char *text, size_t length, void *out, size_t size);
+
+struct rs_gdb;
+
+struct rs_gdb_write {
+	uint64_t address;
+	const void *bytes;
+	uint32_t size; /* 1..1024 */
+};
+
+/* Connects (which stops the VM) and makes sure that the stub answers. */
+int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct rs_error *err);
+
+/* Whether addresses are guest-physical from here on. Lasts beyond the connection: switch it off. */
+int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);
+
+int rs_gdb_read(struct rs_gdb *gdb, uint64_t address, void *out, size_t size, struct rs_error *err);
+
+/* All writes in order, without waiting for each answer. On failure some may have been done. */
+int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count,
+		 struct rs_error *err);
+
+/* Closes; `resume` lets the VM run on. Frees `gdb` whatever happens; NULL is accepted. */
+int rs_gdb_close(struct rs_gdb *gdb, bool resume, struct rs_error *err);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the QEMU target's own files share. qemu.c: the target's operations and its end; lifecycle.c: create,
+ * attach, and the file that tells a later session how to.
+ */
+#ifndef RS_HV_QEMU_PRIVATE_H
+#define RS_HV_QEMU_PRIVATE_H
+
+#include "qemu/gdbstub.h"
+#include "qemu/process.h"
+#include "qemu/qmp.h"
+
+#define RS_QEMU_TIMEOUT_MS 10000 /* for one answer; QEMU under load has taken 100 ms */
+
+struct rs_qemu {
+	struct rs_target target; /* first: the target is the object */
+	struct rs_target_ops ops;
+	char kind[16];
+	struct rs_qemu_process process;
+	struct rs_qmp *qmp;
+	struct rs_gdb *gdb; /* connected while paused */
+	GMainContext *context;
+	GSource *watch;  /* the process's end */
+	GSource *killer; /* stop() gave it some time */
+
+	char *name, *uuid;
+	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
+	uint64_t memory;
+	uint8_t *ram; /* file order; see ram_at() */
+
+	bool attached, started, ended;
+	bool running;   /* as the last STOP or RESUME event said */
+	bool stop_seen; /* a STOP event came since it was cleared */
+	bool resumed_by_other;
+	bool ours;        /* the pause is ours to end */
+	bool left_paused; /* by a session that died */
+	char *shutdown;   /* the SHUTDOWN event's reason */
+	char *killed_why; /* stop() */
+	gint64 clock_ns;  /* host TSC against time: the first sample */
+	uint64_t clock_tsc;
+	uint64_t ran_ticks, ran_since; /* the guest's own TSC: see q_clock_now() */
+	bool clock_unknown;
+};
+
+static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)
+{
+	return (struct rs_qemu *)target;
+}
+
+/* qemu.c */
+void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel);
+void rs_qemu_on_event(void *data, const char *event, JsonObject *payload);
+int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err);
+int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err);
+
+/* lifecycle.c */
+void rs_qemu_free(struct rs_qemu *qemu);
+void rs_qemu_remove_files(struct rs_qemu *qemu);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The QEMU process itself: its command line, the files that it was handed, its end.
+ *
+ * Every file is handed over by number (RS_QEMU_FD_*), so that a later session finds each again under
+ * /proc/PID/fd without a path of its own that could be swapped. Caller: hv/qemu/qemu.c only.
+ */
+#ifndef RS_HV_QEMU_PROCESS_H
+#define RS_HV_QEMU_PROCESS_H
+
+#include "qemu/qemu.h"
+
+enum {
+	RS_QEMU_FD_RAM = 3,
+	RS_QEMU_FD_REGION,
+	RS_QEMU_FD_QMP, /* listening */
+	RS_QEMU_FD_GDB, /* listening */
+	RS_QEMU_FD_LOG, /* -d cpu_reset */
+	RS_QEMU_FD_SERIAL,
+	RS_QEMU_FD_END
+};
+
+struct rs_qemu_process {
+	pid_t pid;
+	bool child;                    /* ours to reap */
+	bool reaped;                   /* `status` is valid */
+	int status;                    /* as waitpid gives it */
+	int ram_fd, stderr_fd, log_fd; /* -1: not reachable */
+	off_t stderr_seen;             /* what it said before the guest was started */
+};
+
+/* Starts QEMU, listening on both sockets. */
+int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
+			  const char *qmp_path, const char *gdb_path, struct rs_qemu_process *out,
+			  struct rs_error *err);
+
+/* Finds a process again and checks that it is the one started with this uuid: -ESRCH. */
+int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *out,
+			 struct rs_error *err);
+
+/* Waits up to timeout_ms for its end; true if it has ended. Reaps a child. */
+bool rs_qemu_process_wait(struct rs_qemu_process *process, int timeout_ms);
+void rs_qemu_process_kill(struct rs_qemu_process *process);
+
+/* The first line on stderr from `from` on that is no warning, without the program's name; NULL: none. */
+char *rs_qemu_process_complaint(const struct rs_qemu_process *process, off_t from);
+/* Whether QEMU logged a triple fault. */
+bool rs_qemu_process_triple_fault(const struct rs_qemu_process *process);
+
+void rs_qemu_process_clear(struct rs_qemu_process *process);
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+#include "qemu/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KILL_AFTER_MS 3000
+#define MIN_CLOCK_NS 2000000 /* a shorter sample of the host's TSC is too coarse */
+
+/* ---- what QEMU tells ---- */
+
+void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
+{
+	struct rs_qemu *qemu = data;
+
+	if (!event)
+		return; /* closed: the process's end tells the rest */
+	if (strcmp(event, "STOP") == 0) {
+		qemu->running = false;
+		qemu->stop_seen = true;
+	} else if (strcmp(event, "RESUME") == 0) {
+		qemu->running = true;
+		qemu->resumed_by_other = true;
+	} else if (strcmp(event, "SHUTDOWN") == 0 && payload && !qemu->shutdown) {
+		JsonNode *node = json_object_get_member(payload, "reason");
+		if (node && JSON_NODE_HOLDS_VALUE(node) &&
+		    json_node_get_value_type(node) == G_TYPE_STRING)
+			qemu->shutdown = g_strndup(json_node_get_string(node), 64);
+	}
+}
+
+int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err)
+{
+	g_autoptr(JsonNode) reply = NULL;
+	JsonNode *node = NULL;
+	int rc = rs_qmp_call(qemu->qmp, "query-status", NULL, RS_QEMU_TIMEOUT_MS, &reply, err);
+
+	if (rc < 0)
+		return rc;
+	if (JSON_NODE_HOLDS_OBJECT(reply))
+		node = json_object_get_member(json_node_get_object(reply), "running");
+	if (!node || !JSON_NODE_HOLDS_VALUE(node) ||
+	    json_node_get_value_type(node) != G_TYPE_BOOLEAN)
+		return rs_error_set(err, EPROTO, "QEMU's answer to query-status makes no sense");
+	*running = json_node_get_boolean(node);
+	return 0;
+}
+
+/* ---- its end ---- */
+
+static void end_by_shutdown(struct rs_qemu *qemu, struct rs_target_end *end)
+{
+	const char *why = qemu->shutdown;
+
+	if (strcmp(why, "guest-reset") == 0) {
+		bool triple = rs_qemu_process_triple_fault(&qemu->process);
+		end->reason = triple ? RS_END_TRIPLE_FAULT : RS_END_RESET;
+		g_strlcpy(end->text, triple ? "triple fault" : "the guest reset the machine",
+			  sizeof(end->text));
+	} else if (strcmp(why, "guest-shutdown") == 0) {
+		end->reason = RS_END_EXIT;
+		g_strlcpy(end->text, "powered off", sizeof(end->text));
+	} else if (strcmp(why, "guest-panic") == 0) {
+		end->reason = RS_END_PANIC;
+		g_strlcpy(end->text, "the guest reported a panic to QEMU", sizeof(end->text));
+	} else {
+		end->reason = RS_END_KILLED;
+		g_snprintf(end->text, sizeof(end->text), "QEMU was ended from outside (%s)", why);
+	}
+}
+
+static void end_by_status(struct rs_qemu *qemu, struct rs_target_end *end)
+{
+	int status = qemu->process.status;
+	g_autofree char *said =
+		rs_qemu_process_complaint(&qemu->process, qemu->process.stderr_seen);
+
+	if (!qemu->process.reaped) {
+		end->reason = RS_END_GONE;
+		g_snprintf(end->text, sizeof(end->text), "the QEMU process went away%s%s",
+			   said ? ": " : "", said ? said : "");
+	} else if (WIFSIGNALED(status)) {
+		end->reason = said ? RS_END_FAULT : RS_END_GONE;
+		g_snprintf(end->text, sizeof(end->text), "QEMU was killed by signal %d (%s)%s%s",
+			   WTERMSIG(status), strsignal(WTERMSIG(status)), said ? ": " : "",
+			   said ? said : "");
+	} else if (said && WEXITSTATUS(status) == 1) {
+		end->reason = RS_END_FAULT;
+		g_snprintf(end->text, sizeof(end->text), "QEMU gave up: %s", said);
+	} else if (WEXITSTATUS(status) & 1) { /* isa-debug-exit: value << 1 | 1 */
+		end->reason = RS_END_EXIT;
+		end->code = WEXITSTATUS(status) >> 1;
+	} else {
+		end->reason = RS_END_GONE;
+		g_snprintf(end->text, sizeof(end->text), "QEMU ended with status %d",
+			   WEXITSTATUS(status));
+	}
+}
+
+static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
+{
+	struct rs_qemu *qemu = data;
+	struct rs_target_end end = {0};
+
+	rs_qemu_process_wait(&qemu->process, 0);
+	rs_qmp_drain(qemu->qmp); /* its last words */
+	qemu->ended = true;
+	qemu->running = false;
+	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
+	if (qemu->killer)
+		g_source_destroy(qemu->killer);
+
+	if (qemu->killed_why) {
+		end.reason = RS_END_KILLED;
+		g_strlcpy(end.text, qemu->killed_why, sizeof(end.text));
+	} else if (qemu->shutdown) {
+		end_by_shutdown(qemu, &end);
+	} else {
+		end_by_status(qemu, &end);
+	}
+	rs_qemu_remove_files(qemu);
+	close(fd);
+	if (qemu->target.events.ended)
+		qemu->target.events.ended(qemu->target.events.data, &end);
+	return G_SOURCE_REMOVE;
+}
+
+int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
+{
+	int fd = (int)syscall(SYS_pidfd_open, qemu->process.pid, 0);
+
+	if (fd < 0)
+		return rs_error_set(err, errno, "cannot watch QEMU (process %d): %s",
+				    (int)qemu->process.pid, g_strerror(errno));
+	qemu->watch = g_unix_fd_source_new(fd, G_IO_IN);
+	g_source_set_callback(qemu->watch, G_SOURCE_FUNC(on_gone), qemu, NULL);
+	g_source_attach(qemu->watch, qemu->context);
+	return 0;
+}
+
+/* ---- operations ---- */
+
+/*
+ * Under TCG the guest's TSC is 0 when it is started and counts the host's ticks while it runs. We let go a
+ * little before we note it and hold a little after, both on the low side. Not known once somebody else
+ * has stopped it.
+ */
+static void note_running(struct rs_qemu *qemu, bool running)
+{
+#ifdef __x86_64__
+	if (running)
+		qemu->ran_since = __builtin_ia32_rdtsc();
+	else if (qemu->ran_since)
+		qemu->ran_ticks += __builtin_ia32_rdtsc() - qemu->ran_since;
+	if (!running)
+		qemu->ran_since = 0;
+#endif
+}
+
+static uint64_t q_clock_now(struct rs_target *target)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+
+	if (qemu->clock_unknown || !qemu->ops.clock_stops)
+		return 0;
+#ifdef __x86_64__
+	if (qemu->ran_since)
+		return qemu->ran_ticks + (__builtin_ia32_rdtsc() - qemu->ran_since);
+#endif
+	return qemu->ran_ticks;
+}
+
+static int q_start(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int rc = 0;
+
+	if (!qemu->attached || qemu->left_paused)
+		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_TIMEOUT_MS, NULL, err);
+	if (rc < 0)
+		return rs_error_prefix(err, "cannot start the guest");
+	if (qemu->left_paused)
+		unlink(qemu->pause_path);
+	qemu->left_paused = false;
+	qemu->started = true;
+	note_running(qemu, true);
+	return 0;
+}
+
+/* Left behind if we are killed in a pause, so that the next session knows whose it was. */
+static void mark_pause(struct rs_qemu *qemu, bool on)
+{
+	if (!on)
+		unlink(qemu->pause_path);
+	else
+		close(open(qemu->pause_path, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+static int q_pause(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	bool running;
+	int rc;
+
+	if (qemu->ended || qemu->gdb)
+		return 0;
+	rs_qmp_drain(qemu->qmp);
+	mark_pause(qemu, true);
+	qemu->stop_seen = false;
+	note_running(qemu, false);
+	rc = rs_gdb_connect(qemu->gdb_path, RS_QEMU_TIMEOUT_MS, &qemu->gdb, err);
+	/*
+	 * QEMU sends STOP when the VM goes from running to stopped. It precedes the answer to this query, so
+	 * without one the VM stood before we came, by somebody else's wish.
+	 */
+	if (rc == 0)
+		rc = rs_qemu_query_running(qemu, &running, err);
+	if (rc == 0)
+		rc = rs_gdb_set_physical(qemu->gdb, true, err);
+	qemu->ours = qemu->stop_seen || qemu->left_paused;
+	qemu->resumed_by_other = false;
+	if (!qemu->ours)
+		qemu->clock_unknown = qemu->clock_unknown || qemu->started;
+	if (!qemu->ours || rc < 0)
+		mark_pause(qemu, false);
+	if (rc < 0) {
+		rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, NULL);
+		return rs_error_prefix(err, "cannot pause the guest");
+	}
+	return 0;
+}
+
+static int q_resume(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int rc;
+
+	if (qemu->ended || !qemu->gdb)
+		return 0;
+	/* The mode is QEMU's, not the connection's: a debugger that comes later expects it off. */
+	rs_gdb_set_physical(qemu->gdb, false, NULL);
+	rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, err);
+	if (rc < 0) /* out of step after a write that failed; there is another way */
+		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_TIMEOUT_MS, NULL, err);
+	if (rc < 0)
+		return rs_error_prefix(err, "cannot resume the guest");
+	if (qemu->ours) {
+		mark_pause(qemu, false);
+		note_running(qemu, true);
+	}
+	qemu->left_paused = false;
+	return 0;
+}
+
+/* Where a guest-physical range lies in the RAM file, -1: not in RAM. As machine `pc` lays it out. */
+static int64_t ram_at(const struct rs_qemu *qemu, uint64_t gpa, size_t size)
+{
+	uint64_t low = qemu->memory < 0xe0000000ull ? qemu->memory : 0xc0000000ull;
+	uint64_t high = qemu->memory - low;
+
+	if (gpa < low && size <= low - gpa)
+		return (int64_t)gpa;
+	if (gpa >= 1ull << 32 && gpa - (1ull << 32) < high && size <= high - (gpa - (1ull << 32)))
+		return (int64_t)(low + (gpa - (1ull << 32)));
+	return -1;
+}
+
+static int q_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
+		       struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int64_t offset = ram_at(qemu, at.v, size);
+
+	if (offset < 0)
+		return rs_error_set(err, EFAULT, "no memory at guest-physical 0x%" PRIx64, at.v);
+	memcpy(out, qemu->ram + offset, size);
+	return 0;
+}
+
+static int q_write_text_batch(struct rs_target *target, const struct rs_text_write *writes,
+			      size_t count, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	g_autofree struct rs_gdb_write *list = g_new(struct rs_gdb_write, MAX(count, 1));
+	int rc;
+
+	if (qemu->ended)
+		return rs_error_set(err, ESRCH, "QEMU has ended");
+	if (!qemu->gdb)
+		return rs_error_set(err, EINVAL, "the guest is not paused");
+	rs_qmp_drain(qemu->qmp);
+	if (qemu->resumed_by_other)
+		return rs_error_set(err, EBUSY,
+				    "somebody let the guest run on while it was patched");
+	for (size_t i = 0; i < count; i++) {
+		const struct rs_text_write *w = &writes[i];
+		if (w->size == 0 || w->size > 8 || (w->at_phys.v & 7) + w->size > 8)
+			return rs_error_set(err, EINVAL, "a text write across 8 bytes");
+		if (ram_at(qemu, w->at_phys.v, w->size) < 0)
+			return rs_error_set(err, EFAULT, "no memory at guest-physical 0x%" PRIx64,
+					    w->at_phys.v);
+		list[i] = (struct rs_gdb_write){w->at_phys.v, w->bytes, w->size};
+	}
+	rc = rs_gdb_write(qemu->gdb, list, count, err);
+	if (rc == 0) /* M says OK to memory that ignores it */
+		for (size_t i = 0; i < count && rc == 0; i++)
+			if (memcmp(qemu->ram + ram_at(qemu, writes[i].at_phys.v, writes[i].size),
+				   writes[i].bytes, writes[i].size) != 0)
+				rc = rs_error_set(err, EIO, "QEMU did not write at 0x%" PRIx64,
+						  writes[i].at_phys.v);
+	return rc;
+}
+
+static int q_write_text(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys, const void *bytes,
+			size_t size, struct rs_error *err)
+{
+	struct rs_text_write one = {.at = at, .at_phys = at_phys, .size = (uint32_t)size};
+
+	if (size > sizeof(one.bytes))
+		return rs_error_set(err, EINVAL, "a text write of %zu bytes", size);
+	memcpy(one.bytes, bytes, size);
+	return q_write_text_batch(target, &one, 1, err);
+}
+
+/* The monitor's text form is the only way to a control register that needs no stop. */
+static uint64_t q_page_table_root(struct rs_target *target)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	g_autoptr(JsonNode) reply = NULL;
+	JsonObject *arguments = json_object_new();
+	const char *text, *cr3;
+
+	json_object_set_string_member(arguments, "command-line", "info registers");
+	if (rs_qmp_call(qemu->qmp, "human-monitor-command", arguments, RS_QEMU_TIMEOUT_MS, &reply,
+			NULL) < 0 ||
+	    !JSON_NODE_HOLDS_VALUE(reply) || json_node_get_value_type(reply) != G_TYPE_STRING)
+		return 0;
+	text = json_node_get_string(reply);
+	cr3 = strstr(text, "CR3=");
+	return cr3 ? g_ascii_strtoull(cr3 + 4, NULL, 16) : 0;
+}
+
+static void add_exits(JsonObject *vcpu, uint64_t *exits)
+{
+	JsonNode *node = json_object_get_member(vcpu, "stats");
+	JsonArray *stats = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+
+	for (guint i = 0; stats && i < json_array_get_length(stats); i++) {
+		JsonNode *item = json_array_get_element(stats, i);
+		JsonObject *stat = JSON_NODE_HOLDS_OBJECT(item) ? json_node_get_object(item) : NULL;
+		JsonNode *name = stat ? json_object_get_member(stat, "name") : NULL;
+		JsonNode *value = stat ? json_object_get_member(stat, "value") : NULL;
+		if (name && JSON_NODE_HOLDS_VALUE(name) &&
+		    g_strcmp0(json_node_get_string(name), "exits") == 0 && value &&
+		    JSON_NODE_HOLDS_VALUE(value))
+			*exits += (uint64_t)json_node_get_int(value);
+	}
+}
+
+static void q_stats(struct rs_target *target, struct rs_target_stats *out)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	g_autoptr(JsonNode) reply = NULL;
+	JsonObject *arguments;
+	JsonArray *list;
+
+	*out = (struct rs_target_stats){0};
+	if (qemu->ended || strcmp(qemu->kind, "qemu-kvm") != 0)
+		return;
+	arguments = json_object_new();
+	json_object_set_string_member(arguments, "target", "vcpu");
+	if (rs_qmp_call(qemu->qmp, "query-stats", arguments, RS_QEMU_TIMEOUT_MS, &reply, NULL) <
+		    0 ||
+	    !JSON_NODE_HOLDS_ARRAY(reply))
+		return;
+	list = json_node_get_array(reply);
+	for (guint i = 0; i < json_array_get_length(list); i++) {
+		JsonNode *item = json_array_get_element(list, i);
+		if (JSON_NODE_HOLDS_OBJECT(item))
+			add_exits(json_node_get_object(item), &out->kvm_exits);
+	}
+}
+
+/* Both accelerators hand the host's TSC on, less an offset: its rate, measured since we began. */
+static uint64_t q_clock_hz(struct rs_target *target)
+{
+#ifdef __x86_64__
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	gint64 ns = g_get_monotonic_time() * 1000 - qemu->clock_ns;
+
+	if (ns < MIN_CLOCK_NS)
+		return 0;
+	return (uint64_t)((double)(__builtin_ia32_rdtsc() - qemu->clock_tsc) * 1e9 / (double)ns);
+#else
+	return 0;
+#endif
+}
+
+static gboolean on_patience_ended(gpointer data)
+{
+	struct rs_qemu *qemu = data;
+
+	rs_qemu_process_kill(&qemu->process);
+	return G_SOURCE_REMOVE;
+}
+
+static void q_stop(struct rs_target *target, const char *why)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+
+	if (qemu->ended || qemu->killed_why)
+		return;
+	qemu->killed_why = g_strdup(why ? why : "stopped");
+	if (rs_qmp_call(qemu->qmp, "quit", NULL, 1000, NULL, NULL) < 0)
+		kill(qemu->process.pid, SIGTERM);
+	qemu->killer = g_timeout_source_new(KILL_AFTER_MS);
+	g_source_set_callback(qemu->killer, on_patience_ended, qemu, NULL);
+	g_source_attach(qemu->killer, qemu->context);
+}
+
+static void q_destroy(struct rs_target *target)
+{
+	struct rs_qemu *qemu;
+
+	if (!target)
+		return;
+	qemu = rs_qemu_of(target);
+	q_resume(target, NULL);
+	if (!qemu->ended &&
+	    (!qemu->started && !qemu->attached)) { /* it never ran: nothing is lost */
+		rs_qemu_process_kill(&qemu->process);
+		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
+		rs_qemu_remove_files(qemu);
+	} else if (!qemu->ended && qemu->killed_why) { /* asked to end; see it through */
+		if (!rs_qemu_process_wait(&qemu->process, KILL_AFTER_MS))
+			rs_qemu_process_kill(&qemu->process);
+		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
+		rs_qemu_remove_files(qemu);
+	}
+	rs_qemu_free(qemu);
+}
+
+void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
+{
+	g_strlcpy(qemu->kind, accel == RS_QEMU_KVM ? "qemu-kvm" : "qemu-tcg", sizeof(qemu->kind));
+	qemu->ops = (struct rs_target_ops){
+		.kind = qemu->kind,
+		.clock_stops = accel == RS_QEMU_TCG, /* KVM does not write the TSC back */
+		.start = q_start,
+		.pause = q_pause,
+		.resume = q_resume,
+		.read_phys = q_read_phys,
+		.write_text = q_write_text,
+		.write_text_batch = q_write_text_batch,
+		.page_table_root = q_page_table_root,
+		.stats = q_stats,
+		.clock_hz = q_clock_hz,
+		.clock_now = q_clock_now,
+		.stop = q_stop,
+		.destroy = q_destroy,
+	};
+	qemu->target.ops = &qemu->ops;
+}

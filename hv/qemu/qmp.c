@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "qemu/qmp.h"
+
+#include <errno.h>
+#include <gio/gunixsocketaddress.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct rs_qmp {
+	GSocket *socket;
+	GMainContext *context;
+	GSource *source;
+	GByteArray *in;  /* an unfinished line */
+	bool discarding; /* the rest of a line that was too long */
+	bool greeted, closed;
+	gint64 waiting; /* id of the command whose answer is awaited, 0: none */
+	gint64 last_id;
+	JsonNode *answer; /* object with "return" or "error" */
+	unsigned bad_lines;
+	rs_qmp_event_fn event;
+	void *data;
+};
+
+/* json-glib parses by recursion, so the depth has to be known to be small before it starts. */
+static bool depth_ok(const char *line, size_t size)
+{
+	unsigned depth = 0;
+	bool in_string = false;
+
+	for (size_t i = 0; i < size; i++) {
+		char c = line[i];
+		if (in_string) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				in_string = false;
+		} else if (c == '"') {
+			in_string = true;
+		} else if (c == '{' || c == '[') {
+			if (++depth > RS_QMP_DEPTH_MAX)
+				return false;
+		} else if ((c == '}' || c == ']') && depth > 0) {
+			depth--;
+		}
+	}
+	return true;
+}
+
+static JsonObject *object_member(JsonObject *object, const char *name)
+{
+	JsonNode *node = json_object_get_member(object, name);
+	return node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+}
+
+static const char *string_member(JsonObject *object, const char *name)
+{
+	JsonNode *node = json_object_get_member(object, name);
+	if (!node || !JSON_NODE_HOLDS_VALUE(node) ||
+	    json_node_get_value_type(node) != G_TYPE_STRING)
+		return NULL;
+	return json_node_get_string(node);
+}
+
+static bool is_awaited(const struct rs_qmp *qmp, JsonObject *object)
+{
+	JsonNode *id = json_object_get_member(object, "id");
+	return qmp->waiting && id && JSON_NODE_HOLDS_VALUE(id) &&
+	       json_node_get_value_type(id) == G_TYPE_INT64 &&
+	       json_node_get_int(id) == qmp->waiting;
+}
+
+static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
+{
+	g_autoptr(JsonParser) parser = json_parser_new_immutable();
+	JsonNode *root;
+	JsonObject *object;
+
+	if (!depth_ok(line, size) ||
+	    !json_parser_load_from_data(parser, line, (gssize)size, NULL) ||
+	    !(root = json_parser_get_root(parser)) || !JSON_NODE_HOLDS_OBJECT(root)) {
+		qmp->bad_lines++;
+		return;
+	}
+	object = json_node_get_object(root);
+	if (object_member(object, "QMP")) {
+		qmp->greeted = true;
+	} else if (string_member(object, "event")) {
+		qmp->event(qmp->data, string_member(object, "event"),
+			   object_member(object, "data"));
+	} else if (is_awaited(qmp, object)) {
+		qmp->waiting = 0;
+		qmp->answer = json_node_copy(root);
+	} else {
+		qmp->bad_lines++; /* an answer to something that we gave up on, or nonsense */
+	}
+}
+
+static void take_bytes(struct rs_qmp *qmp, const char *bytes, size_t size)
+{
+	while (size > 0) {
+		const char *end = memchr(bytes, '\n', size);
+		size_t part = end ? (size_t)(end - bytes) : size;
+
+		if (!qmp->discarding && qmp->in->len + part > RS_QMP_LINE_MAX) {
+			qmp->discarding = true;
+			qmp->bad_lines++;
+		}
+		if (!qmp->discarding)
+			g_byte_array_append(qmp->in, (const guint8 *)bytes, (guint)part);
+		if (!end)
+			return;
+		if (!qmp->discarding && qmp->in->len > 1)
+			take_line(qmp, (const char *)qmp->in->data, qmp->in->len);
+		qmp->discarding = false;
+		g_byte_array_set_size(qmp->in, 0);
+		bytes = end + 1;
+		size -= part + 1;
+	}
+}
+
+static void close_down(struct rs_qmp *qmp)
+{
+	if (qmp->closed)
+		return;
+	qmp->closed = true;
+	if (qmp->source)
+		g_source_destroy(qmp->source);
+	qmp->event(qmp->data, NULL, NULL);
+}
+
+/* Takes at most one buffer of what has arrived; false if there was nothing. */
+static bool receive_some(struct rs_qmp *qmp)
+{
+	char buffer[16384];
+	g_autoptr(GError) error = NULL;
+	gssize n = g_socket_receive(qmp->socket, buffer, sizeof(buffer), NULL, &error);
+
+	if (n > 0) {
+		take_bytes(qmp, buffer, (size_t)n);
+		return true;
+	}
+	if (n == 0 || !g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
+		close_down(qmp);
+	return false;
+}
+
+static gboolean on_readable(GSocket *socket, GIOCondition condition, gpointer data)
+{
+	struct rs_qmp *qmp = data;
+
+	/* Bounded: a peer that never stops talking must not starve the session. */
+	for (int i = 0; i < 16 && !qmp->closed && receive_some(qmp); i++)
+		;
+	return qmp->closed ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+}
+
+static int wait_for(struct rs_qmp *qmp, GIOCondition condition, gint64 deadline,
+		    struct rs_error *err)
+{
+	g_autoptr(GError) error = NULL;
+	gint64 left = deadline - g_get_monotonic_time();
+
+	if (left <= 0 || !g_socket_condition_timed_wait(qmp->socket, condition, left, NULL, &error))
+		return rs_error_set(err, ETIMEDOUT,
+				    "QEMU did not answer on its QMP socket in time");
+	return 0;
+}
+
+static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, struct rs_error *err)
+{
+	size_t size = strlen(line);
+
+	while (size > 0) {
+		g_autoptr(GError) error = NULL;
+		gssize n = g_socket_send(qmp->socket, line, size, NULL, &error);
+		if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK)) {
+			int rc = wait_for(qmp, G_IO_OUT, deadline, err);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		if (n < 0)
+			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+		line += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Waits until *done; what arrives meanwhile is dispatched. */
+static int receive_until(struct rs_qmp *qmp, bool (*done)(const struct rs_qmp *), gint64 deadline,
+			 struct rs_error *err)
+{
+	while (!done(qmp)) {
+		int rc;
+		if (qmp->closed)
+			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+		rc = wait_for(qmp, G_IO_IN, deadline, err);
+		if (rc < 0)
+			return rc;
+		receive_some(qmp);
+	}
+	return 0;
+}
+
+static bool has_answer(const struct rs_qmp *qmp)
+{
+	return qmp->answer != NULL;
+}
+
+static bool has_greeting(const struct rs_qmp *qmp)
+{
+	return qmp->greeted || qmp->bad_lines > 8;
+}
+
+static char *command_line(const char *command, JsonObject *arguments, gint64 id)
+{
+	g_autoptr(JsonNode) root = json_node_new(JSON_NODE_OBJECT);
+	JsonObject *object = json_object_new();
+	g_autofree char *text = NULL;
+
+	json_object_set_string_member(object, "execute", command);
+	if (arguments)
+		json_object_set_object_member(object, "arguments", arguments);
+	json_object_set_int_member(object, "id", id);
+	json_node_take_object(root, object);
+	text = json_to_string(root, FALSE);
+	return g_strconcat(text, "\n", NULL);
+}
+
+int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, int timeout_ms,
+		JsonNode **reply, struct rs_error *err)
+{
+	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	g_autofree char *line = command_line(command, arguments, qmp->last_id + 1);
+	g_autoptr(JsonNode) answer = NULL;
+	JsonObject *object, *failure;
+	int rc;
+
+	if (qmp->closed)
+		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+	qmp->waiting = ++qmp->last_id;
+	rc = send_line(qmp, line, deadline, err);
+	if (rc == 0)
+		rc = receive_until(qmp, has_answer, deadline, err);
+	qmp->waiting = 0;
+	answer = g_steal_pointer(&qmp->answer);
+	if (rc < 0)
+		return rc;
+
+	object = json_node_get_object(answer);
+	failure = object_member(object, "error");
+	if (failure) {
+		const char *why = string_member(failure, "desc");
+		return rs_error_set(err, EREMOTEIO, "QEMU refused %s: %s", command,
+				    why ? why : "?");
+	}
+	if (!json_object_has_member(object, "return"))
+		return rs_error_set(err, EPROTO, "QEMU's answer to %s makes no sense", command);
+	if (reply)
+		*reply = json_node_ref(json_object_get_member(object, "return"));
+	return 0;
+}
+
+static int open_socket(struct rs_qmp *qmp, const char *path, struct rs_error *err)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GSocketAddress) address = g_unix_socket_address_new(path);
+
+	qmp->socket = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM,
+				   G_SOCKET_PROTOCOL_DEFAULT, &error);
+	if (!qmp->socket)
+		return rs_error_set(err, EIO, "cannot make a socket: %s", error->message);
+	g_socket_set_blocking(qmp->socket, FALSE);
+	if (!g_socket_connect(qmp->socket, address, NULL, &error)) {
+		int code = g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND) ? ENOENT
+										    : ECONNREFUSED;
+		return rs_error_set(err, code, "cannot reach QEMU at %s: %s", path, error->message);
+	}
+	return 0;
+}
+
+int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_qmp_event_fn event,
+		   void *data, struct rs_qmp **out, struct rs_error *err)
+{
+	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	struct rs_qmp *qmp = g_new0(struct rs_qmp, 1);
+	int rc;
+
+	qmp->event = event;
+	qmp->data = data;
+	qmp->in = g_byte_array_new();
+	rc = open_socket(qmp, path, err);
+	if (rc == 0)
+		rc = receive_until(qmp, has_greeting, deadline, err);
+	if (rc == 0 && !qmp->greeted)
+		rc = rs_error_set(err, EPROTO, "what answers at %s is not QMP", path);
+	if (rc == 0)
+		rc = rs_qmp_call(qmp, "qmp_capabilities", NULL,
+				 (int)((deadline - g_get_monotonic_time()) / 1000), NULL, err);
+	if (rc < 0) {
+		rs_qmp_destroy(qmp);
+		return rc;
+	}
+	if (context) {
+		qmp->context = g_main_context_ref(context);
+		qmp->source = g_socket_create_source(qmp->socket, G_IO_IN, NULL);
+		g_source_set_callback(qmp->source, G_SOURCE_FUNC(on_readable), qmp, NULL);
+		g_source_attach(qmp->source, context);
+	}
+	*out = qmp;
+	return 0;
+}
+
+void rs_qmp_drain(struct rs_qmp *qmp)
+{
+	for (int i = 0; i < 256 && !qmp->closed && receive_some(qmp); i++)
+		;
+}
+
+unsigned rs_qmp_bad_lines(const struct rs_qmp *qmp)
+{
+	return qmp->bad_lines;
+}
+
+void rs_qmp_destroy(struct rs_qmp *qmp)
+{
+	if (!qmp)
+		return;
+	if (qmp->source) {
+		g_source_destroy(qmp->source);
+		g_source_unref(qmp->source);
+	}
+	g_clear_pointer(&qmp->context, g_main_context_unref);
+	g_clear_pointer(&qmp->answer, json_node_unref);
+	g_clear_object(&qmp->socket);
+	g_byte_array_unref(qmp->in);
+	g_free(qmp);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The gdb stub's packet layer on arbitrary bytes: sizes stay bounded, and a good packet gets through afterwards. */
+#include "qemu/gdbstub.h"
+#include "seed.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void rs_fuzz_seeds(void)
+{
+	static const char *const seeds[] = {"+$OK#9a",   "$T02thread:01;#04", "$0* #7a",
+					    "$}\x03#80", "$1$OK#9b-",         "$deadbeef#20"};
+
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
+		rs_fuzz_seed(seeds[i], strlen(seeds[i]));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char good[] = "$OK#9a";
+	struct rs_gdb_parser *parser = calloc(1, sizeof(*parser));
+	enum rs_gdb_token token = RS_GDB_NOTHING;
+	uint8_t bytes[64];
+
+	for (size_t i = 0; i < size; i++) {
+		token = rs_gdb_parser_feed(parser, data[i]);
+		assert(parser->size <= RS_GDB_PACKET_MAX);
+		if (token == RS_GDB_PACKET) {
+			assert(parser->data[parser->size] == '\0');
+			rs_gdb_unhex(parser->data, parser->size, bytes, sizeof(bytes));
+		}
+	}
+	/* Whatever came, at most one packet is torn: of two good ones the second arrives. */
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < sizeof(good) - 1; i++)
+			token = rs_gdb_parser_feed(parser, (uint8_t)good[i]);
+	assert(token == RS_GDB_PACKET && strcmp(parser->data, "OK") == 0);
+	free(parser);
+	return 0;
+}

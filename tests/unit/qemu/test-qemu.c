@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+/* With a real QEMU under TCG and the guest pvh-loop.S; skips where there is no QEMU. */
+#include "qemu/gdbstub.h"
+#include "qemu/qemu.h"
+#include "qemu/qmp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* nm pvh-loop.elf; the addresses are fixed by pvh-loop.ld and the alignments in pvh-loop.S. */
+#define SITE 0x101008u
+#define PATCHED 0x101050u
+#define COUNTER 0x102000u
+#define OTHER 0x102004u
+#define COMMAND 0x102008u
+#define MEMORY (64u << 20)
+#define REGION (1u << 20)
+#define PATIENCE_US (30 * G_USEC_PER_SEC)
+
+static const uint8_t nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+static const uint8_t jmp[5] = {0xe9, (PATCHED - SITE - 5) & 0xff, 0, 0, 0};
+
+static char *kernel;
+
+struct bed {
+	char *dir;
+	int region;
+	struct rs_qemu_config config;
+	struct rs_target *target;
+	struct rs_target_end end;
+	bool ended;
+};
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct bed *bed = data;
+
+	g_assert_false(bed->ended);
+	bed->ended = true;
+	bed->end = *end;
+}
+
+static void bed_init(struct bed *bed)
+{
+	*bed = (struct bed){.dir = g_dir_make_tmp("rs-qemu-XXXXXX", NULL)};
+	bed->region = memfd_create("region", MFD_CLOEXEC);
+	g_assert_cmpint(ftruncate(bed->region, REGION), ==, 0);
+	bed->config = (struct rs_qemu_config){.kernel = kernel,
+					      .memory = MEMORY,
+					      .vcpus = 2,
+					      .accel = RS_QEMU_TCG,
+					      .region_fd = bed->region,
+					      .region_size = REGION,
+					      .serial_fd = -1,
+					      .name = "t",
+					      .run_dir = bed->dir};
+}
+
+static void bed_create(struct bed *bed)
+{
+	struct rs_error err = {0};
+
+	if (rs_qemu_create(&bed->config, &bed->target, &err) < 0)
+		g_error("%s", err.message);
+	bed->target->events = (struct rs_target_events){.data = bed, .ended = on_ended};
+}
+
+static void bed_start(struct bed *bed)
+{
+	struct rs_error err = {0};
+
+	bed_init(bed);
+	bed_create(bed);
+	if (bed->target->ops->start(bed->target, &err) < 0)
+		g_error("%s", err.message);
+}
+
+static uint32_t word(struct rs_target *target, uint64_t at)
+{
+	uint32_t value = 0;
+	struct rs_error err = {0};
+
+	if (target->ops->read_phys(target, (rs_gpa_t){at}, &value, sizeof(value), &err) < 0)
+		g_error("%s", err.message);
+	return value;
+}
+
+static bool moves(struct rs_target *target, uint64_t at, gint64 within_us)
+{
+	gint64 deadline = g_get_monotonic_time() + within_us;
+	uint32_t before = word(target, at);
+
+	while (g_get_monotonic_time() < deadline) {
+		if (word(target, at) != before)
+			return true;
+		g_usleep(1000);
+	}
+	return false;
+}
+
+static void command(struct bed *bed, uint32_t value)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/fd/3", (int)bed->target->pid);
+	int fd = open(path, O_RDWR);
+
+	g_assert_cmpint(pwrite(fd, &value, 4, COMMAND), ==, 4);
+	close(fd);
+}
+
+static void wait_end(struct bed *bed)
+{
+	gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
+
+	while (!bed->ended && g_get_monotonic_time() < deadline)
+		if (!g_main_context_iteration(NULL, FALSE))
+			g_usleep(1000);
+	g_assert_true(bed->ended);
+}
+
+/* The target is gone or ended; nothing may be left in the directory. */
+static void bed_done(struct bed *bed)
+{
+	if (bed->target) {
+		if (!bed->ended) {
+			bed->target->ops->stop(bed->target, "the test is over");
+			wait_end(bed);
+		}
+		bed->target->ops->destroy(bed->target);
+	}
+	close(bed->region);
+	g_assert_cmpint(g_rmdir(bed->dir), ==, 0);
+	g_free(bed->dir);
+}
+
+static void text(struct rs_target *target, const uint8_t *bytes)
+{
+	struct rs_error err = {0};
+	int rc = target->ops->pause(target, &err);
+
+	if (rc == 0)
+		rc = target->ops->write_text(target, (rs_gva_t){SITE}, (rs_gpa_t){SITE}, bytes, 5,
+					     &err);
+	if (rc == 0)
+		rc = target->ops->resume(target, &err);
+	if (rc < 0)
+		g_error("%s", err.message);
+}
+
+static void test_run(void)
+{
+	struct bed bed;
+	struct rs_error err = {0};
+	uint8_t bytes[8];
+	uint64_t hz;
+
+	bed_start(&bed);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	g_assert_cmpint(
+		bed.target->ops->read_phys(bed.target, (rs_gpa_t){MEMORY - 4}, bytes, 8, &err), ==,
+		-EFAULT);
+	g_assert_cmpint(
+		bed.target->ops->read_phys(bed.target, (rs_gpa_t){UINT64_MAX - 2}, bytes, 8, &err),
+		==, -EFAULT);
+	hz = bed.target->ops->clock_hz(bed.target);
+	g_assert_cmpuint(hz, >, 100000000);
+	g_assert_cmpuint(hz, <, 10000000000);
+	bed_done(&bed);
+	g_assert_cmpint(bed.end.reason, ==, RS_END_KILLED);
+	g_assert_cmpstr(bed.end.text, ==, "the test is over");
+}
+
+static void test_patch(void)
+{
+	struct rs_text_write list[200];
+	struct rs_error err = {0};
+	struct bed bed;
+	gint64 t0, t1, t2;
+
+	bed_start(&bed);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	g_assert_cmpuint(word(bed.target, OTHER), ==, 0);
+	text(bed.target, jmp);
+	g_assert_true(moves(bed.target, OTHER, PATIENCE_US));
+	g_usleep(20000);
+	g_assert_false(
+		moves(bed.target, COUNTER, 50000)); /* the old translation is not run any more */
+	text(bed.target, nop);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+
+	for (size_t i = 0; i < G_N_ELEMENTS(list); i++) {
+		list[i] = (struct rs_text_write){{SITE}, {SITE}, 5, {0}};
+		memcpy(list[i].bytes, i + 1 < G_N_ELEMENTS(list) && i % 2 ? jmp : nop, 5);
+	}
+	t0 = g_get_monotonic_time();
+	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
+	t1 = g_get_monotonic_time();
+	/* Writing and reading back: the last write is a NOP, and so must the others read. */
+	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, 0);
+	for (size_t i = 0; i < G_N_ELEMENTS(list); i++)
+		memcpy(list[i].bytes, nop, 5);
+	t2 = g_get_monotonic_time();
+	g_assert_cmpint(
+		bed.target->ops->write_text_batch(bed.target, list, G_N_ELEMENTS(list), &err), ==,
+		0);
+	g_test_message("pause %d us, 200 writes %d us", (int)(t1 - t0),
+		       (int)(g_get_monotonic_time() - t2));
+	g_assert_false(moves(bed.target, COUNTER, 30000)); /* it stands */
+	list[0].at_phys.v = SITE + 4;                      /* crosses a word */
+	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, -EINVAL);
+	list[0].at_phys.v = 2 * MEMORY;
+	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, -EFAULT);
+	g_assert_cmpint(bed.target->ops->resume(bed.target, &err), ==, 0);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	list[0].at_phys.v = SITE;
+	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, -EINVAL);
+	bed_done(&bed);
+}
+
+static void ignore_event(void *data, const char *event, JsonObject *payload)
+{
+}
+
+static bool is_running(struct rs_qmp *user)
+{
+	g_autoptr(JsonNode) reply = NULL;
+
+	g_assert_cmpint(rs_qmp_call(user, "query-status", NULL, 10000, &reply, NULL), ==, 0);
+	return json_object_get_boolean_member(json_node_get_object(reply), "running");
+}
+
+/* Somebody else pauses the VM through a monitor of his own: it stays paused after a patch. */
+static void test_user_pause(void)
+{
+	struct bed bed;
+	struct rs_qmp *user = NULL;
+	struct rs_error err = {0};
+	g_autofree char *path = NULL, *option = NULL;
+
+	bed_init(&bed);
+	path = g_strdup_printf("%s/user", bed.dir);
+	option = g_strdup_printf("unix:%s,server=on,wait=off", path);
+	bed.config.extra = (const char *const[]){"-qmp", option, NULL};
+	bed_create(&bed);
+	g_assert_cmpint(bed.target->ops->start(bed.target, &err), ==, 0);
+	g_assert_cmpint(rs_qmp_connect(path, NULL, 10000, ignore_event, NULL, &user, &err), ==, 0);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+
+	text(bed.target, jmp);
+	g_assert_true(is_running(user));
+	g_assert_cmpint(rs_qmp_call(user, "stop", NULL, 10000, NULL, &err), ==, 0);
+	text(bed.target, nop);
+	g_assert_false(is_running(user));
+	g_assert_false(moves(bed.target, COUNTER, 50000));
+	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+
+	/* He lets it run on in the middle of a batch: writing is refused, not done half blind. */
+	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
+	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
+	g_assert_cmpint(bed.target->ops->write_text(bed.target, (rs_gva_t){SITE}, (rs_gpa_t){SITE},
+						    jmp, 5, &err),
+			==, -EBUSY);
+	g_assert_cmpint(bed.target->ops->resume(bed.target, &err), ==, 0);
+	g_assert_true(is_running(user));
+	rs_qmp_destroy(user);
+	bed.target->ops->stop(bed.target, "done");
+	wait_end(&bed);
+	g_unlink(path);
+	bed_done(&bed);
+}
+
+static void test_ends(void)
+{
+	static const struct {
+		uint32_t command;
+		enum rs_end_reason reason;
+		int code;
+	} ends[] = {{1, RS_END_EXIT, 42}, {2, RS_END_TRIPLE_FAULT, 0}, {3, RS_END_RESET, 0}};
+	struct bed bed;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
+		bed_start(&bed);
+		g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+		command(&bed, ends[i].command);
+		wait_end(&bed);
+		g_test_message("%s", bed.end.text);
+		g_assert_cmpint(bed.end.reason, ==, ends[i].reason);
+		g_assert_cmpint(bed.end.code, ==, ends[i].code);
+		g_assert_cmpuint(word(bed.target, COUNTER), >, 0); /* can still be read */
+		g_assert_cmpint(bed.target->ops->pause(bed.target, NULL), ==, 0);
+		g_assert_cmpint(bed.target->ops->resume(bed.target, NULL), ==, 0);
+		bed_done(&bed);
+	}
+}
+
+static void test_killed_from_outside(void)
+{
+	struct bed bed;
+
+	bed_start(&bed);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	kill(bed.target->pid, SIGKILL);
+	wait_end(&bed);
+	g_assert_cmpint(bed.end.reason, ==, RS_END_GONE);
+	g_assert_nonnull(strstr(bed.end.text, "signal 9"));
+	bed_done(&bed);
+
+	bed_start(&bed);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	kill(bed.target->pid, SIGTERM); /* which QEMU obeys in good order */
+	wait_end(&bed);
+	g_assert_cmpint(bed.end.reason, ==, RS_END_KILLED);
+	g_assert_nonnull(strstr(bed.end.text, "host-signal"));
+	bed_done(&bed);
+}
+
+static void expect_failure(struct bed *bed, int code, const char *words)
+{
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_qemu_create(&bed->config, &bed->target, &err), ==, code);
+	g_test_message("%s", err.message);
+	g_assert_nonnull(strstr(err.message, words));
+	g_assert_null(strchr(err.message, '\n'));
+	bed_done(bed);
+}
+
+static void test_failures(void)
+{
+	g_autofree char *junk = NULL;
+	struct bed bed;
+
+	bed_init(&bed);
+	bed.config.binary = "qemu-of-nowhere";
+	expect_failure(&bed, -ENOENT, "not installed");
+	bed_init(&bed);
+	bed.config.kernel = "/nonexistent/kernel";
+	expect_failure(&bed, -ENOENT, "/nonexistent/kernel");
+	bed_init(&bed);
+	bed.config.region_size = 3 << 20;
+	expect_failure(&bed, -EINVAL, "power of two");
+	bed_init(&bed);
+	bed.config.extra = (const char *const[]){"-device", "no-such-device", NULL};
+	expect_failure(&bed, -ECHILD, "no-such-device");
+	bed_init(&bed);
+	bed.config.binary = "true"; /* ends at once and says nothing */
+	expect_failure(&bed, -ECHILD, "ended at once");
+	bed_init(&bed);
+	junk = g_strdup_printf("%s/../rs-junk-%d", bed.dir, (int)getpid());
+	g_assert_true(g_file_set_contents(junk, "this is no kernel at all", -1, NULL));
+	bed.config.kernel = junk;
+	expect_failure(&bed, -ECHILD, "kernel");
+	bed_init(&bed);
+	g_unlink(junk);
+	g_assert_cmpint(rs_qemu_attach(bed.dir, "t", NULL, &bed.target, NULL), ==, -ENOENT);
+	bed_done(&bed);
+}
+
+/* ---- a session that dies ---- */
+
+/* In a process of its own: starts the guest, patches it, and is killed, between patches or within a pause. */
+static int die_attached(const char *dir, const char *how)
+{
+	struct rs_error err = {0};
+	struct bed bed;
+
+	bed_init(&bed);
+	g_rmdir(bed.dir);
+	bed.config.run_dir = dir;
+	bed_create(&bed);
+	bed.target->ops->start(bed.target, &err);
+	if (!moves(bed.target, COUNTER, PATIENCE_US))
+		return 1;
+	text(bed.target, jmp);
+	if (strcmp(how, "paused") == 0 && bed.target->ops->pause(bed.target, &err) < 0)
+		return 1;
+	kill(getpid(), SIGKILL);
+	return 1;
+}
+
+static void after_death(const char *how)
+{
+	struct bed bed = {.dir = g_dir_make_tmp("rs-qemu-XXXXXX", NULL), .region = -1};
+	const char *argv[] = {"/proc/self/exe", "--die", bed.dir, how, NULL};
+	struct rs_error err = {0};
+	struct rs_gdb *gdb = NULL;
+	uint8_t bytes[5];
+	int status = 0, region;
+
+	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL,
+				   NULL, &status, NULL));
+	g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+
+	if (rs_qemu_attach(bed.dir, "t", NULL, &bed.target, &err) < 0)
+		g_error("%s", err.message);
+	bed.target->events = (struct rs_target_events){.data = &bed, .ended = on_ended};
+	g_assert_cmpuint(bed.target->vcpus, ==, 2);
+	region = open(rs_qemu_region_path(bed.target), O_RDWR);
+	g_assert_cmpint(lseek(region, 0, SEEK_END), ==, REGION);
+	close(region);
+
+	/* What the journal's recovery does: the text is put right, and the guest runs, paused before or not. */
+	g_assert_cmpint(bed.target->ops->read_phys(bed.target, (rs_gpa_t){SITE}, bytes, 5, &err),
+			==, 0);
+	g_assert_cmpmem(bytes, 5, jmp, 5);
+	text(bed.target, nop);
+	g_assert_cmpint(bed.target->ops->start(bed.target, &err), ==, 0);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	g_assert_cmpint(rs_gdb_connect(rs_qemu_gdb_path(bed.target), 10000, &gdb, &err), ==, 0);
+	g_assert_cmpint(rs_gdb_set_physical(gdb, true, &err), ==, 0);
+	g_assert_cmpint(rs_gdb_read(gdb, SITE, bytes, 5, &err), ==, 0);
+	g_assert_cmpmem(bytes, 5, nop, 5);
+	g_assert_cmpint(rs_gdb_close(gdb, true, &err), ==, 0);
+
+	/* Without asking it to stop, letting go leaves it running: once more round. */
+	bed.target->ops->destroy(bed.target);
+	if (rs_qemu_attach(bed.dir, "t", NULL, &bed.target, &err) < 0)
+		g_error("%s", err.message);
+	bed.target->events = (struct rs_target_events){.data = &bed, .ended = on_ended};
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	bed_done(&bed);
+}
+
+static void test_attach(void)
+{
+	after_death("running");
+}
+
+static void test_attach_paused(void)
+{
+	after_death("paused");
+}
+
+/* The file names a process that is not (any more) what it was. */
+static void test_attach_other(void)
+{
+	struct bed bed;
+	g_autofree char *path = NULL, *content = NULL;
+
+	bed_init(&bed);
+	path = g_strdup_printf("%s/t.qemu", bed.dir);
+	content = g_strdup_printf(
+		"[qemu]\npid=%d\nuuid=a2cb0b9c-5d3f-4d64-9b1e-0d8a3a5c7a11\nkind=qemu-tcg\n"
+		"memory=1048576\nvcpus=1\n",
+		(int)getpid());
+	g_assert_true(g_file_set_contents(path, content, -1, NULL));
+	g_assert_cmpint(rs_qemu_attach(bed.dir, "t", NULL, &bed.target, NULL), ==, -ESRCH);
+	g_assert_true(g_file_set_contents(path, "[qemu]\npid=x\n", -1, NULL));
+	g_assert_cmpint(rs_qemu_attach(bed.dir, "t", NULL, &bed.target, NULL), ==, -EBADMSG);
+	g_unlink(path);
+	bed_done(&bed);
+}
+
+int main(int argc, char **argv)
+{
+	g_autofree char *qemu = g_find_program_in_path("qemu-system-x86_64");
+
+	kernel = g_strdup(g_getenv("RS_PVH_LOOP"));
+	if (argc == 4 && strcmp(argv[1], "--die") == 0)
+		return die_attached(argv[2], argv[3]);
+	g_test_init(&argc, &argv, NULL);
+	if (!qemu || !kernel) {
+		g_print("1..0 # SKIP %s\n",
+			qemu ? "RS_PVH_LOOP is not set" : "no qemu-system-x86_64");
+		return 0;
+	}
+	g_test_message("accelerator: tcg");
+	g_test_add_func("/qemu/run", test_run);
+	g_test_add_func("/qemu/patch", test_patch);
+	g_test_add_func("/qemu/user-pause", test_user_pause);
+	g_test_add_func("/qemu/ends", test_ends);
+	g_test_add_func("/qemu/killed-from-outside", test_killed_from_outside);
+	g_test_add_func("/qemu/failures", test_failures);
+	g_test_add_func("/qemu/attach", test_attach);
+	g_test_add_func("/qemu/attach-paused", test_attach_paused);
+	g_test_add_func("/qemu/attach-other", test_attach_other);
+	return g_test_run();
+}

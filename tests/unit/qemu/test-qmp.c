@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "qemu/qmp.h"
+
+#include "peer.h"
+#include <errno.h>
+
+#define GREETING "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n"
+#define READY GREETING "\1{\"return\": {}, \"id\": 1}\r\n"
+
+static GString *seen; /* events, in order */
+
+static void on_event(void *data, const char *event, JsonObject *payload)
+{
+	g_string_append_printf(seen, "%s%s ", event ? event : "closed", payload ? "+" : "");
+}
+
+static int connect_to(struct peer *peer, const char *bytes, size_t size, bool hang_up,
+		      struct rs_qmp **qmp)
+{
+	struct rs_error err = {0};
+	int rc;
+
+	g_string_truncate(seen, 0);
+	peer_start(peer, bytes, size, hang_up);
+	rc = rs_qmp_connect(peer->path, NULL, 500, on_event, NULL, qmp, &err);
+	if (rc < 0)
+		g_assert_cmpstr(err.message, !=, "");
+	return rc;
+}
+
+static int only_connect(const char *bytes, bool hang_up)
+{
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+	int rc = connect_to(&peer, bytes, strlen(bytes), hang_up, &qmp);
+
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+	return rc;
+}
+
+static void test_connect(void)
+{
+	struct rs_qmp *qmp = NULL;
+
+	g_assert_cmpint(rs_qmp_connect("/nonexistent/x", NULL, 100, on_event, NULL, &qmp, NULL), ==,
+			-ENOENT);
+	g_assert_cmpint(only_connect(READY, false), ==, 0);
+	g_assert_cmpint(only_connect("", false), ==, -ETIMEDOUT);
+	g_assert_cmpint(only_connect("", true), ==, -EPIPE);
+	g_assert_cmpint(
+		only_connect(GREETING "\1{\"error\": {\"desc\": \"no\"}, \"id\": 1}\n", false), ==,
+		-EREMOTEIO);
+	g_assert_cmpint(only_connect("SSH-2.0-x\n1\n2\n3\n44\n55\n66\n77\n88\n99\n11\n22\n", false),
+			==, -EPROTO);
+}
+
+static void test_answers(void)
+{
+	static const char bytes[] = READY "\1{\"event\": \"STOP\", \"data\": 3}\n"
+					  "{\"return\": {\"old\": 1}, \"id\": 77}\n" /* not ours */
+					  "{\"return\": {\"x\": [1, \"}\\\"\"]}, \"id\": 2}\n"
+					  "\1{\"event\": \"RESUME\", \"data\": {}}\n"
+					  "{\"error\": {\"class\": \"GenericError\", \"desc\": "
+					  "\"no such thing\"}, \"id\": 3}\n"
+					  "\1{\"event\": 5}\n[1,2]\n\"x\"\nnull\n{\"id\": 4}\n";
+	struct rs_error err = {0};
+	g_autoptr(JsonNode) reply = NULL;
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+
+	g_assert_cmpint(connect_to(&peer, bytes, sizeof(bytes) - 1, true, &qmp), ==, 0);
+	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 500, &reply, &err), ==, 0);
+	g_assert_true(JSON_NODE_HOLDS_OBJECT(reply));
+	g_assert_true(json_object_has_member(json_node_get_object(reply), "x"));
+	g_assert_cmpint(rs_qmp_call(qmp, "b", NULL, 500, NULL, &err), ==, -EREMOTEIO);
+	g_assert_nonnull(strstr(err.message, "no such thing"));
+	g_assert_cmpint(rs_qmp_call(qmp, "c", NULL, 500, NULL, &err), ==, -EPROTO);
+	g_assert_cmpint(rs_qmp_call(qmp, "d", NULL, 500, NULL, &err), ==, -EPIPE);
+	g_assert_cmpstr(seen->str, ==, "STOP RESUME+ closed ");
+	g_assert_cmpuint(rs_qmp_bad_lines(qmp), ==, 5);
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
+/* Nesting that would overflow a recursive parser's stack, and a line without end. */
+static void test_bombs(void)
+{
+	g_autoptr(GString) bytes = g_string_new(READY);
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+
+	for (int i = 0; i < 900000; i++)
+		g_string_append_c(bytes, '[');
+	g_string_append_c(bytes, '\n');
+	for (unsigned i = 0; i < 3 * RS_QMP_LINE_MAX; i++)
+		g_string_append_c(bytes, 'x');
+	g_string_append(bytes, "\n\n\1{\"return\": {}, \"id\": 2}\n");
+
+	g_assert_cmpint(connect_to(&peer, bytes->str, bytes->len, false, &qmp), ==, 0);
+	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
+	g_assert_cmpuint(rs_qmp_bad_lines(qmp), ==, 2);
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
+static void test_from_context(void)
+{
+	static const char bytes[] = READY "{\"event\": \"SHUTDOWN\", \"data\": {}}\n";
+	g_autoptr(GMainContext) context = g_main_context_new();
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+
+	g_string_truncate(seen, 0);
+	peer_start(&peer, bytes, sizeof(bytes) - 1, true);
+	g_assert_cmpint(rs_qmp_connect(peer.path, context, 500, on_event, NULL, &qmp, NULL), ==, 0);
+	while (!strstr(seen->str, "closed"))
+		g_main_context_iteration(context, TRUE);
+	g_assert_cmpstr(seen->str, ==, "SHUTDOWN+ closed ");
+	g_assert_false(g_main_context_pending(context));
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	seen = g_string_new(NULL);
+	g_test_add_func("/qmp/connect", test_connect);
+	g_test_add_func("/qmp/answers", test_answers);
+	g_test_add_func("/qmp/bombs", test_bombs);
+	g_test_add_func("/qmp/from-context", test_from_context);
+	return g_test_run();
+}
