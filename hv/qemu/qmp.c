@@ -179,8 +179,11 @@ static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, stru
 				return rc;
 			continue;
 		}
-		if (n < 0)
+		if (n < 0) {
+			rs_qmp_drain(qmp); /* its last words, and the end */
+			close_down(qmp);
 			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+		}
 		line += n;
 		size -= (size_t)n;
 	}

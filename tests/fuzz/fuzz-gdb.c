@@ -13,7 +13,7 @@ static void rs_fuzz_seeds(void)
 					    "$}\x03#80", "$1$OK#9b-",         "$deadbeef#20"};
 
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
-		rs_fuzz_seed(seeds[i], strlen(seeds[i]));
+		rs_fuzz_seed((const char[]){(char)('a' + i), 0}, seeds[i], strlen(seeds[i]));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
