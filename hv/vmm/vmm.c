@@ -176,8 +176,11 @@ static int vmm_start(struct rs_target *target, struct rs_error *err)
 	struct rs_vmm *vmm = vmm_of(target);
 	int ret = rs_vmm_find_slots(vmm, err);
 
+	/* Nobody enters the guest, and so nobody ends it, before all threads are there. */
+	pthread_mutex_lock(&vmm->lock);
 	for (uint32_t i = 0; i < target->vcpus && !ret; i++)
 		ret = rs_vcpu_start(&vmm->vcpu[i], err);
+	pthread_mutex_unlock(&vmm->lock);
 	if (ret) {
 		rs_store(&vmm->ended_told, true);
 		rs_vmm_end(vmm, RS_END_FAULT, 0, "it could not be started");

@@ -78,8 +78,10 @@ static struct run *create(const char *test, uint32_t vcpus, bool start)
 					     .region_size = run->region->size,
 					     .guest_offset = run->region->header.guest_offset,
 					     .serial_fd = -1};
-	if (!start)
+	if (!start) {
+		run->config.cmdline = NULL; /* ours ends here */
 		return run;
+	}
 	if (rs_vmm_create(&run->config, &run->target, &err))
 		g_error("%s", err.message);
 	run->target->events = (struct rs_target_events){run, on_hypercall, on_doorbell, on_ended};
