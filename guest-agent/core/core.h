@@ -20,7 +20,7 @@ struct rs_ring_line {
 struct rs_core {
 	/* What each event reads. */
 	uint32_t ring_count; /* 0: no region */
-	bool hooked;         /* some op of the fast path is not the default */
+	bool hooked;         /* some op of the fast path is not the default, or `raw` */
 	bool raw;            /* records go to ops.trace_pipe_push_raw_record */
 	uint32_t name_epoch; /* grows with each init: names noted before are to be noted again */
 	uint32_t filters_size;

@@ -115,55 +115,98 @@ static __attribute__((noinline)) void ring_doorbell(void)
 		*config->doorbell_mmio = 1;
 }
 
-void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-	     const struct rs_dyn *dyn, uint32_t dyn_count)
+/* Every case that the fast path leaves: dynamic fields, ops of the OS, a new page or context, a lost race. */
+static __attribute__((noinline)) void emit_slow(struct rs_event *event, const uint64_t *entry,
+                                                uint32_t size, const struct rs_dyn *dyn,
+                                                uint32_t dyn_count)
 {
-	struct rs_ring_record record;
+	struct rs_ring_record record = {
+	        .id = rs_load(&event->id),
+	        .entry = entry,
+	        .entry_size = size,
+	        .size = size,
+	        .dyn = dyn,
+	        .dyn_count = dyn_count,
+	};
 	struct rs_where where;
 	const struct rs_ring *ring;
 	enum rs_ring_result result;
 
 	find_out(&where);
-	if (control >> RS_EVENT_FILTER_SHIFT) {
-		struct rs_filter_input input = {
-			.entry = entry,
-			.entry_size = size,
-			.dyn = dyn,
-			.dyn_count = dyn_count,
-			.pid = where.pid,
-			.cpu = where.cpu,
-			.comm = where.comm,
-		};
-		if (!wanted(event, control, &input))
-			return;
-	}
-	if (rs_unlikely(where.cpu >= rs_core.ring_count)) {
-		if (rs_core.info)
-			rs_shared_add64(&rs_core.info->lost_no_ring, 1);
-		return;
-	}
-	record.id = rs_load(&event->id);
-	record.entry = entry;
-	record.entry_size = size;
-	record.size = size;
-	record.dyn = dyn;
-	record.dyn_count = dyn_count;
 	for (uint32_t i = 0; i < dyn_count; i++)
 		record.size += dyn[i].size;
 	if (rs_unlikely(rs_core.raw)) {
 		push_raw(&record);
 		return;
 	}
+	if (rs_unlikely(where.cpu >= rs_core.ring_count)) {
+		if (rs_core.info)
+			rs_shared_add64(&rs_core.info->lost_no_ring, 1);
+		return;
+	}
 	record.context = rs_context_mark(where.pid, where.context);
 	ring = &rs_core.rings[where.cpu].ring;
 	result = rs_ring_emit(ring, RS_PORT_PREEMPTIBLE, &record, rs_core.ops.time_now,
-			      rs_port_time);
+	                      rs_port_time);
 	if (rs_unlikely(result == RS_RING_REFUSED))
 		return;
 	if (rs_unlikely(rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
 		note_name(&where, record.ts);
 	if (rs_unlikely(rs_ring_wake_due(ring)))
 		ring_doorbell();
+}
+
+static inline __attribute__((always_inline)) void
+emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
+                const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	const struct rs_ring *ring;
+	uint32_t cpu;
+
+	if (rs_likely(!dyn_count && !rs_core.hooked)) {
+		cpu = rs_port_cpu();
+		ring = &rs_core.rings[cpu].ring;
+		if (rs_likely(cpu < rs_core.ring_count &&
+		              !rs_port_name_wanted(rs_core.name_epoch) &&
+		              rs_ring_emit_fast(ring, RS_PORT_PREEMPTIBLE, rs_load(&event->id),
+		                                rs_context_mark(rs_port_pid(), rs_port_context()),
+		                                entry, size, rs_port_time))) {
+			if (rs_unlikely(rs_ring_wake_due(ring)))
+				ring_doorbell();
+			return;
+		}
+	}
+	emit_slow(event, entry, size, dyn, dyn_count);
+}
+
+/* Apart from rs_emit(), so that neither saves registers for the other. */
+static __attribute__((noinline)) void emit_filtered(struct rs_event *event, uint32_t control,
+                                                    const uint64_t *entry, uint32_t size,
+                                                    const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	struct rs_where where;
+	struct rs_filter_input input = {
+	        .entry = entry,
+	        .entry_size = size,
+	        .dyn = dyn,
+	        .dyn_count = dyn_count,
+	};
+
+	find_out(&where);
+	input.pid = where.pid;
+	input.cpu = where.cpu;
+	input.comm = where.comm;
+	if (wanted(event, control, &input))
+		emit_unfiltered(event, entry, size, dyn, dyn_count);
+}
+
+void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+             const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	if (control >> RS_EVENT_FILTER_SHIFT)
+		emit_filtered(event, control, entry, size, dyn, dyn_count);
+	else
+		emit_unfiltered(event, entry, size, dyn, dyn_count);
 }
 
 uint64_t rs_core_time(void)

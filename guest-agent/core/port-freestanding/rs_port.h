@@ -39,7 +39,7 @@ static inline struct rs_port_cpu *rs_port_self(void)
 {
 	struct rs_port_cpu *self;
 
-	__asm__ volatile("movq %%gs:%c1, %0" : "=r"(self) : "i"(RS_PORT_GS_OFFSET));
+	__asm__("movq %%gs:%c1, %0" : "=r"(self) : "i"(RS_PORT_GS_OFFSET));
 	return self;
 }
 
@@ -72,7 +72,13 @@ static inline const char *rs_port_comm(void)
 	return rs_port_self()->comm;
 }
 
-/* Whether the task's name is to be noted now. `changed`: the ring's context just changed. */
+/* Whether the slow path must be taken, for the task's name to be noted by rs_port_name_due(). */
+static inline bool rs_port_name_wanted(uint32_t epoch)
+{
+	return false;
+}
+
+/* Whether the task's name is to be noted now; `changed`: the context may be another. */
 static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 {
 	return changed;

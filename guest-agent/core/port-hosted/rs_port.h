@@ -73,6 +73,13 @@ static inline const char *rs_port_comm(void)
 	return rs_port_thread.comm;
 }
 
+/* Whether the slow path must be taken, for the task's name to be noted by rs_port_name_due(). */
+static inline bool rs_port_name_wanted(uint32_t epoch)
+{
+	return __builtin_expect(rs_port_thread.named != epoch, 0);
+}
+
+/* Whether the task's name is to be noted now; `changed`: the context may be another. */
 static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 {
 	if (__builtin_expect(rs_port_thread.named == epoch, 1))
