@@ -117,16 +117,16 @@ static __attribute__((noinline)) void ring_doorbell(void)
 
 /* Every case that the fast path leaves: dynamic fields, ops of the OS, a new page or context, a lost race. */
 static __attribute__((noinline)) void emit_slow(struct rs_event *event, const uint64_t *entry,
-                                                uint32_t size, const struct rs_dyn *dyn,
-                                                uint32_t dyn_count)
+						uint32_t size, const struct rs_dyn *dyn,
+						uint32_t dyn_count)
 {
 	struct rs_ring_record record = {
-	        .id = rs_load(&event->id),
-	        .entry = entry,
-	        .entry_size = size,
-	        .size = size,
-	        .dyn = dyn,
-	        .dyn_count = dyn_count,
+		.id = rs_load(&event->id),
+		.entry = entry,
+		.entry_size = size,
+		.size = size,
+		.dyn = dyn,
+		.dyn_count = dyn_count,
 	};
 	struct rs_where where;
 	const struct rs_ring *ring;
@@ -147,7 +147,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 	record.context = rs_context_mark(where.pid, where.context);
 	ring = &rs_core.rings[where.cpu].ring;
 	result = rs_ring_emit(ring, RS_PORT_PREEMPTIBLE, &record, rs_core.ops.time_now,
-	                      rs_port_time);
+			      rs_port_time);
 	if (rs_unlikely(result == RS_RING_REFUSED))
 		return;
 	if (rs_unlikely(rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
@@ -158,7 +158,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 
 static inline __attribute__((always_inline)) void
 emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
-                const struct rs_dyn *dyn, uint32_t dyn_count)
+		const struct rs_dyn *dyn, uint32_t dyn_count)
 {
 	const struct rs_ring *ring;
 	uint32_t cpu;
@@ -167,10 +167,10 @@ emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
 		cpu = rs_port_cpu();
 		ring = &rs_core.rings[cpu].ring;
 		if (rs_likely(cpu < rs_core.ring_count &&
-		              !rs_port_name_wanted(rs_core.name_epoch) &&
-		              rs_ring_emit_fast(ring, RS_PORT_PREEMPTIBLE, rs_load(&event->id),
-		                                rs_context_mark(rs_port_pid(), rs_port_context()),
-		                                entry, size, rs_port_time))) {
+			      !rs_port_name_wanted(rs_core.name_epoch) &&
+			      rs_ring_emit_fast(ring, RS_PORT_PREEMPTIBLE, rs_load(&event->id),
+						rs_context_mark(rs_port_pid(), rs_port_context()),
+						entry, size, rs_port_time))) {
 			if (rs_unlikely(rs_ring_wake_due(ring)))
 				ring_doorbell();
 			return;
@@ -181,15 +181,15 @@ emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
 
 /* Apart from rs_emit(), so that neither saves registers for the other. */
 static __attribute__((noinline)) void emit_filtered(struct rs_event *event, uint32_t control,
-                                                    const uint64_t *entry, uint32_t size,
-                                                    const struct rs_dyn *dyn, uint32_t dyn_count)
+						    const uint64_t *entry, uint32_t size,
+						    const struct rs_dyn *dyn, uint32_t dyn_count)
 {
 	struct rs_where where;
 	struct rs_filter_input input = {
-	        .entry = entry,
-	        .entry_size = size,
-	        .dyn = dyn,
-	        .dyn_count = dyn_count,
+		.entry = entry,
+		.entry_size = size,
+		.dyn = dyn,
+		.dyn_count = dyn_count,
 	};
 
 	find_out(&where);
@@ -201,7 +201,7 @@ static __attribute__((noinline)) void emit_filtered(struct rs_event *event, uint
 }
 
 void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-             const struct rs_dyn *dyn, uint32_t dyn_count)
+	     const struct rs_dyn *dyn, uint32_t dyn_count)
 {
 	if (control >> RS_EVENT_FILTER_SHIFT)
 		emit_filtered(event, control, entry, size, dyn, dyn_count);

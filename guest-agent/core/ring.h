@@ -233,7 +233,7 @@ write:
  */
 static inline __attribute__((always_inline)) bool
 rs_ring_emit_fast(const struct rs_ring *ring, const bool shared, uint32_t id, uint64_t context,
-                  const uint64_t *entry, uint32_t size, uint64_t (*port_clock)(void))
+		  const uint64_t *entry, uint32_t size, uint64_t (*port_clock)(void))
 {
 	struct rs_ring_state *state = ring->state;
 	uint32_t units = (shared ? 2 : 1) + (size + 7) / 8;
@@ -243,10 +243,10 @@ rs_ring_emit_fast(const struct rs_ring *ring, const bool shared, uint32_t id, ui
 	uint64_t *at;
 
 	if (rs_unlikely(off + units > ring->units || (ts - rs_load(&state->last_ts)) >> 32 ||
-	                (!shared && rs_load(&state->context) != context)))
+			(!shared && rs_load(&state->context) != context)))
 		return false;
 	if (rs_unlikely(!rs_ring_cas(shared, &state->word, word,
-	                             word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
+				     word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
 		return false;
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring writer against the host's reader, in both producer kinds. What comes out is compared with
+ * what went in: every record carries its number, context and size, and those that are missing must
+ * be exactly as many as the reader says were lost.
+ */
+#define _GNU_SOURCE
+#include "ring.h"
+#include "ring/reader.h"
+#include "ring/region.h"
+
+#include <glib.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define UNITS 512u
+
+struct fixture {
+	struct rs_region *region;
+	struct rs_ring ring;
+	struct rs_ring_state *state;
+	struct rs_ring_ctl *ctl;
+	struct rs_ring_reader *reader;
+	uint64_t lost_nested;
+	uint32_t epoch;
+	bool shared;
+	/* what the reader has handed out */
+	uint64_t got, lost, last_ts, ts;
+	uint64_t numbers_seen; /* sum of the records' numbers */
+	uint32_t cut;
+};
+
+static struct fixture *now; /* for the clock and the signal handler */
+static uint64_t clock_now, clock_step = 3;
+static uint64_t emitted;
+static void (*in_clock)(void);
+
+static uint64_t test_clock(void)
+{
+	if (in_clock) {
+		void (*hook)(void) = in_clock;
+
+		in_clock = NULL;
+		hook();
+	}
+	return __atomic_add_fetch(&clock_now, clock_step, __ATOMIC_RELAXED);
+}
+
+static uint64_t no_clock(void)
+{
+	g_assert_not_reached();
+	return 0;
+}
+
+/*
+ * An interrupt after a single instruction of an emit: the trap flag raises SIGTRAP behind each
+ * one, and at the n-th the handler emits.
+ */
+static volatile uint32_t trap_in;
+static void (*volatile in_trap)(void);
+
+static void on_trap(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *at = context;
+
+	if (trap_in && --trap_in)
+		return;
+	at->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+	in_trap();
+}
+
+/* The stack pointer moves over the red zone, which pushfq would scribble on. */
+static inline __attribute__((always_inline)) void trap_flag(bool on)
+{
+	if (on)
+		__asm__ volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\t"
+				 "popfq\n\tleaq 128(%%rsp), %%rsp" ::
+					 : "memory", "cc");
+	else
+		__asm__ volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\tandl $~0x100, (%%rsp)\n\t"
+				 "popfq\n\tleaq 128(%%rsp), %%rsp" ::
+					 : "memory", "cc");
+}
+
+/* Payload: number, context, then bytes that follow from the number. */
+static enum rs_ring_result emit(uint32_t pid, uint32_t size)
+{
+	uint64_t entry[1024];
+	struct rs_ring_record record = {
+		.id = 20,
+		.size = MAX(size, 12),
+		.entry_size = MAX(size, 12),
+		.entry = entry,
+		.context = rs_context_mark(pid, pid & 0xff),
+	};
+	uint64_t number = __atomic_add_fetch(&emitted, 1, __ATOMIC_RELAXED);
+	enum rs_ring_result result;
+	bool trap = trap_in != 0;
+
+	memset(entry, 0, MIN(MAX(size, 12) + 8, sizeof(entry)));
+	entry[0] = number;
+	memcpy(&entry[1], &pid, 4);
+	for (uint32_t i = 12; i < MIN(size, sizeof(entry)); i++)
+		((uint8_t *)entry)[i] = (uint8_t)(number + i);
+	if (trap)
+		trap_flag(true);
+	if (now->shared)
+		result = rs_ring_emit(&now->ring, true, &record, test_clock, no_clock);
+	else
+		result = rs_ring_emit(&now->ring, false, &record, test_clock, no_clock);
+	if (trap)
+		trap_flag(false);
+	return result;
+}
+
+static void check_record(struct fixture *f, const struct rs_rec_header *header, uint64_t context)
+{
+	const uint8_t *payload = (const uint8_t *)(header + 1);
+	uint32_t size = (header->size & RS_REC_SIZE_MASK) - 8, pid;
+	uint64_t number;
+
+	memcpy(&number, payload, 8);
+	memcpy(&pid, payload + 8, 4);
+	g_assert_cmpuint(header->id, ==, 20);
+	g_assert_cmphex(context, ==, rs_context_mark(pid, pid & 0xff));
+	for (uint32_t i = 12; i < size; i++)
+		g_assert_cmpuint(payload[i], ==, (uint8_t)(number + i));
+	f->numbers_seen += number;
+	f->cut += !!(header->size & RS_REC_CUT);
+	f->got++;
+}
+
+static void check_chunk(struct fixture *f, const struct rs_ring_chunk *chunk)
+{
+	const struct rs_ring_page *page = (const struct rs_ring_page *)chunk->page;
+	uint64_t context = rs_context_mark(page->pid, page->context);
+	uint64_t ts = page->ts;
+
+	/* From the page's start, so that time and context are right; only new ones are counted. */
+	for (uint32_t at = RS_RING_PAGE_HEADER; at < chunk->to;) {
+		const struct rs_rec_header *header =
+			(const struct rs_rec_header *)(chunk->page + at);
+
+		if (header->id == RS_REC_PAD)
+			break;
+		if (header->id == RS_REC_CONTEXT) {
+			memcpy(&context, header, 8);
+			at += 8;
+			continue;
+		}
+		if (header->id == RS_REC_TIME) {
+			memcpy(&ts, header + 1, 8);
+			at += 16;
+			continue;
+		}
+		if (header->ts < (uint32_t)ts)
+			ts += 1ull << 32;
+		ts = (ts & ~0xffffffffull) | header->ts;
+		if (at >= chunk->from) {
+			g_assert_cmpuint(ts, >, f->last_ts);
+			f->last_ts = ts;
+			check_record(f, header, context);
+		}
+		at += (uint32_t)RS_ALIGN_UP(header->size & RS_REC_SIZE_MASK, 8);
+	}
+}
+
+static void drain(struct fixture *f)
+{
+	struct rs_ring_chunk chunk;
+	enum rs_ring_status status;
+
+	/* Patience runs out after a second of this clock: stuck pages are passed over. */
+	for (uint32_t idle = 0; idle < 4;) {
+		f->ts += 600000000;
+		status = rs_ring_reader_next(f->reader, f->ts, &chunk);
+		if (status != RS_RING_DATA) {
+			idle++;
+			continue;
+		}
+		idle = 0;
+		f->lost += chunk.lost;
+		check_chunk(f, &chunk);
+	}
+}
+
+/* All that was emitted was seen or counted. */
+static void check_sum(struct fixture *f)
+{
+	struct rs_ring_reader_stats stats;
+
+	drain(f);
+	rs_ring_reader_stats(f->reader, &stats);
+	g_assert_cmpuint(stats.bad_pages, ==, 0);
+	g_assert_cmpuint(f->lost_nested, ==, 0);
+	g_assert_cmpuint(f->got + f->lost + rs_ring_reader_pending_loss(f->reader), ==, emitted);
+}
+
+static void open_reader(struct fixture *f, bool consumer)
+{
+	struct rs_ring_reader_config config = {
+		.from = RS_RING_FROM_START,
+		.consumer = consumer,
+	};
+	struct rs_error err = {0};
+
+	rs_ring_reader_destroy(f->reader);
+	f->reader = NULL;
+	g_assert_cmpint(rs_ring_reader_create(f->region, &config, &f->reader, &err), ==, 0);
+}
+
+static void set_up(struct fixture *f, uint32_t mode, bool shared)
+{
+	struct rs_region_config config = {
+		.vcpus = 1,
+		.ring_bytes = MAX(rs_region_min_ring_bytes(4096), 4 * 4096),
+		.ring_page_size = 4096,
+		.ring_mode = mode,
+	};
+	struct rs_error err = {0};
+	size_t size;
+
+	memset(f, 0, sizeof(*f));
+	now = f;
+	emitted = 0;
+	clock_now = 1000;
+	clock_step = 3;
+	f->shared = shared;
+	g_assert_cmpint(rs_region_create(&config, -1, &f->region, &err), ==, 0);
+	f->state = rs_region_section(f->region, RS_SEC_RING_STATE, &size);
+	f->ctl = rs_region_section(f->region, RS_SEC_RING_CTL, &size);
+	rs_ring_init(&f->ring, f->state, f->ctl, rs_region_section(f->region, RS_SEC_RINGS, &size),
+		     4096, f->region->header.ring_pages, 0, mode, &f->epoch, &f->lost_nested);
+	rs_ring_resume(&f->ring);
+	open_reader(f, mode == RS_MODE_DROP);
+}
+
+static void tear_down(struct fixture *f)
+{
+	rs_ring_reader_destroy(f->reader);
+	rs_region_destroy(f->region);
+}
+
+/* Runs the body for both kinds of producer. */
+#define FOR_BOTH(f, mode)                                                                          \
+	for (int kind = 0; kind < 2 && (set_up(&f, mode, kind), true); kind++, tear_down(&f))
+
+static void test_sizes(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		for (uint32_t i = 0; i < 3000; i++) {
+			emit(i / 5, 12 + i % 600);
+			if (i % 3 == 0)
+				drain(&f);
+		}
+		check_sum(&f);
+		g_assert_cmpuint(f.lost, ==, 0);
+		g_assert_cmpuint(f.numbers_seen, ==, 3000ull * 3001 / 2);
+	}
+}
+
+static void test_overwrite(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		for (uint32_t i = 0; i < 20000; i++)
+			emit(1, 12 + i % 50);
+		check_sum(&f);
+		g_assert_cmpuint(f.lost, >, 0);
+		g_assert_cmpuint(f.got, >, 100);
+		/* The flight recorder keeps the newest. */
+		g_assert_cmpuint(f.last_ts, ==, clock_now);
+	}
+}
+
+static void test_drop(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_DROP)
+	{
+		uint64_t refused = 0, first;
+
+		while (emit(1, 20) != RS_RING_REFUSED)
+			;
+		first = emitted - 1;
+		for (uint32_t i = 0; i < 100; i++)
+			refused += emit(1, 20) == RS_RING_REFUSED;
+		g_assert_cmpuint(refused, ==, 100);
+		g_assert_cmpuint(f.state->dropped, ==, 101);
+		/* Nothing was overwritten, and the loss stands behind all of it. */
+		drain(&f);
+		g_assert_cmpuint(f.got, ==, first);
+		g_assert_cmpuint(f.lost, ==, 0);
+		g_assert_cmpint(emit(1, 20), !=, RS_RING_REFUSED);
+		drain(&f);
+		g_assert_cmpuint(f.lost, ==, 101);
+		for (uint32_t i = 0; i < 5000; i++) {
+			emit(1, 20);
+			if (i % 700 == 0)
+				drain(&f);
+		}
+		check_sum(&f);
+	}
+}
+
+static void test_cut(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		emit(1, 4096 - RS_RING_PAGE_HEADER - 8);
+		g_assert_cmpuint(f.state->too_large, ==, 0);
+		emit(1, 4096 - RS_RING_PAGE_HEADER - 7);
+		emit(1, 8000);
+		g_assert_cmpuint(f.state->too_large, ==, 2);
+		check_sum(&f);
+		g_assert_cmpuint(f.got, ==, 3);
+		g_assert_cmpuint(f.cut, ==, 2);
+	}
+}
+
+static void test_gaps(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		for (uint32_t i = 0; i < 200; i++) {
+			uint64_t word = f.state->word;
+
+			clock_step = i % 3 ? 5 : (1ull << 32) + i % 2 - (i % 4 == 0);
+			emit(1, 12);
+			drain(&f);
+			g_assert_cmpuint(f.last_ts, ==, clock_now);
+			/* A mark costs two units, and only where it is needed. */
+			if (clock_step == 5 && rs_word_page(word) == rs_word_page(f.state->word))
+				g_assert_cmpuint(rs_word_offset(f.state->word) -
+							 rs_word_offset(word),
+						 ==, 3u + f.shared);
+		}
+		check_sum(&f);
+	}
+}
+
+static void put_ring_at(struct fixture *f, uint64_t pages, uint64_t records)
+{
+	uint32_t count = f->region->header.ring_pages;
+
+	f->state->pages = pages;
+	f->state->records = records;
+	f->state->word =
+		records << 32 | ((pages - 1) & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT | UNITS;
+	for (uint64_t page = pages - count; page < pages; page++) {
+		struct rs_ring_page *header = (struct rs_ring_page *)rs_ring_page(&f->ring, page);
+
+		header->committed = (uint32_t)((page / count + 1) * 4096);
+		header->seq = page;
+		header->records = records;
+		header->ts = 1000;
+		/* a pad, so that it is an empty page */
+		((uint64_t *)header)[6] = 8u << 16;
+	}
+}
+
+static void test_wraps(void)
+{
+	/* page number, record count and `committed` at the ends of their 18, 32 and 32 bits */
+	static const struct {
+		uint64_t pages, records;
+	} starts[] = {{(7ull << 18) - 3, (5ull << 32) - 200},
+		      {(1ull << 18) - 2, 1000},
+		      {(1ull << 20) * 4 - 3, (1ull << 32) - 1},
+		      {(1ull << 22) * 4 - 3, (1ull << 33) - 100}};
+	struct fixture f;
+
+	for (gsize s = 0; s < G_N_ELEMENTS(starts); s++) {
+		FOR_BOTH(f, RS_MODE_OVERWRITE)
+		{
+			const struct rs_ring_page *page;
+
+			put_ring_at(&f, starts[s].pages, starts[s].records);
+			open_reader(&f, false);
+			drain(&f);
+			f.lost = 0;
+			for (uint32_t i = 0; i < 5000; i++) {
+				emit(1, 20);
+				if (i % 50 == 0)
+					drain(&f);
+			}
+			check_sum(&f);
+			g_assert_cmpuint(f.lost, ==, 0);
+			g_assert_cmpuint(f.state->skipped, ==, 0);
+			page = (const struct rs_ring_page *)rs_ring_page(&f.ring,
+									 f.state->pages - 1);
+			g_assert_cmpuint(page->seq, ==, f.state->pages - 1);
+			g_assert_cmpuint(page->records, ==, f.state->records);
+			g_assert_cmpuint(page->records, <, starts[s].records + 5000);
+			g_assert_cmpuint(page->records, >, starts[s].records + 4000);
+		}
+	}
+}
+
+/* A producer that is killed between reserve and commit. */
+static void abandon(struct fixture *f)
+{
+	emitted++;
+	f->state->word += (1ull << 32) + 4;
+}
+
+static void test_stuck_page(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		uint32_t laps = 30, count = f.region->header.ring_pages;
+
+		emit(1, 20);
+		abandon(&f);
+		for (uint32_t i = 0; i < laps * count * 100; i++) {
+			emit(1, 20);
+			if (i % 20 == 0)
+				drain(&f);
+		}
+		/* Passed over once a lap, never reused. */
+		g_assert_cmpuint(f.state->skipped, >, 5);
+		g_assert_cmpuint(f.state->skipped, <=, f.state->pages / count + 1);
+		check_sum(&f);
+		/* Only what was in the page with the dead one is lost. */
+		g_assert_cmpuint(f.lost, >=, 1);
+		g_assert_cmpuint(f.lost, <, 200);
+	}
+}
+
+static void test_all_stuck(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		uint32_t count = f.region->header.ring_pages;
+
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t pages = f.state->pages;
+
+			while (f.state->pages == pages)
+				g_assert_cmpint(emit(1, 20), !=, RS_RING_REFUSED);
+			abandon(&f);
+		}
+		while (emit(1, 20) != RS_RING_REFUSED)
+			;
+		g_assert_cmpuint(f.state->dropped, ==, 1);
+		for (uint32_t i = 0; i < 10; i++)
+			g_assert_cmpint(emit(1, 20), ==, RS_RING_REFUSED);
+		g_assert_cmpuint(f.state->dropped, ==, 11);
+	}
+}
+
+static void nest_few(void)
+{
+	emit(100, 12);
+	emit(101, 40);
+}
+
+static void nest_many(void)
+{
+	for (uint32_t i = 0; i < 700; i++)
+		emit(100 + i % 3, 30);
+}
+
+/* Somebody gets in between the load of the word and the CAS, at every place in a page. */
+static void test_nested_in_clock(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		for (uint32_t i = 0; i < 3000; i++) {
+			if (i % 2)
+				in_clock = i % 50 == 1 ? nest_many : nest_few;
+			emit(i / 4, 12 + i % 30);
+			if (i % 7 == 0)
+				drain(&f);
+		}
+		check_sum(&f);
+	}
+}
+
+/* The next emit is interrupted behind its n-th instruction; whether it had as many. */
+static bool emit_trapped(uint32_t n, uint32_t pid, void (*nest)(void))
+{
+	in_trap = nest;
+	trap_in = n;
+	emit(pid, 12);
+	if (!trap_in)
+		return true;
+	trap_in = 0;
+	return false;
+}
+
+static void test_nested_at_each_instruction(void)
+{
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, old;
+	/* What the interrupted one and the one before it had as context; see nest_few() */
+	static const uint32_t pids[][2] = {{100, 1}, {1, 1}, {1, 100}, {101, 1}, {1, 101}};
+	struct fixture f;
+	uint32_t most = 0;
+
+	sigaction(SIGTRAP, &action, &old);
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		/* Going round the ring is slow, and contexts matter to one kind only. */
+		for (uint32_t c = 0; c < (f.shared ? 3 : 3 * G_N_ELEMENTS(pids)); c++) {
+			const uint32_t *pid = pids[c / 3];
+			bool hit = true;
+
+			for (uint32_t n = 1; hit; n++) {
+				/* 0: in a page; 1: at its end; 2: in a page, and round the ring */
+				emit(pid[0], 12);
+				while (c % 3 == 1 && rs_word_offset(f.state->word) + 4 <= UNITS)
+					emit(pid[0], 12);
+				hit = emit_trapped(n, pid[1], c % 3 == 2 ? nest_many : nest_few);
+				emit(pid[0], 12);
+				emit(100, 12);
+				emit(101, 12);
+				drain(&f);
+				most = MAX(most, n);
+			}
+		}
+		check_sum(&f);
+	}
+	sigaction(SIGTRAP, &old, NULL);
+	/* Else nothing was stepped through. */
+	g_assert_cmpuint(most, >, 40);
+}
+
+static void test_wake(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		emit(1, 12);
+		drain(&f);
+		g_assert_false(rs_ring_wake_due(&f.ring));
+		rs_ring_reader_arm(f.reader, 1000);
+		g_assert_false(rs_ring_wake_due(&f.ring));
+		for (uint32_t i = 0; i < 20; i++)
+			emit(1, 12);
+		g_assert_false(rs_ring_wake_due(&f.ring));
+		for (uint32_t i = 0; i < 30; i++)
+			emit(1, 12);
+		g_assert_true(rs_ring_wake_due(&f.ring));
+		g_assert_false(rs_ring_wake_due(&f.ring)); /* once */
+	}
+}
+
+static void test_resume(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		for (uint32_t i = 0; i < 1000; i++)
+			emit(1, 12);
+		drain(&f);
+		/* The guest dies in the middle of a record and boots again on the same region. */
+		abandon(&f);
+		rs_ring_resume(&f.ring);
+		for (uint32_t i = 0; i < 300; i++)
+			emit(2, 12);
+		check_sum(&f);
+		g_assert_cmpuint(f.got, >=, 300);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/agent/ring/sizes", test_sizes);
+	g_test_add_func("/agent/ring/overwrite", test_overwrite);
+	g_test_add_func("/agent/ring/drop", test_drop);
+	g_test_add_func("/agent/ring/cut", test_cut);
+	g_test_add_func("/agent/ring/gaps", test_gaps);
+	g_test_add_func("/agent/ring/wraps", test_wraps);
+	g_test_add_func("/agent/ring/stuck", test_stuck_page);
+	g_test_add_func("/agent/ring/all-stuck", test_all_stuck);
+	g_test_add_func("/agent/ring/nested/clock", test_nested_in_clock);
+	g_test_add_func("/agent/ring/nested/each-instruction", test_nested_at_each_instruction);
+	g_test_add_func("/agent/ring/wake", test_wake);
+	g_test_add_func("/agent/ring/resume", test_resume);
+	return g_test_run();
+}
