@@ -67,6 +67,7 @@ char *rs_filter_error_render(const struct rs_filter_error *err, const char *expr
 	size_t size = strnlen(expression, RS_FILTER_MAX_EXPRESSION + 1);
 	size_t at = MIN(err->at, size), end = MIN((size_t)err->at + err->length, size);
 	size_t i = window_start(expression, size, at), stop;
+	bool marked = false;
 
 	if (i > 0) {
 		g_string_append(out, "…");
@@ -78,18 +79,16 @@ char *rs_filter_error_render(const struct rs_filter_error *err, const char *expr
 		size_t from = i;
 
 		i += append_printable(out, expression + i, &columns);
+		if (from > at && from >= end)
+			continue;
 		for (; columns; columns--) {
-			char mark = i <= at ? ' ' : from <= at ? '^' : from < end ? '~' : 0;
-
-			if (from <= at && i > at && carets->str[carets->len - 1] == '^')
-				mark = '~';
-			if (mark)
-				g_string_append_c(carets, mark);
+			g_string_append_c(carets, i <= at ? ' ' : marked ? '~' : '^');
+			marked = i > at;
 		}
 	}
 	if (i < size)
 		g_string_append(out, "…");
-	if (at >= stop)
+	if (!marked)
 		g_string_append_c(carets, '^');
 	g_string_append_printf(out, "\n%s\n%s", carets->str, err->message);
 	return g_string_free(out, FALSE);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Filter expressions: whatever is accepted verifies and runs; whatever is refused can be rendered. */
+#include "../../guest-agent/core/filter.h"
+#include "../unit/filter/sample.h"
+#include "filter/filter.h"
+#include "seed.h"
+
+#include <string.h>
+
+static void rs_fuzz_seeds(void)
+{
+	static const char *const seeds[] = {"u64 > 5 && s8 >= -3",
+					    "u8 & 0xc0 == 0x40 || !(s32 & -4)",
+					    "state == \"long wait\"",
+					    "bits & A|B",
+					    "why ~ \"*[!a-c]?\\*\"",
+					    "CPU & CPUS{0-1,3}",
+					    "((PID != 1))",
+					    "COMM !~ k*/[0-9]",
+					    "name == 'a\\'b' && u16 == 010",
+					    "s16 == -(0x10)"};
+	char name[16];
+
+	for (unsigned int i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {
+		snprintf(name, sizeof(name), "seed%u", i);
+		rs_fuzz_seed(name, seeds[i], strlen(seeds[i]));
+	}
+}
+
+static void run(const GByteArray *program, const RsTraceEvent *event)
+{
+	/* on the heap, each of its exact size, so that ASan sees a step outside */
+	g_autofree char *entry = g_malloc0(event->entry_size);
+	g_autofree char *comm = g_strndup("sixteen-bytes-ab", 16), *text = g_strdup("disk full");
+	struct rs_dyn dyn[2] = {{NULL, 0}, {text, 10}};
+	struct rs_filter_input in = {.entry = entry,
+				     .entry_size = event->entry_size,
+				     .dyn = dyn,
+				     .dyn_count = rs_filter_dyn_count(event),
+				     .comm = comm};
+
+	rs_filter_run((const struct rs_filter_program *)program->data, program->len, &in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const RsTraceEvent *events[] = {&sample_event, &other_event};
+	g_autofree char *expression = g_strndup((const char *)data, size);
+	struct rs_filter_error err;
+
+	for (size_t count = 1; count <= 2; count++) {
+		GByteArray *programs[2] = {NULL, NULL};
+
+		if (rs_filter_compile_set(events, count, expression, programs, &err)) {
+			g_free(rs_filter_error_render(&err, expression));
+			continue;
+		}
+		for (size_t i = 0; i < count; i++) {
+			if (!programs[i])
+				continue;
+			run(programs[i], events[i]);
+			g_byte_array_unref(programs[i]);
+		}
+	}
+	return 0;
+}
