@@ -494,11 +494,12 @@ void rs_server_destroy(struct rs_server *server)
 		GDBusConnection *connection = server->peers->pdata[0];
 
 		g_signal_handlers_disconnect_by_data(connection, server);
+		g_dbus_interface_skeleton_unexport_from_connection(
+			G_DBUS_INTERFACE_SKELETON(server->skeleton), connection);
 		g_dbus_connection_flush_sync(connection, NULL, NULL);
 		g_dbus_connection_close_sync(connection, NULL, NULL);
 		g_ptr_array_remove_index_fast(server->peers, 0);
 	}
-	g_dbus_interface_skeleton_unexport(G_DBUS_INTERFACE_SKELETON(server->skeleton));
 	g_ptr_array_unref(server->peers);
 	g_object_unref(server->skeleton);
 	g_clear_object(&server->auth);

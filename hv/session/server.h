@@ -3,7 +3,8 @@
  * Serves a session over peer-to-peer D-Bus (org.ringside.Session1.xml) on a unix socket. Only the same
  * user and root are let in (EXTERNAL authentication).
  *
- * Thread: the session's; requests are handled in its GMainContext, one at a time.
+ * Thread: the session's; requests are handled in its GMainContext, one at a time. That is the
+ * default one: GDBus tells of a peer's end there, wherever the server was made.
  */
 #ifndef RS_HV_SESSION_SERVER_H
 #define RS_HV_SESSION_SERVER_H

@@ -216,21 +216,36 @@ static gboolean too_late(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static GSource *start_patience(void)
+{
+	GSource *source = g_timeout_source_new(5000);
+
+	g_source_set_callback(source, too_late, NULL, NULL);
+	g_source_attach(source, g_main_context_get_thread_default());
+	return source;
+}
+
+static void end_patience(GSource *source)
+{
+	g_source_destroy(source);
+	g_source_unref(source);
+}
+
 void sham_wait(const bool *flag)
 {
-	guint id = g_timeout_add(5000, too_late, NULL);
+	GSource *patience = start_patience();
 
 	while (!*flag)
-		g_main_context_iteration(NULL, TRUE);
-	g_source_remove(id);
+		g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
+	end_patience(patience);
 }
 
 void sham_wait_answer(struct sham *sham, uint32_t ring)
 {
 	struct rs_hcall_request *r = rs_region_section(sham->region, RS_SEC_REQUEST, NULL);
-	guint id = g_timeout_add(5000, too_late, NULL);
+	GSource *patience = start_patience();
 
 	while (rs_load_acquire(&sham_response(sham, ring)->sequence) != r[ring].sequence)
-		g_main_context_iteration(NULL, TRUE);
-	g_source_remove(id);
+		g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
+	end_patience(patience);
 }

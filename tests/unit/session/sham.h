@@ -34,7 +34,7 @@ uint32_t sham_generation(struct sham *sham);
 void sham_request(struct sham *sham, uint32_t ring, uint32_t number, uint64_t arg,
 		  const char *data);
 const struct rs_hcall_response *sham_response(struct sham *sham, uint32_t ring);
-/* Runs the main context until `*flag`, or fails the test after five seconds. */
+/* Runs the thread-default main context until `*flag`, or fails the test after five seconds. */
 void sham_wait(const bool *flag);
 /* … until the mailbox has its answer. */
 void sham_wait_answer(struct sham *sham, uint32_t ring);

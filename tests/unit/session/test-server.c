@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Server and clients on a private socket, the server in a thread of its own as if it were another process. */
+/* Server and clients on a private socket, each in a thread of its own as if they were two processes. */
 #include "session/server.h"
 
 #include "session/client.h"
@@ -17,61 +17,74 @@ static const char *const sched[] = {"switch", "wakeup", NULL};
 
 struct host {
 	char *path;
-	GThread *thread;
-	GMainLoop *loop;
 	struct sham *sham;
-	gint ready;
-};
-
-static gpointer serve(gpointer data)
-{
-	struct host *host = data;
-	g_autoptr(GMainContext) context = g_main_context_new();
-	struct rs_session_config config = {.name = "t", .kernel = "k"};
 	struct rs_session *session;
 	struct rs_server *server;
-	struct rs_error err = {0};
-
-	g_main_context_push_thread_default(context);
-	host->loop = g_main_loop_new(context, FALSE);
-	host->sham = sham_new(2, RS_CHANNEL_MAILBOX);
-	g_assert_cmpint(
-		rs_session_create(&config, host->sham->region, &host->sham->target, &session, &err),
-		==, 0);
-	g_assert_cmpint(rs_server_create(session, host->path, &server, &err), ==, 0);
-	g_assert_cmpint(rs_session_start(session, &err), ==, 0);
-	sham_hello(host->sham, RS_GUEST_SELF_PATCH);
-	sham_provider(host->sham, "sched", sched);
-	rs_session_refresh(session);
-	g_atomic_int_set(&host->ready, 1);
-	g_main_loop_run(host->loop);
-	rs_server_destroy(server);
-	rs_session_destroy(session);
-	sham_free(host->sham);
-	g_main_loop_unref(host->loop);
-	g_main_context_pop_thread_default(context);
-	return NULL;
-}
+	void (*body)(struct host *host);
+};
 
 static void set_up(struct host *host, gconstpointer data)
 {
 	g_autofree char *dir = g_dir_make_tmp("server-XXXXXX", NULL);
+	struct rs_session_config config = {.name = "t", .kernel = "k"};
+	struct rs_error err = {0};
 
 	host->path = g_build_filename(dir, "s p=a,c.sock", NULL);
-	host->thread = g_thread_new("server", serve, host);
-	while (!g_atomic_int_get(&host->ready))
-		g_usleep(1000);
+	host->sham = sham_new(2, RS_CHANNEL_MAILBOX);
+	g_assert_cmpint(rs_session_create(&config, host->sham->region, &host->sham->target,
+					  &host->session, &err),
+			==, 0);
+	g_assert_cmpint(rs_server_create(host->session, host->path, &host->server, &err), ==, 0);
+	g_assert_cmpint(rs_session_start(host->session, &err), ==, 0);
+	sham_hello(host->sham, RS_GUEST_SELF_PATCH);
+	sham_provider(host->sham, "sched", sched);
+	rs_session_refresh(host->session);
 }
 
 static void tear_down(struct host *host, gconstpointer data)
 {
 	g_autofree char *dir = g_path_get_dirname(host->path);
 
-	g_main_loop_quit(host->loop);
-	g_thread_join(host->thread);
+	rs_server_destroy(host->server);
+	rs_session_destroy(host->session);
+	sham_free(host->sham);
 	g_assert_false(g_file_test(host->path, G_FILE_TEST_EXISTS));
 	g_rmdir(dir);
 	g_free(host->path);
+}
+
+/* The clients' side of a test, in a thread and main context of its own. */
+static gpointer run_body(gpointer data)
+{
+	struct host *host = data;
+	g_autoptr(GMainContext) context = g_main_context_new();
+
+	g_main_context_push_thread_default(context);
+	host->body(host);
+	g_main_context_pop_thread_default(context);
+	return NULL;
+}
+
+static gpointer run_and_tell(gpointer data)
+{
+	gpointer *pair = data;
+
+	run_body(pair[0]);
+	g_main_loop_quit(pair[1]);
+	return NULL;
+}
+
+static void run_test(struct host *host, gconstpointer data)
+{
+	GMainLoop *loop = g_main_loop_new(NULL, FALSE);
+	gpointer pair[2] = {host, loop};
+	GThread *thread;
+
+	host->body = *(void (*const *)(struct host *))data;
+	thread = g_thread_new("clients", run_and_tell, pair);
+	g_main_loop_run(loop);
+	g_thread_join(thread);
+	g_main_loop_unref(loop);
 }
 
 static RsDBusSession1 *connect_to(struct host *host)
@@ -83,7 +96,7 @@ static RsDBusSession1 *connect_to(struct host *host)
 	return client;
 }
 
-static void test_control(struct host *host, gconstpointer data)
+static void test_control(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
 	g_autoptr(GVariant) events = NULL, totals = NULL, cpus = NULL;
@@ -132,7 +145,7 @@ static void test_control(struct host *host, gconstpointer data)
 	g_assert_false(g_str_has_prefix(err.message, "GDBus"));
 }
 
-static void test_claim(struct host *host, gconstpointer data)
+static void test_claim(struct host *host)
 {
 	g_autoptr(RsDBusSession1) a = connect_to(host);
 	RsDBusSession1 *b = connect_to(host);
@@ -161,7 +174,7 @@ static void test_claim(struct host *host, gconstpointer data)
 	g_assert_not_reached();
 }
 
-static void test_region_is_read_only(struct host *host, gconstpointer data)
+static void test_region_is_read_only(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
 	struct rs_region *region;
@@ -185,7 +198,7 @@ static void on_ended(RsDBusSession1 *c, const char *reason, int code, const char
 	*(bool *)data = true;
 }
 
-static void test_stop(struct host *host, gconstpointer data)
+static void test_stop(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
 	bool ended = false;
@@ -203,7 +216,7 @@ static void test_stop(struct host *host, gconstpointer data)
 }
 
 /* What `gdbus introspect` sees. */
-static void test_introspect(struct host *host, gconstpointer data)
+static void test_introspect(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
 	g_autoptr(GVariant) answer = g_dbus_connection_call_sync(
@@ -229,14 +242,20 @@ static void test_nobody(void)
 
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *path;
+		void (*body)(struct host *host);
+	} tests[] = {
+		{"/session/server/control", test_control},
+		{"/session/server/claim", test_claim},
+		{"/session/server/region", test_region_is_read_only},
+		{"/session/server/stop", test_stop},
+		{"/session/server/introspect", test_introspect},
+	};
+
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/session/server/nobody", test_nobody);
-	g_test_add("/session/server/control", struct host, NULL, set_up, test_control, tear_down);
-	g_test_add("/session/server/claim", struct host, NULL, set_up, test_claim, tear_down);
-	g_test_add("/session/server/region", struct host, NULL, set_up, test_region_is_read_only,
-		   tear_down);
-	g_test_add("/session/server/stop", struct host, NULL, set_up, test_stop, tear_down);
-	g_test_add("/session/server/introspect", struct host, NULL, set_up, test_introspect,
-		   tear_down);
+	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+		g_test_add(tests[i].path, struct host, &tests[i].body, set_up, run_test, tear_down);
 	return g_test_run();
 }
