@@ -7,11 +7,13 @@
  *     RINGSIDE_REGION_FD=n    an inherited memfd (`ringside run --hosted`); RINGSIDE_DOORBELL_FD=n an eventfd
  *                             that wakes the reader; RINGSIDE_PID=pid, if set, must be ours: what
  *                             a traced program starts in turn stays inert
+ *     RINGSIDE_SELF_PATCH=1   set by the host where it cannot write our text
  *     RINGSIDE_REGION=path    a file to map, e.g. /sys/bus/pci/devices/0000:00:02.0/resource2 in a guest
  * With neither, everything here does nothing and costs nothing, and events stay NOPs.
  *
  * fork: the child goes on recording what was on at the fork, under its own pid. It never patches, asks the
- * host or rings it up anew: the host does not know it. execve: the new image starts afresh.
+ * host for anything: the host does not know it. execve: the new image starts afresh. What a child executes finds
+ * RINGSIDE_PID, which init sets, and stays inert.
  *
  * Threads: init and exit on one thread, once; an own thread runs only where the process patches itself.
  * Signals: that thread blocks all of them. Trust: the host is trusted; the layout is checked by the agent.
@@ -33,8 +35,11 @@ extern "C" {
 int rs_hosted_init(const char *name);
 bool rs_hosted_active(void);
 
-/* Says that the program ends with `code`; called by itself at exit() with code 0 unless called before. */
-void rs_hosted_exit(int code);
+/*
+ * Takes the program's events out of the session, and its text back to how it was if it patches itself. Called by
+ * itself at exit().
+ */
+void rs_hosted_fini(void);
 
 /*
  * In one C file of a program that does not want to call rs_hosted_init(): attaches before main.

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The agent in an ordinary process, see rs_hosted.h. */
+#define _GNU_SOURCE
+#include "rs_hosted.h"
+
+#include "self_patch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <ringside/control.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+RS_PROVIDER(provider, NULL);
+
+static struct {
+	bool active;
+	bool child; /* we are a fork of the process that attached */
+	bool greeted;
+	int doorbell;
+	uint8_t *region;
+	uint64_t size;
+} hosted = {.doorbell = -1};
+
+static char provider_name[RS_NAME_MAX];
+
+/* A number in the environment; -1: there is none. */
+static int number_of(const char *variable)
+{
+	const char *text = getenv(variable);
+	char *end;
+	long value;
+
+	if (!text || !*text)
+		return -1;
+	value = strtol(text, &end, 10);
+	return *end || value < 0 || value > 0x7fffffff ? -1 : (int)value;
+}
+
+/* Async-signal-safe, and keeps errno: an event may fire anywhere. */
+static void ring_doorbell(void)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	if (write(hosted.doorbell, &one, sizeof(one)) < 0)
+		errno = 0; /* it is full: the reader has enough to wake up for */
+	errno = saved;
+}
+
+static int map_region(int fd)
+{
+	struct stat st;
+	void *at;
+
+	/* A PCI BAR's file in sysfs says its size too. */
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(struct rs_region_header))
+		return RS_AGENT_NO_REGION;
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return RS_AGENT_NO_REGION;
+	hosted.region = at;
+	hosted.size = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* 0: mapped. 1: there is none to map. */
+static int find_region(bool *machine)
+{
+	const char *path = getenv("RINGSIDE_REGION");
+	int fd = number_of("RINGSIDE_REGION_FD"), pid = number_of("RINGSIDE_PID"), ret;
+
+	if (pid >= 0 && pid != (int)getpid())
+		return 1;
+	if (fd >= 0) {
+		*machine = false;
+		return map_region(fd);
+	}
+	if (!path || !*path)
+		return 1;
+	*machine = true;
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return RS_AGENT_NO_REGION;
+	ret = map_region(fd);
+	close(fd);
+	return ret;
+}
+
+/* rs_control.flags, from a region that nobody has checked yet: the agent does so later. */
+static uint32_t control_flags(void)
+{
+	const struct rs_region_header *header = (const struct rs_region_header *)hosted.region;
+	uint64_t at = header->section[RS_SEC_CONTROL].offset;
+
+	if (rs_load_acquire(&header->magic) != RS_REGION_MAGIC || at % 8 ||
+	    hosted.size < sizeof(struct rs_control) ||
+	    at > hosted.size - sizeof(struct rs_control))
+		return 0;
+	return rs_load(&((const struct rs_control *)(hosted.region + at))->flags);
+}
+
+/* A wild store of the program's shall not look like the host's word. */
+static void protect_host_part(void)
+{
+	uint64_t size = ((const struct rs_region_header *)hosted.region)->guest_offset;
+
+	if (size % (uint64_t)sysconf(_SC_PAGESIZE) == 0 && size < hosted.size)
+		mprotect(hosted.region, size, PROT_READ);
+}
+
+static void become_child(void)
+{
+	hosted.child = true;
+}
+
+static void at_exit(void)
+{
+	rs_hosted_fini();
+}
+
+static int attach(const char *name, bool self, bool machine)
+{
+	struct rs_trace_ops ops = {0};
+	static struct rs_trace_ops kept;
+	struct rs_agent_config config = {
+		.region = hosted.region,
+		.region_size = hosted.size,
+		.ops = &kept,
+		.agent = "hosted " RS_HOSTED_VERSION,
+		.name = name,
+		.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+		.flags = self ? RS_GUEST_SELF_PATCH : 0,
+	};
+	int ret;
+
+	if (self)
+		rs_self_patch_ops(&ops);
+	if (hosted.doorbell >= 0)
+		ops.doorbell = ring_doorbell;
+	kept = ops;
+	ret = rs_agent_init(&config);
+	if (ret)
+		return ret;
+	protect_host_part();
+	snprintf(provider_name, sizeof(provider_name), "%s", name);
+	provider.name = provider_name;
+	ret = rs_agent_register(&provider);
+	if (ret) {
+		rs_agent_fini();
+		return ret;
+	}
+	return 0;
+}
+
+static void forget_region(void)
+{
+	munmap(hosted.region, hosted.size);
+	hosted.region = NULL;
+}
+
+int rs_hosted_init(const char *name)
+{
+	bool machine = false, self;
+	char pid[16];
+	int ret;
+
+	if (hosted.active)
+		return 0;
+	ret = find_region(&machine);
+	if (ret)
+		return ret == 1 ? 0 : ret;
+	hosted.doorbell = machine ? -1 : number_of("RINGSIDE_DOORBELL_FD");
+	self = machine || number_of("RINGSIDE_SELF_PATCH") > 0 ||
+	       (control_flags() & RS_CONTROL_SELF_PATCH);
+	ret = attach(name ? name : program_invocation_short_name, self, machine);
+	if (ret) {
+		forget_region();
+		return ret;
+	}
+	hosted.active = true;
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("RINGSIDE_PID", pid, 1);
+	pthread_atfork(NULL, NULL, become_child);
+	atexit(at_exit);
+	ret = rs_agent_hello();
+	hosted.greeted = ret == 0;
+	if (self)
+		rs_self_patch_start();
+	/* Nobody has answered yet: the region is there and a host may come later. */
+	return ret == RS_ERR_UNREACHABLE ? 0 : ret;
+}
+
+bool rs_hosted_active(void)
+{
+	return hosted.active;
+}
+
+void rs_hosted_fini(void)
+{
+	if (!hosted.active || hosted.child)
+		return;
+	hosted.active = false;
+	rs_self_patch_stop();
+	/* A process that `ringside run --hosted` started is waited for: that it ends is seen. In a machine nobody sees
+	 * it, so the host is told. Other threads may still be inside an event: the region stays mapped. */
+	if (hosted.greeted && hosted.doorbell < 0)
+		rs_agent_unregister(&provider);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* See self_patch.h. */
+#define _GNU_SOURCE
+#include "self_patch.h"
+
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <ringside/atomic.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUSY_NS 1000000 /* between two looks for a while after a change … */
+#define IDLE_NS 5000000 /* … and else */
+#define BUSY_LOOKS 1000u
+
+static struct {
+	bool running;
+	uint32_t stop;
+	pthread_t thread;
+	bool open;      /* text is writable in place */
+	int mem_fd;     /* /proc/self/mem, where it may not be made so; -1 */
+	bool sync_core; /* membarrier can make other CPUs see new text */
+} self = {.mem_fd = -1};
+
+static long barrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0);
+}
+
+static void text_range(void *from, void *to, uintptr_t *start, size_t *size)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	*start = (uintptr_t)from & ~(page - 1);
+	*size = (((uintptr_t)to + page - 1) & ~(page - 1)) - *start;
+}
+
+static void text_open(void *from, void *to)
+{
+	uintptr_t start;
+	size_t size;
+
+	text_range(from, to, &start, &size);
+	self.open = !mprotect((void *)start, size, PROT_READ | PROT_WRITE | PROT_EXEC);
+	if (!self.open) /* a policy against writable text: the kernel writes it for us */
+		self.mem_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+}
+
+static void write_text(void *at, const void *bytes, uint32_t size)
+{
+	uint64_t word;
+
+	if (size != sizeof(word))
+		return;
+	if (!self.open) {
+		if (self.mem_fd < 0 ||
+		    pwrite(self.mem_fd, bytes, size, (off_t)(uintptr_t)at) != (ssize_t)size)
+			return; /* seen and counted when the sites are looked at again */
+		return;
+	}
+	/* One aligned store: a thread that runs here sees the old word or the new one. */
+	memcpy(&word, bytes, sizeof(word));
+	rs_store_release((uint64_t *)at, word);
+}
+
+static void text_close(void *from, void *to)
+{
+	uintptr_t start;
+	size_t size;
+
+	if (self.open) {
+		text_range(from, to, &start, &size);
+		mprotect((void *)start, size, PROT_READ | PROT_EXEC);
+	}
+	if (self.mem_fd >= 0)
+		close(self.mem_fd);
+	self.mem_fd = -1;
+	self.open = false;
+	/* Threads that do not pass through the kernel for long see the new text now. */
+	if (self.sync_core)
+		barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+}
+
+void rs_self_patch_ops(struct rs_trace_ops *ops)
+{
+	self.sync_core = !barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+	ops->text_open = text_open;
+	ops->text_close = text_close;
+	ops->write_kernel_text = write_text;
+}
+
+static void *follow(void *data)
+{
+	uint32_t quiet = 0;
+
+	while (!rs_load_acquire(&self.stop)) {
+		struct timespec wait = {.tv_nsec = quiet < BUSY_LOOKS ? BUSY_NS : IDLE_NS};
+
+		if (rs_agent_control_due()) {
+			rs_agent_apply_control();
+			quiet = 0;
+		} else if (quiet < BUSY_LOOKS) {
+			quiet++;
+		}
+		nanosleep(&wait, NULL);
+	}
+	return NULL;
+}
+
+void rs_self_patch_start(void)
+{
+	sigset_t all, before;
+
+	rs_agent_apply_control();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	self.running = !pthread_create(&self.thread, NULL, follow, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (self.running)
+		pthread_setname_np(self.thread, "rs-patch");
+}
+
+void rs_self_patch_stop(void)
+{
+	if (!self.running)
+		return;
+	self.running = false;
+	rs_store_release(&self.stop, 1);
+	pthread_join(self.thread, NULL);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* The session's side of a hosted target, see hosted.h. */
+#define _GNU_SOURCE
+#include "hosted/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KILL_AFTER_S 2
+#define CALIBRATE_US 20000
+
+static struct rs_hosted *hosted_of(const struct rs_target *target)
+{
+	return (struct rs_hosted *)target;
+}
+
+static void on_wake(int sig)
+{
+}
+
+/* Hands a wish to the tracer thread and waits for the answer. */
+static int ask(struct rs_hosted *hosted, enum rs_hosted_request request, struct rs_error *err)
+{
+	gint64 again = 200; /* us: a signal that came just before the thread slept is repeated */
+	int ret;
+
+	g_mutex_lock(&hosted->lock);
+	hosted->request = request;
+	g_cond_broadcast(&hosted->answered);
+	while (hosted->request != RS_HOSTED_NOTHING) {
+		tgkill(getpid(), hosted->tracer_tid, rs_hosted_wake_signal());
+		g_cond_wait_until(&hosted->answered, &hosted->lock, g_get_monotonic_time() + again);
+		again = MIN(again * 2, 20000);
+	}
+	ret = hosted->result;
+	if (ret)
+		rs_error_set(err, -ret, "%s", hosted->error.message);
+	g_mutex_unlock(&hosted->lock);
+	return ret;
+}
+
+static void stop_source(GSource **source)
+{
+	if (!*source)
+		return;
+	g_source_destroy(*source);
+	g_source_unref(*source);
+	*source = NULL;
+}
+
+/* ---- from the tracer thread ---- */
+
+static gboolean deliver_end(gpointer data)
+{
+	struct rs_hosted *hosted = data;
+	struct rs_target_end end = {.reason = RS_END_EXIT};
+	int status;
+
+	g_mutex_lock(&hosted->lock);
+	status = hosted->status;
+	g_mutex_unlock(&hosted->lock);
+	stop_source(&hosted->kill_source);
+	if (WIFEXITED(status)) {
+		end.code = WEXITSTATUS(status);
+	} else {
+		end.reason = hosted->stop_asked ? RS_END_KILLED : RS_END_FAULT;
+		end.code = 128 + WTERMSIG(status);
+	}
+	if (hosted->stop_asked)
+		g_strlcpy(end.text, hosted->stop_why, sizeof(end.text));
+	else if (!WIFEXITED(status))
+		g_snprintf(end.text, sizeof(end.text), "killed by signal %d (%s)%s",
+			   WTERMSIG(status), g_strsignal(WTERMSIG(status)),
+			   WCOREDUMP(status) ? ", core dumped" : "");
+	if (hosted->base.events.ended)
+		hosted->base.events.ended(hosted->base.events.data, &end);
+	return G_SOURCE_REMOVE;
+}
+
+void rs_hosted_gone(struct rs_hosted *hosted, int status)
+{
+	g_mutex_lock(&hosted->lock);
+	hosted->ended = true;
+	hosted->status = status;
+	hosted->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	g_mutex_unlock(&hosted->lock);
+	if (hosted->attached)
+		return;
+	hosted->ended_source = g_idle_source_new();
+	g_source_set_priority(hosted->ended_source, G_PRIORITY_DEFAULT);
+	g_source_set_callback(hosted->ended_source, deliver_end, hosted, NULL);
+	g_source_attach(hosted->ended_source, hosted->context);
+}
+
+void rs_hosted_new_image(struct rs_hosted *hosted)
+{
+	g_mutex_lock(&hosted->lock);
+	hosted->new_image = true;
+	g_mutex_unlock(&hosted->lock);
+}
+
+/* ---- operations ---- */
+
+static gboolean on_doorbell(gint fd, GIOCondition condition, gpointer data)
+{
+	struct rs_hosted *hosted = data;
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		return G_SOURCE_CONTINUE;
+	hosted->stats.doorbells += count;
+	if (hosted->base.events.doorbell)
+		hosted->base.events.doorbell(hosted->base.events.data);
+	return G_SOURCE_CONTINUE;
+}
+
+static int hosted_start(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_hosted *hosted = hosted_of(target);
+	int ret;
+
+	if (hosted->base.pid > 0)
+		return rs_error_set(err, EALREADY, "'%s' has been started", hosted->argv[0]);
+	hosted->context = g_main_context_ref_thread_default();
+	ret = ask(hosted, RS_HOSTED_START, err);
+	if (ret)
+		return ret;
+	hosted->doorbell_source = g_unix_fd_source_new(hosted->doorbell_fd, G_IO_IN);
+	g_source_set_callback(hosted->doorbell_source, G_SOURCE_FUNC(on_doorbell), hosted, NULL);
+	g_source_attach(hosted->doorbell_source, hosted->context);
+	return 0;
+}
+
+static bool has_ended(struct rs_hosted *hosted)
+{
+	bool ended;
+
+	g_mutex_lock(&hosted->lock);
+	ended = hosted->ended;
+	g_mutex_unlock(&hosted->lock);
+	return ended;
+}
+
+static int hosted_pause(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_hosted *hosted = hosted_of(target);
+	int ret = 0;
+
+	if (hosted->no_patch.code)
+		return rs_error_set(err, hosted->no_patch.code, "%s", hosted->no_patch.message);
+	if (hosted->base.pid > 0 && !has_ended(hosted))
+		ret = ask(hosted, RS_HOSTED_PAUSE, err);
+	if (!ret)
+		hosted->paused = true;
+	return ret;
+}
+
+static int hosted_resume(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_hosted *hosted = hosted_of(target);
+
+	hosted->paused = false;
+	if (hosted->base.pid <= 0 || hosted->no_patch.code)
+		return 0;
+	return ask(hosted, RS_HOSTED_RESUME, err);
+}
+
+static void hosted_stats(struct rs_target *target, struct rs_target_stats *out)
+{
+	*out = hosted_of(target)->stats;
+}
+
+/* The longer the target has been there, the better the figure. */
+static uint64_t hosted_clock_hz(struct rs_target *target)
+{
+	struct rs_hosted *hosted = hosted_of(target);
+	gint64 passed = g_get_monotonic_time() - hosted->mono_start;
+	uint64_t ticks;
+
+	if (passed < CALIBRATE_US)
+		g_usleep((gulong)(CALIBRATE_US - passed));
+	ticks = rs_hosted_clock() - hosted->tsc_start;
+	passed = g_get_monotonic_time() - hosted->mono_start;
+	return (uint64_t)((double)ticks * 1e6 / (double)passed);
+}
+
+static gboolean kill_hard(gpointer data)
+{
+	struct rs_hosted *hosted = data;
+
+	if (!has_ended(hosted))
+		kill(hosted->base.pid, SIGKILL);
+	return G_SOURCE_REMOVE;
+}
+
+static void hosted_stop(struct rs_target *target, const char *why)
+{
+	struct rs_hosted *hosted = hosted_of(target);
+
+	if (hosted->base.pid <= 0 || hosted->attached || hosted->stop_asked || has_ended(hosted))
+		return;
+	hosted->stop_asked = true;
+	g_strlcpy(hosted->stop_why, why ? why : "stopped", sizeof(hosted->stop_why));
+	kill(hosted->base.pid, SIGTERM);
+	kill(hosted->base.pid, SIGCONT); /* a stopped program takes no SIGTERM */
+	hosted->kill_source = g_timeout_source_new_seconds(KILL_AFTER_S);
+	g_source_set_callback(hosted->kill_source, kill_hard, hosted, NULL);
+	g_source_attach(hosted->kill_source, hosted->context);
+}
+
+static void hosted_destroy(struct rs_target *target)
+{
+	struct rs_hosted *hosted;
+
+	if (!target)
+		return;
+	hosted = hosted_of(target);
+	if (hosted->thread) {
+		ask(hosted, RS_HOSTED_QUIT, NULL);
+		g_thread_join(hosted->thread);
+	}
+	stop_source(&hosted->doorbell_source);
+	stop_source(&hosted->kill_source);
+	stop_source(&hosted->ended_source);
+	if (hosted->context)
+		g_main_context_unref(hosted->context);
+	if (hosted->region_fd >= 0)
+		close(hosted->region_fd);
+	if (hosted->doorbell_fd >= 0)
+		close(hosted->doorbell_fd);
+	if (hosted->mem_fd >= 0)
+		close(hosted->mem_fd);
+	g_strfreev(hosted->argv);
+	g_strfreev(hosted->envp);
+	g_free(hosted->program);
+	g_mutex_clear(&hosted->lock);
+	g_cond_clear(&hosted->answered);
+	g_free(hosted);
+}
+
+static const struct rs_target_ops hosted_ops = {
+	.kind = "hosted",
+	.start = hosted_start,
+	.pause = hosted_pause,
+	.resume = hosted_resume,
+	.read_virt = rs_hosted_read_virt,
+	.write_text = rs_hosted_write_text,
+	.write_text_batch = rs_hosted_write_batch,
+	.read_text_batch = rs_hosted_read_batch,
+	.stats = hosted_stats,
+	.clock_hz = hosted_clock_hz,
+	.stop = hosted_stop,
+	.destroy = hosted_destroy,
+};
+
+/* ---- making one ---- */
+
+static struct rs_hosted *new_hosted(void)
+{
+	struct sigaction action = {.sa_handler = on_wake};
+	struct rs_hosted *hosted = g_new0(struct rs_hosted, 1);
+
+	sigaction(rs_hosted_wake_signal(), &action, NULL); /* without SA_RESTART */
+	hosted->base.ops = &hosted_ops;
+	hosted->base.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS);
+	hosted->region_fd = hosted->doorbell_fd = hosted->mem_fd = -1;
+	hosted->tsc_start = rs_hosted_clock();
+	hosted->mono_start = g_get_monotonic_time();
+	g_mutex_init(&hosted->lock);
+	g_cond_init(&hosted->answered);
+	pthread_sigmask(SIG_SETMASK, NULL, &hosted->mask);
+	return hosted;
+}
+
+/* The thread says its id first. */
+static void start_thread(struct rs_hosted *hosted)
+{
+	g_mutex_lock(&hosted->lock);
+	hosted->thread = g_thread_new("rs-tracer", rs_hosted_tracer, hosted);
+	while (!hosted->result)
+		g_cond_wait(&hosted->answered, &hosted->lock);
+	hosted->tracer_tid = hosted->result;
+	g_mutex_unlock(&hosted->lock);
+}
+
+static int take_fds(struct rs_hosted *hosted, const struct rs_hosted_config *config,
+		    struct rs_error *err)
+{
+	if (config->region_fd >= 0) {
+		/* Out of the way of the program's own 0..9. */
+		hosted->region_fd = fcntl(config->region_fd, F_DUPFD_CLOEXEC, 100);
+		if (hosted->region_fd < 0)
+			return rs_error_set(err, errno, "region: %s", g_strerror(errno));
+	}
+	hosted->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (hosted->doorbell_fd < 0)
+		return rs_error_set(err, errno, "eventfd: %s", g_strerror(errno));
+	return 0;
+}
+
+int rs_hosted_create(const struct rs_hosted_config *config, struct rs_target **out,
+		     struct rs_error *err)
+{
+	struct rs_hosted *hosted;
+	int ret;
+
+	if (!config->argv || !config->argv[0])
+		return rs_error_set(err, EINVAL, "no program is named");
+	hosted = new_hosted();
+	hosted->argv = g_strdupv((char **)config->argv);
+	hosted->envp = config->envp ? g_strdupv((char **)config->envp) : g_get_environ();
+	hosted->no_ptrace = config->no_ptrace;
+	hosted->program = g_find_program_in_path(config->argv[0]);
+	ret = take_fds(hosted, config, err);
+	if (!ret && !hosted->program)
+		ret = rs_error_set(err, ENOENT, "program '%s' is not there, or not executable",
+				   config->argv[0]);
+	if (ret) {
+		hosted_destroy(&hosted->base);
+		return ret;
+	}
+	start_thread(hosted);
+	*out = &hosted->base;
+	return 0;
+}
+
+int rs_hosted_attach(pid_t pid, uint64_t start_time, struct rs_target **out, struct rs_error *err)
+{
+	struct rs_hosted *hosted;
+	int ret;
+
+	if (pid <= 0 || !start_time || rs_hosted_start_time(pid) != start_time)
+		return rs_error_set(err, ESRCH, "process %d has ended", (int)pid);
+	hosted = new_hosted();
+	hosted->attached = true;
+	hosted->base.pid = pid;
+	start_thread(hosted);
+	ret = ask(hosted, RS_HOSTED_SEIZE, err);
+	if (ret) {
+		hosted_destroy(&hosted->base);
+		return ret;
+	}
+	*out = &hosted->base;
+	return 0;
+}
+
+bool rs_hosted_can_patch(const struct rs_target *target, struct rs_error *why)
+{
+	const struct rs_hosted *hosted = hosted_of(target);
+
+	if (!hosted->no_patch.code)
+		return true;
+	rs_error_set(why, hosted->no_patch.code, "%s", hosted->no_patch.message);
+	return false;
+}
+
+uint64_t rs_hosted_start_time(pid_t pid)
+{
+	char path[64], *text = NULL, *at;
+	uint64_t start = 0;
+
+	g_snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	/* Field 22; the name in field 2 may hold anything, so count from its last parenthesis. */
+	if (g_file_get_contents(path, &text, NULL, NULL) && (at = strrchr(text, ')'))) {
+		char **fields = g_strsplit(at + 1, " ", 24);
+
+		if (g_strv_length(fields) > 20)
+			start = g_ascii_strtoull(fields[20], NULL, 10);
+		g_strfreev(fields);
+	}
+	g_free(text);
+	return start;
+}
+
+int rs_hosted_end_signal(const struct rs_target *target)
+{
+	return hosted_of(target)->signal;
+}

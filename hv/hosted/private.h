@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hosted target as its files share it: hosted.c (the session's side), tracer.c (the thread that owns the
+ * process), spawn.c (starting it).
+ */
+#ifndef RS_HV_HOSTED_PRIVATE_H
+#define RS_HV_HOSTED_PRIVATE_H
+
+#include "hosted/hosted.h"
+
+#include <glib.h>
+#include <signal.h>
+
+enum rs_hosted_request {
+	RS_HOSTED_NOTHING,
+	RS_HOSTED_START, /* fork, seize, exec */
+	RS_HOSTED_SEIZE, /* an existing process */
+	RS_HOSTED_PAUSE,
+	RS_HOSTED_RESUME,
+	RS_HOSTED_QUIT, /* let go (attached) or kill (ours), then end the thread */
+};
+
+struct rs_hosted {
+	struct rs_target base; /* first */
+	char **argv;
+	char *program; /* argv[0] as found in PATH */
+	char **envp;
+	int region_fd;
+	int doorbell_fd;
+	bool no_ptrace;
+	bool attached; /* not ours: never killed */
+	sigset_t mask; /* signal mask that the program starts with */
+
+	GMainContext *context;
+	GSource *doorbell_source, *kill_source;
+	GThread *thread;
+	GSource *ended_source;
+	bool stop_asked;
+	char stop_why[128];
+	int mem_fd; /* /proc/PID/mem of the image that runs; -1 */
+	pid_t tracer_tid;
+	uint64_t tsc_start;
+	gint64 mono_start;
+
+	GMutex lock; /* all below */
+	GCond answered;
+	enum rs_hosted_request request;
+	int result;
+	struct rs_error error;
+	struct rs_error no_patch; /* code 0: pause works */
+	bool new_image;           /* mem_fd is of one that is gone */
+	bool paused;
+	bool ended;
+	bool reported;
+	int status; /* of waitpid, once ended */
+	int signal; /* that ended it */
+	struct rs_target_stats stats;
+
+	/* Of the tracer thread alone. */
+	GHashTable *tasks; /* tid -> struct task */
+	bool stopping;     /* every task is to be held */
+	bool quit;
+};
+
+/* tracer.c: the thread's main function; it ends after RS_HOSTED_QUIT. */
+gpointer rs_hosted_tracer(gpointer data);
+/* The signal that takes the thread out of its wait; its handler does nothing. */
+int rs_hosted_wake_signal(void);
+
+/*
+ * spawn.c, on the tracer thread: starts the program, seized by this thread unless that is not permitted
+ * (*why then has code != 0; the program runs all the same). Returns the pid or -errno.
+ */
+pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs_error *why,
+		      struct rs_error *err);
+
+/* hosted.c, from the tracer thread: the process has executed another program. */
+void rs_hosted_new_image(struct rs_hosted *hosted);
+/* clock_x86_64.c: the event clock, now. */
+uint64_t rs_hosted_clock(void);
+/* hosted.c, from the tracer thread: the process is gone (status as from waitpid). */
+void rs_hosted_gone(struct rs_hosted *hosted, int status);
+
+/* text.c: the target's operations on memory. */
+int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,
+			struct rs_error *err);
+int rs_hosted_read_batch(struct rs_target *target, struct rs_text_write *pieces, size_t count,
+			 struct rs_error *err);
+int rs_hosted_write_text(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys, const void *bytes,
+			 size_t size, struct rs_error *err);
+int rs_hosted_write_batch(struct rs_target *target, const struct rs_text_write *pieces,
+			  size_t count, struct rs_error *err);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting the program: the child waits on a socket until it has been seized, so that not one of its instructions
+ * runs untraced, and then executes. What it does after fork is async-signal-safe: we have threads.
+ */
+#define _GNU_SOURCE
+#include "hosted/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The parent's word to the child. */
+#define GO_TRACED 't'
+#define GO_SELF 's'
+
+struct child {
+	char *program;
+	char **argv;
+	char **traced_env;
+	char **self_env;   /* the agent is to patch its own text */
+	char *pid_slot[2]; /* "RINGSIDE_PID=" in each: digits go behind it */
+	int sync;
+	int keep[2]; /* to be inherited, -1: none */
+	const sigset_t *mask;
+};
+
+/* snprintf is not async-signal-safe. */
+static void put_decimal(char *out, unsigned int value)
+{
+	char digits[12];
+	int n = 0;
+
+	do {
+		digits[n++] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	while (n)
+		*out++ = digits[--n];
+	*out = 0;
+}
+
+static _Noreturn void run_child(const struct child *child)
+{
+	struct sigaction plain = {.sa_handler = SIG_DFL};
+	char go = 0;
+	int code;
+
+	/* What the host ignores or blocks (SIGPIPE, SIGINT …) is no business of the program's. */
+	for (int sig = 1; sig < NSIG; sig++)
+		sigaction(sig, &plain, NULL);
+	sigprocmask(SIG_SETMASK, child->mask, NULL);
+	for (int i = 0; i < 2; i++) {
+		if (child->keep[i] >= 0)
+			fcntl(child->keep[i], F_SETFD, 0);
+		put_decimal(strchr(child->pid_slot[i], '=') + 1, (unsigned int)getpid());
+	}
+	while (read(child->sync, &go, 1) < 0 && errno == EINTR)
+		;
+	if (go == GO_TRACED || go == GO_SELF) {
+		execve(child->program, child->argv,
+		       go == GO_TRACED ? child->traced_env : child->self_env);
+		code = errno;
+		if (write(child->sync, &code, sizeof(code)) < 0)
+			_exit(126);
+	}
+	_exit(127);
+}
+
+static char **make_env(struct rs_hosted *hosted, bool self, char **pid_slot)
+{
+	char **env = g_strdupv(hosted->envp), number[16], *slot;
+	guint n;
+
+	env = g_environ_unsetenv(env, "RINGSIDE_REGION");
+	env = g_environ_unsetenv(env, "RINGSIDE_SELF_PATCH");
+	g_snprintf(number, sizeof(number), "%d", hosted->region_fd);
+	env = g_environ_setenv(env, "RINGSIDE_REGION_FD", number, TRUE);
+	g_snprintf(number, sizeof(number), "%d", hosted->doorbell_fd);
+	env = g_environ_setenv(env, "RINGSIDE_DOORBELL_FD", number, TRUE);
+	env = g_environ_setenv(env, "RINGSIDE_PID", "0000000000", TRUE);
+	if (self)
+		env = g_environ_setenv(env, "RINGSIDE_SELF_PATCH", "1", TRUE);
+	slot = NULL;
+	for (n = 0; env[n]; n++)
+		if (g_str_has_prefix(env[n], "RINGSIDE_PID="))
+			slot = env[n];
+	*pid_slot = slot;
+	return env;
+}
+
+static int seize(struct rs_hosted *hosted, pid_t pid, unsigned long options, struct rs_error *why)
+{
+	if (hosted->no_ptrace)
+		return rs_error_set(why, EPERM, "ptrace is switched off");
+	if (ptrace(PTRACE_SEIZE, pid, NULL, options))
+		return rs_error_set(why, errno,
+				    "ptrace is not permitted (%s); the program patches "
+				    "its own text",
+				    g_strerror(errno));
+	return 0;
+}
+
+/* Takes the child's exec through: it stops once when traced. Returns its errno, 0 when it runs. */
+static int finish(pid_t pid, int sync)
+{
+	int code = 0;
+	ssize_t got;
+
+	/* The socket closes at exec: end of file is success. While the exec event stops a traced
+	 * child the socket is closed already. */
+	do
+		got = read(sync, &code, sizeof(code));
+	while (got < 0 && errno == EINTR);
+	return got == sizeof(code) ? code : 0;
+}
+
+pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs_error *why,
+		      struct rs_error *err)
+{
+	struct child child = {
+		.program = hosted->program,
+		.argv = hosted->argv,
+		.keep = {hosted->region_fd, hosted->doorbell_fd},
+		.mask = &hosted->mask,
+	};
+	int sync[2], code;
+	char go;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync))
+		return rs_error_set(err, errno, "socketpair: %s", g_strerror(errno));
+	child.sync = sync[1];
+	child.traced_env = make_env(hosted, false, &child.pid_slot[0]);
+	child.self_env = make_env(hosted, true, &child.pid_slot[1]);
+	pid = fork();
+	if (pid == 0)
+		run_child(&child);
+	code = pid < 0 ? errno : 0;
+	close(sync[1]);
+	if (pid > 0) {
+		go = seize(hosted, pid, options, why) ? GO_SELF : GO_TRACED;
+		if (send(sync[0], &go, 1, MSG_NOSIGNAL) == 1)
+			code = finish(pid, sync[0]);
+		else
+			code = ECHILD;
+		/* It ends by itself: reaped here, before anybody else hears of it. */
+		if (code)
+			while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+				;
+	}
+	close(sync[0]);
+	g_strfreev(child.traced_env);
+	g_strfreev(child.self_env);
+	return code ? rs_error_set(err, code, "cannot run '%s': %s", hosted->argv[0],
+				   g_strerror(code))
+		    : pid;
+}

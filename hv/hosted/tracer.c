@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread that owns the process. All ptrace calls and waits are made here.
+ *
+ * It sleeps in waitpid(__WNOTHREAD), which sees only this thread's own child and tracees, and is taken out of it by a
+ * signal when the session's thread wants something. A task is one thread that shares the program's text: its
+ * threads, and a vfork child until it executes. To pause is to have each of them in a ptrace stop; a
+ * parent that waits for its vfork child cannot reach user space before the child, which is held, so it counts as
+ * stopped.
+ */
+#define _GNU_SOURCE
+#include "hosted/private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPTIONS                                                                                    \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC)
+#define PAUSE_LIMIT_US (2 * G_USEC_PER_SEC)
+
+struct task {
+	pid_t tid;
+	bool stopped;  /* in a ptrace stop, for us to continue */
+	bool in_vfork; /* waits for its child in the kernel */
+	bool group_stop;
+	int signal; /* to be delivered when it goes on */
+};
+
+int rs_hosted_wake_signal(void)
+{
+	return SIGRTMIN + 6;
+}
+
+static struct task *find_task(struct rs_hosted *hosted, pid_t tid)
+{
+	return g_hash_table_lookup(hosted->tasks, GINT_TO_POINTER(tid));
+}
+
+static struct task *add_task(struct rs_hosted *hosted, pid_t tid)
+{
+	struct task *task = find_task(hosted, tid);
+
+	if (!task) {
+		task = g_new0(struct task, 1);
+		task->tid = tid;
+		g_hash_table_insert(hosted->tasks, GINT_TO_POINTER(tid), task);
+	}
+	return task;
+}
+
+static void drop_task(struct rs_hosted *hosted, pid_t tid)
+{
+	g_hash_table_remove(hosted->tasks, GINT_TO_POINTER(tid));
+}
+
+static void let_go(struct task *task)
+{
+	/* In a group stop the task is to stay stopped until SIGCONT, but we want to hear of it. */
+	if (task->group_stop) {
+		ptrace(PTRACE_LISTEN, task->tid, NULL, NULL);
+	} else {
+		ptrace(PTRACE_CONT, task->tid, NULL, (void *)(uintptr_t)task->signal);
+	}
+	task->signal = 0;
+	task->group_stop = false;
+	task->stopped = false;
+}
+
+static pid_t event_message(pid_t tid)
+{
+	unsigned long message = 0;
+
+	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
+	return (pid_t)message;
+}
+
+/* A new image: the other threads are gone, and a vfork child has left our text. */
+static bool on_exec(struct rs_hosted *hosted, struct task *task)
+{
+	GHashTableIter iter;
+	gpointer key;
+
+	if (task->tid != hosted->base.pid) {
+		ptrace(PTRACE_DETACH, task->tid, NULL, NULL);
+		drop_task(hosted, task->tid);
+		return false;
+	}
+	g_hash_table_iter_init(&iter, hosted->tasks);
+	while (g_hash_table_iter_next(&iter, &key, NULL))
+		if (GPOINTER_TO_INT(key) != task->tid)
+			g_hash_table_iter_remove(&iter);
+	task->in_vfork = false;
+	return true;
+}
+
+static bool is_stop_signal(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+static void on_stop(struct rs_hosted *hosted, pid_t tid, int status)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+	struct task *task = add_task(hosted, tid);
+
+	task->stopped = true;
+	task->group_stop = false;
+	task->signal = 0;
+	switch (event) {
+	case 0:
+		task->signal = sig;
+		break;
+	case PTRACE_EVENT_STOP:
+		/* SIGTRAP: our own interrupt, or a new task. A stopping signal: group stop. */
+		task->group_stop = is_stop_signal(sig);
+		break;
+	case PTRACE_EVENT_CLONE:
+		add_task(hosted, event_message(tid));
+		break;
+	case PTRACE_EVENT_VFORK:
+		add_task(hosted, event_message(tid));
+		task->in_vfork = true;
+		break;
+	case PTRACE_EVENT_VFORK_DONE:
+		task->in_vfork = false;
+		break;
+	case PTRACE_EVENT_EXEC:
+		if (!on_exec(hosted, task))
+			return;
+		rs_hosted_new_image(hosted);
+		break;
+	}
+	if (!hosted->stopping)
+		let_go(task);
+}
+
+/* One state change. False: the process has ended (or there is nothing to wait for). */
+static bool on_status(struct rs_hosted *hosted, pid_t tid, int status)
+{
+	if (WIFSTOPPED(status)) {
+		on_stop(hosted, tid, status);
+		return true;
+	}
+	drop_task(hosted, tid);
+	if (tid != hosted->base.pid)
+		return true;
+	rs_hosted_gone(hosted, status);
+	return false;
+}
+
+/* ---- wishes ---- */
+
+static bool is_held(const struct task *task)
+{
+	return task->stopped || task->in_vfork;
+}
+
+/* No task any more, whatever became of the news of it: a leader whose other threads live on, a
+ * task that was gone before its parent's event told of it. */
+static bool is_dead(pid_t tid)
+{
+	char *path = g_strdup_printf("/proc/%d/stat", (int)tid), *text = NULL, *state;
+	bool dead = true;
+
+	if (g_file_get_contents(path, &text, NULL, NULL) && (state = strrchr(text, ')')))
+		dead = state[1] != ' ' || state[2] == 'Z' || state[2] == 'X';
+	g_free(text);
+	g_free(path);
+	return dead;
+}
+
+static bool all_held(struct rs_hosted *hosted)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, hosted->tasks);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		if (!is_held(value))
+			return false;
+	return true;
+}
+
+/* Asks all that run to stop; those that are not ours (any more) are forgotten. */
+static void interrupt_all(struct rs_hosted *hosted, bool look)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, hosted->tasks);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct task *task = value;
+
+		if (is_held(task))
+			continue;
+		if ((ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL) && errno == ESRCH) ||
+		    (look && is_dead(task->tid)))
+			g_hash_table_iter_remove(&iter);
+	}
+}
+
+static void resume_all(struct rs_hosted *hosted)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	hosted->stopping = false;
+	g_hash_table_iter_init(&iter, hosted->tasks);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		if (((struct task *)value)->stopped)
+			let_go(value);
+}
+
+static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
+{
+	gint64 limit = g_get_monotonic_time() + PAUSE_LIMIT_US;
+
+	hosted->stopping = true;
+	interrupt_all(hosted, false);
+	while (!all_held(hosted)) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+
+		if (tid > 0) {
+			if (!on_status(hosted, tid, status))
+				return 0;
+			continue;
+		}
+		if (errno != EINTR)
+			break;
+		/* Who asked wakes us now and then while we have not answered. */
+		interrupt_all(hosted, true);
+		if (g_get_monotonic_time() > limit) {
+			resume_all(hosted);
+			return rs_error_set(err, ETIMEDOUT, "a thread of process %d does not stop",
+					    (int)hosted->base.pid);
+		}
+	}
+	return 0;
+}
+
+static int seize_all(struct rs_hosted *hosted, struct rs_error *err)
+{
+	char *path = g_strdup_printf("/proc/%d/task", (int)hosted->base.pid);
+	bool more = true;
+	int ret = 0;
+
+	/* Threads that come while we look: those of seized ones are followed by the kernel, and a second
+	 * look finds the others. */
+	while (more && !ret) {
+		GDir *dir = g_dir_open(path, 0, NULL);
+		const char *name;
+
+		more = false;
+		while (dir && (name = g_dir_read_name(dir)) && !ret) {
+			pid_t tid = atoi(name);
+
+			if (find_task(hosted, tid))
+				continue;
+			if (!ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS)) {
+				add_task(hosted, tid);
+				more = true;
+			} else if (errno != ESRCH) {
+				ret = rs_error_set(err, errno, "ptrace of process %d: %s",
+						   (int)hosted->base.pid, g_strerror(errno));
+			}
+		}
+		if (!dir)
+			ret = rs_error_set(err, ESRCH, "process %d is gone", (int)hosted->base.pid);
+		else
+			g_dir_close(dir);
+	}
+	g_free(path);
+	return ret;
+}
+
+/* Tasks can be detached only while stopped. */
+static void detach_all(struct rs_hosted *hosted)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	if (!hosted->stopping && pause_all(hosted, NULL))
+		return; /* the end of this thread detaches them */
+	g_hash_table_iter_init(&iter, hosted->tasks);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct task *task = value;
+
+		ptrace(PTRACE_DETACH, task->tid, NULL,
+		       (void *)(uintptr_t)(task->group_stop ? SIGSTOP : task->signal));
+	}
+	g_hash_table_remove_all(hosted->tasks);
+}
+
+static int serve_start(struct rs_hosted *hosted, struct rs_error *err)
+{
+	struct rs_error why = {0};
+	pid_t pid = rs_hosted_spawn(hosted, OPTIONS, &why, err);
+
+	if (pid < 0)
+		return pid;
+	hosted->base.pid = pid;
+	hosted->no_patch = why;
+	if (!why.code)
+		add_task(hosted, pid);
+	return 0;
+}
+
+static void serve_quit(struct rs_hosted *hosted)
+{
+	int status;
+
+	hosted->quit = true;
+	if (hosted->attached) {
+		detach_all(hosted);
+		return;
+	}
+	if (hosted->ended || hosted->base.pid <= 0)
+		return;
+	kill(hosted->base.pid, SIGKILL);
+	for (;;) {
+		pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+
+		if (tid < 0 && errno == EINTR)
+			continue;
+		if (tid < 0)
+			break;
+		if (WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, tid, NULL, NULL);
+		else if (tid == hosted->base.pid)
+			break;
+	}
+}
+
+/* The lock is held on entry and exit, but not while serving. */
+static void serve(struct rs_hosted *hosted)
+{
+	enum rs_hosted_request request = hosted->request;
+	struct rs_error err = {0};
+	bool ended = hosted->ended;
+	int ret = 0;
+
+	g_mutex_unlock(&hosted->lock);
+	switch (request) {
+	case RS_HOSTED_START:
+		ret = serve_start(hosted, &err);
+		break;
+	case RS_HOSTED_SEIZE:
+		ret = seize_all(hosted, &err);
+		break;
+	case RS_HOSTED_PAUSE:
+		if (!ended)
+			ret = pause_all(hosted, &err);
+		break;
+	case RS_HOSTED_RESUME:
+		resume_all(hosted);
+		break;
+	case RS_HOSTED_QUIT:
+		serve_quit(hosted);
+		break;
+	case RS_HOSTED_NOTHING:
+		break;
+	}
+	g_mutex_lock(&hosted->lock);
+	hosted->request = RS_HOSTED_NOTHING;
+	hosted->result = ret;
+	hosted->error = err;
+	g_cond_broadcast(&hosted->answered);
+}
+
+/* Waits for a state change of the process, or for a wish. Sleeps on the condition while there is no
+ * process. */
+static void wait_once(struct rs_hosted *hosted)
+{
+	int status;
+	pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+
+	if (tid > 0)
+		on_status(hosted, tid, status);
+	else if (errno != EINTR)
+		g_usleep(1000); /* nothing is left to wait for: its end has been told */
+}
+
+gpointer rs_hosted_tracer(gpointer data)
+{
+	struct rs_hosted *hosted = data;
+	sigset_t all, wake;
+
+	/* Signals are for other threads, but for the one that wakes us. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&wake);
+	sigaddset(&wake, rs_hosted_wake_signal());
+	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
+	hosted->tasks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	g_mutex_lock(&hosted->lock);
+	hosted->result = (int)gettid();
+	g_cond_broadcast(&hosted->answered);
+	while (!hosted->quit) {
+		if (hosted->request != RS_HOSTED_NOTHING) {
+			serve(hosted);
+			continue;
+		}
+		if (hosted->base.pid <= 0 || hosted->ended) {
+			g_cond_wait(&hosted->answered, &hosted->lock);
+			continue;
+		}
+		g_mutex_unlock(&hosted->lock);
+		wait_once(hosted);
+		g_mutex_lock(&hosted->lock);
+	}
+	g_mutex_unlock(&hosted->lock);
+	g_hash_table_unref(hosted->tasks);
+	return NULL;
+}
