@@ -149,7 +149,7 @@ int main(void)
 		    measure_filter(event, "b == 7 && a != 4294967294 && a == 4294967295"), "ns");
 	ns = measure_filter(event, "b == 7 && a != 4294967294 && a != 4294967295");
 	bench_print("accept3", ns, "ns");
-	rs_hosted_exit(0);
+	rs_hosted_fini();
 	rs_region_destroy(region);
 	return 0;
 }

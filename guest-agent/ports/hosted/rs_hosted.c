@@ -99,8 +99,7 @@ static uint32_t control_flags(void)
 	uint64_t at = header->section[RS_SEC_CONTROL].offset;
 
 	if (rs_load_acquire(&header->magic) != RS_REGION_MAGIC || at % 8 ||
-	    hosted.size < sizeof(struct rs_control) ||
-	    at > hosted.size - sizeof(struct rs_control))
+	    hosted.size < sizeof(struct rs_control) || at > hosted.size - sizeof(struct rs_control))
 		return 0;
 	return rs_load(&((const struct rs_control *)(hosted.region + at))->flags);
 }
