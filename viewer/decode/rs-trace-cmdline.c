@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-cmdline.h"
+#include "rs-trace-print.h"
+
+#include <string.h>
+
+#define NAMES_MAX 64u
+#define PIDS_MAX 32768u
+
+typedef struct {
+	guint64 since;
+	char raw[RS_COMM_LEN];
+	char shown[RS_COMM_LEN * 4 + 1]; /* each byte may become \xNN */
+} Name;
+
+/* Names of one pid, oldest first. */
+typedef struct {
+	guint n;
+	guint room;
+	Name *names;
+} History;
+
+struct _RsTraceCmdline {
+	/* Histories by pid. When the young map is full it becomes the old one, whose pids move back
+	 * as they are seen again; so what is forgotten is what nobody named for a long time. */
+	GHashTable *young;
+	GHashTable *old;
+};
+
+static void history_free(gpointer data)
+{
+	History *history = data;
+
+	if (!history)
+		return;
+	g_free(history->names);
+	g_free(history);
+}
+
+static GHashTable *new_map(void)
+{
+	return g_hash_table_new_full(NULL, NULL, NULL, history_free);
+}
+
+RsTraceCmdline *rs_trace_cmdline_new(void)
+{
+	RsTraceCmdline *cmdline = g_new0(RsTraceCmdline, 1);
+
+	cmdline->young = new_map();
+	cmdline->old = new_map();
+	return cmdline;
+}
+
+void rs_trace_cmdline_free(RsTraceCmdline *cmdline)
+{
+	if (!cmdline)
+		return;
+	g_hash_table_unref(cmdline->young);
+	g_hash_table_unref(cmdline->old);
+	g_free(cmdline);
+}
+
+static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
+{
+	gpointer key = GUINT_TO_POINTER(pid), stolen = NULL;
+	History *history = g_hash_table_lookup(cmdline->young, key);
+
+	if (history)
+		return history;
+	if (g_hash_table_size(cmdline->young) >= PIDS_MAX) {
+		g_hash_table_unref(cmdline->old);
+		cmdline->old = cmdline->young;
+		cmdline->young = new_map();
+	}
+	if (!g_hash_table_steal_extended(cmdline->old, key, NULL, &stolen))
+		stolen = g_new0(History, 1);
+	g_hash_table_insert(cmdline->young, key, stolen);
+	return stolen;
+}
+
+static void make_room(History *history, guint at)
+{
+	if (history->n == history->room) {
+		history->room = MIN(NAMES_MAX, MAX(2, history->room * 2));
+		history->names = g_renew(Name, history->names, history->room);
+	}
+	memmove(&history->names[at + 1], &history->names[at],
+		(history->n - at) * sizeof(*history->names));
+	history->n++;
+}
+
+void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
+			  const char comm[RS_COMM_LEN])
+{
+	History *history = history_of(cmdline, pid);
+	g_autoptr(GString) shown = NULL;
+	guint at = history->n;
+	Name *name;
+
+	while (at && history->names[at - 1].since > since)
+		at--;
+	if (at && history->names[at - 1].since == since) {
+		if (!memcmp(history->names[at - 1].raw, comm, RS_COMM_LEN))
+			return;
+		at--; /* named twice in one tick: the later word holds */
+	} else {
+		if (history->n == NAMES_MAX) {
+			if (!at)
+				return;
+			memmove(&history->names[0], &history->names[1],
+				(NAMES_MAX - 1) * sizeof(*history->names));
+			history->n--;
+			at--;
+		}
+		make_room(history, at);
+	}
+	name = &history->names[at];
+	name->since = since;
+	memcpy(name->raw, comm, RS_COMM_LEN);
+	shown = g_string_sized_new(sizeof(name->shown));
+	rs_trace_append_escaped(shown, comm, strnlen(comm, RS_COMM_LEN));
+	g_strlcpy(name->shown, shown->str, sizeof(name->shown));
+}
+
+void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
+			    gsize size)
+{
+	struct rs_cmdline_entry entry;
+
+	for (gsize at = 0; size - at >= sizeof(entry); at += sizeof(entry)) {
+		memcpy(&entry, snapshot + at, sizeof(entry));
+		if (!entry.sequence || entry.sequence % 2)
+			continue;
+		if (again && memcmp(&entry, again + at, sizeof(entry)))
+			continue;
+		rs_trace_cmdline_add(cmdline, entry.pid, entry.since, entry.comm);
+	}
+}
+
+const char *rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, guint64 ts)
+{
+	gpointer key = GUINT_TO_POINTER(pid);
+	const History *history = g_hash_table_lookup(cmdline->young, key);
+
+	if (!history)
+		history = g_hash_table_lookup(cmdline->old, key);
+	for (guint at = history ? history->n : 0; at; at--)
+		if (history->names[at - 1].since <= ts)
+			return history->names[at - 1].shown;
+	return pid ? "<...>" : "<idle>";
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who a pid was when: the history of names, put together from snapshots of RS_SEC_CMDLINE. A pid's
+ * name at an event is its newest entry that is not younger than the event. A name that is only known from later on is
+ * never shown: the pid may have had another owner; "<...>" says so. Pid 0 is "<idle>" until named.
+ *
+ * Snapshots are hostile. What is kept is bounded: 64 names a pid, and some 65,536 pids, of which
+ * those not seen in a snapshot for longest are forgotten. One thread at a time.
+ */
+#ifndef RS_TRACE_CMDLINE_H
+#define RS_TRACE_CMDLINE_H
+
+#include <glib.h>
+#include <ringside/cmdline.h>
+
+G_BEGIN_DECLS
+
+typedef struct _RsTraceCmdline RsTraceCmdline;
+
+RsTraceCmdline *rs_trace_cmdline_new(void);
+void rs_trace_cmdline_free(RsTraceCmdline *cmdline);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceCmdline, rs_trace_cmdline_free)
+
+/*
+ * Takes the entries of a snapshot. The section changes while it is copied, so a live one is copied
+ * twice, one after the other (with rs_rmb() in between), and an entry counts that is the same in both: its
+ * sequence would have moved otherwise. `again` NULL: the snapshot is at rest (a file).
+ */
+void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
+			    gsize size);
+
+/* One name, as from a snapshot. */
+void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
+			  const char comm[RS_COMM_LEN]);
+
+/* The name of `pid` at event clock `ts`, NUL-terminated and fit for a terminal. Valid until the next merge. */
+const char *rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, guint64 ts);
+
+G_END_DECLS
+
+#endif

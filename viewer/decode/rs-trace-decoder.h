@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ring pages to records. Whoever reads rings (hv/ring) or a trace file pushes copies of pages, or
+ * pieces of them as they grow; each record and each loss comes out by a callback, in the ring's order.
+ *
+ * The bytes are hostile: the caller passes a private copy; every id, size and time is bounded here. A
+ * record that makes no sense ends its page and is counted. Payloads are not copied: they point
+ * into the caller's page. One thread at a time.
+ */
+#ifndef RS_TRACE_DECODER_H
+#define RS_TRACE_DECODER_H
+
+#include "rs-trace-clock.h"
+#include "rs-trace-schema.h"
+
+#include <ringside/record.h>
+#include <ringside/ring.h>
+
+G_BEGIN_DECLS
+
+/* A record, or a loss that stands before the ring's next record. */
+typedef struct {
+	guint64 ns;                /* by the clock */
+	guint64 ts;                /* event clock; of a loss: no later than the next record */
+	guint64 lost;              /* not 0: this is a loss of that many, and nothing below holds */
+	const RsTraceEvent *event; /* NULL: nothing is known of `id` */
+	const guint8 *payload;
+	guint size; /* of the payload in bytes; may be less than event->entry_size */
+	guint32 pid;
+	guint16 context; /* RS_CTX_* */
+	guint16 id;
+	guint16 ring; /* the vCPU; set for a loss too */
+	gboolean cut; /* the payload did not fit and its end is missing */
+} RsTraceRecord;
+
+typedef void (*RsTraceRecordFunc)(const RsTraceRecord *record, gpointer data);
+/* An id is unknown. The callee may add to the schema and return TRUE: then it is looked up again. Called at
+ * most once for each push. */
+typedef gboolean (*RsTraceUnknownFunc)(guint id, gpointer data);
+
+typedef struct {
+	guint64 records;
+	guint64 lost;
+	guint64 bad_pages; /* ended early by a record or header that made no sense */
+	guint64 unknown;   /* records whose event is not in the schema */
+} RsTraceDecoderStats;
+
+typedef struct _RsTraceDecoder RsTraceDecoder;
+
+/* `schema` and `clock` must outlive the decoder; `clock` may be NULL: ns is ts. `unknown` may be NULL. */
+RsTraceDecoder *rs_trace_decoder_new(const RsTraceSchema *schema, const RsTraceClock *clock,
+				     RsTraceRecordFunc record, RsTraceUnknownFunc unknown,
+				     gpointer data);
+void rs_trace_decoder_free(RsTraceDecoder *decoder);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
+
+/*
+ * Decodes bytes [from, to) of a page copy that begins with its struct rs_ring_page; bytes before `from` were
+ * pushed earlier and are there still. `lost` records are missing between the ring's last push and this
+ * one. FALSE: the page was bad from some place on (it counts, and what stood before it came out).
+ */
+gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
+			       guint to, guint64 lost);
+
+void rs_trace_decoder_stats(const RsTraceDecoder *decoder, RsTraceDecoderStats *out);
+
+G_END_DECLS
+
+#endif

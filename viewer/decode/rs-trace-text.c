@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-text.h"
+#include "rs-trace-print.h"
+
+#include <string.h>
+
+guint64 rs_trace_load_integer(const guint8 *bytes, guint size, gboolean is_signed)
+{
+	guint64 value = 0;
+
+	switch (size) {
+	case 1:
+		return is_signed ? (guint64)(gint64)(gint8)bytes[0] : bytes[0];
+	case 2:
+		memcpy(&value, bytes, 2);
+		return is_signed ? (guint64)(gint64)(gint16)value : value;
+	case 4:
+		memcpy(&value, bytes, 4);
+		return is_signed ? (guint64)(gint64)(gint32)value : value;
+	default:
+		memcpy(&value, bytes, 8);
+		return value;
+	}
+}
+
+gboolean rs_trace_field_bytes(const RsTraceField *field, const guint8 *payload, guint size,
+			      const guint8 **bytes, guint *length)
+{
+	guint32 locator;
+
+	if (field->offset > size || field->size > size - field->offset)
+		return FALSE;
+	*bytes = payload + field->offset;
+	*length = field->size;
+	if (field->kind >= RS_KIND_DYN_ARRAY) {
+		memcpy(&locator, *bytes, sizeof(locator));
+		if ((locator & 0xffff) > size || locator >> 16 > size - (locator & 0xffff))
+			return FALSE;
+		*bytes = payload + (locator & 0xffff);
+		*length = locator >> 16;
+	}
+	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING)
+		*length = (guint)strnlen((const char *)*bytes, *length);
+	return TRUE;
+}
+
+/* Digits of `value`, ending at `end`; returns their start. */
+static char *put_decimal(char *end, guint64 value)
+{
+	do
+		*--end = (char)('0' + value % 10);
+	while (value /= 10);
+	return end;
+}
+
+static char *put_based(char *end, guint64 value, guint shift, const char *digits)
+{
+	do
+		*--end = digits[value & ((1u << shift) - 1)];
+	while (value >>= shift);
+	return end;
+}
+
+static void append_decimal(GString *out, guint64 value)
+{
+	char buffer[24], *end = buffer + sizeof(buffer), *at = put_decimal(end, value);
+
+	g_string_append_len(out, at, end - at);
+}
+
+static void append_hex(GString *out, guint64 value)
+{
+	char buffer[24], *end = buffer + sizeof(buffer);
+	char *at = put_based(end, value, 4, "0123456789abcdef");
+
+	*--at = 'x';
+	*--at = '0';
+	g_string_append_len(out, at, end - at);
+}
+
+static void append_fill(GString *out, char c, gsize count)
+{
+	gsize at = out->len;
+
+	g_string_set_size(out, at + count);
+	memset(out->str + at, c, count);
+}
+
+/* Sign or prefix, then digits, laid out as printf does. */
+static void append_number(GString *out, const RsTracePrintStep *step, const char *prefix,
+			  const char *digits, gsize n_digits)
+{
+	gsize n_prefix = strlen(prefix), zeros = 0, width = (gsize)step->width, used;
+
+	if (step->precision >= 0 && (gsize)step->precision > n_digits)
+		zeros = (gsize)step->precision - n_digits;
+	used = n_prefix + zeros + n_digits;
+	if ((step->flags & RS_TRACE_PRINT_ZERO) && !(step->flags & RS_TRACE_PRINT_LEFT) &&
+	    step->precision < 0 && used < width) {
+		zeros += width - used;
+		used = width;
+	}
+	if (used < width && !(step->flags & RS_TRACE_PRINT_LEFT))
+		append_fill(out, ' ', width - used);
+	g_string_append(out, prefix);
+	append_fill(out, '0', zeros);
+	g_string_append_len(out, digits, (gssize)n_digits);
+	if (used < width && (step->flags & RS_TRACE_PRINT_LEFT))
+		append_fill(out, ' ', width - used);
+}
+
+/* What C would make of the field's value when it is passed to an unsigned conversion. */
+static guint64 as_unsigned(guint64 value, guint size)
+{
+	guint bits = MAX(size, 4u) * 8;
+
+	return bits == 64 ? value : value & ((G_GUINT64_CONSTANT(1) << bits) - 1);
+}
+
+static gint64 as_signed(guint64 value, guint size)
+{
+	return size == 4 ? (gint64)(gint32)value : (gint64)value;
+}
+
+static void append_signed(GString *out, const RsTracePrintStep *step, gint64 value)
+{
+	char buffer[24], *end = buffer + sizeof(buffer);
+	char *at = put_decimal(end, value < 0 ? -(guint64)value : (guint64)value);
+	const char *prefix = "";
+
+	if (value < 0)
+		prefix = "-";
+	else if (step->flags & RS_TRACE_PRINT_PLUS)
+		prefix = "+";
+	else if (step->flags & RS_TRACE_PRINT_SPACE)
+		prefix = " ";
+	append_number(out, step, prefix, at, (gsize)(end - at));
+}
+
+static void append_integer(GString *out, const RsTracePrintStep *step, guint64 value)
+{
+	char buffer[72], *end = buffer + sizeof(buffer), *at;
+	const char *prefix = "";
+	gboolean alt = (step->flags & RS_TRACE_PRINT_ALT) && value;
+
+	switch (step->conversion) {
+	case 'd':
+	case 'i':
+		append_signed(out, step, as_signed(value, step->field->size));
+		return;
+	case 'x':
+	case 'p':
+		at = put_based(end, value, 4, "0123456789abcdef");
+		prefix = alt || step->conversion == 'p' ? "0x" : "";
+		break;
+	case 'X':
+		at = put_based(end, value, 4, "0123456789ABCDEF");
+		prefix = alt ? "0X" : "";
+		break;
+	case 'o':
+		at = put_based(end, value, 3, "01234567");
+		prefix = alt ? "0" : "";
+		break;
+	default:
+		at = put_decimal(end, value);
+	}
+	append_number(out, step, prefix, at, (gsize)(end - at));
+}
+
+static void append_symbols(GString *out, const RsTraceField *field, guint64 value)
+{
+	gsize start = out->len;
+
+	for (guint i = 0; i < field->n_symbols; i++) {
+		const RsTraceSymbol *symbol = &field->symbols[i];
+
+		if (field->kind == RS_KIND_ENUM) {
+			if (symbol->value != value)
+				continue;
+			rs_trace_append_escaped(out, symbol->name, strlen(symbol->name));
+			return;
+		}
+		if (!symbol->value || (value & symbol->value) != symbol->value)
+			continue;
+		if (out->len != start)
+			g_string_append_c(out, '|');
+		rs_trace_append_escaped(out, symbol->name, strlen(symbol->name));
+		value &= ~symbol->value;
+	}
+	/* As the kernel's __print_symbolic and __print_flags: the rest in hex. */
+	if (field->kind == RS_KIND_ENUM) {
+		append_hex(out, value);
+	} else if (value) {
+		if (out->len != start)
+			g_string_append_c(out, '|');
+		append_hex(out, value);
+	}
+}
+
+static void append_array(GString *out, const RsTraceField *field, const guint8 *bytes, guint length)
+{
+	gsize start = out->len;
+
+	g_string_append_c(out, '{');
+	for (guint at = 0; length - at >= field->elem_size; at += field->elem_size) {
+		guint64 value =
+			rs_trace_load_integer(bytes + at, field->elem_size, field->is_signed);
+
+		if (at)
+			g_string_append_c(out, ',');
+		if (out->len - start > RS_TRACE_TEXT_MAX) {
+			g_string_append(out, "...");
+			break;
+		}
+		if (field->is_hex) {
+			append_hex(out, rs_trace_load_integer(bytes + at, field->elem_size, FALSE));
+		} else {
+			if (field->is_signed && (gint64)value < 0) {
+				g_string_append_c(out, '-');
+				value = -value;
+			}
+			append_decimal(out, value);
+		}
+	}
+	g_string_append_c(out, '}');
+}
+
+void rs_trace_text_field(GString *out, const RsTraceField *field, const guint8 *payload, guint size)
+{
+	const guint8 *bytes;
+	guint length;
+	guint64 value;
+
+	if (!rs_trace_field_bytes(field, payload, size, &bytes, &length)) {
+		g_string_append(out, "(cut)");
+		return;
+	}
+	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING) {
+		rs_trace_append_escaped(out, (const char *)bytes, length);
+		return;
+	}
+	if (field->kind >= RS_KIND_ARRAY) {
+		append_array(out, field, bytes, length);
+		return;
+	}
+	value = rs_trace_load_integer(bytes, field->size, field->is_signed);
+	if (field->kind >= RS_KIND_ENUM) {
+		append_symbols(out, field, value);
+	} else if (field->is_hex) {
+		append_hex(out, value);
+	} else {
+		if (field->is_signed && (gint64)value < 0) {
+			g_string_append_c(out, '-');
+			value = -value;
+		}
+		append_decimal(out, value);
+	}
+}
+
+/* %s: the field's text, cut to the precision and filled to the width (in characters). */
+static void append_text(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
+{
+	gsize start = out->len, length;
+
+	rs_trace_text_field(out, step->field, record->payload, record->size);
+	if (!step->width && step->precision < 0)
+		return;
+	length = (gsize)g_utf8_strlen(out->str + start, (gssize)(out->len - start));
+	if (step->precision >= 0 && length > (gsize)step->precision) {
+		g_string_truncate(
+			out, (gsize)(g_utf8_offset_to_pointer(out->str + start, step->precision) -
+				     out->str));
+		length = (gsize)step->precision;
+	}
+	if (length >= (gsize)step->width)
+		return;
+	append_fill(out, ' ', (gsize)step->width - length);
+	if (!(step->flags & RS_TRACE_PRINT_LEFT)) {
+		gsize fill = (gsize)step->width - length, text = out->len - fill - start;
+
+		memmove(out->str + start + fill, out->str + start, text);
+		memset(out->str + start, ' ', fill);
+	}
+}
+
+static void append_char(GString *out, const RsTracePrintStep *step, guint64 value)
+{
+	char c = (char)value;
+	gsize fill = step->width > 1 ? (gsize)step->width - 1 : 0;
+
+	if (!(step->flags & RS_TRACE_PRINT_LEFT))
+		append_fill(out, ' ', fill);
+	rs_trace_append_escaped(out, &c, 1);
+	if (step->flags & RS_TRACE_PRINT_LEFT)
+		append_fill(out, ' ', fill);
+}
+
+static void append_step(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
+{
+	const RsTraceField *field = step->field;
+	guint64 value;
+
+	if (step->conversion == 's') {
+		append_text(out, step, record);
+		return;
+	}
+	if (field->offset > record->size || field->size > record->size - field->offset) {
+		g_string_append(out, "(cut)");
+		return;
+	}
+	value = rs_trace_load_integer(record->payload + field->offset, field->size,
+				      field->is_signed);
+	if (step->conversion == 'c')
+		append_char(out, step, value);
+	else if (step->conversion == 'd' || step->conversion == 'i')
+		append_integer(out, step, value);
+	else
+		append_integer(out, step, as_unsigned(value, field->size));
+}
+
+void rs_trace_text_message(GString *out, const RsTraceRecord *record)
+{
+	const RsTraceEvent *event = record->event;
+	gsize start = out->len;
+
+	if (!event) {
+		g_string_append_printf(out, "(unknown event, %u bytes)", record->size);
+		return;
+	}
+	for (guint i = 0; i < event->n_steps; i++) {
+		const RsTracePrintStep *step = &event->steps[i];
+
+		g_string_append_len(out, step->literal, step->literal_size);
+		if (step->field)
+			append_step(out, step, record);
+		if (out->len - start > RS_TRACE_TEXT_MAX) {
+			gsize end = start + RS_TRACE_TEXT_MAX;
+
+			/* Not in the middle of a character. */
+			while (end > start && ((guchar)out->str[end] & 0xc0) == 0x80)
+				end--;
+			g_string_truncate(out, end);
+			g_string_append(out, "...");
+			break;
+		}
+	}
+	if (record->cut)
+		g_string_append(out, " (cut)");
+}
+
+void rs_trace_text_flags(guint context, char out[5])
+{
+	guint depth = context >> RS_CTX_PREEMPT_SHIFT & 0xff;
+	gboolean hard = (context & RS_CTX_HARDIRQ) != 0, soft = (context & RS_CTX_SOFTIRQ) != 0;
+
+	out[0] = context & RS_CTX_IRQS_OFF ? 'd' : '.';
+	out[1] = context & RS_CTX_NEED_RESCHED ? 'n' : '.';
+	if (context & RS_CTX_NMI)
+		out[2] = hard ? 'Z' : 'z';
+	else if (hard)
+		out[2] = soft ? 'H' : 'h';
+	else
+		out[2] = soft ? 's' : '.';
+	out[3] = depth ? "0123456789abcdef"[MIN(depth, 15u)] : '.';
+	out[4] = '.'; /* migration is not told */
+}
+
+void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus)
+{
+	g_string_append_printf(out,
+			       "# tracer: nop\n#\n"
+			       "# entries-in-buffer/entries-written: %" G_GUINT64_FORMAT
+			       "/%" G_GUINT64_FORMAT "   #P:%u\n#\n"
+			       "#                                _-----=> irqs-off\n"
+			       "#                               / _----=> need-resched\n"
+			       "#                              | / _---=> hardirq/softirq\n"
+			       "#                              || / _--=> preempt-depth\n"
+			       "#                              ||| / _-=> migrate-disable\n"
+			       "#                              |||| /     delay\n"
+			       "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
+			       "#              | |         |   |||||     |         |\n",
+			       entries, written, cpus);
+}
+
+/* "[003]", and more digits where they are needed. */
+static char *put_padded(char *end, guint64 value, guint width, char fill)
+{
+	char *at = put_decimal(end, value);
+
+	while ((guint)(end - at) < width)
+		*--at = fill;
+	return at;
+}
+
+void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *comm)
+{
+	char buffer[96], *end = buffer + sizeof(buffer), *at = end;
+	gsize length;
+
+	if (record->lost) {
+		g_string_append_printf(out, "CPU:%u [LOST %" G_GUINT64_FORMAT " EVENTS]\n",
+				       record->ring, record->lost);
+		return;
+	}
+	length = strlen(comm);
+	if (length < 16)
+		append_fill(out, ' ', 16 - length);
+	g_string_append_len(out, comm, (gssize)length);
+
+	/* From the right: "-PID     [CPU] FLAGS  SEC.USEC: " */
+	*--at = ' ';
+	*--at = ':';
+	at = put_padded(at, record->ns / 1000 % 1000000, 6, '0');
+	*--at = '.';
+	at = put_padded(at, record->ns / 1000000000, 5, ' ');
+	*--at = ' ';
+	at -= 5;
+	rs_trace_text_flags(record->context, at);
+	*--at = ' ';
+	*--at = ']';
+	at = put_padded(at, record->ring, 3, '0');
+	*--at = '[';
+	*--at = ' ';
+	char pid[12], *pid_end = pid + sizeof(pid), *pid_at = put_decimal(pid_end, record->pid);
+	for (gsize n = (gsize)(pid_end - pid_at); n < 7; n++)
+		*--at = ' ';
+	at -= pid_end - pid_at;
+	memcpy(at, pid_at, (gsize)(pid_end - pid_at));
+	*--at = '-';
+	g_string_append_len(out, at, end - at);
+
+	if (record->event)
+		g_string_append(out, record->event->name);
+	else
+		g_string_append_printf(out, "#%u", record->id);
+	g_string_append_len(out, ": ", 2);
+	rs_trace_text_message(out, record);
+	g_string_append_c(out, '\n');
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records as lines of text, as ftrace prints them. Payloads and names are hostile: every read is
+ * bounded by the payload, strings are escaped (control bytes, what is not UTF-8 and direction marks become
+ * \xNN), and a line's text ends after RS_TRACE_TEXT_MAX bytes with "...".
+ */
+#ifndef RS_TRACE_TEXT_H
+#define RS_TRACE_TEXT_H
+
+#include "rs-trace-decoder.h"
+
+G_BEGIN_DECLS
+
+#define RS_TRACE_TEXT_MAX 65536u
+
+/* The header above the lines. Counts as ftrace has them; `cpus` is the number of rings. */
+void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus);
+
+/*
+ * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". `comm` is the task's
+ * name as rs_trace_cmdline_lookup() gave it, already escaped.
+ */
+void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *comm);
+
+/* Appends only the event's own text, by its print format. A part that the payload lacks reads "(cut)". */
+void rs_trace_text_message(GString *out, const RsTraceRecord *record);
+
+/* Appends one field: integers in decimal or hex, symbols, arrays as {1,2}, strings escaped. */
+void rs_trace_text_field(GString *out, const RsTraceField *field, const guint8 *payload,
+			 guint size);
+
+/* The five letters of the flag column, without a NUL. */
+void rs_trace_text_flags(guint context, char out[5]);
+
+/*
+ * Bytes of a field that are really there: of the field itself, or of what its locator names; a string
+ * ends before its NUL. FALSE: they lie outside the payload. Elements are elem_size bytes each.
+ */
+gboolean rs_trace_field_bytes(const RsTraceField *field, const guint8 *payload, guint size,
+			      const guint8 **bytes, guint *length);
+/* An integer of 1, 2, 4 or 8 bytes, zero- or sign-extended. */
+guint64 rs_trace_load_integer(const guint8 *bytes, guint size, gboolean is_signed);
+
+G_END_DECLS
+
+#endif
