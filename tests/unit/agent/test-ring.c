@@ -366,7 +366,7 @@ static void put_ring_at(struct fixture *f, uint64_t pages, uint64_t records)
 		header->records = records;
 		header->ts = 1000;
 		/* a pad, so that it is an empty page */
-		((uint64_t *)header)[6] = 8u << 16;
+		((uint64_t *)header)[RS_RING_PAGE_HEADER / 8] = 8u << 16;
 	}
 }
 

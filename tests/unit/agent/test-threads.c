@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Preemptible producers on one ring, and a reader, in real threads on one mapping: built with
+ * ThreadSanitizer (which sees no second mapping of a page), and again with ASan/UBSan. The reader here is the
+ * ADR's algorithm at its smallest, with relaxed 8-byte loads, so that what TSan judges is the writer.
+ */
+#include "ring.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRITERS 4u
+#define RECORDS 60000u
+#define PAGE 4096u
+#define COUNT 8u
+
+/* Pages are read as words and as structures. */
+typedef uint64_t __attribute__((may_alias)) word_t;
+
+static struct rs_ring_state state;
+static struct rs_ring_ctl ctl;
+static word_t pages[COUNT * PAGE / 8] __attribute__((aligned(4096)));
+static struct rs_ring ring;
+static uint32_t epoch;
+static uint64_t lost_nested, ticks;
+static uint32_t writing;
+
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                 \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static uint64_t clock_tick(void)
+{
+	return __atomic_add_fetch(&ticks, 1, __ATOMIC_RELAXED);
+}
+
+static void *writer(void *data)
+{
+	uint32_t pid = (uint32_t)(uintptr_t)data;
+
+	for (uint64_t i = 1; i <= RECORDS; i++) {
+		uint64_t entry[4] = {i, pid, i * pid, ~i};
+		struct rs_ring_record record = {
+			.id = 20,
+			.size = 32,
+			.entry_size = 32,
+			.entry = entry,
+			.context = rs_context_mark(pid, 0),
+		};
+		if (i % 3 ||
+		    !rs_ring_emit_fast(&ring, true, 20, record.context, entry, 32, clock_tick))
+			rs_ring_emit(&ring, true, &record, NULL, clock_tick);
+		rs_ring_wake_due(&ring);
+		if (i % 500 == 0)
+			sched_yield();
+	}
+	__atomic_sub_fetch(&writing, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+struct reader {
+	uint64_t seq, records, dropped, got, lost, last_ts, newest[WRITERS + 1];
+};
+
+/* Checks every record of a whole page; returns how many there are. */
+static uint64_t check_page(struct reader *r, const word_t *copy)
+{
+	const struct rs_ring_page *header = (const struct rs_ring_page *)copy;
+	uint64_t ts = header->ts, n = 0;
+	uint32_t pid = header->pid;
+
+	for (uint32_t at = RS_RING_PAGE_HEADER / 8; at < PAGE / 8;) {
+		const struct rs_rec_header *record = (const struct rs_rec_header *)&copy[at];
+
+		if (record->id == RS_REC_PAD)
+			break;
+		if (record->id == RS_REC_CONTEXT) {
+			pid = (uint32_t)(copy[at++] >> 32);
+			continue;
+		}
+		CHECK(record->id == 20 && record->size == 40);
+		CHECK(record->ts > (uint32_t)ts || n == 0);
+		ts = record->ts;
+		CHECK(ts > r->last_ts);
+		r->last_ts = ts;
+		CHECK(copy[at + 2] == pid && pid >= 1 && pid <= WRITERS);
+		CHECK(copy[at + 3] == copy[at + 1] * pid && copy[at + 4] == ~copy[at + 1]);
+		CHECK(copy[at + 1] > r->newest[pid]);
+		r->newest[pid] = copy[at + 1];
+		at += 5;
+		n++;
+	}
+	return n;
+}
+
+/* Takes page r->seq if it is complete. */
+static bool take(struct reader *r, bool drop)
+{
+	const word_t *page = pages + r->seq % COUNT * (PAGE / 8);
+	const struct rs_ring_page *header = (const struct rs_ring_page *)page;
+	struct rs_ring_page *head;
+	word_t copy[PAGE / 8];
+	uint32_t want = (uint32_t)((r->seq / COUNT + 1) * PAGE);
+
+	if (rs_load_acquire(&header->committed) != want || rs_load_acquire(&header->seq) != r->seq)
+		return false;
+	for (uint32_t i = 0; i < PAGE / 8; i++)
+		copy[i] = rs_load_acquire(&page[i]); /* acquire: in place of rs_rmb() below */
+	if (rs_load(&state.pages) > r->seq + COUNT ||
+	    rs_word_page(rs_load(&state.word)) >= r->seq + COUNT)
+		return false;
+	head = (struct rs_ring_page *)copy;
+	r->lost += head->records - r->records + head->dropped - r->dropped;
+	r->records = head->records;
+	r->dropped = head->dropped;
+	{
+		uint64_t n = check_page(r, copy);
+
+		r->got += n;
+		r->records += n;
+	}
+	r->seq++;
+	if (drop)
+		rs_store_release((uint64_t *)&ctl.consumed, r->seq);
+	return true;
+}
+
+static void run(uint32_t mode)
+{
+	pthread_t threads[WRITERS];
+	struct reader r = {0};
+	uint64_t total;
+
+	memset(&state, 0, sizeof(state));
+	memset(&ctl, 0, sizeof(ctl));
+	memset(pages, 0, sizeof(pages));
+	ticks = 0;
+	lost_nested = 0;
+	rs_ring_init(&ring, &state, &ctl, pages, PAGE, COUNT, 0, mode, &epoch, &lost_nested);
+	rs_ring_resume(&ring);
+	writing = WRITERS;
+	for (uintptr_t i = 0; i < WRITERS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, writer, (void *)(i + 1)));
+	while (__atomic_load_n(&writing, __ATOMIC_ACQUIRE)) {
+		uint64_t newest = rs_load(&state.pages);
+
+		rs_store((uint32_t *)&ctl.wake_armed, (uint32_t)newest);
+		if (take(&r, mode == RS_MODE_DROP))
+			continue;
+		if (mode == RS_MODE_OVERWRITE && newest > r.seq + COUNT - 1)
+			r.seq = newest - COUNT + 1;
+		else if (newest > r.seq + 1 && rs_load(&state.skipped))
+			r.seq++; /* passed over by a producer */
+		else
+			sched_yield();
+	}
+	for (uint32_t i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	/* Nobody writes any more: what is complete is read, the last page ends in the word. */
+	if (mode == RS_MODE_OVERWRITE && state.pages > r.seq + COUNT)
+		r.seq = state.pages - COUNT;
+	rs_ring_resume(&ring);
+	for (; r.seq < state.pages;) {
+		if (!take(&r, false))
+			r.seq++;
+	}
+	total = (uint32_t)rs_word_records(state.word);
+	r.lost += total - r.records + state.dropped - r.dropped;
+	CHECK(total + state.dropped + lost_nested == WRITERS * RECORDS);
+	CHECK(r.got + r.lost + lost_nested == WRITERS * RECORDS);
+	CHECK(r.got > 0);
+	printf("# mode %u: %llu read, %llu lost, %llu skipped\n", mode, (unsigned long long)r.got,
+	       (unsigned long long)r.lost, (unsigned long long)state.skipped);
+}
+
+int main(void)
+{
+	printf("1..2\n");
+	run(RS_MODE_OVERWRITE);
+	printf("ok 1 overwrite\n");
+	run(RS_MODE_DROP);
+	printf("ok 2 drop\n");
+	return 0;
+}
