@@ -114,6 +114,7 @@ static int attach(const struct rs_agent_config *config)
 	rs_core.hooked = rs_core.raw || rs_core.ops.time_now || rs_core.ops.cpu_id ||
 			 rs_core.ops.current_pid || rs_core.ops.context_flags ||
 			 rs_core.ops.current_comm;
+	rs_core.plain = !rs_core.hooked && (!RS_PORT_PREEMPTIBLE || rs_port_restartable());
 	rs_core.name_epoch++;
 	rs_core.greeted = false;
 	rs_core.next_event_id = RS_FIRST_EVENT_ID;

@@ -21,6 +21,7 @@ struct rs_core {
 	/* What each event reads. */
 	uint32_t ring_count; /* 0: no region */
 	bool hooked;         /* some op of the fast path is not the default, or `raw` */
+	bool plain;          /* neither that, nor locked instructions: the fast path may be taken */
 	bool raw;            /* records go to ops.trace_pipe_push_raw_record */
 	uint32_t name_epoch; /* grows with each init: names noted before are to be noted again */
 	uint32_t filters_size;

@@ -22,6 +22,13 @@ struct rs_where {
 	const char *comm;
 };
 
+static inline enum rs_producers producers(void)
+{
+	if (!RS_PORT_PREEMPTIBLE)
+		return RS_NESTED;
+	return rs_port_restartable() && !rs_core.ops.cpu_id ? RS_RESTARTABLE : RS_SHARED;
+}
+
 static __attribute__((noinline)) void ask_ops(struct rs_where *where)
 {
 	const struct rs_trace_ops *ops = &rs_core.ops;
@@ -132,24 +139,32 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 	const struct rs_ring *ring;
 	enum rs_ring_result result;
 
-	find_out(&where);
 	for (uint32_t i = 0; i < dyn_count; i++)
 		record.size += dyn[i].size;
 	if (rs_unlikely(rs_core.raw)) {
 		push_raw(&record);
 		return;
 	}
-	if (rs_unlikely(where.cpu >= rs_core.ring_count)) {
-		if (rs_core.info)
-			rs_shared_add64(&rs_core.info->lost_no_ring, 1);
+	/* A thread that is moved in the middle starts over on the ring of its new CPU. */
+	for (uint32_t tries = 0; tries < RS_TRIES; tries++) {
+		find_out(&where);
+		if (rs_unlikely(where.cpu >= rs_core.ring_count)) {
+			if (rs_core.info)
+				rs_shared_add64(&rs_core.info->lost_no_ring, 1);
+			return;
+		}
+		record.context = rs_context_mark(where.pid, where.context);
+		ring = &rs_core.rings[where.cpu].ring;
+		result = rs_ring_emit(ring, producers(), &record, rs_core.ops.time_now,
+				      rs_port_time);
+		if (rs_likely(result != RS_RING_MOVED))
+			break;
+	}
+	if (rs_unlikely(result < 0)) {
+		if (result == RS_RING_MOVED)
+			rs_shared_add64(&rs_core.info->lost_nested, 1);
 		return;
 	}
-	record.context = rs_context_mark(where.pid, where.context);
-	ring = &rs_core.rings[where.cpu].ring;
-	result = rs_ring_emit(ring, RS_PORT_PREEMPTIBLE, &record, rs_core.ops.time_now,
-			      rs_port_time);
-	if (rs_unlikely(result == RS_RING_REFUSED))
-		return;
 	if (rs_unlikely(rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
 		note_name(&where, record.ts);
 	if (rs_unlikely(rs_ring_wake_due(ring)))
@@ -163,12 +178,14 @@ emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
 	const struct rs_ring *ring;
 	uint32_t cpu;
 
-	if (rs_likely(!dyn_count && !rs_core.hooked)) {
+	if (rs_likely(!dyn_count && rs_core.plain)) {
 		cpu = rs_port_cpu();
 		ring = &rs_core.rings[cpu].ring;
 		if (rs_likely(cpu < rs_core.ring_count &&
 			      !rs_port_name_wanted(rs_core.name_epoch) &&
-			      rs_ring_emit_fast(ring, RS_PORT_PREEMPTIBLE, rs_load(&event->id),
+			      rs_ring_emit_fast(ring,
+						RS_PORT_PREEMPTIBLE ? RS_RESTARTABLE : RS_NESTED,
+						rs_load(&event->id),
 						rs_context_mark(rs_port_pid(), rs_port_context()),
 						entry, size, rs_port_time))) {
 			if (rs_unlikely(rs_ring_wake_due(ring)))

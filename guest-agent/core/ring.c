@@ -45,7 +45,7 @@ static uint32_t lap_base(const struct rs_ring *ring, uint64_t page)
 	return (uint32_t)((page >> ring->ring_shift) << ring->page_shift);
 }
 
-static void add64(bool shared, uint64_t *p, uint64_t n)
+static void add64(enum rs_producers shared, uint64_t *p, uint64_t n)
 {
 	if (shared)
 		rs_shared_add64(p, n);
@@ -54,7 +54,7 @@ static void add64(bool shared, uint64_t *p, uint64_t n)
 }
 
 /* Several producers may be here, in any order: the largest wins. */
-static void raise64(bool shared, uint64_t *p, uint64_t to)
+static void raise64(enum rs_producers shared, uint64_t *p, uint64_t to)
 {
 	uint64_t now = rs_load(p);
 
@@ -63,7 +63,7 @@ static void raise64(bool shared, uint64_t *p, uint64_t to)
 }
 
 /* Fills the rest of a page that the word has just left: it is ours. */
-static void pad(const struct rs_ring *ring, bool shared, uint64_t page, uint32_t off)
+static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t page, uint32_t off)
 {
 	if (off >= ring->units)
 		return;
@@ -76,13 +76,14 @@ static void pad(const struct rs_ring *ring, bool shared, uint64_t page, uint32_t
  * Closes the current page, so that the next record opens one, and its header's `dropped` tells
  * of the loss where it happened.
  */
-static enum rs_switch_result refuse(const struct rs_ring *ring, bool shared, uint64_t word)
+static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producers shared,
+				    uint64_t word)
 {
 	struct rs_ring_state *state = ring->state;
 	uint32_t off = rs_word_offset(word);
 
 	if (off < ring->units) {
-		if (!rs_ring_cas(shared, &state->word, word, word + (ring->units - off)))
+		if (!rs_ring_move(ring, shared, word, word + (ring->units - off)))
 			return RS_SWITCH_RETRY;
 		rs_wmb(); /* pairs with the reader's rs_rmb() before its second look at the word */
 		pad(ring, shared, rs_word_page(word), off);
@@ -110,7 +111,7 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 			return false;
 		/* Acquire: pairs with the last producer's commit, whose stores must not follow ours. */
 		if (rs_load_acquire(&header->committed) +
-		            rs_load_acquire(&header->committed_remote) ==
+			    rs_load_acquire(&header->committed_remote) ==
 		    lap_base(ring, page)) {
 			*next = page;
 			*skipped = n;
@@ -120,9 +121,9 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 	return false;
 }
 
-enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, bool shared, uint64_t word,
-				     uint32_t record_units, uint64_t ts, uint64_t context,
-				     uint32_t *page)
+enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
+				     uint64_t word, uint32_t record_units, uint64_t ts,
+				     uint64_t context, uint32_t *page)
 {
 	struct rs_ring_state *state = ring->state;
 	uint64_t pages = rs_load_acquire(&state->pages);
@@ -142,10 +143,10 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, bool shared, ui
 		return refuse(ring, shared, word);
 	if (!shared && rs_load(&state->context) != context)
 		token = rs_context_claim(ring, &token);
-	if (!rs_ring_cas(shared, &state->word, word,
-			 (records + 1) << RS_WORD_RECORDS_SHIFT |
-				 (next & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT |
-				 (RS_RING_PAGE_HEADER / RS_RING_UNIT + record_units)))
+	if (!rs_ring_move(ring, shared, word,
+			  (records + 1) << RS_WORD_RECORDS_SHIFT |
+				  (next & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT |
+				  (RS_RING_PAGE_HEADER / RS_RING_UNIT + record_units)))
 		return RS_SWITCH_RETRY;
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();
@@ -188,7 +189,7 @@ void rs_ring_resume(const struct rs_ring *ring)
 	/* If the page has unfinished records its sum stays short, and it is passed over for good. */
 	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->units);
 	rs_wmb();
-	pad(ring, true, rs_word_page(word), off);
+	pad(ring, RS_SHARED, rs_word_page(word), off);
 }
 
 bool rs_ring_wake_slow(const struct rs_ring *ring)

@@ -3,8 +3,7 @@
  * The producer's side of one ring. The algorithm, and why it is safe, is docs/adr/0002-ring.md; the
  * order of steps here is the order there.
  *
- * Callers: rs_emit() in emit.c, and tests. Any CPU or thread. `shared` is a constant in every call: true
- * where producers are preemptible (locked instructions), false where they nest on one vCPU (plain ones).
+ * Callers: rs_emit() in emit.c, and tests. Any CPU or thread. `shared` says how producers meet.
  * Nothing here waits. Input is trusted but for struct rs_ring_ctl, which the host may change at
  * any time: a wrong value there costs records, nothing else.
  */
@@ -12,11 +11,21 @@
 #define RS_AGENT_RING_H
 
 #include "dyn.h"
+#include "rs_port.h"
 
 #include <ringside/atomic.h>
 #include <ringside/record.h>
 #include <ringside/region.h>
 #include <ringside/ring.h>
+
+/*
+ * How the producers of a ring may meet; a constant in every call on the fast path.
+ */
+enum rs_producers {
+	RS_NESTED,      /* on one vCPU, each inside another: plain instructions */
+	RS_SHARED,      /* threads that are preempted and moved: locked instructions */
+	RS_RESTARTABLE, /* such threads, but with restartable sequences on the ring's own CPU */
+};
 
 #define RS_SKIP_MAX 64u /* pages that one switch passes over at most */
 #define RS_TRIES 64u    /* lost races after which a record is given up */
@@ -49,6 +58,7 @@ struct rs_ring_record {
 
 /* What became of a record. */
 enum rs_ring_result {
+	RS_RING_MOVED = -2, /* RESTARTABLE: we no longer run on the ring's CPU; nothing happened */
 	RS_RING_REFUSED = -1, /* counted as dropped, or as lost_nested */
 	RS_RING_DONE = 0,
 	RS_RING_NEW_CONTEXT = 1, /* done; pid or flags may be others than before (nested only) */
@@ -72,9 +82,9 @@ enum rs_switch_result {
 	RS_SWITCH_OPENED,
 	RS_SWITCH_REFUSED, /* counted */
 };
-enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, bool shared, uint64_t word,
-				     uint32_t record_units, uint64_t ts, uint64_t context,
-				     uint32_t *page);
+enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
+				     uint64_t word, uint32_t record_units, uint64_t ts,
+				     uint64_t context, uint32_t *page);
 
 /* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
@@ -96,9 +106,21 @@ static inline uint64_t rs_context_mark(uint32_t pid, uint32_t context)
 	return (uint64_t)pid << 32 | (uint64_t)(uint16_t)context << 16 | RS_REC_CONTEXT;
 }
 
-static inline bool rs_ring_cas(bool shared, uint64_t *p, uint64_t expected, uint64_t next)
+static inline bool rs_ring_cas(enum rs_producers shared, uint64_t *p, uint64_t expected,
+			       uint64_t next)
 {
 	return shared ? rs_shared_cas64(p, &expected, next) : rs_local_cas64(p, &expected, next);
+}
+
+/* Moves the word, which decides who owns what. */
+static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers shared,
+				uint64_t expected, uint64_t next)
+{
+#ifdef RS_PORT_RESTARTABLE
+	if (shared == RS_RESTARTABLE)
+		return rs_restart_cas64(ring->index, &ring->state->word, expected, next);
+#endif
+	return rs_ring_cas(shared, &ring->state->word, expected, next);
 }
 
 static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
@@ -107,11 +129,17 @@ static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
 }
 
 /* Release: pairs with the reader's acquire of `committed`. */
-static inline void rs_ring_commit(const struct rs_ring *ring, bool shared, uint64_t page,
-				  uint32_t bytes)
+static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers shared,
+				  uint64_t page, uint32_t bytes)
 {
 	struct rs_ring_page *header = (struct rs_ring_page *)rs_ring_page(ring, page);
 
+#ifdef RS_PORT_RESTARTABLE
+	if (shared == RS_RESTARTABLE) {
+		rs_restart_add32(ring->index, &header->committed, &header->committed_remote, bytes);
+		return;
+	}
+#endif
 	if (shared)
 		rs_shared_add32(&header->committed, bytes);
 	else
@@ -132,8 +160,8 @@ static inline uint64_t rs_context_claim(const struct rs_ring *ring, const void *
 	return token;
 }
 
-static inline void rs_context_settle(const struct rs_ring *ring, bool shared, uint64_t token,
-				     uint64_t context)
+static inline void rs_context_settle(const struct rs_ring *ring, enum rs_producers shared,
+				     uint64_t token, uint64_t context)
 {
 	rs_ring_cas(shared, &ring->state->context, token, context);
 }
@@ -143,8 +171,8 @@ static inline void rs_context_settle(const struct rs_ring *ring, bool shared, ui
  * function, so that it is inlined. record->ts is set unless REFUSED.
  */
 static inline __attribute__((always_inline)) enum rs_ring_result
-rs_ring_emit(const struct rs_ring *ring, const bool shared, struct rs_ring_record *record,
-	     uint64_t (*clock)(void), uint64_t (*port_clock)(void))
+rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
+	     struct rs_ring_record *record, uint64_t (*clock)(void), uint64_t (*port_clock)(void))
 {
 	struct rs_ring_state *state = ring->state;
 	const uint64_t context = record->context;
@@ -167,6 +195,10 @@ rs_ring_emit(const struct rs_ring *ring, const bool shared, struct rs_ring_recor
 		bool new_context, big_gap;
 		uint64_t token = 0;
 
+#ifdef RS_PORT_RESTARTABLE
+		if (shared == RS_RESTARTABLE && tries && rs_port_cpu() != ring->index)
+			return RS_RING_MOVED;
+#endif
 		/* Acquire: the pages that this word says are there were prepared before. */
 		word = rs_load_acquire(&state->word);
 		/* After the load: a producer that gets in between makes the CAS fail, so order in
@@ -192,8 +224,8 @@ rs_ring_emit(const struct rs_ring *ring, const bool shared, struct rs_ring_recor
 		if (!shared && rs_unlikely(new_context))
 			token = rs_context_claim(ring, &token);
 		if (rs_unlikely(
-			    !rs_ring_cas(shared, &state->word, word,
-					 word + (1ull << RS_WORD_RECORDS_SHIFT) + marks + units)))
+			    !rs_ring_move(ring, shared, word,
+					  word + (1ull << RS_WORD_RECORDS_SHIFT) + marks + units)))
 			continue;
 		/* Pairs with the reader's rs_rmb() before its second look at the word. */
 		rs_wmb();
@@ -232,8 +264,9 @@ write:
  * what `shared` always writes. The same steps as above, once. False: nothing happened; take rs_ring_emit().
  */
 static inline __attribute__((always_inline)) bool
-rs_ring_emit_fast(const struct rs_ring *ring, const bool shared, uint32_t id, uint64_t context,
-		  const uint64_t *entry, uint32_t size, uint64_t (*port_clock)(void))
+rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, uint32_t id,
+		  uint64_t context, const uint64_t *entry, uint32_t size,
+		  uint64_t (*port_clock)(void))
 {
 	struct rs_ring_state *state = ring->state;
 	uint32_t units = (shared ? 2 : 1) + (size + 7) / 8;
@@ -245,8 +278,8 @@ rs_ring_emit_fast(const struct rs_ring *ring, const bool shared, uint32_t id, ui
 	if (rs_unlikely(off + units > ring->units || (ts - rs_load(&state->last_ts)) >> 32 ||
 			(!shared && rs_load(&state->context) != context)))
 		return false;
-	if (rs_unlikely(!rs_ring_cas(shared, &state->word, word,
-				     word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
+	if (rs_unlikely(!rs_ring_move(ring, shared, word,
+				      word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
 		return false;
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();

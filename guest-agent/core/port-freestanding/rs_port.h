@@ -51,6 +51,12 @@ static inline void rs_port_relax(void)
 #error "write the port of this architecture"
 #endif
 
+/* Only of use where threads are preempted: plain instructions do here. */
+static inline bool rs_port_restartable(void)
+{
+	return false;
+}
+
 static inline uint32_t rs_port_cpu(void)
 {
 	return rs_port_self()->cpu;

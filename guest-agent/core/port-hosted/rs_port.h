@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the core asks of its port, inlined into every emit: an ordinary Linux process. Threads are
- * preempted, moved between CPUs and killed at any instruction, so the rings are moved by locked instructions.
+ * preempted, moved between CPUs and killed at any instruction: rings are moved by restartable
+ * sequences, or by locked instructions where there are none.
  */
 #ifndef RS_PORT_H
 #define RS_PORT_H
@@ -10,6 +11,8 @@
 #include <ringside/types.h>
 #include <sched.h>
 #include <sys/rseq.h>
+
+#include "restart_x86_64.h"
 
 #define RS_PORT_PREEMPTIBLE 1
 
@@ -28,14 +31,18 @@ void rs_port_thread_fill(void);
 void rs_port_thread_renamed(void);
 
 /*
- * Ordered after the load of the ring's word: on another CPU a record may get in between, and must
- * then be older. RDTSC alone may be executed before the load; RDTSCP waits for it.
+ * Read after the ring's word. With restartable sequences only threads of this CPU can come between, and an
+ * interrupt lets neither half run ahead. Without, another CPU can, and its record must then be the older
+ * one: RDTSC may be executed before the load, RDTSCP waits for it.
  */
 static inline uint64_t rs_port_time(void)
 {
 	uint32_t lo, hi, aux;
 
-	__asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux) : : "memory");
+	if (rs_port_restartable())
+		__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi) : : "memory");
+	else
+		__asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux) : : "memory");
 	return (uint64_t)hi << 32 | lo;
 }
 

@@ -22,6 +22,12 @@ static inline uint64_t rs_port_time(void)
 	return (uint64_t)high << 32 | low;
 }
 
+/* Only of use where threads are preempted: plain instructions do here. */
+static inline bool rs_port_restartable(void)
+{
+	return false;
+}
+
 static inline uint32_t rs_port_cpu(void)
 {
 	return RS_GS_READ(uint32_t, RS_CPU_INDEX);
@@ -40,6 +46,12 @@ static inline uint32_t rs_port_context(void)
 static inline const char *rs_port_comm(void)
 {
 	return rs_this_cpu()->comm;
+}
+
+/* Whether the slow path must be taken, for the task's name to be noted by rs_port_name_due(). */
+static inline bool rs_port_name_wanted(uint32_t epoch)
+{
+	return false;
 }
 
 /* Whether the task's name is to be noted now. `changed`: the ring's context just changed. */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Restartable sequences (rseq(2), registered by glibc 2.35 and later): code that the kernel sends
+ * to its abort label when the thread is preempted, moved to another CPU or given a signal inside it. So a
+ * check of the CPU number and one plain store are atomic against every thread on that CPU, as one
+ * instruction is against interrupts in a kernel, without the price of a locked one.
+ *
+ * Two processes that share a ring must both use this, or neither: a locked add on one CPU does not see
+ * a plain one on another. A process without rseq uses locked instructions throughout.
+ */
+#ifndef RS_PORT_RESTART_X86_64_H
+#define RS_PORT_RESTART_X86_64_H
+
+#include <ringside/atomic.h>
+#include <sys/rseq.h>
+
+#if defined(__x86_64__) && !defined(RS_ATOMIC_GENERIC)
+#define RS_PORT_RESTARTABLE 1
+
+/* Sequence from label 1 to label 2, aborting to 4; tells the kernel of it. Uses rax. */
+#define RS_RESTART_BEGIN                                                                           \
+	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
+	".balign 32\n"                                                                             \
+	"3:\n\t"                                                                                   \
+	".long 0, 0\n\t"                                                                           \
+	".quad 1f, 2f - 1f, 4f\n\t"                                                                \
+	".popsection\n\t"                                                                          \
+	".pushsection __rseq_failure, \"ax\"\n\t"                                                  \
+	".byte 0x0f, 0xb9, 0x3d\n\t" /* the signature, as an instruction that traps */             \
+	".long %c[sig]\n"                                                                          \
+	"4:\n\t"                                                                                   \
+	"jmp %l[lost]\n\t"                                                                         \
+	".popsection\n\t"                                                                          \
+	"leaq 3b(%%rip), %%rax\n\t"                                                                \
+	"movq %%rax, %%fs:8(%[area])\n"                                                            \
+	"1:\n\t"                                                                                   \
+	"cmpl %[cpu], %%fs:4(%[area])\n\t" /* cpu_id */                                            \
+	"jne %l[lost]\n\t"
+
+/* If we run on `cpu` and *p is `expected`: *p = next, true. */
+static inline bool rs_restart_cas64(uint32_t cpu, uint64_t *p, uint64_t expected, uint64_t next)
+{
+	__asm__ goto(RS_RESTART_BEGIN "cmpq %[expected], %[p]\n\t"
+				      "jne %l[lost]\n\t"
+				      "movq %[next], %[p]\n"
+				      "2:\n"
+		     :
+		     : [area] "r"(__rseq_offset), [cpu] "r"(cpu), [p] "m"(*p),
+		       [expected] "r"(expected), [next] "r"(next), [sig] "i"(RSEQ_SIG)
+		     : "rax", "memory", "cc"
+		     : lost);
+	return true;
+lost:
+	return false;
+}
+
+/* Adds to *local if we still run on `cpu`, else to *remote, with a locked instruction. */
+static inline void rs_restart_add32(uint32_t cpu, uint32_t *local, uint32_t *remote, uint32_t n)
+{
+	__asm__ goto(RS_RESTART_BEGIN "addl %[n], %[p]\n"
+				      "2:\n"
+		     :
+		     : [area] "r"(__rseq_offset), [cpu] "r"(cpu), [p] "m"(*local), [n] "r"(n),
+		       [sig] "i"(RSEQ_SIG)
+		     : "rax", "memory", "cc"
+		     : lost);
+	return;
+lost:
+	rs_shared_add32(remote, n);
+}
+#endif
+
+/* Whether this process may use the above. Constant once the program runs. */
+static inline bool rs_port_restartable(void)
+{
+#ifdef RS_PORT_RESTARTABLE
+	return __builtin_expect(__rseq_size != 0, 1);
+#else
+	return false;
+#endif
+}
+
+#endif
