@@ -15,8 +15,6 @@ struct insn {
 };
 
 /* Unaligned little-endian loads that cannot become calls. */
-typedef uint16_t __attribute__((aligned(1), may_alias)) u16_at;
-typedef uint32_t __attribute__((aligned(1), may_alias)) u32_at;
 typedef uint64_t __attribute__((aligned(1), may_alias)) u64_at;
 typedef uint64_t __attribute__((may_alias)) u64_word;
 
@@ -26,45 +24,54 @@ struct text {
 };
 
 /*
- * One table for the fourteen integer operations: three bits each, which say whether the answer is yes
- * for less (bit 0), equal (1), greater (2).
+ * Integer operations below CPUSET on `raw`, which holds the value in its low `width` bytes; what lies
+ * above is of no account, since a mask has no bits there unless the operation is a signed one.
  */
-#define TRUTH(op, bits) ((uint64_t)(bits) << ((op)*3))
-#define LESS 1
-#define SAME 2
-#define MORE 4
-#define TRUTHS                                                                                     \
-	(TRUTH(RS_OP_EQ, SAME) | TRUTH(RS_OP_NE, LESS | MORE) | TRUTH(RS_OP_LT, LESS) |            \
-	 TRUTH(RS_OP_LE, LESS | SAME) | TRUTH(RS_OP_GT, MORE) | TRUTH(RS_OP_GE, MORE | SAME) |     \
-	 TRUTH(RS_OP_SLT, LESS) | TRUTH(RS_OP_SLE, LESS | SAME) | TRUTH(RS_OP_SGT, MORE) |         \
-	 TRUTH(RS_OP_SGE, MORE | SAME) | TRUTH(RS_OP_ANY, LESS | MORE) | TRUTH(RS_OP_SEQ, SAME) |  \
-	 TRUTH(RS_OP_SNE, LESS | MORE))
-#define SIGNED_OPS                                                                                 \
-	(1u << RS_OP_SLT | 1u << RS_OP_SLE | 1u << RS_OP_SGT | 1u << RS_OP_SGE | 1u << RS_OP_SEQ | \
-	 1u << RS_OP_SNE)
-
-static inline bool test_integer(unsigned int op, unsigned int width, uint64_t value,
-				const struct insn *in)
+static inline int64_t extend(uint64_t word, uint64_t raw)
 {
-	uint64_t a, b = in->imm;
-	unsigned int order;
+	unsigned int up = (64 - 8 * (word >> 16 & 0xff)) & 63;
 
-	if (rs_unlikely(op == RS_OP_CPUSET))
-		return value < 64 && (b >> value & 1);
-	a = value;
-	if (SIGNED_OPS >> op & 1) {
-		unsigned int up = 64 - 8 * width;
+	return (int64_t)(raw << up) >> up;
+}
 
-		/* flipping the top bits makes signed order out of unsigned order */
-		a = (uint64_t)((int64_t)(a << up) >> up) & in->mask;
-		a ^= 1ull << 63;
-		b ^= 1ull << 63;
-	} else {
-		a &= in->mask;
-		b = op == RS_OP_ANY ? 0 : b;
+static inline __attribute__((always_inline)) bool compare(const struct insn *in, uint64_t raw)
+{
+	uint64_t a = raw & in->mask;
+	int64_t signed_a, b = (int64_t)in->imm;
+
+	switch (in->word & 0xffff) {
+	case RS_OP_EQ:
+		return a == in->imm;
+	case RS_OP_NE:
+		return a != in->imm;
+	case RS_OP_LT:
+		return a < in->imm;
+	case RS_OP_LE:
+		return a <= in->imm;
+	case RS_OP_GT:
+		return a > in->imm;
+	case RS_OP_GE:
+		return a >= in->imm;
+	case RS_OP_ANY:
+		return a != 0;
+	default:
+		break;
 	}
-	order = a < b ? 0 : a == b ? 1 : 2;
-	return TRUTHS >> (op * 3 + order) & 1;
+	signed_a = extend(in->word, raw) & (int64_t)in->mask;
+	switch (in->word & 0xffff) {
+	case RS_OP_SLT:
+		return signed_a < b;
+	case RS_OP_SLE:
+		return signed_a <= b;
+	case RS_OP_SGT:
+		return signed_a > b;
+	case RS_OP_SGE:
+		return signed_a >= b;
+	case RS_OP_SEQ:
+		return signed_a == b;
+	default: /* SNE */
+		return signed_a != b;
+	}
 }
 
 static inline bool same_bytes(const char *a, const char *b, uint32_t size)
@@ -180,57 +187,78 @@ static __attribute__((noinline)) bool test_text(const struct rs_filter_program *
 }
 
 /* Loads an integer field; false: it does not lie in the entry, or has no such width. */
-static inline bool load_field(const struct rs_filter_input *input, unsigned int width,
-			      unsigned int offset, uint64_t *value)
+static bool load_field(const struct rs_filter_input *input, unsigned int width, unsigned int offset,
+		       uint64_t *raw)
 {
-	const char *at = (const char *)input->entry + offset;
+	const uint8_t *at = (const uint8_t *)input->entry + offset;
 
-	if (rs_unlikely(offset + width > input->entry_size))
+	if (width == 0 || width > 8 || offset + width > input->entry_size)
 		return false;
-	switch (width) {
-	case 1:
-		*value = *(const uint8_t *)at;
-		return true;
-	case 2:
-		*value = *(const u16_at *)at;
-		return true;
-	case 4:
-		*value = *(const u32_at *)at;
-		return true;
-	case 8:
-		*value = *(const u64_at *)at;
-		return true;
-	default:
-		return false;
-	}
+	*raw = 0;
+	for (unsigned int i = width; i-- > 0;)
+		*raw = *raw << 8 | at[i];
+	return true;
 }
 
-static inline bool test(const struct rs_filter_program *program, uint32_t size,
-			const struct insn *in, const struct rs_filter_input *input)
+static bool test(const struct rs_filter_program *program, uint32_t size, const struct insn *in,
+		 const struct rs_filter_input *input)
 {
 	unsigned int op = in->word & 0xff, source = in->word >> 8 & 0xff;
 	unsigned int width = in->word >> 16 & 0xffff;
-	uint64_t value;
+	struct insn plain = *in;
+	uint64_t raw;
 
 	if (op > RS_OP_CPUSET)
 		return test_text(program, size, in, input);
-	if (rs_likely(source == RS_SRC_FIELD)) {
-		if (!load_field(input, width, in->word >> 32 & 0xffff, &value))
+	if (source == RS_SRC_FIELD) {
+		if (!load_field(input, width, in->word >> 32 & 0xffff, &raw))
 			return true;
 	} else if (source == RS_SRC_CPU || source == RS_SRC_PID) {
-		value = source == RS_SRC_CPU ? input->cpu : input->pid;
-		width = 4;
+		raw = source == RS_SRC_CPU ? input->cpu : input->pid;
 	} else {
 		return true;
 	}
-	return test_integer(op, width, value, in);
+	if (op == RS_OP_CPUSET)
+		return raw < 64 && (in->imm >> raw & 1);
+	plain.word = in->word & ~0xff00ull; /* as if of a field */
+	return compare(&plain, raw);
 }
 
+static inline struct insn load_insn(const struct rs_filter_program *program, uint32_t at)
+{
+	const u64_word *words =
+		(const u64_word *)((const struct rs_filter_insn *)(program + 1) + at);
+
+	return (struct insn){rs_load(&words[0]), rs_load(&words[1]), rs_load(&words[2]),
+			     rs_load(&words[3])};
+}
+
+/* Everything, from instruction `at` on. */
+static __attribute__((noinline)) bool run_any(const struct rs_filter_program *program,
+					      uint32_t size, const struct rs_filter_input *input,
+					      uint32_t at, uint32_t count)
+{
+	for (;;) {
+		struct insn in = load_insn(program, at);
+		uint32_t next =
+			test(program, size, &in, input) ? in.word >> 48 : in.on_false & 0xffff;
+
+		if (next <= at || next >= count) /* forward only: at most `count` steps */
+			return next != RS_FILTER_REJECT;
+		at = next;
+	}
+}
+
+/*
+ * The way of most programs: integer fields in an entry of 8 bytes or more. It needs no other function
+ * and so saves few registers; at the first instruction that is anything else it hands over. A comparison
+ * is followed by a jump, which is predicted, not by a value that the next load would have to wait for.
+ */
 bool rs_filter_run(const struct rs_filter_program *program, uint32_t size,
 		   const struct rs_filter_input *input)
 {
-	const struct rs_filter_insn *insns = (const struct rs_filter_insn *)(program + 1);
-	uint32_t count, at = 0, next;
+	uint32_t entry_size = input->entry_size, count, at = 0, next;
+	const char *entry = input->entry;
 
 	if (rs_unlikely(size < HEAD_BYTES + INSN_BYTES))
 		return true;
@@ -238,13 +266,30 @@ bool rs_filter_run(const struct rs_filter_program *program, uint32_t size,
 	if (rs_unlikely(count == 0 || count > (size - HEAD_BYTES) / INSN_BYTES))
 		return true;
 	for (;;) {
-		const u64_word *words = (const u64_word *)&insns[at];
-		struct insn in = {rs_load(&words[0]), rs_load(&words[1]), rs_load(&words[2]),
-				  rs_load(&words[3])};
+		struct insn in = load_insn(program, at);
+		uint32_t offset = in.word >> 32 & 0xffff;
+		uint64_t raw;
 
-		next = test(program, size, &in, input) ? in.word >> 48 : in.on_false & 0xffff;
-		if (next <= at || next >= count) /* forward only: at most `count` steps */
-			return next != RS_FILTER_REJECT;
+		/* 8 bytes from the field on, or up to the entry's end and shifted */
+		if (rs_likely(offset + 8 <= entry_size))
+			raw = *(const u64_at *)(entry + offset);
+		else if (entry_size >= 8 && offset < entry_size)
+			raw = *(const u64_at *)(entry + entry_size - 8) >>
+			      (offset + 8 - entry_size) * 8;
+		else
+			return run_any(program, size, input, at, count);
+		if ((in.word & 0xffff) >=
+		    RS_OP_CPUSET) /* or another source than FIELD, which is 0 */
+			return run_any(program, size, input, at, count);
+		if (compare(&in, raw)) {
+			next = in.word >> 48;
+			if (next <= at || next >= count)
+				return next != RS_FILTER_REJECT;
+		} else {
+			next = in.on_false & 0xffff;
+			if (next <= at || next >= count)
+				return next != RS_FILTER_REJECT;
+		}
 		at = next;
 	}
 }

@@ -368,7 +368,7 @@ static int resolve_plain(struct resolver *r)
 		return range_error(r, word, value, low, high);
 	r->out->verdict = fold(r->term->cmp, value, low, high);
 	if (r->out->verdict == RS_PRED_INTEGER)
-		emit_integer(r, s->is_signed, -1, value);
+		emit_integer(r, s->is_signed, s->is_signed ? -1 : span - 1, value);
 	return 0;
 }
 
@@ -392,7 +392,7 @@ static int resolve_cpus(struct resolver *r)
 		r->out->imm = set;
 		r->out->mask = UINT64_MAX;
 	} else {
-		emit_integer(r, false, -1, __builtin_ctzll(set));
+		emit_integer(r, false, ((rs_wide_t)1 << r->subject.bits) - 1, __builtin_ctzll(set));
 	}
 	return 0;
 }

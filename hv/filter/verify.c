@@ -103,6 +103,18 @@ static const char *bad_text(const struct verifier *v, const struct rs_filter_ins
 	return memchr(v->bytes + at, 0, length) ? "its text has a NUL inside" : NULL;
 }
 
+/* The agent loads more bytes than the field has and leaves it to the mask to cut them off. */
+static const char *bad_integer(const struct rs_filter_insn *in)
+{
+	unsigned int bits = 8 * (in->source == RS_SRC_FIELD ? in->width : 4u);
+
+	if (in->op == RS_OP_ANY && in->imm)
+		return "a bare mask has no value";
+	if ((in->op <= RS_OP_GE || in->op == RS_OP_ANY) && bits < 64 && in->mask >> bits)
+		return "its mask is wider than its value";
+	return NULL;
+}
+
 static int verify_insn(struct verifier *v, unsigned int i)
 {
 	struct rs_filter_insn in;
@@ -116,10 +128,8 @@ static int verify_insn(struct verifier *v, unsigned int i)
 	if (!is_place(v, i, in.on_true) || !is_place(v, i, in.on_false))
 		return refuse(v, i, "it leads nowhere, or back");
 	why = bad_source(v, &in);
-	if (!why && in.op >= RS_OP_STR_EQ)
-		why = bad_text(v, &in);
-	if (!why && in.op == RS_OP_ANY && in.imm)
-		why = "a bare mask has no value";
+	if (!why)
+		why = in.op >= RS_OP_STR_EQ ? bad_text(v, &in) : bad_integer(&in);
 	return why ? refuse(v, i, why) : 0;
 }
 

@@ -35,7 +35,10 @@
 #define RS_SRC_PID 4u
 #define RS_SRC_CPU 5u
 
-/* What it asks (rs_filter_insn.op). Integers: (value & mask) against imm, 64-bit. */
+/*
+ * What it asks (rs_filter_insn.op). Integers: (value & mask) against imm, 64-bit. The mask of an
+ * unsigned operation has no bit beyond the value's width (CPU and PID: 32 bits).
+ */
 #define RS_OP_EQ 0u
 #define RS_OP_NE 1u
 #define RS_OP_LT 2u /* unsigned */
@@ -46,7 +49,7 @@
 #define RS_OP_SLE 7u
 #define RS_OP_SGT 8u
 #define RS_OP_SGE 9u
-#define RS_OP_ANY 10u /* (value & mask) != 0 */
+#define RS_OP_ANY 10u /* (value & mask) != 0; imm is 0 */
 #define RS_OP_SEQ 11u /* EQ of a sign-extended value */
 #define RS_OP_SNE 12u
 #define RS_OP_CPUSET 13u /* CPU is a bit of imm */

@@ -102,6 +102,11 @@ static void set_offset_wrap(GByteArray *p)
 {
 	insn(p, 0)->offset = 0xffff;
 }
+static void set_mask(GByteArray *p)
+{
+	insn(p, 0)->mask = 0x1ff;
+}
+
 static void set_self(GByteArray *p)
 {
 	insn(p, 1)->on_true = 1;
@@ -195,16 +200,42 @@ static void set_glob_bits(GByteArray *p)
 
 static void test_damage(void)
 {
-	static void (*const damage[])(GByteArray *) = {
-		set_count_0,     set_count_huge,       set_size,           set_pool_low,
-		set_pool_odd,    set_pool_high,        set_reserved,       set_event,
-		set_op,          set_op_high,          set_source,         set_width,
-		set_offset,      set_offset_wrap,      set_self,           set_back,
-		set_far,         set_insn_reserved,    set_text_on_number, set_number_on_text,
-		set_dyn,         set_text_before_pool, set_text_after_end, set_text_at_end,
-		set_text_mask,   set_text_nul,         set_glob_odd,       set_glob_short,
-		set_glob_length, set_glob_length_0,    set_glob_classes,   set_glob_row,
-		set_glob_stars,  set_glob_stay,        set_glob_bits};
+	static void (*const damage[])(GByteArray *) = {set_count_0,
+						       set_count_huge,
+						       set_size,
+						       set_pool_low,
+						       set_pool_odd,
+						       set_pool_high,
+						       set_reserved,
+						       set_event,
+						       set_op,
+						       set_op_high,
+						       set_source,
+						       set_width,
+						       set_offset,
+						       set_offset_wrap,
+						       set_mask,
+						       set_self,
+						       set_back,
+						       set_far,
+						       set_insn_reserved,
+						       set_text_on_number,
+						       set_number_on_text,
+						       set_dyn,
+						       set_text_before_pool,
+						       set_text_after_end,
+						       set_text_at_end,
+						       set_text_mask,
+						       set_text_nul,
+						       set_glob_odd,
+						       set_glob_short,
+						       set_glob_length,
+						       set_glob_length_0,
+						       set_glob_classes,
+						       set_glob_row,
+						       set_glob_stars,
+						       set_glob_stay,
+						       set_glob_bits};
 
 	for (unsigned int i = 0; i < G_N_ELEMENTS(damage); i++) {
 		g_autoptr(GByteArray) p = compile("u8 == 1 && why == abc && name ~ a*c?");
