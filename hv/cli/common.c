@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include "session/rundir.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
+		  int *code)
+{
+	gboolean help = FALSE;
+	const GOptionEntry common[] = {
+		{"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this help", NULL}, {0}};
+	g_autofree char *params = g_strdup_printf("%s", verb->args);
+	GOptionContext *context = g_option_context_new(params);
+	g_autofree char *program = g_strdup_printf("ringside %s", verb->name);
+	g_autoptr(GError) error = NULL;
+	bool go_on = false;
+
+	/* Without GOption's own --help, which exits. */
+	g_option_context_set_help_enabled(context, FALSE);
+	g_option_context_set_summary(context, verb->summary);
+	g_option_context_set_description(context, verb->details);
+	if (entries)
+		g_option_context_add_main_entries(context, entries, NULL);
+	g_option_context_add_main_entries(context, common, NULL);
+	g_set_prgname(program);
+	if (!g_option_context_parse(context, argc, argv, &error)) {
+		*code = rs_cli_usage(verb, "%s", error->message);
+	} else if (help) {
+		g_autofree char *text = g_option_context_get_help(context, FALSE, NULL);
+
+		fputs(text, stdout);
+		*code = RS_CLI_OK;
+	} else {
+		/* "--" has done its work. */
+		if (*argc > 1 && strcmp((*argv)[1], "--") == 0) {
+			memmove(*argv + 1, *argv + 2, (size_t)(*argc - 1) * sizeof(**argv));
+			(*argc)--;
+		}
+		go_on = true;
+	}
+	g_option_context_free(context);
+	return go_on;
+}
+
+char *rs_cli_escape(const char *text)
+{
+	GString *out = g_string_new(NULL);
+
+	while (*text) {
+		gunichar c = g_utf8_get_char_validated(text, -1);
+		const char *next = c >= (gunichar)-2 ? text + 1 : g_utf8_next_char(text);
+
+		if (c < (gunichar)-2 && (g_unichar_isprint(c) || c == '\n'))
+			g_string_append_len(out, text, next - text);
+		else
+			for (; text < next; text++)
+				g_string_append_printf(out, "\\x%02x", (unsigned int)(guchar)*text);
+		text = next;
+	}
+	return g_string_free(out, FALSE);
+}
+
+static void complain(const char *format, va_list args)
+{
+	g_autofree char *raw = g_strdup_vprintf(format, args);
+	g_autofree char *text = rs_cli_escape(raw);
+
+	fflush(stdout);
+	fprintf(stderr, "ringside: %s\n", text);
+}
+
+int rs_cli_fail(int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	return code;
+}
+
+int rs_cli_usage(const struct rs_verb *verb, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	fprintf(stderr, "usage: ringside %s %s\n", verb->name, verb->args);
+	return RS_CLI_USAGE;
+}
+
+int rs_cli_fail_error(const struct rs_error *err)
+{
+	int code = RS_CLI_FAILED;
+
+	if (err->code == ENOENT)
+		code = RS_CLI_NOT_FOUND;
+	else if (err->code == EBADMSG || err->code == EINVAL)
+		code = RS_CLI_USAGE;
+	return rs_cli_fail(code, "%s", err->message);
+}
+
+/* The name of the only live session, or NULL and an exit code. */
+static char *only_session(const struct rs_verb *verb, int *code)
+{
+	g_autoptr(GPtrArray) list = NULL;
+	g_autoptr(GString) names = g_string_new(NULL);
+	const char *found = NULL;
+	struct rs_error err = {0};
+	guint live = 0;
+
+	if (rs_rundir_list(&list, &err)) {
+		*code = rs_cli_fail_error(&err);
+		return NULL;
+	}
+	for (guint i = 0; i < list->len; i++) {
+		const struct rs_rundir_entry *entry = list->pdata[i];
+
+		if (!entry->live)
+			continue;
+		found = entry->name;
+		g_string_append_printf(names, "%s%s", live++ ? ", " : "", entry->name);
+	}
+	if (live == 1)
+		return g_strdup(found);
+	if (live == 0)
+		*code = rs_cli_fail(RS_CLI_NOT_FOUND, "no session runs");
+	else
+		*code = rs_cli_usage(verb, "which session? -s NAME, one of: %s", names->str);
+	return NULL;
+}
+
+static bool is_session(const char *name)
+{
+	struct rs_rundir_entry *entry = NULL;
+
+	if (rs_rundir_find(name, &entry, NULL))
+		return false;
+	rs_rundir_entry_free(entry);
+	return true;
+}
+
+RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
+			       char **argv, int *code)
+{
+	g_autofree char *name = g_strdup(wish);
+	RsDBusSession1 *session = NULL;
+	struct rs_error err = {0};
+
+	/* With no argument needed the first one can only be a name. */
+	if (!name && *argc - 1 > needed && (needed == 0 || is_session(argv[1]))) {
+		name = g_strdup(argv[1]);
+		memmove(argv + 1, argv + 2, (size_t)(*argc - 1) * sizeof(*argv));
+		(*argc)--;
+	}
+	if (!name)
+		name = only_session(verb, code);
+	if (!name)
+		return NULL;
+	if (rs_client_connect(name, &session, &err)) {
+		*code = rs_cli_fail_error(&err);
+		return NULL;
+	}
+	return session;
+}
+
+void rs_cli_print_json(JsonBuilder *builder, bool pretty)
+{
+	g_autoptr(JsonNode) root = json_builder_get_root(builder);
+	g_autofree char *text = json_to_string(root, pretty);
+
+	puts(text);
+}
+
+void rs_cli_add_variant(JsonBuilder *builder, const char *name, GVariant *value)
+{
+	json_builder_set_member_name(builder, name);
+	if (g_variant_is_of_type(value, G_VARIANT_TYPE_UINT64))
+		json_builder_add_int_value(builder, (gint64)g_variant_get_uint64(value));
+	else if (g_variant_is_of_type(value, G_VARIANT_TYPE_UINT32))
+		json_builder_add_int_value(builder, g_variant_get_uint32(value));
+	else if (g_variant_is_of_type(value, G_VARIANT_TYPE_INT32))
+		json_builder_add_int_value(builder, g_variant_get_int32(value));
+	else if (g_variant_is_of_type(value, G_VARIANT_TYPE_BOOLEAN))
+		json_builder_add_boolean_value(builder, g_variant_get_boolean(value));
+	else if (g_variant_is_of_type(value, G_VARIANT_TYPE_STRING))
+		json_builder_add_string_value(builder, g_variant_get_string(value, NULL));
+	else
+		json_builder_add_null_value(builder);
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# Completion for ringside: verbs, options, names of sessions and events.
+# Options are asked of the command itself, so that they are always those that it has.
+
+_ringside_options()
+{
+	ringside "$1" --help 2>/dev/null | grep -o -e '--[a-z][a-z-]*' | sort -u
+}
+
+_ringside_session()
+{
+	local i
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-s | --session) echo "${COMP_WORDS[i + 1]}"; return ;;
+		esac
+	done
+	# A first argument that is a session.
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if ringside ps -q 2>/dev/null | grep -qxF -e "${COMP_WORDS[i]}"; then
+			echo "${COMP_WORDS[i]}"
+			return
+		fi
+	done
+}
+
+_ringside_events()
+{
+	local session
+	session=$(_ringside_session)
+	ringside list -q ${session:+-s "$session"} 2>/dev/null
+}
+
+_ringside()
+{
+	local cur prev words cword verb
+	# A colon is part of an event's name.
+	_get_comp_words_by_ref -n : cur prev words cword 2>/dev/null || {
+		cur=${COMP_WORDS[COMP_CWORD]}
+		prev=${COMP_WORDS[COMP_CWORD - 1]}
+		words=("${COMP_WORDS[@]}")
+		cword=$COMP_CWORD
+	}
+	COMPREPLY=()
+	if [ "$cword" -eq 1 ]; then
+		COMPREPLY=($(compgen -W "$(ringside --help | sed -n 's/^  \([a-z]*\)  .*/\1/p') --help --version" -- "$cur"))
+		return
+	fi
+	verb=${words[1]}
+	case $prev in
+	-s | --session) COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur")); return ;;
+	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
+	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
+	--serial | --initrd | -o | --output) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;
+	esac
+	case $cur in
+	-*) COMPREPLY=($(compgen -W "$(_ringside_options "$verb")" -- "$cur")); return ;;
+	esac
+	case $verb in
+	run) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
+	enable | disable | filter | format | list)
+		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))
+		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
+		;;
+	attach) COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')" -- "$cur")) ;;
+	trace | stat | stop | pause | resume)
+		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
+		;;
+	esac
+}
+
+complete -F _ringside ringside

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/machine.h"
+
+#include "hosted/hosted.h"
+#include "patch/patcher.h"
+#include "qemu/qemu.h"
+#include "vmm/vmm.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_MEMORY (256ull << 20)
+#define DEFAULT_LINUX_MEMORY (512ull << 20)
+#define DEFAULT_CPUS 2
+
+enum kind { KIND_KVM, KIND_QEMU, KIND_HOSTED };
+
+int rs_machine_parse_size(const char *text, uint64_t *out, struct rs_error *err)
+{
+	char *end;
+	guint64 value = g_ascii_strtoull(text, &end, 0);
+	const char *units = "KMGT", *unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
+	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
+
+	if (end == text || *text == '-' || (*end && (!unit || end[1])) ||
+	    (shift && value >> (64 - shift)))
+		return rs_error_set(err, EINVAL, "'%s' is no size, such as 512K or 64M", text);
+	*out = value << shift;
+	return 0;
+}
+
+int rs_machine_demo(char **out, struct rs_error *err)
+{
+	const char *dir = g_getenv("RINGSIDE_GUESTS");
+	g_autofree char *path = g_build_filename(dir ? dir : RS_GUESTS_DIR, "demo.elf", NULL);
+
+	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR))
+		return rs_error_set(
+			err, EIO, "the demo guest is not at %s (RINGSIDE_GUESTS names its folder)",
+			path);
+	*out = g_steal_pointer(&path);
+	return 0;
+}
+
+/* A Linux kernel image, which our own VMM does not boot. */
+static bool is_bzimage(const char *path)
+{
+	char magic[4] = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 && pread(fd, magic, 4, 0x202) == 4 && memcmp(magic, "HdrS", 4) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static int choose_kind(const struct rs_machine_config *config, enum kind *out, struct rs_error *err)
+{
+	struct rs_error why = {0};
+
+	if (config->hosted) {
+		*out = KIND_HOSTED;
+		return 0;
+	}
+	if (strcmp(config->accel, "tcg") == 0) {
+		*out = KIND_QEMU;
+		return 0;
+	}
+	if (strcmp(config->accel, "kvm") == 0) {
+		if (is_bzimage(config->kernel))
+			return rs_error_set(err, EINVAL,
+					    "%s is a Linux bzImage: run it with --accel tcg",
+					    config->kernel);
+		*out = KIND_KVM;
+		return rs_vmm_probe(err);
+	}
+	if (strcmp(config->accel, "auto"))
+		return rs_error_set(err, EINVAL, "--accel is auto, kvm or tcg, not '%s'",
+				    config->accel);
+	*out = is_bzimage(config->kernel) || rs_vmm_probe(&why) ? KIND_QEMU : KIND_KVM;
+	return 0;
+}
+
+static int create_region(const struct rs_machine_config *config, enum kind kind, uint32_t cpus,
+			 struct rs_region **out, struct rs_error *err)
+{
+	struct rs_region_config region = {
+		.vcpus = cpus,
+		.ring_bytes = config->ring_bytes,
+		.ring_mode = config->ring_mode,
+		.hcall_channel = RS_CHANNEL_MAILBOX,
+		.doorbell_channel = RS_CHANNEL_NONE,
+	};
+
+	switch (kind) {
+	case KIND_KVM:
+		region.hcall_channel = RS_CHANNEL_PORT;
+		region.hcall_addr = RS_HCALL_PORT;
+		region.doorbell_channel = RS_CHANNEL_PORT;
+		region.doorbell_addr = RS_DOORBELL_PORT;
+		break;
+	case KIND_QEMU:
+		region.power_of_two = true; /* a PCI BAR */
+		break;
+	case KIND_HOSTED:
+		region.doorbell_channel = RS_CHANNEL_EVENTFD;
+		break;
+	}
+	return rs_region_create(&region, -1, out, err);
+}
+
+/* The serial console's descriptor; -1: nowhere. *owned: to be closed. */
+static int open_serial(const char *serial, int *fd, bool *owned, struct rs_error *err)
+{
+	*owned = false;
+	*fd = -1;
+	if (!serial || strcmp(serial, "-") == 0) {
+		*fd = STDERR_FILENO;
+		return 0;
+	}
+	if (strcmp(serial, "none") == 0)
+		return 0;
+	*fd = open(serial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (*fd < 0)
+		return rs_error_set(err, EIO, "%s: %s", serial, g_strerror(errno));
+	*owned = true;
+	return 0;
+}
+
+static int create_kvm(const struct rs_machine_config *config, const struct rs_region *region,
+		      uint32_t cpus, int serial, struct rs_target **out, struct rs_error *err)
+{
+	struct rs_vmm_config vmm = {
+		.name = config->name,
+		.kernel = config->kernel,
+		.initrd = config->initrd,
+		.cmdline = config->append,
+		.memory = config->memory ? config->memory : DEFAULT_MEMORY,
+		.vcpus = cpus,
+		.region_fd = region->fd,
+		.region_size = region->size,
+		.guest_offset = region->header.guest_offset,
+		.serial_fd = serial,
+	};
+
+	return rs_vmm_create(&vmm, out, err);
+}
+
+static int create_qemu(const struct rs_machine_config *config, const struct rs_region *region,
+		       uint32_t cpus, int serial, struct rs_target **out, struct rs_error *err)
+{
+	g_autofree char *run_dir = NULL;
+	uint64_t memory = is_bzimage(config->kernel) ? DEFAULT_LINUX_MEMORY : DEFAULT_MEMORY;
+	struct rs_qemu_config qemu = {
+		.kernel = config->kernel,
+		.initrd = config->initrd,
+		.append = config->append,
+		.memory = config->memory ? config->memory : memory,
+		.vcpus = cpus,
+		.accel = RS_QEMU_TCG,
+		.region_fd = region->fd,
+		.region_size = region->size,
+		.serial_fd = serial,
+		.name = config->name,
+	};
+	int ret = rs_rundir_path(&run_dir, err);
+
+	if (ret)
+		return ret;
+	qemu.run_dir = run_dir;
+	return rs_qemu_create(&qemu, out, err);
+}
+
+static int create_target(const struct rs_machine_config *config, enum kind kind,
+			 const struct rs_region *region, uint32_t cpus, struct rs_target **out,
+			 struct rs_error *err)
+{
+	struct rs_hosted_config hosted = {.argv = (const char *const *)config->hosted,
+					  .region_fd = region->fd};
+	bool owned;
+	int serial, ret;
+
+	if (kind == KIND_HOSTED)
+		return rs_hosted_create(&hosted, out, err);
+	ret = open_serial(config->serial, &serial, &owned, err);
+	if (ret)
+		return ret;
+	ret = kind == KIND_KVM ? create_kvm(config, region, cpus, serial, out, err)
+			       : create_qemu(config, region, cpus, serial, out, err);
+	/* The target has its own duplicate. */
+	if (owned)
+		close(serial);
+	return ret;
+}
+
+static uint32_t default_cpus(enum kind kind)
+{
+	long online;
+
+	if (kind != KIND_HOSTED)
+		return DEFAULT_CPUS;
+	/* A thread may be on any CPU, by its number. */
+	online = sysconf(_SC_NPROCESSORS_CONF);
+	return (uint32_t)CLAMP(online, 1, (long)RS_MAX_CPUS);
+}
+
+static int note_where(struct rs_rundir_claim *claim, const struct rs_session *session,
+		      struct rs_error *err)
+{
+	const struct rs_target *target = rs_session_target(session);
+	struct rs_rundir_entry entry = {
+		.name = (char *)rs_session_name(session),
+		.kind = (char *)rs_session_kind(session),
+		.kernel = (char *)rs_session_kernel(session),
+	};
+
+	if (g_str_has_prefix(target->ops->kind, "qemu")) {
+		entry.qmp = (char *)rs_qemu_qmp_path(target);
+		entry.gdb = (char *)rs_qemu_gdb_path(target);
+		entry.region = (char *)rs_qemu_region_path(target);
+	}
+	return rs_rundir_update(claim, &entry, err);
+}
+
+/* Session over target over region, all taken or all freed. */
+static int join(const struct rs_session_config *config, struct rs_region *region,
+		struct rs_target *target, struct rs_rundir_claim *claim, struct rs_session **out,
+		struct rs_error *err)
+{
+	struct rs_session *session;
+	int ret = rs_session_create(config, region, target, &session, err);
+
+	if (ret) {
+		target->ops->destroy(target);
+		rs_region_destroy(region);
+		return ret;
+	}
+	ret = note_where(claim, session, err);
+	if (ret) {
+		rs_session_destroy(session);
+		return ret;
+	}
+	*out = session;
+	return 0;
+}
+
+int rs_machine_create(const struct rs_machine_config *config, struct rs_rundir_claim *claim,
+		      struct rs_session **out, struct rs_error *err)
+{
+	g_autofree char *journal = NULL;
+	struct rs_session_config session = {.name = config->name};
+	struct rs_region *region;
+	struct rs_target *target;
+	enum kind kind;
+	uint32_t cpus;
+	int ret;
+
+	ret = rs_rundir_file(config->name, "journal", &journal, err);
+	if (!ret)
+		ret = choose_kind(config, &kind, err);
+	if (ret)
+		return ret;
+	cpus = config->cpus ? config->cpus : default_cpus(kind);
+	ret = create_region(config, kind, cpus, &region, err);
+	if (ret)
+		return ret;
+	ret = create_target(config, kind, region, cpus, &target, err);
+	if (ret) {
+		rs_region_destroy(region);
+		return ret;
+	}
+	session.kernel = config->hosted ? config->hosted[0] : config->kernel;
+	session.journal = journal;
+	return join(&session, region, target, claim, out, err);
+}
+
+int rs_machine_started(struct rs_session *session, void *data, struct rs_error *err)
+{
+	const struct rs_target *target = rs_session_target(session);
+	struct rs_error why = {0};
+
+	if (strcmp(target->ops->kind, "hosted") == 0 && !rs_hosted_can_patch(target, &why))
+		rs_session_ask_self_patch(session);
+	return 0;
+}
+
+static char *describe(const struct rs_journal_report *report)
+{
+	if (!report->records)
+		return NULL;
+	return g_strdup_printf(
+		"journal of the session that died: %u sites, %u put back, %u had not been "
+		"changed, %u left alone%s%s",
+		report->records, report->restored, report->untouched, report->left_alone,
+		*report->first_left ? ": " : "", report->first_left);
+}
+
+static int open_region_at(const char *path, struct rs_region **out, struct rs_error *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return rs_error_set(err, errno, "the guest's region cannot be opened: %s",
+				    g_strerror(errno));
+	ret = rs_region_open(fd, true, out, err);
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+int rs_machine_attach(const char *name, struct rs_rundir_claim *claim, struct rs_session **out,
+		      char **report_text, struct rs_error *err)
+{
+	g_autofree char *run_dir = NULL, *journal = NULL, *kernel = NULL;
+	struct rs_rundir_entry *old = NULL;
+	struct rs_journal_report report = {0};
+	struct rs_session_config session = {.name = name, .report = &report};
+	struct rs_region *region;
+	struct rs_target *target;
+	int ret = rs_rundir_path(&run_dir, err);
+
+	if (!ret)
+		ret = rs_rundir_file(name, "journal", &journal, err);
+	if (!ret)
+		ret = rs_rundir_find(name, &old, err);
+	if (ret)
+		return ret;
+	kernel = g_strdup(old->kernel);
+	rs_rundir_entry_free(old);
+	ret = rs_qemu_attach(run_dir, name, NULL, &target, err);
+	if (ret)
+		return ret;
+	ret = open_region_at(rs_qemu_region_path(target), &region, err);
+	if (ret) {
+		target->ops->destroy(target);
+		return ret;
+	}
+	session.kernel = kernel;
+	session.journal = journal;
+	ret = join(&session, region, target, claim, out, err);
+	if (!ret)
+		*report_text = describe(&report);
+	return ret;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The `ringside` command: a table of verbs. */
+#include "cli/verb.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct rs_verb *const verbs[] = {
+	&rs_verb_run,     &rs_verb_attach, &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
+	&rs_verb_disable, &rs_verb_filter, &rs_verb_format, &rs_verb_trace, &rs_verb_stat,
+	&rs_verb_pause,   &rs_verb_resume, &rs_verb_stop,
+};
+
+static void print_help(FILE *to)
+{
+	fputs("usage: ringside VERB [OPTIONS] [ARGUMENTS]\n"
+	      "\n"
+	      "Traces a virtual machine, or a program, from the host.\n"
+	      "\n",
+	      to);
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		fprintf(to, "  %-8s  %s\n", verbs[i]->name, verbs[i]->summary);
+	fputs("\n"
+	      "`ringside VERB --help` tells more; so do ringside(1) and ringside-VERB(1).\n"
+	      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no such session or event,\n"
+	      "4 the guest ended abnormally, 5 the guest ended with a code of its own.\n",
+	      to);
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_ALL, "");
+	/* A closed pipe is an error of write(), seen where it happens. */
+	signal(SIGPIPE, SIG_IGN);
+
+	if (argc < 2) {
+		print_help(stderr);
+		return RS_CLI_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return RS_CLI_OK;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("ringside %s (ABI %u.%u)\n", RS_VERSION, RS_ABI_MAJOR, RS_ABI_MINOR);
+		return RS_CLI_OK;
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+		if (strcmp(argv[1], verbs[i]->name) == 0) {
+			int code = verbs[i]->run(verbs[i], argc - 1, argv + 1);
+
+			/* Also finds out that standard output could not take everything. */
+			if (fflush(stdout) && code == RS_CLI_OK)
+				code = RS_CLI_FAILED;
+			return code;
+		}
+	}
+	return rs_cli_fail(RS_CLI_USAGE, "no such verb: '%s' (see ringside --help)", argv[1]);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/printer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <ringside/atomic.h>
+#include <rs-trace-cmdline.h>
+#include <rs-trace-json.h>
+#include <rs-trace-merger.h>
+#include <rs-trace-text.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names are looked at again this often while records come. */
+#define NAMES_US 10000
+
+struct rs_printer {
+	const struct rs_region *region;
+	bool json;
+	uint64_t limit; /* records; 0: none */
+	int fd;
+
+	RsTraceSchema *schema;
+	size_t descriptor_bytes; /* of the region, parsed so far */
+	uint64_t boot;           /* generation that the schema belongs to */
+	bool boot_known;
+	RsTraceClock clock;
+	RsTraceCmdline *names;
+	gint64 names_at;
+	uint8_t *snapshot; /* two copies of the section */
+	RsTraceDecoder *decoder;
+	RsTraceMerger *merger;
+	guint64 last_ts[RS_MAX_CPUS], last_ns[RS_MAX_CPUS];
+
+	GString *out;
+	struct rs_live_stats stats;
+	uint64_t bad_before; /* of decoders that are gone */
+};
+
+/* ---- what the region says beside the rings ---- */
+
+static bool read_schema(struct rs_printer *p, const struct rs_guest_info *info)
+{
+	size_t bytes = info->event_bytes, more;
+	g_autofree uint8_t *copy = NULL;
+
+	if (bytes <= p->descriptor_bytes)
+		return false;
+	more = bytes - p->descriptor_bytes;
+	copy = g_malloc(more);
+	more = rs_region_copy(p->region, RS_SEC_EVENTS, p->descriptor_bytes, copy, more);
+	/* A rest that cannot be parsed stays so: it is not looked at again. */
+	rs_trace_schema_add(p->schema, copy, more, NULL, NULL);
+	p->descriptor_bytes += more;
+	return true;
+}
+
+static void read_clock(struct rs_printer *p)
+{
+	struct rs_control control;
+
+	if (rs_region_copy(p->region, RS_SEC_CONTROL, 0, &control, sizeof(control)) ==
+	    sizeof(control))
+		rs_trace_clock_set_epochs(&p->clock, &control);
+}
+
+static void read_names(struct rs_printer *p)
+{
+	size_t size = 0;
+
+	rs_region_section(p->region, RS_SEC_CMDLINE, &size);
+	if (!size)
+		return;
+	if (!p->snapshot)
+		p->snapshot = g_malloc(2 * size);
+	rs_region_copy(p->region, RS_SEC_CMDLINE, 0, p->snapshot, size);
+	/* The second look after the first: pairs with the agent's barriers around an entry. */
+	rs_rmb();
+	rs_region_copy(p->region, RS_SEC_CMDLINE, 0, p->snapshot + size, size);
+	rs_trace_cmdline_merge(p->names, p->snapshot, p->snapshot + size, size);
+	p->names_at = g_get_monotonic_time();
+}
+
+/* ---- records, in order ---- */
+
+static void count_loss(struct rs_printer *p, const RsTraceRecord *record)
+{
+	if (record->lost)
+		p->stats.lost += record->lost;
+	else
+		p->stats.events++;
+}
+
+static void on_merged(const RsTraceRecord *record, gpointer data)
+{
+	struct rs_printer *p = data;
+	const char *comm = "";
+
+	if (p->limit && p->stats.events >= p->limit)
+		return;
+	if (!record->lost) {
+		comm = rs_trace_cmdline_lookup(p->names, record->pid, record->ts);
+		/* Perhaps it has been named since the last look. */
+		if (comm[0] == '<' && record->pid &&
+		    g_get_monotonic_time() - p->names_at > NAMES_US / 10) {
+			read_names(p);
+			comm = rs_trace_cmdline_lookup(p->names, record->pid, record->ts);
+		}
+	}
+	count_loss(p, record);
+	if (p->json)
+		rs_trace_json_line(p->out, record, comm);
+	else
+		rs_trace_text_line(p->out, record, comm);
+}
+
+static void on_decoded(const RsTraceRecord *record, gpointer data)
+{
+	struct rs_printer *p = data;
+
+	if (!record->lost && record->ring < RS_MAX_CPUS) {
+		p->last_ts[record->ring] = record->ts;
+		p->last_ns[record->ring] = record->ns;
+	}
+	rs_trace_merger_push(p->merger, record);
+}
+
+static gboolean on_unknown(guint id, gpointer data)
+{
+	struct rs_printer *p = data;
+	struct rs_guest_info info;
+
+	return rs_region_guest_info(p->region, &info, NULL) == 0 && read_schema(p, &info);
+}
+
+static void new_decoder(struct rs_printer *p)
+{
+	p->decoder = rs_trace_decoder_new(p->schema, &p->clock, on_decoded, on_unknown, p);
+}
+
+/* Another boot of the guest: its ids mean other events. What was read before goes out first. */
+static void begin_boot(struct rs_printer *p, const struct rs_guest_info *info)
+{
+	RsTraceDecoderStats stats;
+
+	if (p->boot_known) {
+		rs_trace_merger_flush(p->merger);
+		rs_trace_decoder_stats(p->decoder, &stats);
+		p->bad_before += stats.bad_pages + stats.unknown;
+		rs_trace_decoder_free(p->decoder);
+		rs_trace_schema_free(p->schema);
+		p->schema = rs_trace_schema_new();
+		p->descriptor_bytes = 0;
+		new_decoder(p);
+	}
+	p->boot = info->boot_generation;
+	p->boot_known = true;
+	if (!p->clock.hz)
+		p->clock.hz = info->tsc_hz;
+	read_schema(p, info);
+}
+
+void rs_printer_begin_round(struct rs_printer *p)
+{
+	struct rs_guest_info info;
+
+	if (rs_region_guest_info(p->region, &info, NULL) == 0 &&
+	    (!p->boot_known || info.boot_generation != p->boot))
+		begin_boot(p, &info);
+	read_clock(p);
+	rs_trace_merger_begin_round(p->merger);
+}
+
+void rs_printer_chunk(struct rs_printer *p, const struct rs_ring_chunk *chunk)
+{
+	rs_trace_decoder_push(p->decoder, chunk->ring, chunk->page, chunk->from, chunk->to,
+			      chunk->lost);
+}
+
+void rs_printer_end_round(struct rs_printer *p, uint64_t in_flight)
+{
+	if (rs_trace_merger_held(p->merger) && g_get_monotonic_time() - p->names_at >= NAMES_US)
+		read_names(p);
+	rs_trace_merger_end_round(p->merger, in_flight, g_get_monotonic_time());
+}
+
+void rs_printer_pending_loss(struct rs_printer *p, uint32_t ring, uint64_t lost)
+{
+	RsTraceRecord record = {.lost = lost, .ring = (guint16)ring};
+
+	if (!lost)
+		return;
+	record.ts = p->last_ts[ring];
+	record.ns = p->last_ns[ring];
+	rs_trace_merger_push(p->merger, &record);
+}
+
+void rs_printer_finish(struct rs_printer *p)
+{
+	read_names(p);
+	rs_trace_merger_flush(p->merger);
+	rs_printer_flush(p);
+}
+
+/* ---- output ---- */
+
+static int write_all(struct rs_printer *p)
+{
+	const char *at = p->out->str;
+	size_t left = p->out->len;
+
+	while (left) {
+		ssize_t n = write(p->fd, at, left);
+
+		if (n > 0) {
+			at += n;
+			left -= (size_t)n;
+		} else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			struct pollfd fd = {.fd = p->fd, .events = POLLOUT};
+
+			poll(&fd, 1, -1);
+		} else if (n == 0 || errno != EINTR) {
+			return n < 0 ? -errno : -EIO;
+		}
+	}
+	return 0;
+}
+
+int rs_printer_flush(struct rs_printer *p)
+{
+	int ret;
+
+	if (p->stats.closed || p->stats.error)
+		return -1;
+	ret = write_all(p);
+	g_string_truncate(p->out, 0);
+	if (ret == -EPIPE)
+		p->stats.closed = true;
+	else if (ret)
+		p->stats.error = -ret;
+	return ret || (p->limit && p->stats.events >= p->limit) ? -1 : 0;
+}
+
+void rs_printer_stats(const struct rs_printer *p, struct rs_live_stats *out)
+{
+	RsTraceDecoderStats stats;
+
+	rs_trace_decoder_stats(p->decoder, &stats);
+	*out = p->stats;
+	out->bad_records = p->bad_before + stats.bad_pages + stats.unknown;
+}
+
+/* ---- life ---- */
+
+static void print_header(struct rs_printer *p)
+{
+	uint64_t entries = 0, written = 0;
+
+	for (uint32_t i = 0; i < p->region->header.ring_count; i++) {
+		struct rs_ring_info info;
+
+		rs_ring_info(p->region, i, &info);
+		entries += info.entries;
+		written += info.records;
+	}
+	rs_trace_text_header(p->out, entries, written, p->region->header.ring_count);
+}
+
+int rs_printer_create(const struct rs_live_config *config, struct rs_printer **out,
+		      struct rs_error *err)
+{
+	struct rs_printer *p = g_new0(struct rs_printer, 1);
+
+	p->region = config->region;
+	p->json = config->json;
+	p->limit = config->count;
+	p->fd = config->fd;
+	p->schema = rs_trace_schema_new();
+	p->names = rs_trace_cmdline_new();
+	rs_trace_clock_init(&p->clock, 0);
+	p->merger = rs_trace_merger_new(config->region->header.ring_count, 0, 0, on_merged, p);
+	p->out = g_string_new(NULL);
+	new_decoder(p);
+	if (config->header && !config->json)
+		print_header(p);
+	*out = p;
+	return 0;
+}
+
+void rs_printer_destroy(struct rs_printer *p)
+{
+	if (!p)
+		return;
+	rs_trace_decoder_free(p->decoder);
+	rs_trace_merger_free(p->merger);
+	rs_trace_cmdline_free(p->names);
+	rs_trace_schema_free(p->schema);
+	g_string_free(p->out, TRUE);
+	g_free(p->snapshot);
+	g_free(p);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/runner.h"
+
+#include "cli/live.h"
+#include "cli/summary.h"
+#include "cli/verb.h"
+#include "session/server.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STOP_PATIENCE_MS 5000
+
+struct runner {
+	const struct rs_runner_config *config;
+	struct rs_session *session;
+	struct rs_session_listener listener;
+	struct rs_server *server;
+	struct rs_live *live;
+	GMainLoop *loop;
+	guint sources[5];
+	guint patience;
+	int out_fd;
+	int code;      /* the first failure's */
+	bool stopping; /* somebody wants the end */
+	bool said_hello;
+};
+
+static void fail(struct runner *runner, int code)
+{
+	if (!runner->code)
+		runner->code = code;
+}
+
+/* ---- the end ---- */
+
+static gboolean on_impatient(gpointer data)
+{
+	struct runner *runner = data;
+
+	runner->patience = 0;
+	rs_cli_fail(0, "the guest does not end; leaving it");
+	fail(runner, RS_CLI_FAILED);
+	g_main_loop_quit(runner->loop);
+	return G_SOURCE_REMOVE;
+}
+
+static void wind_down(struct runner *runner, const char *why)
+{
+	if (rs_session_end(runner->session) || runner->config->detach) {
+		g_main_loop_quit(runner->loop);
+		return;
+	}
+	if (runner->stopping) {
+		/* Asked twice: at once. */
+		g_main_loop_quit(runner->loop);
+		return;
+	}
+	runner->stopping = true;
+	runner->patience = g_timeout_add(STOP_PATIENCE_MS, on_impatient, runner);
+	rs_session_stop(runner->session, why);
+}
+
+static gboolean on_signal(struct runner *runner, const char *why)
+{
+	wind_down(runner, why);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_sigint(gpointer data)
+{
+	return on_signal(data, "interrupted");
+}
+
+static gboolean on_sigterm(gpointer data)
+{
+	return on_signal(data, "terminated");
+}
+
+static gboolean on_sighup(gpointer data)
+{
+	return on_signal(data, "the terminal went away");
+}
+
+static gboolean on_duration(gpointer data)
+{
+	struct runner *runner = data;
+
+	runner->sources[3] = 0;
+	wind_down(runner, "its time is over");
+	return G_SOURCE_REMOVE;
+}
+
+static void on_live_done(void *data)
+{
+	wind_down(data, "the trace is wanted no longer");
+}
+
+/* ---- from the session ---- */
+
+static void on_message(void *data, const char *text)
+{
+	rs_cli_fail(0, "%s", text);
+}
+
+static void on_failed(void *data, const struct rs_error *err)
+{
+	struct runner *runner = data;
+
+	fail(runner, rs_cli_fail_error(err));
+	wind_down(runner, "it cannot be traced as asked");
+}
+
+static void on_hello(void *data, const struct rs_guest_info *info)
+{
+	struct runner *runner = data;
+
+	runner->said_hello = true;
+	for (char **glob = runner->config->enable; glob && *glob; glob++) {
+		g_autoptr(GArray) list = rs_session_list(runner->session, *glob);
+
+		if (!list->len)
+			rs_cli_fail(0, "no event matches '%s' so far", *glob);
+	}
+}
+
+static void on_doorbell(void *data)
+{
+	struct runner *runner = data;
+
+	if (runner->live)
+		rs_live_wake(runner->live);
+}
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct runner *runner = data;
+
+	g_main_loop_quit(runner->loop);
+}
+
+/* ---- life ---- */
+
+static int ask(struct runner *runner, struct rs_error *err)
+{
+	const struct rs_runner_config *config = runner->config;
+	int ret = 0;
+
+	for (char **text = config->filters; text && *text && !ret; text++) {
+		g_autofree char *glob = NULL, *expression = NULL;
+
+		ret = rs_session_split_filter(*text, &glob, &expression, err);
+		if (!ret)
+			ret = rs_session_set_filter(runner->session, glob, expression, NULL, err);
+	}
+	for (char **glob = config->enable; glob && *glob && !ret; glob++)
+		ret = rs_session_enable(runner->session, RS_OWNER_HOST, *glob, NULL, err);
+	return ret;
+}
+
+static int open_output(struct runner *runner, struct rs_error *err)
+{
+	const char *path = runner->config->output;
+
+	runner->out_fd = STDOUT_FILENO;
+	if (!path || strcmp(path, "-") == 0)
+		return 0;
+	runner->out_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (runner->out_fd < 0)
+		return rs_error_set(err, EIO, "%s: %s", path, g_strerror(errno));
+	return 0;
+}
+
+static int start_live(struct runner *runner, struct rs_error *err)
+{
+	const struct rs_runner_config *config = runner->config;
+	struct rs_live_config live = {
+		.region = rs_session_region(runner->session),
+		.from = config->from,
+		.owner = true,
+		.json = config->json,
+		.header = true,
+		.count = config->count,
+		.fd = runner->out_fd,
+		.data = runner,
+		.done = on_live_done,
+	};
+
+	/* Quiet sessions are there for others to observe, but somebody has to consume. */
+	if (config->quiet && live.region->header.ring_mode != RS_MODE_DROP)
+		return 0;
+	if (config->quiet)
+		live.fd = -1;
+	return rs_live_create(&live, &runner->live, err);
+}
+
+static int serve(struct runner *runner, struct rs_error *err)
+{
+	g_autofree char *path = NULL;
+	int ret = rs_rundir_file(rs_session_name(runner->session), "sock", &path, err);
+
+	return ret ? ret : rs_server_create(runner->session, path, &runner->server, err);
+}
+
+static int begin(struct runner *runner, struct rs_error *err)
+{
+	const struct rs_runner_config *config = runner->config;
+	int ret = open_output(runner, err);
+
+	if (!ret)
+		ret = ask(runner, err);
+	if (!ret)
+		ret = serve(runner, err);
+	if (!ret)
+		ret = start_live(runner, err);
+	if (!ret)
+		ret = rs_session_start(runner->session, err);
+	if (!ret && config->started)
+		ret = config->started(runner->session, config->data, err);
+	return ret;
+}
+
+static void add_sources(struct runner *runner)
+{
+	runner->sources[0] = g_unix_signal_add(SIGINT, on_sigint, runner);
+	runner->sources[1] = g_unix_signal_add(SIGTERM, on_sigterm, runner);
+	runner->sources[2] = g_unix_signal_add(SIGHUP, on_sighup, runner);
+	if (runner->config->duration > 0)
+		runner->sources[3] = g_timeout_add((guint)(runner->config->duration * 1000),
+						   on_duration, runner);
+}
+
+/* How the guest ended, for people, and as an exit code. */
+static void judge_end(struct runner *runner)
+{
+	const struct rs_target_end *end = rs_session_end(runner->session);
+	g_autofree char *text = NULL;
+
+	if (!end) /* detached, or given up */
+		return;
+	text = rs_cli_escape(end->text);
+	switch (end->reason) {
+	case RS_END_EXIT:
+		if (!end->code)
+			return;
+		if (runner->config->propagate) {
+			fail(runner, end->code);
+			return;
+		}
+		fail(runner, rs_cli_fail(RS_CLI_GUEST_CODE, "the guest ended with exit code %d",
+					 end->code));
+		return;
+	case RS_END_KILLED:
+		/* At our wish that is what was wanted. */
+		if (!runner->stopping && !*end->text)
+			fail(runner, rs_cli_fail(RS_CLI_GUEST, "the guest was killed"));
+		else if (!runner->config->quiet)
+			rs_cli_fail(0, "the guest was stopped%s%s", *text ? ": " : "", text);
+		return;
+	case RS_END_PANIC:
+		fail(runner, rs_cli_fail(RS_CLI_GUEST, "the guest panicked: %s", text));
+		return;
+	case RS_END_TRIPLE_FAULT:
+		fail(runner,
+		     rs_cli_fail(RS_CLI_GUEST, "the guest's CPU shut down (triple fault)%s%s",
+				 *text ? ": " : "", text));
+		return;
+	case RS_END_RESET:
+		fail(runner, rs_cli_fail(RS_CLI_GUEST, "the guest reset the machine%s%s",
+					 *text ? ": " : "", text));
+		return;
+	case RS_END_GONE:
+	case RS_END_FAULT:
+		break;
+	}
+	fail(runner,
+	     rs_cli_fail(RS_CLI_GUEST, "the guest could not go on%s%s", *text ? ": " : "", text));
+}
+
+static void finish(struct runner *runner)
+{
+	struct rs_live_stats stats = {0};
+	struct rs_error err = {0};
+
+	/* The text first: a session that leaves a running guest leaves it as it was. */
+	if (rs_session_detach(runner->session, &err))
+		fail(runner, rs_cli_fail_error(&err));
+	rs_live_finish(runner->live, &stats);
+	if (stats.error)
+		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
+					 g_strerror(stats.error)));
+	judge_end(runner);
+	if (!runner->said_hello && runner->config->enable && !runner->config->quiet)
+		rs_cli_fail(
+			0, "the guest has no agent, or it never reported: nothing could be traced");
+	if (!runner->config->quiet)
+		rs_summary_print(runner->session, &stats,
+				 runner->config->json && !stats.closed ? runner->out_fd : -1);
+}
+
+int rs_runner_run(struct rs_session *session, const struct rs_runner_config *config)
+{
+	struct runner runner = {.config = config, .session = session, .out_fd = -1};
+	struct rs_error err = {0};
+
+	runner.loop = g_main_loop_new(NULL, FALSE);
+	runner.listener = (struct rs_session_listener){.data = &runner,
+						       .message = on_message,
+						       .failed = on_failed,
+						       .hello = on_hello,
+						       .doorbell = on_doorbell,
+						       .ended = on_ended};
+	rs_session_add_listener(session, &runner.listener);
+	add_sources(&runner);
+	if (begin(&runner, &err)) {
+		fail(&runner, rs_cli_fail_error(&err));
+	} else {
+		if (!rs_session_end(session) && !runner.code)
+			g_main_loop_run(runner.loop);
+		finish(&runner);
+	}
+	rs_live_destroy(runner.live);
+	rs_server_destroy(runner.server);
+	rs_session_remove_listener(session, &runner.listener);
+	for (size_t i = 0; i < G_N_ELEMENTS(runner.sources); i++)
+		g_clear_handle_id(&runner.sources[i], g_source_remove);
+	g_clear_handle_id(&runner.patience, g_source_remove);
+	g_main_loop_unref(runner.loop);
+	rs_session_destroy(session);
+	if (runner.out_fd > STDERR_FILENO)
+		close(runner.out_fd);
+	return runner.code;
+}

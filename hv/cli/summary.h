@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The last words of `run` and `attach`: events, loss, patches, pause, exits an event. Main thread. */
+#ifndef RS_HV_CLI_SUMMARY_H
+#define RS_HV_CLI_SUMMARY_H
+
+#include "cli/live.h"
+#include "session/session.h"
+
+/* As text on standard error; as one line of JSON to `json_fd` instead where that is not -1. */
+void rs_summary_print(struct rs_session *session, const struct rs_live_stats *live, int json_fd);
+
+#endif

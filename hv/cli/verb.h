@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verbs of `ringside`, one file each, and the little that they share. Everything runs on the
+ * main thread. A verb returns its exit code; only main exits.
+ */
+#ifndef RS_HV_CLI_VERB_H
+#define RS_HV_CLI_VERB_H
+
+#include "base/error.h"
+#include "session/client.h"
+#include <glib.h>
+#include <json-glib/json-glib.h>
+
+enum rs_cli_exit {
+	RS_CLI_OK = 0,
+	RS_CLI_FAILED = 1,
+	RS_CLI_USAGE = 2,
+	RS_CLI_NOT_FOUND = 3,  /* no such session or event */
+	RS_CLI_GUEST = 4,      /* the guest ended abnormally */
+	RS_CLI_GUEST_CODE = 5, /* the guest ended with a code other than 0 */
+};
+
+struct rs_verb {
+	const char *name;
+	const char *args;    /* for the usage line */
+	const char *summary; /* one line */
+	const char *details; /* shown by --help; NULL: none */
+	int (*run)(const struct rs_verb *verb, int argc, char **argv);
+};
+
+extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_ps, rs_verb_list, rs_verb_enable,
+	rs_verb_disable, rs_verb_filter, rs_verb_format, rs_verb_trace, rs_verb_stat, rs_verb_pause,
+	rs_verb_resume, rs_verb_stop;
+
+/*
+ * Parses a verb's options; `entries` may be NULL. Returns false when the verb is done: --help was shown
+ * or the options are wrong, and *code is the exit code. argv[0] is the verb's name; options may stand anywhere.
+ */
+bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
+		  int *code);
+
+/* "ringside: message" on standard error; returns `code`. Control bytes are escaped, newlines kept. */
+int rs_cli_fail(int code, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The same for a failed call of hv, with the exit code that its errno asks for. */
+int rs_cli_fail_error(const struct rs_error *err);
+/* "usage: ringside VERB ARGS" after a message; returns RS_CLI_USAGE. */
+int rs_cli_usage(const struct rs_verb *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/*
+ * Connects to the session that the arguments mean: `wish` (-s NAME) if given; else the first argument, if it
+ * names a session and more than `needed` arguments are there or it is the only way; else the only session
+ * that runs. Takes the name off argv. On failure a message has been printed and *code set.
+ */
+RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
+			       char **argv, int *code);
+
+/* Prints a finished builder's root and a newline on standard output. */
+void rs_cli_print_json(JsonBuilder *builder, bool pretty);
+/* Adds a value of a GVariant dictionary entry (u, t, i, b, s) as it is. */
+void rs_cli_add_variant(JsonBuilder *builder, const char *name, GVariant *value);
+/* A text that may come from a guest, for a terminal; to be freed. */
+char *rs_cli_escape(const char *text);
+
+#endif

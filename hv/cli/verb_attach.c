@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/machine.h"
+#include "cli/runner.h"
+#include "cli/verb.h"
+#include <errno.h>
+
+static int attach(const char *name, const struct rs_runner_config *runner)
+{
+	g_autofree char *report = NULL;
+	struct rs_rundir_entry entry = {.name = (char *)name}, *old = NULL;
+	struct rs_rundir_claim *claim = NULL;
+	struct rs_session *session;
+	struct rs_error err = {0};
+	bool gone;
+	int code;
+
+	if (rs_rundir_find(name, &old, &err))
+		return rs_cli_fail_error(&err);
+	/* Kept as it was: the claim rewrites the file. */
+	entry.kind = old->kind;
+	entry.kernel = old->kernel;
+	entry.qmp = old->qmp;
+	entry.gdb = old->gdb;
+	entry.region = old->region;
+	if (rs_rundir_claim(&entry, &claim, &err)) {
+		rs_rundir_entry_free(old);
+		return rs_cli_fail_error(&err);
+	}
+	if (rs_machine_attach(name, claim, &session, &report, &err)) {
+		code = rs_cli_fail_error(&err);
+		gone = err.code == ESRCH || err.code == ENOENT;
+	} else {
+		if (report)
+			rs_cli_fail(0, "%s", report);
+		code = rs_runner_run(session, runner);
+		gone = !runner->detach;
+	}
+	/* A guest that we leave running can be attached again. */
+	rs_rundir_release(claim, !gone);
+	rs_rundir_entry_free(old);
+	return code;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	struct rs_runner_config runner = {.from = RS_RING_FROM_OLDEST, .detach = true};
+	gboolean json = FALSE, quiet = FALSE;
+	gint64 count = 0;
+	const GOptionEntry options[] = {
+		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &runner.enable, "Enable these events",
+		 "GLOB"},
+		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner.filters,
+		 "Filter these events", "'GLOB: EXPR'"},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
+		{"count", 'n', 0, G_OPTION_ARG_INT64, &count, "End after so many events", "N"},
+		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner.duration,
+		 "End after so many seconds", "SECONDS"},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print no trace and no summary", NULL},
+		{0}};
+	int code;
+
+	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
+		runner.json = json;
+		runner.quiet = quiet;
+		runner.count = (uint64_t)MAX(count, 0);
+		if (argc != 2)
+			code = rs_cli_usage(verb, "which session? See ringside ps");
+		else
+			code = attach(argv[1], &runner);
+	}
+	g_strfreev(runner.enable);
+	g_strfreev(runner.filters);
+	return code;
+}
+
+const struct rs_verb rs_verb_attach = {
+	.name = "attach",
+	.args = "[OPTIONS] NAME",
+	.summary = "take up a QEMU guest whose session died",
+	.details = "Puts the guest's text right by the journal that was left, then traces as `run` "
+		   "does. Ctrl-C\n"
+		   "detaches: the guest runs on, restored, and can be attached again.",
+	.run = run,
+};

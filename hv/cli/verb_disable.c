@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <stdio.h>
+
+static int disable_one(RsDBusSession1 *session, const char *glob, bool quiet)
+{
+	struct rs_error err = {0};
+	GError *error = NULL;
+	guint touched;
+
+	if (!rs_dbus_session1_call_disable_sync(session, glob, &touched, NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	if (!quiet)
+		printf("%s: %u event%s disabled\n", glob, touched, touched == 1 ? "" : "s");
+	return RS_CLI_OK;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL;
+	gboolean quiet = FALSE;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing on success", NULL},
+		{0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	int code = RS_CLI_OK;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	if (argc < 2)
+		return rs_cli_usage(verb, "which events?");
+	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
+	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
+		code = disable_one(session, argv[i], quiet);
+	return code;
+}
+
+const struct rs_verb rs_verb_disable = {
+	.name = "disable",
+	.args = "[OPTIONS] [NAME] GLOB…",
+	.summary = "switch events off",
+	.details = "An event that the guest itself has asked for stays on until the guest lets go "
+		   "of it.",
+	.run = run,
+};

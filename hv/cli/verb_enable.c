@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <stdio.h>
+
+static int enable_one(RsDBusSession1 *session, const char *glob, bool quiet)
+{
+	g_auto(GStrv) problems = NULL;
+	struct rs_error err = {0};
+	GError *error = NULL;
+	gboolean pending;
+	guint touched;
+
+	if (!rs_dbus_session1_call_enable_sync(session, glob, &touched, &pending, &problems, NULL,
+					       &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	for (char **p = problems; *p; p++)
+		rs_cli_fail(0, "%s", *p);
+	if (quiet)
+		return RS_CLI_OK;
+	if (pending)
+		printf("%s: kept until the guest has come up\n", glob);
+	else
+		printf("%s: %u event%s enabled\n", glob, touched, touched == 1 ? "" : "s");
+	return RS_CLI_OK;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL;
+	gboolean quiet = FALSE;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing on success", NULL},
+		{0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	int code = RS_CLI_OK;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	if (argc < 2)
+		return rs_cli_usage(verb, "which events?");
+	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
+	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
+		code = enable_one(session, argv[i], quiet);
+	return code;
+}
+
+const struct rs_verb rs_verb_enable = {
+	.name = "enable",
+	.args = "[OPTIONS] [NAME] GLOB…",
+	.summary = "switch events on",
+	.details = "GLOB is system:name with * ? [a-c] [!a]; without a colon it may match either. "
+		   "It is kept\n"
+		   "and applied to events that appear later. NAME may be left out if one session "
+		   "runs.",
+	.run = run,
+};

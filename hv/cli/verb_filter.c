@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include "session/session.h"
+
+#include <stdio.h>
+
+static int clear(RsDBusSession1 *session, const char *glob, bool quiet)
+{
+	struct rs_error err = {0};
+	GError *error = NULL;
+	guint touched;
+
+	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, &touched, NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	if (!quiet)
+		printf("%s: no filter on %u event%s\n", glob, touched, touched == 1 ? "" : "s");
+	return RS_CLI_OK;
+}
+
+static int set(RsDBusSession1 *session, const char *text, bool quiet)
+{
+	g_autofree char *glob = NULL, *expression = NULL;
+	struct rs_error err = {0};
+	GError *error = NULL;
+	gboolean pending;
+	guint touched;
+
+	if (rs_session_split_filter(text, &glob, &expression, &err))
+		return rs_cli_fail_error(&err);
+	if (!*expression)
+		return clear(session, glob, quiet);
+	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression, &touched, &pending,
+						   NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	if (quiet)
+		return RS_CLI_OK;
+	if (pending)
+		printf("%s: kept until the guest has come up\n", glob);
+	else
+		printf("%s: filter set on %u event%s\n", glob, touched, touched == 1 ? "" : "s");
+	return RS_CLI_OK;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL;
+	gboolean quiet = FALSE, clearing = FALSE;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"clear", 'c', 0, G_OPTION_ARG_NONE, &clearing,
+		 "Arguments are globs: remove their filters", NULL},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing on success", NULL},
+		{0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	int code = RS_CLI_OK;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	if (argc < 2)
+		return rs_cli_usage(verb, "which filter?");
+	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
+	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
+		code = clearing ? clear(session, argv[i], quiet) : set(session, argv[i], quiet);
+	return code;
+}
+
+const struct rs_verb rs_verb_filter = {
+	.name = "filter",
+	.args = "[OPTIONS] [NAME] 'GLOB: EXPRESSION'…",
+	.summary = "set or clear the filters of events",
+	.details = "EXPRESSION compares fields: == != < <= > >= & ~ (glob), joined by && || ! ( ). "
+		   "COMM, PID and\n"
+		   "CPU name the task and CPU. 'GLOB:' without an expression clears. An expression "
+		   "must fit every\n"
+		   "event that matches, else none is changed.",
+	.run = run,
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <stdio.h>
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL, *text = NULL;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	struct rs_error err = {0};
+	GError *error = NULL;
+	int code;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	if (argc < 2 || argc > 3)
+		return rs_cli_usage(verb, "which event?");
+	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
+	if (!session)
+		return code;
+	if (argc != 2)
+		return rs_cli_usage(verb, "one glob, please");
+	if (!rs_dbus_session1_call_format_sync(session, argv[1], &text, NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	/* Only tabs and newlines of a format file are control bytes that belong there. */
+	for (char **part = (char *[]){text, NULL}; *part; part++) {
+		g_auto(GStrv) lines = g_strsplit(*part, "\t", -1);
+
+		for (char **line = lines; *line; line++) {
+			g_autofree char *clean = rs_cli_escape(*line);
+
+			printf("%s%s", line == lines ? "" : "\t", clean);
+		}
+	}
+	return RS_CLI_OK;
+}
+
+const struct rs_verb rs_verb_format = {
+	.name = "format",
+	.args = "[OPTIONS] [NAME] GLOB",
+	.summary = "show events as Linux format files",
+	.run = run,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <stdio.h>
+
+struct row {
+	guint32 id, sites;
+	const char *system, *name, *filter, *note;
+	gboolean enabled;
+};
+
+static gboolean next_row(GVariantIter *iter, struct row *row)
+{
+	return g_variant_iter_next(iter, "(u&s&sb&su&s)", &row->id, &row->system, &row->name,
+				   &row->enabled, &row->filter, &row->sites, &row->note);
+}
+
+static void print_table(GVariant *events)
+{
+	GVariantIter iter;
+	struct row row;
+
+	printf("%5s %-3s %5s  %s\n", "ID", "ON", "SITES", "EVENT");
+	g_variant_iter_init(&iter, events);
+	while (next_row(&iter, &row)) {
+		g_autofree char *filter = rs_cli_escape(row.filter);
+		g_autofree char *note = rs_cli_escape(row.note);
+
+		printf("%5u %-3s %5u  %s:%s%s%s%s%s%s\n", row.id, row.enabled ? "on" : "-",
+		       row.sites, row.system, row.name, *filter ? "  if " : "", filter,
+		       *note ? "  (" : "", note, *note ? ")" : "");
+	}
+}
+
+static void print_json(GVariant *events)
+{
+	g_autoptr(JsonBuilder) b = json_builder_new();
+	GVariantIter iter;
+	struct row row;
+
+	json_builder_begin_array(b);
+	g_variant_iter_init(&iter, events);
+	while (next_row(&iter, &row)) {
+		json_builder_begin_object(b);
+		json_builder_set_member_name(b, "id");
+		json_builder_add_int_value(b, row.id);
+		json_builder_set_member_name(b, "system");
+		json_builder_add_string_value(b, row.system);
+		json_builder_set_member_name(b, "name");
+		json_builder_add_string_value(b, row.name);
+		json_builder_set_member_name(b, "enabled");
+		json_builder_add_boolean_value(b, row.enabled);
+		json_builder_set_member_name(b, "filter");
+		if (*row.filter)
+			json_builder_add_string_value(b, row.filter);
+		else
+			json_builder_add_null_value(b);
+		json_builder_set_member_name(b, "sites");
+		json_builder_add_int_value(b, row.sites);
+		if (*row.note) {
+			json_builder_set_member_name(b, "note");
+			json_builder_add_string_value(b, row.note);
+		}
+		json_builder_end_object(b);
+	}
+	json_builder_end_array(b);
+	rs_cli_print_json(b, true);
+}
+
+static void print_names(GVariant *events)
+{
+	GVariantIter iter;
+	struct row row;
+
+	g_variant_iter_init(&iter, events);
+	while (next_row(&iter, &row))
+		printf("%s:%s\n", row.system, row.name);
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL;
+	gboolean json = FALSE, names = FALSE;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
+		{"names", 'q', 0, G_OPTION_ARG_NONE, &names, "Print only system:name", NULL},
+		{0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	g_autoptr(GVariant) events = NULL;
+	struct rs_error err = {0};
+	GError *error = NULL;
+	const char *glob;
+	int code, needed;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	/* One argument alone is a session if there is one of that name, else a glob. */
+	needed = argc == 2 ? 1 : argc - 2;
+	if (argc == 2 && !name) {
+		struct rs_error none = {0};
+
+		if (rs_client_connect(argv[1], &session, &none) == 0)
+			argc = 1;
+	}
+	if (!session)
+		session = rs_cli_connect(verb, name, MAX(needed, 1), &argc, argv, &code);
+	if (!session)
+		return code;
+	if (argc > 2)
+		return rs_cli_usage(verb, "one glob at most");
+	glob = argc == 2 ? argv[1] : "";
+	if (!rs_dbus_session1_call_list_sync(session, glob, &events, NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	if (*glob && !g_variant_n_children(events))
+		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);
+	if (json)
+		print_json(events);
+	else if (names)
+		print_names(events);
+	else
+		print_table(events);
+	return RS_CLI_OK;
+}
+
+const struct rs_verb rs_verb_list = {
+	.name = "list",
+	.args = "[OPTIONS] [NAME] [GLOB]",
+	.summary = "list a guest's events",
+	.details = "GLOB is system:name with * ? [a-c] [!a]; without a colon it may match either.",
+	.run = run,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	struct rs_error err = {0};
+	GError *error = NULL;
+	int code;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
+	if (!session)
+		return code;
+	if (argc > 1)
+		return rs_cli_usage(verb, "too many arguments");
+	if (!rs_dbus_session1_call_resume_sync(session, NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	return RS_CLI_OK;
+}
+
+const struct rs_verb rs_verb_resume = {
+	.name = "resume",
+	.args = "[OPTIONS] [NAME]",
+	.summary = "let a paused guest go on",
+	.run = run,
+};

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static uint64_t number(GVariant *dict, const char *name)
+{
+	guint64 value = 0;
+
+	g_variant_lookup(dict, name, "t", &value);
+	return value;
+}
+
+static const char *text(GVariant *dict, const char *name)
+{
+	const char *value = "";
+
+	g_variant_lookup(dict, name, "&s", &value);
+	return value;
+}
+
+static void print_seconds(const char *label, uint64_t ns)
+{
+	printf("  %s %" PRIu64 ".%06" PRIu64, label, ns / 1000000000, ns / 1000 % 1000000);
+}
+
+static void print_cpu(GVariant *cpu)
+{
+	printf("cpu %" PRIu64 ":  entries %" PRIu64 "  overrun %" PRIu64 "  dropped %" PRIu64
+	       "  bytes %" PRIu64,
+	       number(cpu, "cpu"), number(cpu, "entries"), number(cpu, "overrun"),
+	       number(cpu, "dropped"), number(cpu, "bytes"));
+	print_seconds("oldest", number(cpu, "oldest_ns"));
+	print_seconds("now", number(cpu, "now_ns"));
+	if (number(cpu, "too_large"))
+		printf("  cut %" PRIu64, number(cpu, "too_large"));
+	if (number(cpu, "skipped_pages"))
+		printf("  skipped pages %" PRIu64, number(cpu, "skipped_pages"));
+	putchar('\n');
+}
+
+static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
+{
+	g_autofree char *kernel = rs_cli_escape(rs_dbus_session1_get_kernel(session));
+	gboolean self_patch = FALSE;
+
+	g_variant_lookup(t, "self_patch", "b", &self_patch);
+	printf("session:     %s (%s, %s) %s\n", rs_dbus_session1_get_name(session), text(t, "kind"),
+	       text(t, "state"), kernel);
+	printf("events:      %" PRIu64 ", %" PRIu64 " enabled\n", number(t, "events"),
+	       number(t, "events_enabled"));
+	printf("sites:       %" PRIu64 ", %" PRIu64 " patched, %" PRIu64 " refused%s\n",
+	       number(t, "sites"), number(t, "sites_patched"), number(t, "sites_refused"),
+	       self_patch ? " (the guest patches itself)" : "");
+	printf("patches:     %" PRIu64 " in %" PRIu64 " batches\n", number(t, "patches"),
+	       number(t, "patch_batches"));
+	printf("pause:       last %.1f us, max %.1f us, total %.1f us\n",
+	       (double)number(t, "pause_last_ns") / 1e3, (double)number(t, "pause_max_ns") / 1e3,
+	       (double)number(t, "pause_total_ns") / 1e3);
+	printf("exits:       %" PRIu64 " (as KVM counts: %" PRIu64 ")\n", number(t, "exits"),
+	       number(t, "kvm_exits"));
+	printf("hypercalls:  %" PRIu64 ", %" PRIu64 " bad\n", number(t, "hypercalls"),
+	       number(t, "bad_hypercalls"));
+	printf("doorbells:   %" PRIu64 "\n", number(t, "doorbells"));
+	if (number(t, "lost_nested") || number(t, "lost_no_ring"))
+		printf("lost:        %" PRIu64 " too deeply nested, %" PRIu64 " without a ring\n",
+		       number(t, "lost_nested"), number(t, "lost_no_ring"));
+	for (gsize i = 0; i < g_variant_n_children(cpus); i++) {
+		g_autoptr(GVariant) cpu = g_variant_get_child_value(cpus, i);
+
+		print_cpu(cpu);
+	}
+}
+
+static void add_dict(JsonBuilder *b, GVariant *dict)
+{
+	GVariantIter iter;
+	const char *name;
+	GVariant *value;
+
+	g_variant_iter_init(&iter, dict);
+	while (g_variant_iter_loop(&iter, "{&sv}", &name, &value))
+		rs_cli_add_variant(b, name, value);
+}
+
+static void print_json(RsDBusSession1 *session, GVariant *totals, GVariant *cpus)
+{
+	g_autoptr(JsonBuilder) b = json_builder_new();
+
+	json_builder_begin_object(b);
+	json_builder_set_member_name(b, "name");
+	json_builder_add_string_value(b, rs_dbus_session1_get_name(session));
+	add_dict(b, totals);
+	json_builder_set_member_name(b, "cpus");
+	json_builder_begin_array(b);
+	for (gsize i = 0; i < g_variant_n_children(cpus); i++) {
+		g_autoptr(GVariant) cpu = g_variant_get_child_value(cpus, i);
+
+		json_builder_begin_object(b);
+		add_dict(b, cpu);
+		json_builder_end_object(b);
+	}
+	json_builder_end_array(b);
+	json_builder_end_object(b);
+	rs_cli_print_json(b, true);
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL;
+	gboolean json = FALSE;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
+		{0}};
+	g_autoptr(GVariant) totals = NULL, cpus = NULL;
+	g_autoptr(RsDBusSession1) session = NULL;
+	struct rs_error err = {0};
+	GError *error = NULL;
+	int code;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
+	if (!session)
+		return code;
+	if (argc > 1)
+		return rs_cli_usage(verb, "too many arguments");
+	if (!rs_dbus_session1_call_stat_sync(session, &totals, &cpus, NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	if (json)
+		print_json(session, totals, cpus);
+	else
+		print_text(session, totals, cpus);
+	return RS_CLI_OK;
+}
+
+const struct rs_verb rs_verb_stat = {
+	.name = "stat",
+	.args = "[OPTIONS] [NAME]",
+	.summary = "show a session's counters",
+	.run = run,
+};
