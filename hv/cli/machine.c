@@ -34,7 +34,7 @@ int rs_machine_parse_size(const char *text, uint64_t *out, struct rs_error *err)
 int rs_machine_demo(char **out, struct rs_error *err)
 {
 	const char *dir = g_getenv("RINGSIDE_GUESTS");
-	g_autofree char *path = g_build_filename(dir ? dir : RS_GUESTS_DIR, "demo.elf", NULL);
+	g_autofree char *path = g_build_filename(dir ? dir : RS_GUESTS_DIR, "demo", NULL);
 
 	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR))
 		return rs_error_set(

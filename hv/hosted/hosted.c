@@ -190,6 +190,11 @@ static uint64_t hosted_clock_hz(struct rs_target *target)
 	return (uint64_t)((double)ticks * 1e6 / (double)passed);
 }
 
+static uint64_t hosted_clock_now(struct rs_target *target)
+{
+	return rs_hosted_clock();
+}
+
 static gboolean kill_hard(gpointer data)
 {
 	struct rs_hosted *hosted = data;
@@ -255,6 +260,7 @@ static const struct rs_target_ops hosted_ops = {
 	.read_text_batch = rs_hosted_read_batch,
 	.stats = hosted_stats,
 	.clock_hz = hosted_clock_hz,
+	.clock_now = hosted_clock_now,
 	.stop = hosted_stop,
 	.destroy = hosted_destroy,
 };

@@ -170,7 +170,7 @@ RS_TRACE_EVENT(compute, round,
 		__entry->hash = hash;
 		__assign_fixed(lengths, lengths);
 		__assign_str(verdict, verdict);),
-	TP_printk("worker=%u round=%llu hash=%s lengths=%s verdict=%s", worker, round, hash, lengths,
+	TP_printk("worker=%u round=%llu hash=%#llx lengths=%s verdict=%s", worker, round, hash, lengths,
 	          verdict))
 
 RS_TRACE_EVENT_LEVEL(load, flood, 5, 0x80,
