@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* The target alone, with ordinary programs that know nothing of tracing. */
+#include "hosted/hosted.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *spinner; /* test-spinner, beside us */
+
+struct seen {
+	bool ended;
+	struct rs_target_end end;
+};
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct seen *seen = data;
+
+	g_assert_false(seen->ended); /* once */
+	seen->ended = true;
+	seen->end = *end;
+}
+
+static struct rs_target *run(struct seen *seen, const char *const *argv, bool no_ptrace)
+{
+	struct rs_hosted_config config = {.argv = argv, .region_fd = -1, .no_ptrace = no_ptrace};
+	struct rs_target *target = NULL;
+	struct rs_error err = {0};
+
+	memset(seen, 0, sizeof(*seen));
+	if (rs_hosted_create(&config, &target, &err))
+		g_error("create: %s", err.message);
+	target->events.data = seen;
+	target->events.ended = on_ended;
+	if (target->ops->start(target, &err))
+		g_error("start: %s", err.message);
+	return target;
+}
+
+static void wait_end(struct seen *seen)
+{
+	gint64 limit = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+
+	while (!seen->ended) {
+		g_assert_cmpint(g_get_monotonic_time(), <, limit);
+		g_main_context_iteration(NULL, FALSE);
+		g_usleep(500);
+	}
+}
+
+static bool traced(struct rs_target *target)
+{
+	struct rs_error why = {0};
+
+	if (rs_hosted_can_patch(target, &why))
+		return true;
+	g_test_skip(why.message);
+	return false;
+}
+
+#define SH(script)                                                                                 \
+	(const char *const[])                                                                      \
+	{                                                                                          \
+		"sh", "-c", script, NULL                                                           \
+	}
+
+static void test_exit_code(void)
+{
+	struct rs_target *target;
+	struct seen seen;
+
+	target = run(&seen, SH("exit 7"), false);
+	wait_end(&seen);
+	g_assert_cmpint(seen.end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(seen.end.code, ==, 7);
+	/* An ended target accepts both. */
+	g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
+	g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+	target->ops->destroy(target);
+}
+
+static void test_signal(void)
+{
+	struct rs_target *target;
+	struct seen seen;
+
+	target = run(&seen, SH("ulimit -c 0; kill -SEGV $$; sleep 5"), false);
+	wait_end(&seen);
+	g_assert_cmpint(seen.end.reason, ==, RS_END_FAULT);
+	g_assert_cmpint(rs_hosted_end_signal(target), ==, SIGSEGV);
+	g_assert_nonnull(strstr(seen.end.text, "signal 11"));
+	target->ops->destroy(target);
+}
+
+/* Signals reach the program and nothing else does; children are its own affair. */
+static void test_signals_pass(void)
+{
+	struct rs_target *target;
+	struct seen seen;
+
+	target = run(&seen,
+		     SH("n=0; trap 'n=$((n+1))' USR1; kill -USR1 $$; kill -USR1 $$;"
+			" (exit 3); [ $? = 3 ] || exit 90;"
+			" x=$(echo a | cat); [ \"$x\" = a ] || exit 91; exit $n"),
+		     false);
+	wait_end(&seen);
+	g_assert_cmpint(seen.end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(seen.end.code, ==, 2);
+	target->ops->destroy(target);
+}
+
+static void test_cannot_run(void)
+{
+	const char *const none[] = {"/nonexistent/program", NULL};
+	struct rs_hosted_config config = {.argv = none, .region_fd = -1};
+	struct rs_target *target = NULL;
+	struct rs_error err = {0};
+	char *path = g_build_filename(g_get_tmp_dir(), "rs-not-a-program-XXXXXX", NULL);
+	int fd = g_mkstemp(path);
+
+	g_assert_cmpint(rs_hosted_create(&config, &target, &err), ==, -ENOENT);
+	g_assert_nonnull(strstr(err.message, "/nonexistent/program"));
+	/* Executable in name only. */
+	g_assert_cmpint(write(fd, "\177ELFxxxx", 8), ==, 8);
+	g_chmod(path, 0755);
+	close(fd);
+	config.argv = (const char *const[]){path, NULL};
+	g_assert_cmpint(rs_hosted_create(&config, &target, &err), ==, 0);
+	g_assert_cmpint(target->ops->start(target, &err), ==, -ENOEXEC);
+	target->ops->destroy(target);
+	g_unlink(path);
+	g_free(path);
+}
+
+static void test_stop(void)
+{
+	struct rs_target *target;
+	struct seen seen;
+
+	target = run(&seen, SH("trap '' TERM; echo >/dev/null; while :; do sleep 1; done"), false);
+	g_usleep(100000);
+	target->ops->stop(target, "the test is over");
+	wait_end(&seen); /* it ignores SIGTERM: killed after two seconds */
+	g_assert_cmpint(seen.end.reason, ==, RS_END_KILLED);
+	g_assert_cmpstr(seen.end.text, ==, "the test is over");
+	target->ops->destroy(target);
+}
+
+/* CPU time that the process has had, in clock ticks. */
+static uint64_t cpu_time(pid_t pid)
+{
+	char path[64], *text = NULL;
+	unsigned long user = 0, system = 0;
+
+	g_snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		g_assert_cmpint(sscanf(strrchr(text, ')') + 2,
+				       "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+				       &system),
+				==, 2);
+	g_free(text);
+	return user + system;
+}
+
+/* Threads that come and go, children by vfork, while the whole is paused again and again. */
+static void test_pause(void)
+{
+	struct rs_target *target;
+	struct rs_error err = {0};
+	struct seen seen;
+	uint8_t head[4] = {0};
+	gint64 worst = 0;
+
+	target = run(&seen, (const char *const[]){spinner, "churn", NULL}, false);
+	if (!traced(target)) {
+		target->ops->destroy(target);
+		return;
+	}
+	g_usleep(50000);
+	for (int i = 0; i < 200; i++) {
+		gint64 start = g_get_monotonic_time();
+
+		if (target->ops->pause(target, &err))
+			g_error("pause %d: %s", i, err.message);
+		worst = MAX(worst, g_get_monotonic_time() - start);
+		if (i % 50 == 0) {
+			uint64_t before = cpu_time(target->pid);
+
+			g_usleep(60000);
+			g_assert_cmpuint(cpu_time(target->pid), ==, before);
+		}
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		g_usleep(500);
+	}
+	g_assert_cmpint(target->ops->read_virt(target, (rs_gva_t){16}, head, 4, &err), ==, -EFAULT);
+	g_assert_cmpint(
+		target->ops->write_text(target, (rs_gva_t){16}, (rs_gpa_t){0}, head, 4, &err), ==,
+		-EPERM);
+	g_test_message("worst pause took %d us", (int)worst);
+	g_assert_false(seen.ended);
+	target->ops->stop(target, "done");
+	wait_end(&seen);
+	target->ops->destroy(target);
+}
+
+/* A leader that has left its other threads behind never stops, and must not hold us up. */
+static void test_dead_leader(void)
+{
+	struct rs_target *target;
+	struct rs_error err = {0};
+	struct seen seen;
+
+	target = run(&seen, (const char *const[]){spinner, "leaderless", NULL}, false);
+	if (traced(target)) {
+		g_usleep(100000);
+		for (int i = 0; i < 5; i++) {
+			if (target->ops->pause(target, &err))
+				g_error("pause: %s", err.message);
+			g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		}
+	}
+	target->ops->destroy(target);
+}
+
+static bool is_state(pid_t pid, char state)
+{
+	char path[64], *text = NULL;
+	bool is = false;
+
+	g_snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		is = strrchr(text, ')')[2] == state;
+	g_free(text);
+	return is;
+}
+
+/* A user's SIGSTOP holds across our pause, and SIGCONT ends it. */
+static void test_group_stop(void)
+{
+	struct rs_target *target;
+	struct seen seen;
+	uint64_t before;
+
+	target = run(&seen, (const char *const[]){spinner, "spin", NULL}, false);
+	if (traced(target)) {
+		g_usleep(50000);
+		kill(target->pid, SIGSTOP);
+		g_usleep(50000);
+		before = cpu_time(target->pid);
+		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		g_usleep(100000);
+		g_assert_cmpuint(cpu_time(target->pid), ==, before);
+		kill(target->pid, SIGCONT);
+		g_usleep(200000);
+		g_assert_cmpuint(cpu_time(target->pid), >, before);
+	}
+	target->ops->destroy(target);
+}
+
+/* execve from the leader and from other threads, while paused at random. */
+static void test_exec(void)
+{
+	struct rs_target *target;
+	struct rs_error err = {0};
+	struct seen seen;
+
+	target = run(&seen, (const char *const[]){spinner, "exec", NULL}, false);
+	if (traced(target)) {
+		for (int i = 0; i < 20; i++) {
+			if (target->ops->pause(target, &err))
+				g_error("pause: %s", err.message);
+			g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+			g_usleep(2000);
+		}
+	}
+	wait_end(&seen);
+	g_assert_cmpint(seen.end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(seen.end.code, ==, 5);
+	target->ops->destroy(target);
+}
+
+static void test_no_ptrace(void)
+{
+	struct rs_target *target;
+	struct rs_error err = {0};
+	struct seen seen;
+
+	target = run(&seen, SH("[ \"$RINGSIDE_SELF_PATCH\" = 1 ] && [ $RINGSIDE_PID = $$ ]"), true);
+	g_assert_false(rs_hosted_can_patch(target, &err));
+	g_assert_cmpint(target->ops->pause(target, &err), ==, -EPERM);
+	wait_end(&seen);
+	g_assert_cmpint(seen.end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(seen.end.code, ==, 0);
+	target->ops->destroy(target);
+}
+
+static void test_attach(void)
+{
+	char churn[] = "churn", *argv[] = {(char *)(uintptr_t)spinner, churn, NULL};
+	struct rs_target *target = NULL;
+	struct rs_error err = {0};
+	uint64_t start;
+	GPid pid;
+
+	g_assert_true(
+		g_spawn_async(NULL, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, NULL));
+	g_usleep(100000);
+	start = rs_hosted_start_time(pid);
+	g_assert_cmpuint(start, !=, 0);
+	g_assert_cmpint(rs_hosted_attach(pid, start + 1, &target, &err), ==, -ESRCH);
+	if (rs_hosted_attach(pid, start, &target, &err)) {
+		g_test_skip(err.message);
+	} else {
+		for (int i = 0; i < 20; i++) {
+			if (target->ops->pause(target, &err))
+				g_error("pause: %s", err.message);
+			g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		}
+		target->ops->destroy(target);
+		g_usleep(20000);
+		g_assert_cmpint(waitpid(pid, NULL, WNOHANG), ==, 0); /* it runs on */
+		g_assert_false(is_state(pid, 't'));
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Not one of ours is left behind when a target is destroyed while its program runs. */
+static void test_destroy(void)
+{
+	struct rs_target *target;
+	struct seen seen;
+	pid_t pid;
+
+	target = run(&seen, (const char *const[]){spinner, "churn", NULL}, false);
+	pid = target->pid;
+	g_usleep(30000);
+	target->ops->destroy(target);
+	g_assert_cmpint(kill(pid, 0), ==, -1);
+	g_assert_cmpint(errno, ==, ESRCH);
+}
+
+static void test_clock(void)
+{
+	struct rs_target *target;
+	struct seen seen;
+	uint64_t a, b;
+
+	target = run(&seen, SH(":"), false);
+	a = target->ops->clock_hz(target);
+	g_usleep(50000);
+	b = target->ops->clock_hz(target);
+	g_assert_cmpuint(a, >, 100000000);
+	g_assert_cmpfloat_with_epsilon((double)a / (double)b, 1.0, 0.01);
+	wait_end(&seen);
+	target->ops->destroy(target);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	spinner = g_getenv("RS_TEST_SPINNER");
+	g_assert_nonnull(spinner);
+	g_test_add_func("/hosted/exit-code", test_exit_code);
+	g_test_add_func("/hosted/signal", test_signal);
+	g_test_add_func("/hosted/signals-pass", test_signals_pass);
+	g_test_add_func("/hosted/cannot-run", test_cannot_run);
+	g_test_add_func("/hosted/stop", test_stop);
+	g_test_add_func("/hosted/pause", test_pause);
+	g_test_add_func("/hosted/dead-leader", test_dead_leader);
+	g_test_add_func("/hosted/group-stop", test_group_stop);
+	g_test_add_func("/hosted/exec", test_exec);
+	g_test_add_func("/hosted/no-ptrace", test_no_ptrace);
+	g_test_add_func("/hosted/attach", test_attach);
+	g_test_add_func("/hosted/destroy", test_destroy);
+	g_test_add_func("/hosted/clock", test_clock);
+	return g_test_run();
+}
