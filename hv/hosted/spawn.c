@@ -77,12 +77,14 @@ static char **make_env(struct rs_hosted *hosted, bool self, char **pid_slot)
 	char **env = g_strdupv(hosted->envp), number[16], *slot;
 	guint n;
 
-	env = g_environ_unsetenv(env, "RINGSIDE_REGION");
 	env = g_environ_unsetenv(env, "RINGSIDE_SELF_PATCH");
-	g_snprintf(number, sizeof(number), "%d", hosted->region_fd);
-	env = g_environ_setenv(env, "RINGSIDE_REGION_FD", number, TRUE);
-	g_snprintf(number, sizeof(number), "%d", hosted->doorbell_fd);
-	env = g_environ_setenv(env, "RINGSIDE_DOORBELL_FD", number, TRUE);
+	if (hosted->region_fd >= 0) {
+		env = g_environ_unsetenv(env, "RINGSIDE_REGION");
+		g_snprintf(number, sizeof(number), "%d", hosted->region_fd);
+		env = g_environ_setenv(env, "RINGSIDE_REGION_FD", number, TRUE);
+		g_snprintf(number, sizeof(number), "%d", hosted->doorbell_fd);
+		env = g_environ_setenv(env, "RINGSIDE_DOORBELL_FD", number, TRUE);
+	}
 	env = g_environ_setenv(env, "RINGSIDE_PID", "0000000000", TRUE);
 	if (self)
 		env = g_environ_setenv(env, "RINGSIDE_SELF_PATCH", "1", TRUE);

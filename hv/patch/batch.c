@@ -7,6 +7,7 @@
 #include "patch/patcher-private.h"
 
 #include "target/memory.h"
+#include "target/process.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -156,6 +157,17 @@ static void check_all(struct batch *batch)
 	rs_page_reader_destroy(reader);
 }
 
+/* A process is looked for by its id and start time; a machine's text by its physical address. */
+static void name_process(struct batch *batch)
+{
+	pid_t pid = batch->target->pid;
+
+	if (batch->target->ops->read_phys || pid <= 0 ||
+	    rs_journal_process(batch->patcher->journal, NULL) == (uint32_t)pid)
+		return;
+	rs_journal_set_process(batch->patcher->journal, (uint32_t)pid, rs_process_start_time(pid));
+}
+
 static int write_journal(struct batch *batch, struct rs_error *err)
 {
 	struct rs_journal_record *records;
@@ -164,6 +176,7 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 
 	if (!batch->patcher->journal)
 		return 0;
+	name_process(batch);
 	records = g_new0(struct rs_journal_record, batch->changes->len);
 	for (guint i = 0; i < batch->changes->len; i++) {
 		const struct change *change = change_at(batch, i);

@@ -56,7 +56,7 @@ enum rs_patch_method rs_patcher_method(const struct rs_patcher *patcher);
 int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method method,
 			  struct rs_error *err);
 
-/* Hosted: whose text it is, for the journal. */
+/* Whose text it is, for the journal; found out by itself for a target that is a process. */
 void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t start);
 
 /*

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole way: a session over a hosted target that runs hosted-demo, patched by us, or by itself where ptrace is
+ * not to be had, from a region that is inherited or a file that is named.
+ */
+#include "hosted/hosted.h"
+#include "patch/patcher.h"
+#include "ring/region.h"
+#include "session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *demo;
+static char *dir, *journal;
+
+struct run {
+	struct rs_region *region; /* the session's */
+	struct rs_target *target; /* likewise */
+	struct rs_session *session;
+	struct rs_session_listener listener;
+	bool ended;
+	struct rs_target_end end;
+};
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct run *run = data;
+
+	run->ended = true;
+	run->end = *end;
+}
+
+static void on_message(void *data, const char *text)
+{
+	g_test_message("session: %s", text);
+}
+
+static void on_failed(void *data, const struct rs_error *err)
+{
+	g_test_message("session: %s", err->message);
+}
+
+static void start(struct run *run, const char *program, const char *seconds, bool no_ptrace,
+		  const char *enable)
+{
+	const char *const argv[] = {program, seconds, NULL};
+	struct rs_region_config layout = {
+		.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS),
+		.ring_bytes = 1 << 20,
+		.hcall_channel = RS_CHANNEL_MAILBOX,
+		.doorbell_channel = RS_CHANNEL_EVENTFD,
+	};
+	struct rs_session_config config = {.name = "test", .kernel = program, .journal = journal};
+	struct rs_hosted_config hosted = {.argv = argv, .no_ptrace = no_ptrace};
+	struct rs_error err = {0};
+
+	memset(run, 0, sizeof(*run));
+	if (rs_region_create(&layout, -1, &run->region, &err))
+		g_error("region: %s", err.message);
+	hosted.region_fd = run->region->fd;
+	if (rs_hosted_create(&hosted, &run->target, &err))
+		g_error("target: %s", err.message);
+	if (rs_session_create(&config, run->region, run->target, &run->session, &err))
+		g_error("session: %s", err.message);
+	run->listener.data = run;
+	run->listener.ended = on_ended;
+	run->listener.message = on_message;
+	run->listener.failed = on_failed;
+	rs_session_add_listener(run->session, &run->listener);
+	if (enable && rs_session_enable(run->session, RS_OWNER_HOST, enable, NULL, &err))
+		g_error("enable: %s", err.message);
+	if (rs_session_start(run->session, &err))
+		g_error("start: %s", err.message);
+}
+
+static void turn(struct run *run, int ms)
+{
+	gint64 limit = g_get_monotonic_time() + ms * 1000;
+
+	while (!run->ended && g_get_monotonic_time() < limit) {
+		g_main_context_iteration(NULL, FALSE);
+		g_usleep(200);
+	}
+}
+
+static uint64_t written(struct run *run, struct rs_session_stat *stat)
+{
+	uint64_t all = 0;
+
+	rs_session_stat(run->session, stat);
+	for (uint32_t i = 0; i < stat->cpus; i++)
+		all += stat->cpu[i].written;
+	return all;
+}
+
+/* One round of the demo: 60 jobs are taken and done, whoever takes them. */
+static void check_round(struct run *run)
+{
+	struct rs_session_stat stat;
+	uint64_t records;
+
+	turn(run, 20000);
+	g_assert_true(run->ended);
+	g_assert_cmpint(run->end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(run->end.code, ==, 0);
+	records = written(run, &stat);
+	g_test_message("%d records, %d sites, pause %d us", (int)records, (int)stat.sites_on,
+		       (int)(stat.pause_last_ns / 1000));
+	/* 2 starts, 60 done; each worker also takes a job that is none, and that is not traced. */
+	g_assert_cmpuint(records, ==, 2 + 60 + 60);
+	rs_session_destroy(run->session);
+}
+
+static void test_from_the_start(void)
+{
+	struct run run;
+
+	start(&run, demo, "0", false, "pool:*");
+	check_round(&run);
+	g_assert_false(g_file_test(journal, G_FILE_TEST_EXISTS));
+}
+
+static void test_self_patch(void)
+{
+	struct run run;
+
+	start(&run, demo, "0", true, "pool:*");
+	check_round(&run);
+}
+
+/* On and off while two threads run through the sites at full speed. */
+static void test_live(void)
+{
+	struct rs_session_stat stat;
+	struct rs_error err = {0};
+	struct run run;
+	uint64_t before;
+
+	start(&run, demo, "30", false, NULL);
+	turn(&run, 300);
+	g_assert_false(run.ended);
+	if (!rs_hosted_can_patch(run.target, &err)) {
+		g_test_skip(err.message);
+		rs_session_destroy(run.session);
+		return;
+	}
+	g_assert_cmpuint(written(&run, &stat), ==, 0);
+	for (int i = 0; i < 30; i++) {
+		before = written(&run, &stat);
+		if (rs_session_enable(run.session, RS_OWNER_HOST, "*:*", NULL, &err))
+			g_error("enable: %s", err.message);
+		turn(&run, 15);
+		g_assert_cmpuint(written(&run, &stat), >, before);
+		g_assert_cmpuint(stat.sites_on, ==, stat.sites);
+		g_assert_cmpuint(stat.sites_on, >=, 6);
+		g_assert_cmpuint(stat.sites_refused, ==, 0);
+		g_assert_cmpint(rs_session_disable(run.session, RS_OWNER_HOST, "*:*", NULL, &err),
+				==, 0);
+		turn(&run, 5);
+		before = written(&run, &stat);
+		turn(&run, 5);
+		g_assert_cmpuint(written(&run, &stat), ==, before);
+		g_assert_cmpuint(stat.sites_on, ==, 0);
+	}
+	g_test_message("pause: last %d us, max %d us", (int)(stat.pause_last_ns / 1000),
+		       (int)(stat.pause_max_ns / 1000));
+	g_assert_false(run.ended);
+	rs_session_stop(run.session, "done");
+	turn(&run, 5000);
+	g_assert_cmpint(run.end.reason, ==, RS_END_KILLED);
+	rs_session_destroy(run.session);
+}
+
+/* A session is killed (here: a child of ours that runs one); its program lives on, patched, until the next one
+ * finds the journal. */
+static void test_killed_session(void)
+{
+	struct rs_journal_report report = {0};
+	struct rs_journal *left = NULL;
+	struct rs_target *target = NULL;
+	struct rs_error err = {0};
+	uint64_t begun;
+	gchar *argv[] = {g_strdup("/proc/self/exe"), g_strdup("--victim"), g_strdup(journal), NULL};
+	gchar exe[4096] = "";
+	gint status;
+	pid_t pid;
+
+	g_assert_cmpint(readlink("/proc/self/exe", exe, sizeof(exe) - 1), >, 0);
+	g_free(argv[0]);
+	argv[0] = g_strdup(exe);
+	g_assert_true(g_spawn_sync(NULL, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, NULL,
+				   &status, NULL));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		g_test_skip("ptrace is not permitted");
+		goto out;
+	}
+	g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	if (rs_journal_open(journal, &left, &err))
+		g_error("journal: %s", err.message);
+	g_assert_cmpuint(rs_journal_count(left), >=, 6);
+	pid = (pid_t)rs_journal_process(left, &begun);
+	g_assert_cmpint(pid, >, 0);
+	if (rs_hosted_attach(pid, begun, &target, &err))
+		g_error("attach: %s", err.message);
+	if (rs_journal_recover(left, target, &report, &err))
+		g_error("recover: %s", err.message);
+	g_assert_cmpuint(report.restored, ==, report.records);
+	target->ops->destroy(target);
+	g_usleep(50000);
+	g_assert_cmpint(kill(pid, 0), ==, 0); /* it has survived all this */
+	kill(pid, SIGKILL);
+	rs_journal_close(left);
+	g_assert_false(g_file_test(journal, G_FILE_TEST_EXISTS));
+out:
+	for (int i = 0; argv[i]; i++)
+		g_free(argv[i]);
+}
+
+static int be_the_victim(const char *path)
+{
+	struct run run;
+
+	journal = g_strdup(path);
+	start(&run, demo, "30", false, "*:*");
+	turn(&run, 500);
+	if (!rs_hosted_can_patch(run.target, NULL)) {
+		rs_session_destroy(run.session);
+		return 77;
+	}
+	kill(getpid(), SIGKILL);
+	return 1;
+}
+
+/* As in a Linux guest: a static program, a region that is a file, nobody to patch it but itself. */
+static void test_region_file(void)
+{
+	g_autofree char *path = g_build_filename(dir, "region", NULL);
+	g_autofree char *variable = g_strdup_printf("RINGSIDE_REGION=%s", path);
+	struct rs_region_config layout = {
+		.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS),
+		.ring_bytes = 1 << 20,
+		.hcall_channel = RS_CHANNEL_MAILBOX,
+		.power_of_two = true,
+	};
+	const char *const argv[] = {g_getenv("RS_TEST_DEMO_STATIC"), "0", NULL};
+	const char *const envp[] = {variable, NULL};
+	struct rs_hosted_config hosted = {
+		.argv = argv, .envp = envp, .region_fd = -1, .no_ptrace = true};
+	struct rs_session_config config = {.name = "test", .kernel = "demo", .journal = journal};
+	struct rs_error err = {0};
+	struct run run = {0};
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	g_assert_cmpint(fd, >=, 0);
+	if (rs_region_create(&layout, fd, &run.region, &err))
+		g_error("region: %s", err.message);
+	if (rs_hosted_create(&hosted, &run.target, &err) ||
+	    rs_session_create(&config, run.region, run.target, &run.session, &err))
+		g_error("session: %s", err.message);
+	run.listener = (struct rs_session_listener){
+		.data = &run,
+		.ended = on_ended,
+		.message = on_message,
+	};
+	rs_session_add_listener(run.session, &run.listener);
+	g_assert_cmpint(rs_session_enable(run.session, RS_OWNER_HOST, "pool:*", NULL, &err), ==, 0);
+	if (rs_session_start(run.session, &err))
+		g_error("start: %s", err.message);
+	check_round(&run);
+	g_unlink(path);
+}
+
+/* Without a host the program runs as if nothing were there. */
+static void test_inert(void)
+{
+	g_autofree char *out = NULL;
+	char *argv[] = {(char *)(uintptr_t)demo, NULL};
+	gint status;
+
+	g_assert_true(g_spawn_sync(NULL, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, NULL,
+				   &status, NULL));
+	g_assert_cmpint(status, ==, 0);
+	g_assert_nonnull(strstr(out, "sum of the first 60: 852849"));
+}
+
+int main(int argc, char **argv)
+{
+	int ret;
+
+	demo = g_getenv("RS_TEST_DEMO");
+	if (argc == 3 && strcmp(argv[1], "--victim") == 0)
+		return be_the_victim(argv[2]);
+	g_test_init(&argc, &argv, NULL);
+	g_assert_nonnull(demo);
+	dir = g_dir_make_tmp("rs-port-XXXXXX", NULL);
+	journal = g_build_filename(dir, "x.journal", NULL);
+	g_test_add_func("/hosted/port/inert", test_inert);
+	g_test_add_func("/hosted/port/from-the-start", test_from_the_start);
+	g_test_add_func("/hosted/port/self-patch", test_self_patch);
+	g_test_add_func("/hosted/port/region-file", test_region_file);
+	g_test_add_func("/hosted/port/live", test_live);
+	g_test_add_func("/hosted/port/killed-session", test_killed_session);
+	ret = g_test_run();
+	g_rmdir(dir);
+	return ret;
+}
