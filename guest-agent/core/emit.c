@@ -196,10 +196,10 @@ emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
 	emit_slow(event, entry, size, dyn, dyn_count);
 }
 
-/* Apart from rs_emit(), so that neither saves registers for the other. */
-static __attribute__((noinline)) void emit_filtered(struct rs_event *event, uint32_t control,
-						    const uint64_t *entry, uint32_t size,
-						    const struct rs_dyn *dyn, uint32_t dyn_count)
+/* A filter that asks for more than integer fields, or is just being replaced. */
+static __attribute__((noinline)) bool wanted_slow(const struct rs_event *event, uint32_t control,
+						  const uint64_t *entry, uint32_t size,
+						  const struct rs_dyn *dyn, uint32_t dyn_count)
 {
 	struct rs_where where;
 	struct rs_filter_input input = {
@@ -213,17 +213,39 @@ static __attribute__((noinline)) void emit_filtered(struct rs_event *event, uint
 	input.pid = where.pid;
 	input.cpu = where.cpu;
 	input.comm = where.comm;
-	if (wanted(event, control, &input))
-		emit_unfiltered(event, entry, size, dyn, dyn_count);
+	return wanted(event, control, &input);
+}
+
+uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
+		  uint32_t size)
+{
+	uint32_t offset = (control >> RS_EVENT_FILTER_SHIFT) * RS_FILTER_GRAIN;
+	const struct rs_filter_program *program;
+	uint32_t sequence, verdict, count, room = rs_core.filters_size - offset;
+
+	if (rs_unlikely(offset >= rs_core.filters_size))
+		return control;
+	program = (const struct rs_filter_program *)(rs_core.filters + offset);
+	sequence = rs_load_acquire(&program->sequence); /* pairs as in wanted() */
+	count = rs_load(&program->insn_count);
+	/* `room` is at least RS_FILTER_GRAIN: a header and one instruction. */
+	if (rs_unlikely(sequence & 1 || rs_load(&program->event) != rs_load(&event->id) ||
+			count - 1 >= (room - sizeof(*program)) / sizeof(struct rs_filter_insn)))
+		return control;
+	verdict = rs_filter_run_fields(program, count, entry, size);
+	rs_rmb(); /* likewise */
+	if (rs_unlikely(rs_load(&program->sequence) != sequence || !verdict))
+		return control;
+	return verdict == RS_FILTER_REJECT ? 0 : control & ((1u << RS_EVENT_FILTER_SHIFT) - 1);
 }
 
 void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
 	     const struct rs_dyn *dyn, uint32_t dyn_count)
 {
-	if (control >> RS_EVENT_FILTER_SHIFT)
-		emit_filtered(event, control, entry, size, dyn, dyn_count);
-	else
-		emit_unfiltered(event, entry, size, dyn, dyn_count);
+	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
+	    !wanted_slow(event, control, entry, size, dyn, dyn_count))
+		return;
+	emit_unfiltered(event, entry, size, dyn, dyn_count);
 }
 
 uint64_t rs_core_time(void)

@@ -118,6 +118,13 @@ static inline uint32_t rs_event_control(const struct rs_event *event)
 void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
 	     const struct rs_dyn *dyn, uint32_t dyn_count);
 
+/*
+ * Called first where `control` names a filter: 0 to reject, `control` without its filter when that
+ * has accepted, `control` as it is when rs_emit() is to judge (the filter asks for more than integer fields).
+ */
+uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
+		  uint32_t size);
+
 /* Helpers for TP_fast_assign. */
 static inline uint64_t rs_address(const volatile void *p)
 {
@@ -380,6 +387,12 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 			__builtin_memset(__dyn, 0, sizeof(__dyn));                                 \
 		RS_OPEN assign;                                                                    \
 		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
+		if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                         \
+			rs_control = rs_judge(&rs_event_##id_, rs_control, rs_record.words,        \
+					      sizeof(struct rs_entry_##id_));                      \
+			if (!rs_control)                                                           \
+				return;                                                            \
+		}                                                                                  \
 		rs_emit(&rs_event_##id_, rs_control, rs_record.words,                              \
 			sizeof(struct rs_entry_##id_), rs_dyn_count ? __dyn : NULL, rs_dyn_count); \
 	}
