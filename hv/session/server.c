@@ -2,6 +2,7 @@
 #include "session/server.h"
 
 #include "session/dbus-error.h"
+#include "session/hello.h"
 #include <errno.h>
 #include <gio/gio.h>
 #include <gio/gunixfdlist.h>
@@ -381,6 +382,7 @@ static gboolean on_connection(GDBusServer *dbus, GDBusConnection *connection, gp
 		g_warning("a peer cannot be served: %s", error->message);
 		return FALSE;
 	}
+	rs_hello_export(connection);
 	g_ptr_array_add(server->peers, g_object_ref(connection));
 	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), server);
 	return TRUE;

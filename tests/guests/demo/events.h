@@ -99,7 +99,7 @@ RS_TRACE_EVENT(mm, page_fault,
 		__field_ptr(ip),
 		__flags(u32, error, {1, "PRESENT"}, {2, "WRITE"}, {4, "USER"}, {16, "FETCH"})),
 	TP_fast_assign(__entry->address = address; __entry->ip = ip; __entry->error = error;),
-	TP_printk("address=%s ip=%s error=%s", address, ip, error))
+	TP_printk("address=%p ip=%p error=%s", address, ip, error))
 
 RS_TRACE_EVENT(mm, page_map,
 	TP_PROTO(uint64_t address, uint64_t frame, uint32_t left),
@@ -107,7 +107,7 @@ RS_TRACE_EVENT(mm, page_map,
 	TP_STRUCT__entry(__field_ptr(address), __field_hex(u64, frame), __field(u16, left)),
 	TP_fast_assign(__entry->address = address; __entry->frame = frame;
 	               __entry->left = (uint16_t)left;),
-	TP_printk("address=%s frame=%s left=%u", address, frame, left))
+	TP_printk("address=%p frame=%#llx left=%u", address, frame, left))
 
 RS_TRACE_EVENT(mm, release,
 	TP_PROTO(uint32_t pid, const uint16_t *frames, uint32_t count),
@@ -124,7 +124,7 @@ RS_TRACE_EVENT(irq, tick,
 		__enum(u8, source, {0, "safe-point"}, {1, "timer"}),
 		__field_ptr(ip)),
 	TP_fast_assign(__entry->count = count; __entry->source = real; __entry->ip = ip;),
-	TP_printk("count=%u source=%s ip=%s", count, source, ip))
+	TP_printk("count=%u source=%s ip=%p", count, source, ip))
 
 RS_TRACE_EVENT(irq, ipi,
 	TP_PROTO(uint32_t count, uint32_t queued),
