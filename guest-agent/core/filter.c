@@ -23,29 +23,16 @@ struct text {
 	uint32_t size; /* bytes that may be read; the string ends at the first NUL among them */
 };
 
-<<<<<<< Updated upstream
 /*
  * Integer operations below CPUSET on `raw`, which holds the value in its low `width` bytes; what lies
  * above is of no account, since a mask has no bits there unless the operation is a signed one.
  */
 static inline int64_t extend(uint64_t word, uint64_t raw)
-=======
-static inline bool test_integer(unsigned int op, unsigned int width, uint64_t value,
-				const struct insn *in)
->>>>>>> Stashed changes
 {
 	unsigned int up = (64 - 8 * (word >> 16 & 0xff)) & 63;
 
-<<<<<<< Updated upstream
 	return (int64_t)(raw << up) >> up;
 }
-=======
-	if (rs_unlikely(op == RS_OP_CPUSET))
-		return value < 64 && (b >> value & 1);
-	a = value;
-	if (RS_SIGNED_OPS >> op & 1) {
-		unsigned int up = 64 - 8 * width;
->>>>>>> Stashed changes
 
 static inline __attribute__((always_inline)) bool compare(const struct insn *in, uint64_t raw)
 {
@@ -85,11 +72,6 @@ static inline __attribute__((always_inline)) bool compare(const struct insn *in,
 	default: /* SNE */
 		return signed_a != b;
 	}
-<<<<<<< Updated upstream
-=======
-	order = a < b ? 0 : a == b ? 1 : 2;
-	return RS_TRUTHS >> (op * 3 + order) & 1;
->>>>>>> Stashed changes
 }
 
 static inline bool same_bytes(const char *a, const char *b, uint32_t size)

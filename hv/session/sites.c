@@ -38,6 +38,9 @@ int rs_session_sites_init(struct rs_session *session, struct rs_journal_report *
 
 void rs_session_sites_fini(struct rs_session *session)
 {
+	/* No text is left to put right: nor should a journal be that says so. */
+	if (session->patcher && session->ended)
+		rs_patcher_forget(session->patcher);
 	rs_patcher_destroy(session->patcher);
 	session->patcher = NULL;
 }
