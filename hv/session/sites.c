@@ -3,6 +3,7 @@
 #include "session/private.h"
 
 #include "patch/patcher.h"
+#include "session/rescue.h"
 #include <errno.h>
 #include <inttypes.h>
 
@@ -32,6 +33,14 @@ static int commit_wishes(struct rs_session *session, uint32_t *refused, struct r
 int rs_session_sites_init(struct rs_session *session, struct rs_journal_report *report,
 			  struct rs_error *err)
 {
+	struct rs_journal_report rescued;
+	int ret;
+
+	if (!report && session->journal) {
+		ret = rs_session_rescue_process(session->journal, &rescued, err);
+		if (ret)
+			return ret;
+	}
 	return rs_patcher_create(session->target, RS_PATCH_HOST, session->journal, report,
 				 &session->patcher, err);
 }
