@@ -183,7 +183,8 @@ static void test_live(void)
 		turn(&run, 5);
 		before = written(&run, &stat);
 		turn(&run, 5);
-		g_assert_cmpuint(written(&run, &stat), ==, before);
+		/* Each of the two threads may have been taken off its CPU inside an event. */
+		g_assert_cmpuint(written(&run, &stat), <=, before + 2);
 		g_assert_cmpuint(stat.sites_on, ==, 0);
 	}
 	g_test_message("pause: last %d us, max %d us", (int)(stat.pause_last_ns / 1000),
