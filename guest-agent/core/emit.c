@@ -2,6 +2,7 @@
 /* From an assembled entry to a record in the ring: filter, reserve, copy, commit. The fast path. */
 #include "core.h"
 #include "filter.h"
+#include "filter_fields.h"
 
 #include "arch.h"
 #include "rs_port.h"

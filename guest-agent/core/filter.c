@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
+#include "filter_fields.h"
 
 #include <ringside/atomic.h>
 
 #define INSN_BYTES ((uint32_t)sizeof(struct rs_filter_insn))
 #define HEAD_BYTES ((uint32_t)sizeof(struct rs_filter_program))
-
-/* An instruction in registers: four loads, so that no field of it is read twice. */
-struct insn {
-	uint64_t word; /* op, source, width, offset, on_true */
-	uint64_t on_false;
-	uint64_t imm;
-	uint64_t mask;
-};
 
 /* Unaligned little-endian loads that cannot become calls. */
 typedef uint64_t __attribute__((aligned(1), may_alias)) u64_at;
@@ -22,57 +15,6 @@ struct text {
 	const char *data;
 	uint32_t size; /* bytes that may be read; the string ends at the first NUL among them */
 };
-
-/*
- * Integer operations below CPUSET on `raw`, which holds the value in its low `width` bytes; what lies
- * above is of no account, since a mask has no bits there unless the operation is a signed one.
- */
-static inline int64_t extend(uint64_t word, uint64_t raw)
-{
-	unsigned int up = (64 - 8 * (word >> 16 & 0xff)) & 63;
-
-	return (int64_t)(raw << up) >> up;
-}
-
-static inline __attribute__((always_inline)) bool compare(const struct insn *in, uint64_t raw)
-{
-	uint64_t a = raw & in->mask;
-	int64_t signed_a, b = (int64_t)in->imm;
-
-	switch (in->word & 0xffff) {
-	case RS_OP_EQ:
-		return a == in->imm;
-	case RS_OP_NE:
-		return a != in->imm;
-	case RS_OP_LT:
-		return a < in->imm;
-	case RS_OP_LE:
-		return a <= in->imm;
-	case RS_OP_GT:
-		return a > in->imm;
-	case RS_OP_GE:
-		return a >= in->imm;
-	case RS_OP_ANY:
-		return a != 0;
-	default:
-		break;
-	}
-	signed_a = extend(in->word, raw) & (int64_t)in->mask;
-	switch (in->word & 0xffff) {
-	case RS_OP_SLT:
-		return signed_a < b;
-	case RS_OP_SLE:
-		return signed_a <= b;
-	case RS_OP_SGT:
-		return signed_a > b;
-	case RS_OP_SGE:
-		return signed_a >= b;
-	case RS_OP_SEQ:
-		return signed_a == b;
-	default: /* SNE */
-		return signed_a != b;
-	}
-}
 
 static inline bool same_bytes(const char *a, const char *b, uint32_t size)
 {
@@ -157,7 +99,7 @@ static bool find_text(const struct rs_filter_input *input, unsigned int source, 
 }
 
 static __attribute__((noinline)) bool test_text(const struct rs_filter_program *program,
-						uint32_t size, const struct insn *in,
+						uint32_t size, const struct rs_insn *in,
 						const struct rs_filter_input *input)
 {
 	uint32_t at = (uint32_t)in->imm, length = (uint32_t)(in->imm >> 32), end;
@@ -200,12 +142,12 @@ static bool load_field(const struct rs_filter_input *input, unsigned int width, 
 	return true;
 }
 
-static bool test(const struct rs_filter_program *program, uint32_t size, const struct insn *in,
+static bool test(const struct rs_filter_program *program, uint32_t size, const struct rs_insn *in,
 		 const struct rs_filter_input *input)
 {
 	unsigned int op = in->word & 0xff, source = in->word >> 8 & 0xff;
 	unsigned int width = in->word >> 16 & 0xffff;
-	struct insn plain = *in;
+	struct rs_insn plain = *in;
 	uint64_t raw;
 
 	if (op > RS_OP_CPUSET)
@@ -221,25 +163,18 @@ static bool test(const struct rs_filter_program *program, uint32_t size, const s
 	if (op == RS_OP_CPUSET)
 		return raw < 64 && (in->imm >> raw & 1);
 	plain.word = in->word & ~0xff00ull; /* as if of a field */
-	return compare(&plain, raw);
+	return rs_insn_compare(&plain, raw);
 }
 
-static inline struct insn load_insn(const struct rs_filter_program *program, uint32_t at)
-{
-	const u64_word *words =
-		(const u64_word *)((const struct rs_filter_insn *)(program + 1) + at);
-
-	return (struct insn){rs_load(&words[0]), rs_load(&words[1]), rs_load(&words[2]),
-			     rs_load(&words[3])};
-}
-
-/* Everything, from instruction `at` on. */
+/* Everything. */
 static __attribute__((noinline)) bool run_any(const struct rs_filter_program *program,
 					      uint32_t size, const struct rs_filter_input *input,
-					      uint32_t at, uint32_t count)
+					      uint32_t count)
 {
+	uint32_t at = 0;
+
 	for (;;) {
-		struct insn in = load_insn(program, at);
+		struct rs_insn in = rs_insn_load(program, at);
 		uint32_t next =
 			test(program, size, &in, input) ? in.word >> 48 : in.on_false & 0xffff;
 
@@ -249,47 +184,18 @@ static __attribute__((noinline)) bool run_any(const struct rs_filter_program *pr
 	}
 }
 
-/*
- * The way of most programs: integer fields in an entry of 8 bytes or more. It needs no other function
- * and so saves few registers; at the first instruction that is anything else it hands over. A comparison
- * is followed by a jump, which is predicted, not by a value that the next load would have to wait for.
- */
 bool rs_filter_run(const struct rs_filter_program *program, uint32_t size,
 		   const struct rs_filter_input *input)
 {
-	uint32_t entry_size = input->entry_size, count, at = 0, next;
-	const char *entry = input->entry;
+	uint32_t count, verdict;
 
 	if (rs_unlikely(size < HEAD_BYTES + INSN_BYTES))
 		return true;
 	count = rs_load(&program->insn_count);
 	if (rs_unlikely(count == 0 || count > (size - HEAD_BYTES) / INSN_BYTES))
 		return true;
-	for (;;) {
-		struct insn in = load_insn(program, at);
-		uint32_t offset = in.word >> 32 & 0xffff;
-		uint64_t raw;
-
-		/* 8 bytes from the field on, or up to the entry's end and shifted */
-		if (rs_likely(offset + 8 <= entry_size))
-			raw = *(const u64_at *)(entry + offset);
-		else if (entry_size >= 8 && offset < entry_size)
-			raw = *(const u64_at *)(entry + entry_size - 8) >>
-			      (offset + 8 - entry_size) * 8;
-		else
-			return run_any(program, size, input, at, count);
-		if ((in.word & 0xffff) >=
-		    RS_OP_CPUSET) /* or another source than FIELD, which is 0 */
-			return run_any(program, size, input, at, count);
-		if (compare(&in, raw)) {
-			next = in.word >> 48;
-			if (next <= at || next >= count)
-				return next != RS_FILTER_REJECT;
-		} else {
-			next = in.on_false & 0xffff;
-			if (next <= at || next >= count)
-				return next != RS_FILTER_REJECT;
-		}
-		at = next;
-	}
+	verdict = rs_filter_run_fields(program, count, input->entry, input->entry_size);
+	if (verdict)
+		return verdict != RS_FILTER_REJECT;
+	return run_any(program, size, input, count);
 }

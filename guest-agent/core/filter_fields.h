@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The instructions that most filter programs are made of, inlined into where they run: integer
+ * fields of the entry. Used by filter.c and by rs_judge() in emit.c; trust and bounds as in filter.h.
+ */
+#ifndef RS_AGENT_FILTER_FIELDS_H
+#define RS_AGENT_FILTER_FIELDS_H
+
+#include <ringside/atomic.h>
+#include <ringside/filter.h>
+
+typedef uint64_t __attribute__((may_alias)) rs_word;
+
+/* An instruction in registers: four loads, so that no field of it is read twice. */
+struct rs_insn {
+	uint64_t word; /* op, source, width, offset, on_true */
+	uint64_t on_false;
+	uint64_t imm;
+	uint64_t mask;
+};
+
+/*
+ * Integer operations below CPUSET on `raw`, which holds the value in its low `width` bytes; what lies
+ * above is of no account, since a mask has no bits there unless the operation is a signed one.
+ */
+static inline int64_t rs_insn_extend(uint64_t word, uint64_t raw)
+{
+	unsigned int up = (64 - 8 * (word >> 16 & 0xff)) & 63;
+
+	return (int64_t)(raw << up) >> up;
+}
+
+static inline __attribute__((always_inline)) bool rs_insn_compare(const struct rs_insn *in,
+								  uint64_t raw)
+{
+	uint64_t a = raw & in->mask;
+	int64_t signed_a, b = (int64_t)in->imm;
+
+	switch (in->word & 0xffff) {
+	case RS_OP_EQ:
+		return a == in->imm;
+	case RS_OP_NE:
+		return a != in->imm;
+	case RS_OP_LT:
+		return a < in->imm;
+	case RS_OP_LE:
+		return a <= in->imm;
+	case RS_OP_GT:
+		return a > in->imm;
+	case RS_OP_GE:
+		return a >= in->imm;
+	case RS_OP_ANY:
+		return a != 0;
+	default:
+		break;
+	}
+	signed_a = rs_insn_extend(in->word, raw) & (int64_t)in->mask;
+	switch (in->word & 0xffff) {
+	case RS_OP_SLT:
+		return signed_a < b;
+	case RS_OP_SLE:
+		return signed_a <= b;
+	case RS_OP_SGT:
+		return signed_a > b;
+	case RS_OP_SGE:
+		return signed_a >= b;
+	case RS_OP_SEQ:
+		return signed_a == b;
+	default: /* SNE */
+		return signed_a != b;
+	}
+}
+
+static inline struct rs_insn rs_insn_load(const struct rs_filter_program *program, uint32_t at)
+{
+	const rs_word *words = (const rs_word *)((const struct rs_filter_insn *)(program + 1) + at);
+
+	return (struct rs_insn){rs_load(&words[0]), rs_load(&words[1]), rs_load(&words[2]),
+				rs_load(&words[3])};
+}
+
+/*
+ * Runs a program of `count` (>= 1) instructions. RS_FILTER_ACCEPT, RS_FILTER_REJECT, or 0 when it asks
+ * for something else than integer fields: then the general way judges from the start. Needs no other
+ * function and so saves few registers. A comparison is followed by a jump, which is predicted, not by
+ * a value that the next load would have to wait for.
+ */
+static inline __attribute__((always_inline)) uint32_t
+rs_filter_run_fields(const struct rs_filter_program *program, uint32_t count, const void *entry,
+		     uint32_t entry_size)
+{
+	typedef uint64_t __attribute__((may_alias, aligned(1))) u64_any;
+	typedef uint32_t __attribute__((may_alias, aligned(1))) u32_any;
+	typedef uint16_t __attribute__((may_alias, aligned(1))) u16_any;
+	uint32_t at = 0, next;
+
+	for (;;) {
+		struct rs_insn in = rs_insn_load(program, at);
+		uint32_t width = in.word >> 16 & 0xffff, offset = in.word >> 32 & 0xffff;
+		const char *field = (const char *)entry + offset;
+		uint64_t raw;
+
+		/* Another source than FIELD (0), or an operation on something else. */
+		if (rs_unlikely((in.word & 0xffff) >= RS_OP_CPUSET || offset + width > entry_size))
+			return 0;
+		/* As wide as it was just stored: a wider load would wait for the store buffer. */
+		if (rs_likely(width == 4))
+			raw = *(const u32_any *)field;
+		else if (width == 8)
+			raw = *(const u64_any *)field;
+		else if (width == 2)
+			raw = *(const u16_any *)field;
+		else if (width == 1)
+			raw = *(const uint8_t *)field;
+		else
+			return 0;
+		if (rs_insn_compare(&in, raw)) {
+			next = in.word >> 48;
+			if (next <= at || next >= count) /* forward only: at most `count` steps */
+				break;
+		} else {
+			next = in.on_false & 0xffff;
+			if (next <= at || next >= count)
+				break;
+		}
+		at = next;
+	}
+	return next == RS_FILTER_REJECT ? RS_FILTER_REJECT : RS_FILTER_ACCEPT;
+}
+
+#endif
