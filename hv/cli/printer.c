@@ -106,6 +106,8 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 			read_names(p);
 			comm = rs_trace_cmdline_lookup(p->names, record->pid, record->ts);
 		}
+		if (!comm[0])
+			comm = record->pid ? "<...>" : "<idle>";
 	}
 	count_loss(p, record);
 	if (p->json)

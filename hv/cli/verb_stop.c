@@ -1,5 +1,41 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/machine.h"
+#include "cli/runner.h"
 #include "cli/verb.h"
+
+/* A QEMU guest whose session died: taken up once more, to be ended. */
+static int stop_lost(const struct rs_rundir_entry *old)
+{
+	struct rs_runner_config runner = {
+		.from = RS_RING_FROM_NOW, .quiet = true, .duration = 0.01};
+	g_autofree char *report = NULL;
+	struct rs_rundir_claim *claim = NULL;
+	struct rs_session *session;
+	struct rs_error err = {0};
+	int code;
+
+	if (rs_rundir_claim(old, &claim, &err))
+		return rs_cli_fail_error(&err);
+	if (rs_machine_attach(old->name, claim, &session, &report, &err))
+		code = rs_cli_fail_error(&err);
+	else
+		code = rs_runner_run(session, &runner);
+	rs_rundir_release(claim, false);
+	return code;
+}
+
+/* Whether the arguments name a session that is lost. */
+static struct rs_rundir_entry *find_lost(const char *name)
+{
+	struct rs_rundir_entry *entry = NULL;
+
+	if (!name || rs_rundir_find(name, &entry, NULL))
+		return NULL;
+	if (!entry->live && entry->qmp)
+		return entry;
+	rs_rundir_entry_free(entry);
+	return NULL;
+}
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
@@ -7,12 +43,19 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
+	struct rs_rundir_entry *lost;
 	struct rs_error err = {0};
 	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
+	lost = find_lost(name ? name : argc == 2 ? argv[1] : NULL);
+	if (lost) {
+		code = stop_lost(lost);
+		rs_rundir_entry_free(lost);
+		return code;
+	}
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 	if (!session)
 		return code;
@@ -29,5 +72,6 @@ const struct rs_verb rs_verb_stop = {
 	.name = "stop",
 	.args = "[OPTIONS] [NAME]",
 	.summary = "end a guest and its session",
+	.details = "Also a QEMU guest whose session died, or was detached, by its name.",
 	.run = run,
 };

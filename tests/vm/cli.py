@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The ringside command against a guest that really runs.
+
+    cli.py kvm|tcg|hosted RINGSIDE GUEST
+
+Exits 77, with the reason, where the accelerator is missing.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+KIND, RINGSIDE, GUEST = sys.argv[1], sys.argv[2], sys.argv[3]
+# Events of the two bundled guests, by role.
+if KIND == 'hosted':
+    ALL, SOME, FIELD = 'pool:*', 'pool:take', 'job'
+    EVENT_COUNT, ALL_COUNT = 6, 3
+else:
+    ALL, SOME, FIELD = '*', 'sched:switch', 'prev_pid'
+    EVENT_COUNT = ALL_COUNT = 15
+LINE = re.compile(r'^ *(\S.*)-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): (\w+): (.*)$')
+
+
+def skip(why):
+    print('skipped:', why)
+    sys.exit(77)
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+    print('ok:', what, flush=True)
+
+
+class Result:
+    def __init__(self, args, timeout=60):
+        p = subprocess.run([RINGSIDE, *args], capture_output=True, text=True, timeout=timeout,
+                           stdin=subprocess.DEVNULL)
+        self.code, self.out, self.err = p.returncode, p.stdout, p.stderr
+
+    def __str__(self):
+        return f'code {self.code}\n{self.out}\n{self.err}'
+
+
+def rs(*args, timeout=60):
+    return Result(args, timeout)
+
+
+def guest_args(*options):
+    if KIND == 'hosted':
+        return [*options, '--hosted', *GUEST.split()]
+    return ['--accel', KIND, *options, GUEST]
+
+
+def events(text):
+    return [m for m in map(LINE.match, text.splitlines()) if m]
+
+
+class Running:
+    """A session in the background."""
+
+    def __init__(self, name, *options):
+        self.name = name
+        self.out = tempfile.NamedTemporaryFile('w+', prefix='cli-out-')
+        self.err = tempfile.NamedTemporaryFile('w+', prefix='cli-err-')
+        self.process = subprocess.Popen([RINGSIDE, 'run', *guest_args('--name', name, *options)],
+                                        stdout=self.out, stderr=self.err,
+                                        stdin=subprocess.DEVNULL)
+        until = time.time() + 30
+        while rs('list', '-s', name, '-q').out.count('\n') < EVENT_COUNT:
+            if self.process.poll() is not None or time.time() > until:
+                raise AssertionError('the guest did not come up: ' + open(self.err.name).read())
+            time.sleep(0.05)
+
+    def end(self, how=None, timeout=30):
+        if how:
+            self.process.send_signal(how)
+        code = self.process.wait(timeout)
+        return code, open(self.out.name).read(), open(self.err.name).read()
+
+
+def in_order(lines):
+    times = [(int(m[5]), int(m[6])) for m in lines]
+    return times == sorted(times)
+
+
+def test_run():
+    """-e from the first moment on, a filter, a summary, an end by time."""
+    r = rs('run', *guest_args('--name', 'a', '-e', ALL, '--duration', '2', '--ring-size', '8M'))
+    lines = events(r.out)
+    check(r.code == 0, f'run ends well: {r.code} {r.err[-300:]}')
+    check(len(lines) > 100, f'{len(lines)} events were printed')
+    check('# tracer:' in r.out and 'TASK-PID' in r.out, 'under a header')
+    check(in_order(lines), 'in the order of time')
+    m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost', r.err)
+    check(m and int(m[1]) == int(m[2]) + int(m[3]), f'the summary adds up: {m and m[0]}')
+    check(int(m[2]) == len(lines), 'and is true')
+    if KIND != 'hosted':
+        check(len({m[3] for m in lines}) == 2, 'from both CPUs')
+
+
+def test_filter():
+    r = rs('run', *guest_args('--name', 'f', '-e', SOME, '-f', f'{SOME}: {FIELD} == 3',
+                              '--duration', '1.5', '--json'))
+    check(r.code == 0, f'run with a filter: {r.code} {r.err[-300:]}')
+    objects = [json.loads(l) for l in r.out.splitlines() if l.startswith('{')]
+    summary = objects.pop()['summary']
+    check(summary['printed'] == sum('event' in o for o in objects), 'the JSON summary is true')
+    check(all(o['fields'][FIELD] == 3 for o in objects if 'event' in o),
+          f'{len(objects)} events, all let through by the filter')
+    r = rs('run', *guest_args('--name', 'f', '-e', SOME, '-f', f'{SOME}: nix == 3',
+                              '--duration', '5'))
+    check(r.code == 2 and '^' in r.err, f'a filter on a field that is not there: {r.code}')
+    r = rs('run', *guest_args('--name', 'f', '-f', f'{SOME}: {FIELD} == ', '--duration', '5'))
+    check(r.code == 2 and '^' in r.err, 'a filter that is no expression')
+    r = rs('run', *guest_args('--name', 'f', '-n', '5', '-e', SOME, '--duration', '20'))
+    check(r.code == 0 and len(events(r.out)) == 5, f'-n 5 prints five events: {r.code}')
+
+
+def test_control():
+    """Another terminal."""
+    g = Running('c', '--ring-size', '4M')
+    ps = json.loads(rs('ps', '--json').out)
+    check([s['name'] for s in ps] == ['c'] and ps[0]['state'] == 'running', 'ps shows it')
+    listing = json.loads(rs('list', '--json').out)
+    check(not any(e['enabled'] for e in listing), 'nothing is on')
+    check(all(e['sites'] >= 1 for e in listing), 'every event has a site that can be patched')
+    check(rs('enable', 'c', SOME).code == 0, 'enable, with the name')
+    check(rs('enable', SOME).out.strip() == f'{SOME}: 1 event enabled', 'enable, without')
+    t = rs('trace', '-n', '10', '--duration', '20')
+    check(t.code == 0 and len(events(t.out)) == 10, f'trace shows it {t}')
+    j = rs('trace', '--json', '-n', '3', '--duration', '20', '-s', 'c')
+    check(len([json.loads(l) for l in j.out.splitlines()]) >= 3, 'as JSON too')
+    check(rs('filter', f'{SOME}: {FIELD} > 1 && COMM ~ "*"').code == 0, 'filter')
+    e = [e for e in json.loads(rs('list', SOME, '--json').out)][0]
+    check(e['filter'] == f'{FIELD} > 1 && COMM ~ "*"', 'list shows the filter')
+    bad = rs('filter', f'{SOME}: nix == 1')
+    check(bad.code == 2 and '^' in bad.err, 'a bad filter has a caret')
+    e = [e for e in json.loads(rs('list', SOME, '--json').out)][0]
+    check(e['filter'].startswith(FIELD), 'and changes nothing')
+    check(rs('filter', '-c', SOME).code == 0, 'filter -c')
+    check(rs('enable', 'nix:*').code == 3, 'no such event: 3')
+    check(rs('stat', 'nix').code == 3, 'no such session: 3')
+    check(rs('enable').code == 2, 'wrong usage: 2')
+    f = rs('format', SOME)
+    check(f.code == 0 and f'name: {SOME.split(":")[1]}' in f.out and 'print fmt:' in f.out,
+          'format')
+    s = json.loads(rs('stat', '--json').out)
+    check(s['events_enabled'] == 1 and s['sites_patched'] >= 1 and s['sites_refused'] == 0,
+          'stat counts patched sites')
+    check(s['patch_batches'] >= 1 and s['pause_max_ns'] >= s['pause_last_ns'] > 0,
+          f'and the pause: {s["pause_max_ns"] / 1e3} us')
+    check(sum(c['written'] for c in s['cpus']) > 0, 'and records by CPU')
+    check(all(c['now_ns'] >= c['oldest_ns'] for c in s['cpus']), 'and times')
+    check(rs('pause').code == 0, 'pause')
+    check(json.loads(rs('ps', '--json').out)[0]['state'] == 'paused', 'ps says so')
+    check(rs('enable', ALL).code == 0, 'enable while paused')
+    before = sum(c['written'] for c in json.loads(rs('stat', '--json').out)['cpus'])
+    time.sleep(0.3)
+    after = sum(c['written'] for c in json.loads(rs('stat', '--json').out)['cpus'])
+    check(before == after, 'nothing runs meanwhile')
+    check(rs('resume').code == 0, 'resume')
+    t = rs('trace', '--new', '-n', '20', '--duration', '20')
+    check(len({m[7] for m in events(t.out)}) > 1, 'now more than one event comes')
+    check(rs('disable', ALL).code == 0, 'disable')
+    time.sleep(0.2)
+    s = json.loads(rs('stat', '--json').out)
+    check(s['sites_patched'] == 0, 'all text is restored')
+    time.sleep(0.2)
+    s2 = json.loads(rs('stat', '--json').out)
+    check(s['cpus'] == s2['cpus'] or all(
+        a['written'] == b['written'] for a, b in zip(s['cpus'], s2['cpus'])), 'and silent')
+    p = subprocess.Popen([RINGSIDE, 'trace'], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         text=True)
+    time.sleep(0.5)
+    check(rs('stop').code == 0, 'stop')
+    code, out, err = g.end()
+    check(code == 0 and '# events:' in err, f'run ends with its summary: {code} {err[-200:]}')
+    check(p.wait(10) == 0 and 'ended' in p.stderr.read(), 'and tells who is looking on')
+    check(rs('ps', '-q').out == '', 'ps shows nothing any more')
+    check(rs('stat').code == 3, 'no session: 3')
+
+
+def test_signals():
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        g = Running('s', '-e', ALL)
+        code, out, err = g.end(sig)
+        check(code == 0 and '# events:' in err and len(events(out)) > 0,
+              f'{sig.name} ends it cleanly: {code} {err[-300:]}')
+    p = subprocess.Popen([RINGSIDE, 'run', *guest_args('--name', 'p', '-e', ALL, '--duration', '30')],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    p.stdout.read(2000)
+    p.stdout.close()
+    start = time.time()
+    check(p.wait(20) == 0 and time.time() - start < 10, 'so does a closed pipe')
+    left = [f for f in os.listdir(os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside'))]
+    check(left == [], f'nothing is left behind: {left}')
+
+
+def test_modes():
+    r = rs('run', *guest_args('--name', 'm', '-e', ALL, '--duration', '1', '--mode', 'drop',
+                              '--ring-size', '64K'))
+    m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost, (\d+) dropped', r.err)
+    check(r.code == 0 and m, f'mode drop: {r.code} {r.err[-300:]}')
+    check(int(m[1]) == int(m[2]) and int(m[3]) == int(m[4]),
+          f'nothing that was recorded is lost, what was refused is counted: {m[0]}')
+    lost = sum(map(int, re.findall(r'^CPU:\d+ \[LOST (\d+) EVENTS\]$', r.out, re.M)))
+    check(lost == int(m[3]), f'in its place: {lost}')
+    r = rs('run', *guest_args('--name', 'm', '-e', ALL, '--ring-size', '1K'))
+    check(r.code != 0 and 'too small' in r.err, 'too small a ring is refused')
+
+
+def test_attach():
+    """kill -9 of the session, then the next one puts the text right."""
+    g = Running('k', '-e', ALL)
+    time.sleep(0.5)
+    g.process.kill()
+    g.process.wait()
+    check(json.loads(rs('ps', '--json').out)[0]['state'] == 'lost', 'ps says lost')
+    r = rs('attach', '--duration', '1', 'k')
+    check(r.code == 0 and re.search(r'(\d+) put back', r.err), f'attach: {r.code} {r.err[:300]}')
+    check(int(re.search(r'(\d+) put back', r.err)[1]) >= ALL_COUNT, 'text was put right')
+    check(len(events(r.out)) > 0, 'what was in the rings is printed')
+    r = rs('attach', '-e', SOME, '--duration', '2', 'k')
+    check(r.code == 0 and 'put back' not in r.err, 'a detached guest has nothing to put right')
+    check(rs('stop', 'k').code == 0, 'stop ends it')
+    check(rs('ps').out.count('\n') == 1, 'and it is gone')
+
+
+def main():
+    if KIND == 'kvm' and not os.access('/dev/kvm', os.R_OK | os.W_OK):
+        skip('/dev/kvm is not usable here')
+    if KIND == 'tcg' and not shutil.which('qemu-system-x86_64'):
+        skip('qemu-system-x86_64 is not here')
+    tests = [test_run, test_filter, test_control, test_signals, test_modes]
+    if KIND == 'tcg':
+        tests.append(test_attach)
+    with tempfile.TemporaryDirectory(prefix='rs-cli-') as d:
+        os.environ['XDG_RUNTIME_DIR'] = d
+        for test in tests:
+            print('---', test.__name__, flush=True)
+            test()
+
+
+main()
