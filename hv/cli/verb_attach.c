@@ -75,7 +75,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_attach = {
 	.name = "attach",
-	.args = "[OPTIONS] NAME",
+	.args = "NAME",
 	.summary = "take up a QEMU guest whose session died",
 	.details = "Puts the guest's text right by the journal that was left, then traces as `run` "
 		   "does. Ctrl-C\n"

@@ -41,7 +41,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_disable = {
 	.name = "disable",
-	.args = "[OPTIONS] [NAME] GLOB…",
+	.args = "[NAME] GLOB…",
 	.summary = "switch events off",
 	.details = "An event that the guest itself has asked for stays on until the guest lets go "
 		   "of it.",

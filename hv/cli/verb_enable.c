@@ -50,7 +50,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_enable = {
 	.name = "enable",
-	.args = "[OPTIONS] [NAME] GLOB…",
+	.args = "[NAME] GLOB…",
 	.summary = "switch events on",
 	.details = "GLOB is system:name with * ? [a-c] [!a]; without a colon it may match either. "
 		   "It is kept\n"

@@ -71,7 +71,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_filter = {
 	.name = "filter",
-	.args = "[OPTIONS] [NAME] 'GLOB: EXPRESSION'…",
+	.args = "[NAME] 'GLOB: EXPRESSION'…",
 	.summary = "set or clear the filters of events",
 	.details = "EXPRESSION compares fields: == != < <= > >= & ~ (glob), joined by && || ! ( ). "
 		   "COMM, PID and\n"

@@ -41,7 +41,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_format = {
 	.name = "format",
-	.args = "[OPTIONS] [NAME] GLOB",
+	.args = "[NAME] GLOB",
 	.summary = "show events as Linux format files",
 	.run = run,
 };

@@ -127,7 +127,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_list = {
 	.name = "list",
-	.args = "[OPTIONS] [NAME] [GLOB]",
+	.args = "[NAME] [GLOB]",
 	.summary = "list a guest's events",
 	.details = "GLOB is system:name with * ? [a-c] [!a]; without a colon it may match either.",
 	.run = run,

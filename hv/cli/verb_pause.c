@@ -27,7 +27,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_pause = {
 	.name = "pause",
-	.args = "[OPTIONS] [NAME]",
+	.args = "[NAME]",
 	.summary = "stop the guest's CPUs for a while",
 	.run = run,
 };

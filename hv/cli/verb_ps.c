@@ -96,7 +96,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_ps = {
 	.name = "ps",
-	.args = "[OPTIONS]",
+	.args = "",
 	.summary = "list your sessions",
 	.details = "STATE is waiting (the guest's agent has not said hello), running, paused or "
 		   "ended;\n"

@@ -27,7 +27,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_resume = {
 	.name = "resume",
-	.args = "[OPTIONS] [NAME]",
+	.args = "[NAME]",
 	.summary = "let a paused guest go on",
 	.run = run,
 };

@@ -210,7 +210,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_run = {
 	.name = "run",
-	.args = "[OPTIONS] KERNEL | --demo | --hosted PROGRAM [ARGS…]",
+	.args = "KERNEL | --demo | --hosted PROGRAM [ARGS…]",
 	.summary = "run a guest and print its trace",
 	.details =
 		"The trace goes to standard output, the guest's console to standard error. Ctrl-C "

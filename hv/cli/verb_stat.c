@@ -140,7 +140,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_stat = {
 	.name = "stat",
-	.args = "[OPTIONS] [NAME]",
+	.args = "[NAME]",
 	.summary = "show a session's counters",
 	.run = run,
 };

@@ -70,7 +70,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_stop = {
 	.name = "stop",
-	.args = "[OPTIONS] [NAME]",
+	.args = "[NAME]",
 	.summary = "end a guest and its session",
 	.details = "Also a QEMU guest whose session died, or was detached, by its name.",
 	.run = run,

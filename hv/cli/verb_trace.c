@@ -126,7 +126,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_trace = {
 	.name = "trace",
-	.args = "[OPTIONS] [NAME]",
+	.args = "[NAME]",
 	.summary = "follow a running session's trace",
 	.details = "Shows what the rings still hold and then what comes, without consuming it: any "
 		   "number of\n"

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `./dev demo`: the main job in about 15 seconds. Boots the bundled guest and, as if from another terminal,
+# lists its events, switches some on, filters them, changes both while it runs, follows the trace, and
+# ends with the session's summary. Every command that it runs is shown, and can be typed by hand.
+set -eu
+
+name=demo$$
+dir=$(mktemp -d "${TMPDIR:-/tmp}/ringside-demo.XXXXXX")
+guest=
+
+clean_up() {
+	[ -z "$guest" ] || kill "$guest" 2>/dev/null || true
+	rm -rf "$dir"
+}
+trap clean_up EXIT
+
+step() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
+show() {
+	printf '\033[2m$ ringside %s\033[0m\n' "$*"
+	ringside "$@"
+}
+fail() {
+	printf 'demo: %s\n' "$*" >&2
+	cat "$dir/log" >&2
+	exit 1
+}
+
+step "Booting a small kernel: two vCPUs, a scheduler, system calls, page faults, timers"
+printf '\033[2m$ ringside run --demo --name %s --cpus 2 -e compute:round\033[0m\n' "$name"
+ringside run --demo --name "$name" --cpus 2 -e compute:round "$@" >"$dir/trace" 2>"$dir/log" &
+guest=$!
+for _ in $(seq 300); do
+	ringside list "$name" --names >"$dir/names" 2>/dev/null && [ -s "$dir/names" ] && break
+	kill -0 "$guest" 2>/dev/null || fail "the guest ended early"
+	sleep 0.1
+done
+[ -s "$dir/names" ] || fail "the guest's agent did not report within 30 s"
+
+step "Its events, read out of the guest; each site is a 5-byte NOP until it is wanted"
+show list "$name"
+
+step "Switching the scheduler's events on: NOP becomes JMP in both vCPUs' text, from outside"
+show enable "$name" 'sched:*'
+show trace "$name" --new -n 12
+
+step "A filter, compiled on the host, run by the guest before it takes ring space"
+show filter "$name" 'sched:switch: next_comm ~ "lz-*" && prev_state != running'
+show trace "$name" --new -n 6 | grep -v '^#'
+
+step "Changing both while it runs: scheduler off, memory and system calls on"
+show disable "$name" 'sched:*'
+show enable "$name" 'mm:*'
+show enable "$name" 'syscalls:*'
+show filter "$name" 'syscalls:exit: ret > 0 || CPU == 1'
+
+step "Following it live (the first lines of two seconds)"
+show trace "$name" --new --duration 2 | head -n 40
+
+step "What it cost"
+show stat "$name"
+
+step "Ending the guest; the session sums up"
+show stop "$name"
+wait "$guest" || true
+guest=
+sed -n '/^ringside:/p; /^#/p' "$dir/log"
+printf '\n%s lines of trace were printed by the session itself meanwhile.\n' \
+	"$(grep -vc '^#' "$dir/trace" || true)"
