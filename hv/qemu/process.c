@@ -80,6 +80,10 @@ static GPtrArray *command_line(const struct rs_qemu_config *config, const char *
 	arg(argv, uuid);
 	arg(argv, "-machine");
 	argf(argv, "pc,accel=%s,memory-backend=ram", config->accel == RS_QEMU_KVM ? "kvm" : "tcg");
+	if (config->accel == RS_QEMU_TCG) { /* the agent's clock in user space is RDTSCP */
+		arg(argv, "-cpu");
+		arg(argv, "qemu64,+rdtscp");
+	}
 	arg(argv, "-smp");
 	argf(argv, "%u", config->vcpus);
 	for (const char *const *fixed =
