@@ -45,7 +45,7 @@ static void print_text(const struct rs_session_stat *s, const struct sums *sums,
 			(double)s->pause_last_ns / 1e3, (double)s->pause_max_ns / 1e3);
 	if (exits)
 		fprintf(stderr,
-			"# exits:  %" PRIu64 ", %.6f an event; hypercalls %" PRIu64 " (%" PRIu64
+			"# exits:  %" PRIu64 ", %.2f an event; hypercalls %" PRIu64 " (%" PRIu64
 			" bad), doorbells %" PRIu64 "\n",
 			exits, sums->written ? (double)exits / (double)sums->written : 0.0,
 			s->target.hypercalls, s->target.bad_hypercalls, s->target.doorbells);
