@@ -3,12 +3,10 @@
 #include <ringside/event.h>
 #include <rs_baremetal.h>
 
-RS_TRACE_EVENT(kitchen, cooked,
-	TP_PROTO(const char *dish, uint32_t minutes),
-	TP_ARGS(dish, minutes),
-	TP_STRUCT__entry(__string(dish), __field(u32, minutes)),
-	TP_fast_assign(__assign_str(dish, dish); __entry->minutes = minutes;),
-	TP_printk("dish=%s minutes=%u", dish, minutes))
+RS_TRACE_EVENT(kitchen, cooked, TP_PROTO(const char *dish, uint32_t minutes),
+	       TP_ARGS(dish, minutes), TP_STRUCT__entry(__string(dish), __field(u32, minutes)),
+	       TP_fast_assign(__assign_str(dish, dish); __entry->minutes = minutes;),
+	       TP_printk("dish=%s minutes=%u", dish, minutes))
 
 const char rs_guest_name[] = "kitchen";
 

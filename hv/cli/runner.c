@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define STOP_PATIENCE_MS 5000
+#define SETTLE_MS 500
 
 struct runner {
 	const struct rs_runner_config *config;
@@ -114,17 +115,28 @@ static void on_failed(void *data, const struct rs_error *err)
 	wind_down(runner, "it cannot be traced as asked");
 }
 
-static void on_hello(void *data, const struct rs_guest_info *info)
+/* Providers may need a moment after the agent's hello. */
+static gboolean on_settled(gpointer data)
 {
 	struct runner *runner = data;
 
-	runner->said_hello = true;
+	runner->sources[4] = 0;
 	for (char **glob = runner->config->enable; glob && *glob; glob++) {
 		g_autoptr(GArray) list = rs_session_list(runner->session, *glob);
 
 		if (!list->len)
 			rs_cli_fail(0, "no event matches '%s' so far", *glob);
 	}
+	return G_SOURCE_REMOVE;
+}
+
+static void on_hello(void *data, const struct rs_guest_info *info)
+{
+	struct runner *runner = data;
+
+	runner->said_hello = true;
+	if (!runner->sources[4])
+		runner->sources[4] = g_timeout_add(SETTLE_MS, on_settled, runner);
 }
 
 static void on_doorbell(void *data)

@@ -3,6 +3,7 @@
 # Man pages are clean mdoc, and each verb of the command has one.
 #     man.sh SOURCE_ROOT RINGSIDE
 command -v mandoc >/dev/null || { echo "mandoc is not here"; exit 77; }
+command=$(realpath "$2")
 cd "$1/docs/man" || exit 1
 bad=0
 for page in *.1; do
@@ -13,12 +14,12 @@ for page in *.1; do
 	# "referenced manual not found" is about what is installed here, not about the page.
 	mandoc -Tlint "$page" | grep -v 'referenced manual not found' && bad=1
 done
-verbs=$("$2" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+verbs=$("$command" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ -n "$verbs" ] || { echo "no verb found in --help"; bad=1; }
 for verb in $verbs; do
 	[ -f "ringside-$verb.1" ] || { echo "no page for $verb"; bad=1; }
 	# Every long option of the verb is on its page.
-	for option in $("$2" "$verb" --help | sed -n 's/.* --\([a-z-]*\).*/\1/p'); do
+	for option in $("$command" "$verb" --help | sed -n 's/.* --\([a-z-]*\).*/\1/p'); do
 		[ "$option" = help ] && continue
 		page="ringside-$verb.1"
 		target=$(sed -n 's|^\.so man1/||p' "$page")

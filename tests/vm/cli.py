@@ -204,16 +204,31 @@ def test_signals():
 
 
 def test_modes():
-    r = rs('run', *guest_args('--name', 'm', '-e', ALL, '--duration', '1', '--mode', 'drop',
+    r = rs('run', *guest_args('--name', 'm', '-e', '*', '--duration', '0.5', '--mode', 'drop',
                               '--ring-size', '64K'))
     m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost, (\d+) dropped', r.err)
     check(r.code == 0 and m, f'mode drop: {r.code} {r.err[-300:]}')
     check(int(m[1]) == int(m[2]) and int(m[3]) == int(m[4]),
           f'nothing that was recorded is lost, what was refused is counted: {m[0]}')
+    check(KIND != 'hosted' or int(m[3]) > 0, 'a program that is faster than we loses some')
     lost = sum(map(int, re.findall(r'^CPU:\d+ \[LOST (\d+) EVENTS\]$', r.out, re.M)))
     check(lost == int(m[3]), f'in its place: {lost}')
     r = rs('run', *guest_args('--name', 'm', '-e', ALL, '--ring-size', '1K'))
     check(r.code != 0 and 'too small' in r.err, 'too small a ring is refused')
+
+
+def test_ends():
+    """A guest that ends badly: a clear message, an exit code, and what it had recorded."""
+    for crash, code, text in (('panic', 4, 'panicked'), ('triple', 4, 'triple fault'),
+                              ('reset', 4, 'reset'), ('exit:3', 5, 'exit code 3')):
+        r = rs('run', *guest_args('--name', 'e', '-e', 'sched:*', '--duration', '30',
+                                  '--append', f'crash={crash} rounds=1'))
+        check(r.code == code and text in r.err, f'{crash}: {r.code} {r.err[-400:]}')
+        check(len(events(r.out)) > 0, 'what it recorded is printed')
+    r = rs('run', *guest_args('--name', 'e', '-e', 'sched:*', '--duration', '3',
+                              '--append', 'crash=hang rounds=1'))
+    check(r.code == 0 and 'its time is over' in r.err and len(events(r.out)) > 0,
+          f'a guest that hangs ends with its time: {r.code}')
 
 
 def test_attach():
@@ -238,9 +253,14 @@ def main():
         skip('/dev/kvm is not usable here')
     if KIND == 'tcg' and not shutil.which('qemu-system-x86_64'):
         skip('qemu-system-x86_64 is not here')
+    only = sys.argv[4:]
     tests = [test_run, test_filter, test_control, test_signals, test_modes]
+    if KIND != 'hosted':
+        tests.append(test_ends)
     if KIND == 'tcg':
         tests.append(test_attach)
+    if only:
+        tests = [t for t in tests if t.__name__ in only]
     with tempfile.TemporaryDirectory(prefix='rs-cli-') as d:
         os.environ['XDG_RUNTIME_DIR'] = d
         for test in tests:

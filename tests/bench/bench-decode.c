@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Decoding speed on one core: pages of 2×u32 events to records, to text and to JSON lines. */
+#include "rs-trace-cmdline.h"
+#include "rs-trace-json.h"
+#include "rs-trace-text.h"
+#include "../unit/decode/build.h"
+
+#define RECORDS 250u
+#define SECONDS 1.0
+
+typedef struct {
+	void (*line)(GString *out, const RsTraceRecord *record, const char *comm);
+	RsTraceCmdline *names;
+	GString *out;
+	guint64 sum;
+} Bench;
+
+static void take(const RsTraceRecord *record, gpointer data)
+{
+	Bench *bench = data;
+
+	bench->sum += record->ns;
+	if (!bench->line)
+		return;
+	bench->line(bench->out, record,
+		    rs_trace_cmdline_lookup(bench->names, record->pid, record->ts));
+}
+
+static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
+		    const RsTraceClock *clock, const GByteArray *page)
+{
+	g_autoptr(RsTraceDecoder) decoder = rs_trace_decoder_new(schema, clock, take, NULL, bench);
+	g_autoptr(GTimer) timer = g_timer_new();
+	RsTraceDecoderStats stats;
+	gdouble seconds;
+
+	while ((seconds = g_timer_elapsed(timer, NULL)) < SECONDS) {
+		for (guint i = 0; i < 100; i++) {
+			g_string_truncate(bench->out, 0);
+			rs_trace_decoder_push(decoder, 0, page->data, RS_RING_PAGE_HEADER,
+					      page->len, 0);
+		}
+	}
+	rs_trace_decoder_stats(decoder, &stats);
+	g_print("decode %-8s %6.2f M events/s %7.1f ns an event\n", name,
+		(gdouble)stats.records / seconds / 1e6, seconds * 1e9 / (gdouble)stats.records);
+}
+
+int main(void)
+{
+	g_autoptr(GByteArray) descs = g_byte_array_new(), bytes = NULL;
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	TestPage *page = test_page_new(0, 0, G_GUINT64_CONSTANT(5000000000000), 1234, 0);
+	struct rs_control control = {.epoch_count = 1};
+	Bench bench = {.names = rs_trace_cmdline_new(), .out = g_string_new(NULL)};
+	RsTraceClock clock;
+
+	test_desc_switch(descs);
+	rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL);
+	for (guint32 i = 0; i < RECORDS; i++) {
+		guint32 pair[2] = {i * 77, i * 991};
+
+		test_page_record(page, 16, (guint32)G_GUINT64_CONSTANT(5000000000000) + i * 300,
+				 pair, sizeof(pair));
+	}
+	bytes = test_page_end(page);
+	rs_trace_cmdline_add(bench.names, 1234, 0, "bench\0\0\0\0\0\0\0\0\0\0");
+	rs_trace_clock_init(&clock, 0);
+	control.epochs[0] = (struct rs_clock_epoch){0, 0, 0x60000000, 32, 0};
+	rs_trace_clock_set_epochs(&clock, &control);
+	measure("records", &bench, schema, &clock, bytes);
+	bench.line = rs_trace_text_line;
+	measure("text", &bench, schema, &clock, bytes);
+	bench.line = rs_trace_json_line;
+	measure("json", &bench, schema, &clock, bytes);
+	rs_trace_cmdline_free(bench.names);
+	g_string_free(bench.out, TRUE);
+	return bench.sum ? 0 : 1;
+}

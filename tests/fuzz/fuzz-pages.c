@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A page of records against descriptors, both hostile, through merger, text and JSON. Input: 16-bit
+ * length of the descriptors, they, then the page from its header on.
+ */
+#include "seed.h"
+#include "rs-trace-json.h"
+#include "rs-trace-merger.h"
+#include "rs-trace-text.h"
+#include "../unit/decode/build.h"
+
+#include <ringside/region.h>
+#include <string.h>
+
+static void rs_fuzz_seeds(void)
+{
+	GByteArray *bytes = g_byte_array_new(), *descs = g_byte_array_new();
+	GByteArray *payload = test_payload_all(), *whole;
+	TestPage *page = test_page_new(0, 1, 1u << 31, 7, RS_CTX_HARDIRQ);
+	guint16 length;
+
+	test_desc_switch(descs);
+	test_desc_all(descs);
+	test_page_record(page, 17, 5, payload->data, payload->len);
+	test_page_context(page, 8, 0);
+	test_page_time(page, G_GUINT64_CONSTANT(1) << 40);
+	test_page_record(page, 16, 9, payload->data, 8);
+	whole = test_page_end(page);
+	length = (guint16)descs->len;
+	g_byte_array_append(bytes, (const guint8 *)&length, 2);
+	g_byte_array_append(bytes, descs->data, descs->len);
+	g_byte_array_append(bytes, whole->data, whole->len);
+	rs_fuzz_seed("page", bytes->data, bytes->len);
+	g_byte_array_unref(bytes);
+	g_byte_array_unref(descs);
+	g_byte_array_unref(payload);
+	g_byte_array_unref(whole);
+}
+
+/* Whatever the bytes are: no control character but each line's newline. */
+static void show(const RsTraceRecord *record, gpointer data)
+{
+	GString *out = data;
+
+	g_string_truncate(out, 0);
+	rs_trace_text_line(out, record, "comm");
+	for (gsize i = 0; i + 1 < out->len; i++)
+		if ((guchar)out->str[i] < 0x20 || out->str[i] == 0x7f)
+			abort();
+	if (out->str[out->len - 1] != '\n' || !g_utf8_validate(out->str, (gssize)out->len, NULL))
+		abort();
+	g_string_truncate(out, 0);
+	rs_trace_json_line(out, record, "comm");
+	if (!g_utf8_validate(out->str, (gssize)out->len, NULL))
+		abort();
+}
+
+static void hold(const RsTraceRecord *record, gpointer data)
+{
+	rs_trace_merger_push(data, record);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	RsTraceSchema *schema;
+	RsTraceDecoder *decoder;
+	RsTraceMerger *merger;
+	GString *out;
+	guint8 *page;
+	guint16 length;
+	guint bytes;
+
+	if (size < 2)
+		return 0;
+	memcpy(&length, data, 2);
+	if (length > size - 2 || size - 2 - length < RS_RING_PAGE_HEADER ||
+	    size - 2 - length > RS_RING_PAGE_MAX)
+		return 0;
+	schema = rs_trace_schema_new();
+	rs_trace_schema_add(schema, data + 2, length, NULL, NULL);
+	bytes = (guint)(size - 2 - length);
+	page = g_memdup2(data + 2 + length, bytes); /* its own, so that ASan sees its end */
+	out = g_string_new(NULL);
+	merger = rs_trace_merger_new(2, 0, 8192, show, out);
+	decoder = rs_trace_decoder_new(schema, NULL, hold, NULL, merger);
+	rs_trace_merger_begin_round(merger);
+	rs_trace_decoder_push(decoder, 0, page, RS_RING_PAGE_HEADER, bytes, 0);
+	rs_trace_decoder_push(decoder, 1, page,
+			      RS_RING_PAGE_HEADER + (bytes - RS_RING_PAGE_HEADER) / 2, bytes, 3);
+	rs_trace_merger_end_round(merger, 1, 0);
+	rs_trace_merger_flush(merger);
+	rs_trace_merger_free(merger);
+	rs_trace_decoder_free(decoder);
+	g_string_free(out, TRUE);
+	g_free(page);
+	rs_trace_schema_free(schema);
+	return 0;
+}
