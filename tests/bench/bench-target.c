@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hosted counterpart of `bench-guest serve`: the same events, and 1,024 sites that every thread runs
+ * through for ever while bench-session switches them. Argument: threads (1).
+ */
+#define RS_CREATE_TRACE_POINTS
+#include "../guests/bench/events.h"
+
+#include <pthread.h>
+#include <rs_hosted.h>
+#include <stdlib.h>
+
+#define TIMES4(x) x x x x
+#define SITE trace_bench_many(number++);
+#define SITES_256 TIMES4(TIMES4(TIMES4(TIMES4(SITE))))
+
+static void *serve(void *unused)
+{
+	for (uint32_t i = 0;; i++) {
+		uint32_t number = 0;
+
+		trace_bench_two(i, 1);
+		TIMES4(SITES_256)
+		__asm__ volatile("" ::: "memory");
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int threads = argc > 1 ? atoi(argv[1]) : 1;
+	pthread_t thread;
+
+	if (rs_hosted_init("bench-target") || !rs_hosted_active())
+		return 1;
+	for (int i = 1; i < threads; i++)
+		if (pthread_create(&thread, NULL, serve, NULL))
+			return 1;
+	serve(NULL);
+	return 0;
+}
