@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One batch of the patcher: collect, check, journal, pause, compare, write, resume. Everything that takes
- * time (walks, decoding, the journal's flush) lies before the pause; with the guest stopped there is one
+ * time (walks, decoding, the journal) lies before the pause; with the guest stopped there is one
  * read and one write of each site.
  */
 #include "patch/patcher-private.h"

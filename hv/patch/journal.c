@@ -215,8 +215,8 @@ int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *reco
 		ret = write_header(journal);
 	if (!ret)
 		ret = write_at(journal->fd, records, count * sizeof(*records), end);
-	if (!ret && fdatasync(journal->fd))
-		ret = -errno;
+	/* No fsync: what is written outlives our process, and what the file speaks of, the text in this
+	 * machine's memory, does not outlive the machine. It would cost more than all the rest. */
 	if (ret) {
 		/* What reached the file is beyond our end: cut it off, if that is still possible. */
 		if (ftruncate(journal->fd, end))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The patch journal: a file that says which guest text we are about to change, written and flushed
+ * The patch journal: a file that says which guest text we are about to change, written
  * before the change, so that whoever comes after a killed session can put the text right. Empty (header only)
  * while nothing is patched.
  *
@@ -62,7 +62,7 @@ uint32_t rs_journal_process(const struct rs_journal *journal, uint64_t *start);
 /* Whose text it is from now on; written with the next append. */
 void rs_journal_set_process(struct rs_journal *journal, uint32_t pid, uint64_t start);
 
-/* Writes `count` records with their checksums and flushes (fdatasync). All or nothing. */
+/* Writes `count` records with their checksums, so that they outlive this process. All or nothing. */
 int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *records, size_t count,
 		      struct rs_error *err);
 
