@@ -319,7 +319,7 @@ static void measure_first(struct bench *bench)
 	const struct rs_region *region = rs_session_region(bench->session);
 	uint32_t count = region->header.ring_count;
 	g_autofree struct rs_ring_reader **reader = g_new0(struct rs_ring_reader *, count);
-	double first[FIRSTS], pause[FIRSTS];
+	double first[FIRSTS], pause[FIRSTS], on[FIRSTS];
 	struct rs_session_stat stat;
 	struct rs_error err = {0};
 
@@ -335,6 +335,7 @@ static void measure_first(struct bench *bench)
 		settle(reader, count);
 		start = bench_now_ns();
 		enable(bench, "bench:two");
+		on[i] = (double)(bench_now_ns() - start) / 1000;
 		while (!look(reader, count))
 			if (bench_now_ns() - start > PATIENCE_NS)
 				die("no event came");
@@ -344,6 +345,7 @@ static void measure_first(struct bench *bench)
 		disable(bench, "bench:two");
 	}
 	print_spread("first", first, FIRSTS);
+	print_spread("first-enable", on, FIRSTS);
 	print_spread("first-pause", pause, FIRSTS);
 	for (uint32_t i = 0; i < count; i++)
 		rs_ring_reader_destroy(reader[i]);
