@@ -4,8 +4,8 @@
 # process tree and I/O traced from here. The guest starts no service of ours; the host switches the events on.
 set -eu
 here=$(dirname "$0")
-build=${MESON_BUILD_ROOT:-${RINGSIDE_BUILD:-build}}
-procwatch=${RINGSIDE_PROCWATCH:-$build/tests/guests/linux/procwatch}
+
+procwatch=${RINGSIDE_PROCWATCH:?run this in the development shell: meson devenv -C build}
 [ -x "$procwatch" ] || { echo "demo.sh: $procwatch is not built" >&2; exit 1; }
 
 kernel=$("$here/fetch-kernel")
