@@ -149,10 +149,11 @@ static uint32_t walk(const uint8_t *page, uint32_t from, uint32_t to, uint32_t *
 		size = h.id == RS_REC_CONTEXT ? sizeof(struct rs_rec_context)
 		       : h.id == RS_REC_TIME  ? sizeof(struct rs_rec_time)
 					      : (h.size & RS_REC_SIZE_MASK);
-		size = RS_ALIGN_UP(size, RS_RING_UNIT);
 		if (size < sizeof(h) || size > to - at ||
 		    (h.id < RS_FIRST_EVENT_ID && h.id > RS_REC_TIME))
 			break;
+		/* `to` and `at` are multiples of the unit, so the rounded size still fits. */
+		size = RS_ALIGN_UP(size, RS_RING_UNIT);
 		n += h.id >= RS_FIRST_EVENT_ID;
 		at += size;
 	}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring reader let loose on arbitrary guest memory, which changes under it: a header and config from
+ * the first bytes, then rounds of "scribble, read". Every call ends, no chunk lies outside its page,
+ * no record is counted that is not in the chunk.
+ */
+#include "ring/reader.h"
+#include "seed.h"
+
+#include <ringside/record.h>
+#include <string.h>
+
+#define PAGES 4u
+#define PAGE 4096u
+
+static struct rs_region *region;
+
+/* One region for all runs: only what the guest may write differs, and is set anew each time. */
+static void open_region(void)
+{
+	struct rs_region_config config = {.vcpus = 1, .ring_bytes = PAGES * PAGE};
+	struct rs_error err;
+
+	if (!region && rs_region_create(&config, -1, &region, &err))
+		abort();
+}
+
+static void check_chunk(const struct rs_ring_chunk *chunk)
+{
+	uint32_t records = 0;
+
+	if (chunk->from < RS_RING_PAGE_HEADER || chunk->from > chunk->to || chunk->to > PAGE)
+		abort();
+	for (uint32_t at = chunk->from; at < chunk->to;) {
+		struct rs_rec_header header;
+		uint32_t size;
+
+		memcpy(&header, chunk->page + at, sizeof(header));
+		size = header.id == RS_REC_CONTEXT ? 8
+		       : header.id == RS_REC_TIME  ? 16
+						   : header.size & RS_REC_SIZE_MASK;
+		if (size < 8 || size > chunk->to - at)
+			abort();
+		records += header.id >= RS_FIRST_EVENT_ID;
+		at += (size + 7) / 8 * 8;
+	}
+	if (records != chunk->records)
+		abort();
+}
+
+/* Two bytes of place, two of length, then the bytes: written over state or pages. */
+static size_t scribble(const uint8_t *data, size_t size)
+{
+	uint8_t *state = rs_region_section(region, RS_SEC_RING_STATE, NULL);
+	uint8_t *pages = rs_region_section(region, RS_SEC_RINGS, NULL);
+	uint32_t at, length;
+	uint16_t head[2];
+
+	if (size < sizeof(head))
+		return size;
+	memcpy(head, data, sizeof(head));
+	length = head[1] % 256;
+	if (length > size - sizeof(head))
+		length = (uint32_t)(size - sizeof(head));
+	at = head[0] % (PAGES * PAGE);
+	if (head[1] & 0x8000)
+		memcpy(state + at % sizeof(struct rs_ring_state) / 8 * 8, data + sizeof(head),
+		       length > 8 ? 8 : length);
+	else
+		memcpy(pages + at, data + sizeof(head),
+		       length > PAGES * PAGE - at ? PAGES * PAGE - at : length);
+	return sizeof(head) + length;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rs_ring_reader_config config = {.patience_ns = 100};
+	struct rs_ring_reader *reader;
+	struct rs_region_header header;
+	struct rs_ring_info info;
+	struct rs_ring_chunk chunk;
+	struct rs_error err;
+	uint64_t now = 0;
+
+	open_region();
+	if (size >= sizeof(header)) {
+		memcpy(&header, data, sizeof(header));
+		rs_region_check_header(&header, region->size, &err);
+	}
+	if (size < 1)
+		return 0;
+	memset(rs_region_section(region, RS_SEC_RING_STATE, NULL), 0, RS_PAGE_SIZE);
+	memset(rs_region_section(region, RS_SEC_RINGS, NULL), 0, PAGES * PAGE);
+	config.from = data[0] % 3;
+	if (rs_ring_reader_create(region, &config, &reader, &err))
+		abort();
+	for (size_t at = 1; at < size;) {
+		at += scribble(data + at, size - at);
+		for (int calls = 0; calls < 6; calls++) {
+			now += 60;
+			if (rs_ring_reader_next(reader, now, &chunk) != RS_RING_DATA)
+				break;
+			check_chunk(&chunk);
+		}
+	}
+	rs_ring_info(region, 0, &info);
+	if (info.entries > info.records || info.overrun > info.records)
+		abort();
+	rs_ring_reader_pending_loss(reader);
+	rs_ring_reader_destroy(reader);
+	return 0;
+}
+
+/* A page with two records and a word that says so, as scribbles. */
+static void rs_fuzz_seeds(void)
+{
+	struct __attribute__((packed)) {
+		uint8_t from;
+		uint16_t page_at, page_length;
+		struct rs_ring_page page;
+		struct rs_rec_header record[2];
+		uint16_t word_at, word_flags;
+		uint64_t word;
+		uint16_t pages_at, pages_flags;
+		uint64_t pages;
+	} seed = {
+		.page_length = sizeof(struct rs_ring_page) + 16,
+		.page = {.ts = 1000, .committed = RS_RING_PAGE_HEADER + 16},
+		.record = {{.id = 16, .size = 8, .ts = 1000}, {.id = 17, .size = 8, .ts = 1001}},
+		.word_flags = 0x8008,
+		.word = 2ull << RS_WORD_RECORDS_SHIFT | (RS_RING_PAGE_HEADER + 16) / 8,
+		.pages_at = offsetof(struct rs_ring_state, pages),
+		.pages_flags = 0x8008,
+		.pages = 1,
+	};
+
+	rs_fuzz_seed("two-records", &seed, sizeof(seed));
+}
