@@ -78,6 +78,12 @@ class Running:
                 raise AssertionError('the guest did not come up: ' + open(self.err.name).read())
             time.sleep(0.05)
 
+    def wait_for_event(self, timeout=20):
+        """On a busy machine an event may be long in coming."""
+        until = time.time() + timeout
+        while not events(open(self.out.name).read()) and time.time() < until:
+            time.sleep(0.05)
+
     def end(self, how=None, timeout=30):
         if how:
             self.process.send_signal(how)
@@ -190,6 +196,7 @@ def test_control():
 def test_signals():
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         g = Running('s', '-e', ALL)
+        g.wait_for_event()
         code, out, err = g.end(sig)
         check(code == 0 and '# events:' in err and len(events(out)) > 0,
               f'{sig.name} ends it cleanly: {code} {err[-300:]}')
