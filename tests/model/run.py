@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks ring.pml with spin: run.py check|mutate MODEL CC
+
+check   every configuration is searched to its end and holds
+mutate  each mutation of the algorithm is found; one that survives is a hole in the model
+Exits 77 only where there is no spin.
+"""
+
+import concurrent.futures
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+# Two cores at most: other tests run at the same time.
+JOBS = 2
+SECONDS = 150
+
+TWO = ["PRODUCERS=2", "FIRST_EMITS=2", "OTHERS_EMIT=1"]
+ONE = ["PRODUCERS=1", "FIRST_EMITS=4"]
+LAPS = ["PRODUCERS=2", "FIRST_EMITS=3", "OTHERS_EMIT=2", "BODY=1", "MOVES=0"]
+CHECKS = {
+    "two producers, several laps": LAPS,
+    "two producers": TWO,
+    "two producers, one may be killed": TWO + ["KILLS=1", "MOVES=0"],
+    "two producers, drop mode": TWO + ["DROP=1", "MOVES=0"],
+    "two producers, killed in drop mode": TWO + ["DROP=1", "KILLS=1", "MOVES=0", "BODY=1"],
+    "three producers": ["PRODUCERS=3", "FIRST_EMITS=1", "BODY=1", "MOVES=0"],
+    "one producer": ONE,
+    "one producer, drop mode": ONE + ["DROP=1"],
+}
+MUTATIONS = {
+    "NO_CAS": TWO,
+    "NO_REUSE_CHECK": TWO,
+    "NO_SKIP_LAP": TWO,
+    "NO_PAD_COMMIT": TWO,
+    "NO_REMOTE": ONE,
+    "PLAIN_REMOTE": TWO,
+    "RECORDS_OUTSIDE": TWO,
+    "COMMIT_EARLY": ONE,
+    "STORES_EARLY": ONE,
+    "SEQ_FIRST": LAPS,
+    "REFUSE_OPEN": ONE + ["DROP=1"],
+    "NO_CONSUMED": ONE + ["DROP=1"],
+    "PUBLISH_EARLY": ONE + ["DROP=1"],
+    "NO_SECOND_LOOK": ONE,
+    "WORD_FIRST": TWO,
+}
+
+
+def search(model, cc, defines):
+    """Runs the verifier; returns its output."""
+    with tempfile.TemporaryDirectory(prefix="ringside-model-") as work:
+        flags = ["-D" + define for define in defines]
+        subprocess.run(["spin", "-a", *flags, model], cwd=work, check=True)
+        subprocess.run([*cc, "-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c"],
+                       cwd=work, check=True)
+        done = subprocess.run(["./pan", "-m1000000"], cwd=work, timeout=SECONDS,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.stdout
+
+
+def check(model, cc, name):
+    out = search(model, cc, CHECKS[name])
+    states = re.search(r"(\d+) states, stored", out)
+    complete = "errors: 0" in out and states and not re.search(
+        r"not completed|max search depth too small|out of memory|hash-?compact", out)
+    return bool(complete), (states.group(1) + " states") if complete else out
+
+
+def mutate(model, cc, name):
+    out = search(model, cc, MUTATIONS[name] + ["MUTATE_" + name])
+    found = re.search(r"assertion violated (.*) \(at depth", out)
+    return bool(found), found.group(1) if found else "SURVIVED\n" + out
+
+
+def main():
+    what, model, cc = sys.argv[1], str(pathlib.Path(sys.argv[2]).resolve()), sys.argv[3:]
+    if not shutil.which("spin"):
+        print("1..0 # SKIP no spin")
+        return 77
+    job, names = {"check": (check, CHECKS), "mutate": (mutate, MUTATIONS)}[what]
+    failed = 0
+    begin = time.monotonic()
+    print(f"1..{len(names)}")
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        runs = {name: pool.submit(job, model, cc, name) for name in names}
+        for number, (name, run) in enumerate(runs.items(), 1):
+            try:
+                good, words = run.result()
+            except subprocess.SubprocessError as error:
+                good, words = False, str(error)
+            failed += not good
+            print("ok" if good else "not ok", number, "-", name)
+            for line in words.splitlines():
+                print("#", line)
+            sys.stdout.flush()
+    print(f"# {time.monotonic() - begin:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
