@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "rs_hosted.h"
 
+#include "rs_port.h"
 #include "self_patch.h"
 
 #include <errno.h>
@@ -210,4 +211,16 @@ void rs_hosted_fini(void)
 	 * it, so the host is told. Other threads may still be inside an event: the region stays mapped. */
 	if (hosted.greeted && hosted.doorbell < 0)
 		rs_agent_unregister(&provider);
+}
+
+void rs_hosted_speak_for(uint32_t pid, const char *comm)
+{
+	if (!pid) {
+		rs_port_thread_fill();
+		return;
+	}
+	rs_port_thread.pid = pid;
+	rs_port_thread.named = 0; /* its next event notes the name */
+	memset(rs_port_thread.comm, 0, RS_COMM_LEN);
+	memcpy(rs_port_thread.comm, comm, strnlen(comm, RS_COMM_LEN));
 }

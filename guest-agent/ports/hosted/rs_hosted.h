@@ -42,6 +42,12 @@ bool rs_hosted_active(void);
 void rs_hosted_fini(void);
 
 /*
+ * For a program that watches others: the events that the calling thread emits from now on carry this pid
+ * and name (up to RS_COMM_LEN bytes, or NUL-terminated). Pid 0: its own again.
+ */
+void rs_hosted_speak_for(uint32_t pid, const char *comm);
+
+/*
  * In one C file of a program that does not want to call rs_hosted_init(): attaches before main.
  */
 #define RS_HOSTED_AUTO_INIT(name)                                                                  \

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rs_hosted.h>
-#include <rs_port.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,8 +101,7 @@ static void forget(struct task *task)
 /* The records that follow are about this task: they carry its pid and name, not ours. */
 static void speak_of(const struct task *task)
 {
-	rs_port_thread.pid = (uint32_t)task->pid;
-	memcpy(rs_port_thread.comm, task->comm, RS_COMM_LEN);
+	rs_hosted_speak_for((uint32_t)task->pid, task->comm);
 }
 
 static void call_ended(const struct task *task, int64_t result)
