@@ -25,7 +25,8 @@ ONE = ["PRODUCERS=1", "FIRST_EMITS=4"]
 LAPS = ["PRODUCERS=2", "FIRST_EMITS=3", "OTHERS_EMIT=2", "BODY=1", "MOVES=0"]
 CHECKS = {
     "two producers, several laps": LAPS,
-    "two producers": TWO,
+    "two producers": TWO + ["MOVES=0"],
+    "two producers, one moves": TWO + ["BODY=1"],
     "two producers, one may be killed": TWO + ["KILLS=1", "MOVES=0"],
     "two producers, drop mode": TWO + ["DROP=1", "MOVES=0"],
     "two producers, killed in drop mode": TWO + ["DROP=1", "KILLS=1", "MOVES=0", "BODY=1"],
