@@ -172,14 +172,12 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 		ring_doorbell();
 }
 
-static inline __attribute__((always_inline)) void
-emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
-		const struct rs_dyn *dyn, uint32_t dyn_count)
+void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
 {
 	const struct rs_ring *ring;
 	uint32_t cpu;
 
-	if (rs_likely(!dyn_count && rs_core.plain)) {
+	if (rs_likely(rs_core.plain)) {
 		cpu = rs_port_cpu();
 		ring = &rs_core.rings[cpu].ring;
 		if (rs_likely(cpu < rs_core.ring_count &&
@@ -194,7 +192,7 @@ emit_unfiltered(struct rs_event *event, const uint64_t *entry, uint32_t size,
 			return;
 		}
 	}
-	emit_slow(event, entry, size, dyn, dyn_count);
+	emit_slow(event, entry, size, NULL, 0);
 }
 
 /* A filter that asks for more than integer fields, or is just being replaced. */
@@ -217,6 +215,23 @@ static __attribute__((noinline)) bool wanted_slow(const struct rs_event *event, 
 	return wanted(event, control, &input);
 }
 
+static inline uint32_t judged(const struct rs_filter_program *program, uint32_t sequence,
+			      uint32_t verdict)
+{
+	rs_rmb(); /* pairs as in wanted() */
+	if (rs_unlikely(rs_load(&program->sequence) != sequence || !verdict))
+		return RS_JUDGE_OPEN;
+	return verdict == RS_FILTER_REJECT ? 0 : RS_EVENT_ENABLED;
+}
+
+/* Apart, so that rs_judge() gets by with the registers that it need not save. */
+static __attribute__((noinline)) uint32_t judge_fields(const struct rs_filter_program *program,
+						       uint32_t count, const uint64_t *entry,
+						       uint32_t size, uint32_t sequence)
+{
+	return judged(program, sequence, rs_filter_run_fields(program, count, entry, size));
+}
+
 uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
 		  uint32_t size)
 {
@@ -225,19 +240,19 @@ uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t
 	uint32_t sequence, verdict, count, room = rs_core.filters_size - offset;
 
 	if (rs_unlikely(offset >= rs_core.filters_size))
-		return control;
+		return RS_JUDGE_OPEN;
 	program = (const struct rs_filter_program *)(rs_core.filters + offset);
 	sequence = rs_load_acquire(&program->sequence); /* pairs as in wanted() */
 	count = rs_load(&program->insn_count);
 	/* `room` is at least RS_FILTER_GRAIN: a header and one instruction. */
 	if (rs_unlikely(sequence & 1 || rs_load(&program->event) != rs_load(&event->id) ||
-			count - 1 >= (room - sizeof(*program)) / sizeof(struct rs_filter_insn)))
-		return control;
-	verdict = rs_filter_run_fields(program, count, entry, size);
-	rs_rmb(); /* likewise */
-	if (rs_unlikely(rs_load(&program->sequence) != sequence || !verdict))
-		return control;
-	return verdict == RS_FILTER_REJECT ? 0 : control & ((1u << RS_EVENT_FILTER_SHIFT) - 1);
+			count - 1 >= (room - (uint32_t)sizeof(*program)) /
+					     (uint32_t)sizeof(struct rs_filter_insn)))
+		return RS_JUDGE_OPEN;
+	verdict = rs_filter_run_unsigned(program, count, entry, size);
+	if (!verdict)
+		return judge_fields(program, count, entry, size, sequence);
+	return judged(program, sequence, verdict);
 }
 
 void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
@@ -246,7 +261,10 @@ void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, ui
 	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
 	    !wanted_slow(event, control, entry, size, dyn, dyn_count))
 		return;
-	emit_unfiltered(event, entry, size, dyn, dyn_count);
+	if (dyn_count)
+		emit_slow(event, entry, size, dyn, dyn_count);
+	else
+		rs_emit_plain(event, entry, size);
 }
 
 uint64_t rs_core_time(void)

@@ -194,7 +194,9 @@ bool rs_filter_run(const struct rs_filter_program *program, uint32_t size,
 	count = rs_load(&program->insn_count);
 	if (rs_unlikely(count == 0 || count > (size - HEAD_BYTES) / INSN_BYTES))
 		return true;
-	verdict = rs_filter_run_fields(program, count, input->entry, input->entry_size);
+	verdict = rs_filter_run_unsigned(program, count, input->entry, input->entry_size);
+	if (!verdict)
+		verdict = rs_filter_run_fields(program, count, input->entry, input->entry_size);
 	if (verdict)
 		return verdict != RS_FILTER_REJECT;
 	return run_any(program, size, input, count);

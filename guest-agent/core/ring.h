@@ -113,14 +113,20 @@ static inline bool rs_ring_cas(enum rs_producers shared, uint64_t *p, uint64_t e
 }
 
 /* Moves the word, which decides who owns what. */
-static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers shared,
-				uint64_t expected, uint64_t next)
+static inline bool rs_ring_move_in(uint32_t index, struct rs_ring_state *state,
+				   enum rs_producers shared, uint64_t expected, uint64_t next)
 {
 #ifdef RS_PORT_RESTARTABLE
 	if (shared == RS_RESTARTABLE)
-		return rs_restart_cas64(ring->index, &ring->state->word, expected, next);
+		return rs_restart_cas64(index, &state->word, expected, next);
 #endif
-	return rs_ring_cas(shared, &ring->state->word, expected, next);
+	return rs_ring_cas(shared, &state->word, expected, next);
+}
+
+static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers shared,
+				uint64_t expected, uint64_t next)
+{
+	return rs_ring_move_in(ring->index, ring->state, shared, expected, next);
 }
 
 static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
@@ -128,15 +134,13 @@ static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
 	return ring->pages + ((page & ((1ull << ring->ring_shift) - 1)) << ring->page_shift);
 }
 
-/* Release: pairs with the reader's acquire of `committed`. */
-static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers shared,
-				  uint64_t page, uint32_t bytes)
+/* Release: pairs with the reader's acquire of `committed`. `index`: the ring's. */
+static inline void rs_ring_commit_to(uint32_t index, enum rs_producers shared,
+				     struct rs_ring_page *header, uint32_t bytes)
 {
-	struct rs_ring_page *header = (struct rs_ring_page *)rs_ring_page(ring, page);
-
 #ifdef RS_PORT_RESTARTABLE
 	if (shared == RS_RESTARTABLE) {
-		rs_restart_add32(ring->index, &header->committed, &header->committed_remote, bytes);
+		rs_restart_add32(index, &header->committed, &header->committed_remote, bytes);
 		return;
 	}
 #endif
@@ -144,6 +148,13 @@ static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers 
 		rs_shared_add32(&header->committed, bytes);
 	else
 		rs_local_add32(&header->committed, bytes);
+}
+
+static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers shared,
+				  uint64_t page, uint32_t bytes)
+{
+	rs_ring_commit_to(ring->index, shared, (struct rs_ring_page *)rs_ring_page(ring, page),
+			  bytes);
 }
 
 /*
@@ -268,29 +279,33 @@ rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, ui
 		  uint64_t context, const uint64_t *entry, uint32_t size,
 		  uint64_t (*port_clock)(void))
 {
-	struct rs_ring_state *state = ring->state;
+	struct rs_ring_state *const state = ring->state;
+	const uint32_t index =
+		ring->index; /* once: what follows looks like a change of all memory */
 	uint32_t units = (shared ? 2 : 1) + (size + 7) / 8;
 	uint64_t word = rs_load_acquire(&state->word);
 	uint64_t ts = port_clock();
 	uint32_t off = rs_word_offset(word);
+	struct rs_ring_page *page;
 	uint64_t *at;
 
 	if (rs_unlikely(off + units > ring->units || (ts - rs_load(&state->last_ts)) >> 32 ||
 			(!shared && rs_load(&state->context) != context)))
 		return false;
-	if (rs_unlikely(!rs_ring_move(ring, shared, word,
-				      word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
+	if (rs_unlikely(!rs_ring_move_in(index, state, shared, word,
+					 word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
 		return false;
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();
 	rs_store(&state->last_ts, ts);
-	at = (uint64_t *)(rs_ring_page(ring, rs_word_page(word)) + off * 8ull);
+	page = (struct rs_ring_page *)rs_ring_page(ring, rs_word_page(word));
+	at = (uint64_t *)page + off;
 	if (shared)
 		rs_store(at++, context);
 	rs_store(at, (uint64_t)id | (uint64_t)(8 + size) << 16 | ts << 32);
 	for (uint32_t i = 0; i < (size + 7) / 8; i++)
 		rs_store(at + 1 + i, entry[i]);
-	rs_ring_commit(ring, shared, rs_word_page(word), units * RS_RING_UNIT);
+	rs_ring_commit_to(index, shared, page, units * RS_RING_UNIT);
 	return true;
 }
 

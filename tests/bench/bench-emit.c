@@ -77,27 +77,12 @@ static uint32_t publish(const RsTraceEvent *event, const char *expression)
 	return RS_EVENT_ENABLED | at / RS_FILTER_GRAIN << RS_EVENT_FILTER_SHIFT;
 }
 
-static void *emit_thread(void *result)
+static void emit_loop(void)
 {
-	double ns;
-
-	BENCH(ns, trace_bench_pair(i, 7));
-	*(double *)result = ns;
-	return NULL;
-}
-
-static double emit_threads(int count)
-{
-	double ns[8] = {0}, slowest = 0;
-	pthread_t thread[8];
-
-	for (int i = 0; i < count; i++)
-		pthread_create(&thread[i], NULL, emit_thread, &ns[i]);
-	for (int i = 0; i < count; i++) {
-		pthread_join(thread[i], NULL);
-		slowest = ns[i] > slowest ? ns[i] : slowest;
+	for (uint32_t i = 0; i < BENCH_LOOPS; i++) {
+		trace_bench_pair(i, 7);
+		__asm__ volatile("" : : : "memory");
 	}
-	return slowest;
 }
 
 static double measure_filter(const RsTraceEvent *event, const char *expression)
@@ -136,8 +121,8 @@ int main(void)
 	control(RS_EVENT_ENABLED);
 	cpu = (uint32_t)sched_getcpu();
 	rs_ring_info(region, cpu, &before);
-	bench_print("enabled", emit_threads(1), "ns");
-	bench_print("enabled2", emit_threads(2), "ns");
+	bench_print("enabled", bench_team(1, emit_loop), "ns");
+	bench_print("enabled2", bench_team(2, emit_loop), "ns");
 	for (uint32_t i = 0, total = 0; i < region->header.ring_count; i++) {
 		rs_ring_info(region, i, &ring);
 		total += ring.records != 0;

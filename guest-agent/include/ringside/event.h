@@ -117,11 +117,14 @@ static inline uint32_t rs_event_control(const struct rs_event *event)
  */
 void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
 	     const struct rs_dyn *dyn, uint32_t dyn_count);
+/* The same without dynamic fields, for an event that no filter, or none any more, stands in the way of. */
+void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size);
 
 /*
- * Called first where `control` names a filter: 0 to reject, `control` without its filter when that
- * has accepted, `control` as it is when rs_emit() is to judge (the filter asks for more than integer fields).
+ * Called first where `control` names a filter: 0 to reject, RS_EVENT_ENABLED when it has accepted,
+ * RS_JUDGE_OPEN when rs_emit() is to judge (the filter asks for more than integer fields).
  */
+#define RS_JUDGE_OPEN ~0u
 uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
 		  uint32_t size);
 
@@ -388,13 +391,21 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 		RS_OPEN assign;                                                                    \
 		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
 		if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                         \
-			rs_control = rs_judge(&rs_event_##id_, rs_control, rs_record.words,        \
-					      sizeof(struct rs_entry_##id_));                      \
-			if (!rs_control)                                                           \
+			uint32_t rs_judged =                                                       \
+				rs_judge(&rs_event_##id_, rs_control, rs_record.words,             \
+					 sizeof(struct rs_entry_##id_));                           \
+			if (!rs_judged)                                                            \
 				return;                                                            \
+			if (rs_judged != RS_JUDGE_OPEN)                                            \
+				rs_control = rs_judged;                                            \
 		}                                                                                  \
-		rs_emit(&rs_event_##id_, rs_control, rs_record.words,                              \
-			sizeof(struct rs_entry_##id_), rs_dyn_count ? __dyn : NULL, rs_dyn_count); \
+		if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                       \
+			rs_emit(&rs_event_##id_, rs_control, rs_record.words,                      \
+				sizeof(struct rs_entry_##id_), rs_dyn_count ? __dyn : NULL,        \
+				rs_dyn_count);                                                     \
+		else                                                                               \
+			rs_emit_plain(&rs_event_##id_, rs_record.words,                            \
+				      sizeof(struct rs_entry_##id_));                              \
 	}
 
 #endif /* RINGSIDE_EVENT_H */
