@@ -11,9 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Names are looked at again this often while records come. */
-#define NAMES_US 10000
-
 struct rs_printer {
 	const struct rs_region *region;
 	bool json;
@@ -26,7 +23,6 @@ struct rs_printer {
 	bool boot_known;
 	RsTraceClock clock;
 	RsTraceCmdline *names;
-	gint64 names_at;
 	uint8_t *snapshot; /* two copies of the section */
 	RsTraceDecoder *decoder;
 	RsTraceMerger *merger;
@@ -78,7 +74,6 @@ static void read_names(struct rs_printer *p)
 	rs_rmb();
 	rs_region_copy(p->region, RS_SEC_CMDLINE, 0, p->snapshot + size, size);
 	rs_trace_cmdline_merge(p->names, p->snapshot, p->snapshot + size, size);
-	p->names_at = g_get_monotonic_time();
 }
 
 /* ---- records, in order ---- */
@@ -100,12 +95,6 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 		return;
 	if (!record->lost) {
 		comm = rs_trace_cmdline_lookup(p->names, record->pid, record->ts);
-		/* Perhaps it has been named since the last look. */
-		if (comm[0] == '<' && record->pid &&
-		    g_get_monotonic_time() - p->names_at > NAMES_US / 10) {
-			read_names(p);
-			comm = rs_trace_cmdline_lookup(p->names, record->pid, record->ts);
-		}
 		if (!comm[0])
 			comm = record->pid ? "<...>" : "<idle>";
 	}
@@ -181,7 +170,9 @@ void rs_printer_chunk(struct rs_printer *p, const struct rs_ring_chunk *chunk)
 
 void rs_printer_end_round(struct rs_printer *p, uint64_t in_flight)
 {
-	if (rs_trace_merger_held(p->merger) && g_get_monotonic_time() - p->names_at >= NAMES_US)
+	/* Every time: what is released below was written a round ago at the latest, so its name has
+	 * been noted by now. An older look would show a task under the name that it had before. */
+	if (rs_trace_merger_held(p->merger))
 		read_names(p);
 	rs_trace_merger_end_round(p->merger, in_flight, g_get_monotonic_time());
 }
