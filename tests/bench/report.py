@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the emit benchmarks beside LTTng-UST, in turn and in one run, and prints one table.
+"""Runs the benchmarks beside LTTng-UST, in turn and in one run, and prints the tables of docs/performance.md.
 
-usage: report.py BENCH_EMIT [BENCH_LTTNG]
-Figures are the best of three runs each; ratios are taken from the same run.
+usage: report.py BENCH_EMIT BENCH_SESSION BENCH_GUEST BENCH_TARGET [BENCH_LTTNG]
+Costs of an event are the best of three runs; ratios are taken from the same run. Where it may, it
+asks for a better share of a busy machine (nice -15), for every program alike.
 """
 import os
 import shutil
@@ -14,12 +15,17 @@ import tempfile
 import time
 
 RUNS = 3
+NO_KVM = 77
 
 
 def figures(command, env=None):
-    """The NAME VALUE UNIT lines of a benchmark program."""
+    """The NAME VALUE UNIT lines of a benchmark program; None where it says that it cannot run here."""
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=120,
-                          check=True)
+                          check=False)
+    if done.returncode == NO_KVM:
+        return None
+    if done.returncode:
+        sys.exit("%s: exit code %d" % (" ".join(command), done.returncode))
     out = {}
     for line in done.stdout.splitlines():
         name, value, _unit = line.split()
@@ -59,8 +65,8 @@ class Lttng:
         session = "ringside-%d" % os.getpid()
         self.lttng("create", session, "--snapshot")
         try:
+            self.lttng("enable-channel", "-u", "--num-subbuf", "4", "--subbuf-size", "1M", "c")
             if enabled:
-                self.lttng("enable-channel", "-u", "--num-subbuf", "4", "--subbuf-size", "1M", "c")
                 words = ["enable-event", "-u", "-c", "c", "bench:pair"]
                 if expression:
                     words += ["--filter", expression]
@@ -70,53 +76,125 @@ class Lttng:
         finally:
             self.lttng("destroy", session)
 
+    def run_all(self):
+        out = self.run("disabled", enabled=False)
+        out.update(self.run("enabled"))
+        out.update(self.run("enabled2", threads=2))
+        out.update(self.run("reject1", expression="a == 4294967295"))
+        out.update(self.run("reject3",
+                            expression="b == 7 && a != 4294967294 && a == 4294967295"))
+        out.update(self.run("accept3",
+                            expression="b == 7 && a != 4294967294 && a != 4294967295"))
+        return out
+
 
 def best(runs):
-    return {name: min(run[name] for run in runs) for name in runs[0]}
+    """Figure by figure the smallest; None if there is no run."""
+    runs = [run for run in runs if run]
+    return {name: min(run[name] for run in runs) for name in runs[0]} if runs else None
 
 
-def measure(emit, lttng_program):
-    ours, theirs = [], []
-    have = lttng_program and shutil.which("lttng-sessiond")
-    if not have:
+def measure(emit, session, guest, lttng_program):
+    hosted, kvm, theirs = [], [], []
+
+    def ours():
+        hosted.append(figures([emit]))
+        kvm.append(figures([session, "emit", guest]))
+
+    if lttng_program and shutil.which("lttng-sessiond"):
+        with Lttng(lttng_program) as lttng:
+            for _ in range(RUNS):
+                ours()
+                theirs.append(lttng.run_all())
+    else:
         print("LTTng-UST is not here: no ratios (packages lttng-tools, liblttng-ust-dev)")
-        return best([figures([emit]) for _ in range(RUNS)]), {}
-    with Lttng(lttng_program) as lttng:
         for _ in range(RUNS):
-            ours.append(figures([emit]))
-            run = lttng.run("disabled", enabled=False)
-            run.update(lttng.run("enabled"))
-            run.update(lttng.run("enabled2", threads=2))
-            run.update(lttng.run("reject1", expression="a == 4294967295"))
-            run.update(lttng.run("accept3",
-                                 expression="b == 7 && a != 4294967294 && a != 4294967295"))
-            theirs.append(run)
-    return best(ours), best(theirs)
+            ours()
+    return best(hosted), best(kvm), best(theirs), kvm[-1]
+
+
+def ratio(theirs, ours):
+    return "%.1fx LTTng-UST" % (theirs / ours) if theirs and ours else "-"
+
+
+def number(value):
+    return "-" if value is None else "%.2f" % value
+
+
+# Title, name in bench-emit and LTTng-UST, name in bench-guest, what is wanted.
+EMIT = [
+    ("empty loop", "empty", "empty-loop", ""),
+    ("disabled site", "disabled", "disabled-site", "within 0.1 ns of the empty loop"),
+    ("enabled event, 2 x u32 and TSC", "enabled", "enabled-2xu32", "<= 20 ns, >= 5x LTTng-UST"),
+    ("the same on 2 CPUs at once, each", "enabled2", "enabled-2xu32-all", "aggregate >= 1.8x one"),
+    ("filter rejects, 1 term", "reject1", "reject-1-term", "<= 5 ns"),
+    ("filter rejects, 3 terms", "reject3", "reject-3-terms", "<= 10 ns"),
+    ("filter accepts, 3 terms", "accept3", "accept-3-terms", ""),
+]
+
+
+def print_emit(hosted, kvm, lttng, last):
+    print("\n| ns, loop included | KVM guest | | hosted | | LTTng-UST | wanted |")
+    print("|---|---|---|---|---|---|---|")
+    for title, name, guest_name, wanted in EMIT:
+        in_guest = kvm.get(guest_name) if kvm else None
+        other = lttng.get(name) if lttng else None
+        if name == "disabled":  # within a clock tick of nothing: a ratio would be noise
+            other = None
+        print("| %s | %s | %s | %s | %s | %s | %s |" % (
+            title, number(in_guest), ratio(other, in_guest), number(hosted[name]),
+            ratio(other, hosted[name]), number(other), wanted))
+    print()
+    print("disabled site over the empty loop: hosted %+.2f ns" % (
+        hosted["disabled"] - hosted["empty"]), end="")
+    print(", KVM %+.2f ns" % (kvm["disabled-site"] - kvm["empty-loop"]) if kvm else "")
+    print("two CPUs, aggregate: hosted %.2fx one" % (2 * hosted["enabled"] / hosted["enabled2"]),
+          end="")
+    if not kvm:
+        print("\nno KVM here: nothing measured in a guest")
+        return
+    print(", KVM %.2fx one" % (2 * kvm["enabled-2xu32"] / kvm["enabled-2xu32-all"]))
+    for name in ("enabled-2xu32", "enabled-2xu32-all"):
+        events, exits = last[name + ".events"], last[name + ".exits"]
+        print("KVM's own exit counter over %s: %d exits for %d events, %.6f an event" % (
+            name, exits, events, exits / events))
+
+
+CONTROL = [
+    ("enable 1,024 sites in one batch", "batch-on", "<= 1000"),
+    ("disable them", "batch-off", ""),
+    ("guest paused for the batch", "batch-pause", ""),
+    ("enable 1 site -> first event read by the host", "first", "<= 1000"),
+    ("of it, the enable call", "first-enable", ""),
+    ("guest paused for it", "first-pause", ""),
+]
+
+
+def print_control(columns):
+    columns = [(title, run) for title, run in columns if run]
+    print("\n| us: best, median, worst | %s | wanted |" % " | ".join(c[0] for c in columns))
+    print("|---|%s---|" % ("---|" * len(columns)))
+    for title, name, wanted in CONTROL:
+        cells = ["%.0f, %.0f, %.0f" % (run[name], run[name + ".median"], run[name + ".max"])
+                 for _, run in columns]
+        print("| %s | %s | %s |" % (title, " | ".join(cells), wanted))
 
 
 def main():
-    emit = sys.argv[1]
-    ours, theirs = measure(emit, sys.argv[2] if len(sys.argv) > 2 else None)
-    rows = [
-        ("empty loop", "empty", ""),
-        ("disabled site", "disabled", "<= 0.1 ns over the empty loop"),
-        ("enabled event, 1 thread", "enabled", "<= 20 ns, >= 5x LTTng-UST"),
-        ("enabled event, 2 threads, each", "enabled2", "aggregate >= 1.8x one"),
-        ("filter rejects, 1 term", "reject1", "<= 5 ns"),
-        ("filter rejects, 3 terms", "reject3", "<= 10 ns"),
-        ("filter accepts, 3 terms", "accept3", ""),
-    ]
-    print()
-    print("| hosted port | Ringside ns | LTTng-UST ns | ratio | wanted |")
-    print("|---|---|---|---|---|")
-    for title, name, wanted in rows:
-        other = theirs.get(name)
-        print("| %s | %.2f | %s | %s | %s |" % (
-            title, ours[name], "%.2f" % other if other else "-",
-            "%.1fx LTTng-UST" % (other / ours[name]) if other else "-", wanted))
-    print()
-    print("disabled site over the empty loop: %+.2f ns" % (ours["disabled"] - ours["empty"]))
-    print("two threads: aggregate %.2fx one" % (2 * ours["enabled"] / ours["enabled2"]))
+    emit, session, guest, target = sys.argv[1:5]
+    try:
+        os.nice(-15)
+    except PermissionError:
+        pass
+    hosted, kvm, lttng, last = measure(emit, session, guest,
+                                       sys.argv[5] if len(sys.argv) > 5 else None)
+    print_emit(hosted, kvm, lttng, last)
+    print_control([
+        ("KVM, 1 vCPU", figures([session, "control", "kvm", guest, "1"])),
+        ("KVM, 2 vCPUs", figures([session, "control", "kvm", guest, "2"])),
+        ("hosted, 1 thread", figures([session, "control", "hosted", target, "1"])),
+        ("hosted, 2 threads", figures([session, "control", "hosted", target, "2"])),
+    ])
     return 0
 
 
