@@ -111,6 +111,7 @@ static int attach(const struct rs_agent_config *config)
 	rs_core.cmdline = rs_core_section(RS_SEC_CMDLINE);
 	rs_core.cmdline_buckets = rs_core.header.cmdline_buckets;
 	rs_core.raw = rs_core.ops.trace_pipe_push_raw_record != NULL;
+	rs_core.tasks = rs_core.ops.current_pid || rs_core.ops.current_comm;
 	rs_core.hooked = rs_core.raw || rs_core.ops.time_now || rs_core.ops.cpu_id ||
 			 rs_core.ops.current_pid || rs_core.ops.context_flags ||
 			 rs_core.ops.current_comm;

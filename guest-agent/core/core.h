@@ -23,6 +23,7 @@ struct rs_core {
 	bool hooked;         /* some op of the fast path is not the default, or `raw` */
 	bool plain;          /* neither that, nor locked instructions: the fast path may be taken */
 	bool raw;            /* records go to ops.trace_pipe_push_raw_record */
+	bool tasks;          /* tasks are the OS's: ops.current_pid or current_comm */
 	uint32_t name_epoch; /* grows with each init: names noted before are to be noted again */
 	uint32_t filters_size;
 	const uint8_t *filters;

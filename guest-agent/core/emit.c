@@ -166,7 +166,9 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 			rs_shared_add64(&rs_core.info->lost_nested, 1);
 		return;
 	}
-	if (rs_unlikely(rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
+	/* A port that remembers for each thread that it was named knows nothing of an OS's tasks. */
+	if (rs_unlikely((RS_PORT_PREEMPTIBLE && rs_core.tasks) ||
+			rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
 		note_name(&where, record.ts);
 	if (rs_unlikely(rs_ring_wake_due(ring)))
 		ring_doorbell();

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the agent writes is what the viewer reads: events of every kind of field are described and
+ * emitted by the agent, on an OS that says all about itself through its ops; read by hv's ring
+ * readers, decoded, and printed as format files, text and JSON. The output must be roundtrip.expected.
+ *
+ *	test-roundtrip EXPECTED      compare (the test)
+ *	test-roundtrip -             print what there is
+ */
+#define RS_CREATE_TRACE_POINTS
+#include "roundtrip-events.h"
+
+#include "ring/reader.h"
+#include "ring/region.h"
+
+#include <glib.h>
+#include <ringside/agent.h>
+#include <rs-trace-cmdline.h>
+#include <rs-trace-json.h>
+#include <rs-trace-merger.h>
+#include <rs-trace-text.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CPUS 3
+
+static RS_PROVIDER(provider, "golden");
+
+/* The OS: where it is, when, and in whose name. */
+static uint64_t now = 1000000000;
+static uint32_t cpu, pid, context;
+static char comm[RS_COMM_LEN];
+
+static uint64_t os_time(void)
+{
+	return now += 1000;
+}
+static uint32_t os_cpu(void)
+{
+	return cpu;
+}
+static uint32_t os_pid(void)
+{
+	return pid;
+}
+static uint32_t os_context(void)
+{
+	return context;
+}
+static const char *os_comm(void)
+{
+	return comm;
+}
+
+static void protect(void *from, void *to, int protection)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = (uintptr_t)from & ~(page - 1);
+
+	g_assert_cmpint(mprotect((void *)start, (uintptr_t)to - start, protection), ==, 0);
+}
+static void os_text_open(void *from, void *to)
+{
+	protect(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+static void os_text_close(void *from, void *to)
+{
+	protect(from, to, PROT_READ | PROT_EXEC);
+}
+
+static const struct rs_trace_ops ops = {
+	.time_now = os_time,
+	.cpu_id = os_cpu,
+	.current_pid = os_pid,
+	.context_flags = os_context,
+	.current_comm = os_comm,
+	.text_open = os_text_open,
+	.text_close = os_text_close,
+};
+
+static void run_task(uint32_t on, uint32_t id, const char *name, uint32_t flags)
+{
+	cpu = on;
+	pid = id;
+	context = flags;
+	memset(comm, 0, sizeof(comm));
+	memcpy(comm, name, MIN(strlen(name), sizeof(comm)));
+}
+
+static void start(struct rs_region *region)
+{
+	struct rs_control *control = rs_region_section(region, RS_SEC_CONTROL, NULL);
+	uint32_t *words = rs_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	struct rs_agent_config config = {.region = region->map,
+					 .region_size = region->size,
+					 .ops = &ops,
+					 .agent = "golden 1",
+					 .name = "golden",
+					 .cpu_count = CPUS,
+					 .flags = RS_GUEST_SELF_PATCH};
+
+	g_assert_cmpint(rs_agent_init(&config), ==, 0);
+	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
+	for (const struct rs_event *event = __start_rs_events; event < __stop_rs_events; event++)
+		words[event->id] = RS_EVENT_ENABLED;
+	control->flags = RS_CONTROL_SELF_PATCH;
+	control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+}
+
+static void emit(void)
+{
+	static const int64_t numbers[] = {0, -1, 255, -32768, 1ll << 40, 77, 78};
+	static const uint16_t list[] = {1, 65535, 300};
+
+	run_task(0, 1, "init", 0);
+	trace_golden_ints(0, 0);
+	trace_golden_ints(UINT64_MAX, -1);
+	run_task(1, 4321, "sixteen-letters!", RS_CTX_IRQS_OFF | 2u << RS_CTX_PREEMPT_SHIFT);
+	trace_golden_ints(0x8080808080808080, INT64_MIN);
+	run_task(0, 1, "init", RS_CTX_HARDIRQ | RS_CTX_IRQS_OFF);
+	trace_golden_hex(0xfedcba9876543210, (const void *)0xffffffff81000000ull);
+	trace_golden_hex(0, NULL);
+	run_task(2, 0, "idle/2", RS_CTX_NEED_RESCHED);
+	trace_golden_arrays(numbers, "letters and more than sixteen");
+	/* More than 32 bits of clock later, as someone else, with an evil name */
+	now += 10000000000;
+	run_task(2, 8, "e\x1b[2Jvil\xff", RS_CTX_SOFTIRQ);
+	trace_golden_arrays(numbers + 1, "\x1b]0;x\a\n");
+	trace_golden_symbols(0);
+	trace_golden_symbols(UINT64_MAX);
+	run_task(1, 4321, "renamed", RS_CTX_NMI);
+	trace_golden_symbols(0x80000102);
+	trace_golden_dynamic(list, 3, numbers, 6, "because", "");
+	trace_golden_dynamic(NULL, 3, numbers, 0, NULL, "line\n\ttwo \\ \"quoted\" \xe2\x82\xac");
+	run_task(0, 1, "init", 0);
+	trace_golden_bare();
+}
+
+struct output {
+	GString *text, *json;
+	RsTraceMerger *merger;
+	RsTraceCmdline *names;
+};
+
+static void on_merged(const RsTraceRecord *record, gpointer data)
+{
+	struct output *out = data;
+	const char *name = rs_trace_cmdline_lookup(out->names, record->pid, record->ts);
+
+	rs_trace_text_line(out->text, record, name);
+	rs_trace_json_line(out->json, record, name);
+}
+
+static void on_decoded(const RsTraceRecord *record, gpointer data)
+{
+	rs_trace_merger_push(((struct output *)data)->merger, record);
+}
+
+static RsTraceSchema *read_schema(struct rs_region *region)
+{
+	RsTraceSchema *schema = rs_trace_schema_new();
+	g_autoptr(GError) error = NULL;
+	g_autofree uint8_t *bytes = NULL;
+	struct rs_guest_info info;
+	guint bad = 0;
+
+	g_assert_cmpint(rs_region_guest_info(region, &info, NULL), ==, 0);
+	bytes = g_malloc(info.event_bytes);
+	g_assert_cmpuint(rs_region_copy(region, RS_SEC_EVENTS, 0, bytes, info.event_bytes), ==,
+			 info.event_bytes);
+	g_assert_cmpuint(rs_trace_schema_add(schema, bytes, info.event_bytes, &bad, &error), ==,
+			 info.event_bytes);
+	g_assert_no_error(error);
+	g_assert_cmpuint(bad, ==, 0);
+	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==,
+			 __stop_rs_events - __start_rs_events);
+	return schema;
+}
+
+static void read_rings(struct rs_region *region, RsTraceDecoder *decoder)
+{
+	for (uint32_t ring = 0; ring < CPUS; ring++) {
+		struct rs_ring_reader_config config = {.ring = ring, .from = RS_RING_FROM_START};
+		struct rs_ring_reader *reader;
+		struct rs_ring_chunk chunk;
+
+		g_assert_cmpint(rs_ring_reader_create(region, &config, &reader, NULL), ==, 0);
+		while (rs_ring_reader_next(reader, 0, &chunk) == RS_RING_DATA)
+			g_assert_true(rs_trace_decoder_push(decoder, ring, chunk.page, chunk.from,
+							    chunk.to, chunk.lost));
+		g_assert_cmpuint(rs_ring_reader_pending_loss(reader), ==, 0);
+		rs_ring_reader_destroy(reader);
+	}
+}
+
+/* By name, without the ids: compilers differ in the order in which they put events into the section. */
+static void print_formats(const RsTraceSchema *schema, GString *out)
+{
+	static const char *const names[] = {"ints", "hex", "arrays", "symbols", "dynamic", "bare"};
+
+	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, G_N_ELEMENTS(names));
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		const RsTraceEvent *event = rs_trace_schema_by_name(schema, "golden", names[i]);
+		g_autofree char *id = g_strdup_printf("ID: %u\n", event->id);
+		g_autofree char *format = rs_trace_event_format(event);
+		g_auto(GStrv) around = g_strsplit(format, id, 2);
+
+		g_assert_cmpuint(g_strv_length(around), ==, 2);
+		g_string_append_printf(out, "%s%slevel: %u keyword: %#" G_GINT64_MODIFIER "x\n\n",
+				       around[0], around[1], event->level, event->keyword);
+	}
+}
+
+/* Everything that can be said of the region. */
+static GString *print(struct rs_region *region)
+{
+	g_autoptr(RsTraceSchema) schema = read_schema(region);
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	g_autoptr(RsTraceDecoder) decoder = NULL;
+	g_autoptr(GString) json = g_string_new(NULL);
+	g_autofree uint8_t *cache = NULL;
+	struct output out = {.text = g_string_new(NULL), .json = json, .names = names};
+	RsTraceDecoderStats stats;
+	size_t size;
+
+	rs_region_section(region, RS_SEC_CMDLINE, &size);
+	cache = g_malloc(size);
+	rs_region_copy(region, RS_SEC_CMDLINE, 0, cache, size);
+	rs_trace_cmdline_merge(names, cache, NULL, size);
+	print_formats(schema, out.text);
+	out.merger = rs_trace_merger_new(CPUS, 0, 0, on_merged, &out);
+	decoder = rs_trace_decoder_new(schema, NULL, on_decoded, NULL, &out);
+	read_rings(region, decoder);
+	rs_trace_merger_flush(out.merger);
+	rs_trace_decoder_stats(decoder, &stats);
+	g_assert_cmpuint(stats.bad_pages + stats.lost + stats.unknown, ==, 0);
+	rs_trace_merger_free(out.merger);
+	g_string_append_printf(out.text, "\n%s", json->str);
+	return out.text;
+}
+
+static GString *round_trip(void)
+{
+	struct rs_region_config config = {.vcpus = CPUS, .ring_bytes = 64 * 1024};
+	struct rs_region *region;
+	GString *text;
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, NULL), ==, 0);
+	start(region);
+	emit();
+	text = print(region);
+	rs_agent_fini();
+	rs_region_destroy(region);
+	return text;
+}
+
+static const char *expected_path;
+
+static void test_round_trip(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *contents = NULL;
+	g_autoptr(GString) text = round_trip();
+	g_auto(GStrv) expected = NULL;
+	g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
+
+	g_file_get_contents(expected_path, &contents, NULL, &error);
+	g_assert_no_error(error);
+	expected = g_strsplit(contents, "\n", -1);
+	for (guint i = 0; lines[i] && expected[i]; i++)
+		g_assert_cmpstr(lines[i], ==, expected[i]);
+	g_assert_cmpuint(g_strv_length(lines), ==, g_strv_length(expected));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	if (argc != 2)
+		return 2;
+	expected_path = argv[1];
+	if (!strcmp(expected_path, "-")) {
+		g_autoptr(GString) text = round_trip();
+
+		fputs(text->str, stdout);
+		return 0;
+	}
+	g_test_add_func("/golden/round-trip", test_round_trip);
+	return g_test_run();
+}
