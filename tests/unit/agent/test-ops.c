@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An OS that gives all of its own ops: each is asked, at its time, with what it needs, and the default is
+ * left alone. What the per-record ones say can be read in tests/golden/roundtrip.expected.
+ */
+#define RS_CREATE_TRACE_POINTS
+#include "test-events.h"
+
+#include "core.h"
+#include "ring/reader.h"
+#include "ring/region.h"
+
+#include <glib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static RS_PROVIDER(provider, "ops-test");
+
+static struct rs_region *region;
+static struct rs_ring_state *state;
+static uint32_t *words;
+static uint64_t now = 5000;
+static uint32_t cpu, pid = 7;
+
+/* What the OS was asked. */
+static uint32_t pushed_pids[8], n_pushed, doorbells, rung_slot, n_rung, relaxed, n_read, n_write;
+static uint32_t text_opened, text_closed, n_written;
+static bool answer_at_ring, holding;
+static GByteArray *pipe_bytes;
+
+static uint64_t os_time(void)
+{
+	return now += 10;
+}
+static uint32_t os_cpu(void)
+{
+	return cpu;
+}
+static uint32_t os_pid(void)
+{
+	return pid;
+}
+static void os_push_raw(const void *record, uint32_t size)
+{
+	g_byte_array_append(pipe_bytes, record, size);
+}
+static void os_push_cmdline(uint32_t task)
+{
+	g_assert_cmpuint(n_pushed, <, G_N_ELEMENTS(pushed_pids));
+	pushed_pids[n_pushed++] = task;
+}
+static void os_doorbell(void)
+{
+	doorbells++;
+}
+
+static void answer(void)
+{
+	struct rs_hcall_request *request = rs_region_section(region, RS_SEC_REQUEST, NULL);
+	struct rs_hcall_response *response = rs_region_section(region, RS_SEC_RESPONSE, NULL);
+
+	response[rung_slot].result = (int32_t)request[rung_slot].number;
+	response[rung_slot].data_size = 0;
+	rs_store_release(&response[rung_slot].sequence, request[rung_slot].sequence);
+}
+static void os_ring(uint32_t slot)
+{
+	rung_slot = slot;
+	n_rung++;
+	if (answer_at_ring)
+		answer();
+}
+static void os_relax(void)
+{
+	if (++relaxed == 3)
+		answer();
+}
+
+/* A lock, as an OS has one: nobody gets at the state but inside. */
+static void os_read_state(uint32_t id, void (*f)(const struct rs_event_state *, void *), void *data)
+{
+	const struct rs_event *event = rs_event_by_id(id);
+
+	n_read++;
+	holding = true;
+	if (event)
+		f(&event->state, data);
+	holding = false;
+}
+static void os_write_state(uint32_t id, void (*f)(struct rs_event_state *, void *), void *data)
+{
+	struct rs_event *event = rs_event_by_id(id);
+
+	n_write++;
+	holding = true;
+	if (event)
+		f(&event->state, data);
+	holding = false;
+}
+
+static void protect(void *from, void *to, int protection)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = (uintptr_t)from & ~(page - 1);
+
+	g_assert_cmpint(mprotect((void *)start, (uintptr_t)to - start, protection), ==, 0);
+}
+static void os_text_open(void *from, void *to)
+{
+	g_assert_cmpuint(text_opened, ==, text_closed);
+	text_opened++;
+	protect(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+static void os_write_text(void *at, const void *bytes, uint32_t size)
+{
+	g_assert_cmpuint(text_opened, ==, text_closed + 1);
+	g_assert_cmpuint(size, ==, 8);
+	g_assert_cmpuint((uintptr_t)at % 8, ==, 0);
+	__atomic_store_n((uint64_t *)at, *(const uint64_t *)bytes, __ATOMIC_RELEASE);
+	n_written++;
+}
+static void os_text_close(void *from, void *to)
+{
+	text_closed++;
+	protect(from, to, PROT_READ | PROT_EXEC);
+}
+
+static const struct rs_trace_ops every_op = {
+	.time_now = os_time,
+	.cpu_id = os_cpu,
+	.current_pid = os_pid,
+	.trace_cmdline_push = os_push_cmdline,
+	.write_kernel_text = os_write_text,
+	.text_open = os_text_open,
+	.text_close = os_text_close,
+	.read_tracepoint_state = os_read_state,
+	.write_tracepoint_state = os_write_state,
+	.hypercall_ring = os_ring,
+	.doorbell = os_doorbell,
+	.relax = os_relax,
+};
+
+static void apply(uint32_t flags)
+{
+	struct rs_control *control = rs_region_section(region, RS_SEC_CONTROL, NULL);
+
+	control->flags = flags;
+	control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+}
+
+static void set_up(const struct rs_trace_ops *ops)
+{
+	struct rs_region_config layout = {
+		.vcpus = 2, .ring_bytes = 64 * 1024, .hcall_channel = RS_CHANNEL_MAILBOX};
+	struct rs_agent_config config = {.ops = ops, .flags = RS_GUEST_SELF_PATCH};
+
+	cpu = 0;
+	pid = 7;
+	n_pushed = doorbells = n_rung = relaxed = n_read = n_write = 0;
+	answer_at_ring = false;
+	g_assert_cmpint(rs_region_create(&layout, -1, &region, NULL), ==, 0);
+	state = rs_region_section(region, RS_SEC_RING_STATE, NULL);
+	words = rs_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	config.region = region->map;
+	config.region_size = region->size;
+	g_assert_cmpint(rs_agent_init(&config), ==, 0);
+	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
+	words[rs_event_test_pair.id] = RS_EVENT_ENABLED;
+	apply(RS_CONTROL_SELF_PATCH);
+}
+
+static void tear_down(void)
+{
+	apply(RS_CONTROL_STOP);
+	rs_agent_fini();
+	rs_region_destroy(region);
+}
+
+static void test_text(void)
+{
+	uint32_t written = n_written;
+
+	set_up(&every_op);
+	/* One site of one event: one store, and none where nothing changes. */
+	g_assert_cmpuint(n_written, >, written);
+	g_assert_cmpuint(text_opened, >, 0);
+	g_assert_cmpuint(text_opened, ==, text_closed);
+	g_assert_true(rs_site_test_pair());
+	written = n_written;
+	apply(RS_CONTROL_SELF_PATCH);
+	g_assert_cmpuint(n_written, ==, written);
+	tear_down();
+	g_assert_cmpuint(n_written, >, written);
+	g_assert_false(rs_site_test_pair());
+}
+
+static void test_names_and_doorbell(void)
+{
+	struct rs_ring_reader_config config = {.ring = 1};
+	struct rs_cmdline_bucket *cache;
+	struct rs_ring_reader *reader;
+	struct rs_ring_chunk chunk;
+	size_t size;
+
+	set_up(&every_op);
+	cpu = 1;
+	trace_test_pair(1, 2);
+	pid = 8;
+	trace_test_pair(3, 4);
+	g_assert_cmpuint(n_pushed, ==, 2);
+	g_assert_cmpuint(pushed_pids[0], ==, 7);
+	g_assert_cmpuint(pushed_pids[1], ==, 8);
+	cache = rs_region_section(region, RS_SEC_CMDLINE, &size);
+	for (size_t i = 0; i < size / sizeof(*cache); i++)
+		for (uint32_t way = 0; way < RS_CMDLINE_WAYS; way++)
+			g_assert_cmpuint(cache[i].way[way].sequence, ==, 0);
+
+	g_assert_cmpuint(doorbells, ==, 0);
+	g_assert_cmpint(rs_ring_reader_create(region, &config, &reader, NULL), ==, 0);
+	g_assert_cmpint(rs_ring_reader_next(reader, 0, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpuint(chunk.records, ==, 2);
+	rs_ring_reader_arm(reader, 48);
+	trace_test_pair(5, 6); /* a context mark and 16 bytes: 24 */
+	g_assert_cmpuint(doorbells, ==, 0);
+	trace_test_pair(5, 6);
+	g_assert_cmpuint(doorbells, ==, 1);
+	trace_test_pair(5, 6);
+	g_assert_cmpuint(doorbells, ==, 1);
+	rs_ring_reader_destroy(reader);
+	tear_down();
+}
+
+static void test_hypercalls(void)
+{
+	set_up(&every_op);
+	answer_at_ring = true;
+	cpu = 1;
+	g_assert_cmpint(rs_agent_log("hello"), ==, RS_HCALL_LOG);
+	g_assert_cmpuint(n_rung, ==, 1);
+	g_assert_cmpuint(rung_slot, ==, 1);
+	g_assert_cmpuint(relaxed, ==, 0);
+	/* The answer takes its time: the OS decides what is done meanwhile. */
+	answer_at_ring = false;
+	g_assert_cmpint(rs_agent_disable("test:*", NULL), ==, RS_HCALL_DISABLE);
+	g_assert_cmpuint(n_rung, ==, 2);
+	g_assert_cmpuint(relaxed, ==, 3);
+	answer_at_ring = true;
+	tear_down();
+}
+
+static void on_write(struct rs_event_state *s, void *data)
+{
+	g_assert_true(holding);
+	s->callbacks = data;
+}
+static void on_read(const struct rs_event_state *s, void *data)
+{
+	g_assert_true(holding);
+	*(void **)data = s->callbacks;
+}
+
+static void test_state(void)
+{
+	void *got = NULL;
+
+	set_up(&every_op);
+	rs_event_write_state(rs_event_test_bare.id, on_write, &now);
+	rs_event_read_state(rs_event_test_bare.id, on_read, &got);
+	g_assert_true(got == &now);
+	g_assert_cmpuint(n_write, ==, 1);
+	g_assert_cmpuint(n_read, ==, 1);
+	tear_down();
+}
+
+/* With a pipe of its own, the OS gets whole records and the ring none; ids and times are the same. */
+static void test_pipe(void)
+{
+	struct rs_trace_ops ops = every_op;
+	const struct rs_rec_header *record;
+	uint64_t before = now;
+
+	ops.trace_pipe_push_raw_record = os_push_raw;
+	pipe_bytes = g_byte_array_new();
+	set_up(&ops);
+	trace_test_pair(0x11, 0x22);
+	cpu = 5; /* has no ring, needs none */
+	trace_test_pair(0x33, 0x44);
+	g_assert_cmpuint(pipe_bytes->len, ==, 32);
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint32_t *payload;
+
+		record = (const struct rs_rec_header *)(pipe_bytes->data + i * 16);
+		payload = (const uint32_t *)(record + 1);
+		g_assert_cmpuint(record->id, ==, rs_event_test_pair.id);
+		g_assert_cmpuint(record->size, ==, 16);
+		g_assert_cmpuint(record->ts, >, before);
+		before = record->ts;
+		g_assert_cmphex(payload[0], ==, 0x11 + i * 0x22);
+		g_assert_cmphex(payload[1], ==, 0x22 + i * 0x22);
+	}
+	g_assert_cmpuint(rs_word_records(state[0].word), ==, 0);
+	g_assert_cmpuint(rs_word_records(state[1].word), ==, 0);
+	g_assert_cmpuint(rs_core.info->lost_no_ring, ==, 0);
+	cpu = 0;
+	tear_down();
+	g_byte_array_unref(pipe_bytes);
+}
+
+/* One op alone: the others stay the port's. */
+static void test_one(void)
+{
+	struct rs_trace_ops ops = {
+		.current_pid = os_pid, .text_open = os_text_open, .text_close = os_text_close};
+	struct rs_ring_chunk chunk = {0};
+	uint32_t records = 0;
+
+	set_up(&ops);
+	pid = 4242;
+	for (uint32_t i = 0; i < 1000; i++)
+		trace_test_pair(i, i);
+	for (uint32_t ring = 0; ring < 2; ring++) {
+		struct rs_ring_reader_config config = {.ring = ring};
+		struct rs_ring_reader *reader;
+
+		g_assert_cmpint(rs_ring_reader_create(region, &config, &reader, NULL), ==, 0);
+		while (rs_ring_reader_next(reader, 0, &chunk) == RS_RING_DATA) {
+			g_assert_cmpuint(((const struct rs_ring_page *)chunk.page)->pid, ==, 4242);
+			records += chunk.records;
+		}
+		rs_ring_reader_destroy(reader);
+	}
+	/* This machine may run us on a CPU that has no ring here. */
+	g_assert_cmpuint(records + rs_core.info->lost_no_ring, ==, 1000);
+	tear_down();
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/agent/ops/text", test_text);
+	g_test_add_func("/agent/ops/names-and-doorbell", test_names_and_doorbell);
+	g_test_add_func("/agent/ops/hypercalls", test_hypercalls);
+	g_test_add_func("/agent/ops/state", test_state);
+	g_test_add_func("/agent/ops/pipe", test_pipe);
+	g_test_add_func("/agent/ops/one", test_one);
+	return g_test_run();
+}
