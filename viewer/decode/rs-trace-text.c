@@ -429,10 +429,15 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *c
 	*--at = '-';
 	g_string_append_len(out, at, end - at);
 
-	if (record->event)
+	if (record->event) {
+		if (record->event->name_is_shared) {
+			g_string_append(out, record->event->system);
+			g_string_append_c(out, ':');
+		}
 		g_string_append(out, record->event->name);
-	else
+	} else {
 		g_string_append_printf(out, "#%u", record->id);
+	}
 	g_string_append_len(out, ": ", 2);
 	rs_trace_text_message(out, record);
 	g_string_append_c(out, '\n');

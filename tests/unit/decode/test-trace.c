@@ -186,6 +186,41 @@ static void test_hostile_payload(void)
 	}
 }
 
+/* An event's line names the system where the name alone does not tell which event it is. */
+static void test_shared_names(void)
+{
+	static const struct {
+		const char *system, *name, *shown;
+	} cases[] = {
+		{"task", "exit", " task:exit: \n"},
+		{"syscalls", "exit", " syscalls:exit: \n"},
+		{"task", "fork", " fork: \n"},
+		{"irq", "exit", " irq:exit: \n"},
+	};
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GByteArray) descs = g_byte_array_new();
+
+		test_desc_end(test_desc_new(20 + i, cases[i].system, cases[i].name), NULL, NULL,
+			      descs);
+		g_assert_cmpuint(rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL),
+				 ==, descs->len);
+		/* Alone, it is not ambiguous yet. */
+		if (i == 0)
+			g_assert_false(rs_trace_schema_by_id(schema, 20)->name_is_shared);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GString) out = g_string_new(NULL);
+		RsTraceRecord record = {.id = 20 + i};
+
+		record.event = rs_trace_schema_by_id(schema, 20 + i);
+		g_assert_nonnull(record.event);
+		rs_trace_text_line(out, &record, "x");
+		g_assert_true(g_str_has_suffix(out->str, cases[i].shown));
+	}
+}
+
 static void test_escapes(void)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new();
@@ -384,6 +419,7 @@ int main(int argc, char **argv)
 	WITH_PAGES("/decode/decoder/unknown", test_unknown);
 	g_test_add_func("/decode/text/hostile-payload", test_hostile_payload);
 	g_test_add_func("/decode/text/escapes", test_escapes);
+	g_test_add_func("/decode/text/shared-names", test_shared_names);
 	g_test_add_func("/decode/json/line", test_json);
 	g_test_add_func("/decode/cmdline/history", test_cmdline);
 	g_test_add_func("/decode/cmdline/bounds", test_cmdline_bounds);
