@@ -19,13 +19,18 @@ enum kind { KIND_KVM, KIND_QEMU, KIND_HOSTED };
 
 int rs_machine_parse_size(const char *text, uint64_t *out, struct rs_error *err)
 {
-	char *end;
-	guint64 value = g_ascii_strtoull(text, &end, 0);
-	const char *units = "KMGT", *unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
-	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
+	static const char units[] = "KMGT";
+	char *end = (char *)text;
+	const char *unit;
+	unsigned int shift;
+	guint64 value;
 
-	if (end == text || *text == '-' || (*end && (!unit || end[1])) ||
-	    (shift && value >> (64 - shift)))
+	/* Decimal, and no more than 2^64 in the end; the C library takes signs and blanks too. */
+	errno = 0;
+	value = g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &end, 10) : 0;
+	unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
+	shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
+	if (end == text || errno || (*end && (!unit || end[1])) || (shift && value >> (64 - shift)))
 		return rs_error_set(err, EINVAL, "'%s' is no size, such as 512K or 64M", text);
 	*out = value << shift;
 	return 0;

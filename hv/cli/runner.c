@@ -228,8 +228,12 @@ static int begin(struct runner *runner, struct rs_error *err)
 		ret = serve(runner, err);
 	if (!ret)
 		ret = start_live(runner, err);
-	if (!ret)
+	if (!ret) {
 		ret = rs_session_start(runner->session, err);
+		/* A program that is not there is neither a session nor an event. */
+		if (ret == -ENOENT)
+			ret = -(err->code = EIO);
+	}
 	if (!ret && config->started)
 		ret = config->started(runner->session, config->data, err);
 	return ret;

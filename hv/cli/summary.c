@@ -22,37 +22,55 @@ static struct sums add_up(const struct rs_session_stat *s)
 	return sums;
 }
 
-static void print_text(const struct rs_session_stat *s, const struct sums *sums,
-		       const struct rs_live_stats *live)
+/* Two decimals, and never a 0.00 that is not 0. */
+static void append_per_event(GString *out, uint64_t exits, uint64_t events)
+{
+	double each = events ? (double)exits / (double)events : 0;
+
+	if (!events)
+		return;
+	if (each < 0.01)
+		g_string_append(out, ", less than 0.01 for each event");
+	else
+		g_string_append_printf(out, ", %.2f for each event", each);
+}
+
+char *rs_summary_text(const struct rs_session_stat *s, const struct rs_live_stats *live)
 {
 	uint64_t exits = s->target.kvm_exits ? s->target.kvm_exits : s->target.exits;
+	GString *out = g_string_new(NULL);
+	struct sums sums = add_up(s);
 
-	fflush(stdout);
-	fprintf(stderr,
-		"# events: %" PRIu64 " recorded, %" PRIu64 " printed, %" PRIu64 " lost, %" PRIu64
-		" dropped\n",
-		sums->written, live->events, live->lost, sums->dropped);
+	g_string_append_printf(out,
+			       "# events: %" PRIu64 " recorded, %" PRIu64 " printed, %" PRIu64
+			       " lost, %" PRIu64 " dropped\n",
+			       sums.written, live->events, live->lost, sums.dropped);
 	if (live->bad_records)
-		fprintf(stderr, "# bad:    %" PRIu64 " records made no sense\n", live->bad_records);
+		g_string_append_printf(out, "# bad: %" PRIu64 " records made no sense\n",
+				       live->bad_records);
 	if (s->self_patch)
-		fprintf(stderr, "# patches: by the guest itself, %" PRIu64 " refused\n",
-			s->sites_refused);
+		g_string_append_printf(out, "# patches: by the guest itself, %" PRIu64 " refused\n",
+				       s->sites_refused);
 	else
-		fprintf(stderr,
-			"# patches: %" PRIu64 " of %" PRIu64 " sites in %" PRIu64
-			" batches, %" PRIu64 " refused; pause last %.1f us, max %.1f us\n",
-			s->patches, s->sites, s->batches, s->sites_refused,
-			(double)s->pause_last_ns / 1e3, (double)s->pause_max_ns / 1e3);
-	if (exits)
-		fprintf(stderr,
-			"# exits:  %" PRIu64 ", %.2f an event; hypercalls %" PRIu64 " (%" PRIu64
-			" bad), doorbells %" PRIu64 "\n",
-			exits, sums->written ? (double)exits / (double)sums->written : 0.0,
-			s->target.hypercalls, s->target.bad_hypercalls, s->target.doorbells);
-	else
-		fprintf(stderr,
-			"# hypercalls: %" PRIu64 " (%" PRIu64 " bad), doorbells %" PRIu64 "\n",
-			s->target.hypercalls, s->target.bad_hypercalls, s->target.doorbells);
+		g_string_append_printf(
+			out,
+			"# patches: %" PRIu64 " in %" PRIu64 " batch%s; %" PRIu64
+			" site%s, %" PRIu64 " refused; pause last %.1f us, max %.1f us\n",
+			s->patches, s->batches, s->batches == 1 ? "" : "es", s->sites,
+			s->sites == 1 ? "" : "s", s->sites_refused, (double)s->pause_last_ns / 1e3,
+			(double)s->pause_max_ns / 1e3);
+	if (exits) {
+		/* An event by itself makes none; a reader of the quotient is to know. */
+		g_string_append_printf(
+			out, "# exits: %" PRIu64 " for any reason (timers, console, page faults …)",
+			exits);
+		append_per_event(out, exits, sums.written);
+		g_string_append_c(out, '\n');
+	}
+	g_string_append_printf(
+		out, "# hypercalls: %" PRIu64 " (%" PRIu64 " bad), doorbells %" PRIu64 "\n",
+		s->target.hypercalls, s->target.bad_hypercalls, s->target.doorbells);
+	return g_string_free(out, FALSE);
 }
 
 static void add(JsonBuilder *b, const char *name, uint64_t value)
@@ -61,21 +79,20 @@ static void add(JsonBuilder *b, const char *name, uint64_t value)
 	json_builder_add_int_value(b, (gint64)value);
 }
 
-static void print_json(const struct rs_session_stat *s, const struct sums *sums,
-		       const struct rs_live_stats *live, int fd)
+char *rs_summary_json(const struct rs_session_stat *s, const struct rs_live_stats *live)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 	g_autoptr(JsonNode) root = NULL;
-	g_autofree char *text = NULL;
+	struct sums sums = add_up(s);
 
 	json_builder_begin_object(b);
 	json_builder_set_member_name(b, "summary");
 	json_builder_begin_object(b);
-	add(b, "recorded", sums->written);
+	add(b, "recorded", sums.written);
 	add(b, "printed", live->events);
 	add(b, "lost", live->lost);
-	add(b, "dropped", sums->dropped);
-	add(b, "overrun", sums->overrun);
+	add(b, "dropped", sums.dropped);
+	add(b, "overrun", sums.overrun);
 	add(b, "bad_records", live->bad_records);
 	add(b, "sites", s->sites);
 	add(b, "sites_refused", s->sites_refused);
@@ -91,20 +108,22 @@ static void print_json(const struct rs_session_stat *s, const struct sums *sums,
 	json_builder_end_object(b);
 	json_builder_end_object(b);
 	root = json_builder_get_root(b);
-	text = json_to_string(root, FALSE);
-	dprintf(fd, "%s\n", text);
+	return json_to_string(root, FALSE);
 }
 
 void rs_summary_print(struct rs_session *session, const struct rs_live_stats *live, int json_fd)
 {
 	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
-	struct sums sums;
+	g_autofree char *text = NULL;
 
 	rs_session_stat(session, stat);
-	sums = add_up(stat);
-	if (json_fd >= 0)
-		print_json(stat, &sums, live, json_fd);
-	else
-		print_text(stat, &sums, live);
+	if (json_fd >= 0) {
+		text = rs_summary_json(stat, live);
+		dprintf(json_fd, "%s\n", text);
+	} else {
+		text = rs_summary_text(stat, live);
+		fflush(stdout);
+		fputs(text, stderr);
+	}
 	g_free(stat);
 }

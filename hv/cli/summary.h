@@ -9,4 +9,8 @@
 /* As text on standard error; as one line of JSON to `json_fd` instead where that is not -1. */
 void rs_summary_print(struct rs_session *session, const struct rs_live_stats *live, int json_fd);
 
+/* What it prints: lines that begin with '#', or one JSON object without a newline; to be freed. */
+char *rs_summary_text(const struct rs_session_stat *stat, const struct rs_live_stats *live);
+char *rs_summary_json(const struct rs_session_stat *stat, const struct rs_live_stats *live);
+
 #endif

@@ -117,10 +117,14 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 	if (ret)
 		return rs_cli_fail_error(err);
 	ret = rs_machine_create(machine, claim, &session, err);
-	if (ret)
+	if (ret) {
+		/* What is not there is a file, neither a session nor an event. */
+		if (ret == -ENOENT)
+			err->code = EIO;
 		ret = rs_cli_fail_error(err);
-	else
+	} else {
 		ret = rs_runner_run(session, &runner);
+	}
 	rs_rundir_release(claim, false);
 	return ret;
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/summary.h"
+
+#include <json-glib/json-glib.h>
+
+static struct rs_session_stat *sample(void)
+{
+	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
+
+	stat->cpus = 2;
+	stat->cpu[0] = (struct rs_session_cpu_stat){.written = 90, .dropped = 3, .overrun = 7};
+	stat->cpu[1] = (struct rs_session_cpu_stat){.written = 10, .dropped = 1, .overrun = 2};
+	/* Not one of this session's rings. */
+	stat->cpu[2].written = 1000;
+	stat->sites = 15;
+	stat->patches = 12;
+	stat->batches = 5;
+	stat->pause_last_ns = 58340;
+	stat->pause_max_ns = 90149;
+	stat->target.exits = 8;
+	stat->target.kvm_exits = 250;
+	stat->target.hypercalls = 4;
+	stat->target.bad_hypercalls = 1;
+	stat->target.doorbells = 6;
+	return stat;
+}
+
+static void test_text(void)
+{
+	g_autofree struct rs_session_stat *stat = sample();
+	struct rs_live_stats live = {.events = 95, .lost = 5};
+	g_autofree char *text = rs_summary_text(stat, &live);
+
+	g_assert_cmpstr(text, ==,
+			"# events: 100 recorded, 95 printed, 5 lost, 4 dropped\n"
+			"# patches: 12 in 5 batches; 15 sites, 0 refused; pause last 58.3 us, "
+			"max 90.1 us\n"
+			"# exits: 250 for any reason (timers, console, page faults …), 2.50 for "
+			"each event\n"
+			"# hypercalls: 4 (1 bad), doorbells 6\n");
+}
+
+static void test_text_of_another_target(void)
+{
+	g_autofree struct rs_session_stat *stat = sample();
+	struct rs_live_stats live = {.events = 100, .bad_records = 2};
+	g_autofree char *text = NULL;
+
+	stat->target.exits = stat->target.kvm_exits = 0;
+	stat->self_patch = true;
+	stat->sites_refused = 1;
+	text = rs_summary_text(stat, &live);
+	g_assert_cmpstr(text, ==,
+			"# events: 100 recorded, 100 printed, 0 lost, 4 dropped\n"
+			"# bad: 2 records made no sense\n"
+			"# patches: by the guest itself, 1 refused\n"
+			"# hypercalls: 4 (1 bad), doorbells 6\n");
+}
+
+static void test_text_exits(void)
+{
+	g_autofree struct rs_session_stat *stat = sample();
+	struct rs_live_stats live = {0};
+	g_autofree char *few = NULL, *own = NULL, *none = NULL;
+
+	stat->batches = 1;
+	stat->cpu[0].written = 1000000;
+	few = rs_summary_text(stat, &live);
+	g_assert_nonnull(strstr(few, "in 1 batch;"));
+	g_assert_nonnull(strstr(few,
+				"# exits: 250 for any reason (timers, console, page faults …), "
+				"less than 0.01 for each event\n"));
+	/* Where KVM tells nothing, those to our VMM. */
+	stat->target.kvm_exits = 0;
+	own = rs_summary_text(stat, &live);
+	g_assert_nonnull(strstr(own, "# exits: 8 for"));
+	/* Nothing to divide by. */
+	stat->cpus = 0;
+	none = rs_summary_text(stat, &live);
+	g_assert_nonnull(
+		strstr(none, "# exits: 8 for any reason (timers, console, page faults …)\n"));
+}
+
+static void test_json(void)
+{
+	static const struct {
+		const char *name;
+		gint64 value;
+	} cases[] = {
+		{"recorded", 100},
+		{"printed", 95},
+		{"lost", 5},
+		{"dropped", 4},
+		{"overrun", 9},
+		{"bad_records", 1},
+		{"sites", 15},
+		{"sites_refused", 0},
+		{"patches", 12},
+		{"patch_batches", 5},
+		{"exits", 8},
+		{"kvm_exits", 250},
+		{"pause_last_ns", 58340},
+		{"hypercalls", 4},
+		{"pause_max_ns", 90149},
+		{"bad_hypercalls", 1},
+		{"doorbells", 6},
+	};
+	g_autofree struct rs_session_stat *stat = sample();
+	struct rs_live_stats live = {.events = 95, .lost = 5, .bad_records = 1};
+	g_autofree char *text = rs_summary_json(stat, &live);
+	g_autoptr(JsonParser) parser = json_parser_new();
+	JsonObject *summary;
+
+	g_assert_null(strchr(text, '\n'));
+	g_assert_true(json_parser_load_from_data(parser, text, -1, NULL));
+	summary = json_object_get_object_member(json_node_get_object(json_parser_get_root(parser)),
+						"summary");
+	g_assert_nonnull(summary);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpint(json_object_get_int_member(summary, cases[i].name), ==,
+				cases[i].value);
+	g_assert_cmpuint(json_object_get_size(summary), ==, G_N_ELEMENTS(cases));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/cli/summary/text", test_text);
+	g_test_add_func("/cli/summary/text-of-another-target", test_text_of_another_target);
+	g_test_add_func("/cli/summary/text-exits", test_text_exits);
+	g_test_add_func("/cli/summary/json", test_json);
+	return g_test_run();
+}

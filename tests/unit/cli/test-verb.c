@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* What the verbs share, and how they take their arguments. No session runs: the runtime directory is empty. */
+#include "cli/verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void test_escape(void)
+{
+	static const struct {
+		const char *raw, *shown;
+	} cases[] = {
+		{"", ""},
+		{"plain, with % and \"", "plain, with % and \""},
+		{"two\nlines", "two\nlines"},
+		{"\x1b[2J", "\\x1b[2J"},
+		{"tab\tbell\a", "tab\\x09bell\\x07"},
+		{"\x7f", "\\x7f"},
+		{"Gr\xc3\xbc\xc3\x9f", "Gr\xc3\xbc\xc3\x9f"},
+		/* Bytes that are no UTF-8: alone, cut off, a C1 control, too long a form. */
+		{"\xff", "\\xff"},
+		{"\xc3", "\\xc3"},
+		{"a\xe2\x82", "a\\xe2\\x82"},
+		{"\xc2\x9b", "\\xc2\\x9b"},
+		{"\xc0\x9b", "\\xc0\\x9b"},
+		/* Right-to-left override. */
+		{"\xe2\x80\xae", "\\xe2\\x80\\xae"},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *shown = rs_cli_escape(cases[i].raw);
+
+		g_assert_cmpstr(shown, ==, cases[i].shown);
+	}
+}
+
+static void test_codes(void)
+{
+	static const struct {
+		int error, code;
+	} cases[] = {
+		{ENOENT, RS_CLI_NOT_FOUND}, {EINVAL, RS_CLI_USAGE}, {EBADMSG, RS_CLI_USAGE},
+		{EIO, RS_CLI_FAILED},       {EPERM, RS_CLI_FAILED}, {ESHUTDOWN, RS_CLI_FAILED},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct rs_error err = {0};
+
+		rs_error_set(&err, cases[i].error, "an expected complaint");
+		g_assert_cmpint(rs_cli_fail_error(&err), ==, cases[i].code);
+	}
+}
+
+struct parsed {
+	char **argv, **kept;
+	int argc, code;
+	bool go_on;
+	char *name;
+	gboolean quiet;
+};
+
+/* Takes `line` apart as a shell does, and hands it to rs_cli_parse. */
+static void parse(struct parsed *p, const char *line)
+{
+	static const struct rs_verb verb = {.name = "verb", .args = "ARGS", .summary = "a test"};
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &p->name, "The session", "NAME"},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &p->quiet, "Say nothing", NULL},
+		{0}};
+
+	*p = (struct parsed){.code = -1};
+	g_assert_true(g_shell_parse_argv(line, &p->argc, &p->kept, NULL));
+	p->argv = g_memdup2(p->kept, ((gsize)p->argc + 1) * sizeof(*p->kept));
+	p->go_on = rs_cli_parse(&verb, options, &p->argc, &p->argv, &p->code);
+}
+
+static void forget(struct parsed *p)
+{
+	g_strfreev(p->kept);
+	g_free(p->argv);
+	g_free(p->name);
+}
+
+static void test_parse(void)
+{
+	struct parsed p;
+
+	parse(&p, "verb 'sched:*' -q -s demo last");
+	g_assert_true(p.go_on);
+	g_assert_true(p.quiet);
+	g_assert_cmpstr(p.name, ==, "demo");
+	g_assert_cmpint(p.argc, ==, 3);
+	g_assert_cmpstr(p.argv[1], ==, "sched:*");
+	g_assert_cmpstr(p.argv[2], ==, "last");
+	forget(&p);
+
+	/* What follows "--" is no option, and "--" itself is gone. */
+	parse(&p, "verb -- -q --session");
+	g_assert_true(p.go_on);
+	g_assert_false(p.quiet);
+	g_assert_cmpint(p.argc, ==, 3);
+	g_assert_cmpstr(p.argv[1], ==, "-q");
+	g_assert_cmpstr(p.argv[2], ==, "--session");
+	g_assert_null(p.argv[3]);
+	forget(&p);
+
+	parse(&p, "verb --no-such-option");
+	g_assert_false(p.go_on);
+	g_assert_cmpint(p.code, ==, RS_CLI_USAGE);
+	forget(&p);
+
+	parse(&p, "verb -s");
+	g_assert_false(p.go_on);
+	g_assert_cmpint(p.code, ==, RS_CLI_USAGE);
+	forget(&p);
+}
+
+static void test_json_values(void)
+{
+	g_autoptr(JsonBuilder) b = json_builder_new();
+	g_autoptr(JsonNode) root = NULL;
+	g_autofree char *text = NULL;
+	static const char *const types[] = {"t", "u", "i", "b", "s", "ay"};
+	static const char *const values[] = {"7", "4294967295", "-3", "true", "'a\"b'", "[1]"};
+
+	json_builder_begin_object(b);
+	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+		g_autoptr(GVariant) value =
+			g_variant_parse(G_VARIANT_TYPE(types[i]), values[i], NULL, NULL, NULL);
+
+		rs_cli_add_variant(b, types[i], value);
+	}
+	json_builder_end_object(b);
+	root = json_builder_get_root(b);
+	text = json_to_string(root, FALSE);
+	g_assert_cmpstr(
+		text, ==,
+		"{\"t\":7,\"u\":4294967295,\"i\":-3,\"b\":true,\"s\":\"a\\\"b\",\"ay\":null}");
+}
+
+static const struct rs_verb *const verbs[] = {
+	&rs_verb_run,     &rs_verb_attach, &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
+	&rs_verb_disable, &rs_verb_filter, &rs_verb_format, &rs_verb_trace, &rs_verb_stat,
+	&rs_verb_pause,   &rs_verb_resume, &rs_verb_stop,
+};
+
+/* The exit code of `ringside LINE`, its standard output kept out of ours, which is the test's protocol. */
+static int run(const char *line)
+{
+	int saved, null = open("/dev/null", O_WRONLY | O_CLOEXEC), code = -1, argc;
+	g_auto(GStrv) words = NULL;
+	g_autofree char **argv = NULL;
+
+	g_assert_true(g_shell_parse_argv(line, &argc, &words, NULL));
+	argv = g_memdup2(words, ((gsize)argc + 1) * sizeof(*words));
+	fflush(stdout);
+	saved = dup(STDOUT_FILENO);
+	dup2(null, STDOUT_FILENO);
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		if (strcmp(words[0], verbs[i]->name) == 0)
+			code = verbs[i]->run(verbs[i], argc, argv);
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	close(null);
+	return code;
+}
+
+static void test_exit_codes(void)
+{
+	static const struct {
+		const char *line;
+		int code;
+	} cases[] = {
+		{"run", RS_CLI_USAGE},
+		{"run a b", RS_CLI_USAGE},
+		{"run --demo kernel", RS_CLI_USAGE},
+		{"run --hosted", RS_CLI_USAGE},
+		{"run --demo --hosted true", RS_CLI_USAGE},
+		{"run kernel --hosted true", RS_CLI_USAGE},
+		{"run --mem 1G --hosted true", RS_CLI_USAGE},
+		{"run --cpus 65 kernel", RS_CLI_USAGE},
+		{"run --cpus -1 kernel", RS_CLI_USAGE},
+		{"run --count -1 kernel", RS_CLI_USAGE},
+		{"run --duration -1 kernel", RS_CLI_USAGE},
+		{"run --mem lots kernel", RS_CLI_USAGE},
+		{"run --ring-size -1 kernel", RS_CLI_USAGE},
+		{"run --mode never kernel", RS_CLI_USAGE},
+		{"run /no/such/kernel", RS_CLI_FAILED},
+		/* Behind "--" it is a file's name. */
+		{"run -- --hosted", RS_CLI_FAILED},
+		/* The program's own option, not ours. */
+		{"run --hosted /no/such/program --no-such-option", RS_CLI_FAILED},
+		{"attach", RS_CLI_USAGE},
+		{"attach --count -1 x", RS_CLI_USAGE},
+		{"attach nobody", RS_CLI_NOT_FOUND},
+		{"ps", RS_CLI_OK},
+		{"ps --json", RS_CLI_OK},
+		{"ps x", RS_CLI_USAGE},
+		{"list", RS_CLI_NOT_FOUND},
+		{"list -s nobody", RS_CLI_NOT_FOUND},
+		{"enable", RS_CLI_USAGE},
+		{"enable '*'", RS_CLI_NOT_FOUND},
+		{"disable", RS_CLI_USAGE},
+		{"disable '*'", RS_CLI_NOT_FOUND},
+		{"filter", RS_CLI_USAGE},
+		{"filter 'a: b == 1'", RS_CLI_NOT_FOUND},
+		{"format", RS_CLI_USAGE},
+		{"format a b c", RS_CLI_USAGE},
+		{"format a", RS_CLI_NOT_FOUND},
+		{"trace --count -1", RS_CLI_USAGE},
+		{"trace nobody", RS_CLI_NOT_FOUND},
+		{"stat", RS_CLI_NOT_FOUND},
+		{"pause", RS_CLI_NOT_FOUND},
+		{"resume", RS_CLI_NOT_FOUND},
+		{"stop", RS_CLI_NOT_FOUND},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		int code = run(cases[i].line);
+
+		if (code != cases[i].code)
+			g_error("ringside %s: %d, not %d", cases[i].line, code, cases[i].code);
+	}
+}
+
+static void test_help(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+		g_autofree char *line = g_strdup_printf("%s --help", verbs[i]->name);
+
+		g_assert_cmpint(run(line), ==, RS_CLI_OK);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_autofree char *dir = g_dir_make_tmp("ringside-cli-XXXXXX", NULL);
+	g_autofree char *own = g_build_filename(dir, "ringside", NULL);
+	int ret;
+
+	g_test_init(&argc, &argv, NULL);
+	g_setenv("XDG_RUNTIME_DIR", dir, TRUE);
+	g_test_add_func("/cli/verb/escape", test_escape);
+	g_test_add_func("/cli/verb/codes", test_codes);
+	g_test_add_func("/cli/verb/parse", test_parse);
+	g_test_add_func("/cli/verb/json-values", test_json_values);
+	g_test_add_func("/cli/verb/exit-codes", test_exit_codes);
+	g_test_add_func("/cli/verb/help", test_help);
+	ret = g_test_run();
+	g_rmdir(own);
+	g_rmdir(dir);
+	return ret;
+}
