@@ -17,7 +17,13 @@ trap clean_up EXIT
 
 step() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
 show() {
-	printf '\033[2m$ ringside %s\033[0m\n' "$*"
+	local word line=ringside
+	# As it would be typed: quoted where the shell would take it apart.
+	for word; do
+		case $word in *[!A-Za-z0-9._:/=-]*) word="'$word'" ;; esac
+		line+=" $word"
+	done
+	printf '\033[2m$ %s\033[0m\n' "$line"
 	ringside "$@"
 }
 fail() {
