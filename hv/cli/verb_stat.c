@@ -20,24 +20,39 @@ static const char *text(GVariant *dict, const char *name)
 	return value;
 }
 
-static void print_seconds(const char *label, uint64_t ns)
+static void print_seconds(uint64_t ns)
 {
-	printf("  %s %" PRIu64 ".%06" PRIu64, label, ns / 1000000000, ns / 1000 % 1000000);
+	printf(" %6" PRIu64 ".%06" PRIu64, ns / 1000000000, ns / 1000 % 1000000);
 }
 
 static void print_cpu(GVariant *cpu)
 {
-	printf("cpu %" PRIu64 ":  entries %" PRIu64 "  overrun %" PRIu64 "  dropped %" PRIu64
-	       "  bytes %" PRIu64,
+	printf("%3" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64,
 	       number(cpu, "cpu"), number(cpu, "entries"), number(cpu, "overrun"),
 	       number(cpu, "dropped"), number(cpu, "bytes"));
-	print_seconds("oldest", number(cpu, "oldest_ns"));
-	print_seconds("now", number(cpu, "now_ns"));
+	if (number(cpu, "entries"))
+		print_seconds(number(cpu, "oldest_ns"));
+	else
+		printf(" %13s", "-");
+	print_seconds(number(cpu, "now_ns"));
 	if (number(cpu, "too_large"))
 		printf("  cut %" PRIu64, number(cpu, "too_large"));
 	if (number(cpu, "skipped_pages"))
 		printf("  skipped pages %" PRIu64, number(cpu, "skipped_pages"));
 	putchar('\n');
+}
+
+/* A target that cannot tell says 0; no vCPU gets anywhere without an exit. */
+static void print_exits(uint64_t ours, uint64_t kvm)
+{
+	if (ours && kvm)
+		printf("exits:       %" PRIu64 " to us, %" PRIu64 " in all as KVM counts them\n",
+		       ours, kvm);
+	else if (ours || kvm)
+		printf("exits:       %" PRIu64 "%s\n", ours + kvm,
+		       ours ? " to us" : " as KVM counts them");
+	else
+		printf("exits:       not known here\n");
 }
 
 static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
@@ -58,14 +73,15 @@ static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
 	printf("pause:       last %.1f us, max %.1f us, total %.1f us\n",
 	       (double)number(t, "pause_last_ns") / 1e3, (double)number(t, "pause_max_ns") / 1e3,
 	       (double)number(t, "pause_total_ns") / 1e3);
-	printf("exits:       %" PRIu64 " (as KVM counts: %" PRIu64 ")\n", number(t, "exits"),
-	       number(t, "kvm_exits"));
+	print_exits(number(t, "exits"), number(t, "kvm_exits"));
 	printf("hypercalls:  %" PRIu64 ", %" PRIu64 " bad\n", number(t, "hypercalls"),
 	       number(t, "bad_hypercalls"));
 	printf("doorbells:   %" PRIu64 "\n", number(t, "doorbells"));
 	if (number(t, "lost_nested") || number(t, "lost_no_ring"))
 		printf("lost:        %" PRIu64 " too deeply nested, %" PRIu64 " without a ring\n",
 		       number(t, "lost_nested"), number(t, "lost_no_ring"));
+	printf("%3s %10s %10s %10s %10s %13s %13s\n", "CPU", "ENTRIES", "OVERRUN", "DROPPED",
+	       "BYTES", "OLDEST", "NOW");
 	for (gsize i = 0; i < g_variant_n_children(cpus); i++) {
 		g_autoptr(GVariant) cpu = g_variant_get_child_value(cpus, i);
 

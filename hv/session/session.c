@@ -331,7 +331,7 @@ int rs_session_pause(struct rs_session *session, struct rs_error *err)
 	if (session->ended)
 		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
 	if (session->paused)
-		return rs_error_set(err, EINVAL, "the guest is paused already");
+		return rs_error_set(err, EBUSY, "the guest is paused already");
 	ret = session->target->ops->pause(session->target, err);
 	if (!ret)
 		session->paused = true;
@@ -345,7 +345,7 @@ int rs_session_resume(struct rs_session *session, struct rs_error *err)
 	if (session->ended)
 		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
 	if (!session->paused)
-		return rs_error_set(err, EINVAL, "the guest is not paused");
+		return rs_error_set(err, EBUSY, "the guest is not paused");
 	ret = session->target->ops->resume(session->target, err);
 	if (!ret)
 		session->paused = false;

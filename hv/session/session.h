@@ -160,7 +160,7 @@ void rs_session_refresh(struct rs_session *session);
 
 void rs_session_stat(struct rs_session *session, struct rs_session_stat *out);
 
-/* By hand, not nested. Patching while paused does not resume. */
+/* By hand, not nested: -EBUSY when it is so already. Patching while paused does not resume. */
 int rs_session_pause(struct rs_session *session, struct rs_error *err);
 int rs_session_resume(struct rs_session *session, struct rs_error *err);
 /* Asks the guest to end; `ended` follows. */

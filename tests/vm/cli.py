@@ -24,7 +24,7 @@ if KIND == 'hosted':
 else:
     ALL, SOME, FIELD = '*', 'sched:switch', 'prev_pid'
     EVENT_COUNT = ALL_COUNT = 15
-LINE = re.compile(r'^ *(\S.*)-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): (\w+): (.*)$')
+LINE = re.compile(r'^ *(\S.*)-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): ((?:\w+:)?\w+): (.*)$')
 
 
 def skip(why):
