@@ -174,13 +174,25 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 		ring_doorbell();
 }
 
-void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
+#ifdef RS_PORT_RESTARTABLE
+/* `plain` says that there are restartable sequences: nothing is to be asked again. */
+#define RS_PLAIN_CPU(area) rs_restart_cpu(area)
+#define RS_PLAIN_TIME rs_restart_time
+#else
+#define RS_PLAIN_CPU(area) rs_port_cpu()
+#define RS_PLAIN_TIME rs_port_time
+#endif
+
+static inline __attribute__((always_inline)) void
+emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size, const uint32_t words)
 {
 	const struct rs_ring *ring;
+	ptrdiff_t area;
 	uint32_t cpu;
 
 	if (rs_likely(rs_core.plain)) {
-		cpu = rs_port_cpu();
+		area = rs_ring_area();
+		cpu = RS_PLAIN_CPU(area);
 		ring = &rs_core.rings[cpu].ring;
 		if (rs_likely(cpu < rs_core.ring_count &&
 			      !rs_port_name_wanted(rs_core.name_epoch) &&
@@ -188,13 +200,28 @@ void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
 						RS_PORT_PREEMPTIBLE ? RS_RESTARTABLE : RS_NESTED,
 						rs_load(&event->id),
 						rs_context_mark(rs_port_pid(), rs_port_context()),
-						entry, size, rs_port_time))) {
+						entry, size, words, RS_PLAIN_TIME, area))) {
 			if (rs_unlikely(rs_ring_wake_due(ring)))
 				ring_doorbell();
 			return;
 		}
 	}
 	emit_slow(event, entry, size, NULL, 0);
+}
+
+void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
+{
+	emit_plain(event, entry, size, (size + 7) / 8);
+}
+
+void rs_emit_8(struct rs_event *event, const uint64_t *entry, uint32_t size)
+{
+	emit_plain(event, entry, size, 1);
+}
+
+void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size)
+{
+	emit_plain(event, entry, size, 2);
 }
 
 /* A filter that asks for more than integer fields, or is just being replaced. */

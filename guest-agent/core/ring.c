@@ -21,6 +21,7 @@ void rs_ring_init(struct rs_ring *ring, struct rs_ring_state *state, const struc
 	ring->ring_shift = (uint8_t)log2_of(page_count);
 	ring->drop = mode == RS_MODE_DROP;
 	ring->reserved = 0;
+	ring->page_mask = page_count - 1;
 }
 
 /* The full number nearest to `near` whose low 18 bits are those of the word's page. */

@@ -43,6 +43,7 @@ struct rs_ring {
 	uint8_t ring_shift; /* log2 of the number of pages */
 	uint8_t drop;       /* RS_MODE_DROP */
 	uint8_t reserved;
+	uint32_t page_mask; /* number of pages - 1 */
 };
 
 struct rs_ring_record {
@@ -112,13 +113,22 @@ static inline bool rs_ring_cas(enum rs_producers shared, uint64_t *p, uint64_t e
 	return shared ? rs_shared_cas64(p, &expected, next) : rs_local_cas64(p, &expected, next);
 }
 
+static inline ptrdiff_t rs_ring_area(void)
+{
+#ifdef RS_PORT_RESTARTABLE
+	return rs_restart_area();
+#else
+	return 0;
+#endif
+}
+
 /* Moves the word, which decides who owns what. */
-static inline bool rs_ring_move_in(uint32_t index, struct rs_ring_state *state,
+static inline bool rs_ring_move_in(ptrdiff_t area, uint32_t index, struct rs_ring_state *state,
 				   enum rs_producers shared, uint64_t expected, uint64_t next)
 {
 #ifdef RS_PORT_RESTARTABLE
 	if (shared == RS_RESTARTABLE)
-		return rs_restart_cas64(index, &state->word, expected, next);
+		return rs_restart_cas64(area, index, &state->word, expected, next);
 #endif
 	return rs_ring_cas(shared, &state->word, expected, next);
 }
@@ -126,21 +136,21 @@ static inline bool rs_ring_move_in(uint32_t index, struct rs_ring_state *state,
 static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers shared,
 				uint64_t expected, uint64_t next)
 {
-	return rs_ring_move_in(ring->index, ring->state, shared, expected, next);
+	return rs_ring_move_in(rs_ring_area(), ring->index, ring->state, shared, expected, next);
 }
 
 static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
 {
-	return ring->pages + ((page & ((1ull << ring->ring_shift) - 1)) << ring->page_shift);
+	return ring->pages + ((page & ring->page_mask) << ring->page_shift);
 }
 
 /* Release: pairs with the reader's acquire of `committed`. `index`: the ring's. */
-static inline void rs_ring_commit_to(uint32_t index, enum rs_producers shared,
+static inline void rs_ring_commit_to(ptrdiff_t area, uint32_t index, enum rs_producers shared,
 				     struct rs_ring_page *header, uint32_t bytes)
 {
 #ifdef RS_PORT_RESTARTABLE
 	if (shared == RS_RESTARTABLE) {
-		rs_restart_add32(index, &header->committed, &header->committed_remote, bytes);
+		rs_restart_add32(area, index, &header->committed, &header->committed_remote, bytes);
 		return;
 	}
 #endif
@@ -153,8 +163,8 @@ static inline void rs_ring_commit_to(uint32_t index, enum rs_producers shared,
 static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers shared,
 				  uint64_t page, uint32_t bytes)
 {
-	rs_ring_commit_to(ring->index, shared, (struct rs_ring_page *)rs_ring_page(ring, page),
-			  bytes);
+	rs_ring_commit_to(rs_ring_area(), ring->index, shared,
+			  (struct rs_ring_page *)rs_ring_page(ring, page), bytes);
 }
 
 /*
@@ -272,17 +282,17 @@ write:
 
 /*
  * The case that nearly every record is: it fits, nobody interferes, context and time need no mark beyond
- * what `shared` always writes. The same steps as above, once. False: nothing happened; take rs_ring_emit().
+ * what `shared` always writes. `words`: of 8 bytes, (size + 7) / 8. `area`: rs_ring_area(). The same steps as above, once. False: nothing happened; take rs_ring_emit().
  */
 static inline __attribute__((always_inline)) bool
 rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, uint32_t id,
-		  uint64_t context, const uint64_t *entry, uint32_t size,
-		  uint64_t (*port_clock)(void))
+		  uint64_t context, const uint64_t *entry, uint32_t size, const uint32_t words,
+		  uint64_t (*port_clock)(void), const ptrdiff_t area)
 {
 	struct rs_ring_state *const state = ring->state;
 	const uint32_t index =
 		ring->index; /* once: what follows looks like a change of all memory */
-	uint32_t units = (shared ? 2 : 1) + (size + 7) / 8;
+	const uint32_t units = (shared ? 2 : 1) + words;
 	uint64_t word = rs_load_acquire(&state->word);
 	uint64_t ts = port_clock();
 	uint32_t off = rs_word_offset(word);
@@ -292,7 +302,7 @@ rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, ui
 	if (rs_unlikely(off + units > ring->units || (ts - rs_load(&state->last_ts)) >> 32 ||
 			(!shared && rs_load(&state->context) != context)))
 		return false;
-	if (rs_unlikely(!rs_ring_move_in(index, state, shared, word,
+	if (rs_unlikely(!rs_ring_move_in(area, index, state, shared, word,
 					 word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
 		return false;
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
@@ -303,9 +313,9 @@ rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, ui
 	if (shared)
 		rs_store(at++, context);
 	rs_store(at, (uint64_t)id | (uint64_t)(8 + size) << 16 | ts << 32);
-	for (uint32_t i = 0; i < (size + 7) / 8; i++)
+	for (uint32_t i = 0; i < words; i++)
 		rs_store(at + 1 + i, entry[i]);
-	rs_ring_commit_to(index, shared, page, units * RS_RING_UNIT);
+	rs_ring_commit_to(area, index, shared, page, units * RS_RING_UNIT);
 	return true;
 }
 

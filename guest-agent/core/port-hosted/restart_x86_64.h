@@ -37,16 +37,44 @@
 	"cmpl %[cpu], %%fs:4(%[area])\n\t" /* cpu_id */                                            \
 	"jne %l[lost]\n\t"
 
+/*
+ * Where the thread's rseq area lies from its thread pointer: to be read once and handed on, since the code below
+ * looks like a change of all memory to the compiler.
+ */
+static inline ptrdiff_t rs_restart_area(void)
+{
+	return __rseq_offset;
+}
+
+/* For a process that has restartable sequences: CPU we run on, huge while the thread is not registered. */
+static inline uint32_t rs_restart_cpu(ptrdiff_t at)
+{
+	const struct rseq *area =
+		(const struct rseq *)((const char *)__builtin_thread_pointer() + at);
+
+	return __atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
+}
+
+/* Likewise: see rs_port_time(). */
+static inline uint64_t rs_restart_time(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi) : : "memory");
+	return (uint64_t)hi << 32 | lo;
+}
+
 /* If we run on `cpu` and *p is `expected`: *p = next, true. */
-static inline bool rs_restart_cas64(uint32_t cpu, uint64_t *p, uint64_t expected, uint64_t next)
+static inline bool rs_restart_cas64(ptrdiff_t area, uint32_t cpu, uint64_t *p, uint64_t expected,
+				    uint64_t next)
 {
 	__asm__ goto(RS_RESTART_BEGIN "cmpq %[expected], %[p]\n\t"
 				      "jne %l[lost]\n\t"
 				      "movq %[next], %[p]\n"
 				      "2:\n"
 		     :
-		     : [area] "r"(__rseq_offset), [cpu] "r"(cpu), [p] "m"(*p),
-		       [expected] "r"(expected), [next] "r"(next), [sig] "i"(RSEQ_SIG)
+		     : [area] "r"(area), [cpu] "r"(cpu), [p] "m"(*p), [expected] "r"(expected),
+		       [next] "r"(next), [sig] "i"(RSEQ_SIG)
 		     : "rax", "memory", "cc"
 		     : lost);
 	return true;
@@ -55,15 +83,16 @@ lost:
 }
 
 /* Adds to *local if we still run on `cpu`, else to *remote, with a locked instruction. */
-static inline void rs_restart_add32(uint32_t cpu, uint32_t *local, uint32_t *remote, uint32_t n)
+static inline void rs_restart_add32(ptrdiff_t area, uint32_t cpu, uint32_t *local, uint32_t *remote,
+				    uint32_t n)
 {
-	__asm__ goto(RS_RESTART_BEGIN "addl %[n], %[p]\n"
-				      "2:\n"
-		     :
-		     : [area] "r"(__rseq_offset), [cpu] "r"(cpu), [p] "m"(*local), [n] "r"(n),
-		       [sig] "i"(RSEQ_SIG)
-		     : "rax", "memory", "cc"
-		     : lost);
+	__asm__ goto(
+		RS_RESTART_BEGIN "addl %[n], %[p]\n"
+				 "2:\n"
+		:
+		: [area] "r"(area), [cpu] "r"(cpu), [p] "m"(*local), [n] "r"(n), [sig] "i"(RSEQ_SIG)
+		: "rax", "memory", "cc"
+		: lost);
 	return;
 lost:
 	rs_shared_add32(remote, n);

@@ -119,6 +119,12 @@ void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, ui
 	     const struct rs_dyn *dyn, uint32_t dyn_count);
 /* The same without dynamic fields, for an event that no filter, or none any more, stands in the way of. */
 void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size);
+/*
+ * The same for an entry of 1..8 and of 9..16 bytes: the bulk of events. In memory all the same: put together from
+ * fields that were just stored, a register would have to wait for the store buffer, and the clock for it.
+ */
+void rs_emit_8(struct rs_event *event, const uint64_t *entry, uint32_t size);
+void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
 
 /*
  * Called first where `control` names a filter: 0 to reject, RS_EVENT_ENABLED when it has accepted,
@@ -403,6 +409,12 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 			rs_emit(&rs_event_##id_, rs_control, rs_record.words,                      \
 				sizeof(struct rs_entry_##id_), rs_dyn_count ? __dyn : NULL,        \
 				rs_dyn_count);                                                     \
+		else if (sizeof(struct rs_entry_##id_) - 1 < 8)                                    \
+			rs_emit_8(&rs_event_##id_, rs_record.words,                                \
+				  sizeof(struct rs_entry_##id_));                                  \
+		else if (sizeof(struct rs_entry_##id_) - 1 < 16)                                   \
+			rs_emit_16(&rs_event_##id_, rs_record.words,                               \
+				   sizeof(struct rs_entry_##id_));                                 \
 		else                                                                               \
 			rs_emit_plain(&rs_event_##id_, rs_record.words,                            \
 				      sizeof(struct rs_entry_##id_));                              \

@@ -54,8 +54,8 @@ static void *writer(void *data)
 			.entry = entry,
 			.context = rs_context_mark(pid, 0),
 		};
-		if (i % 3 ||
-		    !rs_ring_emit_fast(&ring, true, 20, record.context, entry, 32, clock_tick))
+		if (i % 3 || !rs_ring_emit_fast(&ring, true, 20, record.context, entry, 32, 4,
+						clock_tick, rs_ring_area()))
 			rs_ring_emit(&ring, true, &record, NULL, clock_tick);
 		rs_ring_wake_due(&ring);
 		if (i % 500 == 0)
