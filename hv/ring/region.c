@@ -344,6 +344,27 @@ int rs_region_reopen_readonly(const struct rs_region *region, int *fd, struct rs
 	return 0;
 }
 
+/*
+ * The guest may be writing here: single relaxed loads, so that no word is torn and a look at one (a
+ * sequence, say) is not moved by memcpy to where it pleases; what the whole is worth, the caller finds out.
+ */
+static void copy_shared(void *out, const uint8_t *from, size_t bytes)
+{
+	uint8_t *to = out;
+
+	for (; bytes && (uintptr_t)from % sizeof(uint64_t); bytes--)
+		*to++ = rs_load(from++);
+	for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t)) {
+		uint64_t word = rs_load((const uint64_t *)(const void *)from);
+
+		memcpy(to, &word, sizeof(word));
+		to += sizeof(word);
+		from += sizeof(word);
+	}
+	while (bytes--)
+		*to++ = rs_load(from++);
+}
+
 size_t rs_region_copy(const struct rs_region *region, uint32_t section, size_t offset, void *out,
 		      size_t bytes)
 {
@@ -353,7 +374,7 @@ size_t rs_region_copy(const struct rs_region *region, uint32_t section, size_t o
 	if (!from || offset >= size)
 		return 0;
 	bytes = MIN(bytes, size - offset);
-	memcpy(out, from + offset, bytes);
+	copy_shared(out, from + offset, bytes);
 	return bytes;
 }
 
@@ -367,7 +388,7 @@ int rs_region_guest_info(const struct rs_region *region, struct rs_guest_info *o
 	/* Pairs with the agent's release store of its magic. */
 	if (rs_load_acquire(&shared->magic) != RS_GUEST_MAGIC)
 		return rs_error_set(err, EAGAIN, "the guest's agent has not reported yet");
-	memcpy(&info, shared, sizeof(info));
+	copy_shared(&info, (const uint8_t *)shared, sizeof(info));
 	if (info.abi_major != RS_ABI_MAJOR)
 		return rs_error_set(err, EPROTO,
 				    "the guest's agent has ABI version %u.%u, this host %u.%u",

@@ -2,6 +2,8 @@
 /* Each kind of field, in each size that it has. No include guard: see event.h. */
 #include <ringside/event.h>
 
+/* clang-format off */
+
 RS_TRACE_EVENT(golden, ints, TP_PROTO(uint64_t u, int64_t s), TP_ARGS(u, s),
 	TP_STRUCT__entry(
 		__field(u8, u_1), __field(s8, s_1), __field(u16, u_2), __field(s16, s_2),

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cmdline cache between threads that name tasks through the agent and a viewer that takes snapshots
+ * the way that the CLI does: built with ThreadSanitizer, all but GLib. A name says to whom it belongs, twice, so
+ * that half a name or another task's is seen. Few buckets: the writers meet in every entry.
+ */
+#include "ring/region.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <ringside/agent.h>
+#include <ringside/atomic.h>
+#include <ringside/cmdline.h>
+#include <rs-trace-cmdline.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WRITERS 3u
+#define NAMES 40000u
+#define PIDS 24u
+
+static struct rs_region *region;
+static uint64_t ticks;
+static uint32_t writing;
+
+static uint64_t clock_tick(void)
+{
+	return __atomic_add_fetch(&ticks, 1, __ATOMIC_RELAXED);
+}
+
+/* Pids that share one bucket. */
+static uint32_t pid_of(uint32_t n)
+{
+	static const uint32_t most = 1u << 20;
+	uint32_t buckets = region->header.cmdline_buckets;
+
+	for (uint32_t pid = 1; pid < most; pid++) {
+		if (rs_cmdline_hash(pid, buckets) == 3 && n-- == 0)
+			return pid;
+	}
+	g_assert_not_reached();
+}
+static uint32_t pids[PIDS];
+
+static void make_name(char out[RS_COMM_LEN + 1], uint32_t pid, uint32_t n)
+{
+	/* Both halves name the number; the second one also the task. */
+	g_snprintf(out, RS_COMM_LEN + 1, "%08x%08x", n, n ^ pid * 0x9e3779b1u);
+}
+
+static void check_name(const char *name, uint32_t pid)
+{
+	char expected[RS_COMM_LEN + 1];
+	guint n;
+
+	g_assert_cmpuint(strlen(name), ==, RS_COMM_LEN);
+	g_assert_cmpint(sscanf(name, "%8x", &n), ==, 1);
+	make_name(expected, pid, n);
+	g_assert_cmpstr(name, ==, expected);
+}
+
+static void *writer(void *data)
+{
+	uint32_t me = (uint32_t)(uintptr_t)data;
+
+	for (uint32_t i = 0; i < NAMES; i++) {
+		uint32_t pid = pids[(i * 7 + me) % PIDS];
+		char name[RS_COMM_LEN + 1];
+
+		make_name(name, pid, i * WRITERS + me);
+		rs_agent_cmdline(pid, name);
+	}
+	__atomic_sub_fetch(&writing, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* As hv/cli/printer.c does it. */
+static void snapshot(RsTraceCmdline *names, uint8_t *copy, size_t size)
+{
+	rs_region_copy(region, RS_SEC_CMDLINE, 0, copy, size);
+	rs_rmb();
+	rs_region_copy(region, RS_SEC_CMDLINE, 0, copy + size, size);
+	rs_trace_cmdline_merge(names, copy, copy + size, size);
+}
+
+static uint32_t check_all(RsTraceCmdline *names)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < PIDS; i++) {
+		const char *name = rs_trace_cmdline_lookup(names, pids[i], UINT64_MAX);
+
+		if (!strcmp(name, "<...>"))
+			continue;
+		check_name(name, pids[i]);
+		known++;
+	}
+	return known;
+}
+
+static void test_race(void)
+{
+	static const struct rs_trace_ops ops = {.time_now = clock_tick};
+	struct rs_region_config layout = {.vcpus = 1, .ring_bytes = 64 * 1024};
+	struct rs_agent_config config = {.ops = &ops};
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	g_autofree uint8_t *copy = NULL;
+	pthread_t threads[WRITERS];
+	uint32_t rounds = 0;
+	size_t size;
+
+	g_assert_cmpint(rs_region_create(&layout, -1, &region, NULL), ==, 0);
+	config.region = region->map;
+	config.region_size = region->size;
+	g_assert_cmpint(rs_agent_init(&config), ==, 0);
+	for (uint32_t i = 0; i < PIDS; i++)
+		pids[i] = pid_of(i);
+	rs_region_section(region, RS_SEC_CMDLINE, &size);
+	copy = g_malloc(2 * size);
+	writing = WRITERS;
+	for (uintptr_t i = 0; i < WRITERS; i++)
+		g_assert_cmpint(pthread_create(&threads[i], NULL, writer, (void *)i), ==, 0);
+	while (__atomic_load_n(&writing, __ATOMIC_ACQUIRE)) {
+		snapshot(names, copy, size);
+		check_all(names);
+		rounds++;
+	}
+	for (uint32_t i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	/* At rest every way of the bucket holds a name. */
+	snapshot(names, copy, size);
+	g_assert_cmpuint(check_all(names), >=, 1);
+	g_test_message("%u snapshots, %u tasks known", rounds, check_all(names));
+	rs_agent_fini();
+	rs_region_destroy(region);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/agent/names/race", test_race);
+	return g_test_run();
+}
