@@ -329,10 +329,10 @@ static void test_pause(struct fixture *f, gconstpointer data)
 	struct rs_error err = {0};
 
 	come_up(f, 0);
-	g_assert_cmpint(rs_session_resume(f->session, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_session_resume(f->session, &err), ==, -EBUSY);
 	g_assert_cmpint(rs_session_pause(f->session, &err), ==, 0);
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_PAUSED);
-	g_assert_cmpint(rs_session_pause(f->session, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_session_pause(f->session, &err), ==, -EBUSY);
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, &err), ==, 0);
 	/* Patching has not let it go. */
 	g_assert_cmpint(f->sham->pauses, ==, 1);
