@@ -116,10 +116,11 @@ static void sleep_until(struct rs_live *live, int ms)
 
 static void drain(struct rs_live *live)
 {
+	uint32_t rounds = 2 * live->config.region->header.ring_pages / ROUND_CHUNKS + 8;
 	uint64_t in_flight;
 
 	/* A guest that still runs may write for ever: what is there now, twice over, is enough. */
-	for (int round = 0; round < 1024; round++) {
+	for (uint32_t round = 0; round < rounds; round++) {
 		bool any = read_round(live, &in_flight);
 
 		if (!print_round(live, in_flight) || (!any && (!in_flight || round > 4)))

@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Text is written once it has grown to this: a few bytes in a ring can ask for 64 KiB of it. */
+#define OUT_MAX (1u << 20)
+
 struct rs_printer {
 	const struct rs_region *region;
 	bool json;
@@ -91,7 +94,7 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 	struct rs_printer *p = data;
 	const char *comm = "";
 
-	if (p->limit && p->stats.events >= p->limit)
+	if (p->stats.closed || p->stats.error || (p->limit && p->stats.events >= p->limit))
 		return;
 	if (!record->lost) {
 		comm = rs_trace_cmdline_lookup(p->names, record->pid, record->ts);
@@ -103,6 +106,8 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 		rs_trace_json_line(p->out, record, comm);
 	else
 		rs_trace_text_line(p->out, record, comm);
+	if (p->out->len >= OUT_MAX)
+		rs_printer_flush(p);
 }
 
 static void on_decoded(const RsTraceRecord *record, gpointer data)
@@ -223,8 +228,10 @@ int rs_printer_flush(struct rs_printer *p)
 {
 	int ret;
 
-	if (p->stats.closed || p->stats.error)
+	if (p->stats.closed || p->stats.error) {
+		g_string_truncate(p->out, 0);
 		return -1;
+	}
 	ret = write_all(p);
 	g_string_truncate(p->out, 0);
 	if (ret == -EPIPE)
