@@ -77,6 +77,8 @@ static bool read_provider(struct rs_session *session, uint32_t index)
 		return false;
 	now.name[sizeof(now.name) - 1] = 0;
 	now.id = index + 1; /* what else it could be */
+	if (now.state != RS_PROVIDER_LIVE)
+		now.state = RS_PROVIDER_DEAD;
 	if (now.state == known->state)
 		return false;
 	if (now.state == RS_PROVIDER_LIVE) {

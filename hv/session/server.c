@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define OBJECT_PATH "/org/ringside/Session"
+/* A guest can make changes as fast as it can ask; a peer that does not read lets them pile up here. */
+#define CHANGED_US 20000
 
 struct rs_server {
 	struct rs_session *session;
@@ -21,6 +23,9 @@ struct rs_server {
 	GPtrArray *peers;         /* GDBusConnection */
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	char *path;
+	GSource *later; /* the next Changed signal, while one is due */
+	gint64 changed_at;
+	uint32_t generation;
 };
 
 /* ---- small helpers ---- */
@@ -334,12 +339,42 @@ static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *in
 
 /* ---- from the session ---- */
 
+static void tell_changed(struct rs_server *server)
+{
+	server->changed_at = g_get_monotonic_time();
+	update_properties(server);
+	rs_dbus_session1_emit_changed(server->skeleton, server->generation);
+}
+
+static void drop_later(struct rs_server *server)
+{
+	if (!server->later)
+		return;
+	g_source_destroy(server->later);
+	g_clear_pointer(&server->later, g_source_unref);
+}
+
+static gboolean on_later(gpointer data)
+{
+	drop_later(data);
+	tell_changed(data);
+	return G_SOURCE_REMOVE;
+}
+
 static void on_changed(void *data, uint32_t generation)
 {
 	struct rs_server *server = data;
 
-	update_properties(server);
-	rs_dbus_session1_emit_changed(server->skeleton, generation);
+	server->generation = generation;
+	if (server->later)
+		return;
+	if (g_get_monotonic_time() - server->changed_at >= CHANGED_US) {
+		tell_changed(server);
+		return;
+	}
+	server->later = g_timeout_source_new(CHANGED_US / 1000);
+	g_source_set_callback(server->later, on_later, server, NULL);
+	g_source_attach(server->later, g_main_context_get_thread_default());
 }
 
 static void on_hello(void *data, const struct rs_guest_info *info)
@@ -352,6 +387,10 @@ static void on_ended(void *data, const struct rs_target_end *end)
 	struct rs_server *server = data;
 	g_autofree char *escaped = g_strescape(end->text, NULL);
 
+	if (server->later) {
+		drop_later(server);
+		tell_changed(server);
+	}
 	update_properties(server);
 	rs_dbus_session1_emit_ended(server->skeleton, rs_end_reason_name(end->reason), end->code,
 				    escaped);
@@ -486,6 +525,7 @@ void rs_server_destroy(struct rs_server *server)
 	if (!server)
 		return;
 	rs_session_remove_listener(server->session, &server->listener);
+	drop_later(server);
 	if (server->server) {
 		g_dbus_server_stop(server->server);
 		g_object_unref(server->server);

@@ -3,6 +3,7 @@
 
 #include "sham.h"
 #include <errno.h>
+#include <ringside/atomic.h>
 #include <ringside/filter.h>
 #include <ringside/record.h>
 #include <string.h>
@@ -170,6 +171,20 @@ static void test_late_and_gone(struct fixture *f, gconstpointer data)
 	g_assert_false(g_array_index(list, struct rs_session_event, 0).live);
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "net:*", NULL, NULL), ==,
 			-ENOENT);
+}
+
+/* A state that is none is no change either, however often it is looked at. */
+static void test_odd_state(struct fixture *f, gconstpointer data)
+{
+	struct rs_provider *p = rs_region_section(f->sham->region, RS_SEC_PROVIDERS, NULL);
+	int changes;
+
+	come_up(f, RS_GUEST_SELF_PATCH);
+	rs_store_release(&p->state, 7);
+	rs_session_refresh(f->session);
+	changes = f->heard.changes;
+	rs_session_refresh(f->session);
+	g_assert_cmpint(f->heard.changes, ==, changes);
 }
 
 static void test_reboot(struct fixture *f, gconstpointer data)
@@ -361,11 +376,12 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"enable", test_enable},     {"owners", test_owners},
-		{"pending", test_pending},   {"late", test_late_and_gone},
-		{"reboot", test_reboot},     {"filter", test_filter},
-		{"bad-rule", test_bad_rule}, {"mailbox", test_mailbox},
-		{"scribble", test_scribble}, {"pause", test_pause},
+		{"enable", test_enable},   {"owners", test_owners},
+		{"pending", test_pending}, {"late", test_late_and_gone},
+		{"reboot", test_reboot},   {"odd-state", test_odd_state},
+		{"filter", test_filter},   {"bad-rule", test_bad_rule},
+		{"mailbox", test_mailbox}, {"scribble", test_scribble},
+		{"pause", test_pause},
 	};
 
 	g_test_init(&argc, &argv, NULL);
