@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
+#include <rs-trace-print.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -253,11 +254,14 @@ static void add_sources(struct runner *runner)
 static void judge_end(struct runner *runner)
 {
 	const struct rs_target_end *end = rs_session_end(runner->session);
-	g_autofree char *text = NULL;
+	g_autoptr(GString) line = g_string_new(NULL);
+	const char *text;
 
 	if (!end) /* detached, or given up */
 		return;
-	text = rs_cli_escape(end->text);
+	/* One line, whatever the guest says: a second one could pass for ours. */
+	rs_trace_append_escaped(line, end->text, strlen(end->text));
+	text = line->str;
 	switch (end->reason) {
 	case RS_END_EXIT:
 		if (!end->code)

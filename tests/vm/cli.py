@@ -232,6 +232,9 @@ def test_ends():
                                   '--append', f'crash={crash} rounds=1'))
         check(r.code == code and text in r.err, f'{crash}: {r.code} {r.err[-400:]}')
         check(len(events(r.out)) > 0, 'what it recorded is printed')
+    r = rs('run', *guest_args('--name', 'e', '--serial', 'none', '--duration', '30',
+                              '--append', 'crash=panic rounds=1'))
+    check('panic\\x1b[31m!\\x0aringside: not so\n' in r.err, f'a panic is one line: {r.err[:400]}')
     r = rs('run', *guest_args('--name', 'e', '-e', 'sched:*', '--duration', '3',
                               '--append', 'crash=hang rounds=1'))
     check(r.code == 0 and 'its time is over' in r.err and len(events(r.out)) > 0,

@@ -110,7 +110,7 @@ void hostile_crash(const char *how)
 {
 	rs_printf("demo: crash=%s\n", how);
 	if (strcmp(how, "panic") == 0)
-		rs_panic("the demo was told to panic\x1b[31m!");
+		rs_panic("the demo was told to panic\x1b[31m!\nringside: not so");
 	if (strcmp(how, "triple") == 0)
 		rs_triple_fault();
 	if (strcmp(how, "reset") == 0)
