@@ -4,6 +4,9 @@
 #include "cli/verb.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #define DEFAULT_RING "1M"
 
@@ -94,6 +97,38 @@ static int choose_name(const struct options *o, const char *what, char **out, st
 	return rs_rundir_free_name(*base ? base : "guest", out, err);
 }
 
+/*
+ * A guest whose session died may live on in its QEMU, patched. Taking its name would throw away the file and
+ * the journal that lead back to it.
+ */
+static int check_not_lost(const char *name, struct rs_error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct rs_rundir_entry *entry = NULL;
+	bool alive = false;
+	int fd = -1;
+
+	if (rs_rundir_find(name, &entry, NULL))
+		return 0;
+	if (!entry->live && entry->qmp &&
+	    g_strlcpy(address.sun_path, entry->qmp, sizeof(address.sun_path)) <
+		    sizeof(address.sun_path))
+		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0) {
+		/* EAGAIN: it listens, and somebody else is being served. */
+		alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ||
+			errno == EAGAIN;
+		close(fd);
+	}
+	rs_rundir_entry_free(entry);
+	if (!alive)
+		return 0;
+	return rs_error_set(err, EEXIST,
+			    "the guest of '%s' runs on without its session: 'ringside attach %s' "
+			    "takes it up, 'ringside stop %s' ends it",
+			    name, name, name);
+}
+
 static int run_session(const struct options *o, struct rs_machine_config *machine,
 		       struct rs_error *err)
 {
@@ -112,8 +147,10 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 	struct rs_rundir_entry entry = {.name = (char *)machine->name};
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
-	int ret = rs_rundir_claim(&entry, &claim, err);
+	int ret = check_not_lost(machine->name, err);
 
+	if (!ret)
+		ret = rs_rundir_claim(&entry, &claim, err);
 	if (ret)
 		return rs_cli_fail_error(err);
 	ret = rs_machine_create(machine, claim, &session, err);

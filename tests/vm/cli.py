@@ -248,6 +248,8 @@ def test_attach():
     g.process.kill()
     g.process.wait()
     check(json.loads(rs('ps', '--json').out)[0]['state'] == 'lost', 'ps says lost')
+    r = rs('run', '--name', 'k', '--hosted', '/bin/true')
+    check(r.code == 1 and 'attach k' in r.err, f'its name is not to be had: {r.code} {r.err[:300]}')
     r = rs('attach', '--duration', '1', 'k')
     check(r.code == 0 and re.search(r'(\d+) put back', r.err), f'attach: {r.code} {r.err[:300]}')
     check(int(re.search(r'(\d+) put back', r.err)[1]) >= ALL_COUNT, 'text was put right')
