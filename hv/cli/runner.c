@@ -116,18 +116,23 @@ static void on_failed(void *data, const struct rs_error *err)
 	wind_down(runner, "it cannot be traced as asked");
 }
 
+static void tell_missed(struct runner *runner, const char *when)
+{
+	for (char **glob = runner->config->enable; glob && *glob; glob++) {
+		g_autoptr(GArray) list = rs_session_list(runner->session, *glob);
+
+		if (!list->len)
+			rs_cli_fail(0, "no event matches '%s'%s", *glob, when);
+	}
+}
+
 /* Providers may need a moment after the agent's hello. */
 static gboolean on_settled(gpointer data)
 {
 	struct runner *runner = data;
 
 	runner->sources[4] = 0;
-	for (char **glob = runner->config->enable; glob && *glob; glob++) {
-		g_autoptr(GArray) list = rs_session_list(runner->session, *glob);
-
-		if (!list->len)
-			rs_cli_fail(0, "no event matches '%s' so far", *glob);
-	}
+	tell_missed(runner, " so far");
 	return G_SOURCE_REMOVE;
 }
 
@@ -305,6 +310,9 @@ static void finish(struct runner *runner)
 	struct rs_live_stats stats = {0};
 	struct rs_error err = {0};
 
+	/* It was over before that could be said. */
+	if (runner->sources[4] && !runner->code)
+		tell_missed(runner, "");
 	/* The text first: a session that leaves a running guest leaves it as it was. */
 	if (rs_session_detach(runner->session, &err))
 		fail(runner, rs_cli_fail_error(&err));

@@ -228,8 +228,9 @@ def test_ends():
     """A guest that ends badly: a clear message, an exit code, and what it had recorded."""
     for crash, code, text in (('panic', 4, 'panicked'), ('triple', 4, 'triple fault'),
                               ('reset', 4, 'reset'), ('exit:3', 5, 'exit code 3')):
-        r = rs('run', *guest_args('--name', 'e', '-e', 'sched:*', '--duration', '30',
+        r = rs('run', *guest_args('--name', 'e', '-e', 'sched:*', '-e', 'nix:*', '--duration', '30',
                                   '--append', f'crash={crash} rounds=1'))
+        check("no event matches 'nix:*'" in r.err, 'a glob that matched nothing is told')
         check(r.code == code and text in r.err, f'{crash}: {r.code} {r.err[-400:]}')
         check(len(events(r.out)) > 0, 'what it recorded is printed')
     r = rs('run', *guest_args('--name', 'e', '--serial', 'none', '--duration', '30',
