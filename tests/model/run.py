@@ -21,7 +21,8 @@ JOBS = 2
 SECONDS = 150
 
 TWO = ["PRODUCERS=2", "FIRST_EMITS=2", "OTHERS_EMIT=1"]
-ONE = ["PRODUCERS=1", "FIRST_EMITS=4"]
+ONE = ["PRODUCERS=1", "FIRST_EMITS=3"]
+FULL = ["PRODUCERS=1", "FIRST_EMITS=4", "DROP=1"]
 LAPS = ["PRODUCERS=2", "FIRST_EMITS=3", "OTHERS_EMIT=2", "BODY=1", "MOVES=0"]
 CHECKS = {
     "two producers, several laps": LAPS,
@@ -32,7 +33,7 @@ CHECKS = {
     "two producers, killed in drop mode": TWO + ["DROP=1", "KILLS=1", "MOVES=0", "BODY=1"],
     "three producers": ["PRODUCERS=3", "FIRST_EMITS=1", "BODY=1", "MOVES=0"],
     "one producer": ONE,
-    "one producer, drop mode": ONE + ["DROP=1"],
+    "one producer, drop mode": FULL,
 }
 MUTATIONS = {
     "NO_CAS": TWO,
@@ -45,9 +46,9 @@ MUTATIONS = {
     "COMMIT_EARLY": ONE,
     "STORES_EARLY": ONE,
     "SEQ_FIRST": LAPS,
-    "REFUSE_OPEN": ONE + ["DROP=1"],
-    "NO_CONSUMED": ONE + ["DROP=1"],
-    "PUBLISH_EARLY": ONE + ["DROP=1"],
+    "REFUSE_OPEN": FULL,
+    "NO_CONSUMED": FULL,
+    "PUBLISH_EARLY": FULL,
     "NO_SECOND_LOOK": ONE,
     "WORD_FIRST": TWO,
 }
