@@ -59,10 +59,12 @@ int rs_session_sites_set_self(struct rs_session *session, bool self, struct rs_e
 	return rs_patcher_set_method(session->patcher, self ? RS_PATCH_SELF : RS_PATCH_HOST, err);
 }
 
-/* The newest `count` refusals: a note on each one's event, a line for the caller. */
+#define LINES 16u /* a guest may list a million sites that are none, as often as it likes */
+
+/* The newest `count` refusals: a note on each one's event, a line for the caller of the first few. */
 static void tell_refusals(struct rs_session *session, size_t count, GPtrArray *problems)
 {
-	size_t all;
+	size_t all, told = 0;
 	const struct rs_site_refusal *list = rs_patcher_refusals(session->patcher, &all);
 
 	for (size_t i = all - MIN(all, count); i < all; i++) {
@@ -77,6 +79,8 @@ static void tell_refusals(struct rs_session *session, size_t count, GPtrArray *p
 			state->note = g_strdup_printf("refused at %#" PRIx64 ": %s", list[i].at.v,
 						      list[i].why);
 		}
+		if (++told > LINES)
+			continue;
 		line = g_strdup_printf("site at %#" PRIx64 " of %s%s%s refused: %s", list[i].at.v,
 				       event ? event->system : "an unknown event", event ? ":" : "",
 				       event ? event->name : "", list[i].why);
@@ -85,6 +89,13 @@ static void tell_refusals(struct rs_session *session, size_t count, GPtrArray *p
 		else
 			rs_session_say(session, "%s", line);
 	}
+	if (count <= LINES)
+		return;
+	if (problems)
+		g_ptr_array_add(problems,
+				g_strdup_printf("and %zu sites more refused", count - LINES));
+	else
+		rs_session_say(session, "and %zu sites more refused", count - LINES);
 }
 
 int rs_session_sites_add(struct rs_session *session, const struct rs_provider *provider,
