@@ -56,11 +56,19 @@ static uint64_t extend_records(uint64_t near, uint32_t bits)
 
 static void locate(const struct rs_ring_state *state, uint32_t page_size, struct position *out)
 {
-	/* Guest words, each read once. Sequence numbers of 2^62 and more are nonsense: they are cut so
-	 * that the arithmetic below cannot overflow. */
-	uint64_t pages = rs_load(&state->pages) & ((1ull << 62) - 1);
+	/* Guest words. Sequence numbers of 2^62 and more are nonsense: they are cut so that the
+	 * arithmetic below cannot overflow. */
+	const uint64_t sane = (1ull << 62) - 1;
+	uint64_t pages = rs_load_acquire(&state->pages) & sane, before;
+	int tries = 4;
 
-	out->word = rs_load_acquire(&state->word);
+	/* `pages` tells which of many pages the word's 18 bits mean: should we have been stopped
+	 * between the two for so many pages that it no longer does, look again. */
+	do {
+		before = pages;
+		out->word = rs_load_acquire(&state->word);
+		pages = rs_load_acquire(&state->pages) & sane;
+	} while (pages - before > RS_WORD_PAGE_MASK / 4 && --tries);
 	out->seq = extend_page((int64_t)pages - 1, rs_word_page(out->word));
 	if (out->seq < -1)
 		out->seq = -1;
