@@ -104,6 +104,11 @@ int rs_cli_fail_error(const struct rs_error *err)
 	return rs_cli_fail(code, "%s", err->message);
 }
 
+bool rs_cli_good_duration(double seconds)
+{
+	return seconds >= 0 && seconds <= 1e6; /* not a number fails both */
+}
+
 /* The name of the only live session, or NULL and an exit code. */
 static char *only_session(const struct rs_verb *verb, int *code)
 {

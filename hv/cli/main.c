@@ -2,10 +2,13 @@
 /* The `ringside` command: a table of verbs. */
 #include "cli/verb.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct rs_verb *const verbs[] = {
 	&rs_verb_run,     &rs_verb_attach, &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
@@ -29,8 +32,30 @@ static void print_help(FILE *to)
 	      to);
 }
 
+/* Where a standard descriptor is closed, the next file opened would get its number, and our text. */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Finds out whether standard output could take everything. A reader that has gone wants no more. */
+static int flush_output(int code)
+{
+	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && code == RS_CLI_OK)
+		code = rs_cli_fail(RS_CLI_FAILED, "the output could not be written: %s",
+				   g_strerror(errno));
+	return code;
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_fds();
 	setlocale(LC_ALL, "");
 	/* A closed pipe is an error of write(), seen where it happens. */
 	signal(SIGPIPE, SIG_IGN);
@@ -52,10 +77,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], verbs[i]->name) == 0) {
 			int code = verbs[i]->run(verbs[i], argc - 1, argv + 1);
 
-			/* Also finds out that standard output could not take everything. */
-			if (fflush(stdout) && code == RS_CLI_OK)
-				code = RS_CLI_FAILED;
-			return code;
+			return flush_output(code);
 		}
 	}
 	return rs_cli_fail(RS_CLI_USAGE, "no such verb: '%s' (see ringside --help)", argv[1]);

@@ -16,6 +16,8 @@
 #define STOP_PATIENCE_MS 5000
 #define SETTLE_MS 500
 
+enum { GLOB_MATCHED = 1, GLOB_MISSED };
+
 struct runner {
 	const struct rs_runner_config *config;
 	struct rs_session *session;
@@ -26,9 +28,11 @@ struct runner {
 	guint sources[5];
 	guint patience;
 	int out_fd;
-	int code;      /* the first failure's */
-	bool stopping; /* somebody wants the end */
+	int code;       /* the first failure's */
+	bool stopping;  /* somebody wants the end */
+	bool signalled; /* ... by a signal */
 	bool said_hello;
+	GHashTable *globs; /* asked for, and what is known of each: GLOB_* */
 };
 
 static void fail(struct runner *runner, int code)
@@ -68,6 +72,7 @@ static void wind_down(struct runner *runner, const char *why)
 
 static gboolean on_signal(struct runner *runner, const char *why)
 {
+	runner->signalled = true;
 	wind_down(runner, why);
 	return G_SOURCE_CONTINUE;
 }
@@ -116,14 +121,44 @@ static void on_failed(void *data, const struct rs_error *err)
 	wind_down(runner, "it cannot be traced as asked");
 }
 
-static void tell_missed(struct runner *runner, const char *when)
+/* What matched once is not missed when the guest starts anew. */
+static bool look_for_match(struct runner *runner, const char *glob, const char *when)
 {
-	for (char **glob = runner->config->enable; glob && *glob; glob++) {
-		g_autoptr(GArray) list = rs_session_list(runner->session, *glob);
+	int known = GPOINTER_TO_INT(g_hash_table_lookup(runner->globs, glob));
+	g_autoptr(GArray) list = NULL;
+	g_autofree char *shown = NULL;
 
-		if (!list->len)
-			rs_cli_fail(0, "no event matches '%s'%s", *glob, when);
+	if (known == GLOB_MATCHED)
+		return true;
+	list = rs_session_list(runner->session, glob);
+	g_hash_table_insert(runner->globs, g_strdup(glob),
+			    GINT_TO_POINTER(list->len ? GLOB_MATCHED : GLOB_MISSED));
+	if (list->len)
+		return true;
+	shown = rs_cli_escape(glob);
+	if (known != GLOB_MISSED)
+		rs_cli_fail(0, "no event matches '%s'%s", shown, when);
+	return false;
+}
+
+/* Says of each glob once that nothing matches it. Returns whether all of them match something. */
+static bool look_for_matches(struct runner *runner, const char *when)
+{
+	g_autoptr(GPtrArray) globs = g_ptr_array_new_with_free_func(g_free);
+	bool all = true;
+
+	for (char **glob = runner->config->enable; glob && *glob; glob++)
+		g_ptr_array_add(globs, g_strdup(*glob));
+	for (char **text = runner->config->filters; text && *text; text++) {
+		g_autofree char *expression = NULL;
+		char *glob;
+
+		if (rs_session_split_filter(*text, &glob, &expression, NULL) == 0)
+			g_ptr_array_add(globs, glob);
 	}
+	for (guint i = 0; i < globs->len; i++)
+		all &= look_for_match(runner, globs->pdata[i], when);
+	return all;
 }
 
 /* Providers may need a moment after the agent's hello. */
@@ -132,7 +167,7 @@ static gboolean on_settled(gpointer data)
 	struct runner *runner = data;
 
 	runner->sources[4] = 0;
-	tell_missed(runner, " so far");
+	look_for_matches(runner, " so far");
 	return G_SOURCE_REMOVE;
 }
 
@@ -305,6 +340,22 @@ static void judge_end(struct runner *runner)
 	     rs_cli_fail(RS_CLI_GUEST, "the guest could not go on%s%s", *text ? ": " : "", text));
 }
 
+/* Whether there was anything to trace. Who stopped it early may have been faster than the guest. */
+static void judge_trace(struct runner *runner)
+{
+	const struct rs_target_end *end = rs_session_end(runner->session);
+	bool stopped =
+		runner->signalled || (end && end->reason == RS_END_KILLED && !runner->stopping);
+
+	if (runner->code || stopped || runner->config->detach)
+		return;
+	if (!runner->said_hello)
+		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the guest has no agent, or it never "
+							"reported: nothing could be traced"));
+	else if (!look_for_matches(runner, ""))
+		fail(runner, RS_CLI_NOT_FOUND);
+}
+
 static void finish(struct runner *runner)
 {
 	struct rs_live_stats stats = {0};
@@ -312,7 +363,7 @@ static void finish(struct runner *runner)
 
 	/* It was over before that could be said. */
 	if (runner->sources[4] && !runner->code)
-		tell_missed(runner, "");
+		look_for_matches(runner, "");
 	/* The text first: a session that leaves a running guest leaves it as it was. */
 	if (rs_session_detach(runner->session, &err))
 		fail(runner, rs_cli_fail_error(&err));
@@ -321,9 +372,7 @@ static void finish(struct runner *runner)
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 					 g_strerror(stats.error)));
 	judge_end(runner);
-	if (!runner->said_hello && runner->config->enable && !runner->config->quiet)
-		rs_cli_fail(
-			0, "the guest has no agent, or it never reported: nothing could be traced");
+	judge_trace(runner);
 	if (!runner->config->quiet)
 		rs_summary_print(runner->session, &stats,
 				 runner->config->json && !stats.closed ? runner->out_fd : -1);
@@ -335,6 +384,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	struct rs_error err = {0};
 
 	runner.loop = g_main_loop_new(NULL, FALSE);
+	runner.globs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	runner.listener = (struct rs_session_listener){.data = &runner,
 						       .message = on_message,
 						       .failed = on_failed,
@@ -356,6 +406,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	for (size_t i = 0; i < G_N_ELEMENTS(runner.sources); i++)
 		g_clear_handle_id(&runner.sources[i], g_source_remove);
 	g_clear_handle_id(&runner.patience, g_source_remove);
+	g_hash_table_unref(runner.globs);
 	g_main_loop_unref(runner.loop);
 	rs_session_destroy(session);
 	if (runner.out_fd > STDERR_FILENO)

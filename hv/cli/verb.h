@@ -38,6 +38,8 @@ extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_ps, rs_verb_lis
  */
 bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
 		  int *code);
+/* Whether a --duration can be waited for: a number of seconds, from 0 to a million. */
+bool rs_cli_good_duration(double seconds);
 
 /* "ringside: message" on standard error; returns `code`. Control bytes are escaped, newlines kept. */
 int rs_cli_fail(int code, const char *format, ...) G_GNUC_PRINTF(2, 3);

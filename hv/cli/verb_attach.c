@@ -62,9 +62,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
 		runner.json = json;
 		runner.quiet = quiet;
-		runner.count = (uint64_t)count;
-		if (count < 0 || runner.duration < 0)
-			code = rs_cli_usage(verb, "--count and --duration are not negative");
+		runner.count = (uint64_t)MAX(count, 0);
+		if (count < 0 || !rs_cli_good_duration(runner.duration))
+			code = rs_cli_usage(verb, "--count is not negative; --duration is in "
+						  "seconds, up to a million");
 		else if (argc != 2)
 			code = rs_cli_usage(verb, "which session? See ringside ps");
 		else

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define DEFAULT_RING "1M"
+#define CPUS_NOT_GIVEN G_MININT
 
 struct options {
 	char **enable, **filters;
@@ -44,9 +45,9 @@ static int check(const struct rs_verb *verb, const struct options *o, int argc, 
 		return rs_cli_usage(verb, "one of KERNEL, --demo and --hosted PROGRAM is needed");
 	if (hosted && (o->initrd || o->append || o->memory))
 		return rs_cli_usage(verb, "--initrd, --append and --mem are for kernels");
-	if (o->duration < 0)
-		return rs_cli_usage(verb, "--duration is in seconds");
-	if (o->cpus < 0 || o->cpus > (int)RS_MAX_CPUS)
+	if (!rs_cli_good_duration(o->duration))
+		return rs_cli_usage(verb, "--duration is in seconds, up to a million");
+	if (o->cpus != CPUS_NOT_GIVEN && (o->cpus < 1 || o->cpus > (int)RS_MAX_CPUS))
 		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
 	if (o->count < 0)
 		return rs_cli_usage(verb, "--count is a number of events");
@@ -69,7 +70,7 @@ static int configure(const struct options *o, struct rs_machine_config *machine,
 		machine->ring_mode = RS_MODE_DROP;
 	else
 		return rs_error_set(err, EINVAL, "--mode is overwrite or drop, not '%s'", o->mode);
-	machine->cpus = (uint32_t)o->cpus;
+	machine->cpus = o->cpus == CPUS_NOT_GIVEN ? 0 : (uint32_t)o->cpus;
 	machine->accel = o->accel ? o->accel : "auto";
 	machine->initrd = o->initrd;
 	machine->append = o->append;
@@ -188,7 +189,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, const 
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {0};
+	struct options o = {.cpus = CPUS_NOT_GIVEN};
 	gboolean hosted_help = FALSE;
 	const GOptionEntry options[] = {
 		{"demo", 0, 0, G_OPTION_ARG_NONE, &o.demo, "Run the bundled demo guest", NULL},

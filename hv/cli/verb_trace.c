@@ -106,8 +106,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	if (count < 0 || duration < 0)
-		return rs_cli_usage(verb, "--count and --duration are not negative");
+	if (count < 0 || !rs_cli_good_duration(duration))
+		return rs_cli_usage(verb,
+				    "--count is not negative; --duration is in seconds, up to a "
+				    "million");
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 	if (!session)
 		return code;

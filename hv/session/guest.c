@@ -27,7 +27,11 @@ static int read_info(struct rs_session *session, bool *fresh)
 
 	if (ret == -EPROTO && !session->incompatible) {
 		session->incompatible = true;
-		rs_session_say_failed(session, &err);
+		/* What was an agent once and then speaks nonsense is a broken guest, still to be read. */
+		if (session->hello)
+			rs_session_say(session, "%s", err.message);
+		else
+			rs_session_say_failed(session, &err);
 	}
 	if (ret)
 		return ret;

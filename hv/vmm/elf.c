@@ -45,19 +45,19 @@ static int check_header(struct loader *ld, Elf64_Ehdr *eh, struct rs_error *err)
 		return FAIL(ld, err, ENOEXEC, "not a 64-bit x86-64 ELF file (machine %u)",
 			    eh->e_machine);
 	if (eh->e_ident[EI_VERSION] != EV_CURRENT || eh->e_version != EV_CURRENT)
-		return FAIL(ld, err, EINVAL, "ELF version %u is unknown", eh->e_version);
+		return FAIL(ld, err, ENOEXEC, "ELF version %u is unknown", eh->e_version);
 	if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN)
 		return FAIL(ld, err, ENOEXEC, "not an executable (ELF type %u)", eh->e_type);
 	if (eh->e_phnum == 0)
-		return FAIL(ld, err, EINVAL, "no program headers");
+		return FAIL(ld, err, ENOEXEC, "no program headers");
 	if (eh->e_phnum > RS_ELF_MAX_HEADERS)
-		return FAIL(ld, err, EINVAL, "%u program headers; at most %u are taken",
+		return FAIL(ld, err, ENOEXEC, "%u program headers; at most %u are taken",
 			    eh->e_phnum, RS_ELF_MAX_HEADERS);
 	if (eh->e_phentsize != sizeof(Elf64_Phdr))
-		return FAIL(ld, err, EINVAL, "program headers of %u bytes instead of %zu",
+		return FAIL(ld, err, ENOEXEC, "program headers of %u bytes instead of %zu",
 			    eh->e_phentsize, sizeof(Elf64_Phdr));
 	if (!fits(eh->e_phoff, (uint64_t)eh->e_phnum * sizeof(Elf64_Phdr), ld->file_size))
-		return FAIL(ld, err, EINVAL, "truncated: program headers lie outside the file");
+		return FAIL(ld, err, ENOEXEC, "truncated: program headers lie outside the file");
 	return 0;
 }
 
@@ -71,7 +71,7 @@ static int check_overlap(struct loader *ld, uint32_t i, struct rs_error *err)
 		if (b->p_type != PT_LOAD || b->p_memsz == 0)
 			continue;
 		if (a->p_paddr < b->p_paddr + b->p_memsz && b->p_paddr < a->p_paddr + a->p_memsz)
-			return FAIL(ld, err, EINVAL, "segments %u and %u overlap at 0x%" PRIx64, j,
+			return FAIL(ld, err, ENOEXEC, "segments %u and %u overlap at 0x%" PRIx64, j,
 				    i, a->p_paddr > b->p_paddr ? a->p_paddr : b->p_paddr);
 	}
 	return 0;
@@ -82,10 +82,10 @@ static int check_segment(struct loader *ld, uint32_t i, struct rs_error *err)
 	const Elf64_Phdr *ph = &ld->phdr[i];
 
 	if (ph->p_filesz > ph->p_memsz)
-		return FAIL(ld, err, EINVAL, "segment %u has more bytes in the file than in memory",
-			    i);
+		return FAIL(ld, err, ENOEXEC,
+			    "segment %u has more bytes in the file than in memory", i);
 	if (!fits(ph->p_offset, ph->p_filesz, ld->file_size))
-		return FAIL(ld, err, EINVAL, "truncated: segment %u lies outside the file", i);
+		return FAIL(ld, err, ENOEXEC, "truncated: segment %u lies outside the file", i);
 	if (ph->p_memsz == 0)
 		return 0;
 	if (!fits(ph->p_paddr, ph->p_memsz, ld->ram_size))
@@ -113,7 +113,7 @@ static int check_notes(struct loader *ld, uint32_t i, struct rs_error *err)
 	uint64_t at = ph->p_offset, left = ph->p_filesz;
 
 	if (!fits(at, left, ld->file_size))
-		return FAIL(ld, err, EINVAL, "truncated: notes (header %u) lie outside the file",
+		return FAIL(ld, err, ENOEXEC, "truncated: notes (header %u) lie outside the file",
 			    i);
 	while (left >= sizeof(Elf64_Nhdr) && !ld->has_entry) {
 		Elf64_Nhdr nh;
@@ -123,12 +123,12 @@ static int check_notes(struct loader *ld, uint32_t i, struct rs_error *err)
 		desc = align_up(sizeof(nh) + (uint64_t)nh.n_namesz, align);
 		next = align_up(desc + nh.n_descsz, align);
 		if (desc > left || nh.n_descsz > left - desc)
-			return FAIL(ld, err, EINVAL,
+			return FAIL(ld, err, ENOEXEC,
 				    "a note (header %u) is longer than its segment", i);
 		if (nh.n_type == XEN_ELFNOTE_PHYS32_ENTRY && nh.n_namesz == 4 &&
 		    !memcmp(ld->file + at + sizeof(nh), "Xen", 4)) {
 			if (nh.n_descsz != 4 && nh.n_descsz != 8)
-				return FAIL(ld, err, EINVAL, "the PVH entry note has %u bytes",
+				return FAIL(ld, err, ENOEXEC, "the PVH entry note has %u bytes",
 					    nh.n_descsz);
 			memcpy(&ld->entry, ld->file + at + desc, nh.n_descsz);
 			ld->has_entry = true;
@@ -160,12 +160,12 @@ static int check_entry(struct loader *ld, struct rs_elf_image *image, struct rs_
 		inside |= ld->entry >= ph->p_paddr && ld->entry - ph->p_paddr < ph->p_memsz;
 	}
 	if (image->high.v == 0)
-		return FAIL(ld, err, EINVAL, "nothing to load");
+		return FAIL(ld, err, ENOEXEC, "nothing to load");
 	if (!ld->has_entry)
 		return FAIL(ld, err, ENOEXEC,
 			    "no PVH entry (note Xen PHYS32_ENTRY): it cannot be booted directly");
 	if (!inside || ld->entry > UINT32_MAX)
-		return FAIL(ld, err, EINVAL, "the PVH entry 0x%" PRIx64 " lies in no segment",
+		return FAIL(ld, err, ENOEXEC, "the PVH entry 0x%" PRIx64 " lies in no segment",
 			    ld->entry);
 	return 0;
 }
@@ -217,7 +217,7 @@ int rs_elf_load_path(const char *path, void *ram, uint64_t ram_size, struct rs_e
 	if (fstat(fd, &st))
 		ret = rs_error_set(err, errno, "kernel '%s': %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		ret = rs_error_set(err, EINVAL, "kernel '%s': not a regular file", path);
+		ret = rs_error_set(err, ENOEXEC, "kernel '%s': not a regular file", path);
 	else if ((uint64_t)st.st_size > RS_ELF_MAX_FILE)
 		ret = rs_error_set(err, EFBIG, "kernel '%s': larger than %llu MiB", path,
 				   RS_ELF_MAX_FILE >> 20);

@@ -24,7 +24,7 @@ struct rs_elf_image {
 
 /*
  * Copies the segments of `file` to `ram`, which is guest-physical [0, ram_size). `name` is for messages
- * ("kernel 'name': ..."). -ENOEXEC: not a kernel that can be booted so; -EINVAL: damaged;
+ * ("kernel 'name': ..."). -ENOEXEC: damaged, or not a kernel that can be booted so;
  * -ERANGE: does not fit the RAM.
  */
 int rs_elf_load(const char *name, const void *file, size_t file_size, void *ram, uint64_t ram_size,

@@ -460,7 +460,7 @@ static void test_refusals(void)
 	c = good, c.memory = 1 << 20, refuse(c, -ERANGE, "outside the guest's 1 MiB");
 	c = good, c.kernel = NULL, refuse(c, -EINVAL, "no kernel");
 	c = good, c.kernel = "/nonexistent", refuse(c, -ENOENT, "kernel '/nonexistent'");
-	c = good, c.kernel = "/dev/null", refuse(c, -EINVAL, "not a regular file");
+	c = good, c.kernel = "/dev/null", refuse(c, -ENOEXEC, "not a regular file");
 	c = good, c.kernel = "/etc/passwd", refuse(c, -ENOEXEC, "not an ELF file");
 	c = good, c.kernel = "/proc/self/exe", refuse(c, -ERANGE, "boot data");
 	c = good, c.initrd = "/nonexistent", refuse(c, -ENOENT, "initrd '/nonexistent'");

@@ -99,23 +99,23 @@ static void test_header(void)
 	REFUSE(k.eh.e_machine = EM_AARCH64, -ENOEXEC, "not a 64-bit x86-64 ELF file (machine 183)");
 	REFUSE(k.eh.e_ident[EI_CLASS] = ELFCLASS32, -ENOEXEC,
 	       "not a 64-bit x86-64 ELF file (machine 62)");
-	REFUSE(k.eh.e_version = 9, -EINVAL, "ELF version 9 is unknown");
+	REFUSE(k.eh.e_version = 9, -ENOEXEC, "ELF version 9 is unknown");
 	REFUSE(k.eh.e_type = ET_REL, -ENOEXEC, "not an executable (ELF type 1)");
-	REFUSE(k.eh.e_phnum = 0, -EINVAL, "no program headers");
-	REFUSE(k.eh.e_phnum = 0xffff, -EINVAL, "65535 program headers; at most 128 are taken");
-	REFUSE(k.eh.e_phentsize = 32, -EINVAL, "program headers of 32 bytes instead of 56");
-	REFUSE(k.eh.e_phoff = UINT64_MAX - 8, -EINVAL,
+	REFUSE(k.eh.e_phnum = 0, -ENOEXEC, "no program headers");
+	REFUSE(k.eh.e_phnum = 0xffff, -ENOEXEC, "65535 program headers; at most 128 are taken");
+	REFUSE(k.eh.e_phentsize = 32, -ENOEXEC, "program headers of 32 bytes instead of 56");
+	REFUSE(k.eh.e_phoff = UINT64_MAX - 8, -ENOEXEC,
 	       "truncated: program headers lie outside the file");
-	REFUSE(k.eh.e_phnum = 100, -EINVAL, "truncated: program headers lie outside the file");
+	REFUSE(k.eh.e_phnum = 100, -ENOEXEC, "truncated: program headers lie outside the file");
 }
 
 static void test_segments(void)
 {
-	REFUSE(k.ph[0].p_filesz = 9000, -EINVAL,
+	REFUSE(k.ph[0].p_filesz = 9000, -ENOEXEC,
 	       "segment 0 has more bytes in the file than in memory");
-	REFUSE(k.ph[0].p_offset = sizeof(k) - 63, -EINVAL,
+	REFUSE(k.ph[0].p_offset = sizeof(k) - 63, -ENOEXEC,
 	       "truncated: segment 0 lies outside the file");
-	REFUSE(k.ph[0].p_offset = UINT64_MAX, -EINVAL,
+	REFUSE(k.ph[0].p_offset = UINT64_MAX, -ENOEXEC,
 	       "truncated: segment 0 lies outside the file");
 	REFUSE(k.ph[1].p_paddr = RAM - 63, -ERANGE,
 	       "segment 1 (0xfffc1, 0x40 bytes) lies outside the guest's 1 MiB");
@@ -125,8 +125,8 @@ static void test_segments(void)
 	       "segment 1 (0x20000, 0xffffffffffffffff bytes) lies outside the guest's 1 MiB");
 	REFUSE(k.ph[1].p_paddr = 0x1000, -ERANGE,
 	       "segment 1 lies at 0x1000, below 0x8000, where boot data goes");
-	REFUSE(k.ph[1].p_paddr = 0x11fff, -EINVAL, "segments 0 and 1 overlap at 0x11fff");
-	REFUSE((k.ph[0].p_type = k.ph[1].p_type = PT_NULL), -EINVAL, "nothing to load");
+	REFUSE(k.ph[1].p_paddr = 0x11fff, -ENOEXEC, "segments 0 and 1 overlap at 0x11fff");
+	REFUSE((k.ph[0].p_type = k.ph[1].p_type = PT_NULL), -ENOEXEC, "nothing to load");
 }
 
 static void test_notes(void)
@@ -135,14 +135,15 @@ static void test_notes(void)
 	       "no PVH entry (note Xen PHYS32_ENTRY): it cannot be booted directly");
 	REFUSE(k.ph[2].p_type = PT_NULL, -ENOEXEC,
 	       "no PVH entry (note Xen PHYS32_ENTRY): it cannot be booted directly");
-	REFUSE(k.nh.n_descsz = 5, -EINVAL, "the PVH entry note has 5 bytes");
-	REFUSE(k.nh.n_descsz = 0xfffffffc, -EINVAL, "a note (header 2) is longer than its segment");
-	REFUSE(k.other.n_namesz = 0xffffffff, -EINVAL,
+	REFUSE(k.nh.n_descsz = 5, -ENOEXEC, "the PVH entry note has 5 bytes");
+	REFUSE(k.nh.n_descsz = 0xfffffffc, -ENOEXEC,
 	       "a note (header 2) is longer than its segment");
-	REFUSE(k.ph[2].p_offset = sizeof(k), -EINVAL,
+	REFUSE(k.other.n_namesz = 0xffffffff, -ENOEXEC,
+	       "a note (header 2) is longer than its segment");
+	REFUSE(k.ph[2].p_offset = sizeof(k), -ENOEXEC,
 	       "truncated: notes (header 2) lie outside the file");
-	REFUSE(k.entry = 0x30000, -EINVAL, "the PVH entry 0x30000 lies in no segment");
-	REFUSE(k.entry = 0x100010004, -EINVAL, "the PVH entry 0x100010004 lies in no segment");
+	REFUSE(k.entry = 0x30000, -ENOEXEC, "the PVH entry 0x30000 lies in no segment");
+	REFUSE(k.entry = 0x100010004, -ENOEXEC, "the PVH entry 0x100010004 lies in no segment");
 }
 
 int main(int argc, char **argv)
