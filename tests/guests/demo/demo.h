@@ -75,6 +75,9 @@ bool compute_round(uint32_t worker, uint64_t round);
 bool hostile_wants_no_agent(void);
 void hostile_start_agent(void);
 void hostile_scribble(void);
+void hostile_lies(void);
+void hostile_sites(void);
+void hostile_calls(uint32_t cpu);
 void hostile_crash(const char *how);
 
 /* workload.c */

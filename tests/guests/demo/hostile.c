@@ -2,6 +2,10 @@
 /* What a well-behaved guest does not do: for the tests of the host. */
 #include "demo.h"
 #include <ringside/agent.h>
+#include <ringside/cmdline.h>
+#include <ringside/descriptor.h>
+#include <ringside/hypercall.h>
+#include <ringside/region.h>
 
 static RS_PROVIDER(provider, demo_name);
 
@@ -104,6 +108,234 @@ void hostile_scribble(void)
 	} while (rounds ? passes < rounds : rs_tsc() - start < seconds * rs_tsc_hz());
 	rs_printf("demo: scribbled %lu times\n", passes);
 	rs_exit(0);
+}
+
+/* ---- lies: what was true, with some of it changed, over and over ---- */
+
+#define KEEP_BYTES (96u << 10) /* of each section */
+static uint8_t kept[RS_SEC_COUNT][KEEP_BYTES];
+
+static void keep(uint8_t *region, bool back)
+{
+	const struct rs_region_header *header = (const void *)region;
+	for (int i = RS_SEC_GUEST_INFO; i < RS_SEC_COUNT; i++) {
+		const struct rs_section *section = &header->section[i];
+		uint64_t size = section->size < KEEP_BYTES ? section->size : KEEP_BYTES;
+		if (back)
+			memcpy(region + section->offset, kept[i], size);
+		else
+			memcpy(kept[i], region + section->offset, size);
+	}
+}
+
+/* A word of what is kept, of a section that has something to say. */
+static void tell_lie(uint8_t *region)
+{
+	static const uint8_t sections[] = {RS_SEC_GUEST_INFO, RS_SEC_PROVIDERS,  RS_SEC_EVENTS,
+					   RS_SEC_CMDLINE,    RS_SEC_RING_STATE, RS_SEC_RINGS,
+					   RS_SEC_RINGS,      RS_SEC_EVENTS};
+	const struct rs_region_header *header = (const void *)region;
+	uint64_t r = next_random();
+	const struct rs_section *section = &header->section[sections[r & 7]];
+	/* Most descriptors lie at the start of their section. */
+	uint64_t size = section->size < KEEP_BYTES ? section->size : KEEP_BYTES;
+	uint8_t *at;
+	if (r & 8)
+		size = size < 8192 ? size : 8192;
+	at = region + section->offset + (r >> 8) % (size / 8) * 8;
+	switch (r >> 4 & 3) {
+	case 0:
+		at[r >> 40 & 7] ^= (uint8_t)(1u << (r >> 48 & 7));
+		break;
+	case 1:
+		*(volatile uint16_t *)(at + (r >> 40 & 6)) = (uint16_t)garbage(size);
+		break;
+	case 2:
+		*(volatile uint32_t *)(at + (r >> 40 & 4)) = (uint32_t)garbage(size);
+		break;
+	default:
+		*(volatile uint64_t *)at = garbage(size);
+	}
+}
+
+void hostile_lies(void)
+{
+	void *region;
+	uint64_t size;
+	if (!rs_region(&region, &size)) {
+		rs_puts("demo: lies: no region\n");
+		rs_exit(1);
+	}
+	uint64_t seconds = rs_option_u64("duration", 1), start = rs_tsc(), passes = 0;
+	state ^= rs_option_u64("seed", 0) * 0x9e3779b97f4a7c15ull;
+	keep(region, false);
+	do {
+		struct rs_guest_info *info = guest_info(region, size);
+		keep(region, true);
+		/* Another boot now and then: everything is read anew. */
+		info->boot_generation += passes / 64;
+		for (uint32_t i = 0; i < 1 + passes % 200; i++) {
+			tell_lie(region);
+			if (i % 64 == 0)
+				for (int spin = 0; spin < 2000; spin++)
+					rs_pause();
+		}
+		passes++;
+	} while (rs_tsc() - start < seconds * rs_tsc_hz());
+	keep(region, true);
+	rs_printf("demo: lied %lu times\n", passes);
+	rs_exit(0);
+}
+
+/* ---- sites: the table, the page tables named for it and the text itself are garbage ---- */
+
+static uint64_t tables[4][512] __attribute__((aligned(4096)));
+
+static void scribble_tables(void)
+{
+	for (uint32_t t = 0; t < 4; t++) {
+		for (uint32_t i = 0; i < 512; i++) {
+			uint64_t r = next_random();
+			/* Itself, its neighbour, nowhere; present more often than not; large pages. */
+			uint64_t to = r & 16 ? (uint64_t)tables[r >> 5 & 3] : next_random();
+			tables[t][i] = (to & 0x000ffffffffff000ull) | (r & 0x80) | (r & 7 ? 7 : 0);
+		}
+	}
+}
+
+static void ring_host(uint32_t slot)
+{
+	void *region;
+	uint64_t size;
+	if (!rs_region(&region, &size))
+		return;
+	const struct rs_region_header *header = region;
+	if (header->hcall_channel != RS_CHANNEL_PORT)
+		return;
+	__asm__ volatile("outl %0, %w1" : : "a"(slot), "d"(header->hcall_addr) : "memory");
+}
+
+static struct rs_hcall_request *request_page(void)
+{
+	void *region;
+	uint64_t size;
+	if (!rs_region(&region, &size))
+		rs_exit(1);
+	const struct rs_region_header *header = region;
+	return (void *)((char *)region + header->section[RS_SEC_REQUEST].offset);
+}
+
+static void call(uint32_t number, uint64_t arg)
+{
+	struct rs_hcall_request *request = request_page();
+	request->number = number;
+	request->args[0] = arg;
+	request->data_size = 0;
+	__atomic_fetch_add(&request->sequence, 1, __ATOMIC_RELEASE);
+	ring_host(0);
+}
+
+void hostile_sites(void)
+{
+	void *region;
+	uint64_t size;
+	if (!rs_region(&region, &size))
+		rs_exit(1);
+	const struct rs_region_header *header = region;
+	struct rs_provider *p = (void *)((char *)region + header->section[RS_SEC_PROVIDERS].offset);
+	struct rs_provider good = *p;
+	uint64_t seconds = rs_option_u64("duration", 1), start = rs_tsc(), passes = 0;
+	uint32_t count = (uint32_t)(__stop_rs_sites - __start_rs_sites);
+	struct rs_site *sites =
+		(void *)tables[3]; /* a table of our own: the real one is read-only */
+	state ^= rs_option_u64("seed", 0);
+	if (count > 128)
+		count = 128;
+	do {
+		scribble_tables();
+		__atomic_store_n(&p->state, RS_PROVIDER_DEAD, __ATOMIC_RELEASE);
+		call(RS_HCALL_UNREGISTER, 1);
+		for (uint32_t i = 0; i < count; i++) {
+			/* They are relative: what was right must be moved to be right here. */
+			int32_t by = (int32_t)((char *)&__start_rs_sites[i] - (char *)&sites[i]);
+			uint64_t r = next_random();
+			sites[i] = __start_rs_sites[i];
+			sites[i].code +=
+				by + (r % 3 == 0 ? (int32_t)(r >> 32) : (int32_t)(r >> 8 & 1));
+			sites[i].target += by + (r & 1 ? (int32_t)(r >> 16) : 0);
+			sites[i].event += by + (r & 2 ? (int32_t)(r >> 24) : 0);
+		}
+		uint64_t r = next_random();
+		p->sites = r & 1 ? (uint64_t)sites : r & 2 ? good.sites : garbage(size);
+		p->site_count = r & 4 ? count : (uint32_t)garbage(size);
+		p->site_size = r & 24 ? sizeof(struct rs_site) : (uint32_t)garbage(64);
+		p->page_table_root = r & 32   ? 0
+				     : r & 64 ? (uint64_t)tables[r >> 8 & 3]
+					      : garbage(size);
+		__atomic_store_n(&p->state, RS_PROVIDER_LIVE, __ATOMIC_RELEASE);
+		call(RS_HCALL_REGISTER, 1);
+		/* And while it is in use. */
+		for (int i = 0; i < 20; i++) {
+			tables[next_random() & 3][next_random() & 511] = next_random();
+			for (int spin = 0; spin < 20000; spin++)
+				rs_pause();
+		}
+		passes++;
+	} while (rs_tsc() - start < seconds * rs_tsc_hz());
+	rs_printf("demo: %lu wrong site tables\n", passes);
+	rs_machine_exit(0);
+}
+
+/* ---- calls: requests that make no sense, as fast as they can be made ---- */
+
+static void fill_request(struct rs_hcall_request *request)
+{
+	static const char *const texts[] = {"*",
+					    "sched:*",
+					    "*[",
+					    "\x1b[2J\x1b]0;x\x07",
+					    "load:flood",
+					    "*: PID == 1",
+					    "*: ((((((((((1",
+					    "sched:*: COMM ~ \"*\"",
+					    "\xff\xfe",
+					    ""};
+	uint64_t r = next_random();
+	const char *text = texts[r % 10];
+	request->number = r & 64 ? (uint32_t)(r >> 8 & 7) + 1 : (uint32_t)garbage(4096);
+	if (request->number == RS_HCALL_PANIC || request->number == RS_HCALL_EXIT)
+		request->number = RS_HCALL_LOG;
+	for (int i = 0; i < 6; i++)
+		request->args[i] = r & 128 ? next_random() % 80 : garbage(4096);
+	for (uint32_t i = 0; i < RS_HCALL_DATA; i += 8)
+		*(uint64_t *)&request->data[i] =
+			r & 0x100000 ? 0x2a5b5c2a2a3a3a2aull : garbage(4096);
+	request->data_size = (uint32_t)garbage(2 * RS_HCALL_DATA);
+	if (r & 0x200000) {
+		request->data_size = (uint32_t)strlen(text);
+		memcpy(request->data, text, request->data_size);
+	}
+}
+
+void hostile_calls(uint32_t cpu)
+{
+	uint64_t seconds = rs_option_u64("duration", 1), start = rs_tsc(), passes = 0;
+	bool logs = rs_option("logs", NULL, 0);
+	struct rs_hcall_request *request = request_page() + cpu;
+	state ^= rs_option_u64("seed", 0) + cpu;
+	do {
+		fill_request(request);
+		if (logs)
+			request->number = RS_HCALL_LOG;
+		request->sequence++;
+		ring_host(next_random() & 7 ? cpu : (uint32_t)garbage(4096));
+		passes++;
+	} while (rs_tsc() - start < seconds * rs_tsc_hz());
+	rs_printf("demo: vCPU %u made %lu absurd requests\n", cpu, passes);
+	if (cpu == 0)
+		rs_machine_exit(0);
+	for (;;)
+		rs_idle();
 }
 
 void hostile_crash(const char *how)

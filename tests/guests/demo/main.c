@@ -4,6 +4,8 @@
  *	rounds=N duration=SECONDS pace=MS   how long, and the pause after a round (default: for ever, 10)
  *	flood [count=N]                     emit load:flood as fast as possible on each vCPU
  *	scribble [rounds=N seed=N]          garbage over the guest's part of the region
+ *	lies [duration=SECONDS seed=N]      what was true there, with a little of it changed, over and over
+ *	sites, calls [logs] [… seed=N]      garbage in the site tables; absurd hypercalls, or log lines
  *	crash=panic|triple|reset|hang|exit:N  after `rounds` (default 3)
  *	noagent, badabi, stale              no agent, or one that the host must refuse
  *	cpus=N                              vCPUs to start (default: what the machine says)
@@ -64,8 +66,32 @@ void rs_main(uint32_t cpu)
 		hostile_start_agent();
 	if (rs_option("flood", NULL, 0))
 		flood(cpu);
-	if (rs_option("scribble", NULL, 0)) {
+	if (rs_option("calls", NULL, 0))
+		hostile_calls(cpu);
+	if (rs_option("sites", NULL, 0) && cpu)
+		for (;;)
+			trace_load_flood(cpu, 0);
+	if (rs_option("lies", NULL, 0) && cpu == 0) {
+		static const char name[16] = "\x1b[31mliar\x07\xff\n";
+		static const uint16_t lengths[8] = {1, 2, 3};
+		uint64_t start = rs_tsc();
+		/* Something to lie about, once the host has had time to ask for it. */
+		while (rs_tsc() - start < rs_tsc_hz() / 2)
+			rs_pause();
+		rs_set_task(1, name);
+		for (uint32_t i = 0; i < 4000; i++) {
+			trace_load_flood(cpu, i);
+			trace_compute_round(cpu, i, i, lengths,
+					    "\x1b]0;title\x07\x1b[2J\x9b"
+					    "31m\n# forged");
+		}
+		hostile_lies();
+	}
+	if (rs_option("scribble", NULL, 0) || rs_option("lies", NULL, 0) ||
+	    rs_option("sites", NULL, 0)) {
 		/* Nobody emits meanwhile: the agent trusts its own half of the region. */
+		if (cpu == 0 && rs_option("sites", NULL, 0))
+			hostile_sites();
 		if (cpu == 0)
 			hostile_scribble();
 		for (;;)
