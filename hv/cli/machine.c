@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_MEMORY (256ull << 20)
@@ -59,6 +60,20 @@ static bool is_bzimage(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return is;
+}
+
+/* QEMU would start some of what is no kernel, and say nothing. */
+static int check_kernel(const char *path, struct rs_error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return rs_error_set(err, EIO, "kernel '%s': %s", path, g_strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return rs_error_set(err, ENOEXEC, "kernel '%s': not a regular file", path);
+	if (st.st_size == 0)
+		return rs_error_set(err, ENOEXEC, "kernel '%s': empty", path);
+	return 0;
 }
 
 static int choose_kind(const struct rs_machine_config *config, enum kind *out, struct rs_error *err)
@@ -263,6 +278,8 @@ int rs_machine_create(const struct rs_machine_config *config, struct rs_rundir_c
 	int ret;
 
 	ret = rs_rundir_file(config->name, "journal", &journal, err);
+	if (!ret && config->kernel && !config->hosted)
+		ret = check_kernel(config->kernel, err);
 	if (!ret)
 		ret = choose_kind(config, &kind, err);
 	if (ret)

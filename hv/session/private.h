@@ -50,6 +50,9 @@ struct rs_session {
 	uint32_t *answered;                  /* mailbox: last request sequence answered, by ring */
 	uint64_t hypercalls, bad_hypercalls; /* mailbox ones; the target counts its own */
 	gint64 mailbox_busy_until, refresh_at; /* monotonic, us */
+	gint64 said_at;                        /* when say_credit was last earned */
+	uint32_t say_credit;                   /* messages that may be told now */
+	uint64_t unsaid;                       /* messages left out since the last one told */
 
 	bool started, hello, stuck; /* stuck: the descriptors cannot be parsed any further */
 	bool incompatible;          /* said once */

@@ -12,6 +12,9 @@
 #define POLL_IDLE_MS 10
 #define POLL_REFRESH_MS 100
 #define BUSY_US 200000
+/* A guest can make us talk: so many lines at once, and so many a second from then on. */
+#define SAY_BURST 200
+#define SAY_PER_SECOND 50
 
 /* ---- listeners ---- */
 
@@ -26,20 +29,57 @@ void rs_session_remove_listener(struct rs_session *session,
 	g_ptr_array_remove(session->listeners, (gpointer)listener);
 }
 
-void rs_session_say(struct rs_session *session, const char *format, ...)
+static void tell(struct rs_session *session, const char *text)
 {
-	g_autofree char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	for (guint i = 0; i < session->listeners->len; i++) {
 		const struct rs_session_listener *l = session->listeners->pdata[i];
 
 		if (l->message)
 			l->message(l->data, text);
 	}
+}
+
+static void tell_unsaid(struct rs_session *session)
+{
+	g_autofree char *text = NULL;
+
+	if (!session->unsaid)
+		return;
+	text = g_strdup_printf("%" G_GUINT64_FORMAT " messages were left out", session->unsaid);
+	session->unsaid = 0;
+	tell(session, text);
+}
+
+static bool may_say(struct rs_session *session)
+{
+	gint64 now = g_get_monotonic_time();
+	gint64 earned = (now - session->said_at) * SAY_PER_SECOND / G_USEC_PER_SEC;
+
+	if (earned > 0) {
+		session->say_credit = (uint32_t)MIN(session->say_credit + earned, SAY_BURST);
+		session->said_at = now;
+	}
+	/* Once silenced, silent for a moment: not a line now and then with a count between them. */
+	if (session->say_credit < (session->unsaid ? SAY_PER_SECOND : 1)) {
+		session->unsaid++;
+		return false;
+	}
+	session->say_credit--;
+	return true;
+}
+
+void rs_session_say(struct rs_session *session, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	if (!may_say(session))
+		return;
+	tell_unsaid(session);
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	tell(session, text);
 }
 
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err)
@@ -105,6 +145,7 @@ void rs_session_set_ended(struct rs_session *session, const struct rs_target_end
 		return;
 	/* The last word of a guest that was never polled since. */
 	rs_session_refresh(session);
+	tell_unsaid(session);
 	session->ended = true;
 	session->end = *end;
 	session->end.text[sizeof(session->end.text) - 1] = 0;
@@ -217,6 +258,7 @@ int rs_session_create(const struct rs_session_config *config, struct rs_region *
 	if (ret)
 		return ret;
 	session = g_new0(struct rs_session, 1);
+	session->say_credit = SAY_BURST;
 	session->name = g_strdup(config->name);
 	session->kernel = g_strdup(config->kernel);
 	session->journal = g_strdup(config->journal);

@@ -266,8 +266,13 @@ void hostile_sites(void)
 			sites[i].event += by + (r & 2 ? (int32_t)(r >> 24) : 0);
 		}
 		uint64_t r = next_random();
-		p->sites = r & 1 ? (uint64_t)sites : r & 2 ? good.sites : garbage(size);
-		p->site_count = r & 4 ? count : (uint32_t)garbage(size);
+		p->sites = r % 13 == 0 ? 0x200000
+			   : r & 1     ? (uint64_t)sites
+			   : r & 2     ? good.sites
+				       : garbage(size);
+		p->site_count = r % 13 == 0 ? RS_MAX_SITES
+				: r & 4     ? count
+					    : (uint32_t)garbage(size);
 		p->site_size = r & 24 ? sizeof(struct rs_site) : (uint32_t)garbage(64);
 		p->page_table_root = r & 32   ? 0
 				     : r & 64 ? (uint64_t)tables[r >> 8 & 3]
@@ -283,7 +288,7 @@ void hostile_sites(void)
 		passes++;
 	} while (rs_tsc() - start < seconds * rs_tsc_hz());
 	rs_printf("demo: %lu wrong site tables\n", passes);
-	rs_machine_exit(0);
+	rs_exit(0);
 }
 
 /* ---- calls: requests that make no sense, as fast as they can be made ---- */
@@ -333,7 +338,7 @@ void hostile_calls(uint32_t cpu)
 	} while (rs_tsc() - start < seconds * rs_tsc_hz());
 	rs_printf("demo: vCPU %u made %lu absurd requests\n", cpu, passes);
 	if (cpu == 0)
-		rs_machine_exit(0);
+		rs_exit(0);
 	for (;;)
 		rs_idle();
 }

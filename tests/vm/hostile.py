@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The ringside command against guests that lie, programs that do not hold still, and people in a hurry.
+
+    hostile.py RINGSIDE DEMO_GUEST MEAN_PROGRAM [TEST…]
+
+Guests run on KVM where it can be used, else on TCG; RINGSIDE may be built with sanitizers.
+"""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+RINGSIDE, DEMO, MEAN = sys.argv[1:4]
+KVM = os.access('/dev/kvm', os.R_OK | os.W_OK)
+ACCEL = 'kvm' if KVM else 'tcg'
+NOBODY = 65534
+SANITIZER = re.compile(r'ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer')
+# Whatever controls a terminal. Our own output has no use for any of it.
+CONTROL = re.compile(rb'[\x00-\x08\x0b-\x1f\x7f]')
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+    print('ok:', what, flush=True)
+
+
+def clean(data, what):
+    text = data.decode(errors='replace')
+    found = SANITIZER.search(text)
+    if found:
+        raise AssertionError(f'{what}: {text[found.start():found.start() + 3000]}')
+    found = CONTROL.search(data) or re.search('[\x80-\x9f]', text)
+    if found:
+        raise AssertionError(f'{what}: a control byte, {text[max(0, found.start() - 50):][:100]!r}')
+
+
+class Result:
+    def __init__(self, args, timeout=60, **more):
+        p = subprocess.run([RINGSIDE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           timeout=timeout, stdin=subprocess.DEVNULL, **more)
+        self.code, self.raw = p.returncode, p.stdout
+        self.out, self.err = p.stdout.decode(errors='replace'), p.stderr.decode(errors='replace')
+        clean(p.stdout, f'output of {args}')
+        if SANITIZER.search(self.err):
+            raise AssertionError(f'{args}: {self.err[-3000:]}')
+        check(0 <= self.code <= 5, f'{" ".join(args)[:90]}: {self.code} {self.err[:80]!r}')
+
+
+def rs(*args, **more):
+    return Result(args, **more)
+
+
+class Background:
+    def __init__(self, *args, wait_for=None):
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self.args = args
+        self.process = subprocess.Popen([RINGSIDE, *args], stdout=self.out, stderr=self.err,
+                                        stdin=subprocess.DEVNULL)
+        until = time.time() + 30
+        while wait_for and rs_quiet('stat', '-s', wait_for) != 0:
+            if self.process.poll() is not None or time.time() > until:
+                raise AssertionError(f'{args} did not come up: {self.read(self.err)[-500:]!r}')
+            time.sleep(0.05)
+
+    @staticmethod
+    def read(file):
+        file.seek(0)
+        return file.read()
+
+    def end(self, how=None, timeout=60):
+        if how:
+            self.process.send_signal(how)
+        code = self.process.wait(timeout)
+        out, err = self.read(self.out), self.read(self.err)
+        clean(out, f'output of {self.args}')
+        clean(err.replace(b'\r', b''), f'errors of {self.args}')
+        return code, out, err.decode(errors='replace')
+
+
+def rs_quiet(*args):
+    return subprocess.run([RINGSIDE, *args], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, timeout=60).returncode
+
+
+# ---- 1. guests ----
+
+VERBS = [['list'], ['list', '--json'], ['stat'], ['stat', '--json'], ['enable', '*:*'],
+         ['disable', 'sched:*'], ['filter', '*:*: PID == 1'], ['filter', '-c', '*:*'],
+         ['format', '*:*'], ['enable', 'load:*']]
+
+
+def torment(what, seed, seconds=3):
+    """A guest that does `what`, while everything looks at it. Returns how the run ended."""
+    name = 'h'
+    options = [] if 'logs' in what else ['-e', '*', '-f', 'sched:*: COMM ~ "*"']
+    run = Background('run', '--accel', ACCEL, '--name', name, *options, '--ring-size', '64K',
+                     '--duration', str(seconds + 6), '--append',
+                     f'{what} duration={seconds} seed={seed}', DEMO, wait_for=name)
+    observers = [Background('trace', name), Background('trace', '--json', name)]
+    done, answered = False, 0
+    while not done:
+        for verb in VERBS:
+            if run.process.poll() is not None:
+                done = True
+                break
+            answered += rs(verb[0], '-s', name, *verb[1:]).code == 0
+    code, out, err = run.end()
+    for observer in observers:
+        observer_code, text, _ = observer.end(timeout=20)
+        check(observer_code in (0, 3), f'{what}: an observer ends with {observer_code}')
+    check(answered > 0, f'{what}, seed {seed}: {answered} questions were answered meanwhile')
+    check('# events:' in err, f'{what}: the run ends with a summary, code {code}')
+    return code, out, err
+
+
+def test_guests():
+    for seed in range(1, 4):
+        code, out, err = torment('scribble', seed, 2)
+        check(code in (0, 3), f'scribble ends by itself: {code} {err[-300:]}')
+    for seed in range(1, 4):
+        code, out, err = torment('lies', seed)
+        check(code == 0 and 'lied' in err, f'lies: {code} {err[-300:]}')
+        check(b'\\x1b]0;title\\x07' in out, 'escapes in strings are shown, not sent')
+        check(b'\\x1b[31mliar\\x07' in out, 'and those in names')
+    if not KVM:
+        return
+    code, out, err = torment('sites', 1)
+    check(code == 0 and 'wrong site tables' in err, f'sites: {code} {err[-300:]}')
+    check('refused' in err, 'wrong sites are refused by name')
+    code, out, err = torment('calls', 1)
+    bad = re.search(r'hypercalls:? (\d+) \((\d+) bad\)', err)
+    check(code == 0 and int(bad[2]) > 100, f'bad requests are counted: {bad[0]}')
+    code, out, err = torment('calls logs', 1)
+    check(code == 0 and 'messages were left out' in err, 'a flood of log lines is cut')
+    check(err.count('guest: ') < 1500, f'{err.count("guest: ")} lines of it are shown')
+
+
+# ---- 2. the command line ----
+
+def write(directory, name, data):
+    path = os.path.join(directory, name)
+    with open(path, 'wb') as f:
+        f.write(data)
+    return path
+
+
+def expect(code, text, *args, lines=1, **more):
+    r = rs(*args, **more)
+    check(r.code == code and text in r.err, f'… is {code}, "{text}": {r.code} {r.err[:300]!r}')
+    said = [l for l in r.err.splitlines() if not l.startswith('usage: ')]
+    check(lines is None or len(said) == lines, f'… in {lines} line: {said}')
+    check(r.err.startswith('ringside: ') or lines is None, '… of ours')
+    return r
+
+
+def test_bad_kernels():
+    with open(DEMO, 'rb') as f:
+        elf = f.read()
+    with tempfile.TemporaryDirectory() as d:
+        header = bytearray(elf)
+        header[56:58] = b'\xff\xff'
+        wild = bytearray(elf)
+        at = int.from_bytes(wild[32:40], 'little')
+        wild[at + 8:at + 40] = b'\xf0' + b'\xff' * 31
+        files = {'short': elf[:100], 'half': elf[:5000], 'text': b'hello\n' * 100,
+                 'empty': b'', 'many': bytes(header), 'wild': bytes(wild)}
+        for name, data in files.items():
+            path = write(d, name, data)
+            if KVM:
+                expect(1, f"kernel '{path}': ", 'run', '--accel', 'kvm', path)
+            if name in ('short', 'text', 'empty'):
+                expect(1, '', 'run', '--accel', 'tcg', path, lines=None)
+        expect(1, 'no such file', 'run', os.path.join(d, 'nothing'))
+        expect(1, '', 'run', d)
+        expect(1, 'not there', 'run', '--hosted', os.path.join(d, 'nothing'))
+        expect(1, 'not there', 'run', '--hosted', d)
+
+
+def test_bad_agents():
+    for what, text in (('noagent', 'no agent'), ('badabi', 'ABI version 42.0'),
+                       ('stale', 'no agent')):
+        r = rs('run', '--accel', ACCEL, '-e', '*', '--duration', '1.5' if KVM else '8', '--append',
+               what, DEMO)
+        check(r.code == 1 and r.err.count(text) == 1, f'{what}: {r.code} {r.err}')
+        check('# events:' in r.err, f'{what}: and a summary')
+    r = rs('run', '--accel', ACCEL, '-e', 'nix:*', '-f', 'nux:x: a == 1', '--duration',
+           '1' if KVM else '6', DEMO)
+    check(r.code == 3 and r.err.count("'nix:*'") == 1 and r.err.count("'nux:x'") == 1,
+          f'globs that never matched: {r.code} {r.err}')
+
+
+def test_wrong_usage():
+    run = ['run', '--accel', ACCEL, DEMO]
+    for text, args in (('--cpus', ['--cpus', '0']), ('--cpus', ['--cpus', '65']),
+                       ('--cpus', ['--cpus', 'abc']), ('no size', ['--mem', 'x']),
+                       ('too small', ['--ring-size', '1K']), ('too large', ['--ring-size', '9T']),
+                       ('no size', ['--ring-size', '-1']), ('no size', ['--ring-size', '1KB']),
+                       ('--duration', ['--duration', 'nan']), ('--duration', ['--duration', '-1']),
+                       ('--duration', ['--duration', '1e300']), ('--count', ['-n', '-1']),
+                       ('--accel', ['--accel', 'xen']), ('--mode', ['--mode', 'x']),
+                       ('session name', ['--name', '../x']), ('session name', ['--name', '']),
+                       ('glob', ['-e', '']), ('GLOB: EXPRESSION', ['-f', 'x']),
+                       ('--nix', ['--nix'])):
+        expect(2, text, *run, *args)
+    if KVM:
+        expect(2, 'memory', *run, '--mem', '1K')
+        expect(2, 'memory', *run, '--mem', '100T')
+        expect(1, 'initrd', *run, '--initrd', '/nonexistent')
+    expect(2, '^', *run, '-f', 'sched:switch: prev_pid == ', lines=4)
+    expect(1, '/nonexistent/x', *run, '-o', '/nonexistent/x')
+    expect(2, 'no such verb', 'nix')
+    expect(2, 'KERNEL', 'run')
+    for verb in (['list'], ['stat'], ['trace'], ['stop'], ['pause'], ['enable', '*'],
+                 ['format', 'a:b'], ['filter', 'a:b: c == 1']):
+        expect(3, 'no session', *verb)
+    expect(3, 'no session', 'attach', 'nix')
+
+
+def test_no_kvm():
+    if os.getuid() or not KVM:
+        print('skipped: root with KVM only')
+        return
+    hide = ['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /dev/kvm && exec "$@"']
+    with tempfile.TemporaryDirectory() as d:
+        os.chmod(d, 0o755)
+        file = write(d, 'kvm', b'')
+        p = subprocess.run([*hide, file, RINGSIDE, 'run', '--accel', 'kvm', DEMO],
+                           capture_output=True, text=True, timeout=60)
+        check(p.returncode == 1 and '/dev/kvm' in p.stderr and p.stderr.count('\n') == 1,
+              f'/dev/kvm that is none: {p}')
+        p = subprocess.run([*hide, file, 'env', 'PATH=/nonexistent', RINGSIDE, 'run', DEMO],
+                           capture_output=True, text=True, timeout=60)
+        check(p.returncode == 1 and 'qemu' in p.stderr.lower() and p.stderr.count('\n') == 1,
+              f'neither KVM nor QEMU: {p}')
+    with tempfile.TemporaryDirectory() as d:
+        os.chown(d, NOBODY, NOBODY)
+        p = subprocess.run([RINGSIDE, 'run', '--accel', 'kvm', DEMO], capture_output=True,
+                           text=True, timeout=60, user=NOBODY, group=NOBODY, extra_groups=[],
+                           env={**os.environ, 'XDG_RUNTIME_DIR': d})
+        check(p.returncode == 1 and 'permission' in p.stderr and p.stderr.count('\n') == 1,
+              f'/dev/kvm of others: {p}')
+
+
+def test_output():
+    """Full disks, closed pipes, closed descriptors, two sessions."""
+    run = ['run', '--accel', ACCEL, '--serial', 'none', '-e', '*', '--duration', '10']
+    r = rs(*run, '-o', '/dev/full', DEMO)
+    check(r.code == 1 and 'No space left' in r.err, f'-o /dev/full: {r.code} {r.err}')
+    one = Background(*run, '--name', 'one', '--duration', '60', DEMO, wait_for='one')
+    expect(1, "'one' runs already", 'run', '--accel', ACCEL, '--name', 'one', DEMO)
+    two = Background(*run, '--name', 'two', '--duration', '60', DEMO, wait_for='two')
+    for verb in (['list'], ['stat'], ['trace'], ['enable', '*:*'], ['format', 'a:b']):
+        expect(2, 'one, two', *verb)
+    expect(3, 'no event', 'enable', 'one', 'nix:*')
+    expect(3, 'no event', 'filter', 'one', 'nix:*: a == 1')
+    expect(2, '^', 'filter', 'one', 'sched:switch: nix == 1', lines=4)
+    expect(2, '^', 'filter', 'one', 'sched:switch: next_comm < "a"', lines=4)
+    expect(1, 'not paused', 'resume', 'one')
+    expect(3, '\\x1b[31m', 'enable', 'one', 'sched:\x1b[31m*')
+    for args in (['list', 'one'], ['stat', 'one'], ['ps'], ['trace', 'one', '-n', '5']):
+        with open('/dev/full', 'wb') as full:
+            p = subprocess.run([RINGSIDE, *args], stdout=full, stderr=subprocess.PIPE, timeout=30)
+        check(p.returncode == 1 and p.stderr.count(b'\n') == 1, f'{args} > /dev/full: {p}')
+        for closed in ('>&-', '>&- 2>&-', '<&- >&- 2>&-', '| true'):
+            p = subprocess.run(['bash', '-c', f'"$@" {closed}; exit ${{PIPESTATUS[0]}}', 'x',
+                                RINGSIDE, *args], capture_output=True, timeout=30)
+            check(p.returncode == 0 and not p.stderr, f'{args} {closed}: {p}')
+    for session, sig in ((one, signal.SIGHUP), (two, signal.SIGTERM)):
+        code, out, err = session.end(sig)
+        check(code == 0 and '# events:' in err and b'\n' in out, f'{sig.name} ends it: {code}')
+    p = subprocess.run(['bash', '-c', '"$@" <&- >&- 2>&-', 'x', RINGSIDE, *run[:-1], '2', DEMO],
+                       timeout=60)
+    check(p.returncode == 0, f'run without any standard descriptor: {p}')
+    left = os.listdir(os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside'))
+    check(left == [], f'nothing is left behind: {left}')
+
+
+# ---- 3. programs ----
+
+def code_of(pid):
+    """The bytes of the program's own code, as they are now."""
+    exe = os.readlink(f'/proc/{pid}/exe')
+    with open(f'/proc/{pid}/maps') as maps, open(f'/proc/{pid}/mem', 'rb') as mem:
+        for line in maps:
+            m = re.match(r'([0-9a-f]+)-([0-9a-f]+) r-xp .* (/.*)$', line)
+            if m and m[3].strip() == exe:
+                mem.seek(int(m[1], 16))
+                return mem.read(int(m[2], 16) - int(m[1], 16))
+    raise AssertionError('no text')
+
+
+def child_of(pid):
+    for _ in range(200):
+        for task in os.listdir(f'/proc/{pid}/task'):
+            with open(f'/proc/{pid}/task/{task}/children') as f:
+                for child in f.read().split():
+                    if os.readlink(f'/proc/{child}/exe') == os.path.realpath(MEAN):
+                        return int(child)
+        time.sleep(0.02)
+    raise AssertionError('no child')
+
+
+def toggle(session, name, glob, times):
+    done = 0
+    while done < times and session.process.poll() is None:
+        for verb in ('enable', 'disable'):
+            code = rs_quiet(verb, name, glob)
+            if code and session.process.poll() is None:
+                time.sleep(0.3)
+                check(session.process.poll() is not None, f'{verb} in a loop: {code}')
+        done += 1
+    return done
+
+
+def test_programs():
+    for mode, code, text in (('fork', 0, ''), ('threads', 0, ''), ('exec', 0, ''),
+                             ('crash', 4, 'signal')):
+        run = Background('run', '--name', 'p', '--ring-size', '64K', '--hosted', MEAN, mode, '3',
+                         wait_for='p')
+        pid = child_of(run.process.pid)
+        before = code_of(pid)
+        times = toggle(run, 'p', 'mean:*', 20)
+        if mode in ('fork', 'threads') and times == 20:
+            check(run.process.poll() is not None or code_of(pid) == before,
+                  'its text is what it was')
+        toggle(run, 'p', 'mean:*', 10000)
+        got, out, err = run.end()
+        check(got == code and text in err.lower(), f'{mode}: {got} {err[-300:]}')
+        check(times > 0, f'{mode}: switched on and off')
+    run = Background('run', '--name', 'p', '-e', 'mean:*', '--hosted', MEAN, 'threads', '30',
+                     wait_for='p')
+    pid = child_of(run.process.pid)
+    time.sleep(0.5)
+    os.kill(pid, signal.SIGKILL)
+    code, out, err = run.end()
+    check(code == 4 and b'mean' not in b'' and out.count(b'step: number=') > 10,
+          f'killed: {code} {err[-200:]}')
+    check(b'what=\\x1b]0;mine\\x07' in out, 'what it had said is shown, and harmless')
+
+
+def test_two_cpus():
+    """Sites are switched again and again while both vCPUs run through them."""
+    run = Background('run', '--accel', ACCEL, '--name', 'v', '--serial', 'none', '--duration',
+                     '120', '--append', 'flood', DEMO, wait_for='v')
+    times = toggle(run, 'v', '*:*', 100 if KVM else 10)
+    s = json.loads(rs('stat', 'v', '--json').out)
+    check(s['sites_patched'] == 0 and s['sites_refused'] == 0 and s['patch_batches'] >= 2 * times,
+          f'{times} times on and off, all text as it was')
+    check(all(c['written'] > 0 for c in s['cpus']), 'both vCPUs emitted')
+    code, out, err = run.end(signal.SIGINT)
+    check(code == 0, f'Ctrl-C: {code} {err[-200:]}')
+
+
+# ---- 4. the socket ----
+
+def turned_away(path):
+    """As another user: 0 when the session refuses to talk, whoever we say we are."""
+    try:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(10)
+        s.connect(path)
+        said = b''
+        for name in (str(NOBODY), '0', ''):
+            s.sendall(b'\0'[:not said] + f'AUTH EXTERNAL {name.encode().hex()}\r\n'.encode())
+            said += s.recv(1000)
+        return 1 if b'OK ' in said else 0
+    except ConnectionError:
+        return 0
+    except BaseException as e:
+        print(e, flush=True)
+        return 2
+
+
+def test_socket():
+    run = Background('run', '--accel', ACCEL, '--name', 's', '--serial', 'none', '-e', 'sched:*',
+                     '--duration', '60', DEMO, wait_for='s')
+    path = os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside', 's.sock')
+    for junk in (b'', b'\x00', os.urandom(100000), b'\x00AUTH EXTERNAL 30\r\nBEGIN\r\n' +
+                 os.urandom(4096), b'\x00AUTH ANONYMOUS\r\nBEGIN\r\n', b'l\x01\x00\x01' * 500,
+                 b'\x00' + b'A' * 1000000):
+        for _ in range(3):
+            with socket.socket(socket.AF_UNIX) as s:
+                s.connect(path)
+                s.settimeout(2)
+                try:
+                    s.sendall(junk)
+                    s.recv(1000)
+                except OSError:
+                    pass
+            check(rs('stat', 's').code == 0, f'{len(junk)} bytes of junk disturb nobody')
+    silent = [socket.socket(socket.AF_UNIX) for _ in range(30)]
+    for s in silent:
+        s.connect(path)
+    check(rs('list', 's', timeout=10).code == 0, 'nor do 30 peers that say nothing')
+    for s in silent:
+        s.close()
+    crowd = [Background('trace', '-n', '50', '--duration', '30', 's') for _ in range(20)]
+    for observer in crowd:
+        code, out, err = observer.end()
+        if code or out.count(b'\n') < 50:
+            raise AssertionError(f'an observer of twenty: {code} {err[-200:]}')
+    print('ok: twenty observers at once')
+    if os.getuid() == 0:
+        # Even where the directory would let them in.
+        os.chmod(os.environ['XDG_RUNTIME_DIR'], 0o755)
+        os.chmod(os.path.dirname(path), 0o755)
+        os.chmod(path, 0o777)
+        pid = os.fork()
+        if pid == 0:
+            os._exit(turned_away(path))
+        check(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, 'another user is turned away')
+    check(rs('stat', 's').code == 0, 'and all is well')
+    code, out, err = run.end(signal.SIGTERM)
+    check(code == 0, f'the end: {code} {err[-200:]}')
+
+
+def main():
+    tests = [test_wrong_usage, test_bad_kernels, test_bad_agents, test_no_kvm, test_output,
+             test_programs, test_two_cpus, test_socket, test_guests]
+    only = sys.argv[4:]
+    with tempfile.TemporaryDirectory(prefix='rs-hostile-') as d:
+        os.environ['XDG_RUNTIME_DIR'] = d
+        for test in tests:
+            if not only or test.__name__ in only:
+                print('---', test.__name__, flush=True)
+                test()
+
+
+main()
