@@ -21,20 +21,27 @@ mv kitchen by-hand
 make
 cmp kitchen by-hand
 
+# The same guest in ring 0.
+printf '#include <rs_baremetal.h>\nconst uint32_t rs_ring = 0;\n' >ring0.c
+gcc -O2 $(pkg-config --cflags ringside-baremetal) -o kitchen0 first-guest.c ring0.c \
+	$(pkg-config --libs ringside-baremetal)
+
 ran=0
-if [ -w /dev/kvm ] && [ -x "$boot_guest" ]; then
-	out=$("$boot_guest" --seconds=30 kitchen "dishes=3") || { echo "KVM: failed: $out"; exit 1; }
-	case $out in
-	*"3 dishes cooked"*) ran=1 ;;
-	*) echo "KVM: $out"; exit 1 ;;
-	esac
-fi
-if command -v qemu-system-x86_64 >/dev/null; then
-	out=$(timeout 60 qemu-system-x86_64 -accel tcg -nodefaults -display none -no-reboot \
-		-serial stdio -kernel kitchen -append dishes=3)
-	case $out in
-	*"3 dishes cooked"*) ran=1 ;;
-	*) echo "QEMU: $out"; exit 1 ;;
-	esac
-fi
+for guest in kitchen kitchen0; do
+	if [ -w /dev/kvm ] && [ -x "$boot_guest" ]; then
+		out=$("$boot_guest" --seconds=30 $guest "dishes=3") || { echo "KVM: $guest failed: $out"; exit 1; }
+		case $out in
+		*"3 dishes cooked"*) ran=1 ;;
+		*) echo "KVM: $guest: $out"; exit 1 ;;
+		esac
+	fi
+	if command -v qemu-system-x86_64 >/dev/null; then
+		out=$(timeout 60 qemu-system-x86_64 -accel tcg -nodefaults -display none -no-reboot \
+			-serial stdio -kernel $guest -append dishes=3)
+		case $out in
+		*"3 dishes cooked"*) ran=1 ;;
+		*) echo "QEMU: $guest: $out"; exit 1 ;;
+		esac
+	fi
+done
 [ $ran = 1 ] || { echo "neither /dev/kvm nor QEMU here"; exit 77; }
