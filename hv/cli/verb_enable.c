@@ -27,6 +27,21 @@ static int enable_one(RsDBusSession1 *session, const char *glob, bool quiet)
 	return RS_CLI_OK;
 }
 
+static int disable_one(RsDBusSession1 *session, const char *glob, bool quiet)
+{
+	struct rs_error err = {0};
+	GError *error = NULL;
+	guint touched;
+
+	if (!rs_dbus_session1_call_disable_sync(session, glob, &touched, NULL, &error)) {
+		rs_client_error(error, &err);
+		return rs_cli_fail_error(&err);
+	}
+	if (!quiet)
+		printf("%s: %u event%s disabled\n", glob, touched, touched == 1 ? "" : "s");
+	return RS_CLI_OK;
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL;
@@ -44,7 +59,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "which events?");
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
-		code = enable_one(session, argv[i], quiet);
+		code = verb == &rs_verb_enable ? enable_one(session, argv[i], quiet)
+					       : disable_one(session, argv[i], quiet);
 	return code;
 }
 
@@ -56,5 +72,14 @@ const struct rs_verb rs_verb_enable = {
 		   "It is kept\n"
 		   "and applied to events that appear later. NAME may be left out if one session "
 		   "runs.",
+	.run = run,
+};
+
+const struct rs_verb rs_verb_disable = {
+	.name = "disable",
+	.args = "[NAME] GLOB…",
+	.summary = "switch events off",
+	.details = "An event that the guest itself has asked for stays on until the guest lets go "
+		   "of it.",
 	.run = run,
 };

@@ -9,6 +9,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_autoptr(RsDBusSession1) session = NULL;
 	struct rs_error err = {0};
 	GError *error = NULL;
+	gboolean done;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
@@ -18,7 +19,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (!rs_dbus_session1_call_pause_sync(session, NULL, &error)) {
+	done = verb == &rs_verb_pause ? rs_dbus_session1_call_pause_sync(session, NULL, &error)
+				      : rs_dbus_session1_call_resume_sync(session, NULL, &error);
+	if (!done) {
 		rs_client_error(error, &err);
 		return rs_cli_fail_error(&err);
 	}
@@ -29,5 +32,12 @@ const struct rs_verb rs_verb_pause = {
 	.name = "pause",
 	.args = "[NAME]",
 	.summary = "stop the guest's CPUs for a while",
+	.run = run,
+};
+
+const struct rs_verb rs_verb_resume = {
+	.name = "resume",
+	.args = "[NAME]",
+	.summary = "let a paused guest go on",
 	.run = run,
 };
