@@ -133,7 +133,9 @@ def test_guests():
     if not KVM:
         return
     code, out, err = torment('sites', 1)
-    check(code == 0 and 'wrong site tables' in err, f'sites: {code} {err[-300:]}')
+    # A site that lies only about its target is patched, and then takes its own guest to nowhere.
+    check(code == 0 and 'wrong site tables' in err or code == 4 and 'ringside: the guest' in err,
+          f'sites: {code} {err[-600:]}')
     check('refused' in err, 'wrong sites are refused by name')
     code, out, err = torment('calls', 1)
     bad = re.search(r'hypercalls:? (\d+) \((\d+) bad\)', err)
