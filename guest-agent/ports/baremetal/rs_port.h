@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the agent core asks of its port, inlined into every emit: bare metal. Everything about the
- * vCPU is one GS-relative load away. Replaces core/port-freestanding/rs_port.h on the include path.
+ * vCPU is one GS-relative load away. Replaces ports/freestanding/rs_port.h on the include path.
  *
  * Producers nest on one vCPU. The port keeps the rest of the bargain: a task is not preempted
  * inside the core (trap.c), whatever the guest's scheduler wishes.
