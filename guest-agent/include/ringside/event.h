@@ -9,435 +9,63 @@
  *		TP_fast_assign(__entry->prev = prev; __entry->next = next; __assign_str(why, why);),
  *		TP_printk("prev=%u next=%u why=%s", prev, next, why))
  *
- * and yields `static inline void trace_sched_switch(prev, next, why)`, one 5-byte NOP while the
- * event is off. The macro stands in a header; exactly one C file of the image has
- * `#define RS_CREATE_TRACE_POINTS` before it includes that header, and gets the definitions. A program that
- * defines RS_NO_TRACE gets empty functions instead.
+ * It yields trace_sched_switch(prev, next, why), an inline function. The macro stands in a header.
+ * Exactly one C file of the image defines RS_CREATE_TRACE_POINTS before it includes that header:
+ * the event is made there. A program that defines RS_NO_TRACE gets empty functions instead.
  *
- * Fields (T is one of u8 u16 u32 u64 s8 s16 s32 s64, or its stdint.h name):
- *	__field(T, name)             an integer
- *	__field_hex(T, name)         an unsigned integer, shown in hex
- *	__field_ptr(name)            a guest address (uint64_t; assign with rs_address())
- *	__enum(T, name, {value, "text"}, ...)   exactly one symbol matches
- *	__flags(T, name, {bit, "text"}, ...)    a mask
- *	__array(T, name, count)      fixed; __array_hex likewise; fill with __assign_fixed or by hand
- *	__chars(name, size)          char[size], NUL-padded; fill with __assign_chars
- *	__dynamic_array(T, name)     __dynamic_array_hex likewise; fill with __assign_array
- *	__string(name)               dynamic; fill with __assign_str
+ * The kinds of fields, how TP_fast_assign fills each, and how TP_printk shows it. The integer types
+ * are u8, u16, u32, u64, s8, s16, s32, s64 and their names in stdint.h.
+ *	__field(u32, count)                  __entry->count = n;               %u, %d
+ *	__field_hex(u64, frame)              __entry->frame = n;               %llx
+ *	__field_ptr(at)                      __entry->at = rs_address(p);      %p
+ *	__enum(u8, state, {0, "idle"}, {1, "run"})      __entry->state = s;    %s: the text that matches
+ *	__flags(u32, why, {1, "TIMER"}, {2, "CHILD"})   __entry->why = mask;   %s: all that match
+ *	__array(u16, lengths, 8)             __assign_fixed(lengths, from);    %s
+ *	__array_hex(u64, regs, 3)            __entry->regs[0] = n;             %s
+ *	__chars(comm, 16)                    __assign_chars(comm, text);       %s
+ *	__dynamic_array(u16, ids)            __assign_array(ids, from, count); %s
+ *	__dynamic_array_hex(u64, stack)      __assign_array(stack, from, 8);   %s
+ *	__string(path)                       __assign_str(path, text);         %s
  *
- * In TP_fast_assign, `__entry` is the zeroed record. What __assign_str and __assign_array are given is
- * read later, but before trace_*() returns. A NULL string reads "(null)".
+ * `__entry` is the record's fixed part, zeroed. __assign_chars cuts what is too long.
+ * What __assign_str and __assign_array are given is read later, but before trace_*() returns.
+ * A NULL string of __assign_str reads "(null)". NULL for the others leaves zeroes or no elements.
  *
- * trace_*() may be called from any context, nested in another one, at any time (an agent that is
- * not up drops the event). It never blocks, allocates or leaves the guest.
+ * Limits: RS_MAX_FIELDS and RS_MAX_ENTRY_SIZE are held by the compiler, the others in descriptor.h
+ * by rs_agent_register(). A record that is too large for a page is cut.
+ *
+ * Reserved: parameters and fields do not begin with `rs_` or `__`. The image has the names
+ * trace_SYSTEM_NAME and rs_*_SYSTEM_NAME. The words that name kinds and types must not be macros
+ * where an event stands, nor field, hex, ptr, flags, array, chars, dynarray, string. TP_* may be.
+ *
+ * Cost: while the event is off, trace_*() is one 5-byte NOP, and its arguments are evaluated as any
+ * function's are. While it is on, the NOP is a jump to a function out of line, which builds the
+ * record on its stack. docs/performance.md has the times.
+ *
+ * trace_*() may be called from any context, nested in another one, at any time. While the agent is
+ * not up it drops the event. It never blocks, allocates or leaves the guest.
  */
 #ifndef RINGSIDE_EVENT_H
 #define RINGSIDE_EVENT_H
 
-#include <ringside/atomic.h>
-#include <ringside/control.h>
-#include <ringside/descriptor.h>
-#include <ringside/dyn.h>
-#include <ringside/each.h>
-#include <ringside/record.h>
 #include <ringside/types.h>
-
-#if defined(__x86_64__)
-#include <ringside/site_x86_64.h>
-#else
-#error "no tracepoint sites for this architecture yet: write site_<arch>.h"
-#endif
-
-/* What describes an event; constant, made by RS_TRACE_EVENT. */
-struct rs_symbol_info {
-	uint64_t value;
-	const char *name;
-};
-
-struct rs_field_info {
-	const char *name;
-	const char *type; /* of the field or of one element: "u32", "char" */
-	const struct rs_symbol_info *symbols;
-	uint16_t offset;
-	uint16_t size;
-	uint16_t elem_size;
-	uint16_t elem_count;
-	uint16_t symbol_count;
-	uint8_t kind;  /* RS_KIND_* */
-	uint8_t flags; /* RS_FIELD_* */
-};
-
-struct rs_event_info {
-	const char *system;
-	const char *name;
-	const char *print;
-	const char *print_args; /* as written: "prev, __entry->next" */
-	const struct rs_field_info *fields;
-	uint32_t field_count;
-	uint32_t entry_size;
-	uint64_t keyword;
-	uint32_t level;
-};
-
-struct rs_agent_provider;
-
-/* State of an event that the OS may hang things on (rs_trace_ops.read_tracepoint_state). */
-struct rs_event_state {
-	void *callbacks; /* the OS's; the agent neither reads nor frees it */
-	uint64_t reserved[2];
-};
-
-/*
- * An event. Sites point here; the first word is what a host reads through them. One to a
- * cache line, so that the objects of an image form an array in section rs_events.
- */
-struct rs_event {
-	uint32_t id; /* 0: not registered */
-	uint32_t reserved0;
-	const struct rs_event_info *info;
-	struct rs_agent_provider *provider; /* NULL: not registered */
-	struct rs_event_state state;
-	uint64_t reserved1[2];
-} __attribute__((aligned(64)));
-RS_ASSERT_SIZE(struct rs_event, 64);
-RS_ASSERT_OFFSET(struct rs_event, id, 0);
-
-/* The control words of the region, or one zero word while no region is attached. */
-extern const uint32_t *rs_event_ctl;
-
-/* The event's control word; 0 while it is off, not registered or the agent is not up. */
-static inline uint32_t rs_event_control(const struct rs_event *event)
-{
-	return rs_load(&rs_load(&rs_event_ctl)[rs_load(&event->id)]);
-}
-
-/*
- * Called by the emit functions only. `entry` holds `size` bytes and zeroes up to a multiple of 8; locators
- * are filled. `control` is the word that said "enabled".
- */
-void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-	     const struct rs_dyn *dyn, uint32_t dyn_count);
-/* The same without dynamic fields, for an event that no filter, or none any more, stands in the way of. */
-void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size);
-/*
- * The same for an entry of 1..8 and of 9..16 bytes: the bulk of events. In memory all the same: put together from
- * fields that were just stored, a register would have to wait for the store buffer, and the clock for it.
- */
-void rs_emit_8(struct rs_event *event, const uint64_t *entry, uint32_t size);
-void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
-
-/*
- * Called first where `control` names a filter: 0 to reject, RS_EVENT_ENABLED when it has accepted,
- * RS_JUDGE_OPEN when rs_emit() is to judge (the filter asks for more than integer fields).
- */
-#define RS_JUDGE_OPEN ~0u
-uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
-		  uint32_t size);
-
-/* Helpers for TP_fast_assign. */
-static inline uint64_t rs_address(const volatile void *p)
-{
-	return (uint64_t)(uintptr_t)p;
-}
-
-static inline void rs_assign_string(struct rs_dyn *dyn, const char *text)
-{
-	uint32_t n = 0;
-
-	if (!text)
-		text = "(null)";
-	while (n < RS_REC_MAX && text[n])
-		n++;
-	dyn->data = text;
-	dyn->size = n + 1;
-}
-
-static inline void rs_assign_chars(char *out, const char *text, uint32_t size)
-{
-	for (uint32_t i = 0; text && i < size && text[i]; i++)
-		out[i] = text[i];
-}
-
-static inline void rs_assign_bytes(void *out, const void *in, uint32_t size)
-{
-	for (uint32_t i = 0; in && i < size; i++)
-		((unsigned char *)out)[i] = ((const unsigned char *)in)[i];
-}
-
-static inline void rs_assign_elems(struct rs_dyn *dyn, const void *data, uint64_t count,
-				   uint32_t elem_size)
-{
-	uint64_t most = RS_REC_MAX / elem_size;
-
-	dyn->data = data;
-	dyn->size = data ? (uint32_t)(count < most ? count : most) * elem_size : 0;
-}
-
-/* Offset where the next dynamic field starts. What lies beyond the largest record is cut anyway. */
-static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint32_t at)
-{
-	if (dyn->size > RS_REC_MAX - at)
-		dyn->size = RS_REC_MAX - at;
-	*locator = rs_locator(at, dyn->size);
-	return at + dyn->size;
-}
-
-#define __assign_str(field, text) rs_assign_string(&__dyn[rs_dyn_##field], (text))
-#define __assign_array(field, data, count)                                                         \
-	rs_assign_elems(&__dyn[rs_dyn_##field], (data), (count), sizeof(rs_elem_##field))
-#define __assign_chars(field, text) rs_assign_chars(__entry->field, (text), sizeof(__entry->field))
-#define __assign_fixed(field, data) rs_assign_bytes(__entry->field, (data), sizeof(__entry->field))
-
-/* The integer types: C type, name and kind. */
-#define RS_T_u8 uint8_t
-#define RS_T_u16 uint16_t
-#define RS_T_u32 uint32_t
-#define RS_T_u64 uint64_t
-#define RS_T_s8 int8_t
-#define RS_T_s16 int16_t
-#define RS_T_s32 int32_t
-#define RS_T_s64 int64_t
-#define RS_T_uint8_t uint8_t
-#define RS_T_uint16_t uint16_t
-#define RS_T_uint32_t uint32_t
-#define RS_T_uint64_t uint64_t
-#define RS_T_int8_t int8_t
-#define RS_T_int16_t int16_t
-#define RS_T_int32_t int32_t
-#define RS_T_int64_t int64_t
-#define RS_TYPE_SIGNED(T) ((T)-1 < (T)1)
-#define RS_TYPE_NAME(T)                                                                            \
-	(RS_TYPE_SIGNED(T) ? (sizeof(T) == 1   ? "s8"                                              \
-			      : sizeof(T) == 2 ? "s16"                                             \
-			      : sizeof(T) == 4 ? "s32"                                             \
-					       : "s64")                                            \
-			   : (sizeof(T) == 1   ? "u8"                                              \
-			      : sizeof(T) == 2 ? "u16"                                             \
-			      : sizeof(T) == 4 ? "u32"                                             \
-					       : "u64"))
-#define RS_TYPE_KIND(T) (RS_TYPE_SIGNED(T) ? RS_KIND_SINT : RS_KIND_UINT)
-#define RS_TYPE_FLAGS(T) (RS_TYPE_SIGNED(T) ? RS_FIELD_SIGNED : 0)
-
-/* Items of TP_STRUCT__entry → kind and arguments. */
-#define RS_KIND_OF___field(T, name) field, RS_T_##T, name
-#define RS_KIND_OF___field_hex(T, name) hex, RS_T_##T, name
-#define RS_KIND_OF___field_ptr(name) ptr, name
-#define RS_KIND_OF___enum(T, name, ...) enum, RS_T_##T, name, __VA_ARGS__
-#define RS_KIND_OF___flags(T, name, ...) flags, RS_T_##T, name, __VA_ARGS__
-#define RS_KIND_OF___array(T, name, count) array, RS_T_##T, name, count, 0
-#define RS_KIND_OF___array_hex(T, name, count) array, RS_T_##T, name, count, RS_FIELD_HEX
-#define RS_KIND_OF___chars(name, size) chars, name, size
-#define RS_KIND_OF___dynamic_array(T, name) dynarray, RS_T_##T, name, 0
-#define RS_KIND_OF___dynamic_array_hex(T, name) dynarray, RS_T_##T, name, RS_FIELD_HEX
-#define RS_KIND_OF___string(name) string, name
-
-/* ... → members of the entry */
-#define RS_MEMBER(ctx, item) RS_DISPATCH(RS_MEMBER_, ctx, RS_KIND_OF_##item)
-#define RS_MEMBER_field(ctx, T, name) T name;
-#define RS_MEMBER_hex(ctx, T, name) T name;
-#define RS_MEMBER_ptr(ctx, name) uint64_t name;
-#define RS_MEMBER_enum(ctx, T, name, ...) T name;
-#define RS_MEMBER_flags(ctx, T, name, ...) T name;
-#define RS_MEMBER_array(ctx, T, name, count, extra) T name[count];
-#define RS_MEMBER_chars(ctx, name, size) char name[size];
-#define RS_MEMBER_dynarray(ctx, T, name, extra) uint32_t name;
-#define RS_MEMBER_string(ctx, name) uint32_t name;
-
-/* ... → struct rs_field_info; ctx is the entry's type */
-#define RS_INFO(ctx, item) RS_DISPATCH(RS_INFO_, ctx, RS_KIND_OF_##item)
-#define RS_INFO_PLACE(ctx, field)                                                                  \
-	.name = #field, .offset = offsetof(ctx, field), .size = sizeof(((ctx *)0)->field)
-#define RS_INFO_SYMBOLS(...)                                                                       \
-	.symbols = (const struct rs_symbol_info[]){__VA_ARGS__},                                   \
-	.symbol_count = sizeof((const struct rs_symbol_info[]){__VA_ARGS__}) /                     \
-			sizeof(struct rs_symbol_info)
-#define RS_INFO_field(ctx, T, field)                                                               \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_TYPE_KIND(T),              \
-	 .flags = RS_TYPE_FLAGS(T)},
-#define RS_INFO_hex(ctx, T, field)                                                                 \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_HEX},
-#define RS_INFO_ptr(ctx, field)                                                                    \
-	{RS_INFO_PLACE(ctx, field), .type = "void *", .kind = RS_KIND_POINTER},
-#define RS_INFO_enum(ctx, T, field, ...)                                                           \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_ENUM,                 \
-	 RS_INFO_SYMBOLS(__VA_ARGS__)},
-#define RS_INFO_flags(ctx, T, field, ...)                                                          \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_FLAGS,                \
-	 RS_INFO_SYMBOLS(__VA_ARGS__)},
-#define RS_INFO_array(ctx, T, field, count, extra)                                                 \
-	{RS_INFO_PLACE(ctx, field),           .type = RS_TYPE_NAME(T), .kind = RS_KIND_ARRAY,      \
-	 .flags = RS_TYPE_FLAGS(T) | (extra), .elem_size = sizeof(T),  .elem_count = (count)},
-#define RS_INFO_chars(ctx, field, bytes)                                                           \
-	{RS_INFO_PLACE(ctx, field), .type = "char", .kind = RS_KIND_STRING, .elem_size = 1,        \
-	 .elem_count = (bytes)},
-#define RS_INFO_dynarray(ctx, T, field, extra)                                                     \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_DYN_ARRAY,            \
-	 .flags = RS_TYPE_FLAGS(T) | (extra), .elem_size = sizeof(T)},
-#define RS_INFO_string(ctx, field)                                                                 \
-	{RS_INFO_PLACE(ctx, field), .type = "char", .kind = RS_KIND_DYN_STRING, .elem_size = 1},
-
-/* ... → indices of the dynamic fields */
-#define RS_INDEX(ctx, item) RS_DISPATCH(RS_INDEX_, ctx, RS_KIND_OF_##item)
-#define RS_INDEX_field(...)
-#define RS_INDEX_hex(...)
-#define RS_INDEX_ptr(...)
-#define RS_INDEX_enum(...)
-#define RS_INDEX_flags(...)
-#define RS_INDEX_array(...)
-#define RS_INDEX_chars(...)
-#define RS_INDEX_dynarray(ctx, T, name, extra) rs_dyn_##name,
-#define RS_INDEX_string(ctx, name) rs_dyn_##name,
-
-/* ... → element types of the dynamic arrays */
-#define RS_ELEM(ctx, item) RS_DISPATCH(RS_ELEM_, ctx, RS_KIND_OF_##item)
-#define RS_ELEM_field(...)
-#define RS_ELEM_hex(...)
-#define RS_ELEM_ptr(...)
-#define RS_ELEM_enum(...)
-#define RS_ELEM_flags(...)
-#define RS_ELEM_array(...)
-#define RS_ELEM_chars(...)
-#define RS_ELEM_dynarray(ctx, T, name, extra) typedef T rs_elem_##name __attribute__((unused));
-#define RS_ELEM_string(...)
-
-/* ... → locators, in field order */
-#define RS_LOCATE(ctx, item) RS_DISPATCH(RS_LOCATE_, ctx, RS_KIND_OF_##item)
-#define RS_LOCATE_field(...)
-#define RS_LOCATE_hex(...)
-#define RS_LOCATE_ptr(...)
-#define RS_LOCATE_enum(...)
-#define RS_LOCATE_flags(...)
-#define RS_LOCATE_array(...)
-#define RS_LOCATE_chars(...)
-#define RS_LOCATE_dynarray(at, T, field, extra)                                                    \
-	at = rs_place_dyn(&__entry->field, &__dyn[rs_dyn_##field], at);
-#define RS_LOCATE_string(at, field) at = rs_place_dyn(&__entry->field, &__dyn[rs_dyn_##field], at);
-
-#define RS_OPEN(...) __VA_ARGS__
-#define RS_OPEN_TP_PROTO(...) __VA_ARGS__
-#define RS_OPEN_TP_ARGS(...) __VA_ARGS__
-#define RS_OPEN_TP_STRUCT__entry(...) __VA_ARGS__
-#define RS_OPEN_TP_fast_assign(...) __VA_ARGS__
-#define RS_FORMAT_TP_printk(format, ...) format
-#define RS_PRINTED_TP_printk(format, ...) #__VA_ARGS__
 
 #define RS_TRACE_EVENT(system, name, proto, args, entry, assign, print)                            \
 	RS_EVENT(system##_##name, #system, #name, 0, 0, (RS_OPEN_##proto), (RS_OPEN_##args),       \
 		 (RS_OPEN_##assign), RS_FORMAT_##print, RS_PRINTED_##print, RS_OPEN_##entry)
 
-/* As RS_TRACE_EVENT; level 1 (critical) .. 5 (verbose), keyword a mask of categories. */
+/* The same with a level, 1 (critical) .. 5 (verbose), and a keyword, a mask of categories. */
 #define RS_TRACE_EVENT_LEVEL(system, name, lvl, kw, proto, args, entry, assign, print)             \
 	RS_EVENT(system##_##name, #system, #name, lvl, kw, (RS_OPEN_##proto), (RS_OPEN_##args),    \
 		 (RS_OPEN_##assign), RS_FORMAT_##print, RS_PRINTED_##print, RS_OPEN_##entry)
 
-#define RS_EVENT_DECLARE(id, proto, args)                                                          \
-	extern struct rs_event rs_event_##id __attribute__((visibility("hidden")));                \
-	void rs_emit_##id proto __attribute__((visibility("hidden")));                             \
-	static inline __attribute__((always_inline)) bool rs_site_##id(void)                       \
-	{                                                                                          \
-		RS_SITE_GOTO("rs_event_" #id, rs_on);                                              \
-		return false;                                                                      \
-	rs_on:                                                                                     \
-		return true;                                                                       \
-	}                                                                                          \
-	static inline __attribute__((always_inline)) void trace_##id proto                         \
-	{                                                                                          \
-		if (rs_unlikely(rs_site_##id()))                                                   \
-			rs_emit_##id args;                                                         \
-	}
+/* What a __field_ptr holds. */
+static inline uint64_t rs_address(const volatile void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
 
-#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, assign, print_, printed,     \
-			...)                                                                       \
-	struct rs_entry_##id_ {                                                                    \
-		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                  \
-	};                                                                                         \
-	RS_STATIC_ASSERT(sizeof(struct rs_entry_##id_) <= RS_MAX_ENTRY_SIZE,                       \
-			 "event " system_ ":" name_ " has too large an entry");                    \
-	static const struct rs_field_info rs_fields_##id_[] = {                                    \
-		RS_EACH(RS_INFO, struct rs_entry_##id_, __VA_ARGS__){0}};                          \
-	RS_STATIC_ASSERT(sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1 <=             \
-				 RS_MAX_FIELDS,                                                    \
-			 "event " system_ ":" name_ " has too many fields");                       \
-	static const struct rs_event_info rs_info_##id_ = {                                        \
-		.system = system_,                                                                 \
-		.name = name_,                                                                     \
-		.print = print_,                                                                   \
-		.print_args = printed,                                                             \
-		.fields = rs_fields_##id_,                                                         \
-		.field_count = sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,         \
-		.entry_size = sizeof(struct rs_entry_##id_),                                       \
-		.keyword = (keyword_),                                                             \
-		.level = (level_),                                                                 \
-	};                                                                                         \
-	struct rs_event rs_event_##id_                                                             \
-		__attribute__((section("rs_events"), used, visibility("hidden"))) = {              \
-			.info = &rs_info_##id_,                                                    \
-	};                                                                                         \
-	__attribute__((noinline)) void rs_emit_##id_ proto                                         \
-	{                                                                                          \
-		enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                            \
-		RS_EACH(RS_ELEM, , __VA_ARGS__)                                                    \
-		union {                                                                            \
-			struct rs_entry_##id_ entry;                                               \
-			uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                   \
-				       (sizeof(struct rs_entry_##id_) == 0)];                      \
-		} rs_record;                                                                       \
-		struct rs_dyn __dyn[rs_dyn_count ? rs_dyn_count : 1];                              \
-		struct rs_entry_##id_ *const __entry = &rs_record.entry;                           \
-		uint32_t rs_control = rs_event_control(&rs_event_##id_);                           \
-		uint32_t rs_at = sizeof(struct rs_entry_##id_);                                    \
-                                                                                                   \
-		(void)__entry;                                                                     \
-		(void)rs_at;                                                                       \
-		if (!(rs_control & RS_EVENT_ENABLED))                                              \
-			return;                                                                    \
-		__builtin_memset(&rs_record, 0, sizeof(rs_record));                                \
-		if (rs_dyn_count)                                                                  \
-			__builtin_memset(__dyn, 0, sizeof(__dyn));                                 \
-		RS_OPEN assign;                                                                    \
-		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
-		if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                         \
-			uint32_t rs_judged =                                                       \
-				rs_judge(&rs_event_##id_, rs_control, rs_record.words,             \
-					 sizeof(struct rs_entry_##id_));                           \
-			if (!rs_judged)                                                            \
-				return;                                                            \
-			if (rs_judged != RS_JUDGE_OPEN)                                            \
-				rs_control = rs_judged;                                            \
-		}                                                                                  \
-		if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                       \
-			rs_emit(&rs_event_##id_, rs_control, rs_record.words,                      \
-				sizeof(struct rs_entry_##id_), rs_dyn_count ? __dyn : NULL,        \
-				rs_dyn_count);                                                     \
-		else if (sizeof(struct rs_entry_##id_) - 1 < 8)                                    \
-			rs_emit_8(&rs_event_##id_, rs_record.words,                                \
-				  sizeof(struct rs_entry_##id_));                                  \
-		else if (sizeof(struct rs_entry_##id_) - 1 < 16)                                   \
-			rs_emit_16(&rs_event_##id_, rs_record.words,                               \
-				   sizeof(struct rs_entry_##id_));                                 \
-		else                                                                               \
-			rs_emit_plain(&rs_event_##id_, rs_record.words,                            \
-				      sizeof(struct rs_entry_##id_));                              \
-	}
-
-#endif /* RINGSIDE_EVENT_H */
-
-/*
- * What RS_EVENT makes depends on where the header is included: this part has no include guard, so that
- * a file may include event.h, then define RS_CREATE_TRACE_POINTS, then include its events.
- */
-#undef RS_EVENT
-#if defined(RS_NO_TRACE)
-#define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
-	static inline void trace_##id proto                                                        \
-	{                                                                                          \
-	}
-#elif defined(RS_CREATE_TRACE_POINTS)
-#define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
-	RS_EVENT_DECLARE(id, proto, args)                                                          \
-	RS_EVENT_DEFINE(id, system, name, level, keyword, proto, assign, print, printed,           \
-			__VA_ARGS__)
-#else
-#define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
-	RS_EVENT_DECLARE(id, proto, args)
 #endif
+
+/* Outside the guard, since a file may define RS_CREATE_TRACE_POINTS after its first include. */
+#include <ringside/event_impl.h>

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What makes event.h work. Only event.h includes this, and nothing here is promised to users.
+ *
+ * RS_EVENT_DECLARE makes trace_*() with its site. RS_EVENT_DEFINE makes the event and the function
+ * that emits it. RS_EACH (each.h) goes through the fields once for each thing made of them.
+ */
+#ifndef RINGSIDE_EVENT_H
+#error "include <ringside/event.h>"
+#endif
+
+#ifndef RINGSIDE_EVENT_IMPL_H
+#define RINGSIDE_EVENT_IMPL_H
+
+#include <ringside/atomic.h>
+#include <ringside/control.h>
+#include <ringside/descriptor.h>
+#include <ringside/dyn.h>
+#include <ringside/each.h>
+#include <ringside/record.h>
+#include <ringside/types.h>
+
+#if defined(__x86_64__)
+#include <ringside/site_x86_64.h>
+#else
+#error "no tracepoint sites for this architecture yet: write site_<arch>.h"
+#endif
+
+/* What describes an event; constant. */
+struct rs_symbol_info {
+	uint64_t value;
+	const char *name;
+};
+
+struct rs_field_info {
+	const char *name;
+	const char *type; /* of the field or of one element: "u32", "char" */
+	const struct rs_symbol_info *symbols;
+	uint16_t offset;
+	uint16_t size;
+	uint16_t elem_size;
+	uint16_t elem_count;
+	uint16_t symbol_count;
+	uint8_t kind;  /* RS_KIND_* */
+	uint8_t flags; /* RS_FIELD_* */
+};
+
+struct rs_event_info {
+	const char *system;
+	const char *name;
+	const char *print;
+	const char *print_args; /* as written: "prev, __entry->next" */
+	const struct rs_field_info *fields;
+	uint32_t field_count;
+	uint32_t entry_size;
+	uint64_t keyword;
+	uint32_t level;
+};
+
+struct rs_agent_provider;
+
+/* State of an event that the OS may hang things on (rs_trace_ops.read_tracepoint_state). */
+struct rs_event_state {
+	void *callbacks; /* the OS's; the agent neither reads nor frees it */
+	uint64_t reserved[2];
+};
+
+/*
+ * An event. Sites point here, and a host reads the first word through them. Each fills a cache line,
+ * so that the events of an image form an array in section rs_events.
+ */
+struct rs_event {
+	uint32_t id; /* 0: not registered */
+	uint32_t reserved0;
+	const struct rs_event_info *info;
+	struct rs_agent_provider *provider; /* NULL: not registered */
+	struct rs_event_state state;
+	uint64_t reserved1[2];
+} __attribute__((aligned(64)));
+RS_ASSERT_SIZE(struct rs_event, 64);
+RS_ASSERT_OFFSET(struct rs_event, id, 0);
+
+/* The control words of the region, or one zero word while no region is attached. */
+extern const uint32_t *rs_event_ctl;
+
+/* The event's control word: 0 while it is off or not registered, or while the agent is not up. */
+static inline uint32_t rs_event_control(const struct rs_event *event)
+{
+	return rs_load(&rs_load(&rs_event_ctl)[rs_load(&event->id)]);
+}
+
+/*
+ * The next five are called by an event's emit function only. `entry` holds `size` bytes, then zeroes
+ * up to a multiple of 8. Locators are filled. `control` is the word that said "enabled".
+ */
+void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+	     const struct rs_dyn *dyn, uint32_t dyn_count);
+/* For an event without dynamic fields that no filter needs to judge any more. */
+void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size);
+/*
+ * As rs_emit_plain(), for an entry of 1..8 and of 9..16 bytes: most events. The entry is passed in
+ * memory: in a register it would have to be loaded from fields that were just stored, and such a
+ * load waits for the store buffer.
+ */
+void rs_emit_8(struct rs_event *event, const uint64_t *entry, uint32_t size);
+void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
+
+/*
+ * Called first where `control` names a filter. 0: rejected. RS_EVENT_ENABLED: accepted.
+ * RS_JUDGE_OPEN: rs_emit() is to judge, since the filter asks for more than integer fields.
+ */
+#define RS_JUDGE_OPEN ~0u
+uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
+		  uint32_t size);
+
+/* What __assign_* do. */
+static inline void rs_assign_string(struct rs_dyn *dyn, const char *text)
+{
+	uint32_t n = 0;
+
+	if (!text)
+		text = "(null)";
+	while (n < RS_REC_MAX && text[n])
+		n++;
+	dyn->data = text;
+	dyn->size = n + 1;
+}
+
+static inline void rs_assign_chars(char *out, const char *text, uint32_t size)
+{
+	for (uint32_t i = 0; text && i < size && text[i]; i++)
+		out[i] = text[i];
+}
+
+static inline void rs_assign_bytes(void *out, const void *in, uint32_t size)
+{
+	for (uint32_t i = 0; in && i < size; i++)
+		((unsigned char *)out)[i] = ((const unsigned char *)in)[i];
+}
+
+static inline void rs_assign_elems(struct rs_dyn *dyn, const void *data, uint64_t count,
+				   uint32_t elem_size)
+{
+	uint64_t most = RS_REC_MAX / elem_size;
+
+	dyn->data = data;
+	dyn->size = data ? (uint32_t)(count < most ? count : most) * elem_size : 0;
+}
+
+/* Returns where the next dynamic field starts. Bytes beyond the largest record are cut here. */
+static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint32_t at)
+{
+	if (dyn->size > RS_REC_MAX - at)
+		dyn->size = RS_REC_MAX - at;
+	*locator = rs_locator(at, dyn->size);
+	return at + dyn->size;
+}
+
+#define __assign_str(field, text) rs_assign_string(&__dyn[rs_dyn_##field], (text))
+#define __assign_array(field, data, count)                                                         \
+	rs_assign_elems(&__dyn[rs_dyn_##field], (data), (count), sizeof(rs_elem_##field))
+#define __assign_chars(field, text) rs_assign_chars(__entry->field, (text), sizeof(__entry->field))
+#define __assign_fixed(field, data) rs_assign_bytes(__entry->field, (data), sizeof(__entry->field))
+
+/* The integer types: C type, name, kind and flags. */
+#define RS_T_u8 uint8_t
+#define RS_T_u16 uint16_t
+#define RS_T_u32 uint32_t
+#define RS_T_u64 uint64_t
+#define RS_T_s8 int8_t
+#define RS_T_s16 int16_t
+#define RS_T_s32 int32_t
+#define RS_T_s64 int64_t
+#define RS_T_uint8_t uint8_t
+#define RS_T_uint16_t uint16_t
+#define RS_T_uint32_t uint32_t
+#define RS_T_uint64_t uint64_t
+#define RS_T_int8_t int8_t
+#define RS_T_int16_t int16_t
+#define RS_T_int32_t int32_t
+#define RS_T_int64_t int64_t
+#define RS_TYPE_SIGNED(T) ((T)-1 < (T)1)
+#define RS_TYPE_NAME(T)                                                                            \
+	(RS_TYPE_SIGNED(T) ? (sizeof(T) == 1   ? "s8"                                              \
+			      : sizeof(T) == 2 ? "s16"                                             \
+			      : sizeof(T) == 4 ? "s32"                                             \
+					       : "s64")                                            \
+			   : (sizeof(T) == 1   ? "u8"                                              \
+			      : sizeof(T) == 2 ? "u16"                                             \
+			      : sizeof(T) == 4 ? "u32"                                             \
+					       : "u64"))
+#define RS_TYPE_KIND(T) (RS_TYPE_SIGNED(T) ? RS_KIND_SINT : RS_KIND_UINT)
+#define RS_TYPE_FLAGS(T) (RS_TYPE_SIGNED(T) ? RS_FIELD_SIGNED : 0)
+
+/* Items of TP_STRUCT__entry become a kind and its arguments. */
+#define RS_KIND_OF___field(T, name) field, RS_T_##T, name
+#define RS_KIND_OF___field_hex(T, name) hex, RS_T_##T, name
+#define RS_KIND_OF___field_ptr(name) ptr, name
+#define RS_KIND_OF___enum(T, name, ...) enum, RS_T_##T, name, __VA_ARGS__
+#define RS_KIND_OF___flags(T, name, ...) flags, RS_T_##T, name, __VA_ARGS__
+#define RS_KIND_OF___array(T, name, count) array, RS_T_##T, name, count, 0
+#define RS_KIND_OF___array_hex(T, name, count) array, RS_T_##T, name, count, RS_FIELD_HEX
+#define RS_KIND_OF___chars(name, size) chars, name, size
+#define RS_KIND_OF___dynamic_array(T, name) dynarray, RS_T_##T, name, 0
+#define RS_KIND_OF___dynamic_array_hex(T, name) dynarray, RS_T_##T, name, RS_FIELD_HEX
+#define RS_KIND_OF___string(name) string, name
+
+/* The items become members of the entry. */
+#define RS_MEMBER(ctx, item) RS_DISPATCH(RS_MEMBER_, ctx, RS_KIND_OF_##item)
+#define RS_MEMBER_field(ctx, T, name) T name;
+#define RS_MEMBER_hex(ctx, T, name) T name;
+#define RS_MEMBER_ptr(ctx, name) uint64_t name;
+#define RS_MEMBER_enum(ctx, T, name, ...) T name;
+#define RS_MEMBER_flags(ctx, T, name, ...) T name;
+#define RS_MEMBER_array(ctx, T, name, count, extra) T name[count];
+#define RS_MEMBER_chars(ctx, name, size) char name[size];
+#define RS_MEMBER_dynarray(ctx, T, name, extra) uint32_t name;
+#define RS_MEMBER_string(ctx, name) uint32_t name;
+
+/* The items become struct rs_field_info. `ctx` is the entry's type. */
+#define RS_INFO(ctx, item) RS_DISPATCH(RS_INFO_, ctx, RS_KIND_OF_##item)
+#define RS_INFO_PLACE(ctx, field)                                                                  \
+	.name = #field, .offset = offsetof(ctx, field), .size = sizeof(((ctx *)0)->field)
+#define RS_INFO_SYMBOLS(...)                                                                       \
+	.symbols = (const struct rs_symbol_info[]){__VA_ARGS__},                                   \
+	.symbol_count = sizeof((const struct rs_symbol_info[]){__VA_ARGS__}) /                     \
+			sizeof(struct rs_symbol_info)
+#define RS_INFO_field(ctx, T, field)                                                               \
+	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_TYPE_KIND(T),              \
+	 .flags = RS_TYPE_FLAGS(T)},
+#define RS_INFO_hex(ctx, T, field)                                                                 \
+	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_HEX},
+#define RS_INFO_ptr(ctx, field)                                                                    \
+	{RS_INFO_PLACE(ctx, field), .type = "void *", .kind = RS_KIND_POINTER},
+#define RS_INFO_enum(ctx, T, field, ...)                                                           \
+	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_ENUM,                 \
+	 RS_INFO_SYMBOLS(__VA_ARGS__)},
+#define RS_INFO_flags(ctx, T, field, ...)                                                          \
+	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_FLAGS,                \
+	 RS_INFO_SYMBOLS(__VA_ARGS__)},
+#define RS_INFO_array(ctx, T, field, count, extra)                                                 \
+	{RS_INFO_PLACE(ctx, field),           .type = RS_TYPE_NAME(T), .kind = RS_KIND_ARRAY,      \
+	 .flags = RS_TYPE_FLAGS(T) | (extra), .elem_size = sizeof(T),  .elem_count = (count)},
+#define RS_INFO_chars(ctx, field, bytes)                                                           \
+	{RS_INFO_PLACE(ctx, field), .type = "char", .kind = RS_KIND_STRING, .elem_size = 1,        \
+	 .elem_count = (bytes)},
+#define RS_INFO_dynarray(ctx, T, field, extra)                                                     \
+	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_DYN_ARRAY,            \
+	 .flags = RS_TYPE_FLAGS(T) | (extra), .elem_size = sizeof(T)},
+#define RS_INFO_string(ctx, field)                                                                 \
+	{RS_INFO_PLACE(ctx, field), .type = "char", .kind = RS_KIND_DYN_STRING, .elem_size = 1},
+
+/* The items become indices of the dynamic fields. */
+#define RS_INDEX(ctx, item) RS_DISPATCH(RS_INDEX_, ctx, RS_KIND_OF_##item)
+#define RS_INDEX_field(...)
+#define RS_INDEX_hex(...)
+#define RS_INDEX_ptr(...)
+#define RS_INDEX_enum(...)
+#define RS_INDEX_flags(...)
+#define RS_INDEX_array(...)
+#define RS_INDEX_chars(...)
+#define RS_INDEX_dynarray(ctx, T, name, extra) rs_dyn_##name,
+#define RS_INDEX_string(ctx, name) rs_dyn_##name,
+
+/* The items become element types of the dynamic arrays. */
+#define RS_ELEM(ctx, item) RS_DISPATCH(RS_ELEM_, ctx, RS_KIND_OF_##item)
+#define RS_ELEM_field(...)
+#define RS_ELEM_hex(...)
+#define RS_ELEM_ptr(...)
+#define RS_ELEM_enum(...)
+#define RS_ELEM_flags(...)
+#define RS_ELEM_array(...)
+#define RS_ELEM_chars(...)
+#define RS_ELEM_dynarray(ctx, T, name, extra) typedef T rs_elem_##name __attribute__((unused));
+#define RS_ELEM_string(...)
+
+/* The items become locators, in the order of the fields. */
+#define RS_LOCATE(ctx, item) RS_DISPATCH(RS_LOCATE_, ctx, RS_KIND_OF_##item)
+#define RS_LOCATE_field(...)
+#define RS_LOCATE_hex(...)
+#define RS_LOCATE_ptr(...)
+#define RS_LOCATE_enum(...)
+#define RS_LOCATE_flags(...)
+#define RS_LOCATE_array(...)
+#define RS_LOCATE_chars(...)
+#define RS_LOCATE_dynarray(at, T, field, extra)                                                    \
+	at = rs_place_dyn(&__entry->field, &__dyn[rs_dyn_##field], at);
+#define RS_LOCATE_string(at, field) at = rs_place_dyn(&__entry->field, &__dyn[rs_dyn_##field], at);
+
+#define RS_OPEN(...) __VA_ARGS__
+#define RS_OPEN_TP_PROTO(...) __VA_ARGS__
+#define RS_OPEN_TP_ARGS(...) __VA_ARGS__
+#define RS_OPEN_TP_STRUCT__entry(...) __VA_ARGS__
+#define RS_OPEN_TP_fast_assign(...) __VA_ARGS__
+#define RS_FORMAT_TP_printk(format, ...) format
+#define RS_PRINTED_TP_printk(format, ...) #__VA_ARGS__
+
+#define RS_EVENT_DECLARE(id, proto, args)                                                          \
+	extern struct rs_event rs_event_##id __attribute__((visibility("hidden")));                \
+	void rs_emit_##id proto __attribute__((visibility("hidden")));                             \
+	static inline __attribute__((always_inline)) bool rs_site_##id(void)                       \
+	{                                                                                          \
+		RS_SITE_GOTO("rs_event_" #id, rs_on);                                              \
+		return false;                                                                      \
+	rs_on:                                                                                     \
+		return true;                                                                       \
+	}                                                                                          \
+	static inline __attribute__((always_inline)) void trace_##id proto                         \
+	{                                                                                          \
+		if (rs_unlikely(rs_site_##id()))                                                   \
+			rs_emit_##id args;                                                         \
+	}
+
+#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, assign, print_, printed,     \
+			...)                                                                       \
+	struct rs_entry_##id_ {                                                                    \
+		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                  \
+	};                                                                                         \
+	RS_STATIC_ASSERT(sizeof(struct rs_entry_##id_) <= RS_MAX_ENTRY_SIZE,                       \
+			 "event " system_ ":" name_ " has too large an entry");                    \
+	static const struct rs_field_info rs_fields_##id_[] = {                                    \
+		RS_EACH(RS_INFO, struct rs_entry_##id_, __VA_ARGS__){0}};                          \
+	RS_STATIC_ASSERT(sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1 <=             \
+				 RS_MAX_FIELDS,                                                    \
+			 "event " system_ ":" name_ " has too many fields");                       \
+	static const struct rs_event_info rs_info_##id_ = {                                        \
+		.system = system_,                                                                 \
+		.name = name_,                                                                     \
+		.print = print_,                                                                   \
+		.print_args = printed,                                                             \
+		.fields = rs_fields_##id_,                                                         \
+		.field_count = sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,         \
+		.entry_size = sizeof(struct rs_entry_##id_),                                       \
+		.keyword = (keyword_),                                                             \
+		.level = (level_),                                                                 \
+	};                                                                                         \
+	struct rs_event rs_event_##id_                                                             \
+		__attribute__((section("rs_events"), used, visibility("hidden"))) = {              \
+			.info = &rs_info_##id_,                                                    \
+	};                                                                                         \
+	__attribute__((noinline)) void rs_emit_##id_ proto                                         \
+	{                                                                                          \
+		enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                            \
+		RS_EACH(RS_ELEM, , __VA_ARGS__)                                                    \
+		union {                                                                            \
+			struct rs_entry_##id_ entry;                                               \
+			uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                   \
+				       (sizeof(struct rs_entry_##id_) == 0)];                      \
+		} rs_record;                                                                       \
+		struct rs_dyn __dyn[rs_dyn_count ? rs_dyn_count : 1];                              \
+		struct rs_entry_##id_ *const __entry = &rs_record.entry;                           \
+		uint32_t rs_control = rs_event_control(&rs_event_##id_);                           \
+		uint32_t rs_at = sizeof(struct rs_entry_##id_);                                    \
+                                                                                                   \
+		(void)__entry;                                                                     \
+		(void)rs_at;                                                                       \
+		if (!(rs_control & RS_EVENT_ENABLED))                                              \
+			return;                                                                    \
+		__builtin_memset(&rs_record, 0, sizeof(rs_record));                                \
+		if (rs_dyn_count)                                                                  \
+			__builtin_memset(__dyn, 0, sizeof(__dyn));                                 \
+		RS_OPEN assign;                                                                    \
+		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
+		if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                         \
+			uint32_t rs_judged =                                                       \
+				rs_judge(&rs_event_##id_, rs_control, rs_record.words,             \
+					 sizeof(struct rs_entry_##id_));                           \
+			if (!rs_judged)                                                            \
+				return;                                                            \
+			if (rs_judged != RS_JUDGE_OPEN)                                            \
+				rs_control = rs_judged;                                            \
+		}                                                                                  \
+		if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                       \
+			rs_emit(&rs_event_##id_, rs_control, rs_record.words,                      \
+				sizeof(struct rs_entry_##id_), rs_dyn_count ? __dyn : NULL,        \
+				rs_dyn_count);                                                     \
+		else if (sizeof(struct rs_entry_##id_) - 1 < 8)                                    \
+			rs_emit_8(&rs_event_##id_, rs_record.words,                                \
+				  sizeof(struct rs_entry_##id_));                                  \
+		else if (sizeof(struct rs_entry_##id_) - 1 < 16)                                   \
+			rs_emit_16(&rs_event_##id_, rs_record.words,                               \
+				   sizeof(struct rs_entry_##id_));                                 \
+		else                                                                               \
+			rs_emit_plain(&rs_event_##id_, rs_record.words,                            \
+				      sizeof(struct rs_entry_##id_));                              \
+	}
+
+#endif /* RINGSIDE_EVENT_IMPL_H */
+
+/*
+ * No include guard from here on. So a file may include event.h, then define RS_CREATE_TRACE_POINTS,
+ * then include its events.
+ */
+#undef RS_EVENT
+#if defined(RS_NO_TRACE)
+#define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
+	static inline void trace_##id proto                                                        \
+	{                                                                                          \
+	}
+#elif defined(RS_CREATE_TRACE_POINTS)
+#define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
+	RS_EVENT_DECLARE(id, proto, args)                                                          \
+	RS_EVENT_DEFINE(id, system, name, level, keyword, proto, assign, print, printed,           \
+			__VA_ARGS__)
+#else
+#define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
+	RS_EVENT_DECLARE(id, proto, args)
+#endif
