@@ -58,7 +58,7 @@ static void init_rings(void)
 	}
 }
 
-/* Magic last: who sees it (acquire) sees the rest. */
+/* The magic comes last: a host that sees it (acquire) sees the rest. */
 static void write_info(const struct rs_agent_config *config)
 {
 	struct rs_guest_info *info = rs_core.info;
@@ -248,7 +248,7 @@ int rs_agent_register(struct rs_agent_provider *provider)
 	if (tell) {
 		uint64_t args[6] = {provider->id};
 
-		/* A host that does not answer finds the provider by itself when it comes back. */
+		/* A host that does not answer now finds the provider in the region later. */
 		rs_hypercall(RS_HCALL_REGISTER, args, NULL, 0, NULL);
 	}
 	return err;
@@ -262,8 +262,7 @@ int rs_agent_unregister(struct rs_agent_provider *provider)
 
 	if (!rs_agent_active() || !id)
 		return RS_AGENT_NOT_READY;
-	/* The host reads the list of sites when it takes them out of force, so the entry still
-	 * lives; its events are off from the last line on. */
+	/* The host reads the list of sites to switch them off, so the entry is still live here. */
 	if (rs_core.greeted)
 		rs_hypercall(RS_HCALL_UNREGISTER, args, NULL, 0, NULL);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What differs between architectures and not between ports. Each file defines RS_ARCH,
- * rs_arch_port_write(), and how a site's bytes look off and on.
+ * What differs between architectures but not between ports. The file of each architecture defines
+ * RS_ARCH, rs_arch_port_write(), and the bytes of a site that is off and of one that is on.
  */
 #ifndef RS_AGENT_ARCH_H
 #define RS_AGENT_ARCH_H

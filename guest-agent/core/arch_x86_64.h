@@ -9,7 +9,7 @@
 
 #define RS_ARCH RS_ARCH_X86_64
 
-/* Only where the CPU lets this privilege level do it. */
+/* The CPU must allow port I/O at our privilege level. */
 static inline void rs_arch_port_write(uint16_t port, uint32_t value)
 {
 	__asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port) : "memory");
@@ -24,7 +24,7 @@ static inline void rs_arch_site_nop(uint8_t out[RS_SITE_BYTES])
 	out[4] = 0x00;
 }
 
-/* JMP rel32 from `code` to `target`; both lie in one image, so the distance fits. */
+/* JMP rel32 from `code` to `target`. Both lie in one image, so the distance fits. */
 static inline void rs_arch_site_jump(uint8_t out[RS_SITE_BYTES], uintptr_t code, uintptr_t target)
 {
 	uint32_t distance = (uint32_t)(target - (code + RS_SITE_BYTES));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer's side of ringside/cmdline.h. */
+/* Writes the cache that ringside/cmdline.h describes. */
 #include "core.h"
 
-/* A name as two words, NUL-padded from its first NUL on; `comm` may be NULL. */
+/* Turns a name into two words, NUL-padded. `comm` may be NULL. */
 static void pack(const char *comm, uint64_t out[2])
 {
 	char text[RS_COMM_LEN] = {0};
@@ -12,7 +12,7 @@ static void pack(const char *comm, uint64_t out[2])
 	__builtin_memcpy(out, text, sizeof(text));
 }
 
-/* Claims an entry that nobody is writing: even to odd. */
+/* Claims an entry that nobody is writing. Its sequence turns from even to odd. */
 static bool claim(struct rs_cmdline_entry *entry, uint32_t *sequence)
 {
 	uint32_t seen = rs_load(&entry->sequence);
@@ -52,7 +52,7 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 	if (newest && rs_load((uint64_t *)newest->comm) == name[0] &&
 	    rs_load((uint64_t *)newest->comm + 1) == name[1])
 		return;
-	/* Another vCPU has it: take the next one. All taken: the name is noted another time. */
+	/* If another vCPU writes an entry, try the next. If all are taken, leave it for now. */
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
 		struct rs_cmdline_entry *way = &ways[(oldest + i) % RS_CMDLINE_WAYS];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's own state, one per image that links it. Written by rs_agent_init() and the management
- * calls; the emit path only reads it.
+ * The agent's own state: one for each image that links it. rs_agent_init() and the management calls
+ * write it. The emit path only reads it.
  */
 #ifndef RS_AGENT_CORE_H
 #define RS_AGENT_CORE_H
@@ -20,15 +20,15 @@ struct rs_ring_line {
 struct rs_core {
 	/* What each event reads. */
 	uint32_t ring_count; /* 0: no region */
-	bool hooked;         /* some op of the fast path is not the default, or `raw` */
-	bool plain;          /* neither that, nor locked instructions: the fast path may be taken */
+	bool hooked;         /* an op of the fast path is not the default, or `raw` */
+	bool plain;          /* not hooked, no locked instructions: take the fast path */
 	bool raw;            /* records go to ops.trace_pipe_push_raw_record */
 	bool tasks;          /* tasks are the OS's: ops.current_pid or current_comm */
-	uint32_t name_epoch; /* grows with each init: names noted before are to be noted again */
+	uint32_t name_epoch; /* grows with each init; names are then noted anew */
 	uint32_t filters_size;
 	const uint8_t *filters;
 	struct rs_guest_info *info;
-	struct rs_trace_ops ops; /* a copy; members NULL where the default is used */
+	struct rs_trace_ops ops; /* a copy; NULL where the default is used */
 
 	/* The rest is for the management calls. */
 	uint32_t lock; /* init, fini, register, unregister, apply_control */
@@ -61,20 +61,21 @@ void rs_core_copy_text(char *out, const char *text, uint32_t size);
 int rs_region_check(const struct rs_region_header *header, uint64_t mapped);
 
 /*
- * describe.c: bytes of the event's descriptor (multiple of 8), RS_AGENT_BAD_EVENT when it breaks a limit.
- * rs_describe() writes exactly those to `out`, 8-byte aligned.
+ * describe.c: bytes of the event's descriptor (a multiple of 8), or RS_AGENT_BAD_EVENT if it breaks
+ * a limit. rs_describe() writes exactly these bytes to `out`, which is 8-byte aligned.
  */
 int rs_describe_size(const struct rs_event_info *info);
 void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t provider, void *out);
 
-/* control.c: puts the sites of one provider into force, or all off; under the lock. Returns bad sites. */
+/* control.c: sets a provider's sites as their control words say, or all off. Under the lock.
+ * Adds the sites that are on to *on. Returns the number of bad ones. */
 uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on);
 
-/* cmdline.c: notes what `pid` is called since `since`. Any context. */
+/* cmdline.c: notes the name of `pid` from time `since` on. Any context. */
 void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t pid,
 		     const char *comm, uint64_t since);
 
-/* The event clock, through the ops. */
+/* The event clock and the vCPU, through the ops. */
 uint64_t rs_core_time(void);
 uint32_t rs_core_cpu(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An event's description as ringside/descriptor.h wants it: header, fields, symbols, strings. */
+/* Writes an event's descriptor (ringside/descriptor.h): header, fields, symbols, strings. */
 #include "core.h"
 
-/* Writes, or only measures while `out` is NULL. */
+/* Only measures if `out` is NULL. */
 struct writer {
 	uint8_t *out;
-	uint32_t at; /* of the next string */
+	uint32_t at; /* where the next string goes */
 };
 
 static uint32_t put_text(struct writer *w, const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From an assembled entry to a record in the ring: filter, reserve, copy, commit. The fast path. */
+/* The fast path, from an assembled entry to a record in the ring: filter, reserve, copy, commit. */
 #include "core.h"
 #include "filter.h"
 #include "filter_fields.h"
@@ -11,11 +11,11 @@
 
 struct rs_core rs_core = {.next_event_id = RS_FIRST_EVENT_ID};
 
-/* While no region is attached, every event's control word is this. */
+/* The control word of every event while no region is attached. */
 const uint32_t rs_nothing_enabled[1];
 const uint32_t *rs_event_ctl = rs_nothing_enabled;
 
-/* What an event finds out about where it is. */
+/* Where an event fires. */
 struct rs_where {
 	uint32_t cpu;
 	uint32_t pid;
@@ -53,8 +53,8 @@ static inline void find_out(struct rs_where *where)
 }
 
 /*
- * Whether the event's filter lets it through. The program may be replaced while it runs; its
- * sequence number says so, and then the control word is read anew. When in doubt: yes.
+ * Whether the event's filter lets it through. The host may replace the program while it runs. The
+ * sequence number then changes, and the control word is read anew. In doubt the answer is yes.
  */
 static bool wanted(const struct rs_event *event, uint32_t control,
 		   const struct rs_filter_input *input)
@@ -87,7 +87,7 @@ static bool wanted(const struct rs_event *event, uint32_t control,
 	return true;
 }
 
-/* The OS has a trace pipe of its own: it gets the record in one piece. */
+/* For an OS that has a trace pipe of its own. It gets the record in one piece. */
 static __attribute__((noinline)) void push_raw(const struct rs_ring_record *record)
 {
 	uint64_t raw[RS_RAW_MAX / 8];
@@ -123,7 +123,7 @@ static __attribute__((noinline)) void ring_doorbell(void)
 		*config->doorbell_mmio = 1;
 }
 
-/* Every case that the fast path leaves: dynamic fields, ops of the OS, a new page or context, a lost race. */
+/* All but the fast path: dynamic fields, ops of the OS, a new page or context, a lost race. */
 static __attribute__((noinline)) void emit_slow(struct rs_event *event, const uint64_t *entry,
 						uint32_t size, const struct rs_dyn *dyn,
 						uint32_t dyn_count)
@@ -146,7 +146,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 		push_raw(&record);
 		return;
 	}
-	/* A thread that is moved in the middle starts over on the ring of its new CPU. */
+	/* A thread that is moved to another CPU starts over on the ring of that CPU. */
 	for (uint32_t tries = 0; tries < RS_TRIES; tries++) {
 		find_out(&where);
 		if (rs_unlikely(where.cpu >= rs_core.ring_count)) {
@@ -166,7 +166,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 			rs_shared_add64(&rs_core.info->lost_nested, 1);
 		return;
 	}
-	/* A port that remembers for each thread that it was named knows nothing of an OS's tasks. */
+	/* A preemptible port knows which threads it has named, but not which tasks of the OS. */
 	if (rs_unlikely((RS_PORT_PREEMPTIBLE && rs_core.tasks) ||
 			rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
 		note_name(&where, record.ts);
@@ -175,7 +175,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 }
 
 #ifdef RS_PORT_RESTARTABLE
-/* `plain` says that there are restartable sequences: nothing is to be asked again. */
+/* Where rs_core.plain is true there are restartable sequences, so these need not ask. */
 #define RS_PLAIN_CPU(area) rs_restart_cpu(area)
 #define RS_PLAIN_TIME rs_restart_time
 #else
@@ -224,7 +224,7 @@ void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size)
 	emit_plain(event, entry, size, 2);
 }
 
-/* A filter that asks for more than integer fields, or is just being replaced. */
+/* For a filter that needs more than integer fields, or that is just being replaced. */
 static __attribute__((noinline)) bool wanted_slow(const struct rs_event *event, uint32_t control,
 						  const uint64_t *entry, uint32_t size,
 						  const struct rs_dyn *dyn, uint32_t dyn_count)
@@ -253,7 +253,7 @@ static inline uint32_t judged(const struct rs_filter_program *program, uint32_t 
 	return verdict == RS_FILTER_REJECT ? 0 : RS_EVENT_ENABLED;
 }
 
-/* Apart, so that rs_judge() gets by with the registers that it need not save. */
+/* Not inlined: so rs_judge() needs only registers that it need not save. */
 static __attribute__((noinline)) uint32_t judge_fields(const struct rs_filter_program *program,
 						       uint32_t count, const uint64_t *entry,
 						       uint32_t size, uint32_t sequence)
@@ -273,7 +273,7 @@ uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t
 	program = (const struct rs_filter_program *)(rs_core.filters + offset);
 	sequence = rs_load_acquire(&program->sequence); /* pairs as in wanted() */
 	count = rs_load(&program->insn_count);
-	/* `room` is at least RS_FILTER_GRAIN: a header and one instruction. */
+	/* `room` is at least RS_FILTER_GRAIN, which holds a header and one instruction. */
 	if (rs_unlikely(sequence & 1 || rs_load(&program->event) != rs_load(&event->id) ||
 			count - 1 >= (room - (uint32_t)sizeof(*program)) /
 					     (uint32_t)sizeof(struct rs_filter_insn)))

@@ -13,7 +13,7 @@ typedef uint64_t __attribute__((may_alias)) u64_word;
 
 struct text {
 	const char *data;
-	uint32_t size; /* bytes that may be read; the string ends at the first NUL among them */
+	uint32_t size; /* bytes that may be read; a NUL among them ends the string */
 };
 
 static inline bool same_bytes(const char *a, const char *b, uint32_t size)
@@ -51,7 +51,7 @@ static bool test_glob(const struct rs_filter_glob *glob, uint32_t glob_size,
 
 	if (length > RS_FILTER_MAX_GLOB || classes > (glob_size - sizeof(*glob)) / 8)
 		return true;
-	/* once a star that ends the pattern is reached, the rest of the string does not matter */
+	/* Once a star at the end of the pattern is reached, the rest does not matter. */
 	done = length ? stay & 1ull << (length - 1) : 0;
 	for (uint32_t i = 0; i < text->size && text->data[i]; i++) {
 		uint32_t class = rs_load(&glob->class_of[(uint8_t)text->data[i]]);
@@ -114,7 +114,7 @@ static __attribute__((noinline)) bool test_text(const struct rs_filter_program *
 	case RS_OP_STR_EQ:
 		return length <= text.size && same_bytes(text.data, want, length) &&
 		       (length == text.size || !text.data[length]);
-	case RS_OP_STR_PREFIX: /* `want` has no NUL, so it ends before the string's own does */
+	case RS_OP_STR_PREFIX: /* `want` has no NUL, so it cannot match past the string's */
 		return length <= text.size && same_bytes(text.data, want, length);
 	case RS_OP_STR_SUFFIX:
 		end = text_length(&text);
@@ -128,7 +128,7 @@ static __attribute__((noinline)) bool test_text(const struct rs_filter_program *
 	}
 }
 
-/* Loads an integer field; false: it does not lie in the entry, or has no such width. */
+/* Loads an integer field. False: the entry does not hold it, or its width is wrong. */
 static bool load_field(const struct rs_filter_input *input, unsigned int width, unsigned int offset,
 		       uint64_t *raw)
 {
@@ -162,11 +162,11 @@ static bool test(const struct rs_filter_program *program, uint32_t size, const s
 	}
 	if (op == RS_OP_CPUSET)
 		return raw < 64 && (in->imm >> raw & 1);
-	plain.word = in->word & ~0xff00ull; /* as if of a field */
+	plain.word = in->word & ~0xff00ull; /* as if RS_SRC_FIELD */
 	return rs_insn_compare(&plain, raw);
 }
 
-/* Everything. */
+/* Runs any program. */
 static __attribute__((noinline)) bool run_any(const struct rs_filter_program *program,
 					      uint32_t size, const struct rs_filter_input *input,
 					      uint32_t count)

@@ -2,14 +2,14 @@
 /*
  * Runs a filter program (ringside/filter.h) over an event that is about to be recorded.
  *
- * Called by emit, in any context (interrupt, NMI), with the entry assembled and nothing reserved yet.
- * No allocation, no lock, no floating point, no libc; time is linear in the number of instructions
- * and in the bytes of the strings that they look at.
+ * emit.c calls it in any context (interrupt, NMI), once the entry is assembled and before anything
+ * is reserved. No allocation, no lock, no floating point, no libc. The time is linear in the number
+ * of instructions and in the bytes of the strings that they look at.
  *
- * The host verifies each program before it publishes it. Nothing here relies on that: a program may
- * be replaced under our feet (the caller finds out by its sequence number), and in QEMU the guest
- * itself can write it. So each word is loaded once, each offset is bounded, jumps only go forward,
- * and what makes no sense accepts: a record too many is better than one lost.
+ * The host verifies each program before it publishes it. Nothing here relies on that: the host may
+ * replace a program while it runs (the caller sees it by the sequence number), and in QEMU the
+ * guest can write to it. So each word is loaded once, each offset is bounded, and jumps only go
+ * forward. An instruction that makes no sense accepts: a record too many is better than one lost.
  */
 #ifndef RS_AGENT_FILTER_H
 #define RS_AGENT_FILTER_H
@@ -22,15 +22,15 @@ struct rs_filter_input {
 	uint32_t entry_size; /* bytes of it */
 	uint32_t dyn_count;
 	const struct rs_dyn *dyn;
-	const char *comm; /* RS_COMM_LEN bytes, NUL-padded; NULL: no name is known, taken as "" */
+	const char *comm; /* RS_COMM_LEN bytes, NUL-padded; NULL: not known, same as "" */
 	uint32_t pid;
 	uint32_t cpu;
 };
 
 /*
- * True: record the event. `size` is how many bytes may be read from `program` on, at least; a
- * program that claims to be larger is cut there. `program` is 8-byte aligned. The caller has checked
- * that it lies in the filter section, and checks `sequence` before and after (filter.h).
+ * True: record the event. At least `size` bytes may be read from `program`, and a program that
+ * claims more is cut there. `program` is 8-byte aligned. The caller has checked that it lies in the
+ * filter section, and checks `sequence` before and after (ringside/filter.h).
  */
 bool rs_filter_run(const struct rs_filter_program *program, uint32_t size,
 		   const struct rs_filter_input *input);

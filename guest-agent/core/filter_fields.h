@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instructions that most filter programs are made of, inlined into where they run: integer
- * fields of the entry. Used by filter.c and by rs_judge() in emit.c; trust and bounds as in filter.h.
+ * The instructions that most filter programs are made of: those on integer fields of the entry.
+ * They are inlined into filter.c and into rs_judge() in emit.c. Trust and bounds as in filter.h.
  */
 #ifndef RS_AGENT_FILTER_FIELDS_H
 #define RS_AGENT_FILTER_FIELDS_H
@@ -14,7 +14,7 @@ typedef uint64_t __attribute__((may_alias, aligned(1))) rs_u64_any;
 typedef uint32_t __attribute__((may_alias, aligned(1))) rs_u32_any;
 typedef uint16_t __attribute__((may_alias, aligned(1))) rs_u16_any;
 
-/* An instruction in registers: four loads, so that no field of it is read twice. */
+/* An instruction, loaded in four words so that none of its fields is read twice. */
 struct rs_insn {
 	uint64_t word; /* op, source, width, offset, on_true */
 	uint64_t on_false;
@@ -23,8 +23,8 @@ struct rs_insn {
 };
 
 /*
- * Integer operations below CPUSET on `raw`, which holds the value in its low `width` bytes; what lies
- * above is of no account, since a mask has no bits there unless the operation is a signed one.
+ * Integer operations below CPUSET on `raw`. The low `width` bytes of `raw` are the value. Those
+ * above do not matter: only a signed operation has mask bits there, and it extends the value first.
  */
 static inline int64_t rs_insn_extend(uint64_t word, uint64_t raw)
 {
@@ -83,10 +83,11 @@ static inline struct rs_insn rs_insn_load(const struct rs_filter_program *progra
 }
 
 /*
- * Runs a program of `count` (>= 1) instructions that are all of the most common kind: unsigned, on a field of 4
- * or 8 bytes. RS_FILTER_ACCEPT, RS_FILTER_REJECT, or 0 when one is not. Needs no other function, and loads each word
- * when its turn comes, so that it gets by with few registers that a function must save. A comparison is
- * followed by a jump, which is predicted, not by a value that the next load would have to wait for.
+ * Runs a program of `count` (>= 1) instructions if all are of the most common kind: unsigned, on a
+ * field of 4 or 8 bytes. RS_FILTER_ACCEPT or RS_FILTER_REJECT; 0 if one is of another kind.
+ *
+ * It calls no function and loads each word when it is needed, so few registers must be saved. Each
+ * comparison ends in a jump: a jump is predicted, while the next load would wait for a value.
  */
 static inline __attribute__((always_inline)) uint32_t
 rs_filter_run_unsigned(const struct rs_filter_program *program, uint32_t count, const void *entry,
@@ -99,7 +100,7 @@ rs_filter_run_unsigned(const struct rs_filter_program *program, uint32_t count, 
 		uint64_t word = rs_load(&in[0]), offset = word >> 32 & 0xffff, a;
 		uint32_t low = (uint32_t)word; /* op, source, width */
 
-		/* As wide as it was just stored: a wider load would wait for the store buffer. */
+		/* As wide as the last store: a wider load would wait for the store buffer. */
 		if (rs_likely(low >> 16 == 4 && offset + 4 <= entry_size))
 			a = *(const rs_u32_any *)((const char *)entry + offset);
 		else if (low >> 16 == 8 && offset + 8 <= entry_size)
@@ -136,7 +137,7 @@ rs_filter_run_unsigned(const struct rs_filter_program *program, uint32_t count, 
 			if (a)
 				goto yes;
 			goto no;
-		default: /* another source than FIELD (0), signed, or on something else */
+		default: /* a source other than FIELD (0), a signed operation, or not an integer */
 			return 0;
 		}
 	no:
@@ -155,7 +156,7 @@ rs_filter_run_unsigned(const struct rs_filter_program *program, uint32_t count, 
 	return next == RS_FILTER_REJECT ? RS_FILTER_REJECT : RS_FILTER_ACCEPT;
 }
 
-/* The same for every instruction on integer fields; 0 when the program asks for something else. */
+/* The same for every instruction on integer fields. 0 if the program needs anything else. */
 static inline __attribute__((always_inline)) uint32_t
 rs_filter_run_fields(const struct rs_filter_program *program, uint32_t count, const void *entry,
 		     uint32_t entry_size)
@@ -168,7 +169,7 @@ rs_filter_run_fields(const struct rs_filter_program *program, uint32_t count, co
 		const char *field = (const char *)entry + offset;
 		uint64_t raw;
 
-		/* Another source than FIELD (0), or an operation on something else. */
+		/* A source other than FIELD (0), or an operation not on an integer. */
 		if (rs_unlikely((in.word & 0xffff) >= RS_OP_CPUSET || offset + width > entry_size))
 			return 0;
 		if (width == 4)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rare requests to the host: see ringside/hypercall.h. */
+/* Requests to the host, which are rare: see ringside/hypercall.h. */
 #include "core.h"
 
 #include "arch.h"
@@ -8,12 +8,13 @@
 #define RS_PATIENCE_S 5u
 #define RS_PATIENCE_HZ 2000000000ull /* of a clock whose rate is unknown */
 
-/* One bit a slot: a request is under way in it. */
+/* Bit i: a request is under way in slot i. */
 static uint64_t slots_busy;
 
 /*
- * A slot of our own. Where a port or MMIO store names the vCPU, only this vCPU's will do; in a
- * mailbox any free one. `force`: a dying guest takes its own whatever is in it. -1: none.
+ * Takes a slot, -1: none. With `any`, as in a mailbox, any free one will do. Without it only this
+ * vCPU's will, since a port or MMIO store names the vCPU. `force`: a dying guest takes its own even
+ * if it is busy.
  */
 static int take_slot(bool any, bool force)
 {
@@ -58,7 +59,7 @@ static bool ring_host(uint32_t slot)
 	return false;
 }
 
-/* A port or MMIO store comes back answered; a mailbox is polled. */
+/* After a port or MMIO store the answer is already there. A mailbox is polled. */
 static bool wait_answer(const struct rs_hcall_response *response, uint32_t sequence)
 {
 	uint64_t hz = rs_core.config.tsc_hz ? rs_core.config.tsc_hz : RS_PATIENCE_HZ;
@@ -114,7 +115,7 @@ int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, ui
 
 	sequence = rs_load(&request->sequence) + 1;
 	if (sequence == rs_load(&response->sequence))
-		sequence++; /* left over from an earlier boot: it must not look answered */
+		sequence++; /* the answer of an earlier boot is not ours */
 	rs_store(&request->number, number);
 	for (uint32_t i = 0; i < 6; i++)
 		rs_store(&request->args[i], args ? args[i] : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges a region header before the agent believes any of it. */
+/* Checks a region header before the agent relies on any of it. */
 #include "core.h"
 
 static bool power_of_two(uint64_t n)
@@ -7,7 +7,7 @@ static bool power_of_two(uint64_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Sections do not overlap, stay within the region and within their half of it. */
+/* Sections do not overlap, and each lies within its half of the region. */
 static bool sections_fit(const struct rs_region_header *header)
 {
 	uint64_t end = 0;

@@ -24,7 +24,7 @@ void rs_ring_init(struct rs_ring *ring, struct rs_ring_state *state, const struc
 	ring->page_mask = page_count - 1;
 }
 
-/* The full number nearest to `near` whose low 18 bits are those of the word's page. */
+/* The word has the low 18 bits of a page number. Returns the full number nearest to `near`. */
 static uint64_t full_page(uint64_t near, uint64_t word)
 {
 	uint32_t up = 32 - RS_WORD_PAGE_BITS;
@@ -40,7 +40,7 @@ static uint64_t full_records(uint64_t near, uint64_t word)
 	return near + (uint64_t)(int64_t)distance;
 }
 
-/* What `committed` of page `page` is when the last producer of the lap before has finished. */
+/* The value of `committed` in `page` once all producers of the lap before have finished. */
 static uint32_t lap_base(const struct rs_ring *ring, uint64_t page)
 {
 	return (uint32_t)((page >> ring->ring_shift) << ring->page_shift);
@@ -54,7 +54,7 @@ static void add64(enum rs_producers shared, uint64_t *p, uint64_t n)
 		rs_local_add64(p, n);
 }
 
-/* Several producers may be here, in any order: the largest wins. */
+/* Several producers may be here, in any order. The largest value wins. */
 static void raise64(enum rs_producers shared, uint64_t *p, uint64_t to)
 {
 	uint64_t now = rs_load(p);
@@ -63,7 +63,7 @@ static void raise64(enum rs_producers shared, uint64_t *p, uint64_t to)
 		now = rs_load(p);
 }
 
-/* Fills the rest of a page that the word has just left: it is ours. */
+/* Fills the rest of a page that the word has just left. That rest is ours. */
 static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t page, uint32_t off)
 {
 	if (off >= ring->units)
@@ -74,8 +74,8 @@ static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t p
 }
 
 /*
- * Closes the current page, so that the next record opens one, and its header's `dropped` tells
- * of the loss where it happened.
+ * Closes the current page. So the next record opens a page, and `dropped` in its header reports the
+ * loss where it happened.
  */
 static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producers shared,
 				    uint64_t word)
@@ -95,7 +95,7 @@ static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producer
 	return RS_SWITCH_REFUSED;
 }
 
-/* The next page that may be written, and how many unfinished ones lie before it. False: none. */
+/* Finds the next page that may be written, and counts unfinished ones before it. False: none. */
 static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, uint32_t *skipped)
 {
 	uint32_t count = 1u << ring->ring_shift;
@@ -110,7 +110,7 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 		if (ring->drop &&
 		    (int64_t)(page - rs_load_acquire(&ring->ctl->consumed)) >= (int64_t)count)
 			return false;
-		/* Acquire: pairs with the last producer's commit, whose stores must not follow ours. */
+		/* Acquire: pairs with the last producer's commit. Its stores come before ours. */
 		if (rs_load_acquire(&header->committed) +
 			    rs_load_acquire(&header->committed_remote) ==
 		    lap_base(ring, page)) {
@@ -133,12 +133,12 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	uint32_t skipped;
 	struct rs_ring_page *header;
 
-	/* Both counters were read before a word that still is the one they belong to. */
+	/* Both counters were read before the word was seen unchanged, so they belong to it. */
 	if (rs_load_acquire(&state->word) != word)
 		return RS_SWITCH_RETRY;
 	cur = full_page(pages, word);
 	records = full_records(before, word);
-	/* After the word: the opener of its page has read no larger one. */
+	/* Read after the word: so it is no less than what the opener of its page read. */
 	dropped = rs_load_acquire(&state->dropped);
 	if (!next_page(ring, cur, &next, &skipped))
 		return refuse(ring, shared, word);
@@ -187,7 +187,7 @@ void rs_ring_resume(const struct rs_ring *ring)
 		rs_store_release(&state->word, RS_WORD_INITIAL(ring->units));
 		return;
 	}
-	/* If the page has unfinished records its sum stays short, and it is passed over for good. */
+	/* If the page has unfinished records, its sum stays short and it is never used again. */
 	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->units);
 	rs_wmb();
 	pad(ring, RS_SHARED, rs_word_page(word), off);
@@ -209,7 +209,7 @@ bool rs_ring_wake_slow(const struct rs_ring *ring)
 	return true;
 }
 
-/* Bytes on their way into 8-byte stores. */
+/* Gathers bytes into 8-byte stores. */
 struct packer {
 	uint64_t *to;
 	uint64_t part;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The producer's side of one ring. The algorithm, and why it is safe, is docs/adr/0002-ring.md; the
- * order of steps here is the order there.
+ * The producer's side of one ring. docs/adr/0002-ring.md has the algorithm and says why it is safe.
+ * The steps here are in the order of that page.
  *
- * Callers: rs_emit() in emit.c, and tests. Any CPU or thread. `shared` says how producers meet.
- * Nothing here waits. Input is trusted but for struct rs_ring_ctl, which the host may change at
- * any time: a wrong value there costs records, nothing else.
+ * emit.c and tests call this, on any CPU or thread. `shared` says how producers meet. Nothing here
+ * waits. Input is trusted, except struct rs_ring_ctl, which the host may change at any time: a
+ * wrong value there costs records, nothing else.
  */
 #ifndef RS_AGENT_RING_H
 #define RS_AGENT_RING_H
@@ -18,9 +18,7 @@
 #include <ringside/region.h>
 #include <ringside/ring.h>
 
-/*
- * How the producers of a ring may meet; a constant in every call on the fast path.
- */
+/* How the producers of a ring may meet. A constant in every call on the fast path. */
 enum rs_producers {
 	RS_NESTED,      /* on one vCPU, each inside another: plain instructions */
 	RS_SHARED,      /* threads that are preempted and moved: locked instructions */
@@ -59,10 +57,10 @@ struct rs_ring_record {
 
 /* What became of a record. */
 enum rs_ring_result {
-	RS_RING_MOVED = -2, /* RESTARTABLE: we no longer run on the ring's CPU; nothing happened */
+	RS_RING_MOVED = -2,   /* RESTARTABLE: we run on another CPU now; nothing happened */
 	RS_RING_REFUSED = -1, /* counted as dropped, or as lost_nested */
 	RS_RING_DONE = 0,
-	RS_RING_NEW_CONTEXT = 1, /* done; pid or flags may be others than before (nested only) */
+	RS_RING_NEW_CONTEXT = 1, /* done; pid or flags may have changed (nested only) */
 };
 
 /* Sets up `ring` for pages of 1 << page_shift bytes. Touches nothing in the region. */
@@ -70,13 +68,15 @@ void rs_ring_init(struct rs_ring *ring, struct rs_ring_state *state, const struc
 		  void *pages, uint32_t page_size, uint32_t page_count, uint32_t index,
 		  uint32_t mode, const uint32_t *epoch, uint64_t *lost_nested);
 
-/* A ring that has been used by an earlier boot goes on behind what is there: the page that it
- * stopped in is closed. A fresh one (all zero) gets its first word. Before the first record only. */
+/*
+ * To be called once, before the first record. A ring of an earlier boot goes on after what is
+ * there: the page where it stopped is closed. A fresh one (all zero) gets its first word.
+ */
 void rs_ring_resume(const struct rs_ring *ring);
 
 /*
- * Slow path of rs_ring_emit(): the page of `word` has no room. Moves the ring to the next usable
- * page, whose first record (record_units) then is the caller's; *page is its number.
+ * Slow path of rs_ring_emit(), when the page of `word` has no room. Moves the ring to the next
+ * usable page and sets *page to its number. The first record there (record_units) is the caller's.
  */
 enum rs_switch_result {
 	RS_SWITCH_RETRY, /* somebody else moved the word */
@@ -90,18 +90,18 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 /* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
 
-/* Whether a sleeping reader wants the doorbell now; says so once for each time that it is armed. */
+/* Whether a sleeping reader wants the doorbell now. True once for each time that it is armed. */
 bool rs_ring_wake_slow(const struct rs_ring *ring);
 
 static inline bool rs_ring_wake_due(const struct rs_ring *ring)
 {
-	/* No barrier against the word's store: a reader that arms while we pass here may miss us,
-	 * and its timeout is what it has for that (docs/adr/0002-ring.md). */
+	/* No barrier after the word's store: a reader that arms while we pass here may miss us. It
+	 * has a timeout for that (docs/adr/0002-ring.md). */
 	return rs_unlikely(rs_load(&ring->ctl->wake_armed) != rs_load(&ring->state->wake_seen)) &&
 	       rs_ring_wake_slow(ring);
 }
 
-/* A context mark as it stands in a ring; never 0, and its low half is RS_REC_CONTEXT. */
+/* A context mark as it stands in a ring. Never 0: the low 16 bits are RS_REC_CONTEXT. */
 static inline uint64_t rs_context_mark(uint32_t pid, uint32_t context)
 {
 	return (uint64_t)pid << 32 | (uint64_t)(uint16_t)context << 16 | RS_REC_CONTEXT;
@@ -122,7 +122,7 @@ static inline ptrdiff_t rs_ring_area(void)
 #endif
 }
 
-/* Moves the word, which decides who owns what. */
+/* Moves the word. Who moves it owns the space that it passed. */
 static inline bool rs_ring_move_in(ptrdiff_t area, uint32_t index, struct rs_ring_state *state,
 				   enum rs_producers shared, uint64_t expected, uint64_t next)
 {
@@ -144,7 +144,7 @@ static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
 	return ring->pages + ((page & ring->page_mask) << ring->page_shift);
 }
 
-/* Release: pairs with the reader's acquire of `committed`. `index`: the ring's. */
+/* Release: pairs with the reader's acquire of `committed`. `index` is the ring's. */
 static inline void rs_ring_commit_to(ptrdiff_t area, uint32_t index, enum rs_producers shared,
 				     struct rs_ring_page *header, uint32_t bytes)
 {
@@ -168,10 +168,11 @@ static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers 
 }
 
 /*
- * Says in state.context that `context` is the newest of the ring. Between rs_context_claim() (before the
- * CAS on the word) and this, the field holds a token that is no context: our stack's address, unlike any other
- * producer's. Who comes in between finds it unequal to its own context, writes a mark and takes the
- * field over; we then leave it alone. A late plain store would say what is no longer true.
+ * rs_context_claim(), then the CAS on the word, then rs_context_settle() make `context` the newest
+ * of the ring in state.context. In between the field holds a token: the address of our stack, which
+ * no other producer has and which is no context. A producer that comes in between does not find its
+ * own context there, so it writes a mark and takes the field over. The settle then changes nothing.
+ * With a plain store instead, the field would name our context although a newer one follows it.
  */
 static inline uint64_t rs_context_claim(const struct rs_ring *ring, const void *stack)
 {
@@ -188,8 +189,8 @@ static inline void rs_context_settle(const struct rs_ring *ring, enum rs_produce
 }
 
 /*
- * Writes one record. The time comes from `clock`, or from `port_clock` where that is NULL: a constant
- * function, so that it is inlined. record->ts is set unless REFUSED.
+ * Writes one record. The time comes from `clock`, or from `port_clock` if that is NULL.
+ * `port_clock` is a constant, so that it is inlined. record->ts is set when the record is written.
  */
 static inline __attribute__((always_inline)) enum rs_ring_result
 rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
@@ -220,10 +221,10 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		if (shared == RS_RESTARTABLE && tries && rs_port_cpu() != ring->index)
 			return RS_RING_MOVED;
 #endif
-		/* Acquire: the pages that this word says are there were prepared before. */
+		/* Acquire: the page that this word names was prepared before. */
 		word = rs_load_acquire(&state->word);
-		/* After the load: a producer that gets in between makes the CAS fail, so order in
-		 * the ring is order in time. */
+		/* Read after the word: a producer that comes in between makes the CAS fail. So the
+		 * order in the ring is the order in time. */
 		ts = rs_unlikely(clock != NULL) ? clock() : port_clock();
 		last = rs_load(&state->last_ts);
 		big_gap = (ts - last) >> 32 != 0;
@@ -281,8 +282,9 @@ write:
 }
 
 /*
- * The case that nearly every record is: it fits, nobody interferes, context and time need no mark beyond
- * what `shared` always writes. `words`: of 8 bytes, (size + 7) / 8. `area`: rs_ring_area(). The same steps as above, once. False: nothing happened; take rs_ring_emit().
+ * The common case: the record fits, nobody interferes, and no mark is needed beyond the context
+ * that `shared` always writes. The same steps as above, tried once. False: nothing happened, and
+ * the caller takes rs_ring_emit(). `words` is (size + 7) / 8, `area` is rs_ring_area().
  */
 static inline __attribute__((always_inline)) bool
 rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, uint32_t id,
@@ -290,8 +292,7 @@ rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, ui
 		  uint64_t (*port_clock)(void), const ptrdiff_t area)
 {
 	struct rs_ring_state *const state = ring->state;
-	const uint32_t index =
-		ring->index; /* once: what follows looks like a change of all memory */
+	const uint32_t index = ring->index; /* read once: the assembly below clobbers memory */
 	const uint32_t units = (shared ? 2 : 1) + words;
 	uint64_t word = rs_load_acquire(&state->word);
 	uint64_t ts = port_clock();
