@@ -3,6 +3,7 @@
 
 #include "session/rundir.h"
 #include <errno.h>
+#include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,28 +46,10 @@ bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *
 	return go_on;
 }
 
-char *rs_cli_escape(const char *text)
-{
-	GString *out = g_string_new(NULL);
-
-	while (*text) {
-		gunichar c = g_utf8_get_char_validated(text, -1);
-		const char *next = c >= (gunichar)-2 ? text + 1 : g_utf8_next_char(text);
-
-		if (c < (gunichar)-2 && (g_unichar_isprint(c) || c == '\n'))
-			g_string_append_len(out, text, next - text);
-		else
-			for (; text < next; text++)
-				g_string_append_printf(out, "\\x%02x", (unsigned int)(guchar)*text);
-		text = next;
-	}
-	return g_string_free(out, FALSE);
-}
-
 static void complain(const char *format, va_list args)
 {
 	g_autofree char *raw = g_strdup_vprintf(format, args);
-	g_autofree char *text = rs_cli_escape(raw);
+	g_autofree char *text = rs_trace_escape(raw, -1, "\n");
 
 	fflush(stdout);
 	fprintf(stderr, "ringside: %s\n", text);

@@ -20,9 +20,10 @@ struct rs_live_config {
 	enum rs_ring_from from;
 	bool owner; /* it is our region: arm the doorbell, consume in drop mode */
 	bool json;
-	bool header;    /* text: the header lines first */
-	uint64_t count; /* stop after so many records; 0: never */
-	int fd;         /* where to, borrowed */
+	bool header;      /* text: the header lines first */
+	bool short_names; /* text: events without their system */
+	uint64_t count;   /* stop after so many records; 0: never */
+	int fd;           /* where to, borrowed */
 	void *data;
 	/* It has come to an end by itself: count reached, or the reader of our output has gone. */
 	void (*done)(void *data);

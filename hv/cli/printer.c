@@ -17,6 +17,7 @@
 struct rs_printer {
 	const struct rs_region *region;
 	bool json;
+	RsTraceTextStyle style;
 	uint64_t limit; /* records; 0: none */
 	int fd;
 
@@ -96,16 +97,13 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 
 	if (p->stats.closed || p->stats.error || (p->limit && p->stats.events >= p->limit))
 		return;
-	if (!record->lost) {
+	if (!record->lost)
 		comm = rs_trace_cmdline_lookup(p->names, record->pid, record->ts);
-		if (!comm[0])
-			comm = record->pid ? "<...>" : "<idle>";
-	}
 	count_loss(p, record);
 	if (p->json)
 		rs_trace_json_line(p->out, record, comm);
 	else
-		rs_trace_text_line(p->out, record, comm);
+		rs_trace_text_line(p->out, record, comm, p->style);
 	if (p->out->len >= OUT_MAX)
 		rs_printer_flush(p);
 }
@@ -273,6 +271,7 @@ int rs_printer_create(const struct rs_live_config *config, struct rs_printer **o
 
 	p->region = config->region;
 	p->json = config->json;
+	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : 0;
 	p->limit = config->count;
 	p->fd = config->fd;
 	p->schema = rs_trace_schema_new();

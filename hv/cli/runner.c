@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
-#include <rs-trace-print.h>
+#include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,7 +135,7 @@ static bool look_for_match(struct runner *runner, const char *glob, const char *
 			    GINT_TO_POINTER(list->len ? GLOB_MATCHED : GLOB_MISSED));
 	if (list->len)
 		return true;
-	shown = rs_cli_escape(glob);
+	shown = rs_trace_escape(glob, -1, NULL);
 	if (known != GLOB_MISSED)
 		rs_cli_fail(0, "no event matches '%s'%s", shown, when);
 	return false;
@@ -236,6 +236,7 @@ static int start_live(struct runner *runner, struct rs_error *err)
 		.owner = true,
 		.json = config->json,
 		.header = true,
+		.short_names = config->short_names,
 		.count = config->count,
 		.fd = runner->out_fd,
 		.data = runner,
@@ -294,14 +295,12 @@ static void add_sources(struct runner *runner)
 static void judge_end(struct runner *runner)
 {
 	const struct rs_target_end *end = rs_session_end(runner->session);
-	g_autoptr(GString) line = g_string_new(NULL);
-	const char *text;
+	g_autofree char *text = NULL;
 
 	if (!end) /* detached, or given up */
 		return;
 	/* One line, whatever the guest says: a second one could pass for ours. */
-	rs_trace_append_escaped(line, end->text, strlen(end->text));
-	text = line->str;
+	text = rs_trace_escape(end->text, -1, NULL);
 	switch (end->reason) {
 	case RS_END_EXIT:
 		if (!end->code)

@@ -14,6 +14,7 @@ struct rs_runner_config {
 	char **enable;  /* globs; NULL: none */
 	char **filters; /* "GLOB: EXPR"; NULL: none */
 	bool json;
+	bool short_names;   /* in text: events without their system */
 	bool quiet;         /* print no trace and no summary */
 	bool propagate;     /* the guest's exit code becomes ours */
 	bool detach;        /* at the end leave the guest running */

@@ -60,7 +60,5 @@ RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int
 void rs_cli_print_json(JsonBuilder *builder, bool pretty);
 /* Adds a value of a GVariant dictionary entry (u, t, i, b, s) as it is. */
 void rs_cli_add_variant(JsonBuilder *builder, const char *name, GVariant *value);
-/* A text that may come from a guest, for a terminal; to be freed. */
-char *rs_cli_escape(const char *text);
 
 #endif

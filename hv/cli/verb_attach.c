@@ -44,7 +44,7 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	struct rs_runner_config runner = {.from = RS_RING_FROM_OLDEST, .detach = true};
-	gboolean json = FALSE, quiet = FALSE;
+	gboolean json = FALSE, bare = FALSE, quiet = FALSE;
 	gint64 count = 0;
 	const GOptionEntry options[] = {
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &runner.enable, "Enable these events",
@@ -52,6 +52,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner.filters,
 		 "Filter these events", "'GLOB: EXPR'"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
+		{"short", 0, 0, G_OPTION_ARG_NONE, &bare,
+		 "Events without their system: switch in place of sched:switch", NULL},
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &count, "End after so many events", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner.duration,
 		 "End after so many seconds", "SECONDS"},
@@ -61,6 +63,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
 		runner.json = json;
+		runner.short_names = bare;
 		runner.quiet = quiet;
 		runner.count = (uint64_t)MAX(count, 0);
 		if (count < 0 || !rs_cli_good_duration(runner.duration))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
+#include <rs-trace-escape.h>
 #include <stdio.h>
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL, *text = NULL;
+	g_autofree char *name = NULL, *text = NULL, *shown = NULL;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -27,15 +28,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_fail_error(&err);
 	}
 	/* Only tabs and newlines of a format file are control bytes that belong there. */
-	for (char **part = (char *[]){text, NULL}; *part; part++) {
-		g_auto(GStrv) lines = g_strsplit(*part, "\t", -1);
-
-		for (char **line = lines; *line; line++) {
-			g_autofree char *clean = rs_cli_escape(*line);
-
-			printf("%s%s", line == lines ? "" : "\t", clean);
-		}
-	}
+	shown = rs_trace_escape(text, -1, "\n\t");
+	fputs(shown, stdout);
 	return RS_CLI_OK;
 }
 

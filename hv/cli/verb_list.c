@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
+#include <rs-trace-escape.h>
 #include <stdio.h>
 
 struct row {
@@ -23,8 +24,8 @@ static void print_table(GVariant *events)
 	printf("%5s %-3s %5s  %s\n", "ID", "ON", "SITES", "EVENT");
 	g_variant_iter_init(&iter, events);
 	while (next_row(&iter, &row)) {
-		g_autofree char *filter = rs_cli_escape(row.filter);
-		g_autofree char *note = rs_cli_escape(row.note);
+		g_autofree char *filter = rs_trace_escape(row.filter, -1, NULL);
+		g_autofree char *note = rs_trace_escape(row.note, -1, NULL);
 
 		printf("%5u %-3s %5u  %s:%s%s%s%s%s%s\n", row.id, row.enabled ? "on" : "-",
 		       row.sites, row.system, row.name, *filter ? "  if " : "", filter,

@@ -2,6 +2,7 @@
 #include "cli/verb.h"
 
 #include "session/rundir.h"
+#include <rs-trace-escape.h>
 #include <stdio.h>
 
 /* What the session says of itself, or what can be told from its file alone. */
@@ -25,8 +26,8 @@ static void print_table(const GPtrArray *list)
 	for (guint i = 0; i < list->len; i++) {
 		const struct rs_rundir_entry *entry = list->pdata[i];
 		g_autofree char *state = state_of(entry);
-		g_autofree char *kernel = rs_cli_escape(entry->kernel);
-		g_autofree char *kind = rs_cli_escape(entry->kind);
+		g_autofree char *kernel = rs_trace_escape(entry->kernel, -1, NULL);
+		g_autofree char *kind = rs_trace_escape(entry->kind, -1, NULL);
 
 		printf("%-16s %-8s %-10s %8d  %s\n", entry->name, state, kind, (int)entry->pid,
 		       kernel);

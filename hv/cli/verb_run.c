@@ -17,7 +17,7 @@ struct options {
 	char *memory, *ring_size, *mode, *name, *accel, *initrd, *append, *serial, *output;
 	double duration;
 	gint64 count;
-	gboolean demo, json, quiet, propagate;
+	gboolean demo, json, bare, quiet, propagate;
 };
 
 /* What stands after --hosted belongs to the program, options and all. */
@@ -137,6 +137,7 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 		.enable = o->enable,
 		.filters = o->filters,
 		.json = o->json,
+		.short_names = o->bare,
 		.quiet = o->quiet,
 		.propagate = o->propagate,
 		.output = o->output,
@@ -215,6 +216,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output, "Write the trace there",
 		 "FILE"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
+		{"short", 0, 0, G_OPTION_ARG_NONE, &o.bare,
+		 "Events without their system: switch in place of sched:switch", NULL},
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count, "End after so many events", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &o.duration, "End after so many seconds",
 		 "SECONDS"},

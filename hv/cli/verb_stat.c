@@ -2,6 +2,7 @@
 #include "cli/verb.h"
 
 #include <inttypes.h>
+#include <rs-trace-escape.h>
 #include <stdio.h>
 
 static uint64_t number(GVariant *dict, const char *name)
@@ -57,7 +58,7 @@ static void print_exits(uint64_t ours, uint64_t kvm)
 
 static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
 {
-	g_autofree char *kernel = rs_cli_escape(rs_dbus_session1_get_kernel(session));
+	g_autofree char *kernel = rs_trace_escape(rs_dbus_session1_get_kernel(session), -1, NULL);
 	gboolean self_patch = FALSE;
 
 	g_variant_lookup(t, "self_patch", "b", &self_patch);

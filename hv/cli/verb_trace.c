@@ -86,12 +86,14 @@ static int observe(RsDBusSession1 *session, struct rs_live_config *config, doubl
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL;
-	gboolean json = FALSE, fresh = FALSE;
+	gboolean json = FALSE, bare = FALSE, fresh = FALSE;
 	double duration = 0;
 	gint64 count = 0;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
+		{"short", 0, 0, G_OPTION_ARG_NONE, &bare,
+		 "Events without their system: switch in place of sched:switch", NULL},
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &count, "End after so many events", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &duration, "End after so many seconds",
 		 "SECONDS"},
@@ -119,6 +121,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_fail_error(&err);
 	live.region = region;
 	live.json = json;
+	live.short_names = bare;
 	live.count = (uint64_t)count;
 	live.from = fresh ? RS_RING_FROM_NOW : RS_RING_FROM_OLDEST;
 	code = observe(session, &live, duration);

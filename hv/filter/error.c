@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter/ast.h"
 
+#include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
 
 #define WINDOW 72 /* columns of a long expression that are shown */
 
-/* Appends one character of `s` in printable form; its columns in *columns. Returns its bytes. */
-static size_t append_printable(GString *out, const char *s, unsigned int *columns)
+/* Appends the character at `s`, as a terminal may see it; its columns in *columns. Returns its bytes. */
+static size_t append_printable(GString *out, const char *s, size_t size, unsigned int *columns)
 {
-	gunichar c = g_utf8_get_char_validated(s, -1);
-	size_t size;
+	size_t plain = rs_trace_plain_char(s, size);
 
-	if ((gint32)c >= 0 && g_unichar_isprint(c)) {
-		size = (size_t)(g_utf8_next_char(s) - s);
-		g_string_append_len(out, s, (gssize)size);
+	if (plain) {
+		gunichar c = g_utf8_get_char(s);
+
 		*columns = g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
-		return size;
+	} else {
+		*columns = 4;
 	}
-	g_string_append_printf(out, "\\x%02x", (unsigned char)*s);
-	*columns = 4;
-	return 1;
+	rs_trace_append_escaped(out, s, MAX(plain, 1), NULL);
+	return MAX(plain, 1);
 }
 
 int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, unsigned int length,
 			const char *format, ...)
 {
-	g_autofree char *raw = NULL;
-	g_autoptr(GString) clean = NULL;
-	unsigned int columns;
+	g_autofree char *raw = NULL, *clean = NULL;
 	va_list args;
 
 	if (!err)
@@ -36,13 +34,11 @@ int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, 
 	va_start(args, format);
 	raw = g_strdup_vprintf(format, args);
 	va_end(args);
-	clean = g_string_new(NULL);
-	for (const char *s = raw; *s && clean->len < sizeof(err->message);)
-		s += append_printable(clean, s, &columns);
+	clean = rs_trace_escape(raw, -1, NULL);
 	err->code = code;
 	err->at = at;
 	err->length = length;
-	g_strlcpy(err->message, clean->str, sizeof(err->message));
+	g_strlcpy(err->message, clean, sizeof(err->message));
 	return -code;
 }
 
@@ -78,7 +74,7 @@ char *rs_filter_error_render(const struct rs_filter_error *err, const char *expr
 		unsigned int columns;
 		size_t from = i;
 
-		i += append_printable(out, expression + i, &columns);
+		i += append_printable(out, expression + i, size - i, &columns);
 		if (from > at && from >= end)
 			continue;
 		for (; columns; columns--) {

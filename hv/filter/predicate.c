@@ -32,15 +32,6 @@ static const struct {
 	{"comm", RS_SRC_COMM}, {"cpu", RS_SRC_CPU}, {"common_pid", RS_SRC_PID},
 };
 
-static const RsTraceField *find_field(const RsTraceEvent *event, const char *name)
-{
-	for (guint i = 0; i < event->n_fields; i++) {
-		if (strcmp(event->fields[i].name, name) == 0)
-			return &event->fields[i];
-	}
-	return NULL;
-}
-
 const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, const char *name)
 {
 	unsigned int best = (unsigned int)strlen(name) / 3 + 2;
@@ -132,7 +123,7 @@ static int find_subject(struct resolver *r, const RsTraceEvent *event)
 
 	/* too long a name is cut, and then matches no field: those are shorter than RS_NAME_MAX */
 	g_strlcpy(s->name, r->ast->text + word->at, MIN(word->length + 1u, sizeof(s->name)));
-	field = find_field(event, s->name);
+	field = rs_trace_event_field(event, s->name);
 	if (field)
 		return subject_of_field(r, field);
 	for (unsigned int i = 0; i < G_N_ELEMENTS(COMMON); i++) {

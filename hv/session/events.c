@@ -4,6 +4,7 @@
 
 #include "filter/filter.h"
 #include <errno.h>
+#include <rs-trace-escape.h>
 #include <string.h>
 
 /* ---- rules: what was asked for, for events that appear later ---- */
@@ -96,7 +97,7 @@ static int check_alive(const struct rs_session *session, struct rs_error *err)
 
 static int no_match(const struct rs_session *session, const char *glob, struct rs_error *err)
 {
-	g_autofree char *escaped = rs_session_escape(glob, strlen(glob));
+	g_autofree char *escaped = rs_trace_escape(glob, -1, NULL);
 
 	return rs_error_set(err, ENOENT, "no event matches '%s'", escaped);
 }

@@ -3,6 +3,7 @@
 #include "session/private.h"
 
 #include <errno.h>
+#include <rs-trace-escape.h>
 #include <string.h>
 
 static void forget_boot(struct rs_session *session)
@@ -89,7 +90,7 @@ static bool read_provider(struct rs_session *session, uint32_t index)
 		*known = now;
 		if (!(session->info.flags & RS_GUEST_SELF_PATCH) &&
 		    rs_session_sites_add(session, known, &err)) {
-			g_autofree char *name = rs_session_escape(now.name, strlen(now.name));
+			g_autofree char *name = rs_trace_escape(now.name, -1, NULL);
 
 			rs_session_say(session, "provider '%s' cannot be patched: %s", name,
 				       err.message);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <ringside/atomic.h>
 #include <ringside/hypercall.h>
+#include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,7 +138,7 @@ static void log_line(struct rs_session *session, const struct rs_hcall_request *
 		answer(response, RS_ERR_TOO_LARGE, "too long a line");
 		return;
 	}
-	line = rs_session_escape(request->data, request->data_size);
+	line = rs_trace_escape((const char *)request->data, request->data_size, NULL);
 	rs_session_say(session, "guest: %s", line);
 }
 

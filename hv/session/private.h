@@ -66,8 +66,6 @@ void rs_session_say(struct rs_session *session, const char *format, ...) G_GNUC_
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
 void rs_session_set_ended(struct rs_session *session, const struct rs_target_end *end);
-/* Guest bytes for a person: control bytes become \xNN, the rest valid UTF-8; to be freed. */
-char *rs_session_escape(const void *bytes, size_t size);
 
 /* events.c */
 /* Applies all rules to live events to which they have not been applied. */

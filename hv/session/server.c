@@ -7,6 +7,7 @@
 #include <gio/gio.h>
 #include <gio/gunixfdlist.h>
 #include <rs-session-dbus.h>
+#include <rs-trace-escape.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -385,7 +386,7 @@ static void on_hello(void *data, const struct rs_guest_info *info)
 static void on_ended(void *data, const struct rs_target_end *end)
 {
 	struct rs_server *server = data;
-	g_autofree char *escaped = g_strescape(end->text, NULL);
+	g_autofree char *escaped = rs_trace_escape(end->text, -1, NULL);
 
 	if (server->later) {
 		drop_later(server);

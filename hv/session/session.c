@@ -102,29 +102,6 @@ void rs_session_say_changed(struct rs_session *session)
 	}
 }
 
-char *rs_session_escape(const void *bytes, size_t size)
-{
-	const char *at = bytes, *end = at + size;
-	GString *out = g_string_new(NULL);
-
-	while (at < end) {
-		gunichar c = g_utf8_get_char_validated(at, end - at);
-
-		if (c >= (gunichar)-2 || c == 0) {
-			g_string_append_printf(out, "\\x%02x", (unsigned int)(guchar)*at++);
-		} else if (!g_unichar_isprint(c)) {
-			const char *next = g_utf8_next_char(at);
-
-			while (at < next)
-				g_string_append_printf(out, "\\x%02x", (unsigned int)(guchar)*at++);
-		} else {
-			g_string_append_unichar(out, c);
-			at = g_utf8_next_char(at);
-		}
-	}
-	return g_string_free(out, FALSE);
-}
-
 /* ---- from the target ---- */
 
 static void on_doorbell(void *data)

@@ -25,8 +25,6 @@ void rs_serial_put(struct rs_serial *serial, const void *bytes, size_t size,
 		   const bool *give_up); /* may block as its output does, until *give_up */
 void rs_serial_flush(struct rs_serial *serial, bool wait, const bool *give_up);
 void rs_serial_destroy(struct rs_serial *serial);
-/* `bytes` as a terminal may see them: UTF-8 text, tabs and line ends; all else as \xNN. */
-char *rs_serial_escape(const char *bytes, size_t size, size_t *out_size);
 
 /* The UART's registers but for the transmitter: what a driver writes it reads back. Relaxed atomics. */
 struct rs_uart {

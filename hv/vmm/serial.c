@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rs-trace-escape.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,31 +20,6 @@ struct rs_serial {
 	size_t used;
 	char line[LINE];
 };
-
-char *rs_serial_escape(const char *bytes, size_t size, size_t *out_size)
-{
-	GString *out = g_string_sized_new(size + 16);
-
-	for (size_t i = 0; i < size;) {
-		gunichar c = g_utf8_get_char_validated(bytes + i, (gssize)(size - i));
-		bool bad = c == (gunichar)-1 || c == (gunichar)-2;
-
-		if (!bad && c == '\r' && i + 1 < size && bytes[i + 1] == '\n') {
-			i++;
-		} else if (!bad && (c == '\n' || c == '\t' ||
-				    (c && (g_unichar_isprint(c) || g_unichar_ismark(c))))) {
-			size_t n = (size_t)(g_utf8_next_char(bytes + i) - (bytes + i));
-
-			g_string_append_len(out, bytes + i, (gssize)n);
-			i += n;
-		} else {
-			g_string_append_printf(out, "\\x%02x", (unsigned char)bytes[i]);
-			i++;
-		}
-	}
-	*out_size = out->len;
-	return g_string_free(out, FALSE);
-}
 
 static void write_all(int fd, const char *bytes, size_t size, const bool *give_up)
 {
@@ -69,9 +45,13 @@ static void flush_locked(struct rs_serial *serial, const bool *give_up)
 		return;
 	serial->used = 0;
 	if (serial->terminal) {
-		g_autofree char *text = rs_serial_escape(serial->line, size, &size);
+		g_autofree char *text = NULL;
 
-		write_all(serial->fd, text, size, give_up);
+		/* A terminal makes its own of a newline. */
+		if (size >= 2 && memcmp(serial->line + size - 2, "\r\n", 2) == 0)
+			serial->line[--size - 1] = '\n';
+		text = rs_trace_escape(serial->line, (gssize)size, "\n\t");
+		write_all(serial->fd, text, strlen(text), give_up);
 	} else {
 		write_all(serial->fd, serial->line, size, give_up);
 	}

@@ -26,6 +26,11 @@ static void take(const RsTraceRecord *record, gpointer data)
 		    rs_trace_cmdline_lookup(bench->names, record->pid, record->ts));
 }
 
+static void text_line(GString *out, const RsTraceRecord *record, const char *comm)
+{
+	rs_trace_text_line(out, record, comm, 0);
+}
+
 static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
 		    const RsTraceClock *clock, const GByteArray *page)
 {
@@ -69,7 +74,7 @@ int main(void)
 	control.epochs[0] = (struct rs_clock_epoch){0, 0, 0x60000000, 32, 0};
 	rs_trace_clock_set_epochs(&clock, &control);
 	measure("records", &bench, schema, &clock, bytes);
-	bench.line = rs_trace_text_line;
+	bench.line = text_line;
 	measure("text", &bench, schema, &clock, bytes);
 	bench.line = rs_trace_json_line;
 	measure("json", &bench, schema, &clock, bytes);

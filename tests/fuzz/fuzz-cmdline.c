@@ -20,10 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	rs_trace_cmdline_merge(names, data, NULL, size / 2);
 	rs_trace_cmdline_merge(names, data + size / 2, data, size / 2);
-	for (guint pid = 0; pid < 16; pid++)
-		for (const char *c = rs_trace_cmdline_lookup(names, pid, 150); *c; c++)
-			if ((guchar)*c < 0x20)
-				abort();
+	for (guint pid = 0; pid < 16; pid++) {
+		gsize length = strlen(rs_trace_cmdline_lookup(names, pid, 150));
+
+		if (!length || length > RS_COMM_LEN)
+			abort();
+	}
 	rs_trace_cmdline_free(names);
 	return 0;
 }

@@ -37,22 +37,27 @@ static void rs_fuzz_seeds(void)
 	g_byte_array_unref(whole);
 }
 
-/* Whatever the bytes are: no control character but each line's newline. */
-static void show(const RsTraceRecord *record, gpointer data)
+/* One line of UTF-8 without a control character but its newline. */
+static void check_line(const GString *out)
 {
-	GString *out = data;
-
-	g_string_truncate(out, 0);
-	rs_trace_text_line(out, record, "comm");
 	for (gsize i = 0; i + 1 < out->len; i++)
 		if ((guchar)out->str[i] < 0x20 || out->str[i] == 0x7f)
 			abort();
 	if (out->str[out->len - 1] != '\n' || !g_utf8_validate(out->str, (gssize)out->len, NULL))
 		abort();
+}
+
+/* Whatever the bytes are. */
+static void show(const RsTraceRecord *record, gpointer data)
+{
+	GString *out = data;
+
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, record, "comm");
-	if (!g_utf8_validate(out->str, (gssize)out->len, NULL))
-		abort();
+	rs_trace_text_line(out, record, "\x1b\xff", 0);
+	check_line(out);
+	g_string_truncate(out, 0);
+	rs_trace_json_line(out, record, "\x1b\xff");
+	check_line(out);
 }
 
 static void hold(const RsTraceRecord *record, gpointer data)

@@ -150,7 +150,7 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 	struct output *out = data;
 	const char *name = rs_trace_cmdline_lookup(out->names, record->pid, record->ts);
 
-	rs_trace_text_line(out->text, record, name);
+	rs_trace_text_line(out->text, record, name, 0);
 	rs_trace_json_line(out->json, record, name);
 }
 

@@ -24,7 +24,7 @@ if KIND == 'hosted':
 else:
     ALL, SOME, FIELD = '*', 'sched:switch', 'prev_pid'
     EVENT_COUNT = ALL_COUNT = 15
-LINE = re.compile(r'^ *(\S.*)-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): ((?:\w+:)?\w+): (.*)$')
+LINE = re.compile(r'^ *(\S.*)-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): (\w+:\w+): (.*)$')
 
 
 def skip(why):
@@ -141,6 +141,10 @@ def test_control():
     check(rs('enable', SOME).out.strip() == f'{SOME}: 1 event enabled', 'enable, without')
     t = rs('trace', '-n', '10', '--duration', '20')
     check(t.code == 0 and len(events(t.out)) == 10, f'trace shows it {t}')
+    check({m[7] for m in events(t.out)} == {SOME}, 'by its full name')
+    t = rs('trace', '--short', '-n', '3', '--duration', '20')
+    check(t.out.count(f': {SOME.split(":")[1]}: ') == 3 and f'{SOME}: ' not in t.out,
+          '--short leaves the system out')
     j = rs('trace', '--json', '-n', '3', '--duration', '20', '-s', 'c')
     check(len([json.loads(l) for l in j.out.splitlines()]) >= 3, 'as JSON too')
     check(rs('filter', f'{SOME}: {FIELD} > 1 && COMM ~ "*"').code == 0, 'filter')

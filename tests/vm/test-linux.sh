@@ -22,19 +22,19 @@ expect() { # COUNT PATTERN: at least so many lines
 	n=$(grep -c -E "$2" "$work/out" || true)
 	[ "$n" -ge "$1" ] || { echo "FAILED: $n of $1 lines: $2"; failed=1; }
 }
-expect 1 'exec: comm=work.sh pid=[0-9]+ ppid=[0-9]+ argv=/bin/sh /work.sh'
-expect 1 '^ +sort-[0-9]+ .* exec: comm=sort pid=[0-9]+ ppid=[0-9]+ argv=/bin/sort -r numbers'
-expect 10 '^ +work.sh-[0-9]+ .* fork: comm=work.sh '
-expect 1 'exit: .* status=3 signal=none'
-expect 1 'exit: .* status=0 signal=KILL'
-expect 2 '^ +cat-[0-9]+ .* read: fd=[0-9]+ count=[0-9]+ result=8893'
+expect 1 'proc:exec: comm=work.sh pid=[0-9]+ ppid=[0-9]+ argv=/bin/sh /work.sh'
+expect 1 '^ +sort-[0-9]+ .* proc:exec: comm=sort pid=[0-9]+ ppid=[0-9]+ argv=/bin/sort -r numbers'
+expect 10 '^ +work.sh-[0-9]+ .* proc:fork: comm=work.sh '
+expect 1 'proc:exit: .* status=3 signal=none'
+expect 1 'proc:exit: .* status=0 signal=KILL'
+expect 2 '^ +cat-[0-9]+ .* io:read: fd=[0-9]+ count=[0-9]+ result=8893'
 # The filter let nothing small through, and something large.
-awk '/ (read|write): fd=/ { n = $0; sub(/.*result=/, "", n); if (n + 0 <= 4000) { print "FAILED: " $0; bad = 1 } }
+awk '/ io:(read|write): fd=/ { n = $0; sub(/.*result=/, "", n); if (n + 0 <= 4000) { print "FAILED: " $0; bad = 1 } }
 	END { exit bad }' "$work/out" || failed=1
 # A child is announced before it does anything.
-awk '/ fork: / { c = $0; sub(/.*child=/, "", c); known[c + 0] = 1 }
-	/ exec: / { p = $0; sub(/.* pid=/, "", p); if (n++ && !known[p + 0]) { print "FAILED: " $0; bad = 1 } }
+awk '/ proc:fork: / { c = $0; sub(/.*child=/, "", c); known[c + 0] = 1 }
+	/ proc:exec: / { p = $0; sub(/.* pid=/, "", p); if (n++ && !known[p + 0]) { print "FAILED: " $0; bad = 1 } }
 	END { exit bad }' "$work/out" || failed=1
 grep -q 'work.sh ended with 0' "$work/err" || { echo "FAILED: the guest's console"; failed=1; }
 [ $failed = 0 ] || { cat "$work/out" "$work/err"; exit 1; }
-grep -c ' exec: \| fork: \| exit: ' "$work/out"
+grep -c ' proc:[a-z]*: ' "$work/out"

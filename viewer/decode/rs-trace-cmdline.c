@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-cmdline.h"
-#include "rs-trace-print.h"
 
 #include <string.h>
 
@@ -9,8 +8,7 @@
 
 typedef struct {
 	guint64 since;
-	char raw[RS_COMM_LEN];
-	char shown[RS_COMM_LEN * 4 + 1]; /* each byte may become \xNN */
+	char comm[RS_COMM_LEN + 1];
 } Name;
 
 /* Names of one pid, oldest first. */
@@ -93,14 +91,13 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
 			  const char comm[RS_COMM_LEN])
 {
 	History *history = history_of(cmdline, pid);
-	g_autoptr(GString) shown = NULL;
 	guint at = history->n;
 	Name *name;
 
 	while (at && history->names[at - 1].since > since)
 		at--;
 	if (at && history->names[at - 1].since == since) {
-		if (!memcmp(history->names[at - 1].raw, comm, RS_COMM_LEN))
+		if (!strncmp(history->names[at - 1].comm, comm, RS_COMM_LEN))
 			return;
 		at--; /* named twice in one tick: the later word holds */
 	} else {
@@ -116,10 +113,8 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
 	}
 	name = &history->names[at];
 	name->since = since;
-	memcpy(name->raw, comm, RS_COMM_LEN);
-	shown = g_string_sized_new(sizeof(name->shown));
-	rs_trace_append_escaped(shown, comm, strnlen(comm, RS_COMM_LEN));
-	g_strlcpy(name->shown, shown->str, sizeof(name->shown));
+	memcpy(name->comm, comm, RS_COMM_LEN);
+	name->comm[RS_COMM_LEN] = 0;
 }
 
 void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
@@ -144,8 +139,14 @@ const char *rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, guint6
 
 	if (!history)
 		history = g_hash_table_lookup(cmdline->old, key);
-	for (guint at = history ? history->n : 0; at; at--)
-		if (history->names[at - 1].since <= ts)
-			return history->names[at - 1].shown;
+	for (guint at = history ? history->n : 0; at; at--) {
+		const Name *name = &history->names[at - 1];
+
+		if (name->since > ts)
+			continue;
+		if (name->comm[0])
+			return name->comm;
+		break;
+	}
 	return pid ? "<...>" : "<idle>";
 }

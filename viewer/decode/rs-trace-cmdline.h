@@ -33,7 +33,10 @@ void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, con
 void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
 			  const char comm[RS_COMM_LEN]);
 
-/* The name of `pid` at event clock `ts`, NUL-terminated and fit for a terminal. Valid until the next merge. */
+/*
+ * The name of `pid` at event clock `ts`, NUL-terminated: the guest's bytes, for the printer to escape. An
+ * empty name counts as none. Valid until the next merge.
+ */
 const char *rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, guint64 ts);
 
 G_END_DECLS

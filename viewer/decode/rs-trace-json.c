@@ -1,40 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-json.h"
-#include "rs-trace-print.h"
+#include "rs-trace-escape.h"
 #include "rs-trace-text.h"
 
 #include <string.h>
 
-#define EXACT_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)
-
-/* A JSON string of guest text: escaped for terminals first, then for JSON. */
+/* The only place where bytes of the guest become a JSON string. */
 static void append_string(GString *out, const char *text, gsize size)
 {
-	g_autoptr(GString) plain = NULL;
-
-	for (gsize i = 0; i < size; i++) {
-		if (g_ascii_isalnum(text[i]) || text[i] == '_' || text[i] == ' ')
-			continue;
-		plain = g_string_sized_new(size + 16);
-		rs_trace_append_escaped(plain, text, size);
-		text = plain->str;
-		size = plain->len;
-		break;
-	}
 	g_string_append_c(out, '"');
-	while (size) {
-		gsize run = 0;
-
-		while (run < size && text[run] != '"' && text[run] != '\\')
-			run++;
-		g_string_append_len(out, text, (gssize)run);
-		if (run < size) {
-			g_string_append_c(out, '\\');
-			g_string_append_c(out, text[run++]);
-		}
-		text += run;
-		size -= run;
-	}
+	rs_trace_append_json_escaped(out, text, size);
 	g_string_append_c(out, '"');
 }
 
@@ -43,17 +18,12 @@ static void append_integer(GString *out, guint64 value, gboolean is_signed)
 	char buffer[24], *end = buffer + sizeof(buffer), *at = end;
 	gboolean negative = is_signed && (gint64)value < 0;
 	guint64 left = negative ? -value : value;
-	gboolean quoted = left > EXACT_MAX;
 
-	if (quoted)
-		*--at = '"';
 	do
 		*--at = (char)('0' + left % 10);
 	while (left /= 10);
 	if (negative)
 		*--at = '-';
-	if (quoted)
-		*--at = '"';
 	g_string_append_len(out, at, end - at);
 }
 
@@ -93,14 +63,11 @@ static void append_field(GString *out, const RsTraceField *field, const guint8 *
 		append_integer(out, value, field->is_signed);
 		return;
 	}
-	g_autoptr(GString) name = g_string_new(NULL);
-
-	rs_trace_text_field(name, field, payload, size);
 	g_string_append(out, "{\"value\":");
 	append_integer(out, value, FALSE);
-	g_string_append(out, ",\"name\":");
-	append_string(out, name->str, name->len);
-	g_string_append_c(out, '}');
+	g_string_append(out, ",\"name\":\"");
+	rs_trace_append_symbols(out, field, value, rs_trace_append_json_escaped);
+	g_string_append(out, "\"}");
 }
 
 static void append_unknown(GString *out, const RsTraceRecord *record)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-print.h"
+#include "rs-trace-escape.h"
 
 #include <string.h>
 
@@ -14,49 +15,6 @@ static gboolean refuse(GError **error, const char *format, ...)
 	va_end(ap);
 	g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR, message);
 	return FALSE;
-}
-
-/* Bytes of the character at `text` if it may be shown as it is, else 0. */
-static gsize plain_length(const char *text, gsize size)
-{
-	gunichar c;
-
-	if ((guchar)*text < 0x80)
-		return (guchar)*text >= 0x20 && *text != 0x7f;
-	c = g_utf8_get_char_validated(text, (gssize)size);
-	if (c == (gunichar)-1 || c == (gunichar)-2 || c < 0xa0)
-		return 0;
-	/* Marks and overrides of direction could make a line read as something else. */
-	if ((c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	    (c >= 0x2066 && c <= 0x2069))
-		return 0;
-	return g_utf8_next_char(text) - text;
-}
-
-void rs_trace_append_escaped(GString *out, const char *text, gsize size)
-{
-	static const char hex[] = "0123456789abcdef";
-	gsize from = 0, at = 0;
-
-	while (at < size) {
-		/* The test that most text passes, before the one that asks about UTF-8. */
-		if ((guchar)text[at] >= 0x20 && (guchar)text[at] < 0x7f) {
-			at++;
-			continue;
-		}
-		gsize plain = plain_length(text + at, size - at);
-
-		if (plain) {
-			at += plain;
-			continue;
-		}
-		g_string_append_len(out, text + from, (gssize)(at - from));
-		guchar c = (guchar)text[at++];
-		char code[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
-		g_string_append_len(out, code, 4);
-		from = at;
-	}
-	g_string_append_len(out, text + from, (gssize)(at - from));
 }
 
 static gboolean field_is_integer(const RsTraceField *field)
@@ -179,11 +137,10 @@ static gboolean parse_args(const RsTraceEvent *event, const char *args, GPtrArra
 
 static void end_literal(RsTracePrintStep *step, GString *literal)
 {
-	GString *escaped = g_string_sized_new(literal->len);
+	char *escaped = rs_trace_escape(literal->str, (gssize)literal->len, NULL);
 
-	rs_trace_append_escaped(escaped, literal->str, literal->len);
-	step->literal_size = (guint)escaped->len;
-	step->literal = g_string_free(escaped, FALSE);
+	step->literal_size = (guint)strlen(escaped);
+	step->literal = escaped;
 	g_string_truncate(literal, 0);
 }
 

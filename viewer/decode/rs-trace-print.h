@@ -18,12 +18,6 @@ gboolean rs_trace_print_parse(RsTraceEvent *event, const char *print, const char
 			      GError **error);
 void rs_trace_print_clear(RsTraceEvent *event);
 
-/*
- * Appends `size` bytes as a terminal may see them: control bytes, DEL, C1 controls, bidirectional
- * overrides and what is not UTF-8 become \xNN, a backslash stays itself.
- */
-void rs_trace_append_escaped(GString *out, const char *text, gsize size);
-
 G_END_DECLS
 
 #endif

@@ -18,10 +18,9 @@ typedef struct {
 } Entry;
 
 struct _RsTraceSchema {
-	GPtrArray *entries;        /* of Entry, in order of id */
-	GPtrArray *by_id;          /* of Entry, not owned, with holes */
-	GHashTable *by_name;       /* RsTraceEvent → itself, by system and name */
-	GHashTable *by_short_name; /* name → the first event that has it */
+	GPtrArray *entries;  /* of Entry, in order of id */
+	GPtrArray *by_id;    /* of Entry, not owned, with holes */
+	GHashTable *by_name; /* RsTraceEvent → itself, by system and name */
 };
 
 /* The descriptor that is being parsed. */
@@ -79,7 +78,6 @@ RsTraceSchema *rs_trace_schema_new(void)
 	schema->entries = g_ptr_array_new_with_free_func(entry_free);
 	schema->by_id = g_ptr_array_new();
 	schema->by_name = g_hash_table_new(event_hash, event_equal);
-	schema->by_short_name = g_hash_table_new(g_str_hash, g_str_equal);
 	return schema;
 }
 
@@ -87,7 +85,6 @@ void rs_trace_schema_free(RsTraceSchema *schema)
 {
 	if (!schema)
 		return;
-	g_hash_table_unref(schema->by_short_name);
 	g_hash_table_unref(schema->by_name);
 	g_ptr_array_unref(schema->by_id);
 	g_ptr_array_unref(schema->entries);
@@ -291,17 +288,6 @@ static gint by_id_order(gconstpointer a, gconstpointer b)
 	return (gint)x->event.id - (gint)y->event.id;
 }
 
-/* Marks `event`, and the others of its name, where systems share it. */
-static void note_short_name(RsTraceSchema *schema, RsTraceEvent *event)
-{
-	RsTraceEvent *first = g_hash_table_lookup(schema->by_short_name, event->name);
-
-	if (first)
-		first->name_is_shared = event->name_is_shared = TRUE;
-	else
-		g_hash_table_insert(schema->by_short_name, (gpointer)event->name, event);
-}
-
 /* Takes one whole descriptor. */
 static gboolean add_one(RsTraceSchema *schema, const char *bytes, gsize size, GError **error)
 {
@@ -324,7 +310,6 @@ static gboolean add_one(RsTraceSchema *schema, const char *bytes, gsize size, GE
 		g_ptr_array_set_size(schema->by_id, (gint)event->id + 1);
 	schema->by_id->pdata[event->id] = entry;
 	g_hash_table_add(schema->by_name, event);
-	note_short_name(schema, event);
 	g_ptr_array_add(schema->entries, entry);
 	return TRUE;
 bad:

@@ -88,8 +88,6 @@ typedef struct {
 	guint64 keyword;
 	guint n_fields;
 	const RsTraceField *fields;
-	/* Another system has an event of this name: the name alone does not tell. */
-	gboolean name_is_shared;
 } RsTraceEvent;
 
 typedef struct _RsTraceSchema RsTraceSchema;

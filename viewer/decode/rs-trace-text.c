@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-text.h"
-#include "rs-trace-print.h"
+#include "rs-trace-escape.h"
 
 #include <string.h>
+
+#define COMM_WIDTH 16u
 
 guint64 rs_trace_load_integer(const guint8 *bytes, guint size, gboolean is_signed)
 {
@@ -167,7 +169,8 @@ static void append_integer(GString *out, const RsTracePrintStep *step, guint64 v
 	append_number(out, step, prefix, at, (gsize)(end - at));
 }
 
-static void append_symbols(GString *out, const RsTraceField *field, guint64 value)
+void rs_trace_append_symbols(GString *out, const RsTraceField *field, guint64 value,
+			     RsTraceAppendFunc append)
 {
 	gsize start = out->len;
 
@@ -177,14 +180,14 @@ static void append_symbols(GString *out, const RsTraceField *field, guint64 valu
 		if (field->kind == RS_KIND_ENUM) {
 			if (symbol->value != value)
 				continue;
-			rs_trace_append_escaped(out, symbol->name, strlen(symbol->name));
+			append(out, symbol->name, strlen(symbol->name));
 			return;
 		}
 		if (!symbol->value || (value & symbol->value) != symbol->value)
 			continue;
 		if (out->len != start)
 			g_string_append_c(out, '|');
-		rs_trace_append_escaped(out, symbol->name, strlen(symbol->name));
+		append(out, symbol->name, strlen(symbol->name));
 		value &= ~symbol->value;
 	}
 	/* As the kernel's __print_symbolic and __print_flags: the rest in hex. */
@@ -195,6 +198,11 @@ static void append_symbols(GString *out, const RsTraceField *field, guint64 valu
 			g_string_append_c(out, '|');
 		append_hex(out, value);
 	}
+}
+
+static void append_plain(GString *out, const char *text, gsize size)
+{
+	rs_trace_append_escaped(out, text, size, NULL);
 }
 
 static void append_array(GString *out, const RsTraceField *field, const guint8 *bytes, guint length)
@@ -236,7 +244,7 @@ void rs_trace_text_field(GString *out, const RsTraceField *field, const guint8 *
 		return;
 	}
 	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING) {
-		rs_trace_append_escaped(out, (const char *)bytes, length);
+		append_plain(out, (const char *)bytes, length);
 		return;
 	}
 	if (field->kind >= RS_KIND_ARRAY) {
@@ -245,7 +253,7 @@ void rs_trace_text_field(GString *out, const RsTraceField *field, const guint8 *
 	}
 	value = rs_trace_load_integer(bytes, field->size, field->is_signed);
 	if (field->kind >= RS_KIND_ENUM) {
-		append_symbols(out, field, value);
+		rs_trace_append_symbols(out, field, value, append_plain);
 	} else if (field->is_hex) {
 		append_hex(out, value);
 	} else {
@@ -290,7 +298,7 @@ static void append_char(GString *out, const RsTracePrintStep *step, guint64 valu
 
 	if (!(step->flags & RS_TRACE_PRINT_LEFT))
 		append_fill(out, ' ', fill);
-	rs_trace_append_escaped(out, &c, 1);
+	append_plain(out, &c, 1);
 	if (step->flags & RS_TRACE_PRINT_LEFT)
 		append_fill(out, ' ', fill);
 }
@@ -392,20 +400,42 @@ static char *put_padded(char *end, guint64 value, guint width, char fill)
 	return at;
 }
 
-void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *comm)
+/* Right-aligned, as ftrace has it. */
+static void append_comm(GString *out, const char *comm)
+{
+	gsize start = out->len, length;
+
+	append_plain(out, comm, strlen(comm));
+	length = out->len - start;
+	if (length < COMM_WIDTH)
+		g_string_insert_len(out, (gssize)start, "                ",
+				    (gssize)(COMM_WIDTH - length));
+}
+
+static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextStyle style)
+{
+	if (!record->event) {
+		g_string_append_printf(out, "#%u", record->id);
+		return;
+	}
+	if (!(style & RS_TRACE_TEXT_SHORT)) {
+		g_string_append(out, record->event->system);
+		g_string_append_c(out, ':');
+	}
+	g_string_append(out, record->event->name);
+}
+
+void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *comm,
+			RsTraceTextStyle style)
 {
 	char buffer[96], *end = buffer + sizeof(buffer), *at = end;
-	gsize length;
 
 	if (record->lost) {
 		g_string_append_printf(out, "CPU:%u [LOST %" G_GUINT64_FORMAT " EVENTS]\n",
 				       record->ring, record->lost);
 		return;
 	}
-	length = strlen(comm);
-	if (length < 16)
-		append_fill(out, ' ', 16 - length);
-	g_string_append_len(out, comm, (gssize)length);
+	append_comm(out, comm);
 
 	/* From the right: "-PID     [CPU] FLAGS  SEC.USEC: " */
 	*--at = ' ';
@@ -429,15 +459,7 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *c
 	*--at = '-';
 	g_string_append_len(out, at, end - at);
 
-	if (record->event) {
-		if (record->event->name_is_shared) {
-			g_string_append(out, record->event->system);
-			g_string_append_c(out, ':');
-		}
-		g_string_append(out, record->event->name);
-	} else {
-		g_string_append_printf(out, "#%u", record->id);
-	}
+	append_name(out, record, style);
 	g_string_append_len(out, ": ", 2);
 	rs_trace_text_message(out, record);
 	g_string_append_c(out, '\n');

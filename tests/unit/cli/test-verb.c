@@ -8,35 +8,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void test_escape(void)
-{
-	static const struct {
-		const char *raw, *shown;
-	} cases[] = {
-		{"", ""},
-		{"plain, with % and \"", "plain, with % and \""},
-		{"two\nlines", "two\nlines"},
-		{"\x1b[2J", "\\x1b[2J"},
-		{"tab\tbell\a", "tab\\x09bell\\x07"},
-		{"\x7f", "\\x7f"},
-		{"Gr\xc3\xbc\xc3\x9f", "Gr\xc3\xbc\xc3\x9f"},
-		/* Bytes that are no UTF-8: alone, cut off, a C1 control, too long a form. */
-		{"\xff", "\\xff"},
-		{"\xc3", "\\xc3"},
-		{"a\xe2\x82", "a\\xe2\\x82"},
-		{"\xc2\x9b", "\\xc2\\x9b"},
-		{"\xc0\x9b", "\\xc0\\x9b"},
-		/* Right-to-left override. */
-		{"\xe2\x80\xae", "\\xe2\\x80\\xae"},
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *shown = rs_cli_escape(cases[i].raw);
-
-		g_assert_cmpstr(shown, ==, cases[i].shown);
-	}
-}
-
 static void test_codes(void)
 {
 	static const struct {
@@ -244,7 +215,6 @@ int main(int argc, char **argv)
 
 	g_test_init(&argc, &argv, NULL);
 	g_setenv("XDG_RUNTIME_DIR", dir, TRUE);
-	g_test_add_func("/cli/verb/escape", test_escape);
 	g_test_add_func("/cli/verb/codes", test_codes);
 	g_test_add_func("/cli/verb/parse", test_parse);
 	g_test_add_func("/cli/verb/json-values", test_json_values);

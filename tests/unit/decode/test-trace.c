@@ -21,7 +21,7 @@ static void show(const RsTraceRecord *record, gpointer data)
 {
 	Fixture *f = data;
 
-	rs_trace_text_line(f->out, record, "task");
+	rs_trace_text_line(f->out, record, "task", 0);
 }
 
 static gboolean unknown(guint id, gpointer data)
@@ -56,7 +56,7 @@ static void tear_down(Fixture *f, gconstpointer unused)
 static const guint32 pair[2] = {1, 2};
 
 #define LINE(cpu, pid, flags, time)                                                                \
-	"            task-" pid " [" cpu "] " flags " " time ": switch: prev=1 next=2\n"
+	"            task-" pid " [" cpu "] " flags " " time ": sched:switch: prev=1 next=2\n"
 
 static void test_stream(Fixture *f, gconstpointer unused)
 {
@@ -152,7 +152,7 @@ static void test_unknown(Fixture *f, gconstpointer unused)
 	rs_trace_decoder_push(f->decoder, 0, bytes->data, RS_RING_PAGE_HEADER, bytes->len, 0);
 	g_assert_nonnull(strstr(
 		f->out->str,
-		": all: 100% u=18446744073709551615 s=-5 x=beef p=0xffff800012345678 "
+		": demo:all: 100% u=18446744073709551615 s=-5 x=beef p=0xffff800012345678 "
 		"S\"quoted\"|A|C mac={0x2,0x0,0x0,0xab,0xcd,0xef} <bash    > list={1,-2,300} "
 		"why=done!\n"));
 	rs_trace_decoder_stats(f->decoder, &stats);
@@ -175,49 +175,65 @@ static void test_hostile_payload(void)
 
 		record.payload = payload;
 		record.size = size;
-		rs_trace_text_line(out, &record, "x");
+		rs_trace_text_line(out, &record, "x", 0);
 		rs_trace_json_line(out, &record, "x");
 		if (size >= 64) {
 			memset(payload + 56, 0xff, 8);
 			g_string_truncate(out, 0);
-			rs_trace_text_line(out, &record, "x");
+			rs_trace_text_line(out, &record, "x", 0);
 			g_assert_nonnull(strstr(out->str, "list=(cut) why=(cut)\n"));
 		}
 	}
 }
 
-/* An event's line names the system where the name alone does not tell which event it is. */
-static void test_shared_names(void)
+/* A line names the system, whether or not another has an event of that name, unless bare names are asked for. */
+static void test_names(void)
 {
 	static const struct {
-		const char *system, *name, *shown;
+		const char *system, *name, *shown, *bare;
 	} cases[] = {
-		{"task", "exit", " task:exit: \n"},
-		{"syscalls", "exit", " syscalls:exit: \n"},
-		{"task", "fork", " fork: \n"},
-		{"irq", "exit", " irq:exit: \n"},
+		{"task", "exit", " task:exit: \n", " exit: \n"},
+		{"syscalls", "exit", " syscalls:exit: \n", " exit: \n"},
+		{"task", "fork", " task:fork: \n", " fork: \n"},
 	};
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(GString) out = g_string_new(NULL);
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GByteArray) descs = g_byte_array_new();
+		RsTraceRecord record = {.id = 20 + i};
 
 		test_desc_end(test_desc_new(20 + i, cases[i].system, cases[i].name), NULL, NULL,
 			      descs);
 		g_assert_cmpuint(rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL),
 				 ==, descs->len);
-		/* Alone, it is not ambiguous yet. */
-		if (i == 0)
-			g_assert_false(rs_trace_schema_by_id(schema, 20)->name_is_shared);
-	}
-	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(GString) out = g_string_new(NULL);
-		RsTraceRecord record = {.id = 20 + i};
-
 		record.event = rs_trace_schema_by_id(schema, 20 + i);
 		g_assert_nonnull(record.event);
-		rs_trace_text_line(out, &record, "x");
+		rs_trace_text_line(out, &record, "x", 0);
 		g_assert_true(g_str_has_suffix(out->str, cases[i].shown));
+		rs_trace_text_line(out, &record, "x", RS_TRACE_TEXT_SHORT);
+		g_assert_true(g_str_has_suffix(out->str, cases[i].bare));
+	}
+}
+
+/* The task's name is the guest's choice too. Columns are kept by what is printed. */
+static void test_comm(void)
+{
+	static const struct {
+		const char *comm, *shown;
+	} cases[] = {
+		{"sh", "              sh-7 "},
+		{"0123456789abcdef", "0123456789abcdef-7 "},
+		{"a\x1b\xff", "       a\\x1b\\xff-7 "},
+		{"a\nb\nc\nd\ne", "a\\x0ab\\x0ac\\x0ad\\x0ae-7 "},
+	};
+	RsTraceRecord record = {.pid = 7, .id = 99};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GString) out = g_string_new("before\n");
+
+		rs_trace_text_line(out, &record, cases[i].comm, 0);
+		g_assert_true(g_str_has_prefix(out->str + 7, cases[i].shown));
 	}
 }
 
@@ -239,13 +255,13 @@ static void test_escapes(void)
 	rs_trace_text_message(out, &record);
 	g_assert_cmpstr(out->str, ==, "\\x1ba\\x1b[2J\\x0a\xc3\xa9\\xff\\xc2\\x9b\"\\z\\x0a");
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, &record, "a\"b");
+	rs_trace_json_line(out, &record, "a\"\nb\\x0a");
 	g_assert_true(json_parser_load_from_data(parser, out->str, (gssize)out->len, NULL));
 	object = json_node_get_object(json_parser_get_root(parser));
-	g_assert_cmpstr(json_object_get_string_member(object, "comm"), ==, "a\"b");
+	g_assert_cmpstr(json_object_get_string_member(object, "comm"), ==, "a\"\nb\\x0a");
 	object = json_object_get_object_member(object, "fields");
 	g_assert_cmpstr(json_object_get_string_member(object, "s"), ==,
-			"a\\x1b[2J\\x0a\xc3\xa9\\xff\\xc2\\x9b\"\\z");
+			"a\x1b[2J\n\xc3\xa9\xee\xbf\xbf\xc2\x9b\"\\z");
 }
 
 static void test_json(void)
@@ -261,7 +277,7 @@ static void test_json(void)
 	g_string_truncate(out, 0);
 	test_desc_all(descs);
 	rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL);
-	record = (RsTraceRecord){.ns = (G_GUINT64_CONSTANT(1) << 53) - 1,
+	record = (RsTraceRecord){.ns = G_MAXUINT64,
 				 .event = rs_trace_schema_by_id(schema, 17),
 				 .payload = payload->data,
 				 .size = payload->len,
@@ -271,9 +287,9 @@ static void test_json(void)
 				 .id = 17};
 	rs_trace_json_line(out, &record, "sh");
 	g_assert_cmpstr(out->str, ==,
-			"{\"ns\":9007199254740991,\"cpu\":0,\"pid\":4000000000,\"comm\":\"sh\","
+			"{\"ns\":18446744073709551615,\"cpu\":0,\"pid\":4000000000,\"comm\":\"sh\","
 			"\"flags\":\"..z..\",\"system\":\"demo\",\"event\":\"all\",\"fields\":{"
-			"\"u\":\"18446744073709551615\",\"s\":-5,\"x\":48879,"
+			"\"u\":18446744073709551615,\"s\":-5,\"x\":48879,"
 			"\"p\":\"0xffff800012345678\","
 			"\"state\":{\"value\":1,\"name\":\"S\\\"quoted\\\"\"},"
 			"\"bits\":{\"value\":5,\"name\":\"A|C\"},\"mac\":[2,0,0,171,205,239],"
@@ -299,7 +315,7 @@ static void test_cmdline(void)
 	g_assert_cmpstr(rs_trace_cmdline_lookup(names, 7, 199), ==, "first");
 	g_assert_cmpstr(rs_trace_cmdline_lookup(names, 7, 200), ==, "second");
 	g_assert_cmpstr(rs_trace_cmdline_lookup(names, 8, 50), ==, "0123456789abcdef");
-	g_assert_cmpstr(rs_trace_cmdline_lookup(names, 9, 50), ==, "\\x1b[2J");
+	g_assert_cmpstr(rs_trace_cmdline_lookup(names, 9, 50), ==, "\x1b[2J");
 	g_assert_cmpstr(rs_trace_cmdline_lookup(names, 10, 50), ==, "<...>");
 	g_assert_cmpstr(rs_trace_cmdline_lookup(names, 0, 50), ==, "<idle>");
 	/* The guest's cache forgets; the history does not. */
@@ -419,7 +435,8 @@ int main(int argc, char **argv)
 	WITH_PAGES("/decode/decoder/unknown", test_unknown);
 	g_test_add_func("/decode/text/hostile-payload", test_hostile_payload);
 	g_test_add_func("/decode/text/escapes", test_escapes);
-	g_test_add_func("/decode/text/shared-names", test_shared_names);
+	g_test_add_func("/decode/text/names", test_names);
+	g_test_add_func("/decode/text/comm", test_comm);
 	g_test_add_func("/decode/json/line", test_json);
 	g_test_add_func("/decode/cmdline/history", test_cmdline);
 	g_test_add_func("/decode/cmdline/bounds", test_cmdline_bounds);

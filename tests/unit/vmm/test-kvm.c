@@ -45,39 +45,11 @@ static void test_permission(void)
 	g_unlink(path);
 }
 
-static void test_escape(void)
-{
-	const struct {
-		const char *in, *out;
-	} cases[] = {{"plain\ttext\n", "plain\ttext\n"},
-		     {"line\r\n", "line\n"},
-		     {"over\rwritten", "over\\x0dwritten"},
-		     {"\033[31m", "\\x1b[31m"},
-		     {"\xc2\x9b", "\\xc2\\x9b"},
-		     {"\xff\xc3", "\\xff\\xc3"},
-		     {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
-		     {"\xe2\x80\xae", "\\xe2\\x80\\xae"},
-		     {"\x7f", "\\x7f"}};
-	size_t size;
-	char *text;
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		text = rs_serial_escape(cases[i].in, strlen(cases[i].in), &size);
-		g_assert_cmpstr(text, ==, cases[i].out);
-		g_assert_cmpuint(size, ==, strlen(text));
-		g_free(text);
-	}
-	text = rs_serial_escape("a\0b", 3, &size);
-	g_assert_cmpstr(text, ==, "a\\x00b");
-	g_free(text);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/vmm/kvm/missing", test_missing);
 	g_test_add_func("/vmm/kvm/not-kvm", test_not_kvm);
 	g_test_add_func("/vmm/kvm/permission", test_permission);
-	g_test_add_func("/vmm/serial/escape", test_escape);
 	return g_test_run();
 }

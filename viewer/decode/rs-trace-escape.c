@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-escape.h"
+
+#include <string.h>
+
+#define RAW_BYTES 0xef00u /* plus a byte from 0x80 to 0xff */
+
+static const char hex[] = "0123456789abcdef";
+
+/* Bytes of the character at `text`, and the character; 0: this is not UTF-8. */
+static gsize get_char(const char *text, gsize size, gunichar *c)
+{
+	*c = (guchar)*text;
+	if (*c < 0x80)
+		return 1;
+	*c = g_utf8_get_char_validated(text, (gssize)size);
+	if (*c == (gunichar)-1 || *c == (gunichar)-2)
+		return 0;
+	return (gsize)(g_utf8_next_char(text) - text);
+}
+
+static gboolean is_plain(gunichar c)
+{
+	if (c < 0x80)
+		return c >= 0x20 && c < 0x7f;
+	return g_unichar_isprint(c) && c != 0x2028 && c != 0x2029;
+}
+
+gsize rs_trace_plain_char(const char *text, gsize size)
+{
+	gunichar c;
+	gsize length = get_char(text, size, &c);
+
+	return length && is_plain(c) ? length : 0;
+}
+
+void rs_trace_append_escaped(GString *out, const char *text, gsize size, const char *keep)
+{
+	gsize from = 0, at = 0;
+
+	while (at < size) {
+		guchar c = (guchar)text[at];
+		gsize plain;
+
+		/* The test that most text passes, before the one that asks about UTF-8. */
+		if (c >= 0x20 && c < 0x7f) {
+			at++;
+			continue;
+		}
+		plain = keep && c && strchr(keep, c) ? 1
+						     : rs_trace_plain_char(text + at, size - at);
+		if (plain) {
+			at += plain;
+			continue;
+		}
+		g_string_append_len(out, text + from, (gssize)(at - from));
+		from = ++at;
+		g_string_append_len(out, (char[]){'\\', 'x', hex[c >> 4], hex[c & 15]}, 4);
+	}
+	g_string_append_len(out, text + from, (gssize)(at - from));
+}
+
+char *rs_trace_escape(const char *text, gssize size, const char *keep)
+{
+	gsize length = size < 0 ? strlen(text) : (gsize)size;
+	GString *out = g_string_sized_new(length + 16);
+
+	rs_trace_append_escaped(out, text, length, keep);
+	return g_string_free(out, FALSE);
+}
+
+static void append_unit(GString *out, guint unit)
+{
+	g_string_append_len(out,
+			    (char[]){'\\', 'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15],
+				     hex[unit >> 4 & 15], hex[unit & 15]},
+			    6);
+}
+
+/* A character that may not stand in a JSON string by itself, or not on a terminal. */
+static void append_json_escape(GString *out, gunichar c)
+{
+	switch (c) {
+	case '"':
+	case '\\':
+		g_string_append_c(out, '\\');
+		g_string_append_c(out, (char)c);
+		return;
+	case '\n':
+		g_string_append(out, "\\n");
+		return;
+	case '\r':
+		g_string_append(out, "\\r");
+		return;
+	case '\t':
+		g_string_append(out, "\\t");
+		return;
+	default:
+		break;
+	}
+	if (c >= 0x10000) {
+		append_unit(out, 0xd800 + ((c - 0x10000) >> 10));
+		c = 0xdc00 + ((c - 0x10000) & 0x3ff);
+	}
+	append_unit(out, c);
+}
+
+void rs_trace_append_json_escaped(GString *out, const char *text, gsize size)
+{
+	gsize from = 0, at = 0;
+
+	while (at < size) {
+		gunichar c = (guchar)text[at];
+		gsize length;
+		gboolean raw;
+
+		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+			at++;
+			continue;
+		}
+		length = get_char(text + at, size - at, &c);
+		raw = !length || (c >= RAW_BYTES + 0x80 && c <= RAW_BYTES + 0xff);
+		if (!raw && c >= 0x80 && is_plain(c)) {
+			at += length;
+			continue;
+		}
+		g_string_append_len(out, text + from, (gssize)(at - from));
+		if (raw)
+			append_unit(out, RAW_BYTES + (guchar)text[at]);
+		else
+			append_json_escape(out, c);
+		/* What follows the first byte of such a character is no UTF-8 by itself. */
+		at += raw ? 1 : length;
+		from = at;
+	}
+	g_string_append_len(out, text + from, (gssize)(at - from));
+}
