@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of one dynamic field (string or array) while its event is on its way: where they lie in
- * the traced program. Made by the emit functions of event.h on the stack, read by the filter and by
- * the ring writer before trace_*() returns. Trusted: it is the guest's own memory.
+ * Where the bytes of one dynamic field (string or array) lie in the traced program. An event's emit
+ * function makes it on its stack. The filter and the ring writer read it before trace_*() returns.
+ * Trusted: it is the guest's own memory.
  */
 #ifndef RINGSIDE_DYN_H
 #define RINGSIDE_DYN_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RS_EACH(macro, ctx, items...): macro(ctx, item) for each item, up to 340 of them. Used by event.h
- * to expand one field list in several ways.
+ * RS_EACH(macro, ctx, items...) is macro(ctx, item) for each item, up to 340 of them. event_impl.h
+ * uses it to expand one list of fields in several ways.
  *
- * An item such as __field(u32, prev) is no macro call of ours: its first word is pasted onto RS_KIND_OF_,
- * which turns it into a kind and arguments. So nothing but __assign_* is defined under short names,
- * and a program that has its own __field (Linux) is left alone.
+ * __field is not a macro of ours: RS_KIND_OF_ is pasted in front of an item such as __field(u32,
+ * prev), and that macro gives a kind and arguments. So only __assign_* are defined under short
+ * names, and code that defines its own __field (Linux) keeps it.
  */
 #ifndef RINGSIDE_EACH_H
 #define RINGSIDE_EACH_H
@@ -22,7 +22,7 @@
 	macro(ctx, item) __VA_OPT__(RS_EACH_NEXT RS_PARENS(macro, ctx, __VA_ARGS__))
 #define RS_EACH_NEXT() RS_EACH_STEP
 
-/* prefix_KIND(ctx, arguments...) for an item. */
+/* Makes prefix##KIND(ctx, arguments...) of an item. */
 #define RS_DISPATCH(prefix, ctx, ...) RS_DISPATCH_(prefix, ctx, __VA_ARGS__)
 #define RS_DISPATCH_(prefix, ctx, kind, ...) prefix##kind(ctx, __VA_ARGS__)
 

@@ -18,7 +18,7 @@
  *	__field(u32, count)                  __entry->count = n;               %u, %d
  *	__field_hex(u64, frame)              __entry->frame = n;               %llx
  *	__field_ptr(at)                      __entry->at = rs_address(p);      %p
- *	__enum(u8, state, {0, "idle"}, {1, "run"})      __entry->state = s;    %s: the text that matches
+ *	__enum(u8, state, {0, "idle"}, {1, "run"})      __entry->state = s;    %s: one matches
  *	__flags(u32, why, {1, "TIMER"}, {2, "CHILD"})   __entry->why = mask;   %s: all that match
  *	__array(u16, lengths, 8)             __assign_fixed(lengths, from);    %s
  *	__array_hex(u64, regs, 3)            __entry->regs[0] = n;             %s

@@ -59,15 +59,15 @@ struct rs_event_info {
 
 struct rs_agent_provider;
 
-/* State of an event that the OS may hang things on (rs_trace_ops.read_tracepoint_state). */
+/* State of an event for the OS's own use (rs_trace_ops.read_tracepoint_state). */
 struct rs_event_state {
 	void *callbacks; /* the OS's; the agent neither reads nor frees it */
 	uint64_t reserved[2];
 };
 
 /*
- * An event. Sites point here, and a host reads the first word through them. Each fills a cache line,
- * so that the events of an image form an array in section rs_events.
+ * An event. Sites point here, and a host reads the first word through them. Each fills a cache
+ * line, so that the events of an image form an array in section rs_events.
  */
 struct rs_event {
 	uint32_t id; /* 0: not registered */
@@ -90,8 +90,8 @@ static inline uint32_t rs_event_control(const struct rs_event *event)
 }
 
 /*
- * The next five are called by an event's emit function only. `entry` holds `size` bytes, then zeroes
- * up to a multiple of 8. Locators are filled. `control` is the word that said "enabled".
+ * The next five are called by an event's emit function only. `entry` holds `size` bytes, then
+ * zeroes up to a multiple of 8. Locators are filled. `control` is the word that said "enabled".
  */
 void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
 	     const struct rs_dyn *dyn, uint32_t dyn_count);

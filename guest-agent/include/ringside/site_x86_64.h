@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tracepoint site on x86-64: a 5-byte NOP that a host, or the agent itself, turns into a JMP to
- * `label` and back. `.p2align 3,,4` pads only where the five bytes would cross an 8-byte boundary, so that one
- * aligned 8-byte store switches the site.
+ * `label` and back. `.p2align 3,,4` pads only where the five bytes would cross an 8-byte boundary.
+ * So one aligned 8-byte store switches the site.
  */
 #ifndef RINGSIDE_SITE_X86_64_H
 #define RINGSIDE_SITE_X86_64_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The local APIC: timer, IPIs, INIT/SIPI. Its registers are plain user-mapped memory to us. */
+/* The local APIC: timer, IPIs, INIT/SIPI. CPL 3 may access its registers, as all memory. */
 #include "internal.h"
 
 #define REG_ID 0x20
@@ -34,7 +34,7 @@ static void read_apic_base(uint64_t out, uint64_t unused)
 	*(uint64_t *)(uintptr_t)out = (uint64_t)high << 32 | low;
 }
 
-/* Present, enabled, in xAPIC mode and where we map it. */
+/* It is there, enabled, in xAPIC mode, and where we map it. */
 static bool detect(void)
 {
 	uint32_t r[4];
@@ -73,7 +73,7 @@ uint32_t rs_apic_id(void)
 
 void rs_apic_ipi(uint32_t apic_id, uint32_t low)
 {
-	bool on = rs_irq_save(); /* the two stores belong together */
+	bool on = rs_irq_save(); /* nothing may come between the two stores */
 	for (uint32_t i = 0; i < 100000 && (*reg(REG_ICR_LOW) & ICR_BUSY); i++)
 		rs_pause();
 	*reg(REG_ICR_HIGH) = apic_id << 24;
@@ -98,7 +98,7 @@ uint64_t rs_apic_measure_tsc(void)
 	uint32_t first = *reg(REG_TIMER_NOW);
 	uint64_t tsc = rs_tsc(), spent = 0;
 	uint32_t elapsed = 0;
-	/* 10 ms; given up when the count stands still */
+	/* 10 ms; give up if the count stands still */
 	for (uint32_t i = 0; i < 10000000 && elapsed < APIC_HZ / 100; i++) {
 		elapsed = first - *reg(REG_TIMER_NOW);
 		spent = rs_tsc() - tsc;

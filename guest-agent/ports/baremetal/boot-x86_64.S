@@ -2,7 +2,7 @@
 /*
  * From the PVH entry (32-bit, paging off, ebx = hvm_start_info) to rs_start(index) at CPL 3.
  *
- * The same way serves every vCPU: the first one comes from the loader, further ones through the
+ * Every vCPU takes this path. The first one comes from the loader, further ones come through the
  * real-mode trampoline. A VMM without INIT/SIPI may instead start all vCPUs at the PVH entry: the
  * first to arrive boots, the others wait there for their turn.
  *
@@ -28,7 +28,7 @@ rs_pvh_entry:
 	testl %eax, %eax
 	jnz 2f
 	movl %ebx, rs_start_info
-	movb $0xff, %al /* firmware leaves the legacy PIC on, at the vectors of exceptions */
+	movb $0xff, %al /* firmware leaves the legacy PIC on, with the vectors of exceptions */
 	outb %al, $0x21
 	outb %al, $0xa1
 	xorl %edi, %edi
@@ -74,7 +74,7 @@ rs_long:
 	leaq rs_cpu_blocks + RS_CPU_BLOCK(%rax), %rsp
 	movq %rdi, %rbx
 	movq %rsp, %rbp
-	/* GS base, the other GS base (some hypervisors swap them between rings), STAR, LSTAR, SFMASK */
+	/* GS base, STAR, LSTAR, SFMASK. Both GS bases: some hypervisors swap them between rings. */
 	movl %ebp, %eax
 	xorl %edx, %edx
 	movl $0xc0000101, %ecx
@@ -111,7 +111,7 @@ rs_long:
 	movl $RS_SEL_CODE0, %esi
 3:	pushq %rdx
 	pushq %rax
-	pushq $0x202 /* IF; IOPL 0: ports go by the TSS bitmap */
+	pushq $0x202 /* IF. IOPL is 0, so the TSS bitmap opens the ports */
 	pushq %rsi
 	pushq $rs_enter
 	iretq
@@ -122,7 +122,7 @@ rs_enter: /* CPL 3 */
 	call rs_start
 	ud2
 
-	/* Copied to RS_TRAMPOLINE; position-dependent there. */
+	/* Runs as a copy at RS_TRAMPOLINE, and only there. */
 	.code16
 	.balign 16
 	.globl rs_trampoline, rs_trampoline_end

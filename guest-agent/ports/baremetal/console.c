@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * printf on the first serial port, a line at a time. Programmed, never by interrupt; bytes go out in
- * bursts of one FIFO, since under a hypervisor each port access leaves the guest.
+ * printf on the first serial port, a line at a time, without interrupts. Bytes go out in bursts of
+ * one FIFO, since each port access leaves a guest.
  */
 #include "internal.h"
 
@@ -23,7 +23,7 @@ void rs_console_init(void)
 
 static void burst(const char *text, size_t n)
 {
-	/* Bounded: a port that never empties (none there) must not hang the guest. */
+	/* Bounded: a missing port that never empties must not hang the guest. */
 	for (uint32_t i = 0; i < 10000 && !(rs_in8(PORT + 5) & LSR_EMPTY); i++)
 		rs_pause();
 	__asm__ volatile("rep outsb" : "+S"(text), "+c"(n) : "d"((uint16_t)PORT) : "memory");
@@ -31,12 +31,12 @@ static void burst(const char *text, size_t n)
 
 static void write_text(const char *text, size_t n)
 {
-	/* Nobody switches away with the lock held, so whoever waits waits for another vCPU. */
+	/* No task is switched while it holds the lock, so only another vCPU can hold it here. */
 	bool on = rs_irq_save();
 	uint64_t start = rs_tsc();
 	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
 		if (rs_tsc() - start > 4000000000ull)
-			break; /* its owner is gone: better mixed lines than none */
+			break; /* the owner is gone: mixed lines are better than none */
 		rs_pause();
 	}
 	for (size_t at = 0; at < n; at += FIFO)

@@ -15,12 +15,12 @@ RS_ASSERT_OFFSET(struct rs_cpu, guest, RS_CPU_GUEST);
 RS_STATIC_ASSERT(sizeof(struct rs_cpu) + RS_CPU_BLOCK + CALL_STACK + NMI_STACK <= RS_CPU_STRIDE,
 		 "block");
 
-/* Each block: ring-0 stack, struct rs_cpu, and from the end the NMI's and the calls' stacks. */
+/* Each block: ring-0 stack, struct rs_cpu, stack of rs_ring0_call(), stack of the NMI. */
 uint8_t rs_cpu_blocks[RS_CPUS][RS_CPU_STRIDE] __attribute__((aligned(RS_CPU_STRIDE)));
 uint8_t rs_cpu_stacks[RS_CPUS][RS_CPU_STACK_SIZE] __attribute__((aligned(4096)));
 static uint8_t fatal_stacks[RS_CPUS][RS_FATAL_STACK_SIZE] __attribute__((aligned(16)));
 
-/* All TSSs share the I/O bitmap that follows them: 0 bits, every port open. */
+/* All TSSs share the I/O bitmap that follows them. Its bits are 0: every port is open. */
 static struct {
 	uint8_t tss[RS_CPUS][TSS_STRIDE];
 	uint8_t io_bitmap[8192];
@@ -74,7 +74,7 @@ static void fill_idt(void)
 
 static void put64(uint8_t *at, uint64_t value)
 {
-	*(uint32_t *)(void *)at = (uint32_t)value; /* a TSS's 64-bit fields lie at 4 mod 8 */
+	*(uint32_t *)(void *)at = (uint32_t)value; /* in a TSS, 64-bit fields lie at 4 mod 8 */
 	*(uint32_t *)(void *)(at + 4) = (uint32_t)(value >> 32);
 }
 
@@ -103,7 +103,7 @@ void rs_cpu_tables(uint64_t index)
 		fill_idt();
 }
 
-/* The same where the guest itself runs in ring 0: no way in is needed, and none is taken. */
+/* rs_ring0_call() for a guest that runs in ring 0 itself. */
 static void call_here(void (*f)(uint64_t a, uint64_t b), uint64_t a, uint64_t b)
 {
 	uint64_t flags;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a vCPU of the bare-metal port keeps for itself, found through GS in both rings. Included by
- * C and by assembly; the offsets below are checked against the struct in cpu-x86_64.c.
+ * What a vCPU of the bare-metal port keeps for itself. GS points to it in both rings. C and
+ * assembly include this file, and cpu-x86_64.c checks the offsets below against the struct.
  *
- * Interrupts are masked in software: code at CPL 3 cannot use cli, so the ring-0 stub looks at
- * RS_CPU_CONTEXT and, while RS_CTX_IRQS_OFF stands there, only notes the vector in `pending`. Whoever
- * clears the bit looks at `pending` afterwards.
+ * Interrupts are masked in software, since code at CPL 3 cannot use cli. While RS_CTX_IRQS_OFF is
+ * set in RS_CPU_CONTEXT, the ring-0 stub only notes the vector in `pending`. Who clears the bit
+ * looks at `pending` afterwards.
  */
 #ifndef RS_BAREMETAL_CPU_X86_64_H
 #define RS_BAREMETAL_CPU_X86_64_H
@@ -45,7 +45,7 @@
 #define RS_VEC_IPI 33
 #define RS_VEC_IRQ_LAST 47
 #define RS_VEC_SPURIOUS 255
-#define RS_VEC_SYSCALL 256 /* no vector of the CPU's: how a frame says `syscall` */
+#define RS_VEC_SYSCALL 256 /* not a vector of the CPU: the frame of a `syscall` */
 
 /* Where a further vCPU wakes up in real mode (SIPI vector 0x08). */
 #define RS_TRAMPOLINE 0x8000
@@ -69,7 +69,7 @@ struct rs_cpu {
 	uint32_t ticks;
 	uint32_t apic_id;
 	uint32_t tick_hz; /* 0: no timer interrupt here */
-	void *guest[8];   /* the guest author's: rs_cpu_slot() */
+	void *guest[8];   /* the guest's own: rs_cpu_slot() */
 	char comm[16];    /* of the running task, NUL-padded */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of the bare-metal port. */
+/* What the files of the bare-metal port share. */
 #ifndef RS_BAREMETAL_INTERNAL_H
 #define RS_BAREMETAL_INTERNAL_H
 
@@ -16,7 +16,7 @@ void rs_start(uint32_t index) __attribute__((noreturn)); /* first C code at the 
 
 /* trap.c */
 void rs_dispatch(struct rs_frame *frame);
-void rs_irq_replay(void); /* interrupts off: deliver what is pending, end with none */
+void rs_irq_replay(void); /* interrupts off: delivers until nothing is pending */
 
 /* console.c */
 void rs_console_init(void);
@@ -24,7 +24,7 @@ void rs_console_break_lock(void); /* for a panic */
 
 /* cpu-x86_64.c */
 void rs_cpu_tables(uint64_t index);            /* at CPL 0 */
-void rs_cpuid(uint32_t leaf, uint32_t out[4]); /* as the VMM set it: asked at CPL 0 */
+void rs_cpuid(uint32_t leaf, uint32_t out[4]); /* as the VMM set it, so asked at CPL 0 */
 
 /* apic-x86_64.c */
 void rs_apic_init(void); /* on each vCPU */

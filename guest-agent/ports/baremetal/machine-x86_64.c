@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What depends on which virtual machine this is: how many vCPUs it says it has, how it is left. */
+/* What depends on the virtual machine: how many vCPUs it says it has, and how to end it. */
 #include "internal.h"
 
 #define FW_CFG_SELECT 0x510
@@ -37,9 +37,8 @@ uint32_t rs_machine_cpus(void)
 void rs_machine_exit(uint32_t code)
 {
 	if (rs_machine_is_qemu()) {
-		rs_out32(0x501,
-			 code); /* isa-debug-exit, where it is: QEMU ends with 2 * code + 1 */
-		rs_out16(0x604, 0x2000);  /* ACPI S5 on pc and q35 */
+		rs_out32(0x501, code);   /* isa-debug-exit, if there: QEMU ends with 2 * code + 1 */
+		rs_out16(0x604, 0x2000); /* ACPI S5 on pc and q35 */
 		rs_out16(0xb004, 0x2000); /* … and on older pc */
 	}
 	rs_reset();

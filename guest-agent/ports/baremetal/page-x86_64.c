@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page tables beyond the first 4 GiB. Page-table pages are user memory like all else, so no ring 0 is
- * needed to write them; only taking a page away needs it (invlpg).
+ * The page tables beyond the first 4 GiB. Code at CPL 3 may write page-table pages, as all memory.
+ * Only taking a page away needs ring 0 (invlpg).
  */
 #include "internal.h"
 
@@ -15,8 +15,8 @@ extern uint64_t rs_pml4[512];
 static uint64_t pool[POOL_PAGES][512] __attribute__((aligned(4096)));
 static uint32_t pool_used;
 
-/* The table that entry `index` of `table` points to, made if absent; NULL: pool is empty or the
- * entry is a large page. */
+/* The table that entry `index` of `table` points to. Made if absent. NULL: the pool is empty, or
+ * the entry is a large page. */
 static uint64_t *descend(uint64_t *table, uint32_t index, bool make)
 {
 	if (table[index] & P_PRESENT)

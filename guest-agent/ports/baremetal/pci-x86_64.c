@@ -15,7 +15,7 @@
 #define BAR_MASK 0xfull
 #define MAX_DEPTH 4 /* bridges on the way */
 
-/* Where an unassigned BAR goes: under the APICs, away from what firmware hands out from below. */
+/* Where an unassigned BAR goes: below the APICs, far above what firmware hands out. */
 #define OWN_WINDOW_END 0xfe000000u
 
 static uint32_t address_of(uint32_t device, uint32_t offset)
@@ -35,7 +35,7 @@ static void config_write(uint32_t device, uint32_t offset, uint32_t value)
 	rs_out32(0xcfc, value);
 }
 
-/* Asks for the BAR's size with the device deaf meanwhile; assigns an address if there is none. */
+/* Asks for the BAR's size, with the device switched off meanwhile. Assigns an address if needed. */
 static bool read_bar2(uint32_t device, bool behind_bridge, struct rs_pci_bar *out)
 {
 	uint32_t command = config_read(device, REG_COMMAND);

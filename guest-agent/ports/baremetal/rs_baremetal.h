@@ -2,14 +2,15 @@
 /*
  * For authors of a bare-metal guest: what the port gives, and the hooks that it calls.
  *
- * A guest is one ELF file that boots under `ringside run` and under `qemu-system-x86_64 -kernel`. The
- * port brings each vCPU up, finds the trace region, starts the agent, registers the program's events and
- * calls rs_main(). All of the guest's code, hooks included, runs at the ring that `rs_ring` names (CPL 3 by default: that runs
- * at hardware speed everywhere), integer-only, with one identity-mapped address space. Memory
- * is what the program has in .bss; the first 4 GiB are mapped.
+ * A guest is one ELF file that boots under `ringside run` and under `qemu-system-x86_64 -kernel`.
+ * The port brings each vCPU up, finds the trace region, starts the agent, registers the program's
+ * events and calls rs_main(). All of the guest's code, hooks included, runs at the ring that
+ * `rs_ring` names. The default is CPL 3, which runs at hardware speed everywhere. Code is
+ * integer-only. There is one address space, with the first 4 GiB identity-mapped. Memory is what
+ * the program has in .bss.
  *
- * Everything here may be called on any vCPU unless said otherwise. Nothing is trusted or distrusted:
- * it is one program.
+ * Everything here may be called on any vCPU unless it says otherwise. The port and the guest are
+ * one program and trust each other.
  */
 #ifndef RS_BAREMETAL_H
 #define RS_BAREMETAL_H
@@ -31,7 +32,7 @@ struct rs_frame {
 	uint64_t rip;
 };
 
-/* The interrupted stack pointer. Read-only: a frame lies right below it. */
+/* The interrupted stack pointer. It cannot be changed: the frame lies right below it. */
 static inline uint64_t rs_frame_sp(const struct rs_frame *frame)
 {
 	return (uint64_t)(uintptr_t)(frame + 1) + 128;
@@ -43,8 +44,8 @@ static inline uint64_t rs_frame_sp(const struct rs_frame *frame)
 
 /* ---- What a guest must or may define ---- */
 
-/* The guest: called once on each vCPU, cpu = 0.. . Returning on vCPU 0 is rs_exit(0); on another
- * it idles for good. */
+/* The guest. Called once on each vCPU, with cpu = 0 and up. A return on vCPU 0 is rs_exit(0).
+ * Another vCPU then idles for good. */
 void rs_main(uint32_t cpu);
 
 /* Called on vCPU 0 before the agent starts and before other vCPUs run. */
@@ -56,19 +57,20 @@ extern const char rs_guest_name[];
 /* Ring that the guest runs in: 3 (default) or 0. */
 extern const uint32_t rs_ring;
 
-/* Whether the port is to start the agent before rs_main(): default true unless the command line
- * has `noagent`. A guest that returns false may call rs_agent_init() itself with what rs_region() says. */
+/* Whether the port is to start the agent before rs_main(). Default: true unless the command line
+ * has `noagent`. A guest that returns false may call rs_agent_init() itself with what rs_region()
+ * says. */
 bool rs_want_agent(void);
 
-/* The region, once rs_main() runs: false if this machine has none. */
+/* The region. False: this machine has none. Valid once rs_main() runs. */
 bool rs_region(void **region, uint64_t *size);
-/* What the agent calls the page-table root. */
+/* For rs_agent_config.page_table_root. */
 uint64_t rs_page_table_root(void);
 
-/* Hooks. The defaults: a fault is fatal, a system call returns -1, the rest does nothing. They
- * run on the interrupted stack. rs_on_fault returns true when the fault is dealt with and the
- * instruction should be tried again. Interrupt hooks run with interrupts off and RS_CTX_HARDIRQ set;
- * rs_on_irq_exit follows, still with interrupts off; it may switch tasks when rs_preempt_depth() is 0. */
+/* Hooks. By default a fault is fatal, a system call returns -1, and the rest does nothing. They run
+ * on the interrupted stack. rs_on_fault returns true if the instruction is to be tried again.
+ * Interrupt hooks run with interrupts off and RS_CTX_HARDIRQ set. rs_on_irq_exit follows, still
+ * with interrupts off. It may switch tasks if rs_preempt_depth() is 0. */
 bool rs_on_fault(struct rs_frame *frame);
 uint64_t rs_on_syscall(uint64_t number, uint64_t a, uint64_t b, uint64_t c, struct rs_frame *frame);
 void rs_on_tick(struct rs_frame *frame);
@@ -78,8 +80,8 @@ void rs_on_irq_exit(void);
 
 /* ---- Console ---- */
 
-/* printf with %s %c %d %i %u %x %p %%, l/ll/z, width, 0 and - flags, precision for %s. Whole lines of
- * several vCPUs do not mix. */
+/* printf with %s %c %d %i %u %x %p %%, l/ll/z, width, the flags 0 and -, and precision for %s.
+ * Lines of several vCPUs do not mix. */
 void rs_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int rs_snprintf(char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -92,23 +94,23 @@ void rs_exit(uint32_t code) __attribute__((noreturn)); /* 0..255 */
 void rs_panic(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void rs_reset(void) __attribute__((noreturn));        /* resets the machine */
 void rs_triple_fault(void) __attribute__((noreturn)); /* shuts the vCPU down */
-/* As rs_exit(), past the agent: the machine's own ways out. */
+/* As rs_exit(), but does not tell the agent. */
 void rs_machine_exit(uint32_t code) __attribute__((noreturn));
 
 /* ---- Command line ---- */
 
 const char *rs_boot_cmdline(void);
-/* The word `key` or `key=value`: copies the value ("" for a bare word); false if absent. */
+/* Looks for the word `key` or `key=value`. Copies the value ("" for a bare word). False: absent. */
 bool rs_option(const char *key, char *value, size_t size);
-/* Number (decimal or 0x…) of `key=`; `otherwise` if absent or not a number. */
+/* The number (decimal or 0x…) of `key=`, or `otherwise` if it is absent or not a number. */
 uint64_t rs_option_u64(const char *key, uint64_t otherwise);
 
 /* ---- vCPUs and interrupts ---- */
 
 uint32_t rs_cpu_count(void); /* that came up */
 uint32_t rs_cpu_id(void);
-/* A pointer of the guest's own on this vCPU, slot 0..7. The address of it is good with interrupts off;
- * loading it is one instruction, right even for a task that is moved to another vCPU around it. */
+/* A pointer of the guest's own on this vCPU, slot 0..7. Use the address with interrupts off only.
+ * The load is one instruction, so it is right even in a task that is moved between vCPUs. */
 void **rs_cpu_slot(uint32_t slot);
 static inline void *rs_cpu_slot_load(uint64_t slot)
 {
@@ -120,31 +122,31 @@ static inline void *rs_cpu_slot_load(uint64_t slot)
 	return value;
 }
 
-/* The running task of this vCPU: its pid goes into each record, its name (16 bytes, NUL-padded)
- * into the trace's memory of names. Interrupts off. */
+/* Names the running task of this vCPU. Its pid goes into each record, its name (16 bytes,
+ * NUL-padded) into the cmdline cache. Interrupts off. */
 void rs_set_task(uint32_t pid, const char comm[16]);
 uint32_t rs_pid(void);
 
-/* Interrupts off/on for this vCPU (in software; nothing is lost, it is delivered later). */
+/* Interrupts off/on for this vCPU. In software: an interrupt is delivered later, none is lost. */
 bool rs_irq_save(void); /* off; returns whether they were on */
 void rs_irq_restore(bool were_on);
-/* Depth of "do not switch tasks now". It is above 0 in a hook that has interrupted the agent in the
- * middle of a record: a scheduler that heeds it keeps the agent's rule about preemption. */
+/* While the depth is above 0, do not switch tasks. It is above 0 in a hook that has interrupted the
+ * agent in the middle of a record, where the agent must not be preempted. */
 void rs_preempt_disable(void);
 void rs_preempt_enable(void);
 uint32_t rs_preempt_depth(void);
 void rs_need_resched(bool need); /* RS_CTX_NEED_RESCHED of this vCPU */
 bool rs_resched_needed(void);
 
-/* Ticks `hz` times a second on this vCPU; false: no timer interrupt on this machine. */
+/* rs_on_tick() `hz` times a second on this vCPU. False: this machine has no timer interrupt. */
 bool rs_tick_start(uint32_t hz);
 void rs_tick_stop(void);
-/* rs_on_ipi() on another vCPU; false: no way to do so here. */
+/* rs_on_ipi() on another vCPU. False: this machine cannot. */
 bool rs_ipi(uint32_t cpu);
-/* Sleeps until an interrupt where one can come, else pauses briefly. Interrupts on. */
+/* Sleeps until an interrupt if one can come, else pauses briefly. Interrupts on. */
 void rs_idle(void);
 
-/* system call: ring 3 -> ring 0 -> rs_on_syscall() at ring 3 */
+/* A system call: from ring 3 to ring 0, and from there to rs_on_syscall() at ring 3. */
 static inline uint64_t rs_syscall(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t result = number;
@@ -155,7 +157,7 @@ static inline uint64_t rs_syscall(uint64_t number, uint64_t a, uint64_t b, uint6
 	return result;
 }
 
-/* Calls f(a, b) at CPL 0, interrupts off. f must not fault, and be compiled integer-only. */
+/* Calls f(a, b) at CPL 0, interrupts off. f must not fault, and is compiled integer-only. */
 void rs_ring0_call(void (*f)(uint64_t a, uint64_t b), uint64_t a, uint64_t b);
 
 /* ---- Time ---- */
@@ -167,7 +169,7 @@ static inline uint64_t rs_tsc(void)
 	return (uint64_t)high << 32 | low;
 }
 
-uint64_t rs_tsc_hz(void); /* as well as the guest knows; never 0 */
+uint64_t rs_tsc_hz(void); /* a guess if nobody says; never 0 */
 static inline void rs_pause(void)
 {
 	__asm__ volatile("pause" ::: "memory");
@@ -175,20 +177,20 @@ static inline void rs_pause(void)
 
 /* ---- Address space ---- */
 
-/* Maps `size` bytes at `phys` where they lie (2 MiB pages). False: no page-table pages left, or the
- * range does not fit. Not to be called on two vCPUs at once. */
+/* Maps `size` bytes at `phys` to the same addresses (2 MiB pages). False: no page-table pages are
+ * left, or the range does not fit. Not to be called on two vCPUs at once. */
 bool rs_map_identity(uint64_t phys, uint64_t size);
-/* Maps or unmaps one 4 KiB page at `virt` (below 512 GiB, at or above 4 GiB) to `phys`. The caller serialises, and
- * other vCPUs may see an old mapping until they call rs_flush_tlb(). */
+/* Maps or unmaps one 4 KiB page at `virt`, which is from 4 GiB to below 512 GiB. The caller
+ * serialises. Other vCPUs may see an old mapping until they call rs_flush_tlb(). */
 bool rs_map_page(uint64_t virt, uint64_t phys, bool writable);
 void rs_unmap_page(uint64_t virt);
 void rs_flush_tlb(void);
 
 /* ---- Tasks: two stacks change places ---- */
 
-/* Saves this stack's pointer to *save and goes on on `next`. */
+/* Saves this stack's pointer to *save and continues on the stack `next`. */
 void rs_switch(uint64_t *save, uint64_t next);
-/* Prepares a stack so that rs_switch to the returned value calls f(arg); f must not return. */
+/* Prepares a stack. rs_switch() to the returned value calls f(arg), which must not return. */
 uint64_t rs_stack_init(void *stack, size_t size, void (*f)(void *arg), void *arg);
 
 /* ---- Ports ---- */

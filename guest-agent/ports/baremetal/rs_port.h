@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the agent core asks of its port, inlined into every emit: bare metal. Everything about the
- * vCPU is one GS-relative load away. Replaces ports/freestanding/rs_port.h on the include path.
+ * What the core asks of its port, inlined into every emit. On bare metal one GS-relative load gives
+ * each fact about the vCPU.
  *
- * Producers nest on one vCPU. The port keeps the rest of the bargain: a task is not preempted
- * inside the core (trap.c), whatever the guest's scheduler wishes.
+ * Producers nest on one vCPU, so plain instructions move the rings. The port sees to it that no
+ * task is preempted inside the core (trap.c), whatever the guest's scheduler does.
  */
 #ifndef RS_PORT_H
 #define RS_PORT_H
@@ -22,7 +22,7 @@ static inline uint64_t rs_port_time(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Only of use where threads are preempted: plain instructions do here. */
+/* For preempted threads only. Here plain instructions do. */
 static inline bool rs_port_restartable(void)
 {
 	return false;
@@ -48,13 +48,13 @@ static inline const char *rs_port_comm(void)
 	return rs_this_cpu()->comm;
 }
 
-/* Whether the slow path must be taken, for the task's name to be noted by rs_port_name_due(). */
+/* Whether an event must take the slow path, where rs_port_name_due() is asked. */
 static inline bool rs_port_name_wanted(uint32_t epoch)
 {
 	return false;
 }
 
-/* Whether the task's name is to be noted now. `changed`: the ring's context just changed. */
+/* Whether the task's name is to be noted now. `changed`: the ring's context may have changed. */
 static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 {
 	return changed;

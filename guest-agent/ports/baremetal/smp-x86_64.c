@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Further vCPUs, one after the other: INIT/SIPI into a trampoline below 1 MiB, or, where a VMM has started
- * them all at the PVH entry, a word to the one that waits there. rs_main() runs on each.
+ * Starts the further vCPUs, one after the other, by INIT/SIPI into a trampoline below 1 MiB. A VMM
+ * may have started them all at the PVH entry: there each waits for a word with its turn.
  */
 #include "internal.h"
 
@@ -47,7 +47,7 @@ void rs_smp_start(uint32_t wanted)
 		wanted = RS_CPUS;
 	if (rs_apic_present()) {
 		void *low = (void *)(uintptr_t)RS_TRAMPOLINE;
-		__asm__("" : "+r"(low)); /* no object of C lies there */
+		__asm__("" : "+r"(low)); /* so the compiler does not reason about its size */
 		memcpy(low, rs_trampoline, (size_t)(rs_trampoline_end - rs_trampoline));
 	}
 	uint32_t apic_id = 0;

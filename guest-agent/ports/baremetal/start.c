@@ -3,7 +3,7 @@
 #include "internal.h"
 #include <ringside/agent.h>
 
-/* Here, where nothing reads it: a compiler takes a weak constant that it sees for the final one. */
+/* Not in a file that reads it: a compiler takes a weak value that it sees for the final one. */
 __attribute__((weak)) const uint32_t rs_ring = 3;
 
 #define START_MAGIC 0x336ec578u
@@ -77,7 +77,7 @@ bool rs_option(const char *key, char *value, size_t size)
 	return false;
 }
 
-/* NULL if there is no number; else what follows it. */
+/* Returns what follows the number, or NULL if there is none. */
 static const char *parse_u64(const char *text, uint64_t *out)
 {
 	const char *from = text;
@@ -275,7 +275,7 @@ void rs_start(uint32_t index)
 		start_first();
 	rs_apic_init();
 	__atomic_store_n(&rs_this_cpu()->online, 1, __ATOMIC_RELEASE);
-	/* Until vCPU 0 counts us (it may have given up), we do not exist. */
+	/* Wait until vCPU 0 counts us. If it has given up on us, this never ends. */
 	while (rs_cpu_count() <= index)
 		rs_pause();
 	rs_main(index);

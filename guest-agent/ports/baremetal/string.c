@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that a compiler calls by itself. Weak, so that a guest may bring its own. */
+/* Functions that a compiler may call by itself. Weak, so that a guest may bring its own. */
 #include "rs_baremetal.h"
 
 #define WEAK __attribute__((weak))

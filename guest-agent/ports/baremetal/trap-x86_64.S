@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ring 0 after boot: these stubs and nothing else. Each turns what happened into a call at the guest's own
- * ring (CPL 3), on the interrupted stack, as a signal handler is called: it writes a
- * struct rs_frame's tail below the redzone and returns to rs_upcall, which saves the
- * registers, calls rs_dispatch() and goes back to where the frame says, without ring 0.
+ * After boot these stubs are all that runs in ring 0. Each makes a call at the guest's own ring
+ * (CPL 3) on the interrupted stack, as a kernel calls a signal handler. It writes the tail of a
+ * struct rs_frame below the redzone and returns to rs_upcall. rs_upcall saves the registers, calls
+ * rs_dispatch() and goes back to where the frame says, without ring 0.
  *
  * The stubs run with IF=0 on a ring-0 stack that ends where this vCPU's struct rs_cpu begins. A
- * fault in a stub means that the interrupted stack is unusable: the guest gets a double fault on a
- * stack kept for that.
+ * fault in a stub means that the interrupted stack is unusable. The guest then gets a double fault
+ * on a stack kept for that.
  */
 #include "cpu-x86_64.h"
 
@@ -59,7 +59,7 @@ rs_stub_fatal: /* rax, rbx pushed */
 1:	movq 72 + RS_CPU_FATAL_STACK(%rsp), %rax
 	jmp rs_stub_deliver_at
 
-	/* An interrupt: acknowledged here; taken now or noted for later. */
+	/* An interrupt. It is acknowledged here, then delivered now or noted for later. */
 rs_stub_irq:
 	pushq %rax
 	pushq %rbx
@@ -78,8 +78,8 @@ rs_stub_irq:
 rs_stub_iret:
 	iretq
 
-	/* An NMI in a stub is noted; elsewhere it is delivered, masked or not. It has a stack of
-	 * its own, so the struct is found through GS. */
+	/* An NMI in a stub is noted. Elsewhere it is delivered, even with interrupts off. It has a
+	 * stack of its own, so the struct is found through GS. */
 rs_stub_nmi:
 	pushq $0
 	pushq $RS_VEC_NMI
@@ -106,8 +106,8 @@ rs_stub_df:
 rs_stub_spurious:
 	iretq
 
-	/* rcx = rip, r11 = rflags, IF=0, on the caller's stack. Some hypervisors run this part without
-	 * ring 0's rights, so it uses none but iretq. */
+	/* rcx = rip, r11 = rflags, IF=0, on the caller's stack. Some hypervisors run this part
+	 * without the rights of ring 0, so iretq is all that it uses of them. */
 rs_stub_syscall:
 	leaq -REDZONE(%rsp), %rsp
 	pushq %rcx
@@ -123,9 +123,10 @@ rs_stub_syscall:
 	pushq $rs_upcall
 	iretq
 
-	/* int3 with eax = RS_RING0_CALL: rdi(rsi, rdx) here, on a ring-0 stack of its own, IF=0. (Of the
-	 * software interrupts, int3 alone works under every hypervisor.) rdi = 0: halt until an interrupt
-	 * is pending; the caller has RS_CTX_IRQS_OFF set, so it is only noted. */
+	/* int3 with eax = RS_RING0_CALL: calls rdi(rsi, rdx) on a ring-0 stack of its own, IF=0.
+	 * int3 is the only software interrupt that works under every hypervisor. rdi = 0: halts
+	 * until an interrupt is pending. The caller has set RS_CTX_IRQS_OFF, so it is only
+	 * noted. */
 rs_stub_ring0:
 	cmpl $RS_RING0_CALL, %eax
 	jne rs_vector_3

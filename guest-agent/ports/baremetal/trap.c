@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* From a frame to the guest's hooks, and the software interrupt mask. */
+/* Calls the guest's hooks for a frame. Also the software interrupt mask. */
 #include "internal.h"
 #include <ringside/record.h>
 
 #define PENDING_NMI 0x80000000u
 
 /*
- * Code in which the vCPU must not change tasks: the agent core, which may have a record half written,
- * and the way back from a hook. The linker script gathers both between two symbols.
+ * Code in which the vCPU must not change tasks: the agent core, where a record may be half written,
+ * and the way back from a hook. The linker script puts both between two symbols.
  */
 #define CRITICAL __attribute__((section(".text.rs_critical")))
 extern const char rs_critical_start[], rs_critical_end[];
 
-/* One instruction each: an interrupt, and the switch that it may bring, falls before or after. */
+/* One instruction each, so an interrupt that switches tasks comes before or after it. */
 static void context_or(uint8_t bits)
 {
 	__asm__ volatile("orb %0, %%gs:%c1" ::"iq"(bits), "i"(RS_CPU_CONTEXT) : "memory", "cc");
@@ -42,7 +42,7 @@ void rs_irq_restore(bool were_on)
 	if (RS_GS_READ(uint32_t, RS_CPU_PENDING))
 		rs_irq_replay();
 	context_and((uint8_t)~RS_CTX_IRQS_OFF);
-	/* What came between the two instructions is still pending. */
+	/* What came after the replay and before the mask was cleared is still pending. */
 	while (RS_GS_READ(uint32_t, RS_CPU_PENDING)) {
 		context_or(RS_CTX_IRQS_OFF);
 		rs_irq_replay();
@@ -100,7 +100,7 @@ static uint32_t take_pending(void)
 
 void rs_irq_replay(void)
 {
-	struct rs_frame none = {0}; /* interrupted code is the caller */
+	struct rs_frame none = {0}; /* the caller is the interrupted code */
 	uint32_t pending;
 	none.rip = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	while ((pending = take_pending())) {

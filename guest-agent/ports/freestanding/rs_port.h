@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the core asks of its port, inlined into every emit: the default for freestanding code. On
- * x86-64, GS points (at RS_PORT_GS_OFFSET) at a struct rs_port_cpu of this vCPU, which the OS keeps up to date: it
- * must be set before a host can enable an event. An OS with a block of its own puts an rs_port.h of
- * its own first on the include path.
+ * What the core asks of its port, inlined into every emit. This is the default for freestanding
+ * code. On x86-64 the word at GS:RS_PORT_GS_OFFSET points to a struct rs_port_cpu of this vCPU. The
+ * OS sets it before a host can enable an event, and keeps the struct up to date. An OS that keeps
+ * these facts elsewhere puts its own rs_port.h first on the include path.
  *
- * Producers nest on one vCPU: the rings are moved by plain instructions. A task may be
- * preempted inside an emit as long as it goes on, later, on the same vCPU.
+ * Producers nest on one vCPU, so plain instructions move the rings. A task may be preempted inside
+ * an emit if it later goes on on the same vCPU.
  */
 #ifndef RS_PORT_H
 #define RS_PORT_H
@@ -51,7 +51,7 @@ static inline void rs_port_relax(void)
 #error "write the port of this architecture"
 #endif
 
-/* Only of use where threads are preempted: plain instructions do here. */
+/* For preempted threads only. Here plain instructions do. */
 static inline bool rs_port_restartable(void)
 {
 	return false;
@@ -78,13 +78,13 @@ static inline const char *rs_port_comm(void)
 	return rs_port_self()->comm;
 }
 
-/* Whether the slow path must be taken, for the task's name to be noted by rs_port_name_due(). */
+/* Whether an event must take the slow path, where rs_port_name_due() is asked. */
 static inline bool rs_port_name_wanted(uint32_t epoch)
 {
 	return false;
 }
 
-/* Whether the task's name is to be noted now; `changed`: the context may be another. */
+/* Whether the task's name is to be noted now. `changed`: the ring's context may have changed. */
 static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 {
 	return changed;

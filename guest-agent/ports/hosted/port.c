@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Per-thread facts of the hosted port, see rs_port.h. */
+/* The facts that rs_port.h keeps for each thread. */
 #define _GNU_SOURCE
 #include "rs_port.h"
 
@@ -11,7 +11,7 @@
 
 __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
 
-/* After fork the one thread of the child has another id; its next event asks again. */
+/* After fork the one thread of the child has another id. Its next event asks for it. */
 static void forget(void)
 {
 	memset(&rs_port_thread, 0, sizeof(rs_port_thread));
@@ -22,7 +22,7 @@ __attribute__((constructor)) static void watch_forks(void)
 	pthread_atfork(NULL, NULL, forget);
 }
 
-/* Only async-signal-safe calls: an event may fire in a signal handler. */
+/* An event may fire in a signal handler, so only async-signal-safe calls. */
 void rs_port_thread_fill(void)
 {
 	char comm[RS_COMM_LEN + 1] = "";

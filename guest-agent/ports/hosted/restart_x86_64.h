@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences (rseq(2), registered by glibc 2.35 and later): code that the kernel sends
- * to its abort label when the thread is preempted, moved to another CPU or given a signal inside it. So a
- * check of the CPU number and one plain store are atomic against every thread on that CPU, as one
- * instruction is against interrupts in a kernel, without the price of a locked one.
+ * Restartable sequences (rseq(2), which glibc 2.35 and later registers). If a thread is preempted,
+ * moved to another CPU or given a signal inside such code, the kernel sends it to the abort label.
+ * So a check of the CPU number and one plain store are atomic against every thread on that CPU,
+ * without the price of a locked instruction.
  *
- * Two processes that share a ring must both use this, or neither: a locked add on one CPU does not see
- * a plain one on another. A process without rseq uses locked instructions throughout.
+ * All users of a ring must use this, or none: a locked add on one CPU does not see a plain one on
+ * another. A process without rseq uses locked instructions throughout.
  */
 #ifndef RS_PORT_RESTART_X86_64_H
 #define RS_PORT_RESTART_X86_64_H
@@ -17,7 +17,8 @@
 #if defined(__x86_64__) && !defined(RS_ATOMIC_GENERIC)
 #define RS_PORT_RESTARTABLE 1
 
-/* Sequence from label 1 to label 2, aborting to 4; tells the kernel of it. Uses rax. */
+/* Begins a sequence, from label 1 to label 2 with the abort label 4, and announces it to the
+ * kernel. Uses rax. */
 #define RS_RESTART_BEGIN                                                                           \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
 	".balign 32\n"                                                                             \
@@ -38,15 +39,15 @@
 	"jne %l[lost]\n\t"
 
 /*
- * Where the thread's rseq area lies from its thread pointer: to be read once and handed on, since the code below
- * looks like a change of all memory to the compiler.
+ * The distance of the thread's rseq area from its thread pointer. Read it once and hand it on: the
+ * code below clobbers memory, so the compiler would load it again.
  */
 static inline ptrdiff_t rs_restart_area(void)
 {
 	return __rseq_offset;
 }
 
-/* For a process that has restartable sequences: CPU we run on, huge while the thread is not registered. */
+/* The CPU that we run on; huge if the thread is not registered. Needs restartable sequences. */
 static inline uint32_t rs_restart_cpu(ptrdiff_t at)
 {
 	const struct rseq *area =
@@ -55,7 +56,7 @@ static inline uint32_t rs_restart_cpu(ptrdiff_t at)
 	return __atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
 }
 
-/* Likewise: see rs_port_time(). */
+/* rs_port_time() of a process that has restartable sequences. */
 static inline uint64_t rs_restart_time(void)
 {
 	uint32_t lo, hi;

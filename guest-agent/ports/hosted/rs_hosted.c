@@ -30,7 +30,7 @@ static struct {
 
 static char provider_name[RS_NAME_MAX];
 
-/* A number in the environment; -1: there is none. */
+/* The number in an environment variable. -1: there is none. */
 static int number_of(const char *variable)
 {
 	const char *text = getenv(variable);
@@ -43,7 +43,7 @@ static int number_of(const char *variable)
 	return *end || value < 0 || value > 0x7fffffff ? -1 : (int)value;
 }
 
-/* Async-signal-safe, and keeps errno: an event may fire anywhere. */
+/* An event may fire anywhere, so this is async-signal-safe and keeps errno. */
 static void ring_doorbell(void)
 {
 	uint64_t one = 1;
@@ -70,7 +70,7 @@ static int map_region(int fd)
 	return 0;
 }
 
-/* 0: mapped. 1: there is none to map. */
+/* 0: mapped. 1: there is none. Else an error. `machine`: the region is a whole guest's. */
 static int find_region(bool *machine)
 {
 	const char *path = getenv("RINGSIDE_REGION");
@@ -93,7 +93,7 @@ static int find_region(bool *machine)
 	return ret;
 }
 
-/* rs_control.flags, from a region that nobody has checked yet: the agent does so later. */
+/* rs_control.flags. The agent checks the region only later, so this bounds what it reads. */
 static uint32_t control_flags(void)
 {
 	const struct rs_region_header *header = (const struct rs_region_header *)hosted.region;
@@ -105,7 +105,7 @@ static uint32_t control_flags(void)
 	return rs_load(&((const struct rs_control *)(hosted.region + at))->flags);
 }
 
-/* A wild store of the program's shall not look like the host's word. */
+/* So a wild store of the program cannot change what the host says. */
 static void protect_host_part(void)
 {
 	uint64_t size = ((const struct rs_region_header *)hosted.region)->guest_offset;
@@ -192,7 +192,7 @@ int rs_hosted_init(const char *name)
 	hosted.greeted = ret == 0;
 	if (self)
 		rs_self_patch_start();
-	/* Nobody has answered yet: the region is there and a host may come later. */
+	/* No answer is no error: the region is there, and a host may come later. */
 	return ret == RS_ERR_UNREACHABLE ? 0 : ret;
 }
 
@@ -207,8 +207,9 @@ void rs_hosted_fini(void)
 		return;
 	hosted.active = false;
 	rs_self_patch_stop();
-	/* A process that `ringside run --hosted` started is waited for: that it ends is seen. In a machine nobody sees
-	 * it, so the host is told. Other threads may still be inside an event: the region stays mapped. */
+	/* `ringside run --hosted` waits for its process, so it sees it end. In a guest nobody does,
+	 * so the host is told. Other threads may still be inside an event, so the region stays
+	 * mapped. */
 	if (hosted.greeted && hosted.doorbell < 0)
 		rs_agent_unregister(&provider);
 }

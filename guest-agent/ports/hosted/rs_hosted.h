@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent in an ordinary Linux process: finds its region, attaches, registers the events of the
- * program (those defined in the image that links this library) and, where the host cannot write our text, patches it.
+ * The agent in an ordinary Linux process. It finds its region, attaches to it and registers the
+ * events of the image that links this library. Where the host cannot write the program's text, it
+ * patches that text itself.
  *
- * The region is named by the environment:
- *     RINGSIDE_REGION_FD=n    an inherited memfd (`ringside run --hosted`); RINGSIDE_DOORBELL_FD=n an eventfd
- *                             that wakes the reader; RINGSIDE_PID=pid, if set, must be ours: what
- *                             a traced program starts in turn stays inert
- *     RINGSIDE_SELF_PATCH=1   set by the host where it cannot write our text
- *     RINGSIDE_REGION=path    a file to map, e.g. /sys/bus/pci/devices/0000:00:02.0/resource2 in a guest
- * With neither, everything here does nothing and costs nothing, and events stay NOPs.
+ * The environment names the region:
+ *     RINGSIDE_REGION_FD=n    an inherited memfd (`ringside run --hosted`)
+ *     RINGSIDE_DOORBELL_FD=n  an eventfd that wakes the reader of that memfd
+ *     RINGSIDE_SELF_PATCH=1   the host cannot write our text
+ *     RINGSIDE_REGION=path    or a file, as /sys/bus/pci/devices/0000:00:02.0/resource2 in a guest
+ *     RINGSIDE_PID=pid        if it is not our pid there is no region for us
+ * Without a region everything here does nothing, and events stay NOPs.
  *
- * fork: the child goes on recording what was on at the fork, under its own pid. It never patches, asks the
- * host for anything: the host does not know it. execve: the new image starts afresh. What a child executes finds
- * RINGSIDE_PID, which init sets, and stays inert.
+ * fork: the child goes on recording what was on at the fork, under its own pid. It never patches
+ * and asks nothing of the host, which does not know it. execve: the new image attaches anew. But
+ * what a child executes finds the RINGSIDE_PID that init has set, and stays inert.
  *
- * Threads: init and exit on one thread, once; an own thread runs only where the process patches itself.
- * Signals: that thread blocks all of them. Trust: the host is trusted; the layout is checked by the agent.
+ * Threads: init and fini are called once, on one thread. Where the process patches itself there is
+ * a thread for it, which blocks all signals. Trust: it trusts the host, but checks the layout.
  */
 #ifndef RS_HOSTED_H
 #define RS_HOSTED_H
@@ -29,27 +30,26 @@ extern "C" {
 #endif
 
 /*
- * Attaches under `name` (NULL: the program's). 0, also when there is no region to attach to (see
- * rs_hosted_active()) and when called again; else RS_AGENT_* or RS_ERR_*, and the program simply runs untraced.
+ * Attaches under `name` (NULL: the program's). Returns 0 also if there is no region (then
+ * rs_hosted_active() is false) and when called again. After RS_AGENT_* or RS_ERR_* the program runs
+ * untraced.
  */
 int rs_hosted_init(const char *name);
 bool rs_hosted_active(void);
 
 /*
- * Takes the program's events out of the session, and its text back to how it was if it patches itself. Called by
- * itself at exit().
+ * Takes the program's events out of the session. A process that patches itself gets its text back.
+ * exit() calls this by itself.
  */
 void rs_hosted_fini(void);
 
 /*
- * For a program that watches others: the events that the calling thread emits from now on carry this pid
- * and name (up to RS_COMM_LEN bytes, or NUL-terminated). Pid 0: its own again.
+ * For a program that watches others. From now on events of the calling thread carry this pid and
+ * name (up to RS_COMM_LEN bytes, or NUL-terminated). Pid 0: its own again.
  */
 void rs_hosted_speak_for(uint32_t pid, const char *comm);
 
-/*
- * In one C file of a program that does not want to call rs_hosted_init(): attaches before main.
- */
+/* Instead of a call of rs_hosted_init(), in one C file of the program: attaches before main. */
 #define RS_HOSTED_AUTO_INIT(name)                                                                  \
 	__attribute__((constructor)) static void rs_hosted_auto_init_(void)                        \
 	{                                                                                          \

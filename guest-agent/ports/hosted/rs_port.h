@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the core asks of its port, inlined into every emit: an ordinary Linux process. Threads are
- * preempted, moved between CPUs and killed at any instruction: rings are moved by restartable
- * sequences, or by locked instructions where there are none.
+ * What the core asks of its port, inlined into every emit. In an ordinary Linux process threads are
+ * preempted, moved between CPUs and killed at any instruction. So restartable sequences move the
+ * rings, or locked instructions where there are none.
  */
 #ifndef RS_PORT_H
 #define RS_PORT_H
@@ -18,22 +18,23 @@
 
 extern int sched_getcpu(void); /* declared by sched.h for _GNU_SOURCE only */
 
-/* Per thread; filled on the thread's first event and after fork (port.c). */
+/* Facts of a thread. Filled on the thread's first event, and anew after fork (port.c). */
 struct rs_port_thread {
 	uint32_t pid;   /* thread id; 0: not known yet */
-	uint32_t named; /* the naming epoch in which the thread's name was noted */
+	uint32_t named; /* the name epoch in which its name was noted */
 	char comm[RS_COMM_LEN];
 };
 extern __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
 void rs_port_thread_fill(void);
 
-/* The calling thread was renamed (prctl, pthread_setname_np): read its name again. */
+/* To be called after prctl or pthread_setname_np: the calling thread reads its name again. */
 void rs_port_thread_renamed(void);
 
 /*
- * Read after the ring's word. With restartable sequences only threads of this CPU can come between, and an
- * interrupt lets neither half run ahead. Without, another CPU can, and its record must then be the older
- * one: RDTSC may be executed before the load, RDTSCP waits for it.
+ * The time must be read after the ring's word. With restartable sequences only an interrupt can
+ * come between the two, and it finds neither half ahead of the other: RDTSC does. Without them
+ * another CPU can come between, and its record must then be the older one. The CPU may execute
+ * RDTSC before the load of the word. RDTSCP waits for that load.
  */
 static inline uint64_t rs_port_time(void)
 {
@@ -80,13 +81,13 @@ static inline const char *rs_port_comm(void)
 	return rs_port_thread.comm;
 }
 
-/* Whether the slow path must be taken, for the task's name to be noted by rs_port_name_due(). */
+/* Whether an event must take the slow path, where rs_port_name_due() is asked. */
 static inline bool rs_port_name_wanted(uint32_t epoch)
 {
 	return __builtin_expect(rs_port_thread.named != epoch, 0);
 }
 
-/* Whether the task's name is to be noted now; `changed`: the context may be another. */
+/* Whether the task's name is to be noted now. `changed`: the ring's context may have changed. */
 static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 {
 	if (__builtin_expect(rs_port_thread.named == epoch, 1))

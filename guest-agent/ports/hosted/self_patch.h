@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that patches its own text: the operations that make text writable, and the thread that follows
- * rs_control.generation. For rs_hosted.c only.
+ * For a process that patches its own text: the operations that make text writable, and the thread
+ * that follows rs_control.generation. For rs_hosted.c only.
  */
 #ifndef RS_HOSTED_SELF_PATCH_H
 #define RS_HOSTED_SELF_PATCH_H
@@ -13,7 +13,7 @@ void rs_self_patch_ops(struct rs_trace_ops *ops);
 
 /* Applies what the host asks for now, then follows it on a thread that blocks all signals. */
 void rs_self_patch_start(void);
-/* Ends the thread and waits for it. Nothing when there is none. */
+/* Ends the thread and waits for it, if there is one. */
 void rs_self_patch_stop(void);
 
 #endif
