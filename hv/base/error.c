@@ -33,3 +33,11 @@ int rs_error_prefix(struct rs_error *err, const char *format, ...)
 	snprintf(err->message + used, sizeof(err->message) - used, ": %s", tail);
 	return -err->code;
 }
+
+int rs_error_take(struct rs_error *err, int code, GError *error)
+{
+	int ret = rs_error_set(err, code, "%s", error->message);
+
+	g_error_free(error);
+	return ret;
+}

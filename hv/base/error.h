@@ -7,6 +7,7 @@
 #ifndef RS_HV_ERROR_H
 #define RS_HV_ERROR_H
 
+#include <glib.h>
 #include <stdarg.h>
 
 struct rs_error {
@@ -21,5 +22,8 @@ int rs_error_set(struct rs_error *err, int code, const char *format, ...)
 /* Puts "what: " in front of a message that a callee has left; returns -code of it. */
 int rs_error_prefix(struct rs_error *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Records `code` with the message of `error`, which is freed; returns -code. */
+int rs_error_take(struct rs_error *err, int code, GError *error);
 
 #endif

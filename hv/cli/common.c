@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
-#include "session/rundir.h"
+#include <rs-trace-rundir.h>
 #include <errno.h>
 #include <rs-trace-escape.h>
 #include <stdio.h>
@@ -87,6 +87,24 @@ int rs_cli_fail_error(const struct rs_error *err)
 	return rs_cli_fail(code, "%s", err->message);
 }
 
+int rs_cli_fail_gerror(GError *error)
+{
+	int code = RS_CLI_FAILED;
+
+	rs_trace_client_fix_error(&error);
+	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT) ||
+	    g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION))
+		code = RS_CLI_NOT_FOUND;
+	else if (g_error_matches(error, RS_TRACE_SESSION_ERROR,
+				 RS_TRACE_SESSION_ERROR_BAD_FILTER) ||
+		 g_error_matches(error, RS_TRACE_SESSION_ERROR,
+				 RS_TRACE_SESSION_ERROR_BAD_ARGUMENT))
+		code = RS_CLI_USAGE;
+	rs_cli_fail(code, "%s", error->message);
+	g_error_free(error);
+	return code;
+}
+
 bool rs_cli_good_duration(double seconds)
 {
 	return seconds >= 0 && seconds <= 1e6; /* not a number fails both */
@@ -98,15 +116,16 @@ static char *only_session(const struct rs_verb *verb, int *code)
 	g_autoptr(GPtrArray) list = NULL;
 	g_autoptr(GString) names = g_string_new(NULL);
 	const char *found = NULL;
-	struct rs_error err = {0};
+	GError *error = NULL;
 	guint live = 0;
 
-	if (rs_rundir_list(&list, &err)) {
-		*code = rs_cli_fail_error(&err);
+	list = rs_trace_rundir_list(&error);
+	if (!list) {
+		*code = rs_cli_fail_gerror(error);
 		return NULL;
 	}
 	for (guint i = 0; i < list->len; i++) {
-		const struct rs_rundir_entry *entry = list->pdata[i];
+		const RsTraceRundirEntry *entry = list->pdata[i];
 
 		if (!entry->live)
 			continue;
@@ -124,20 +143,17 @@ static char *only_session(const struct rs_verb *verb, int *code)
 
 static bool is_session(const char *name)
 {
-	struct rs_rundir_entry *entry = NULL;
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
 
-	if (rs_rundir_find(name, &entry, NULL))
-		return false;
-	rs_rundir_entry_free(entry);
-	return true;
+	return entry != NULL;
 }
 
 RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
 			       char **argv, int *code)
 {
 	g_autofree char *name = g_strdup(wish);
-	RsDBusSession1 *session = NULL;
-	struct rs_error err = {0};
+	RsDBusSession1 *session;
+	GError *error = NULL;
 
 	/* With no argument needed the first one can only be a name. */
 	if (!name && *argc - 1 > needed && (needed == 0 || is_session(argv[1]))) {
@@ -149,10 +165,9 @@ RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int
 		name = only_session(verb, code);
 	if (!name)
 		return NULL;
-	if (rs_client_connect(name, &session, &err)) {
-		*code = rs_cli_fail_error(&err);
-		return NULL;
-	}
+	session = rs_trace_client_connect(name, &error);
+	if (!session)
+		*code = rs_cli_fail_gerror(error);
 	return session;
 }
 

@@ -18,7 +18,7 @@
 
 struct rs_live {
 	struct rs_live_config config;
-	struct rs_ring_reader **readers;
+	RsTraceRing **readers;
 	uint32_t count;
 	struct rs_printer *printer;
 	GThread *thread;
@@ -70,18 +70,18 @@ static bool read_round(struct rs_live *live, uint64_t *in_flight)
 	if (live->printer)
 		rs_printer_begin_round(live->printer);
 	for (uint32_t i = 0; i < live->count; i++) {
-		struct rs_ring_chunk chunk;
-		enum rs_ring_status status = RS_RING_IDLE;
+		RsTraceChunk chunk;
+		RsTraceRingStatus status = RS_TRACE_RING_IDLE;
 
 		for (int n = 0; n < ROUND_CHUNKS; n++) {
-			status = rs_ring_reader_next(live->readers[i], now_ns(), &chunk);
-			if (status != RS_RING_DATA)
+			status = rs_trace_ring_next(live->readers[i], now_ns(), &chunk);
+			if (status != RS_TRACE_RING_DATA)
 				break;
 			any = true;
 			if (live->printer)
 				rs_printer_chunk(live->printer, &chunk);
 		}
-		if (status != RS_RING_IDLE)
+		if (status != RS_TRACE_RING_IDLE)
 			*in_flight |= 1ull << i;
 	}
 	return any;
@@ -102,7 +102,7 @@ static void arm(struct rs_live *live)
 	uint64_t bytes = (uint64_t)h->ring_pages * h->ring_page_size / WAKE_FRACTION;
 
 	for (uint32_t i = 0; i < live->count; i++)
-		rs_ring_reader_arm(live->readers[i], (uint32_t)MIN(bytes, UINT32_MAX));
+		rs_trace_ring_arm(live->readers[i], (uint32_t)MIN(bytes, UINT32_MAX));
 }
 
 static void sleep_until(struct rs_live *live, int ms)
@@ -129,7 +129,7 @@ static void drain(struct rs_live *live)
 	if (live->printer) {
 		for (uint32_t i = 0; i < live->count; i++)
 			rs_printer_pending_loss(live->printer, i,
-						rs_ring_reader_pending_loss(live->readers[i]));
+						rs_trace_ring_pending_loss(live->readers[i]));
 		rs_printer_finish(live->printer);
 	}
 }
@@ -170,20 +170,21 @@ static gpointer run(gpointer data)
 
 static int create_readers(struct rs_live *live, struct rs_error *err)
 {
-	const struct rs_region *region = live->config.region;
+	const RsTraceRegion *region = live->config.region;
 
 	live->count = region->header.ring_count;
-	live->readers = g_new0(struct rs_ring_reader *, live->count);
+	live->readers = g_new0(RsTraceRing *, live->count);
 	for (uint32_t i = 0; i < live->count; i++) {
-		struct rs_ring_reader_config config = {
+		RsTraceRingConfig config = {
 			.ring = i,
 			.from = live->config.from,
 			.consumer = live->config.owner && region->header.ring_mode == RS_MODE_DROP,
 		};
-		int ret = rs_ring_reader_create(region, &config, &live->readers[i], err);
+		GError *error = NULL;
 
-		if (ret)
-			return ret;
+		live->readers[i] = rs_trace_ring_new(region, &config, &error);
+		if (!live->readers[i])
+			return rs_error_take(err, EINVAL, error);
 	}
 	return 0;
 }
@@ -244,7 +245,7 @@ void rs_live_destroy(struct rs_live *live)
 		g_source_destroy(g_main_context_find_source_by_user_data(live->context, live));
 	rs_printer_destroy(live->printer);
 	for (uint32_t i = 0; i < live->count; i++)
-		rs_ring_reader_destroy(live->readers[i]);
+		rs_trace_ring_free(live->readers[i]);
 	g_free(live->readers);
 	if (live->wake >= 0)
 		close(live->wake);

@@ -10,14 +10,15 @@
 #ifndef RS_HV_CLI_LIVE_H
 #define RS_HV_CLI_LIVE_H
 
-#include "ring/reader.h"
+#include "base/error.h"
+#include <rs-trace-ring.h>
 #include <glib.h>
 
 struct rs_live;
 
 struct rs_live_config {
-	const struct rs_region *region; /* outlives it */
-	enum rs_ring_from from;
+	const RsTraceRegion *region; /* outlives it */
+	RsTraceFrom from;
 	bool owner; /* it is our region: arm the doorbell, consume in drop mode */
 	bool json;
 	bool header;      /* text: the header lines first */

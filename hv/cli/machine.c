@@ -4,6 +4,7 @@
 #include "hosted/hosted.h"
 #include "patch/patcher.h"
 #include "qemu/qemu.h"
+#include "region/layout.h"
 #include "vmm/vmm.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +105,7 @@ static int choose_kind(const struct rs_machine_config *config, enum kind *out, s
 }
 
 static int create_region(const struct rs_machine_config *config, enum kind kind, uint32_t cpus,
-			 struct rs_region **out, struct rs_error *err)
+			 RsTraceRegion **out, struct rs_error *err)
 {
 	struct rs_region_config region = {
 		.vcpus = cpus,
@@ -149,7 +150,7 @@ static int open_serial(const char *serial, int *fd, bool *owned, struct rs_error
 	return 0;
 }
 
-static int create_kvm(const struct rs_machine_config *config, const struct rs_region *region,
+static int create_kvm(const struct rs_machine_config *config, const RsTraceRegion *region,
 		      uint32_t cpus, int serial, struct rs_target **out, struct rs_error *err)
 {
 	struct rs_vmm_config vmm = {
@@ -168,7 +169,7 @@ static int create_kvm(const struct rs_machine_config *config, const struct rs_re
 	return rs_vmm_create(&vmm, out, err);
 }
 
-static int create_qemu(const struct rs_machine_config *config, const struct rs_region *region,
+static int create_qemu(const struct rs_machine_config *config, const RsTraceRegion *region,
 		       uint32_t cpus, int serial, struct rs_target **out, struct rs_error *err)
 {
 	g_autofree char *run_dir = NULL;
@@ -185,16 +186,17 @@ static int create_qemu(const struct rs_machine_config *config, const struct rs_r
 		.serial_fd = serial,
 		.name = config->name,
 	};
-	int ret = rs_rundir_path(&run_dir, err);
+	GError *error = NULL;
 
-	if (ret)
-		return ret;
+	run_dir = rs_trace_rundir_path(&error);
+	if (!run_dir)
+		return rs_error_take(err, EIO, error);
 	qemu.run_dir = run_dir;
 	return rs_qemu_create(&qemu, out, err);
 }
 
 static int create_target(const struct rs_machine_config *config, enum kind kind,
-			 const struct rs_region *region, uint32_t cpus, struct rs_target **out,
+			 const RsTraceRegion *region, uint32_t cpus, struct rs_target **out,
 			 struct rs_error *err)
 {
 	struct rs_hosted_config hosted = {.argv = (const char *const *)config->hosted,
@@ -230,7 +232,7 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 		      struct rs_error *err)
 {
 	const struct rs_target *target = rs_session_target(session);
-	struct rs_rundir_entry entry = {
+	RsTraceRundirEntry entry = {
 		.name = (char *)rs_session_name(session),
 		.kind = (char *)rs_session_kind(session),
 		.kernel = (char *)rs_session_kernel(session),
@@ -245,7 +247,7 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 }
 
 /* Session over target over region, all taken or all freed. */
-static int join(const struct rs_session_config *config, struct rs_region *region,
+static int join(const struct rs_session_config *config, RsTraceRegion *region,
 		struct rs_target *target, struct rs_rundir_claim *claim, struct rs_session **out,
 		struct rs_error *err)
 {
@@ -254,7 +256,7 @@ static int join(const struct rs_session_config *config, struct rs_region *region
 
 	if (ret) {
 		target->ops->destroy(target);
-		rs_region_destroy(region);
+		rs_trace_region_free(region);
 		return ret;
 	}
 	ret = note_where(claim, session, err);
@@ -271,7 +273,7 @@ int rs_machine_create(const struct rs_machine_config *config, struct rs_rundir_c
 {
 	g_autofree char *journal = NULL;
 	struct rs_session_config session = {.name = config->name};
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_target *target;
 	enum kind kind;
 	uint32_t cpus;
@@ -290,7 +292,7 @@ int rs_machine_create(const struct rs_machine_config *config, struct rs_rundir_c
 		return ret;
 	ret = create_target(config, kind, region, cpus, &target, err);
 	if (ret) {
-		rs_region_destroy(region);
+		rs_trace_region_free(region);
 		return ret;
 	}
 	session.kernel = config->hosted ? config->hosted[0] : config->kernel;
@@ -319,38 +321,40 @@ static char *describe(const struct rs_journal_report *report)
 		*report->first_left ? ": " : "", report->first_left);
 }
 
-static int open_region_at(const char *path, struct rs_region **out, struct rs_error *err)
+static int open_region_at(const char *path, RsTraceRegion **out, struct rs_error *err)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC), ret;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	GError *error = NULL;
 
 	if (fd < 0)
 		return rs_error_set(err, errno, "the guest's region cannot be opened: %s",
 				    g_strerror(errno));
-	ret = rs_region_open(fd, true, out, err);
-	if (ret)
-		close(fd);
-	return ret;
+	*out = rs_trace_region_open(fd, TRUE, &error);
+	if (*out)
+		return 0;
+	close(fd);
+	return rs_error_take(err, EPROTO, error);
 }
 
 int rs_machine_attach(const char *name, struct rs_rundir_claim *claim, struct rs_session **out,
 		      char **report_text, struct rs_error *err)
 {
-	g_autofree char *run_dir = NULL, *journal = NULL, *kernel = NULL;
-	struct rs_rundir_entry *old = NULL;
+	g_autofree char *run_dir = NULL, *journal = NULL;
+	g_autoptr(RsTraceRundirEntry) old = NULL;
 	struct rs_journal_report report = {0};
 	struct rs_session_config session = {.name = name, .report = &report};
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_target *target;
-	int ret = rs_rundir_path(&run_dir, err);
+	GError *error = NULL;
+	int ret;
 
-	if (!ret)
-		ret = rs_rundir_file(name, "journal", &journal, err);
-	if (!ret)
-		ret = rs_rundir_find(name, &old, err);
+	run_dir = rs_trace_rundir_path(&error);
+	old = run_dir ? rs_trace_rundir_find(name, &error) : NULL;
+	if (!old)
+		return rs_error_take(err, ENOENT, error);
+	ret = rs_rundir_file(name, "journal", &journal, err);
 	if (ret)
 		return ret;
-	kernel = g_strdup(old->kernel);
-	rs_rundir_entry_free(old);
 	ret = rs_qemu_attach(run_dir, name, NULL, &target, err);
 	if (ret)
 		return ret;
@@ -359,7 +363,7 @@ int rs_machine_attach(const char *name, struct rs_rundir_claim *claim, struct rs
 		target->ops->destroy(target);
 		return ret;
 	}
-	session.kernel = kernel;
+	session.kernel = old->kernel;
 	session.journal = journal;
 	ret = join(&session, region, target, claim, out, err);
 	if (!ret)

@@ -7,6 +7,7 @@
 #include <rs-trace-cmdline.h>
 #include <rs-trace-json.h>
 #include <rs-trace-merger.h>
+#include <rs-trace-ring-info.h>
 #include <rs-trace-text.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #define OUT_MAX (1u << 20)
 
 struct rs_printer {
-	const struct rs_region *region;
+	const RsTraceRegion *region;
 	bool json;
 	RsTraceTextStyle style;
 	uint64_t limit; /* records; 0: none */
@@ -48,7 +49,7 @@ static bool read_schema(struct rs_printer *p, const struct rs_guest_info *info)
 		return false;
 	more = bytes - p->descriptor_bytes;
 	copy = g_malloc(more);
-	more = rs_region_copy(p->region, RS_SEC_EVENTS, p->descriptor_bytes, copy, more);
+	more = rs_trace_region_copy(p->region, RS_SEC_EVENTS, p->descriptor_bytes, copy, more);
 	/* A rest that cannot be parsed stays so: it is not looked at again. */
 	rs_trace_schema_add(p->schema, copy, more, NULL, NULL);
 	p->descriptor_bytes += more;
@@ -59,7 +60,7 @@ static void read_clock(struct rs_printer *p)
 {
 	struct rs_control control;
 
-	if (rs_region_copy(p->region, RS_SEC_CONTROL, 0, &control, sizeof(control)) ==
+	if (rs_trace_region_copy(p->region, RS_SEC_CONTROL, 0, &control, sizeof(control)) ==
 	    sizeof(control))
 		rs_trace_clock_set_epochs(&p->clock, &control);
 }
@@ -68,15 +69,15 @@ static void read_names(struct rs_printer *p)
 {
 	size_t size = 0;
 
-	rs_region_section(p->region, RS_SEC_CMDLINE, &size);
+	rs_trace_region_section(p->region, RS_SEC_CMDLINE, &size);
 	if (!size)
 		return;
 	if (!p->snapshot)
 		p->snapshot = g_malloc(2 * size);
-	rs_region_copy(p->region, RS_SEC_CMDLINE, 0, p->snapshot, size);
+	rs_trace_region_copy(p->region, RS_SEC_CMDLINE, 0, p->snapshot, size);
 	/* The second look after the first: pairs with the agent's barriers around an entry. */
 	rs_rmb();
-	rs_region_copy(p->region, RS_SEC_CMDLINE, 0, p->snapshot + size, size);
+	rs_trace_region_copy(p->region, RS_SEC_CMDLINE, 0, p->snapshot + size, size);
 	rs_trace_cmdline_merge(p->names, p->snapshot, p->snapshot + size, size);
 }
 
@@ -124,7 +125,7 @@ static gboolean on_unknown(guint id, gpointer data)
 	struct rs_printer *p = data;
 	struct rs_guest_info info;
 
-	return rs_region_guest_info(p->region, &info, NULL) == 0 && read_schema(p, &info);
+	return rs_trace_region_guest_info(p->region, &info, NULL) && read_schema(p, &info);
 }
 
 static void new_decoder(struct rs_printer *p)
@@ -158,14 +159,14 @@ void rs_printer_begin_round(struct rs_printer *p)
 {
 	struct rs_guest_info info;
 
-	if (rs_region_guest_info(p->region, &info, NULL) == 0 &&
+	if (rs_trace_region_guest_info(p->region, &info, NULL) &&
 	    (!p->boot_known || info.boot_generation != p->boot))
 		begin_boot(p, &info);
 	read_clock(p);
 	rs_trace_merger_begin_round(p->merger);
 }
 
-void rs_printer_chunk(struct rs_printer *p, const struct rs_ring_chunk *chunk)
+void rs_printer_chunk(struct rs_printer *p, const RsTraceChunk *chunk)
 {
 	rs_trace_decoder_push(p->decoder, chunk->ring, chunk->page, chunk->from, chunk->to,
 			      chunk->lost);
@@ -255,9 +256,9 @@ static void print_header(struct rs_printer *p)
 	uint64_t entries = 0, written = 0;
 
 	for (uint32_t i = 0; i < p->region->header.ring_count; i++) {
-		struct rs_ring_info info;
+		RsTraceRingInfo info;
 
-		rs_ring_info(p->region, i, &info);
+		rs_trace_ring_info(p->region, i, &info);
 		entries += info.entries;
 		written += info.records;
 	}

@@ -16,7 +16,7 @@ void rs_printer_destroy(struct rs_printer *printer);
 
 /* A round: begin, chunks of every ring, end. */
 void rs_printer_begin_round(struct rs_printer *printer);
-void rs_printer_chunk(struct rs_printer *printer, const struct rs_ring_chunk *chunk);
+void rs_printer_chunk(struct rs_printer *printer, const RsTraceChunk *chunk);
 /* What was seen a round ago goes out, in order. Bit r of `in_flight`: ring r was not read to its end. */
 void rs_printer_end_round(struct rs_printer *printer, uint64_t in_flight);
 /* Records known to be lost after the last chunk. */

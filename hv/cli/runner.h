@@ -6,7 +6,7 @@
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
 
-#include "ring/reader.h"
+#include <rs-trace-ring.h>
 #include "session/rundir.h"
 #include "session/session.h"
 
@@ -21,7 +21,7 @@ struct rs_runner_config {
 	const char *output; /* file for the trace; NULL: standard output */
 	double duration;    /* seconds; 0: until the guest ends */
 	uint64_t count;     /* records; 0: no end */
-	enum rs_ring_from from;
+	RsTraceFrom from;
 	/* Between start and the loop; may be NULL. */
 	int (*started)(struct rs_session *session, void *data, struct rs_error *err);
 	void *data;

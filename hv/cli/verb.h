@@ -7,7 +7,7 @@
 #define RS_HV_CLI_VERB_H
 
 #include "base/error.h"
-#include "session/client.h"
+#include <rs-trace-client.h>
 #include <glib.h>
 #include <json-glib/json-glib.h>
 
@@ -45,6 +45,8 @@ bool rs_cli_good_duration(double seconds);
 int rs_cli_fail(int code, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* The same for a failed call of hv, with the exit code that its errno asks for. */
 int rs_cli_fail_error(const struct rs_error *err);
+/* The same for a failed call of a session, or of viewer/observe; frees `error`. */
+int rs_cli_fail_gerror(GError *error);
 /* "usage: ringside VERB ARGS" after a message; returns RS_CLI_USAGE. */
 int rs_cli_usage(const struct rs_verb *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 

@@ -7,25 +7,26 @@
 static int attach(const char *name, const struct rs_runner_config *runner)
 {
 	g_autofree char *report = NULL;
-	struct rs_rundir_entry entry = {.name = (char *)name}, *old = NULL;
+	g_autoptr(RsTraceRundirEntry) old = NULL;
+	RsTraceRundirEntry entry = {.name = (char *)name};
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
+	GError *error = NULL;
 	bool gone;
 	int code;
 
-	if (rs_rundir_find(name, &old, &err))
-		return rs_cli_fail_error(&err);
+	old = rs_trace_rundir_find(name, &error);
+	if (!old)
+		return rs_cli_fail_gerror(error);
 	/* Kept as it was: the claim rewrites the file. */
 	entry.kind = old->kind;
 	entry.kernel = old->kernel;
 	entry.qmp = old->qmp;
 	entry.gdb = old->gdb;
 	entry.region = old->region;
-	if (rs_rundir_claim(&entry, &claim, &err)) {
-		rs_rundir_entry_free(old);
+	if (rs_rundir_claim(&entry, &claim, &err))
 		return rs_cli_fail_error(&err);
-	}
 	if (rs_machine_attach(name, claim, &session, &report, &err)) {
 		code = rs_cli_fail_error(&err);
 		gone = err.code == ESRCH || err.code == ENOENT;
@@ -37,13 +38,12 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	}
 	/* A guest that we leave running can be attached again. */
 	rs_rundir_release(claim, !gone);
-	rs_rundir_entry_free(old);
 	return code;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct rs_runner_config runner = {.from = RS_RING_FROM_OLDEST, .detach = true};
+	struct rs_runner_config runner = {.from = RS_TRACE_FROM_OLDEST, .detach = true};
 	gboolean json = FALSE, bare = FALSE, quiet = FALSE;
 	gint64 count = 0;
 	const GOptionEntry options[] = {

@@ -6,16 +6,13 @@
 static int enable_one(RsDBusSession1 *session, const char *glob, bool quiet)
 {
 	g_auto(GStrv) problems = NULL;
-	struct rs_error err = {0};
 	GError *error = NULL;
 	gboolean pending;
 	guint touched;
 
 	if (!rs_dbus_session1_call_enable_sync(session, glob, &touched, &pending, &problems, NULL,
-					       &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+					       &error))
+		return rs_cli_fail_gerror(error);
 	for (char **p = problems; *p; p++)
 		rs_cli_fail(0, "%s", *p);
 	if (quiet)
@@ -29,14 +26,11 @@ static int enable_one(RsDBusSession1 *session, const char *glob, bool quiet)
 
 static int disable_one(RsDBusSession1 *session, const char *glob, bool quiet)
 {
-	struct rs_error err = {0};
 	GError *error = NULL;
 	guint touched;
 
-	if (!rs_dbus_session1_call_disable_sync(session, glob, &touched, NULL, &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+	if (!rs_dbus_session1_call_disable_sync(session, glob, &touched, NULL, &error))
+		return rs_cli_fail_gerror(error);
 	if (!quiet)
 		printf("%s: %u event%s disabled\n", glob, touched, touched == 1 ? "" : "s");
 	return RS_CLI_OK;

@@ -7,14 +7,11 @@
 
 static int clear(RsDBusSession1 *session, const char *glob, bool quiet)
 {
-	struct rs_error err = {0};
 	GError *error = NULL;
 	guint touched;
 
-	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, &touched, NULL, &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, &touched, NULL, &error))
+		return rs_cli_fail_gerror(error);
 	if (!quiet)
 		printf("%s: no filter on %u event%s\n", glob, touched, touched == 1 ? "" : "s");
 	return RS_CLI_OK;
@@ -33,10 +30,8 @@ static int set(RsDBusSession1 *session, const char *text, bool quiet)
 	if (!*expression)
 		return clear(session, glob, quiet);
 	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression, &touched, &pending,
-						   NULL, &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+						   NULL, &error))
+		return rs_cli_fail_gerror(error);
 	if (quiet)
 		return RS_CLI_OK;
 	if (pending)

@@ -10,7 +10,6 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	struct rs_error err = {0};
 	GError *error = NULL;
 	int code;
 
@@ -23,10 +22,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc != 2)
 		return rs_cli_usage(verb, "one glob, please");
-	if (!rs_dbus_session1_call_format_sync(session, argv[1], &text, NULL, &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+	if (!rs_dbus_session1_call_format_sync(session, argv[1], &text, NULL, &error))
+		return rs_cli_fail_gerror(error);
 	/* Only tabs and newlines of a format file are control bytes that belong there. */
 	shown = rs_trace_escape(text, -1, "\n\t");
 	fputs(shown, stdout);

@@ -89,7 +89,6 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	g_autoptr(GVariant) events = NULL;
-	struct rs_error err = {0};
 	GError *error = NULL;
 	const char *glob;
 	int code, needed;
@@ -98,23 +97,19 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	/* One argument alone is a session if there is one of that name, else a glob. */
 	needed = argc == 2 ? 1 : argc - 2;
-	if (argc == 2 && !name) {
-		struct rs_error none = {0};
-
-		if (rs_client_connect(argv[1], &session, &none) == 0)
-			argc = 1;
-	}
-	if (!session)
+	if (argc == 2 && !name)
+		session = rs_trace_client_connect(argv[1], NULL);
+	if (session)
+		argc = 1;
+	else
 		session = rs_cli_connect(verb, name, MAX(needed, 1), &argc, argv, &code);
 	if (!session)
 		return code;
 	if (argc > 2)
 		return rs_cli_usage(verb, "one glob at most");
 	glob = argc == 2 ? argv[1] : "";
-	if (!rs_dbus_session1_call_list_sync(session, glob, &events, NULL, &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+	if (!rs_dbus_session1_call_list_sync(session, glob, &events, NULL, &error))
+		return rs_cli_fail_gerror(error);
 	if (*glob && !g_variant_n_children(events))
 		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);
 	if (json)

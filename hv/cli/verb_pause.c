@@ -7,7 +7,6 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	struct rs_error err = {0};
 	GError *error = NULL;
 	gboolean done;
 	int code;
@@ -21,10 +20,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "too many arguments");
 	done = verb == &rs_verb_pause ? rs_dbus_session1_call_pause_sync(session, NULL, &error)
 				      : rs_dbus_session1_call_resume_sync(session, NULL, &error);
-	if (!done) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+	if (!done)
+		return rs_cli_fail_gerror(error);
 	return RS_CLI_OK;
 }
 

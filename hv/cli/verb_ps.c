@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
-#include "session/rundir.h"
 #include <rs-trace-escape.h>
+#include <rs-trace-rundir.h>
 #include <stdio.h>
 
 /* What the session says of itself, or what can be told from its file alone. */
-static char *state_of(const struct rs_rundir_entry *entry)
+static char *state_of(const RsTraceRundirEntry *entry)
 {
-	RsDBusSession1 *session = NULL;
+	g_autoptr(RsDBusSession1) session = NULL;
 	char *state;
 
 	if (!entry->live)
 		return g_strdup(entry->qmp ? "lost" : "dead");
-	if (rs_client_connect(entry->name, &session, NULL))
-		return g_strdup("starting");
-	state = rs_dbus_session1_dup_state(session);
-	g_object_unref(session);
+	session = rs_trace_client_connect(entry->name, NULL);
+	state = session ? rs_dbus_session1_dup_state(session) : NULL;
 	return state ? state : g_strdup("starting");
 }
 
@@ -24,7 +22,7 @@ static void print_table(const GPtrArray *list)
 {
 	printf("%-16s %-8s %-10s %8s  %s\n", "NAME", "STATE", "KIND", "PID", "KERNEL");
 	for (guint i = 0; i < list->len; i++) {
-		const struct rs_rundir_entry *entry = list->pdata[i];
+		const RsTraceRundirEntry *entry = list->pdata[i];
 		g_autofree char *state = state_of(entry);
 		g_autofree char *kernel = rs_trace_escape(entry->kernel, -1, NULL);
 		g_autofree char *kind = rs_trace_escape(entry->kind, -1, NULL);
@@ -40,7 +38,7 @@ static void print_json(const GPtrArray *list)
 
 	json_builder_begin_array(b);
 	for (guint i = 0; i < list->len; i++) {
-		const struct rs_rundir_entry *entry = list->pdata[i];
+		const RsTraceRundirEntry *entry = list->pdata[i];
 		g_autofree char *state = state_of(entry);
 
 		json_builder_begin_object(b);
@@ -71,18 +69,19 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Print only the names of those that run", NULL},
 		{0}};
 	g_autoptr(GPtrArray) list = NULL;
-	struct rs_error err = {0};
+	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "no argument is expected");
-	if (rs_rundir_list(&list, &err))
-		return rs_cli_fail_error(&err);
+	list = rs_trace_rundir_list(&error);
+	if (!list)
+		return rs_cli_fail_gerror(error);
 	if (names) {
 		for (guint i = 0; i < list->len; i++) {
-			const struct rs_rundir_entry *entry = list->pdata[i];
+			const RsTraceRundirEntry *entry = list->pdata[i];
 
 			if (entry->live)
 				puts(entry->name);

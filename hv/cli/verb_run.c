@@ -105,11 +105,11 @@ static int choose_name(const struct options *o, const char *what, char **out, st
 static int check_not_lost(const char *name, struct rs_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct rs_rundir_entry *entry = NULL;
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
 	bool alive = false;
 	int fd = -1;
 
-	if (rs_rundir_find(name, &entry, NULL))
+	if (!entry)
 		return 0;
 	if (!entry->live && entry->qmp &&
 	    g_strlcpy(address.sun_path, entry->qmp, sizeof(address.sun_path)) <
@@ -121,7 +121,6 @@ static int check_not_lost(const char *name, struct rs_error *err)
 			errno == EAGAIN;
 		close(fd);
 	}
-	rs_rundir_entry_free(entry);
 	if (!alive)
 		return 0;
 	return rs_error_set(err, EEXIST,
@@ -143,10 +142,10 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 		.output = o->output,
 		.duration = o->duration,
 		.count = (uint64_t)o->count,
-		.from = RS_RING_FROM_START,
+		.from = RS_TRACE_FROM_START,
 		.started = rs_machine_started,
 	};
-	struct rs_rundir_entry entry = {.name = (char *)machine->name};
+	RsTraceRundirEntry entry = {.name = (char *)machine->name};
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	int ret = check_not_lost(machine->name, err);

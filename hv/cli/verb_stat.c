@@ -133,7 +133,6 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(GVariant) totals = NULL, cpus = NULL;
 	g_autoptr(RsDBusSession1) session = NULL;
-	struct rs_error err = {0};
 	GError *error = NULL;
 	int code;
 
@@ -144,10 +143,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (!rs_dbus_session1_call_stat_sync(session, &totals, &cpus, NULL, &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+	if (!rs_dbus_session1_call_stat_sync(session, &totals, &cpus, NULL, &error))
+		return rs_cli_fail_gerror(error);
 	if (json)
 		print_json(session, totals, cpus);
 	else

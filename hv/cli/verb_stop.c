@@ -4,10 +4,10 @@
 #include "cli/verb.h"
 
 /* A QEMU guest whose session died: taken up once more, to be ended. */
-static int stop_lost(const struct rs_rundir_entry *old)
+static int stop_lost(const RsTraceRundirEntry *old)
 {
 	struct rs_runner_config runner = {
-		.from = RS_RING_FROM_NOW, .quiet = true, .duration = 0.01};
+		.from = RS_TRACE_FROM_NOW, .quiet = true, .duration = 0.01};
 	g_autofree char *report = NULL;
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
@@ -25,16 +25,11 @@ static int stop_lost(const struct rs_rundir_entry *old)
 }
 
 /* Whether the arguments name a session that is lost. */
-static struct rs_rundir_entry *find_lost(const char *name)
+static RsTraceRundirEntry *find_lost(const char *name)
 {
-	struct rs_rundir_entry *entry = NULL;
+	g_autoptr(RsTraceRundirEntry) entry = name ? rs_trace_rundir_find(name, NULL) : NULL;
 
-	if (!name || rs_rundir_find(name, &entry, NULL))
-		return NULL;
-	if (!entry->live && entry->qmp)
-		return entry;
-	rs_rundir_entry_free(entry);
-	return NULL;
+	return entry && !entry->live && entry->qmp ? g_steal_pointer(&entry) : NULL;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
@@ -43,28 +38,22 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	struct rs_rundir_entry *lost;
-	struct rs_error err = {0};
+	g_autoptr(RsTraceRundirEntry) lost = NULL;
 	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
 	lost = find_lost(name ? name : argc == 2 ? argv[1] : NULL);
-	if (lost) {
-		code = stop_lost(lost);
-		rs_rundir_entry_free(lost);
-		return code;
-	}
+	if (lost)
+		return stop_lost(lost);
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 	if (!session)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (!rs_dbus_session1_call_stop_sync(session, "ringside stop", NULL, &error)) {
-		rs_client_error(error, &err);
-		return rs_cli_fail_error(&err);
-	}
+	if (!rs_dbus_session1_call_stop_sync(session, "ringside stop", NULL, &error))
+		return rs_cli_fail_gerror(error);
 	return RS_CLI_OK;
 }
 

@@ -102,8 +102,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	struct rs_live_config live = {.header = true, .fd = STDOUT_FILENO};
-	struct rs_region *region;
-	struct rs_error err = {0};
+	g_autoptr(RsTraceRegion) region = NULL;
+	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
@@ -117,16 +117,15 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (rs_client_open_region(session, &region, &err))
-		return rs_cli_fail_error(&err);
+	region = rs_trace_client_open_region(session, &error);
+	if (!region)
+		return rs_cli_fail_gerror(error);
 	live.region = region;
 	live.json = json;
 	live.short_names = bare;
 	live.count = (uint64_t)count;
-	live.from = fresh ? RS_RING_FROM_NOW : RS_RING_FROM_OLDEST;
-	code = observe(session, &live, duration);
-	rs_region_destroy(region);
-	return code;
+	live.from = fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
+	return observe(session, &live, duration);
 }
 
 const struct rs_verb rs_verb_trace = {

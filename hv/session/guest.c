@@ -24,18 +24,23 @@ static int read_info(struct rs_session *session, bool *fresh)
 {
 	struct rs_guest_info info;
 	struct rs_error err = {0};
-	int ret = rs_region_guest_info(session->region, &info, &err);
+	GError *error = NULL;
 
-	if (ret == -EPROTO && !session->incompatible) {
+	if (!rs_trace_region_guest_info(session->region, &info, &error)) {
+		bool incompatible =
+			g_error_matches(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION);
+		int ret = rs_error_take(&err, incompatible ? EPROTO : EAGAIN, error);
+
+		if (!incompatible || session->incompatible)
+			return ret;
 		session->incompatible = true;
 		/* What was an agent once and then speaks nonsense is a broken guest, still to be read. */
 		if (session->hello)
 			rs_session_say(session, "%s", err.message);
 		else
 			rs_session_say_failed(session, &err);
-	}
-	if (ret)
 		return ret;
+	}
 	*fresh = !session->hello;
 	if (session->hello && info.boot_generation != session->info.boot_generation) {
 		forget_boot(session);
@@ -59,8 +64,8 @@ static bool read_descriptors(struct rs_session *session)
 		return false;
 	more = bytes - session->descriptor_bytes;
 	copy = g_malloc(more);
-	more = rs_region_copy(session->region, RS_SEC_EVENTS, session->descriptor_bytes, copy,
-			      more);
+	more = rs_trace_region_copy(session->region, RS_SEC_EVENTS, session->descriptor_bytes, copy,
+				    more);
 	used = rs_trace_schema_add(session->schema, copy, more, &bad, &error);
 	session->descriptor_bytes += used;
 	session->bad_descriptors += bad;
@@ -77,8 +82,8 @@ static bool read_provider(struct rs_session *session, uint32_t index)
 	struct rs_provider *known = &session->providers[index], now;
 	struct rs_error err = {0};
 
-	if (rs_region_copy(session->region, RS_SEC_PROVIDERS, index * sizeof(now), &now,
-			   sizeof(now)) != sizeof(now))
+	if (rs_trace_region_copy(session->region, RS_SEC_PROVIDERS, index * sizeof(now), &now,
+				 sizeof(now)) != sizeof(now))
 		return false;
 	now.name[sizeof(now.name) - 1] = 0;
 	now.id = index + 1; /* what else it could be */

@@ -199,7 +199,7 @@ static void answer_mailbox(struct rs_session *session, uint32_t ring, uint32_t s
 			   const struct rs_hcall_request *request)
 {
 	struct rs_hcall_response *shared =
-		rs_region_section(session->region, RS_SEC_RESPONSE, NULL);
+		rs_trace_region_section(session->region, RS_SEC_RESPONSE, NULL);
 	struct rs_hcall_response response = {0};
 	size_t head = offsetof(struct rs_hcall_response, result);
 
@@ -220,7 +220,8 @@ static void answer_mailbox(struct rs_session *session, uint32_t ring, uint32_t s
 
 bool rs_session_poll_mailboxes(struct rs_session *session)
 {
-	struct rs_hcall_request *shared = rs_region_section(session->region, RS_SEC_REQUEST, NULL);
+	struct rs_hcall_request *shared =
+		rs_trace_region_section(session->region, RS_SEC_REQUEST, NULL);
 	bool any = false;
 
 	for (uint32_t i = 0; i < session->region->header.ring_count && !session->ended; i++) {

@@ -31,7 +31,7 @@ struct rule {
 
 struct rs_session {
 	char *name, *kernel, *journal;
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_target *target;
 	struct rs_patcher *patcher;
 	struct rs_publisher *publisher;

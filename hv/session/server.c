@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/server.h"
 
-#include "session/dbus-error.h"
+#include "region/layout.h"
 #include "session/hello.h"
 #include <errno.h>
 #include <gio/gio.h>
 #include <gio/gunixfdlist.h>
 #include <rs-session-dbus.h>
 #include <rs-trace-escape.h>
+#include <rs-trace-session-error.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,7 +34,26 @@ struct rs_server {
 
 static gboolean give_error(GDBusMethodInvocation *invocation, const struct rs_error *err)
 {
-	g_dbus_method_invocation_take_error(invocation, rs_session_error_from(err));
+	static const struct {
+		int code;
+		RsTraceSessionError error;
+	} codes[] = {
+		{ENOENT, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT},
+		{EBADMSG, RS_TRACE_SESSION_ERROR_BAD_FILTER},
+		{EINVAL, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT},
+		{EBUSY, RS_TRACE_SESSION_ERROR_BUSY},
+		{EAGAIN, RS_TRACE_SESSION_ERROR_NOT_READY},
+		{ESHUTDOWN, RS_TRACE_SESSION_ERROR_ENDED},
+	};
+	/* D-Bus carries UTF-8 only; a path in a message may be anything. */
+	g_autofree char *text = g_utf8_make_valid(err->message, -1);
+	RsTraceSessionError code = RS_TRACE_SESSION_ERROR_FAILED;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
+		if (codes[i].code == err->code)
+			code = codes[i].error;
+	g_dbus_method_invocation_return_error_literal(invocation, RS_TRACE_SESSION_ERROR, code,
+						      text);
 	return TRUE;
 }
 
@@ -49,8 +69,8 @@ static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocat
 	if (!server->claimed ||
 	    server->claimed == g_dbus_method_invocation_get_connection(invocation))
 		return true;
-	g_dbus_method_invocation_return_error_literal(invocation, RS_SESSION_ERROR,
-						      RS_SESSION_ERROR_BUSY,
+	g_dbus_method_invocation_return_error_literal(invocation, RS_TRACE_SESSION_ERROR,
+						      RS_TRACE_SESSION_ERROR_BUSY,
 						      "another controller has claimed the session");
 	return false;
 }
@@ -164,8 +184,8 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	g_autofree char *valid = NULL;
 
 	if (!list->len) {
-		g_dbus_method_invocation_return_error(invocation, RS_SESSION_ERROR,
-						      RS_SESSION_ERROR_NO_SUCH_EVENT,
+		g_dbus_method_invocation_return_error(invocation, RS_TRACE_SESSION_ERROR,
+						      RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT,
 						      "no event matches '%s'", glob);
 		return TRUE;
 	}
@@ -498,7 +518,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	g_autofree char *kernel = g_utf8_make_valid(rs_session_kernel(session), -1);
 	int ret;
 
-	rs_session_error_quark();
+	rs_trace_session_error_quark();
 	server->session = session;
 	server->path = g_strdup(path);
 	server->peers = g_ptr_array_new_with_free_func(g_object_unref);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/private.h"
 
-#include "ring/reader.h"
 #include <errno.h>
 #include <ringside/atomic.h>
+#include <rs-trace-ring-info.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -205,20 +205,21 @@ int rs_session_check_name(const char *name, struct rs_error *err)
 	return 0;
 }
 
-static struct rs_publisher *make_publisher(struct rs_region *region)
+static struct rs_publisher *make_publisher(RsTraceRegion *region)
 {
 	struct rs_publisher_map map = {.event_capacity = region->header.event_capacity};
 
-	map.control = rs_region_section(region, RS_SEC_CONTROL, NULL);
-	map.event_ctl = rs_region_section(region, RS_SEC_EVENT_CTL, NULL);
-	map.filters = rs_region_section(region, RS_SEC_FILTERS, &map.filters_size);
+	map.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+	map.event_ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	map.filters = rs_trace_region_section(region, RS_SEC_FILTERS, &map.filters_size);
 	return rs_publisher_create(&map);
 }
 
 /* What an earlier session has answered is not answered again. */
-static uint32_t *last_answers(const struct rs_region *region)
+static uint32_t *last_answers(const RsTraceRegion *region)
 {
-	const struct rs_hcall_response *response = rs_region_section(region, RS_SEC_RESPONSE, NULL);
+	const struct rs_hcall_response *response =
+		rs_trace_region_section(region, RS_SEC_RESPONSE, NULL);
 	uint32_t *answered = g_new0(uint32_t, region->header.ring_count);
 
 	for (uint32_t i = 0; i < region->header.ring_count; i++)
@@ -226,7 +227,7 @@ static uint32_t *last_answers(const struct rs_region *region)
 	return answered;
 }
 
-int rs_session_create(const struct rs_session_config *config, struct rs_region *region,
+int rs_session_create(const struct rs_session_config *config, RsTraceRegion *region,
 		      struct rs_target *target, struct rs_session **out, struct rs_error *err)
 {
 	struct rs_session *session;
@@ -305,7 +306,7 @@ void rs_session_destroy(struct rs_session *session)
 			g_free(session->events[id].note);
 		}
 	}
-	rs_region_destroy(session->region);
+	rs_trace_region_free(session->region);
 	g_free(session->events);
 	g_free(session->providers);
 	g_free(session->answered);
@@ -385,9 +386,9 @@ void rs_session_stop(struct rs_session *session, const char *why)
 static void ring_stat(const struct rs_session *session, uint32_t ring, uint64_t now,
 		      struct rs_session_cpu_stat *out)
 {
-	struct rs_ring_info info = {0};
+	RsTraceRingInfo info = {0};
 
-	rs_ring_info(session->region, ring, &info);
+	rs_trace_ring_info(session->region, ring, &info);
 	*out = (struct rs_session_cpu_stat){
 		.entries = info.entries,
 		.overrun = info.overrun,
@@ -491,7 +492,7 @@ const char *rs_session_kernel(const struct rs_session *session)
 	return session->kernel;
 }
 
-const struct rs_region *rs_session_region(const struct rs_session *session)
+const RsTraceRegion *rs_session_region(const struct rs_session *session)
 {
 	return session->region;
 }

@@ -23,9 +23,9 @@
 #define RS_HV_SESSION_SESSION_H
 
 #include "base/error.h"
-#include "ring/region.h"
 #include "target/target.h"
 #include <glib.h>
+#include <rs-trace-region.h>
 #include <rs-trace-schema.h>
 
 struct rs_session;
@@ -122,7 +122,7 @@ int rs_session_check_name(const char *name, struct rs_error *err);
  * Takes `region` and `target` over, on success only, and hooks itself into target->events; the
  * target has not been started.
  */
-int rs_session_create(const struct rs_session_config *config, struct rs_region *region,
+int rs_session_create(const struct rs_session_config *config, RsTraceRegion *region,
 		      struct rs_target *target, struct rs_session **out, struct rs_error *err);
 
 /* Switches everything off, restores the guest's text, lets go of the target and the region. */
@@ -173,7 +173,7 @@ const char *rs_session_state_name(enum rs_session_state state);
 const char *rs_session_name(const struct rs_session *session);
 const char *rs_session_kind(const struct rs_session *session);
 const char *rs_session_kernel(const struct rs_session *session);
-const struct rs_region *rs_session_region(const struct rs_session *session);
+const RsTraceRegion *rs_session_region(const struct rs_session *session);
 const struct rs_target *rs_session_target(const struct rs_session *session);
 const RsTraceSchema *rs_session_schema(const struct rs_session *session);
 /* Valid once the session has ended, else NULL. */

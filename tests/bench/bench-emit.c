@@ -9,15 +9,18 @@
 
 #include "bench.h"
 #include "filter/filter.h"
-#include "ring/reader.h"
+#include "region/layout.h"
 #include <pthread.h>
 #include <ringside/atomic.h>
 #include <ringside/control.h>
+#include <rs-trace-ring-info.h>
+#include <rs-trace-ring.h>
+#include <rs-trace-schema.h>
 #include <rs_hosted.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct rs_region *region;
+static RsTraceRegion *region;
 static uint32_t filter_at = RS_FILTER_GRAIN;
 
 static void die(const char *what)
@@ -36,7 +39,7 @@ static void set_up_region(void)
 
 	if (rs_region_create(&config, -1, &region, &err))
 		die(err.message);
-	control = rs_region_section(region, RS_SEC_CONTROL, NULL);
+	control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	control->flags = RS_CONTROL_SELF_PATCH;
 	snprintf(number, sizeof(number), "%d", region->fd);
 	setenv("RINGSIDE_REGION_FD", number, 1);
@@ -47,9 +50,9 @@ static void set_up_region(void)
 /* Publishes a control word and waits until the port has patched the site. */
 static void control(uint32_t word)
 {
-	uint32_t *ctl = rs_region_section(region, RS_SEC_EVENT_CTL, NULL);
-	struct rs_control *control = rs_region_section(region, RS_SEC_CONTROL, NULL);
-	const struct rs_guest_info *info = rs_region_section(region, RS_SEC_GUEST_INFO, NULL);
+	uint32_t *ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	struct rs_control *control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+	const struct rs_guest_info *info = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	uint32_t generation = rs_load(&control->generation) + 1;
 
 	rs_store(&ctl[rs_event_bench_pair.id], word);
@@ -70,7 +73,7 @@ static uint32_t publish(const RsTraceEvent *event, const char *expression)
 
 	if (rs_filter_compile(event, expression, &program, &err))
 		die(err.message);
-	to = (void *)((uint8_t *)rs_region_section(region, RS_SEC_FILTERS, NULL) + at);
+	to = (void *)((uint8_t *)rs_trace_region_section(region, RS_SEC_FILTERS, NULL) + at);
 	memcpy(to, program->data, program->len);
 	filter_at += program->len;
 	g_byte_array_unref(program);
@@ -99,15 +102,14 @@ int main(void)
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 	const RsTraceEvent *event;
 	struct rs_guest_info info;
-	struct rs_ring_info ring, before;
-	struct rs_error err = {0};
+	RsTraceRingInfo ring, before;
 	double empty, off, ns;
 	uint32_t cpu;
 
 	set_up_region();
-	if (rs_region_guest_info(region, &info, &err))
-		die(err.message);
-	rs_trace_schema_add(schema, rs_region_section(region, RS_SEC_EVENTS, NULL),
+	if (!rs_trace_region_guest_info(region, &info, NULL))
+		die("the agent has not reported");
+	rs_trace_schema_add(schema, rs_trace_region_section(region, RS_SEC_EVENTS, NULL),
 			    info.event_bytes, NULL, NULL);
 	event = rs_trace_schema_by_name(schema, "bench", "pair");
 	if (!event)
@@ -120,11 +122,11 @@ int main(void)
 
 	control(RS_EVENT_ENABLED);
 	cpu = (uint32_t)sched_getcpu();
-	rs_ring_info(region, cpu, &before);
+	rs_trace_ring_info(region, cpu, &before);
 	bench_print("enabled", bench_team(1, emit_loop), "ns");
 	bench_print("enabled2", bench_team(2, emit_loop), "ns");
 	for (uint32_t i = 0, total = 0; i < region->header.ring_count; i++) {
-		rs_ring_info(region, i, &ring);
+		rs_trace_ring_info(region, i, &ring);
 		total += ring.records != 0;
 		if (i + 1 == region->header.ring_count && !total)
 			die("nothing was recorded");
@@ -135,6 +137,6 @@ int main(void)
 	ns = measure_filter(event, "b == 7 && a != 4294967294 && a != 4294967295");
 	bench_print("accept3", ns, "ns");
 	rs_hosted_fini();
-	rs_region_destroy(region);
+	rs_trace_region_free(region);
 	return 0;
 }

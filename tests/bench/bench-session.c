@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 #include "hosted/hosted.h"
-#include "ring/reader.h"
+#include "region/layout.h"
 #include "session/rundir.h"
 #include "session/session.h"
 #include "vmm/vmm.h"
@@ -20,6 +20,8 @@
 #include <errno.h>
 #include <glib.h>
 #include <ringside/record.h>
+#include <rs-trace-ring-info.h>
+#include <rs-trace-ring.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -62,13 +64,13 @@ static uint64_t kvm_exits(const struct bench *bench)
 
 static uint64_t records(const struct bench *bench)
 {
-	const struct rs_region *region = rs_session_region(bench->session);
+	const RsTraceRegion *region = rs_session_region(bench->session);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < region->header.ring_count; i++) {
-		struct rs_ring_info info;
+		RsTraceRingInfo info;
 
-		rs_ring_info(region, i, &info);
+		rs_trace_ring_info(region, i, &info);
 		sum += info.records;
 	}
 	return sum;
@@ -118,7 +120,7 @@ static void on_ended(void *data, const struct rs_target_end *end)
 
 /* ---- making the session ---- */
 
-static struct rs_region *make_region(uint32_t vcpus, bool kvm)
+static RsTraceRegion *make_region(uint32_t vcpus, bool kvm)
 {
 	struct rs_region_config config = {
 		.vcpus = vcpus,
@@ -128,14 +130,14 @@ static struct rs_region *make_region(uint32_t vcpus, bool kvm)
 		.doorbell_channel = kvm ? RS_CHANNEL_PORT : RS_CHANNEL_EVENTFD,
 		.doorbell_addr = kvm ? RS_DOORBELL_PORT : 0,
 	};
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_error err = {0};
 
 	check(rs_region_create(&config, -1, &region, &err), &err);
 	return region;
 }
 
-static struct rs_target *make_kvm(const struct rs_region *region, const char *kernel,
+static struct rs_target *make_kvm(const RsTraceRegion *region, const char *kernel,
 				  const char *options, uint32_t vcpus)
 {
 	struct rs_vmm_config config = {
@@ -160,7 +162,7 @@ static struct rs_target *make_kvm(const struct rs_region *region, const char *ke
 	return target;
 }
 
-static struct rs_target *make_hosted(const struct rs_region *region, const char *program,
+static struct rs_target *make_hosted(const RsTraceRegion *region, const char *program,
 				     const char *threads)
 {
 	const char *argv[] = {program, threads, NULL};
@@ -193,7 +195,7 @@ static void pin_vcpus(void)
 	}
 }
 
-static void start(struct bench *bench, struct rs_region *region, struct rs_target *target)
+static void start(struct bench *bench, RsTraceRegion *region, struct rs_target *target)
 {
 	g_autofree char *name = g_strdup_printf("bench-%d", getpid());
 	g_autofree char *journal = NULL;
@@ -295,20 +297,20 @@ static void measure_batch(struct bench *bench)
 }
 
 /* True when a record was there. */
-static bool look(struct rs_ring_reader **reader, uint32_t count)
+static bool look(RsTraceRing **reader, uint32_t count)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct rs_ring_chunk chunk;
+		RsTraceChunk chunk;
 
-		if (rs_ring_reader_next(reader[i], bench_now_ns(), &chunk) == RS_RING_DATA)
+		if (rs_trace_ring_next(reader[i], bench_now_ns(), &chunk) == RS_TRACE_RING_DATA)
 			any |= chunk.records != 0;
 	}
 	return any;
 }
 
-static void settle(struct rs_ring_reader **reader, uint32_t count)
+static void settle(RsTraceRing **reader, uint32_t count)
 {
 	for (int i = 0; look(reader, count); i++)
 		if (i > NEVER_SETTLES)
@@ -317,17 +319,17 @@ static void settle(struct rs_ring_reader **reader, uint32_t count)
 
 static void measure_first(struct bench *bench)
 {
-	const struct rs_region *region = rs_session_region(bench->session);
+	const RsTraceRegion *region = rs_session_region(bench->session);
 	uint32_t count = region->header.ring_count;
-	g_autofree struct rs_ring_reader **reader = g_new0(struct rs_ring_reader *, count);
+	g_autofree RsTraceRing **reader = g_new0(RsTraceRing *, count);
 	double first[FIRSTS], pause[FIRSTS], on[FIRSTS];
 	struct rs_session_stat stat;
-	struct rs_error err = {0};
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct rs_ring_reader_config config = {.ring = i, .from = RS_RING_FROM_NOW};
+		RsTraceRingConfig config = {.ring = i, .from = RS_TRACE_FROM_NOW};
 
-		check(rs_ring_reader_create(region, &config, &reader[i], &err), &err);
+		reader[i] = rs_trace_ring_new(region, &config, NULL);
+		g_assert(reader[i]);
 	}
 	for (int i = 0; i < FIRSTS; i++) {
 		uint64_t start;
@@ -352,7 +354,7 @@ static void measure_first(struct bench *bench)
 	print_spread("first-enable", on, FIRSTS);
 	print_spread("first-pause", pause, FIRSTS);
 	for (uint32_t i = 0; i < count; i++)
-		rs_ring_reader_destroy(reader[i]);
+		rs_trace_ring_free(reader[i]);
 }
 
 /* Until the program has described its events and runs through its sites. */
@@ -377,7 +379,7 @@ static void await_sites(struct bench *bench)
 static int run_emit(const char *kernel)
 {
 	struct bench bench = {0};
-	struct rs_region *region = make_region(2, true);
+	RsTraceRegion *region = make_region(2, true);
 
 	start(&bench, region, make_kvm(region, kernel, NULL, 2));
 	pin_vcpus();
@@ -390,7 +392,7 @@ static int run_control(bool kvm, const char *program, const char *number)
 {
 	struct bench bench = {0};
 	uint32_t count = (uint32_t)CLAMP(atoi(number), 1, 16);
-	struct rs_region *region =
+	RsTraceRegion *region =
 		make_region(kvm ? count : (uint32_t)sysconf(_SC_NPROCESSORS_CONF), kvm);
 	struct rs_target *target = kvm ? make_kvm(region, program, "serve", count)
 				       : make_hosted(region, program, number);

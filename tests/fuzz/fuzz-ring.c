@@ -4,16 +4,18 @@
  * the first bytes, then rounds of "scribble, read". Every call ends, no chunk lies outside its page,
  * no record is counted that is not in the chunk.
  */
-#include "ring/reader.h"
+#include "region/layout.h"
 #include "seed.h"
 
 #include <ringside/record.h>
+#include <rs-trace-ring-info.h>
+#include <rs-trace-ring.h>
 #include <string.h>
 
 #define PAGES 4u
 #define PAGE 4096u
 
-static struct rs_region *region;
+static RsTraceRegion *region;
 
 /* One region for all runs: only what the guest may write differs, and is set anew each time. */
 static void open_region(void)
@@ -25,7 +27,7 @@ static void open_region(void)
 		abort();
 }
 
-static void check_chunk(const struct rs_ring_chunk *chunk)
+static void check_chunk(const RsTraceChunk *chunk)
 {
 	uint32_t records = 0;
 
@@ -51,8 +53,8 @@ static void check_chunk(const struct rs_ring_chunk *chunk)
 /* Two bytes of place, two of length, then the bytes: written over state or pages. */
 static size_t scribble(const uint8_t *data, size_t size)
 {
-	uint8_t *state = rs_region_section(region, RS_SEC_RING_STATE, NULL);
-	uint8_t *pages = rs_region_section(region, RS_SEC_RINGS, NULL);
+	uint8_t *state = rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
+	uint8_t *pages = rs_trace_region_section(region, RS_SEC_RINGS, NULL);
 	uint32_t at, length;
 	uint16_t head[2];
 
@@ -74,40 +76,40 @@ static size_t scribble(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct rs_ring_reader_config config = {.patience_ns = 100};
-	struct rs_ring_reader *reader;
+	RsTraceRingConfig config = {.patience_ns = 100};
+	RsTraceRing *reader;
 	struct rs_region_header header;
-	struct rs_ring_info info;
-	struct rs_ring_chunk chunk;
-	struct rs_error err;
+	RsTraceRingInfo info;
+	RsTraceChunk chunk;
 	uint64_t now = 0;
 
 	open_region();
 	if (size >= sizeof(header)) {
 		memcpy(&header, data, sizeof(header));
-		rs_region_check_header(&header, region->size, &err);
+		rs_trace_region_check_header(&header, region->size, NULL);
 	}
 	if (size < 1)
 		return 0;
-	memset(rs_region_section(region, RS_SEC_RING_STATE, NULL), 0, RS_PAGE_SIZE);
-	memset(rs_region_section(region, RS_SEC_RINGS, NULL), 0, PAGES * PAGE);
+	memset(rs_trace_region_section(region, RS_SEC_RING_STATE, NULL), 0, RS_PAGE_SIZE);
+	memset(rs_trace_region_section(region, RS_SEC_RINGS, NULL), 0, PAGES * PAGE);
 	config.from = data[0] % 3;
-	if (rs_ring_reader_create(region, &config, &reader, &err))
+	reader = rs_trace_ring_new(region, &config, NULL);
+	if (!reader)
 		abort();
 	for (size_t at = 1; at < size;) {
 		at += scribble(data + at, size - at);
 		for (int calls = 0; calls < 6; calls++) {
 			now += 60;
-			if (rs_ring_reader_next(reader, now, &chunk) != RS_RING_DATA)
+			if (rs_trace_ring_next(reader, now, &chunk) != RS_TRACE_RING_DATA)
 				break;
 			check_chunk(&chunk);
 		}
 	}
-	rs_ring_info(region, 0, &info);
+	rs_trace_ring_info(region, 0, &info);
 	if (info.entries > info.records || info.overrun > info.records)
 		abort();
-	rs_ring_reader_pending_loss(reader);
-	rs_ring_reader_destroy(reader);
+	rs_trace_ring_pending_loss(reader);
+	rs_trace_ring_free(reader);
 	return 0;
 }
 

@@ -10,8 +10,8 @@
 #define RS_CREATE_TRACE_POINTS
 #include "roundtrip-events.h"
 
-#include "ring/reader.h"
-#include "ring/region.h"
+#include "region/layout.h"
+#include <rs-trace-ring.h>
 
 #include <glib.h>
 #include <ringside/agent.h>
@@ -89,10 +89,10 @@ static void run_task(uint32_t on, uint32_t id, const char *name, uint32_t flags)
 	memcpy(comm, name, MIN(strlen(name), sizeof(comm)));
 }
 
-static void start(struct rs_region *region)
+static void start(RsTraceRegion *region)
 {
-	struct rs_control *control = rs_region_section(region, RS_SEC_CONTROL, NULL);
-	uint32_t *words = rs_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	struct rs_control *control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+	uint32_t *words = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	struct rs_agent_config config = {.region = region->map,
 					 .region_size = region->size,
 					 .ops = &ops,
@@ -159,7 +159,7 @@ static void on_decoded(const RsTraceRecord *record, gpointer data)
 	rs_trace_merger_push(((struct output *)data)->merger, record);
 }
 
-static RsTraceSchema *read_schema(struct rs_region *region)
+static RsTraceSchema *read_schema(RsTraceRegion *region)
 {
 	RsTraceSchema *schema = rs_trace_schema_new();
 	g_autoptr(GError) error = NULL;
@@ -167,10 +167,10 @@ static RsTraceSchema *read_schema(struct rs_region *region)
 	struct rs_guest_info info;
 	guint bad = 0;
 
-	g_assert_cmpint(rs_region_guest_info(region, &info, NULL), ==, 0);
+	g_assert_true(rs_trace_region_guest_info(region, &info, NULL));
 	bytes = g_malloc(info.event_bytes);
-	g_assert_cmpuint(rs_region_copy(region, RS_SEC_EVENTS, 0, bytes, info.event_bytes), ==,
-			 info.event_bytes);
+	g_assert_cmpuint(rs_trace_region_copy(region, RS_SEC_EVENTS, 0, bytes, info.event_bytes),
+			 ==, info.event_bytes);
 	g_assert_cmpuint(rs_trace_schema_add(schema, bytes, info.event_bytes, &bad, &error), ==,
 			 info.event_bytes);
 	g_assert_no_error(error);
@@ -180,19 +180,20 @@ static RsTraceSchema *read_schema(struct rs_region *region)
 	return schema;
 }
 
-static void read_rings(struct rs_region *region, RsTraceDecoder *decoder)
+static void read_rings(RsTraceRegion *region, RsTraceDecoder *decoder)
 {
 	for (uint32_t ring = 0; ring < CPUS; ring++) {
-		struct rs_ring_reader_config config = {.ring = ring, .from = RS_RING_FROM_START};
-		struct rs_ring_reader *reader;
-		struct rs_ring_chunk chunk;
+		RsTraceRingConfig config = {.ring = ring, .from = RS_TRACE_FROM_START};
+		RsTraceRing *reader;
+		RsTraceChunk chunk;
 
-		g_assert_cmpint(rs_ring_reader_create(region, &config, &reader, NULL), ==, 0);
-		while (rs_ring_reader_next(reader, 0, &chunk) == RS_RING_DATA)
+		reader = rs_trace_ring_new(region, &config, NULL);
+		g_assert_nonnull(reader);
+		while (rs_trace_ring_next(reader, 0, &chunk) == RS_TRACE_RING_DATA)
 			g_assert_true(rs_trace_decoder_push(decoder, ring, chunk.page, chunk.from,
 							    chunk.to, chunk.lost));
-		g_assert_cmpuint(rs_ring_reader_pending_loss(reader), ==, 0);
-		rs_ring_reader_destroy(reader);
+		g_assert_cmpuint(rs_trace_ring_pending_loss(reader), ==, 0);
+		rs_trace_ring_free(reader);
 	}
 }
 
@@ -215,7 +216,7 @@ static void print_formats(const RsTraceSchema *schema, GString *out)
 }
 
 /* Everything that can be said of the region. */
-static GString *print(struct rs_region *region)
+static GString *print(RsTraceRegion *region)
 {
 	g_autoptr(RsTraceSchema) schema = read_schema(region);
 	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
@@ -226,9 +227,9 @@ static GString *print(struct rs_region *region)
 	RsTraceDecoderStats stats;
 	size_t size;
 
-	rs_region_section(region, RS_SEC_CMDLINE, &size);
+	rs_trace_region_section(region, RS_SEC_CMDLINE, &size);
 	cache = g_malloc(size);
-	rs_region_copy(region, RS_SEC_CMDLINE, 0, cache, size);
+	rs_trace_region_copy(region, RS_SEC_CMDLINE, 0, cache, size);
 	rs_trace_cmdline_merge(names, cache, NULL, size);
 	print_formats(schema, out.text);
 	out.merger = rs_trace_merger_new(CPUS, 0, 0, on_merged, &out);
@@ -245,7 +246,7 @@ static GString *print(struct rs_region *region)
 static GString *round_trip(void)
 {
 	struct rs_region_config config = {.vcpus = CPUS, .ring_bytes = 64 * 1024};
-	struct rs_region *region;
+	RsTraceRegion *region;
 	GString *text;
 
 	g_assert_cmpint(rs_region_create(&config, -1, &region, NULL), ==, 0);
@@ -253,7 +254,7 @@ static GString *round_trip(void)
 	emit();
 	text = print(region);
 	rs_agent_fini();
-	rs_region_destroy(region);
+	rs_trace_region_free(region);
 	return text;
 }
 

@@ -4,7 +4,7 @@
  * how it ended. A tool for developers of guests; --help lists its options. Exit code: the guest's, or
  * 4 for an abnormal end.
  */
-#include "ring/region.h"
+#include "region/layout.h"
 #include "vmm/vmm.h"
 
 #include <glib-unix.h>
@@ -67,7 +67,7 @@ static int boot_guest(struct rs_vmm_config *config, uint64_t ring_bytes, int sec
 					  .doorbell_addr = RS_DOORBELL_PORT};
 	struct boot boot = {.code = 1};
 	struct rs_target_stats stats;
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_error err = {0};
 
 	if (rs_region_create(&layout, -1, &region, &err))
@@ -76,7 +76,7 @@ static int boot_guest(struct rs_vmm_config *config, uint64_t ring_bytes, int sec
 	config->region_size = region->size;
 	config->guest_offset = region->header.guest_offset;
 	if (rs_vmm_create(config, &boot.target, &err)) {
-		rs_region_destroy(region);
+		rs_trace_region_free(region);
 		goto fail;
 	}
 	boot.loop = g_main_loop_new(NULL, FALSE);
@@ -97,7 +97,7 @@ static int boot_guest(struct rs_vmm_config *config, uint64_t ring_bytes, int sec
 		stats.doorbells);
 	boot.target->ops->destroy(boot.target);
 	g_main_loop_unref(boot.loop);
-	rs_region_destroy(region);
+	rs_trace_region_free(region);
 	return boot.code;
 fail:
 	fprintf(stderr, "boot-guest: %s\n", err.message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The VMM on real KVM, with tests/guests/vmm. argv[1]: that guest. */
 #define _GNU_SOURCE
-#include "ring/region.h"
+#include "region/layout.h"
 #include "vmm/vmm.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static const char *guest;
 
 struct run {
 	struct rs_vmm_config config;
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_target *target;
 	struct rs_target_end end;
 	bool ended;
@@ -107,7 +107,7 @@ static void destroy(struct run *run)
 {
 	if (run->target)
 		run->target->ops->destroy(run->target);
-	rs_region_destroy(run->region);
+	rs_trace_region_free(run->region);
 	g_free(run);
 }
 

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK(rs - trace - error - quark, rs_trace_error)
-
 /*
  * An event with what it owns. Strings point into `bytes`, a copy of the descriptor, so a hostile
  * descriptor that names one long string a thousand times costs its own size only.

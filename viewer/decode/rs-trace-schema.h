@@ -17,18 +17,11 @@
 #ifndef RS_TRACE_SCHEMA_H
 #define RS_TRACE_SCHEMA_H
 
-#include <glib.h>
+#include "rs-trace-error.h"
+
 #include <ringside/descriptor.h>
 
 G_BEGIN_DECLS
-
-#define RS_TRACE_ERROR (rs_trace_error_quark())
-GQuark rs_trace_error_quark(void);
-typedef enum {
-	RS_TRACE_ERROR_BAD_DESCRIPTOR,
-	RS_TRACE_ERROR_BAD_PAGE,
-	RS_TRACE_ERROR_BAD_REGION,
-} RsTraceError;
 
 typedef struct {
 	guint64 value;

@@ -5,7 +5,7 @@
  */
 #include "hosted/hosted.h"
 #include "patch/patcher.h"
-#include "ring/region.h"
+#include "region/layout.h"
 #include "session/rescue.h"
 #include "session/session.h"
 
@@ -23,7 +23,7 @@ static const char *demo;
 static char *dir, *journal;
 
 struct run {
-	struct rs_region *region; /* the session's */
+	RsTraceRegion *region;    /* the session's */
 	struct rs_target *target; /* likewise */
 	struct rs_session *session;
 	struct rs_session_listener listener;

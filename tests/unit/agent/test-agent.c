@@ -4,8 +4,8 @@
 #include "test-events.h"
 
 #include "core.h"
-#include "ring/reader.h"
-#include "ring/region.h"
+#include "region/layout.h"
+#include <rs-trace-ring.h>
 
 #include <glib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 static RS_PROVIDER(provider, "agent-test");
 
 struct fixture {
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_control *control;
 	uint32_t *words;
 	struct rs_guest_info *info;
@@ -117,9 +117,9 @@ static void set_up(struct fixture *f, gconstpointer data)
 	if (data)
 		config.hcall_channel = RS_CHANNEL_MAILBOX;
 	g_assert_cmpint(rs_region_create(&config, -1, &f->region, &err), ==, 0);
-	f->control = rs_region_section(f->region, RS_SEC_CONTROL, &size);
-	f->words = rs_region_section(f->region, RS_SEC_EVENT_CTL, &size);
-	f->info = rs_region_section(f->region, RS_SEC_GUEST_INFO, &size);
+	f->control = rs_trace_region_section(f->region, RS_SEC_CONTROL, &size);
+	f->words = rs_trace_region_section(f->region, RS_SEC_EVENT_CTL, &size);
+	f->info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, &size);
 }
 
 static void attach(struct fixture *f)
@@ -138,7 +138,7 @@ static void tear_down(struct fixture *f, gconstpointer data)
 		rs_agent_apply_control();
 		rs_agent_fini();
 	}
-	rs_region_destroy(f->region);
+	rs_trace_region_free(f->region);
 }
 
 /* Enables through the control pages and the agent's own patching: all the way that a host goes. */
@@ -156,15 +156,15 @@ static void enable(struct fixture *f, struct rs_event *event, bool on)
 /* The only record in ring `ring`, behind its marks. */
 static const struct rs_rec_header *only_record(struct fixture *f, uint32_t ring)
 {
-	static struct rs_ring_reader *reader;
-	struct rs_ring_reader_config config = {.ring = ring};
-	struct rs_ring_chunk chunk;
-	struct rs_error err = {0};
+	static RsTraceRing *reader;
+	RsTraceRingConfig config = {.ring = ring};
+	RsTraceChunk chunk;
 	uint32_t at;
 
-	rs_ring_reader_destroy(reader);
-	g_assert_cmpint(rs_ring_reader_create(f->region, &config, &reader, &err), ==, 0);
-	g_assert_cmpint(rs_ring_reader_next(reader, 0, &chunk), ==, RS_RING_DATA);
+	rs_trace_ring_free(reader);
+	reader = rs_trace_ring_new(f->region, &config, NULL);
+	g_assert_nonnull(reader);
+	g_assert_cmpint(rs_trace_ring_next(reader, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpuint(chunk.records, ==, 1);
 	for (at = chunk.from; at < chunk.to; at += 8) {
 		const struct rs_rec_header *header =
@@ -179,13 +179,12 @@ static const struct rs_rec_header *only_record(struct fixture *f, uint32_t ring)
 static void test_info(struct fixture *f, gconstpointer data)
 {
 	struct rs_guest_info info;
-	struct rs_error err = {0};
 	struct rs_agent_config config = agent_config(f);
 	size_t size;
-	struct rs_provider *entry = rs_region_section(f->region, RS_SEC_PROVIDERS, &size);
+	struct rs_provider *entry = rs_trace_region_section(f->region, RS_SEC_PROVIDERS, &size);
 
 	attach(f);
-	g_assert_cmpint(rs_region_guest_info(f->region, &info, &err), ==, 0);
+	g_assert_true(rs_trace_region_guest_info(f->region, &info, NULL));
 	g_assert_cmpuint(info.session_id, ==, f->region->header.session_id);
 	g_assert_cmpuint(info.boot_generation, ==, 1);
 	g_assert_cmpuint(info.flags, ==, RS_GUEST_SELF_PATCH | RS_GUEST_PREEMPTIBLE);
@@ -261,7 +260,7 @@ static void test_no_room(struct fixture *f, gconstpointer data)
 static void test_ids_are_never_reused(struct fixture *f, gconstpointer data)
 {
 	size_t size;
-	struct rs_provider *entry = rs_region_section(f->region, RS_SEC_PROVIDERS, &size);
+	struct rs_provider *entry = rs_trace_region_section(f->region, RS_SEC_PROVIDERS, &size);
 
 	attach(f);
 	g_assert_cmpuint(rs_event_test_pair.id, >=, RS_FIRST_EVENT_ID);
@@ -333,7 +332,7 @@ static void test_emit_huge_and_null(struct fixture *f, gconstpointer data)
 	g_autofree char *big = g_strnfill(100000, 'x');
 	const struct rs_rec_header *record;
 	size_t size;
-	struct rs_ring_state *state = rs_region_section(f->region, RS_SEC_RING_STATE, &size);
+	struct rs_ring_state *state = rs_trace_region_section(f->region, RS_SEC_RING_STATE, &size);
 
 	attach(f);
 	enable(f, &rs_event_test_all, true);
@@ -420,11 +419,12 @@ static void test_os_pipe(struct fixture *f, gconstpointer data)
 static void test_filter(struct fixture *f, gconstpointer data)
 {
 	size_t size;
-	uint8_t *filters = rs_region_section(f->region, RS_SEC_FILTERS, &size);
+	uint8_t *filters = rs_trace_region_section(f->region, RS_SEC_FILTERS, &size);
 	struct rs_filter_program *program = (struct rs_filter_program *)(filters + 64);
 	struct rs_filter_insn *insn = (struct rs_filter_insn *)(program + 1);
 	size_t ring_size;
-	struct rs_ring_state *state = rs_region_section(f->region, RS_SEC_RING_STATE, &ring_size);
+	struct rs_ring_state *state =
+		rs_trace_region_section(f->region, RS_SEC_RING_STATE, &ring_size);
 
 	attach(f);
 	enable(f, &rs_event_test_pair, true);
@@ -463,7 +463,8 @@ static void test_filter(struct fixture *f, gconstpointer data)
 static const struct rs_cmdline_entry *find_name(struct fixture *f, uint32_t pid, uint64_t when)
 {
 	size_t size;
-	struct rs_cmdline_bucket *buckets = rs_region_section(f->region, RS_SEC_CMDLINE, &size);
+	struct rs_cmdline_bucket *buckets =
+		rs_trace_region_section(f->region, RS_SEC_CMDLINE, &size);
 	const struct rs_cmdline_entry
 		*best = NULL,
 		*way = buckets[rs_cmdline_hash(pid, f->region->header.cmdline_buckets)].way;
@@ -509,8 +510,10 @@ static gpointer host(gpointer data)
 {
 	struct fixture *f = data;
 	size_t size;
-	struct rs_hcall_request *request = rs_region_section(f->region, RS_SEC_REQUEST, &size);
-	struct rs_hcall_response *response = rs_region_section(f->region, RS_SEC_RESPONSE, &size);
+	struct rs_hcall_request *request =
+		rs_trace_region_section(f->region, RS_SEC_REQUEST, &size);
+	struct rs_hcall_response *response =
+		rs_trace_region_section(f->region, RS_SEC_RESPONSE, &size);
 	uint32_t answered = 0;
 
 	while (__atomic_load_n(&serve, __ATOMIC_ACQUIRE)) {

@@ -4,7 +4,7 @@
  * the way that the CLI does: built with ThreadSanitizer, all but GLib. A name says to whom it belongs, twice, so
  * that half a name or another task's is seen. Few buckets: the writers meet in every entry.
  */
-#include "ring/region.h"
+#include "region/layout.h"
 
 #include <glib.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #define PIDS 24u
 #define BUCKET 3u
 
-static struct rs_region *region;
+static RsTraceRegion *region;
 static uint64_t ticks;
 static uint32_t writing;
 
@@ -75,15 +75,15 @@ static void *writer(void *data)
 	return NULL;
 }
 
-/* As hv/cli/printer.c does it, but only the bucket that all are in, so as to be there more often. */
+/* As the observer does it, but only the bucket that all are in, so as to be there more often. */
 static void snapshot(RsTraceCmdline *names)
 {
 	const size_t size = sizeof(struct rs_cmdline_bucket), at = BUCKET * size;
 	uint64_t copy[2][sizeof(struct rs_cmdline_bucket) / 8];
 
-	rs_region_copy(region, RS_SEC_CMDLINE, at, copy[0], size);
+	rs_trace_region_copy(region, RS_SEC_CMDLINE, at, copy[0], size);
 	rs_rmb();
-	rs_region_copy(region, RS_SEC_CMDLINE, at, copy[1], size);
+	rs_trace_region_copy(region, RS_SEC_CMDLINE, at, copy[1], size);
 	rs_trace_cmdline_merge(names, (const guint8 *)copy[0], (const guint8 *)copy[1], size);
 }
 
@@ -132,7 +132,7 @@ static void test_race(void)
 	g_assert_cmpuint(check_all(names), >=, 1);
 	g_test_message("%u snapshots, %u tasks known", rounds, check_all(names));
 	rs_agent_fini();
-	rs_region_destroy(region);
+	rs_trace_region_free(region);
 }
 
 int main(int argc, char **argv)

@@ -7,8 +7,8 @@
 #include "test-events.h"
 
 #include "core.h"
-#include "ring/reader.h"
-#include "ring/region.h"
+#include "region/layout.h"
+#include <rs-trace-ring.h>
 
 #include <glib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 static RS_PROVIDER(provider, "ops-test");
 
-static struct rs_region *region;
+static RsTraceRegion *region;
 static struct rs_ring_state *state;
 static uint32_t *words;
 static uint64_t now = 5000;
@@ -57,8 +57,8 @@ static void os_doorbell(void)
 
 static void answer(void)
 {
-	struct rs_hcall_request *request = rs_region_section(region, RS_SEC_REQUEST, NULL);
-	struct rs_hcall_response *response = rs_region_section(region, RS_SEC_RESPONSE, NULL);
+	struct rs_hcall_request *request = rs_trace_region_section(region, RS_SEC_REQUEST, NULL);
+	struct rs_hcall_response *response = rs_trace_region_section(region, RS_SEC_RESPONSE, NULL);
 
 	response[rung_slot].result = (int32_t)request[rung_slot].number;
 	response[rung_slot].data_size = 0;
@@ -143,7 +143,7 @@ static const struct rs_trace_ops every_op = {
 
 static void apply(uint32_t flags)
 {
-	struct rs_control *control = rs_region_section(region, RS_SEC_CONTROL, NULL);
+	struct rs_control *control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 
 	control->flags = flags;
 	control->generation++;
@@ -161,8 +161,8 @@ static void set_up(const struct rs_trace_ops *ops)
 	n_pushed = doorbells = n_rung = relaxed = n_read = n_write = 0;
 	answer_at_ring = false;
 	g_assert_cmpint(rs_region_create(&layout, -1, &region, NULL), ==, 0);
-	state = rs_region_section(region, RS_SEC_RING_STATE, NULL);
-	words = rs_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	state = rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
+	words = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	config.region = region->map;
 	config.region_size = region->size;
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
@@ -175,7 +175,7 @@ static void tear_down(void)
 {
 	apply(RS_CONTROL_STOP);
 	rs_agent_fini();
-	rs_region_destroy(region);
+	rs_trace_region_free(region);
 }
 
 static void test_text(void)
@@ -198,10 +198,10 @@ static void test_text(void)
 
 static void test_names_and_doorbell(void)
 {
-	struct rs_ring_reader_config config = {.ring = 1};
+	RsTraceRingConfig config = {.ring = 1};
 	struct rs_cmdline_bucket *cache;
-	struct rs_ring_reader *reader;
-	struct rs_ring_chunk chunk;
+	RsTraceRing *reader;
+	RsTraceChunk chunk;
 	size_t size;
 
 	set_up(&every_op);
@@ -212,23 +212,24 @@ static void test_names_and_doorbell(void)
 	g_assert_cmpuint(n_pushed, ==, 2);
 	g_assert_cmpuint(pushed_pids[0], ==, 7);
 	g_assert_cmpuint(pushed_pids[1], ==, 8);
-	cache = rs_region_section(region, RS_SEC_CMDLINE, &size);
+	cache = rs_trace_region_section(region, RS_SEC_CMDLINE, &size);
 	for (size_t i = 0; i < size / sizeof(*cache); i++)
 		for (uint32_t way = 0; way < RS_CMDLINE_WAYS; way++)
 			g_assert_cmpuint(cache[i].way[way].sequence, ==, 0);
 
 	g_assert_cmpuint(doorbells, ==, 0);
-	g_assert_cmpint(rs_ring_reader_create(region, &config, &reader, NULL), ==, 0);
-	g_assert_cmpint(rs_ring_reader_next(reader, 0, &chunk), ==, RS_RING_DATA);
+	reader = rs_trace_ring_new(region, &config, NULL);
+	g_assert_nonnull(reader);
+	g_assert_cmpint(rs_trace_ring_next(reader, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpuint(chunk.records, ==, 2);
-	rs_ring_reader_arm(reader, 48);
+	rs_trace_ring_arm(reader, 48);
 	trace_test_pair(5, 6); /* a context mark and 16 bytes: 24 */
 	g_assert_cmpuint(doorbells, ==, 0);
 	trace_test_pair(5, 6);
 	g_assert_cmpuint(doorbells, ==, 1);
 	trace_test_pair(5, 6);
 	g_assert_cmpuint(doorbells, ==, 1);
-	rs_ring_reader_destroy(reader);
+	rs_trace_ring_free(reader);
 	tear_down();
 }
 
@@ -313,7 +314,7 @@ static void test_one(void)
 {
 	struct rs_trace_ops ops = {
 		.current_pid = os_pid, .text_open = os_text_open, .text_close = os_text_close};
-	struct rs_ring_chunk chunk = {0};
+	RsTraceChunk chunk = {0};
 	uint32_t records = 0;
 
 	set_up(&ops);
@@ -321,15 +322,16 @@ static void test_one(void)
 	for (uint32_t i = 0; i < 1000; i++)
 		trace_test_pair(i, i);
 	for (uint32_t ring = 0; ring < 2; ring++) {
-		struct rs_ring_reader_config config = {.ring = ring};
-		struct rs_ring_reader *reader;
+		RsTraceRingConfig config = {.ring = ring};
+		RsTraceRing *reader;
 
-		g_assert_cmpint(rs_ring_reader_create(region, &config, &reader, NULL), ==, 0);
-		while (rs_ring_reader_next(reader, 0, &chunk) == RS_RING_DATA) {
+		reader = rs_trace_ring_new(region, &config, NULL);
+		g_assert_nonnull(reader);
+		while (rs_trace_ring_next(reader, 0, &chunk) == RS_TRACE_RING_DATA) {
 			g_assert_cmpuint(((const struct rs_ring_page *)chunk.page)->pid, ==, 4242);
 			records += chunk.records;
 		}
-		rs_ring_reader_destroy(reader);
+		rs_trace_ring_free(reader);
 	}
 	/* This machine may run us on a CPU that has no ring here. */
 	g_assert_cmpuint(records + rs_core.info->lost_no_ring, ==, 1000);

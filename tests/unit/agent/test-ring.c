@@ -6,8 +6,8 @@
  */
 #define _GNU_SOURCE
 #include "ring.h"
-#include "ring/reader.h"
-#include "ring/region.h"
+#include "region/layout.h"
+#include <rs-trace-ring.h>
 
 #include <glib.h>
 #include <signal.h>
@@ -17,11 +17,11 @@
 #define UNITS 512u
 
 struct fixture {
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_ring ring;
 	struct rs_ring_state *state;
 	struct rs_ring_ctl *ctl;
-	struct rs_ring_reader *reader;
+	RsTraceRing *reader;
 	uint64_t lost_nested;
 	uint32_t epoch;
 	bool shared;
@@ -131,7 +131,7 @@ static void check_record(struct fixture *f, const struct rs_rec_header *header, 
 	f->got++;
 }
 
-static void check_chunk(struct fixture *f, const struct rs_ring_chunk *chunk)
+static void check_chunk(struct fixture *f, const RsTraceChunk *chunk)
 {
 	const struct rs_ring_page *page = (const struct rs_ring_page *)chunk->page;
 	uint64_t context = rs_context_mark(page->pid, page->context);
@@ -168,14 +168,14 @@ static void check_chunk(struct fixture *f, const struct rs_ring_chunk *chunk)
 
 static void drain(struct fixture *f)
 {
-	struct rs_ring_chunk chunk;
-	enum rs_ring_status status;
+	RsTraceChunk chunk;
+	RsTraceRingStatus status;
 
 	/* Patience runs out after a second of this clock: stuck pages are passed over. */
 	for (uint32_t idle = 0; idle < 4;) {
 		f->ts += 600000000;
-		status = rs_ring_reader_next(f->reader, f->ts, &chunk);
-		if (status != RS_RING_DATA) {
+		status = rs_trace_ring_next(f->reader, f->ts, &chunk);
+		if (status != RS_TRACE_RING_DATA) {
 			idle++;
 			continue;
 		}
@@ -188,26 +188,26 @@ static void drain(struct fixture *f)
 /* All that was emitted was seen or counted. */
 static void check_sum(struct fixture *f)
 {
-	struct rs_ring_reader_stats stats;
+	RsTraceRingStats stats;
 
 	drain(f);
-	rs_ring_reader_stats(f->reader, &stats);
+	rs_trace_ring_stats(f->reader, &stats);
 	g_assert_cmpuint(stats.bad_pages, ==, 0);
 	g_assert_cmpuint(f->lost_nested, ==, 0);
-	g_assert_cmpuint(f->got + f->lost + rs_ring_reader_pending_loss(f->reader), ==, emitted);
+	g_assert_cmpuint(f->got + f->lost + rs_trace_ring_pending_loss(f->reader), ==, emitted);
 }
 
 static void open_reader(struct fixture *f, bool consumer)
 {
-	struct rs_ring_reader_config config = {
-		.from = RS_RING_FROM_START,
+	RsTraceRingConfig config = {
+		.from = RS_TRACE_FROM_START,
 		.consumer = consumer,
 	};
-	struct rs_error err = {0};
 
-	rs_ring_reader_destroy(f->reader);
+	rs_trace_ring_free(f->reader);
 	f->reader = NULL;
-	g_assert_cmpint(rs_ring_reader_create(f->region, &config, &f->reader, &err), ==, 0);
+	f->reader = rs_trace_ring_new(f->region, &config, NULL);
+	g_assert_nonnull(f->reader);
 }
 
 static void set_up(struct fixture *f, uint32_t mode, bool shared)
@@ -228,18 +228,19 @@ static void set_up(struct fixture *f, uint32_t mode, bool shared)
 	clock_step = 3;
 	f->shared = shared;
 	g_assert_cmpint(rs_region_create(&config, -1, &f->region, &err), ==, 0);
-	f->state = rs_region_section(f->region, RS_SEC_RING_STATE, &size);
-	f->ctl = rs_region_section(f->region, RS_SEC_RING_CTL, &size);
-	rs_ring_init(&f->ring, f->state, f->ctl, rs_region_section(f->region, RS_SEC_RINGS, &size),
-		     4096, f->region->header.ring_pages, 0, mode, &f->epoch, &f->lost_nested);
+	f->state = rs_trace_region_section(f->region, RS_SEC_RING_STATE, &size);
+	f->ctl = rs_trace_region_section(f->region, RS_SEC_RING_CTL, &size);
+	rs_ring_init(&f->ring, f->state, f->ctl,
+		     rs_trace_region_section(f->region, RS_SEC_RINGS, &size), 4096,
+		     f->region->header.ring_pages, 0, mode, &f->epoch, &f->lost_nested);
 	rs_ring_resume(&f->ring);
 	open_reader(f, mode == RS_MODE_DROP);
 }
 
 static void tear_down(struct fixture *f)
 {
-	rs_ring_reader_destroy(f->reader);
-	rs_region_destroy(f->region);
+	rs_trace_ring_free(f->reader);
+	rs_trace_region_free(f->region);
 }
 
 /* Runs the body for both kinds of producer. */
@@ -551,7 +552,7 @@ static void test_wake(void)
 		emit(1, 12);
 		drain(&f);
 		g_assert_false(rs_ring_wake_due(&f.ring));
-		rs_ring_reader_arm(f.reader, 1000);
+		rs_trace_ring_arm(f.reader, 1000);
 		g_assert_false(rs_ring_wake_due(&f.ring));
 		for (uint32_t i = 0; i < 20; i++)
 			emit(1, 12);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sham.h"
 
+#include "region/layout.h"
 #include <ringside/atomic.h>
 #include <ringside/record.h>
 #include <string.h>
@@ -81,14 +82,14 @@ void sham_free(struct sham *sham)
 
 static struct rs_guest_info *info_of(struct sham *sham)
 {
-	return rs_region_section(sham->region, RS_SEC_GUEST_INFO, NULL);
+	return rs_trace_region_section(sham->region, RS_SEC_GUEST_INFO, NULL);
 }
 
 void sham_hello(struct sham *sham, uint32_t flags)
 {
 	struct rs_guest_info *info = info_of(sham);
 	size_t size;
-	void *providers = rs_region_section(sham->region, RS_SEC_PROVIDERS, &size);
+	void *providers = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, &size);
 
 	memset(providers, 0, size);
 	memset(info, 0, sizeof(*info));
@@ -122,7 +123,7 @@ static uint32_t add_string(struct desc *desc, size_t *used, const char *text)
 static void add_event(struct sham *sham, uint32_t provider, const char *system, const char *name)
 {
 	struct rs_guest_info *info = info_of(sham);
-	uint8_t *events = rs_region_section(sham->region, RS_SEC_EVENTS, NULL);
+	uint8_t *events = rs_trace_region_section(sham->region, RS_SEC_EVENTS, NULL);
 	struct desc desc = {0};
 	size_t used = 0;
 
@@ -153,7 +154,7 @@ static void add_event(struct sham *sham, uint32_t provider, const char *system, 
 uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events)
 {
 	struct rs_guest_info *info = info_of(sham);
-	struct rs_provider *p = rs_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
+	struct rs_provider *p = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
 	uint32_t id = info->provider_count + 1;
 
 	p += info->provider_count;
@@ -171,28 +172,28 @@ uint32_t sham_provider(struct sham *sham, const char *system, const char *const 
 
 void sham_provider_dies(struct sham *sham, uint32_t id)
 {
-	struct rs_provider *p = rs_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
+	struct rs_provider *p = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
 
 	rs_store_release(&p[id - 1].state, RS_PROVIDER_DEAD);
 }
 
 uint32_t sham_word(struct sham *sham, uint32_t event)
 {
-	uint32_t *words = rs_region_section(sham->region, RS_SEC_EVENT_CTL, NULL);
+	uint32_t *words = rs_trace_region_section(sham->region, RS_SEC_EVENT_CTL, NULL);
 
 	return rs_load_acquire(&words[event]);
 }
 
 uint32_t sham_generation(struct sham *sham)
 {
-	struct rs_control *control = rs_region_section(sham->region, RS_SEC_CONTROL, NULL);
+	struct rs_control *control = rs_trace_region_section(sham->region, RS_SEC_CONTROL, NULL);
 
 	return rs_load_acquire(&control->generation);
 }
 
 void sham_request(struct sham *sham, uint32_t ring, uint32_t number, uint64_t arg, const char *data)
 {
-	struct rs_hcall_request *r = rs_region_section(sham->region, RS_SEC_REQUEST, NULL);
+	struct rs_hcall_request *r = rs_trace_region_section(sham->region, RS_SEC_REQUEST, NULL);
 
 	r += ring;
 	r->number = number;
@@ -205,8 +206,8 @@ void sham_request(struct sham *sham, uint32_t ring, uint32_t number, uint64_t ar
 
 const struct rs_hcall_response *sham_response(struct sham *sham, uint32_t ring)
 {
-	return (const struct rs_hcall_response *)rs_region_section(sham->region, RS_SEC_RESPONSE,
-								   NULL) +
+	return (const struct rs_hcall_response *)rs_trace_region_section(sham->region,
+									 RS_SEC_RESPONSE, NULL) +
 	       ring;
 }
 
@@ -242,7 +243,7 @@ void sham_wait(const bool *flag)
 
 void sham_wait_answer(struct sham *sham, uint32_t ring)
 {
-	struct rs_hcall_request *r = rs_region_section(sham->region, RS_SEC_REQUEST, NULL);
+	struct rs_hcall_request *r = rs_trace_region_section(sham->region, RS_SEC_REQUEST, NULL);
 	GSource *patience = start_patience();
 
 	while (rs_load_acquire(&sham_response(sham, ring)->sequence) != r[ring].sequence)

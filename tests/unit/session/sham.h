@@ -11,7 +11,7 @@
 
 struct sham {
 	struct rs_target target;
-	struct rs_region *region;
+	RsTraceRegion *region;
 	int pauses, resumes;
 	bool running, destroyed;
 	uint64_t boot;

@@ -2,20 +2,31 @@
 #include "session/rundir.h"
 
 #include <errno.h>
+#include <gio/gio.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <rs-trace-session-error.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static char *dir;
 
+static void assert_missing(const char *name)
+{
+	GError *error = NULL;
+
+	g_assert_null(rs_trace_rundir_find(name, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION);
+	g_clear_error(&error);
+}
+
 static void test_claim(void)
 {
-	struct rs_rundir_entry entry = {
+	RsTraceRundirEntry entry = {
 		.name = (char *)"a", .kind = (char *)"kvm", .kernel = (char *)"/k = [x]\n"};
 	struct rs_rundir_claim *claim, *second = NULL;
-	struct rs_rundir_entry *found;
+	RsTraceRundirEntry *found;
 	g_autoptr(GPtrArray) list = NULL;
 	struct rs_error err = {0};
 	struct stat st;
@@ -23,16 +34,18 @@ static void test_claim(void)
 	g_assert_cmpint(rs_rundir_claim(&entry, &claim, &err), ==, 0);
 	g_assert_cmpint(rs_rundir_claim(&entry, &second, &err), ==, -EEXIST);
 	g_assert_null(second);
-	g_assert_cmpint(rs_rundir_find("a", &found, &err), ==, 0);
+	found = rs_trace_rundir_find("a", NULL);
+	g_assert_nonnull(found);
 	g_assert_true(found->live);
 	g_assert_cmpint(found->pid, ==, getpid());
 	g_assert_cmpstr(found->kernel, ==, "/k = [x]\n");
-	rs_rundir_entry_free(found);
+	rs_trace_rundir_entry_free(found);
 	entry.qmp = (char *)"/q";
 	g_assert_cmpint(rs_rundir_update(claim, &entry, &err), ==, 0);
-	g_assert_cmpint(rs_rundir_list(&list, &err), ==, 0);
+	list = rs_trace_rundir_list(NULL);
+	g_assert_nonnull(list);
 	g_assert_cmpuint(list->len, ==, 1);
-	g_assert_cmpstr(((struct rs_rundir_entry *)list->pdata[0])->qmp, ==, "/q");
+	g_assert_cmpstr(((RsTraceRundirEntry *)list->pdata[0])->qmp, ==, "/q");
 	{
 		g_autofree char *path = g_build_filename(dir, "ringside", NULL);
 
@@ -40,18 +53,18 @@ static void test_claim(void)
 		g_assert_cmphex(st.st_mode & 0777, ==, 0700);
 	}
 	rs_rundir_release(claim, false);
-	g_assert_cmpint(rs_rundir_find("a", &found, &err), ==, -ENOENT);
+	assert_missing("a");
 }
 
 /* A process that dies leaves its file, unlocked. */
 static void test_dead(void)
 {
-	struct rs_rundir_entry entry = {.name = (char *)"d",
-					.kind = (char *)"qemu-tcg",
-					.kernel = (char *)"k",
-					.qmp = (char *)"/q"};
+	RsTraceRundirEntry entry = {.name = (char *)"d",
+				    .kind = (char *)"qemu-tcg",
+				    .kernel = (char *)"k",
+				    .qmp = (char *)"/q"};
 	struct rs_rundir_claim *claim;
-	struct rs_rundir_entry *found;
+	RsTraceRundirEntry *found;
 	g_autofree char *name = NULL;
 	struct rs_error err = {0};
 	int status;
@@ -62,10 +75,11 @@ static void test_dead(void)
 	}
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
 	g_assert_cmpint(status, ==, 0);
-	g_assert_cmpint(rs_rundir_find("d", &found, &err), ==, 0);
+	found = rs_trace_rundir_find("d", NULL);
+	g_assert_nonnull(found);
 	g_assert_false(found->live);
 	g_assert_cmpint(found->pid, ==, pid);
-	rs_rundir_entry_free(found);
+	rs_trace_rundir_entry_free(found);
 	/* Its guest may live: the name is not given away by itself, but may be taken. */
 	g_assert_cmpint(rs_rundir_free_name("d", &name, &err), ==, 0);
 	g_assert_cmpstr(name, ==, "d-2");
@@ -78,15 +92,14 @@ static void test_bad_files(void)
 	g_autofree char *path = g_build_filename(dir, "ringside", "bad.session", NULL);
 	g_autofree char *link = g_build_filename(dir, "ringside", "link.session", NULL);
 	g_autoptr(GPtrArray) list = NULL;
-	struct rs_rundir_entry *found;
-	struct rs_error err = {0};
 
 	g_assert_true(g_file_set_contents(path, "\377\376 no key file", -1, NULL));
 	g_assert_cmpint(symlink("/etc/passwd", link), ==, 0);
-	g_assert_cmpint(rs_rundir_find("bad", &found, &err), ==, -ENOENT);
-	g_assert_cmpint(rs_rundir_find("link", &found, &err), ==, -ENOENT);
-	g_assert_cmpint(rs_rundir_find("../x", &found, &err), ==, -ENOENT);
-	g_assert_cmpint(rs_rundir_list(&list, &err), ==, 0);
+	assert_missing("bad");
+	assert_missing("link");
+	assert_missing("../x");
+	list = rs_trace_rundir_list(NULL);
+	g_assert_nonnull(list);
 	g_assert_cmpuint(list->len, ==, 0);
 	g_unlink(path);
 	g_unlink(link);
@@ -96,12 +109,15 @@ static void test_not_ours(void)
 {
 	g_autofree char *path = g_build_filename(dir, "ringside", NULL);
 	g_autofree char *out = NULL;
-	struct rs_error err = {0};
+	GError *error = NULL;
 
 	g_assert_cmpint(chmod(path, 0777), ==, 0);
-	g_assert_cmpint(rs_rundir_path(&out, &err), ==, -EPERM);
+	g_assert_null(rs_trace_rundir_path(&error));
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED);
+	g_clear_error(&error);
 	g_assert_cmpint(chmod(path, 0700), ==, 0);
-	g_assert_cmpint(rs_rundir_path(&out, &err), ==, 0);
+	out = rs_trace_rundir_path(NULL);
+	g_assert_nonnull(out);
 }
 
 int main(int argc, char **argv)

@@ -2,8 +2,8 @@
 /* Server and clients on a private socket, each in a thread of its own as if they were two processes. */
 #include "session/server.h"
 
-#include "session/client.h"
-#include "session/dbus-error.h"
+#include <rs-trace-client.h>
+#include <rs-trace-session-error.h>
 #include "sham.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -89,10 +89,9 @@ static void run_test(struct host *host, gconstpointer data)
 
 static RsDBusSession1 *connect_to(struct host *host)
 {
-	RsDBusSession1 *client;
-	struct rs_error err = {0};
+	RsDBusSession1 *client = rs_trace_client_connect_path(host->path, NULL);
 
-	g_assert_cmpint(rs_client_connect_path(host->path, &client, &err), ==, 0);
+	g_assert_nonnull(client);
 	return client;
 }
 
@@ -102,7 +101,6 @@ static void test_control(struct host *host)
 	g_autoptr(GVariant) events = NULL, totals = NULL, cpus = NULL;
 	g_auto(GStrv) problems = NULL;
 	g_autofree char *format = NULL;
-	struct rs_error err = {0};
 	GError *error = NULL;
 	const char *system, *name, *filter, *note;
 	gboolean on, pending;
@@ -134,15 +132,15 @@ static void test_control(struct host *host)
 	g_assert_cmpuint(g_variant_n_children(cpus), ==, 2);
 
 	g_assert_false(rs_dbus_session1_call_disable_sync(c, "nix", &touched, NULL, &error));
-	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_NO_SUCH_EVENT);
-	g_assert_cmpint(rs_client_error(error, &err), ==, -ENOENT);
-	error = NULL;
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT);
+	g_clear_error(&error);
 	g_assert_false(rs_dbus_session1_call_set_filter_sync(c, "sched:*", "a >", &touched,
 							     &pending, NULL, &error));
-	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_BAD_FILTER);
-	g_assert_cmpint(rs_client_error(error, &err), ==, -EBADMSG);
-	g_assert_nonnull(strstr(err.message, "^"));
-	g_assert_false(g_str_has_prefix(err.message, "GDBus"));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_FILTER);
+	rs_trace_client_fix_error(&error);
+	g_assert_nonnull(strstr(error->message, "^"));
+	g_assert_false(g_str_has_prefix(error->message, "GDBus"));
+	g_clear_error(&error);
 }
 
 static void test_claim(struct host *host)
@@ -154,7 +152,7 @@ static void test_claim(struct host *host)
 
 	g_assert_true(rs_dbus_session1_call_claim_sync(b, NULL, NULL));
 	g_assert_false(rs_dbus_session1_call_disable_sync(a, "*", &touched, NULL, &error));
-	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_BUSY);
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BUSY);
 	g_clear_error(&error);
 	/* Looking on is always allowed. */
 	{
@@ -177,17 +175,16 @@ static void test_claim(struct host *host)
 static void test_region_is_read_only(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
-	struct rs_region *region;
-	struct rs_error err = {0};
+	RsTraceRegion *region = rs_trace_client_open_region(c, NULL);
 
-	g_assert_cmpint(rs_client_open_region(c, &region, &err), ==, 0);
+	g_assert_nonnull(region);
 	g_assert_cmpuint(region->header.ring_count, ==, 2);
 	g_assert_cmpuint(region->header.session_id, ==, host->sham->region->header.session_id);
 	g_assert_cmpint(fcntl(region->fd, F_GETFL) & O_ACCMODE, ==, O_RDONLY);
 	g_assert_true(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0) ==
 		      MAP_FAILED);
 	g_assert_cmpint(ftruncate(region->fd, 0), ==, -1);
-	rs_region_destroy(region);
+	rs_trace_region_free(region);
 }
 
 static void on_ended(RsDBusSession1 *c, const char *reason, int code, const char *text,
@@ -211,7 +208,7 @@ static void test_stop(struct host *host)
 	g_assert_true(rs_dbus_session1_call_stop_sync(c, "enough", NULL, NULL));
 	sham_wait(&ended);
 	g_assert_false(rs_dbus_session1_call_disable_sync(c, "*", &touched, NULL, &error));
-	g_assert_error(error, RS_SESSION_ERROR, RS_SESSION_ERROR_ENDED);
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED);
 	g_clear_error(&error);
 }
 
@@ -233,11 +230,11 @@ static void test_introspect(struct host *host)
 
 static void test_nobody(void)
 {
-	struct rs_error err = {0};
-	RsDBusSession1 *client = NULL;
+	GError *error = NULL;
 
-	g_assert_cmpint(rs_client_connect_path("/nonexistent/x.sock", &client, &err), ==, -ENOENT);
-	g_assert_null(client);
+	g_assert_null(rs_trace_client_connect_path("/nonexistent/x.sock", &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION);
+	g_clear_error(&error);
 }
 
 int main(int argc, char **argv)

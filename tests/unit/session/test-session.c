@@ -176,7 +176,7 @@ static void test_late_and_gone(struct fixture *f, gconstpointer data)
 /* A state that is none is no change either, however often it is looked at. */
 static void test_odd_state(struct fixture *f, gconstpointer data)
 {
-	struct rs_provider *p = rs_region_section(f->sham->region, RS_SEC_PROVIDERS, NULL);
+	struct rs_provider *p = rs_trace_region_section(f->sham->region, RS_SEC_PROVIDERS, NULL);
 	int changes;
 
 	come_up(f, RS_GUEST_SELF_PATCH);

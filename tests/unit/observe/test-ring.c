@@ -3,10 +3,11 @@
  * The reader against pages made by hand, one step of a producer at a time, so that every
  * half-finished state can be looked at. The real producer meets it in the agent's tests.
  */
-#include "ring/reader.h"
+#include <rs-trace-ring.h>
 
-#include <glib.h>
+#include "region/layout.h"
 #include <ringside/record.h>
+#include <rs-trace-ring-info.h>
 #include <string.h>
 
 #define PAGE 4096u
@@ -14,7 +15,7 @@
 #define RECORD 512u /* bytes of each record: 7 fit */
 
 struct ring {
-	struct rs_region *region;
+	RsTraceRegion *region;
 	struct rs_ring_state *state;
 	struct rs_ring_ctl *ctl;
 	uint8_t *pages;
@@ -30,9 +31,9 @@ static void open_ring(struct ring *r, uint32_t mode)
 
 	memset(r, 0, sizeof(*r));
 	g_assert_cmpint(rs_region_create(&config, -1, &r->region, &err), ==, 0);
-	r->state = rs_region_section(r->region, RS_SEC_RING_STATE, NULL);
-	r->ctl = rs_region_section(r->region, RS_SEC_RING_CTL, NULL);
-	r->pages = rs_region_section(r->region, RS_SEC_RINGS, NULL);
+	r->state = rs_trace_region_section(r->region, RS_SEC_RING_STATE, NULL);
+	r->ctl = rs_trace_region_section(r->region, RS_SEC_RING_CTL, NULL);
+	r->pages = rs_trace_region_section(r->region, RS_SEC_RINGS, NULL);
 	r->state->word = RS_WORD_INITIAL(PAGE / 8);
 	r->seq = -1;
 	r->offset = PAGE;
@@ -110,24 +111,23 @@ static void emit(struct ring *r, uint32_t n)
 		commit(r, reserve(r));
 }
 
-static struct rs_ring_reader *reader(struct ring *r, enum rs_ring_from from, bool consumer)
+static RsTraceRing *reader(struct ring *r, RsTraceFrom from, bool consumer)
 {
-	struct rs_ring_reader_config config = {
-		.from = from, .consumer = consumer, .patience_ns = 100};
-	struct rs_ring_reader *out = NULL;
-	struct rs_error err = {0};
+	RsTraceRingConfig config = {.from = from, .consumer = consumer, .patience_ns = 100};
+	RsTraceRing *out = NULL;
 
-	g_assert_cmpint(rs_ring_reader_create(r->region, &config, &out, &err), ==, 0);
+	out = rs_trace_ring_new(r->region, &config, NULL);
+	g_assert_nonnull(out);
 	return out;
 }
 
 /* Reads all there is: records taken, records reported lost. */
-static void drain(struct rs_ring_reader *reader, uint64_t *records, uint64_t *lost)
+static void drain(RsTraceRing *reader, uint64_t *records, uint64_t *lost)
 {
-	struct rs_ring_chunk chunk;
+	RsTraceChunk chunk;
 
 	*records = *lost = 0;
-	while (rs_ring_reader_next(reader, 0, &chunk) == RS_RING_DATA) {
+	while (rs_trace_ring_next(reader, 0, &chunk) == RS_TRACE_RING_DATA) {
 		g_assert_cmpuint(chunk.from, <=, chunk.to);
 		g_assert_cmpuint(chunk.to, <=, PAGE);
 		*records += chunk.records;
@@ -135,20 +135,20 @@ static void drain(struct rs_ring_reader *reader, uint64_t *records, uint64_t *lo
 	}
 }
 
-static void close_ring(struct ring *r, struct rs_ring_reader *reader)
+static void close_ring(struct ring *r, RsTraceRing *reader)
 {
-	rs_ring_reader_destroy(reader);
-	rs_region_destroy(r->region);
+	rs_trace_ring_free(reader);
+	rs_trace_region_free(r->region);
 }
 
 static void test_follow(void)
 {
-	struct rs_ring_reader *rd;
+	RsTraceRing *rd;
 	uint64_t records, lost;
 	struct ring r;
 
 	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_RING_FROM_START, false);
+	rd = reader(&r, RS_TRACE_FROM_START, false);
 	drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 0);
 	for (uint32_t i = 1; i <= 50; i++) {
@@ -162,20 +162,20 @@ static void test_follow(void)
 
 static void test_overwritten_is_counted(void)
 {
-	struct rs_ring_reader *rd;
+	RsTraceRing *rd;
 	uint64_t records, lost;
-	struct rs_ring_info info;
+	RsTraceRingInfo info;
 	struct ring r;
 
 	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_RING_FROM_START, false);
+	rd = reader(&r, RS_TRACE_FROM_START, false);
 	emit(&r, 3);
 	drain(rd, &records, &lost);
 	emit(&r, 100);
 	drain(rd, &records, &lost);
 	g_assert_cmpuint(records + lost, ==, 100);
 	g_assert_cmpuint(lost, >, 0);
-	rs_ring_info(r.region, 0, &info);
+	rs_trace_ring_info(r.region, 0, &info);
 	g_assert_cmpuint(info.records, ==, 103);
 	g_assert_cmpuint(info.entries + info.overrun, ==, 103);
 	g_assert_cmpuint(info.entries, ==, records);
@@ -184,26 +184,26 @@ static void test_overwritten_is_counted(void)
 
 static void test_in_flight_then_stuck(void)
 {
-	struct rs_ring_reader *rd;
-	struct rs_ring_chunk chunk;
+	RsTraceRing *rd;
+	RsTraceChunk chunk;
 	uint64_t records, lost;
 	uint8_t *open_record;
 	struct ring r;
 
 	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_RING_FROM_START, false);
+	rd = reader(&r, RS_TRACE_FROM_START, false);
 	emit(&r, 2);
 	open_record = reserve(&r);
 	emit(&r, 1);
-	g_assert_cmpint(rs_ring_reader_next(rd, 10, &chunk), ==, RS_RING_IN_FLIGHT);
+	g_assert_cmpint(rs_trace_ring_next(rd, 10, &chunk), ==, RS_TRACE_RING_IN_FLIGHT);
 	commit(&r, open_record);
 	drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 4);
 
 	reserve(&r); /* killed here */
 	emit(&r, 9);
-	g_assert_cmpint(rs_ring_reader_next(rd, 1000, &chunk), ==, RS_RING_IN_FLIGHT);
-	g_assert_cmpint(rs_ring_reader_next(rd, 1200, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpint(rs_trace_ring_next(rd, 1000, &chunk), ==, RS_TRACE_RING_IN_FLIGHT);
+	g_assert_cmpint(rs_trace_ring_next(rd, 1200, &chunk), ==, RS_TRACE_RING_DATA);
 	/* The page held the dead record and two more; they are gone, and counted. */
 	g_assert_cmpuint(chunk.lost + chunk.records, ==, 10);
 	g_assert_cmpuint(chunk.lost, ==, 3);
@@ -212,12 +212,12 @@ static void test_in_flight_then_stuck(void)
 
 static void test_skipped_page(void)
 {
-	struct rs_ring_reader *rd;
+	RsTraceRing *rd;
 	uint64_t records, lost;
 	struct ring r;
 
 	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_RING_FROM_START, false);
+	rd = reader(&r, RS_TRACE_FROM_START, false);
 	emit(&r, 7);
 	turn(&r, 2);
 	emit(&r, 2);
@@ -229,40 +229,40 @@ static void test_skipped_page(void)
 
 static void test_refused_counts_in_place(void)
 {
-	struct rs_ring_reader *rd;
-	struct rs_ring_chunk chunk;
+	RsTraceRing *rd;
+	RsTraceChunk chunk;
 	struct ring r;
 
 	open_ring(&r, RS_MODE_DROP);
-	rd = reader(&r, RS_RING_FROM_START, true);
+	rd = reader(&r, RS_TRACE_FROM_START, true);
 	emit(&r, 7);
 	r.dropped = 214;
 	r.state->dropped = 214;
 	emit(&r, 1);
-	g_assert_cmpint(rs_ring_reader_next(rd, 0, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpuint(chunk.lost, ==, 0);
 	g_assert_cmpuint(chunk.records, ==, 7);
 	g_assert_cmpuint(r.ctl->consumed, ==, 1);
-	g_assert_cmpint(rs_ring_reader_next(rd, 0, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpuint(chunk.lost, ==, 214);
 	g_assert_cmpuint(chunk.records, ==, 1);
 	r.state->dropped += 5;
-	g_assert_cmpuint(rs_ring_reader_pending_loss(rd), ==, 5);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 5);
 	close_ring(&r, rd);
 }
 
 static void test_join_in_the_middle(void)
 {
-	struct rs_ring_reader *rd;
-	struct rs_ring_chunk chunk;
+	RsTraceRing *rd;
+	RsTraceChunk chunk;
 	struct rs_rec_header h;
 	struct ring r;
 
 	open_ring(&r, RS_MODE_OVERWRITE);
 	emit(&r, 3);
-	rd = reader(&r, RS_RING_FROM_NOW, false);
+	rd = reader(&r, RS_TRACE_FROM_NOW, false);
 	emit(&r, 2);
-	g_assert_cmpint(rs_ring_reader_next(rd, 0, &chunk), ==, RS_RING_DATA);
+	g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpuint(chunk.records, ==, 2);
 	g_assert_cmpuint(chunk.lost, ==, 0);
 	g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER + 3 * RECORD);
@@ -274,13 +274,13 @@ static void test_join_in_the_middle(void)
 
 static void test_ring_goes_back(void)
 {
-	struct rs_ring_reader_stats stats;
-	struct rs_ring_reader *rd;
+	RsTraceRingStats stats;
+	RsTraceRing *rd;
 	uint64_t records, lost;
 	struct ring r;
 
 	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_RING_FROM_START, false);
+	rd = reader(&r, RS_TRACE_FROM_START, false);
 	emit(&r, 60);
 	drain(rd, &records, &lost);
 	memset(r.pages, 0, PAGES * PAGE);
@@ -292,7 +292,7 @@ static void test_ring_goes_back(void)
 	emit(&r, 5);
 	drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 5);
-	rs_ring_reader_stats(rd, &stats);
+	rs_trace_ring_stats(rd, &stats);
 	g_assert_cmpuint(stats.resyncs, ==, 1);
 	close_ring(&r, rd);
 }
@@ -300,14 +300,14 @@ static void test_ring_goes_back(void)
 /* Random bytes over everything that the guest can write: every call returns, within bounds. */
 static void test_scribble(void)
 {
-	struct rs_ring_reader *rd;
-	struct rs_ring_chunk chunk;
-	struct rs_ring_info info;
+	RsTraceRing *rd;
+	RsTraceChunk chunk;
+	RsTraceRingInfo info;
 	struct ring r;
 	GRand *rand = g_rand_new_with_seed(7);
 
 	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_RING_FROM_START, false);
+	rd = reader(&r, RS_TRACE_FROM_START, false);
 	emit(&r, 20);
 	for (uint32_t i = 0; i < 20000; i++) {
 		uint32_t *at =
@@ -318,13 +318,13 @@ static void test_scribble(void)
 		*at = g_rand_boolean(rand) ? g_rand_int(rand)
 					   : (uint32_t)g_rand_int_range(rand, 0, 600);
 		for (int calls = 0; calls < 8; calls++) {
-			if (rs_ring_reader_next(rd, i * 50, &chunk) != RS_RING_DATA)
+			if (rs_trace_ring_next(rd, i * 50, &chunk) != RS_TRACE_RING_DATA)
 				break;
 			g_assert_cmpuint(chunk.to, <=, PAGE);
 			g_assert_cmpuint(chunk.from, <=, chunk.to);
 		}
-		rs_ring_info(r.region, 0, &info);
-		rs_ring_reader_pending_loss(rd);
+		rs_trace_ring_info(r.region, 0, &info);
+		rs_trace_ring_pending_loss(rd);
 	}
 	g_rand_free(rand);
 	close_ring(&r, rd);
@@ -333,13 +333,13 @@ static void test_scribble(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/ring/reader/follow", test_follow);
-	g_test_add_func("/ring/reader/overwritten", test_overwritten_is_counted);
-	g_test_add_func("/ring/reader/stuck", test_in_flight_then_stuck);
-	g_test_add_func("/ring/reader/skipped", test_skipped_page);
-	g_test_add_func("/ring/reader/refused", test_refused_counts_in_place);
-	g_test_add_func("/ring/reader/join", test_join_in_the_middle);
-	g_test_add_func("/ring/reader/back", test_ring_goes_back);
-	g_test_add_func("/ring/reader/scribble", test_scribble);
+	g_test_add_func("/observe/ring/follow", test_follow);
+	g_test_add_func("/observe/ring/overwritten", test_overwritten_is_counted);
+	g_test_add_func("/observe/ring/stuck", test_in_flight_then_stuck);
+	g_test_add_func("/observe/ring/skipped", test_skipped_page);
+	g_test_add_func("/observe/ring/refused", test_refused_counts_in_place);
+	g_test_add_func("/observe/ring/join", test_join_in_the_middle);
+	g_test_add_func("/observe/ring/back", test_ring_goes_back);
+	g_test_add_func("/observe/ring/scribble", test_scribble);
 	return g_test_run();
 }

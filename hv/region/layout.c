@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "region/layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ringside/atomic.h>
+#include <ringside/cmdline.h>
+#include <ringside/filter.h>
+#include <ringside/hypercall.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define DEFAULT_EVENTS 4096u
+#define PROVIDERS 64u
+#define CMDLINE_BUCKETS 512u
+#define FILTER_BYTES (1u << 20)
+#define DESCRIPTOR_BYTES (2u << 20)
+
+static bool power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static uint64_t round_up_power_of_two(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+uint64_t rs_region_min_ring_bytes(uint32_t ring_page_size)
+{
+	return (uint64_t)RS_RING_PAGES_MIN * ring_page_size;
+}
+
+static int check_config(const struct rs_region_config *config, uint32_t page_size,
+			struct rs_error *err)
+{
+	uint64_t pages;
+
+	if (config->vcpus < 1 || config->vcpus > RS_MAX_CPUS)
+		return rs_error_set(err, EINVAL, "%u vCPUs: 1 to %u can be traced", config->vcpus,
+				    RS_MAX_CPUS);
+	if (!power_of_two(page_size) || page_size < RS_RING_PAGE_MIN ||
+	    page_size > RS_RING_PAGE_MAX)
+		return rs_error_set(err, EINVAL,
+				    "ring page size %u: must be a power of two from %u to %u",
+				    page_size, RS_RING_PAGE_MIN, RS_RING_PAGE_MAX);
+	if (config->ring_bytes < rs_region_min_ring_bytes(page_size))
+		return rs_error_set(
+			err, EINVAL,
+			"ring of %" G_GUINT64_FORMAT
+			" bytes is too small: at least %u pages of %u bytes (%" G_GUINT64_FORMAT
+			") are needed",
+			config->ring_bytes, RS_RING_PAGES_MIN, page_size,
+			rs_region_min_ring_bytes(page_size));
+	pages = (config->ring_bytes + page_size - 1) / page_size;
+	if (pages > RS_RING_PAGES_MAX)
+		return rs_error_set(err, EINVAL,
+				    "ring of %" G_GUINT64_FORMAT
+				    " bytes is too large: at most %u pages of %u bytes",
+				    config->ring_bytes, RS_RING_PAGES_MAX, page_size);
+	if (config->ring_mode != RS_MODE_OVERWRITE && config->ring_mode != RS_MODE_DROP)
+		return rs_error_set(err, EINVAL, "ring mode %u is unknown", config->ring_mode);
+	if (config->event_capacity > RS_MAX_EVENTS)
+		return rs_error_set(err, EINVAL, "%u events: at most %u", config->event_capacity,
+				    RS_MAX_EVENTS);
+	return 0;
+}
+
+static void lay_out(const struct rs_region_config *config, uint32_t page_size,
+		    struct rs_region_header *h)
+{
+	uint64_t sizes[RS_SEC_COUNT] = {0}, at = 0;
+
+	memset(h, 0, sizeof(*h));
+	h->magic = RS_REGION_MAGIC;
+	h->abi_major = RS_ABI_MAJOR;
+	h->abi_minor = RS_ABI_MINOR;
+	h->header_size = sizeof(*h);
+	h->ring_count = config->vcpus;
+	h->ring_page_size = page_size;
+	h->ring_pages =
+		(uint32_t)round_up_power_of_two((config->ring_bytes + page_size - 1) / page_size);
+	h->ring_mode = config->ring_mode;
+	h->event_capacity = config->event_capacity ? config->event_capacity : DEFAULT_EVENTS;
+	h->provider_capacity = PROVIDERS;
+	h->cmdline_buckets = CMDLINE_BUCKETS;
+	h->hcall_channel = config->hcall_channel;
+	h->hcall_addr = config->hcall_addr;
+	h->doorbell_channel = config->doorbell_channel;
+	h->doorbell_addr = config->doorbell_addr;
+
+	sizes[RS_SEC_HEADER] = sizeof(struct rs_region_header);
+	sizes[RS_SEC_CONTROL] = sizeof(struct rs_control);
+	sizes[RS_SEC_EVENT_CTL] = h->event_capacity * sizeof(uint32_t);
+	sizes[RS_SEC_FILTERS] = FILTER_BYTES;
+	sizes[RS_SEC_RING_CTL] = h->ring_count * sizeof(struct rs_ring_ctl);
+	sizes[RS_SEC_RESPONSE] = h->ring_count * sizeof(struct rs_hcall_response);
+	sizes[RS_SEC_GUEST_INFO] = sizeof(struct rs_guest_info);
+	sizes[RS_SEC_PROVIDERS] = PROVIDERS * sizeof(struct rs_provider);
+	sizes[RS_SEC_EVENTS] = DESCRIPTOR_BYTES;
+	sizes[RS_SEC_CMDLINE] = CMDLINE_BUCKETS * sizeof(struct rs_cmdline_bucket);
+	sizes[RS_SEC_REQUEST] = h->ring_count * sizeof(struct rs_hcall_request);
+	sizes[RS_SEC_RING_STATE] = h->ring_count * sizeof(struct rs_ring_state);
+	sizes[RS_SEC_RINGS] = (uint64_t)h->ring_count * h->ring_pages * page_size;
+
+	for (int i = 0; i < RS_SEC_COUNT; i++) {
+		if (i == RS_SEC_GUEST_INFO)
+			h->guest_offset = at;
+		if (!sizes[i])
+			continue;
+		h->section[i].offset = at;
+		h->section[i].size = RS_ALIGN_UP(sizes[i], (uint64_t)RS_PAGE_SIZE);
+		at += h->section[i].size;
+	}
+	h->region_size = config->power_of_two ? round_up_power_of_two(at) : at;
+}
+
+static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
+{
+	int made = fd;
+
+	if (made < 0)
+		made = memfd_create("ringside-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (made < 0)
+		return rs_error_set(err, errno, "cannot create the trace region: %s",
+				    g_strerror(errno));
+	/* To nothing and up again: whatever an earlier session left there reads as zero. */
+	if (ftruncate(made, 0) || ftruncate(made, (off_t)size)) {
+		int code = errno;
+
+		if (fd < 0)
+			close(made);
+		return rs_error_set(err, code,
+				    "cannot make the trace region %" G_GUINT64_FORMAT
+				    " bytes large: %s",
+				    size, g_strerror(code));
+	}
+	/* Whoever else holds the descriptor cannot pull the memory from under our mapping. */
+	if (fd < 0 && fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		int code = errno;
+
+		close(made);
+		return rs_error_set(err, code, "cannot seal the trace region: %s",
+				    g_strerror(code));
+	}
+	*out = made;
+	return 0;
+}
+
+int rs_region_create(const struct rs_region_config *config, int fd, RsTraceRegion **out,
+		     struct rs_error *err)
+{
+	uint32_t page_size = config->ring_page_size ? config->ring_page_size : RS_RING_PAGE_MIN;
+	struct rs_region_header h;
+	RsTraceRegion *region;
+	uint8_t *map;
+	int made = -1, ret;
+
+	ret = check_config(config, page_size, err);
+	if (ret)
+		return ret;
+	lay_out(config, page_size, &h);
+	if (getrandom(&h.session_id, sizeof(h.session_id), 0) != sizeof(h.session_id))
+		return rs_error_set(err, errno, "no random numbers: %s", g_strerror(errno));
+	ret = make_file(fd, h.region_size, &made, err);
+	if (ret)
+		return ret;
+	map = mmap(NULL, h.region_size, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
+	if (map == MAP_FAILED) {
+		ret = rs_error_set(err, errno, "cannot map the trace region: %s",
+				   g_strerror(errno));
+		if (fd < 0)
+			close(made);
+		return ret;
+	}
+
+	/* The magic last; pairs with the agent's acquire load of it. */
+	memcpy(map + sizeof(h.magic), (uint8_t *)&h + sizeof(h.magic), sizeof(h) - sizeof(h.magic));
+	rs_store_release((uint64_t *)map, h.magic);
+
+	region = g_new0(RsTraceRegion, 1);
+	*region = (RsTraceRegion){
+		.header = h, .map = map, .size = h.region_size, .fd = made, .writable = true};
+	*out = region;
+	return 0;
+}
+
+int rs_region_reopen_readonly(const RsTraceRegion *region, int *fd, struct rs_error *err)
+{
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", region->fd);
+	int made = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (made < 0)
+		return rs_error_set(err, errno, "cannot open the region read-only: %s",
+				    g_strerror(errno));
+	*fd = made;
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "region/layout.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct rs_region_config small_config(void)
+{
+	return (struct rs_region_config){.vcpus = 2, .ring_bytes = 64 << 10};
+}
+
+static void test_create_and_open(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL, *seen = NULL;
+	struct rs_error err = {0};
+	int fd = -1;
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpuint(region->header.ring_pages, ==, 16);
+	g_assert_cmpint(rs_region_reopen_readonly(region, &fd, &err), ==, 0);
+	seen = rs_trace_region_open(fd, FALSE, NULL);
+	g_assert_nonnull(seen);
+	g_assert_cmpmem(&seen->header, sizeof(seen->header), &region->header,
+			sizeof(region->header));
+	g_assert_true(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, seen->fd, 0) == MAP_FAILED);
+	/* Nobody can pull the memory from under us. */
+	g_assert_cmpint(ftruncate(region->fd, 4096), ==, -1);
+	rs_trace_region_free(seen);
+	rs_trace_region_free(region);
+}
+
+static void test_host_pages_come_first(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	struct rs_error err = {0};
+
+	config.power_of_two = true;
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpuint(region->size & (region->size - 1), ==, 0);
+	for (int i = 0; i < RS_SEC_COUNT; i++) {
+		const struct rs_section *s = &region->header.section[i];
+
+		if (s->size && i < RS_SEC_GUEST_INFO)
+			g_assert_cmpuint(s->offset + s->size, <=, region->header.guest_offset);
+		else if (s->size)
+			g_assert_cmpuint(s->offset, >=, region->header.guest_offset);
+	}
+	rs_trace_region_free(region);
+}
+
+static void test_bad_configs(void)
+{
+	static const struct rs_region_config bad[] = {
+		{.vcpus = 0, .ring_bytes = 65536},
+		{.vcpus = RS_MAX_CPUS + 1, .ring_bytes = 65536},
+		{.vcpus = 1, .ring_bytes = 4096},
+		{.vcpus = 1, .ring_bytes = 1ull << 60},
+		{.vcpus = 1, .ring_bytes = 65536, .ring_page_size = 5000},
+		{.vcpus = 1, .ring_bytes = 65536, .ring_mode = 9},
+		{.vcpus = 1, .ring_bytes = 65536, .event_capacity = 1 << 20},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+		RsTraceRegion *region = NULL;
+		struct rs_error err = {0};
+
+		g_assert_cmpint(rs_region_create(&bad[i], -1, &region, &err), ==, -EINVAL);
+		g_assert_null(region);
+		g_assert_cmpstr(err.message, !=, "");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/region/layout/create", test_create_and_open);
+	g_test_add_func("/region/layout/order", test_host_pages_come_first);
+	g_test_add_func("/region/layout/bad-config", test_bad_configs);
+	return g_test_run();
+}

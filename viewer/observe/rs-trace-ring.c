@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-ring.h"
+#include "rs-trace-ring-private.h"
+
+#include <ringside/record.h>
+#include <string.h>
+
+#define PATIENCE_NS 1000000000ull
+
+struct _RsTraceRing {
+	const RsTraceRegion *region;
+	RsTraceRingPlace place;
+	guint ring;
+	gboolean consumer;
+	guint64 patience_ns;
+
+	/* Cursor: the page that is read, how far, and what the counters must be there. */
+	gint64 seq;
+	guint32 offset;  /* bytes; 0: the page's header was not taken yet */
+	guint64 records; /* records that lay before the cursor */
+	guint64 dropped;
+	gboolean counted; /* the two above are known; FALSE right after joining in the middle */
+
+	gint64 stuck_seq; /* page that a producer is in, and since when we have been waiting */
+	guint64 stuck_since;
+
+	RsTraceRingStats stats;
+	guint8 *copy;      /* page_size bytes, 8-byte aligned */
+	gint64 copied_seq; /* page whose bytes up to `offset` are in `copy`, -1: none */
+};
+
+/* What `committed` of page `seq` was when its lap began. */
+static guint32 lap_base(const RsTraceRing *r, gint64 seq)
+{
+	return (guint32)((guint64)seq / r->place.n_pages * r->place.page_size);
+}
+
+/*
+ * Copies [from, to) of a page word by word: the producer may be writing here, which costs us
+ * the copy (the caller looks again) but is no data race.
+ */
+static void copy_words(guint8 *out, const guint8 *page, guint32 from, guint32 to)
+{
+	const guint64 *in = (const void *)page;
+	guint64 *words = (void *)out;
+
+	for (guint32 i = from / 8; i < to / 8; i++)
+		words[i] = rs_load(&in[i]);
+}
+
+static void begin_at(RsTraceRing *r, gint64 seq)
+{
+	r->seq = MAX(seq, 0);
+	r->offset = 0;
+}
+
+static void next_page(RsTraceRing *r)
+{
+	begin_at(r, r->seq + 1);
+	/* Pairs with the producer's acquire in its switch: our copies were made before this. */
+	if (r->consumer)
+		rs_store_release(&r->place.ctl->consumed, (guint64)r->seq);
+}
+
+/* Begins anew at the oldest page that can be there: the ring went back. */
+static void resync(RsTraceRing *r, const RsTraceRingPosition *at)
+{
+	r->stats.resyncs++;
+	begin_at(r, at->seq - r->place.n_pages + 1);
+	r->counted = FALSE;
+	if (r->consumer)
+		rs_store_release(&r->place.ctl->consumed, (guint64)r->seq);
+}
+
+/* Did a later page say that page `seq` was passed over by the producer? */
+static gboolean was_skipped(const RsTraceRing *r, gint64 seq, gint64 current)
+{
+	for (gint64 k = 1; k <= RS_TRACE_SKIP_LOOKAHEAD && seq + k <= current; k++) {
+		const struct rs_ring_page *p = rs_trace_ring_page(&r->place, seq + k);
+
+		if ((gint64)rs_load(&p->seq) == seq + k)
+			return rs_load(&p->skipped) >= k;
+	}
+	return FALSE;
+}
+
+/*
+ * Walks the records in [from, to) of our copy: how many there are, and where sense ends. Every
+ * step advances by at least 8 bytes.
+ */
+static guint32 walk(const guint8 *page, guint32 from, guint32 to, guint32 *records,
+		    gboolean *padded)
+{
+	guint32 at = from, n = 0;
+
+	*padded = FALSE;
+	while (at + sizeof(struct rs_rec_header) <= to) {
+		struct rs_rec_header h;
+		guint32 size;
+
+		memcpy(&h, page + at, sizeof(h));
+		if (h.id == RS_REC_PAD) {
+			*padded = TRUE;
+			break;
+		}
+		size = h.id == RS_REC_CONTEXT ? sizeof(struct rs_rec_context)
+		       : h.id == RS_REC_TIME  ? sizeof(struct rs_rec_time)
+					      : (h.size & RS_REC_SIZE_MASK);
+		if (size < sizeof(h) || size > to - at ||
+		    (h.id < RS_FIRST_EVENT_ID && h.id > RS_REC_TIME))
+			break;
+		/* `to` and `at` are multiples of the unit, so the rounded size still fits. */
+		size = RS_ALIGN_UP(size, RS_RING_UNIT);
+		n += h.id >= RS_FIRST_EVENT_ID;
+		at += size;
+	}
+	*records = n;
+	return at;
+}
+
+/* The header of a page that is begun: what was lost before it. */
+static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
+{
+	guint64 lost = 0;
+
+	if (r->counted) {
+		/* A counter that went back is a lie or a reboot: nothing can be said of it. */
+		if (h->records > r->records)
+			lost = h->records - r->records;
+		if (h->dropped > r->dropped)
+			lost += h->dropped - r->dropped;
+	}
+	r->records = h->records;
+	r->dropped = h->dropped;
+	r->counted = TRUE;
+	r->stats.lost += lost;
+	return lost;
+}
+
+/*
+ * Takes [offset, to) of page r->seq, which is known to be committed. Returns FALSE when the ring came
+ * round meanwhile, so that the copy is worth nothing.
+ */
+static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk *out,
+		     gboolean *torn)
+{
+	const struct rs_ring_page *shared = rs_trace_ring_page(&r->place, r->seq);
+	struct rs_ring_page *h = (void *)r->copy;
+	guint32 from = r->offset ? r->offset : RS_RING_PAGE_HEADER;
+	RsTraceRingPosition again;
+	/* Decoding a page needs its marks from the start on, also where we joined in the middle. */
+	guint32 copy_from = r->copied_seq == r->seq ? from : RS_RING_PAGE_HEADER;
+	guint32 end;
+	gboolean padded;
+
+	*torn = FALSE;
+	copy_words(r->copy, (const guint8 *)shared, 0, RS_RING_PAGE_HEADER);
+	copy_words(r->copy, (const guint8 *)shared, copy_from, to);
+	r->copied_seq = -1;
+	rs_rmb(); /* pairs with the rs_wmb after the producer's CAS onto a page */
+	rs_trace_ring_locate(&r->place, &again);
+	if (again.seq - r->seq >= r->place.n_pages || again.seq < r->seq)
+		return FALSE;
+	if ((gint64)h->seq != r->seq) {
+		*torn = TRUE; /* committed, but under another number: not ours to read */
+		return TRUE;
+	}
+
+	memset(out, 0, sizeof(*out));
+	out->ring = r->ring;
+	out->from = from;
+	out->page = r->copy;
+	if (!r->offset)
+		out->lost = begin_page(r, h);
+	end = walk(r->copy, from, to, &out->records, &padded);
+	out->to = end;
+	h->committed = end;
+	h->committed_remote = 0;
+	r->records += out->records;
+	r->stats.records += out->records;
+	if (end < to && !padded) {
+		r->stats.bad_pages++;
+		complete = TRUE; /* nothing after this point can be found again */
+	}
+	r->offset = end;
+	r->copied_seq = r->seq;
+	if (complete)
+		next_page(r);
+	return TRUE;
+}
+
+static gboolean lost_patience(RsTraceRing *r, guint64 now_ns)
+{
+	if (r->stuck_seq != r->seq) {
+		r->stuck_seq = r->seq;
+		r->stuck_since = now_ns;
+	}
+	return now_ns - r->stuck_since >= r->patience_ns;
+}
+
+/* One look at one page. RS_TRACE_RING_DATA with out->page NULL: go on with the next page. */
+static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
+{
+	const struct rs_ring_page *shared;
+	RsTraceRingPosition at;
+	guint32 committed, want;
+	gboolean torn = FALSE;
+
+	out->page = NULL;
+	rs_trace_ring_locate(&r->place, &at);
+	if (at.seq < r->seq) {
+		if (at.seq == r->seq - 1 && !r->offset)
+			return RS_TRACE_RING_IDLE;
+		resync(r, &at);
+		return at.seq < 0 ? RS_TRACE_RING_IDLE : RS_TRACE_RING_DATA;
+	}
+	if (at.seq - r->seq >= r->place.n_pages) {
+		begin_at(r, at.seq - r->place.n_pages + 1);
+		return RS_TRACE_RING_DATA;
+	}
+
+	shared = rs_trace_ring_page(&r->place, r->seq);
+	committed = rs_load_acquire(&shared->committed) +
+		    rs_load_acquire(&shared->committed_remote) - lap_base(r, r->seq);
+	/* After `committed`: then equal means that all was written when we looked at `committed`. */
+	rs_trace_ring_locate(&r->place, &at);
+	if (at.seq == r->seq) {
+		want = at.offset;
+		if (committed != want)
+			return lost_patience(r, now_ns) ? RS_TRACE_RING_IDLE
+							: RS_TRACE_RING_IN_FLIGHT;
+		if (want <= MAX(r->offset, RS_RING_PAGE_HEADER)) {
+			r->stuck_seq = -1;
+			return RS_TRACE_RING_IDLE;
+		}
+		if (!take(r, want, want == r->place.page_size, out, &torn))
+			return RS_TRACE_RING_DATA;
+		if (torn) {
+			r->stats.bad_pages++;
+			next_page(r);
+		}
+		r->stuck_seq = -1;
+		return RS_TRACE_RING_DATA;
+	}
+	if (at.seq < r->seq || at.seq - r->seq >= r->place.n_pages)
+		return RS_TRACE_RING_DATA;
+
+	if (committed != r->place.page_size) {
+		if (was_skipped(r, r->seq, at.seq)) {
+			next_page(r);
+			return RS_TRACE_RING_DATA;
+		}
+		if (!lost_patience(r, now_ns))
+			return RS_TRACE_RING_IN_FLIGHT;
+		r->stats.stuck++;
+		next_page(r);
+		return RS_TRACE_RING_DATA;
+	}
+	if (r->offset == r->place.page_size)
+		next_page(r);
+	else if (take(r, r->place.page_size, TRUE, out, &torn) && torn)
+		next_page(r);
+	return RS_TRACE_RING_DATA;
+}
+
+RsTraceRingStatus rs_trace_ring_next(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
+{
+	/* A guest could keep us going from page to page for ever; a lap's worth a call is enough. */
+	for (guint32 tries = 0; tries < r->place.n_pages + 16; tries++) {
+		RsTraceRingStatus status = step(r, now_ns, out);
+
+		if (status != RS_TRACE_RING_DATA)
+			return status;
+		if (out->page && (out->to > out->from || out->lost))
+			return RS_TRACE_RING_DATA;
+	}
+	return RS_TRACE_RING_IDLE;
+}
+
+guint64 rs_trace_ring_pending_loss(RsTraceRing *r)
+{
+	RsTraceRingPosition at;
+	guint64 lost = 0, total, dropped;
+
+	rs_trace_ring_locate(&r->place, &at);
+	if (at.seq < 0)
+		return rs_load(&r->place.state->dropped);
+	if (!r->counted)
+		return 0;
+	total = rs_trace_ring_total(&r->place, &at);
+	dropped = rs_load(&r->place.state->dropped);
+	if (total > r->records)
+		lost = total - r->records;
+	if (dropped > r->dropped)
+		lost += dropped - r->dropped;
+	return lost;
+}
+
+void rs_trace_ring_arm(RsTraceRing *r, guint32 bytes)
+{
+	guint32 units = r->place.page_size / RS_RING_UNIT;
+	guint64 from = (guint64)r->seq * units + r->offset / RS_RING_UNIT;
+	guint32 armed = rs_load(&r->place.ctl->wake_armed);
+
+	if (!r->region->writable)
+		return;
+	rs_store(&r->place.ctl->wake_from, from);
+	rs_store(&r->place.ctl->wake_units, MAX(bytes / RS_RING_UNIT, 1));
+	/* Pairs with the acquire load in the producer's check. Still armed: only moved. */
+	if (armed == rs_load(&r->place.state->wake_seen))
+		armed++;
+	rs_store_release(&r->place.ctl->wake_armed, armed);
+	/* The caller's next look at the word must not be done before this: store, then load. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void rs_trace_ring_stats(const RsTraceRing *r, RsTraceRingStats *out)
+{
+	*out = r->stats;
+}
+
+static void start_at(RsTraceRing *r, RsTraceFrom from)
+{
+	RsTraceRingPosition at;
+
+	rs_trace_ring_locate(&r->place, &at);
+	r->stuck_seq = r->copied_seq = -1;
+	switch (from) {
+	case RS_TRACE_FROM_START:
+		begin_at(r, 0);
+		r->counted = TRUE;
+		break;
+	case RS_TRACE_FROM_OLDEST:
+		begin_at(r, at.seq - r->place.n_pages + 1);
+		if (r->region->header.ring_mode == RS_MODE_DROP)
+			begin_at(r, (gint64)MIN(rs_load(&r->place.ctl->consumed),
+						(guint64)MAX(at.seq, 0)));
+		break;
+	case RS_TRACE_FROM_NOW:
+		begin_at(r, at.seq);
+		/* Mid-page: as if we had read so far. The records before are not ours to miss. */
+		if (at.seq >= 0 && at.offset > RS_RING_PAGE_HEADER) {
+			r->offset = at.offset;
+			r->records = rs_trace_ring_total(&r->place, &at);
+			r->dropped = rs_load(&r->place.state->dropped);
+			r->counted = TRUE;
+		}
+		break;
+	}
+}
+
+RsTraceRing *rs_trace_ring_new(const RsTraceRegion *region, const RsTraceRingConfig *config,
+			       GError **error)
+{
+	const struct rs_region_header *h = &region->header;
+	RsTraceRing *r;
+
+	if (config->ring >= h->ring_count) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_NO_RING,
+			    "no ring %u: the region has %u", config->ring, h->ring_count);
+		return NULL;
+	}
+	if (config->consumer && !region->writable) {
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_READ_ONLY,
+				    "a read-only region cannot be consumed");
+		return NULL;
+	}
+	r = g_new0(RsTraceRing, 1);
+	r->region = region;
+	rs_trace_ring_place(region, config->ring, &r->place);
+	r->ring = config->ring;
+	r->patience_ns = config->patience_ns ? config->patience_ns : PATIENCE_NS;
+	r->consumer = config->consumer && h->ring_mode == RS_MODE_DROP;
+	r->copy = g_malloc0(r->place.page_size);
+	start_at(r, config->from);
+	return r;
+}
+
+void rs_trace_ring_free(RsTraceRing *r)
+{
+	if (!r)
+		return;
+	g_free(r->copy);
+	g_free(r);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads one ring of a region; the algorithm is in docs/adr/0002-ring.md. Each reader has cursors of
+ * its own, so any number of them can watch one ring. What it reads is hostile: every word is read
+ * once, bounded, and copied before it is looked at. A reader never blocks and its work per call is bounded.
+ *
+ * Threads: one reader, one thread. Different readers are independent.
+ */
+#ifndef RS_TRACE_RING_H
+#define RS_TRACE_RING_H
+
+#include "rs-trace-region.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+	RS_TRACE_FROM_START,  /* from record 0: all that was overwritten before counts as lost */
+	RS_TRACE_FROM_OLDEST, /* from the oldest record that is still there */
+	RS_TRACE_FROM_NOW,    /* only what comes from now on */
+} RsTraceFrom;
+
+typedef enum {
+	RS_TRACE_RING_IDLE,      /* nothing new, and no producer is under way */
+	RS_TRACE_RING_IN_FLIGHT, /* nothing to take now, but a producer is in the middle of a record */
+	RS_TRACE_RING_DATA,      /* `out` was filled; call again */
+} RsTraceRingStatus;
+
+/*
+ * New bytes of one page. Bytes [from, to) are new and whole records; those before `from` were handed out
+ * earlier. In the copied header `committed` is `to`. Valid until the next call on this reader.
+ */
+typedef struct {
+	guint ring;
+	guint from; /* bytes from the page's start; RS_RING_PAGE_HEADER when the page is new */
+	guint to;
+	const guint8 *page;
+	guint64 lost;  /* records lost between the previous chunk and this one */
+	guint records; /* records in [from, to), marks not counted */
+} RsTraceChunk;
+
+typedef struct {
+	guint ring;
+	RsTraceFrom from;
+	gboolean consumer; /* drop mode: publish our position; needs a writable region */
+	/* how long a page waits for a producer that does not finish; 0: 1 s */
+	guint64 patience_ns;
+} RsTraceRingConfig;
+
+typedef struct _RsTraceRing RsTraceRing;
+
+/* `region` must outlive the reader. NO_RING; READ_ONLY: a consumer needs a writable region. */
+RsTraceRing *rs_trace_ring_new(const RsTraceRegion *region, const RsTraceRingConfig *config,
+			       GError **error);
+void rs_trace_ring_free(RsTraceRing *ring);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRing, rs_trace_ring_free)
+
+/* Takes the next chunk. `now_ns` is any monotonic clock of the caller's, to measure patience. */
+RsTraceRingStatus rs_trace_ring_next(RsTraceRing *ring, guint64 now_ns, RsTraceChunk *out);
+
+/* Records that are known to be lost but lie after the last chunk; for the end of a trace. */
+guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
+
+/*
+ * Asks for the doorbell once `bytes` more have been written, from this reader's position. There is one
+ * doorbell a ring: only the region's owner arms it. Afterwards call rs_trace_ring_next once more
+ * before sleeping: what came in between rings nothing.
+ */
+void rs_trace_ring_arm(RsTraceRing *ring, guint bytes);
+
+typedef struct {
+	guint64 records;   /* handed out */
+	guint64 lost;      /* in chunks so far */
+	guint64 bad_pages; /* pages cut short because a record or header made no sense */
+	guint64 stuck;     /* pages passed over because a producer never finished */
+	guint64 resyncs;   /* the ring went back (guest rebooted, or is hostile): began anew */
+} RsTraceRingStats;
+void rs_trace_ring_stats(const RsTraceRing *ring, RsTraceRingStats *out);
+
+G_END_DECLS
+
+#endif

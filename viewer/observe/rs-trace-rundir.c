@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-rundir.h"
+#include "rs-trace-session-error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_FILE 65536
+
+static char *base_dir(void)
+{
+	const char *xdg = getenv("XDG_RUNTIME_DIR");
+	g_autofree char *run = g_strdup_printf("/run/user/%u", (unsigned int)getuid());
+
+	if (xdg && g_path_is_absolute(xdg))
+		return g_build_filename(xdg, "ringside", NULL);
+	if (g_access(run, W_OK) == 0)
+		return g_build_filename(run, "ringside", NULL);
+	return g_strdup_printf("/tmp/ringside-%u", (unsigned int)getuid());
+}
+
+char *rs_trace_rundir_path(GError **error)
+{
+	g_autofree char *path = base_dir();
+	struct stat st;
+
+	/* In /tmp anyone could have made it before us. */
+	if (g_mkdir_with_parents(path, 0700) || lstat(path, &st)) {
+		int code = errno;
+
+		g_set_error(error, G_IO_ERROR, g_io_error_from_errno(code), "%s: %s", path,
+			    g_strerror(code));
+		return NULL;
+	}
+	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 022)) {
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED,
+			    "%s must be a directory that only you can write to", path);
+		return NULL;
+	}
+	return g_steal_pointer(&path);
+}
+
+char *rs_trace_rundir_file(const char *name, const char *suffix, GError **error)
+{
+	g_autofree char *dir = rs_trace_rundir_path(error);
+
+	return dir ? g_strdup_printf("%s/%s.%s", dir, name, suffix) : NULL;
+}
+
+void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry)
+{
+	if (!entry)
+		return;
+	g_free(entry->name);
+	g_free(entry->kind);
+	g_free(entry->kernel);
+	g_free(entry->qmp);
+	g_free(entry->gdb);
+	g_free(entry->region);
+	g_free(entry);
+}
+
+static char *get_string(GKeyFile *file, const char *key)
+{
+	return g_key_file_get_string(file, RS_TRACE_RUNDIR_GROUP, key, NULL);
+}
+
+static RsTraceRundirEntry *no_session(const char *name, const char *format, GError **error)
+	G_GNUC_PRINTF(2, 0);
+
+static RsTraceRundirEntry *no_session(const char *name, const char *format, GError **error)
+{
+	g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION, format,
+		    name);
+	return NULL;
+}
+
+static RsTraceRundirEntry *read_entry(const char *dir, const char *name, GError **error)
+{
+	g_autofree char *path = g_strdup_printf("%s/%s.session", dir, name);
+	g_autofree char *text = g_malloc0(MAX_FILE);
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	RsTraceRundirEntry *entry;
+	gboolean live;
+	ssize_t size;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return no_session(name, "no session named '%s'", error);
+	live = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	size = read(fd, text, MAX_FILE - 1);
+	close(fd);
+	if (size <= 0 || !g_key_file_load_from_data(file, text, (gsize)size, 0, NULL))
+		return no_session(name, "session '%s' has no readable state", error);
+
+	entry = g_new0(RsTraceRundirEntry, 1);
+	entry->name = g_strdup(name);
+	entry->live = live;
+	entry->pid = (pid_t)g_key_file_get_int64(file, RS_TRACE_RUNDIR_GROUP, "pid", NULL);
+	entry->started = g_key_file_get_int64(file, RS_TRACE_RUNDIR_GROUP, "started", NULL);
+	entry->kind = get_string(file, "kind");
+	entry->kernel = get_string(file, "kernel");
+	entry->qmp = get_string(file, "qmp");
+	entry->gdb = get_string(file, "gdb");
+	entry->region = get_string(file, "region");
+	if (!entry->kind)
+		entry->kind = g_strdup("");
+	if (!entry->kernel)
+		entry->kernel = g_strdup("");
+	return entry;
+}
+
+static gint by_name(gconstpointer a, gconstpointer b)
+{
+	const RsTraceRundirEntry *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+GPtrArray *rs_trace_rundir_list(GError **error)
+{
+	g_autofree char *path = rs_trace_rundir_path(error);
+	GPtrArray *list;
+	const char *file;
+	GDir *dir;
+
+	dir = path ? g_dir_open(path, 0, error) : NULL;
+	if (!dir)
+		return NULL;
+	list = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_rundir_entry_free);
+	while ((file = g_dir_read_name(dir))) {
+		g_autofree char *name = NULL;
+		RsTraceRundirEntry *entry;
+
+		if (!g_str_has_suffix(file, ".session"))
+			continue;
+		name = g_strndup(file, strlen(file) - strlen(".session"));
+		entry = read_entry(path, name, NULL);
+		if (entry)
+			g_ptr_array_add(list, entry);
+	}
+	g_dir_close(dir);
+	g_ptr_array_sort(list, by_name);
+	return list;
+}
+
+RsTraceRundirEntry *rs_trace_rundir_find(const char *name, GError **error)
+{
+	g_autofree char *dir = rs_trace_rundir_path(error);
+
+	if (!dir)
+		return NULL;
+	if (strchr(name, '/'))
+		return no_session(name, "no session named '%s'", error);
+	return read_entry(dir, name, error);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where sessions are found: $XDG_RUNTIME_DIR/ringside (else /run/user/UID/ringside, else
+ * /tmp/ringside-UID), mode 0700 and ours, with for each session
+ *
+ *     NAME.session   key file: what runs, and how to reach it again; locked while the session lives
+ *     NAME.sock      its D-Bus socket
+ *     NAME.journal   what the patcher has changed in the guest
+ *
+ * A NAME.session that nobody has locked belonged to a process that died. This half reads; a session takes its
+ * name with hv/session/rundir.h. Any thread. The directory is the user's own, but files are read as if they
+ * were not: a bad one is an error, never a crash.
+ */
+#ifndef RS_TRACE_RUNDIR_H
+#define RS_TRACE_RUNDIR_H
+
+#include <glib.h>
+#include <sys/types.h>
+
+G_BEGIN_DECLS
+
+/* The key file's group. */
+#define RS_TRACE_RUNDIR_GROUP "session"
+
+typedef struct {
+	char *name;
+	gboolean live; /* its process has it locked */
+	pid_t pid;
+	char *kind, *kernel;      /* never NULL */
+	char *qmp, *gdb, *region; /* how to reach a QEMU guest again; NULL: not given */
+	gint64 started;           /* unix seconds */
+} RsTraceRundirEntry;
+
+void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRundirEntry, rs_trace_rundir_entry_free)
+
+/*
+ * The directory, made if need be; to be freed. G_IO_ERROR: it cannot be made, or (PERMISSION_DENIED) it is there
+ * but not ours alone.
+ */
+char *rs_trace_rundir_path(GError **error);
+
+/* DIR/NAME.suffix, to be freed. */
+char *rs_trace_rundir_file(const char *name, const char *suffix, GError **error);
+
+/* All sessions, dead ones too, by name: RsTraceRundirEntry, to be unreffed. */
+GPtrArray *rs_trace_rundir_list(GError **error);
+/* RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION: no such session. */
+RsTraceRundirEntry *rs_trace_rundir_find(const char *name, GError **error);
+
+G_END_DECLS
+
+#endif
