@@ -246,19 +246,6 @@ static int compile(const struct rs_filter_ast *ast, const RsTraceEvent *event, b
 	return ret;
 }
 
-int rs_filter_compile(const RsTraceEvent *event, const char *expression, GByteArray **program,
-		      struct rs_filter_error *err)
-{
-	struct rs_filter_ast ast;
-	int ret = rs_filter_parse(expression, &ast, err);
-
-	if (ret)
-		return ret;
-	ret = compile(&ast, event, true, program, err);
-	rs_filter_ast_clear(&ast);
-	return ret;
-}
-
 /* Each name must be known to one of the events at least: else it is a slip of the pen. */
 static int check_names(const struct rs_filter_ast *ast, const RsTraceEvent *const *events,
 		       size_t count, struct rs_filter_error *err)
@@ -303,8 +290,8 @@ static void name_event(const RsTraceEvent *event, struct rs_filter_error *err)
 			    event->name, was.message);
 }
 
-int rs_filter_compile_set(const RsTraceEvent *const *events, size_t count, const char *expression,
-			  GByteArray **programs, struct rs_filter_error *err)
+int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const char *expression,
+		      GByteArray **programs, struct rs_filter_error *err)
 {
 	g_autoptr(GPtrArray) done = g_ptr_array_new();
 	struct rs_filter_ast ast;

@@ -29,22 +29,17 @@ struct rs_filter_error {
 int rs_filter_check(const char *expression, struct rs_filter_error *err);
 
 /*
- * Compiles for one event. On success *program is a new verified array of bytes for the caller to
- * unref: a struct rs_filter_program with `sequence` 0, a multiple of RS_FILTER_GRAIN long. A field that the
- * event lacks, and a value that the field can never hold, are errors.
+ * Compiles one expression for each of `count` events: what a glob of events means. On success each of
+ * programs[] is a new verified array of bytes for the caller to unref: a struct rs_filter_program with
+ * `sequence` 0, a multiple of RS_FILTER_GRAIN long. On failure none is set.
+ *
+ * One event: a field that it lacks, and a value that the field can never hold, are errors.
+ * More: a term whose field an event lacks is left out for that event. If nothing is left, programs[i]
+ * is NULL: that event is not filtered. A field that none of them has is an error. A number that
+ * does not fit the field of one of them is compared all the same, as in mathematics.
  */
-int rs_filter_compile(const RsTraceEvent *event, const char *expression, GByteArray **program,
-		      struct rs_filter_error *err);
-
-/*
- * Compiles one expression for each of `count` events: what a glob of events means. One event: as
- * above. More: a term whose field an event lacks is left out for that event, and if nothing is left,
- * programs[i] is NULL: that event is not filtered. A field that none of them has is an error. A
- * number that does not fit the field of one of them is compared all the same, as in mathematics. All or
- * nothing: on failure no program is set.
- */
-int rs_filter_compile_set(const RsTraceEvent *const *events, size_t count, const char *expression,
-			  GByteArray **programs, struct rs_filter_error *err);
+int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const char *expression,
+		      GByteArray **programs, struct rs_filter_error *err);
 
 /*
  * All that the agent relies on, for a program of `size` bytes that is to judge an event with this

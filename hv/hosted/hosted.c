@@ -90,7 +90,6 @@ void rs_hosted_gone(struct rs_hosted *hosted, int status)
 	g_mutex_lock(&hosted->lock);
 	hosted->ended = true;
 	hosted->status = status;
-	hosted->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	g_mutex_unlock(&hosted->lock);
 	if (hosted->attached)
 		return;
@@ -371,9 +370,4 @@ bool rs_hosted_can_patch(const struct rs_target *target, struct rs_error *why)
 uint64_t rs_hosted_start_time(pid_t pid)
 {
 	return rs_process_start_time(pid);
-}
-
-int rs_hosted_end_signal(const struct rs_target *target)
-{
-	return hosted_of(target)->signal;
 }

@@ -34,7 +34,8 @@ struct rs_hosted_config {
  * Makes the target; the program is started by ops->start, on a thread-default GMainContext of the
  * caller that also delivers the callbacks. vcpus: CPUs of this machine, at most RS_MAX_CPUS.
  * start: -ENOENT, -EACCES … the program cannot be run. ops->stop: SIGTERM, and SIGKILL two seconds
- * later. ops->destroy: takes ptrace off and kills a program that still runs.
+ * later. ops->destroy: takes ptrace off and kills a program that still runs. Its end is told as
+ * RS_END_EXIT with its code, RS_END_FAULT for a signal that dumps core, RS_END_KILLED for another.
  */
 int rs_hosted_create(const struct rs_hosted_config *config, struct rs_target **out,
 		     struct rs_error *err);
@@ -51,9 +52,5 @@ bool rs_hosted_can_patch(const struct rs_target *target, struct rs_error *why);
 
 /* Start time of a process in clock ticks after boot (/proc/PID/stat), 0: there is none. */
 uint64_t rs_hosted_start_time(pid_t pid);
-
-/* Signal that ended it, 0 if it exited or still runs. (rs_target_end: EXIT with its code, FAULT for a
- * signal that dumps core, KILLED for another.) */
-int rs_hosted_end_signal(const struct rs_target *target);
 
 #endif

@@ -53,7 +53,6 @@ struct rs_hosted {
 	bool ended;
 	bool reported;
 	int status; /* of waitpid, once ended */
-	int signal; /* that ended it */
 	struct rs_target_stats stats;
 
 	/* Of the tracer thread alone. */

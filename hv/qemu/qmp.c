@@ -321,11 +321,6 @@ void rs_qmp_drain(struct rs_qmp *qmp)
 		;
 }
 
-unsigned rs_qmp_bad_lines(const struct rs_qmp *qmp)
-{
-	return qmp->bad_lines;
-}
-
 void rs_qmp_destroy(struct rs_qmp *qmp)
 {
 	if (!qmp)

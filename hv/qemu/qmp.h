@@ -43,9 +43,6 @@ int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, 
 /* Takes what has arrived and delivers its events, without waiting. */
 void rs_qmp_drain(struct rs_qmp *qmp);
 
-/* Lines that were too long, too deep or no JSON object. */
-unsigned rs_qmp_bad_lines(const struct rs_qmp *qmp);
-
 void rs_qmp_destroy(struct rs_qmp *qmp);
 
 #endif

@@ -51,7 +51,7 @@ static int add_rule(struct rs_session *session, enum rule_kind kind, const char 
 
 /* ---- events ---- */
 
-bool rs_session_event_live(const struct rs_session *session, const RsTraceEvent *event)
+static bool event_live(const struct rs_session *session, const RsTraceEvent *event)
 {
 	return event->provider >= 1 && event->provider <= session->provider_count &&
 	       session->providers[event->provider - 1].state == RS_PROVIDER_LIVE;
@@ -59,8 +59,7 @@ bool rs_session_event_live(const struct rs_session *session, const RsTraceEvent 
 
 static bool usable(const struct rs_session *session, const RsTraceEvent *event)
 {
-	return event->id < session->region->header.event_capacity &&
-	       rs_session_event_live(session, event);
+	return event->id < session->region->header.event_capacity && event_live(session, event);
 }
 
 /* Ids of live events that match, from the schema's n-th on. */
@@ -278,8 +277,7 @@ static int compile_all(struct rs_session *session, const char *expression, const
 	for (guint i = 0; i < ids->len; i++)
 		events[i] = rs_trace_schema_by_id(session->schema, g_array_index(ids, uint32_t, i));
 	g_ptr_array_set_size(programs, (gint)ids->len);
-	if (rs_filter_compile_set(events, ids->len, expression, (GByteArray **)programs->pdata,
-				  &why))
+	if (rs_filter_compile(events, ids->len, expression, (GByteArray **)programs->pdata, &why))
 		return filter_failed(expression, &why, err);
 	return 0;
 }
@@ -500,7 +498,7 @@ GArray *rs_session_list(struct rs_session *session, const char *glob)
 		    (glob && !rs_trace_event_matches(event, glob)))
 			continue;
 		entry.enabled = session->events[event->id].on;
-		entry.live = rs_session_event_live(session, event);
+		entry.live = event_live(session, event);
 		entry.filter = session->events[event->id].filter;
 		entry.sites = rs_session_sites_of(session, event->id);
 		entry.note = session->events[event->id].note;

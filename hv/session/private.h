@@ -75,7 +75,6 @@ void rs_session_forget_events(struct rs_session *session);
 /* Everything off, as at the end; keeps who wanted what. */
 int rs_session_all_off(struct rs_session *session, struct rs_error *err);
 void rs_session_provider_gone(struct rs_session *session, uint32_t provider);
-bool rs_session_event_live(const struct rs_session *session, const RsTraceEvent *event);
 
 /* sites.c */
 /* `report`: not NULL when this guest may still hold patches of a session that died. */

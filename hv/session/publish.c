@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <ringside/atomic.h>
 #include <ringside/record.h>
+#include <rs-trace-clock.h>
 #include <string.h>
 
 /* Slot sizes: SLOT_MIN << class. */
@@ -29,7 +30,7 @@ struct rs_publisher {
 	uint32_t generation;
 	uint32_t flags;
 	uint64_t hz;
-	struct rs_clock_epoch epoch;
+	RsTraceClock clock; /* what was published of it */
 };
 
 struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
@@ -195,11 +196,6 @@ int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool e
 	return 0;
 }
 
-uint32_t rs_publisher_word(const struct rs_publisher *publisher, uint32_t id)
-{
-	return id < publisher->map.event_capacity ? publisher->words[id] : 0;
-}
-
 void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32_t clear)
 {
 	publisher->flags = (publisher->flags & ~clear) | set;
@@ -233,7 +229,8 @@ void rs_publisher_reset(struct rs_publisher *publisher)
 
 void rs_publisher_set_clock(struct rs_publisher *publisher, uint64_t hz, uint64_t base)
 {
-	struct rs_clock_epoch *epoch = &publisher->epoch, *shared = publisher->map.control->epochs;
+	struct rs_clock_epoch *epoch = &publisher->clock.epochs[0],
+			      *shared = publisher->map.control->epochs;
 	unsigned __int128 mult;
 
 	if (!hz)
@@ -247,6 +244,7 @@ void rs_publisher_set_clock(struct rs_publisher *publisher, uint64_t hz, uint64_
 			break;
 	}
 	epoch->mult = (uint32_t)mult;
+	publisher->clock.n_epochs = 1;
 	rs_store(&shared->tsc_base, epoch->tsc_base);
 	rs_store(&shared->ns_base, 0);
 	rs_store(&shared->mult, epoch->mult);
@@ -263,10 +261,5 @@ uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher)
 
 uint64_t rs_publisher_ns(const struct rs_publisher *publisher, uint64_t ticks)
 {
-	const struct rs_clock_epoch *epoch = &publisher->epoch;
-
-	if (!publisher->hz || ticks < epoch->tsc_base)
-		return 0;
-	return (uint64_t)((unsigned __int128)(ticks - epoch->tsc_base) * epoch->mult >>
-			  epoch->shift);
+	return publisher->hz ? rs_trace_clock_ns(&publisher->clock, 0, ticks) : 0;
 }

@@ -49,9 +49,6 @@ int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
 int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,
 			     struct rs_error *err);
 
-/* The word as it was last published; 0 for an id that does not exist. */
-uint32_t rs_publisher_word(const struct rs_publisher *publisher, uint32_t id);
-
 /* Sets and clears RS_CONTROL_* flags. */
 void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32_t clear);
 

@@ -502,11 +502,6 @@ const struct rs_target *rs_session_target(const struct rs_session *session)
 	return session->target;
 }
 
-const RsTraceSchema *rs_session_schema(const struct rs_session *session)
-{
-	return session->schema;
-}
-
 const struct rs_target_end *rs_session_end(const struct rs_session *session)
 {
 	return session->ended ? &session->end : NULL;

@@ -175,7 +175,6 @@ const char *rs_session_kind(const struct rs_session *session);
 const char *rs_session_kernel(const struct rs_session *session);
 const RsTraceRegion *rs_session_region(const struct rs_session *session);
 const struct rs_target *rs_session_target(const struct rs_session *session);
-const RsTraceSchema *rs_session_schema(const struct rs_session *session);
 /* Valid once the session has ended, else NULL. */
 const struct rs_target_end *rs_session_end(const struct rs_session *session);
 const char *rs_end_reason_name(enum rs_end_reason reason);

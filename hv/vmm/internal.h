@@ -68,7 +68,6 @@ struct rs_vmm {
 	struct rs_uart uart;
 	uint64_t clock_hz;
 	bool tsc_shared; /* the guests' TSC is ours */
-	uint64_t last_pause_ns;
 
 	pthread_mutex_t lock; /* what follows */
 	pthread_cond_t out;   /* a vCPU left the guest */

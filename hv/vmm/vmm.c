@@ -25,14 +25,6 @@ static struct rs_vmm *vmm_of(struct rs_target *target)
 	return (struct rs_vmm *)target;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 void rs_vmm_wake(struct rs_vmm *vmm)
 {
 	uint64_t one = 1;
@@ -192,7 +184,6 @@ static int vmm_start(struct rs_target *target, struct rs_error *err)
 static int vmm_pause(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_vmm *vmm = vmm_of(target);
-	uint64_t from = now_ns();
 
 	pthread_mutex_lock(&vmm->lock);
 	if (vmm->paused) {
@@ -204,7 +195,6 @@ static int vmm_pause(struct rs_target *target, struct rs_error *err)
 	for (uint32_t i = 0; i < target->vcpus; i++)
 		while (vmm->vcpu[i].in_guest)
 			pthread_cond_wait(&vmm->out, &vmm->lock);
-	vmm->last_pause_ns = now_ns() - from;
 	pthread_mutex_unlock(&vmm->lock);
 	return 0;
 }
@@ -218,11 +208,6 @@ static int vmm_resume(struct rs_target *target, struct rs_error *err)
 	pthread_cond_broadcast(&vmm->go);
 	pthread_mutex_unlock(&vmm->lock);
 	return 0;
-}
-
-uint64_t rs_vmm_last_pause_ns(struct rs_target *target)
-{
-	return vmm_of(target)->last_pause_ns;
 }
 
 /* Host address of guest-physical [at, at + size), NULL where that is not all one piece of memory. */

@@ -53,7 +53,4 @@ int rs_vmm_probe(struct rs_error *err);
  */
 int rs_vmm_create(const struct rs_vmm_config *config, struct rs_target **out, struct rs_error *err);
 
-/* Nanoseconds that the latest pause() took until every vCPU was out of the guest. */
-uint64_t rs_vmm_last_pause_ns(struct rs_target *target);
-
 #endif

@@ -71,7 +71,7 @@ static uint32_t publish(const RsTraceEvent *event, const char *expression)
 	struct rs_filter_program *to;
 	uint32_t at = filter_at;
 
-	if (rs_filter_compile(event, expression, &program, &err))
+	if (rs_filter_compile(&event, 1, expression, &program, &err))
 		die(err.message);
 	to = (void *)((uint8_t *)rs_trace_region_section(region, RS_SEC_FILTERS, NULL) + at);
 	memcpy(to, program->data, program->len);

@@ -21,7 +21,7 @@ static void rs_fuzz_seeds(void)
 	for (unsigned int i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {
 		g_autoptr(GByteArray) program = NULL;
 
-		if (rs_filter_compile(&sample_event, seeds[i], &program, NULL))
+		if (sample_compile(seeds[i], &program, NULL))
 			g_error("seed %u", i);
 		snprintf(name, sizeof(name), "seed%u", i);
 		rs_fuzz_seed(name, program->data, program->len);

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t count = 1; count <= 2; count++) {
 		GByteArray *programs[2] = {NULL, NULL};
 
-		if (rs_filter_compile_set(events, count, expression, programs, &err)) {
+		if (rs_filter_compile(events, count, expression, programs, &err)) {
 			g_free(rs_filter_error_render(&err, expression));
 			continue;
 		}

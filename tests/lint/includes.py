@@ -13,8 +13,8 @@ HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch", "filter")
 HV_MAY = {
     "hv/filter": ("rs-trace-schema.h",),
     "hv/region": ("rs-trace-region.h",),
-    "hv/session": ("rs-trace-schema.h", "rs-trace-region.h", "rs-trace-ring-info.h", "rs-trace-rundir.h",
-                   "rs-trace-session-error.h", "rs-session-dbus.h"),
+    "hv/session": ("rs-trace-clock.h", "rs-trace-schema.h", "rs-trace-region.h", "rs-trace-ring-info.h",
+                   "rs-trace-rundir.h", "rs-trace-session-error.h", "rs-session-dbus.h"),
 }
 # Made in the build tree, and where they belong.
 GENERATED = {"rs-session-dbus.h": "viewer/observe/rs-session-dbus.h"}

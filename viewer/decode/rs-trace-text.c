@@ -233,7 +233,8 @@ static void append_array(GString *out, const RsTraceField *field, const guint8 *
 	g_string_append_c(out, '}');
 }
 
-void rs_trace_text_field(GString *out, const RsTraceField *field, const guint8 *payload, guint size)
+/* Integers in decimal or hex, symbols, arrays as {1,2}, strings. */
+static void append_field(GString *out, const RsTraceField *field, const guint8 *payload, guint size)
 {
 	const guint8 *bytes;
 	guint length;
@@ -270,7 +271,7 @@ static void append_text(GString *out, const RsTracePrintStep *step, const RsTrac
 {
 	gsize start = out->len, length;
 
-	rs_trace_text_field(out, step->field, record->payload, record->size);
+	append_field(out, step->field, record->payload, record->size);
 	if (!step->width && step->precision < 0)
 		return;
 	length = (gsize)g_utf8_strlen(out->str + start, (gssize)(out->len - start));

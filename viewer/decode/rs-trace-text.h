@@ -29,10 +29,6 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *c
 /* Appends only the event's own text, by its print format. A part that the payload lacks reads "(cut)". */
 void rs_trace_text_message(GString *out, const RsTraceRecord *record);
 
-/* Appends one field: integers in decimal or hex, symbols, arrays as {1,2}, strings escaped. */
-void rs_trace_text_field(GString *out, const RsTraceField *field, const guint8 *payload,
-			 guint size);
-
 typedef void (*RsTraceAppendFunc)(GString *out, const char *text, gsize size);
 /*
  * Appends what an enum's value is called, or the names of its flags with '|' between them; what has no

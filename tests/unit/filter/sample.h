@@ -3,7 +3,7 @@
 #ifndef RS_TESTS_FILTER_SAMPLE_H
 #define RS_TESTS_FILTER_SAMPLE_H
 
-#include "rs-trace-schema.h"
+#include "filter/filter.h"
 
 struct sample {
 	uint8_t u8;
@@ -88,6 +88,13 @@ static const RsTraceEvent sample_event = {
 	.n_fields = G_N_ELEMENTS(sample_fields),
 	.fields = sample_fields,
 };
+
+static inline int sample_compile(const char *expression, GByteArray **program,
+				 struct rs_filter_error *err)
+{
+	return rs_filter_compile((const RsTraceEvent *[]){&sample_event}, 1, expression, program,
+				 err);
+}
 
 /* A second one, which lacks most and has u32 as a string. */
 static const RsTraceField other_fields[] = {

@@ -171,7 +171,7 @@ static void test_table(void)
 		struct rs_filter_ast ast;
 
 		g_test_message("%s", TABLE[i].expression);
-		if (rs_filter_compile(&sample_event, TABLE[i].expression, &program, &err))
+		if (sample_compile(TABLE[i].expression, &program, &err))
 			g_error("%s", rs_filter_error_render(&err, TABLE[i].expression));
 		g_assert_cmpint(run(program, &input), ==, TABLE[i].want);
 		g_assert_cmpint(rs_filter_check(TABLE[i].expression, NULL), ==, 0);
@@ -250,17 +250,15 @@ static void test_errors(void)
 		GByteArray *program = NULL;
 
 		g_test_message("%s", ERRORS[i].expression);
-		g_assert_cmpint(
-			rs_filter_compile(&sample_event, ERRORS[i].expression, &program, &err), ==,
-			-ERRORS[i].code);
+		g_assert_cmpint(sample_compile(ERRORS[i].expression, &program, &err), ==,
+				-ERRORS[i].code);
 		g_assert_null(program);
 		g_test_message("-> %u: %s", err.at, err.message);
 		g_assert_cmpint(err.code, ==, ERRORS[i].code);
 		g_assert_nonnull(strstr(err.message, ERRORS[i].part));
 		g_assert_cmpint(err.at, ==, ERRORS[i].at);
-		g_assert_cmpint(
-			rs_filter_compile(&sample_event, ERRORS[i].expression, &program, NULL), ==,
-			-ERRORS[i].code);
+		g_assert_cmpint(sample_compile(ERRORS[i].expression, &program, NULL), ==,
+				-ERRORS[i].code);
 	}
 }
 
@@ -270,7 +268,7 @@ static void check_render(const char *expression, const char *want)
 	GByteArray *program = NULL;
 	g_autofree char *text = NULL;
 
-	g_assert_cmpint(rs_filter_compile(&sample_event, expression, &program, &err), <, 0);
+	g_assert_cmpint(sample_compile(expression, &program, &err), <, 0);
 	text = rs_filter_error_render(&err, expression);
 	g_assert_cmpstr(text, ==, want);
 }
@@ -299,7 +297,7 @@ static void test_render(void)
 	for (unsigned int i = 0; i < 60; i++)
 		g_string_append(big, "u8 == 1 || ");
 	g_string_append(big, "u9 == 1");
-	rs_filter_compile(&sample_event, big->str, &(GByteArray *){NULL}, &err);
+	sample_compile(big->str, &(GByteArray *){NULL}, &err);
 	text = rs_filter_error_render(&err, big->str);
 	g_assert_true(g_str_has_prefix(text, "  …"));
 	g_assert_nonnull(strstr(text, "|| u9 == 1\n"));
@@ -319,12 +317,12 @@ static void test_limits(void)
 	g_string_append(s, "u8==200");
 	for (unsigned int i = 0; i < 64; i++)
 		g_string_append_c(s, ')');
-	g_assert_cmpint(rs_filter_compile(&sample_event, s->str, &program, &err), ==, 0);
+	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, 0);
 	g_assert_true(run(program, &input));
 	g_clear_pointer(&program, g_byte_array_unref);
 	g_string_prepend_c(s, '(');
 	g_string_append_c(s, ')');
-	g_assert_cmpint(rs_filter_compile(&sample_event, s->str, &program, &err), ==, -E2BIG);
+	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, -E2BIG);
 	g_assert_nonnull(strstr(err.message, "64 deep"));
 	g_assert_cmpuint(err.at, ==, 64);
 
@@ -343,7 +341,7 @@ static void test_limits(void)
 	g_assert_nonnull(strstr(err.message, "4096 bytes"));
 	memset(big, '!', 4090);
 	strcpy(big + 4090, "u8 & 8");
-	g_assert_cmpint(rs_filter_compile(&sample_event, big, &program, &err), ==, 0);
+	g_assert_cmpint(sample_compile(big, &program, &err), ==, 0);
 	g_assert_true(run(program, &input));
 	g_clear_pointer(&program, g_byte_array_unref);
 
@@ -351,18 +349,18 @@ static void test_limits(void)
 	g_string_assign(s, "u8 == 200");
 	for (unsigned int i = 1; i < 128; i++)
 		g_string_append(s, " && u8 == 200");
-	g_assert_cmpint(rs_filter_compile(&sample_event, s->str, &program, &err), ==, 0);
+	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, 0);
 	g_assert_true(run(program, &input));
 	g_clear_pointer(&program, g_byte_array_unref);
 	g_string_append(s, " && u8 == 200");
-	g_assert_cmpint(rs_filter_compile(&sample_event, s->str, &program, &err), ==, -E2BIG);
+	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, -E2BIG);
 	g_assert_nonnull(strstr(err.message, "128 comparisons"));
 
 	/* bytes: each pattern has a table of its own */
 	g_string_assign(s, "name ~ a?c");
 	for (unsigned int i = 1; i < 60; i++)
 		g_string_append(s, " || name ~ a?c");
-	g_assert_cmpint(rs_filter_compile(&sample_event, s->str, &program, &err), ==, -E2BIG);
+	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, -E2BIG);
 	g_assert_nonnull(strstr(err.message, "16384 bytes"));
 	g_assert_null(program);
 }
@@ -375,7 +373,7 @@ static bool glob(const char *pattern, const char *text)
 	g_autoptr(GByteArray) program = NULL;
 
 	in.dyn = d;
-	g_assert_cmpint(rs_filter_compile(&sample_event, expression, &program, NULL), ==, 0);
+	g_assert_cmpint(sample_compile(expression, &program, NULL), ==, 0);
 	return run(program, &in);
 }
 
@@ -418,7 +416,7 @@ static void test_globs(void)
 	{
 		g_autofree char *e = g_strdup_printf("why ~ %s", p63);
 
-		g_assert_cmpint(rs_filter_compile(&sample_event, e, &none, &err), ==, -EINVAL);
+		g_assert_cmpint(sample_compile(e, &none, &err), ==, -EINVAL);
 		g_assert_nonnull(strstr(err.message, "63"));
 	}
 	memset(long_text, 'a', 5000);
@@ -446,47 +444,46 @@ static void test_set(void)
 	in.entry_size = sizeof(other);
 	in.dyn_count = 0;
 	/* known to both; a value too large for one is compared as in mathematics */
-	g_assert_cmpint(rs_filter_compile_set(events, 2, "u8 < 1000", p, &err), ==, 0);
+	g_assert_cmpint(rs_filter_compile(events, 2, "u8 < 1000", p, &err), ==, 0);
 	g_assert_true(run(p[0], &input));
 	g_assert_true(run(p[1], &in));
 	g_byte_array_unref(p[0]);
 	g_byte_array_unref(p[1]);
 	/* what an event lacks is left out, in && and in ||, under ! too */
-	g_assert_cmpint(rs_filter_compile_set(events, 2, "s8 == 5 && u8 == 200", p, &err), ==, 0);
+	g_assert_cmpint(rs_filter_compile(events, 2, "s8 == 5 && u8 == 200", p, &err), ==, 0);
 	g_assert_false(run(p[0], &input));
 	g_assert_true(run(p[1], &in));
 	g_byte_array_unref(p[0]);
 	g_byte_array_unref(p[1]);
-	g_assert_cmpint(rs_filter_compile_set(events, 2, "!(s8 == -3 || u8 == 7)", p, &err), ==, 0);
+	g_assert_cmpint(rs_filter_compile(events, 2, "!(s8 == -3 || u8 == 7)", p, &err), ==, 0);
 	g_assert_false(run(p[0], &input));
 	g_assert_true(run(p[1], &in));
 	g_byte_array_unref(p[0]);
 	g_byte_array_unref(p[1]);
 	/* nothing left: no filter */
-	g_assert_cmpint(rs_filter_compile_set(events, 2, "only == -1", p, &err), ==, 0);
+	g_assert_cmpint(rs_filter_compile(events, 2, "only == -1", p, &err), ==, 0);
 	g_assert_null(p[0]);
 	g_assert_true(run(p[1], &in));
 	g_byte_array_unref(p[1]);
 	p[1] = NULL;
 	/* strings that cannot fit one of them */
-	g_assert_cmpint(rs_filter_compile_set(events, 2, "name != abcde", p, &err), ==, 0);
+	g_assert_cmpint(rs_filter_compile(events, 2, "name != abcde", p, &err), ==, 0);
 	g_assert_true(run(p[1], &in));
 	g_byte_array_unref(p[0]);
 	g_byte_array_unref(p[1]);
 	p[0] = p[1] = NULL;
 	/* unknown to all; wrong for one: nothing is set */
-	g_assert_cmpint(rs_filter_compile_set(events, 2, "u8 == 1 && onyl == 1", p, &err), ==,
-			-ENOENT);
+	g_assert_cmpint(rs_filter_compile(events, 2, "u8 == 1 && onyl == 1", p, &err), ==, -ENOENT);
 	g_assert_cmpstr(err.message, ==,
 			"none of the 2 events has a field 'onyl'; did you mean 'only'?");
-	g_assert_cmpint(rs_filter_compile_set(events, 2, "name == x && only ~ x", p, &err), ==,
+	g_assert_cmpint(rs_filter_compile(events, 2, "name == x && only ~ x", p, &err), ==,
 			-EINVAL);
 	g_assert_true(g_str_has_prefix(err.message, "test:other: "));
 	g_assert_null(p[0]);
 	g_assert_null(p[1]);
 	/* one event: strict */
-	g_assert_cmpint(rs_filter_compile_set(events, 1, "only == -1", p, &err), ==, -ENOENT);
-	g_assert_cmpint(rs_filter_compile_set(events, 1, "u8 < 1000", p, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_filter_compile(events, 1, "only == -1", p, &err), ==, -ENOENT);
+	g_assert_cmpint(rs_filter_compile(events, 1, "u8 < 1000", p, &err), ==, -EINVAL);
 }
 
 static void test_missing_context(void)
@@ -495,7 +492,7 @@ static void test_missing_context(void)
 	g_autoptr(GByteArray) program = NULL;
 
 	in.comm = NULL;
-	g_assert_cmpint(rs_filter_compile(&sample_event, "COMM == ''", &program, NULL), ==, 0);
+	g_assert_cmpint(sample_compile("COMM == ''", &program, NULL), ==, 0);
 	g_assert_true(run(program, &in));
 }
 

@@ -155,7 +155,7 @@ static unsigned int compare(GRand *r, const char *expression, unsigned int *yes)
 	GByteArray *programs[2] = {NULL, NULL};
 	struct rs_filter_ast ast;
 
-	if (rs_filter_compile_set(events, 2, expression, programs, NULL))
+	if (rs_filter_compile(events, 2, expression, programs, NULL))
 		return 0;
 	g_assert_cmpint(rs_filter_parse(expression, &ast, NULL), ==, 0);
 	for (unsigned int i = 0; i < ENTRIES; i++) {

@@ -10,7 +10,7 @@ static GByteArray *compile(const char *expression)
 {
 	GByteArray *program = NULL;
 
-	g_assert_cmpint(rs_filter_compile(&sample_event, expression, &program, NULL), ==, 0);
+	g_assert_cmpint(sample_compile(expression, &program, NULL), ==, 0);
 	return program;
 }
 

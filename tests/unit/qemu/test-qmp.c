@@ -78,7 +78,6 @@ static void test_answers(void)
 	g_assert_cmpint(rs_qmp_call(qmp, "c", NULL, 500, NULL, &err), ==, -EPROTO);
 	g_assert_cmpint(rs_qmp_call(qmp, "d", NULL, 500, NULL, &err), ==, -EPIPE);
 	g_assert_cmpstr(seen->str, ==, "STOP RESUME+ closed ");
-	g_assert_cmpuint(rs_qmp_bad_lines(qmp), ==, 5);
 	rs_qmp_destroy(qmp);
 	peer_stop(&peer);
 }
@@ -99,7 +98,6 @@ static void test_bombs(void)
 
 	g_assert_cmpint(connect_to(&peer, bytes->str, bytes->len, false, &qmp), ==, 0);
 	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
-	g_assert_cmpuint(rs_qmp_bad_lines(qmp), ==, 2);
 	rs_qmp_destroy(qmp);
 	peer_stop(&peer);
 }
