@@ -179,12 +179,21 @@ void rs_cli_print_json(JsonBuilder *builder, bool pretty)
 	puts(text);
 }
 
-void rs_cli_add_variant(JsonBuilder *builder, const char *name, GVariant *value)
+void rs_cli_add_number(JsonBuilder *builder, const char *name, uint64_t value)
 {
 	json_builder_set_member_name(builder, name);
-	if (g_variant_is_of_type(value, G_VARIANT_TYPE_UINT64))
-		json_builder_add_int_value(builder, (gint64)g_variant_get_uint64(value));
-	else if (g_variant_is_of_type(value, G_VARIANT_TYPE_UINT32))
+	/* All that json-glib can hold; a count of a guest's may be anything. */
+	json_builder_add_int_value(builder, (gint64)MIN(value, (uint64_t)G_MAXINT64));
+}
+
+void rs_cli_add_variant(JsonBuilder *builder, const char *name, GVariant *value)
+{
+	if (g_variant_is_of_type(value, G_VARIANT_TYPE_UINT64)) {
+		rs_cli_add_number(builder, name, g_variant_get_uint64(value));
+		return;
+	}
+	json_builder_set_member_name(builder, name);
+	if (g_variant_is_of_type(value, G_VARIANT_TYPE_UINT32))
 		json_builder_add_int_value(builder, g_variant_get_uint32(value));
 	else if (g_variant_is_of_type(value, G_VARIANT_TYPE_INT32))
 		json_builder_add_int_value(builder, g_variant_get_int32(value));

@@ -73,12 +73,6 @@ char *rs_summary_text(const struct rs_session_stat *s, const struct rs_live_stat
 	return g_string_free(out, FALSE);
 }
 
-static void add(JsonBuilder *b, const char *name, uint64_t value)
-{
-	json_builder_set_member_name(b, name);
-	json_builder_add_int_value(b, (gint64)value);
-}
-
 char *rs_summary_json(const struct rs_session_stat *s, const struct rs_live_stats *live)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
@@ -88,23 +82,23 @@ char *rs_summary_json(const struct rs_session_stat *s, const struct rs_live_stat
 	json_builder_begin_object(b);
 	json_builder_set_member_name(b, "summary");
 	json_builder_begin_object(b);
-	add(b, "recorded", sums.written);
-	add(b, "printed", live->events);
-	add(b, "lost", live->lost);
-	add(b, "dropped", sums.dropped);
-	add(b, "overrun", sums.overrun);
-	add(b, "bad_records", live->bad_records);
-	add(b, "sites", s->sites);
-	add(b, "sites_refused", s->sites_refused);
-	add(b, "patches", s->patches);
-	add(b, "patch_batches", s->batches);
-	add(b, "pause_last_ns", s->pause_last_ns);
-	add(b, "pause_max_ns", s->pause_max_ns);
-	add(b, "exits", s->target.exits);
-	add(b, "kvm_exits", s->target.kvm_exits);
-	add(b, "hypercalls", s->target.hypercalls);
-	add(b, "bad_hypercalls", s->target.bad_hypercalls);
-	add(b, "doorbells", s->target.doorbells);
+	rs_cli_add_number(b, "recorded", sums.written);
+	rs_cli_add_number(b, "printed", live->events);
+	rs_cli_add_number(b, "lost", live->lost);
+	rs_cli_add_number(b, "dropped", sums.dropped);
+	rs_cli_add_number(b, "overrun", sums.overrun);
+	rs_cli_add_number(b, "bad_records", live->bad_records);
+	rs_cli_add_number(b, "sites", s->sites);
+	rs_cli_add_number(b, "sites_refused", s->sites_refused);
+	rs_cli_add_number(b, "patches", s->patches);
+	rs_cli_add_number(b, "patch_batches", s->batches);
+	rs_cli_add_number(b, "pause_last_ns", s->pause_last_ns);
+	rs_cli_add_number(b, "pause_max_ns", s->pause_max_ns);
+	rs_cli_add_number(b, "exits", s->target.exits);
+	rs_cli_add_number(b, "kvm_exits", s->target.kvm_exits);
+	rs_cli_add_number(b, "hypercalls", s->target.hypercalls);
+	rs_cli_add_number(b, "bad_hypercalls", s->target.bad_hypercalls);
+	rs_cli_add_number(b, "doorbells", s->target.doorbells);
 	json_builder_end_object(b);
 	json_builder_end_object(b);
 	root = json_builder_get_root(b);

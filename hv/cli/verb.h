@@ -60,6 +60,8 @@ RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int
 
 /* Prints a finished builder's root and a newline on standard output. */
 void rs_cli_print_json(JsonBuilder *builder, bool pretty);
+/* Adds a member; beyond 2^63 - 1 it is shown as that. */
+void rs_cli_add_number(JsonBuilder *builder, const char *name, uint64_t value);
 /* Adds a value of a GVariant dictionary entry (u, t, i, b, s) as it is. */
 void rs_cli_add_variant(JsonBuilder *builder, const char *name, GVariant *value);
 

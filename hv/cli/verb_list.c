@@ -33,6 +33,16 @@ static void print_table(GVariant *events)
 	}
 }
 
+/* "" is none. */
+static void add_text(JsonBuilder *b, const char *name, const char *text)
+{
+	json_builder_set_member_name(b, name);
+	if (*text)
+		json_builder_add_string_value(b, text);
+	else
+		json_builder_add_null_value(b);
+}
+
 static void print_json(GVariant *events)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
@@ -51,17 +61,10 @@ static void print_json(GVariant *events)
 		json_builder_add_string_value(b, row.name);
 		json_builder_set_member_name(b, "enabled");
 		json_builder_add_boolean_value(b, row.enabled);
-		json_builder_set_member_name(b, "filter");
-		if (*row.filter)
-			json_builder_add_string_value(b, row.filter);
-		else
-			json_builder_add_null_value(b);
+		add_text(b, "filter", row.filter);
 		json_builder_set_member_name(b, "sites");
 		json_builder_add_int_value(b, row.sites);
-		if (*row.note) {
-			json_builder_set_member_name(b, "note");
-			json_builder_add_string_value(b, row.note);
-		}
+		add_text(b, "note", row.note);
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);

@@ -215,6 +215,24 @@ static void print_formats(const RsTraceSchema *schema, GString *out)
 	}
 }
 
+/* Lines that no event here comes to: a loss, an event that was never described, a record cut short. */
+static void print_odd(const RsTraceSchema *schema, struct output *out)
+{
+	static const guint8 bytes[] = {1, 255, 2, 0, 254, 255, 0xab};
+	RsTraceRecord lost = {.ns = 12000000000, .ring = 1, .lost = 214};
+	RsTraceRecord unknown = {
+		.ns = 12000001000, .payload = bytes, .size = sizeof(bytes), .id = 99};
+	RsTraceRecord cut = {.ns = 12000002000,
+			     .event = rs_trace_schema_by_name(schema, "golden", "ints"),
+			     .payload = bytes,
+			     .size = 6,
+			     .cut = TRUE};
+
+	on_merged(&lost, out);
+	on_merged(&unknown, out);
+	on_merged(&cut, out);
+}
+
 /* Everything that can be said of the region. */
 static GString *print(RsTraceRegion *region)
 {
@@ -239,6 +257,7 @@ static GString *print(RsTraceRegion *region)
 	rs_trace_decoder_stats(decoder, &stats);
 	g_assert_cmpuint(stats.bad_pages + stats.lost + stats.unknown, ==, 0);
 	rs_trace_merger_free(out.merger);
+	print_odd(schema, &out);
 	g_string_append_printf(out.text, "\n%s", json->str);
 	return out.text;
 }

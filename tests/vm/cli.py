@@ -16,6 +16,12 @@ import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '../golden'))
+sys.dont_write_bytecode = True
+from json_doc import Doc  # noqa: E402
+
+DOC = Doc(os.path.join(HERE, '../../docs/json.md'))
 KIND, RINGSIDE, GUEST = sys.argv[1], sys.argv[2], sys.argv[3]
 # Events of the two bundled guests, by role.
 if KIND == 'hosted':
@@ -116,6 +122,9 @@ def test_filter():
                               '--duration', '1.5', '--json'))
     check(r.code == 0, f'run with a filter: {r.code} {r.err[-300:]}')
     objects = [json.loads(l) for l in r.out.splitlines() if l.startswith('{')]
+    for o in objects:
+        DOC.check_line(o)
+    check('summary' in objects[-1], 'every key of the trace is in docs/json.md')
     summary = objects.pop()['summary']
     check(summary['printed'] == sum('event' in o for o in objects), 'the JSON summary is true')
     check(all(o['fields'][FIELD] == 3 for o in objects if 'event' in o),
@@ -136,6 +145,10 @@ def test_control():
     check([s['name'] for s in ps] == ['c'] and ps[0]['state'] == 'running', 'ps shows it')
     listing = json.loads(rs('list', '--json').out)
     check(not any(e['enabled'] for e in listing), 'nothing is on')
+    for section, rows in (('ringside ps', ps), ('ringside list', listing)):
+        for row in rows:
+            DOC.check(section, row)
+    check(True, 'docs/json.md says their keys')
     check(all(e['sites'] >= 1 for e in listing), 'every event has a site that can be patched')
     check(rs('enable', 'c', SOME).code == 0, 'enable, with the name')
     check(rs('enable', SOME).out.strip() == f'{SOME}: 1 event enabled', 'enable, without')
@@ -162,6 +175,9 @@ def test_control():
     check(f.code == 0 and f'name: {SOME.split(":")[1]}' in f.out and 'print fmt:' in f.out,
           'format')
     s = json.loads(rs('stat', '--json').out)
+    DOC.check('ringside stat', s)
+    for ring in s['cpus']:
+        DOC.check('ringside stat: a ring', ring)
     check(s['events_enabled'] == 1 and s['sites_patched'] >= 1 and s['sites_refused'] == 0,
           'stat counts patched sites')
     check(s['patch_batches'] >= 1 and s['pause_max_ns'] >= s['pause_last_ns'] > 0,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records as JSON lines, one object each:
+ * Records as JSON lines, one object each; docs/json.md says every key, type and range:
  *
  *	{"ns":1234,"cpu":0,"pid":7,"comm":"sh","flags":"d.h1.","system":"sched","event":"switch",
  *	 "fields":{"prev":1,"state":{"value":1,"name":"S"},"mac":[2,0],"why":"done"}}
  *	{"ns":1234,"cpu":1,"lost":214}
  *
- * Numbers whose magnitude is above 2^53 - 1 are strings of decimal digits, since most readers hold
- * numbers as doubles and would change them without a word; so are pointers ("0x…"). A field that the
- * payload lacks, or one after RS_TRACE_JSON_MAX bytes of others, is null. A cut record has "cut":true; an unknown event has "id" in place of "event" and its
- * bytes as hex in "raw". Strings are valid UTF-8: other bytes become the text \xNN.
+ * A value's type follows from the type of its field. Integers are numbers, whatever their value; a pointer
+ * is a string. A field that the payload lacks, or one after RS_TRACE_JSON_MAX bytes of others, is null.
+ * A cut record has "cut":true. An unknown event has its "id" and, in "raw", its bytes as hex. Strings are
+ * escaped by rs_trace_append_json_escaped().
  *
  * Written by hand: json-glib builds a tree for each record, at a twentieth of the speed.
  */
