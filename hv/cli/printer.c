@@ -130,7 +130,8 @@ static gboolean on_unknown(guint id, gpointer data)
 
 static void new_decoder(struct rs_printer *p)
 {
-	p->decoder = rs_trace_decoder_new(p->schema, &p->clock, on_decoded, on_unknown, p);
+	p->decoder = rs_trace_decoder_new(p->region->header.ring_count, p->schema, &p->clock,
+					  on_decoded, on_unknown, p);
 }
 
 /* Another boot of the guest: its ids mean other events. What was read before goes out first. */

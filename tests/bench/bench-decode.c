@@ -34,7 +34,8 @@ static void text_line(GString *out, const RsTraceRecord *record, const char *com
 static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
 		    const RsTraceClock *clock, const GByteArray *page)
 {
-	g_autoptr(RsTraceDecoder) decoder = rs_trace_decoder_new(schema, clock, take, NULL, bench);
+	g_autoptr(RsTraceDecoder) decoder =
+		rs_trace_decoder_new(1, schema, clock, take, NULL, bench);
 	g_autoptr(GTimer) timer = g_timer_new();
 	RsTraceDecoderStats stats;
 	gdouble seconds;

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	page = g_memdup2(data + 2 + length, bytes); /* its own, so that ASan sees its end */
 	out = g_string_new(NULL);
 	merger = rs_trace_merger_new(2, 0, 8192, show, out);
-	decoder = rs_trace_decoder_new(schema, NULL, hold, NULL, merger);
+	decoder = rs_trace_decoder_new(2, schema, NULL, hold, NULL, merger);
 	rs_trace_merger_begin_round(merger);
 	rs_trace_decoder_push(decoder, 0, page, RS_RING_PAGE_HEADER, bytes, 0);
 	rs_trace_decoder_push(decoder, 1, page,

@@ -8,6 +8,7 @@
 #include "seed.h"
 
 #include <ringside/record.h>
+#include <rs-trace-page.h>
 #include <rs-trace-ring-info.h>
 #include <rs-trace-ring.h>
 #include <string.h>
@@ -27,24 +28,25 @@ static void open_region(void)
 		abort();
 }
 
-static void check_chunk(const RsTraceChunk *chunk)
+static void check_chunk(const RsTraceChunk *chunk, bool whole)
 {
-	uint32_t records = 0;
+	RsTracePageWalk walk;
+	guint records = 0;
 
 	if (chunk->from < RS_RING_PAGE_HEADER || chunk->from > chunk->to || chunk->to > PAGE)
 		abort();
-	for (uint32_t at = chunk->from; at < chunk->to;) {
-		struct rs_rec_header header;
-		uint32_t size;
+	if (whole)
+		return;
+	rs_trace_page_begin(&walk, chunk->page);
+	walk.at = chunk->from;
+	for (;;) {
+		RsTracePageItem item = rs_trace_page_next(&walk, chunk->page, chunk->to);
 
-		memcpy(&header, chunk->page + at, sizeof(header));
-		size = header.id == RS_REC_CONTEXT ? 8
-		       : header.id == RS_REC_TIME  ? 16
-						   : header.size & RS_REC_SIZE_MASK;
-		if (size < 8 || size > chunk->to - at)
+		if (item == RS_TRACE_PAGE_BAD || item == RS_TRACE_PAGE_PAD)
 			abort();
-		records += header.id >= RS_FIRST_EVENT_ID;
-		at += (size + 7) / 8 * 8;
+		if (item == RS_TRACE_PAGE_END)
+			break;
+		records += item == RS_TRACE_PAGE_RECORD;
 	}
 	if (records != chunk->records)
 		abort();
@@ -93,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(rs_trace_region_section(region, RS_SEC_RING_STATE, NULL), 0, RS_PAGE_SIZE);
 	memset(rs_trace_region_section(region, RS_SEC_RINGS, NULL), 0, PAGES * PAGE);
 	config.from = data[0] % 3;
+	config.whole = data[0] & 4;
 	reader = rs_trace_ring_new(region, &config, NULL);
 	if (!reader)
 		abort();
@@ -102,9 +105,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			now += 60;
 			if (rs_trace_ring_next(reader, now, &chunk) != RS_TRACE_RING_DATA)
 				break;
-			check_chunk(&chunk);
+			check_chunk(&chunk, config.whole);
 		}
 	}
+	rs_trace_ring_finish(reader);
+	if (rs_trace_ring_next(reader, now, &chunk) == RS_TRACE_RING_DATA)
+		check_chunk(&chunk, config.whole);
 	rs_trace_ring_info(region, 0, &info);
 	if (info.entries > info.records || info.overrun > info.records)
 		abort();

@@ -251,7 +251,7 @@ static GString *print(RsTraceRegion *region)
 	rs_trace_cmdline_merge(names, cache, NULL, size);
 	print_formats(schema, out.text);
 	out.merger = rs_trace_merger_new(CPUS, 0, 0, on_merged, &out);
-	decoder = rs_trace_decoder_new(schema, NULL, on_decoded, NULL, &out);
+	decoder = rs_trace_decoder_new(CPUS, schema, NULL, on_decoded, NULL, &out);
 	read_rings(region, decoder);
 	rs_trace_merger_flush(out.merger);
 	rs_trace_decoder_stats(decoder, &stats);

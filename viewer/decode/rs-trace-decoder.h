@@ -11,10 +11,8 @@
 #define RS_TRACE_DECODER_H
 
 #include "rs-trace-clock.h"
+#include "rs-trace-page.h"
 #include "rs-trace-schema.h"
-
-#include <ringside/record.h>
-#include <ringside/ring.h>
 
 G_BEGIN_DECLS
 
@@ -47,10 +45,13 @@ typedef struct {
 
 typedef struct _RsTraceDecoder RsTraceDecoder;
 
-/* `schema` and `clock` must outlive the decoder; `clock` may be NULL: ns is ts. `unknown` may be NULL. */
-RsTraceDecoder *rs_trace_decoder_new(const RsTraceSchema *schema, const RsTraceClock *clock,
-				     RsTraceRecordFunc record, RsTraceUnknownFunc unknown,
-				     gpointer data);
+/*
+ * For rings 0 to n_rings - 1. `schema` and `clock` must outlive the decoder. `clock` may be NULL: then ns is ts.
+ * `unknown` may be NULL.
+ */
+RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
+				     const RsTraceClock *clock, RsTraceRecordFunc record,
+				     RsTraceUnknownFunc unknown, gpointer data);
 void rs_trace_decoder_free(RsTraceDecoder *decoder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
 

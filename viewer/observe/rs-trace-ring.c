@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-ring.h"
+#include "rs-trace-page.h"
 #include "rs-trace-ring-private.h"
 
-#include <ringside/record.h>
 #include <string.h>
 
 #define PATIENCE_NS 1000000000ull
@@ -12,6 +12,7 @@ struct _RsTraceRing {
 	RsTraceRingPlace place;
 	guint ring;
 	gboolean consumer;
+	gboolean whole, finishing;
 	guint64 patience_ns;
 
 	/* Cursor: the page that is read, how far, and what the counters must be there. */
@@ -27,6 +28,11 @@ struct _RsTraceRing {
 	RsTraceRingStats stats;
 	guint8 *copy;      /* page_size bytes, 8-byte aligned */
 	gint64 copied_seq; /* page whose bytes up to `offset` are in `copy`, -1: none */
+
+	/* Whole pages: the one handed out last, whose records are not in `records` yet. */
+	guint8 *last;
+	guint64 last_seq;
+	guint last_to; /* bytes; 0: there is none */
 };
 
 /* What `committed` of page `seq` was when its lap began. */
@@ -84,38 +90,28 @@ static gboolean was_skipped(const RsTraceRing *r, gint64 seq, gint64 current)
 	return FALSE;
 }
 
-/*
- * Walks the records in [from, to) of our copy: how many there are, and where sense ends. Every
- * step advances by at least 8 bytes.
- */
-static guint32 walk(const guint8 *page, guint32 from, guint32 to, guint32 *records,
-		    gboolean *padded)
+/* Walks the records in [from, to) of a copy: how many there are, and where sense or padding ends them. */
+static guint walk(const guint8 *page, guint from, guint to, guint *records, RsTracePageItem *why)
 {
-	guint32 at = from, n = 0;
+	RsTracePageWalk walk = {.at = from};
 
-	*padded = FALSE;
-	while (at + sizeof(struct rs_rec_header) <= to) {
-		struct rs_rec_header h;
-		guint32 size;
+	*records = 0;
+	do {
+		*why = rs_trace_page_next(&walk, page, to);
+		*records += *why == RS_TRACE_PAGE_RECORD;
+	} while (*why >= RS_TRACE_PAGE_MARK);
+	return walk.at;
+}
 
-		memcpy(&h, page + at, sizeof(h));
-		if (h.id == RS_REC_PAD) {
-			*padded = TRUE;
-			break;
-		}
-		size = h.id == RS_REC_CONTEXT ? sizeof(struct rs_rec_context)
-		       : h.id == RS_REC_TIME  ? sizeof(struct rs_rec_time)
-					      : (h.size & RS_REC_SIZE_MASK);
-		if (size < sizeof(h) || size > to - at ||
-		    (h.id < RS_FIRST_EVENT_ID && h.id > RS_REC_TIME))
-			break;
-		/* `to` and `at` are multiples of the unit, so the rounded size still fits. */
-		size = RS_ALIGN_UP(size, RS_RING_UNIT);
-		n += h.id >= RS_FIRST_EVENT_ID;
-		at += size;
-	}
-	*records = n;
-	return at;
+/* Records that the whole page handed out last holds; it is walked only when that matters. */
+static guint count_last(const RsTraceRing *r)
+{
+	RsTracePageItem why;
+	guint records = 0;
+
+	if (r->last_to)
+		walk(r->last, RS_RING_PAGE_HEADER, r->last_to, &records, &why);
+	return records;
 }
 
 /* The header of a page that is begun: what was lost before it. */
@@ -123,6 +119,12 @@ static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
 {
 	guint64 lost = 0;
 
+	/* Right behind the last page, its header says how many records that one held. */
+	if (r->last_to && h->seq != r->last_seq + 1)
+		r->records += count_last(r);
+	else if (r->last_to)
+		r->records = h->records;
+	r->last_to = 0;
 	if (r->counted) {
 		/* A counter that went back is a lie or a reboot: nothing can be said of it. */
 		if (h->records > r->records)
@@ -135,6 +137,42 @@ static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
 	r->counted = TRUE;
 	r->stats.lost += lost;
 	return lost;
+}
+
+/* The copied page up to `to`, unread. The next one goes into the other buffer. */
+static void hand_out_whole(RsTraceRing *r, guint to, RsTraceChunk *out)
+{
+	struct rs_ring_page *h = (void *)r->copy;
+
+	h->committed = to;
+	h->committed_remote = 0;
+	out->page = r->copy;
+	out->to = to;
+	r->copy = r->last;
+	r->last = (guint8 *)h;
+	r->last_seq = h->seq;
+	r->last_to = to;
+	r->offset = to;
+}
+
+/* What makes sense of the copied page up to `to`. FALSE: not all of it does. */
+static gboolean hand_out_records(RsTraceRing *r, guint to, RsTraceChunk *out)
+{
+	struct rs_ring_page *h = (void *)r->copy;
+	RsTracePageItem why;
+
+	out->page = r->copy;
+	out->to = walk(r->copy, out->from, to, &out->records, &why);
+	h->committed = out->to;
+	h->committed_remote = 0;
+	r->records += out->records;
+	r->stats.records += out->records;
+	r->offset = out->to;
+	r->copied_seq = r->seq;
+	if (why != RS_TRACE_PAGE_BAD)
+		return TRUE;
+	r->stats.bad_pages++; /* nothing after this point can be found again */
+	return FALSE;
 }
 
 /*
@@ -150,8 +188,6 @@ static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk
 	RsTraceRingPosition again;
 	/* Decoding a page needs its marks from the start on, also where we joined in the middle. */
 	guint32 copy_from = r->copied_seq == r->seq ? from : RS_RING_PAGE_HEADER;
-	guint32 end;
-	gboolean padded;
 
 	*torn = FALSE;
 	copy_words(r->copy, (const guint8 *)shared, 0, RS_RING_PAGE_HEADER);
@@ -169,21 +205,12 @@ static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk
 	memset(out, 0, sizeof(*out));
 	out->ring = r->ring;
 	out->from = from;
-	out->page = r->copy;
 	if (!r->offset)
 		out->lost = begin_page(r, h);
-	end = walk(r->copy, from, to, &out->records, &padded);
-	out->to = end;
-	h->committed = end;
-	h->committed_remote = 0;
-	r->records += out->records;
-	r->stats.records += out->records;
-	if (end < to && !padded) {
-		r->stats.bad_pages++;
-		complete = TRUE; /* nothing after this point can be found again */
-	}
-	r->offset = end;
-	r->copied_seq = r->seq;
+	if (r->whole)
+		hand_out_whole(r, to, out);
+	else if (!hand_out_records(r, to, out))
+		complete = TRUE;
 	if (complete)
 		next_page(r);
 	return TRUE;
@@ -226,6 +253,8 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 	rs_trace_ring_locate(&r->place, &at);
 	if (at.seq == r->seq) {
 		want = at.offset;
+		if (r->whole && !r->finishing && want != r->place.page_size)
+			return RS_TRACE_RING_IDLE;
 		if (committed != want)
 			return lost_patience(r, now_ns) ? RS_TRACE_RING_IDLE
 							: RS_TRACE_RING_IN_FLIGHT;
@@ -280,20 +309,26 @@ RsTraceRingStatus rs_trace_ring_next(RsTraceRing *r, guint64 now_ns, RsTraceChun
 guint64 rs_trace_ring_pending_loss(RsTraceRing *r)
 {
 	RsTraceRingPosition at;
-	guint64 lost = 0, total, dropped;
+	guint64 lost = 0, total, known, dropped;
 
 	rs_trace_ring_locate(&r->place, &at);
 	if (at.seq < 0)
 		return rs_load(&r->place.state->dropped);
 	if (!r->counted)
 		return 0;
+	known = r->records + count_last(r);
 	total = rs_trace_ring_total(&r->place, &at);
 	dropped = rs_load(&r->place.state->dropped);
-	if (total > r->records)
-		lost = total - r->records;
+	if (total > known)
+		lost = total - known;
 	if (dropped > r->dropped)
 		lost += dropped - r->dropped;
 	return lost;
+}
+
+void rs_trace_ring_finish(RsTraceRing *r)
+{
+	r->finishing = TRUE;
 }
 
 void rs_trace_ring_arm(RsTraceRing *r, guint32 bytes)
@@ -337,7 +372,9 @@ static void start_at(RsTraceRing *r, RsTraceFrom from)
 						(guint64)MAX(at.seq, 0)));
 		break;
 	case RS_TRACE_FROM_NOW:
-		begin_at(r, at.seq);
+		begin_at(r, r->whole ? at.seq + 1 : at.seq);
+		if (r->whole)
+			break;
 		/* Mid-page: as if we had read so far. The records before are not ours to miss. */
 		if (at.seq >= 0 && at.offset > RS_RING_PAGE_HEADER) {
 			r->offset = at.offset;
@@ -371,7 +408,9 @@ RsTraceRing *rs_trace_ring_new(const RsTraceRegion *region, const RsTraceRingCon
 	r->ring = config->ring;
 	r->patience_ns = config->patience_ns ? config->patience_ns : PATIENCE_NS;
 	r->consumer = config->consumer && h->ring_mode == RS_MODE_DROP;
+	r->whole = config->whole;
 	r->copy = g_malloc0(r->place.page_size);
+	r->last = r->whole ? g_malloc0(r->place.page_size) : NULL;
 	start_at(r, config->from);
 	return r;
 }
@@ -381,5 +420,6 @@ void rs_trace_ring_free(RsTraceRing *r)
 	if (!r)
 		return;
 	g_free(r->copy);
+	g_free(r->last);
 	g_free(r);
 }

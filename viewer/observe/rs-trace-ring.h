@@ -35,13 +35,18 @@ typedef struct {
 	guint to;
 	const guint8 *page;
 	guint64 lost;  /* records lost between the previous chunk and this one */
-	guint records; /* records in [from, to), marks not counted */
+	guint records; /* records in [from, to), marks not counted; 0 in whole pages */
 } RsTraceChunk;
 
 typedef struct {
 	guint ring;
 	RsTraceFrom from;
 	gboolean consumer; /* drop mode: publish our position; needs a writable region */
+	/*
+	 * Pages are handed out when they are full, and nobody looks into them: for who only keeps them. Loss is
+	 * counted as ever. FROM_NOW begins with the next page.
+	 */
+	gboolean whole;
 	/* how long a page waits for a producer that does not finish; 0: 1 s */
 	guint64 patience_ns;
 } RsTraceRingConfig;
@@ -57,6 +62,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRing, rs_trace_ring_free)
 /* Takes the next chunk. `now_ns` is any monotonic clock of the caller's, to measure patience. */
 RsTraceRingStatus rs_trace_ring_next(RsTraceRing *ring, guint64 now_ns, RsTraceChunk *out);
 
+/* Whole pages: from now on the page that is still being written is handed out too, as far as it is. */
+void rs_trace_ring_finish(RsTraceRing *ring);
+
 /* Records that are known to be lost but lie after the last chunk; for the end of a trace. */
 guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
 
@@ -68,7 +76,7 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
 void rs_trace_ring_arm(RsTraceRing *ring, guint bytes);
 
 typedef struct {
-	guint64 records;   /* handed out */
+	guint64 records;   /* handed out; 0 in whole pages */
 	guint64 lost;      /* in chunks so far */
 	guint64 bad_pages; /* pages cut short because a record or header made no sense */
 	guint64 stuck;     /* pages passed over because a producer never finished */

@@ -41,7 +41,7 @@ static void set_up(Fixture *f, gconstpointer unused)
 	test_desc_switch(bytes);
 	f->schema = rs_trace_schema_new();
 	rs_trace_schema_add(f->schema, bytes->data, bytes->len, NULL, NULL);
-	f->decoder = rs_trace_decoder_new(f->schema, NULL, show, unknown, f);
+	f->decoder = rs_trace_decoder_new(4, f->schema, NULL, show, unknown, f);
 	f->out = g_string_new(NULL);
 }
 

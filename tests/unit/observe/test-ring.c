@@ -297,6 +297,54 @@ static void test_ring_goes_back(void)
 	close_ring(&r, rd);
 }
 
+/* Page after page, as they lie in the ring; what was overwritten in between is counted all the same. */
+static void test_whole_pages(void)
+{
+	RsTraceRingConfig config = {.whole = TRUE};
+	RsTraceRing *rd;
+	RsTraceChunk chunk;
+	uint64_t lost = 0;
+	uint32_t pages = 0;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = rs_trace_ring_new(r.region, &config, NULL);
+	emit(&r, 15); /* two pages, and a record on the third */
+	memset(page(&r, 1) + 1, 0xff, sizeof(struct rs_rec_header)); /* nobody looks into it */
+	while (rs_trace_ring_next(rd, 0, &chunk) == RS_TRACE_RING_DATA) {
+		struct rs_ring_page h;
+
+		g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER);
+		g_assert_cmpuint(chunk.to, ==, PAGE);
+		g_assert_cmpuint(chunk.lost, ==, 0);
+		g_assert_cmpmem(chunk.page + RS_RING_PAGE_HEADER, PAGE - RS_RING_PAGE_HEADER,
+				page(&r, pages) + 1, PAGE - RS_RING_PAGE_HEADER);
+		memcpy(&h, chunk.page, sizeof(h));
+		g_assert_cmpuint(h.seq, ==, pages++);
+		g_assert_cmpuint(h.committed, ==, PAGE);
+	}
+	g_assert_cmpuint(pages, ==, 2);
+	close_ring(&r, rd);
+
+	/* Three pages are read, then pages go by unread. */
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = rs_trace_ring_new(r.region, &config, NULL);
+	emit(&r, 22);
+	for (pages = 0; rs_trace_ring_next(rd, 0, &chunk) == RS_TRACE_RING_DATA; pages++)
+		g_assert_cmpuint(chunk.lost, ==, 0);
+	g_assert_cmpuint(pages, ==, 3);
+	emit(&r, 100);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 122 - 21);
+	rs_trace_ring_finish(rd);
+	for (pages = 0; rs_trace_ring_next(rd, 0, &chunk) == RS_TRACE_RING_DATA; pages++)
+		lost += chunk.lost;
+	/* Page 17 is the current one, with 3 records; 14 to 16 are still there. */
+	g_assert_cmpuint(pages, ==, PAGES);
+	g_assert_cmpuint(lost, ==, 14 * 7 - 21);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 0);
+	close_ring(&r, rd);
+}
+
 /* Random bytes over everything that the guest can write: every call returns, within bounds. */
 static void test_scribble(void)
 {
@@ -340,6 +388,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/ring/refused", test_refused_counts_in_place);
 	g_test_add_func("/observe/ring/join", test_join_in_the_middle);
 	g_test_add_func("/observe/ring/back", test_ring_goes_back);
+	g_test_add_func("/observe/ring/whole", test_whole_pages);
 	g_test_add_func("/observe/ring/scribble", test_scribble);
 	return g_test_run();
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one walk over a page's records and marks (<ringside/record.h>): the ring reader counts by it, the decoder
+ * makes records of what it finds. The bytes are hostile. The caller passes a private copy, every size is bounded
+ * by what is left, and every step goes on by at least 8 bytes. One thread at a time.
+ */
+#ifndef RS_TRACE_PAGE_H
+#define RS_TRACE_PAGE_H
+
+#include <glib.h>
+#include <ringside/record.h>
+#include <ringside/ring.h>
+
+G_BEGIN_DECLS
+
+typedef enum {
+	RS_TRACE_PAGE_END, /* `to` was reached */
+	RS_TRACE_PAGE_PAD, /* what is left is padding; `at` stays before it */
+	RS_TRACE_PAGE_BAD, /* what lies at `at` makes no sense, so nothing behind it can be found */
+	RS_TRACE_PAGE_MARK,   /* a mark was followed */
+	RS_TRACE_PAGE_RECORD, /* a record: its fields below are set */
+} RsTracePageItem;
+
+typedef struct {
+	guint64 seq; /* of the page */
+	guint64 ts;  /* event clock, of the last record or mark */
+	guint at;    /* where the next item lies, in bytes from the page's start */
+	guint32 pid;
+	guint16 context; /* RS_CTX_* */
+	guint16 epoch;
+
+	guint16 id;
+	gboolean cut;
+	guint payload; /* where it lies, in bytes from the page's start */
+	guint size;    /* of the payload in bytes */
+} RsTracePageWalk;
+
+/* Sets out at the start of a page that begins with its struct rs_ring_page. */
+void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page);
+
+/* Takes what lies at walk->at, below `to`. Behind BAD and PAD it goes no further. */
+RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, guint to);
+
+G_END_DECLS
+
+#endif
