@@ -117,7 +117,7 @@ static void on_decoded(const RsTraceRecord *record, gpointer data)
 		p->last_ts[record->ring] = record->ts;
 		p->last_ns[record->ring] = record->ns;
 	}
-	rs_trace_merger_push(p->merger, record);
+	rs_trace_merger_push(p->merger, record->ring, record);
 }
 
 static gboolean on_unknown(guint id, gpointer data)
@@ -179,7 +179,10 @@ void rs_printer_end_round(struct rs_printer *p, uint64_t in_flight)
 	 * been noted by now. An older look would show a task under the name that it had before. */
 	if (rs_trace_merger_held(p->merger))
 		read_names(p);
-	rs_trace_merger_end_round(p->merger, in_flight, g_get_monotonic_time());
+	for (uint32_t i = 0; i < p->region->header.ring_count; i++)
+		if (in_flight >> i & 1)
+			rs_trace_merger_in_flight(p->merger, i);
+	rs_trace_merger_end_round(p->merger, g_get_monotonic_time());
 }
 
 void rs_printer_pending_loss(struct rs_printer *p, uint32_t ring, uint64_t lost)
@@ -190,7 +193,7 @@ void rs_printer_pending_loss(struct rs_printer *p, uint32_t ring, uint64_t lost)
 		return;
 	record.ts = p->last_ts[ring];
 	record.ns = p->last_ns[ring];
-	rs_trace_merger_push(p->merger, &record);
+	rs_trace_merger_push(p->merger, ring, &record);
 }
 
 void rs_printer_finish(struct rs_printer *p)
@@ -279,7 +282,8 @@ int rs_printer_create(const struct rs_live_config *config, struct rs_printer **o
 	p->schema = rs_trace_schema_new();
 	p->names = rs_trace_cmdline_new();
 	rs_trace_clock_init(&p->clock, 0);
-	p->merger = rs_trace_merger_new(config->region->header.ring_count, 0, 0, on_merged, p);
+	p->merger = rs_trace_merger_new(0, 0, on_merged, p);
+	rs_trace_merger_add_lanes(p->merger, config->region->header.ring_count);
 	p->out = g_string_new(NULL);
 	new_decoder(p);
 	if (config->header && !config->json)

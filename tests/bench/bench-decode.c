@@ -2,6 +2,7 @@
 /* Decoding speed on one core: pages of 2×u32 events to records, to text and to JSON lines. */
 #include "rs-trace-cmdline.h"
 #include "rs-trace-json.h"
+#include "rs-trace-merger.h"
 #include "rs-trace-text.h"
 #include "../unit/decode/build.h"
 
@@ -52,6 +53,42 @@ static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
 		(gdouble)stats.records / seconds / 1e6, seconds * 1e9 / (gdouble)stats.records);
 }
 
+static void hold(const RsTraceRecord *record, gpointer data)
+{
+	rs_trace_merger_push(data, record->ring, record);
+}
+
+static void sum(const RsTraceRecord *record, gpointer data)
+{
+	*(guint64 *)data += record->ns;
+}
+
+/* Decoded and put in order: in each round every ring brings a page of the same time. */
+static void measure_merger(guint n_rings, const RsTraceSchema *schema, const GByteArray *page,
+			   guint64 *out)
+{
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, sum, out);
+	g_autoptr(RsTraceDecoder) decoder =
+		rs_trace_decoder_new(n_rings, schema, NULL, hold, NULL, merger);
+	g_autoptr(GTimer) timer = g_timer_new();
+	struct rs_ring_page *head = (struct rs_ring_page *)page->data;
+	RsTraceDecoderStats stats;
+	gdouble seconds;
+
+	rs_trace_merger_add_lanes(merger, n_rings);
+	while ((seconds = g_timer_elapsed(timer, NULL)) < SECONDS) {
+		rs_trace_merger_begin_round(merger);
+		for (guint i = 0; i < n_rings; i++)
+			rs_trace_decoder_push(decoder, i, page->data, RS_RING_PAGE_HEADER,
+					      page->len, 0);
+		rs_trace_merger_end_round(merger, g_get_monotonic_time());
+		head->ts += RECORDS * 300;
+	}
+	rs_trace_decoder_stats(decoder, &stats);
+	g_print("merge %3u rings  %6.2f M events/s %7.1f ns an event\n", n_rings,
+		(gdouble)stats.records / seconds / 1e6, seconds * 1e9 / (gdouble)stats.records);
+}
+
 int main(void)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new(), bytes = NULL;
@@ -79,6 +116,9 @@ int main(void)
 	measure("text", &bench, schema, &clock, bytes);
 	bench.line = rs_trace_json_line;
 	measure("json", &bench, schema, &clock, bytes);
+	measure_merger(1, schema, bytes, &bench.sum);
+	measure_merger(8, schema, bytes, &bench.sum);
+	measure_merger(64, schema, bytes, &bench.sum);
 	rs_trace_cmdline_free(bench.names);
 	g_string_free(bench.out, TRUE);
 	return bench.sum ? 0 : 1;

@@ -62,7 +62,7 @@ static void show(const RsTraceRecord *record, gpointer data)
 
 static void hold(const RsTraceRecord *record, gpointer data)
 {
-	rs_trace_merger_push(data, record);
+	rs_trace_merger_push(data, record->ring, record);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -86,13 +86,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bytes = (guint)(size - 2 - length);
 	page = g_memdup2(data + 2 + length, bytes); /* its own, so that ASan sees its end */
 	out = g_string_new(NULL);
-	merger = rs_trace_merger_new(2, 0, 8192, show, out);
+	merger = rs_trace_merger_new(0, 8192, show, out);
+	rs_trace_merger_add_lanes(merger, 2);
 	decoder = rs_trace_decoder_new(2, schema, NULL, hold, NULL, merger);
 	rs_trace_merger_begin_round(merger);
 	rs_trace_decoder_push(decoder, 0, page, RS_RING_PAGE_HEADER, bytes, 0);
 	rs_trace_decoder_push(decoder, 1, page,
 			      RS_RING_PAGE_HEADER + (bytes - RS_RING_PAGE_HEADER) / 2, bytes, 3);
-	rs_trace_merger_end_round(merger, 1, 0);
+	rs_trace_merger_in_flight(merger, 0);
+	rs_trace_merger_end_round(merger, 0);
 	rs_trace_merger_flush(merger);
 	rs_trace_merger_free(merger);
 	rs_trace_decoder_free(decoder);

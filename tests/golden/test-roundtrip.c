@@ -156,7 +156,7 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 
 static void on_decoded(const RsTraceRecord *record, gpointer data)
 {
-	rs_trace_merger_push(((struct output *)data)->merger, record);
+	rs_trace_merger_push(((struct output *)data)->merger, record->ring, record);
 }
 
 static RsTraceSchema *read_schema(RsTraceRegion *region)
@@ -250,7 +250,8 @@ static GString *print(RsTraceRegion *region)
 	rs_trace_region_copy(region, RS_SEC_CMDLINE, 0, cache, size);
 	rs_trace_cmdline_merge(names, cache, NULL, size);
 	print_formats(schema, out.text);
-	out.merger = rs_trace_merger_new(CPUS, 0, 0, on_merged, &out);
+	out.merger = rs_trace_merger_new(0, 0, on_merged, &out);
+	rs_trace_merger_add_lanes(out.merger, CPUS);
 	decoder = rs_trace_decoder_new(CPUS, schema, NULL, on_decoded, NULL, &out);
 	read_rings(region, decoder);
 	rs_trace_merger_flush(out.merger);

@@ -3,21 +3,31 @@
 
 #include <string.h>
 
-typedef struct _Item Item;
-struct _Item {
-	Item *next;
-	guint64 key; /* ns, but never less than the ring's item before it */
-	gsize bytes;
+#define CHUNK_MIN 1024u
+#define CHUNK_MAX 65536u
+
+/* A record in a chunk; its payload follows. */
+typedef struct {
+	guint64 key; /* ns, but never less than the lane's item before it */
+	gsize bytes; /* this, the payload and padding */
 	RsTraceRecord record;
-	guint8 payload[];
+} Item;
+
+/* Items of one lane, one after the other. */
+typedef struct _Chunk Chunk;
+struct _Chunk {
+	Chunk *next;
+	gsize room, used; /* bytes in data */
+	guint64 data[];
 };
 
 typedef struct {
-	Item *first;
-	Item *last;
+	Chunk *first, *last; /* NULL: empty, else there is an item at `read` */
+	gsize read;          /* where the oldest item lies, in bytes in `first` */
 	guint64 last_key;
-	guint64 clean; /* the last round in which it was read to its end */
-} Ring;
+	guint64 clean;     /* the last round in which its ring was read to its end */
+	guint64 in_flight; /* the last round in which it was not */
+} Lane;
 
 /* What a round brought: when all of it may be shown, so may everything up to `newest`. */
 typedef struct {
@@ -27,47 +37,71 @@ typedef struct {
 } Round;
 
 struct _RsTraceMerger {
-	guint n_rings;
 	gint64 hold_us;
-	gsize max_bytes;
-	gsize held;
+	gsize max_bytes, chunk_bytes;
+	gsize held;   /* bytes of items */
+	gsize memory; /* bytes of chunks, in lanes and spare */
+	Chunk *spare; /* of chunk_bytes each */
+	gsize spare_bytes;
 	RsTraceRecordFunc record;
 	gpointer data;
 	guint64 round;
-	guint64 newest; /* key pushed in this round; 0: none */
+	guint64 newest; /* key pushed in this round */
 	gboolean any;
 	GArray *rounds; /* Round, oldest first; only those that brought something */
-	Ring rings[RS_MAX_CPUS];
+	Lane *lanes;
+	guint n_lanes;
+	guint *heap; /* lanes that hold something, the one with the oldest item on top */
+	guint n_heap;
 };
 
-RsTraceMerger *rs_trace_merger_new(guint n_rings, gint64 hold_us, gsize max_bytes,
-				   RsTraceRecordFunc record, gpointer data)
+RsTraceMerger *rs_trace_merger_new(gint64 hold_us, gsize max_bytes, RsTraceRecordFunc record,
+				   gpointer data)
 {
-	RsTraceMerger *merger;
+	RsTraceMerger *merger = g_new0(RsTraceMerger, 1);
 
-	g_return_val_if_fail(n_rings > 0 && n_rings <= RS_MAX_CPUS, NULL);
-	merger = g_new0(RsTraceMerger, 1);
-	merger->n_rings = n_rings;
 	merger->hold_us = hold_us > 0 ? hold_us : G_USEC_PER_SEC;
 	merger->max_bytes = max_bytes ? max_bytes : (gsize)64 << 20;
+	/* Small enough that a thousand lanes with a chunk each are far from the limit. */
+	merger->chunk_bytes = CLAMP(merger->max_bytes / 4096, CHUNK_MIN, CHUNK_MAX);
 	merger->record = record;
 	merger->data = data;
 	merger->rounds = g_array_new(FALSE, FALSE, sizeof(Round));
 	return merger;
 }
 
+static void free_chunks(Chunk *chunk)
+{
+	while (chunk) {
+		Chunk *next = chunk->next;
+
+		g_free(chunk);
+		chunk = next;
+	}
+}
+
 void rs_trace_merger_free(RsTraceMerger *merger)
 {
 	if (!merger)
 		return;
-	for (guint i = 0; i < merger->n_rings; i++) {
-		for (Item *item = merger->rings[i].first, *next; item; item = next) {
-			next = item->next;
-			g_free(item);
-		}
-	}
+	for (guint i = 0; i < merger->n_lanes; i++)
+		free_chunks(merger->lanes[i].first);
+	free_chunks(merger->spare);
 	g_array_unref(merger->rounds);
+	g_free(merger->lanes);
+	g_free(merger->heap);
 	g_free(merger);
+}
+
+guint rs_trace_merger_add_lanes(RsTraceMerger *merger, guint n)
+{
+	guint first = merger->n_lanes;
+
+	merger->n_lanes += n;
+	merger->lanes = g_renew(Lane, merger->lanes, merger->n_lanes);
+	merger->heap = g_renew(guint, merger->heap, merger->n_lanes);
+	memset(&merger->lanes[first], 0, n * sizeof(Lane));
+	return first;
 }
 
 gsize rs_trace_merger_held(const RsTraceMerger *merger)
@@ -75,36 +109,135 @@ gsize rs_trace_merger_held(const RsTraceMerger *merger)
 	return merger->held;
 }
 
-static Ring *oldest_ring(RsTraceMerger *merger)
+/* ---- the heap ---- */
+
+static Item *oldest_item(const Lane *lane)
 {
-	Ring *best = NULL;
-
-	for (guint i = 0; i < merger->n_rings; i++) {
-		Ring *ring = &merger->rings[i];
-
-		if (ring->first && (!best || ring->first->key < best->first->key))
-			best = ring;
-	}
-	return best;
+	return (Item *)((guint8 *)lane->first->data + lane->read);
 }
 
-static void release(RsTraceMerger *merger, Ring *ring)
+/* Of two items of one time the lower lane's goes first. */
+static gboolean before(const RsTraceMerger *merger, guint a, guint b)
 {
-	Item *item = ring->first;
+	guint64 x = oldest_item(&merger->lanes[a])->key, y = oldest_item(&merger->lanes[b])->key;
 
-	ring->first = item->next;
-	if (!ring->first)
-		ring->last = NULL;
-	merger->held -= item->bytes;
+	return x < y || (x == y && a < b);
+}
+
+static void heap_insert(RsTraceMerger *merger, guint lane)
+{
+	guint at = merger->n_heap++;
+
+	for (; at && before(merger, lane, merger->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		merger->heap[at] = merger->heap[(at - 1) / 2];
+	merger->heap[at] = lane;
+}
+
+/* Finds the place of `lane`, which is to stand at the top or somewhere below. */
+static void heap_settle(RsTraceMerger *merger, guint lane)
+{
+	guint at = 0, child;
+
+	while ((child = 2 * at + 1) < merger->n_heap) {
+		if (child + 1 < merger->n_heap &&
+		    before(merger, merger->heap[child + 1], merger->heap[child]))
+			child++;
+		if (!before(merger, merger->heap[child], lane))
+			break;
+		merger->heap[at] = merger->heap[child];
+		at = child;
+	}
+	merger->heap[at] = lane;
+}
+
+/* ---- chunks ---- */
+
+static void drop_chunk(RsTraceMerger *merger, Chunk *chunk)
+{
+	merger->memory -= sizeof(*chunk) + chunk->room;
+	g_free(chunk);
+}
+
+/* An empty chunk is kept for later, but not all that a burst has needed. */
+static void recycle(RsTraceMerger *merger, Chunk *chunk)
+{
+	if (chunk->room != merger->chunk_bytes ||
+	    merger->spare_bytes + chunk->room > merger->max_bytes / 8) {
+		drop_chunk(merger, chunk);
+		return;
+	}
+	chunk->next = merger->spare;
+	merger->spare = chunk;
+	merger->spare_bytes += chunk->room;
+}
+
+static Chunk *take_spare(RsTraceMerger *merger)
+{
+	Chunk *chunk = merger->spare;
+
+	merger->spare = chunk->next;
+	merger->spare_bytes -= chunk->room;
+	return chunk;
+}
+
+/* Lets the oldest record out. */
+static void release(RsTraceMerger *merger)
+{
+	guint top = merger->heap[0];
+	Lane *lane = &merger->lanes[top];
+	Item *item = oldest_item(lane);
+	Chunk *chunk = lane->first;
+
 	merger->record(&item->record, merger->data);
-	g_free(item);
+	merger->held -= item->bytes;
+	lane->read += item->bytes;
+	if (lane->read == chunk->used) {
+		lane->first = chunk->next;
+		lane->read = 0;
+		recycle(merger, chunk);
+	}
+	if (!lane->first) {
+		lane->last = NULL;
+		if (!--merger->n_heap)
+			return;
+		top = merger->heap[merger->n_heap];
+	}
+	heap_settle(merger, top);
 }
 
 static void release_until(RsTraceMerger *merger, guint64 key)
 {
-	for (Ring *ring; (ring = oldest_ring(merger)) && ring->first->key <= key;)
-		release(merger, ring);
+	while (merger->n_heap && oldest_item(&merger->lanes[merger->heap[0]])->key <= key)
+		release(merger);
 }
+
+/* An empty chunk with room for `bytes`. If there would be too many, the oldest records make way. */
+static Chunk *get_chunk(RsTraceMerger *merger, gsize bytes)
+{
+	gsize room = MAX(bytes, merger->chunk_bytes);
+	Chunk *chunk = NULL;
+
+	while (!chunk) {
+		gboolean fits = merger->memory + sizeof(*chunk) + room <= merger->max_bytes;
+
+		if (merger->spare && room == merger->chunk_bytes) {
+			chunk = take_spare(merger);
+		} else if (fits || (!merger->spare && !merger->n_heap)) {
+			chunk = g_malloc(sizeof(*chunk) + room);
+			chunk->room = room;
+			merger->memory += sizeof(*chunk) + room;
+		} else if (merger->spare) {
+			drop_chunk(merger, take_spare(merger));
+		} else {
+			release(merger);
+		}
+	}
+	chunk->next = NULL;
+	chunk->used = 0;
+	return chunk;
+}
+
+/* ---- rounds ---- */
 
 void rs_trace_merger_begin_round(RsTraceMerger *merger)
 {
@@ -113,35 +246,47 @@ void rs_trace_merger_begin_round(RsTraceMerger *merger)
 	merger->any = FALSE;
 }
 
-void rs_trace_merger_push(RsTraceMerger *merger, const RsTraceRecord *record)
+void rs_trace_merger_push(RsTraceMerger *merger, guint index, const RsTraceRecord *record)
 {
-	gsize bytes = sizeof(Item) + record->size;
-	Ring *ring;
+	gsize bytes = sizeof(Item) + RS_ALIGN_UP(record->size, sizeof(guint64));
+	gboolean was_empty;
+	Lane *lane;
 	Item *item;
 
-	g_return_if_fail(record->ring < merger->n_rings);
-	while (merger->held && merger->held + bytes > merger->max_bytes)
-		release(merger, oldest_ring(merger));
-	ring = &merger->rings[record->ring];
-	item = g_malloc(bytes);
-	item->next = NULL;
+	g_return_if_fail(index < merger->n_lanes);
+	lane = &merger->lanes[index];
+	if (!lane->last || lane->last->room - lane->last->used < bytes) {
+		Chunk *chunk = get_chunk(merger, bytes);
+
+		if (lane->last)
+			lane->last->next = chunk;
+		else
+			lane->first = chunk;
+		lane->last = chunk;
+	}
+	item = (Item *)((guint8 *)lane->last->data + lane->last->used);
 	item->bytes = bytes;
 	item->record = *record;
-	item->record.payload = item->payload;
+	item->record.payload = (guint8 *)(item + 1);
 	if (record->size)
-		memcpy(item->payload, record->payload, record->size);
-	item->key = ring->last_key = MAX(record->ns, ring->last_key);
-	if (ring->last)
-		ring->last->next = item;
-	else
-		ring->first = item;
-	ring->last = item;
+		memcpy(item + 1, record->payload, record->size);
+	item->key = lane->last_key = MAX(record->ns, lane->last_key);
+	was_empty = lane->first == lane->last && lane->read == lane->last->used;
+	lane->last->used += bytes;
+	if (was_empty)
+		heap_insert(merger, index);
 	merger->held += bytes;
 	merger->newest = MAX(merger->newest, item->key);
 	merger->any = TRUE;
 }
 
-void rs_trace_merger_end_round(RsTraceMerger *merger, guint64 in_flight, gint64 now_us)
+void rs_trace_merger_in_flight(RsTraceMerger *merger, guint lane)
+{
+	g_return_if_fail(lane < merger->n_lanes);
+	merger->lanes[lane].in_flight = merger->round;
+}
+
+void rs_trace_merger_end_round(RsTraceMerger *merger, gint64 now_us)
 {
 	guint64 clean = G_MAXUINT64, until = 0;
 	guint done = 0;
@@ -151,10 +296,12 @@ void rs_trace_merger_end_round(RsTraceMerger *merger, guint64 in_flight, gint64 
 
 		g_array_append_val(merger->rounds, round);
 	}
-	for (guint i = 0; i < merger->n_rings; i++) {
-		if (!(in_flight >> i & 1))
-			merger->rings[i].clean = merger->round;
-		clean = MIN(clean, merger->rings[i].clean);
+	for (guint i = 0; i < merger->n_lanes; i++) {
+		Lane *lane = &merger->lanes[i];
+
+		if (lane->in_flight != merger->round)
+			lane->clean = merger->round;
+		clean = MIN(clean, lane->clean);
 	}
 	/* A round may go when every ring was read to its end in a later one, or after hold_us. */
 	for (; done < merger->rounds->len; done++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages through decoder, names, merger, text and JSON: what each header promises. */
+/* Pages through decoder, names, text and JSON: what each header promises. */
 #include "rs-trace-cmdline.h"
 #include "rs-trace-json.h"
-#include "rs-trace-merger.h"
 #include "rs-trace-text.h"
 #include "build.h"
 
@@ -364,67 +363,6 @@ static void test_clock(void)
 	g_assert_cmpuint(rs_trace_clock_ns(&clock, 4, 2000), ==, 1000);
 }
 
-static void collect(const RsTraceRecord *record, gpointer data)
-{
-	g_string_append_printf(data, record->lost ? "%u:lost%u " : "%u:%u ", record->ring,
-			       (guint)(record->lost ? record->lost : record->ns));
-}
-
-static void push(RsTraceMerger *merger, guint16 ring, guint64 ns, guint64 lost)
-{
-	RsTraceRecord record = {.ring = ring, .ns = ns, .lost = lost};
-
-	rs_trace_merger_push(merger, &record);
-}
-
-static void test_merger(void)
-{
-	g_autoptr(GString) out = g_string_new(NULL);
-	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(2, 1000, 0, collect, out);
-
-	rs_trace_merger_begin_round(merger);
-	push(merger, 0, 10, 0);
-	push(merger, 0, 30, 0);
-	push(merger, 1, 20, 0);
-	rs_trace_merger_end_round(merger, 0, 0);
-	g_assert_cmpstr(out->str, ==, "");
-	rs_trace_merger_begin_round(merger);
-	push(merger, 1, 15, 5); /* before its next record, not before 20 */
-	push(merger, 1, 25, 0);
-	push(merger, 1, 40, 0);
-	rs_trace_merger_end_round(merger, 0, 1);
-	g_assert_cmpstr(out->str, ==, "0:10 1:20 1:lost5 1:25 0:30 ");
-	g_string_truncate(out, 0);
-	/* Ring 0 is in flight: 40 waits, but not longer than hold_us. */
-	for (guint i = 0; i < 3; i++) {
-		rs_trace_merger_begin_round(merger);
-		rs_trace_merger_end_round(merger, 1, 2);
-		g_assert_cmpstr(out->str, ==, "");
-	}
-	rs_trace_merger_begin_round(merger);
-	push(merger, 0, 50, 0);
-	rs_trace_merger_end_round(merger, 1, 1001);
-	g_assert_cmpstr(out->str, ==, "1:40 ");
-	rs_trace_merger_flush(merger);
-	g_assert_cmpstr(out->str, ==, "1:40 0:50 ");
-	g_assert_cmpuint(rs_trace_merger_held(merger), ==, 0);
-}
-
-static void test_merger_bound(void)
-{
-	g_autoptr(GString) out = g_string_new(NULL);
-	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(2, 0, 4096, collect, out);
-
-	rs_trace_merger_begin_round(merger);
-	for (guint i = 0; i < 1000; i++) {
-		push(merger, (guint16)(i % 2), i, 0);
-		g_assert_cmpuint(rs_trace_merger_held(merger), <=, 4096);
-	}
-	rs_trace_merger_flush(merger);
-	g_assert_true(g_str_has_prefix(out->str, "0:0 1:1 0:2 "));
-	g_assert_true(g_str_has_suffix(out->str, " 0:998 1:999 "));
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -441,7 +379,5 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/cmdline/history", test_cmdline);
 	g_test_add_func("/decode/cmdline/bounds", test_cmdline_bounds);
 	g_test_add_func("/decode/clock/epochs", test_clock);
-	g_test_add_func("/decode/merger/rounds", test_merger);
-	g_test_add_func("/decode/merger/bound", test_merger_bound);
 	return g_test_run();
 }
