@@ -99,18 +99,3 @@ enum rs_gdb_token rs_gdb_parser_feed(struct rs_gdb_parser *parser, uint8_t byte)
 		return byte == '+' ? RS_GDB_ACK : byte == '-' ? RS_GDB_NAK : RS_GDB_NOTHING;
 	}
 }
-
-bool rs_gdb_unhex(const char *text, size_t length, void *out, size_t size)
-{
-	uint8_t *bytes = out;
-
-	if (length / 2 != size || length % 2)
-		return false;
-	for (size_t i = 0; i < length; i++)
-		if (!g_ascii_isxdigit(text[i]))
-			return false;
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = (uint8_t)(g_ascii_xdigit_value(text[2 * i]) << 4 |
-				     g_ascii_xdigit_value(text[2 * i + 1]));
-	return true;
-}

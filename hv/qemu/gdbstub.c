@@ -10,10 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define READ_CHUNK 1024u /* bytes an `m`: the stub's packets hold 4096 characters */
-#define WRITE_MAX 1024u  /* bytes an `M` */
-#define WINDOW 64u       /* writes that may be unanswered: bounded by the socket's buffers */
-#define STRAY_MAX 64u    /* packets that nobody asked for, before we give up */
+#define WRITE_MAX 1024u /* bytes an `M` */
+#define WINDOW 64u      /* writes that may be unanswered: bounded by the socket's buffers */
+#define STRAY_MAX 64u   /* packets that nobody asked for, before we give up */
 
 struct rs_gdb {
 	int fd;
@@ -189,30 +188,6 @@ int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err)
 {
 	int rc = ask(gdb, on ? "Qqemu.PhyMemMode:1" : "Qqemu.PhyMemMode:0", err);
 	return rc < 0 ? rc : expect_ok(gdb, "physical addresses", err);
-}
-
-int rs_gdb_read(struct rs_gdb *gdb, uint64_t address, void *out, size_t size, struct rs_error *err)
-{
-	g_autofree uint8_t *copy = g_malloc(MAX(size, 1));
-
-	for (size_t at = 0; at < size;) {
-		size_t part = MIN(size - at, READ_CHUNK);
-		char body[64];
-		int rc;
-
-		g_snprintf(body, sizeof(body), "m%" PRIx64 ",%zx", address + at, part);
-		rc = ask(gdb, body, err);
-		if (rc < 0)
-			return rc;
-		if (gdb->parser.data[0] == 'E')
-			return rs_error_set(err, EFAULT, "no memory at 0x%" PRIx64, address + at);
-		if (!rs_gdb_unhex(gdb->parser.data, gdb->parser.size, copy + at, part))
-			return rs_error_set(err, EPROTO,
-					    "QEMU's gdb stub sent a bad memory answer");
-		at += part;
-	}
-	memcpy(out, copy, size);
-	return 0;
 }
 
 static int check_written(struct rs_gdb *gdb, uint64_t address, struct rs_error *err)

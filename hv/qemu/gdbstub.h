@@ -40,9 +40,6 @@ struct rs_gdb_parser {
 
 enum rs_gdb_token rs_gdb_parser_feed(struct rs_gdb_parser *parser, uint8_t byte);
 
-/* Hex digits to bytes; false if there are not exactly 2 * size of them. */
-bool rs_gdb_unhex(const char *text, size_t length, void *out, size_t size);
-
 struct rs_gdb;
 
 struct rs_gdb_write {
@@ -56,8 +53,6 @@ int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct
 
 /* Whether addresses are guest-physical from here on. Lasts beyond the connection: switch it off. */
 int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);
-
-int rs_gdb_read(struct rs_gdb *gdb, uint64_t address, void *out, size_t size, struct rs_error *err);
 
 /* All writes in order, without waiting for each answer. On failure some may have been done. */
 int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count,
