@@ -404,26 +404,33 @@ static char *put_padded(char *end, guint64 value, guint width, char fill)
 /* Right-aligned, as ftrace has it. */
 static void append_comm(GString *out, const char *comm)
 {
-	gsize start = out->len, length;
+	gsize start = out->len, length = strlen(comm);
 
-	append_plain(out, comm, strlen(comm));
-	length = out->len - start;
-	if (length < COMM_WIDTH)
-		g_string_insert_len(out, (gssize)start, "                ",
-				    (gssize)(COMM_WIDTH - length));
+	append_fill(out, ' ', length < COMM_WIDTH ? COMM_WIDTH - length : 0);
+	append_plain(out, comm, length);
+	/* It was escaped, and is longer than it was: some of the blanks have to go. */
+	if (out->len - start > COMM_WIDTH && length < COMM_WIDTH)
+		g_string_erase(out, (gssize)start,
+			       (gssize)MIN(out->len - start - COMM_WIDTH, COMM_WIDTH - length));
 }
 
+/* "system:event: ". Names are shorter than RS_NAME_MAX. */
 static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextStyle style)
 {
+	char name[2 * RS_NAME_MAX + 4], *at = name;
+
 	if (!record->event) {
-		g_string_append_printf(out, "#%u", record->id);
+		g_string_append_printf(out, "#%u: ", record->id);
 		return;
 	}
 	if (!(style & RS_TRACE_TEXT_SHORT)) {
-		g_string_append(out, record->event->system);
-		g_string_append_c(out, ':');
+		at = g_stpcpy(at, record->event->system);
+		*at++ = ':';
 	}
-	g_string_append(out, record->event->name);
+	at = g_stpcpy(at, record->event->name);
+	*at++ = ':';
+	*at++ = ' ';
+	g_string_append_len(out, name, at - name);
 }
 
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *comm,
@@ -461,7 +468,6 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *c
 	g_string_append_len(out, at, end - at);
 
 	append_name(out, record, style);
-	g_string_append_len(out, ": ", 2);
 	rs_trace_text_message(out, record);
 	g_string_append_c(out, '\n');
 }
