@@ -1,30 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks of rings in, lines of text or JSON out: the joint between hv/ring and viewer/decode. Used by live.c, on
- * its thread only. Chunks are hostile bytes; decode judges them.
+ * Prints a region's trace as it comes, as text or JSON. `run` and `attach` use it on their own region, `trace` on
+ * the read-only one that a session hands over.
+ *
+ * A pump (rs-trace-pump.h) reads and decodes on a thread of its own, where lines are also made and written. All
+ * functions here are called on the owner's thread; `done` is called there too.
  */
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
 
-#include "cli/live.h"
+#include "base/error.h"
+#include <rs-trace-ring.h>
+#include <stdbool.h>
 
 struct rs_printer;
 
-int rs_printer_create(const struct rs_live_config *config, struct rs_printer **out,
-		      struct rs_error *err);
-void rs_printer_destroy(struct rs_printer *printer);
+struct rs_printer_config {
+	const RsTraceRegion *region; /* outlives it */
+	RsTraceFrom from;
+	bool owner; /* it is our region: arm the doorbell, consume in drop mode */
+	bool json;
+	bool header;      /* text: the header lines first */
+	bool short_names; /* text: events without their system */
+	uint64_t count;   /* stop after so many records; 0: never */
+	int fd;           /* where to, borrowed; -1: nowhere, what comes is consumed */
+	void *data;
+	/* It has come to an end by itself: count reached, or the reader of our output has gone. */
+	void (*done)(void *data);
+};
 
-/* A round: begin, chunks of every ring, end. */
-void rs_printer_begin_round(struct rs_printer *printer);
-void rs_printer_chunk(struct rs_printer *printer, const RsTraceChunk *chunk);
-/* What was seen a round ago goes out, in order. Bit r of `in_flight`: ring r was not read to its end. */
-void rs_printer_end_round(struct rs_printer *printer, uint64_t in_flight);
-/* Records known to be lost after the last chunk. */
-void rs_printer_pending_loss(struct rs_printer *printer, uint32_t ring, uint64_t lost);
-/* Lets everything out and writes it. */
-void rs_printer_finish(struct rs_printer *printer);
-/* Writes what has gathered. Not 0: no more is wanted (count reached, output closed or failed). */
-int rs_printer_flush(struct rs_printer *printer);
-void rs_printer_stats(const struct rs_printer *printer, struct rs_live_stats *out);
+struct rs_printer_stats {
+	uint64_t events; /* printed */
+	uint64_t lost;
+	uint64_t bad_records;
+	bool closed; /* the other end of our output went away */
+	int error;   /* errno of another failed write; 0 */
+};
+
+/* Starts at once. -EINVAL: the region is not the owner's to consume. */
+int rs_printer_create(const struct rs_printer_config *config, struct rs_printer **out,
+		      struct rs_error *err);
+/* The doorbell rang. */
+void rs_printer_wake(struct rs_printer *printer);
+/* Reads and prints what is still in the rings, then ends its thread. Idempotent. NULL is accepted. */
+void rs_printer_finish(struct rs_printer *printer, struct rs_printer_stats *stats);
+/* Finishes if need be. NULL is accepted. */
+void rs_printer_destroy(struct rs_printer *printer);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/runner.h"
 
-#include "cli/live.h"
+#include "cli/printer.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
 #include "session/server.h"
@@ -23,7 +23,7 @@ struct runner {
 	struct rs_session *session;
 	struct rs_session_listener listener;
 	struct rs_server *server;
-	struct rs_live *live;
+	struct rs_printer *printer;
 	GMainLoop *loop;
 	guint sources[5];
 	guint patience;
@@ -101,7 +101,7 @@ static gboolean on_duration(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void on_live_done(void *data)
+static void on_printer_done(void *data)
 {
 	wind_down(data, "the trace is wanted no longer");
 }
@@ -184,8 +184,8 @@ static void on_doorbell(void *data)
 {
 	struct runner *runner = data;
 
-	if (runner->live)
-		rs_live_wake(runner->live);
+	if (runner->printer)
+		rs_printer_wake(runner->printer);
 }
 
 static void on_ended(void *data, const struct rs_target_end *end)
@@ -227,10 +227,10 @@ static int open_output(struct runner *runner, struct rs_error *err)
 	return 0;
 }
 
-static int start_live(struct runner *runner, struct rs_error *err)
+static int start_printer(struct runner *runner, struct rs_error *err)
 {
 	const struct rs_runner_config *config = runner->config;
-	struct rs_live_config live = {
+	struct rs_printer_config printer = {
 		.region = rs_session_region(runner->session),
 		.from = config->from,
 		.owner = true,
@@ -240,15 +240,15 @@ static int start_live(struct runner *runner, struct rs_error *err)
 		.count = config->count,
 		.fd = runner->out_fd,
 		.data = runner,
-		.done = on_live_done,
+		.done = on_printer_done,
 	};
 
 	/* Quiet sessions are there for others to observe, but somebody has to consume. */
-	if (config->quiet && live.region->header.ring_mode != RS_MODE_DROP)
+	if (config->quiet && printer.region->header.ring_mode != RS_MODE_DROP)
 		return 0;
 	if (config->quiet)
-		live.fd = -1;
-	return rs_live_create(&live, &runner->live, err);
+		printer.fd = -1;
+	return rs_printer_create(&printer, &runner->printer, err);
 }
 
 static int serve(struct runner *runner, struct rs_error *err)
@@ -269,7 +269,7 @@ static int begin(struct runner *runner, struct rs_error *err)
 	if (!ret)
 		ret = serve(runner, err);
 	if (!ret)
-		ret = start_live(runner, err);
+		ret = start_printer(runner, err);
 	if (!ret) {
 		ret = rs_session_start(runner->session, err);
 		/* A program that is not there is neither a session nor an event. */
@@ -357,7 +357,7 @@ static void judge_trace(struct runner *runner)
 
 static void finish(struct runner *runner)
 {
-	struct rs_live_stats stats = {0};
+	struct rs_printer_stats stats = {0};
 	struct rs_error err = {0};
 
 	/* It was over before that could be said. */
@@ -366,7 +366,7 @@ static void finish(struct runner *runner)
 	/* The text first: a session that leaves a running guest leaves it as it was. */
 	if (rs_session_detach(runner->session, &err))
 		fail(runner, rs_cli_fail_error(&err));
-	rs_live_finish(runner->live, &stats);
+	rs_printer_finish(runner->printer, &stats);
 	if (stats.error)
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 					 g_strerror(stats.error)));
@@ -399,7 +399,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 			g_main_loop_run(runner.loop);
 		finish(&runner);
 	}
-	rs_live_destroy(runner.live);
+	rs_printer_destroy(runner.printer);
 	rs_server_destroy(runner.server);
 	rs_session_remove_listener(session, &runner.listener);
 	for (size_t i = 0; i < G_N_ELEMENTS(runner.sources); i++)

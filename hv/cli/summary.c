@@ -35,7 +35,7 @@ static void append_per_event(GString *out, uint64_t exits, uint64_t events)
 		g_string_append_printf(out, ", %.2f for each event", each);
 }
 
-char *rs_summary_text(const struct rs_session_stat *s, const struct rs_live_stats *live)
+char *rs_summary_text(const struct rs_session_stat *s, const struct rs_printer_stats *printed)
 {
 	uint64_t exits = s->target.kvm_exits ? s->target.kvm_exits : s->target.exits;
 	GString *out = g_string_new(NULL);
@@ -44,10 +44,10 @@ char *rs_summary_text(const struct rs_session_stat *s, const struct rs_live_stat
 	g_string_append_printf(out,
 			       "# events: %" PRIu64 " recorded, %" PRIu64 " printed, %" PRIu64
 			       " lost, %" PRIu64 " dropped\n",
-			       sums.written, live->events, live->lost, sums.dropped);
-	if (live->bad_records)
+			       sums.written, printed->events, printed->lost, sums.dropped);
+	if (printed->bad_records)
 		g_string_append_printf(out, "# bad: %" PRIu64 " records made no sense\n",
-				       live->bad_records);
+				       printed->bad_records);
 	if (s->self_patch)
 		g_string_append_printf(out, "# patches: by the guest itself, %" PRIu64 " refused\n",
 				       s->sites_refused);
@@ -73,7 +73,7 @@ char *rs_summary_text(const struct rs_session_stat *s, const struct rs_live_stat
 	return g_string_free(out, FALSE);
 }
 
-char *rs_summary_json(const struct rs_session_stat *s, const struct rs_live_stats *live)
+char *rs_summary_json(const struct rs_session_stat *s, const struct rs_printer_stats *printed)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 	g_autoptr(JsonNode) root = NULL;
@@ -83,11 +83,11 @@ char *rs_summary_json(const struct rs_session_stat *s, const struct rs_live_stat
 	json_builder_set_member_name(b, "summary");
 	json_builder_begin_object(b);
 	rs_cli_add_number(b, "recorded", sums.written);
-	rs_cli_add_number(b, "printed", live->events);
-	rs_cli_add_number(b, "lost", live->lost);
+	rs_cli_add_number(b, "printed", printed->events);
+	rs_cli_add_number(b, "lost", printed->lost);
 	rs_cli_add_number(b, "dropped", sums.dropped);
 	rs_cli_add_number(b, "overrun", sums.overrun);
-	rs_cli_add_number(b, "bad_records", live->bad_records);
+	rs_cli_add_number(b, "bad_records", printed->bad_records);
 	rs_cli_add_number(b, "sites", s->sites);
 	rs_cli_add_number(b, "sites_refused", s->sites_refused);
 	rs_cli_add_number(b, "patches", s->patches);
@@ -105,17 +105,18 @@ char *rs_summary_json(const struct rs_session_stat *s, const struct rs_live_stat
 	return json_to_string(root, FALSE);
 }
 
-void rs_summary_print(struct rs_session *session, const struct rs_live_stats *live, int json_fd)
+void rs_summary_print(struct rs_session *session, const struct rs_printer_stats *printed,
+		      int json_fd)
 {
 	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
 	g_autofree char *text = NULL;
 
 	rs_session_stat(session, stat);
 	if (json_fd >= 0) {
-		text = rs_summary_json(stat, live);
+		text = rs_summary_json(stat, printed);
 		dprintf(json_fd, "%s\n", text);
 	} else {
-		text = rs_summary_text(stat, live);
+		text = rs_summary_text(stat, printed);
 		fflush(stdout);
 		fputs(text, stderr);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An observer: maps the session's region read-only and decodes by itself. */
-#include "cli/live.h"
+#include "cli/printer.h"
 #include "cli/verb.h"
 #include <glib-unix.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void on_live_done(void *data)
+static void on_printer_done(void *data)
 {
 	struct observer *observer = data;
 
@@ -43,21 +43,21 @@ static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *err
 	g_main_loop_quit(observer->loop);
 }
 
-static int observe(RsDBusSession1 *session, struct rs_live_config *config, double duration)
+static int observe(RsDBusSession1 *session, struct rs_printer_config *config, double duration)
 {
 	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(session));
 	struct observer observer = {.session = session};
 	g_autofree char *state = rs_dbus_session1_dup_state(session);
-	struct rs_live *live = NULL;
-	struct rs_live_stats stats;
+	struct rs_printer *printer = NULL;
+	struct rs_printer_stats stats;
 	struct rs_error err = {0};
 	guint sources[4] = {0};
 	int code = RS_CLI_OK;
 
 	config->data = &observer;
-	config->done = on_live_done;
+	config->done = on_printer_done;
 	observer.loop = g_main_loop_new(NULL, FALSE);
-	if (rs_live_create(config, &live, &err)) {
+	if (rs_printer_create(config, &printer, &err)) {
 		g_main_loop_unref(observer.loop);
 		return rs_cli_fail_error(&err);
 	}
@@ -74,11 +74,11 @@ static int observe(RsDBusSession1 *session, struct rs_live_config *config, doubl
 	g_signal_handlers_disconnect_by_data(connection, &observer);
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);
-	rs_live_finish(live, &stats);
+	rs_printer_finish(printer, &stats);
 	if (stats.error)
 		code = rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 				   g_strerror(stats.error));
-	rs_live_destroy(live);
+	rs_printer_destroy(printer);
 	g_main_loop_unref(observer.loop);
 	return code;
 }
@@ -101,7 +101,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Only what comes from now on, not what the rings hold", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	struct rs_live_config live = {.header = true, .fd = STDOUT_FILENO};
+	struct rs_printer_config printer = {.header = true, .fd = STDOUT_FILENO};
 	g_autoptr(RsTraceRegion) region = NULL;
 	GError *error = NULL;
 	int code;
@@ -120,12 +120,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	region = rs_trace_client_open_region(session, &error);
 	if (!region)
 		return rs_cli_fail_gerror(error);
-	live.region = region;
-	live.json = json;
-	live.short_names = bare;
-	live.count = (uint64_t)count;
-	live.from = fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
-	return observe(session, &live, duration);
+	printer.region = region;
+	printer.json = json;
+	printer.short_names = bare;
+	printer.count = (uint64_t)count;
+	printer.from = fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
+	return observe(session, &printer, duration);
 }
 
 const struct rs_verb rs_verb_trace = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the agent writes is what the viewer reads: events of every kind of field are described and
- * emitted by the agent, on an OS that says all about itself through its ops; read by hv's ring
- * readers, decoded, and printed as format files, text and JSON. The output must be roundtrip.expected.
+ * emitted by the agent, on an OS that says all about itself through its ops; followed as a live
+ * source, decoded, and printed as format files, text and JSON. The output must be roundtrip.expected.
  *
  *	test-roundtrip EXPECTED      compare (the test)
  *	test-roundtrip -             print what there is
@@ -11,13 +11,12 @@
 #include "roundtrip-events.h"
 
 #include "region/layout.h"
-#include <rs-trace-ring.h>
 
 #include <glib.h>
 #include <ringside/agent.h>
-#include <rs-trace-cmdline.h>
+#include <rs-trace-follower.h>
 #include <rs-trace-json.h>
-#include <rs-trace-merger.h>
+#include <rs-trace-live.h>
 #include <rs-trace-text.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,22 +140,16 @@ static void emit(void)
 
 struct output {
 	GString *text, *json;
-	RsTraceMerger *merger;
-	RsTraceCmdline *names;
+	RsTraceFollower *follower;
 };
 
 static void on_merged(const RsTraceRecord *record, gpointer data)
 {
 	struct output *out = data;
-	const char *name = rs_trace_cmdline_lookup(out->names, record->pid, record->ts);
+	const char *name = rs_trace_follower_comm(out->follower, record);
 
 	rs_trace_text_line(out->text, record, name, 0);
 	rs_trace_json_line(out->json, record, name);
-}
-
-static void on_decoded(const RsTraceRecord *record, gpointer data)
-{
-	rs_trace_merger_push(((struct output *)data)->merger, record->ring, record);
 }
 
 static RsTraceSchema *read_schema(RsTraceRegion *region)
@@ -178,23 +171,6 @@ static RsTraceSchema *read_schema(RsTraceRegion *region)
 	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==,
 			 __stop_rs_events - __start_rs_events);
 	return schema;
-}
-
-static void read_rings(RsTraceRegion *region, RsTraceDecoder *decoder)
-{
-	for (uint32_t ring = 0; ring < CPUS; ring++) {
-		RsTraceRingConfig config = {.ring = ring, .from = RS_TRACE_FROM_START};
-		RsTraceRing *reader;
-		RsTraceChunk chunk;
-
-		reader = rs_trace_ring_new(region, &config, NULL);
-		g_assert_nonnull(reader);
-		while (rs_trace_ring_next(reader, 0, &chunk) == RS_TRACE_RING_DATA)
-			g_assert_true(rs_trace_decoder_push(decoder, ring, chunk.page, chunk.from,
-							    chunk.to, chunk.lost));
-		g_assert_cmpuint(rs_trace_ring_pending_loss(reader), ==, 0);
-		rs_trace_ring_free(reader);
-	}
 }
 
 /* By name, without the ids: compilers differ in the order in which they put events into the section. */
@@ -237,27 +213,20 @@ static void print_odd(const RsTraceSchema *schema, struct output *out)
 static GString *print(RsTraceRegion *region)
 {
 	g_autoptr(RsTraceSchema) schema = read_schema(region);
-	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
-	g_autoptr(RsTraceDecoder) decoder = NULL;
 	g_autoptr(GString) json = g_string_new(NULL);
-	g_autofree uint8_t *cache = NULL;
-	struct output out = {.text = g_string_new(NULL), .json = json, .names = names};
-	RsTraceDecoderStats stats;
-	size_t size;
+	struct output out = {.text = g_string_new(NULL), .json = json};
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, on_merged, &out);
+	g_autoptr(RsTraceFollower) follower = rs_trace_follower_new(
+		rs_trace_live_new(region, RS_TRACE_FROM_START, FALSE, NULL), 0, merger);
 
-	rs_trace_region_section(region, RS_SEC_CMDLINE, &size);
-	cache = g_malloc(size);
-	rs_trace_region_copy(region, RS_SEC_CMDLINE, 0, cache, size);
-	rs_trace_cmdline_merge(names, cache, NULL, size);
+	out.follower = follower;
 	print_formats(schema, out.text);
-	out.merger = rs_trace_merger_new(0, 0, on_merged, &out);
-	rs_trace_merger_add_lanes(out.merger, CPUS);
-	decoder = rs_trace_decoder_new(CPUS, schema, NULL, on_decoded, NULL, &out);
-	read_rings(region, decoder);
-	rs_trace_merger_flush(out.merger);
-	rs_trace_decoder_stats(decoder, &stats);
-	g_assert_cmpuint(stats.bad_pages + stats.lost + stats.unknown, ==, 0);
-	rs_trace_merger_free(out.merger);
+	rs_trace_merger_begin_round(merger);
+	g_assert_cmpint(rs_trace_follower_read(follower, 0), ==, RS_TRACE_RING_DATA);
+	rs_trace_follower_finish(follower);
+	rs_trace_follower_update_names(follower);
+	rs_trace_merger_flush(merger);
+	g_assert_cmpuint(rs_trace_follower_bad(follower), ==, 0);
 	print_odd(schema, &out);
 	g_string_append_printf(out.text, "\n%s", json->str);
 	return out.text;

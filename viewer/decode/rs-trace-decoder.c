@@ -9,6 +9,7 @@ struct _RsTraceDecoder {
 	gpointer data;
 	RsTraceDecoderStats stats;
 	gboolean asked; /* for an unknown id, in this push */
+	guint16 source;
 	guint n_rings;
 	RsTracePageWalk walks[]; /* where each ring's stream stands; at 0: nowhere */
 };
@@ -26,6 +27,11 @@ RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 	decoder->data = data;
 	decoder->n_rings = n_rings;
 	return decoder;
+}
+
+void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source)
+{
+	decoder->source = source;
 }
 
 void rs_trace_decoder_free(RsTraceDecoder *decoder)
@@ -65,6 +71,7 @@ static void emit_record(RsTraceDecoder *decoder, guint ring, const RsTracePageWa
 		.context = walk->context,
 		.id = walk->id,
 		.ring = (guint16)ring,
+		.source = decoder->source,
 		.cut = walk->cut,
 	};
 
@@ -80,6 +87,7 @@ static void emit_loss(RsTraceDecoder *decoder, guint ring, const RsTracePageWalk
 		.ts = walk->ts,
 		.lost = lost,
 		.ring = (guint16)ring,
+		.source = decoder->source,
 	};
 
 	decoder->stats.lost += lost;

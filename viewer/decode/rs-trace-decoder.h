@@ -27,8 +27,9 @@ typedef struct {
 	guint32 pid;
 	guint16 context; /* RS_CTX_* */
 	guint16 id;
-	guint16 ring; /* the vCPU; set for a loss too */
-	gboolean cut; /* the payload did not fit and its end is missing */
+	guint16 ring;   /* the vCPU; set for a loss too */
+	guint16 source; /* as rs_trace_decoder_set_source() said; set for a loss too */
+	gboolean cut;   /* the payload did not fit and its end is missing */
 } RsTraceRecord;
 
 typedef void (*RsTraceRecordFunc)(const RsTraceRecord *record, gpointer data);
@@ -52,6 +53,8 @@ typedef struct _RsTraceDecoder RsTraceDecoder;
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     const RsTraceClock *clock, RsTraceRecordFunc record,
 				     RsTraceUnknownFunc unknown, gpointer data);
+/* Which of several sources the records are from; 0 until then. */
+void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source);
 void rs_trace_decoder_free(RsTraceDecoder *decoder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
 

@@ -183,13 +183,19 @@ static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk
 		     gboolean *torn)
 {
 	const struct rs_ring_page *shared = rs_trace_ring_page(&r->place, r->seq);
-	struct rs_ring_page *h = (void *)r->copy;
+	struct rs_ring_page *h;
 	guint32 from = r->offset ? r->offset : RS_RING_PAGE_HEADER;
 	RsTraceRingPosition again;
 	/* Decoding a page needs its marks from the start on, also where we joined in the middle. */
 	guint32 copy_from = r->copied_seq == r->seq ? from : RS_RING_PAGE_HEADER;
 
 	*torn = FALSE;
+	/* Not before there is something: a region may have a thousand rings that nobody writes. */
+	if (!r->copy) {
+		r->copy = g_malloc0(r->place.page_size);
+		r->last = r->whole ? g_malloc0(r->place.page_size) : NULL;
+	}
+	h = (void *)r->copy;
 	copy_words(r->copy, (const guint8 *)shared, 0, RS_RING_PAGE_HEADER);
 	copy_words(r->copy, (const guint8 *)shared, copy_from, to);
 	r->copied_seq = -1;
@@ -409,8 +415,6 @@ RsTraceRing *rs_trace_ring_new(const RsTraceRegion *region, const RsTraceRingCon
 	r->patience_ns = config->patience_ns ? config->patience_ns : PATIENCE_NS;
 	r->consumer = config->consumer && h->ring_mode == RS_MODE_DROP;
 	r->whole = config->whole;
-	r->copy = g_malloc0(r->place.page_size);
-	r->last = r->whole ? g_malloc0(r->place.page_size) : NULL;
 	start_at(r, config->from);
 	return r;
 }

@@ -19,7 +19,9 @@ typedef enum {
 	RS_TRACE_FROM_NOW,    /* only what comes from now on */
 } RsTraceFrom;
 
+/* The liveliest comes last. */
 typedef enum {
+	RS_TRACE_RING_END,       /* nothing will ever come; a live ring does not say it */
 	RS_TRACE_RING_IDLE,      /* nothing new, and no producer is under way */
 	RS_TRACE_RING_IN_FLIGHT, /* nothing to take now, but a producer is in the middle of a record */
 	RS_TRACE_RING_DATA,      /* `out` was filled; call again */

@@ -28,8 +28,8 @@ static struct rs_session_stat *sample(void)
 static void test_text(void)
 {
 	g_autofree struct rs_session_stat *stat = sample();
-	struct rs_live_stats live = {.events = 95, .lost = 5};
-	g_autofree char *text = rs_summary_text(stat, &live);
+	struct rs_printer_stats printed = {.events = 95, .lost = 5};
+	g_autofree char *text = rs_summary_text(stat, &printed);
 
 	g_assert_cmpstr(text, ==,
 			"# events: 100 recorded, 95 printed, 5 lost, 4 dropped\n"
@@ -43,13 +43,13 @@ static void test_text(void)
 static void test_text_of_another_target(void)
 {
 	g_autofree struct rs_session_stat *stat = sample();
-	struct rs_live_stats live = {.events = 100, .bad_records = 2};
+	struct rs_printer_stats printed = {.events = 100, .bad_records = 2};
 	g_autofree char *text = NULL;
 
 	stat->target.exits = stat->target.kvm_exits = 0;
 	stat->self_patch = true;
 	stat->sites_refused = 1;
-	text = rs_summary_text(stat, &live);
+	text = rs_summary_text(stat, &printed);
 	g_assert_cmpstr(text, ==,
 			"# events: 100 recorded, 100 printed, 0 lost, 4 dropped\n"
 			"# bad: 2 records made no sense\n"
@@ -60,23 +60,23 @@ static void test_text_of_another_target(void)
 static void test_text_exits(void)
 {
 	g_autofree struct rs_session_stat *stat = sample();
-	struct rs_live_stats live = {0};
+	struct rs_printer_stats printed = {0};
 	g_autofree char *few = NULL, *own = NULL, *none = NULL;
 
 	stat->batches = 1;
 	stat->cpu[0].written = 1000000;
-	few = rs_summary_text(stat, &live);
+	few = rs_summary_text(stat, &printed);
 	g_assert_nonnull(strstr(few, "in 1 batch;"));
 	g_assert_nonnull(strstr(few,
 				"# exits: 250 for any reason (timers, console, page faults …), "
 				"less than 0.01 for each event\n"));
 	/* Where KVM tells nothing, those to our VMM. */
 	stat->target.kvm_exits = 0;
-	own = rs_summary_text(stat, &live);
+	own = rs_summary_text(stat, &printed);
 	g_assert_nonnull(strstr(own, "# exits: 8 for"));
 	/* Nothing to divide by. */
 	stat->cpus = 0;
-	none = rs_summary_text(stat, &live);
+	none = rs_summary_text(stat, &printed);
 	g_assert_nonnull(
 		strstr(none, "# exits: 8 for any reason (timers, console, page faults …)\n"));
 }
@@ -106,8 +106,8 @@ static void test_json(void)
 		{"doorbells", 6},
 	};
 	g_autofree struct rs_session_stat *stat = sample();
-	struct rs_live_stats live = {.events = 95, .lost = 5, .bad_records = 1};
-	g_autofree char *text = rs_summary_json(stat, &live);
+	struct rs_printer_stats printed = {.events = 95, .lost = 5, .bad_records = 1};
+	g_autofree char *text = rs_summary_json(stat, &printed);
 	g_autoptr(JsonParser) parser = json_parser_new();
 	JsonObject *summary;
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Sources of pages in memory, pumped: all of it comes out, in order, and the end is told on the owner's thread. */
+#include "rs-trace-pump.h"
+
+#include "pages.h"
+
+typedef struct {
+	GThread *owner;
+	GMainLoop *loop;
+	GString *out;
+	guint records, rounds, limit;
+	gboolean done;
+} Taker;
+
+static void on_record(const RsTraceRecord *record, const char *comm, gpointer data)
+{
+	Taker *t = data;
+
+	g_assert_true(g_thread_self() != t->owner);
+	if (record->lost)
+		return;
+	t->records++;
+	g_string_append_printf(t->out, "%u:%s@%u ", record->source, comm, (guint)record->ns);
+}
+
+static gboolean on_round(gpointer data)
+{
+	Taker *t = data;
+
+	g_atomic_int_inc(&t->rounds);
+	return !t->limit || t->records < t->limit;
+}
+
+static void on_done(gpointer data)
+{
+	Taker *t = data;
+
+	g_assert_true(g_thread_self() == t->owner);
+	t->done = TRUE;
+	g_main_loop_quit(t->loop);
+}
+
+static RsTracePump *new_pump(Taker *t)
+{
+	RsTracePumpConfig config = {.record = on_record,
+				    .round = on_round,
+				    .record_data = t,
+				    .done = on_done,
+				    .data = t};
+
+	*t = (Taker){.owner = g_thread_self(),
+		     .loop = g_main_loop_new(NULL, FALSE),
+		     .out = g_string_new(NULL)};
+	return rs_trace_pump_new(&config);
+}
+
+static void clear(Taker *t, RsTracePump *pump)
+{
+	rs_trace_pump_free(pump);
+	g_main_loop_unref(t->loop);
+	g_string_free(t->out, TRUE);
+}
+
+/* A source that joins while the first one is under way; both end. */
+static void test_two_sources(void)
+{
+	guint freed = 0;
+	TestPages *a = test_pages_new(&freed), *b = test_pages_new(&freed);
+	RsTracePump *pump;
+	Taker t;
+
+	test_pages_add(a, 0, 10, 7, 16);
+	test_pages_add(a, 1, 30, 8, 16);
+	test_pages_add(b, 0, 20, 7, 16);
+	test_pages_add(b, 0, 40, 7, 16);
+	pump = new_pump(&t);
+	g_assert_cmpuint(rs_trace_pump_add(pump, &a->source), ==, 0);
+	g_assert_cmpuint(rs_trace_pump_add(pump, &b->source), ==, 1);
+	g_main_loop_run(t.loop);
+	g_assert_true(t.done);
+	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
+	g_assert_cmpuint(t.records, ==, 4);
+	clear(&t, pump);
+	g_assert_cmpuint(freed, ==, 2);
+}
+
+/* What is there at the end is read; its end is not told to who asked for it. */
+static void test_finish(void)
+{
+	guint freed = 0;
+	TestPages *a = test_pages_new(&freed), *b = test_pages_new(&freed);
+	RsTracePump *pump;
+	Taker t;
+
+	a->endless = b->endless = TRUE;
+	test_pages_add(a, 0, 10, 7, 16);
+	test_pages_add(b, 1, 5, 9, 16);
+	pump = new_pump(&t);
+	rs_trace_pump_add(pump, &a->source);
+	rs_trace_pump_add(pump, &b->source);
+	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
+	g_assert_cmpuint(t.records, ==, 2);
+	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+	g_assert_false(t.done);
+	clear(&t, pump);
+	g_assert_cmpuint(freed, ==, 2);
+}
+
+/* Whoever takes the records has enough. */
+static void test_enough(void)
+{
+	guint freed = 0;
+	TestPages *a = test_pages_new(&freed);
+	RsTracePump *pump;
+	Taker t;
+
+	a->endless = TRUE;
+	test_pages_add(a, 0, 10, 7, 16);
+	test_pages_add(a, 0, 11, 7, 99);
+	pump = new_pump(&t);
+	t.limit = 1;
+	rs_trace_pump_add(pump, &a->source);
+	g_main_loop_run(t.loop);
+	g_assert_true(t.done);
+	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 1);
+	clear(&t, pump);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/observe/pump/two-sources", test_two_sources);
+	g_test_add_func("/observe/pump/finish", test_finish);
+	g_test_add_func("/observe/pump/enough", test_enough);
+	return g_test_run();
+}

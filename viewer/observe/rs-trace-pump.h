@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads sources as they come, on a thread of its own, and calls back with their records in the order of time. So
+ * whoever takes the records slowly (a terminal, a pipe) holds up neither the guest nor its session.
+ *
+ * All functions here are called on the owner's thread; it alone may free the pump.
+ */
+#ifndef RS_TRACE_PUMP_H
+#define RS_TRACE_PUMP_H
+
+#include "rs-trace-decoder.h"
+#include "rs-trace-source.h"
+
+G_BEGIN_DECLS
+
+typedef struct _RsTracePump RsTracePump;
+
+typedef struct {
+	/*
+	 * On the pump's thread: a record or a loss, and the name of its task ("" for a loss). Both are valid during
+	 * the call. NULL: what comes is consumed and not looked at.
+	 */
+	void (*record)(const RsTraceRecord *record, const char *comm, gpointer data);
+	/* On the pump's thread, after each round. FALSE: no more is wanted. May be NULL. */
+	gboolean (*round)(gpointer data);
+	gpointer record_data; /* for both */
+	/* On the owner's thread: it has come to an end by itself. May be NULL. */
+	void (*done)(gpointer data);
+	gpointer data;
+} RsTracePumpConfig;
+
+/* The pump runs at once; it ends by itself when it has had sources and all of them have ended. */
+RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config);
+
+/* Takes `source` over, at the next round. Its records' `source` is the number returned, from 0 up. */
+guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source);
+
+/* The doorbell rang. */
+void rs_trace_pump_wake(RsTracePump *pump);
+
+/*
+ * Reads what is there still, then ends the thread. Returns how many pages were cut short and records were of unknown
+ * events. It may be called again.
+ */
+guint64 rs_trace_pump_finish(RsTracePump *pump);
+
+/* Finishes if need be, and frees the sources. NULL is accepted. */
+void rs_trace_pump_free(RsTracePump *pump);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTracePump, rs_trace_pump_free)
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A source of pages: the rings of a live region (rs-trace-live.h), later a file. Whoever follows it
+ * (rs-trace-follower.h) asks each ring for its next pages, round by round, and is told what is needed to decode
+ * them. A source is used by one thread at a time; nothing here blocks for long.
+ */
+#ifndef RS_TRACE_SOURCE_H
+#define RS_TRACE_SOURCE_H
+
+#include "rs-trace-ring.h"
+
+G_BEGIN_DECLS
+
+typedef struct _RsTraceSource RsTraceSource;
+typedef struct _RsTraceFollower RsTraceFollower;
+
+typedef struct {
+	/*
+	 * Before each round: tells the follower of another boot, new descriptors and the clock
+	 * (rs_trace_follower_set_boot and so on).
+	 */
+	void (*begin_round)(RsTraceSource *source, RsTraceFollower *follower);
+	/* A page names an event that is not known: tells of new descriptors, nothing else. */
+	void (*descriptors)(RsTraceSource *source, RsTraceFollower *follower);
+	/* Before records are shown: tells the names of tasks. */
+	void (*names)(RsTraceSource *source, RsTraceFollower *follower);
+	/* The ring's next chunk; `now_ns` as for rs_trace_ring_next(). */
+	RsTraceRingStatus (*next)(RsTraceSource *source, guint ring, guint64 now_ns,
+				  RsTraceChunk *out);
+	/* At the end: records that are known to be lost after the last chunk. */
+	guint64 (*pending_loss)(RsTraceSource *source, guint ring);
+	/* Asks to be woken when something has come. FALSE: nothing will, look again by yourself. */
+	gboolean (*arm)(RsTraceSource *source);
+	void (*free)(RsTraceSource *source);
+} RsTraceSourceOps;
+
+struct _RsTraceSource {
+	const RsTraceSourceOps *ops;
+	guint n_rings;
+	guint ring_pages; /* pages that a ring can hold at one time */
+};
+
+G_END_DECLS
+
+#endif
