@@ -6,22 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-struct sums {
-	uint64_t written, dropped, overrun;
-};
-
-static struct sums add_up(const struct rs_session_stat *s)
-{
-	struct sums sums = {0};
-
-	for (uint32_t i = 0; i < s->cpus; i++) {
-		sums.written += s->cpu[i].written;
-		sums.dropped += s->cpu[i].dropped;
-		sums.overrun += s->cpu[i].overrun;
-	}
-	return sums;
-}
-
 /* Two decimals, and never a 0.00 that is not 0. */
 static void append_per_event(GString *out, uint64_t exits, uint64_t events)
 {
@@ -39,12 +23,11 @@ char *rs_summary_text(const struct rs_session_stat *s, const struct rs_printer_s
 {
 	uint64_t exits = s->target.kvm_exits ? s->target.kvm_exits : s->target.exits;
 	GString *out = g_string_new(NULL);
-	struct sums sums = add_up(s);
 
 	g_string_append_printf(out,
 			       "# events: %" PRIu64 " recorded, %" PRIu64 " printed, %" PRIu64
 			       " lost, %" PRIu64 " dropped\n",
-			       sums.written, printed->events, printed->lost, sums.dropped);
+			       s->written, printed->events, printed->lost, s->dropped);
 	if (printed->bad_records)
 		g_string_append_printf(out, "# bad: %" PRIu64 " records made no sense\n",
 				       printed->bad_records);
@@ -64,7 +47,7 @@ char *rs_summary_text(const struct rs_session_stat *s, const struct rs_printer_s
 		g_string_append_printf(
 			out, "# exits: %" PRIu64 " for any reason (timers, console, page faults …)",
 			exits);
-		append_per_event(out, exits, sums.written);
+		append_per_event(out, exits, s->written);
 		g_string_append_c(out, '\n');
 	}
 	g_string_append_printf(
@@ -77,16 +60,15 @@ char *rs_summary_json(const struct rs_session_stat *s, const struct rs_printer_s
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 	g_autoptr(JsonNode) root = NULL;
-	struct sums sums = add_up(s);
 
 	json_builder_begin_object(b);
 	json_builder_set_member_name(b, "summary");
 	json_builder_begin_object(b);
-	rs_cli_add_number(b, "recorded", sums.written);
+	rs_cli_add_number(b, "recorded", s->written);
 	rs_cli_add_number(b, "printed", printed->events);
 	rs_cli_add_number(b, "lost", printed->lost);
-	rs_cli_add_number(b, "dropped", sums.dropped);
-	rs_cli_add_number(b, "overrun", sums.overrun);
+	rs_cli_add_number(b, "dropped", s->dropped);
+	rs_cli_add_number(b, "overrun", s->overrun);
 	rs_cli_add_number(b, "bad_records", printed->bad_records);
 	rs_cli_add_number(b, "sites", s->sites);
 	rs_cli_add_number(b, "sites_refused", s->sites_refused);
@@ -108,17 +90,16 @@ char *rs_summary_json(const struct rs_session_stat *s, const struct rs_printer_s
 void rs_summary_print(struct rs_session *session, const struct rs_printer_stats *printed,
 		      int json_fd)
 {
-	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
+	struct rs_session_stat stat;
 	g_autofree char *text = NULL;
 
-	rs_session_stat(session, stat);
+	rs_session_stat(session, &stat);
 	if (json_fd >= 0) {
-		text = rs_summary_json(stat, printed);
+		text = rs_summary_json(&stat, printed);
 		dprintf(json_fd, "%s\n", text);
 	} else {
-		text = rs_summary_text(stat, printed);
+		text = rs_summary_text(&stat, printed);
 		fflush(stdout);
 		fputs(text, stderr);
 	}
-	g_free(stat);
 }

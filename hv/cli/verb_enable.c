@@ -10,8 +10,8 @@ static int enable_one(RsDBusSession1 *session, const char *glob, bool quiet)
 	gboolean pending;
 	guint touched;
 
-	if (!rs_dbus_session1_call_enable_sync(session, glob, &touched, &pending, &problems, NULL,
-					       &error))
+	if (!rs_dbus_session1_call_enable_sync(session, glob, rs_trace_client_no_options(),
+					       &touched, &pending, &problems, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	for (char **p = problems; *p; p++)
 		rs_cli_fail(0, "%s", *p);
@@ -29,7 +29,8 @@ static int disable_one(RsDBusSession1 *session, const char *glob, bool quiet)
 	GError *error = NULL;
 	guint touched;
 
-	if (!rs_dbus_session1_call_disable_sync(session, glob, &touched, NULL, &error))
+	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_trace_client_no_options(),
+						&touched, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (!quiet)
 		printf("%s: %u event%s disabled\n", glob, touched, touched == 1 ? "" : "s");

@@ -10,7 +10,8 @@ static int clear(RsDBusSession1 *session, const char *glob, bool quiet)
 	GError *error = NULL;
 	guint touched;
 
-	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, &touched, NULL, &error))
+	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, rs_trace_client_no_options(),
+						     &touched, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (!quiet)
 		printf("%s: no filter on %u event%s\n", glob, touched, touched == 1 ? "" : "s");
@@ -29,8 +30,9 @@ static int set(RsDBusSession1 *session, const char *text, bool quiet)
 		return rs_cli_fail_error(&err);
 	if (!*expression)
 		return clear(session, glob, quiet);
-	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression, &touched, &pending,
-						   NULL, &error))
+	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression,
+						   rs_trace_client_no_options(), &touched, &pending,
+						   NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (quiet)
 		return RS_CLI_OK;

@@ -22,7 +22,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc != 2)
 		return rs_cli_usage(verb, "one glob, please");
-	if (!rs_dbus_session1_call_format_sync(session, argv[1], &text, NULL, &error))
+	if (!rs_dbus_session1_call_format_sync(session, argv[1], rs_trace_client_no_options(),
+					       &text, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	/* Only tabs and newlines of a format file are control bytes that belong there. */
 	shown = rs_trace_escape(text, -1, "\n\t");

@@ -5,21 +5,35 @@
 #include <stdio.h>
 
 struct row {
+	GVariant *dict; /* whose texts these are */
 	guint32 id, sites;
 	const char *system, *name, *filter, *note;
 	gboolean enabled;
 };
 
+/* What is missing is 0, FALSE or "". To be called to the end. */
 static gboolean next_row(GVariantIter *iter, struct row *row)
 {
-	return g_variant_iter_next(iter, "(u&s&sb&su&s)", &row->id, &row->system, &row->name,
-				   &row->enabled, &row->filter, &row->sites, &row->note);
+	GVariant *dict = g_variant_iter_next_value(iter);
+
+	g_clear_pointer(&row->dict, g_variant_unref);
+	*row = (struct row){.dict = dict, .system = "", .name = "", .filter = "", .note = ""};
+	if (!dict)
+		return FALSE;
+	g_variant_lookup(dict, "id", "u", &row->id);
+	g_variant_lookup(dict, "system", "&s", &row->system);
+	g_variant_lookup(dict, "name", "&s", &row->name);
+	g_variant_lookup(dict, "enabled", "b", &row->enabled);
+	g_variant_lookup(dict, "filter", "&s", &row->filter);
+	g_variant_lookup(dict, "sites", "u", &row->sites);
+	g_variant_lookup(dict, "note", "&s", &row->note);
+	return TRUE;
 }
 
 static void print_table(GVariant *events)
 {
 	GVariantIter iter;
-	struct row row;
+	struct row row = {0};
 
 	printf("%5s %-3s %5s  %s\n", "ID", "ON", "SITES", "EVENT");
 	g_variant_iter_init(&iter, events);
@@ -47,7 +61,7 @@ static void print_json(GVariant *events)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 	GVariantIter iter;
-	struct row row;
+	struct row row = {0};
 
 	json_builder_begin_array(b);
 	g_variant_iter_init(&iter, events);
@@ -74,7 +88,7 @@ static void print_json(GVariant *events)
 static void print_names(GVariant *events)
 {
 	GVariantIter iter;
-	struct row row;
+	struct row row = {0};
 
 	g_variant_iter_init(&iter, events);
 	while (next_row(&iter, &row))
@@ -111,7 +125,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (argc > 2)
 		return rs_cli_usage(verb, "one glob at most");
 	glob = argc == 2 ? argv[1] : "";
-	if (!rs_dbus_session1_call_list_sync(session, glob, &events, NULL, &error))
+	if (!rs_dbus_session1_call_list_sync(session, glob, rs_trace_client_no_options(), &events,
+					     NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (*glob && !g_variant_n_children(events))
 		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);

@@ -18,8 +18,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	done = verb == &rs_verb_pause ? rs_dbus_session1_call_pause_sync(session, NULL, &error)
-				      : rs_dbus_session1_call_resume_sync(session, NULL, &error);
+	done = verb == &rs_verb_pause
+		       ? rs_dbus_session1_call_pause_sync(session, rs_trace_client_no_options(),
+							  NULL, NULL, &error)
+		       : rs_dbus_session1_call_resume_sync(session, rs_trace_client_no_options(),
+							   NULL, NULL, &error);
 	if (!done)
 		return rs_cli_fail_gerror(error);
 	return RS_CLI_OK;

@@ -143,7 +143,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (!rs_dbus_session1_call_stat_sync(session, &totals, &cpus, NULL, &error))
+	if (!rs_dbus_session1_call_stat_sync(session, rs_trace_client_no_options(), &totals, &cpus,
+					     NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (json)
 		print_json(session, totals, cpus);

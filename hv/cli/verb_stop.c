@@ -52,7 +52,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (!rs_dbus_session1_call_stop_sync(session, "ringside stop", NULL, &error))
+	if (!rs_dbus_session1_call_stop_sync(session, "ringside stop", rs_trace_client_no_options(),
+					     NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	return RS_CLI_OK;
 }

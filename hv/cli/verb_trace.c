@@ -28,7 +28,7 @@ static void on_printer_done(void *data)
 }
 
 static void on_ended(RsDBusSession1 *session, const char *reason, int code, const char *text,
-		     gpointer data)
+		     GVariant *more, gpointer data)
 {
 	struct observer *observer = data;
 

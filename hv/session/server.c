@@ -3,6 +3,7 @@
 
 #include "region/layout.h"
 #include "session/hello.h"
+#include "session/rows.h"
 #include <errno.h>
 #include <gio/gio.h>
 #include <gio/gunixfdlist.h>
@@ -63,9 +64,27 @@ static void update_properties(struct rs_server *server)
 				   rs_session_state_name(rs_session_state(server->session)));
 }
 
-/* Whether this peer may change something now; if not, it has been told. */
-static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation)
+/* There are no options yet. If the peer gave one, it has been told. */
+static bool refuse_options(GDBusMethodInvocation *invocation, GVariant *options)
 {
+	const char *name;
+	GVariantIter iter;
+
+	g_variant_iter_init(&iter, options);
+	if (!g_variant_iter_next(&iter, "{&sv}", &name, NULL))
+		return false;
+	g_dbus_method_invocation_return_error(invocation, RS_TRACE_SESSION_ERROR,
+					      RS_TRACE_SESSION_ERROR_BAD_ARGUMENT,
+					      "option '%s' is not known here", name);
+	return true;
+}
+
+/* Whether this peer may change something now; if not, it has been told. */
+static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
+			GVariant *options)
+{
+	if (refuse_options(invocation, options))
+		return false;
 	if (!server->claimed ||
 	    server->claimed == g_dbus_method_invocation_get_connection(invocation))
 		return true;
@@ -89,100 +108,104 @@ static char **problems_strv(const GPtrArray *problems)
 /* ---- methods ---- */
 
 static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *glob,
-			gpointer data)
+			GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
-	g_autoptr(GArray) list = rs_session_list(server->session, *glob ? glob : NULL);
+	g_autoptr(GArray) list = NULL;
 	GVariantBuilder builder;
 
-	g_variant_builder_init(&builder, G_VARIANT_TYPE("a(ussbsus)"));
-	for (guint i = 0; i < list->len; i++) {
-		const struct rs_session_event *e = &g_array_index(list, struct rs_session_event, i);
-		g_autofree char *filter = g_utf8_make_valid(e->filter ? e->filter : "", -1);
-		g_autofree char *note = g_utf8_make_valid(e->note ? e->note : "", -1);
-
-		g_variant_builder_add(&builder, "(ussbsus)", e->event->id, e->event->system,
-				      e->event->name, (gboolean)e->enabled, filter, e->sites, note);
-	}
-	rs_dbus_session1_complete_list(object, invocation, g_variant_builder_end(&builder));
+	if (refuse_options(invocation, options))
+		return TRUE;
+	list = rs_session_list(server->session, *glob ? glob : NULL);
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
+	for (guint i = 0; i < list->len; i++)
+		g_variant_builder_add_value(
+			&builder, rs_row_event(&g_array_index(list, struct rs_session_event, i)));
+	rs_dbus_session1_complete_list(object, invocation, g_variant_builder_end(&builder),
+				       rs_row_empty());
 	return TRUE;
 }
 
 static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			  const char *glob, gpointer data)
+			  const char *glob, GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 	struct rs_session_result result = {0};
 	g_auto(GStrv) problems = NULL;
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_enable(server->session, RS_OWNER_HOST, glob, &result, &err))
 		return give_error(invocation, &err);
 	problems = problems_strv(result.problems);
 	rs_dbus_session1_complete_enable(object, invocation, result.touched, result.pending,
-					 (const char *const *)problems);
+					 (const char *const *)problems, rs_row_empty());
 	rs_session_result_clear(&result);
 	return TRUE;
 }
 
 static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			   const char *glob, gpointer data)
+			   const char *glob, GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_disable(server->session, RS_OWNER_HOST, glob, &result, &err))
 		return give_error(invocation, &err);
-	rs_dbus_session1_complete_disable(object, invocation, result.touched);
+	rs_dbus_session1_complete_disable(object, invocation, result.touched, rs_row_empty());
 	rs_session_result_clear(&result);
 	return TRUE;
 }
 
 static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			      const char *glob, const char *expression, gpointer data)
+			      const char *glob, const char *expression, GVariant *options,
+			      gpointer data)
 {
 	struct rs_server *server = data;
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_set_filter(server->session, glob, expression, &result, &err))
 		return give_error(invocation, &err);
-	rs_dbus_session1_complete_set_filter(object, invocation, result.touched, result.pending);
+	rs_dbus_session1_complete_set_filter(object, invocation, result.touched, result.pending,
+					     rs_row_empty());
 	rs_session_result_clear(&result);
 	return TRUE;
 }
 
 static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-				const char *glob, gpointer data)
+				const char *glob, GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_set_filter(server->session, glob, NULL, &result, &err))
 		return give_error(invocation, &err);
-	rs_dbus_session1_complete_clear_filter(object, invocation, result.touched);
+	rs_dbus_session1_complete_clear_filter(object, invocation, result.touched, rs_row_empty());
 	rs_session_result_clear(&result);
 	return TRUE;
 }
 
 static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			  const char *glob, gpointer data)
+			  const char *glob, GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
-	g_autoptr(GArray) list = rs_session_list(server->session, glob);
+	g_autoptr(GArray) list = NULL;
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autofree char *valid = NULL;
 
+	if (refuse_options(invocation, options))
+		return TRUE;
+	list = rs_session_list(server->session, glob);
 	if (!list->len) {
 		g_dbus_method_invocation_return_error(invocation, RS_TRACE_SESSION_ERROR,
 						      RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT,
@@ -198,163 +221,106 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 			g_string_append_c(text, '\n');
 	}
 	valid = g_utf8_make_valid(text->str, (gssize)text->len);
-	rs_dbus_session1_complete_format(object, invocation, valid);
+	rs_dbus_session1_complete_format(object, invocation, valid, rs_row_empty());
 	return TRUE;
 }
 
-static void add_u64(GVariantBuilder *builder, const char *name, uint64_t value)
-{
-	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint64(value));
-}
-
-static GVariant *stat_totals(struct rs_server *server, const struct rs_session_stat *s)
-{
-	GVariantBuilder b;
-
-	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-	g_variant_builder_add(&b, "{sv}", "state",
-			      g_variant_new_string(rs_session_state_name(s->state)));
-	g_variant_builder_add(&b, "{sv}", "kind",
-			      g_variant_new_string(rs_session_kind(server->session)));
-	add_u64(&b, "clock_hz", s->clock_hz);
-	add_u64(&b, "events", s->events);
-	add_u64(&b, "events_enabled", s->events_on);
-	add_u64(&b, "sites", s->sites);
-	add_u64(&b, "sites_patched", s->sites_on);
-	add_u64(&b, "sites_refused", s->sites_refused);
-	add_u64(&b, "patches", s->patches);
-	add_u64(&b, "patch_batches", s->batches);
-	add_u64(&b, "pause_last_ns", s->pause_last_ns);
-	add_u64(&b, "pause_max_ns", s->pause_max_ns);
-	add_u64(&b, "pause_total_ns", s->pause_total_ns);
-	add_u64(&b, "bad_descriptors", s->bad_descriptors);
-	add_u64(&b, "lost_nested", s->lost_nested);
-	add_u64(&b, "lost_no_ring", s->lost_no_ring);
-	add_u64(&b, "generation", s->generation);
-	add_u64(&b, "applied_generation", s->applied_generation);
-	g_variant_builder_add(&b, "{sv}", "self_patch", g_variant_new_boolean(s->self_patch));
-	add_u64(&b, "exits", s->target.exits);
-	add_u64(&b, "kvm_exits", s->target.kvm_exits);
-	add_u64(&b, "hypercalls", s->target.hypercalls);
-	add_u64(&b, "bad_hypercalls", s->target.bad_hypercalls);
-	add_u64(&b, "doorbells", s->target.doorbells);
-	return g_variant_builder_end(&b);
-}
-
-static GVariant *stat_cpus(const struct rs_session_stat *s)
-{
-	GVariantBuilder all;
-
-	g_variant_builder_init(&all, G_VARIANT_TYPE("aa{sv}"));
-	for (uint32_t i = 0; i < s->cpus; i++) {
-		const struct rs_session_cpu_stat *c = &s->cpu[i];
-		GVariantBuilder b;
-
-		g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-		add_u64(&b, "cpu", i);
-		add_u64(&b, "entries", c->entries);
-		add_u64(&b, "overrun", c->overrun);
-		add_u64(&b, "dropped", c->dropped);
-		add_u64(&b, "too_large", c->too_large);
-		add_u64(&b, "skipped_pages", c->skipped);
-		add_u64(&b, "bytes", c->bytes);
-		add_u64(&b, "written", c->written);
-		add_u64(&b, "oldest_ts", c->oldest_ts);
-		add_u64(&b, "newest_ts", c->newest_ts);
-		add_u64(&b, "oldest_ns", c->oldest_ns);
-		add_u64(&b, "now_ns", c->now_ns);
-		g_variant_builder_add_value(&all, g_variant_builder_end(&b));
-	}
-	return g_variant_builder_end(&all);
-}
-
-static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
-	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
+	struct rs_session_stat stat;
 
-	rs_session_stat(server->session, stat);
-	rs_dbus_session1_complete_stat(object, invocation, stat_totals(server, stat),
-				       stat_cpus(stat));
-	g_free(stat);
+	if (refuse_options(invocation, options))
+		return TRUE;
+	rs_session_stat(server->session, &stat);
+	rs_dbus_session1_complete_stat(object, invocation, rs_row_stat(server->session, &stat),
+				       rs_row_cpus(server->session, &stat));
 	return TRUE;
 }
 
-static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			 GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_pause(server->session, &err))
 		return give_error(invocation, &err);
 	update_properties(server);
-	rs_dbus_session1_complete_pause(object, invocation);
+	rs_dbus_session1_complete_pause(object, invocation, rs_row_empty());
 	return TRUE;
 }
 
-static gboolean on_resume(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+static gboolean on_resume(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			  GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_resume(server->session, &err))
 		return give_error(invocation, &err);
 	update_properties(server);
-	rs_dbus_session1_complete_resume(object, invocation);
+	rs_dbus_session1_complete_resume(object, invocation, rs_row_empty());
 	return TRUE;
 }
 
 static gboolean on_stop(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *why,
-			gpointer data)
+			GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	/* Answered first: the peer should not see the connection go before the answer. */
-	rs_dbus_session1_complete_stop(object, invocation);
+	rs_dbus_session1_complete_stop(object, invocation, rs_row_empty());
 	rs_session_stop(server->session, *why ? why : "asked to");
 	return TRUE;
 }
 
-static gboolean on_claim(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+static gboolean on_claim(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			 GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	server->claimed = g_dbus_method_invocation_get_connection(invocation);
-	rs_dbus_session1_complete_claim(object, invocation);
+	rs_dbus_session1_complete_claim(object, invocation, rs_row_empty());
 	return TRUE;
 }
 
-static gboolean on_release(RsDBusSession1 *object, GDBusMethodInvocation *invocation, gpointer data)
+static gboolean on_release(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			   GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 
-	if (!may_control(server, invocation))
+	if (!may_control(server, invocation, options))
 		return TRUE;
 	server->claimed = NULL;
-	rs_dbus_session1_complete_release(object, invocation);
+	rs_dbus_session1_complete_release(object, invocation, rs_row_empty());
 	return TRUE;
 }
 
 static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			       GUnixFDList *fds, gpointer data)
+			       GUnixFDList *fds, GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 	g_autoptr(GUnixFDList) out = NULL;
 	struct rs_error err = {0};
 	int fd;
 
+	if (refuse_options(invocation, options))
+		return TRUE;
 	if (rs_region_reopen_readonly(rs_session_region(server->session), &fd, &err))
 		return give_error(invocation, &err);
 	out = g_unix_fd_list_new_from_array(&fd, 1); /* takes fd */
-	rs_dbus_session1_complete_open_region(object, invocation, out, g_variant_new_handle(0));
+	rs_dbus_session1_complete_open_region(object, invocation, out, g_variant_new_handle(0),
+					      rs_row_empty());
 	return TRUE;
 }
 
@@ -364,7 +330,7 @@ static void tell_changed(struct rs_server *server)
 {
 	server->changed_at = g_get_monotonic_time();
 	update_properties(server);
-	rs_dbus_session1_emit_changed(server->skeleton, server->generation);
+	rs_dbus_session1_emit_changed(server->skeleton, server->generation, rs_row_empty());
 }
 
 static void drop_later(struct rs_server *server)
@@ -414,7 +380,7 @@ static void on_ended(void *data, const struct rs_target_end *end)
 	}
 	update_properties(server);
 	rs_dbus_session1_emit_ended(server->skeleton, rs_end_reason_name(end->reason), end->code,
-				    escaped);
+				    escaped, rs_row_empty());
 	for (guint i = 0; i < server->peers->len; i++)
 		g_dbus_connection_flush_sync(server->peers->pdata[i], NULL, NULL);
 }

@@ -383,12 +383,12 @@ void rs_session_stop(struct rs_session *session, const char *why)
 
 /* ---- figures ---- */
 
-static void ring_stat(const struct rs_session *session, uint32_t ring, uint64_t now,
-		      struct rs_session_cpu_stat *out)
+void rs_session_stat_cpu(const struct rs_session *session, const struct rs_session_stat *stat,
+			 uint32_t cpu, struct rs_session_cpu_stat *out)
 {
 	RsTraceRingInfo info = {0};
 
-	rs_trace_ring_info(session->region, ring, &info);
+	rs_trace_ring_info(session->region, cpu, &info);
 	*out = (struct rs_session_cpu_stat){
 		.entries = info.entries,
 		.overrun = info.overrun,
@@ -400,16 +400,17 @@ static void ring_stat(const struct rs_session *session, uint32_t ring, uint64_t 
 		.oldest_ts = info.oldest_ts,
 		.newest_ts = info.newest_ts,
 		.oldest_ns = rs_publisher_ns(session->publisher, info.oldest_ts),
-		.now_ns = rs_publisher_ns(session->publisher, now ? now : info.newest_ts),
+		.now_ns = rs_publisher_ns(session->publisher,
+					  stat->now_ts ? stat->now_ts : info.newest_ts),
 	};
 }
 
 void rs_session_stat(struct rs_session *session, struct rs_session_stat *out)
 {
 	struct rs_target *target = session->target;
-	uint64_t now = target->ops->clock_now ? target->ops->clock_now(target) : 0;
 
 	memset(out, 0, sizeof(*out));
+	out->now_ts = target->ops->clock_now ? target->ops->clock_now(target) : 0;
 	if (session->started && !session->ended)
 		rs_session_refresh(session);
 	out->state = rs_session_state(session);
@@ -440,8 +441,14 @@ void rs_session_stat(struct rs_session *session, struct rs_session_stat *out)
 	out->target.hypercalls += session->hypercalls;
 	out->target.bad_hypercalls += session->bad_hypercalls;
 	out->cpus = session->region->header.ring_count;
-	for (uint32_t i = 0; i < out->cpus; i++)
-		ring_stat(session, i, now, &out->cpu[i]);
+	for (uint32_t i = 0; i < out->cpus; i++) {
+		RsTraceRingInfo info;
+
+		rs_trace_ring_info(session->region, i, &info);
+		out->written += info.records;
+		out->dropped += info.dropped;
+		out->overrun += info.overrun;
+	}
 }
 
 /* ---- plain questions ---- */

@@ -111,8 +111,9 @@ struct rs_session_stat {
 	uint32_t generation, applied_generation;
 	bool self_patch;
 	struct rs_target_stats target;
+	uint64_t now_ts; /* the target's event clock; 0: it cannot tell */
 	uint32_t cpus;
-	struct rs_session_cpu_stat cpu[RS_MAX_CPUS];
+	uint64_t written, dropped, overrun; /* of all of them */
 };
 
 /* 0 or -EINVAL. */
@@ -159,6 +160,9 @@ GArray *rs_session_list(struct rs_session *session, const char *glob);
 void rs_session_refresh(struct rs_session *session);
 
 void rs_session_stat(struct rs_session *session, struct rs_session_stat *out);
+/* One of stat->cpus. */
+void rs_session_stat_cpu(const struct rs_session *session, const struct rs_session_stat *stat,
+			 uint32_t cpu, struct rs_session_cpu_stat *out);
 
 /* By hand, not nested: -EBUSY when it is so already. Patching while paused does not resume. */
 int rs_session_pause(struct rs_session *session, struct rs_error *err);

@@ -69,6 +69,11 @@ RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error)
 	return session ? session : no_session(error, "session '%s' does not answer", name);
 }
 
+GVariant *rs_trace_client_no_options(void)
+{
+	return g_variant_new("a{sv}", NULL);
+}
+
 RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, GError **error)
 {
 	g_autoptr(GVariant) handle = NULL;
@@ -77,7 +82,8 @@ RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, GError **err
 	GError *local = NULL;
 	int fd;
 
-	if (!rs_dbus_session1_call_open_region_sync(session, NULL, &handle, &fds, NULL, &local)) {
+	if (!rs_dbus_session1_call_open_region_sync(session, rs_trace_client_no_options(), NULL,
+						    &handle, NULL, &fds, NULL, &local)) {
 		rs_trace_client_fix_error(&local);
 		g_propagate_error(error, local);
 		return NULL;

@@ -19,6 +19,9 @@ RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error);
 /* Likewise, by the path of the socket. */
 RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error);
 
+/* No options for a call; a floating reference. */
+GVariant *rs_trace_client_no_options(void);
+
 /* The session's region, mapped read-only. */
 RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, GError **error);
 

@@ -7,11 +7,9 @@ static struct rs_session_stat *sample(void)
 {
 	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
 
-	stat->cpus = 2;
-	stat->cpu[0] = (struct rs_session_cpu_stat){.written = 90, .dropped = 3, .overrun = 7};
-	stat->cpu[1] = (struct rs_session_cpu_stat){.written = 10, .dropped = 1, .overrun = 2};
-	/* Not one of this session's rings. */
-	stat->cpu[2].written = 1000;
+	stat->written = 100;
+	stat->dropped = 4;
+	stat->overrun = 9;
 	stat->sites = 15;
 	stat->patches = 12;
 	stat->batches = 5;
@@ -64,7 +62,7 @@ static void test_text_exits(void)
 	g_autofree char *few = NULL, *own = NULL, *none = NULL;
 
 	stat->batches = 1;
-	stat->cpu[0].written = 1000000;
+	stat->written = 1000000;
 	few = rs_summary_text(stat, &printed);
 	g_assert_nonnull(strstr(few, "in 1 batch;"));
 	g_assert_nonnull(strstr(few,
@@ -75,7 +73,7 @@ static void test_text_exits(void)
 	own = rs_summary_text(stat, &printed);
 	g_assert_nonnull(strstr(own, "# exits: 8 for"));
 	/* Nothing to divide by. */
-	stat->cpus = 0;
+	stat->written = 0;
 	none = rs_summary_text(stat, &printed);
 	g_assert_nonnull(
 		strstr(none, "# exits: 8 for any reason (timers, console, page faults …)\n"));

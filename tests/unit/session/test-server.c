@@ -98,44 +98,56 @@ static RsDBusSession1 *connect_to(struct host *host)
 static void test_control(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
-	g_autoptr(GVariant) events = NULL, totals = NULL, cpus = NULL;
+	g_autoptr(GVariant) events = NULL, row = NULL, totals = NULL, cpus = NULL;
 	g_auto(GStrv) problems = NULL;
 	g_autofree char *format = NULL;
 	GError *error = NULL;
-	const char *system, *name, *filter, *note;
+	const char *system, *name, *filter;
 	gboolean on, pending;
 	guint64 value;
-	guint touched, id, sites;
+	guint touched, id;
 
 	g_assert_cmpstr(rs_dbus_session1_get_name(c), ==, "t");
 	g_assert_cmpstr(rs_dbus_session1_get_kind(c), ==, "sham");
 	g_assert_cmpstr(rs_dbus_session1_get_state(c), ==, "running");
-	g_assert_true(rs_dbus_session1_call_enable_sync(c, "sched:switch", &touched, &pending,
-							&problems, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_enable_sync(c, "sched:switch",
+							rs_trace_client_no_options(), &touched,
+							&pending, &problems, NULL, NULL, NULL));
 	g_assert_cmpuint(touched, ==, 1);
-	g_assert_true(rs_dbus_session1_call_set_filter_sync(c, "sched:switch", "a > 2", &touched,
-							    &pending, NULL, NULL));
-	g_assert_true(rs_dbus_session1_call_list_sync(c, "", &events, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_set_filter_sync(c, "sched:switch", "a > 2",
+							    rs_trace_client_no_options(), &touched,
+							    &pending, NULL, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_list_sync(c, "", rs_trace_client_no_options(), &events,
+						      NULL, NULL, NULL));
 	g_assert_cmpuint(g_variant_n_children(events), ==, 2);
-	g_variant_get_child(events, 0, "(u&s&sb&su&s)", &id, &system, &name, &on, &filter, &sites,
-			    &note);
+	row = g_variant_get_child_value(events, 0);
+	g_assert_true(g_variant_lookup(row, "id", "u", &id));
+	g_assert_true(g_variant_lookup(row, "system", "&s", &system));
+	g_assert_true(g_variant_lookup(row, "name", "&s", &name));
+	g_assert_true(g_variant_lookup(row, "enabled", "b", &on));
+	g_assert_true(g_variant_lookup(row, "filter", "&s", &filter));
+	g_assert_false(g_variant_lookup(row, "note", "&s", NULL));
 	g_assert_cmpuint(id, ==, RS_FIRST_EVENT_ID);
 	g_assert_cmpstr(system, ==, "sched");
 	g_assert_cmpstr(name, ==, "switch");
 	g_assert_true(on);
 	g_assert_cmpstr(filter, ==, "a > 2");
-	g_assert_true(rs_dbus_session1_call_format_sync(c, "sched:switch", &format, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_format_sync(
+		c, "sched:switch", rs_trace_client_no_options(), &format, NULL, NULL, NULL));
 	g_assert_nonnull(strstr(format, "name: switch"));
-	g_assert_true(rs_dbus_session1_call_stat_sync(c, &totals, &cpus, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_stat_sync(c, rs_trace_client_no_options(), &totals,
+						      &cpus, NULL, NULL));
 	g_assert_true(g_variant_lookup(totals, "events_enabled", "t", &value));
 	g_assert_cmpuint(value, ==, 1);
 	g_assert_cmpuint(g_variant_n_children(cpus), ==, 2);
 
-	g_assert_false(rs_dbus_session1_call_disable_sync(c, "nix", &touched, NULL, &error));
+	g_assert_false(rs_dbus_session1_call_disable_sync(c, "nix", rs_trace_client_no_options(),
+							  &touched, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT);
 	g_clear_error(&error);
-	g_assert_false(rs_dbus_session1_call_set_filter_sync(c, "sched:*", "a >", &touched,
-							     &pending, NULL, &error));
+	g_assert_false(rs_dbus_session1_call_set_filter_sync(c, "sched:*", "a >",
+							     rs_trace_client_no_options(), &touched,
+							     &pending, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_FILTER);
 	rs_trace_client_fix_error(&error);
 	g_assert_nonnull(strstr(error->message, "^"));
@@ -150,22 +162,27 @@ static void test_claim(struct host *host)
 	GError *error = NULL;
 	guint touched;
 
-	g_assert_true(rs_dbus_session1_call_claim_sync(b, NULL, NULL));
-	g_assert_false(rs_dbus_session1_call_disable_sync(a, "*", &touched, NULL, &error));
+	g_assert_true(rs_dbus_session1_call_claim_sync(b, rs_trace_client_no_options(), NULL, NULL,
+						       NULL));
+	g_assert_false(rs_dbus_session1_call_disable_sync(a, "*", rs_trace_client_no_options(),
+							  &touched, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BUSY);
 	g_clear_error(&error);
 	/* Looking on is always allowed. */
 	{
 		g_autoptr(GVariant) events = NULL;
 
-		g_assert_true(rs_dbus_session1_call_list_sync(a, "", &events, NULL, NULL));
+		g_assert_true(rs_dbus_session1_call_list_sync(a, "", rs_trace_client_no_options(),
+							      &events, NULL, NULL, NULL));
 	}
-	g_assert_true(rs_dbus_session1_call_disable_sync(b, "*", &touched, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_disable_sync(b, "*", rs_trace_client_no_options(),
+							 &touched, NULL, NULL, NULL));
 	/* A controller that dies lets go. */
 	g_dbus_connection_close_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(b)), NULL, NULL);
 	g_object_unref(b);
 	for (int i = 0; i < 500; i++) {
-		if (rs_dbus_session1_call_disable_sync(a, "*", &touched, NULL, NULL))
+		if (rs_dbus_session1_call_disable_sync(a, "*", rs_trace_client_no_options(),
+						       &touched, NULL, NULL, NULL))
 			return;
 		g_usleep(10000);
 	}
@@ -188,7 +205,7 @@ static void test_region_is_read_only(struct host *host)
 }
 
 static void on_ended(RsDBusSession1 *c, const char *reason, int code, const char *text,
-		     gpointer data)
+		     GVariant *more, gpointer data)
 {
 	g_assert_cmpstr(reason, ==, "killed");
 	g_assert_cmpstr(text, ==, "enough");
@@ -203,12 +220,41 @@ static void test_stop(struct host *host)
 	GError *error = NULL;
 
 	g_signal_connect(c, "ended", G_CALLBACK(on_ended), &ended);
-	g_assert_true(rs_dbus_session1_call_pause_sync(c, NULL, NULL));
-	g_assert_true(rs_dbus_session1_call_resume_sync(c, NULL, NULL));
-	g_assert_true(rs_dbus_session1_call_stop_sync(c, "enough", NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_pause_sync(c, rs_trace_client_no_options(), NULL, NULL,
+						       NULL));
+	g_assert_true(rs_dbus_session1_call_resume_sync(c, rs_trace_client_no_options(), NULL, NULL,
+							NULL));
+	g_assert_true(rs_dbus_session1_call_stop_sync(c, "enough", rs_trace_client_no_options(),
+						      NULL, NULL, NULL));
 	sham_wait(&ended);
-	g_assert_false(rs_dbus_session1_call_disable_sync(c, "*", &touched, NULL, &error));
+	g_assert_false(rs_dbus_session1_call_disable_sync(c, "*", rs_trace_client_no_options(),
+							  &touched, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED);
+	g_clear_error(&error);
+}
+
+/* An option that this session does not know is refused, not left out of what is done. */
+static void test_options(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) options = g_variant_ref_sink(g_variant_new_parsed("{'owner': <'me'>}"));
+	g_autoptr(GVariant) totals = NULL, cpus = NULL, events = NULL;
+	GError *error = NULL;
+	guint64 value;
+	guint touched;
+
+	g_assert_false(rs_dbus_session1_call_enable_sync(c, "sched:switch", options, &touched, NULL,
+							 NULL, NULL, NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_assert_nonnull(strstr(error->message, "'owner'"));
+	g_clear_error(&error);
+	g_assert_true(rs_dbus_session1_call_stat_sync(c, rs_trace_client_no_options(), &totals,
+						      &cpus, NULL, NULL));
+	g_assert_true(g_variant_lookup(totals, "events_enabled", "t", &value));
+	g_assert_cmpuint(value, ==, 0);
+	g_assert_false(
+		rs_dbus_session1_call_list_sync(c, "", options, &events, NULL, NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
 	g_clear_error(&error);
 }
 
@@ -247,6 +293,7 @@ int main(int argc, char **argv)
 		{"/session/server/claim", test_claim},
 		{"/session/server/region", test_region_is_read_only},
 		{"/session/server/stop", test_stop},
+		{"/session/server/options", test_options},
 		{"/session/server/introspect", test_introspect},
 	};
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/rows.h"
+
+GVariant *rs_row_empty(void)
+{
+	return g_variant_new("a{sv}", NULL);
+}
+
+/* As D-Bus carries it: UTF-8. */
+static void add_text(GVariantBuilder *builder, const char *name, const char *text)
+{
+	g_variant_builder_add(builder, "{sv}", name,
+			      g_variant_new_take_string(g_utf8_make_valid(text, -1)));
+}
+
+static void add_u64(GVariantBuilder *builder, const char *name, uint64_t value)
+{
+	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint64(value));
+}
+
+GVariant *rs_row_event(const struct rs_session_event *e)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	g_variant_builder_add(&b, "{sv}", "id", g_variant_new_uint32(e->event->id));
+	add_text(&b, "system", e->event->system);
+	add_text(&b, "name", e->event->name);
+	g_variant_builder_add(&b, "{sv}", "enabled", g_variant_new_boolean(e->enabled));
+	g_variant_builder_add(&b, "{sv}", "sites", g_variant_new_uint32(e->sites));
+	if (e->filter)
+		add_text(&b, "filter", e->filter);
+	if (e->note)
+		add_text(&b, "note", e->note);
+	return g_variant_builder_end(&b);
+}
+
+GVariant *rs_row_stat(const struct rs_session *session, const struct rs_session_stat *s)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_text(&b, "state", rs_session_state_name(s->state));
+	add_text(&b, "kind", rs_session_kind(session));
+	add_u64(&b, "clock_hz", s->clock_hz);
+	add_u64(&b, "events", s->events);
+	add_u64(&b, "events_enabled", s->events_on);
+	add_u64(&b, "sites", s->sites);
+	add_u64(&b, "sites_patched", s->sites_on);
+	add_u64(&b, "sites_refused", s->sites_refused);
+	add_u64(&b, "patches", s->patches);
+	add_u64(&b, "patch_batches", s->batches);
+	add_u64(&b, "pause_last_ns", s->pause_last_ns);
+	add_u64(&b, "pause_max_ns", s->pause_max_ns);
+	add_u64(&b, "pause_total_ns", s->pause_total_ns);
+	add_u64(&b, "bad_descriptors", s->bad_descriptors);
+	add_u64(&b, "lost_nested", s->lost_nested);
+	add_u64(&b, "lost_no_ring", s->lost_no_ring);
+	add_u64(&b, "generation", s->generation);
+	add_u64(&b, "applied_generation", s->applied_generation);
+	g_variant_builder_add(&b, "{sv}", "self_patch", g_variant_new_boolean(s->self_patch));
+	add_u64(&b, "exits", s->target.exits);
+	add_u64(&b, "kvm_exits", s->target.kvm_exits);
+	add_u64(&b, "hypercalls", s->target.hypercalls);
+	add_u64(&b, "bad_hypercalls", s->target.bad_hypercalls);
+	add_u64(&b, "doorbells", s->target.doorbells);
+	return g_variant_builder_end(&b);
+}
+
+GVariant *rs_row_cpus(const struct rs_session *session, const struct rs_session_stat *s)
+{
+	GVariantBuilder all;
+
+	g_variant_builder_init(&all, G_VARIANT_TYPE("aa{sv}"));
+	for (uint32_t i = 0; i < s->cpus; i++) {
+		struct rs_session_cpu_stat c;
+		GVariantBuilder b;
+
+		rs_session_stat_cpu(session, s, i, &c);
+		g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+		add_u64(&b, "cpu", i);
+		add_u64(&b, "entries", c.entries);
+		add_u64(&b, "overrun", c.overrun);
+		add_u64(&b, "dropped", c.dropped);
+		add_u64(&b, "too_large", c.too_large);
+		add_u64(&b, "skipped_pages", c.skipped);
+		add_u64(&b, "bytes", c.bytes);
+		add_u64(&b, "written", c.written);
+		add_u64(&b, "oldest_ts", c.oldest_ts);
+		add_u64(&b, "newest_ts", c.newest_ts);
+		add_u64(&b, "oldest_ns", c.oldest_ns);
+		add_u64(&b, "now_ns", c.now_ns);
+		g_variant_builder_add_value(&all, g_variant_builder_end(&b));
+	}
+	return g_variant_builder_end(&all);
+}

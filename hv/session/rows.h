@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a session says of itself, as org.ringside.Session1 carries it: dictionaries, which may grow. For
+ * server.c, on the session's thread. All are floating references.
+ */
+#ifndef RS_HV_SESSION_ROWS_H
+#define RS_HV_SESSION_ROWS_H
+
+#include "session/session.h"
+
+/* a{sv} with nothing in it. */
+GVariant *rs_row_empty(void);
+/* One event of List. */
+GVariant *rs_row_event(const struct rs_session_event *event);
+/* The totals of Stat. */
+GVariant *rs_row_stat(const struct rs_session *session, const struct rs_session_stat *stat);
+/* Its rings: aa{sv}. */
+GVariant *rs_row_cpus(const struct rs_session *session, const struct rs_session_stat *stat);
+
+#endif
