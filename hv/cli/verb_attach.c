@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/machine.h"
+#include "cli/launch.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
 #include <errno.h>
@@ -27,7 +27,7 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	entry.region = old->region;
 	if (rs_rundir_claim(&entry, &claim, &err))
 		return rs_cli_fail_error(&err);
-	if (rs_machine_attach(name, claim, &session, &report, &err)) {
+	if (rs_launch_attach(name, claim, &session, &report, &err)) {
 		code = rs_cli_fail_error(&err);
 		gone = err.code == ESRCH || err.code == ENOENT;
 	} else {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/machine.h"
+#include "cli/args.h"
+#include "cli/launch.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
 #include <errno.h>
@@ -57,11 +58,11 @@ static int check(const struct rs_verb *verb, const struct options *o, int argc, 
 static int configure(const struct options *o, struct rs_machine_config *machine,
 		     struct rs_error *err)
 {
-	int ret = rs_machine_parse_size(o->ring_size ? o->ring_size : DEFAULT_RING,
-					&machine->ring_bytes, err);
+	int ret = rs_cli_parse_size(o->ring_size ? o->ring_size : DEFAULT_RING,
+				    &machine->ring_bytes, err);
 
 	if (!ret && o->memory)
-		ret = rs_machine_parse_size(o->memory, &machine->memory, err);
+		ret = rs_cli_parse_size(o->memory, &machine->memory, err);
 	if (ret)
 		return ret;
 	if (!o->mode || strcmp(o->mode, "overwrite") == 0)
@@ -143,7 +144,7 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 		.duration = o->duration,
 		.count = (uint64_t)o->count,
 		.from = RS_TRACE_FROM_START,
-		.started = rs_machine_started,
+		.started = rs_launch_started,
 	};
 	RsTraceRundirEntry entry = {.name = (char *)machine->name};
 	struct rs_rundir_claim *claim = NULL;
@@ -154,7 +155,7 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 		ret = rs_rundir_claim(&entry, &claim, err);
 	if (ret)
 		return rs_cli_fail_error(err);
-	ret = rs_machine_create(machine, claim, &session, err);
+	ret = rs_launch(machine, claim, &session, err);
 	if (ret) {
 		/* What is not there is a file, neither a session nor an event. */
 		if (ret == -ENOENT)
@@ -174,7 +175,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, const 
 	g_autofree char *demo = NULL, *name = NULL;
 	struct rs_error err = {0};
 
-	if (o->demo && rs_machine_demo(&demo, &err))
+	if (o->demo && rs_cli_find_demo(&demo, &err))
 		return rs_cli_fail_error(&err);
 	machine.kernel = demo ? demo : kernel;
 	if (configure(o, &machine, &err))

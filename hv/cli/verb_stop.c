@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/machine.h"
+#include "cli/launch.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
 
@@ -16,7 +16,7 @@ static int stop_lost(const RsTraceRundirEntry *old)
 
 	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
-	if (rs_machine_attach(old->name, claim, &session, &report, &err))
+	if (rs_launch_attach(old->name, claim, &session, &report, &err))
 		code = rs_cli_fail_error(&err);
 	else
 		code = rs_runner_run(session, &runner);

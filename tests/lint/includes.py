@@ -13,6 +13,7 @@ HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch", "filter")
 HV_MAY = {
     "hv/filter": ("rs-trace-schema.h",),
     "hv/region": ("rs-trace-region.h",),
+    "hv/machine": ("rs-trace-region.h",),
     "hv/session": ("rs-trace-clock.h", "rs-trace-schema.h", "rs-trace-region.h", "rs-trace-ring-info.h",
                    "rs-trace-rundir.h", "rs-trace-session-error.h", "rs-session-dbus.h"),
 }
@@ -66,6 +67,8 @@ def allowed(path, target_path, name):
         return target.startswith("hv/") and target != "hv/cli"
     if source in ["hv/" + s for s in HV_SIBLINGS]:
         return target in ("hv/base", "hv/target")
+    if source == "hv/machine":
+        return target in ("hv/base", "hv/target") or target in ["hv/" + s for s in HV_SIBLINGS]
     if source == "hv/target":
         return target == "hv/base"
     return False
@@ -124,6 +127,10 @@ PLANTED = {
     "hv/vmm/internal.h": "",
     "hv/vmm/vmm.c": '#include "internal.h"',
     "hv/qemu/qemu.c": '#include "vmm/vmm.h"',
+    "hv/machine/machine.h": "",
+    "hv/machine/machine.c": '#include "vmm/vmm.h"',
+    "hv/machine/wrong.c": '#include "session/session.h"',
+    "hv/vmm/wrong.c": '#include "machine/machine.h"',
     "hv/filter/filter.c": "#include <rs-trace-schema.h>",
     "hv/patch/patch.c": "#include <rs-trace-schema.h>",
     "hv/patch/dbus.c": "#include <rs-session-dbus.h>",
@@ -136,7 +143,7 @@ PLANTED = {
     "hv/session/session.h": "#include <gtk/gtk.h>",
 }
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h", "hv/qemu/qemu.c",
-               "hv/patch/patch.c", "hv/patch/dbus.c", "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
+               "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c", "hv/patch/dbus.c", "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
                "viewer/observe/rs-trace-ring.c", "hv/session/session.h"}
 
 

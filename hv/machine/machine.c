@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/machine.h"
+#include "machine/machine.h"
 
 #include "hosted/hosted.h"
-#include "patch/patcher.h"
 #include "qemu/qemu.h"
 #include "region/layout.h"
 #include "vmm/vmm.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,38 +16,6 @@
 #define DEFAULT_CPUS 2
 
 enum kind { KIND_KVM, KIND_QEMU, KIND_HOSTED };
-
-int rs_machine_parse_size(const char *text, uint64_t *out, struct rs_error *err)
-{
-	static const char units[] = "KMGT";
-	char *end = (char *)text;
-	const char *unit;
-	unsigned int shift;
-	guint64 value;
-
-	/* Decimal, and no more than 2^64 in the end; the C library takes signs and blanks too. */
-	errno = 0;
-	value = g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &end, 10) : 0;
-	unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
-	shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
-	if (end == text || errno || (*end && (!unit || end[1])) || (shift && value >> (64 - shift)))
-		return rs_error_set(err, EINVAL, "'%s' is no size, such as 512K or 64M", text);
-	*out = value << shift;
-	return 0;
-}
-
-int rs_machine_demo(char **out, struct rs_error *err)
-{
-	const char *dir = g_getenv("RINGSIDE_GUESTS");
-	g_autofree char *path = g_build_filename(dir ? dir : RS_GUESTS_DIR, "demo", NULL);
-
-	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR))
-		return rs_error_set(
-			err, EIO, "the demo guest is not at %s (RINGSIDE_GUESTS names its folder)",
-			path);
-	*out = g_steal_pointer(&path);
-	return 0;
-}
 
 /* A Linux kernel image, which our own VMM does not boot. */
 static bool is_bzimage(const char *path)
@@ -172,7 +138,6 @@ static int create_kvm(const struct rs_machine_config *config, const RsTraceRegio
 static int create_qemu(const struct rs_machine_config *config, const RsTraceRegion *region,
 		       uint32_t cpus, int serial, struct rs_target **out, struct rs_error *err)
 {
-	g_autofree char *run_dir = NULL;
 	uint64_t memory = is_bzimage(config->kernel) ? DEFAULT_LINUX_MEMORY : DEFAULT_MEMORY;
 	struct rs_qemu_config qemu = {
 		.kernel = config->kernel,
@@ -185,13 +150,9 @@ static int create_qemu(const struct rs_machine_config *config, const RsTraceRegi
 		.region_size = region->size,
 		.serial_fd = serial,
 		.name = config->name,
+		.run_dir = config->run_dir,
 	};
-	GError *error = NULL;
 
-	run_dir = rs_trace_rundir_path(&error);
-	if (!run_dir)
-		return rs_error_take(err, EIO, error);
-	qemu.run_dir = run_dir;
 	return rs_qemu_create(&qemu, out, err);
 }
 
@@ -228,97 +189,30 @@ static uint32_t default_cpus(enum kind kind)
 	return (uint32_t)CLAMP(online, 1, (long)RS_MAX_CPUS);
 }
 
-static int note_where(struct rs_rundir_claim *claim, const struct rs_session *session,
+int rs_machine_create(const struct rs_machine_config *config, struct rs_machine *out,
 		      struct rs_error *err)
 {
-	const struct rs_target *target = rs_session_target(session);
-	RsTraceRundirEntry entry = {
-		.name = (char *)rs_session_name(session),
-		.kind = (char *)rs_session_kind(session),
-		.kernel = (char *)rs_session_kernel(session),
-	};
-
-	if (g_str_has_prefix(target->ops->kind, "qemu")) {
-		entry.qmp = (char *)rs_qemu_qmp_path(target);
-		entry.gdb = (char *)rs_qemu_gdb_path(target);
-		entry.region = (char *)rs_qemu_region_path(target);
-	}
-	return rs_rundir_update(claim, &entry, err);
-}
-
-/* Session over target over region, all taken or all freed. */
-static int join(const struct rs_session_config *config, RsTraceRegion *region,
-		struct rs_target *target, struct rs_rundir_claim *claim, struct rs_session **out,
-		struct rs_error *err)
-{
-	struct rs_session *session;
-	int ret = rs_session_create(config, region, target, &session, err);
-
-	if (ret) {
-		target->ops->destroy(target);
-		rs_trace_region_free(region);
-		return ret;
-	}
-	ret = note_where(claim, session, err);
-	if (ret) {
-		rs_session_destroy(session);
-		return ret;
-	}
-	*out = session;
-	return 0;
-}
-
-int rs_machine_create(const struct rs_machine_config *config, struct rs_rundir_claim *claim,
-		      struct rs_session **out, struct rs_error *err)
-{
-	g_autofree char *journal = NULL;
-	struct rs_session_config session = {.name = config->name};
-	RsTraceRegion *region;
-	struct rs_target *target;
+	struct rs_machine machine;
 	enum kind kind;
 	uint32_t cpus;
-	int ret;
+	int ret = 0;
 
-	ret = rs_rundir_file(config->name, "journal", &journal, err);
-	if (!ret && config->kernel && !config->hosted)
+	if (config->kernel && !config->hosted)
 		ret = check_kernel(config->kernel, err);
 	if (!ret)
 		ret = choose_kind(config, &kind, err);
 	if (ret)
 		return ret;
 	cpus = config->cpus ? config->cpus : default_cpus(kind);
-	ret = create_region(config, kind, cpus, &region, err);
+	ret = create_region(config, kind, cpus, &machine.region, err);
 	if (ret)
 		return ret;
-	ret = create_target(config, kind, region, cpus, &target, err);
-	if (ret) {
-		rs_trace_region_free(region);
-		return ret;
-	}
-	session.kernel = config->hosted ? config->hosted[0] : config->kernel;
-	session.journal = journal;
-	return join(&session, region, target, claim, out, err);
-}
-
-int rs_machine_started(struct rs_session *session, void *data, struct rs_error *err)
-{
-	const struct rs_target *target = rs_session_target(session);
-	struct rs_error why = {0};
-
-	if (strcmp(target->ops->kind, "hosted") == 0 && !rs_hosted_can_patch(target, &why))
-		rs_session_ask_self_patch(session);
-	return 0;
-}
-
-static char *describe(const struct rs_journal_report *report)
-{
-	if (!report->records)
-		return NULL;
-	return g_strdup_printf(
-		"journal of the session that died: %u sites, %u put back, %u had not been "
-		"changed, %u left alone%s%s",
-		report->records, report->restored, report->untouched, report->left_alone,
-		*report->first_left ? ": " : "", report->first_left);
+	ret = create_target(config, kind, machine.region, cpus, &machine.target, err);
+	if (ret)
+		rs_trace_region_free(machine.region);
+	else
+		*out = machine;
+	return ret;
 }
 
 static int open_region_at(const char *path, RsTraceRegion **out, struct rs_error *err)
@@ -336,37 +230,41 @@ static int open_region_at(const char *path, RsTraceRegion **out, struct rs_error
 	return rs_error_take(err, EPROTO, error);
 }
 
-int rs_machine_attach(const char *name, struct rs_rundir_claim *claim, struct rs_session **out,
-		      char **report_text, struct rs_error *err)
+int rs_machine_attach(const char *run_dir, const char *name, struct rs_machine *out,
+		      struct rs_error *err)
 {
-	g_autofree char *run_dir = NULL, *journal = NULL;
-	g_autoptr(RsTraceRundirEntry) old = NULL;
-	struct rs_journal_report report = {0};
-	struct rs_session_config session = {.name = name, .report = &report};
-	RsTraceRegion *region;
-	struct rs_target *target;
-	GError *error = NULL;
-	int ret;
+	struct rs_machine machine;
+	int ret = rs_qemu_attach(run_dir, name, NULL, &machine.target, err);
 
-	run_dir = rs_trace_rundir_path(&error);
-	old = run_dir ? rs_trace_rundir_find(name, &error) : NULL;
-	if (!old)
-		return rs_error_take(err, ENOENT, error);
-	ret = rs_rundir_file(name, "journal", &journal, err);
 	if (ret)
 		return ret;
-	ret = rs_qemu_attach(run_dir, name, NULL, &target, err);
+	ret = open_region_at(rs_qemu_region_path(machine.target), &machine.region, err);
 	if (ret)
-		return ret;
-	ret = open_region_at(rs_qemu_region_path(target), &region, err);
-	if (ret) {
-		target->ops->destroy(target);
-		return ret;
-	}
-	session.kernel = old->kernel;
-	session.journal = journal;
-	ret = join(&session, region, target, claim, out, err);
-	if (!ret)
-		*report_text = describe(&report);
+		machine.target->ops->destroy(machine.target);
+	else
+		*out = machine;
 	return ret;
+}
+
+void rs_machine_clear(struct rs_machine *machine)
+{
+	machine->target->ops->destroy(machine->target);
+	rs_trace_region_free(machine->region);
+	*machine = (struct rs_machine){0};
+}
+
+bool rs_machine_can_patch(const struct rs_target *target)
+{
+	struct rs_error why;
+
+	return strcmp(target->ops->kind, "hosted") != 0 || rs_hosted_can_patch(target, &why);
+}
+
+struct rs_machine_place rs_machine_place(const struct rs_target *target)
+{
+	if (!g_str_has_prefix(target->ops->kind, "qemu"))
+		return (struct rs_machine_place){0};
+	return (struct rs_machine_place){.qmp = rs_qemu_qmp_path(target),
+					 .gdb = rs_qemu_gdb_path(target),
+					 .region = rs_qemu_region_path(target)};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/machine.h"
+#include "cli/args.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -26,7 +26,7 @@ static void test_sizes(void)
 		struct rs_error err = {0};
 		uint64_t bytes = 1;
 
-		g_assert_cmpint(rs_machine_parse_size(cases[i].text, &bytes, &err), ==, 0);
+		g_assert_cmpint(rs_cli_parse_size(cases[i].text, &bytes, &err), ==, 0);
 		g_assert_cmpuint(bytes, ==, cases[i].bytes);
 	}
 }
@@ -61,7 +61,7 @@ static void test_no_sizes(void)
 		struct rs_error err = {0};
 		uint64_t bytes = 1;
 
-		g_assert_cmpint(rs_machine_parse_size(cases[i], &bytes, &err), ==, -EINVAL);
+		g_assert_cmpint(rs_cli_parse_size(cases[i], &bytes, &err), ==, -EINVAL);
 		g_assert_nonnull(strstr(err.message, "no size"));
 		g_assert_cmpuint(bytes, ==, 1);
 	}
@@ -75,10 +75,10 @@ static void test_demo_is_looked_for(void)
 	struct rs_error err = {0};
 
 	g_assert_true(g_setenv("RINGSIDE_GUESTS", dir, TRUE));
-	g_assert_cmpint(rs_machine_demo(&found, &err), <, 0);
+	g_assert_cmpint(rs_cli_find_demo(&found, &err), <, 0);
 	g_assert_nonnull(strstr(err.message, guest));
 	g_assert_true(g_file_set_contents(guest, "x", 1, NULL));
-	g_assert_cmpint(rs_machine_demo(&found, &err), ==, 0);
+	g_assert_cmpint(rs_cli_find_demo(&found, &err), ==, 0);
 	g_assert_cmpstr(found, ==, guest);
 	g_unlink(guest);
 	g_rmdir(dir);
@@ -87,8 +87,8 @@ static void test_demo_is_looked_for(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/cli/machine/sizes", test_sizes);
-	g_test_add_func("/cli/machine/no-sizes", test_no_sizes);
-	g_test_add_func("/cli/machine/demo", test_demo_is_looked_for);
+	g_test_add_func("/cli/args/sizes", test_sizes);
+	g_test_add_func("/cli/args/no-sizes", test_no_sizes);
+	g_test_add_func("/cli/args/demo", test_demo_is_looked_for);
 	return g_test_run();
 }
