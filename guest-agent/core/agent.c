@@ -35,49 +35,90 @@ void *rs_core_section(uint32_t section)
 	return rs_core.region + rs_core.header.section[section].offset;
 }
 
+void *rs_core_element(uint32_t section, uint32_t index)
+{
+	return (uint8_t *)rs_core_section(section) +
+	       (uint64_t)index * rs_core.header.section[section].stride;
+}
+
 bool rs_agent_active(void)
 {
-	return rs_load_acquire(&rs_core.ring_count) != 0;
+	return rs_load_acquire(&rs_core.rings.count) != 0;
 }
 
-static void init_rings(void)
+static void init_rings(uint32_t boot)
 {
 	const struct rs_region_header *header = &rs_core.header;
-	struct rs_ring_state *state = rs_core_section(RS_SEC_RING_STATE);
-	const struct rs_ring_ctl *ctl = rs_core_section(RS_SEC_RING_CTL);
-	uint8_t *pages = rs_core_section(RS_SEC_RINGS);
-	uint64_t bytes = (uint64_t)header->ring_pages * header->ring_page_size;
+	struct rs_rings *rings = &rs_core.rings;
 
+	/* count stays 0: nothing is emitted until all else is there */
+	struct rs_rings made = {
+		.states = rs_core_section(RS_SEC_RING_STATE),
+		.state_stride = header->section[RS_SEC_RING_STATE].stride,
+		.ctls = rs_core_section(RS_SEC_RING_CTL),
+		.ctl_stride = header->section[RS_SEC_RING_CTL].stride,
+		.pages = rs_core_section(RS_SEC_RINGS),
+		.epoch = &rs_core.control->epoch,
+		.lost_nested = &rs_core.info->lost_nested,
+		.boot = boot,
+	};
+
+	rs_rings_init(&made, header);
 	for (uint32_t i = 0; i < header->ring_count; i++) {
-		struct rs_ring *ring = &rs_core.rings[i].ring;
+		struct rs_ring ring = rs_ring_at(&made, i);
 
-		rs_ring_init(ring, &state[i], &ctl[i], pages + i * bytes, header->ring_page_size,
-			     header->ring_pages, i, header->ring_mode, &rs_core.control->epoch,
-			     &rs_core.info->lost_nested);
-		rs_ring_resume(ring);
+		rs_ring_resume(&ring);
 	}
+	made.count = 0;
+	*rings = made;
 }
 
-/* The magic comes last: a host that sees it (acquire) sees the rest. */
-static void write_info(const struct rs_agent_config *config)
+/* The number of this boot: one more than the last one's on this region. */
+static uint32_t next_boot(void)
+{
+	const struct rs_guest_info *info = rs_core.info;
+	bool again = rs_load(&info->session_id) == rs_core.header.session_id;
+
+	return again ? rs_load(&info->boot) + 1 : 1;
+}
+
+/* What outlives a boot: boots, and the table of providers. */
+static void clear_info(struct rs_guest_info *info)
+{
+	uint32_t slots = info->provider_slots, changes = info->provider_changes;
+	struct rs_boot boots[RS_BOOTS];
+
+	__builtin_memcpy(boots, info->boots, sizeof(boots));
+	__builtin_memset((uint8_t *)info + 8, 0, sizeof(*info) - 8);
+	__builtin_memcpy(info->boots, boots, sizeof(boots));
+	info->provider_slots = slots;
+	info->provider_changes = changes;
+}
+
+/* Magic last: who sees it (acquire) sees the rest. */
+static void write_info(const struct rs_agent_config *config, uint32_t boot)
 {
 	struct rs_guest_info *info = rs_core.info;
-	bool again = rs_load(&info->magic) == RS_GUEST_MAGIC &&
-		     rs_load(&info->session_id) == rs_core.header.session_id;
-	uint64_t boot = again ? rs_load(&info->boot_generation) + 1 : 1;
+	struct rs_boot *begun = &info->boots[boot % RS_BOOTS];
 
 	rs_store_release(&info->magic, 0);
-	__builtin_memset((uint8_t *)info + 8, 0, sizeof(*info) - 8);
+	clear_info(info);
 	info->abi_major = RS_ABI_MAJOR;
 	info->abi_minor = RS_ABI_MINOR;
 	info->arch = RS_ARCH;
 	info->session_id = rs_core.header.session_id;
-	info->boot_generation = boot;
+	info->boot = boot;
 	info->flags = config->flags | (RS_PORT_PREEMPTIBLE ? RS_GUEST_PREEMPTIBLE : 0);
 	info->state = RS_GUEST_RUNNING;
 	info->cpu_count = config->cpu_count;
+	info->nudge_vector = config->nudge_vector;
 	info->tsc_hz = config->tsc_hz;
 	info->page_table_root = config->page_table_root;
+	info->owner_pid = config->owner_pid;
+	info->clock_pong = rs_load(&rs_core.control->clock_ping);
+	begun->boot = boot;
+	begun->epoch = rs_load(&rs_core.control->epoch);
+	begun->ts = rs_core_time();
 	rs_core_copy_text(info->agent, config->agent, sizeof(info->agent));
 	rs_core_copy_text(info->name, config->name, sizeof(info->name));
 	rs_store_release(&info->magic, RS_GUEST_MAGIC);
@@ -86,6 +127,7 @@ static void write_info(const struct rs_agent_config *config)
 static int attach(const struct rs_agent_config *config)
 {
 	const struct rs_region_header *header = config->region;
+	uint32_t boot;
 	int err;
 
 	if (!header || config->region_size < sizeof(*header))
@@ -109,19 +151,21 @@ static int attach(const struct rs_agent_config *config)
 	rs_core.filters = rs_core_section(RS_SEC_FILTERS);
 	rs_core.filters_size = (uint32_t)rs_core.header.section[RS_SEC_FILTERS].size;
 	rs_core.cmdline = rs_core_section(RS_SEC_CMDLINE);
-	rs_core.cmdline_buckets = rs_core.header.cmdline_buckets;
+	rs_core.cmdline_buckets = rs_core.header.section[RS_SEC_CMDLINE].count;
 	rs_core.raw = rs_core.ops.trace_pipe_push_raw_record != NULL;
-	rs_core.tasks = rs_core.ops.current_pid || rs_core.ops.current_comm;
+	rs_core.tasks =
+		rs_core.ops.current_pid || rs_core.ops.current_tgid || rs_core.ops.current_comm;
 	rs_core.hooked = rs_core.raw || rs_core.ops.time_now || rs_core.ops.cpu_id ||
-			 rs_core.ops.current_pid || rs_core.ops.context_flags ||
-			 rs_core.ops.current_comm;
+			 rs_core.ops.current_pid || rs_core.ops.current_tgid ||
+			 rs_core.ops.context_flags || rs_core.ops.current_comm;
 	rs_core.plain = !rs_core.hooked && (!RS_PORT_PREEMPTIBLE || rs_port_restartable());
 	rs_core.name_epoch++;
 	rs_core.greeted = false;
-	rs_core.next_event_id = RS_FIRST_EVENT_ID;
-	init_rings();
-	write_info(config);
-	rs_store_release(&rs_core.ring_count, rs_core.header.ring_count);
+	boot = next_boot();
+	init_rings(boot);
+	write_info(config, boot);
+	rs_providers_begin_boot();
+	rs_store_release(&rs_core.rings.count, rs_core.header.ring_count);
 	/* Last: from now on events find their control words. */
 	rs_store_release(&rs_event_ctl, (const uint32_t *)rs_core_section(RS_SEC_EVENT_CTL));
 	return 0;
@@ -137,149 +181,16 @@ int rs_agent_init(const struct rs_agent_config *config)
 	return err;
 }
 
-static void forget(struct rs_agent_provider *provider)
-{
-	for (struct rs_event *event = provider->events; event < provider->events_end; event++) {
-		rs_store(&event->id, 0);
-		rs_store(&event->provider, NULL);
-	}
-	provider->id = 0;
-	provider->next = NULL;
-}
-
 void rs_agent_fini(void)
 {
 	rs_core_lock();
 	rs_store_release(&rs_event_ctl, rs_nothing_enabled);
-	rs_store_release(&rs_core.ring_count, 0);
-	while (rs_core.providers) {
-		struct rs_agent_provider *provider = rs_core.providers;
-
-		rs_core.providers = provider->next;
-		forget(provider);
+	if (rs_agent_active()) {
+		rs_providers_forget_all();
+		rs_store_release(&rs_core.rings.count, 0);
 	}
 	rs_core.info = NULL;
 	rs_core_unlock();
-}
-
-/* Bytes of all descriptors, or an error; nothing is written. */
-static int64_t measure(const struct rs_agent_provider *provider, uint32_t *count)
-{
-	int64_t bytes = 0;
-
-	*count = 0;
-	for (const struct rs_event *event = provider->events; event < provider->events_end;
-	     event++, ++*count) {
-		int size = rs_describe_size(event->info);
-
-		if (size < 0)
-			return size;
-		bytes += size;
-	}
-	return bytes;
-}
-
-/* The provider's entry in the region, complete but not published. */
-static void write_provider(const struct rs_agent_provider *provider, uint32_t index, uint32_t count)
-{
-	struct rs_provider *out = (struct rs_provider *)rs_core_section(RS_SEC_PROVIDERS) + index;
-
-	__builtin_memset(out, 0, sizeof(*out));
-	out->id = index + 1;
-	out->sites = (uint64_t)(uintptr_t)provider->sites;
-	out->site_count = (uint32_t)(provider->sites_end - provider->sites);
-	out->site_size = sizeof(struct rs_site);
-	out->page_table_root = provider->page_table_root;
-	out->event_count = count;
-	rs_core_copy_text(out->name, provider->name, sizeof(out->name));
-	rs_store_release(&out->state, RS_PROVIDER_LIVE);
-}
-
-static int publish(struct rs_agent_provider *provider)
-{
-	struct rs_guest_info *info = rs_core.info;
-	const struct rs_region_header *header = &rs_core.header;
-	uint64_t at = rs_load(&info->event_bytes);
-	uint32_t index = rs_load(&info->provider_count), count;
-	uint8_t *events = rs_core_section(RS_SEC_EVENTS);
-	int64_t bytes = measure(provider, &count);
-
-	if (bytes < 0)
-		return (int)bytes;
-	if (index >= header->provider_capacity ||
-	    (uint64_t)bytes > header->section[RS_SEC_EVENTS].size - at ||
-	    count > header->event_capacity - rs_core.next_event_id ||
-	    rs_core.next_event_id + count > RS_MAX_EVENTS)
-		return RS_AGENT_NO_ROOM;
-
-	write_provider(provider, index, count);
-	for (struct rs_event *event = provider->events; event < provider->events_end; event++) {
-		uint32_t id = rs_core.next_event_id++;
-
-		rs_describe(event->info, id, index + 1, events + at);
-		at += (uint64_t)rs_describe_size(event->info);
-		rs_store(&event->provider, provider);
-		rs_store_release(&event->id, id);
-	}
-	provider->id = index + 1;
-	provider->next = rs_core.providers;
-	rs_core.providers = provider;
-	/* Release: pairs with the host's acquire of the counts. */
-	rs_store_release(&info->event_bytes, at);
-	rs_store_release(&info->event_count, rs_load(&info->event_count) + count);
-	rs_store_release(&info->provider_count, index + 1);
-	return 0;
-}
-
-int rs_agent_register(struct rs_agent_provider *provider)
-{
-	bool tell;
-	int err;
-
-	rs_core_lock();
-	if (!rs_agent_active())
-		err = RS_AGENT_NOT_READY;
-	else if (provider->id)
-		err = RS_AGENT_BUSY;
-	else
-		err = publish(provider);
-	tell = !err && rs_core.greeted;
-	rs_core_unlock();
-	if (tell) {
-		uint64_t args[6] = {provider->id};
-
-		/* A host that does not answer now finds the provider in the region later. */
-		rs_hypercall(RS_HCALL_REGISTER, args, NULL, 0, NULL);
-	}
-	return err;
-}
-
-int rs_agent_unregister(struct rs_agent_provider *provider)
-{
-	uint32_t id = provider->id, on = 0;
-	uint64_t args[6] = {id};
-	struct rs_provider *entries;
-
-	if (!rs_agent_active() || !id)
-		return RS_AGENT_NOT_READY;
-	/* The host reads the list of sites to switch them off, so the entry is still live here. */
-	if (rs_core.greeted)
-		rs_hypercall(RS_HCALL_UNREGISTER, args, NULL, 0, NULL);
-
-	rs_core_lock();
-	if (rs_load(&rs_core.info->flags) & RS_GUEST_SELF_PATCH)
-		rs_patch_provider(provider, true, &on);
-	entries = rs_core_section(RS_SEC_PROVIDERS);
-	rs_store_release(&entries[id - 1].state, RS_PROVIDER_DEAD);
-	for (struct rs_agent_provider **at = &rs_core.providers; *at; at = &(*at)->next) {
-		if (*at == provider) {
-			*at = provider->next;
-			break;
-		}
-	}
-	forget(provider);
-	rs_core_unlock();
-	return 0;
 }
 
 int rs_agent_hello(void)
@@ -358,6 +269,8 @@ const char *rs_agent_strerror(int error)
 		return "the agent is not attached, or this is not registered";
 	case RS_AGENT_BUSY:
 		return "already attached or registered";
+	case RS_AGENT_TAKEN:
+		return "every trace region here belongs to another agent";
 	}
 	return "unknown error";
 }

@@ -2,8 +2,11 @@
 /* Writes the cache that ringside/cmdline.h describes. */
 #include "core.h"
 
-/* Turns a name into two words, NUL-padded. `comm` may be NULL. */
-static void pack(const char *comm, uint64_t out[2])
+#define WORDS (RS_COMM_LEN / 8)
+_Static_assert(RS_COMM_LEN % 8 == 0, "a name is whole words");
+
+/* A name as words, NUL-padded from its first NUL on; `comm` may be NULL. */
+static void pack(const char *comm, uint64_t out[WORDS])
 {
 	char text[RS_COMM_LEN] = {0};
 
@@ -24,12 +27,26 @@ static bool claim(struct rs_cmdline_entry *entry, uint32_t *sequence)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t pid,
+static bool same_task(const struct rs_cmdline_entry *entry, uint32_t tgid,
+		      const uint64_t name[WORDS])
+{
+	const uint64_t *have = (const uint64_t *)entry->comm;
+
+	if (rs_load(&entry->tgid) != tgid)
+		return false;
+	for (uint32_t i = 0; i < WORDS; i++) {
+		if (rs_load(&have[i]) != name[i])
+			return false;
+	}
+	return true;
+}
+
+void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t pid, uint32_t tgid,
 		     const char *comm, uint64_t since)
 {
 	struct rs_cmdline_entry *ways, *newest = NULL;
 	uint64_t oldest_since = UINT64_MAX;
-	uint64_t name[2];
+	uint64_t name[WORDS];
 	uint32_t sequence, oldest = 0;
 
 	if (!count)
@@ -38,7 +55,8 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 	ways = buckets[rs_cmdline_hash(pid, count)].way;
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
 		struct rs_cmdline_entry *way = &ways[i];
-		bool used = rs_load(&way->sequence) != 0;
+		bool used =
+			rs_load(&way->sequence) != 0 && rs_load(&way->boot) == rs_core.rings.boot;
 		uint64_t from = used ? rs_load(&way->since) : 0;
 
 		if (used && rs_load(&way->pid) == pid &&
@@ -49,8 +67,7 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 			oldest = i;
 		}
 	}
-	if (newest && rs_load((uint64_t *)newest->comm) == name[0] &&
-	    rs_load((uint64_t *)newest->comm + 1) == name[1])
+	if (newest && same_task(newest, tgid, name))
 		return;
 	/* If another vCPU writes an entry, try the next. If all are taken, leave it for now. */
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
@@ -61,16 +78,18 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 		rs_wmb(); /* pairs with the reader's rs_rmb() before its second look at sequence */
 		rs_store(&way->pid, pid);
 		rs_store(&way->since, since);
-		rs_store((uint64_t *)way->comm, name[0]);
-		rs_store((uint64_t *)way->comm + 1, name[1]);
+		rs_store(&way->tgid, tgid);
+		rs_store(&way->boot, rs_core.rings.boot);
+		for (uint32_t word = 0; word < WORDS; word++)
+			rs_store((uint64_t *)way->comm + word, name[word]);
 		rs_store_release(&way->sequence, sequence + 2);
 		return;
 	}
 }
 
-void rs_agent_cmdline(uint32_t pid, const char *comm)
+void rs_agent_cmdline(uint32_t pid, uint32_t tgid, const char *comm)
 {
 	if (rs_agent_active())
-		rs_cmdline_note(rs_core.cmdline, rs_core.cmdline_buckets, pid, comm,
+		rs_cmdline_note(rs_core.cmdline, rs_core.cmdline_buckets, pid, tgid, comm,
 				rs_core_time());
 }

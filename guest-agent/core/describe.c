@@ -2,28 +2,34 @@
 /* Writes an event's descriptor (ringside/descriptor.h): header, fields, symbols, strings. */
 #include "core.h"
 
-/* Only measures if `out` is NULL. */
+/* Writes to `out`, or compares with `have`, or only measures where both are NULL. */
 struct writer {
 	uint8_t *out;
-	uint32_t at; /* where the next string goes */
+	const uint8_t *have;
+	bool differs;
+	uint32_t at; /* of the next string */
 };
+
+static void put_bytes(struct writer *w, uint32_t at, const void *bytes, uint32_t size)
+{
+	const uint8_t *from = bytes;
+
+	if (w->out)
+		__builtin_memcpy(w->out + at, from, size);
+	for (uint32_t i = 0; w->have && i < size; i++)
+		w->differs |= w->have[at + i] != from[i];
+}
 
 static uint32_t put_text(struct writer *w, const char *text)
 {
-	while (*text) {
-		if (w->out)
-			w->out[w->at] = (uint8_t)*text;
-		w->at++;
-		text++;
-	}
+	for (; *text; text++)
+		put_bytes(w, w->at++, text, 1);
 	return w->at;
 }
 
 static void end_text(struct writer *w)
 {
-	if (w->out)
-		w->out[w->at] = 0;
-	w->at++;
+	put_bytes(w, w->at++, "", 1);
 }
 
 static uint32_t string(struct writer *w, const char *text)
@@ -48,10 +54,15 @@ static void put_number(struct writer *w, uint32_t n)
 	put_text(w, digits + at);
 }
 
+static bool is_dynamic(const struct rs_field_info *field)
+{
+	return field->kind == RS_KIND_DYN_ARRAY || field->kind == RS_KIND_DYN_STRING;
+}
+
 /* The type as a format file shows it: "u32", "u8[6]", "__data_loc char[]". */
 static uint32_t type(struct writer *w, const struct rs_field_info *field)
 {
-	bool dynamic = field->kind == RS_KIND_DYN_ARRAY || field->kind == RS_KIND_DYN_STRING;
+	bool dynamic = is_dynamic(field);
 	uint32_t start = w->at;
 
 	if (dynamic)
@@ -115,7 +126,7 @@ static void put_field(struct writer *w, const struct rs_field_info *field, uint3
 		.offset = field->offset,
 		.size = field->size,
 		.kind = field->kind,
-		.flags = field->flags,
+		.flags = field->flags | (is_dynamic(field) ? RS_FIELD_DYNAMIC : 0),
 		.elem_size = field->elem_size,
 		.elem_count = field->elem_count,
 		.symbol_count = field->symbol_count,
@@ -128,41 +139,39 @@ static void put_field(struct writer *w, const struct rs_field_info *field, uint3
 		struct rs_symbol symbol = {.value = field->symbols[i].value};
 
 		symbol.name = string(w, field->symbols[i].name);
-		if (w->out)
-			__builtin_memcpy(w->out + *symbols, &symbol, sizeof(symbol));
+		put_bytes(w, *symbols, &symbol, sizeof(symbol));
 		*symbols += sizeof(symbol);
 	}
-	if (w->out)
-		__builtin_memcpy(w->out + at, &desc, sizeof(desc));
+	put_bytes(w, at, &desc, sizeof(desc));
 }
 
-static uint32_t describe(const struct rs_event_info *info, uint32_t id, uint32_t provider,
-			 uint8_t *out)
+static void describe(struct writer *w, const struct rs_event_info *info, uint32_t id, uint32_t slot)
 {
-	struct writer w = {.out = out, .at = fixed_size(info)};
 	uint32_t at = sizeof(struct rs_event_desc);
 	uint32_t symbols = at + info->field_count * (uint32_t)sizeof(struct rs_field_desc);
 	struct rs_event_desc desc = {
 		.id = (uint16_t)id,
 		.field_count = (uint16_t)info->field_count,
-		.provider = provider,
+		.provider = slot,
 		.entry_size = (uint16_t)info->entry_size,
 		.level = (uint8_t)info->level,
 		.keyword = info->keyword,
+		.header_size = sizeof(struct rs_event_desc),
+		.field_stride = sizeof(struct rs_field_desc),
+		.symbol_stride = sizeof(struct rs_symbol),
 	};
 
-	desc.system = string(&w, info->system);
-	desc.name = string(&w, info->name);
-	desc.print = string(&w, info->print);
-	desc.print_args = print_args(&w, info->print_args);
+	w->at = fixed_size(info);
+	desc.system = string(w, info->system);
+	desc.name = string(w, info->name);
+	desc.print = string(w, info->print);
+	desc.print_args = print_args(w, info->print_args);
 	for (uint32_t i = 0; i < info->field_count; i++, at += sizeof(struct rs_field_desc))
-		put_field(&w, &info->fields[i], at, &symbols);
-	while (w.at % 8)
-		end_text(&w);
-	desc.size = w.at;
-	if (out)
-		__builtin_memcpy(out, &desc, sizeof(desc));
-	return w.at;
+		put_field(w, &info->fields[i], at, &symbols);
+	while (w->at % 8)
+		end_text(w);
+	desc.size = w->at;
+	put_bytes(w, 0, &desc, sizeof(desc));
 }
 
 static bool name_fits(const char *name)
@@ -176,7 +185,7 @@ static bool name_fits(const char *name)
 
 int rs_describe_size(const struct rs_event_info *info)
 {
-	uint32_t size;
+	struct writer w = {.out = NULL};
 
 	if (!name_fits(info->system) || !name_fits(info->name) ||
 	    info->field_count > RS_MAX_FIELDS || info->entry_size > RS_MAX_ENTRY_SIZE ||
@@ -187,11 +196,21 @@ int rs_describe_size(const struct rs_event_info *info)
 		    info->fields[i].symbol_count > RS_MAX_SYMBOLS)
 			return RS_AGENT_BAD_EVENT;
 	}
-	size = describe(info, 0, 0, NULL);
-	return size <= RS_MAX_DESC_SIZE ? (int)size : RS_AGENT_BAD_EVENT;
+	describe(&w, info, 0, 0);
+	return w.at <= RS_MAX_DESC_SIZE ? (int)w.at : RS_AGENT_BAD_EVENT;
 }
 
-void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t provider, void *out)
+void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t slot, void *out)
 {
-	describe(info, id, provider, out);
+	struct writer w = {.out = out};
+
+	describe(&w, info, id, slot);
+}
+
+bool rs_described(const struct rs_event_info *info, uint32_t id, uint32_t slot, const void *at)
+{
+	struct writer w = {.have = at};
+
+	describe(&w, info, id, slot);
+	return !w.differs;
 }

@@ -9,7 +9,7 @@
 
 #define RS_FILTER_TRIES 4u
 
-struct rs_core rs_core = {.next_event_id = RS_FIRST_EVENT_ID};
+struct rs_core rs_core;
 
 /* The control word of every event while no region is attached. */
 const uint32_t rs_nothing_enabled[1];
@@ -19,6 +19,7 @@ const uint32_t *rs_event_ctl = rs_nothing_enabled;
 struct rs_where {
 	uint32_t cpu;
 	uint32_t pid;
+	uint32_t tgid;
 	uint32_t context;
 	const char *comm;
 };
@@ -36,6 +37,7 @@ static __attribute__((noinline)) void ask_ops(struct rs_where *where)
 
 	where->cpu = ops->cpu_id ? ops->cpu_id() : rs_port_cpu();
 	where->pid = ops->current_pid ? ops->current_pid() : rs_port_pid();
+	where->tgid = ops->current_tgid ? ops->current_tgid() : rs_port_tgid();
 	where->context = ops->context_flags ? ops->context_flags() : rs_port_context();
 	where->comm = ops->current_comm ? ops->current_comm() : rs_port_comm();
 }
@@ -48,6 +50,7 @@ static inline void find_out(struct rs_where *where)
 	}
 	where->cpu = rs_port_cpu();
 	where->pid = rs_port_pid();
+	where->tgid = rs_port_tgid();
 	where->context = rs_port_context();
 	where->comm = rs_port_comm();
 }
@@ -107,8 +110,8 @@ static __attribute__((noinline)) void note_name(const struct rs_where *where, ui
 	if (rs_core.ops.trace_cmdline_push)
 		rs_core.ops.trace_cmdline_push(where->pid);
 	else
-		rs_cmdline_note(rs_core.cmdline, rs_core.cmdline_buckets, where->pid, where->comm,
-				since);
+		rs_cmdline_note(rs_core.cmdline, rs_core.cmdline_buckets, where->pid, where->tgid,
+				where->comm, since);
 }
 
 static __attribute__((noinline)) void ring_doorbell(void)
@@ -137,7 +140,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 		.dyn_count = dyn_count,
 	};
 	struct rs_where where;
-	const struct rs_ring *ring;
+	struct rs_ring ring;
 	enum rs_ring_result result;
 
 	for (uint32_t i = 0; i < dyn_count; i++)
@@ -149,14 +152,14 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 	/* A thread that is moved to another CPU starts over on the ring of that CPU. */
 	for (uint32_t tries = 0; tries < RS_TRIES; tries++) {
 		find_out(&where);
-		if (rs_unlikely(where.cpu >= rs_core.ring_count)) {
+		if (rs_unlikely(where.cpu >= rs_core.rings.count)) {
 			if (rs_core.info)
 				rs_shared_add64(&rs_core.info->lost_no_ring, 1);
 			return;
 		}
 		record.context = rs_context_mark(where.pid, where.context);
-		ring = &rs_core.rings[where.cpu].ring;
-		result = rs_ring_emit(ring, producers(), &record, rs_core.ops.time_now,
+		ring = rs_ring_at(&rs_core.rings, where.cpu);
+		result = rs_ring_emit(&ring, producers(), &record, rs_core.ops.time_now,
 				      rs_port_time);
 		if (rs_likely(result != RS_RING_MOVED))
 			break;
@@ -170,7 +173,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 	if (rs_unlikely((RS_PORT_PREEMPTIBLE && rs_core.tasks) ||
 			rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
 		note_name(&where, record.ts);
-	if (rs_unlikely(rs_ring_wake_due(ring)))
+	if (rs_unlikely(rs_ring_wake_due(&rs_core.rings, where.cpu)))
 		ring_doorbell();
 }
 
@@ -186,22 +189,20 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 static inline __attribute__((always_inline)) void
 emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size, const uint32_t words)
 {
-	const struct rs_ring *ring;
+	const struct rs_rings *const rings = &rs_core.rings;
 	ptrdiff_t area;
 	uint32_t cpu;
 
 	if (rs_likely(rs_core.plain)) {
 		area = rs_ring_area();
 		cpu = RS_PLAIN_CPU(area);
-		ring = &rs_core.rings[cpu].ring;
-		if (rs_likely(cpu < rs_core.ring_count &&
-			      !rs_port_name_wanted(rs_core.name_epoch) &&
-			      rs_ring_emit_fast(ring,
+		if (rs_likely(cpu < rings->count && !rs_port_name_wanted(rs_core.name_epoch) &&
+			      rs_ring_emit_fast(rings, cpu,
 						RS_PORT_PREEMPTIBLE ? RS_RESTARTABLE : RS_NESTED,
 						rs_load(&event->id),
 						rs_context_mark(rs_port_pid(), rs_port_context()),
 						entry, size, words, RS_PLAIN_TIME, area))) {
-			if (rs_unlikely(rs_ring_wake_due(ring)))
+			if (rs_unlikely(rs_ring_wake_due(rings, cpu)))
 				ring_doorbell();
 			return;
 		}
@@ -239,6 +240,7 @@ static __attribute__((noinline)) bool wanted_slow(const struct rs_event *event, 
 
 	find_out(&where);
 	input.pid = where.pid;
+	input.tgid = where.tgid;
 	input.cpu = where.cpu;
 	input.comm = where.comm;
 	return wanted(event, control, &input);
@@ -304,4 +306,9 @@ uint64_t rs_core_time(void)
 uint32_t rs_core_cpu(void)
 {
 	return rs_core.ops.cpu_id ? rs_core.ops.cpu_id() : rs_port_cpu();
+}
+
+uint32_t rs_core_pid(void)
+{
+	return rs_core.ops.current_pid ? rs_core.ops.current_pid() : rs_port_pid();
 }

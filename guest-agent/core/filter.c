@@ -142,6 +142,17 @@ static bool load_field(const struct rs_filter_input *input, unsigned int width, 
 	return true;
 }
 
+/* Bit `n` of the map at `imm`, offset in the program | bytes << 32. */
+static bool test_set(const struct rs_filter_program *program, uint32_t size, uint64_t imm,
+		     uint64_t n)
+{
+	uint32_t at = (uint32_t)imm, bytes = (uint32_t)(imm >> 32);
+
+	if (at > size || bytes > size - at)
+		return true;
+	return n / 8 < bytes && (rs_load((const uint8_t *)program + at + n / 8) >> (n % 8) & 1);
+}
+
 static bool test(const struct rs_filter_program *program, uint32_t size, const struct rs_insn *in,
 		 const struct rs_filter_input *input)
 {
@@ -155,14 +166,16 @@ static bool test(const struct rs_filter_program *program, uint32_t size, const s
 	if (source == RS_SRC_FIELD) {
 		if (!load_field(input, width, in->word >> 32 & 0xffff, &raw))
 			return true;
-	} else if (source == RS_SRC_CPU || source == RS_SRC_PID) {
-		raw = source == RS_SRC_CPU ? input->cpu : input->pid;
+	} else if (source == RS_SRC_CPU || source == RS_SRC_PID || source == RS_SRC_TGID) {
+		raw = source == RS_SRC_CPU   ? input->cpu
+		      : source == RS_SRC_PID ? input->pid
+					     : input->tgid;
 	} else {
 		return true;
 	}
 	if (op == RS_OP_CPUSET)
-		return raw < 64 && (in->imm >> raw & 1);
-	plain.word = in->word & ~0xff00ull; /* as if RS_SRC_FIELD */
+		return test_set(program, size, in->imm, raw);
+	plain.word = in->word & ~0xff00ull; /* as if of a field */
 	return rs_insn_compare(&plain, raw);
 }
 

@@ -24,6 +24,7 @@ struct rs_filter_input {
 	const struct rs_dyn *dyn;
 	const char *comm; /* RS_COMM_LEN bytes, NUL-padded; NULL: not known, same as "" */
 	uint32_t pid;
+	uint32_t tgid; /* 0: not known */
 	uint32_t cpu;
 };
 

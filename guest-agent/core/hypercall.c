@@ -8,33 +8,35 @@
 #define RS_PATIENCE_S 5u
 #define RS_PATIENCE_HZ 2000000000ull /* of a clock whose rate is unknown */
 
-/* Bit i: a request is under way in slot i. */
-static uint64_t slots_busy;
+/* One bit a slot: a request is under way in it. */
+#define RS_HCALL_SLOTS_MAX 1024u
+static uint64_t slots_busy[RS_HCALL_SLOTS_MAX / 64];
 
-/*
- * Takes a slot, -1: none. With `any`, as in a mailbox, any free one will do. Without it only this
- * vCPU's will, since a port or MMIO store names the vCPU. `force`: a dying guest takes its own even
- * if it is busy.
- */
-static int take_slot(bool any, bool force)
+static uint32_t slot_count(void)
 {
-	uint32_t count = rs_core.header.ring_count, cpu = rs_core_cpu();
+	uint32_t count = rs_core.header.section[RS_SEC_REQUEST].count;
 
-	if (cpu >= count && !any)
-		return -1;
-	for (uint32_t i = 0; i < (any ? count : 1); i++) {
-		uint32_t slot = (cpu + i) % count;
-		uint64_t bit = 1ull << slot;
+	return count < RS_HCALL_SLOTS_MAX ? count : RS_HCALL_SLOTS_MAX;
+}
 
-		if (!(__atomic_fetch_or(&slots_busy, bit, __ATOMIC_ACQUIRE) & bit))
+/* Any free slot, this vCPU's first. `force`: a dying guest takes that one whatever is in it. -1: none. */
+static int take_slot(bool force)
+{
+	uint32_t count = slot_count(), first = rs_core_cpu() % count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t slot = (first + i) % count;
+		uint64_t bit = 1ull << (slot % 64);
+
+		if (!(__atomic_fetch_or(&slots_busy[slot / 64], bit, __ATOMIC_ACQUIRE) & bit))
 			return (int)slot;
 	}
-	return force ? (int)(cpu % count) : -1;
+	return force ? (int)first : -1;
 }
 
 static void give_slot(int slot)
 {
-	__atomic_fetch_and(&slots_busy, ~(1ull << slot), __ATOMIC_RELEASE);
+	__atomic_fetch_and(&slots_busy[slot / 64], ~(1ull << (slot % 64)), __ATOMIC_RELEASE);
 }
 
 /* False: there is no way to reach the host. */
@@ -59,16 +61,31 @@ static bool ring_host(uint32_t slot)
 	return false;
 }
 
-/* After a port or MMIO store the answer is already there. A mailbox is polled. */
-static bool wait_answer(const struct rs_hcall_response *response, uint32_t sequence)
+static const struct rs_hcall_response *response_of(int slot)
+{
+	return rs_core_element(RS_SEC_RESPONSE, (uint32_t)slot);
+}
+
+/* Acquire: pairs with the host's release of the sequence. */
+static bool answered(int slot, uint32_t sequence)
+{
+	return rs_load_acquire(&response_of(slot)->sequence) == sequence;
+}
+
+/*
+ * Most requests are answered when the store to the port comes back. A host that says that it will
+ * answer later is waited for without end, another one for some seconds.
+ */
+static bool wait_answer(int slot, uint32_t sequence)
 {
 	uint64_t hz = rs_core.config.tsc_hz ? rs_core.config.tsc_hz : RS_PATIENCE_HZ;
 	uint64_t start = rs_core_time();
 
-	/* Acquire: pairs with the host's release of the sequence. */
-	while (rs_load_acquire(&response->sequence) != sequence) {
-		if (rs_core_time() - start > hz * RS_PATIENCE_S)
+	while (!answered(slot, sequence)) {
+		if (rs_load(&response_of(slot)->accepted) != sequence &&
+		    rs_core_time() - start > hz * RS_PATIENCE_S)
 			return false;
+		rs_agent_look();
 		if (rs_core.ops.relax)
 			rs_core.ops.relax();
 		else
@@ -91,46 +108,89 @@ static void take_reply(const struct rs_hcall_response *response, struct rs_hcall
 	reply->text_size = size;
 }
 
-int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
-		     struct rs_hcall_reply *reply)
+/* Writes and rings. The slot, or RS_ERR_*. */
+static int send(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
+		uint32_t *sequence)
 {
 	bool dying = number == RS_HCALL_PANIC || number == RS_HCALL_EXIT;
 	struct rs_hcall_request *request;
-	const struct rs_hcall_response *response;
-	uint32_t sequence;
-	int32_t result = RS_ERR_UNREACHABLE;
 	int slot;
 
-	if (reply)
-		__builtin_memset(reply, 0, sizeof(*reply));
 	if (!rs_agent_active() || rs_core.header.hcall_channel == RS_CHANNEL_NONE)
 		return RS_ERR_UNREACHABLE;
 	if (size > RS_HCALL_DATA)
 		return RS_ERR_TOO_LARGE;
-	slot = take_slot(rs_core.header.hcall_channel == RS_CHANNEL_MAILBOX, dying);
+	slot = take_slot(dying);
 	if (slot < 0)
 		return RS_ERR_UNREACHABLE;
-	request = (struct rs_hcall_request *)rs_core_section(RS_SEC_REQUEST) + slot;
-	response = (const struct rs_hcall_response *)rs_core_section(RS_SEC_RESPONSE) + slot;
-
-	sequence = rs_load(&request->sequence) + 1;
-	if (sequence == rs_load(&response->sequence))
-		sequence++; /* the answer of an earlier boot is not ours */
+	request = rs_core_element(RS_SEC_REQUEST, (uint32_t)slot);
+	*sequence = rs_load(&request->sequence) + 1;
+	if (*sequence == rs_load(&response_of(slot)->sequence))
+		++*sequence; /* left over from an earlier boot: it must not look answered */
 	rs_store(&request->number, number);
 	for (uint32_t i = 0; i < 6; i++)
 		rs_store(&request->args[i], args ? args[i] : 0);
+	rs_store(&request->pid, rs_core_pid());
 	rs_store(&request->data_size, size);
 	for (uint32_t i = 0; i < size; i++)
 		rs_store(&request->data[i], ((const uint8_t *)data)[i]);
 	/* Release: pairs with the host's acquire of the sequence. */
-	rs_store_release(&request->sequence, sequence);
-	if (ring_host((uint32_t)slot) && wait_answer(response, sequence)) {
-		result = rs_load(&response->result);
-		if (reply)
-			take_reply(response, reply);
+	rs_store_release(&request->sequence, *sequence);
+	if (!ring_host((uint32_t)slot)) {
+		give_slot(slot);
+		return RS_ERR_UNREACHABLE;
 	}
+	return slot;
+}
+
+/* The answer is there. */
+static int32_t finish(int slot, struct rs_hcall_reply *reply)
+{
+	int32_t result = rs_load(&response_of(slot)->result);
+
+	if (reply)
+		take_reply(response_of(slot), reply);
 	give_slot(slot);
 	return result;
+}
+
+int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
+		     struct rs_hcall_reply *reply)
+{
+	uint32_t sequence;
+	int slot = send(number, args, data, size, &sequence);
+
+	if (reply)
+		__builtin_memset(reply, 0, sizeof(*reply));
+	if (slot < 0)
+		return slot;
+	if (!wait_answer(slot, sequence)) {
+		give_slot(slot);
+		return RS_ERR_UNREACHABLE;
+	}
+	return finish(slot, reply);
+}
+
+int32_t rs_hypercall_begin(struct rs_hcall_ticket *ticket, uint32_t number, const uint64_t *args,
+			   const void *data, uint32_t size)
+{
+	uint32_t sequence;
+	int slot = send(number, args, data, size, &sequence);
+
+	if (slot < 0)
+		return slot;
+	ticket->slot = slot;
+	ticket->sequence = sequence;
+	return 0;
+}
+
+bool rs_hypercall_poll(const struct rs_hcall_ticket *ticket, int32_t *result,
+		       struct rs_hcall_reply *reply)
+{
+	if (!answered(ticket->slot, ticket->sequence))
+		return false;
+	*result = finish(ticket->slot, reply);
+	return true;
 }
 
 static uint32_t text_size(const char *text)

@@ -6,22 +6,14 @@ static uint32_t log2_of(uint32_t n)
 	return 31 - (uint32_t)__builtin_clz(n);
 }
 
-void rs_ring_init(struct rs_ring *ring, struct rs_ring_state *state, const struct rs_ring_ctl *ctl,
-		  void *pages, uint32_t page_size, uint32_t page_count, uint32_t index,
-		  uint32_t mode, const uint32_t *epoch, uint64_t *lost_nested)
+void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header)
 {
-	ring->state = state;
-	ring->ctl = ctl;
-	ring->pages = pages;
-	ring->epoch = epoch;
-	ring->lost_nested = lost_nested;
-	ring->units = (uint16_t)(page_size / RS_RING_UNIT);
-	ring->index = (uint16_t)index;
-	ring->page_shift = (uint8_t)log2_of(page_size);
-	ring->ring_shift = (uint8_t)log2_of(page_count);
-	ring->drop = mode == RS_MODE_DROP;
-	ring->reserved = 0;
-	ring->page_mask = page_count - 1;
+	rings->count = header->ring_count;
+	rings->page_mask = header->ring_pages - 1;
+	rings->units = (uint16_t)(header->ring_page_size / RS_RING_UNIT);
+	rings->page_shift = (uint8_t)log2_of(header->ring_page_size);
+	rings->ring_shift = (uint8_t)log2_of(header->ring_pages);
+	rings->drop = header->ring_mode == RS_MODE_DROP;
 }
 
 /* The word has the low 18 bits of a page number. Returns the full number nearest to `near`. */
@@ -43,7 +35,7 @@ static uint64_t full_records(uint64_t near, uint64_t word)
 /* The value of `committed` in `page` once all producers of the lap before have finished. */
 static uint32_t lap_base(const struct rs_ring *ring, uint64_t page)
 {
-	return (uint32_t)((page >> ring->ring_shift) << ring->page_shift);
+	return (uint32_t)((page >> ring->rings->ring_shift) << ring->rings->page_shift);
 }
 
 static void add64(enum rs_producers shared, uint64_t *p, uint64_t n)
@@ -66,11 +58,11 @@ static void raise64(enum rs_producers shared, uint64_t *p, uint64_t to)
 /* Fills the rest of a page that the word has just left. That rest is ours. */
 static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t page, uint32_t off)
 {
-	if (off >= ring->units)
+	if (off >= ring->rings->units)
 		return;
 	rs_store((uint64_t *)(rs_ring_page(ring, page) + off * 8ull),
 		 (uint64_t)RS_REC_PAD | 8ull << 16);
-	rs_ring_commit(ring, shared, page, (ring->units - off) * RS_RING_UNIT);
+	rs_ring_commit(ring, shared, page, (ring->rings->units - off) * RS_RING_UNIT);
 }
 
 /*
@@ -83,8 +75,8 @@ static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producer
 	struct rs_ring_state *state = ring->state;
 	uint32_t off = rs_word_offset(word);
 
-	if (off < ring->units) {
-		if (!rs_ring_move(ring, shared, word, word + (ring->units - off)))
+	if (off < ring->rings->units) {
+		if (!rs_ring_move(ring, shared, word, word + (ring->rings->units - off)))
 			return RS_SWITCH_RETRY;
 		rs_wmb(); /* pairs with the reader's rs_rmb() before its second look at the word */
 		pad(ring, shared, rs_word_page(word), off);
@@ -98,7 +90,7 @@ static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producer
 /* Finds the next page that may be written, and counts unfinished ones before it. False: none. */
 static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, uint32_t *skipped)
 {
-	uint32_t count = 1u << ring->ring_shift;
+	uint32_t count = 1u << ring->rings->ring_shift;
 	uint32_t most = count - 1 < RS_SKIP_MAX ? count - 1 : RS_SKIP_MAX;
 
 	for (uint32_t n = 0; n <= most; n++) {
@@ -107,7 +99,7 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 			(const struct rs_ring_page *)rs_ring_page(ring, page);
 
 		/* Acquire: pairs with the release of the consumer that has copied these pages. */
-		if (ring->drop &&
+		if (ring->rings->drop &&
 		    (int64_t)(page - rs_load_acquire(&ring->ctl->consumed)) >= (int64_t)count)
 			return false;
 		/* Acquire: pairs with the last producer's commit. Its stores come before ours. */
@@ -156,7 +148,7 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 		rs_context_settle(ring, shared, token, context);
 	pad(ring, shared, cur, rs_word_offset(word));
 	for (uint64_t passed = cur + 1; passed != next; passed++)
-		rs_ring_commit(ring, shared, passed, 1u << ring->page_shift);
+		rs_ring_commit(ring, shared, passed, 1u << ring->rings->page_shift);
 	if (skipped)
 		add64(shared, &state->skipped, skipped);
 	raise64(shared, &state->pages, next + 1);
@@ -166,10 +158,12 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	rs_store(&header->ts, ts);
 	rs_store(&header->records, records);
 	rs_store(&header->dropped, dropped);
+	rs_store((uint64_t *)&header->boot,
+		 ring->rings->boot | (uint64_t)rs_load(ring->rings->epoch) << 32);
+	rs_store((uint64_t *)&header->context, (uint16_t)(context >> 16) | (uint64_t)skipped << 16 |
+						       (uint64_t)ring->index << 32 |
+						       (uint64_t)RS_RING_PAGE_HEADER << 48);
 	rs_store(&header->pid, (uint32_t)(context >> 32));
-	rs_store((uint64_t *)&header->context,
-		 (uint16_t)(context >> 16) | (uint64_t)(uint16_t)rs_load(ring->epoch) << 16 |
-			 (uint64_t)skipped << 32 | (uint64_t)ring->index << 48);
 	rs_store_release(&header->seq, next);
 	*page = (uint32_t)(next & RS_WORD_PAGE_MASK);
 	return RS_SWITCH_OPENED;
@@ -184,26 +178,25 @@ void rs_ring_resume(const struct rs_ring *ring)
 	rs_store(&state->context, 0);
 	rs_store(&state->last_ts, 0);
 	if (word == 0) {
-		rs_store_release(&state->word, RS_WORD_INITIAL(ring->units));
+		rs_store_release(&state->word, RS_WORD_INITIAL(ring->rings->units));
 		return;
 	}
-	/* If the page has unfinished records, its sum stays short and it is never used again. */
-	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->units);
+	/* If the page has unfinished records its sum stays short, and it is passed over for good. */
+	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->rings->units);
 	rs_wmb();
 	pad(ring, RS_SHARED, rs_word_page(word), off);
 }
 
-bool rs_ring_wake_slow(const struct rs_ring *ring)
+bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index)
 {
-	struct rs_ring_state *state = ring->state;
-	uint32_t armed =
-		rs_load_acquire(&ring->ctl->wake_armed); /* pairs with the arming release */
+	struct rs_ring_state *state = rs_rings_state(rings, index);
+	const struct rs_ring_ctl *ctl = rs_rings_ctl(rings, index);
+	uint32_t armed = rs_load_acquire(&ctl->wake_armed); /* pairs with the arming release */
 	uint64_t pages = rs_load_acquire(&state->pages);
 	uint64_t word = rs_load(&state->word);
-	uint64_t at = full_page(pages, word) * ring->units + rs_word_offset(word);
+	uint64_t at = full_page(pages, word) * rings->units + rs_word_offset(word);
 
-	if ((int64_t)(at - rs_load(&ring->ctl->wake_from)) <
-	    (int64_t)rs_load(&ring->ctl->wake_units))
+	if ((int64_t)(at - rs_load(&ctl->wake_from)) < (int64_t)rs_load(&ctl->wake_units))
 		return false;
 	rs_store(&state->wake_seen, armed);
 	return true;

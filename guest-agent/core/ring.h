@@ -28,21 +28,62 @@ enum rs_producers {
 #define RS_SKIP_MAX 64u /* pages that one switch passes over at most */
 #define RS_TRIES 64u    /* lost races after which a record is given up */
 
-/* A ring as its producers see it; constant once initialised. */
-struct rs_ring {
-	struct rs_ring_state *state;
-	const struct rs_ring_ctl *ctl;
-	uint8_t *pages;
+/*
+ * All rings of a region: what is the same for each, and where the first one lies. Constant once
+ * initialised. A ring needs no memory of its own beside the region.
+ */
+struct rs_rings {
+	uint8_t *states;       /* struct rs_ring_state, state_stride apart */
+	const uint8_t *ctls;   /* struct rs_ring_ctl, ctl_stride apart */
+	uint8_t *pages;        /* ring_bytes apart */
 	const uint32_t *epoch; /* rs_control.epoch */
 	uint64_t *lost_nested; /* rs_guest_info.lost_nested */
-	uint16_t units;        /* per page */
-	uint16_t index;
+	uint32_t state_stride;
+	uint32_t ctl_stride;
+	uint32_t count;
+	uint32_t boot;      /* rs_guest_info.boot */
+	uint32_t page_mask; /* number of pages - 1 */
+	uint16_t units;     /* per page */
 	uint8_t page_shift; /* log2 of the page size */
 	uint8_t ring_shift; /* log2 of the number of pages */
 	uint8_t drop;       /* RS_MODE_DROP */
-	uint8_t reserved;
-	uint32_t page_mask; /* number of pages - 1 */
 };
+
+/* One of them. */
+struct rs_ring {
+	const struct rs_rings *rings;
+	struct rs_ring_state *state;
+	const struct rs_ring_ctl *ctl;
+	uint8_t *pages;
+	uint32_t index;
+};
+
+static inline struct rs_ring_state *rs_rings_state(const struct rs_rings *rings, uint32_t index)
+{
+	return (struct rs_ring_state *)(rings->states + (uint64_t)index * rings->state_stride);
+}
+
+static inline const struct rs_ring_ctl *rs_rings_ctl(const struct rs_rings *rings, uint32_t index)
+{
+	return (const struct rs_ring_ctl *)(rings->ctls + (uint64_t)index * rings->ctl_stride);
+}
+
+static inline uint8_t *rs_rings_pages(const struct rs_rings *rings, uint32_t index)
+{
+	return rings->pages + ((uint64_t)index << (rings->page_shift + rings->ring_shift));
+}
+
+/* `index` is below rings->count. */
+static inline struct rs_ring rs_ring_at(const struct rs_rings *rings, uint32_t index)
+{
+	return (struct rs_ring){
+		.rings = rings,
+		.state = rs_rings_state(rings, index),
+		.ctl = rs_rings_ctl(rings, index),
+		.pages = rs_rings_pages(rings, index),
+		.index = index,
+	};
+}
 
 struct rs_ring_record {
 	uint32_t id;
@@ -63,10 +104,11 @@ enum rs_ring_result {
 	RS_RING_NEW_CONTEXT = 1, /* done; pid or flags may have changed (nested only) */
 };
 
-/* Sets up `ring` for pages of 1 << page_shift bytes. Touches nothing in the region. */
-void rs_ring_init(struct rs_ring *ring, struct rs_ring_state *state, const struct rs_ring_ctl *ctl,
-		  void *pages, uint32_t page_size, uint32_t page_count, uint32_t index,
-		  uint32_t mode, const uint32_t *epoch, uint64_t *lost_nested);
+/*
+ * Sets the geometry, for a header that was checked; the pointers, strides and boot are the caller's.
+ * Touches nothing in the region.
+ */
+void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header);
 
 /*
  * To be called once, before the first record. A ring of an earlier boot goes on after what is
@@ -90,15 +132,16 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 /* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
 
-/* Whether a sleeping reader wants the doorbell now. True once for each time that it is armed. */
-bool rs_ring_wake_slow(const struct rs_ring *ring);
+/* Whether a sleeping reader wants the doorbell now; says so once for each time that it is armed. */
+bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index);
 
-static inline bool rs_ring_wake_due(const struct rs_ring *ring)
+static inline bool rs_ring_wake_due(const struct rs_rings *rings, uint32_t index)
 {
-	/* No barrier after the word's store: a reader that arms while we pass here may miss us. It
-	 * has a timeout for that (docs/adr/0002-ring.md). */
-	return rs_unlikely(rs_load(&ring->ctl->wake_armed) != rs_load(&ring->state->wake_seen)) &&
-	       rs_ring_wake_slow(ring);
+	/* No barrier against the word's store: a reader that arms while we pass here may miss us,
+	 * and its timeout is what it has for that (docs/adr/0002-ring.md). */
+	return rs_unlikely(rs_load(&rs_rings_ctl(rings, index)->wake_armed) !=
+			   rs_load(&rs_rings_state(rings, index)->wake_seen)) &&
+	       rs_ring_wake_slow(rings, index);
 }
 
 /* A context mark as it stands in a ring. Never 0: the low 16 bits are RS_REC_CONTEXT. */
@@ -141,7 +184,7 @@ static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers sh
 
 static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
 {
-	return ring->pages + ((page & ring->page_mask) << ring->page_shift);
+	return ring->pages + ((page & ring->rings->page_mask) << ring->rings->page_shift);
 }
 
 /* Release: pairs with the reader's acquire of `committed`. `index` is the ring's. */
@@ -202,9 +245,9 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	uint64_t word, ts, page, *at, last;
 	uint32_t opened;
 
-	if (rs_unlikely(8 + size > (uint32_t)ring->units * 8 - RS_RING_PAGE_HEADER ||
+	if (rs_unlikely(8 + size > (uint32_t)ring->rings->units * 8 - RS_RING_PAGE_HEADER ||
 			8 + size > RS_REC_MAX)) {
-		size = (uint32_t)ring->units * 8 - RS_RING_PAGE_HEADER - 8;
+		size = (uint32_t)ring->rings->units * 8 - RS_RING_PAGE_HEADER - 8;
 		if (size > RS_REC_MAX - 8)
 			size = RS_REC_MAX - 8;
 		cut = RS_REC_CUT;
@@ -231,7 +274,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		new_context = shared || rs_load(&state->context) != context;
 		marks = (new_context ? 1 : 0) + (big_gap ? 2 : 0);
 		off = rs_word_offset(word);
-		if (rs_unlikely(off + marks + units > ring->units)) {
+		if (rs_unlikely(off + marks + units > ring->rings->units)) {
 			enum rs_switch_result r =
 				rs_ring_switch(ring, shared, word, units, ts, context, &opened);
 			if (r == RS_SWITCH_RETRY)
@@ -257,7 +300,8 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		page = rs_word_page(word);
 		at = (uint64_t *)(rs_ring_page(ring, page) + off * 8ull);
 		if (rs_unlikely(big_gap)) {
-			rs_store(at, RS_REC_TIME | 16ull << 16);
+			rs_store(at, RS_REC_TIME | 16ull << 16 |
+					     (uint64_t)rs_load(ring->rings->epoch) << 32);
 			rs_store(at + 1, ts);
 			at += 2;
 		}
@@ -265,7 +309,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 			rs_store(at++, context);
 		goto write;
 	}
-	rs_shared_add64(ring->lost_nested, 1);
+	rs_shared_add64(ring->rings->lost_nested, 1);
 	return RS_RING_REFUSED;
 
 write:
@@ -287,12 +331,12 @@ write:
  * the caller takes rs_ring_emit(). `words` is (size + 7) / 8, `area` is rs_ring_area().
  */
 static inline __attribute__((always_inline)) bool
-rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, uint32_t id,
-		  uint64_t context, const uint64_t *entry, uint32_t size, const uint32_t words,
+rs_ring_emit_fast(const struct rs_rings *rings, const uint32_t index,
+		  const enum rs_producers shared, uint32_t id, uint64_t context,
+		  const uint64_t *entry, uint32_t size, const uint32_t words,
 		  uint64_t (*port_clock)(void), const ptrdiff_t area)
 {
-	struct rs_ring_state *const state = ring->state;
-	const uint32_t index = ring->index; /* read once: the assembly below clobbers memory */
+	struct rs_ring_state *const state = rs_rings_state(rings, index);
 	const uint32_t units = (shared ? 2 : 1) + words;
 	uint64_t word = rs_load_acquire(&state->word);
 	uint64_t ts = port_clock();
@@ -300,7 +344,7 @@ rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, ui
 	struct rs_ring_page *page;
 	uint64_t *at;
 
-	if (rs_unlikely(off + units > ring->units || (ts - rs_load(&state->last_ts)) >> 32 ||
+	if (rs_unlikely(off + units > rings->units || (ts - rs_load(&state->last_ts)) >> 32 ||
 			(!shared && rs_load(&state->context) != context)))
 		return false;
 	if (rs_unlikely(!rs_ring_move_in(area, index, state, shared, word,
@@ -309,7 +353,9 @@ rs_ring_emit_fast(const struct rs_ring *ring, const enum rs_producers shared, ui
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();
 	rs_store(&state->last_ts, ts);
-	page = (struct rs_ring_page *)rs_ring_page(ring, rs_word_page(word));
+	page = (struct rs_ring_page *)(rs_rings_pages(rings, index) +
+				       ((uint64_t)(rs_word_page(word) & rings->page_mask)
+					<< rings->page_shift));
 	at = (uint64_t *)page + off;
 	if (shared)
 		rs_store(at++, context);

@@ -63,20 +63,20 @@ static void flush(struct rs_printer *p)
 		p->stats.error = code;
 }
 
-static void on_record(const RsTraceRecord *record, const char *comm, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	struct rs_printer *p = data;
 
 	if (is_over(p))
 		return;
-	if (record->lost)
+	if (record->kind == RS_TRACE_RECORD_LOSS)
 		p->stats.lost += record->lost;
-	else
+	else if (record->kind == RS_TRACE_RECORD_EVENT)
 		p->stats.events++;
 	if (p->config.json)
-		rs_trace_json_line(p->out, record, comm);
+		rs_trace_json_line(p->out, record, task);
 	else
-		rs_trace_text_line(p->out, record, comm, p->style);
+		rs_trace_text_line(p->out, record, task, p->style);
 	if (p->out->len >= OUT_MAX)
 		flush(p);
 }

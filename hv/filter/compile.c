@@ -50,13 +50,24 @@ static int resolve_tree(struct compiler *c, unsigned int index)
 	return 0;
 }
 
-/* Strings and globs go to the pool, each at a multiple of 8. */
+static guint map_size(const uint8_t cpus[RS_MAX_CPUS / 8])
+{
+	guint size = RS_MAX_CPUS / 8;
+
+	while (size && !cpus[size - 1])
+		size--;
+	return size;
+}
+
+/* Strings, globs and CPU maps go to the pool, each at a multiple of 8. */
 static uint64_t pool_add(struct compiler *c, const struct rs_filter_predicate *p)
 {
 	static const guint8 zero[8];
 	guint at = c->pool->len, size;
 
-	if (p->op == RS_OP_STR_GLOB)
+	if (p->verdict == RS_PRED_CPUS)
+		g_byte_array_append(c->pool, p->cpus, map_size(p->cpus));
+	else if (p->op == RS_OP_STR_GLOB)
 		rs_glob_emit(&p->glob, c->pool);
 	else
 		g_byte_array_append(c->pool, (const guint8 *)p->glob.literal->str,
@@ -89,7 +100,7 @@ static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t
 		return rs_filter_error_set(c->err, E2BIG, word->at, word->length,
 					   "the expression has more than %u comparisons",
 					   RS_FILTER_MAX_INSNS);
-	if (p->verdict == RS_PRED_TEXT)
+	if (p->verdict == RS_PRED_TEXT || p->verdict == RS_PRED_CPUS)
 		insn.imm = pool_add(c, p);
 	if (c->pool->len > RS_FILTER_MAX_SIZE)
 		return rs_filter_error_set(c->err, E2BIG, word->at, word->length,
@@ -176,7 +187,7 @@ static int assemble(struct compiler *c, place_t entry, GByteArray **program)
 
 		insn.on_true = final_place(entry, insn.on_true);
 		insn.on_false = final_place(entry, insn.on_false);
-		if (insn.op >= RS_OP_STR_EQ)
+		if (insn.op >= RS_OP_CPUSET)
 			insn.imm += head.pool;
 		g_byte_array_append(out, (const guint8 *)&insn, sizeof(insn));
 	}

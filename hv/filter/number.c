@@ -177,15 +177,25 @@ static bool take_cpu(const char **s, unsigned int *cpu)
 	return true;
 }
 
+/* Whether it was not set before. */
+static bool set_bit(uint8_t *map, unsigned int bit)
+{
+	bool is_new = !(map[bit / 8] >> bit % 8 & 1);
+
+	map[bit / 8] |= (uint8_t)(1u << bit % 8);
+	return is_new;
+}
+
 int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
-		   uint64_t *out, struct rs_filter_error *err)
+		   uint8_t out[RS_MAX_CPUS / 8], unsigned int *count, struct rs_filter_error *err)
 {
 	GString *text = rs_filter_word_text(ast, word);
 	g_autofree char *owned = g_string_free(text, FALSE);
 	const char *s = owned + 5;
 	unsigned int from, to;
-	uint64_t set = 0;
 
+	memset(out, 0, RS_MAX_CPUS / 8);
+	*count = 0;
 	for (;;) {
 		while (*s == ' ')
 			s++;
@@ -202,11 +212,10 @@ int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word 
 						   "CPUs are counted from 0 to %u, the lower first",
 						   RS_MAX_CPUS - 1);
 		for (; from <= to; from++)
-			set |= 1ull << from;
+			*count += set_bit(out, from);
 		while (*s == ' ')
 			s++;
 		if (strcmp(s, "}") == 0) {
-			*out = set;
 			return 0;
 		}
 		if (*s++ != ',')

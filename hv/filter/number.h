@@ -14,9 +14,9 @@ typedef __int128 rs_wide_t;
 int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
 		     const RsTraceField *field, const char *name, rs_wide_t *out,
 		     struct rs_filter_error *err);
-/* CPUS{0-2,5} as a bit mask. */
+/* CPUS{0-2,5} as a bit map, and how many bits are set. */
 int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
-		   uint64_t *out, struct rs_filter_error *err);
+		   uint8_t out[RS_MAX_CPUS / 8], unsigned int *count, struct rs_filter_error *err);
 bool rs_filter_is_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
 
 /* Levenshtein's distance, for suggestions; names are cut at RS_NAME_MAX. */

@@ -23,13 +23,16 @@ struct resolver {
 	struct rs_filter_error *err;
 };
 
+#define SUGGESTED 4u /* of the names below: the first ones */
+
 /* The event's own fields win over these. */
 static const struct {
 	const char *name;
 	uint8_t source;
 } COMMON[] = {
-	{"COMM", RS_SRC_COMM}, {"CPU", RS_SRC_CPU}, {"PID", RS_SRC_PID},
-	{"comm", RS_SRC_COMM}, {"cpu", RS_SRC_CPU}, {"common_pid", RS_SRC_PID},
+	{"COMM", RS_SRC_COMM},      {"CPU", RS_SRC_CPU},          {"PID", RS_SRC_PID},
+	{"TGID", RS_SRC_TGID},      {"comm", RS_SRC_COMM},        {"cpu", RS_SRC_CPU},
+	{"common_pid", RS_SRC_PID}, {"common_tgid", RS_SRC_TGID},
 };
 
 const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, const char *name)
@@ -47,7 +50,7 @@ const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, c
 			}
 		}
 	}
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < SUGGESTED; i++) {
 		if (rs_filter_distance(COMMON[i].name, name) < best) {
 			best = rs_filter_distance(COMMON[i].name, name);
 			nearest = COMMON[i].name;
@@ -132,7 +135,7 @@ static int find_subject(struct resolver *r, const RsTraceEvent *event)
 		r->out->source = COMMON[i].source;
 		s->is_text = COMMON[i].source == RS_SRC_COMM;
 		s->bits = 32;
-		g_strlcpy(s->type, s->is_text ? "char[16]" : "u32", sizeof(s->type));
+		g_strlcpy(s->type, s->is_text ? "char[40]" : "u32", sizeof(s->type));
 		return 0;
 	}
 	if (r->strict)
@@ -368,23 +371,25 @@ static int resolve_cpus(struct resolver *r)
 {
 	const struct rs_filter_word *word = &r->term->value;
 	enum rs_filter_cmp cmp = r->term->cmp;
-	uint64_t set;
-	int ret = rs_filter_cpus(r->ast, word, &set, r->err);
+	uint8_t *set = r->out->cpus;
+	unsigned int count, first = 0;
+	int ret = rs_filter_cpus(r->ast, word, set, &count, r->err);
 
 	if (ret)
 		return ret;
-	if (r->out->source == RS_SRC_PID || r->term->has_mask ||
+	if (r->out->source == RS_SRC_PID || r->out->source == RS_SRC_TGID || r->term->has_mask ||
 	    (cmp != RS_CMP_ANY && cmp != RS_CMP_EQ && cmp != RS_CMP_NE) ||
-	    (cmp != RS_CMP_ANY && (set & (set - 1))))
+	    (cmp != RS_CMP_ANY && count != 1))
 		return word_error(r, word, "a CPU list is asked with &: CPU & CPUS{0-2,5}");
-	r->out->verdict = RS_PRED_INTEGER;
 	if (cmp == RS_CMP_ANY) {
+		r->out->verdict = RS_PRED_CPUS;
 		r->out->op = RS_OP_CPUSET;
-		r->out->imm = set;
-		r->out->mask = UINT64_MAX;
-	} else {
-		emit_integer(r, false, ((rs_wide_t)1 << r->subject.bits) - 1, __builtin_ctzll(set));
+		return 0;
 	}
+	while (!(set[first / 8] >> first % 8 & 1))
+		first++;
+	r->out->verdict = RS_PRED_INTEGER;
+	emit_integer(r, false, ((rs_wide_t)1 << r->subject.bits) - 1, first);
 	return 0;
 }
 

@@ -15,6 +15,7 @@ enum rs_filter_verdict {
 	RS_PRED_UNKNOWN, /* the event has no such field */
 	RS_PRED_INTEGER,
 	RS_PRED_TEXT,
+	RS_PRED_CPUS,
 };
 
 struct rs_filter_predicate {
@@ -23,8 +24,9 @@ struct rs_filter_predicate {
 	uint8_t op;     /* RS_OP_* */
 	uint8_t source; /* RS_SRC_* */
 	uint16_t width, offset;
-	uint64_t imm, mask;  /* INTEGER */
-	struct rs_glob glob; /* TEXT: its literal, or with STR_GLOB its elements; owned */
+	uint64_t imm, mask;            /* INTEGER */
+	uint8_t cpus[RS_MAX_CPUS / 8]; /* CPUS: a bit map */
+	struct rs_glob glob;           /* TEXT: its literal, or with STR_GLOB its elements; owned */
 };
 
 /*

@@ -46,6 +46,7 @@ static const char *bad_source(const struct verifier *v, const struct rs_filter_i
 		return end > v->entry_size ? "its field lies outside the entry" : NULL;
 	case RS_SRC_COMM:
 	case RS_SRC_PID:
+	case RS_SRC_TGID:
 	case RS_SRC_CPU:
 		if (is_text != (in->source == RS_SRC_COMM))
 			return "its operation does not fit its source";
@@ -53,7 +54,7 @@ static const char *bad_source(const struct verifier *v, const struct rs_filter_i
 			return "its source has neither width nor offset";
 		if (in->source != RS_SRC_COMM && in->op >= RS_OP_SLT && in->op <= RS_OP_SNE &&
 		    in->op != RS_OP_ANY)
-			return "a signed operation on PID or CPU";
+			return "a signed operation on PID, TGID or CPU";
 		return NULL;
 	default:
 		return "no such source";
@@ -103,6 +104,17 @@ static const char *bad_text(const struct verifier *v, const struct rs_filter_ins
 	return memchr(v->bytes + at, 0, length) ? "its text has a NUL inside" : NULL;
 }
 
+static const char *bad_cpus(const struct verifier *v, const struct rs_filter_insn *in)
+{
+	uint32_t at = (uint32_t)in->imm, length = (uint32_t)(in->imm >> 32);
+
+	if (in->mask)
+		return "a CPU list has no mask";
+	if (at < v->head.pool || at > v->head.size || length > v->head.size - at)
+		return "its CPU list lies outside the pool";
+	return length > RS_MAX_CPUS / 8 ? "its CPU list is too long" : NULL;
+}
+
 /* The agent loads more bytes than the field has and leaves it to the mask to cut them off. */
 static const char *bad_integer(const struct rs_filter_insn *in)
 {
@@ -129,7 +141,9 @@ static int verify_insn(struct verifier *v, unsigned int i)
 		return refuse(v, i, "it leads nowhere, or back");
 	why = bad_source(v, &in);
 	if (!why)
-		why = in.op >= RS_OP_STR_EQ ? bad_text(v, &in) : bad_integer(&in);
+		why = in.op >= RS_OP_STR_EQ   ? bad_text(v, &in)
+		      : in.op == RS_OP_CPUSET ? bad_cpus(v, &in)
+					      : bad_integer(&in);
 	return why ? refuse(v, i, why) : 0;
 }
 

@@ -113,20 +113,19 @@ static void count_on(struct rs_patcher *patcher)
 		patcher->sites_on += g_array_index(patcher->sites, struct rs_patch_site, i).on;
 }
 
-int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_provider *provider,
-			    uint64_t default_root, uint32_t *refused, struct rs_error *err)
+int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
+			    uint32_t *refused, struct rs_error *err)
 {
-	gpointer key = GUINT_TO_POINTER(provider->id);
+	gpointer key = GUINT_TO_POINTER(list->provider);
 	uint64_t count = 0;
 	int ret;
 
 	if (g_hash_table_contains(patcher->providers, key))
-		return rs_error_set(err, EEXIST, "provider %" PRIu32 " is known", provider->id);
+		return rs_error_set(err, EEXIST, "provider %" PRIu32 " is known", list->provider);
 	if (patcher->method == RS_PATCH_HOST) {
 		trim_refusals(patcher);
-		ret = rs_sites_load(patcher->target, provider, default_root,
-				    RS_MAX_SITES - patcher->sites->len, patcher->sites,
-				    patcher->refusals, &count, err);
+		ret = rs_sites_load(patcher->target, list, RS_MAX_SITES - patcher->sites->len,
+				    patcher->sites, patcher->refusals, &count, err);
 		if (ret)
 			return ret;
 	}

@@ -64,8 +64,8 @@ void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t s
  * *refused (may be NULL): sites that were refused, see rs_patcher_refusals().
  * Errors: as rs_sites_load; -EEXIST it is known.
  */
-int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_provider *provider,
-			    uint64_t default_root, uint32_t *refused, struct rs_error *err);
+int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
+			    uint32_t *refused, struct rs_error *err);
 
 /* A provider goes: its sites are put back at once, then forgotten (also on failure). */
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);

@@ -9,11 +9,12 @@
 #include <ringside/record.h>
 #include <string.h>
 
-#define CHUNK 256u /* sites read at a time */
+#define CHUNK 4096u     /* bytes of the list that are read at a time */
+#define MAX_STRIDE 256u /* bytes of an entry of a later version */
 
 struct load {
 	struct rs_page_reader *reader;
-	const struct rs_provider *provider;
+	const struct rs_site_list *list;
 	uint64_t root;
 	GArray *sites;
 	GArray *refused;
@@ -25,7 +26,7 @@ static void refuse(struct load *load, rs_gva_t at, uint32_t event, const char *w
 {
 	struct rs_site_refusal refusal = {
 		.at = at,
-		.provider = load->provider->id,
+		.provider = load->list->provider,
 		.event = event,
 	};
 
@@ -57,7 +58,7 @@ static size_t read_text(struct load *load, rs_gva_t at, uint8_t *out, size_t siz
 
 static void load_one(struct load *load, rs_gva_t entry, const struct rs_site *raw)
 {
-	struct rs_patch_site site = {.root = load->root, .provider = load->provider->id};
+	struct rs_patch_site site = {.root = load->root, .provider = load->list->provider};
 	uint8_t text[RS_SITE_BYTES], jump[RS_INSN_MAX];
 	enum rs_site_text what;
 	struct rs_error why = {0};
@@ -77,6 +78,10 @@ static void load_one(struct load *load, rs_gva_t entry, const struct rs_site *ra
 	}
 	if (id == 0)
 		return;
+	if (raw->size != RS_SITE_BYTES) {
+		refuse(load, site.at, id, "is not of the size that we write", NULL);
+		return;
+	}
 	if (id < RS_FIRST_EVENT_ID || id >= RS_MAX_EVENTS) {
 		refuse(load, site.at, 0, "its event has an impossible id", NULL);
 		return;
@@ -111,49 +116,52 @@ static void load_one(struct load *load, rs_gva_t entry, const struct rs_site *ra
 	g_array_append_val(load->sites, site);
 }
 
-static int check_list(const struct rs_provider *provider, uint32_t budget, struct rs_error *err)
+static int check_list(const struct rs_site_list *list, uint32_t budget, struct rs_error *err)
 {
-	uint64_t bytes = (uint64_t)provider->site_count * sizeof(struct rs_site), end;
+	uint64_t bytes = (uint64_t)list->count * list->stride, end;
 
-	if (provider->site_size != sizeof(struct rs_site))
+	if (list->stride < sizeof(struct rs_site) || list->stride > MAX_STRIDE ||
+	    list->stride % sizeof(uint32_t))
 		return rs_error_set(err, EINVAL, "provider %" PRIu32 ": sites of %" PRIu32 " bytes",
-				    provider->id, provider->site_size);
-	if (provider->site_count > budget)
+				    list->provider, list->stride);
+	if (list->count > budget)
 		return rs_error_set(err, E2BIG,
 				    "provider %" PRIu32 ": %" PRIu32 " sites, only %" PRIu32
 				    " more are accepted",
-				    provider->id, provider->site_count, budget);
-	if (__builtin_add_overflow(provider->sites, bytes, &end))
+				    list->provider, list->count, budget);
+	if (__builtin_add_overflow(list->at.v, bytes, &end))
 		return rs_error_set(err, EINVAL, "provider %" PRIu32 ": site list wraps around",
-				    provider->id);
+				    list->provider);
 	return 0;
 }
 
-int rs_sites_load(struct rs_target *target, const struct rs_provider *provider,
-		  uint64_t default_root, uint32_t budget, GArray *sites, GArray *refused,
-		  uint64_t *refused_count, struct rs_error *err)
+int rs_sites_load(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
+		  GArray *sites, GArray *refused, uint64_t *refused_count, struct rs_error *err)
 {
-	struct load load = {.provider = provider, .sites = sites, .refused = refused};
-	struct rs_site chunk[CHUNK];
+	struct load load = {.list = list, .sites = sites, .refused = refused};
+	uint8_t chunk[CHUNK];
 	guint before = sites->len, refused_before = refused->len;
-	int ret = check_list(provider, MIN(budget, RS_MAX_SITES), err);
+	int ret = check_list(list, MIN(budget, RS_MAX_SITES), err);
 
 	if (ret)
 		return ret;
-	load.root = provider->page_table_root ? provider->page_table_root : default_root;
+	load.root = list->root;
 	load.reader = rs_page_reader_create(target, load.root);
-	for (uint32_t done = 0; done < provider->site_count && !ret;) {
-		uint32_t part = MIN(CHUNK, provider->site_count - done);
-		rs_gva_t at = {provider->sites + (uint64_t)done * sizeof(chunk[0])};
+	for (uint32_t done = 0; done < list->count && !ret;) {
+		uint32_t part = MIN(CHUNK / list->stride, list->count - done);
+		rs_gva_t at = {list->at.v + (uint64_t)done * list->stride};
 
-		ret = rs_page_reader_read(load.reader, at, chunk, part * sizeof(chunk[0]), NULL,
-					  err);
+		ret = rs_page_reader_read(load.reader, at, chunk, part * list->stride, NULL, err);
 		if (ret) {
-			rs_error_prefix(err, "provider %" PRIu32 ": site list", provider->id);
+			rs_error_prefix(err, "provider %" PRIu32 ": site list", list->provider);
 			break;
 		}
-		for (uint32_t i = 0; i < part; i++, at.v += sizeof(chunk[0]))
-			load_one(&load, at, &chunk[i]);
+		for (uint32_t i = 0; i < part; i++, at.v += list->stride) {
+			struct rs_site entry;
+
+			memcpy(&entry, chunk + i * list->stride, sizeof(entry));
+			load_one(&load, at, &entry);
+		}
 		done += part;
 	}
 	rs_page_reader_destroy(load.reader);

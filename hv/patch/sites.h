@@ -12,6 +12,15 @@
 #include <glib.h>
 #include <ringside/descriptor.h>
 
+/* Where a provider's struct rs_site array lies, as it says itself. */
+struct rs_site_list {
+	uint32_t provider; /* whose; not 0 */
+	uint32_t count;
+	uint32_t stride; /* bytes from one to the next */
+	rs_gva_t at;
+	uint64_t root; /* page tables under which all addresses hold */
+};
+
 struct rs_patch_site {
 	rs_gva_t at;      /* the five bytes */
 	rs_gpa_t at_phys; /* where they lay when last checked; {0} without physical addresses */
@@ -33,15 +42,14 @@ struct rs_site_refusal {
 };
 
 /*
- * Reads the list of `provider` (a private copy) and appends to `sites` (of struct rs_patch_site) what can
+ * Reads a list and appends to `sites` (of struct rs_patch_site) what can
  * be patched and to `refused` (of struct rs_site_refusal, at most RS_MAX_REFUSALS) what cannot; *refused_count
  * grows by all of the latter. Sites whose event is not registered (id 0) are not counted at all.
  * `budget`: how many sites may still be taken from this guest.
  * Errors: -EINVAL impossible list; -E2BIG more than `budget`; -EFAULT the list cannot be read.
  */
 #define RS_MAX_REFUSALS 1024u
-int rs_sites_load(struct rs_target *target, const struct rs_provider *provider,
-		  uint64_t default_root, uint32_t budget, GArray *sites, GArray *refused,
-		  uint64_t *refused_count, struct rs_error *err);
+int rs_sites_load(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
+		  GArray *sites, GArray *refused, uint64_t *refused_count, struct rs_error *err);
 
 #endif

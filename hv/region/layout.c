@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #define DEFAULT_EVENTS 4096u
-#define PROVIDERS 64u
+#define PROVIDERS 256u
+#define EPOCHS 1024u
+#define MIN_REQUESTS 16u /* slots: a request that is answered late keeps its own */
 #define CMDLINE_BUCKETS 512u
 #define FILTER_BYTES (1u << 20)
 #define DESCRIPTOR_BYTES (2u << 20)
@@ -73,50 +75,67 @@ static int check_config(const struct rs_region_config *config, uint32_t page_siz
 	return 0;
 }
 
+struct array {
+	uint32_t stride, count;
+};
+
 static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		    struct rs_region_header *h)
 {
-	uint64_t sizes[RS_SEC_COUNT] = {0}, at = 0;
+	uint32_t pages =
+		(uint32_t)round_up_power_of_two((config->ring_bytes + page_size - 1) / page_size);
+	uint32_t events = config->event_capacity ? config->event_capacity : DEFAULT_EVENTS;
+	uint32_t cpus = config->vcpus, slots = MAX(cpus, MIN_REQUESTS);
+	const struct array arrays[RS_SEC_COUNT] = {
+		[RS_SEC_HEADER] = {sizeof(struct rs_region_header), 1},
+		[RS_SEC_CONTROL] = {sizeof(struct rs_control), 1},
+		[RS_SEC_EVENT_CTL] = {sizeof(uint32_t), events},
+		[RS_SEC_FILTERS] = {1, FILTER_BYTES},
+		[RS_SEC_RING_CTL] = {sizeof(struct rs_ring_ctl), cpus},
+		[RS_SEC_RESPONSE] = {sizeof(struct rs_hcall_response), slots},
+		[RS_SEC_CLOCK] = {sizeof(struct rs_clock_epoch), EPOCHS},
+		[RS_SEC_GUEST_INFO] = {sizeof(struct rs_guest_info), 1},
+		[RS_SEC_PROVIDERS] = {sizeof(struct rs_provider), PROVIDERS},
+		[RS_SEC_EVENTS] = {1, DESCRIPTOR_BYTES},
+		[RS_SEC_CMDLINE] = {sizeof(struct rs_cmdline_bucket), CMDLINE_BUCKETS},
+		[RS_SEC_REQUEST] = {sizeof(struct rs_hcall_request), slots},
+		[RS_SEC_RING_STATE] = {sizeof(struct rs_ring_state), cpus},
+		[RS_SEC_RINGS] = {page_size, cpus * pages},
+	};
+	uint64_t at = 0;
 
 	memset(h, 0, sizeof(*h));
 	h->magic = RS_REGION_MAGIC;
 	h->abi_major = RS_ABI_MAJOR;
 	h->abi_minor = RS_ABI_MINOR;
 	h->header_size = sizeof(*h);
-	h->ring_count = config->vcpus;
+	h->section_count = RS_SEC_COUNT;
+	h->section_stride = sizeof(struct rs_section);
+	h->ring_count = cpus;
 	h->ring_page_size = page_size;
-	h->ring_pages =
-		(uint32_t)round_up_power_of_two((config->ring_bytes + page_size - 1) / page_size);
+	h->ring_pages = pages;
 	h->ring_mode = config->ring_mode;
-	h->event_capacity = config->event_capacity ? config->event_capacity : DEFAULT_EVENTS;
-	h->provider_capacity = PROVIDERS;
-	h->cmdline_buckets = CMDLINE_BUCKETS;
+	h->event_capacity = events;
 	h->hcall_channel = config->hcall_channel;
 	h->hcall_addr = config->hcall_addr;
 	h->doorbell_channel = config->doorbell_channel;
 	h->doorbell_addr = config->doorbell_addr;
-
-	sizes[RS_SEC_HEADER] = sizeof(struct rs_region_header);
-	sizes[RS_SEC_CONTROL] = sizeof(struct rs_control);
-	sizes[RS_SEC_EVENT_CTL] = h->event_capacity * sizeof(uint32_t);
-	sizes[RS_SEC_FILTERS] = FILTER_BYTES;
-	sizes[RS_SEC_RING_CTL] = h->ring_count * sizeof(struct rs_ring_ctl);
-	sizes[RS_SEC_RESPONSE] = h->ring_count * sizeof(struct rs_hcall_response);
-	sizes[RS_SEC_GUEST_INFO] = sizeof(struct rs_guest_info);
-	sizes[RS_SEC_PROVIDERS] = PROVIDERS * sizeof(struct rs_provider);
-	sizes[RS_SEC_EVENTS] = DESCRIPTOR_BYTES;
-	sizes[RS_SEC_CMDLINE] = CMDLINE_BUCKETS * sizeof(struct rs_cmdline_bucket);
-	sizes[RS_SEC_REQUEST] = h->ring_count * sizeof(struct rs_hcall_request);
-	sizes[RS_SEC_RING_STATE] = h->ring_count * sizeof(struct rs_ring_state);
-	sizes[RS_SEC_RINGS] = (uint64_t)h->ring_count * h->ring_pages * page_size;
+	h->origin_ns =
+		config->origin_ns ? config->origin_ns : (uint64_t)g_get_monotonic_time() * 1000;
 
 	for (int i = 0; i < RS_SEC_COUNT; i++) {
-		if (i == RS_SEC_GUEST_INFO)
+		uint64_t size = (uint64_t)arrays[i].stride * arrays[i].count;
+
+		if (i == RS_SEC_FIRST_GUEST)
 			h->guest_offset = at;
-		if (!sizes[i])
+		if (!size)
 			continue;
-		h->section[i].offset = at;
-		h->section[i].size = RS_ALIGN_UP(sizes[i], (uint64_t)RS_PAGE_SIZE);
+		h->section[i] = (struct rs_section){
+			.offset = at,
+			.size = RS_ALIGN_UP(size, (uint64_t)RS_SECTION_ALIGN),
+			.stride = arrays[i].stride,
+			.count = arrays[i].count,
+		};
 		at += h->section[i].size;
 	}
 	h->region_size = config->power_of_two ? round_up_power_of_two(at) : at;

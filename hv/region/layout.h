@@ -21,6 +21,7 @@ struct rs_region_config {
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel;
 	uint64_t doorbell_addr;
+	uint64_t origin_ns; /* CLOCK_MONOTONIC where trace times are 0; 0: now */
 };
 
 /* The smallest ring_bytes that are accepted for a page size. */

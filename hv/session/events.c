@@ -53,8 +53,8 @@ static int add_rule(struct rs_session *session, enum rule_kind kind, const char 
 
 static bool event_live(const struct rs_session *session, const RsTraceEvent *event)
 {
-	return event->provider >= 1 && event->provider <= session->provider_count &&
-	       session->providers[event->provider - 1].state == RS_PROVIDER_LIVE;
+	return event->provider->is_live && event->slot < session->provider_slots &&
+	       session->providers[event->slot].state == RS_PROVIDER_LIVE;
 }
 
 static bool usable(const struct rs_session *session, const RsTraceEvent *event)
@@ -443,7 +443,7 @@ void rs_session_apply_rules(struct rs_session *session)
 	note_problems(session, problems);
 }
 
-void rs_session_provider_gone(struct rs_session *session, uint32_t provider)
+void rs_session_provider_gone(struct rs_session *session, uint32_t slot)
 {
 	g_autoptr(GArray) on = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	struct rs_error err = {0};
@@ -452,7 +452,7 @@ void rs_session_provider_gone(struct rs_session *session, uint32_t provider)
 		const RsTraceEvent *event = rs_trace_schema_nth(session->schema, i);
 		uint32_t id = event->id;
 
-		if (event->provider != provider || id >= session->region->header.event_capacity)
+		if (event->slot != slot || id >= session->region->header.event_capacity)
 			continue;
 		session->events[id].owners = 0;
 		session->events[id].ruled = false;

@@ -6,17 +6,18 @@
 #include <rs-trace-escape.h>
 #include <string.h>
 
+/* Providers whose slot is another's now; nobody here looks at their records. */
+#define RETIRED_MAX 0u
+
+/* The text of the boot before is gone, and all that was patched in it. */
 static void forget_boot(struct rs_session *session)
 {
 	rs_session_forget_events(session);
 	rs_session_sites_reset(session);
-	rs_trace_schema_free(session->schema);
-	session->schema = rs_trace_schema_new();
 	memset(session->providers, 0,
-	       session->region->header.provider_capacity * sizeof(*session->providers));
-	session->provider_count = 0;
-	session->descriptor_bytes = 0;
-	session->stuck = false;
+	       session->region->header.section[RS_SEC_PROVIDERS].count *
+		       sizeof(*session->providers));
+	session->provider_slots = 0;
 }
 
 /* 0: `info` is this boot's; fresh: it is the first look at it. */
@@ -42,7 +43,7 @@ static int read_info(struct rs_session *session, bool *fresh)
 		return ret;
 	}
 	*fresh = !session->hello;
-	if (session->hello && info.boot_generation != session->info.boot_generation) {
+	if (session->hello && info.boot != session->info.boot) {
 		forget_boot(session);
 		*fresh = true;
 		rs_session_say(session, "the guest's agent started anew");
@@ -52,61 +53,63 @@ static int read_info(struct rs_session *session, bool *fresh)
 	return 0;
 }
 
-/* Returns whether the schema grew. */
-static bool read_descriptors(struct rs_session *session)
+static void read_descriptors(struct rs_session *session, uint32_t slot,
+			     const struct rs_provider *entry)
 {
-	size_t bytes = session->info.event_bytes, more, used;
+	size_t size = 0;
 	g_autofree uint8_t *copy = NULL;
 	g_autoptr(GError) error = NULL;
 	guint bad = 0;
 
-	if (session->stuck || bytes <= session->descriptor_bytes)
-		return false;
-	more = bytes - session->descriptor_bytes;
-	copy = g_malloc(more);
-	more = rs_trace_region_copy(session->region, RS_SEC_EVENTS, session->descriptor_bytes, copy,
-				    more);
-	used = rs_trace_schema_add(session->schema, copy, more, &bad, &error);
-	session->descriptor_bytes += used;
+	if (!rs_trace_schema_knows(session->schema, slot, entry)) {
+		size = MIN(entry->desc_size, session->region->header.section[RS_SEC_EVENTS].size);
+		copy = g_malloc(size);
+		size = rs_trace_region_copy(session->region, RS_SEC_EVENTS, entry->desc_offset,
+					    copy, size);
+	}
+	rs_trace_schema_take(session->schema, slot, entry, copy, size, &bad, &error);
+	rs_trace_schema_trim(session->schema, RETIRED_MAX);
 	session->bad_descriptors += bad;
 	if (error)
 		rs_session_say(session, "the guest describes an event badly: %s", error->message);
-	/* The agent publishes whole descriptors only, so a rest is no rest that will grow. */
-	if (used < more)
-		session->stuck = true;
-	return true;
 }
 
-static bool read_provider(struct rs_session *session, uint32_t index)
+void rs_session_provider_left(struct rs_session *session, uint32_t slot)
 {
-	struct rs_provider *known = &session->providers[index], now;
+	rs_session_provider_gone(session, slot);
+	rs_session_sites_remove(session, slot);
+	session->providers[slot].state = RS_PROVIDER_DEAD;
+}
+
+static void provider_came(struct rs_session *session, uint32_t slot)
+{
+	const struct rs_provider *entry = &session->providers[slot];
 	struct rs_error err = {0};
 
-	if (rs_trace_region_copy(session->region, RS_SEC_PROVIDERS, index * sizeof(now), &now,
-				 sizeof(now)) != sizeof(now))
-		return false;
-	now.name[sizeof(now.name) - 1] = 0;
-	now.id = index + 1; /* what else it could be */
-	if (now.state != RS_PROVIDER_LIVE)
-		now.state = RS_PROVIDER_DEAD;
-	if (now.state == known->state)
-		return false;
-	if (now.state == RS_PROVIDER_LIVE) {
-		*known = now;
-		if (!(session->info.flags & RS_GUEST_SELF_PATCH) &&
-		    rs_session_sites_add(session, known, &err)) {
-			g_autofree char *name = rs_trace_escape(now.name, -1, NULL);
+	if (!(session->info.flags & RS_GUEST_SELF_PATCH) &&
+	    rs_session_sites_add(session, slot, entry, &err)) {
+		g_autofree char *name = rs_trace_escape(entry->name, -1, NULL);
 
-			rs_session_say(session, "provider '%s' cannot be patched: %s", name,
-				       err.message);
-		}
-		return true;
+		rs_session_say(session, "provider '%s' cannot be patched: %s", name, err.message);
 	}
-	if (known->state == RS_PROVIDER_LIVE) {
-		rs_session_provider_gone(session, index + 1);
-		rs_session_sites_remove(session, index + 1);
-	}
-	known->state = RS_PROVIDER_DEAD;
+}
+
+static bool read_provider(struct rs_session *session, uint32_t slot)
+{
+	struct rs_provider *known = &session->providers[slot], now;
+
+	if (!rs_trace_region_provider(session->region, slot, &now) ||
+	    now.sequence == known->sequence)
+		return false;
+	/* It may have gone and come back since we looked last. */
+	if (known->state == RS_PROVIDER_LIVE)
+		rs_session_provider_left(session, slot);
+	read_descriptors(session, slot, &now);
+	if (now.state == RS_PROVIDER_LIVE && now.last_boot != session->info.boot)
+		now.state = RS_PROVIDER_DEAD;
+	*known = now;
+	if (now.state == RS_PROVIDER_LIVE)
+		provider_came(session, slot);
 	return true;
 }
 
@@ -114,9 +117,9 @@ static bool read_providers(struct rs_session *session)
 {
 	bool changed = false;
 
-	session->provider_count = MAX(session->provider_count, session->info.provider_count);
-	for (uint32_t i = 0; i < session->provider_count; i++)
-		changed |= read_provider(session, i);
+	session->provider_slots = MAX(session->provider_slots, session->info.provider_slots);
+	for (uint32_t slot = 0; slot < session->provider_slots; slot++)
+		changed |= read_provider(session, slot);
 	return changed;
 }
 
@@ -131,7 +134,7 @@ static void greet(struct rs_session *session)
 	if (self)
 		rs_publisher_set_flags(session->publisher, RS_CONTROL_SELF_PATCH, 0);
 	if (!rs_publisher_clock_hz(session->publisher))
-		rs_publisher_set_clock(session->publisher, session->info.tsc_hz, 0);
+		rs_session_begin_clock(session, session->info.tsc_hz, 0);
 }
 
 void rs_session_refresh(struct rs_session *session)
@@ -142,9 +145,7 @@ void rs_session_refresh(struct rs_session *session)
 		return;
 	if (fresh)
 		greet(session);
-	/* Providers after their events: an event never stands without its descriptor. */
-	changed = read_descriptors(session);
-	changed |= read_providers(session);
+	changed = read_providers(session);
 	if (changed)
 		rs_session_apply_rules(session);
 	if (fresh) {

@@ -105,27 +105,24 @@ static void query(struct rs_session *session, const struct rs_hcall_request *req
 static void provider_changed(struct rs_session *session, const struct rs_hcall_request *request,
 			     struct rs_hcall_response *response)
 {
-	uint64_t id = request->args[0];
-	uint32_t want = request->number == RS_HCALL_REGISTER ? RS_PROVIDER_LIVE : RS_PROVIDER_DEAD;
+	uint64_t slot = request->args[0];
+	bool comes = request->number == RS_HCALL_REGISTER;
 
-	if (id < 1 || id > session->region->header.provider_capacity) {
-		answer(response, RS_ERR_BAD_ARGUMENT, "no such provider id");
+	if (slot >= session->region->header.section[RS_SEC_PROVIDERS].count) {
+		answer(response, RS_ERR_BAD_ARGUMENT, "no such provider slot");
 		return;
 	}
-	/*
-	 * A provider that leaves asks before its text goes: its sites are put right first, while
-	 * its entry still says LIVE or already DEAD.
-	 */
-	if (want == RS_PROVIDER_DEAD && id <= session->provider_count &&
-	    session->providers[id - 1].state == RS_PROVIDER_LIVE) {
-		rs_session_provider_gone(session, (uint32_t)id);
-		rs_session_sites_remove(session, (uint32_t)id);
-		session->providers[id - 1].state = RS_PROVIDER_DEAD;
+	/* A provider that leaves asks before its text goes: its sites are put right first, while its
+	 * entry still says LIVE. */
+	if (!comes && slot < session->provider_slots &&
+	    session->providers[slot].state == RS_PROVIDER_LIVE) {
+		rs_session_provider_left(session, (uint32_t)slot);
 		rs_session_say_changed(session);
 		return;
 	}
 	rs_session_refresh(session);
-	if (id > session->provider_count || session->providers[id - 1].state != want)
+	if (slot >= session->provider_slots ||
+	    (session->providers[slot].state == RS_PROVIDER_LIVE) != comes)
 		answer(response, RS_ERR_NOT_FOUND, "the provider's entry does not say so");
 }
 
@@ -195,11 +192,11 @@ static void end_by_request(struct rs_session *session, const struct rs_hcall_req
 	session->target->ops->stop(session->target, "the guest has ended");
 }
 
-static void answer_mailbox(struct rs_session *session, uint32_t ring, uint32_t sequence,
+static void answer_mailbox(struct rs_session *session, uint32_t slot, uint32_t sequence,
 			   const struct rs_hcall_request *request)
 {
 	struct rs_hcall_response *shared =
-		rs_trace_region_section(session->region, RS_SEC_RESPONSE, NULL);
+		rs_trace_region_element(session->region, RS_SEC_RESPONSE, slot);
 	struct rs_hcall_response response = {0};
 	size_t head = offsetof(struct rs_hcall_response, result);
 
@@ -207,12 +204,11 @@ static void answer_mailbox(struct rs_session *session, uint32_t ring, uint32_t s
 	if (request->number == RS_HCALL_EXIT || request->number == RS_HCALL_PANIC) {
 		end_by_request(session, request);
 	} else {
-		rs_session_hypercall(session, ring, request, &response);
+		rs_session_hypercall(session, slot, request, &response);
 		if (response.result == RS_ERR_BAD_NUMBER ||
 		    response.result == RS_ERR_BAD_ARGUMENT || response.result == RS_ERR_TOO_LARGE)
 			session->bad_hypercalls++;
 	}
-	shared += ring;
 	memcpy((uint8_t *)shared + head, (uint8_t *)&response + head, sizeof(response) - head);
 	/* Pairs with the agent's acquire load while it waits. */
 	rs_store_release(&shared->sequence, sequence);
@@ -220,19 +216,20 @@ static void answer_mailbox(struct rs_session *session, uint32_t ring, uint32_t s
 
 bool rs_session_poll_mailboxes(struct rs_session *session)
 {
-	struct rs_hcall_request *shared =
-		rs_trace_region_section(session->region, RS_SEC_REQUEST, NULL);
+	uint32_t slots = session->region->header.section[RS_SEC_REQUEST].count;
 	bool any = false;
 
-	for (uint32_t i = 0; i < session->region->header.ring_count && !session->ended; i++) {
+	for (uint32_t i = 0; i < slots && !session->ended; i++) {
+		struct rs_hcall_request *shared =
+			rs_trace_region_element(session->region, RS_SEC_REQUEST, i);
 		/* Pairs with the agent's release store: the request is complete. */
-		uint32_t sequence = rs_load_acquire(&shared[i].sequence);
+		uint32_t sequence = rs_load_acquire(&shared->sequence);
 		g_autofree struct rs_hcall_request *copy = NULL;
 
 		if (sequence == session->answered[i])
 			continue;
 		copy = g_new(struct rs_hcall_request, 1);
-		memcpy(copy, &shared[i], sizeof(*copy));
+		memcpy(copy, shared, sizeof(*copy));
 		session->answered[i] = sequence;
 		any = true;
 		answer_mailbox(session, i, sequence, copy);

@@ -43,9 +43,8 @@ struct rs_session {
 
 	struct event_state *events;    /* by id, header.event_capacity of them */
 	struct rs_guest_info info;     /* last copy; valid while `hello` */
-	struct rs_provider *providers; /* private copies, header.provider_capacity */
-	uint32_t provider_count;
-	size_t descriptor_bytes; /* parsed so far */
+	struct rs_provider *providers; /* private copies, by slot */
+	uint32_t provider_slots;       /* that were looked at so far */
 	uint64_t bad_descriptors;
 	uint32_t *answered;                  /* mailbox: last request sequence answered, by ring */
 	uint64_t hypercalls, bad_hypercalls; /* mailbox ones; the target counts its own */
@@ -54,9 +53,9 @@ struct rs_session {
 	uint32_t say_credit;                   /* messages that may be told now */
 	uint64_t unsaid;                       /* messages left out since the last one told */
 
-	bool started, hello, stuck; /* stuck: the descriptors cannot be parsed any further */
-	bool incompatible;          /* said once */
-	bool paused;                /* by hand */
+	bool started, hello;
+	bool incompatible; /* said once */
+	bool paused;       /* by hand */
 	bool ended, detached;
 	struct rs_target_end end;
 };
@@ -65,6 +64,8 @@ struct rs_session {
 void rs_session_say(struct rs_session *session, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
+/* The first epoch, from what the target or the guest knows of its clock; `ticks` are now. */
+void rs_session_begin_clock(struct rs_session *session, uint64_t hz, uint64_t ticks);
 void rs_session_set_ended(struct rs_session *session, const struct rs_target_end *end);
 
 /* events.c */
@@ -74,7 +75,7 @@ void rs_session_apply_rules(struct rs_session *session);
 void rs_session_forget_events(struct rs_session *session);
 /* Everything off, as at the end; keeps who wanted what. */
 int rs_session_all_off(struct rs_session *session, struct rs_error *err);
-void rs_session_provider_gone(struct rs_session *session, uint32_t provider);
+void rs_session_provider_gone(struct rs_session *session, uint32_t slot);
 
 /* sites.c */
 /* `report`: not NULL when this guest may still hold patches of a session that died. */
@@ -82,9 +83,9 @@ int rs_session_sites_init(struct rs_session *session, struct rs_journal_report *
 			  struct rs_error *err);
 void rs_session_sites_fini(struct rs_session *session);
 /* A provider came, with its private copy; its sites are read now. */
-int rs_session_sites_add(struct rs_session *session, const struct rs_provider *provider,
-			 struct rs_error *err);
-void rs_session_sites_remove(struct rs_session *session, uint32_t provider);
+int rs_session_sites_add(struct rs_session *session, uint32_t slot,
+			 const struct rs_provider *provider, struct rs_error *err);
+void rs_session_sites_remove(struct rs_session *session, uint32_t slot);
 void rs_session_sites_reset(struct rs_session *session);
 /*
  * Patches the sites of `count` events in one batch. `problems` (may be NULL) gets one line for each
@@ -103,6 +104,8 @@ void rs_session_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_reque
 /* Answers what lies in the mailboxes; true if there was something. */
 bool rs_session_poll_mailboxes(struct rs_session *session);
 
-/* guest.c: refresh is public */
+/* guest.c; refresh is public */
+/* A live provider is gone: its events are switched off, its text is put right. */
+void rs_session_provider_left(struct rs_session *session, uint32_t slot);
 
 #endif

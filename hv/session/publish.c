@@ -30,7 +30,8 @@ struct rs_publisher {
 	uint32_t generation;
 	uint32_t flags;
 	uint64_t hz;
-	RsTraceClock clock; /* what was published of it */
+	RsTraceClock *clock; /* what was published of it */
+	uint32_t epochs;     /* begun so far */
 };
 
 struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
@@ -38,6 +39,9 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	struct rs_publisher *publisher = g_new0(struct rs_publisher, 1);
 
 	publisher->map = *map;
+	publisher->clock = rs_trace_clock_new(0);
+	/* After an earlier session on this region: its pages keep the epochs that they name. */
+	publisher->epochs = rs_load(&map->control->epoch_count);
 	publisher->words = g_new0(uint32_t, map->event_capacity);
 	publisher->filter_of = g_new0(struct slot *, map->event_capacity);
 	publisher->slots = g_ptr_array_new_with_free_func(g_free);
@@ -60,6 +64,7 @@ void rs_publisher_destroy(struct rs_publisher *publisher)
 	g_ptr_array_unref(publisher->slots);
 	g_free(publisher->filter_of);
 	g_free(publisher->words);
+	rs_trace_clock_free(publisher->clock);
 	g_free(publisher);
 }
 
@@ -227,31 +232,38 @@ void rs_publisher_reset(struct rs_publisher *publisher)
 	rs_publisher_commit(publisher);
 }
 
-void rs_publisher_set_clock(struct rs_publisher *publisher, uint64_t hz, uint64_t base)
+void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_epoch_start *start)
 {
-	struct rs_clock_epoch *epoch = &publisher->clock.epochs[0],
-			      *shared = publisher->map.control->epochs;
-	unsigned __int128 mult;
+	struct rs_clock_epoch epoch = {
+		.index = publisher->epochs,
+		.flags = start->flags,
+		.tsc_base = start->ticks,
+		.ns_base = start->ns,
+		.wall_ns = start->wall_ns,
+		.error_ns = start->error_ns,
+	};
+	struct rs_clock_epoch *shared;
 
-	if (!hz)
+	if (!start->hz || !publisher->map.epoch_capacity)
 		return;
-	publisher->hz = hz;
-	epoch->tsc_base = base;
-	/* The largest shift with which the factor fits in 32 bits. */
-	for (epoch->shift = 32;; epoch->shift--) {
-		mult = ((unsigned __int128)1000000000u << epoch->shift) / hz;
-		if (mult <= UINT32_MAX)
-			break;
-	}
-	epoch->mult = (uint32_t)mult;
-	publisher->clock.n_epochs = 1;
-	rs_store(&shared->tsc_base, epoch->tsc_base);
-	rs_store(&shared->ns_base, 0);
-	rs_store(&shared->mult, epoch->mult);
-	rs_store(&shared->shift, epoch->shift);
-	rs_store(&publisher->map.control->epoch, 0);
+	publisher->hz = start->hz;
+	rs_trace_clock_rate(start->hz, &epoch);
+	rs_trace_clock_take(publisher->clock, &epoch, 1, epoch.index + 1);
+	shared = &publisher->map.epochs[epoch.index % publisher->map.epoch_capacity];
+	rs_store(&shared->index, UINT32_MAX); /* a reader of the old one finds no number */
+	rs_wmb(); /* pairs with the acquire of epoch_count and the check of the index */
+	rs_store(&shared->flags, epoch.flags);
+	rs_store(&shared->tsc_base, epoch.tsc_base);
+	rs_store(&shared->ns_base, epoch.ns_base);
+	rs_store(&shared->wall_ns, epoch.wall_ns);
+	rs_store(&shared->mult, epoch.mult);
+	rs_store(&shared->shift, epoch.shift);
+	rs_store(&shared->error_ns, epoch.error_ns);
+	rs_store_release(&shared->index, epoch.index);
+	publisher->epochs++;
+	rs_store(&publisher->map.control->epoch, epoch.index);
 	/* Readers look at the epochs below the count: pairs with their acquire. */
-	rs_store_release(&publisher->map.control->epoch_count, 1);
+	rs_store_release(&publisher->map.control->epoch_count, publisher->epochs);
 }
 
 uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher)
@@ -261,5 +273,7 @@ uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher)
 
 uint64_t rs_publisher_ns(const struct rs_publisher *publisher, uint64_t ticks)
 {
-	return publisher->hz ? rs_trace_clock_ns(&publisher->clock, 0, ticks) : 0;
+	guint32 epoch = publisher->epochs - 1;
+
+	return publisher->hz ? rs_trace_clock_ns(publisher->clock, &epoch, ticks) : 0;
 }

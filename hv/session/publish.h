@@ -28,6 +28,8 @@ struct rs_publisher_map {
 	uint32_t event_capacity;
 	uint8_t *filters;
 	size_t filters_size;
+	struct rs_clock_epoch *epochs;
+	uint32_t epoch_capacity;
 };
 
 /* A freed slot is left alone this long unless nothing else is left. */
@@ -56,12 +58,16 @@ void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32
 uint32_t rs_publisher_commit(struct rs_publisher *publisher);
 uint32_t rs_publisher_generation(const struct rs_publisher *publisher);
 
-/*
- * The clock epoch that trace times are reckoned by: ns = 0 at `base` ticks of the event clock, which runs
- * at `hz`. One epoch for the whole session: a pause that stops the guest's clock does not show, and
- * times stay in order across vCPUs (pages that were begun before it would carry the epoch of before).
- */
-void rs_publisher_set_clock(struct rs_publisher *publisher, uint64_t hz, uint64_t base);
+/* How the guest's clock runs from now on: see struct rs_clock_epoch. */
+struct rs_epoch_start {
+	uint64_t hz;       /* of the event clock; 0: unknown, nothing is begun */
+	uint64_t ticks;    /* event clock at the base */
+	uint64_t ns;       /* host's CLOCK_MONOTONIC there, less rs_region_header.origin_ns */
+	uint64_t wall_ns;  /* CLOCK_REALTIME there; 0: unknown */
+	uint64_t error_ns; /* `ns` may be wrong by so much */
+	uint32_t flags;    /* RS_EPOCH_* */
+};
+void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_epoch_start *start);
 /* 0 until it is known. */
 uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher);
 /* Event clock to ns; 0 for what lies before the base, or while the rate is unknown. */

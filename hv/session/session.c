@@ -212,18 +212,23 @@ static struct rs_publisher *make_publisher(RsTraceRegion *region)
 	map.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	map.event_ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	map.filters = rs_trace_region_section(region, RS_SEC_FILTERS, &map.filters_size);
+	map.epochs = rs_trace_region_section(region, RS_SEC_CLOCK, NULL);
+	map.epoch_capacity = region->header.section[RS_SEC_CLOCK].count;
 	return rs_publisher_create(&map);
 }
 
 /* What an earlier session has answered is not answered again. */
 static uint32_t *last_answers(const RsTraceRegion *region)
 {
-	const struct rs_hcall_response *response =
-		rs_trace_region_section(region, RS_SEC_RESPONSE, NULL);
-	uint32_t *answered = g_new0(uint32_t, region->header.ring_count);
+	uint32_t slots = region->header.section[RS_SEC_RESPONSE].count;
+	uint32_t *answered = g_new0(uint32_t, slots);
 
-	for (uint32_t i = 0; i < region->header.ring_count; i++)
-		answered[i] = rs_load(&response[i].sequence);
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct rs_hcall_response *response =
+			rs_trace_region_element(region, RS_SEC_RESPONSE, i);
+
+		answered[i] = rs_load(&response->sequence);
+	}
 	return answered;
 }
 
@@ -247,7 +252,8 @@ int rs_session_create(const struct rs_session_config *config, RsTraceRegion *reg
 	session->listeners = g_ptr_array_new();
 	session->publisher = make_publisher(region);
 	session->events = g_new0(struct event_state, region->header.event_capacity);
-	session->providers = g_new0(struct rs_provider, region->header.provider_capacity);
+	session->providers =
+		g_new0(struct rs_provider, region->header.section[RS_SEC_PROVIDERS].count);
 	session->answered = last_answers(region);
 	ret = rs_session_sites_init(session, config->report, err);
 	if (ret) {
@@ -320,6 +326,18 @@ void rs_session_destroy(struct rs_session *session)
 	g_free(session);
 }
 
+void rs_session_begin_clock(struct rs_session *session, uint64_t hz, uint64_t ticks)
+{
+	struct rs_epoch_start start = {
+		.hz = hz,
+		.ticks = ticks,
+		.ns = (uint64_t)g_get_monotonic_time() * 1000 - session->region->header.origin_ns,
+		.wall_ns = (uint64_t)g_get_real_time() * 1000,
+	};
+
+	rs_publisher_begin_epoch(session->publisher, &start);
+}
+
 int rs_session_start(struct rs_session *session, struct rs_error *err)
 {
 	struct rs_target *target = session->target;
@@ -327,7 +345,7 @@ int rs_session_start(struct rs_session *session, struct rs_error *err)
 
 	session->started = true;
 	if (target->ops->clock_hz)
-		rs_publisher_set_clock(session->publisher, target->ops->clock_hz(target),
+		rs_session_begin_clock(session, target->ops->clock_hz(target),
 				       target->ops->clock_now ? target->ops->clock_now(target) : 0);
 	ret = target->ops->start(target, err);
 	if (ret) {

@@ -98,22 +98,29 @@ static void tell_refusals(struct rs_session *session, size_t count, GPtrArray *p
 		rs_session_say(session, "and %zu sites more refused", count - LINES);
 }
 
-int rs_session_sites_add(struct rs_session *session, const struct rs_provider *provider,
-			 struct rs_error *err)
+int rs_session_sites_add(struct rs_session *session, uint32_t slot,
+			 const struct rs_provider *provider, struct rs_error *err)
 {
 	uint32_t refused = 0;
-	int ret = rs_patcher_add_provider(session->patcher, provider, session->info.page_table_root,
-					  &refused, err);
+	uint64_t root = provider->page_table_root;
+	const struct rs_site_list list = {
+		.provider = slot + 1,
+		.count = provider->site_count,
+		.stride = provider->site_stride,
+		.at = {provider->sites},
+		.root = root ? root : session->info.page_table_root,
+	};
+	int ret = rs_patcher_add_provider(session->patcher, &list, &refused, err);
 
 	if (!ret && refused)
 		tell_refusals(session, refused, NULL);
 	return ret;
 }
 
-void rs_session_sites_remove(struct rs_session *session, uint32_t provider)
+void rs_session_sites_remove(struct rs_session *session, uint32_t slot)
 {
 	struct rs_error err = {0};
-	int ret = rs_patcher_remove_provider(session->patcher, provider, &err);
+	int ret = rs_patcher_remove_provider(session->patcher, slot + 1, &err);
 
 	if (ret && ret != -ENOENT)
 		rs_session_say(session, "a provider's text was not put back: %s", err.message);

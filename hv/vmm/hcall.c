@@ -8,32 +8,30 @@
 #include <errno.h>
 #include <string.h>
 
-static bool section_ok(const struct rs_vmm *vmm, const struct rs_section *s, uint64_t bytes)
+static bool section_ok(const struct rs_vmm *vmm, const struct rs_section *s)
 {
 	return s->offset % RS_PAGE_SIZE == 0 && s->offset <= vmm->region_size &&
-	       s->size <= vmm->region_size - s->offset && s->size >= bytes;
+	       s->size <= vmm->region_size - s->offset && s->stride == RS_PAGE_SIZE && s->count &&
+	       (uint64_t)s->count * s->stride <= s->size;
 }
 
 /* The region was laid out by the session, but a mistake there must not let us write outside it. */
 int rs_vmm_find_slots(struct rs_vmm *vmm, struct rs_error *err)
 {
 	struct rs_region_header head;
-	uint64_t bytes;
 
 	if (!vmm->region)
 		return 0;
 	memcpy(&head, vmm->region, sizeof(head));
-	bytes = (uint64_t)head.ring_count * RS_PAGE_SIZE;
 	if (head.magic != RS_REGION_MAGIC || head.abi_major != RS_ABI_MAJOR)
 		return rs_error_set(err, EPROTO, "the region was not laid out before the start");
-	if (head.ring_count == 0 || head.ring_count > RS_MAX_CPUS ||
-	    head.guest_offset != vmm->guest_offset ||
-	    !section_ok(vmm, &head.section[RS_SEC_REQUEST], bytes) ||
-	    !section_ok(vmm, &head.section[RS_SEC_RESPONSE], bytes))
+	if (head.guest_offset != vmm->guest_offset ||
+	    !section_ok(vmm, &head.section[RS_SEC_REQUEST]) ||
+	    !section_ok(vmm, &head.section[RS_SEC_RESPONSE]))
 		return rs_error_set(err, EPROTO, "the region's header contradicts its size");
 	vmm->request_offset = head.section[RS_SEC_REQUEST].offset;
 	vmm->response_offset = head.section[RS_SEC_RESPONSE].offset;
-	vmm->slots = head.ring_count;
+	vmm->slots = MIN(head.section[RS_SEC_REQUEST].count, head.section[RS_SEC_RESPONSE].count);
 	return 0;
 }
 

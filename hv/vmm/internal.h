@@ -79,7 +79,7 @@ struct rs_vmm {
 	struct rs_target_end end;
 
 	uint64_t hypercalls, bad_hypercalls, doorbells; /* relaxed atomics */
-	struct rs_vcpu vcpu[RS_MAX_CPUS];
+	struct rs_vcpu *vcpu;                           /* target.vcpus of them */
 };
 
 /* boot.c */

@@ -328,6 +328,7 @@ static void vmm_destroy(struct rs_target *target)
 	pthread_cond_destroy(&vmm->go);
 	pthread_cond_destroy(&vmm->out);
 	pthread_mutex_destroy(&vmm->lock);
+	g_free(vmm->vcpu);
 	g_free(vmm->name);
 	g_free(vmm);
 }
@@ -530,7 +531,8 @@ int rs_vmm_create(const struct rs_vmm_config *config, struct rs_target **out, st
 	pthread_mutex_init(&vmm->lock, NULL);
 	pthread_cond_init(&vmm->out, NULL);
 	pthread_cond_init(&vmm->go, NULL);
-	for (uint32_t i = 0; i < RS_MAX_CPUS; i++)
+	vmm->vcpu = g_new0(struct rs_vcpu, config->vcpus);
+	for (uint32_t i = 0; i < config->vcpus; i++)
 		vmm->vcpu[i].fd = vmm->vcpu[i].stats_fd = -1;
 	ret = build(vmm, config, kvm, err);
 	close(kvm);

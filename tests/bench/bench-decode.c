@@ -10,7 +10,7 @@
 #define SECONDS 1.0
 
 typedef struct {
-	void (*line)(GString *out, const RsTraceRecord *record, const char *comm);
+	void (*line)(GString *out, const RsTraceRecord *record, const RsTraceTask *task);
 	RsTraceCmdline *names;
 	GString *out;
 	guint64 sum;
@@ -19,24 +19,24 @@ typedef struct {
 static void take(const RsTraceRecord *record, gpointer data)
 {
 	Bench *bench = data;
+	RsTraceTask task;
 
 	bench->sum += record->ns;
 	if (!bench->line)
 		return;
-	bench->line(bench->out, record,
-		    rs_trace_cmdline_lookup(bench->names, record->pid, record->ts));
+	rs_trace_cmdline_lookup(bench->names, record->boot, record->pid, record->ts, &task);
+	bench->line(bench->out, record, &task);
 }
 
-static void text_line(GString *out, const RsTraceRecord *record, const char *comm)
+static void text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
-	rs_trace_text_line(out, record, comm, 0);
+	rs_trace_text_line(out, record, task, 0);
 }
 
 static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
 		    const RsTraceClock *clock, const GByteArray *page)
 {
-	g_autoptr(RsTraceDecoder) decoder =
-		rs_trace_decoder_new(1, schema, clock, take, NULL, bench);
+	g_autoptr(RsTraceDecoder) decoder = rs_trace_decoder_new(1, schema, clock, take, bench);
 	g_autoptr(GTimer) timer = g_timer_new();
 	RsTraceDecoderStats stats;
 	gdouble seconds;
@@ -69,7 +69,7 @@ static void measure_merger(guint n_rings, const RsTraceSchema *schema, const GBy
 {
 	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, sum, out);
 	g_autoptr(RsTraceDecoder) decoder =
-		rs_trace_decoder_new(n_rings, schema, NULL, hold, NULL, merger);
+		rs_trace_decoder_new(n_rings, schema, NULL, hold, merger);
 	g_autoptr(GTimer) timer = g_timer_new();
 	struct rs_ring_page *head = (struct rs_ring_page *)page->data;
 	RsTraceDecoderStats stats;
@@ -94,12 +94,13 @@ int main(void)
 	g_autoptr(GByteArray) descs = g_byte_array_new(), bytes = NULL;
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 	TestPage *page = test_page_new(0, 0, G_GUINT64_CONSTANT(5000000000000), 1234, 0);
-	struct rs_control control = {.epoch_count = 1};
+	const struct rs_clock_epoch epoch = {.mult = 0x60000000, .shift = 32};
+	struct rs_cmdline_entry task = test_task(1234, 0, "bench");
 	Bench bench = {.names = rs_trace_cmdline_new(), .out = g_string_new(NULL)};
-	RsTraceClock clock;
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
 
 	test_desc_switch(descs);
-	rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL);
+	test_take(schema, 0, descs);
 	for (guint32 i = 0; i < RECORDS; i++) {
 		guint32 pair[2] = {i * 77, i * 991};
 
@@ -107,15 +108,13 @@ int main(void)
 				 pair, sizeof(pair));
 	}
 	bytes = test_page_end(page);
-	rs_trace_cmdline_add(bench.names, 1234, 0, "bench\0\0\0\0\0\0\0\0\0\0");
-	rs_trace_clock_init(&clock, 0);
-	control.epochs[0] = (struct rs_clock_epoch){0, 0, 0x60000000, 32, 0};
-	rs_trace_clock_set_epochs(&clock, &control);
-	measure("records", &bench, schema, &clock, bytes);
+	rs_trace_cmdline_add(bench.names, &task);
+	rs_trace_clock_take(clock, &epoch, 1, 1);
+	measure("records", &bench, schema, clock, bytes);
 	bench.line = text_line;
-	measure("text", &bench, schema, &clock, bytes);
+	measure("text", &bench, schema, clock, bytes);
 	bench.line = rs_trace_json_line;
-	measure("json", &bench, schema, &clock, bytes);
+	measure("json", &bench, schema, clock, bytes);
 	measure_merger(1, schema, bytes, &bench.sum);
 	measure_merger(8, schema, bytes, &bench.sum);
 	measure_merger(64, schema, bytes, &bench.sum);

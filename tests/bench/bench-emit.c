@@ -102,6 +102,8 @@ int main(void)
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 	const RsTraceEvent *event;
 	struct rs_guest_info info;
+	struct rs_provider entry;
+	const uint8_t *events;
 	RsTraceRingInfo ring, before;
 	double empty, off, ns;
 	uint32_t cpu;
@@ -109,8 +111,10 @@ int main(void)
 	set_up_region();
 	if (!rs_trace_region_guest_info(region, &info, NULL))
 		die("the agent has not reported");
-	rs_trace_schema_add(schema, rs_trace_region_section(region, RS_SEC_EVENTS, NULL),
-			    info.event_bytes, NULL, NULL);
+	rs_trace_region_provider(region, 0, &entry);
+	events = rs_trace_region_section(region, RS_SEC_EVENTS, NULL);
+	rs_trace_schema_take(schema, 0, &entry, events + entry.desc_offset, entry.desc_size, NULL,
+			     NULL);
 	event = rs_trace_schema_by_name(schema, "bench", "pair");
 	if (!event)
 		die("the agent did not describe bench:pair");

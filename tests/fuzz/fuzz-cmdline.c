@@ -8,10 +8,16 @@ static void rs_fuzz_seeds(void)
 {
 	guint8 section[2 * sizeof(struct rs_cmdline_bucket)] = {0};
 
-	test_cmdline_put(section, 2, 7, 100, "first");
-	test_cmdline_put(section, 2, 7, 200, "second");
-	test_cmdline_put(section, 2, 8, 50, "\x1b[2J");
-	rs_fuzz_seed("three", section, sizeof(section));
+	struct rs_cmdline_entry reborn =
+		test_task(7, 20, "0123456789abcdef0123456789abcdef01234567");
+
+	reborn.boot = 2;
+	reborn.tgid = 5;
+	test_cmdline_put(section, 2, test_task(7, 100, "first"));
+	test_cmdline_put(section, 2, test_task(7, 200, "second"));
+	test_cmdline_put(section, 2, test_task(8, 50, "\x1b[2J"));
+	test_cmdline_put(section, 2, reborn);
+	rs_fuzz_seed("four", section, sizeof(section));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -20,9 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	rs_trace_cmdline_merge(names, data, NULL, size / 2);
 	rs_trace_cmdline_merge(names, data + size / 2, data, size / 2);
-	for (guint pid = 0; pid < 16; pid++) {
-		gsize length = strlen(rs_trace_cmdline_lookup(names, pid, 150));
+	for (guint i = 0; i < 48; i++) {
+		RsTraceTask task;
+		gsize length;
 
+		rs_trace_cmdline_lookup(names, i / 16, i % 16, 150, &task);
+		length = strlen(task.comm);
 		if (!length || length > RS_COMM_LEN)
 			abort();
 	}

@@ -1,41 +1,157 @@
 /* SPDX-License-Identifier: MIT */
-/* Event descriptors as a guest may write them. */
+/*
+ * Providers that come and go in a few slots, with their descriptors, as a guest may write them. Input: a header
+ * and so many bytes of descriptors for each change.
+ */
 #include "seed.h"
 #include "rs-trace-schema.h"
 #include "../unit/decode/build.h"
 
+#include <string.h>
+
+#define SLOTS 4u
+
+typedef struct {
+	guint8 slot, state, first_boot, last_boot;
+	guint8 since, until, place,
+		keep; /* keep: so many providers survive a trim; 128: none is done */
+	guint16 first_id, n_events, length;
+} Change;
+_Static_assert(sizeof(Change) == 14, "no padding");
+
+static void add(GByteArray *out, Change change, GByteArray *descs)
+{
+	struct rs_provider entry;
+
+	if (descs) {
+		test_provider(&entry, change.slot, descs);
+		change.first_id = (guint16)entry.first_id;
+		change.n_events = (guint16)entry.event_count;
+		change.length = (guint16)descs->len;
+	}
+	g_byte_array_append(out, (const guint8 *)&change, sizeof(change));
+	if (descs)
+		g_byte_array_append(out, descs->data, descs->len);
+}
+
 static void rs_fuzz_seeds(void)
 {
-	GByteArray *bytes = g_byte_array_new();
+	GByteArray *bytes = g_byte_array_new(), *two = g_byte_array_new(),
+		   *one = g_byte_array_new();
 
-	test_desc_switch(bytes);
-	test_desc_all(bytes);
-	rs_fuzz_seed("two", bytes->data, bytes->len);
+	test_desc_switch(two);
+	test_desc_all(two);
+	test_desc_later(one);
+	add(bytes, (Change){.state = RS_PROVIDER_LIVE, .first_boot = 1, .last_boot = 1}, two);
+	add(bytes, (Change){.slot = 1, .state = RS_PROVIDER_LIVE, .first_boot = 1, .last_boot = 1},
+	    one);
+	add(bytes,
+	    (Change){.state = RS_PROVIDER_DEAD,
+		     .first_boot = 1,
+		     .last_boot = 2,
+		     .until = 40,
+		     .keep = 128},
+	    two);
+	add(bytes, (Change){.keep = 1}, NULL);
+	add(bytes,
+	    (Change){.slot = 3,
+		     .state = RS_PROVIDER_LIVE,
+		     .first_boot = 2,
+		     .last_boot = 2,
+		     .since = 50},
+	    two);
+	rs_fuzz_seed("lives", bytes->data, bytes->len);
 	g_byte_array_unref(bytes);
+	g_byte_array_unref(two);
+	g_byte_array_unref(one);
+}
+
+static void check_event(const RsTraceSchema *schema, const RsTraceEvent *event)
+{
+	const RsTraceProvider *provider = rs_trace_schema_provider(schema, event->slot);
+	const RsTraceEvent *named = rs_trace_schema_by_name(schema, event->system, event->name);
+
+	if (event->provider != provider || event->id < provider->first_id ||
+	    event->id - provider->first_id >= provider->n_events || !named ||
+	    strcmp(named->name, event->name) ||
+	    rs_trace_schema_by_id(schema, event->id)->id != event->id ||
+	    event->n_steps != event->n_print_args + 1)
+		abort();
+	for (guint f = 0; f < event->n_fields; f++)
+		if (event->fields[f].offset + event->fields[f].size > event->entry_size)
+			abort();
+	rs_trace_event_matches(event, "s*:[a-z]?*h");
+	g_free(rs_trace_event_format(event));
+}
+
+static void check(const RsTraceSchema *schema)
+{
+	for (guint i = 0; i < rs_trace_schema_n_events(schema); i++) {
+		const RsTraceEvent *event = rs_trace_schema_nth(schema, i);
+
+		if (i && event->id < rs_trace_schema_nth(schema, i - 1)->id)
+			abort();
+		check_event(schema, event);
+	}
+	/* What is found is of the time that it is asked for. */
+	for (guint i = 0; i < 64; i++) {
+		guint boot = i % 4, id = RS_FIRST_EVENT_ID + i / 8 % 4;
+		guint64 ts = i * 4;
+		const RsTraceEvent *event = rs_trace_schema_lookup(schema, boot, id, ts);
+
+		if (event && (event->id != id || boot < event->provider->first_boot ||
+			      boot > event->provider->last_boot ||
+			      (boot == event->provider->first_boot && ts < event->provider->since)))
+			abort();
+	}
+}
+
+static void change_one(RsTraceSchema *schema, const Change *change, const guint8 *descs)
+{
+	const struct rs_provider entry = {
+		.sequence = 2,
+		.state = change->state,
+		.first_boot = change->first_boot,
+		.last_boot = change->last_boot,
+		.event_count = change->n_events,
+		.first_id = change->first_id,
+		.desc_offset = change->place,
+		.desc_size = change->length,
+		.since = change->since,
+		.until = change->until,
+	};
+	GError *error = NULL;
+	guint bad;
+
+	rs_trace_schema_take(schema, change->slot % SLOTS, &entry, descs, change->length, &bad,
+			     &error);
+	if (!bad != !error || !rs_trace_schema_knows(schema, change->slot % SLOTS, &entry))
+		abort();
+	g_clear_error(&error);
+	if (change->keep < 128)
+		rs_trace_schema_trim(schema, change->keep);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	RsTraceSchema *schema = rs_trace_schema_new();
-	GError *error = NULL;
-	guint bad;
+	Change change;
 
-	if (rs_trace_schema_add(schema, data, size, &bad, &error) > size || !bad != !error)
-		abort();
-	for (guint i = 0; i < rs_trace_schema_n_events(schema); i++) {
-		const RsTraceEvent *event = rs_trace_schema_nth(schema, i);
+	while (size >= sizeof(change)) {
+		guint8 *descs;
 
-		if (rs_trace_schema_by_id(schema, event->id) != event ||
-		    rs_trace_schema_by_name(schema, event->system, event->name) != event ||
-		    event->n_steps != event->n_print_args + 1)
-			abort();
-		for (guint f = 0; f < event->n_fields; f++)
-			if (event->fields[f].offset + event->fields[f].size > event->entry_size)
-				abort();
-		rs_trace_event_matches(event, "s*:[a-z]?*h");
-		g_free(rs_trace_event_format(event));
+		memcpy(&change, data, sizeof(change));
+		data += sizeof(change);
+		size -= sizeof(change);
+		change.length = (guint16)MIN(change.length, size);
+		change.state %= RS_PROVIDER_DEAD + 1;
+		descs = g_memdup2(data, change.length); /* its own, so that ASan sees its end */
+		change_one(schema, &change, descs);
+		g_free(descs);
+		check(schema);
+		data += change.length;
+		size -= change.length;
 	}
-	g_clear_error(&error);
 	rs_trace_schema_free(schema);
 	return 0;
 }

@@ -21,10 +21,14 @@ static void rs_fuzz_seeds(void)
 
 	test_desc_switch(descs);
 	test_desc_all(descs);
-	test_page_record(page, 17, 5, payload->data, payload->len);
+	test_desc_later(descs);
+	test_page_record(page, TEST_ALL, 5, payload->data, payload->len);
 	test_page_context(page, 8, 0);
-	test_page_time(page, G_GUINT64_CONSTANT(1) << 40);
-	test_page_record(page, 16, 9, payload->data, 8);
+	test_page_time(page, 2, G_GUINT64_CONSTANT(1) << 40);
+	test_page_mark(page, RS_FIRST_EVENT_ID - 1, 24);
+	test_page_record(page, TEST_SWITCH, 9, payload->data, 8);
+	test_page_mark(page, RS_REC_STACK, 24);
+	test_page_record(page, TEST_ALL + 1, 9, payload->data, payload->len);
 	whole = test_page_end(page);
 	length = (guint16)descs->len;
 	g_byte_array_append(bytes, (const guint8 *)&length, 2);
@@ -50,13 +54,14 @@ static void check_line(const GString *out)
 /* Whatever the bytes are. */
 static void show(const RsTraceRecord *record, gpointer data)
 {
+	const RsTraceTask task = {.comm = "\x1b\xff", .tgid = record->pid};
 	GString *out = data;
 
 	g_string_truncate(out, 0);
-	rs_trace_text_line(out, record, "\x1b\xff", 0);
+	rs_trace_text_line(out, record, &task, 0);
 	check_line(out);
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, record, "\x1b\xff");
+	rs_trace_json_line(out, record, &task);
 	check_line(out);
 }
 
@@ -65,10 +70,51 @@ static void hold(const RsTraceRecord *record, gpointer data)
 	rs_trace_merger_push(data, record->ring, record);
 }
 
+/* Of a provider that has all ids and lives for ever. */
+static RsTraceSchema *describe(const guint8 *descs, gsize size)
+{
+	const struct rs_provider entry = {.sequence = 2,
+					  .state = RS_PROVIDER_LIVE,
+					  .last_boot = G_MAXUINT32,
+					  .event_count = RS_MAX_EVENTS};
+	RsTraceSchema *schema = rs_trace_schema_new();
+
+	rs_trace_schema_take(schema, 0, &entry, descs, size, NULL, NULL);
+	return schema;
+}
+
+static RsTraceClock *make_clock(void)
+{
+	static const struct rs_clock_epoch table[] = {
+		{.index = 0, .tsc_base = 1u << 30, .ns_base = 1000, .mult = 3, .shift = 1},
+		{.index = 1, .flags = RS_EPOCH_CONTINUES, .tsc_base = 1u << 31, .mult = ~0u},
+		{.index = 2, .tsc_base = 100, .ns_base = ~0ull / 2, .mult = 1},
+	};
+	RsTraceClock *clock = rs_trace_clock_new(0);
+
+	rs_trace_clock_take(clock, table, G_N_ELEMENTS(table), G_N_ELEMENTS(table));
+	return clock;
+}
+
+static void push(RsTraceDecoder *decoder, guint8 *page, guint bytes)
+{
+	struct rs_ring_page head;
+
+	rs_trace_decoder_push(decoder, 0, page, RS_RING_PAGE_HEADER, bytes, 0);
+	rs_trace_decoder_push(decoder, 1, page,
+			      RS_RING_PAGE_HEADER + (bytes - RS_RING_PAGE_HEADER) / 2, bytes, 3);
+	/* The same of another boot. */
+	memcpy(&head, page, sizeof(head));
+	head.boot++;
+	memcpy(page, &head, sizeof(head));
+	rs_trace_decoder_push(decoder, 1, page, RS_RING_PAGE_HEADER, bytes, 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	RsTraceSchema *schema;
 	RsTraceDecoder *decoder;
+	RsTraceClock *clock;
 	RsTraceMerger *merger;
 	GString *out;
 	guint8 *page;
@@ -81,23 +127,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (length > size - 2 || size - 2 - length < RS_RING_PAGE_HEADER ||
 	    size - 2 - length > RS_RING_PAGE_MAX)
 		return 0;
-	schema = rs_trace_schema_new();
-	rs_trace_schema_add(schema, data + 2, length, NULL, NULL);
+	schema = describe(data + 2, length);
 	bytes = (guint)(size - 2 - length);
 	page = g_memdup2(data + 2 + length, bytes); /* its own, so that ASan sees its end */
 	out = g_string_new(NULL);
 	merger = rs_trace_merger_new(0, 8192, show, out);
 	rs_trace_merger_add_lanes(merger, 2);
-	decoder = rs_trace_decoder_new(2, schema, NULL, hold, NULL, merger);
+	clock = make_clock();
+	decoder = rs_trace_decoder_new(2, schema, clock, hold, merger);
 	rs_trace_merger_begin_round(merger);
-	rs_trace_decoder_push(decoder, 0, page, RS_RING_PAGE_HEADER, bytes, 0);
-	rs_trace_decoder_push(decoder, 1, page,
-			      RS_RING_PAGE_HEADER + (bytes - RS_RING_PAGE_HEADER) / 2, bytes, 3);
+	push(decoder, page, bytes);
 	rs_trace_merger_in_flight(merger, 0);
 	rs_trace_merger_end_round(merger, 0);
 	rs_trace_merger_flush(merger);
 	rs_trace_merger_free(merger);
 	rs_trace_decoder_free(decoder);
+	rs_trace_clock_free(clock);
 	g_string_free(out, TRUE);
 	g_free(page);
 	rs_trace_schema_free(schema);

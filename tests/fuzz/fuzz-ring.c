@@ -76,6 +76,28 @@ static size_t scribble(const uint8_t *data, size_t size)
 	return sizeof(head) + length;
 }
 
+/* A header that is let through keeps what we use of it inside the region. */
+static void check_header(const struct rs_region_header *header)
+{
+	static const uint8_t used[] = {RS_SEC_CONTROL,   RS_SEC_EVENT_CTL,  RS_SEC_RING_CTL,
+				       RS_SEC_RESPONSE,  RS_SEC_CLOCK,      RS_SEC_GUEST_INFO,
+				       RS_SEC_PROVIDERS, RS_SEC_EVENTS,     RS_SEC_CMDLINE,
+				       RS_SEC_REQUEST,   RS_SEC_RING_STATE, RS_SEC_RINGS};
+
+	if (!rs_trace_region_check_header(header, region->size, NULL))
+		return;
+	for (size_t i = 0; i < sizeof(used); i++) {
+		const struct rs_section *s = &header->section[used[i]];
+
+		if (s->size && (s->offset > region->size || s->size > region->size - s->offset ||
+				(uint64_t)s->count * s->stride > s->size))
+			abort();
+	}
+	if ((uint64_t)header->ring_count * header->ring_pages * header->ring_page_size >
+	    header->section[RS_SEC_RINGS].size)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	RsTraceRingConfig config = {.patience_ns = 100};
@@ -86,10 +108,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t now = 0;
 
 	open_region();
-	if (size >= sizeof(header)) {
-		memcpy(&header, data, sizeof(header));
-		rs_trace_region_check_header(&header, region->size, NULL);
-	}
+	/* What is there is the header, changed in as many bytes as there are. */
+	header = region->header;
+	for (size_t i = 0; i + 3 <= size && i < sizeof(header); i += 3)
+		((uint8_t *)&header)[(data[i] | data[i + 1] << 8) % sizeof(header)] = data[i + 2];
+	check_header(&header);
 	if (size < 1)
 		return 0;
 	memset(rs_trace_region_section(region, RS_SEC_RING_STATE, NULL), 0, RS_PAGE_SIZE);
@@ -133,8 +156,12 @@ static void rs_fuzz_seeds(void)
 		uint64_t pages;
 	} seed = {
 		.page_length = sizeof(struct rs_ring_page) + 16,
-		.page = {.ts = 1000, .committed = RS_RING_PAGE_HEADER + 16},
-		.record = {{.id = 16, .size = 8, .ts = 1000}, {.id = 17, .size = 8, .ts = 1001}},
+		.page = {.ts = 1000,
+			 .committed = RS_RING_PAGE_HEADER + 16,
+			 .boot = 1,
+			 .header_size = RS_RING_PAGE_HEADER},
+		.record = {{.id = RS_FIRST_EVENT_ID, .size = 8, .ts = 1000},
+			   {.id = RS_FIRST_EVENT_ID + 1, .size = 8, .ts = 1001}},
 		.word_flags = 0x8008,
 		.word = 2ull << RS_WORD_RECORDS_SHIFT | (RS_RING_PAGE_HEADER + 16) / 8,
 		.pages_at = offsetof(struct rs_ring_state, pages),

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	struct rs_provider provider = {.id = 1, .site_size = sizeof(struct rs_site)};
+	struct rs_site_list list = {.provider = 1, .stride = sizeof(struct rs_site)};
 	struct rs_patcher *patcher = NULL;
 	struct fake_target fake;
 	size_t ram_size = 3 * 4096;
@@ -25,13 +25,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	before = malloc(ram_size);
 	memcpy(ram, data + 4, size - 4);
 	memcpy(before, ram, ram_size);
-	provider.sites = BASE + (data[0] | (data[1] & 31u) << 8);
-	provider.site_count = data[2] | (uint32_t)(data[3] & 3) << 8;
+	list.at.v = BASE + (data[0] | (data[1] & 31u) << 8);
+	list.count = data[2] | (uint32_t)(data[3] & 3) << 8;
 	fake_target_init(&fake, ram, ram_size);
 	fake_target_virtual(&fake, BASE);
 	if (rs_patcher_create(&fake.base, RS_PATCH_HOST, NULL, NULL, &patcher, NULL))
 		abort();
-	rs_patcher_add_provider(patcher, &provider, 0, NULL, NULL);
+	rs_patcher_add_provider(patcher, &list, NULL, NULL);
 	for (uint32_t id = 16; id < 48; id++)
 		rs_patcher_want(patcher, (uint16_t)id, 1);
 	rs_patcher_commit(patcher, NULL, NULL);

@@ -38,7 +38,8 @@ class Doc:
 
     def check_line(self, value):
         """An object of a trace; returns its section."""
-        kind = 'an event' if 'event' in value else 'an unknown event' if 'raw' in value else 'records lost'
+        kind = ('an event' if 'event' in value else 'an unknown event' if 'raw' in value
+                else 'another boot' if 'boot' in value else 'records lost')
         if 'summary' in value:
             kind, value = 'the summary', value['summary']
         self.check('Trace: ' + kind, value)
@@ -58,7 +59,7 @@ def main(page, golden):
                 kind = fields.setdefault((value['event'], name), type(item))
                 if type(item) is not kind:
                     raise AssertionError(f'{value["event"]}.{name} is {kind} and {type(item)}')
-    if seen != {'an event', 'an unknown event', 'records lost'}:
+    if seen != {'an event', 'an unknown event', 'records lost', 'another boot'}:
         raise AssertionError(f'the golden lines hold only {seen}')
     print(f'{len(fields)} fields, {len(seen)} kinds of lines')
 

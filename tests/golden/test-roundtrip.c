@@ -29,7 +29,7 @@ static RS_PROVIDER(provider, "golden");
 
 /* The OS: where it is, when, and in whose name. */
 static uint64_t now = 1000000000;
-static uint32_t cpu, pid, context;
+static uint32_t cpu, pid, tgid, context;
 static char comm[RS_COMM_LEN];
 
 static uint64_t os_time(void)
@@ -43,6 +43,10 @@ static uint32_t os_cpu(void)
 static uint32_t os_pid(void)
 {
 	return pid;
+}
+static uint32_t os_tgid(void)
+{
+	return tgid;
 }
 static uint32_t os_context(void)
 {
@@ -73,16 +77,18 @@ static const struct rs_trace_ops ops = {
 	.time_now = os_time,
 	.cpu_id = os_cpu,
 	.current_pid = os_pid,
+	.current_tgid = os_tgid,
 	.context_flags = os_context,
 	.current_comm = os_comm,
 	.text_open = os_text_open,
 	.text_close = os_text_close,
 };
 
-static void run_task(uint32_t on, uint32_t id, const char *name, uint32_t flags)
+static void run_task(uint32_t on, uint32_t id, uint32_t group, const char *name, uint32_t flags)
 {
 	cpu = on;
 	pid = id;
+	tgid = group;
 	context = flags;
 	memset(comm, 0, sizeof(comm));
 	memcpy(comm, name, MIN(strlen(name), sizeof(comm)));
@@ -114,42 +120,55 @@ static void emit(void)
 	static const int64_t numbers[] = {0, -1, 255, -32768, 1ll << 40, 77, 78};
 	static const uint16_t list[] = {1, 65535, 300};
 
-	run_task(0, 1, "init", 0);
+	run_task(0, 1, 1, "init", 0);
 	trace_golden_ints(0, 0);
 	trace_golden_ints(UINT64_MAX, -1);
-	run_task(1, 4321, "sixteen-letters!", RS_CTX_IRQS_OFF | 2u << RS_CTX_PREEMPT_SHIFT);
+	run_task(1, 4321, 4300, "forty letters, which are all that fit in",
+		 RS_CTX_IRQS_OFF | 2u << RS_CTX_PREEMPT_SHIFT);
 	trace_golden_ints(0x8080808080808080, INT64_MIN);
-	run_task(0, 1, "init", RS_CTX_HARDIRQ | RS_CTX_IRQS_OFF);
+	run_task(0, 1, 1, "init", RS_CTX_HARDIRQ | RS_CTX_IRQS_OFF);
 	trace_golden_hex(0xfedcba9876543210, (const void *)0xffffffff81000000ull);
 	trace_golden_hex(0, NULL);
-	run_task(2, 0, "idle/2", RS_CTX_NEED_RESCHED);
+	run_task(2, 0, 0, "idle/2", RS_CTX_NEED_RESCHED);
 	trace_golden_arrays(numbers, "letters and more than sixteen");
 	/* More than 32 bits of clock later, as someone else, with an evil name */
 	now += 10000000000;
-	run_task(2, 8, "e\x1b[2Jvil\xff", RS_CTX_SOFTIRQ);
+	run_task(2, 8, 8, "e\x1b[2Jvil\xff", RS_CTX_SOFTIRQ);
 	trace_golden_arrays(numbers + 1, "\x1b]0;x\a\n");
 	trace_golden_symbols(0);
 	trace_golden_symbols(UINT64_MAX);
-	run_task(1, 4321, "renamed", RS_CTX_NMI);
+	run_task(1, 4321, 4300, "renamed", RS_CTX_NMI);
 	trace_golden_symbols(0x80000102);
 	trace_golden_dynamic(list, 3, numbers, 6, "because", "");
 	trace_golden_dynamic(NULL, 3, numbers, 0, NULL, "line\n\ttwo \\ \"quoted\" \xe2\x82\xac");
-	run_task(0, 1, "init", 0);
+	run_task(0, 1, 1, "init", 0);
+	trace_golden_bare();
+}
+
+/* The guest starts anew; its ids and its tasks do, too. */
+static void boot_again(RsTraceRegion *region)
+{
+	rs_agent_fini();
+	now += 1000000;
+	start(region);
+	run_task(0, 1, 0, "second", 0);
 	trace_golden_bare();
 }
 
 struct output {
 	GString *text, *json;
+	RsTraceMerger *merger;
 	RsTraceFollower *follower;
 };
 
 static void on_merged(const RsTraceRecord *record, gpointer data)
 {
 	struct output *out = data;
-	const char *name = rs_trace_follower_comm(out->follower, record);
+	RsTraceTask task;
 
-	rs_trace_text_line(out->text, record, name, 0);
-	rs_trace_json_line(out->json, record, name);
+	rs_trace_follower_task(out->follower, record, &task);
+	rs_trace_text_line(out->text, record, &task, 0);
+	rs_trace_json_line(out->json, record, &task);
 }
 
 static RsTraceSchema *read_schema(RsTraceRegion *region)
@@ -158,14 +177,17 @@ static RsTraceSchema *read_schema(RsTraceRegion *region)
 	g_autoptr(GError) error = NULL;
 	g_autofree uint8_t *bytes = NULL;
 	struct rs_guest_info info;
+	struct rs_provider entry;
 	guint bad = 0;
 
 	g_assert_true(rs_trace_region_guest_info(region, &info, NULL));
-	bytes = g_malloc(info.event_bytes);
-	g_assert_cmpuint(rs_trace_region_copy(region, RS_SEC_EVENTS, 0, bytes, info.event_bytes),
-			 ==, info.event_bytes);
-	g_assert_cmpuint(rs_trace_schema_add(schema, bytes, info.event_bytes, &bad, &error), ==,
-			 info.event_bytes);
+	g_assert_cmpuint(info.provider_slots, ==, 1);
+	g_assert_true(rs_trace_region_provider(region, 0, &entry));
+	bytes = g_malloc(entry.desc_size);
+	g_assert_cmpuint(rs_trace_region_copy(region, RS_SEC_EVENTS, entry.desc_offset, bytes,
+					      entry.desc_size),
+			 ==, entry.desc_size);
+	rs_trace_schema_take(schema, 0, &entry, bytes, entry.desc_size, &bad, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(bad, ==, 0);
 	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==,
@@ -195,7 +217,8 @@ static void print_formats(const RsTraceSchema *schema, GString *out)
 static void print_odd(const RsTraceSchema *schema, struct output *out)
 {
 	static const guint8 bytes[] = {1, 255, 2, 0, 254, 255, 0xab};
-	RsTraceRecord lost = {.ns = 12000000000, .ring = 1, .lost = 214};
+	RsTraceRecord lost = {
+		.kind = RS_TRACE_RECORD_LOSS, .ns = 12000000000, .ring = 1, .lost = 214};
 	RsTraceRecord unknown = {
 		.ns = 12000001000, .payload = bytes, .size = sizeof(bytes), .id = 99};
 	RsTraceRecord cut = {.ns = 12000002000,
@@ -209,22 +232,30 @@ static void print_odd(const RsTraceSchema *schema, struct output *out)
 	on_merged(&cut, out);
 }
 
-/* Everything that can be said of the region. */
+static void read_round(struct output *out)
+{
+	rs_trace_merger_begin_round(out->merger);
+	g_assert_cmpint(rs_trace_follower_read(out->follower, 0), ==, RS_TRACE_RING_DATA);
+	rs_trace_follower_update_names(out->follower);
+}
+
+/* Everything that can be said of the region, by who looks on all the while. */
 static GString *print(RsTraceRegion *region)
 {
 	g_autoptr(RsTraceSchema) schema = read_schema(region);
 	g_autoptr(GString) json = g_string_new(NULL);
 	struct output out = {.text = g_string_new(NULL), .json = json};
-	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, on_merged, &out);
+	g_autoptr(RsTraceMerger) merger = out.merger = rs_trace_merger_new(0, 0, on_merged, &out);
 	g_autoptr(RsTraceFollower) follower = rs_trace_follower_new(
 		rs_trace_live_new(region, RS_TRACE_FROM_START, FALSE, NULL), 0, merger);
 
 	out.follower = follower;
 	print_formats(schema, out.text);
-	rs_trace_merger_begin_round(merger);
-	g_assert_cmpint(rs_trace_follower_read(follower, 0), ==, RS_TRACE_RING_DATA);
+	emit();
+	read_round(&out);
+	boot_again(region);
+	read_round(&out);
 	rs_trace_follower_finish(follower);
-	rs_trace_follower_update_names(follower);
 	rs_trace_merger_flush(merger);
 	g_assert_cmpuint(rs_trace_follower_bad(follower), ==, 0);
 	print_odd(schema, &out);
@@ -240,7 +271,6 @@ static GString *round_trip(void)
 
 	g_assert_cmpint(rs_region_create(&config, -1, &region, NULL), ==, 0);
 	start(region);
-	emit();
 	text = print(region);
 	rs_agent_fini();
 	rs_trace_region_free(region);

@@ -42,7 +42,9 @@ static void describe(void)
 	desc.event = (struct rs_event_desc){.size = sizeof(desc),
 					    .id = RS_FIRST_EVENT_ID,
 					    .field_count = FIELDS,
-					    .provider = 1,
+					    .header_size = sizeof(struct rs_event_desc),
+					    .field_stride = sizeof(struct rs_field_desc),
+					    .symbol_stride = sizeof(struct rs_symbol),
 					    .entry_size = 8};
 	desc.event.system = add_string("flood");
 	desc.event.name = add_string("word");
@@ -80,6 +82,8 @@ static void fill_ring(uint8_t *map, const struct rs_region_header *h, uint32_t r
 			memcpy(page + RS_RING_PAGE_HEADER + n * sizeof(record), record,
 			       sizeof(record));
 		head->seq = i;
+		head->boot = 1;
+		head->header_size = RS_RING_PAGE_HEADER;
 		head->records = i * per_page;
 		head->committed = h->ring_page_size;
 	}
@@ -95,6 +99,7 @@ int main(void)
 	const char *number = getenv("RINGSIDE_REGION_FD");
 	const struct rs_region_header *h;
 	struct rs_guest_info *info;
+	struct rs_provider *provider;
 	struct stat st;
 	uint8_t *map;
 
@@ -109,10 +114,23 @@ int main(void)
 	info = (struct rs_guest_info *)(map + h->section[RS_SEC_GUEST_INFO].offset);
 	info->abi_major = RS_ABI_MAJOR;
 	info->session_id = h->session_id;
-	info->boot_generation = 1;
+	info->boot = 1;
 	info->flags = RS_GUEST_SELF_PATCH;
-	info->event_count = 1;
-	info->event_bytes = sizeof(desc);
+	info->provider_slots = 1;
+	info->provider_changes = 1;
+	provider = (struct rs_provider *)(map + h->section[RS_SEC_PROVIDERS].offset);
+	*provider = (struct rs_provider){
+		.sequence = 2,
+		.state = RS_PROVIDER_LIVE,
+		.first_boot = 1,
+		.last_boot = 1,
+		.site_stride = sizeof(struct rs_site),
+		.event_count = 1,
+		.first_id = RS_FIRST_EVENT_ID,
+		.desc_size = sizeof(desc),
+		.generation = 1,
+		.name = "flood",
+	};
 	__atomic_store_n(&info->magic, RS_GUEST_MAGIC, __ATOMIC_RELEASE);
 	for (uint32_t ring = 0; ring < h->ring_count; ring++)
 		fill_ring(map, h, ring);

@@ -201,7 +201,7 @@ def test_bad_agents():
 
 def test_wrong_usage():
     run = ['run', '--accel', ACCEL, DEMO]
-    for text, args in (('--cpus', ['--cpus', '0']), ('--cpus', ['--cpus', '65']),
+    for text, args in (('--cpus', ['--cpus', '0']), ('--cpus', ['--cpus', '1025']),
                        ('--cpus', ['--cpus', 'abc']), ('no size', ['--mem', 'x']),
                        ('too small', ['--ring-size', '1K']), ('too large', ['--ring-size', '9T']),
                        ('no size', ['--ring-size', '-1']), ('no size', ['--ring-size', '1KB']),

@@ -449,7 +449,7 @@ static void test_refusals(void)
 	struct rs_error err = {0};
 
 	c = good, c.vcpus = 0, refuse(c, -EINVAL, "0 vCPUs");
-	c = good, c.vcpus = 65, refuse(c, -EINVAL, "65 vCPUs");
+	c = good, c.vcpus = 1025, refuse(c, -EINVAL, "1025 vCPUs");
 	c = good, c.memory = 4096, refuse(c, -EINVAL, "4096 bytes of memory");
 	c = good, c.memory = 4ull << 30, refuse(c, -EINVAL, "of memory");
 	c = good, c.memory += 1, refuse(c, -EINVAL, "of memory");

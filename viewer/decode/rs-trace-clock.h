@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event clock ticks to nanoseconds, by the epochs of struct rs_control. Where an epoch is missing
- * or makes no sense, a plain rate stands in; with none, a tick is a nanosecond.
+ * Event clock ticks to nanoseconds, by the epochs of RS_SEC_CLOCK (ringside/control.h says which one
+ * a time belongs to). Where no epoch is known, a plain rate stands in; with none, a tick is a
+ * nanosecond. Also when each boot began.
  *
  * The numbers may come from a trace file or from pages that a guest could write: any value is
  * survived. One thread at a time.
@@ -11,20 +12,40 @@
 
 #include <glib.h>
 #include <ringside/control.h>
+#include <ringside/region.h>
 
 G_BEGIN_DECLS
 
-typedef struct {
-	guint n_epochs; /* epochs ever begun */
-	struct rs_clock_epoch epochs[RS_CLOCK_EPOCHS];
-	guint64 hz; /* fallback; 0: unknown */
-} RsTraceClock;
+typedef struct _RsTraceClock RsTraceClock;
 
-void rs_trace_clock_init(RsTraceClock *clock, guint64 hz);
-/* Takes over the epochs of a private copy of the control page; again whenever they may have grown. */
-void rs_trace_clock_set_epochs(RsTraceClock *clock, const struct rs_control *control);
-/* `epoch` as a page names it. Saturates at both ends of 64 bits. */
-guint64 rs_trace_clock_ns(const RsTraceClock *clock, guint epoch, guint64 ticks);
+/* `hz`: the plain rate; 0: unknown. */
+RsTraceClock *rs_trace_clock_new(guint64 hz);
+void rs_trace_clock_free(RsTraceClock *clock);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceClock, rs_trace_clock_free)
+
+/* The plain rate, if none was given. */
+void rs_trace_clock_set_hz(RsTraceClock *clock, guint64 hz);
+/*
+ * Takes over epochs from a private copy of the `n` entries of the section, of which `epoch_count` were
+ * ever begun; again whenever there may be new ones. Those that were known stay known.
+ */
+void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table, guint n,
+			 guint32 epoch_count);
+/* Likewise of rs_guest_info.boots. */
+void rs_trace_clock_set_boots(RsTraceClock *clock, const struct rs_boot boots[RS_BOOTS]);
+
+/*
+ * `*epoch` is the epoch that a page or time mark names, or that the record before had; it becomes the
+ * one that `ticks` belong to. Saturates at both ends of 64 bits.
+ */
+guint64 rs_trace_clock_ns(const RsTraceClock *clock, guint32 *epoch, guint64 ticks);
+/* When the boot began. FALSE: it is not known. */
+gboolean rs_trace_clock_boot(const RsTraceClock *clock, guint32 boot, guint64 *ns, guint64 *ts);
+
+/* The factor by which ticks of `hz` (not 0) become ns: mult and shift of `epoch`. */
+void rs_trace_clock_rate(guint64 hz, struct rs_clock_epoch *epoch);
+/* One epoch alone: ns of `ticks`, also before its base. Saturates. */
+guint64 rs_trace_clock_epoch_ns(const struct rs_clock_epoch *epoch, guint64 ticks);
 
 G_END_DECLS
 

@@ -7,6 +7,8 @@
 #define PIDS_MAX 32768u
 
 typedef struct {
+	guint32 boot;
+	guint32 tgid;
 	guint64 since;
 	char comm[RS_COMM_LEN + 1];
 } Name;
@@ -87,17 +89,25 @@ static void make_room(History *history, guint at)
 	history->n++;
 }
 
-void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
-			  const char comm[RS_COMM_LEN])
+/* Negative: a is of an earlier time than b. */
+static int compare(const Name *a, guint32 boot, guint64 since)
 {
-	History *history = history_of(cmdline, pid);
+	if (a->boot != boot)
+		return a->boot < boot ? -1 : 1;
+	return a->since < since ? -1 : a->since > since;
+}
+
+void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry *entry)
+{
+	History *history = history_of(cmdline, entry->pid);
 	guint at = history->n;
 	Name *name;
 
-	while (at && history->names[at - 1].since > since)
+	while (at && compare(&history->names[at - 1], entry->boot, entry->since) > 0)
 		at--;
-	if (at && history->names[at - 1].since == since) {
-		if (!strncmp(history->names[at - 1].comm, comm, RS_COMM_LEN))
+	if (at && compare(&history->names[at - 1], entry->boot, entry->since) == 0) {
+		name = &history->names[at - 1];
+		if (name->tgid == entry->tgid && !strncmp(name->comm, entry->comm, RS_COMM_LEN))
 			return;
 		at--; /* named twice in one tick: the later word holds */
 	} else {
@@ -112,8 +122,10 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
 		make_room(history, at);
 	}
 	name = &history->names[at];
-	name->since = since;
-	memcpy(name->comm, comm, RS_COMM_LEN);
+	name->boot = entry->boot;
+	name->tgid = entry->tgid;
+	name->since = entry->since;
+	memcpy(name->comm, entry->comm, RS_COMM_LEN);
 	name->comm[RS_COMM_LEN] = 0;
 }
 
@@ -128,25 +140,30 @@ void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, con
 			continue;
 		if (again && memcmp(&entry, again + at, sizeof(entry)))
 			continue;
-		rs_trace_cmdline_add(cmdline, entry.pid, entry.since, entry.comm);
+		rs_trace_cmdline_add(cmdline, &entry);
 	}
 }
 
-const char *rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, guint64 ts)
+void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 boot, guint32 pid, guint64 ts,
+			     RsTraceTask *out)
 {
 	gpointer key = GUINT_TO_POINTER(pid);
 	const History *history = g_hash_table_lookup(cmdline->young, key);
 
 	if (!history)
 		history = g_hash_table_lookup(cmdline->old, key);
+	out->comm = pid ? "<...>" : "<idle>";
+	out->tgid = 0;
 	for (guint at = history ? history->n : 0; at; at--) {
 		const Name *name = &history->names[at - 1];
 
-		if (name->since > ts)
+		if (compare(name, boot, ts) > 0)
 			continue;
+		if (name->boot != boot)
+			return;
+		out->tgid = name->tgid;
 		if (name->comm[0])
-			return name->comm;
-		break;
+			out->comm = name->comm;
+		return;
 	}
-	return pid ? "<...>" : "<idle>";
 }

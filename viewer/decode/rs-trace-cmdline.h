@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who a pid was when: the history of names, put together from snapshots of RS_SEC_CMDLINE. A pid's
- * name at an event is its newest entry that is not younger than the event. A name that is only known from later on is
+ * Who a pid was when: the history of tasks, put together from snapshots of RS_SEC_CMDLINE. A pid's
+ * name at an event is its newest entry of that boot that is not younger than the event. A name that is only known from later on is
  * never shown: the pid may have had another owner; "<...>" says so. Pid 0 is "<idle>" until named.
  *
  * Snapshots are hostile. What is kept is bounded: 64 names a pid, and some 65,536 pids, of which
@@ -29,15 +29,19 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceCmdline, rs_trace_cmdline_free)
 void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
 			    gsize size);
 
-/* One name, as from a snapshot. */
-void rs_trace_cmdline_add(RsTraceCmdline *cmdline, guint32 pid, guint64 since,
-			  const char comm[RS_COMM_LEN]);
+/* One entry, as from a snapshot. */
+void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry *entry);
 
-/*
- * The name of `pid` at event clock `ts`, NUL-terminated: the guest's bytes, for the printer to escape. An
- * empty name counts as none. Valid until the next merge.
- */
-const char *rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, guint64 ts);
+/* What is known of a task. */
+typedef struct {
+	const char *
+		comm; /* NUL-terminated guest bytes, to be escaped; never empty; until the next merge */
+	guint32 tgid; /* 0: not known */
+} RsTraceTask;
+
+/* The task `pid` at event clock `ts` of boot `boot`. An empty name counts as none. */
+void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 boot, guint32 pid, guint64 ts,
+			     RsTraceTask *out);
 
 G_END_DECLS
 

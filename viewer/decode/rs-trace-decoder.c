@@ -5,10 +5,9 @@ struct _RsTraceDecoder {
 	const RsTraceSchema *schema;
 	const RsTraceClock *clock;
 	RsTraceRecordFunc record;
-	RsTraceUnknownFunc unknown;
 	gpointer data;
 	RsTraceDecoderStats stats;
-	gboolean asked; /* for an unknown id, in this push */
+	guint32 boot; /* the newest that was seen */
 	guint16 source;
 	guint n_rings;
 	RsTracePageWalk walks[]; /* where each ring's stream stands; at 0: nowhere */
@@ -16,14 +15,13 @@ struct _RsTraceDecoder {
 
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     const RsTraceClock *clock, RsTraceRecordFunc record,
-				     RsTraceUnknownFunc unknown, gpointer data)
+				     gpointer data)
 {
 	RsTraceDecoder *decoder = g_malloc0(sizeof(*decoder) + n_rings * sizeof(*decoder->walks));
 
 	decoder->schema = schema;
 	decoder->clock = clock;
 	decoder->record = record;
-	decoder->unknown = unknown;
 	decoder->data = data;
 	decoder->n_rings = n_rings;
 	return decoder;
@@ -39,32 +37,31 @@ void rs_trace_decoder_free(RsTraceDecoder *decoder)
 	g_free(decoder);
 }
 
-static guint64 to_ns(const RsTraceDecoder *decoder, const RsTracePageWalk *walk)
+static guint64 to_ns(const RsTraceDecoder *decoder, RsTracePageWalk *walk)
 {
-	return decoder->clock ? rs_trace_clock_ns(decoder->clock, walk->epoch, walk->ts) : walk->ts;
+	return decoder->clock ? rs_trace_clock_ns(decoder->clock, &walk->epoch, walk->ts)
+			      : walk->ts;
 }
 
-static const RsTraceEvent *find_event(RsTraceDecoder *decoder, guint id)
+static const RsTraceEvent *find_event(RsTraceDecoder *decoder, const RsTracePageWalk *walk)
 {
-	const RsTraceEvent *event = rs_trace_schema_by_id(decoder->schema, id);
+	const RsTraceEvent *event =
+		rs_trace_schema_lookup(decoder->schema, walk->boot, walk->id, walk->ts);
 
-	if (!event && decoder->unknown && !decoder->asked) {
-		decoder->asked = TRUE;
-		if (decoder->unknown(id, decoder->data))
-			event = rs_trace_schema_by_id(decoder->schema, id);
-	}
 	if (!event)
 		decoder->stats.unknown++;
 	return event;
 }
 
-static void emit_record(RsTraceDecoder *decoder, guint ring, const RsTracePageWalk *walk,
+static void emit_record(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk,
 			const guint8 *page)
 {
 	RsTraceRecord record = {
+		.kind = RS_TRACE_RECORD_EVENT,
+		.boot = walk->boot,
 		.ns = to_ns(decoder, walk),
 		.ts = walk->ts,
-		.event = find_event(decoder, walk->id),
+		.event = find_event(decoder, walk),
 		.payload = page + walk->payload,
 		.size = walk->size,
 		.pid = walk->pid,
@@ -79,10 +76,11 @@ static void emit_record(RsTraceDecoder *decoder, guint ring, const RsTracePageWa
 	decoder->record(&record, decoder->data);
 }
 
-static void emit_loss(RsTraceDecoder *decoder, guint ring, const RsTracePageWalk *walk,
-		      guint64 lost)
+static void emit_loss(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk, guint64 lost)
 {
 	RsTraceRecord record = {
+		.kind = RS_TRACE_RECORD_LOSS,
+		.boot = walk->boot,
 		.ns = to_ns(decoder, walk),
 		.ts = walk->ts,
 		.lost = lost,
@@ -94,16 +92,40 @@ static void emit_loss(RsTraceDecoder *decoder, guint ring, const RsTracePageWalk
 	decoder->record(&record, decoder->data);
 }
 
+/* The page is the first one that is seen of a newer boot than any before. */
+static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk)
+{
+	RsTraceRecord record = {
+		.kind = RS_TRACE_RECORD_BOOT,
+		.boot = walk->boot,
+		.ns = to_ns(decoder, walk),
+		.ts = walk->ts,
+		.ring = (guint16)ring,
+		.source = decoder->source,
+	};
+	gboolean first = decoder->boot == 0;
+
+	decoder->boot = walk->boot;
+	if (first)
+		return;
+	if (decoder->clock)
+		rs_trace_clock_boot(decoder->clock, walk->boot, &record.ns, &record.ts);
+	decoder->record(&record, decoder->data);
+}
+
 /* Sets out at `from`: goes on where the last push ended, or follows the page from its start. */
-static gboolean set_out(RsTracePageWalk *walk, const guint8 *page, guint from)
+static gboolean set_out(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk,
+			const guint8 *page, guint from)
 {
 	RsTracePageWalk fresh;
 	RsTracePageItem item = RS_TRACE_PAGE_MARK;
 
 	rs_trace_page_begin(&fresh, page);
-	if (from > RS_RING_PAGE_HEADER && walk->at == from && walk->seq == fresh.seq)
+	if (from > fresh.at && walk->at == from && walk->seq == fresh.seq)
 		return TRUE;
 	*walk = fresh;
+	if (walk->boot > decoder->boot)
+		emit_boot(decoder, ring, walk);
 	while (item >= RS_TRACE_PAGE_MARK)
 		item = rs_trace_page_next(walk, page, from);
 	return item == RS_TRACE_PAGE_END;
@@ -118,8 +140,7 @@ gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8
 	g_return_val_if_fail(ring < decoder->n_rings, FALSE);
 	g_return_val_if_fail(from >= RS_RING_PAGE_HEADER && from <= to, FALSE);
 	walk = &decoder->walks[ring];
-	decoder->asked = FALSE;
-	item = set_out(walk, page, from) ? RS_TRACE_PAGE_MARK : RS_TRACE_PAGE_BAD;
+	item = set_out(decoder, ring, walk, page, from) ? RS_TRACE_PAGE_MARK : RS_TRACE_PAGE_BAD;
 	if (lost)
 		emit_loss(decoder, ring, walk, lost);
 	while (item >= RS_TRACE_PAGE_MARK) {

@@ -16,27 +16,31 @@
 
 G_BEGIN_DECLS
 
-/* A record, or a loss that stands before the ring's next record. */
+/* What comes out, in the ring's order. */
+typedef enum {
+	RS_TRACE_RECORD_EVENT,
+	RS_TRACE_RECORD_LOSS, /* stands before the ring's next record */
+	RS_TRACE_RECORD_BOOT, /* the guest's agent started anew: boot `boot` begins */
+} RsTraceRecordKind;
+
 typedef struct {
+	RsTraceRecordKind kind;
+	guint32 boot;              /* of the guest, 1 … */
 	guint64 ns;                /* by the clock */
 	guint64 ts;                /* event clock; of a loss: no later than the next record */
-	guint64 lost;              /* not 0: this is a loss of that many, and nothing below holds */
+	guint64 lost;              /* of a loss: how many; nothing below holds but ring and boot */
 	const RsTraceEvent *event; /* NULL: nothing is known of `id` */
 	const guint8 *payload;
 	guint size; /* of the payload in bytes; may be less than event->entry_size */
 	guint32 pid;
 	guint16 context; /* RS_CTX_* */
 	guint16 id;
-	guint16 ring;   /* the vCPU; set for a loss too */
-	guint16 source; /* as rs_trace_decoder_set_source() said; set for a loss too */
+	guint16 ring;   /* the vCPU; set for a loss and a boot too */
+	guint16 source; /* as rs_trace_decoder_set_source() said; likewise */
 	gboolean cut;   /* the payload did not fit and its end is missing */
 } RsTraceRecord;
 
 typedef void (*RsTraceRecordFunc)(const RsTraceRecord *record, gpointer data);
-/* An id is unknown. The callee may add to the schema and return TRUE: then it is looked up again. Called at
- * most once for each push. */
-typedef gboolean (*RsTraceUnknownFunc)(guint id, gpointer data);
-
 typedef struct {
 	guint64 records;
 	guint64 lost;
@@ -48,11 +52,10 @@ typedef struct _RsTraceDecoder RsTraceDecoder;
 
 /*
  * For rings 0 to n_rings - 1. `schema` and `clock` must outlive the decoder. `clock` may be NULL: then ns is ts.
- * `unknown` may be NULL.
  */
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     const RsTraceClock *clock, RsTraceRecordFunc record,
-				     RsTraceUnknownFunc unknown, gpointer data);
+				     gpointer data);
 /* Which of several sources the records are from; 0 until then. */
 void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source);
 void rs_trace_decoder_free(RsTraceDecoder *decoder);

@@ -102,15 +102,21 @@ static void append_event(GString *out, const RsTraceRecord *record)
 	g_string_append_c(out, '}');
 }
 
-void rs_trace_json_line(GString *out, const RsTraceRecord *record, const char *comm)
+void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
 	char flags[5];
 
 	g_string_append(out, "{\"ns\":");
 	append_integer(out, record->ns, FALSE);
+	if (record->kind == RS_TRACE_RECORD_BOOT) {
+		g_string_append(out, ",\"boot\":");
+		append_integer(out, record->boot, FALSE);
+		g_string_append(out, "}\n");
+		return;
+	}
 	g_string_append(out, ",\"cpu\":");
 	append_integer(out, record->ring, FALSE);
-	if (record->lost) {
+	if (record->kind == RS_TRACE_RECORD_LOSS) {
 		g_string_append(out, ",\"lost\":");
 		append_integer(out, record->lost, FALSE);
 		g_string_append(out, "}\n");
@@ -118,8 +124,12 @@ void rs_trace_json_line(GString *out, const RsTraceRecord *record, const char *c
 	}
 	g_string_append(out, ",\"pid\":");
 	append_integer(out, record->pid, FALSE);
+	if (task->tgid) {
+		g_string_append(out, ",\"tgid\":");
+		append_integer(out, task->tgid, FALSE);
+	}
 	g_string_append(out, ",\"comm\":");
-	append_string(out, comm, strlen(comm));
+	append_string(out, task->comm, strlen(task->comm));
 	rs_trace_text_flags(record->context, flags);
 	g_string_append(out, ",\"flags\":\"");
 	g_string_append_len(out, flags, sizeof(flags));

@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+guint rs_trace_page_first(const guint8 *page)
+{
+	struct rs_ring_page head;
+
+	memcpy(&head, page, sizeof(head));
+	if (head.header_size < RS_RING_PAGE_HEADER || head.header_size % RS_RING_UNIT)
+		return RS_RING_PAGE_HEADER;
+	return head.header_size;
+}
+
 void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 {
 	struct rs_ring_page head;
@@ -10,7 +20,8 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 	memcpy(&head, page, sizeof(head));
 	walk->seq = head.seq;
 	walk->ts = head.ts;
-	walk->at = RS_RING_PAGE_HEADER;
+	walk->at = rs_trace_page_first(page);
+	walk->boot = head.boot;
 	walk->pid = head.pid;
 	walk->context = head.context;
 	walk->epoch = head.epoch;
@@ -19,23 +30,29 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint room,
 				 const struct rs_rec_header *head)
 {
-	switch (head->id) {
-	case RS_REC_PAD:
+	guint size = head->size & RS_REC_SIZE_MASK;
+	struct rs_rec_time time;
+
+	if (head->id == RS_REC_PAD)
 		return RS_TRACE_PAGE_PAD;
-	case RS_REC_CONTEXT:
+	if (head->id == RS_REC_CONTEXT) {
 		walk->context = head->size; /* struct rs_rec_context, field by field */
 		walk->pid = head->ts;
 		walk->at += sizeof(struct rs_rec_context);
 		return RS_TRACE_PAGE_MARK;
-	case RS_REC_TIME:
-		if (head->size != sizeof(struct rs_rec_time) || room < sizeof(struct rs_rec_time))
-			return RS_TRACE_PAGE_BAD;
-		memcpy(&walk->ts, at + offsetof(struct rs_rec_time, ts), sizeof(walk->ts));
-		walk->at += sizeof(struct rs_rec_time);
-		return RS_TRACE_PAGE_MARK;
-	default:
-		return RS_TRACE_PAGE_BAD;
 	}
+	if (size < sizeof(*head) || size > room)
+		return RS_TRACE_PAGE_BAD;
+	if (head->id == RS_REC_TIME) {
+		if (size < sizeof(time))
+			return RS_TRACE_PAGE_BAD;
+		memcpy(&time, at, sizeof(time));
+		walk->ts = time.ts;
+		walk->epoch = time.epoch;
+	}
+	/* Any other mark, known or not, changes nothing that is shown. */
+	walk->at += MIN(RS_ALIGN_UP(size, RS_RING_UNIT), room);
+	return RS_TRACE_PAGE_MARK;
 }
 
 RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, guint to)

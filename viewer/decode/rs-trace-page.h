@@ -26,14 +26,18 @@ typedef struct {
 	guint64 ts;  /* event clock, of the last record or mark */
 	guint at;    /* where the next item lies, in bytes from the page's start */
 	guint32 pid;
+	guint32 boot;    /* of the page */
+	guint32 epoch;   /* clock epoch, of the page or the last time mark */
 	guint16 context; /* RS_CTX_* */
-	guint16 epoch;
 
 	guint16 id;
 	gboolean cut;
 	guint payload; /* where it lies, in bytes from the page's start */
 	guint size;    /* of the payload in bytes */
 } RsTracePageWalk;
+
+/* Where the first record of a page lies, in bytes from its start: RS_RING_PAGE_HEADER or more. */
+guint rs_trace_page_first(const guint8 *page);
 
 /* Sets out at the start of a page that begins with its struct rs_ring_page. */
 void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page);

@@ -26,7 +26,7 @@ static gboolean conversion_fits(char conversion, const RsTraceField *field)
 {
 	if (conversion == 's')
 		return field->kind >= RS_KIND_ENUM;
-	return field_is_integer(field);
+	return field_is_integer(field) && strchr("diuxXocp", conversion);
 }
 
 /* A decimal number in [0, WIDTH_MAX], or FALSE. No digits are 0. */
@@ -66,7 +66,7 @@ static gboolean parse_conversion(const char **at, RsTracePrintStep *step, GError
 	}
 	while (**at && strchr("hljzt", **at))
 		(*at)++;
-	if (!**at || !strchr("diuxXocps", **at))
+	if (!g_ascii_isalpha(**at))
 		return refuse(error, "print format has an unknown conversion");
 	step->conversion = *(*at)++;
 	return TRUE;
@@ -166,6 +166,10 @@ static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps
 		if (n == args->len)
 			return refuse(error, "print format has more conversions than arguments");
 		step.field = args->pdata[n++];
+		/* Its conversion is of a later version too, perhaps. */
+		if (step.field->is_later)
+			step = (RsTracePrintStep){
+				.field = step.field, .conversion = 's', .precision = -1};
 		if (!conversion_fits(step.conversion, step.field))
 			return refuse(error, "print format shows field %s by %%%c",
 				      step.field->name, step.conversion);

@@ -49,46 +49,99 @@ static gboolean check_geometry(const struct rs_region_header *h, GError **error)
 		return bad(error, "region header: %u pages a ring", h->ring_pages);
 	if (h->ring_mode > RS_MODE_DROP)
 		return bad(error, "region header: ring mode %u", h->ring_mode);
-	if (h->event_capacity > RS_MAX_EVENTS || h->provider_capacity > 65536)
-		return bad(error, "region header: capacity out of range");
-	if (!power_of_two(h->cmdline_buckets) || h->cmdline_buckets > 1u << 20)
-		return bad(error, "region header: %u cmdline buckets", h->cmdline_buckets);
+	if (h->event_capacity > RS_MAX_EVENTS)
+		return bad(error, "region header: %u events", h->event_capacity);
+	return TRUE;
+}
+
+/* Sections that this version knows, and the least that an element of each has. */
+static const struct {
+	guint8 number;
+	gboolean optional;
+	guint32 stride;
+	guint32 most; /* elements */
+} known[] = {
+	{RS_SEC_HEADER, FALSE, sizeof(struct rs_region_header), 1},
+	{RS_SEC_CONTROL, FALSE, sizeof(struct rs_control), 1},
+	{RS_SEC_EVENT_CTL, FALSE, sizeof(guint32), RS_MAX_EVENTS},
+	{RS_SEC_FILTERS, TRUE, 1, G_MAXUINT32},
+	{RS_SEC_RING_CTL, FALSE, sizeof(struct rs_ring_ctl), RS_MAX_CPUS},
+	{RS_SEC_RESPONSE, TRUE, sizeof(struct rs_hcall_response), 65536},
+	{RS_SEC_CLOCK, TRUE, sizeof(struct rs_clock_epoch), 65536},
+	{RS_SEC_GUEST_INFO, FALSE, sizeof(struct rs_guest_info), 1},
+	{RS_SEC_PROVIDERS, FALSE, sizeof(struct rs_provider), 65536},
+	{RS_SEC_EVENTS, FALSE, 1, G_MAXUINT32},
+	{RS_SEC_CMDLINE, TRUE, sizeof(struct rs_cmdline_bucket), 1u << 20},
+	{RS_SEC_REQUEST, TRUE, sizeof(struct rs_hcall_request), 65536},
+	{RS_SEC_RING_STATE, FALSE, sizeof(struct rs_ring_state), RS_MAX_CPUS},
+	{RS_SEC_RINGS, FALSE, RS_RING_PAGE_MIN, RS_MAX_CPUS *RS_RING_PAGES_MAX},
+};
+
+/* An array of which we copy elements of our own size: no other stride is handled. */
+static gboolean stride_fits(guint i, guint32 stride)
+{
+	if (known[i].stride < 8)
+		return stride == known[i].stride;
+	return stride >= known[i].stride && stride % 8 == 0;
+}
+
+static gboolean check_section(const struct rs_region_header *h, guint i, GError **error)
+{
+	const struct rs_section *s = &h->section[known[i].number];
+	gboolean guest = known[i].number >= RS_SEC_FIRST_GUEST;
+
+	if (!stride_fits(i, s->stride) || s->count > known[i].most ||
+	    (guint64)s->count * s->stride > s->size)
+		return bad(error, "region header: section %u has impossible elements",
+			   known[i].number);
+	if (s->offset % RS_SECTION_ALIGN || s->size > h->region_size ||
+	    s->offset > h->region_size - s->size)
+		return bad(error, "region header: section %u lies badly", known[i].number);
+	if (guest ? s->offset < h->guest_offset : s->offset + s->size > h->guest_offset)
+		return bad(error, "region header: section %u is on the wrong side",
+			   known[i].number);
+	for (guint k = 0; k < i; k++) {
+		const struct rs_section *other = &h->section[known[k].number];
+
+		if (other->size && s->offset < other->offset + other->size &&
+		    other->offset < s->offset + s->size)
+			return bad(error, "region header: sections %u and %u overlap",
+				   known[k].number, known[i].number);
+	}
+	return TRUE;
+}
+
+static gboolean check_counts(const struct rs_region_header *h, GError **error)
+{
+	const struct rs_section *s = h->section;
+	guint32 buckets = s[RS_SEC_CMDLINE].count;
+
+	if (!s[RS_SEC_CONTROL].count || !s[RS_SEC_GUEST_INFO].count ||
+	    s[RS_SEC_EVENT_CTL].count < h->event_capacity ||
+	    s[RS_SEC_RING_CTL].count < h->ring_count ||
+	    s[RS_SEC_RING_STATE].count < h->ring_count ||
+	    s[RS_SEC_RINGS].size < (guint64)h->ring_count * h->ring_pages * h->ring_page_size)
+		return bad(error, "region header: a section is too small");
+	if (s[RS_SEC_REQUEST].count != s[RS_SEC_RESPONSE].count)
+		return bad(error, "region header: %u requests, %u responses",
+			   s[RS_SEC_REQUEST].count, s[RS_SEC_RESPONSE].count);
+	if (buckets && !power_of_two(buckets))
+		return bad(error, "region header: %u cmdline buckets", buckets);
 	return TRUE;
 }
 
 static gboolean check_sections(const struct rs_region_header *h, GError **error)
 {
-	const guint64 need[RS_SEC_COUNT] = {
-		[RS_SEC_HEADER] = sizeof(*h),
-		[RS_SEC_CONTROL] = sizeof(struct rs_control),
-		[RS_SEC_EVENT_CTL] = h->event_capacity * 4ull,
-		[RS_SEC_RING_CTL] = h->ring_count * sizeof(struct rs_ring_ctl),
-		[RS_SEC_RESPONSE] = h->ring_count * sizeof(struct rs_hcall_response),
-		[RS_SEC_GUEST_INFO] = sizeof(struct rs_guest_info),
-		[RS_SEC_PROVIDERS] = h->provider_capacity * sizeof(struct rs_provider),
-		[RS_SEC_CMDLINE] = h->cmdline_buckets * sizeof(struct rs_cmdline_bucket),
-		[RS_SEC_REQUEST] = h->ring_count * sizeof(struct rs_hcall_request),
-		[RS_SEC_RING_STATE] = h->ring_count * sizeof(struct rs_ring_state),
-		[RS_SEC_RINGS] = (guint64)h->ring_count * h->ring_pages * h->ring_page_size,
-	};
-	guint64 end = 0;
-
-	for (int i = 0; i < RS_SEC_COUNT; i++) {
-		const struct rs_section *s = &h->section[i];
-		gboolean guest = i >= RS_SEC_GUEST_INFO;
-
-		if (s->size < need[i])
-			return bad(error, "region header: section %d is too small", i);
-		if (!s->size)
-			continue;
-		if (s->offset % RS_PAGE_SIZE || s->size % RS_PAGE_SIZE || s->offset < end ||
-		    s->size > h->region_size || s->offset > h->region_size - s->size)
-			return bad(error, "region header: section %d lies badly", i);
-		end = s->offset + s->size;
-		if (guest ? s->offset < h->guest_offset : end > h->guest_offset)
-			return bad(error, "region header: section %d is on the wrong side", i);
+	for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
+		if (!h->section[known[i].number].size) {
+			if (known[i].optional)
+				continue;
+			return bad(error, "region header: section %u is missing", known[i].number);
+		}
+		if (!check_section(h, i, error))
+			return FALSE;
 	}
-	return TRUE;
+	return check_counts(h, error);
 }
 
 gboolean rs_trace_region_check_header(const struct rs_region_header *h, guint64 size,
@@ -103,9 +156,23 @@ gboolean rs_trace_region_check_header(const struct rs_region_header *h, guint64 
 		return FALSE;
 	}
 	if (h->header_size < sizeof(*h) || h->region_size > size ||
-	    h->guest_offset % RS_PAGE_SIZE || h->guest_offset > h->region_size)
+	    h->section_stride != sizeof(struct rs_section) || h->section_count < RS_SEC_COUNT ||
+	    h->guest_offset % RS_SECTION_ALIGN || h->guest_offset > h->region_size)
 		return bad(error, "region header: sizes contradict each other");
 	return check_geometry(h, error) && check_sections(h, error);
+}
+
+/* Nobody has looked at what the header says of these, so it says nothing of them from here on. */
+static void forget_unchecked(struct rs_region_header *h)
+{
+	for (guint number = 0; number < RS_SEC_COUNT; number++) {
+		gboolean checked = FALSE;
+
+		for (guint i = 0; i < G_N_ELEMENTS(known); i++)
+			checked |= known[i].number == number && h->section[number].size;
+		if (!checked)
+			memset(&h->section[number], 0, sizeof(h->section[number]));
+	}
 }
 
 RsTraceRegion *rs_trace_region_open(int fd, gboolean writable, GError **error)
@@ -138,6 +205,7 @@ RsTraceRegion *rs_trace_region_open(int fd, gboolean writable, GError **error)
 	}
 	region = g_new0(RsTraceRegion, 1);
 	region->header = h;
+	forget_unchecked(&region->header);
 	region->map = map;
 	region->size = (gsize)st.st_size;
 	region->fd = fd;
@@ -161,6 +229,13 @@ void *rs_trace_region_section(const RsTraceRegion *region, guint section, gsize 
 	if (size)
 		*size = s->size;
 	return s->size ? region->map + s->offset : NULL;
+}
+
+void *rs_trace_region_element(const RsTraceRegion *region, guint section, guint index)
+{
+	const struct rs_section *s = &region->header.section[section];
+
+	return index < s->count ? region->map + s->offset + (guint64)index * s->stride : NULL;
 }
 
 /*
@@ -225,9 +300,34 @@ gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest
 	info.agent[sizeof(info.agent) - 1] = 0;
 	info.name[sizeof(info.name) - 1] = 0;
 	info.cpu_count = MIN(info.cpu_count, h->ring_count);
-	info.provider_count = MIN(info.provider_count, h->provider_capacity);
-	info.event_bytes = MIN(info.event_bytes, h->section[RS_SEC_EVENTS].size);
-	info.event_count = MIN(info.event_count, h->event_capacity);
+	info.provider_slots = MIN(info.provider_slots, h->section[RS_SEC_PROVIDERS].count);
 	*out = info;
+	return TRUE;
+}
+
+gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struct rs_provider *out)
+{
+	const struct rs_provider *shared = rs_trace_region_element(region, RS_SEC_PROVIDERS, slot);
+	guint32 before;
+
+	if (!shared)
+		return FALSE;
+	for (int tries = 0; tries < 8; tries++) {
+		/* Pairs with the agent's release once the entry is complete. */
+		before = rs_load_acquire(&shared->sequence);
+		if (before % 2)
+			continue;
+		copy_shared(out, (const guint8 *)shared, sizeof(*out));
+		rs_rmb(); /* pairs with the agent's barrier behind the odd number */
+		if (rs_load(&shared->sequence) == before)
+			break;
+		before |= 1;
+	}
+	if (before % 2)
+		return FALSE;
+	out->sequence = before;
+	out->name[sizeof(out->name) - 1] = 0;
+	if (out->state > RS_PROVIDER_DEAD)
+		out->state = RS_PROVIDER_FREE;
 	return TRUE;
 }

@@ -23,7 +23,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
-	struct rs_region_header header; /* private, checked copy */
+	struct rs_region_header header; /* private, checked copy; an unknown section has size 0 */
 	guint8 *map;                    /* `size` bytes */
 	gsize size;
 	int fd;            /* owned */
@@ -45,6 +45,9 @@ gboolean rs_trace_region_check_header(const struct rs_region_header *header, gui
 /* A section's memory and size in bytes; NULL and 0 when the region has none. `size` may be NULL. */
 void *rs_trace_region_section(const RsTraceRegion *region, guint section, gsize *size);
 
+/* Element `index` of a section that is an array; NULL when there is none. */
+void *rs_trace_region_element(const RsTraceRegion *region, guint section, guint index);
+
 /* A private copy of `bytes` bytes of a section from `offset`, cut at its end. Returns the count. */
 gsize rs_trace_region_copy(const RsTraceRegion *region, guint section, gsize offset, void *out,
 			   gsize bytes);
@@ -55,6 +58,12 @@ gsize rs_trace_region_copy(const RsTraceRegion *region, guint section, gsize off
  */
 gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest_info *out,
 				    GError **error);
+
+/*
+ * A consistent private copy of a provider's entry, its name terminated and its state a known one. FALSE:
+ * there is no such slot, or the agent is writing it all the time.
+ */
+gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struct rs_provider *out);
 
 G_END_DECLS
 

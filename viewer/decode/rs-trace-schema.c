@@ -1,59 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-schema.h"
-#include "rs-trace-print.h"
+#include "rs-trace-descriptor.h"
 
 #include <ringside/record.h>
 
 #include <string.h>
 
-/*
- * An event with what it owns. Strings point into `bytes`, a copy of the descriptor, so a hostile
- * descriptor that names one long string a thousand times costs its own size only.
- */
+/* A provider with its events. */
 typedef struct {
-	RsTraceEvent event;
-	char *bytes;
-} Entry;
+	RsTraceProvider provider;
+	guint64 desc_offset, desc_size; /* where its descriptors lie: part of what it is */
+	GPtrArray *events;              /* owned RsTraceDescriptor, in order of id */
+} Life;
 
 struct _RsTraceSchema {
-	GPtrArray *entries;  /* of Entry, in order of id */
-	GPtrArray *by_id;    /* of Entry, not owned, with holes */
-	GHashTable *by_name; /* RsTraceEvent → itself, by system and name */
+	GPtrArray *slots;  /* of Life, by slot, with holes: those that stand in the table */
+	GQueue retired;    /* of Life, oldest first: their slot is another's now */
+	GPtrArray *events; /* of RsTraceDescriptor, not owned, of `slots`, in order of id */
+	GPtrArray *by_id;  /* of RsTraceDescriptor, not owned: the newest of each id, with holes */
+	GHashTable *by_name; /* RsTraceEvent → itself: the newest of each system and name */
 };
-
-/* The descriptor that is being parsed. */
-typedef struct {
-	const char *bytes;
-	gsize size;
-	GError **error;
-} Source;
-
-static gboolean refuse(const Source *source, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static gboolean refuse(const Source *source, const char *format, ...)
-{
-	va_list ap;
-	g_autofree char *message = NULL;
-
-	va_start(ap, format);
-	message = g_strdup_vprintf(format, ap);
-	va_end(ap);
-	g_set_error_literal(source->error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR, message);
-	return FALSE;
-}
-
-static void entry_free(gpointer data)
-{
-	Entry *entry = data;
-
-	if (!entry)
-		return;
-	rs_trace_print_clear(&entry->event);
-	for (guint i = 0; i < entry->event.n_fields; i++)
-		g_free((gpointer)entry->event.fields[i].symbols);
-	g_free((gpointer)entry->event.fields);
-	g_free(entry->bytes);
-	g_free(entry);
-}
 
 static guint event_hash(gconstpointer key)
 {
@@ -69,11 +35,28 @@ static gboolean event_equal(gconstpointer a, gconstpointer b)
 	return !strcmp(x->system, y->system) && !strcmp(x->name, y->name);
 }
 
+static void free_event(gpointer data)
+{
+	rs_trace_descriptor_free(data);
+}
+
+static void life_free(gpointer data)
+{
+	Life *life = data;
+
+	if (!life)
+		return;
+	g_ptr_array_unref(life->events);
+	g_free(life);
+}
+
 RsTraceSchema *rs_trace_schema_new(void)
 {
 	RsTraceSchema *schema = g_new0(RsTraceSchema, 1);
 
-	schema->entries = g_ptr_array_new_with_free_func(entry_free);
+	schema->slots = g_ptr_array_new_with_free_func(life_free);
+	g_queue_init(&schema->retired);
+	schema->events = g_ptr_array_new();
 	schema->by_id = g_ptr_array_new();
 	schema->by_name = g_hash_table_new(event_hash, event_equal);
 	return schema;
@@ -85,292 +68,298 @@ void rs_trace_schema_free(RsTraceSchema *schema)
 		return;
 	g_hash_table_unref(schema->by_name);
 	g_ptr_array_unref(schema->by_id);
-	g_ptr_array_unref(schema->entries);
+	g_ptr_array_unref(schema->events);
+	g_queue_clear_full(&schema->retired, life_free);
+	g_ptr_array_unref(schema->slots);
 	g_free(schema);
 }
 
-/* The NUL-terminated string at `offset`, or NULL where there is none. */
-static const char *get_string(const Source *source, guint32 offset)
-{
-	if (offset < sizeof(struct rs_event_desc) || offset >= source->size)
-		return NULL;
-	if (!memchr(source->bytes + offset, 0, source->size - offset))
-		return NULL;
-	return source->bytes + offset;
-}
-
-/* Letters, digits, '_' and `extra`, not beginning with a digit or '-', 1..RS_NAME_MAX-1 bytes. */
-static gboolean is_name(const char *text, const char *extra)
-{
-	gsize length = text ? strlen(text) : 0;
-
-	if (!length || length >= RS_NAME_MAX || !(g_ascii_isalpha(text[0]) || text[0] == '_'))
-		return FALSE;
-	for (gsize i = 0; i < length; i++)
-		if (!g_ascii_isalnum(text[i]) && text[i] != '_' && !strchr(extra, text[i]))
-			return FALSE;
-	return TRUE;
-}
-
-static gboolean is_type(const char *text)
-{
-	gsize length = text ? strlen(text) : 0;
-
-	if (!length || length >= RS_NAME_MAX)
-		return FALSE;
-	for (gsize i = 0; i < length; i++)
-		if (!g_ascii_isalnum(text[i]) && !strchr("_ *[]", text[i]))
-			return FALSE;
-	return TRUE;
-}
-
-static gboolean is_symbol(const char *text)
-{
-	gsize length = text ? strlen(text) : 0;
-
-	if (!length || length >= RS_NAME_MAX || !g_utf8_validate(text, -1, NULL))
-		return FALSE;
-	for (const char *c = text; *c; c = g_utf8_next_char(c))
-		if (g_unichar_iscntrl(g_utf8_get_char(c)))
-			return FALSE;
-	return TRUE;
-}
-
-static gboolean is_power(guint size)
-{
-	return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
-static gboolean shape_is_good(const RsTraceField *field)
-{
-	switch (field->kind) {
-	case RS_KIND_UINT:
-	case RS_KIND_SINT:
-	case RS_KIND_HEX:
-	case RS_KIND_ENUM:
-	case RS_KIND_FLAGS:
-		return is_power(field->size);
-	case RS_KIND_POINTER:
-		return field->size == 8;
-	case RS_KIND_ARRAY:
-		return is_power(field->elem_size) && field->elem_count &&
-		       field->elem_size * field->elem_count == field->size;
-	case RS_KIND_STRING:
-		return field->size > 0;
-	case RS_KIND_DYN_ARRAY:
-		return field->size == 4 && is_power(field->elem_size);
-	case RS_KIND_DYN_STRING:
-		return field->size == 4;
-	}
-	return FALSE;
-}
-
-static gboolean parse_symbols(const Source *source, const struct rs_field_desc *desc,
-			      RsTraceField *field)
-{
-	RsTraceSymbol *symbols;
-
-	if (!desc->symbol_count)
-		return TRUE;
-	if (field->kind != RS_KIND_ENUM && field->kind != RS_KIND_FLAGS)
-		return refuse(source, "field %s has symbols but is no enum", field->name);
-	if (desc->symbol_count > RS_MAX_SYMBOLS || desc->symbols % 8 ||
-	    desc->symbols > source->size ||
-	    desc->symbol_count * sizeof(struct rs_symbol) > source->size - desc->symbols)
-		return refuse(source, "symbols of field %s lie outside", field->name);
-	symbols = g_new0(RsTraceSymbol, desc->symbol_count);
-	field->symbols = symbols;
-	field->n_symbols = desc->symbol_count;
-	for (guint i = 0; i < desc->symbol_count; i++) {
-		struct rs_symbol symbol;
-
-		memcpy(&symbol, source->bytes + desc->symbols + i * sizeof(symbol), sizeof(symbol));
-		symbols[i].value = symbol.value;
-		symbols[i].name = get_string(source, symbol.name);
-		if (!is_symbol(symbols[i].name))
-			return refuse(source, "symbol %u of field %s has a bad name", i,
-				      field->name);
-	}
-	return TRUE;
-}
-
-static gboolean parse_field(const Source *source, RsTraceEvent *event, guint index,
-			    RsTraceField *field)
-{
-	struct rs_field_desc desc;
-	const char *name;
-
-	memcpy(&desc, source->bytes + sizeof(struct rs_event_desc) + index * sizeof(desc),
-	       sizeof(desc));
-	name = get_string(source, desc.name);
-	if (!is_name(name, ""))
-		return refuse(source, "field %u has a bad name", index);
-	if (rs_trace_event_field(event, name))
-		return refuse(source, "field %s is there twice", name);
-	field->name = name;
-	field->type = get_string(source, desc.type);
-	if (!is_type(field->type))
-		return refuse(source, "field %s has a bad type", name);
-	field->kind = desc.kind;
-	field->offset = desc.offset;
-	field->size = desc.size;
-	field->elem_size = desc.elem_size;
-	field->elem_count = desc.elem_count;
-	field->is_signed = desc.kind == RS_KIND_SINT || (desc.flags & RS_FIELD_SIGNED) != 0;
-	field->is_hex = desc.kind == RS_KIND_HEX || desc.kind == RS_KIND_POINTER ||
-			(desc.flags & RS_FIELD_HEX) != 0;
-	if (!shape_is_good(field))
-		return refuse(source, "field %s has an impossible kind or size", name);
-	/* Only SINT is signed; for others the flag speaks of an array's elements. */
-	if (desc.kind < RS_KIND_ARRAY && desc.kind != RS_KIND_SINT)
-		field->is_signed = FALSE;
-	if (field->offset + field->size > event->entry_size)
-		return refuse(source, "field %s lies outside the entry", name);
-	return parse_symbols(source, &desc, field);
-}
-
-static gboolean parse_fields(const Source *source, guint count, RsTraceEvent *event)
-{
-	RsTraceField *fields = g_new0(RsTraceField, count + 1);
-	guint dynamic = 0;
-
-	event->fields = fields;
-	for (guint i = 0; i < count; i++) {
-		/* Counted first: what a failure leaves behind is freed with the event. */
-		gboolean ok = parse_field(source, event, i, &fields[i]);
-
-		event->n_fields = i + 1;
-		if (!ok)
-			return FALSE;
-		if (fields[i].kind >= RS_KIND_DYN_ARRAY)
-			fields[i].dyn_index = dynamic++;
-	}
-	return TRUE;
-}
-
-static gboolean parse_event(const Source *source, RsTraceEvent *event)
-{
-	struct rs_event_desc desc;
-	const char *print = NULL, *args = NULL;
-
-	memcpy(&desc, source->bytes, sizeof(desc));
-	event->id = desc.id;
-	event->provider = desc.provider;
-	event->entry_size = desc.entry_size;
-	event->level = desc.level;
-	event->keyword = desc.keyword;
-	event->system = get_string(source, desc.system);
-	event->name = get_string(source, desc.name);
-	if (!is_name(event->system, "-.") || !is_name(event->name, "-."))
-		return refuse(source, "bad system or name");
-	if (desc.id < RS_FIRST_EVENT_ID)
-		return refuse(source, "id %u is reserved", desc.id);
-	if (desc.field_count > RS_MAX_FIELDS ||
-	    sizeof(desc) + desc.field_count * sizeof(struct rs_field_desc) > source->size)
-		return refuse(source, "%u fields do not fit", desc.field_count);
-	if (desc.entry_size > RS_MAX_ENTRY_SIZE)
-		return refuse(source, "entry of %u bytes is too large", desc.entry_size);
-	if (!parse_fields(source, desc.field_count, event))
-		return FALSE;
-	if (desc.print && !(print = get_string(source, desc.print)))
-		return refuse(source, "print format lies outside");
-	if (desc.print_args && !(args = get_string(source, desc.print_args)))
-		return refuse(source, "print arguments lie outside");
-	return rs_trace_print_parse(event, print, args, source->error);
-}
+/* ---- one provider's descriptors ---- */
 
 static gint by_id_order(gconstpointer a, gconstpointer b)
 {
-	const Entry *x = *(const Entry *const *)a, *y = *(const Entry *const *)b;
+	const RsTraceDescriptor *x = *(RsTraceDescriptor *const *)a;
+	const RsTraceDescriptor *y = *(RsTraceDescriptor *const *)b;
 
 	return (gint)x->event.id - (gint)y->event.id;
 }
 
-/* Takes one whole descriptor. */
-static gboolean add_one(RsTraceSchema *schema, const char *bytes, gsize size, GError **error)
+static gboolean has_name(const Life *life, const RsTraceEvent *event)
 {
-	Entry *entry = g_new0(Entry, 1);
-	RsTraceEvent *event = &entry->event;
-	Source source = {.size = size, .error = error};
+	for (guint i = 0; i < life->events->len; i++) {
+		const RsTraceDescriptor *other = life->events->pdata[i];
 
-	source.bytes = entry->bytes = g_memdup2(bytes, size);
-	if (!parse_event(&source, event))
-		goto bad;
-	if (rs_trace_schema_by_id(schema, event->id)) {
-		refuse(&source, "id %u is taken", event->id);
-		goto bad;
+		if (event_equal(&other->event, event))
+			return TRUE;
 	}
-	if (g_hash_table_contains(schema->by_name, event)) {
-		refuse(&source, "the name is taken");
-		goto bad;
-	}
-	if (schema->by_id->len <= event->id)
-		g_ptr_array_set_size(schema->by_id, (gint)event->id + 1);
-	schema->by_id->pdata[event->id] = entry;
-	g_hash_table_add(schema->by_name, event);
-	g_ptr_array_add(schema->entries, entry);
-	return TRUE;
-bad:
-	if (is_name(event->system, "-.") && is_name(event->name, "-."))
-		g_prefix_error(error, "%s:%s: ", event->system, event->name);
-	else
-		g_prefix_error(error, "descriptor: ");
-	entry_free(entry);
 	return FALSE;
 }
 
-gsize rs_trace_schema_add(RsTraceSchema *schema, const guint8 *data, gsize size, guint *bad,
-			  GError **error)
+/* Takes one whole descriptor. */
+static gboolean add_one(Life *life, GHashTable *ids, const guint8 *bytes, gsize size,
+			GError **error)
 {
-	gsize at = 0;
-	guint n_bad = 0, before = schema->entries->len;
-	gboolean sorted = TRUE, lost = FALSE;
+	RsTraceDescriptor *descriptor = rs_trace_descriptor_parse(bytes, size, error);
+	const RsTraceProvider *provider = &life->provider;
+	const char *why = NULL;
+	guint id;
 
-	while (!lost && size - at >= sizeof(struct rs_event_desc)) {
+	if (!descriptor)
+		return FALSE;
+	id = descriptor->event.id;
+	if (descriptor->event.slot != provider->slot)
+		why = "it belongs to another provider";
+	else if (id < provider->first_id || id - provider->first_id >= provider->n_events)
+		why = "its id is not its provider's";
+	else if (g_hash_table_contains(ids, GUINT_TO_POINTER(id)))
+		why = "the id is taken";
+	else if (has_name(life, &descriptor->event))
+		why = "the name is taken";
+	if (why) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR, "%s:%s: %s",
+			    descriptor->event.system, descriptor->event.name, why);
+		rs_trace_descriptor_free(descriptor);
+		return FALSE;
+	}
+	descriptor->event.provider = provider;
+	g_hash_table_add(ids, GUINT_TO_POINTER(id));
+	g_ptr_array_add(life->events, descriptor);
+	return TRUE;
+}
+
+/* All of them, up to one whose own size is impossible. Counts those that make no sense. */
+static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
+{
+	g_autoptr(GHashTable) ids = g_hash_table_new(NULL, NULL);
+	guint bad = 0;
+
+	for (gsize at = 0; size - at >= sizeof(struct rs_event_desc);) {
 		g_autoptr(GError) local = NULL;
 		guint32 bytes;
 
 		memcpy(&bytes, data + at, sizeof(bytes));
-		lost = bytes < sizeof(struct rs_event_desc) || bytes % 8 ||
-		       bytes > RS_MAX_DESC_SIZE || bytes > size - at;
-		if (lost) {
+		if (bytes < sizeof(struct rs_event_desc) || bytes % 8 || bytes > RS_MAX_DESC_SIZE ||
+		    bytes > size - at) {
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);
-		} else {
-			gboolean ok = add_one(schema, (const char *)data + at, bytes, &local);
-
+			at = size; /* there is no telling where the next one is */
+		} else if (add_one(life, ids, data + at, bytes, &local)) {
 			at += bytes;
-			if (ok)
-				continue;
+			continue;
+		} else {
+			at += bytes;
 		}
-		if (!n_bad++)
+		if (!bad++)
 			g_propagate_error(error, g_steal_pointer(&local));
 	}
-	for (guint i = MAX(before, 1); sorted && i < schema->entries->len; i++)
-		sorted =
-			by_id_order(&schema->entries->pdata[i - 1], &schema->entries->pdata[i]) < 0;
-	if (!sorted)
-		g_ptr_array_sort(schema->entries, by_id_order);
+	g_ptr_array_sort(life->events, by_id_order);
+	return bad;
+}
+
+/* ---- the table ---- */
+
+static Life *life_at(const RsTraceSchema *schema, guint slot)
+{
+	return slot < schema->slots->len ? schema->slots->pdata[slot] : NULL;
+}
+
+static void list_again(RsTraceSchema *schema)
+{
+	g_ptr_array_set_size(schema->events, 0);
+	for (guint slot = 0; slot < schema->slots->len; slot++) {
+		const Life *life = schema->slots->pdata[slot];
+
+		for (guint i = 0; life && i < life->events->len; i++)
+			g_ptr_array_add(schema->events, life->events->pdata[i]);
+	}
+	g_ptr_array_sort(schema->events, by_id_order);
+}
+
+/* From now on the names of its events mean these. */
+static void name_events(RsTraceSchema *schema, const Life *life)
+{
+	for (guint i = 0; i < life->events->len; i++) {
+		RsTraceDescriptor *descriptor = life->events->pdata[i];
+
+		g_hash_table_replace(schema->by_name, &descriptor->event, &descriptor->event);
+	}
+}
+
+static void number_events(RsTraceSchema *schema, const Life *life)
+{
+	for (guint i = 0; i < life->events->len; i++) {
+		RsTraceDescriptor *descriptor = life->events->pdata[i];
+		guint id = descriptor->event.id;
+
+		if (schema->by_id->len <= id)
+			g_ptr_array_set_size(schema->by_id, (gint)id + 1);
+		descriptor->older = schema->by_id->pdata[id];
+		schema->by_id->pdata[id] = descriptor;
+	}
+}
+
+static void retire(RsTraceSchema *schema, guint slot)
+{
+	Life *life = life_at(schema, slot);
+
+	if (!life)
+		return;
+	schema->slots->pdata[slot] = NULL;
+	for (guint i = 0; i < life->events->len; i++) {
+		const RsTraceDescriptor *descriptor = life->events->pdata[i];
+
+		if (g_hash_table_lookup(schema->by_name, &descriptor->event) == &descriptor->event)
+			g_hash_table_remove(schema->by_name, &descriptor->event);
+	}
+	/* Nobody saw it die, so nothing is known of the time since it was seen alive. */
+	if (!life->provider.until && life->provider.is_live)
+		life->provider.until = MAX(life->provider.since, 1);
+	life->provider.is_live = FALSE;
+	g_queue_push_tail(&schema->retired, life);
+}
+
+static void fill_provider(RsTraceProvider *to, guint slot, const struct rs_provider *from)
+{
+	to->slot = slot;
+	to->first_boot = from->first_boot;
+	to->last_boot = from->last_boot;
+	to->since = from->since;
+	to->until = from->until;
+	to->is_live = from->state == RS_PROVIDER_LIVE;
+	to->generation = from->generation;
+	to->first_id = from->first_id;
+	to->n_events = from->event_count;
+	to->owner_pid = from->owner_pid;
+	to->image_start = from->image_start;
+	to->image_end = from->image_end;
+	to->build_id_size = MIN(from->build_id_size, sizeof(to->build_id));
+	memcpy(to->build_id, from->build_id, sizeof(to->build_id));
+	memcpy(to->name, from->name, sizeof(to->name));
+	to->name[sizeof(to->name) - 1] = 0;
+}
+
+/* Whether the entry still speaks of what we know by it. */
+static gboolean is_same(const Life *life, const struct rs_provider *entry)
+{
+	const RsTraceProvider *provider = &life->provider;
+
+	return provider->first_boot == entry->first_boot && provider->since == entry->since &&
+	       provider->first_id == entry->first_id && provider->n_events == entry->event_count &&
+	       life->desc_offset == entry->desc_offset && life->desc_size == entry->desc_size;
+}
+
+gboolean rs_trace_schema_knows(const RsTraceSchema *schema, guint slot,
+			       const struct rs_provider *entry)
+{
+	const Life *life = life_at(schema, slot);
+
+	return entry->state == RS_PROVIDER_FREE || (life && is_same(life, entry));
+}
+
+void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_provider *entry,
+			  const guint8 *data, gsize size, guint *bad, GError **error)
+{
+	Life *life = life_at(schema, slot);
+	guint n_bad = 0;
+
+	if (bad)
+		*bad = 0;
+	if (entry->state == RS_PROVIDER_FREE) {
+		retire(schema, slot);
+		list_again(schema);
+		return;
+	}
+	if (life && is_same(life, entry)) {
+		gboolean again = life->provider.generation != entry->generation;
+
+		fill_provider(&life->provider, slot, entry);
+		if (again)
+			name_events(schema, life);
+		return;
+	}
+	retire(schema, slot);
+	if (schema->slots->len <= slot)
+		g_ptr_array_set_size(schema->slots, (gint)slot + 1);
+	life = g_new0(Life, 1);
+	fill_provider(&life->provider, slot, entry);
+	life->desc_offset = entry->desc_offset;
+	life->desc_size = entry->desc_size;
+	life->events = g_ptr_array_new_with_free_func(free_event);
+	n_bad = add_all(life, data, size, error);
+	schema->slots->pdata[slot] = life;
+	number_events(schema, life);
+	name_events(schema, life);
+	list_again(schema);
 	if (bad)
 		*bad = n_bad;
-	return at;
 }
+
+void rs_trace_schema_trim(RsTraceSchema *schema, guint keep)
+{
+	while (schema->retired.length > keep) {
+		Life *life = g_queue_pop_head(&schema->retired);
+
+		for (guint i = 0; i < life->events->len; i++) {
+			RsTraceDescriptor *gone = life->events->pdata[i];
+			RsTraceDescriptor **at =
+				(RsTraceDescriptor **)&schema->by_id->pdata[gone->event.id];
+
+			while (*at != gone)
+				at = &(*at)->older;
+			*at = gone->older;
+		}
+		life_free(life);
+	}
+}
+
+/* ---- questions ---- */
 
 guint rs_trace_schema_n_events(const RsTraceSchema *schema)
 {
-	return schema->entries->len;
+	return schema->events->len;
 }
 
 const RsTraceEvent *rs_trace_schema_nth(const RsTraceSchema *schema, guint n)
 {
-	return n < schema->entries->len ? &((Entry *)schema->entries->pdata[n])->event : NULL;
+	return n < schema->events->len ? &((RsTraceDescriptor *)schema->events->pdata[n])->event
+				       : NULL;
+}
+
+const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, guint slot)
+{
+	const Life *life = life_at(schema, slot);
+
+	return life ? &life->provider : NULL;
 }
 
 const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)
 {
-	Entry *entry = id < schema->by_id->len ? schema->by_id->pdata[id] : NULL;
+	RsTraceDescriptor *newest = id < schema->by_id->len ? schema->by_id->pdata[id] : NULL;
 
-	return entry ? &entry->event : NULL;
+	return newest ? &newest->event : NULL;
+}
+
+static gboolean lived(const RsTraceProvider *provider, guint32 boot, guint64 ts)
+{
+	if (boot < provider->first_boot || boot > provider->last_boot)
+		return FALSE;
+	if (boot == provider->first_boot && ts < provider->since)
+		return FALSE;
+	return boot != provider->last_boot || !provider->until || ts <= provider->until;
+}
+
+const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 boot, guint id,
+					   guint64 ts)
+{
+	const RsTraceDescriptor *at = id < schema->by_id->len ? schema->by_id->pdata[id] : NULL;
+
+	for (; at; at = at->older) {
+		const RsTraceProvider *provider = at->event.provider;
+
+		if (lived(provider, boot, ts))
+			return &at->event;
+	}
+	return NULL;
 }
 
 const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
@@ -379,12 +368,4 @@ const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const c
 	RsTraceEvent key = {.system = system, .name = name};
 
 	return g_hash_table_lookup(schema->by_name, &key);
-}
-
-const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name)
-{
-	for (guint i = 0; i < event->n_fields; i++)
-		if (!strcmp(event->fields[i].name, name))
-			return &event->fields[i];
-	return NULL;
 }

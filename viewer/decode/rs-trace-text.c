@@ -433,17 +433,23 @@ static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextSt
 	g_string_append_len(out, name, at - name);
 }
 
-void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *comm,
+void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 			RsTraceTextStyle style)
 {
 	char buffer[96], *end = buffer + sizeof(buffer), *at = end;
 
-	if (record->lost) {
+	if (record->kind == RS_TRACE_RECORD_BOOT) {
+		g_string_append_printf(
+			out, "[BOOT %u AT %" G_GUINT64_FORMAT ".%06" G_GUINT64_FORMAT "]\n",
+			record->boot, record->ns / 1000000000, record->ns / 1000 % 1000000);
+		return;
+	}
+	if (record->kind == RS_TRACE_RECORD_LOSS) {
 		g_string_append_printf(out, "CPU:%u [LOST %" G_GUINT64_FORMAT " EVENTS]\n",
 				       record->ring, record->lost);
 		return;
 	}
-	append_comm(out, comm);
+	append_comm(out, task->comm);
 
 	/* From the right: "-PID     [CPU] FLAGS  SEC.USEC: " */
 	*--at = ' ';

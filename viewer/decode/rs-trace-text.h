@@ -6,6 +6,7 @@
 #ifndef RS_TRACE_TEXT_H
 #define RS_TRACE_TEXT_H
 
+#include "rs-trace-cmdline.h"
 #include "rs-trace-decoder.h"
 
 G_BEGIN_DECLS
@@ -23,7 +24,7 @@ void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint 
  * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". `comm` is the task's
  * name as rs_trace_cmdline_lookup() gave it. `style`: RS_TRACE_TEXT_* together, 0 for none.
  */
-void rs_trace_text_line(GString *out, const RsTraceRecord *record, const char *comm,
+void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 			RsTraceTextStyle style);
 
 /* Appends only the event's own text, by its print format. A part that the payload lacks reads "(cut)". */

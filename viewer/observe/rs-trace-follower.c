@@ -3,6 +3,9 @@
 
 #include <rs-trace-cmdline.h>
 
+/* Providers whose slot is another's now, kept for the records of before. */
+#define RETIRED_MAX 4096u
+
 struct _RsTraceFollower {
 	RsTraceSource *source;
 	guint16 index;
@@ -10,12 +13,9 @@ struct _RsTraceFollower {
 	guint first_lane;
 
 	RsTraceSchema *schema;
-	RsTraceClock clock;
+	RsTraceClock *clock;
 	RsTraceCmdline *names;
 	RsTraceDecoder *decoder;
-	gboolean boot_known;
-	guint64 boot;
-	guint64 bad_before; /* of decoders that are gone */
 	struct {
 		guint64 ts, ns;
 	} last[]; /* record of each ring */
@@ -25,29 +25,11 @@ static void on_decoded(const RsTraceRecord *record, gpointer data)
 {
 	RsTraceFollower *follower = data;
 
-	if (!record->lost) {
+	if (record->kind == RS_TRACE_RECORD_EVENT) {
 		follower->last[record->ring].ts = record->ts;
 		follower->last[record->ring].ns = record->ns;
 	}
 	rs_trace_merger_push(follower->merger, follower->first_lane + record->ring, record);
-}
-
-static gboolean on_unknown(guint id, gpointer data)
-{
-	RsTraceFollower *follower = data;
-	guint known = rs_trace_schema_n_events(follower->schema);
-
-	follower->source->ops->descriptors(follower->source, follower);
-	return rs_trace_schema_n_events(follower->schema) > known;
-}
-
-static void new_tables(RsTraceFollower *follower)
-{
-	follower->schema = rs_trace_schema_new();
-	follower->decoder =
-		rs_trace_decoder_new(follower->source->n_rings, follower->schema, &follower->clock,
-				     on_decoded, on_unknown, follower);
-	rs_trace_decoder_set_source(follower->decoder, follower->index);
 }
 
 RsTraceFollower *rs_trace_follower_new(RsTraceSource *source, guint16 index, RsTraceMerger *merger)
@@ -59,8 +41,11 @@ RsTraceFollower *rs_trace_follower_new(RsTraceSource *source, guint16 index, RsT
 	follower->index = index;
 	follower->merger = merger;
 	follower->names = rs_trace_cmdline_new();
-	rs_trace_clock_init(&follower->clock, 0);
-	new_tables(follower);
+	follower->clock = rs_trace_clock_new(0);
+	follower->schema = rs_trace_schema_new();
+	follower->decoder = rs_trace_decoder_new(source->n_rings, follower->schema, follower->clock,
+						 on_decoded, follower);
+	rs_trace_decoder_set_source(follower->decoder, index);
 	if (merger)
 		follower->first_lane = rs_trace_merger_add_lanes(merger, source->n_rings);
 	return follower;
@@ -73,15 +58,19 @@ void rs_trace_follower_free(RsTraceFollower *follower)
 	rs_trace_decoder_free(follower->decoder);
 	rs_trace_schema_free(follower->schema);
 	rs_trace_cmdline_free(follower->names);
+	rs_trace_clock_free(follower->clock);
 	follower->source->ops->free(follower->source);
 	g_free(follower);
 }
 
 static void take_chunk(RsTraceFollower *follower, const RsTraceChunk *chunk)
 {
-	if (follower->merger)
-		rs_trace_decoder_push(follower->decoder, chunk->ring, chunk->page, chunk->from,
-				      chunk->to, chunk->lost);
+	if (!follower->merger)
+		return;
+	/* After the page was copied: what it names is known to the source by now. */
+	follower->source->ops->providers(follower->source, follower);
+	rs_trace_decoder_push(follower->decoder, chunk->ring, chunk->page, chunk->from, chunk->to,
+			      chunk->lost);
 }
 
 RsTraceRingStatus rs_trace_follower_read(RsTraceFollower *follower, guint64 now_ns)
@@ -89,8 +78,12 @@ RsTraceRingStatus rs_trace_follower_read(RsTraceFollower *follower, guint64 now_
 	RsTraceSource *source = follower->source;
 	gboolean any = FALSE, in_flight = FALSE, ended = TRUE;
 
-	if (follower->merger)
+	if (follower->merger) {
+		/* Nobody holds a record that names one of these. */
+		if (!rs_trace_merger_held(follower->merger))
+			rs_trace_schema_trim(follower->schema, RETIRED_MAX);
 		source->ops->begin_round(source, follower);
+	}
 	for (guint ring = 0; ring < source->n_rings; ring++) {
 		RsTraceRingStatus status = RS_TRACE_RING_DATA;
 		RsTraceChunk chunk;
@@ -128,6 +121,7 @@ void rs_trace_follower_finish(RsTraceFollower *follower)
 		return;
 	for (guint ring = 0; ring < follower->source->n_rings; ring++) {
 		RsTraceRecord record = {
+			.kind = RS_TRACE_RECORD_LOSS,
 			.lost = follower->source->ops->pending_loss(follower->source, ring),
 			.ts = follower->last[ring].ts,
 			.ns = follower->last[ring].ns,
@@ -146,10 +140,14 @@ RsTraceSource *rs_trace_follower_source(const RsTraceFollower *follower)
 	return follower->source;
 }
 
-const char *rs_trace_follower_comm(const RsTraceFollower *follower, const RsTraceRecord *record)
+void rs_trace_follower_task(const RsTraceFollower *follower, const RsTraceRecord *record,
+			    RsTraceTask *out)
 {
-	return record->lost ? ""
-			    : rs_trace_cmdline_lookup(follower->names, record->pid, record->ts);
+	if (record->kind == RS_TRACE_RECORD_EVENT)
+		rs_trace_cmdline_lookup(follower->names, record->boot, record->pid, record->ts,
+					out);
+	else
+		*out = (RsTraceTask){.comm = ""};
 }
 
 guint64 rs_trace_follower_bad(const RsTraceFollower *follower)
@@ -157,33 +155,33 @@ guint64 rs_trace_follower_bad(const RsTraceFollower *follower)
 	RsTraceDecoderStats stats;
 
 	rs_trace_decoder_stats(follower->decoder, &stats);
-	return follower->bad_before + stats.bad_pages + stats.unknown;
+	return stats.bad_pages + stats.unknown;
 }
 
-void rs_trace_follower_set_boot(RsTraceFollower *follower, guint64 boot, guint64 hz)
+void rs_trace_follower_set_boots(RsTraceFollower *follower, const struct rs_boot boots[RS_BOOTS],
+				 guint64 hz)
 {
-	if (follower->boot_known && follower->boot != boot) {
-		if (follower->merger)
-			rs_trace_merger_flush(follower->merger);
-		follower->bad_before = rs_trace_follower_bad(follower);
-		rs_trace_decoder_free(follower->decoder);
-		rs_trace_schema_free(follower->schema);
-		new_tables(follower);
-	}
-	follower->boot = boot;
-	follower->boot_known = TRUE;
-	if (!follower->clock.hz)
-		follower->clock.hz = hz;
+	rs_trace_clock_set_boots(follower->clock, boots);
+	rs_trace_clock_set_hz(follower->clock, hz);
 }
 
-void rs_trace_follower_add_descriptors(RsTraceFollower *follower, const guint8 *data, gsize size)
+gboolean rs_trace_follower_knows(const RsTraceFollower *follower, guint slot,
+				 const struct rs_provider *entry)
 {
-	rs_trace_schema_add(follower->schema, data, size, NULL, NULL);
+	return rs_trace_schema_knows(follower->schema, slot, entry);
 }
 
-void rs_trace_follower_set_clock(RsTraceFollower *follower, const struct rs_control *control)
+void rs_trace_follower_take_provider(RsTraceFollower *follower, guint slot,
+				     const struct rs_provider *entry, const guint8 *data,
+				     gsize size)
 {
-	rs_trace_clock_set_epochs(&follower->clock, control);
+	rs_trace_schema_take(follower->schema, slot, entry, data, size, NULL, NULL);
+}
+
+void rs_trace_follower_set_clock(RsTraceFollower *follower, const struct rs_clock_epoch *table,
+				 guint n, guint32 epoch_count)
+{
+	rs_trace_clock_take(follower->clock, table, n, epoch_count);
 }
 
 void rs_trace_follower_add_names(RsTraceFollower *follower, const guint8 *snapshot,

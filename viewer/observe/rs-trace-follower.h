@@ -14,6 +14,7 @@
 #ifndef RS_TRACE_FOLLOWER_H
 #define RS_TRACE_FOLLOWER_H
 
+#include "rs-trace-cmdline.h"
 #include "rs-trace-merger.h"
 #include "rs-trace-source.h"
 
@@ -43,21 +44,26 @@ void rs_trace_follower_update_names(RsTraceFollower *follower);
 void rs_trace_follower_finish(RsTraceFollower *follower);
 
 RsTraceSource *rs_trace_follower_source(const RsTraceFollower *follower);
-/* The name of a record's task; "" for a loss. Valid until names are updated. */
-const char *rs_trace_follower_comm(const RsTraceFollower *follower, const RsTraceRecord *record);
+/* Whom a record's pid means; no name for a loss or a boot. Valid until names are updated. */
+void rs_trace_follower_task(const RsTraceFollower *follower, const RsTraceRecord *record,
+			    RsTraceTask *out);
 /* Pages cut short and records of unknown events. */
 guint64 rs_trace_follower_bad(const RsTraceFollower *follower);
 
 /* ---- what a source tells ---- */
 
-/*
- * Another boot of the guest: its ids mean other events. What was read before goes out first. `hz` is the rate of
- * the event clock as the guest knows it, 0 if it does not.
- */
-void rs_trace_follower_set_boot(RsTraceFollower *follower, guint64 boot, guint64 hz);
-/* More descriptors of this boot. */
-void rs_trace_follower_add_descriptors(RsTraceFollower *follower, const guint8 *data, gsize size);
-void rs_trace_follower_set_clock(RsTraceFollower *follower, const struct rs_control *control);
+/* When boots began, and the rate of the event clock as the guest knows it, 0 if it does not. */
+void rs_trace_follower_set_boots(RsTraceFollower *follower, const struct rs_boot boots[RS_BOOTS],
+				 guint64 hz);
+/* As rs_trace_schema_knows() and rs_trace_schema_take(). */
+gboolean rs_trace_follower_knows(const RsTraceFollower *follower, guint slot,
+				 const struct rs_provider *entry);
+void rs_trace_follower_take_provider(RsTraceFollower *follower, guint slot,
+				     const struct rs_provider *entry, const guint8 *data,
+				     gsize size);
+/* As rs_trace_clock_take(). */
+void rs_trace_follower_set_clock(RsTraceFollower *follower, const struct rs_clock_epoch *table,
+				 guint n, guint32 epoch_count);
 /* As rs_trace_cmdline_merge(). */
 void rs_trace_follower_add_names(RsTraceFollower *follower, const guint8 *snapshot,
 				 const guint8 *again, gsize size);

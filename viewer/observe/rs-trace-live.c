@@ -11,57 +11,73 @@ typedef struct {
 	RsTraceSource source;
 	const RsTraceRegion *region;
 	gboolean owner;
-	gsize descriptor_bytes; /* of this boot, told so far */
-	guint64 boot;
-	gboolean boot_known;
-	guint8 *snapshot; /* two copies of the names' section */
+	const struct rs_guest_info *shared;
+	guint32 changes;               /* rs_guest_info.provider_changes that was told of */
+	GArray *sequences;             /* guint32: of each provider's entry, likewise */
+	struct rs_clock_epoch *epochs; /* room for a copy of the section; NULL: there is none */
+	guint8 *snapshot;              /* two copies of the names' section */
 	RsTraceRing *rings[];
 } Live;
 
-static void tell_descriptors(Live *live, RsTraceFollower *follower,
-			     const struct rs_guest_info *info)
+static void tell_provider(Live *live, RsTraceFollower *follower, guint slot)
 {
-	gsize bytes = info->event_bytes, more;
+	guint32 *told = &g_array_index(live->sequences, guint32, slot);
 	g_autofree guint8 *copy = NULL;
+	struct rs_provider entry;
+	gsize size = 0;
 
-	if (bytes <= live->descriptor_bytes)
+	if (!rs_trace_region_provider(live->region, slot, &entry) || entry.sequence == *told)
 		return;
-	more = bytes - live->descriptor_bytes;
-	copy = g_malloc(more);
-	more = rs_trace_region_copy(live->region, RS_SEC_EVENTS, live->descriptor_bytes, copy,
-				    more);
-	/* A rest that cannot be parsed stays so: it is not looked at again. */
-	live->descriptor_bytes += more;
-	rs_trace_follower_add_descriptors(follower, copy, more);
+	if (!rs_trace_follower_knows(follower, slot, &entry)) {
+		size = MIN(entry.desc_size, live->region->header.section[RS_SEC_EVENTS].size);
+		copy = g_malloc(size);
+		size = rs_trace_region_copy(live->region, RS_SEC_EVENTS, entry.desc_offset, copy,
+					    size);
+	}
+	rs_trace_follower_take_provider(follower, slot, &entry, copy, size);
+	*told = entry.sequence;
+}
+
+static void providers(RsTraceSource *source, RsTraceFollower *follower)
+{
+	Live *live = (Live *)source;
+	struct rs_guest_info info;
+
+	rs_rmb(); /* what the page names was in the table before its record was in the page */
+	if (rs_load(&live->shared->provider_changes) == live->changes ||
+	    !rs_trace_region_guest_info(live->region, &info, NULL))
+		return;
+	live->changes = info.provider_changes;
+	if (live->sequences->len < info.provider_slots)
+		g_array_set_size(live->sequences, info.provider_slots);
+	for (guint slot = 0; slot < info.provider_slots; slot++)
+		tell_provider(live, follower, slot);
+}
+
+static void tell_clock(Live *live, RsTraceFollower *follower)
+{
+	const struct rs_section *section = &live->region->header.section[RS_SEC_CLOCK];
+	struct rs_control control;
+	gsize size;
+
+	if (!live->epochs || rs_trace_region_copy(live->region, RS_SEC_CONTROL, 0, &control,
+						  sizeof(control)) != sizeof(control))
+		return;
+	rs_rmb(); /* the epochs are written before their count grows */
+	size = rs_trace_region_copy(live->region, RS_SEC_CLOCK, 0, live->epochs,
+				    section->count * sizeof(*live->epochs));
+	rs_trace_follower_set_clock(follower, live->epochs, (guint)(size / sizeof(*live->epochs)),
+				    control.epoch_count);
 }
 
 static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
 {
 	Live *live = (Live *)source;
 	struct rs_guest_info info;
-	struct rs_control control;
 
-	if (rs_trace_region_guest_info(live->region, &info, NULL) &&
-	    (!live->boot_known || info.boot_generation != live->boot)) {
-		live->boot = info.boot_generation;
-		live->boot_known = TRUE;
-		live->descriptor_bytes = 0;
-		rs_trace_follower_set_boot(follower, info.boot_generation, info.tsc_hz);
-		tell_descriptors(live, follower, &info);
-	}
-	if (rs_trace_region_copy(live->region, RS_SEC_CONTROL, 0, &control, sizeof(control)) ==
-	    sizeof(control))
-		rs_trace_follower_set_clock(follower, &control);
-}
-
-static void descriptors(RsTraceSource *source, RsTraceFollower *follower)
-{
-	Live *live = (Live *)source;
-	struct rs_guest_info info;
-
-	if (rs_trace_region_guest_info(live->region, &info, NULL) && live->boot_known &&
-	    info.boot_generation == live->boot)
-		tell_descriptors(live, follower, &info);
+	if (rs_trace_region_guest_info(live->region, &info, NULL))
+		rs_trace_follower_set_boots(follower, info.boots, info.tsc_hz);
+	tell_clock(live, follower);
 }
 
 static void names(RsTraceSource *source, RsTraceFollower *follower)
@@ -110,6 +126,8 @@ static void free_live(RsTraceSource *source)
 
 	for (guint i = 0; i < source->n_rings; i++)
 		rs_trace_ring_free(live->rings[i]);
+	g_array_unref(live->sequences);
+	g_free(live->epochs);
 	g_free(live->snapshot);
 	g_free(live);
 }
@@ -119,7 +137,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, 
 {
 	static const RsTraceSourceOps ops = {
 		.begin_round = begin_round,
-		.descriptors = descriptors,
+		.providers = providers,
 		.names = names,
 		.next = next,
 		.pending_loss = pending_loss,
@@ -138,6 +156,11 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, 
 	live->source.ring_pages = region->header.ring_pages;
 	live->region = region;
 	live->owner = owner;
+	live->shared = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
+	live->sequences = g_array_new(FALSE, TRUE, sizeof(guint32));
+	if (region->header.section[RS_SEC_CLOCK].stride == sizeof(*live->epochs))
+		live->epochs =
+			g_new(struct rs_clock_epoch, region->header.section[RS_SEC_CLOCK].count);
 	for (; config.ring < n_rings; config.ring++) {
 		live->rings[config.ring] = rs_trace_ring_new(region, &config, error);
 		if (!live->rings[config.ring]) {

@@ -57,10 +57,10 @@ static void say_done(RsTracePump *pump)
 static void on_merged(const RsTraceRecord *record, gpointer data)
 {
 	RsTracePump *pump = data;
+	RsTraceTask task;
 
-	pump->config.record(record,
-			    rs_trace_follower_comm(pump->followers->pdata[record->source], record),
-			    pump->config.record_data);
+	rs_trace_follower_task(pump->followers->pdata[record->source], record, &task);
+	pump->config.record(record, &task, pump->config.record_data);
 }
 
 static void take_joining(RsTracePump *pump)

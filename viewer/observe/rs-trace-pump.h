@@ -9,6 +9,7 @@
 #define RS_TRACE_PUMP_H
 
 #include "rs-trace-decoder.h"
+#include "rs-trace-cmdline.h"
 #include "rs-trace-source.h"
 
 G_BEGIN_DECLS
@@ -17,10 +18,10 @@ typedef struct _RsTracePump RsTracePump;
 
 typedef struct {
 	/*
-	 * On the pump's thread: a record or a loss, and the name of its task ("" for a loss). Both are valid during
+	 * On the pump's thread: a record and its task (of an event; else no name). Both are valid during
 	 * the call. NULL: what comes is consumed and not looked at.
 	 */
-	void (*record)(const RsTraceRecord *record, const char *comm, gpointer data);
+	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer data);
 	/* On the pump's thread, after each round. FALSE: no more is wanted. May be NULL. */
 	gboolean (*round)(gpointer data);
 	gpointer record_data; /* for both */

@@ -8,11 +8,8 @@ void rs_trace_ring_place(const RsTraceRegion *region, guint ring, RsTraceRingPla
 {
 	const struct rs_region_header *h = &region->header;
 
-	out->state = (const struct rs_ring_state *)rs_trace_region_section(
-			     region, RS_SEC_RING_STATE, NULL) +
-		     ring;
-	out->ctl =
-		(struct rs_ring_ctl *)rs_trace_region_section(region, RS_SEC_RING_CTL, NULL) + ring;
+	out->state = rs_trace_region_element(region, RS_SEC_RING_STATE, ring);
+	out->ctl = rs_trace_region_element(region, RS_SEC_RING_CTL, ring);
 	out->pages = (const guint8 *)rs_trace_region_section(region, RS_SEC_RINGS, NULL) +
 		     (guint64)ring * h->ring_pages * h->ring_page_size;
 	out->page_size = h->ring_page_size;

@@ -110,7 +110,7 @@ static guint count_last(const RsTraceRing *r)
 	guint records = 0;
 
 	if (r->last_to)
-		walk(r->last, RS_RING_PAGE_HEADER, r->last_to, &records, &why);
+		walk(r->last, rs_trace_page_first(r->last), r->last_to, &records, &why);
 	return records;
 }
 
@@ -210,7 +210,7 @@ static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk
 
 	memset(out, 0, sizeof(*out));
 	out->ring = r->ring;
-	out->from = from;
+	out->from = r->offset ? from : MIN(rs_trace_page_first(r->copy), to);
 	if (!r->offset)
 		out->lost = begin_page(r, h);
 	if (r->whole)

@@ -15,13 +15,10 @@ typedef struct _RsTraceSource RsTraceSource;
 typedef struct _RsTraceFollower RsTraceFollower;
 
 typedef struct {
-	/*
-	 * Before each round: tells the follower of another boot, new descriptors and the clock
-	 * (rs_trace_follower_set_boot and so on).
-	 */
+	/* Before each round: tells the follower of boots and the clock. */
 	void (*begin_round)(RsTraceSource *source, RsTraceFollower *follower);
-	/* A page names an event that is not known: tells of new descriptors, nothing else. */
-	void (*descriptors)(RsTraceSource *source, RsTraceFollower *follower);
+	/* After each chunk, before it is decoded: tells what has changed of the providers. */
+	void (*providers)(RsTraceSource *source, RsTraceFollower *follower);
 	/* Before records are shown: tells the names of tasks. */
 	void (*names)(RsTraceSource *source, RsTraceFollower *follower);
 	/* The ring's next chunk; `now_ns` as for rs_trace_ring_next(). */

@@ -31,6 +31,7 @@
 #define RS_AGENT_BAD_EVENT (-20)  /* an event's description breaks a limit of descriptor.h */
 #define RS_AGENT_NOT_READY (-21)  /* no rs_agent_init() yet, or not registered */
 #define RS_AGENT_BUSY (-22)       /* already initialised, or already registered */
+#define RS_AGENT_TAKEN (-23)      /* every region of that kind belongs to another agent */
 
 /*
  * What an OS can do for the agent. A member that is NULL has the default named in its comment. The
@@ -44,15 +45,16 @@ struct rs_trace_ops {
 	uint64_t (*time_now)(void);
 	/* Index of this vCPU. NULL: rs_port_cpu(). */
 	uint32_t (*cpu_id)(void);
-	uint32_t (*current_pid)(void);   /* NULL: rs_port_pid() */
-	uint32_t (*context_flags)(void); /* RS_CTX_*. NULL: rs_port_context() */
-	/* Name of the running task, RS_COMM_LEN bytes, NUL-padded. NULL: rs_port_comm(). */
+	uint32_t (*current_pid)(void);   /* rs_port_pid() */
+	uint32_t (*current_tgid)(void);  /* its thread group, 0 unknown: rs_port_tgid() */
+	uint32_t (*context_flags)(void); /* RS_CTX_*: rs_port_context() */
+	/* Name of the running task, RS_COMM_LEN bytes, NUL-padded: rs_port_comm(). */
 	const char *(*current_comm)(void);
 
 	/* For an OS with a trace pipe of its own: takes a whole record (struct rs_rec_header, then
 	 * payload), cut at RS_RAW_MAX bytes. NULL: the record goes to the region's ring. */
 	void (*trace_pipe_push_raw_record)(const void *record, uint32_t size);
-	/* The task `pid` fired an event and may be unknown. NULL: rs_agent_cmdline(pid, comm). */
+	/* The task `pid` fired an event and may be unknown. NULL: rs_agent_cmdline(). */
 	void (*trace_cmdline_push)(uint32_t pid);
 
 	/* Stores `size` bytes (8, aligned to 8) into code that other CPUs may be running, as one store.
@@ -89,13 +91,15 @@ struct rs_agent_config {
 	uint32_t flags;  /* RS_GUEST_SELF_PATCH; RS_GUEST_PREEMPTIBLE is added by the port */
 	uint64_t tsc_hz; /* 0: unknown */
 	uint64_t page_table_root;         /* 0: none */
-	volatile uint32_t *hcall_mmio;    /* where hcall_addr is mapped: RS_CHANNEL_MMIO */
+	uint32_t owner_pid;               /* process that the agent runs in; 0: a kernel */
+	uint32_t nudge_vector;            /* with RS_GUEST_NUDGE_VECTOR: calls rs_agent_look() */
+	volatile uint32_t *hcall_mmio;    /* where hcall_addr is mapped, for RS_CHANNEL_MMIO */
 	volatile uint32_t *doorbell_mmio; /* likewise */
 };
 
 /*
- * Attaches to a region: checks its header, then writes rs_guest_info (magic last). The rings of an
- * earlier boot stay as they are, and boot_generation goes up.
+ * Attaches to a region: checks its header, writes rs_guest_info (magic last). A region that has been
+ * used by an earlier boot keeps its rings, and its number of boots goes up.
  * Errors: NO_REGION, BAD_ABI, BAD_LAYOUT, NO_ROOM (a section that is needed is missing), BUSY.
  */
 int rs_agent_init(const struct rs_agent_config *config);
@@ -114,7 +118,10 @@ struct rs_agent_provider {
 	const char *name;
 	struct rs_event *events, *events_end;
 	const struct rs_site *sites, *sites_end;
-	uint64_t page_table_root; /* that maps the sites; 0: the guest's */
+	uint64_t page_table_root;      /* under which the sites lie; 0: the guest's */
+	const void *image, *image_end; /* where it lies; NULL: not known */
+	const uint8_t *build_id;       /* NULL: not known */
+	uint32_t build_id_size;        /* bytes, at most 32 */
 	/* the agent's: */
 	uint32_t id; /* 0: not registered */
 	struct rs_agent_provider *next;
@@ -166,12 +173,40 @@ struct rs_hcall_reply {
 };
 
 /*
- * One hypercall. `args` (6 of them), `data` and `reply` may be NULL. Returns the host's result,
- * which is >= 0 or RS_ERR_*. RS_ERR_UNREACHABLE: no channel, or no answer in about 5 s.
- * RS_ERR_TOO_LARGE: `data` does not fit.
+ * One hypercall. `args` (6) and `data` may be NULL, `reply` too. Returns the host's result (>= 0 or
+ * RS_ERR_*), RS_ERR_UNREACHABLE without a channel, a free slot or a sign of the host in about 5 s,
+ * and RS_ERR_TOO_LARGE when data does not fit. A host that says that it answers later is waited for.
  */
 int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
 		     struct rs_hcall_reply *reply);
+
+/*
+ * The same without waiting, for a request that the host may answer late. The slot stays taken until
+ * the answer was fetched: poll until then. begin: 0 or RS_ERR_*. poll: true once `result` is there.
+ */
+struct rs_hcall_ticket {
+	int slot;
+	uint32_t sequence;
+};
+int32_t rs_hypercall_begin(struct rs_hcall_ticket *ticket, uint32_t number, const uint64_t *args,
+			   const void *data, uint32_t size);
+bool rs_hypercall_poll(const struct rs_hcall_ticket *ticket, int32_t *result,
+		       struct rs_hcall_reply *reply);
+
+/*
+ * Looks whether the host wants something of the agent: call it from the interrupt that is named in
+ * rs_agent_config.nudge_vector, from an NMI, or now and then. Takes some microseconds when the host
+ * compares clocks, else next to nothing. Any context.
+ */
+void rs_agent_look(void);
+
+/*
+ * Takes a region out of a piece of memory with a directory (ringside/directory.h) and says where it
+ * lies in it: rs_agent_init() wants that part. `kind`: RS_SOURCE_*. `owner`: the process id, 1 for
+ * a kernel. Errors: NO_REGION, BAD_ABI, BAD_LAYOUT, TAKEN.
+ */
+int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner, uint64_t *offset,
+		      uint64_t *region_size);
 
 /* What a guest may ask of its own tracing; `reply` may be NULL. Results as rs_hypercall(). */
 int32_t rs_agent_enable(const char *glob, struct rs_hcall_reply *reply);
@@ -188,11 +223,11 @@ void rs_agent_panic(const char *why);
 void rs_agent_exit(uint32_t code);
 
 /*
- * Says that task `pid` is called `comm` (up to RS_COMM_LEN bytes, or NUL-terminated) from now on.
- * For fork, exec and rename. A task that fires an event is noted without it. Any context, never
- * blocks.
+ * Says that task `pid` of process `tgid` (0: not known) is called `comm` (up to RS_COMM_LEN bytes, or
+ * NUL-terminated) from now on: at
+ * fork, exec and rename. Tasks that fire an event are noted without it. Does not block; any context.
  */
-void rs_agent_cmdline(uint32_t pid, const char *comm);
+void rs_agent_cmdline(uint32_t pid, uint32_t tgid, const char *comm);
 
 /*
  * Self-patching (rs_agent_config.flags RS_GUEST_SELF_PATCH): makes every site what its control word

@@ -15,7 +15,7 @@
 		     ".long 1b - .\n\t"                                                            \
 		     ".long %l[" #label "] - .\n\t"                                                \
 		     ".long " event_symbol " - .\n\t"                                              \
-		     ".long 0\n\t"                                                                 \
+		     ".long 5\n\t"                                                                 \
 		     ".popsection"                                                                 \
 		     :                                                                             \
 		     :                                                                             \

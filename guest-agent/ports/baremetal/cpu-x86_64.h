@@ -69,8 +69,9 @@ struct rs_cpu {
 	uint32_t ticks;
 	uint32_t apic_id;
 	uint32_t tick_hz; /* 0: no timer interrupt here */
-	void *guest[8];   /* the guest's own: rs_cpu_slot() */
-	char comm[16];    /* of the running task, NUL-padded */
+	void *guest[8];   /* the guest author's: rs_cpu_slot() */
+	uint32_t tgid;    /* thread group of the running task; 0: it has none */
+	char comm[40];    /* its name, NUL-padded */
 };
 
 extern uint32_t rs_cpus_online;

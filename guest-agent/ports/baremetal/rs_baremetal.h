@@ -122,9 +122,9 @@ static inline void *rs_cpu_slot_load(uint64_t slot)
 	return value;
 }
 
-/* Names the running task of this vCPU. Its pid goes into each record, its name (16 bytes,
- * NUL-padded) into the cmdline cache. Interrupts off. */
-void rs_set_task(uint32_t pid, const char comm[16]);
+/* The running task of this vCPU: its pid goes into each record; its thread group (0: none) and its
+ * name, up to RS_COMM_LEN bytes, go into the trace's memory of names. Interrupts off. */
+void rs_set_task(uint32_t pid, uint32_t tgid, const char *comm);
 uint32_t rs_pid(void);
 
 /* Interrupts off/on for this vCPU. In software: an interrupt is delivered later, none is lost. */

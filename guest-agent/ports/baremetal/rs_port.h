@@ -38,6 +38,11 @@ static inline uint32_t rs_port_pid(void)
 	return RS_GS_READ(uint32_t, RS_CPU_PID);
 }
 
+static inline uint32_t rs_port_tgid(void)
+{
+	return rs_this_cpu()->tgid;
+}
+
 static inline uint32_t rs_port_context(void)
 {
 	return RS_GS_READ(uint16_t, RS_CPU_CONTEXT);

@@ -168,16 +168,28 @@ static uint64_t hz_from_hypervisor(void)
 	return r[0] * 1000ull;
 }
 
+/* Section `number` of the region, if it holds `size` bytes. */
+static const void *section_of(const struct rs_region_header *h, uint32_t number, uint64_t size)
+{
+	const struct rs_section *s = &h->section[number];
+
+	if (s->size < size || s->offset > region_size || s->size > region_size - s->offset)
+		return NULL;
+	return (const char *)region + s->offset;
+}
+
 static uint64_t hz_from_region(void)
 {
 	const struct rs_region_header *h = header();
 	if (!h)
 		return 0;
-	const struct rs_section *s = &h->section[RS_SEC_CONTROL];
-	if (s->size < sizeof(struct rs_control) || s->offset > region_size - s->size)
+	const struct rs_control *control = section_of(h, RS_SEC_CONTROL, sizeof *control);
+	uint32_t count = h->section[RS_SEC_CLOCK].count;
+	const struct rs_clock_epoch *epochs =
+		section_of(h, RS_SEC_CLOCK, (uint64_t)count * sizeof *epochs);
+	if (!control || !epochs || !count || !control->epoch_count)
 		return 0;
-	const struct rs_control *control = (void *)((char *)region + s->offset);
-	const struct rs_clock_epoch *epoch = &control->epochs[control->epoch % RS_CLOCK_EPOCHS];
+	const struct rs_clock_epoch *epoch = &epochs[control->epoch % count];
 	uint32_t mult = epoch->mult, shift = epoch->shift;
 	if (!mult || shift > 32)
 		return 0;
@@ -315,11 +327,17 @@ void **rs_cpu_slot(uint32_t slot)
 	return &rs_this_cpu()->guest[slot & 7];
 }
 
-void rs_set_task(uint32_t pid, const char comm[16])
+void rs_set_task(uint32_t pid, uint32_t tgid, const char *comm)
 {
 	struct rs_cpu *cpu = rs_this_cpu();
+	size_t i = 0;
+
 	cpu->pid = pid;
-	memcpy(cpu->comm, comm, sizeof cpu->comm);
+	cpu->tgid = tgid;
+	for (; i < sizeof cpu->comm && comm[i]; i++)
+		cpu->comm[i] = comm[i];
+	for (; i < sizeof cpu->comm; i++)
+		cpu->comm[i] = 0;
 }
 
 uint32_t rs_pid(void)

@@ -22,6 +22,7 @@ struct rs_port_cpu {
 	struct rs_port_cpu *self; /* its own address */
 	uint32_t cpu;             /* vCPU index */
 	uint32_t pid;
+	uint32_t tgid;    /* thread group of the running task; 0: not known */
 	uint32_t context; /* RS_CTX_* */
 	char comm[RS_COMM_LEN];
 };
@@ -65,6 +66,11 @@ static inline uint32_t rs_port_cpu(void)
 static inline uint32_t rs_port_pid(void)
 {
 	return rs_port_self()->pid;
+}
+
+static inline uint32_t rs_port_tgid(void)
+{
+	return rs_port_self()->tgid;
 }
 
 static inline uint32_t rs_port_context(void)

@@ -29,6 +29,7 @@ void rs_port_thread_fill(void)
 
 	prctl(PR_GET_NAME, comm);
 	memcpy(rs_port_thread.comm, comm, RS_COMM_LEN);
+	rs_port_thread.tgid = (uint32_t)getpid();
 	rs_port_thread.pid = (uint32_t)syscall(SYS_gettid);
 }
 

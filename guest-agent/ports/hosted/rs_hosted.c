@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "rs_hosted.h"
 
+#include "image.h"
 #include "rs_port.h"
 #include "self_patch.h"
 
@@ -136,6 +137,7 @@ static int attach(const char *name, bool self, bool machine)
 		.name = name,
 		.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
 		.flags = self ? RS_GUEST_SELF_PATCH : 0,
+		.owner_pid = (uint32_t)getpid(),
 	};
 	int ret;
 
@@ -150,6 +152,7 @@ static int attach(const char *name, bool self, bool machine)
 	protect_host_part();
 	snprintf(provider_name, sizeof(provider_name), "%s", name);
 	provider.name = provider_name;
+	rs_hosted_image(&provider);
 	ret = rs_agent_register(&provider);
 	if (ret) {
 		rs_agent_fini();
@@ -214,13 +217,14 @@ void rs_hosted_fini(void)
 		rs_agent_unregister(&provider);
 }
 
-void rs_hosted_speak_for(uint32_t pid, const char *comm)
+void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm)
 {
 	if (!pid) {
 		rs_port_thread_fill();
 		return;
 	}
 	rs_port_thread.pid = pid;
+	rs_port_thread.tgid = tgid;
 	rs_port_thread.named = 0; /* its next event notes the name */
 	memset(rs_port_thread.comm, 0, RS_COMM_LEN);
 	memcpy(rs_port_thread.comm, comm, strnlen(comm, RS_COMM_LEN));

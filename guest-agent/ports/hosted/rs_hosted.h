@@ -47,7 +47,7 @@ void rs_hosted_fini(void);
  * For a program that watches others. From now on events of the calling thread carry this pid and
  * name (up to RS_COMM_LEN bytes, or NUL-terminated). Pid 0: its own again.
  */
-void rs_hosted_speak_for(uint32_t pid, const char *comm);
+void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm);
 
 /* Instead of a call of rs_hosted_init(), in one C file of the program: attaches before main. */
 #define RS_HOSTED_AUTO_INIT(name)                                                                  \

@@ -21,7 +21,8 @@ extern int sched_getcpu(void); /* declared by sched.h for _GNU_SOURCE only */
 /* Facts of a thread. Filled on the thread's first event, and anew after fork (port.c). */
 struct rs_port_thread {
 	uint32_t pid;   /* thread id; 0: not known yet */
-	uint32_t named; /* the name epoch in which its name was noted */
+	uint32_t tgid;  /* process id */
+	uint32_t named; /* the naming epoch in which the thread's name was noted */
 	char comm[RS_COMM_LEN];
 };
 extern __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
@@ -67,6 +68,13 @@ static inline uint32_t rs_port_pid(void)
 	if (__builtin_expect(rs_port_thread.pid == 0, 0))
 		rs_port_thread_fill();
 	return rs_port_thread.pid;
+}
+
+static inline uint32_t rs_port_tgid(void)
+{
+	if (__builtin_expect(rs_port_thread.pid == 0, 0))
+		rs_port_thread_fill();
+	return rs_port_thread.tgid;
 }
 
 static inline uint32_t rs_port_context(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid → comm, kept by the agent so that a trace line can name its task.
+ * pid → name and thread group, kept by the agent so that a trace line can name its task.
  *
- * A pid hashes to a bucket; a bucket holds the last few (pid, name) pairs with the event-clock
+ * A pid hashes to a bucket; a bucket holds the last few tasks with the event-clock
  * time from which each holds. A reused pid thus takes a second entry, and a reader picks the newest
  * entry that is not younger than the event. The oldest entry makes room.
  *
@@ -19,15 +19,17 @@ struct rs_cmdline_entry { /* G */
 	uint32_t sequence;
 	uint32_t pid;
 	uint64_t since; /* event clock */
+	uint32_t tgid;  /* thread group, the process of the task; 0: not known */
+	uint32_t boot;  /* rs_guest_info.boot that `since` belongs to */
 	char comm[RS_COMM_LEN];
 };
-RS_ASSERT_SIZE(struct rs_cmdline_entry, 32);
+RS_ASSERT_SIZE(struct rs_cmdline_entry, 64);
 
 #define RS_CMDLINE_WAYS 8u
 struct rs_cmdline_bucket { /* G */
 	struct rs_cmdline_entry way[RS_CMDLINE_WAYS];
 };
-RS_ASSERT_SIZE(struct rs_cmdline_bucket, 256);
+RS_ASSERT_SIZE(struct rs_cmdline_bucket, 512);
 
 static inline uint32_t rs_cmdline_hash(uint32_t pid, uint32_t buckets)
 {

@@ -27,29 +27,54 @@
 #define RS_CONTROL_STOP (1u << 1)       /* the session has ended: leave all sites off */
 
 /*
- * A clock epoch: ns = ((tsc - tsc_base) * mult >> shift) + ns_base. Pages carry the index of the
- * epoch that their timestamps belong to; a new one begins when the guest's counter was stopped
- * or moved (a pause under QEMU, a migration).
+ * A clock epoch: ns = ((tsc - tsc_base) * mult >> shift) + ns_base. A new one begins when the
+ * guest's counter was stopped or moved (a pause under TCG, a migration, another boot). Epochs are
+ * numbered from 0 and never renamed; epoch e stands at e % count of RS_SEC_CLOCK.
+ *
+ * Which epoch a record belongs to: its page names one, and so does each RS_REC_TIME. With
+ * RS_EPOCH_CONTINUES the counter had not gone back when the epoch began, so that the counter itself
+ * tells the epoch from the one before it: a record is of the newest epoch whose tsc_base it has
+ * reached, among those that lie on one chain of such epochs with the named one. Where the counter
+ * went back, the guest notices by itself (time since the last record is out of range), and the
+ * RS_REC_TIME that it then writes names the epoch.
  */
 struct rs_clock_epoch { /* H */
+	uint32_t index; /* its number, so that a reused entry is noticed */
+	uint32_t flags; /* RS_EPOCH_* */
 	uint64_t tsc_base;
-	uint64_t ns_base;
+	uint64_t ns_base; /* host's CLOCK_MONOTONIC - rs_region_header.origin_ns */
+	uint64_t wall_ns; /* CLOCK_REALTIME of the base, ns since 1970; 0: unknown */
 	uint32_t mult;
-	uint32_t shift;
-	uint64_t reserved;
+	uint32_t shift;    /* 0..63 */
+	uint64_t error_ns; /* ns_base may be wrong by so much either way */
+	uint64_t reserved[2];
 };
-RS_ASSERT_SIZE(struct rs_clock_epoch, 32);
-#define RS_CLOCK_EPOCHS 64u
+RS_ASSERT_SIZE(struct rs_clock_epoch, 64);
+#define RS_EPOCH_CONTINUES (1u << 0)
 
-struct rs_control {           /* H, one page */
-	uint32_t generation;  /* grows after each batch of changes (release) */
-	uint32_t flags;       /* RS_CONTROL_* */
-	uint32_t epoch;       /* the epoch that the guest stamps into new pages: index mod EPOCHS */
-	uint32_t epoch_count; /* epochs ever begun */
-	uint64_t reserved[6];
-	struct rs_clock_epoch epochs[RS_CLOCK_EPOCHS];
+struct rs_control {             /* H, one page */
+	uint32_t generation;    /* grows after each batch of changes (release) */
+	uint32_t flags;         /* RS_CONTROL_* */
+	uint32_t epoch;         /* the newest epoch: the guest names it in pages and time marks */
+	uint32_t epoch_count;   /* epochs ever begun (release) */
+	uint32_t clock_pending; /* odd: an epoch begins now and will be published in a moment */
+	uint32_t nudge;         /* grows each time that the host wants the agent to look */
+	uint32_t clock_ping;    /* grows: the agent answers it in rs_guest_info at once */
+	uint32_t reserved0;
+	uint64_t reserved1[12];
 };
-RS_ASSERT_OFFSET(struct rs_control, epochs, 64);
-RS_ASSERT_SIZE(struct rs_control, 2112);
+RS_ASSERT_SIZE(struct rs_control, 128);
+
+/* What the host wants of a provider as a whole; entry i belongs to provider slot i. */
+struct rs_provider_ctl {   /* H */
+	uint32_t sequence; /* the rs_provider.sequence that this is meant for */
+	uint8_t level;     /* events up to this level are wanted; 0: none */
+	uint8_t reserved0[3];
+	uint64_t keyword;  /* events with one of these keywords are wanted */
+	uint32_t released; /* the host is done with the text of this sequence */
+	uint32_t reserved1;
+	uint64_t reserved2;
+};
+RS_ASSERT_SIZE(struct rs_provider_ctl, 32);
 
 #endif

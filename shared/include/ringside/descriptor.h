@@ -2,51 +2,75 @@
 /*
  * What the guest says of itself: providers, events, fields, sites.
  *
- * The agent writes descriptors into RS_SEC_EVENTS one after the other and then raises
- * rs_guest_info.event_bytes and .event_count; what is published never changes, but for a
- * provider's state. Strings are NUL-terminated and lie inside their descriptor; a string's offset is from the
- * descriptor's start, 0 meaning none. An id is given once in a boot and never reused.
+ * A provider has a slot in RS_SEC_PROVIDERS, a run of event ids and a run of bytes in RS_SEC_EVENTS
+ * with its descriptors, one after the other. It goes and comes back (docs/adr/0006-lives.md):
+ *   - One that comes back as it was, in this boot or a later one, takes its old slot, ids and bytes.
+ *   - A dead one keeps all three as long as a page in a ring can hold a record of it.
+ *   - After that they are free for others.
+ * So a record's event is told by its id, the boot of its page and its time: the descriptor whose
+ * provider lived then. A name means the newest provider that has it.
  *
- * Sites stay where they are, in guest memory: the host reads them through the page tables.
+ * Strings are NUL-terminated and lie inside their descriptor; a string's offset is from the
+ * descriptor's start, 0 meaning none. Sites stay where they are, in guest memory: the host reads
+ * them through the page tables.
  */
 #ifndef RINGSIDE_DESCRIPTOR_H
 #define RINGSIDE_DESCRIPTOR_H
 
 #include <ringside/types.h>
 
-#define RS_PROVIDER_DEAD 0u
+#define RS_PROVIDER_FREE 0u /* the slot is not used */
 #define RS_PROVIDER_LIVE 1u
+#define RS_PROVIDER_DEAD 2u /* its text is gone; its records may still be there */
 
-struct rs_provider {    /* G */
-	uint32_t id;    /* index + 1 */
-	uint32_t state; /* RS_PROVIDER_* (release) */
+/* The host copies an entry between two looks at `sequence`, which must be even and the same. */
+struct rs_provider {         /* G */
+	uint32_t sequence;   /* grows; odd while the entry is being written */
+	uint32_t state;      /* RS_PROVIDER_* */
+	uint32_t first_boot; /* the first and the last boot in which it was live */
+	uint32_t last_boot;
 	uint64_t sites; /* GVA of its struct rs_site array */
 	uint32_t site_count;
-	uint32_t site_size;       /* sizeof(struct rs_site) */
+	uint32_t site_stride;     /* bytes from one to the next */
 	uint64_t page_table_root; /* under which `sites` is valid; 0: rs_guest_info's */
 	uint32_t event_count;
+	uint32_t first_id;    /* its events have the ids from here on, without a hole */
+	uint64_t desc_offset; /* its descriptors in RS_SEC_EVENTS */
+	uint64_t desc_size;
+	uint64_t since;       /* event clock of first_boot when its ids began to mean its events */
+	uint64_t until;       /* event clock of last_boot when it died; 0 while it is live */
+	uint64_t image_start; /* GVA range of the image that it is part of; 0: not known */
+	uint64_t image_end;
+	uint32_t generation;    /* lives so far: 1, 2 … */
+	uint32_t owner_pid;     /* process that it is part of; 0: a kernel's */
+	uint32_t build_id_size; /* 0: not known */
 	uint32_t reserved0;
-	uint64_t reserved1[3];
+	uint8_t build_id[32];
+	uint64_t reserved1[6];
 	char name[RS_NAME_MAX];
 };
-RS_ASSERT_SIZE(struct rs_provider, 128);
+RS_ASSERT_SIZE(struct rs_provider, 256);
 
 /*
  * One tracepoint site: a 5-byte NOP at `code` (address of this field + its value) that becomes
- * a JMP to `target` (likewise). The five bytes never cross an 8-byte boundary. `event` (likewise) points at the
- * agent's own object for the event, whose first 32-bit word is the event id, 0 before registration.
+ * a JMP to `target` (likewise). The five bytes never cross an 8-byte boundary. `event` (likewise)
+ * points at the agent's own object for the event, whose first 32-bit word is the event id, 0 before
+ * registration.
  */
 struct rs_site { /* guest memory, read-only there */
 	int32_t code;
 	int32_t target;
 	int32_t event;
-	uint32_t reserved;
+	uint32_t size; /* bytes at `code` */
 };
 RS_ASSERT_SIZE(struct rs_site, 16);
-#define RS_SITE_BYTES 5u
+#define RS_SITE_BYTES 5u        /* on x86-64 */
 #define RS_MAX_SITES (1u << 20) /* a host refuses more from one guest */
 
-/* rs_field_desc.kind */
+/*
+ * rs_field_desc.kind. A reader shows a kind that it does not know as bytes: `size` of them, or those
+ * that its locator names.
+ */
 #define RS_KIND_UINT 1u /* size 1, 2, 4, 8 */
 #define RS_KIND_SINT 2u
 #define RS_KIND_HEX 3u         /* unsigned, shown in hex */
@@ -59,8 +83,9 @@ RS_ASSERT_SIZE(struct rs_site, 16);
 #define RS_KIND_DYN_STRING 10u /* a locator */
 
 /* rs_field_desc.flags */
-#define RS_FIELD_SIGNED (1u << 0) /* elements of an array are signed */
-#define RS_FIELD_HEX (1u << 1)    /* elements of an array are shown in hex */
+#define RS_FIELD_SIGNED (1u << 0)  /* elements of an array are signed */
+#define RS_FIELD_HEX (1u << 1)     /* elements of an array are shown in hex */
+#define RS_FIELD_DYNAMIC (1u << 2) /* the field is a locator, whatever its kind */
 
 #define RS_MAX_FIELDS 64u
 #define RS_MAX_SYMBOLS 256u     /* per field */
@@ -89,11 +114,11 @@ struct rs_field_desc {       /* G */
 };
 RS_ASSERT_SIZE(struct rs_field_desc, 32);
 
-struct rs_event_desc { /* G; the fields follow it, then symbols, then strings */
+struct rs_event_desc { /* G; then fields, symbols, strings */
 	uint32_t size; /* bytes of the whole descriptor, multiple of 8 */
 	uint16_t id;   /* RS_FIRST_EVENT_ID.. */
 	uint16_t field_count;
-	uint32_t provider; /* rs_provider.id */
+	uint32_t provider; /* slot, from 0 */
 	uint32_t system;   /* string offset */
 	uint32_t name;     /* string offset */
 	uint32_t print;    /* string offset: printf format, one conversion for each of print_args */
@@ -101,8 +126,11 @@ struct rs_event_desc { /* G; the fields follow it, then symbols, then strings */
 	uint16_t entry_size; /* bytes of the payload's fixed part */
 	uint8_t level;       /* 0 none, else 1 critical .. 5 verbose */
 	uint8_t reserved0;
-	uint64_t keyword; /* bit mask of categories */
-	uint64_t reserved1;
+	uint64_t keyword;       /* bit mask of categories */
+	uint16_t header_size;   /* offset of the first field */
+	uint16_t field_stride;  /* bytes from one field to the next */
+	uint16_t symbol_stride; /* likewise of symbols */
+	uint16_t reserved1;
 };
 RS_ASSERT_SIZE(struct rs_event_desc, 48);
 

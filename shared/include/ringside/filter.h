@@ -34,10 +34,11 @@
 #define RS_SRC_COMM 3u /* name of the running task */
 #define RS_SRC_PID 4u
 #define RS_SRC_CPU 5u
+#define RS_SRC_TGID 6u /* thread group of the running task; 0: not known */
 
 /*
  * What it asks (rs_filter_insn.op). Integers: (value & mask) against imm, 64-bit. The mask of an
- * unsigned operation has no bit beyond the value's width (CPU and PID: 32 bits).
+ * unsigned operation has no bit beyond the value's width (CPU, PID and TGID: 32 bits).
  */
 #define RS_OP_EQ 0u
 #define RS_OP_NE 1u
@@ -52,7 +53,7 @@
 #define RS_OP_ANY 10u /* (value & mask) != 0; imm is 0 */
 #define RS_OP_SEQ 11u /* EQ of a sign-extended value */
 #define RS_OP_SNE 12u
-#define RS_OP_CPUSET 13u /* CPU is a bit of imm */
+#define RS_OP_CPUSET 13u /* CPU is a set bit of a bit map in the pool: imm as of strings */
 /* Strings: imm = offset in the pool | length << 32. */
 #define RS_OP_STR_EQ 16u
 #define RS_OP_STR_PREFIX 17u

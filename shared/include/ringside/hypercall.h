@@ -2,11 +2,13 @@
 /*
  * Rare requests from the guest to the host.
  *
- * Each vCPU has a request slot that it writes and a response slot that the host writes. A guest
- * fills its request, raises `sequence` (release) and rings: with RS_CHANNEL_PORT or _MMIO a 32-bit
- * store of its vCPU index, upon which the vCPU leaves to the host and comes back answered; with
- * RS_CHANNEL_MAILBOX it waits until the response's `sequence` is the request's. The host copies
- * the request once, judges the copy, and counts a bad one.
+ * There are request slots that the guest writes and as many response slots that the host writes; the
+ * guest shares them out among its tasks as it likes. It fills a request, raises `sequence` (release)
+ * and rings: with RS_CHANNEL_PORT or _MMIO a 32-bit store of the slot's number, with
+ * RS_CHANNEL_MAILBOX nothing. The answer is there when the response's `sequence` is the request's.
+ * Most answers are there when the store comes back. The host may answer later: it then says so by
+ * `accepted`, and the guest waits as long as it takes, or goes on and looks again when it likes.
+ * The host copies the request once, judges the copy, and counts a bad one.
  */
 #ifndef RINGSIDE_HYPERCALL_H
 #define RINGSIDE_HYPERCALL_H
@@ -45,7 +47,8 @@ struct rs_hcall_request { /* G, one page */
 	uint32_t number; /* RS_HCALL_* */
 	uint64_t args[6];
 	uint32_t data_size; /* 0..RS_HCALL_DATA */
-	uint32_t reserved[17];
+	uint32_t pid;       /* task that asks */
+	uint32_t reserved[16];
 	uint8_t data[RS_HCALL_DATA];
 };
 RS_ASSERT_SIZE(struct rs_hcall_request, 4096);
@@ -56,7 +59,8 @@ struct rs_hcall_response { /* H, one page */
 	int32_t result;
 	uint64_t values[6];
 	uint32_t data_size;
-	uint32_t reserved[17];
+	uint32_t accepted; /* sequence of a request that will be answered, however late (release) */
+	uint32_t reserved[16];
 	uint8_t data[RS_HCALL_DATA]; /* text of an error, NUL-terminated */
 };
 RS_ASSERT_SIZE(struct rs_hcall_response, 4096);

@@ -12,12 +12,28 @@
 
 #include <ringside/types.h>
 
-/* Event ids below this are marks in the stream, not records: they are never counted. */
-#define RS_REC_PAD 0u     /* the rest of the page is empty */
-#define RS_REC_CONTEXT 1u /* struct rs_rec_context: holds from here on, in this page */
-#define RS_REC_TIME 2u    /* struct rs_rec_time: full timestamp of what follows */
+/*
+ * Ids below RS_FIRST_EVENT_ID are marks in the stream, not records: they are never counted. PAD and
+ * CONTEXT have the shapes below. Every other mark, known or not, begins with an id and its size in
+ * bytes, which is 8 or more, so a reader steps over those that it does not know.
+ */
+#define RS_REC_PAD 0u      /* the rest of the page is empty */
+#define RS_REC_CONTEXT 1u  /* struct rs_rec_context: holds from here on, in this page */
+#define RS_REC_TIME 2u     /* struct rs_rec_time: full timestamp and epoch of what follows */
+#define RS_REC_TGID 3u     /* struct rs_rec_tgid: holds from here on, in this page */
+#define RS_REC_ACTIVITY 4u /* struct rs_rec_activity: activity of the next record */
+#define RS_REC_RELATED 5u  /* struct rs_rec_activity: the activity that caused it */
+#define RS_REC_STACK 6u    /* struct rs_rec_stack: who called the next record's tracepoint */
+#define RS_REC_CONTINUED                                                                           \
+	7u /* struct rs_rec_continued: the next record is a piece of a larger one */
 #define RS_FIRST_EVENT_ID 16u
+#define RS_FIRST_HOST_EVENT_ID 0xc000u /* from here on the host gives ids, below the guest */
 
+/*
+ * A record is at most RS_REC_MAX bytes, and fits in its page. A payload that is larger goes on in
+ * pieces: records of the same id, each with an RS_REC_CONTINUED before it. A reader that does not
+ * join them shows several records that are cut. A writer that has no pieces cuts the payload.
+ */
 #define RS_REC_CUT 0x8000u /* in `size`: the payload did not fit and was cut */
 #define RS_REC_SIZE_MASK 0x7fffu
 #define RS_REC_MAX 0x7ff8u /* largest record in bytes, header included */
@@ -46,12 +62,45 @@ struct rs_rec_context {
 RS_ASSERT_SIZE(struct rs_rec_context, 8);
 
 struct rs_rec_time {
-	uint16_t id;   /* RS_REC_TIME */
-	uint16_t size; /* 16 */
-	uint32_t reserved;
+	uint16_t id;    /* RS_REC_TIME */
+	uint16_t size;  /* 16 */
+	uint32_t epoch; /* clock epoch from here on: see control.h */
 	uint64_t ts;
 };
 RS_ASSERT_SIZE(struct rs_rec_time, 16);
+
+struct rs_rec_tgid {
+	uint16_t id;   /* RS_REC_TGID */
+	uint16_t size; /* 8 */
+	uint32_t tgid; /* thread group of the running task */
+};
+RS_ASSERT_SIZE(struct rs_rec_tgid, 8);
+
+struct rs_rec_activity {
+	uint16_t id;   /* RS_REC_ACTIVITY or RS_REC_RELATED */
+	uint16_t size; /* 24 */
+	uint32_t reserved;
+	uint8_t activity[16];
+};
+RS_ASSERT_SIZE(struct rs_rec_activity, 24);
+
+struct rs_rec_stack {
+	uint16_t id;   /* RS_REC_STACK */
+	uint16_t size; /* 8, and 8 for each frame */
+	uint32_t reserved;
+	/* uint64_t frames[]: return addresses (GVA), innermost first */
+};
+RS_ASSERT_SIZE(struct rs_rec_stack, 8);
+
+struct rs_rec_continued {
+	uint16_t id;     /* RS_REC_CONTINUED */
+	uint16_t size;   /* 24 */
+	uint32_t offset; /* of the piece in the whole payload */
+	uint32_t total;  /* bytes of the whole payload */
+	uint32_t reserved;
+	uint64_t tag; /* the same in all pieces of one record, unlike its neighbours' in the ring */
+};
+RS_ASSERT_SIZE(struct rs_rec_continued, 24);
 
 /*
  * In a payload, a dynamic array or string is a 32-bit locator in the fixed part, as in Linux:

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The region: one contiguous piece of memory that the host and one guest share. It is a memory
- * slot of our VMM, an ivshmem BAR in QEMU, or a memfd in a hosted process; its bytes are the
- * same in each.
+ * The region: one contiguous piece of memory that the host and one agent share. It lies in a memory
+ * slot of our VMM, an ivshmem BAR in QEMU, or a memfd of a hosted process; its bytes are the
+ * same in each. One such piece of memory can hold several regions: see directory.h.
  *
- *     page 0       struct rs_region_header          H
+ *     offset 0     struct rs_region_header          H
  *     ...          the other host-written sections  H   [0, guest_offset) can be mapped
  *     guest_offset the guest-written sections       G   read-only into the guest
  *
  * The host lays the region out before the guest starts and writes the header's magic last, so a
- * reader that sees the magic (acquire) sees the rest. A reader takes a private copy of the header and
- * checks it (bounds, alignment, no overlap) before it uses any of it: in QEMU the guest can
- * write these pages, and in a trace file they are whatever the file says.
+ * reader that sees the magic (acquire) sees the rest. A reader takes a private copy of the header
+ * and checks it before it uses any of it: in QEMU the guest can write these pages, and in a trace
+ * file they are whatever the file says. It checks the sections that it knows and ignores the rest.
  */
 #ifndef RINGSIDE_REGION_H
 #define RINGSIDE_REGION_H
@@ -21,23 +21,34 @@
 #define RS_REGION_MAGIC 0x45444953474e4952ull /* "RINGSIDE" */
 #define RS_GUEST_MAGIC 0x5453455547534952ull  /* "RISGUEST" */
 
-/* Sections, in region order. Unused ones have size 0. Each starts on a page boundary. */
+/*
+ * Sections by number: the host writes those below RS_SEC_FIRST_GUEST, the guest the others. Each
+ * starts at a multiple of RS_SECTION_ALIGN. A section that is not there has size 0. A number that a
+ * reader does not know is none of its business.
+ */
 enum {
-	RS_SEC_HEADER = 0,      /* H struct rs_region_header */
-	RS_SEC_CONTROL = 1,     /* H struct rs_control */
-	RS_SEC_EVENT_CTL = 2,   /* H uint32_t[event_capacity]: see control.h */
-	RS_SEC_FILTERS = 3,     /* H filter programs: see filter.h */
-	RS_SEC_RING_CTL = 4,    /* H struct rs_ring_ctl[ring_count] */
-	RS_SEC_RESPONSE = 5,    /* H struct rs_hcall_response[ring_count]: see hypercall.h */
-	RS_SEC_HOST_RING = 6,   /* H a ring that the host writes: state page, then pages */
-	RS_SEC_GUEST_INFO = 7,  /* G struct rs_guest_info */
-	RS_SEC_PROVIDERS = 8,   /* G struct rs_provider[provider_capacity] */
-	RS_SEC_EVENTS = 9,      /* G event descriptors, one after the other: see descriptor.h */
-	RS_SEC_CMDLINE = 10,    /* G struct rs_cmdline_bucket[]: see cmdline.h */
-	RS_SEC_REQUEST = 11,    /* G struct rs_hcall_request[ring_count] */
-	RS_SEC_RING_STATE = 12, /* G struct rs_ring_state[ring_count] */
-	RS_SEC_RINGS = 13,      /* G ring pages: ring_count * ring_pages * ring_page_size bytes */
-	RS_SEC_COUNT = 16
+	RS_SEC_HEADER = 0,         /* H struct rs_region_header */
+	RS_SEC_CONTROL = 1,        /* H struct rs_control */
+	RS_SEC_EVENT_CTL = 2,      /* H uint32_t[event_capacity]: see control.h */
+	RS_SEC_FILTERS = 3,        /* H filter programs: see filter.h */
+	RS_SEC_RING_CTL = 4,       /* H struct rs_ring_ctl[ring_count] */
+	RS_SEC_RESPONSE = 5,       /* H struct rs_hcall_response[]: see hypercall.h */
+	RS_SEC_CLOCK = 6,          /* H struct rs_clock_epoch[]: see control.h */
+	RS_SEC_PROVIDER_CTL = 7,   /* H struct rs_provider_ctl[], by provider: see control.h */
+	RS_SEC_HOST_EVENTS = 8,    /* H descriptors of events that the host makes */
+	RS_SEC_HOST_EVENT_CTL = 9, /* H uint32_t[]: control words from RS_FIRST_HOST_EVENT_ID on */
+	RS_SEC_HOST_STATE = 10,    /* H struct rs_ring_state of the ring that the host writes */
+	RS_SEC_HOST_RING = 11,     /* H its pages */
+
+	RS_SEC_FIRST_GUEST = 32,
+	RS_SEC_GUEST_INFO = 32, /* G struct rs_guest_info */
+	RS_SEC_PROVIDERS = 33,  /* G struct rs_provider[] */
+	RS_SEC_EVENTS = 34,     /* G event descriptors: see descriptor.h */
+	RS_SEC_CMDLINE = 35,    /* G struct rs_cmdline_bucket[]: see cmdline.h */
+	RS_SEC_REQUEST = 36,    /* G struct rs_hcall_request[], as many as responses */
+	RS_SEC_RING_STATE = 37, /* G struct rs_ring_state[ring_count] */
+	RS_SEC_RINGS = 38,      /* G ring pages: ring_count * ring_pages * ring_page_size bytes */
+	RS_SEC_COUNT = 64
 };
 
 /* How a guest reaches the host, and how it wakes a sleeping reader. */
@@ -57,35 +68,39 @@ enum {
 #define RS_RING_PAGE_MAX 65536u
 
 struct rs_section {
-	uint64_t offset; /* from the region's start; page-aligned */
-	uint64_t size;   /* bytes; page multiple */
+	uint64_t offset; /* from the region's start; multiple of RS_SECTION_ALIGN */
+	uint64_t size;   /* bytes, at least count * stride; 0: the section is not there */
+	uint32_t stride; /* bytes from one element to the next; of bytes without elements 1 */
+	uint32_t count;  /* elements */
 };
+RS_ASSERT_SIZE(struct rs_section, 24);
 
 struct rs_region_header { /* H */
 	uint64_t magic;   /* RS_REGION_MAGIC, written last */
 	uint16_t abi_major;
 	uint16_t abi_minor;
-	uint32_t header_size;    /* sizeof(struct rs_region_header) */
+	uint32_t header_size;    /* bytes of this structure, section table included */
 	uint64_t features;       /* none defined in 1.0 */
-	uint64_t region_size;    /* bytes */
-	uint64_t guest_offset;   /* where the guest-written part starts */
+	uint64_t region_size;    /* bytes; multiple of RS_SECTION_ALIGN */
+	uint64_t guest_offset;   /* where the guest-written part starts; likewise */
 	uint64_t session_id;     /* random; a new one each time that a region is laid out */
 	uint32_t ring_count;     /* 1..RS_MAX_CPUS; ring i belongs to vCPU i */
 	uint32_t ring_pages;     /* per ring, power of two, RS_RING_PAGES_MIN..MAX */
 	uint32_t ring_page_size; /* power of two, RS_RING_PAGE_MIN..MAX */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
-	uint32_t provider_capacity;
-	uint32_t cmdline_buckets; /* power of two */
-	uint32_t hcall_channel;   /* RS_CHANNEL_* */
+	uint32_t section_count;  /* entries of section[]; a reader uses those that it knows */
+	uint32_t section_stride; /* bytes from one to the next, at least those of rs_section */
+	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel; /* RS_CHANNEL_* */
 	uint32_t reserved0;
 	uint64_t doorbell_addr;
-	uint64_t reserved1[3];
+	uint64_t origin_ns; /* host's CLOCK_MONOTONIC where trace times are 0 */
+	uint64_t reserved1[2];
 	struct rs_section section[RS_SEC_COUNT];
 };
-RS_ASSERT_SIZE(struct rs_region_header, 384);
+RS_ASSERT_SIZE(struct rs_region_header, 1664);
 RS_ASSERT_OFFSET(struct rs_region_header, ring_count, 48);
 RS_ASSERT_OFFSET(struct rs_region_header, hcall_addr, 80);
 RS_ASSERT_OFFSET(struct rs_region_header, section, 128);
@@ -97,8 +112,19 @@ RS_ASSERT_OFFSET(struct rs_region_header, section, 128);
 #define RS_GUEST_EXITED 3u
 
 /* rs_guest_info.flags */
-#define RS_GUEST_SELF_PATCH (1u << 0)  /* follows rs_control.generation and patches itself */
-#define RS_GUEST_PREEMPTIBLE (1u << 1) /* rings have many producers: locked instructions */
+#define RS_GUEST_SELF_PATCH (1u << 0)   /* follows rs_control.generation and patches itself */
+#define RS_GUEST_PREEMPTIBLE (1u << 1)  /* rings have many producers: locked instructions */
+#define RS_GUEST_NUDGE_VECTOR (1u << 2) /* the host may raise interrupt nudge_vector */
+#define RS_GUEST_NUDGE_NMI (1u << 3)    /* the host may raise an NMI */
+
+/* When a boot began. An observer names a boot by it in the trace. */
+struct rs_boot {        /* G */
+	uint32_t boot;  /* its number; 0: none */
+	uint32_t epoch; /* clock epoch that `ts` belongs to */
+	uint64_t ts;    /* event clock when the agent attached */
+};
+RS_ASSERT_SIZE(struct rs_boot, 16);
+#define RS_BOOTS 8u /* boot b stands at b % RS_BOOTS */
 
 struct rs_guest_info {  /* G */
 	uint64_t magic; /* RS_GUEST_MAGIC, written last */
@@ -106,30 +132,37 @@ struct rs_guest_info {  /* G */
 	uint16_t abi_minor;
 	uint32_t arch; /* RS_ARCH_* */
 	uint64_t features;
-	uint64_t session_id;      /* copied from the header: this agent accepted this layout */
-	uint64_t boot_generation; /* differs between two boots of one guest on one region */
-	uint32_t flags;           /* RS_GUEST_SELF_PATCH … */
-	uint32_t state;           /* RS_GUEST_* state */
+	uint64_t session_id; /* copied from the header: this agent accepted this layout */
+	uint32_t boot;       /* number of this boot on this region: 1, 2 … */
+	uint32_t flags;      /* RS_GUEST_SELF_PATCH … */
+	uint32_t state;      /* RS_GUEST_* state */
 	uint32_t cpu_count;
 	uint32_t exit_code;       /* when EXITED */
+	uint32_t nudge_vector;    /* interrupt that makes the agent look, if its flag is set */
 	uint64_t tsc_hz;          /* what the guest believes its event clock runs at; 0: unknown */
 	uint64_t page_table_root; /* x86: CR3, under which GVAs below are valid; 0: none (hosted) */
-	uint32_t provider_count;  /* entries of RS_SEC_PROVIDERS in use (release) */
-	uint32_t event_count;     /* descriptors written so far (release) */
-	uint64_t event_bytes;     /* bytes of RS_SEC_EVENTS in use (release) */
+	uint32_t provider_slots;  /* entries of RS_SEC_PROVIDERS that were ever used (release) */
+	uint32_t provider_changes;   /* grows with each change of one of them (release) */
 	uint32_t applied_generation; /* self-patching: last rs_control.generation put in force */
 	uint32_t patch_errors; /* self-patching: sites whose bytes were not what they must be */
 	uint64_t lost_no_ring; /* records refused because their vCPU has no ring */
 	uint64_t lost_nested;  /* records refused because of runaway nesting */
 	uint32_t sites_on;     /* self-patching: sites that stand patched now */
+	uint32_t owner_pid;    /* process that the agent runs in; 0: a kernel */
+	uint64_t text_pool;    /* GVA of text that the host may fill; 0: none */
+	uint64_t text_pool_size;
+	uint32_t clock_pong; /* the rs_control.clock_ping that clock_ts answers (release) */
 	uint32_t reserved0;
-	uint64_t reserved1[11];
+	uint64_t clock_ts; /* event clock right after clock_ping was seen */
+	uint64_t reserved1[8];
+	struct rs_boot boots[RS_BOOTS];
 	char agent[64]; /* NUL-terminated name and version of the agent's port */
 	char name[64];  /* NUL-terminated name of the guest, for people */
 };
-RS_ASSERT_SIZE(struct rs_guest_info, 336);
-RS_ASSERT_OFFSET(struct rs_guest_info, flags, 40);
-RS_ASSERT_OFFSET(struct rs_guest_info, event_bytes, 80);
-RS_ASSERT_OFFSET(struct rs_guest_info, agent, 208);
+RS_ASSERT_SIZE(struct rs_guest_info, 464);
+RS_ASSERT_OFFSET(struct rs_guest_info, flags, 36);
+RS_ASSERT_OFFSET(struct rs_guest_info, provider_slots, 72);
+RS_ASSERT_OFFSET(struct rs_guest_info, boots, 208);
+RS_ASSERT_OFFSET(struct rs_guest_info, agent, 336);
 
 #endif

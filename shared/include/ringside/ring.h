@@ -45,7 +45,8 @@ static inline uint32_t rs_word_records(uint64_t word)
 
 /*
  * At the start of each page. Written by the producer that moved the ring onto the page; only the
- * two commit counters change later. `committed` is added to only on the ring's own CPU, where a
+ * two commit counters change later. `boot` says which boot of the guest wrote the page, and so
+ * which descriptors its ids mean. Records begin at `header_size`. `committed` is added to only on the ring's own CPU, where a
  * plain instruction will do; `committed_remote` from anywhere; what counts is their sum, modulo
  * 2^32. Each lap adds exactly ring_page_size to it once all that was reserved has been written
  * (or the page was passed over), so page `seq` is complete when
@@ -61,19 +62,20 @@ struct rs_ring_page {     /* G */
 	uint64_t records; /* records reserved on this ring before this page */
 	uint64_t dropped; /* records refused on this ring before this page */
 	uint32_t committed;
-	uint32_t pid; /* context of the first record: see record.h */
-	uint16_t context;
-	uint16_t epoch;   /* clock epoch: see control.h */
-	uint16_t skipped; /* pages just before this one that were passed over, never used */
-	uint16_t ring;    /* index of the ring */
 	uint32_t committed_remote;
+	uint32_t boot;        /* rs_guest_info.boot of the writer */
+	uint32_t epoch;       /* clock epoch when the page was begun: see control.h */
+	uint16_t context;     /* context of the first record: see record.h */
+	uint16_t skipped;     /* pages just before this one that were passed over, never used */
+	uint16_t ring;        /* index of the ring */
+	uint16_t header_size; /* bytes before the first record, RS_RING_PAGE_HEADER or more */
+	uint32_t pid;         /* context of the first record */
 	uint32_t reserved0;
-	uint64_t reserved1;
 };
 RS_ASSERT_SIZE(struct rs_ring_page, 64);
 RS_ASSERT_OFFSET(struct rs_ring_page, committed, 32);
-RS_ASSERT_OFFSET(struct rs_ring_page, committed_remote, 48);
-#define RS_RING_PAGE_HEADER 64u
+RS_ASSERT_OFFSET(struct rs_ring_page, context, 48);
+#define RS_RING_PAGE_HEADER 64u /* bytes of struct rs_ring_page as of 1.0 */
 
 struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	uint64_t word;      /* see above; moved only by compare-and-swap */

@@ -6,6 +6,10 @@
  * field of the region has exactly one writer; the headers mark it:
  *     H  the host writes, the guest only reads (the guest cannot trust it to stand still)
  *     G  the guest writes, the host only reads (and never trusts)
+ *
+ * How the ABI grows without a new major version: a structure gets longer and says so by a size or
+ * stride beside it, so a reader steps by what is written there and uses what it knows. A section,
+ * a mark in a ring, a kind of field or a hypercall gets a new number, which an older reader skips.
  */
 #ifndef RINGSIDE_TYPES_H
 #define RINGSIDE_TYPES_H
@@ -19,13 +23,14 @@
 #endif
 
 #define RS_ABI_MAJOR 1 /* a different major cannot be attached */
-#define RS_ABI_MINOR 0 /* a larger minor only adds what feature bits announce */
+#define RS_ABI_MINOR 0 /* a larger minor only adds */
 
-#define RS_PAGE_SIZE 4096u
-#define RS_MAX_CPUS 64u
-#define RS_NAME_MAX 64u /* a provider, system or event name, with its NUL */
-#define RS_COMM_LEN 16u /* a task name, NUL-padded; 16 bytes need no NUL */
-#define RS_MAX_EVENTS 65536u
+#define RS_PAGE_SIZE 4096u      /* of x86-64; requests and responses have one each */
+#define RS_SECTION_ALIGN 65536u /* of sections and regions: the largest page of any guest */
+#define RS_MAX_CPUS 1024u       /* rings of a region at most */
+#define RS_NAME_MAX 64u         /* a provider, system or event name, with its NUL */
+#define RS_COMM_LEN 40u         /* a task name, NUL-padded; 40 bytes need no NUL */
+#define RS_MAX_EVENTS 65536u    /* event ids are below */
 
 #define RS_STATIC_ASSERT(cond, why) _Static_assert(cond, why)
 #define RS_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)

@@ -173,7 +173,7 @@ void hostile_lies(void)
 		struct rs_guest_info *info = guest_info(region, size);
 		keep(region, true);
 		/* Another boot now and then: everything is read anew. */
-		info->boot_generation += passes / 64;
+		info->boot += (uint32_t)(passes / 64);
 		for (uint32_t i = 0; i < 1 + passes % 200; i++) {
 			tell_lie(region);
 			if (i % 64 == 0)
@@ -253,8 +253,9 @@ void hostile_sites(void)
 		count = 128;
 	do {
 		scribble_tables();
-		__atomic_store_n(&p->state, RS_PROVIDER_DEAD, __ATOMIC_RELEASE);
-		call(RS_HCALL_UNREGISTER, 1);
+		p->state = RS_PROVIDER_DEAD;
+		__atomic_store_n(&p->sequence, p->sequence + 2, __ATOMIC_RELEASE);
+		call(RS_HCALL_UNREGISTER, 0);
 		for (uint32_t i = 0; i < count; i++) {
 			/* They are relative: what was right must be moved to be right here. */
 			int32_t by = (int32_t)((char *)&__start_rs_sites[i] - (char *)&sites[i]);
@@ -273,12 +274,13 @@ void hostile_sites(void)
 		p->site_count = r % 13 == 0 ? RS_MAX_SITES
 				: r & 4     ? count
 					    : (uint32_t)garbage(size);
-		p->site_size = r & 24 ? sizeof(struct rs_site) : (uint32_t)garbage(64);
+		p->site_stride = r & 24 ? sizeof(struct rs_site) : (uint32_t)garbage(64);
 		p->page_table_root = r & 32   ? 0
 				     : r & 64 ? (uint64_t)tables[r >> 8 & 3]
 					      : garbage(size);
-		__atomic_store_n(&p->state, RS_PROVIDER_LIVE, __ATOMIC_RELEASE);
-		call(RS_HCALL_REGISTER, 1);
+		p->state = RS_PROVIDER_LIVE;
+		__atomic_store_n(&p->sequence, p->sequence + 2, __ATOMIC_RELEASE);
+		call(RS_HCALL_REGISTER, 0);
 		/* And while it is in use. */
 		for (int i = 0; i < 20; i++) {
 			tables[next_random() & 3][next_random() & 511] = next_random();

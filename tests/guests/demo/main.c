@@ -44,7 +44,7 @@ static void flood(uint32_t cpu)
 	char comm[16] = {0};
 
 	rs_snprintf(comm, sizeof comm, "flood-%u", cpu);
-	rs_set_task(cpu + 1, comm);
+	rs_set_task(cpu + 1, cpu + 1, comm);
 	while ((!count || n < count) && (!limit || rs_tsc() - start < limit)) {
 		for (uint32_t i = 0; i < 100 && (!count || n < count); i++)
 			trace_load_flood(cpu, (uint32_t)n++);
@@ -78,7 +78,7 @@ void rs_main(uint32_t cpu)
 		/* Something to lie about, once the host has had time to ask for it. */
 		while (rs_tsc() - start < rs_tsc_hz() / 2)
 			rs_pause();
-		rs_set_task(1, name);
+		rs_set_task(1, 1, name);
 		for (uint32_t i = 0; i < 4000; i++) {
 			trace_load_flood(cpu, i);
 			trace_compute_round(cpu, i, i, lengths,

@@ -158,7 +158,7 @@ static void schedule(const char *why)
 	q->current = next;
 	*rs_cpu_slot(0) = next;
 	*rs_cpu_slot(1) = prev;
-	rs_set_task(next->pid, next->comm);
+	rs_set_task(next->pid, next->pid, next->comm);
 	mm_switch_in();
 	rs_switch(&prev->sp, next->sp);
 	finish_switch();
@@ -375,7 +375,7 @@ void sched_run(uint32_t cpu)
 	bool on = rs_irq_save();
 	*rs_cpu_slot(0) = &q->idle;
 	*rs_cpu_slot(1) = &q->idle;
-	rs_set_task(0, q->idle.comm);
+	rs_set_task(0, 0, q->idle.comm);
 	rs_irq_restore(on);
 	q->timer = rs_tick_start(TICK_HZ);
 	if (!q->timer && cpu == 0)

@@ -34,7 +34,7 @@
 /* A thread of a traced process, by thread id. */
 struct task {
 	pid_t pid;
-	pid_t parent;
+	pid_t parent, tgid;
 	char comm[RS_COMM_LEN + 1];
 	bool fresh;     /* its first SIGSTOP, which ptrace makes, is still to come */
 	bool announced; /* its parent's fork has been told; until then it is held */
@@ -74,7 +74,11 @@ static void learn(struct task *task)
 	after = strrchr(text, ')');
 	if (after)
 		sscanf(after + 1, " %*c %d", &task->parent);
-	rs_agent_cmdline((uint32_t)task->pid, task->comm);
+	read_proc(task->pid, "status", text, sizeof(text));
+	after = strstr(text, "\nTgid:");
+	if (after)
+		sscanf(after, " Tgid: %d", &task->tgid);
+	rs_agent_cmdline((uint32_t)task->pid, (uint32_t)task->tgid, task->comm);
 }
 
 static struct task *task_of(pid_t pid)
@@ -101,7 +105,7 @@ static void forget(struct task *task)
 /* The records that follow are about this task: they carry its pid and name, not ours. */
 static void speak_of(const struct task *task)
 {
-	rs_hosted_speak_for((uint32_t)task->pid, task->comm);
+	rs_hosted_speak_for((uint32_t)task->pid, (uint32_t)task->tgid, task->comm);
 }
 
 static void call_ended(const struct task *task, int64_t result)

@@ -186,12 +186,12 @@ static void test_info(struct fixture *f, gconstpointer data)
 	attach(f);
 	g_assert_true(rs_trace_region_guest_info(f->region, &info, NULL));
 	g_assert_cmpuint(info.session_id, ==, f->region->header.session_id);
-	g_assert_cmpuint(info.boot_generation, ==, 1);
+	g_assert_cmpuint(info.boot, ==, 1);
 	g_assert_cmpuint(info.flags, ==, RS_GUEST_SELF_PATCH | RS_GUEST_PREEMPTIBLE);
 	g_assert_cmpuint(info.state, ==, RS_GUEST_RUNNING);
 	g_assert_cmpstr(info.agent, ==, "test 1");
-	g_assert_cmpuint(info.event_count, ==, 3);
-	g_assert_cmpuint(info.provider_count, ==, 1);
+	g_assert_cmpuint(info.provider_slots, ==, 1);
+	g_assert_cmpuint(info.boots[1].boot, ==, 1);
 	g_assert_cmpstr(entry->name, ==, "agent-test");
 	g_assert_cmpuint(entry->event_count, ==, 3);
 	g_assert_cmpuint(entry->site_count, ==, __stop_rs_sites - __start_rs_sites);
@@ -203,7 +203,7 @@ static void test_info(struct fixture *f, gconstpointer data)
 	rs_agent_fini();
 	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_NOT_READY);
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
-	g_assert_cmpuint(f->info->boot_generation, ==, 2);
+	g_assert_cmpuint(f->info->boot, ==, 2);
 }
 
 static void test_bad_regions(struct fixture *f, gconstpointer data)
@@ -227,7 +227,7 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 	EXPECT(RS_AGENT_BAD_ABI, header->abi_major++);
 	EXPECT(RS_AGENT_BAD_LAYOUT, config.region_size = f->region->size - 1);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = 0);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = 65);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = RS_MAX_CPUS + 1);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_pages = 3);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_page_size = 2048);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_mode = 2);
@@ -237,7 +237,10 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 	EXPECT(RS_AGENT_BAD_LAYOUT,
 	       header->section[RS_SEC_CONTROL].offset = header->section[RS_SEC_RINGS].offset);
 	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RING_STATE].size = 0);
-	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RINGS].size -= 4096);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RINGS].size = 4096);
+	EXPECT(RS_AGENT_NO_ROOM, header->ring_pages *= 2);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_STATE].stride = 120);
+	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RING_STATE].count = 1);
 	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = 16);
 #undef EXPECT
 }
@@ -251,19 +254,20 @@ static void test_no_room(struct fixture *f, gconstpointer data)
 	header->event_capacity = 18;
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
 	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_NO_ROOM);
-	g_assert_cmpuint(f->info->event_count, ==, 0);
-	g_assert_cmpuint(f->info->provider_count, ==, 0);
+	g_assert_cmpuint(f->info->provider_slots, ==, 0);
 	g_assert_cmpuint(rs_event_test_pair.id, ==, 0);
 	trace_test_pair(1, 2);
 }
 
-static void test_ids_are_never_reused(struct fixture *f, gconstpointer data)
+static void test_unregister(struct fixture *f, gconstpointer data)
 {
 	size_t size;
 	struct rs_provider *entry = rs_trace_region_section(f->region, RS_SEC_PROVIDERS, &size);
+	uint32_t id;
 
 	attach(f);
-	g_assert_cmpuint(rs_event_test_pair.id, >=, RS_FIRST_EVENT_ID);
+	id = rs_event_test_pair.id;
+	g_assert_cmpuint(id, >=, RS_FIRST_EVENT_ID);
 	g_assert_true(rs_event_by_id(rs_event_test_pair.id) == &rs_event_test_pair);
 	enable(f, &rs_event_test_pair, true);
 	g_assert_cmpuint(f->info->sites_on, >, 0);
@@ -275,10 +279,10 @@ static void test_ids_are_never_reused(struct fixture *f, gconstpointer data)
 	g_assert_false(rs_site_test_pair());
 
 	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
-	g_assert_cmpuint(rs_event_test_pair.id, >=, RS_FIRST_EVENT_ID + 3);
-	g_assert_cmpuint(entry[1].id, ==, 2);
-	g_assert_cmpuint(entry[1].state, ==, RS_PROVIDER_LIVE);
-	g_assert_cmpuint(f->info->event_count, ==, 6);
+	g_assert_cmpuint(rs_event_test_pair.id, ==, id);
+	g_assert_cmpuint(entry[0].state, ==, RS_PROVIDER_LIVE);
+	g_assert_cmpuint(entry[0].generation, ==, 2);
+	g_assert_cmpuint(f->info->provider_slots, ==, 1);
 }
 
 static void test_emit_pair(struct fixture *f, gconstpointer data)
@@ -465,9 +469,10 @@ static const struct rs_cmdline_entry *find_name(struct fixture *f, uint32_t pid,
 	size_t size;
 	struct rs_cmdline_bucket *buckets =
 		rs_trace_region_section(f->region, RS_SEC_CMDLINE, &size);
-	const struct rs_cmdline_entry
-		*best = NULL,
-		*way = buckets[rs_cmdline_hash(pid, f->region->header.cmdline_buckets)].way;
+	const struct rs_cmdline_entry *
+		best = NULL,
+	       *way = buckets[rs_cmdline_hash(pid, f->region->header.section[RS_SEC_CMDLINE].count)]
+			      .way;
 
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
 		if (way[i].sequence && way[i].pid == pid && way[i].since <= when &&
@@ -487,18 +492,21 @@ static void test_cmdline(struct fixture *f, gconstpointer data)
 	then = fake_time;
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
 	g_assert_null(find_name(f, 7, then - 1));
-	rs_agent_cmdline(7, "a-new-name-16-by");
-	g_assert_cmpmem(find_name(f, 7, fake_time)->comm, 16, "a-new-name-16-by", 16);
+	rs_agent_cmdline(7, 5, "a-new-name-of-40-bytes-which-need-no-NUL");
+	g_assert_cmpmem(find_name(f, 7, fake_time)->comm, 40,
+			"a-new-name-of-40-bytes-which-need-no-NUL", 40);
+	g_assert_cmpuint(find_name(f, 7, fake_time)->tgid, ==, 5);
+	g_assert_cmpuint(find_name(f, 7, fake_time)->boot, ==, 1);
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
 	/* Same name again: no entry is spent. */
 	for (int i = 0; i < 20; i++)
-		rs_agent_cmdline(7, "a-new-name-16-by");
+		rs_agent_cmdline(7, 5, "a-new-name-of-40-bytes-which-need-no-NUL");
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
 	/* The oldest makes room. */
 	for (int i = 0; i < 8; i++) {
 		char name[8] = {'n', (char)('0' + i)};
 
-		rs_agent_cmdline(7, name);
+		rs_agent_cmdline(7, 5, name);
 	}
 	g_assert_null(find_name(f, 7, then));
 	g_assert_cmpmem(find_name(f, 7, fake_time)->comm, 3, "n7", 3);
@@ -591,7 +599,7 @@ int main(int argc, char **argv)
 	ADD("info", test_info);
 	ADD("bad-regions", test_bad_regions);
 	ADD("no-room", test_no_room);
-	ADD("ids", test_ids_are_never_reused);
+	ADD("ids", test_unregister);
 	ADD("emit/pair", test_emit_pair);
 	ADD("emit/all", test_emit_all);
 	ADD("emit/huge", test_emit_huge_and_null);

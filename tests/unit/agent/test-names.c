@@ -33,7 +33,7 @@ static uint64_t clock_tick(void)
 static uint32_t pid_of(uint32_t n)
 {
 	static const uint32_t most = 1u << 20;
-	uint32_t buckets = region->header.cmdline_buckets;
+	uint32_t buckets = region->header.section[RS_SEC_CMDLINE].count;
 
 	for (uint32_t pid = 1; pid < most; pid++) {
 		if (rs_cmdline_hash(pid, buckets) == BUCKET && n-- == 0)
@@ -45,8 +45,11 @@ static uint32_t pids[PIDS];
 
 static void make_name(char out[RS_COMM_LEN + 1], uint32_t pid, uint32_t n)
 {
-	/* Both halves name the number; the second one also the task. */
-	g_snprintf(out, RS_COMM_LEN + 1, "%08x%08x", n, n ^ pid * 0x9e3779b1u);
+	guint other = n ^ pid * 0x9e3779b1u;
+
+	/* Every part names the number; all but the first also the task. */
+	g_snprintf(out, RS_COMM_LEN + 1, "%08x%08x%08x%08x%08x", n, other, ~other, other + 1,
+		   other * 3);
 }
 
 static void check_name(const char *name, uint32_t pid)
@@ -69,7 +72,7 @@ static void *writer(void *data)
 		char name[RS_COMM_LEN + 1];
 
 		make_name(name, pid, i * WRITERS + me);
-		rs_agent_cmdline(pid, name);
+		rs_agent_cmdline(pid, pid + 1, name);
 	}
 	__atomic_sub_fetch(&writing, 1, __ATOMIC_RELEASE);
 	return NULL;
@@ -92,11 +95,13 @@ static uint32_t check_all(RsTraceCmdline *names)
 	uint32_t known = 0;
 
 	for (uint32_t i = 0; i < PIDS; i++) {
-		const char *name = rs_trace_cmdline_lookup(names, pids[i], UINT64_MAX);
+		RsTraceTask task;
 
-		if (!strcmp(name, "<...>"))
+		rs_trace_cmdline_lookup(names, 1, pids[i], UINT64_MAX, &task);
+		if (!strcmp(task.comm, "<...>"))
 			continue;
-		check_name(name, pids[i]);
+		check_name(task.comm, pids[i]);
+		g_assert_cmpuint(task.tgid, ==, pids[i] + 1);
 		known++;
 	}
 	return known;

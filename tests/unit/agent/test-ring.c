@@ -18,6 +18,7 @@
 
 struct fixture {
 	RsTraceRegion *region;
+	struct rs_rings rings;
 	struct rs_ring ring;
 	struct rs_ring_state *state;
 	struct rs_ring_ctl *ctl;
@@ -230,9 +231,18 @@ static void set_up(struct fixture *f, uint32_t mode, bool shared)
 	g_assert_cmpint(rs_region_create(&config, -1, &f->region, &err), ==, 0);
 	f->state = rs_trace_region_section(f->region, RS_SEC_RING_STATE, &size);
 	f->ctl = rs_trace_region_section(f->region, RS_SEC_RING_CTL, &size);
-	rs_ring_init(&f->ring, f->state, f->ctl,
-		     rs_trace_region_section(f->region, RS_SEC_RINGS, &size), 4096,
-		     f->region->header.ring_pages, 0, mode, &f->epoch, &f->lost_nested);
+	f->rings = (struct rs_rings){
+		.states = (uint8_t *)f->state,
+		.state_stride = sizeof(*f->state),
+		.ctls = (const uint8_t *)f->ctl,
+		.ctl_stride = sizeof(*f->ctl),
+		.pages = rs_trace_region_section(f->region, RS_SEC_RINGS, &size),
+		.epoch = &f->epoch,
+		.lost_nested = &f->lost_nested,
+		.boot = 3,
+	};
+	rs_rings_init(&f->rings, &f->region->header);
+	f->ring = rs_ring_at(&f->rings, 0);
 	rs_ring_resume(&f->ring);
 	open_reader(f, mode == RS_MODE_DROP);
 }
@@ -551,16 +561,16 @@ static void test_wake(void)
 	{
 		emit(1, 12);
 		drain(&f);
-		g_assert_false(rs_ring_wake_due(&f.ring));
+		g_assert_false(rs_ring_wake_due(&f.rings, 0));
 		rs_trace_ring_arm(f.reader, 1000);
-		g_assert_false(rs_ring_wake_due(&f.ring));
+		g_assert_false(rs_ring_wake_due(&f.rings, 0));
 		for (uint32_t i = 0; i < 20; i++)
 			emit(1, 12);
-		g_assert_false(rs_ring_wake_due(&f.ring));
+		g_assert_false(rs_ring_wake_due(&f.rings, 0));
 		for (uint32_t i = 0; i < 30; i++)
 			emit(1, 12);
-		g_assert_true(rs_ring_wake_due(&f.ring));
-		g_assert_false(rs_ring_wake_due(&f.ring)); /* once */
+		g_assert_true(rs_ring_wake_due(&f.rings, 0));
+		g_assert_false(rs_ring_wake_due(&f.rings, 0)); /* once */
 	}
 }
 

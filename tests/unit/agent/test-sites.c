@@ -84,8 +84,8 @@ static const char *wrong(const struct rs_site *site)
 	if (event < (uintptr_t)__start_rs_events || event >= (uintptr_t)__stop_rs_events ||
 	    (event - (uintptr_t)__start_rs_events) % sizeof(struct rs_event))
 		return "its event is none";
-	if (site->reserved)
-		return "its reserved word is not zero";
+	if (site->size != RS_SITE_BYTES)
+		return "it has another size";
 	return NULL;
 }
 

@@ -23,7 +23,10 @@ typedef uint64_t __attribute__((may_alias)) word_t;
 static struct rs_ring_state state;
 static struct rs_ring_ctl ctl;
 static word_t pages[COUNT * PAGE / 8] __attribute__((aligned(4096)));
+static struct rs_rings rings;
 static struct rs_ring ring;
+static struct rs_region_header layout = {
+	.ring_count = 1, .ring_pages = COUNT, .ring_page_size = PAGE};
 static uint32_t epoch;
 static uint64_t lost_nested, ticks;
 static uint32_t writing;
@@ -54,10 +57,10 @@ static void *writer(void *data)
 			.entry = entry,
 			.context = rs_context_mark(pid, 0),
 		};
-		if (i % 3 || !rs_ring_emit_fast(&ring, true, 20, record.context, entry, 32, 4,
+		if (i % 3 || !rs_ring_emit_fast(&rings, 0, true, 20, record.context, entry, 32, 4,
 						clock_tick, rs_ring_area()))
 			rs_ring_emit(&ring, true, &record, NULL, clock_tick);
-		rs_ring_wake_due(&ring);
+		rs_ring_wake_due(&rings, 0);
 		if (i % 500 == 0)
 			sched_yield();
 	}
@@ -143,7 +146,17 @@ static void run(uint32_t mode)
 	memset(pages, 0, sizeof(pages));
 	ticks = 0;
 	lost_nested = 0;
-	rs_ring_init(&ring, &state, &ctl, pages, PAGE, COUNT, 0, mode, &epoch, &lost_nested);
+	layout.ring_mode = mode;
+	rings = (struct rs_rings){
+		.states = (uint8_t *)&state,
+		.ctls = (const uint8_t *)&ctl,
+		.pages = (uint8_t *)pages,
+		.epoch = &epoch,
+		.lost_nested = &lost_nested,
+		.boot = 1,
+	};
+	rs_rings_init(&rings, &layout);
+	ring = rs_ring_at(&rings, 0);
 	rs_ring_resume(&ring);
 	writing = WRITERS;
 	for (uintptr_t i = 0; i < WRITERS; i++)

@@ -153,7 +153,7 @@ static void test_exit_codes(void)
 		{"run --demo --hosted true", RS_CLI_USAGE},
 		{"run kernel --hosted true", RS_CLI_USAGE},
 		{"run --mem 1G --hosted true", RS_CLI_USAGE},
-		{"run --cpus 65 kernel", RS_CLI_USAGE},
+		{"run --cpus 1025 kernel", RS_CLI_USAGE},
 		{"run --cpus -1 kernel", RS_CLI_USAGE},
 		{"run --count -1 kernel", RS_CLI_USAGE},
 		{"run --duration -1 kernel", RS_CLI_USAGE},

@@ -8,6 +8,7 @@ struct _TestDesc {
 	GArray *fields;  /* struct rs_field_desc; `symbols` is an index into symbols + 1 */
 	GArray *symbols; /* struct rs_symbol; `name` is an offset in strings */
 	GByteArray *strings;
+	guint more; /* bytes by which headers, fields and symbols are longer than we know them */
 };
 
 static guint32 add_string(TestDesc *desc, const char *text)
@@ -26,7 +27,6 @@ TestDesc *test_desc_new(guint id, const char *system, const char *name)
 	desc->symbols = g_array_new(FALSE, TRUE, sizeof(struct rs_symbol));
 	desc->strings = g_byte_array_new();
 	desc->head.id = (uint16_t)id;
-	desc->head.provider = 1;
 	desc->head.system = add_string(desc, system);
 	desc->head.name = add_string(desc, name);
 	return desc;
@@ -84,10 +84,39 @@ void test_desc_array(TestDesc *desc, const char *name, guint kind, guint elem_si
 	add_field(desc, name, type, kind, size, elem_size, count, flags);
 }
 
+void test_desc_kind(TestDesc *desc, guint kind, guint flags)
+{
+	struct rs_field_desc *field =
+		&g_array_index(desc->fields, struct rs_field_desc, desc->fields->len - 1);
+
+	field->kind = (uint8_t)kind;
+	field->flags = (uint8_t)flags;
+}
+
+void test_desc_grow(TestDesc *desc, guint more)
+{
+	desc->more = more;
+}
+
+/* `size` bytes of each of n elements, then what is more of it. */
+static void append_grown(GByteArray *out, gconstpointer from, guint n, gsize size, guint more)
+{
+	const guint8 *at = from;
+
+	for (guint i = 0; i < n; i++) {
+		g_byte_array_append(out, at + i * size, (guint)size);
+		for (guint k = 0; k < more; k++)
+			g_byte_array_append(out, (const guint8 *)"\xa5", 1);
+	}
+}
+
 void test_desc_end(TestDesc *desc, const char *print, const char *args, GByteArray *out)
 {
-	guint32 symbols = sizeof(desc->head) + desc->fields->len * sizeof(struct rs_field_desc);
-	guint32 strings = symbols + desc->symbols->len * sizeof(struct rs_symbol);
+	guint32 header = (guint32)sizeof(desc->head) + desc->more;
+	guint32 field_stride = (guint32)sizeof(struct rs_field_desc) + desc->more;
+	guint32 symbol_stride = (guint32)sizeof(struct rs_symbol) + desc->more;
+	guint32 symbols = header + desc->fields->len * field_stride;
+	guint32 strings = symbols + desc->symbols->len * symbol_stride;
 	static const guint8 zero[8];
 
 	if (print) {
@@ -102,24 +131,63 @@ void test_desc_end(TestDesc *desc, const char *print, const char *args, GByteArr
 		field->name += strings;
 		field->type += strings;
 		if (field->symbols)
-			field->symbols =
-				symbols + (field->symbols - 1) * (guint)sizeof(struct rs_symbol);
+			field->symbols = symbols + (field->symbols - 1) * symbol_stride;
 	}
 	for (guint i = 0; i < desc->symbols->len; i++)
 		g_array_index(desc->symbols, struct rs_symbol, i).name += strings;
 	desc->head.field_count = (uint16_t)desc->fields->len;
 	desc->head.size = RS_ALIGN_UP(strings + desc->strings->len, 8u);
-	g_byte_array_append(out, (const guint8 *)&desc->head, sizeof(desc->head));
-	g_byte_array_append(out, (const guint8 *)desc->fields->data,
-			    desc->fields->len * (guint)sizeof(struct rs_field_desc));
-	g_byte_array_append(out, (const guint8 *)desc->symbols->data,
-			    desc->symbols->len * (guint)sizeof(struct rs_symbol));
+	desc->head.header_size = (uint16_t)header;
+	desc->head.field_stride = (uint16_t)field_stride;
+	desc->head.symbol_stride = (uint16_t)symbol_stride;
+	append_grown(out, &desc->head, 1, sizeof(desc->head), desc->more);
+	append_grown(out, desc->fields->data, desc->fields->len, sizeof(struct rs_field_desc),
+		     desc->more);
+	append_grown(out, desc->symbols->data, desc->symbols->len, sizeof(struct rs_symbol),
+		     desc->more);
 	g_byte_array_append(out, desc->strings->data, desc->strings->len);
 	g_byte_array_append(out, zero, desc->head.size - strings - desc->strings->len);
 	g_array_unref(desc->fields);
 	g_array_unref(desc->symbols);
 	g_byte_array_unref(desc->strings);
 	g_free(desc);
+}
+
+void test_provider(struct rs_provider *entry, guint slot, GByteArray *descs)
+{
+	guint first = RS_MAX_EVENTS, last = 0;
+	struct rs_event_desc head;
+
+	for (guint at = 0; at < descs->len; at += head.size) {
+		memcpy(&head, descs->data + at, sizeof(head));
+		head.provider = slot;
+		memcpy(descs->data + at, &head, sizeof(head));
+		first = MIN(first, head.id);
+		last = MAX(last, head.id);
+	}
+	*entry = (struct rs_provider){
+		.sequence = 2,
+		.state = RS_PROVIDER_LIVE,
+		.first_boot = 1,
+		.last_boot = 1,
+		.event_count = last - first + 1,
+		.first_id = first,
+		.desc_size = descs->len,
+		.generation = 1,
+		.name = "test",
+	};
+}
+
+void test_take(RsTraceSchema *schema, guint slot, GByteArray *descs)
+{
+	g_autoptr(GError) error = NULL;
+	struct rs_provider entry;
+	guint bad;
+
+	test_provider(&entry, slot, descs);
+	rs_trace_schema_take(schema, slot, &entry, descs->data, descs->len, &bad, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(bad, ==, 0);
 }
 
 struct _TestPage {
@@ -135,6 +203,8 @@ TestPage *test_page_new(guint ring, guint64 seq, guint64 ts, guint pid, guint co
 		.pid = pid,
 		.context = (uint16_t)context,
 		.ring = (uint16_t)ring,
+		.boot = 1,
+		.header_size = RS_RING_PAGE_HEADER,
 	};
 
 	page->bytes = g_byte_array_new();
@@ -175,11 +245,22 @@ void test_page_context(TestPage *page, guint pid, guint context)
 	test_page_raw(page, &mark, sizeof(mark));
 }
 
-void test_page_time(TestPage *page, guint64 ts)
+void test_page_time(TestPage *page, guint epoch, guint64 ts)
 {
-	struct rs_rec_time mark = {.id = RS_REC_TIME, .size = sizeof(mark), .ts = ts};
+	struct rs_rec_time mark = {
+		.id = RS_REC_TIME, .size = sizeof(mark), .epoch = epoch, .ts = ts};
 
 	test_page_raw(page, &mark, sizeof(mark));
+}
+
+void test_page_mark(TestPage *page, guint id, guint size)
+{
+	guint16 head[2] = {(guint16)id, (guint16)size};
+	g_autofree guint8 *bytes = g_malloc(size);
+
+	memset(bytes, 0x5a, size);
+	memcpy(bytes, head, sizeof(head));
+	test_page_raw(page, bytes, size);
 }
 
 GByteArray *test_page_end(TestPage *page)
@@ -205,20 +286,23 @@ void test_put_text(GByteArray *payload, const char *text)
 	g_byte_array_append(payload, (const guint8 *)text, (guint)strlen(text) + 1);
 }
 
-void test_cmdline_put(guint8 *section, guint buckets, guint pid, guint64 since, const char *comm)
+struct rs_cmdline_entry test_task(guint pid, guint64 since, const char *comm)
+{
+	struct rs_cmdline_entry entry = {.sequence = 2, .pid = pid, .since = since, .boot = 1};
+
+	memcpy(entry.comm, comm, MIN(strlen(comm), RS_COMM_LEN));
+	return entry;
+}
+
+void test_cmdline_put(guint8 *section, guint buckets, struct rs_cmdline_entry entry)
 {
 	struct rs_cmdline_bucket *bucket =
-		(struct rs_cmdline_bucket *)section + rs_cmdline_hash(pid, buckets);
+		(struct rs_cmdline_bucket *)section + rs_cmdline_hash(entry.pid, buckets);
 
 	for (guint i = 0; i < RS_CMDLINE_WAYS; i++) {
-		struct rs_cmdline_entry *entry = &bucket->way[i];
-
-		if (entry->sequence)
+		if (bucket->way[i].sequence)
 			continue;
-		entry->sequence = 2;
-		entry->pid = pid;
-		entry->since = since;
-		memcpy(entry->comm, comm, MIN(strlen(comm), RS_COMM_LEN));
+		bucket->way[i] = entry;
 		return;
 	}
 	g_assert_not_reached();
@@ -226,7 +310,7 @@ void test_cmdline_put(guint8 *section, guint buckets, guint pid, guint64 since, 
 
 void test_desc_switch(GByteArray *out)
 {
-	TestDesc *desc = test_desc_new(16, "sched", "switch");
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "sched", "switch");
 
 	test_desc_int(desc, "prev", RS_KIND_UINT, 4);
 	test_desc_int(desc, "next", RS_KIND_UINT, 4);
@@ -235,7 +319,7 @@ void test_desc_switch(GByteArray *out)
 
 void test_desc_all(GByteArray *out)
 {
-	TestDesc *desc = test_desc_new(17, "demo", "all");
+	TestDesc *desc = test_desc_new(TEST_ALL, "demo", "all");
 
 	test_desc_int(desc, "u", RS_KIND_UINT, 8);
 	test_desc_int(desc, "s", RS_KIND_SINT, 4);
@@ -277,5 +361,38 @@ GByteArray *test_payload_all(void)
 	test_put(payload, (guint16)-2, 2);
 	test_put(payload, 300, 2);
 	test_put_text(payload, "done!");
+	return payload;
+}
+
+#define LATER 77u /* no kind */
+
+void test_desc_later(GByteArray *out)
+{
+	TestDesc *desc = test_desc_new(TEST_ALL + 1, "demo", "later");
+
+	test_desc_array(desc, "why", RS_KIND_DYN_STRING, 0, 0, 0);
+	test_desc_array(desc, "odd", RS_KIND_ARRAY, 1, 6, 0);
+	test_desc_kind(desc, LATER, 0);
+	test_desc_array(desc, "real", RS_KIND_ARRAY, 1, 8, 0);
+	test_desc_kind(desc, LATER, 0);
+	test_desc_array(desc, "blob", RS_KIND_DYN_ARRAY, 8, 0, 0);
+	test_desc_kind(desc, LATER, RS_FIELD_DYNAMIC);
+	test_desc_int(desc, "n", RS_KIND_UINT, 4);
+	test_desc_end(desc, "why=%s odd=%s real=%8.3f blob=%s n=%u", "why, odd, real, blob, n",
+		      out);
+}
+
+GByteArray *test_payload_later(void)
+{
+	static const guint8 bytes[14] = {0, 1, 254, 255, 16, 32, 8, 7, 6, 5, 4, 3, 2, 1};
+	GByteArray *payload = g_byte_array_new();
+
+	test_put(payload, rs_locator(28, 3), 4);
+	g_byte_array_append(payload, bytes, sizeof(bytes));
+	test_put(payload, rs_locator(31, 5), 4);
+	test_put(payload, 9, 4);
+	g_assert_cmpuint(payload->len, ==, 28);
+	test_put_text(payload, "ha");
+	g_byte_array_append(payload, bytes + 1, 5);
 	return payload;
 }

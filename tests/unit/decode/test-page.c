@@ -3,7 +3,23 @@
 
 #include "build.h"
 
+#include <string.h>
+
+#define UNKNOWN_MARK (RS_FIRST_EVENT_ID - 1)
+
 static const guint32 pair[2] = {1, 2};
+
+/* The next record; its marks are gone over. */
+static gboolean next_record(RsTracePageWalk *walk, const GByteArray *bytes)
+{
+	RsTracePageItem item;
+
+	do
+		item = rs_trace_page_next(walk, bytes->data, bytes->len);
+	while (item == RS_TRACE_PAGE_MARK);
+	g_assert_cmpint(item, !=, RS_TRACE_PAGE_BAD);
+	return item == RS_TRACE_PAGE_RECORD;
+}
 
 static void test_items(void)
 {
@@ -11,18 +27,22 @@ static void test_items(void)
 	g_autoptr(GByteArray) bytes = NULL;
 	RsTracePageWalk walk;
 
-	test_page_record(page, 16, 0x10, pair, sizeof(pair)); /* the low half went round */
+	test_page_header(page)->boot = 3;
+	test_page_header(page)->epoch = 100000;
+	test_page_record(page, TEST_SWITCH, 0x10, pair, sizeof(pair)); /* the low half went round */
 	test_page_context(page, 7, RS_CTX_USER);
-	test_page_time(page, 5000);
-	test_page_record(page, 17, 5001, pair, 3);
+	test_page_time(page, 100001, 5000);
+	test_page_record(page, TEST_ALL, 5001, pair, 3);
 	bytes = test_page_end(page);
 	rs_trace_page_begin(&walk, bytes->data);
 	g_assert_cmpuint(walk.seq, ==, 9);
+	g_assert_cmpuint(walk.boot, ==, 3);
+	g_assert_cmpuint(walk.epoch, ==, 100000);
 	g_assert_cmpuint(walk.at, ==, RS_RING_PAGE_HEADER);
 
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==,
 			RS_TRACE_PAGE_RECORD);
-	g_assert_cmpuint(walk.id, ==, 16);
+	g_assert_cmpuint(walk.id, ==, TEST_SWITCH);
 	g_assert_cmpuint(walk.ts, ==, 0x200000010);
 	g_assert_cmpuint(walk.pid, ==, 42);
 	g_assert_cmpuint(walk.context, ==, RS_CTX_NMI);
@@ -31,11 +51,94 @@ static void test_items(void)
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==, RS_TRACE_PAGE_MARK);
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==,
 			RS_TRACE_PAGE_RECORD);
-	g_assert_cmpuint(walk.id, ==, 17);
+	g_assert_cmpuint(walk.id, ==, TEST_ALL);
 	g_assert_cmpuint(walk.ts, ==, 5001);
+	g_assert_cmpuint(walk.epoch, ==, 100001);
 	g_assert_cmpuint(walk.pid, ==, 7);
 	g_assert_cmpuint(walk.context, ==, RS_CTX_USER);
 	g_assert_cmpuint(walk.size, ==, 3);
+	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==, RS_TRACE_PAGE_END);
+}
+
+/* By their sizes, whether we know them or not, and with nothing changed by them. */
+static void test_marks_are_stepped_over(void)
+{
+	static const struct {
+		guint id, size;
+	} marks[] = {
+		{RS_REC_TGID, 8},      {RS_REC_ACTIVITY, 24},  {RS_REC_RELATED, 24},
+		{RS_REC_STACK, 8},     {RS_REC_STACK, 8 + 64}, {RS_REC_CONTINUED, 24},
+		{UNKNOWN_MARK, 8},     {UNKNOWN_MARK, 24},     {UNKNOWN_MARK, 21},
+		{RS_REC_ACTIVITY, 48}, /* grown since */
+	};
+	TestPage *page = test_page_new(0, 0, 1000, 42, RS_CTX_NMI);
+	g_autoptr(GByteArray) bytes = NULL;
+	RsTracePageWalk walk;
+
+	for (guint i = 0; i < G_N_ELEMENTS(marks); i++) {
+		test_page_mark(page, marks[i].id, marks[i].size);
+		test_page_record(page, TEST_SWITCH + i, 2000 + i, pair, sizeof(pair));
+	}
+	bytes = test_page_end(page);
+	rs_trace_page_begin(&walk, bytes->data);
+	for (guint i = 0; i < G_N_ELEMENTS(marks); i++) {
+		g_assert_true(next_record(&walk, bytes));
+		g_assert_cmpuint(walk.id, ==, TEST_SWITCH + i);
+		g_assert_cmpuint(walk.ts, ==, 2000 + i);
+		g_assert_cmpuint(walk.pid, ==, 42);
+		g_assert_cmpuint(walk.context, ==, RS_CTX_NMI);
+		g_assert_cmpmem(bytes->data + walk.payload, walk.size, pair, sizeof(pair));
+	}
+	g_assert_false(next_record(&walk, bytes));
+}
+
+/* A larger time mark says more than we know: what we know of it holds. */
+static void test_larger_time(void)
+{
+	struct {
+		struct rs_rec_time time;
+		guint64 more;
+	} mark = {{.id = RS_REC_TIME, .size = sizeof(mark), .epoch = 7, .ts = 1ull << 40}, ~0ull};
+	TestPage *page = test_page_new(0, 0, 1000, 42, 0);
+	g_autoptr(GByteArray) bytes = NULL;
+	RsTracePageWalk walk;
+
+	test_page_raw(page, &mark, sizeof(mark));
+	test_page_record(page, TEST_SWITCH, 1, pair, sizeof(pair));
+	bytes = test_page_end(page);
+	rs_trace_page_begin(&walk, bytes->data);
+	g_assert_true(next_record(&walk, bytes));
+	g_assert_cmpuint(walk.ts, ==, (1ull << 40) + 1);
+	g_assert_cmpuint(walk.epoch, ==, 7);
+}
+
+/* Records begin where the header says that it ends; a lie there does no harm. */
+static void test_header_size(void)
+{
+	static const struct {
+		guint said, found;
+	} cases[] = {{128, 128}, {72, 72}, {0, 64}, {56, 64}, {129, 64}, {65528, 65528}};
+	TestPage *page = test_page_new(0, 0, 1000, 42, 0);
+	guint8 more[64];
+	g_autoptr(GByteArray) bytes = NULL;
+	RsTracePageWalk walk;
+
+	memset(more, 0x5a, sizeof(more));
+	test_page_header(page)->header_size = 128;
+	test_page_raw(page, more, sizeof(more));
+	test_page_record(page, TEST_SWITCH, 1001, pair, sizeof(pair));
+	bytes = test_page_end(page);
+	rs_trace_page_begin(&walk, bytes->data);
+	g_assert_true(next_record(&walk, bytes));
+	g_assert_cmpuint(walk.id, ==, TEST_SWITCH);
+	g_assert_cmpuint(walk.payload, ==, 128 + sizeof(struct rs_rec_header));
+	g_assert_false(next_record(&walk, bytes));
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		((struct rs_ring_page *)bytes->data)->header_size = (guint16)cases[i].said;
+		g_assert_cmpuint(rs_trace_page_first(bytes->data), ==, cases[i].found);
+	}
+	/* The last lie of all: behind the page's end. */
+	rs_trace_page_begin(&walk, bytes->data);
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==, RS_TRACE_PAGE_END);
 }
 
@@ -48,11 +151,16 @@ static void test_ends(void)
 		RsTracePageItem item;
 	} cases[] = {
 		{{.id = RS_REC_PAD}, 8, RS_TRACE_PAGE_PAD},
-		{{.id = 16, .size = 8}, 7, RS_TRACE_PAGE_BAD},
-		{{.id = 16, .size = 7}, 16, RS_TRACE_PAGE_BAD},
-		{{.id = 16, .size = 17}, 16, RS_TRACE_PAGE_BAD},
+		{{.id = TEST_SWITCH, .size = 8}, 7, RS_TRACE_PAGE_BAD},
+		{{.id = TEST_SWITCH, .size = 7}, 16, RS_TRACE_PAGE_BAD},
+		{{.id = TEST_SWITCH, .size = 17}, 16, RS_TRACE_PAGE_BAD},
 		{{.id = RS_REC_TIME, .size = 16}, 8, RS_TRACE_PAGE_BAD},
 		{{.id = RS_REC_TIME, .size = 8}, 16, RS_TRACE_PAGE_BAD},
+		{{.id = RS_REC_STACK, .size = 24}, 16, RS_TRACE_PAGE_BAD},
+		{{.id = UNKNOWN_MARK, .size = 0}, 16, RS_TRACE_PAGE_BAD},
+		{{.id = UNKNOWN_MARK, .size = 7}, 16, RS_TRACE_PAGE_BAD},
+		{{.id = UNKNOWN_MARK, .size = 17}, 16, RS_TRACE_PAGE_BAD},
+		{{.id = UNKNOWN_MARK, .size = 8}, 4, RS_TRACE_PAGE_BAD},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -77,6 +185,9 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/page/items", test_items);
+	g_test_add_func("/decode/page/marks", test_marks_are_stepped_over);
+	g_test_add_func("/decode/page/larger-time", test_larger_time);
+	g_test_add_func("/decode/page/header-size", test_header_size);
 	g_test_add_func("/decode/page/ends", test_ends);
 	return g_test_run();
 }

@@ -21,6 +21,11 @@ static void test_hostile_headers(void)
 					 4095,
 					 0xfffffffffffff000,
 					 0x0000000100000000};
+	static const guint8 known[] = {RS_SEC_HEADER,     RS_SEC_CONTROL,    RS_SEC_EVENT_CTL,
+				       RS_SEC_FILTERS,    RS_SEC_RING_CTL,   RS_SEC_RESPONSE,
+				       RS_SEC_CLOCK,      RS_SEC_GUEST_INFO, RS_SEC_PROVIDERS,
+				       RS_SEC_EVENTS,     RS_SEC_CMDLINE,    RS_SEC_REQUEST,
+				       RS_SEC_RING_STATE, RS_SEC_RINGS};
 	struct rs_region_config config = small_config();
 	RsTraceRegion *region = NULL;
 	struct rs_error err = {0};
@@ -36,13 +41,221 @@ static void test_hostile_headers(void)
 				refused++;
 				continue;
 			}
-			for (int s = 0; s < RS_SEC_COUNT; s++)
-				if (h.section[s].size)
-					g_assert_cmpuint(h.section[s].offset + h.section[s].size,
-							 <=, region->size);
+			for (guint k = 0; k < G_N_ELEMENTS(known); k++) {
+				const struct rs_section *s = &h.section[known[k]];
+
+				if (!s->size)
+					continue;
+				g_assert_cmpuint(s->offset, <=, region->size);
+				g_assert_cmpuint(s->size, <=, region->size - s->offset);
+				g_assert_cmpuint((guint64)s->count * s->stride, <=, s->size);
+			}
 		}
 	}
 	g_assert_cmpuint(refused, >, 50);
+	rs_trace_region_free(region);
+}
+
+/* One thing of a good header changed: what of that is refused, and by what words. */
+typedef struct {
+	const char *why; /* part of the message; NULL: the header is good */
+	guint number;
+	struct rs_section add; /* to this section's entry */
+} Change;
+
+static void check_change(const RsTraceRegion *region, const Change *change)
+{
+	struct rs_region_header h = region->header;
+	struct rs_section *section = &h.section[change->number];
+	GError *error = NULL;
+
+	section->offset += change->add.offset;
+	section->size += change->add.size;
+	section->stride += change->add.stride;
+	section->count += change->add.count;
+	if (!change->why) {
+		rs_trace_region_check_header(&h, region->size, &error);
+		g_assert_no_error(error);
+		return;
+	}
+	g_assert_false(rs_trace_region_check_header(&h, region->size, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
+	if (!strstr(error->message, change->why))
+		g_error("section %u: \"%s\", not \"%s\"", change->number, error->message,
+			change->why);
+	g_clear_error(&error);
+}
+
+static void test_sections(void)
+{
+	static const Change changes[] = {
+		{.why = NULL},
+		/* Numbers that we do not know, wherever they say that they lie. */
+		{NULL, 50, {.offset = 1, .size = G_MAXUINT64, .stride = 3, .count = 9}},
+		{NULL, 20, {.offset = 0, .size = 1 << 20, .stride = 8, .count = G_MAXUINT32}},
+		/* Elements: larger, or fewer, or none at all of what can be missing. */
+		{NULL, RS_SEC_RING_STATE, {.stride = 64}},
+		{NULL, RS_SEC_RING_CTL, {.stride = 8}},
+		{NULL, RS_SEC_CLOCK, {.count = -10u}},
+		{NULL, RS_SEC_HEADER, {.stride = 64}},
+		{"section 37 has impossible elements", RS_SEC_RING_STATE, {.stride = -8u}},
+		{"section 37 has impossible elements", RS_SEC_RING_STATE, {.stride = 4}},
+		{"section 37 has impossible elements", RS_SEC_RING_STATE, {.stride = 1u << 20}},
+		{"section 4 has impossible elements", RS_SEC_RING_CTL, {.stride = -8u}},
+		{"section 2 has impossible elements", RS_SEC_EVENT_CTL, {.stride = 4}},
+		{"section 34 has impossible elements", RS_SEC_EVENTS, {.stride = -1u}},
+		{"section 6 has impossible elements", RS_SEC_CLOCK, {.count = 1u << 20}},
+		{"section 33 has impossible elements", RS_SEC_PROVIDERS, {.count = 1u << 16}},
+		{"a section is too small", RS_SEC_RING_STATE, {.count = -1u}},
+		{"a section is too small", RS_SEC_EVENT_CTL, {.count = -1u}},
+		{"requests", RS_SEC_REQUEST, {.count = -1u}},
+		{"cmdline buckets", RS_SEC_CMDLINE, {.count = -1u}},
+		/* Places. */
+		{"section 33 lies badly", RS_SEC_PROVIDERS, {.offset = 4096}},
+		{"section 38 lies badly", RS_SEC_RINGS, {.offset = RS_SECTION_ALIGN}},
+		{"section 38 lies badly",
+		 RS_SEC_RINGS,
+		 {.offset = -(uint64_t)RS_SECTION_ALIGN * 512}},
+		{"sections 1 and 2 overlap",
+		 RS_SEC_EVENT_CTL,
+		 {.offset = -(uint64_t)RS_SECTION_ALIGN}},
+		{"sections 37 and 38 overlap", RS_SEC_RING_STATE, {.size = RS_SECTION_ALIGN}},
+	};
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(changes); i++)
+		check_change(region, &changes[i]);
+	rs_trace_region_free(region);
+}
+
+/* What the host writes lies before guest_offset, what the guest writes behind it. */
+static void test_sides(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	for (int side = -1; side <= 1; side++) {
+		struct rs_region_header h = region->header;
+		GError *error = NULL;
+
+		h.guest_offset += (uint64_t)(side * (int)RS_SECTION_ALIGN);
+		g_assert_true(rs_trace_region_check_header(&h, region->size, &error) == !side);
+		if (side)
+			g_assert_nonnull(strstr(error->message, "is on the wrong side"));
+		g_clear_error(&error);
+	}
+	rs_trace_region_free(region);
+}
+
+/* A longer header with more sections than we know is a header. */
+static void test_grown_header(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	struct rs_region_header h;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	h = region->header;
+	h.abi_minor++;
+	h.features = G_MAXUINT64;
+	h.header_size += 64 * sizeof(struct rs_section);
+	h.section_count = 128;
+	g_assert_true(rs_trace_region_check_header(&h, region->size, NULL));
+	h.header_size = sizeof(h) - 8;
+	g_assert_false(rs_trace_region_check_header(&h, region->size, NULL));
+	h.header_size = sizeof(h);
+	h.section_count = RS_SEC_COUNT - 1;
+	g_assert_false(rs_trace_region_check_header(&h, region->size, NULL));
+	rs_trace_region_free(region);
+}
+
+/* Elements lie as far apart as the header says, in one that an observer opens, too. */
+static void test_elements(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL, *seen;
+	struct rs_region_header *shared;
+	struct rs_error err = {0};
+	guint8 *first;
+	int fd = -1;
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	shared = (struct rs_region_header *)region->map;
+	shared->section[RS_SEC_RING_STATE].stride = 320;
+	g_assert_cmpint(rs_region_reopen_readonly(region, &fd, &err), ==, 0);
+	seen = rs_trace_region_open(fd, FALSE, NULL);
+	g_assert_nonnull(seen);
+	first = rs_trace_region_section(seen, RS_SEC_RING_STATE, NULL);
+	g_assert_true(rs_trace_region_element(seen, RS_SEC_RING_STATE, 0) == first);
+	g_assert_true(rs_trace_region_element(seen, RS_SEC_RING_STATE, 1) == first + 320);
+	g_assert_null(rs_trace_region_element(seen, RS_SEC_RING_STATE, 2));
+	g_assert_null(rs_trace_region_element(seen, RS_SEC_HOST_STATE, 0));
+	rs_trace_region_free(seen);
+	rs_trace_region_free(region);
+}
+
+/* What a header says of a section that is not there, or that nobody knows, leads nowhere. */
+static void test_unchecked(void)
+{
+	static const guint numbers[] = {RS_SEC_CLOCK, RS_SEC_RESPONSE, RS_SEC_REQUEST, 50};
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL, *seen;
+	struct rs_region_header *shared;
+	struct rs_error err = {0};
+	int fd = -1;
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	shared = (struct rs_region_header *)region->map;
+	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+		shared->section[numbers[i]] =
+			(struct rs_section){.offset = 1ull << 60, .stride = 4096, .count = 16};
+	shared->section[50].size = 1ull << 60;
+	g_assert_cmpint(rs_region_reopen_readonly(region, &fd, &err), ==, 0);
+	seen = rs_trace_region_open(fd, FALSE, NULL);
+	g_assert_nonnull(seen);
+	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
+		gsize size;
+
+		g_assert_null(rs_trace_region_element(seen, numbers[i], 0));
+		g_assert_null(rs_trace_region_section(seen, numbers[i], &size));
+		g_assert_cmpuint(size, ==, 0);
+	}
+	rs_trace_region_free(seen);
+	rs_trace_region_free(region);
+}
+
+/* A consistent copy, or none. */
+static void test_provider(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	struct rs_provider *shared, entry;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	shared = rs_trace_region_element(region, RS_SEC_PROVIDERS, 3);
+	memset(shared, 0xff, sizeof(*shared));
+	shared->sequence = 8;
+	shared->state = RS_PROVIDER_LIVE;
+	shared->first_id = 77;
+	g_assert_true(rs_trace_region_provider(region, 3, &entry));
+	g_assert_cmpuint(entry.sequence, ==, 8);
+	g_assert_cmpuint(entry.state, ==, RS_PROVIDER_LIVE);
+	g_assert_cmpuint(entry.first_id, ==, 77);
+	g_assert_cmpuint(strlen(entry.name), ==, sizeof(entry.name) - 1);
+	shared->state = RS_PROVIDER_DEAD + 1;
+	g_assert_true(rs_trace_region_provider(region, 3, &entry));
+	g_assert_cmpuint(entry.state, ==, RS_PROVIDER_FREE);
+	shared->sequence = 9;
+	g_assert_false(rs_trace_region_provider(region, 3, &entry));
+	g_assert_false(rs_trace_region_provider(
+		region, region->header.section[RS_SEC_PROVIDERS].count, &entry));
 	rs_trace_region_free(region);
 }
 
@@ -68,7 +281,7 @@ static void test_guest_info(void)
 	shared->session_id = region->header.session_id;
 	g_assert_true(rs_trace_region_guest_info(region, &info, NULL));
 	g_assert_cmpuint(info.cpu_count, ==, 2);
-	g_assert_cmpuint(info.event_bytes, ==, region->header.section[RS_SEC_EVENTS].size);
+	g_assert_cmpuint(info.provider_slots, ==, region->header.section[RS_SEC_PROVIDERS].count);
 	g_assert_cmpuint(strlen(info.name), <, sizeof(info.name));
 	rs_trace_region_free(region);
 }
@@ -97,6 +310,12 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/region/hostile", test_hostile_headers);
+	g_test_add_func("/decode/region/sections", test_sections);
+	g_test_add_func("/decode/region/sides", test_sides);
+	g_test_add_func("/decode/region/grown-header", test_grown_header);
+	g_test_add_func("/decode/region/elements", test_elements);
+	g_test_add_func("/decode/region/unchecked", test_unchecked);
+	g_test_add_func("/decode/region/provider", test_provider);
 	g_test_add_func("/decode/region/guest-info", test_guest_info);
 	g_test_add_func("/decode/region/none", test_no_region);
 	return g_test_run();

@@ -7,8 +7,10 @@
 static RsTraceSchema *parse(GByteArray *bytes, guint *bad, GError **error)
 {
 	RsTraceSchema *schema = rs_trace_schema_new();
+	struct rs_provider entry;
 
-	rs_trace_schema_add(schema, bytes->data, bytes->len, bad, error);
+	test_provider(&entry, 0, bytes);
+	rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, bad, error);
 	return schema;
 }
 
@@ -26,12 +28,17 @@ static void test_fields(void)
 	g_assert_no_error(error);
 	g_assert_cmpuint(bad, ==, 0);
 	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 2);
-	g_assert_cmpuint(rs_trace_schema_nth(schema, 0)->id, ==, 16);
+	g_assert_cmpuint(rs_trace_schema_nth(schema, 0)->id, ==, TEST_SWITCH);
 	g_assert_null(rs_trace_schema_nth(schema, 2));
-	g_assert_null(rs_trace_schema_by_id(schema, 18));
+	g_assert_null(rs_trace_schema_by_id(schema, TEST_ALL + 1));
+	g_assert_null(rs_trace_schema_by_id(schema, RS_MAX_EVENTS));
 	g_assert_null(rs_trace_schema_by_name(schema, "sched", "all"));
 	event = rs_trace_schema_by_name(schema, "demo", "all");
-	g_assert_true(event == rs_trace_schema_by_id(schema, 17));
+	g_assert_true(event == rs_trace_schema_by_id(schema, TEST_ALL));
+	g_assert_cmpuint(event->slot, ==, 0);
+	g_assert_true(event->provider == rs_trace_schema_provider(schema, 0));
+	g_assert_cmpstr(event->provider->name, ==, "test");
+	g_assert_null(rs_trace_schema_provider(schema, 1));
 	g_assert_cmpuint(event->n_fields, ==, 10);
 	g_assert_cmpuint(rs_trace_event_field(event, "why")->dyn_index, ==, 1);
 	g_assert_cmpstr(rs_trace_event_field(event, "state")->symbols[1].name, ==, "S\"quoted\"");
@@ -46,7 +53,7 @@ static gboolean accepts(const char *print, const char *args)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	g_autoptr(RsTraceSchema) schema = NULL;
-	TestDesc *desc = test_desc_new(20, "a", "b");
+	TestDesc *desc = test_desc_new(TEST_ALL, "a", "b");
 
 	test_desc_int(desc, "n", RS_KIND_UINT, 4);
 	test_desc_array(desc, "s", RS_KIND_DYN_STRING, 0, 0, 0);
@@ -85,36 +92,41 @@ static void test_refused(void)
 		guint at;
 		guint value;
 	} spoil[] = {
-		{4, 3},      /* id below the first */
-		{6, 200},    /* fields that are not there */
-		{12, 4000},  /* system outside */
-		{16, 8},     /* name inside the header */
-		{20, 60000}, /* print outside */
-		{28, 5000},  /* entry too large */
-		{28, 7},     /* entry smaller than its fields */
-		{48, 5},     /* field name inside the header */
-		{56, 5},     /* field outside the entry */
-		{58, 3},     /* integer of 3 bytes */
-		{60, 99},    /* no such kind */
-		{66, 3},     /* symbols of an integer */
+		{4, 3},       /* id below the first */
+		{4, 40000},   /* id that is not its provider's */
+		{8, 7},       /* another provider's */
+		{6, 200},     /* fields that are not there */
+		{12, 4000},   /* system outside */
+		{16, 8},      /* name inside the header */
+		{20, 60000},  /* print outside */
+		{28, 5000},   /* entry too large */
+		{28, 7},      /* entry smaller than its fields */
+		{40, 40},     /* header smaller than it is */
+		{40, 52},     /* and one that tears the fields */
+		{42, 24},     /* fields smaller than they are */
+		{42, 0xfff8}, /* fields that are not there */
+		{44, 8},      /* symbols smaller than they are */
+		{48, 5},      /* field name inside the header */
+		{56, 5},      /* field outside the entry */
+		{58, 3},      /* integer of 3 bytes */
+		{66, 3},      /* symbols of an integer */
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(spoil); i++) {
 		g_autoptr(GByteArray) bytes = g_byte_array_new();
-		g_autoptr(RsTraceSchema) schema = NULL;
+		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 		g_autoptr(GError) error = NULL;
+		struct rs_provider entry;
 		guint bad;
 
 		test_desc_switch(bytes);
 		test_desc_all(bytes);
-		if (spoil[i].at == 60)
-			bytes->data[60] = (guint8)spoil[i].value;
-		else
-			memcpy(bytes->data + spoil[i].at, &(guint16){(guint16)spoil[i].value}, 2);
-		schema = parse(bytes, &bad, &error);
+		test_provider(&entry, 0, bytes);
+		memcpy(bytes->data + spoil[i].at, &(guint16){(guint16)spoil[i].value}, 2);
+		rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, &bad, &error);
 		g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR);
 		g_assert_cmpuint(bad, ==, 1);
-		g_assert_nonnull(rs_trace_schema_by_id(schema, 17));
+		g_assert_nonnull(rs_trace_schema_by_id(schema, TEST_ALL));
 		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 1);
 	}
 }
@@ -126,14 +138,15 @@ static void test_impossible_size(void)
 	for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
 		g_autoptr(GByteArray) bytes = g_byte_array_new();
 		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+		struct rs_provider entry;
 		guint first, bad;
 
 		test_desc_switch(bytes);
 		first = bytes->len;
 		test_desc_all(bytes);
+		test_provider(&entry, 0, bytes);
 		memcpy(bytes->data + first, &sizes[i], 4);
-		g_assert_cmpuint(rs_trace_schema_add(schema, bytes->data, bytes->len, &bad, NULL),
-				 ==, first);
+		rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, &bad, NULL);
 		g_assert_cmpuint(bad, ==, 1);
 		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 1);
 	}
@@ -179,25 +192,297 @@ static void test_format(void)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	g_autoptr(RsTraceSchema) schema = NULL;
-	g_autofree char *text = NULL;
+	g_autofree char *text = NULL, *wanted = NULL;
 
 	test_desc_switch(bytes);
 	schema = parse(bytes, NULL, NULL);
-	text = rs_trace_event_format(rs_trace_schema_by_id(schema, 16));
-	g_assert_cmpstr(text, ==,
-			"name: switch\n"
-			"ID: 16\n"
-			"format:\n"
-			"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-			"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-			"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;"
-			"\tsigned:0;\n"
-			"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
-			"\n"
-			"\tfield:u32 prev;\toffset:8;\tsize:4;\tsigned:0;\n"
-			"\tfield:u32 next;\toffset:12;\tsize:4;\tsigned:0;\n"
-			"\n"
-			"print fmt: \"prev=%u next=%u\", REC->prev, REC->next\n");
+	text = rs_trace_event_format(rs_trace_schema_by_id(schema, TEST_SWITCH));
+	wanted = g_strdup_printf(
+		"name: switch\n"
+		"ID: %u\n"
+		"format:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;"
+		"\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+		"\n"
+		"\tfield:u32 prev;\toffset:8;\tsize:4;\tsigned:0;\n"
+		"\tfield:u32 next;\toffset:12;\tsize:4;\tsigned:0;\n"
+		"\n"
+		"print fmt: \"prev=%%u next=%%u\", REC->prev, REC->next\n",
+		TEST_SWITCH);
+	g_assert_cmpstr(text, ==, wanted);
+}
+
+/* Longer headers, fields and symbols of a later version: what we know of them is the same. */
+static void test_grown(void)
+{
+	g_autofree char *formats[2] = {NULL, NULL};
+
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+		g_autoptr(RsTraceSchema) schema = NULL;
+		g_autoptr(GError) error = NULL;
+		TestDesc *desc = test_desc_new(TEST_SWITCH, "a", "b");
+
+		test_desc_grow(desc, i * 24);
+		test_desc_int(desc, "state", RS_KIND_ENUM, 4);
+		test_desc_symbol(desc, 0, "R");
+		test_desc_symbol(desc, 1, "S");
+		test_desc_int(desc, "n", RS_KIND_UINT, 8);
+		test_desc_end(desc, "%s %u", "state, n", bytes);
+		test_desc_all(bytes);
+		schema = parse(bytes, NULL, &error);
+		g_assert_no_error(error);
+		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 2);
+		formats[i] = rs_trace_event_format(rs_trace_schema_by_id(schema, TEST_SWITCH));
+	}
+	g_assert_nonnull(strstr(formats[0], "{0x0, \"R\"}, {0x1, \"S\"}"));
+	g_assert_cmpstr(formats[1], ==, formats[0]);
+}
+
+/* What a field of a later kind means nobody knows. Where its bytes are is known. */
+static void test_unknown_kind(void)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	g_autoptr(RsTraceSchema) schema = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+	const RsTraceField *field;
+	const RsTraceEvent *event;
+
+	test_desc_later(bytes);
+	schema = parse(bytes, NULL, &error);
+	g_assert_no_error(error);
+	event = rs_trace_schema_by_id(schema, TEST_ALL + 1);
+	field = rs_trace_event_field(event, "odd");
+	g_assert_cmpuint(field->kind, ==, RS_KIND_ARRAY);
+	g_assert_cmpuint(field->size, ==, 6);
+	g_assert_cmpuint(field->elem_size, ==, 1);
+	g_assert_cmpuint(field->elem_count, ==, 6);
+	field = rs_trace_event_field(event, "blob");
+	g_assert_cmpuint(field->kind, ==, RS_KIND_DYN_ARRAY);
+	g_assert_cmpuint(field->size, ==, 4);
+	g_assert_cmpuint(field->elem_size, ==, 1);
+	g_assert_cmpuint(field->dyn_index, ==, 1);
+	g_assert_cmpstr(event->print, ==, "why=%s odd=%s real=%s blob=%s n=%u");
+	text = rs_trace_event_format(event);
+	g_assert_nonnull(strstr(text, "\tfield:u8 odd[6];\toffset:12;\tsize:6;\tsigned:0;\n"
+				      "\tfield:u8 real[8];\toffset:18;\tsize:8;\tsigned:0;\n"
+				      "\tfield:__data_loc u8[] blob;\toffset:28;\tsize:4;"
+				      "\tsigned:0;\n"));
+	g_assert_nonnull(strstr(text, ", __print_array(REC->odd, 6, 1), "));
+	g_assert_nonnull(strstr(text, ", __print_array(__get_dynamic_array(blob), "
+				      "__get_dynamic_array_len(blob) / 1, 1), "));
+}
+
+/* A provider of one event, "name:event", with the id TEST_SWITCH. */
+typedef struct {
+	GByteArray *bytes;
+	struct rs_provider entry;
+	guint slot;
+} Provider;
+
+static Provider *provider_new(guint slot, const char *name, guint boot, guint64 since)
+{
+	Provider *provider = g_new0(Provider, 1);
+
+	provider->slot = slot;
+	provider->bytes = g_byte_array_new();
+	test_desc_end(test_desc_new(TEST_SWITCH, name, "event"), NULL, NULL, provider->bytes);
+	test_provider(&provider->entry, slot, provider->bytes);
+	provider->entry.first_boot = provider->entry.last_boot = boot;
+	provider->entry.since = since;
+	provider->entry.desc_offset = slot * 4096;
+	return provider;
+}
+
+static void provider_free(Provider *provider)
+{
+	g_byte_array_unref(provider->bytes);
+	g_free(provider);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Provider, provider_free)
+
+static void take(RsTraceSchema *schema, const Provider *provider)
+{
+	g_autoptr(GError) error = NULL;
+
+	rs_trace_schema_take(schema, provider->slot, &provider->entry, provider->bytes->data,
+			     provider->bytes->len, NULL, &error);
+	g_assert_no_error(error);
+}
+
+/* The slot is free now, or another's. */
+static void take_free(RsTraceSchema *schema, guint slot)
+{
+	rs_trace_schema_take(schema, slot, &(struct rs_provider){.sequence = 4}, NULL, 0, NULL,
+			     NULL);
+}
+
+/* Whose event TEST_SWITCH was then; "": nobody's. */
+static const char *whose(const RsTraceSchema *schema, guint boot, guint64 ts)
+{
+	const RsTraceEvent *event = rs_trace_schema_lookup(schema, boot, TEST_SWITCH, ts);
+
+	return event ? event->system : "";
+}
+
+/* An id that meant one event in one boot and another in the next, whichever is read first. */
+static void test_boots(void)
+{
+	for (guint order = 0; order < 2; order++) {
+		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+		g_autoptr(Provider) first = provider_new(order, "first", 1, 700);
+		g_autoptr(Provider) second = provider_new(!order, "second", 2, 300);
+
+		first->entry.state = RS_PROVIDER_DEAD;
+		take(schema, order ? second : first);
+		take(schema, order ? first : second);
+		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 2);
+		g_assert_cmpstr(whose(schema, 0, 1000), ==, "");
+		g_assert_cmpstr(whose(schema, 1, 699), ==, "");
+		g_assert_cmpstr(whose(schema, 1, 700), ==, "first");
+		g_assert_cmpstr(whose(schema, 1, G_MAXUINT64), ==, "first");
+		g_assert_cmpstr(whose(schema, 2, 0), ==, "");
+		g_assert_cmpstr(whose(schema, 2, 300), ==, "second");
+		g_assert_cmpstr(whose(schema, 3, 1000), ==, "");
+		g_assert_null(rs_trace_schema_lookup(schema, 1, TEST_SWITCH + 1, 700));
+		g_assert_null(rs_trace_schema_lookup(schema, 1, G_MAXUINT, 700));
+		/* It lives on into the next boot, whose clock has begun anew. */
+		second->entry.last_boot = 3;
+		take(schema, second);
+		g_assert_cmpstr(whose(schema, 3, 0), ==, "second");
+	}
+}
+
+/* Slot and id of a provider that is gone are given to another, in the same boot. */
+static void test_used_again(void)
+{
+	for (guint slot = 0; slot < 2; slot++) {
+		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+		g_autoptr(Provider) old = provider_new(0, "old", 1, 100);
+		g_autoptr(Provider) new = provider_new(slot, "new", 1, 1000);
+		const RsTraceEvent *event;
+
+		take(schema, old);
+		event = rs_trace_schema_by_name(schema, "old", "event");
+		old->entry.state = RS_PROVIDER_DEAD;
+		old->entry.until = 900;
+		take(schema, old);
+		if (slot)
+			take_free(schema, 0);
+		take(schema, new);
+		g_assert_cmpstr(whose(schema, 1, 99), ==, "");
+		g_assert_true(rs_trace_schema_lookup(schema, 1, TEST_SWITCH, 100) == event);
+		g_assert_true(rs_trace_schema_lookup(schema, 1, TEST_SWITCH, 900) == event);
+		g_assert_cmpstr(whose(schema, 1, 901), ==, ""); /* nobody's */
+		g_assert_cmpstr(whose(schema, 1, 999), ==, "");
+		g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
+		g_assert_false(event->provider->is_live);
+		g_assert_cmpstr(rs_trace_schema_by_id(schema, TEST_SWITCH)->system, ==, "new");
+		/* What can be traced now is only the new one. */
+		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 1);
+		g_assert_cmpstr(rs_trace_schema_nth(schema, 0)->system, ==, "new");
+		g_assert_null(rs_trace_schema_by_name(schema, "old", "event"));
+		rs_trace_schema_trim(schema, 1);
+		g_assert_cmpstr(whose(schema, 1, 900), ==, "old");
+		rs_trace_schema_trim(schema, 0);
+		g_assert_cmpstr(whose(schema, 1, 900), ==, "");
+		g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
+	}
+}
+
+/* Its slot is another's before anyone saw it die: nothing is said of the time in between. */
+static void test_unseen_death(void)
+{
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(Provider) old = provider_new(0, "old", 1, 100);
+	g_autoptr(Provider) new = provider_new(0, "new", 1, 1000);
+
+	take(schema, old);
+	g_assert_cmpstr(whose(schema, 1, 999), ==, "old");
+	take(schema, new);
+	g_assert_cmpstr(whose(schema, 1, 999), ==, "");
+	g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
+}
+
+/* The oldest go first, wherever they stand among those of one id. */
+static void test_trim(void)
+{
+	static const char *const names[] = {"a", "b", "c"};
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autoptr(Provider) provider = provider_new(i, names[i], i + 1, 0);
+
+		take(schema, provider);
+	}
+	take_free(schema, 1);
+	take_free(schema, 2);
+	take_free(schema, 0);
+	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 0);
+	rs_trace_schema_trim(schema, 2);
+	g_assert_cmpstr(whose(schema, 1, 0), ==, "a");
+	g_assert_cmpstr(whose(schema, 2, 0), ==, "");
+	g_assert_cmpstr(whose(schema, 3, 0), ==, "c");
+	rs_trace_schema_trim(schema, 1);
+	g_assert_cmpstr(whose(schema, 1, 0), ==, "a");
+	g_assert_cmpstr(whose(schema, 3, 0), ==, "");
+	rs_trace_schema_trim(schema, 0);
+	g_assert_null(rs_trace_schema_by_id(schema, TEST_SWITCH));
+}
+
+/* An entry that speaks of the same events brings no new ones, only news of its provider. */
+static void test_knows(void)
+{
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(Provider) provider = provider_new(3, "a", 1, 100);
+	struct rs_provider *entry = &provider->entry, other;
+	const RsTraceEvent *event;
+
+	g_assert_true(rs_trace_schema_knows(schema, 3, &(struct rs_provider){0}));
+	g_assert_false(rs_trace_schema_knows(schema, 3, entry));
+	take(schema, provider);
+	g_assert_true(rs_trace_schema_knows(schema, 3, entry));
+	g_assert_false(rs_trace_schema_knows(schema, 2, entry));
+	event = rs_trace_schema_by_id(schema, TEST_SWITCH);
+	g_assert_true(event->provider->is_live);
+	entry->state = RS_PROVIDER_DEAD;
+	entry->until = 5000;
+	entry->last_boot = 4;
+	g_assert_true(rs_trace_schema_knows(schema, 3, entry));
+	rs_trace_schema_take(schema, 3, entry, NULL, 0, NULL, NULL);
+	g_assert_true(rs_trace_schema_by_id(schema, TEST_SWITCH) == event);
+	g_assert_false(event->provider->is_live);
+	g_assert_cmpuint(event->provider->until, ==, 5000);
+	g_assert_cmpuint(event->provider->last_boot, ==, 4);
+	for (guint i = 0; i < 5; i++) {
+		other = *entry;
+		other.since += i == 0;
+		other.first_boot += i == 1;
+		other.first_id += i == 2;
+		other.event_count += i == 3;
+		other.desc_offset += i == 4 ? 64 : 0;
+		g_assert_false(rs_trace_schema_knows(schema, 3, &other));
+	}
+}
+
+/* A name means the provider that came last, or came back last. */
+static void test_newest_name(void)
+{
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(Provider) one = provider_new(0, "same", 1, 100);
+	g_autoptr(Provider) two = provider_new(1, "same", 2, 100);
+
+	take(schema, one);
+	take(schema, two);
+	g_assert_cmpuint(rs_trace_schema_by_name(schema, "same", "event")->slot, ==, 1);
+	one->entry.last_boot = 3;
+	one->entry.generation++;
+	take(schema, one);
+	g_assert_cmpuint(rs_trace_schema_by_name(schema, "same", "event")->slot, ==, 0);
 }
 
 int main(int argc, char **argv)
@@ -210,5 +495,13 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/twice", test_twice);
 	g_test_add_func("/decode/schema/globs", test_globs);
 	g_test_add_func("/decode/schema/format", test_format);
+	g_test_add_func("/decode/schema/grown", test_grown);
+	g_test_add_func("/decode/schema/unknown-kind", test_unknown_kind);
+	g_test_add_func("/decode/schema/boots", test_boots);
+	g_test_add_func("/decode/schema/used-again", test_used_again);
+	g_test_add_func("/decode/schema/unseen-death", test_unseen_death);
+	g_test_add_func("/decode/schema/trim", test_trim);
+	g_test_add_func("/decode/schema/knows", test_knows);
+	g_test_add_func("/decode/schema/newest-name", test_newest_name);
 	return g_test_run();
 }

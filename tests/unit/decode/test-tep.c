@@ -38,8 +38,7 @@ static void check(const RsTraceEvent *event, const GByteArray *payload)
 	g_autoptr(GByteArray) bytes = as_linux(event, payload);
 	g_autoptr(GString) ours = g_string_new(NULL);
 	g_autofree char *format = rs_trace_event_format(event);
-	RsTraceRecord mine = {
-		.event = event, .payload = payload->data, .size = payload->len, .id = 17};
+	RsTraceRecord mine = {.event = event, .payload = payload->data, .size = payload->len};
 
 	g_assert_cmpint(tep_parse_event(tep, format, strlen(format), event->system), ==, 0);
 	parsed = tep_find_event_by_name(tep, event->system, event->name);
@@ -64,10 +63,10 @@ static void test_plain(void)
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 
 	test_desc_switch(descs);
-	rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL);
+	test_take(schema, 0, descs);
 	test_put(payload, 4000000000, 4);
 	test_put(payload, 7, 4);
-	check(rs_trace_schema_by_id(schema, 16), payload);
+	check(rs_trace_schema_by_id(schema, TEST_SWITCH), payload);
 }
 
 /* Every kind but arrays in the text: libtraceevent writes those unlike the kernel, which we follow. */
@@ -75,7 +74,7 @@ static void test_kinds(void)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new(), payload = g_byte_array_new();
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
-	TestDesc *desc = test_desc_new(17, "demo", "kinds");
+	TestDesc *desc = test_desc_new(TEST_ALL, "demo", "kinds");
 
 	test_desc_int(desc, "u", RS_KIND_UINT, 8);
 	test_desc_int(desc, "s", RS_KIND_SINT, 4);
@@ -92,7 +91,7 @@ static void test_kinds(void)
 	test_desc_array(desc, "why", RS_KIND_DYN_STRING, 0, 0, 0);
 	test_desc_end(desc, "u=%u s=%d x=%#x %s|%s comm=%s why=%s 5%%",
 		      "u, s, x, state, bits, comm, why", descs);
-	rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL);
+	test_take(schema, 0, descs);
 	test_put(payload, G_MAXUINT64, 8);
 	test_put(payload, (guint32)-5, 4);
 	test_put(payload, 0, 4);
@@ -107,25 +106,29 @@ static void test_kinds(void)
 	test_put(payload, 0x11, 2);
 	test_put(payload, 0x222, 2);
 	test_put_text(payload, "done!");
-	check(rs_trace_schema_by_id(schema, 17), payload);
+	check(rs_trace_schema_by_id(schema, TEST_ALL), payload);
 }
 
 /* Nothing is compared here but that it is understood. */
-static void test_all(void)
+static void test_understood(gconstpointer data)
 {
+	void (*describe)(GByteArray * out) = data;
 	g_autoptr(GByteArray) descs = g_byte_array_new();
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 	struct tep_handle *tep = tep_alloc();
-	struct tep_event *event;
+	struct tep_event *parsed;
+	const RsTraceEvent *event;
 	g_autofree char *format = NULL;
 
-	test_desc_all(descs);
-	rs_trace_schema_add(schema, descs->data, descs->len, NULL, NULL);
-	format = rs_trace_event_format(rs_trace_schema_by_id(schema, 17));
+	describe(descs);
+	test_take(schema, 0, descs);
+	event = rs_trace_schema_nth(schema, 0);
+	format = rs_trace_event_format(event);
 	g_assert_cmpint(tep_parse_event(tep, format, strlen(format), "demo"), ==, 0);
-	event = tep_find_event(tep, 17);
-	g_assert_nonnull(event);
-	g_assert_false(event->flags & TEP_EVENT_FL_FAILED);
+	parsed = tep_find_event(tep, (int)event->id);
+	g_assert_nonnull(parsed);
+	g_assert_false(parsed->flags & TEP_EVENT_FL_FAILED);
+	g_assert_cmpint(parsed->format.nr_fields, ==, event->n_fields);
 	tep_free(tep);
 }
 
@@ -134,6 +137,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/tep/plain", test_plain);
 	g_test_add_func("/decode/tep/kinds", test_kinds);
-	g_test_add_func("/decode/tep/all", test_all);
+	g_test_add_data_func("/decode/tep/all", test_desc_all, test_understood);
+	g_test_add_data_func("/decode/tep/later", test_desc_later, test_understood);
 	return g_test_run();
 }

@@ -156,6 +156,8 @@ static enum reference judge_term(const struct rs_filter_ast *ast, const struct r
 		return judge_text(node, value, text) ? REF_TRUE : REF_FALSE;
 	if (field)
 		have = load(field, in->entry);
+	else if (strcmp(name, "TGID") == 0 || strcmp(name, "common_tgid") == 0)
+		have = in->tgid;
 	else if (strcmp(name, "PID") == 0 || strcmp(name, "common_pid") == 0)
 		have = in->pid;
 	else if (g_ascii_strcasecmp(name, "CPU") == 0)

@@ -92,8 +92,9 @@ static void append_pattern(GRand *r, GString *out)
 
 static void append_term(GRand *r, GString *out)
 {
-	static const char *const numeric[] = {"u8",  "s8",   "u16",   "s16",  "u32", "s32", "u64",
-					      "s64", "addr", "state", "bits", "PID", "CPU", "only"};
+	static const char *const numeric[] = {"u8",   "s8",  "u16",  "s16",  "u32",
+					      "s32",  "u64", "s64",  "addr", "state",
+					      "bits", "PID", "TGID", "CPU",  "only"};
 	static const char *const text[] = {"name", "why", "COMM"};
 	static const char *const cmps[] = {"==", "!=", "<", "<=", ">", ">="};
 	static const char *const tests[] = {" == ", " != ", " ~ ", " !~ "};
@@ -171,6 +172,7 @@ static unsigned int compare(GRand *r, const char *expression, unsigned int *yes)
 
 		fill_entry(r, &s, why, comm);
 		in.pid = g_rand_int(r) >> g_rand_int_range(r, 0, 32);
+		in.tgid = g_rand_int(r) >> g_rand_int_range(r, 0, 32);
 		in.cpu = (uint32_t)g_rand_int_range(r, 0, 9);
 		want = reference_run(&ast, &sample_event, &in);
 		g_assert_cmpint(want == REF_UNKNOWN, ==, programs[0] == NULL);

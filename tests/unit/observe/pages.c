@@ -5,31 +5,43 @@
 
 static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
 {
-	TestPages *pages = (TestPages *)source;
-	const struct rs_control control = {0};
+	const struct rs_boot boots[RS_BOOTS] = {[2] = {.boot = 2, .ts = 105}};
 
-	rs_trace_follower_set_boot(follower, pages->boot, 0);
-	rs_trace_follower_set_clock(follower, &control);
-	if (!pages->descs)
-		return;
-	rs_trace_follower_add_descriptors(follower, pages->descs->data, pages->descs->len);
-	g_clear_pointer(&pages->descs, g_byte_array_unref);
+	rs_trace_follower_set_boots(follower, boots, 0);
+	rs_trace_follower_set_clock(follower, NULL, 0, 0);
 }
 
-static void descriptors(RsTraceSource *source, RsTraceFollower *follower)
+/* Tells of the provider in slot `boot` - 1, once. */
+static void tell(TestPages *pages, RsTraceFollower *follower, guint boot, GByteArray **descs)
+{
+	struct rs_provider entry;
+	guint slot = boot - 1;
+
+	if (!*descs)
+		return;
+	pages->told++;
+	test_provider(&entry, slot, *descs);
+	entry.first_boot = entry.last_boot = boot;
+	g_assert_false(rs_trace_follower_knows(follower, slot, &entry));
+	rs_trace_follower_take_provider(follower, slot, &entry, (*descs)->data, (*descs)->len);
+	g_assert_true(rs_trace_follower_knows(follower, slot, &entry));
+	g_clear_pointer(descs, g_byte_array_unref);
+}
+
+static void providers(RsTraceSource *source, RsTraceFollower *follower)
 {
 	TestPages *pages = (TestPages *)source;
 
-	pages->told++;
-	if (pages->later)
-		rs_trace_follower_add_descriptors(follower, pages->later->data, pages->later->len);
+	tell(pages, follower, 1, &pages->descs);
+	tell(pages, follower, 2, &pages->later);
 }
 
 static void names(RsTraceSource *source, RsTraceFollower *follower)
 {
-	struct rs_cmdline_entry entry = {.sequence = 2, .pid = 7, .comm = "seven"};
+	struct rs_cmdline_entry entries[2] = {test_task(7, 0, "seven"), test_task(7, 0, "again")};
 
-	rs_trace_follower_add_names(follower, (guint8 *)&entry, NULL, sizeof(entry));
+	entries[1].boot = 2;
+	rs_trace_follower_add_names(follower, (guint8 *)entries, NULL, sizeof(entries));
 }
 
 static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns, RsTraceChunk *out)
@@ -81,7 +93,7 @@ TestPages *test_pages_new(guint *freed)
 {
 	static const RsTraceSourceOps ops = {
 		.begin_round = begin_round,
-		.descriptors = descriptors,
+		.providers = providers,
 		.names = names,
 		.next = next,
 		.pending_loss = pending_loss,
@@ -100,9 +112,15 @@ TestPages *test_pages_new(guint *freed)
 
 void test_pages_add(TestPages *pages, guint ring, guint64 ts, guint pid, guint id)
 {
+	test_pages_add_boot(pages, 1, ring, ts, pid, id);
+}
+
+void test_pages_add_boot(TestPages *pages, guint boot, guint ring, guint64 ts, guint pid, guint id)
+{
 	static const guint32 pair[2] = {1, 2};
 	TestPage *page = test_page_new(ring, 0, ts, pid, 0);
 
+	test_page_header(page)->boot = boot;
 	test_page_record(page, id, (guint32)ts, pair, sizeof(pair));
 	g_ptr_array_add(pages->pages, test_page_end(page));
 }

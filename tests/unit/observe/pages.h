@@ -10,17 +10,18 @@
 typedef struct {
 	RsTraceSource source;
 	GPtrArray *pages;  /* GByteArray, taken over; ring in each page's header */
-	GByteArray *descs; /* told with the boot */
-	GByteArray *later; /* told when an unknown event is met */
-	guint64 boot;
-	gboolean endless; /* IDLE and not END behind the last page */
-	guint *freed;     /* counts */
-	guint told;       /* times that descriptors were asked for */
+	GByteArray *descs; /* of boot 1: sched:switch, told when the first page comes */
+	GByteArray *later; /* of boot 2, from 105 on: told with the next page after a test set it */
+	gboolean endless;  /* IDLE and not END behind the last page */
+	guint *freed;      /* counts */
+	guint told;        /* providers that were told of */
 } TestPages;
 
-/* Two rings of nothing, and sched:switch (id 16). */
+/* Two rings of nothing. Pid 7 is "seven" in boot 1 and "again" in boot 2. */
 TestPages *test_pages_new(guint *freed);
-/* A page with one sched:switch. */
+/* A page with one record of two numbers. */
 void test_pages_add(TestPages *pages, guint ring, guint64 ts, guint pid, guint id);
+/* One of another boot than 1. */
+void test_pages_add_boot(TestPages *pages, guint boot, guint ring, guint64 ts, guint pid, guint id);
 
 #endif

@@ -15,13 +15,17 @@ typedef struct {
 static void show(const RsTraceRecord *record, gpointer data)
 {
 	Fixture *f = data;
+	RsTraceTask task;
 
-	if (record->lost)
+	rs_trace_follower_task(f->follower, record, &task);
+	if (record->kind == RS_TRACE_RECORD_LOSS)
 		g_string_append_printf(f->out, "%u lost %u; ", record->ring, (guint)record->lost);
+	else if (record->kind == RS_TRACE_RECORD_BOOT)
+		g_string_append_printf(f->out, "%u boot %u at %u; ", record->source, record->boot,
+				       (guint)record->ns);
 	else
 		g_string_append_printf(f->out, "%u.%u %s %s at %u; ", record->source, record->ring,
-				       rs_trace_follower_comm(f->follower, record),
-				       record->event ? record->event->name : "?",
+				       task.comm, record->event ? record->event->name : "?",
 				       (guint)record->ns);
 }
 
@@ -55,8 +59,8 @@ static RsTraceRingStatus do_round(Fixture *f)
 static void test_order(Fixture *f, gconstpointer unused)
 {
 	f->pages->endless = TRUE;
-	test_pages_add(f->pages, 0, 200, 7, 16);
-	test_pages_add(f->pages, 1, 100, 8, 16);
+	test_pages_add(f->pages, 0, 200, 7, TEST_SWITCH);
+	test_pages_add(f->pages, 1, 100, 8, TEST_SWITCH);
 	g_assert_cmpint(do_round(f), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpstr(f->out->str, ==, "");
 	g_assert_cmpint(do_round(f), ==, RS_TRACE_RING_IDLE);
@@ -73,8 +77,8 @@ static void test_order(Fixture *f, gconstpointer unused)
 static void test_many_pages(Fixture *f, gconstpointer unused)
 {
 	for (guint i = 0; i <= 2 * RS_TRACE_FOLLOWER_CHUNKS; i++)
-		test_pages_add(f->pages, 0, 10 + i, 7, 16);
-	test_pages_add(f->pages, 1, 1000, 7, 16);
+		test_pages_add(f->pages, 0, 10 + i, 7, TEST_SWITCH);
+	test_pages_add(f->pages, 1, 1000, 7, TEST_SWITCH);
 	do_round(f);
 	do_round(f);
 	g_assert_cmpstr(f->out->str, ==, "");
@@ -83,7 +87,8 @@ static void test_many_pages(Fixture *f, gconstpointer unused)
 	g_assert_true(g_str_has_suffix(f->out->str, "at 138; 3.1 seven switch at 1000; "));
 }
 
-static void test_unknown(Fixture *f, gconstpointer unused)
+/* A provider that came after the last look, but before the page. */
+static void test_late(Fixture *f, gconstpointer unused)
 {
 	test_pages_add(f->pages, 0, 1, 7, 99);
 	do_round(f);
@@ -91,26 +96,34 @@ static void test_unknown(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 1);
 	f->pages->later = g_byte_array_new();
 	test_desc_all(f->pages->later);
-	test_pages_add(f->pages, 0, 2, 7, 17);
+	test_pages_add_boot(f->pages, 2, 0, 110, 7, TEST_ALL);
 	do_round(f);
 	do_round(f);
 	g_assert_cmpuint(f->pages->told, ==, 2);
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 1);
-	g_assert_cmpstr(f->out->str, ==, "3.0 seven ? at 1; 3.0 seven all at 2; ");
+	g_assert_cmpstr(f->out->str, ==,
+			"3.0 seven ? at 1; 3 boot 2 at 105; 3.0 again all at 110; ");
 }
 
-/* The ids of another boot mean other events, and what is held is of the old one. */
+/* Another boot says so in its place. The ids of the one before mean other events in it, its pids other tasks. */
 static void test_boot(Fixture *f, gconstpointer unused)
 {
-	test_pages_add(f->pages, 0, 100, 7, 16);
+	f->pages->later = g_byte_array_new();
+	test_desc_end(test_desc_new(TEST_SWITCH, "other", "event"), NULL, NULL, f->pages->later);
+	test_pages_add(f->pages, 0, 100, 7, TEST_SWITCH);
+	test_pages_add_boot(f->pages, 2, 0, 110, 7, TEST_SWITCH);
+	test_pages_add_boot(f->pages, 2, 1, 106, 7, TEST_SWITCH);
 	do_round(f);
-	g_assert_cmpstr(f->out->str, ==, "");
-	f->pages->boot++;
-	test_pages_add(f->pages, 0, 110, 7, 16);
 	do_round(f);
-	g_assert_cmpstr(f->out->str, ==, "3.0 seven switch at 100; ");
+	g_assert_cmpstr(f->out->str, ==,
+			"3.0 seven switch at 100; 3 boot 2 at 105; 3.1 again event at 106; "
+			"3.0 again event at 110; ");
+	/* One that nobody described. */
+	test_pages_add_boot(f->pages, 3, 0, 130, 7, TEST_SWITCH);
+	g_string_truncate(f->out, 0);
 	do_round(f);
-	g_assert_cmpstr(f->out->str, ==, "3.0 seven switch at 100; 3.0 seven ? at 110; ");
+	do_round(f);
+	g_assert_cmpstr(f->out->str, ==, "3 boot 3 at 130; 3.0 <...> ? at 130; ");
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 1);
 }
 
@@ -121,7 +134,7 @@ int main(int argc, char **argv)
 	g_test_add("/observe/follower/" name, Fixture, NULL, set_up, func, tear_down)
 	ADD("order", test_order);
 	ADD("many-pages", test_many_pages);
-	ADD("unknown", test_unknown);
+	ADD("late", test_late);
 	ADD("boot", test_boot);
 	return g_test_run();
 }

@@ -12,15 +12,15 @@ typedef struct {
 	gboolean done;
 } Taker;
 
-static void on_record(const RsTraceRecord *record, const char *comm, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	Taker *t = data;
 
 	g_assert_true(g_thread_self() != t->owner);
-	if (record->lost)
+	if (record->kind != RS_TRACE_RECORD_EVENT)
 		return;
 	t->records++;
-	g_string_append_printf(t->out, "%u:%s@%u ", record->source, comm, (guint)record->ns);
+	g_string_append_printf(t->out, "%u:%s@%u ", record->source, task->comm, (guint)record->ns);
 }
 
 static gboolean on_round(gpointer data)
@@ -69,10 +69,10 @@ static void test_two_sources(void)
 	RsTracePump *pump;
 	Taker t;
 
-	test_pages_add(a, 0, 10, 7, 16);
-	test_pages_add(a, 1, 30, 8, 16);
-	test_pages_add(b, 0, 20, 7, 16);
-	test_pages_add(b, 0, 40, 7, 16);
+	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
+	test_pages_add(a, 1, 30, 8, TEST_SWITCH);
+	test_pages_add(b, 0, 20, 7, TEST_SWITCH);
+	test_pages_add(b, 0, 40, 7, TEST_SWITCH);
 	pump = new_pump(&t);
 	g_assert_cmpuint(rs_trace_pump_add(pump, &a->source), ==, 0);
 	g_assert_cmpuint(rs_trace_pump_add(pump, &b->source), ==, 1);
@@ -93,8 +93,8 @@ static void test_finish(void)
 	Taker t;
 
 	a->endless = b->endless = TRUE;
-	test_pages_add(a, 0, 10, 7, 16);
-	test_pages_add(b, 1, 5, 9, 16);
+	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
+	test_pages_add(b, 1, 5, 9, TEST_SWITCH);
 	pump = new_pump(&t);
 	rs_trace_pump_add(pump, &a->source);
 	rs_trace_pump_add(pump, &b->source);
@@ -117,7 +117,7 @@ static void test_enough(void)
 	Taker t;
 
 	a->endless = TRUE;
-	test_pages_add(a, 0, 10, 7, 16);
+	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
 	test_pages_add(a, 0, 11, 7, 99);
 	pump = new_pump(&t);
 	t.limit = 1;

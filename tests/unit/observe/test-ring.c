@@ -19,24 +19,41 @@ struct ring {
 	struct rs_ring_state *state;
 	struct rs_ring_ctl *ctl;
 	uint8_t *pages;
+	uint32_t index;  /* of the ring */
+	uint32_t header; /* bytes of a page's header */
 	int64_t seq;
 	uint32_t offset, records, dropped;
 };
 
-static void open_ring(struct ring *r, uint32_t mode)
+/* Ring `index` of three, whose states and controls are so many bytes longer than we know them. */
+static void open_ring_of(struct ring *r, uint32_t mode, uint32_t index, uint32_t more)
 {
 	struct rs_region_config config = {
-		.vcpus = 1, .ring_bytes = PAGES * PAGE, .ring_mode = mode};
+		.vcpus = 3, .ring_bytes = PAGES * PAGE, .ring_mode = mode};
+	struct rs_region_header *h;
 	struct rs_error err = {0};
 
 	memset(r, 0, sizeof(*r));
+	r->index = index;
+	r->header = RS_RING_PAGE_HEADER;
 	g_assert_cmpint(rs_region_create(&config, -1, &r->region, &err), ==, 0);
-	r->state = rs_trace_region_section(r->region, RS_SEC_RING_STATE, NULL);
-	r->ctl = rs_trace_region_section(r->region, RS_SEC_RING_CTL, NULL);
-	r->pages = rs_trace_region_section(r->region, RS_SEC_RINGS, NULL);
+	h = &r->region->header;
+	h->section[RS_SEC_RING_STATE].stride += more;
+	h->section[RS_SEC_RING_CTL].stride += more;
+	g_assert_true(rs_trace_region_check_header(h, r->region->size, NULL));
+	r->state = (void *)(r->region->map + h->section[RS_SEC_RING_STATE].offset +
+			    index * (sizeof(*r->state) + more));
+	r->ctl = (void *)(r->region->map + h->section[RS_SEC_RING_CTL].offset +
+			  index * (sizeof(*r->ctl) + more));
+	r->pages = r->region->map + h->section[RS_SEC_RINGS].offset + index * PAGES * PAGE;
 	r->state->word = RS_WORD_INITIAL(PAGE / 8);
 	r->seq = -1;
 	r->offset = PAGE;
+}
+
+static void open_ring(struct ring *r, uint32_t mode)
+{
+	open_ring_of(r, mode, 0, 0);
 }
 
 static struct rs_ring_page *page(struct ring *r, int64_t seq)
@@ -77,8 +94,10 @@ static void turn(struct ring *r, uint32_t skip)
 	p->dropped = r->dropped;
 	p->skipped = (uint16_t)skip;
 	p->ts = 1000;
-	p->committed += RS_RING_PAGE_HEADER;
-	r->offset = RS_RING_PAGE_HEADER;
+	p->boot = 1;
+	p->header_size = (uint16_t)r->header;
+	p->committed += r->header;
+	r->offset = r->header;
 	r->state->pages = (uint64_t)r->seq + 1;
 	r->state->records = r->records;
 }
@@ -99,7 +118,7 @@ static uint8_t *reserve(struct ring *r)
 
 static void commit(struct ring *r, uint8_t *at)
 {
-	struct rs_rec_header h = {.id = 20, .size = RECORD, .ts = 2000};
+	struct rs_rec_header h = {.id = RS_FIRST_EVENT_ID, .size = RECORD, .ts = 2000};
 
 	memcpy(at, &h, sizeof(h));
 	((struct rs_ring_page *)(r->pages + (at - r->pages) / PAGE * PAGE))->committed += RECORD;
@@ -113,7 +132,8 @@ static void emit(struct ring *r, uint32_t n)
 
 static RsTraceRing *reader(struct ring *r, RsTraceFrom from, bool consumer)
 {
-	RsTraceRingConfig config = {.from = from, .consumer = consumer, .patience_ns = 100};
+	RsTraceRingConfig config = {
+		.ring = r->index, .from = from, .consumer = consumer, .patience_ns = 100};
 	RsTraceRing *out = NULL;
 
 	out = rs_trace_ring_new(r->region, &config, NULL);
@@ -268,7 +288,7 @@ static void test_join_in_the_middle(void)
 	g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER + 3 * RECORD);
 	/* What lies before is there too, for the marks in it. */
 	memcpy(&h, chunk.page + RS_RING_PAGE_HEADER, sizeof(h));
-	g_assert_cmpuint(h.id, ==, 20);
+	g_assert_cmpuint(h.id, ==, RS_FIRST_EVENT_ID);
 	close_ring(&r, rd);
 }
 
@@ -295,6 +315,67 @@ static void test_ring_goes_back(void)
 	rs_trace_ring_stats(rd, &stats);
 	g_assert_cmpuint(stats.resyncs, ==, 1);
 	close_ring(&r, rd);
+}
+
+/* What a later version keeps for each ring is longer, and so is each page's header. */
+static void test_grown(void)
+{
+	static const RsTraceFrom from[] = {RS_TRACE_FROM_START, RS_TRACE_FROM_OLDEST};
+	RsTraceRing *rd;
+	RsTraceChunk chunk;
+	RsTraceRingInfo info;
+	uint64_t records, lost;
+	struct ring r;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		open_ring_of(&r, RS_MODE_DROP, 2, 192);
+		r.header = 128;
+		rd = reader(&r, from[i], true);
+		emit(&r, 7);
+		/* What stands in the longer header is no record. */
+		memset((uint8_t *)page(&r, 0) + RS_RING_PAGE_HEADER, 0x5a, 64);
+		g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
+		g_assert_cmpuint(chunk.ring, ==, 2);
+		g_assert_cmpuint(chunk.from, ==, 128);
+		g_assert_cmpuint(chunk.records, ==, 7);
+		for (uint32_t more = 0; more < 20; more++) {
+			emit(&r, 1);
+			drain(rd, &records, &lost);
+			g_assert_cmpuint(records, ==, 1);
+			g_assert_cmpuint(lost, ==, 0);
+		}
+		g_assert_cmpuint(r.ctl->consumed, ==, 3);
+		rs_trace_ring_info(r.region, 2, &info);
+		g_assert_cmpuint(info.records, ==, 27);
+		rs_trace_ring_info(r.region, 1, &info);
+		g_assert_cmpuint(info.records, ==, 0);
+		close_ring(&r, rd);
+	}
+}
+
+/* A header that says that it is longer than its page has no records, and costs no more than them. */
+static void test_header_lies(void)
+{
+	static const uint16_t lies[] = {0, 8, 63, 65528, PAGE, PAGE + 8};
+	RsTraceRing *rd;
+	uint64_t records, lost;
+	struct ring r;
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(lies); i++) {
+		for (uint32_t whole = 0; whole < 2; whole++) {
+			RsTraceRingConfig config = {.whole = whole != 0};
+
+			open_ring(&r, RS_MODE_OVERWRITE);
+			rd = rs_trace_ring_new(r.region, &config, NULL);
+			emit(&r, 15);
+			page(&r, 0)->header_size = lies[i];
+			drain(rd, &records, &lost);
+			if (!whole)
+				g_assert_cmpuint(records, ==, lies[i] < PAGE ? 15 : 8);
+			g_assert_cmpuint(lost, <=, 7);
+			close_ring(&r, rd);
+		}
+	}
 }
 
 /* Page after page, as they lie in the ring; what was overwritten in between is counted all the same. */
@@ -388,6 +469,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/ring/refused", test_refused_counts_in_place);
 	g_test_add_func("/observe/ring/join", test_join_in_the_middle);
 	g_test_add_func("/observe/ring/back", test_ring_goes_back);
+	g_test_add_func("/observe/ring/grown", test_grown);
+	g_test_add_func("/observe/ring/header-lies", test_header_lies);
 	g_test_add_func("/observe/ring/whole", test_whole_pages);
 	g_test_add_func("/observe/ring/scribble", test_scribble);
 	return g_test_run();

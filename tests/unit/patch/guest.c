@@ -45,16 +45,17 @@ void guest_init(struct guest *guest, uint32_t sites, uint32_t events)
 		memcpy(guest_text(guest, i), nop, sizeof(nop));
 		guest_entry(guest, i)->code = (int32_t)(guest_site(i) - entry);
 		guest_entry(guest, i)->target = (int32_t)(guest_jump(i) - (entry + 4));
+		guest_entry(guest, i)->size = RS_SITE_BYTES;
 		guest_entry(guest, i)->event = (int32_t)(EVENTS + (i % events) * 16 - (entry + 8));
 		memcpy(guest->ram + DATA_GPA + (EVENTS - DATA) + (i % events) * 16, &id,
 		       sizeof(id));
 	}
-	guest->provider = (struct rs_provider){
-		.id = 1,
-		.state = RS_PROVIDER_LIVE,
-		.sites = DATA,
-		.site_count = sites,
-		.site_size = sizeof(struct rs_site),
+	guest->list = (struct rs_site_list){
+		.provider = 1,
+		.count = sites,
+		.stride = sizeof(struct rs_site),
+		.at = {DATA},
+		.root = ROOT,
 	};
 }
 

@@ -7,6 +7,7 @@
 #define RS_TESTS_PATCH_GUEST_H
 
 #include "fake_target.h"
+#include "patch/sites.h"
 #include <ringside/descriptor.h>
 
 #define TEXT 0xffffffff81000000ull
@@ -20,7 +21,7 @@
 struct guest {
 	struct fake_target fake;
 	uint8_t *ram;
-	struct rs_provider provider;
+	struct rs_site_list list;
 	uint32_t sites;
 };
 

@@ -17,8 +17,7 @@ static struct rs_patcher *patcher_of(struct guest *guest, const char *journal)
 	g_assert_cmpint(
 		rs_patcher_create(&guest->fake.base, RS_PATCH_HOST, journal, NULL, &patcher, &err),
 		==, 0);
-	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest->provider, ROOT, NULL, &err), ==,
-			0);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest->list, NULL, &err), ==, 0);
 	return patcher;
 }
 
@@ -189,15 +188,14 @@ static void test_providers(void)
 
 	guest_init(&guest, 4, 1);
 	patcher = patcher_of(&guest, journal_path);
-	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.provider, ROOT, NULL, NULL), ==,
-			-EEXIST);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, -EEXIST);
 	rs_patcher_want(patcher, 16, 1);
 	commit(patcher, 0);
 	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, -ENOENT);
 	/* It comes back: the wish still holds. */
-	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.provider, ROOT, NULL, NULL), ==, 0);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, 0);
 	commit(patcher, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
 	/* A reboot: new text, nothing to put back. */
@@ -218,7 +216,7 @@ static void test_self(void)
 	g_assert_cmpint(
 		rs_patcher_create(&guest.fake.base, RS_PATCH_SELF, NULL, NULL, &patcher, NULL), ==,
 		0);
-	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.provider, ROOT, NULL, NULL), ==, 0);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, 0);
 	rs_patcher_want(patcher, 16, 1);
 	commit(patcher, 0);
 	rs_patcher_destroy(patcher);

@@ -15,8 +15,8 @@ static int load(uint32_t budget, struct rs_error *err)
 	g_array_set_size(sites, 0);
 	g_array_set_size(refused, 0);
 	refused_count = 0;
-	return rs_sites_load(&guest.fake.base, &guest.provider, ROOT, budget, sites, refused,
-			     &refused_count, err);
+	return rs_sites_load(&guest.fake.base, &guest.list, budget, sites, refused, &refused_count,
+			     err);
 }
 
 static void test_good(void)
@@ -71,17 +71,47 @@ static void test_bad_lists(void)
 {
 	guest_init(&guest, 10, 1);
 	g_assert_cmpint(load(9, NULL), ==, -E2BIG);
-	guest.provider.site_size = 24;
+	guest.list.stride = 12;
 	g_assert_cmpint(load(100, NULL), ==, -EINVAL);
-	guest.provider.site_size = sizeof(struct rs_site);
-	guest.provider.sites = UINT64_MAX - 20;
+	guest.list.stride = 1 << 20;
 	g_assert_cmpint(load(100, NULL), ==, -EINVAL);
-	guest.provider.sites = DATA + 0x100000 - 16; /* runs out of the mapping */
+	guest.list.stride = sizeof(struct rs_site);
+	guest.list.at.v = UINT64_MAX - 20;
+	g_assert_cmpint(load(100, NULL), ==, -EINVAL);
+	guest.list.at.v = DATA + 0x100000 - 16; /* runs out of the mapping */
 	g_assert_cmpint(load(100, NULL), ==, -EFAULT);
 	g_assert_cmpuint(sites->len, ==, 0);
-	guest.provider.sites = DATA;
-	guest.provider.site_count = UINT32_MAX;
+	guest.list.at.v = DATA;
+	guest.list.count = UINT32_MAX;
 	g_assert_cmpint(load(UINT32_MAX, NULL), ==, -E2BIG);
+	guest_deinit(&guest);
+}
+
+/* Entries of a later version are longer; what we know of them stands at their start. */
+static void test_stride(void)
+{
+	uint8_t *list;
+
+	guest_init(&guest, 300, 3);
+	list = guest.ram + DATA_GPA;
+	for (uint32_t i = 300; i-- > 0;) {
+		struct rs_site entry = *guest_entry(&guest, i);
+
+		entry.code -= (int32_t)(i * 8);
+		entry.target -= (int32_t)(i * 8);
+		entry.event -= (int32_t)(i * 8);
+		memcpy(list + i * 24, &entry, sizeof(entry));
+	}
+	guest.list.stride = 24;
+	g_assert_cmpint(load(RS_MAX_SITES, NULL), ==, 0);
+	g_assert_cmpuint(sites->len, ==, 300);
+	g_assert_cmpuint(refused_count, ==, 0);
+	g_assert_cmphex(g_array_index(sites, struct rs_patch_site, 299).at.v, ==, guest_site(299));
+	/* A site of another length is refused by name. */
+	((struct rs_site *)list)->size = 8;
+	g_assert_cmpint(load(RS_MAX_SITES, NULL), ==, 0);
+	g_assert_cmpuint(sites->len, ==, 299);
+	g_assert_cmpuint(refused_count, ==, 1);
 	guest_deinit(&guest);
 }
 
@@ -90,10 +120,10 @@ static void test_hosted(void)
 	guest_init(&guest, 5, 1);
 	/* No physical addresses: text and data at one offset from memory. */
 	fake_target_virtual(&guest.fake, TEXT - TEXT_GPA);
-	guest.provider.sites = TEXT - TEXT_GPA + DATA_GPA;
+	guest.list.at.v = TEXT - TEXT_GPA + DATA_GPA;
 	for (uint32_t i = 0; i < 5; i++) {
-		guest_entry(&guest, i)->code += (int32_t)(DATA - guest.provider.sites);
-		guest_entry(&guest, i)->target += (int32_t)(DATA - guest.provider.sites);
+		guest_entry(&guest, i)->code += (int32_t)(DATA - guest.list.at.v);
+		guest_entry(&guest, i)->target += (int32_t)(DATA - guest.list.at.v);
 	}
 	g_assert_cmpint(load(100, NULL), ==, 0);
 	g_assert_cmpuint(sites->len, ==, 5);
@@ -109,6 +139,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/sites/good", test_good);
 	g_test_add_func("/patch/sites/bad-sites", test_bad_sites);
 	g_test_add_func("/patch/sites/bad-lists", test_bad_lists);
+	g_test_add_func("/patch/sites/stride", test_stride);
 	g_test_add_func("/patch/sites/hosted", test_hosted);
 	return g_test_run();
 }

@@ -92,11 +92,13 @@ void sham_hello(struct sham *sham, uint32_t flags)
 	void *providers = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, &size);
 
 	memset(providers, 0, size);
+	sham->events = 0;
+	sham->event_bytes = 0;
 	memset(info, 0, sizeof(*info));
 	info->abi_major = RS_ABI_MAJOR;
 	info->arch = RS_ARCH_X86_64;
 	info->session_id = sham->region->header.session_id;
-	info->boot_generation = ++sham->boot;
+	info->boot = ++sham->boot;
 	info->flags = flags;
 	info->state = RS_GUEST_RUNNING;
 	info->cpu_count = sham->region->header.ring_count;
@@ -120,17 +122,19 @@ static uint32_t add_string(struct desc *desc, size_t *used, const char *text)
 	return at;
 }
 
-static void add_event(struct sham *sham, uint32_t provider, const char *system, const char *name)
+static void add_event(struct sham *sham, uint32_t slot, const char *system, const char *name)
 {
-	struct rs_guest_info *info = info_of(sham);
 	uint8_t *events = rs_trace_region_section(sham->region, RS_SEC_EVENTS, NULL);
 	struct desc desc = {0};
 	size_t used = 0;
 
 	desc.event = (struct rs_event_desc){.size = sizeof(desc),
-					    .id = (uint16_t)(RS_FIRST_EVENT_ID + info->event_count),
+					    .id = (uint16_t)(RS_FIRST_EVENT_ID + sham->events),
 					    .field_count = 3,
-					    .provider = provider,
+					    .provider = slot,
+					    .header_size = sizeof(struct rs_event_desc),
+					    .field_stride = sizeof(struct rs_field_desc),
+					    .symbol_stride = sizeof(struct rs_symbol),
 					    .entry_size = 32};
 	desc.event.system = add_string(&desc, &used, system);
 	desc.event.name = add_string(&desc, &used, name);
@@ -146,35 +150,65 @@ static void add_event(struct sham *sham, uint32_t provider, const char *system, 
 		desc.field[i].name = add_string(&desc, &used, names[i]);
 		desc.field[i].type = add_string(&desc, &used, types[i]);
 	}
-	memcpy(events + info->event_bytes, &desc, sizeof(desc));
-	info->event_count++;
-	rs_store_release(&info->event_bytes, info->event_bytes + sizeof(desc));
+	memcpy(events + sham->event_bytes, &desc, sizeof(desc));
+	sham->events++;
+	sham->event_bytes += sizeof(desc);
+}
+
+static struct rs_provider *entry_of(struct sham *sham, uint32_t slot)
+{
+	return rs_trace_region_element(sham->region, RS_SEC_PROVIDERS, slot);
+}
+
+/* As the agent does it: odd while it is being written. */
+static void end_write(struct sham *sham, struct rs_provider *entry)
+{
+	struct rs_guest_info *info = info_of(sham);
+
+	rs_store_release(&entry->sequence, entry->sequence + 2);
+	rs_store_release(&info->provider_changes, info->provider_changes + 1);
 }
 
 uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events)
 {
 	struct rs_guest_info *info = info_of(sham);
-	struct rs_provider *p = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
-	uint32_t id = info->provider_count + 1;
+	uint32_t slot = info->provider_slots;
+	struct rs_provider *p = entry_of(sham, slot);
 
-	p += info->provider_count;
-	p->id = id;
-	p->site_size = sizeof(struct rs_site);
+	p->first_boot = p->last_boot = info->boot;
+	p->generation = 1;
+	p->site_stride = sizeof(struct rs_site);
+	p->first_id = RS_FIRST_EVENT_ID + sham->events;
+	p->desc_offset = sham->event_bytes;
 	g_strlcpy(p->name, system, sizeof(p->name));
 	for (; *events; events++) {
-		add_event(sham, id, system, *events);
+		add_event(sham, slot, system, *events);
 		p->event_count++;
 	}
-	rs_store_release(&p->state, RS_PROVIDER_LIVE);
-	rs_store_release(&info->provider_count, id);
-	return id;
+	p->desc_size = sham->event_bytes - p->desc_offset;
+	p->state = RS_PROVIDER_LIVE;
+	rs_store_release(&info->provider_slots, slot + 1);
+	end_write(sham, p);
+	return slot;
 }
 
-void sham_provider_dies(struct sham *sham, uint32_t id)
+void sham_provider_dies(struct sham *sham, uint32_t slot)
 {
-	struct rs_provider *p = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, NULL);
+	struct rs_provider *p = entry_of(sham, slot);
 
-	rs_store_release(&p[id - 1].state, RS_PROVIDER_DEAD);
+	p->state = RS_PROVIDER_DEAD;
+	p->until = 1000;
+	end_write(sham, p);
+}
+
+void sham_provider_returns(struct sham *sham, uint32_t slot)
+{
+	struct rs_provider *p = entry_of(sham, slot);
+
+	p->state = RS_PROVIDER_LIVE;
+	p->until = 0;
+	p->generation++;
+	end_write(sham, p);
 }
 
 uint32_t sham_word(struct sham *sham, uint32_t event)

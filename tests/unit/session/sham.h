@@ -14,7 +14,9 @@ struct sham {
 	RsTraceRegion *region;
 	int pauses, resumes;
 	bool running, destroyed;
-	uint64_t boot;
+	uint32_t boot;
+	uint32_t events;      /* described so far in this boot */
+	uint64_t event_bytes; /* of their descriptors */
 };
 
 /* A region and target for `cpus`; both go to the session. */
@@ -24,9 +26,11 @@ void sham_free(struct sham *sham);
 
 /* The agent reports; flags: RS_GUEST_*. A second call is another boot. */
 void sham_hello(struct sham *sham, uint32_t flags);
-/* One more provider, LIVE, with these events ("name"), each of fields u32 a, s64 b, char c[16]. Returns its id. */
+/* One more provider, LIVE, with these events ("name"), each of fields u32 a, s64 b, char c[16]. Returns its slot. */
 uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events);
-void sham_provider_dies(struct sham *sham, uint32_t id);
+void sham_provider_dies(struct sham *sham, uint32_t slot);
+/* The same once more: a module that is loaded again. */
+void sham_provider_returns(struct sham *sham, uint32_t slot);
 /* What the guest sees. */
 uint32_t sham_word(struct sham *sham, uint32_t event);
 uint32_t sham_generation(struct sham *sham);

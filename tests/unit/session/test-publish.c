@@ -9,8 +9,11 @@
 #define EVENTS 64u
 #define SPACE 65536u
 
+#define EPOCHS 4u
+
 struct pages {
 	struct rs_control control;
+	struct rs_clock_epoch epochs[EPOCHS];
 	uint32_t words[EVENTS];
 	_Alignas(64) uint8_t filters[SPACE];
 };
@@ -21,7 +24,9 @@ static struct rs_publisher *make(struct pages *pages)
 				       .event_ctl = pages->words,
 				       .event_capacity = EVENTS,
 				       .filters = pages->filters,
-				       .filters_size = SPACE};
+				       .filters_size = SPACE,
+				       .epochs = pages->epochs,
+				       .epoch_capacity = EPOCHS};
 
 	return rs_publisher_create(&map);
 }
@@ -172,24 +177,50 @@ static void test_again(void)
 	rs_publisher_destroy(p);
 }
 
+static void begin(struct rs_publisher *p, uint64_t hz, uint64_t ticks, uint64_t ns, uint32_t flags)
+{
+	const struct rs_epoch_start start = {.hz = hz, .ticks = ticks, .ns = ns, .flags = flags};
+
+	rs_publisher_begin_epoch(p, &start);
+}
+
 static void test_clock(void)
 {
-	g_autofree struct pages *pages = g_new0(struct pages, 1);
-	struct rs_publisher *p = make(pages);
-
-	g_assert_cmpuint(rs_publisher_ns(p, 12345), ==, 0);
+	g_assert_cmpuint(EPOCHS, ==, 4);
 	for (uint64_t hz = 1000; hz <= 8000000000u; hz = hz * 3 + 7) {
+		g_autofree struct pages *pages = g_new0(struct pages, 1);
+		struct rs_publisher *p = make(pages);
 		uint64_t hour;
 
-		rs_publisher_set_clock(p, hz, 1000);
+		g_assert_cmpuint(rs_publisher_ns(p, 12345), ==, 0);
+		begin(p, hz, 1000, 0, 0);
 		hour = rs_publisher_ns(p, 1000 + hz * 3600);
 		/* Right to a part in a million even for slow clocks. */
 		g_assert_cmpuint(hour, <=, 3600000000000u);
 		g_assert_cmpuint(hour, >, 3600000000000u - 3600000u);
 		g_assert_cmpuint(rs_publisher_ns(p, 999), ==, 0);
+		rs_publisher_destroy(p);
 	}
-	g_assert_cmpuint(pages->control.epoch_count, ==, 1);
-	g_assert_cmpuint(pages->control.epochs[0].tsc_base, ==, 1000);
+}
+
+/* Each epoch has a number that is never used again, and a place that is. */
+static void test_epochs(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+
+	begin(p, 0, 5, 5, 0); /* an unknown rate begins nothing */
+	g_assert_cmpuint(pages->control.epoch_count, ==, 0);
+	for (uint32_t i = 0; i < 10; i++) {
+		begin(p, 1000000000, i * 100, i * 1000, RS_EPOCH_CONTINUES);
+		g_assert_cmpuint(pages->control.epoch_count, ==, i + 1);
+		g_assert_cmpuint(pages->control.epoch, ==, i);
+		g_assert_cmpuint(pages->epochs[i % EPOCHS].index, ==, i);
+		g_assert_cmpuint(pages->epochs[i % EPOCHS].tsc_base, ==, i * 100);
+		g_assert_cmpuint(pages->epochs[i % EPOCHS].ns_base, ==, i * 1000);
+	}
+	g_assert_cmpuint(rs_publisher_ns(p, 950), ==, 9050);
+	g_assert_cmpuint(rs_publisher_ns(p, 850), ==, 8050);
 	rs_publisher_destroy(p);
 }
 
@@ -202,5 +233,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/session/publish/full", test_full);
 	g_test_add_func("/session/publish/again", test_again);
 	g_test_add_func("/session/publish/clock", test_clock);
+	g_test_add_func("/session/publish/epochs", test_epochs);
 	return g_test_run();
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* For rs_hosted.c only. */
+#ifndef RS_HOSTED_IMAGE_H
+#define RS_HOSTED_IMAGE_H
+
+#include <ringside/agent.h>
+
+/* Sets the image range and the build id of the image that `provider` itself lies in. */
+void rs_hosted_image(struct rs_agent_provider *provider);
+
+#endif

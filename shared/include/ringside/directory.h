@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One piece of shared memory (a memory slot, a BAR, a memfd) holds this directory and a number of
+ * regions, one for each agent: a kernel, and processes beside it. So agents of one guest have rings,
+ * ids and requests of their own. An agent maps its own region and the directory, and nothing else,
+ * where its system lets it map a part.
+ *
+ *     offset 0        struct rs_directory                     H
+ *     entries_offset  struct rs_directory_entry[entry_count]  H
+ *     claims_offset   uint64_t[entry_count], claims           G, by compare-and-swap
+ *     then            the regions
+ *
+ * An agent takes a region by swapping its claim word from what it is to
+ *     entry.generation << 32 | owner
+ * where the word's upper half is not entry.generation: that entry is free. `owner` is the process id,
+ * or 1 for a kernel. A kernel takes the entry of kind RS_SOURCE_KERNEL whatever stands there, since
+ * it finds its own claim of an earlier boot. The host gives a region to the next owner by laying it
+ * out anew and then raising the entry's generation.
+ */
+#ifndef RINGSIDE_DIRECTORY_H
+#define RINGSIDE_DIRECTORY_H
+
+#include <ringside/types.h>
+
+#define RS_DIRECTORY_MAGIC 0x5249444753474e52ull /* "RNGSGDIR" */
+#define RS_MAX_REGIONS 256u
+
+/* rs_directory_entry.kind: who may take the region. */
+#define RS_SOURCE_NONE 0u   /* nobody now */
+#define RS_SOURCE_KERNEL 1u /* the guest's kernel */
+#define RS_SOURCE_USER 2u   /* a process */
+
+struct rs_directory {   /* H */
+	uint64_t magic; /* RS_DIRECTORY_MAGIC, written last */
+	uint16_t abi_major;
+	uint16_t abi_minor;
+	uint32_t header_size;
+	uint64_t size;       /* bytes of the whole piece of memory */
+	uint64_t session_id; /* random; a new one each time that it is laid out */
+	uint64_t entries_offset;
+	uint64_t claims_offset; /* multiple of RS_SECTION_ALIGN */
+	uint32_t entry_count;   /* 1..RS_MAX_REGIONS */
+	uint32_t entry_stride;  /* bytes, at least those of rs_directory_entry */
+	uint64_t reserved[1];
+};
+RS_ASSERT_SIZE(struct rs_directory, 64);
+
+struct rs_directory_entry {  /* H */
+	uint64_t offset;     /* of the region; multiple of RS_SECTION_ALIGN */
+	uint64_t size;       /* bytes of the region */
+	uint32_t kind;       /* RS_SOURCE_* */
+	uint32_t generation; /* 1.. (release: the region is laid out) */
+	uint64_t reserved[5];
+	char name[RS_NAME_MAX]; /* of the source, for people; empty: the agent says it */
+};
+RS_ASSERT_SIZE(struct rs_directory_entry, 128);
+
+static inline uint64_t rs_directory_claim_word(uint32_t generation, uint32_t owner)
+{
+	return (uint64_t)generation << 32 | owner;
+}
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-clock.h"
+
+#include <string.h>
+
+/* An epoch in which a tick is a nanosecond. */
+static struct rs_clock_epoch make(guint32 index, gboolean continues, guint64 tsc_base,
+				  guint64 ns_base)
+{
+	return (struct rs_clock_epoch){.index = index,
+				       .flags = continues ? RS_EPOCH_CONTINUES : 0,
+				       .tsc_base = tsc_base,
+				       .ns_base = ns_base,
+				       .mult = 1};
+}
+
+/* What `ticks` are where `named` is named, and the epoch that they turn out to be of. */
+static void check(const RsTraceClock *clock, guint32 named, guint64 ticks, guint32 epoch,
+		  guint64 ns)
+{
+	guint32 found = named;
+
+	g_assert_cmpuint(rs_trace_clock_ns(clock, &found, ticks), ==, ns);
+	g_assert_cmpuint(found, ==, epoch);
+}
+
+static void test_rate(void)
+{
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0), plain = NULL;
+
+	check(clock, 9, 77, 9, 77);
+	rs_trace_clock_set_hz(clock, 2000000000);
+	check(clock, 9, 77, 9, 38);
+	rs_trace_clock_set_hz(clock, 1);
+	check(clock, 9, 77, 9, 38);
+	plain = rs_trace_clock_new(2000000000);
+	check(plain, 0, G_MAXUINT64, 0, G_MAXUINT64 / 2);
+	g_clear_pointer(&plain, rs_trace_clock_free);
+	plain = rs_trace_clock_new(1);
+	check(plain, 0, G_MAXUINT64, 0, G_MAXUINT64);
+}
+
+static void test_one_epoch(void)
+{
+	struct rs_clock_epoch table[1] = {make(0, FALSE, 1000, 500)};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(7);
+
+	table[0].mult = 1u << 31;
+	table[0].shift = 32;
+	rs_trace_clock_take(clock, table, 1, 1);
+	check(clock, 0, 1100, 0, 550);
+	check(clock, 0, 900, 0, 450);
+	check(clock, 0, 0, 0, 0);
+	check(clock, 0, (G_GUINT64_CONSTANT(1) << 62) + 1000, 0,
+	      (G_GUINT64_CONSTANT(1) << 61) + 500);
+	table[0].ns_base = 499; /* half a nanosecond less than there was before it */
+	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], 0), ==, 0);
+	table[0].ns_base = G_MAXUINT64 - 1;
+	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], 1002), ==, G_MAXUINT64);
+	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], 1004), ==, G_MAXUINT64);
+	table[0].mult = G_MAXUINT32;
+	table[0].shift = 0;
+	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], G_MAXUINT64), ==, G_MAXUINT64);
+	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], 0), ==,
+			 G_MAXUINT64 - 1 - 1000ull * G_MAXUINT32);
+	table[0].shift = 63;
+	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], 1000), ==, G_MAXUINT64 - 1);
+}
+
+/*
+ * Epochs 0 to 2: a counter that went on, while the host's clock went further between them. Then it went back,
+ * and epochs 3 and 4 lie on a chain of their own.
+ */
+static const guint64 bases[][2] = {
+	{1000, 10000}, {2000, 15000}, {3000, 20000}, {100, 30000}, {500, 40000}};
+
+static RsTraceClock *two_chains(void)
+{
+	RsTraceClock *clock = rs_trace_clock_new(0);
+	struct rs_clock_epoch table[8] = {{0}};
+
+	for (guint32 i = 0; i < G_N_ELEMENTS(bases); i++)
+		table[i] = make(i, i != 0 && i != 3, bases[i][0], bases[i][1]);
+	rs_trace_clock_take(clock, table, 8, G_N_ELEMENTS(bases));
+	return clock;
+}
+
+/* The page was begun, or the mark written, in one epoch; the record came in an earlier or a later one. */
+static void test_chain(void)
+{
+	g_autoptr(RsTraceClock) clock = two_chains();
+
+	for (guint32 named = 0; named < 3; named++) {
+		check(clock, named, 0, 0, 9000);
+		check(clock, named, 999, 0, 9999);
+		check(clock, named, 1000, 0, 10000);
+		check(clock, named, 1999, 0, 10999);
+		check(clock, named, 2000, 1, 15000);
+		check(clock, named, 2999, 1, 15999);
+		check(clock, named, 3000, 2, 20000);
+		check(clock, named, 99999, 2, 116999);
+	}
+}
+
+static void test_went_back(void)
+{
+	g_autoptr(RsTraceClock) clock = two_chains();
+
+	for (guint32 named = 3; named < 5; named++) {
+		check(clock, named, 0, 3, 29900);
+		check(clock, named, 150, 3, 30050);
+		check(clock, named, 499, 3, 30399);
+		check(clock, named, 500, 4, 40000);
+		check(clock, named, 2500, 4, 42000);
+	}
+	/* Whoever names the first chain means it, whatever the second would make of the ticks. */
+	check(clock, 2, 150, 0, 9150);
+	check(clock, 0, 2500, 1, 15500);
+}
+
+/* A flag that says that the counter went on does not make it so. */
+static void test_false_continuation(void)
+{
+	struct rs_clock_epoch table[3] = {make(0, TRUE, 1000, 0), make(1, TRUE, 400, 5000),
+					  make(2, TRUE, 400, 6000)};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	rs_trace_clock_take(clock, table, 3, 3);
+	check(clock, 0, 1500, 0, 500);
+	check(clock, 0, 500, 0, 0);
+	check(clock, 1, 1500, 2, 7100);
+	check(clock, 2, 300, 1, 4900);
+}
+
+/* Fills the table as a host does that has begun `count` epochs, 100 ticks and 1000 ns after each other. */
+static void fill(struct rs_clock_epoch *table, guint n, guint32 count)
+{
+	for (guint32 i = count > n ? count - n : 0; i < count; i++)
+		table[i % n] = make(i, TRUE, i * 100ull, i * 1000ull);
+}
+
+static void test_table_goes_round(void)
+{
+	struct rs_clock_epoch table[4] = {{0}};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0), late = rs_trace_clock_new(0);
+
+	/* Bit by bit: what the table has lost is kept. */
+	for (guint32 count = 1; count <= 10; count++) {
+		fill(table, 4, count);
+		rs_trace_clock_take(clock, table, 4, count);
+		rs_trace_clock_take(clock, table, 4, count);
+	}
+	for (guint32 i = 0; i < 10; i++)
+		check(clock, i, i * 100 + 5, i, i * 1000 + 5);
+	/* Not known yet: the newest that is. */
+	check(clock, 17, 905, 9, 9005);
+
+	/* Ten at once: the last four are there, and stand for those before. */
+	rs_trace_clock_take(late, table, 4, 10);
+	check(late, 9, 805, 8, 8005);
+	check(late, 8, 605, 6, 6005);
+	check(late, 3, 605, 6, 6005);
+	check(late, 3, 305, 6, 5705);
+
+	/* And so it is when some were missed in between. */
+	fill(table, 4, 20);
+	rs_trace_clock_take(clock, table, 4, 20);
+	check(clock, 19, 1905, 19, 19005);
+	check(clock, 3, 305, 16, 14705);
+}
+
+/* The host began an epoch while the table was copied: its oldest entry is the newest one already. */
+static void test_overwritten_while_copied(void)
+{
+	struct rs_clock_epoch table[4] = {{0}};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0), fresh = rs_trace_clock_new(0);
+
+	fill(table, 4, 3);
+	rs_trace_clock_take(clock, table, 4, 3);
+	fill(table, 4, 8); /* 4 5 6 7 */
+	table[0] = make(8, TRUE, 800, 8000);
+	rs_trace_clock_take(clock, table, 4, 8);
+	rs_trace_clock_take(fresh, table, 4, 8);
+	check(clock, 7, 705, 7, 7005);
+	check(fresh, 7, 705, 7, 7005);
+	check(fresh, 5, 505, 5, 5005);
+	rs_trace_clock_take(fresh, table, 4, 9);
+	check(fresh, 8, 805, 8, 8005);
+	check(fresh, 5, 605, 6, 6005);
+}
+
+/* Those that are counted but are not there, or make no sense, wait; what was known stays. */
+static void test_bad_entries(void)
+{
+	struct rs_clock_epoch good[4] = {{0}}, table[4];
+
+	fill(good, 4, 4);
+	for (guint i = 0; i < 3; i++) {
+		g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+		memcpy(table, good, sizeof(table));
+		if (i == 0)
+			table[2].index = 0;
+		else if (i == 1)
+			table[2].mult = 0;
+		else
+			table[2].shift = 64;
+		rs_trace_clock_take(clock, table, 4, 4);
+		check(clock, 3, 305, 1, 1205);
+		rs_trace_clock_take(clock, good, 4, 4);
+		check(clock, 3, 305, 3, 3005);
+		check(clock, 3, 5, 0, 5);
+		rs_trace_clock_take(clock, good, 0, 40);
+		check(clock, 3, 305, 3, 3005);
+	}
+}
+
+/* Very many: the oldest are forgotten, chains and all. */
+static void test_bound(void)
+{
+	const guint32 many = 200000;
+	struct rs_clock_epoch table[1000];
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+	guint32 epoch = 0;
+
+	for (guint32 count = 0; count < many;) {
+		for (guint i = 0; i < G_N_ELEMENTS(table); i++, count++)
+			table[count % G_N_ELEMENTS(table)] =
+				make(count, count % 10 != 0, count * 100ull, count * 1000ull);
+		rs_trace_clock_take(clock, table, G_N_ELEMENTS(table), count);
+	}
+	for (guint32 i = many - 30000; i < many; i++)
+		check(clock, i, i * 100ull + 7, i, i * 1000ull + 7);
+	check(clock, many - 5, (many - 8) * 100, many - 8, (many - 8) * 1000);
+	rs_trace_clock_ns(clock, &epoch, 0);
+	g_assert_cmpuint(epoch, >=, many - 67000);
+}
+
+static void test_boots(void)
+{
+	g_autoptr(RsTraceClock) clock = two_chains();
+	struct rs_boot boots[RS_BOOTS] = {
+		[1] = {9, 4, 600}, [2] = {2, 0, 2500}, [0] = {0, 0, 1}, [3] = {4, 0, 1}};
+	guint64 ns = 7, ts = 7;
+
+	g_assert_false(rs_trace_clock_boot(clock, 2, &ns, &ts));
+	rs_trace_clock_set_boots(clock, boots);
+	g_assert_true(rs_trace_clock_boot(clock, 2, &ns, &ts));
+	g_assert_cmpuint(ns, ==, 15500);
+	g_assert_cmpuint(ts, ==, 2500);
+	g_assert_true(rs_trace_clock_boot(clock, 9, &ns, &ts));
+	g_assert_cmpuint(ns, ==, 40100);
+	g_assert_cmpuint(ts, ==, 600);
+	g_assert_false(rs_trace_clock_boot(clock, 1, &ns, &ts)); /* the ninth has its place */
+	g_assert_false(rs_trace_clock_boot(clock, 0, &ns, &ts));
+	g_assert_false(rs_trace_clock_boot(clock, 3, &ns, &ts));
+}
+
+/* A day of ticks is right to 100 us, at any rate that a counter has. */
+static void test_factor(void)
+{
+	static const guint64 rates[] = {1,          1000,       32768,      1000000,    24000000,
+					62500000,   999999999,  1000000000, 1000000001, 2400000000,
+					2999999997, 3700000000, 5000000000};
+
+	for (guint i = 0; i < G_N_ELEMENTS(rates); i++) {
+		struct rs_clock_epoch epoch = {0};
+		const gint64 day = 86400 * G_GINT64_CONSTANT(1000000000);
+
+		rs_trace_clock_rate(rates[i], &epoch);
+		g_assert_cmpuint(epoch.shift, <=, 63);
+		g_assert_cmpint(
+			ABS((gint64)rs_trace_clock_epoch_ns(&epoch, rates[i] * 86400) - day), <=,
+			100000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/decode/clock/rate", test_rate);
+	g_test_add_func("/decode/clock/one-epoch", test_one_epoch);
+	g_test_add_func("/decode/clock/chain", test_chain);
+	g_test_add_func("/decode/clock/went-back", test_went_back);
+	g_test_add_func("/decode/clock/false-continuation", test_false_continuation);
+	g_test_add_func("/decode/clock/table", test_table_goes_round);
+	g_test_add_func("/decode/clock/overwritten", test_overwritten_while_copied);
+	g_test_add_func("/decode/clock/bad-entries", test_bad_entries);
+	g_test_add_func("/decode/clock/bound", test_bound);
+	g_test_add_func("/decode/clock/boots", test_boots);
+	g_test_add_func("/decode/clock/factor", test_factor);
+	return g_test_run();
+}

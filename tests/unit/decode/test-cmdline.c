@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-cmdline.h"
+
+#include "build.h"
+
+#include <string.h>
+
+static const char *comm_of(RsTraceCmdline *names, guint boot, guint pid, guint64 ts)
+{
+	RsTraceTask task;
+
+	rs_trace_cmdline_lookup(names, boot, pid, ts, &task);
+	return task.comm;
+}
+
+static guint tgid_of(RsTraceCmdline *names, guint boot, guint pid, guint64 ts)
+{
+	RsTraceTask task;
+
+	rs_trace_cmdline_lookup(names, boot, pid, ts, &task);
+	return task.tgid;
+}
+
+static void add(RsTraceCmdline *names, guint boot, guint pid, guint tgid, guint64 since,
+		const char *comm)
+{
+	struct rs_cmdline_entry entry = test_task(pid, since, comm);
+
+	entry.boot = boot;
+	entry.tgid = tgid;
+	rs_trace_cmdline_add(names, &entry);
+}
+
+static void test_history(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	guint8 section[4 * sizeof(struct rs_cmdline_bucket)] = {0}, again[sizeof(section)];
+	struct rs_cmdline_entry odd = test_task(11, 50, "odd");
+
+	test_cmdline_put(section, 4, test_task(7, 100, "first"));
+	test_cmdline_put(section, 4, test_task(7, 200, "second"));
+	test_cmdline_put(section, 4, test_task(8, 50, "0123456789abcdef"));
+	test_cmdline_put(section, 4, test_task(9, 50, "\x1b[2J"));
+	odd.sequence = 3;
+	test_cmdline_put(section, 4, odd);
+	memcpy(again, section, sizeof(section));
+	test_cmdline_put(section, 4, test_task(10, 50, "torn"));
+	rs_trace_cmdline_merge(names, section, again, sizeof(section));
+	/* Never a later owner's name. */
+	g_assert_cmpstr(comm_of(names, 1, 7, 99), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, "first");
+	g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, "first");
+	g_assert_cmpstr(comm_of(names, 1, 7, 200), ==, "second");
+	g_assert_cmpstr(comm_of(names, 1, 8, 50), ==, "0123456789abcdef");
+	g_assert_cmpstr(comm_of(names, 1, 9, 50), ==, "\x1b[2J");
+	g_assert_cmpstr(comm_of(names, 1, 10, 50), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 11, 50), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 0, 50), ==, "<idle>");
+	/* The guest's cache forgets; the history does not. */
+	memset(section, 0, sizeof(section));
+	test_cmdline_put(section, 4, test_task(7, 300, "third"));
+	rs_trace_cmdline_merge(names, section, NULL, sizeof(section));
+	g_assert_cmpstr(comm_of(names, 1, 7, 150), ==, "first");
+	g_assert_cmpstr(comm_of(names, 1, 7, 300), ==, "third");
+}
+
+/* All of its bytes may be name; only what follows is cut. */
+static void test_long_names(void)
+{
+	static const char forty[] = "0123456789abcdef0123456789abcdef01234567";
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	guint8 section[sizeof(struct rs_cmdline_bucket)] = {0};
+
+	g_assert_cmpuint(strlen(forty), ==, RS_COMM_LEN);
+	test_cmdline_put(section, 1, test_task(7, 100, forty));
+	test_cmdline_put(section, 1, test_task(8, 100, "short"));
+	rs_trace_cmdline_merge(names, section, NULL, sizeof(section));
+	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, forty);
+	g_assert_cmpstr(comm_of(names, 1, 8, 100), ==, "short");
+	/* Two that differ in the last byte only are two. */
+	add(names, 1, 7, 0, 200, "0123456789abcdef0123456789abcdef0123456!");
+	g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, forty);
+	g_assert_cmpstr(comm_of(names, 1, 7, 200), ==, "0123456789abcdef0123456789abcdef0123456!");
+}
+
+static void test_thread_groups(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+
+	add(names, 1, 7, 5, 100, "worker");
+	add(names, 1, 7, 7, 200, "worker"); /* the pid again, as a process of its own */
+	add(names, 1, 8, 0, 100, "who");
+	add(names, 1, 9, 9, 100, "");
+	g_assert_cmpuint(tgid_of(names, 1, 7, 99), ==, 0);
+	g_assert_cmpuint(tgid_of(names, 1, 7, 100), ==, 5);
+	g_assert_cmpuint(tgid_of(names, 1, 7, 199), ==, 5);
+	g_assert_cmpuint(tgid_of(names, 1, 7, 200), ==, 7);
+	g_assert_cmpuint(tgid_of(names, 1, 8, 200), ==, 0);
+	/* A name that is none leaves the rest as it is. */
+	g_assert_cmpuint(tgid_of(names, 1, 9, 200), ==, 9);
+	g_assert_cmpstr(comm_of(names, 1, 9, 200), ==, "<...>");
+	/* Said twice in one tick: the later word holds. */
+	add(names, 1, 9, 3, 100, "known");
+	g_assert_cmpuint(tgid_of(names, 1, 9, 200), ==, 3);
+	g_assert_cmpstr(comm_of(names, 1, 9, 200), ==, "known");
+}
+
+/* The event clock begins anew with each boot, and so do pids. */
+static void test_boots(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+
+	add(names, 2, 7, 0, 100, "second");
+	add(names, 1, 7, 0, 5000, "late in the first");
+	add(names, 1, 7, 0, 50, "first");
+	add(names, 4, 7, 0, 10, "fourth");
+	g_assert_cmpstr(comm_of(names, 1, 7, 49), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, "first");
+	g_assert_cmpstr(comm_of(names, 1, 7, G_MAXUINT64), ==, "late in the first");
+	g_assert_cmpstr(comm_of(names, 2, 7, 99), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 2, 7, 100), ==, "second");
+	g_assert_cmpstr(comm_of(names, 2, 7, G_MAXUINT64), ==, "second");
+	g_assert_cmpstr(comm_of(names, 3, 7, 1000), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 4, 7, 10), ==, "fourth");
+	g_assert_cmpstr(comm_of(names, 5, 7, 10), ==, "<...>");
+}
+
+static void test_bounds(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+
+	for (guint i = 0; i < 200000; i++)
+		add(names, 1, i, 0, 1, "x");
+	for (guint i = 0; i < 1000; i++)
+		add(names, 1, 5, 0, i, i == 999 ? "last" : "x");
+	g_assert_cmpstr(comm_of(names, 1, 100, 5), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 199999, 5), ==, "x");
+	g_assert_cmpstr(comm_of(names, 1, 5, 5000), ==, "last");
+	g_assert_cmpstr(comm_of(names, 1, 5, 500), ==, "<...>");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/decode/cmdline/history", test_history);
+	g_test_add_func("/decode/cmdline/long-names", test_long_names);
+	g_test_add_func("/decode/cmdline/thread-groups", test_thread_groups);
+	g_test_add_func("/decode/cmdline/boots", test_boots);
+	g_test_add_func("/decode/cmdline/bounds", test_bounds);
+	return g_test_run();
+}

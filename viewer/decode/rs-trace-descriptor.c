@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* One descriptor's bytes to an event, see rs-trace-descriptor.h. */
+#include "rs-trace-descriptor.h"
+#include "rs-trace-print.h"
+
+#include <ringside/record.h>
+
+#include <string.h>
+
+/* The descriptor that is being parsed. */
+typedef struct {
+	const char *bytes;
+	gsize size;
+	GError **error;
+} Source;
+
+static gboolean refuse(const Source *source, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static gboolean refuse(const Source *source, const char *format, ...)
+{
+	va_list ap;
+	g_autofree char *message = NULL;
+
+	va_start(ap, format);
+	message = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	g_set_error_literal(source->error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR, message);
+	return FALSE;
+}
+
+void rs_trace_descriptor_free(RsTraceDescriptor *entry)
+{
+	if (!entry)
+		return;
+	rs_trace_print_clear(&entry->event);
+	for (guint i = 0; i < entry->event.n_fields; i++)
+		g_free((gpointer)entry->event.fields[i].symbols);
+	g_free((gpointer)entry->event.fields);
+	g_free(entry->bytes);
+	g_free(entry);
+}
+
+/* The NUL-terminated string at `offset`, or NULL where there is none. */
+static const char *get_string(const Source *source, guint32 offset)
+{
+	if (offset < sizeof(struct rs_event_desc) || offset >= source->size)
+		return NULL;
+	if (!memchr(source->bytes + offset, 0, source->size - offset))
+		return NULL;
+	return source->bytes + offset;
+}
+
+/* Letters, digits, '_' and `extra`, not beginning with a digit or '-', 1..RS_NAME_MAX-1 bytes. */
+static gboolean is_name(const char *text, const char *extra)
+{
+	gsize length = text ? strlen(text) : 0;
+
+	if (!length || length >= RS_NAME_MAX || !(g_ascii_isalpha(text[0]) || text[0] == '_'))
+		return FALSE;
+	for (gsize i = 0; i < length; i++)
+		if (!g_ascii_isalnum(text[i]) && text[i] != '_' && !strchr(extra, text[i]))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean is_type(const char *text)
+{
+	gsize length = text ? strlen(text) : 0;
+
+	if (!length || length >= RS_NAME_MAX)
+		return FALSE;
+	for (gsize i = 0; i < length; i++)
+		if (!g_ascii_isalnum(text[i]) && !strchr("_ *[]", text[i]))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean is_symbol(const char *text)
+{
+	gsize length = text ? strlen(text) : 0;
+
+	if (!length || length >= RS_NAME_MAX || !g_utf8_validate(text, -1, NULL))
+		return FALSE;
+	for (const char *c = text; *c; c = g_utf8_next_char(c))
+		if (g_unichar_iscntrl(g_utf8_get_char(c)))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean is_power(guint size)
+{
+	return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+static gboolean shape_is_good(const RsTraceField *field)
+{
+	switch (field->kind) {
+	case RS_KIND_UINT:
+	case RS_KIND_SINT:
+	case RS_KIND_HEX:
+	case RS_KIND_ENUM:
+	case RS_KIND_FLAGS:
+		return is_power(field->size);
+	case RS_KIND_POINTER:
+		return field->size == 8;
+	case RS_KIND_ARRAY:
+		return is_power(field->elem_size) && field->elem_count &&
+		       field->elem_size * field->elem_count == field->size;
+	case RS_KIND_STRING:
+		return field->size > 0;
+	case RS_KIND_DYN_ARRAY:
+		return field->size == 4 && is_power(field->elem_size);
+	case RS_KIND_DYN_STRING:
+		return field->size == 4;
+	}
+	return FALSE;
+}
+
+static gboolean parse_symbols(const Source *source, const struct rs_field_desc *desc, guint stride,
+			      RsTraceField *field)
+{
+	RsTraceSymbol *symbols;
+
+	if (!desc->symbol_count)
+		return TRUE;
+	if (field->kind != RS_KIND_ENUM && field->kind != RS_KIND_FLAGS)
+		return refuse(source, "field %s has symbols but is no enum", field->name);
+	if (desc->symbol_count > RS_MAX_SYMBOLS || desc->symbols % 8 ||
+	    desc->symbols > source->size ||
+	    (gsize)desc->symbol_count * stride > source->size - desc->symbols)
+		return refuse(source, "symbols of field %s lie outside", field->name);
+	symbols = g_new0(RsTraceSymbol, desc->symbol_count);
+	field->symbols = symbols;
+	field->n_symbols = desc->symbol_count;
+	for (guint i = 0; i < desc->symbol_count; i++) {
+		struct rs_symbol symbol;
+
+		memcpy(&symbol, source->bytes + desc->symbols + i * (gsize)stride, sizeof(symbol));
+		symbols[i].value = symbol.value;
+		symbols[i].name = get_string(source, symbol.name);
+		if (!is_symbol(symbols[i].name))
+			return refuse(source, "symbol %u of field %s has a bad name", i,
+				      field->name);
+	}
+	return TRUE;
+}
+
+/* A kind of a later version: all that is known is where its bytes lie. */
+static void take_as_bytes(struct rs_field_desc *desc, RsTraceField *field)
+{
+	desc->kind = desc->flags & RS_FIELD_DYNAMIC ? RS_KIND_DYN_ARRAY : RS_KIND_ARRAY;
+	desc->flags = RS_FIELD_HEX;
+	desc->symbol_count = 0;
+	field->kind = desc->kind;
+	field->is_later = TRUE;
+	field->elem_size = 1;
+	field->elem_count = field->size;
+}
+
+static gboolean parse_field(const Source *source, const struct rs_event_desc *head,
+			    RsTraceEvent *event, guint index, RsTraceField *field)
+{
+	struct rs_field_desc desc;
+	const char *name;
+
+	memcpy(&desc, source->bytes + head->header_size + index * (gsize)head->field_stride,
+	       sizeof(desc));
+	name = get_string(source, desc.name);
+	if (!is_name(name, ""))
+		return refuse(source, "field %u has a bad name", index);
+	if (rs_trace_event_field(event, name))
+		return refuse(source, "field %s is there twice", name);
+	field->name = name;
+	field->type = get_string(source, desc.type);
+	if (!is_type(field->type))
+		return refuse(source, "field %s has a bad type", name);
+	field->kind = desc.kind;
+	field->offset = desc.offset;
+	field->size = desc.size;
+	field->elem_size = desc.elem_size;
+	field->elem_count = desc.elem_count;
+	if (desc.kind > RS_KIND_DYN_STRING || desc.kind == 0)
+		take_as_bytes(&desc, field);
+	field->is_signed = desc.kind == RS_KIND_SINT || (desc.flags & RS_FIELD_SIGNED) != 0;
+	field->is_hex = desc.kind == RS_KIND_HEX || desc.kind == RS_KIND_POINTER ||
+			(desc.flags & RS_FIELD_HEX) != 0;
+	if (!shape_is_good(field))
+		return refuse(source, "field %s has an impossible kind or size", name);
+	/* Only SINT is signed; for others the flag speaks of an array's elements. */
+	if (desc.kind < RS_KIND_ARRAY && desc.kind != RS_KIND_SINT)
+		field->is_signed = FALSE;
+	if (field->offset + field->size > event->entry_size)
+		return refuse(source, "field %s lies outside the entry", name);
+	return parse_symbols(source, &desc, head->symbol_stride, field);
+}
+
+static gboolean parse_fields(const Source *source, const struct rs_event_desc *head,
+			     RsTraceEvent *event)
+{
+	RsTraceField *fields = g_new0(RsTraceField, head->field_count + 1);
+	guint dynamic = 0;
+
+	event->fields = fields;
+	for (guint i = 0; i < head->field_count; i++) {
+		/* Counted first: what a failure leaves behind is freed with the event. */
+		gboolean ok = parse_field(source, head, event, i, &fields[i]);
+
+		event->n_fields = i + 1;
+		if (!ok)
+			return FALSE;
+		if (fields[i].kind >= RS_KIND_DYN_ARRAY)
+			fields[i].dyn_index = dynamic++;
+	}
+	return TRUE;
+}
+
+static gboolean parse_event(const Source *source, RsTraceEvent *event)
+{
+	struct rs_event_desc desc;
+	const char *print = NULL, *args = NULL;
+
+	memcpy(&desc, source->bytes, sizeof(desc));
+	event->id = desc.id;
+	event->slot = desc.provider;
+	event->entry_size = desc.entry_size;
+	event->level = desc.level;
+	event->keyword = desc.keyword;
+	event->system = get_string(source, desc.system);
+	event->name = get_string(source, desc.name);
+	if (!is_name(event->system, "-.") || !is_name(event->name, "-."))
+		return refuse(source, "bad system or name");
+	if (desc.id < RS_FIRST_EVENT_ID)
+		return refuse(source, "id %u is reserved", desc.id);
+	if (desc.header_size < sizeof(desc) || desc.header_size % 8 ||
+	    desc.field_stride < sizeof(struct rs_field_desc) || desc.field_stride % 8 ||
+	    desc.symbol_stride < sizeof(struct rs_symbol) || desc.symbol_stride % 8)
+		return refuse(source, "its parts have impossible sizes");
+	if (desc.field_count > RS_MAX_FIELDS ||
+	    desc.header_size + (gsize)desc.field_count * desc.field_stride > source->size)
+		return refuse(source, "%u fields do not fit", desc.field_count);
+	if (desc.entry_size > RS_MAX_ENTRY_SIZE)
+		return refuse(source, "entry of %u bytes is too large", desc.entry_size);
+	if (!parse_fields(source, &desc, event))
+		return FALSE;
+	if (desc.print && !(print = get_string(source, desc.print)))
+		return refuse(source, "print format lies outside");
+	if (desc.print_args && !(args = get_string(source, desc.print_args)))
+		return refuse(source, "print arguments lie outside");
+	return rs_trace_print_parse(event, print, args, source->error);
+}
+
+RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GError **error)
+{
+	RsTraceDescriptor *entry = g_new0(RsTraceDescriptor, 1);
+	RsTraceEvent *event = &entry->event;
+	Source source = {.size = size, .error = error};
+
+	source.bytes = entry->bytes = g_memdup2(bytes, size);
+	if (parse_event(&source, event))
+		return entry;
+	if (is_name(event->system, "-.") && is_name(event->name, "-."))
+		g_prefix_error(error, "%s:%s: ", event->system, event->name);
+	else
+		g_prefix_error(error, "descriptor: ");
+	rs_trace_descriptor_free(entry);
+	return NULL;
+}
+
+const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name)
+{
+	for (guint i = 0; i < event->n_fields; i++)
+		if (!strcmp(event->fields[i].name, name))
+			return &event->fields[i];
+	return NULL;
+}
