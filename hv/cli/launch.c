@@ -7,11 +7,12 @@
 static int note_where(struct rs_rundir_claim *claim, const struct rs_session *session,
 		      struct rs_error *err)
 {
-	struct rs_machine_place place = rs_machine_place(rs_session_target(session));
+	const struct rs_source *source = rs_session_source(session, 0);
+	struct rs_machine_place place = rs_machine_place(rs_source_target(source));
 	RsTraceRundirEntry entry = {
 		.name = (char *)rs_session_name(session),
-		.kind = (char *)rs_session_kind(session),
-		.kernel = (char *)rs_session_kernel(session),
+		.kind = (char *)rs_source_kind(source),
+		.kernel = (char *)rs_source_kernel(source),
 		.qmp = (char *)place.qmp,
 		.gdb = (char *)place.gdb,
 		.region = (char *)place.region,
@@ -21,23 +22,24 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 }
 
 /* Session over machine, which is taken or cleared. */
-static int join(const struct rs_session_config *config, struct rs_machine *machine,
+static int join(const char *name, const struct rs_source_config *config, struct rs_machine *machine,
 		struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err)
 {
-	struct rs_session *session;
-	int ret = rs_session_create(config, machine->region, machine->target, &session, err);
+	struct rs_session *session = NULL;
+	int ret = rs_session_create(name, &session, err);
 
-	if (ret) {
+	if (!ret)
+		ret = rs_session_add_source(session, config, machine->region, machine->target, NULL,
+					    err);
+	if (ret)
 		rs_machine_clear(machine);
-		return ret;
-	}
-	ret = note_where(claim, session, err);
-	if (ret) {
+	else
+		ret = note_where(claim, session, err);
+	if (ret)
 		rs_session_destroy(session);
-		return ret;
-	}
-	*out = session;
-	return 0;
+	else
+		*out = session;
+	return ret;
 }
 
 int rs_launch(const struct rs_machine_config *config, struct rs_rundir_claim *claim,
@@ -45,8 +47,7 @@ int rs_launch(const struct rs_machine_config *config, struct rs_rundir_claim *cl
 {
 	g_autofree char *run_dir = NULL, *journal = NULL;
 	struct rs_machine_config full = *config;
-	struct rs_session_config session = {
-		.name = config->name,
+	struct rs_source_config source = {
 		.kernel = config->hosted ? config->hosted[0] : config->kernel,
 	};
 	struct rs_machine machine;
@@ -60,15 +61,19 @@ int rs_launch(const struct rs_machine_config *config, struct rs_rundir_claim *cl
 	if (ret)
 		return ret;
 	full.run_dir = run_dir;
-	session.journal = journal;
+	source.journal = journal;
 	ret = rs_machine_create(&full, &machine, err);
-	return ret ? ret : join(&session, &machine, claim, out, err);
+	return ret ? ret : join(config->name, &source, &machine, claim, out, err);
 }
 
 int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err)
 {
-	if (!rs_machine_can_patch(rs_session_target(session)))
-		rs_session_ask_self_patch(session);
+	for (guint i = 0; i < rs_session_n_sources(session); i++) {
+		struct rs_source *source = rs_session_source(session, i);
+
+		if (!rs_machine_can_patch(rs_source_target(source)))
+			rs_source_ask_self_patch(source);
+	}
 	return 0;
 }
 
@@ -89,7 +94,7 @@ int rs_launch_attach(const char *name, struct rs_rundir_claim *claim, struct rs_
 	g_autofree char *run_dir = NULL, *journal = NULL;
 	g_autoptr(RsTraceRundirEntry) old = NULL;
 	struct rs_journal_report report = {0};
-	struct rs_session_config session = {.name = name, .report = &report};
+	struct rs_source_config source = {.report = &report};
 	struct rs_machine machine;
 	GError *error = NULL;
 	int ret;
@@ -103,9 +108,9 @@ int rs_launch_attach(const char *name, struct rs_rundir_claim *claim, struct rs_
 		ret = rs_machine_attach(run_dir, name, &machine, err);
 	if (ret)
 		return ret;
-	session.kernel = old->kernel;
-	session.journal = journal;
-	ret = join(&session, &machine, claim, out, err);
+	source.kernel = old->kernel;
+	source.journal = journal;
+	ret = join(name, &source, &machine, claim, out, err);
 	if (!ret)
 		*report_text = describe(&report);
 	return ret;

@@ -171,7 +171,7 @@ static gboolean on_settled(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void on_hello(void *data, const struct rs_guest_info *info)
+static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
 {
 	struct runner *runner = data;
 
@@ -188,11 +188,12 @@ static void on_doorbell(void *data)
 		rs_printer_wake(runner->printer);
 }
 
-static void on_ended(void *data, const struct rs_target_end *end)
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
 {
 	struct runner *runner = data;
 
-	g_main_loop_quit(runner->loop);
+	if (rs_session_end(runner->session))
+		g_main_loop_quit(runner->loop);
 }
 
 /* ---- life ---- */
@@ -231,7 +232,7 @@ static int start_printer(struct runner *runner, struct rs_error *err)
 {
 	const struct rs_runner_config *config = runner->config;
 	struct rs_printer_config printer = {
-		.region = rs_session_region(runner->session),
+		.region = rs_source_region(rs_session_source(runner->session, 0)),
 		.from = config->from,
 		.owner = true,
 		.json = config->json,

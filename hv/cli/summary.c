@@ -19,7 +19,7 @@ static void append_per_event(GString *out, uint64_t exits, uint64_t events)
 		g_string_append_printf(out, ", %.2f for each event", each);
 }
 
-char *rs_summary_text(const struct rs_session_stat *s, const struct rs_printer_stats *printed)
+char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_stats *printed)
 {
 	uint64_t exits = s->target.kvm_exits ? s->target.kvm_exits : s->target.exits;
 	GString *out = g_string_new(NULL);
@@ -56,7 +56,7 @@ char *rs_summary_text(const struct rs_session_stat *s, const struct rs_printer_s
 	return g_string_free(out, FALSE);
 }
 
-char *rs_summary_json(const struct rs_session_stat *s, const struct rs_printer_stats *printed)
+char *rs_summary_json(const struct rs_source_stat *s, const struct rs_printer_stats *printed)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 	g_autoptr(JsonNode) root = NULL;
@@ -90,10 +90,10 @@ char *rs_summary_json(const struct rs_session_stat *s, const struct rs_printer_s
 void rs_summary_print(struct rs_session *session, const struct rs_printer_stats *printed,
 		      int json_fd)
 {
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 	g_autofree char *text = NULL;
 
-	rs_session_stat(session, &stat);
+	rs_source_stat(rs_session_source(session, 0), &stat);
 	if (json_fd >= 0) {
 		text = rs_summary_json(&stat, printed);
 		dprintf(json_fd, "%s\n", text);

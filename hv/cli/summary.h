@@ -11,7 +11,7 @@ void rs_summary_print(struct rs_session *session, const struct rs_printer_stats 
 		      int json_fd);
 
 /* What it prints: lines that begin with '#', or one JSON object without a newline; to be freed. */
-char *rs_summary_text(const struct rs_session_stat *stat, const struct rs_printer_stats *printed);
-char *rs_summary_json(const struct rs_session_stat *stat, const struct rs_printer_stats *printed);
+char *rs_summary_text(const struct rs_source_stat *stat, const struct rs_printer_stats *printed);
+char *rs_summary_json(const struct rs_source_stat *stat, const struct rs_printer_stats *printed);
 
 #endif

@@ -88,15 +88,8 @@ static int choose_name(const struct options *o, const char *what, char **out, st
 		*out = g_strdup(o->name);
 		return rs_session_check_name(o->name, err);
 	}
-	base = g_path_get_basename(what);
-	if (g_str_has_suffix(base, ".elf"))
-		base[strlen(base) - 4] = 0;
-	g_strcanon(base, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "._-", '-');
-	if (strlen(base) > RS_SESSION_NAME_MAX - 8)
-		base[RS_SESSION_NAME_MAX - 8] = 0;
-	while (*base == '.' || *base == '-')
-		memmove(base, base + 1, strlen(base));
-	return rs_rundir_free_name(*base ? base : "guest", out, err);
+	base = rs_session_name_for(what);
+	return rs_rundir_free_name(base, out, err);
 }
 
 /*

@@ -42,10 +42,11 @@ static void answer_error(struct rs_hcall_response *response, int ret, const stru
 	answer(response, result, err->message);
 }
 
-static void switch_events(struct rs_session *session, const struct rs_hcall_request *request,
+static void switch_events(struct rs_source *source, const struct rs_hcall_request *request,
 			  struct rs_hcall_response *response)
 {
 	g_autofree char *glob = request_text(request, RS_SESSION_MAX_GLOB);
+	const struct asker guest = {.owner = RS_OWNER_GUEST, .source = source};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	int ret;
@@ -55,20 +56,21 @@ static void switch_events(struct rs_session *session, const struct rs_hcall_requ
 		return;
 	}
 	if (request->number == RS_HCALL_ENABLE)
-		ret = rs_session_enable(session, RS_OWNER_GUEST, glob, &result, &err);
+		ret = rs_events_enable(source->session, &guest, glob, &result, &err);
 	else
-		ret = rs_session_disable(session, RS_OWNER_GUEST, glob, &result, &err);
+		ret = rs_events_disable(source->session, &guest, glob, &result, &err);
 	if (ret)
 		answer_error(response, ret, &err);
 	response->values[0] = result.touched;
 	rs_session_result_clear(&result);
 }
 
-static void set_filter(struct rs_session *session, const struct rs_hcall_request *request,
+static void set_filter(struct rs_source *source, const struct rs_hcall_request *request,
 		       struct rs_hcall_response *response)
 {
 	g_autofree char *text = request_text(request, RS_HCALL_DATA);
 	g_autofree char *glob = NULL, *expression = NULL;
+	const struct asker guest = {.owner = RS_OWNER_GUEST, .source = source};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	int ret;
@@ -79,54 +81,55 @@ static void set_filter(struct rs_session *session, const struct rs_hcall_request
 	}
 	ret = rs_session_split_filter(text, &glob, &expression, &err);
 	if (!ret)
-		ret = rs_session_set_filter(session, glob, expression, &result, &err);
+		ret = rs_events_set_filter(source->session, &guest, glob, expression, &result,
+					   &err);
 	if (ret)
 		answer_error(response, ret, &err);
 	response->values[0] = result.touched;
 	rs_session_result_clear(&result);
 }
 
-static void query(struct rs_session *session, const struct rs_hcall_request *request,
+static void query(struct rs_source *source, const struct rs_hcall_request *request,
 		  struct rs_hcall_response *response)
 {
 	const RsTraceEvent *event = NULL;
 	uint64_t id = request->args[0];
 
-	if (id < session->region->header.event_capacity)
-		event = rs_trace_schema_by_id(session->schema, (guint)id);
+	if (id < source->region->header.event_capacity)
+		event = rs_trace_schema_by_id(source->schema, (guint)id);
 	if (!event) {
 		answer(response, RS_ERR_NOT_FOUND, "no event has this id");
 		return;
 	}
-	response->values[0] = session->events[id].on;
-	response->values[2] = session->events[id].filter != NULL;
+	response->values[0] = source->events[id].on;
+	response->values[2] = source->events[id].filter != NULL;
 }
 
-static void provider_changed(struct rs_session *session, const struct rs_hcall_request *request,
+static void provider_changed(struct rs_source *source, const struct rs_hcall_request *request,
 			     struct rs_hcall_response *response)
 {
 	uint64_t slot = request->args[0];
 	bool comes = request->number == RS_HCALL_REGISTER;
 
-	if (slot >= session->region->header.section[RS_SEC_PROVIDERS].count) {
+	if (slot >= source->region->header.section[RS_SEC_PROVIDERS].count) {
 		answer(response, RS_ERR_BAD_ARGUMENT, "no such provider slot");
 		return;
 	}
 	/* A provider that leaves asks before its text goes: its sites are put right first, while its
 	 * entry still says LIVE. */
-	if (!comes && slot < session->provider_slots &&
-	    session->providers[slot].state == RS_PROVIDER_LIVE) {
-		rs_session_provider_left(session, (uint32_t)slot);
-		rs_session_say_changed(session);
+	if (!comes && slot < source->provider_slots &&
+	    source->providers[slot].state == RS_PROVIDER_LIVE) {
+		rs_source_provider_left(source, (uint32_t)slot);
+		rs_session_say_changed(source->session);
 		return;
 	}
-	rs_session_refresh(session);
-	if (slot >= session->provider_slots ||
-	    (session->providers[slot].state == RS_PROVIDER_LIVE) != comes)
+	rs_source_refresh(source);
+	if (slot >= source->provider_slots ||
+	    (source->providers[slot].state == RS_PROVIDER_LIVE) != comes)
 		answer(response, RS_ERR_NOT_FOUND, "the provider's entry does not say so");
 }
 
-static void log_line(struct rs_session *session, const struct rs_hcall_request *request,
+static void log_line(struct rs_source *source, const struct rs_hcall_request *request,
 		     struct rs_hcall_response *response)
 {
 	g_autofree char *line = NULL;
@@ -136,36 +139,36 @@ static void log_line(struct rs_session *session, const struct rs_hcall_request *
 		return;
 	}
 	line = rs_trace_escape((const char *)request->data, request->data_size, NULL);
-	rs_session_say(session, "guest: %s", line);
+	rs_source_say(source, "guest: %s", line);
 }
 
-void rs_session_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
-			  struct rs_hcall_response *response)
+void rs_source_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
+			 struct rs_hcall_response *response)
 {
-	struct rs_session *session = data;
+	struct rs_source *source = data;
 
 	switch (request->number) {
 	case RS_HCALL_HELLO:
-		rs_session_refresh(session);
-		if (!session->hello)
+		rs_source_refresh(source);
+		if (!source->hello)
 			answer(response, RS_ERR_REFUSED, "the guest info cannot be used");
 		break;
 	case RS_HCALL_REGISTER:
 	case RS_HCALL_UNREGISTER:
-		provider_changed(session, request, response);
+		provider_changed(source, request, response);
 		break;
 	case RS_HCALL_ENABLE:
 	case RS_HCALL_DISABLE:
-		switch_events(session, request, response);
+		switch_events(source, request, response);
 		break;
 	case RS_HCALL_SET_FILTER:
-		set_filter(session, request, response);
+		set_filter(source, request, response);
 		break;
 	case RS_HCALL_QUERY:
-		query(session, request, response);
+		query(source, request, response);
 		break;
 	case RS_HCALL_LOG:
-		log_line(session, request, response);
+		log_line(source, request, response);
 		break;
 	default:
 		answer(response, RS_ERR_BAD_NUMBER, "no such hypercall");
@@ -175,7 +178,7 @@ void rs_session_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_reque
 
 /* ---- mailbox: no exit tells us, so the request pages are looked at now and then ---- */
 
-static void end_by_request(struct rs_session *session, const struct rs_hcall_request *request)
+static void end_by_request(struct rs_source *source, const struct rs_hcall_request *request)
 {
 	struct rs_target_end end = {.reason = RS_END_EXIT};
 
@@ -188,51 +191,51 @@ static void end_by_request(struct rs_session *session, const struct rs_hcall_req
 		memcpy(end.text, request->data, size);
 	}
 	/* What the guest said stands; the target's own end, which follows, does not replace it. */
-	rs_session_set_ended(session, &end);
-	session->target->ops->stop(session->target, "the guest has ended");
+	rs_source_set_ended(source, &end);
+	source->target->ops->stop(source->target, "the guest has ended");
 }
 
-static void answer_mailbox(struct rs_session *session, uint32_t slot, uint32_t sequence,
+static void answer_mailbox(struct rs_source *source, uint32_t slot, uint32_t sequence,
 			   const struct rs_hcall_request *request)
 {
 	struct rs_hcall_response *shared =
-		rs_trace_region_element(session->region, RS_SEC_RESPONSE, slot);
+		rs_trace_region_element(source->region, RS_SEC_RESPONSE, slot);
 	struct rs_hcall_response response = {0};
 	size_t head = offsetof(struct rs_hcall_response, result);
 
-	session->hypercalls++;
+	source->hypercalls++;
 	if (request->number == RS_HCALL_EXIT || request->number == RS_HCALL_PANIC) {
-		end_by_request(session, request);
+		end_by_request(source, request);
 	} else {
-		rs_session_hypercall(session, slot, request, &response);
+		rs_source_hypercall(source, slot, request, &response);
 		if (response.result == RS_ERR_BAD_NUMBER ||
 		    response.result == RS_ERR_BAD_ARGUMENT || response.result == RS_ERR_TOO_LARGE)
-			session->bad_hypercalls++;
+			source->bad_hypercalls++;
 	}
 	memcpy((uint8_t *)shared + head, (uint8_t *)&response + head, sizeof(response) - head);
 	/* Pairs with the agent's acquire load while it waits. */
 	rs_store_release(&shared->sequence, sequence);
 }
 
-bool rs_session_poll_mailboxes(struct rs_session *session)
+bool rs_source_poll_mailboxes(struct rs_source *source)
 {
-	uint32_t slots = session->region->header.section[RS_SEC_REQUEST].count;
+	uint32_t slots = source->region->header.section[RS_SEC_REQUEST].count;
 	bool any = false;
 
-	for (uint32_t i = 0; i < slots && !session->ended; i++) {
+	for (uint32_t i = 0; i < slots && !source->ended; i++) {
 		struct rs_hcall_request *shared =
-			rs_trace_region_element(session->region, RS_SEC_REQUEST, i);
+			rs_trace_region_element(source->region, RS_SEC_REQUEST, i);
 		/* Pairs with the agent's release store: the request is complete. */
 		uint32_t sequence = rs_load_acquire(&shared->sequence);
 		g_autofree struct rs_hcall_request *copy = NULL;
 
-		if (sequence == session->answered[i])
+		if (sequence == source->answered[i])
 			continue;
 		copy = g_new(struct rs_hcall_request, 1);
 		memcpy(copy, shared, sizeof(*copy));
-		session->answered[i] = sequence;
+		source->answered[i] = sequence;
 		any = true;
-		answer_mailbox(session, i, sequence, copy);
+		answer_mailbox(source, i, sequence, copy);
 	}
 	return any;
 }

@@ -23,6 +23,7 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_text(&b, "source", rs_source_name(e->source));
 	g_variant_builder_add(&b, "{sv}", "id", g_variant_new_uint32(e->event->id));
 	add_text(&b, "system", e->event->system);
 	add_text(&b, "name", e->event->name);
@@ -35,13 +36,13 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 	return g_variant_builder_end(&b);
 }
 
-GVariant *rs_row_stat(const struct rs_session *session, const struct rs_session_stat *s)
+GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *s)
 {
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_text(&b, "state", rs_session_state_name(s->state));
-	add_text(&b, "kind", rs_session_kind(session));
+	add_text(&b, "kind", rs_source_kind(source));
 	add_u64(&b, "clock_hz", s->clock_hz);
 	add_u64(&b, "events", s->events);
 	add_u64(&b, "events_enabled", s->events_on);
@@ -67,16 +68,16 @@ GVariant *rs_row_stat(const struct rs_session *session, const struct rs_session_
 	return g_variant_builder_end(&b);
 }
 
-GVariant *rs_row_cpus(const struct rs_session *session, const struct rs_session_stat *s)
+GVariant *rs_row_cpus(const struct rs_source *source, const struct rs_source_stat *s)
 {
 	GVariantBuilder all;
 
 	g_variant_builder_init(&all, G_VARIANT_TYPE("aa{sv}"));
 	for (uint32_t i = 0; i < s->cpus; i++) {
-		struct rs_session_cpu_stat c;
+		struct rs_cpu_stat c;
 		GVariantBuilder b;
 
-		rs_session_stat_cpu(session, s, i, &c);
+		rs_source_stat_cpu(source, s, i, &c);
 		g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 		add_u64(&b, "cpu", i);
 		add_u64(&b, "entries", c.entries);

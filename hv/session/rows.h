@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session says of itself, as org.ringside.Session1 carries it: dictionaries, which may grow. For
+ * What a session says of itself and its sources, as org.ringside.Session1 carries it: dictionaries, which may grow. For
  * server.c, on the session's thread. All are floating references.
  */
 #ifndef RS_HV_SESSION_ROWS_H
@@ -12,9 +12,9 @@
 GVariant *rs_row_empty(void);
 /* One event of List. */
 GVariant *rs_row_event(const struct rs_session_event *event);
-/* The totals of Stat. */
-GVariant *rs_row_stat(const struct rs_session *session, const struct rs_session_stat *stat);
+/* The totals of Stat, of one source. */
+GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *stat);
 /* Its rings: aa{sv}. */
-GVariant *rs_row_cpus(const struct rs_session *session, const struct rs_session_stat *stat);
+GVariant *rs_row_cpus(const struct rs_source *source, const struct rs_source_stat *stat);
 
 #endif

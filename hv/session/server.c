@@ -229,13 +229,14 @@ static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 			GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
-	struct rs_session_stat stat;
+	struct rs_source *source = rs_session_source(server->session, 0);
+	struct rs_source_stat stat;
 
 	if (refuse_options(invocation, options))
 		return TRUE;
-	rs_session_stat(server->session, &stat);
-	rs_dbus_session1_complete_stat(object, invocation, rs_row_stat(server->session, &stat),
-				       rs_row_cpus(server->session, &stat));
+	rs_source_stat(source, &stat);
+	rs_dbus_session1_complete_stat(object, invocation, rs_row_stat(source, &stat),
+				       rs_row_cpus(source, &stat));
 	return TRUE;
 }
 
@@ -316,7 +317,8 @@ static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *in
 
 	if (refuse_options(invocation, options))
 		return TRUE;
-	if (rs_region_reopen_readonly(rs_session_region(server->session), &fd, &err))
+	if (rs_region_reopen_readonly(rs_source_region(rs_session_source(server->session, 0)), &fd,
+				      &err))
 		return give_error(invocation, &err);
 	out = g_unix_fd_list_new_from_array(&fd, 1); /* takes fd */
 	rs_dbus_session1_complete_open_region(object, invocation, out, g_variant_new_handle(0),
@@ -364,21 +366,25 @@ static void on_changed(void *data, uint32_t generation)
 	g_source_attach(server->later, g_main_context_get_thread_default());
 }
 
-static void on_hello(void *data, const struct rs_guest_info *info)
+static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
 {
 	update_properties(data);
 }
 
-static void on_ended(void *data, const struct rs_target_end *end)
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *each)
 {
 	struct rs_server *server = data;
-	g_autofree char *escaped = rs_trace_escape(end->text, -1, NULL);
+	const struct rs_target_end *end = rs_session_end(server->session);
+	g_autofree char *escaped = NULL;
 
 	if (server->later) {
 		drop_later(server);
 		tell_changed(server);
 	}
 	update_properties(server);
+	if (!end)
+		return;
+	escaped = rs_trace_escape(end->text, -1, NULL);
 	rs_dbus_session1_emit_ended(server->skeleton, rs_end_reason_name(end->reason), end->code,
 				    escaped, rs_row_empty());
 	for (guint i = 0; i < server->peers->len; i++)
@@ -481,7 +487,8 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 		     struct rs_error *err)
 {
 	struct rs_server *server = g_new0(struct rs_server, 1);
-	g_autofree char *kernel = g_utf8_make_valid(rs_session_kernel(session), -1);
+	const struct rs_source *source = rs_session_source(session, 0);
+	g_autofree char *kernel = g_utf8_make_valid(rs_source_kernel(source), -1);
 	int ret;
 
 	rs_trace_session_error_quark();
@@ -490,7 +497,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	server->peers = g_ptr_array_new_with_free_func(g_object_unref);
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
-	rs_dbus_session1_set_kind(server->skeleton, rs_session_kind(session));
+	rs_dbus_session1_set_kind(server->skeleton, rs_source_kind(source));
 	rs_dbus_session1_set_kernel(server->skeleton, kernel);
 	rs_dbus_session1_set_version(server->skeleton, RS_VERSION);
 	update_properties(server);

@@ -13,7 +13,7 @@
 
 struct rs_server;
 
-/* The session outlives the server. A socket file that is left over at `path` is replaced. */
+/* The session has a source, and outlives the server. A socket file that is left over at `path` is replaced. */
 int rs_server_create(struct rs_session *session, const char *path, struct rs_server **out,
 		     struct rs_error *err);
 /* Closes every connection and removes the socket. NULL is accepted. */

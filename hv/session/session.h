@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session: one guest, its region, and what is switched on in it. It owns target, region and
- * patcher, and is the only one that decides; the CLI, the D-Bus server and the guest's own requests ask it.
+ * A session: a name, those who listen, what was asked for, and 1..N sources. A source is one region,
+ * its agent, and the target through which it is patched: a guest's kernel, a process in it, a hosted
+ * process. The session owns them, and is the only one that decides; the CLI, the D-Bus server and
+ * the guests' own requests ask it. An event is identified by its source and its id there. All sources
+ * of a session have the same origin_ns, so that their times can be compared.
  *
- * Thread: one, that of its GMainContext (the thread-default one at creation); listeners are called there.
+ * Thread: one, that of its GMainContext (the thread-default one at creation); listeners are called
+ * there.
  *
- * Trust: the guest is hostile, and where the region is a PCI BAR it can write all of it. Everything that
- * decides is a private copy; guest bytes are copied once, bounded, and then parsed.
+ * Trust: the guests are hostile, and where a region is a PCI BAR its guest can write all of it.
+ * Everything that decides is a private copy; guest bytes are copied once, bounded, and then parsed.
  *
- * Events that the guest has not described yet: an enable, disable or filter by glob is also kept as a
- * rule and applied, in order, to every event that appears later; the last rule that matches wins. So
- * `-e 'sched:*'` may be said before the guest runs, holds for providers that register late, and survives a
- * reboot of the guest.
+ * A glob is "system:name", or "source/system:name" for events of the sources whose names match. What
+ * is asked for by glob is asked of every source.
+ *
+ * Events that no guest has described yet: an enable, disable or filter by glob is also kept as a rule
+ * and applied, in order, to every event that appears later; the last rule that matches wins. So
+ * `-e 'sched:*'` may be said before a guest runs, holds for providers that register late and for
+ * sources that come later, and survives a reboot of a guest.
  *
  * Who wants an event is counted by owner: it is on while the host or the guest itself wants it.
  *
- * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter, the message holds the
- * expression and a caret line (hv/filter renders it); -EINVAL a bad argument; -EAGAIN the agent has not said hello; -ESHUTDOWN the guest
- * has ended; others as the target and patcher give them.
+ * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter, the
+ * message holds the expression and a caret line (hv/filter renders it); -EINVAL a bad argument;
+ * -EAGAIN the agent has not said hello; -ESHUTDOWN every guest has ended; others as the target and
+ * patcher give them. Where sources differ, each is tried and the first error is returned.
  */
 #ifndef RS_HV_SESSION_SESSION_H
 #define RS_HV_SESSION_SESSION_H
@@ -29,6 +37,7 @@
 #include <rs-trace-schema.h>
 
 struct rs_session;
+struct rs_source;
 struct rs_journal_report;
 
 #define RS_SESSION_NAME_MAX 64
@@ -47,8 +56,8 @@ enum rs_session_owner {
 	RS_OWNER_GUEST = 2,
 };
 
-struct rs_session_config {
-	const char *name;    /* [A-Za-z0-9._-], not starting with '.' or '-' */
+struct rs_source_config {
+	const char *name;    /* as a session's, not yet taken in the session; NULL: from `kernel` */
 	const char *kernel;  /* what runs, for people */
 	const char *journal; /* path of the patch journal; NULL: none */
 	/* Not NULL: the guest may hold patches of a session that died; they are put right first
@@ -61,14 +70,15 @@ struct rs_session_listener {
 	void *data;
 	/* Events came, went, or changed state. */
 	void (*changed)(void *data, uint32_t generation);
-	/* The guest's agent reported (again: after a reboot). */
-	void (*hello)(void *data, const struct rs_guest_info *info);
+	/* A source's agent reported (again: after a reboot). */
+	void (*hello)(void *data, struct rs_source *source, const struct rs_guest_info *info);
 	/* A line for a person: the guest's log, a refused site, a descriptor that makes no sense … */
 	void (*message)(void *data, const char *text);
 	/* A rule could not be carried out when its events appeared, or the agent cannot be worked with. */
 	void (*failed)(void *data, const struct rs_error *err);
 	void (*doorbell)(void *data);
-	void (*ended)(void *data, const struct rs_target_end *end);
+	/* A source's target has ended; the session too if rs_session_end() says so. */
+	void (*ended)(void *data, struct rs_source *source, const struct rs_target_end *end);
 };
 
 struct rs_session_result {
@@ -78,6 +88,7 @@ struct rs_session_result {
 };
 
 struct rs_session_event { /* strings owned by the session, valid until it is called again */
+	struct rs_source *source;
 	const RsTraceEvent *event;
 	bool enabled;
 	bool live;          /* its provider is registered */
@@ -86,7 +97,7 @@ struct rs_session_event { /* strings owned by the session, valid until it is cal
 	const char *note;   /* why (some of) it cannot be patched; NULL */
 };
 
-struct rs_session_cpu_stat {
+struct rs_cpu_stat {
 	uint64_t entries;              /* records that can still be read */
 	uint64_t overrun;              /* records overwritten */
 	uint64_t dropped;              /* records refused */
@@ -98,7 +109,7 @@ struct rs_session_cpu_stat {
 	uint64_t oldest_ns, now_ns;    /* the same as trace lines show it; 0: none */
 };
 
-struct rs_session_stat {
+struct rs_source_stat {
 	enum rs_session_state state;
 	uint64_t clock_hz;
 	uint64_t events, events_on;
@@ -118,20 +129,28 @@ struct rs_session_stat {
 
 /* 0 or -EINVAL. */
 int rs_session_check_name(const char *name, struct rs_error *err);
+/* A good name for what runs, a path: its base name as far as that will do; to be freed. */
+char *rs_session_name_for(const char *kernel);
+
+/* ---- life ---- */
+
+/* A session without sources. -EINVAL: a bad name. */
+int rs_session_create(const char *name, struct rs_session **out, struct rs_error *err);
 
 /*
  * Takes `region` and `target` over, on success only, and hooks itself into target->events; the
- * target has not been started.
+ * target has not been started. The session must be started (again) for it to run. `out` may be NULL;
+ * the source lives as long as the session. -EEXIST: the name is taken.
  */
-int rs_session_create(const struct rs_session_config *config, RsTraceRegion *region,
-		      struct rs_target *target, struct rs_session **out, struct rs_error *err);
+int rs_session_add_source(struct rs_session *session, const struct rs_source_config *config,
+			  RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
+			  struct rs_error *err);
 
-/* Switches everything off, restores the guest's text, lets go of the target and the region. */
+/* Switches everything off, restores the guests' text, lets go of targets and regions. */
 void rs_session_destroy(struct rs_session *session);
 
+/* Starts every source that was not started yet, in order, up to the first that fails. */
 int rs_session_start(struct rs_session *session, struct rs_error *err);
-/* Our side cannot write the guest's text: its agent is to patch itself, if it can. */
-void rs_session_ask_self_patch(struct rs_session *session);
 
 /* The listener outlives the session or is removed; a listener may be added more than once. */
 void rs_session_add_listener(struct rs_session *session,
@@ -153,34 +172,51 @@ void rs_session_result_clear(struct rs_session_result *result);
 /* Splits "GLOB: EXPR" at the first ": " (or at the last colon of a "system:name:EXPR"); both to be freed. */
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err);
 
-/* Events that match (NULL: all), in order of id: GArray of struct rs_session_event, to be unreffed. */
+/* Events that match (NULL: all), by source, in order of id: GArray of struct rs_session_event, to be unreffed. */
 GArray *rs_session_list(struct rs_session *session, const char *glob);
 
-/* Looks at the region now instead of when its turn comes. */
+/* Looks at the regions now instead of when their turn comes. */
 void rs_session_refresh(struct rs_session *session);
 
-void rs_session_stat(struct rs_session *session, struct rs_session_stat *out);
-/* One of stat->cpus. */
-void rs_session_stat_cpu(const struct rs_session *session, const struct rs_session_stat *stat,
-			 uint32_t cpu, struct rs_session_cpu_stat *out);
-
-/* By hand, not nested: -EBUSY when it is so already. Patching while paused does not resume. */
+/*
+ * Every source, by hand, not nested: -EBUSY when it is so already. Patching while paused does not
+ * resume.
+ */
 int rs_session_pause(struct rs_session *session, struct rs_error *err);
 int rs_session_resume(struct rs_session *session, struct rs_error *err);
-/* Asks the guest to end; `ended` follows. */
+/* Asks every guest to end; `ended` follows for each. */
 void rs_session_stop(struct rs_session *session, const char *why);
 /* Restores all text now and leaves everything off. Destroying does this too. */
 int rs_session_detach(struct rs_session *session, struct rs_error *err);
 
+/* ENDED: every source has. WAITING: no agent has reported. */
 enum rs_session_state rs_session_state(const struct rs_session *session);
 const char *rs_session_state_name(enum rs_session_state state);
 const char *rs_session_name(const struct rs_session *session);
-const char *rs_session_kind(const struct rs_session *session);
-const char *rs_session_kernel(const struct rs_session *session);
-const RsTraceRegion *rs_session_region(const struct rs_session *session);
-const struct rs_target *rs_session_target(const struct rs_session *session);
-/* Valid once the session has ended, else NULL. */
+/* Once every source has ended, else NULL: the first end that was no success, or the last one. */
 const struct rs_target_end *rs_session_end(const struct rs_session *session);
 const char *rs_end_reason_name(enum rs_end_reason reason);
+
+/* ---- sources ---- */
+
+/* In the order in which they came. */
+guint rs_session_n_sources(const struct rs_session *session);
+struct rs_source *rs_session_source(const struct rs_session *session, guint i);
+
+const char *rs_source_name(const struct rs_source *source);
+const char *rs_source_kind(const struct rs_source *source);
+const char *rs_source_kernel(const struct rs_source *source);
+enum rs_session_state rs_source_state(const struct rs_source *source);
+const RsTraceRegion *rs_source_region(const struct rs_source *source);
+const struct rs_target *rs_source_target(const struct rs_source *source);
+/* Valid once it has ended, else NULL. */
+const struct rs_target_end *rs_source_end(const struct rs_source *source);
+/* Our side cannot write the guest's text: its agent is to patch itself, if it can. */
+void rs_source_ask_self_patch(struct rs_source *source);
+
+void rs_source_stat(struct rs_source *source, struct rs_source_stat *out);
+/* One of stat->cpus. */
+void rs_source_stat_cpu(const struct rs_source *source, const struct rs_source_stat *stat,
+			uint32_t cpu, struct rs_cpu_stat *out);
 
 #endif

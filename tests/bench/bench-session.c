@@ -56,15 +56,15 @@ static void check(int ret, const struct rs_error *err)
 
 static uint64_t kvm_exits(const struct bench *bench)
 {
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 
-	rs_session_stat(bench->session, &stat);
+	rs_source_stat(rs_session_source(bench->session, 0), &stat);
 	return stat.target.kvm_exits;
 }
 
 static uint64_t records(const struct bench *bench)
 {
-	const RsTraceRegion *region = rs_session_region(bench->session);
+	const RsTraceRegion *region = rs_source_region(rs_session_source(bench->session, 0));
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < region->header.ring_count; i++) {
@@ -108,7 +108,7 @@ static void on_message(void *data, const char *text)
 	}
 }
 
-static void on_ended(void *data, const struct rs_target_end *end)
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
 {
 	struct bench *bench = data;
 
@@ -199,12 +199,13 @@ static void start(struct bench *bench, RsTraceRegion *region, struct rs_target *
 {
 	g_autofree char *name = g_strdup_printf("bench-%d", getpid());
 	g_autofree char *journal = NULL;
-	struct rs_session_config config = {.name = name, .kernel = "bench"};
+	struct rs_source_config config = {.kernel = "bench"};
 	struct rs_error err = {0};
 
 	check(rs_rundir_file(name, "journal", &journal, &err), &err);
 	config.journal = journal;
-	check(rs_session_create(&config, region, target, &bench->session, &err), &err);
+	check(rs_session_create(name, &bench->session, &err), &err);
+	check(rs_session_add_source(bench->session, &config, region, target, NULL, &err), &err);
 	bench->listener = (struct rs_session_listener){
 		.data = bench, .message = on_message, .ended = on_ended};
 	rs_session_add_listener(bench->session, &bench->listener);
@@ -272,7 +273,7 @@ static void disable(struct bench *bench, const char *glob)
 static void measure_batch(struct bench *bench)
 {
 	double on[BATCHES], off[BATCHES], pause[BATCHES];
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 
 	for (int i = 0; i < BATCHES; i++) {
 		uint64_t start = bench_now_ns(), end;
@@ -280,7 +281,7 @@ static void measure_batch(struct bench *bench)
 		enable(bench, "bench:many");
 		end = bench_now_ns();
 		on[i] = (double)(end - start) / 1000;
-		rs_session_stat(bench->session, &stat);
+		rs_source_stat(rs_session_source(bench->session, 0), &stat);
 		if (stat.sites_on < 1000)
 			die("fewer than 1,000 sites are on");
 		pause[i] = (double)stat.pause_last_ns / 1000;
@@ -319,11 +320,11 @@ static void settle(RsTraceRing **reader, uint32_t count)
 
 static void measure_first(struct bench *bench)
 {
-	const RsTraceRegion *region = rs_session_region(bench->session);
+	const RsTraceRegion *region = rs_source_region(rs_session_source(bench->session, 0));
 	uint32_t count = region->header.ring_count;
 	g_autofree RsTraceRing **reader = g_new0(RsTraceRing *, count);
 	double first[FIRSTS], pause[FIRSTS], on[FIRSTS];
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 
 	for (uint32_t i = 0; i < count; i++) {
 		RsTraceRingConfig config = {.ring = i, .from = RS_TRACE_FROM_NOW};
@@ -346,7 +347,7 @@ static void measure_first(struct bench *bench)
 			g_usleep(LOOK_US);
 		}
 		first[i] = (double)(bench_now_ns() - start) / 1000;
-		rs_session_stat(bench->session, &stat);
+		rs_source_stat(rs_session_source(bench->session, 0), &stat);
 		pause[i] = (double)stat.pause_last_ns / 1000;
 		disable(bench, "bench:two");
 	}

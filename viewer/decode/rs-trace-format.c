@@ -159,7 +159,7 @@ static gboolean match_element(const char **glob, char c)
 }
 
 /* Goes back to the last star only, so it takes at most strlen(glob) * strlen(text) steps. */
-static gboolean match(const char *glob, const char *text)
+gboolean rs_trace_glob_matches(const char *glob, const char *text)
 {
 	const char *star = NULL, *retry = NULL;
 
@@ -186,12 +186,13 @@ gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob)
 	char full[2 * RS_NAME_MAX];
 
 	if (!strchr(glob, ':'))
-		return match(glob, event->system) || match(glob, event->name);
+		return rs_trace_glob_matches(glob, event->system) ||
+		       rs_trace_glob_matches(glob, event->name);
 	g_snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
 	if (g_str_has_suffix(glob, ":")) {
 		g_autofree char *all = g_strconcat(glob, "*", NULL);
 
-		return match(all, full);
+		return rs_trace_glob_matches(all, full);
 	}
-	return match(glob, full);
+	return rs_trace_glob_matches(glob, full);
 }

@@ -144,10 +144,11 @@ const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 
 /* NULL when there is none. */
 const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
 					    const char *name);
+/* A glob of `*`, `?`, `[a-c]`, `[!a]` and `\x`. Time is bounded by the product of both lengths. */
+gboolean rs_trace_glob_matches(const char *glob, const char *text);
 /*
- * "system:name" against a glob of `*`, `?`, `[a-c]`, `[!a]` and `\x`; without a colon in the glob,
- * the system or the name may match; "system:" means all of it. Time is bounded by the product of
- * both lengths.
+ * "system:name" against a glob; without a colon in the glob, the system or the name may match;
+ * "system:" means all of it.
  */
 gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob);
 const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name);

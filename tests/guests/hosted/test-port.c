@@ -31,7 +31,7 @@ struct run {
 	struct rs_target_end end;
 };
 
-static void on_ended(void *data, const struct rs_target_end *end)
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
 {
 	struct run *run = data;
 
@@ -75,7 +75,7 @@ static void start(struct run *run, const char *program, const char *seconds, boo
 		.hcall_channel = RS_CHANNEL_MAILBOX,
 		.doorbell_channel = RS_CHANNEL_EVENTFD,
 	};
-	struct rs_session_config config = {.name = "test", .kernel = program, .journal = journal};
+	struct rs_source_config config = {.kernel = program, .journal = journal};
 	struct rs_hosted_config hosted = {.argv = argv, .no_ptrace = no_ptrace};
 	struct rs_error err = {0};
 
@@ -85,7 +85,8 @@ static void start(struct run *run, const char *program, const char *seconds, boo
 	hosted.region_fd = run->region->fd;
 	if (rs_hosted_create(&hosted, &run->target, &err))
 		g_error("target: %s", err.message);
-	if (rs_session_create(&config, run->region, run->target, &run->session, &err))
+	if (rs_session_create("test", &run->session, &err) ||
+	    rs_session_add_source(run->session, &config, run->region, run->target, NULL, &err))
 		g_error("session: %s", err.message);
 	run->listener.data = run;
 	run->listener.ended = on_ended;
@@ -107,16 +108,16 @@ static void turn(struct run *run, int ms)
 	}
 }
 
-static uint64_t written(struct run *run, struct rs_session_stat *stat)
+static uint64_t written(struct run *run, struct rs_source_stat *stat)
 {
-	rs_session_stat(run->session, stat);
+	rs_source_stat(rs_session_source(run->session, 0), stat);
 	return stat->written;
 }
 
 /* One round of the demo: 60 jobs are taken and done, whoever takes them. */
 static void check_round(struct run *run)
 {
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 	uint64_t records;
 
 	turn(run, 20000);
@@ -151,7 +152,7 @@ static void test_self_patch(void)
 /* On and off while two threads run through the sites at full speed. */
 static void test_live(void)
 {
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 	struct rs_error err = {0};
 	struct run run;
 	uint64_t before;
@@ -252,7 +253,7 @@ static int be_the_victim(const char *path)
 /* 1,000 sites in one batch, two threads running through them. The issue wants 1 ms. */
 static void test_thousand(void)
 {
-	struct rs_session_stat stat = {0};
+	struct rs_source_stat stat = {0};
 	struct rs_error err = {0};
 	gint64 best = G_MAXINT64, pause = 0;
 	struct run run;
@@ -270,7 +271,7 @@ static void test_thousand(void)
 		if (rs_session_enable(run.session, RS_OWNER_HOST, "many:*", NULL, &err))
 			g_error("enable: %s", err.message);
 		took = g_get_monotonic_time() - begun;
-		rs_session_stat(run.session, &stat);
+		rs_source_stat(rs_session_source(run.session, 0), &stat);
 		g_assert_cmpuint(stat.sites_on, ==, 1000);
 		if (took < best) {
 			best = took;
@@ -279,7 +280,7 @@ static void test_thousand(void)
 		g_assert_cmpint(
 			rs_session_disable(run.session, RS_OWNER_HOST, "many:*", NULL, &err), ==,
 			0);
-		rs_session_stat(run.session, &stat);
+		rs_source_stat(rs_session_source(run.session, 0), &stat);
 		g_assert_cmpuint(stat.sites_on, ==, 0);
 		turn(&run, 2);
 	}
@@ -304,7 +305,7 @@ static void test_region_file(void)
 	const char *const envp[] = {variable, NULL};
 	struct rs_hosted_config hosted = {
 		.argv = argv, .envp = envp, .region_fd = -1, .no_ptrace = true};
-	struct rs_session_config config = {.name = "test", .kernel = "demo", .journal = journal};
+	struct rs_source_config config = {.kernel = "demo", .journal = journal};
 	struct rs_error err = {0};
 	struct run run = {0};
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -313,7 +314,8 @@ static void test_region_file(void)
 	if (rs_region_create(&layout, fd, &run.region, &err))
 		g_error("region: %s", err.message);
 	if (rs_hosted_create(&hosted, &run.target, &err) ||
-	    rs_session_create(&config, run.region, run.target, &run.session, &err))
+	    rs_session_create("test", &run.session, &err) ||
+	    rs_session_add_source(run.session, &config, run.region, run.target, NULL, &err))
 		g_error("session: %s", err.message);
 	run.listener = (struct rs_session_listener){
 		.data = &run,

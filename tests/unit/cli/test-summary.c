@@ -3,9 +3,9 @@
 
 #include <json-glib/json-glib.h>
 
-static struct rs_session_stat *sample(void)
+static struct rs_source_stat *sample(void)
 {
-	struct rs_session_stat *stat = g_new0(struct rs_session_stat, 1);
+	struct rs_source_stat *stat = g_new0(struct rs_source_stat, 1);
 
 	stat->written = 100;
 	stat->dropped = 4;
@@ -25,7 +25,7 @@ static struct rs_session_stat *sample(void)
 
 static void test_text(void)
 {
-	g_autofree struct rs_session_stat *stat = sample();
+	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 95, .lost = 5};
 	g_autofree char *text = rs_summary_text(stat, &printed);
 
@@ -40,7 +40,7 @@ static void test_text(void)
 
 static void test_text_of_another_target(void)
 {
-	g_autofree struct rs_session_stat *stat = sample();
+	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 100, .bad_records = 2};
 	g_autofree char *text = NULL;
 
@@ -57,7 +57,7 @@ static void test_text_of_another_target(void)
 
 static void test_text_exits(void)
 {
-	g_autofree struct rs_session_stat *stat = sample();
+	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {0};
 	g_autofree char *few = NULL, *own = NULL, *none = NULL;
 
@@ -103,7 +103,7 @@ static void test_json(void)
 		{"bad_hypercalls", 1},
 		{"doorbells", 6},
 	};
-	g_autofree struct rs_session_stat *stat = sample();
+	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 95, .lost = 5, .bad_records = 1};
 	g_autofree char *text = rs_summary_json(stat, &printed);
 	g_autoptr(JsonParser) parser = json_parser_new();

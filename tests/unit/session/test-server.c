@@ -26,13 +26,14 @@ struct host {
 static void set_up(struct host *host, gconstpointer data)
 {
 	g_autofree char *dir = g_dir_make_tmp("server-XXXXXX", NULL);
-	struct rs_session_config config = {.name = "t", .kernel = "k"};
+	struct rs_source_config config = {.kernel = "k"};
 	struct rs_error err = {0};
 
 	host->path = g_build_filename(dir, "s p=a,c.sock", NULL);
 	host->sham = sham_new(2, RS_CHANNEL_MAILBOX);
-	g_assert_cmpint(rs_session_create(&config, host->sham->region, &host->sham->target,
-					  &host->session, &err),
+	g_assert_cmpint(rs_session_create("t", &host->session, &err), ==, 0);
+	g_assert_cmpint(rs_session_add_source(host->session, &config, host->sham->region,
+					      &host->sham->target, NULL, &err),
 			==, 0);
 	g_assert_cmpint(rs_server_create(host->session, host->path, &host->server, &err), ==, 0);
 	g_assert_cmpint(rs_session_start(host->session, &err), ==, 0);

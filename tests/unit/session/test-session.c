@@ -27,7 +27,7 @@ static void on_changed(void *data, uint32_t generation)
 	((struct heard *)data)->changes++;
 }
 
-static void on_hello(void *data, const struct rs_guest_info *info)
+static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
 {
 	((struct heard *)data)->hello = true;
 }
@@ -43,7 +43,7 @@ static void on_failed(void *data, const struct rs_error *err)
 	((struct heard *)data)->error = *err;
 }
 
-static void on_ended(void *data, const struct rs_target_end *end)
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
 {
 	((struct heard *)data)->ended = true;
 	((struct heard *)data)->end = *end;
@@ -57,13 +57,14 @@ struct fixture {
 
 static void set_up_with(struct fixture *f, uint32_t channel)
 {
-	struct rs_session_config config = {.name = "t", .kernel = "k"};
+	struct rs_source_config config = {.kernel = "k"};
 	struct rs_error err = {0};
 
 	f->sham = sham_new(2, channel);
-	g_assert_cmpint(
-		rs_session_create(&config, f->sham->region, &f->sham->target, &f->session, &err),
-		==, 0);
+	g_assert_cmpint(rs_session_create("t", &f->session, &err), ==, 0);
+	g_assert_cmpint(rs_session_add_source(f->session, &config, f->sham->region,
+					      &f->sham->target, NULL, &err),
+			==, 0);
 	f->heard.listener = (struct rs_session_listener){.data = &f->heard,
 							 .changed = on_changed,
 							 .hello = on_hello,
@@ -279,7 +280,7 @@ static int32_t ask(struct fixture *f, uint32_t number, uint64_t arg, const char 
 
 static void test_mailbox(struct fixture *f, gconstpointer data)
 {
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 
 	come_up(f, RS_GUEST_SELF_PATCH);
 	g_assert_cmpint(ask(f, RS_HCALL_ENABLE, 0, "sched:*"), ==, 0);
@@ -296,7 +297,7 @@ static void test_mailbox(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(ask(f, 12345, 0, NULL), ==, RS_ERR_BAD_NUMBER);
 	g_assert_cmpint(ask(f, RS_HCALL_LOG, 0, "hi \033[31m"), ==, 0);
 	g_assert_nonnull(strstr(f->heard.said->str, "guest: hi \\x1b[31m"));
-	rs_session_stat(f->session, &stat);
+	rs_source_stat(rs_session_source(f->session, 0), &stat);
 	g_assert_cmpuint(stat.target.hypercalls, ==, 10);
 	g_assert_cmpuint(stat.target.bad_hypercalls, ==, 4);
 	/* The guest's last word stands, whatever the target says afterwards. */
@@ -315,7 +316,7 @@ static void test_scribble(struct fixture *f, gconstpointer data)
 	const struct rs_region_header *h = &f->sham->region->header;
 	uint8_t *from = f->sham->region->map + h->guest_offset;
 	size_t size = h->section[RS_SEC_RINGS].offset - h->guest_offset;
-	struct rs_session_stat stat;
+	struct rs_source_stat stat;
 
 	come_up(f, RS_GUEST_SELF_PATCH);
 	rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL);
@@ -332,7 +333,7 @@ static void test_scribble(struct fixture *f, gconstpointer data)
 			info->session_id = h->session_id;
 		}
 		rs_session_refresh(f->session);
-		rs_session_stat(f->session, &stat);
+		rs_source_stat(rs_session_source(f->session, 0), &stat);
 		g_array_unref(rs_session_list(f->session, NULL));
 		rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL);
 		g_rand_free(rand);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Listeners, and how much a guest can make us tell them. */
+#include "session/private.h"
+
+/* A guest can make us talk: so many lines at once, and so many a second from then on. */
+#define SAY_BURST 200
+#define SAY_PER_SECOND 50
+
+/* Calls one member of each listener that has it. */
+#define TELL(session, member, ...)                                                                 \
+	for (guint i_ = 0; i_ < (session)->listeners->len; i_++) {                                 \
+		const struct rs_session_listener *l_ = (session)->listeners->pdata[i_];            \
+                                                                                                   \
+		if (l_->member)                                                                    \
+			l_->member(l_->data, ##__VA_ARGS__);                                       \
+	}
+
+void rs_session_add_listener(struct rs_session *session, const struct rs_session_listener *listener)
+{
+	g_ptr_array_add(session->listeners, (gpointer)listener);
+}
+
+void rs_session_remove_listener(struct rs_session *session,
+				const struct rs_session_listener *listener)
+{
+	g_ptr_array_remove(session->listeners, (gpointer)listener);
+}
+
+void rs_session_say_unsaid(struct rs_session *session)
+{
+	g_autofree char *text = NULL;
+
+	if (!session->unsaid)
+		return;
+	text = g_strdup_printf("%" G_GUINT64_FORMAT " messages were left out", session->unsaid);
+	session->unsaid = 0;
+	TELL(session, message, text)
+}
+
+static bool may_say(struct rs_session *session)
+{
+	gint64 now = g_get_monotonic_time();
+	gint64 earned;
+
+	if (!session->said_at) {
+		session->said_at = now;
+		session->say_credit = SAY_BURST;
+	}
+	earned = (now - session->said_at) * SAY_PER_SECOND / G_USEC_PER_SEC;
+	if (earned > 0) {
+		session->say_credit = (uint32_t)MIN(session->say_credit + earned, SAY_BURST);
+		session->said_at = now;
+	}
+	/* Once silenced, silent for a moment: not a line now and then with a count between them. */
+	if (session->say_credit < (session->unsaid ? SAY_PER_SECOND : 1)) {
+		session->unsaid++;
+		return false;
+	}
+	session->say_credit--;
+	return true;
+}
+
+static void say(struct rs_session *session, const struct rs_source *source, const char *format,
+		va_list args)
+{
+	g_autofree char *text = NULL, *full = NULL;
+
+	if (!may_say(session))
+		return;
+	rs_session_say_unsaid(session);
+	text = g_strdup_vprintf(format, args);
+	if (source && session->sources->len > 1)
+		full = g_strdup_printf("%s: %s", source->name, text);
+	TELL(session, message, full ? full : text)
+}
+
+void rs_session_say(struct rs_session *session, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(session, NULL, format, args);
+	va_end(args);
+}
+
+void rs_source_say(struct rs_source *source, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(source->session, source, format, args);
+	va_end(args);
+}
+
+void rs_session_say_failed(struct rs_session *session, const struct rs_error *err)
+{
+	TELL(session, failed, err)
+}
+
+void rs_session_say_changed(struct rs_session *session)
+{
+	session->generation++;
+	TELL(session, changed, session->generation)
+}
+
+void rs_session_say_doorbell(struct rs_session *session)
+{
+	TELL(session, doorbell)
+}
+
+void rs_source_say_hello(struct rs_source *source)
+{
+	TELL(source->session, hello, source, &source->info)
+}
+
+void rs_source_say_ended(struct rs_source *source)
+{
+	TELL(source->session, ended, source, &source->end)
+}

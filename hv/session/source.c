@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/private.h"
+
+#include <errno.h>
+#include <ringside/atomic.h>
+#include <string.h>
+
+/* ---- from the target ---- */
+
+static void on_doorbell(void *data)
+{
+	struct rs_source *source = data;
+
+	rs_session_say_doorbell(source->session);
+}
+
+void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *end)
+{
+	if (source->ended)
+		return;
+	/* The last word of a guest that was never polled since. */
+	rs_source_refresh(source);
+	rs_session_say_unsaid(source->session);
+	source->ended = true;
+	source->end = *end;
+	source->end.text[sizeof(source->end.text) - 1] = 0;
+	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
+	rs_source_say_ended(source);
+}
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct rs_source *source = data;
+
+	/* A request to exit may still lie in its mailbox. */
+	if (!source->ended && source->region->header.hcall_channel == RS_CHANNEL_MAILBOX)
+		rs_source_poll_mailboxes(source);
+	rs_source_set_ended(source, end);
+}
+
+/* ---- life ---- */
+
+static bool name_taken(const struct rs_session *session, const char *name)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		if (strcmp(nth_source(session, i)->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int choose_name(const struct rs_session *session, const struct rs_source_config *config,
+		       char **out, struct rs_error *err)
+{
+	g_autofree char *base = NULL;
+	int ret;
+
+	if (config->name) {
+		ret = rs_session_check_name(config->name, err);
+		if (!ret && name_taken(session, config->name))
+			ret = rs_error_set(err, EEXIST, "the session has a source '%s' already",
+					   config->name);
+		if (!ret)
+			*out = g_strdup(config->name);
+		return ret;
+	}
+	base = rs_session_name_for(config->kernel ? config->kernel : "");
+	*out = g_strdup(base);
+	for (unsigned int n = 2; name_taken(session, *out); n++) {
+		g_free(*out);
+		*out = g_strdup_printf("%s-%u", base, n);
+	}
+	return 0;
+}
+
+static struct rs_publisher *make_publisher(RsTraceRegion *region)
+{
+	struct rs_publisher_map map = {.event_capacity = region->header.event_capacity};
+
+	map.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+	map.event_ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
+	map.filters = rs_trace_region_section(region, RS_SEC_FILTERS, &map.filters_size);
+	map.epochs = rs_trace_region_section(region, RS_SEC_CLOCK, NULL);
+	map.epoch_capacity = region->header.section[RS_SEC_CLOCK].count;
+	return rs_publisher_create(&map);
+}
+
+/* What an earlier session has answered is not answered again. */
+static uint32_t *last_answers(const RsTraceRegion *region)
+{
+	uint32_t slots = region->header.section[RS_SEC_RESPONSE].count;
+	uint32_t *answered = g_new0(uint32_t, slots);
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct rs_hcall_response *response =
+			rs_trace_region_element(region, RS_SEC_RESPONSE, i);
+
+		answered[i] = rs_load(&response->sequence);
+	}
+	return answered;
+}
+
+int rs_source_create(struct rs_session *session, const struct rs_source_config *config,
+		     RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
+		     struct rs_error *err)
+{
+	const struct rs_region_header *h = &region->header;
+	struct rs_source *source;
+	char *name;
+	int ret = choose_name(session, config, &name, err);
+
+	if (ret)
+		return ret;
+	source = g_new0(struct rs_source, 1);
+	source->session = session;
+	source->name = name;
+	source->kernel = g_strdup(config->kernel);
+	source->journal = g_strdup(config->journal);
+	source->region = region;
+	source->target = target;
+	source->schema = rs_trace_schema_new();
+	source->publisher = make_publisher(region);
+	source->events = g_new0(struct event_state, h->event_capacity);
+	source->providers = g_new0(struct rs_provider, h->section[RS_SEC_PROVIDERS].count);
+	source->answered = last_answers(region);
+	ret = rs_source_sites_init(source, config->report, err);
+	if (ret) {
+		/* Not taken over. */
+		source->region = NULL;
+		source->target = NULL;
+		rs_source_destroy(source);
+		return ret;
+	}
+	target->events = (struct rs_target_events){.data = source,
+						   .hypercall = rs_source_hypercall,
+						   .doorbell = on_doorbell,
+						   .ended = on_ended};
+	*out = source;
+	return 0;
+}
+
+void rs_source_destroy(struct rs_source *source)
+{
+	if (!source)
+		return;
+	rs_source_sites_fini(source);
+	if (source->target)
+		source->target->ops->destroy(source->target);
+	rs_publisher_destroy(source->publisher);
+	if (source->region) {
+		for (uint32_t id = 0; id < source->region->header.event_capacity; id++) {
+			g_free(source->events[id].filter);
+			g_free(source->events[id].note);
+		}
+	}
+	rs_trace_region_free(source->region);
+	g_free(source->events);
+	g_free(source->providers);
+	g_free(source->answered);
+	rs_trace_schema_free(source->schema);
+	g_free(source->name);
+	g_free(source->kernel);
+	g_free(source->journal);
+	g_free(source);
+}
+
+void rs_source_begin_clock(struct rs_source *source, uint64_t hz, uint64_t ticks)
+{
+	struct rs_epoch_start start = {
+		.hz = hz,
+		.ticks = ticks,
+		.ns = (uint64_t)g_get_monotonic_time() * 1000 - source->region->header.origin_ns,
+		.wall_ns = (uint64_t)g_get_real_time() * 1000,
+	};
+
+	rs_publisher_begin_epoch(source->publisher, &start);
+}
+
+int rs_source_start(struct rs_source *source, struct rs_error *err)
+{
+	struct rs_target *target = source->target;
+	int ret;
+
+	if (source->started)
+		return 0;
+	source->started = true;
+	if (target->ops->clock_hz)
+		rs_source_begin_clock(source, target->ops->clock_hz(target),
+				      target->ops->clock_now ? target->ops->clock_now(target) : 0);
+	ret = target->ops->start(target, err);
+	if (ret)
+		source->started = false;
+	return ret;
+}
+
+int rs_source_detach(struct rs_source *source, struct rs_error *err)
+{
+	int ret;
+
+	if (!source->started || source->ended)
+		return 0;
+	ret = rs_source_all_off(source, err);
+	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
+	rs_publisher_commit(source->publisher);
+	return ret;
+}
+
+int rs_source_pause(struct rs_source *source, struct rs_error *err)
+{
+	int ret;
+
+	if (!source->started || source->ended || source->paused)
+		return 0;
+	ret = source->target->ops->pause(source->target, err);
+	source->paused = !ret;
+	return ret;
+}
+
+int rs_source_resume(struct rs_source *source, struct rs_error *err)
+{
+	int ret;
+
+	if (!source->paused)
+		return 0;
+	ret = source->ended ? 0 : source->target->ops->resume(source->target, err);
+	source->paused = ret != 0;
+	return ret;
+}
+
+void rs_source_ask_self_patch(struct rs_source *source)
+{
+	rs_publisher_set_flags(source->publisher, RS_CONTROL_SELF_PATCH, 0);
+	rs_publisher_commit(source->publisher);
+}
+
+/* ---- plain questions ---- */
+
+enum rs_session_state rs_source_state(const struct rs_source *source)
+{
+	if (source->ended)
+		return RS_SESSION_ENDED;
+	if (source->paused)
+		return RS_SESSION_PAUSED;
+	return source->hello ? RS_SESSION_RUNNING : RS_SESSION_WAITING;
+}
+
+const char *rs_end_reason_name(enum rs_end_reason reason)
+{
+	static const char *const names[] = {
+		[RS_END_EXIT] = "exit",
+		[RS_END_PANIC] = "panic",
+		[RS_END_TRIPLE_FAULT] = "triple-fault",
+		[RS_END_RESET] = "reset",
+		[RS_END_KILLED] = "killed",
+		[RS_END_GONE] = "gone",
+		[RS_END_FAULT] = "fault",
+	};
+
+	return (unsigned int)reason < G_N_ELEMENTS(names) ? names[reason] : "unknown";
+}
+
+const char *rs_source_name(const struct rs_source *source)
+{
+	return source->name;
+}
+
+const char *rs_source_kind(const struct rs_source *source)
+{
+	return source->target->ops->kind;
+}
+
+const char *rs_source_kernel(const struct rs_source *source)
+{
+	return source->kernel;
+}
+
+const RsTraceRegion *rs_source_region(const struct rs_source *source)
+{
+	return source->region;
+}
+
+const struct rs_target *rs_source_target(const struct rs_source *source)
+{
+	return source->target;
+}
+
+const struct rs_target_end *rs_source_end(const struct rs_source *source)
+{
+	return source->ended ? &source->end : NULL;
+}
