@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64: see arch.h. Included by core/ only. */
+/* x86-64: see arch.h. Included by core/ and by ports. */
 #ifndef RS_AGENT_ARCH_X86_64_H
 #define RS_AGENT_ARCH_X86_64_H
 
+#include <ringside/atomic.h>
 #include <ringside/descriptor.h>
 #include <ringside/region.h>
 #include <ringside/types.h>
@@ -32,6 +33,23 @@ static inline void rs_arch_site_jump(uint8_t out[RS_SITE_BYTES], uintptr_t code,
 	out[0] = 0xe9;
 	for (uint32_t i = 0; i < 4; i++)
 		out[1 + i] = (uint8_t)(distance >> (8 * i));
+}
+
+/*
+ * Makes the site's bytes `next` in writable memory that CPUs may be running meanwhile: they see
+ * the site as it was or as it is to be. For that the five bytes are stored at once, with the rest
+ * of the aligned word that they lie in (site_x86_64.h). The exchange fails, and is tried again,
+ * when anybody has changed a byte of that rest since it was read: nobody's change is lost.
+ */
+static inline void rs_arch_site_store(uintptr_t code, const uint8_t next[RS_SITE_BYTES])
+{
+	uint64_t *word = (uint64_t *)(code & ~(uintptr_t)7);
+	uint64_t now = rs_load(word), then;
+
+	do {
+		then = now;
+		__builtin_memcpy((uint8_t *)&then + (code & 7), next, RS_SITE_BYTES);
+	} while (!rs_shared_cas64(word, &now, then));
 }
 
 #endif

@@ -17,41 +17,51 @@ static bool same(const uint8_t *a, const uint8_t *b)
 	return true;
 }
 
-/* Makes the site's bytes `next`, as one aligned 8-byte store. */
+/* A site is one poke, so that between two pokes every site is wholly on or off. */
+_Static_assert(RS_SITE_BYTES <= RS_TEXT_POKE_MAX,
+	       "a longer site needs pokes in an order of its own");
+
 static void write_site(uintptr_t code, const uint8_t next[RS_SITE_BYTES])
 {
-	uint64_t *word = (uint64_t *)(code & ~(uintptr_t)7);
-	uint64_t bytes = rs_load(word);
-
-	__builtin_memcpy((uint8_t *)&bytes + (code & 7), next, RS_SITE_BYTES);
 	if (rs_core.ops.write_kernel_text)
-		rs_core.ops.write_kernel_text(word, &bytes, sizeof(bytes));
+		rs_core.ops.write_kernel_text((void *)code, next, RS_SITE_BYTES);
 	else
-		rs_store_release(word, bytes);
+		rs_arch_site_store(code, next);
 }
 
-/* Returns 1 and leaves the site alone when its bytes are neither of the two that they may be. */
+/* A site lies in one aligned word: one load, and no half of a change. */
+static void read_site(uintptr_t code, uint8_t now[RS_SITE_BYTES])
+{
+	uint64_t word = rs_load((const uint64_t *)(code & ~(uintptr_t)7));
+
+	__builtin_memcpy(now, (const uint8_t *)&word + (code & 7), RS_SITE_BYTES);
+}
+
+/* Returns 1 when the site's bytes are neither of the two that they may be, and then leaves it
+ * alone, and when they could not be changed. */
 static uint32_t patch_site(const struct rs_site *site, bool all_off, uint32_t *on)
 {
 	uintptr_t code = relative(&site->code);
 	const struct rs_event *event = (const struct rs_event *)relative(&site->event);
 	bool want = !all_off && (rs_event_control(event) & RS_EVENT_ENABLED);
 	uint8_t nop[RS_SITE_BYTES], jump[RS_SITE_BYTES], now[RS_SITE_BYTES];
-	uint64_t word = rs_load((const uint64_t *)(code & ~(uintptr_t)7));
 	bool is_on;
 
 	if ((code & 7) > 8 - RS_SITE_BYTES)
 		return 1;
-	__builtin_memcpy(now, (const uint8_t *)&word + (code & 7), RS_SITE_BYTES);
+	read_site(code, now);
 	rs_arch_site_nop(nop);
 	rs_arch_site_jump(jump, code, relative(&site->target));
 	is_on = same(now, jump);
 	if (!is_on && !same(now, nop))
 		return 1;
-	if (is_on != want)
+	if (is_on != want) {
 		write_site(code, want ? jump : nop);
-	*on += want;
-	return 0;
+		read_site(code, now);
+		is_on = same(now, jump);
+	}
+	*on += is_on;
+	return is_on != want;
 }
 
 uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on)
@@ -60,10 +70,10 @@ uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_of
 	uint32_t bad = 0;
 
 	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++) {
-		uintptr_t word = relative(&site->code) & ~(uintptr_t)7;
+		uintptr_t code = relative(&site->code);
 
-		from = word < from ? word : from;
-		to = word + 8 > to ? word + 8 : to;
+		from = code < from ? code : from;
+		to = code + RS_SITE_BYTES > to ? code + RS_SITE_BYTES : to;
 	}
 	if (!to)
 		return 0;

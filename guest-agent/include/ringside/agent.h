@@ -57,8 +57,21 @@ struct rs_trace_ops {
 	/* The task `pid` fired an event and may be unknown. NULL: rs_agent_cmdline(). */
 	void (*trace_cmdline_push)(uint32_t pid);
 
-	/* Stores `size` bytes (8, aligned to 8) into code that other CPUs may be running, as one store.
-	 * NULL: plain store (text is writable). text_open/close stand around a batch within [from, to). */
+	/*
+	 * Pokes `size` bytes (at most RS_TEXT_POKE_MAX) at `at` into code that other CPUs may be
+	 * running: exactly these, and none beside them. They are the bytes of one site, or of a
+	 * part of one. A CPU that comes by must see what was there or what is to be there, never
+	 * a mix; after text_close every CPU sees what is to be there. Linux's text_poke_bp() does
+	 * that, and so does any write while the other CPUs are held.
+	 *
+	 * Pokes come one after the other, under the agent's lock, site by site. On x86-64 a site
+	 * is one poke, so between two of them each site is wholly on or wholly off. An
+	 * architecture whose sites are longer pokes each in parts, upwards, with no other site in
+	 * between: there text_open must keep other CPUs out of the text until text_close.
+	 *
+	 * NULL: the text is writable memory (or text_open makes it so) and the agent stores into
+	 * it itself. text_open and text_close stand around a batch that pokes within [from, to).
+	 */
 	void (*write_kernel_text)(void *at, const void *bytes, uint32_t size);
 	void (*text_open)(void *from, void *to);
 	void (*text_close)(void *from, void *to);
@@ -80,6 +93,7 @@ struct rs_trace_ops {
 	void (*relax)(void);
 };
 #define RS_RAW_MAX 1024u
+#define RS_TEXT_POKE_MAX 5u /* bytes; what text_poke_bp() takes on x86-64 */
 
 struct rs_agent_config {
 	void *region;                   /* mapped, read-write in its guest part */

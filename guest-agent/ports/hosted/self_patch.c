@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "self_patch.h"
 
+#include "arch.h"
+
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -51,21 +53,29 @@ static void text_open(void *from, void *to)
 		self.mem_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 }
 
+/*
+ * Threads run through the site meanwhile, so its bytes must be stored at once, with the aligned
+ * word that they lie in. Where the kernel writes for us, it is given the whole word for the same
+ * reason: what it copies of a word is stored whole, where five bytes may be stored in parts. The
+ * bytes beside the site stand still between our reading them and its writing them, since this
+ * thread, which holds the agent's lock, is the only one that writes text in this process.
+ */
 static void write_text(void *at, const void *bytes, uint32_t size)
 {
-	uint64_t word;
+	uintptr_t code = (uintptr_t)at, word = code & ~(uintptr_t)7;
+	uint64_t now;
 
-	if (size != sizeof(word))
-		return;
-	if (!self.open) {
-		if (self.mem_fd < 0 ||
-		    pwrite(self.mem_fd, bytes, size, (off_t)(uintptr_t)at) != (ssize_t)size)
-			return; /* seen and counted when the sites are looked at again */
+	if (size != RS_SITE_BYTES || code - word + size > sizeof(now))
+		return; /* not done: the core looks, and counts it */
+	if (self.open) {
+		rs_arch_site_store(code, bytes);
 		return;
 	}
-	/* One aligned store: a thread that runs here sees the old word or the new one. */
-	memcpy(&word, bytes, sizeof(word));
-	rs_store_release((uint64_t *)at, word);
+	now = rs_load((const uint64_t *)word);
+	memcpy((uint8_t *)&now + (code - word), bytes, size);
+	if (self.mem_fd < 0 ||
+	    pwrite(self.mem_fd, &now, sizeof(now), (off_t)word) != (ssize_t)sizeof(now))
+		return; /* likewise */
 }
 
 static void text_close(void *from, void *to)

@@ -52,6 +52,7 @@ static const char *op_comm(void)
 }
 
 static uintptr_t text_from, text_to;
+static uint32_t pokes;
 
 static void pages_of(void *from, void *to, int protection)
 {
@@ -70,13 +71,21 @@ static void op_text_close(void *from, void *to)
 {
 	pages_of(from, to, PROT_READ | PROT_EXEC);
 }
+/* As a kernel's text-poke does it: a trap in the first byte while the others change. */
 static void op_write_text(void *at, const void *bytes, uint32_t size)
 {
-	g_assert_cmpuint(size, ==, 8);
-	g_assert_cmpuint((uintptr_t)at % 8, ==, 0);
+	uint8_t *text = at, before = text[-1], after = text[size];
+
+	g_assert_cmpuint(size, ==, RS_SITE_BYTES);
+	g_assert_cmpuint(size, <=, RS_TEXT_POKE_MAX);
 	g_assert_cmpuint((uintptr_t)at, >=, text_from);
-	g_assert_cmpuint((uintptr_t)at + 8, <=, text_to);
-	__atomic_store_n((uint64_t *)at, *(const uint64_t *)bytes, __ATOMIC_RELEASE);
+	g_assert_cmpuint((uintptr_t)at + size, <=, text_to);
+	__atomic_store_n(text, 0xcc, __ATOMIC_SEQ_CST);
+	memcpy(text + 1, (const uint8_t *)bytes + 1, size - 1);
+	__atomic_store_n(text, *(const uint8_t *)bytes, __ATOMIC_SEQ_CST);
+	g_assert_cmphex(text[-1], ==, before);
+	g_assert_cmphex(text[size], ==, after);
+	pokes++;
 }
 
 static struct rs_trace_ops ops = {
@@ -365,6 +374,24 @@ static void test_no_ring(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(only_record(f, 0)->size, ==, 8);
 }
 
+/* Each site is one poke, of exactly its bytes; what stands as it should is not poked. */
+static void test_pokes(struct fixture *f, gconstpointer data)
+{
+	uint32_t sites = (uint32_t)(__stop_rs_sites - __start_rs_sites);
+
+	attach(f);
+	pokes = 0;
+	for (uint32_t id = 16; id < 19; id++)
+		f->words[id] = RS_EVENT_ENABLED;
+	f->control->flags = RS_CONTROL_SELF_PATCH;
+	f->control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	g_assert_cmpuint(pokes, ==, sites);
+	f->control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	g_assert_cmpuint(pokes, ==, sites);
+}
+
 static void test_foreign_bytes(struct fixture *f, gconstpointer data)
 {
 	const struct rs_site *site = __start_rs_sites;
@@ -604,6 +631,7 @@ int main(int argc, char **argv)
 	ADD("emit/all", test_emit_all);
 	ADD("emit/huge", test_emit_huge_and_null);
 	ADD("emit/no-ring", test_no_ring);
+	ADD("pokes", test_pokes);
 	ADD("foreign-bytes", test_foreign_bytes);
 	ADD("os-pipe", test_os_pipe);
 	ADD("filter", test_filter);

@@ -6,6 +6,7 @@
 #define RS_CREATE_TRACE_POINTS
 #include "test-events.h"
 
+#include "arch.h"
 #include "core.h"
 #include "region/layout.h"
 #include <rs-trace-ring.h>
@@ -26,6 +27,7 @@ static uint32_t cpu, pid = 7;
 /* What the OS was asked. */
 static uint32_t pushed_pids[8], n_pushed, doorbells, rung_slot, n_rung, relaxed, n_read, n_write;
 static uint32_t text_opened, text_closed, n_written;
+static bool cannot_write;
 static bool answer_at_ring, holding;
 static GByteArray *pipe_bytes;
 
@@ -115,9 +117,9 @@ static void os_text_open(void *from, void *to)
 static void os_write_text(void *at, const void *bytes, uint32_t size)
 {
 	g_assert_cmpuint(text_opened, ==, text_closed + 1);
-	g_assert_cmpuint(size, ==, 8);
-	g_assert_cmpuint((uintptr_t)at % 8, ==, 0);
-	__atomic_store_n((uint64_t *)at, *(const uint64_t *)bytes, __ATOMIC_RELEASE);
+	g_assert_cmpuint(size, ==, RS_SITE_BYTES);
+	if (!cannot_write)
+		memcpy(at, bytes, size);
 	n_written++;
 }
 static void os_text_close(void *from, void *to)
@@ -194,6 +196,71 @@ static void test_text(void)
 	tear_down();
 	g_assert_cmpuint(n_written, >, written);
 	g_assert_false(rs_site_test_pair());
+}
+
+/* A poke that does nothing is noticed: the site counts as what it is. */
+static void test_text_that_stays(void)
+{
+	struct rs_control *control;
+	uint32_t on;
+
+	set_up(&every_op);
+	control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+	on = rs_core.info->sites_on;
+	g_assert_cmpuint(on, >, 0);
+	cannot_write = true;
+	control->flags = RS_CONTROL_STOP;
+	control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, (int)on);
+	g_assert_cmpuint(rs_core.info->patch_errors, ==, on);
+	g_assert_cmpuint(rs_core.info->sites_on, ==, on);
+	cannot_write = false;
+	tear_down();
+}
+
+/* The agent's own store, for text that is plain memory: at each place that a site may have in its
+ * word, while somebody else writes the bytes beside it. */
+static struct {
+	union {
+		uint64_t word;
+		volatile uint8_t bytes[8];
+	};
+	uint32_t offset, lost;
+	gint stop;
+} stored;
+
+static gpointer write_beside(gpointer data)
+{
+	uint32_t at = (uint32_t)(stored.offset + RS_SITE_BYTES) % 8;
+
+	for (uint8_t n = 1; !g_atomic_int_get(&stored.stop); n++) {
+		stored.bytes[at] = n;
+		for (int again = 0; again < 20; again++)
+			stored.lost += stored.bytes[at] != n;
+	}
+	return NULL;
+}
+
+static void test_store(void)
+{
+	const uint8_t one[RS_SITE_BYTES] = {1, 2, 3, 4, 5}, two[RS_SITE_BYTES] = {6, 7, 8, 9, 10};
+
+	for (stored.offset = 0; stored.offset <= 8 - RS_SITE_BYTES; stored.offset++) {
+		uintptr_t site = (uintptr_t)&stored.word + stored.offset;
+		GThread *thread;
+		uint8_t now_there[8];
+
+		stored.word = 0;
+		stored.stop = 0;
+		thread = g_thread_new("beside", write_beside, NULL);
+		for (int i = 0; i < 200000; i++)
+			rs_arch_site_store(site, i & 1 ? two : one);
+		g_atomic_int_set(&stored.stop, 1);
+		g_thread_join(thread);
+		g_assert_cmpuint(stored.lost, ==, 0);
+		memcpy(now_there, &stored.word, 8);
+		g_assert_cmpmem(now_there + stored.offset, RS_SITE_BYTES, two, RS_SITE_BYTES);
+	}
 }
 
 static void test_names_and_doorbell(void)
@@ -342,6 +409,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/ops/text", test_text);
+	g_test_add_func("/agent/ops/text-that-stays", test_text_that_stays);
+	g_test_add_func("/agent/ops/store", test_store);
 	g_test_add_func("/agent/ops/names-and-doorbell", test_names_and_doorbell);
 	g_test_add_func("/agent/ops/hypercalls", test_hypercalls);
 	g_test_add_func("/agent/ops/state", test_state);
