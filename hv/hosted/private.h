@@ -83,11 +83,9 @@ void rs_hosted_gone(struct rs_hosted *hosted, int status);
 /* text.c: the target's operations on memory. */
 int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 			struct rs_error *err);
-int rs_hosted_read_batch(struct rs_target *target, struct rs_text_write *pieces, size_t count,
-			 struct rs_error *err);
-int rs_hosted_write_text(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys, const void *bytes,
-			 size_t size, struct rs_error *err);
-int rs_hosted_write_batch(struct rs_target *target, const struct rs_text_write *pieces,
-			  size_t count, struct rs_error *err);
+int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+			uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
+int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, struct rs_error *err);
 
 #endif

@@ -10,7 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PIECES 512u /* of one process_vm_readv; the kernel takes 1024 */
+#define STRETCHES 64u                /* of one process_vm_readv; the kernel takes 1024 */
+#define READ_ROOM (8 * RS_PAGE_SIZE) /* bytes of them */
 
 static struct rs_hosted *hosted_of(struct rs_target *target)
 {
@@ -45,26 +46,50 @@ int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t
 	return no_access(hosted, at.v, got < 0 ? errno : EFAULT, err);
 }
 
-int rs_hosted_read_batch(struct rs_target *target, struct rs_text_write *pieces, size_t count,
-			 struct rs_error *err)
+/* Where the stretch ends that begins with patch `first`: patches that follow each other upwards
+ * in one page are read as one, with what lies between them. */
+static size_t stretch_end(const struct rs_text_patch *patches, size_t count, size_t first)
 {
-	struct rs_hosted *hosted = hosted_of(target);
-	struct iovec local[PIECES], remote[PIECES];
+	uint64_t page_end = (patches[first].at.v & ~(uint64_t)(RS_PAGE_SIZE - 1)) + RS_PAGE_SIZE;
+	size_t next = first + 1;
 
-	for (size_t done = 0; done < count;) {
-		size_t part = MIN(count - done, PIECES), want = 0;
+	while (next < count && patches[next].at.v < page_end &&
+	       patches[next].at.v >= patches[next - 1].at.v + patches[next - 1].size &&
+	       patches[next].size <= page_end - patches[next].at.v)
+		next++;
+	return next;
+}
 
-		for (size_t i = 0; i < part; i++) {
-			struct rs_text_write *piece = &pieces[done + i];
+int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+			uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
+{
+	pid_t pid = hosted_of(target)->base.pid;
+	struct iovec remote[STRETCHES];
+	uint8_t room[READ_ROOM];
 
-			local[i] = (struct iovec){piece->bytes, piece->size};
-			remote[i] = (struct iovec){(void *)(uintptr_t)piece->at.v, piece->size};
-			want += piece->size;
+	for (size_t done = 0, next = 0; done < count;) {
+		struct iovec local = {room, 0};
+		const uint8_t *from = room;
+		size_t stretches = 0;
+
+		while (next < count && stretches < STRETCHES &&
+		       local.iov_len <= sizeof(room) - RS_PAGE_SIZE) {
+			const struct rs_text_patch *first = &patches[next], *last;
+
+			next = stretch_end(patches, count, next);
+			last = &patches[next - 1];
+			remote[stretches] = (struct iovec){(void *)(uintptr_t)first->at.v,
+							   last->at.v + last->size - first->at.v};
+			local.iov_len += remote[stretches++].iov_len;
 		}
-		if (process_vm_readv(hosted->base.pid, local, part, remote, part, 0) !=
-		    (ssize_t)want)
-			return no_access(hosted, pieces[done].at.v, EFAULT, err);
-		done += part;
+		if (process_vm_readv(pid, &local, 1, remote, stretches, 0) !=
+		    (ssize_t)local.iov_len)
+			return no_access(hosted_of(target), patches[done].at.v, EFAULT, err);
+		for (size_t i = 0; i < stretches; from += remote[i++].iov_len)
+			for (size_t end = stretch_end(patches, count, done); done < end; done++)
+				memcpy(now[done],
+				       from + (patches[done].at.v - (uintptr_t)remote[i].iov_base),
+				       patches[done].size);
 	}
 	return 0;
 }
@@ -100,60 +125,24 @@ static int check_paused(struct rs_hosted *hosted, struct rs_error *err)
 	return open_mem(hosted, err);
 }
 
-static int write_range(struct rs_hosted *hosted, uint64_t at, const void *bytes, size_t size,
-		       struct rs_error *err)
-{
-	ssize_t put = pwrite(hosted->mem_fd, bytes, size, (off_t)at);
-
-	if (put == (ssize_t)size)
-		return 0;
-	return no_access(hosted, at, put < 0 ? errno : EIO, err);
-}
-
-int rs_hosted_write_text(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys, const void *bytes,
-			 size_t size, struct rs_error *err)
+/*
+ * A system call for each patch. Nothing cheaper is as exact: process_vm_writev takes many places at
+ * once but respects the protection of text, PTRACE_POKETEXT writes whole words, and a stretch
+ * of a page would write back what lies between the patches.
+ */
+int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, struct rs_error *err)
 {
 	struct rs_hosted *hosted = hosted_of(target);
-	uint64_t word = at.v & ~7ull;
-	uint8_t now[8];
-	int ret;
-
-	if (!size || at.v - word + size > 8)
-		return rs_error_set(err, EINVAL, "text at 0x%" PRIx64 " is not in one word", at.v);
-	ret = check_paused(hosted, err);
-	if (!ret)
-		ret = rs_hosted_read_virt(target, (rs_gva_t){word}, now, sizeof(now), err);
-	if (ret)
-		return ret;
-	memcpy(now + (at.v - word), bytes, size);
-	return write_range(hosted, word, now, sizeof(now), err);
-}
-
-/* A system call for each stretch of a page, not for each site: all threads stand still, so what lies
- * between the sites is written back as it was read. */
-int rs_hosted_write_batch(struct rs_target *target, const struct rs_text_write *pieces,
-			  size_t count, struct rs_error *err)
-{
-	struct rs_hosted *hosted = hosted_of(target);
-	uint8_t range[RS_PAGE_SIZE];
 	int ret = check_paused(hosted, err);
 
-	for (size_t done = 0; done < count && !ret;) {
-		uint64_t from = pieces[done].at.v, page = from / RS_PAGE_SIZE, to = from;
-		size_t last = done;
+	for (size_t i = 0; i < count && !ret; i++) {
+		const struct rs_text_patch *patch = &patches[i];
+		ssize_t put =
+			pwrite(hosted->mem_fd, patch->new_bytes, patch->size, (off_t)patch->at.v);
 
-		while (last < count && pieces[last].at.v / RS_PAGE_SIZE == page &&
-		       pieces[last].at.v >= to && pieces[last].at.v % 8 + pieces[last].size <= 8)
-			to = pieces[last].at.v + pieces[last].size, last++;
-		if (last == done)
-			return rs_error_set(err, EINVAL, "text at 0x%" PRIx64 " is not in one word",
-					    from);
-		ret = rs_hosted_read_virt(target, (rs_gva_t){from}, range, to - from, err);
-		for (size_t i = done; i < last; i++)
-			memcpy(range + (pieces[i].at.v - from), pieces[i].bytes, pieces[i].size);
-		if (!ret)
-			ret = write_range(hosted, from, range, to - from, err);
-		done = last;
+		if (put != patch->size)
+			ret = no_access(hosted, patch->at.v, put < 0 ? errno : EIO, err);
 	}
 	return ret;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One batch of the patcher: collect, check, journal, pause, compare, write, resume. Everything that takes
- * time (walks, decoding, the journal) lies before the pause; with the guest stopped there is one
- * read and one write of each site.
+ * One batch of the patcher: collect the sites that are to change, check them, write the journal,
+ * and have the patches applied. Everything that takes time (walks, decoding, the journal) lies
+ * before the pause, which is apply.c's.
  */
+#include "patch/apply.h"
 #include "patch/patcher-private.h"
 
 #include "target/memory.h"
@@ -17,15 +18,13 @@
 struct change {
 	struct rs_patch_site *site;
 	bool on;
-	uint8_t old_bytes[8];
-	uint8_t new_bytes[8];
 };
 
 struct batch {
 	struct rs_patcher *patcher;
 	struct rs_target *target;
-	GArray *changes;              /* struct change */
-	struct rs_text_write *pieces; /* one for each change */
+	GArray *changes;               /* struct change */
+	struct rs_text_patch *patches; /* one of each change, once they are checked */
 	uint32_t refused;
 };
 
@@ -42,6 +41,7 @@ static struct change *change_at(struct batch *batch, guint i)
 	return &g_array_index(batch->changes, struct change, i);
 }
 
+/* site->on stays what it was: a site that cannot be read may still hold our JMP. */
 static void refuse(struct batch *batch, struct rs_patch_site *site, const char *what,
 		   const struct rs_error *why)
 {
@@ -51,7 +51,6 @@ static void refuse(struct batch *batch, struct rs_patch_site *site, const char *
 		   why && why->code ? why->message : "");
 	rs_patcher_refuse(batch->patcher, site, text);
 	site->refused = true;
-	site->on = false;
 	batch->refused++;
 }
 
@@ -74,9 +73,10 @@ static void collect(struct batch *batch, uint32_t leaving)
 			.site = &g_array_index(patcher->sites, struct rs_patch_site, i),
 		};
 
-		change.on = patcher->wishes[change.site->event] != 0 &&
-			    (!leaving || change.site->provider != leaving);
-		if (patcher->asked)
+		bool leaves = leaving && change.site->provider == leaving;
+
+		change.on = patcher->wishes[change.site->event] != 0 && !leaves;
+		if (patcher->asked || leaves)
 			change.site->refused = false;
 		if (change.on != change.site->on && !change.site->refused)
 			g_array_append_val(batch->changes, change);
@@ -105,8 +105,22 @@ static int check_target(struct rs_page_reader *reader, struct rs_patch_site *sit
 	return ret ? ret : rs_insn_check_target(site->target, text, size, &site->seen, why);
 }
 
+/* What switches the site, in the text where it was just read. */
+static int make_patch(const struct change *change, struct rs_text_patch *patch,
+		      struct rs_error *why)
+{
+	const struct rs_patch_site *site = change->site;
+
+	*patch = (struct rs_text_patch){
+		.at = site->at, .at_phys = site->at_phys, .size = RS_SITE_BYTES};
+	rs_insn_nop(change->on ? patch->old_bytes : patch->new_bytes);
+	return rs_insn_jmp(site->at, site->target, change->on ? patch->new_bytes : patch->old_bytes,
+			   why);
+}
+
 /* True: to be changed. Else it is settled: refused, or already as it should be. */
-static bool check(struct batch *batch, struct rs_page_reader *reader, struct change *change)
+static bool check(struct batch *batch, struct rs_page_reader *reader, const struct change *change,
+		  struct rs_text_patch *patch)
 {
 	struct rs_patch_site *site = change->site;
 	struct rs_error why = {0};
@@ -118,26 +132,19 @@ static bool check(struct batch *batch, struct rs_page_reader *reader, struct cha
 		return false;
 	}
 	found = rs_insn_compare(site->at, site->target, text);
+	site->on = found == RS_TEXT_JMP;
 	if (found == RS_TEXT_FOREIGN) {
 		rs_error_set(&why, EILSEQ, "%02x %02x %02x %02x %02x", text[0], text[1], text[2],
 			     text[3], text[4]);
 		refuse(batch, site, "its text is neither the NOP nor our JMP", &why);
 		return false;
 	}
-	if ((found == RS_TEXT_JMP) == change->on) {
-		site->on = change->on;
+	if (site->on == change->on)
 		return false;
-	}
-	if (change->on && check_target(reader, site, &why)) {
+	if ((change->on && check_target(reader, site, &why)) || make_patch(change, patch, &why)) {
 		refuse(batch, site, "its target", &why);
 		return false;
 	}
-	if (rs_insn_jmp(site->at, site->target, change->on ? change->new_bytes : change->old_bytes,
-			&why)) {
-		refuse(batch, site, "its target", &why);
-		return false;
-	}
-	rs_insn_nop(change->on ? change->old_bytes : change->new_bytes);
 	return true;
 }
 
@@ -146,11 +153,12 @@ static void check_all(struct batch *batch)
 	struct rs_page_reader *reader = rs_page_reader_create(batch->target, 0);
 	guint kept = 0;
 
+	batch->patches = g_new(struct rs_text_patch, batch->changes->len);
 	for (guint i = 0; i < batch->changes->len; i++) {
-		struct change *change = change_at(batch, i);
+		const struct change *change = change_at(batch, i);
 
 		rs_page_reader_set_root(reader, change->site->root);
-		if (check(batch, reader, change))
+		if (check(batch, reader, change, &batch->patches[kept]))
 			*change_at(batch, kept++) = *change;
 	}
 	g_array_set_size(batch->changes, kept);
@@ -168,6 +176,12 @@ static void name_process(struct batch *batch)
 	rs_journal_set_process(batch->patcher->journal, (uint32_t)pid, rs_process_start_time(pid));
 }
 
+/* Once is enough, however often it is switched, as long as its text lies where it lay. */
+static bool is_journalled(const struct rs_patch_site *site)
+{
+	return site->journalled && site->journalled_phys.v == site->at_phys.v;
+}
+
 static int write_journal(struct batch *batch, struct rs_error *err)
 {
 	struct rs_journal_record *records;
@@ -177,146 +191,76 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 	if (!batch->patcher->journal)
 		return 0;
 	name_process(batch);
-	records = g_new0(struct rs_journal_record, batch->changes->len);
+	records = g_new(struct rs_journal_record, batch->changes->len);
 	for (guint i = 0; i < batch->changes->len; i++) {
 		const struct change *change = change_at(batch, i);
-		struct rs_journal_record *record = &records[count];
 
-		/* Once is enough: putting it back is the same NOP however often it is switched. */
-		if (!change->on || change->site->journalled)
-			continue;
-		record->at = change->site->at.v;
-		record->at_phys = change->site->at_phys.v;
-		record->root = change->site->root;
-		record->size = RS_SITE_BYTES;
-		memcpy(record->old_bytes, change->old_bytes, RS_SITE_BYTES);
-		memcpy(record->new_bytes, change->new_bytes, RS_SITE_BYTES);
-		count++;
+		if (change->on && !is_journalled(change->site))
+			records[count++] = rs_journal_record_of(RS_JOURNAL_SITE, change->site->root,
+								&batch->patches[i]);
 	}
 	ret = rs_journal_append(batch->patcher->journal, records, count, err);
 	g_free(records);
-	if (ret)
-		return ret;
-	for (guint i = 0; i < batch->changes->len; i++)
-		if (change_at(batch, i)->on)
-			change_at(batch, i)->site->journalled = true;
-	return 0;
-}
-
-static int read_piece(struct batch *batch, struct rs_text_write *piece)
-{
-	const struct rs_target_ops *ops = batch->target->ops;
-
-	if (ops->read_phys)
-		return ops->read_phys(batch->target, piece->at_phys, piece->bytes, piece->size,
-				      NULL);
-	return ops->read_virt(batch->target, piece->at, piece->bytes, piece->size, NULL);
-}
-
-/* Paused. Reads every site again; what no longer holds what was checked is refused. */
-static void compare_all(struct batch *batch)
-{
-	const struct rs_target_ops *ops = batch->target->ops;
-	guint count = batch->changes->len, kept = 0;
-	bool have = ops->read_text_batch &&
-		    !ops->read_text_batch(batch->target, batch->pieces, count, NULL);
-
-	for (guint i = 0; i < count; i++) {
+	for (guint i = 0; i < batch->changes->len && !ret; i++) {
 		struct change *change = change_at(batch, i);
 
-		if (!have && read_piece(batch, &batch->pieces[i])) {
-			refuse(batch, change->site, "its text could not be read again", NULL);
-			continue;
+		if (change->on) {
+			change->site->journalled = true;
+			change->site->journalled_phys = change->site->at_phys;
 		}
-		if (memcmp(batch->pieces[i].bytes, change->old_bytes, RS_SITE_BYTES)) {
-			refuse(batch, change->site, "its text changed under our eyes", NULL);
-			continue;
-		}
-		batch->pieces[kept] = batch->pieces[i];
-		memcpy(batch->pieces[kept].bytes, change->new_bytes, RS_SITE_BYTES);
-		*change_at(batch, kept++) = *change;
-	}
-	g_array_set_size(batch->changes, kept);
-}
-
-static int write_pieces(struct batch *batch, struct rs_error *err)
-{
-	const struct rs_target_ops *ops = batch->target->ops;
-	int ret = 0;
-
-	if (ops->write_text_batch)
-		return ops->write_text_batch(batch->target, batch->pieces, batch->changes->len,
-					     err);
-	for (guint i = 0; i < batch->changes->len && !ret; i++) {
-		const struct rs_text_write *piece = &batch->pieces[i];
-
-		ret = ops->write_text(batch->target, piece->at, piece->at_phys, piece->bytes,
-				      piece->size, err);
 	}
 	return ret;
 }
 
-/* Paused, and a write has failed: find out which ones were made, and take them back. */
-static void take_back(struct batch *batch)
+static void note_outcome(struct batch *batch, const struct change *change,
+			 enum rs_apply_outcome outcome)
 {
-	for (guint i = 0; i < batch->changes->len; i++) {
-		struct change *change = change_at(batch, i);
-		struct rs_text_write *piece = &batch->pieces[i];
+	struct rs_patch_site *site = change->site;
 
-		if (read_piece(batch, piece))
-			continue;
-		if (!memcmp(piece->bytes, change->new_bytes, RS_SITE_BYTES) &&
-		    batch->target->ops->write_text(batch->target, piece->at, piece->at_phys,
-						   change->old_bytes, RS_SITE_BYTES, NULL))
-			change->site->on = change->on; /* still as we wrote it */
+	switch (outcome) {
+	case RS_APPLY_DONE:
+		site->on = change->on;
+		batch->patcher->stats.sites_patched++;
+		break;
+	case RS_APPLY_UNREADABLE:
+		refuse(batch, site, "its text could not be read again", NULL);
+		break;
+	case RS_APPLY_CHANGED:
+		site->on = false;
+		refuse(batch, site, "its text changed under our eyes", NULL);
+		break;
+	case RS_APPLY_UNCERTAIN:
+		/* It may hold our JMP: so the journal stays, and the next batch looks. */
+		site->on = true;
+		break;
+	case RS_APPLY_NOT_TRIED:
+	case RS_APPLY_TAKEN_BACK:
+		break;
 	}
 }
 
-/* Paused. */
-static int write_all(struct batch *batch, struct rs_error *err)
-{
-	int ret;
-
-	compare_all(batch);
-	if (!batch->changes->len)
-		return 0;
-	ret = write_pieces(batch, err);
-	if (ret) {
-		take_back(batch);
-		return ret;
-	}
-	for (guint i = 0; i < batch->changes->len; i++)
-		change_at(batch, i)->site->on = change_at(batch, i)->on;
-	batch->patcher->stats.sites_patched += batch->changes->len;
-	return 0;
-}
-
-static int stop_and_write(struct batch *batch, struct rs_error *err)
+static int apply(struct batch *batch, struct rs_error *err)
 {
 	struct rs_patcher_stats *stats = &batch->patcher->stats;
-	uint64_t start;
-	int ret, resumed;
+	guint count = batch->changes->len;
+	enum rs_apply_outcome *outcomes = g_new(enum rs_apply_outcome, count);
+	uint64_t paused = 0;
+	int ret;
 
-	batch->pieces = g_new0(struct rs_text_write, batch->changes->len);
-	for (guint i = 0; i < batch->changes->len; i++) {
-		batch->pieces[i].at = change_at(batch, i)->site->at;
-		batch->pieces[i].at_phys = change_at(batch, i)->site->at_phys;
-		batch->pieces[i].size = RS_SITE_BYTES;
+	ret = rs_patch_apply(batch->target, batch->patches, count, outcomes, &paused, err);
+	for (guint i = 0; i < count; i++)
+		note_outcome(batch, change_at(batch, i), outcomes[i]);
+	if (paused) {
+		stats->pause_last_ns = paused;
+		stats->pause_max_ns = MAX(stats->pause_max_ns, paused);
+		stats->pause_total_ns += paused;
+		stats->batches++;
 	}
-	start = now_ns();
-	ret = batch->target->ops->pause(batch->target, err);
-	if (ret)
-		return rs_error_prefix(err, "the guest cannot be paused");
-	ret = write_all(batch, err);
-	resumed = batch->target->ops->resume(batch->target, ret ? NULL : err);
-	stats->pause_last_ns = now_ns() - start;
-	stats->pause_max_ns = MAX(stats->pause_max_ns, stats->pause_last_ns);
-	stats->pause_total_ns += stats->pause_last_ns;
-	stats->batches++;
-	return ret ? ret : resumed;
+	g_free(outcomes);
+	return ret;
 }
 
-static void settle(struct rs_patcher *patcher)
+void rs_patcher_settle(struct rs_patcher *patcher)
 {
 	patcher->sites_on = 0;
 	for (guint i = 0; i < patcher->sites->len; i++)
@@ -351,12 +295,12 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 	if (batch.changes->len)
 		ret = write_journal(&batch, err);
 	if (batch.changes->len && !ret)
-		ret = stop_and_write(&batch, err);
-	settle(patcher);
+		ret = apply(&batch, err);
+	rs_patcher_settle(patcher);
 	patcher->stats.commit_last_ns = now_ns() - start;
 	if (refused)
 		*refused = batch.refused;
-	g_free(batch.pieces);
+	g_free(batch.patches);
 	g_array_free(batch.changes, TRUE);
 	return ret;
 }

@@ -9,32 +9,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(struct rs_journal_header) == 32, "journal header");
-_Static_assert(sizeof(struct rs_journal_record) == 48, "journal record");
+_Static_assert(sizeof(struct rs_journal_header) == 40, "journal header");
+_Static_assert(sizeof(struct rs_journal_record) == 80, "journal record");
 
 #define MAX_RECORDS (2u * RS_MAX_SITES)
 
-static uint32_t checksum(const void *data, size_t size)
+static uint64_t checksum(const void *data, size_t size)
 {
 	const uint8_t *at = data;
-	uint32_t hash = 2166136261u;
+	uint64_t hash = 14695981039346656037u;
 
-	for (size_t i = 0; i + 4 <= size; i += 4) {
-		uint32_t word;
+	for (size_t i = 0; i < size; i += 8) {
+		uint64_t word;
 
 		memcpy(&word, at + i, sizeof(word));
-		hash = (hash ^ word) * 16777619u;
-		hash ^= hash >> 15;
+		hash = (hash ^ word) * 1099511628211u;
+		hash ^= hash >> 32; /* a product's low bits know nothing of its high ones */
 	}
 	return hash;
 }
 
-static uint32_t header_sum(const struct rs_journal_header *header)
+static uint64_t header_sum(const struct rs_journal_header *header)
 {
 	return checksum(header, offsetof(struct rs_journal_header, checksum));
 }
 
-static uint32_t record_sum(const struct rs_journal_record *record)
+static uint64_t record_sum(const struct rs_journal_record *record)
 {
 	return checksum(record, offsetof(struct rs_journal_record, checksum));
 }
@@ -104,6 +104,9 @@ static int read_file(struct rs_journal *journal, const char *path, struct rs_err
 		return rs_error_set(err, errno, "journal '%s': %s", path, g_strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return rs_error_set(err, EINVAL, "journal '%s' is not a file", path);
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return rs_error_set(err, EPERM,
+				    "journal '%s' is not a file that only you can write", path);
 	if (st.st_size >
 	    (off_t)(sizeof(*header) + (uint64_t)MAX_RECORDS * sizeof(struct rs_journal_record)))
 		return rs_error_set(err, EINVAL, "journal '%s' is too large", path);
@@ -197,6 +200,23 @@ void rs_journal_set_process(struct rs_journal *journal, uint32_t pid, uint64_t s
 	journal->header.process = pid;
 	journal->header.process_start = start;
 	journal->header_stale = true;
+}
+
+struct rs_journal_record rs_journal_record_of(enum rs_journal_kind kind, uint64_t root,
+					      const struct rs_text_patch *patch)
+{
+	struct rs_journal_record record = {
+		.at = patch->at.v,
+		.at_phys = patch->at_phys.v,
+		.next_phys = patch->next_phys.v,
+		.root = root,
+		.size = patch->size,
+		.kind = kind,
+	};
+
+	memcpy(record.old_bytes, patch->old_bytes, patch->size);
+	memcpy(record.new_bytes, patch->new_bytes, patch->size);
+	return record;
 }
 
 int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *records, size_t count,

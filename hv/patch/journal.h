@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The patch journal: a file that says which guest text we are about to change, written
- * before the change, so that whoever comes after a killed session can put the text right. Empty (header only)
- * while nothing is patched.
+ * The patch journal: a file that says which guest text we are about to change, written before the
+ * change, so that whoever comes after a killed session can put the text right. Empty (header
+ * only) while nothing is patched.
  *
- * File: struct rs_journal_header, then struct rs_journal_record, each with a checksum. A torn tail is a record
- * that was never acted upon, and is left out. The file is hostile input (it lies in a directory of the user's).
- * Recovery only ever writes the NOP over a JMP, whatever the file says.
- * The file is locked while open: -EBUSY where another session has it. Session thread.
+ * File: struct rs_journal_header, then struct rs_journal_record, each with a checksum. A torn
+ * tail is a record that was never acted upon, and is left out. The file is locked while open:
+ * -EBUSY where another session has it. Session thread.
+ *
+ * Trust: the file is parsed as hostile input, so no bytes in it can harm this process. What it
+ * asks for is another matter: recovery puts the old bytes of a record over its new ones, and a
+ * record may name any bytes. Who can write the file can so have text changed that holds what he
+ * foresaw. That is allowed to nobody but the user whose session it is, who may write that text
+ * anyway: a file that another user owns, or that others may write, is refused. Records of
+ * tracepoint sites are bound tighter: of these, only the NOP is ever written, and only over a
+ * JMP.
  */
 #ifndef RS_HV_PATCH_JOURNAL_H
 #define RS_HV_PATCH_JOURNAL_H
@@ -16,7 +23,7 @@
 #include "target/target.h"
 
 #define RS_JOURNAL_MAGIC 0x4c4e524a45444953ull
-#define RS_JOURNAL_VERSION 1u
+#define RS_JOURNAL_VERSION 2u
 
 struct rs_journal_header {
 	uint64_t magic;
@@ -24,17 +31,26 @@ struct rs_journal_header {
 	uint32_t header_size;
 	uint64_t process_start; /* hosted: start time of `process` (clock ticks after boot) */
 	uint32_t process;       /* hosted: pid whose text it is; 0: a machine's */
-	uint32_t checksum;      /* FNV-1a over the 32-bit words before it */
+	uint32_t reserved;      /* 0 */
+	uint64_t checksum;      /* FNV-1a over the 64-bit words before it */
 };
 
+enum rs_journal_kind {
+	RS_JOURNAL_SITE = 1, /* a tracepoint site: the JMP over the NOP, in one aligned word */
+	RS_JOURNAL_TEXT = 2, /* any patch */
+};
+
+/* One struct rs_text_patch. */
 struct rs_journal_record {
-	uint64_t at;      /* GVA */
-	uint64_t at_phys; /* GPA, 0 without physical addresses */
-	uint64_t root;    /* page tables */
-	uint8_t old_bytes[8];
-	uint8_t new_bytes[8];
-	uint32_t size;     /* of old and new, 1..8 */
-	uint32_t checksum; /* FNV-1a over the 32-bit words before it */
+	uint64_t at;        /* GVA */
+	uint64_t at_phys;   /* GPA, 0 without physical addresses */
+	uint64_t next_phys; /* GPA of the page in which it goes on, 0: none */
+	uint64_t root;      /* page tables */
+	uint8_t old_bytes[RS_TEXT_MAX];
+	uint8_t new_bytes[RS_TEXT_MAX];
+	uint32_t size;     /* of old and new, 1..RS_TEXT_MAX */
+	uint32_t kind;     /* RS_JOURNAL_SITE or _TEXT */
+	uint64_t checksum; /* FNV-1a over the 64-bit words before it */
 };
 
 /* What a recovery found. */
@@ -50,7 +66,7 @@ struct rs_journal;
 
 /*
  * Opens or makes the file (mode 0600, no symlink). Records of an earlier session are kept and can be
- * recovered. A file that is not a journal is refused with -EINVAL.
+ * recovered. Errors: -EPERM the file is not ours alone to write; -EINVAL it is not a journal.
  */
 int rs_journal_open(const char *path, struct rs_journal **out, struct rs_error *err);
 /* Closes; the file stays, and is removed if it holds no record. */
@@ -62,6 +78,10 @@ uint32_t rs_journal_process(const struct rs_journal *journal, uint64_t *start);
 /* Whose text it is from now on; written with the next append. */
 void rs_journal_set_process(struct rs_journal *journal, uint32_t pid, uint64_t start);
 
+/* `patch` as a record; append adds the checksum. */
+struct rs_journal_record rs_journal_record_of(enum rs_journal_kind kind, uint64_t root,
+					      const struct rs_text_patch *patch);
+
 /* Writes `count` records with their checksums, so that they outlive this process. All or nothing. */
 int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *records, size_t count,
 		      struct rs_error *err);
@@ -70,9 +90,9 @@ int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *reco
 int rs_journal_clear(struct rs_journal *journal, struct rs_error *err);
 
 /*
- * Puts back what still holds our bytes, in one pause, and clears the journal when it could be
- * done (what is left alone does not stand against that). The target runs, or has not been started.
- * On failure the journal stays as it is.
+ * Puts the old bytes back wherever the text holds exactly the new ones, the newest record first, in
+ * one pause, and clears the journal when that could be done (what is left alone does not stand
+ * against it). The target runs, or has not been started. On failure the journal stays as it is.
  */
 int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		       struct rs_journal_report *report, struct rs_error *err);

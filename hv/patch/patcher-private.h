@@ -22,6 +22,9 @@ struct rs_patcher {
 int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
 		     struct rs_error *err);
 
+/* Counts the sites that are on, and empties the journal when there are none. */
+void rs_patcher_settle(struct rs_patcher *patcher);
+
 void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,
 		       const char *why);
 

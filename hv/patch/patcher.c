@@ -52,6 +52,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	if (!patcher)
 		return;
 	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
+	patcher->asked = true; /* one last try for what was refused */
 	if (patcher->method == RS_PATCH_HOST)
 		rs_patcher_commit(patcher, NULL, NULL);
 	rs_journal_close(patcher->journal);
@@ -106,13 +107,6 @@ void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *s
 	patcher->stats.sites_refused++;
 }
 
-static void count_on(struct rs_patcher *patcher)
-{
-	patcher->sites_on = 0;
-	for (guint i = 0; i < patcher->sites->len; i++)
-		patcher->sites_on += g_array_index(patcher->sites, struct rs_patch_site, i).on;
-}
-
 int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
 			    uint32_t *refused, struct rs_error *err)
 {
@@ -131,7 +125,7 @@ int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_lis
 	}
 	g_hash_table_add(patcher->providers, key);
 	patcher->stats.sites_refused += count;
-	count_on(patcher);
+	rs_patcher_settle(patcher);
 	if (refused)
 		*refused = (uint32_t)count;
 	return 0;
@@ -152,7 +146,7 @@ int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, st
 			g_array_index(patcher->sites, struct rs_patch_site, kept++) = site;
 	}
 	g_array_set_size(patcher->sites, kept);
-	count_on(patcher);
+	rs_patcher_settle(patcher);
 	return ret;
 }
 

@@ -4,21 +4,8 @@
 
 #include "patch/insn.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-static int read_bytes(struct rs_target *target, const struct rs_journal_record *record,
-		      uint8_t *out, struct rs_error *err)
-{
-	if (target->ops->read_phys) {
-		if (!record->at_phys)
-			return rs_error_set(err, EFAULT, "no physical address is recorded");
-		return target->ops->read_phys(target, (rs_gpa_t){record->at_phys}, out,
-					      record->size, err);
-	}
-	return target->ops->read_virt(target, (rs_gva_t){record->at}, out, record->size, err);
-}
 
 static void leave_alone(struct rs_journal_report *report, const struct rs_journal_record *record,
 			const char *why)
@@ -28,33 +15,55 @@ static void leave_alone(struct rs_journal_report *report, const struct rs_journa
 			   record->at, why);
 }
 
+/* The change that takes the record's one back. False: it is none that we make. */
+static bool way_back(struct rs_target *target, const struct rs_journal_record *record,
+		     struct rs_text_patch *back)
+{
+	*back = (struct rs_text_patch){
+		.at = {record->at},
+		.at_phys = {record->at_phys},
+		.next_phys = {record->next_phys},
+		.size = (uint8_t)record->size,
+	};
+	memcpy(back->old_bytes, record->new_bytes, sizeof(back->old_bytes));
+	memcpy(back->new_bytes, record->old_bytes, sizeof(back->new_bytes));
+	if (record->size > RS_TEXT_MAX || rs_text_check(target, back, NULL))
+		return false;
+	if (record->kind == RS_JOURNAL_SITE)
+		return rs_insn_is_switch_on(record->old_bytes, record->new_bytes, record->size) &&
+		       rs_insn_in_one_word((rs_gva_t){record->at});
+	return record->kind == RS_JOURNAL_TEXT;
+}
+
 /* Something is wrong with the target itself: an error. With this record: counted, and 0. */
 static int recover_one(struct rs_target *target, const struct rs_journal_record *record,
 		       struct rs_journal_report *report, struct rs_error *err)
 {
-	struct rs_error why = {0};
-	uint8_t now[8];
+	struct rs_text_patch back;
+	uint8_t now[1][RS_TEXT_MAX];
 	int ret;
 
-	if (!rs_insn_is_switch_on(record->old_bytes, record->new_bytes, record->size) ||
-	    !rs_insn_in_one_word((rs_gva_t){record->at})) {
+	if (target->ops->read_phys && !record->at_phys) {
+		leave_alone(report, record, "has no place in memory");
+		return 0;
+	}
+	if (!way_back(target, record, &back)) {
 		leave_alone(report, record, "is not a change that we make");
 		return 0;
 	}
-	if (read_bytes(target, record, now, &why)) {
+	if (rs_text_read(target, &back, 1, now, NULL)) {
 		leave_alone(report, record, "cannot be read");
 		return 0;
 	}
-	if (!memcmp(now, record->old_bytes, record->size)) {
+	if (!memcmp(now[0], back.new_bytes, back.size)) {
 		report->untouched++;
 		return 0;
 	}
-	if (memcmp(now, record->new_bytes, record->size)) {
+	if (memcmp(now[0], back.old_bytes, back.size)) {
 		leave_alone(report, record, "holds other bytes than ours");
 		return 0;
 	}
-	ret = target->ops->write_text(target, (rs_gva_t){record->at}, (rs_gpa_t){record->at_phys},
-				      record->old_bytes, record->size, err);
+	ret = rs_text_write(target, &back, 1, err);
 	if (!ret)
 		report->restored++;
 	return ret;
@@ -75,7 +84,8 @@ int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		rs_error_prefix(err, "recovery");
 		return ret;
 	}
-	for (guint i = 0; i < journal->records->len && !ret; i++)
+	/* The newest first: what was patched twice goes back through both. */
+	for (guint i = journal->records->len; i-- > 0 && !ret;)
 		ret = recover_one(target,
 				  &g_array_index(journal->records, struct rs_journal_record, i),
 				  &found, err);

@@ -28,8 +28,9 @@ struct rs_patch_site {
 	uint64_t root;    /* page tables under which both hold */
 	uint32_t provider;
 	uint16_t event;
-	bool on; /* holds our JMP */
-	bool journalled;
+	bool on;         /* holds our JMP, or may hold it */
+	bool journalled; /* as it lay at journalled_phys */
+	rs_gpa_t journalled_phys;
 	bool refused; /* its bytes were wrong at the last try: not tried until asked again */
 	struct rs_jump_target seen; /* what lay at `target` when it was decoded */
 };

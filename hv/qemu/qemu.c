@@ -284,49 +284,55 @@ static int q_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_t 
 	return 0;
 }
 
-static int q_write_text_batch(struct rs_target *target, const struct rs_text_write *writes,
-			      size_t count, struct rs_error *err)
+/* The pieces of all patches as the gdb stub takes them; `list` has room for two of each patch. */
+static int list_pieces(const struct rs_qemu *qemu, const struct rs_text_patch *patches,
+		       size_t count, struct rs_gdb_write *list, size_t *listed,
+		       struct rs_error *err)
+{
+	*listed = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct rs_text_piece pieces[2];
+		unsigned int n = rs_text_pieces(&patches[i], pieces);
+
+		for (unsigned int k = 0; k < n; k++) {
+			if (ram_at(qemu, pieces[k].at.v, pieces[k].size) < 0)
+				return rs_error_set(err, EFAULT,
+						    "no memory at guest-physical 0x%" PRIx64,
+						    pieces[k].at.v);
+			list[(*listed)++] = (struct rs_gdb_write){
+				pieces[k].at.v, patches[i].new_bytes + pieces[k].offset,
+				pieces[k].size};
+		}
+	}
+	return 0;
+}
+
+static int q_write_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+			struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
-	g_autofree struct rs_gdb_write *list = g_new(struct rs_gdb_write, MAX(count, 1));
+	g_autofree struct rs_gdb_write *list = g_new(struct rs_gdb_write, 2 * MAX(count, 1));
+	size_t listed;
 	int rc;
 
 	if (qemu->ended)
 		return rs_error_set(err, ESRCH, "QEMU has ended");
 	if (!qemu->gdb)
-		return rs_error_set(err, EINVAL, "the guest is not paused");
+		return rs_error_set(err, EPERM, "text is written only while paused");
 	rs_qmp_drain(qemu->qmp);
 	if (qemu->resumed_by_other)
 		return rs_error_set(err, EBUSY,
 				    "somebody let the guest run on while it was patched");
-	for (size_t i = 0; i < count; i++) {
-		const struct rs_text_write *w = &writes[i];
-		if (w->size == 0 || w->size > 8 || (w->at_phys.v & 7) + w->size > 8)
-			return rs_error_set(err, EINVAL, "a text write across 8 bytes");
-		if (ram_at(qemu, w->at_phys.v, w->size) < 0)
-			return rs_error_set(err, EFAULT, "no memory at guest-physical 0x%" PRIx64,
-					    w->at_phys.v);
-		list[i] = (struct rs_gdb_write){w->at_phys.v, w->bytes, w->size};
-	}
-	rc = rs_gdb_write(qemu->gdb, list, count, err);
+	rc = list_pieces(qemu, patches, count, list, &listed, err);
+	if (rc == 0)
+		rc = rs_gdb_write(qemu->gdb, list, listed, err);
 	if (rc == 0) /* M says OK to memory that ignores it */
-		for (size_t i = 0; i < count && rc == 0; i++)
-			if (memcmp(qemu->ram + ram_at(qemu, writes[i].at_phys.v, writes[i].size),
-				   writes[i].bytes, writes[i].size) != 0)
+		for (size_t i = 0; i < listed && rc == 0; i++)
+			if (memcmp(qemu->ram + ram_at(qemu, list[i].address, list[i].size),
+				   list[i].bytes, list[i].size) != 0)
 				rc = rs_error_set(err, EIO, "QEMU did not write at 0x%" PRIx64,
-						  writes[i].at_phys.v);
+						  list[i].address);
 	return rc;
-}
-
-static int q_write_text(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys, const void *bytes,
-			size_t size, struct rs_error *err)
-{
-	struct rs_text_write one = {.at = at, .at_phys = at_phys, .size = (uint32_t)size};
-
-	if (size > sizeof(one.bytes))
-		return rs_error_set(err, EINVAL, "a text write of %zu bytes", size);
-	memcpy(one.bytes, bytes, size);
-	return q_write_text_batch(target, &one, 1, err);
 }
 
 /* The monitor's text form is the only way to a control register that needs no stop. */
@@ -458,7 +464,6 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.resume = q_resume,
 		.read_phys = q_read_phys,
 		.write_text = q_write_text,
-		.write_text_batch = q_write_text_batch,
 		.page_table_root = q_page_table_root,
 		.stats = q_stats,
 		.clock_hz = q_clock_hz,

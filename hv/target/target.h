@@ -12,6 +12,7 @@
 #define RS_HV_TARGET_H
 
 #include "base/error.h"
+#include "target/text.h"
 #include <ringside/hypercall.h>
 #include <ringside/types.h>
 #include <sys/types.h>
@@ -57,15 +58,6 @@ struct rs_target_stats {
 	uint64_t doorbells;
 };
 
-/* One write of 1..8 bytes of text inside one aligned 8-byte word. */
-struct rs_text_write {
-	rs_gva_t at;
-	rs_gpa_t
-		at_phys; /* where `at` lies (walked by the caller); unused where read_phys is NULL */
-	uint32_t size;
-	uint8_t bytes[8];
-};
-
 struct rs_target_ops {
 	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
 	bool clock_stops; /* the guest's event clock stands still while paused: a new epoch after */
@@ -86,21 +78,15 @@ struct rs_target_ops {
 	int (*read_virt)(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 			 struct rs_error *err);
 
-	/* Writes 1..8 bytes of text inside one aligned 8-byte word, only while paused. `at_phys` is
-	 * where `at` lies (walked by the caller; unused where read_phys is NULL). */
-	int (*write_text)(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys,
-			  const void *bytes, size_t size, struct rs_error *err);
-
-	/* The same for many writes at once, in order, where that is faster (a round trip for the
-	 * lot instead of one each). NULL: call write_text for each. On failure an unknown part
-	 * has been written: read back. */
-	int (*write_text_batch)(struct rs_target *target, const struct rs_text_write *writes,
-				size_t count, struct rs_error *err);
-
-	/* Reads `size` bytes of each back into its `bytes`, all or nothing, while paused: for targets
-	 * where every read is a system call or a message. NULL: read_phys or read_virt for each. */
-	int (*read_text_batch)(struct rs_target *target, struct rs_text_write *pieces, size_t count,
-			       struct rs_error *err);
+	/*
+	 * Called through rs_text_write() and rs_text_read() (text.h), which say what they do and
+	 * have checked each patch. read_text is for targets where every read is a system call or
+	 * a message. NULL: read_phys or read_virt for each patch.
+	 */
+	int (*write_text)(struct rs_target *target, const struct rs_text_patch *patches,
+			  size_t count, struct rs_error *err);
+	int (*read_text)(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 
 	/* The page-table root of a vCPU, 0 if it has none; for guests that name none. May be NULL. */
 	uint64_t (*page_table_root)(struct rs_target *target);

@@ -233,23 +233,33 @@ static int vmm_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_
 	return 0;
 }
 
-static int vmm_write_text(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys,
-			  const void *bytes, size_t size, struct rs_error *err)
+/* Only the RAM holds text: the region is the host's. */
+static uint8_t *text_at(struct rs_vmm *vmm, const struct rs_text_piece *piece)
+{
+	if (piece->at.v > vmm->ram_size || piece->size > vmm->ram_size - piece->at.v)
+		return NULL;
+	return vmm->ram + piece->at.v;
+}
+
+/* Plain stores do: every vCPU is out of the guest, and it enters anew through a barrier. */
+static int vmm_write_text(struct rs_target *target, const struct rs_text_patch *patches,
+			  size_t count, struct rs_error *err)
 {
 	struct rs_vmm *vmm = vmm_of(target);
-	uint64_t word, shift = at_phys.v & 7;
-	uint64_t *place;
+	struct rs_text_piece pieces[2];
 
-	if (size == 0 || size + shift > sizeof(word))
-		return rs_error_set(err, EINVAL, "text at 0x%" PRIx64 " crosses an 8-byte word",
-				    at.v);
-	if (at_phys.v >= vmm->ram_size || vmm->ram_size - at_phys.v < size)
-		return rs_error_set(err, EFAULT, "text at 0x%" PRIx64 " lies outside the RAM",
-				    at.v);
-	place = (uint64_t *)(vmm->ram + at_phys.v - shift);
-	word = rs_load(place);
-	memcpy((uint8_t *)&word + shift, bytes, size);
-	rs_store_release(place, word);
+	if (!vmm->paused) /* only this thread changes it */
+		return rs_error_set(err, EPERM, "text is written only while paused");
+	for (size_t i = 0; i < count; i++)
+		for (unsigned int n = rs_text_pieces(&patches[i], pieces); n-- > 0;)
+			if (!text_at(vmm, &pieces[n]))
+				return rs_error_set(err, EFAULT,
+						    "text at 0x%" PRIx64 " lies outside the RAM",
+						    patches[i].at.v);
+	for (size_t i = 0; i < count; i++)
+		for (unsigned int n = rs_text_pieces(&patches[i], pieces); n-- > 0;)
+			memcpy(text_at(vmm, &pieces[n]), patches[i].new_bytes + pieces[n].offset,
+			       pieces[n].size);
 	return 0;
 }
 

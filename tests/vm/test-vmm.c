@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The VMM on real KVM, with tests/guests/vmm. argv[1]: that guest. */
 #define _GNU_SOURCE
+#include "exact.h"
 #include "region/layout.h"
 #include "vmm/vmm.h"
 
@@ -16,6 +17,7 @@
 
 #define COUNTERS 0x80000u /* as in the guest */
 #define DEADLINE_S 30
+#define SPARE (12u << 20) /* two pages that nobody uses: this and the one below */
 
 static const char *guest;
 
@@ -233,15 +235,17 @@ static void check_rate(const struct counters *a, const struct counters *b, uint6
 
 static void test_pause_and_patch(void)
 {
-	static const uint8_t before[] = {0xb8, 1, 0, 0, 0}, after[] = {0xb8, 42, 0, 0, 0};
+	struct rs_text_patch patch = {
+		.size = 5, .old_bytes = {0xb8, 1, 0, 0, 0}, .new_bytes = {0xb8, 42, 0, 0, 0}};
 	struct run *run = create("spin", 2, true);
 	const struct rs_target_ops *ops = run->target->ops;
 	struct counters a, b = {0};
 	uint64_t text;
-	uint8_t bytes[5];
+	uint8_t now[1][RS_TEXT_MAX];
 
 	WAIT_FOR(run->calls[RS_HCALL_LOG]);
 	text = run->last.args[0];
+	patch.at.v = patch.at_phys.v = text;
 	WAIT_FOR(both_moved(run, &b));
 	g_assert_cmpint(ops->pause(run->target, NULL), ==, 0);
 	g_assert_cmpint(ops->pause(run->target, NULL), ==, -EBUSY);
@@ -249,11 +253,11 @@ static void test_pause_and_patch(void)
 	g_usleep(20000);
 	b = counters_of(run);
 	g_assert_cmpmem(&a, sizeof(a), &b, sizeof(b)); /* it does stand still */
-	ops->read_phys(run->target, (rs_gpa_t){text}, bytes, 5, NULL);
-	g_assert_cmpmem(bytes, 5, before, 5);
-	g_assert_cmpint(
-		ops->write_text(run->target, (rs_gva_t){text}, (rs_gpa_t){text}, after, 5, NULL),
-		==, 0);
+	g_assert_cmpint(rs_text_read(run->target, &patch, 1, now, NULL), ==, 0);
+	g_assert_cmpmem(now[0], 5, patch.old_bytes, 5);
+	g_assert_cmpint(rs_text_write(run->target, &patch, 1, NULL), ==, 0);
+	exact_check(run->target, (rs_gva_t){SPARE}, (rs_gpa_t){SPARE},
+		    (rs_gpa_t){SPARE - RS_PAGE_SIZE});
 	g_assert_cmpint(ops->resume(run->target, NULL), ==, 0);
 	WAIT_FOR(both_moved(run, &a));
 	for (int i = 0; i < 100; i++) {
@@ -276,6 +280,7 @@ static void test_memory(void)
 	const struct rs_target_ops *ops = run->target->ops;
 	struct rs_target_stats stats;
 	struct rs_error err = {0};
+	struct rs_text_patch patch = {.at_phys = {RS_VMM_REGION_GPA}, .size = 5};
 	uint64_t root, entry, words[2];
 
 	WAIT_FOR(run->calls[RS_HCALL_LOG]);
@@ -303,11 +308,15 @@ static void test_memory(void)
 		g_assert_cmpint(
 			ops->read_phys(run->target, (rs_gpa_t){edges[i].at}, words, 16, &err), ==,
 			edges[i].ret);
-	g_assert_cmpint(ops->write_text(run->target, (rs_gva_t){6}, (rs_gpa_t){6}, words, 5, NULL),
-			==, -EINVAL);
-	g_assert_cmpint(ops->write_text(run->target, (rs_gva_t){0}, (rs_gpa_t){RS_VMM_REGION_GPA},
-					words, 5, NULL),
-			==, -EFAULT);
+	/* The region is no text, and text is not written while the guest runs. */
+	g_assert_cmpint(rs_text_write(run->target, &patch, 1, NULL), ==, -EPERM);
+	ops->pause(run->target, NULL);
+	g_assert_cmpint(rs_text_write(run->target, &patch, 1, NULL), ==, -EFAULT);
+	patch.at_phys.v = (16 << 20) - 4;
+	patch.at.v = RS_PAGE_SIZE - 4;
+	patch.next_phys.v = 16 << 20; /* beyond the RAM */
+	g_assert_cmpint(rs_text_write(run->target, &patch, 1, NULL), ==, -EFAULT);
+	ops->resume(run->target, NULL);
 	ops->stats(run->target, &stats);
 	g_assert_cmpuint(stats.kvm_exits, >, 0);
 	g_assert_cmpuint(ops->clock_hz(run->target), >, 100000000);

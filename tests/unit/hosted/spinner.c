@@ -2,14 +2,18 @@
 /*
  * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come and go, and
  * children by vfork, for ever. "leaderless": the first thread leaves. "exec": executes itself a few times from
- * different threads, then exits with 5.
+ * different threads, then exits with 5. "map": two pages of text at SPINNER_TEXT and a page of the
+ * region's file at SPINNER_SHARED, for ever.
  */
 #define _GNU_SOURCE
+#include "spinner.h"
+
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +72,19 @@ static void exec_many(int left)
 	pause();
 }
 
+static void map_places(void)
+{
+	int fd = atoi(getenv("RINGSIDE_REGION_FD"));
+	void *text = mmap((void *)SPINNER_TEXT, 2 * 4096, PROT_READ | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	void *shared = mmap((void *)SPINNER_SHARED, 4096, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+
+	if (text != (void *)SPINNER_TEXT || shared != (void *)SPINNER_SHARED)
+		abort();
+	*(volatile uint8_t *)shared = 1; /* ready */
+}
+
 int main(int argc, char **argv)
 {
 	char *args[] = {argv[0], argv[1], NULL, NULL};
@@ -80,6 +97,8 @@ int main(int argc, char **argv)
 		exec_many(argc > 2 ? atoi(argv[2]) : 8);
 	if (strcmp(args[1], "churn") == 0)
 		churn();
+	if (strcmp(args[1], "map") == 0)
+		map_places();
 	if (pthread_create(&thread, NULL, spin, NULL))
 		return 1;
 	if (strcmp(args[1], "leaderless") == 0)

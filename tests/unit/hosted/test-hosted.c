@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 /* The target alone, with ordinary programs that know nothing of tracing. */
+#include "exact.h"
 #include "hosted/hosted.h"
+#include "spinner.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -8,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,9 +31,8 @@ static void on_ended(void *data, const struct rs_target_end *end)
 	seen->end = *end;
 }
 
-static struct rs_target *run(struct seen *seen, const char *const *argv, bool no_ptrace)
+static struct rs_target *run_config(struct seen *seen, struct rs_hosted_config config)
 {
-	struct rs_hosted_config config = {.argv = argv, .region_fd = -1, .no_ptrace = no_ptrace};
 	struct rs_target *target = NULL;
 	struct rs_error err = {0};
 
@@ -41,6 +44,12 @@ static struct rs_target *run(struct seen *seen, const char *const *argv, bool no
 	if (target->ops->start(target, &err))
 		g_error("start: %s", err.message);
 	return target;
+}
+
+static struct rs_target *run(struct seen *seen, const char *const *argv, bool no_ptrace)
+{
+	return run_config(seen, (struct rs_hosted_config){
+					.argv = argv, .region_fd = -1, .no_ptrace = no_ptrace});
 }
 
 static void wait_end(struct seen *seen)
@@ -173,6 +182,7 @@ static void test_pause(void)
 	struct rs_target *target;
 	struct rs_error err = {0};
 	struct seen seen;
+	struct rs_text_patch patch = {.at = {16}, .size = 4};
 	uint8_t head[4] = {0};
 	gint64 worst = 0;
 
@@ -198,14 +208,114 @@ static void test_pause(void)
 		g_usleep(500);
 	}
 	g_assert_cmpint(target->ops->read_virt(target, (rs_gva_t){16}, head, 4, &err), ==, -EFAULT);
-	g_assert_cmpint(
-		target->ops->write_text(target, (rs_gva_t){16}, (rs_gpa_t){0}, head, 4, &err), ==,
-		-EPERM);
+	g_assert_cmpint(rs_text_write(target, &patch, 1, &err), ==, -EPERM);
 	g_test_message("worst pause took %d us", (int)worst);
 	g_assert_false(seen.ended);
 	target->ops->stop(target, "done");
 	wait_end(&seen);
 	target->ops->destroy(target);
+}
+
+/* Memory that the spinner and we see, with our own thread writing beside a patch all the while. */
+struct shared {
+	int fd;
+	volatile uint8_t *page;
+	gint stop;
+	uint32_t lost, rounds;
+};
+
+#define PATCH_AT 1025u /* 5 bytes inside of an aligned word */
+
+static gpointer write_neighbours(gpointer data)
+{
+	static const uint32_t at[] = {PATCH_AT - 17, PATCH_AT - 1, PATCH_AT + 5, PATCH_AT + 6,
+				      PATCH_AT + 40};
+	struct shared *shared = data;
+
+	for (uint8_t n = 1; !g_atomic_int_get(&shared->stop); n++, shared->rounds++) {
+		for (size_t i = 0; i < G_N_ELEMENTS(at); i++)
+			shared->page[at[i]] = n;
+		for (int again = 0; again < 50; again++)
+			for (size_t i = 0; i < G_N_ELEMENTS(at); i++)
+				shared->lost += shared->page[at[i]] != n;
+	}
+	return NULL;
+}
+
+static struct rs_target *run_map(struct seen *seen, struct shared *shared)
+{
+	struct rs_hosted_config config = {.argv = (const char *const[]){spinner, "map", NULL}};
+	struct rs_target *target;
+
+	*shared = (struct shared){.fd = memfd_create("shared", MFD_CLOEXEC)};
+	g_assert_cmpint(ftruncate(shared->fd, 4096), ==, 0);
+	shared->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, shared->fd, 0);
+	g_assert_true(shared->page != MAP_FAILED);
+	config.region_fd = shared->fd;
+	target = run_config(seen, config);
+	for (int i = 0; i < 10000 && !shared->page[0]; i++)
+		g_usleep(1000);
+	g_assert_cmpint(shared->page[0], ==, 1);
+	return target;
+}
+
+static void end_map(struct rs_target *target, struct shared *shared)
+{
+	target->ops->destroy(target);
+	munmap((void *)(uintptr_t)shared->page, 4096);
+	close(shared->fd);
+}
+
+/* Patches of every size, in text that the program itself may not write. */
+static void test_exact(void)
+{
+	struct rs_text_patch gone = {.at = {SPINNER_TEXT + 2 * 4096 - 2}, .size = 5};
+	struct rs_text_patch list[3];
+	struct rs_target *target;
+	struct shared shared;
+	struct seen seen;
+	uint8_t now[3][RS_TEXT_MAX];
+
+	target = run_map(&seen, &shared);
+	if (traced(target)) {
+		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
+		exact_check(target, (rs_gva_t){SPINNER_TEXT}, (rs_gpa_t){0}, (rs_gpa_t){0});
+		/* It runs out of the mapping. */
+		g_assert_cmpint(rs_text_read(target, &gone, 1, now, NULL), ==, -EFAULT);
+		g_assert_cmpint(rs_text_write(target, &gone, 1, NULL), <, 0);
+		list[0] = list[2] = (struct rs_text_patch){.at = {SPINNER_TEXT}, .size = 5};
+		list[1] = gone;
+		g_assert_cmpint(rs_text_read(target, list, 3, now, NULL), ==, -EFAULT);
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+	}
+	end_map(target, &shared);
+}
+
+/* What others write beside a patch meanwhile is never put back to what it was. */
+static void test_neighbours(void)
+{
+	struct rs_text_patch patch = {
+		.at = {SPINNER_SHARED + PATCH_AT}, .size = 5, .new_bytes = {1, 2, 3, 4, 5}};
+	struct rs_target *target;
+	struct shared shared;
+	struct seen seen;
+	GThread *thread;
+
+	target = run_map(&seen, &shared);
+	if (traced(target)) {
+		thread = g_thread_new("neighbour", write_neighbours, &shared);
+		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
+		for (gint64 end = g_get_monotonic_time() + 300000; g_get_monotonic_time() < end;) {
+			g_assert_cmpint(rs_text_write(target, &patch, 1, NULL), ==, 0);
+			patch = rs_text_reversed(&patch);
+		}
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		g_atomic_int_set(&shared.stop, true);
+		g_thread_join(thread);
+		g_assert_cmpuint(shared.rounds, >, 0);
+		g_assert_cmpuint(shared.lost, ==, 0);
+	}
+	end_map(target, &shared);
 }
 
 /* A leader that has left its other threads behind never stops, and must not hold us up. */
@@ -373,6 +483,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/cannot-run", test_cannot_run);
 	g_test_add_func("/hosted/stop", test_stop);
 	g_test_add_func("/hosted/pause", test_pause);
+	g_test_add_func("/hosted/exact", test_exact);
+	g_test_add_func("/hosted/neighbours", test_neighbours);
 	g_test_add_func("/hosted/dead-leader", test_dead_leader);
 	g_test_add_func("/hosted/group-stop", test_group_stop);
 	g_test_add_func("/hosted/exec", test_exec);

@@ -38,11 +38,14 @@ void guest_init(struct guest *guest, uint32_t sites, uint32_t events)
 		fake_target_map(&guest->fake, ROOT, DATA + at, DATA_GPA + at, 1);
 	}
 	memset(guest->ram + TEXT_GPA, 0x90, sites * 64ull);
+	guest->writable = g_malloc0(RAM);
+	guest->fake.writable = guest->writable;
 	for (uint32_t i = 0; i < sites; i++) {
 		uint64_t entry = DATA + i * sizeof(struct rs_site);
 		uint32_t id = 16 + i % events;
 
 		memcpy(guest_text(guest, i), nop, sizeof(nop));
+		memset(guest->writable + (guest_text(guest, i) - guest->ram), 1, sizeof(nop));
 		guest_entry(guest, i)->code = (int32_t)(guest_site(i) - entry);
 		guest_entry(guest, i)->target = (int32_t)(guest_jump(i) - (entry + 4));
 		guest_entry(guest, i)->size = RS_SITE_BYTES;
@@ -64,6 +67,7 @@ void guest_deinit(struct guest *guest)
 	g_assert_cmpuint(guest->fake.bad_writes, ==, 0);
 	g_assert_false(guest->fake.paused);
 	g_free(guest->ram);
+	g_free(guest->writable);
 }
 
 bool guest_is_nop(struct guest *guest, uint32_t site)

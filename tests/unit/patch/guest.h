@@ -21,6 +21,7 @@
 struct guest {
 	struct fake_target fake;
 	uint8_t *ram;
+	uint8_t *writable; /* the sites' bytes: a write of any other fails, see fake_target.h */
 	struct rs_site_list list;
 	uint32_t sites;
 };

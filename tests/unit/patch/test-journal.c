@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char *path;
@@ -73,7 +73,7 @@ static void test_recover(void)
 	g_assert_cmpuint(report.restored, ==, 2);
 	g_assert_cmpuint(report.untouched, ==, 1);
 	g_assert_cmpuint(report.left_alone, ==, 2);
-	g_assert_nonnull(strstr(report.first_left, "0xffffffff81000048"));
+	g_assert_nonnull(strstr(report.first_left, "0xffffffff81000088"));
 	g_assert_true(guest_is_nop(&guest, 0));
 	g_assert_cmpint(guest_text(&guest, 1)[0], ==, 0xcc);
 	g_assert_cmpint(guest_text(&guest, 2)[0], ==, 0x90);
@@ -134,27 +134,196 @@ static void test_corrupt(void)
 	guest_deinit(&guest);
 }
 
-/* A well-formed journal that asks for another change than ours is not obeyed. */
-static void test_forged(void)
+/* A journal of `count` records, written and closed. */
+static void write_records(struct rs_journal_record *records, size_t count)
 {
-	struct rs_journal_record record = {
-		.at = guest_site(0),
-		.at_phys = TEXT_GPA + 8,
-		.size = 5,
-		.old_bytes = {0xcc, 0xcc, 0xcc, 0xcc, 0xcc},
-	};
-	struct rs_journal_report report;
 	struct rs_journal *journal;
 
-	guest_init(&guest, 1, 1);
-	memcpy(record.new_bytes, guest_text(&guest, 0), 5);
 	g_assert_cmpint(rs_journal_open(path, &journal, NULL), ==, 0);
-	g_assert_cmpint(rs_journal_append(journal, &record, 1, NULL), ==, 0);
+	g_assert_cmpint(rs_journal_append(journal, records, count, NULL), ==, 0);
 	rs_journal_close(journal);
+}
+
+/* A well-formed record of a site that asks for another change than the NOP over a JMP is not
+ * obeyed. */
+static void test_forged_site(void)
+{
+	struct rs_text_patch patch = {.at = {guest_site(0)}, .at_phys = {TEXT_GPA + 8}, .size = 5};
+	struct rs_journal_report report;
+	struct rs_journal_record record;
+
+	guest_init(&guest, 1, 1);
+	memset(patch.old_bytes, 0xcc, 5);
+	memcpy(patch.new_bytes, guest_text(&guest, 0), 5);
+	record = rs_journal_record_of(RS_JOURNAL_SITE, ROOT, &patch);
+	write_records(&record, 1);
 	recover(&report);
 	g_assert_cmpuint(report.left_alone, ==, 1);
 	g_assert_cmpuint(guest.fake.writes, ==, 0);
 	g_assert_true(guest_is_nop(&guest, 0));
+	guest_deinit(&guest);
+}
+
+/* Records that are none: a size, a kind, a place that cannot be. */
+static void test_impossible(void)
+{
+	struct rs_text_patch patch = {
+		.at = {TEXT + 0x2000}, .at_phys = {TEXT_GPA + 0x2000}, .size = 2};
+	struct rs_journal_report report;
+	struct rs_journal_record records[7];
+
+	guest_init(&guest, 1, 1);
+	guest.fake.writable = NULL;
+	memset(patch.old_bytes, 0xcc, sizeof(patch.old_bytes)); /* over the 0 that is there */
+	for (size_t i = 0; i < G_N_ELEMENTS(records); i++)
+		records[i] = rs_journal_record_of(RS_JOURNAL_TEXT, ROOT, &patch);
+	records[0].size = 0;
+	records[1].size = RS_TEXT_MAX + 1;
+	records[2].size = 256 + 2;
+	records[3].kind = 0;
+	records[4].kind = 3;
+	records[5].at = records[5].at_phys = 0xfff; /* goes on in a page that is not named */
+	records[6].at_phys = 0;
+	write_records(records, G_N_ELEMENTS(records));
+	recover(&report);
+	g_assert_cmpuint(report.left_alone, ==, G_N_ELEMENTS(records));
+	g_assert_cmpuint(guest.fake.writes, ==, 0);
+	guest_deinit(&guest);
+}
+
+static const uint8_t sizes[] = {1, 5, 8, 13, 16};
+#define SIZES G_N_ELEMENTS(sizes)
+
+/* A patch of each size in text of the guest that holds its new bytes; the last one across two
+ * pages. */
+static void make_patches(struct rs_text_patch patches[SIZES], bool virtual_memory)
+{
+	guest_init(&guest, 0, 1);
+	if (virtual_memory)
+		fake_target_virtual(&guest.fake, TEXT - TEXT_GPA);
+	for (size_t i = 0; i < SIZES; i++) {
+		uint64_t offset = i + 1 < SIZES ? 0x100 + i * 19 : 2 * RS_PAGE_SIZE - 5;
+
+		patches[i] = (struct rs_text_patch){.at = {TEXT + offset}, .size = sizes[i]};
+		if (!virtual_memory) {
+			patches[i].at_phys.v = TEXT_GPA + offset;
+			patches[i].next_phys.v = TEXT_GPA + 2 * RS_PAGE_SIZE;
+		}
+		for (uint8_t k = 0; k < sizes[i]; k++) {
+			patches[i].old_bytes[k] = (uint8_t)(0x40 + 16 * i + k);
+			patches[i].new_bytes[k] = (uint8_t)(0xf0 - 16 * i - k);
+		}
+		memcpy(guest.ram + TEXT_GPA + offset, patches[i].new_bytes, sizes[i]);
+		memset(guest.writable + TEXT_GPA + offset, 1, sizes[i]);
+	}
+}
+
+static uint8_t *text_of(const struct rs_text_patch *patch)
+{
+	return guest.ram + TEXT_GPA + (patch->at.v - TEXT);
+}
+
+static void write_patches(const struct rs_text_patch *patches, size_t count)
+{
+	g_autofree struct rs_journal_record *records = g_new(struct rs_journal_record, count);
+
+	for (size_t i = 0; i < count; i++)
+		records[i] = rs_journal_record_of(RS_JOURNAL_TEXT, ROOT, &patches[i]);
+	write_records(records, count);
+}
+
+/* Any patch goes into the file and comes back out of it, and its text goes back. */
+static void test_any_patch(gconstpointer virtual_memory)
+{
+	struct rs_text_patch patches[SIZES];
+	struct rs_journal_report report;
+
+	make_patches(patches, virtual_memory != NULL);
+	write_patches(patches, SIZES);
+	recover(&report);
+	g_assert_cmpuint(report.restored, ==, SIZES);
+	for (size_t i = 0; i < SIZES; i++)
+		g_assert_cmpmem(text_of(&patches[i]), sizes[i], patches[i].old_bytes, sizes[i]);
+	guest_deinit(&guest); /* no byte beside them was written */
+}
+
+/* One byte of each, first or last, is somebody else's: these are left alone. */
+static void test_any_patch_exactly(void)
+{
+	for (int last = 0; last < 2; last++) {
+		struct rs_text_patch patches[SIZES];
+		struct rs_journal_report report;
+
+		make_patches(patches, false);
+		for (size_t i = 1; i < SIZES; i++)
+			text_of(&patches[i])[last ? sizes[i] - 1 : 0] ^= 1;
+		memcpy(text_of(&patches[0]), patches[0].old_bytes, sizes[0]);
+		write_patches(patches, SIZES);
+		recover(&report);
+		g_assert_cmpuint(report.left_alone, ==, SIZES - 1);
+		g_assert_cmpuint(report.untouched, ==, 1);
+		g_assert_cmpuint(guest.fake.writes, ==, 0);
+		guest_deinit(&guest);
+	}
+}
+
+/* The same place patched twice goes back through both. */
+static void test_twice(void)
+{
+	struct rs_text_patch patches[SIZES], twice[2];
+	struct rs_journal_report report;
+
+	make_patches(patches, false);
+	twice[0] = twice[1] = patches[3];
+	memset(twice[0].new_bytes, 0xaa, sizes[3]);
+	memset(twice[1].old_bytes, 0xaa, sizes[3]);
+	write_patches(twice, 2);
+	recover(&report);
+	g_assert_cmpuint(report.restored, ==, 2);
+	g_assert_cmpmem(text_of(&twice[0]), sizes[3], twice[0].old_bytes, sizes[3]);
+	guest_deinit(&guest);
+}
+
+/* A target that fails: the journal stays, and a later try goes on. */
+static void test_again(void)
+{
+	struct rs_text_patch patches[SIZES];
+	struct rs_journal_report report = {.records = 4711};
+	struct rs_journal *journal;
+
+	make_patches(patches, false);
+	write_patches(patches, SIZES);
+	guest.fake.fail_write = -EIO;
+	guest.fake.fail_write_after = 3; /* of these, two are the pieces of one */
+	g_assert_cmpint(rs_journal_open(path, &journal, NULL), ==, 0);
+	g_assert_cmpint(rs_journal_recover(journal, &guest.fake.base, &report, NULL), ==, -EIO);
+	g_assert_cmpuint(report.records, ==, 4711);
+	rs_journal_close(journal);
+	guest.fake.fail_write = 0;
+	recover(&report);
+	g_assert_cmpuint(report.untouched, ==, 2);
+	g_assert_cmpuint(report.restored, ==, SIZES - 2);
+	guest_deinit(&guest);
+}
+
+/* Who may write the file may have text changed: that must be us alone. */
+static void test_others_may_write(void)
+{
+	struct rs_journal *journal;
+	struct rs_error err = {0};
+
+	die_patched();
+	g_assert_cmpint(chmod(path, 0620), ==, 0);
+	g_assert_cmpint(rs_journal_open(path, &journal, &err), ==, -EPERM);
+	g_assert_cmpint(chmod(path, 0602), ==, 0);
+	g_assert_cmpint(rs_journal_open(path, &journal, &err), ==, -EPERM);
+	if (geteuid() == 0) {
+		g_assert_cmpint(chmod(path, 0600), ==, 0);
+		g_assert_cmpint(chown(path, 65534, (gid_t)-1), ==, 0);
+		g_assert_cmpint(rs_journal_open(path, &journal, &err), ==, -EPERM);
+	}
+	g_assert_cmpuint(guest_count_on(&guest), ==, 5);
+	g_unlink(path);
 	guest_deinit(&guest);
 }
 
@@ -208,10 +377,18 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/journal/recover", test_recover);
 	g_test_add_func("/patch/journal/torn", test_torn);
 	g_test_add_func("/patch/journal/corrupt", test_corrupt);
-	g_test_add_func("/patch/journal/forged", test_forged);
+	g_test_add_func("/patch/journal/forged-site", test_forged_site);
+	g_test_add_func("/patch/journal/impossible", test_impossible);
+	g_test_add_data_func("/patch/journal/any-patch", NULL, test_any_patch);
+	g_test_add_data_func("/patch/journal/any-patch-virtual", "", test_any_patch);
+	g_test_add_func("/patch/journal/exactly", test_any_patch_exactly);
+	g_test_add_func("/patch/journal/twice", test_twice);
+	g_test_add_func("/patch/journal/again", test_again);
+	g_test_add_func("/patch/journal/others", test_others_may_write);
 	g_test_add_func("/patch/journal/no-symlink", test_no_symlink);
 	g_test_add_func("/patch/journal/before-the-text", test_before_the_text);
 	ret = g_test_run();
 	g_rmdir(dir);
+	g_free(dir);
 	return ret;
 }

@@ -164,6 +164,112 @@ static void test_failures(void)
 	guest_deinit(&guest);
 }
 
+/* A write breaks off inside of a site's bytes: nothing of the batch is left, and nothing counts
+ * as on. */
+static void test_torn_write(void)
+{
+	struct rs_patcher_stats stats;
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 8, 1);
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, 16, 1);
+	guest.fake.fail_write = -EIO;
+	guest.fake.fail_write_after = 4;
+	guest.fake.fail_write_bytes = 2;
+	guest.fake.fail_write_count = 1;
+	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, -EIO);
+	for (uint32_t i = 0; i < 8; i++)
+		g_assert_true(guest_is_nop(&guest, i));
+	rs_patcher_stats(patcher, &stats);
+	g_assert_cmpuint(stats.sites_on, ==, 0);
+	g_assert_cmpuint(stats.sites_patched, ==, 0);
+	g_assert_cmpuint(stats.batches, ==, 1);
+	/* What could not be taken back either counts as on, and stays in the journal. */
+	guest.fake.fail_write_after = 4;
+	guest.fake.fail_write_count = 0;
+	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, -EIO);
+	g_assert_false(guest_is_nop(&guest, 0) || guest_is_jmp(&guest, 0));
+	rs_patcher_stats(patcher, &stats);
+	g_assert_cmpuint(stats.sites_on, ==, 4);
+	g_assert_cmpuint(stats.sites_patched, ==, 0);
+	g_assert_true(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	/* The next batch looks, and knows. */
+	guest.fake.fail_write = 0;
+	for (uint32_t i = 0; i < 4; i++)
+		rs_insn_nop(guest_text(&guest, i));
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	g_assert_false(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	guest_deinit(&guest);
+}
+
+/* Text that cannot be read when it is to be put back may still hold our JMP: the journal says so. */
+static void test_unreadable(void)
+{
+	struct rs_journal_report report = {0};
+	struct rs_patcher_stats stats;
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 4, 1);
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 0);
+	rs_patcher_want(patcher, 16, -1);
+	guest.fake.size = TEXT_GPA;
+	commit(patcher, 4);
+	rs_patcher_stats(patcher, &stats);
+	g_assert_cmpuint(stats.sites_on, ==, 4);
+	rs_patcher_destroy(patcher);
+	guest.fake.size = RAM;
+	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
+	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
+					  &patcher, NULL),
+			==, 0);
+	g_assert_cmpuint(report.restored, ==, 4);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
+/* The guest has moved a page of its text: the journal must name the place where it lies now. */
+static void test_moved(void)
+{
+	enum { ELSEWHERE = 0x300000 };
+	struct rs_journal_report report = {0};
+	struct rs_patcher *patcher;
+	struct guest guest;
+	gsize size;
+	char *journal;
+
+	guest_init(&guest, 4, 2);
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, 17, 1); /* keeps the journal in use */
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 0);
+	rs_patcher_want(patcher, 16, -1);
+	commit(patcher, 0);
+	memcpy(guest.ram + ELSEWHERE, guest.ram + TEXT_GPA, RS_PAGE_SIZE);
+	memcpy(guest.writable + ELSEWHERE, guest.writable + TEXT_GPA, RS_PAGE_SIZE);
+	fake_target_map(&guest.fake, ROOT, TEXT, ELSEWHERE, 1);
+	rs_patcher_want(patcher, 16, 1);
+	commit(patcher, 0);
+	g_assert_true(g_file_get_contents(journal_path, &journal, &size, NULL));
+	rs_patcher_forget(patcher); /* as if it were killed */
+	rs_patcher_destroy(patcher);
+	g_assert_true(g_file_set_contents(journal_path, journal, (gssize)size, NULL));
+	g_free(journal);
+	g_assert_cmpint(guest.ram[ELSEWHERE + 8], ==, 0xe9);
+	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
+					  &patcher, NULL),
+			==, 0);
+	g_assert_cmpint(guest.ram[ELSEWHERE + 8], ==, 0x0f);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
 static void test_journal_refuses(void)
 {
 	struct rs_patcher *patcher = NULL;
@@ -264,11 +370,15 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/patcher/refused", test_refused);
 	g_test_add_func("/patch/patcher/changed", test_changed_under_our_eyes);
 	g_test_add_func("/patch/patcher/failures", test_failures);
+	g_test_add_func("/patch/patcher/torn-write", test_torn_write);
+	g_test_add_func("/patch/patcher/unreadable", test_unreadable);
+	g_test_add_func("/patch/patcher/moved", test_moved);
 	g_test_add_func("/patch/patcher/journal-refuses", test_journal_refuses);
 	g_test_add_func("/patch/patcher/providers", test_providers);
 	g_test_add_func("/patch/patcher/self", test_self);
 	g_test_add_func("/patch/patcher/thousand", test_thousand);
 	ret = g_test_run();
 	g_rmdir(dir);
+	g_free(dir);
 	return ret;
 }

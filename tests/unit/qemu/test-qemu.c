@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 /* With a real QEMU under TCG and the guest pvh-loop.S; skips where there is no QEMU. */
+#include "exact.h"
 #include "qemu/qemu.h"
 #include "qemu/qmp.h"
 
@@ -20,6 +21,7 @@
 #define OTHER 0x102004u
 #define COMMAND 0x102008u
 #define MEMORY (64u << 20)
+#define SPARE (32u << 20) /* two pages that nobody uses: this and the one below */
 #define REGION (1u << 20)
 #define PATIENCE_US (30 * G_USEC_PER_SEC)
 
@@ -138,14 +140,23 @@ static void bed_done(struct bed *bed)
 	g_free(bed->dir);
 }
 
+static struct rs_text_patch site_patch(const uint8_t *bytes)
+{
+	struct rs_text_patch patch = {.at = {SITE}, .at_phys = {SITE}, .size = 5};
+
+	memcpy(patch.old_bytes, bytes == nop ? jmp : nop, 5);
+	memcpy(patch.new_bytes, bytes, 5);
+	return patch;
+}
+
 static void text(struct rs_target *target, const uint8_t *bytes)
 {
+	struct rs_text_patch patch = site_patch(bytes);
 	struct rs_error err = {0};
 	int rc = target->ops->pause(target, &err);
 
 	if (rc == 0)
-		rc = target->ops->write_text(target, (rs_gva_t){SITE}, (rs_gpa_t){SITE}, bytes, 5,
-					     &err);
+		rc = rs_text_write(target, &patch, 1, &err);
 	if (rc == 0)
 		rc = target->ops->resume(target, &err);
 	if (rc < 0)
@@ -177,7 +188,7 @@ static void test_run(void)
 
 static void test_patch(void)
 {
-	struct rs_text_write list[200];
+	struct rs_text_patch list[200];
 	struct rs_error err = {0};
 	struct bed bed;
 	gint64 t0, t1, t2;
@@ -193,32 +204,28 @@ static void test_patch(void)
 	text(bed.target, nop);
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
 
-	for (size_t i = 0; i < G_N_ELEMENTS(list); i++) {
-		list[i] = (struct rs_text_write){{SITE}, {SITE}, 5, {0}};
-		memcpy(list[i].bytes, i + 1 < G_N_ELEMENTS(list) && i % 2 ? jmp : nop, 5);
-	}
+	for (size_t i = 0; i < G_N_ELEMENTS(list); i++) /* the last is a NOP */
+		list[i] = site_patch(i + 1 < G_N_ELEMENTS(list) && i % 2 ? jmp : nop);
 	t0 = g_get_monotonic_time();
 	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
 	t1 = g_get_monotonic_time();
-	/* Writing and reading back: the last write is a NOP, and so must the others read. */
-	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, 0);
+	/* Written in order and read back at the end: what a JMP was written to holds the NOP. */
+	g_assert_cmpint(rs_text_write(bed.target, list, G_N_ELEMENTS(list), &err), ==, -EIO);
 	for (size_t i = 0; i < G_N_ELEMENTS(list); i++)
-		memcpy(list[i].bytes, nop, 5);
+		list[i] = site_patch(nop);
 	t2 = g_get_monotonic_time();
-	g_assert_cmpint(
-		bed.target->ops->write_text_batch(bed.target, list, G_N_ELEMENTS(list), &err), ==,
-		0);
+	g_assert_cmpint(rs_text_write(bed.target, list, G_N_ELEMENTS(list), &err), ==, 0);
 	g_test_message("pause %d us, 200 writes %d us", (int)(t1 - t0),
 		       (int)(g_get_monotonic_time() - t2));
 	g_assert_false(moves(bed.target, COUNTER, 30000)); /* it stands */
-	list[0].at_phys.v = SITE + 4;                      /* crosses a word */
-	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, -EINVAL);
-	list[0].at_phys.v = 2 * MEMORY;
-	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, -EFAULT);
+	exact_check(bed.target, (rs_gva_t){SPARE}, (rs_gpa_t){SPARE},
+		    (rs_gpa_t){SPARE - RS_PAGE_SIZE});
+	list[0].at_phys.v = SITE + 2 * MEMORY;
+	g_assert_cmpint(rs_text_write(bed.target, list, 1, &err), ==, -EFAULT);
 	g_assert_cmpint(bed.target->ops->resume(bed.target, &err), ==, 0);
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
 	list[0].at_phys.v = SITE;
-	g_assert_cmpint(bed.target->ops->write_text_batch(bed.target, list, 1, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_text_write(bed.target, list, 1, &err), ==, -EPERM);
 	bed_done(&bed);
 }
 
@@ -239,6 +246,7 @@ static void test_user_pause(void)
 {
 	struct bed bed;
 	struct rs_qmp *user = NULL;
+	struct rs_text_patch patch;
 	struct rs_error err = {0};
 	g_autofree char *path = NULL, *option = NULL;
 
@@ -263,9 +271,8 @@ static void test_user_pause(void)
 	/* He lets it run on in the middle of a batch: writing is refused, not done half blind. */
 	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
 	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
-	g_assert_cmpint(bed.target->ops->write_text(bed.target, (rs_gva_t){SITE}, (rs_gpa_t){SITE},
-						    jmp, 5, &err),
-			==, -EBUSY);
+	patch = site_patch(jmp);
+	g_assert_cmpint(rs_text_write(bed.target, &patch, 1, &err), ==, -EBUSY);
 	g_assert_cmpint(bed.target->ops->resume(bed.target, &err), ==, 0);
 	g_assert_true(is_running(user));
 	rs_qmp_destroy(user);

@@ -51,26 +51,68 @@ static int fake_read_virt(struct rs_target *target, rs_gva_t at, void *out, size
 	return fake_read(target, (rs_gpa_t){at.v - virtual_base}, out, size, err);
 }
 
-static int fake_write(struct rs_target *target, rs_gva_t at, rs_gpa_t at_phys, const void *bytes,
-		      size_t size, struct rs_error *err)
+static int refuse_write(struct fake_target *fake, struct rs_error *err)
+{
+	fake->bad_writes++;
+	return rs_error_set(err, EINVAL, "a write that must not be");
+}
+
+static bool fails_now(struct fake_target *fake)
+{
+	if (!fake->fail_write)
+		return false;
+	if (fake->fail_write_after) {
+		fake->fail_write_after--;
+		return false;
+	}
+	return !fake->fail_write_count || fake->fail_writes_done++ < fake->fail_write_count;
+}
+
+/* One piece of a patch. */
+static int write_piece(struct fake_target *fake, const struct rs_text_patch *patch,
+		       struct rs_text_piece piece, struct rs_error *err)
+{
+	uint64_t to = piece.at.v;
+	const uint8_t *bytes = patch->new_bytes + piece.offset;
+
+	if (to > fake->size || piece.size > fake->size - to)
+		return rs_error_set(err, EFAULT, "no memory there");
+	for (unsigned int i = 0; i < piece.size; i++)
+		if ((fake->writable && !fake->writable[to + i]) ||
+		    (!fake->fail_write && fake->ram[to + i] != patch->old_bytes[piece.offset + i]))
+			return refuse_write(fake, err);
+	if (fails_now(fake)) {
+		size_t part = fake->fail_write_bytes;
+
+		memcpy(fake->ram + to, bytes, part < piece.size ? part : piece.size);
+		return rs_error_set(err, -fake->fail_write, "told to fail");
+	}
+	memcpy(fake->ram + to, bytes, piece.size);
+	return 0;
+}
+
+static int fake_write_text(struct rs_target *target, const struct rs_text_patch *patches,
+			   size_t count, struct rs_error *err)
 {
 	struct fake_target *fake = fake_of(target);
-	uint64_t to = fake->ops.read_phys ? at_phys.v : at.v - virtual_base;
+	struct rs_text_piece pieces[2];
+	int ret = 0;
 
-	if (!fake->paused || !size || at.v % 8 + size > 8) {
-		fake->bad_writes++;
-		return rs_error_set(err, EINVAL, "a write that must not be");
+	if (!fake->paused)
+		return refuse_write(fake, err);
+	for (size_t i = 0; i < count && !ret; i++) {
+		unsigned int n = rs_text_pieces(&patches[i], pieces);
+
+		if (!fake->ops.read_phys) {
+			pieces[0] = (struct rs_text_piece){
+				{patches[i].at.v - virtual_base}, 0, patches[i].size};
+			n = 1;
+		}
+		for (unsigned int k = 0; k < n && !ret; k++)
+			ret = write_piece(fake, &patches[i], pieces[k], err);
+		fake->writes += !ret;
 	}
-	if (fake->fail_write) {
-		if (!fake->fail_write_after)
-			return rs_error_set(err, -fake->fail_write, "told to fail");
-		fake->fail_write_after--;
-	}
-	if (to > fake->size || size > fake->size - to)
-		return rs_error_set(err, EFAULT, "no memory there");
-	memcpy(fake->ram + to, bytes, size);
-	fake->writes++;
-	return 0;
+	return ret;
 }
 
 void fake_target_init(struct fake_target *fake, uint8_t *ram, size_t size)
@@ -81,7 +123,7 @@ void fake_target_init(struct fake_target *fake, uint8_t *ram, size_t size)
 		.pause = fake_pause,
 		.resume = fake_resume,
 		.read_phys = fake_read,
-		.write_text = fake_write,
+		.write_text = fake_write_text,
 	};
 	fake->base.ops = &fake->ops;
 	fake->base.vcpus = 1;

@@ -16,11 +16,17 @@ struct fake_target {
 	uint64_t next_table; /* where fake_target_map puts the next page table */
 	bool paused;
 	unsigned int reads, writes, pauses, resumes;
-	unsigned int bad_writes; /* while running, or out of one aligned word */
+	/* Writes while running, of a byte that is not `writable`, or over a byte that is not the
+	 * patch's old one (not counted while writes fail: what they left is to be taken back). */
+	unsigned int bad_writes;
+	const uint8_t *writable; /* of each byte of ram, 0: nobody's to write; NULL: all are */
 	/* What is to go wrong: -errno to return, 0 nothing. */
 	int fail_pause, fail_resume;
 	int fail_write;
 	unsigned int fail_write_after; /* writes that still succeed */
+	unsigned int fail_write_count; /* and how many of those after them fail; 0: all */
+	unsigned int fail_writes_done;
+	uint8_t fail_write_bytes; /* bytes that a failing write leaves */
 	/* Called in pause, before it returns: what a guest did at the last moment. */
 	void (*on_pause)(struct fake_target *fake);
 	void *data;

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Patches made true in one pause, see apply.h. With the guest stopped there is one read and one
+ * write of each, no walk and no file. */
+#include "patch/apply.h"
+
+#include <glib.h>
+#include <string.h>
+#include <time.h>
+
+struct work {
+	struct rs_target *target;
+	const struct rs_text_patch *patches;
+	enum rs_apply_outcome *outcomes; /* NOT_TRIED: still to be made */
+	size_t count;
+	uint8_t (*now)[RS_TEXT_MAX];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Paused. Says which patches are not to be made; returns how many are. */
+static size_t compare_all(struct work *work)
+{
+	bool have = !rs_text_read(work->target, work->patches, work->count, work->now, NULL);
+	size_t left = 0;
+
+	for (size_t i = 0; i < work->count; i++) {
+		const struct rs_text_patch *patch = &work->patches[i];
+
+		if (!have && rs_text_read(work->target, patch, 1, &work->now[i], NULL))
+			work->outcomes[i] = RS_APPLY_UNREADABLE;
+		else if (memcmp(work->now[i], patch->old_bytes, patch->size))
+			work->outcomes[i] = RS_APPLY_CHANGED;
+		else
+			left++;
+	}
+	return left;
+}
+
+static int write_some(const struct work *work, size_t left, struct rs_error *err)
+{
+	struct rs_text_patch *some;
+	size_t n = 0;
+	int ret;
+
+	if (left == work->count || !left)
+		return left ? rs_text_write(work->target, work->patches, left, err) : 0;
+	some = g_new(struct rs_text_patch, left);
+	for (size_t i = 0; i < work->count; i++)
+		if (work->outcomes[i] == RS_APPLY_NOT_TRIED)
+			some[n++] = work->patches[i];
+	ret = rs_text_write(work->target, some, n, err);
+	g_free(some);
+	return ret;
+}
+
+/* Whether a write of the patch that stopped somewhere can have left this. */
+static bool partly_ours(const struct rs_text_patch *patch, const uint8_t *now)
+{
+	for (unsigned int i = 0; i < patch->size; i++)
+		if (now[i] != patch->old_bytes[i] && now[i] != patch->new_bytes[i])
+			return false;
+	return true;
+}
+
+/* Paused, and a write has failed. Says what the text holds at last, as read and not as hoped for. */
+static enum rs_apply_outcome take_back(struct rs_target *target, const struct rs_text_patch *patch)
+{
+	const struct rs_text_patch back = rs_text_reversed(patch);
+	uint8_t now[1][RS_TEXT_MAX];
+
+	if (rs_text_read(target, patch, 1, now, NULL))
+		return RS_APPLY_UNCERTAIN;
+	if (memcmp(now[0], patch->old_bytes, patch->size) && partly_ours(patch, now[0])) {
+		rs_text_write(target, &back, 1, NULL);
+		if (rs_text_read(target, patch, 1, now, NULL))
+			return RS_APPLY_UNCERTAIN;
+	}
+	if (!memcmp(now[0], patch->old_bytes, patch->size))
+		return RS_APPLY_TAKEN_BACK;
+	return memcmp(now[0], patch->new_bytes, patch->size) ? RS_APPLY_UNCERTAIN : RS_APPLY_DONE;
+}
+
+/* Paused. */
+static int write_all(struct work *work, struct rs_error *err)
+{
+	int ret = write_some(work, compare_all(work), err);
+
+	for (size_t i = 0; i < work->count; i++)
+		if (work->outcomes[i] == RS_APPLY_NOT_TRIED)
+			work->outcomes[i] =
+				ret ? take_back(work->target, &work->patches[i]) : RS_APPLY_DONE;
+	return ret;
+}
+
+static int stop_and_write(struct work *work, uint64_t *paused_ns, struct rs_error *err)
+{
+	uint64_t start = now_ns();
+	int ret = work->target->ops->pause(work->target, err), resumed;
+
+	if (ret) {
+		rs_error_prefix(err, "the guest cannot be paused");
+		return ret;
+	}
+	ret = write_all(work, err);
+	resumed = work->target->ops->resume(work->target, ret ? NULL : err);
+	*paused_ns = now_ns() - start;
+	return ret ? ret : resumed;
+}
+
+int rs_patch_apply(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		   enum rs_apply_outcome *outcomes, uint64_t *paused_ns, struct rs_error *err)
+{
+	struct work work = {
+		.target = target,
+		.patches = patches,
+		.outcomes = outcomes,
+		.count = count,
+		.now = g_malloc0(count * sizeof(*work.now)),
+	};
+	int ret;
+
+	for (size_t i = 0; i < count; i++)
+		outcomes[i] = RS_APPLY_NOT_TRIED;
+	*paused_ns = 0;
+	ret = stop_and_write(&work, paused_ns, err);
+	g_free(work.now);
+	return ret;
+}

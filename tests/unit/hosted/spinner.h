@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Where "spinner map" has its memory, for test-hosted.c. */
+#ifndef RS_TESTS_HOSTED_SPINNER_H
+#define RS_TESTS_HOSTED_SPINNER_H
+
+#include <stdint.h>
+
+#define SPINNER_TEXT ((uintptr_t)0x200000000000)
+#define SPINNER_SHARED ((uintptr_t)0x200000010000)
+
+#endif

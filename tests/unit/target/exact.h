@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every target must do with patches, whatever way it writes: patches of each size at each
+ * alignment, into one page and across two, change their own bytes and no byte beside them.
+ */
+#ifndef RS_TESTS_EXACT_H
+#define RS_TESTS_EXACT_H
+
+#include "target/target.h"
+
+/*
+ * The target is paused. Two pages of its memory at `at` (page-aligned), which it does not need:
+ * they come back as they were. phys and next: where they lie, in any order; {0} and {0} for a
+ * target without physical addresses.
+ */
+void exact_check(struct rs_target *target, rs_gva_t at, rs_gpa_t phys, rs_gpa_t next);
+
+#endif
