@@ -409,6 +409,18 @@ static uint64_t q_clock_hz(struct rs_target *target)
 #endif
 }
 
+/* An NMI reaches a vCPU through LINT1 of its APIC, which the guest has to have set up for it. */
+static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+
+	if (qemu->ended)
+		return rs_error_set(err, ESRCH, "QEMU has ended");
+	if (vector)
+		return rs_error_set(err, ENOTSUP, "QEMU can be asked for NMIs only");
+	return rs_qmp_post(qemu->qmp, "inject-nmi", err);
+}
+
 static gboolean on_patience_ended(gpointer data)
 {
 	struct rs_qemu *qemu = data;
@@ -459,6 +471,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 	qemu->ops = (struct rs_target_ops){
 		.kind = qemu->kind,
 		.clock_stops = accel == RS_QEMU_TCG, /* KVM does not write the TSC back */
+		.nudges = RS_GUEST_NUDGE_NMI,
 		.start = q_start,
 		.pause = q_pause,
 		.resume = q_resume,
@@ -468,6 +481,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.stats = q_stats,
 		.clock_hz = q_clock_hz,
 		.clock_now = q_clock_now,
+		.nudge = q_nudge,
 		.stop = q_stop,
 		.destroy = q_destroy,
 	};

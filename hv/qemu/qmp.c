@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define POSTED (-1) /* id of a command whose answer nobody awaits */
+
 struct rs_qmp {
 	GSocket *socket;
 	GMainContext *context;
@@ -61,12 +63,14 @@ static const char *string_member(JsonObject *object, const char *name)
 	return json_node_get_string(node);
 }
 
-static bool is_awaited(const struct rs_qmp *qmp, JsonObject *object)
+/* The command that it answers; 0: none. */
+static gint64 id_of(JsonObject *object)
 {
 	JsonNode *id = json_object_get_member(object, "id");
-	return qmp->waiting && id && JSON_NODE_HOLDS_VALUE(id) &&
-	       json_node_get_value_type(id) == G_TYPE_INT64 &&
-	       json_node_get_int(id) == qmp->waiting;
+
+	if (!id || !JSON_NODE_HOLDS_VALUE(id) || json_node_get_value_type(id) != G_TYPE_INT64)
+		return 0;
+	return json_node_get_int(id);
 }
 
 static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
@@ -87,10 +91,10 @@ static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
 	} else if (string_member(object, "event")) {
 		qmp->event(qmp->data, string_member(object, "event"),
 			   object_member(object, "data"));
-	} else if (is_awaited(qmp, object)) {
+	} else if (qmp->waiting && id_of(object) == qmp->waiting) {
 		qmp->waiting = 0;
 		qmp->answer = json_node_copy(root);
-	} else {
+	} else if (id_of(object) != POSTED) {
 		qmp->bad_lines++; /* an answer to something that we gave up on, or nonsense */
 	}
 }
@@ -262,6 +266,26 @@ int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, 
 		return rs_error_set(err, EPROTO, "QEMU's answer to %s makes no sense", command);
 	if (reply)
 		*reply = json_node_ref(json_object_get_member(object, "return"));
+	return 0;
+}
+
+int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err)
+{
+	g_autofree char *line = command_line(command, NULL, POSTED);
+	g_autoptr(GError) error = NULL;
+	gsize size = strlen(line);
+	gssize n;
+
+	if (qmp->closed)
+		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+	n = g_socket_send(qmp->socket, line, size, NULL, &error);
+	if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
+		return rs_error_set(err, EAGAIN, "QEMU does not read its QMP socket");
+	/* The kernel takes a line this short whole or not at all. */
+	if (n != (gssize)size) {
+		close_down(qmp);
+		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+	}
 	return 0;
 }
 

@@ -40,6 +40,12 @@ int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_q
 int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, int timeout_ms,
 		JsonNode **reply, struct rs_error *err);
 
+/*
+ * Sends a command without arguments and does not wait: its answer is passed over when it comes. -EAGAIN:
+ * QEMU has not read for so long that there is no room to send.
+ */
+int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err);
+
 /* Takes what has arrived and delivers its events, without waiting. */
 void rs_qmp_drain(struct rs_qmp *qmp);
 

@@ -176,6 +176,22 @@ void rs_source_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_reques
 	}
 }
 
+int rs_source_nudge(struct rs_source *source, struct rs_error *err)
+{
+	struct rs_target *target = source->target;
+	uint32_t ways = source->hello ? source->info.flags & target->ops->nudges : 0;
+	uint32_t vector = source->info.nudge_vector;
+
+	if (source->ended)
+		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
+	rs_publisher_nudge(source->publisher);
+	if (ways & RS_GUEST_NUDGE_VECTOR && vector >= 32 && vector <= 255)
+		return target->ops->nudge(target, vector, err);
+	if (ways & RS_GUEST_NUDGE_NMI)
+		return target->ops->nudge(target, 0, err);
+	return rs_error_set(err, ENOTSUP, "this guest cannot be interrupted");
+}
+
 /* ---- mailbox: no exit tells us, so the request pages are looked at now and then ---- */
 
 static void end_by_request(struct rs_source *source, const struct rs_hcall_request *request)

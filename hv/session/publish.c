@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <ringside/atomic.h>
 #include <ringside/record.h>
 #include <rs-trace-clock.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Slot sizes: SLOT_MIN << class. */
 #define SLOT_MIN 256u
@@ -28,6 +32,7 @@ struct rs_publisher {
 	GPtrArray *slots;          /* owns them all */
 	uint32_t fresh;            /* space from here on was never used */
 	uint32_t generation;
+	uint32_t nudges;
 	uint32_t flags;
 	uint64_t hz;
 	RsTraceClock *clock; /* what was published of it */
@@ -47,6 +52,7 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	publisher->slots = g_ptr_array_new_with_free_func(g_free);
 	publisher->fresh = RS_FILTER_GRAIN; /* offset 0 means "no filter" */
 	publisher->generation = rs_load(&map->control->generation);
+	publisher->nudges = rs_load(&map->control->nudge);
 	rs_store(&map->control->flags, 0);
 	for (unsigned int i = 0; i < SLOT_CLASSES; i++)
 		g_queue_init(&publisher->free[i]);
@@ -218,6 +224,17 @@ uint32_t rs_publisher_commit(struct rs_publisher *publisher)
 uint32_t rs_publisher_generation(const struct rs_publisher *publisher)
 {
 	return publisher->generation;
+}
+
+void rs_publisher_nudge(struct rs_publisher *publisher)
+{
+	uint32_t *word = &publisher->map.control->nudge;
+
+	publisher->nudges++;
+	/* Pairs with the acquire of an agent that is about to sleep: it sees this, or is woken up. */
+	rs_store_release(word, publisher->nudges);
+	/* A process that maps this very page may sleep on the word. */
+	(void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void rs_publisher_reset(struct rs_publisher *publisher)

@@ -58,6 +58,9 @@ void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32
 uint32_t rs_publisher_commit(struct rs_publisher *publisher);
 uint32_t rs_publisher_generation(const struct rs_publisher *publisher);
 
+/* Raises rs_control.nudge; agents of this host that sleep until it grows wake up. */
+void rs_publisher_nudge(struct rs_publisher *publisher);
+
 /* How the guest's clock runs from now on: see struct rs_clock_epoch. */
 struct rs_epoch_start {
 	uint64_t hz;       /* of the event clock; 0: unknown, nothing is begun */

@@ -214,6 +214,13 @@ const struct rs_target_end *rs_source_end(const struct rs_source *source);
 /* Our side cannot write the guest's text: its agent is to patch itself, if it can. */
 void rs_source_ask_self_patch(struct rs_source *source);
 
+/*
+ * Makes the guest's agent look: raises rs_control.nudge, then interrupts the guest in the way that the
+ * agent announced and the target can. Does not wait. -ENOTSUP: there is no such way, and the agent
+ * sees the raised word when it looks by itself; others as the target gives them.
+ */
+int rs_source_nudge(struct rs_source *source, struct rs_error *err);
+
 void rs_source_stat(struct rs_source *source, struct rs_source_stat *out);
 /* One of stat->cpus. */
 void rs_source_stat_cpu(const struct rs_source *source, const struct rs_source_stat *stat,

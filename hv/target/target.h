@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "target/text.h"
 #include <ringside/hypercall.h>
+#include <ringside/region.h>
 #include <ringside/types.h>
 #include <sys/types.h>
 
@@ -61,6 +62,7 @@ struct rs_target_stats {
 struct rs_target_ops {
 	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
 	bool clock_stops; /* the guest's event clock stands still while paused: a new epoch after */
+	uint32_t nudges;  /* RS_GUEST_NUDGE_*: the interrupts that nudge() can raise */
 
 	/* Begins to run the guest. Events may arrive from now on. */
 	int (*start)(struct rs_target *target, struct rs_error *err);
@@ -97,6 +99,14 @@ struct rs_target_ops {
 	/* The event clock's value now, or a little before, as the host knows it; before start: the value
 	 * that trace times count from. NULL or 0: unknown (times count from 0). */
 	uint64_t (*clock_now)(struct rs_target *target);
+
+	/*
+	 * Interrupts every vCPU that is up, so that the agent looks (rs_control.nudge): interrupt
+	 * `vector`, 16..255, or an NMI if it is 0. Never waits for the guest; what a paused guest
+	 * is sent, it gets when it runs on. -ENOTSUP: `nudges` has no such interrupt; -ESRCH: it has
+	 * ended. NULL: no interrupt can be raised.
+	 */
+	int (*nudge)(struct rs_target *target, uint32_t vector, struct rs_error *err);
 
 	/* Asks the guest to end; `ended` follows. */
 	void (*stop)(struct rs_target *target, const char *why);

@@ -11,10 +11,10 @@ static const struct {
 	int cap;
 	const char *name;
 } needed[] = {
-	{KVM_CAP_USER_MEMORY, "user memory"},     {KVM_CAP_IRQCHIP, "an in-kernel irqchip"},
-	{KVM_CAP_PIT2, "an in-kernel PIT"},       {KVM_CAP_IMMEDIATE_EXIT, "immediate_exit"},
-	{KVM_CAP_IOEVENTFD, "ioeventfd"},         {KVM_CAP_READONLY_MEM, "read-only memory slots"},
-	{KVM_CAP_EXT_CPUID, "CPUID of the guest"}};
+	{KVM_CAP_USER_MEMORY, "user memory"},      {KVM_CAP_IRQCHIP, "an in-kernel irqchip"},
+	{KVM_CAP_PIT2, "an in-kernel PIT"},        {KVM_CAP_IMMEDIATE_EXIT, "immediate_exit"},
+	{KVM_CAP_IOEVENTFD, "ioeventfd"},          {KVM_CAP_READONLY_MEM, "read-only memory slots"},
+	{KVM_CAP_EXT_CPUID, "CPUID of the guest"}, {KVM_CAP_SIGNAL_MSI, "message interrupts"}};
 
 static int open_error(const char *device, int code, struct rs_error *err)
 {

@@ -304,6 +304,27 @@ static uint64_t vmm_clock_now(struct rs_target *target)
 	return vmm_of(target)->tsc_shared ? __builtin_ia32_rdtsc() : 0;
 }
 
+/* The whole vCPUs: an xAPIC knows 255 as everybody, and KVM takes it so for x2APICs, too. */
+#define MSI_ADDRESS_EVERYBODY 0xfeeff000u
+#define MSI_DELIVER_NMI 0x400u
+
+/* A message to the APICs, since KVM_NMI would wait until its vCPU is out of the guest. */
+static int vmm_nudge(struct rs_target *target, uint32_t vector, struct rs_error *err)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+	struct kvm_msi msi = {.address_lo = MSI_ADDRESS_EVERYBODY,
+			      .data = vector ? vector : MSI_DELIVER_NMI};
+
+	if (rs_load(&vmm->ending))
+		return rs_error_set(err, ESRCH, "guest '%s' has ended", vmm->name);
+	if (vector && (vector < 16 || vector > 255))
+		return rs_error_set(err, EINVAL, "interrupt %u cannot be raised", vector);
+	/* 0: no vCPU takes it now. That is the guest's affair. */
+	if (ioctl(vmm->vm_fd, KVM_SIGNAL_MSI, &msi) < 0)
+		return rs_error_set(err, errno, "KVM_SIGNAL_MSI: %s", strerror(errno));
+	return 0;
+}
+
 static void vmm_stop(struct rs_target *target, const char *why)
 {
 	rs_vmm_end(vmm_of(target), RS_END_KILLED, 0, "%s", why ? why : "stopped");
@@ -345,6 +366,7 @@ static void vmm_destroy(struct rs_target *target)
 
 static const struct rs_target_ops vmm_ops = {
 	.kind = "kvm",
+	.nudges = RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI,
 	.start = vmm_start,
 	.pause = vmm_pause,
 	.resume = vmm_resume,
@@ -354,6 +376,7 @@ static const struct rs_target_ops vmm_ops = {
 	.stats = vmm_stats,
 	.clock_hz = vmm_clock_hz,
 	.clock_now = vmm_clock_now,
+	.nudge = vmm_nudge,
 	.stop = vmm_stop,
 	.destroy = vmm_destroy,
 };

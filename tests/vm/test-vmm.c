@@ -201,6 +201,30 @@ static void test_pause_while_asked(void)
 	destroy(run);
 }
 
+/* Every vCPU is interrupted: a halted one wakes up, and an NMI comes to one that takes no interrupts. */
+static void test_nudge(void)
+{
+	struct run *run = create("nudge", 2, true);
+	const struct rs_target_ops *ops = run->target->ops;
+	struct rs_error err = {0};
+
+	g_assert_cmphex(ops->nudges, ==, RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI);
+	WAIT_FOR(run->calls[RS_HCALL_LOG] == 1);
+	g_assert_cmpint(ops->nudge(run->target, 15, &err), ==, -EINVAL);
+	g_assert_cmpint(ops->nudge(run->target, 256, &err), ==, -EINVAL);
+	g_assert_cmpint(ops->nudge(run->target, 40, &err), ==, 0);
+	WAIT_FOR(run->calls[RS_HCALL_LOG] == 3);
+	/* What a paused guest is sent, it gets when it runs on. */
+	g_assert_cmpint(ops->pause(run->target, NULL), ==, 0);
+	g_assert_cmpint(ops->nudge(run->target, 0, &err), ==, 0);
+	g_assert_cmpint(ops->resume(run->target, NULL), ==, 0);
+	WAIT_FOR(run->ended);
+	g_assert_cmpint(run->end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(run->end.code, ==, 0);
+	g_assert_cmpint(ops->nudge(run->target, 0, &err), ==, -ESRCH);
+	destroy(run);
+}
+
 struct counters {
 	uint64_t loops[8], sums[8];
 };
@@ -507,6 +531,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/vmm/ends", test_ends);
 	g_test_add_func("/vmm/bad-requests", test_bad_requests);
 	g_test_add_func("/vmm/doorbell", test_doorbell);
+	g_test_add_func("/vmm/nudge", test_nudge);
 	g_test_add_func("/vmm/pause-while-asked", test_pause_while_asked);
 	g_test_add_func("/vmm/pause-and-patch", test_pause_and_patch);
 	g_test_add_func("/vmm/memory", test_memory);

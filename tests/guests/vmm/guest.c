@@ -133,6 +133,68 @@ static void exit_with(uint32_t code)
 		__asm__ volatile("hlt");
 }
 
+/* ---- interrupts: each CPU counts its own ---- */
+
+#define VECTOR 40
+struct interrupt_frame;
+
+static struct {
+	uint16_t low, selector, flags, middle;
+	uint32_t high, reserved;
+} idt[256];
+static volatile uint32_t vectors[8], nmis[8];
+
+static uint32_t apic_id(void)
+{
+	return *(volatile uint32_t *)(LAPIC + 0x20) >> 24;
+}
+
+__attribute__((interrupt)) static void on_vector(struct interrupt_frame *frame)
+{
+	vectors[apic_id()]++;
+	mmio32(LAPIC + 0xb0, 0);
+}
+
+__attribute__((interrupt)) static void on_nmi(struct interrupt_frame *frame)
+{
+	nmis[apic_id()]++;
+}
+
+static void set_gate(uint32_t vector, void (*handler)(struct interrupt_frame *))
+{
+	uint64_t at = (uint64_t)handler;
+
+	idt[vector].low = (uint16_t)at;
+	idt[vector].selector = 0x18;
+	idt[vector].flags = 0x8e00;
+	idt[vector].middle = (uint16_t)(at >> 16);
+}
+
+static void take_interrupts(void)
+{
+	const struct {
+		uint16_t limit;
+		uint64_t base;
+	} __attribute__((packed)) pointer = {sizeof(idt) - 1, (uint64_t)idt};
+
+	set_gate(2, on_nmi);
+	set_gate(VECTOR, on_vector);
+	__asm__ volatile("lidt %0" : : "m"(pointer) : "memory");
+	mmio32(LAPIC + 0xf0, 0x1ff);
+}
+
+/* Halted until the interrupt comes, then awake until the NMI does: nothing keeps one from coming
+ * just before a HLT. */
+static void await_nudges(uint32_t cpu)
+{
+	while (!vectors[cpu])
+		__asm__ volatile("sti; hlt; cli" : : : "memory");
+	call(cpu, RS_HCALL_LOG, VECTOR, "vector", false);
+	while (!nmis[cpu])
+		inb(0x80);
+	call(cpu, RS_HCALL_LOG, 0, "nmi", false);
+}
+
 static void start_other_cpu(void)
 {
 	volatile char *to = (void *)0x9000;
@@ -194,6 +256,11 @@ void ap_main(uint32_t cpu)
 {
 	if (is_test("spin"))
 		go_ring3(cpu, user1);
+	if (is_test("nudge")) {
+		take_interrupts();
+		call(cpu, RS_HCALL_LOG, 1, "up", false);
+		await_nudges(cpu);
+	}
 	call(cpu, RS_HCALL_LOG, cpu, "second cpu", cpu & 1);
 	*(volatile uint64_t *)(COUNTERS + cpu * 8) = 1;
 }
@@ -306,6 +373,14 @@ void main(const struct start_info *info)
 		start_other_cpu();
 		wait_for_others(cpus);
 		exit_with(cpus_started == cpus ? 0 : 1);
+	}
+	if (is_test("nudge")) {
+		take_interrupts();
+		start_other_cpu();
+		await_nudges(0);
+		wait_for_others(2);
+		exit_with(vectors[0] == 1 && vectors[1] == 1 && nmis[0] == 1 && nmis[1] == 1 ? 0
+											     : 1);
 	}
 	if (is_test("spin")) {
 		if (header()->ring_count > 1)

@@ -2,7 +2,8 @@
 /*
  * The smallest PVH kernel that the QEMU tests need: counts at `counter` in a loop that holds one 5-byte NOP, which a test
  * turns into a JMP to code that counts at `other` instead. A byte stored at `command` from outside asks
- * for an end: 1 isa-debug-exit with 42, 2 a triple fault, 3 a reset, 4 power off. 32-bit, no paging.
+ * for an end: 1 isa-debug-exit with 42, 2 a triple fault, 3 a reset, 4 power off. 5: NMIs are counted at `nmis` from now
+ * on, and `command` is 0 again. 32-bit, no paging.
  */
 	.section .note.pvh, "a", @note
 	.balign 4
@@ -31,6 +32,8 @@ site:
 	je 4f
 	cmpl $3, %eax
 	je 5f
+	cmpl $5, %eax
+	je take_nmis
 	movw $0x604, %dx /* not there on every machine: q35 */
 	movw $0x2000, %ax
 	outw %ax, %dx
@@ -49,14 +52,40 @@ patched:
 	incl other
 	jmp 2b
 
+take_nmis:
+	lgdt gdt_pointer
+	ljmp $8, $6f
+6:	movl $on_nmi, %eax
+	movw %ax, nmi_gate
+	shrl $16, %eax
+	movw %ax, nmi_gate + 6
+	lidt idt_pointer
+	movl $0x1ff, 0xfee000f0 /* the local APIC: on */
+	movl $0x400, 0xfee00360 /* its LINT1: an NMI */
+	movl $0, command
+	jmp 1b
+on_nmi:
+	lock incl nmis
+	iret
+
 	.data
 	.balign 8
 	.globl counter, other, command
 counter: .long 0
 other:	.long 0
 command: .long 0
+nmis:	.long 0
 null_idt: .word 0
 	.long 0
+	.balign 8
+gdt:	.quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff
+gdt_pointer: .word 23
+	.long gdt
+	.balign 8
+idt:	.quad 0, 0
+nmi_gate: .word 0, 8, 0x8e00, 0
+idt_pointer: .word 23
+	.long idt
 	.bss
 	.skip 4096
 stack_top:

@@ -16,10 +16,11 @@
 
 /* nm pvh-loop.elf; the addresses are fixed by pvh-loop.ld and the alignments in pvh-loop.S. */
 #define SITE 0x101008u
-#define PATCHED 0x101050u
+#define PATCHED 0x101058u
 #define COUNTER 0x102000u
 #define OTHER 0x102004u
 #define COMMAND 0x102008u
+#define NMIS 0x10200cu
 #define MEMORY (64u << 20)
 #define SPARE (32u << 20) /* two pages that nobody uses: this and the one below */
 #define REGION (1u << 20)
@@ -226,6 +227,46 @@ static void test_patch(void)
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
 	list[0].at_phys.v = SITE;
 	g_assert_cmpint(rs_text_write(bed.target, list, 1, &err), ==, -EPERM);
+	bed_done(&bed);
+}
+
+static void nudge_until(struct bed *bed, uint32_t nmis)
+{
+	gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
+
+	while (word(bed->target, NMIS) != nmis) {
+		g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+		g_usleep(1000);
+	}
+}
+
+/* One vCPU is up: the other one, which waits for its SIPI, is none that an NMI reaches. */
+static void test_nudge(void)
+{
+	const struct rs_target_ops *ops;
+	struct rs_error err = {0};
+	struct bed bed;
+
+	bed_start(&bed);
+	ops = bed.target->ops;
+	g_assert_cmphex(ops->nudges, ==, RS_GUEST_NUDGE_NMI);
+	command(&bed, 5);
+	while (word(bed.target, COMMAND))
+		g_usleep(1000);
+	for (uint32_t i = 1; i <= 3; i++) {
+		g_assert_cmpint(ops->nudge(bed.target, 0, &err), ==, 0);
+		nudge_until(&bed, i);
+	}
+	g_assert_cmpint(ops->nudge(bed.target, 40, &err), ==, -ENOTSUP);
+	/* What is sent in a pause arrives after it, and QMP still answers to what is asked. */
+	g_assert_cmpint(ops->pause(bed.target, &err), ==, 0);
+	g_assert_cmpint(ops->nudge(bed.target, 0, &err), ==, 0);
+	g_assert_cmpint(ops->resume(bed.target, &err), ==, 0);
+	nudge_until(&bed, 4);
+	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	ops->stop(bed.target, "the test is over");
+	wait_end(&bed);
+	g_assert_cmpint(ops->nudge(bed.target, 0, &err), ==, -ESRCH);
 	bed_done(&bed);
 }
 
@@ -477,6 +518,7 @@ int main(int argc, char **argv)
 	g_test_message("accelerator: tcg");
 	g_test_add_func("/qemu/run", test_run);
 	g_test_add_func("/qemu/patch", test_patch);
+	g_test_add_func("/qemu/nudge", test_nudge);
 	g_test_add_func("/qemu/user-pause", test_user_pause);
 	g_test_add_func("/qemu/ends", test_ends);
 	g_test_add_func("/qemu/killed-from-outside", test_killed_from_outside);

@@ -82,6 +82,39 @@ static void test_answers(void)
 	peer_stop(&peer);
 }
 
+/* The answer to what was posted comes late, and is nobody's. */
+static void test_post(void)
+{
+	static const char bytes[] = READY "\1{\"return\": {}, \"id\": -1}\n"
+					  "{\"return\": {\"x\": 1}, \"id\": 2}\n";
+	g_autoptr(JsonNode) reply = NULL;
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+
+	g_assert_cmpint(connect_to(&peer, bytes, sizeof(bytes) - 1, false, &qmp), ==, 0);
+	g_assert_cmpint(rs_qmp_post(qmp, "inject-nmi", NULL), ==, 0);
+	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 500, &reply, NULL), ==, 0);
+	g_assert_true(json_object_has_member(json_node_get_object(reply), "x"));
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
+/* The peer goes away. */
+static void test_post_to_nobody(void)
+{
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+	int rc = 0;
+
+	g_assert_cmpint(connect_to(&peer, READY, strlen(READY), true, &qmp), ==, 0);
+	while (rc == 0 || rc == -EAGAIN)
+		rc = rs_qmp_post(qmp, "inject-nmi", NULL);
+	g_assert_cmpint(rc, ==, -EPIPE);
+	g_assert_cmpint(rs_qmp_post(qmp, "inject-nmi", NULL), ==, -EPIPE);
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
 /* Nesting that would overflow a recursive parser's stack, and a line without end. */
 static void test_bombs(void)
 {
@@ -126,6 +159,8 @@ int main(int argc, char **argv)
 	seen = g_string_new(NULL);
 	g_test_add_func("/qmp/connect", test_connect);
 	g_test_add_func("/qmp/answers", test_answers);
+	g_test_add_func("/qmp/post", test_post);
+	g_test_add_func("/qmp/post-to-nobody", test_post_to_nobody);
 	g_test_add_func("/qmp/bombs", test_bombs);
 	g_test_add_func("/qmp/from-context", test_from_context);
 	return g_test_run();
