@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what the user asked for to a session that can be started: a machine, the session over it, and in the claimed file
- * how both are reached again. Main thread.
+ * Makes the session that the user asked for, ready to be started: a machine, and the session over
+ * it. The claimed file then says how both are reached again. Main thread.
  */
 #ifndef RS_HV_CLI_LAUNCH_H
 #define RS_HV_CLI_LAUNCH_H
@@ -18,8 +18,8 @@ int rs_launch(const struct rs_machine_config *config, struct rs_rundir_claim *cl
 int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err);
 
 /*
- * A session on a QEMU guest whose own session died; puts its text right. `report`: what the journal said, to be freed;
- * NULL: nothing. Errors: as rs_machine_attach's.
+ * A session on a QEMU guest whose own session died. The guest's text is put right. `report` says
+ * what the journal held, and is to be freed; NULL: nothing. Errors: as rs_machine_attach's.
  */
 int rs_launch_attach(const char *name, struct rs_rundir_claim *claim, struct rs_session **out,
 		     char **report, struct rs_error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints a region's trace as it comes, as text or JSON. `run` and `attach` use it on their own region, `trace` on
- * the read-only one that a session hands over.
+ * Prints a region's trace as it comes, as text or JSON. `run` and `attach` use it on their own
+ * region, `trace` on the read-only one that a session hands over.
  *
- * A pump (rs-trace-pump.h) reads and decodes on a thread of its own, where lines are also made and written. All
- * functions here are called on the owner's thread; `done` is called there too.
+ * A pump (rs-trace-pump.h) reads and decodes on a thread of its own, where lines are also made and
+ * written. All functions here are called on the owner's thread; `done` is called there too.
  */
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
@@ -42,7 +42,7 @@ int rs_printer_create(const struct rs_printer_config *config, struct rs_printer 
 		      struct rs_error *err);
 /* The doorbell rang. */
 void rs_printer_wake(struct rs_printer *printer);
-/* Reads and prints what is still in the rings, then ends its thread. Idempotent. NULL is accepted. */
+/* Reads and prints what is still there, then ends the thread. Idempotent. NULL is accepted. */
 void rs_printer_finish(struct rs_printer *printer, struct rs_printer_stats *stats);
 /* Finishes if need be. NULL is accepted. */
 void rs_printer_destroy(struct rs_printer *printer);

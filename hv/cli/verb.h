@@ -33,15 +33,16 @@ extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_ps, rs_verb_lis
 	rs_verb_resume, rs_verb_stop;
 
 /*
- * Parses a verb's options; `entries` may be NULL. Returns false when the verb is done: --help was shown
- * or the options are wrong, and *code is the exit code. argv[0] is the verb's name; options may stand anywhere.
+ * Parses a verb's options, which may stand anywhere. argv[0] is the verb's name. `entries` may be
+ * NULL. Returns false when the verb is done: --help was shown or the options are wrong. *code is
+ * the exit code then.
  */
 bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
 		  int *code);
 /* Whether a --duration can be waited for: a number of seconds, from 0 to a million. */
 bool rs_cli_good_duration(double seconds);
 
-/* "ringside: message" on standard error; returns `code`. Control bytes are escaped, newlines kept. */
+/* "ringside: message" on standard error. Returns `code`. Control bytes but newlines are escaped. */
 int rs_cli_fail(int code, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* The same for a failed call of hv, with the exit code that its errno asks for. */
 int rs_cli_fail_error(const struct rs_error *err);
@@ -51,9 +52,10 @@ int rs_cli_fail_gerror(GError *error);
 int rs_cli_usage(const struct rs_verb *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /*
- * Connects to the session that the arguments mean: `wish` (-s NAME) if given; else the first argument, if it
- * names a session and more than `needed` arguments are there or it is the only way; else the only session
- * that runs. Takes the name off argv. On failure a message has been printed and *code set.
+ * Connects to the session that the arguments mean: `wish` (-s NAME) if given, else the first
+ * argument, else the only session that runs. The first argument is taken for a name when there are
+ * more than `needed` arguments and it names a session, or when `needed` is 0; it is taken off argv.
+ * On failure a message has been printed and *code set.
  */
 RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
 			       char **argv, int *code);

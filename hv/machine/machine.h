@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what is to run to what a session traces: one source's region, and the target through which it is patched.
- * The one place that knows all kinds of target. Main thread.
+ * Makes what one source of a session consists of: a region, and the target through which it is
+ * patched. No other place knows all kinds of target. Main thread.
  */
 #ifndef RS_HV_MACHINE_MACHINE_H
 #define RS_HV_MACHINE_MACHINE_H

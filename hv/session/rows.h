@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session says of itself and its sources, as org.ringside.Session1 carries it: dictionaries, which may grow. For
- * server.c, on the session's thread. All are floating references.
+ * What a session says of itself and its sources, as org.ringside.Session1 carries it: dictionaries,
+ * which may grow. For server.c, on the session's thread. All are floating references.
  */
 #ifndef RS_HV_SESSION_ROWS_H
 #define RS_HV_SESSION_ROWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's place in the runtime directory (rs-trace-rundir.h says what lies there and reads it): this
- * half takes a name and gives it back. Callers: the CLI and the machine factory; any thread.
+ * A session's place in the runtime directory (rs-trace-rundir.h says what lies there and reads it):
+ * this half takes a name and gives it back. Callers: the CLI and the machine factory; any thread.
  */
 #ifndef RS_HV_SESSION_RUNDIR_H
 #define RS_HV_SESSION_RUNDIR_H
@@ -16,8 +16,8 @@ struct rs_rundir_claim;
 int rs_rundir_file(const char *name, const char *suffix, char **out, struct rs_error *err);
 
 /*
- * Takes a name: creates, locks and fills NAME.session. Only name, kind, kernel, qmp, gdb and region of
- * `entry` are used. -EEXIST: a session of that name runs. A dead one's files are taken over; its
+ * Takes a name: creates, locks and fills NAME.session. Only name, kind, kernel, qmp, gdb and region
+ * of `entry` are used. -EEXIST: a session of that name runs. A dead one's files are taken over; its
  * journal is left in place.
  */
 int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **out,

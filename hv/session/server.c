@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define OBJECT_PATH "/org/ringside/Session"
-/* A guest can make changes as fast as it can ask; a peer that does not read lets them pile up here. */
+/* A guest can make changes as fast as it can ask. If a peer does not read, they pile up here. */
 #define CHANGED_US 20000
 
 struct rs_server {

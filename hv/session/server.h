@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves a session over peer-to-peer D-Bus (org.ringside.Session1.xml) on a unix socket. Only the same
- * user and root are let in (EXTERNAL authentication).
+ * Serves a session over peer-to-peer D-Bus (org.ringside.Session1.xml) on a unix socket. Only the
+ * same user and root are let in (EXTERNAL authentication).
  *
  * Thread: the session's; requests are handled in its GMainContext, one at a time. That is the
  * default one: GDBus tells of a peer's end there, wherever the server was made.

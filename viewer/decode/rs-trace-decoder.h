@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ring pages to records. Whoever reads rings (hv/ring) or a trace file pushes copies of pages, or
- * pieces of them as they grow; each record and each loss comes out by a callback, in the ring's order.
+ * pieces of them as they grow; each record and each loss comes out by a callback, in the ring's
+ * order.
  *
- * The bytes are hostile: the caller passes a private copy; every id, size and time is bounded here. A
- * record that makes no sense ends its page and is counted. Payloads are not copied: they point
+ * The bytes are hostile: the caller passes a private copy; every id, size and time is bounded here.
+ * A record that makes no sense ends its page and is counted. Payloads are not copied: they point
  * into the caller's page. One thread at a time.
  */
 #ifndef RS_TRACE_DECODER_H
@@ -51,7 +52,8 @@ typedef struct {
 typedef struct _RsTraceDecoder RsTraceDecoder;
 
 /*
- * For rings 0 to n_rings - 1. `schema` and `clock` must outlive the decoder. `clock` may be NULL: then ns is ts.
+ * For rings 0 to n_rings - 1. `schema` and `clock` must outlive the decoder. `clock` may be NULL:
+ * then ns is ts.
  */
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     const RsTraceClock *clock, RsTraceRecordFunc record,
@@ -62,9 +64,10 @@ void rs_trace_decoder_free(RsTraceDecoder *decoder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
 
 /*
- * Decodes bytes [from, to) of a page copy that begins with its struct rs_ring_page; bytes before `from` were
- * pushed earlier and are there still. `lost` records are missing between the ring's last push and this
- * one. FALSE: the page was bad from some place on (it counts, and what stood before it came out).
+ * Decodes bytes [from, to) of a page copy that begins with its struct rs_ring_page; bytes before
+ * `from` were pushed earlier and are there still. `lost` records are missing between the ring's
+ * last push and this one. FALSE: the page was bad from some place on (it counts, and what stood
+ * before it came out).
  */
 gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
 			       guint to, guint64 lost);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of several rings in the order of time, while they are being written. Each ring is a lane here; the
- * rings of several sources may share a merger, each source with lanes of its own. docs/adr/0002-ring.md says why
- * it works: what was read in one round is safe to show once every ring has been read again.
+ * Records of several rings in the order of time, while they are being written. Each ring is a lane
+ * here. Several sources may share a merger: each has lanes of its own. docs/adr/0002-ring.md says
+ * why it works: what was read in one round is safe to show once every ring has been read again.
  *
  *	rs_trace_merger_begin_round()
  *	for each ring: read all, rs_trace_merger_push() each record and loss,
  *	               rs_trace_merger_in_flight() if it was not read to its end
  *	rs_trace_merger_end_round(now)               records come out here
  *
- * A ring in flight (a producer is in the middle of a record) holds the others back for hold_us at most. A loss
- * comes out right before the ring's next record. What is held is copied into chunks that are used again, and
- * bounded: beyond max_bytes the oldest come out early, which can cost order, never records.
- * One thread at a time.
+ * A ring is in flight while a producer is in the middle of a record. It holds the others back for
+ * hold_us at most. A loss comes out right before the ring's next record.
+ *
+ * Records are copied into chunks that are used again. Their memory is bounded: beyond max_bytes the
+ * oldest records come out early. This can cost order, but no record is lost. One thread at a time.
  */
 #ifndef RS_TRACE_MERGER_H
 #define RS_TRACE_MERGER_H

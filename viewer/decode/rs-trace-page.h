@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one walk over a page's records and marks (<ringside/record.h>): the ring reader counts by it, the decoder
- * makes records of what it finds. The bytes are hostile. The caller passes a private copy, every size is bounded
- * by what is left, and every step goes on by at least 8 bytes. One thread at a time.
+ * The walk over the records and marks of a page (<ringside/record.h>). The ring reader counts
+ * records with it, and the decoder reads them with it: there is no other. The bytes are hostile.
+ * The caller passes a private copy. Every size is bounded by what is left, and every step advances
+ * by at least 8 bytes. One thread at a time.
  */
 #ifndef RS_TRACE_PAGE_H
 #define RS_TRACE_PAGE_H

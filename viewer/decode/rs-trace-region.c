@@ -240,7 +240,8 @@ void *rs_trace_region_element(const RsTraceRegion *region, guint section, guint 
 
 /*
  * The guest may be writing here: single relaxed loads, so that no word is torn and a look at one (a
- * sequence, say) is not moved by memcpy to where it pleases; what the whole is worth, the caller finds out.
+ * sequence, say) is not moved by memcpy to where it pleases; what the whole is worth, the caller
+ * finds out.
  */
 static void copy_shared(void *out, const guint8 *from, gsize bytes)
 {

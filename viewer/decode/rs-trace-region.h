@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A region, mapped: its header, checked, and its sections. A session holds the one that it laid out
- * (hv/region), an observer opens the descriptor that it was handed. Layout: <ringside/region.h>.
- * This is the one check of a region's header and the one way to copy out of it, for hv too (docs/adr/0001).
+ * A mapped region: its checked header, and its sections. A session holds the region that it laid
+ * out (hv/region). An observer opens the descriptor that it was handed. <ringside/region.h> has the
+ * layout. A header is checked here and nowhere else, for hv too (docs/adr/0001).
  *
- * Trust: what lies at or above guest_offset is hostile and changes at any time. For an observer the rest is
- * hostile too, and in QEMU the guest can write all of it. So everybody goes by `header`, a private copy that
- * was checked once, and nobody reads the shared one again.
+ * Trust: what lies at or above guest_offset is hostile and changes at any time. For an observer the
+ * rest is hostile too. In QEMU the guest can write all of it. So everybody goes by `header`, a
+ * private copy that was checked once. Nobody reads the shared header again.
  *
- * Threads: a region does not change after it was made; the memory behind it is shared with the guest.
+ * Threads: a region does not change after it was made. The memory behind it is shared with the
+ * guest.
  */
 #ifndef RS_TRACE_REGION_H
 #define RS_TRACE_REGION_H
@@ -31,8 +32,8 @@ typedef struct {
 } RsTraceRegion;
 
 /*
- * Opens a laid-out region from `fd`, which is taken over on success. BAD_REGION: there is none, or its header
- * contradicts itself; BAD_VERSION; G_IO_ERROR: it cannot be mapped.
+ * Opens a laid-out region from `fd`, which is taken over on success. BAD_REGION: there is none, or
+ * its header contradicts itself; BAD_VERSION; G_IO_ERROR: it cannot be mapped.
  */
 RsTraceRegion *rs_trace_region_open(int fd, gboolean writable, GError **error);
 void rs_trace_region_free(RsTraceRegion *region);
@@ -53,8 +54,9 @@ gsize rs_trace_region_copy(const RsTraceRegion *region, guint section, gsize off
 			   gsize bytes);
 
 /*
- * A private copy of what the guest says of itself: both strings are terminated, and every count is cut to
- * what the region can hold. NO_AGENT: no agent has said anything yet. BAD_VERSION: its ABI is not ours.
+ * A private copy of what the guest says of itself: both strings are terminated, and every count is
+ * cut to what the region can hold. NO_AGENT: no agent has said anything yet. BAD_VERSION: its ABI
+ * is not ours.
  */
 gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest_info *out,
 				    GError **error);

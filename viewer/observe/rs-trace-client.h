@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to a running session, by name. What it can be asked is org.ringside.Session1.xml's; its calls
- * come back here for a plain error. Synchronous, on the caller's thread. What comes back was checked by GDBus for
- * type, not for sense; names come from a guest and are escaped before they are shown.
+ * A connection to a running session, by name. org.ringside.Session1.xml says what it can be asked.
+ * Everything here is synchronous, on the caller's thread. GDBus has checked the type of what comes
+ * back, but not its sense. Names come from a guest: they are escaped before they are shown.
  */
 #ifndef RS_TRACE_CLIENT_H
 #define RS_TRACE_CLIENT_H
@@ -26,8 +26,8 @@ GVariant *rs_trace_client_no_options(void);
 RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, GError **error);
 
 /*
- * Makes the error of a failed call fit to be shown: the name of the remote error goes, and whatever a broken
- * connection gave becomes GONE.
+ * Makes the error of a failed call fit to be shown: the name of the remote error is removed, and
+ * the errors of a broken connection become GONE.
  */
 void rs_trace_client_fix_error(GError **error);
 

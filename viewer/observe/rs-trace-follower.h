@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows one source of pages: keeps the schema, clock and names that its pages need, decodes them, and gives
- * the records to a merger, which other followers may share. A pump (rs-trace-pump.h) has one for each source; one
- * can also be driven by hand, round by round:
+ * Follows one source of pages. It keeps the schema, clock and names that the pages need, decodes
+ * them, and gives the records to a merger. Several followers may share the merger. A pump
+ * (rs-trace-pump.h) has a follower for each source. A follower can also be driven by hand:
  *
  *	rs_trace_merger_begin_round()
  *	rs_trace_follower_read()                for each follower
@@ -26,19 +26,19 @@ G_BEGIN_DECLS
 #define RS_TRACE_FOLLOWER_CHUNKS 64u
 
 /*
- * Takes `source` over. `index` becomes its records' `source`. `merger` outlives the follower, and gets a lane for each
- * ring; NULL: what comes is consumed and not looked at.
+ * Takes `source` over. `index` becomes the `source` of its records. `merger` gets a lane for each
+ * ring, and outlives the follower. NULL: pages are consumed and not decoded.
  */
 RsTraceFollower *rs_trace_follower_new(RsTraceSource *source, guint16 index, RsTraceMerger *merger);
 void rs_trace_follower_free(RsTraceFollower *follower);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFollower, rs_trace_follower_free)
 
 /*
- * Reads every ring once, up to a bound that lets the others get their turn. DATA: something came; IN_FLIGHT:
- * nothing yet, but it will; IDLE; END: nothing will come any more from any ring.
+ * Reads every ring once, up to RS_TRACE_FOLLOWER_CHUNKS of each. DATA: something came. IN_FLIGHT:
+ * nothing came, but a producer is writing. IDLE: nothing came. END: all rings have ended.
  */
 RsTraceRingStatus rs_trace_follower_read(RsTraceFollower *follower, guint64 now_ns);
-/* Before the merger lets records out: whom their pids mean. */
+/* Learns the names of tasks. To be called before the merger lets records out. */
 void rs_trace_follower_update_names(RsTraceFollower *follower);
 /* At the end: gives the merger what is known to be lost after the last chunk of each ring. */
 void rs_trace_follower_finish(RsTraceFollower *follower);

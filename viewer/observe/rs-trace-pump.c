@@ -94,8 +94,9 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 static gboolean end_round(RsTracePump *pump)
 {
 	if (pump->merger) {
-		/* Every time: what is released below was written a round ago at the latest, so its name
-		 * has been noted by now. An older look would show a task under the name that it had before. */
+		/* Every time: what is released below was written a round ago at the latest, so its
+		 * name has been noted by now. An older look would show a task under the name that
+		 * it had before. */
 		if (rs_trace_merger_held(pump->merger))
 			g_ptr_array_foreach(pump->followers,
 					    (GFunc)(void (*)(void))rs_trace_follower_update_names,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads sources as they come, on a thread of its own, and calls back with their records in the order of time. So
- * whoever takes the records slowly (a terminal, a pipe) holds up neither the guest nor its session.
+ * Reads sources on a thread of its own, and calls back with their records in the order of time. A
+ * terminal or a pipe that takes records slowly holds up neither the guest nor its session.
  *
- * All functions here are called on the owner's thread; it alone may free the pump.
+ * All functions here are called on the owner's thread.
  */
 #ifndef RS_TRACE_PUMP_H
 #define RS_TRACE_PUMP_H
@@ -18,8 +18,8 @@ typedef struct _RsTracePump RsTracePump;
 
 typedef struct {
 	/*
-	 * On the pump's thread: a record and its task (of an event; else no name). Both are valid during
-	 * the call. NULL: what comes is consumed and not looked at.
+	 * On the pump's thread: a record and its task (of an event; else no name). Both are valid
+	 * during the call. NULL: pages are consumed and not decoded.
 	 */
 	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer data);
 	/* On the pump's thread, after each round. FALSE: no more is wanted. May be NULL. */
@@ -30,18 +30,18 @@ typedef struct {
 	gpointer data;
 } RsTracePumpConfig;
 
-/* The pump runs at once; it ends by itself when it has had sources and all of them have ended. */
+/* Runs at once. It ends by itself when all its sources have ended; it must have had one. */
 RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config);
 
-/* Takes `source` over, at the next round. Its records' `source` is the number returned, from 0 up. */
+/* Takes `source` over, from the next round on. Returns the `source` of its records: 0, 1, … */
 guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source);
 
 /* The doorbell rang. */
 void rs_trace_pump_wake(RsTracePump *pump);
 
 /*
- * Reads what is there still, then ends the thread. Returns how many pages were cut short and records were of unknown
- * events. It may be called again.
+ * Reads what is still there, then ends the thread. Returns the number of pages that were cut short
+ * and of records whose event is unknown. It may be called again.
  */
 guint64 rs_trace_pump_finish(RsTracePump *pump);
 

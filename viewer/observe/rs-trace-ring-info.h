@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a ring holds, as its producer tells it: for `stat`, without reading the ring. The figures are a
- * guest's words, each read once and bounded by what is possible. Any thread.
+ * What a ring holds, as its producer tells it. It is for `stat`: the ring is not read. The figures
+ * are words of a guest. Each is read once and bounded by what is possible. Any thread.
  */
 #ifndef RS_TRACE_RING_INFO_H
 #define RS_TRACE_RING_INFO_H

@@ -90,7 +90,7 @@ static gboolean was_skipped(const RsTraceRing *r, gint64 seq, gint64 current)
 	return FALSE;
 }
 
-/* Walks the records in [from, to) of a copy: how many there are, and where sense or padding ends them. */
+/* Counts the records in [from, to) of a copy. Returns where they end; `why` says what ends them. */
 static guint walk(const guint8 *page, guint from, guint to, guint *records, RsTracePageItem *why)
 {
 	RsTracePageWalk walk = {.at = from};
@@ -176,8 +176,8 @@ static gboolean hand_out_records(RsTraceRing *r, guint to, RsTraceChunk *out)
 }
 
 /*
- * Takes [offset, to) of page r->seq, which is known to be committed. Returns FALSE when the ring came
- * round meanwhile, so that the copy is worth nothing.
+ * Takes [offset, to) of page r->seq, which is known to be committed. Returns FALSE when the ring
+ * came round meanwhile, so that the copy is worth nothing.
  */
 static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk *out,
 		     gboolean *torn)
@@ -255,7 +255,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 	shared = rs_trace_ring_page(&r->place, r->seq);
 	committed = rs_load_acquire(&shared->committed) +
 		    rs_load_acquire(&shared->committed_remote) - lap_base(r, r->seq);
-	/* After `committed`: then equal means that all was written when we looked at `committed`. */
+	/* After `committed`: if both agree now, all was written when we looked at `committed`. */
 	rs_trace_ring_locate(&r->place, &at);
 	if (at.seq == r->seq) {
 		want = at.offset;
@@ -300,7 +300,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 
 RsTraceRingStatus rs_trace_ring_next(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 {
-	/* A guest could keep us going from page to page for ever; a lap's worth a call is enough. */
+	/* A guest could keep us going from page to page for ever. One lap in a call is enough. */
 	for (guint32 tries = 0; tries < r->place.n_pages + 16; tries++) {
 		RsTraceRingStatus status = step(r, now_ns, out);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads one ring of a region; the algorithm is in docs/adr/0002-ring.md. Each reader has cursors of
+ * Reads one ring of a region. docs/adr/0002-ring.md has the algorithm. Each reader has cursors of
  * its own, so any number of them can watch one ring. What it reads is hostile: every word is read
- * once, bounded, and copied before it is looked at. A reader never blocks and its work per call is bounded.
+ * once, bounded, and copied before it is looked at. A reader never blocks. Its work in each call is
+ * bounded.
  *
- * Threads: one reader, one thread. Different readers are independent.
+ * Threads: a reader is used by one thread at a time. Different readers are independent.
  */
 #ifndef RS_TRACE_RING_H
 #define RS_TRACE_RING_H
@@ -23,13 +24,14 @@ typedef enum {
 typedef enum {
 	RS_TRACE_RING_END,       /* nothing will ever come; a live ring does not say it */
 	RS_TRACE_RING_IDLE,      /* nothing new, and no producer is under way */
-	RS_TRACE_RING_IN_FLIGHT, /* nothing to take now, but a producer is in the middle of a record */
+	RS_TRACE_RING_IN_FLIGHT, /* nothing to take now, but a producer is writing a record */
 	RS_TRACE_RING_DATA,      /* `out` was filled; call again */
 } RsTraceRingStatus;
 
 /*
- * New bytes of one page. Bytes [from, to) are new and whole records; those before `from` were handed out
- * earlier. In the copied header `committed` is `to`. Valid until the next call on this reader.
+ * New bytes of one page. Bytes [from, to) are new and whole records; those before `from` were
+ * handed out earlier. In the copied header `committed` is `to`. Valid until the next call on this
+ * reader.
  */
 typedef struct {
 	guint ring;
@@ -45,8 +47,8 @@ typedef struct {
 	RsTraceFrom from;
 	gboolean consumer; /* drop mode: publish our position; needs a writable region */
 	/*
-	 * Pages are handed out when they are full, and nobody looks into them: for who only keeps them. Loss is
-	 * counted as ever. FROM_NOW begins with the next page.
+	 * Hand out full pages, and do not look into them. It is for whoever only keeps pages. Loss
+	 * is counted all the same. FROM_NOW begins with the next page.
 	 */
 	gboolean whole;
 	/* how long a page waits for a producer that does not finish; 0: 1 s */
@@ -64,16 +66,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRing, rs_trace_ring_free)
 /* Takes the next chunk. `now_ns` is any monotonic clock of the caller's, to measure patience. */
 RsTraceRingStatus rs_trace_ring_next(RsTraceRing *ring, guint64 now_ns, RsTraceChunk *out);
 
-/* Whole pages: from now on the page that is still being written is handed out too, as far as it is. */
+/* Whole pages: from now on the current page is handed out too, as far as it is written. */
 void rs_trace_ring_finish(RsTraceRing *ring);
 
 /* Records that are known to be lost but lie after the last chunk; for the end of a trace. */
 guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
 
 /*
- * Asks for the doorbell once `bytes` more have been written, from this reader's position. There is one
- * doorbell a ring: only the region's owner arms it. Afterwards call rs_trace_ring_next once more
- * before sleeping: what came in between rings nothing.
+ * Asks for the doorbell once `bytes` more have been written, from this reader's position. There is
+ * one doorbell a ring: only the region's owner arms it. Afterwards call rs_trace_ring_next once
+ * more before sleeping: what came in between rings nothing.
  */
 void rs_trace_ring_arm(RsTraceRing *ring, guint bytes);
 

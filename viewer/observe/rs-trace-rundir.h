@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where sessions are found: $XDG_RUNTIME_DIR/ringside (else /run/user/UID/ringside, else
- * /tmp/ringside-UID), mode 0700 and ours, with for each session
+ * /tmp/ringside-UID). The directory has mode 0700 and is ours. It holds for each session
  *
  *     NAME.session   key file: what runs, and how to reach it again; locked while the session lives
  *     NAME.sock      its D-Bus socket
  *     NAME.journal   what the patcher has changed in the guest
  *
- * A NAME.session that nobody has locked belonged to a process that died. This half reads; a session takes its
- * name with hv/session/rundir.h. Any thread. The directory is the user's own, but files are read as if they
- * were not: a bad one is an error, never a crash.
+ * A NAME.session that nobody has locked belonged to a process that died. The functions here read. A
+ * session takes its name with hv/session/rundir.h. Any thread. The directory is the user's own, but
+ * its files are read as if they were not: a bad one is an error, never a crash.
  */
 #ifndef RS_TRACE_RUNDIR_H
 #define RS_TRACE_RUNDIR_H
@@ -35,8 +35,8 @@ void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRundirEntry, rs_trace_rundir_entry_free)
 
 /*
- * The directory, made if need be; to be freed. G_IO_ERROR: it cannot be made, or (PERMISSION_DENIED) it is there
- * but not ours alone.
+ * The directory, made if need be; to be freed. G_IO_ERROR: it cannot be made, or
+ * (PERMISSION_DENIED) it is there but not ours alone.
  */
 char *rs_trace_rundir_path(GError **error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The errors of org.ringside.Session1 as a GError domain, so that server and client see the same ones:
- * org.ringside.Error.NoSuchEvent and so on. Any thread.
+ * The errors of org.ringside.Session1 as a GError domain, so that server and client see the same
+ * ones: org.ringside.Error.NoSuchEvent and so on. Any thread.
  */
 #ifndef RS_TRACE_SESSION_ERROR_H
 #define RS_TRACE_SESSION_ERROR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A source of pages: the rings of a live region (rs-trace-live.h), later a file. Whoever follows it
- * (rs-trace-follower.h) asks each ring for its next pages, round by round, and is told what is needed to decode
- * them. A source is used by one thread at a time; nothing here blocks for long.
+ * A source of pages: the rings of a live region (rs-trace-live.h), later a file. A follower
+ * (rs-trace-follower.h) asks each ring for its next pages, round by round. The source tells the
+ * follower what it needs to decode them. One thread at a time; no call here blocks for long.
  */
 #ifndef RS_TRACE_SOURCE_H
 #define RS_TRACE_SOURCE_H

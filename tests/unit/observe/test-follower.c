@@ -73,7 +73,7 @@ static void test_order(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(f->out->str, ==, "1 lost 5; ");
 }
 
-/* More than a round takes: the ring counts as in flight, so that what others brought waits for it. */
+/* More than a round takes: the ring counts as in flight, and what others brought waits for it. */
 static void test_many_pages(Fixture *f, gconstpointer unused)
 {
 	for (guint i = 0; i <= 2 * RS_TRACE_FOLLOWER_CHUNKS; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources of pages in memory, pumped: all of it comes out, in order, and the end is told on the owner's thread. */
+/* Sources of pages in memory: all comes out, and the end is told on the owner's thread. */
 #include "rs-trace-pump.h"
 
 #include "pages.h"

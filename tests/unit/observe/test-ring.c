@@ -353,7 +353,7 @@ static void test_grown(void)
 	}
 }
 
-/* A header that says that it is longer than its page has no records, and costs no more than them. */
+/* A header that claims to be longer than its page costs the records of that page, and no others. */
 static void test_header_lies(void)
 {
 	static const uint16_t lies[] = {0, 8, 63, 65528, PAGE, PAGE + 8};
@@ -378,7 +378,7 @@ static void test_header_lies(void)
 	}
 }
 
-/* Page after page, as they lie in the ring; what was overwritten in between is counted all the same. */
+/* Pages come as they lie in the ring. What was overwritten in between is counted all the same. */
 static void test_whole_pages(void)
 {
 	RsTraceRingConfig config = {.whole = TRUE};
