@@ -8,7 +8,7 @@ typedef struct {
 	GThread *owner;
 	GMainLoop *loop;
 	GString *out;
-	guint records, rounds, limit;
+	guint records, limit;
 	gboolean done;
 } Taker;
 
@@ -27,7 +27,6 @@ static gboolean on_round(gpointer data)
 {
 	Taker *t = data;
 
-	g_atomic_int_inc(&t->rounds);
 	return !t->limit || t->records < t->limit;
 }
 
@@ -40,7 +39,8 @@ static void on_done(gpointer data)
 	g_main_loop_quit(t->loop);
 }
 
-static RsTracePump *new_pump(Taker *t)
+/* `limit`: records that are enough; 0: never. */
+static RsTracePump *new_pump(Taker *t, guint limit)
 {
 	RsTracePumpConfig config = {.record = on_record,
 				    .round = on_round,
@@ -50,7 +50,8 @@ static RsTracePump *new_pump(Taker *t)
 
 	*t = (Taker){.owner = g_thread_self(),
 		     .loop = g_main_loop_new(NULL, FALSE),
-		     .out = g_string_new(NULL)};
+		     .out = g_string_new(NULL),
+		     .limit = limit};
 	return rs_trace_pump_new(&config);
 }
 
@@ -73,7 +74,7 @@ static void test_two_sources(void)
 	test_pages_add(a, 1, 30, 8, TEST_SWITCH);
 	test_pages_add(b, 0, 20, 7, TEST_SWITCH);
 	test_pages_add(b, 0, 40, 7, TEST_SWITCH);
-	pump = new_pump(&t);
+	pump = new_pump(&t, 0);
 	g_assert_cmpuint(rs_trace_pump_add(pump, &a->source), ==, 0);
 	g_assert_cmpuint(rs_trace_pump_add(pump, &b->source), ==, 1);
 	g_main_loop_run(t.loop);
@@ -95,7 +96,7 @@ static void test_finish(void)
 	a->endless = b->endless = TRUE;
 	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
 	test_pages_add(b, 1, 5, 9, TEST_SWITCH);
-	pump = new_pump(&t);
+	pump = new_pump(&t, 0);
 	rs_trace_pump_add(pump, &a->source);
 	rs_trace_pump_add(pump, &b->source);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
@@ -119,8 +120,7 @@ static void test_enough(void)
 	a->endless = TRUE;
 	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
 	test_pages_add(a, 0, 11, 7, 99);
-	pump = new_pump(&t);
-	t.limit = 1;
+	pump = new_pump(&t, 1);
 	rs_trace_pump_add(pump, &a->source);
 	g_main_loop_run(t.loop);
 	g_assert_true(t.done);

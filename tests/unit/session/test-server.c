@@ -62,6 +62,9 @@ static gpointer run_body(gpointer data)
 
 	g_main_context_push_thread_default(context);
 	host->body(host);
+	/* GDBus lets go of a proxy's signals from here. */
+	while (g_main_context_iteration(context, FALSE))
+		;
 	g_main_context_pop_thread_default(context);
 	return NULL;
 }
