@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One descriptor's bytes to an event, see rs-trace-descriptor.h. */
-#include "rs-trace-descriptor.h"
-#include "rs-trace-print.h"
+/* One descriptor's bytes to an event, see rs-trace-descriptor-private.h. */
+#include "rs-trace-descriptor-private.h"
+#include "rs-trace-print-private.h"
 
 #include <ringside/record.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-print.h"
+#include "rs-trace-print-private.h"
 #include "rs-trace-escape.h"
 
 #include <string.h>

@@ -62,8 +62,8 @@ gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest
 				    GError **error);
 
 /*
- * A consistent private copy of a provider's entry, its name terminated and its state a known one. FALSE:
- * there is no such slot, or the agent is writing it all the time.
+ * A consistent private copy of a provider's entry, its name terminated and its state a known one.
+ * FALSE: there is no such slot, or the agent is writing it all the time.
  */
 gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struct rs_provider *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-schema.h"
-#include "rs-trace-descriptor.h"
+#include "rs-trace-descriptor-private.h"
 
 #include <ringside/record.h>
 

@@ -3,8 +3,8 @@
  * One event descriptor's bytes to an event: what a schema is made of. Internal to viewer/decode. The
  * bytes are hostile; rs-trace-schema.h says what holds of an event that was let through.
  */
-#ifndef RS_TRACE_DESCRIPTOR_H
-#define RS_TRACE_DESCRIPTOR_H
+#ifndef RS_TRACE_DESCRIPTOR_PRIVATE_H
+#define RS_TRACE_DESCRIPTOR_PRIVATE_H
 
 #include "rs-trace-schema.h"
 

@@ -3,8 +3,8 @@
  * Print formats of events, parsed once and checked against the fields that they print. Internal
  * to viewer/decode. The format and the argument list come from the guest.
  */
-#ifndef RS_TRACE_PRINT_H
-#define RS_TRACE_PRINT_H
+#ifndef RS_TRACE_PRINT_PRIVATE_H
+#define RS_TRACE_PRINT_PRIVATE_H
 
 #include "rs-trace-schema.h"
 
