@@ -5,9 +5,9 @@
 #include <ringside/directory.h>
 
 /* A checked private copy of the head. */
-static int read_head(const uint8_t *memory, uint64_t size, struct rs_directory *head)
+static int read_head(const void *memory, uint64_t size, struct rs_directory *head)
 {
-	const struct rs_directory *shared = (const struct rs_directory *)memory;
+	const struct rs_directory *shared = memory;
 
 	if (!memory || size < sizeof(*head))
 		return RS_AGENT_NO_REGION;
@@ -27,45 +27,103 @@ static int read_head(const uint8_t *memory, uint64_t size, struct rs_directory *
 	return 0;
 }
 
-/* Swaps the claim word. False: it belongs to somebody else. */
-static bool take(uint64_t *claim, uint32_t generation, uint32_t kind, uint32_t owner)
-{
-	uint64_t word = rs_load(claim), mine = rs_directory_claim_word(generation, owner);
+/* What one look at an entry needs. */
+struct view {
+	const struct rs_directory_entry *entry;
+	uint64_t *claim;
+	uint64_t word;
+	uint32_t generation;
+};
 
-	for (;;) {
-		if (kind == RS_SOURCE_USER && word >> 32 == generation && word != mine)
-			return false;
-		if (rs_shared_cas64(claim, &word, mine))
-			return true;
-	}
-}
-
-int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner, uint64_t *offset,
-		      uint64_t *region_size)
+static int view_entry(const void *memory, uint64_t size, uint32_t index, struct view *view,
+		      struct rs_place *place)
 {
 	struct rs_directory head;
 	int err = read_head(memory, size, &head);
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < head.entry_count; i++) {
-		const struct rs_directory_entry *entry =
-			(const void *)((uint8_t *)memory + head.entries_offset +
-				       (uint64_t)i * head.entry_stride);
-		uint64_t *claim = (uint64_t *)((uint8_t *)memory + head.claims_offset) + i;
-		/* Acquire: pairs with the host's release once the region is laid out. */
-		uint32_t generation = rs_load_acquire(&entry->generation);
-		uint64_t at = rs_load(&entry->offset), bytes = rs_load(&entry->size);
+	if (index >= head.entry_count)
+		return RS_AGENT_TAKEN;
+	view->entry = (const void *)((const uint8_t *)memory + head.entries_offset +
+				     (uint64_t)index * head.entry_stride);
+	view->claim = (uint64_t *)((uint8_t *)memory + head.claims_offset) + index;
+	/*
+	 * The word before the generation, which grows only after the word has changed. So who swaps
+	 * this word meets the generation that was seen here, and not a later owner's claim.
+	 */
+	view->word = rs_load_acquire(view->claim);
+	/* Acquire: pairs with the host's release once the region is laid out. */
+	view->generation = rs_load_acquire(&view->entry->generation);
+	place->index = index;
+	place->kind = view->generation ? rs_load(&view->entry->kind) : RS_SOURCE_NONE;
+	place->free = rs_directory_claim_generation(view->word) != view->generation;
+	place->owner = place->free ? RS_OWNER_GONE : rs_directory_claim_owner(view->word);
+	place->offset = rs_load(&view->entry->offset);
+	place->size = rs_load(&view->entry->size);
+	if (place->offset % RS_SECTION_ALIGN || place->offset > head.size ||
+	    place->size > head.size - place->offset)
+		return RS_AGENT_BAD_LAYOUT;
+	return 0;
+}
 
-		if (rs_load(&entry->kind) != kind || !generation)
+int rs_directory_look(const void *memory, uint64_t size, uint32_t index, struct rs_place *place)
+{
+	struct view view;
+
+	return view_entry(memory, size, index, &view, place);
+}
+
+int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t owner)
+{
+	struct rs_place place;
+	struct view view;
+	uint64_t mine;
+	int err;
+
+	do {
+		err = view_entry(memory, size, index, &view, &place);
+		if (err)
+			return err;
+		mine = rs_directory_claim_word(view.generation, owner);
+		if (place.kind == RS_SOURCE_NONE ||
+		    (place.kind != RS_SOURCE_KERNEL && !place.free && view.word != mine))
+			return RS_AGENT_TAKEN;
+	} while (!rs_shared_cas64(view.claim, &view.word, mine));
+	return 0;
+}
+
+int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,
+		      struct rs_place *place)
+{
+	/* Past the last one: TAKEN. */
+	for (uint32_t i = 0;; i++) {
+		struct rs_place at;
+		int err = rs_directory_look(memory, size, i, &at);
+
+		if (err)
+			return err;
+		if (at.kind != kind || rs_directory_claim(memory, size, i, owner))
 			continue;
-		if (at % RS_SECTION_ALIGN || at > head.size || bytes > head.size - at)
-			return RS_AGENT_BAD_LAYOUT;
-		if (!take(claim, generation, kind, owner))
-			continue;
-		*offset = at;
-		*region_size = bytes;
+		*place = at;
 		return 0;
+	}
+}
+
+int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t owner)
+{
+	struct rs_place place;
+	struct view view;
+	uint64_t gone;
+	int err = view_entry(memory, size, index, &view, &place);
+
+	if (err)
+		return err;
+	gone = rs_directory_claim_word(view.generation, RS_OWNER_GONE);
+	while (view.word == rs_directory_claim_word(view.generation, owner)) {
+		/* Release: all that the owner did with the region comes before. */
+		if (rs_shared_cas64(view.claim, &view.word, gone))
+			return 0;
 	}
 	return RS_AGENT_TAKEN;
 }

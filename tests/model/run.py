@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks ring.pml with spin: run.py check|mutate MODEL CC
+"""Checks a model with spin: run.py check|mutate MODEL CC
 
 check   every configuration is searched to its end and holds
 mutate  each mutation of the algorithm is found; one that survives is a hole in the model
@@ -24,7 +24,7 @@ TWO = ["PRODUCERS=2", "FIRST_EMITS=2", "OTHERS_EMIT=1"]
 ONE = ["PRODUCERS=1", "FIRST_EMITS=3"]
 FULL = ["PRODUCERS=1", "FIRST_EMITS=4", "DROP=1"]
 LAPS = ["PRODUCERS=2", "FIRST_EMITS=3", "OTHERS_EMIT=2", "BODY=1", "MOVES=0"]
-CHECKS = {
+RING_CHECKS = {
     "two producers, several laps": LAPS,
     "two producers": TWO + ["MOVES=0"],
     "two producers, one moves": TWO + ["BODY=1"],
@@ -35,7 +35,7 @@ CHECKS = {
     "one producer": ONE,
     "one producer, drop mode": FULL,
 }
-MUTATIONS = {
+RING_MUTATIONS = {
     "NO_CAS": TWO,
     "NO_REUSE_CHECK": TWO,
     "NO_SKIP_LAP": TWO,
@@ -52,6 +52,14 @@ MUTATIONS = {
     "NO_SECOND_LOOK": ONE,
     "WORD_FIRST": TWO,
 }
+RACE = ["TAKERS=2", "TAKES=3"]
+MODELS = {
+    "ring": (RING_CHECKS, RING_MUTATIONS),
+    "directory": (
+        {"two takers": RACE, "two takers, one may be killed": RACE + ["KILLS=1"],
+         "three takers": ["TAKERS=3", "TAKES=1", "KILLS=1"]},
+        {name: RACE for name in ("NO_CAS", "GENERATION_FIRST", "LEAVE_EARLY", "RENEW_ALWAYS", "RAISE_FIRST")}),
+}
 
 
 def search(model, cc, defines):
@@ -66,16 +74,16 @@ def search(model, cc, defines):
     return done.stdout
 
 
-def check(model, cc, name):
-    out = search(model, cc, CHECKS[name])
+def check(model, cc, name, defines):
+    out = search(model, cc, defines)
     states = re.search(r"(\d+) states, stored", out)
     complete = "errors: 0" in out and states and not re.search(
         r"not completed|max search depth too small|out of memory|hash-?compact", out)
     return bool(complete), (states.group(1) + " states") if complete else out
 
 
-def mutate(model, cc, name):
-    out = search(model, cc, MUTATIONS[name] + ["MUTATE_" + name])
+def mutate(model, cc, name, defines):
+    out = search(model, cc, defines + ["MUTATE_" + name])
     found = re.search(r"assertion violated (.*) \(at depth", out)
     return bool(found), found.group(1) if found else "SURVIVED\n" + out
 
@@ -85,12 +93,13 @@ def main():
     if not shutil.which("spin"):
         print("1..0 # SKIP no spin")
         return 77
-    job, names = {"check": (check, CHECKS), "mutate": (mutate, MUTATIONS)}[what]
+    checks, mutations = MODELS[pathlib.Path(model).stem]
+    job, names = {"check": (check, checks), "mutate": (mutate, mutations)}[what]
     failed = 0
     begin = time.monotonic()
     print(f"1..{len(names)}")
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        runs = {name: pool.submit(job, model, cc, name) for name in names}
+        runs = {name: pool.submit(job, model, cc, name, defines) for name, defines in names.items()}
         for number, (name, run) in enumerate(runs.items(), 1):
             try:
                 good, words = run.result()

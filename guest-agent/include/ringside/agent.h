@@ -214,13 +214,29 @@ bool rs_hypercall_poll(const struct rs_hcall_ticket *ticket, int32_t *result,
  */
 void rs_agent_look(void);
 
+/* Where a region lies in a piece of memory with a directory. rs_agent_init() wants that part. */
+struct rs_place {
+	uint32_t index; /* of its entry */
+	uint32_t kind;  /* RS_SOURCE_* */
+	uint32_t owner; /* who has it; RS_OWNER_GONE: nobody, but it is not free yet */
+	bool free;
+	uint64_t offset, size;
+};
+
 /*
- * Takes a region out of a piece of memory with a directory (ringside/directory.h) and says where it
- * lies in it: rs_agent_init() wants that part. `kind`: RS_SOURCE_*. `owner`: the process id, 1 for
- * a kernel. Errors: NO_REGION, BAD_ABI, BAD_LAYOUT, TAKEN.
+ * Taking a region out of a piece of memory with a directory: see ringside/directory.h. `owner`: the
+ * process id, 1 for a kernel. Any context; who races for an entry is told by TAKEN. Each returns 0,
+ * NO_REGION, BAD_ABI, BAD_LAYOUT, or
+ *     take   TAKEN: no entry of this kind (RS_SOURCE_*) is free
+ *     look   TAKEN: there is no entry of this number, they count from 0
+ *     claim  TAKEN: that entry is another's
+ *     leave  TAKEN: it is not the owner's any more
  */
-int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner, uint64_t *offset,
-		      uint64_t *region_size);
+int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,
+		      struct rs_place *place);
+int rs_directory_look(const void *memory, uint64_t size, uint32_t index, struct rs_place *place);
+int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t owner);
+int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t owner);
 
 /* What a guest may ask of its own tracing; `reply` may be NULL. Results as rs_hypercall(). */
 int32_t rs_agent_enable(const char *glob, struct rs_hcall_reply *reply);

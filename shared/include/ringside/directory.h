@@ -3,7 +3,7 @@
  * One piece of shared memory (a memory slot, a BAR, a memfd) holds this directory and a number of
  * regions, one for each agent: a kernel, and processes beside it. So agents of one guest have rings,
  * ids and requests of their own. An agent maps its own region and the directory, and nothing else,
- * where its system lets it map a part.
+ * where its system lets it map a part. There is a directory even where there is one region.
  *
  *     offset 0        struct rs_directory                     H
  *     entries_offset  struct rs_directory_entry[entry_count]  H
@@ -13,9 +13,14 @@
  * An agent takes a region by swapping its claim word from what it is to
  *     entry.generation << 32 | owner
  * where the word's upper half is not entry.generation: that entry is free. `owner` is the process id,
- * or 1 for a kernel. A kernel takes the entry of kind RS_SOURCE_KERNEL whatever stands there, since
- * it finds its own claim of an earlier boot. The host gives a region to the next owner by laying it
- * out anew and then raising the entry's generation.
+ * or 1 for a kernel. Whose own claim of this generation stands there takes it again: a process that
+ * executed another program, or one for which the host has written the claim. A kernel takes the
+ * entry of kind RS_SOURCE_KERNEL whatever stands there, since it finds its own claim of an earlier
+ * boot.
+ *
+ * An owner that leaves, or whoever finds out that it is no more, swaps its id in the word for
+ * RS_OWNER_GONE. The host gives the region to the next owner by laying it out anew and then raising
+ * the entry's generation. Until then nobody can take it.
  */
 #ifndef RINGSIDE_DIRECTORY_H
 #define RINGSIDE_DIRECTORY_H
@@ -29,6 +34,8 @@
 #define RS_SOURCE_NONE 0u   /* nobody now */
 #define RS_SOURCE_KERNEL 1u /* the guest's kernel */
 #define RS_SOURCE_USER 2u   /* a process */
+
+#define RS_OWNER_GONE 0u /* in a claim word: the region waits to be laid out anew */
 
 struct rs_directory {   /* H */
 	uint64_t magic; /* RS_DIRECTORY_MAGIC, written last */
@@ -58,6 +65,16 @@ RS_ASSERT_SIZE(struct rs_directory_entry, 128);
 static inline uint64_t rs_directory_claim_word(uint32_t generation, uint32_t owner)
 {
 	return (uint64_t)generation << 32 | owner;
+}
+
+static inline uint32_t rs_directory_claim_generation(uint64_t word)
+{
+	return (uint32_t)(word >> 32);
+}
+
+static inline uint32_t rs_directory_claim_owner(uint64_t word)
+{
+	return (uint32_t)word;
 }
 
 #endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking regions out of a piece of memory: each entry has one owner at a time, however many race for
+ * it, while a host lays out anew what was left. Built plainly, and with TSan and ASan/UBSan.
+ */
+#include <ringside/agent.h>
+#include <ringside/atomic.h>
+#include <ringside/directory.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRIES 4u
+#define TAKERS 6u
+#define ROUNDS 20000u
+#define REGION RS_SECTION_ALIGN
+
+static struct {
+	struct rs_directory head;
+	struct rs_directory_entry entry[ENTRIES];
+	uint64_t claim[ENTRIES];
+	uint8_t rest[4096];
+} memory;
+/* Larger than what is there: nothing in a region is touched by the directory's own code. */
+#define SIZE ((ENTRIES + 1) * (uint64_t)REGION)
+
+static uint32_t in_use[ENTRIES], takes[TAKERS], finished;
+
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                 \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static void lay_out(void)
+{
+	memset(&memory, 0, sizeof(memory));
+	memory.head = (struct rs_directory){
+		.abi_major = RS_ABI_MAJOR,
+		.header_size = sizeof(memory.head),
+		.size = SIZE,
+		.entries_offset = (uint64_t)((uint8_t *)memory.entry - (uint8_t *)&memory),
+		.claims_offset = (uint64_t)((uint8_t *)memory.claim - (uint8_t *)&memory),
+		.entry_count = ENTRIES,
+		.entry_stride = sizeof(memory.entry[0]),
+	};
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		memory.entry[i] = (struct rs_directory_entry){
+			.offset = (i + 1) * (uint64_t)REGION,
+			.size = REGION,
+			.kind = i ? RS_SOURCE_USER : RS_SOURCE_KERNEL,
+			.generation = 1,
+		};
+	rs_store_release(&memory.head.magic, RS_DIRECTORY_MAGIC);
+}
+
+static int take(uint32_t kind, uint32_t owner, struct rs_place *place)
+{
+	return rs_directory_take(&memory, SIZE, kind, owner, place);
+}
+
+static void test_one_by_one(void)
+{
+	struct rs_place place, again;
+
+	lay_out();
+	CHECK(take(RS_SOURCE_KERNEL, 1, &place) == 0);
+	CHECK(place.index == 0 && place.offset == REGION && place.size == REGION);
+	/* Another boot finds the claim of the one before. */
+	CHECK(take(RS_SOURCE_KERNEL, 1, &place) == 0 && place.index == 0);
+	for (uint32_t pid = 100; pid < 103; pid++) {
+		CHECK(take(RS_SOURCE_USER, pid, &place) == 0);
+		CHECK(place.index == pid - 99);
+	}
+	CHECK(take(RS_SOURCE_USER, 103, &place) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0);
+	CHECK(!place.free && place.owner == 101 && place.kind == RS_SOURCE_USER);
+	CHECK(rs_directory_look(&memory, SIZE, ENTRIES, &place) == RS_AGENT_TAKEN);
+	/* Another program in the same process. */
+	CHECK(take(RS_SOURCE_USER, 101, &again) == 0 && again.index == 2);
+	CHECK(rs_directory_leave(&memory, SIZE, 2, 102) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == 0);
+	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0);
+	CHECK(!place.free && place.owner == RS_OWNER_GONE);
+	/* Not before the host has laid it out anew. */
+	CHECK(take(RS_SOURCE_USER, 101, &place) == RS_AGENT_TAKEN);
+	rs_store_release(&memory.entry[2].generation, 2);
+	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0 && place.free);
+	CHECK(take(RS_SOURCE_USER, 104, &place) == 0 && place.index == 2);
+	CHECK(memory.claim[2] == rs_directory_claim_word(2, 104));
+	/* What the host keeps back, and what was never laid out. */
+	rs_store_release(&memory.entry[3].kind, RS_SOURCE_NONE);
+	rs_store_release(&memory.entry[3].generation, 9);
+	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == RS_AGENT_TAKEN);
+}
+
+/* A directory that contradicts itself is refused before anything outside it is looked at. */
+static void test_bad(void)
+{
+	static const struct {
+		size_t offset;
+		uint64_t value;
+		uint32_t size;
+		int error;
+	} cases[] = {
+#define CASE(field, value, error)                                                                  \
+	{offsetof(struct rs_directory, field), value, sizeof(memory.head.field), error}
+		CASE(magic, 1, RS_AGENT_NO_REGION),
+		CASE(abi_major, RS_ABI_MAJOR + 1, RS_AGENT_BAD_ABI),
+		CASE(size, SIZE + 1, RS_AGENT_BAD_LAYOUT),
+		CASE(size, 0, RS_AGENT_BAD_LAYOUT),
+		CASE(entries_offset, SIZE, RS_AGENT_BAD_LAYOUT),
+		CASE(entries_offset, UINT64_MAX - 7, RS_AGENT_BAD_LAYOUT),
+		CASE(entries_offset, 4, RS_AGENT_BAD_LAYOUT),
+		CASE(claims_offset, SIZE, RS_AGENT_BAD_LAYOUT),
+		CASE(claims_offset, UINT64_MAX - 7, RS_AGENT_BAD_LAYOUT),
+		CASE(claims_offset, 12, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_count, 0, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_count, RS_MAX_REGIONS + 1, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_stride, 120, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_stride, 132, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_stride, UINT32_MAX - 7, RS_AGENT_BAD_LAYOUT),
+	};
+	struct rs_place place;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lay_out();
+		memcpy((uint8_t *)&memory + cases[i].offset, &cases[i].value, cases[i].size);
+		CHECK(take(RS_SOURCE_USER, 7, &place) == cases[i].error);
+	}
+	lay_out();
+	memory.entry[1].offset = SIZE - REGION + RS_SECTION_ALIGN;
+	CHECK(take(RS_SOURCE_USER, 7, &place) == RS_AGENT_BAD_LAYOUT);
+	lay_out();
+	memory.entry[1].offset += 8;
+	CHECK(take(RS_SOURCE_USER, 7, &place) == RS_AGENT_BAD_LAYOUT);
+	CHECK(rs_directory_take(NULL, 0, RS_SOURCE_USER, 7, &place) == RS_AGENT_NO_REGION);
+	CHECK(rs_directory_take(&memory, 32, RS_SOURCE_USER, 7, &place) == RS_AGENT_NO_REGION);
+}
+
+/* Takes, is alone there for a moment, leaves. */
+static void *taker(void *data)
+{
+	uint32_t me = (uint32_t)(uintptr_t)data;
+	struct rs_place place;
+
+	while (takes[me] < ROUNDS) {
+		int err = take(RS_SOURCE_USER, 100 + me, &place);
+
+		if (err) {
+			CHECK(err == RS_AGENT_TAKEN);
+			sched_yield();
+			continue;
+		}
+		/* Plain accesses: with TSan these two lines are the test. */
+		CHECK(in_use[place.index] == 0);
+		in_use[place.index] = 100 + me;
+		takes[me]++;
+		if (takes[me] % 8 == 0)
+			sched_yield();
+		CHECK(in_use[place.index] == 100 + me);
+		in_use[place.index] = 0;
+		CHECK(rs_directory_leave(&memory, SIZE, place.index, 100 + me) == 0);
+	}
+	rs_shared_add32(&finished, 1);
+	return NULL;
+}
+
+/* The host: what was left is "laid out anew", then free again. */
+static void renew(void)
+{
+	for (uint32_t i = 1; i < ENTRIES; i++) {
+		uint32_t generation = memory.entry[i].generation;
+		uint64_t word = rs_load_acquire(&memory.claim[i]);
+
+		if (word != rs_directory_claim_word(generation, RS_OWNER_GONE))
+			continue;
+		CHECK(in_use[i] == 0);
+		rs_store_release(&memory.entry[i].generation, generation + 1);
+	}
+}
+
+static void test_race(void)
+{
+	pthread_t threads[TAKERS];
+	uint32_t rounds = 0;
+
+	lay_out();
+	for (uint32_t i = 0; i < TAKERS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, taker, (void *)(uintptr_t)i));
+	while (rs_load_acquire(&finished) < TAKERS) {
+		renew();
+		sched_yield();
+	}
+	for (uint32_t i = 0; i < TAKERS; i++)
+		pthread_join(threads[i], NULL);
+	renew();
+	/* Each take was one generation. */
+	for (uint32_t i = 1; i < ENTRIES; i++)
+		rounds += memory.entry[i].generation - 1;
+	CHECK(rounds == TAKERS * ROUNDS);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} tests[] = {{"one-by-one", test_one_by_one}, {"bad", test_bad}, {"race", test_race}};
+
+	puts("1..3");
+	for (int i = 0; i < 3; i++) {
+		tests[i].run();
+		printf("ok %d %s\n", i + 1, tests[i].name);
+	}
+	return 0;
+}
