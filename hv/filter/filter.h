@@ -42,6 +42,14 @@ int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const cha
 		      GByteArray **programs, struct rs_filter_error *err);
 
 /*
+ * One program that accepts what any of `count` (>= 1) programs accepts. They were compiled for `event`. On success
+ * *joined is a new verified array, for the caller to unref. Equal programs count once.
+ * -E2BIG: together they are beyond RS_FILTER_MAX_INSNS or RS_FILTER_MAX_SIZE; -EINVAL: one does not fit the event.
+ */
+int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_t count,
+		   GByteArray **joined, struct rs_error *err);
+
+/*
  * All that the agent relies on, for a program of `size` bytes that is to judge an event with this
  * entry size and so many dynamic fields. `program` is 8-byte aligned. Reads only inside it. 0 or
  * -EINVAL with what is wrong.

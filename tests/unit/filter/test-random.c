@@ -1,152 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Random expressions over random entries: compiler and evaluator against the reference. Seeded. */
+#include "random.h"
 #include "reference.h"
-#include "sample.h"
-
-#include <string.h>
 
 #define EXPRESSIONS 20000
 #define ENTRIES 8
-
-static void fill_entry(GRand *r, struct sample *s, char *why, char *comm)
-{
-	static const int64_t edges[] = {
-		0,     1,         -1,        127,        128,       -128,      255, 32767,
-		65535, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, 5,   3};
-	static const char letters[] = "abc";
-	uint8_t *bytes = (uint8_t *)s;
-	int64_t v;
-
-	for (unsigned int i = 0; i < sizeof(*s); i++)
-		bytes[i] = (uint8_t)g_rand_int(r);
-#define PICK(f)                                                                                    \
-	do {                                                                                       \
-		v = edges[g_rand_int_range(r, 0, G_N_ELEMENTS(edges))];                            \
-		if (g_rand_boolean(r))                                                             \
-			memcpy(&s->f, &v, sizeof(s->f));                                           \
-	} while (0)
-	PICK(u8);
-	PICK(s8);
-	PICK(u16);
-	PICK(s16);
-	PICK(u32);
-	PICK(s32);
-	PICK(u64);
-	PICK(s64);
-	PICK(state);
-	PICK(bits);
-#undef PICK
-	memset(s->name, 0, sizeof(s->name));
-	for (int i = g_rand_int_range(r, 0, 17); i-- > 0;)
-		s->name[i] = letters[g_rand_int_range(r, 0, 3)];
-	memset(why, 0, 32);
-	for (int i = g_rand_int_range(r, 0, 31); i-- > 0;)
-		why[i] = letters[g_rand_int_range(r, 0, 3)];
-	memset(comm, 0, RS_COMM_LEN);
-	for (int i = g_rand_int_range(r, 0, 17); i-- > 0;)
-		comm[i] = letters[g_rand_int_range(r, 0, 3)];
-}
-
-static void append_number(GRand *r, GString *out)
-{
-	static const char *const numbers[] = {"0",
-					      "1",
-					      "-1",
-					      "3",
-					      "5",
-					      "127",
-					      "-128",
-					      "128",
-					      "0xff",
-					      "0177777",
-					      "32767",
-					      "-32768",
-					      "0x7fffffff",
-					      "-2147483648",
-					      "0xffffffff",
-					      "4294967296",
-					      "0x7fffffffffffffff",
-					      "-9223372036854775808",
-					      "0xffffffffffffffff",
-					      "-(0x10)",
-					      "200",
-					      "4",
-					      "-4"};
-
-	if (g_rand_boolean(r))
-		g_string_append(out, numbers[g_rand_int_range(r, 0, G_N_ELEMENTS(numbers))]);
-	else
-		g_string_append_printf(out, "%d", g_rand_int_range(r, -300, 300));
-}
-
-static void append_pattern(GRand *r, GString *out)
-{
-	static const char *const pieces[] = {"a",    "b",     "c",     "*", "?", "[ab]",
-					     "[!a]", "[^bc]", "[a-b]", "*", "aa"};
-
-	g_string_append_c(out, '"');
-	for (int i = g_rand_int_range(r, 0, 8); i-- > 0;)
-		g_string_append(out, pieces[g_rand_int_range(r, 0, G_N_ELEMENTS(pieces))]);
-	g_string_append_c(out, '"');
-}
-
-static void append_term(GRand *r, GString *out)
-{
-	static const char *const numeric[] = {"u8",   "s8",  "u16",  "s16",  "u32",
-					      "s32",  "u64", "s64",  "addr", "state",
-					      "bits", "PID", "TGID", "CPU",  "only"};
-	static const char *const text[] = {"name", "why", "COMM"};
-	static const char *const cmps[] = {"==", "!=", "<", "<=", ">", ">="};
-	static const char *const tests[] = {" == ", " != ", " ~ ", " !~ "};
-
-	switch (g_rand_int_range(r, 0, 8)) {
-	case 0:
-	case 1:
-		g_string_append(out, text[g_rand_int_range(r, 0, 3)]);
-		g_string_append(out, tests[g_rand_int_range(r, 0, 4)]);
-		append_pattern(r, out);
-		return;
-	case 2:
-		g_string_append_printf(out, "CPU & CPUS{%d-%d,5}", g_rand_int_range(r, 0, 2),
-				       g_rand_int_range(r, 2, 5));
-		return;
-	case 3:
-		g_string_append(out, g_rand_boolean(r) ? "state == S" : "bits & A|B");
-		return;
-	case 4:
-	case 5:
-		g_string_append_printf(out, "%s & ",
-				       numeric[g_rand_int_range(r, 0, G_N_ELEMENTS(numeric))]);
-		append_number(r, out);
-		if (g_rand_boolean(r))
-			return;
-		break;
-	default:
-		g_string_append(out, numeric[g_rand_int_range(r, 0, G_N_ELEMENTS(numeric))]);
-		break;
-	}
-	g_string_append_printf(out, " %s ", cmps[g_rand_int_range(r, 0, 6)]);
-	append_number(r, out);
-}
-
-static void append_expression(GRand *r, GString *out, int depth)
-{
-	int n = g_rand_int_range(r, 1, 4);
-
-	for (int i = 0; i < n; i++) {
-		if (i)
-			g_string_append(out, g_rand_boolean(r) ? " && " : " || ");
-		if (g_rand_int_range(r, 0, 4) == 0)
-			g_string_append_c(out, '!');
-		if (depth && g_rand_int_range(r, 0, 3) == 0) {
-			g_string_append_c(out, '(');
-			append_expression(r, out, depth - 1);
-			g_string_append_c(out, ')');
-		} else {
-			append_term(r, out);
-		}
-	}
-}
 
 /* Returns how many entries were judged, 0 when the expression was refused. */
 static unsigned int compare(GRand *r, const char *expression, unsigned int *yes)
@@ -160,24 +18,13 @@ static unsigned int compare(GRand *r, const char *expression, unsigned int *yes)
 		return 0;
 	g_assert_cmpint(rs_filter_parse(expression, &ast, NULL), ==, 0);
 	for (unsigned int i = 0; i < ENTRIES; i++) {
-		struct sample s;
-		char why[32], comm[RS_COMM_LEN];
-		struct rs_dyn dyn[] = {{NULL, 0}, {why, sizeof(why)}};
-		struct rs_filter_input in = {.entry = &s,
-					     .entry_size = sizeof(s),
-					     .dyn = dyn,
-					     .dyn_count = 2,
-					     .comm = comm};
-		enum reference want;
+		struct random_input random;
+		const struct rs_filter_input *in = random_input(r, &random);
+		enum reference want = reference_run(&ast, &sample_event, in);
 
-		fill_entry(r, &s, why, comm);
-		in.pid = g_rand_int(r) >> g_rand_int_range(r, 0, 32);
-		in.tgid = g_rand_int(r) >> g_rand_int_range(r, 0, 32);
-		in.cpu = (uint32_t)g_rand_int_range(r, 0, 9);
-		want = reference_run(&ast, &sample_event, &in);
 		g_assert_cmpint(want == REF_UNKNOWN, ==, programs[0] == NULL);
-		if (programs[0] && rs_filter_run((void *)programs[0]->data, programs[0]->len,
-						 &in) != (want == REF_TRUE))
+		if (programs[0] && rs_filter_run((void *)programs[0]->data, programs[0]->len, in) !=
+					   (want == REF_TRUE))
 			g_error("'%s': the reference says %d", expression, want);
 		*yes += want == REF_TRUE;
 	}
@@ -195,7 +42,7 @@ static void test_random(void)
 	for (unsigned int i = 0; i < EXPRESSIONS; i++) {
 		g_autoptr(GString) s = g_string_new(NULL);
 
-		append_expression(r, s, 3);
+		random_expression(r, s, 3);
 		judged += compare(r, s->str, &yes);
 	}
 	g_test_message("%u of %u judged, %u true", judged, EXPRESSIONS * ENTRIES, yes);
