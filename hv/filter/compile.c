@@ -329,3 +329,19 @@ int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const cha
 	rs_filter_ast_clear(&ast);
 	return ret;
 }
+
+int rs_filter_compile_more(const RsTraceEvent *event, const char *expression, GByteArray **program,
+			   struct rs_filter_error *err)
+{
+	struct rs_filter_ast ast;
+	int ret = rs_filter_parse(expression, &ast, err);
+
+	if (ret)
+		return ret;
+	*program = NULL;
+	ret = compile(&ast, event, false, program, err);
+	if (ret)
+		name_event(event, err);
+	rs_filter_ast_clear(&ast);
+	return ret;
+}

@@ -42,6 +42,13 @@ int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const cha
 		      GByteArray **programs, struct rs_filter_error *err);
 
 /*
+ * The same for one more event of a set that the expression was compiled for before: by the rules for several, and
+ * a name that it lacks is no error. *program may become NULL.
+ */
+int rs_filter_compile_more(const RsTraceEvent *event, const char *expression, GByteArray **program,
+			   struct rs_filter_error *err);
+
+/*
  * One program that accepts what any of `count` (>= 1) programs accepts. They were compiled for `event`. On success
  * *joined is a new verified array, for the caller to unref. Equal programs count once.
  * -E2BIG: together they are beyond RS_FILTER_MAX_INSNS or RS_FILTER_MAX_SIZE; -EINVAL: one does not fit the event.

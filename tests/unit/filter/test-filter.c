@@ -494,6 +494,26 @@ static void test_set(void)
 	g_assert_cmpint(rs_filter_compile(events, 1, "u8 < 1000", p, &err), ==, -EINVAL);
 }
 
+/* An event that comes later: what it lacks is left out, what it has must make sense. */
+static void test_more(void)
+{
+	struct rs_filter_error err = {0};
+	GByteArray *p = NULL;
+
+	g_assert_cmpint(rs_filter_compile_more(&sample_event, "only == -1 || u8 == 200", &p, &err),
+			==, 0);
+	g_assert_true(run(p, &input));
+	g_clear_pointer(&p, g_byte_array_unref);
+	g_assert_cmpint(rs_filter_compile_more(&sample_event, "only == -1", &p, &err), ==, 0);
+	g_assert_null(p);
+	g_assert_cmpint(rs_filter_compile_more(&sample_event, "u8 < 1000", &p, &err), ==, 0);
+	g_assert_true(run(p, &input));
+	g_clear_pointer(&p, g_byte_array_unref);
+	g_assert_cmpint(rs_filter_compile_more(&sample_event, "mac > 3", &p, &err), ==, -EINVAL);
+	g_assert_nonnull(strstr(err.message, "test:sample"));
+	g_assert_null(p);
+}
+
 static void test_missing_context(void)
 {
 	struct rs_filter_input in = input;
@@ -513,6 +533,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/limits", test_limits);
 	g_test_add_func("/filter/globs", test_globs);
 	g_test_add_func("/filter/set", test_set);
+	g_test_add_func("/filter/more", test_more);
 	g_test_add_func("/filter/missing-context", test_missing_context);
 	return g_test_run();
 }

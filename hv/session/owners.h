@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who asked for what. An owner is a name: "host", "guest", or what a client calls itself. Each has rules (what it
+ * asked for by glob, for events that come later), and a wish on each event that it has asked about. An event is
+ * on while any owner wants it. It is recorded if it passes for any owner who wants it.
+ *
+ * Nothing here knows a session, so that all of it is tested without one. Caller: the session, on its thread.
+ *
+ * Trust: names, globs and expressions come from peers and from the guest. They are bounded by the caller; what
+ * one owner can store is bounded here, by tables of its own, so nobody can take another's room.
+ */
+#ifndef RS_HV_SESSION_OWNERS_H
+#define RS_HV_SESSION_OWNERS_H
+
+#include "base/error.h"
+#include <glib.h>
+#include <rs-trace-schema.h>
+
+#define RS_OWNER_HOST "host"   /* who gives no name */
+#define RS_OWNER_GUEST "guest" /* the guest's own requests */
+#define RS_OWNER_NAME_MAX 32u
+#define RS_OWNERS_MAX 32u /* at once in one table */
+#define RS_OWNER_MAX_RULES 256u
+
+/* ---- owners ---- */
+
+struct rs_rule;
+
+struct rs_owner {
+	char *name;
+	GPtrArray *rules;  /* of struct rs_rule, in the order given */
+	unsigned int uses; /* wishes that name it */
+};
+
+/* `name` has passed rs_owner_check_name(). Never fails. */
+struct rs_owner *rs_owner_new(const char *name);
+/* No wish may name it any more. Accepts NULL. */
+void rs_owner_free(struct rs_owner *owner);
+/* [A-Za-z0-9._-], 1 to RS_OWNER_NAME_MAX of them: 0 or -EINVAL. */
+int rs_owner_check_name(const char *name, struct rs_error *err);
+
+/* ---- the table of those who speak by name ---- */
+
+struct rs_owners;
+
+struct rs_owners *rs_owners_new(void);
+void rs_owners_free(struct rs_owners *owners);
+/* NULL: no such owner. */
+struct rs_owner *rs_owners_find(const struct rs_owners *owners, const char *name);
+/* Finds or makes it. -EINVAL: a bad name; -EUSERS: there are RS_OWNERS_MAX others. */
+int rs_owners_get(struct rs_owners *owners, const char *name, struct rs_owner **out,
+		  struct rs_error *err);
+/* Forgets owners that have neither rules nor wishes. */
+void rs_owners_prune(struct rs_owners *owners);
+unsigned int rs_owners_count(const struct rs_owners *owners);
+/* In order of name; n < rs_owners_count(). */
+struct rs_owner *rs_owners_nth(const struct rs_owners *owners, unsigned int n);
+
+/* ---- rules ---- */
+
+enum rs_rule_kind { RS_RULE_ENABLE, RS_RULE_DISABLE, RS_RULE_FILTER };
+
+struct rs_rule {
+	enum rs_rule_kind kind;
+	char *glob;
+	char *expression; /* RS_RULE_FILTER; NULL clears */
+	bool early;       /* given before the session was started */
+	bool met;         /* its names were found in events once */
+	bool told;        /* that it does not fit an event */
+};
+
+/*
+ * Whether rs_owner_add_rule() has room for it: 0 or -ENOSPC. There is always room for one on "*" that only takes
+ * away.
+ */
+int rs_owner_check_room(const struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
+			const char *expression, struct rs_error *err);
+/*
+ * Adds a rule, for which there is room. The last one that matches counts, so it replaces older ones on the same
+ * glob, and one on "*" replaces all of its kind. NULL: it was not worth keeping, since it says what is so without any rule.
+ */
+struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
+				  const char *expression);
+void rs_owner_clear_rules(struct rs_owner *owner);
+/* What its rules say of an event of the source of that name. */
+bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event);
+/* The rule whose expression filters it; NULL: none. */
+struct rs_rule *rs_owner_filter_of(const struct rs_owner *owner, const char *source,
+				   const RsTraceEvent *event);
+/* A glob is "system:name" or "source/system:name". */
+bool rs_event_matches(const char *source, const RsTraceEvent *event, const char *glob);
+
+/* ---- wishes: of all owners, on one event ---- */
+
+struct rs_wish {
+	struct rs_wish *next;
+	struct rs_owner *owner;
+	bool wanted;
+	char *filter; /* kept while it is not wanted, too; NULL: none */
+	GByteArray
+		*program; /* what the filter was compiled to; NULL if and only if there is none */
+};
+
+/* "host" first, "guest" last, the others by name. A zeroed one is empty. */
+struct rs_wishes {
+	struct rs_wish *first;
+};
+
+void rs_wishes_clear(struct rs_wishes *wishes);
+/* `to` is empty. */
+void rs_wishes_copy(struct rs_wishes *to, const struct rs_wishes *from);
+/* NULL: it has none. */
+const struct rs_wish *rs_wishes_of(const struct rs_wishes *wishes, const struct rs_owner *owner);
+void rs_wishes_set_wanted(struct rs_wishes *wishes, struct rs_owner *owner, bool wanted);
+/* Both NULL: no filter. Text and program are copied and referenced. */
+void rs_wishes_set_filter(struct rs_wishes *wishes, struct rs_owner *owner, const char *filter,
+			  GByteArray *program);
+void rs_wishes_forget(struct rs_wishes *wishes, const struct rs_owner *owner);
+
+/*
+ * A guest's program may take half of what there is for an event: then one of that size by anybody else always fits
+ * beside it.
+ */
+bool rs_owner_guest_may(const GByteArray *program);
+
+bool rs_wishes_wanted(const struct rs_wishes *wishes);
+/*
+ * The program that lets through what passes for any owner who wants `event`: a reference in *program, NULL if
+ * everything is to be recorded (or nobody wants it). -E2BIG as rs_filter_join(), with *program NULL.
+ */
+int rs_wishes_program(const struct rs_wishes *wishes, const RsTraceEvent *event,
+		      GByteArray **program, struct rs_error *err);
+/*
+ * The same for people: "(a) || (b)", NULL for everything. While nobody wants the event, what is set on it. To be
+ * freed.
+ */
+char *rs_wishes_expression(const struct rs_wishes *wishes);
+
+#endif
