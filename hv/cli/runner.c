@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define STOP_PATIENCE_MS 5000
-#define SETTLE_MS 500
 
 enum { GLOB_MATCHED = 1, GLOB_MISSED };
 
@@ -177,7 +176,7 @@ static void on_hello(void *data, struct rs_source *source, const struct rs_guest
 
 	runner->said_hello = true;
 	if (!runner->sources[4])
-		runner->sources[4] = g_timeout_add(SETTLE_MS, on_settled, runner);
+		runner->sources[4] = g_timeout_add(RS_SESSION_START_MS, on_settled, runner);
 }
 
 static void on_doorbell(void *data)
@@ -208,7 +207,8 @@ static int ask(struct runner *runner, struct rs_error *err)
 
 		ret = rs_session_split_filter(*text, &glob, &expression, err);
 		if (!ret)
-			ret = rs_session_set_filter(runner->session, glob, expression, NULL, err);
+			ret = rs_session_set_filter(runner->session, RS_OWNER_HOST, glob,
+						    expression, NULL, err);
 	}
 	for (char **glob = config->enable; glob && *glob && !ret; glob++)
 		ret = rs_session_enable(runner->session, RS_OWNER_HOST, *glob, NULL, err);

@@ -1,23 +1,75 @@
 /* SPDX-License-Identifier: MIT */
-/* Enable, disable, list: by glob, in one batch for each source, in the order that control.h asks for. */
+/*
+ * Enable, disable, list: by glob, in one batch for each source, in the order that control.h asks
+ * for.
+ */
 #include "session/private.h"
 
 #include <errno.h>
 #include <rs-trace-escape.h>
 #include <string.h>
 
-/* ---- which events ---- */
+/* ---- who asks ---- */
 
-bool rs_event_matches(const struct rs_source *source, const RsTraceEvent *event, const char *glob)
+static bool asked(const struct asker *asker, const struct rs_source *source)
 {
-	const char *slash = strchr(glob, '/');
-	g_autofree char *of = NULL;
-
-	if (!slash)
-		return rs_trace_event_matches(event, glob);
-	of = g_strndup(glob, (gsize)(slash - glob));
-	return rs_trace_glob_matches(of, source->name) && rs_trace_event_matches(event, slash + 1);
+	return !asker->source || asker->source == source;
 }
+
+struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source)
+{
+	return asker->owner ? asker->owner : source->guest;
+}
+
+int rs_asker_init(struct asker *asker, struct rs_session *session, const char *owner,
+		  struct rs_error *err)
+{
+	*asker = (struct asker){0};
+	/* Those whose requests failed, too. */
+	rs_owners_prune(session->owners);
+	if (strcmp(owner, RS_OWNER_GUEST) == 0)
+		return 0;
+	return rs_owners_get(session->owners, owner, &asker->owner, err);
+}
+
+/* The n-th one whose rules the asker speaks of; NULL at the end. */
+static struct rs_owner *nth_owner(struct rs_session *session, const struct asker *asker, guint n)
+{
+	if (asker->owner || asker->source)
+		return n == 0 ? rs_asker_owner(asker, asker->source) : NULL;
+	return n < session->sources->len ? nth_source(session, n)->guest : NULL;
+}
+
+int rs_asker_check_room(struct rs_session *session, const struct asker *asker,
+			enum rs_rule_kind kind, const char *glob, const char *expression,
+			struct rs_error *err)
+{
+	struct rs_owner *owner;
+	int ret = 0;
+
+	for (guint i = 0; !ret && (owner = nth_owner(session, asker, i)); i++)
+		ret = rs_owner_check_room(owner, kind, glob, expression, err);
+	return ret;
+}
+
+void rs_asker_add_rule(struct rs_session *session, const struct asker *asker,
+		       enum rs_rule_kind kind, const char *glob, const char *expression, bool met)
+{
+	struct rs_owner *owner;
+
+	for (guint i = 0; (owner = nth_owner(session, asker, i)); i++) {
+		struct rs_rule *rule = rs_owner_add_rule(owner, kind, glob, expression);
+
+		if (!rule)
+			continue;
+		rule->met = met;
+		rule->early = !session->started;
+	}
+	/* One that took its last wish back. */
+	rs_owners_prune(session->owners);
+}
+
+/* ---- which events ---- */
 
 static bool event_live(const struct rs_source *source, const RsTraceEvent *event)
 {
@@ -36,7 +88,7 @@ static void add_matching(struct rs_source *source, const char *glob, GArray *ref
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
 		struct event_ref ref = {source, event->id};
 
-		if (rs_event_usable(source, event) && rs_event_matches(source, event, glob))
+		if (rs_event_usable(source, event) && rs_event_matches(source->name, event, glob))
 			g_array_append_val(refs, ref);
 	}
 }
@@ -58,20 +110,13 @@ static int no_match(const char *glob, struct rs_error *err)
 	return rs_error_set(err, ENOENT, "no event matches '%s'", escaped);
 }
 
-static bool asked(const struct asker *asker, const struct rs_source *source)
-{
-	return !asker->source || asker->source == source;
-}
-
-/* Nothing matches, and that may yet change: the host's wish is kept as a rule. */
+/* Nothing matches, and that may yet change: the wish is kept as a rule. */
 static bool may_wait(const struct rs_session *session, const struct asker *asker)
 {
-	if (asker->owner != RS_OWNER_HOST)
-		return false;
 	for (guint i = 0; i < session->sources->len; i++) {
 		const struct rs_source *source = nth_source(session, i);
 
-		if (!source->hello && !source->ended)
+		if (asked(asker, source) && !source->hello && !source->ended)
 			return true;
 	}
 	return !session->sources->len;
@@ -105,127 +150,19 @@ int rs_events_match(struct rs_session *session, const struct asker *asker, const
 	return 0;
 }
 
-struct rs_source *rs_events_run(const GArray *refs, guint *at, GArray *ids)
-{
-	struct rs_source *source = NULL;
-
-	g_array_set_size(ids, 0);
-	for (; *at < refs->len; (*at)++) {
-		const struct event_ref *ref = &g_array_index(refs, struct event_ref, *at);
-
-		if (source && ref->source != source)
-			break;
-		source = ref->source;
-		g_array_append_val(ids, ref->id);
-	}
-	return source;
-}
-
-/* ---- on and off, in one source ---- */
-
-/* `ids` are those whose state really changes. */
-static int switch_on(struct rs_source *source, const GArray *ids, GPtrArray *problems,
-		     struct rs_error *err)
-{
-	const uint32_t *id = (const uint32_t *)ids->data;
-	int ret;
-
-	if (!ids->len)
-		return 0;
-	/* The word before the text: an event that fires in between is judged by the word. */
-	for (guint i = 0; i < ids->len; i++)
-		rs_publisher_set_enabled(source->publisher, id[i], true, NULL);
-	ret = rs_source_sites_switch(source, id, ids->len, true, problems, err);
-	for (guint i = 0; i < ids->len; i++) {
-		if (ret)
-			rs_publisher_set_enabled(source->publisher, id[i], false, NULL);
-		else
-			source->events[id[i]].on = true;
-	}
-	rs_publisher_commit(source->publisher);
-	return ret;
-}
-
-static int switch_off(struct rs_source *source, const GArray *ids, struct rs_error *err)
-{
-	const uint32_t *id = (const uint32_t *)ids->data;
-	int ret;
-
-	if (!ids->len)
-		return 0;
-	ret = rs_source_sites_switch(source, id, ids->len, false, NULL, err);
-	/* Off for the guest whatever became of its text: the word alone decides. */
-	for (guint i = 0; i < ids->len; i++) {
-		rs_publisher_set_enabled(source->publisher, id[i], false, NULL);
-		source->events[id[i]].on = false;
-	}
-	rs_publisher_commit(source->publisher);
-	return ret;
-}
-
-int rs_source_enable_ids(struct rs_source *source, enum rs_session_owner owner, const GArray *ids,
-			 GPtrArray *problems, struct rs_error *err)
-{
-	g_autoptr(GArray) off = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	int ret;
-
-	for (guint i = 0; i < ids->len; i++) {
-		uint32_t id = g_array_index(ids, uint32_t, i);
-
-		if (!source->events[id].on)
-			g_array_append_val(off, id);
-	}
-	ret = switch_on(source, off, problems, err);
-	if (ret)
-		return ret;
-	for (guint i = 0; i < ids->len; i++)
-		source->events[g_array_index(ids, uint32_t, i)].owners |= (uint8_t)owner;
-	return 0;
-}
-
-static int disable_ids(struct rs_source *source, enum rs_session_owner owner, const GArray *ids,
-		       struct rs_error *err)
-{
-	g_autoptr(GArray) on = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-
-	for (guint i = 0; i < ids->len; i++) {
-		uint32_t id = g_array_index(ids, uint32_t, i);
-		struct event_state *state = &source->events[id];
-
-		state->owners &= (uint8_t)~owner;
-		if (state->on && !state->owners)
-			g_array_append_val(on, id);
-	}
-	return switch_off(source, on, err);
-}
-
-void rs_source_note_problems(struct rs_source *source, const GPtrArray *problems)
-{
-	for (guint i = 0; i < problems->len; i++)
-		rs_source_say(source, "%s", (const char *)problems->pdata[i]);
-}
-
 /* ---- as asked ---- */
 
-static int enable_refs(const struct asker *asker, const GArray *refs, GPtrArray *all,
+static int enable_refs(const struct asker *asker, const GArray *refs, GPtrArray *problems,
 		       struct rs_error *err)
 {
-	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	struct rs_source *source;
-	guint at = 0;
-	int ret = 0;
+	g_autoptr(GArray) plans = rs_plans_new(refs);
 
-	while ((source = rs_events_run(refs, &at, ids))) {
-		g_autoptr(GPtrArray) problems = g_ptr_array_new();
-		int failed =
-			rs_source_enable_ids(source, asker->owner, ids, problems, ret ? NULL : err);
+	for (guint i = 0; i < plans->len; i++) {
+		struct plan *plan = rs_plan(plans, i);
 
-		if (!failed)
-			rs_source_note_problems(source, problems);
-		g_ptr_array_extend_and_steal(all, g_steal_pointer(&problems));
-		ret = ret ? ret : failed;
+		rs_wishes_set_wanted(&plan->wishes, rs_asker_owner(asker, plan->ref.source), true);
 	}
-	return ret;
+	return rs_plans_carry_out(plans, false, problems, err);
 }
 
 int rs_events_enable(struct rs_session *session, const struct asker *asker, const char *glob,
@@ -235,12 +172,13 @@ int rs_events_enable(struct rs_session *session, const struct asker *asker, cons
 	g_autoptr(GArray) refs = NULL;
 	int ret = rs_events_match(session, asker, glob, &refs, err);
 
-	if (!ret && asker->owner == RS_OWNER_HOST)
-		ret = rs_rules_add(session, asker, RULE_ENABLE, glob, NULL, err);
+	if (!ret)
+		ret = rs_asker_check_room(session, asker, RS_RULE_ENABLE, glob, NULL, err);
 	if (!ret)
 		ret = enable_refs(asker, refs, problems, err);
 	if (ret)
 		return ret;
+	rs_asker_add_rule(session, asker, RS_RULE_ENABLE, glob, NULL, true);
 	if (result) {
 		result->touched = refs->len;
 		result->pending = !refs->len;
@@ -250,23 +188,31 @@ int rs_events_enable(struct rs_session *session, const struct asker *asker, cons
 	return 0;
 }
 
-int rs_session_enable(struct rs_session *session, enum rs_session_owner owner, const char *glob,
+int rs_session_enable(struct rs_session *session, const char *owner, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err)
 {
-	return rs_events_enable(session, &(struct asker){.owner = owner}, glob, result, err);
+	struct asker asker;
+	int ret = rs_asker_init(&asker, session, owner, err);
+
+	return ret ? ret : rs_events_enable(session, &asker, glob, result, err);
 }
 
-static int disable_refs(const struct asker *asker, const GArray *refs, struct rs_error *err)
+static int disable_refs(const struct asker *asker, const GArray *refs,
+			struct rs_session_result *result, struct rs_error *err)
 {
-	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	struct rs_source *source;
-	guint at = 0;
-	int ret = 0;
+	g_autoptr(GArray) plans = rs_plans_new(refs);
+	int ret;
 
-	while ((source = rs_events_run(refs, &at, ids))) {
-		int failed = disable_ids(source, asker->owner, ids, ret ? NULL : err);
+	for (guint i = 0; i < plans->len; i++) {
+		struct plan *plan = rs_plan(plans, i);
 
-		ret = ret ? ret : failed;
+		rs_wishes_set_wanted(&plan->wishes, rs_asker_owner(asker, plan->ref.source), false);
+	}
+	/* Whoever lets go of an event cannot be held to it by the others' filters. */
+	ret = rs_plans_carry_out(plans, true, NULL, err);
+	for (guint i = 0; i < plans->len && !ret; i++) {
+		if (rs_plan(plans, i)->on)
+			rs_result_keep(result, rs_plan(plans, i), NULL);
 	}
 	return ret;
 }
@@ -274,68 +220,122 @@ static int disable_refs(const struct asker *asker, const GArray *refs, struct rs
 int rs_events_disable(struct rs_session *session, const struct asker *asker, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err)
 {
+	struct rs_session_result unused = {0}, *out = result ? result : &unused;
 	g_autoptr(GArray) refs = NULL;
 	int ret = rs_events_match(session, asker, glob, &refs, err);
 
-	if (!ret && asker->owner == RS_OWNER_HOST)
-		ret = rs_rules_add(session, asker, RULE_DISABLE, glob, NULL, err);
 	if (!ret)
-		ret = disable_refs(asker, refs, err);
-	if (ret)
-		return ret;
-	if (result)
-		*result = (struct rs_session_result){.touched = refs->len, .pending = !refs->len};
-	rs_session_say_changed(session);
-	return 0;
+		ret = rs_asker_check_room(session, asker, RS_RULE_DISABLE, glob, NULL, err);
+	if (!ret)
+		ret = disable_refs(asker, refs, out, err);
+	if (!ret) {
+		rs_asker_add_rule(session, asker, RS_RULE_DISABLE, glob, NULL, true);
+		out->touched = refs->len;
+		out->pending = !refs->len;
+		rs_session_say_changed(session);
+	}
+	rs_session_result_clear(&unused);
+	return ret;
 }
 
-int rs_session_disable(struct rs_session *session, enum rs_session_owner owner, const char *glob,
+int rs_session_disable(struct rs_session *session, const char *owner, const char *glob,
 		       struct rs_session_result *result, struct rs_error *err)
 {
-	return rs_events_disable(session, &(struct asker){.owner = owner}, glob, result, err);
+	struct asker asker;
+	int ret = rs_asker_init(&asker, session, owner, err);
+
+	return ret ? ret : rs_events_disable(session, &asker, glob, result, err);
 }
 
 /* ---- what happens by itself ---- */
 
+void rs_session_forget_owner(struct rs_session *session, const char *name)
+{
+	g_autoptr(GArray) refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref)), plans = NULL;
+	struct rs_owner *owner = rs_owners_find(session->owners, name);
+	struct rs_error err = {0};
+
+	if (!owner)
+		return;
+	rs_owner_clear_rules(owner);
+	for (guint i = 0; i < session->sources->len; i++) {
+		struct rs_source *source = nth_source(session, i);
+
+		for (uint32_t id = 0; id < source->region->header.event_capacity; id++) {
+			struct event_ref ref = {source, id};
+			struct rs_wishes *wishes = &source->events[id].wishes;
+
+			if (!source_alive(source))
+				rs_wishes_forget(wishes, owner);
+			else if (rs_wishes_of(wishes, owner))
+				g_array_append_val(refs, ref);
+		}
+	}
+	plans = rs_plans_new(refs);
+	for (guint i = 0; i < plans->len; i++)
+		rs_wishes_forget(&rs_plan(plans, i)->wishes, owner);
+	if (rs_plans_carry_out(plans, true, NULL, &err))
+		rs_session_say(session, "what '%s' wanted is not wanted any more: %s", name,
+			       err.message);
+	/* The plans hold copies of the wishes. */
+	g_clear_pointer(&plans, g_array_unref);
+	rs_owners_prune(session->owners);
+	rs_session_say_changed(session);
+}
+
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot)
 {
-	g_autoptr(GArray) on = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autoptr(GArray) refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref)), plans = NULL;
 	struct rs_error err = {0};
 
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
-		uint32_t id = event->id;
+		struct event_ref ref = {source, event->id};
 
-		if (event->slot != slot || id >= source->region->header.event_capacity)
+		if (event->slot != slot || event->id >= source->region->header.event_capacity)
 			continue;
-		source->events[id].owners = 0;
-		source->events[id].ruled = false;
-		if (source->events[id].on)
-			g_array_append_val(on, id);
+		source->events[event->id].ruled = false;
+		g_array_append_val(refs, ref);
 	}
-	if (switch_off(source, on, &err))
+	plans = rs_plans_new(refs);
+	for (guint i = 0; i < plans->len; i++)
+		rs_wishes_clear(&rs_plan(plans, i)->wishes);
+	if (rs_plans_carry_out(plans, true, NULL, &err))
 		rs_source_say(source, "a provider left: %s", err.message);
+}
+
+void rs_source_forget_event(struct rs_source *source, uint32_t id)
+{
+	struct event_state *state = &source->events[id];
+
+	rs_wishes_clear(&state->wishes);
+	g_clear_pointer(&state->program, g_byte_array_unref);
+	g_free(state->filter);
+	g_free(state->note);
+	*state = (struct event_state){0};
 }
 
 void rs_source_forget_events(struct rs_source *source)
 {
 	rs_publisher_reset(source->publisher);
-	for (uint32_t id = 0; id < source->region->header.event_capacity; id++) {
-		g_free(source->events[id].filter);
-		g_free(source->events[id].note);
-		source->events[id] = (struct event_state){0};
-	}
+	for (uint32_t id = 0; id < source->region->header.event_capacity; id++)
+		rs_source_forget_event(source, id);
+	/* What the guest asked for, another boot asked for. */
+	rs_owner_clear_rules(source->guest);
 }
 
 int rs_source_all_off(struct rs_source *source, struct rs_error *err)
 {
 	g_autoptr(GArray) on = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	int ret;
 
 	for (uint32_t id = 0; id < source->region->header.event_capacity; id++) {
 		if (source->events[id].on)
 			g_array_append_val(on, id);
 	}
-	return switch_off(source, on, err);
+	ret = rs_source_switch_off(source, on, err);
+	rs_publisher_commit(source->publisher);
+	return ret;
 }
 
 /* ---- list ---- */
@@ -348,14 +348,19 @@ static void list_source(struct rs_source *source, const char *glob, GArray *list
 		const struct event_state *state;
 
 		if (event->id >= source->region->header.event_capacity ||
-		    (glob && !rs_event_matches(source, event, glob)))
+		    (glob && !rs_event_matches(source->name, event, glob)))
 			continue;
 		state = &source->events[event->id];
 		entry.enabled = state->on;
 		entry.live = event_live(source, event);
 		entry.filter = state->filter;
+		entry.wishes = state->wishes.first;
 		entry.sites = rs_source_sites_of(source, event->id);
-		entry.note = entry.live ? state->note : "its provider has gone";
+		entry.note = state->note;
+		if (!entry.live)
+			entry.note = "its provider has gone";
+		else if (state->overfull)
+			entry.note = "the owners' filters are too large together: all is recorded";
 		g_array_append_val(list, entry);
 	}
 }

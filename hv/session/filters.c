@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-static int filter_failed(const char *expression, const struct rs_filter_error *why,
-			 struct rs_error *err)
+int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
+		     struct rs_error *err)
 {
 	g_autofree char *text = rs_filter_error_render(why, expression);
 
@@ -20,59 +20,64 @@ static void unref_program(gpointer program)
 }
 
 /* For all of them before any is published: all or nothing. A program may be NULL: see filter.h. */
-static int compile_all(const GArray *refs, const char *expression, GPtrArray *programs,
+static int compile_all(const GArray *plans, const char *expression, GPtrArray *programs,
 		       struct rs_error *err)
 {
-	g_autofree const RsTraceEvent **events = g_new0(const RsTraceEvent *, refs->len + 1);
+	g_autofree const RsTraceEvent **events = g_new0(const RsTraceEvent *, plans->len + 1);
 	struct rs_filter_error why = {0};
 
-	for (guint i = 0; i < refs->len; i++) {
-		const struct event_ref *ref = &g_array_index(refs, struct event_ref, i);
-
-		events[i] = rs_trace_schema_by_id(ref->source->schema, ref->id);
-	}
-	g_ptr_array_set_size(programs, (gint)refs->len);
-	if (rs_filter_compile(events, refs->len, expression, (GByteArray **)programs->pdata, &why))
-		return filter_failed(expression, &why, err);
+	for (guint i = 0; i < plans->len; i++)
+		events[i] = rs_plan(plans, i)->event;
+	g_ptr_array_set_size(programs, (gint)plans->len);
+	if (rs_filter_compile(events, plans->len, expression, (GByteArray **)programs->pdata, &why))
+		return rs_filter_failed(expression, &why, err);
 	return 0;
 }
 
-static int publish(const struct event_ref *ref, const GByteArray *program, const char *expression,
-		   struct rs_error *err)
+static int set_filter(struct plan *plan, const struct asker *asker, const char *expression,
+		      GByteArray *program, struct rs_error *err)
 {
-	struct event_state *state = &ref->source->events[ref->id];
-	int ret = rs_publisher_set_filter(ref->source->publisher, ref->id,
-					  program ? (const void *)program->data : NULL, err);
+	struct rs_owner *owner = rs_asker_owner(asker, plan->ref.source);
 
-	if (ret)
-		return ret;
-	g_free(state->filter);
-	state->filter = program ? g_strdup(expression) : NULL;
+	if (program && owner == plan->ref.source->guest && !rs_owner_guest_may(program))
+		return rs_error_set(err, E2BIG, "%s:%s: %s", plan->event->system, plan->event->name,
+				    RS_GUEST_FILTER_TOO_LARGE);
+	rs_wishes_set_filter(&plan->wishes, owner, program ? expression : NULL, program);
 	return 0;
 }
 
-int rs_filters_set(const GArray *refs, const char *expression, struct rs_error *err)
+/* Somebody else wants everything of an event that this owner wants filtered. */
+static void note_kept(const GArray *plans, const struct asker *asker,
+		      struct rs_session_result *result)
+{
+	for (guint i = 0; i < plans->len; i++) {
+		const struct plan *plan = rs_plan(plans, i);
+		struct rs_owner *owner = rs_asker_owner(asker, plan->ref.source);
+		const struct rs_wish *wish = rs_wishes_of(&rs_plan_state(plan)->wishes, owner);
+
+		if (wish && wish->wanted && wish->program && !plan->program && !plan->overfull)
+			rs_result_keep(result, plan, owner);
+	}
+}
+
+static int filter_refs(const struct asker *asker, const GArray *refs, const char *expression,
+		       struct rs_session_result *result, struct rs_error *err)
 {
 	g_autoptr(GPtrArray) programs = g_ptr_array_new_with_free_func(unref_program);
+	g_autoptr(GArray) plans = rs_plans_new(refs);
 	int ret = 0;
 
 	if (!refs->len)
 		return 0;
-	if (expression) {
-		ret = compile_all(refs, expression, programs, err);
-		if (ret)
-			return ret;
-	}
-	for (guint i = 0; i < refs->len && !ret; i++)
-		ret = publish(&g_array_index(refs, struct event_ref, i),
-			      expression ? programs->pdata[i] : NULL, expression, err);
-	for (guint i = 0; i < refs->len; i++) {
-		const struct event_ref *ref = &g_array_index(refs, struct event_ref, i);
-
-		/* Ends a batch for guests that look at the generation. */
-		if (i + 1 == refs->len || ref[1].source != ref->source)
-			rs_publisher_commit(ref->source->publisher);
-	}
+	if (expression)
+		ret = compile_all(plans, expression, programs, err);
+	for (guint i = 0; i < plans->len && !ret; i++)
+		ret = set_filter(rs_plan(plans, i), asker, expression,
+				 expression ? programs->pdata[i] : NULL, err);
+	if (!ret)
+		ret = rs_plans_carry_out(plans, false, NULL, err);
+	if (!ret)
+		note_kept(plans, asker, result);
 	return ret;
 }
 
@@ -81,31 +86,37 @@ int rs_events_set_filter(struct rs_session *session, const struct asker *asker, 
 			 struct rs_error *err)
 {
 	g_autofree char *stripped = expression ? g_strstrip(g_strdup(expression)) : NULL;
+	struct rs_session_result unused = {0}, *out = result ? result : &unused;
 	const char *text = stripped && *stripped ? stripped : NULL;
 	struct rs_filter_error why = {0};
 	g_autoptr(GArray) refs = NULL;
 	int ret;
 
 	if (text && rs_filter_check(text, &why))
-		return filter_failed(text, &why, err);
+		return rs_filter_failed(text, &why, err);
 	ret = rs_events_match(session, asker, glob, &refs, err);
 	if (!ret)
-		ret = rs_filters_set(refs, text, err);
+		ret = rs_asker_check_room(session, asker, RS_RULE_FILTER, glob, text, err);
 	if (!ret)
-		ret = rs_rules_add(session, asker, RULE_FILTER, glob, text, err);
-	if (ret)
-		return ret;
-	if (result)
-		*result = (struct rs_session_result){.touched = refs->len, .pending = !refs->len};
-	rs_session_say_changed(session);
-	return 0;
+		ret = filter_refs(asker, refs, text, out, err);
+	if (!ret) {
+		rs_asker_add_rule(session, asker, RS_RULE_FILTER, glob, text, refs->len > 0);
+		out->touched = refs->len;
+		out->pending = !refs->len;
+		rs_session_say_changed(session);
+	}
+	rs_session_result_clear(&unused);
+	return ret;
 }
 
-int rs_session_set_filter(struct rs_session *session, const char *glob, const char *expression,
-			  struct rs_session_result *result, struct rs_error *err)
+int rs_session_set_filter(struct rs_session *session, const char *owner, const char *glob,
+			  const char *expression, struct rs_session_result *result,
+			  struct rs_error *err)
 {
-	return rs_events_set_filter(session, &(struct asker){.owner = RS_OWNER_HOST}, glob,
-				    expression, result, err);
+	struct asker asker;
+	int ret = rs_asker_init(&asker, session, owner, err);
+
+	return ret ? ret : rs_events_set_filter(session, &asker, glob, expression, result, err);
 }
 
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err)

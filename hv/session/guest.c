@@ -128,6 +128,8 @@ static void greet(struct rs_source *source)
 	bool self = source->info.flags & RS_GUEST_SELF_PATCH;
 	struct rs_error err = {0};
 
+	if (!source->session->hello_at)
+		source->session->hello_at = g_get_monotonic_time();
 	if (rs_source_sites_set_self(source, self, &err))
 		rs_session_say_failed(source->session, &err);
 	if (self)

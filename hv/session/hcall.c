@@ -46,7 +46,7 @@ static void switch_events(struct rs_source *source, const struct rs_hcall_reques
 			  struct rs_hcall_response *response)
 {
 	g_autofree char *glob = request_text(request, RS_SESSION_MAX_GLOB);
-	const struct asker guest = {.owner = RS_OWNER_GUEST, .source = source};
+	const struct asker guest = {.owner = source->guest, .source = source};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	int ret;
@@ -70,7 +70,7 @@ static void set_filter(struct rs_source *source, const struct rs_hcall_request *
 {
 	g_autofree char *text = request_text(request, RS_HCALL_DATA);
 	g_autofree char *glob = NULL, *expression = NULL;
-	const struct asker guest = {.owner = RS_OWNER_GUEST, .source = source};
+	const struct asker guest = {.owner = source->guest, .source = source};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	int ret;

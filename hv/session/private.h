@@ -7,9 +7,10 @@
  *     source.c   life of a source, what its target tells
  *     stat.c     figures
  *     guest.c    what the guest says (refresh)
- *     rules.c    what was asked for, for events that appear later
- *     events.c   enable, disable, list
+ *     rules.c    what was asked for by glob, applied to events that appear later
+ *     events.c   which events, enable, disable, list
  *     filters.c  filters
+ *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
  *     hcall.c    requests of the guest
  *
@@ -19,18 +20,22 @@
 #ifndef RS_HV_SESSION_PRIVATE_H
 #define RS_HV_SESSION_PRIVATE_H
 
+#include "session/owners.h"
 #include "session/publish.h"
 #include "session/session.h"
 
-struct rs_patcher;
+struct rs_filter_error;
 struct rs_journal_report;
+struct rs_patcher;
 
 struct event_state {
-	uint8_t owners; /* RS_OWNER_*: who wants it */
-	bool ruled;     /* the rules have been applied to it */
-	bool on; /* its control word says so, and its sites are patched as far as they can be */
-	char *filter;
-	char *note;
+	struct rs_wishes wishes;
+	bool ruled; /* the rules have been applied to it */
+	bool on;    /* its control word says so, and its sites are patched as far as they can be */
+	bool overfull; /* it is recorded without a filter since the owners' are too large together */
+	GByteArray *program; /* in force while it is on; NULL: everything is recorded */
+	char *filter;        /* what the wishes amount to, for people; NULL: none */
+	char *note;          /* why (some of) it cannot be patched; NULL: it can */
 };
 
 struct event_ref {
@@ -40,17 +45,20 @@ struct event_ref {
 
 /* Who asks, and of what: a guest asks only for events of its own. */
 struct asker {
-	enum rs_session_owner owner;
+	struct rs_owner *owner;   /* NULL: the guest of each source */
 	struct rs_source *source; /* NULL: of all */
 };
 
-enum rule_kind { RULE_ENABLE, RULE_DISABLE, RULE_FILTER };
+#define RS_GUEST_FILTER_TOO_LARGE                                                                  \
+	"a guest's filter may take half of what there is for an event, so that others have room"
 
-struct rule {
-	enum rule_kind kind;
-	const struct rs_source *source; /* the guest of this one asked, for itself; NULL: for all */
-	char *glob;
-	char *expression; /* RULE_FILTER; NULL clears */
+/* What is to become of one event. */
+struct plan {
+	struct event_ref ref;
+	const RsTraceEvent *event;
+	struct rs_wishes wishes; /* as they shall be */
+	GByteArray *program;     /* decided from them when it is carried out, and so are the rest */
+	bool on, overfull;
 };
 
 struct rs_source {
@@ -61,6 +69,7 @@ struct rs_source {
 	struct rs_patcher *patcher;
 	struct rs_publisher *publisher;
 	RsTraceSchema *schema;
+	struct rs_owner *guest; /* what this guest asks for itself; its rules end with its boot */
 
 	struct event_state *events;    /* by id, header.event_capacity of them */
 	struct rs_guest_info info;     /* last copy; valid while `hello` */
@@ -82,14 +91,15 @@ struct rs_session {
 	char *name;
 	GMainContext *context;
 	GSource *timer;
-	GPtrArray *sources;   /* owns struct rs_source, in the order in which they came */
-	GPtrArray *listeners; /* of const struct rs_session_listener */
-	GPtrArray *rules;     /* owns struct rule, in the order given */
-	uint32_t generation;  /* grows with each change that listeners are told of */
-	gint64 refresh_at;    /* monotonic, us */
-	gint64 said_at;       /* when say_credit was last earned */
-	uint32_t say_credit;  /* messages that may be told now */
-	uint64_t unsaid;      /* messages left out since the last one told */
+	GPtrArray *sources;       /* owns struct rs_source, in the order in which they came */
+	GPtrArray *listeners;     /* of const struct rs_session_listener */
+	struct rs_owners *owners; /* but for the guests */
+	uint32_t generation;      /* grows with each change that listeners are told of */
+	gint64 refresh_at;        /* monotonic, us */
+	gint64 hello_at;          /* when the first agent reported; 0: none has */
+	gint64 said_at;           /* when say_credit was last earned */
+	uint32_t say_credit;      /* messages that may be told now */
+	uint64_t unsaid;          /* messages left out since the last one told */
 	bool started;
 	bool paused; /* by hand */
 	bool detached;
@@ -142,8 +152,6 @@ void rs_source_refresh(struct rs_source *source);
 void rs_source_provider_left(struct rs_source *source, uint32_t slot);
 
 /* rules.c */
-int rs_rules_add(struct rs_session *session, const struct asker *asker, enum rule_kind kind,
-		 const char *glob, const char *expression, struct rs_error *err);
 /* Applies all rules to live events of the source to which they have not been applied. */
 void rs_rules_apply(struct rs_source *source);
 
@@ -153,21 +161,28 @@ int rs_events_enable(struct rs_session *session, const struct asker *asker, cons
 int rs_events_disable(struct rs_session *session, const struct asker *asker, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err);
 /*
- * What each request begins with: checks, refreshes; then the live events that match, by source, to be
- * unreffed. There may be none, if that may yet change and the wish is to be kept as a rule.
+ * What each request begins with: checks, refreshes; then the live events that match, by source, to
+ * be unreffed. There may be none, if that may yet change and the wish is to be kept as a rule.
  */
 int rs_events_match(struct rs_session *session, const struct asker *asker, const char *glob,
 		    GArray **refs, struct rs_error *err);
-/* The next run of events of one source, whose ids it puts in `ids`; NULL at the end. */
-struct rs_source *rs_events_run(const GArray *refs, guint *at, GArray *ids);
-bool rs_event_matches(const struct rs_source *source, const RsTraceEvent *event, const char *glob);
+/* Whose wishes for events of this source are meant. */
+struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source);
+/* Whether there is room for the rule, which is to be added once the wish is carried out. */
+int rs_asker_check_room(struct rs_session *session, const struct asker *asker,
+			enum rs_rule_kind kind, const char *glob, const char *expression,
+			struct rs_error *err);
+/* `met`: the rule's names were found in events. */
+void rs_asker_add_rule(struct rs_session *session, const struct asker *asker,
+		       enum rs_rule_kind kind, const char *glob, const char *expression, bool met);
+/* An asker by the name of an owner, which is made if need be. -EINVAL, -EUSERS. */
+int rs_asker_init(struct asker *asker, struct rs_session *session, const char *owner,
+		  struct rs_error *err);
 /* It is live, and its id is in range. */
 bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event);
-/* `problems` (may be NULL) gets a line for each refused site. */
-int rs_source_enable_ids(struct rs_source *source, enum rs_session_owner owner, const GArray *ids,
-			 GPtrArray *problems, struct rs_error *err);
-void rs_source_note_problems(struct rs_source *source, const GPtrArray *problems);
-/* Forgets everything about the events (another boot); rules stay. */
+/* Forgets what is known of an event, and says nothing to the guest. */
+void rs_source_forget_event(struct rs_source *source, uint32_t id);
+/* Forgets everything about the events (another boot). The rules stay but for the guest's own. */
 void rs_source_forget_events(struct rs_source *source);
 /* Everything off, as at the end; keeps who wanted what. */
 int rs_source_all_off(struct rs_source *source, struct rs_error *err);
@@ -177,8 +192,33 @@ void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
 int rs_events_set_filter(struct rs_session *session, const struct asker *asker, const char *glob,
 			 const char *expression, struct rs_session_result *result,
 			 struct rs_error *err);
-/* All or nothing, over all sources; an expression of NULL clears. */
-int rs_filters_set(const GArray *refs, const char *expression, struct rs_error *err);
+/* Makes `err` of what is wrong with an expression; returns -EBADMSG. */
+int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
+		     struct rs_error *err);
+
+/* plan.c */
+/* One for each ref, its wishes as they are now; to be unreffed. */
+GArray *rs_plans_new(const GArray *refs);
+static inline struct plan *rs_plan(const GArray *plans, guint i)
+{
+	return &((struct plan *)(void *)plans->data)[i];
+}
+static inline struct event_state *rs_plan_state(const struct plan *plan)
+{
+	return &plan->ref.source->events[plan->ref.id];
+}
+/*
+ * Makes it so. What does not fit (-E2BIG, -ENOSPC) changes nothing anywhere, a failure to patch
+ * changes nothing in that source. `lenient`: an event whose owners' filters are too large together
+ * is recorded without one, and that is told. `problems` (may be NULL) gets a line for each refused
+ * site.
+ */
+int rs_plans_carry_out(GArray *plans, bool lenient, GPtrArray *problems, struct rs_error *err);
+/* Counts an event that others keep as it is, with the names of those, but for `but`. */
+void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
+		    const struct rs_owner *but);
+/* Without a commit; `ids` are on. */
+int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_error *err);
 
 /* sites.c */
 /* `report`: not NULL when this guest may still hold patches of a session that died. */

@@ -1,134 +1,175 @@
 /* SPDX-License-Identifier: MIT */
-/* What was asked for, for events that appear later. */
+/* What was asked for by glob, applied to events that appear later. */
 #include "session/private.h"
 
+#include "filter/filter.h"
 #include <errno.h>
-#include <string.h>
 
-static void rule_free(gpointer data)
+static bool is_start(const struct rs_session *session)
 {
-	struct rule *rule = data;
-
-	g_free(rule->glob);
-	g_free(rule->expression);
-	g_free(rule);
+	return g_get_monotonic_time() - session->hello_at < RS_SESSION_START_MS * 1000;
 }
 
-/* A newer rule on the same glob, or on everything, makes older ones of its kind pointless. */
-static bool replaces(const struct rule *rule, const struct rule *old)
+/*
+ * The filter does not fit an event, which is recorded without it. That is no reason to stop
+ * anything: what a guest describes, and when, is not for whoever set the filter to know. But a slip
+ * of the pen in what was asked for at the start should be noticed.
+ */
+static void tell_unfit(struct rs_source *source, const struct rs_owner *owner, struct rs_rule *rule,
+		       const struct rs_filter_error *why)
 {
-	bool same = (rule->kind == RULE_FILTER) == (old->kind == RULE_FILTER);
+	struct rs_error err = {0};
 
-	return same && rule->source == old->source &&
-	       (strcmp(rule->glob, "*") == 0 || strcmp(rule->glob, old->glob) == 0);
-}
-
-int rs_rules_add(struct rs_session *session, const struct asker *asker, enum rule_kind kind,
-		 const char *glob, const char *expression, struct rs_error *err)
-{
-	const struct rule wanted = {.kind = kind, .source = asker->source, .glob = (char *)glob};
-	struct rule *rule;
-
-	if (!session->rules)
-		session->rules = g_ptr_array_new_with_free_func(rule_free);
-	for (guint i = session->rules->len; i-- > 0;) {
-		if (replaces(&wanted, session->rules->pdata[i]))
-			g_ptr_array_remove_index(session->rules, i);
+	if (rule->told)
+		return;
+	rule->told = true;
+	if (rule->early && is_start(source->session)) {
+		rs_filter_failed(rule->expression, why, &err);
+		rs_session_say_failed(source->session, &err);
+		return;
 	}
-	if (session->rules->len >= RS_SESSION_MAX_RULES)
-		return rs_error_set(err, ENOSPC,
-				    "more than %u different globs: 'disable \"*\"' clears them",
-				    RS_SESSION_MAX_RULES);
-	rule = g_new0(struct rule, 1);
-	*rule = wanted;
-	rule->glob = g_strdup(glob);
-	rule->expression = g_strdup(expression);
-	g_ptr_array_add(session->rules, rule);
-	return 0;
+	rs_source_say(source,
+		      "a filter of '%s' does not fit an event that is recorded without it: %s",
+		      owner->name, why->message);
 }
 
-static bool means(const struct rule *rule, const struct rs_source *source,
-		  const RsTraceEvent *event)
+static void set_filter(struct plan *plan, struct rs_owner *owner, struct rs_rule *rule,
+		       GByteArray *program)
 {
-	return (!rule->source || rule->source == source) &&
-	       rs_event_matches(source, event, rule->glob);
-}
+	struct rs_source *source = plan->ref.source;
+	struct rs_filter_error why = {0};
 
-/* The last filter rule that matches, or NULL. */
-static const struct rule *filter_rule(const struct rs_source *source, const RsTraceEvent *event)
-{
-	const GPtrArray *rules = source->session->rules;
-
-	for (guint r = rules->len; r-- > 0;) {
-		const struct rule *rule = rules->pdata[r];
-
-		if (rule->kind == RULE_FILTER && means(rule, source, event))
-			return rule;
+	if (!program)
+		return;
+	if (owner != source->guest || rs_owner_guest_may(program)) {
+		rs_wishes_set_filter(&plan->wishes, owner, rule->expression, program);
+		return;
 	}
-	return NULL;
+	g_strlcpy(why.message, RS_GUEST_FILTER_TOO_LARGE, sizeof(why.message));
+	tell_unfit(source, owner, rule, &why);
 }
 
-/* Rule by rule, so that an expression is judged against all the events that its glob means. */
-static void apply_filters_to(struct rs_source *source, const GArray *ids)
+/* For an event of a glob that other events have, or had: by the rules for several. */
+static void filter_one(struct plan *plan, struct rs_owner *owner, struct rs_rule *rule)
 {
-	const GPtrArray *rules = source->session->rules;
+	struct rs_filter_error why = {0};
+	g_autoptr(GByteArray) program = NULL;
 
-	for (guint r = 0; r < rules->len; r++) {
-		const struct rule *rule = rules->pdata[r];
-		g_autoptr(GArray) those = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
-		struct rs_error err = {0};
+	if (rs_filter_compile_more(plan->event, rule->expression, &program, &why))
+		tell_unfit(plan->ref.source, owner, rule, &why);
+	else
+		set_filter(plan, owner, rule, program);
+}
 
-		if (rule->kind != RULE_FILTER || !rule->expression)
+/*
+ * The first events that the rule meets: its names are judged against all of them. `those` are
+ * indices of plans. False: it does not fit all of them, and that has been told; each is to be
+ * looked at by itself.
+ */
+static bool filter_first(GArray *plans, const GArray *those, struct rs_owner *owner,
+			 struct rs_rule *rule)
+{
+	g_autofree const RsTraceEvent **events = g_new0(const RsTraceEvent *, those->len);
+	g_autofree GByteArray **programs = g_new0(GByteArray *, those->len);
+	struct rs_filter_error why = {0};
+
+	for (guint i = 0; i < those->len; i++)
+		events[i] = rs_plan(plans, g_array_index(those, guint, i))->event;
+	rule->met = true;
+	if (rs_filter_compile(events, those->len, rule->expression, programs, &why)) {
+		tell_unfit(rs_plan(plans, 0)->ref.source, owner, rule, &why);
+		return those->len == 1;
+	}
+	for (guint i = 0; i < those->len; i++) {
+		set_filter(rs_plan(plans, g_array_index(those, guint, i)), owner, rule,
+			   programs[i]);
+		g_clear_pointer(&programs[i], g_byte_array_unref);
+	}
+	return true;
+}
+
+/* The rule that filters the event of each plan, or NULL. */
+static struct rs_rule **find_filters(GArray *plans, const struct rs_owner *owner)
+{
+	struct rs_rule **rules = g_new0(struct rs_rule *, plans->len);
+
+	for (guint i = 0; i < plans->len; i++) {
+		const struct plan *plan = rs_plan(plans, i);
+
+		rules[i] = rs_owner_filter_of(owner, plan->ref.source->name, plan->event);
+	}
+	return rules;
+}
+
+static void apply_filters(GArray *plans, struct rs_owner *owner)
+{
+	g_autofree struct rs_rule **rules = find_filters(plans, owner);
+	g_autoptr(GArray) those = g_array_new(FALSE, FALSE, sizeof(guint));
+
+	for (guint i = 0; i < plans->len; i++) {
+		struct rs_rule *rule = rules[i];
+		bool done = false;
+
+		if (!rule)
 			continue;
-		for (guint i = 0; i < ids->len; i++) {
-			struct event_ref ref = {source, g_array_index(ids, uint32_t, i)};
-
-			if (filter_rule(source, rs_trace_schema_by_id(source->schema, ref.id)) ==
-			    rule)
-				g_array_append_val(those, ref);
+		g_array_set_size(those, 0);
+		for (guint k = i; !rule->met && k < plans->len; k++) {
+			if (rules[k] == rule)
+				g_array_append_val(those, k);
 		}
-		if (rs_filters_set(those, rule->expression, &err))
-			rs_session_say_failed(source->session, &err);
+		if (those->len)
+			done = filter_first(plans, those, owner, rule);
+		for (guint k = 0; done && k < those->len; k++)
+			rules[g_array_index(those, guint, k)] = NULL;
+		if (!done)
+			filter_one(rs_plan(plans, i), owner, rule);
 	}
 }
 
-static bool wanted_by_rules(const struct rs_source *source, const RsTraceEvent *event)
+static void apply(GArray *plans, struct rs_owner *owner)
 {
-	const GPtrArray *rules = source->session->rules;
-	bool on = false;
+	if (!owner->rules->len)
+		return;
+	for (guint i = 0; i < plans->len; i++) {
+		struct plan *plan = rs_plan(plans, i);
 
-	for (guint r = 0; r < rules->len; r++) {
-		const struct rule *rule = rules->pdata[r];
-
-		if (rule->kind != RULE_FILTER && means(rule, source, event))
-			on = rule->kind == RULE_ENABLE;
+		if (rs_owner_wants(owner, plan->ref.source->name, plan->event))
+			rs_wishes_set_wanted(&plan->wishes, owner, true);
 	}
-	return on;
+	apply_filters(plans, owner);
+}
+
+/* Live events to which the rules have not been applied. */
+static GArray *fresh_events(struct rs_source *source)
+{
+	GArray *refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
+
+	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
+		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
+		struct event_ref ref = {source, event->id};
+
+		/* Not before its provider is live: only then are its sites known. */
+		if (!rs_event_usable(source, event) || source->events[event->id].ruled)
+			continue;
+		source->events[event->id].ruled = true;
+		g_array_append_val(refs, ref);
+	}
+	return refs;
 }
 
 void rs_rules_apply(struct rs_source *source)
 {
-	g_autoptr(GArray) fresh = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	g_autoptr(GArray) on = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	g_autoptr(GPtrArray) problems = g_ptr_array_new_with_free_func(g_free);
+	const struct rs_owners *owners = source->session->owners;
+	g_autoptr(GArray) refs = NULL, plans = NULL;
 	struct rs_error err = {0};
 
-	if (!source->session->rules || !source_alive(source))
+	if (!source_alive(source))
 		return;
-	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
-		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
-		uint32_t id = event->id;
-
-		/* Not before its provider is live: only then are its sites known. */
-		if (!rs_event_usable(source, event) || source->events[id].ruled)
-			continue;
-		source->events[id].ruled = true;
-		g_array_append_val(fresh, id);
-		if (wanted_by_rules(source, event))
-			g_array_append_val(on, id);
-	}
-	apply_filters_to(source, fresh);
-	if (rs_source_enable_ids(source, RS_OWNER_HOST, on, problems, &err))
+	refs = fresh_events(source);
+	plans = rs_plans_new(refs);
+	for (unsigned int i = 0; i < rs_owners_count(owners); i++)
+		apply(plans, rs_owners_nth(owners, i));
+	apply(plans, source->guest);
+	if (rs_plans_carry_out(plans, true, NULL, &err))
 		rs_session_say_failed(source->session, &err);
-	rs_source_note_problems(source, problems);
 }

@@ -171,7 +171,7 @@ static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *inv
 
 	if (!may_control(server, invocation, options))
 		return TRUE;
-	if (rs_session_set_filter(server->session, glob, expression, &result, &err))
+	if (rs_session_set_filter(server->session, RS_OWNER_HOST, glob, expression, &result, &err))
 		return give_error(invocation, &err);
 	rs_dbus_session1_complete_set_filter(object, invocation, result.touched, result.pending,
 					     rs_row_empty());
@@ -188,7 +188,7 @@ static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *i
 
 	if (!may_control(server, invocation, options))
 		return TRUE;
-	if (rs_session_set_filter(server->session, glob, NULL, &result, &err))
+	if (rs_session_set_filter(server->session, RS_OWNER_HOST, glob, NULL, &result, &err))
 		return give_error(invocation, &err);
 	rs_dbus_session1_complete_clear_filter(object, invocation, result.touched, rs_row_empty());
 	rs_session_result_clear(&result);

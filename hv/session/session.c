@@ -115,6 +115,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->name = g_strdup(name);
 	session->context = g_main_context_ref_thread_default();
 	session->sources = g_ptr_array_new();
+	session->owners = rs_owners_new();
 	session->listeners = g_ptr_array_new();
 	*out = session;
 	return 0;
@@ -176,7 +177,7 @@ void rs_session_destroy(struct rs_session *session)
 	for (guint i = 0; i < session->sources->len; i++)
 		rs_source_destroy(nth_source(session, i));
 	g_ptr_array_unref(session->sources);
-	g_clear_pointer(&session->rules, g_ptr_array_unref);
+	rs_owners_free(session->owners);
 	g_ptr_array_unref(session->listeners);
 	g_main_context_unref(session->context);
 	g_free(session->name);
@@ -312,5 +313,6 @@ struct rs_source *rs_session_source(const struct rs_session *session, guint i)
 void rs_session_result_clear(struct rs_session_result *result)
 {
 	g_clear_pointer(&result->problems, g_ptr_array_unref);
+	g_clear_pointer(&result->kept_for, g_ptr_array_unref);
 	*result = (struct rs_session_result){0};
 }

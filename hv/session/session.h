@@ -20,7 +20,8 @@
  * `-e 'sched:*'` may be said before a guest runs, holds for providers that register late and for
  * sources that come later, and survives a reboot of a guest.
  *
- * Who wants an event is counted by owner: it is on while the host or the guest itself wants it.
+ * Who asked stays apart: each owner (owners.h) has rules, and a wish and a filter on each event. An
+ * event is on while any of them wants it, and recorded if it passes for any who wants it.
  *
  * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter, the
  * message holds the expression and a caret line (hv/filter renders it); -EINVAL a bad argument;
@@ -31,6 +32,7 @@
 #define RS_HV_SESSION_SESSION_H
 
 #include "base/error.h"
+#include "session/owners.h"
 #include "target/target.h"
 #include <glib.h>
 #include <rs-trace-region.h>
@@ -41,19 +43,15 @@ struct rs_source;
 struct rs_journal_report;
 
 #define RS_SESSION_NAME_MAX 64
-#define RS_SESSION_MAX_RULES 256
 #define RS_SESSION_MAX_GLOB 256
+#define RS_SESSION_START_MS                                                                        \
+	500 /* after its agent's hello a guest may need so long to register all */
 
 enum rs_session_state {
 	RS_SESSION_WAITING, /* no agent has reported */
 	RS_SESSION_RUNNING,
 	RS_SESSION_PAUSED,
 	RS_SESSION_ENDED,
-};
-
-enum rs_session_owner {
-	RS_OWNER_HOST = 1,
-	RS_OWNER_GUEST = 2,
 };
 
 struct rs_source_config {
@@ -74,7 +72,9 @@ struct rs_session_listener {
 	void (*hello)(void *data, struct rs_source *source, const struct rs_guest_info *info);
 	/* A line for a person: the guest's log, a refused site, a descriptor that makes no sense … */
 	void (*message)(void *data, const char *text);
-	/* A rule could not be carried out when its events appeared, or the agent cannot be worked with. */
+	/* A filter from before the start does not fit the events that are there at the start. Or
+	 * events that are wanted cannot be switched on when they appear, or the agent cannot be
+	 * worked with. */
 	void (*failed)(void *data, const struct rs_error *err);
 	void (*doorbell)(void *data);
 	/* A source's target has ended; the session too if rs_session_end() says so. */
@@ -85,16 +85,21 @@ struct rs_session_result {
 	uint32_t touched;    /* events that matched */
 	bool pending;        /* none did, and the agent has not reported: kept as a rule */
 	GPtrArray *problems; /* of char *, refused sites; NULL: none; owned by the caller */
+	/* Events that go on as before since others want it so: after disable those that stay on,
+	 * after set_filter those that are recorded without a filter. */
+	uint32_t kept;
+	GPtrArray *kept_for; /* of char *, names of those others; NULL: none; owned by the caller */
 };
 
 struct rs_session_event { /* strings owned by the session, valid until it is called again */
 	struct rs_source *source;
 	const RsTraceEvent *event;
 	bool enabled;
-	bool live;          /* its provider is registered */
-	const char *filter; /* NULL: none */
-	uint32_t sites;     /* patchable sites known to the host */
-	const char *note;   /* why (some of) it cannot be patched; NULL */
+	bool live;                    /* its provider is registered */
+	const char *filter;           /* what it amounts to for all owners; NULL: none */
+	const struct rs_wish *wishes; /* each owner's; NULL: none */
+	uint32_t sites;               /* patchable sites known to the host */
+	const char *note;             /* why (some of) it cannot be patched; NULL */
 };
 
 struct rs_cpu_stat {
@@ -158,15 +163,23 @@ void rs_session_add_listener(struct rs_session *session,
 void rs_session_remove_listener(struct rs_session *session,
 				const struct rs_session_listener *listener);
 
-/* `result` may be NULL. Not pending and nothing touched: -ENOENT. */
-int rs_session_enable(struct rs_session *session, enum rs_session_owner owner, const char *glob,
+/*
+ * What `owner` wants; RS_OWNER_GUEST speaks for every guest. `result` may be NULL. Not pending and
+ * nothing touched: -ENOENT. -E2BIG: the filters of all owners together are too large for an event.
+ * -ENOSPC: there is no space left for filters, or the owner has RS_OWNER_MAX_RULES globs. -EUSERS:
+ * there are RS_OWNERS_MAX owners. What fails for these or for -EBADMSG has changed nothing. Letting
+ * go of an event never fails for others' filters: if they don't fit, all of it is recorded.
+ */
+int rs_session_enable(struct rs_session *session, const char *owner, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err);
-int rs_session_disable(struct rs_session *session, enum rs_session_owner owner, const char *glob,
+int rs_session_disable(struct rs_session *session, const char *owner, const char *glob,
 		       struct rs_session_result *result, struct rs_error *err);
-/* An empty or NULL expression clears. All or nothing: an expression that does not fit one of the events that
- * match changes none of them. */
-int rs_session_set_filter(struct rs_session *session, const char *glob, const char *expression,
-			  struct rs_session_result *result, struct rs_error *err);
+/* An empty or NULL expression clears. */
+int rs_session_set_filter(struct rs_session *session, const char *owner, const char *glob,
+			  const char *expression, struct rs_session_result *result,
+			  struct rs_error *err);
+/* Everything that the owner wanted is over, rules too. No such owner is fine. */
+void rs_session_forget_owner(struct rs_session *session, const char *owner);
 void rs_session_result_clear(struct rs_session_result *result);
 
 /* Splits "GLOB: EXPR" at the first ": " (or at the last colon of a "system:name:EXPR"); both to be freed. */

@@ -119,6 +119,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->region = region;
 	source->target = target;
 	source->schema = rs_trace_schema_new();
+	source->guest = rs_owner_new(RS_OWNER_GUEST);
 	source->publisher = make_publisher(region);
 	source->events = g_new0(struct event_state, h->event_capacity);
 	source->providers = g_new0(struct rs_provider, h->section[RS_SEC_PROVIDERS].count);
@@ -148,11 +149,10 @@ void rs_source_destroy(struct rs_source *source)
 		source->target->ops->destroy(source->target);
 	rs_publisher_destroy(source->publisher);
 	if (source->region) {
-		for (uint32_t id = 0; id < source->region->header.event_capacity; id++) {
-			g_free(source->events[id].filter);
-			g_free(source->events[id].note);
-		}
+		for (uint32_t id = 0; id < source->region->header.event_capacity; id++)
+			rs_source_forget_event(source, id);
 	}
+	rs_owner_free(source->guest);
 	rs_trace_region_free(source->region);
 	g_free(source->events);
 	g_free(source->providers);

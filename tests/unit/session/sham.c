@@ -138,14 +138,17 @@ static void add_event(struct sham *sham, uint32_t slot, const char *system, cons
 					    .entry_size = 32};
 	desc.event.system = add_string(&desc, &used, system);
 	desc.event.name = add_string(&desc, &used, name);
-	desc.event.print = add_string(&desc, &used, "a=%u b=%lld c=%s");
-	desc.event.print_args = add_string(&desc, &used, "a,b,c");
+	desc.event.print = add_string(&desc, &used, "b=%lld c=%s");
+	desc.event.print_args = add_string(&desc, &used, "b,c");
 	desc.field[0] = (struct rs_field_desc){.size = 4, .kind = RS_KIND_UINT};
 	desc.field[1] = (struct rs_field_desc){.offset = 8, .size = 8, .kind = RS_KIND_SINT};
 	desc.field[2] = (struct rs_field_desc){.offset = 16, .size = 16, .kind = RS_KIND_STRING};
+	if (sham->odd)
+		desc.field[0] = (struct rs_field_desc){
+			.size = 4, .kind = RS_KIND_ARRAY, .elem_size = 1, .elem_count = 4};
 	for (int i = 0; i < 3; i++) {
 		static const char *const names[] = {"a", "b", "c"};
-		static const char *const types[] = {"u32", "s64", "char[16]"};
+		const char *const types[] = {sham->odd ? "u8[4]" : "u32", "s64", "char[16]"};
 
 		desc.field[i].name = add_string(&desc, &used, names[i]);
 		desc.field[i].type = add_string(&desc, &used, types[i]);

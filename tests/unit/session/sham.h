@@ -17,6 +17,7 @@ struct sham {
 	uint32_t boot;
 	uint32_t events;      /* described so far in this boot */
 	uint64_t event_bytes; /* of their descriptors */
+	bool odd;             /* `a` of events described from now on is u8[4] */
 };
 
 /* A region and target for `cpus`; both go to the session. */

@@ -75,9 +75,14 @@ static void set_up_with(struct fixture *f, uint32_t channel)
 	rs_session_add_listener(f->session, &f->heard.listener);
 }
 
-static void set_up(struct fixture *f, gconstpointer data)
+static void set_up_unstarted(struct fixture *f, gconstpointer data)
 {
 	set_up_with(f, RS_CHANNEL_MAILBOX);
+}
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+	set_up_unstarted(f, data);
 	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
 }
 
@@ -123,18 +128,6 @@ static void test_enable(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "", NULL, &err), ==, -EINVAL);
 }
 
-/* On while somebody wants it. */
-static void test_owners(struct fixture *f, gconstpointer data)
-{
-	come_up(f, RS_GUEST_SELF_PATCH);
-	rs_session_enable(f->session, RS_OWNER_GUEST, "irq:entry", NULL, NULL);
-	rs_session_enable(f->session, RS_OWNER_HOST, "irq:entry", NULL, NULL);
-	rs_session_disable(f->session, RS_OWNER_HOST, "*", NULL, NULL);
-	g_assert_cmphex(sham_word(f->sham, FIRST + 2), ==, RS_EVENT_ENABLED);
-	rs_session_disable(f->session, RS_OWNER_GUEST, "*", NULL, NULL);
-	g_assert_cmphex(sham_word(f->sham, FIRST + 2), ==, 0);
-}
-
 /* Asked for before anything is known; the last rule that matches wins. */
 static void test_pending(struct fixture *f, gconstpointer data)
 {
@@ -144,7 +137,9 @@ static void test_pending(struct fixture *f, gconstpointer data)
 	g_assert_true(result.pending);
 	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "sched:wakeup", NULL, NULL),
 			==, 0);
-	g_assert_cmpint(rs_session_set_filter(f->session, "sched:*", "a > 3", NULL, NULL), ==, 0);
+	g_assert_cmpint(
+		rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*", "a > 3", NULL, NULL),
+		==, 0);
 	come_up(f, RS_GUEST_SELF_PATCH);
 	g_assert_true(sham_word(f->sham, FIRST) & RS_EVENT_ENABLED);
 	g_assert_cmphex(sham_word(f->sham, FIRST) >> RS_EVENT_FILTER_SHIFT, !=, 0);
@@ -210,36 +205,65 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	uint32_t word;
 
 	come_up(f, RS_GUEST_SELF_PATCH);
-	g_assert_cmpint(rs_session_set_filter(f->session, "sched:switch", "a == 1 && c ~ \"w*\"",
-					      NULL, &err),
+	rs_session_enable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:switch",
+					      "a == 1 && c ~ \"w*\"", NULL, &err),
 			==, 0);
 	word = sham_word(f->sham, FIRST);
 	g_assert_cmphex(word >> RS_EVENT_FILTER_SHIFT, !=, 0);
-	g_assert_false(word & RS_EVENT_ENABLED);
+	g_assert_true(word & RS_EVENT_ENABLED);
 	/* A bad one changes nothing, and shows where. */
-	g_assert_cmpint(
-		rs_session_set_filter(f->session, "sched:*", "a == 1 && nix > 2", NULL, &err), ==,
-		-EBADMSG);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*",
+					      "a == 1 && nix > 2", NULL, &err),
+			==, -EBADMSG);
 	g_assert_nonnull(strstr(err.message, "^"));
 	g_assert_cmphex(sham_word(f->sham, FIRST), ==, word);
-	g_assert_cmphex(sham_word(f->sham, FIRST + 1), ==, 0);
-	g_assert_cmpint(rs_session_set_filter(f->session, "sched:*", " ", NULL, &err), ==, 0);
-	g_assert_cmphex(sham_word(f->sham, FIRST), ==, 0);
+	g_assert_cmphex(sham_word(f->sham, FIRST + 1), ==, RS_EVENT_ENABLED);
+	g_assert_cmpint(
+		rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*", " ", NULL, &err), ==,
+		0);
+	g_assert_cmphex(sham_word(f->sham, FIRST), ==, RS_EVENT_ENABLED);
 }
 
+/* A slip of the pen in what was asked for before the start. */
 static void test_bad_rule(struct fixture *f, gconstpointer data)
 {
 	struct rs_error err = {0};
+	int ret;
 
 	/* What is wrong in any case is said at once … */
-	g_assert_cmpint(rs_session_set_filter(f->session, "sched:*", "a ==", NULL, &err), ==,
-			-EBADMSG);
+	ret = rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*", "a ==", NULL, &err);
+	g_assert_cmpint(ret, ==, -EBADMSG);
 	/* … what depends on the events, when they are known. */
-	g_assert_cmpint(rs_session_set_filter(f->session, "sched:*", "nix == 1", NULL, &err), ==,
-			0);
+	ret = rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*", "nix == 1", NULL, &err);
+	g_assert_cmpint(ret, ==, 0);
+	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
 	come_up(f, RS_GUEST_SELF_PATCH);
 	g_assert_true(f->heard.failed);
 	g_assert_cmpint(f->heard.error.code, ==, EBADMSG);
+	g_assert_nonnull(strstr(f->heard.error.message, "^"));
+	/* Once is enough. */
+	f->heard.failed = false;
+	come_up(f, RS_GUEST_SELF_PATCH);
+	g_assert_false(f->heard.failed);
+}
+
+/* Later it may be as odd as it likes: that is told, and nothing else. */
+static void test_late_rule(struct fixture *f, gconstpointer data)
+{
+	static const char *const net[] = {"packet", NULL};
+	int ret;
+
+	ret = rs_session_set_filter(f->session, RS_OWNER_HOST, "net:*", "a > 3", NULL, NULL);
+	g_assert_cmpint(ret, ==, 0);
+	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
+	come_up(f, RS_GUEST_SELF_PATCH);
+	g_usleep((RS_SESSION_START_MS + 1) * 1000);
+	f->sham->odd = true;
+	sham_provider(f->sham, "net", net);
+	rs_session_refresh(f->session);
+	g_assert_false(f->heard.failed);
+	g_assert_nonnull(strstr(f->heard.said->str, "does not fit"));
 }
 
 static void test_split(void)
@@ -377,17 +401,20 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"enable", test_enable},   {"owners", test_owners},
-		{"pending", test_pending}, {"late", test_late_and_gone},
-		{"reboot", test_reboot},   {"odd-state", test_odd_state},
-		{"filter", test_filter},   {"bad-rule", test_bad_rule},
-		{"mailbox", test_mailbox}, {"scribble", test_scribble},
+		{"enable", test_enable},       {"pending", test_pending},
+		{"late", test_late_and_gone},  {"reboot", test_reboot},
+		{"odd-state", test_odd_state}, {"filter", test_filter},
+		{"mailbox", test_mailbox},     {"scribble", test_scribble},
 		{"pause", test_pause},
 	};
 
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/session/names", test_names);
 	g_test_add_func("/session/split", test_split);
+	g_test_add("/session/bad-rule", struct fixture, NULL, set_up_unstarted, test_bad_rule,
+		   tear_down);
+	g_test_add("/session/late-rule", struct fixture, NULL, set_up_unstarted, test_late_rule,
+		   tear_down);
 	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
 		g_autofree char *path = g_strdup_printf("/session/%s", tests[i].name);
 

@@ -189,13 +189,17 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	struct rs_error err = {0};
 
 	come_up(f);
-	g_assert_cmpint(rs_session_set_filter(f->session, "sched:switch", "a > 1", NULL, &err), ==,
-			0);
+	rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:switch", "a > 1",
+					      NULL, &err),
+			==, 0);
 	g_assert_true(is_filtered(f, 0, 0) && is_filtered(f, 1, 1));
-	g_assert_cmpint(rs_session_set_filter(f->session, "kern/*", "", NULL, &err), ==, 0);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "kern/*", "", NULL, &err),
+			==, 0);
 	g_assert_true(!is_filtered(f, 0, 0) && is_filtered(f, 1, 1));
-	g_assert_cmpint(rs_session_set_filter(f->session, "*", "nix > 1", NULL, &err), ==,
-			-EBADMSG);
+	g_assert_cmpint(
+		rs_session_set_filter(f->session, RS_OWNER_HOST, "*", "nix > 1", NULL, &err), ==,
+		-EBADMSG);
 	g_assert_true(!is_filtered(f, 0, 0) && is_filtered(f, 1, 1));
 }
 

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From wishes to what is in force. Whoever changes wishes makes a plan for each event, changes the
+ * wishes in the plans, and has the plans carried out. Until that succeeds the events' own state is
+ * as it was.
+ */
+#include "session/private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void plan_clear(gpointer data)
+{
+	struct plan *plan = data;
+
+	rs_wishes_clear(&plan->wishes);
+	g_clear_pointer(&plan->program, g_byte_array_unref);
+}
+
+GArray *rs_plans_new(const GArray *refs)
+{
+	GArray *plans = g_array_sized_new(FALSE, TRUE, sizeof(struct plan), refs->len);
+
+	g_array_set_clear_func(plans, plan_clear);
+	g_array_set_size(plans, refs->len);
+	for (guint i = 0; i < refs->len; i++) {
+		struct plan *plan = rs_plan(plans, i);
+
+		plan->ref = g_array_index(refs, struct event_ref, i);
+		plan->event = rs_trace_schema_by_id(plan->ref.source->schema, plan->ref.id);
+		rs_wishes_copy(&plan->wishes, &rs_plan_state(plan)->wishes);
+	}
+	return plans;
+}
+
+void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
+		    const struct rs_owner *but)
+{
+	/* Carried out, so the event has them. */
+	const struct rs_wish *wish = rs_plan_state(plan)->wishes.first;
+
+	result->kept++;
+	if (!result->kept_for)
+		result->kept_for = g_ptr_array_new_with_free_func(g_free);
+	for (; wish; wish = wish->next) {
+		const char *name = wish->owner->name;
+
+		/* Without a filter, if that is the matter. */
+		if (wish->owner == but || !wish->wanted || (but && wish->program))
+			continue;
+		if (!g_ptr_array_find_with_equal_func(result->kept_for, name, g_str_equal, NULL))
+			g_ptr_array_add(result->kept_for, g_strdup(name));
+	}
+}
+
+/* ---- what shall be in force ---- */
+
+static int decide(struct plan *plan, bool lenient, struct rs_error *err)
+{
+	int ret;
+
+	plan->on = rs_wishes_wanted(&plan->wishes);
+	ret = rs_wishes_program(&plan->wishes, plan->event, &plan->program, err);
+	plan->overfull = ret != 0;
+	if (!ret || lenient)
+		return 0;
+	return rs_error_prefix(err, "%s:%s", plan->event->system, plan->event->name);
+}
+
+static bool program_changes(const struct plan *plan)
+{
+	const GByteArray *now = rs_plan_state(plan)->program, *next = plan->program;
+
+	/* The program of an event that goes off is cleared last. */
+	if (!plan->on || now == next)
+		return false;
+	return !now || !next || now->len != next->len ||
+	       memcmp(now->data, next->data, now->len) != 0;
+}
+
+static int publish(const struct plan *plan, const GByteArray *program, struct rs_error *err)
+{
+	return rs_publisher_set_filter(plan->ref.source->publisher, plan->ref.id,
+				       program ? (const void *)program->data : NULL, err);
+}
+
+/* Puts the old program back. If there is no room for it, more is recorded than was asked for. */
+static void take_back(const struct plan *plan)
+{
+	struct event_state *state = rs_plan_state(plan);
+
+	if (!program_changes(plan) || !publish(plan, state->program, NULL))
+		return;
+	publish(plan, NULL, NULL);
+	g_clear_pointer(&state->program, g_byte_array_unref);
+	rs_source_say(plan->ref.source,
+		      "%s:%s is recorded without a filter: no space is left for it",
+		      plan->event->system, plan->event->name);
+}
+
+/* All or nothing. */
+static int publish_all(const GArray *plans, struct rs_error *err)
+{
+	guint done = 0;
+	int ret = 0;
+
+	for (; done < plans->len; done++) {
+		const struct plan *plan = rs_plan(plans, done);
+
+		ret = program_changes(plan) ? publish(plan, plan->program, err) : 0;
+		if (ret)
+			break;
+	}
+	while (ret && done-- > 0)
+		take_back(rs_plan(plans, done));
+	return ret;
+}
+
+/* ---- on and off, in one source ---- */
+
+/* `ids` are those whose state really changes. */
+static int switch_on(struct rs_source *source, const GArray *ids, GPtrArray *problems,
+		     struct rs_error *err)
+{
+	const uint32_t *id = (const uint32_t *)ids->data;
+	int ret;
+
+	if (!ids->len)
+		return 0;
+	/* The word before the text: an event that fires in between is judged by the word. */
+	for (guint i = 0; i < ids->len; i++)
+		rs_publisher_set_enabled(source->publisher, id[i], true, NULL);
+	ret = rs_source_sites_switch(source, id, ids->len, true, problems, err);
+	for (guint i = 0; i < ids->len; i++) {
+		if (ret)
+			rs_publisher_set_enabled(source->publisher, id[i], false, NULL);
+		else
+			source->events[id[i]].on = true;
+	}
+	return ret;
+}
+
+int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_error *err)
+{
+	const uint32_t *id = (const uint32_t *)ids->data;
+	int ret;
+
+	if (!ids->len)
+		return 0;
+	ret = rs_source_sites_switch(source, id, ids->len, false, NULL, err);
+	/* Off for the guest whatever became of its text: the word alone decides. */
+	for (guint i = 0; i < ids->len; i++) {
+		rs_publisher_set_enabled(source->publisher, id[i], false, NULL);
+		source->events[id[i]].on = false;
+	}
+	return ret;
+}
+
+/* Those of the plans whose events go on, or off. */
+static GArray *changing(const struct plan *plans, guint count, bool on)
+{
+	GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (guint i = 0; i < count; i++) {
+		if (plans[i].on == on && rs_plan_state(&plans[i])->on != on)
+			g_array_append_val(ids, plans[i].ref.id);
+	}
+	return ids;
+}
+
+/* The plan is what is so from now on. */
+static void settle(struct plan *plan)
+{
+	struct event_state *state = rs_plan_state(plan);
+
+	if (!plan->on && state->program)
+		publish(plan, NULL, NULL);
+	if (plan->overfull && !state->overfull)
+		rs_source_say(plan->ref.source,
+			      "%s:%s is recorded without a filter: those of all owners together "
+			      "are too large",
+			      plan->event->system, plan->event->name);
+	state->overfull = plan->overfull;
+	rs_wishes_clear(&state->wishes);
+	state->wishes = plan->wishes;
+	plan->wishes = (struct rs_wishes){0};
+	g_clear_pointer(&state->program, g_byte_array_unref);
+	state->program = plan->program ? g_byte_array_ref(plan->program) : NULL;
+	g_free(state->filter);
+	state->filter = plan->overfull ? NULL : rs_wishes_expression(&state->wishes);
+}
+
+static gpointer copy_text(gconstpointer text, gpointer data)
+{
+	return g_strdup(text);
+}
+
+/* Plans of one source; their programs are published. */
+static int carry_out_in(struct rs_source *source, struct plan *plans, guint count,
+			GPtrArray *problems, struct rs_error *err)
+{
+	g_autoptr(GArray) on = changing(plans, count, true), off = changing(plans, count, false);
+	g_autoptr(GPtrArray) refused = g_ptr_array_new_with_free_func(g_free);
+	int ret = switch_on(source, on, refused, err);
+
+	if (ret) {
+		for (guint i = 0; i < count; i++)
+			take_back(&plans[i]);
+	} else {
+		/* What could not be patched is off all the same. */
+		ret = rs_source_switch_off(source, off, err);
+		for (guint i = 0; i < count; i++)
+			settle(&plans[i]);
+		for (guint i = 0; i < refused->len; i++)
+			rs_source_say(source, "%s", (const char *)refused->pdata[i]);
+		if (problems)
+			g_ptr_array_extend(problems, refused, copy_text, NULL);
+	}
+	/* Ends a batch for guests that look at the generation. */
+	rs_publisher_commit(source->publisher);
+	return ret;
+}
+
+int rs_plans_carry_out(GArray *plans, bool lenient, GPtrArray *problems, struct rs_error *err)
+{
+	int ret = 0;
+
+	for (guint i = 0; i < plans->len && !ret; i++)
+		ret = decide(rs_plan(plans, i), lenient, err);
+	if (!ret)
+		ret = publish_all(plans, err);
+	if (ret)
+		return ret;
+	for (guint from = 0, to; from < plans->len; from = to) {
+		struct rs_source *source = rs_plan(plans, from)->ref.source;
+		int failed;
+
+		for (to = from; to < plans->len && rs_plan(plans, to)->ref.source == source; to++)
+			;
+		failed = carry_out_in(source, rs_plan(plans, from), to - from, problems,
+				      ret ? NULL : err);
+		ret = ret ? ret : failed;
+	}
+	return ret;
+}
