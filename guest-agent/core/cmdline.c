@@ -41,11 +41,28 @@ static bool same_task(const struct rs_cmdline_entry *entry, uint32_t tgid,
 	return true;
 }
 
+struct age {
+	uint32_t boot; /* 0: never used */
+	uint64_t since;
+};
+
+static struct age age_of(const struct rs_cmdline_entry *entry)
+{
+	if (!rs_load(&entry->sequence))
+		return (struct age){0, 0};
+	return (struct age){rs_load(&entry->boot), rs_load(&entry->since)};
+}
+
+static bool older(const struct age *a, const struct age *b)
+{
+	return a->boot != b->boot ? a->boot < b->boot : a->since < b->since;
+}
+
 void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t pid, uint32_t tgid,
 		     const char *comm, uint64_t since)
 {
 	struct rs_cmdline_entry *ways, *newest = NULL;
-	uint64_t oldest_since = UINT64_MAX;
+	struct age oldest_age = {UINT32_MAX, 0};
 	uint64_t name[WORDS];
 	uint32_t sequence, oldest = 0;
 
@@ -55,15 +72,13 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 	ways = buckets[rs_cmdline_hash(pid, count)].way;
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
 		struct rs_cmdline_entry *way = &ways[i];
-		bool used =
-			rs_load(&way->sequence) != 0 && rs_load(&way->boot) == rs_core.rings.boot;
-		uint64_t from = used ? rs_load(&way->since) : 0;
+		struct age age = age_of(way);
 
-		if (used && rs_load(&way->pid) == pid &&
-		    (!newest || from >= rs_load(&newest->since)))
+		if (age.boot == rs_core.rings.boot && rs_load(&way->pid) == pid &&
+		    (!newest || age.since >= rs_load(&newest->since)))
 			newest = way;
-		if (from < oldest_since) {
-			oldest_since = from;
+		if (older(&age, &oldest_age)) {
+			oldest_age = age;
 			oldest = i;
 		}
 	}

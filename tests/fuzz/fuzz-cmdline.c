@@ -24,8 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	RsTraceCmdline *names = rs_trace_cmdline_new();
 
-	rs_trace_cmdline_merge(names, data, NULL, size / 2);
-	rs_trace_cmdline_merge(names, data + size / 2, data, size / 2);
+	rs_trace_cmdline_merge(names, data, NULL, size / 2, sizeof(struct rs_cmdline_entry));
+	rs_trace_cmdline_merge(names, data + size / 2, data, size / 2,
+			       sizeof(struct rs_cmdline_entry));
 	for (guint i = 0; i < 48; i++) {
 		RsTraceTask task;
 		gsize length;

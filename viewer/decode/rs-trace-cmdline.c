@@ -130,11 +130,11 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 }
 
 void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
-			    gsize size)
+			    gsize size, gsize stride)
 {
 	struct rs_cmdline_entry entry;
 
-	for (gsize at = 0; size - at >= sizeof(entry); at += sizeof(entry)) {
+	for (gsize at = 0; size - at >= sizeof(entry); at += MIN(stride, size - at)) {
 		memcpy(&entry, snapshot + at, sizeof(entry));
 		if (!entry.sequence || entry.sequence % 2)
 			continue;

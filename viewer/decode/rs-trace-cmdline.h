@@ -24,10 +24,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceCmdline, rs_trace_cmdline_free)
 /*
  * Takes the entries of a snapshot. The section changes while it is copied, so a live one is copied
  * twice, one after the other (with rs_rmb() in between), and an entry counts that is the same in both: its
- * sequence would have moved otherwise. `again` NULL: the snapshot is at rest (a file).
+ * sequence would have moved otherwise. `again` NULL: the snapshot is at rest (a file). `stride`: bytes from
+ * one entry to the next, at least those of struct rs_cmdline_entry.
  */
 void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
-			    gsize size);
+			    gsize size, gsize stride);
 
 /* One entry, as from a snapshot. */
 void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry *entry);

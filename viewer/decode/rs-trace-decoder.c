@@ -103,10 +103,9 @@ static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk
 		.ring = (guint16)ring,
 		.source = decoder->source,
 	};
-	gboolean first = decoder->boot == 0;
 
 	decoder->boot = walk->boot;
-	if (first)
+	if (walk->boot == 1) /* where every trace begins */
 		return;
 	if (decoder->clock)
 		rs_trace_clock_boot(decoder->clock, walk->boot, &record.ns, &record.ts);

@@ -93,6 +93,9 @@ static gboolean is_power(guint size)
 
 static gboolean shape_is_good(const RsTraceField *field)
 {
+	/* Of a kind of a later version only the place of its bytes matters. */
+	if (field->is_later)
+		return field->kind != RS_KIND_DYN_ARRAY || field->size == 4;
 	switch (field->kind) {
 	case RS_KIND_UINT:
 	case RS_KIND_SINT:

@@ -44,8 +44,7 @@ typedef struct {
 	guint dyn_index;    /* dynamic fields: 0 for the event's first dynamic field … */
 	gboolean is_signed; /* the integer, or an array's elements */
 	gboolean is_hex;
-	gboolean
-		is_later; /* of a kind of a later version: shown as bytes, whatever the format says */
+	gboolean is_later; /* of a kind of a later version: shown as bytes, always */
 	guint n_symbols;
 	const RsTraceSymbol *symbols;
 } RsTraceField;

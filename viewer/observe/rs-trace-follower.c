@@ -185,7 +185,7 @@ void rs_trace_follower_set_clock(RsTraceFollower *follower, const struct rs_cloc
 }
 
 void rs_trace_follower_add_names(RsTraceFollower *follower, const guint8 *snapshot,
-				 const guint8 *again, gsize size)
+				 const guint8 *again, gsize size, gsize stride)
 {
-	rs_trace_cmdline_merge(follower->names, snapshot, again, size);
+	rs_trace_cmdline_merge(follower->names, snapshot, again, size, stride);
 }

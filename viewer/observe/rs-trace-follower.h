@@ -66,7 +66,7 @@ void rs_trace_follower_set_clock(RsTraceFollower *follower, const struct rs_cloc
 				 guint n, guint32 epoch_count);
 /* As rs_trace_cmdline_merge(). */
 void rs_trace_follower_add_names(RsTraceFollower *follower, const guint8 *snapshot,
-				 const guint8 *again, gsize size);
+				 const guint8 *again, gsize size, gsize stride);
 
 G_END_DECLS
 

@@ -3,6 +3,7 @@
 #include "rs-trace-follower.h"
 
 #include <ringside/atomic.h>
+#include <ringside/cmdline.h>
 
 /* The doorbell is asked for when this part of a ring has filled. */
 #define WAKE_FRACTION 4
@@ -94,7 +95,9 @@ static void names(RsTraceSource *source, RsTraceFollower *follower)
 	/* The second look after the first: pairs with the agent's barriers around an entry. */
 	rs_rmb();
 	rs_trace_region_copy(live->region, RS_SEC_CMDLINE, 0, live->snapshot + size, size);
-	rs_trace_follower_add_names(follower, live->snapshot, live->snapshot + size, size);
+	rs_trace_follower_add_names(follower, live->snapshot, live->snapshot + size, size,
+				    live->region->header.section[RS_SEC_CMDLINE].stride /
+					    RS_CMDLINE_WAYS);
 }
 
 static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns, RsTraceChunk *out)

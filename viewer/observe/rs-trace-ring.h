@@ -35,7 +35,7 @@ typedef enum {
  */
 typedef struct {
 	guint ring;
-	guint from; /* bytes from the page's start; RS_RING_PAGE_HEADER when the page is new */
+	guint from; /* bytes from the page's start; behind its header when the page is new */
 	guint to;
 	const guint8 *page;
 	guint64 lost;  /* records lost between the previous chunk and this one */

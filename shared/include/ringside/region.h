@@ -90,7 +90,7 @@ struct rs_region_header { /* H */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
 	uint32_t section_count;  /* entries of section[]; a reader uses those that it knows */
-	uint32_t section_stride; /* bytes from one to the next, at least those of rs_section */
+	uint32_t section_stride; /* bytes from one to the next: those of rs_section */
 	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel; /* RS_CHANNEL_* */

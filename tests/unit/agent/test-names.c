@@ -87,7 +87,8 @@ static void snapshot(RsTraceCmdline *names)
 	rs_trace_region_copy(region, RS_SEC_CMDLINE, at, copy[0], size);
 	rs_rmb();
 	rs_trace_region_copy(region, RS_SEC_CMDLINE, at, copy[1], size);
-	rs_trace_cmdline_merge(names, (const guint8 *)copy[0], (const guint8 *)copy[1], size);
+	rs_trace_cmdline_merge(names, (const guint8 *)copy[0], (const guint8 *)copy[1], size,
+			       sizeof(struct rs_cmdline_entry));
 }
 
 static uint32_t check_all(RsTraceCmdline *names)

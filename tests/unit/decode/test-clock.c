@@ -118,6 +118,17 @@ static void test_went_back(void)
 	check(clock, 0, 2500, 1, 15500);
 }
 
+/* Where nobody says that the counter went on, its ticks tell nothing, however large they are. */
+static void test_no_continuation(void)
+{
+	struct rs_clock_epoch table[2] = {make(0, FALSE, 1000, 0), make(1, FALSE, 2000, 50000)};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	rs_trace_clock_take(clock, table, 2, 2);
+	check(clock, 0, 2500, 0, 1500);
+	check(clock, 1, 1500, 1, 49500);
+}
+
 /* A flag that says that the counter went on does not make it so. */
 static void test_false_continuation(void)
 {
@@ -282,6 +293,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/clock/one-epoch", test_one_epoch);
 	g_test_add_func("/decode/clock/chain", test_chain);
 	g_test_add_func("/decode/clock/went-back", test_went_back);
+	g_test_add_func("/decode/clock/no-continuation", test_no_continuation);
 	g_test_add_func("/decode/clock/false-continuation", test_false_continuation);
 	g_test_add_func("/decode/clock/table", test_table_goes_round);
 	g_test_add_func("/decode/clock/overwritten", test_overwritten_while_copied);

@@ -45,7 +45,8 @@ static void test_history(void)
 	test_cmdline_put(section, 4, odd);
 	memcpy(again, section, sizeof(section));
 	test_cmdline_put(section, 4, test_task(10, 50, "torn"));
-	rs_trace_cmdline_merge(names, section, again, sizeof(section));
+	rs_trace_cmdline_merge(names, section, again, sizeof(section),
+			       sizeof(struct rs_cmdline_entry));
 	/* Never a later owner's name. */
 	g_assert_cmpstr(comm_of(names, 1, 7, 99), ==, "<...>");
 	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, "first");
@@ -59,7 +60,8 @@ static void test_history(void)
 	/* The guest's cache forgets; the history does not. */
 	memset(section, 0, sizeof(section));
 	test_cmdline_put(section, 4, test_task(7, 300, "third"));
-	rs_trace_cmdline_merge(names, section, NULL, sizeof(section));
+	rs_trace_cmdline_merge(names, section, NULL, sizeof(section),
+			       sizeof(struct rs_cmdline_entry));
 	g_assert_cmpstr(comm_of(names, 1, 7, 150), ==, "first");
 	g_assert_cmpstr(comm_of(names, 1, 7, 300), ==, "third");
 }
@@ -74,7 +76,8 @@ static void test_long_names(void)
 	g_assert_cmpuint(strlen(forty), ==, RS_COMM_LEN);
 	test_cmdline_put(section, 1, test_task(7, 100, forty));
 	test_cmdline_put(section, 1, test_task(8, 100, "short"));
-	rs_trace_cmdline_merge(names, section, NULL, sizeof(section));
+	rs_trace_cmdline_merge(names, section, NULL, sizeof(section),
+			       sizeof(struct rs_cmdline_entry));
 	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, forty);
 	g_assert_cmpstr(comm_of(names, 1, 8, 100), ==, "short");
 	/* Two that differ in the last byte only are two. */
@@ -103,6 +106,8 @@ static void test_thread_groups(void)
 	add(names, 1, 9, 3, 100, "known");
 	g_assert_cmpuint(tgid_of(names, 1, 9, 200), ==, 3);
 	g_assert_cmpstr(comm_of(names, 1, 9, 200), ==, "known");
+	add(names, 1, 9, 4, 100, "known");
+	g_assert_cmpuint(tgid_of(names, 1, 9, 200), ==, 4);
 }
 
 /* The event clock begins anew with each boot, and so do pids. */
@@ -139,6 +144,26 @@ static void test_bounds(void)
 	g_assert_cmpstr(comm_of(names, 1, 5, 500), ==, "<...>");
 }
 
+/* Entries of a later version are longer. */
+static void test_stride(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	guint8 section[3 * 80] = {0};
+	RsTraceTask task;
+
+	for (guint i = 0; i < 3; i++) {
+		struct rs_cmdline_entry entry = test_task(i + 1, 0, i ? "other" : "first");
+
+		memcpy(section + i * 80, &entry, sizeof(entry));
+		memset(section + i * 80 + sizeof(entry), 0xff, 16);
+	}
+	rs_trace_cmdline_merge(names, section, NULL, sizeof(section), 80);
+	rs_trace_cmdline_lookup(names, 1, 1, 5, &task);
+	g_assert_cmpstr(task.comm, ==, "first");
+	rs_trace_cmdline_lookup(names, 1, 3, 5, &task);
+	g_assert_cmpstr(task.comm, ==, "other");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -147,5 +172,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/cmdline/thread-groups", test_thread_groups);
 	g_test_add_func("/decode/cmdline/boots", test_boots);
 	g_test_add_func("/decode/cmdline/bounds", test_bounds);
+	g_test_add_func("/decode/cmdline/stride", test_stride);
 	return g_test_run();
 }

@@ -41,7 +41,8 @@ static void names(RsTraceSource *source, RsTraceFollower *follower)
 	struct rs_cmdline_entry entries[2] = {test_task(7, 0, "seven"), test_task(7, 0, "again")};
 
 	entries[1].boot = 2;
-	rs_trace_follower_add_names(follower, (guint8 *)entries, NULL, sizeof(entries));
+	rs_trace_follower_add_names(follower, (guint8 *)entries, NULL, sizeof(entries),
+				    sizeof(*entries));
 }
 
 static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns, RsTraceChunk *out)
