@@ -105,6 +105,29 @@ int rs_cli_fail_gerror(GError *error)
 	return code;
 }
 
+GVariant *rs_cli_owner_options(const char *owner)
+{
+	GVariantDict dict;
+
+	g_variant_dict_init(&dict, NULL);
+	if (owner)
+		g_variant_dict_insert(&dict, "owner", "s", owner);
+	return g_variant_dict_end(&dict);
+}
+
+void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many)
+{
+	g_autofree char **names = NULL;
+	g_autofree char *list = NULL;
+	guint kept;
+
+	if (!g_variant_lookup(more, "kept", "u", &kept) ||
+	    !g_variant_lookup(more, "kept_for", "^a&s", &names))
+		return;
+	list = g_strjoinv(", ", names);
+	printf("; %u %s %s", kept, kept == 1 ? what_one : what_many, list);
+}
+
 bool rs_cli_good_duration(double seconds)
 {
 	return seconds >= 0 && seconds <= 1e6; /* not a number fails both */

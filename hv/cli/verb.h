@@ -60,6 +60,14 @@ int rs_cli_usage(const struct rs_verb *verb, const char *format, ...) G_GNUC_PRI
 RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
 			       char **argv, int *code);
 
+/* Options of a call in the name of an owner (NULL: of the host): a floating reference. */
+GVariant *rs_cli_owner_options(const char *owner);
+/*
+ * Appends "; 2 WHAT a, b" when an answer's last dictionary says that others keep events as they
+ * are.
+ */
+void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many);
+
 /* Prints a finished builder's root and a newline on standard output. */
 void rs_cli_print_json(JsonBuilder *builder, bool pretty);
 /* Adds a member; beyond 2^63 - 1 it is shown as that. */

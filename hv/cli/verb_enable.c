@@ -3,15 +3,15 @@
 
 #include <stdio.h>
 
-static int enable_one(RsDBusSession1 *session, const char *glob, bool quiet)
+static int enable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet)
 {
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 	gboolean pending;
 	guint touched;
 
-	if (!rs_dbus_session1_call_enable_sync(session, glob, rs_trace_client_no_options(),
-					       &touched, &pending, &problems, NULL, NULL, &error))
+	if (!rs_dbus_session1_call_enable_sync(session, glob, rs_cli_owner_options(owner), &touched,
+					       &pending, &problems, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	for (char **p = problems; *p; p++)
 		rs_cli_fail(0, "%s", *p);
@@ -24,25 +24,31 @@ static int enable_one(RsDBusSession1 *session, const char *glob, bool quiet)
 	return RS_CLI_OK;
 }
 
-static int disable_one(RsDBusSession1 *session, const char *glob, bool quiet)
+static int disable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet)
 {
+	g_autoptr(GVariant) more = NULL;
 	GError *error = NULL;
 	guint touched;
 
-	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_trace_client_no_options(),
-						&touched, NULL, NULL, &error))
+	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(owner),
+						&touched, &more, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	if (!quiet)
-		printf("%s: %u event%s disabled\n", glob, touched, touched == 1 ? "" : "s");
+	if (quiet)
+		return RS_CLI_OK;
+	printf("%s: %u event%s disabled", glob, touched, touched == 1 ? "" : "s");
+	rs_cli_print_kept(more, "stays on for", "stay on for");
+	printf("\n");
 	return RS_CLI_OK;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL;
+	g_autofree char *name = NULL, *owner = NULL;
 	gboolean quiet = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner, "For whom, if not for the host",
+		 "OWNER"},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing on success", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -54,8 +60,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "which events?");
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
-		code = verb == &rs_verb_enable ? enable_one(session, argv[i], quiet)
-					       : disable_one(session, argv[i], quiet);
+		code = verb == &rs_verb_enable ? enable_one(session, owner, argv[i], quiet)
+					       : disable_one(session, owner, argv[i], quiet);
 	return code;
 }
 
@@ -74,7 +80,8 @@ const struct rs_verb rs_verb_disable = {
 	.name = "disable",
 	.args = "[NAME] GLOB…",
 	.summary = "switch events off",
-	.details = "An event that the guest itself has asked for stays on until the guest lets go "
-		   "of it.",
+	.details = "An event stays on while another owner wants it, such as the guest itself; "
+		   "'ringside list'\n"
+		   "shows who.",
 	.run = run,
 };

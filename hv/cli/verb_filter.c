@@ -5,12 +5,12 @@
 
 #include <stdio.h>
 
-static int clear(RsDBusSession1 *session, const char *glob, bool quiet)
+static int clear(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet)
 {
 	GError *error = NULL;
 	guint touched;
 
-	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, rs_trace_client_no_options(),
+	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, rs_cli_owner_options(owner),
 						     &touched, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (!quiet)
@@ -18,8 +18,9 @@ static int clear(RsDBusSession1 *session, const char *glob, bool quiet)
 	return RS_CLI_OK;
 }
 
-static int set(RsDBusSession1 *session, const char *text, bool quiet)
+static int set(RsDBusSession1 *session, const char *owner, const char *text, bool quiet)
 {
+	g_autoptr(GVariant) more = NULL;
 	g_autofree char *glob = NULL, *expression = NULL;
 	struct rs_error err = {0};
 	GError *error = NULL;
@@ -29,28 +30,33 @@ static int set(RsDBusSession1 *session, const char *text, bool quiet)
 	if (rs_session_split_filter(text, &glob, &expression, &err))
 		return rs_cli_fail_error(&err);
 	if (!*expression)
-		return clear(session, glob, quiet);
+		return clear(session, owner, glob, quiet);
 	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression,
-						   rs_trace_client_no_options(), &touched, &pending,
-						   NULL, NULL, &error))
+						   rs_cli_owner_options(owner), &touched, &pending,
+						   &more, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (quiet)
 		return RS_CLI_OK;
-	if (pending)
+	if (pending) {
 		printf("%s: kept until the guest has come up\n", glob);
-	else
-		printf("%s: filter set on %u event%s\n", glob, touched, touched == 1 ? "" : "s");
+		return RS_CLI_OK;
+	}
+	printf("%s: filter set on %u event%s", glob, touched, touched == 1 ? "" : "s");
+	rs_cli_print_kept(more, "is recorded without one for", "are recorded without one for");
+	printf("\n");
 	return RS_CLI_OK;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL;
+	g_autofree char *name = NULL, *owner = NULL;
 	gboolean quiet = FALSE, clearing = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"clear", 'c', 0, G_OPTION_ARG_NONE, &clearing,
 		 "Arguments are globs: remove their filters", NULL},
+		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner, "For whom, if not for the host",
+		 "OWNER"},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing on success", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -62,7 +68,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "which filter?");
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
-		code = clearing ? clear(session, argv[i], quiet) : set(session, argv[i], quiet);
+		code = clearing ? clear(session, owner, argv[i], quiet)
+				: set(session, owner, argv[i], quiet);
 	return code;
 }
 

@@ -1,25 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
+#include "session/owners.h"
 #include <rs-trace-escape.h>
 #include <stdio.h>
+#include <string.h>
 
 struct row {
 	GVariant *dict; /* whose texts these are */
 	guint32 id, sites;
 	const char *system, *name, *filter, *note;
+	GVariant *owners; /* aa{sv}; NULL: nobody has asked for anything */
 	gboolean enabled;
 };
 
-/* What is missing is 0, FALSE or "". To be called to the end. */
+/* One owner's part of an event. */
+struct wish {
+	const char *name, *filter; /* texts of the row; "": none */
+	gboolean enabled;
+};
+
+static gboolean next_wish(GVariantIter *iter, struct wish *wish)
+{
+	g_autoptr(GVariant) dict = g_variant_iter_next_value(iter);
+
+	*wish = (struct wish){.name = "", .filter = ""};
+	if (!dict)
+		return FALSE;
+	g_variant_lookup(dict, "name", "&s", &wish->name);
+	g_variant_lookup(dict, "enabled", "b", &wish->enabled);
+	g_variant_lookup(dict, "filter", "&s", &wish->filter);
+	return TRUE;
+}
+
+/* What is missing is 0, FALSE, "" or NULL. To be called to the end. */
 static gboolean next_row(GVariantIter *iter, struct row *row)
 {
 	GVariant *dict = g_variant_iter_next_value(iter);
 
+	g_clear_pointer(&row->owners, g_variant_unref);
 	g_clear_pointer(&row->dict, g_variant_unref);
 	*row = (struct row){.dict = dict, .system = "", .name = "", .filter = "", .note = ""};
 	if (!dict)
 		return FALSE;
+	row->owners = g_variant_lookup_value(dict, "owners", G_VARIANT_TYPE("aa{sv}"));
 	g_variant_lookup(dict, "id", "u", &row->id);
 	g_variant_lookup(dict, "system", "&s", &row->system);
 	g_variant_lookup(dict, "name", "&s", &row->name);
@@ -30,6 +54,33 @@ static gboolean next_row(GVariantIter *iter, struct row *row)
 	return TRUE;
 }
 
+/* "for host if a > 1; for view; off for guest if b == 2". The host alone needs no name. */
+static char *describe_wishes(const struct row *row)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	GVariantIter iter;
+	struct wish wish;
+	bool others = false;
+
+	if (!row->owners)
+		return g_strdup("");
+	g_variant_iter_init(&iter, row->owners);
+	while (next_wish(&iter, &wish)) {
+		g_autofree char *filter = rs_trace_escape(wish.filter, -1, NULL);
+
+		others |= strcmp(wish.name, RS_OWNER_HOST) != 0;
+		g_string_append_printf(text, "%s%sfor %s%s%s", text->len ? "; " : "",
+				       wish.enabled ? "" : "off ", wish.name, *filter ? " if " : "",
+				       filter);
+	}
+	if (!others) {
+		g_autofree char *filter = rs_trace_escape(row->filter, -1, NULL);
+
+		g_string_printf(text, "%s%s", *filter ? "if " : "", filter);
+	}
+	return g_strdup(text->str);
+}
+
 static void print_table(GVariant *events)
 {
 	GVariantIter iter;
@@ -38,11 +89,11 @@ static void print_table(GVariant *events)
 	printf("%5s %-3s %5s  %s\n", "ID", "ON", "SITES", "EVENT");
 	g_variant_iter_init(&iter, events);
 	while (next_row(&iter, &row)) {
-		g_autofree char *filter = rs_trace_escape(row.filter, -1, NULL);
+		g_autofree char *wishes = describe_wishes(&row);
 		g_autofree char *note = rs_trace_escape(row.note, -1, NULL);
 
 		printf("%5u %-3s %5u  %s:%s%s%s%s%s%s\n", row.id, row.enabled ? "on" : "-",
-		       row.sites, row.system, row.name, *filter ? "  if " : "", filter,
+		       row.sites, row.system, row.name, *wishes ? "  " : "", wishes,
 		       *note ? "  (" : "", note, *note ? ")" : "");
 	}
 }
@@ -55,6 +106,27 @@ static void add_text(JsonBuilder *b, const char *name, const char *text)
 		json_builder_add_string_value(b, text);
 	else
 		json_builder_add_null_value(b);
+}
+
+static void add_wishes(JsonBuilder *b, GVariant *owners)
+{
+	GVariantIter iter;
+	struct wish wish;
+
+	json_builder_set_member_name(b, "owners");
+	json_builder_begin_array(b);
+	if (owners)
+		g_variant_iter_init(&iter, owners);
+	while (owners && next_wish(&iter, &wish)) {
+		json_builder_begin_object(b);
+		json_builder_set_member_name(b, "name");
+		json_builder_add_string_value(b, wish.name);
+		json_builder_set_member_name(b, "enabled");
+		json_builder_add_boolean_value(b, wish.enabled);
+		add_text(b, "filter", wish.filter);
+		json_builder_end_object(b);
+	}
+	json_builder_end_array(b);
 }
 
 static void print_json(GVariant *events)
@@ -76,6 +148,7 @@ static void print_json(GVariant *events)
 		json_builder_set_member_name(b, "enabled");
 		json_builder_add_boolean_value(b, row.enabled);
 		add_text(b, "filter", row.filter);
+		add_wishes(b, row.owners);
 		json_builder_set_member_name(b, "sites");
 		json_builder_add_int_value(b, row.sites);
 		add_text(b, "note", row.note);
@@ -95,13 +168,40 @@ static void print_names(GVariant *events)
 		printf("%s:%s\n", row.system, row.name);
 }
 
+/* The rows of events that the owner has asked about. Takes `events`. */
+static GVariant *only_of(GVariant *events, const char *owner)
+{
+	GVariantBuilder builder;
+	GVariantIter iter;
+	struct row row = {0};
+
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
+	g_variant_iter_init(&iter, events);
+	while (next_row(&iter, &row)) {
+		GVariantIter wishes;
+		struct wish wish;
+		bool asked = false;
+
+		if (row.owners)
+			g_variant_iter_init(&wishes, row.owners);
+		while (row.owners && next_wish(&wishes, &wish))
+			asked |= strcmp(wish.name, owner) == 0;
+		if (asked)
+			g_variant_builder_add_value(&builder, row.dict);
+	}
+	g_variant_unref(events);
+	return g_variant_ref_sink(g_variant_builder_end(&builder));
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL;
+	g_autofree char *name = NULL, *owner = NULL;
 	gboolean json = FALSE, names = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
+		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner,
+		 "Only events of which OWNER wants something", "OWNER"},
 		{"names", 'q', 0, G_OPTION_ARG_NONE, &names, "Print only system:name", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -130,6 +230,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_fail_gerror(error);
 	if (*glob && !g_variant_n_children(events))
 		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);
+	if (owner)
+		events = only_of(events, owner);
 	if (json)
 		print_json(events);
 	else if (names)

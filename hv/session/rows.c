@@ -18,6 +18,43 @@ static void add_u64(GVariantBuilder *builder, const char *name, uint64_t value)
 	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint64(value));
 }
 
+static GVariant *row_wish(const struct rs_wish *wish)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_text(&b, "name", wish->owner->name);
+	g_variant_builder_add(&b, "{sv}", "enabled", g_variant_new_boolean(wish->wanted));
+	if (wish->filter)
+		add_text(&b, "filter", wish->filter);
+	return g_variant_builder_end(&b);
+}
+
+static void add_wishes(GVariantBuilder *builder, const struct rs_wish *first)
+{
+	GVariantBuilder all;
+
+	g_variant_builder_init(&all, G_VARIANT_TYPE("aa{sv}"));
+	for (const struct rs_wish *wish = first; wish; wish = wish->next)
+		g_variant_builder_add_value(&all, row_wish(wish));
+	g_variant_builder_add(builder, "{sv}", "owners", g_variant_builder_end(&all));
+}
+
+GVariant *rs_row_result(const struct rs_session_result *result)
+{
+	GVariantBuilder b, names;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	if (!result->kept)
+		return g_variant_builder_end(&b);
+	g_variant_builder_init(&names, G_VARIANT_TYPE("as"));
+	for (guint i = 0; i < result->kept_for->len; i++)
+		g_variant_builder_add(&names, "s", result->kept_for->pdata[i]);
+	g_variant_builder_add(&b, "{sv}", "kept", g_variant_new_uint32(result->kept));
+	g_variant_builder_add(&b, "{sv}", "kept_for", g_variant_builder_end(&names));
+	return g_variant_builder_end(&b);
+}
+
 GVariant *rs_row_event(const struct rs_session_event *e)
 {
 	GVariantBuilder b;
@@ -33,6 +70,8 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 		add_text(&b, "filter", e->filter);
 	if (e->note)
 		add_text(&b, "note", e->note);
+	if (e->wishes)
+		add_wishes(&b, e->wishes);
 	return g_variant_builder_end(&b);
 }
 

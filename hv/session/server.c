@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/server.h"
+#include "session/server_private.h"
 
 #include "region/layout.h"
 #include "session/hello.h"
@@ -17,23 +17,9 @@
 /* A guest can make changes as fast as it can ask. If a peer does not read, they pile up here. */
 #define CHANGED_US 20000
 
-struct rs_server {
-	struct rs_session *session;
-	struct rs_session_listener listener;
-	GDBusServer *server;
-	GDBusAuthObserver *auth;
-	RsDBusSession1 *skeleton;
-	GPtrArray *peers;         /* GDBusConnection */
-	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
-	char *path;
-	GSource *later; /* the next Changed signal, while one is due */
-	gint64 changed_at;
-	uint32_t generation;
-};
-
 /* ---- small helpers ---- */
 
-static gboolean give_error(GDBusMethodInvocation *invocation, const struct rs_error *err)
+gboolean rs_server_give_error(GDBusMethodInvocation *invocation, const struct rs_error *err)
 {
 	static const struct {
 		int code;
@@ -64,27 +50,27 @@ static void update_properties(struct rs_server *server)
 				   rs_session_state_name(rs_session_state(server->session)));
 }
 
-/* There are no options yet. If the peer gave one, it has been told. */
+/* For a method without options. If the peer gave one, it has been told. */
 static bool refuse_options(GDBusMethodInvocation *invocation, GVariant *options)
 {
 	const char *name;
 	GVariantIter iter;
 
 	g_variant_iter_init(&iter, options);
-	if (!g_variant_iter_next(&iter, "{&sv}", &name, NULL))
-		return false;
+	return g_variant_iter_next(&iter, "{&sv}", &name, NULL) &&
+	       rs_server_refuse_option(invocation, name);
+}
+
+bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name)
+{
 	g_dbus_method_invocation_return_error(invocation, RS_TRACE_SESSION_ERROR,
 					      RS_TRACE_SESSION_ERROR_BAD_ARGUMENT,
 					      "option '%s' is not known here", name);
 	return true;
 }
 
-/* Whether this peer may change something now; if not, it has been told. */
-static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
-			GVariant *options)
+bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocation)
 {
-	if (refuse_options(invocation, options))
-		return false;
 	if (!server->claimed ||
 	    server->claimed == g_dbus_method_invocation_get_connection(invocation))
 		return true;
@@ -94,15 +80,11 @@ static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocat
 	return false;
 }
 
-/* As D-Bus carries them: UTF-8, NULL-terminated; to be freed. */
-static char **problems_strv(const GPtrArray *problems)
+/* Whether this peer may change something now; if not, it has been told. */
+static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
+			GVariant *options)
 {
-	guint count = problems ? problems->len : 0;
-	char **list = g_new0(char *, count + 1);
-
-	for (guint i = 0; i < count; i++)
-		list[i] = g_utf8_make_valid(problems->pdata[i], -1);
-	return list;
+	return !refuse_options(invocation, options) && rs_server_is_free(server, invocation);
 }
 
 /* ---- methods ---- */
@@ -123,75 +105,6 @@ static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 			&builder, rs_row_event(&g_array_index(list, struct rs_session_event, i)));
 	rs_dbus_session1_complete_list(object, invocation, g_variant_builder_end(&builder),
 				       rs_row_empty());
-	return TRUE;
-}
-
-static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			  const char *glob, GVariant *options, gpointer data)
-{
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	g_auto(GStrv) problems = NULL;
-	struct rs_error err = {0};
-
-	if (!may_control(server, invocation, options))
-		return TRUE;
-	if (rs_session_enable(server->session, RS_OWNER_HOST, glob, &result, &err))
-		return give_error(invocation, &err);
-	problems = problems_strv(result.problems);
-	rs_dbus_session1_complete_enable(object, invocation, result.touched, result.pending,
-					 (const char *const *)problems, rs_row_empty());
-	rs_session_result_clear(&result);
-	return TRUE;
-}
-
-static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			   const char *glob, GVariant *options, gpointer data)
-{
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	struct rs_error err = {0};
-
-	if (!may_control(server, invocation, options))
-		return TRUE;
-	if (rs_session_disable(server->session, RS_OWNER_HOST, glob, &result, &err))
-		return give_error(invocation, &err);
-	rs_dbus_session1_complete_disable(object, invocation, result.touched, rs_row_empty());
-	rs_session_result_clear(&result);
-	return TRUE;
-}
-
-static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			      const char *glob, const char *expression, GVariant *options,
-			      gpointer data)
-{
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	struct rs_error err = {0};
-
-	if (!may_control(server, invocation, options))
-		return TRUE;
-	if (rs_session_set_filter(server->session, RS_OWNER_HOST, glob, expression, &result, &err))
-		return give_error(invocation, &err);
-	rs_dbus_session1_complete_set_filter(object, invocation, result.touched, result.pending,
-					     rs_row_empty());
-	rs_session_result_clear(&result);
-	return TRUE;
-}
-
-static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-				const char *glob, GVariant *options, gpointer data)
-{
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	struct rs_error err = {0};
-
-	if (!may_control(server, invocation, options))
-		return TRUE;
-	if (rs_session_set_filter(server->session, RS_OWNER_HOST, glob, NULL, &result, &err))
-		return give_error(invocation, &err);
-	rs_dbus_session1_complete_clear_filter(object, invocation, result.touched, rs_row_empty());
-	rs_session_result_clear(&result);
 	return TRUE;
 }
 
@@ -249,7 +162,7 @@ static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocati
 	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_pause(server->session, &err))
-		return give_error(invocation, &err);
+		return rs_server_give_error(invocation, &err);
 	update_properties(server);
 	rs_dbus_session1_complete_pause(object, invocation, rs_row_empty());
 	return TRUE;
@@ -264,7 +177,7 @@ static gboolean on_resume(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	if (!may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_resume(server->session, &err))
-		return give_error(invocation, &err);
+		return rs_server_give_error(invocation, &err);
 	update_properties(server);
 	rs_dbus_session1_complete_resume(object, invocation, rs_row_empty());
 	return TRUE;
@@ -319,7 +232,7 @@ static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *in
 		return TRUE;
 	if (rs_region_reopen_readonly(rs_source_region(rs_session_source(server->session, 0)), &fd,
 				      &err))
-		return give_error(invocation, &err);
+		return rs_server_give_error(invocation, &err);
 	out = g_unix_fd_list_new_from_array(&fd, 1); /* takes fd */
 	rs_dbus_session1_complete_open_region(object, invocation, out, g_variant_new_handle(0),
 					      rs_row_empty());
@@ -399,6 +312,7 @@ static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *err
 
 	if (server->claimed == connection)
 		server->claimed = NULL;
+	rs_server_end_bonds(server, connection);
 	g_dbus_interface_skeleton_unexport_from_connection(
 		G_DBUS_INTERFACE_SKELETON(server->skeleton), connection);
 	g_ptr_array_remove_fast(server->peers, connection);
@@ -443,10 +357,6 @@ static void connect_methods(struct rs_server *server)
 		GCallback callback;
 	} handlers[] = {
 		{"handle-list", G_CALLBACK(on_list)},
-		{"handle-enable", G_CALLBACK(on_enable)},
-		{"handle-disable", G_CALLBACK(on_disable)},
-		{"handle-set-filter", G_CALLBACK(on_set_filter)},
-		{"handle-clear-filter", G_CALLBACK(on_clear_filter)},
 		{"handle-format", G_CALLBACK(on_format)},
 		{"handle-stat", G_CALLBACK(on_stat)},
 		{"handle-pause", G_CALLBACK(on_pause)},
@@ -457,6 +367,7 @@ static void connect_methods(struct rs_server *server)
 		{"handle-open-region", G_CALLBACK(on_open_region)},
 	};
 
+	rs_server_connect_wishes(server);
 	for (size_t i = 0; i < G_N_ELEMENTS(handlers); i++)
 		g_signal_connect(server->skeleton, handlers[i].signal, handlers[i].callback,
 				 server);
@@ -495,6 +406,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	server->session = session;
 	server->path = g_strdup(path);
 	server->peers = g_ptr_array_new_with_free_func(g_object_unref);
+	server->bonds = rs_server_bonds_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
 	rs_dbus_session1_set_kind(server->skeleton, rs_source_kind(source));
@@ -537,6 +449,7 @@ void rs_server_destroy(struct rs_server *server)
 		g_ptr_array_remove_index_fast(server->peers, 0);
 	}
 	g_ptr_array_unref(server->peers);
+	g_array_unref(server->bonds);
 	g_object_unref(server->skeleton);
 	g_clear_object(&server->auth);
 	g_free(server->path);

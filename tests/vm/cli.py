@@ -138,6 +138,38 @@ def test_filter():
     check(r.code == 0 and len(events(r.out)) == 5, f'-n 5 prints five events: {r.code}')
 
 
+def test_owners():
+    """What another owner wants beside the host, which wants SOME with a filter."""
+    check(rs('filter', '--owner', 'view', f'{SOME}: {FIELD} & 1').code == 0, 'filter --owner')
+    check(rs('enable', '--owner', 'view', SOME).code == 0, 'enable --owner')
+    e = json.loads(rs('list', SOME, '--json').out)[0]
+    for owner in e['owners']:
+        DOC.check('ringside list: an owner', owner)
+    mine = f'{FIELD} > 1 && COMM ~ "*"'
+    check(e['owners'] == [{'name': 'host', 'enabled': True, 'filter': mine},
+                          {'name': 'view', 'enabled': True, 'filter': f'{FIELD} & 1'}],
+          f'list shows whose is whose: {e["owners"]}')
+    check(e['filter'] == f'({mine}) || ({FIELD} & 1)', f'and what it amounts to: {e["filter"]}')
+    line = rs('list', SOME).out.splitlines()[-1]
+    check(line.endswith(f'{SOME}  for host if {mine}; for view if {FIELD} & 1'),
+          f'as text too: {line}')
+    check(len(json.loads(rs('list', '--owner', 'view', '--json').out)) == 1, 'list --owner')
+    check(json.loads(rs('list', '--owner', 'nix', '--json').out) == [], 'of nobody')
+    r = rs('disable', SOME)
+    check(r.out.strip() == f'{SOME}: 1 event disabled; 1 stays on for view', f'kept: {r.out}')
+    t = rs('trace', '--new', '--json', '-n', '5', '--duration', '20')
+    values = [o['fields'][FIELD] for o in map(json.loads, t.out.splitlines()) if 'event' in o]
+    check(values and all(v & 1 for v in values), f'the other filter alone is in force: {values}')
+    check(rs('enable', SOME).code == 0 and rs('filter', '--owner', 'view', '-c', SOME).code == 0,
+          'filter -c --owner')
+    r = rs('filter', f'{SOME}: {mine}')
+    check(r.out.strip().endswith('1 is recorded without one for view'), f'told: {r.out}')
+    check(rs('enable', '--owner', 'a b', SOME).code == 2, 'a bad name for an owner')
+    check(rs('disable', '--owner', 'view', '*').code == 0, 'disable --owner')
+    e = json.loads(rs('list', SOME, '--json').out)[0]
+    check([o['name'] for o in e['owners']] == ['host'] and e['enabled'], 'only the host is left')
+
+
 def test_control():
     """Another terminal."""
     g = Running('c', '--ring-size', '4M')
@@ -165,6 +197,7 @@ def test_control():
     check(e['filter'] == f'{FIELD} > 1 && COMM ~ "*"', 'list shows the filter')
     bad = rs('filter', f'{SOME}: nix == 1')
     check(bad.code == 2 and '^' in bad.err, 'a bad filter has a caret')
+    test_owners()
     e = [e for e in json.loads(rs('list', SOME, '--json').out)][0]
     check(e['filter'].startswith(FIELD), 'and changes nothing')
     check(rs('filter', '-c', SOME).code == 0, 'filter -c')

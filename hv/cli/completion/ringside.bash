@@ -50,6 +50,7 @@ _ringside()
 	case $prev in
 	-s | --session) COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur")); return ;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
+	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
 	--serial | --initrd | -o | --output) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;

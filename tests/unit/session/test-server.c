@@ -241,7 +241,7 @@ static void test_stop(struct host *host)
 static void test_options(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
-	g_autoptr(GVariant) options = g_variant_ref_sink(g_variant_new_parsed("{'owner': <'me'>}"));
+	g_autoptr(GVariant) options = g_variant_ref_sink(g_variant_new_parsed("{'hue': <'red'>}"));
 	g_autoptr(GVariant) totals = NULL, cpus = NULL, events = NULL;
 	GError *error = NULL;
 	guint64 value;
@@ -250,7 +250,7 @@ static void test_options(struct host *host)
 	g_assert_false(rs_dbus_session1_call_enable_sync(c, "sched:switch", options, &touched, NULL,
 							 NULL, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
-	g_assert_nonnull(strstr(error->message, "'owner'"));
+	g_assert_nonnull(strstr(error->message, "'hue'"));
 	g_clear_error(&error);
 	g_assert_true(rs_dbus_session1_call_stat_sync(c, rs_trace_client_no_options(), &totals,
 						      &cpus, NULL, NULL));
@@ -260,6 +260,113 @@ static void test_options(struct host *host)
 		rs_dbus_session1_call_list_sync(c, "", options, &events, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
 	g_clear_error(&error);
+}
+
+/* Asks for sched:switch, with or without a filter. */
+static gboolean ask(RsDBusSession1 *c, const char *options, const char *filter, GError **error)
+{
+	g_autoptr(GVariant) o = g_variant_ref_sink(g_variant_new_parsed(options));
+
+	if (filter)
+		return rs_dbus_session1_call_set_filter_sync(c, "sched:switch", filter, o, NULL,
+							     NULL, NULL, NULL, error);
+	return rs_dbus_session1_call_enable_sync(c, "sched:switch", o, NULL, NULL, NULL, NULL, NULL,
+						 error);
+}
+
+/* "host+ view:a > 1": whose wishes sched:switch has, as List tells them. */
+static void check_owners(RsDBusSession1 *c, const char *want)
+{
+	g_autoptr(GString) have = g_string_new(NULL);
+	g_autoptr(GVariant) events = NULL, row = NULL, owners = NULL;
+
+	g_assert_true(rs_dbus_session1_call_list_sync(c, "switch", rs_trace_client_no_options(),
+						      &events, NULL, NULL, NULL));
+	row = g_variant_get_child_value(events, 0);
+	owners = g_variant_lookup_value(row, "owners", G_VARIANT_TYPE("aa{sv}"));
+	for (gsize i = 0; owners && i < g_variant_n_children(owners); i++) {
+		g_autoptr(GVariant) owner = g_variant_get_child_value(owners, i);
+		const char *name = "", *filter = "";
+		gboolean enabled = FALSE;
+
+		g_variant_lookup(owner, "name", "&s", &name);
+		g_variant_lookup(owner, "enabled", "b", &enabled);
+		g_variant_lookup(owner, "filter", "&s", &filter);
+		g_string_append_printf(have, "%s%s%s%s%s", have->len ? " " : "", name,
+				       enabled ? "+" : "", *filter ? ":" : "", filter);
+	}
+	g_assert_cmpstr(have->str, ==, want);
+}
+
+static void test_owners(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) more = NULL;
+	g_autofree const char **names = NULL;
+	GError *error = NULL;
+	guint touched, kept;
+
+	check_owners(c, "");
+	g_assert_true(ask(c, "@a{sv} {}", NULL, NULL));
+	g_assert_true(ask(c, "{'owner': <'view'>}", "a > 1", NULL));
+	check_owners(c, "host+ view:a > 1");
+	g_assert_true(ask(c, "{'owner': <'view'>}", NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_disable_sync(c, "sched:*", rs_trace_client_no_options(),
+							 &touched, &more, NULL, NULL));
+	g_assert_cmpuint(touched, ==, 2);
+	g_assert_true(g_variant_lookup(more, "kept", "u", &kept));
+	g_assert_cmpuint(kept, ==, 1);
+	g_assert_true(g_variant_lookup(more, "kept_for", "^a&s", &names));
+	g_assert_true(names[0] && strcmp(names[0], "view") == 0 && !names[1]);
+	check_owners(c, "view+:a > 1");
+	g_assert_false(ask(c, "{'owner': <'no name'>}", NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+	g_assert_false(ask(c, "{'owner': <5>}", NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+	g_assert_false(ask(c, "{'owner': <'host'>, 'until-disconnect': <true>}", NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+}
+
+static void hang_up(RsDBusSession1 *c)
+{
+	g_dbus_connection_close_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(c)), NULL, NULL);
+}
+
+/* Until it is so, or the test times out: a connection ends when the session's loop sees it. */
+static void wait_owners(RsDBusSession1 *c, const char *name, bool there)
+{
+	for (bool found = !there; found != there; g_usleep(1000)) {
+		g_autoptr(GVariant) events = NULL;
+		g_autofree char *text = NULL;
+
+		g_assert_true(rs_dbus_session1_call_list_sync(
+			c, "switch", rs_trace_client_no_options(), &events, NULL, NULL, NULL));
+		text = g_variant_print(events, FALSE);
+		found = strstr(text, name);
+	}
+}
+
+/* What a peer wants for as long as it is there. */
+static void test_until_disconnect(struct host *host)
+{
+	static const char *const bound = "{'owner': <'view'>, 'until-disconnect': <true>}";
+	g_autoptr(RsDBusSession1) c = connect_to(host), a = connect_to(host), b = connect_to(host);
+
+	g_assert_true(ask(c, "@a{sv} {}", NULL, NULL));
+	g_assert_true(ask(c, "{'owner': <'other'>}", "a == 3", NULL));
+	g_assert_true(ask(a, bound, NULL, NULL));
+	g_assert_true(ask(b, bound, "a > 1", NULL));
+	g_assert_true(ask(b, "{'owner': <'mine'>, 'until-disconnect': <true>}", NULL, NULL));
+	check_owners(c, "host+ mine+ other:a == 3 view+:a > 1");
+	hang_up(b);
+	wait_owners(c, "mine", false);
+	check_owners(c, "host+ other:a == 3 view+:a > 1");
+	hang_up(a);
+	wait_owners(c, "view", false);
+	check_owners(c, "host+ other:a == 3");
 }
 
 /* What `gdbus introspect` sees. */
@@ -298,6 +405,8 @@ int main(int argc, char **argv)
 		{"/session/server/region", test_region_is_read_only},
 		{"/session/server/stop", test_stop},
 		{"/session/server/options", test_options},
+		{"/session/server/owners", test_owners},
+		{"/session/server/until-disconnect", test_until_disconnect},
 		{"/session/server/introspect", test_introspect},
 	};
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Enable, Disable, SetFilter and ClearFilter: what peers want, for whom, and for how long. */
+#include "session/server_private.h"
+
+#include "session/rows.h"
+#include <errno.h>
+#include <rs-trace-session-error.h>
+#include <string.h>
+
+/* ---- wishes that end with a connection ---- */
+
+struct bond {
+	GDBusConnection *connection; /* not a reference: a bond ends before it */
+	char *owner;
+};
+
+static void bond_clear(gpointer data)
+{
+	g_free(((struct bond *)data)->owner);
+}
+
+GArray *rs_server_bonds_new(void)
+{
+	GArray *bonds = g_array_new(FALSE, FALSE, sizeof(struct bond));
+
+	g_array_set_clear_func(bonds, bond_clear);
+	return bonds;
+}
+
+/* `connection` NULL: any. */
+static bool is_bound(const struct rs_server *server, GDBusConnection *connection, const char *owner)
+{
+	for (guint i = 0; i < server->bonds->len; i++) {
+		const struct bond *bond = &g_array_index(server->bonds, struct bond, i);
+
+		if ((!connection || bond->connection == connection) &&
+		    strcmp(bond->owner, owner) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void bind(struct rs_server *server, GDBusConnection *connection, const char *owner)
+{
+	struct bond bond = {.connection = connection};
+
+	if (is_bound(server, connection, owner))
+		return;
+	bond.owner = g_strdup(owner);
+	g_array_append_val(server->bonds, bond);
+}
+
+void rs_server_end_bonds(struct rs_server *server, GDBusConnection *connection)
+{
+	for (guint i = server->bonds->len; i-- > 0;) {
+		const struct bond *bond = &g_array_index(server->bonds, struct bond, i);
+		g_autofree char *owner = NULL;
+
+		if (bond->connection != connection)
+			continue;
+		owner = g_strdup(bond->owner);
+		g_array_remove_index(server->bonds, i);
+		if (!is_bound(server, NULL, owner))
+			rs_session_forget_owner(server->session, owner);
+	}
+}
+
+/* ---- options ---- */
+
+struct asks {
+	const char *owner; /* the invocation's */
+	gboolean until_disconnect;
+};
+
+/* Whether the peer may ask what it asks; if not, it has been told. */
+static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
+			 GVariant *options, struct asks *asks)
+{
+	struct rs_error err = {0};
+	GVariantIter iter;
+	const char *name;
+	GVariant *value;
+
+	*asks = (struct asks){.owner = RS_OWNER_HOST};
+	g_variant_iter_init(&iter, options);
+	while (g_variant_iter_next(&iter, "{&sv}", &name, &value)) {
+		g_autoptr(GVariant) v = value;
+
+		if (strcmp(name, "owner") == 0 && g_variant_is_of_type(v, G_VARIANT_TYPE_STRING))
+			asks->owner = g_variant_get_string(v, NULL);
+		else if (strcmp(name, "until-disconnect") == 0 &&
+			 g_variant_is_of_type(v, G_VARIANT_TYPE_BOOLEAN))
+			asks->until_disconnect = g_variant_get_boolean(v);
+		else
+			return !rs_server_refuse_option(invocation, name);
+	}
+	if (asks->until_disconnect &&
+	    (strcmp(asks->owner, RS_OWNER_HOST) == 0 || strcmp(asks->owner, RS_OWNER_GUEST) == 0)) {
+		rs_error_set(&err, EINVAL,
+			     "what '%s' wants does not end with a connection: give another owner",
+			     asks->owner);
+		return !rs_server_give_error(invocation, &err);
+	}
+	return rs_server_is_free(server, invocation);
+}
+
+static void keep_promise(struct rs_server *server, GDBusMethodInvocation *invocation,
+			 const struct asks *asks)
+{
+	if (asks->until_disconnect)
+		bind(server, g_dbus_method_invocation_get_connection(invocation), asks->owner);
+}
+
+/* As D-Bus carries them: UTF-8, NULL-terminated; to be freed. */
+static char **to_strv(const GPtrArray *texts)
+{
+	guint count = texts ? texts->len : 0;
+	char **list = g_new0(char *, count + 1);
+
+	for (guint i = 0; i < count; i++)
+		list[i] = g_utf8_make_valid(texts->pdata[i], -1);
+	return list;
+}
+
+/* ---- methods ---- */
+
+static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			  const char *glob, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	g_auto(GStrv) problems = NULL;
+	struct rs_error err = {0};
+	struct asks asks;
+
+	if (!take_options(server, invocation, options, &asks))
+		return TRUE;
+	if (rs_session_enable(server->session, asks.owner, glob, &result, &err))
+		return rs_server_give_error(invocation, &err);
+	keep_promise(server, invocation, &asks);
+	problems = to_strv(result.problems);
+	rs_dbus_session1_complete_enable(object, invocation, result.touched, result.pending,
+					 (const char *const *)problems, rs_row_empty());
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			   const char *glob, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	struct asks asks;
+
+	if (!take_options(server, invocation, options, &asks))
+		return TRUE;
+	if (rs_session_disable(server->session, asks.owner, glob, &result, &err))
+		return rs_server_give_error(invocation, &err);
+	keep_promise(server, invocation, &asks);
+	rs_dbus_session1_complete_disable(object, invocation, result.touched,
+					  rs_row_result(&result));
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			      const char *glob, const char *expression, GVariant *options,
+			      gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	struct asks asks;
+
+	if (!take_options(server, invocation, options, &asks))
+		return TRUE;
+	if (rs_session_set_filter(server->session, asks.owner, glob, expression, &result, &err))
+		return rs_server_give_error(invocation, &err);
+	keep_promise(server, invocation, &asks);
+	rs_dbus_session1_complete_set_filter(object, invocation, result.touched, result.pending,
+					     rs_row_result(&result));
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+				const char *glob, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	struct asks asks;
+
+	if (!take_options(server, invocation, options, &asks))
+		return TRUE;
+	if (rs_session_set_filter(server->session, asks.owner, glob, NULL, &result, &err))
+		return rs_server_give_error(invocation, &err);
+	keep_promise(server, invocation, &asks);
+	rs_dbus_session1_complete_clear_filter(object, invocation, result.touched, rs_row_empty());
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+void rs_server_connect_wishes(struct rs_server *server)
+{
+	g_signal_connect(server->skeleton, "handle-enable", G_CALLBACK(on_enable), server);
+	g_signal_connect(server->skeleton, "handle-disable", G_CALLBACK(on_disable), server);
+	g_signal_connect(server->skeleton, "handle-set-filter", G_CALLBACK(on_set_filter), server);
+	g_signal_connect(server->skeleton, "handle-clear-filter", G_CALLBACK(on_clear_filter),
+			 server);
+}
