@@ -55,6 +55,9 @@ RING_MUTATIONS = {
 RACE = ["TAKERS=2", "TAKES=3"]
 MODELS = {
     "ring": (RING_CHECKS, RING_MUTATIONS),
+    "lives": (
+        {"two providers": ["PROVIDERS=2", "LOOKS=2"]},
+        {name: [] for name in ("NO_PAGE_CHECK", "NO_FRESH_LOOK", "NO_UNSEEN_DEATH", "NO_UNTIL")}),
     "directory": (
         {"two takers": RACE, "two takers, one may be killed": RACE + ["KILLS=1"],
          "three takers": ["TAKERS=3", "TAKES=1", "KILLS=1"]},
