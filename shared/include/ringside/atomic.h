@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few atomic accesses that the shared region is made of.
+ * The few atomic accesses that the protocols of the shared region need.
  *
- * rs_load_* / rs_store_*   one untorn access; acquire/release where named so
+ * rs_load_* / rs_store_*   one untorn access; acquire or release if the name says so
  * rs_local_*               read-modify-write that is atomic against interrupts on the *same*
  *                          vCPU only (one instruction, no lock prefix on x86)
  * rs_shared_*              read-modify-write against every CPU
  * rs_wmb / rs_rmb          orders stores / loads; each use names its partner
  *
- * RS_ATOMIC_GENERIC makes the local forms shared ones, in plain C: for sanitizers, which do
- * not see into assembly, and for architectures without a one-instruction local RMW.
+ * RS_ATOMIC_GENERIC replaces the local forms by the shared ones, in plain C. It is for sanitizers,
+ * which do not see into assembly, and for architectures without a one-instruction local RMW.
  */
 #ifndef RINGSIDE_ATOMIC_H
 #define RINGSIDE_ATOMIC_H
@@ -45,7 +45,7 @@ static inline void rs_rmb(void)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
-/* If *p still is *expected, makes it `next` and returns true; else *expected becomes *p. */
+/* If *p is *expected, sets it to `next` and returns true. Otherwise sets *expected to *p. */
 static inline bool rs_shared_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
 {
 	return __atomic_compare_exchange_n(p, expected, next, false, __ATOMIC_ACQ_REL,

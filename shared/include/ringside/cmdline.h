@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid → name and thread group, kept by the agent so that a trace line can name its task.
+ * A table of tasks: pid → name and thread group. The agent keeps it, so that a trace line can name
+ * its task.
  *
- * A pid hashes to a bucket; a bucket holds the last few tasks with the event-clock
- * time from which each holds. A reused pid thus takes a second entry, and a reader picks the newest
- * entry that is not younger than the event. The oldest entry makes room.
+ * A pid hashes to a bucket. A bucket holds the last few tasks, each with the event-clock time from
+ * which it is valid. So a reused pid has two entries, and a reader picks the newest entry that is
+ * not younger than the event. A new entry replaces the oldest one.
  *
- * Each entry is a sequence lock: odd while it is being written. A writer claims it by
- * compare-and-swap and, if another vCPU has it, takes the next; a reader that sees it odd or changed
- * tries again a few times and then does without.
+ * Each entry is a sequence lock: `sequence` is odd while it is being written. A writer claims it by
+ * compare-and-swap, and takes the next entry if another vCPU holds this one. A reader that sees an
+ * odd or changed sequence tries again a few times. Then it shows no name.
  */
 #ifndef RINGSIDE_CMDLINE_H
 #define RINGSIDE_CMDLINE_H

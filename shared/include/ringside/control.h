@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control pages: what the host wants. The guest polls nothing here: a tracepoint that fires
+ * The control pages: what the host wants. The guest need not poll them: a tracepoint that fires
  * loads its own control word, and that word says everything that it needs.
  *
- * Order for switching an event on: filter program, control word, then text (or generation, for a
- * guest that patches itself). Off: text, then control word. So an event that fires between the
- * two steps of either is judged by the word alone.
+ * To switch an event on, the host writes the filter program, then the control word, then the text
+ * (or the generation, for a guest that patches itself). To switch it off, it writes the text, then
+ * the control word. So the word alone decides about an event that fires between two steps.
  */
 #ifndef RINGSIDE_CONTROL_H
 #define RINGSIDE_CONTROL_H
@@ -13,7 +13,7 @@
 #include <ringside/types.h>
 
 /*
- * A control word, uint32_t RS_SEC_EVENT_CTL[event id]; one store publishes it whole.
+ * A control word is uint32_t RS_SEC_EVENT_CTL[event id]. One store publishes it whole.
  *   bit 0      enabled
  *   bits 1..7  zero
  *   bits 8..31 filter: 0 none, else the program's offset in RS_SEC_FILTERS / 64
@@ -29,17 +29,19 @@
 /*
  * A clock epoch: ns = ((tsc - tsc_base) * mult >> shift) + ns_base. A new one begins when the
  * guest's counter was stopped or moved (a pause under TCG, a migration, another boot). Epochs are
- * numbered from 0 and never renamed; epoch e stands at e % count of RS_SEC_CLOCK.
+ * numbered from 0, and a number is never reused. Epoch e is entry e % count of RS_SEC_CLOCK.
  *
- * Which epoch a record belongs to: its page names one, and so does each RS_REC_TIME. With
- * RS_EPOCH_CONTINUES the counter had not gone back when the epoch began, so that the counter itself
- * tells the epoch from the one before it: a record is of the newest epoch whose tsc_base it has
- * reached, among those that lie on one chain of such epochs with the named one. Where the counter
- * went back, the guest notices by itself (time since the last record is out of range), and the
- * RS_REC_TIME that it then writes names the epoch.
+ * To find the epoch of a record:
+ *   - Its page names an epoch, and so does each RS_REC_TIME before it in the page.
+ *   - RS_EPOCH_CONTINUES says that the counter had not gone back when the epoch began. Then the
+ *     counter tells this epoch from the one before it. Such epochs form chains.
+ *   - The record belongs to the newest epoch of the named epoch's chain whose tsc_base is not above
+ *     the record's timestamp.
+ *   - If the counter went back, the guest notices, since the time since the last record is out of
+ *     range. It then writes an RS_REC_TIME, which names the epoch.
  */
 struct rs_clock_epoch { /* H */
-	uint32_t index; /* its number, so that a reused entry is noticed */
+	uint32_t index; /* its number, so that a reader notices a reused entry */
 	uint32_t flags; /* RS_EPOCH_* */
 	uint64_t tsc_base;
 	uint64_t ns_base; /* host's CLOCK_MONOTONIC - rs_region_header.origin_ns */
@@ -56,7 +58,7 @@ struct rs_control {             /* H, one page */
 	uint32_t generation;    /* grows after each batch of changes (release) */
 	uint32_t flags;         /* RS_CONTROL_* */
 	uint32_t epoch;         /* the newest epoch: the guest names it in pages and time marks */
-	uint32_t epoch_count;   /* epochs ever begun (release) */
+	uint32_t epoch_count;   /* epochs begun so far (release) */
 	uint32_t clock_pending; /* odd: an epoch begins now and will be published in a moment */
 	uint32_t nudge;         /* grows each time that the host wants the agent to look */
 	uint32_t clock_ping;    /* grows: the agent answers it in rs_guest_info at once */

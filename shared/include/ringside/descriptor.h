@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the guest says of itself: providers, events, fields, sites.
+ * What the guest says about itself: providers, events, fields, sites.
  *
- * A provider has a slot in RS_SEC_PROVIDERS, a run of event ids and a run of bytes in RS_SEC_EVENTS
- * with its descriptors, one after the other. It goes and comes back (docs/adr/0006-lives.md):
- *   - One that comes back as it was, in this boot or a later one, takes its old slot, ids and bytes.
+ * A provider has a slot in RS_SEC_PROVIDERS, a range of event ids, and a range of bytes in
+ * RS_SEC_EVENTS, where its descriptors lie one after the other. A provider can go and come back
+ * (docs/adr/0006-lives.md):
+ *   - One that comes back unchanged, in this boot or a later one, gets its old slot, ids and bytes.
  *   - A dead one keeps all three as long as a page in a ring can hold a record of it.
  *   - After that they are free for others.
- * So a record's event is told by its id, the boot of its page and its time: the descriptor whose
- * provider lived then. A name means the newest provider that has it.
+ * So an event id has a meaning only together with the boot of its page and the time of its record:
+ * it means the descriptor of the provider that was live then. A name means the newest provider of
+ * that name.
  *
- * Strings are NUL-terminated and lie inside their descriptor; a string's offset is from the
- * descriptor's start, 0 meaning none. Sites stay where they are, in guest memory: the host reads
- * them through the page tables.
+ * Strings are NUL-terminated and lie inside their descriptor. A string's offset counts from the
+ * descriptor's start; 0 means none. Sites are not copied here: they lie in guest memory, and the
+ * host reads them through the page tables.
  */
 #ifndef RINGSIDE_DESCRIPTOR_H
 #define RINGSIDE_DESCRIPTOR_H
@@ -34,7 +36,7 @@ struct rs_provider {         /* G */
 	uint32_t site_stride;     /* bytes from one to the next */
 	uint64_t page_table_root; /* under which `sites` is valid; 0: rs_guest_info's */
 	uint32_t event_count;
-	uint32_t first_id;    /* its events have the ids from here on, without a hole */
+	uint32_t first_id;    /* its events have the ids from here on, without gaps */
 	uint64_t desc_offset; /* its descriptors in RS_SEC_EVENTS */
 	uint64_t desc_size;
 	uint64_t since;       /* event clock of first_boot when its ids began to mean its events */
@@ -52,10 +54,10 @@ struct rs_provider {         /* G */
 RS_ASSERT_SIZE(struct rs_provider, 256);
 
 /*
- * One tracepoint site: a 5-byte NOP at `code` (address of this field + its value) that becomes
- * a JMP to `target` (likewise). The five bytes never cross an 8-byte boundary. `event` (likewise)
- * points at the agent's own object for the event, whose first 32-bit word is the event id, 0 before
- * registration.
+ * One tracepoint site: a 5-byte NOP at `code` that becomes a JMP to `target`. The five bytes never
+ * cross an 8-byte boundary. `event` points to the agent's own object for the event. The first
+ * 32-bit word of that object is the event id, 0 before registration. Each of the three is relative:
+ * the address is that of the field itself + its value.
  */
 struct rs_site { /* guest memory, read-only there */
 	int32_t code;
@@ -68,8 +70,8 @@ RS_ASSERT_SIZE(struct rs_site, 16);
 #define RS_MAX_SITES (1u << 20) /* a host refuses more from one guest */
 
 /*
- * rs_field_desc.kind. A reader shows a kind that it does not know as bytes: `size` of them, or those
- * that its locator names.
+ * rs_field_desc.kind. A reader shows a field of unknown kind as bytes: `size` bytes, or those that
+ * its locator names.
  */
 #define RS_KIND_UINT 1u /* size 1, 2, 4, 8 */
 #define RS_KIND_SINT 2u

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One piece of shared memory (a memory slot, a BAR, a memfd) holds this directory and a number of
- * regions, one for each agent: a kernel, and processes beside it. So agents of one guest have rings,
- * ids and requests of their own. An agent maps its own region and the directory, and nothing else,
- * where its system lets it map a part. There is a directory even where there is one region.
+ * regions, one for each agent: a kernel, and processes beside it. So each agent of a guest has its
+ * own rings, ids and requests. An agent maps only its own region and the directory, if its system
+ * lets it map a part. There is a directory even if there is only one region.
  *
  *     offset 0        struct rs_directory                     H
  *     entries_offset  struct rs_directory_entry[entry_count]  H
  *     claims_offset   uint64_t[entry_count], claims           G, by compare-and-swap
  *     then            the regions
  *
- * An agent takes a region by swapping its claim word from what it is to
+ * An entry is free if the upper half of its claim word is not entry.generation. An agent takes the
+ * region by a compare-and-swap of the claim word to
  *     entry.generation << 32 | owner
- * where the word's upper half is not entry.generation: that entry is free. `owner` is the process id,
- * or 1 for a kernel. Whose own claim of this generation stands there takes it again: a process that
- * executed another program, or one for which the host has written the claim. A kernel takes the
- * entry of kind RS_SOURCE_KERNEL whatever stands there, since it finds its own claim of an earlier
- * boot.
+ * `owner` is the process id, or 1 for a kernel. An agent may also take a region that it already
+ * owns in this generation: it executed another program, or the host wrote the claim for it. A
+ * kernel takes the entry of kind RS_SOURCE_KERNEL whatever its claim word is, since that word may
+ * be its own claim of an earlier boot.
  *
- * An owner that leaves, or whoever finds out that it is no more, swaps its id in the word for
- * RS_OWNER_GONE. The host gives the region to the next owner by laying it out anew and then raising
- * the entry's generation. Until then nobody can take it.
+ * An owner that leaves replaces its id in the word by RS_OWNER_GONE. Anyone who finds that an owner
+ * is gone may do the same. The host gives the region to the next owner: it lays the region out anew
+ * and then raises the entry's generation. Until then nobody can take it.
  */
 #ifndef RINGSIDE_DIRECTORY_H
 #define RINGSIDE_DIRECTORY_H
@@ -47,7 +47,7 @@ struct rs_directory {   /* H */
 	uint64_t entries_offset;
 	uint64_t claims_offset; /* multiple of RS_SECTION_ALIGN */
 	uint32_t entry_count;   /* 1..RS_MAX_REGIONS */
-	uint32_t entry_stride;  /* bytes, at least those of rs_directory_entry */
+	uint32_t entry_stride;  /* bytes, at least sizeof(struct rs_directory_entry) */
 	uint64_t reserved[1];
 };
 RS_ASSERT_SIZE(struct rs_directory, 64);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filter programs: compiled and verified by the host, published in RS_SEC_FILTERS, run by the
- * agent before it reserves space.
+ * Filter programs. The host compiles and verifies a program and publishes it in RS_SEC_FILTERS. The
+ * agent runs it before it reserves space for a record.
  *
  * A program is a decision graph: each instruction tests one thing and names the next instruction
- * for true and for false. Both lie after it (or are ACCEPT / REJECT), so a program of n instructions takes at
- * most n steps. There is no arithmetic, no store and no call.
+ * for true and for false. Both lie after it (or are ACCEPT / REJECT), so a program of n
+ * instructions takes at most n steps. There is no arithmetic, no store and no call.
  *
- * Publishing: the host writes a program into space that no control word names, raises `sequence` from
- * odd to even (release), then stores the control word. Space is reused only with `sequence` odd
- * first; the agent loads it before and after a run and, when it was odd or changed, reads the control word again
- * (a few times; then it accepts, since a lost record is worse than one too many).
+ * To publish a program, the host writes it into space that no control word names, raises `sequence`
+ * from odd to even (release), then stores the control word. Before it reuses the space it makes
+ * `sequence` odd. The agent loads `sequence` before and after a run. If it was odd or has changed,
+ * the agent reads the control word again and runs that program. After a few tries it accepts the
+ * event: one record too many is better than a lost one.
  */
 #ifndef RINGSIDE_FILTER_H
 #define RINGSIDE_FILTER_H
@@ -20,7 +21,7 @@
 #define RS_FILTER_MAX_INSNS 128u
 #define RS_FILTER_MAX_SIZE 16384u  /* bytes of one program, pool included */
 #define RS_FILTER_MAX_GLOB 63u     /* pattern elements: a character, class, ? or * */
-#define RS_FILTER_MAX_STRING 4096u /* bytes of a string that are looked at; the rest is ignored */
+#define RS_FILTER_MAX_STRING 4096u /* a filter ignores the bytes of a string after these */
 
 #define RS_FILTER_ACCEPT 0xffffu
 #define RS_FILTER_REJECT 0xfffeu
@@ -28,17 +29,15 @@
 /* What an instruction looks at (rs_filter_insn.source). */
 #define RS_SRC_FIELD 0u  /* integer of `width` bytes at `offset` in the fixed part */
 #define RS_SRC_STRING 1u /* char[width] at `offset` in the fixed part, up to its NUL */
-#define RS_SRC_DYN                                                                                 \
-	2u             /* dynamic string; its locator lies at `offset`, and it is the width-th
-                            dynamic field of the event, from 0 */
+#define RS_SRC_DYN 2u  /* the event's dynamic field number `width`, a string; locator at `offset` */
 #define RS_SRC_COMM 3u /* name of the running task */
 #define RS_SRC_PID 4u
 #define RS_SRC_CPU 5u
 #define RS_SRC_TGID 6u /* thread group of the running task; 0: not known */
 
 /*
- * What it asks (rs_filter_insn.op). Integers: (value & mask) against imm, 64-bit. The mask of an
- * unsigned operation has no bit beyond the value's width (CPU, PID and TGID: 32 bits).
+ * The test (rs_filter_insn.op). Integers: (value & mask) is compared with imm, 64-bit. The mask of
+ * an unsigned operation has no bit beyond the value's width (CPU, PID and TGID: 32 bits).
  */
 #define RS_OP_EQ 0u
 #define RS_OP_NE 1u
@@ -53,7 +52,7 @@
 #define RS_OP_ANY 10u /* (value & mask) != 0; imm is 0 */
 #define RS_OP_SEQ 11u /* EQ of a sign-extended value */
 #define RS_OP_SNE 12u
-#define RS_OP_CPUSET 13u /* CPU is a set bit of a bit map in the pool: imm as of strings */
+#define RS_OP_CPUSET 13u /* the bit of the CPU is set in a bit map in the pool: imm as of strings */
 /* Strings: imm = offset in the pool | length << 32. */
 #define RS_OP_STR_EQ 16u
 #define RS_OP_STR_PREFIX 17u
@@ -76,14 +75,14 @@ RS_ASSERT_SIZE(struct rs_filter_insn, 32);
 
 /*
  * A glob as a bit-parallel automaton: state bit i means "the first i elements have matched". For
- * byte c the new state is ((state & advance[class_of[c]]) << 1) | (state & stay), closed over
- * `empty` (stars match nothing): bits i of `empty` say that element i is a star, and closing
- * runs state |= (state & empty) << 1 once, since the compiler merges neighbouring stars.
- * Matched at the end when bit `length` is set. Time is linear in the string.
+ * byte c the new state is ((state & advance[class_of[c]]) << 1) | (state & stay). Then
+ * state |= (state & empty) << 1, because a star may match nothing. Once is enough, since the
+ * compiler merges neighbouring stars. The string matches if bit `length` is set at its end. Time is
+ * linear in the string's length.
  */
 struct rs_filter_glob {
-	uint64_t empty;
-	uint64_t stay;    /* element i is a star: it also consumes any byte and stays */
+	uint64_t empty;   /* bit i: element i is a star */
+	uint64_t stay;    /* bit i: element i is a star: it also consumes any byte and stays */
 	uint16_t length;  /* elements */
 	uint16_t classes; /* rows of advance[], 1..256 */
 	uint32_t reserved;
@@ -98,7 +97,7 @@ struct rs_filter_program {   /* H */
 	uint16_t reserved0;
 	uint32_t size;  /* bytes in all, multiple of RS_FILTER_GRAIN */
 	uint32_t pool;  /* offset of the pool from the program's start, multiple of 8 */
-	uint64_t event; /* id that it was compiled for: offsets hold for no other */
+	uint64_t event; /* id that it was compiled for; its offsets are wrong for any other */
 	uint64_t reserved1;
 	/* struct rs_filter_insn[insn_count], then the pool */
 };

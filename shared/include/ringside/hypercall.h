@@ -2,13 +2,13 @@
 /*
  * Rare requests from the guest to the host.
  *
- * There are request slots that the guest writes and as many response slots that the host writes; the
- * guest shares them out among its tasks as it likes. It fills a request, raises `sequence` (release)
- * and rings: with RS_CHANNEL_PORT or _MMIO a 32-bit store of the slot's number, with
- * RS_CHANNEL_MAILBOX nothing. The answer is there when the response's `sequence` is the request's.
- * Most answers are there when the store comes back. The host may answer later: it then says so by
- * `accepted`, and the guest waits as long as it takes, or goes on and looks again when it likes.
- * The host copies the request once, judges the copy, and counts a bad one.
+ * The guest writes request slots, and the host writes as many response slots. The guest shares the
+ * slots out among its tasks as it likes. It fills a request, raises `sequence` (release) and calls
+ * the host: with RS_CHANNEL_PORT or _MMIO by a 32-bit store of the slot's number, with
+ * RS_CHANNEL_MAILBOX by nothing more. The answer is complete when the response's `sequence` equals
+ * the request's. Most answers are complete when the store returns. The host may answer later: it
+ * then says so in `accepted`. The guest waits as long as it takes, or goes on and looks later.
+ * The host copies the request once, checks the copy, and counts a bad one.
  */
 #ifndef RINGSIDE_HYPERCALL_H
 #define RINGSIDE_HYPERCALL_H

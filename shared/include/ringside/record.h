@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One record format in ring, file and pipe. Records fill a page from RS_RING_PAGE_HEADER on, each
- * at a multiple of 8 bytes.
+ * One record format in ring, file and pipe. Records follow the page's header, each at a multiple of
+ * 8 bytes.
  *
- * A timestamp is the low 32 bits of the event clock. Within a ring records are in time order, so
- * the full value is the previous one (first: the page header's) with its low half replaced, plus 2^32 if
- * that went back. Where 2^32 ticks or more may have passed, an RS_REC_TIME comes first.
+ * A timestamp is the low 32 bits of the event clock. Within a ring records are in time order. So
+ * the full value is the previous one with its low half replaced, plus 2^32 if that went back. The
+ * first record of a page starts from the page header's time. If 2^32 ticks or more may have passed,
+ * an RS_REC_TIME comes first.
  */
 #ifndef RINGSIDE_RECORD_H
 #define RINGSIDE_RECORD_H
@@ -13,26 +14,25 @@
 #include <ringside/types.h>
 
 /*
- * Ids below RS_FIRST_EVENT_ID are marks in the stream, not records: they are never counted. PAD and
- * CONTEXT have the shapes below. Every other mark, known or not, begins with an id and its size in
- * bytes, which is 8 or more, so a reader steps over those that it does not know.
+ * Ids below RS_FIRST_EVENT_ID are marks in the stream, not records: nobody counts them. PAD and
+ * CONTEXT have the shapes below. Every other mark begins with an id and its size in bytes, which is
+ * 8 or more. So a reader skips the marks that it does not know.
  */
-#define RS_REC_PAD 0u      /* the rest of the page is empty */
-#define RS_REC_CONTEXT 1u  /* struct rs_rec_context: holds from here on, in this page */
-#define RS_REC_TIME 2u     /* struct rs_rec_time: full timestamp and epoch of what follows */
-#define RS_REC_TGID 3u     /* struct rs_rec_tgid: holds from here on, in this page */
-#define RS_REC_ACTIVITY 4u /* struct rs_rec_activity: activity of the next record */
-#define RS_REC_RELATED 5u  /* struct rs_rec_activity: the activity that caused it */
-#define RS_REC_STACK 6u    /* struct rs_rec_stack: who called the next record's tracepoint */
-#define RS_REC_CONTINUED                                                                           \
-	7u /* struct rs_rec_continued: the next record is a piece of a larger one */
+#define RS_REC_PAD 0u       /* the rest of the page is empty */
+#define RS_REC_CONTEXT 1u   /* struct rs_rec_context: valid from here to the end of the page */
+#define RS_REC_TIME 2u      /* struct rs_rec_time: full timestamp and epoch of what follows */
+#define RS_REC_TGID 3u      /* struct rs_rec_tgid: valid from here to the end of the page */
+#define RS_REC_ACTIVITY 4u  /* struct rs_rec_activity: activity of the next record */
+#define RS_REC_RELATED 5u   /* struct rs_rec_activity: the activity that caused it */
+#define RS_REC_STACK 6u     /* struct rs_rec_stack: who called the next record's tracepoint */
+#define RS_REC_CONTINUED 7u /* struct rs_rec_continued: the next record is a piece */
 #define RS_FIRST_EVENT_ID 16u
-#define RS_FIRST_HOST_EVENT_ID 0xc000u /* from here on the host gives ids, below the guest */
+#define RS_FIRST_HOST_EVENT_ID 0xc000u /* the host gives the ids from here on, the guest others */
 
 /*
- * A record is at most RS_REC_MAX bytes, and fits in its page. A payload that is larger goes on in
- * pieces: records of the same id, each with an RS_REC_CONTINUED before it. A reader that does not
- * join them shows several records that are cut. A writer that has no pieces cuts the payload.
+ * A record has at most RS_REC_MAX bytes and fits in its page. A larger payload may be written in
+ * pieces: records of the same id, each with an RS_REC_CONTINUED before it. A reader that cannot
+ * join pieces shows each as a cut record. A writer that cannot make pieces cuts the payload.
  */
 #define RS_REC_CUT 0x8000u /* in `size`: the payload did not fit and was cut */
 #define RS_REC_SIZE_MASK 0x7fffu
@@ -45,7 +45,7 @@ struct rs_rec_header {
 };
 RS_ASSERT_SIZE(struct rs_rec_header, 8);
 
-/* Context bits: what the vCPU was doing. ftrace's flag column is printed from these. */
+/* Context bits: what the vCPU was doing. The printer makes ftrace's flag column of them. */
 #define RS_CTX_IRQS_OFF (1u << 0)
 #define RS_CTX_NEED_RESCHED (1u << 1)
 #define RS_CTX_HARDIRQ (1u << 2)
@@ -98,14 +98,15 @@ struct rs_rec_continued {
 	uint32_t offset; /* of the piece in the whole payload */
 	uint32_t total;  /* bytes of the whole payload */
 	uint32_t reserved;
-	uint64_t tag; /* the same in all pieces of one record, unlike its neighbours' in the ring */
+	uint64_t
+		tag; /* the same in all pieces of one record; neighbours in the ring have another */
 };
 RS_ASSERT_SIZE(struct rs_rec_continued, 24);
 
 /*
- * In a payload, a dynamic array or string is a 32-bit locator in the fixed part, as in Linux:
- * low half the offset of the bytes from the payload's start, high half their length. A string's
- * length includes its NUL. The dynamic bytes follow the fixed part in field order.
+ * In a payload, a dynamic array or string is a 32-bit locator in the fixed part, as in Linux. Its
+ * low half is the offset of the bytes from the payload's start, its high half their length. A
+ * string's length includes its NUL. The dynamic bytes follow the fixed part in field order.
  */
 static inline uint32_t rs_locator(uint32_t offset, uint32_t length)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The region: one contiguous piece of memory that the host and one agent share. It lies in a memory
- * slot of our VMM, an ivshmem BAR in QEMU, or a memfd of a hosted process; its bytes are the
- * same in each. One such piece of memory can hold several regions: see directory.h.
+ * slot of our VMM, an ivshmem BAR in QEMU, or a memfd of a hosted process. Its layout is the same
+ * in each. One such piece of memory can hold several regions: see directory.h.
  *
  *     offset 0     struct rs_region_header          H
  *     ...          the other host-written sections  H   [0, guest_offset) can be mapped
@@ -10,8 +10,8 @@
  *
  * The host lays the region out before the guest starts and writes the header's magic last, so a
  * reader that sees the magic (acquire) sees the rest. A reader takes a private copy of the header
- * and checks it before it uses any of it: in QEMU the guest can write these pages, and in a trace
- * file they are whatever the file says. It checks the sections that it knows and ignores the rest.
+ * and checks it before it uses any of it: under QEMU the guest can write these pages, and a trace
+ * file can hold anything. A reader checks the sections that it knows and ignores the rest.
  */
 #ifndef RINGSIDE_REGION_H
 #define RINGSIDE_REGION_H
@@ -22,9 +22,9 @@
 #define RS_GUEST_MAGIC 0x5453455547534952ull  /* "RISGUEST" */
 
 /*
- * Sections by number: the host writes those below RS_SEC_FIRST_GUEST, the guest the others. Each
- * starts at a multiple of RS_SECTION_ALIGN. A section that is not there has size 0. A number that a
- * reader does not know is none of its business.
+ * Sections by number. The host writes those below RS_SEC_FIRST_GUEST, the guest writes the others.
+ * Each starts at a multiple of RS_SECTION_ALIGN. An absent section has size 0. A reader ignores a
+ * section whose number it does not know.
  */
 enum {
 	RS_SEC_HEADER = 0,         /* H struct rs_region_header */
@@ -59,8 +59,8 @@ enum {
 #define RS_CHANNEL_EVENTFD 4u /* doorbell only, hosted: the port was handed an eventfd */
 
 /* Ring modes. */
-#define RS_MODE_OVERWRITE 0u /* flight recorder: the oldest page makes room */
-#define RS_MODE_DROP 1u      /* nothing is overwritten; what finds no room is refused and counted */
+#define RS_MODE_OVERWRITE 0u /* flight recorder: the newest page overwrites the oldest */
+#define RS_MODE_DROP 1u      /* a full ring refuses and counts new records */
 
 #define RS_RING_PAGES_MIN 4u
 #define RS_RING_PAGES_MAX 65536u
@@ -69,8 +69,8 @@ enum {
 
 struct rs_section {
 	uint64_t offset; /* from the region's start; multiple of RS_SECTION_ALIGN */
-	uint64_t size;   /* bytes, at least count * stride; 0: the section is not there */
-	uint32_t stride; /* bytes from one element to the next; of bytes without elements 1 */
+	uint64_t size;   /* bytes, at least count * stride; 0: the section is absent */
+	uint32_t stride; /* bytes from one element to the next; 1 if there are no elements */
 	uint32_t count;  /* elements */
 };
 RS_ASSERT_SIZE(struct rs_section, 24);
@@ -82,7 +82,7 @@ struct rs_region_header { /* H */
 	uint32_t header_size;    /* bytes of this structure, section table included */
 	uint64_t features;       /* none defined in 1.0 */
 	uint64_t region_size;    /* bytes; multiple of RS_SECTION_ALIGN */
-	uint64_t guest_offset;   /* where the guest-written part starts; likewise */
+	uint64_t guest_offset;   /* where the guest-written part starts; a multiple likewise */
 	uint64_t session_id;     /* random; a new one each time that a region is laid out */
 	uint32_t ring_count;     /* 1..RS_MAX_CPUS; ring i belongs to vCPU i */
 	uint32_t ring_pages;     /* per ring, power of two, RS_RING_PAGES_MIN..MAX */
@@ -90,7 +90,7 @@ struct rs_region_header { /* H */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
 	uint32_t section_count;  /* entries of section[]; a reader uses those that it knows */
-	uint32_t section_stride; /* bytes from one to the next: those of rs_section */
+	uint32_t section_stride; /* bytes from one to the next: sizeof(struct rs_section) in 1.0 */
 	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel; /* RS_CHANNEL_* */
@@ -124,7 +124,7 @@ struct rs_boot {        /* G */
 	uint64_t ts;    /* event clock when the agent attached */
 };
 RS_ASSERT_SIZE(struct rs_boot, 16);
-#define RS_BOOTS 8u /* boot b stands at b % RS_BOOTS */
+#define RS_BOOTS 8u /* boot b is entry b % RS_BOOTS */
 
 struct rs_guest_info {  /* G */
 	uint64_t magic; /* RS_GUEST_MAGIC, written last */
@@ -139,17 +139,17 @@ struct rs_guest_info {  /* G */
 	uint32_t cpu_count;
 	uint32_t exit_code;       /* when EXITED */
 	uint32_t nudge_vector;    /* interrupt that makes the agent look, if its flag is set */
-	uint64_t tsc_hz;          /* what the guest believes its event clock runs at; 0: unknown */
+	uint64_t tsc_hz;          /* rate of the event clock as the guest believes; 0: unknown */
 	uint64_t page_table_root; /* x86: CR3, under which GVAs below are valid; 0: none (hosted) */
-	uint32_t provider_slots;  /* entries of RS_SEC_PROVIDERS that were ever used (release) */
+	uint32_t provider_slots;  /* entries of RS_SEC_PROVIDERS used so far (release) */
 	uint32_t provider_changes;   /* grows with each change of one of them (release) */
-	uint32_t applied_generation; /* self-patching: last rs_control.generation put in force */
-	uint32_t patch_errors; /* self-patching: sites whose bytes were not what they must be */
-	uint64_t lost_no_ring; /* records refused because their vCPU has no ring */
-	uint64_t lost_nested;  /* records refused because of runaway nesting */
-	uint32_t sites_on;     /* self-patching: sites that stand patched now */
-	uint32_t owner_pid;    /* process that the agent runs in; 0: a kernel */
-	uint64_t text_pool;    /* GVA of text that the host may fill; 0: none */
+	uint32_t applied_generation; /* self-patching: the last rs_control.generation applied */
+	uint32_t patch_errors;       /* self-patching: sites that held unexpected bytes */
+	uint64_t lost_no_ring;       /* records refused because their vCPU has no ring */
+	uint64_t lost_nested;        /* records refused because of runaway nesting */
+	uint32_t sites_on;           /* self-patching: sites that are patched now */
+	uint32_t owner_pid;          /* process that the agent runs in; 0: a kernel */
+	uint64_t text_pool;          /* GVA of text that the host may fill; 0: none */
 	uint64_t text_pool_size;
 	uint32_t clock_pong; /* the rs_control.clock_ping that clock_ts answers (release) */
 	uint32_t reserved0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One ring per vCPU, made of pages (sub-buffers). docs/adr/0002-ring.md has the algorithm and
- * why it is safe; this file has its shapes.
+ * One ring per vCPU, made of pages (sub-buffers). docs/adr/0002-ring.md describes the algorithm and
+ * why it is safe. This file describes the data.
  *
- * Everything that decides who may write where is one 64-bit word:
+ * One 64-bit word decides who may write where:
  *
  *     bits  0..13  offset  in the current page, in 8-byte units, 0..page_size/8 (= page full)
  *     bits 14..31  page    sequence number of the current page, modulo 2^18
- *     bits 32..63  records records ever reserved on this ring, modulo 2^32
+ *     bits 32..63  records records reserved on this ring so far, modulo 2^32
  *
  * Page `seq` lies at slot seq % ring_pages. Before the first record the word is
  * { records 0, page -1, offset full }.
@@ -25,7 +25,7 @@
 #define RS_WORD_RECORDS_SHIFT (RS_WORD_OFFSET_BITS + RS_WORD_PAGE_BITS)
 #define RS_RING_UNIT 8u /* bytes: the grain of offsets, records and commits */
 
-/* A word before the first record, for pages of `units` 8-byte units. */
+/* The word before the first record, for pages of `units` 8-byte units. */
 #define RS_WORD_INITIAL(units) ((RS_WORD_PAGE_MASK << RS_WORD_PAGE_SHIFT) | (uint64_t)(units))
 
 static inline uint32_t rs_word_offset(uint64_t word)
@@ -44,14 +44,16 @@ static inline uint32_t rs_word_records(uint64_t word)
 }
 
 /*
- * At the start of each page. Written by the producer that moved the ring onto the page; only the
- * two commit counters change later. `boot` says which boot of the guest wrote the page, and so
- * which descriptors its ids mean. Records begin at `header_size`. `committed` is added to only on the ring's own CPU, where a
- * plain instruction will do; `committed_remote` from anywhere; what counts is their sum, modulo
- * 2^32. Each lap adds exactly ring_page_size to it once all that was reserved has been written
- * (or the page was passed over), so page `seq` is complete when
+ * The header at the start of each page. The producer that moves the ring onto the page writes it.
+ * Only the two commit counters change later. `boot` says which boot of the guest wrote the page,
+ * and so which descriptors its ids mean. Records begin at `header_size`.
+ *
+ * Only the ring's own CPU adds to `committed`, by a plain instruction. Any CPU may add to
+ * `committed_remote`. What counts is their sum, modulo 2^32. It grows by exactly ring_page_size in
+ * each lap, once everything reserved on the page is written (or the page was skipped). So page
+ * `seq` is complete when
  *     sum == (uint32_t)((seq / ring_pages + 1) * ring_page_size)
- * and, while it is the current page, everything reserved on it is written when
+ * and everything reserved on the current page is written when
  *     sum - (uint32_t)(seq / ring_pages * ring_page_size) == offset * 8.
  * In a trace file `committed` is the length of the page's content in bytes, header included, and
  * `committed_remote` is 0.
@@ -64,9 +66,9 @@ struct rs_ring_page {     /* G */
 	uint32_t committed;
 	uint32_t committed_remote;
 	uint32_t boot;        /* rs_guest_info.boot of the writer */
-	uint32_t epoch;       /* clock epoch when the page was begun: see control.h */
+	uint32_t epoch;       /* clock epoch at the start of the page: see control.h */
 	uint16_t context;     /* context of the first record: see record.h */
-	uint16_t skipped;     /* pages just before this one that were passed over, never used */
+	uint16_t skipped;     /* pages right before this one that the writer skipped */
 	uint16_t ring;        /* index of the ring */
 	uint16_t header_size; /* bytes before the first record, RS_RING_PAGE_HEADER or more */
 	uint32_t pid;         /* context of the first record */
@@ -85,11 +87,11 @@ struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	uint32_t reserved0;
 	uint64_t reserved1[4];
 	/* second line: touched once a page */
-	uint64_t pages;     /* pages ever entered or skipped; never goes back */
+	uint64_t pages;     /* pages entered or skipped so far; never goes back */
 	uint64_t records;   /* records reserved before the current page; never goes back */
 	uint64_t dropped;   /* records refused: ring full (drop mode), or no usable page */
 	uint64_t too_large; /* records cut because they do not fit in a page */
-	uint64_t skipped;   /* pages passed over because a producer had not finished in them */
+	uint64_t skipped;   /* pages skipped because a producer had not finished writing in them */
 	uint64_t reserved2[3];
 };
 RS_ASSERT_SIZE(struct rs_ring_state, 128);

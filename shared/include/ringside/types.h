@@ -3,13 +3,13 @@
  * Words shared by every ABI header. Freestanding: only <stdint.h>, <stdbool.h> and <stddef.h>.
  *
  * Every number in the ABI is little-endian and fixed-width. Reserved fields are zero. Each
- * field of the region has exactly one writer; the headers mark it:
- *     H  the host writes, the guest only reads (the guest cannot trust it to stand still)
- *     G  the guest writes, the host only reads (and never trusts)
+ * field of the region has exactly one writer, which the headers mark:
+ *     H  the host writes, the guest only reads (it may change at any time)
+ *     G  the guest writes, the host only reads (and never trusts it)
  *
- * How the ABI grows without a new major version: a structure gets longer and says so by a size or
- * stride beside it, so a reader steps by what is written there and uses what it knows. A section,
- * a mark in a ring, a kind of field or a hypercall gets a new number, which an older reader skips.
+ * The ABI can grow without a new major version. A structure may get longer: a size or stride stored
+ * beside it says how long it is, and a reader steps by that and uses the fields that it knows. A
+ * new section, mark, field kind or hypercall gets a new number, which an older reader skips.
  */
 #ifndef RINGSIDE_TYPES_H
 #define RINGSIDE_TYPES_H
@@ -30,7 +30,7 @@
 #define RS_MAX_CPUS 1024u       /* rings of a region at most */
 #define RS_NAME_MAX 64u         /* a provider, system or event name, with its NUL */
 #define RS_COMM_LEN 40u         /* a task name, NUL-padded; 40 bytes need no NUL */
-#define RS_MAX_EVENTS 65536u    /* event ids are below */
+#define RS_MAX_EVENTS 65536u    /* all event ids are below this */
 
 #define RS_STATIC_ASSERT(cond, why) _Static_assert(cond, why)
 #define RS_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
@@ -45,8 +45,8 @@
 #define RS_ARCH_RISCV64 3u
 
 /*
- * A guest address as the host holds it: a struct, so that it can neither be dereferenced nor
- * mixed up. GPA: guest-physical. GVA: guest-virtual, under some page-table root.
+ * A guest address as the host holds it. It is a struct, so that nobody can dereference it or mix up
+ * the two kinds. GPA: guest-physical. GVA: guest-virtual, under some page-table root.
  */
 typedef struct {
 	uint64_t v;
