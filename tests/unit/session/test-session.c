@@ -169,6 +169,38 @@ static void test_late_and_gone(struct fixture *f, gconstpointer data)
 			-ENOENT);
 }
 
+/* A module that is loaded again: the same ids, and what was asked for holds again. */
+static void test_returns(struct fixture *f, gconstpointer data)
+{
+	static const char *const late[] = {"packet", NULL};
+	g_autoptr(GArray) list = NULL;
+	uint32_t slot;
+
+	come_up(f, RS_GUEST_SELF_PATCH);
+	slot = sham_provider(f->sham, "net", late);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "net:*", NULL, NULL), ==, 0);
+	g_assert_cmpint(
+		rs_session_set_filter(f->session, RS_OWNER_HOST, "net:*", "a == 1", NULL, NULL), ==,
+		0);
+	for (int round = 0; round < 100; round++) {
+		rs_session_refresh(f->session);
+		g_assert_true(sham_word(f->sham, FIRST + 3) & RS_EVENT_ENABLED);
+		g_assert_cmpuint(sham_word(f->sham, FIRST + 3) >> RS_EVENT_FILTER_SHIFT, !=, 0);
+		sham_provider_dies(f->sham, slot);
+		/* Every other time nobody looks in between. */
+		if (round % 2) {
+			rs_session_refresh(f->session);
+			g_assert_cmphex(sham_word(f->sham, FIRST + 3), ==, 0);
+		}
+		sham_provider_returns(f->sham, slot);
+	}
+	rs_session_refresh(f->session);
+	list = rs_session_list(f->session, "net:*");
+	g_assert_cmpuint(list->len, ==, 1);
+	g_assert_true(g_array_index(list, struct rs_session_event, 0).live);
+	g_assert_false(f->heard.failed);
+}
+
 /* A state that is none is no change either, however often it is looked at. */
 static void test_odd_state(struct fixture *f, gconstpointer data)
 {
@@ -401,10 +433,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"enable", test_enable},       {"pending", test_pending},
-		{"late", test_late_and_gone},  {"reboot", test_reboot},
-		{"odd-state", test_odd_state}, {"filter", test_filter},
-		{"mailbox", test_mailbox},     {"scribble", test_scribble},
+		{"enable", test_enable}, {"pending", test_pending}, {"late", test_late_and_gone},
+		{"reboot", test_reboot}, {"returns", test_returns}, {"odd-state", test_odd_state},
+		{"filter", test_filter}, {"mailbox", test_mailbox}, {"scribble", test_scribble},
 		{"pause", test_pause},
 	};
 
