@@ -35,8 +35,15 @@ static void answer_pings(void)
 
 void rs_agent_look(void)
 {
+	static uint32_t answering;
+
 	if (!rs_agent_active())
 		return;
-	if (rs_load(&rs_core.control->clock_ping) != rs_load(&rs_core.info->clock_pong))
-		answer_pings();
+	if (rs_load(&rs_core.control->clock_ping) == rs_load(&rs_core.info->clock_pong))
+		return;
+	/* One at a time: another CPU's answer, come late, would lie over a newer one. */
+	if (__atomic_exchange_n(&answering, 1, __ATOMIC_ACQUIRE))
+		return;
+	answer_pings();
+	__atomic_store_n(&answering, 0, __ATOMIC_RELEASE);
 }

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define KILL_AFTER_S 2
-#define CALIBRATE_US 20000
 
 static struct rs_hosted *hosted_of(const struct rs_target *target)
 {
@@ -180,20 +179,13 @@ static void hosted_stats(struct rs_target *target, struct rs_target_stats *out)
 /* The longer the target has been there, the better the figure. */
 static uint64_t hosted_clock_hz(struct rs_target *target)
 {
-	struct rs_hosted *hosted = hosted_of(target);
-	gint64 passed = g_get_monotonic_time() - hosted->mono_start;
-	uint64_t ticks;
-
-	if (passed < CALIBRATE_US)
-		g_usleep((gulong)(CALIBRATE_US - passed));
-	ticks = rs_hosted_clock() - hosted->tsc_start;
-	passed = g_get_monotonic_time() - hosted->mono_start;
-	return (uint64_t)((double)ticks * 1e6 / (double)passed);
+	return rs_ticks_hz(&hosted_of(target)->begun);
 }
 
+/* A process's event clock is the counter that we see ourselves. */
 static uint64_t hosted_clock_now(struct rs_target *target)
 {
-	return rs_hosted_clock();
+	return rs_ticks();
 }
 
 static gboolean kill_hard(gpointer data)
@@ -276,8 +268,7 @@ static struct rs_hosted *new_hosted(void)
 	hosted->base.ops = &hosted_ops;
 	hosted->base.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS);
 	hosted->region_fd = hosted->doorbell_fd = hosted->mem_fd = -1;
-	hosted->tsc_start = rs_hosted_clock();
-	hosted->mono_start = g_get_monotonic_time();
+	hosted->begun = rs_moment_now();
 	g_mutex_init(&hosted->lock);
 	g_cond_init(&hosted->answered);
 	pthread_sigmask(SIG_SETMASK, NULL, &hosted->mask);

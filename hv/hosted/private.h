@@ -6,6 +6,7 @@
 #ifndef RS_HV_HOSTED_PRIVATE_H
 #define RS_HV_HOSTED_PRIVATE_H
 
+#include "base/ticks.h"
 #include "hosted/hosted.h"
 
 #include <glib.h>
@@ -39,8 +40,7 @@ struct rs_hosted {
 	char stop_why[128];
 	int mem_fd; /* /proc/PID/mem of the image that runs; -1 */
 	pid_t tracer_tid;
-	uint64_t tsc_start;
-	gint64 mono_start;
+	struct rs_moment begun; /* the clock's rate is measured from here on */
 
 	GMutex lock; /* all below */
 	GCond answered;
@@ -75,8 +75,6 @@ pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs
 
 /* hosted.c, from the tracer thread: the process has executed another program. */
 void rs_hosted_new_image(struct rs_hosted *hosted);
-/* clock_x86_64.c: the event clock, now. */
-uint64_t rs_hosted_clock(void);
 /* hosted.c, from the tracer thread: the process is gone (status as from waitpid). */
 void rs_hosted_gone(struct rs_hosted *hosted, int status);
 

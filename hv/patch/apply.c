@@ -5,7 +5,6 @@
 
 #include <glib.h>
 #include <string.h>
-#include <time.h>
 
 struct work {
 	struct rs_target *target;
@@ -14,14 +13,6 @@ struct work {
 	size_t count;
 	uint8_t (*now)[RS_TEXT_MAX];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Paused. Says which patches are not to be made; returns how many are. */
 static size_t compare_all(struct work *work)
@@ -100,16 +91,14 @@ static int write_all(struct work *work, struct rs_error *err)
 
 static int stop_and_write(struct work *work, uint64_t *paused_ns, struct rs_error *err)
 {
-	uint64_t start = now_ns();
-	int ret = work->target->ops->pause(work->target, err), resumed;
+	int ret = rs_target_pause(work->target, err), resumed;
 
 	if (ret) {
 		rs_error_prefix(err, "the guest cannot be paused");
 		return ret;
 	}
 	ret = write_all(work, err);
-	resumed = work->target->ops->resume(work->target, ret ? NULL : err);
-	*paused_ns = now_ns() - start;
+	resumed = rs_target_resume(work->target, paused_ns, ret ? NULL : err);
 	return ret ? ret : resumed;
 }
 

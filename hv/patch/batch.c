@@ -7,13 +7,13 @@
 #include "patch/apply.h"
 #include "patch/patcher-private.h"
 
+#include "base/ticks.h"
 #include "target/memory.h"
 #include "target/process.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 struct change {
 	struct rs_patch_site *site;
@@ -27,14 +27,6 @@ struct batch {
 	struct rs_text_patch *patches; /* one of each change, once they are checked */
 	uint32_t refused;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct change *change_at(struct batch *batch, guint i)
 {
@@ -279,7 +271,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 {
 	struct batch batch = {.patcher = patcher, .target = patcher->target};
 	struct rs_error local = {0};
-	uint64_t start = now_ns();
+	uint64_t start = rs_monotonic_ns();
 	int ret = 0;
 
 	if (refused)
@@ -297,7 +289,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 	if (batch.changes->len && !ret)
 		ret = apply(&batch, err);
 	rs_patcher_settle(patcher);
-	patcher->stats.commit_last_ns = now_ns() - start;
+	patcher->stats.commit_last_ns = rs_monotonic_ns() - start;
 	if (refused)
 		*refused = batch.refused;
 	g_free(batch.patches);

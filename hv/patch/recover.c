@@ -79,7 +79,7 @@ int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		*report = found;
 		return 0;
 	}
-	ret = target->ops->pause(target, err);
+	ret = rs_target_pause(target, err);
 	if (ret) {
 		rs_error_prefix(err, "recovery");
 		return ret;
@@ -89,7 +89,7 @@ int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		ret = recover_one(target,
 				  &g_array_index(journal->records, struct rs_journal_record, i),
 				  &found, err);
-	resumed = target->ops->resume(target, ret ? NULL : err);
+	resumed = rs_target_resume(target, NULL, ret ? NULL : err);
 	if (!ret)
 		ret = resumed;
 	if (!ret)

@@ -22,10 +22,7 @@ static struct rs_qemu *new_qemu(const char *run_dir, const char *name, GMainCont
 	qemu->state_path = g_strdup_printf("%s/%s.qemu", run_dir, name);
 	qemu->pause_path = g_strdup_printf("%s/%s.pause", run_dir, name);
 	qemu->context = context ? g_main_context_ref(context) : g_main_context_ref_thread_default();
-	qemu->clock_ns = g_get_monotonic_time() * 1000;
-#ifdef __x86_64__
-	qemu->clock_tsc = __builtin_ia32_rdtsc();
-#endif
+	qemu->begun = rs_moment_now();
 	return qemu;
 }
 
@@ -249,6 +246,7 @@ static int reconnect(struct rs_qemu *qemu, pid_t pid, struct rs_error *err)
 	if (rc == 0)
 		rc = rs_qemu_watch(qemu, err);
 	qemu->left_paused = rc == 0 && !qemu->running && access(qemu->pause_path, F_OK) == 0;
+	qemu->target.held = rc == 0 && !qemu->running && !qemu->left_paused;
 	return rc;
 }
 
@@ -260,7 +258,6 @@ int rs_qemu_attach(const char *run_dir, const char *name, GMainContext *context,
 	int rc = load(qemu, &pid, err);
 
 	qemu->attached = true;
-	qemu->clock_unknown = true;
 	if (rc == 0)
 		rc = reconnect(qemu, pid, err);
 	if (rc < 0) {

@@ -6,6 +6,7 @@
 #ifndef RS_HV_QEMU_PRIVATE_H
 #define RS_HV_QEMU_PRIVATE_H
 
+#include "base/ticks.h"
 #include "qemu/gdbstub.h"
 #include "qemu/process.h"
 #include "qemu/qmp.h"
@@ -29,17 +30,16 @@ struct rs_qemu {
 	uint8_t *ram; /* file order; see ram_at() */
 
 	bool attached, started, ended;
-	bool running;   /* as the last STOP or RESUME event said */
-	bool stop_seen; /* a STOP event came since it was cleared */
+	bool running;     /* as the last STOP or RESUME event said */
+	bool pausing;     /* q_pause() is at work: a STOP event is of its doing */
+	bool stop_seen;   /* a STOP event came since it was cleared */
+	uint32_t resumes; /* RESUME events of our doing that did not come yet */
 	bool resumed_by_other;
-	bool ours;        /* the pause is ours to end */
-	bool left_paused; /* by a session that died */
-	char *shutdown;   /* the SHUTDOWN event's reason */
-	char *killed_why; /* stop() */
-	gint64 clock_ns;  /* host TSC against time: the first sample */
-	uint64_t clock_tsc;
-	uint64_t ran_ticks, ran_since; /* the guest's own TSC: see q_clock_now() */
-	bool clock_unknown;
+	bool ours;              /* the pause is ours to end */
+	bool left_paused;       /* by a session that died */
+	char *shutdown;         /* the SHUTDOWN event's reason */
+	char *killed_why;       /* stop() */
+	struct rs_moment begun; /* the clock's rate is measured from here on */
 };
 
 static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)

@@ -12,9 +12,35 @@
 #include <unistd.h>
 
 #define KILL_AFTER_MS 3000
-#define MIN_CLOCK_NS 2000000 /* a shorter sample of the host's TSC is too coarse */
 
 /* ---- what QEMU tells ---- */
+
+static void tell(struct rs_qemu *qemu, enum rs_pause_step step)
+{
+	if (qemu->started && qemu->target.events.pause)
+		qemu->target.events.pause(qemu->target.events.data, step);
+}
+
+static void on_stop(struct rs_qemu *qemu)
+{
+	qemu->running = false;
+	qemu->stop_seen = true;
+	if (!qemu->pausing)
+		tell(qemu, RS_PAUSE_STOPPED);
+}
+
+static void on_resume(struct rs_qemu *qemu)
+{
+	qemu->running = true;
+	if (qemu->resumes) {
+		qemu->resumes--;
+		return;
+	}
+	qemu->resumed_by_other = true;
+	qemu->target.held = false;
+	if (!qemu->gdb)
+		tell(qemu, RS_PAUSE_RESUMED);
+}
 
 void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 {
@@ -22,13 +48,11 @@ void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 
 	if (!event)
 		return; /* closed: the process's end tells the rest */
-	if (strcmp(event, "STOP") == 0) {
-		qemu->running = false;
-		qemu->stop_seen = true;
-	} else if (strcmp(event, "RESUME") == 0) {
-		qemu->running = true;
-		qemu->resumed_by_other = true;
-	} else if (strcmp(event, "SHUTDOWN") == 0 && payload && !qemu->shutdown) {
+	if (strcmp(event, "STOP") == 0)
+		on_stop(qemu);
+	else if (strcmp(event, "RESUME") == 0)
+		on_resume(qemu);
+	else if (strcmp(event, "SHUTDOWN") == 0 && payload && !qemu->shutdown) {
 		JsonNode *node = json_object_get_member(payload, "reason");
 		if (node && JSON_NODE_HOLDS_VALUE(node) &&
 		    json_node_get_value_type(node) == G_TYPE_STRING)
@@ -147,50 +171,21 @@ int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
 
 /* ---- operations ---- */
 
-/*
- * Under TCG the guest's TSC is 0 when it is started and counts the host's ticks while it runs. We let go a
- * little before we note it and hold a little after, both on the low side. Not known once somebody else
- * has stopped it.
- */
-static void note_running(struct rs_qemu *qemu, bool running)
-{
-#ifdef __x86_64__
-	if (running)
-		qemu->ran_since = __builtin_ia32_rdtsc();
-	else if (qemu->ran_since)
-		qemu->ran_ticks += __builtin_ia32_rdtsc() - qemu->ran_since;
-	if (!running)
-		qemu->ran_since = 0;
-#endif
-}
-
-static uint64_t q_clock_now(struct rs_target *target)
-{
-	struct rs_qemu *qemu = rs_qemu_of(target);
-
-	if (qemu->clock_unknown || !qemu->ops.clock_stops)
-		return 0;
-#ifdef __x86_64__
-	if (qemu->ran_since)
-		return qemu->ran_ticks + (__builtin_ia32_rdtsc() - qemu->ran_since);
-#endif
-	return qemu->ran_ticks;
-}
-
 static int q_start(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
 	int rc = 0;
 
-	if (!qemu->attached || qemu->left_paused)
+	if (!qemu->attached || qemu->left_paused) {
+		qemu->resumes++;
 		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_TIMEOUT_MS, NULL, err);
+	}
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot start the guest");
 	if (qemu->left_paused)
 		unlink(qemu->pause_path);
 	qemu->left_paused = false;
 	qemu->started = true;
-	note_running(qemu, true);
 	return 0;
 }
 
@@ -214,7 +209,7 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 	rs_qmp_drain(qemu->qmp);
 	mark_pause(qemu, true);
 	qemu->stop_seen = false;
-	note_running(qemu, false);
+	qemu->pausing = true;
 	rc = rs_gdb_connect(qemu->gdb_path, RS_QEMU_TIMEOUT_MS, &qemu->gdb, err);
 	/*
 	 * QEMU sends STOP when the VM goes from running to stopped. It precedes the answer to this query, so
@@ -224,10 +219,10 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 		rc = rs_qemu_query_running(qemu, &running, err);
 	if (rc == 0)
 		rc = rs_gdb_set_physical(qemu->gdb, true, err);
+	qemu->pausing = false;
 	qemu->ours = qemu->stop_seen || qemu->left_paused;
+	qemu->target.held = !qemu->ours;
 	qemu->resumed_by_other = false;
-	if (!qemu->ours)
-		qemu->clock_unknown = qemu->clock_unknown || qemu->started;
 	if (!qemu->ours || rc < 0)
 		mark_pause(qemu, false);
 	if (rc < 0) {
@@ -253,7 +248,7 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 		return rs_error_prefix(err, "cannot resume the guest");
 	if (qemu->ours) {
 		mark_pause(qemu, false);
-		note_running(qemu, true);
+		qemu->resumes += !qemu->resumed_by_other;
 	}
 	qemu->left_paused = false;
 	return 0;
@@ -394,19 +389,10 @@ static void q_stats(struct rs_target *target, struct rs_target_stats *out)
 	}
 }
 
-/* Both accelerators hand the host's TSC on, less an offset: its rate, measured since we began. */
+/* Both accelerators hand the host's counter on, less an offset that neither tells. */
 static uint64_t q_clock_hz(struct rs_target *target)
 {
-#ifdef __x86_64__
-	struct rs_qemu *qemu = rs_qemu_of(target);
-	gint64 ns = g_get_monotonic_time() * 1000 - qemu->clock_ns;
-
-	if (ns < MIN_CLOCK_NS)
-		return 0;
-	return (uint64_t)((double)(__builtin_ia32_rdtsc() - qemu->clock_tsc) * 1e9 / (double)ns);
-#else
-	return 0;
-#endif
+	return rs_ticks_hz(&rs_qemu_of(target)->begun);
 }
 
 /* An NMI reaches a vCPU through LINT1 of its APIC, which the guest has to have set up for it. */
@@ -480,7 +466,6 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.page_table_root = q_page_table_root,
 		.stats = q_stats,
 		.clock_hz = q_clock_hz,
-		.clock_now = q_clock_now,
 		.nudge = q_nudge,
 		.stop = q_stop,
 		.destroy = q_destroy,

@@ -134,8 +134,7 @@ static void greet(struct rs_source *source)
 		rs_session_say_failed(source->session, &err);
 	if (self)
 		rs_publisher_set_flags(source->publisher, RS_CONTROL_SELF_PATCH, 0);
-	if (!rs_publisher_clock_hz(source->publisher))
-		rs_source_begin_clock(source, source->info.tsc_hz, 0);
+	rs_clock_greet(source->clock, &source->info);
 }
 
 void rs_source_refresh(struct rs_source *source)

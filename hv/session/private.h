@@ -6,6 +6,7 @@
  *     say.c      listeners
  *     source.c   life of a source, what its target tells
  *     stat.c     figures
+ *     clock.c    epochs, and ping.c the question that they rest on: of their own headers
  *     guest.c    what the guest says (refresh)
  *     rules.c    what was asked for by glob, applied to events that appear later
  *     events.c   which events, enable, disable, list
@@ -20,6 +21,7 @@
 #ifndef RS_HV_SESSION_PRIVATE_H
 #define RS_HV_SESSION_PRIVATE_H
 
+#include "session/clock.h"
 #include "session/owners.h"
 #include "session/publish.h"
 #include "session/session.h"
@@ -68,6 +70,7 @@ struct rs_source {
 	struct rs_target *target;
 	struct rs_patcher *patcher;
 	struct rs_publisher *publisher;
+	struct rs_clock *clock;
 	RsTraceSchema *schema;
 	struct rs_owner *guest; /* what this guest asks for itself; its rules end with its boot */
 
@@ -141,8 +144,6 @@ int rs_source_start(struct rs_source *source, struct rs_error *err);
 int rs_source_detach(struct rs_source *source, struct rs_error *err);
 int rs_source_pause(struct rs_source *source, struct rs_error *err);
 int rs_source_resume(struct rs_source *source, struct rs_error *err);
-/* The first epoch, from what the target or the guest knows of its clock; `ticks` are now. */
-void rs_source_begin_clock(struct rs_source *source, uint64_t hz, uint64_t ticks);
 void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *end);
 
 /* guest.c */

@@ -22,6 +22,16 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 	return now < source->mailbox_busy_until ? POLL_BUSY_MS : POLL_IDLE_MS;
 }
 
+static void check_clocks(struct rs_session *session)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		struct rs_source *source = nth_source(session, i);
+
+		if (source->started && !source->ended)
+			rs_clock_check(source->clock);
+	}
+}
+
 static gboolean on_timer(gpointer data)
 {
 	struct rs_session *session = data;
@@ -38,6 +48,7 @@ static gboolean on_timer(gpointer data)
 		return G_SOURCE_REMOVE;
 	if (now >= session->refresh_at) {
 		rs_session_refresh(session);
+		check_clocks(session);
 		session->refresh_at = now + POLL_REFRESH_MS * 1000;
 	}
 	g_source_set_ready_time(session->timer, now + next * 1000);

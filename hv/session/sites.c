@@ -7,29 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-static int do_nothing(struct rs_target *target, struct rs_error *err)
-{
-	return 0;
-}
-
-/* A guest that a person has paused is patched as it stands, and stays paused. */
-static int commit_wishes(struct rs_source *source, uint32_t *refused, struct rs_error *err)
-{
-	struct rs_target *target = source->target;
-	const struct rs_target_ops *ops = target->ops;
-	struct rs_target_ops still = *ops;
-	int ret;
-
-	if (!source->paused)
-		return rs_patcher_commit(source->patcher, refused, err);
-	still.pause = do_nothing;
-	still.resume = do_nothing;
-	target->ops = &still;
-	ret = rs_patcher_commit(source->patcher, refused, err);
-	target->ops = ops;
-	return ret;
-}
-
 int rs_source_sites_init(struct rs_source *source, struct rs_journal_report *report,
 			 struct rs_error *err)
 {
@@ -139,7 +116,7 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 
 	for (size_t i = 0; i < count; i++)
 		rs_patcher_want(source->patcher, (uint16_t)ids[i], on ? 1 : -1);
-	ret = commit_wishes(source, &refused, err);
+	ret = rs_patcher_commit(source->patcher, &refused, err);
 	if (ret && on) {
 		for (size_t i = 0; i < count; i++)
 			rs_patcher_want(source->patcher, (uint16_t)ids[i], -1);

@@ -38,6 +38,18 @@ static void on_ended(void *data, const struct rs_target_end *end)
 	rs_source_set_ended(source, end);
 }
 
+static void on_pause(void *data, enum rs_pause_step step)
+{
+	struct rs_source *source = data;
+
+	rs_clock_pause(source->clock, step);
+}
+
+static bool nudge(void *data)
+{
+	return !rs_source_nudge(data, NULL);
+}
+
 /* ---- life ---- */
 
 static bool name_taken(const struct rs_session *session, const char *name)
@@ -121,6 +133,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->schema = rs_trace_schema_new();
 	source->guest = rs_owner_new(RS_OWNER_GUEST);
 	source->publisher = make_publisher(region);
+	source->clock = rs_clock_create(target, region, source->publisher, nudge, source);
 	source->events = g_new0(struct event_state, h->event_capacity);
 	source->providers = g_new0(struct rs_provider, h->section[RS_SEC_PROVIDERS].count);
 	source->answered = last_answers(region);
@@ -135,7 +148,8 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	target->events = (struct rs_target_events){.data = source,
 						   .hypercall = rs_source_hypercall,
 						   .doorbell = on_doorbell,
-						   .ended = on_ended};
+						   .ended = on_ended,
+						   .pause = on_pause};
 	*out = source;
 	return 0;
 }
@@ -147,6 +161,7 @@ void rs_source_destroy(struct rs_source *source)
 	rs_source_sites_fini(source);
 	if (source->target)
 		source->target->ops->destroy(source->target);
+	rs_clock_destroy(source->clock);
 	rs_publisher_destroy(source->publisher);
 	if (source->region) {
 		for (uint32_t id = 0; id < source->region->header.event_capacity; id++)
@@ -164,18 +179,6 @@ void rs_source_destroy(struct rs_source *source)
 	g_free(source);
 }
 
-void rs_source_begin_clock(struct rs_source *source, uint64_t hz, uint64_t ticks)
-{
-	struct rs_epoch_start start = {
-		.hz = hz,
-		.ticks = ticks,
-		.ns = (uint64_t)g_get_monotonic_time() * 1000 - source->region->header.origin_ns,
-		.wall_ns = (uint64_t)g_get_real_time() * 1000,
-	};
-
-	rs_publisher_begin_epoch(source->publisher, &start);
-}
-
 int rs_source_start(struct rs_source *source, struct rs_error *err)
 {
 	struct rs_target *target = source->target;
@@ -184,9 +187,7 @@ int rs_source_start(struct rs_source *source, struct rs_error *err)
 	if (source->started)
 		return 0;
 	source->started = true;
-	if (target->ops->clock_hz)
-		rs_source_begin_clock(source, target->ops->clock_hz(target),
-				      target->ops->clock_now ? target->ops->clock_now(target) : 0);
+	rs_clock_start(source->clock);
 	ret = target->ops->start(target, err);
 	if (ret)
 		source->started = false;
@@ -211,7 +212,7 @@ int rs_source_pause(struct rs_source *source, struct rs_error *err)
 
 	if (!source->started || source->ended || source->paused)
 		return 0;
-	ret = source->target->ops->pause(source->target, err);
+	ret = rs_target_pause(source->target, err);
 	source->paused = !ret;
 	return ret;
 }
@@ -222,7 +223,7 @@ int rs_source_resume(struct rs_source *source, struct rs_error *err)
 
 	if (!source->paused)
 		return 0;
-	ret = source->ended ? 0 : source->target->ops->resume(source->target, err);
+	ret = source->ended ? 0 : rs_target_resume(source->target, NULL, err);
 	source->paused = ret != 0;
 	return ret;
 }

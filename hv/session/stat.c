@@ -59,7 +59,7 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 	struct rs_target *target = source->target;
 
 	memset(out, 0, sizeof(*out));
-	out->now_ts = target->ops->clock_now ? target->ops->clock_now(target) : 0;
+	out->now_ts = rs_clock_now(source->clock);
 	if (source->started && !source->ended)
 		rs_source_refresh(source);
 	out->state = rs_source_state(source);

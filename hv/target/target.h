@@ -37,6 +37,17 @@ struct rs_target_end {
 	char text[256]; /* from the guest where it says so: escape before printing */
 };
 
+/*
+ * Steps of a pause. A pause at somebody else's wish (a QEMU that is stopped and continued by another
+ * client) has STOPPED and RESUMED alone, and somewhat late. STOPPED after RESUMING: it did not go on.
+ */
+enum rs_pause_step {
+	RS_PAUSE_ASKED,    /* about to be stopped */
+	RS_PAUSE_STOPPED,  /* no vCPU runs */
+	RS_PAUSE_RESUMING, /* about to go on */
+	RS_PAUSE_RESUMED,  /* goes on */
+};
+
 struct rs_target_events {
 	void *data;
 	/* A request came. `request` is a private copy; the callee fills `response` (result, values,
@@ -48,6 +59,8 @@ struct rs_target_events {
 	void (*doorbell)(void *data);
 	/* The target has ended; called once; memory can still be read until destroy. */
 	void (*ended)(void *data, const struct rs_target_end *end);
+	/* The guest is stopped or goes on: see enum rs_pause_step. May be NULL. */
+	void (*pause)(void *data, enum rs_pause_step step);
 };
 
 /* Counters, each since the target started. */
@@ -67,8 +80,8 @@ struct rs_target_ops {
 	/* Begins to run the guest. Events may arrive from now on. */
 	int (*start)(struct rs_target *target, struct rs_error *err);
 
-	/* Stops every vCPU (or thread) outside guest code, and lets them go on. Not nested: the
-	 * caller pairs them. A target that has ended accepts both. */
+	/* Stops every vCPU (or thread) outside guest code, and lets them go on. Not nested. A
+	 * target that has ended accepts both. Called through rs_target_pause() and _resume(). */
 	int (*pause)(struct rs_target *target, struct rs_error *err);
 	int (*resume)(struct rs_target *target, struct rs_error *err);
 
@@ -94,10 +107,10 @@ struct rs_target_ops {
 	uint64_t (*page_table_root)(struct rs_target *target);
 
 	void (*stats)(struct rs_target *target, struct rs_target_stats *out);
-	/* The event clock's rate in Hz as the host knows it, 0 if it does not. */
+	/* The event clock's rate in Hz as the host knows it, 0 if it does not. A target that has
+	 * this says also that the event clock ticks with the host's counter (base/ticks.h). */
 	uint64_t (*clock_hz)(struct rs_target *target);
-	/* The event clock's value now, or a little before, as the host knows it; before start: the value
-	 * that trace times count from. NULL or 0: unknown (times count from 0). */
+	/* The event clock's value now, exactly. NULL or 0: unknown. */
 	uint64_t (*clock_now)(struct rs_target *target);
 
 	/*
@@ -119,6 +132,22 @@ struct rs_target {
 	struct rs_target_events events;
 	uint32_t vcpus;
 	pid_t pid; /* process that runs the guest; our own for hv/vmm */
+
+	uint32_t pauses;    /* rs_target_pause() calls that were not undone yet */
+	bool held;          /* somebody else has stopped it too: resume() leaves it stopped */
+	uint64_t paused_at; /* CLOCK_MONOTONIC, ns */
 };
+
+/*
+ * Pauses, and tells events.pause of each step. Nested pauses are counted, and only the outermost
+ * one stops the guest. 0, or what ops->pause returns.
+ */
+int rs_target_pause(struct rs_target *target, struct rs_error *err);
+/*
+ * Undoes one rs_target_pause(); harmless without one. `paused_ns` (may be NULL) gets how long the
+ * guest stood still; of an inner pause how long until now. 0, or what ops->resume returns: then the
+ * guest may stand still although no pause is counted, and another call tries again.
+ */
+int rs_target_resume(struct rs_target *target, uint64_t *paused_ns, struct rs_error *err);
 
 #endif

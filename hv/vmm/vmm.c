@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "vmm/internal.h"
 
+#include "base/ticks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
@@ -301,7 +303,7 @@ static uint64_t vmm_clock_hz(struct rs_target *target)
 
 static uint64_t vmm_clock_now(struct rs_target *target)
 {
-	return vmm_of(target)->tsc_shared ? __builtin_ia32_rdtsc() : 0;
+	return vmm_of(target)->tsc_shared ? rs_ticks() : 0;
 }
 
 /* The whole vCPUs: an xAPIC knows 255 as everybody, and KVM takes it so for x2APICs, too. */

@@ -68,7 +68,7 @@ static void take_chunk(RsTraceFollower *follower, const RsTraceChunk *chunk)
 	if (!follower->merger)
 		return;
 	/* After the page was copied: what it names is known to the source by now. */
-	follower->source->ops->providers(follower->source, follower);
+	follower->source->ops->changes(follower->source, follower);
 	rs_trace_decoder_push(follower->decoder, chunk->ring, chunk->page, chunk->from, chunk->to,
 			      chunk->lost);
 }

@@ -7,12 +7,18 @@
 
 /* The doorbell is asked for when this part of a ring has filled. */
 #define WAKE_FRACTION 4
+/* The host publishes an epoch within 2 ms, unless it is held up itself. */
+#define CLOCK_PATIENCE_US 10000u
+#define CLOCK_LOOK_US 100u
 
 typedef struct {
 	RsTraceSource source;
 	const RsTraceRegion *region;
 	gboolean owner;
 	const struct rs_guest_info *shared;
+	const struct rs_control *control;
+	guint32 epoch_count;           /* rs_control.epoch_count that was told of */
+	guint32 in_vain;               /* rs_control.clock_pending that was waited for in vain */
 	guint32 changes;               /* rs_guest_info.provider_changes that was told of */
 	GArray *sequences;             /* guint32: of each provider's entry, likewise */
 	struct rs_clock_epoch *epochs; /* room for a copy of the section; NULL: there is none */
@@ -39,12 +45,10 @@ static void tell_provider(Live *live, RsTraceFollower *follower, guint slot)
 	*told = entry.sequence;
 }
 
-static void providers(RsTraceSource *source, RsTraceFollower *follower)
+static void tell_providers(Live *live, RsTraceFollower *follower)
 {
-	Live *live = (Live *)source;
 	struct rs_guest_info info;
 
-	rs_rmb(); /* what the page names was in the table before its record was in the page */
 	if (rs_load(&live->shared->provider_changes) == live->changes ||
 	    !rs_trace_region_guest_info(live->region, &info, NULL))
 		return;
@@ -69,6 +73,36 @@ static void tell_clock(Live *live, RsTraceFollower *follower)
 				    section->count * sizeof(*live->epochs));
 	rs_trace_follower_set_clock(follower, live->epochs, (guint)(size / sizeof(*live->epochs)),
 				    control.epoch_count);
+	live->epoch_count = control.epoch_count;
+}
+
+/* Records may be here of an epoch that the host is about to publish. */
+static void await_clock(Live *live)
+{
+	guint32 pending = rs_load_acquire(&live->control->clock_pending);
+	guint64 slept = 0;
+
+	while (pending & 1 && pending != live->in_vain) {
+		if (slept >= CLOCK_PATIENCE_US) {
+			live->in_vain = pending; /* its host has died: once is enough */
+			return;
+		}
+		g_usleep(CLOCK_LOOK_US);
+		slept += CLOCK_LOOK_US;
+		/* Pairs with the host's release: who sees it even sees the epoch. */
+		pending = rs_load_acquire(&live->control->clock_pending);
+	}
+}
+
+static void tell_changes(RsTraceSource *source, RsTraceFollower *follower)
+{
+	Live *live = (Live *)source;
+
+	rs_rmb(); /* what the page names was there before its record was in the page */
+	tell_providers(live, follower);
+	await_clock(live);
+	if (rs_load_acquire(&live->control->epoch_count) != live->epoch_count)
+		tell_clock(live, follower);
 }
 
 static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
@@ -140,7 +174,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, 
 {
 	static const RsTraceSourceOps ops = {
 		.begin_round = begin_round,
-		.providers = providers,
+		.changes = tell_changes,
 		.names = names,
 		.next = next,
 		.pending_loss = pending_loss,
@@ -160,6 +194,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, 
 	live->region = region;
 	live->owner = owner;
 	live->shared = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
+	live->control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	live->sequences = g_array_new(FALSE, TRUE, sizeof(guint32));
 	if (region->header.section[RS_SEC_CLOCK].stride == sizeof(*live->epochs))
 		live->epochs =

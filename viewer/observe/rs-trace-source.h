@@ -17,8 +17,8 @@ typedef struct _RsTraceFollower RsTraceFollower;
 typedef struct {
 	/* Before each round: tells the follower of boots and the clock. */
 	void (*begin_round)(RsTraceSource *source, RsTraceFollower *follower);
-	/* After each chunk, before it is decoded: tells what has changed of the providers. */
-	void (*providers)(RsTraceSource *source, RsTraceFollower *follower);
+	/* After each chunk, before it is decoded: tells what has changed of providers and clock. */
+	void (*changes)(RsTraceSource *source, RsTraceFollower *follower);
 	/* Before records are shown: tells the names of tasks. */
 	void (*names)(RsTraceSource *source, RsTraceFollower *follower);
 	/* The ring's next chunk; `now_ns` as for rs_trace_ring_next(). */

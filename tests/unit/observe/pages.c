@@ -94,7 +94,7 @@ TestPages *test_pages_new(guint *freed)
 {
 	static const RsTraceSourceOps ops = {
 		.begin_round = begin_round,
-		.providers = providers,
+		.changes = providers,
 		.names = names,
 		.next = next,
 		.pending_loss = pending_loss,

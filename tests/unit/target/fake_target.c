@@ -27,8 +27,10 @@ static int fake_resume(struct rs_target *target, struct rs_error *err)
 	struct fake_target *fake = fake_of(target);
 
 	fake->resumes++;
+	if (fake->fail_resume)
+		return rs_error_set(err, -fake->fail_resume, "told to fail");
 	fake->paused = false;
-	return fake->fail_resume ? rs_error_set(err, -fake->fail_resume, "told to fail") : 0;
+	return 0;
 }
 
 static int fake_read(struct rs_target *target, rs_gpa_t at, void *out, size_t size,

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clock of one source: how the guest's event clock stands to the host's CLOCK_MONOTONIC. It
+ * begins the epochs that say so to readers: at the start, when the agent reports, after each pause
+ * during which the counter stood still, and where the two clocks drift apart.
+ * docs/adr/0007-clock.md says why it is done so, and how large the error is.
+ *
+ * Thread: the session's. Trust: what the guest answers is its word. A wrong one makes the times of
+ * its own trace wrong, and nothing else.
+ */
+#ifndef RS_HV_SESSION_CLOCK_H
+#define RS_HV_SESSION_CLOCK_H
+
+#include "session/publish.h"
+#include "target/target.h"
+#include <rs-trace-region.h>
+
+struct rs_clock;
+
+/*
+ * Everything handed over stays the caller's and outlives the clock. `nudge`: see struct
+ * rs_ping_config.
+ */
+struct rs_clock *rs_clock_create(struct rs_target *target, RsTraceRegion *region,
+				 struct rs_publisher *publisher, bool (*nudge)(void *data),
+				 void *data);
+void rs_clock_destroy(struct rs_clock *clock);
+
+/* Just before the target is started. */
+void rs_clock_start(struct rs_clock *clock);
+/* The agent has reported, of this boot or another one. Spins for 2 ms at most. */
+void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info);
+/* To be passed on from rs_target_events.pause. After a pause it spins for 2 ms at most. */
+void rs_clock_pause(struct rs_clock *clock, enum rs_pause_step step);
+/* Now and then: follows drift, and asks again where nobody answered. */
+void rs_clock_check(struct rs_clock *clock);
+
+/* The event clock now; 0: unknown. */
+uint64_t rs_clock_now(const struct rs_clock *clock);
+/* By how much times may be wrong; UINT64_MAX: unknown. */
+uint64_t rs_clock_error_ns(const struct rs_clock *clock);
+
+#endif

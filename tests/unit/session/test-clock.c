@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Epochs against a guest that is a thread here: its counter is ours less an offset, and stands still
+ * in a pause. What happened between two looks at the host's clock must be shown between them, give
+ * or take the error that the epoch admits.
+ */
+#include "session/clock.h"
+
+#include "base/ticks.h"
+#include "region/layout.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <ringside/atomic.h>
+#include <ringside/ring.h>
+#include <rs-trace-clock.h>
+#include <string.h>
+
+#define WELL_NS 200000u
+#define ROUNDING_NS 50u /* of ticks and ns, and of looking at two clocks one after the other */
+
+enum manner { SILENT, HONEST, LYING };
+
+struct guest {
+	struct rs_target target;
+	struct rs_target_ops ops;
+	RsTraceRegion *region;
+	struct rs_publisher *publisher;
+	struct rs_clock *clock;
+	struct rs_control *control;
+	struct rs_guest_info *info;
+	struct rs_moment since;
+	double hz_is_off_by; /* what the target says of the rate */
+	int fail_resume;
+	uint32_t pauses;
+
+	GThread *agent;
+	GMutex lock; /* what follows */
+	bool running, quit;
+	enum manner manner;
+	uint64_t offset, frozen;
+};
+
+/* An event, and the host's clock before and after it. */
+struct event {
+	uint64_t ticks, before, after;
+};
+
+static struct guest *guest_of(struct rs_target *target)
+{
+	return (struct guest *)target;
+}
+
+static uint64_t counter(const struct guest *guest)
+{
+	return guest->running ? rs_ticks() + guest->offset : guest->frozen;
+}
+
+static void stop(struct guest *guest)
+{
+	g_mutex_lock(&guest->lock);
+	guest->frozen = counter(guest);
+	guest->running = false;
+	g_mutex_unlock(&guest->lock);
+}
+
+static void go_on(struct guest *guest)
+{
+	g_mutex_lock(&guest->lock);
+	guest->offset = guest->frozen - rs_ticks();
+	guest->running = true;
+	g_mutex_unlock(&guest->lock);
+}
+
+static int pause_guest(struct rs_target *target, struct rs_error *err)
+{
+	guest_of(target)->pauses++;
+	stop(guest_of(target));
+	return 0;
+}
+
+static int resume_guest(struct rs_target *target, struct rs_error *err)
+{
+	struct guest *guest = guest_of(target);
+
+	if (guest->fail_resume)
+		return rs_error_set(err, EIO, "not now");
+	if (!target->held)
+		go_on(guest);
+	return 0;
+}
+
+static uint64_t clock_hz(struct rs_target *target)
+{
+	struct guest *guest = guest_of(target);
+
+	return (uint64_t)((double)rs_ticks_hz(&guest->since) * (1 + guest->hz_is_off_by));
+}
+
+static uint64_t clock_now(struct rs_target *target)
+{
+	return counter(guest_of(target));
+}
+
+static void on_pause(void *data, enum rs_pause_step step)
+{
+	rs_clock_pause(((struct guest *)data)->clock, step);
+}
+
+/* As the agent's rs_agent_look(), every now and then, and at once after an answer. */
+static gpointer agent(gpointer data)
+{
+	struct guest *guest = data;
+	uint32_t looks = 0;
+	bool quit = false;
+
+	while (!quit) {
+		uint32_t ping = rs_load_acquire(&guest->control->clock_ping);
+
+		g_mutex_lock(&guest->lock);
+		quit = guest->quit;
+		if (guest->running && guest->manner != SILENT && ping != guest->info->clock_pong) {
+			rs_store(&guest->info->clock_ts,
+				 guest->manner == LYING ? (uint64_t)g_random_int() << 32 | ping
+							: counter(guest));
+			rs_store_release(&guest->info->clock_pong, ping);
+			looks = 1000;
+		}
+		g_mutex_unlock(&guest->lock);
+		if (!looks)
+			g_usleep(20);
+		else
+			looks--;
+	}
+	return NULL;
+}
+
+static void begin_session(struct guest *guest)
+{
+	struct rs_publisher_map map = {.event_capacity = 16, .control = guest->control};
+
+	map.event_ctl = rs_trace_region_section(guest->region, RS_SEC_EVENT_CTL, NULL);
+	map.filters = rs_trace_region_section(guest->region, RS_SEC_FILTERS, &map.filters_size);
+	map.epochs = rs_trace_region_section(guest->region, RS_SEC_CLOCK, NULL);
+	map.epoch_capacity = guest->region->header.section[RS_SEC_CLOCK].count;
+	guest->publisher = rs_publisher_create(&map);
+	guest->clock = rs_clock_create(&guest->target, guest->region, guest->publisher, NULL, NULL);
+	rs_clock_start(guest->clock);
+}
+
+static void end_session(struct guest *guest)
+{
+	rs_clock_destroy(guest->clock);
+	rs_publisher_destroy(guest->publisher);
+}
+
+static void set_manner(struct guest *guest, enum manner manner)
+{
+	g_mutex_lock(&guest->lock);
+	guest->manner = manner;
+	g_mutex_unlock(&guest->lock);
+}
+
+static void boot(struct guest *guest, uint32_t number)
+{
+	struct rs_boot *begun = &guest->info->boots[number % RS_BOOTS];
+
+	begun->boot = guest->info->boot = number;
+	begun->epoch = guest->control->epoch;
+	begun->ts = counter(guest);
+}
+
+static struct guest *guest_new(enum manner manner, bool exact)
+{
+	struct rs_region_config config = {.vcpus = 2, .ring_bytes = 65536, .event_capacity = 16};
+	struct guest *guest = g_new0(struct guest, 1);
+
+	guest->since = rs_moment_now();
+	guest->ops = (struct rs_target_ops){.clock_stops = !exact,
+					    .pause = pause_guest,
+					    .resume = resume_guest,
+					    .clock_hz = clock_hz,
+					    .clock_now = exact ? clock_now : NULL};
+	guest->target.ops = &guest->ops;
+	guest->target.events = (struct rs_target_events){.data = guest, .pause = on_pause};
+	g_assert_cmpint(rs_region_create(&config, -1, &guest->region, NULL), ==, 0);
+	guest->control = rs_trace_region_section(guest->region, RS_SEC_CONTROL, NULL);
+	guest->info = rs_trace_region_section(guest->region, RS_SEC_GUEST_INFO, NULL);
+	guest->manner = manner;
+	guest->frozen = exact ? 123456789 : 0;
+	go_on(guest);
+	guest->agent = g_thread_new("agent", agent, guest);
+	boot(guest, 1);
+	return guest;
+}
+
+static void guest_free(struct guest *guest)
+{
+	g_mutex_lock(&guest->lock);
+	guest->quit = true;
+	g_mutex_unlock(&guest->lock);
+	g_thread_join(guest->agent);
+	rs_trace_region_free(guest->region);
+	g_free(guest);
+}
+
+/* On a busy machine the agent may not run while it is asked: until it is well understood. */
+static void greet(struct guest *guest)
+{
+	for (guint i = 0; i < 1000; i++) {
+		rs_clock_greet(guest->clock, guest->info);
+		if (rs_clock_error_ns(guest->clock) < WELL_NS)
+			return;
+		g_usleep(1000);
+	}
+	g_error("the agent is never heard");
+}
+
+static struct guest *running_guest(void)
+{
+	struct guest *guest = guest_new(HONEST, false);
+
+	begin_session(guest);
+	greet(guest);
+	return guest;
+}
+
+/* The guest emits: ring 0 and 1 in turn show it as their newest. */
+static struct event emit(struct guest *guest)
+{
+	struct rs_ring_state *state;
+	struct event event;
+	static uint32_t turn;
+
+	event.before = rs_monotonic_ns();
+	event.ticks = counter(guest);
+	event.after = rs_monotonic_ns();
+	state = rs_trace_region_element(guest->region, RS_SEC_RING_STATE, turn++ % 2);
+	rs_store(&state->last_ts, event.ticks);
+	return event;
+}
+
+/* A reader that comes now and knows nothing yet. */
+static RsTraceClock *reader(struct guest *guest)
+{
+	RsTraceClock *clock = rs_trace_clock_new(0);
+
+	rs_trace_clock_take(clock, rs_trace_region_section(guest->region, RS_SEC_CLOCK, NULL),
+			    guest->region->header.section[RS_SEC_CLOCK].count,
+			    guest->control->epoch_count);
+	return clock;
+}
+
+static const struct rs_clock_epoch *epoch_at(struct guest *guest, uint32_t number)
+{
+	uint32_t count = guest->region->header.section[RS_SEC_CLOCK].count;
+
+	return rs_trace_region_element(guest->region, RS_SEC_CLOCK, number % count);
+}
+
+/* `*epoch`: that which the event's page names, then the event's own. */
+static bool is_right(struct guest *guest, const struct event *event, uint32_t *epoch)
+{
+	RsTraceClock *clock = reader(guest);
+	uint64_t ns, error;
+
+	ns = guest->region->header.origin_ns + rs_trace_clock_ns(clock, epoch, event->ticks);
+	rs_trace_clock_free(clock);
+	error = epoch_at(guest, *epoch)->error_ns;
+	if (error > UINT64_MAX / 2) /* nothing is promised */
+		return true;
+	error += ROUNDING_NS;
+	if (ns + error >= event->before && ns <= event->after + error)
+		return true;
+	g_test_message("%" PRIu64 " ticks: %" PRIu64 " ns, +- %" PRIu64 ", not %" PRIu64
+		       "..%" PRIu64 ", in epoch %u",
+		       event->ticks, ns, error, event->before, event->after, *epoch);
+	return false;
+}
+
+/* All in a page that names epoch `page`. Returns the last one's own epoch. */
+static uint32_t check(struct guest *guest, const struct event *events, size_t n, uint32_t page)
+{
+	uint32_t epoch = page;
+
+	for (size_t i = 0; i < n; i++) {
+		epoch = page;
+		g_assert_true(is_right(guest, &events[i], &epoch));
+	}
+	return epoch;
+}
+
+static void rest(struct guest *guest, guint us)
+{
+	g_assert_cmpint(rs_target_pause(&guest->target, NULL), ==, 0);
+	g_usleep(us);
+	g_assert_cmpint(rs_target_resume(&guest->target, NULL, NULL), ==, 0);
+}
+
+static void test_pauses(void)
+{
+	struct guest *guest = running_guest();
+	uint32_t first = guest->control->epoch_count;
+	uint64_t best = UINT64_MAX;
+	struct event events[80];
+	gint64 wall;
+
+	for (guint i = 0; i < 40; i++) {
+		events[2 * i] = emit(guest);
+		rest(guest, 500 + i * 50);
+		events[2 * i + 1] = emit(guest);
+		best = MIN(best, rs_clock_error_ns(guest->clock));
+	}
+	g_assert_cmpuint(guest->control->epoch_count, ==, first + 40);
+	g_assert_cmpuint(guest->control->epoch, ==, first + 39);
+	g_assert_cmpuint(guest->control->clock_pending % 2, ==, 0);
+	/* One page can hold them all: it names the epoch in which it was begun. */
+	g_assert_cmpuint(check(guest, events, 80, first - 1), ==, first + 39);
+	g_assert_cmpuint(best, <, WELL_NS); /* without an answer it would be half a pause */
+	/* The pauses are there: one line through all would be off by milliseconds. */
+	{
+		const struct rs_clock_epoch *line = epoch_at(guest, first - 1);
+		uint64_t ns = rs_trace_clock_epoch_ns(line, events[79].ticks);
+
+		g_assert_cmpuint(ns + guest->region->header.origin_ns + 20000000, <,
+				 events[79].before);
+	}
+	wall = (gint64)(epoch_at(guest, first + 39)->wall_ns / 1000);
+	g_assert_cmpint(ABS(g_get_real_time() - wall), <, 10 * G_USEC_PER_SEC);
+	end_session(guest);
+	guest_free(guest);
+}
+
+static void test_silence(void)
+{
+	struct guest *guest = guest_new(SILENT, false);
+	struct event events[20];
+	uint64_t error;
+	uint32_t page;
+
+	begin_session(guest);
+	rs_clock_greet(guest->clock, guest->info);
+	page = guest->control->epoch;
+	/* Nobody has ever said where the counter stands. */
+	g_assert_cmpuint(rs_clock_error_ns(guest->clock), ==, UINT64_MAX);
+	set_manner(guest, HONEST);
+	greet(guest);
+	error = rs_clock_error_ns(guest->clock);
+	set_manner(guest, SILENT);
+	for (guint i = 0; i < 10; i++) {
+		events[2 * i] = emit(guest);
+		rest(guest, 3000);
+		events[2 * i + 1] = emit(guest);
+		/* The error grows by what is not known of each pause: much less than the pause. */
+		g_assert_cmpuint(rs_clock_error_ns(guest->clock), >, error);
+		error = rs_clock_error_ns(guest->clock);
+	}
+	check(guest, events, 20, page);
+	/* When the agent answers at last, what it says holds for all since the last pause. */
+	set_manner(guest, HONEST);
+	greet(guest);
+	g_assert_cmpuint(check(guest, events, 20, page), ==, guest->control->epoch);
+	g_assert_cmpuint(epoch_at(guest, guest->control->epoch)->tsc_base, <=, events[19].ticks);
+	end_session(guest);
+	guest_free(guest);
+}
+
+/* A reboot that sets the counter back: both lives keep their times. */
+static void test_boot(void)
+{
+	struct guest *guest = running_guest();
+	uint32_t page = guest->control->epoch, again;
+	struct event before[2], after[2];
+	RsTraceClock *clock;
+	uint64_t ns, ts;
+
+	g_usleep(5000);
+	before[0] = emit(guest);
+	rest(guest, 1000);
+	before[1] = emit(guest);
+	again = guest->control->epoch_count;
+	stop(guest);
+	guest->frozen = 1000;
+	go_on(guest);
+	boot(guest, 2);
+	after[0] = emit(guest);
+	for (guint i = 0; i < 1000 && guest->control->epoch_count == again; i++) {
+		rs_clock_greet(guest->clock, guest->info);
+		g_usleep(1000);
+		/* If it did not answer at once, it is asked again. */
+		rs_clock_check(guest->clock);
+	}
+	after[1] = emit(guest);
+	g_assert_cmpuint(guest->control->epoch_count, >, again);
+	g_assert_cmpuint(epoch_at(guest, again)->flags & RS_EPOCH_CONTINUES, ==, 0);
+	g_assert_cmpuint(check(guest, before, 2, page), ==, again - 1);
+	g_assert_cmpuint(check(guest, after, 2, again), ==, guest->control->epoch);
+	/* A third one without such a jump begins nothing. */
+	boot(guest, 3);
+	rs_clock_greet(guest->clock, guest->info);
+	clock = reader(guest);
+	rs_trace_clock_set_boots(clock, guest->info->boots);
+	g_assert_true(rs_trace_clock_boot(clock, 3, &ns, &ts));
+	g_assert_cmpuint(ns, >=, epoch_at(guest, again)->ns_base);
+	rs_trace_clock_free(clock);
+	end_session(guest);
+	guest_free(guest);
+}
+
+/* A target that tells its counter: nobody is asked, no pause begins anything, drift is followed. */
+static void test_drift(void)
+{
+	struct guest *guest = guest_new(SILENT, true);
+	uint64_t origin = guest->region->header.origin_ns, before = 0;
+	uint32_t epoch = 0, seen = 0;
+
+	guest->hz_is_off_by = 20e-6;
+	begin_session(guest);
+	rs_clock_greet(guest->clock, guest->info);
+	g_assert_cmpuint(guest->control->epoch_count, ==, 1);
+	g_assert_cmpuint(rs_clock_error_ns(guest->clock), <, 1000);
+	rest(guest, 1000);
+	g_assert_cmpuint(guest->control->epoch_count, ==, 1);
+	go_on(guest); /* the counter of such a target does not stop: not this test's, either */
+	end_session(guest);
+	begin_session(guest);
+	for (guint i = 0; i < 60; i++) {
+		RsTraceClock *clock = reader(guest);
+		struct event event;
+		uint64_t ns;
+
+		g_usleep(20000);
+		rs_clock_check(guest->clock);
+		event = emit(guest);
+		epoch = guest->control->epoch;
+		rs_trace_clock_free(clock);
+		clock = reader(guest);
+		ns = origin + rs_trace_clock_ns(clock, &epoch, event.ticks);
+		rs_trace_clock_free(clock);
+		g_assert_cmpuint(ns, >, before);
+		before = ns;
+		g_assert_cmpuint(ns + 5000, >=, event.before);
+		g_assert_cmpuint(ns, <=, event.after + 5000);
+		seen += epoch != 0;
+	}
+	/* 20 us in a second are put right, in a few steps and not in one for each look. */
+	g_assert_cmpuint(seen, >, 0);
+	g_assert_cmpuint(guest->control->epoch_count, >, 2);
+	g_assert_cmpuint(guest->control->epoch_count, <, 15);
+	end_session(guest);
+	guest_free(guest);
+}
+
+/* Another session on the same region goes on where the first one stopped. */
+static void test_inherit(void)
+{
+	struct guest *guest = running_guest();
+	uint32_t page = guest->control->epoch, count;
+	struct event events[2];
+
+	events[0] = emit(guest);
+	rs_store(&guest->control->clock_pending, 7); /* it dies in a pause */
+	end_session(guest);
+	count = guest->control->epoch_count;
+	begin_session(guest);
+	g_assert_cmpuint(guest->control->clock_pending % 2, ==, 0);
+	g_assert_cmpuint(guest->control->epoch_count, ==, count + 1);
+	g_usleep(1000);
+	events[1] = emit(guest);
+	check(guest, events, 2, page);
+	greet(guest);
+	g_assert_cmpuint(check(guest, events, 2, page), ==, guest->control->epoch);
+	end_session(guest);
+	guest_free(guest);
+}
+
+/* Somebody else stops the guest, and we hear of it afterwards. */
+static void test_held(void)
+{
+	struct guest *guest = running_guest();
+	uint32_t page = guest->control->epoch, count = guest->control->epoch_count;
+	struct event events[3];
+
+	events[0] = emit(guest);
+	stop(guest);
+	g_usleep(3000);
+	on_pause(guest, RS_PAUSE_STOPPED);
+	/* Patching meanwhile does not let it go on. */
+	guest->target.held = true;
+	rest(guest, 20000);
+	g_assert_false(guest->running);
+	g_assert_cmpuint(guest->control->epoch_count, ==, count);
+	guest->target.held = false;
+	go_on(guest);
+	g_usleep(3000);
+	on_pause(guest, RS_PAUSE_RESUMED);
+	g_assert_cmpuint(guest->control->epoch_count, ==, count + 1);
+	events[1] = emit(guest);
+	check(guest, events, 2, page);
+	for (guint i = 0; i < 1000 && rs_clock_error_ns(guest->clock) >= WELL_NS; i++) {
+		g_usleep(1000);
+		rs_clock_check(guest->clock);
+		greet(guest);
+	}
+	events[2] = emit(guest);
+	check(guest, events, 3, page);
+	end_session(guest);
+	guest_free(guest);
+}
+
+static void test_pending(void)
+{
+	struct guest *guest = running_guest();
+	struct rs_control *control = guest->control;
+	uint32_t count = control->epoch_count;
+	struct event event;
+
+	g_assert_cmpint(rs_target_pause(&guest->target, NULL), ==, 0);
+	g_assert_cmpuint(control->clock_pending % 2, ==, 0); /* nothing is recorded meanwhile */
+	on_pause(guest, RS_PAUSE_RESUMING);
+	g_assert_cmpuint(control->clock_pending % 2, ==, 1);
+	/* It does not go on after all. */
+	on_pause(guest, RS_PAUSE_STOPPED);
+	g_assert_cmpuint(control->clock_pending % 2, ==, 0);
+	guest->fail_resume = EIO;
+	g_assert_cmpint(rs_target_resume(&guest->target, NULL, NULL), ==, -EIO);
+	g_assert_cmpuint(control->clock_pending % 2, ==, 0);
+	g_assert_cmpuint(control->epoch_count, ==, count);
+	guest->fail_resume = 0;
+	g_assert_cmpint(rs_target_resume(&guest->target, NULL, NULL), ==, 0);
+	g_assert_cmpuint(control->clock_pending % 2, ==, 0);
+	g_assert_cmpuint(control->epoch_count, ==, count + 1);
+	event = emit(guest);
+	check(guest, &event, 1, 0);
+	end_session(guest);
+	guest_free(guest);
+}
+
+/* Whatever is said, and whatever stands in the rings: only this guest's times suffer. */
+static void test_lies(void)
+{
+	struct guest *guest = running_guest();
+	uint32_t count = guest->control->epoch_count;
+
+	set_manner(guest, LYING);
+	for (guint i = 0; i < 30; i++) {
+		struct rs_ring_state *state =
+			rs_trace_region_element(guest->region, RS_SEC_RING_STATE, i % 2);
+
+		rs_store(&state->last_ts, (uint64_t)g_random_int() << 32);
+		rest(guest, 100);
+		rs_clock_check(guest->clock);
+		guest->info->boot = g_random_int();
+		guest->info->boots[guest->info->boot % RS_BOOTS].boot = guest->info->boot;
+		guest->info->boots[guest->info->boot % RS_BOOTS].ts = g_random_int();
+		rs_clock_greet(guest->clock, guest->info);
+	}
+	g_assert_cmpuint(guest->control->epoch_count, >=, count + 30);
+	g_assert_cmpuint(guest->control->clock_pending % 2, ==, 0);
+	/* The truth is believed again. */
+	for (uint32_t i = 0; i < 2; i++) {
+		struct rs_ring_state *state =
+			rs_trace_region_element(guest->region, RS_SEC_RING_STATE, i);
+
+		rs_store(&state->last_ts, 0);
+	}
+	set_manner(guest, HONEST);
+	boot(guest, 1000);
+	for (guint i = 0; i < 1000; i++) {
+		uint32_t epoch = guest->control->epoch;
+		struct event event = emit(guest);
+
+		if (is_right(guest, &event, &epoch))
+			break;
+		g_assert_cmpuint(i, <, 999);
+		rs_clock_greet(guest->clock, guest->info);
+	}
+	end_session(guest);
+	guest_free(guest);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/session/clock/pauses", test_pauses);
+	g_test_add_func("/session/clock/silence", test_silence);
+	g_test_add_func("/session/clock/boot", test_boot);
+	g_test_add_func("/session/clock/drift", test_drift);
+	g_test_add_func("/session/clock/inherit", test_inherit);
+	g_test_add_func("/session/clock/held", test_held);
+	g_test_add_func("/session/clock/pending", test_pending);
+	g_test_add_func("/session/clock/lies", test_lies);
+	return g_test_run();
+}
