@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-/* Kept at most; the oldest are forgotten. */
-#define EPOCHS_MAX 65536u
+#define EPOCHS_MAX 65536u /* beyond this the older half is dropped */
 
 struct _RsTraceClock {
-	GArray *epochs; /* struct rs_clock_epoch without a hole, oldest first */
+	GArray *epochs; /* struct rs_clock_epoch, oldest first, indices without gaps */
 	GArray *chains; /* guint: where in `epochs` the chain of each begins */
 	guint64 hz;
 	struct rs_boot boots[RS_BOOTS];
@@ -52,7 +51,7 @@ static void add(RsTraceClock *clock, const struct rs_clock_epoch *epoch)
 {
 	guint i = clock->epochs->len, chain = i;
 
-	/* A counter that is said to have gone on, and did not: each for itself. */
+	/* If the base went back, CONTINUES is wrong, and a new chain begins here. */
 	if (i && epoch->flags & RS_EPOCH_CONTINUES &&
 	    epoch->tsc_base >= epoch_at(clock, i - 1)->tsc_base)
 		chain = g_array_index(clock->chains, guint, i - 1);
@@ -86,14 +85,14 @@ void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table
 
 	if (!n || epoch_count == known)
 		return;
-	/* Those between were begun and overwritten while nobody looked. */
+	/* Epochs in between were overwritten before we read them: start again after the gap. */
 	next = epoch_count - known > n ? epoch_count - n : known;
 	if (next != known)
 		forget_all(clock);
 	for (; next != epoch_count; next++) {
 		const struct rs_clock_epoch *epoch = &table[next % n];
 
-		/* One more was begun while the table was copied. */
+		/* Another epoch began while the table was being copied. */
 		if ((gint32)(epoch->index - next) > 0) {
 			forget_all(clock);
 			continue;
@@ -155,7 +154,7 @@ static guint chain_end(const RsTraceClock *clock, guint i)
 	return end;
 }
 
-/* The epoch of `ticks` on the chain of epoch `i`: the last one whose base was reached. */
+/* The epoch of `ticks` on the chain of epoch `i`: the last one whose base is not above them. */
 static guint find(const RsTraceClock *clock, guint i, guint64 ticks)
 {
 	guint low = g_array_index(clock->chains, guint, i), high = chain_end(clock, i);
@@ -181,7 +180,7 @@ guint64 rs_trace_clock_ns(const RsTraceClock *clock, guint32 *epoch, guint64 tic
 		return saturate((unsigned __int128)ticks * G_GUINT64_CONSTANT(1000000000) /
 				clock->hz);
 	}
-	/* One that is forgotten or not known yet: the nearest that is known. */
+	/* An epoch that was dropped or is not known yet: take the nearest known one. */
 	if ((gint32)(*epoch - first_index(clock)) < 0)
 		i = 0;
 	else

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event clock ticks to nanoseconds, by the epochs of RS_SEC_CLOCK (ringside/control.h says which one
- * a time belongs to). Where no epoch is known, a plain rate stands in; with none, a tick is a
- * nanosecond. Also when each boot began.
+ * Turns ticks of the event clock into nanoseconds, by the epochs of RS_SEC_CLOCK.
+ * ringside/control.h says which epoch a time belongs to. If no epoch is known, a plain rate
+ * replaces it. If there is no rate either, a tick counts as a nanosecond. The clock also knows when
+ * each boot began.
  *
- * The numbers may come from a trace file or from pages that a guest could write: any value is
- * survived. One thread at a time.
+ * The numbers may come from a trace file or from pages that a guest could write. No value does
+ * harm. One thread at a time.
  */
 #ifndef RS_TRACE_CLOCK_H
 #define RS_TRACE_CLOCK_H
@@ -23,20 +24,20 @@ RsTraceClock *rs_trace_clock_new(guint64 hz);
 void rs_trace_clock_free(RsTraceClock *clock);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceClock, rs_trace_clock_free)
 
-/* The plain rate, if none was given. */
+/* Sets the plain rate, unless one was given before. */
 void rs_trace_clock_set_hz(RsTraceClock *clock, guint64 hz);
 /*
- * Takes over epochs from a private copy of the `n` entries of the section, of which `epoch_count` were
- * ever begun; again whenever there may be new ones. Those that were known stay known.
+ * Takes over epochs from a private copy of the section's `n` entries. `epoch_count` epochs have
+ * begun so far. Call it again whenever there may be new ones. It keeps the epochs that it knows.
  */
 void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table, guint n,
 			 guint32 epoch_count);
-/* Likewise of rs_guest_info.boots. */
+/* Takes over rs_guest_info.boots. */
 void rs_trace_clock_set_boots(RsTraceClock *clock, const struct rs_boot boots[RS_BOOTS]);
 
 /*
- * `*epoch` is the epoch that a page or time mark names, or that the record before had; it becomes the
- * one that `ticks` belong to. Saturates at both ends of 64 bits.
+ * `*epoch` is the epoch that a page or time mark names, or that of the record before. It becomes
+ * the epoch that `ticks` belong to. Saturates at both ends of 64 bits.
  */
 guint64 rs_trace_clock_ns(const RsTraceClock *clock, guint32 *epoch, guint64 ticks);
 /* When the boot began. FALSE: it is not known. */
@@ -44,7 +45,7 @@ gboolean rs_trace_clock_boot(const RsTraceClock *clock, guint32 boot, guint64 *n
 
 /* The factor by which ticks of `hz` (not 0) become ns: mult and shift of `epoch`. */
 void rs_trace_clock_rate(guint64 hz, struct rs_clock_epoch *epoch);
-/* One epoch alone: ns of `ticks`, also before its base. Saturates. */
+/* The time of `ticks` by this one epoch, also before its base. Saturates. */
 guint64 rs_trace_clock_epoch_ns(const struct rs_clock_epoch *epoch, guint64 ticks);
 
 G_END_DECLS

@@ -21,8 +21,11 @@ typedef struct {
 } History;
 
 struct _RsTraceCmdline {
-	/* Histories by pid. When the young map is full it becomes the old one, whose pids move back
-	 * as they are seen again; so what is forgotten is what nobody named for a long time. */
+	/*
+	 * Histories by pid. A full young map replaces the old map, whose histories are dropped. A
+	 * pid in the old map moves back to the young one when a snapshot holds it again. So only
+	 * pids that no snapshot held for a long time are dropped.
+	 */
 	GHashTable *young;
 	GHashTable *old;
 };
@@ -109,7 +112,7 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 		name = &history->names[at - 1];
 		if (name->tgid == entry->tgid && !strncmp(name->comm, entry->comm, RS_COMM_LEN))
 			return;
-		at--; /* named twice in one tick: the later word holds */
+		at--; /* two names in one tick: the later one replaces the earlier */
 	} else {
 		if (history->n == NAMES_MAX) {
 			if (!at)

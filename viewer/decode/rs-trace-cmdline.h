@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who a pid was when: the history of tasks, put together from snapshots of RS_SEC_CMDLINE. A pid's
- * name at an event is its newest entry of that boot that is not younger than the event. A name that is only known from later on is
- * never shown: the pid may have had another owner; "<...>" says so. Pid 0 is "<idle>" until named.
+ * The history of task names, built from snapshots of RS_SEC_CMDLINE. A pid's name at an event is
+ * its newest entry of that boot that is not younger than the event. A name that is known only from
+ * a later time is never shown, since the pid may have had another owner: "<...>" replaces it. Pid 0
+ * is "<idle>" until it has a name.
  *
- * Snapshots are hostile. What is kept is bounded: 64 names a pid, and some 65,536 pids, of which
- * those not seen in a snapshot for longest are forgotten. One thread at a time.
+ * Snapshots are hostile. The history is bounded: 64 names for a pid, and some 65,536 pids. It drops
+ * the pids that no snapshot has held for longest. One thread at a time.
  */
 #ifndef RS_TRACE_CMDLINE_H
 #define RS_TRACE_CMDLINE_H
@@ -22,10 +23,10 @@ void rs_trace_cmdline_free(RsTraceCmdline *cmdline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceCmdline, rs_trace_cmdline_free)
 
 /*
- * Takes the entries of a snapshot. The section changes while it is copied, so a live one is copied
- * twice, one after the other (with rs_rmb() in between), and an entry counts that is the same in both: its
- * sequence would have moved otherwise. `again` NULL: the snapshot is at rest (a file). `stride`: bytes from
- * one entry to the next, at least those of struct rs_cmdline_entry.
+ * Takes the entries of a snapshot. A live section changes while it is copied. So the caller copies
+ * it twice, with rs_rmb() in between, and an entry counts only if both copies hold the same: a
+ * write in between would have changed its sequence. `again` NULL: the snapshot does not change (a
+ * file). `stride`: bytes from one entry to the next, at least sizeof(struct rs_cmdline_entry).
  */
 void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
 			    gsize size, gsize stride);
@@ -33,11 +34,10 @@ void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, con
 /* One entry, as from a snapshot. */
 void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry *entry);
 
-/* What is known of a task. */
+/* What is known of a task; valid until the next merge. */
 typedef struct {
-	const char *
-		comm; /* NUL-terminated guest bytes, to be escaped; never empty; until the next merge */
-	guint32 tgid; /* 0: not known */
+	const char *comm; /* guest bytes with NUL, to be escaped; never empty */
+	guint32 tgid;     /* 0: not known */
 } RsTraceTask;
 
 /* The task `pid` at event clock `ts` of boot `boot`. An empty name counts as none. */

@@ -7,10 +7,10 @@ struct _RsTraceDecoder {
 	RsTraceRecordFunc record;
 	gpointer data;
 	RsTraceDecoderStats stats;
-	guint32 boot; /* the newest that was seen */
+	guint32 boot; /* the newest seen so far */
 	guint16 source;
 	guint n_rings;
-	RsTracePageWalk walks[]; /* where each ring's stream stands; at 0: nowhere */
+	RsTracePageWalk walks[]; /* the position in each ring's stream; `at` 0: none yet */
 };
 
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
@@ -92,7 +92,7 @@ static void emit_loss(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk
 	decoder->record(&record, decoder->data);
 }
 
-/* The page is the first one that is seen of a newer boot than any before. */
+/* The page is the first one of a newer boot. */
 static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk)
 {
 	RsTraceRecord record = {
@@ -105,14 +105,14 @@ static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk
 	};
 
 	decoder->boot = walk->boot;
-	if (walk->boot == 1) /* where every trace begins */
+	if (walk->boot == 1) /* every trace begins with it: no line is needed */
 		return;
 	if (decoder->clock)
 		rs_trace_clock_boot(decoder->clock, walk->boot, &record.ns, &record.ts);
 	decoder->record(&record, decoder->data);
 }
 
-/* Sets out at `from`: goes on where the last push ended, or follows the page from its start. */
+/* Moves the walk to `from`. It is there after the last push, or it walks there from the start. */
 static gboolean set_out(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk,
 			const guint8 *page, guint from)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ring pages to records. Whoever reads rings (hv/ring) or a trace file pushes copies of pages, or
- * pieces of them as they grow; each record and each loss comes out by a callback, in the ring's
- * order.
+ * Turns ring pages into records. A reader of rings (viewer/observe) or of a trace file pushes
+ * copies of pages, or pieces of them as they grow. The decoder passes each record and each loss to
+ * a callback, in the ring's order.
  *
- * The bytes are hostile: the caller passes a private copy; every id, size and time is bounded here.
- * A record that makes no sense ends its page and is counted. Payloads are not copied: they point
+ * The bytes are hostile. The caller passes a private copy, and the decoder bounds every id, size
+ * and time. An invalid record ends its page and is counted. Payloads are not copied: they point
  * into the caller's page. One thread at a time.
  */
 #ifndef RS_TRACE_DECODER_H
@@ -21,7 +21,7 @@ G_BEGIN_DECLS
 typedef enum {
 	RS_TRACE_RECORD_EVENT,
 	RS_TRACE_RECORD_LOSS, /* stands before the ring's next record */
-	RS_TRACE_RECORD_BOOT, /* the guest's agent started anew: boot `boot` begins */
+	RS_TRACE_RECORD_BOOT, /* the guest's agent started again: boot `boot` begins */
 } RsTraceRecordKind;
 
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
 	guint32 boot;              /* of the guest, 1 … */
 	guint64 ns;                /* by the clock */
 	guint64 ts;                /* event clock; of a loss: no later than the next record */
-	guint64 lost;              /* of a loss: how many; nothing below holds but ring and boot */
+	guint64 lost;              /* of a loss: how many; below only ring and boot are set */
 	const RsTraceEvent *event; /* NULL: nothing is known of `id` */
 	const guint8 *payload;
 	guint size; /* of the payload in bytes; may be less than event->entry_size */
@@ -45,7 +45,7 @@ typedef void (*RsTraceRecordFunc)(const RsTraceRecord *record, gpointer data);
 typedef struct {
 	guint64 records;
 	guint64 lost;
-	guint64 bad_pages; /* ended early by a record or header that made no sense */
+	guint64 bad_pages; /* ended early by an invalid record or header */
 	guint64 unknown;   /* records whose event is not in the schema */
 } RsTraceDecoderStats;
 
@@ -64,10 +64,10 @@ void rs_trace_decoder_free(RsTraceDecoder *decoder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
 
 /*
- * Decodes bytes [from, to) of a page copy that begins with its struct rs_ring_page; bytes before
- * `from` were pushed earlier and are there still. `lost` records are missing between the ring's
- * last push and this one. FALSE: the page was bad from some place on (it counts, and what stood
- * before it came out).
+ * Decodes bytes [from, to) of a page copy that begins with its struct rs_ring_page. Bytes before
+ * `from` were pushed earlier and are still in the copy. `lost` records are missing between the
+ * ring's last push and this one. FALSE: the page is invalid from some place on. It is counted, and
+ * the records before that place were passed on.
  */
 gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
 			       guint to, guint64 lost);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One event descriptor's bytes to an event: what a schema is made of. Internal to viewer/decode. The
- * bytes are hostile; rs-trace-schema.h says what holds of an event that was let through.
+ * Turns the bytes of one event descriptor into an event of a schema. Internal to viewer/decode. The
+ * bytes are hostile. rs-trace-schema.h says what an accepted event guarantees.
  */
 #ifndef RS_TRACE_DESCRIPTOR_PRIVATE_H
 #define RS_TRACE_DESCRIPTOR_PRIVATE_H
@@ -11,8 +11,8 @@
 G_BEGIN_DECLS
 
 /*
- * An event with what it owns. Strings point into `bytes`, a copy of the descriptor, so a hostile
- * descriptor that names one long string a thousand times costs its own size only.
+ * An event with what it owns. Strings point into `bytes`, a copy of the descriptor. So a hostile
+ * descriptor that names one long string a thousand times costs no more than its own size.
  */
 typedef struct _RsTraceDescriptor RsTraceDescriptor;
 struct _RsTraceDescriptor {
@@ -21,7 +21,7 @@ struct _RsTraceDescriptor {
 	RsTraceDescriptor *older; /* the schema's: an earlier event of the same id */
 };
 
-/* `size` bytes are one whole descriptor. NULL: it makes no sense, and `error` says why. */
+/* `size` bytes are one whole descriptor. NULL: it is invalid, and `error` says why. */
 RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GError **error);
 /* NULL is accepted. */
 void rs_trace_descriptor_free(RsTraceDescriptor *descriptor);

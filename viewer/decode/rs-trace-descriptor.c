@@ -39,7 +39,7 @@ void rs_trace_descriptor_free(RsTraceDescriptor *entry)
 	g_free(entry);
 }
 
-/* The NUL-terminated string at `offset`, or NULL where there is none. */
+/* The NUL-terminated string at `offset`, or NULL if there is none. */
 static const char *get_string(const Source *source, guint32 offset)
 {
 	if (offset < sizeof(struct rs_event_desc) || offset >= source->size)
@@ -93,7 +93,7 @@ static gboolean is_power(guint size)
 
 static gboolean shape_is_good(const RsTraceField *field)
 {
-	/* Of a kind of a later version only the place of its bytes matters. */
+	/* Of a kind of a later ABI version only the place of its bytes matters. */
 	if (field->is_later)
 		return field->kind != RS_KIND_DYN_ARRAY || field->size == 4;
 	switch (field->kind) {
@@ -147,7 +147,7 @@ static gboolean parse_symbols(const Source *source, const struct rs_field_desc *
 	return TRUE;
 }
 
-/* A kind of a later version: all that is known is where its bytes lie. */
+/* For a kind of a later ABI version: only the place of its bytes is known. */
 static void take_as_bytes(struct rs_field_desc *desc, RsTraceField *field)
 {
 	desc->kind = desc->flags & RS_FIELD_DYNAMIC ? RS_KIND_DYN_ARRAY : RS_KIND_ARRAY;
@@ -188,7 +188,7 @@ static gboolean parse_field(const Source *source, const struct rs_event_desc *he
 			(desc.flags & RS_FIELD_HEX) != 0;
 	if (!shape_is_good(field))
 		return refuse(source, "field %s has an impossible kind or size", name);
-	/* Only SINT is signed; for others the flag speaks of an array's elements. */
+	/* Only SINT is signed. For other kinds the flag is about the elements of an array. */
 	if (desc.kind < RS_KIND_ARRAY && desc.kind != RS_KIND_SINT)
 		field->is_signed = FALSE;
 	if (field->offset + field->size > event->entry_size)
@@ -204,7 +204,7 @@ static gboolean parse_fields(const Source *source, const struct rs_event_desc *h
 
 	event->fields = fields;
 	for (guint i = 0; i < head->field_count; i++) {
-		/* Counted first: what a failure leaves behind is freed with the event. */
+		/* Count the field before the check, so that the event frees it after a failure. */
 		gboolean ok = parse_field(source, head, event, i, &fields[i]);
 
 		event->n_fields = i + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be wrong with bytes that are decoded. Any thread.
+ * Errors of decoding. Any thread.
  */
 #ifndef RS_TRACE_ERROR_H
 #define RS_TRACE_ERROR_H
@@ -15,8 +15,8 @@ GQuark rs_trace_error_quark(void);
 typedef enum {
 	RS_TRACE_ERROR_BAD_DESCRIPTOR,
 	RS_TRACE_ERROR_BAD_REGION,  /* no region, or its header contradicts itself */
-	RS_TRACE_ERROR_NO_AGENT,    /* the guest's agent has not reported, or to another session */
-	RS_TRACE_ERROR_BAD_VERSION, /* of another ABI than ours */
+	RS_TRACE_ERROR_NO_AGENT,    /* the guest's agent has not reported to this session */
+	RS_TRACE_ERROR_BAD_VERSION, /* the ABI version is not ours */
 	RS_TRACE_ERROR_NO_RING,     /* the region has no such ring */
 	RS_TRACE_ERROR_READ_ONLY,
 } RsTraceError;

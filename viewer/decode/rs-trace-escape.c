@@ -42,7 +42,7 @@ void rs_trace_append_escaped(GString *out, const char *text, gsize size, const c
 		guchar c = (guchar)text[at];
 		gsize plain;
 
-		/* The test that most text passes, before the one that asks about UTF-8. */
+		/* Most text passes this test, which is cheaper than the one for UTF-8. */
 		if (c >= 0x20 && c < 0x7f) {
 			at++;
 			continue;
@@ -77,7 +77,7 @@ static void append_unit(GString *out, guint unit)
 			    6);
 }
 
-/* A character that may not stand in a JSON string by itself, or not on a terminal. */
+/* For a character that is not allowed in a JSON string, or not safe on a terminal. */
 static void append_json_escape(GString *out, gunichar c)
 {
 	switch (c) {
@@ -129,7 +129,7 @@ void rs_trace_append_json_escaped(GString *out, const char *text, gsize size)
 			append_unit(out, RAW_BYTES + (guchar)text[at]);
 		else
 			append_json_escape(out, c);
-		/* What follows the first byte of such a character is no UTF-8 by itself. */
+		/* After the first byte of such a character, the rest is not UTF-8 by itself. */
 		at += raw ? 1 : length;
 		from = at;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as Linux format files, and by globs: the parts of rs-trace-schema.h that read no bytes. */
+/* Events as Linux format files, and globs: the parts of rs-trace-schema.h that parse no bytes. */
 #include "rs-trace-schema.h"
 
 #include <string.h>
@@ -127,7 +127,7 @@ char *rs_trace_event_format(const RsTraceEvent *event)
 	return g_string_free(out, FALSE);
 }
 
-/* One element of the pattern against one byte; moves *glob behind the element. */
+/* Matches one element of the pattern against one byte. Moves *glob past the element. */
 static gboolean match_element(const char **glob, char c)
 {
 	const char *at = *glob, *end;

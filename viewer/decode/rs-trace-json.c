@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The only place where bytes of the guest become a JSON string. */
+/* All bytes of the guest that become a JSON string go through here. */
 static void append_string(GString *out, const char *text, gsize size)
 {
 	g_string_append_c(out, '"');
@@ -83,7 +83,7 @@ static void append_event(GString *out, const RsTraceRecord *record)
 	const RsTraceEvent *event = record->event;
 	gsize start = out->len;
 
-	/* Names of systems, events and fields need no escape: the schema saw to that. */
+	/* Names of systems, events and fields need no escape: the schema has checked them. */
 	g_string_append(out, ",\"system\":\"");
 	g_string_append(out, event->system);
 	g_string_append(out, "\",\"event\":\"");
@@ -93,7 +93,7 @@ static void append_event(GString *out, const RsTraceRecord *record)
 		g_string_append(out, i ? ",\"" : "\"");
 		g_string_append(out, event->fields[i].name);
 		g_string_append(out, "\":");
-		/* Hostile locators may all name the same bytes. */
+		/* Hostile locators may all name the same bytes, so bound the line. */
 		if (out->len - start > RS_TRACE_JSON_MAX)
 			g_string_append(out, "null");
 		else

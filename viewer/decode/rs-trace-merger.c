@@ -29,7 +29,7 @@ typedef struct {
 	guint64 in_flight; /* the last round in which it was not */
 } Lane;
 
-/* What a round brought: when all of it may be shown, so may everything up to `newest`. */
+/* A round that read records. If they may be shown, all records up to `newest` may be shown. */
 typedef struct {
 	guint64 number;
 	guint64 newest;
@@ -48,10 +48,10 @@ struct _RsTraceMerger {
 	guint64 round;
 	guint64 newest; /* key pushed in this round */
 	gboolean any;
-	GArray *rounds; /* Round, oldest first; only those that brought something */
+	GArray *rounds; /* Round, oldest first; only those that read records */
 	Lane *lanes;
 	guint n_lanes;
-	guint *heap; /* lanes that hold something, the one with the oldest item on top */
+	guint *heap; /* lanes with items; the lane with the oldest item is on top */
 	guint n_heap;
 };
 
@@ -62,7 +62,7 @@ RsTraceMerger *rs_trace_merger_new(gint64 hold_us, gsize max_bytes, RsTraceRecor
 
 	merger->hold_us = hold_us > 0 ? hold_us : G_USEC_PER_SEC;
 	merger->max_bytes = max_bytes ? max_bytes : (gsize)64 << 20;
-	/* Small enough that a thousand lanes with a chunk each are far from the limit. */
+	/* A thousand lanes with a chunk each must stay far below the limit. */
 	merger->chunk_bytes = CLAMP(merger->max_bytes / 4096, CHUNK_MIN, CHUNK_MAX);
 	merger->record = record;
 	merger->data = data;
@@ -116,7 +116,7 @@ static Item *oldest_item(const Lane *lane)
 	return (Item *)((guint8 *)lane->first->data + lane->read);
 }
 
-/* Of two items of one time the lower lane's goes first. */
+/* If two items have the same time, the one of the lower lane goes first. */
 static gboolean before(const RsTraceMerger *merger, guint a, guint b)
 {
 	guint64 x = oldest_item(&merger->lanes[a])->key, y = oldest_item(&merger->lanes[b])->key;
@@ -133,7 +133,7 @@ static void heap_insert(RsTraceMerger *merger, guint lane)
 	merger->heap[at] = lane;
 }
 
-/* Finds the place of `lane`, which is to stand at the top or somewhere below. */
+/* Puts `lane` in its place: starts at the top and moves it down. */
 static void heap_settle(RsTraceMerger *merger, guint lane)
 {
 	guint at = 0, child;
@@ -158,7 +158,7 @@ static void drop_chunk(RsTraceMerger *merger, Chunk *chunk)
 	g_free(chunk);
 }
 
-/* An empty chunk is kept for later, but not all that a burst has needed. */
+/* Keeps the empty chunk for later, or frees it: a burst needs more than we want to keep. */
 static void recycle(RsTraceMerger *merger, Chunk *chunk)
 {
 	if (chunk->room != merger->chunk_bytes ||
@@ -211,7 +211,7 @@ static void release_until(RsTraceMerger *merger, guint64 key)
 		release(merger);
 }
 
-/* An empty chunk with room for `bytes`. If there would be too many, the oldest records make way. */
+/* An empty chunk with room for `bytes`. At the memory limit it lets the oldest records out. */
 static Chunk *get_chunk(RsTraceMerger *merger, gsize bytes)
 {
 	gsize room = MAX(bytes, merger->chunk_bytes);
@@ -303,7 +303,7 @@ void rs_trace_merger_end_round(RsTraceMerger *merger, gint64 now_us)
 			lane->clean = merger->round;
 		clean = MIN(clean, lane->clean);
 	}
-	/* A round may go when every ring was read to its end in a later one, or after hold_us. */
+	/* A round is done once every ring was read to its end in a later one, or after hold_us. */
 	for (; done < merger->rounds->len; done++) {
 		const Round *round = &g_array_index(merger->rounds, Round, done);
 

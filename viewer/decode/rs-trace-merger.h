@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of several rings in the order of time, while they are being written. Each ring is a lane
- * here. Several sources may share a merger: each has lanes of its own. docs/adr/0002-ring.md says
- * why it works: what was read in one round is safe to show once every ring has been read again.
+ * Puts the records of several rings in the order of time, while they are being written. Each ring
+ * is a lane here. Several sources may share a merger: each has its own lanes. docs/adr/0002-ring.md
+ * says why it works: records read in one round may be shown once every ring has been read again.
  *
  *	rs_trace_merger_begin_round()
  *	for each ring: read all, rs_trace_merger_push() each record and loss,
@@ -27,7 +27,7 @@ typedef struct _RsTraceMerger RsTraceMerger;
 /* It has no lanes yet. `hold_us` 0: 1 s. `max_bytes` 0: 64 MiB. */
 RsTraceMerger *rs_trace_merger_new(gint64 hold_us, gsize max_bytes, RsTraceRecordFunc record,
 				   gpointer data);
-/* What is held is dropped: flush first. */
+/* Drops the records that it holds: flush first. */
 void rs_trace_merger_free(RsTraceMerger *merger);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceMerger, rs_trace_merger_free)
 

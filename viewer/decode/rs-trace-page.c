@@ -50,7 +50,7 @@ static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint 
 		walk->ts = time.ts;
 		walk->epoch = time.epoch;
 	}
-	/* Any other mark, known or not, changes nothing that is shown. */
+	/* Other marks do not change the output. */
 	walk->at += MIN(RS_ALIGN_UP(size, RS_RING_UNIT), room);
 	return RS_TRACE_PAGE_MARK;
 }
@@ -78,7 +78,7 @@ RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, gu
 	walk->cut = (head.size & RS_REC_CUT) != 0;
 	walk->payload = walk->at + (guint)sizeof(head);
 	walk->size = size - (guint)sizeof(head);
-	/* The last record may end in less than its padding. */
+	/* `to` may lie inside the last record's padding. */
 	walk->at = MIN(walk->at + RS_ALIGN_UP(size, RS_RING_UNIT), to);
 	return RS_TRACE_PAGE_RECORD;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The walk over the records and marks of a page (<ringside/record.h>). The ring reader counts
- * records with it, and the decoder reads them with it: there is no other. The bytes are hostile.
- * The caller passes a private copy. Every size is bounded by what is left, and every step advances
- * by at least 8 bytes. One thread at a time.
+ * records with it, and the decoder reads them with it. The bytes are hostile. The caller passes a
+ * private copy. Every size is bounded by the rest of the page, and every step advances by at least
+ * 8 bytes. One thread at a time.
  */
 #ifndef RS_TRACE_PAGE_H
 #define RS_TRACE_PAGE_H
@@ -15,10 +15,10 @@
 G_BEGIN_DECLS
 
 typedef enum {
-	RS_TRACE_PAGE_END, /* `to` was reached */
-	RS_TRACE_PAGE_PAD, /* what is left is padding; `at` stays before it */
-	RS_TRACE_PAGE_BAD, /* what lies at `at` makes no sense, so nothing behind it can be found */
-	RS_TRACE_PAGE_MARK,   /* a mark was followed */
+	RS_TRACE_PAGE_END,    /* the walk is at `to` */
+	RS_TRACE_PAGE_PAD,    /* the rest is padding; `at` stays before it */
+	RS_TRACE_PAGE_BAD,    /* the item at `at` is invalid, so nothing after it can be found */
+	RS_TRACE_PAGE_MARK,   /* a mark, which the walk has followed */
 	RS_TRACE_PAGE_RECORD, /* a record: its fields below are set */
 } RsTracePageItem;
 
@@ -40,10 +40,10 @@ typedef struct {
 /* Where the first record of a page lies, in bytes from its start: RS_RING_PAGE_HEADER or more. */
 guint rs_trace_page_first(const guint8 *page);
 
-/* Sets out at the start of a page that begins with its struct rs_ring_page. */
+/* Begins a walk at the start of a page, which begins with its struct rs_ring_page. */
 void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page);
 
-/* Takes what lies at walk->at, below `to`. Behind BAD and PAD it goes no further. */
+/* Takes the item at walk->at, below `to`. After BAD and PAD it stays where it is. */
 RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, guint to);
 
 G_END_DECLS

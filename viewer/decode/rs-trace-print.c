@@ -29,7 +29,7 @@ static gboolean conversion_fits(char conversion, const RsTraceField *field)
 	return field_is_integer(field) && strchr("diuxXocp", conversion);
 }
 
-/* A decimal number in [0, WIDTH_MAX], or FALSE. No digits are 0. */
+/* A decimal number in [0, WIDTH_MAX], or FALSE. Without digits it is 0. */
 static gboolean parse_number(const char **at, gint16 *out)
 {
 	int value = 0;
@@ -43,7 +43,7 @@ static gboolean parse_number(const char **at, gint16 *out)
 	return TRUE;
 }
 
-/* From behind the '%' to behind the conversion. */
+/* Begins after the '%' and ends after the conversion. */
 static gboolean parse_conversion(const char **at, RsTracePrintStep *step, GError **error)
 {
 	static const char flags[] = "-+ #0";
@@ -166,7 +166,7 @@ static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps
 		if (n == args->len)
 			return refuse(error, "print format has more conversions than arguments");
 		step.field = args->pdata[n++];
-		/* Its conversion is of a later version too, perhaps. */
+		/* The conversion may not fit the field that is shown as bytes. %s does. */
 		if (step.field->is_later)
 			step = (RsTracePrintStep){
 				.field = step.field, .conversion = 's', .precision = -1};
@@ -184,7 +184,7 @@ static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps
 	return TRUE;
 }
 
-/* A format for an event that gave none. */
+/* The format of an event that has none. */
 static char *default_print(const RsTraceEvent *event, GPtrArray *args)
 {
 	GString *print = g_string_new(NULL);

@@ -54,7 +54,7 @@ static gboolean check_geometry(const struct rs_region_header *h, GError **error)
 	return TRUE;
 }
 
-/* Sections that this version knows, and the least that an element of each has. */
+/* Sections that this version knows, the least stride and the largest count of each. */
 static const struct {
 	guint8 number;
 	gboolean optional;
@@ -77,7 +77,7 @@ static const struct {
 	{RS_SEC_RINGS, FALSE, RS_RING_PAGE_MIN, RS_MAX_CPUS *RS_RING_PAGES_MAX},
 };
 
-/* An array of which we copy elements of our own size: no other stride is handled. */
+/* Words and bytes are read as arrays of C, so their stride is exact. Structures may get longer. */
 static gboolean stride_fits(guint i, guint32 stride)
 {
 	if (known[i].stride < 8)
@@ -162,7 +162,7 @@ gboolean rs_trace_region_check_header(const struct rs_region_header *h, guint64 
 	return check_geometry(h, error) && check_sections(h, error);
 }
 
-/* Nobody has looked at what the header says of these, so it says nothing of them from here on. */
+/* Clears the sections that nobody has checked, so that nobody can use them. */
 static void forget_unchecked(struct rs_region_header *h)
 {
 	for (guint number = 0; number < RS_SEC_COUNT; number++) {
@@ -239,9 +239,9 @@ void *rs_trace_region_element(const RsTraceRegion *region, guint section, guint 
 }
 
 /*
- * The guest may be writing here: single relaxed loads, so that no word is torn and a look at one (a
- * sequence, say) is not moved by memcpy to where it pleases; what the whole is worth, the caller
- * finds out.
+ * The guest may be writing here, so this uses single relaxed loads. They tear no word, and unlike
+ * memcpy they keep their order with other loads, such as that of a sequence. The words need not
+ * belong together: the caller checks that.
  */
 static void copy_shared(void *out, const guint8 *from, gsize bytes)
 {
@@ -319,7 +319,7 @@ gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struc
 		if (before % 2)
 			continue;
 		copy_shared(out, (const guint8 *)shared, sizeof(*out));
-		rs_rmb(); /* pairs with the agent's barrier behind the odd number */
+		rs_rmb(); /* pairs with the agent's barrier after the odd sequence */
 		if (rs_load(&shared->sequence) == before)
 			break;
 		before |= 1;

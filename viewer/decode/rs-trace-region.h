@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A mapped region: its checked header, and its sections. A session holds the region that it laid
- * out (hv/region). An observer opens the descriptor that it was handed. <ringside/region.h> has the
- * layout. A header is checked here and nowhere else, for hv too (docs/adr/0001).
+ * out (hv/region). An observer opens the file descriptor that the session hands over.
+ * <ringside/region.h> describes the layout. Only this module checks a header, for hv too
+ * (docs/adr/0001).
  *
- * Trust: what lies at or above guest_offset is hostile and changes at any time. For an observer the
- * rest is hostile too. In QEMU the guest can write all of it. So everybody goes by `header`, a
+ * Trust: the memory at and above guest_offset is hostile and changes at any time. For an observer
+ * the rest is hostile too. In QEMU the guest can write all of it. So everybody uses `header`, a
  * private copy that was checked once. Nobody reads the shared header again.
  *
  * Threads: a region does not change after it was made. The memory behind it is shared with the
@@ -32,21 +33,21 @@ typedef struct {
 } RsTraceRegion;
 
 /*
- * Opens a laid-out region from `fd`, which is taken over on success. BAD_REGION: there is none, or
- * its header contradicts itself; BAD_VERSION; G_IO_ERROR: it cannot be mapped.
+ * Opens a laid-out region from `fd`, and owns `fd` on success. BAD_REGION: there is none, or its
+ * header contradicts itself. BAD_VERSION. G_IO_ERROR: it cannot be mapped.
  */
 RsTraceRegion *rs_trace_region_open(int fd, gboolean writable, GError **error);
 void rs_trace_region_free(RsTraceRegion *region);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRegion, rs_trace_region_free)
 
-/* Checks a private copy of a header against the size in bytes of what it heads. Errors as above. */
+/* Checks a private copy of a header against the region's size in bytes. Errors as above. */
 gboolean rs_trace_region_check_header(const struct rs_region_header *header, guint64 size,
 				      GError **error);
 
-/* A section's memory and size in bytes; NULL and 0 when the region has none. `size` may be NULL. */
+/* A section's memory and size in bytes. NULL and 0: the region has none. `size` may be NULL. */
 void *rs_trace_region_section(const RsTraceRegion *region, guint section, gsize *size);
 
-/* Element `index` of a section that is an array; NULL when there is none. */
+/* Element `index` of a section that is an array. NULL: there is none. */
 void *rs_trace_region_element(const RsTraceRegion *region, guint section, guint index);
 
 /* A private copy of `bytes` bytes of a section from `offset`, cut at its end. Returns the count. */
@@ -54,16 +55,15 @@ gsize rs_trace_region_copy(const RsTraceRegion *region, guint section, gsize off
 			   gsize bytes);
 
 /*
- * A private copy of what the guest says of itself: both strings are terminated, and every count is
- * cut to what the region can hold. NO_AGENT: no agent has said anything yet. BAD_VERSION: its ABI
- * is not ours.
+ * A private copy of rs_guest_info. Both strings are terminated, and every count is limited to what
+ * the region can hold. NO_AGENT: no agent has reported yet. BAD_VERSION: its ABI is not ours.
  */
 gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest_info *out,
 				    GError **error);
 
 /*
- * A consistent private copy of a provider's entry, its name terminated and its state a known one.
- * FALSE: there is no such slot, or the agent is writing it all the time.
+ * A consistent private copy of a provider's entry. Its name is terminated, and its state is known.
+ * FALSE: there is no such slot, or the agent kept writing it while we tried.
  */
 gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struct rs_provider *out);
 

@@ -9,15 +9,16 @@
 /* A provider with its events. */
 typedef struct {
 	RsTraceProvider provider;
-	guint64 desc_offset, desc_size; /* where its descriptors lie: part of what it is */
+	guint64 desc_offset, desc_size; /* where its descriptors lie: is_same() compares it */
 	GPtrArray *events;              /* owned RsTraceDescriptor, in order of id */
 } Life;
 
 struct _RsTraceSchema {
-	GPtrArray *slots;  /* of Life, by slot, with holes: those that stand in the table */
-	GQueue retired;    /* of Life, oldest first: their slot is another's now */
+	GPtrArray *slots;  /* of Life, by slot, may hold NULL: those in the table now */
+	GQueue retired;    /* of Life, oldest first: another provider has their slot now */
 	GPtrArray *events; /* of RsTraceDescriptor, not owned, of `slots`, in order of id */
-	GPtrArray *by_id;  /* of RsTraceDescriptor, not owned: the newest of each id, with holes */
+	GPtrArray
+		*by_id; /* of RsTraceDescriptor, not owned, may hold NULL: the newest of each id */
 	GHashTable *by_name; /* RsTraceEvent → itself: the newest of each system and name */
 };
 
@@ -127,7 +128,7 @@ static gboolean add_one(Life *life, GHashTable *ids, const guint8 *bytes, gsize 
 	return TRUE;
 }
 
-/* All of them, up to one whose own size is impossible. Counts those that make no sense. */
+/* Takes all descriptors, up to one with an impossible size. Returns the number of invalid ones. */
 static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 {
 	g_autoptr(GHashTable) ids = g_hash_table_new(NULL, NULL);
@@ -142,7 +143,7 @@ static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 		    bytes > size - at) {
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);
-			at = size; /* there is no telling where the next one is */
+			at = size; /* the start of the next one is not known */
 		} else if (add_one(life, ids, data + at, bytes, &local)) {
 			at += bytes;
 			continue;
@@ -175,7 +176,7 @@ static void list_again(RsTraceSchema *schema)
 	g_ptr_array_sort(schema->events, by_id_order);
 }
 
-/* From now on the names of its events mean these. */
+/* From now on the names of its events mean the events of `life`. */
 static void name_events(RsTraceSchema *schema, const Life *life)
 {
 	for (guint i = 0; i < life->events->len; i++) {
@@ -211,7 +212,7 @@ static void retire(RsTraceSchema *schema, guint slot)
 		if (g_hash_table_lookup(schema->by_name, &descriptor->event) == &descriptor->event)
 			g_hash_table_remove(schema->by_name, &descriptor->event);
 	}
-	/* Nobody saw it die, so nothing is known of the time since it was seen alive. */
+	/* Nobody saw it die, so its end is not known: it is believed for no later record. */
 	if (!life->provider.until && life->provider.is_live)
 		life->provider.until = MAX(life->provider.since, 1);
 	life->provider.is_live = FALSE;
@@ -238,7 +239,7 @@ static void fill_provider(RsTraceProvider *to, guint slot, const struct rs_provi
 	to->name[sizeof(to->name) - 1] = 0;
 }
 
-/* Whether the entry still speaks of what we know by it. */
+/* Whether the entry still means the provider that we know. */
 static gboolean is_same(const Life *life, const struct rs_provider *entry)
 {
 	const RsTraceProvider *provider = &life->provider;

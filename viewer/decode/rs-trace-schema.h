@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be traced: the providers, events and fields that a guest described, parsed from the bytes
- * of RS_SEC_PROVIDERS and RS_SEC_EVENTS (ringside/descriptor.h), of a live region or of a trace file.
- * The bytes are hostile: the caller passes private copies, every string is validated, and a
- * descriptor that makes no sense is left out, counted, and named in the error. What is left holds:
+ * The providers, events and fields that a guest described, parsed from the bytes of
+ * RS_SEC_PROVIDERS and RS_SEC_EVENTS (ringside/descriptor.h), of a live region or of a trace file.
+ * The bytes are hostile. The caller passes private copies, and every string is checked. An invalid
+ * descriptor is left out, counted, and named in the error. The schema guarantees of all others:
  *   - systems and events are named by letters, digits, '_', '-' and '.', fields by C identifiers,
- *     all shorter than RS_NAME_MAX; within a provider each id and each system:name is there once,
- *     within an event each field;
+ *     all shorter than RS_NAME_MAX; a provider has each id and each system:name only once, an event
+ *     has each field only once;
  *   - type names are ASCII, symbol names valid UTF-8 without control characters, < RS_NAME_MAX;
  *   - every field lies inside entry_size, with a size that its kind can have;
  *   - the print format's conversions agree with the fields in number and kind, with bounded widths.
  *
- * Providers come, go and come back, and ids are used again (docs/adr/0006-lives.md). So an event is
- * looked up by its id, the boot of the page and the time of the record. What a slot held before is
- * kept for the records of before.
+ * Providers come, go and come back, and ids are used again (docs/adr/0006-lives.md). So a lookup
+ * needs the event's id, the boot of the page and the time of the record. The schema keeps earlier
+ * providers of a slot for earlier records.
  *
- * The one parser of descriptors: hv's session and filter compiler use it too (docs/adr/0001). Events
- * and fields are owned by the schema. They stay valid until rs_trace_schema_trim() lets them go or
- * the schema is freed. One thread at a time.
+ * This is the only parser of descriptors: hv's session and filter compiler use it too
+ * (docs/adr/0001). The schema owns events and fields. They stay valid until rs_trace_schema_trim()
+ * frees them or the schema is freed. One thread at a time.
  */
 #ifndef RS_TRACE_SCHEMA_H
 #define RS_TRACE_SCHEMA_H
@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
 	const char *name;
 	const char *type;   /* C type as a format file shows it, e.g. "u32", "char[16]" */
-	guint kind;         /* RS_KIND_*; a kind of a later version is an array of bytes */
+	guint kind;         /* RS_KIND_*; a kind of a later ABI version becomes an array of bytes */
 	guint offset;       /* in the payload's fixed part; offset + size <= entry_size */
 	guint size;         /* bytes there; 4 for a locator */
 	guint elem_size;    /* arrays: 1, 2, 4 or 8 */
@@ -44,19 +44,19 @@ typedef struct {
 	guint dyn_index;    /* dynamic fields: 0 for the event's first dynamic field … */
 	gboolean is_signed; /* the integer, or an array's elements */
 	gboolean is_hex;
-	gboolean is_later; /* of a kind of a later version: shown as bytes, always */
+	gboolean is_later; /* its kind is of a later ABI version: always shown as bytes */
 	guint n_symbols;
 	const RsTraceSymbol *symbols;
 } RsTraceField;
 
 /*
- * One step of an event's print format, made at parse time: literal text, then (but for the last
- * step) one conversion. Length modifiers are gone: a field knows its own size.
+ * One step of an event's print format, made at parse time: literal text, then one conversion. The
+ * last step has no conversion. There are no length modifiers: a field knows its own size.
  */
 typedef struct {
-	const char *literal; /* escaped: fit for a terminal; "%%" has become "%" */
+	const char *literal; /* escaped for a terminal; "%%" is "%" here */
 	guint literal_size;
-	const RsTraceField *field; /* NULL: nothing to convert, the end */
+	const RsTraceField *field; /* NULL: no conversion, this is the last step */
 	char conversion;           /* one of "diuxXocps" */
 	guint8 flags;              /* RS_TRACE_PRINT_* */
 	gint16 width;              /* 0..RS_TRACE_PRINT_WIDTH_MAX */
@@ -70,10 +70,10 @@ typedef struct {
 #define RS_TRACE_PRINT_WIDTH_MAX 255
 #define RS_TRACE_PRINT_ARGS_MAX 128
 
-/* A provider: what it says of itself, and when its events' ids meant what they mean. */
+/* A provider: what it says about itself, and when its ids meant its events. */
 typedef struct {
 	guint slot;
-	guint32 first_boot, last_boot; /* it lived in these, and in none outside */
+	guint32 first_boot, last_boot; /* it was live from the first to the last of these */
 	guint64 since;                 /* event clock of first_boot */
 	guint64 until;                 /* event clock of last_boot; 0: not known */
 	gboolean is_live;
@@ -92,13 +92,13 @@ typedef struct {
 	const RsTraceProvider *provider;
 	const char *system;
 	const char *name;
-	/* printf format, never NULL: length modifiers are "ll" for 8-byte integers, none else; an
-	 * event that gave none has one made of all its fields, "a=%u b=%s" */
+	/* A printf format, never NULL. 8-byte integers have the length modifier "ll", others none.
+	 * An event without a format gets one of all its fields, "a=%u b=%s". */
 	const char *print;
 	guint n_print_args;
 	const RsTraceField *const *print_args; /* one per conversion */
 	guint n_steps;
-	const RsTracePrintStep *steps; /* the same, ready to run */
+	const RsTracePrintStep *steps; /* the print format, ready to run */
 	guint entry_size;
 	guint level;
 	guint64 keyword;
@@ -112,17 +112,17 @@ RsTraceSchema *rs_trace_schema_new(void);
 void rs_trace_schema_free(RsTraceSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSchema, rs_trace_schema_free)
 
-/* Whether the entry's descriptors need not be read: it is free, or they are known. */
+/* TRUE: the entry is free, or its descriptors are known. So they need not be read. */
 gboolean rs_trace_schema_knows(const RsTraceSchema *schema, guint slot,
 			       const struct rs_provider *entry);
 /*
- * Takes what slot `slot` holds now: a consistent private copy of its entry, and of `size` bytes of
- * descriptors (none where rs_trace_schema_knows() it). Descriptors that make no sense are left out;
+ * Takes what slot `slot` holds now: a consistent private copy of its entry, and `size` bytes of
+ * descriptors. They are not needed if rs_trace_schema_knows() it. Invalid descriptors are left out:
  * `bad` (may be NULL) counts them, `error` (may be NULL) names the first.
  */
 void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_provider *entry,
 			  const guint8 *data, gsize size, guint *bad, GError **error);
-/* Frees the oldest providers whose slot is another's now, but for `keep`, with their events. */
+/* Frees providers that lost their slot to another, with their events; keeps the newest `keep`. */
 void rs_trace_schema_trim(RsTraceSchema *schema, guint keep);
 
 /* The events of all slots, also of dead providers, in order of id. */
@@ -133,21 +133,20 @@ const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, gui
 /* What the id means now. */
 const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id);
 /*
- * What it meant in a page of that boot, at event clock `ts`; NULL: nothing is known of it. For this to be
- * right, the providers must be looked at after the page was copied: a new one is in the table before
- * its first record is in a page.
+ * What it meant in a page of that boot, at event clock `ts`. NULL: the event is not known. This is
+ * right only if the caller took the providers after it copied the page: the guest writes a new one
+ * into the table before its first record into a page.
  */
 const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 boot, guint id,
 					   guint64 ts);
-/* The newest of that name. */
-/* NULL when there is none. */
+/* The newest event of that name. NULL: there is none. */
 const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
 					    const char *name);
 /* A glob of `*`, `?`, `[a-c]`, `[!a]` and `\x`. Time is bounded by the product of both lengths. */
 gboolean rs_trace_glob_matches(const char *glob, const char *text);
 /*
- * "system:name" against a glob; without a colon in the glob, the system or the name may match;
- * "system:" means all of it.
+ * Matches "system:name" against a glob. A glob without a colon may match the system or the name.
+ * The glob "system:" matches all events of the system.
  */
 gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob);
 const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name);

@@ -111,7 +111,7 @@ static void append_number(GString *out, const RsTracePrintStep *step, const char
 		append_fill(out, ' ', width - used);
 }
 
-/* What C would make of the field's value when it is passed to an unsigned conversion. */
+/* The value that an unsigned conversion of C's printf would show for the field's value. */
 static guint64 as_unsigned(guint64 value, guint size)
 {
 	guint bits = MAX(size, 4u) * 8;
@@ -190,7 +190,7 @@ void rs_trace_append_symbols(GString *out, const RsTraceField *field, guint64 va
 		append(out, symbol->name, strlen(symbol->name));
 		value &= ~symbol->value;
 	}
-	/* As the kernel's __print_symbolic and __print_flags: the rest in hex. */
+	/* Like the kernel's __print_symbolic and __print_flags, show the rest in hex. */
 	if (field->kind == RS_KIND_ENUM) {
 		append_hex(out, value);
 	} else if (value) {
@@ -266,7 +266,7 @@ static void append_field(GString *out, const RsTraceField *field, const guint8 *
 	}
 }
 
-/* %s: the field's text, cut to the precision and filled to the width (in characters). */
+/* %s: the field's text, cut to the precision and padded to the width (in characters). */
 static void append_text(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
 {
 	gsize start = out->len, length;
@@ -345,7 +345,7 @@ void rs_trace_text_message(GString *out, const RsTraceRecord *record)
 		if (out->len - start > RS_TRACE_TEXT_MAX) {
 			gsize end = start + RS_TRACE_TEXT_MAX;
 
-			/* Not in the middle of a character. */
+			/* Do not cut in the middle of a character. */
 			while (end > start && ((guchar)out->str[end] & 0xc0) == 0x80)
 				end--;
 			g_string_truncate(out, end);
@@ -371,7 +371,7 @@ void rs_trace_text_flags(guint context, char out[5])
 	else
 		out[2] = soft ? 's' : '.';
 	out[3] = depth ? "0123456789abcdef"[MIN(depth, 15u)] : '.';
-	out[4] = '.'; /* migration is not told */
+	out[4] = '.'; /* migrate-disable depth: records do not hold it */
 }
 
 void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus)
@@ -391,7 +391,7 @@ void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint 
 			       entries, written, cpus);
 }
 
-/* "[003]", and more digits where they are needed. */
+/* "[003]", with more digits if the number needs them. */
 static char *put_padded(char *end, guint64 value, guint width, char fill)
 {
 	char *at = put_decimal(end, value);
@@ -401,14 +401,14 @@ static char *put_padded(char *end, guint64 value, guint width, char fill)
 	return at;
 }
 
-/* Right-aligned, as ftrace has it. */
+/* Right-aligned, like ftrace. */
 static void append_comm(GString *out, const char *comm)
 {
 	gsize start = out->len, length = strlen(comm);
 
 	append_fill(out, ' ', length < COMM_WIDTH ? COMM_WIDTH - length : 0);
 	append_plain(out, comm, length);
-	/* It was escaped, and is longer than it was: some of the blanks have to go. */
+	/* Escapes made the name longer, so take away as many blanks. */
 	if (out->len - start > COMM_WIDTH && length < COMM_WIDTH)
 		g_string_erase(out, (gssize)start,
 			       (gssize)MIN(out->len - start - COMM_WIDTH, COMM_WIDTH - length));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records as lines of text, as ftrace prints them. Payloads and names are hostile: every read is
- * bounded by the payload, texts are escaped for a terminal (rs-trace-escape.h), and a line's text ends after RS_TRACE_TEXT_MAX bytes with "...".
+ * bounded by the payload, and texts are escaped for a terminal (rs-trace-escape.h). A line's text
+ * ends after RS_TRACE_TEXT_MAX bytes with "...".
  */
 #ifndef RS_TRACE_TEXT_H
 #define RS_TRACE_TEXT_H
@@ -17,23 +18,23 @@ typedef enum {
 	RS_TRACE_TEXT_SHORT = 1 << 0, /* "switch" in place of "sched:switch" */
 } RsTraceTextStyle;
 
-/* The header above the lines. Counts as ftrace has them; `cpus` is the number of rings. */
+/* The header above the lines, with counts as in ftrace's header. `cpus`: the number of rings. */
 void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus);
 
 /*
- * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". `comm` is the task's
- * name as rs_trace_cmdline_lookup() gave it. `style`: RS_TRACE_TEXT_* together, 0 for none.
+ * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". `task`: from
+ * rs_trace_cmdline_lookup(). `style`: RS_TRACE_TEXT_* combined, or 0.
  */
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 			RsTraceTextStyle style);
 
-/* Appends only the event's own text, by its print format. A part that the payload lacks reads "(cut)". */
+/* Appends only the event's own text, by its print format. "(cut)" replaces a missing part. */
 void rs_trace_text_message(GString *out, const RsTraceRecord *record);
 
 typedef void (*RsTraceAppendFunc)(GString *out, const char *text, gsize size);
 /*
- * Appends what an enum's value is called, or the names of its flags with '|' between them; what has no
- * name in hex, "0x5". Names go through `append`, which escapes them; all else is plain ASCII.
+ * Appends the name of an enum's value, or the names of flags with '|' between them. A value without
+ * a name becomes hex, "0x5". `append` gets the names and escapes them. All else is plain ASCII.
  */
 void rs_trace_append_symbols(GString *out, const RsTraceField *field, guint64 value,
 			     RsTraceAppendFunc append);
@@ -42,8 +43,8 @@ void rs_trace_append_symbols(GString *out, const RsTraceField *field, guint64 va
 void rs_trace_text_flags(guint context, char out[5]);
 
 /*
- * Bytes of a field that are really there: of the field itself, or of what its locator names; a string
- * ends before its NUL. FALSE: they lie outside the payload. Elements are elem_size bytes each.
+ * The bytes of a field: its own, or those that its locator names. A string ends before its NUL.
+ * FALSE: they lie outside the payload. Elements are elem_size bytes each.
  */
 gboolean rs_trace_field_bytes(const RsTraceField *field, const guint8 *payload, guint size,
 			      const guint8 **bytes, guint *length);
