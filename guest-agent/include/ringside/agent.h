@@ -156,6 +156,13 @@ extern const struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("h
 	}
 
 /*
+ * Sets the build id from an image's ELF notes, which stand in [from, to) and stay there; the provider
+ * stays as it is where they hold none. NT_GNU_BUILD_ID is what `ld --build-id` writes.
+ */
+void rs_provider_find_build_id(struct rs_agent_provider *provider, const void *from,
+			       const void *to);
+
+/*
  * Gives the provider's events ids, which are new in this boot, and describes them in the region.
  * After rs_agent_hello() it also tells the host. All or nothing. `provider` must not move until it
  * is unregistered.

@@ -225,6 +225,16 @@ static volatile uint32_t *map_mmio(uint32_t channel, uint64_t address)
 
 static RS_PROVIDER(provider, rs_guest_name);
 
+/* From baremetal.ld. A guest may be linked without a build id. */
+extern const char rs_image_start[], rs_image_end[], rs_notes[], rs_notes_end[];
+
+static void identify_provider(void)
+{
+	provider.image = rs_image_start;
+	provider.image_end = rs_image_end;
+	rs_provider_find_build_id(&provider, rs_notes, rs_notes_end);
+}
+
 static void start_agent(uint32_t cpus)
 {
 	const struct rs_region_header *h = header();
@@ -243,6 +253,7 @@ static void start_agent(uint32_t cpus)
 		.hcall_mmio = map_mmio(h->hcall_channel, h->hcall_addr),
 		.doorbell_mmio = map_mmio(h->doorbell_channel, h->doorbell_addr),
 	};
+	identify_provider();
 	int error = rs_agent_init(&config);
 	if (!error)
 		error = rs_agent_register(&provider);

@@ -3,34 +3,12 @@
 #define _GNU_SOURCE
 #include "image.h"
 
-#include <elf.h>
 #include <link.h>
-#include <string.h>
 
 struct search {
 	struct rs_agent_provider *provider;
 	uintptr_t inside; /* an address of the image */
 };
-
-/* The NT_GNU_BUILD_ID among the notes in [at, end), which the loader has mapped. */
-static void find_build_id(struct rs_agent_provider *provider, const uint8_t *at, const uint8_t *end)
-{
-	while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *note = (const void *)at;
-		size_t name = (note->n_namesz + 3u) & ~3u, size = (note->n_descsz + 3u) & ~3u;
-		const uint8_t *text = at + sizeof(*note);
-
-		if (name + size > (size_t)(end - text))
-			return;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-		    !memcmp(text, "GNU", 4)) {
-			provider->build_id = text + name;
-			provider->build_id_size = note->n_descsz;
-			return;
-		}
-		at = text + name + size;
-	}
-}
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -55,7 +33,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *data)
 		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + header->p_vaddr);
 
 		if (header->p_type == PT_NOTE && !search->provider->build_id)
-			find_build_id(search->provider, at, at + header->p_memsz);
+			rs_provider_find_build_id(search->provider, at, at + header->p_memsz);
 	}
 	return 1;
 }
