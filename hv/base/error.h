@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How hv reports a failure: a function returns 0 or -errno and, on failure, leaves its outputs
- * untouched and one sentence for a person in the error object. Any thread; each object by one
- * thread at a time. NULL is accepted where the message is not wanted.
+ * How hv reports a failure. A function returns 0 or -errno. On failure it does not touch its
+ * outputs, and puts one sentence for a person into the error object. NULL is allowed if the caller
+ * does not want the message. Any thread; each object by one thread at a time.
  */
 #ifndef RS_HV_ERROR_H
 #define RS_HV_ERROR_H
@@ -19,11 +19,11 @@ struct rs_error {
 int rs_error_set(struct rs_error *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts "what: " in front of a message that a callee has left; returns -code of it. */
+/* Puts "what: " in front of a callee's message; returns its -code. */
 int rs_error_prefix(struct rs_error *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Records `code` with the message of `error`, which is freed; returns -code. */
+/* Records `code` with the message of `error`, and frees `error`; returns -code. */
 int rs_error_take(struct rs_error *err, int code, GError *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Patches made true in one pause, see apply.h. With the guest stopped there is one read and one
- * write of each, no walk and no file. */
+/* Applies patches in one pause, see apply.h. While the guest is stopped there is one read and one
+ * write for each patch, but no page-table walk and no file access. */
 #include "patch/apply.h"
 
 #include <glib.h>
@@ -9,12 +9,12 @@
 struct work {
 	struct rs_target *target;
 	const struct rs_text_patch *patches;
-	enum rs_apply_outcome *outcomes; /* NOT_TRIED: still to be made */
+	enum rs_apply_outcome *outcomes; /* NOT_TRIED: still to be written */
 	size_t count;
 	uint8_t (*now)[RS_TEXT_MAX];
 };
 
-/* Paused. Says which patches are not to be made; returns how many are. */
+/* Paused. Marks the patches that must not be written; returns the number of the others. */
 static size_t compare_all(struct work *work)
 {
 	bool have = !rs_text_read(work->target, work->patches, work->count, work->now, NULL);
@@ -50,7 +50,7 @@ static int write_some(const struct work *work, size_t left, struct rs_error *err
 	return ret;
 }
 
-/* Whether a write of the patch that stopped somewhere can have left this. */
+/* Whether `now` can be what an incomplete write of the patch has left. */
 static bool partly_ours(const struct rs_text_patch *patch, const uint8_t *now)
 {
 	for (unsigned int i = 0; i < patch->size; i++)
@@ -59,7 +59,7 @@ static bool partly_ours(const struct rs_text_patch *patch, const uint8_t *now)
 	return true;
 }
 
-/* Paused, and a write has failed. Says what the text holds at last, as read and not as hoped for. */
+/* Paused, after a failed write. Reads the text again to find out what it holds in the end. */
 static enum rs_apply_outcome take_back(struct rs_target *target, const struct rs_text_patch *patch)
 {
 	const struct rs_text_patch back = rs_text_reversed(patch);

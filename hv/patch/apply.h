@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patches made true, all in one pause: stop the guest, compare, write, let it go on. Nothing is
- * written over bytes that are not the ones that the patch says are there.
+ * Applies patches, all in one pause: stop the guest, compare, write, let it go on. A patch is
+ * written only if the text holds its old bytes.
  *
- * It knows nothing of tracepoints: a patch has 1..RS_TEXT_MAX bytes anywhere in the text. Whether
- * the new bytes make sense there is the caller's to know, and so is the journal, which must name
- * every patch before it comes here. Session thread.
+ * This module does not know about tracepoints: a patch has 1..RS_TEXT_MAX bytes anywhere in the
+ * text. The caller makes sure that the new bytes make sense there, and has written every patch to
+ * the journal before. Session thread.
  */
 #ifndef RS_HV_PATCH_APPLY_H
 #define RS_HV_PATCH_APPLY_H
@@ -16,17 +16,18 @@
 enum rs_apply_outcome {
 	RS_APPLY_NOT_TRIED,  /* the guest could not be stopped */
 	RS_APPLY_DONE,       /* holds the new bytes */
-	RS_APPLY_UNREADABLE, /* left alone: it could not be read */
-	RS_APPLY_CHANGED,    /* left alone: it holds other bytes than the old ones */
+	RS_APPLY_UNREADABLE, /* not written: the text could not be read */
+	RS_APPLY_CHANGED,    /* not written: the text does not hold the old bytes */
 	RS_APPLY_TAKEN_BACK, /* a write failed, of this patch or another: holds the old bytes */
-	RS_APPLY_UNCERTAIN,  /* a write failed, and so did taking it back: it may hold anything */
+	RS_APPLY_UNCERTAIN,  /* a write failed, and so did undoing it: it may hold anything */
 };
 
 /*
- * `patches` must not overlap. outcomes[i] is that of patches[i], on failure too. *paused_ns: from
- * asking for the pause until the guest has been let go; 0 if it was not stopped.
- * 0 also where patches were left alone. Errors: the pause's, the write's (what was written has
- * been taken back as far as it can be), or resume's (the outcomes hold).
+ * `patches` must not overlap. outcomes[i] is that of patches[i], also on failure. *paused_ns: from
+ * the request to pause until the guest runs again; 0 if it was not stopped.
+ * Returns 0 even if some patches were not written. Errors: those of the pause; those of the write,
+ * after which the written patches were undone as far as possible; those of resume, after which the
+ * outcomes are still right.
  */
 int rs_patch_apply(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		   enum rs_apply_outcome *outcomes, uint64_t *paused_ns, struct rs_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One batch of the patcher: collect the sites that are to change, check them, write the journal,
- * and have the patches applied. Everything that takes time (walks, decoding, the journal) lies
- * before the pause, which is apply.c's.
+ * and have apply.c apply the patches. Everything that takes time (page-table walks, decoding, the
+ * journal) comes before the pause in apply.c.
  */
 #include "patch/apply.h"
 #include "patch/patcher-private.h"
@@ -33,7 +33,7 @@ static struct change *change_at(struct batch *batch, guint i)
 	return &g_array_index(batch->changes, struct change, i);
 }
 
-/* site->on stays what it was: a site that cannot be read may still hold our JMP. */
+/* site->on does not change: a site that cannot be read may still hold our JMP. */
 static void refuse(struct batch *batch, struct rs_patch_site *site, const char *what,
 		   const struct rs_error *why)
 {
@@ -77,7 +77,7 @@ static void collect(struct batch *batch, uint32_t leaving)
 	g_array_sort(batch->changes, by_address);
 }
 
-/* What the JMP leads to must be what was decoded when the site was read, or decode again. */
+/* The bytes at the JMP's target were decoded at an earlier look. If they changed, decode again. */
 static int check_target(struct rs_page_reader *reader, struct rs_patch_site *site,
 			struct rs_error *why)
 {
@@ -97,7 +97,7 @@ static int check_target(struct rs_page_reader *reader, struct rs_patch_site *sit
 	return ret ? ret : rs_insn_check_target(site->target, text, size, &site->seen, why);
 }
 
-/* What switches the site, in the text where it was just read. */
+/* The patch that switches the site, in the text as it was just read. */
 static int make_patch(const struct change *change, struct rs_text_patch *patch,
 		      struct rs_error *why)
 {
@@ -110,7 +110,7 @@ static int make_patch(const struct change *change, struct rs_text_patch *patch,
 			   why);
 }
 
-/* True: to be changed. Else it is settled: refused, or already as it should be. */
+/* True: the site is to be changed. False: it was refused, or is as it should be. */
 static bool check(struct batch *batch, struct rs_page_reader *reader, const struct change *change,
 		  struct rs_text_patch *patch)
 {
@@ -157,7 +157,7 @@ static void check_all(struct batch *batch)
 	rs_page_reader_destroy(reader);
 }
 
-/* A process is looked for by its id and start time; a machine's text by its physical address. */
+/* Recovery finds a process by its id and start time, and a machine's text by physical address. */
 static void name_process(struct batch *batch)
 {
 	pid_t pid = batch->target->pid;
@@ -168,7 +168,7 @@ static void name_process(struct batch *batch)
 	rs_journal_set_process(batch->patcher->journal, (uint32_t)pid, rs_process_start_time(pid));
 }
 
-/* Once is enough, however often it is switched, as long as its text lies where it lay. */
+/* One record is enough for any number of switches, unless the text moves in physical memory. */
 static bool is_journalled(const struct rs_patch_site *site)
 {
 	return site->journalled && site->journalled_phys.v == site->at_phys.v;
@@ -222,7 +222,7 @@ static void note_outcome(struct batch *batch, const struct change *change,
 		refuse(batch, site, "its text changed under our eyes", NULL);
 		break;
 	case RS_APPLY_UNCERTAIN:
-		/* It may hold our JMP: so the journal stays, and the next batch looks. */
+		/* It may hold our JMP, so keep the journal. The next batch tries again. */
 		site->on = true;
 		break;
 	case RS_APPLY_NOT_TRIED:
@@ -259,7 +259,7 @@ void rs_patcher_settle(struct rs_patcher *patcher)
 		patcher->sites_on += g_array_index(patcher->sites, struct rs_patch_site, i).on;
 	if (patcher->sites_on || !patcher->journal || !rs_journal_count(patcher->journal))
 		return;
-	/* Nothing of ours is left in the text. A file that cannot be cut is merely too long. */
+	/* Nothing of ours is left in the text. If the file cannot be cut, it is only too long. */
 	if (rs_journal_clear(patcher->journal, NULL))
 		return;
 	for (guint i = 0; i < patcher->sites->len; i++)

@@ -17,7 +17,7 @@ void rs_insn_nop(uint8_t out[RS_SITE_BYTES])
 
 int rs_insn_jmp(rs_gva_t at, rs_gva_t target, uint8_t out[RS_SITE_BYTES], struct rs_error *err)
 {
-	/* Modulo 2^64, as the CPU adds: near the ends of the space the difference is still small. */
+	/* Modulo 2^64, as the CPU adds, so that a jump may wrap around the ends of the space. */
 	int64_t distance = (int64_t)(target.v - (at.v + RS_SITE_BYTES));
 	int32_t rel = (int32_t)distance;
 
@@ -51,7 +51,7 @@ bool rs_insn_in_one_word(rs_gva_t at)
 	return at.v % 8 + RS_SITE_BYTES <= 8;
 }
 
-/* One disassembler per thread, kept for its life: opening one costs more than a thousand uses. */
+/* Each thread keeps one disassembler: opening one costs more than a thousand uses. */
 static void close_handle(gpointer handle)
 {
 	csh value = (csh)(uintptr_t)handle;

@@ -9,7 +9,7 @@ struct rs_journal {
 	int fd;
 	char *path;
 	struct rs_journal_header header;
-	bool header_stale; /* to be written before the next records */
+	bool header_stale; /* write the header before the next records */
 	bool keep;         /* do not remove the file at close */
 	GArray *records;   /* struct rs_journal_record, as in the file */
 };

@@ -24,7 +24,7 @@ static uint64_t checksum(const void *data, size_t size)
 
 		memcpy(&word, at + i, sizeof(word));
 		hash = (hash ^ word) * 1099511628211u;
-		hash ^= hash >> 32; /* a product's low bits know nothing of its high ones */
+		hash ^= hash >> 32; /* the low bits of a product do not depend on the high ones */
 	}
 	return hash;
 }
@@ -39,7 +39,7 @@ static uint64_t record_sum(const struct rs_journal_record *record)
 	return checksum(record, offsetof(struct rs_journal_record, checksum));
 }
 
-/* All of it, or -errno. */
+/* Writes all of it, or returns -errno. */
 static int write_at(int fd, const void *data, size_t size, off_t at)
 {
 	const char *from = data;
@@ -79,7 +79,7 @@ static int init_header(struct rs_journal *journal)
 	return write_header(journal);
 }
 
-/* Whole records with good checksums, up to the first that has not: a torn tail. */
+/* Reads records up to the first that is incomplete or has a wrong checksum: that is a torn tail. */
 static void read_records(struct rs_journal *journal, off_t size)
 {
 	struct rs_journal_record record;
@@ -111,7 +111,7 @@ static int read_file(struct rs_journal *journal, const char *path, struct rs_err
 	    (off_t)(sizeof(*header) + (uint64_t)MAX_RECORDS * sizeof(struct rs_journal_record)))
 		return rs_error_set(err, EINVAL, "journal '%s' is too large", path);
 	got = pread(journal->fd, header, sizeof(*header), 0);
-	/* A file that ends inside its header was torn before anything could be patched. */
+	/* If the file ends inside its header, the writer died before anything was patched. */
 	if (got >= 0 && got < (ssize_t)sizeof(*header)) {
 		if (got && memcmp(header, &(uint64_t){RS_JOURNAL_MAGIC}, MIN((size_t)got, 8)))
 			return rs_error_set(err, EINVAL, "'%s' is not a patch journal", path);
@@ -128,7 +128,7 @@ static int read_file(struct rs_journal *journal, const char *path, struct rs_err
 	return 0;
 }
 
-/* Opens and locks; a file that its last user has just removed is opened anew. */
+/* Opens and locks the file. If its last user has just removed it, opens a new one. */
 static int open_locked(const char *path, struct rs_error *err)
 {
 	for (int tries = 0; tries < 10; tries++) {
@@ -235,10 +235,10 @@ int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *reco
 		ret = write_header(journal);
 	if (!ret)
 		ret = write_at(journal->fd, records, count * sizeof(*records), end);
-	/* No fsync: what is written outlives our process, and what the file speaks of, the text in this
-	 * machine's memory, does not outlive the machine. It would cost more than all the rest. */
+	/* No fsync. Written data outlives our process. The patched text is in this machine's memory
+	 * and does not outlive the machine. An fsync would cost more than all else. */
 	if (ret) {
-		/* What reached the file is beyond our end: cut it off, if that is still possible. */
+		/* Some of the records may have reached the file. Cut them off if possible. */
 		if (ftruncate(journal->fd, end))
 			journal->keep = true;
 		return rs_error_set(err, -ret, "journal '%s': %s", journal->path, g_strerror(-ret));

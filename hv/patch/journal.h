@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The patch journal: a file that says which guest text we are about to change, written before the
- * change, so that whoever comes after a killed session can put the text right. Empty (header
- * only) while nothing is patched.
+ * The patch journal: a file that names the guest text that we are about to change. We write it
+ * before the change, so that the next session can restore the text after this one was killed. It
+ * holds only its header while nothing is patched.
  *
- * File: struct rs_journal_header, then struct rs_journal_record, each with a checksum. A torn
- * tail is a record that was never acted upon, and is left out. The file is locked while open:
- * -EBUSY where another session has it. Session thread.
+ * The file is one struct rs_journal_header, then struct rs_journal_record, each with a checksum. A
+ * torn record at the end was never acted upon, and readers leave it out. The file is locked while
+ * it is open: -EBUSY if another session has it. Session thread.
  *
- * Trust: the file is parsed as hostile input, so no bytes in it can harm this process. What it
- * asks for is another matter: recovery puts the old bytes of a record over its new ones, and a
- * record may name any bytes. Who can write the file can so have text changed that holds what he
- * foresaw. That is allowed to nobody but the user whose session it is, who may write that text
- * anyway: a file that another user owns, or that others may write, is refused. Records of
- * tracepoint sites are bound tighter: of these, only the NOP is ever written, and only over a
- * JMP.
+ * Trust: the file is parsed as hostile input, so no bytes in it can harm this process. But they can
+ * change guest text: recovery writes the old bytes of a record over its new ones, and a record may
+ * name any bytes. So only the user whose session it is may write the file, who may write that text
+ * anyway. A file that another user owns, or that others may write, is refused. Records of
+ * tracepoint sites are restricted further: recovery only writes the NOP, and only over a JMP.
  */
 #ifndef RS_HV_PATCH_JOURNAL_H
 #define RS_HV_PATCH_JOURNAL_H
@@ -44,7 +42,7 @@ enum rs_journal_kind {
 struct rs_journal_record {
 	uint64_t at;        /* GVA */
 	uint64_t at_phys;   /* GPA, 0 without physical addresses */
-	uint64_t next_phys; /* GPA of the page in which it goes on, 0: none */
+	uint64_t next_phys; /* GPA of the next page, if the patch goes on there; 0: it does not */
 	uint64_t root;      /* page tables */
 	uint8_t old_bytes[RS_TEXT_MAX];
 	uint8_t new_bytes[RS_TEXT_MAX];
@@ -56,33 +54,33 @@ struct rs_journal_record {
 /* What a recovery found. */
 struct rs_journal_report {
 	uint32_t records;
-	uint32_t restored;    /* held our bytes: now the old ones */
+	uint32_t restored;    /* held our bytes; the old ones were restored */
 	uint32_t untouched;   /* held the old bytes already */
-	uint32_t left_alone;  /* held something else, or cannot be read */
-	char first_left[160]; /* which, for people; empty: none */
+	uint32_t left_alone;  /* held other bytes, or could not be read */
+	char first_left[160]; /* names the first of these, for people; empty: none */
 };
 
 struct rs_journal;
 
 /*
- * Opens or makes the file (mode 0600, no symlink). Records of an earlier session are kept and can be
- * recovered. Errors: -EPERM the file is not ours alone to write; -EINVAL it is not a journal.
+ * Opens or makes the file (mode 0600, no symlink). Records of an earlier session are kept and can
+ * be recovered. Errors: -EPERM others own the file or may write it; -EINVAL it is not a journal.
  */
 int rs_journal_open(const char *path, struct rs_journal **out, struct rs_error *err);
-/* Closes; the file stays, and is removed if it holds no record. */
+/* Closes the file, and removes it if it holds no record. */
 void rs_journal_close(struct rs_journal *journal);
 
 uint32_t rs_journal_count(const struct rs_journal *journal);
-/* Of the records that were found at open. */
+/* The process of the records that were found at open. */
 uint32_t rs_journal_process(const struct rs_journal *journal, uint64_t *start);
-/* Whose text it is from now on; written with the next append. */
+/* Sets whose text it is from now on. The next append writes it. */
 void rs_journal_set_process(struct rs_journal *journal, uint32_t pid, uint64_t start);
 
 /* `patch` as a record; append adds the checksum. */
 struct rs_journal_record rs_journal_record_of(enum rs_journal_kind kind, uint64_t root,
 					      const struct rs_text_patch *patch);
 
-/* Writes `count` records with their checksums, so that they outlive this process. All or nothing. */
+/* Writes `count` records and their checksums, so that they outlive this process. All or nothing. */
 int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *records, size_t count,
 		      struct rs_error *err);
 
@@ -90,9 +88,10 @@ int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *reco
 int rs_journal_clear(struct rs_journal *journal, struct rs_error *err);
 
 /*
- * Puts the old bytes back wherever the text holds exactly the new ones, the newest record first, in
- * one pause, and clears the journal when that could be done (what is left alone does not stand
- * against it). The target runs, or has not been started. On failure the journal stays as it is.
+ * Restores the old bytes of each record, if the text holds exactly its new bytes. Goes from the
+ * newest record to the oldest, in one pause, then clears the journal. Other bytes are left alone,
+ * which is not a failure. The target runs, or has not been started. On failure the journal does not
+ * change.
  */
 int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		       struct rs_journal_report *report, struct rs_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The patcher as its two files share it: patcher.c (wishes), batch.c (making them true). */
+/* Shared by the patcher's two files: patcher.c (wishes) and batch.c (carrying them out). */
 #ifndef RS_HV_PATCH_PATCHER_PRIVATE_H
 #define RS_HV_PATCH_PATCHER_PRIVATE_H
 
@@ -14,11 +14,11 @@ struct rs_patcher {
 	GHashTable *providers;      /* set of ids */
 	uint32_t *wishes;           /* [RS_MAX_EVENTS] */
 	uint64_t sites_on;
-	bool asked; /* a wish was made since the last batch */
+	bool asked; /* somebody made a wish since the last batch */
 	struct rs_patcher_stats stats;
 };
 
-/* One batch; sites of provider `leaving` (0: none) are taken off whatever is wished. */
+/* One batch. Switches off all sites of provider `leaving` (0: none), whatever the wishes say. */
 int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
 		     struct rs_error *err);
 

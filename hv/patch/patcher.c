@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be on, and who says so; see patcher.h. batch.c makes it so. */
+/* Keeps which sites are to be on, see patcher.h. batch.c switches them. */
 #include "patch/patcher-private.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	if (!patcher)
 		return;
 	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
-	patcher->asked = true; /* one last try for what was refused */
+	patcher->asked = true; /* try refused sites once more */
 	if (patcher->method == RS_PATCH_HOST)
 		rs_patcher_commit(patcher, NULL, NULL);
 	rs_journal_close(patcher->journal);
@@ -85,7 +85,7 @@ void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t s
 		rs_journal_set_process(patcher->journal, pid, start);
 }
 
-/* Room for the newest refusals: the oldest half goes. */
+/* Makes room for new refusals: drops the oldest half. */
 static void trim_refusals(struct rs_patcher *patcher)
 {
 	if (patcher->refusals->len >= RS_MAX_REFUSALS)
@@ -166,7 +166,7 @@ void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta)
 		patcher->wishes[event]++;
 	else if (delta < 0 && patcher->wishes[event])
 		patcher->wishes[event]--;
-	/* What was refused gets another chance when somebody asks again. */
+	/* Refused sites are tried again when somebody asks again. */
 	patcher->asked = true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Playing a journal back, see journal.h. */
+/* Recovery from a journal, see journal.h. */
 #include "patch/journal-private.h"
 
 #include "patch/insn.h"
@@ -15,7 +15,7 @@ static void leave_alone(struct rs_journal_report *report, const struct rs_journa
 			   record->at, why);
 }
 
-/* The change that takes the record's one back. False: it is none that we make. */
+/* The patch that undoes the record's. False: we never make such a record. */
 static bool way_back(struct rs_target *target, const struct rs_journal_record *record,
 		     struct rs_text_patch *back)
 {
@@ -35,7 +35,7 @@ static bool way_back(struct rs_target *target, const struct rs_journal_record *r
 	return record->kind == RS_JOURNAL_TEXT;
 }
 
-/* Something is wrong with the target itself: an error. With this record: counted, and 0. */
+/* Fails only if something is wrong with the target. A problem of the record itself is counted. */
 static int recover_one(struct rs_target *target, const struct rs_journal_record *record,
 		       struct rs_journal_report *report, struct rs_error *err)
 {
@@ -84,7 +84,7 @@ int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		rs_error_prefix(err, "recovery");
 		return ret;
 	}
-	/* The newest first: what was patched twice goes back through both. */
+	/* The newest first, so that text that was patched twice goes back through both patches. */
 	for (guint i = journal->records->len; i-- > 0 && !ret;)
 		ret = recover_one(target,
 				  &g_array_index(journal->records, struct rs_journal_record, i),

@@ -74,7 +74,7 @@ int rs_target_read_virt(struct rs_target *target, uint64_t root, rs_gva_t at, vo
 		return ret;
 	if (target->ops->read_virt)
 		return target->ops->read_virt(target, at, out, size, err);
-	/* Into a copy first: `out` stays untouched when a later page turns out to be missing. */
+	/* A later page may be missing. Copy first, so that `out` is not touched then. */
 	if (size > sizeof(small)) {
 		copy = malloc(size);
 		if (!copy)
@@ -110,7 +110,7 @@ struct rs_page_reader *rs_page_reader_create(struct rs_target *target, uint64_t 
 	struct rs_page_reader *reader = calloc(1, sizeof(*reader));
 
 	if (!reader)
-		abort(); /* as GLib does: 70 KiB are not there */
+		abort(); /* out of memory, as GLib does */
 	reader->target = target;
 	reader->root = root;
 	return reader;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Guest-virtual memory of any target: its own read_virt, or a walk of the guest's page tables over
- * read_phys. Both the tables and what they lead to are hostile: a walk takes at most four reads, follows
- * only bits that the architecture defines, and ends in bytes or in an error.
+ * Guest-virtual memory of any target, by its own read_virt or by a walk of the guest's page tables
+ * over read_phys. The tables and the memory behind them are hostile: a walk takes at most four
+ * reads and uses only bits that the architecture defines.
  *
- * Session thread. Errors: -EFAULT not mapped, or not memory; -EINVAL an address that is not canonical, a
- * range that wraps, no page-table root; -ENOTSUP a paging mode that is not handled.
+ * Session thread. Errors: -EFAULT not mapped, or not memory; -EINVAL the address is not canonical,
+ * the range wraps, or there is no page-table root; -ENOTSUP a paging mode that is not handled.
  */
 #ifndef RS_HV_TARGET_MEMORY_H
 #define RS_HV_TARGET_MEMORY_H
 
 #include "target/target.h"
 
-/* Copies `size` bytes at `at` as seen under page-table root `root`. All or nothing. */
+/* Copies `size` bytes at `at`, by the page tables at `root`. All or nothing. */
 int rs_target_read_virt(struct rs_target *target, uint64_t root, rs_gva_t at, void *out,
 			size_t size, struct rs_error *err);
 
@@ -21,9 +21,9 @@ int rs_target_translate(struct rs_target *target, uint64_t root, rs_gva_t at, rs
 			struct rs_error *err);
 
 /*
- * A reader that keeps the last few pages that it has copied, for parsing tables and text that lie close
- * together: one walk and one read a page. It shows each page as it was when first read, so it lives for
- * one job only. About 70 KiB: on the heap.
+ * A reader that keeps copies of the last few pages, for parsing tables and text that lie close
+ * together: it takes one walk and one read for each page. It shows each page as it was when first
+ * read, so use it for one job only. It has about 70 KiB, on the heap.
  */
 struct rs_page_reader;
 struct rs_page_reader *rs_page_reader_create(struct rs_target *target, uint64_t root);
@@ -34,7 +34,7 @@ void rs_page_reader_set_root(struct rs_page_reader *reader, uint64_t root);
 int rs_page_reader_read(struct rs_page_reader *reader, rs_gva_t at, void *out, size_t size,
 			rs_gpa_t *gpa, struct rs_error *err);
 
-/* x86-64's 4-level tables, 4 KiB, 2 MiB and 1 GiB pages. `page_left`: bytes from `at` to its end. */
+/* x86-64's 4-level tables, with pages of 4 KiB, 2 MiB, 1 GiB. `page_left`: bytes from `at` on. */
 int rs_walk_x86_64(struct rs_target *target, uint64_t root, rs_gva_t at, rs_gpa_t *gpa,
 		   uint64_t *page_left, struct rs_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tells a process from a later one with the same id. Any thread. */
+/* The start time tells a process from a later one with the same id. Any thread. */
 #ifndef RS_HV_TARGET_PROCESS_H
 #define RS_HV_TARGET_PROCESS_H
 

@@ -4,9 +4,9 @@
  * implementations are hv/vmm (our KVM VMM), hv/qemu (QEMU over QMP and its gdb stub) and
  * hv/hosted (an ordinary process). Nothing above this header knows which one it talks to.
  *
- * Threads: every function is called on the session's thread (the thread of its GMainContext), and every
- * callback of rs_target_events arrives there too; a target with threads of its own hands over by
- * itself. Guest memory is hostile: what is read here is bytes, to be judged by the caller.
+ * Threads: every function is called on the session's thread (the thread of its GMainContext). Every
+ * callback of rs_target_events runs there too: a target with threads of its own hands over by
+ * itself. Guest memory is hostile: the functions here return bytes, and the caller checks them.
  */
 #ifndef RS_HV_TARGET_H
 #define RS_HV_TARGET_H
@@ -26,7 +26,7 @@ enum rs_end_reason {
 	RS_END_PANIC,        /* the guest said why: `text` */
 	RS_END_TRIPLE_FAULT, /* shut down by the CPU */
 	RS_END_RESET,        /* the guest reset the machine */
-	RS_END_KILLED,       /* we stopped it: `text` says at whose wish */
+	RS_END_KILLED,       /* we stopped it: `text` says who asked */
 	RS_END_GONE,         /* the process that ran it went away */
 	RS_END_FAULT,        /* the target could not go on: `text` */
 };
@@ -34,12 +34,13 @@ enum rs_end_reason {
 struct rs_target_end {
 	enum rs_end_reason reason;
 	int code;       /* 0..255 */
-	char text[256]; /* from the guest where it says so: escape before printing */
+	char text[256]; /* may be the guest's: escape before printing */
 };
 
 /*
- * Steps of a pause. A pause at somebody else's wish (a QEMU that is stopped and continued by another
- * client) has STOPPED and RESUMED alone, and somewhat late. STOPPED after RESUMING: it did not go on.
+ * Steps of a pause. A pause at somebody else's wish (a QEMU that is stopped and continued by
+ * another client) has STOPPED and RESUMED alone, and somewhat late. STOPPED after RESUMING: it did
+ * not go on.
  */
 enum rs_pause_step {
 	RS_PAUSE_ASKED,    /* about to be stopped */
@@ -57,7 +58,7 @@ struct rs_target_events {
 			  struct rs_hcall_response *response);
 	/* A reader's doorbell was rung. */
 	void (*doorbell)(void *data);
-	/* The target has ended; called once; memory can still be read until destroy. */
+	/* The target has ended. Called once. Memory can still be read until destroy. */
 	void (*ended)(void *data, const struct rs_target_end *end);
 	/* The guest is stopped or goes on: see enum rs_pause_step. May be NULL. */
 	void (*pause)(void *data, enum rs_pause_step step);
@@ -65,7 +66,7 @@ struct rs_target_events {
 
 /* Counters, each since the target started. */
 struct rs_target_stats {
-	uint64_t exits;     /* vCPU exits to us; 0 where a target cannot tell */
+	uint64_t exits;     /* vCPU exits to us; 0 if a target cannot tell */
 	uint64_t kvm_exits; /* as KVM counts them, all vCPUs; 0 likewise */
 	uint64_t hypercalls;
 	uint64_t bad_hypercalls;
@@ -74,7 +75,7 @@ struct rs_target_stats {
 
 struct rs_target_ops {
 	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
-	bool clock_stops; /* the guest's event clock stands still while paused: a new epoch after */
+	bool clock_stops; /* a pause stops the guest's event clock, a new epoch begins then */
 	uint32_t nudges;  /* RS_GUEST_NUDGE_*: the interrupts that nudge() can raise */
 
 	/* Begins to run the guest. Events may arrive from now on. */
@@ -85,8 +86,8 @@ struct rs_target_ops {
 	int (*pause)(struct rs_target *target, struct rs_error *err);
 	int (*resume)(struct rs_target *target, struct rs_error *err);
 
-	/* Copies guest-physical memory. All or nothing: -EFAULT where no memory is. NULL: the
-	 * target has no physical addresses (hosted). */
+	/* Copies guest-physical memory. All or nothing: -EFAULT if some of it is not memory. NULL:
+	 * the target has no physical addresses (hosted). */
 	int (*read_phys)(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
 			 struct rs_error *err);
 	/* Copies memory as the guest sees it. NULL: use page tables over read_phys. */
@@ -94,16 +95,16 @@ struct rs_target_ops {
 			 struct rs_error *err);
 
 	/*
-	 * Called through rs_text_write() and rs_text_read() (text.h), which say what they do and
-	 * have checked each patch. read_text is for targets where every read is a system call or
-	 * a message. NULL: read_phys or read_virt for each patch.
+	 * Only rs_text_write() and rs_text_read() call these (see text.h), after they have checked
+	 * each patch. read_text is for targets where every read is a system call or a message.
+	 * NULL: read_phys or read_virt for each patch.
 	 */
 	int (*write_text)(struct rs_target *target, const struct rs_text_patch *patches,
 			  size_t count, struct rs_error *err);
 	int (*read_text)(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 
-	/* The page-table root of a vCPU, 0 if it has none; for guests that name none. May be NULL. */
+	/* The page-table root of a vCPU, 0: none. For guests that name none. May be NULL. */
 	uint64_t (*page_table_root)(struct rs_target *target);
 
 	void (*stats)(struct rs_target *target, struct rs_target_stats *out);
@@ -114,16 +115,16 @@ struct rs_target_ops {
 	uint64_t (*clock_now)(struct rs_target *target);
 
 	/*
-	 * Interrupts every vCPU that is up, so that the agent looks (rs_control.nudge): interrupt
-	 * `vector`, 16..255, or an NMI if it is 0. Never waits for the guest; what a paused guest
-	 * is sent, it gets when it runs on. -ENOTSUP: `nudges` has no such interrupt; -ESRCH: it has
+	 * Raises interrupt `vector` (16..255), or an NMI if it is 0, on every vCPU that is up, so
+	 * that the agent looks at rs_control.nudge. Never waits for the guest: a paused guest gets
+	 * it when it runs again. -ENOTSUP: `nudges` has no such interrupt; -ESRCH: the guest has
 	 * ended. NULL: no interrupt can be raised.
 	 */
 	int (*nudge)(struct rs_target *target, uint32_t vector, struct rs_error *err);
 
 	/* Asks the guest to end; `ended` follows. */
 	void (*stop)(struct rs_target *target, const char *why);
-	/* Leaves the guest running without us where that is possible (QEMU), else ends it. */
+	/* Leaves the guest running without us if that is possible (QEMU). Otherwise ends it. */
 	void (*destroy)(struct rs_target *target);
 };
 

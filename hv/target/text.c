@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What holds for the text of every target, see text.h. */
+/* Reading and writing text of any target, see text.h. */
 #include "target/text.h"
 
 #include "target/target.h"
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Bytes of the patch in the page that it begins in. */
+/* Number of bytes in the page in which the patch begins. */
 static uint8_t first_part(const struct rs_text_patch *patch)
 {
 	uint64_t left = RS_PAGE_SIZE - patch->at.v % RS_PAGE_SIZE;

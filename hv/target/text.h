@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A change of guest text: what is there, and what shall be there, for one site. Everybody who
- * changes text speaks in these, and so does the journal: an instruction of any length fits.
+ * A patch: one change of guest text, with its old and its new bytes. An instruction of any length
+ * fits. All changes of text are made of patches, and the journal records them.
  *
- * A patch is exact. A target writes the bytes of the patch and no byte beside them: not by reading
- * a word or a page and writing it back either, since what lies beside them may be somebody else's.
- * Nothing here makes it atomic: text is written while the guest stands still.
+ * A patch is exact. A target writes only the bytes of the patch. It must not read a word or a page,
+ * change it and write it back, since others may change the bytes beside the patch. A write is not
+ * atomic: it happens while the guest is paused.
  *
- * Session thread. Patches are our own, made of guest bytes that have been looked at.
+ * Session thread. Patches are our own data: we make them from guest bytes that we have checked.
  */
 #ifndef RS_HV_TARGET_TEXT_H
 #define RS_HV_TARGET_TEXT_H
@@ -23,9 +23,9 @@ struct rs_target;
 
 struct rs_text_patch {
 	rs_gva_t at;
-	/* Where `at` lies, walked by the caller. Unused by a target without read_phys. */
+	/* The physical address of `at`, which the caller has walked. Unused without read_phys. */
 	rs_gpa_t at_phys;
-	/* Where the next 4 KiB page begins, of a patch that goes on in it. Else unused. */
+	/* The physical address of the next page, if the patch goes on there. */
 	rs_gpa_t next_phys;
 	uint8_t size; /* 1..RS_TEXT_MAX */
 	uint8_t old_bytes[RS_TEXT_MAX];
@@ -43,27 +43,27 @@ struct rs_text_piece {
 unsigned int rs_text_pieces(const struct rs_text_patch *patch, struct rs_text_piece pieces[2]);
 
 /*
- * -EINVAL, and why: a size that is none, an address that wraps around, or (where the target has
- * physical addresses) a place in memory that is not known.
+ * -EINVAL, and why: the size is not allowed, the address wraps around, or a physical address is
+ * missing (if the target has them).
  */
 int rs_text_check(const struct rs_target *target, const struct rs_text_patch *patch,
 		  struct rs_error *err);
 
-/* The patch that takes this one back. */
+/* The patch that undoes this one. */
 struct rs_text_patch rs_text_reversed(const struct rs_text_patch *patch);
 
 /*
- * Copies what lies at each patch's place now to `now`; on failure `now` holds nothing of use.
+ * Copies the present bytes at each patch's address to `now`. On failure `now` is undefined.
  * Errors: as rs_text_check; -EFAULT not mapped; -ESRCH the guest is gone.
  */
 int rs_text_read(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		 uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 
 /*
- * Writes the new bytes of each patch, in order, only while paused. What was there is not looked at:
- * that is the caller's to do, in the same pause. On failure an unknown part has been written, of a
- * patch also: read back. Errors: as rs_text_read, before a byte is written for those that are the
- * caller's; -EPERM the target is not paused; others are the target's.
+ * Writes the new bytes of each patch, in order. The target must be paused. The caller compares the
+ * old bytes, in the same pause. On failure an unknown part has been written, perhaps a part of a
+ * patch: read it back. Errors: as rs_text_read, and the caller's mistakes are found before a byte
+ * is written; -EPERM the target is not paused; others are the target's.
  */
 int rs_text_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		  struct rs_error *err);

@@ -9,7 +9,7 @@
 #define LARGE (1ull << 7)
 #define ADDRESS 0x000ffffffffff000ull /* bits 12..51 */
 
-/* Sign extension of `bits`-bit addresses: all bits above the highest are equal to it. */
+/* A canonical address is sign-extended from `bits` bits. */
 static bool canonical(uint64_t at, unsigned int bits)
 {
 	int64_t high = (int64_t)at >> (bits - 1);
