@@ -72,6 +72,26 @@ static bool answered(int slot, uint32_t sequence)
 	return rs_load_acquire(&response_of(slot)->sequence) == sequence;
 }
 
+/* Acquire: pairs with the host's release of `accepted`. A session that has ended answers no more. */
+static bool coming(int slot, uint32_t sequence)
+{
+	return rs_load_acquire(&response_of(slot)->accepted) == sequence &&
+	       !(rs_load(&rs_core.control->flags) & RS_CONTROL_STOP);
+}
+
+/* `nudge` was read before the wait's last look, so that what came after it ends this rest. */
+static void rest(bool late, uint32_t nudge)
+{
+	rs_agent_look();
+	if (late && rs_core.ops.wait_nudge)
+		rs_core.ops.wait_nudge(&rs_core.control->nudge, nudge,
+				       rs_load(&rs_core.control->flags) & RS_CONTROL_NUDGES);
+	else if (rs_core.ops.relax)
+		rs_core.ops.relax();
+	else
+		rs_port_relax();
+}
+
 /*
  * Most requests are answered when the store to the port comes back. A host that says that it will
  * answer later is waited for without end, another one for some seconds.
@@ -81,17 +101,32 @@ static bool wait_answer(int slot, uint32_t sequence)
 	uint64_t hz = rs_core.config.tsc_hz ? rs_core.config.tsc_hz : RS_PATIENCE_HZ;
 	uint64_t start = rs_core_time();
 
-	while (!answered(slot, sequence)) {
-		if (rs_load(&response_of(slot)->accepted) != sequence &&
-		    rs_core_time() - start > hz * RS_PATIENCE_S)
+	for (;;) {
+		/* Acquire: pairs with the host's release, which follows the answer. */
+		uint32_t nudge = rs_load_acquire(&rs_core.control->nudge);
+		bool late;
+
+		if (answered(slot, sequence))
+			return true;
+		late = coming(slot, sequence);
+		if (!late && rs_core_time() - start > hz * RS_PATIENCE_S)
 			return false;
-		rs_agent_look();
-		if (rs_core.ops.relax)
-			rs_core.ops.relax();
-		else
-			rs_port_relax();
+		rest(late, nudge);
 	}
-	return true;
+}
+
+/*
+ * Another one than the slot's last, and none that the host may still have a word on: an earlier boot
+ * may have left an answer, or the promise of one.
+ */
+static uint32_t next_sequence(int slot, uint32_t last)
+{
+	const struct rs_hcall_response *response = response_of(slot);
+
+	do
+		last++;
+	while (last == rs_load(&response->sequence) || last == rs_load(&response->accepted));
+	return last;
 }
 
 static void take_reply(const struct rs_hcall_response *response, struct rs_hcall_reply *reply)
@@ -124,9 +159,7 @@ static int send(uint32_t number, const uint64_t *args, const void *data, uint32_
 	if (slot < 0)
 		return RS_ERR_UNREACHABLE;
 	request = rs_core_element(RS_SEC_REQUEST, (uint32_t)slot);
-	*sequence = rs_load(&request->sequence) + 1;
-	if (*sequence == rs_load(&response_of(slot)->sequence))
-		++*sequence; /* left over from an earlier boot: it must not look answered */
+	*sequence = next_sequence(slot, rs_load(&request->sequence));
 	rs_store(&request->number, number);
 	for (uint32_t i = 0; i < 6; i++)
 		rs_store(&request->args[i], args ? args[i] : 0);
@@ -228,6 +261,17 @@ int32_t rs_agent_query(uint32_t event_id, struct rs_hcall_reply *reply)
 int32_t rs_agent_log(const char *line)
 {
 	return rs_hypercall(RS_HCALL_LOG, NULL, line, text_size(line), NULL);
+}
+
+int32_t rs_agent_wait_control(uint32_t *generation)
+{
+	uint64_t args[6] = {*generation};
+	struct rs_hcall_reply reply;
+	int32_t result = rs_hypercall(RS_HCALL_WAIT, args, NULL, 0, &reply);
+
+	if (result >= 0)
+		*generation = (uint32_t)reply.values[0];
+	return result;
 }
 
 void rs_agent_panic(const char *why)

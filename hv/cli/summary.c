@@ -52,7 +52,7 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 	}
 	g_string_append_printf(
 		out, "# hypercalls: %" PRIu64 " (%" PRIu64 " bad), doorbells %" PRIu64 "\n",
-		s->target.hypercalls, s->target.bad_hypercalls, s->target.doorbells);
+		s->hypercalls, s->bad_hypercalls, s->target.doorbells);
 	return g_string_free(out, FALSE);
 }
 
@@ -78,8 +78,8 @@ char *rs_summary_json(const struct rs_source_stat *s, const struct rs_printer_st
 	rs_cli_add_number(b, "pause_max_ns", s->pause_max_ns);
 	rs_cli_add_number(b, "exits", s->target.exits);
 	rs_cli_add_number(b, "kvm_exits", s->target.kvm_exits);
-	rs_cli_add_number(b, "hypercalls", s->target.hypercalls);
-	rs_cli_add_number(b, "bad_hypercalls", s->target.bad_hypercalls);
+	rs_cli_add_number(b, "hypercalls", s->hypercalls);
+	rs_cli_add_number(b, "bad_hypercalls", s->bad_hypercalls);
 	rs_cli_add_number(b, "doorbells", s->target.doorbells);
 	json_builder_end_object(b);
 	json_builder_end_object(b);

@@ -75,8 +75,8 @@ static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
 	       (double)number(t, "pause_last_ns") / 1e3, (double)number(t, "pause_max_ns") / 1e3,
 	       (double)number(t, "pause_total_ns") / 1e3);
 	print_exits(number(t, "exits"), number(t, "kvm_exits"));
-	printf("hypercalls:  %" PRIu64 ", %" PRIu64 " bad\n", number(t, "hypercalls"),
-	       number(t, "bad_hypercalls"));
+	printf("hypercalls:  %" PRIu64 ", %" PRIu64 " bad, %" PRIu64 " answered too late\n",
+	       number(t, "hypercalls"), number(t, "bad_hypercalls"), number(t, "late_answers"));
 	printf("doorbells:   %" PRIu64 "\n", number(t, "doorbells"));
 	if (number(t, "lost_nested") || number(t, "lost_no_ring"))
 		printf("lost:        %" PRIu64 " too deeply nested, %" PRIu64 " without a ring\n",

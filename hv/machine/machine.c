@@ -7,6 +7,7 @@
 #include "vmm/vmm.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <ringside/hypercall.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -318,6 +318,7 @@ void rs_source_forget_event(struct rs_source *source, uint32_t id)
 void rs_source_forget_events(struct rs_source *source)
 {
 	rs_publisher_reset(source->publisher);
+	rs_source_commit(source);
 	for (uint32_t id = 0; id < source->region->header.event_capacity; id++)
 		rs_source_forget_event(source, id);
 	/* What the guest asked for, another boot asked for. */
@@ -334,7 +335,7 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err)
 			g_array_append_val(on, id);
 	}
 	ret = rs_source_switch_off(source, on, err);
-	rs_publisher_commit(source->publisher);
+	rs_source_commit(source);
 	return ret;
 }
 

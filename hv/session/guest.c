@@ -134,6 +134,7 @@ static void greet(struct rs_source *source)
 		rs_session_say_failed(source->session, &err);
 	if (self)
 		rs_publisher_set_flags(source->publisher, RS_CONTROL_SELF_PATCH, 0);
+	rs_source_promise_nudges(source);
 	rs_clock_greet(source->clock, &source->info);
 }
 

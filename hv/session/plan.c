@@ -216,8 +216,7 @@ static int carry_out_in(struct rs_source *source, struct plan *plans, guint coun
 		if (problems)
 			g_ptr_array_extend(problems, refused, copy_text, NULL);
 	}
-	/* Ends a batch for guests that look at the generation. */
-	rs_publisher_commit(source->publisher);
+	rs_source_commit(source);
 	return ret;
 }
 

@@ -13,7 +13,8 @@
  *     filters.c  filters
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
- *     hcall.c    requests of the guest
+ *     hcall.c    requests of the guest: what each does
+ *     answers.c  likewise: when they come and are answered
  *
  * What is known of a source and its events is in struct rs_source, what was asked for and who
  * listens in struct rs_session. An event is named by struct event_ref.
@@ -29,6 +30,7 @@
 struct rs_filter_error;
 struct rs_journal_report;
 struct rs_patcher;
+struct rs_requests;
 
 struct event_state {
 	struct rs_wishes wishes;
@@ -79,9 +81,8 @@ struct rs_source {
 	struct rs_provider *providers; /* private copies, by slot */
 	uint32_t provider_slots;       /* that were looked at so far */
 	uint64_t bad_descriptors;
-	uint32_t *answered;                  /* mailbox: last request sequence answered, by slot */
-	uint64_t hypercalls, bad_hypercalls; /* mailbox ones; the target counts its own */
-	gint64 mailbox_busy_until;           /* monotonic, us */
+	struct rs_requests *requests;
+	gint64 mailbox_busy_until; /* monotonic, us */
 
 	bool started, hello;
 	bool incompatible; /* said once */
@@ -243,10 +244,26 @@ void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);
 
 /* hcall.c */
-/* `data` is the source. */
-void rs_source_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
-			 struct rs_hcall_response *response);
-/* Answers what lies in the mailboxes; true if there was something. */
+/* Judges a request. True: `response` is the answer. False: it was kept, and `ticket` will answer it. */
+bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *request,
+		     const struct rs_ticket *ticket, struct rs_hcall_response *response);
+
+/* answers.c */
+struct rs_requests *rs_requests_create(const RsTraceRegion *region);
+void rs_requests_destroy(struct rs_requests *requests);
+void rs_requests_stat(const struct rs_requests *requests, struct rs_source_stat *out);
+/* rs_target_events.hypercall; `data` is the source. */
+bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end);
+/* Serves what lies in the mailboxes; true if there was something. */
 bool rs_source_poll_mailboxes(struct rs_source *source);
+/* RS_HCALL_WAIT; as rs_source_serve(). */
+bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_request *request,
+			    const struct rs_ticket *ticket, struct rs_hcall_response *response);
+/* Nobody will answer what is not answered yet: the guest is told so. */
+void rs_source_refuse_requests(struct rs_source *source);
+/* Says to a guest that reports whether it will be interrupted when it is nudged. */
+void rs_source_promise_nudges(struct rs_source *source);
+/* Ends a batch for guests that look at the generation, and answers those that wait for it. */
+void rs_source_commit(struct rs_source *source);
 
 #endif

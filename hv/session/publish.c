@@ -246,7 +246,6 @@ void rs_publisher_reset(struct rs_publisher *publisher)
 			free_slot(publisher, publisher->filter_of[id]);
 		publisher->filter_of[id] = NULL;
 	}
-	rs_publisher_commit(publisher);
 }
 
 void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_epoch_start *start)

@@ -76,7 +76,7 @@ uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher);
 /* Event clock to ns; 0 for what lies before the base, or while the rate is unknown. */
 uint64_t rs_publisher_ns(const struct rs_publisher *publisher, uint64_t ticks);
 
-/* Another boot of the guest: all words 0, all filters freed. */
+/* Another boot of the guest: all words 0, all filters freed. The caller commits. */
 void rs_publisher_reset(struct rs_publisher *publisher);
 
 #endif

@@ -101,8 +101,9 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	g_variant_builder_add(&b, "{sv}", "self_patch", g_variant_new_boolean(s->self_patch));
 	add_u64(&b, "exits", s->target.exits);
 	add_u64(&b, "kvm_exits", s->target.kvm_exits);
-	add_u64(&b, "hypercalls", s->target.hypercalls);
-	add_u64(&b, "bad_hypercalls", s->target.bad_hypercalls);
+	add_u64(&b, "hypercalls", s->hypercalls);
+	add_u64(&b, "bad_hypercalls", s->bad_hypercalls);
+	add_u64(&b, "late_answers", s->late_answers);
 	add_u64(&b, "doorbells", s->target.doorbells);
 	return g_variant_builder_end(&b);
 }

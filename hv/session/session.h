@@ -35,11 +35,13 @@
 #include "session/owners.h"
 #include "target/target.h"
 #include <glib.h>
+#include <ringside/hypercall.h>
 #include <rs-trace-region.h>
 #include <rs-trace-schema.h>
 
 struct rs_session;
 struct rs_source;
+struct rs_ticket;
 struct rs_journal_report;
 
 #define RS_SESSION_NAME_MAX 64
@@ -126,6 +128,9 @@ struct rs_source_stat {
 	uint64_t lost_nested, lost_no_ring; /* as the guest counts them */
 	uint32_t generation, applied_generation;
 	bool self_patch;
+	uint64_t hypercalls;     /* of the guest */
+	uint64_t bad_hypercalls; /* refused for what they were */
+	uint64_t late_answers;   /* answers that nobody waited for any more: dropped */
 	struct rs_target_stats target;
 	uint64_t now_ts; /* the target's event clock; 0: it cannot tell */
 	uint32_t cpus;
@@ -226,6 +231,13 @@ const struct rs_target *rs_source_target(const struct rs_source *source);
 const struct rs_target_end *rs_source_end(const struct rs_source *source);
 /* Our side cannot write the guest's text: its agent is to patch itself, if it can. */
 void rs_source_ask_self_patch(struct rs_source *source);
+
+/*
+ * Answers a request that was kept (session/slots.h), and nudges the guest. -ESTALE: the guest does not
+ * wait for this answer any more, which is counted; -ESHUTDOWN: the guest has ended.
+ */
+int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
+		     const struct rs_hcall_response *response);
 
 /*
  * Makes the guest's agent look: raises rs_control.nudge, then interrupts the guest in the way that the

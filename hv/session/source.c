@@ -2,7 +2,6 @@
 #include "session/private.h"
 
 #include <errno.h>
-#include <ringside/atomic.h>
 #include <string.h>
 
 /* ---- from the target ---- */
@@ -97,21 +96,6 @@ static struct rs_publisher *make_publisher(RsTraceRegion *region)
 	return rs_publisher_create(&map);
 }
 
-/* What an earlier session has answered is not answered again. */
-static uint32_t *last_answers(const RsTraceRegion *region)
-{
-	uint32_t slots = region->header.section[RS_SEC_RESPONSE].count;
-	uint32_t *answered = g_new0(uint32_t, slots);
-
-	for (uint32_t i = 0; i < slots; i++) {
-		const struct rs_hcall_response *response =
-			rs_trace_region_element(region, RS_SEC_RESPONSE, i);
-
-		answered[i] = rs_load(&response->sequence);
-	}
-	return answered;
-}
-
 int rs_source_create(struct rs_session *session, const struct rs_source_config *config,
 		     RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
 		     struct rs_error *err)
@@ -136,7 +120,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->clock = rs_clock_create(target, region, source->publisher, nudge, source);
 	source->events = g_new0(struct event_state, h->event_capacity);
 	source->providers = g_new0(struct rs_provider, h->section[RS_SEC_PROVIDERS].count);
-	source->answered = last_answers(region);
+	source->requests = rs_requests_create(region);
 	ret = rs_source_sites_init(source, config->report, err);
 	if (ret) {
 		/* Not taken over. */
@@ -171,7 +155,7 @@ void rs_source_destroy(struct rs_source *source)
 	rs_trace_region_free(source->region);
 	g_free(source->events);
 	g_free(source->providers);
-	g_free(source->answered);
+	rs_requests_destroy(source->requests);
 	rs_trace_schema_free(source->schema);
 	g_free(source->name);
 	g_free(source->kernel);
@@ -202,7 +186,8 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 		return 0;
 	ret = rs_source_all_off(source, err);
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
-	rs_publisher_commit(source->publisher);
+	rs_source_commit(source);
+	rs_source_refuse_requests(source);
 	return ret;
 }
 
@@ -231,7 +216,7 @@ int rs_source_resume(struct rs_source *source, struct rs_error *err)
 void rs_source_ask_self_patch(struct rs_source *source)
 {
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_SELF_PATCH, 0);
-	rs_publisher_commit(source->publisher);
+	rs_source_commit(source);
 }
 
 /* ---- plain questions ---- */

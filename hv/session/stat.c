@@ -71,8 +71,7 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 	out->generation = rs_publisher_generation(source->publisher);
 	if (target->ops->stats)
 		target->ops->stats(target, &out->target);
-	out->target.hypercalls += source->hypercalls;
-	out->target.bad_hypercalls += source->bad_hypercalls;
+	rs_requests_stat(source->requests, out);
 	out->cpus = source->region->header.ring_count;
 	for (uint32_t i = 0; i < out->cpus; i++) {
 		RsTraceRingInfo info;

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "target/text.h"
-#include <ringside/hypercall.h>
 #include <ringside/region.h>
 #include <ringside/types.h>
 #include <sys/types.h>
@@ -51,11 +50,13 @@ enum rs_pause_step {
 
 struct rs_target_events {
 	void *data;
-	/* A request came. `request` is a private copy; the callee fills `response` (result, values,
-	 * data, data_size; the target publishes it). NUMBER PANIC and EXIT are not delivered:
-	 * the target ends with them. */
-	void (*hypercall)(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
-			  struct rs_hcall_response *response);
+	/*
+	 * The guest rang for the request in `slot`, which may be any number. Whoever rang waits
+	 * outside the guest until this returns. The callee takes the request out of the region
+	 * and publishes the answer there, or that one will come. True: the guest asked to end, and
+	 * the target ends as *end says. Mailboxes ring nothing.
+	 */
+	bool (*hypercall)(void *data, uint32_t slot, struct rs_target_end *end);
 	/* A reader's doorbell was rung. */
 	void (*doorbell)(void *data);
 	/* The target has ended. Called once. Memory can still be read until destroy. */
@@ -68,8 +69,6 @@ struct rs_target_events {
 struct rs_target_stats {
 	uint64_t exits;     /* vCPU exits to us; 0 if a target cannot tell */
 	uint64_t kvm_exits; /* as KVM counts them, all vCPUs; 0 likewise */
-	uint64_t hypercalls;
-	uint64_t bad_hypercalls;
 	uint64_t doorbells;
 };
 

@@ -8,6 +8,7 @@
 #include <linux/kvm.h>
 #include <pthread.h>
 #include <ringside/atomic.h>
+#include <ringside/hypercall.h>
 #include <ringside/region.h>
 #include <signal.h>
 
@@ -42,11 +43,9 @@ struct rs_vcpu {
 	pthread_t thread;
 	bool started;
 	bool in_guest;     /* under vmm->lock */
-	bool call_pending; /* likewise; the session owns request and response while it is set */
+	bool call_pending; /* likewise: it waits for the session to take a request */
 	uint32_t call_slot;
 	uint64_t exits; /* written by the vCPU's thread, relaxed */
-	struct rs_hcall_request request;
-	struct rs_hcall_response response;
 };
 
 struct rs_vmm {
@@ -62,8 +61,6 @@ struct rs_vmm {
 	uint64_t ram_size;
 	uint8_t *region;
 	uint64_t region_size, guest_offset;
-	uint64_t request_offset, response_offset; /* set at start(); */
-	uint32_t slots;                           /* request slots, 0: no region */
 	struct rs_serial *serial;
 	struct rs_uart uart;
 	uint64_t clock_hz;
@@ -78,8 +75,8 @@ struct rs_vmm {
 	bool threads_joined;
 	struct rs_target_end end;
 
-	uint64_t hypercalls, bad_hypercalls, doorbells; /* relaxed atomics */
-	struct rs_vcpu *vcpu;                           /* target.vcpus of them */
+	uint64_t doorbells;   /* relaxed atomic */
+	struct rs_vcpu *vcpu; /* target.vcpus of them */
 };
 
 /* boot.c */
@@ -96,7 +93,8 @@ void rs_vcpu_destroy(struct rs_vcpu *vcpu);
 
 /* hcall.c: on the vCPU's thread; `slot` is what the guest wrote. */
 void rs_vmm_hypercall(struct rs_vcpu *vcpu, uint32_t slot);
-int rs_vmm_find_slots(struct rs_vmm *vmm, struct rs_error *err);
+/* On the session's thread, after rs_vmm_wake(). */
+void rs_vmm_serve_calls(struct rs_vmm *vmm);
 
 /* vmm.c: any thread. The first end counts. */
 void rs_vmm_end(struct rs_vmm *vmm, enum rs_end_reason reason, int code, const char *format, ...)

@@ -90,30 +90,6 @@ static void join_threads(struct rs_vmm *vmm)
 	vmm->threads_joined = true;
 }
 
-static void answer_calls(struct rs_vmm *vmm)
-{
-	for (uint32_t i = 0; i < vmm->target.vcpus; i++) {
-		struct rs_vcpu *vcpu = &vmm->vcpu[i];
-		bool pending;
-
-		pthread_mutex_lock(&vmm->lock);
-		pending = vcpu->call_pending && !vmm->ending;
-		pthread_mutex_unlock(&vmm->lock);
-		if (!pending)
-			continue;
-		/* Request and response are ours until call_pending falls, or the threads are joined. */
-		if (vmm->target.events.hypercall)
-			vmm->target.events.hypercall(vmm->target.events.data, vcpu->call_slot,
-						     &vcpu->request, &vcpu->response);
-		else
-			vcpu->response.result = RS_ERR_REFUSED;
-		pthread_mutex_lock(&vmm->lock);
-		vcpu->call_pending = false;
-		pthread_cond_broadcast(&vmm->go);
-		pthread_mutex_unlock(&vmm->lock);
-	}
-}
-
 static void drop_source(GSource **source)
 {
 	if (*source) {
@@ -130,7 +106,7 @@ static gboolean on_wake(gint fd, GIOCondition condition, gpointer data)
 
 	if (read(fd, &count, sizeof(count)) < 0 && errno == EAGAIN)
 		return G_SOURCE_CONTINUE;
-	answer_calls(vmm);
+	rs_vmm_serve_calls(vmm);
 	if (rs_load(&vmm->ending) && !vmm->ended_told) {
 		static const bool patient;
 
@@ -168,7 +144,7 @@ static gboolean on_flush(gpointer data)
 static int vmm_start(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_vmm *vmm = vmm_of(target);
-	int ret = rs_vmm_find_slots(vmm, err);
+	int ret = 0;
 
 	/* Nobody enters the guest, and so nobody ends it, before all threads are there. */
 	pthread_mutex_lock(&vmm->lock);
@@ -287,9 +263,7 @@ static void vmm_stats(struct rs_target *target, struct rs_target_stats *out)
 {
 	struct rs_vmm *vmm = vmm_of(target);
 
-	*out = (struct rs_target_stats){.hypercalls = rs_load(&vmm->hypercalls),
-					.bad_hypercalls = rs_load(&vmm->bad_hypercalls),
-					.doorbells = rs_load(&vmm->doorbells)};
+	*out = (struct rs_target_stats){.doorbells = rs_load(&vmm->doorbells)};
 	for (uint32_t i = 0; i < target->vcpus; i++) {
 		out->exits += rs_load(&vmm->vcpu[i].exits);
 		out->kvm_exits += rs_kvm_exits(vmm->vcpu[i].stats_fd);

@@ -5,6 +5,7 @@
  * 4 for an abnormal end.
  */
 #include "region/layout.h"
+#include "session/slots.h"
 #include "vmm/vmm.h"
 
 #include <glib-unix.h>
@@ -15,18 +16,31 @@
 
 struct boot {
 	struct rs_target *target;
+	struct rs_slots *slots;
+	uint64_t requests, bad;
 	GMainLoop *loop;
 	int code;
 };
 
-static void on_hypercall(void *data, uint32_t vcpu, const struct rs_hcall_request *request,
-			 struct rs_hcall_response *response)
+static bool on_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
 {
-	g_autofree char *text = g_strndup((const char *)request->data, request->data_size);
-	g_autofree char *shown = g_strescape(text, NULL);
+	struct boot *boot = data;
+	struct rs_hcall_response response = {0};
+	struct rs_hcall_request request;
+	struct rs_ticket ticket;
+	g_autofree char *text = NULL, *shown = NULL;
 
-	fprintf(stderr, "[request %u from %u: args 0x%" PRIx64 " 0x%" PRIx64 " '%s']\n",
-		request->number, vcpu, request->args[0], request->args[1], shown);
+	boot->requests++;
+	if (rs_slots_take(boot->slots, slot, &request, &ticket)) {
+		boot->bad++;
+		return false;
+	}
+	text = g_strndup((const char *)request.data, request.data_size);
+	shown = g_strescape(text, NULL);
+	fprintf(stderr, "[request %u in slot %u: args 0x%" PRIx64 " 0x%" PRIx64 " '%s']\n",
+		request.number, slot, request.args[0], request.args[1], shown);
+	rs_slots_answer(boot->slots, &ticket, &response);
+	return rs_request_ends(&request, end);
 }
 
 static void on_ended(void *data, const struct rs_target_end *end)
@@ -79,6 +93,7 @@ static int boot_guest(struct rs_vmm_config *config, uint64_t ring_bytes, int sec
 		rs_trace_region_free(region);
 		goto fail;
 	}
+	boot.slots = rs_slots_create(region);
 	boot.loop = g_main_loop_new(NULL, FALSE);
 	boot.target->events = (struct rs_target_events){
 		.data = &boot, .hypercall = on_hypercall, .ended = on_ended};
@@ -93,10 +108,10 @@ static int boot_guest(struct rs_vmm_config *config, uint64_t ring_bytes, int sec
 	fprintf(stderr,
 		"[exits %" PRIu64 " (KVM counts %" PRIu64 "), requests %" PRIu64 " (%" PRIu64
 		" bad), doorbells %" PRIu64 "]\n",
-		stats.exits, stats.kvm_exits, stats.hypercalls, stats.bad_hypercalls,
-		stats.doorbells);
+		stats.exits, stats.kvm_exits, boot.requests, boot.bad, stats.doorbells);
 	boot.target->ops->destroy(boot.target);
 	g_main_loop_unref(boot.loop);
+	rs_slots_destroy(boot.slots);
 	rs_trace_region_free(region);
 	return boot.code;
 fail:

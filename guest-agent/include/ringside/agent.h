@@ -91,6 +91,11 @@ struct rs_trace_ops {
 	void (*doorbell)(void);
 	/* Called while the agent waits for a mailbox or a lock. NULL: rs_port_relax(). */
 	void (*relax)(void);
+	/* Called while the agent waits for an answer that comes late. It may sleep for as long as
+	 * *nudge is `seen`, and may come back sooner. `nudged`: the host interrupts the guest once
+	 * it has raised *nudge. Else nothing wakes the guest up: sleep for a short time only.
+	 * NULL: as relax. */
+	void (*wait_nudge)(const uint32_t *nudge, uint32_t seen, bool nudged);
 };
 #define RS_RAW_MAX 1024u
 #define RS_TEXT_POKE_MAX 5u /* bytes; what text_poke_bp() takes on x86-64 */
@@ -251,6 +256,14 @@ int32_t rs_agent_disable(const char *glob, struct rs_hcall_reply *reply);
 int32_t rs_agent_set_filter(const char *glob_and_expression, struct rs_hcall_reply *reply);
 int32_t rs_agent_query(uint32_t event_id, struct rs_hcall_reply *reply);
 int32_t rs_agent_log(const char *line);
+
+/*
+ * Waits until the host has changed what it wants: events, filters, who patches. `generation` is the
+ * rs_control.generation that the caller has seen, and becomes the new one. Any number will do for
+ * the first call: it returns at once if the number is not the current one. RS_ERR_REFUSED: the
+ * session has ended; else as rs_hypercall().
+ */
+int32_t rs_agent_wait_control(uint32_t *generation);
 
 /*
  * The guest's end, as the host shows it. Both mark rs_guest_info and make the hypercall. Both

@@ -9,6 +9,7 @@
 #define REG_ICR_HIGH 0x310
 #define REG_LVT_TIMER 0x320
 #define REG_LVT_LINT0 0x350
+#define REG_LVT_LINT1 0x360
 #define REG_TIMER_INIT 0x380
 #define REG_TIMER_NOW 0x390
 #define REG_TIMER_DIVIDE 0x3e0
@@ -16,6 +17,7 @@
 #define APIC_HZ 1000000000ull /* the bus clock of KVM's and QEMU's APIC */
 #define DIVIDE_BY_1 0xb
 #define LVT_MASKED (1u << 16)
+#define LVT_NMI 0x400
 #define TIMER_PERIODIC (1u << 17)
 #define ICR_BUSY (1u << 12)
 
@@ -58,6 +60,7 @@ void rs_apic_init(void)
 	*reg(REG_LVT_TIMER) = LVT_MASKED;
 	*reg(REG_LVT_LINT0) = LVT_MASKED; /* the legacy PIC stays out */
 	*reg(REG_SVR) = 0x1ff;
+	*reg(REG_LVT_LINT1) = LVT_NMI; /* how QEMU nudges; only once the APIC is on */
 	rs_this_cpu()->apic_id = *reg(REG_ID) >> 24;
 }
 

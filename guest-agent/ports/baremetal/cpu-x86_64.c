@@ -45,6 +45,7 @@ uint32_t rs_lapic_eoi;
 extern uint64_t rs_gdt[];
 extern const uint64_t rs_stub_table[48];
 extern const uint64_t rs_stub_spurious_entry;
+void rs_halt(void);
 
 struct rs_cpu *rs_cpu_at(uint32_t index)
 {
@@ -110,8 +111,8 @@ static void call_here(void (*f)(uint64_t a, uint64_t b), uint64_t a, uint64_t b)
 	__asm__ volatile("pushfq; popq %0; cli" : "=r"(flags)::"memory");
 	if (f)
 		f(a, b);
-	else if (!RS_GS_READ(uint32_t, RS_CPU_PENDING))
-		__asm__ volatile("sti; hlt" ::: "memory");
+	else
+		rs_halt();
 	__asm__ volatile("pushq %0; popfq" ::"r"(flags) : "memory", "cc");
 }
 

@@ -43,6 +43,7 @@
 #define RS_VEC_IRQ_FIRST 32
 #define RS_VEC_TIMER 32
 #define RS_VEC_IPI 33
+#define RS_VEC_NUDGE 34
 #define RS_VEC_IRQ_LAST 47
 #define RS_VEC_SPURIOUS 255
 #define RS_VEC_SYSCALL 256 /* not a vector of the CPU: the frame of a `syscall` */
@@ -63,7 +64,9 @@ struct rs_cpu {
 	uint32_t pid;
 	uint16_t context;
 	uint16_t reserved;
-	uint32_t pending; /* bit i: vector RS_VEC_IRQ_FIRST + i came while masked; bit 31: NMI */
+	/* Bit i: vector RS_VEC_IRQ_FIRST + i came while masked. Bit 31: an NMI came in a stub. Bit
+	 * 30: one was delivered while interrupts were masked. */
+	uint32_t pending;
 	uint64_t fatal_stack;
 	uint32_t online;
 	uint32_t ticks;

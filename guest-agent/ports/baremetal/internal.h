@@ -16,6 +16,8 @@ void rs_start(uint32_t index) __attribute__((noreturn)); /* first C code at the 
 
 /* trap.c */
 void rs_dispatch(struct rs_frame *frame);
+/* rs_trace_ops.wait_nudge */
+void rs_wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged);
 void rs_irq_replay(void); /* interrupts off: delivers until nothing is pending */
 
 /* console.c */

@@ -75,7 +75,8 @@ bool rs_on_fault(struct rs_frame *frame);
 uint64_t rs_on_syscall(uint64_t number, uint64_t a, uint64_t b, uint64_t c, struct rs_frame *frame);
 void rs_on_tick(struct rs_frame *frame);
 void rs_on_ipi(struct rs_frame *frame);
-void rs_on_nmi(struct rs_frame *frame);
+void rs_on_nudge(struct rs_frame *frame); /* the host's: the agent has looked */
+void rs_on_nmi(struct rs_frame *frame);   /* likewise, or from elsewhere */
 void rs_on_irq_exit(void);
 
 /* ---- Console ---- */

@@ -242,9 +242,13 @@ static void start_agent(uint32_t cpus)
 		rs_printf("ringside: the region has no header\n");
 		return;
 	}
+	static const struct rs_trace_ops ops = {.wait_nudge = rs_wait_nudge};
 	struct rs_agent_config config = {
 		.region = region,
 		.region_size = region_size,
+		.ops = &ops,
+		.flags = rs_apic_present() ? RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI : 0,
+		.nudge_vector = RS_VEC_NUDGE,
 		.agent = "ringside bare metal 0.1",
 		.name = rs_guest_name,
 		.cpu_count = cpus,

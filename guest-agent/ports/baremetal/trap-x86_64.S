@@ -90,7 +90,12 @@ rs_stub_nmi:
 	cmpq $(rs_stub_end - rs_stub_start), %rax
 	jae rs_stub_deliver
 	orl $0x80000000, %gs:RS_CPU_PENDING
-	popq %rbx
+	cmpq $(rs_halt_window - rs_stub_start), %rax
+	jb 1f
+	cmpq $(rs_halt_over - rs_stub_start), %rax
+	jae 1f
+	movq $rs_halt_over, 32(%rsp)
+1:	popq %rbx
 	popq %rax
 	addq $16, %rsp
 	iretq
@@ -140,12 +145,22 @@ rs_stub_ring0:
 	call *%rax
 	addq $24, %rsp
 	iretq
-1:	cmpl $0, %gs:RS_CPU_PENDING
-	jne 2f
+1:	call rs_halt
+	iretq
+
+	/* IF=0. Halts until an interrupt is pending. One that comes before HLT waits for it, as
+	 * STI lets none in before the next instruction. An NMI does not wait, so the stub of the
+	 * NMI leads what it finds between the look and the HLT past it. */
+	.globl rs_halt
+rs_halt:
+	cmpl $0, %gs:RS_CPU_PENDING
+rs_halt_window:
+	jne rs_halt_over
 	sti
 	hlt
+rs_halt_over:
 	cli
-2:	iretq
+	ret
 
 	.macro EXCEPTION vector, error
 	.balign 16

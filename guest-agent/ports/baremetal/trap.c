@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls the guest's hooks for a frame. Also the software interrupt mask. */
 #include "internal.h"
+#include <ringside/agent.h>
 #include <ringside/record.h>
 
 #define PENDING_NMI 0x80000000u
+#define PENDING_WOKEN 0x40000000u /* an NMI came: what is about to halt must not */
 
 /*
  * Code in which the vCPU must not change tasks: the agent core, where a record may be half written,
@@ -87,8 +89,23 @@ static void run_irq(uint32_t vector, struct rs_frame *frame)
 		rs_on_tick(frame);
 	} else if (vector == RS_VEC_IPI) {
 		rs_on_ipi(frame);
+	} else if (vector == RS_VEC_NUDGE) {
+		rs_agent_look();
+		rs_on_nudge(frame);
 	}
 	context_and((uint8_t)~RS_CTX_HARDIRQ);
+}
+
+static void run_nmi(struct rs_frame *frame)
+{
+	context_or(RS_CTX_NMI);
+	/* It may have come between somebody's last look and his HLT. */
+	if (context() & RS_CTX_IRQS_OFF)
+		__asm__ volatile("orl %0, %%gs:%c1" ::"i"(PENDING_WOKEN), "i"(RS_CPU_PENDING)
+				 : "memory", "cc");
+	rs_agent_look();
+	rs_on_nmi(frame);
+	context_and((uint8_t)~RS_CTX_NMI);
 }
 
 static uint32_t take_pending(void)
@@ -105,7 +122,7 @@ void rs_irq_replay(void)
 	none.rip = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	while ((pending = take_pending())) {
 		if (pending & PENDING_NMI)
-			rs_on_nmi(&none);
+			run_nmi(&none);
 		for (uint32_t bit = 0; bit < 16; bit++)
 			if (pending & 1u << bit)
 				run_irq(RS_VEC_IRQ_FIRST + bit, &none);
@@ -130,9 +147,7 @@ static __attribute__((noinline)) void handle(struct rs_frame *frame)
 	if (frame->vector == RS_VEC_SYSCALL) {
 		frame->rax = rs_on_syscall(frame->rax, frame->rdi, frame->rsi, frame->rdx, frame);
 	} else if (frame->vector == RS_VEC_NMI) {
-		context_or(RS_CTX_NMI);
-		rs_on_nmi(frame);
-		context_and((uint8_t)~RS_CTX_NMI);
+		run_nmi(frame);
 	} else if (frame->vector >= RS_VEC_IRQ_FIRST) {
 		/* The stub has set RS_CTX_IRQS_OFF, which was clear. */
 		run_irq((uint32_t)frame->vector, frame);
@@ -154,11 +169,27 @@ CRITICAL void rs_dispatch(struct rs_frame *frame)
 		__asm__ volatile("decb %%gs:%c0" ::"i"(RS_CPU_PREEMPT) : "memory", "cc");
 }
 
+/* Interrupts are off, and one that came since they are keeps the vCPU from halting. */
+static void halt(void)
+{
+	if (rs_apic_present())
+		rs_ring0_call(NULL, 0, 0);
+	else
+		rs_pause();
+}
+
 void rs_idle(void)
 {
 	bool on = rs_irq_save();
-	if (rs_apic_present())
-		rs_ring0_call(NULL, 0, 0);
+	halt();
+	rs_irq_restore(on);
+}
+
+void rs_wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
+{
+	bool on = rs_irq_save();
+	if (nudged && rs_load_acquire(nudge) == seen)
+		halt();
 	else
 		rs_pause();
 	rs_irq_restore(on);
@@ -197,6 +228,10 @@ __attribute__((weak)) void rs_on_tick(struct rs_frame *frame)
 }
 
 __attribute__((weak)) void rs_on_ipi(struct rs_frame *frame)
+{
+}
+
+__attribute__((weak)) void rs_on_nudge(struct rs_frame *frame)
 {
 }
 

@@ -25,6 +25,7 @@
 /* rs_control.flags */
 #define RS_CONTROL_SELF_PATCH (1u << 0) /* the guest is to patch its own text */
 #define RS_CONTROL_STOP (1u << 1)       /* the session has ended: leave all sites off */
+#define RS_CONTROL_NUDGES (1u << 2)     /* the host interrupts the guest after it raised nudge */
 
 /*
  * A clock epoch: ns = ((tsc - tsc_base) * mult >> shift) + ns_base. A new one begins when the

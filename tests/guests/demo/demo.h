@@ -44,6 +44,9 @@ struct lock {
 bool lock_irq(struct lock *lock); /* returns what unlock_irq wants */
 void unlock_irq(struct lock *lock, bool on);
 
+/* watch.c */
+void watch(uint32_t cpu) __attribute__((noreturn));
+
 /* sched.c */
 void sched_init(void);
 void sched_run(uint32_t cpu) __attribute__((noreturn)); /* becomes the idle task of this vCPU */

@@ -8,6 +8,7 @@
  *	sites, calls [logs] [… seed=N]      garbage in the site tables; absurd hypercalls, or log lines
  *	crash=panic|triple|reset|hang|exit:N  after `rounds` (default 3)
  *	noagent, badabi, stale              no agent, or one that the host must refuse
+ *	watch [rounds=N]                    vCPU 1 waits N times for a change of the host's wishes, the other asks
  *	cpus=N                              vCPUs to start (default: what the machine says)
  */
 #define RS_CREATE_TRACE_POINTS
@@ -64,6 +65,8 @@ void rs_main(uint32_t cpu)
 {
 	if (cpu == 0 && hostile_wants_no_agent())
 		hostile_start_agent();
+	if (rs_option("watch", NULL, 0))
+		watch(cpu);
 	if (rs_option("flood", NULL, 0))
 		flood(cpu);
 	if (rs_option("calls", NULL, 0))

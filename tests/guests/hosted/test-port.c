@@ -330,6 +330,32 @@ static void test_region_file(void)
 }
 
 /* Without a host the program runs as if nothing were there. */
+/* It sleeps in a request that is answered when something has changed. */
+static void test_watch(void)
+{
+	struct rs_source_stat stat;
+	struct run run;
+	int changes = 0;
+
+	start(&run, g_getenv("RS_TEST_WATCH"), "5", false, "watch:*");
+	while (!run.ended && changes < 1000) {
+		turn(&run, 20);
+		if (changes++ % 2)
+			rs_session_enable(run.session, RS_OWNER_HOST, "watch:*", NULL, NULL);
+		else
+			rs_session_disable(run.session, RS_OWNER_HOST, "watch:*", NULL, NULL);
+	}
+	g_assert_true(run.ended);
+	g_assert_cmpint(run.end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(run.end.code, ==, 7);
+	rs_source_stat(rs_session_source(run.session, 0), &stat);
+	/* HELLO, REGISTER, six waits. */
+	g_assert_cmpuint(stat.hypercalls, >=, 7);
+	g_assert_cmpuint(stat.bad_hypercalls, ==, 0);
+	g_assert_cmpuint(stat.late_answers, ==, 0);
+	rs_session_destroy(run.session);
+}
+
 static void test_inert(void)
 {
 	g_autofree char *out = NULL;
@@ -357,6 +383,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/port/from-the-start", test_from_the_start);
 	g_test_add_func("/hosted/port/self-patch", test_self_patch);
 	g_test_add_func("/hosted/port/region-file", test_region_file);
+	g_test_add_func("/hosted/port/watch", test_watch);
 	g_test_add_func("/hosted/port/live", test_live);
 	g_test_add_func("/hosted/port/thousand", test_thousand);
 	g_test_add_func("/hosted/port/killed-session", test_killed_session);

@@ -193,6 +193,23 @@ static void await_nudges(uint32_t cpu)
 	call(cpu, RS_HCALL_LOG, 0, "nmi", false);
 }
 
+/* The host takes the request, and answers it with 77 when it likes; it nudges us then. */
+static uint32_t await_answer(uint32_t slot)
+{
+	volatile struct rs_hcall_response *response = response_of(slot);
+	uint32_t sequence;
+
+	fill(slot, RS_HCALL_WAIT, 0, 0);
+	sequence = request_of(slot)->sequence;
+	outl(RS_HCALL_PORT, slot);
+	if (response->accepted != sequence || response->sequence == sequence)
+		return 2;
+	/* Interrupts are off but in the HLT, so none comes between the look and it. */
+	while (response->sequence != sequence)
+		__asm__ volatile("sti; hlt; cli" : : : "memory");
+	return response->result == 77 ? 1 : 3;
+}
+
 static void start_other_cpu(void)
 {
 	volatile char *to = (void *)0x9000;
@@ -254,6 +271,11 @@ void ap_main(uint32_t cpu)
 {
 	if (is_test("spin"))
 		go_ring3(cpu, user1);
+	if (is_test("late")) {
+		take_interrupts();
+		*(volatile uint64_t *)(COUNTERS + cpu * 8) = await_answer(cpu);
+		return;
+	}
 	if (is_test("nudge")) {
 		take_interrupts();
 		call(cpu, RS_HCALL_LOG, 1, "up", false);
@@ -371,6 +393,16 @@ void main(const struct start_info *info)
 		start_other_cpu();
 		wait_for_others(cpus);
 		exit_with(cpus_started == cpus ? 0 : 1);
+	}
+	if (is_test("late")) {
+		volatile uint64_t *other = (void *)(COUNTERS + 8);
+
+		take_interrupts();
+		start_other_cpu();
+		while (!*other)
+			if (call(0, RS_HCALL_LOG, 0, "meanwhile", false))
+				exit_with(4);
+		exit_with(*other == 1 ? 0 : (uint32_t)*other);
 	}
 	if (is_test("nudge")) {
 		take_interrupts();

@@ -17,8 +17,8 @@ static struct rs_source_stat *sample(void)
 	stat->pause_max_ns = 90149;
 	stat->target.exits = 8;
 	stat->target.kvm_exits = 250;
-	stat->target.hypercalls = 4;
-	stat->target.bad_hypercalls = 1;
+	stat->hypercalls = 4;
+	stat->bad_hypercalls = 1;
 	stat->target.doorbells = 6;
 	return stat;
 }

@@ -40,6 +40,13 @@ static void sham_stop(struct rs_target *target, const char *why)
 	target->events.ended(target->events.data, &end);
 }
 
+static int sham_nudge(struct rs_target *target, uint32_t vector, struct rs_error *err)
+{
+	sham_of(target)->nudges++;
+	sham_of(target)->nudge_vector = vector;
+	return 0;
+}
+
 static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 		     struct rs_error *err)
 {
@@ -56,6 +63,8 @@ static const struct rs_target_ops ops = {.kind = "sham",
 					 .pause = sham_pause,
 					 .resume = sham_resume,
 					 .read_virt = sham_read,
+					 .nudges = RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI,
+					 .nudge = sham_nudge,
 					 .stop = sham_stop,
 					 .destroy = sham_destroy};
 
@@ -103,6 +112,7 @@ void sham_hello(struct sham *sham, uint32_t flags)
 	info->state = RS_GUEST_RUNNING;
 	info->cpu_count = sham->region->header.ring_count;
 	info->tsc_hz = 1000000000;
+	info->nudge_vector = sham->announced;
 	strcpy(info->name, "sham");
 	rs_store_release(&info->magic, RS_GUEST_MAGIC);
 }

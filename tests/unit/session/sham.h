@@ -12,7 +12,9 @@
 struct sham {
 	struct rs_target target;
 	RsTraceRegion *region;
-	int pauses, resumes;
+	int pauses, resumes, nudges;
+	uint32_t nudge_vector; /* of the last one; 0: an NMI */
+	uint32_t announced;    /* the guest's rs_guest_info.nudge_vector, at its next hello */
 	bool running, destroyed;
 	uint32_t boot;
 	uint32_t events;      /* described so far in this boot */

@@ -354,8 +354,8 @@ static void test_mailbox(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(ask(f, RS_HCALL_LOG, 0, "hi \033[31m"), ==, 0);
 	g_assert_nonnull(strstr(f->heard.said->str, "guest: hi \\x1b[31m"));
 	rs_source_stat(rs_session_source(f->session, 0), &stat);
-	g_assert_cmpuint(stat.target.hypercalls, ==, 10);
-	g_assert_cmpuint(stat.target.bad_hypercalls, ==, 4);
+	g_assert_cmpuint(stat.hypercalls, ==, 10);
+	g_assert_cmpuint(stat.bad_hypercalls, ==, 4);
 	/* The guest's last word stands, whatever the target says afterwards. */
 	sham_request(f->sham, 0, RS_HCALL_EXIT, 7, NULL);
 	sham_wait(&f->heard.ended);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* When requests of the guest are answered: at once or later, by a port or a mailbox. */
+#include "session/private.h"
+#include "session/slots.h"
+
+#include <errno.h>
+
+/* Somebody in the guest waits for the generation to change. */
+struct wait {
+	bool on;
+	struct rs_ticket ticket;
+};
+
+struct rs_requests {
+	struct rs_slots *slots;
+	struct wait *waits;  /* by slot */
+	uint64_t taken, bad; /* what was rung for, or lay in a mailbox; what it was refused for */
+};
+
+/* ---- nudges ---- */
+
+/* RS_GUEST_NUDGE_*: what the guest takes and the target can raise. */
+static uint32_t nudge_ways(const struct rs_source *source)
+{
+	uint32_t ways = source->info.flags & source->target->ops->nudges;
+
+	if (source->info.nudge_vector < 32 || source->info.nudge_vector > 255)
+		ways &= ~RS_GUEST_NUDGE_VECTOR;
+	return ways & (RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI);
+}
+
+void rs_source_promise_nudges(struct rs_source *source)
+{
+	bool can = nudge_ways(source) != 0;
+
+	rs_publisher_set_flags(source->publisher, can ? RS_CONTROL_NUDGES : 0,
+			       can ? 0 : RS_CONTROL_NUDGES);
+}
+
+int rs_source_nudge(struct rs_source *source, struct rs_error *err)
+{
+	struct rs_target *target = source->target;
+	uint32_t ways = source->hello ? nudge_ways(source) : 0;
+	bool by_vector = ways & RS_GUEST_NUDGE_VECTOR;
+
+	if (source->ended)
+		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
+	rs_publisher_nudge(source->publisher);
+	if (!ways)
+		return rs_error_set(err, ENOTSUP, "this guest cannot be interrupted");
+	return target->ops->nudge(target, by_vector ? source->info.nudge_vector : 0, err);
+}
+
+/* ---- answers that come later ---- */
+
+bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_request *request,
+			    const struct rs_ticket *ticket, struct rs_hcall_response *response)
+{
+	uint32_t now = rs_publisher_generation(source->publisher);
+
+	response->values[0] = now;
+	if (!source_alive(source))
+		rs_response_set(response, RS_ERR_REFUSED, "the session has ended");
+	if (!source_alive(source) || request->args[0] != now)
+		return true;
+	source->requests->waits[ticket->slot] = (struct wait){true, *ticket};
+	return false;
+}
+
+int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
+		     const struct rs_hcall_response *response)
+{
+	int ret = -ESHUTDOWN;
+
+	if (!source->ended)
+		ret = rs_slots_answer(source->requests->slots, ticket, response);
+	if (!ret)
+		rs_source_nudge(source, NULL);
+	return ret;
+}
+
+void rs_source_commit(struct rs_source *source)
+{
+	struct rs_requests *requests = source->requests;
+	uint32_t now = rs_publisher_commit(source->publisher);
+
+	for (uint32_t i = 0; i < rs_slots_count(requests->slots); i++) {
+		struct wait *wait = &requests->waits[i];
+		struct rs_hcall_response response;
+
+		if (!wait->on)
+			continue;
+		wait->on = false;
+		response = (struct rs_hcall_response){.values = {now}};
+		/* Whether he still waits does not matter. */
+		rs_source_answer(source, &wait->ticket, &response);
+	}
+}
+
+void rs_source_refuse_requests(struct rs_source *source)
+{
+	if (rs_slots_refuse_all(source->requests->slots, "the session has ended"))
+		rs_source_nudge(source, NULL);
+}
+
+/* ---- requests that come ---- */
+
+static bool is_bad(int32_t result)
+{
+	return result == RS_ERR_BAD_NUMBER || result == RS_ERR_BAD_ARGUMENT ||
+	       result == RS_ERR_TOO_LARGE;
+}
+
+bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
+{
+	struct rs_source *source = data;
+	struct rs_requests *requests = source->requests;
+	struct rs_hcall_response response = {0};
+	struct rs_hcall_request request;
+	struct rs_ticket ticket;
+	bool ends, now = true;
+
+	requests->taken++;
+	if (rs_slots_take(requests->slots, slot, &request, &ticket)) {
+		requests->bad++;
+		return false;
+	}
+	ends = rs_request_ends(&request, end);
+	if (!ends)
+		now = rs_source_serve(source, &request, &ticket, &response);
+	requests->bad += is_bad(response.result);
+	if (now)
+		rs_slots_answer(requests->slots, &ticket, &response);
+	else
+		rs_slots_accept(requests->slots, &ticket);
+	return ends;
+}
+
+/* No exit tells of what lies in a mailbox, so all are looked at now and then. */
+bool rs_source_poll_mailboxes(struct rs_source *source)
+{
+	struct rs_slots *slots = source->requests->slots;
+	struct rs_target_end end;
+	bool any = false;
+
+	for (uint32_t i = 0; i < rs_slots_count(slots) && !source->ended; i++) {
+		if (!rs_slots_fresh(slots, i))
+			continue;
+		any = true;
+		if (!rs_source_hypercall(source, i, &end))
+			continue;
+		/* What the guest said stands; the target's own end, which follows, does not
+		 * replace it. */
+		rs_source_set_ended(source, &end);
+		source->target->ops->stop(source->target, "the guest has ended");
+	}
+	return any;
+}
+
+/* ---- their life ---- */
+
+struct rs_requests *rs_requests_create(const RsTraceRegion *region)
+{
+	struct rs_requests *requests = g_new0(struct rs_requests, 1);
+
+	requests->slots = rs_slots_create(region);
+	requests->waits = g_new0(struct wait, rs_slots_count(requests->slots));
+	return requests;
+}
+
+void rs_requests_destroy(struct rs_requests *requests)
+{
+	if (!requests)
+		return;
+	rs_slots_destroy(requests->slots);
+	g_free(requests->waits);
+	g_free(requests);
+}
+
+void rs_requests_stat(const struct rs_requests *requests, struct rs_source_stat *out)
+{
+	out->hypercalls = requests->taken;
+	out->bad_hypercalls = requests->bad;
+	out->late_answers = rs_slots_dropped(requests->slots);
+}
