@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <time.h>
 
-#define LOOKS 8u                /* the shortest of them was not interrupted */
+#define LOOKS 8u                /* tries: the shortest was surely not interrupted */
 #define SHORTEST_NS 20000000ull /* over which a rate is measured */
 
 static uint64_t clock_ns(clockid_t id)

@@ -21,11 +21,11 @@ struct rs_moment {
 	uint64_t ns;
 };
 
-/* Now; to some tens of ns, unless the thread is interrupted time after time. */
+/* Now. Right to some tens of ns, unless the thread is interrupted at every try. */
 struct rs_moment rs_moment_now(void);
 /* Ticks per second between two moments; 0 if no time lies between them. */
 double rs_moment_rate(const struct rs_moment *from, const struct rs_moment *to);
-/* The rate between `since` and now, in Hz. Waits until there is something to measure: 20 ms. */
+/* The rate between `since` and now, in Hz. Waits until 20 ms lie between them. */
 uint64_t rs_ticks_hz(const struct rs_moment *since);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A parsed filter expression: what it says, before it meets an event. Inside hv/filter only (and
- * its tests). Nodes lie in one array and name each other by index; depth is bounded by the parser.
+ * A parsed filter expression. It does not depend on any event yet. Only for hv/filter and its
+ * tests. Nodes lie in one array and refer to each other by index. The parser bounds the depth.
  */
 #ifndef RS_HV_FILTER_AST_H
 #define RS_HV_FILTER_AST_H
@@ -31,7 +31,7 @@ enum rs_filter_cmp {
 struct rs_filter_word {
 	uint16_t at;
 	uint16_t length;
-	uint8_t quote; /* the quote around it (not counted in at and length), or 0 */
+	uint8_t quote; /* the quote around it (`at` and `length` leave it out), or 0 */
 };
 
 #define RS_FILTER_NONE 0xffffu
@@ -39,7 +39,7 @@ struct rs_filter_word {
 struct rs_filter_node {
 	uint8_t kind;   /* enum rs_filter_kind */
 	uint8_t cmp;    /* enum rs_filter_cmp */
-	bool has_mask;  /* field & mask cmp value; with RS_CMP_ANY the mask stands in `value` */
+	bool has_mask;  /* field & mask cmp value; with RS_CMP_ANY the mask is in `value` */
 	uint16_t child; /* AND, OR, NOT: the first one, else RS_FILTER_NONE */
 	uint16_t next;  /* sibling */
 	struct rs_filter_word field, mask, value;
@@ -60,7 +60,7 @@ static inline const struct rs_filter_node *rs_filter_node(const struct rs_filter
 	return &g_array_index(ast->nodes, struct rs_filter_node, index);
 }
 
-/* The word's text: quotes off, escapes undone. A new string. */
+/* The word's text without quotes and escapes. A new string. */
 GString *rs_filter_word_text(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
 
 /* Records an error at a word. `code` is positive; returns -code. The message is escaped. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the parsed expression to a decision graph. Code is made from its end to its start: a term
- * is made when both places that it may lead to are known, so there is nothing to patch, every jump goes
- * forward, `!` only swaps the two places, and a constant is no code at all.
+ * Compiles the parsed expression into a decision graph. Code is made from its end to its start. So
+ * both targets of a term are known when the term is compiled: no jump needs a later correction, and
+ * every jump goes forward. `!` only swaps the two targets. A constant needs no code.
  */
 #include "filter/predicate.h"
 
@@ -25,7 +25,7 @@ struct compiler {
 /* A place in the program while it grows backwards: ACCEPT, REJECT or an index into insns. */
 typedef uint16_t place_t;
 
-/* Resolves all terms below a node and finds out whether anything of it is known. */
+/* Resolves all terms below a node, and notes the nodes of which the event knows nothing. */
 static int resolve_tree(struct compiler *c, unsigned int index)
 {
 	const struct rs_filter_node *node = rs_filter_node(c->ast, index);
@@ -92,7 +92,7 @@ static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t
 		*out = p->verdict == RS_PRED_ALWAYS ? yes : no;
 		return 0;
 	}
-	if (yes == no) { /* whatever it says */
+	if (yes == no) { /* the result does not matter */
 		*out = yes;
 		return 0;
 	}
@@ -116,7 +116,7 @@ static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t
 
 static int gen(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out);
 
-/* Children of && or ||, the last one first; those that are unknown are left out. */
+/* Children of && or ||, the last one first. Leaves out the unknown ones. */
 static int gen_list(struct compiler *c, const struct rs_filter_node *node, place_t yes, place_t no,
 		    place_t *out)
 {
@@ -150,7 +150,7 @@ static int gen(struct compiler *c, unsigned int index, place_t yes, place_t no, 
 	return gen_list(c, node, yes, no, out);
 }
 
-/* A program has at least one instruction: this one leads to `place` either way. */
+/* A program needs at least one instruction: this one leads to `place` in either case. */
 static void gen_constant(struct compiler *c, place_t place)
 {
 	c->insns[0] = (struct rs_filter_insn){
@@ -164,8 +164,8 @@ static place_t final_place(unsigned int entry, place_t place)
 }
 
 /*
- * Turns the code round so that it starts with its entry. Instructions made after the entry (a constant cut
- * them off) are not there any more.
+ * Reverses the code so that it starts with its entry. Drops instructions that were made after the
+ * entry: a constant made them unreachable.
  */
 static int assemble(struct compiler *c, place_t entry, GByteArray **program)
 {
@@ -208,7 +208,7 @@ unsigned int rs_filter_dyn_count(const RsTraceEvent *event)
 	return n;
 }
 
-/* A program that its own verifier refuses must never leave the house. */
+/* Verifies our own program, so that a mistake of the compiler is never published. */
 static int check_own_work(struct compiler *c, GByteArray **program)
 {
 	struct rs_error why = {0};
@@ -221,7 +221,7 @@ static int check_own_work(struct compiler *c, GByteArray **program)
 				   "the event's fields make no valid program (%s)", why.message);
 }
 
-/* *program is NULL when nothing of the expression is known for the event. */
+/* *program is NULL if the event has none of the expression's fields. */
 static int compile(const struct rs_filter_ast *ast, const RsTraceEvent *event, bool strict,
 		   GByteArray **program, struct rs_filter_error *err)
 {
@@ -257,7 +257,7 @@ static int compile(const struct rs_filter_ast *ast, const RsTraceEvent *event, b
 	return ret;
 }
 
-/* Each name must be known to one of the events at least: else it is a slip of the pen. */
+/* At least one event must have each name. Otherwise the name is a typing mistake. */
 static int check_names(const struct rs_filter_ast *ast, const RsTraceEvent *const *events,
 		       size_t count, struct rs_filter_error *err)
 {
@@ -272,7 +272,7 @@ static int check_names(const struct rs_filter_ast *ast, const RsTraceEvent *cons
 		for (size_t e = 0; e < count && !known; e++) {
 			struct rs_filter_predicate p = {0};
 
-			/* what else may be wrong with the term is for the compiler to say */
+			/* the compiler reports any other mistake in the term */
 			known = rs_filter_resolve(ast, node, events[e], false, &p, NULL) ||
 				p.verdict != RS_PRED_UNKNOWN;
 			rs_filter_predicate_clear(&p);
@@ -289,7 +289,7 @@ static int check_names(const struct rs_filter_ast *ast, const RsTraceEvent *cons
 	return 0;
 }
 
-/* Says which event of several it is that an error speaks of. */
+/* Puts the event's name into the message, if there are several events. */
 static void name_event(const RsTraceEvent *event, struct rs_filter_error *err)
 {
 	struct rs_filter_error was;

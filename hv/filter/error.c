@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WINDOW 72 /* columns of a long expression that are shown */
+#define WINDOW 72 /* columns shown of a long expression */
 
-/* Appends the character at `s`, as a terminal may see it; its columns in *columns. Returns its bytes. */
+/* Appends the character at `s`, escaped for a terminal, with its width. Returns its bytes. */
 static size_t append_printable(GString *out, const char *s, size_t size, unsigned int *columns)
 {
 	size_t plain = rs_trace_plain_char(s, size);
@@ -42,7 +42,7 @@ int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, 
 	return -code;
 }
 
-/* Where to begin so that byte `at` is in sight: at a character's start. */
+/* The start of the window in which byte `at` is visible, at the start of a character. */
 static size_t window_start(const char *expression, size_t size, size_t at)
 {
 	size_t start = 0;
@@ -59,7 +59,7 @@ char *rs_filter_error_render(const struct rs_filter_error *err, const char *expr
 {
 	GString *out = g_string_new("  ");
 	g_autoptr(GString) carets = g_string_new("  ");
-	/* a far longer expression was refused for its length: its end does not matter */
+	/* a longer expression was refused for its length, so its end does not matter */
 	size_t size = strnlen(expression, RS_FILTER_MAX_EXPRESSION + 1);
 	size_t at = MIN(err->at, size), end = MIN((size_t)err->at + err->length, size);
 	size_t i = window_start(expression, size, at), stop;

@@ -14,7 +14,7 @@ static bool accepts(const struct rs_glob_element *e, unsigned int c)
 	return e->accepts[c / 64] >> c % 64 & 1;
 }
 
-/* Parses [..] at s[*at]; leaves *at behind it. */
+/* Parses [..] at s[*at]. Moves *at past it. */
 static const char *parse_class(const char *s, size_t size, size_t *at, struct rs_glob_element *e)
 {
 	size_t i = *at + 1, first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several programs for one event become one that accepts what any of them accepts. */
+/* Joins several programs for one event, see filter.h. */
 #include "filter/filter.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool same_program(const GByteArray *a, const GByteArray *b)
 	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-/* The programs, each once: several people often want the same. */
+/* The programs, without duplicates: several owners often want the same. */
 static GArray *list_parts(GByteArray *const *programs, size_t count)
 {
 	GArray *parts = g_array_new(FALSE, TRUE, sizeof(struct part));
@@ -37,7 +37,7 @@ static GArray *list_parts(GByteArray *const *programs, size_t count)
 	return parts;
 }
 
-/* Gives each part its place. -E2BIG: there is not room for all. */
+/* Gives each part its place. -E2BIG: they do not all fit. */
 static int place_parts(GArray *parts, struct rs_filter_program *head, struct rs_error *err)
 {
 	unsigned int insns = 0;
@@ -88,7 +88,7 @@ static void append_code(GByteArray *out, const struct part *part, unsigned int n
 		memcpy(&insn, part->bytes + sizeof(part->head) + i * sizeof(insn), sizeof(insn));
 		insn.on_true = moved(part, insn.on_true, next);
 		insn.on_false = moved(part, insn.on_false, next);
-		/* Its lower half is an offset; what is added may not carry into the upper half. */
+		/* The lower half is an offset. The sum must not carry into the upper half. */
 		if (insn.op >= RS_OP_CPUSET)
 			insn.imm = (insn.imm & ~(uint64_t)UINT32_MAX) |
 				   ((uint32_t)insn.imm - part->head.pool + part->pool);

@@ -144,7 +144,7 @@ int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_wor
 	g_auto(GStrv) parts = g_strsplit(owned, "|", 65);
 	rs_wide_t value = 0;
 
-	if (whole) { /* one whose name holds a '|' */
+	if (whole) { /* a symbol's name may hold a '|' */
 		*out = symbol_value(field, whole);
 		return 0;
 	}
@@ -167,7 +167,7 @@ bool rs_filter_is_cpus(const struct rs_filter_ast *ast, const struct rs_filter_w
 	return !word->quote && word->length >= 5 && strncmp(ast->text + word->at, "CPUS{", 5) == 0;
 }
 
-/* A CPU number at **s; leaves *s behind it. */
+/* Reads a CPU number at *s and moves *s past it. */
 static bool take_cpu(const char **s, unsigned int *cpu)
 {
 	if (!g_ascii_isdigit(**s))
@@ -177,7 +177,7 @@ static bool take_cpu(const char **s, unsigned int *cpu)
 	return true;
 }
 
-/* Whether it was not set before. */
+/* Returns whether the bit was clear before. */
 static bool set_bit(uint8_t *map, unsigned int bit)
 {
 	bool is_new = !(map[bit / 8] >> bit % 8 & 1);

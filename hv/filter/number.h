@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of an expression as numbers: literals, symbols of a field, CPU lists. Inside hv/filter only.
- * Wide enough to hold every s64 and u64 side by side, so that nothing wraps before it is judged.
+ * The numbers in an expression: literals, symbols of a field, CPU lists. Inside hv/filter only. The
+ * type holds every s64 and every u64, so that no value wraps before it is checked.
  */
 #ifndef RS_HV_FILTER_NUMBER_H
 #define RS_HV_FILTER_NUMBER_H
@@ -19,7 +19,7 @@ int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word 
 		   uint8_t out[RS_MAX_CPUS / 8], unsigned int *count, struct rs_filter_error *err);
 bool rs_filter_is_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
 
-/* Levenshtein's distance, for suggestions; names are cut at RS_NAME_MAX. */
+/* The Levenshtein distance, for suggestions. Cuts names at RS_NAME_MAX. */
 unsigned int rs_filter_distance(const char *a, const char *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lexer and parser in one: what a character means depends on whether a field, an operator or a value
- * is due (a bare value may hold `*`, `[!a-c]` or `-`). Only parentheses recurse, and they are
- * counted.
+ * Lexer and parser in one, since the meaning of a character depends on what comes next: a field, an
+ * operator or a value. A bare value may hold `*`, `[!a-c]` or `-`. Only parentheses recurse, and
+ * their depth is limited.
  */
 #include "filter/ast.h"
 
@@ -98,7 +98,7 @@ static int parse_quoted(struct parser *p, struct rs_filter_word *out)
 	return 0;
 }
 
-/* How far a bare word reaches. A mask also ends at a comparison; a class or {list} is kept whole. */
+/* The length of a bare word. A mask also ends at a comparison. A class or {list} stays whole. */
 static unsigned int bare_length(const char *s, bool is_mask)
 {
 	const char *stop = is_mask ? "()&\"'=<>!~" : "()&\"'";
@@ -137,7 +137,7 @@ static int parse_value(struct parser *p, bool is_mask, struct rs_filter_word *ou
 	return 0;
 }
 
-/* A comparison operator, if one stands here. */
+/* Reads a comparison operator, if there is one here. */
 static bool take_cmp(struct parser *p, uint8_t *cmp)
 {
 	static const struct {
@@ -241,7 +241,7 @@ static int parse_not(struct parser *p, uint16_t *out)
 	return 0;
 }
 
-/* `next` joined by `sign`, any number of them. */
+/* Parses any number of `next`, with `sign` between them. */
 static int parse_list(struct parser *p, const char *sign, enum rs_filter_kind kind,
 		      int (*next)(struct parser *, uint16_t *), uint16_t *out)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a term's name stands for: a field of the event, or one of the names that every event has. */
+/* What a term's name means: a field of the event, or one of the names that every event has. */
 struct subject {
 	const RsTraceField *field; /* NULL for the latter */
 	char name[RS_NAME_MAX + 1];
@@ -23,9 +23,9 @@ struct resolver {
 	struct rs_filter_error *err;
 };
 
-#define SUGGESTED 4u /* of the names below: the first ones */
+#define SUGGESTED 4u /* a suggestion may be one of the first so many names below */
 
-/* The event's own fields win over these. */
+/* A field of the event hides the same name here. */
 static const struct {
 	const char *name;
 	uint8_t source;
@@ -117,14 +117,14 @@ static int subject_of_field(struct resolver *r, const RsTraceField *field)
 	}
 }
 
-/* Fills the subject; verdict UNKNOWN if a lenient look-up found nothing. */
+/* Fills the subject. If a lenient look-up finds nothing, the verdict is UNKNOWN. */
 static int find_subject(struct resolver *r, const RsTraceEvent *event)
 {
 	const struct rs_filter_word *word = &r->term->field;
 	struct subject *s = &r->subject;
 	const RsTraceField *field;
 
-	/* too long a name is cut, and then matches no field: those are shorter than RS_NAME_MAX */
+	/* a name that is too long is cut and matches no field, since those are shorter */
 	g_strlcpy(s->name, r->ast->text + word->at, MIN(word->length + 1u, sizeof(s->name)));
 	field = rs_trace_event_field(event, s->name);
 	if (field)
@@ -236,7 +236,7 @@ static int range_error(struct resolver *r, const struct rs_filter_word *word, rs
 				   hint);
 }
 
-/* Folds what holds for each or none of low..high. */
+/* Whether the comparison is true for all of low..high, for none of them, or for some. */
 static enum rs_filter_verdict fold(enum rs_filter_cmp cmp, rs_wide_t value, rs_wide_t low,
 				   rs_wide_t high)
 {
@@ -282,7 +282,7 @@ static void emit_integer(struct resolver *r, bool is_signed, rs_wide_t mask, rs_
 	r->out->imm = (uint64_t)value;
 }
 
-/* Reads the mask, which then is one that the field's own bits can meet. */
+/* Reads the mask and limits it to the bits that the field has. */
 static int resolve_mask(struct resolver *r, const struct rs_filter_word *word, rs_wide_t *mask)
 {
 	const struct subject *s = &r->subject;

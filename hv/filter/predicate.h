@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One term of an expression against one event: which bytes it looks at and what it asks of them.
- * Inside hv/filter only.
+ * One term of an expression for one event: the bytes that it looks at, and the test of them. Inside
+ * hv/filter only.
  */
 #ifndef RS_HV_FILTER_PREDICATE_H
 #define RS_HV_FILTER_PREDICATE_H
@@ -10,7 +10,7 @@
 #include "filter/glob.h"
 
 enum rs_filter_verdict {
-	RS_PRED_NEVER, /* the same answer for every entry */
+	RS_PRED_NEVER, /* these two: the same answer for every entry */
 	RS_PRED_ALWAYS,
 	RS_PRED_UNKNOWN, /* the event has no such field */
 	RS_PRED_INTEGER,
@@ -20,7 +20,7 @@ enum rs_filter_verdict {
 
 struct rs_filter_predicate {
 	enum rs_filter_verdict verdict;
-	bool negate;    /* TEXT: true when the operation says no */
+	bool negate;    /* TEXT: true if the operation is false */
 	uint8_t op;     /* RS_OP_* */
 	uint8_t source; /* RS_SRC_* */
 	uint16_t width, offset;
@@ -30,13 +30,13 @@ struct rs_filter_predicate {
 };
 
 /*
- * `strict`: a missing field and a value that the field can never hold are errors (else the verdict
- * says so). On success the caller clears *out.
+ * `strict`: a missing field is an error, and so is a value that the field can never hold. Otherwise
+ * the verdict says so. On success the caller clears *out.
  */
 int rs_filter_resolve(const struct rs_filter_ast *ast, const struct rs_filter_node *term,
 		      const RsTraceEvent *event, bool strict, struct rs_filter_predicate *out,
 		      struct rs_filter_error *err);
-/* Of the fields of these events and the names that each event has: the one that was likely meant, or NULL. */
+/* The name most like `name`, among the fields of the events and the common names. NULL: none. */
 const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, const char *name);
 void rs_filter_predicate_clear(struct rs_filter_predicate *predicate);
 

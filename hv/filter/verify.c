@@ -115,7 +115,7 @@ static const char *bad_cpus(const struct verifier *v, const struct rs_filter_ins
 	return length > RS_MAX_CPUS / 8 ? "its CPU list is too long" : NULL;
 }
 
-/* The agent loads more bytes than the field has and leaves it to the mask to cut them off. */
+/* The agent loads more bytes than the field has. The mask must clear the others. */
 static const char *bad_integer(const struct rs_filter_insn *in)
 {
 	unsigned int bits = 8 * (in->source == RS_SRC_FIELD ? in->width : 4u);

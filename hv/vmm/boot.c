@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lies in RAM before the first instruction (kernel, initrd, PVH start info) and the state that the
- * PVH boot protocol prescribes: 32-bit protected mode, flat segments, paging off, ebx = start info.
+ * Puts kernel, initrd and PVH start info into RAM, and sets the CPU state of the PVH boot protocol:
+ * 32-bit protected mode, flat segments, paging off, ebx = start info.
  */
 #include "vmm/elf.h"
 #include "vmm/internal.h"

@@ -105,7 +105,7 @@ static uint64_t align_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Looks for the PVH entry among the notes of header i. The first one found counts. */
+/* Looks for the PVH entry in the notes of header i. The first one counts. */
 static int check_notes(struct loader *ld, uint32_t i, struct rs_error *err)
 {
 	const Elf64_Phdr *ph = &ld->phdr[i];
@@ -134,7 +134,7 @@ static int check_notes(struct loader *ld, uint32_t i, struct rs_error *err)
 			ld->has_entry = true;
 		}
 		if (next > left)
-			break; /* the last one may lack its padding */
+			break; /* the last note may lack its padding */
 		at += next;
 		left -= next;
 	}
@@ -227,7 +227,7 @@ int rs_elf_load_path(const char *path, void *ram, uint64_t ram_size, struct rs_e
 		close(fd);
 		return ret;
 	}
-	/* Read, not mapped: a file that shrinks while it is parsed must not become a SIGBUS. */
+	/* Read the file, do not map it: a mapped file that shrinks would cause a SIGBUS. */
 	file = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		    -1, 0);
 	if (file == MAP_FAILED) {

@@ -2,8 +2,8 @@
 /*
  * Loads an ELF64 x86-64 executable with a PVH entry (note XEN_ELFNOTE_PHYS32_ENTRY) into guest RAM.
  *
- * Called by the VMM before the guest runs, on any thread. The file is hostile: every number in it is
- * bounded before it is used, and nothing is written to RAM unless the whole file was found good.
+ * The VMM calls it before the guest runs, on any thread. The file is hostile: every number in it is
+ * bounded before its use, and nothing is written to RAM before the whole file was checked.
  */
 #ifndef RS_HV_VMM_ELF_H
 #define RS_HV_VMM_ELF_H
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include <ringside/types.h>
 
-#define RS_ELF_MAX_HEADERS 128u      /* program headers that are looked at */
+#define RS_ELF_MAX_HEADERS 128u      /* program headers at most */
 #define RS_ELF_MAX_FILE (1ull << 30) /* bytes of a kernel file */
 /* Guest-physical addresses below this are the VMM's, for boot data: no segment may lie there. */
 #define RS_ELF_LOWEST 0x8000u
@@ -23,14 +23,14 @@ struct rs_elf_image {
 };
 
 /*
- * Copies the segments of `file` to `ram`, which is guest-physical [0, ram_size). `name` is for messages
- * ("kernel 'name': ..."). -ENOEXEC: damaged, or not a kernel that can be booted so;
- * -ERANGE: does not fit the RAM.
+ * Copies the segments of `file` to `ram`, which is guest-physical [0, ram_size). `name` is for
+ * messages ("kernel 'name': ..."). -ENOEXEC: damaged, or not a kernel that PVH can boot; -ERANGE:
+ * it does not fit the RAM.
  */
 int rs_elf_load(const char *name, const void *file, size_t file_size, void *ram, uint64_t ram_size,
 		struct rs_elf_image *out, struct rs_error *err);
 
-/* The same for the file at `path`; its errors also are those of open(2), fstat(2) and mmap(2). */
+/* The same for the file at `path`. Also has the errors of open(2), fstat(2) and mmap(2). */
 int rs_elf_load_path(const char *path, void *ram, uint64_t ram_size, struct rs_elf_image *out,
 		     struct rs_error *err);
 

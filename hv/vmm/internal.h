@@ -14,20 +14,20 @@
 
 #define RS_VMM_KICK_SIGNAL (SIGRTMIN + 5)
 
-/* kvm.c: /dev/kvm and a VM. `device` is /dev/kvm but in tests. */
+/* kvm.c: /dev/kvm and a VM. Tests give another `device`. */
 int rs_kvm_open(const char *device, struct rs_error *err); /* a descriptor, or -errno */
 int rs_kvm_create_vm(int kvm, struct rs_error *err);
-uint64_t rs_kvm_exits(int stats_fd); /* 0: not told */
+uint64_t rs_kvm_exits(int stats_fd); /* 0: not known */
 
-/* serial.c: any thread. A line at a time reaches the output. */
+/* serial.c: any thread. Writes whole lines. */
 struct rs_serial;
 int rs_serial_create(const char *path, int fd, struct rs_serial **out, struct rs_error *err);
 void rs_serial_put(struct rs_serial *serial, const void *bytes, size_t size,
-		   const bool *give_up); /* may block as its output does, until *give_up */
+		   const bool *give_up); /* blocks if its output blocks, until *give_up */
 void rs_serial_flush(struct rs_serial *serial, bool wait, const bool *give_up);
 void rs_serial_destroy(struct rs_serial *serial);
 
-/* The UART's registers but for the transmitter: what a driver writes it reads back. Relaxed atomics. */
+/* The UART's registers except the transmitter: they keep what a driver writes. Relaxed atomics. */
 struct rs_uart {
 	uint8_t lcr, mcr, ier, scratch, divisor[2];
 };
@@ -66,11 +66,11 @@ struct rs_vmm {
 	uint64_t clock_hz;
 	bool tsc_shared; /* the guests' TSC is ours */
 
-	pthread_mutex_t lock; /* what follows */
+	pthread_mutex_t lock; /* protects the following */
 	pthread_cond_t out;   /* a vCPU left the guest */
-	pthread_cond_t go;    /* pause ended, a call was answered, or the end came */
+	pthread_cond_t go;    /* a pause ended, a call was answered, or the guest ends */
 	bool paused;
-	bool ending; /* read without the lock, too */
+	bool ending; /* also read without the lock */
 	bool ended_told;
 	bool threads_joined;
 	struct rs_target_end end;

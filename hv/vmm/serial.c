@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output of the 16550. Lines are gathered and written whole, so that they do not cut through
- * the trace on a terminal; the session flushes an unfinished one a little later.
+ * The output of the 16550. It is written in whole lines, so that it does not break the lines of the
+ * trace on a terminal. The session flushes an unfinished line a little later.
  */
 #include "vmm/internal.h"
 
@@ -47,7 +47,7 @@ static void flush_locked(struct rs_serial *serial, const bool *give_up)
 	if (serial->terminal) {
 		g_autofree char *text = NULL;
 
-		/* A terminal makes its own of a newline. */
+		/* A terminal adds its own carriage return to a newline. */
 		if (size >= 2 && memcmp(serial->line + size - 2, "\r\n", 2) == 0)
 			serial->line[--size - 1] = '\n';
 		text = rs_trace_escape(serial->line, (gssize)size, "\n\t");

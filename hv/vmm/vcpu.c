@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 /*
- * One vCPU and its thread. `in_guest` is true around KVM_RUN only, so whatever the thread does in between
- * (serial output, a hypercall that waits for the session) never holds up a pause.
+ * One vCPU and its thread. `in_guest` is true only around KVM_RUN. So other work of the thread,
+ * such as serial output or a hypercall that waits for the session, never delays a pause.
  */
 #include "vmm/internal.h"
 
@@ -86,7 +86,7 @@ static void doorbell(struct rs_vmm *vmm)
 {
 	uint64_t one = 1;
 
-	/* A full counter is a doorbell that rings already. */
+	/* If the counter is full, the doorbell is ringing already. */
 	if (write(vmm->doorbell_fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -200,7 +200,7 @@ static void handle_exit(struct rs_vcpu *vcpu)
 	}
 }
 
-/* False: the end has come. */
+/* False: the guest ends. */
 static bool enter(struct rs_vcpu *vcpu)
 {
 	struct rs_vmm *vmm = vcpu->vmm;
@@ -252,12 +252,14 @@ static void *vcpu_thread(void *data)
 
 static void on_kick(int signal)
 {
-	/* Its arrival is what counts: KVM_RUN and write(2) return. */
+	/* The signal does its work by arriving: it makes KVM_RUN and write(2) return. */
 }
 
 void rs_vcpu_kick(struct rs_vcpu *vcpu)
 {
-	/* First the flag, then the signal: a thread on its way into KVM_RUN sees one or the other. */
+	/*
+	 * Set the flag before the signal: a thread that is about to enter KVM_RUN sees one of them.
+	 */
 	rs_store_release(&vcpu->run->immediate_exit, 1);
 	pthread_kill(vcpu->thread, RS_VMM_KICK_SIGNAL);
 }
@@ -269,7 +271,7 @@ int rs_vcpu_start(struct rs_vcpu *vcpu, struct rs_error *err)
 	int ret;
 
 	sigaction(RS_VMM_KICK_SIGNAL, &action, NULL);
-	/* The session's signals are for the session's thread. */
+	/* The session's thread handles all other signals. */
 	sigfillset(&all);
 	sigdelset(&all, RS_VMM_KICK_SIGNAL);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -305,7 +307,7 @@ static int set_cpuid(struct rs_vcpu *vcpu, int kvm_fd, struct rs_error *err)
 	return 0;
 }
 
-/* Makes the guest's TSC the host's, so that host and guest stamp events alike. */
+/* Makes the guest's TSC the host's, so that timestamps of host and guest agree. */
 static bool share_tsc(struct rs_vcpu *vcpu)
 {
 #ifdef KVM_VCPU_TSC_CTRL
@@ -314,7 +316,7 @@ static bool share_tsc(struct rs_vcpu *vcpu)
 				       .attr = KVM_VCPU_TSC_OFFSET,
 				       .addr = (uint64_t)(uintptr_t)&offset};
 
-	/* Where it is refused, KVM keeps its own offset, the same for every vCPU. */
+	/* If KVM refuses, it keeps its own offset, which is the same for every vCPU. */
 	return ioctl(vcpu->fd, KVM_SET_DEVICE_ATTR, &attr) == 0;
 #else
 	return false;

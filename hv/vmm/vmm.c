@@ -32,7 +32,7 @@ void rs_vmm_wake(struct rs_vmm *vmm)
 	uint64_t one = 1;
 
 	if (write(vmm->wake_fd, &one, sizeof(one)) < 0)
-		return; /* full: it is awake */
+		return; /* full: the session is awake already */
 }
 
 static void kick_all(struct rs_vmm *vmm, bool only_in_guest)
@@ -64,7 +64,9 @@ void rs_vmm_end(struct rs_vmm *vmm, enum rs_end_reason reason, int code, const c
 	pthread_mutex_unlock(&vmm->lock);
 }
 
-/* After `ending`: a thread may sit in write(2) to a stuck terminal, so it is kicked until it is out. */
+/*
+ * Only after `ending`. Kicks threads until they end, since one may hang in write(2) to a terminal.
+ */
 static void join_threads(struct rs_vmm *vmm)
 {
 	if (vmm->threads_joined)
@@ -146,7 +148,7 @@ static int vmm_start(struct rs_target *target, struct rs_error *err)
 	struct rs_vmm *vmm = vmm_of(target);
 	int ret = 0;
 
-	/* Nobody enters the guest, and so nobody ends it, before all threads are there. */
+	/* No thread enters the guest before all exist, so the guest cannot end before that. */
 	pthread_mutex_lock(&vmm->lock);
 	for (uint32_t i = 0; i < target->vcpus && !ret; i++)
 		ret = rs_vcpu_start(&vmm->vcpu[i], err);
@@ -188,12 +190,12 @@ static int vmm_resume(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
-/* Host address of guest-physical [at, at + size), NULL where that is not all one piece of memory. */
+/* Host address of guest-physical [at, at + size). NULL: it does not lie in one piece of memory. */
 static uint8_t *memory_at(struct rs_vmm *vmm, uint64_t at, uint64_t size)
 {
 	if (at <= vmm->ram_size && size <= vmm->ram_size - at)
 		return vmm->ram + at;
-	at -= RS_VMM_REGION_GPA; /* wraps below it, and then is too large */
+	at -= RS_VMM_REGION_GPA; /* an address below it wraps and becomes too large */
 	if (vmm->region && at <= vmm->region_size && size <= vmm->region_size - at)
 		return vmm->region + at;
 	return NULL;
@@ -211,7 +213,7 @@ static int vmm_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_
 	return 0;
 }
 
-/* Only the RAM holds text: the region is the host's. */
+/* Text lies only in RAM, never in the region. */
 static uint8_t *text_at(struct rs_vmm *vmm, const struct rs_text_piece *piece)
 {
 	if (piece->at.v > vmm->ram_size || piece->size > vmm->ram_size - piece->at.v)
@@ -219,7 +221,7 @@ static uint8_t *text_at(struct rs_vmm *vmm, const struct rs_text_piece *piece)
 	return vmm->ram + piece->at.v;
 }
 
-/* Plain stores do: every vCPU is out of the guest, and it enters anew through a barrier. */
+/* Plain stores suffice: every vCPU is outside the guest, and entering it again is a barrier. */
 static int vmm_write_text(struct rs_target *target, const struct rs_text_patch *patches,
 			  size_t count, struct rs_error *err)
 {
@@ -248,7 +250,7 @@ static uint64_t vmm_page_table_root(struct rs_target *target)
 	struct kvm_sregs sregs;
 	uint64_t root = 0;
 
-	/* While a vCPU runs, KVM's ioctls on it wait for its next exit: get it out first. */
+	/* KVM's ioctls on a running vCPU wait for its next exit, so pause first. */
 	if (mine && vmm_pause(target, NULL))
 		return 0;
 	for (uint32_t i = 0; i < target->vcpus && !root; i++)
@@ -280,11 +282,11 @@ static uint64_t vmm_clock_now(struct rs_target *target)
 	return vmm_of(target)->tsc_shared ? rs_ticks() : 0;
 }
 
-/* The whole vCPUs: an xAPIC knows 255 as everybody, and KVM takes it so for x2APICs, too. */
+/* All vCPUs: 255 is an xAPIC's broadcast address, and KVM accepts it for x2APICs too. */
 #define MSI_ADDRESS_EVERYBODY 0xfeeff000u
 #define MSI_DELIVER_NMI 0x400u
 
-/* A message to the APICs, since KVM_NMI would wait until its vCPU is out of the guest. */
+/* Sends a message to the APICs, since KVM_NMI would wait until its vCPU is outside the guest. */
 static int vmm_nudge(struct rs_target *target, uint32_t vector, struct rs_error *err)
 {
 	struct rs_vmm *vmm = vmm_of(target);
@@ -295,7 +297,7 @@ static int vmm_nudge(struct rs_target *target, uint32_t vector, struct rs_error 
 		return rs_error_set(err, ESRCH, "guest '%s' has ended", vmm->name);
 	if (vector && (vector < 16 || vector > 255))
 		return rs_error_set(err, EINVAL, "interrupt %u cannot be raised", vector);
-	/* 0: no vCPU takes it now. That is the guest's affair. */
+	/* 0: no vCPU accepts it now, which is not an error of ours. */
 	if (ioctl(vmm->vm_fd, KVM_SIGNAL_MSI, &msi) < 0)
 		return rs_error_set(err, errno, "KVM_SIGNAL_MSI: %s", strerror(errno));
 	return 0;
@@ -411,7 +413,7 @@ static int map_memory(struct rs_vmm *vmm, const struct rs_vmm_config *c, struct 
 	vmm->region_size = c->region_size;
 	vmm->guest_offset = c->guest_offset;
 #ifdef MADV_POPULATE_WRITE
-	/* A first touch from the guest costs ten times what it costs here. Best effort. */
+	/* Touch the pages now: a first touch by the guest costs ten times as much. Best effort. */
 	(void)madvise(vmm->region, vmm->region_size, MADV_POPULATE_WRITE);
 #endif
 	return 0;

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Our own VMM: a rs_target on KVM. It boots a PVH ELF kernel on 1..RS_MAX_CPUS vCPUs, each a thread of
- * this process.
+ * Our own VMM: a rs_target on KVM. It boots a PVH ELF kernel on 1..RS_MAX_CPUS vCPUs. Each vCPU is
+ * a thread of this process.
  *
- * The guest sees: RAM at [0, memory), the region at RS_VMM_REGION_GPA (its host-written part read-only),
- * an in-kernel local APIC, I/O APIC and PIT (APIC ids 0..vcpus-1, other CPUs started by INIT/SIPI), the
- * transmitter of a 16550 at port 0x3f8, the request and doorbell ports of <ringside/hypercall.h> and the
- * same two as MMIO, and the reset ports 0x64 and 0xcf9. All else reads as ones. Where KVM can do it, the
- * guest's TSC is the host's.
+ * The guest has:
+ *   - RAM at [0, memory);
+ *   - the region at RS_VMM_REGION_GPA, with its host-written part read-only;
+ *   - KVM's local APIC, I/O APIC and PIT; APIC ids are 0..vcpus-1, INIT/SIPI starts other CPUs;
+ *   - the transmitter of a 16550 at port 0x3f8;
+ *   - the request and doorbell ports of <ringside/hypercall.h>, and the same two as MMIO;
+ *   - the reset ports 0x64 and 0xcf9.
+ * All other ports and addresses read as ones. The guest's TSC is the host's if KVM supports it.
  *
- * Threads: as hv/target says; the session's context is the thread-default one of rs_vmm_create's caller.
- * A vCPU that waits for the session's answer, or for the serial output, counts as paused.
+ * Threads: as in target/target.h. The session's context is the thread-default context of the caller
+ * of rs_vmm_create. A vCPU that waits for the session's answer, or for the serial output, counts as
+ * paused.
  */
 #ifndef RS_HV_VMM_H
 #define RS_HV_VMM_H
@@ -22,7 +26,7 @@
 
 #define RS_VMM_MIN_MEMORY (1ull << 20)
 #define RS_VMM_MAX_MEMORY (3ull << 30) /* the devices begin at 0xd0000000 */
-#define RS_VMM_MAX_CMDLINE 8191u       /* bytes, the word that names the region included */
+#define RS_VMM_MAX_CMDLINE 8191u       /* bytes, with the word that names the region */
 
 struct rs_vmm_config {
 	const char *name;    /* for messages and threads; NULL: "guest" */
@@ -32,24 +36,24 @@ struct rs_vmm_config {
 	uint64_t memory;     /* bytes, page multiple, RS_VMM_MIN_MEMORY..MAX */
 	uint32_t vcpus;      /* 1..RS_MAX_CPUS */
 
-	/* The region; -1: none. Borrowed (the VMM keeps a duplicate). It must be laid out before start(). */
+	/* The region; -1: none. The VMM keeps a duplicate. It must be laid out before start(). */
 	int region_fd;
 	uint64_t region_size;  /* bytes, page multiple */
 	uint64_t guest_offset; /* [0, guest_offset) is read-only to the guest; page multiple */
 
-	/* Where the serial port goes: a file that is made or emptied, else a borrowed descriptor, else
-	 * (NULL and -1) nowhere. On a terminal, escapes are neutralised. */
+	/* Where the serial output goes: to a file, which is made or emptied, or to a borrowed
+	 * descriptor. NULL and -1: nowhere. Output to a terminal is escaped. */
 	const char *serial_path;
 	int serial_fd;
 };
 
-/* 0 if /dev/kvm can be used here; else the reason, as rs_vmm_create would give it. */
+/* 0 if /dev/kvm can be used here. Otherwise the error that rs_vmm_create would return. */
 int rs_vmm_probe(struct rs_error *err);
 
 /*
- * Creates the machine, kernel loaded, not yet running. Strings are copied. The caller sets (*out)->events,
- * then calls start. -EINVAL: a number is out of its range; -ENOEXEC/-EINVAL/-ERANGE: the kernel
- * (vmm/elf.h); else what /dev/kvm or the system said.
+ * Creates the machine and loads the kernel. Copies strings. The caller sets (*out)->events, then
+ * calls start. -EINVAL: a number is out of its range; -ENOEXEC, -EINVAL, -ERANGE: the kernel (see
+ * vmm/elf.h); others are errors of /dev/kvm or the system.
  */
 int rs_vmm_create(const struct rs_vmm_config *config, struct rs_target **out, struct rs_error *err);
 
