@@ -250,7 +250,10 @@ int rs_directory_look(const void *memory, uint64_t size, uint32_t index, struct 
 int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t owner);
 int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t owner);
 
-/* What a guest may ask of its own tracing; `reply` may be NULL. Results as rs_hypercall(). */
+/*
+ * What a guest may ask of its own tracing; `reply` may be NULL. Results as rs_hypercall(). The
+ * host's wishes and filters stay as they are: see ringside/hypercall.h.
+ */
 int32_t rs_agent_enable(const char *glob, struct rs_hcall_reply *reply);
 int32_t rs_agent_disable(const char *glob, struct rs_hcall_reply *reply);
 int32_t rs_agent_set_filter(const char *glob_and_expression, struct rs_hcall_reply *reply);

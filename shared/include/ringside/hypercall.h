@@ -24,7 +24,12 @@
 #define RS_HCALL_HELLO 1u      /* agent is up: rs_guest_info is complete */
 #define RS_HCALL_REGISTER 2u   /* args: provider id; its entry is complete */
 #define RS_HCALL_UNREGISTER 3u /* args: provider id */
-#define RS_HCALL_ENABLE 4u     /* data: event glob, "system:name". values: events touched */
+/*
+ * ENABLE, DISABLE and SET_FILTER say what the guest wants. The host and others have wishes and
+ * filters of their own: an event is on while any of them wants it, and is recorded if it passes for
+ * any who wants it. QUERY tells what is in force.
+ */
+#define RS_HCALL_ENABLE 4u     /* data: event glob, "system:name". values: events that match */
 #define RS_HCALL_DISABLE 5u    /* likewise */
 #define RS_HCALL_SET_FILTER 6u /* data: "glob: expression"; an empty expression clears */
 #define RS_HCALL_QUERY 7u      /* args: event id. values: enabled, hits unknown (0), has filter */
