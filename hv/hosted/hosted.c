@@ -25,10 +25,11 @@ static void on_wake(int sig)
 {
 }
 
-/* Hands a wish to the tracer thread and waits for the answer. */
+/* Hands a request to the tracer thread and waits for the answer. */
 static int ask(struct rs_hosted *hosted, enum rs_hosted_request request, struct rs_error *err)
 {
-	gint64 again = 200; /* us: a signal that came just before the thread slept is repeated */
+	gint64 again =
+		200; /* us: repeat the signal, which may come just before the thread sleeps */
 	int ret;
 
 	g_mutex_lock(&hosted->lock);
@@ -176,13 +177,13 @@ static void hosted_stats(struct rs_target *target, struct rs_target_stats *out)
 	*out = hosted_of(target)->stats;
 }
 
-/* The longer the target has been there, the better the figure. */
+/* The rate is the more exact the longer the target has existed. */
 static uint64_t hosted_clock_hz(struct rs_target *target)
 {
 	return rs_ticks_hz(&hosted_of(target)->begun);
 }
 
-/* A process's event clock is the counter that we see ourselves. */
+/* The event clock of a process is the same counter as ours. */
 static uint64_t hosted_clock_now(struct rs_target *target)
 {
 	return rs_ticks();
@@ -275,7 +276,7 @@ static struct rs_hosted *new_hosted(void)
 	return hosted;
 }
 
-/* The thread says its id first. */
+/* Waits until the thread has said its id. */
 static void start_thread(struct rs_hosted *hosted)
 {
 	g_mutex_lock(&hosted->lock);
@@ -290,7 +291,7 @@ static int take_fds(struct rs_hosted *hosted, const struct rs_hosted_config *con
 		    struct rs_error *err)
 {
 	if (config->region_fd >= 0) {
-		/* Out of the way of the program's own 0..9. */
+		/* The program may use low numbers itself. */
 		hosted->region_fd = fcntl(config->region_fd, F_DUPFD_CLOEXEC, 100);
 		if (hosted->region_fd < 0)
 			return rs_error_set(err, errno, "region: %s", g_strerror(errno));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hosted target as its files share it: hosted.c (the session's side), tracer.c (the thread that owns the
- * process), spawn.c (starting it).
+ * Shared by the files of the hosted target: hosted.c (the session's side), tracer.c (the thread
+ * that owns the process), spawn.c (starts it), text.c (its memory).
  */
 #ifndef RS_HV_HOSTED_PRIVATE_H
 #define RS_HV_HOSTED_PRIVATE_H
@@ -18,7 +18,7 @@ enum rs_hosted_request {
 	RS_HOSTED_SEIZE, /* an existing process */
 	RS_HOSTED_PAUSE,
 	RS_HOSTED_RESUME,
-	RS_HOSTED_QUIT, /* let go (attached) or kill (ours), then end the thread */
+	RS_HOSTED_QUIT, /* detach (attached) or kill (ours), then end the thread */
 };
 
 struct rs_hosted {
@@ -38,37 +38,37 @@ struct rs_hosted {
 	GSource *ended_source;
 	bool stop_asked;
 	char stop_why[128];
-	int mem_fd; /* /proc/PID/mem of the image that runs; -1 */
+	int mem_fd; /* /proc/PID/mem of the image that runs; -1: none */
 	pid_t tracer_tid;
-	struct rs_moment begun; /* the clock's rate is measured from here on */
+	struct rs_moment begun; /* the measurement of the clock's rate begins here */
 
-	GMutex lock; /* all below */
+	GMutex lock; /* protects all below */
 	GCond answered;
 	enum rs_hosted_request request;
 	int result;
 	struct rs_error error;
 	struct rs_error no_patch; /* code 0: pause works */
-	bool new_image;           /* mem_fd is of one that is gone */
+	bool new_image;           /* mem_fd is of an image that is gone */
 	bool paused;
 	bool ended;
 	bool reported;
 	int status; /* of waitpid, once ended */
 	struct rs_target_stats stats;
 
-	/* Of the tracer thread alone. */
+	/* Only the tracer thread uses these. */
 	GHashTable *tasks; /* tid -> struct task */
-	bool stopping;     /* every task is to be held */
+	bool stopping;     /* every task is to be stopped */
 	bool quit;
 };
 
 /* tracer.c: the thread's main function; it ends after RS_HOSTED_QUIT. */
 gpointer rs_hosted_tracer(gpointer data);
-/* The signal that takes the thread out of its wait; its handler does nothing. */
+/* The signal that interrupts the thread's wait. Its handler does nothing. */
 int rs_hosted_wake_signal(void);
 
 /*
- * spawn.c, on the tracer thread: starts the program, seized by this thread unless that is not permitted
- * (*why then has code != 0; the program runs all the same). Returns the pid or -errno.
+ * spawn.c, on the tracer thread: starts the program, and seizes it. If ptrace is not permitted, the
+ * program runs without it, and *why has a code != 0. Returns the pid or -errno.
  */
 pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs_error *why,
 		      struct rs_error *err);

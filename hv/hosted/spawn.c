@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting the program: the child waits on a socket until it has been seized, so that not one of its instructions
- * runs untraced, and then executes. What it does after fork is async-signal-safe: we have threads.
+ * Starts the program. The child waits on a socket until it has been seized and then executes, so
+ * that no instruction of the program runs untraced. After fork the child calls only
+ * async-signal-safe functions, since our process has threads.
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"
@@ -24,9 +25,9 @@ struct child {
 	char **argv;
 	char **traced_env;
 	char **self_env;   /* the agent is to patch its own text */
-	char *pid_slot[2]; /* "RINGSIDE_PID=" in each: digits go behind it */
+	char *pid_slot[2]; /* after "RINGSIDE_PID=" in each: room for the digits */
 	int sync;
-	int keep[2]; /* to be inherited, -1: none */
+	int keep[2]; /* descriptors that the program inherits, -1: none */
 	const sigset_t *mask;
 };
 
@@ -51,7 +52,7 @@ static _Noreturn void run_child(const struct child *child)
 	char go = 0;
 	int code;
 
-	/* What the host ignores or blocks (SIGPIPE, SIGINT …) is no business of the program's. */
+	/* The program must not inherit the signals that we ignore or block (SIGPIPE, SIGINT …). */
 	for (int sig = 1; sig < NSIG; sig++)
 		sigaction(sig, &plain, NULL);
 	sigprocmask(SIG_SETMASK, child->mask, NULL);
@@ -108,14 +109,14 @@ static int seize(struct rs_hosted *hosted, pid_t pid, unsigned long options, str
 	return 0;
 }
 
-/* Takes the child's exec through: it stops once when traced. Returns its errno, 0 when it runs. */
+/* Waits for the child's exec, at which a traced child stops once. Returns its errno, or 0. */
 static int finish(pid_t pid, int sync)
 {
 	int code = 0;
 	ssize_t got;
 
-	/* The socket closes at exec: end of file is success. While the exec event stops a traced
-	 * child the socket is closed already. */
+	/* The socket closes at exec, so end of file means success. When the exec event stops a
+	 * traced child, the socket is closed already. */
 	do
 		got = read(sync, &code, sizeof(code));
 	while (got < 0 && errno == EINTR);
@@ -151,7 +152,7 @@ pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs
 			code = finish(pid, sync[0]);
 		else
 			code = ECHILD;
-		/* It ends by itself: reaped here, before anybody else hears of it. */
+		/* The child ends by itself. Reap it here, so that nobody else sees it. */
 		if (code)
 			while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 				;

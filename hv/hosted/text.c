@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of the process, see hosted.h: read by process_vm_readv, text written through /proc/PID/mem. */
+/* Memory of the process: process_vm_readv reads it, /proc/PID/mem writes text. See hosted.h. */
 #define _GNU_SOURCE
 #include "hosted/private.h"
 
@@ -46,8 +46,8 @@ int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t
 	return no_access(hosted, at.v, got < 0 ? errno : EFAULT, err);
 }
 
-/* Where the stretch ends that begins with patch `first`: patches that follow each other upwards
- * in one page are read as one, with what lies between them. */
+/* The end of the stretch that begins with patch `first`. Patches with rising addresses in one page
+ * are one stretch. It is read in one piece, with the bytes between them. */
 static size_t stretch_end(const struct rs_text_patch *patches, size_t count, size_t first)
 {
 	uint64_t page_end = (patches[first].at.v & ~(uint64_t)(RS_PAGE_SIZE - 1)) + RS_PAGE_SIZE;
@@ -94,7 +94,7 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 	return 0;
 }
 
-/* The file belongs to the address space that was there when it was opened. */
+/* The file means the address space that the process had when the file was opened. */
 static int open_mem(struct rs_hosted *hosted, struct rs_error *err)
 {
 	char path[64];
@@ -126,9 +126,9 @@ static int check_paused(struct rs_hosted *hosted, struct rs_error *err)
 }
 
 /*
- * A system call for each patch. Nothing cheaper is as exact: process_vm_writev takes many places at
- * once but respects the protection of text, PTRACE_POKETEXT writes whole words, and a stretch
- * of a page would write back what lies between the patches.
+ * One system call for each patch, because no cheaper way is exact. process_vm_writev takes many
+ * places at once, but respects the write protection of text. PTRACE_POKETEXT writes whole words. A
+ * write of a whole stretch would also write the bytes between the patches.
  */
 int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, struct rs_error *err)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that owns the process. All ptrace calls and waits are made here.
+ * The thread that owns the process. It makes all ptrace calls and waits.
  *
- * It sleeps in waitpid(__WNOTHREAD), which sees only this thread's own child and tracees, and is taken out of it by a
- * signal when the session's thread wants something. A task is one thread that shares the program's text: its
- * threads, and a vfork child until it executes. To pause is to have each of them in a ptrace stop; a
- * parent that waits for its vfork child cannot reach user space before the child, which is held, so it counts as
- * stopped.
+ * It sleeps in waitpid(__WNOTHREAD), which sees only this thread's own child and tracees. When the
+ * session's thread wants something, a signal interrupts the wait. A task is a thread that shares
+ * the program's text: each thread of the program, and a vfork child until it executes. A pause puts
+ * each task into a ptrace stop. A parent that waits for its vfork child counts as stopped, since it
+ * cannot reach user space before the child, which is stopped.
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"
@@ -25,10 +25,10 @@
 
 struct task {
 	pid_t tid;
-	bool stopped;  /* in a ptrace stop, for us to continue */
+	bool stopped;  /* in a ptrace stop, until we continue it */
 	bool in_vfork; /* waits for its child in the kernel */
 	bool group_stop;
-	int signal; /* to be delivered when it goes on */
+	int signal; /* is delivered when it goes on */
 };
 
 int rs_hosted_wake_signal(void)
@@ -60,7 +60,7 @@ static void drop_task(struct rs_hosted *hosted, pid_t tid)
 
 static void let_go(struct task *task)
 {
-	/* In a group stop the task is to stay stopped until SIGCONT, but we want to hear of it. */
+	/* In a group stop the task must stay stopped until SIGCONT. PTRACE_LISTEN reports that. */
 	if (task->group_stop) {
 		ptrace(PTRACE_LISTEN, task->tid, NULL, NULL);
 	} else {
@@ -139,7 +139,7 @@ static void on_stop(struct rs_hosted *hosted, pid_t tid, int status)
 		let_go(task);
 }
 
-/* One state change. False: the process has ended (or there is nothing to wait for). */
+/* Handles one state change. False: the process has ended, or there is nothing to wait for. */
 static bool on_status(struct rs_hosted *hosted, pid_t tid, int status)
 {
 	if (WIFSTOPPED(status)) {
@@ -153,15 +153,15 @@ static bool on_status(struct rs_hosted *hosted, pid_t tid, int status)
 	return false;
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 static bool is_held(const struct task *task)
 {
 	return task->stopped || task->in_vfork;
 }
 
-/* No task any more, whatever became of the news of it: a leader whose other threads live on, a
- * task that was gone before its parent's event told of it. */
+/* Whether the task is dead. Not every death is reported: a leader may end before its threads, and a
+ * task may be gone before its parent's event names it. */
 static bool is_dead(pid_t tid)
 {
 	char *path = g_strdup_printf("/proc/%d/stat", (int)tid), *text = NULL, *state;
@@ -186,7 +186,7 @@ static bool all_held(struct rs_hosted *hosted)
 	return true;
 }
 
-/* Asks all that run to stop; those that are not ours (any more) are forgotten. */
+/* Asks all running tasks to stop. Forgets tasks that are gone. */
 static void interrupt_all(struct rs_hosted *hosted, bool look)
 {
 	GHashTableIter iter;
@@ -233,7 +233,7 @@ static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
 		}
 		if (errno != EINTR)
 			break;
-		/* Who asked wakes us now and then while we have not answered. */
+		/* The asking thread wakes us now and then until we answer. */
 		interrupt_all(hosted, true);
 		if (g_get_monotonic_time() > limit) {
 			resume_all(hosted);
@@ -250,8 +250,8 @@ static int seize_all(struct rs_hosted *hosted, struct rs_error *err)
 	bool more = true;
 	int ret = 0;
 
-	/* Threads that come while we look: those of seized ones are followed by the kernel, and a second
-	 * look finds the others. */
+	/* New threads may appear meanwhile. The kernel traces those of seized threads, and another
+	 * look at the directory finds the others. */
 	while (more && !ret) {
 		GDir *dir = g_dir_open(path, 0, NULL);
 		const char *name;
@@ -286,7 +286,7 @@ static void detach_all(struct rs_hosted *hosted)
 	gpointer value;
 
 	if (!hosted->stopping && pause_all(hosted, NULL))
-		return; /* the end of this thread detaches them */
+		return; /* the kernel detaches them when this thread ends */
 	g_hash_table_iter_init(&iter, hosted->tasks);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		struct task *task = value;
@@ -337,7 +337,7 @@ static void serve_quit(struct rs_hosted *hosted)
 	}
 }
 
-/* The lock is held on entry and exit, but not while serving. */
+/* Carries out the request. The caller holds the lock, which is released meanwhile. */
 static void serve(struct rs_hosted *hosted)
 {
 	enum rs_hosted_request request = hosted->request;
@@ -373,8 +373,8 @@ static void serve(struct rs_hosted *hosted)
 	g_cond_broadcast(&hosted->answered);
 }
 
-/* Waits for a state change of the process, or for a wish. Sleeps on the condition while there is no
- * process. */
+/* Waits for a state change of the process, or for a request. Sleeps on the condition while there is
+ * no process. */
 static void wait_once(struct rs_hosted *hosted)
 {
 	int status;
@@ -383,7 +383,7 @@ static void wait_once(struct rs_hosted *hosted)
 	if (tid > 0)
 		on_status(hosted, tid, status);
 	else if (errno != EINTR)
-		g_usleep(1000); /* nothing is left to wait for: its end has been told */
+		g_usleep(1000); /* nothing is left to wait for, and its end was reported */
 }
 
 gpointer rs_hosted_tracer(gpointer data)
@@ -391,7 +391,7 @@ gpointer rs_hosted_tracer(gpointer data)
 	struct rs_hosted *hosted = data;
 	sigset_t all, wake;
 
-	/* Signals are for other threads, but for the one that wakes us. */
+	/* Other threads handle signals. This one takes only the signal that wakes it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	sigemptyset(&wake);

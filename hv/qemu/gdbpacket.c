@@ -43,7 +43,7 @@ static enum rs_gdb_token finish(struct rs_gdb_parser *parser)
 static void body(struct rs_gdb_parser *parser, uint8_t byte)
 {
 	switch (byte) {
-	case '$': /* the last packet was torn off */
+	case '$': /* a new packet begins, so the last one was incomplete */
 		begin(parser);
 		return;
 	case '#':

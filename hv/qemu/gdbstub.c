@@ -10,9 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define WRITE_MAX 1024u /* bytes an `M` */
-#define WINDOW 64u      /* writes that may be unanswered: bounded by the socket's buffers */
-#define STRAY_MAX 64u   /* packets that nobody asked for, before we give up */
+#define WRITE_MAX 1024u /* bytes of one `M` */
+#define WINDOW 64u      /* unanswered writes at most: the socket's buffers bound them */
+#define STRAY_MAX 64u   /* after so many packets that are not answers we give up */
 
 struct rs_gdb {
 	int fd;
@@ -90,14 +90,14 @@ static void append_packet(GString *out, const char *body)
 	g_string_append_printf(out, "$%s#%02x", body, sum);
 }
 
-/* Stop replies and console output come on their own; no answer of ours looks like them. */
+/* The stub sends stop replies and console output unasked. No answer looks like them. */
 static bool is_stray(const struct rs_gdb_parser *parser)
 {
 	char c = parser->data[0];
 	return c == 'T' || c == 'S' || (c == 'O' && strcmp(parser->data, "OK") != 0);
 }
 
-/* Waits for the next answer; it is in gdb->parser afterwards. */
+/* Waits for the next answer, and leaves it in gdb->parser. */
 static int receive(struct rs_gdb *gdb, struct rs_error *err)
 {
 	gint64 deadline = deadline_of(gdb);
@@ -118,7 +118,7 @@ static int receive(struct rs_gdb *gdb, struct rs_error *err)
 			if (++strays > STRAY_MAX)
 				return rs_error_set(err, EPROTO, "QEMU's gdb stub talks nonsense");
 			break;
-		case RS_GDB_NAK: /* a unix socket does not corrupt: the stub did not understand us */
+		case RS_GDB_NAK: /* a unix socket does not corrupt: the stub misunderstood us */
 		case RS_GDB_BAD:
 			return rs_error_set(err, EPROTO, "QEMU's gdb stub sent a damaged packet");
 		default:
@@ -174,7 +174,7 @@ int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct
 	gdb = g_new0(struct rs_gdb, 1);
 	gdb->fd = fd;
 	gdb->timeout_ms = timeout_ms;
-	rc = ask(gdb, "qAttached", err); /* any answer will do: it is served, so the VM stands */
+	rc = ask(gdb, "qAttached", err); /* any answer shows that the VM is stopped */
 	if (rc < 0) {
 		close(fd);
 		g_free(gdb);
@@ -223,7 +223,7 @@ int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t c
 
 	for (size_t answered = 0; answered < count; answered++) {
 		int rc = 0;
-		if (sent == answered) { /* the window has been answered: fill it again */
+		if (sent == answered) { /* all are answered: fill the window again */
 			g_autoptr(GString) out = g_string_new(NULL);
 			for (; sent < count && sent - answered < WINDOW; sent++)
 				append_write(out, &writes[sent]);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of QEMU's gdb stub: the one way to write guest text that TCG's translation cache hears of.
+ * A client of QEMU's gdb stub. It is the only way to write guest text that also updates TCG's
+ * translation cache.
  *
- * Connecting stops the VM. Closing lets it go on only where asked to, so whoever connects has to know
- * whether it ran before. One client at a time.
+ * Connecting stops the VM. Closing lets it go on only if asked to, so the caller must know whether
+ * it ran before. One client at a time.
  *
- * Caller: hv/qemu. Thread: one; every function waits, at most the timeout that was given. Trust: the
- * peer may send anything; packets are bounded, checked, and never echoed to a terminal.
+ * Caller: hv/qemu. One thread. Every function waits, at most for the given timeout. Trust: the peer
+ * may send anything. Packets are bounded and checked, and never shown on a terminal.
  *
  * Errors: -ENOENT/-ECONNREFUSED nobody listens; -ETIMEDOUT no answer in time; -EPIPE the peer has
- * closed; -EPROTO an answer that makes no sense; -EFAULT no memory at that address.
+ * closed; -EPROTO the answer is invalid; -EFAULT no memory at that address.
  */
 #ifndef RS_HV_QEMU_GDBSTUB_H
 #define RS_HV_QEMU_GDBSTUB_H
@@ -19,7 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The packet layer: one byte in, at most one thing out. Hostile input; never fails, only resyncs. */
+/* The packet layer. It takes one byte and gives at most one token. The input is hostile: the parser
+ * drops a bad packet and goes on with the next. */
 #define RS_GDB_PACKET_MAX 8192u
 
 enum rs_gdb_token {
@@ -48,17 +50,20 @@ struct rs_gdb_write {
 	uint32_t size; /* 1..1024 */
 };
 
-/* Connects (which stops the VM) and makes sure that the stub answers. */
+/* Connects, which stops the VM, and waits until the stub answers. */
 int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct rs_error *err);
 
-/* Whether addresses are guest-physical from here on. Lasts beyond the connection: switch it off. */
+/* Makes addresses guest-physical or not. Switch it off at the end: it outlasts the connection. */
 int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);
 
-/* All writes in order, without waiting for each answer. On failure some may have been done. */
+/* Does all writes in order, without a wait for each answer. On failure some may have been done. */
 int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count,
 		 struct rs_error *err);
 
-/* Closes; `resume` lets the VM run on. Frees `gdb` whatever happens; NULL is accepted. */
+/*
+ * Closes the connection and frees `gdb`, also on failure. `resume`: the VM runs on. NULL is
+ * allowed.
+ */
 int rs_gdb_close(struct rs_gdb *gdb, bool resume, struct rs_error *err);
 
 #endif

@@ -120,12 +120,12 @@ static int check(const struct rs_qemu_config *config, struct rs_error *err)
 	return 0;
 }
 
-/* QEMU did not come up: what it said counts for more than what we saw of it. */
+/* QEMU did not start. Its own message says more than our error, so it replaces ours. */
 static int explain(struct rs_qemu *qemu, int rc, struct rs_error *err)
 {
 	g_autofree char *said = NULL;
 
-	/* Its sockets go first, so it may be just about to end. */
+	/* Its sockets close before it ends, so wait for its end. */
 	rs_qemu_process_wait(&qemu->process, rc == -ETIMEDOUT ? 0 : 2000);
 	said = rs_qemu_process_complaint(&qemu->process, 0);
 	if (said)

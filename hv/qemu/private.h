@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the QEMU target's own files share. qemu.c: the target's operations and its end; lifecycle.c: create,
- * attach, and the file that tells a later session how to.
+ * Shared by the files of the QEMU target. qemu.c has the target's operations and its end.
+ * lifecycle.c has create, attach, and the file by which a later session attaches.
  */
 #ifndef RS_HV_QEMU_PRIVATE_H
 #define RS_HV_QEMU_PRIVATE_H
@@ -31,15 +31,15 @@ struct rs_qemu {
 
 	bool attached, started, ended;
 	bool running;     /* as the last STOP or RESUME event said */
-	bool pausing;     /* q_pause() is at work: a STOP event is of its doing */
-	bool stop_seen;   /* a STOP event came since it was cleared */
-	uint32_t resumes; /* RESUME events of our doing that did not come yet */
+	bool pausing;     /* q_pause() is at work, and causes the next STOP event */
+	bool stop_seen;   /* a STOP event came since this was cleared */
+	uint32_t resumes; /* RESUME events that we caused and that are still to come */
 	bool resumed_by_other;
-	bool ours;              /* the pause is ours to end */
-	bool left_paused;       /* by a session that died */
+	bool ours;              /* we paused the VM, so we resume it */
+	bool left_paused;       /* a session that died left the VM paused */
 	char *shutdown;         /* the SHUTDOWN event's reason */
-	char *killed_why;       /* stop() */
-	struct rs_moment begun; /* the clock's rate is measured from here on */
+	char *killed_why;       /* of stop() */
+	struct rs_moment begun; /* the measurement of the clock's rate begins here */
 };
 
 static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)

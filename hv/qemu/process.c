@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEXT_MAX 65536 /* bytes of stderr or log that we look at */
+#define TEXT_MAX 65536 /* bytes of stderr or log that we read */
 
 static void arg(GPtrArray *argv, const char *text)
 {
@@ -80,7 +80,7 @@ static GPtrArray *command_line(const struct rs_qemu_config *config, const char *
 	arg(argv, uuid);
 	arg(argv, "-machine");
 	argf(argv, "pc,accel=%s,memory-backend=ram", config->accel == RS_QEMU_KVM ? "kvm" : "tcg");
-	if (config->accel == RS_QEMU_TCG) { /* the agent's clock in user space is RDTSCP */
+	if (config->accel == RS_QEMU_TCG) { /* an agent in user space needs RDTSCP for its clock */
 		arg(argv, "-cpu");
 		arg(argv, "qemu64,+rdtscp");
 	}
@@ -96,7 +96,7 @@ static GPtrArray *command_line(const struct rs_qemu_config *config, const char *
 	arg(argv, "-device");
 	argf(argv, "isa-debug-exit,iobase=0x%x,iosize=0x04", RS_QEMU_EXIT_PORT);
 	arg(argv, "-d");
-	arg(argv, "cpu_reset"); /* the only place where QEMU tells a triple fault from a reset */
+	arg(argv, "cpu_reset"); /* only this log tells a triple fault from a reset */
 	arg(argv, "-D");
 	argf(argv, "/proc/self/fd/%d", RS_QEMU_FD_LOG);
 	arg(argv, "-kernel");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The QEMU process itself: its command line, the files that it was handed, its end.
+ * The QEMU process: its command line, the files that it gets from us, its end.
  *
- * Every file is handed over by number (RS_QEMU_FD_*), so that a later session finds each again under
- * /proc/PID/fd without a path of its own that could be swapped. Caller: hv/qemu/qemu.c only.
+ * QEMU gets every file as a descriptor with a fixed number (RS_QEMU_FD_*). So a later session finds
+ * each under /proc/PID/fd, and needs no path, behind which somebody could put another file. Only
+ * hv/qemu calls this.
  */
 #ifndef RS_HV_QEMU_PROCESS_H
 #define RS_HV_QEMU_PROCESS_H
@@ -24,9 +25,9 @@ struct rs_qemu_process {
 	pid_t pid;
 	bool child;                    /* ours to reap */
 	bool reaped;                   /* `status` is valid */
-	int status;                    /* as waitpid gives it */
+	int status;                    /* of waitpid */
 	int ram_fd, stderr_fd, log_fd; /* -1: not reachable */
-	off_t stderr_seen;             /* what it said before the guest was started */
+	off_t stderr_seen;             /* size of stderr before the guest was started */
 };
 
 /* Starts QEMU, listening on both sockets. */
@@ -34,7 +35,7 @@ int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 			  const char *qmp_path, const char *gdb_path, struct rs_qemu_process *out,
 			  struct rs_error *err);
 
-/* Finds a process again and checks that it is the one started with this uuid: -ESRCH. */
+/* Finds a process again. -ESRCH: there is none, or it was not started with this uuid. */
 int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *out,
 			 struct rs_error *err);
 
@@ -42,7 +43,7 @@ int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *ou
 bool rs_qemu_process_wait(struct rs_qemu_process *process, int timeout_ms);
 void rs_qemu_process_kill(struct rs_qemu_process *process);
 
-/* The first line on stderr from `from` on that is no warning, without the program's name; NULL: none. */
+/* The first line on stderr after `from` that is no warning, without the program's name, or NULL. */
 char *rs_qemu_process_complaint(const struct rs_qemu_process *process, off_t from);
 /* Whether QEMU logged a triple fault. */
 bool rs_qemu_process_triple_fault(const struct rs_qemu_process *process);

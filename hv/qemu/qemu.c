@@ -13,7 +13,7 @@
 
 #define KILL_AFTER_MS 3000
 
-/* ---- what QEMU tells ---- */
+/* ---- events of QEMU ---- */
 
 static void tell(struct rs_qemu *qemu, enum rs_pause_step step)
 {
@@ -47,7 +47,7 @@ void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 	struct rs_qemu *qemu = data;
 
 	if (!event)
-		return; /* closed: the process's end tells the rest */
+		return; /* QMP was closed: the end of the process will follow */
 	if (strcmp(event, "STOP") == 0)
 		on_stop(qemu);
 	else if (strcmp(event, "RESUME") == 0)
@@ -134,7 +134,7 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	struct rs_target_end end = {0};
 
 	rs_qemu_process_wait(&qemu->process, 0);
-	rs_qmp_drain(qemu->qmp); /* its last words */
+	rs_qmp_drain(qemu->qmp); /* take its last events */
 	qemu->ended = true;
 	qemu->running = false;
 	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
@@ -189,7 +189,7 @@ static int q_start(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
-/* Left behind if we are killed in a pause, so that the next session knows whose it was. */
+/* The mark stays if we are killed in a pause, so that the next session knows that it was ours. */
 static void mark_pause(struct rs_qemu *qemu, bool on)
 {
 	if (!on)
@@ -212,8 +212,8 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 	qemu->pausing = true;
 	rc = rs_gdb_connect(qemu->gdb_path, RS_QEMU_TIMEOUT_MS, &qemu->gdb, err);
 	/*
-	 * QEMU sends STOP when the VM goes from running to stopped. It precedes the answer to this query, so
-	 * without one the VM stood before we came, by somebody else's wish.
+	 * QEMU sends STOP when a running VM stops, and before the answer to this query. If there
+	 * was no STOP, somebody else had stopped the VM before.
 	 */
 	if (rc == 0)
 		rc = rs_qemu_query_running(qemu, &running, err);
@@ -239,10 +239,10 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 
 	if (qemu->ended || !qemu->gdb)
 		return 0;
-	/* The mode is QEMU's, not the connection's: a debugger that comes later expects it off. */
+	/* The mode belongs to QEMU, not to the connection. A later debugger expects it off. */
 	rs_gdb_set_physical(qemu->gdb, false, NULL);
 	rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, err);
-	if (rc < 0) /* out of step after a write that failed; there is another way */
+	if (rc < 0) /* after a failed write the stub may be out of step: resume by QMP */
 		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_TIMEOUT_MS, NULL, err);
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot resume the guest");
@@ -254,7 +254,7 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
-/* Where a guest-physical range lies in the RAM file, -1: not in RAM. As machine `pc` lays it out. */
+/* The offset of a guest-physical range in the RAM file, -1: not in RAM. For machine `pc`. */
 static int64_t ram_at(const struct rs_qemu *qemu, uint64_t gpa, size_t size)
 {
 	uint64_t low = qemu->memory < 0xe0000000ull ? qemu->memory : 0xc0000000ull;
@@ -279,7 +279,7 @@ static int q_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_t 
 	return 0;
 }
 
-/* The pieces of all patches as the gdb stub takes them; `list` has room for two of each patch. */
+/* Makes the gdb stub's writes of all patches. `list` has room for two for each patch. */
 static int list_pieces(const struct rs_qemu *qemu, const struct rs_text_patch *patches,
 		       size_t count, struct rs_gdb_write *list, size_t *listed,
 		       struct rs_error *err)
@@ -321,7 +321,7 @@ static int q_write_text(struct rs_target *target, const struct rs_text_patch *pa
 	rc = list_pieces(qemu, patches, count, list, &listed, err);
 	if (rc == 0)
 		rc = rs_gdb_write(qemu->gdb, list, listed, err);
-	if (rc == 0) /* M says OK to memory that ignores it */
+	if (rc == 0) /* M also says OK for memory that ignores the write */
 		for (size_t i = 0; i < listed && rc == 0; i++)
 			if (memcmp(qemu->ram + ram_at(qemu, list[i].address, list[i].size),
 				   list[i].bytes, list[i].size) != 0)
@@ -330,7 +330,7 @@ static int q_write_text(struct rs_target *target, const struct rs_text_patch *pa
 	return rc;
 }
 
-/* The monitor's text form is the only way to a control register that needs no stop. */
+/* Only the monitor's text command shows a control register without stopping the VM. */
 static uint64_t q_page_table_root(struct rs_target *target)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
@@ -389,13 +389,13 @@ static void q_stats(struct rs_target *target, struct rs_target_stats *out)
 	}
 }
 
-/* Both accelerators hand the host's counter on, less an offset that neither tells. */
+/* With both accelerators the guest's counter is the host's minus an unknown offset. */
 static uint64_t q_clock_hz(struct rs_target *target)
 {
 	return rs_ticks_hz(&rs_qemu_of(target)->begun);
 }
 
-/* An NMI reaches a vCPU through LINT1 of its APIC, which the guest has to have set up for it. */
+/* An NMI reaches a vCPU through LINT1 of its APIC, if the guest has set that up. */
 static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
@@ -438,11 +438,12 @@ static void q_destroy(struct rs_target *target)
 	qemu = rs_qemu_of(target);
 	q_resume(target, NULL);
 	if (!qemu->ended &&
-	    (!qemu->started && !qemu->attached)) { /* it never ran: nothing is lost */
+	    (!qemu->started && !qemu->attached)) { /* it never ran, so nothing is lost */
 		rs_qemu_process_kill(&qemu->process);
 		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
 		rs_qemu_remove_files(qemu);
-	} else if (!qemu->ended && qemu->killed_why) { /* asked to end; see it through */
+	} else if (!qemu->ended &&
+		   qemu->killed_why) { /* it was asked to end: make sure that it does */
 		if (!rs_qemu_process_wait(&qemu->process, KILL_AFTER_MS))
 			rs_qemu_process_kill(&qemu->process);
 		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);

@@ -2,19 +2,21 @@
 /*
  * A target that is a QEMU process, started by us or left behind by a session that died.
  *
- * The region is an ivshmem-plain BAR (1af4:1110, BAR 2, PCI address 00:02.0), guest RAM a file that we map, so
- * reads cost nothing; text is written through the gdb stub, because TCG's translation cache does not hear of
- * stores from outside. Hypercalls come by mailbox, which the session polls: nothing is delivered from here.
+ * The region is an ivshmem-plain BAR (1af4:1110, BAR 2, PCI address 00:02.0). Guest RAM is a file
+ * that we map, so reads are cheap. Text is written through the gdb stub, because stores to the file
+ * would not update TCG's translation cache. Hypercalls come by mailbox, which the session polls.
  *
- * A pause is a connection to the gdb stub. A VM that somebody else had paused stays paused afterwards.
- * The guest's TSC stands still meanwhile (ops->clock_stops).
+ * A pause is a connection to the gdb stub. A VM that somebody else had paused stays paused
+ * afterwards. The guest's TSC stands still meanwhile (ops->clock_stops).
  *
- * The process is in a session of its own and outlives us when we are killed; DIR/NAME.qemu then tells
- * rs_qemu_attach how to find it. stop() ends it; destroy() without stop() leaves a started guest running.
+ * The process has its own Unix session and outlives us when we are killed. rs_qemu_attach then
+ * finds it by DIR/NAME.qemu. stop() ends it. destroy() without stop() leaves a started guest
+ * running.
  *
- * Exit: port 0xf4 is isa-debug-exit, a value v written there ends QEMU with `code` v (0..127).
+ * Exit: port 0xf4 is isa-debug-exit. A value v (0..127) written there ends QEMU with `code` v.
  *
- * Thread: the session's. Trust: the guest may have broken into QEMU; what QEMU says is bounded and judged.
+ * Thread: the session's. Trust: the guest may have taken over QEMU, so all that QEMU says is
+ * bounded and checked.
  */
 #ifndef RS_HV_QEMU_QEMU_H
 #define RS_HV_QEMU_QEMU_H
@@ -44,22 +46,22 @@ struct rs_qemu_config {
 };
 
 /*
- * Starts QEMU with the guest held before its first instruction; start() lets it go. Errors, besides
- * system ones: -ENOENT no QEMU or no such kernel; -EINVAL the configuration; -ECHILD QEMU ended at once, the
- * message is what it said.
+ * Starts QEMU with the guest stopped before its first instruction; start() lets it go. Errors,
+ * besides those of the system: -ENOENT no QEMU or no such kernel; -EINVAL the configuration;
+ * -ECHILD QEMU ended at once, and the message is its own.
  */
 int rs_qemu_create(const struct rs_qemu_config *config, struct rs_target **out,
 		   struct rs_error *err);
 
 /*
- * Connects to the QEMU that DIR/NAME.qemu tells of. -ENOENT no such file; -ESRCH the process is gone or
- * is another one by now; -EBADMSG the file makes no sense. If the dead session had paused the guest,
- * the next resume() or start() lets it run on.
+ * Connects to the QEMU that DIR/NAME.qemu names. -ENOENT no such file; -ESRCH the process is gone,
+ * or its id was reused; -EBADMSG the file is invalid. If the dead session had paused the guest, the
+ * next resume() or start() lets it run on.
  */
 int rs_qemu_attach(const char *run_dir, const char *name, GMainContext *context,
 		   struct rs_target **out, struct rs_error *err);
 
-/* A path under which the region's file can be opened again, valid while the process lives. */
+/* A path by which the region's file can be opened again, valid while the process lives. */
 const char *rs_qemu_region_path(const struct rs_target *target);
 const char *rs_qemu_qmp_path(const struct rs_target *target);
 const char *rs_qemu_gdb_path(const struct rs_target *target);

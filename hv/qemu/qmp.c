@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define POSTED (-1) /* id of a command whose answer nobody awaits */
+#define POSTED (-1) /* id of a command for whose answer nobody waits */
 
 struct rs_qmp {
 	GSocket *socket;
 	GMainContext *context;
 	GSource *source;
 	GByteArray *in;  /* an unfinished line */
-	bool discarding; /* the rest of a line that was too long */
+	bool discarding; /* drop the rest of a line that was too long */
 	bool greeted, closed;
-	gint64 waiting; /* id of the command whose answer is awaited, 0: none */
+	gint64 waiting; /* id of the command for whose answer we wait, 0: none */
 	gint64 last_id;
 	JsonNode *answer; /* object with "return" or "error" */
 	unsigned bad_lines;
@@ -23,7 +23,7 @@ struct rs_qmp {
 	void *data;
 };
 
-/* json-glib parses by recursion, so the depth has to be known to be small before it starts. */
+/* json-glib parses by recursion, so bound the depth before. */
 static bool depth_ok(const char *line, size_t size)
 {
 	unsigned depth = 0;
@@ -63,7 +63,7 @@ static const char *string_member(JsonObject *object, const char *name)
 	return json_node_get_string(node);
 }
 
-/* The command that it answers; 0: none. */
+/* The id of the command that it answers; 0: none. */
 static gint64 id_of(JsonObject *object)
 {
 	JsonNode *id = json_object_get_member(object, "id");
@@ -95,7 +95,7 @@ static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
 		qmp->waiting = 0;
 		qmp->answer = json_node_copy(root);
 	} else if (id_of(object) != POSTED) {
-		qmp->bad_lines++; /* an answer to something that we gave up on, or nonsense */
+		qmp->bad_lines++; /* invalid, or a late answer for which nobody waits any more */
 	}
 }
 
@@ -132,7 +132,7 @@ static void close_down(struct rs_qmp *qmp)
 	qmp->event(qmp->data, NULL, NULL);
 }
 
-/* Takes at most one buffer of what has arrived; false if there was nothing. */
+/* Reads at most one buffer. False: nothing has arrived. */
 static bool receive_some(struct rs_qmp *qmp)
 {
 	char buffer[16384];
@@ -152,7 +152,7 @@ static gboolean on_readable(GSocket *socket, GIOCondition condition, gpointer da
 {
 	struct rs_qmp *qmp = data;
 
-	/* Bounded: a peer that never stops talking must not starve the session. */
+	/* Bounded, so that a peer that never stops sending cannot starve the session. */
 	for (int i = 0; i < 16 && !qmp->closed && receive_some(qmp); i++)
 		;
 	return qmp->closed ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
@@ -184,7 +184,7 @@ static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, stru
 			continue;
 		}
 		if (n < 0) {
-			rs_qmp_drain(qmp); /* its last words, and the end */
+			rs_qmp_drain(qmp); /* take its last events and its end */
 			close_down(qmp);
 			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
 		}
@@ -194,7 +194,7 @@ static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, stru
 	return 0;
 }
 
-/* Waits until *done; what arrives meanwhile is dispatched. */
+/* Waits until done(). Dispatches whatever arrives meanwhile. */
 static int receive_until(struct rs_qmp *qmp, bool (*done)(const struct rs_qmp *), gint64 deadline,
 			 struct rs_error *err)
 {
@@ -281,7 +281,7 @@ int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err)
 	n = g_socket_send(qmp->socket, line, size, NULL, &error);
 	if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
 		return rs_error_set(err, EAGAIN, "QEMU does not read its QMP socket");
-	/* The kernel takes a line this short whole or not at all. */
+	/* The kernel takes such a short line either whole or not at all. */
 	if (n != (gssize)size) {
 		close_down(qmp);
 		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of QEMU's machine protocol (QMP): one JSON object a line over a unix socket.
+ * A client of QEMU's machine protocol (QMP): each line on a unix socket is one JSON object.
  *
- * Caller: hv/qemu. Thread: that of the GMainContext that it was connected with. Trust: QEMU is a process
- * that a guest may have broken into, so a line is bounded in length and nesting before it is parsed; one
- * that makes no sense is counted and passed over.
+ * Caller: hv/qemu. Thread: that of the GMainContext given at connect. Trust: a guest may have taken
+ * over QEMU. So the length and the nesting of a line are bounded before it is parsed. An invalid
+ * line is counted and ignored.
  *
  * Errors: -ENOENT/-ECONNREFUSED nobody listens; -ETIMEDOUT no answer in time (QMP serves one client
- * at a time); -EPIPE the peer has closed; -EREMOTEIO QEMU refused the command, the message is
- * QEMU's; -EPROTO what answers is not QMP.
+ * at a time); -EPIPE the peer has closed; -EREMOTEIO QEMU refused the command, and the message is
+ * QEMU's; -EPROTO the peer does not speak QMP.
  */
 #ifndef RS_HV_QEMU_QMP_H
 #define RS_HV_QEMU_QMP_H
@@ -23,30 +23,32 @@
 struct rs_qmp;
 
 /*
- * An event came; `event` NULL: the peer has closed. `payload` is its data object, NULL if none; both
- * live during the call only. Called from the context or from inside any function below, so it
- * must not call them: it may note what it saw.
+ * An event came. `event` NULL: the peer has closed. `payload` is its data object, NULL: none. Both
+ * are valid only during the call. The context calls it, or any function below, so it must not call
+ * these functions: it may only note the event.
  */
 typedef void (*rs_qmp_event_fn)(void *data, const char *event, JsonObject *payload);
 
-/* Connects, waits for the greeting and leaves the negotiation mode. `context` is kept (ref). */
+/*
+ * Connects, waits for the greeting and leaves the negotiation mode. Keeps a reference to `context`.
+ */
 int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_qmp_event_fn event,
 		   void *data, struct rs_qmp **out, struct rs_error *err);
 
 /*
- * Carries out one command and waits for its answer. `arguments` (may be NULL) is taken over.
- * `reply` (may be NULL) gets the "return" member, to be freed with json_node_unref().
+ * Carries out one command and waits for its answer. Takes over `arguments` (may be NULL). `reply`
+ * (may be NULL) gets the "return" member; free it with json_node_unref().
  */
 int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, int timeout_ms,
 		JsonNode **reply, struct rs_error *err);
 
 /*
- * Sends a command without arguments and does not wait: its answer is passed over when it comes. -EAGAIN:
- * QEMU has not read for so long that there is no room to send.
+ * Sends a command without arguments and does not wait: its answer is ignored. -EAGAIN: QEMU has not
+ * read for so long that the socket is full.
  */
 int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err);
 
-/* Takes what has arrived and delivers its events, without waiting. */
+/* Delivers the events that have arrived, without waiting. */
 void rs_qmp_drain(struct rs_qmp *qmp);
 
 void rs_qmp_destroy(struct rs_qmp *qmp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of the guest, by port or MMIO: this vCPU waits outside the guest while the session takes the
- * request out of the region, on its own thread.
+ * Requests of the guest, by port or MMIO. The session takes the request out of the region on its
+ * own thread, while this vCPU waits outside the guest.
  */
 #include "vmm/internal.h"
 
@@ -18,7 +18,7 @@ void rs_vmm_hypercall(struct rs_vcpu *vcpu, uint32_t slot)
 	pthread_mutex_unlock(&vmm->lock);
 }
 
-/* The request is taken; its answer is there, or will come. */
+/* The session has taken the request. Its answer is complete, or will come later. */
 static void let_go(struct rs_vcpu *vcpu)
 {
 	struct rs_vmm *vmm = vcpu->vmm;
@@ -43,7 +43,9 @@ void rs_vmm_serve_calls(struct rs_vmm *vmm)
 		pthread_mutex_unlock(&vmm->lock);
 		if (!pending)
 			continue;
-		/* The end first: who asked for it does not see the guest again. */
+		/*
+		 * End first, so that a vCPU that asked for the end does not enter the guest again.
+		 */
 		if (events->hypercall && events->hypercall(events->data, vcpu->call_slot, &end))
 			rs_vmm_end(vmm, end.reason, end.code, "%s", end.text);
 		let_go(vcpu);
