@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/verb.h"
+#include "cli/list_providers.h"
 
 #include "session/owners.h"
 #include <rs-trace-escape.h>
@@ -193,16 +193,35 @@ static GVariant *only_of(GVariant *events, const char *owner)
 	return g_variant_ref_sink(g_variant_builder_end(&builder));
 }
 
+static int list_providers(RsDBusSession1 *session, bool json, bool names)
+{
+	g_autoptr(GVariant) providers = NULL;
+	GError *error = NULL;
+
+	if (!rs_dbus_session1_call_list_providers_sync(session, rs_trace_client_no_options(),
+						       &providers, NULL, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	if (json)
+		rs_cli_print_providers_json(providers);
+	else if (names)
+		rs_cli_print_provider_names(providers);
+	else
+		rs_cli_print_providers(providers);
+	return RS_CLI_OK;
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *owner = NULL;
-	gboolean json = FALSE, names = FALSE;
+	gboolean json = FALSE, names = FALSE, providers = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner,
 		 "Only events of which OWNER wants something", "OWNER"},
 		{"names", 'q', 0, G_OPTION_ARG_NONE, &names, "Print only system:name", NULL},
+		{"providers", 'p', 0, G_OPTION_ARG_NONE, &providers,
+		 "List providers, the images that events are part of", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	g_autoptr(GVariant) events = NULL;
@@ -224,6 +243,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 2)
 		return rs_cli_usage(verb, "one glob at most");
+	if (providers && (argc > 1 || owner))
+		return rs_cli_usage(verb, "--providers goes with neither a glob nor an owner");
+	if (providers)
+		return list_providers(session, json, names);
 	glob = argc == 2 ? argv[1] : "";
 	if (!rs_dbus_session1_call_list_sync(session, glob, rs_trace_client_no_options(), &events,
 					     NULL, NULL, &error))

@@ -193,6 +193,19 @@ void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, ui
 	*on = o;
 }
 
+uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider)
+{
+	uint32_t on = 0;
+
+	for (guint i = 0; i < patcher->sites->len; i++) {
+		const struct rs_patch_site *site =
+			&g_array_index(patcher->sites, struct rs_patch_site, i);
+
+		on += site->provider == provider && site->on;
+	}
+	return on;
+}
+
 void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats *out)
 {
 	*out = patcher->stats;

@@ -90,6 +90,8 @@ int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_e
 void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,
 			    uint32_t *on);
 
+uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider);
+
 void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats *out);
 /* The newest refusals, oldest first, RS_MAX_REFUSALS at most. Valid until the next call. */
 const struct rs_site_refusal *rs_patcher_refusals(const struct rs_patcher *patcher, size_t *count);

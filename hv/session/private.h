@@ -10,6 +10,7 @@
  *     guest.c    what the guest says (refresh)
  *     rules.c    what was asked for by glob, applied to events that appear later
  *     events.c   which events, enable, disable, list
+ *     providers.c  their list
  *     filters.c  filters
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
@@ -239,6 +240,8 @@ void rs_source_sites_reset(struct rs_source *source);
 int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t count, bool on,
 			   GPtrArray *problems, struct rs_error *err);
 uint32_t rs_source_sites_of(struct rs_source *source, uint32_t id);
+/* Sites of the provider in that slot that are on. */
+uint32_t rs_source_sites_on_of_provider(struct rs_source *source, uint32_t slot);
 void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
 /* Whether the guest patches itself; only while nothing is on. */
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);

@@ -75,6 +75,41 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 	return g_variant_builder_end(&b);
 }
 
+static void add_u32(GVariantBuilder *builder, const char *name, uint32_t value)
+{
+	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint32(value));
+}
+
+GVariant *rs_row_provider(const struct rs_session_provider *entry)
+{
+	const RsTraceProvider *p = entry->provider;
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_text(&b, "source", rs_source_name(entry->source));
+	add_u32(&b, "slot", p->slot);
+	add_text(&b, "name", p->name);
+	g_variant_builder_add(&b, "{sv}", "live", g_variant_new_boolean(entry->live));
+	add_u32(&b, "generation", p->generation);
+	add_u32(&b, "pid", p->owner_pid);
+	if (p->image_end > p->image_start) {
+		add_u64(&b, "image_start", p->image_start);
+		add_u64(&b, "image_end", p->image_end);
+	}
+	if (p->build_id_size) {
+		g_autoptr(GString) hex = g_string_new(NULL);
+
+		for (guint i = 0; i < p->build_id_size; i++)
+			g_string_append_printf(hex, "%02x", p->build_id[i]);
+		add_text(&b, "build_id", hex->str);
+	}
+	add_u32(&b, "events", p->n_events);
+	add_u32(&b, "sites", entry->sites);
+	if (!entry->self_patch)
+		add_u32(&b, "sites_patched", entry->sites_on);
+	return g_variant_builder_end(&b);
+}
+
 GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *s)
 {
 	GVariantBuilder b;

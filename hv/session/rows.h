@@ -14,6 +14,8 @@ GVariant *rs_row_empty(void);
 GVariant *rs_row_event(const struct rs_session_event *event);
 /* What Disable and SetFilter say beside their numbers. */
 GVariant *rs_row_result(const struct rs_session_result *result);
+/* One provider of ListProviders. */
+GVariant *rs_row_provider(const struct rs_session_provider *provider);
 /* The totals of Stat, of one source. */
 GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *stat);
 /* Its rings: aa{sv}. */

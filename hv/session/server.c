@@ -108,6 +108,26 @@ static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 	return TRUE;
 }
 
+static gboolean on_list_providers(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+				  GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	g_autoptr(GArray) list = NULL;
+	GVariantBuilder builder;
+
+	if (refuse_options(invocation, options))
+		return TRUE;
+	list = rs_session_list_providers(server->session);
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
+	for (guint i = 0; i < list->len; i++)
+		g_variant_builder_add_value(
+			&builder,
+			rs_row_provider(&g_array_index(list, struct rs_session_provider, i)));
+	rs_dbus_session1_complete_list_providers(object, invocation,
+						 g_variant_builder_end(&builder), rs_row_empty());
+	return TRUE;
+}
+
 static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			  const char *glob, GVariant *options, gpointer data)
 {
@@ -357,6 +377,7 @@ static void connect_methods(struct rs_server *server)
 		GCallback callback;
 	} handlers[] = {
 		{"handle-list", G_CALLBACK(on_list)},
+		{"handle-list-providers", G_CALLBACK(on_list_providers)},
 		{"handle-format", G_CALLBACK(on_format)},
 		{"handle-stat", G_CALLBACK(on_stat)},
 		{"handle-pause", G_CALLBACK(on_pause)},

@@ -104,6 +104,15 @@ struct rs_session_event { /* strings owned by the session, valid until it is cal
 	const char *note;             /* why (some of) it cannot be patched; NULL */
 };
 
+struct rs_session_provider { /* owned by the session, valid until it is called again */
+	struct rs_source *source;
+	const RsTraceProvider *provider;
+	bool live;         /* registered in this boot */
+	bool self_patch;   /* the guest patches itself: sites_on is not known */
+	uint32_t sites;    /* that it lists; 0 when it is not live */
+	uint32_t sites_on; /* that hold our jump */
+};
+
 struct rs_cpu_stat {
 	uint64_t entries;              /* records that can still be read */
 	uint64_t overrun;              /* records overwritten */
@@ -192,6 +201,10 @@ int rs_session_split_filter(const char *text, char **glob, char **expression, st
 
 /* Events that match (NULL: all), by source, in order of id: GArray of struct rs_session_event, to be unreffed. */
 GArray *rs_session_list(struct rs_session *session, const char *glob);
+
+/* All providers that hold a slot, by source, in order of slot: GArray of struct rs_session_provider,
+ * to be unreffed. */
+GArray *rs_session_list_providers(struct rs_session *session);
 
 /* Looks at the regions now instead of when their turn comes. */
 void rs_session_refresh(struct rs_session *session);

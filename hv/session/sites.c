@@ -134,6 +134,11 @@ uint32_t rs_source_sites_of(struct rs_source *source, uint32_t id)
 	return known;
 }
 
+uint32_t rs_source_sites_on_of_provider(struct rs_source *source, uint32_t slot)
+{
+	return rs_patcher_provider_sites_on(source->patcher, slot + 1);
+}
+
 void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out)
 {
 	struct rs_patcher_stats stats;

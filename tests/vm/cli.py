@@ -170,6 +170,44 @@ def test_owners():
     check([o['name'] for o in e['owners']] == ['host'] and e['enabled'], 'only the host is left')
 
 
+def build_id_of(program):
+    """As binutils read it; None where they are not here."""
+    if not shutil.which('readelf'):
+        return None
+    out = subprocess.run(['readelf', '-n', program], capture_output=True, text=True).stdout
+    return re.search(r'Build ID: ([0-9a-f]+)', out)[1]
+
+
+def test_providers():
+    """Which image the events are part of."""
+    g = Running('p', '-e', SOME)
+    rows = json.loads(rs('list', '--providers', '--json').out)
+    for row in rows:
+        DOC.check('ringside list --providers', row)
+    p = rows[0]
+    check(len(rows) == 1 and p['state'] == 'live' and p['generation'] == 1, f'one provider: {p}')
+    check(p['events'] == EVENT_COUNT and p['sites'] >= EVENT_COUNT, 'with all events and sites')
+    stat = json.loads(rs('stat', '--json').out)
+    check(p['sites_patched'] == stat['sites_patched'] > 0, 'and patched ones')
+    program = GUEST.split()[0]
+    wanted = build_id_of(program)
+    check(wanted is None or p['build_id'] == wanted, f'of the build {wanted}')
+    start, end = int(p['image_start'], 16), int(p['image_end'], 16)
+    if KIND == 'hosted':
+        maps = [(int(m[1], 16), int(m[2], 16)) for m in re.finditer(
+            rf'^([0-9a-f]+)-([0-9a-f]+) .*{re.escape(os.path.realpath(program))}$',
+            open(f'/proc/{p["pid"]}/maps').read(), re.M)]
+        check(start == min(m[0] for m in maps), 'which begins where the kernel has mapped it')
+        check(max(m[1] for m in maps) - 4096 < end, 'and holds all of it')
+    else:
+        check(start == 0x100000 < end < 1 << 30 and p['pid'] == 0, 'at 1 MiB, of no process')
+    table = rs('list', '-p', 'p').out.splitlines()
+    check(len(table) == 2 and p['build_id'] in table[1] and 'live' in table[1], f'{table[1]}')
+    check(rs('list', '-pq').out == p['name'] + '\n', '-q prints the name alone')
+    check(rs('list', '-p', 'p', 'sched:*').code == 2, 'a glob makes no sense there')
+    g.end(signal.SIGINT)
+
+
 def test_control():
     """Another terminal."""
     g = Running('c', '--ring-size', '4M')
@@ -320,7 +358,7 @@ def main():
     if KIND == 'tcg' and not shutil.which('qemu-system-x86_64'):
         skip('qemu-system-x86_64 is not here')
     only = sys.argv[4:]
-    tests = [test_run, test_filter, test_control, test_signals, test_modes]
+    tests = [test_run, test_filter, test_providers, test_control, test_signals, test_modes]
     if KIND != 'hosted':
         tests.append(test_ends)
     if KIND == 'tcg':

@@ -370,6 +370,96 @@ static void test_until_disconnect(struct host *host)
 }
 
 /* What `gdbus introspect` sees. */
+static void fill_provider(struct host *host, uint32_t slot, bool dead)
+{
+	struct rs_provider *p = rs_trace_region_element(host->sham->region, RS_SEC_PROVIDERS, slot);
+
+	p->image_start = 0x7f0000001000;
+	p->image_end = 0x7f0000003000;
+	p->owner_pid = 77;
+	p->site_count = 9;
+	p->build_id_size = 200; /* a guest may say anything */
+	for (size_t i = 0; i < sizeof(p->build_id); i++)
+		p->build_id[i] = (uint8_t)(0xf0 + i);
+	strcpy(p->name, "a\xff\nb");
+	if (dead)
+		sham_provider_dies(host->sham, slot);
+	else
+		sham_provider_returns(host->sham, slot);
+}
+
+/* One row of ListProviders, by slot. */
+static GVariant *provider_row(RsDBusSession1 *c, guint slot)
+{
+	g_autoptr(GVariant) rows = NULL;
+	GVariant *row;
+	guint at;
+
+	g_assert_true(rs_dbus_session1_call_list_providers_sync(c, rs_trace_client_no_options(),
+								&rows, NULL, NULL, NULL));
+	g_assert_cmpuint(g_variant_n_children(rows), >, slot);
+	row = g_variant_get_child_value(rows, slot);
+	g_assert_true(g_variant_lookup(row, "slot", "u", &at));
+	g_assert_cmpuint(at, ==, slot);
+	return row;
+}
+
+static guint number_of(GVariant *row, const char *key)
+{
+	guint value;
+
+	g_assert_true(g_variant_lookup(row, key, "u", &value));
+	return value;
+}
+
+static void test_providers(struct host *host)
+{
+	static const char *const more[] = {"one", NULL};
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) first = provider_row(c, 0), live = NULL, dead = NULL;
+	guint32 slot = sham_provider(host->sham, "net", more);
+	const char *text;
+	guint64 address;
+	gboolean on;
+
+	/* What was not said is not there. */
+	g_assert_false(g_variant_lookup(first, "build_id", "&s", NULL));
+	g_assert_false(g_variant_lookup(first, "image_start", "t", NULL));
+	g_assert_false(g_variant_lookup(first, "sites_patched", "u", NULL));
+	g_assert_true(g_variant_lookup(first, "source", "&s", &text));
+	g_assert_cmpstr(text, ==, "k");
+	g_assert_true(g_variant_lookup(first, "name", "&s", &text));
+	g_assert_cmpstr(text, ==, "sched");
+	g_assert_cmpuint(number_of(first, "events"), ==, 2);
+	g_assert_cmpuint(number_of(first, "generation"), ==, 1);
+	g_assert_cmpuint(number_of(first, "pid"), ==, 0);
+
+	fill_provider(host, slot, false);
+	live = provider_row(c, slot);
+	g_assert_true(g_variant_lookup(live, "live", "b", &on));
+	g_assert_true(on);
+	g_assert_cmpuint(number_of(live, "generation"), ==, 2);
+	g_assert_cmpuint(number_of(live, "pid"), ==, 77);
+	g_assert_cmpuint(number_of(live, "events"), ==, 1);
+	g_assert_cmpuint(number_of(live, "sites"), ==, 9);
+	g_assert_true(g_variant_lookup(live, "image_start", "t", &address));
+	g_assert_cmphex(address, ==, 0x7f0000001000);
+	g_assert_true(g_variant_lookup(live, "image_end", "t", &address));
+	g_assert_cmphex(address, ==, 0x7f0000003000);
+	g_assert_true(g_variant_lookup(live, "build_id", "&s", &text));
+	g_assert_cmpstr(text, ==,
+			"f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff000102030405060708090a0b0c0d0e0f");
+	g_assert_true(g_variant_lookup(live, "name", "&s", &text));
+	g_assert_cmpstr(text, ==, "a\xef\xbf\xbd\nb");
+
+	fill_provider(host, slot, true);
+	dead = provider_row(c, slot);
+	g_assert_true(g_variant_lookup(dead, "live", "b", &on));
+	g_assert_false(on);
+	g_assert_cmpuint(number_of(dead, "sites"), ==, 0);
+	g_assert_true(g_variant_lookup(dead, "build_id", "&s", NULL));
+}
+
 static void test_introspect(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
@@ -407,6 +497,7 @@ int main(int argc, char **argv)
 		{"/session/server/options", test_options},
 		{"/session/server/owners", test_owners},
 		{"/session/server/until-disconnect", test_until_disconnect},
+		{"/session/server/providers", test_providers},
 		{"/session/server/introspect", test_introspect},
 	};
 

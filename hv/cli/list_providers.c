@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* `ringside list --providers`: who has events, and which image that is. */
+#include "cli/list_providers.h"
+
+#include <inttypes.h>
+#include <rs-trace-escape.h>
+#include <stdio.h>
+
+struct row {
+	GVariant *dict; /* whose texts these are */
+	const char *source, *name, *build_id;
+	guint32 slot, generation, pid, events, sites, sites_patched;
+	guint64 image_start, image_end;
+	gboolean live, counted;
+};
+
+/* What is missing is 0, FALSE or "". To be called to the end. */
+static gboolean next_row(GVariantIter *iter, struct row *row)
+{
+	GVariant *dict = g_variant_iter_next_value(iter);
+
+	g_clear_pointer(&row->dict, g_variant_unref);
+	*row = (struct row){.dict = dict, .source = "", .name = "", .build_id = ""};
+	if (!dict)
+		return FALSE;
+	g_variant_lookup(dict, "source", "&s", &row->source);
+	g_variant_lookup(dict, "slot", "u", &row->slot);
+	g_variant_lookup(dict, "name", "&s", &row->name);
+	g_variant_lookup(dict, "live", "b", &row->live);
+	g_variant_lookup(dict, "generation", "u", &row->generation);
+	g_variant_lookup(dict, "pid", "u", &row->pid);
+	g_variant_lookup(dict, "image_start", "t", &row->image_start);
+	g_variant_lookup(dict, "image_end", "t", &row->image_end);
+	g_variant_lookup(dict, "build_id", "&s", &row->build_id);
+	g_variant_lookup(dict, "events", "u", &row->events);
+	g_variant_lookup(dict, "sites", "u", &row->sites);
+	row->counted = g_variant_lookup(dict, "sites_patched", "u", &row->sites_patched);
+	return TRUE;
+}
+
+static void print_row(const struct row *row)
+{
+	g_autofree char *source = rs_trace_escape(row->source, -1, NULL);
+	g_autofree char *name = rs_trace_escape(row->name, -1, NULL);
+	g_autofree char *image = row->image_end ? g_strdup_printf("%#" PRIx64 "-%#" PRIx64,
+								  row->image_start, row->image_end)
+						: g_strdup("-");
+	g_autofree char *pid = row->pid ? g_strdup_printf("%u", row->pid) : g_strdup("-");
+	g_autofree char *on =
+		row->counted ? g_strdup_printf("%u", row->sites_patched) : g_strdup("-");
+
+	printf("%4u %-5s %4u %7s %6u %5u %5s  %s/%s  %s  %s\n", row->slot,
+	       row->live ? "live" : "dead", row->generation, pid, row->events, row->sites, on,
+	       source, name, image, *row->build_id ? row->build_id : "-");
+}
+
+void rs_cli_print_providers(GVariant *providers)
+{
+	GVariantIter iter;
+	struct row row = {0};
+
+	printf("%4s %-5s %4s %7s %6s %5s %5s  %s  %s  %s\n", "SLOT", "STATE", "LIFE", "PID",
+	       "EVENTS", "SITES", "ON", "SOURCE/PROVIDER", "IMAGE", "BUILD ID");
+	g_variant_iter_init(&iter, providers);
+	while (next_row(&iter, &row))
+		print_row(&row);
+}
+
+void rs_cli_print_provider_names(GVariant *providers)
+{
+	GVariantIter iter;
+	struct row row = {0};
+
+	g_variant_iter_init(&iter, providers);
+	while (next_row(&iter, &row)) {
+		g_autofree char *name = rs_trace_escape(row.name, -1, NULL);
+
+		printf("%s\n", name);
+	}
+}
+
+static void add_text(JsonBuilder *b, const char *key, const char *text)
+{
+	json_builder_set_member_name(b, key);
+	json_builder_add_string_value(b, text);
+}
+
+static void add_address(JsonBuilder *b, const char *key, uint64_t address)
+{
+	g_autofree char *text = g_strdup_printf("%#" PRIx64, address);
+
+	add_text(b, key, text);
+}
+
+static void add_row(JsonBuilder *b, const struct row *row)
+{
+	json_builder_begin_object(b);
+	add_text(b, "source", row->source);
+	rs_cli_add_number(b, "slot", row->slot);
+	add_text(b, "name", row->name);
+	add_text(b, "state", row->live ? "live" : "dead");
+	rs_cli_add_number(b, "generation", row->generation);
+	rs_cli_add_number(b, "pid", row->pid);
+	if (row->image_end) {
+		add_address(b, "image_start", row->image_start);
+		add_address(b, "image_end", row->image_end);
+	}
+	if (*row->build_id)
+		add_text(b, "build_id", row->build_id);
+	rs_cli_add_number(b, "events", row->events);
+	rs_cli_add_number(b, "sites", row->sites);
+	if (row->counted)
+		rs_cli_add_number(b, "sites_patched", row->sites_patched);
+	json_builder_end_object(b);
+}
+
+void rs_cli_print_providers_json(GVariant *providers)
+{
+	g_autoptr(JsonBuilder) b = json_builder_new();
+	GVariantIter iter;
+	struct row row = {0};
+
+	json_builder_begin_array(b);
+	g_variant_iter_init(&iter, providers);
+	while (next_row(&iter, &row))
+		add_row(b, &row);
+	json_builder_end_array(b);
+	rs_cli_print_json(b, true);
+}
