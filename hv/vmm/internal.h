@@ -32,6 +32,13 @@ struct rs_uart {
 	uint8_t lcr, mcr, ier, scratch, divisor[2];
 };
 
+/* More of them have APIC ids that only an x2APIC can name; 255 means all. */
+#define RS_VMM_XAPIC_VCPUS 255u
+/* `limit`: KVM_CAP_MAX_VCPUS, not known if it is not above 0. -EINVAL. */
+int rs_kvm_check_vcpus(int limit, uint32_t wanted, struct rs_error *err);
+/* Interrupts reach ids of 32 bits, and 255 is one of them. Before the first vCPU is made. */
+int rs_kvm_set_wide_apic_ids(int vm, struct rs_error *err);
+
 struct rs_vmm;
 
 struct rs_vcpu {

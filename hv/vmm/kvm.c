@@ -97,6 +97,29 @@ fail:;
 	return ret;
 }
 
+int rs_kvm_check_vcpus(int limit, uint32_t wanted, struct rs_error *err)
+{
+	if (limit > 0 && wanted > (uint32_t)limit)
+		return rs_error_set(err, EINVAL,
+				    "%u vCPUs are more than this machine's KVM can run: %d", wanted,
+				    limit);
+	return 0;
+}
+
+int rs_kvm_set_wide_apic_ids(int vm, struct rs_error *err)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_X2APIC_API,
+		.args = {KVM_X2APIC_API_USE_32BIT_IDS | KVM_X2APIC_API_DISABLE_BROADCAST_QUIRK}};
+
+	if (ioctl(vm, KVM_ENABLE_CAP, &cap))
+		return rs_error_set(err, errno,
+				    "more than %u vCPUs need APIC ids of 32 bits, which this "
+				    "machine's KVM lacks: %s",
+				    RS_VMM_XAPIC_VCPUS, strerror(errno));
+	return 0;
+}
+
 /* The counter "exits" in KVM's binary statistics of a vCPU. */
 uint64_t rs_kvm_exits(int stats_fd)
 {

@@ -297,8 +297,9 @@ static int set_cpuid(struct rs_vcpu *vcpu, int kvm_fd, struct rs_error *err)
 		struct kvm_cpuid_entry2 *e = &cpuid->entries[i];
 
 		if (e->function == 1)
+			/* 8 bits each; who has more CPUs reads leaf 0xb. */
 			e->ebx = (e->ebx & 0x0000ffff) | vcpu->index << 24 |
-				 vcpu->vmm->target.vcpus << 16;
+				 MIN(vcpu->vmm->target.vcpus, 255) << 16;
 		else if (e->function == 0xb || e->function == 0x1f)
 			e->edx = vcpu->index;
 	}

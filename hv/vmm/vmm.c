@@ -494,9 +494,16 @@ static int build(struct rs_vmm *vmm, const struct rs_vmm_config *c, int kvm, str
 		ret = add_sources(vmm, err);
 	if (ret)
 		return ret;
+	ret = rs_kvm_check_vcpus(ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_MAX_VCPUS), c->vcpus, err);
+	if (ret)
+		return ret;
 	vmm->vm_fd = rs_kvm_create_vm(kvm, err);
 	if (vmm->vm_fd < 0)
 		return vmm->vm_fd;
+	if (c->vcpus > RS_VMM_XAPIC_VCPUS)
+		ret = rs_kvm_set_wide_apic_ids(vmm->vm_fd, err);
+	if (ret)
+		return ret;
 	khz = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	if (khz < (int)sizeof(struct kvm_run))
 		return rs_error_set(err, EIO, "KVM_GET_VCPU_MMAP_SIZE: %d", khz);

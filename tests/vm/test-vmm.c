@@ -188,6 +188,8 @@ static void test_ends(void)
 	expect_end("read-only", 1, RS_END_EXIT, 0, "");
 	expect_end("smp", 2, RS_END_EXIT, 0, "");
 	expect_end("smp", 4, RS_END_EXIT, 0, "");
+	/* APIC ids beyond 8 bits. The guest has stacks for few and leaves the others asleep. */
+	expect_end("hello", 300, RS_END_EXIT, 7, "");
 }
 
 static void test_bad_requests(void)

@@ -108,7 +108,7 @@ uint64_t rs_option_u64(const char *key, uint64_t otherwise);
 
 /* ---- vCPUs and interrupts ---- */
 
-uint32_t rs_cpu_count(void); /* that came up */
+uint32_t rs_cpu_count(void); /* that came up; 64 at most are started */
 uint32_t rs_cpu_id(void);
 /* A pointer of the guest's own on this vCPU, slot 0..7. Use the address with interrupts off only.
  * The load is one instruction, so it is right even in a task that is moved between vCPUs. */

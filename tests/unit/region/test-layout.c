@@ -54,6 +54,28 @@ static void test_host_pages_come_first(void)
 	rs_trace_region_free(region);
 }
 
+/* A guest with pages of 64 KiB can map each part, and protect the host's. */
+static void test_alignment(void)
+{
+	static const struct rs_region_config configs[] = {
+		{.vcpus = 1, .ring_bytes = 16384},
+		{.vcpus = 3, .ring_bytes = 20000, .event_capacity = 100},
+		{.vcpus = RS_MAX_CPUS, .ring_bytes = 16384},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(configs); i++) {
+		RsTraceRegion *region = NULL;
+
+		g_assert_cmpint(rs_region_create(&configs[i], -1, &region, NULL), ==, 0);
+		g_assert_cmpuint(region->header.guest_offset % 65536, ==, 0);
+		g_assert_cmpuint(region->header.region_size % 65536, ==, 0);
+		g_assert_cmpuint(region->size, ==, region->header.region_size);
+		for (int k = 0; k < RS_SEC_COUNT; k++)
+			g_assert_cmpuint(region->header.section[k].offset % 65536, ==, 0);
+		rs_trace_region_free(region);
+	}
+}
+
 static void test_bad_configs(void)
 {
 	static const struct rs_region_config bad[] = {
@@ -81,6 +103,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/region/layout/create", test_create_and_open);
 	g_test_add_func("/region/layout/order", test_host_pages_come_first);
+	g_test_add_func("/region/layout/alignment", test_alignment);
 	g_test_add_func("/region/layout/bad-config", test_bad_configs);
 	return g_test_run();
 }

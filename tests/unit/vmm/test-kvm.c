@@ -18,6 +18,17 @@ static void expect(const char *device, int ret, const char *words)
 	g_assert_nonnull(strstr(err.message, device));
 }
 
+static void test_limit(void)
+{
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_kvm_check_vcpus(288, 288, &err), ==, 0);
+	g_assert_cmpint(rs_kvm_check_vcpus(0, 1024, &err), ==, 0);
+	g_assert_cmpint(rs_kvm_check_vcpus(288, 289, &err), ==, -EINVAL);
+	g_assert_nonnull(strstr(err.message, "289 vCPUs"));
+	g_assert_nonnull(strstr(err.message, "288"));
+}
+
 static void test_missing(void)
 {
 	expect("/nonexistent/kvm", -ENOENT, "is missing");
@@ -49,6 +60,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/vmm/kvm/missing", test_missing);
+	g_test_add_func("/vmm/kvm/limit", test_limit);
 	g_test_add_func("/vmm/kvm/not-kvm", test_not_kvm);
 	g_test_add_func("/vmm/kvm/permission", test_permission);
 	return g_test_run();
