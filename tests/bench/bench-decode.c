@@ -63,7 +63,7 @@ static void sum(const RsTraceRecord *record, gpointer data)
 	*(guint64 *)data += record->ns;
 }
 
-/* Decoded and put in order: in each round every ring brings a page of the same time. */
+/* Decodes and merges: in each round every ring has a page of the same time. */
 static void measure_merger(guint n_rings, const RsTraceSchema *schema, const GByteArray *page,
 			   guint64 *out)
 {

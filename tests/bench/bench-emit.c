@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event costs in the hosted port: the process is its own host here, with a region of its
- * own, so that nothing but the emit path is in the figures. The same work as lttng/bench-lttng.c.
+ * The cost of an event in the hosted port. The process is its own host here, with its own region,
+ * so that the figures contain only the emit path. It does the same work as lttng/bench-lttng.c.
  */
 #define _GNU_SOURCE
 #define RS_CREATE_TRACE_POINTS

@@ -2,10 +2,10 @@
 /*
  * The figures that need a session, on the same API as the CLI:
  *
- *	bench-session emit KERNEL            bench-guest on KVM measures itself; its figures, and KVM's
- *	                                     exits an event over each measured stretch
- *	bench-session control kvm KERNEL N   switching events of N vCPUs (or threads) that run through
- *	bench-session control hosted PROG N  1,025 sites all the while
+ *	bench-session emit KERNEL            bench-guest on KVM measures itself: its figures, and
+ *	                                     KVM's exits per event in each measured stretch
+ *	bench-session control kvm KERNEL N   switches events while N vCPUs (or threads) run
+ *	bench-session control hosted PROG N  through 1,025 sites all the time
  *
  * Prints "NAME VALUE UNIT" lines for report.py. 77: there is no KVM here.
  */
@@ -88,7 +88,7 @@ static void print_figure(struct bench *bench, const char *name, double best, dou
 	bench_print(events, (double)(records(bench) - bench->records), "events");
 }
 
-/* The guest waits for our answer to its LOG request: nothing of it runs meanwhile but other vCPUs. */
+/* The vCPU waits for our answer to its LOG request, so only other vCPUs run meanwhile. */
 static void on_message(void *data, const char *text)
 {
 	struct bench *bench = data;
@@ -174,7 +174,7 @@ static struct rs_target *make_hosted(const RsTraceRegion *region, const char *pr
 	return target;
 }
 
-/* Each vCPU thread on a CPU of its own: what is asked is what the guest costs, not where it runs. */
+/* Gives each vCPU thread its own CPU, so that the scheduler does not move it. */
 static void pin_vcpus(void)
 {
 	g_autoptr(GDir) tasks = g_dir_open("/proc/self/task", 0, NULL);
@@ -297,7 +297,7 @@ static void measure_batch(struct bench *bench)
 	print_spread("batch-pause", pause, BATCHES);
 }
 
-/* True when a record was there. */
+/* True: there was a record. */
 static bool look(RsTraceRing **reader, uint32_t count)
 {
 	bool any = false;
@@ -340,7 +340,7 @@ static void measure_first(struct bench *bench)
 		start = bench_now_ns();
 		enable(bench, "bench:two");
 		on[i] = (double)(bench_now_ns() - start) / 1000;
-		/* Asleep between two looks: a reader that spins takes the CPU that the guest needs. */
+		/* Sleep between two looks: a reader that spins would take the guest's CPU. */
 		while (!look(reader, count)) {
 			if (bench_now_ns() - start > PATIENCE_NS)
 				die("no event came");
@@ -358,7 +358,7 @@ static void measure_first(struct bench *bench)
 		rs_trace_ring_free(reader[i]);
 }
 
-/* Until the program has described its events and runs through its sites. */
+/* Waits until the program has described its events and runs through its sites. */
 static void await_sites(struct bench *bench)
 {
 	uint64_t until = bench_now_ns() + PATIENCE_NS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hosted counterpart of `bench-guest serve`: the same events, and 1,024 sites that every thread runs
- * through for ever while bench-session switches them. Argument: threads (1).
+ * The hosted counterpart of `bench-guest serve`, with the same events. Every thread runs through
+ * 1,024 sites for ever, while bench-session switches them. Argument: threads (1).
  */
 #define RS_CREATE_TRACE_POINTS
 #include "../guests/bench/events.h"

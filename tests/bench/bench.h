@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How every benchmark program measures: a body of work, repeated until it has run long enough, the
- * fastest of several rounds (noise only ever adds). Prints "NAME VALUE UNIT" lines, which
+ * The measurement of every benchmark program. It repeats a body of work in rounds and takes the
+ * fastest round, since noise only makes a round slower. Prints "NAME VALUE UNIT" lines, which
  * tests/bench/report.py reads.
  */
 #ifndef RS_TESTS_BENCH_H
@@ -44,8 +44,8 @@ static inline uint64_t bench_now_ns(void)
 	} while (0)
 
 /*
- * The same for `count` threads at once, each on a CPU of its own: from the common start of a round to the end
- * of its last thread.
+ * The same for `count` threads at once, each on its own CPU. A round lasts from the common start to
+ * the end of the last thread.
  */
 struct bench_team {
 	void (*loop)(void); /* BENCH_LOOPS calls */

@@ -9,7 +9,7 @@ RS_TRACE_EVENT(bench, pair, TP_PROTO(uint32_t a, uint32_t b), TP_ARGS(a, b),
 	       TP_STRUCT__entry(__field(u32, a), __field(u32, b)),
 	       TP_fast_assign(__entry->a = a; __entry->b = b;), TP_printk("a=%u b=%u", a, b))
 
-/* Never enabled: the price of a tracepoint that is off. */
+/* Never enabled: for the cost of a tracepoint that is off. */
 RS_TRACE_EVENT(bench, off, TP_PROTO(uint32_t a, uint32_t b), TP_ARGS(a, b),
 	       TP_STRUCT__entry(__field(u32, a), __field(u32, b)),
 	       TP_fast_assign(__entry->a = a; __entry->b = b;), TP_printk("a=%u b=%u", a, b))

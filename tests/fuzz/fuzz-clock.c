@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of clock epochs, one after the other, as a file or a guest in QEMU may have them. Whatever they say, a
- * time turns out to be of an epoch, which stays it when it is named, and later ticks of it are no earlier.
+ * Tables of clock epochs, one after the other, as a file or a guest in QEMU may hold them. For any
+ * tables, a time belongs to an epoch, naming that epoch gives the same epoch again, and later ticks
+ * of it are not at an earlier time.
  */
 #include "seed.h"
 #include "rs-trace-clock.h"
@@ -16,11 +17,11 @@ typedef struct {
 	guint64 ticks;
 	guint8 copied; /* entries */
 	struct __attribute__((packed)) {
-		guint8 ago; /* the index is so much below epoch_count */
+		guint8 ago; /* the index is epoch_count - ago */
 		guint8 flags, mult, shift;
 		guint32 tsc_base;
 		guint32 ns_base;
-		guint8 tsc_shift, ns_shift; /* of the two above */
+		guint8 tsc_shift, ns_shift; /* shifts of the two above */
 	} entry[ENTRIES];
 } __attribute__((packed)) Step;
 

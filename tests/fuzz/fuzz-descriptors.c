@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers that come and go in a few slots, with their descriptors, as a guest may write them. Input: a header
- * and so many bytes of descriptors for each change.
+ * Providers that come and go in a few slots, with their descriptors, as a guest may write them.
+ * Input: for each change a header and the bytes of the descriptors.
  */
 #include "seed.h"
 #include "rs-trace-schema.h"
@@ -93,7 +93,7 @@ static void check(const RsTraceSchema *schema)
 			abort();
 		check_event(schema, event);
 	}
-	/* What is found is of the time that it is asked for. */
+	/* A provider that is found was live at the time asked for. */
 	for (guint i = 0; i < 64; i++) {
 		guint boot = i % 4, id = RS_FIRST_EVENT_ID + i / 8 % 4;
 		guint64 ts = i * 4;

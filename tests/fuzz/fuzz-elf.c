@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ELF loader on arbitrary bytes: memory errors, and nothing written to RAM unless it accepts. */
+/* The ELF loader on arbitrary bytes. It writes to RAM only if it accepts the file. */
 #include "seed.h"
 #include "vmm/elf.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filter programs: whatever the verifier accepts, and whatever it refuses too, the agent runs
- * inside its bounds. Input: the program; its `size` field is put right so that more gets through.
+ * Filter programs. The agent stays inside its bounds with programs that the verifier accepts, and
+ * also with those that it refuses. Input: the program; its `size` field is corrected, so that the
+ * verifier accepts more.
  */
 #include "../../guest-agent/core/filter.h"
 #include "../unit/filter/sample.h"
@@ -54,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!rs_filter_verify(program, rounded, sample_event.entry_size, 2, NULL))
 			run(program, rounded, sample_event.entry_size, 2);
 	}
-	if (size) { /* not verified, and for a smaller event at that */
+	if (size) { /* not verified, and the event is smaller */
 		run(program, (uint32_t)size, sample_event.entry_size, 2);
 		run(program, (uint32_t)size, size % 80, 1);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filter expressions: whatever is accepted verifies and runs; whatever is refused can be rendered. */
+/* Filter expressions: an accepted one verifies and runs, the error of a refused one renders. */
 #include "../../guest-agent/core/filter.h"
 #include "../unit/filter/sample.h"
 #include "filter/filter.h"
@@ -29,7 +29,7 @@ static void rs_fuzz_seeds(void)
 
 static void run(const GByteArray *program, const RsTraceEvent *event)
 {
-	/* on the heap, each of its exact size, so that ASan sees a step outside */
+	/* on the heap, each with its exact size, so that ASan sees an access outside */
 	g_autofree char *entry = g_malloc0(event->entry_size);
 	g_autofree char *comm = g_strndup("sixteen-bytes-ab", 16), *text = g_strdup("disk full");
 	struct rs_dyn dyn[2] = {{NULL, 0}, {text, 10}};

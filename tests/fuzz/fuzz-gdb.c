@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The gdb stub's packet layer on arbitrary bytes: sizes stay bounded, and a good packet gets through afterwards. */
+/*
+ * The gdb stub's packet layer on arbitrary bytes: sizes stay bounded, and a later good packet
+ * works.
+ */
 #include "qemu/gdbstub.h"
 #include "seed.h"
 
@@ -30,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (token == RS_GDB_PACKET)
 			assert(parser->data[parser->size] == '\0');
 	}
-	/* Whatever came, at most one packet is torn: of two good ones the second arrives. */
+	/* After any bytes at most one packet is lost: the second of two good ones arrives. */
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < sizeof(good) - 1; i++)
 			token = rs_gdb_parser_feed(parser, (uint8_t)good[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A journal of arbitrary bytes, or (first byte odd) of arbitrary records with good checksums,
- * played back over a small memory. Nothing is ever written over bytes that are not exactly the
- * record's: the memory looks, and says so.
+ * Recovery of a small memory from a journal of arbitrary bytes, or (first byte odd) of arbitrary
+ * records with good checksums. The memory checks that a record is written only over exactly its own
+ * bytes.
  */
 #define _GNU_SOURCE
 #include "../unit/target/fake_target.h"
@@ -105,7 +105,7 @@ static size_t add(uint8_t *bytes, size_t size, struct rs_journal_record one)
 	return size + sizeof(one);
 }
 
-/* A site, patches of several sizes and one across two pages; and the file that a session leaves. */
+/* A site, patches of several sizes, one across two pages, and the file that a session leaves. */
 static void rs_fuzz_seeds(void)
 {
 	static const uint8_t sizes[] = {1, 5, 8, 13, 16};

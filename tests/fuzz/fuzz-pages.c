@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page of records against descriptors, both hostile, through merger, text and JSON. Input: 16-bit
- * length of the descriptors, they, then the page from its header on.
+ * A hostile page of records with hostile descriptors, through merger, text and JSON. Input: 16-bit
+ * length of the descriptors, the descriptors, then the page with its header.
  */
 #include "seed.h"
 #include "rs-trace-json.h"
@@ -41,7 +41,7 @@ static void rs_fuzz_seeds(void)
 	g_byte_array_unref(whole);
 }
 
-/* One line of UTF-8 without a control character but its newline. */
+/* The output is one line of UTF-8. Its only control character is the newline. */
 static void check_line(const GString *out)
 {
 	for (gsize i = 0; i + 1 < out->len; i++)
@@ -51,7 +51,7 @@ static void check_line(const GString *out)
 		abort();
 }
 
-/* Whatever the bytes are. */
+/* Prints any record. */
 static void show(const RsTraceRecord *record, gpointer data)
 {
 	const RsTraceTask task = {.comm = "\x1b\xff", .tgid = record->pid};
@@ -70,7 +70,7 @@ static void hold(const RsTraceRecord *record, gpointer data)
 	rs_trace_merger_push(data, record->ring, record);
 }
 
-/* Of a provider that has all ids and lives for ever. */
+/* The schema of a provider that has all ids and lives for ever. */
 static RsTraceSchema *describe(const guint8 *descs, gsize size)
 {
 	const struct rs_provider entry = {.sequence = 2,
@@ -103,7 +103,7 @@ static void push(RsTraceDecoder *decoder, guint8 *page, guint bytes)
 	rs_trace_decoder_push(decoder, 0, page, RS_RING_PAGE_HEADER, bytes, 0);
 	rs_trace_decoder_push(decoder, 1, page,
 			      RS_RING_PAGE_HEADER + (bytes - RS_RING_PAGE_HEADER) / 2, bytes, 3);
-	/* The same of another boot. */
+	/* The same page of another boot. */
 	memcpy(&head, page, sizeof(head));
 	head.boot++;
 	memcpy(page, &head, sizeof(head));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring reader let loose on arbitrary guest memory, which changes under it: a header and config from
- * the first bytes, then rounds of "scribble, read". Every call ends, no chunk lies outside its page,
- * no record is counted that is not in the chunk.
+ * The ring reader on arbitrary guest memory, which changes meanwhile. The first bytes are a header
+ * and a config. Then each round overwrites some memory and reads. Every call ends, every chunk lies
+ * inside its page, and only records in the chunk are counted.
  */
 #include "region/layout.h"
 #include "seed.h"
@@ -18,7 +18,7 @@
 
 static RsTraceRegion *region;
 
-/* One region for all runs: only what the guest may write differs, and is set anew each time. */
+/* All runs share one region. Each run sets the part that the guest may write. */
 static void open_region(void)
 {
 	struct rs_region_config config = {.vcpus = 1, .ring_bytes = PAGES * PAGE};
@@ -52,7 +52,7 @@ static void check_chunk(const RsTraceChunk *chunk, bool whole)
 		abort();
 }
 
-/* Two bytes of place, two of length, then the bytes: written over state or pages. */
+/* Overwrites state or pages. Input: two bytes of place, two of length, then the bytes. */
 static size_t scribble(const uint8_t *data, size_t size)
 {
 	uint8_t *state = rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
@@ -76,7 +76,7 @@ static size_t scribble(const uint8_t *data, size_t size)
 	return sizeof(head) + length;
 }
 
-/* A header that is let through keeps what we use of it inside the region. */
+/* The sections of an accepted header lie inside the region. */
 static void check_header(const struct rs_region_header *header)
 {
 	static const uint8_t used[] = {RS_SEC_CONTROL,   RS_SEC_EVENT_CTL,  RS_SEC_RING_CTL,
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t now = 0;
 
 	open_region();
-	/* What is there is the header, changed in as many bytes as there are. */
+	/* The input changes single bytes of a valid header. */
 	header = region->header;
 	for (size_t i = 0; i + 3 <= size && i < sizeof(header); i += 3)
 		((uint8_t *)&header)[(data[i] | data[i + 1] << 8) % sizeof(header)] = data[i + 2];

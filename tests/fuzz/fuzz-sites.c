@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A site list, its text and events out of arbitrary memory, and what is switched on of it. Nothing is ever
- * written but a JMP over the NOP and the NOP over it. */
+/* Loads a site list, its text and events from arbitrary memory and switches the sites on. The only
+ * writes are a JMP over the NOP, and the NOP over the JMP. */
 #include "../unit/target/fake_target.h"
 #include "patch/patcher.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Page tables out of arbitrary memory: a walk ends, and reads only what is there. */
+/* Page tables in arbitrary memory: a walk ends, and reads only inside the memory. */
 #include "../unit/target/fake_target.h"
 #include "target/memory.h"
 
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&in.want, data + 16, 2);
 	want = in.want % sizeof(out);
 	size -= 18;
-	ram = malloc(size ? size : 1); /* exactly as large as it is: the sanitizer guards the end */
+	ram = malloc(size ? size : 1); /* the exact size, so that ASan guards the end */
 	memcpy(ram, data + 18, size);
 	fake_target_init(&fake, ram, size);
 	ret = rs_target_read_virt(&fake.base, in.root, (rs_gva_t){in.at}, out, want, NULL);
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rs_target_translate(&fake.base, in.root, (rs_gva_t){in.at}, &gpa, NULL);
 	reader = rs_page_reader_create(&fake.base, in.root);
 	ret2 = rs_page_reader_read(reader, (rs_gva_t){in.at}, again, want, NULL, NULL);
-	/* It reads whole pages, so it may fail at the end of memory where the other does not. */
+	/* The page reader reads whole pages, so only it may fail at the end of memory. */
 	if (!ret2 && (ret || memcmp(out, again, want)))
 		abort();
 	rs_page_reader_destroy(reader);

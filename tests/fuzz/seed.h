@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Seeds that a fuzz target makes itself: include this in one fuzz-NAME.c and define rs_fuzz_seeds(),
- * which calls rs_fuzz_seed() for each. They are written before libFuzzer reads its corpus, into
- * $RS_FUZZ_SEEDS (set by run-fuzzer.py); without it nothing is written.
+ * Seeds that a fuzz target makes itself: include this in one fuzz-NAME.c and define
+ * rs_fuzz_seeds(), which calls rs_fuzz_seed() for each. They are written before libFuzzer reads its
+ * corpus, into $RS_FUZZ_SEEDS (set by run-fuzzer.py); without it nothing is written.
  */
 #ifndef RS_TESTS_FUZZ_SEED_H
 #define RS_TESTS_FUZZ_SEED_H

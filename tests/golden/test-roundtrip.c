@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the agent writes is what the viewer reads: events of every kind of field are described and
- * emitted by the agent, on an OS that says all about itself through its ops; followed as a live
- * source, decoded, and printed as format files, text and JSON. The output must be roundtrip.expected.
+ * The viewer reads what the agent writes. The agent describes and emits events with every kind of
+ * field, on an OS that implements all ops. A follower reads them as a live source and decodes them,
+ * and they are printed as format files, text and JSON. The output must equal roundtrip.expected.
  *
  *	test-roundtrip EXPECTED      compare (the test)
  *	test-roundtrip -             print what there is
@@ -27,7 +27,7 @@
 
 static RS_PROVIDER(provider, "golden");
 
-/* The OS: where it is, when, and in whose name. */
+/* The state that the OS reports through its ops. */
 static uint64_t now = 1000000000;
 static uint32_t cpu, pid, tgid, context;
 static char comm[RS_COMM_LEN];
@@ -131,7 +131,7 @@ static void emit(void)
 	trace_golden_hex(0, NULL);
 	run_task(2, 0, 0, "idle/2", RS_CTX_NEED_RESCHED);
 	trace_golden_arrays(numbers, "letters and more than sixteen");
-	/* More than 32 bits of clock later, as someone else, with an evil name */
+	/* More than 2^32 ticks later, another task, with a hostile name */
 	now += 10000000000;
 	run_task(2, 8, 8, "e\x1b[2Jvil\xff", RS_CTX_SOFTIRQ);
 	trace_golden_arrays(numbers + 1, "\x1b]0;x\a\n");
@@ -145,7 +145,7 @@ static void emit(void)
 	trace_golden_bare();
 }
 
-/* The guest starts anew; its ids and its tasks do, too. */
+/* The guest boots again; its ids and tasks begin again too. */
 static void boot_again(RsTraceRegion *region)
 {
 	rs_agent_fini();
@@ -195,7 +195,7 @@ static RsTraceSchema *read_schema(RsTraceRegion *region)
 	return schema;
 }
 
-/* By name, without the ids: compilers differ in the order in which they put events into the section. */
+/* By name and without ids, since compilers put events into the section in different orders. */
 static void print_formats(const RsTraceSchema *schema, GString *out)
 {
 	static const char *const names[] = {"ints", "hex", "arrays", "symbols", "dynamic", "bare"};
@@ -213,7 +213,7 @@ static void print_formats(const RsTraceSchema *schema, GString *out)
 	}
 }
 
-/* Lines that no event here comes to: a loss, an event that was never described, a record cut short. */
+/* Lines that the events above do not cause: a loss, an unknown event, a cut record. */
 static void print_odd(const RsTraceSchema *schema, struct output *out)
 {
 	static const guint8 bytes[] = {1, 255, 2, 0, 254, 255, 0xab};
@@ -239,7 +239,7 @@ static void read_round(struct output *out)
 	rs_trace_follower_update_names(out->follower);
 }
 
-/* Everything that can be said of the region, by who looks on all the while. */
+/* Prints everything about the region, as an observer that follows it all the time. */
 static GString *print(RsTraceRegion *region)
 {
 	g_autoptr(RsTraceSchema) schema = read_schema(region);

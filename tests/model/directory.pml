@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One entry of a directory for spin (shared/include/ringside/directory.h, guest-agent/core/directory.c):
- * takers that race for it, may leave or be killed, somebody who finds out about the killed, and the
- * host, which lays the region out anew. Each access to shared memory is a step of its own, and a
- * taker may rest between any two of them for as long as it takes.
+ * One entry of a directory, for spin (shared/include/ringside/directory.h, directory.c in
+ * guest-agent/core). Takers race for it, leave it, or are killed. A finder notices killed owners,
+ * and the host lays the region out anew. Each access to shared memory is a separate step, and a
+ * taker may stop between any two steps for any time.
  *
- * What is asserted: a region has one owner at a time, and nobody is in it while it is laid out.
+ * The model asserts that a region has one owner at a time, and no owner while it is laid out.
  * run.py builds it with each MUTATE_x, which must fail.
  */
 #ifndef TAKERS
@@ -21,7 +21,7 @@
 
 /* The claim word's halves, and entry.generation. */
 byte claim_generation, claim_owner, generation = 1;
-/* Who is in the region; not part of the algorithm. */
+/* The number of users of the region: only for assertions. */
 byte in_use, laying_out, kills, dead;
 
 inline cas(old_generation, old_owner, new_generation, new_owner, done)
@@ -93,7 +93,7 @@ proctype taker(byte me)
 	od
 }
 
-/* Another agent that finds no free region, and looks whether an owner is alive. */
+/* Another agent that finds no free region, and checks whether an owner is alive. */
 proctype finder()
 {
 	byte seen_generation, seen_owner;

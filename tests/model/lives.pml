@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slots and ids that are used again (docs/adr/0006-lives.md), for spin: one slot with one id, which
- * some providers have one after the other; a ring of PAGES pages with one record each; an observer
- * that copies a page, looks at the table, and says whose record it is.
+ * Reuse of slots and ids (docs/adr/0006-lives.md), for spin. Several providers use one slot with
+ * one id, one after the other. A ring has PAGES pages with one record each. An observer copies a
+ * page, looks at the table, and names the record's provider.
  *
- * It must never name another provider than the one that wrote the record. And a record that is still
- * in the ring when it has been looked up must have been known.
+ * It must never name a provider that did not write the record. If the record is still in the ring
+ * after the look-up, the look-up must have found its provider.
  *
- * Each MUTATE_… takes one precaution away: spin must then find what goes wrong.
+ * Each MUTATE_… removes one precaution: spin must then find a failure.
  */
 #ifndef PROVIDERS
 #define PROVIDERS 3
@@ -55,7 +55,7 @@ inline emit(by)
 	}
 }
 
-/* The oldest page that can still be read was begun after the provider died. */
+/* The oldest readable page was begun after the provider died. */
 #ifdef MUTATE_NO_PAGE_CHECK
 #define FORGOTTEN (true)
 #else
@@ -85,7 +85,9 @@ active proctype agent()
 
 	do
 	:: me <= PROVIDERS ->
-		/* Another one takes the slot once it is forgotten; the same one may come back before. */
+		/*
+		 * Another provider takes the slot when it is free; the same may come back before.
+		 */
 		if
 		:: state == FREE -> enter()
 		:: state == DEAD && whose == me -> enter()
@@ -102,7 +104,7 @@ active proctype agent()
 		clock++;
 		until = clock;
 		end_write();
-		/* Others go on, so that the ring comes round. */
+		/* Other providers go on, so that the ring overwrites its pages. */
 		n = 0;
 		do
 		:: n < PAGES -> emit(OTHER); n++
@@ -143,7 +145,9 @@ active proctype observer()
 		:: else
 		fi;
 		looks++;
-		/* Copies the oldest page that it has not read, and sees whether the ring came round. */
+		/*
+		 * Copies the oldest unread page, and checks whether it was overwritten meanwhile.
+		 */
 		first = (pages > PAGES -> pages - PAGES : 0);
 		cursor = (cursor < first -> first : cursor);
 		d_step {
@@ -191,7 +195,7 @@ read:
 				if
 				:: count > 0 && known[count - 1].live ->
 #ifndef MUTATE_NO_UNSEEN_DEATH
-					/* nobody saw it die: nothing is known since it was alive */
+					/* nobody saw it die, so its end is not known */
 					known[count - 1].until = known[count - 1].since;
 #endif
 					known[count - 1].live = false
@@ -219,7 +223,7 @@ look_up:
 			:: else -> break
 			od;
 			assert(found == 0 || found == r_whose);
-			/* still there: it must have been known */
+			/* if the record is still there, it must have been found */
 			assert(found != 0 || pages - cursor > PAGES)
 		}
 		cursor++;

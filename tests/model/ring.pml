@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ring of docs/adr/0002-ring.md for spin: every interleaving of a few producers and one reader.
- * Each access to shared memory is a step of its own. Interrupts that nest, and threads that are preempted,
- * are both among the interleavings; a producer that is killed just ends.
+ * Each access to shared memory is a separate step. Interrupts that nest, and threads that are
+ * preempted, are among the interleavings. A killed producer just ends.
  *
- * Sizes: pages of one header unit and BODY units, records of one or two units. Sequence numbers of pages
- * stand in the word modulo WRAP. Time and context are not here (tests/unit/agent/test-ring.c).
- * Steps are in order, as on x86; a missing barrier is a mutation that changes the order.
+ * Sizes: pages of one header unit and BODY units, records of one or two units. The word holds
+ * sequence numbers of pages modulo WRAP. Time and context are left out
+ * (tests/unit/agent/test-ring.c). Steps are in order, as on x86. A missing barrier is a mutation
+ * that changes the order.
  *
- * What is asserted:
+ * The model asserts:
  *   owner[]    nobody gets a unit that somebody else has reserved and not committed, so an
  *              unfinished page is never reused
- *   take()     a record that is consumed was committed, is whole, and is the one whose number the reader
- *              counted up to: records read + losses by subtraction are exact at each record
- *   drop mode  nothing that was not read is overwritten; each refusal is counted, and before the next record
- *   idle()     "idle" leaves nothing behind; with no producer under way nothing is "in flight"
- *   finish()   the sums of committed units meet, but for the pages that a killed producer was in
+ *   take()     a consumed record was committed, is whole, and has the number that the reader
+ *              expects: records read + losses by subtraction are exact at each record
+ *   drop mode  no unread record is overwritten; each refusal is counted, before the next record
+ *   idle()     "idle" leaves no record behind; without an active producer nothing is "in flight"
+ *   finish()   the sums of committed units are right, except in pages of a killed producer
  *
  * run.py builds it with other sizes, and with each MUTATE_x, which must fail.
  */
@@ -63,12 +64,12 @@ byte h_seq[PAGES], h_records[PAGES], h_dropped[PAGES], h_skipped[PAGES];
 byte committed[PAGES], remote[PAGES];
 byte mem[PAGES * UNITS];
 
-/* Not in memory: what is true. */
+/* Not in the ring's memory: the true state, for assertions. */
 short g_page = -1;
 bool g_held;                /* MUTATE_STORES_EARLY: between its stores and its CAS */
 byte owner[PAGES * UNITS];  /* producer + 1 */
 bool done[MAX_RECORDS + 1]; /* committed */
-short passed;               /* bit n: page n was passed over */
+short passed;               /* bit n: page n was skipped */
 #if PRODUCERS == 1
 byte refused_before[MAX_RECORDS + 1];
 #endif
@@ -118,8 +119,8 @@ hidden byte g;
 #define MAY_DIE skip
 #endif
 
-/* Adds to the sum of committed units of a page and gives [from, to) of it up; then what is behind it
- * holds for the reader. A plain instruction on the ring's CPU, a locked one from elsewhere. */
+/* Adds to the sum of committed units of a page and gives up [from, to). From then on the reader
+ * sees the stores before. It is a plain instruction on the ring's CPU, a locked one elsewhere. */
 inline commit(page, from, to, number_of)
 {
 	if
@@ -491,7 +492,7 @@ inline take(complete)
 	:: else ->
 		if
 		:: c_seq != r_seq ->
-			/* complete, but under an older number: it was passed over */
+			/* complete, but with an older number: it was skipped */
 			assert(passed & (1 << r_seq));
 			next_page()
 		:: else ->
@@ -541,7 +542,7 @@ proctype reader()
 		locate();
 		if
 		:: a_seq < r_seq ->
-			/* nothing new; never more than one page ahead of the word */
+			/* nothing new; the reader is at most one page ahead of the word */
 			assert(a_seq == r_seq - 1 && offset == 0);
 			assert(a_records == records)
 		:: a_seq - r_seq >= PAGES ->
@@ -600,7 +601,7 @@ proctype reader()
 						       g_page - r_seq >= PAGES);
 						next_page()
 					:: else ->
-						/* Patience is a matter of time: it may end here. */
+						/* Patience depends on time, so it may end here. */
 						if
 						:: next_page()
 						:: skip

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LTTng-UST doing what tests/bench/bench-emit.c does. Runs under the session that report.py has
- * set up; the argument says which figure that session gives, and how many threads.
+ * The work of tests/bench/bench-emit.c with LTTng-UST. report.py has set up the session. The
+ * arguments say which figure the session is for, and how many threads there are.
  */
 #define _GNU_SOURCE
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures the agent from inside a guest: what a disabled site, an enabled event and a rejecting filter
- * cost, on one vCPU and on all. Figures leave as LOG hypercalls, events bench:result and console lines
+ * Measures the agent from inside a guest: the cost of a disabled site, an enabled event and a
+ * rejecting filter, on one vCPU and on all. It reports each figure as a LOG hypercall, an event
+ * bench:result and a console line
  *	bench: NAME best=PS median=PS vcpus=N        picoseconds an iteration, loop included
- * The request "bench: begin NAME" comes before the measured stretch, the figure right after it, so that a
- * host can compare its exit counters. It asks the host to enable and filter its own events, so it needs a
- * session; `standalone` measures what can be without one. Options: n=ITERATIONS (20000), rounds=N (200),
- * standalone; `serve`: measure nothing and run through the sites on all vCPUs until the host ends it.
+ * The request "bench: begin NAME" comes right before the measured stretch and the figure right
+ * after it, so that a host can compare its exit counters. The guest asks the host to enable and
+ * filter its own events, so it needs a session. `standalone` measures only what needs no session.
+ * Options: n=ITERATIONS (20000), rounds=N (200), standalone. `serve`: measures nothing and runs
+ * through the sites on all vCPUs until the host ends it.
  */
 #define RS_CREATE_TRACE_POINTS
 #include "events.h"
@@ -17,11 +19,11 @@
 const char rs_guest_name[] = "bench";
 
 #define MAX_ROUNDS 255u
-#define WARM 300000u /* iterations: once around a ring of 4 MiB, so that its pages are mapped */
+#define WARM 300000u /* iterations: one lap of a ring of 4 MiB, so that its pages are mapped */
 
 typedef void loop_fn(uint32_t n);
 
-/* ---- what is measured: all the same loop but for the middle ---- */
+/* ---- the measured loops, which differ only in their body ---- */
 
 __attribute__((noinline)) static void loop_empty(uint32_t n)
 {
@@ -128,7 +130,7 @@ static struct figure measure(const char *name, loop_fn *loop, bool all, uint32_t
 	uint64_t t[MAX_ROUNDS];
 	uint32_t count = 0;
 	char line[64];
-	/* Pages, caches, branch predictors. */
+	/* Warm up pages, caches, branch predictors. */
 	if (all)
 		time_team(loop, WARM);
 	else
@@ -156,7 +158,7 @@ static void say(const char *name, uint64_t best, uint64_t median, uint32_t vcpus
 	char line[128];
 	rs_snprintf(line, sizeof line, "bench: %s best=%lu median=%lu vcpus=%u", name, best, median,
 		    vcpus);
-	tell(line); /* first: the console costs exits */
+	tell(line); /* before the console, which costs exits */
 	trace_bench_result(name, best, median, vcpus);
 	rs_printf("%s\n", line);
 }
@@ -195,7 +197,7 @@ static void measure_batch(void)
 	uint64_t on = rs_tsc();
 	fire_many();
 	ask("disable bench:many", rs_agent_disable("bench:many", &reply), &reply);
-	/* Seen from inside, request and answer included; for SITE_COUNT sites. */
+	/* As the guest sees it, with request and answer, for SITE_COUNT sites. */
 	say("enable-1024-sites", ps(on - start, 1), ps(on - start, 1), 1);
 }
 
@@ -218,7 +220,7 @@ static void measure_with_session(void)
 	measure_batch();
 }
 
-/* ---- standing still while the host switches ---- */
+/* ---- running through sites while the host switches them ---- */
 
 __attribute__((noreturn)) static void loop_serve(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The computation: a byte-wise LZ compressor over text made up from a seed, each block decompressed again and
- * compared by hash with what went in.
+ * The computation: a byte-wise LZ compressor, on text that is generated from a seed. Each block is
+ * decompressed again and compared with its input by hash.
  */
 #include "demo.h"
 #include "events.h"
@@ -67,7 +67,10 @@ static uint32_t match_length(const struct worker *w, uint32_t at, uint32_t from)
 	return n;
 }
 
-/* Literals: 0..127 = count - 1, then bytes. Match: 128 | (length - 4) in 6 bits, 16 bits of distance. */
+/*
+ * Literals: 0..127 = count - 1, then bytes. Match: 128 | (length - 4) in 6 bits, 16 bits of
+ * distance.
+ */
 static uint32_t flush_literals(struct worker *w, uint32_t out, uint32_t from, uint32_t to)
 {
 	while (from < to) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demo guest: a small kernel with something to trace. One address space, everything at the port's ring;
- * tasks reach the kernel by `syscall`, memory by page faults, each other by wake-ups.
+ * The demo guest: a small kernel with something to trace. It has one address space, and all code
+ * runs at the port's privilege level. Tasks call the kernel by `syscall`, get memory by page
+ * faults, and wake each other up.
  *
  * One spin lock, taken with interrupts off, covers tasks and run queues; another the pages.
  */
@@ -26,7 +27,7 @@ struct task {
 	uint32_t state;  /* TASK_* */
 	uint32_t cpu;    /* whose queue it is on, or ran on last */
 	uint32_t slot;   /* index in tasks[] */
-	uint32_t on_cpu; /* its stack is in use: not to be taken by another vCPU yet */
+	uint32_t on_cpu; /* its stack is in use, so no other vCPU may take it yet */
 	uint32_t switches;
 	int32_t code;
 	uint32_t wait_pid;
@@ -41,7 +42,7 @@ struct task {
 struct lock {
 	uint32_t held;
 };
-bool lock_irq(struct lock *lock); /* returns what unlock_irq wants */
+bool lock_irq(struct lock *lock); /* returns the argument of unlock_irq */
 void unlock_irq(struct lock *lock, bool on);
 
 /* watch.c */
@@ -51,13 +52,13 @@ void watch(uint32_t cpu) __attribute__((noreturn));
 void sched_init(void);
 void sched_run(uint32_t cpu) __attribute__((noreturn)); /* becomes the idle task of this vCPU */
 struct task *task_current(void);
-/* pid, or 0 when there is no room. `run` may return: that is exit(0). */
+/* Returns the pid, or 0 if there is no room. If `run` returns, that is exit(0). */
 uint32_t task_spawn(const char *comm, void (*run)(uint64_t arg), uint64_t arg);
 void task_exit(int32_t code) __attribute__((noreturn));
 int32_t task_wait(uint32_t pid); /* its exit code; -1: no such child */
 void task_sleep(uint64_t ms);
 void task_yield(void);
-/* Called in long computations: where no timer interrupts, this is where time passes. */
+/* Called in long computations: makes the ticks on a machine without timer interrupts. */
 void safe_point(void);
 void sched_hang(void) __attribute__((noreturn)); /* all vCPUs, as soon as they tick */
 
@@ -74,7 +75,7 @@ bool compute_round(uint32_t worker, uint64_t round);
 #define COMPUTE_WORKERS 2u
 #define COMPUTE_BLOCKS 4u
 
-/* hostile.c: what a well-behaved guest does not do */
+/* hostile.c: things that a well-behaved guest does not do */
 bool hostile_wants_no_agent(void);
 void hostile_start_agent(void);
 void hostile_scribble(void);

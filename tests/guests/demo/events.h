@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The demo guest's events. main.c defines them; the others declare. */
+/* The demo guest's events. main.c defines them, the other files only declare them. */
 #ifndef DEMO_EVENTS_ONCE
 #define DEMO_EVENTS_ONCE
 /* Values of the enums and flags below. */

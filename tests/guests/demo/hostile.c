@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a well-behaved guest does not do: for the tests of the host. */
+/* Things that a well-behaved guest does not do, for the tests of the host. */
 #include "demo.h"
 #include <ringside/agent.h>
 #include <ringside/cmdline.h>
@@ -24,8 +24,8 @@ static struct rs_guest_info *guest_info(void *region, uint64_t size)
 	return (void *)((char *)region + section->offset);
 }
 
-/* badabi: an agent of another major version says hello. stale: one that speaks of another session's
- * region, as if the layout had been exchanged under it. */
+/* badabi: an agent of another major version says hello. stale: an agent says hello for another
+ * session's region, as if somebody had replaced the layout. */
 void hostile_start_agent(void)
 {
 	void *region;
@@ -61,7 +61,7 @@ static uint64_t next_random(void)
 	return state;
 }
 
-/* Noise is refused early; numbers that are nearly right go further. */
+/* The host refuses noise early. Numbers that are nearly right get further. */
 static uint64_t garbage(uint64_t size)
 {
 	uint64_t r = next_random();
@@ -110,7 +110,7 @@ void hostile_scribble(void)
 	rs_exit(0);
 }
 
-/* ---- lies: what was true, with some of it changed, over and over ---- */
+/* ---- lies: true data with a small change, over and over ---- */
 
 #define KEEP_BYTES (96u << 10) /* of each section */
 static uint8_t kept[RS_SEC_COUNT][KEEP_BYTES];
@@ -128,7 +128,7 @@ static void keep(uint8_t *region, bool back)
 	}
 }
 
-/* A word of what is kept, of a section that has something to say. */
+/* Changes a word of the kept data, in a section that is not empty. */
 static void tell_lie(uint8_t *region)
 {
 	static const uint8_t sections[] = {RS_SEC_GUEST_INFO, RS_SEC_PROVIDERS,  RS_SEC_EVENTS,
@@ -172,7 +172,7 @@ void hostile_lies(void)
 	do {
 		struct rs_guest_info *info = guest_info(region, size);
 		keep(region, true);
-		/* Another boot now and then: everything is read anew. */
+		/* Another boot now and then, so that the host reads everything again. */
 		info->boot += (uint32_t)(passes / 64);
 		for (uint32_t i = 0; i < 1 + passes % 200; i++) {
 			tell_lie(region);
@@ -187,7 +187,7 @@ void hostile_lies(void)
 	rs_exit(0);
 }
 
-/* ---- sites: the table, the page tables named for it and the text itself are garbage ---- */
+/* ---- sites: garbage in the site table, in its page tables and in the text ---- */
 
 static uint64_t tables[4][512] __attribute__((aligned(4096)));
 
@@ -196,7 +196,7 @@ static void scribble_tables(void)
 	for (uint32_t t = 0; t < 4; t++) {
 		for (uint32_t i = 0; i < 512; i++) {
 			uint64_t r = next_random();
-			/* Itself, its neighbour, nowhere; present more often than not; large pages. */
+			/* Points to itself, a neighbour or nowhere; mostly present; large pages. */
 			uint64_t to = r & 16 ? (uint64_t)tables[r >> 5 & 3] : next_random();
 			tables[t][i] = (to & 0x000ffffffffff000ull) | (r & 0x80) | (r & 7 ? 7 : 0);
 		}
@@ -257,7 +257,7 @@ void hostile_sites(void)
 		__atomic_store_n(&p->sequence, p->sequence + 2, __ATOMIC_RELEASE);
 		call(RS_HCALL_UNREGISTER, 0);
 		for (uint32_t i = 0; i < count; i++) {
-			/* They are relative: what was right must be moved to be right here. */
+			/* The fields are relative, so adjust them to the copy's address. */
 			int32_t by = (int32_t)((char *)&__start_rs_sites[i] - (char *)&sites[i]);
 			uint64_t r = next_random();
 			sites[i] = __start_rs_sites[i];
@@ -281,7 +281,7 @@ void hostile_sites(void)
 		p->state = RS_PROVIDER_LIVE;
 		__atomic_store_n(&p->sequence, p->sequence + 2, __ATOMIC_RELEASE);
 		call(RS_HCALL_REGISTER, 0);
-		/* And while it is in use. */
+		/* Also change the tables while the host uses them. */
 		for (int i = 0; i < 20; i++) {
 			tables[next_random() & 3][next_random() & 511] = next_random();
 			for (int spin = 0; spin < 20000; spin++)
@@ -293,7 +293,7 @@ void hostile_sites(void)
 	rs_exit(0);
 }
 
-/* ---- calls: requests that make no sense, as fast as they can be made ---- */
+/* ---- calls: invalid requests, as fast as possible ---- */
 
 static void fill_request(struct rs_hcall_request *request)
 {

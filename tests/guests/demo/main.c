@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The demo guest's command line:
- *	rounds=N duration=SECONDS pace=MS   how long, and the pause after a round (default: for ever, 10)
+ *	rounds=N duration=SECONDS           how long it runs (default: for ever)
+ *	pace=MS                             pause after each round (default: 10)
  *	flood [count=N]                     emit load:flood as fast as possible on each vCPU
  *	scribble [rounds=N seed=N]          garbage over the guest's part of the region
- *	lies [duration=SECONDS seed=N]      what was true there, with a little of it changed, over and over
- *	sites, calls [logs] [… seed=N]      garbage in the site tables; absurd hypercalls, or log lines
+ *	lies [duration=SECONDS seed=N]      true data there with small changes, over and over
+ *	sites, calls [logs] [… seed=N]      garbage in the site tables; invalid hypercalls, or logs
  *	crash=panic|triple|reset|hang|exit:N  after `rounds` (default 3)
  *	noagent, badabi, stale              no agent, or one that the host must refuse
- *	watch [rounds=N]                    vCPU 1 waits N times for a change of the host's wishes, the other asks
+ *	watch [rounds=N]                    vCPU 1 waits N times for a change, vCPU 0 asks
  *	cpus=N                              vCPUs to start (default: what the machine says)
  */
 #define RS_CREATE_TRACE_POINTS
@@ -78,7 +79,7 @@ void rs_main(uint32_t cpu)
 		static const char name[16] = "\x1b[31mliar\x07\xff\n";
 		static const uint16_t lengths[8] = {1, 2, 3};
 		uint64_t start = rs_tsc();
-		/* Something to lie about, once the host has had time to ask for it. */
+		/* Emit something to lie about, after the host had time to enable it. */
 		while (rs_tsc() - start < rs_tsc_hz() / 2)
 			rs_pause();
 		rs_set_task(1, 1, name);
@@ -92,7 +93,7 @@ void rs_main(uint32_t cpu)
 	}
 	if (rs_option("scribble", NULL, 0) || rs_option("lies", NULL, 0) ||
 	    rs_option("sites", NULL, 0)) {
-		/* Nobody emits meanwhile: the agent trusts its own half of the region. */
+		/* Nobody may emit meanwhile, since the agent trusts its own part of the region. */
 		if (cpu == 0 && rs_option("sites", NULL, 0))
 			hostile_sites();
 		if (cpu == 0)

@@ -45,7 +45,7 @@ bool mm_fault(struct rs_frame *frame)
 	bool good = true;
 	if (!ready)
 		fill_free_list();
-	if (!mapped[slot][page]) { /* else this vCPU had an old "not there" in mind */
+	if (!mapped[slot][page]) { /* otherwise this vCPU's TLB held an old "not present" */
 		uint16_t number = free_frames[--free_count]; /* there are enough for all */
 		mapped[slot][page] = number + 1;
 		memset(memory[number], 0, PAGE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks, a run queue for each vCPU, preemption by the tick, stealing by the idle. */
+/* Tasks, a run queue for each vCPU, preemption by the tick. An idle vCPU steals tasks. */
 #include "demo.h"
 #include "events.h"
 
@@ -63,7 +63,7 @@ static void push(struct queue *q, struct task *task)
 	q->length++;
 }
 
-/* The first task that nobody's stack pointer is in (on_cpu), or `own`. */
+/* The first task whose stack nobody uses (on_cpu), or `own`. */
 static struct task *take(struct queue *q, const struct task *own)
 {
 	struct task *before = NULL;
@@ -198,7 +198,7 @@ static void task_entry(void *arg)
 	task_exit(0);
 }
 
-/* The lowest pid that no task has: pids come back soon, as a tracer must cope with. */
+/* The lowest free pid. So pids are reused soon, which a tracer must handle. */
 static uint32_t free_pid(void)
 {
 	for (uint32_t pid = FIRST_PID;; pid++) {
@@ -283,7 +283,7 @@ int32_t task_wait(uint32_t pid)
 			continue;
 		}
 		int32_t code = task ? task->code : -1;
-		if (task) { /* reaped: the pid is free; the stack once it is left */
+		if (task) { /* reaped: the pid is free now, the stack once nobody uses it */
 			task->pid = 0;
 			task->parent = 0;
 			if (!__atomic_load_n(&task->on_cpu, __ATOMIC_ACQUIRE))
@@ -335,7 +335,7 @@ void rs_on_irq_exit(void)
 
 void safe_point(void)
 {
-	struct queue *q = this_queue(); /* a stale one costs a tick, no more */
+	struct queue *q = this_queue(); /* a stale one costs only a tick */
 	if (q->timer || rs_tsc() - q->last_tick < rs_tsc_hz() / TICK_HZ)
 		return;
 	bool on = rs_irq_save();
@@ -386,7 +386,7 @@ void sched_run(uint32_t cpu)
 			rs_pause();
 		q->idle.state = TASK_RUNNING;
 		q->sleeping = false;
-		schedule("idle"); /* comes back when there is nothing to do */
+		schedule("idle"); /* returns when there is nothing to do */
 		q->sleeping = !q->first;
 		rs_irq_restore(true);
 		if (q->sleeping && !rs_resched_needed())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vCPU 1 halts until the host has changed something, some times over; vCPU 0 goes on asking. */
+/* vCPU 1 halts until the host has changed something, several times. vCPU 0 goes on asking. */
 #include "demo.h"
 
 #include <ringside/agent.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the demo's tasks do. Each round: COMPUTE_WORKERS workers compress, one pager touches PAGER_PAGES
- * pages and gives them back; all are new tasks. A clock task sleeps and asks the time meanwhile. So
- * `rounds=N` gives exactly N * (workers + 1) task creations of a round, N * workers compute:round,
- * N * workers * COMPUTE_BLOCKS compute:block and N * PAGER_PAGES mm:page_fault.
+ * The work of the demo's tasks. In each round COMPUTE_WORKERS workers compress, and one pager
+ * touches PAGER_PAGES pages and gives them back. All are new tasks. A clock task sleeps and asks
+ * the time. So `rounds=N` gives exactly N * (workers + 1) task creations of a round, N * workers
+ * compute:round, N * workers * COMPUTE_BLOCKS compute:block and N * PAGER_PAGES mm:page_fault.
  */
 #include "demo.h"
 #include "events.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosted-demo [SECONDS [THREADS]]: an ordinary multi-threaded program with events in it. Its workers take jobs from
- * a queue: count the words of a generated text, find primes, sort numbers. Prints what it has found, which is
+ * hosted-demo [SECONDS [THREADS]]: an ordinary multi-threaded program with events. Its workers take
+ * jobs from a queue: count the words of a generated text, find primes, sort numbers. Its output is
  * the same with and without a trace. SECONDS 0 (the default): one round of 60 jobs.
  */
 #define _GNU_SOURCE

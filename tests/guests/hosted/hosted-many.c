@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thousand sites of one event, and two threads that run through all of them for ever: for the test. */
+/* For the test: a thousand sites of one event, and two threads that run through them for ever. */
 #define RS_CREATE_TRACE_POINTS
 #include <ringside/event.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosted-mean MODE SECONDS: a program that does not hold still, for the tests of the host.
- *	fork     forks children that emit, and looks how they end
- *	exec     becomes itself again after half of its time
+ * hosted-mean MODE SECONDS: a program that is hard to trace, for the tests of the host.
+ *	fork     forks children that emit, and checks how they end
+ *	exec     executes itself again after half of its time
  *	crash    dies by a wild store
  *	threads  starts and joins 50 threads, over and over
- * Ends with 0, or with 9 when something went wrong that a trace must not make go wrong.
+ * Ends with 0, or with 9 if the trace has disturbed it.
  */
 #define _GNU_SOURCE
 #define RS_CREATE_TRACE_POINTS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosted-reload ROUNDS LIBRARY…: opens one library after the other, registers its events, emits one,
- * and closes it again.
+ * hosted-reload ROUNDS LIBRARY…: for each library in turn, opens it, registers its events, emits
+ * one, and closes it again.
  */
 #include <dlfcn.h>
 #include <ringside/agent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hosted-watch N: sleeps until the host has changed its wishes, N times; ends with code 7. For the test. */
+/* hosted-watch N: sleeps until the host has changed its wishes, N times; ends with 7. */
 #define RS_CREATE_TRACE_POINTS
 #include <ringside/event.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole way: a session over a hosted target that runs hosted-demo, patched by us, or by itself where ptrace is
- * not to be had, from a region that is inherited or a file that is named.
+ * The whole way: a session with a hosted target that runs hosted-demo. We patch it, or it patches
+ * itself if there is no ptrace. It inherits the region, or opens it by a file's name.
  */
 #include "hosted/hosted.h"
 #include "patch/patcher.h"
@@ -49,7 +49,7 @@ static void on_failed(void *data, const struct rs_error *err)
 	g_test_message("session: %s", err->message);
 }
 
-/* Our standard output is a test protocol: what the program prints goes to the other one. */
+/* Our standard output is a test protocol, so the program prints to standard error. */
 static void begin(struct rs_session *session)
 {
 	struct rs_error err = {0};
@@ -114,7 +114,7 @@ static uint64_t written(struct run *run, struct rs_source_stat *stat)
 	return stat->written;
 }
 
-/* One round of the demo: 60 jobs are taken and done, whoever takes them. */
+/* One round of the demo: the workers take and do 60 jobs. */
 static void check_round(struct run *run)
 {
 	struct rs_source_stat stat;
@@ -127,7 +127,7 @@ static void check_round(struct run *run)
 	records = written(run, &stat);
 	g_test_message("%d records, %d sites, pause %d us", (int)records, (int)stat.sites_on,
 		       (int)(stat.pause_last_ns / 1000));
-	/* 2 starts, 60 done; each worker also takes a job that is none, and that is not traced. */
+	/* 2 starts, 60 done. Each worker also takes an empty job, which is not traced. */
 	g_assert_cmpuint(records, ==, 2 + 60 + 60);
 	rs_session_destroy(run->session);
 }
@@ -180,7 +180,7 @@ static void test_live(void)
 		turn(&run, 5);
 		before = written(&run, &stat);
 		turn(&run, 5);
-		/* Each of the two threads may have been taken off its CPU inside an event. */
+		/* Each of the two threads may have been preempted inside an event. */
 		g_assert_cmpuint(written(&run, &stat), <=, before + 2);
 		g_assert_cmpuint(stat.sites_on, ==, 0);
 	}
@@ -193,8 +193,8 @@ static void test_live(void)
 	rs_session_destroy(run.session);
 }
 
-/* A session is killed (here: a child of ours that runs one); its program lives on, patched, until the next one
- * finds the journal. */
+/* A session, here in a child of ours, is killed. Its program lives on, patched, until the next
+ * session finds the journal. */
 static void test_killed_session(void)
 {
 	struct rs_journal_report report = {0};
@@ -250,7 +250,7 @@ static int be_the_victim(const char *path)
 	return 1;
 }
 
-/* 1,000 sites in one batch, two threads running through them. The issue wants 1 ms. */
+/* 1,000 sites in one batch, while two threads run through them. The goal is 1 ms. */
 static void test_thousand(void)
 {
 	struct rs_source_stat stat = {0};
@@ -290,7 +290,7 @@ static void test_thousand(void)
 	rs_session_destroy(run.session);
 }
 
-/* As in a Linux guest: a static program, a region that is a file, nobody to patch it but itself. */
+/* As in a Linux guest: a static program whose region is a file, and which patches itself. */
 static void test_region_file(void)
 {
 	g_autofree char *path = g_build_filename(dir, "region", NULL);
@@ -329,8 +329,7 @@ static void test_region_file(void)
 	g_unlink(path);
 }
 
-/* Without a host the program runs as if nothing were there. */
-/* It sleeps in a request that is answered when something has changed. */
+/* The program sleeps in a request, which is answered when something has changed. */
 static void test_watch(void)
 {
 	struct rs_source_stat stat;

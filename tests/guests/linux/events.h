@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What procwatch tells of the processes under it. */
+/* The events of procwatch about its processes. */
 #include <ringside/event.h>
 
 /* clang-format off */

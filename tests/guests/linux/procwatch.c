@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a command under ptrace and tells what it and everything that it starts do: fork, exec, exit, and the
- * bytes that they read and write. A provider in user space of a Linux guest, on the hosted port; its
- * records carry the pid and name of the process that they are about.
+ * Runs a command under ptrace and traces it and all processes that it starts: fork, exec, exit, and
+ * the bytes that they read and write. It is a provider in user space of a Linux guest, on the
+ * hosted port. Its records carry the pid and name of the process that they are about.
  *
  *     procwatch [-w SECONDS] COMMAND [ARGS]
  *
@@ -37,7 +37,7 @@ struct task {
 	pid_t parent, tgid;
 	char comm[RS_COMM_LEN + 1];
 	bool fresh;     /* its first SIGSTOP, which ptrace makes, is still to come */
-	bool announced; /* its parent's fork has been told; until then it is held */
+	bool announced; /* its parent's fork was reported; until then it stays stopped */
 	bool held;
 	uint64_t call, args[4];
 };
@@ -69,7 +69,7 @@ static void learn(struct task *task)
 		text[strcspn(text, "\n")] = '\0';
 		snprintf(task->comm, sizeof(task->comm), "%.*s", RS_COMM_LEN - 1, text);
 	}
-	/* pid (comm) state ppid: the name may hold anything, so look from behind. */
+	/* pid (comm) state ppid: the name may hold anything, so search from the end. */
 	read_proc(task->pid, "stat", text, sizeof(text));
 	after = strrchr(text, ')');
 	if (after)
@@ -102,7 +102,7 @@ static void forget(struct task *task)
 	*task = tasks[--task_count];
 }
 
-/* The records that follow are about this task: they carry its pid and name, not ours. */
+/* The next records are about this task, so they carry its pid and name. */
 static void speak_of(const struct task *task)
 {
 	rs_hosted_speak_for((uint32_t)task->pid, (uint32_t)task->tgid, task->comm);
@@ -121,7 +121,7 @@ static void call_ended(const struct task *task, int64_t result)
 	case SYS_pwrite64:
 		trace_io_write(fd, task->args[2], result);
 		break;
-	case SYS_readv: /* count: of the pieces, whose sizes are in its memory */
+	case SYS_readv: /* the count is that of the pieces, whose sizes are in its memory */
 		trace_io_read(fd, task->args[2], result);
 		break;
 	case SYS_writev:
@@ -188,7 +188,7 @@ static void on_exit_of(struct task *task)
 			(uint32_t)(status >> 8 & 0xff), (uint32_t)(status & 0x7f));
 }
 
-/* Returns the signal to hand on, or HOLD: do not let it go on yet. */
+/* Returns the signal to deliver, or HOLD: keep the task stopped for now. */
 static int on_stop(pid_t pid, int status)
 {
 	struct task *task = task_of(pid);
@@ -263,7 +263,7 @@ static pid_t run(char **argv)
 	return pid;
 }
 
-/* Without this the first events would be over before the host has switched them on. */
+/* Waits for the host, which would otherwise miss the first events. */
 static void wait_for_host(long seconds)
 {
 	struct timespec tick = {.tv_nsec = 20000000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest of the VMM's own tests: no agent, one small test each, chosen by the word test=NAME of
- * its command line. It ends with an EXIT request, code 0 meaning that the guest is content, unless the test is
+ * The guest of the VMM's own tests. It has no agent. The word test=NAME of its command line chooses
+ * one of several small tests. It ends with an EXIT request, code 0 for success, unless the test is
  * about another end.
  */
 #include <ringside/hypercall.h>
@@ -144,7 +144,7 @@ static struct {
 } idt[256];
 static volatile uint32_t vectors[8], nmis[8];
 
-/* Handlers call nothing: clang would want all that they call compiled in another way. */
+/* Handlers must not call functions: clang would need other compiler flags for these. */
 #define APIC(offset) (*(volatile uint32_t *)(LAPIC + (offset)))
 
 __attribute__((interrupt)) static void on_vector(struct interrupt_frame *frame)
@@ -181,8 +181,8 @@ static void take_interrupts(void)
 	mmio32(LAPIC + 0xf0, 0x1ff);
 }
 
-/* Halted until the interrupt comes, then awake until the NMI does: nothing keeps one from coming
- * just before a HLT. */
+/* Halts until the interrupt comes, then spins until the NMI comes: an NMI could come just before a
+ * HLT, and would be missed. */
 static void await_nudges(uint32_t cpu)
 {
 	while (!vectors[cpu])
@@ -193,7 +193,7 @@ static void await_nudges(uint32_t cpu)
 	call(cpu, RS_HCALL_LOG, 0, "nmi", false);
 }
 
-/* The host takes the request, and answers it with 77 when it likes; it nudges us then. */
+/* The host takes the request. It answers with 77 when it likes, and then nudges us. */
 static uint32_t await_answer(uint32_t slot)
 {
 	volatile struct rs_hcall_response *response = response_of(slot);
@@ -204,7 +204,7 @@ static uint32_t await_answer(uint32_t slot)
 	outl(RS_HCALL_PORT, slot);
 	if (response->accepted != sequence || response->sequence == sequence)
 		return 2;
-	/* Interrupts are off but in the HLT, so none comes between the look and it. */
+	/* Interrupts are on only in the HLT, so none comes between the look and the HLT. */
 	while (response->sequence != sequence)
 		__asm__ volatile("sti; hlt; cli" : : : "memory");
 	return response->result == 77 ? 1 : 3;

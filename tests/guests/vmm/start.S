@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* PVH entry (32-bit protected mode, ebx = start info) to 64-bit C, and the same for other CPUs from SIPI. */
+/*
+ * From the PVH entry (32-bit protected mode, ebx = start info) to 64-bit C; other CPUs from SIPI.
+ */
 	.section .note.pvh, "a", @note
 	.align 4
 	.long 4, 8, 18 /* XEN_ELFNOTE_PHYS32_ENTRY */
