@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check-abi.py CC ROOT: holds the tables of docs/abi.md against shared/include/ringside.
+"""check-abi.py CC ROOT: compares the tables of docs/abi.md with shared/include/ringside.
 
-Every struct, field and constant of the headers must have its row and every row its struct, field or
-constant; offsets, sizes and values are asked of the compiler. With --list it prints, as JSON, what the
-headers hold (for writing new rows)."""
+Every struct, field and constant of the headers must have its row, and every row its struct, field
+or constant. The compiler says the offsets, sizes and values. With --list it prints the contents of
+the headers as JSON, for writing new rows."""
 import glob
 import json
 import os

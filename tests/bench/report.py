@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the benchmarks beside LTTng-UST, in turn and in one run, and prints the tables of docs/performance.md.
+"""Runs the benchmarks and LTTng-UST in turn and prints the tables of docs/performance.md.
 
 usage: report.py BENCH_EMIT BENCH_SESSION BENCH_GUEST BENCH_TARGET [BENCH_LTTNG]
-Costs of an event are the best of three runs; ratios are taken from the same run. Where it may, it
-asks for a better share of a busy machine (nice -15), for every program alike.
+The cost of an event is the best of three runs, and ratios are taken from the same run. If it may,
+it gives every program alike a larger share of a busy machine (nice -15).
 """
 import os
 import shutil
@@ -19,7 +19,7 @@ NO_KVM = 77
 
 
 def figures(command, env=None):
-    """The NAME VALUE UNIT lines of a benchmark program; None where it says that it cannot run here."""
+    """The NAME VALUE UNIT lines of a benchmark program; None: it cannot run here."""
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=120,
                           check=False)
     if done.returncode == NO_KVM:
@@ -34,7 +34,7 @@ def figures(command, env=None):
 
 
 class Lttng:
-    """A session daemon of our own if none runs, and one snapshot session at a time."""
+    """Our own session daemon if none runs, and one snapshot session at a time."""
 
     def __init__(self, program):
         self.program = program
@@ -89,7 +89,7 @@ class Lttng:
 
 
 def best(runs):
-    """Figure by figure the smallest; None if there is no run."""
+    """The smallest of each figure; None if there is no run."""
     runs = [run for run in runs if run]
     return {name: min(run[name] for run in runs) for name in runs[0]} if runs else None
 
@@ -139,7 +139,7 @@ def print_emit(hosted, kvm, lttng, last):
     for title, name, guest_name, wanted in EMIT:
         in_guest = kvm.get(guest_name) if kvm else None
         other = lttng.get(name) if lttng else None
-        if name == "disabled":  # within a clock tick of nothing: a ratio would be noise
+        if name == "disabled":  # less than a clock tick, so a ratio would be noise
             other = None
         print("| %s | %s | %s | %s | %s | %s | %s |" % (
             title, number(in_guest), ratio(other, in_guest), number(hosted[name]),

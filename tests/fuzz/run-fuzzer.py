@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """run-fuzzer.py FUZZER SEEDS: a short run of one libFuzzer target.
 
-The corpus is what the target writes itself (RS_FUZZ_SEEDS, see seed.h) and the files under SEEDS: *.hex is
-hex digits with # comments, all else is taken as it is. RS_FUZZ_SECONDS (default 3) bounds the run. A failing
-input is printed in base64, so that a log is enough to repeat it.
+The corpus is what the target writes itself (RS_FUZZ_SEEDS, see seed.h), and the files under SEEDS.
+*.hex are hex digits with # comments; other files are used unchanged. RS_FUZZ_SECONDS (default 3)
+bounds the run. A failing input is printed in base64, so that a log is enough to repeat it.
 """
 import base64
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""docs/json.md against what is printed: every key is there, of the type that the page says, and no other.
+"""Compares docs/json.md with the output: every key is there, with the page's type, and no other.
 
     json_doc.py DOCS_JSON_MD ROUNDTRIP_EXPECTED
 
@@ -53,7 +53,7 @@ def main(page, golden):
             continue
         value = json.loads(line)
         seen.add(doc.check_line(value))
-        # A field is of one type in all of its lines, however large its value.
+        # A field has one type in all lines, whatever its value.
         for name, item in value.get('fields', {}).items():
             if item is not None:
                 kind = fields.setdefault((value['event'], name), type(item))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The demo guest by itself: does its rounds right, starts its vCPUs and ends as told, on each accelerator.
+# The demo guest alone: it does its rounds, starts its vCPUs and ends as told, on each accelerator.
 # usage: demo-guest.sh kvm|tcg DEMO BOOT_GUEST
 set -eu
 accel=$1 demo=$2 boot_guest=$3

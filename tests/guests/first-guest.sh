@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The tutorial's guest: its text is what docs/tutorials/first-guest.md prints, it builds outside of the tree with
-# the tutorial's own commands, and it runs.
+# The tutorial's guest: docs/tutorials/first-guest.md prints its text, it builds outside of the tree
+# with the tutorial's own commands, and it runs.
 # usage: first-guest.sh SOURCE_ROOT PKG_CONFIG_DIR BOOT_GUEST
 set -eu
 tutorials=$1/docs/tutorials

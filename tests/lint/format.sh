@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# clang-format agrees with every source file. Another version than Debian 12's would not.
+# clang-format accepts every source file. Only Debian 12's version does: others format differently.
 cd "$1" || exit 1
 case "$(clang-format --version 2>/dev/null)" in
 *'version 14.'*) ;;

@@ -17,9 +17,9 @@ HV_MAY = {
     "hv/session": ("rs-trace-clock.h", "rs-trace-schema.h", "rs-trace-region.h",
                    "rs-trace-ring-info.h", "rs-trace-rundir.h", "rs-trace-session-error.h", "rs-session-dbus.h"),
 }
-# Made in the build tree, and where they belong.
+# Headers made in the build tree, and the folders to which they belong.
 GENERATED = {"rs-session-dbus.h": "viewer/observe/rs-session-dbus.h"}
-# Headers of a folder's own: nobody else includes them.
+# Private headers: only their own folder includes them.
 PRIVATE = re.compile(r"(^|-)(private|internal)\.h$")
 SYSTEM = re.compile(r"^(glib|gio|glib-object|json-glib|capstone|libvirt|gtk|adwaita)\b")
 
@@ -34,7 +34,7 @@ def room(path):
 
 
 def target_file(root, path, name):
-    """The file that an include leads to, or None when it is a system header."""
+    """The file that an include means, or None for a system header."""
     if name in GENERATED:
         return GENERATED[name]
     here = os.path.join(os.path.dirname(path), name)
@@ -116,7 +116,7 @@ def check(root):
     return bad, checked
 
 
-# A tree with one offence of each kind, and as many includes that are right.
+# A tree with one offence of each kind, and as many correct includes.
 PLANTED = {
     "shared/include/ringside/a.h": "#include <glib.h>",
     "guest-agent/core/a.c": '#include "target/target.h"',

@@ -11,7 +11,7 @@ for page in *.1; do
 		[ -f "$target" ] || { echo "$page: no $target"; bad=1; }
 		continue
 	fi
-	# "referenced manual not found" is about what is installed here, not about the page.
+	# "referenced manual not found" depends on this machine, not on the page.
 	mandoc -Tlint "$page" | grep -v 'referenced manual not found' && bad=1
 done
 verbs=$("$command" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Checks a model with spin: run.py check|mutate MODEL CC
 
-check   every configuration is searched to its end and holds
-mutate  each mutation of the algorithm is found; one that survives is a hole in the model
-Exits 77 only where there is no spin.
+check   searches every configuration completely, without finding a failure
+mutate  finds each mutation of the algorithm; a mutation that is not found is a hole in the model
+Exits 77 only if there is no spin.
 """
 
 import concurrent.futures

@@ -4,8 +4,8 @@
 
     answers.py kvm|tcg RINGSIDE DEMO
 
-One vCPU of the demo guest halts in RS_HCALL_WAIT; nothing but the host's nudge wakes it up, since no
-timer runs there. The other vCPU goes on making requests. Exits 77 where the accelerator is missing.
+One vCPU of the demo guest halts in RS_HCALL_WAIT. Only the host's nudge wakes it up, since no timer
+runs there. The other vCPU goes on making requests. Exits 77 if the accelerator is missing.
 """
 import os
 import re
@@ -38,7 +38,7 @@ def test_wait():
             stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         changes = 0
         while guest.poll() is None:
-            # Slower than the guest can ask, so that each change finds it asleep.
+            # Slow enough that the guest is asleep at each change.
             time.sleep(0.2)
             changes += rs('disable' if changes % 2 else 'enable', '-s', 'w',
                           'load:flood').returncode == 0

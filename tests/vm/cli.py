@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The ringside command against a guest that really runs.
+"""The ringside command with a guest that really runs.
 
     cli.py kvm|tcg|hosted RINGSIDE GUEST
 
-Exits 77, with the reason, where the accelerator is missing.
+Exits 77, with the reason, if the accelerator is missing.
 """
 import json
 import os
@@ -85,7 +85,7 @@ class Running:
             time.sleep(0.05)
 
     def wait_for_event(self, timeout=20):
-        """On a busy machine an event may be long in coming."""
+        """Waits: on a busy machine an event may take long."""
         until = time.time() + timeout
         while not events(open(self.out.name).read()) and time.time() < until:
             time.sleep(0.05)
@@ -103,7 +103,7 @@ def in_order(lines):
 
 
 def test_run():
-    """-e from the first moment on, a filter, a summary, an end by time."""
+    """-e from the start, a filter, a summary, and an end by time."""
     r = rs('run', *guest_args('--name', 'a', '-e', ALL, '--duration', '2', '--ring-size', '8M'))
     lines = events(r.out)
     check(r.code == 0, f'run ends well: {r.code} {r.err[-300:]}')
@@ -171,7 +171,7 @@ def test_owners():
 
 
 def build_id_of(program):
-    """As binutils read it; None where they are not here."""
+    """The build id as binutils read it; None: they are not installed."""
     if not shutil.which('readelf'):
         return None
     out = subprocess.run(['readelf', '-n', program], capture_output=True, text=True).stdout
@@ -316,7 +316,7 @@ def test_modes():
 
 
 def test_ends():
-    """A guest that ends badly: a clear message, an exit code, and what it had recorded."""
+    """A guest that ends badly: a clear message, an exit code, and its records."""
     for crash, code, text in (('panic', 4, 'panicked'), ('triple', 4, 'triple fault'),
                               ('reset', 4, 'reset'), ('exit:3', 5, 'exit code 3')):
         r = rs('run', *guest_args('--name', 'e', '-e', 'sched:*', '-e', 'nix:*', '--duration', '30',
@@ -334,7 +334,7 @@ def test_ends():
 
 
 def test_attach():
-    """kill -9 of the session, then the next one puts the text right."""
+    """kill -9 of the session; the next session restores the text."""
     g = Running('k', '-e', ALL)
     time.sleep(0.5)
     g.process.kill()

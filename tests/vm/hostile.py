@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The ringside command against guests that lie, programs that do not hold still, and people in a hurry.
+"""The ringside command with guests that lie, restless programs, and impatient users.
 
     hostile.py RINGSIDE DEMO_GUEST MEAN_PROGRAM [TEST…]
 
-Guests run on KVM where it can be used, else on TCG; RINGSIDE may be built with sanitizers.
+Guests run on KVM if it can be used, else on TCG. RINGSIDE may be built with sanitizers.
 """
 import json
 import os
@@ -22,7 +22,7 @@ KVM = os.access('/dev/kvm', os.R_OK | os.W_OK)
 ACCEL = 'kvm' if KVM else 'tcg'
 NOBODY = 65534
 SANITIZER = re.compile(r'ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer')
-# Whatever controls a terminal. Our own output has no use for any of it.
+# All bytes that control a terminal. Our own output uses none of them.
 CONTROL = re.compile(rb'[\x00-\x08\x0b-\x1f\x7f]')
 
 
@@ -98,7 +98,7 @@ VERBS = [['list'], ['list', '--json'], ['stat'], ['stat', '--json'], ['enable', 
 
 
 def torment(what, seed, seconds=3):
-    """A guest that does `what`, while everything looks at it. Returns how the run ended."""
+    """A guest that does `what`, while all verbs look at it. Returns how the run ended."""
     name = 'h'
     options = [] if 'logs' in what else ['-e', '*', '-f', 'sched:*: COMM ~ "*"']
     run = Background('run', '--accel', ACCEL, '--name', name, *options, '--ring-size', '64K',
@@ -133,7 +133,7 @@ def test_guests():
     if not KVM:
         return
     code, out, err = torment('sites', 1)
-    # A site that lies only about its target is patched, and then takes its own guest to nowhere.
+    # A site that lies only about its target is patched, and its own guest then jumps nowhere.
     check(code == 0 and 'wrong site tables' in err or code == 4 and 'ringside: the guest' in err,
           f'sites: {code} {err[-600:]}')
     check('refused' in err, 'wrong sites are refused by name')
@@ -288,7 +288,7 @@ def test_output():
 # ---- 3. programs ----
 
 def code_of(pid):
-    """The bytes of the program's own code, as they are now."""
+    """The present bytes of the program's code."""
     exe = os.readlink(f'/proc/{pid}/exe')
     with open(f'/proc/{pid}/maps') as maps, open(f'/proc/{pid}/mem', 'rb') as mem:
         for line in maps:
@@ -364,7 +364,7 @@ def test_two_cpus():
 # ---- 4. the socket ----
 
 def turned_away(path):
-    """As another user: 0 when the session refuses to talk, whoever we say we are."""
+    """As another user: 0 if the session refuses us, whoever we claim to be."""
     try:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -414,7 +414,7 @@ def test_socket():
             raise AssertionError(f'an observer of twenty: {code} {err[-200:]}')
     print('ok: twenty observers at once')
     if os.getuid() == 0:
-        # Even where the directory would let them in.
+        # Even if the directory let them in.
         os.chmod(os.environ['XDG_RUNTIME_DIR'], 0o755)
         os.chmod(os.path.dirname(path), 0o755)
         os.chmod(path, 0o777)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""reload.py RINGSIDE PROGRAM LIBRARY…: libraries that are opened and closed all the time are traced all the time."""
+"""reload.py RINGSIDE PROGRAM LIBRARY…: libraries that open and close are traced all the time."""
 import json
 import os
 import subprocess

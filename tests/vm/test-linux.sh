@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Debian's stock kernel in QEMU TCG, its process tree traced from here, as `./dev demo --linux` shows it: events, names,
-# a filter, self-patched sites, an orderly end. Skips (77) with the reason where QEMU, busybox or the kernel is missing.
+# Traces the process tree of Debian's kernel in QEMU TCG, as `./dev demo --linux` shows it: events,
+# names, a filter, self-patched sites, an orderly end. Skips (77), with the reason, if QEMU, busybox
+# or the kernel is missing.
 set -eu
 guest=$1 procwatch=$(realpath "$2") ringside=$(realpath "$3")
 for tool in qemu-system-x86_64 busybox cpio; do
@@ -28,10 +29,10 @@ expect 10 '^ +work.sh-[0-9]+ .* proc:fork: comm=work.sh '
 expect 1 'proc:exit: .* status=3 signal=none'
 expect 1 'proc:exit: .* status=0 signal=KILL'
 expect 2 '^ +cat-[0-9]+ .* io:read: fd=[0-9]+ count=[0-9]+ result=8893'
-# The filter let nothing small through, and something large.
+# The filter rejected all small values, and accepted a large one.
 awk '/ io:(read|write): fd=/ { n = $0; sub(/.*result=/, "", n); if (n + 0 <= 4000) { print "FAILED: " $0; bad = 1 } }
 	END { exit bad }' "$work/out" || failed=1
-# A child is announced before it does anything.
+# The fork event of a child comes before its other events.
 awk '/ proc:fork: / { c = $0; sub(/.*child=/, "", c); known[c + 0] = 1 }
 	/ proc:exec: / { p = $0; sub(/.* pid=/, "", p); if (n++ && !known[p + 0]) { print "FAILED: " $0; bad = 1 } }
 	END { exit bad }' "$work/out" || failed=1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `./dev demo`: the main job in about 15 seconds. Boots the bundled guest and, as if from another terminal,
-# lists its events, switches some on, filters them, changes both while it runs, follows the trace, and
-# ends with the session's summary. Every command that it runs is shown, and can be typed by hand.
+# `./dev demo`: the main job in about 15 seconds. Boots the bundled guest. Then it lists its events,
+# switches some on, filters them, changes both while the guest runs, and follows the trace, as from
+# another terminal. It ends with the session's summary. It shows every command that it runs.
 set -eu
 
 name=demo$$
@@ -18,7 +18,7 @@ trap clean_up EXIT
 step() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
 show() {
 	local word line=ringside
-	# As it would be typed: quoted where the shell would take it apart.
+	# As a user would type it: with quotes if the shell would split it.
 	for word; do
 		case $word in *[!A-Za-z0-9._:/=-]*) word="'$word'" ;; esac
 		line+=" $word"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The Linux demo, run through `./dev demo --linux`: Debian's own kernel in QEMU, a shell script in it, and its
-# process tree and I/O traced from here. The guest starts no service of ours; the host switches the events on.
+# The Linux demo, `./dev demo --linux`: Debian's own kernel in QEMU runs a shell script, and we
+# trace its process tree and I/O. The guest starts no service of ours. The host switches the events on.
 set -eu
 here=$(dirname "$0")
 

@@ -15,7 +15,7 @@ VARIANTS = {
     "static-pie": ["-fPIE", "-static-pie"],
 }
 LEVELS = ["-O0", "-O2", "-Os"]
-# Functions may begin anywhere, and the linker may not tidy up.
+# Functions may begin anywhere, and each has its own section.
 ODD = ["-falign-functions=1", "-ffunction-sections"]
 
 

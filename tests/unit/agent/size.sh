@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What the agent keeps in a kernel that links it is small, however many CPUs there may be.
+# The agent takes little memory in a kernel that links it, whatever the number of CPUs.
 #     size.sh NM LIBRARY
 total=$("$1" -S "$2" | awk '$3 ~ /^[bBdDC]$/ { print $2 }' |
 	while read -r hex; do echo $((0x$hex)); done | awk '{ n += $1 } END { print n + 0 }')
