@@ -19,7 +19,9 @@ static uint32_t slot_count(void)
 	return count < RS_HCALL_SLOTS_MAX ? count : RS_HCALL_SLOTS_MAX;
 }
 
-/* Any free slot, this vCPU's first. `force`: a dying guest takes that one whatever is in it. -1: none. */
+/*
+ * A free slot, this vCPU's if possible; -1: none. `force`: a dying guest takes this vCPU's anyway.
+ */
 static int take_slot(bool force)
 {
 	uint32_t count = slot_count(), first = rs_core_cpu() % count;
@@ -72,7 +74,7 @@ static bool answered(int slot, uint32_t sequence)
 	return rs_load_acquire(&response_of(slot)->sequence) == sequence;
 }
 
-/* Acquire: pairs with the host's release of `accepted`. A session that has ended answers no more. */
+/* Acquire: pairs with the host's release of `accepted`. An ended session does not answer. */
 static bool coming(int slot, uint32_t sequence)
 {
 	return rs_load_acquire(&response_of(slot)->accepted) == sequence &&
@@ -116,8 +118,8 @@ static bool wait_answer(int slot, uint32_t sequence)
 }
 
 /*
- * Another one than the slot's last, and none that the host may still have a word on: an earlier boot
- * may have left an answer, or the promise of one.
+ * Another one than the slot's last, and none that the host may still have a word on: an earlier
+ * boot may have left an answer, or the promise of one.
  */
 static uint32_t next_sequence(int slot, uint32_t last)
 {

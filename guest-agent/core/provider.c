@@ -83,7 +83,7 @@ void rs_providers_begin_boot(void)
 
 /* ---- how long a dead provider is remembered ---- */
 
-/* The page was begun after the provider had died, so nothing in it or behind it is of the provider. */
+/* The page was begun after the provider had died, so no record from here on is of the provider. */
 static bool begun_after(const struct rs_ring_page *page, const struct rs_provider *entry)
 {
 	uint32_t boot = rs_load(&page->boot);

@@ -181,7 +181,7 @@ void rs_ring_resume(const struct rs_ring *ring)
 		rs_store_release(&state->word, RS_WORD_INITIAL(ring->rings->units));
 		return;
 	}
-	/* If the page has unfinished records its sum stays short, and it is passed over for good. */
+	/* If the page has unfinished records, its sum stays too small, and it is always skipped. */
 	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->rings->units);
 	rs_wmb();
 	pad(ring, RS_SHARED, rs_word_page(word), off);

@@ -105,8 +105,8 @@ enum rs_ring_result {
 };
 
 /*
- * Sets the geometry, for a header that was checked; the pointers, strides and boot are the caller's.
- * Touches nothing in the region.
+ * Sets the geometry, for a header that was checked; the pointers, strides and boot are the
+ * caller's. Touches nothing in the region.
  */
 void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hostile program: it fills its rings with 16-byte records of an event that takes as much text as an event can.
- * Run by flood.py, which looks at what that costs the host.
+ * A hostile program: it fills its rings with 16-byte records of an event that takes as much text as
+ * an event can. Run by flood.py, which looks at what that costs the host.
  */
 #include <ringside/descriptor.h>
 #include <ringside/record.h>

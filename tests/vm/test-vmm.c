@@ -235,7 +235,10 @@ static void test_pause_while_asked(void)
 	destroy(run);
 }
 
-/* Every vCPU is interrupted: a halted one wakes up, and an NMI comes to one that takes no interrupts. */
+/*
+ * Every vCPU is interrupted: a halted one wakes up, and an NMI comes to one that takes no
+ * interrupts.
+ */
 static void test_nudge(void)
 {
 	struct run *run = create("nudge", 2, true);

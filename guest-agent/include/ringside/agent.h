@@ -117,9 +117,9 @@ struct rs_agent_config {
 };
 
 /*
- * Attaches to a region: checks its header, writes rs_guest_info (magic last). A region that has been
- * used by an earlier boot keeps its rings, and its number of boots goes up.
- * Errors: NO_REGION, BAD_ABI, BAD_LAYOUT, NO_ROOM (a section that is needed is missing), BUSY.
+ * Attaches to a region: checks its header, writes rs_guest_info (magic last). A region that has
+ * been used by an earlier boot keeps its rings, and its number of boots goes up. Errors: NO_REGION,
+ * BAD_ABI, BAD_LAYOUT, NO_ROOM (a section that is needed is missing), BUSY.
  */
 int rs_agent_init(const struct rs_agent_config *config);
 
@@ -161,8 +161,8 @@ extern const struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("h
 	}
 
 /*
- * Sets the build id from an image's ELF notes, which stand in [from, to) and stay there; the provider
- * stays as it is where they hold none. NT_GNU_BUILD_ID is what `ld --build-id` writes.
+ * Sets the build id from an image's ELF notes, which stand in [from, to) and stay there; the
+ * provider stays as it is where they hold none. NT_GNU_BUILD_ID is what `ld --build-id` writes.
  */
 void rs_provider_find_build_id(struct rs_agent_provider *provider, const void *from,
 			       const void *to);
@@ -201,7 +201,8 @@ struct rs_hcall_reply {
 /*
  * One hypercall. `args` (6) and `data` may be NULL, `reply` too. Returns the host's result (>= 0 or
  * RS_ERR_*), RS_ERR_UNREACHABLE without a channel, a free slot or a sign of the host in about 5 s,
- * and RS_ERR_TOO_LARGE when data does not fit. A host that says that it answers later is waited for.
+ * and RS_ERR_TOO_LARGE when data does not fit. A host that says that it answers later is waited
+ * for.
  */
 int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
 		     struct rs_hcall_reply *reply);
@@ -276,9 +277,9 @@ void rs_agent_panic(const char *why);
 void rs_agent_exit(uint32_t code);
 
 /*
- * Says that task `pid` of process `tgid` (0: not known) is called `comm` (up to RS_COMM_LEN bytes, or
- * NUL-terminated) from now on: at
- * fork, exec and rename. Tasks that fire an event are noted without it. Does not block; any context.
+ * Says that task `pid` of process `tgid` (0: not known) is called `comm` (up to RS_COMM_LEN bytes,
+ * or NUL-terminated) from now on: at fork, exec and rename. Tasks that fire an event are noted
+ * without it. Does not block; any context.
  */
 void rs_agent_cmdline(uint32_t pid, uint32_t tgid, const char *comm);
 

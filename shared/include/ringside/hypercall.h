@@ -36,7 +36,7 @@
 #define RS_HCALL_LOG 8u        /* data: one line of text for the session's log */
 #define RS_HCALL_PANIC 9u      /* data: why. Does not return */
 #define RS_HCALL_EXIT 10u      /* args: exit code 0..255. Does not return */
-/* args: a generation. Answered once rs_control.generation is another, late as a rule. values: that one */
+/* args: a generation. Answered, usually late, once rs_control.generation differs. values: that */
 #define RS_HCALL_WAIT 11u
 
 #define RS_HCALL_DATA 3968u

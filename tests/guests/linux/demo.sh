@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The Linux demo, `./dev demo --linux`: Debian's own kernel in QEMU runs a shell script, and we
-# trace its process tree and I/O. The guest starts no service of ours. The host switches the events on.
+# trace its process tree and I/O. The guest starts no service of ours. The host
+# switches the events on.
 set -eu
 here=$(dirname "$0")
 

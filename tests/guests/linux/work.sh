@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Real work for procwatch: a process tree, pipes, files, a failure and a signal. It uses whole
-# paths, since busybox's shell would otherwise run its own applets without exec, under the name "exe".
+# paths, since busybox's shell would otherwise run its own applets without exec, under the
+# name "exe".
 cd /tmp
 /bin/seq 1 2000 >numbers
 /bin/sort -r numbers | /bin/head -n 500 | /bin/wc -l

@@ -21,7 +21,7 @@ struct fixture {
 	struct rs_guest_info *info;
 };
 
-/* What the ops say; each test sets what it needs. */
+/* The state that the ops report. Each test sets what it needs. */
 static uint64_t fake_time = 1000;
 static uint32_t fake_cpu, fake_pid = 7, fake_context;
 static const char *fake_comm = "tester";
@@ -71,7 +71,7 @@ static void op_text_close(void *from, void *to)
 {
 	pages_of(from, to, PROT_READ | PROT_EXEC);
 }
-/* As a kernel's text-poke does it: a trap in the first byte while the others change. */
+/* Like a kernel's text-poke: the first byte is a trap while the others change. */
 static void op_write_text(void *at, const void *bytes, uint32_t size)
 {
 	uint8_t *text = at, before = text[-1], after = text[size];
@@ -141,7 +141,7 @@ static void attach(struct fixture *f)
 
 static void tear_down(struct fixture *f, gconstpointer data)
 {
-	/* Sites off, so that one test does not run into the next. */
+	/* Switch sites off, so that a test does not affect the next. */
 	if (rs_agent_active()) {
 		f->control->flags = RS_CONTROL_STOP;
 		rs_agent_apply_control();
@@ -150,7 +150,7 @@ static void tear_down(struct fixture *f, gconstpointer data)
 	rs_trace_region_free(f->region);
 }
 
-/* Enables through the control pages and the agent's own patching: all the way that a host goes. */
+/* Enables as a host does, through the control pages and the agent's own patching. */
 static void enable(struct fixture *f, struct rs_event *event, bool on)
 {
 	f->words[event->id] = on ? RS_EVENT_ENABLED : 0;
@@ -162,7 +162,7 @@ static void enable(struct fixture *f, struct rs_event *event, bool on)
 	g_assert_cmpuint(f->info->applied_generation, ==, f->control->generation);
 }
 
-/* The only record in ring `ring`, behind its marks. */
+/* The only record in ring `ring`, after its marks. */
 static const struct rs_rec_header *only_record(struct fixture *f, uint32_t ring)
 {
 	static RsTraceRing *reader;
@@ -208,7 +208,7 @@ static void test_info(struct fixture *f, gconstpointer data)
 
 	g_assert_cmpint(rs_agent_init(&config), ==, RS_AGENT_BUSY);
 	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_BUSY);
-	/* A second boot on the same region is told from the first. */
+	/* A second boot on the same region has another number. */
 	rs_agent_fini();
 	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_NOT_READY);
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
@@ -374,7 +374,7 @@ static void test_no_ring(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(only_record(f, 0)->size, ==, 8);
 }
 
-/* Each site is one poke, of exactly its bytes; what stands as it should is not poked. */
+/* Each site is one poke of exactly its bytes. A site that is right already is not poked. */
 static void test_pokes(struct fixture *f, gconstpointer data)
 {
 	uint32_t sites = (uint32_t)(__stop_rs_sites - __start_rs_sites);
@@ -402,7 +402,7 @@ static void test_foreign_bytes(struct fixture *f, gconstpointer data)
 
 	attach(f);
 	pages_of((void *)code, (void *)(code + 1), PROT_READ | PROT_WRITE | PROT_EXEC);
-	*code = 0xcc; /* somebody's breakpoint */
+	*code = 0xcc; /* a debugger's breakpoint */
 	for (uint32_t id = 16; id < 19; id++)
 		f->words[id] = RS_EVENT_ENABLED;
 	f->control->flags = RS_CONTROL_SELF_PATCH;
@@ -477,7 +477,7 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(rs_word_records(state->word), ==, 0);
 	trace_test_pair(0, 11);
 	g_assert_cmpuint(rs_word_records(state->word), ==, 1);
-	/* A program that is being written: rather one too many. */
+	/* While a program is being written, every event is recorded. */
 	program->sequence = 3;
 	trace_test_pair(0, 9);
 	g_assert_cmpuint(rs_word_records(state->word), ==, 2);
@@ -515,7 +515,7 @@ static void test_cmdline(struct fixture *f, gconstpointer data)
 
 	attach(f);
 	enable(f, &rs_event_test_pair, true);
-	trace_test_pair(1, 1); /* a task that fires an event is noted by itself */
+	trace_test_pair(1, 1); /* the agent notes a task that fires an event */
 	then = fake_time;
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
 	g_assert_null(find_name(f, 7, then - 1));
@@ -525,11 +525,11 @@ static void test_cmdline(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(find_name(f, 7, fake_time)->tgid, ==, 5);
 	g_assert_cmpuint(find_name(f, 7, fake_time)->boot, ==, 1);
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
-	/* Same name again: no entry is spent. */
+	/* The same name again uses no entry. */
 	for (int i = 0; i < 20; i++)
 		rs_agent_cmdline(7, 5, "a-new-name-of-40-bytes-which-need-no-NUL");
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
-	/* The oldest makes room. */
+	/* A new entry replaces the oldest. */
 	for (int i = 0; i < 8; i++) {
 		char name[8] = {'n', (char)('0' + i)};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of the agent against a host that answers some at once, some late and in another order: built
- * with ThreadSanitizer, all but GLib, and with ASan/UBSan. The host takes and answers by hv's own
- * slots, on one mapping of the region.
+ * Requests of the agent against a host that answers some at once, some late and in another order:
+ * built with ThreadSanitizer, all but GLib, and with ASan/UBSan. The host takes and answers by hv's
+ * own slots, on one mapping of the region.
  */
 #include "region/layout.h"
 #include "session/slots.h"
@@ -116,7 +116,7 @@ static void check_reply(int32_t result, const struct rs_hcall_reply *reply, uint
 static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
 {
 	__atomic_fetch_add(&sleeps, 1, __ATOMIC_RELAXED);
-	/* As a port that halts: without the look before it, this would never end. */
+	/* Like a port that halts: without the look before it, this would never end. */
 	while (nudged && rs_load_acquire(nudge) == seen && !rs_load_acquire(&stop))
 		sched_yield();
 }
@@ -132,7 +132,7 @@ static void *asker(void *data)
 		struct rs_hcall_reply reply;
 		int32_t result;
 
-		/* One that goes on, one that waits in between. */
+		/* One request does not wait, and one that waits comes in between. */
 		CHECK(rs_hypercall_begin(&ticket, 100, more, NULL, 0) == 0);
 		result = rs_hypercall(100, args, NULL, 0, &reply);
 		check_reply(result, &reply, question);
@@ -189,8 +189,8 @@ static void begin(struct host *host, uint64_t question, struct rs_hcall_ticket *
 }
 
 /*
- * What the boot before is owed reaches nobody, and a sequence that the host may still write down is
- * not used again.
+ * Nobody gets an answer that is meant for an earlier boot, and the guest does not reuse a sequence
+ * that the host may still write.
  */
 static void test_reboot(struct host *host)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking regions out of a piece of memory: each entry has one owner at a time, however many race for
- * it, while a host lays out anew what was left. Built plainly, and with TSan and ASan/UBSan.
+ * Taking regions out of a piece of memory: each entry has one owner at a time, however many race
+ * for it, while a host lays out anew what was left. Built plainly, and with TSan and ASan/UBSan.
  */
 #include <ringside/agent.h>
 #include <ringside/atomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers that go and come back, other ones that take their place, and boots: whatever happens, an
- * observer that follows and one that comes late read each record as what it was. docs/adr/0006-lives.md
- * has the rules.
+ * Providers that go and come back, other ones that take their place, and boots: whatever happens,
+ * an observer that follows and one that comes late read each record as what it was.
+ * docs/adr/0006-lives.md has the rules.
  */
 #include "region/layout.h"
 
@@ -26,7 +26,7 @@ static uint32_t test_cpu(void)
 	return cpu;
 }
 
-/* ---- a provider made at run time: one event, one number, a text of its own ---- */
+/* ---- a provider made at run time: one event with one number and its own text ---- */
 
 struct made {
 	char name[32], print[64];
@@ -192,7 +192,7 @@ static const struct rs_provider *entry_of(uint32_t slot)
 
 /* ---- the tests ---- */
 
-/* A module that is loaded 10,000 times, into rings that never come round. */
+/* A module that is loaded 10,000 times, while the rings overwrite nothing. */
 static void test_same_again(void)
 {
 	struct observer *o, *late;
@@ -228,7 +228,7 @@ static void test_same_again(void)
 	tear_down();
 }
 
-/* 10,000 different ones through the same few slots, ids and bytes: the rings come round. */
+/* 10,000 different providers use the same few slots, ids and bytes: the rings overwrite pages. */
 static void test_others(void)
 {
 	struct observer *o, *late;
@@ -262,7 +262,7 @@ static void test_others(void)
 	g_assert_cmpuint(info->provider_slots, <=, region->header.section[RS_SEC_PROVIDERS].count);
 	g_assert_cmpuint(highest, <, 2 * RS_FIRST_EVENT_ID + 256);
 
-	/* What is still in the rings is still described. */
+	/* All records in the rings still have their descriptors. */
 	late = observe(RS_TRACE_FROM_OLDEST);
 	look(late);
 	g_assert_cmpuint(late->records, >, 100);
@@ -278,7 +278,7 @@ static void test_others(void)
 	tear_down();
 }
 
-/* As long as a page can name an id, nobody else gets it: then there is no room. */
+/* As long as a page can name an id, no other provider gets it, so there is no room. */
 static void test_no_room(void)
 {
 	uint32_t slots, n = 0;
@@ -295,11 +295,11 @@ static void test_no_room(void)
 	}
 	g_assert_cmpint(rs_agent_register(&m.provider), ==, RS_AGENT_NO_ROOM);
 	g_assert_cmpuint(n, ==, slots);
-	/* One that was there before still finds its place. */
+	/* A provider that was there before still gets its place. */
 	make(&m, "mod", 3);
 	g_assert_cmpint(rs_agent_register(&m.provider), ==, 0);
 	g_assert_cmpuint(entry_of(3)->generation, ==, 2);
-	/* And when the ring has come round, so does any other. */
+	/* Once the ring has overwritten the pages, any other does too. */
 	for (uint32_t i = 0; i < 4096; i++)
 		emit(&m, i);
 	g_assert_cmpint(rs_agent_unregister(&m.provider), ==, 0);
@@ -308,7 +308,7 @@ static void test_no_room(void)
 	tear_down();
 }
 
-/* An id that another event had before: records are told by their time. */
+/* Another event had the id before: the time of a record says which event it is. */
 static void test_id_used_again(void)
 {
 	struct made a, b;
@@ -327,7 +327,7 @@ static void test_id_used_again(void)
 	g_assert_cmpint(rs_agent_unregister(&a.provider), ==, 0);
 	make(&b, "other", 2);
 	g_assert_cmpint(rs_agent_register(&b.provider), ==, 0);
-	g_assert_cmpuint(b.event.id, !=, id); /* its pages are still there */
+	g_assert_cmpuint(b.event.id, !=, id); /* pages with the old id are still there */
 	for (uint32_t i = 0; i < 8192; i++)
 		emit(&b, i);
 	g_assert_cmpint(rs_agent_unregister(&b.provider), ==, 0);
@@ -350,7 +350,7 @@ static void test_id_used_again(void)
 	tear_down();
 }
 
-/* Another boot with other events: the pages of the one before keep their meaning. */
+/* Another boot with other events: the pages of the earlier boot keep their meaning. */
 static void test_boots(void)
 {
 	struct made one, two;
@@ -403,7 +403,7 @@ static void test_many_boots(void)
 	tear_down();
 }
 
-/* What an earlier boot left behind is not trusted: it may have died while it wrote. */
+/* The agent does not trust the table of an earlier boot, which may have died while it wrote. */
 static void test_broken_table(void)
 {
 	struct rs_provider *entries;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cmdline cache between threads that name tasks through the agent and a viewer that takes snapshots
- * the way that the CLI does: built with ThreadSanitizer, all but GLib. A name says to whom it belongs, twice, so
- * that half a name or another task's is seen. Few buckets: the writers meet in every entry.
+ * The cmdline cache between threads that name tasks through the agent and a viewer that takes
+ * snapshots the way that the CLI does: built with ThreadSanitizer, all but GLib. A name says to
+ * whom it belongs, twice, so that half a name or another task's is seen. Few buckets: the writers
+ * meet in every entry.
  */
 #include "region/layout.h"
 
@@ -47,7 +48,7 @@ static void make_name(char out[RS_COMM_LEN + 1], uint32_t pid, uint32_t n)
 {
 	guint other = n ^ pid * 0x9e3779b1u;
 
-	/* Every part names the number; all but the first also the task. */
+	/* Every part depends on the number, and all but the first also on the task. */
 	g_snprintf(out, RS_COMM_LEN + 1, "%08x%08x%08x%08x%08x", n, other, ~other, other + 1,
 		   other * 3);
 }
@@ -78,7 +79,7 @@ static void *writer(void *data)
 	return NULL;
 }
 
-/* As the observer does it, but only the bucket that all are in, so as to be there more often. */
+/* Like an observer, but copies only the bucket that all use, to look more often. */
 static void snapshot(RsTraceCmdline *names)
 {
 	const size_t size = sizeof(struct rs_cmdline_bucket), at = BUCKET * size;
@@ -133,7 +134,7 @@ static void test_race(void)
 	}
 	for (uint32_t i = 0; i < WRITERS; i++)
 		pthread_join(threads[i], NULL);
-	/* At rest every way of the bucket holds a name. */
+	/* After the writers have ended, every way of the bucket holds a name. */
 	snapshot(names);
 	g_assert_cmpuint(check_all(names), >=, 1);
 	g_test_message("%u snapshots, %u tasks known", rounds, check_all(names));

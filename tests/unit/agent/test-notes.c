@@ -19,7 +19,7 @@ static void add(GByteArray *notes, uint32_t type, const char *name, const void *
 	g_byte_array_append(notes, zero, -size & 3u);
 }
 
-/* In memory of just that size, so that a sanitizer sees each byte too many. */
+/* Copies the notes to memory of the exact size, so that a sanitizer sees any read beyond. */
 static struct rs_agent_provider look(const uint8_t *notes, size_t size, uint8_t **copy)
 {
 	struct rs_agent_provider provider = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An OS that gives all of its own ops: each is asked, at its time, with what it needs, and the default is
- * left alone. What the per-record ones say can be read in tests/golden/roundtrip.expected.
+ * An OS that gives all of its own ops: each is asked, at its time, with what it needs, and the
+ * default is left alone. What the per-record ones say can be read in
+ * tests/golden/roundtrip.expected.
  */
 #define RS_CREATE_TRACE_POINTS
 #include "test-events.h"
@@ -24,7 +25,7 @@ static uint32_t *words;
 static uint64_t now = 5000;
 static uint32_t cpu, pid = 7;
 
-/* What the OS was asked. */
+/* The calls that the OS got. */
 static uint32_t pushed_pids[8], n_pushed, doorbells, rung_slot, n_rung, relaxed, n_read, n_write;
 static uint32_t text_opened, text_closed, n_written;
 static bool cannot_write;
@@ -79,7 +80,7 @@ static void os_relax(void)
 		answer();
 }
 
-/* A lock, as an OS has one: nobody gets at the state but inside. */
+/* Like an OS with a lock: the state is accessible only inside. */
 static void os_read_state(uint32_t id, void (*f)(const struct rs_event_state *, void *), void *data)
 {
 	const struct rs_event *event = rs_event_by_id(id);
@@ -185,7 +186,7 @@ static void test_text(void)
 	uint32_t written = n_written;
 
 	set_up(&every_op);
-	/* One site of one event: one store, and none where nothing changes. */
+	/* One site of one event is one store. Without a change there is none. */
 	g_assert_cmpuint(n_written, >, written);
 	g_assert_cmpuint(text_opened, >, 0);
 	g_assert_cmpuint(text_opened, ==, text_closed);
@@ -198,7 +199,7 @@ static void test_text(void)
 	g_assert_false(rs_site_test_pair());
 }
 
-/* A poke that does nothing is noticed: the site counts as what it is. */
+/* The agent notices a poke that does nothing: the site counts as what its bytes say. */
 static void test_text_that_stays(void)
 {
 	struct rs_control *control;
@@ -218,8 +219,8 @@ static void test_text_that_stays(void)
 	tear_down();
 }
 
-/* The agent's own store, for text that is plain memory: at each place that a site may have in its
- * word, while somebody else writes the bytes beside it. */
+/* The agent's own store, for text that is plain memory. It is tested at each place of a site in its
+ * word, while another thread writes the bytes beside it. */
 static struct {
 	union {
 		uint64_t word;
@@ -309,7 +310,7 @@ static void test_hypercalls(void)
 	g_assert_cmpuint(n_rung, ==, 1);
 	g_assert_cmpuint(rung_slot, ==, 1);
 	g_assert_cmpuint(relaxed, ==, 0);
-	/* The answer takes its time: the OS decides what is done meanwhile. */
+	/* The answer comes late. The OS decides what to do meanwhile. */
 	answer_at_ring = false;
 	g_assert_cmpint(rs_agent_disable("test:*", NULL), ==, RS_HCALL_DISABLE);
 	g_assert_cmpuint(n_rung, ==, 2);
@@ -342,7 +343,9 @@ static void test_state(void)
 	tear_down();
 }
 
-/* With a pipe of its own, the OS gets whole records and the ring none; ids and times are the same. */
+/*
+ * With a pipe of its own, the OS gets whole records and the ring none; ids and times are the same.
+ */
 static void test_pipe(void)
 {
 	struct rs_trace_ops ops = every_op;
@@ -376,7 +379,7 @@ static void test_pipe(void)
 	g_byte_array_unref(pipe_bytes);
 }
 
-/* One op alone: the others stay the port's. */
+/* The OS has only one op: the others are the port's. */
 static void test_one(void)
 {
 	struct rs_trace_ops ops = {

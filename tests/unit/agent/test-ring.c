@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring writer against the host's reader, in both producer kinds. What comes out is compared with
- * what went in: every record carries its number, context and size, and those that are missing must
- * be exactly as many as the reader says were lost.
+ * The ring writer with the host's reader, for both kinds of producer. The test compares the output
+ * with the input: every record carries its number, context and size. Exactly as many records must
+ * be missing as the reader reports lost.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -55,8 +55,8 @@ static uint64_t no_clock(void)
 }
 
 /*
- * An interrupt after a single instruction of an emit: the trap flag raises SIGTRAP behind each
- * one, and at the n-th the handler emits.
+ * An interrupt after the n-th instruction of an emit: the trap flag raises SIGTRAP after each
+ * instruction, and at the n-th the handler emits.
  */
 static volatile uint32_t trap_in;
 static void (*volatile in_trap)(void);
@@ -84,7 +84,7 @@ static inline __attribute__((always_inline)) void trap_flag(bool on)
 					 : "memory", "cc");
 }
 
-/* Payload: number, context, then bytes that follow from the number. */
+/* Payload: number, context, then bytes that depend on the number. */
 static enum rs_ring_result emit(uint32_t pid, uint32_t size)
 {
 	uint64_t entry[1024];
@@ -138,7 +138,9 @@ static void check_chunk(struct fixture *f, const RsTraceChunk *chunk)
 	uint64_t context = rs_context_mark(page->pid, page->context);
 	uint64_t ts = page->ts;
 
-	/* From the page's start, so that time and context are right; only new ones are counted. */
+	/*
+	 * Walk from the page's start, so that time and context are right. Count only new records.
+	 */
 	for (uint32_t at = RS_RING_PAGE_HEADER; at < chunk->to;) {
 		const struct rs_rec_header *header =
 			(const struct rs_rec_header *)(chunk->page + at);
@@ -172,7 +174,7 @@ static void drain(struct fixture *f)
 	RsTraceChunk chunk;
 	RsTraceRingStatus status;
 
-	/* Patience runs out after a second of this clock: stuck pages are passed over. */
+	/* Patience ends after a second of this clock: then the reader skips stuck pages. */
 	for (uint32_t idle = 0; idle < 4;) {
 		f->ts += 600000000;
 		status = rs_trace_ring_next(f->reader, f->ts, &chunk);
@@ -186,7 +188,7 @@ static void drain(struct fixture *f)
 	}
 }
 
-/* All that was emitted was seen or counted. */
+/* Every emitted record was read or counted as lost. */
 static void check_sum(struct fixture *f)
 {
 	RsTraceRingStats stats;
@@ -285,7 +287,7 @@ static void test_overwrite(void)
 		check_sum(&f);
 		g_assert_cmpuint(f.lost, >, 0);
 		g_assert_cmpuint(f.got, >, 100);
-		/* The flight recorder keeps the newest. */
+		/* Overwrite mode keeps the newest records. */
 		g_assert_cmpuint(f.last_ts, ==, clock_now);
 	}
 }
@@ -305,7 +307,7 @@ static void test_drop(void)
 			refused += emit(1, 20) == RS_RING_REFUSED;
 		g_assert_cmpuint(refused, ==, 100);
 		g_assert_cmpuint(f.state->dropped, ==, 101);
-		/* Nothing was overwritten, and the loss stands behind all of it. */
+		/* Nothing was overwritten, and the loss comes after all records. */
 		drain(&f);
 		g_assert_cmpuint(f.got, ==, first);
 		g_assert_cmpuint(f.lost, ==, 0);
@@ -351,7 +353,7 @@ static void test_gaps(void)
 			emit(1, 12);
 			drain(&f);
 			g_assert_cmpuint(f.last_ts, ==, clock_now);
-			/* A mark costs two units, and only where it is needed. */
+			/* A mark costs two units, and is only written if it is needed. */
 			if (clock_step == 5 && rs_word_page(word) == rs_word_page(f.state->word))
 				g_assert_cmpuint(rs_word_offset(f.state->word) -
 							 rs_word_offset(word),
@@ -441,11 +443,11 @@ static void test_stuck_page(void)
 			if (i % 20 == 0)
 				drain(&f);
 		}
-		/* Passed over once a lap, never reused. */
+		/* The page is skipped once a lap, and never reused. */
 		g_assert_cmpuint(f.state->skipped, >, 5);
 		g_assert_cmpuint(f.state->skipped, <=, f.state->pages / count + 1);
 		check_sum(&f);
-		/* Only what was in the page with the dead one is lost. */
+		/* Only records in the page of the dead producer are lost. */
 		g_assert_cmpuint(f.lost, >=, 1);
 		g_assert_cmpuint(f.lost, <, 200);
 	}
@@ -487,7 +489,7 @@ static void nest_many(void)
 		emit(100 + i % 3, 30);
 }
 
-/* Somebody gets in between the load of the word and the CAS, at every place in a page. */
+/* Another producer comes between the load of the word and the CAS, at every place in a page. */
 static void test_nested_in_clock(void)
 {
 	struct fixture f;
@@ -505,7 +507,7 @@ static void test_nested_in_clock(void)
 	}
 }
 
-/* The next emit is interrupted behind its n-th instruction; whether it had as many. */
+/* Interrupts the next emit after its n-th instruction. Returns whether it had as many. */
 static bool emit_trapped(uint32_t n, uint32_t pid, void (*nest)(void))
 {
 	in_trap = nest;
@@ -520,7 +522,7 @@ static bool emit_trapped(uint32_t n, uint32_t pid, void (*nest)(void))
 static void test_nested_at_each_instruction(void)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, old;
-	/* What the interrupted one and the one before it had as context; see nest_few() */
+	/* Contexts of the interrupted record and of the one before it; see nest_few() */
 	static const uint32_t pids[][2] = {{100, 1}, {1, 1}, {1, 100}, {101, 1}, {1, 101}};
 	struct fixture f;
 	uint32_t most = 0;
@@ -528,13 +530,13 @@ static void test_nested_at_each_instruction(void)
 	sigaction(SIGTRAP, &action, &old);
 	FOR_BOTH(f, RS_MODE_OVERWRITE)
 	{
-		/* Going round the ring is slow, and contexts matter to one kind only. */
+		/* Filling the whole ring is slow, and contexts matter to only one kind. */
 		for (uint32_t c = 0; c < (f.shared ? 3 : 3 * G_N_ELEMENTS(pids)); c++) {
 			const uint32_t *pid = pids[c / 3];
 			bool hit = true;
 
 			for (uint32_t n = 1; hit; n++) {
-				/* 0: in a page; 1: at its end; 2: in a page, and round the ring */
+				/* 0: in a page; 1: at its end; 2: in a page, and a whole lap */
 				emit(pid[0], 12);
 				while (c % 3 == 1 && rs_word_offset(f.state->word) + 4 <= UNITS)
 					emit(pid[0], 12);
@@ -549,7 +551,7 @@ static void test_nested_at_each_instruction(void)
 		check_sum(&f);
 	}
 	sigaction(SIGTRAP, &old, NULL);
-	/* Else nothing was stepped through. */
+	/* Otherwise no instruction was interrupted. */
 	g_assert_cmpuint(most, >, 40);
 }
 

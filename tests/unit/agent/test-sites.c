@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites as compilers and linkers leave them: this program looks at its own. Built by sites.py with each
- * compiler, position-independent and not, static and not, with and without optimisation.
+ * Sites as compilers and linkers place them: this program checks its own. sites.py builds it with
+ * each compiler, position-independent and not, static and not, with and without optimisation.
  */
 #define RS_CREATE_TRACE_POINTS
 #include "test-events.h"
@@ -66,7 +66,7 @@ static uintptr_t at(const int32_t *field)
 	return (uintptr_t)field + (uintptr_t)(intptr_t)*field;
 }
 
-/* What is wrong with the site, NULL if nothing. */
+/* The site's fault, NULL: none. */
 static const char *wrong(const struct rs_site *site)
 {
 	static const uint8_t nop[RS_SITE_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -93,7 +93,7 @@ int main(void)
 {
 	uint32_t count = (uint32_t)(__stop_rs_sites - __start_rs_sites), bad = 0, residues[8] = {0};
 
-	/* Off: each must be passed through without a trace. */
+	/* While they are off, no site records anything. */
 	straight(1);
 	again(2);
 	more(3);
@@ -115,7 +115,7 @@ int main(void)
 		printf("# at least %u sites were expected\n", MIN_SITES);
 		return 1;
 	}
-	/* Where all are at one place, nothing was tried. */
+	/* If all sites have the same place in their word, nothing was tested. */
 	for (uint32_t i = 0; i <= 8 - RS_SITE_BYTES; i++) {
 		if (!residues[i]) {
 			printf("# no site at address & 7 == %u\n", i);

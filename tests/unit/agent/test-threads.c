@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preemptible producers on one ring, and a reader, in real threads on one mapping: built with
- * ThreadSanitizer (which sees no second mapping of a page), and again with ASan/UBSan. The reader here is the
- * ADR's algorithm at its smallest, with relaxed 8-byte loads, so that what TSan judges is the writer.
+ * ThreadSanitizer (which sees no second mapping of a page), and again with ASan/UBSan. The reader
+ * here is the ADR's algorithm at its smallest, with relaxed 8-byte loads, so that what TSan judges
+ * is the writer.
  */
 #include "ring.h"
 
@@ -170,13 +171,15 @@ static void run(uint32_t mode)
 		if (mode == RS_MODE_OVERWRITE && newest > r.seq + COUNT - 1)
 			r.seq = newest - COUNT + 1;
 		else if (newest > r.seq + 1 && rs_load(&state.skipped))
-			r.seq++; /* passed over by a producer */
+			r.seq++; /* a producer skipped it */
 		else
 			sched_yield();
 	}
 	for (uint32_t i = 0; i < WRITERS; i++)
 		pthread_join(threads[i], NULL);
-	/* Nobody writes any more: what is complete is read, the last page ends in the word. */
+	/*
+	 * Nobody writes any more. Read the complete pages; the word says where the last page ends.
+	 */
 	if (mode == RS_MODE_OVERWRITE && state.pages > r.seq + COUNT)
 		r.seq = state.pages - COUNT;
 	rs_ring_resume(&ring);

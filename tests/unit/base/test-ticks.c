@@ -12,7 +12,7 @@ static void test_rate(void)
 	g_assert_cmpfloat(rs_moment_rate(&to, &from), ==, 0);
 }
 
-/* A moment is one on both clocks: the rate between any two is the same. */
+/* A moment is the same instant on both clocks, so the rate between any two moments is the same. */
 static void test_moments(void)
 {
 	struct rs_moment first = rs_moment_now(), last;

@@ -68,11 +68,11 @@ static void test_text_exits(void)
 	g_assert_nonnull(strstr(few,
 				"# exits: 250 for any reason (timers, console, page faults …), "
 				"less than 0.01 for each event\n"));
-	/* Where KVM tells nothing, those to our VMM. */
+	/* If KVM's count is not known, use the exits to our VMM. */
 	stat->target.kvm_exits = 0;
 	own = rs_summary_text(stat, &printed);
 	g_assert_nonnull(strstr(own, "# exits: 8 for"));
-	/* Nothing to divide by. */
+	/* No records, so no exits per event. */
 	stat->written = 0;
 	none = rs_summary_text(stat, &printed);
 	g_assert_nonnull(

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the verbs share, and how they take their arguments. No session runs: the runtime directory is empty. */
+/*
+ * What the verbs share, and how they take their arguments. No session runs: the runtime directory
+ * is empty.
+ */
 #include "cli/verb.h"
 
 #include <errno.h>
@@ -118,7 +121,10 @@ static const struct rs_verb *const verbs[] = {
 	&rs_verb_pause,   &rs_verb_resume, &rs_verb_stop,
 };
 
-/* The exit code of `ringside LINE`, its standard output kept out of ours, which is the test's protocol. */
+/*
+ * The exit code of `ringside LINE`, its standard output kept out of ours, which is the test's
+ * protocol.
+ */
 static int run(const char *line)
 {
 	int saved, null = open("/dev/null", O_WRONLY | O_CLOEXEC), code = -1, argc;

@@ -8,7 +8,7 @@ struct _TestDesc {
 	GArray *fields;  /* struct rs_field_desc; `symbols` is an index into symbols + 1 */
 	GArray *symbols; /* struct rs_symbol; `name` is an offset in strings */
 	GByteArray *strings;
-	guint more; /* bytes by which headers, fields and symbols are longer than we know them */
+	guint more; /* bytes that are added to each header, field and symbol */
 };
 
 static guint32 add_string(TestDesc *desc, const char *text)
@@ -98,7 +98,7 @@ void test_desc_grow(TestDesc *desc, guint more)
 	desc->more = more;
 }
 
-/* `size` bytes of each of n elements, then what is more of it. */
+/* For each of n elements, `size` bytes and then `more` bytes. */
 static void append_grown(GByteArray *out, gconstpointer from, guint n, gsize size, guint more)
 {
 	const guint8 *at = from;
@@ -364,7 +364,7 @@ GByteArray *test_payload_all(void)
 	return payload;
 }
 
-#define LATER 77u /* no kind */
+#define LATER 77u /* not a kind of this version */
 
 void test_desc_later(GByteArray *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes descriptors, ring pages and cmdline sections byte by byte, for tests and fuzz seeds. It
- * keeps the rules of the ABI unless it is told not to; tests then spoil single bytes.
+ * follows the rules of the ABI unless a test asks otherwise. Tests then change single bytes.
  */
 #ifndef RS_TEST_BUILD_H
 #define RS_TEST_BUILD_H
@@ -30,9 +30,12 @@ void test_desc_array(TestDesc *desc, const char *name, guint kind, guint elem_si
 		     guint flags);
 /* Appends the descriptor to `out` and frees it. `print` NULL: none. */
 void test_desc_end(TestDesc *desc, const char *print, const char *args, GByteArray *out);
-/* Makes the field added last one of another kind, known or not, of the same place and size. */
+/* Gives the field added last another kind, known or not, without another place or size. */
 void test_desc_kind(TestDesc *desc, guint kind, guint flags);
-/* As a later version may write it: `more` bytes (multiple of 8) behind each header, field and symbol. */
+/*
+ * As a later version may write it: `more` bytes (multiple of 8) behind each header, field and
+ * symbol.
+ */
 void test_desc_grow(TestDesc *desc, guint more);
 
 /*
@@ -40,7 +43,7 @@ void test_desc_grow(TestDesc *desc, guint more);
  * their bytes from offset 0 on. Puts its slot into them.
  */
 void test_provider(struct rs_provider *entry, guint slot, GByteArray *descs);
-/* Gives all that to a schema, which must like it. */
+/* Makes the entry and gives both to a schema, which must accept them. */
 void test_take(RsTraceSchema *schema, guint slot, GByteArray *descs);
 
 typedef struct _TestPage TestPage;
@@ -53,12 +56,12 @@ void test_page_record(TestPage *page, guint id, guint32 ts, gconstpointer payloa
 void test_page_raw(TestPage *page, gconstpointer bytes, gsize size); /* padded to 8 */
 void test_page_context(TestPage *page, guint pid, guint context);
 void test_page_time(TestPage *page, guint epoch, guint64 ts);
-/* A mark of any other kind; what follows its size in bytes is no record. */
+/* A mark of any other kind. Its bytes after the size would be a bad record. */
 void test_page_mark(TestPage *page, guint id, guint size);
 /* Sets `committed`; the bytes are for the caller to unref. Frees the page. */
 GByteArray *test_page_end(TestPage *page);
 
-/* Payloads: appends a little-endian integer; a dynamic field's locator; its bytes. */
+/* For payloads: appends a little-endian integer, which may be a locator; appends a text. */
 void test_put(GByteArray *payload, guint64 value, gsize size);
 void test_put_text(GByteArray *payload, const char *text); /* with its NUL */
 
@@ -73,8 +76,9 @@ void test_desc_switch(GByteArray *out);
 void test_desc_all(GByteArray *out);
 GByteArray *test_payload_all(void);
 /*
- * demo:later, TEST_ALL + 1: fields of a kind that nobody knows yet, in the entry (`odd`, 6 bytes, and `real`,
- * 8, which the print format shows by %f) and dynamic (`blob`), between a string and an integer; its payload.
+ * demo:later, TEST_ALL + 1: fields of a kind that nobody knows yet, in the entry (`odd`, 6 bytes,
+ * and `real`, 8, which the print format shows by %f) and dynamic (`blob`), between a string and an
+ * integer; its payload.
  */
 void test_desc_later(GByteArray *out);
 GByteArray *test_payload_later(void);

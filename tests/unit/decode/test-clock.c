@@ -14,7 +14,7 @@ static struct rs_clock_epoch make(guint32 index, gboolean continues, guint64 tsc
 				       .mult = 1};
 }
 
-/* What `ticks` are where `named` is named, and the epoch that they turn out to be of. */
+/* Checks the time of `ticks` in a page that names `named`, and the epoch that they belong to. */
 static void check(const RsTraceClock *clock, guint32 named, guint64 ticks, guint32 epoch,
 		  guint64 ns)
 {
@@ -53,7 +53,7 @@ static void test_one_epoch(void)
 	check(clock, 0, 0, 0, 0);
 	check(clock, 0, (G_GUINT64_CONSTANT(1) << 62) + 1000, 0,
 	      (G_GUINT64_CONSTANT(1) << 61) + 500);
-	table[0].ns_base = 499; /* half a nanosecond less than there was before it */
+	table[0].ns_base = 499; /* tick 0 lies 500 ns before the base */
 	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], 0), ==, 0);
 	table[0].ns_base = G_MAXUINT64 - 1;
 	g_assert_cmpuint(rs_trace_clock_epoch_ns(&table[0], 1002), ==, G_MAXUINT64);
@@ -68,8 +68,8 @@ static void test_one_epoch(void)
 }
 
 /*
- * Epochs 0 to 2: a counter that went on, while the host's clock went further between them. Then it went back,
- * and epochs 3 and 4 lie on a chain of their own.
+ * Epochs 0 to 2: a counter that went on, while the host's clock went further between them. Then it
+ * went back, and epochs 3 and 4 lie on a chain of their own.
  */
 static const guint64 bases[][2] = {
 	{1000, 10000}, {2000, 15000}, {3000, 20000}, {100, 30000}, {500, 40000}};
@@ -85,7 +85,10 @@ static RsTraceClock *two_chains(void)
 	return clock;
 }
 
-/* The page was begun, or the mark written, in one epoch; the record came in an earlier or a later one. */
+/*
+ * The page was begun, or the mark written, in one epoch; the record came in an earlier or a later
+ * one.
+ */
 static void test_chain(void)
 {
 	g_autoptr(RsTraceClock) clock = two_chains();
@@ -113,12 +116,12 @@ static void test_went_back(void)
 		check(clock, named, 500, 4, 40000);
 		check(clock, named, 2500, 4, 42000);
 	}
-	/* Whoever names the first chain means it, whatever the second would make of the ticks. */
+	/* A page that names the first chain means it, even if the ticks would fit the second. */
 	check(clock, 2, 150, 0, 9150);
 	check(clock, 0, 2500, 1, 15500);
 }
 
-/* Where nobody says that the counter went on, its ticks tell nothing, however large they are. */
+/* Without CONTINUES the ticks do not say the epoch, however large they are. */
 static void test_no_continuation(void)
 {
 	struct rs_clock_epoch table[2] = {make(0, FALSE, 1000, 0), make(1, FALSE, 2000, 50000)};
@@ -129,7 +132,7 @@ static void test_no_continuation(void)
 	check(clock, 1, 1500, 1, 49500);
 }
 
-/* A flag that says that the counter went on does not make it so. */
+/* CONTINUES may be wrong: the counter went back. */
 static void test_false_continuation(void)
 {
 	struct rs_clock_epoch table[3] = {make(0, TRUE, 1000, 0), make(1, TRUE, 400, 5000),
@@ -143,7 +146,10 @@ static void test_false_continuation(void)
 	check(clock, 2, 300, 1, 4900);
 }
 
-/* Fills the table as a host does that has begun `count` epochs, 100 ticks and 1000 ns after each other. */
+/*
+ * Fills the table as a host does that has begun `count` epochs, 100 ticks and 1000 ns after each
+ * other.
+ */
 static void fill(struct rs_clock_epoch *table, guint n, guint32 count)
 {
 	for (guint32 i = count > n ? count - n : 0; i < count; i++)
@@ -155,7 +161,7 @@ static void test_table_goes_round(void)
 	struct rs_clock_epoch table[4] = {{0}};
 	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0), late = rs_trace_clock_new(0);
 
-	/* Bit by bit: what the table has lost is kept. */
+	/* In small steps: the clock keeps epochs that the table has lost. */
 	for (guint32 count = 1; count <= 10; count++) {
 		fill(table, 4, count);
 		rs_trace_clock_take(clock, table, 4, count);
@@ -163,24 +169,28 @@ static void test_table_goes_round(void)
 	}
 	for (guint32 i = 0; i < 10; i++)
 		check(clock, i, i * 100 + 5, i, i * 1000 + 5);
-	/* Not known yet: the newest that is. */
+	/* An epoch that is not known yet: the newest known one. */
 	check(clock, 17, 905, 9, 9005);
 
-	/* Ten at once: the last four are there, and stand for those before. */
+	/*
+	 * Ten at once: only the last four are known, and the first of them replaces those before.
+	 */
 	rs_trace_clock_take(late, table, 4, 10);
 	check(late, 9, 805, 8, 8005);
 	check(late, 8, 605, 6, 6005);
 	check(late, 3, 605, 6, 6005);
 	check(late, 3, 305, 6, 5705);
 
-	/* And so it is when some were missed in between. */
+	/* The same if some in between were missed. */
 	fill(table, 4, 20);
 	rs_trace_clock_take(clock, table, 4, 20);
 	check(clock, 19, 1905, 19, 19005);
 	check(clock, 3, 305, 16, 14705);
 }
 
-/* The host began an epoch while the table was copied: its oldest entry is the newest one already. */
+/*
+ * The host began an epoch while the table was copied: its oldest entry is the newest one already.
+ */
 static void test_overwritten_while_copied(void)
 {
 	struct rs_clock_epoch table[4] = {{0}};
@@ -200,7 +210,7 @@ static void test_overwritten_while_copied(void)
 	check(fresh, 5, 605, 6, 6005);
 }
 
-/* Those that are counted but are not there, or make no sense, wait; what was known stays. */
+/* Missing or invalid entries are not taken yet. The known epochs stay. */
 static void test_bad_entries(void)
 {
 	struct rs_clock_epoch good[4] = {{0}}, table[4];
@@ -226,7 +236,7 @@ static void test_bad_entries(void)
 	}
 }
 
-/* Very many: the oldest are forgotten, chains and all. */
+/* Very many epochs: the oldest are dropped, with their chains. */
 static void test_bound(void)
 {
 	const guint32 many = 200000;
@@ -262,7 +272,7 @@ static void test_boots(void)
 	g_assert_true(rs_trace_clock_boot(clock, 9, &ns, &ts));
 	g_assert_cmpuint(ns, ==, 40100);
 	g_assert_cmpuint(ts, ==, 600);
-	g_assert_false(rs_trace_clock_boot(clock, 1, &ns, &ts)); /* the ninth has its place */
+	g_assert_false(rs_trace_clock_boot(clock, 1, &ns, &ts)); /* the ninth has replaced it */
 	g_assert_false(rs_trace_clock_boot(clock, 0, &ns, &ts));
 	g_assert_false(rs_trace_clock_boot(clock, 3, &ns, &ts));
 }

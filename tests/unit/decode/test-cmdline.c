@@ -57,7 +57,7 @@ static void test_history(void)
 	g_assert_cmpstr(comm_of(names, 1, 10, 50), ==, "<...>");
 	g_assert_cmpstr(comm_of(names, 1, 11, 50), ==, "<...>");
 	g_assert_cmpstr(comm_of(names, 1, 0, 50), ==, "<idle>");
-	/* The guest's cache forgets; the history does not. */
+	/* The guest's cache drops names, the history keeps them. */
 	memset(section, 0, sizeof(section));
 	test_cmdline_put(section, 4, test_task(7, 300, "third"));
 	rs_trace_cmdline_merge(names, section, NULL, sizeof(section),
@@ -66,7 +66,7 @@ static void test_history(void)
 	g_assert_cmpstr(comm_of(names, 1, 7, 300), ==, "third");
 }
 
-/* All of its bytes may be name; only what follows is cut. */
+/* A name may fill all bytes. A longer one is cut. */
 static void test_long_names(void)
 {
 	static const char forty[] = "0123456789abcdef0123456789abcdef01234567";
@@ -80,7 +80,7 @@ static void test_long_names(void)
 			       sizeof(struct rs_cmdline_entry));
 	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, forty);
 	g_assert_cmpstr(comm_of(names, 1, 8, 100), ==, "short");
-	/* Two that differ in the last byte only are two. */
+	/* Two names that differ only in the last byte are different. */
 	add(names, 1, 7, 0, 200, "0123456789abcdef0123456789abcdef0123456!");
 	g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, forty);
 	g_assert_cmpstr(comm_of(names, 1, 7, 200), ==, "0123456789abcdef0123456789abcdef0123456!");
@@ -91,7 +91,7 @@ static void test_thread_groups(void)
 	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
 
 	add(names, 1, 7, 5, 100, "worker");
-	add(names, 1, 7, 7, 200, "worker"); /* the pid again, as a process of its own */
+	add(names, 1, 7, 7, 200, "worker"); /* the same pid, now a process */
 	add(names, 1, 8, 0, 100, "who");
 	add(names, 1, 9, 9, 100, "");
 	g_assert_cmpuint(tgid_of(names, 1, 7, 99), ==, 0);
@@ -99,10 +99,10 @@ static void test_thread_groups(void)
 	g_assert_cmpuint(tgid_of(names, 1, 7, 199), ==, 5);
 	g_assert_cmpuint(tgid_of(names, 1, 7, 200), ==, 7);
 	g_assert_cmpuint(tgid_of(names, 1, 8, 200), ==, 0);
-	/* A name that is none leaves the rest as it is. */
+	/* An empty name does not hide the thread group. */
 	g_assert_cmpuint(tgid_of(names, 1, 9, 200), ==, 9);
 	g_assert_cmpstr(comm_of(names, 1, 9, 200), ==, "<...>");
-	/* Said twice in one tick: the later word holds. */
+	/* Two entries in one tick: the later one replaces the earlier. */
 	add(names, 1, 9, 3, 100, "known");
 	g_assert_cmpuint(tgid_of(names, 1, 9, 200), ==, 3);
 	g_assert_cmpstr(comm_of(names, 1, 9, 200), ==, "known");
@@ -110,7 +110,7 @@ static void test_thread_groups(void)
 	g_assert_cmpuint(tgid_of(names, 1, 9, 200), ==, 4);
 }
 
-/* The event clock begins anew with each boot, and so do pids. */
+/* The event clock and pids begin again with each boot. */
 static void test_boots(void)
 {
 	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();

@@ -17,16 +17,19 @@ static void test_text(void)
 		{"\x1b[2J\a", "\n\t", "\\x1b[2J\\x07"},
 		{"\x7f", "", "\\x7f"},
 		{"Gr\xc3\xbc\xc3\x9f", NULL, "Gr\xc3\xbc\xc3\x9f"},
-		/* What was escaped before stays as it is. */
+		/* Escaped text stays as it is. */
 		{"\\x1b \\", NULL, "\\x1b \\"},
-		/* Bytes that are not UTF-8: alone, cut off, too long a form, half of a surrogate pair. */
+		/*
+		 * Bytes that are not UTF-8: alone, cut off, too long a form, half of a surrogate
+		 * pair.
+		 */
 		{"\xff", NULL, "\\xff"},
 		{"\xc3", NULL, "\\xc3"},
 		{"a\xe2\x82", NULL, "a\\xe2\\x82"},
 		{"\xc0\x9b", NULL, "\\xc0\\x9b"},
 		{"\xed\xa0\x80", NULL, "\\xed\\xa0\\x80"},
-		/* Characters that do not print: a C1 control, right-to-left override, Arabic letter mark,
-		 * zero-width joiner, line separator, one that is not assigned. */
+		/* Characters that do not print: a C1 control, right-to-left override, Arabic letter
+		 * mark, zero-width joiner, line separator, one that is not assigned. */
 		{"\xc2\x9b", NULL, "\\xc2\\x9b"},
 		{"\xe2\x80\xae", NULL, "\\xe2\\x80\\xae"},
 		{"\xd8\x9c", NULL, "\\xd8\\x9c"},
@@ -67,7 +70,10 @@ static void test_json(void)
 		{"\xc2\x9b\xe2\x80\xae", "\\u009b\\u202e"},
 		{"\xf3\xa0\x80\x81", "\\udb40\\udc01"},
 		{"a\xff\xc3", "a\\uefff\\uefc3"},
-		/* U+EF7F is what it is; U+EF80 would be taken for a byte, and becomes three. */
+		/*
+		 * U+EF7F stays. U+EF80 would mean a byte, so its three bytes become three
+		 * characters.
+		 */
 		{"\xee\xbd\xbf", "\xee\xbd\xbf"},
 		{"\xee\xbe\x80", "\\uefee\\uefbe\\uef80"},
 	};
@@ -80,7 +86,7 @@ static void test_json(void)
 	}
 }
 
-/* What docs/json.md tells a reader to do with a string. */
+/* Restores the bytes of a string as docs/json.md tells a reader. */
 static GByteArray *bytes_of(const char *text)
 {
 	GByteArray *bytes = g_byte_array_new();
@@ -98,7 +104,10 @@ static GByteArray *bytes_of(const char *text)
 	return bytes;
 }
 
-/* Through a JSON parser and back, whatever the bytes are: seeds of every kind, strung together at random. */
+/*
+ * Through a JSON parser and back, whatever the bytes are: seeds of every kind, strung together at
+ * random.
+ */
 static void test_json_round_trip(void)
 {
 	static const char *const seeds[] = {"a",

@@ -30,7 +30,7 @@ static void test_rounds(void)
 	rs_trace_merger_end_round(merger, 0);
 	g_assert_cmpstr(out->str, ==, "");
 	rs_trace_merger_begin_round(merger);
-	push(merger, 1, 15, 5); /* before its next record, not before 20 */
+	push(merger, 1, 15, 5); /* comes out before the ring's next record, not before 20 */
 	push(merger, 1, 25, 0);
 	push(merger, 1, 40, 0);
 	rs_trace_merger_end_round(merger, 1);

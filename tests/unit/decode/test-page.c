@@ -9,7 +9,7 @@
 
 static const guint32 pair[2] = {1, 2};
 
-/* The next record; its marks are gone over. */
+/* Skips marks up to the next record. */
 static gboolean next_record(RsTracePageWalk *walk, const GByteArray *bytes)
 {
 	RsTracePageItem item;
@@ -29,7 +29,7 @@ static void test_items(void)
 
 	test_page_header(page)->boot = 3;
 	test_page_header(page)->epoch = 100000;
-	test_page_record(page, TEST_SWITCH, 0x10, pair, sizeof(pair)); /* the low half went round */
+	test_page_record(page, TEST_SWITCH, 0x10, pair, sizeof(pair)); /* the low half wrapped */
 	test_page_context(page, 7, RS_CTX_USER);
 	test_page_time(page, 100001, 5000);
 	test_page_record(page, TEST_ALL, 5001, pair, 3);
@@ -60,7 +60,7 @@ static void test_items(void)
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==, RS_TRACE_PAGE_END);
 }
 
-/* By their sizes, whether we know them or not, and with nothing changed by them. */
+/* The walk skips marks by their sizes, known or not, and they change nothing. */
 static void test_marks_are_stepped_over(void)
 {
 	static const struct {
@@ -92,7 +92,7 @@ static void test_marks_are_stepped_over(void)
 	g_assert_false(next_record(&walk, bytes));
 }
 
-/* A larger time mark says more than we know: what we know of it holds. */
+/* A larger time mark has fields that we do not know. The known ones are used. */
 static void test_larger_time(void)
 {
 	struct {
@@ -112,7 +112,7 @@ static void test_larger_time(void)
 	g_assert_cmpuint(walk.epoch, ==, 7);
 }
 
-/* Records begin where the header says that it ends; a lie there does no harm. */
+/* Records begin where the header says that it ends. A wrong value does no harm. */
 static void test_header_size(void)
 {
 	static const struct {
@@ -137,12 +137,12 @@ static void test_header_size(void)
 		((struct rs_ring_page *)bytes->data)->header_size = (guint16)cases[i].said;
 		g_assert_cmpuint(rs_trace_page_first(bytes->data), ==, cases[i].found);
 	}
-	/* The last lie of all: behind the page's end. */
+	/* The last wrong value lies after the page's end. */
 	rs_trace_page_begin(&walk, bytes->data);
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==, RS_TRACE_PAGE_END);
 }
 
-/* What is wrong or padding stays where it is, however often it is looked at. */
+/* At an invalid item or padding the walk stays, however often it is called. */
 static void test_ends(void)
 {
 	static const struct {

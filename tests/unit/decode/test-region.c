@@ -11,7 +11,7 @@ static struct rs_region_config small_config(void)
 	return (struct rs_region_config){.vcpus = 2, .ring_bytes = 64 << 10};
 }
 
-/* Any 8-byte word of the header set to nonsense: refused, or harmless to every access after it. */
+/* With any 8-byte word of the header changed, it is refused, or every later access is safe. */
 static void test_hostile_headers(void)
 {
 	static const uint64_t words[] = {0,
@@ -56,7 +56,7 @@ static void test_hostile_headers(void)
 	rs_trace_region_free(region);
 }
 
-/* One thing of a good header changed: what of that is refused, and by what words. */
+/* A change of a good header, and the message with which it is refused. */
 typedef struct {
 	const char *why; /* part of the message; NULL: the header is good */
 	guint number;
@@ -90,10 +90,10 @@ static void test_sections(void)
 {
 	static const Change changes[] = {
 		{.why = NULL},
-		/* Numbers that we do not know, wherever they say that they lie. */
+		/* Unknown numbers, with any offset and size. */
 		{NULL, 50, {.offset = 1, .size = G_MAXUINT64, .stride = 3, .count = 9}},
 		{NULL, 20, {.offset = 0, .size = 1 << 20, .stride = 8, .count = G_MAXUINT32}},
-		/* Elements: larger, or fewer, or none at all of what can be missing. */
+		/* Elements: larger ones, fewer, or none of an optional section. */
 		{NULL, RS_SEC_RING_STATE, {.stride = 64}},
 		{NULL, RS_SEC_RING_CTL, {.stride = 8}},
 		{NULL, RS_SEC_CLOCK, {.count = -10u}},
@@ -131,7 +131,7 @@ static void test_sections(void)
 	rs_trace_region_free(region);
 }
 
-/* What the host writes lies before guest_offset, what the guest writes behind it. */
+/* The host's sections lie before guest_offset, the guest's after it. */
 static void test_sides(void)
 {
 	struct rs_region_config config = small_config();
@@ -152,7 +152,7 @@ static void test_sides(void)
 	rs_trace_region_free(region);
 }
 
-/* A longer header with more sections than we know is a header. */
+/* A longer header with more sections than we know is accepted. */
 static void test_grown_header(void)
 {
 	struct rs_region_config config = small_config();
@@ -175,7 +175,7 @@ static void test_grown_header(void)
 	rs_trace_region_free(region);
 }
 
-/* Elements lie as far apart as the header says, in one that an observer opens, too. */
+/* Elements lie as far apart as the header says, also in a region that an observer opens. */
 static void test_elements(void)
 {
 	struct rs_region_config config = small_config();
@@ -200,7 +200,7 @@ static void test_elements(void)
 	rs_trace_region_free(region);
 }
 
-/* What a header says of a section that is not there, or that nobody knows, leads nowhere. */
+/* The accessors return nothing for a section that is absent or unknown. */
 static void test_unchecked(void)
 {
 	static const guint numbers[] = {RS_SEC_CLOCK, RS_SEC_RESPONSE, RS_SEC_REQUEST, 50};

@@ -85,7 +85,7 @@ static void test_print_formats(void)
 	g_assert_false(accepts("bad \xff utf", ""));
 }
 
-/* Each spoiled descriptor is refused, and the good one after it is still found. */
+/* Each invalid descriptor is refused, and the good one after it is still found. */
 static void test_refused(void)
 {
 	static const struct {
@@ -102,7 +102,7 @@ static void test_refused(void)
 		{28, 5000},   /* entry too large */
 		{28, 7},      /* entry smaller than its fields */
 		{40, 40},     /* header smaller than it is */
-		{40, 52},     /* and one that tears the fields */
+		{40, 52},     /* header that shifts the fields */
 		{42, 24},     /* fields smaller than they are */
 		{42, 0xfff8}, /* fields that are not there */
 		{44, 8},      /* symbols smaller than they are */
@@ -215,7 +215,7 @@ static void test_format(void)
 	g_assert_cmpstr(text, ==, wanted);
 }
 
-/* Longer headers, fields and symbols of a later version: what we know of them is the same. */
+/* Headers, fields and symbols of a later version are longer. Their known parts are the same. */
 static void test_grown(void)
 {
 	g_autofree char *formats[2] = {NULL, NULL};
@@ -242,7 +242,7 @@ static void test_grown(void)
 	g_assert_cmpstr(formats[1], ==, formats[0]);
 }
 
-/* What a field of a later kind means nobody knows. Where its bytes are is known. */
+/* Of a field of a later kind only the place of its bytes is known. */
 static void test_unknown_kind(void)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -321,7 +321,7 @@ static void take_free(RsTraceSchema *schema, guint slot)
 			     NULL);
 }
 
-/* Whose event TEST_SWITCH was then; "": nobody's. */
+/* The provider whose event TEST_SWITCH was then; "": none. */
 static const char *whose(const RsTraceSchema *schema, guint boot, guint64 ts)
 {
 	const RsTraceEvent *event = rs_trace_schema_lookup(schema, boot, TEST_SWITCH, ts);
@@ -350,7 +350,7 @@ static void test_boots(void)
 		g_assert_cmpstr(whose(schema, 3, 1000), ==, "");
 		g_assert_null(rs_trace_schema_lookup(schema, 1, TEST_SWITCH + 1, 700));
 		g_assert_null(rs_trace_schema_lookup(schema, 1, G_MAXUINT, 700));
-		/* It lives on into the next boot, whose clock has begun anew. */
+		/* It lives on into the next boot, whose clock begins again. */
 		second->entry.last_boot = 3;
 		take(schema, second);
 		g_assert_cmpstr(whose(schema, 3, 0), ==, "second");
@@ -377,12 +377,12 @@ static void test_used_again(void)
 		g_assert_cmpstr(whose(schema, 1, 99), ==, "");
 		g_assert_true(rs_trace_schema_lookup(schema, 1, TEST_SWITCH, 100) == event);
 		g_assert_true(rs_trace_schema_lookup(schema, 1, TEST_SWITCH, 900) == event);
-		g_assert_cmpstr(whose(schema, 1, 901), ==, ""); /* nobody's */
+		g_assert_cmpstr(whose(schema, 1, 901), ==, "");
 		g_assert_cmpstr(whose(schema, 1, 999), ==, "");
 		g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
 		g_assert_false(event->provider->is_live);
 		g_assert_cmpstr(rs_trace_schema_by_id(schema, TEST_SWITCH)->system, ==, "new");
-		/* What can be traced now is only the new one. */
+		/* Only the new one can be traced now. */
 		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 1);
 		g_assert_cmpstr(rs_trace_schema_nth(schema, 0)->system, ==, "new");
 		g_assert_null(rs_trace_schema_by_name(schema, "old", "event"));
@@ -394,7 +394,7 @@ static void test_used_again(void)
 	}
 }
 
-/* Its slot is another's before anyone saw it die: nothing is said of the time in between. */
+/* Another provider has its slot before anyone saw it die: the time in between is unknown. */
 static void test_unseen_death(void)
 {
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
@@ -408,7 +408,7 @@ static void test_unseen_death(void)
 	g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
 }
 
-/* The oldest go first, wherever they stand among those of one id. */
+/* The oldest go first, wherever they are in the list of their id. */
 static void test_trim(void)
 {
 	static const char *const names[] = {"a", "b", "c"};
@@ -434,7 +434,7 @@ static void test_trim(void)
 	g_assert_null(rs_trace_schema_by_id(schema, TEST_SWITCH));
 }
 
-/* An entry that speaks of the same events brings no new ones, only news of its provider. */
+/* An entry of a known provider brings no new events, only a new state. */
 static void test_knows(void)
 {
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();

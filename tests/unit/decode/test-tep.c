@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* libtraceevent, which trace-cmd and perf read with, understands our format files and prints the same. */
+/*
+ * libtraceevent, which trace-cmd and perf read with, understands our format files and prints the
+ * same.
+ */
 #include "rs-trace-text.h"
 #include "build.h"
 
@@ -7,7 +10,7 @@
 #include <string.h>
 #include <trace-seq.h>
 
-/* The payload as a Linux record: behind the common fields, its locators moved along. */
+/* The payload as a Linux record: after the common fields, with adjusted locators. */
 static GByteArray *as_linux(const RsTraceEvent *event, const GByteArray *payload)
 {
 	GByteArray *record = g_byte_array_new();
@@ -69,7 +72,9 @@ static void test_plain(void)
 	check(rs_trace_schema_by_id(schema, TEST_SWITCH), payload);
 }
 
-/* Every kind but arrays in the text: libtraceevent writes those unlike the kernel, which we follow. */
+/*
+ * Every kind but arrays in the text: libtraceevent writes those unlike the kernel, which we follow.
+ */
 static void test_kinds(void)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new(), payload = g_byte_array_new();
@@ -109,7 +114,7 @@ static void test_kinds(void)
 	check(rs_trace_schema_by_id(schema, TEST_ALL), payload);
 }
 
-/* Nothing is compared here but that it is understood. */
+/* Checks only that libtraceevent accepts the format. */
 static void test_understood(gconstpointer data)
 {
 	void (*describe)(GByteArray * out) = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages through decoder, text and JSON: what each header promises. */
+/* Pages through decoder, text and JSON: checks the promises of each header. */
 #include "rs-trace-json.h"
 #include "rs-trace-text.h"
 #include "build.h"
@@ -46,7 +46,7 @@ static void tear_down(Fixture *f, gconstpointer unused)
 	g_string_free(f->out, TRUE);
 }
 
-/* All of the page, which is good. */
+/* Pushes a whole valid page. */
 static void push(Fixture *f, guint ring, const GByteArray *page)
 {
 	g_assert_true(rs_trace_decoder_push(f->decoder, ring, page->data, RS_RING_PAGE_HEADER,
@@ -80,7 +80,7 @@ static void test_stream(Fixture *f, gconstpointer unused)
 					LINE("003", "7      ", "dnh2.", "77000.000999"));
 }
 
-/* In pieces, by a decoder that saw the pieces before and by one that did not. */
+/* A page in pieces, to a decoder that saw the earlier pieces and to one that did not. */
 static void test_pieces(Fixture *f, gconstpointer unused)
 {
 	TestPage *page = test_page_new(0, 5, 1000000, 1, 0);
@@ -158,7 +158,10 @@ static void test_unknown(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(stats.unknown, ==, 3);
 }
 
-/* Marks that say what we do not show, or that nobody knows yet, and a header that is longer than ours. */
+/*
+ * Marks that say what we do not show, or that nobody knows yet, and a header that is longer than
+ * ours.
+ */
 static void test_grown_page(Fixture *f, gconstpointer unused)
 {
 	TestPage *page = test_page_new(0, 0, 1000000, 1, 0);
@@ -191,8 +194,8 @@ static GByteArray *one_record(guint ring, guint64 seq, guint boot, guint64 ts)
 }
 
 /*
- * Ring 0 has pages of two boots, in which one id meant two events; rings 1 and 2 have one of each. A boot is
- * announced once, before its first record.
+ * Ring 0 has pages of two boots, in which one id meant two events; rings 1 and 2 have one of each.
+ * A boot is announced once, before its first record.
  */
 static void test_boots(Fixture *f, gconstpointer unused)
 {
@@ -217,7 +220,7 @@ static void test_boots(Fixture *f, gconstpointer unused)
 	test_provider(&entry, 1, descs);
 	entry.first_boot = entry.last_boot = 2;
 	rs_trace_schema_take(f->schema, 1, &entry, descs->data, descs->len, NULL, NULL);
-	/* Then by an observer that comes when all of it has happened. */
+	/* Then observers that come after all of it has happened. */
 	for (guint observer = 0; observer < 3; observer++) {
 		g_string_truncate(f->out, 0);
 		f->json = observer == 2;
@@ -239,7 +242,7 @@ static void collect(const RsTraceRecord *record, gpointer data)
 	g_string_append_printf(data, "%u:%" G_GUINT64_FORMAT " ", record->kind, record->ns);
 }
 
-/* In one page: epochs told by the ticks alone, then the counter went back, which a mark says. */
+/* In one page: ticks alone tell some epochs. Then the counter goes back, and a mark says so. */
 static void test_epochs(Fixture *f, gconstpointer unused)
 {
 	static const guint64 bases[][2] = {
@@ -270,13 +273,13 @@ static void test_epochs(Fixture *f, gconstpointer unused)
 	g_assert_true(
 		rs_trace_decoder_push(decoder, 0, bytes->data, RS_RING_PAGE_HEADER, bytes->len, 0));
 	g_assert_cmpstr(out->str, ==, "0:10500 0:15500 0:30050 0:30350 0:40100 ");
-	/* Joined behind the mark: it is followed all the same. */
+	/* A decoder that joins after the mark follows it too. */
 	g_string_truncate(out, 0);
 	g_assert_true(rs_trace_decoder_push(decoder, 0, bytes->data, half, bytes->len, 0));
 	g_assert_cmpstr(out->str, ==, "0:30350 0:40100 ");
 }
 
-/* A boot is shown when it began, which the agent says, and not when its first record came. */
+/* A boot has the time of its begin, as the agent says, not of its first record. */
 static void test_boot_time(Fixture *f, gconstpointer unused)
 {
 	const struct rs_clock_epoch table[] = {
@@ -297,7 +300,9 @@ static void test_boot_time(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(out->str, ==, "0:601000 2:700050 0:700090 ");
 }
 
-/* Every prefix of the payload, with locators that point anywhere: nothing is read outside (ASan). */
+/*
+ * Every prefix of the payload, with locators that point anywhere: nothing is read outside (ASan).
+ */
 static void test_hostile_payload(void)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new(), good = test_payload_all();
@@ -324,7 +329,10 @@ static void test_hostile_payload(void)
 	}
 }
 
-/* A line names the system, whether or not another has an event of that name, unless bare names are asked for. */
+/*
+ * A line names the system, whether or not another has an event of that name, unless bare names are
+ * asked for.
+ */
 static void test_names(void)
 {
 	static const struct {
@@ -353,7 +361,7 @@ static void test_names(void)
 	}
 }
 
-/* The task's name is the guest's choice too. Columns are kept by what is printed. */
+/* The guest also chooses the task's name. Columns align by the printed characters. */
 static void test_comm(void)
 {
 	static const struct {
@@ -443,7 +451,7 @@ static void test_json(void)
 	g_assert_true(json_parser_load_from_data(parser, out->str, -1, NULL));
 }
 
-/* Fields of a kind that nobody knows yet are bytes, in text and JSON. */
+/* Fields of an unknown kind are bytes, in text and JSON. */
 static void test_unknown_kind(void)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new(), payload = test_payload_later();

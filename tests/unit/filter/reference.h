@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A slow second opinion: judges an entry by the parsed expression itself, in 128-bit arithmetic and with a
- * backtracking glob, sharing nothing with the compiler and the agent but the parser.
+ * A slow second opinion: judges an entry by the parsed expression itself, in 128-bit arithmetic and
+ * with a backtracking glob, sharing nothing with the compiler and the agent but the parser.
  */
 #ifndef RS_TESTS_FILTER_REFERENCE_H
 #define RS_TESTS_FILTER_REFERENCE_H

@@ -415,7 +415,9 @@ static void test_globs(void)
 	g_assert_true(glob("[!a]", "\xff"));
 	g_assert_true(glob("x[ab]*[yz]", "xa123z"));
 
-	/* 63 elements are taken, 64 are not; without a class or inner star there is no such limit */
+	/*
+	 * 63 elements are taken, 64 are not; without a class or inner star there is no such limit
+	 */
 	memset(p63, 'a', 61);
 	memcpy(p63 + 61, "?*", 3);
 	g_assert_true(glob(p63, a64));

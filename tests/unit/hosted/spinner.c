@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come and go, and
- * children by vfork, for ever. "leaderless": the first thread leaves. "exec": executes itself a few times from
- * different threads, then exits with 5. "map": two pages of text at SPINNER_TEXT and a page of the
- * region's file at SPINNER_SHARED, for ever.
+ * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come
+ * and go, and children by vfork, for ever. "leaderless": the first thread leaves. "exec": executes
+ * itself a few times from different threads, then exits with 5. "map": two pages of text at
+ * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, for ever.
  */
 #define _GNU_SOURCE
 #include "spinner.h"

@@ -105,7 +105,10 @@ static void test_late(Fixture *f, gconstpointer unused)
 			"3.0 seven ? at 1; 3 boot 2 at 105; 3.0 again all at 110; ");
 }
 
-/* Another boot says so in its place. The ids of the one before mean other events in it, its pids other tasks. */
+/*
+ * Another boot says so in its place. The ids of the one before mean other events in it, its pids
+ * other tasks.
+ */
 static void test_boot(Fixture *f, gconstpointer unused)
 {
 	f->pages->later = g_byte_array_new();

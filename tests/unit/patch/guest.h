@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest's memory with a provider in it, for the patcher's tests: n sites of 64 bytes each, in text
- * mapped at TEXT; the site list and the event objects mapped at DATA.
+ * A guest's memory with a provider in it, for the patcher's tests: n sites of 64 bytes each, in
+ * text mapped at TEXT; the site list and the event objects mapped at DATA.
  */
 #ifndef RS_TESTS_PATCH_GUEST_H
 #define RS_TESTS_PATCH_GUEST_H

@@ -205,7 +205,9 @@ static void test_torn_write(void)
 	guest_deinit(&guest);
 }
 
-/* Text that cannot be read when it is to be put back may still hold our JMP: the journal says so. */
+/*
+ * Text that cannot be read when it is to be put back may still hold our JMP: the journal says so.
+ */
 static void test_unreadable(void)
 {
 	struct rs_journal_report report = {0};

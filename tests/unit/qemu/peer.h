@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other end of a unix socket, which says what a test wants: hostile answers, as no real QEMU gives them.
- * A thread accepts one client, sends the bytes, then swallows what comes until the client goes. A byte 1 among
- * them is not sent: the thread waits there until the client has said something.
+ * The other end of a unix socket, which says what a test wants: hostile answers, as no real QEMU
+ * gives them. A thread accepts one client, sends the bytes, then swallows what comes until the
+ * client goes. A byte 1 among them is not sent: the thread waits there until the client has said
+ * something.
  */
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The smallest PVH kernel that the QEMU tests need: counts at `counter` in a loop that holds one 5-byte NOP, which a test
- * turns into a JMP to code that counts at `other` instead. A byte stored at `command` from outside asks
- * for an end: 1 isa-debug-exit with 42, 2 a triple fault, 3 a reset, 4 power off. 5: NMIs are counted at `nmis` from now
- * on, and `command` is 0 again. 32-bit, no paging.
+ * The smallest PVH kernel that the QEMU tests need: counts at `counter` in a loop that holds one
+ * 5-byte NOP, which a test turns into a JMP to code that counts at `other` instead. A byte stored
+ * at `command` from outside asks for an end: 1 isa-debug-exit with 42, 2 a triple fault, 3 a reset,
+ * 4 power off. 5: NMIs are counted at `nmis` from now on, and `command` is 0 again. 32-bit, no
+ * paging.
  */
 	.section .note.pvh, "a", @note
 	.balign 4

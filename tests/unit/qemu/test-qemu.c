@@ -412,7 +412,10 @@ static void test_failures(void)
 
 /* ---- a session that dies ---- */
 
-/* In a process of its own: starts the guest, patches it, and is killed, between patches or within a pause. */
+/*
+ * In a process of its own: starts the guest, patches it, and is killed, between patches or within a
+ * pause.
+ */
 static int die_attached(const char *dir, const char *how)
 {
 	struct rs_error err = {0};
@@ -452,7 +455,10 @@ static void after_death(const char *how)
 	g_assert_cmpint(lseek(region, 0, SEEK_END), ==, REGION);
 	close(region);
 
-	/* What the journal's recovery does: the text is put right, and the guest runs, paused before or not. */
+	/*
+	 * What the journal's recovery does: the text is put right, and the guest runs, paused
+	 * before or not.
+	 */
 	g_assert_cmpint(bed.target->ops->read_phys(bed.target, (rs_gpa_t){SITE}, bytes, 5, &err),
 			==, 0);
 	g_assert_cmpmem(bytes, 5, jmp, 5);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest for tests of the session: a target without CPUs, and an agent that is this test, writing the
- * guest's part of a real region. It has no text: it says that it patches itself, or lists no sites.
+ * A guest for tests of the session: a target without CPUs, and an agent that is this test, writing
+ * the guest's part of a real region. It has no text: it says that it patches itself, or lists no
+ * sites.
  */
 #ifndef RS_TEST_SESSION_SHAM_H
 #define RS_TEST_SESSION_SHAM_H
@@ -29,7 +30,10 @@ void sham_free(struct sham *sham);
 
 /* The agent reports; flags: RS_GUEST_*. A second call is another boot. */
 void sham_hello(struct sham *sham, uint32_t flags);
-/* One more provider, LIVE, with these events ("name"), each of fields u32 a, s64 b, char c[16]. Returns its slot. */
+/*
+ * One more provider, LIVE, with these events ("name"), each of fields u32 a, s64 b, char c[16].
+ * Returns its slot.
+ */
 uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events);
 void sham_provider_dies(struct sham *sham, uint32_t slot);
 /* The same once more: a module that is loaded again. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Epochs against a guest that is a thread here: its counter is ours less an offset, and stands still
- * in a pause. What happened between two looks at the host's clock must be shown between them, give
- * or take the error that the epoch admits.
+ * Epochs against a guest that is a thread here: its counter is ours less an offset, and stands
+ * still in a pause. What happened between two looks at the host's clock must be shown between them,
+ * give or take the error that the epoch admits.
  */
 #include "session/clock.h"
 

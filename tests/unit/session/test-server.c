@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Server and clients on a private socket, each in a thread of its own as if they were two processes. */
+/*
+ * Server and clients on a private socket, each in a thread of its own as if they were two
+ * processes.
+ */
 #include "session/server.h"
 
 #include <rs-trace-client.h>

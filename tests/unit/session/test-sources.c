@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A session of two guests: each has its ids, its region and its end; what is asked is asked of both. */
+/*
+ * A session of two guests: each has its ids, its region and its end; what is asked is asked of
+ * both.
+ */
 #include "session/session.h"
 
 #include "sham.h"

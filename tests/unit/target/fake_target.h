@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A target that is a piece of memory, for tests: a guest-physical space of some bytes, with or without page
- * tables, that can be told to fail and that keeps account of what was done to it. One thread.
+ * A target that is a piece of memory, for tests: a guest-physical space of some bytes, with or
+ * without page tables, that can be told to fail and that keeps account of what was done to it. One
+ * thread.
  */
 #ifndef RS_TESTS_FAKE_TARGET_H
 #define RS_TESTS_FAKE_TARGET_H
@@ -37,7 +38,10 @@ void fake_target_init(struct fake_target *fake, uint8_t *ram, size_t size);
 /* Takes read_phys away: as a hosted target, GVA = offset in ram + `base`. */
 void fake_target_virtual(struct fake_target *fake, uint64_t base);
 
-/* Builds x86-64 page tables at next_table; returns nothing: the root is `root`, a page the test chose. */
+/*
+ * Builds x86-64 page tables at next_table; returns nothing: the root is `root`, a page the test
+ * chose.
+ */
 void fake_target_map(struct fake_target *fake, uint64_t root, uint64_t gva, uint64_t gpa,
 		     unsigned int level);
 
