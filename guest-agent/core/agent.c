@@ -82,10 +82,11 @@ static uint32_t next_boot(void)
 	return again ? rs_load(&info->boot) + 1 : 1;
 }
 
-/* What outlives a boot: boots, and the table of providers. */
+/* What outlives a boot: boots, the table of providers, and the count of names. */
 static void clear_info(struct rs_guest_info *info)
 {
 	uint32_t slots = info->provider_slots, changes = info->provider_changes;
+	uint32_t names = info->cmdline_changes;
 	struct rs_boot boots[RS_BOOTS];
 
 	__builtin_memcpy(boots, info->boots, sizeof(boots));
@@ -93,6 +94,7 @@ static void clear_info(struct rs_guest_info *info)
 	__builtin_memcpy(info->boots, boots, sizeof(boots));
 	info->provider_slots = slots;
 	info->provider_changes = changes;
+	info->cmdline_changes = names;
 }
 
 /* Magic last: who sees it (acquire) sees the rest. */

@@ -98,6 +98,9 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 		for (uint32_t word = 0; word < WORDS; word++)
 			rs_store((uint64_t *)way->comm + word, name[word]);
 		rs_store_release(&way->sequence, sequence + 2);
+		/* Last: a reader that sees it grow finds the whole entry. */
+		if (rs_core.info)
+			rs_shared_add32(&rs_core.info->cmdline_changes, 1);
 		return;
 	}
 }

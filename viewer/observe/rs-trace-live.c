@@ -21,8 +21,9 @@ typedef struct {
 	guint32 in_vain;               /* rs_control.clock_pending that was waited for in vain */
 	guint32 changes;               /* rs_guest_info.provider_changes that was told of */
 	GArray *sequences;             /* guint32: of each provider's entry, likewise */
-	struct rs_clock_epoch *epochs; /* room for a copy of the section; NULL: there is none */
-	guint8 *snapshot;              /* two copies of the names' section */
+	struct rs_clock_epoch *epochs; /* room for a copy of the section */
+	guint32 name_changes;          /* rs_guest_info.cmdline_changes that was told of */
+	guint8 *snapshot;              /* two copies of the names' section; NULL: none so far */
 	RsTraceRing *rings[];
 } Live;
 
@@ -62,18 +63,16 @@ static void tell_providers(Live *live, RsTraceFollower *follower)
 static void tell_clock(Live *live, RsTraceFollower *follower)
 {
 	const struct rs_section *section = &live->region->header.section[RS_SEC_CLOCK];
-	struct rs_control control;
-	gsize size;
+	/* Acquire: the epochs are written before their count grows. */
+	guint32 count = rs_load_acquire(&live->control->epoch_count);
 
-	if (!live->epochs || rs_trace_region_copy(live->region, RS_SEC_CONTROL, 0, &control,
-						  sizeof(control)) != sizeof(control))
+	if (count == live->epoch_count)
 		return;
-	rs_rmb(); /* the epochs are written before their count grows */
-	size = rs_trace_region_copy(live->region, RS_SEC_CLOCK, 0, live->epochs,
-				    section->count * sizeof(*live->epochs));
-	rs_trace_follower_set_clock(follower, live->epochs, (guint)(size / sizeof(*live->epochs)),
-				    control.epoch_count);
-	live->epoch_count = control.epoch_count;
+	for (guint i = 0; i < section->count; i++)
+		rs_trace_region_copy(live->region, RS_SEC_CLOCK, (gsize)i * section->stride,
+				     &live->epochs[i], sizeof(*live->epochs));
+	rs_trace_follower_set_clock(follower, live->epochs, section->count, count);
+	live->epoch_count = count;
 }
 
 /* Records may be here of an epoch that the host is about to publish. */
@@ -101,8 +100,7 @@ static void tell_changes(RsTraceSource *source, RsTraceFollower *follower)
 	rs_rmb(); /* what the page names was there before its record was in the page */
 	tell_providers(live, follower);
 	await_clock(live);
-	if (rs_load_acquire(&live->control->epoch_count) != live->epoch_count)
-		tell_clock(live, follower);
+	tell_clock(live, follower);
 }
 
 static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
@@ -118,13 +116,16 @@ static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
 static void names(RsTraceSource *source, RsTraceFollower *follower)
 {
 	Live *live = (Live *)source;
+	/* Acquire: an entry is written before the count grows. */
+	guint32 changes = rs_load_acquire(&live->shared->cmdline_changes);
 	gsize size = 0;
 
 	rs_trace_region_section(live->region, RS_SEC_CMDLINE, &size);
-	if (!size)
+	if (!size || (live->snapshot && changes == live->name_changes))
 		return;
 	if (!live->snapshot)
 		live->snapshot = g_malloc(2 * size);
+	live->name_changes = changes;
 	rs_trace_region_copy(live->region, RS_SEC_CMDLINE, 0, live->snapshot, size);
 	/* The second look after the first: pairs with the agent's barriers around an entry. */
 	rs_rmb();
@@ -196,9 +197,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, 
 	live->shared = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	live->control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	live->sequences = g_array_new(FALSE, TRUE, sizeof(guint32));
-	if (region->header.section[RS_SEC_CLOCK].stride == sizeof(*live->epochs))
-		live->epochs =
-			g_new(struct rs_clock_epoch, region->header.section[RS_SEC_CLOCK].count);
+	live->epochs = g_new0(struct rs_clock_epoch, region->header.section[RS_SEC_CLOCK].count);
 	for (; config.ring < n_rings; config.ring++) {
 		live->rings[config.ring] = rs_trace_ring_new(region, &config, error);
 		if (!live->rings[config.ring]) {

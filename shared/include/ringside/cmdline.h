@@ -9,7 +9,8 @@
  *
  * Each entry is a sequence lock: `sequence` is odd while it is being written. A writer claims it by
  * compare-and-swap, and takes the next entry if another vCPU holds this one. A reader that sees an
- * odd or changed sequence tries again a few times. Then it shows no name.
+ * odd or changed sequence tries again a few times. Then it shows no name. After each write
+ * rs_guest_info.cmdline_changes grows, so whoever follows looks at one word.
  */
 #ifndef RINGSIDE_CMDLINE_H
 #define RINGSIDE_CMDLINE_H

@@ -151,9 +151,9 @@ struct rs_guest_info {  /* G */
 	uint32_t owner_pid;          /* process that the agent runs in; 0: a kernel */
 	uint64_t text_pool;          /* GVA of text that the host may fill; 0: none */
 	uint64_t text_pool_size;
-	uint32_t clock_pong; /* the rs_control.clock_ping that clock_ts answers (release) */
-	uint32_t reserved0;
-	uint64_t clock_ts; /* event clock right after clock_ping was seen */
+	uint32_t clock_pong;      /* the rs_control.clock_ping that clock_ts answers (release) */
+	uint32_t cmdline_changes; /* grows after each write to RS_SEC_CMDLINE (release) */
+	uint64_t clock_ts;        /* event clock right after clock_ping was seen */
 	uint64_t reserved1[8];
 	struct rs_boot boots[RS_BOOTS];
 	char agent[64]; /* NUL-terminated name and version of the agent's port */

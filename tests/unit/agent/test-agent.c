@@ -511,6 +511,9 @@ static const struct rs_cmdline_entry *find_name(struct fixture *f, uint32_t pid,
 
 static void test_cmdline(struct fixture *f, gconstpointer data)
 {
+	const struct rs_guest_info *info =
+		rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+	uint32_t changes;
 	uint64_t then;
 
 	attach(f);
@@ -525,10 +528,13 @@ static void test_cmdline(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(find_name(f, 7, fake_time)->tgid, ==, 5);
 	g_assert_cmpuint(find_name(f, 7, fake_time)->boot, ==, 1);
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
-	/* The same name again uses no entry. */
+	/* The same name again uses no entry, and no reader need look. */
+	changes = info->cmdline_changes;
+	g_assert_cmpuint(changes, ==, 2);
 	for (int i = 0; i < 20; i++)
 		rs_agent_cmdline(7, 5, "a-new-name-of-40-bytes-which-need-no-NUL");
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
+	g_assert_cmpuint(info->cmdline_changes, ==, changes);
 	/* A new entry replaces the oldest. */
 	for (int i = 0; i < 8; i++) {
 		char name[8] = {'n', (char)('0' + i)};
@@ -537,6 +543,11 @@ static void test_cmdline(struct fixture *f, gconstpointer data)
 	}
 	g_assert_null(find_name(f, 7, then));
 	g_assert_cmpmem(find_name(f, 7, fake_time)->comm, 3, "n7", 3);
+	/* Another boot goes on counting, so that a reader sees its first name. */
+	changes = info->cmdline_changes;
+	rs_agent_fini();
+	attach(f);
+	g_assert_cmpuint(info->cmdline_changes, ==, changes);
 }
 
 /* A host that answers the mailbox. */

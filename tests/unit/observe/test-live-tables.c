@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What a live source tells of the region's tables: names when they have changed, and epochs. */
+#include <rs-trace-follower.h>
+#include <rs-trace-live.h>
+
+#include "region/layout.h"
+#include <ringside/atomic.h>
+#include <ringside/cmdline.h>
+#include <ringside/record.h>
+#include <string.h>
+
+#define PAGE 4096u
+#define TICKS 5000u
+#define PID 7u
+
+typedef struct {
+	RsTraceRegion *region;
+	RsTraceMerger *merger;
+	RsTraceFollower *follower;
+	guint64 ns; /* of the last record */
+} Fixture;
+
+static void on_merged(const RsTraceRecord *record, gpointer data)
+{
+	Fixture *f = data;
+
+	if (record->kind == RS_TRACE_RECORD_EVENT)
+		f->ns = record->ns;
+}
+
+static void set_up(Fixture *f, gconstpointer unused)
+{
+	struct rs_region_config config = {.vcpus = 1, .ring_bytes = 4 * PAGE};
+
+	g_assert_cmpint(rs_region_create(&config, -1, &f->region, NULL), ==, 0);
+	f->merger = rs_trace_merger_new(0, 0, on_merged, f);
+}
+
+static void follow(Fixture *f)
+{
+	RsTraceSource *source = rs_trace_live_new(f->region, RS_TRACE_FROM_START, TRUE, NULL);
+
+	g_assert_nonnull(source);
+	f->follower = rs_trace_follower_new(source, 0, f->merger);
+}
+
+static void tear_down(Fixture *f, gconstpointer unused)
+{
+	rs_trace_follower_free(f->follower);
+	rs_trace_merger_free(f->merger);
+	rs_trace_region_free(f->region);
+}
+
+static void write_name(Fixture *f, const char *comm, guint64 since)
+{
+	guint buckets = f->region->header.section[RS_SEC_CMDLINE].count;
+	struct rs_cmdline_bucket *bucket =
+		rs_trace_region_element(f->region, RS_SEC_CMDLINE, rs_cmdline_hash(PID, buckets));
+	struct rs_cmdline_entry *entry = &bucket->way[since % RS_CMDLINE_WAYS];
+
+	*entry = (struct rs_cmdline_entry){.sequence = 2, .pid = PID, .since = since, .boot = 1};
+	g_strlcpy(entry->comm, comm, sizeof(entry->comm));
+}
+
+static void count_name(Fixture *f)
+{
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+
+	rs_shared_add32(&info->cmdline_changes, 1);
+}
+
+static void assert_name(Fixture *f, const char *expected)
+{
+	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .boot = 1, .pid = PID, .ts = TICKS};
+	RsTraceTask task;
+
+	rs_trace_follower_update_names(f->follower);
+	rs_trace_follower_task(f->follower, &record, &task);
+	g_assert_cmpstr(task.comm, ==, expected);
+}
+
+/* The first look takes what is there, the later ones wait for the count to grow. */
+static void test_names(Fixture *f, gconstpointer unused)
+{
+	write_name(f, "early", 1);
+	follow(f);
+	assert_name(f, "early");
+	write_name(f, "later", 2);
+	assert_name(f, "early");
+	count_name(f);
+	assert_name(f, "later");
+}
+
+/* A page with one record at TICKS, of epoch 1. */
+static void write_record(Fixture *f)
+{
+	struct rs_ring_page *page = rs_trace_region_section(f->region, RS_SEC_RINGS, NULL);
+	struct rs_ring_state *state = rs_trace_region_section(f->region, RS_SEC_RING_STATE, NULL);
+	struct rs_rec_header *record = (struct rs_rec_header *)(page + 1);
+	guint end = RS_RING_PAGE_HEADER + sizeof(*record);
+
+	*page = (struct rs_ring_page){.ts = TICKS,
+				      .boot = 1,
+				      .epoch = 1,
+				      .header_size = RS_RING_PAGE_HEADER,
+				      .committed = end};
+	*record = (struct rs_rec_header){
+		.id = RS_FIRST_EVENT_ID, .size = sizeof(*record), .ts = TICKS};
+	state->pages = 1;
+	rs_store_release(&state->word, 1ull << RS_WORD_RECORDS_SHIFT | end / RS_RING_UNIT);
+}
+
+static void begin_epoch(Fixture *f, guint32 index, guint64 ns)
+{
+	struct rs_clock_epoch *epoch = rs_trace_region_element(f->region, RS_SEC_CLOCK, index);
+	struct rs_control *control = rs_trace_region_section(f->region, RS_SEC_CONTROL, NULL);
+
+	*epoch = (struct rs_clock_epoch){.index = index, .ns_base = ns, .mult = 1};
+	rs_store_release(&control->epoch_count, index + 1);
+}
+
+/* A later minor version may have longer epochs. */
+static void test_longer_epochs(Fixture *f, gconstpointer unused)
+{
+	struct rs_section *section = &f->region->header.section[RS_SEC_CLOCK];
+
+	section->stride = sizeof(struct rs_clock_epoch) + 24;
+	section->count = 4;
+	g_assert_true(rs_trace_region_check_header(&f->region->header, f->region->size, NULL));
+	begin_epoch(f, 0, 1000000);
+	begin_epoch(f, 1, 2000000);
+	write_record(f);
+	follow(f);
+	rs_trace_merger_begin_round(f->merger);
+	rs_trace_follower_read(f->follower, 0);
+	rs_trace_merger_end_round(f->merger, 0);
+	rs_trace_merger_flush(f->merger);
+	g_assert_cmpuint(f->ns, ==, 2000000 + TICKS);
+}
+
+#define ADD(path, test) g_test_add("/observe/live/" path, Fixture, NULL, set_up, test, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD("names", test_names);
+	ADD("longer-epochs", test_longer_epochs);
+	return g_test_run();
+}
