@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user's arguments mean. Any thread. */
+/* The meaning of a user's arguments. Any thread. */
 #ifndef RS_HV_CLI_ARGS_H
 #define RS_HV_CLI_ARGS_H
 
@@ -9,7 +9,7 @@
 /* "512", "64K", "16M", "1G" in bytes. -EINVAL. */
 int rs_cli_parse_size(const char *text, uint64_t *out, struct rs_error *err);
 
-/* The bundled demo guest; to be freed. -EIO: it is not where it should be. */
+/* The path of the bundled demo guest; to be freed. -EIO: it is not in its place. */
 int rs_cli_find_demo(char **out, struct rs_error *err);
 
 #endif

@@ -35,7 +35,7 @@ bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *
 		fputs(text, stdout);
 		*code = RS_CLI_OK;
 	} else {
-		/* "--" has done its work. */
+		/* Remove "--", which has ended the options. */
 		if (*argc > 1 && strcmp((*argv)[1], "--") == 0) {
 			memmove(*argv + 1, *argv + 2, (size_t)(*argc - 1) * sizeof(**argv));
 			(*argc)--;
@@ -178,7 +178,7 @@ RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int
 	RsDBusSession1 *session;
 	GError *error = NULL;
 
-	/* With no argument needed the first one can only be a name. */
+	/* If the verb needs no argument, the first one can only be a name. */
 	if (!name && *argc - 1 > needed && (needed == 0 || is_session(argv[1]))) {
 		name = g_strdup(argv[1]);
 		memmove(argv + 1, argv + 2, (size_t)(*argc - 1) * sizeof(*argv));
@@ -205,7 +205,7 @@ void rs_cli_print_json(JsonBuilder *builder, bool pretty)
 void rs_cli_add_number(JsonBuilder *builder, const char *name, uint64_t value)
 {
 	json_builder_set_member_name(builder, name);
-	/* All that json-glib can hold; a count of a guest's may be anything. */
+	/* json-glib's largest number: a guest may claim any count. */
 	json_builder_add_int_value(builder, (gint64)MIN(value, (uint64_t)G_MAXINT64));
 }
 

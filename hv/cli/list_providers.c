@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `ringside list --providers`: who has events, and which image that is. */
+/* `ringside list --providers`: the providers of events, and their images. */
 #include "cli/list_providers.h"
 
 #include <inttypes.h>

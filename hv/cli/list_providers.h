@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How `ringside list --providers` prints the rows of ListProviders, aa{sv}. Nothing is trusted. */
+/* Prints the rows of ListProviders, aa{sv}, for `ringside list --providers`. Rows are hostile. */
 #ifndef RS_HV_CLI_LIST_PROVIDERS_H
 #define RS_HV_CLI_LIST_PROVIDERS_H
 

@@ -32,7 +32,7 @@ static void print_help(FILE *to)
 	      to);
 }
 
-/* Where a standard descriptor is closed, the next file opened would get its number, and our text. */
+/* If a standard descriptor is closed, the next opened file would get its number and our output. */
 static void fill_standard_fds(void)
 {
 	int fd;
@@ -44,7 +44,7 @@ static void fill_standard_fds(void)
 		close(fd);
 }
 
-/* Finds out whether standard output could take everything. A reader that has gone wants no more. */
+/* Checks that standard output took everything. If its reader is gone, that is not an error. */
 static int flush_output(int code)
 {
 	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && code == RS_CLI_OK)
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 {
 	fill_standard_fds();
 	setlocale(LC_ALL, "");
-	/* A closed pipe is an error of write(), seen where it happens. */
+	/* A closed pipe becomes an error of write(), which is handled there. */
 	signal(SIGPIPE, SIG_IGN);
 
 	if (argc < 2) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `run` and `attach` have in common: a session in this process, served to others, its trace printed, until
- * the guest ends or somebody wants it to. Main thread.
+ * What `run` and `attach` have in common: a session in this process, served to others, its trace
+ * printed, until the guest ends or somebody wants it to. Main thread.
  */
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
@@ -28,8 +28,8 @@ struct rs_runner_config {
 };
 
 /*
- * Starts and serves a session until it is over; returns an exit code. Takes the session over and destroys it; the
- * claim stays the caller's.
+ * Starts and serves a session until it is over; returns an exit code. Takes the session over and
+ * destroys it; the claim stays the caller's.
  */
 int rs_runner_run(struct rs_session *session, const struct rs_runner_config *config);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last words of `run` and `attach`: events, loss, patches, pause, exits an event. Main thread. */
+/* The summary of `run` and `attach`: events, loss, patches, pause, exits per event. Main thread. */
 #ifndef RS_HV_CLI_SUMMARY_H
 #define RS_HV_CLI_SUMMARY_H
 

@@ -70,7 +70,7 @@ void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_ma
 
 /* Prints a finished builder's root and a newline on standard output. */
 void rs_cli_print_json(JsonBuilder *builder, bool pretty);
-/* Adds a member; beyond 2^63 - 1 it is shown as that. */
+/* Adds a member. A value above 2^63 - 1 becomes 2^63 - 1. */
 void rs_cli_add_number(JsonBuilder *builder, const char *name, uint64_t value);
 /* Adds a value of a GVariant dictionary entry (u, t, i, b, s) as it is. */
 void rs_cli_add_variant(JsonBuilder *builder, const char *name, GVariant *value);

@@ -19,7 +19,7 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	old = rs_trace_rundir_find(name, &error);
 	if (!old)
 		return rs_cli_fail_gerror(error);
-	/* Kept as it was: the claim rewrites the file. */
+	/* Keep these values: the claim rewrites the file. */
 	entry.kind = old->kind;
 	entry.kernel = old->kernel;
 	entry.qmp = old->qmp;

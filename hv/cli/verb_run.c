@@ -93,8 +93,8 @@ static int choose_name(const struct options *o, const char *what, char **out, st
 }
 
 /*
- * A guest whose session died may live on in its QEMU, patched. Taking its name would throw away the file and
- * the journal that lead back to it.
+ * A guest whose session died may live on in its QEMU, patched. Taking its name would throw away the
+ * file and the journal that lead back to it.
  */
 static int check_not_lost(const char *name, struct rs_error *err)
 {

@@ -3,7 +3,7 @@
 #include "cli/runner.h"
 #include "cli/verb.h"
 
-/* A QEMU guest whose session died: taken up once more, to be ended. */
+/* A QEMU guest whose session died: attaches to it once more to end it. */
 static int stop_lost(const RsTraceRundirEntry *old)
 {
 	struct rs_runner_config runner = {

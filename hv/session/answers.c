@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When requests of the guest are answered: at once or later, by a port or a mailbox. */
+/* Takes requests of the guest, from a port or a mailbox, and answers them at once or later. */
 #include "session/private.h"
 #include "session/slots.h"
 
@@ -13,13 +13,14 @@ struct wait {
 
 struct rs_requests {
 	struct rs_slots *slots;
-	struct wait *waits;  /* by slot */
-	uint64_t taken, bad; /* what was rung for, or lay in a mailbox; what it was refused for */
+	struct wait *waits; /* by slot */
+	uint64_t taken,
+		bad; /* requests from ports and mailboxes; those of them that were refused */
 };
 
 /* ---- nudges ---- */
 
-/* RS_GUEST_NUDGE_*: what the guest takes and the target can raise. */
+/* RS_GUEST_NUDGE_*: interrupts that the guest takes and the target can raise. */
 static uint32_t nudge_ways(const struct rs_source *source)
 {
 	uint32_t ways = source->info.flags & source->target->ops->nudges;
@@ -92,7 +93,7 @@ void rs_source_commit(struct rs_source *source)
 			continue;
 		wait->on = false;
 		response = (struct rs_hcall_response){.values = {now}};
-		/* Whether he still waits does not matter. */
+		/* The guest may not wait any more, which does not matter. */
 		rs_source_answer(source, &wait->ticket, &response);
 	}
 }
@@ -136,7 +137,7 @@ bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
 	return ends;
 }
 
-/* No exit tells of what lies in a mailbox, so all are looked at now and then. */
+/* A request in a mailbox causes no exit, so the session looks at all mailboxes now and then. */
 bool rs_source_poll_mailboxes(struct rs_source *source)
 {
 	struct rs_slots *slots = source->requests->slots;
@@ -149,8 +150,8 @@ bool rs_source_poll_mailboxes(struct rs_source *source)
 		any = true;
 		if (!rs_source_hypercall(source, i, &end))
 			continue;
-		/* What the guest said stands; the target's own end, which follows, does not
-		 * replace it. */
+		/* Keep the reason that the guest gave. The target's own end, which follows, does
+		 * not replace it. */
 		rs_source_set_ended(source, &end);
 		source->target->ops->stop(source->target, "the guest has ended");
 	}

@@ -43,8 +43,8 @@ struct rs_clock {
 	uint32_t tries;   /* since the last pause or boot */
 	uint64_t boot_ts; /* when the boot began that is in doubt; 0: unknown */
 
-	/* The last pause, in CLOCK_MONOTONIC. It stopped between the first two, and ran on after the
-	 * third. 0: the pause was somebody else's, and we heard of it some time later. */
+	/* The last pause, in CLOCK_MONOTONIC. The guest stopped between the first two, and ran on
+	 * after the third. 0: somebody else paused it, and we learned that later. */
 	uint64_t asked, halted, resuming;
 	uint64_t newest; /* newest record of all rings when the guest stood still */
 };
@@ -222,7 +222,10 @@ static uint64_t newest_record(const struct rs_clock *clock)
 {
 	uint64_t newest = 0, limit = UNKNOWN;
 
-	/* A ring that is silent since an earlier boot may show a time that this one has not reached. */
+	/*
+	 * A ring that is silent since an earlier boot may show a time that this one has not
+	 * reached.
+	 */
 	if (clock->error_ns != UNKNOWN)
 		limit = ticks_of(clock, rs_monotonic_ns() + clock->error_ns) + 1;
 	for (uint32_t i = 0; i < clock->region->header.ring_count; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clock of one source: how the guest's event clock stands to the host's CLOCK_MONOTONIC. It
- * begins the epochs that say so to readers: at the start, when the agent reports, after each pause
- * during which the counter stood still, and where the two clocks drift apart.
- * docs/adr/0007-clock.md says why it is done so, and how large the error is.
+ * The clock of one source: the relation of the guest's event clock to the host's CLOCK_MONOTONIC.
+ * It begins the epochs that tell readers this relation: at the start, when the agent reports, after
+ * each pause that stopped the counter, and when the two clocks drift apart. docs/adr/0007-clock.md
+ * says why it is done so, and how large the error is.
  *
- * Thread: the session's. Trust: what the guest answers is its word. A wrong one makes the times of
+ * Thread: the session's. Trust: the guest may answer anything. A wrong answer makes the times of
  * its own trace wrong, and nothing else.
  */
 #ifndef RS_HV_SESSION_CLOCK_H
@@ -32,12 +32,12 @@ void rs_clock_start(struct rs_clock *clock);
 void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info);
 /* To be passed on from rs_target_events.pause. After a pause it spins for 2 ms at most. */
 void rs_clock_pause(struct rs_clock *clock, enum rs_pause_step step);
-/* Now and then: follows drift, and asks again where nobody answered. */
+/* To be called now and then: follows drift, and asks again if nobody answered. */
 void rs_clock_check(struct rs_clock *clock);
 
 /* The event clock now; 0: unknown. */
 uint64_t rs_clock_now(const struct rs_clock *clock);
-/* By how much times may be wrong; UINT64_MAX: unknown. */
+/* Times may be wrong by so much. UINT64_MAX: unknown. */
 uint64_t rs_clock_error_ns(const struct rs_clock *clock);
 
 #endif

@@ -19,7 +19,7 @@ static void unref_program(gpointer program)
 		g_byte_array_unref(program);
 }
 
-/* For all of them before any is published: all or nothing. A program may be NULL: see filter.h. */
+/* Compiles all programs before any is published: all or nothing. One may be NULL: see filter.h. */
 static int compile_all(const GArray *plans, const char *expression, GPtrArray *programs,
 		       struct rs_error *err)
 {
@@ -46,7 +46,7 @@ static int set_filter(struct plan *plan, const struct asker *asker, const char *
 	return 0;
 }
 
-/* Somebody else wants everything of an event that this owner wants filtered. */
+/* Counts events of which another owner wants everything, although this one set a filter. */
 static void note_kept(const GArray *plans, const struct asker *asker,
 		      struct rs_session_result *result)
 {

@@ -34,7 +34,10 @@ static int read_info(struct rs_source *source, bool *fresh)
 		if (!incompatible || source->incompatible)
 			return ret;
 		source->incompatible = true;
-		/* What was an agent once and then speaks nonsense is a broken guest, still to be read. */
+		/*
+		 * What was an agent once and then speaks nonsense is a broken guest, still to be
+		 * read.
+		 */
 		if (source->hello)
 			rs_source_say(source, "%s", err.message);
 		else

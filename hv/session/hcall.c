@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests of the guest. Each comes as a private copy and is judged here. */
+/* Carries out requests of the guest. Each is a private copy, which is checked here. */
 #include "session/private.h"
 #include "session/slots.h"
 
@@ -8,7 +8,7 @@
 #include <rs-trace-escape.h>
 #include <string.h>
 
-/* The request's text as a string, or NULL when it is too long, holds a NUL or is not UTF-8. */
+/* The request's text as a string. NULL: it is too long, holds a NUL, or is not UTF-8. */
 static char *request_text(const struct rs_hcall_request *request, size_t max)
 {
 	if (request->data_size > max)
@@ -104,8 +104,8 @@ static void provider_changed(struct rs_source *source, const struct rs_hcall_req
 		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no such provider slot");
 		return;
 	}
-	/* A provider that leaves asks before its text goes: its sites are put right first, while its
-	 * entry still says LIVE. */
+	/* A provider that leaves asks before its text goes. Its entry still says LIVE: restore its
+	 * sites first. */
 	if (!comes && slot < source->provider_slots &&
 	    source->providers[slot].state == RS_PROVIDER_LIVE) {
 		rs_source_provider_left(source, (uint32_t)slot);

@@ -11,7 +11,7 @@ static void on_call(GDBusConnection *connection, const char *sender, const char 
 		    const char *interface, const char *method, GVariant *arguments,
 		    GDBusMethodInvocation *invocation, gpointer data)
 {
-	/* The matches are what a bus would route by; a peer gets all signals anyway. */
+	/* A bus would route by the matches. Here a peer gets all signals anyway. */
 	if (g_str_equal(method, "Hello"))
 		g_dbus_method_invocation_return_value(invocation, g_variant_new("(s)", ":1.1"));
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Just enough of org.freedesktop.DBus for tools that take every address for that of a bus: `gdbus introspect
- * --address` and `gdbus call` say Hello first and go away without an answer. There is no bus behind it:
- * one peer, no names, no routing.
+ * Just enough of org.freedesktop.DBus for tools that expect a bus at every address: `gdbus
+ * introspect --address` and `gdbus call` say Hello first, and give up without an answer. There is
+ * no bus here: there is one peer, and no names or routing.
  */
 #ifndef RS_HV_SESSION_HELLO_H
 #define RS_HV_SESSION_HELLO_H

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who asked for what. An owner is a name: "host", "guest", or what a client calls itself. Each has
- * rules (what it asked for by glob, for events that come later), and a wish on each event that it
- * has asked about. An event is on while any owner wants it. It is recorded if it passes for any
- * owner who wants it.
+ * Who asked for what. An owner has a name: "host", "guest", or the name of a client. It has rules,
+ * which are its requests by glob, for later events. It also has a wish for each event that it has
+ * asked about. An event is on while any owner wants it. It is recorded if it passes the filter of
+ * any owner who wants it.
  *
- * Nothing here knows a session, so that all of it is tested without one. Caller: the session, on
- * its thread.
+ * Nothing here uses a session, so all of it can be tested without one. Caller: the session, on its
+ * thread.
  *
- * Trust: names, globs and expressions come from peers and from the guest. They are bounded by the
- * caller; what one owner can store is bounded here, by tables of its own, so nobody can take
- * another's room.
+ * Trust: names, globs and expressions come from peers and from the guest. The caller bounds them.
+ * Each owner has its own tables, which are bounded here, so nobody can use up another's room.
  */
 #ifndef RS_HV_SESSION_OWNERS_H
 #define RS_HV_SESSION_OWNERS_H
@@ -69,24 +68,24 @@ struct rs_rule {
 	char *expression; /* RS_RULE_FILTER; NULL clears */
 	bool early;       /* given before the session was started */
 	bool met;         /* its names were found in events once */
-	bool told;        /* that it does not fit an event */
+	bool told;        /* a message said that it does not fit an event */
 };
 
 /*
- * Whether rs_owner_add_rule() has room for it: 0 or -ENOSPC. There is always room for one on "*"
- * that only takes away.
+ * Whether rs_owner_add_rule() has room for it: 0 or -ENOSPC. There is always room for a rule on "*"
+ * that disables or clears.
  */
 int rs_owner_check_room(const struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
 			const char *expression, struct rs_error *err);
 /*
- * Adds a rule, for which there is room. The last one that matches counts, so it replaces older ones
- * on the same glob, and one on "*" replaces all of its kind. NULL: it was not worth keeping, since
- * it says what is so without any rule.
+ * Adds a rule, for which there is room. The last rule that matches counts. So it replaces older
+ * ones on the same glob, and a rule on "*" replaces all of its kind. NULL: it was not kept, since
+ * without any rule the result is the same.
  */
 struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
 				  const char *expression);
 void rs_owner_clear_rules(struct rs_owner *owner);
-/* What its rules say of an event of the source of that name. */
+/* Whether its rules want an event of the source of that name. */
 bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event);
 /* The rule whose expression filters it; NULL: none. */
 struct rs_rule *rs_owner_filter_of(const struct rs_owner *owner, const char *source,
@@ -122,22 +121,22 @@ void rs_wishes_set_filter(struct rs_wishes *wishes, struct rs_owner *owner, cons
 void rs_wishes_forget(struct rs_wishes *wishes, const struct rs_owner *owner);
 
 /*
- * A guest's program may take half of what there is for an event: then one of that size by anybody
- * else always fits beside it.
+ * A guest's program may take half of the room for an event. So a program of the same size by
+ * anybody else always fits beside it.
  */
 bool rs_owner_guest_may(const GByteArray *program);
 
 bool rs_wishes_wanted(const struct rs_wishes *wishes);
 /*
- * The program that lets through what passes for any owner who wants `event`: a reference in
- * *program, NULL if everything is to be recorded (or nobody wants it). -E2BIG as rs_filter_join(),
- * with *program NULL.
+ * The program that accepts an entry if the filter of any owner who wants `event` accepts it.
+ * *program is a reference; NULL: everything is to be recorded, or nobody wants the event. -E2BIG as
+ * rs_filter_join(), with *program NULL.
  */
 int rs_wishes_program(const struct rs_wishes *wishes, const RsTraceEvent *event,
 		      GByteArray **program, struct rs_error *err);
 /*
- * The same for people: "(a) || (b)", NULL for everything. While nobody wants the event, what is set
- * on it. To be freed.
+ * The same for people: "(a) || (b)", NULL for everything. While nobody wants the event, it contains
+ * all filters that are set. To be freed.
  */
 char *rs_wishes_expression(const struct rs_wishes *wishes);
 

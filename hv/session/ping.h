@@ -22,7 +22,9 @@ struct rs_ping_config {
 	const struct rs_guest_info *info;
 	uint64_t hz;          /* of the event clock, not 0 */
 	uint64_t patience_ns; /* for the first answer of an agent that was not nudged */
-	/* Interrupts the guest so that its agent looks; false: that cannot be done. NULL likewise. */
+	/*
+	 * Interrupts the guest so that its agent looks; false: that cannot be done. NULL likewise.
+	 */
 	bool (*nudge)(void *data);
 	void *data;
 };

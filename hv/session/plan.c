@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From wishes to what is in force. Whoever changes wishes makes a plan for each event, changes the
- * wishes in the plans, and has the plans carried out. Until that succeeds the events' own state is
- * as it was.
+ * Puts wishes into force. To change wishes, make a plan for each event, change the wishes in the
+ * plans, and carry the plans out. Until that succeeds, the events' own state does not change.
  */
 #include "session/private.h"
 
@@ -36,7 +35,7 @@ GArray *rs_plans_new(const GArray *refs)
 void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
 		    const struct rs_owner *but)
 {
-	/* Carried out, so the event has them. */
+	/* The plan was carried out, so the event has its wishes. */
 	const struct rs_wish *wish = rs_plan_state(plan)->wishes.first;
 
 	result->kept++;
@@ -45,7 +44,7 @@ void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
 	for (; wish; wish = wish->next) {
 		const char *name = wish->owner->name;
 
-		/* Without a filter, if that is the matter. */
+		/* If an owner is excluded, count only those without a filter. */
 		if (wish->owner == but || !wish->wanted || (but && wish->program))
 			continue;
 		if (!g_ptr_array_find_with_equal_func(result->kept_for, name, g_str_equal, NULL))
@@ -71,7 +70,7 @@ static bool program_changes(const struct plan *plan)
 {
 	const GByteArray *now = rs_plan_state(plan)->program, *next = plan->program;
 
-	/* The program of an event that goes off is cleared last. */
+	/* An event that goes off keeps its program until the end. */
 	if (!plan->on || now == next)
 		return false;
 	return !now || !next || now->len != next->len ||
@@ -84,7 +83,7 @@ static int publish(const struct plan *plan, const GByteArray *program, struct rs
 				       program ? (const void *)program->data : NULL, err);
 }
 
-/* Puts the old program back. If there is no room for it, more is recorded than was asked for. */
+/* Restores the old program. If there is no room for it, more is recorded than was asked for. */
 static void take_back(const struct plan *plan)
 {
 	struct event_state *state = rs_plan_state(plan);
@@ -127,7 +126,7 @@ static int switch_on(struct rs_source *source, const GArray *ids, GPtrArray *pro
 
 	if (!ids->len)
 		return 0;
-	/* The word before the text: an event that fires in between is judged by the word. */
+	/* The word before the text, since the word decides about an event that fires in between. */
 	for (guint i = 0; i < ids->len; i++)
 		rs_publisher_set_enabled(source->publisher, id[i], true, NULL);
 	ret = rs_source_sites_switch(source, id, ids->len, true, problems, err);
@@ -148,7 +147,10 @@ int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_
 	if (!ids->len)
 		return 0;
 	ret = rs_source_sites_switch(source, id, ids->len, false, NULL, err);
-	/* Off for the guest whatever became of its text: the word alone decides. */
+	/*
+	 * The word alone decides for the guest, so the event is off even if its text was not
+	 * restored.
+	 */
 	for (guint i = 0; i < ids->len; i++) {
 		rs_publisher_set_enabled(source->publisher, id[i], false, NULL);
 		source->events[id[i]].on = false;
@@ -156,7 +158,7 @@ int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_
 	return ret;
 }
 
-/* Those of the plans whose events go on, or off. */
+/* The ids of the plans whose events go on, or off. */
 static GArray *changing(const struct plan *plans, guint count, bool on)
 {
 	GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -168,7 +170,7 @@ static GArray *changing(const struct plan *plans, guint count, bool on)
 	return ids;
 }
 
-/* The plan is what is so from now on. */
+/* Makes the plan the event's state. */
 static void settle(struct plan *plan)
 {
 	struct event_state *state = rs_plan_state(plan);
@@ -207,7 +209,7 @@ static int carry_out_in(struct rs_source *source, struct plan *plans, guint coun
 		for (guint i = 0; i < count; i++)
 			take_back(&plans[i]);
 	} else {
-		/* What could not be patched is off all the same. */
+		/* Events that could not be patched are off too. */
 		ret = rs_source_switch_off(source, off, err);
 		for (guint i = 0; i < count; i++)
 			settle(&plans[i]);

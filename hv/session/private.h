@@ -37,7 +37,7 @@ struct event_state {
 	struct rs_wishes wishes;
 	bool ruled; /* the rules have been applied to it */
 	bool on;    /* its control word says so, and its sites are patched as far as they can be */
-	bool overfull; /* it is recorded without a filter since the owners' are too large together */
+	bool overfull; /* recorded without a filter: those of all owners are too large together */
 	GByteArray *program; /* in force while it is on; NULL: everything is recorded */
 	char *filter;        /* what the wishes amount to, for people; NULL: none */
 	char *note;          /* why (some of) it cannot be patched; NULL: it can */
@@ -247,7 +247,10 @@ void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);
 
 /* hcall.c */
-/* Judges a request. True: `response` is the answer. False: it was kept, and `ticket` will answer it. */
+/*
+ * Judges a request. True: `response` is the answer. False: it was kept, and `ticket` will answer
+ * it.
+ */
 bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *request,
 		     const struct rs_ticket *ticket, struct rs_hcall_response *response);
 

@@ -231,7 +231,9 @@ void rs_publisher_nudge(struct rs_publisher *publisher)
 	uint32_t *word = &publisher->map.control->nudge;
 
 	publisher->nudges++;
-	/* Pairs with the acquire of an agent that is about to sleep: it sees this, or is woken up. */
+	/*
+	 * Pairs with the acquire of an agent that is about to sleep: it sees this, or is woken up.
+	 */
 	rs_store_release(word, publisher->nudges);
 	/* A process that maps this very page may sleep on the word. */
 	(void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

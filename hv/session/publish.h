@@ -6,10 +6,10 @@
  * Caller: the session, on its thread. The pages written here may be writable by the guest too
  * (ivshmem), so nothing is ever read back: every decision rests on the private copies kept here.
  *
- * Filter space is cut into slots of a few sizes that never merge, so that a slot's `sequence`
- * stays at the same address for as long as the region lives: a guest that still runs a program out of a
- * slot that is being reused sees that word change, and can never mistake another program's bytes for
- * it. A freed slot also rests for a while, and the one that rested longest is taken first.
+ * Filter space is cut into slots of a few sizes that never merge, so that a slot's `sequence` stays
+ * at the same address for as long as the region lives: a guest that still runs a program out of a
+ * slot that is being reused sees that word change, and can never mistake another program's bytes
+ * for it. A freed slot also rests for a while, and the one that rested longest is taken first.
  */
 #ifndef RS_HV_SESSION_PUBLISH_H
 #define RS_HV_SESSION_PUBLISH_H
@@ -54,7 +54,10 @@ int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool e
 /* Sets and clears RS_CONTROL_* flags. */
 void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32_t clear);
 
-/* Ends a batch: raises and returns the generation. Everything published before is seen by whoever sees it. */
+/*
+ * Ends a batch: raises and returns the generation. Everything published before is seen by whoever
+ * sees it.
+ */
 uint32_t rs_publisher_commit(struct rs_publisher *publisher);
 uint32_t rs_publisher_generation(const struct rs_publisher *publisher);
 

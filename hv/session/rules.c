@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was asked for by glob, applied to events that appear later. */
+/* Applies requests by glob to events that appear later. */
 #include "session/private.h"
 
 #include "filter/filter.h"
@@ -11,9 +11,9 @@ static bool is_start(const struct rs_session *session)
 }
 
 /*
- * The filter does not fit an event, which is recorded without it. That is no reason to stop
- * anything: what a guest describes, and when, is not for whoever set the filter to know. But a slip
- * of the pen in what was asked for at the start should be noticed.
+ * The filter does not fit an event, which is recorded without it. This is not an error, since an
+ * owner who sets a filter cannot know what events a guest will describe. But a typing mistake in
+ * the requests at the start should be noticed.
  */
 static void tell_unfit(struct rs_source *source, const struct rs_owner *owner, struct rs_rule *rule,
 		       const struct rs_filter_error *why)
@@ -49,7 +49,7 @@ static void set_filter(struct plan *plan, struct rs_owner *owner, struct rs_rule
 	tell_unfit(source, owner, rule, &why);
 }
 
-/* For an event of a glob that other events have, or had: by the rules for several. */
+/* Compiles the filter for an event whose glob matched others before: by the rules for several. */
 static void filter_one(struct plan *plan, struct rs_owner *owner, struct rs_rule *rule)
 {
 	struct rs_filter_error why = {0};
@@ -62,9 +62,9 @@ static void filter_one(struct plan *plan, struct rs_owner *owner, struct rs_rule
 }
 
 /*
- * The first events that the rule meets: its names are judged against all of them. `those` are
- * indices of plans. False: it does not fit all of them, and that has been told; each is to be
- * looked at by itself.
+ * Compiles the filter for the first events that the rule meets: its names are checked against all
+ * of them. `those` are indices of plans. False: it does not fit all of them, which a message has
+ * said; compile for each event alone.
  */
 static bool filter_first(GArray *plans, const GArray *those, struct rs_owner *owner,
 			 struct rs_rule *rule)
@@ -148,7 +148,7 @@ static GArray *fresh_events(struct rs_source *source)
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
 		struct event_ref ref = {source, event->id};
 
-		/* Not before its provider is live: only then are its sites known. */
+		/* Wait until its provider is live: its sites are not known before. */
 		if (!rs_event_usable(source, event) || source->events[event->id].ruled)
 			continue;
 		source->events[event->id].ruled = true;

@@ -47,7 +47,7 @@ static int write_entry(int fd, const RsTraceRundirEntry *entry, struct rs_error 
 	return 0;
 }
 
-/* Whoever looks whether the lock is held (read_entry) holds it for a moment. */
+/* Tries several times: a reader that tests the lock (read_entry) holds it for a moment. */
 static int lock_patiently(int fd)
 {
 	for (int i = 0; i < 5; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's place in the runtime directory (rs-trace-rundir.h says what lies there and reads it):
- * this half takes a name and gives it back. Callers: the CLI and the machine factory; any thread.
+ * A session's place in the runtime directory. rs-trace-rundir.h describes its files and reads them.
+ * This half claims a name and releases it. Callers: the CLI and the machine factory; any thread.
  */
 #ifndef RS_HV_SESSION_RUNDIR_H
 #define RS_HV_SESSION_RUNDIR_H

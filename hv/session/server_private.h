@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What server.c (peers, questions, life) and server_wishes.c (what peers want) share; nobody else.
+ * Shared by server.c (peers, questions, life) and server_wishes.c (the wishes of peers); private.
  */
 #ifndef RS_HV_SESSION_SERVER_PRIVATE_H
 #define RS_HV_SESSION_SERVER_PRIVATE_H
@@ -25,17 +25,17 @@ struct rs_server {
 	uint32_t generation;
 };
 
-/* server.c. What they answer is for a handler to return, or means that the peer has been told. */
+/* server.c. A handler returns their result, or the result says that the peer got an error. */
 gboolean rs_server_give_error(GDBusMethodInvocation *invocation, const struct rs_error *err);
 /* Always true. */
 bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name);
-/* Nobody else has claimed the session; else the peer has been told. */
+/* True: no other peer has claimed the session. False: the peer got an error. */
 bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocation);
 
 /* server_wishes.c */
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
-/* A connection has gone: so do the wishes of owners that were to go with it. */
+/* A connection has closed: ends the wishes that are bound to it. */
 void rs_server_end_bonds(struct rs_server *server, GDBusConnection *connection);
 
 #endif

@@ -72,7 +72,7 @@ struct asks {
 	gboolean until_disconnect;
 };
 
-/* Whether the peer may ask what it asks; if not, it has been told. */
+/* Whether the peer may ask for this. False: it got an error. */
 static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
 			 GVariant *options, struct asks *asks)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session: a name, those who listen, what was asked for, and 1..N sources. A source is one region,
- * its agent, and the target through which it is patched: a guest's kernel, a process in it, a hosted
- * process. The session owns them, and is the only one that decides; the CLI, the D-Bus server and
- * the guests' own requests ask it. An event is identified by its source and its id there. All sources
- * of a session have the same origin_ns, so that their times can be compared.
+ * A session: a name, those who listen, what was asked for, and 1..N sources. A source is one
+ * region, its agent, and the target through which it is patched: a guest's kernel, a process in it,
+ * a hosted process. The session owns them, and is the only one that decides; the CLI, the D-Bus
+ * server and the guests' own requests ask it. An event is identified by its source and its id
+ * there. All sources of a session have the same origin_ns, so that their times can be compared.
  *
  * Thread: one, that of its GMainContext (the thread-default one at creation); listeners are called
  * there.
@@ -12,12 +12,12 @@
  * Trust: the guests are hostile, and where a region is a PCI BAR its guest can write all of it.
  * Everything that decides is a private copy; guest bytes are copied once, bounded, and then parsed.
  *
- * A glob is "system:name", or "source/system:name" for events of the sources whose names match. What
- * is asked for by glob is asked of every source.
+ * A glob is "system:name", or "source/system:name" for events of the sources whose names match.
+ * What is asked for by glob is asked of every source.
  *
- * Events that no guest has described yet: an enable, disable or filter by glob is also kept as a rule
- * and applied, in order, to every event that appears later; the last rule that matches wins. So
- * `-e 'sched:*'` may be said before a guest runs, holds for providers that register late and for
+ * Events that no guest has described yet: an enable, disable or filter by glob is also kept as a
+ * rule and applied, in order, to every event that appears later; the last rule that matches wins.
+ * So `-e 'sched:*'` may be said before a guest runs, holds for providers that register late and for
  * sources that come later, and survives a reboot of a guest.
  *
  * Who asked stays apart: each owner (owners.h) has rules, and a wish and a filter on each event. An
@@ -72,7 +72,9 @@ struct rs_session_listener {
 	void (*changed)(void *data, uint32_t generation);
 	/* A source's agent reported (again: after a reboot). */
 	void (*hello)(void *data, struct rs_source *source, const struct rs_guest_info *info);
-	/* A line for a person: the guest's log, a refused site, a descriptor that makes no sense … */
+	/*
+	 * A line for a person: the guest's log, a refused site, a descriptor that makes no sense …
+	 */
 	void (*message)(void *data, const char *text);
 	/* A filter from before the start does not fit the events that are there at the start. Or
 	 * events that are wanted cannot be switched on when they appear, or the agent cannot be
@@ -158,8 +160,8 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 
 /*
  * Takes `region` and `target` over, on success only, and hooks itself into target->events; the
- * target has not been started. The session must be started (again) for it to run. `out` may be NULL;
- * the source lives as long as the session. -EEXIST: the name is taken.
+ * target has not been started. The session must be started (again) for it to run. `out` may be
+ * NULL; the source lives as long as the session. -EEXIST: the name is taken.
  */
 int rs_session_add_source(struct rs_session *session, const struct rs_source_config *config,
 			  RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
@@ -196,14 +198,20 @@ int rs_session_set_filter(struct rs_session *session, const char *owner, const c
 void rs_session_forget_owner(struct rs_session *session, const char *owner);
 void rs_session_result_clear(struct rs_session_result *result);
 
-/* Splits "GLOB: EXPR" at the first ": " (or at the last colon of a "system:name:EXPR"); both to be freed. */
+/*
+ * Splits "GLOB: EXPR" at the first ": " (or at the last colon of a "system:name:EXPR"); both to be
+ * freed.
+ */
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err);
 
-/* Events that match (NULL: all), by source, in order of id: GArray of struct rs_session_event, to be unreffed. */
+/*
+ * Events that match (NULL: all), by source, in order of id: GArray of struct rs_session_event, to
+ * be unreffed.
+ */
 GArray *rs_session_list(struct rs_session *session, const char *glob);
 
-/* All providers that hold a slot, by source, in order of slot: GArray of struct rs_session_provider,
- * to be unreffed. */
+/* All providers that have a slot, by source, in order of slot. A GArray of struct
+ * rs_session_provider, to be unreffed. */
 GArray *rs_session_list_providers(struct rs_session *session);
 
 /* Looks at the regions now instead of when their turn comes. */
@@ -246,16 +254,16 @@ const struct rs_target_end *rs_source_end(const struct rs_source *source);
 void rs_source_ask_self_patch(struct rs_source *source);
 
 /*
- * Answers a request that was kept (session/slots.h), and nudges the guest. -ESTALE: the guest does not
- * wait for this answer any more, which is counted; -ESHUTDOWN: the guest has ended.
+ * Answers a request that was kept (session/slots.h), and nudges the guest. -ESTALE: the guest does
+ * not wait for this answer any more, which is counted; -ESHUTDOWN: the guest has ended.
  */
 int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
 		     const struct rs_hcall_response *response);
 
 /*
- * Makes the guest's agent look: raises rs_control.nudge, then interrupts the guest in the way that the
- * agent announced and the target can. Does not wait. -ENOTSUP: there is no such way, and the agent
- * sees the raised word when it looks by itself; others as the target gives them.
+ * Makes the guest's agent look: raises rs_control.nudge, then interrupts the guest in the way that
+ * the agent announced and the target can. Does not wait. -ENOTSUP: there is no such way, and the
+ * agent sees the raised word when it looks by itself; others as the target gives them.
  */
 int rs_source_nudge(struct rs_source *source, struct rs_error *err);
 

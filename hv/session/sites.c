@@ -38,7 +38,9 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 
 #define LINES 16u /* a guest may list a million sites that are none, as often as it likes */
 
-/* The newest `count` refusals: a note on each one's event, a line for the caller of the first few. */
+/*
+ * The newest `count` refusals: a note on each one's event, a line for the caller of the first few.
+ */
 static void tell_refusals(struct rs_source *source, size_t count, GPtrArray *problems)
 {
 	size_t all, told = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The request slots of a region, as the host uses them: every request is taken out of the region here,
- * and every answer is published here, however the guest rang and however late it is answered.
+ * The request slots of a region, as the host uses them: every request is taken out of the region
+ * here, and every answer is published here, however the guest rang and however late it is answered.
  *
- * A request that was taken is owed an answer. Its ticket names it: the slot, the sequence and the boot
- * of the guest. There is one such request for each slot at most, so a guest can make the host hold no
- * more than it has slots. An answer is published only while the ticket's request is the one that the
- * guest still waits for. A ticket whose guest has started anew, or has put another request into the
- * slot, has expired: its answer is dropped and counted.
+ * A request that was taken is owed an answer. Its ticket names it: the slot, the sequence and the
+ * boot of the guest. There is one such request for each slot at most, so a guest can make the host
+ * hold no more than it has slots. An answer is published only while the ticket's request is the one
+ * that the guest still waits for. A ticket whose guest has started anew, or has put another request
+ * into the slot, has expired: its answer is dropped and counted.
  *
  * Caller: the session, on its thread. Trust: the guest may write requests at any time, and in QEMU
  * responses, too. What was taken and what is owed is kept here; a word of the guest can void a
@@ -39,9 +39,10 @@ uint32_t rs_slots_count(const struct rs_slots *slots);
 bool rs_slots_fresh(const struct rs_slots *slots, uint32_t slot);
 
 /*
- * Copies the request in `slot` once. It is owed an answer from now on; what the slot's former request was
- * owed has expired. -ENOENT: there is no such slot; -EAGAIN: nothing new lies in it; -EMSGSIZE: its
- * data_size is too large, and it has been answered so. On failure *request is undefined.
+ * Copies the request in `slot` once. It is owed an answer from now on; what the slot's former
+ * request was owed has expired. -ENOENT: there is no such slot; -EAGAIN: nothing new lies in it;
+ * -EMSGSIZE: its data_size is too large, and it has been answered so. On failure *request is
+ * undefined.
  */
 int rs_slots_take(struct rs_slots *slots, uint32_t slot, struct rs_hcall_request *request,
 		  struct rs_ticket *ticket);

@@ -25,8 +25,8 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 
 static struct rs_session_listener listener = {.ended = on_ended};
 
-/* The guest starts, or starts again. The clocks' comparison nudges it too, so tests count nudges only
- * around steps that take no time. */
+/* The guest starts, or starts again. The clocks' comparison nudges it too, so tests count nudges
+ * only around steps that take no time. */
 static void say_hello(struct fixture *f, uint32_t flags)
 {
 	sham_hello(f->sham, flags);
