@@ -12,9 +12,7 @@
 #define EXACT_NS 200u        /* a target that tells the counter itself */
 #define SURE_NS 10000u       /* a measurement this good is not repeated */
 #define AGREE_NS 2000u       /* two measurements differ by so much at least before one is wrong */
-#define GLANCE_NS 100000u    /* how long an agent is waited for that may not look at all … */
-#define PATIENCE_NS 1500000u /* … and one that does */
-#define TRIES_MAX 20u        /* questions after one pause that nobody answers */
+#define TRIES_MAX 100u       /* questions after one pause that nobody answers */
 #define DRIFT_NS 1000        /* put right from here on */
 #define STEP_NS 100000       /* more than this is put right at once, less without a step … */
 #define SLEW_NS 1000000000.0 /* … in so much time */
@@ -37,7 +35,6 @@ struct rs_clock {
 	double slew;                 /* ns that the newest epoch's rate works off; 0: none */
 	bool follows;                /* the event clock ticks with the host's counter */
 	bool exact;                  /* the target tells it: nobody is asked */
-	bool answers;                /* somebody did when we asked last */
 	bool stopped;
 	bool doubt;       /* another boot: the counter may have been set */
 	uint32_t tries;   /* since the last pause or boot */
@@ -208,14 +205,12 @@ static bool ask(struct rs_clock *clock, struct rs_pong *pong)
 		.control = clock->control,
 		.info = clock->info,
 		.hz = clock->hz,
-		.patience_ns = clock->answers ? PATIENCE_NS : GLANCE_NS,
 		.nudge = clock->nudge,
 		.data = clock->data,
 	};
 
-	clock->answers = clock->hz && rs_ping(&config, pong);
 	clock->tries++;
-	return clock->answers;
+	return rs_ping(&config, pong);
 }
 
 static uint64_t newest_record(const struct rs_clock *clock)
@@ -270,7 +265,6 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 		begin_measured(clock, 0, &at, 0);
 	}
 	clock->tries = 0;
-	clock->answers = true; /* it is likely to wait for our answer now */
 	if (clock->exact)
 		return;
 	clock->doubt = true;

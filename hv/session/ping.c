@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sched_setaffinity() */
 #include "session/ping.h"
 
 #include "base/ticks.h"
 #include <glib.h>
 #include <ringside/atomic.h>
 #include <rs-trace-clock.h>
+#include <sched.h>
 
 #define ROUNDS_MAX 48u
-#define GOOD_NS 400u       /* a bracket so narrow is narrow enough … */
-#define ROUNDS_GOOD 8u     /* … after so many */
-#define NUDGED_NS 1500000u /* patience with an agent that was nudged … */
-#define NEXT_NS 50000u     /* … and with one that is there */
-#define ALL_NS 2000000u    /* for everything */
+#define GOOD_NS 400u        /* a bracket so narrow is narrow enough … */
+#define ROUNDS_GOOD 8u      /* … after so many */
+#define PATIENCE_NS 700000u /* with an agent that should look soon, twice … */
+#define GLANCE_NS 100000u   /* … with one that may never do so … */
+#define NEXT_NS 50000u      /* … and with one that is there */
+#define ALL_NS 600000u      /* for all but the first answer */
 
 struct round {
 	uint64_t before, after; /* CLOCK_MONOTONIC */
@@ -54,24 +57,34 @@ static void bracket(const struct round *round, uint64_t ticks, const struct rs_c
 	*high = MIN(*high, round->after - MIN(since, round->after));
 }
 
-bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out)
+/*
+ * A vCPU may be waiting for the very CPU on which we spin, and be kept there time after time. From
+ * another CPU we see it run. False: there is none.
+ */
+static bool leave_cpu(cpu_set_t *before)
 {
-	uint64_t start = rs_monotonic_ns(), low = 0, high = UINT64_MAX;
-	uint64_t patience = config->patience_ns, ticks;
+	int cpu = sched_getcpu();
+	cpu_set_t others;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(*before), before))
+		return false;
+	others = *before;
+	CPU_CLR(cpu, &others);
+	return CPU_COUNT(&others) && !sched_setaffinity(0, sizeof(others), &others);
+}
+
+/* From the first ping, which was just sent, to the last one. */
+static bool exchange(const struct rs_ping_config *config, struct round *first, struct rs_pong *out)
+{
+	uint64_t low = 0, high = UINT64_MAX, ticks = first->ticks;
 	struct rs_clock_epoch rate = {0};
-	struct round round;
-	uint32_t ping;
+	struct round round = *first;
 
 	rs_trace_clock_rate(config->hz, &rate);
-	ping = send(config, &round);
-	/* After the ping: what is interrupted finds it. */
-	if (config->nudge && config->nudge(config->data))
-		patience = NUDGED_NS;
-	if (!await(config, ping, start + patience, &round))
-		return false;
-	ticks = round.ticks;
 	bracket(&round, ticks, &rate, &low, &high);
-	for (uint32_t i = 1; i < ROUNDS_MAX && round.after - start < ALL_NS; i++) {
+	for (uint32_t i = 1; i < ROUNDS_MAX && round.after - first->after < ALL_NS; i++) {
+		uint32_t ping;
+
 		if (i >= ROUNDS_GOOD && high - low <= GOOD_NS)
 			break;
 		ping = send(config, &round);
@@ -85,4 +98,27 @@ bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out)
 	*out = (struct rs_pong){
 		.ticks = ticks, .ns = low + (high - low) / 2, .error_ns = (high - low) / 2 + 1};
 	return true;
+}
+
+bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out)
+{
+	/* It has answered the last one at least, if only late. */
+	bool looks = rs_load(&config->info->clock_pong) == rs_load(&config->control->clock_ping);
+	struct round round;
+	cpu_set_t cpus;
+	uint32_t ping = send(config, &round);
+	bool done;
+
+	/* After the ping: what is interrupted finds it. */
+	if (config->nudge && config->nudge(config->data))
+		looks = true;
+	if (await(config, ping, round.before + (looks ? PATIENCE_NS : GLANCE_NS), &round))
+		return exchange(config, &round, out);
+	if (!looks || !leave_cpu(&cpus))
+		return false;
+	ping = send(config, &round);
+	done = await(config, ping, round.before + PATIENCE_NS, &round) &&
+	       exchange(config, &round, out);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	return done;
 }

@@ -20,8 +20,7 @@ struct rs_pong {
 struct rs_ping_config {
 	struct rs_control *control;
 	const struct rs_guest_info *info;
-	uint64_t hz;          /* of the event clock, not 0 */
-	uint64_t patience_ns; /* for the first answer of an agent that was not nudged */
+	uint64_t hz; /* of the event clock, not 0 */
 	/*
 	 * Interrupts the guest so that its agent looks; false: that cannot be done. NULL likewise.
 	 */
@@ -30,7 +29,9 @@ struct rs_ping_config {
 };
 
 /*
- * Spins for 2 ms at most, after the first answer for some tens of us for each of the others. False:
+ * Spins for 2 ms at most, for a glance if nothing says that the agent will look: it cannot be nudged,
+ * and it has not answered the last time at all, not even late. After the first answer it spins for
+ * some tens of us for each of the others. May leave its CPU for another one meanwhile. False:
  * nobody answered, or the answers contradict each other; `out` is untouched.
  */
 bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out);

@@ -284,6 +284,11 @@ void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_ep
 	rs_store_release(&publisher->map.control->epoch_count, publisher->epochs);
 }
 
+uint32_t rs_publisher_epochs(const struct rs_publisher *publisher)
+{
+	return publisher->epochs;
+}
+
 uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher)
 {
 	return publisher->hz;

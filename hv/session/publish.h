@@ -74,6 +74,8 @@ struct rs_epoch_start {
 	uint32_t flags;    /* RS_EPOCH_* */
 };
 void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_epoch_start *start);
+/* Begun so far, by earlier sessions too. */
+uint32_t rs_publisher_epochs(const struct rs_publisher *publisher);
 /* 0 until it is known. */
 uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher);
 /* Event clock to ns; 0 for what lies before the base, or while the rate is unknown. */

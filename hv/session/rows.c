@@ -118,6 +118,9 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	add_text(&b, "state", rs_session_state_name(s->state));
 	add_text(&b, "kind", rs_source_kind(source));
 	add_u64(&b, "clock_hz", s->clock_hz);
+	add_u64(&b, "clock_epochs", s->clock_epochs);
+	if (s->clock_error_ns != UINT64_MAX)
+		add_u64(&b, "clock_error_ns", s->clock_error_ns);
 	add_u64(&b, "events", s->events);
 	add_u64(&b, "events_enabled", s->events_on);
 	add_u64(&b, "sites", s->sites);

@@ -129,7 +129,9 @@ struct rs_cpu_stat {
 
 struct rs_source_stat {
 	enum rs_session_state state;
-	uint64_t clock_hz;
+	uint64_t clock_hz;       /* 0: unknown */
+	uint64_t clock_error_ns; /* times may be wrong by so much; UINT64_MAX: unknown */
+	uint32_t clock_epochs;   /* begun so far */
 	uint64_t events, events_on;
 	uint64_t sites, sites_on, sites_refused;
 	uint64_t patches; /* text writes */

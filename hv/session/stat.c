@@ -64,6 +64,8 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 		rs_source_refresh(source);
 	out->state = rs_source_state(source);
 	out->clock_hz = rs_publisher_clock_hz(source->publisher);
+	out->clock_error_ns = rs_clock_error_ns(source->clock);
+	out->clock_epochs = rs_publisher_epochs(source->publisher);
 	events_stat(source, out);
 	rs_source_sites_stat(source, out);
 	out->bad_descriptors = source->bad_descriptors;

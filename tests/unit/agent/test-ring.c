@@ -383,6 +383,67 @@ static void put_ring_at(struct fixture *f, uint64_t pages, uint64_t records)
 	}
 }
 
+/* The marks of the ring's first page that say the time in full; returns how many there are. */
+static uint32_t time_marks(struct fixture *f, struct rs_rec_time *marks, uint32_t max)
+{
+	const uint8_t *page = f->rings.pages;
+	uint32_t count = 0, end = rs_word_offset(f->state->word) * RS_RING_UNIT;
+
+	for (uint32_t at = RS_RING_PAGE_HEADER; at < end;) {
+		const struct rs_rec_header *header = (const struct rs_rec_header *)(page + at);
+
+		if (header->id == RS_REC_TIME && count < max)
+			memcpy(&marks[count++], header, sizeof(*marks));
+		at += header->id == RS_REC_CONTEXT
+			      ? 8
+			      : (uint32_t)RS_ALIGN_UP(header->size & RS_REC_SIZE_MASK, 8);
+	}
+	return count;
+}
+
+/* A counter that goes back, and only that or a very long step: a mark names the epoch of then. */
+static void test_jumps(void)
+{
+	struct fixture f;
+
+	FOR_BOTH(f, RS_MODE_OVERWRITE)
+	{
+		struct rs_rec_time marks[8];
+		uint64_t far = 5ull << 32;
+
+		clock_now = far;
+		f.epoch = 4;
+		emit(1, 12);
+		g_assert_cmpuint(((struct rs_ring_page *)f.rings.pages)->epoch, ==, 4);
+		f.epoch = 5; /* time goes on: nothing needs to be said */
+		emit(1, 12);
+		clock_now += 1ull << 31;
+		emit(1, 12);
+		clock_step = 0; /* and it may stand still */
+		emit(1, 12);
+		clock_step = 3;
+		g_assert_cmpuint(time_marks(&f, marks, 8), ==, 0);
+		f.epoch = 6;
+		clock_now -= 4; /* back by one */
+		emit(1, 12);
+		far = clock_now;
+		f.epoch = 7;
+		clock_now = 100; /* by a lot */
+		emit(1, 12);
+		emit(1, 12);
+		f.epoch = 8;
+		clock_now += 1ull << 32; /* on by more than a record can say */
+		emit(1, 12);
+		g_assert_cmpuint(time_marks(&f, marks, 8), ==, 3);
+		g_assert_cmpuint(marks[0].epoch, ==, 6);
+		g_assert_cmpuint(marks[0].ts, ==, far);
+		g_assert_cmpuint(marks[1].epoch, ==, 7);
+		g_assert_cmpuint(marks[1].ts, ==, 103);
+		g_assert_cmpuint(marks[2].epoch, ==, 8);
+		g_assert_cmpuint(marks[2].ts, ==, 106 + (1ull << 32) + 3);
+	}
+}
+
 static void test_wraps(void)
 {
 	/* page number, record count and `committed` at the ends of their 18, 32 and 32 bits */
@@ -603,6 +664,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ring/drop", test_drop);
 	g_test_add_func("/agent/ring/cut", test_cut);
 	g_test_add_func("/agent/ring/gaps", test_gaps);
+	g_test_add_func("/agent/ring/jumps", test_jumps);
 	g_test_add_func("/agent/ring/wraps", test_wraps);
 	g_test_add_func("/agent/ring/stuck", test_stuck_page);
 	g_test_add_func("/agent/ring/all-stuck", test_all_stuck);

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Times on the host's clock, with real guests under QEMU's TCG, whose counter stands still while they
+ * are patched or paused. We count a word up and note when; a guest emits an event as soon as it
+ * sees that. An event cannot come before its cause, and of many the quickest comes some us after it:
+ * so in each stretch between two pauses the least distance of the two times is that of the clocks.
+ * Two guests in one session, paused at different moments: what both saw has one time.
+ *
+ * argv[1]: tests/guests/clock.
+ */
+#include "machine/machine.h"
+#include "qemu/qemu.h"
+#include "session/session.h"
+
+#include "base/ticks.h"
+#include <glib/gstdio.h>
+#include <ringside/atomic.h>
+#include <rs-trace-clock.h>
+#include <rs-trace-live.h>
+#include <rs-trace-pump.h>
+#include <string.h>
+
+#define GUESTS 2u
+#define STRETCHES 12u
+#define BLINKS 150u /* in a stretch */
+#define QUICK_NS 50000
+#define SLACK_NS 1000 /* beside the error that the clock admits itself */
+#define PATIENCE_S 60
+#define WELL_NS 20000u /* an error above is a bad moment of a busy machine: it is asked again */
+
+static const char *guest;
+
+struct bed {
+	char *dir;
+	struct rs_session *session;
+	struct rs_machine machine[GUESTS];
+	struct rs_source *source[GUESTS];
+	RsTracePump *pump;
+	uint32_t number;       /* the word */
+	uint64_t first_number; /* of the stretch */
+	GArray *caused;        /* guint64: CLOCK_MONOTONIC, by number */
+	GMutex lock;
+	GArray *seen[GUESTS]; /* guint64: ns as shown, by number; 0: not seen. Under the lock */
+	guint early;          /* events that came before their cause, by more than the error */
+};
+
+static void check(int ret, const struct rs_error *err)
+{
+	if (ret)
+		g_error("%s", err->message);
+}
+
+/* On the pump's thread. */
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
+{
+	struct bed *bed = data;
+	guint32 number;
+
+	if (record->kind != RS_TRACE_RECORD_EVENT || !record->event || record->size < 4)
+		return;
+	memcpy(&number, record->payload, sizeof(number));
+	g_mutex_lock(&bed->lock);
+	if (bed->seen[record->source]->len <= number)
+		g_array_set_size(bed->seen[record->source], number + 1);
+	/* The quicker one of its vCPUs. */
+	guint64 *ns = &g_array_index(bed->seen[record->source], guint64, number);
+	if (!*ns || record->ns < *ns)
+		*ns = record->ns;
+	g_mutex_unlock(&bed->lock);
+}
+
+static gboolean tick(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+#define WAIT_FOR(condition)                                                                        \
+	do {                                                                                       \
+		gint64 until = g_get_monotonic_time() + PATIENCE_S * G_USEC_PER_SEC;               \
+		guint timer = g_timeout_add(2, tick, NULL);                                        \
+		while (!(condition)) {                                                             \
+			if (g_get_monotonic_time() > until)                                        \
+				g_error("waited in vain for " #condition);                         \
+			g_main_context_iteration(NULL, TRUE);                                      \
+		}                                                                                  \
+		g_source_remove(timer);                                                            \
+	} while (0)
+
+static struct rs_source_stat stat_of(struct bed *bed, guint i)
+{
+	struct rs_source_stat stat;
+
+	rs_source_stat(bed->source[i], &stat);
+	return stat;
+}
+
+static bool well_known(struct bed *bed)
+{
+	for (guint i = 0; i < GUESTS; i++) {
+		if (stat_of(bed, i).clock_error_ns > WELL_NS)
+			return false;
+	}
+	return true;
+}
+
+/* All that the guests were shown has come out of the pump. */
+static bool all_seen(struct bed *bed)
+{
+	bool all = true;
+
+	g_mutex_lock(&bed->lock);
+	for (guint i = 0; i < GUESTS; i++)
+		all &= bed->seen[i]->len > bed->number &&
+		       g_array_index(bed->seen[i], guint64, bed->number);
+	g_mutex_unlock(&bed->lock);
+	return all;
+}
+
+static void start(struct bed *bed, const char *append)
+{
+	struct rs_machine_config config = {.kernel = (char *)guest,
+					   .accel = "tcg",
+					   .append = append,
+					   .serial = "none",
+					   .cpus = 1,
+					   .ring_bytes = 1 << 20};
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	RsTracePumpConfig pump = {.record = on_record, .record_data = bed};
+
+	bed->dir = g_dir_make_tmp("rs-clock-XXXXXX", NULL);
+	bed->caused = g_array_new(FALSE, TRUE, sizeof(guint64));
+	g_mutex_init(&bed->lock);
+	check(rs_session_create("clock", &bed->session, &err), &err);
+	config.run_dir = bed->dir;
+	bed->pump = rs_trace_pump_new(&pump);
+	for (guint i = 0; i < GUESTS; i++) {
+		struct rs_source_config source = {.kernel = "clock"};
+		g_autofree char *name = g_strdup_printf("clock-%u", i);
+
+		bed->seen[i] = g_array_new(FALSE, TRUE, sizeof(guint64));
+		config.name = name;
+		check(rs_machine_create(&config, &bed->machine[i], &err), &err);
+		check(rs_session_add_source(bed->session, &source, bed->machine[i].region,
+					    bed->machine[i].target, &bed->source[i], &err),
+		      &err);
+		rs_trace_pump_add(bed->pump, rs_trace_live_new(bed->machine[i].region,
+							       RS_TRACE_FROM_OLDEST, true, NULL));
+	}
+	check(rs_session_start(bed->session, &err), &err);
+	check(rs_session_enable(bed->session, RS_OWNER_HOST, "clock:*", &result, &err), &err);
+	rs_session_result_clear(&result);
+	WAIT_FOR(stat_of(bed, 0).events_on && stat_of(bed, 1).events_on);
+	WAIT_FOR(well_known(bed));
+}
+
+/* Counts the word up in all guests at once, again and again. */
+static void blink(struct bed *bed)
+{
+	uint32_t *word[GUESTS];
+
+	for (guint i = 0; i < GUESTS; i++) {
+		struct rs_control *control =
+			rs_trace_region_section(bed->machine[i].region, RS_SEC_CONTROL, NULL);
+
+		word[i] = (uint32_t *)&control->reserved1[11]; /* as in the guest */
+	}
+	bed->first_number = bed->number + 1;
+	for (guint n = 0; n < BLINKS; n++) {
+		guint64 now;
+
+		bed->number++;
+		now = rs_monotonic_ns();
+		for (guint i = 0; i < GUESTS; i++)
+			rs_store_release(word[i], bed->number);
+		g_array_set_size(bed->caused, bed->number + 1);
+		g_array_index(bed->caused, guint64, bed->number) = now;
+		g_usleep(200);
+	}
+}
+
+/* The least distance of cause and event in the stretch. */
+static gint64 least(struct bed *bed, guint i)
+{
+	guint64 origin = bed->machine[i].region->header.origin_ns;
+	gint64 least = G_MAXINT64;
+
+	for (guint64 n = bed->first_number; n <= bed->number; n++) {
+		guint64 ns = g_array_index(bed->seen[i], guint64, n);
+
+		if (ns)
+			least = MIN(least,
+				    (gint64)(ns + origin - g_array_index(bed->caused, guint64, n)));
+	}
+	return least;
+}
+
+static void toggle(struct bed *bed, bool on)
+{
+	struct rs_error err = {0};
+
+	if (on)
+		check(rs_session_enable(bed->session, RS_OWNER_HOST, "clock:seen", NULL, &err),
+		      &err);
+	else
+		check(rs_session_disable(bed->session, RS_OWNER_HOST, "clock:seen", NULL, &err),
+		      &err);
+}
+
+static void stop_by_hand(struct bed *bed)
+{
+	struct rs_error err = {0};
+
+	check(rs_session_pause(bed->session, &err), &err);
+	g_usleep(7000);
+	check(rs_session_resume(bed->session, &err), &err);
+}
+
+/* One guest alone, patched or stopped at its target: the other one runs on. */
+static void stop_one(struct bed *bed, guint i)
+{
+	struct rs_error err = {0};
+
+	check(rs_target_pause(bed->machine[i].target, &err), &err);
+	g_usleep(3000);
+	check(rs_target_resume(bed->machine[i].target, NULL, &err), &err);
+}
+
+static void interrupt(struct bed *bed, guint stretch)
+{
+	switch (stretch % 4) {
+	case 0:
+		toggle(bed, false);
+		toggle(bed, true);
+		break;
+	case 1:
+		stop_by_hand(bed);
+		break;
+	case 2:
+		stop_one(bed, 0);
+		break;
+	case 3:
+		for (guint n = 0; n < 5; n++)
+			stop_one(bed, n % GUESTS);
+		break;
+	}
+}
+
+static void run(const char *append)
+{
+	struct bed *bed = g_new0(struct bed, 1);
+	uint32_t epochs[GUESTS];
+
+	start(bed, append);
+	for (guint i = 0; i < GUESTS; i++)
+		epochs[i] = stat_of(bed, i).clock_epochs;
+	for (guint stretch = 0; stretch < STRETCHES; stretch++) {
+		gint64 distance[GUESTS], error[GUESTS];
+
+		interrupt(bed, stretch);
+		WAIT_FOR(well_known(bed));
+		blink(bed);
+		WAIT_FOR(all_seen(bed));
+		for (guint i = 0; i < GUESTS; i++) {
+			g_mutex_lock(&bed->lock);
+			distance[i] = least(bed, i);
+			g_mutex_unlock(&bed->lock);
+			error[i] = (gint64)stat_of(bed, i).clock_error_ns + SLACK_NS;
+			g_test_message("stretch %u, guest %u: %.1f us, +- %.1f", stretch, i,
+				       (double)distance[i] / 1e3, (double)error[i] / 1e3);
+			g_assert_cmpint(distance[i], >=, -error[i]);
+			g_assert_cmpint(distance[i], <=, error[i] + QUICK_NS);
+		}
+	}
+	for (guint i = 0; i < GUESTS; i++)
+		g_assert_cmpuint(stat_of(bed, i).clock_epochs, >=, epochs[i] + STRETCHES / 2);
+	rs_session_stop(bed->session, "the test is over");
+	WAIT_FOR(rs_session_end(bed->session));
+	rs_trace_pump_free(bed->pump);
+	rs_session_destroy(bed->session);
+	for (guint i = 0; i < GUESTS; i++)
+		g_array_unref(bed->seen[i]);
+	g_array_unref(bed->caused);
+	g_assert_cmpint(g_rmdir(bed->dir), ==, 0);
+	g_free(bed->dir);
+	g_free(bed);
+}
+
+static void test_polled(void)
+{
+	run(NULL);
+}
+
+/* Guests that look for nothing by themselves: the host interrupts them. */
+static void test_nudged(void)
+{
+	run("deaf");
+}
+
+int main(int argc, char **argv)
+{
+	g_autofree char *qemu = g_find_program_in_path("qemu-system-x86_64");
+
+	g_test_init(&argc, &argv, NULL);
+	if (!qemu) {
+		g_print("1..0 # SKIP no qemu-system-x86_64\n");
+		return 77;
+	}
+	guest = argv[1];
+	g_test_add_func("/clock/polled", test_polled);
+	g_test_add_func("/clock/nudged", test_nudged);
+	return g_test_run();
+}
