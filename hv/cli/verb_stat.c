@@ -56,6 +56,22 @@ static void print_exits(uint64_t ours, uint64_t kvm)
 		printf("exits:       not known here\n");
 }
 
+static void print_clock(GVariant *t)
+{
+	guint64 error;
+
+	if (!number(t, "clock_hz")) {
+		printf("clock:       not known yet\n");
+		return;
+	}
+	printf("clock:       %.3f MHz, %" PRIu64 " epochs, ", (double)number(t, "clock_hz") / 1e6,
+	       number(t, "clock_epochs"));
+	if (g_variant_lookup(t, "clock_error_ns", "t", &error))
+		printf("times right to %.1f us\n", (double)error / 1e3);
+	else
+		printf("its error is not known\n");
+}
+
 static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
 {
 	g_autofree char *kernel = rs_trace_escape(rs_dbus_session1_get_kernel(session), -1, NULL);
@@ -64,6 +80,7 @@ static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
 	g_variant_lookup(t, "self_patch", "b", &self_patch);
 	printf("session:     %s (%s, %s) %s\n", rs_dbus_session1_get_name(session), text(t, "kind"),
 	       text(t, "state"), kernel);
+	print_clock(t);
 	printf("events:      %" PRIu64 ", %" PRIu64 " enabled\n", number(t, "events"),
 	       number(t, "events_enabled"));
 	printf("sites:       %" PRIu64 ", %" PRIu64 " patched, %" PRIu64 " refused%s\n",
