@@ -52,9 +52,37 @@ RING_MUTATIONS = {
     "NO_SECOND_LOOK": ONE,
     "WORD_FIRST": TWO,
 }
+TICKETS = ["HALTS=0"]
+REBOOT = TICKETS + ["BOOTS=2"]
+HYPERCALL_CHECKS = {
+    "two tasks halt": [],
+    "two tasks halt, woken by NMIs": ["NMI=1"],
+    "two slots": ["SLOTS=2", "ASKS=1"],
+    "two slots, no halt": TICKETS + ["SLOTS=2"],
+    "a task gives up": TICKETS + ["GIVE_UPS=1"],
+    "another boot": REBOOT,
+    "another boot, and halts": ["BOOTS=2", "ASKS=1"],
+    "another boot that takes its time": REBOOT + ["SLOW_BOOT=1", "ASKS=1"],
+    "another boot, memory cleared": REBOOT + ["CLEAR=1", "ASKS=1"],
+    "the session ends": ["REFUSES=1"],
+}
+HYPERCALL_MUTATIONS = {
+    "NO_TICKET": REBOOT,
+    "NO_BOOT": REBOOT + ["SLOW_BOOT=1", "ASKS=1"],
+    "TWICE": ["REFUSES=1"],
+    "SEQUENCE_FIRST": TICKETS,
+    "NEXT_ONLY": REBOOT + ["CLEAR=1", "ASKS=1"],
+    "NUDGE_FIRST": [],
+    "LOOK_FIRST": [],
+    "NO_WORD": [],
+    "MASK_LATE": [],
+    "NO_MARK": ["NMI=1"],
+    "NO_LEAD": ["NMI=1"],
+}
 RACE = ["TAKERS=2", "TAKES=3"]
 MODELS = {
     "ring": (RING_CHECKS, RING_MUTATIONS),
+    "hypercall": (HYPERCALL_CHECKS, HYPERCALL_MUTATIONS),
     "lives": (
         {"two providers": ["PROVIDERS=2", "LOOKS=2"]},
         {name: [] for name in ("NO_PAGE_CHECK", "NO_FRESH_LOOK", "NO_UNSEEN_DEATH", "NO_UNTIL")}),
