@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's life: attach to a region, providers that come and go. */
+/* The agent's life on a region: attach, say what it is, detach. Events by id; errors as text. */
 #include "core.h"
 
 #include "arch.h"

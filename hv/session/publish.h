@@ -78,7 +78,7 @@ void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_ep
 uint32_t rs_publisher_epochs(const struct rs_publisher *publisher);
 /* 0 until it is known. */
 uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher);
-/* Event clock to ns; 0 for what lies before the base, or while the rate is unknown. */
+/* Event clock to ns of trace time, at least 0; 0 while the rate is unknown. */
 uint64_t rs_publisher_ns(const struct rs_publisher *publisher, uint64_t ticks);
 
 /* Another boot of the guest: all words 0, all filters freed. The caller commits. */

@@ -168,7 +168,8 @@ void rs_provider_find_build_id(struct rs_agent_provider *provider, const void *f
 			       const void *to);
 
 /*
- * Gives the provider's events ids, which are new in this boot, and describes them in the region.
+ * Gives the provider's events ids and describes them in the region. A provider that comes back
+ * unchanged, in this boot or a later one, gets its old ids (docs/adr/0006-lives.md).
  * After rs_agent_hello() it also tells the host. All or nothing. `provider` must not move until it
  * is unregistered.
  * Errors: NOT_READY, BUSY, NO_ROOM, BAD_EVENT.

@@ -33,13 +33,14 @@
  * numbered from 0, and a number is never reused. Epoch e is entry e % count of RS_SEC_CLOCK.
  *
  * To find the epoch of a record:
- *   - Its page names an epoch, and so does each RS_REC_TIME before it in the page.
+ *   - If the counter went back, the guest notices, since the time since the last record is out of
+ *     range. It then writes an RS_REC_TIME, which names the epoch of what follows.
+ *   - Of the epochs that the page names before the record, in its header and in each RS_REC_TIME,
+ *     the last one counts.
  *   - RS_EPOCH_CONTINUES says that the counter had not gone back when the epoch began. Then the
  *     counter tells this epoch from the one before it. Such epochs form chains.
  *   - The record belongs to the newest epoch of the named epoch's chain whose tsc_base is not above
  *     the record's timestamp.
- *   - If the counter went back, the guest notices, since the time since the last record is out of
- *     range. It then writes an RS_REC_TIME, which names the epoch.
  */
 struct rs_clock_epoch { /* H */
 	uint32_t index; /* its number, so that a reader notices a reused entry */
@@ -55,7 +56,7 @@ struct rs_clock_epoch { /* H */
 RS_ASSERT_SIZE(struct rs_clock_epoch, 64);
 #define RS_EPOCH_CONTINUES (1u << 0)
 
-struct rs_control {             /* H, one page */
+struct rs_control {             /* H */
 	uint32_t generation;    /* grows after each batch of changes (release) */
 	uint32_t flags;         /* RS_CONTROL_* */
 	uint32_t epoch;         /* the newest epoch: the guest names it in pages and time marks */

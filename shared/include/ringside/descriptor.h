@@ -54,10 +54,10 @@ struct rs_provider {         /* G */
 RS_ASSERT_SIZE(struct rs_provider, 256);
 
 /*
- * One tracepoint site: a 5-byte NOP at `code` that becomes a JMP to `target`. The five bytes never
- * cross an 8-byte boundary. `event` points to the agent's own object for the event. The first
- * 32-bit word of that object is the event id, 0 before registration. Each of the three is relative:
- * the address is that of the field itself + its value.
+ * One tracepoint site: a NOP of `size` bytes at `code` that becomes a jump to `target`. On x86-64
+ * it has 5 bytes, which never cross an 8-byte boundary. `event` points to the agent's own object
+ * for the event. The first 32-bit word of that object is the event id, 0 before registration. Each
+ * of the three is relative: the address is that of the field itself + its value.
  */
 struct rs_site { /* guest memory, read-only there */
 	int32_t code;

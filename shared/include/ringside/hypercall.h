@@ -22,8 +22,8 @@
 #define RS_DOORBELL_MMIO 0xd0000008ull
 
 #define RS_HCALL_HELLO 1u      /* agent is up: rs_guest_info is complete */
-#define RS_HCALL_REGISTER 2u   /* args: provider id; its entry is complete */
-#define RS_HCALL_UNREGISTER 3u /* args: provider id */
+#define RS_HCALL_REGISTER 2u   /* args: provider slot, from 0; its entry is complete */
+#define RS_HCALL_UNREGISTER 3u /* args: provider slot */
 /*
  * ENABLE, DISABLE and SET_FILTER say what the guest wants. The host and others have wishes and
  * filters of their own: an event is on while any of them wants it, and is recorded if it passes for
