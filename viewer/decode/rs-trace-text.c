@@ -359,7 +359,8 @@ void rs_trace_text_message(GString *out, const RsTraceRecord *record)
 
 void rs_trace_text_flags(guint context, char out[5])
 {
-	guint depth = context >> RS_CTX_PREEMPT_SHIFT & 0xff;
+	guint preempt = context >> RS_CTX_PREEMPT_SHIFT & RS_CTX_PREEMPT_MAX;
+	guint migrate = context >> RS_CTX_MIGRATE_SHIFT & RS_CTX_MIGRATE_MAX;
 	gboolean hard = (context & RS_CTX_HARDIRQ) != 0, soft = (context & RS_CTX_SOFTIRQ) != 0;
 
 	out[0] = context & RS_CTX_IRQS_OFF ? 'd' : '.';
@@ -370,8 +371,8 @@ void rs_trace_text_flags(guint context, char out[5])
 		out[2] = soft ? 'H' : 'h';
 	else
 		out[2] = soft ? 's' : '.';
-	out[3] = depth ? "0123456789abcdef"[MIN(depth, 15u)] : '.';
-	out[4] = '.'; /* migrate-disable depth: records do not hold it */
+	out[3] = preempt ? "0123456789abcdef"[preempt] : '.';
+	out[4] = migrate ? (char)('0' + migrate) : '.';
 }
 
 void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus)

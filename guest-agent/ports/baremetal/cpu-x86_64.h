@@ -14,7 +14,7 @@
 #define RS_CPU_SELF 0
 #define RS_CPU_INDEX 8
 #define RS_CPU_PID 12
-#define RS_CPU_CONTEXT 16 /* byte 0: RS_CTX_* below 256; byte 1: preempt depth, as in a record */
+#define RS_CPU_CONTEXT 16 /* byte 0: RS_CTX_* below 256; byte 1: preempt depth */
 #define RS_CPU_PREEMPT 17
 #define RS_CPU_PENDING 20
 #define RS_CPU_FATAL_STACK 24 /* address of its top */

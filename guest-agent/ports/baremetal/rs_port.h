@@ -11,7 +11,7 @@
 
 #include "cpu-x86_64.h"
 
-#include <ringside/types.h>
+#include <ringside/record.h>
 
 #define RS_PORT_PREEMPTIBLE 0
 
@@ -45,7 +45,12 @@ static inline uint32_t rs_port_tgid(void)
 
 static inline uint32_t rs_port_context(void)
 {
-	return RS_GS_READ(uint16_t, RS_CPU_CONTEXT);
+	uint32_t context = RS_GS_READ(uint16_t, RS_CPU_CONTEXT);
+
+	/* The depth has the whole upper byte here. */
+	if (__builtin_expect(context >> RS_CTX_PREEMPT_SHIFT > RS_CTX_PREEMPT_MAX, 0))
+		context = (context & 0xff) | RS_CTX_PREEMPT_MAX << RS_CTX_PREEMPT_SHIFT;
+	return context;
 }
 
 static inline const char *rs_port_comm(void)

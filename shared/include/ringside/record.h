@@ -45,14 +45,21 @@ struct rs_rec_header {
 };
 RS_ASSERT_SIZE(struct rs_rec_header, 8);
 
-/* Context bits: what the vCPU was doing. The printer makes ftrace's flag column of them. */
+/*
+ * Context bits: what the vCPU was doing. The printer makes ftrace's flag column of them. Bits 0..7
+ * and 15 are flags. Between them lie two depths, which stay at their largest value when the real
+ * depth is larger.
+ */
 #define RS_CTX_IRQS_OFF (1u << 0)
 #define RS_CTX_NEED_RESCHED (1u << 1)
 #define RS_CTX_HARDIRQ (1u << 2)
 #define RS_CTX_SOFTIRQ (1u << 3)
 #define RS_CTX_NMI (1u << 4)
 #define RS_CTX_USER (1u << 5)  /* emitted by user space */
-#define RS_CTX_PREEMPT_SHIFT 8 /* bits 8..15: preempt-disable depth, saturated */
+#define RS_CTX_PREEMPT_SHIFT 8 /* bits 8..11: preempt-disable depth */
+#define RS_CTX_PREEMPT_MAX 15u
+#define RS_CTX_MIGRATE_SHIFT 12 /* bits 12..14: migrate-disable depth */
+#define RS_CTX_MIGRATE_MAX 7u
 
 struct rs_rec_context {
 	uint16_t id;      /* RS_REC_CONTEXT */

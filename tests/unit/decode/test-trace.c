@@ -67,7 +67,7 @@ static void test_stream(Fixture *f, gconstpointer unused)
 	test_page_record(page, TEST_SWITCH, 0x10, pair, sizeof(pair)); /* the low half went round */
 	test_page_context(page, 7,
 			  RS_CTX_IRQS_OFF | RS_CTX_NEED_RESCHED | RS_CTX_HARDIRQ |
-				  2 << RS_CTX_PREEMPT_SHIFT);
+				  2 << RS_CTX_PREEMPT_SHIFT | 3 << RS_CTX_MIGRATE_SHIFT);
 	test_page_time(page, 0, G_GUINT64_CONSTANT(77000000123456));
 	test_page_record(page, TEST_SWITCH, (guint32)G_GUINT64_CONSTANT(77000000999999), pair,
 			 sizeof(pair));
@@ -77,7 +77,7 @@ static void test_stream(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(f->out->str, ==,
 			"CPU:3 [LOST 214 EVENTS]\n" LINE("003", "42     ", ".....", "    8.589930")
 				LINE("003", "42     ", ".....", "    8.589934")
-					LINE("003", "7      ", "dnh2.", "77000.000999"));
+					LINE("003", "7      ", "dnh23", "77000.000999"));
 }
 
 /* A page in pieces, to a decoder that saw the earlier pieces and to one that did not. */
