@@ -200,6 +200,7 @@ static gboolean parse_fields(const Source *source, const struct rs_event_desc *h
 			     RsTraceEvent *event)
 {
 	RsTraceField *fields = g_new0(RsTraceField, head->field_count + 1);
+	gsize symbols = 0;
 	guint dynamic = 0;
 
 	event->fields = fields;
@@ -212,6 +213,10 @@ static gboolean parse_fields(const Source *source, const struct rs_event_desc *h
 			return FALSE;
 		if (fields[i].kind >= RS_KIND_DYN_ARRAY)
 			fields[i].dyn_index = dynamic++;
+		/* Shared symbols would take far more memory here than in the descriptor. */
+		symbols += (gsize)fields[i].n_symbols * head->symbol_stride;
+		if (symbols > source->size)
+			return refuse(source, "fields share symbols");
 	}
 	return TRUE;
 }

@@ -90,9 +90,9 @@ RS_ASSERT_SIZE(struct rs_site, 16);
 #define RS_FIELD_DYNAMIC (1u << 2) /* the field is a locator, whatever its kind */
 
 #define RS_MAX_FIELDS 64u
-#define RS_MAX_SYMBOLS 256u     /* per field */
-#define RS_MAX_DESC_SIZE 32768u /* bytes of one descriptor */
-#define RS_MAX_ENTRY_SIZE 4096u /* bytes of an event's fixed part */
+#define RS_MAX_SYMBOLS 4096u     /* per field */
+#define RS_MAX_DESC_SIZE 262144u /* bytes of one descriptor */
+#define RS_MAX_ENTRY_SIZE 4096u  /* bytes of an event's fixed part */
 
 struct rs_symbol { /* G */
 	uint64_t value;
@@ -111,7 +111,8 @@ struct rs_field_desc {       /* G */
 	uint16_t elem_size;  /* arrays */
 	uint16_t elem_count; /* fixed arrays */
 	uint16_t symbol_count;
-	uint32_t symbols; /* offset of struct rs_symbol[symbol_count], 8-byte aligned */
+	/* Offset of struct rs_symbol[symbol_count], 8-byte aligned; no two fields share them. */
+	uint32_t symbols;
 	uint64_t reserved;
 };
 RS_ASSERT_SIZE(struct rs_field_desc, 32);

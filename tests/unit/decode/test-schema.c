@@ -242,6 +242,54 @@ static void test_grown(void)
 	g_assert_cmpstr(formats[1], ==, formats[0]);
 }
 
+/* As many symbols as a field may have, and one more. */
+static void test_many_symbols(void)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	g_autoptr(RsTraceSchema) schema = NULL;
+	g_autoptr(GError) error = NULL;
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "a", "b");
+	struct rs_field_desc *fields;
+
+	for (guint field = 0; field < 2; field++) {
+		test_desc_int(desc, field ? "second" : "first", RS_KIND_ENUM, 4);
+		for (guint i = 0; i < RS_MAX_SYMBOLS; i++)
+			test_desc_symbol(desc, i, "R");
+	}
+	test_desc_end(desc, "%s %s", "first, second", bytes);
+	schema = parse(bytes, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(rs_trace_schema_by_id(schema, TEST_SWITCH)->fields[1].n_symbols, ==,
+			 RS_MAX_SYMBOLS);
+
+	g_clear_pointer(&schema, rs_trace_schema_free);
+	fields = (struct rs_field_desc *)(bytes->data + sizeof(struct rs_event_desc));
+	fields[1].symbol_count++;
+	schema = parse(bytes, NULL, &error);
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR);
+}
+
+/* Fields that share symbols need more memory for them than their descriptor has. */
+static void test_shared_symbols(void)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	g_autoptr(RsTraceSchema) schema = NULL;
+	g_autoptr(GError) error = NULL;
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "a", "b");
+	struct rs_field_desc *fields;
+
+	test_desc_int(desc, "first", RS_KIND_ENUM, 4);
+	for (guint i = 0; i < 100; i++)
+		test_desc_symbol(desc, i, "R");
+	test_desc_int(desc, "second", RS_KIND_ENUM, 4);
+	test_desc_end(desc, "%s %s", "first, second", bytes);
+	fields = (struct rs_field_desc *)(bytes->data + sizeof(struct rs_event_desc));
+	fields[1].symbol_count = fields[0].symbol_count;
+	fields[1].symbols = fields[0].symbols;
+	schema = parse(bytes, NULL, &error);
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR);
+}
+
 /* Of a field of a later kind only the place of its bytes is known. */
 static void test_unknown_kind(void)
 {
@@ -496,6 +544,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/globs", test_globs);
 	g_test_add_func("/decode/schema/format", test_format);
 	g_test_add_func("/decode/schema/grown", test_grown);
+	g_test_add_func("/decode/schema/many-symbols", test_many_symbols);
+	g_test_add_func("/decode/schema/shared-symbols", test_shared_symbols);
 	g_test_add_func("/decode/schema/unknown-kind", test_unknown_kind);
 	g_test_add_func("/decode/schema/boots", test_boots);
 	g_test_add_func("/decode/schema/used-again", test_used_again);
