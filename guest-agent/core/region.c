@@ -104,7 +104,7 @@ int rs_region_check(const struct rs_region_header *header, uint64_t mapped)
 
 	if (header->magic != RS_REGION_MAGIC)
 		return RS_AGENT_NO_REGION;
-	if (header->abi_major != RS_ABI_MAJOR)
+	if (header->abi_major != RS_ABI_MAJOR || header->features & RS_FEATURES_REQUIRED)
 		return RS_AGENT_BAD_ABI;
 	if (header->header_size < sizeof(*header) || header->region_size > mapped ||
 	    header->section_stride != sizeof(struct rs_section) ||

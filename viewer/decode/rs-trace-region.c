@@ -144,6 +144,18 @@ static gboolean check_sections(const struct rs_region_header *h, GError **error)
 	return check_counts(h, error);
 }
 
+/* 1.0 knows no feature. */
+static gboolean check_features(guint64 features, const char *whose, GError **error)
+{
+	guint32 unknown = features & RS_FEATURES_REQUIRED;
+
+	if (unknown)
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION,
+			    "the %s needs features 0x%x, which this version does not know", whose,
+			    unknown);
+	return !unknown;
+}
+
 gboolean rs_trace_region_check_header(const struct rs_region_header *h, guint64 size,
 				      GError **error)
 {
@@ -155,6 +167,8 @@ gboolean rs_trace_region_check_header(const struct rs_region_header *h, guint64 
 			    h->abi_minor, RS_ABI_MAJOR, RS_ABI_MINOR);
 		return FALSE;
 	}
+	if (!check_features(h->features, "region", error))
+		return FALSE;
 	if (h->header_size < sizeof(*h) || h->region_size > size ||
 	    h->section_stride != sizeof(struct rs_section) || h->section_count < RS_SEC_COUNT ||
 	    h->guest_offset % RS_SECTION_ALIGN || h->guest_offset > h->region_size)
@@ -293,6 +307,8 @@ gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest
 			    info.abi_major, info.abi_minor, RS_ABI_MAJOR, RS_ABI_MINOR);
 		return FALSE;
 	}
+	if (!check_features(info.features, "guest's agent", error))
+		return FALSE;
 	if (info.session_id != h->session_id) {
 		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_NO_AGENT,
 				    "the guest's agent belongs to another session");

@@ -56,7 +56,8 @@ gsize rs_trace_region_copy(const RsTraceRegion *region, guint section, gsize off
 
 /*
  * A private copy of rs_guest_info. Both strings are terminated, and every count is limited to what
- * the region can hold. NO_AGENT: no agent has reported yet. BAD_VERSION: its ABI is not ours.
+ * the region can hold. NO_AGENT: no agent has reported yet. BAD_VERSION: its ABI is not ours, or
+ * it needs a feature that we do not know.
  */
 gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest_info *out,
 				    GError **error);

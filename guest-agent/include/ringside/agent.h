@@ -25,7 +25,7 @@
 
 /* Functions here return 0 or one of these. rs_agent_strerror() has text for people. */
 #define RS_AGENT_NO_REGION (-16)  /* no region, or its magic is not there (yet) */
-#define RS_AGENT_BAD_ABI (-17)    /* the host speaks another major version */
+#define RS_AGENT_BAD_ABI (-17)    /* the host speaks another major version, or needs a feature */
 #define RS_AGENT_BAD_LAYOUT (-18) /* the header contradicts itself or the size given */
 #define RS_AGENT_NO_ROOM (-19)    /* descriptors, providers or ids do not fit the region */
 #define RS_AGENT_BAD_EVENT (-20)  /* an event's description breaks a limit of descriptor.h */

@@ -22,6 +22,12 @@
 #define RS_GUEST_MAGIC 0x5453455547534952ull  /* "RISGUEST" */
 
 /*
+ * `features` of either side. Who finds a bit among these that it does not know refuses the other
+ * side. It ignores other bits that it does not know.
+ */
+#define RS_FEATURES_REQUIRED 0xffffffffull
+
+/*
  * Sections by number. The host writes those below RS_SEC_FIRST_GUEST, the guest writes the others.
  * Each starts at a multiple of RS_SECTION_ALIGN. An absent section has size 0. A reader ignores a
  * section whose number it does not know.
@@ -80,7 +86,7 @@ struct rs_region_header { /* H */
 	uint16_t abi_major;
 	uint16_t abi_minor;
 	uint32_t header_size;    /* bytes of this structure, section table included */
-	uint64_t features;       /* none defined in 1.0 */
+	uint64_t features;       /* none defined in 1.0; see RS_FEATURES_REQUIRED */
 	uint64_t region_size;    /* bytes; multiple of RS_SECTION_ALIGN */
 	uint64_t guest_offset;   /* where the guest-written part starts; a multiple likewise */
 	uint64_t session_id;     /* random; a new one each time that a region is laid out */
@@ -130,8 +136,8 @@ struct rs_guest_info {  /* G */
 	uint64_t magic; /* RS_GUEST_MAGIC, written last */
 	uint16_t abi_major;
 	uint16_t abi_minor;
-	uint32_t arch; /* RS_ARCH_* */
-	uint64_t features;
+	uint32_t arch;       /* RS_ARCH_* */
+	uint64_t features;   /* likewise */
 	uint64_t session_id; /* copied from the header: this agent accepted this layout */
 	uint32_t boot;       /* number of this boot on this region: 1, 2 … */
 	uint32_t flags;      /* RS_GUEST_SELF_PATCH … */

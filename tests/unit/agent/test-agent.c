@@ -234,6 +234,7 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 	EXPECT(RS_AGENT_NO_REGION, config.region_size = 100);
 	EXPECT(RS_AGENT_NO_REGION, header->magic ^= 1);
 	EXPECT(RS_AGENT_BAD_ABI, header->abi_major++);
+	EXPECT(RS_AGENT_BAD_ABI, header->features = 1u << 31);
 	EXPECT(RS_AGENT_BAD_LAYOUT, config.region_size = f->region->size - 1);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = 0);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = RS_MAX_CPUS + 1);
@@ -252,6 +253,11 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RING_STATE].count = 1);
 	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = 16);
 #undef EXPECT
+	/* Features that an agent need not know. */
+	memcpy(copy, f->region->map, sizeof(*header));
+	header->features = ~RS_FEATURES_REQUIRED;
+	g_assert_cmpint(rs_agent_init(&config), ==, 0);
+	rs_agent_fini();
 }
 
 static void test_no_room(struct fixture *f, gconstpointer data)

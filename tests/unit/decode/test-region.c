@@ -159,14 +159,20 @@ static void test_grown_header(void)
 	RsTraceRegion *region = NULL;
 	struct rs_region_header h;
 	struct rs_error err = {0};
+	GError *error = NULL;
 
 	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
 	h = region->header;
 	h.abi_minor++;
-	h.features = G_MAXUINT64;
+	h.features = ~RS_FEATURES_REQUIRED;
 	h.header_size += 64 * sizeof(struct rs_section);
 	h.section_count = 128;
 	g_assert_true(rs_trace_region_check_header(&h, region->size, NULL));
+	h.features |= 1;
+	g_assert_false(rs_trace_region_check_header(&h, region->size, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION);
+	g_clear_error(&error);
+	h.features = 0;
 	h.header_size = sizeof(h) - 8;
 	g_assert_false(rs_trace_region_check_header(&h, region->size, NULL));
 	h.header_size = sizeof(h);
@@ -279,6 +285,10 @@ static void test_guest_info(void)
 	g_clear_error(&error);
 	shared->abi_major = RS_ABI_MAJOR;
 	shared->session_id = region->header.session_id;
+	g_assert_false(rs_trace_region_guest_info(region, &info, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION);
+	g_clear_error(&error);
+	shared->features = ~RS_FEATURES_REQUIRED;
 	g_assert_true(rs_trace_region_guest_info(region, &info, NULL));
 	g_assert_cmpuint(info.cpu_count, ==, 2);
 	g_assert_cmpuint(info.provider_slots, ==, region->header.section[RS_SEC_PROVIDERS].count);
