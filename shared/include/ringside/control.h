@@ -69,16 +69,4 @@ struct rs_control {             /* H */
 };
 RS_ASSERT_SIZE(struct rs_control, 128);
 
-/* What the host wants of a provider as a whole; entry i belongs to provider slot i. */
-struct rs_provider_ctl {   /* H */
-	uint32_t sequence; /* the rs_provider.sequence that this is meant for */
-	uint8_t level;     /* events up to this level are wanted; 0: none */
-	uint8_t reserved0[3];
-	uint64_t keyword;  /* events with one of these keywords are wanted */
-	uint32_t released; /* the host is done with the text of this sequence */
-	uint32_t reserved1;
-	uint64_t reserved2;
-};
-RS_ASSERT_SIZE(struct rs_provider_ctl, 32);
-
 #endif

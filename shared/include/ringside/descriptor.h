@@ -48,7 +48,9 @@ struct rs_provider {         /* G */
 	uint32_t build_id_size; /* 0: not known */
 	uint32_t reserved0;
 	uint8_t build_id[32];
-	uint64_t reserved1[6];
+	uint64_t text_pool; /* GVA of text that the host may fill, in rel32 reach; 0: none */
+	uint64_t text_pool_size;
+	uint64_t reserved1[4];
 	char name[RS_NAME_MAX];
 };
 RS_ASSERT_SIZE(struct rs_provider, 256);

@@ -30,7 +30,8 @@
 /*
  * Sections by number. The host writes those below RS_SEC_FIRST_GUEST, the guest writes the others.
  * Each starts at a multiple of RS_SECTION_ALIGN. An absent section has size 0. A reader ignores a
- * section whose number it does not know.
+ * section whose number it does not know. RS_SEC_PROVIDER_CTL and RS_SEC_HOST_* are numbers only:
+ * 1.0 has no such sections, and their shapes will come with what needs them.
  */
 enum {
 	RS_SEC_HEADER = 0,         /* H struct rs_region_header */
@@ -40,11 +41,11 @@ enum {
 	RS_SEC_RING_CTL = 4,       /* H struct rs_ring_ctl[ring_count] */
 	RS_SEC_RESPONSE = 5,       /* H struct rs_hcall_response[]: see hypercall.h */
 	RS_SEC_CLOCK = 6,          /* H struct rs_clock_epoch[]: see control.h */
-	RS_SEC_PROVIDER_CTL = 7,   /* H struct rs_provider_ctl[], by provider: see control.h */
-	RS_SEC_HOST_EVENTS = 8,    /* H descriptors of events that the host makes */
-	RS_SEC_HOST_EVENT_CTL = 9, /* H uint32_t[]: control words from RS_FIRST_HOST_EVENT_ID on */
-	RS_SEC_HOST_STATE = 10,    /* H struct rs_ring_state of the ring that the host writes */
-	RS_SEC_HOST_RING = 11,     /* H its pages */
+	RS_SEC_PROVIDER_CTL = 7,   /* H reserved: what the host wants of each provider */
+	RS_SEC_HOST_EVENTS = 8,    /* H reserved: descriptors of events that the host makes */
+	RS_SEC_HOST_EVENT_CTL = 9, /* H reserved: control words of those */
+	RS_SEC_HOST_STATE = 10,    /* H reserved: state of a ring that the host writes */
+	RS_SEC_HOST_RING = 11,     /* H reserved: its pages */
 
 	RS_SEC_FIRST_GUEST = 32,
 	RS_SEC_GUEST_INFO = 32, /* G struct rs_guest_info */
@@ -155,8 +156,7 @@ struct rs_guest_info {  /* G */
 	uint64_t lost_nested;        /* records refused because of runaway nesting */
 	uint32_t sites_on;           /* self-patching: sites that are patched now */
 	uint32_t owner_pid;          /* process that the agent runs in; 0: a kernel */
-	uint64_t text_pool;          /* GVA of text that the host may fill; 0: none */
-	uint64_t text_pool_size;
+	uint64_t reserved0[2];
 	uint32_t clock_pong;      /* the rs_control.clock_ping that clock_ts answers (release) */
 	uint32_t cmdline_changes; /* grows after each write to RS_SEC_CMDLINE (release) */
 	uint64_t clock_ts;        /* event clock right after clock_ping was seen */
