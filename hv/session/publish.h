@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host says to the guest, and in which order: control words, filter programs and the
- * generation (shared/include/ringside/control.h and filter.h have the protocol).
+ * Writes what the host tells the guest, in the right order: control words, filter programs and the
+ * generation. shared/include/ringside/control.h and filter.h describe the protocol.
  *
- * Caller: the session, on its thread. The pages written here may be writable by the guest too
- * (ivshmem), so nothing is ever read back: every decision rests on the private copies kept here.
+ * Caller: the session, on its thread. The guest may be able to write these pages too (ivshmem). So
+ * nothing is read back: every decision uses the private copies here.
  *
- * Filter space is cut into slots of a few sizes that never merge, so that a slot's `sequence` stays
- * at the same address for as long as the region lives: a guest that still runs a program out of a
- * slot that is being reused sees that word change, and can never mistake another program's bytes
- * for it. A freed slot also rests for a while, and the one that rested longest is taken first.
+ * Filter space is divided into slots of a few sizes that never merge. So a slot's `sequence` has
+ * the same address as long as the region lives. A guest may still run a program in a slot that is
+ * being reused. It sees that word change, so it never takes another program's bytes for its own. A
+ * freed slot is not used for a while, and the slot that was freed first is reused first.
  */
 #ifndef RS_HV_SESSION_PUBLISH_H
 #define RS_HV_SESSION_PUBLISH_H

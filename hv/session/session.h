@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session: a name, those who listen, what was asked for, and 1..N sources. A source is one
+ * A session has a name, listeners, owners with their requests, and 1..N sources. A source is one
  * region, its agent, and the target through which it is patched: a guest's kernel, a process in it,
- * a hosted process. The session owns them, and is the only one that decides; the CLI, the D-Bus
- * server and the guests' own requests ask it. An event is identified by its source and its id
- * there. All sources of a session have the same origin_ns, so that their times can be compared.
+ * a hosted process. The session owns its sources, and it alone decides: the CLI, the D-Bus server
+ * and the guests' own requests ask it. An event is identified by its source and its id there. All
+ * sources of a session have the same origin_ns, so that their times can be compared.
  *
- * Thread: one, that of its GMainContext (the thread-default one at creation); listeners are called
- * there.
+ * Thread: one, that of its GMainContext (the thread-default one at creation), which also calls the
+ * listeners.
  *
- * Trust: the guests are hostile, and where a region is a PCI BAR its guest can write all of it.
- * Everything that decides is a private copy; guest bytes are copied once, bounded, and then parsed.
+ * Trust: the guests are hostile, and a guest can write all of a region that is a PCI BAR. So all
+ * decisions use private copies. Guest bytes are copied once, bounded, and then parsed.
  *
- * A glob is "system:name", or "source/system:name" for events of the sources whose names match.
- * What is asked for by glob is asked of every source.
+ * A glob is "system:name", or "source/system:name" for events of the sources whose names match. A
+ * request by glob goes to every source.
  *
- * Events that no guest has described yet: an enable, disable or filter by glob is also kept as a
- * rule and applied, in order, to every event that appears later; the last rule that matches wins.
- * So `-e 'sched:*'` may be said before a guest runs, holds for providers that register late and for
- * sources that come later, and survives a reboot of a guest.
+ * A request by glob (enable, disable, filter) is also kept as a rule. Rules are applied, in order,
+ * to every event that appears later, and the last rule that matches counts. So `-e 'sched:*'` may
+ * be given before a guest runs. It applies to providers that register late and to later sources,
+ * and survives a reboot of a guest.
  *
- * Who asked stays apart: each owner (owners.h) has rules, and a wish and a filter on each event. An
- * event is on while any of them wants it, and recorded if it passes for any who wants it.
+ * Requests of different owners are kept apart: each owner (owners.h) has rules, and a wish and a
+ * filter for each event. An event is on while any owner wants it, and recorded if it passes the
+ * filter of any owner who wants it.
  *
  * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter, the
  * message holds the expression and a caret line (hv/filter renders it); -EINVAL a bad argument;
@@ -111,7 +112,7 @@ struct rs_session_provider { /* owned by the session, valid until it is called a
 	const RsTraceProvider *provider;
 	bool live;         /* registered in this boot */
 	bool self_patch;   /* the guest patches itself: sites_on is not known */
-	uint32_t sites;    /* that it lists; 0 when it is not live */
+	uint32_t sites;    /* that it lists; 0 if it is not live */
 	uint32_t sites_on; /* that hold our jump */
 };
 
@@ -120,7 +121,7 @@ struct rs_cpu_stat {
 	uint64_t overrun;              /* records overwritten */
 	uint64_t dropped;              /* records refused */
 	uint64_t too_large;            /* records cut */
-	uint64_t skipped;              /* pages passed over */
+	uint64_t skipped;              /* pages skipped */
 	uint64_t bytes;                /* that can still be read */
 	uint64_t written;              /* records ever reserved */
 	uint64_t oldest_ts, newest_ts; /* event clock; 0: none */
@@ -142,7 +143,7 @@ struct rs_source_stat {
 	uint32_t generation, applied_generation;
 	bool self_patch;
 	uint64_t hypercalls;     /* of the guest */
-	uint64_t bad_hypercalls; /* refused for what they were */
+	uint64_t bad_hypercalls; /* refused since they were invalid */
 	uint64_t late_answers;   /* answers that nobody waited for any more: dropped */
 	struct rs_target_stats target;
 	uint64_t now_ts; /* the target's event clock; 0: it cannot tell */
@@ -152,7 +153,7 @@ struct rs_source_stat {
 
 /* 0 or -EINVAL. */
 int rs_session_check_name(const char *name, struct rs_error *err);
-/* A good name for what runs, a path: its base name as far as that will do; to be freed. */
+/* A valid name for a kernel or program, from the base name of its path; to be freed. */
 char *rs_session_name_for(const char *kernel);
 
 /* ---- life ---- */
@@ -196,7 +197,7 @@ int rs_session_disable(struct rs_session *session, const char *owner, const char
 int rs_session_set_filter(struct rs_session *session, const char *owner, const char *glob,
 			  const char *expression, struct rs_session_result *result,
 			  struct rs_error *err);
-/* Everything that the owner wanted is over, rules too. No such owner is fine. */
+/* Ends all wishes and rules of the owner. There need not be one of that name. */
 void rs_session_forget_owner(struct rs_session *session, const char *owner);
 void rs_session_result_clear(struct rs_session_result *result);
 
@@ -216,7 +217,7 @@ GArray *rs_session_list(struct rs_session *session, const char *glob);
  * rs_session_provider, to be unreffed. */
 GArray *rs_session_list_providers(struct rs_session *session);
 
-/* Looks at the regions now instead of when their turn comes. */
+/* Looks at the regions now, without waiting for the next poll. */
 void rs_session_refresh(struct rs_session *session);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The session's side of the patcher: events in, problems out. */
+/* The session's side of the patcher: takes events, returns problems. */
 #include "session/private.h"
 
 #include "patch/patcher.h"
@@ -24,7 +24,7 @@ int rs_source_sites_init(struct rs_source *source, struct rs_journal_report *rep
 
 void rs_source_sites_fini(struct rs_source *source)
 {
-	/* No text is left to put right: nor should a journal be that says so. */
+	/* No text is left to restore, so the journal must not name any either. */
 	if (source->patcher && source->ended)
 		rs_patcher_forget(source->patcher);
 	rs_patcher_destroy(source->patcher);
@@ -36,7 +36,7 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 	return rs_patcher_set_method(source->patcher, self ? RS_PATCH_SELF : RS_PATCH_HOST, err);
 }
 
-#define LINES 16u /* a guest may list a million sites that are none, as often as it likes */
+#define LINES 16u /* a guest may list a million invalid sites, as often as it likes */
 
 /*
  * The newest `count` refusals: a note on each one's event, a line for the caller of the first few.

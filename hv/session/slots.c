@@ -96,7 +96,7 @@ int rs_slots_take(struct rs_slots *slots, uint32_t slot, struct rs_hcall_request
 	return 0;
 }
 
-/* Ours: nobody else may answer it, and the guest has not gone on to something else. */
+/* Checks that the request is ours to answer, and that the guest still waits for it. */
 static int redeem(struct rs_slots *slots, const struct rs_ticket *ticket)
 {
 	struct slot *own = ticket->slot < slots->count ? &slots->slot[ticket->slot] : NULL;
@@ -119,7 +119,7 @@ int rs_slots_accept(struct rs_slots *slots, const struct rs_ticket *ticket)
 	return 0;
 }
 
-/* `accepted` stays: the guest chooses no sequence that stands there. */
+/* Leaves `accepted`: the guest does not choose the sequence that is there. */
 static void publish(struct rs_hcall_response *shared, uint32_t sequence,
 		    const struct rs_hcall_response *response)
 {

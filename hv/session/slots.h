@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The request slots of a region, as the host uses them: every request is taken out of the region
- * here, and every answer is published here, however the guest rang and however late it is answered.
+ * The request slots of a region, on the host's side. All requests are taken out of the region here,
+ * and all answers are published here, whether a port or a mailbox brought the request, and whether
+ * the answer is early or late.
  *
- * A request that was taken is owed an answer. Its ticket names it: the slot, the sequence and the
- * boot of the guest. There is one such request for each slot at most, so a guest can make the host
- * hold no more than it has slots. An answer is published only while the ticket's request is the one
- * that the guest still waits for. A ticket whose guest has started anew, or has put another request
- * into the slot, has expired: its answer is dropped and counted.
+ * The host owes an answer to each request that it took. A ticket names the request: the slot, the
+ * sequence and the boot of the guest. Each slot has at most one such request, so a guest can make
+ * the host hold only as many as it has slots. An answer is published only while the guest still
+ * waits for the ticket's request. A ticket expires if the guest boots again or puts another request
+ * into the slot. Its answer is then dropped and counted.
  *
  * Caller: the session, on its thread. Trust: the guest may write requests at any time, and in QEMU
- * responses, too. What was taken and what is owed is kept here; a word of the guest can void a
- * ticket, and cannot make one valid.
+ * also responses. The host keeps its own record of requests and tickets. The guest's writes can
+ * make a ticket expire, but cannot make one valid.
  */
 #ifndef RS_HV_SESSION_SLOTS_H
 #define RS_HV_SESSION_SLOTS_H
@@ -22,20 +23,20 @@
 
 struct rs_slots;
 
-/* Names a request that is owed an answer. To be copied freely. */
+/* Names a request to which the host owes an answer. May be copied freely. */
 struct rs_ticket {
 	uint32_t slot;
 	uint32_t sequence;
 	uint32_t boot;
 };
 
-/* The region outlives it. What the region shows as answered is not taken again; all else is new. */
+/* The region outlives it. All requests are new, except those that the region shows as answered. */
 struct rs_slots *rs_slots_create(const RsTraceRegion *region);
 void rs_slots_destroy(struct rs_slots *slots);
 
 uint32_t rs_slots_count(const struct rs_slots *slots);
 
-/* Whether a request lies in `slot` (any number) that was not taken yet. */
+/* Whether `slot` (any number) holds a request that was not taken yet. */
 bool rs_slots_fresh(const struct rs_slots *slots, uint32_t slot);
 
 /*
@@ -54,13 +55,13 @@ int rs_slots_accept(struct rs_slots *slots, const struct rs_ticket *ticket);
 int rs_slots_answer(struct rs_slots *slots, const struct rs_ticket *ticket,
 		    const struct rs_hcall_response *response);
 
-/* Answers all that is owed with RS_ERR_REFUSED. Returns how many there were. */
+/* Answers all taken requests with RS_ERR_REFUSED. Returns their number. */
 uint32_t rs_slots_refuse_all(struct rs_slots *slots, const char *why);
 
 /* Answers that were dropped because their ticket had expired. */
 uint64_t rs_slots_dropped(const struct rs_slots *slots);
 
-/* Sets result and text of an answer; the text is cut where it has to be. */
+/* Sets result and text of an answer. Cuts a text that is too long. */
 void rs_response_set(struct rs_hcall_response *response, int32_t result, const char *text);
 
 /* EXIT or PANIC: true, and *end says how the guest ends. An exit code above 255 is no EXIT. */

@@ -17,7 +17,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 {
 	if (source->ended)
 		return;
-	/* The last word of a guest that was never polled since. */
+	/* See what the guest wrote after the last poll. */
 	rs_source_refresh(source);
 	rs_session_say_unsaid(source->session);
 	source->ended = true;
