@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * boot-guest KERNEL [CMDLINE]: boots a kernel in our VMM with a region, prints its serial output,
- * its requests and how it ended. A tool for developers of guests; --help lists its options. Exit
- * code: the guest's, or 4 for an abnormal end.
+ * boot-guest KERNEL [CMDLINE]: boots a kernel in our VMM with a region. Prints its serial output,
+ * its requests and its end. A tool for developers of guests; --help lists its options. Exit code:
+ * the guest's, or 4 for an abnormal end.
  */
 #include "region/layout.h"
 #include "session/slots.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times on the host's clock, with real guests under QEMU's TCG, whose counter stands still while they
- * are patched or paused. We count a word up and note when; a guest emits an event as soon as it
- * sees that. An event cannot come before its cause, and of many the quickest comes some us after it:
- * so in each stretch between two pauses the least distance of the two times is that of the clocks.
- * Two guests in one session, paused at different moments: what both saw has one time.
+ * Times on the host's clock, with real guests under QEMU's TCG, whose counter stands still while
+ * they are patched or paused. We count a word up and note when; a guest emits an event as soon as
+ * it sees that. An event cannot come before its cause, and of many the quickest comes some us after
+ * it: so in each stretch between two pauses the least distance of the two times is that of the
+ * clocks. Two guests in one session, paused at different moments: what both saw has one time.
  *
  * argv[1]: tests/guests/clock.
  */

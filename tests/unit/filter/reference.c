@@ -171,7 +171,7 @@ static enum reference judge_term(const struct rs_filter_ast *ast, const struct r
 	return judge_number(node, have, number(field, value)) ? REF_TRUE : REF_FALSE;
 }
 
-/* What is unknown is neutral: left out of && and ||. */
+/* An unknown term is neutral: && and || ignore it. */
 static enum reference judge(const struct rs_filter_ast *ast, unsigned int index,
 			    const RsTraceEvent *event, const struct rs_filter_input *in)
 {

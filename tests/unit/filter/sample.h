@@ -96,7 +96,7 @@ static inline int sample_compile(const char *expression, GByteArray **program,
 				 err);
 }
 
-/* A second one, which lacks most and has u32 as a string. */
+/* A second event, which lacks most fields, and whose u32 is a string. */
 static const RsTraceField other_fields[] = {
 	{.name = "u8", .type = "u64", .kind = RS_KIND_UINT, .size = 8},
 	{.name = "only",

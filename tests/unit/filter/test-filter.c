@@ -126,7 +126,7 @@ static const struct {
 	{"why ~ \"*[ ]full\"", true},
 	{"why ~ '*\\*'", false},
 	{"why != \"disk \\\"full\\\"\"", true},
-	/* every event's own */
+	/* names that every event has */
 	{"COMM == sixteen-bytes-ab", true},
 	{"comm ~ \"*-ab\"", true},
 	{"COMM ~ sixteen*", true},
@@ -161,7 +161,7 @@ static const struct {
 	{"((((u8 == 200))))", true},
 	{"u8 == 1 || u8 == 2 || u8 == 200", true},
 	{"u8 == 200 && s8 == -3 && CPU == 3 && name ~ k*", true},
-	/* always the same, though each value is a possible one */
+	/* the result is always the same, though each value is possible */
 	{"u8 >= 0", true},
 	{"u8 < 0", false},
 	{"u8 <= 255 && u8 == 200", true},
@@ -364,7 +364,7 @@ static void test_limits(void)
 	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, -E2BIG);
 	g_assert_nonnull(strstr(err.message, "128 comparisons"));
 
-	/* bytes: each pattern has a table of its own */
+	/* bytes: each pattern has its own table */
 	g_string_assign(s, "name ~ a?c");
 	for (unsigned int i = 1; i < 60; i++)
 		g_string_append(s, " || name ~ a?c");
@@ -397,7 +397,7 @@ static void test_globs(void)
 		g_assert_false(glob("a*a*a*a*a*a*a*a*b", a64));
 		g_assert_true(glob("a*a*a*a*a*a*a*a*a", a64));
 	}
-	/* 14.8 s each where it backtracks; 2,000 compiles and runs here */
+	/* a backtracking glob needs 14.8 s for each; here 2,000 are compiled and run */
 	g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
 
 	g_assert_true(glob("*", ""));
@@ -431,7 +431,7 @@ static void test_globs(void)
 	}
 	memset(long_text, 'a', 5000);
 	g_assert_true(glob("*a", long_text));
-	long_text[4500] = 'b'; /* behind what is looked at */
+	long_text[4500] = 'b'; /* after the bytes that a filter reads */
 	g_assert_false(glob("*b*", long_text));
 	{
 		g_autofree char *long_pattern = g_strndup(long_text, 3000);
@@ -459,7 +459,7 @@ static void test_set(void)
 	g_assert_true(run(p[1], &in));
 	g_byte_array_unref(p[0]);
 	g_byte_array_unref(p[1]);
-	/* what an event lacks is left out, in && and in ||, under ! too */
+	/* a term whose field an event lacks is ignored, in && and ||, also under ! */
 	g_assert_cmpint(rs_filter_compile(events, 2, "s8 == 5 && u8 == 200", p, &err), ==, 0);
 	g_assert_false(run(p[0], &input));
 	g_assert_true(run(p[1], &in));
@@ -496,7 +496,7 @@ static void test_set(void)
 	g_assert_cmpint(rs_filter_compile(events, 1, "u8 < 1000", p, &err), ==, -EINVAL);
 }
 
-/* An event that comes later: what it lacks is left out, what it has must make sense. */
+/* An event that comes later: terms of fields that it lacks are ignored, others must fit. */
 static void test_more(void)
 {
 	struct rs_filter_error err = {0};

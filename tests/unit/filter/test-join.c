@@ -143,7 +143,7 @@ struct choice { /* what one owner may have asked for */
 	GByteArray *program;
 };
 
-/* A random expression that means something for the sample event. */
+/* A random expression that is valid for the sample event. */
 static void choose(GRand *r, struct choice *choice)
 {
 	const RsTraceEvent *events[] = {&sample_event, &other_event};
@@ -165,7 +165,7 @@ static void choose(GRand *r, struct choice *choice)
 	}
 }
 
-/* The joined program accepts an entry if, and only if, one of the expressions is true of it. */
+/* The joined program accepts an entry if, and only if, one of the expressions is true for it. */
 static void test_random(void)
 {
 	g_autoptr(GRand) r = g_rand_new_with_seed(20261205);
@@ -200,7 +200,7 @@ static void test_random(void)
 			g_byte_array_unref(choices[i].program);
 		}
 	}
-	/* neither answer is the exception */
+	/* both answers are frequent */
 	g_assert_cmpuint(yes, >, JOINS * ENTRIES / 4);
 	g_assert_cmpuint(yes, <, JOINS * ENTRIES * 9 / 10);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Random expressions over random entries: compiler and evaluator against the reference. Seeded. */
+/* Random expressions on random entries: compares compiler and evaluator with the reference. */
 #include "random.h"
 #include "reference.h"
 
 #define EXPRESSIONS 20000
 #define ENTRIES 8
 
-/* Returns how many entries were judged, 0 when the expression was refused. */
+/* Returns the number of compared entries, 0 if the expression was refused. */
 static unsigned int compare(GRand *r, const char *expression, unsigned int *yes)
 {
-	/* a set of two: the lenient rules, in which most expressions have a meaning */
+	/* two events: by the lenient rules most expressions are valid */
 	const RsTraceEvent *events[] = {&sample_event, &other_event};
 	GByteArray *programs[2] = {NULL, NULL};
 	struct rs_filter_ast ast;
@@ -46,7 +46,7 @@ static void test_random(void)
 		judged += compare(r, s->str, &yes);
 	}
 	g_test_message("%u of %u judged, %u true", judged, EXPRESSIONS * ENTRIES, yes);
-	/* refusals are the exception, and neither answer is */
+	/* few are refused, and both answers are frequent */
 	g_assert_cmpuint(judged, >, EXPRESSIONS * ENTRIES / 4);
 	g_assert_cmpuint(yes, >, judged / 4);
 	g_assert_cmpuint(yes, <, judged * 3 / 4);

@@ -251,7 +251,7 @@ static void test_damage(void)
 	g_assert_cmpint(rs_filter_verify("", 0, 8, 0, NULL), ==, -EINVAL);
 }
 
-/* Unverified bytes: whatever they say, the agent stays inside (ASan tells) and ends. */
+/* Unverified bytes: with any bytes the agent stays inside (ASan checks) and ends. */
 static void test_agent_alone(void)
 {
 	g_autoptr(GRand) r = g_rand_new_with_seed(1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-/* The target alone, with ordinary programs that know nothing of tracing. */
+/* The target alone, with ordinary programs that have no agent. */
 #include "exact.h"
 #include "hosted/hosted.h"
 #include "spinner.h"
@@ -106,7 +106,7 @@ static void test_signal(void)
 	target->ops->destroy(target);
 }
 
-/* Signals reach the program and nothing else does; children are its own affair. */
+/* Only signals reach the program, and its children are not traced. */
 static void test_signals_pass(void)
 {
 	struct rs_target *target;
@@ -134,7 +134,7 @@ static void test_cannot_run(void)
 
 	g_assert_cmpint(rs_hosted_create(&config, &target, &err), ==, -ENOENT);
 	g_assert_nonnull(strstr(err.message, "/nonexistent/program"));
-	/* Executable in name only. */
+	/* The mode says executable, the content is not. */
 	g_assert_cmpint(write(fd, "\177ELFxxxx", 8), ==, 8);
 	g_chmod(path, 0755);
 	close(fd);
@@ -176,7 +176,7 @@ static uint64_t cpu_time(pid_t pid)
 	return user + system;
 }
 
-/* Threads that come and go, children by vfork, while the whole is paused again and again. */
+/* Threads that come and go, and vfork children, while the program is paused again and again. */
 static void test_pause(void)
 {
 	struct rs_target *target;
@@ -280,7 +280,7 @@ static void test_exact(void)
 	if (traced(target)) {
 		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
 		exact_check(target, (rs_gva_t){SPINNER_TEXT}, (rs_gpa_t){0}, (rs_gpa_t){0});
-		/* It runs out of the mapping. */
+		/* The patch reaches beyond the mapping. */
 		g_assert_cmpint(rs_text_read(target, &gone, 1, now, NULL), ==, -EFAULT);
 		g_assert_cmpint(rs_text_write(target, &gone, 1, NULL), <, 0);
 		list[0] = list[2] = (struct rs_text_patch){.at = {SPINNER_TEXT}, .size = 5};
@@ -291,7 +291,7 @@ static void test_exact(void)
 	end_map(target, &shared);
 }
 
-/* What others write beside a patch meanwhile is never put back to what it was. */
+/* A patch never undoes what others write beside it meanwhile. */
 static void test_neighbours(void)
 {
 	struct rs_text_patch patch = {
@@ -318,7 +318,7 @@ static void test_neighbours(void)
 	end_map(target, &shared);
 }
 
-/* A leader that has left its other threads behind never stops, and must not hold us up. */
+/* A leader that ended before its other threads never stops, and must not delay us. */
 static void test_dead_leader(void)
 {
 	struct rs_target *target;
@@ -349,7 +349,7 @@ static bool is_state(pid_t pid, char state)
 	return is;
 }
 
-/* A user's SIGSTOP holds across our pause, and SIGCONT ends it. */
+/* A user's SIGSTOP lasts beyond our pause, and SIGCONT ends it. */
 static void test_group_stop(void)
 {
 	struct rs_target *target;
@@ -441,7 +441,7 @@ static void test_attach(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Not one of ours is left behind when a target is destroyed while its program runs. */
+/* No process of ours remains when a target is destroyed while its program runs. */
 static void test_destroy(void)
 {
 	struct rs_target *target;

@@ -12,7 +12,7 @@ static char *write_file(const char *dir, const char *name, const void *bytes, si
 	return path;
 }
 
-/* Nothing is made of what cannot run, and the message says why. */
+/* A config that cannot run makes nothing, and the message says why. */
 static void test_refusals(void)
 {
 	static const char bzimage[0x300] = {[0x202] = 'H', 'd', 'r', 'S'};

@@ -73,7 +73,7 @@ static void test_order(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(f->out->str, ==, "1 lost 5; ");
 }
 
-/* More than a round takes: the ring counts as in flight, and what others brought waits for it. */
+/* More pages than one round takes: the ring counts as in flight, and other records wait for it. */
 static void test_many_pages(Fixture *f, gconstpointer unused)
 {
 	for (guint i = 0; i <= 2 * RS_TRACE_FOLLOWER_CHUNKS; i++)
@@ -121,7 +121,7 @@ static void test_boot(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(f->out->str, ==,
 			"3.0 seven switch at 100; 3 boot 2 at 105; 3.1 again event at 106; "
 			"3.0 again event at 110; ");
-	/* One that nobody described. */
+	/* An event that nobody described. */
 	test_pages_add_boot(f->pages, 3, 0, 130, 7, TEST_SWITCH);
 	g_string_truncate(f->out, 0);
 	do_round(f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live source between the host and a reader: an epoch that is about to be published is waited for,
- * so that the records of its first moments get its times. One record stands in the ring; the host is
- * a thread.
+ * A live source between the host and a reader: an epoch that is about to be published is waited
+ * for, so that the records of its first moments get its times. One record stands in the ring; the
+ * host is a thread.
  */
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>

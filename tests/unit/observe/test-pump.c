@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources of pages in memory: all comes out, and the end is told on the owner's thread. */
+/* Sources of pages in memory: all records come out, and the owner's thread learns of the end. */
 #include "rs-trace-pump.h"
 
 #include "pages.h"
@@ -85,7 +85,7 @@ static void test_two_sources(void)
 	g_assert_cmpuint(freed, ==, 2);
 }
 
-/* What is there at the end is read; its end is not told to who asked for it. */
+/* The rest is read at the end. A caller that asked for the end is not told of it. */
 static void test_finish(void)
 {
 	guint freed = 0;
@@ -109,7 +109,7 @@ static void test_finish(void)
 	g_assert_cmpuint(freed, ==, 2);
 }
 
-/* Whoever takes the records has enough. */
+/* The taker of the records wants no more. */
 static void test_enough(void)
 {
 	guint freed = 0;

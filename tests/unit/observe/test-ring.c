@@ -102,7 +102,7 @@ static void turn(struct ring *r, uint32_t skip)
 	r->state->records = r->records;
 }
 
-/* Reserves; returns where, for commit(). */
+/* Reserves a record; returns its place, for commit(). */
 static uint8_t *reserve(struct ring *r)
 {
 	uint8_t *at;
@@ -141,7 +141,7 @@ static RsTraceRing *reader(struct ring *r, RsTraceFrom from, bool consumer)
 	return out;
 }
 
-/* Reads all there is: records taken, records reported lost. */
+/* Reads all records. Counts the taken ones and those reported lost. */
 static void drain(RsTraceRing *reader, uint64_t *records, uint64_t *lost)
 {
 	RsTraceChunk chunk;
@@ -286,7 +286,7 @@ static void test_join_in_the_middle(void)
 	g_assert_cmpuint(chunk.records, ==, 2);
 	g_assert_cmpuint(chunk.lost, ==, 0);
 	g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER + 3 * RECORD);
-	/* What lies before is there too, for the marks in it. */
+	/* The bytes before are there too, since they may hold marks. */
 	memcpy(&h, chunk.page + RS_RING_PAGE_HEADER, sizeof(h));
 	g_assert_cmpuint(h.id, ==, RS_FIRST_EVENT_ID);
 	close_ring(&r, rd);
@@ -317,7 +317,7 @@ static void test_ring_goes_back(void)
 	close_ring(&r, rd);
 }
 
-/* What a later version keeps for each ring is longer, and so is each page's header. */
+/* A later version's structures of each ring are longer, and so are page headers. */
 static void test_grown(void)
 {
 	static const RsTraceFrom from[] = {RS_TRACE_FROM_START, RS_TRACE_FROM_OLDEST};
@@ -332,7 +332,7 @@ static void test_grown(void)
 		r.header = 128;
 		rd = reader(&r, from[i], true);
 		emit(&r, 7);
-		/* What stands in the longer header is no record. */
+		/* The rest of the longer header is not a record. */
 		memset((uint8_t *)page(&r, 0) + RS_RING_PAGE_HEADER, 0x5a, 64);
 		g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
 		g_assert_cmpuint(chunk.ring, ==, 2);
@@ -378,7 +378,7 @@ static void test_header_lies(void)
 	}
 }
 
-/* Pages come as they lie in the ring. What was overwritten in between is counted all the same. */
+/* Pages come as they are in the ring. Overwritten records in between are counted too. */
 static void test_whole_pages(void)
 {
 	RsTraceRingConfig config = {.whole = TRUE};
@@ -407,7 +407,7 @@ static void test_whole_pages(void)
 	g_assert_cmpuint(pages, ==, 2);
 	close_ring(&r, rd);
 
-	/* Three pages are read, then pages go by unread. */
+	/* Three pages are read, then the ring overwrites unread pages. */
 	open_ring(&r, RS_MODE_OVERWRITE);
 	rd = rs_trace_ring_new(r.region, &config, NULL);
 	emit(&r, 22);

@@ -76,7 +76,7 @@ static bool holds(size_t i, bool new_bytes)
 	return true;
 }
 
-/* Outside of the patches nothing has changed. */
+/* No byte outside the patches has changed. */
 static void check_rest(void)
 {
 	g_assert_cmpuint(fake.bad_writes, ==, 0);
@@ -102,7 +102,7 @@ static void test_sizes(void)
 	check_rest();
 }
 
-/* One byte of one patch is not what it should be: this one is left alone, the others are made. */
+/* One byte of one patch differs: this patch is not written, the others are. */
 static void test_changed(void)
 {
 	for (size_t i = 0; i < COUNT; i++) {
@@ -147,8 +147,7 @@ static void test_not_stopped(void)
 	g_assert_cmpmem(ram, RAM, before, RAM);
 }
 
-/* A write fails after any number of others, with any part of its bytes written: all is taken
- * back. */
+/* A write fails after any number of others, with any part of its bytes written: all are undone. */
 static void test_taken_back(void)
 {
 	for (uint32_t after = 0; after < COUNT; after++)
@@ -168,7 +167,7 @@ static void test_taken_back(void)
 		}
 }
 
-/* The write fails, and so do those that would take it back: the outcome is what the text holds. */
+/* The write fails, and so does undoing it: the outcome is what the text holds. */
 static void test_not_taken_back(void)
 {
 	setup();
@@ -199,7 +198,7 @@ static void make_it_another(struct fake_target *target)
 	ram[FIRST + 100] = 0xcc;
 }
 
-/* What is there is looked at after the guest has been stopped, not before. */
+/* The text is compared after the guest has been stopped, not before. */
 static void test_at_the_last_moment(void)
 {
 	setup();

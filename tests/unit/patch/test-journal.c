@@ -100,7 +100,7 @@ static void test_torn(void)
 	guest_deinit(&guest);
 }
 
-/* Every byte of the file wrong in turn: never a write of anything but the NOP, over our JMP. */
+/* Each byte of the file is wrong in turn: only the NOP is ever written, over our JMP. */
 static void test_corrupt(void)
 {
 	struct rs_journal *journal;
@@ -164,7 +164,7 @@ static void test_forged_site(void)
 	guest_deinit(&guest);
 }
 
-/* Records that are none: a size, a kind, a place that cannot be. */
+/* Impossible records: a bad size, kind or place. */
 static void test_impossible(void)
 {
 	struct rs_text_patch patch = {
@@ -232,7 +232,7 @@ static void write_patches(const struct rs_text_patch *patches, size_t count)
 	write_records(records, count);
 }
 
-/* Any patch goes into the file and comes back out of it, and its text goes back. */
+/* Any patch can be recorded and read back, and its text is restored. */
 static void test_any_patch(gconstpointer virtual_memory)
 {
 	struct rs_text_patch patches[SIZES];
@@ -247,7 +247,7 @@ static void test_any_patch(gconstpointer virtual_memory)
 	guest_deinit(&guest); /* no byte beside them was written */
 }
 
-/* One byte of each, first or last, is somebody else's: these are left alone. */
+/* The first or last byte of each differs: these are left alone. */
 static void test_any_patch_exactly(void)
 {
 	for (int last = 0; last < 2; last++) {
@@ -267,7 +267,7 @@ static void test_any_patch_exactly(void)
 	}
 }
 
-/* The same place patched twice goes back through both. */
+/* Recovery of a place that was patched twice undoes both patches. */
 static void test_twice(void)
 {
 	struct rs_text_patch patches[SIZES], twice[2];
@@ -306,7 +306,7 @@ static void test_again(void)
 	guest_deinit(&guest);
 }
 
-/* Who may write the file may have text changed: that must be us alone. */
+/* Whoever may write the file can change text, so only we may write it. */
 static void test_others_may_write(void)
 {
 	struct rs_journal *journal;

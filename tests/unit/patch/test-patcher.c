@@ -80,7 +80,7 @@ static void test_refused(void)
 
 	guest_init(&guest, 6, 1);
 	patcher = patcher_of(&guest, NULL);
-	guest_text(&guest, 2)[0] = 0xcc; /* a breakpoint of somebody else's */
+	guest_text(&guest, 2)[0] = 0xcc; /* a debugger's breakpoint */
 	rs_patcher_want(patcher, 16, 1);
 	commit(patcher, 1);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 5);
@@ -96,7 +96,7 @@ static void test_refused(void)
 	commit(patcher, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 6);
 	guest_text(&guest, 4)[0] = 0xcc;
-	rs_patcher_destroy(patcher); /* puts back what is ours */
+	rs_patcher_destroy(patcher); /* restores our sites */
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	g_assert_cmpint(guest_text(&guest, 4)[0], ==, 0xcc);
 	guest_deinit(&guest);
@@ -148,7 +148,7 @@ static void test_failures(void)
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, &err), ==, -ENOSPC);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
 	g_assert_cmpuint(guest.fake.pauses, ==, guest.fake.resumes);
-	/* … which is known, so that they are put back later. */
+	/* … which the patcher knows, so that it restores them later. */
 	guest.fake.fail_write = 0;
 	rs_patcher_want(patcher, 16, -1);
 	commit(patcher, 0);
@@ -164,8 +164,7 @@ static void test_failures(void)
 	guest_deinit(&guest);
 }
 
-/* A write breaks off inside of a site's bytes: nothing of the batch is left, and nothing counts
- * as on. */
+/* A write stops inside a site's bytes: the whole batch is undone, and no site counts as on. */
 static void test_torn_write(void)
 {
 	struct rs_patcher_stats stats;
@@ -186,7 +185,7 @@ static void test_torn_write(void)
 	g_assert_cmpuint(stats.sites_on, ==, 0);
 	g_assert_cmpuint(stats.sites_patched, ==, 0);
 	g_assert_cmpuint(stats.batches, ==, 1);
-	/* What could not be taken back either counts as on, and stays in the journal. */
+	/* A site that could not be undone either counts as on, and stays in the journal. */
 	guest.fake.fail_write_after = 4;
 	guest.fake.fail_write_count = 0;
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, -EIO);
@@ -195,7 +194,7 @@ static void test_torn_write(void)
 	g_assert_cmpuint(stats.sites_on, ==, 4);
 	g_assert_cmpuint(stats.sites_patched, ==, 0);
 	g_assert_true(g_file_test(journal_path, G_FILE_TEST_EXISTS));
-	/* The next batch looks, and knows. */
+	/* The next batch reads the text, and finds out. */
 	guest.fake.fail_write = 0;
 	for (uint32_t i = 0; i < 4; i++)
 		rs_insn_nop(guest_text(&guest, i));
@@ -302,11 +301,11 @@ static void test_providers(void)
 	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, -ENOENT);
-	/* It comes back: the wish still holds. */
+	/* It comes back, and the wish still applies. */
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, 0);
 	commit(patcher, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
-	/* A reboot: new text, nothing to put back. */
+	/* A reboot: new text, nothing to restore. */
 	memset(guest.ram + TEXT_GPA, 0x90, 256);
 	rs_patcher_forget(patcher);
 	commit(patcher, 0);

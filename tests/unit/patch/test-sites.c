@@ -87,7 +87,7 @@ static void test_bad_lists(void)
 	guest_deinit(&guest);
 }
 
-/* Entries of a later version are longer; what we know of them stands at their start. */
+/* Entries of a later version are longer. The known part is at their start. */
 static void test_stride(void)
 {
 	uint8_t *list;

@@ -218,7 +218,7 @@ static void test_patch(void)
 	g_assert_cmpint(rs_text_write(bed.target, list, G_N_ELEMENTS(list), &err), ==, 0);
 	g_test_message("pause %d us, 200 writes %d us", (int)(t1 - t0),
 		       (int)(g_get_monotonic_time() - t2));
-	g_assert_false(moves(bed.target, COUNTER, 30000)); /* it stands */
+	g_assert_false(moves(bed.target, COUNTER, 30000)); /* it is stopped */
 	exact_check(bed.target, (rs_gva_t){SPARE}, (rs_gpa_t){SPARE},
 		    (rs_gpa_t){SPARE - RS_PAGE_SIZE});
 	list[0].at_phys.v = SITE + 2 * MEMORY;
@@ -240,7 +240,7 @@ static void nudge_until(struct bed *bed, uint32_t nmis)
 	}
 }
 
-/* One vCPU is up: the other one, which waits for its SIPI, is none that an NMI reaches. */
+/* One vCPU is up. The other one waits for its SIPI, and an NMI does not reach it. */
 static void test_nudge(void)
 {
 	const struct rs_target_ops *ops;
@@ -258,7 +258,7 @@ static void test_nudge(void)
 		nudge_until(&bed, i);
 	}
 	g_assert_cmpint(ops->nudge(bed.target, 40, &err), ==, -ENOTSUP);
-	/* What is sent in a pause arrives after it, and QMP still answers to what is asked. */
+	/* An NMI sent in a pause arrives after it, and QMP still answers. */
 	g_assert_cmpint(ops->pause(bed.target, &err), ==, 0);
 	g_assert_cmpint(ops->nudge(bed.target, 0, &err), ==, 0);
 	g_assert_cmpint(ops->resume(bed.target, &err), ==, 0);
@@ -282,7 +282,7 @@ static bool is_running(struct rs_qmp *user)
 	return json_object_get_boolean_member(json_node_get_object(reply), "running");
 }
 
-/* Somebody else pauses the VM through a monitor of his own: it stays paused after a patch. */
+/* Somebody else pauses the VM through another monitor: it stays paused after a patch. */
 static void test_user_pause(void)
 {
 	struct bed bed;
@@ -309,7 +309,7 @@ static void test_user_pause(void)
 	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
 
-	/* He lets it run on in the middle of a batch: writing is refused, not done half blind. */
+	/* They resume it in the middle of a batch: the write is refused. */
 	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
 	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
 	patch = site_patch(jmp);
@@ -488,7 +488,7 @@ static void test_attach_paused(void)
 	after_death("paused");
 }
 
-/* The file names a process that is not (any more) what it was. */
+/* The file names a process that is another one, or gone. */
 static void test_attach_other(void)
 {
 	struct bed bed;

@@ -82,7 +82,7 @@ static void test_answers(void)
 	peer_stop(&peer);
 }
 
-/* The answer to what was posted comes late, and is nobody's. */
+/* The answer to a posted command comes late, and nobody waits for it. */
 static void test_post(void)
 {
 	static const char bytes[] = READY "\1{\"return\": {}, \"id\": -1}\n"

@@ -61,7 +61,7 @@ static void test_table(void)
 	}
 	g_assert_cmpint(rs_owners_get(owners, "late", &owner, &err), ==, -EUSERS);
 	g_assert_cmpint(rs_owners_get(owners, "no name", &owner, &err), ==, -EINVAL);
-	/* who is there is found, and the host always has a place */
+	/* an existing owner is found, and the host always has a place */
 	g_assert_cmpint(rs_owners_get(owners, "o3", &owner, NULL), ==, 0);
 	g_assert_cmpint(rs_owners_get(owners, "o3", &again, NULL), ==, 0);
 	g_assert_true(owner == again);
@@ -91,7 +91,7 @@ static void test_rules(void)
 	g_assert_true(rs_owner_wants(owner, "k", &event));
 	rs_owner_add_rule(owner, RS_RULE_DISABLE, "switch", NULL);
 	g_assert_false(rs_owner_wants(owner, "k", &event));
-	/* said once more, it is the last word */
+	/* given again, it becomes the last rule */
 	rs_owner_add_rule(owner, RS_RULE_ENABLE, "sched:*", NULL);
 	g_assert_true(rs_owner_wants(owner, "k", &event));
 	g_assert_cmpuint(owner->rules->len, ==, 2);
@@ -104,7 +104,7 @@ static void test_rules(void)
 	rs_owner_add_rule(owner, RS_RULE_FILTER, "switch", NULL);
 	g_assert_null(rs_owner_filter_of(owner, "k", &event));
 	g_assert_true(rs_owner_wants(owner, "k", &event));
-	/* what is so anyway is not kept */
+	/* a rule without effect is not kept */
 	g_assert_null(rs_owner_add_rule(owner, RS_RULE_DISABLE, "*", NULL));
 	g_assert_false(rs_owner_wants(owner, "k", &event));
 	g_assert_cmpuint(owner->rules->len, ==, 3);
@@ -113,7 +113,7 @@ static void test_rules(void)
 	rs_owner_free(owner);
 }
 
-/* A full table refuses what is new, and nothing else. */
+/* A full table refuses only new rules. */
 static void test_room(void)
 {
 	struct rs_owner *owner = rs_owner_new("x");
@@ -187,7 +187,7 @@ static void test_wanted(struct three *t, gconstpointer data)
 	rs_wishes_set_wanted(&t->wishes, t->guest, true);
 	rs_wishes_set_wanted(&t->wishes, t->view, true);
 	rs_wishes_set_wanted(&t->wishes, t->host, true);
-	/* in this order, whoever came first */
+	/* the order does not depend on who came first */
 	g_assert_true(t->wishes.first->owner == t->host);
 	g_assert_true(t->wishes.first->next->owner == t->view);
 	g_assert_true(t->wishes.first->next->next->owner == t->guest);

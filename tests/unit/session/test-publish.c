@@ -56,7 +56,7 @@ static void test_words(void)
 
 	g_assert_cmpint(rs_publisher_set_enabled(p, 20, true, &err), ==, 0);
 	g_assert_cmphex(pages->words[20], ==, RS_EVENT_ENABLED);
-	/* The guest can write this page in QEMU: nothing is read back. */
+	/* The guest can write this page in QEMU, so nothing is read back. */
 	pages->words[20] = 0xdeadbeef;
 	g_assert_cmpint(rs_publisher_set_filter(p, 20, NULL, &err), ==, 0);
 	g_assert_cmphex(pages->words[20], ==, RS_EVENT_ENABLED);
@@ -90,7 +90,7 @@ static void test_filter(void)
 	g_assert_cmpuint(there->sequence % 2, ==, 0);
 	g_assert_cmpuint(there->insn_count, ==, 1);
 	g_assert_cmpmem(there + 1, 192 - sizeof(*there), program + 1, 192 - sizeof(*program));
-	/* Offsets hold for one event only. */
+	/* A program's offsets are right for only one event. */
 	g_assert_cmpint(rs_publisher_set_filter(p, 18, program, &err), ==, -EINVAL);
 	g_assert_cmphex(pages->words[18], ==, 0);
 	g_assert_cmpint(rs_publisher_set_filter(p, 17, NULL, &err), ==, 0);
@@ -98,7 +98,7 @@ static void test_filter(void)
 	rs_publisher_destroy(p);
 }
 
-/* A slot that is reused keeps its place and never shows a sequence twice. */
+/* A reused slot keeps its place and never has a sequence twice. */
 static void test_slots_rest_and_count_up(void)
 {
 	g_autofree struct pages *pages = g_new0(struct pages, 1);
@@ -121,7 +121,7 @@ static void test_slots_rest_and_count_up(void)
 				 GPOINTER_TO_UINT(g_hash_table_lookup(seen, GUINT_TO_POINTER(at))));
 		g_hash_table_insert(seen, GUINT_TO_POINTER(at), GUINT_TO_POINTER(there->sequence));
 	}
-	/* Freed slots rest while there is other space: all of it has been used by now. */
+	/* Freed slots are not reused while there is other space: all of it has been used by now. */
 	g_assert_cmpuint(g_hash_table_size(seen), ==, (SPACE - RS_FILTER_GRAIN) / 256);
 	rs_publisher_destroy(p);
 }
@@ -203,7 +203,7 @@ static void test_clock(void)
 	}
 }
 
-/* Each epoch has a number that is never used again, and a place that is. */
+/* The number of an epoch is never used again, its place is. */
 static void test_epochs(void)
 {
 	g_autofree struct pages *pages = g_new0(struct pages, 1);

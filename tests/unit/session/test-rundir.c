@@ -80,7 +80,7 @@ static void test_dead(void)
 	g_assert_false(found->live);
 	g_assert_cmpint(found->pid, ==, pid);
 	rs_trace_rundir_entry_free(found);
-	/* Its guest may live: the name is not given away by itself, but may be taken. */
+	/* Its guest may live: free_name() does not offer the name, but it may be claimed. */
 	g_assert_cmpint(rs_rundir_free_name("d", &name, &err), ==, 0);
 	g_assert_cmpstr(name, ==, "d-2");
 	g_assert_cmpint(rs_rundir_claim(&entry, &claim, &err), ==, 0);

@@ -128,7 +128,7 @@ static void test_enable(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "", NULL, &err), ==, -EINVAL);
 }
 
-/* Asked for before anything is known; the last rule that matches wins. */
+/* Requests before any event is known: the last rule that matches counts. */
 static void test_pending(struct fixture *f, gconstpointer data)
 {
 	struct rs_session_result result = {0};
@@ -169,7 +169,7 @@ static void test_late_and_gone(struct fixture *f, gconstpointer data)
 			-ENOENT);
 }
 
-/* A module that is loaded again: the same ids, and what was asked for holds again. */
+/* A module that is loaded again has the same ids, and the requests apply again. */
 static void test_returns(struct fixture *f, gconstpointer data)
 {
 	static const char *const late[] = {"packet", NULL};
@@ -201,7 +201,7 @@ static void test_returns(struct fixture *f, gconstpointer data)
 	g_assert_false(f->heard.failed);
 }
 
-/* A state that is none is no change either, however often it is looked at. */
+/* An unknown state is not a change, however often the session looks. */
 static void test_odd_state(struct fixture *f, gconstpointer data)
 {
 	struct rs_provider *p = rs_trace_region_section(f->sham->region, RS_SEC_PROVIDERS, NULL);
@@ -257,16 +257,16 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	g_assert_cmphex(sham_word(f->sham, FIRST), ==, RS_EVENT_ENABLED);
 }
 
-/* A slip of the pen in what was asked for before the start. */
+/* A typing mistake in a request before the start. */
 static void test_bad_rule(struct fixture *f, gconstpointer data)
 {
 	struct rs_error err = {0};
 	int ret;
 
-	/* What is wrong in any case is said at once … */
+	/* A mistake that does not depend on events is an error at once … */
 	ret = rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*", "a ==", NULL, &err);
 	g_assert_cmpint(ret, ==, -EBADMSG);
-	/* … what depends on the events, when they are known. */
+	/* … others are errors when the events are known. */
 	ret = rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*", "nix == 1", NULL, &err);
 	g_assert_cmpint(ret, ==, 0);
 	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
@@ -280,7 +280,7 @@ static void test_bad_rule(struct fixture *f, gconstpointer data)
 	g_assert_false(f->heard.failed);
 }
 
-/* Later it may be as odd as it likes: that is told, and nothing else. */
+/* A later event that the filter does not fit only causes a message. */
 static void test_late_rule(struct fixture *f, gconstpointer data)
 {
 	static const char *const net[] = {"packet", NULL};
@@ -356,7 +356,7 @@ static void test_mailbox(struct fixture *f, gconstpointer data)
 	rs_source_stat(rs_session_source(f->session, 0), &stat);
 	g_assert_cmpuint(stat.hypercalls, ==, 10);
 	g_assert_cmpuint(stat.bad_hypercalls, ==, 4);
-	/* The guest's last word stands, whatever the target says afterwards. */
+	/* The guest's reason stays, whatever the target says afterwards. */
 	sham_request(f->sham, 0, RS_HCALL_EXIT, 7, NULL);
 	sham_wait(&f->heard.ended);
 	g_assert_cmpint(f->heard.end.reason, ==, RS_END_EXIT);
@@ -382,7 +382,7 @@ static void test_scribble(struct fixture *f, gconstpointer data)
 
 		for (int i = 0; i < 2000; i++)
 			from[(size_t)g_rand_int(rand) % size] = (uint8_t)g_rand_int(rand);
-		/* Some of it so that it is looked at. */
+		/* In some rounds the magic is right, so that the session reads on. */
 		if (round % 2) {
 			info->magic = RS_GUEST_MAGIC;
 			info->abi_major = RS_ABI_MAJOR;
@@ -406,7 +406,7 @@ static void test_pause(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_PAUSED);
 	g_assert_cmpint(rs_session_pause(f->session, &err), ==, -EBUSY);
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, &err), ==, 0);
-	/* Patching has not let it go. */
+	/* Patching has not resumed it. */
 	g_assert_cmpint(f->sham->pauses, ==, 1);
 	g_assert_cmpint(f->sham->resumes, ==, 0);
 	g_assert_cmpint(rs_session_resume(f->session, &err), ==, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What several owners want of one guest, and what the guest then sees. */
+/* Wishes of several owners for one guest, and the result that the guest sees. */
 #include "session/session.h"
 
 #include "filter.h" /* the agent's */
@@ -206,7 +206,7 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(guest(f, RS_HCALL_DISABLE, "sched:switch"), ==, 0);
 	check_records(f, FIRST, "1000");
 	check_listed(f, "switch", "host:a == 1 view+:a == 0");
-	/* what is off has no program, and takes no room */
+	/* an event that is off has no program, and takes no room */
 	disable(f, "view", "switch");
 	g_assert_cmphex(sham_word(f->sham, FIRST), ==, 0);
 	check_listed(f, "switch", "host:a == 1 view:a == 0");
@@ -214,7 +214,7 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	check_records(f, FIRST, "0100");
 }
 
-/* QUERY tells what is in force, whoever asked for it. */
+/* QUERY returns the state in force, whoever asked for it. */
 static void test_query(struct fixture *f, gconstpointer data)
 {
 	const struct rs_hcall_response *r = sham_response(f->sham, 0);
@@ -230,7 +230,7 @@ static void test_query(struct fixture *f, gconstpointer data)
 	g_assert_true(r->values[0] == 1 && r->values[2] == 0);
 }
 
-/* Rules are an owner's own, too. */
+/* Each owner also has its own rules. */
 static void test_rules(struct fixture *f, gconstpointer data)
 {
 	static const char *const net[] = {"packet", NULL};
@@ -380,7 +380,7 @@ static void test_too_large(struct fixture *f, gconstpointer data)
 	filter(f, "view", "*", other);
 	g_assert_cmpint(rs_session_enable(f->session, "view", "sched:*", NULL, &err), ==, -E2BIG);
 	g_assert_cmphex(sham_word(f->sham, FIRST), ==, words[0]);
-	/* who lets go of an event can always do so */
+	/* an owner can always let go of an event */
 	enable(f, "all", "wakeup");
 	enable(f, "view", "wakeup");
 	check_records(f, FIRST + 1, "1111");
@@ -394,7 +394,7 @@ static void test_too_large(struct fixture *f, gconstpointer data)
 	g_assert_null(listed(f, "wakeup").note);
 }
 
-/* The same with an event that comes later: it is recorded, and that is said once. */
+/* The same with an event that comes later: it is recorded, and one message says so. */
 static void test_too_large_late(struct fixture *f, gconstpointer data)
 {
 	static const char *const net[] = {"packet", NULL};
@@ -422,7 +422,7 @@ static void test_too_large_late(struct fixture *f, gconstpointer data)
 	g_assert_cmphex(sham_word(f->sham, FIRST + 3), ==, 0);
 }
 
-/* A filter that does not fit an event which comes later: told once, and nothing else. */
+/* A filter that does not fit a later event causes one message, and nothing else. */
 static void test_unfit(struct fixture *f, gconstpointer data)
 {
 	static const char *const net[] = {"packet", NULL}, *const more[] = {"frame", NULL};

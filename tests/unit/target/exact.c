@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ALIGNMENTS 16u
-#define STRIDE 64u /* between two patches of a batch: what lies there is nobody's */
+#define STRIDE 64u /* from one patch of a batch to the next: no patch has the bytes between */
 
 struct place {
 	struct rs_target *target;
@@ -33,7 +33,7 @@ static void read_pages(const struct place *place, uint8_t out[2 * RS_PAGE_SIZE])
 		g_error("read: %s", err.message);
 }
 
-/* A patch that leaves no byte as it is. */
+/* A patch that changes each of its bytes. */
 static struct rs_text_patch patch_at(const struct place *place, uint32_t offset, uint8_t size)
 {
 	struct rs_text_patch patch = {.at = {place->at.v + offset}, .size = size};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every target must do with patches, whatever way it writes: patches of each size at each
- * alignment, into one page and across two, change their own bytes and no byte beside them.
+ * Checks that every target writes patches exactly: patches of each size at each alignment, in one
+ * page and across two, change only their own bytes.
  */
 #ifndef RS_TESTS_EXACT_H
 #define RS_TESTS_EXACT_H

@@ -70,7 +70,7 @@ static void test_held(void)
 	g_assert_cmpint(rs_target_pause(target, NULL), ==, 0);
 	target->held = true;
 	g_assert_cmpint(rs_target_resume(target, NULL, NULL), ==, 0);
-	/* It does not go on, so nobody is told that it does. */
+	/* The guest does not run on, so nobody is told that it does. */
 	g_assert_cmpstr(seen->steps, ==, "as");
 	g_assert_cmpuint(seen->fake.resumes, ==, 1);
 }
@@ -88,7 +88,7 @@ static void test_failures(void)
 	seen->fake.fail_resume = -EIO;
 	g_assert_cmpint(rs_target_resume(target, NULL, NULL), ==, -EIO);
 	g_assert_cmpstr(seen->steps, ==, "aasrs");
-	/* Another try is made, not counted off. */
+	/* Another try really resumes: the failed one did not count. */
 	seen->fake.fail_resume = 0;
 	g_assert_cmpint(rs_target_resume(target, NULL, NULL), ==, 0);
 	g_assert_cmpstr(seen->steps, ==, "aasrsrR");

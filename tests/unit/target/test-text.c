@@ -92,7 +92,7 @@ static void test_exact(void)
 	g_assert_cmpuint(fake.bad_writes, ==, 0);
 }
 
-/* A bad patch anywhere in the list: none of it reaches the target. */
+/* If any patch of the list is bad, the target gets none. */
 static void test_all_or_none(void)
 {
 	struct rs_text_patch list[] = {patch(HIGH, 0x5000, 0, 5), patch(HIGH + 8, 0x5008, 0, 17)};

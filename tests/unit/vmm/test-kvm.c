@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user is told where /dev/kvm cannot be used, and what a terminal may see. */
+/* The messages if /dev/kvm cannot be used, and the escapes of serial output. */
 #define _GNU_SOURCE
 #include "vmm/internal.h"
 
