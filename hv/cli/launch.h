@@ -18,8 +18,8 @@ int rs_launch(const struct rs_machine_config *config, struct rs_rundir_claim *cl
 int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err);
 
 /*
- * A session on a QEMU guest whose own session died. The guest's text is put right. `report` says
- * what the journal held, and is to be freed; NULL: nothing. Errors: as rs_machine_attach's.
+ * A session on a QEMU guest whose own session died. Restores the guest's text. `report` describes
+ * the journal's records, and is to be freed; NULL: none. Errors: as rs_machine_attach's.
  */
 int rs_launch_attach(const char *name, struct rs_rundir_claim *claim, struct rs_session **out,
 		     char **report, struct rs_error *err);

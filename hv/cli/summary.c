@@ -43,7 +43,7 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 			s->sites == 1 ? "" : "s", s->sites_refused, (double)s->pause_last_ns / 1e3,
 			(double)s->pause_max_ns / 1e3);
 	if (exits) {
-		/* An event by itself makes none; a reader of the quotient is to know. */
+		/* An event causes no exit, so say that the quotient counts exits of any reason. */
 		g_string_append_printf(
 			out, "# exits: %" PRIu64 " for any reason (timers, console, page faults …)",
 			exits);

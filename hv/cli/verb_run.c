@@ -150,7 +150,7 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 		return rs_cli_fail_error(err);
 	ret = rs_launch(machine, claim, &session, err);
 	if (ret) {
-		/* What is not there is a file, neither a session nor an event. */
+		/* The missing thing is a file, so RS_CLI_NOT_FOUND would be wrong. */
 		if (ret == -ENOENT)
 			err->code = EIO;
 		ret = rs_cli_fail_error(err);

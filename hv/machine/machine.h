@@ -34,7 +34,7 @@ struct rs_machine_config {
 int rs_machine_create(const struct rs_machine_config *config, struct rs_machine *out,
 		      struct rs_error *err);
 
-/* A QEMU guest whose session died. Errors: as rs_qemu_attach's; -EPROTO: its region is none. */
+/* A QEMU guest whose session died. Errors: as rs_qemu_attach's; -EPROTO: its region is invalid. */
 int rs_machine_attach(const char *run_dir, const char *name, struct rs_machine *out,
 		      struct rs_error *err);
 

@@ -25,14 +25,14 @@ int rs_asker_init(struct asker *asker, struct rs_session *session, const char *o
 		  struct rs_error *err)
 {
 	*asker = (struct asker){0};
-	/* Those whose requests failed, too. */
+	/* Also forget owners whose requests failed. */
 	rs_owners_prune(session->owners);
 	if (strcmp(owner, RS_OWNER_GUEST) == 0)
 		return 0;
 	return rs_owners_get(session->owners, owner, &asker->owner, err);
 }
 
-/* The n-th one whose rules the asker speaks of; NULL at the end. */
+/* The n-th owner whose rules the asker means; NULL at the end. */
 static struct rs_owner *nth_owner(struct rs_session *session, const struct asker *asker, guint n)
 {
 	if (asker->owner || asker->source)
@@ -65,7 +65,7 @@ void rs_asker_add_rule(struct rs_session *session, const struct asker *asker,
 		rule->met = met;
 		rule->early = !session->started;
 	}
-	/* One that took its last wish back. */
+	/* The owner may have withdrawn its last wish. */
 	rs_owners_prune(session->owners);
 }
 
@@ -208,7 +208,7 @@ static int disable_refs(const struct asker *asker, const GArray *refs,
 
 		rs_wishes_set_wanted(&plan->wishes, rs_asker_owner(asker, plan->ref.source), false);
 	}
-	/* Whoever lets go of an event cannot be held to it by the others' filters. */
+	/* An owner can always let go of an event, even if the others' filters are too large. */
 	ret = rs_plans_carry_out(plans, true, NULL, err);
 	for (guint i = 0; i < plans->len && !ret; i++) {
 		if (rs_plan(plans, i)->on)
@@ -247,7 +247,7 @@ int rs_session_disable(struct rs_session *session, const char *owner, const char
 	return ret ? ret : rs_events_disable(session, &asker, glob, result, err);
 }
 
-/* ---- what happens by itself ---- */
+/* ---- changes that nobody asked for ---- */
 
 void rs_session_forget_owner(struct rs_session *session, const char *name)
 {
@@ -321,7 +321,7 @@ void rs_source_forget_events(struct rs_source *source)
 	rs_source_commit(source);
 	for (uint32_t id = 0; id < source->region->header.event_capacity; id++)
 		rs_source_forget_event(source, id);
-	/* What the guest asked for, another boot asked for. */
+	/* The requests of the guest were those of an earlier boot. */
 	rs_owner_clear_rules(source->guest);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the guest says of itself: copied once, bounded, then believed as far as it goes. */
+/* Reads what the guest says about itself: copies it once, bounds it, then uses it. */
 #include "session/private.h"
 
 #include <errno.h>
 #include <rs-trace-escape.h>
 #include <string.h>
 
-/* Providers whose slot is another's now; nobody here looks at their records. */
+/* Providers that lost their slot to another one. The session does not read their records. */
 #define RETIRED_MAX 0u
 
-/* The text of the boot before is gone, and all that was patched in it. */
+/* The text of the earlier boot is gone, with all patches in it. */
 static void forget_boot(struct rs_source *source)
 {
 	rs_source_forget_events(source);
@@ -19,7 +19,7 @@ static void forget_boot(struct rs_source *source)
 	source->provider_slots = 0;
 }
 
-/* 0: `info` is this boot's; fresh: it is the first look at it. */
+/* 0: `info` is of this boot. *fresh: this is the first look at this boot. */
 static int read_info(struct rs_source *source, bool *fresh)
 {
 	struct rs_guest_info info;
@@ -103,7 +103,7 @@ static bool read_provider(struct rs_source *source, uint32_t slot)
 	if (!rs_trace_region_provider(source->region, slot, &now) ||
 	    now.sequence == known->sequence)
 		return false;
-	/* It may have gone and come back since we looked last. */
+	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
 	read_descriptors(source, slot, &now);

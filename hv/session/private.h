@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the session's own files share; nobody else includes this.
+ * Shared by the session's own files. No other file may include it.
  *
  *     session.c  life of the session, its timer, what is asked of all sources
  *     say.c      listeners
@@ -57,7 +57,7 @@ struct asker {
 #define RS_GUEST_FILTER_TOO_LARGE                                                                  \
 	"a guest's filter may take half of what there is for an event, so that others have room"
 
-/* What is to become of one event. */
+/* The planned state of one event. */
 struct plan {
 	struct event_ref ref;
 	const RsTraceEvent *event;
@@ -139,7 +139,7 @@ void rs_source_say_ended(struct rs_source *source);
 int rs_source_create(struct rs_session *session, const struct rs_source_config *config,
 		     RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
 		     struct rs_error *err);
-/* Its text was put right before: see rs_session_detach. NULL is accepted. */
+/* The text must have been restored before: see rs_session_detach. NULL is accepted. */
 void rs_source_destroy(struct rs_source *source);
 int rs_source_start(struct rs_source *source, struct rs_error *err);
 /* Everything off; it stays so. */
@@ -151,7 +151,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 /* guest.c */
 /* Looks at the region now. */
 void rs_source_refresh(struct rs_source *source);
-/* A live provider is gone: its events are switched off, its text is put right. */
+/* A live provider is gone: switches its events off and restores its text. */
 void rs_source_provider_left(struct rs_source *source, uint32_t slot);
 
 /* rules.c */
@@ -169,7 +169,7 @@ int rs_events_disable(struct rs_session *session, const struct asker *asker, con
  */
 int rs_events_match(struct rs_session *session, const struct asker *asker, const char *glob,
 		    GArray **refs, struct rs_error *err);
-/* Whose wishes for events of this source are meant. */
+/* The owner whose wishes for events of this source the asker means. */
 struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source);
 /* Whether there is room for the rule, which is to be added once the wish is carried out. */
 int rs_asker_check_room(struct rs_session *session, const struct asker *asker,
@@ -195,7 +195,7 @@ void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
 int rs_events_set_filter(struct rs_session *session, const struct asker *asker, const char *glob,
 			 const char *expression, struct rs_session_result *result,
 			 struct rs_error *err);
-/* Makes `err` of what is wrong with an expression; returns -EBADMSG. */
+/* Turns the mistake in an expression into `err`; returns -EBADMSG. */
 int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
 		     struct rs_error *err);
 
@@ -260,12 +260,12 @@ void rs_requests_destroy(struct rs_requests *requests);
 void rs_requests_stat(const struct rs_requests *requests, struct rs_source_stat *out);
 /* rs_target_events.hypercall; `data` is the source. */
 bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end);
-/* Serves what lies in the mailboxes; true if there was something. */
+/* Serves the requests in the mailboxes. True: there was one. */
 bool rs_source_poll_mailboxes(struct rs_source *source);
 /* RS_HCALL_WAIT; as rs_source_serve(). */
 bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_request *request,
 			    const struct rs_ticket *ticket, struct rs_hcall_response *response);
-/* Nobody will answer what is not answered yet: the guest is told so. */
+/* Refuses all requests that are not answered yet, since nobody will answer them. */
 void rs_source_refuse_requests(struct rs_source *source);
 /* Says to a guest that reports whether it will be interrupted when it is nudged. */
 void rs_source_promise_nudges(struct rs_source *source);

@@ -30,7 +30,7 @@ struct rs_publisher {
 	struct slot **filter_of;   /* per event id; NULL: none */
 	GQueue free[SLOT_CLASSES]; /* of struct slot, oldest first */
 	GPtrArray *slots;          /* owns them all */
-	uint32_t fresh;            /* space from here on was never used */
+	uint32_t fresh;            /* the space from here on was never used */
 	uint32_t generation;
 	uint32_t nudges;
 	uint32_t flags;
@@ -92,7 +92,7 @@ static struct slot *take_fresh(struct rs_publisher *publisher, unsigned int clas
 	return slot;
 }
 
-/* A freed slot of this class or a larger one; only rested ones if `rested`. */
+/* A freed slot of this class or a larger one. `rested`: only one that was freed long enough ago. */
 static struct slot *take_freed(struct rs_publisher *publisher, unsigned int class, bool rested)
 {
 	gint64 now = g_get_monotonic_time();
@@ -116,7 +116,7 @@ static struct slot *take_slot(struct rs_publisher *publisher, uint32_t size)
 	slot = take_freed(publisher, class, true);
 	if (!slot)
 		slot = take_fresh(publisher, class);
-	/* Nothing else is left: the sequence protocol alone makes early reuse safe. */
+	/* There is no other slot. The sequence protocol alone makes early reuse safe. */
 	if (!slot)
 		slot = take_freed(publisher, class, false);
 	return slot;
@@ -137,7 +137,7 @@ static void write_slot(struct rs_publisher *publisher, struct slot *slot,
 	uint32_t first;
 
 	rs_store(sequence, slot->sequence + 1);
-	/* Odd before any byte changes: pairs with the agent's rs_rmb() before its second look. */
+	/* The sequence is odd before any byte changes. Pairs with the agent's rs_rmb(). */
 	rs_wmb();
 	memcpy(&first, from + 4, 4);
 	rs_store((uint32_t *)(to + 4), first);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that are answered late (docs/adr/0009-answers.md), for spin: tasks that share the request
- * slots, each on a vCPU that halts while it waits; a host that answers at once, or later and in any
- * order; a guest that starts anew. Each access to shared memory is a step of its own.
+ * Requests that are answered late (docs/adr/0009-answers.md), for spin: tasks that share the
+ * request slots, each on a vCPU that halts while it waits; a host that answers at once, or later
+ * and in any order; a guest that starts anew. Each access to shared memory is a step of its own.
  *
- * With CLEAR the guest's memory is empty after it started anew. With SLOW_BOOT, and with CLEAR, it does
- * not start anew between two steps of the host: that takes longer than the host needs between
+ * With CLEAR the guest's memory is empty after it started anew. With SLOW_BOOT, and with CLEAR, it
+ * does not start anew between two steps of the host: that takes longer than the host needs between
  * taking a request and answering or accepting it, or between its look at a ticket and the answer.
  *
  * What is asserted:

@@ -90,7 +90,7 @@ static void test_refused(void)
 	g_assert_cmphex(refusals[0].at.v, ==, guest_site(2));
 	g_assert_cmpuint(refusals[0].event, ==, 16);
 	g_assert_nonnull(strstr(refusals[0].why, "cc 1f 44 00 00"));
-	commit(patcher, 0); /* not tried again by itself */
+	commit(patcher, 0); /* nobody asked, so it is not tried again */
 	guest_text(&guest, 2)[0] = 0x0f;
 	rs_patcher_want(patcher, 16, 1);
 	commit(patcher, 0);
@@ -204,9 +204,7 @@ static void test_torn_write(void)
 	guest_deinit(&guest);
 }
 
-/*
- * Text that cannot be read when it is to be put back may still hold our JMP: the journal says so.
- */
+/* Text that cannot be read to be restored may still hold our JMP, so the journal keeps it. */
 static void test_unreadable(void)
 {
 	struct rs_journal_report report = {0};

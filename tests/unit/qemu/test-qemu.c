@@ -456,8 +456,7 @@ static void after_death(const char *how)
 	close(region);
 
 	/*
-	 * What the journal's recovery does: the text is put right, and the guest runs, paused
-	 * before or not.
+	 * As the journal's recovery: restore the text. The guest then runs, paused before or not.
 	 */
 	g_assert_cmpint(bed.target->ops->read_phys(bed.target, (rs_gpa_t){SITE}, bytes, 5, &err),
 			==, 0);

@@ -161,7 +161,7 @@ static void test_reused_slot(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(late_answers(f), ==, 1);
 }
 
-/* Whoever still waits is told, since nobody will answer. */
+/* Requests that still wait are refused, since nobody will answer them. */
 static void test_detach(struct fixture *f, gconstpointer data)
 {
 	const struct rs_hcall_response *response = sham_response(f->sham, 1);
@@ -196,7 +196,7 @@ static void test_nudge(struct fixture *f, gconstpointer data)
 	g_assert_cmphex(control_of(f)->flags & RS_CONTROL_NUDGES, ==, RS_CONTROL_NUDGES);
 	g_assert_cmpint(nudge(f), ==, 0);
 	g_assert_cmpuint(f->sham->nudge_vector, ==, 40);
-	/* A vector that is an exception is none; without another way there is no interrupt. */
+	/* A vector of an exception is invalid, and without another way there is no interrupt. */
 	f->sham->announced = 14;
 	say_hello(f, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
 	g_assert_cmphex(control_of(f)->flags & RS_CONTROL_NUDGES, ==, 0);

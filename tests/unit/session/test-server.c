@@ -184,7 +184,7 @@ static void test_claim(struct host *host)
 	}
 	g_assert_true(rs_dbus_session1_call_disable_sync(b, "*", rs_trace_client_no_options(),
 							 &touched, NULL, NULL, NULL));
-	/* A controller that dies lets go. */
+	/* The claim ends when the controller dies. */
 	g_dbus_connection_close_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(b)), NULL, NULL);
 	g_object_unref(b);
 	for (int i = 0; i < 500; i++) {
@@ -240,7 +240,7 @@ static void test_stop(struct host *host)
 	g_clear_error(&error);
 }
 
-/* An option that this session does not know is refused, not left out of what is done. */
+/* An unknown option is refused, not ignored. */
 static void test_options(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);

@@ -99,7 +99,7 @@ static void test_take(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_slots_take(f->slots, 0, &copy, &ticket), ==, 0);
 }
 
-/* What another session answered is done, what it did not answer is new. */
+/* Requests that another session answered are done, others are new. */
 static void test_second_session(struct fixture *f, gconstpointer data)
 {
 	struct rs_ticket done = ask(f, 0, 1), left = ask(f, 1, 1);
@@ -110,7 +110,7 @@ static void test_second_session(struct fixture *f, gconstpointer data)
 	f->slots = rs_slots_create(f->region);
 	g_assert_false(rs_slots_fresh(f->slots, 0));
 	g_assert_true(rs_slots_fresh(f->slots, 1));
-	/* A ticket of the other session is none here. */
+	/* A ticket of the other session is invalid here. */
 	g_assert_cmpint(answer(f, &left, 1), ==, -ESTALE);
 }
 
@@ -135,7 +135,7 @@ static void test_out_of_order(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(rs_slots_dropped(f->slots), ==, 2);
 }
 
-/* The guest starts anew, without a word or with a request in the same slot. */
+/* The guest boots again, silently or with a request in the same slot. */
 static void test_reboot(struct fixture *f, gconstpointer data)
 {
 	struct rs_ticket old = ask(f, 0, 1), older = ask(f, 1, 1), now;
