@@ -158,6 +158,7 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 			return;
 		}
 		record.context = rs_context_mark(where.pid, where.context);
+		record.tgid = where.tgid;
 		ring = rs_ring_at(&rs_core.rings, where.cpu);
 		result = rs_ring_emit(&ring, producers(), &record, rs_core.ops.time_now,
 				      rs_port_time);

@@ -116,8 +116,9 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 
 enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
-				     uint64_t context, uint32_t *page)
+				     const struct rs_ring_record *record, uint32_t *page)
 {
+	const uint64_t context = record->context;
 	struct rs_ring_state *state = ring->state;
 	uint64_t pages = rs_load_acquire(&state->pages);
 	uint64_t before = rs_load_acquire(&state->records);
@@ -163,7 +164,7 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	rs_store((uint64_t *)&header->context, (uint16_t)(context >> 16) | (uint64_t)skipped << 16 |
 						       (uint64_t)ring->index << 32 |
 						       (uint64_t)RS_RING_PAGE_HEADER << 48);
-	rs_store(&header->pid, (uint32_t)(context >> 32));
+	rs_store((uint64_t *)&header->pid, context >> 32 | (uint64_t)record->tgid << 32);
 	rs_store_release(&header->seq, next);
 	*page = (uint32_t)(next & RS_WORD_PAGE_MASK);
 	return RS_SWITCH_OPENED;

@@ -90,6 +90,7 @@ struct rs_ring_record {
 	uint32_t size; /* payload bytes, dynamic ones included */
 	uint32_t entry_size;
 	uint32_t dyn_count;
+	uint32_t tgid;         /* thread group of the context's pid; 0: not known */
 	uint64_t context;      /* rs_context_mark() */
 	const uint64_t *entry; /* entry_size bytes, zeroes up to a multiple of 8 */
 	const struct rs_dyn *dyn;
@@ -118,7 +119,7 @@ void rs_ring_resume(const struct rs_ring *ring);
 
 /*
  * Slow path of rs_ring_emit(), when the page of `word` has no room. Moves the ring to the next
- * usable page and sets *page to its number. The first record there (record_units) is the caller's.
+ * usable page and sets *page to its number. The first record there (record_units) is `record`.
  */
 enum rs_switch_result {
 	RS_SWITCH_RETRY, /* somebody else moved the word */
@@ -127,7 +128,7 @@ enum rs_switch_result {
 };
 enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
-				     uint64_t context, uint32_t *page);
+				     const struct rs_ring_record *record, uint32_t *page);
 
 /* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
@@ -276,7 +277,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		off = rs_word_offset(word);
 		if (rs_unlikely(off + marks + units > ring->rings->units)) {
 			enum rs_switch_result r =
-				rs_ring_switch(ring, shared, word, units, ts, context, &opened);
+				rs_ring_switch(ring, shared, word, units, ts, record, &opened);
 			if (r == RS_SWITCH_RETRY)
 				continue;
 			if (r == RS_SWITCH_REFUSED)

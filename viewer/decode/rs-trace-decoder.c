@@ -65,6 +65,7 @@ static void emit_record(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *wa
 		.payload = page + walk->payload,
 		.size = walk->size,
 		.pid = walk->pid,
+		.tgid = walk->tgid,
 		.context = walk->context,
 		.id = walk->id,
 		.ring = (guint16)ring,

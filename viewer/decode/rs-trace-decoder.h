@@ -34,6 +34,7 @@ typedef struct {
 	const guint8 *payload;
 	guint size; /* of the payload in bytes; may be less than event->entry_size */
 	guint32 pid;
+	guint32 tgid;    /* thread group of `pid` as the record's page says; 0: it does not */
 	guint16 context; /* RS_CTX_* */
 	guint16 id;
 	guint16 ring;   /* the vCPU; set for a loss and a boot too */

@@ -23,6 +23,7 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 	walk->at = rs_trace_page_first(page);
 	walk->boot = head.boot;
 	walk->pid = head.pid;
+	walk->tgid = head.tgid;
 	walk->context = head.context;
 	walk->epoch = head.epoch;
 }
@@ -32,11 +33,14 @@ static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint 
 {
 	guint size = head->size & RS_REC_SIZE_MASK;
 	struct rs_rec_time time;
+	struct rs_rec_tgid tgid;
 
 	if (head->id == RS_REC_PAD)
 		return RS_TRACE_PAGE_PAD;
 	if (head->id == RS_REC_CONTEXT) {
 		walk->context = head->size; /* struct rs_rec_context, field by field */
+		if (walk->pid != head->ts)
+			walk->tgid = 0;
 		walk->pid = head->ts;
 		walk->at += sizeof(struct rs_rec_context);
 		return RS_TRACE_PAGE_MARK;
@@ -49,6 +53,9 @@ static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint 
 		memcpy(&time, at, sizeof(time));
 		walk->ts = time.ts;
 		walk->epoch = time.epoch;
+	} else if (head->id == RS_REC_TGID) {
+		memcpy(&tgid, at, sizeof(tgid)); /* as long as any mark */
+		walk->tgid = tgid.tgid;
 	}
 	/* Other marks do not change the output. */
 	walk->at += MIN(RS_ALIGN_UP(size, RS_RING_UNIT), room);

@@ -27,6 +27,7 @@ typedef struct {
 	guint64 ts;  /* event clock, of the last record or mark */
 	guint at;    /* where the next item lies, in bytes from the page's start */
 	guint32 pid;
+	guint32 tgid;    /* thread group of `pid`; 0: not known */
 	guint32 boot;    /* of the page */
 	guint32 epoch;   /* clock epoch, of the page or the last time mark */
 	guint16 context; /* RS_CTX_* */

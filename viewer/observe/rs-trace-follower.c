@@ -143,11 +143,14 @@ RsTraceSource *rs_trace_follower_source(const RsTraceFollower *follower)
 void rs_trace_follower_task(const RsTraceFollower *follower, const RsTraceRecord *record,
 			    RsTraceTask *out)
 {
-	if (record->kind == RS_TRACE_RECORD_EVENT)
-		rs_trace_cmdline_lookup(follower->names, record->boot, record->pid, record->ts,
-					out);
-	else
+	if (record->kind != RS_TRACE_RECORD_EVENT) {
 		*out = (RsTraceTask){.comm = ""};
+		return;
+	}
+	rs_trace_cmdline_lookup(follower->names, record->boot, record->pid, record->ts, out);
+	/* The table may have lost the task, or not have it yet. */
+	if (record->tgid)
+		out->tgid = record->tgid;
 }
 
 guint64 rs_trace_follower_bad(const RsTraceFollower *follower)

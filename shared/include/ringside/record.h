@@ -18,10 +18,11 @@
  * CONTEXT have the shapes below. Every other mark begins with an id and its size in bytes, which is
  * 8 or more. So a reader skips the marks that it does not know.
  */
-#define RS_REC_PAD 0u       /* the rest of the page is empty */
-#define RS_REC_CONTEXT 1u   /* struct rs_rec_context: valid from here to the end of the page */
-#define RS_REC_TIME 2u      /* struct rs_rec_time: full timestamp and epoch of what follows */
-#define RS_REC_TGID 3u      /* struct rs_rec_tgid: valid from here to the end of the page */
+#define RS_REC_PAD 0u     /* the rest of the page is empty */
+#define RS_REC_CONTEXT 1u /* struct rs_rec_context: valid from here to the end of the page */
+#define RS_REC_TIME 2u    /* struct rs_rec_time: full timestamp and epoch of what follows */
+/* struct rs_rec_tgid: valid to an RS_REC_CONTEXT with another pid, or the end of the page */
+#define RS_REC_TGID 3u
 #define RS_REC_ACTIVITY 4u  /* struct rs_rec_activity: activity of the next record */
 #define RS_REC_RELATED 5u   /* struct rs_rec_activity: the activity that caused it */
 #define RS_REC_STACK 6u     /* struct rs_rec_stack: who called the next record's tracepoint */
@@ -79,7 +80,7 @@ RS_ASSERT_SIZE(struct rs_rec_time, 16);
 struct rs_rec_tgid {
 	uint16_t id;   /* RS_REC_TGID */
 	uint16_t size; /* 8 */
-	uint32_t tgid; /* thread group of the running task */
+	uint32_t tgid; /* thread group of the running task; 0: not known */
 };
 RS_ASSERT_SIZE(struct rs_rec_tgid, 8);
 

@@ -72,7 +72,7 @@ struct rs_ring_page {     /* G */
 	uint16_t ring;        /* index of the ring */
 	uint16_t header_size; /* bytes before the first record, RS_RING_PAGE_HEADER or more */
 	uint32_t pid;         /* context of the first record */
-	uint32_t reserved0;
+	uint32_t tgid;        /* thread group of `pid`, valid as an RS_REC_TGID; 0: not known */
 };
 RS_ASSERT_SIZE(struct rs_ring_page, 64);
 RS_ASSERT_OFFSET(struct rs_ring_page, committed, 32);

@@ -94,6 +94,7 @@ static enum rs_ring_result emit(uint32_t pid, uint32_t size)
 		.entry_size = MAX(size, 12),
 		.entry = entry,
 		.context = rs_context_mark(pid, pid & 0xff),
+		.tgid = pid / 2,
 	};
 	uint64_t number = __atomic_add_fetch(&emitted, 1, __ATOMIC_RELAXED);
 	enum rs_ring_result result;
@@ -138,6 +139,7 @@ static void check_chunk(struct fixture *f, const RsTraceChunk *chunk)
 	uint64_t context = rs_context_mark(page->pid, page->context);
 	uint64_t ts = page->ts;
 
+	g_assert_cmpuint(page->tgid, ==, page->pid / 2);
 	/*
 	 * Walk from the page's start, so that time and context are right. Count only new records.
 	 */

@@ -60,7 +60,36 @@ static void test_items(void)
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==, RS_TRACE_PAGE_END);
 }
 
-/* The walk skips marks by their sizes, known or not, and they change nothing. */
+/* A thread group is the header's or the last mark's, until another task runs. */
+static void test_tgid(void)
+{
+	static const struct rs_rec_tgid mark = {.id = RS_REC_TGID, .size = 8, .tgid = 5};
+	static const guint expected[] = {40, 40, 0, 5, 5, 0};
+	TestPage *page = test_page_new(0, 9, 1000, 42, 0);
+	g_autoptr(GByteArray) bytes = NULL;
+	RsTracePageWalk walk;
+
+	test_page_header(page)->tgid = 40;
+	test_page_record(page, TEST_SWITCH, 1000, pair, sizeof(pair));
+	test_page_context(page, 42, RS_CTX_NMI); /* the same task */
+	test_page_record(page, TEST_SWITCH, 1001, pair, sizeof(pair));
+	test_page_context(page, 7, 0);
+	test_page_record(page, TEST_SWITCH, 1002, pair, sizeof(pair));
+	test_page_raw(page, &mark, sizeof(mark));
+	test_page_record(page, TEST_SWITCH, 1003, pair, sizeof(pair));
+	test_page_record(page, TEST_SWITCH, 1004, pair, sizeof(pair));
+	test_page_context(page, 42, 0);
+	test_page_record(page, TEST_SWITCH, 1005, pair, sizeof(pair));
+	bytes = test_page_end(page);
+	rs_trace_page_begin(&walk, bytes->data);
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_assert_true(next_record(&walk, bytes));
+		g_assert_cmpuint(walk.tgid, ==, expected[i]);
+	}
+	g_assert_false(next_record(&walk, bytes));
+}
+
+/* The walk skips marks by their sizes, known or not, and the next record is as without them. */
 static void test_marks_are_stepped_over(void)
 {
 	static const struct {
@@ -185,6 +214,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/page/items", test_items);
+	g_test_add_func("/decode/page/tgid", test_tgid);
 	g_test_add_func("/decode/page/marks", test_marks_are_stepped_over);
 	g_test_add_func("/decode/page/larger-time", test_larger_time);
 	g_test_add_func("/decode/page/header-size", test_header_size);

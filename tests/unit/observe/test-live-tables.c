@@ -58,7 +58,8 @@ static void write_name(Fixture *f, const char *comm, guint64 since)
 		rs_trace_region_element(f->region, RS_SEC_CMDLINE, rs_cmdline_hash(PID, buckets));
 	struct rs_cmdline_entry *entry = &bucket->way[since % RS_CMDLINE_WAYS];
 
-	*entry = (struct rs_cmdline_entry){.sequence = 2, .pid = PID, .since = since, .boot = 1};
+	*entry = (struct rs_cmdline_entry){
+		.sequence = 2, .pid = PID, .tgid = 3, .since = since, .boot = 1};
 	g_strlcpy(entry->comm, comm, sizeof(entry->comm));
 }
 
@@ -89,6 +90,23 @@ static void test_names(Fixture *f, gconstpointer unused)
 	assert_name(f, "early");
 	count_name(f);
 	assert_name(f, "later");
+}
+
+/* A page knows better than the table to which process its task belongs. */
+static void test_tgid(Fixture *f, gconstpointer unused)
+{
+	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .boot = 1, .pid = PID, .ts = TICKS};
+	RsTraceTask task;
+
+	write_name(f, "task", 1);
+	follow(f);
+	rs_trace_follower_update_names(f->follower);
+	rs_trace_follower_task(f->follower, &record, &task);
+	g_assert_cmpuint(task.tgid, ==, 3);
+	record.tgid = 4;
+	rs_trace_follower_task(f->follower, &record, &task);
+	g_assert_cmpuint(task.tgid, ==, 4);
+	g_assert_cmpstr(task.comm, ==, "task");
 }
 
 /* A page with one record at TICKS, of epoch 1. */
@@ -144,6 +162,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("names", test_names);
+	ADD("tgid", test_tgid);
 	ADD("longer-epochs", test_longer_epochs);
 	return g_test_run();
 }
