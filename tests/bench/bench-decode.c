@@ -104,8 +104,9 @@ int main(void)
 	for (guint32 i = 0; i < RECORDS; i++) {
 		guint32 pair[2] = {i * 77, i * 991};
 
-		test_page_record(page, 16, (guint32)G_GUINT64_CONSTANT(5000000000000) + i * 300,
-				 pair, sizeof(pair));
+		test_page_record(page, RS_FIRST_EVENT_ID,
+				 (guint32)G_GUINT64_CONSTANT(5000000000000) + i * 300, pair,
+				 sizeof(pair));
 	}
 	bytes = test_page_end(page);
 	rs_trace_cmdline_add(bench.names, &task);

@@ -4,6 +4,7 @@
 #include "../unit/target/fake_target.h"
 #include "patch/patcher.h"
 
+#include <ringside/record.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rs_patcher_create(&fake.base, RS_PATCH_HOST, NULL, NULL, &patcher, NULL))
 		abort();
 	rs_patcher_add_provider(patcher, &list, NULL, NULL);
-	for (uint32_t id = 16; id < 48; id++)
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + 32; id++)
 		rs_patcher_want(patcher, (uint16_t)id, 1);
 	rs_patcher_commit(patcher, NULL, NULL);
 	if (fake.bad_writes)

@@ -27,7 +27,7 @@
 #define RS_REC_RELATED 5u   /* struct rs_rec_activity: the activity that caused it */
 #define RS_REC_STACK 6u     /* struct rs_rec_stack: who called the next record's tracepoint */
 #define RS_REC_CONTINUED 7u /* struct rs_rec_continued: the next record is a piece */
-#define RS_FIRST_EVENT_ID 16u
+#define RS_FIRST_EVENT_ID 64u
 #define RS_FIRST_HOST_EVENT_ID 0xc000u /* the host gives the ids from here on, the guest others */
 
 /*

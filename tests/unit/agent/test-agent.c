@@ -251,7 +251,7 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 	EXPECT(RS_AGENT_NO_ROOM, header->ring_pages *= 2);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_STATE].stride = 120);
 	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RING_STATE].count = 1);
-	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = 16);
+	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = RS_FIRST_EVENT_ID);
 #undef EXPECT
 	/* Features that an agent need not know. */
 	memcpy(copy, f->region->map, sizeof(*header));
@@ -266,7 +266,7 @@ static void test_no_room(struct fixture *f, gconstpointer data)
 	struct rs_agent_config config = agent_config(f);
 
 	/* All or nothing: three events do not fit into two ids. */
-	header->event_capacity = 18;
+	header->event_capacity = RS_FIRST_EVENT_ID + 2;
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
 	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_NO_ROOM);
 	g_assert_cmpuint(f->info->provider_slots, ==, 0);
@@ -289,7 +289,7 @@ static void test_unregister(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_agent_unregister(&provider), ==, 0);
 	g_assert_cmpuint(entry[0].state, ==, RS_PROVIDER_DEAD);
 	g_assert_cmpuint(rs_event_test_pair.id, ==, 0);
-	g_assert_null(rs_event_by_id(16));
+	g_assert_null(rs_event_by_id(id));
 	g_assert_cmpint(rs_agent_unregister(&provider), ==, RS_AGENT_NOT_READY);
 	g_assert_false(rs_site_test_pair());
 
@@ -387,7 +387,7 @@ static void test_pokes(struct fixture *f, gconstpointer data)
 
 	attach(f);
 	pokes = 0;
-	for (uint32_t id = 16; id < 19; id++)
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + 3; id++)
 		f->words[id] = RS_EVENT_ENABLED;
 	f->control->flags = RS_CONTROL_SELF_PATCH;
 	f->control->generation++;
@@ -409,7 +409,7 @@ static void test_foreign_bytes(struct fixture *f, gconstpointer data)
 	attach(f);
 	pages_of((void *)code, (void *)(code + 1), PROT_READ | PROT_WRITE | PROT_EXEC);
 	*code = 0xcc; /* a debugger's breakpoint */
-	for (uint32_t id = 16; id < 19; id++)
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + 3; id++)
 		f->words[id] = RS_EVENT_ENABLED;
 	f->control->flags = RS_CONTROL_SELF_PATCH;
 	f->control->generation++;

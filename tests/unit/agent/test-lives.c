@@ -260,7 +260,7 @@ static void test_others(void)
 	g_assert_cmpuint(o->records, ==, ROUNDS * 40);
 	g_assert_cmpuint(o->lost + o->unknown, ==, 0);
 	g_assert_cmpuint(info->provider_slots, <=, region->header.section[RS_SEC_PROVIDERS].count);
-	g_assert_cmpuint(highest, <, 2 * RS_FIRST_EVENT_ID + 256);
+	g_assert_cmpuint(highest, <, RS_FIRST_EVENT_ID + 272);
 
 	/* All records in the rings still have their descriptors. */
 	late = observe(RS_TRACE_FROM_OLDEST);

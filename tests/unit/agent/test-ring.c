@@ -89,7 +89,7 @@ static enum rs_ring_result emit(uint32_t pid, uint32_t size)
 {
 	uint64_t entry[1024];
 	struct rs_ring_record record = {
-		.id = 20,
+		.id = RS_FIRST_EVENT_ID,
 		.size = MAX(size, 12),
 		.entry_size = MAX(size, 12),
 		.entry = entry,
@@ -124,7 +124,7 @@ static void check_record(struct fixture *f, const struct rs_rec_header *header, 
 
 	memcpy(&number, payload, 8);
 	memcpy(&pid, payload + 8, 4);
-	g_assert_cmpuint(header->id, ==, 20);
+	g_assert_cmpuint(header->id, ==, RS_FIRST_EVENT_ID);
 	g_assert_cmphex(context, ==, rs_context_mark(pid, pid & 0xff));
 	for (uint32_t i = 12; i < size; i++)
 		g_assert_cmpuint(payload[i], ==, (uint8_t)(number + i));

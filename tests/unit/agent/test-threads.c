@@ -52,14 +52,14 @@ static void *writer(void *data)
 	for (uint64_t i = 1; i <= RECORDS; i++) {
 		uint64_t entry[4] = {i, pid, i * pid, ~i};
 		struct rs_ring_record record = {
-			.id = 20,
+			.id = RS_FIRST_EVENT_ID,
 			.size = 32,
 			.entry_size = 32,
 			.entry = entry,
 			.context = rs_context_mark(pid, 0),
 		};
-		if (i % 3 || !rs_ring_emit_fast(&rings, 0, true, 20, record.context, entry, 32, 4,
-						clock_tick, rs_ring_area()))
+		if (i % 3 || !rs_ring_emit_fast(&rings, 0, true, record.id, record.context, entry,
+						32, 4, clock_tick, rs_ring_area()))
 			rs_ring_emit(&ring, true, &record, NULL, clock_tick);
 		rs_ring_wake_due(&rings, 0);
 		if (i % 500 == 0)
@@ -89,7 +89,7 @@ static uint64_t check_page(struct reader *r, const word_t *copy)
 			pid = (uint32_t)(copy[at++] >> 32);
 			continue;
 		}
-		CHECK(record->id == 20 && record->size == 40);
+		CHECK(record->id == RS_FIRST_EVENT_ID && record->size == 40);
 		CHECK(record->ts > (uint32_t)ts || n == 0);
 		ts = record->ts;
 		CHECK(ts > r->last_ts);

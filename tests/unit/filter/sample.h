@@ -4,6 +4,7 @@
 #define RS_TESTS_FILTER_SAMPLE_H
 
 #include "filter/filter.h"
+#include <ringside/record.h>
 
 struct sample {
 	uint8_t u8;
@@ -81,7 +82,7 @@ static const RsTraceField sample_fields[] = {
 #undef NUMBER
 
 static const RsTraceEvent sample_event = {
-	.id = 16,
+	.id = RS_FIRST_EVENT_ID,
 	.system = "test",
 	.name = "sample",
 	.entry_size = sizeof(struct sample),
@@ -108,7 +109,7 @@ static const RsTraceField other_fields[] = {
 	{.name = "name", .type = "char[4]", .kind = RS_KIND_STRING, .size = 4, .offset = 12},
 };
 static const RsTraceEvent other_event = {
-	.id = 17,
+	.id = RS_FIRST_EVENT_ID + 1,
 	.system = "test",
 	.name = "other",
 	.entry_size = 16,

@@ -36,7 +36,7 @@ static void test_compiled_pass(void)
 
 	g_assert_cmpint(verify(p, NULL), ==, 0);
 	g_assert_cmpuint(head(p)->insn_count, ==, 4);
-	g_assert_cmpuint(head(p)->event, ==, 16);
+	g_assert_cmpuint(head(p)->event, ==, RS_FIRST_EVENT_ID);
 	g_assert_cmpuint(head(p)->sequence, ==, 0);
 	g_assert_cmpuint(p->len % RS_FILTER_GRAIN, ==, 0);
 	/* not for an event with a smaller entry, or fewer dynamic fields */

@@ -42,7 +42,7 @@ void guest_init(struct guest *guest, uint32_t sites, uint32_t events)
 	guest->fake.writable = guest->writable;
 	for (uint32_t i = 0; i < sites; i++) {
 		uint64_t entry = DATA + i * sizeof(struct rs_site);
-		uint32_t id = 16 + i % events;
+		uint32_t id = FIRST + i % events;
 
 		memcpy(guest_text(guest, i), nop, sizeof(nop));
 		memset(guest->writable + (guest_text(guest, i) - guest->ram), 1, sizeof(nop));

@@ -9,6 +9,7 @@
 #include "fake_target.h"
 #include "patch/sites.h"
 #include <ringside/descriptor.h>
+#include <ringside/record.h>
 
 #define TEXT 0xffffffff81000000ull
 #define DATA 0xffffffff82000000ull
@@ -16,6 +17,7 @@
 #define TEXT_GPA 0x100000u
 #define DATA_GPA 0x200000u
 #define RAM 0x400000u
+#define FIRST RS_FIRST_EVENT_ID
 #define EVENTS (DATA + 0x80000) /* uint32_t ids, 16 bytes apart */
 
 struct guest {
@@ -26,7 +28,7 @@ struct guest {
 	uint32_t sites;
 };
 
-/* Site i belongs to event 16 + i % events. */
+/* Site i belongs to event FIRST + i % events. */
 void guest_init(struct guest *guest, uint32_t sites, uint32_t events);
 void guest_deinit(struct guest *guest);
 uint8_t *guest_text(struct guest *guest, uint32_t site); /* its five bytes */

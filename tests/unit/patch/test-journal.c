@@ -26,7 +26,7 @@ static void die_patched(void)
 		0);
 	rs_patcher_set_process(patcher, 4711, 99);
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, 0);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 5);
 	g_assert_true(g_file_get_contents(path, &copy, &size, NULL));
@@ -359,7 +359,7 @@ static void test_before_the_text(void)
 		rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, path, NULL, &patcher, NULL), ==,
 		0);
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, 0);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, 0);
 	g_assert_cmpuint(size, ==,
 			 sizeof(struct rs_journal_header) + 3 * sizeof(struct rs_journal_record));

@@ -37,23 +37,23 @@ static void test_refcount(void)
 	struct guest guest;
 	uint32_t known, on;
 
-	guest_init(&guest, 10, 3); /* event 16: sites 0 3 6 9 */
+	guest_init(&guest, 10, 3); /* event FIRST: sites 0 3 6 9 */
 	patcher = patcher_of(&guest, journal_path);
-	rs_patcher_want(patcher, 16, 1);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0); /* not before the commit */
 	commit(patcher, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
 	g_assert_true(guest_is_jmp(&guest, 3));
 	g_assert_true(guest_is_nop(&guest, 1));
-	rs_patcher_event_sites(patcher, 16, &known, &on);
+	rs_patcher_event_sites(patcher, FIRST, &known, &on);
 	g_assert_cmpuint(known, ==, 4);
 	g_assert_cmpuint(on, ==, 4);
-	rs_patcher_want(patcher, 16, -1);
+	rs_patcher_want(patcher, FIRST, -1);
 	commit(patcher, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 4); /* somebody still wants it */
-	rs_patcher_want(patcher, 16, -1);
-	rs_patcher_want(patcher, 17, 1);
+	rs_patcher_want(patcher, FIRST, -1);
+	rs_patcher_want(patcher, FIRST + 1, 1);
 	commit(patcher, 0); /* off and on in one pause */
 	g_assert_cmpuint(guest_count_on(&guest), ==, 3);
 	rs_patcher_stats(patcher, &stats);
@@ -81,18 +81,18 @@ static void test_refused(void)
 	guest_init(&guest, 6, 1);
 	patcher = patcher_of(&guest, NULL);
 	guest_text(&guest, 2)[0] = 0xcc; /* a debugger's breakpoint */
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 1);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 5);
 	g_assert_cmpint(guest_text(&guest, 2)[0], ==, 0xcc);
 	refusals = rs_patcher_refusals(patcher, &count);
 	g_assert_cmpuint(count, ==, 1);
 	g_assert_cmphex(refusals[0].at.v, ==, guest_site(2));
-	g_assert_cmpuint(refusals[0].event, ==, 16);
+	g_assert_cmpuint(refusals[0].event, ==, FIRST);
 	g_assert_nonnull(strstr(refusals[0].why, "cc 1f 44 00 00"));
 	commit(patcher, 0); /* nobody asked, so it is not tried again */
 	guest_text(&guest, 2)[0] = 0x0f;
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 6);
 	guest_text(&guest, 4)[0] = 0xcc;
@@ -119,7 +119,7 @@ static void test_changed_under_our_eyes(void)
 	guest.fake.on_pause = scribble;
 	guest.fake.data = &guest;
 	patcher = patcher_of(&guest, NULL);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 1);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 2);
 	g_assert_cmpint(guest_text(&guest, 1)[0], ==, 0x0f);
@@ -136,7 +136,7 @@ static void test_failures(void)
 
 	guest_init(&guest, 8, 1);
 	patcher = patcher_of(&guest, journal_path);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	guest.fake.fail_pause = -EIO;
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, &err), ==, -EIO);
 	g_assert_cmpuint(guest.fake.writes, ==, 0);
@@ -150,11 +150,11 @@ static void test_failures(void)
 	g_assert_cmpuint(guest.fake.pauses, ==, guest.fake.resumes);
 	/* … which the patcher knows, so that it restores them later. */
 	guest.fake.fail_write = 0;
-	rs_patcher_want(patcher, 16, -1);
+	rs_patcher_want(patcher, FIRST, -1);
 	commit(patcher, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	/* A failure after which writes work again leaves nothing behind at all. */
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	guest.fake.fail_resume = -EPIPE;
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, &err), ==, -EPIPE);
 	guest.fake.fail_resume = 0;
@@ -173,7 +173,7 @@ static void test_torn_write(void)
 
 	guest_init(&guest, 8, 1);
 	patcher = patcher_of(&guest, journal_path);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	guest.fake.fail_write = -EIO;
 	guest.fake.fail_write_after = 4;
 	guest.fake.fail_write_bytes = 2;
@@ -214,9 +214,9 @@ static void test_unreadable(void)
 
 	guest_init(&guest, 4, 1);
 	patcher = patcher_of(&guest, journal_path);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
-	rs_patcher_want(patcher, 16, -1);
+	rs_patcher_want(patcher, FIRST, -1);
 	guest.fake.size = TEXT_GPA;
 	commit(patcher, 4);
 	rs_patcher_stats(patcher, &stats);
@@ -245,15 +245,15 @@ static void test_moved(void)
 
 	guest_init(&guest, 4, 2);
 	patcher = patcher_of(&guest, journal_path);
-	rs_patcher_want(patcher, 17, 1); /* keeps the journal in use */
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST + 1, 1); /* keeps the journal in use */
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
-	rs_patcher_want(patcher, 16, -1);
+	rs_patcher_want(patcher, FIRST, -1);
 	commit(patcher, 0);
 	memcpy(guest.ram + ELSEWHERE, guest.ram + TEXT_GPA, RS_PAGE_SIZE);
 	memcpy(guest.writable + ELSEWHERE, guest.writable + TEXT_GPA, RS_PAGE_SIZE);
 	fake_target_map(&guest.fake, ROOT, TEXT, ELSEWHERE, 1);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
 	g_assert_true(g_file_get_contents(journal_path, &journal, &size, NULL));
 	rs_patcher_forget(patcher); /* as if it were killed */
@@ -294,7 +294,7 @@ static void test_providers(void)
 	guest_init(&guest, 4, 1);
 	patcher = patcher_of(&guest, journal_path);
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, -EEXIST);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
 	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
@@ -322,7 +322,7 @@ static void test_self(void)
 		rs_patcher_create(&guest.fake.base, RS_PATCH_SELF, NULL, NULL, &patcher, NULL), ==,
 		0);
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, 0);
-	rs_patcher_want(patcher, 16, 1);
+	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
 	rs_patcher_destroy(patcher);
 	g_assert_cmpuint(guest.fake.reads + guest.fake.writes + guest.fake.pauses, ==, 0);
@@ -340,7 +340,7 @@ static void test_thousand(void)
 	guest_init(&guest, 1000, 1);
 	patcher = patcher_of(&guest, journal_path);
 	for (int i = 0; i < 20; i++) {
-		rs_patcher_want(patcher, 16, 1);
+		rs_patcher_want(patcher, FIRST, 1);
 		commit(patcher, 0);
 		g_assert_cmpuint(guest_count_on(&guest), ==, 1000);
 		rs_patcher_stats(patcher, &stats);
@@ -348,7 +348,7 @@ static void test_thousand(void)
 			best = stats.commit_last_ns;
 			pause = stats.pause_last_ns;
 		}
-		rs_patcher_want(patcher, 16, -1);
+		rs_patcher_want(patcher, FIRST, -1);
 		commit(patcher, 0);
 		g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	}

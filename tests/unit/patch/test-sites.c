@@ -31,7 +31,7 @@ static void test_good(void)
 	g_assert_cmphex(site->at.v, ==, guest_site(599));
 	g_assert_cmphex(site->at_phys.v, ==, TEXT_GPA + 599 * 64 + 8);
 	g_assert_cmphex(site->target.v, ==, guest_jump(599));
-	g_assert_cmpuint(site->event, ==, 16 + 599 % 7);
+	g_assert_cmpuint(site->event, ==, FIRST + 599 % 7);
 	g_assert_false(site->on);
 	guest_deinit(&guest);
 }

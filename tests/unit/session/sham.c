@@ -73,7 +73,7 @@ struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel)
 	struct sham *sham = g_new0(struct sham, 1);
 	struct rs_region_config config = {.vcpus = cpus,
 					  .ring_bytes = 65536,
-					  .event_capacity = 128,
+					  .event_capacity = 256,
 					  .hcall_channel = hcall_channel};
 	struct rs_error err = {0};
 

@@ -3,6 +3,7 @@
 
 #include "filter/filter.h"
 #include <errno.h>
+#include <ringside/record.h>
 #include <string.h>
 
 static const RsTraceField fields[] = {
@@ -10,7 +11,7 @@ static const RsTraceField fields[] = {
 	{.name = "b", .type = "u64", .kind = RS_KIND_UINT, .size = 8, .offset = 8},
 };
 static const RsTraceEvent event = {
-	.id = 16,
+	.id = RS_FIRST_EVENT_ID,
 	.system = "sched",
 	.name = "switch",
 	.entry_size = 16,

@@ -6,7 +6,8 @@
 #include <ringside/record.h>
 #include <string.h>
 
-#define EVENTS 64u
+#define FIRST RS_FIRST_EVENT_ID
+#define EVENTS (FIRST + 48)
 #define SPACE 65536u
 
 #define EPOCHS 4u
@@ -54,17 +55,16 @@ static void test_words(void)
 	struct rs_publisher *p = make(pages);
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_publisher_set_enabled(p, 20, true, &err), ==, 0);
-	g_assert_cmphex(pages->words[20], ==, RS_EVENT_ENABLED);
+	g_assert_cmpint(rs_publisher_set_enabled(p, FIRST + 4, true, &err), ==, 0);
+	g_assert_cmphex(pages->words[FIRST + 4], ==, RS_EVENT_ENABLED);
 	/* The guest can write this page in QEMU, so nothing is read back. */
-	pages->words[20] = 0xdeadbeef;
-	g_assert_cmpint(rs_publisher_set_filter(p, 20, NULL, &err), ==, 0);
-	g_assert_cmphex(pages->words[20], ==, RS_EVENT_ENABLED);
-	rs_publisher_set_enabled(p, 20, false, NULL);
-	g_assert_cmphex(pages->words[20], ==, 0);
+	pages->words[FIRST + 4] = 0xdeadbeef;
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST + 4, NULL, &err), ==, 0);
+	g_assert_cmphex(pages->words[FIRST + 4], ==, RS_EVENT_ENABLED);
+	rs_publisher_set_enabled(p, FIRST + 4, false, NULL);
+	g_assert_cmphex(pages->words[FIRST + 4], ==, 0);
 	g_assert_cmpint(rs_publisher_set_enabled(p, EVENTS, true, &err), ==, -EINVAL);
-	g_assert_cmpint(rs_publisher_set_enabled(p, RS_FIRST_EVENT_ID - 1, true, &err), ==,
-			-EINVAL);
+	g_assert_cmpint(rs_publisher_set_enabled(p, FIRST - 1, true, &err), ==, -EINVAL);
 	g_assert_cmpuint(rs_publisher_commit(p), ==, 1);
 	g_assert_cmpuint(pages->control.generation, ==, 1);
 	rs_publisher_set_flags(p, RS_CONTROL_STOP | RS_CONTROL_SELF_PATCH, 0);
@@ -77,24 +77,24 @@ static void test_filter(void)
 {
 	g_autofree struct pages *pages = g_new0(struct pages, 1);
 	struct rs_publisher *p = make(pages);
-	g_autofree struct rs_filter_program *program = program_for(17, 192, 0xa5);
+	g_autofree struct rs_filter_program *program = program_for(FIRST + 1, 192, 0xa5);
 	struct rs_filter_program *there;
 	struct rs_error err = {0};
 
-	rs_publisher_set_enabled(p, 17, true, NULL);
-	g_assert_cmpint(rs_publisher_set_filter(p, 17, program, &err), ==, 0);
-	there = published(pages, 17);
+	rs_publisher_set_enabled(p, FIRST + 1, true, NULL);
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST + 1, program, &err), ==, 0);
+	there = published(pages, FIRST + 1);
 	g_assert_nonnull(there);
-	g_assert_true(pages->words[17] & RS_EVENT_ENABLED);
+	g_assert_true(pages->words[FIRST + 1] & RS_EVENT_ENABLED);
 	g_assert_cmpuint(there->sequence, >, 0);
 	g_assert_cmpuint(there->sequence % 2, ==, 0);
 	g_assert_cmpuint(there->insn_count, ==, 1);
 	g_assert_cmpmem(there + 1, 192 - sizeof(*there), program + 1, 192 - sizeof(*program));
 	/* A program's offsets are right for only one event. */
-	g_assert_cmpint(rs_publisher_set_filter(p, 18, program, &err), ==, -EINVAL);
-	g_assert_cmphex(pages->words[18], ==, 0);
-	g_assert_cmpint(rs_publisher_set_filter(p, 17, NULL, &err), ==, 0);
-	g_assert_cmphex(pages->words[17], ==, RS_EVENT_ENABLED);
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST + 2, program, &err), ==, -EINVAL);
+	g_assert_cmphex(pages->words[FIRST + 2], ==, 0);
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST + 1, NULL, &err), ==, 0);
+	g_assert_cmphex(pages->words[FIRST + 1], ==, RS_EVENT_ENABLED);
 	rs_publisher_destroy(p);
 }
 
@@ -103,7 +103,7 @@ static void test_slots_rest_and_count_up(void)
 {
 	g_autofree struct pages *pages = g_new0(struct pages, 1);
 	struct rs_publisher *p = make(pages);
-	g_autofree struct rs_filter_program *program = program_for(17, 128, 1);
+	g_autofree struct rs_filter_program *program = program_for(FIRST + 1, 128, 1);
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 	uint32_t previous = 0;
 
@@ -111,9 +111,9 @@ static void test_slots_rest_and_count_up(void)
 		struct rs_filter_program *there;
 		uint32_t at;
 
-		g_assert_cmpint(rs_publisher_set_filter(p, 17, program, NULL), ==, 0);
-		at = pages->words[17] >> RS_EVENT_FILTER_SHIFT;
-		there = published(pages, 17);
+		g_assert_cmpint(rs_publisher_set_filter(p, FIRST + 1, program, NULL), ==, 0);
+		at = pages->words[FIRST + 1] >> RS_EVENT_FILTER_SHIFT;
+		there = published(pages, FIRST + 1);
 		/* Never written in place: the old program is whole until the word changes. */
 		g_assert_cmpuint(at, !=, previous);
 		previous = at;
@@ -131,7 +131,7 @@ static void test_full(void)
 	g_autofree struct pages *pages = g_new0(struct pages, 1);
 	struct rs_publisher *p = make(pages);
 	struct rs_error err = {0};
-	uint32_t id = RS_FIRST_EVENT_ID;
+	uint32_t id = FIRST;
 	int ret = 0;
 
 	for (; id < EVENTS && !ret; id++) {
@@ -141,16 +141,16 @@ static void test_full(void)
 		ret = rs_publisher_set_filter(p, id, program, &err);
 	}
 	g_assert_cmpint(ret, ==, -ENOSPC);
-	g_assert_cmpuint(id - RS_FIRST_EVENT_ID, ==, SPACE / RS_FILTER_MAX_SIZE);
+	g_assert_cmpuint(id - FIRST, ==, SPACE / RS_FILTER_MAX_SIZE);
 	/* After another boot all of it is there again. */
 	rs_publisher_reset(p);
 	for (uint32_t i = 0; i < EVENTS; i++)
 		g_assert_cmphex(pages->words[i], ==, 0);
 	{
 		g_autofree struct rs_filter_program *program =
-			program_for(20, RS_FILTER_MAX_SIZE, 3);
+			program_for(FIRST + 4, RS_FILTER_MAX_SIZE, 3);
 
-		g_assert_cmpint(rs_publisher_set_filter(p, 20, program, &err), ==, 0);
+		g_assert_cmpint(rs_publisher_set_filter(p, FIRST + 4, program, &err), ==, 0);
 	}
 	rs_publisher_destroy(p);
 }
@@ -160,20 +160,20 @@ static void test_again(void)
 {
 	g_autofree struct pages *pages = g_new0(struct pages, 1);
 	struct rs_publisher *p = make(pages);
-	g_autofree struct rs_filter_program *program = program_for(17, 128, 1);
+	g_autofree struct rs_filter_program *program = program_for(FIRST + 1, 128, 1);
 	uint32_t first;
 
-	rs_publisher_set_filter(p, 17, program, NULL);
-	first = published(pages, 17)->sequence;
+	rs_publisher_set_filter(p, FIRST + 1, program, NULL);
+	first = published(pages, FIRST + 1)->sequence;
 	rs_publisher_commit(p);
 	rs_publisher_commit(p);
 	rs_publisher_destroy(p);
 	p = make(pages);
-	g_assert_cmphex(pages->words[17], ==, 0);
+	g_assert_cmphex(pages->words[FIRST + 1], ==, 0);
 	g_assert_cmpuint(rs_publisher_commit(p), ==, 3);
-	rs_publisher_set_filter(p, 17, program, NULL);
-	g_assert_cmpuint(published(pages, 17)->sequence, >, first);
-	g_assert_cmpuint(published(pages, 17)->sequence % 2, ==, 0);
+	rs_publisher_set_filter(p, FIRST + 1, program, NULL);
+	g_assert_cmpuint(published(pages, FIRST + 1)->sequence, >, first);
+	g_assert_cmpuint(published(pages, FIRST + 1)->sequence % 2, ==, 0);
 	rs_publisher_destroy(p);
 }
 
