@@ -79,7 +79,9 @@ static bool event_live(const struct rs_source *source, const RsTraceEvent *event
 
 bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event)
 {
-	return event->id < source->region->header.event_capacity && event_live(source, event);
+	/* A hostile guest may give an id twice: the newest has it, as in a lookup. */
+	return event->id < source->region->header.event_capacity && event_live(source, event) &&
+	       rs_trace_schema_by_id(source->schema, event->id) == event;
 }
 
 static void add_matching(struct rs_source *source, const char *glob, GArray *refs)
@@ -248,6 +250,11 @@ int rs_session_disable(struct rs_session *session, const char *owner, const char
 }
 
 /* ---- changes that nobody asked for ---- */
+
+bool rs_session_knows_owner(const struct rs_session *session, const char *owner)
+{
+	return rs_owners_find(session->owners, owner);
+}
 
 void rs_session_forget_owner(struct rs_session *session, const char *name)
 {

@@ -66,7 +66,7 @@ static void rs_fuzz_seeds(void)
 	g_byte_array_unref(one);
 }
 
-static void check_event(const RsTraceSchema *schema, const RsTraceEvent *event)
+static void check_event(RsTraceSchema *schema, const RsTraceEvent *event)
 {
 	const RsTraceProvider *provider = rs_trace_schema_provider(schema, event->slot);
 	const RsTraceEvent *named = rs_trace_schema_by_name(schema, event->system, event->name);
@@ -84,7 +84,7 @@ static void check_event(const RsTraceSchema *schema, const RsTraceEvent *event)
 	g_free(rs_trace_event_format(event));
 }
 
-static void check(const RsTraceSchema *schema)
+static void check(RsTraceSchema *schema)
 {
 	for (guint i = 0; i < rs_trace_schema_n_events(schema); i++) {
 		const RsTraceEvent *event = rs_trace_schema_nth(schema, i);

@@ -196,7 +196,7 @@ static RsTraceSchema *read_schema(RsTraceRegion *region)
 }
 
 /* By name and without ids, since compilers put events into the section in different orders. */
-static void print_formats(const RsTraceSchema *schema, GString *out)
+static void print_formats(RsTraceSchema *schema, GString *out)
 {
 	static const char *const names[] = {"ints", "hex", "arrays", "symbols", "dynamic", "bare"};
 
@@ -214,7 +214,7 @@ static void print_formats(const RsTraceSchema *schema, GString *out)
 }
 
 /* Lines that the events above do not cause: a loss, an unknown event, a cut record. */
-static void print_odd(const RsTraceSchema *schema, struct output *out)
+static void print_odd(RsTraceSchema *schema, struct output *out)
 {
 	static const guint8 bytes[] = {1, 255, 2, 0, 254, 255, 0xab};
 	RsTraceRecord lost = {

@@ -11,29 +11,28 @@ typedef struct {
 	RsTraceProvider provider;
 	guint64 desc_offset, desc_size; /* where its descriptors lie: is_same() compares it */
 	GPtrArray *events;              /* owned RsTraceDescriptor, in order of id */
+	guint64 taken; /* counts up: of two lives with one name, the larger has it */
 } Life;
 
 struct _RsTraceSchema {
-	GPtrArray *slots;  /* of Life, by slot, may hold NULL: those in the table now */
-	GQueue retired;    /* of Life, oldest first: another provider has their slot now */
-	GPtrArray *events; /* of RsTraceDescriptor, not owned, of `slots`, in order of id */
+	GPtrArray *slots; /* of Life, by slot, may hold NULL: those in the table now */
+	GQueue retired;   /* of Life, oldest first: another provider has their slot now */
 	GPtrArray
 		*by_id; /* of RsTraceDescriptor, not owned, may hold NULL: the newest of each id */
-	GHashTable *by_name; /* RsTraceEvent → itself: the newest of each system and name */
+	guint64 n_taken;
+	/* Made of `slots` when they are asked for. */
+	gboolean listed;
+	GPtrArray *events; /* of RsTraceDescriptor, not owned, in order of id */
+	GTree *by_name;    /* RsTraceEvent → itself: the newest of each system and name */
 };
 
-static guint event_hash(gconstpointer key)
-{
-	const RsTraceEvent *event = key;
-
-	return g_str_hash(event->system) * 31 + g_str_hash(event->name);
-}
-
-static gboolean event_equal(gconstpointer a, gconstpointer b)
+/* By system and name. A tree, since a guest could choose names that all have one hash. */
+static gint name_order(gconstpointer a, gconstpointer b)
 {
 	const RsTraceEvent *x = a, *y = b;
+	gint order = strcmp(x->system, y->system);
 
-	return !strcmp(x->system, y->system) && !strcmp(x->name, y->name);
+	return order ? order : strcmp(x->name, y->name);
 }
 
 static void free_event(gpointer data)
@@ -59,7 +58,7 @@ RsTraceSchema *rs_trace_schema_new(void)
 	g_queue_init(&schema->retired);
 	schema->events = g_ptr_array_new();
 	schema->by_id = g_ptr_array_new();
-	schema->by_name = g_hash_table_new(event_hash, event_equal);
+	schema->by_name = g_tree_new(name_order);
 	return schema;
 }
 
@@ -67,7 +66,7 @@ void rs_trace_schema_free(RsTraceSchema *schema)
 {
 	if (!schema)
 		return;
-	g_hash_table_unref(schema->by_name);
+	g_tree_unref(schema->by_name);
 	g_ptr_array_unref(schema->by_id);
 	g_ptr_array_unref(schema->events);
 	g_queue_clear_full(&schema->retired, life_free);
@@ -85,19 +84,8 @@ static gint by_id_order(gconstpointer a, gconstpointer b)
 	return (gint)x->event.id - (gint)y->event.id;
 }
 
-static gboolean has_name(const Life *life, const RsTraceEvent *event)
-{
-	for (guint i = 0; i < life->events->len; i++) {
-		const RsTraceDescriptor *other = life->events->pdata[i];
-
-		if (event_equal(&other->event, event))
-			return TRUE;
-	}
-	return FALSE;
-}
-
 /* Takes one whole descriptor. */
-static gboolean add_one(Life *life, GHashTable *ids, const guint8 *bytes, gsize size,
+static gboolean add_one(Life *life, GHashTable *ids, GTree *names, const guint8 *bytes, gsize size,
 			GError **error)
 {
 	RsTraceDescriptor *descriptor = rs_trace_descriptor_parse(bytes, size, error);
@@ -114,7 +102,7 @@ static gboolean add_one(Life *life, GHashTable *ids, const guint8 *bytes, gsize 
 		why = "its id is not its provider's";
 	else if (g_hash_table_contains(ids, GUINT_TO_POINTER(id)))
 		why = "the id is taken";
-	else if (has_name(life, &descriptor->event))
+	else if (g_tree_lookup(names, &descriptor->event))
 		why = "the name is taken";
 	if (why) {
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR, "%s:%s: %s",
@@ -124,6 +112,7 @@ static gboolean add_one(Life *life, GHashTable *ids, const guint8 *bytes, gsize 
 	}
 	descriptor->event.provider = provider;
 	g_hash_table_add(ids, GUINT_TO_POINTER(id));
+	g_tree_insert(names, &descriptor->event, &descriptor->event);
 	g_ptr_array_add(life->events, descriptor);
 	return TRUE;
 }
@@ -132,6 +121,7 @@ static gboolean add_one(Life *life, GHashTable *ids, const guint8 *bytes, gsize 
 static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 {
 	g_autoptr(GHashTable) ids = g_hash_table_new(NULL, NULL);
+	g_autoptr(GTree) names = g_tree_new(name_order);
 	guint bad = 0;
 
 	for (gsize at = 0; size - at >= sizeof(struct rs_event_desc);) {
@@ -144,7 +134,7 @@ static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);
 			at = size; /* the start of the next one is not known */
-		} else if (add_one(life, ids, data + at, bytes, &local)) {
+		} else if (add_one(life, ids, names, data + at, bytes, &local)) {
 			at += bytes;
 			continue;
 		} else {
@@ -164,26 +154,33 @@ static Life *life_at(const RsTraceSchema *schema, guint slot)
 	return slot < schema->slots->len ? schema->slots->pdata[slot] : NULL;
 }
 
-static void list_again(RsTraceSchema *schema)
+/* Of events with one name the newest gets it. */
+static void list_name(RsTraceSchema *schema, RsTraceEvent *event)
 {
+	const RsTraceEvent *other = g_tree_lookup(schema->by_name, event);
+
+	if (!other || life_at(schema, other->slot)->taken < life_at(schema, event->slot)->taken)
+		g_tree_replace(schema->by_name, event, event);
+}
+
+static void list(RsTraceSchema *schema)
+{
+	if (schema->listed)
+		return;
 	g_ptr_array_set_size(schema->events, 0);
+	g_tree_remove_all(schema->by_name);
 	for (guint slot = 0; slot < schema->slots->len; slot++) {
 		const Life *life = schema->slots->pdata[slot];
 
-		for (guint i = 0; life && i < life->events->len; i++)
-			g_ptr_array_add(schema->events, life->events->pdata[i]);
+		for (guint i = 0; life && i < life->events->len; i++) {
+			RsTraceDescriptor *descriptor = life->events->pdata[i];
+
+			g_ptr_array_add(schema->events, descriptor);
+			list_name(schema, &descriptor->event);
+		}
 	}
 	g_ptr_array_sort(schema->events, by_id_order);
-}
-
-/* From now on the names of its events mean the events of `life`. */
-static void name_events(RsTraceSchema *schema, const Life *life)
-{
-	for (guint i = 0; i < life->events->len; i++) {
-		RsTraceDescriptor *descriptor = life->events->pdata[i];
-
-		g_hash_table_replace(schema->by_name, &descriptor->event, &descriptor->event);
-	}
+	schema->listed = TRUE;
 }
 
 static void number_events(RsTraceSchema *schema, const Life *life)
@@ -206,12 +203,7 @@ static void retire(RsTraceSchema *schema, guint slot)
 	if (!life)
 		return;
 	schema->slots->pdata[slot] = NULL;
-	for (guint i = 0; i < life->events->len; i++) {
-		const RsTraceDescriptor *descriptor = life->events->pdata[i];
-
-		if (g_hash_table_lookup(schema->by_name, &descriptor->event) == &descriptor->event)
-			g_hash_table_remove(schema->by_name, &descriptor->event);
-	}
+	schema->listed = FALSE;
 	/* Nobody saw it die, so its end is not known: it is believed for no later record. */
 	if (!life->provider.until && life->provider.is_live)
 		life->provider.until = MAX(life->provider.since, 1);
@@ -267,30 +259,30 @@ void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_pro
 		*bad = 0;
 	if (entry->state == RS_PROVIDER_FREE) {
 		retire(schema, slot);
-		list_again(schema);
 		return;
 	}
 	if (life && is_same(life, entry)) {
-		gboolean again = life->provider.generation != entry->generation;
-
+		/* It has come again: its names are its own once more. */
+		if (life->provider.generation != entry->generation) {
+			life->taken = ++schema->n_taken;
+			schema->listed = FALSE;
+		}
 		fill_provider(&life->provider, slot, entry);
-		if (again)
-			name_events(schema, life);
 		return;
 	}
 	retire(schema, slot);
 	if (schema->slots->len <= slot)
 		g_ptr_array_set_size(schema->slots, (gint)slot + 1);
 	life = g_new0(Life, 1);
+	life->taken = ++schema->n_taken;
 	fill_provider(&life->provider, slot, entry);
 	life->desc_offset = entry->desc_offset;
 	life->desc_size = entry->desc_size;
 	life->events = g_ptr_array_new_with_free_func(free_event);
 	n_bad = add_all(life, data, size, error);
 	schema->slots->pdata[slot] = life;
+	schema->listed = FALSE;
 	number_events(schema, life);
-	name_events(schema, life);
-	list_again(schema);
 	if (bad)
 		*bad = n_bad;
 }
@@ -315,13 +307,15 @@ void rs_trace_schema_trim(RsTraceSchema *schema, guint keep)
 
 /* ---- questions ---- */
 
-guint rs_trace_schema_n_events(const RsTraceSchema *schema)
+guint rs_trace_schema_n_events(RsTraceSchema *schema)
 {
+	list(schema);
 	return schema->events->len;
 }
 
-const RsTraceEvent *rs_trace_schema_nth(const RsTraceSchema *schema, guint n)
+const RsTraceEvent *rs_trace_schema_nth(RsTraceSchema *schema, guint n)
 {
+	list(schema);
 	return n < schema->events->len ? &((RsTraceDescriptor *)schema->events->pdata[n])->event
 				       : NULL;
 }
@@ -363,10 +357,11 @@ const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 
 	return NULL;
 }
 
-const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
+const RsTraceEvent *rs_trace_schema_by_name(RsTraceSchema *schema, const char *system,
 					    const char *name)
 {
 	RsTraceEvent key = {.system = system, .name = name};
 
-	return g_hash_table_lookup(schema->by_name, &key);
+	list(schema);
+	return g_tree_lookup(schema->by_name, &key);
 }

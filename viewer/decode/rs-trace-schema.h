@@ -126,8 +126,8 @@ void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_pro
 void rs_trace_schema_trim(RsTraceSchema *schema, guint keep);
 
 /* The events of all slots, also of dead providers, in order of id. */
-guint rs_trace_schema_n_events(const RsTraceSchema *schema);
-const RsTraceEvent *rs_trace_schema_nth(const RsTraceSchema *schema, guint n);
+guint rs_trace_schema_n_events(RsTraceSchema *schema);
+const RsTraceEvent *rs_trace_schema_nth(RsTraceSchema *schema, guint n);
 /* NULL: the slot is free. */
 const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, guint slot);
 /* What the id means now. */
@@ -140,7 +140,7 @@ const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)
 const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 boot, guint id,
 					   guint64 ts);
 /* The newest event of that name. NULL: there is none. */
-const RsTraceEvent *rs_trace_schema_by_name(const RsTraceSchema *schema, const char *system,
+const RsTraceEvent *rs_trace_schema_by_name(RsTraceSchema *schema, const char *system,
 					    const char *name);
 /* A glob of `*`, `?`, `[a-c]`, `[!a]` and `\x`. Time is bounded by the product of both lengths. */
 gboolean rs_trace_glob_matches(const char *glob, const char *text);

@@ -531,6 +531,34 @@ static void test_newest_name(void)
 	one->entry.generation++;
 	take(schema, one);
 	g_assert_cmpuint(rs_trace_schema_by_name(schema, "same", "event")->slot, ==, 0);
+	one->entry.state = RS_PROVIDER_FREE;
+	take(schema, one);
+	g_assert_cmpuint(rs_trace_schema_by_name(schema, "same", "event")->slot, ==, 1);
+	two->entry.state = RS_PROVIDER_FREE;
+	take(schema, two);
+	g_assert_null(rs_trace_schema_by_name(schema, "same", "event"));
+}
+
+/* As many small events as there may be are taken in the time that they need. */
+static void test_many(void)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	struct rs_provider entry;
+	guint bad = 0;
+
+	for (guint id = RS_FIRST_EVENT_ID; id < RS_MAX_EVENTS; id++) {
+		g_autofree char *name = g_strdup_printf("e%u", id);
+
+		test_desc_end(test_desc_new(id, "s", name), NULL, NULL, bytes);
+	}
+	test_provider(&entry, 0, bytes);
+	entry.first_id = RS_FIRST_EVENT_ID;
+	entry.event_count = RS_MAX_EVENTS - RS_FIRST_EVENT_ID;
+	rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, &bad, NULL);
+	g_assert_cmpuint(bad, ==, 0);
+	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, entry.event_count);
+	g_assert_cmpuint(rs_trace_schema_by_name(schema, "s", "e1000")->id, ==, 1000);
 }
 
 int main(int argc, char **argv)
@@ -553,5 +581,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/trim", test_trim);
 	g_test_add_func("/decode/schema/knows", test_knows);
 	g_test_add_func("/decode/schema/newest-name", test_newest_name);
+	g_test_add_func("/decode/schema/many", test_many);
 	return g_test_run();
 }
