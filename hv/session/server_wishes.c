@@ -40,11 +40,23 @@ static bool is_bound(const struct rs_server *server, GDBusConnection *connection
 	return false;
 }
 
+/* Whoever took its last wish back is forgotten already. So there are few bonds. */
+static void drop_idle_bonds(struct rs_server *server)
+{
+	for (guint i = server->bonds->len; i-- > 0;) {
+		const struct bond *bond = &g_array_index(server->bonds, struct bond, i);
+
+		if (!rs_session_knows_owner(server->session, bond->owner))
+			g_array_remove_index_fast(server->bonds, i);
+	}
+}
+
 static void bind(struct rs_server *server, GDBusConnection *connection, const char *owner)
 {
 	struct bond bond = {.connection = connection};
 
-	if (is_bound(server, connection, owner))
+	drop_idle_bonds(server);
+	if (!rs_session_knows_owner(server->session, owner) || is_bound(server, connection, owner))
 		return;
 	bond.owner = g_strdup(owner);
 	g_array_append_val(server->bonds, bond);

@@ -197,6 +197,8 @@ int rs_session_disable(struct rs_session *session, const char *owner, const char
 int rs_session_set_filter(struct rs_session *session, const char *owner, const char *glob,
 			  const char *expression, struct rs_session_result *result,
 			  struct rs_error *err);
+/* Whether it wants anything, or has asked for anything. */
+bool rs_session_knows_owner(const struct rs_session *session, const char *owner);
 /* Ends all wishes and rules of the owner. There need not be one of that name. */
 void rs_session_forget_owner(struct rs_session *session, const char *owner);
 void rs_session_result_clear(struct rs_session_result *result);

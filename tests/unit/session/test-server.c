@@ -372,6 +372,24 @@ static void test_until_disconnect(struct host *host)
 	check_owners(c, "host+ other:a == 3");
 }
 
+/* Who wants nothing leaves nothing to be remembered, so its promise ends with its wishes. */
+static void test_idle_bonds(struct host *host)
+{
+	g_autoptr(RsDBusSession1) a = connect_to(host), c = connect_to(host);
+	g_autoptr(GVariant) options = g_variant_ref_sink(
+		g_variant_new_parsed("{'owner': <'idle'>, 'until-disconnect': <true>}"));
+	g_autoptr(GVariant) more = NULL;
+	guint touched;
+
+	g_assert_true(
+		rs_dbus_session1_call_disable_sync(a, "*", options, &touched, &more, NULL, NULL));
+	g_assert_true(ask(c, "{'owner': <'idle'>}", NULL, NULL));
+	g_assert_true(ask(a, "{'owner': <'late'>, 'until-disconnect': <true>}", NULL, NULL));
+	hang_up(a);
+	wait_owners(c, "late", false);
+	check_owners(c, "idle+");
+}
+
 /* What `gdbus introspect` sees. */
 static void fill_provider(struct host *host, uint32_t slot, bool dead)
 {
@@ -500,6 +518,7 @@ int main(int argc, char **argv)
 		{"/session/server/options", test_options},
 		{"/session/server/owners", test_owners},
 		{"/session/server/until-disconnect", test_until_disconnect},
+		{"/session/server/idle-bonds", test_idle_bonds},
 		{"/session/server/providers", test_providers},
 		{"/session/server/introspect", test_introspect},
 	};
