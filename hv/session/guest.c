@@ -55,21 +55,14 @@ static int read_info(struct rs_source *source, bool *fresh)
 	return 0;
 }
 
-static void read_descriptors(struct rs_source *source, uint32_t slot,
-			     const struct rs_provider *entry)
+/* `data` is not needed for what the schema knows. */
+static void take_descriptors(struct rs_source *source, uint32_t slot,
+			     const struct rs_provider *entry, const uint8_t *data, size_t size)
 {
-	size_t size = 0;
-	g_autofree uint8_t *copy = NULL;
 	g_autoptr(GError) error = NULL;
 	guint bad = 0;
 
-	if (!rs_trace_schema_knows(source->schema, slot, entry)) {
-		size = MIN(entry->desc_size, source->region->header.section[RS_SEC_EVENTS].size);
-		copy = g_malloc(size);
-		size = rs_trace_region_copy(source->region, RS_SEC_EVENTS, entry->desc_offset, copy,
-					    size);
-	}
-	rs_trace_schema_take(source->schema, slot, entry, copy, size, &bad, &error);
+	rs_trace_schema_take(source->schema, slot, entry, data, size, &bad, &error);
 	rs_trace_schema_trim(source->schema, RETIRED_MAX);
 	source->bad_descriptors += bad;
 	if (error)
@@ -99,14 +92,21 @@ static void provider_came(struct rs_source *source, uint32_t slot)
 static bool read_provider(struct rs_source *source, uint32_t slot)
 {
 	struct rs_provider *known = &source->providers[slot], now;
+	g_autofree uint8_t *copy = NULL;
+	size_t size = 0;
 
 	if (!rs_trace_region_provider(source->region, slot, &now) ||
 	    now.sequence == known->sequence)
 		return false;
+	if (!rs_trace_schema_knows(source->schema, slot, &now)) {
+		copy = rs_trace_region_descriptors(source->region, slot, &now, &size);
+		if (!copy)
+			return false;
+	}
 	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
-	read_descriptors(source, slot, &now);
+	take_descriptors(source, slot, &now, copy, size);
 	if (now.state == RS_PROVIDER_LIVE && now.last_boot != source->info.boot)
 		now.state = RS_PROVIDER_DEAD;
 	*known = now;

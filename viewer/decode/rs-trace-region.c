@@ -348,3 +348,15 @@ gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struc
 		out->state = RS_PROVIDER_FREE;
 	return TRUE;
 }
+
+guint8 *rs_trace_region_descriptors(const RsTraceRegion *region, guint slot,
+				    const struct rs_provider *entry, gsize *size)
+{
+	const struct rs_provider *shared = rs_trace_region_element(region, RS_SEC_PROVIDERS, slot);
+	gsize want = MIN(entry->desc_size, region->header.section[RS_SEC_EVENTS].size);
+	g_autofree guint8 *copy = g_malloc(want + 1);
+
+	*size = rs_trace_region_copy(region, RS_SEC_EVENTS, entry->desc_offset, copy, want);
+	rs_rmb(); /* pairs with the agent's barrier after the odd sequence */
+	return rs_load(&shared->sequence) == entry->sequence ? g_steal_pointer(&copy) : NULL;
+}

@@ -67,6 +67,12 @@ gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest
  * FALSE: there is no such slot, or the agent kept writing it while we tried.
  */
 gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struct rs_provider *out);
+/*
+ * A private copy of the descriptors of slot `slot`, whose entry is `entry`; the caller frees it.
+ * NULL: the slot has become another's meanwhile, so they may be its. The next look tells.
+ */
+guint8 *rs_trace_region_descriptors(const RsTraceRegion *region, guint slot,
+				    const struct rs_provider *entry, gsize *size);
 
 G_END_DECLS
 

@@ -37,10 +37,9 @@ static void tell_provider(Live *live, RsTraceFollower *follower, guint slot)
 	if (!rs_trace_region_provider(live->region, slot, &entry) || entry.sequence == *told)
 		return;
 	if (!rs_trace_follower_knows(follower, slot, &entry)) {
-		size = MIN(entry.desc_size, live->region->header.section[RS_SEC_EVENTS].size);
-		copy = g_malloc(size);
-		size = rs_trace_region_copy(live->region, RS_SEC_EVENTS, entry.desc_offset, copy,
-					    size);
+		copy = rs_trace_region_descriptors(live->region, slot, &entry, &size);
+		if (!copy)
+			return;
 	}
 	rs_trace_follower_take_provider(follower, slot, &entry, copy, size);
 	*told = entry.sequence;

@@ -241,6 +241,8 @@ static void test_provider(void)
 {
 	struct rs_region_config config = small_config();
 	RsTraceRegion *region = NULL;
+	g_autofree guint8 *descriptors = NULL;
+	gsize size;
 	struct rs_provider *shared, entry;
 	struct rs_error err = {0};
 
@@ -258,6 +260,14 @@ static void test_provider(void)
 	shared->state = RS_PROVIDER_DEAD + 1;
 	g_assert_true(rs_trace_region_provider(region, 3, &entry));
 	g_assert_cmpuint(entry.state, ==, RS_PROVIDER_FREE);
+	/* Descriptors are an entry's only while it is the same. */
+	entry.desc_offset = 0;
+	entry.desc_size = 64;
+	descriptors = rs_trace_region_descriptors(region, 3, &entry, &size);
+	g_assert_nonnull(descriptors);
+	g_assert_cmpuint(size, ==, 64);
+	shared->sequence = 10;
+	g_assert_null(rs_trace_region_descriptors(region, 3, &entry, &size));
 	shared->sequence = 9;
 	g_assert_false(rs_trace_region_provider(region, 3, &entry));
 	g_assert_false(rs_trace_region_provider(
