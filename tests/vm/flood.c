@@ -20,7 +20,7 @@
 static struct {
 	struct rs_event_desc event;
 	struct rs_field_desc field[FIELDS];
-	struct rs_symbol symbol[SYMBOLS];
+	struct rs_symbol symbol[FIELDS][SYMBOLS];
 	char strings[1024];
 } desc;
 static size_t used;
@@ -60,10 +60,10 @@ static void describe(void)
 			.size = 8,
 			.kind = RS_KIND_FLAGS,
 			.symbol_count = SYMBOLS,
-			.symbols = (uint32_t)offsetof(__typeof__(desc), symbol)};
+			.symbols = (uint32_t)offsetof(__typeof__(desc), symbol[i])};
+		for (int j = 0; j < SYMBOLS; j++)
+			desc.symbol[i][j] = (struct rs_symbol){.value = 1ull << j, .name = label};
 	}
-	for (int i = 0; i < SYMBOLS; i++)
-		desc.symbol[i] = (struct rs_symbol){.value = 1ull << i, .name = label};
 }
 
 static void fill_ring(uint8_t *map, const struct rs_region_header *h, uint32_t ring)
