@@ -57,8 +57,9 @@ static int view_entry(const void *memory, uint64_t size, uint32_t index, struct 
 	view->generation = rs_load_acquire(&view->entry->generation);
 	place->index = index;
 	place->kind = view->generation ? rs_load(&view->entry->kind) : RS_SOURCE_NONE;
-	place->free = rs_directory_claim_generation(view->word) != view->generation;
-	place->owner = place->free ? RS_OWNER_GONE : rs_directory_claim_owner(view->word);
+	place->free = rs_directory_claim_generation(view->word) != view->generation &&
+		      place->kind != RS_SOURCE_GIVEN;
+	place->owner = place->free ? RS_CLAIM_LEFT : rs_directory_claim_owner(view->word);
 	place->offset = rs_load(&view->entry->offset);
 	place->size = rs_load(&view->entry->size);
 	if (place->offset % RS_SECTION_ALIGN || place->offset > head.size ||
@@ -119,7 +120,7 @@ int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t own
 
 	if (err)
 		return err;
-	gone = rs_directory_claim_word(view.generation, RS_OWNER_GONE);
+	gone = rs_directory_claim_word(view.generation, RS_CLAIM_LEFT);
 	while (view.word == rs_directory_claim_word(view.generation, owner)) {
 		/* Release: all that the owner did with the region comes before. */
 		if (rs_shared_cas64(view.claim, &view.word, gone))

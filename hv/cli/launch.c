@@ -26,15 +26,18 @@ static int join(const char *name, const struct rs_source_config *config, struct 
 		struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err)
 {
 	struct rs_session *session = NULL;
+	struct rs_source *source;
 	int ret = rs_session_create(name, &session, err);
 
 	if (!ret)
-		ret = rs_session_add_source(session, config, machine->region, machine->target, NULL,
-					    err);
-	if (ret)
+		ret = rs_session_add_source(session, config, machine->region, machine->target,
+					    &source, err);
+	if (ret) {
 		rs_machine_clear(machine);
-	else
+	} else {
+		rs_session_add_memory(session, source, machine->regions, machine->same_host);
 		ret = note_where(claim, session, err);
+	}
 	if (ret)
 		rs_session_destroy(session);
 	else

@@ -13,10 +13,18 @@
 /* Text is written once it has grown to this: a few bytes in a ring can ask for 64 KiB of it. */
 #define OUT_MAX (1u << 20)
 
+struct one {
+	char *name;
+	void *source; /* the owner's */
+};
+
 struct rs_printer {
 	struct rs_printer_config config;
 	RsTraceTextStyle style;
 	RsTracePump *pump;
+	GPtrArray *ones; /* of struct one, all that there ever were and have not ended */
+	guint added;
+	gint several; /* atomic: there has been more than one */
 	/* The pump's thread's, until that has been joined. */
 	GString *out;
 	struct rs_printer_stats stats;
@@ -63,8 +71,10 @@ static void flush(struct rs_printer *p)
 		p->stats.error = code;
 }
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		      gpointer data)
 {
+	const struct one *one = source;
 	struct rs_printer *p = data;
 
 	if (is_over(p))
@@ -74,9 +84,10 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	else if (record->kind == RS_TRACE_RECORD_EVENT)
 		p->stats.events++;
 	if (p->config.json)
-		rs_trace_json_line(p->out, record, task);
+		rs_trace_json_line(p->out, record, task, one->name);
 	else
-		rs_trace_text_line(p->out, record, task, p->style);
+		rs_trace_text_line(p->out, record, task,
+				   g_atomic_int_get(&p->several) ? one->name : NULL, p->style);
 	if (p->out->len >= OUT_MAX)
 		flush(p);
 }
@@ -91,47 +102,84 @@ static gboolean on_round(gpointer data)
 
 /* ---- on the owner's thread ---- */
 
-static void print_header(struct rs_printer *p)
+void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region)
 {
-	const RsTraceRegion *region = p->config.region;
-	uint64_t entries = 0, written = 0;
-
+	head->cpus = MAX(head->cpus, region->header.ring_count);
 	for (uint32_t i = 0; i < region->header.ring_count; i++) {
 		RsTraceRingInfo info;
 
 		rs_trace_ring_info(region, i, &info);
-		entries += info.entries;
-		written += info.records;
+		head->entries += info.entries;
+		head->written += info.records;
 	}
-	rs_trace_text_header(p->out, entries, written, region->header.ring_count);
 }
 
-int rs_printer_create(const struct rs_printer_config *config, struct rs_printer **out,
-		      struct rs_error *err)
+static void free_one(gpointer data)
 {
-	struct rs_printer *p;
-	RsTracePumpConfig pump = {.done = config->done, .data = config->data};
-	RsTraceSource *source;
-	GError *error = NULL;
+	struct one *one = data;
 
-	source = rs_trace_live_new(config->region, config->from, config->owner, &error);
-	if (!source)
-		return rs_error_take(err, EINVAL, error);
-	p = g_new0(struct rs_printer, 1);
+	g_free(one->name);
+	g_free(one);
+}
+
+static void on_ended(gpointer source, gpointer data)
+{
+	struct rs_printer *p = data;
+	void *of = ((struct one *)source)->source;
+
+	g_ptr_array_remove_fast(p->ones, source);
+	if (p->config.ended)
+		p->config.ended(p->config.data, of);
+}
+
+static void on_done(gpointer data)
+{
+	struct rs_printer *p = data;
+
+	if (p->config.done)
+		p->config.done(p->config.data);
+}
+
+struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
+{
+	struct rs_printer *p = g_new0(struct rs_printer, 1);
+	RsTracePumpConfig pump = {.ended = on_ended, .done = on_done, .record_data = p, .data = p};
+
 	p->config = *config;
 	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : 0;
 	p->out = g_string_new(NULL);
+	p->ones = g_ptr_array_new_with_free_func(free_one);
 	if (config->fd >= 0) {
-		if (config->header && !config->json)
-			print_header(p);
+		if (config->head && !config->json)
+			rs_trace_text_header(p->out, config->head->entries, config->head->written,
+					     config->head->cpus);
 		pump.record = on_record;
 		pump.round = on_round;
 	}
-	pump.record_data = p;
 	p->pump = rs_trace_pump_new(&pump);
-	rs_trace_pump_add(p->pump, source);
-	*out = p;
-	return 0;
+	return p;
+}
+
+int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *region,
+		   RsTraceFrom from, void *source, struct rs_error *err)
+{
+	GError *error = NULL;
+	RsTraceSource *live = rs_trace_live_new(region, from, p->config.owner, &error);
+	struct one *one;
+
+	if (!live)
+		return rs_error_take(err, EINVAL, error);
+	one = g_new0(struct one, 1);
+	one->name = g_strdup(name);
+	one->source = source;
+	g_ptr_array_add(p->ones, one);
+	g_atomic_int_set(&p->several, ++p->added > 1);
+	return (int)rs_trace_pump_add(p->pump, live, one);
+}
+
+void rs_printer_end(struct rs_printer *p, int number)
+{
+	rs_trace_pump_end(p->pump, (guint)number);
 }
 
 void rs_printer_wake(struct rs_printer *p)
@@ -153,6 +201,7 @@ void rs_printer_destroy(struct rs_printer *p)
 	if (!p)
 		return;
 	rs_trace_pump_free(p->pump);
+	g_ptr_array_unref(p->ones);
 	g_string_free(p->out, TRUE);
 	g_free(p);
 }

@@ -31,7 +31,8 @@ struct runner {
 	bool stopping;  /* somebody wants the end */
 	bool signalled; /* ... by a signal */
 	bool said_hello;
-	GHashTable *globs; /* asked for, and what is known of each: GLOB_* */
+	GHashTable *printed; /* source → its number in the printer */
+	GHashTable *globs;   /* asked for, and what is known of each: GLOB_* */
 };
 
 static void fail(struct runner *runner, int code)
@@ -170,11 +171,39 @@ static gboolean on_settled(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* Its region may be another's now. */
+static void on_source_printed(void *data, void *source)
+{
+	struct runner *runner = data;
+
+	g_hash_table_remove(runner->printed, source);
+	rs_source_release(source);
+}
+
+static void print_source(struct runner *runner, struct rs_source *source)
+{
+	RsTraceFrom from = rs_source_joined(source) ? RS_TRACE_FROM_START : runner->config->from;
+	struct rs_error err = {0};
+	int number;
+
+	if (!runner->printer || g_hash_table_contains(runner->printed, source))
+		return;
+	number = rs_printer_add(runner->printer, rs_source_name(source), rs_source_region(source),
+				from, source, &err);
+	if (number < 0) {
+		fail(runner, rs_cli_fail_error(&err));
+		return;
+	}
+	rs_source_hold(source);
+	g_hash_table_insert(runner->printed, source, GINT_TO_POINTER(number));
+}
+
 static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
 {
 	struct runner *runner = data;
 
 	runner->said_hello = true;
+	print_source(runner, source);
 	if (!runner->sources[4])
 		runner->sources[4] = g_timeout_add(RS_SESSION_START_MS, on_settled, runner);
 }
@@ -190,7 +219,11 @@ static void on_doorbell(void *data)
 static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
 {
 	struct runner *runner = data;
+	gpointer number;
 
+	if (rs_source_joined(source) &&
+	    g_hash_table_lookup_extended(runner->printed, source, NULL, &number))
+		rs_printer_end(runner->printer, GPOINTER_TO_INT(number));
 	if (rs_session_end(runner->session))
 		g_main_loop_quit(runner->loop);
 }
@@ -228,28 +261,35 @@ static int open_output(struct runner *runner, struct rs_error *err)
 	return 0;
 }
 
-static int start_printer(struct runner *runner, struct rs_error *err)
+static bool will_print(const struct runner *runner)
+{
+	const RsTraceRegion *region = rs_source_region(rs_session_source(runner->session, 0));
+
+	/* Quiet sessions are there for others to observe, but somebody has to consume. */
+	return !runner->config->quiet || region->header.ring_mode == RS_MODE_DROP;
+}
+
+static void start_printer(struct runner *runner)
 {
 	const struct rs_runner_config *config = runner->config;
+	struct rs_printer_head head = {0};
 	struct rs_printer_config printer = {
-		.region = rs_source_region(rs_session_source(runner->session, 0)),
-		.from = config->from,
 		.owner = true,
 		.json = config->json,
-		.header = true,
+		.head = &head,
 		.short_names = config->short_names,
 		.count = config->count,
-		.fd = runner->out_fd,
+		.fd = config->quiet ? -1 : runner->out_fd,
 		.data = runner,
+		.ended = on_source_printed,
 		.done = on_printer_done,
 	};
 
-	/* Quiet sessions are there for others to observe, but somebody has to consume. */
-	if (config->quiet && printer.region->header.ring_mode != RS_MODE_DROP)
-		return 0;
-	if (config->quiet)
-		printer.fd = -1;
-	return rs_printer_create(&printer, &runner->printer, err);
+	if (!will_print(runner))
+		return;
+	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
+		rs_printer_count(&head, rs_source_region(rs_session_source(runner->session, i)));
+	runner->printer = rs_printer_create(&printer);
 }
 
 static int serve(struct runner *runner, struct rs_error *err)
@@ -269,9 +309,8 @@ static int begin(struct runner *runner, struct rs_error *err)
 		ret = ask(runner, err);
 	if (!ret)
 		ret = serve(runner, err);
-	if (!ret)
-		ret = start_printer(runner, err);
 	if (!ret) {
+		start_printer(runner);
 		ret = rs_session_start(runner->session, err);
 		/* A program that is not there is neither a session nor an event. */
 		if (ret == -ENOENT)
@@ -384,6 +423,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	struct rs_error err = {0};
 
 	runner.loop = g_main_loop_new(NULL, FALSE);
+	runner.printed = g_hash_table_new(NULL, NULL);
 	runner.globs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	runner.listener = (struct rs_session_listener){.data = &runner,
 						       .message = on_message,
@@ -407,6 +447,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 		g_clear_handle_id(&runner.sources[i], g_source_remove);
 	g_clear_handle_id(&runner.patience, g_source_remove);
 	g_hash_table_unref(runner.globs);
+	g_hash_table_unref(runner.printed);
 	g_main_loop_unref(runner.loop);
 	rs_session_destroy(session);
 	if (runner.out_fd > STDERR_FILENO)

@@ -93,7 +93,7 @@ void rs_summary_print(struct rs_session *session, const struct rs_printer_stats 
 	struct rs_source_stat stat;
 	g_autofree char *text = NULL;
 
-	rs_source_stat(rs_session_source(session, 0), &stat);
+	rs_session_stat(session, &stat);
 	if (json_fd >= 0) {
 		text = rs_summary_json(&stat, printed);
 		dprintf(json_fd, "%s\n", text);

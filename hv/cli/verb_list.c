@@ -9,7 +9,7 @@
 struct row {
 	GVariant *dict; /* whose texts these are */
 	guint32 id, sites;
-	const char *system, *name, *filter, *note;
+	const char *source, *system, *name, *filter, *note;
 	GVariant *owners; /* aa{sv}; NULL: nobody has asked for anything */
 	gboolean enabled;
 };
@@ -40,11 +40,13 @@ static gboolean next_row(GVariantIter *iter, struct row *row)
 
 	g_clear_pointer(&row->owners, g_variant_unref);
 	g_clear_pointer(&row->dict, g_variant_unref);
-	*row = (struct row){.dict = dict, .system = "", .name = "", .filter = "", .note = ""};
+	*row = (struct row){
+		.dict = dict, .source = "", .system = "", .name = "", .filter = "", .note = ""};
 	if (!dict)
 		return FALSE;
 	row->owners = g_variant_lookup_value(dict, "owners", G_VARIANT_TYPE("aa{sv}"));
 	g_variant_lookup(dict, "id", "u", &row->id);
+	g_variant_lookup(dict, "source", "&s", &row->source);
 	g_variant_lookup(dict, "system", "&s", &row->system);
 	g_variant_lookup(dict, "name", "&s", &row->name);
 	g_variant_lookup(dict, "enabled", "b", &row->enabled);
@@ -81,8 +83,39 @@ static char *describe_wishes(const struct row *row)
 	return g_strdup(text->str);
 }
 
+/* Names that more than one source has: a set of "system:name". */
+static GHashTable *find_shared(GVariant *events)
+{
+	g_autoptr(GHashTable) all = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	GHashTable *shared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	GVariantIter iter;
+	struct row row = {0};
+
+	g_variant_iter_init(&iter, events);
+	while (next_row(&iter, &row)) {
+		char *name = g_strconcat(row.system, ":", row.name, NULL);
+
+		if (g_hash_table_contains(all, name))
+			g_hash_table_add(shared, name);
+		else
+			g_hash_table_add(all, name);
+	}
+	return shared;
+}
+
+/* As a glob that means this event alone: "source/system:name" where the name alone would not do. */
+static char *full_name(const struct row *row, GHashTable *shared)
+{
+	g_autofree char *name = g_strconcat(row->system, ":", row->name, NULL);
+
+	if (!g_hash_table_contains(shared, name))
+		return g_steal_pointer(&name);
+	return g_strconcat(row->source, "/", name, NULL);
+}
+
 static void print_table(GVariant *events)
 {
+	g_autoptr(GHashTable) shared = find_shared(events);
 	GVariantIter iter;
 	struct row row = {0};
 
@@ -91,10 +124,11 @@ static void print_table(GVariant *events)
 	while (next_row(&iter, &row)) {
 		g_autofree char *wishes = describe_wishes(&row);
 		g_autofree char *note = rs_trace_escape(row.note, -1, NULL);
+		g_autofree char *name = full_name(&row, shared);
 
-		printf("%5u %-3s %5u  %s:%s%s%s%s%s%s\n", row.id, row.enabled ? "on" : "-",
-		       row.sites, row.system, row.name, *wishes ? "  " : "", wishes,
-		       *note ? "  (" : "", note, *note ? ")" : "");
+		printf("%5u %-3s %5u  %s%s%s%s%s%s\n", row.id, row.enabled ? "on" : "-", row.sites,
+		       name, *wishes ? "  " : "", wishes, *note ? "  (" : "", note,
+		       *note ? ")" : "");
 	}
 }
 
@@ -139,6 +173,8 @@ static void print_json(GVariant *events)
 	g_variant_iter_init(&iter, events);
 	while (next_row(&iter, &row)) {
 		json_builder_begin_object(b);
+		json_builder_set_member_name(b, "source");
+		json_builder_add_string_value(b, row.source);
 		json_builder_set_member_name(b, "id");
 		json_builder_add_int_value(b, row.id);
 		json_builder_set_member_name(b, "system");
@@ -160,12 +196,16 @@ static void print_json(GVariant *events)
 
 static void print_names(GVariant *events)
 {
+	g_autoptr(GHashTable) shared = find_shared(events);
 	GVariantIter iter;
 	struct row row = {0};
 
 	g_variant_iter_init(&iter, events);
-	while (next_row(&iter, &row))
-		printf("%s:%s\n", row.system, row.name);
+	while (next_row(&iter, &row)) {
+		g_autofree char *name = full_name(&row, shared);
+
+		puts(name);
+	}
 }
 
 /* The rows of events that the owner has asked about. Takes `events`. */

@@ -5,17 +5,43 @@
 #include <rs-trace-rundir.h>
 #include <stdio.h>
 
+struct shown {
+	char *state;
+	GPtrArray *sources; /* RsTraceClientSource; NULL: it does not say */
+};
+
 /* What the session says of itself, or what can be told from its file alone. */
-static char *state_of(const RsTraceRundirEntry *entry)
+static struct shown look(const RsTraceRundirEntry *entry)
 {
 	g_autoptr(RsDBusSession1) session = NULL;
-	char *state;
+	struct shown shown = {0};
 
-	if (!entry->live)
-		return g_strdup(entry->qmp ? "lost" : "dead");
-	session = rs_trace_client_connect(entry->name, NULL);
-	state = session ? rs_dbus_session1_dup_state(session) : NULL;
-	return state ? state : g_strdup("starting");
+	if (entry->live)
+		session = rs_trace_client_connect(entry->name, NULL);
+	if (session) {
+		shown.state = rs_dbus_session1_dup_state(session);
+		shown.sources = rs_trace_client_sources(session, NULL);
+	}
+	if (!shown.state)
+		shown.state = g_strdup(entry->live ? "starting" : entry->qmp ? "lost" : "dead");
+	return shown;
+}
+
+static void clear(struct shown *shown)
+{
+	g_free(shown->state);
+	g_clear_pointer(&shown->sources, g_ptr_array_unref);
+}
+
+static void print_line(const char *name, const char *state, const char *kind, guint32 pid,
+		       const char *kernel)
+{
+	g_autofree char *shown_kernel = rs_trace_escape(kernel, -1, NULL);
+	g_autofree char *shown_kind = rs_trace_escape(kind, -1, NULL);
+	g_autofree char *shown_name = rs_trace_escape(name, -1, NULL);
+	g_autofree char *number = pid ? g_strdup_printf("%u", pid) : g_strdup("-");
+
+	printf("%-16s %-8s %-10s %8s  %s\n", shown_name, state, shown_kind, number, shown_kernel);
 }
 
 static void print_table(const GPtrArray *list)
@@ -23,13 +49,46 @@ static void print_table(const GPtrArray *list)
 	printf("%-16s %-8s %-10s %8s  %s\n", "NAME", "STATE", "KIND", "PID", "KERNEL");
 	for (guint i = 0; i < list->len; i++) {
 		const RsTraceRundirEntry *entry = list->pdata[i];
-		g_autofree char *state = state_of(entry);
-		g_autofree char *kernel = rs_trace_escape(entry->kernel, -1, NULL);
-		g_autofree char *kind = rs_trace_escape(entry->kind, -1, NULL);
+		struct shown shown = look(entry);
 
-		printf("%-16s %-8s %-10s %8d  %s\n", entry->name, state, kind, (int)entry->pid,
-		       kernel);
+		print_line(entry->name, shown.state, entry->kind, (guint32)entry->pid,
+			   entry->kernel);
+		for (guint k = 0; shown.sources && shown.sources->len > 1 && k < shown.sources->len;
+		     k++) {
+			const RsTraceClientSource *source = shown.sources->pdata[k];
+			g_autofree char *name = g_strconcat("  ", source->name, NULL);
+
+			print_line(name, source->state, source->kind, source->pid, source->kernel);
+		}
+		clear(&shown);
 	}
+}
+
+static void add_text(JsonBuilder *b, const char *name, const char *text)
+{
+	json_builder_set_member_name(b, name);
+	json_builder_add_string_value(b, text);
+}
+
+static void add_sources(JsonBuilder *b, const GPtrArray *sources)
+{
+	json_builder_set_member_name(b, "sources");
+	json_builder_begin_array(b);
+	for (guint i = 0; sources && i < sources->len; i++) {
+		const RsTraceClientSource *source = sources->pdata[i];
+
+		json_builder_begin_object(b);
+		add_text(b, "name", source->name);
+		add_text(b, "state", source->state);
+		add_text(b, "kind", source->kind);
+		add_text(b, "kernel", source->kernel);
+		json_builder_set_member_name(b, "joined");
+		json_builder_add_boolean_value(b, source->joined);
+		if (source->pid)
+			rs_cli_add_number(b, "pid", source->pid);
+		json_builder_end_object(b);
+	}
+	json_builder_end_array(b);
 }
 
 static void print_json(const GPtrArray *list)
@@ -39,22 +98,20 @@ static void print_json(const GPtrArray *list)
 	json_builder_begin_array(b);
 	for (guint i = 0; i < list->len; i++) {
 		const RsTraceRundirEntry *entry = list->pdata[i];
-		g_autofree char *state = state_of(entry);
+		struct shown shown = look(entry);
 
 		json_builder_begin_object(b);
-		json_builder_set_member_name(b, "name");
-		json_builder_add_string_value(b, entry->name);
-		json_builder_set_member_name(b, "state");
-		json_builder_add_string_value(b, state);
-		json_builder_set_member_name(b, "kind");
-		json_builder_add_string_value(b, entry->kind);
+		add_text(b, "name", entry->name);
+		add_text(b, "state", shown.state);
+		add_text(b, "kind", entry->kind);
 		json_builder_set_member_name(b, "pid");
 		json_builder_add_int_value(b, entry->pid);
-		json_builder_set_member_name(b, "kernel");
-		json_builder_add_string_value(b, entry->kernel);
+		add_text(b, "kernel", entry->kernel);
 		json_builder_set_member_name(b, "started");
 		json_builder_add_int_value(b, entry->started);
+		add_sources(b, shown.sources);
 		json_builder_end_object(b);
+		clear(&shown);
 	}
 	json_builder_end_array(b);
 	rs_cli_print_json(b, true);

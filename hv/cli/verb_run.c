@@ -11,10 +11,11 @@
 
 #define DEFAULT_RING "1M"
 #define CPUS_NOT_GIVEN G_MININT
+#define USERS_NOT_GIVEN G_MININT
 
 struct options {
 	char **enable, **filters;
-	int cpus;
+	int cpus, users;
 	char *memory, *ring_size, *mode, *name, *accel, *initrd, *append, *serial, *output;
 	double duration;
 	gint64 count;
@@ -50,6 +51,8 @@ static int check(const struct rs_verb *verb, const struct options *o, int argc, 
 		return rs_cli_usage(verb, "--duration is in seconds, up to a million");
 	if (o->cpus != CPUS_NOT_GIVEN && (o->cpus < 1 || o->cpus > (int)RS_MAX_CPUS))
 		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
+	if (o->users != USERS_NOT_GIVEN && (o->users < 0 || o->users >= (int)RS_MAX_REGIONS))
+		return rs_cli_usage(verb, "--regions is 0 to %u", RS_MAX_REGIONS - 1);
 	if (o->count < 0)
 		return rs_cli_usage(verb, "--count is a number of events");
 	return 0;
@@ -76,6 +79,8 @@ static int configure(const struct options *o, struct rs_machine_config *machine,
 	machine->initrd = o->initrd;
 	machine->append = o->append;
 	machine->serial = o->serial;
+	machine->users =
+		o->users == USERS_NOT_GIVEN ? RS_MACHINE_USERS_DEFAULT : (uint32_t)o->users;
 	return 0;
 }
 
@@ -183,7 +188,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, const 
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.cpus = CPUS_NOT_GIVEN};
+	struct options o = {.cpus = CPUS_NOT_GIVEN, .users = USERS_NOT_GIVEN};
 	gboolean hosted_help = FALSE;
 	const GOptionEntry options[] = {
 		{"demo", 0, 0, G_OPTION_ARG_NONE, &o.demo, "Run the bundled demo guest", NULL},
@@ -195,6 +200,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "'GLOB: EXPR'"},
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		{"cpus", 0, 0, G_OPTION_ARG_INT, &o.cpus, "vCPUs, or rings (2)", "N"},
+		{"regions", 0, 0, G_OPTION_ARG_INT, &o.users,
+		 "How many other processes with an agent can join (4, with --hosted 16)", "N"},
 		{"mem", 0, 0, G_OPTION_ARG_STRING, &o.memory, "Memory of the guest (256M)", "SIZE"},
 		{"ring-size", 0, 0, G_OPTION_ARG_STRING, &o.ring_size,
 		 "Ring of each vCPU (" DEFAULT_RING ")", "SIZE"},

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <rs-trace-escape.h>
 #include <stdio.h>
+#include <string.h>
 
 static uint64_t number(GVariant *dict, const char *name)
 {
@@ -72,13 +73,16 @@ static void print_clock(GVariant *t)
 		printf("its error is not known\n");
 }
 
-static void print_text(RsDBusSession1 *session, GVariant *t, GVariant *cpus)
+/* `what`: "session" or "source". */
+static void print_text(const char *what, const char *name, const char *of, GVariant *t,
+		       GVariant *cpus)
 {
-	g_autofree char *kernel = rs_trace_escape(rs_dbus_session1_get_kernel(session), -1, NULL);
+	g_autofree char *shown = rs_trace_escape(name, -1, NULL);
+	g_autofree char *kernel = rs_trace_escape(of, -1, NULL);
 	gboolean self_patch = FALSE;
 
 	g_variant_lookup(t, "self_patch", "b", &self_patch);
-	printf("session:     %s (%s, %s) %s\n", rs_dbus_session1_get_name(session), text(t, "kind"),
+	printf("%s:%*s%s (%s, %s) %s\n", what, (int)(12 - strlen(what)), "", shown, text(t, "kind"),
 	       text(t, "state"), kernel);
 	print_clock(t);
 	printf("events:      %" PRIu64 ", %" PRIu64 " enabled\n", number(t, "events"),
@@ -118,14 +122,8 @@ static void add_dict(JsonBuilder *b, GVariant *dict)
 		rs_cli_add_variant(b, name, value);
 }
 
-static void print_json(RsDBusSession1 *session, GVariant *totals, GVariant *cpus)
+static void add_cpus(JsonBuilder *b, GVariant *cpus)
 {
-	g_autoptr(JsonBuilder) b = json_builder_new();
-
-	json_builder_begin_object(b);
-	json_builder_set_member_name(b, "name");
-	json_builder_add_string_value(b, rs_dbus_session1_get_name(session));
-	add_dict(b, totals);
 	json_builder_set_member_name(b, "cpus");
 	json_builder_begin_array(b);
 	for (gsize i = 0; i < g_variant_n_children(cpus); i++) {
@@ -136,8 +134,75 @@ static void print_json(RsDBusSession1 *session, GVariant *totals, GVariant *cpus
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
+}
+
+/* One source's figures. FALSE: it is not there any more. */
+static gboolean ask(RsDBusSession1 *session, guint32 number, GVariant **totals, GVariant **cpus,
+		    GError **error)
+{
+	return rs_dbus_session1_call_stat_sync(session, rs_trace_client_source(number), totals,
+					       cpus, NULL, error);
+}
+
+static void add_sources(JsonBuilder *b, RsDBusSession1 *session, const GPtrArray *sources)
+{
+	json_builder_set_member_name(b, "sources");
+	json_builder_begin_array(b);
+	for (guint i = 0; i < sources->len; i++) {
+		const RsTraceClientSource *source = sources->pdata[i];
+		g_autoptr(GVariant) totals = NULL, cpus = NULL;
+
+		if (!ask(session, source->number, &totals, &cpus, NULL))
+			continue;
+		json_builder_begin_object(b);
+		json_builder_set_member_name(b, "name");
+		json_builder_add_string_value(b, source->name);
+		add_dict(b, totals);
+		json_builder_end_object(b);
+	}
+	json_builder_end_array(b);
+}
+
+static int print_json(RsDBusSession1 *session, const GPtrArray *sources)
+{
+	g_autoptr(GVariant) totals = NULL, cpus = NULL;
+	g_autoptr(JsonBuilder) b = json_builder_new();
+	GError *error = NULL;
+
+	if (!ask(session, 0, &totals, &cpus, &error))
+		return rs_cli_fail_gerror(error);
+	json_builder_begin_object(b);
+	json_builder_set_member_name(b, "name");
+	json_builder_add_string_value(b, rs_dbus_session1_get_name(session));
+	add_dict(b, totals);
+	add_cpus(b, cpus);
+	add_sources(b, session, sources);
 	json_builder_end_object(b);
 	rs_cli_print_json(b, true);
+	return RS_CLI_OK;
+}
+
+/* One source is the session; of several each has its figures. */
+static int print_all(RsDBusSession1 *session, const GPtrArray *sources)
+{
+	for (guint i = 0; i < sources->len; i++) {
+		const RsTraceClientSource *source = sources->pdata[i];
+		g_autoptr(GVariant) totals = NULL, cpus = NULL;
+		g_autoptr(GError) error = NULL;
+		bool alone = sources->len == 1;
+
+		if (!ask(session, source->number, &totals, &cpus, &error)) {
+			if (alone)
+				return rs_cli_fail_gerror(g_steal_pointer(&error));
+			continue;
+		}
+		if (!alone && i)
+			putchar('\n');
+		print_text(alone ? "session" : "source",
+			   alone ? rs_dbus_session1_get_name(session) : source->name,
+			   source->kernel, totals, cpus);
+	}
+	return RS_CLI_OK;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
@@ -148,8 +213,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{0}};
-	g_autoptr(GVariant) totals = NULL, cpus = NULL;
 	g_autoptr(RsDBusSession1) session = NULL;
+	g_autoptr(GPtrArray) sources = NULL;
 	GError *error = NULL;
 	int code;
 
@@ -160,14 +225,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (!rs_dbus_session1_call_stat_sync(session, rs_trace_client_no_options(), &totals, &cpus,
-					     NULL, &error))
+	sources = rs_trace_client_sources(session, &error);
+	if (!sources)
 		return rs_cli_fail_gerror(error);
-	if (json)
-		print_json(session, totals, cpus);
-	else
-		print_text(session, totals, cpus);
-	return RS_CLI_OK;
+	return json ? print_json(session, sources) : print_all(session, sources);
 }
 
 const struct rs_verb rs_verb_stat = {

@@ -3,6 +3,8 @@
 #include "cli/printer.h"
 #include "cli/verb.h"
 #include <glib-unix.h>
+#include <rs-trace-escape.h>
+#include <rs-trace-region.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +12,17 @@
 struct observer {
 	GMainLoop *loop;
 	RsDBusSession1 *session;
+	struct rs_printer *printer;
+	GHashTable *followed; /* number → struct followed */
+	RsTraceFrom from;
+	guint32 changes; /* of sources, as last told */
+};
+
+/* A source that is printed, or was. */
+struct followed {
+	RsTraceRegion *region; /* NULL: it has been read to its end */
+	int index;             /* in the printer */
+	bool ending;
 };
 
 static gboolean on_signal(gpointer data)
@@ -25,6 +38,76 @@ static void on_printer_done(void *data)
 	struct observer *observer = data;
 
 	g_main_loop_quit(observer->loop);
+}
+
+/* ---- sources: they come and go ---- */
+
+static void free_followed(gpointer data)
+{
+	struct followed *followed = data;
+
+	rs_trace_region_free(followed->region);
+	g_free(followed);
+}
+
+static void on_source_printed(void *data, void *source)
+{
+	struct followed *followed = source;
+
+	g_clear_pointer(&followed->region, rs_trace_region_free);
+}
+
+/* Its name is shown: it is another's word for a file name and may be anything. */
+static void follow(struct observer *observer, const RsTraceClientSource *source)
+{
+	struct followed *followed = g_new0(struct followed, 1);
+	g_autofree char *name = rs_trace_escape(source->name, -1, NULL);
+	g_autoptr(GError) error = NULL;
+	struct rs_error err = {0};
+
+	g_hash_table_insert(observer->followed, GUINT_TO_POINTER(source->number), followed);
+	followed->index = -1;
+	/* It may be gone by now: then there is nothing to be seen. */
+	followed->region = rs_trace_client_open_region(observer->session, source->number, &error);
+	if (!followed->region)
+		return;
+	followed->index = rs_printer_add(observer->printer, name, followed->region, observer->from,
+					 followed, &err);
+	if (followed->index < 0)
+		rs_cli_fail_error(&err);
+}
+
+static void look_at_sources(struct observer *observer)
+{
+	g_autoptr(GPtrArray) list = rs_trace_client_sources(observer->session, NULL);
+
+	for (guint i = 0; list && i < list->len; i++) {
+		const RsTraceClientSource *source = list->pdata[i];
+		gpointer key = GUINT_TO_POINTER(source->number);
+		struct followed *followed = g_hash_table_lookup(observer->followed, key);
+
+		/* Nothing is there before its agent has reported, and it may never. */
+		if (!followed && strcmp(source->state, "waiting"))
+			follow(observer, source);
+		followed = g_hash_table_lookup(observer->followed, key);
+		if (followed && followed->index >= 0 && !followed->ending && source->joined &&
+		    strcmp(source->state, "ended") == 0) {
+			followed->ending = true;
+			rs_printer_end(observer->printer, followed->index);
+		}
+	}
+}
+
+static void on_changed(RsDBusSession1 *session, guint generation, GVariant *more, gpointer data)
+{
+	struct observer *observer = data;
+	guint32 changes = 0;
+
+	g_variant_lookup(more, "sources", "u", &changes);
+	if (changes == observer->changes)
+		return;
+	observer->changes = changes;
+	look_at_sources(observer);
 }
 
 static void on_ended(RsDBusSession1 *session, const char *reason, int code, const char *text,
@@ -43,42 +126,68 @@ static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *err
 	g_main_loop_quit(observer->loop);
 }
 
-static int observe(RsDBusSession1 *session, struct rs_printer_config *config, double duration)
+static void wait_for_end(struct observer *observer, double duration)
 {
-	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(session));
-	struct observer observer = {.session = session};
-	g_autofree char *state = rs_dbus_session1_dup_state(session);
-	struct rs_printer *printer = NULL;
-	struct rs_printer_stats stats;
-	struct rs_error err = {0};
+	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(observer->session));
+	g_autofree char *state = rs_dbus_session1_dup_state(observer->session);
 	guint sources[4] = {0};
-	int code = RS_CLI_OK;
 
-	config->data = &observer;
-	config->done = on_printer_done;
-	observer.loop = g_main_loop_new(NULL, FALSE);
-	if (rs_printer_create(config, &printer, &err)) {
-		g_main_loop_unref(observer.loop);
-		return rs_cli_fail_error(&err);
-	}
-	sources[0] = g_unix_signal_add(SIGINT, on_signal, &observer);
-	sources[1] = g_unix_signal_add(SIGTERM, on_signal, &observer);
-	sources[2] = g_unix_signal_add(SIGHUP, on_signal, &observer);
+	sources[0] = g_unix_signal_add(SIGINT, on_signal, observer);
+	sources[1] = g_unix_signal_add(SIGTERM, on_signal, observer);
+	sources[2] = g_unix_signal_add(SIGHUP, on_signal, observer);
 	if (duration > 0)
-		sources[3] = g_timeout_add((guint)(duration * 1000), on_signal, &observer);
-	g_signal_connect(session, "ended", G_CALLBACK(on_ended), &observer);
-	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), &observer);
+		sources[3] = g_timeout_add((guint)(duration * 1000), on_signal, observer);
+	g_signal_connect(observer->session, "changed", G_CALLBACK(on_changed), observer);
+	g_signal_connect(observer->session, "ended", G_CALLBACK(on_ended), observer);
+	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), observer);
+	look_at_sources(observer);
+	observer->from = RS_TRACE_FROM_START; /* who comes from now on is new */
 	if (!g_dbus_connection_is_closed(connection) && g_strcmp0(state, "ended"))
-		g_main_loop_run(observer.loop);
-	g_signal_handlers_disconnect_by_data(session, &observer);
-	g_signal_handlers_disconnect_by_data(connection, &observer);
+		g_main_loop_run(observer->loop);
+	g_signal_handlers_disconnect_by_data(observer->session, observer);
+	g_signal_handlers_disconnect_by_data(connection, observer);
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);
-	rs_printer_finish(printer, &stats);
+}
+
+/* What the rings of all sources hold, for the header. */
+static void count(RsDBusSession1 *session, struct rs_printer_head *head)
+{
+	g_autoptr(GPtrArray) list = rs_trace_client_sources(session, NULL);
+
+	for (guint i = 0; list && i < list->len; i++) {
+		const RsTraceClientSource *source = list->pdata[i];
+		g_autoptr(RsTraceRegion) region =
+			rs_trace_client_open_region(session, source->number, NULL);
+
+		if (region)
+			rs_printer_count(head, region);
+	}
+}
+
+static int observe(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
+		   double duration)
+{
+	struct observer observer = {.session = session, .from = from};
+	struct rs_printer_head head = {0};
+	struct rs_printer_stats stats;
+	int code = RS_CLI_OK;
+
+	count(session, &head);
+	config->head = &head;
+	config->data = &observer;
+	config->ended = on_source_printed;
+	config->done = on_printer_done;
+	observer.loop = g_main_loop_new(NULL, FALSE);
+	observer.followed = g_hash_table_new_full(NULL, NULL, NULL, free_followed);
+	observer.printer = rs_printer_create(config);
+	wait_for_end(&observer, duration);
+	rs_printer_finish(observer.printer, &stats);
 	if (stats.error)
 		code = rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 				   g_strerror(stats.error));
-	rs_printer_destroy(printer);
+	rs_printer_destroy(observer.printer);
+	g_hash_table_unref(observer.followed);
 	g_main_loop_unref(observer.loop);
 	return code;
 }
@@ -101,9 +210,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Only what comes from now on, not what the rings hold", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	struct rs_printer_config printer = {.header = true, .fd = STDOUT_FILENO};
-	g_autoptr(RsTraceRegion) region = NULL;
-	GError *error = NULL;
+	struct rs_printer_config printer = {.fd = STDOUT_FILENO};
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
@@ -117,15 +224,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	region = rs_trace_client_open_region(session, &error);
-	if (!region)
-		return rs_cli_fail_gerror(error);
-	printer.region = region;
 	printer.json = json;
 	printer.short_names = bare;
 	printer.count = (uint64_t)count;
-	printer.from = fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
-	return observe(session, &printer, duration);
+	return observe(session, &printer, fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST,
+		       duration);
 }
 
 const struct rs_verb rs_verb_trace = {

@@ -229,8 +229,8 @@ static void hosted_destroy(struct rs_target *target)
 	stop_source(&hosted->ended_source);
 	if (hosted->context)
 		g_main_context_unref(hosted->context);
-	if (hosted->region_fd >= 0)
-		close(hosted->region_fd);
+	if (hosted->regions_fd >= 0)
+		close(hosted->regions_fd);
 	if (hosted->doorbell_fd >= 0)
 		close(hosted->doorbell_fd);
 	if (hosted->mem_fd >= 0)
@@ -268,7 +268,7 @@ static struct rs_hosted *new_hosted(void)
 	sigaction(rs_hosted_wake_signal(), &action, NULL); /* without SA_RESTART */
 	hosted->base.ops = &hosted_ops;
 	hosted->base.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS);
-	hosted->region_fd = hosted->doorbell_fd = hosted->mem_fd = -1;
+	hosted->regions_fd = hosted->doorbell_fd = hosted->mem_fd = -1;
 	hosted->begun = rs_moment_now();
 	g_mutex_init(&hosted->lock);
 	g_cond_init(&hosted->answered);
@@ -290,11 +290,11 @@ static void start_thread(struct rs_hosted *hosted)
 static int take_fds(struct rs_hosted *hosted, const struct rs_hosted_config *config,
 		    struct rs_error *err)
 {
-	if (config->region_fd >= 0) {
+	if (config->regions_fd >= 0) {
 		/* The program may use low numbers itself. */
-		hosted->region_fd = fcntl(config->region_fd, F_DUPFD_CLOEXEC, 100);
-		if (hosted->region_fd < 0)
-			return rs_error_set(err, errno, "region: %s", g_strerror(errno));
+		hosted->regions_fd = fcntl(config->regions_fd, F_DUPFD_CLOEXEC, 100);
+		if (hosted->regions_fd < 0)
+			return rs_error_set(err, errno, "trace regions: %s", g_strerror(errno));
 	}
 	hosted->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (hosted->doorbell_fd < 0)
@@ -314,6 +314,8 @@ int rs_hosted_create(const struct rs_hosted_config *config, struct rs_target **o
 	hosted->argv = g_strdupv((char **)config->argv);
 	hosted->envp = config->envp ? g_strdupv((char **)config->envp) : g_get_environ();
 	hosted->no_ptrace = config->no_ptrace;
+	hosted->claim = config->claim;
+	hosted->claim_base = config->claim_base;
 	hosted->program = g_find_program_in_path(config->argv[0]);
 	ret = take_fds(hosted, config, err);
 	if (!ret && !hosted->program)

@@ -8,10 +8,9 @@
  * also those that clone and vfork make meanwhile. Text is written through /proc/PID/mem. Signals
  * pass through.
  *
- * The process finds the region by its environment: RINGSIDE_REGION_FD and RINGSIDE_DOORBELL_FD are
- * numbers of file descriptors. RINGSIDE_PID is its own process id, so that an agent in a program
- * that it starts knows that the region is not meant for it. After execve the text is new: nothing
- * is patched in it until its agent says hello.
+ * The process finds its region by its environment: RINGSIDE_REGION_FD and RINGSIDE_DOORBELL_FD are
+ * numbers of file descriptors, RINGSIDE_REGION is a path. Programs that it starts find one of their
+ * own there. After execve the text is new: nothing is patched in it until its agent says hello.
  *
  * If ptrace is not permitted, the program runs without it, pause fails with -EPERM, and
  * rs_hosted_can_patch() returns false. The session then asks the agent to patch itself.
@@ -29,8 +28,13 @@
 struct rs_hosted_config {
 	const char *const *argv; /* argv[0] is looked up in PATH; NULL-terminated; copied */
 	const char *const *envp; /* NULL: ours; copied */
-	int region_fd;           /* memfd of the region; duplicated, -1: none */
-	bool no_ptrace;          /* for tests: run it untraced, as if ptrace were not permitted */
+	int regions_fd;          /* memfd of the trace regions; duplicated, -1: none */
+	/*
+	 * Claim word of the region that waits for the program; it outlives start. NULL: none. The
+	 * program's id is written there, with `claim_base`, before the program runs.
+	 */
+	uint64_t *claim, claim_base;
+	bool no_ptrace; /* for tests: run it untraced, as if ptrace were not permitted */
 };
 
 /*

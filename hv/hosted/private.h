@@ -26,7 +26,8 @@ struct rs_hosted {
 	char **argv;
 	char *program; /* argv[0] as found in PATH */
 	char **envp;
-	int region_fd;
+	int regions_fd;
+	uint64_t *claim, claim_base;
 	int doorbell_fd;
 	bool no_ptrace;
 	bool attached; /* not ours: never killed */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ringside/atomic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -24,27 +25,11 @@ struct child {
 	char *program;
 	char **argv;
 	char **traced_env;
-	char **self_env;   /* the agent is to patch its own text */
-	char *pid_slot[2]; /* after "RINGSIDE_PID=" in each: room for the digits */
+	char **self_env; /* the agent is to patch its own text */
 	int sync;
 	int keep[2]; /* descriptors that the program inherits, -1: none */
 	const sigset_t *mask;
 };
-
-/* snprintf is not async-signal-safe. */
-static void put_decimal(char *out, unsigned int value)
-{
-	char digits[12];
-	int n = 0;
-
-	do {
-		digits[n++] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	while (n)
-		*out++ = digits[--n];
-	*out = 0;
-}
 
 static _Noreturn void run_child(const struct child *child)
 {
@@ -59,7 +44,6 @@ static _Noreturn void run_child(const struct child *child)
 	for (int i = 0; i < 2; i++) {
 		if (child->keep[i] >= 0)
 			fcntl(child->keep[i], F_SETFD, 0);
-		put_decimal(strchr(child->pid_slot[i], '=') + 1, (unsigned int)getpid());
 	}
 	while (read(child->sync, &go, 1) < 0 && errno == EINTR)
 		;
@@ -73,27 +57,22 @@ static _Noreturn void run_child(const struct child *child)
 	_exit(127);
 }
 
-static char **make_env(struct rs_hosted *hosted, bool self, char **pid_slot)
+static char **make_env(const struct rs_hosted *hosted, bool self)
 {
-	char **env = g_strdupv(hosted->envp), number[16], *slot;
-	guint n;
+	char **env = g_strdupv(hosted->envp), text[48];
 
 	env = g_environ_unsetenv(env, "RINGSIDE_SELF_PATCH");
-	if (hosted->region_fd >= 0) {
-		env = g_environ_unsetenv(env, "RINGSIDE_REGION");
-		g_snprintf(number, sizeof(number), "%d", hosted->region_fd);
-		env = g_environ_setenv(env, "RINGSIDE_REGION_FD", number, TRUE);
-		g_snprintf(number, sizeof(number), "%d", hosted->doorbell_fd);
-		env = g_environ_setenv(env, "RINGSIDE_DOORBELL_FD", number, TRUE);
+	if (hosted->regions_fd >= 0) {
+		g_snprintf(text, sizeof(text), "%d", hosted->regions_fd);
+		env = g_environ_setenv(env, "RINGSIDE_REGION_FD", text, TRUE);
+		g_snprintf(text, sizeof(text), "%d", hosted->doorbell_fd);
+		env = g_environ_setenv(env, "RINGSIDE_DOORBELL_FD", text, TRUE);
+		/* For programs whose parents close what they do not know. */
+		g_snprintf(text, sizeof(text), "/proc/%d/fd/%d", (int)getpid(), hosted->regions_fd);
+		env = g_environ_setenv(env, "RINGSIDE_REGION", text, TRUE);
 	}
-	env = g_environ_setenv(env, "RINGSIDE_PID", "0000000000", TRUE);
 	if (self)
 		env = g_environ_setenv(env, "RINGSIDE_SELF_PATCH", "1", TRUE);
-	slot = NULL;
-	for (n = 0; env[n]; n++)
-		if (g_str_has_prefix(env[n], "RINGSIDE_PID="))
-			slot = env[n];
-	*pid_slot = slot;
 	return env;
 }
 
@@ -129,7 +108,7 @@ pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs
 	struct child child = {
 		.program = hosted->program,
 		.argv = hosted->argv,
-		.keep = {hosted->region_fd, hosted->doorbell_fd},
+		.keep = {hosted->regions_fd, hosted->doorbell_fd},
 		.mask = &hosted->mask,
 	};
 	int sync[2], code;
@@ -139,14 +118,17 @@ pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync))
 		return rs_error_set(err, errno, "socketpair: %s", g_strerror(errno));
 	child.sync = sync[1];
-	child.traced_env = make_env(hosted, false, &child.pid_slot[0]);
-	child.self_env = make_env(hosted, true, &child.pid_slot[1]);
+	child.traced_env = make_env(hosted, false);
+	child.self_env = make_env(hosted, true);
 	pid = fork();
 	if (pid == 0)
 		run_child(&child);
 	code = pid < 0 ? errno : 0;
 	close(sync[1]);
 	if (pid > 0) {
+		/* Before it executes: it finds its own id there. */
+		if (hosted->claim)
+			rs_store(hosted->claim, hosted->claim_base | (uint32_t)pid);
 		go = seize(hosted, pid, options, why) ? GO_SELF : GO_TRACED;
 		if (send(sync[0], &go, 1, MSG_NOSIGNAL) == 1)
 			code = finish(pid, sync[0]);

@@ -3,7 +3,6 @@
 
 #include "hosted/hosted.h"
 #include "qemu/qemu.h"
-#include "region/layout.h"
 #include "vmm/vmm.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,13 @@
 #define DEFAULT_MEMORY (256ull << 20)
 #define DEFAULT_LINUX_MEMORY (512ull << 20)
 #define DEFAULT_CPUS 2
+/* Regions for processes, and what is in them. */
+#define GUEST_USERS 4u
+#define HOSTED_USERS 16u
+#define USER_EVENTS 1024u
+#define USER_FILTER_BYTES (256u << 10)
+#define USER_DESC_BYTES (512u << 10)
+#define USER_RING_BYTES (256u << 10)
 
 enum kind { KIND_KVM, KIND_QEMU, KIND_HOSTED };
 
@@ -71,8 +77,9 @@ static int choose_kind(const struct rs_machine_config *config, enum kind *out, s
 	return 0;
 }
 
-static int create_region(const struct rs_machine_config *config, enum kind kind, uint32_t cpus,
-			 RsTraceRegion **out, struct rs_error *err)
+/* The region of the kernel, or of the program that we start. */
+static struct rs_region_config main_region(const struct rs_machine_config *config, enum kind kind,
+					   uint32_t cpus)
 {
 	struct rs_region_config region = {
 		.vcpus = cpus,
@@ -80,23 +87,63 @@ static int create_region(const struct rs_machine_config *config, enum kind kind,
 		.ring_mode = config->ring_mode,
 		.hcall_channel = RS_CHANNEL_MAILBOX,
 		.doorbell_channel = RS_CHANNEL_NONE,
+		.origin_ns = config->origin_ns,
 	};
 
-	switch (kind) {
-	case KIND_KVM:
+	if (kind == KIND_KVM) {
 		region.hcall_channel = RS_CHANNEL_PORT;
 		region.hcall_addr = RS_HCALL_PORT;
 		region.doorbell_channel = RS_CHANNEL_PORT;
 		region.doorbell_addr = RS_DOORBELL_PORT;
-		break;
-	case KIND_QEMU:
-		region.power_of_two = true; /* a PCI BAR */
-		break;
-	case KIND_HOSTED:
+	} else if (kind == KIND_HOSTED) {
 		region.doorbell_channel = RS_CHANNEL_EVENTFD;
-		break;
 	}
-	return rs_region_create(&region, -1, out, err);
+	return region;
+}
+
+/* Of a process that we do not start: it patches itself, and nothing tells us of it but its memory. */
+static struct rs_region_config user_region(const struct rs_machine_config *config, enum kind kind,
+					   uint32_t cpus)
+{
+	struct rs_region_config region = {
+		.vcpus = cpus,
+		.ring_bytes = config->ring_bytes,
+		.ring_mode = config->ring_mode,
+		.event_capacity = USER_EVENTS,
+		.filter_bytes = USER_FILTER_BYTES,
+		.desc_bytes = USER_DESC_BYTES,
+		.control_flags = RS_CONTROL_SELF_PATCH,
+		.hcall_channel = RS_CHANNEL_MAILBOX,
+		.doorbell_channel = RS_CHANNEL_NONE,
+	};
+
+	/* In a guest it takes address space, and all of it is one BAR. */
+	if (kind != KIND_HOSTED)
+		region.ring_bytes = MIN(region.ring_bytes, USER_RING_BYTES);
+	return region;
+}
+
+static int create_regions(const struct rs_machine_config *config, enum kind kind, uint32_t cpus,
+			  struct rs_machine *machine, struct rs_error *err)
+{
+	const struct rs_region_config main = main_region(config, kind, cpus);
+	const struct rs_region_config user = user_region(config, kind, cpus);
+	uint32_t users = config->users;
+	int ret;
+
+	if (users == RS_MACHINE_USERS_DEFAULT)
+		users = kind == KIND_HOSTED ? HOSTED_USERS : GUEST_USERS;
+	const struct rs_regions_run runs[] = {
+		{&main, kind == KIND_HOSTED ? RS_SOURCE_GIVEN : RS_SOURCE_KERNEL, 1},
+		{&user, RS_SOURCE_USER, users},
+	};
+
+	ret = rs_regions_create(runs, G_N_ELEMENTS(runs), kind == KIND_QEMU, -1, &machine->regions,
+				err);
+	if (!ret)
+		ret = rs_regions_map(machine->regions, 0, &machine->region, err);
+	machine->same_host = kind == KIND_HOSTED;
+	return ret;
 }
 
 /* The serial console's descriptor; -1: nowhere. *owned: to be closed. */
@@ -117,7 +164,7 @@ static int open_serial(const char *serial, int *fd, bool *owned, struct rs_error
 	return 0;
 }
 
-static int create_kvm(const struct rs_machine_config *config, const RsTraceRegion *region,
+static int create_kvm(const struct rs_machine_config *config, const struct rs_regions *regions,
 		      uint32_t cpus, int serial, struct rs_target **out, struct rs_error *err)
 {
 	struct rs_vmm_config vmm = {
@@ -127,16 +174,14 @@ static int create_kvm(const struct rs_machine_config *config, const RsTraceRegio
 		.cmdline = config->append,
 		.memory = config->memory ? config->memory : DEFAULT_MEMORY,
 		.vcpus = cpus,
-		.region_fd = region->fd,
-		.region_size = region->size,
-		.guest_offset = region->header.guest_offset,
+		.regions_fd = rs_regions_fd(regions),
 		.serial_fd = serial,
 	};
 
 	return rs_vmm_create(&vmm, out, err);
 }
 
-static int create_qemu(const struct rs_machine_config *config, const RsTraceRegion *region,
+static int create_qemu(const struct rs_machine_config *config, const struct rs_regions *regions,
 		       uint32_t cpus, int serial, struct rs_target **out, struct rs_error *err)
 {
 	uint64_t memory = is_bzimage(config->kernel) ? DEFAULT_LINUX_MEMORY : DEFAULT_MEMORY;
@@ -147,8 +192,8 @@ static int create_qemu(const struct rs_machine_config *config, const RsTraceRegi
 		.memory = config->memory ? config->memory : memory,
 		.vcpus = cpus,
 		.accel = RS_QEMU_TCG,
-		.region_fd = region->fd,
-		.region_size = region->size,
+		.region_fd = rs_regions_fd(regions),
+		.region_size = rs_regions_size(regions),
 		.serial_fd = serial,
 		.name = config->name,
 		.run_dir = config->run_dir,
@@ -158,11 +203,15 @@ static int create_qemu(const struct rs_machine_config *config, const RsTraceRegi
 }
 
 static int create_target(const struct rs_machine_config *config, enum kind kind,
-			 const RsTraceRegion *region, uint32_t cpus, struct rs_target **out,
+			 const struct rs_regions *regions, uint32_t cpus, struct rs_target **out,
 			 struct rs_error *err)
 {
-	struct rs_hosted_config hosted = {.argv = (const char *const *)config->hosted,
-					  .region_fd = region->fd};
+	struct rs_hosted_config hosted = {
+		.argv = (const char *const *)config->hosted,
+		.regions_fd = rs_regions_fd(regions),
+		.claim = rs_regions_claim_word(regions, 0),
+		.claim_base = rs_regions_claim(regions, 0, 0),
+	};
 	bool owned;
 	int serial, ret;
 
@@ -171,8 +220,8 @@ static int create_target(const struct rs_machine_config *config, enum kind kind,
 	ret = open_serial(config->serial, &serial, &owned, err);
 	if (ret)
 		return ret;
-	ret = kind == KIND_KVM ? create_kvm(config, region, cpus, serial, out, err)
-			       : create_qemu(config, region, cpus, serial, out, err);
+	ret = kind == KIND_KVM ? create_kvm(config, regions, cpus, serial, out, err)
+			       : create_qemu(config, regions, cpus, serial, out, err);
 	/* The target has its own duplicate. */
 	if (owned)
 		close(serial);
@@ -193,7 +242,7 @@ static uint32_t default_cpus(enum kind kind)
 int rs_machine_create(const struct rs_machine_config *config, struct rs_machine *out,
 		      struct rs_error *err)
 {
-	struct rs_machine machine;
+	struct rs_machine machine = {0};
 	enum kind kind;
 	uint32_t cpus;
 	int ret = 0;
@@ -205,43 +254,42 @@ int rs_machine_create(const struct rs_machine_config *config, struct rs_machine 
 	if (ret)
 		return ret;
 	cpus = config->cpus ? config->cpus : default_cpus(kind);
-	ret = create_region(config, kind, cpus, &machine.region, err);
+	ret = create_regions(config, kind, cpus, &machine, err);
+	if (!ret)
+		ret = create_target(config, kind, machine.regions, cpus, &machine.target, err);
 	if (ret)
-		return ret;
-	ret = create_target(config, kind, machine.region, cpus, &machine.target, err);
-	if (ret)
-		rs_trace_region_free(machine.region);
+		rs_machine_clear(&machine);
 	else
 		*out = machine;
 	return ret;
 }
 
-static int open_region_at(const char *path, RsTraceRegion **out, struct rs_error *err)
+static int open_regions(const char *path, struct rs_machine *machine, struct rs_error *err)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	GError *error = NULL;
+	int fd = open(path, O_RDWR | O_CLOEXEC), ret;
 
 	if (fd < 0)
-		return rs_error_set(err, errno, "the guest's region cannot be opened: %s",
+		return rs_error_set(err, errno, "the guest's trace regions cannot be opened: %s",
 				    g_strerror(errno));
-	*out = rs_trace_region_open(fd, TRUE, &error);
-	if (*out)
-		return 0;
-	close(fd);
-	return rs_error_take(err, EPROTO, error);
+	ret = rs_regions_open(fd, &machine->regions, err);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	return rs_regions_map(machine->regions, 0, &machine->region, err);
 }
 
 int rs_machine_attach(const char *run_dir, const char *name, struct rs_machine *out,
 		      struct rs_error *err)
 {
-	struct rs_machine machine;
+	struct rs_machine machine = {0};
 	int ret = rs_qemu_attach(run_dir, name, NULL, &machine.target, err);
 
 	if (ret)
 		return ret;
-	ret = open_region_at(rs_qemu_region_path(machine.target), &machine.region, err);
+	ret = open_regions(rs_qemu_region_path(machine.target), &machine, err);
 	if (ret)
-		machine.target->ops->destroy(machine.target);
+		rs_machine_clear(&machine);
 	else
 		*out = machine;
 	return ret;
@@ -249,8 +297,10 @@ int rs_machine_attach(const char *run_dir, const char *name, struct rs_machine *
 
 void rs_machine_clear(struct rs_machine *machine)
 {
-	machine->target->ops->destroy(machine->target);
+	if (machine->target)
+		machine->target->ops->destroy(machine->target);
 	rs_trace_region_free(machine->region);
+	rs_regions_free(machine->regions);
 	*machine = (struct rs_machine){0};
 }
 

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "region/layout.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ringside/atomic.h>
 #include <ringside/cmdline.h>
 #include <ringside/filter.h>
 #include <ringside/hypercall.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #define DEFAULT_EVENTS 4096u
 #define PROVIDERS 256u
@@ -19,7 +15,7 @@
 #define MIN_REQUESTS 16u /* slots: a request that is answered late keeps its own */
 #define CMDLINE_BUCKETS 512u
 #define FILTER_BYTES (1u << 20)
-#define DESCRIPTOR_BYTES (2u << 20)
+#define DESC_BYTES (2u << 20)
 
 static bool power_of_two(uint64_t n)
 {
@@ -90,13 +86,13 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		[RS_SEC_HEADER] = {sizeof(struct rs_region_header), 1},
 		[RS_SEC_CONTROL] = {sizeof(struct rs_control), 1},
 		[RS_SEC_EVENT_CTL] = {sizeof(uint32_t), events},
-		[RS_SEC_FILTERS] = {1, FILTER_BYTES},
+		[RS_SEC_FILTERS] = {1, config->filter_bytes ? config->filter_bytes : FILTER_BYTES},
 		[RS_SEC_RING_CTL] = {sizeof(struct rs_ring_ctl), cpus},
 		[RS_SEC_RESPONSE] = {sizeof(struct rs_hcall_response), slots},
 		[RS_SEC_CLOCK] = {sizeof(struct rs_clock_epoch), EPOCHS},
 		[RS_SEC_GUEST_INFO] = {sizeof(struct rs_guest_info), 1},
 		[RS_SEC_PROVIDERS] = {sizeof(struct rs_provider), PROVIDERS},
-		[RS_SEC_EVENTS] = {1, DESCRIPTOR_BYTES},
+		[RS_SEC_EVENTS] = {1, config->desc_bytes ? config->desc_bytes : DESC_BYTES},
 		[RS_SEC_CMDLINE] = {sizeof(struct rs_cmdline_bucket), CMDLINE_BUCKETS},
 		[RS_SEC_REQUEST] = {sizeof(struct rs_hcall_request), slots},
 		[RS_SEC_RING_STATE] = {sizeof(struct rs_ring_state), cpus},
@@ -138,87 +134,31 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		};
 		at += h->section[i].size;
 	}
-	h->region_size = config->power_of_two ? round_up_power_of_two(at) : at;
+	h->region_size = at;
 }
 
-static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
-{
-	int made = fd;
-
-	if (made < 0)
-		made = memfd_create("ringside-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (made < 0)
-		return rs_error_set(err, errno, "cannot create the trace region: %s",
-				    g_strerror(errno));
-	/* To nothing and up again: whatever an earlier session left there reads as zero. */
-	if (ftruncate(made, 0) || ftruncate(made, (off_t)size)) {
-		int code = errno;
-
-		if (fd < 0)
-			close(made);
-		return rs_error_set(err, code,
-				    "cannot make the trace region %" G_GUINT64_FORMAT
-				    " bytes large: %s",
-				    size, g_strerror(code));
-	}
-	/* Whoever else holds the descriptor cannot pull the memory from under our mapping. */
-	if (fd < 0 && fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
-		int code = errno;
-
-		close(made);
-		return rs_error_set(err, code, "cannot seal the trace region: %s",
-				    g_strerror(code));
-	}
-	*out = made;
-	return 0;
-}
-
-int rs_region_create(const struct rs_region_config *config, int fd, RsTraceRegion **out,
-		     struct rs_error *err)
+int rs_region_lay_out(const struct rs_region_config *config, struct rs_region_header *header,
+		      struct rs_error *err)
 {
 	uint32_t page_size = config->ring_page_size ? config->ring_page_size : RS_RING_PAGE_MIN;
-	struct rs_region_header h;
-	RsTraceRegion *region;
-	uint8_t *map;
-	int made = -1, ret;
+	int ret = check_config(config, page_size, err);
 
-	ret = check_config(config, page_size, err);
 	if (ret)
 		return ret;
-	lay_out(config, page_size, &h);
-	if (getrandom(&h.session_id, sizeof(h.session_id), 0) != sizeof(h.session_id))
+	lay_out(config, page_size, header);
+	if (getrandom(&header->session_id, sizeof(header->session_id), 0) !=
+	    sizeof(header->session_id))
 		return rs_error_set(err, errno, "no random numbers: %s", g_strerror(errno));
-	ret = make_file(fd, h.region_size, &made, err);
-	if (ret)
-		return ret;
-	map = mmap(NULL, h.region_size, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
-	if (map == MAP_FAILED) {
-		ret = rs_error_set(err, errno, "cannot map the trace region: %s",
-				   g_strerror(errno));
-		if (fd < 0)
-			close(made);
-		return ret;
-	}
-
-	/* The magic last; pairs with the agent's acquire load of it. */
-	memcpy(map + sizeof(h.magic), (uint8_t *)&h + sizeof(h.magic), sizeof(h) - sizeof(h.magic));
-	rs_store_release((uint64_t *)map, h.magic);
-
-	region = g_new0(RsTraceRegion, 1);
-	*region = (RsTraceRegion){
-		.header = h, .map = map, .size = h.region_size, .fd = made, .writable = true};
-	*out = region;
 	return 0;
 }
 
-int rs_region_reopen_readonly(const RsTraceRegion *region, int *fd, struct rs_error *err)
+void rs_region_write(uint8_t *map, const struct rs_region_header *header, uint32_t control_flags)
 {
-	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", region->fd);
-	int made = open(path, O_RDONLY | O_CLOEXEC);
+	size_t magic = sizeof(header->magic);
+	struct rs_control *control = (void *)(map + header->section[RS_SEC_CONTROL].offset);
 
-	if (made < 0)
-		return rs_error_set(err, errno, "cannot open the region read-only: %s",
-				    g_strerror(errno));
-	*fd = made;
-	return 0;
+	memcpy(map + magic, (const uint8_t *)header + magic, sizeof(*header) - magic);
+	rs_store(&control->flags, control_flags);
+	/* The magic last; pairs with the agent's acquire load of it. */
+	rs_store_release((uint64_t *)map, header->magic);
 }

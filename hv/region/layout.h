@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lays out a region: the header and the size of each section. Called by whoever makes a target (the
- * machine factory, tests). What a region is, once it is there, is rs-trace-region.h's.
+ * Lays out one region: the header and the size of each section. What a region is, once it is there, is
+ * rs-trace-region.h's; the memory that holds it is hv/region/regions.h's.
  */
 #ifndef RS_HV_REGION_LAYOUT_H
 #define RS_HV_REGION_LAYOUT_H
@@ -16,7 +16,9 @@ struct rs_region_config {
 	uint32_t ring_page_size; /* 0: RS_RING_PAGE_MIN */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* 0: 4096 */
-	bool power_of_two;       /* round the whole up, as a PCI BAR wants it */
+	uint32_t filter_bytes;   /* room for filters; 0: 1 MiB */
+	uint32_t desc_bytes;     /* room for descriptors of events; 0: 2 MiB */
+	uint32_t control_flags;  /* RS_CONTROL_*, there from the start */
 	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel;
@@ -28,13 +30,13 @@ struct rs_region_config {
 uint64_t rs_region_min_ring_bytes(uint32_t ring_page_size);
 
 /*
- * Lays out a region in `fd` (taken over; its old content is discarded), or in a new memfd when
- * fd is -1. -EINVAL: a size or mode is impossible; the message says which and what would do.
+ * Fills in `header`, with a new session id. -EINVAL: a size or mode is impossible; the message says
+ * which and what would do.
  */
-int rs_region_create(const struct rs_region_config *config, int fd, RsTraceRegion **out,
-		     struct rs_error *err);
+int rs_region_lay_out(const struct rs_region_config *config, struct rs_region_header *header,
+		      struct rs_error *err);
 
-/* A read-only descriptor of the same memory, for observers; the caller closes it. */
-int rs_region_reopen_readonly(const RsTraceRegion *region, int *fd, struct rs_error *err);
+/* Writes it where all is zero: the magic last. */
+void rs_region_write(uint8_t *map, const struct rs_region_header *header, uint32_t control_flags);
 
 #endif

@@ -112,13 +112,26 @@ static int no_match(const char *glob, struct rs_error *err)
 	return rs_error_set(err, ENOENT, "no event matches '%s'", escaped);
 }
 
+/* Neither it nor any process in it has reported. */
+static bool silent(const struct rs_session *session, const struct rs_source *machine)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (source->hello && (source == machine || source->machine == machine))
+			return false;
+	}
+	return true;
+}
+
 /* Nothing matches, and that may yet change: the wish is kept as a rule. */
 static bool may_wait(const struct rs_session *session, const struct asker *asker)
 {
 	for (guint i = 0; i < session->sources->len; i++) {
 		const struct rs_source *source = nth_source(session, i);
 
-		if (asked(asker, source) && !source->hello && !source->ended)
+		if (asked(asker, source) && !source->machine && !source->ended &&
+		    silent(session, source))
 			return true;
 	}
 	return !session->sources->len;

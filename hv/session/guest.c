@@ -47,6 +47,7 @@ static int read_info(struct rs_source *source, bool *fresh)
 	*fresh = !source->hello;
 	if (source->hello && info.boot != source->info.boot) {
 		forget_boot(source);
+		rs_session_machine_rebooted(source);
 		*fresh = true;
 		rs_source_say(source, "the guest's agent started anew");
 	}

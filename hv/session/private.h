@@ -5,6 +5,7 @@
  *     session.c  life of the session, its timer, what is asked of all sources
  *     say.c      listeners
  *     source.c   life of a source, what its target tells
+ *     members.c  processes that join by taking a region
  *     stat.c     figures
  *     clock.c    epochs, and ping.c the question that they rest on: of their own headers
  *     guest.c    what the guest says (refresh)
@@ -68,6 +69,9 @@ struct plan {
 
 struct rs_source {
 	struct rs_session *session;
+	uint32_t number;           /* in the session; never another's */
+	struct rs_source *machine; /* it joined in this one's memory; NULL: it did not join */
+	unsigned int holds;        /* rs_source_hold() */
 	char *name, *kernel, *journal;
 	RsTraceRegion *region;
 	struct rs_target *target;
@@ -96,15 +100,19 @@ struct rs_session {
 	char *name;
 	GMainContext *context;
 	GSource *timer;
-	GPtrArray *sources;       /* owns struct rs_source, in the order in which they came */
-	GPtrArray *listeners;     /* of const struct rs_session_listener */
-	struct rs_owners *owners; /* but for the guests */
-	uint32_t generation;      /* grows with each change that listeners are told of */
-	gint64 refresh_at;        /* monotonic, us */
-	gint64 hello_at;          /* when the first agent reported; 0: none has */
-	gint64 said_at;           /* when say_credit was last earned */
-	uint32_t say_credit;      /* messages that may be told now */
-	uint64_t unsaid;          /* messages left out since the last one told */
+	GPtrArray *sources;         /* owns struct rs_source, in the order in which they came */
+	GPtrArray *memories;        /* of members.c's */
+	GPtrArray *listeners;       /* of const struct rs_session_listener */
+	struct rs_owners *owners;   /* but for the guests */
+	struct rs_source_stat past; /* of sources that are gone */
+	uint32_t sources_made;      /* so far: the newest one's number */
+	uint32_t source_changes;    /* likewise, of sources */
+	uint32_t generation;        /* grows with each change that listeners are told of */
+	gint64 refresh_at;          /* monotonic, us */
+	gint64 hello_at;            /* when the first agent reported; 0: none has */
+	gint64 said_at;             /* when say_credit was last earned */
+	uint32_t say_credit;        /* messages that may be told now */
+	uint64_t unsaid;            /* messages left out since the last one told */
 	bool started;
 	bool paused; /* by hand */
 	bool detached;
@@ -122,7 +130,20 @@ static inline bool source_alive(const struct rs_source *source)
 }
 
 /* session.c */
-bool rs_session_over(const struct rs_session *session); /* every source has ended */
+bool rs_session_over(const struct rs_session *session); /* every source has ended that we started */
+/* It is ended and not held. */
+void rs_session_drop_source(struct rs_session *session, struct rs_source *source);
+
+/* stat.c */
+/* A source goes; the session's figures keep what it did. */
+void rs_stat_forget(struct rs_source *source);
+
+/* members.c */
+/* Who came, who went. Returns whether there is anything to be looked at. */
+bool rs_session_poll_members(struct rs_session *session, gint64 now);
+/* Nothing lives any more of what ran in that machine. */
+void rs_session_machine_rebooted(struct rs_source *machine);
+void rs_session_free_memory(gpointer memory);
 
 /* say.c */
 void rs_session_say(struct rs_session *session, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -132,6 +153,8 @@ void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
 void rs_session_say_doorbell(struct rs_session *session);
+void rs_source_say_added(struct rs_source *source);
+void rs_source_say_gone(struct rs_source *source);
 void rs_source_say_hello(struct rs_source *source);
 void rs_source_say_ended(struct rs_source *source);
 

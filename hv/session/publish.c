@@ -53,7 +53,8 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	publisher->fresh = RS_FILTER_GRAIN; /* offset 0 means "no filter" */
 	publisher->generation = rs_load(&map->control->generation);
 	publisher->nudges = rs_load(&map->control->nudge);
-	rs_store(&map->control->flags, 0);
+	publisher->flags = map->flags;
+	rs_store(&map->control->flags, map->flags);
 	for (unsigned int i = 0; i < SLOT_CLASSES; i++)
 		g_queue_init(&publisher->free[i]);
 	for (uint32_t id = 0; id < map->event_capacity; id++)

@@ -30,6 +30,7 @@ struct rs_publisher_map {
 	size_t filters_size;
 	struct rs_clock_epoch *epochs;
 	uint32_t epoch_capacity;
+	uint32_t flags; /* RS_CONTROL_*, from the start */
 };
 
 /* A freed slot is left alone this long unless nothing else is left. */

@@ -55,6 +55,44 @@ GVariant *rs_row_result(const struct rs_session_result *result)
 	return g_variant_builder_end(&b);
 }
 
+GVariant *rs_row_changes(const struct rs_session *session)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	g_variant_builder_add(&b, "{sv}", "sources",
+			      g_variant_new_uint32(rs_session_source_changes(session)));
+	return g_variant_builder_end(&b);
+}
+
+GVariant *rs_row_source(const struct rs_source *source)
+{
+	const char *kernel = rs_source_kernel(source);
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	g_variant_builder_add(&b, "{sv}", "number", g_variant_new_uint32(rs_source_number(source)));
+	add_text(&b, "name", rs_source_name(source));
+	add_text(&b, "kind", rs_source_kind(source));
+	add_text(&b, "kernel", kernel ? kernel : "");
+	add_text(&b, "state", rs_session_state_name(rs_source_state(source)));
+	g_variant_builder_add(&b, "{sv}", "joined",
+			      g_variant_new_boolean(rs_source_joined(source)));
+	if (rs_source_pid(source))
+		g_variant_builder_add(&b, "{sv}", "pid",
+				      g_variant_new_uint32(rs_source_pid(source)));
+	return g_variant_builder_end(&b);
+}
+
+GVariant *rs_row_region(const RsTraceRegion *region)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_u64(&b, "offset", region->offset);
+	return g_variant_builder_end(&b);
+}
+
 GVariant *rs_row_event(const struct rs_session_event *e)
 {
 	GVariantBuilder b;
@@ -110,13 +148,13 @@ GVariant *rs_row_provider(const struct rs_session_provider *entry)
 	return g_variant_builder_end(&b);
 }
 
-GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *s)
+GVariant *rs_row_stat(const char *kind, const struct rs_source_stat *s)
 {
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_text(&b, "state", rs_session_state_name(s->state));
-	add_text(&b, "kind", rs_source_kind(source));
+	add_text(&b, "kind", kind);
 	add_u64(&b, "clock_hz", s->clock_hz);
 	add_u64(&b, "clock_epochs", s->clock_epochs);
 	if (s->clock_error_ns != UINT64_MAX)
@@ -146,17 +184,16 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	return g_variant_builder_end(&b);
 }
 
-GVariant *rs_row_cpus(const struct rs_source *source, const struct rs_source_stat *s)
+void rs_row_add_cpus(GVariantBuilder *all, const struct rs_source *source,
+		     const struct rs_source_stat *s)
 {
-	GVariantBuilder all;
-
-	g_variant_builder_init(&all, G_VARIANT_TYPE("aa{sv}"));
 	for (uint32_t i = 0; i < s->cpus; i++) {
 		struct rs_cpu_stat c;
 		GVariantBuilder b;
 
 		rs_source_stat_cpu(source, s, i, &c);
 		g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+		add_text(&b, "source", rs_source_name(source));
 		add_u64(&b, "cpu", i);
 		add_u64(&b, "entries", c.entries);
 		add_u64(&b, "overrun", c.overrun);
@@ -169,7 +206,6 @@ GVariant *rs_row_cpus(const struct rs_source *source, const struct rs_source_sta
 		add_u64(&b, "newest_ts", c.newest_ts);
 		add_u64(&b, "oldest_ns", c.oldest_ns);
 		add_u64(&b, "now_ns", c.now_ns);
-		g_variant_builder_add_value(&all, g_variant_builder_end(&b));
+		g_variant_builder_add_value(all, g_variant_builder_end(&b));
 	}
-	return g_variant_builder_end(&all);
 }

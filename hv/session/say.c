@@ -108,12 +108,28 @@ void rs_session_say_doorbell(struct rs_session *session)
 	TELL(session, doorbell)
 }
 
+void rs_source_say_added(struct rs_source *source)
+{
+	source->session->source_changes++;
+	TELL(source->session, added, source)
+}
+
+void rs_source_say_gone(struct rs_source *source)
+{
+	source->session->source_changes++;
+	TELL(source->session, gone, source)
+	rs_session_say_changed(source->session);
+}
+
 void rs_source_say_hello(struct rs_source *source)
 {
+	source->session->source_changes++;
 	TELL(source->session, hello, source, &source->info)
 }
 
 void rs_source_say_ended(struct rs_source *source)
 {
+	source->session->source_changes++;
+	rs_session_say_changed(source->session);
 	TELL(source->session, ended, source, &source->end)
 }

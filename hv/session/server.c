@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/server_private.h"
 
-#include "region/layout.h"
+#include "region/regions.h"
 #include "session/hello.h"
 #include "session/rows.h"
 #include <errno.h>
@@ -87,7 +87,63 @@ static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocat
 	return !refuse_options(invocation, options) && rs_server_is_free(server, invocation);
 }
 
+static struct rs_source *first(const struct rs_server *server)
+{
+	return rs_session_source(server->session, 0);
+}
+
+/* The only option is a source's number; NULL: it was not given. Else the peer has been told. */
+static bool take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
+			GVariant *options, struct rs_source **out)
+{
+	const char *name;
+	GVariantIter iter;
+	GVariant *value;
+
+	g_variant_iter_init(&iter, options);
+	while (g_variant_iter_loop(&iter, "{&sv}", &name, &value)) {
+		guint32 number;
+
+		if (strcmp(name, "source") || !g_variant_is_of_type(value, G_VARIANT_TYPE_UINT32)) {
+			g_variant_unref(value);
+			return !rs_server_refuse_option(invocation, name);
+		}
+		number = g_variant_get_uint32(value);
+		for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
+			struct rs_source *source = rs_session_source(server->session, i);
+
+			if (rs_source_number(source) == number)
+				*out = source;
+		}
+		if (*out)
+			continue;
+		g_variant_unref(value);
+		g_dbus_method_invocation_return_error(
+			invocation, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT,
+			"there is no source number %u, or not any more", number);
+		return false;
+	}
+	return true;
+}
+
 /* ---- methods ---- */
+
+static gboolean on_sources(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			   GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	GVariantBuilder builder;
+
+	if (refuse_options(invocation, options))
+		return TRUE;
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
+	for (guint i = 0; i < rs_session_n_sources(server->session); i++)
+		g_variant_builder_add_value(&builder,
+					    rs_row_source(rs_session_source(server->session, i)));
+	rs_dbus_session1_complete_sources(object, invocation, g_variant_builder_end(&builder),
+					  rs_row_empty());
+	return TRUE;
+}
 
 static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *glob,
 			GVariant *options, gpointer data)
@@ -162,14 +218,27 @@ static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 			GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
-	struct rs_source *source = rs_session_source(server->session, 0);
+	struct rs_source *source = NULL;
 	struct rs_source_stat stat;
+	GVariantBuilder cpus;
 
-	if (refuse_options(invocation, options))
+	if (!take_source(server, invocation, options, &source))
 		return TRUE;
-	rs_source_stat(source, &stat);
-	rs_dbus_session1_complete_stat(object, invocation, rs_row_stat(source, &stat),
-				       rs_row_cpus(source, &stat));
+	g_variant_builder_init(&cpus, G_VARIANT_TYPE("aa{sv}"));
+	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
+		struct rs_source *each = rs_session_source(server->session, i);
+
+		if (source && each != source)
+			continue;
+		rs_source_stat(each, &stat);
+		rs_row_add_cpus(&cpus, each, &stat);
+	}
+	if (!source)
+		rs_session_stat(server->session, &stat);
+	rs_dbus_session1_complete_stat(
+		object, invocation,
+		rs_row_stat(rs_source_kind(source ? source : first(server)), &stat),
+		g_variant_builder_end(&cpus));
 	return TRUE;
 }
 
@@ -244,18 +313,20 @@ static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *in
 			       GUnixFDList *fds, GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
+	struct rs_source *source = NULL;
+	const RsTraceRegion *region;
 	g_autoptr(GUnixFDList) out = NULL;
 	struct rs_error err = {0};
 	int fd;
 
-	if (refuse_options(invocation, options))
+	if (!take_source(server, invocation, options, &source))
 		return TRUE;
-	if (rs_region_reopen_readonly(rs_source_region(rs_session_source(server->session, 0)), &fd,
-				      &err))
+	region = rs_source_region(source ? source : first(server));
+	if (rs_region_reopen_readonly(region, &fd, &err))
 		return rs_server_give_error(invocation, &err);
 	out = g_unix_fd_list_new_from_array(&fd, 1); /* takes fd */
 	rs_dbus_session1_complete_open_region(object, invocation, out, g_variant_new_handle(0),
-					      rs_row_empty());
+					      rs_row_region(region));
 	return TRUE;
 }
 
@@ -265,7 +336,8 @@ static void tell_changed(struct rs_server *server)
 {
 	server->changed_at = g_get_monotonic_time();
 	update_properties(server);
-	rs_dbus_session1_emit_changed(server->skeleton, server->generation, rs_row_empty());
+	rs_dbus_session1_emit_changed(server->skeleton, server->generation,
+				      rs_row_changes(server->session));
 }
 
 static void drop_later(struct rs_server *server)
@@ -376,6 +448,7 @@ static void connect_methods(struct rs_server *server)
 		const char *signal;
 		GCallback callback;
 	} handlers[] = {
+		{"handle-sources", G_CALLBACK(on_sources)},
 		{"handle-list", G_CALLBACK(on_list)},
 		{"handle-list-providers", G_CALLBACK(on_list_providers)},
 		{"handle-format", G_CALLBACK(on_format)},

@@ -46,6 +46,8 @@ static gboolean on_timer(gpointer data)
 	}
 	if (rs_session_over(session))
 		return G_SOURCE_REMOVE;
+	if (rs_session_poll_members(session, now))
+		next = MIN(next, POLL_IDLE_MS);
 	if (now >= session->refresh_at) {
 		rs_session_refresh(session);
 		check_clocks(session);
@@ -127,6 +129,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->context = g_main_context_ref_thread_default();
 	session->sources = g_ptr_array_new();
 	session->owners = rs_owners_new();
+	session->memories = g_ptr_array_new_with_free_func(rs_session_free_memory);
 	session->listeners = g_ptr_array_new();
 	*out = session;
 	return 0;
@@ -145,6 +148,14 @@ int rs_session_add_source(struct rs_session *session, const struct rs_source_con
 	if (out)
 		*out = source;
 	return 0;
+}
+
+void rs_session_drop_source(struct rs_session *session, struct rs_source *source)
+{
+	rs_stat_forget(source);
+	g_ptr_array_remove(session->sources, source);
+	rs_source_say_gone(source);
+	rs_source_destroy(source);
 }
 
 int rs_session_start(struct rs_session *session, struct rs_error *err)
@@ -188,6 +199,7 @@ void rs_session_destroy(struct rs_session *session)
 	for (guint i = 0; i < session->sources->len; i++)
 		rs_source_destroy(nth_source(session, i));
 	g_ptr_array_unref(session->sources);
+	g_ptr_array_unref(session->memories);
 	rs_owners_free(session->owners);
 	g_ptr_array_unref(session->listeners);
 	g_main_context_unref(session->context);
@@ -262,7 +274,9 @@ void rs_session_stop(struct rs_session *session, const char *why)
 bool rs_session_over(const struct rs_session *session)
 {
 	for (guint i = 0; i < session->sources->len; i++) {
-		if (!nth_source(session, i)->ended)
+		const struct rs_source *source = nth_source(session, i);
+
+		if (!source->ended && !source->machine)
 			return false;
 	}
 	return session->sources->len > 0;
@@ -272,16 +286,16 @@ const struct rs_target_end *rs_session_end(const struct rs_session *session)
 {
 	const struct rs_target_end *end = NULL;
 
+	if (!rs_session_over(session))
+		return NULL;
 	for (guint i = 0; i < session->sources->len; i++) {
-		end = rs_source_end(nth_source(session, i));
-		if (!end)
-			return NULL;
-	}
-	for (guint i = 0; i < session->sources->len; i++) {
-		const struct rs_target_end *each = &nth_source(session, i)->end;
+		const struct rs_source *source = nth_source(session, i);
 
-		if (each->reason != RS_END_EXIT || each->code)
-			return each;
+		if (source->machine)
+			continue;
+		end = &source->end;
+		if (end->reason != RS_END_EXIT || end->code)
+			break;
 	}
 	return end;
 }
@@ -309,6 +323,11 @@ const char *rs_session_state_name(enum rs_session_state state)
 const char *rs_session_name(const struct rs_session *session)
 {
 	return session->name;
+}
+
+uint32_t rs_session_source_changes(const struct rs_session *session)
+{
+	return session->source_changes;
 }
 
 guint rs_session_n_sources(const struct rs_session *session)

@@ -33,6 +33,7 @@
 #define RS_HV_SESSION_SESSION_H
 
 #include "base/error.h"
+#include "region/regions.h"
 #include "session/owners.h"
 #include "target/target.h"
 #include <glib.h>
@@ -61,6 +62,7 @@ struct rs_source_config {
 	const char *name;    /* as a session's, not yet taken in the session; NULL: from `kernel` */
 	const char *kernel;  /* what runs, for people */
 	const char *journal; /* path of the patch journal; NULL: none */
+	bool self_patch;     /* it patches its own text, and has been told so */
 	/* Not NULL: the guest may hold patches of a session that died; they are put right first
 	 * and this tells how it went. */
 	struct rs_journal_report *report;
@@ -71,6 +73,10 @@ struct rs_session_listener {
 	void *data;
 	/* Events came, went, or changed state. */
 	void (*changed)(void *data, uint32_t generation);
+	/* A process has joined: there is one source more. */
+	void (*added)(void *data, struct rs_source *source);
+	/* One that had joined and ended is forgotten now. */
+	void (*gone)(void *data, struct rs_source *source);
 	/* A source's agent reported (again: after a reboot). */
 	void (*hello)(void *data, struct rs_source *source, const struct rs_guest_info *info);
 	/*
@@ -170,6 +176,15 @@ int rs_session_add_source(struct rs_session *session, const struct rs_source_con
 			  RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
 			  struct rs_error *err);
 
+/*
+ * Takes `regions` over, the memory that the region of `machine` lies in. Processes that take one of its
+ * regions of kind USER join the session: each is a source, in the machine's time, until it has gone and
+ * its region is needed for another. They patch themselves, and cannot be paused. The session does not
+ * last for their sake. `same_host`: see rs_regions_held().
+ */
+void rs_session_add_memory(struct rs_session *session, struct rs_source *machine,
+			   struct rs_regions *regions, bool same_host);
+
 /* Switches everything off, restores the guests' text, lets go of targets and regions. */
 void rs_session_destroy(struct rs_session *session);
 
@@ -237,15 +252,30 @@ int rs_session_detach(struct rs_session *session, struct rs_error *err);
 enum rs_session_state rs_session_state(const struct rs_session *session);
 const char *rs_session_state_name(enum rs_session_state state);
 const char *rs_session_name(const struct rs_session *session);
-/* Once every source has ended, else NULL: the first end that was no success, or the last one. */
+/* Once every source has ended that did not join, else NULL: the first end that was no success, or the last one. */
 const struct rs_target_end *rs_session_end(const struct rs_session *session);
 const char *rs_end_reason_name(enum rs_end_reason reason);
 
 /* ---- sources ---- */
 
+/* Grows when a source comes, reports, ends or goes; `changed` is told, too. */
+uint32_t rs_session_source_changes(const struct rs_session *session);
 /* In the order in which they came. */
 guint rs_session_n_sources(const struct rs_session *session);
 struct rs_source *rs_session_source(const struct rs_session *session, guint i);
+
+/*
+ * The region of one that has ended is not given to another while somebody holds it, who still reads
+ * there.
+ */
+void rs_source_hold(struct rs_source *source);
+void rs_source_release(struct rs_source *source);
+/* 1, 2 … in the order in which they came; no other source of this session ever has it. */
+uint32_t rs_source_number(const struct rs_source *source);
+/* The process that its agent runs in, as the agent says; 0: a kernel, or unknown. */
+uint32_t rs_source_pid(const struct rs_source *source);
+/* It joined: we did not start it. */
+bool rs_source_joined(const struct rs_source *source);
 
 const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
@@ -273,6 +303,8 @@ int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
 int rs_source_nudge(struct rs_source *source, struct rs_error *err);
 
 void rs_source_stat(struct rs_source *source, struct rs_source_stat *out);
+/* Of all sources, those that are gone too; clocks and cpus say nothing. */
+void rs_session_stat(struct rs_session *session, struct rs_source_stat *out);
 /* One of stat->cpus. */
 void rs_source_stat_cpu(const struct rs_source *source, const struct rs_source_stat *stat,
 			uint32_t cpu, struct rs_cpu_stat *out);

@@ -40,8 +40,15 @@ static void on_ended(void *data, const struct rs_target_end *end)
 static void on_pause(void *data, enum rs_pause_step step)
 {
 	struct rs_source *source = data;
+	const GPtrArray *sources = source->session->sources;
 
-	rs_clock_pause(source->clock, step);
+	/* What runs in the machine has stopped with it. */
+	for (guint i = 0; i < sources->len; i++) {
+		struct rs_source *each = sources->pdata[i];
+
+		if (each == source || each->machine == source)
+			rs_clock_pause(each->clock, step);
+	}
 }
 
 static bool nudge(void *data)
@@ -84,9 +91,11 @@ static int choose_name(const struct rs_session *session, const struct rs_source_
 	return 0;
 }
 
-static struct rs_publisher *make_publisher(RsTraceRegion *region)
+static struct rs_publisher *make_publisher(RsTraceRegion *region, bool self_patch)
 {
 	struct rs_publisher_map map = {.event_capacity = region->header.event_capacity};
+
+	map.flags = self_patch ? RS_CONTROL_SELF_PATCH : 0;
 
 	map.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	map.event_ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
@@ -109,6 +118,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 		return ret;
 	source = g_new0(struct rs_source, 1);
 	source->session = session;
+	source->number = ++session->sources_made;
 	source->name = name;
 	source->kernel = g_strdup(config->kernel);
 	source->journal = g_strdup(config->journal);
@@ -116,7 +126,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->target = target;
 	source->schema = rs_trace_schema_new();
 	source->guest = rs_owner_new(RS_OWNER_GUEST);
-	source->publisher = make_publisher(region);
+	source->publisher = make_publisher(region, config->self_patch);
 	source->clock = rs_clock_create(target, region, source->publisher, nudge, source);
 	source->events = g_new0(struct event_state, h->event_capacity);
 	source->providers = g_new0(struct rs_provider, h->section[RS_SEC_PROVIDERS].count);
@@ -195,7 +205,7 @@ int rs_source_pause(struct rs_source *source, struct rs_error *err)
 {
 	int ret;
 
-	if (!source->started || source->ended || source->paused)
+	if (!source->started || source->ended || source->paused || source->machine)
 		return 0;
 	ret = rs_target_pause(source->target, err);
 	source->paused = !ret;
@@ -243,6 +253,31 @@ const char *rs_end_reason_name(enum rs_end_reason reason)
 	};
 
 	return (unsigned int)reason < G_N_ELEMENTS(names) ? names[reason] : "unknown";
+}
+
+uint32_t rs_source_number(const struct rs_source *source)
+{
+	return source->number;
+}
+
+uint32_t rs_source_pid(const struct rs_source *source)
+{
+	return source->hello ? source->info.owner_pid : 0;
+}
+
+void rs_source_hold(struct rs_source *source)
+{
+	source->holds++;
+}
+
+void rs_source_release(struct rs_source *source)
+{
+	source->holds--;
+}
+
+bool rs_source_joined(const struct rs_source *source)
+{
+	return source->machine;
 }
 
 const char *rs_source_name(const struct rs_source *source)

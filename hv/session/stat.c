@@ -84,3 +84,68 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 		out->overrun += info.overrun;
 	}
 }
+
+static void add_stat(struct rs_source_stat *sum, const struct rs_source_stat *one)
+{
+	sum->events += one->events;
+	sum->events_on += one->events_on;
+	sum->sites += one->sites;
+	sum->sites_on += one->sites_on;
+	sum->sites_refused += one->sites_refused;
+	sum->patches += one->patches;
+	sum->batches += one->batches;
+	sum->pause_last_ns = MAX(sum->pause_last_ns, one->pause_last_ns);
+	sum->pause_max_ns = MAX(sum->pause_max_ns, one->pause_max_ns);
+	sum->pause_total_ns += one->pause_total_ns;
+	sum->bad_descriptors += one->bad_descriptors;
+	sum->lost_nested += one->lost_nested;
+	sum->lost_no_ring += one->lost_no_ring;
+	sum->hypercalls += one->hypercalls;
+	sum->bad_hypercalls += one->bad_hypercalls;
+	sum->late_answers += one->late_answers;
+	sum->target.exits += one->target.exits;
+	sum->target.kvm_exits += one->target.kvm_exits;
+	sum->target.doorbells += one->target.doorbells;
+	sum->written += one->written;
+	sum->dropped += one->dropped;
+	sum->overrun += one->overrun;
+}
+
+void rs_stat_forget(struct rs_source *source)
+{
+	struct rs_source_stat one;
+
+	rs_source_stat(source, &one);
+	/* What it has is no more; what it did stays. */
+	one.events = one.events_on = one.sites = one.sites_on = 0;
+	add_stat(&source->session->past, &one);
+}
+
+void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
+{
+	bool any = false, self = true;
+
+	*out = session->past;
+	for (guint i = 0; i < session->sources->len; i++) {
+		struct rs_source *source = nth_source(session, i);
+		struct rs_source_stat one;
+
+		rs_source_stat(source, &one);
+		add_stat(out, &one);
+		any |= source->hello;
+		self &= !source->hello || one.self_patch;
+	}
+	if (session->sources->len) {
+		struct rs_source_stat one;
+
+		/* What cannot be added up is the first one's. */
+		rs_source_stat(nth_source(session, 0), &one);
+		out->clock_hz = one.clock_hz;
+		out->clock_error_ns = one.clock_error_ns;
+		out->clock_epochs = one.clock_epochs;
+		out->generation = one.generation;
+		out->applied_generation = one.applied_generation;
+	}
+	out->state = rs_session_state(session);
+	out->self_patch = any && self;
+}

@@ -87,9 +87,9 @@ static int write_cmdline(struct rs_vmm *vmm, const char *user, struct rs_error *
 {
 	g_autofree char *own = NULL, *text = NULL;
 
-	if (vmm->region)
+	if (vmm->regions)
 		own = g_strdup_printf("ringside=0x%llx,0x%" PRIx64, RS_VMM_REGION_GPA,
-				      vmm->region_size);
+				      vmm->regions_size);
 	text = g_strjoin(own && user && *user ? " " : "", own ? own : "", user ? user : "", NULL);
 	if (strlen(text) > RS_VMM_MAX_CMDLINE)
 		return rs_error_set(err, E2BIG, "kernel command line is longer than %u bytes",
@@ -126,9 +126,9 @@ int rs_vmm_load(struct rs_vmm *vmm, const struct rs_vmm_config *config, rs_gpa_t
 	if (vmm->ram_size > HIGH_RAM)
 		map[info.memmap_entries++] =
 			(struct hvm_memmap){HIGH_RAM, vmm->ram_size - HIGH_RAM, E820_RAM, 0};
-	if (vmm->region)
+	if (vmm->regions)
 		map[info.memmap_entries++] =
-			(struct hvm_memmap){RS_VMM_REGION_GPA, vmm->region_size, E820_RESERVED, 0};
+			(struct hvm_memmap){RS_VMM_REGION_GPA, vmm->regions_size, E820_RESERVED, 0};
 	memcpy(vmm->ram + MEMMAP, map, sizeof(map));
 	memcpy(vmm->ram + START_INFO, &info, sizeof(info));
 	*entry = image.entry;

@@ -55,6 +55,11 @@ struct rs_vcpu {
 	uint64_t exits; /* written by the vCPU's thread, relaxed */
 };
 
+/* A piece of the regions' memory, of which [0, guest_offset) is read-only to the guest. */
+struct rs_vmm_part {
+	uint64_t at, guest_offset, size;
+};
+
 struct rs_vmm {
 	struct rs_target target; /* first */
 	char *name;
@@ -66,8 +71,10 @@ struct rs_vmm {
 	size_t run_size;
 	uint8_t *ram;
 	uint64_t ram_size;
-	uint8_t *region;
-	uint64_t region_size, guest_offset;
+	uint8_t *regions; /* their memory; NULL: none */
+	uint64_t regions_size;
+	struct rs_vmm_part *parts;
+	uint32_t n_parts;
 	struct rs_serial *serial;
 	struct rs_uart uart;
 	uint64_t clock_hz;
@@ -102,6 +109,15 @@ void rs_vcpu_destroy(struct rs_vcpu *vcpu);
 void rs_vmm_hypercall(struct rs_vcpu *vcpu, uint32_t slot);
 /* On the session's thread, after rs_vmm_wake(). */
 void rs_vmm_serve_calls(struct rs_vmm *vmm);
+
+/* regions.c: the memory of the trace regions; -1: none. */
+int rs_vmm_map_regions(struct rs_vmm *vmm, int fd, struct rs_error *err);
+/* Hands it to the guest, in memory slots from `slot` on. */
+int rs_vmm_add_regions(struct rs_vmm *vmm, uint32_t slot, struct rs_error *err);
+
+/* vmm.c */
+int rs_vmm_add_slot(struct rs_vmm *vmm, uint32_t slot, uint64_t gpa, uint64_t size, void *at,
+		    uint32_t flags, struct rs_error *err);
 
 /* vmm.c: any thread. The first end counts. */
 void rs_vmm_end(struct rs_vmm *vmm, enum rs_end_reason reason, int code, const char *format, ...)

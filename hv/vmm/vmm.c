@@ -18,9 +18,8 @@
 #include <unistd.h>
 
 #define SLOT_RAM 0u
-#define SLOT_REGION_HOST 1u
-#define SLOT_REGION_GUEST 2u
-#define FLUSH_MS 200u /* an unfinished serial line is shown after this */
+#define SLOT_REGIONS 1u /* and following */
+#define FLUSH_MS 200u   /* an unfinished serial line is shown after this */
 
 static struct rs_vmm *vmm_of(struct rs_target *target)
 {
@@ -196,8 +195,8 @@ static uint8_t *memory_at(struct rs_vmm *vmm, uint64_t at, uint64_t size)
 	if (at <= vmm->ram_size && size <= vmm->ram_size - at)
 		return vmm->ram + at;
 	at -= RS_VMM_REGION_GPA; /* an address below it wraps and becomes too large */
-	if (vmm->region && at <= vmm->region_size && size <= vmm->region_size - at)
-		return vmm->region + at;
+	if (vmm->regions && at <= vmm->regions_size && size <= vmm->regions_size - at)
+		return vmm->regions + at;
 	return NULL;
 }
 
@@ -325,8 +324,9 @@ static void vmm_destroy(struct rs_target *target)
 		close(vmm->vm_fd);
 	if (vmm->ram)
 		munmap(vmm->ram, vmm->ram_size);
-	if (vmm->region)
-		munmap(vmm->region, vmm->region_size);
+	if (vmm->regions)
+		munmap(vmm->regions, vmm->regions_size);
+	g_free(vmm->parts);
 	if (vmm->wake_fd >= 0)
 		close(vmm->wake_fd);
 	if (vmm->doorbell_fd >= 0)
@@ -372,21 +372,12 @@ static int check_config(const struct rs_vmm_config *c, struct rs_error *err)
 				    "%" PRIu64 " bytes of memory; whole pages from %llu MiB to "
 				    "%llu MiB are possible",
 				    c->memory, RS_VMM_MIN_MEMORY >> 20, RS_VMM_MAX_MEMORY >> 20);
-	if (c->region_fd >= 0 &&
-	    (c->region_size == 0 || c->region_size % RS_PAGE_SIZE || c->region_size > 1ull << 36 ||
-	     c->guest_offset == 0 || c->guest_offset % RS_PAGE_SIZE ||
-	     c->guest_offset >= c->region_size))
-		return rs_error_set(err, EINVAL,
-				    "a region of %" PRIu64 " bytes with the guest's part at "
-				    "%" PRIu64 " is impossible",
-				    c->region_size, c->guest_offset);
 	return 0;
 }
 
 static int map_memory(struct rs_vmm *vmm, const struct rs_vmm_config *c, struct rs_error *err)
 {
 	int fd = memfd_create("ringside-ram", MFD_CLOEXEC);
-	struct stat st;
 	void *map = MAP_FAILED;
 
 	if (fd >= 0 && ftruncate(fd, (off_t)c->memory) == 0)
@@ -402,24 +393,10 @@ static int map_memory(struct rs_vmm *vmm, const struct rs_vmm_config *c, struct 
 	close(fd);
 	vmm->ram = map;
 	vmm->ram_size = c->memory;
-	if (c->region_fd < 0)
-		return 0;
-	if (fstat(c->region_fd, &st) || (uint64_t)st.st_size < c->region_size)
-		return rs_error_set(err, EINVAL, "the region's file is shorter than the region");
-	map = mmap(NULL, c->region_size, PROT_READ | PROT_WRITE, MAP_SHARED, c->region_fd, 0);
-	if (map == MAP_FAILED)
-		return rs_error_set(err, errno, "cannot map the region: %s", strerror(errno));
-	vmm->region = map;
-	vmm->region_size = c->region_size;
-	vmm->guest_offset = c->guest_offset;
-#ifdef MADV_POPULATE_WRITE
-	/* Touch the pages now: a first touch by the guest costs ten times as much. Best effort. */
-	(void)madvise(vmm->region, vmm->region_size, MADV_POPULATE_WRITE);
-#endif
-	return 0;
+	return rs_vmm_map_regions(vmm, c->regions_fd, err);
 }
 
-static int add_slot(struct rs_vmm *vmm, uint32_t slot, uint64_t gpa, uint64_t size, void *at,
+int rs_vmm_add_slot(struct rs_vmm *vmm, uint32_t slot, uint64_t gpa, uint64_t size, void *at,
 		    uint32_t flags, struct rs_error *err)
 {
 	struct kvm_userspace_memory_region region = {.slot = slot,
@@ -436,17 +413,9 @@ static int add_slot(struct rs_vmm *vmm, uint32_t slot, uint64_t gpa, uint64_t si
 
 static int add_slots(struct rs_vmm *vmm, struct rs_error *err)
 {
-	int ret = add_slot(vmm, SLOT_RAM, 0, vmm->ram_size, vmm->ram, 0, err);
+	int ret = rs_vmm_add_slot(vmm, SLOT_RAM, 0, vmm->ram_size, vmm->ram, 0, err);
 
-	if (ret || !vmm->region)
-		return ret;
-	ret = add_slot(vmm, SLOT_REGION_HOST, RS_VMM_REGION_GPA, vmm->guest_offset, vmm->region,
-		       KVM_MEM_READONLY, err);
-	if (ret)
-		return ret;
-	return add_slot(vmm, SLOT_REGION_GUEST, RS_VMM_REGION_GPA + vmm->guest_offset,
-			vmm->region_size - vmm->guest_offset, vmm->region + vmm->guest_offset, 0,
-			err);
+	return ret ? ret : rs_vmm_add_regions(vmm, SLOT_REGIONS, err);
 }
 
 static int add_doorbells(struct rs_vmm *vmm, struct rs_error *err)

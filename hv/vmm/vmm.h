@@ -5,7 +5,7 @@
  *
  * The guest has:
  *   - RAM at [0, memory);
- *   - the region at RS_VMM_REGION_GPA, with its host-written part read-only;
+ *   - the trace regions at RS_VMM_REGION_GPA, with what the host writes read-only;
  *   - KVM's local APIC, I/O APIC and PIT; APIC ids are 0..vcpus-1, INIT/SIPI starts other CPUs;
  *   - the transmitter of a 16550 at port 0x3f8;
  *   - the request and doorbell ports of <ringside/hypercall.h>, and the same two as MMIO;
@@ -21,7 +21,7 @@
 
 #include "target/target.h"
 
-/* Guest-physical address of the region: above all RAM and every device. */
+/* Guest-physical address of the trace regions: above all RAM and every device. */
 #define RS_VMM_REGION_GPA 0x100000000ull
 
 #define RS_VMM_MIN_MEMORY (1ull << 20)
@@ -36,10 +36,8 @@ struct rs_vmm_config {
 	uint64_t memory;     /* bytes, page multiple, RS_VMM_MIN_MEMORY..MAX */
 	uint32_t vcpus;      /* 1..RS_MAX_CPUS */
 
-	/* The region; -1: none. The VMM keeps a duplicate. It must be laid out before start(). */
-	int region_fd;
-	uint64_t region_size;  /* bytes, page multiple */
-	uint64_t guest_offset; /* [0, guest_offset) is read-only to the guest; page multiple */
+	/* Memory of the trace regions, laid out (<ringside/directory.h>); -1: none. Borrowed. */
+	int regions_fd;
 
 	/* Where the serial output goes: to a file, which is made or emptied, or to a borrowed
 	 * descriptor. NULL and -1: nowhere. Output to a terminal is escaped. */
@@ -52,8 +50,9 @@ int rs_vmm_probe(struct rs_error *err);
 
 /*
  * Creates the machine and loads the kernel. Copies strings. The caller sets (*out)->events, then
- * calls start. -EINVAL: a number is out of its range; -ENOEXEC, -EINVAL, -ERANGE: the kernel (see
- * vmm/elf.h); others are errors of /dev/kvm or the system.
+ * calls start. -EINVAL: a number is out of its range; -EPROTO: the trace regions are not laid out;
+ * -ENOEXEC, -EINVAL, -ERANGE: the kernel (see vmm/elf.h); others are errors of /dev/kvm or the
+ * system.
  */
 int rs_vmm_create(const struct rs_vmm_config *config, struct rs_target **out, struct rs_error *err);
 

@@ -30,7 +30,12 @@ static void take(const RsTraceRecord *record, gpointer data)
 
 static void text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
-	rs_trace_text_line(out, record, task, 0);
+	rs_trace_text_line(out, record, task, NULL, 0);
+}
+
+static void json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
+{
+	rs_trace_json_line(out, record, task, NULL);
 }
 
 static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
@@ -114,7 +119,7 @@ int main(void)
 	measure("records", &bench, schema, clock, bytes);
 	bench.line = text_line;
 	measure("text", &bench, schema, clock, bytes);
-	bench.line = rs_trace_json_line;
+	bench.line = json_line;
 	measure("json", &bench, schema, clock, bytes);
 	measure_merger(1, schema, bytes, &bench.sum);
 	measure_merger(8, schema, bytes, &bench.sum);

@@ -9,7 +9,7 @@
 
 #include "bench.h"
 #include "filter/filter.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include <pthread.h>
 #include <ringside/atomic.h>
 #include <ringside/control.h>
@@ -37,7 +37,7 @@ static void set_up_region(void)
 	struct rs_error err = {0};
 	char number[16];
 
-	if (rs_region_create(&config, -1, &region, &err))
+	if (rs_region_create(&config, &region, &err))
 		die(err.message);
 	control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	control->flags = RS_CONTROL_SELF_PATCH;

@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 #include "hosted/hosted.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include "session/rundir.h"
 #include "session/session.h"
 #include "vmm/vmm.h"
@@ -120,7 +120,7 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 
 /* ---- making the session ---- */
 
-static RsTraceRegion *make_region(uint32_t vcpus, bool kvm)
+static struct rs_regions *make_regions(uint32_t vcpus, bool kvm)
 {
 	struct rs_region_config config = {
 		.vcpus = vcpus,
@@ -130,14 +130,15 @@ static RsTraceRegion *make_region(uint32_t vcpus, bool kvm)
 		.doorbell_channel = kvm ? RS_CHANNEL_PORT : RS_CHANNEL_EVENTFD,
 		.doorbell_addr = kvm ? RS_DOORBELL_PORT : 0,
 	};
-	RsTraceRegion *region;
+	const struct rs_regions_run run = {&config, kvm ? RS_SOURCE_KERNEL : RS_SOURCE_GIVEN, 1};
+	struct rs_regions *regions;
 	struct rs_error err = {0};
 
-	check(rs_region_create(&config, -1, &region, &err), &err);
-	return region;
+	check(rs_regions_create(&run, 1, false, -1, &regions, &err), &err);
+	return regions;
 }
 
-static struct rs_target *make_kvm(const RsTraceRegion *region, const char *kernel,
+static struct rs_target *make_kvm(const struct rs_regions *regions, const char *kernel,
 				  const char *options, uint32_t vcpus)
 {
 	struct rs_vmm_config config = {
@@ -146,9 +147,7 @@ static struct rs_target *make_kvm(const RsTraceRegion *region, const char *kerne
 		.cmdline = options,
 		.memory = 64 << 20,
 		.vcpus = vcpus,
-		.region_fd = region->fd,
-		.region_size = region->size,
-		.guest_offset = region->header.guest_offset,
+		.regions_fd = rs_regions_fd(regions),
 		.serial_fd = -1,
 	};
 	struct rs_target *target;
@@ -162,11 +161,16 @@ static struct rs_target *make_kvm(const RsTraceRegion *region, const char *kerne
 	return target;
 }
 
-static struct rs_target *make_hosted(const RsTraceRegion *region, const char *program,
+static struct rs_target *make_hosted(const struct rs_regions *regions, const char *program,
 				     const char *threads)
 {
 	const char *argv[] = {program, threads, NULL};
-	struct rs_hosted_config config = {.argv = argv, .region_fd = region->fd};
+	struct rs_hosted_config config = {
+		.argv = argv,
+		.regions_fd = rs_regions_fd(regions),
+		.claim = rs_regions_claim_word(regions, 0),
+		.claim_base = rs_regions_claim(regions, 0, 0),
+	};
 	struct rs_target *target;
 	struct rs_error err = {0};
 
@@ -195,17 +199,21 @@ static void pin_vcpus(void)
 	}
 }
 
-static void start(struct bench *bench, RsTraceRegion *region, struct rs_target *target)
+static void start(struct bench *bench, struct rs_regions *regions, struct rs_target *target)
 {
 	g_autofree char *name = g_strdup_printf("bench-%d", getpid());
 	g_autofree char *journal = NULL;
 	struct rs_source_config config = {.kernel = "bench"};
+	struct rs_source *source;
+	RsTraceRegion *region;
 	struct rs_error err = {0};
 
 	check(rs_rundir_file(name, "journal", &journal, &err), &err);
 	config.journal = journal;
 	check(rs_session_create(name, &bench->session, &err), &err);
-	check(rs_session_add_source(bench->session, &config, region, target, NULL, &err), &err);
+	check(rs_regions_map(regions, 0, &region, &err), &err);
+	check(rs_session_add_source(bench->session, &config, region, target, &source, &err), &err);
+	rs_session_add_memory(bench->session, source, regions, false);
 	bench->listener = (struct rs_session_listener){
 		.data = bench, .message = on_message, .ended = on_ended};
 	rs_session_add_listener(bench->session, &bench->listener);
@@ -380,9 +388,9 @@ static void await_sites(struct bench *bench)
 static int run_emit(const char *kernel)
 {
 	struct bench bench = {0};
-	RsTraceRegion *region = make_region(2, true);
+	struct rs_regions *regions = make_regions(2, true);
 
-	start(&bench, region, make_kvm(region, kernel, NULL, 2));
+	start(&bench, regions, make_kvm(regions, kernel, NULL, 2));
 	pin_vcpus();
 	g_main_loop_run(bench.loop);
 	finish(&bench);
@@ -393,13 +401,13 @@ static int run_control(bool kvm, const char *program, const char *number)
 {
 	struct bench bench = {0};
 	uint32_t count = (uint32_t)CLAMP(atoi(number), 1, 16);
-	RsTraceRegion *region =
-		make_region(kvm ? count : (uint32_t)sysconf(_SC_NPROCESSORS_CONF), kvm);
-	struct rs_target *target = kvm ? make_kvm(region, program, "serve", count)
-				       : make_hosted(region, program, number);
+	struct rs_regions *regions =
+		make_regions(kvm ? count : (uint32_t)sysconf(_SC_NPROCESSORS_CONF), kvm);
+	struct rs_target *target = kvm ? make_kvm(regions, program, "serve", count)
+				       : make_hosted(regions, program, number);
 
 	prctl(PR_SET_TIMERSLACK, 1ul); /* 50 us otherwise */
-	start(&bench, region, target);
+	start(&bench, regions, target);
 	await_sites(&bench);
 	measure_batch(&bench);
 	measure_first(&bench);

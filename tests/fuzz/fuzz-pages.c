@@ -58,10 +58,10 @@ static void show(const RsTraceRecord *record, gpointer data)
 	GString *out = data;
 
 	g_string_truncate(out, 0);
-	rs_trace_text_line(out, record, &task, 0);
+	rs_trace_text_line(out, record, &task, NULL, 0);
 	check_line(out);
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, record, &task);
+	rs_trace_json_line(out, record, &task, NULL);
 	check_line(out);
 }
 

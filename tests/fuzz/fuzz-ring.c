@@ -4,7 +4,7 @@
  * and a config. Then each round overwrites some memory and reads. Every call ends, every chunk lies
  * inside its page, and only records in the chunk are counted.
  */
-#include "region/layout.h"
+#include "region/regions.h"
 #include "seed.h"
 
 #include <ringside/record.h>
@@ -24,7 +24,7 @@ static void open_region(void)
 	struct rs_region_config config = {.vcpus = 1, .ring_bytes = PAGES * PAGE};
 	struct rs_error err;
 
-	if (!region && rs_region_create(&config, -1, &region, &err))
+	if (!region && rs_region_create(&config, &region, &err))
 		abort();
 }
 

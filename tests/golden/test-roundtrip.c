@@ -10,7 +10,7 @@
 #define RS_CREATE_TRACE_POINTS
 #include "roundtrip-events.h"
 
-#include "region/layout.h"
+#include "region/regions.h"
 
 #include <glib.h>
 #include <ringside/agent.h>
@@ -167,8 +167,8 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 	RsTraceTask task;
 
 	rs_trace_follower_task(out->follower, record, &task);
-	rs_trace_text_line(out->text, record, &task, 0);
-	rs_trace_json_line(out->json, record, &task);
+	rs_trace_text_line(out->text, record, &task, NULL, 0);
+	rs_trace_json_line(out->json, record, &task, NULL);
 }
 
 static RsTraceSchema *read_schema(RsTraceRegion *region)
@@ -269,7 +269,7 @@ static GString *round_trip(void)
 	RsTraceRegion *region;
 	GString *text;
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, NULL), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, NULL), ==, 0);
 	start(region);
 	text = print(region);
 	rs_agent_fini();

@@ -12,7 +12,7 @@ HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch", "filter")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
     "hv/filter": ("rs-trace-schema.h",),
-    "hv/region": ("rs-trace-region.h",),
+    "hv/region": ("rs-trace-region.h", "rs-trace-directory.h"),
     "hv/machine": ("rs-trace-region.h",),
     "hv/session": ("rs-trace-clock.h", "rs-trace-schema.h", "rs-trace-region.h",
                    "rs-trace-ring-info.h", "rs-trace-rundir.h", "rs-trace-session-error.h", "rs-session-dbus.h"),

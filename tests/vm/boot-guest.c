@@ -4,7 +4,7 @@
  * its requests and its end. A tool for developers of guests; --help lists its options. Exit code:
  * the guest's, or 4 for an abnormal end.
  */
-#include "region/layout.h"
+#include "region/regions.h"
 #include "session/slots.h"
 #include "vmm/vmm.h"
 
@@ -84,11 +84,9 @@ static int boot_guest(struct rs_vmm_config *config, uint64_t ring_bytes, int sec
 	RsTraceRegion *region;
 	struct rs_error err = {0};
 
-	if (rs_region_create(&layout, -1, &region, &err))
+	if (rs_region_create(&layout, &region, &err))
 		goto fail;
-	config->region_fd = region->fd;
-	config->region_size = region->size;
-	config->guest_offset = region->header.guest_offset;
+	config->regions_fd = region->fd;
 	if (rs_vmm_create(config, &boot.target, &err)) {
 		rs_trace_region_free(region);
 		goto fail;

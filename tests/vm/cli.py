@@ -218,6 +218,8 @@ def test_control():
     for section, rows in (('ringside ps', ps), ('ringside list', listing)):
         for row in rows:
             DOC.check(section, row)
+    for source in ps[0]['sources']:
+        DOC.check('ringside ps: a source', source)
     check(True, 'docs/json.md says their keys')
     check(all(e['sites'] >= 1 for e in listing), 'every event has a site that can be patched')
     check(rs('enable', 'c', SOME).code == 0, 'enable, with the name')
@@ -249,6 +251,8 @@ def test_control():
     DOC.check('ringside stat', s)
     for ring in s['cpus']:
         DOC.check('ringside stat: a ring', ring)
+    for source in s['sources']:
+        DOC.check('ringside stat: a source', source)
     check(s['events_enabled'] == 1 and s['sites_patched'] >= 1 and s['sites_refused'] == 0,
           'stat counts patched sites')
     check(s['patch_batches'] >= 1 and s['pause_max_ns'] >= s['pause_last_ns'] > 0,

@@ -4,6 +4,7 @@
  * an event can. Run by flood.py, which looks at what that costs the host.
  */
 #include <ringside/descriptor.h>
+#include <ringside/directory.h>
 #include <ringside/record.h>
 #include <ringside/region.h>
 #include <ringside/ring.h>
@@ -108,6 +109,10 @@ int main(void)
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(number), 0);
 	if (map == MAP_FAILED)
 		return 1;
+	/* The first region is the one that waits for us. */
+	map += ((const struct rs_directory_entry *)(map + ((const struct rs_directory *)map)
+								  ->entries_offset))
+		       ->offset;
 	h = (const struct rs_region_header *)map;
 	describe();
 	memcpy(map + h->section[RS_SEC_EVENTS].offset, &desc, sizeof(desc));

@@ -51,7 +51,8 @@ static void check(int ret, const struct rs_error *err)
 }
 
 /* On the pump's thread. */
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		      gpointer data)
 {
 	struct bed *bed = data;
 	guint32 number;
@@ -144,8 +145,11 @@ static void start(struct bed *bed, const char *append)
 		check(rs_session_add_source(bed->session, &source, bed->machine[i].region,
 					    bed->machine[i].target, &bed->source[i], &err),
 		      &err);
-		rs_trace_pump_add(bed->pump, rs_trace_live_new(bed->machine[i].region,
-							       RS_TRACE_FROM_OLDEST, true, NULL));
+		rs_session_add_memory(bed->session, bed->source[i], bed->machine[i].regions, false);
+		rs_trace_pump_add(
+			bed->pump,
+			rs_trace_live_new(bed->machine[i].region, RS_TRACE_FROM_OLDEST, true, NULL),
+			NULL);
 	}
 	check(rs_session_start(bed->session, &err), &err);
 	check(rs_session_enable(bed->session, RS_OWNER_HOST, "clock:*", &result, &err), &err);

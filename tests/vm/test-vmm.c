@@ -2,7 +2,7 @@
 /* The VMM on real KVM, with tests/guests/vmm. argv[1]: that guest. */
 #define _GNU_SOURCE
 #include "exact.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include "session/slots.h"
 #include "vmm/vmm.h"
 
@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -101,15 +102,13 @@ static struct run *create(const char *test, uint32_t vcpus, bool start)
 	g_autofree char *cmdline = g_strdup_printf("test=%s", test);
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_region_create(&layout, -1, &run->region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&layout, &run->region, &err), ==, 0);
 	run->slots = rs_slots_create(run->region);
 	run->config = (struct rs_vmm_config){.kernel = guest,
 					     .memory = 16 << 20,
 					     .vcpus = vcpus,
 					     .cmdline = cmdline,
-					     .region_fd = run->region->fd,
-					     .region_size = run->region->size,
-					     .guest_offset = run->region->header.guest_offset,
+					     .regions_fd = run->region->fd,
 					     .serial_fd = -1};
 	if (!start) {
 		run->config.cmdline = NULL; /* ours ends here */
@@ -121,6 +120,12 @@ static struct run *create(const char *test, uint32_t vcpus, bool start)
 	if (run->target->ops->start(run->target, &err))
 		g_error("%s", err.message);
 	return run;
+}
+
+/* Of all regions: it ends with the only one. */
+static uint64_t memory_size(const struct run *run)
+{
+	return run->region->offset + run->region->size;
 }
 
 /* For tests that change the configuration before the machine is made. */
@@ -379,10 +384,10 @@ static void test_memory(void)
 	ops->pause(run->target, NULL);
 	g_assert_cmpuint(ops->page_table_root(run->target), ==, root);
 	ops->resume(run->target, NULL);
-	/* the region's magic, and the edges of both pieces of memory */
+	/* the directory's magic, and the edges of both pieces of memory */
 	g_assert_cmpint(ops->read_phys(run->target, (rs_gpa_t){RS_VMM_REGION_GPA}, words, 8, NULL),
 			==, 0);
-	g_assert_cmphex(words[0], ==, RS_REGION_MAGIC);
+	g_assert_cmphex(words[0], ==, RS_DIRECTORY_MAGIC);
 	const struct {
 		uint64_t at;
 		int ret;
@@ -390,8 +395,8 @@ static void test_memory(void)
 		     {(16 << 20) - 15, -EFAULT},
 		     {UINT64_MAX - 3, -EFAULT},
 		     {RS_VMM_REGION_GPA - 1, -EFAULT},
-		     {RS_VMM_REGION_GPA + run->region->size - 16, 0},
-		     {RS_VMM_REGION_GPA + run->region->size - 8, -EFAULT}};
+		     {RS_VMM_REGION_GPA + memory_size(run) - 16, 0},
+		     {RS_VMM_REGION_GPA + memory_size(run) - 8, -EFAULT}};
 	for (size_t i = 0; i < G_N_ELEMENTS(edges); i++)
 		g_assert_cmpint(
 			ops->read_phys(run->target, (rs_gpa_t){edges[i].at}, words, 16, &err), ==,
@@ -440,8 +445,8 @@ static void test_serial_file(void)
 	run->config.serial_path = path;
 	create_and_start(run, "test=hello with words");
 	WAIT_FOR(run->ended);
-	want = g_strdup_printf("hello: ringside=0x%llx,0x%zx test=hello with words\n",
-			       RS_VMM_REGION_GPA, run->region->size);
+	want = g_strdup_printf("hello: ringside=0x%llx,0x%" PRIx64 " test=hello with words\n",
+			       RS_VMM_REGION_GPA, memory_size(run));
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	g_assert_cmpstr(text, ==, want);
 	destroy(run);
@@ -543,6 +548,7 @@ static void test_refusals(void)
 	struct run *run = create("hello", 1, false);
 	struct rs_vmm_config good = run->config, c;
 	g_autofree char *line = g_strnfill(9000, 'x');
+	int empty = memfd_create("empty", MFD_CLOEXEC);
 
 	c = good, c.vcpus = 0, refuse(c, -EINVAL, "0 vCPUs");
 	c = good, c.vcpus = 1025, refuse(c, -EINVAL, "1025 vCPUs");
@@ -558,8 +564,12 @@ static void test_refusals(void)
 	c = good, c.initrd = "/nonexistent", refuse(c, -ENOENT, "initrd '/nonexistent'");
 	c = good, c.cmdline = line, refuse(c, -E2BIG, "command line");
 	c = good, c.serial_path = "/nonexistent/s", refuse(c, -ENOENT, "serial output");
-	c = good, c.guest_offset = 100, refuse(c, -EINVAL, "a region of");
-	c = good, c.region_size *= 2, refuse(c, -EINVAL, "shorter than the region");
+	c = good, c.regions_fd = empty, refuse(c, -EINVAL, "cannot be 0 bytes");
+	g_assert_cmpint(ftruncate(empty, 4 << 20), ==, 0);
+	refuse(c, -EPROTO, "not laid out");
+	close(empty);
+	memset(run->region->map, 0, 8);
+	refuse(good, -EPROTO, "not laid out");
 	destroy(run);
 }
 

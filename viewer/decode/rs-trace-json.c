@@ -102,12 +102,18 @@ static void append_event(GString *out, const RsTraceRecord *record)
 	g_string_append_c(out, '}');
 }
 
-void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
+void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+			const char *source)
 {
 	char flags[5];
 
 	g_string_append(out, "{\"ns\":");
 	append_integer(out, record->ns, FALSE);
+	if (source) {
+		g_string_append(out, ",\"source\":\"");
+		g_string_append(out, source);
+		g_string_append_c(out, '"');
+	}
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		g_string_append(out, ",\"boot\":");
 		append_integer(out, record->boot, FALSE);

@@ -24,8 +24,12 @@ G_BEGIN_DECLS
 
 #define RS_TRACE_JSON_MAX (1u << 20)
 
-/* Appends one object and a newline. `task`: from rs_trace_cmdline_lookup(), for events only. */
-void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task);
+/*
+ * Appends one object and a newline. `task`: from rs_trace_cmdline_lookup(), for events only.
+ * `source`: its name, which needs no escape. NULL: none.
+ */
+void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+			const char *source);
 
 G_END_DECLS
 

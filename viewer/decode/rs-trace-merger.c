@@ -27,6 +27,7 @@ typedef struct {
 	guint64 last_key;
 	guint64 clean;     /* the last round in which its ring was read to its end */
 	guint64 in_flight; /* the last round in which it was not */
+	gboolean unused;
 } Lane;
 
 /* A round that read records. If they may be shown, all records up to `newest` may be shown. */
@@ -93,10 +94,42 @@ void rs_trace_merger_free(RsTraceMerger *merger)
 	g_free(merger);
 }
 
+/* The first of `n` lanes that were given back and are empty; n_lanes: there are none. */
+static guint find_unused(const RsTraceMerger *merger, guint n)
+{
+	guint run = 0;
+
+	for (guint i = 0; i < merger->n_lanes; i++) {
+		run = merger->lanes[i].unused && !merger->lanes[i].first ? run + 1 : 0;
+		if (run == n)
+			return i + 1 - n;
+	}
+	return merger->n_lanes;
+}
+
+void rs_trace_merger_remove_lanes(RsTraceMerger *merger, guint first, guint n)
+{
+	for (guint i = first; i < first + n; i++)
+		merger->lanes[i].unused = TRUE;
+}
+
+gboolean rs_trace_merger_lanes_held(const RsTraceMerger *merger, guint first, guint n)
+{
+	for (guint i = first; i < first + n; i++) {
+		if (merger->lanes[i].first)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 guint rs_trace_merger_add_lanes(RsTraceMerger *merger, guint n)
 {
-	guint first = merger->n_lanes;
+	guint first = find_unused(merger, n);
 
+	if (first < merger->n_lanes) {
+		memset(&merger->lanes[first], 0, n * sizeof(Lane));
+		return first;
+	}
 	merger->n_lanes += n;
 	merger->lanes = g_renew(Lane, merger->lanes, merger->n_lanes);
 	merger->heap = g_renew(guint, merger->heap, merger->n_lanes);
@@ -299,6 +332,8 @@ void rs_trace_merger_end_round(RsTraceMerger *merger, gint64 now_us)
 	for (guint i = 0; i < merger->n_lanes; i++) {
 		Lane *lane = &merger->lanes[i];
 
+		if (lane->unused)
+			continue;
 		if (lane->in_flight != merger->round)
 			lane->clean = merger->round;
 		clean = MIN(clean, lane->clean);

@@ -31,8 +31,12 @@ RsTraceMerger *rs_trace_merger_new(gint64 hold_us, gsize max_bytes, RsTraceRecor
 void rs_trace_merger_free(RsTraceMerger *merger);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceMerger, rs_trace_merger_free)
 
-/* Makes `n` more lanes, between rounds; returns the first. They stay for the merger's life. */
+/* Makes `n` more lanes, one after the other, between rounds; returns the first. */
 guint rs_trace_merger_add_lanes(RsTraceMerger *merger, guint n);
+/* Gives lanes back, between rounds. What they hold is still let out in its time. */
+void rs_trace_merger_remove_lanes(RsTraceMerger *merger, guint first, guint n);
+/* Whether one of these lanes holds a record. */
+gboolean rs_trace_merger_lanes_held(const RsTraceMerger *merger, guint first, guint n);
 
 void rs_trace_merger_begin_round(RsTraceMerger *merger);
 /* Copies the record and its payload. */

@@ -189,42 +189,58 @@ static void forget_unchecked(struct rs_region_header *h)
 	}
 }
 
-RsTraceRegion *rs_trace_region_open(int fd, gboolean writable, GError **error)
+RsTraceRegion *rs_trace_region_map(int fd, guint64 offset, const struct rs_region_header *header,
+				   gboolean writable, GError **error)
 {
-	struct rs_region_header h = {0};
 	RsTraceRegion *region;
-	struct stat st;
-	void *map;
+	void *map =
+		mmap(NULL, (size_t)header->region_size,
+		     writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, (off_t)offset);
 
-	if (fstat(fd, &st)) {
-		bad_errno(error, "trace region");
-		return NULL;
-	}
-	if (st.st_size < (off_t)sizeof(h)) {
-		bad(error, "no Ringside region: only %lld bytes", (long long)st.st_size);
-		return NULL;
-	}
-	map = mmap(NULL, (size_t)st.st_size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-		   MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
 		bad_errno(error, "cannot map the trace region");
 		return NULL;
 	}
-	/* The acquire pairs with the release in rs_region_create. */
-	if (rs_load_acquire((guint64 *)map) == RS_REGION_MAGIC)
-		memcpy(&h, map, sizeof(h));
-	if (!rs_trace_region_check_header(&h, (guint64)st.st_size, error)) {
-		munmap(map, (size_t)st.st_size);
-		return NULL;
-	}
 	region = g_new0(RsTraceRegion, 1);
-	region->header = h;
+	region->header = *header;
 	forget_unchecked(&region->header);
 	region->map = map;
-	region->size = (gsize)st.st_size;
+	region->size = (gsize)header->region_size;
 	region->fd = fd;
+	region->offset = offset;
 	region->writable = writable;
 	return region;
+}
+
+static gboolean read_header(int fd, guint64 offset, struct rs_region_header *h, GError **error)
+{
+	struct stat st;
+	guint64 left;
+	void *map;
+
+	if (fstat(fd, &st))
+		return bad_errno(error, "trace region");
+	left = (guint64)st.st_size > offset ? (guint64)st.st_size - offset : 0;
+	if (left < sizeof(*h))
+		return bad(error, "no Ringside region: only %" G_GUINT64_FORMAT " bytes", left);
+	map = mmap(NULL, sizeof(*h), PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	if (map == MAP_FAILED)
+		return bad_errno(error, "cannot map the trace region");
+	memset(h, 0, sizeof(*h));
+	/* The acquire pairs with the release of whoever laid it out. */
+	if (rs_load_acquire((guint64 *)map) == RS_REGION_MAGIC)
+		memcpy(h, map, sizeof(*h));
+	munmap(map, sizeof(*h));
+	return rs_trace_region_check_header(h, left, error);
+}
+
+RsTraceRegion *rs_trace_region_open(int fd, guint64 offset, gboolean writable, GError **error)
+{
+	struct rs_region_header h;
+
+	if (!read_header(fd, offset, &h, error))
+		return NULL;
+	return rs_trace_region_map(fd, offset, &h, writable, error);
 }
 
 void rs_trace_region_free(RsTraceRegion *region)

@@ -416,6 +416,14 @@ static void append_comm(GString *out, const char *comm)
 }
 
 /* "system:event: ". Names are shorter than RS_NAME_MAX. */
+static void append_source(GString *out, const char *source)
+{
+	if (!source)
+		return;
+	g_string_append(out, source);
+	g_string_append_c(out, '/');
+}
+
 static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextStyle style)
 {
 	char name[2 * RS_NAME_MAX + 4], *at = name;
@@ -435,17 +443,19 @@ static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextSt
 }
 
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			RsTraceTextStyle style)
+			const char *source, RsTraceTextStyle style)
 {
 	char buffer[96], *end = buffer + sizeof(buffer), *at = end;
 
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		g_string_append_printf(
-			out, "[BOOT %u AT %" G_GUINT64_FORMAT ".%06" G_GUINT64_FORMAT "]\n",
-			record->boot, record->ns / 1000000000, record->ns / 1000 % 1000000);
+			out, "[BOOT %u%s%s AT %" G_GUINT64_FORMAT ".%06" G_GUINT64_FORMAT "]\n",
+			record->boot, source ? " OF " : "", source ? source : "",
+			record->ns / 1000000000, record->ns / 1000 % 1000000);
 		return;
 	}
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
+		append_source(out, source);
 		g_string_append_printf(out, "CPU:%u [LOST %" G_GUINT64_FORMAT " EVENTS]\n",
 				       record->ring, record->lost);
 		return;
@@ -474,6 +484,7 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 	*--at = '-';
 	g_string_append_len(out, at, end - at);
 
+	append_source(out, source);
 	append_name(out, record, style);
 	rs_trace_text_message(out, record);
 	g_string_append_c(out, '\n');

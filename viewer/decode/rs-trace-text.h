@@ -23,10 +23,11 @@ void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint 
 
 /*
  * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". `task`: from
- * rs_trace_cmdline_lookup(). `style`: RS_TRACE_TEXT_* combined, or 0.
+ * rs_trace_cmdline_lookup(). `source`: name to put before the event's, with a slash; it needs no
+ * escape. NULL: none. `style`: RS_TRACE_TEXT_* combined, or 0.
  */
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			RsTraceTextStyle style);
+			const char *source, RsTraceTextStyle style);
 
 /* Appends only the event's own text, by its print format. "(cut)" replaces a missing part. */
 void rs_trace_text_message(GString *out, const RsTraceRecord *record);

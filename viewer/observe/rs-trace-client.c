@@ -74,16 +74,75 @@ GVariant *rs_trace_client_no_options(void)
 	return g_variant_new("a{sv}", NULL);
 }
 
-RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, GError **error)
+GVariant *rs_trace_client_source(guint32 number)
 {
-	g_autoptr(GVariant) handle = NULL;
+	GVariantBuilder builder;
+
+	g_variant_builder_init(&builder, G_VARIANT_TYPE_VARDICT);
+	if (number)
+		g_variant_builder_add(&builder, "{sv}", "source", g_variant_new_uint32(number));
+	return g_variant_builder_end(&builder);
+}
+
+static void free_source(gpointer data)
+{
+	RsTraceClientSource *source = data;
+
+	g_free(source->name);
+	g_free(source->kind);
+	g_free(source->kernel);
+	g_free(source->state);
+	g_free(source);
+}
+
+static char *text_of(GVariant *row, const char *key)
+{
+	const char *text = "";
+
+	g_variant_lookup(row, key, "&s", &text);
+	return g_strdup(text);
+}
+
+GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(free_source);
+	g_autoptr(GVariant) rows = NULL;
+	GError *local = NULL;
+
+	if (!rs_dbus_session1_call_sources_sync(session, rs_trace_client_no_options(), &rows, NULL,
+						NULL, &local)) {
+		rs_trace_client_fix_error(&local);
+		g_propagate_error(error, local);
+		g_ptr_array_unref(list);
+		return NULL;
+	}
+	for (gsize i = 0; i < g_variant_n_children(rows); i++) {
+		g_autoptr(GVariant) row = g_variant_get_child_value(rows, i);
+		RsTraceClientSource *source = g_new0(RsTraceClientSource, 1);
+
+		g_variant_lookup(row, "number", "u", &source->number);
+		g_variant_lookup(row, "joined", "b", &source->joined);
+		g_variant_lookup(row, "pid", "u", &source->pid);
+		source->name = text_of(row, "name");
+		source->kind = text_of(row, "kind");
+		source->kernel = text_of(row, "kernel");
+		source->state = text_of(row, "state");
+		g_ptr_array_add(list, source);
+	}
+	return list;
+}
+
+RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 number, GError **error)
+{
+	g_autoptr(GVariant) handle = NULL, more = NULL;
 	g_autoptr(GUnixFDList) fds = NULL;
 	RsTraceRegion *region;
+	guint64 offset = 0;
 	GError *local = NULL;
 	int fd;
 
-	if (!rs_dbus_session1_call_open_region_sync(session, rs_trace_client_no_options(), NULL,
-						    &handle, NULL, &fds, NULL, &local)) {
+	if (!rs_dbus_session1_call_open_region_sync(session, rs_trace_client_source(number), NULL,
+						    &handle, &more, &fds, NULL, &local)) {
 		rs_trace_client_fix_error(&local);
 		g_propagate_error(error, local);
 		return NULL;
@@ -94,7 +153,8 @@ RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, GError **err
 				    "the session handed over no region");
 		return NULL;
 	}
-	region = rs_trace_region_open(fd, FALSE, error);
+	g_variant_lookup(more, "offset", "t", &offset);
+	region = rs_trace_region_open(fd, offset, FALSE, error);
 	if (!region)
 		close(fd);
 	return region;

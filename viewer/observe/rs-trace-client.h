@@ -22,8 +22,21 @@ RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error);
 /* No options for a call; a floating reference. */
 GVariant *rs_trace_client_no_options(void);
 
-/* The session's region, mapped read-only. */
-RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, GError **error);
+/* The one option of Stat and OpenRegion: a source by its number, 0: none. A floating reference. */
+GVariant *rs_trace_client_source(guint32 number);
+
+typedef struct {
+	guint32 number; /* never another source's */
+	char *name, *kind, *kernel, *state;
+	gboolean joined;
+	guint32 pid; /* 0: none, or not known */
+} RsTraceClientSource;
+
+/* The session's sources, RsTraceClientSource, to be unreffed. */
+GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error);
+
+/* A source's region, mapped read-only. */
+RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 number, GError **error);
 
 /*
  * Makes the error of a failed call fit to be shown: the name of the remote error is removed, and

@@ -55,6 +55,9 @@ void rs_trace_follower_free(RsTraceFollower *follower)
 {
 	if (!follower)
 		return;
+	if (follower->merger)
+		rs_trace_merger_remove_lanes(follower->merger, follower->first_lane,
+					     follower->source->n_rings);
 	rs_trace_decoder_free(follower->decoder);
 	rs_trace_schema_free(follower->schema);
 	rs_trace_cmdline_free(follower->names);
@@ -133,6 +136,13 @@ void rs_trace_follower_finish(RsTraceFollower *follower)
 			rs_trace_merger_push(follower->merger, follower->first_lane + ring,
 					     &record);
 	}
+}
+
+gboolean rs_trace_follower_held(const RsTraceFollower *follower)
+{
+	return follower->merger &&
+	       rs_trace_merger_lanes_held(follower->merger, follower->first_lane,
+					  follower->source->n_rings);
 }
 
 RsTraceSource *rs_trace_follower_source(const RsTraceFollower *follower)

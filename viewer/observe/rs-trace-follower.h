@@ -43,6 +43,9 @@ void rs_trace_follower_update_names(RsTraceFollower *follower);
 /* At the end: gives the merger what is known to be lost after the last chunk of each ring. */
 void rs_trace_follower_finish(RsTraceFollower *follower);
 
+/* Whether the merger still holds records of it; they name its events. */
+gboolean rs_trace_follower_held(const RsTraceFollower *follower);
+
 RsTraceSource *rs_trace_follower_source(const RsTraceFollower *follower);
 /* Whom a record's pid means; no name for a loss or a boot. Valid until names are updated. */
 void rs_trace_follower_task(const RsTraceFollower *follower, const RsTraceRecord *record,

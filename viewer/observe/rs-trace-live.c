@@ -134,9 +134,24 @@ static void names(RsTraceSource *source, RsTraceFollower *follower)
 					    RS_CMDLINE_WAYS);
 }
 
+/*
+ * The memory is another's now: it was laid out anew, beginning with the header. An owner knows by
+ * itself, and does not let a guest end its trace by a word that it may write.
+ */
+static gboolean is_gone(const Live *live)
+{
+	const struct rs_region_header *shared = (const void *)live->region->map;
+
+	return !live->owner && rs_load(&shared->session_id) != live->region->header.session_id;
+}
+
 static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns, RsTraceChunk *out)
 {
-	return rs_trace_ring_next(((Live *)source)->rings[ring], now_ns, out);
+	Live *live = (Live *)source;
+	RsTraceRingStatus status = rs_trace_ring_next(live->rings[ring], now_ns, out);
+
+	rs_rmb(); /* what was copied was there while the header still named this region */
+	return is_gone(live) ? RS_TRACE_RING_END : status;
 }
 
 static guint64 pending_loss(RsTraceSource *source, guint ring)

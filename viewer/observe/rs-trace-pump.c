@@ -12,19 +12,31 @@
 /* Rounds at the end in which only records in flight are waited for. */
 #define PATIENT_ROUNDS 4
 
+/* One source. The thread's own once it has taken it. */
+typedef struct {
+	guint number;
+	gpointer data;         /* the owner's */
+	RsTraceSource *source; /* until it is taken */
+	RsTraceFollower *follower;
+	gint ending;    /* atomic */
+	guint patience; /* rounds in which it was still waited for */
+	gboolean finished;
+} Member;
+
 struct _RsTracePump {
 	RsTracePumpConfig config;
 	RsTraceMerger *merger; /* NULL: nothing is decoded */
-	GPtrArray *followers;  /* the thread's own */
+	GPtrArray *members;    /* the thread's own, by number; NULL: none */
 	GThread *thread;
 	GMainContext *context; /* the owner's, for `done` */
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
 	guint64 bad;           /* the thread's until it has been joined */
 
+	GPtrArray *numbers; /* the owner's: members by number; NULL: that number is free */
 	GMutex lock;
-	GPtrArray *joining; /* under the lock: sources that the thread has not taken yet */
-	guint n_sources;    /* the owner's */
+	GPtrArray *joining; /* under the lock: members that the thread has not taken yet */
+	GPtrArray *leaving; /* under the lock: members that it is done with */
 };
 
 static guint64 now_ns(void)
@@ -43,13 +55,32 @@ static gboolean tell_done(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static gboolean tell_left(gpointer data)
+{
+	RsTracePump *pump = data;
+	g_autoptr(GPtrArray) left = g_ptr_array_new_with_free_func(g_free);
+
+	g_mutex_lock(&pump->lock);
+	g_ptr_array_extend_and_steal(left, g_steal_pointer(&pump->leaving));
+	pump->leaving = g_ptr_array_new();
+	g_mutex_unlock(&pump->lock);
+	for (guint i = 0; i < left->len; i++) {
+		const Member *member = left->pdata[i];
+
+		pump->numbers->pdata[member->number] = NULL;
+		if (pump->config.ended)
+			pump->config.ended(member->data, pump->config.data);
+	}
+	return G_SOURCE_REMOVE;
+}
+
 /* Not g_main_context_invoke: it could call right here, on the wrong thread. */
-static void say_done(RsTracePump *pump)
+static void tell(RsTracePump *pump, GSourceFunc what)
 {
 	GSource *source = g_idle_source_new();
 
 	g_source_set_priority(source, G_PRIORITY_DEFAULT);
-	g_source_set_callback(source, tell_done, pump, NULL);
+	g_source_set_callback(source, what, pump, NULL);
 	g_source_attach(source, pump->context);
 	g_source_unref(source);
 }
@@ -57,37 +88,104 @@ static void say_done(RsTracePump *pump)
 static void on_merged(const RsTraceRecord *record, gpointer data)
 {
 	RsTracePump *pump = data;
+	const Member *member = pump->members->pdata[record->source];
 	RsTraceTask task;
 
-	rs_trace_follower_task(pump->followers->pdata[record->source], record, &task);
-	pump->config.record(record, &task, pump->config.record_data);
+	rs_trace_follower_task(member->follower, record, &task);
+	pump->config.record(record, &task, member->data, pump->config.record_data);
 }
 
 static void take_joining(RsTracePump *pump)
 {
 	g_mutex_lock(&pump->lock);
-	for (guint i = 0; i < pump->joining->len; i++)
-		g_ptr_array_add(pump->followers,
-				rs_trace_follower_new(pump->joining->pdata[i],
-						      (guint16)pump->followers->len, pump->merger));
+	for (guint i = 0; i < pump->joining->len; i++) {
+		Member *member = pump->joining->pdata[i];
+
+		member->follower = rs_trace_follower_new(g_steal_pointer(&member->source),
+							 (guint16)member->number, pump->merger);
+		if (pump->members->len <= member->number)
+			g_ptr_array_set_size(pump->members, (gint)member->number + 1);
+		pump->members->pdata[member->number] = member;
+	}
 	g_ptr_array_set_size(pump->joining, 0);
 	g_mutex_unlock(&pump->lock);
+}
+
+/* The next one from *i on; NULL: there is none. */
+static Member *next_member(const RsTracePump *pump, guint *i)
+{
+	while (*i < pump->members->len) {
+		Member *member = pump->members->pdata[(*i)++];
+
+		if (member)
+			return member;
+	}
+	return NULL;
+}
+
+/* Nobody writes there any more: nothing new means that there is no more. */
+static void maybe_finish(Member *member, RsTraceRingStatus status)
+{
+	if (status == RS_TRACE_RING_DATA ||
+	    (status == RS_TRACE_RING_IN_FLIGHT && member->patience++ < PATIENT_ROUNDS))
+		return;
+	rs_trace_follower_finish(member->follower);
+	member->finished = TRUE;
 }
 
 /* One look at every ring. The liveliest status of all sources; END only if all have ended. */
 static RsTraceRingStatus read_round(RsTracePump *pump)
 {
 	RsTraceRingStatus all = RS_TRACE_RING_END;
+	gboolean any = FALSE;
+	Member *member;
 
 	take_joining(pump);
 	if (pump->merger)
 		rs_trace_merger_begin_round(pump->merger);
-	for (guint i = 0; i < pump->followers->len; i++) {
-		RsTraceRingStatus one = rs_trace_follower_read(pump->followers->pdata[i], now_ns());
+	for (guint i = 0; (member = next_member(pump, &i));) {
+		/* Before it is read: what came before that is read now. */
+		gboolean ending = g_atomic_int_get(&member->ending);
+		RsTraceRingStatus one;
 
+		if (member->finished)
+			continue;
+		one = rs_trace_follower_read(member->follower, now_ns());
+		if (ending)
+			maybe_finish(member, one);
 		all = MAX(all, one);
+		any = TRUE;
 	}
-	return pump->followers->len ? all : RS_TRACE_RING_IDLE;
+	return any ? all : RS_TRACE_RING_IDLE;
+}
+
+static void update_names(RsTracePump *pump)
+{
+	Member *member;
+
+	for (guint i = 0; (member = next_member(pump, &i));)
+		rs_trace_follower_update_names(member->follower);
+}
+
+/* Lets go of members that have nothing to say any more. */
+static void drop_finished(RsTracePump *pump)
+{
+	gboolean any = FALSE;
+	Member *member;
+
+	for (guint i = 0; (member = next_member(pump, &i));) {
+		if (!member->finished || rs_trace_follower_held(member->follower))
+			continue;
+		pump->bad += rs_trace_follower_bad(member->follower);
+		g_clear_pointer(&member->follower, rs_trace_follower_free);
+		pump->members->pdata[member->number] = NULL;
+		g_mutex_lock(&pump->lock);
+		g_ptr_array_add(pump->leaving, member);
+		g_mutex_unlock(&pump->lock);
+		any = TRUE;
+	}
+	if (any)
+		tell(pump, tell_left);
 }
 
 /* FALSE: there is nobody left who wants records. */
@@ -98,20 +196,20 @@ static gboolean end_round(RsTracePump *pump)
 		 * name has been noted by now. An older look would show a task under the name that
 		 * it had before. */
 		if (rs_trace_merger_held(pump->merger))
-			g_ptr_array_foreach(pump->followers,
-					    (GFunc)(void (*)(void))rs_trace_follower_update_names,
-					    NULL);
+			update_names(pump);
 		rs_trace_merger_end_round(pump->merger, g_get_monotonic_time());
 	}
+	drop_finished(pump);
 	return !pump->config.round || pump->config.round(pump->config.record_data);
 }
 
 static gboolean arm(RsTracePump *pump)
 {
 	gboolean armed = FALSE;
+	Member *member;
 
-	for (guint i = 0; i < pump->followers->len; i++) {
-		RsTraceSource *source = rs_trace_follower_source(pump->followers->pdata[i]);
+	for (guint i = 0; (member = next_member(pump, &i));) {
+		RsTraceSource *source = rs_trace_follower_source(member->follower);
 
 		armed |= source->ops->arm(source);
 	}
@@ -131,9 +229,11 @@ static void sleep_for(RsTracePump *pump, int ms)
 static void drain(RsTracePump *pump)
 {
 	guint pages = 0, rounds;
+	Member *member;
 
-	for (guint i = 0; i < pump->followers->len; i++)
-		pages = MAX(pages, rs_trace_follower_source(pump->followers->pdata[i])->ring_pages);
+	take_joining(pump);
+	for (guint i = 0; (member = next_member(pump, &i));)
+		pages = MAX(pages, rs_trace_follower_source(member->follower)->ring_pages);
 	/* A guest that still runs may write for ever: what is there now, twice over, is enough. */
 	rounds = 2 * pages / RS_TRACE_FOLLOWER_CHUNKS + 2 * PATIENT_ROUNDS;
 	for (guint round = 0; round < rounds; round++) {
@@ -145,10 +245,12 @@ static void drain(RsTracePump *pump)
 	}
 	if (!pump->merger)
 		return;
-	for (guint i = 0; i < pump->followers->len; i++) {
-		rs_trace_follower_finish(pump->followers->pdata[i]);
-		rs_trace_follower_update_names(pump->followers->pdata[i]);
+	for (guint i = 0; (member = next_member(pump, &i));) {
+		if (!member->finished)
+			rs_trace_follower_finish(member->follower);
+		member->finished = TRUE;
 	}
+	update_names(pump);
 	rs_trace_merger_flush(pump->merger);
 	if (pump->config.round)
 		pump->config.round(pump->config.record_data);
@@ -158,6 +260,7 @@ static gpointer run(gpointer data)
 {
 	RsTracePump *pump = data;
 	gboolean armed = FALSE, wanted = TRUE;
+	Member *member;
 
 	while (wanted && !g_atomic_int_get(&pump->finishing)) {
 		RsTraceRingStatus status = read_round(pump);
@@ -178,17 +281,24 @@ static gpointer run(gpointer data)
 	}
 	if (wanted)
 		drain(pump);
-	for (guint i = 0; i < pump->followers->len; i++)
-		pump->bad += rs_trace_follower_bad(pump->followers->pdata[i]);
-	say_done(pump);
+	for (guint i = 0; (member = next_member(pump, &i));)
+		pump->bad += rs_trace_follower_bad(member->follower);
+	tell(pump, tell_done);
 	return NULL;
 }
 
 /* ---- the owner's thread ---- */
 
-static void free_source(gpointer source)
+static void free_member(gpointer data)
 {
-	((RsTraceSource *)source)->ops->free(source);
+	Member *member = data;
+
+	if (!member)
+		return;
+	rs_trace_follower_free(member->follower);
+	if (member->source)
+		member->source->ops->free(member->source);
+	g_free(member);
 }
 
 RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config)
@@ -197,8 +307,10 @@ RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config)
 
 	pump->config = *config;
 	pump->context = g_main_context_ref_thread_default();
-	pump->followers = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_follower_free);
+	pump->members = g_ptr_array_new();
+	pump->numbers = g_ptr_array_new_with_free_func(free_member);
 	pump->joining = g_ptr_array_new();
+	pump->leaving = g_ptr_array_new();
 	g_mutex_init(&pump->lock);
 	if (config->record)
 		pump->merger = rs_trace_merger_new(0, 0, on_merged, pump);
@@ -207,13 +319,30 @@ RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config)
 	return pump;
 }
 
-guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source)
+guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source, gpointer data)
 {
+	Member *member = g_new0(Member, 1);
+
+	member->source = source;
+	member->data = data;
+	while (member->number < pump->numbers->len && pump->numbers->pdata[member->number])
+		member->number++;
+	if (member->number == pump->numbers->len)
+		g_ptr_array_add(pump->numbers, NULL);
+	pump->numbers->pdata[member->number] = member;
 	g_mutex_lock(&pump->lock);
-	g_ptr_array_add(pump->joining, source);
+	g_ptr_array_add(pump->joining, member);
 	g_mutex_unlock(&pump->lock);
 	rs_trace_pump_wake(pump);
-	return pump->n_sources++;
+	return member->number;
+}
+
+void rs_trace_pump_end(RsTracePump *pump, guint number)
+{
+	Member *member = pump->numbers->pdata[number];
+
+	g_atomic_int_set(&member->ending, 1);
+	rs_trace_pump_wake(pump);
 }
 
 void rs_trace_pump_wake(RsTracePump *pump)
@@ -242,13 +371,15 @@ void rs_trace_pump_free(RsTracePump *pump)
 	if (!pump)
 		return;
 	rs_trace_pump_finish(pump);
-	/* `done` may still be queued for us. */
+	/* Calls may still be queued for us. */
 	while ((source = g_main_context_find_source_by_user_data(pump->context, pump)))
 		g_source_destroy(source);
-	rs_trace_merger_free(pump->merger);
-	g_ptr_array_unref(pump->followers);
-	g_ptr_array_foreach(pump->joining, (GFunc)(void (*)(void))free_source, NULL);
+	/* Those that have left are still under their numbers. */
+	g_ptr_array_unref(pump->numbers);
+	g_ptr_array_unref(pump->members);
 	g_ptr_array_unref(pump->joining);
+	g_ptr_array_unref(pump->leaving);
+	rs_trace_merger_free(pump->merger);
 	g_mutex_clear(&pump->lock);
 	if (pump->wake >= 0)
 		close(pump->wake);

@@ -18,13 +18,17 @@ typedef struct _RsTracePump RsTracePump;
 
 typedef struct {
 	/*
-	 * On the pump's thread: a record and its task (of an event; else no name). Both are valid
-	 * during the call. NULL: pages are consumed and not decoded.
+	 * On the pump's thread: a record, its task (of an event; else no name), and what was said
+	 * of its source. Record and task are valid during the call. NULL: pages are consumed and
+	 * not decoded.
 	 */
-	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer data);
+	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		       gpointer data);
 	/* On the pump's thread, after each round. FALSE: no more is wanted. May be NULL. */
 	gboolean (*round)(gpointer data);
 	gpointer record_data; /* for both */
+	/* On the owner's thread: a source that was to end was read and freed. May be NULL. */
+	void (*ended)(gpointer source, gpointer data);
 	/* On the owner's thread: it has come to an end by itself. May be NULL. */
 	void (*done)(gpointer data);
 	gpointer data;
@@ -33,8 +37,13 @@ typedef struct {
 /* Runs at once. It ends by itself when all its sources have ended; it must have had one. */
 RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config);
 
-/* Takes `source` over, from the next round on. Returns the `source` of its records: 0, 1, … */
-guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source);
+/*
+ * Takes `source` over, from the next round on. `data` is handed back with its records. Returns the
+ * `source` of its records: the lowest number that no other source has.
+ */
+guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source, gpointer data);
+/* Nothing is written any more to the source of that number. Reads what is there, then frees it. */
+void rs_trace_pump_end(RsTracePump *pump, guint number);
 
 /* The doorbell rang. */
 void rs_trace_pump_wake(RsTracePump *pump);

@@ -232,7 +232,7 @@ void rs_agent_look(void);
 struct rs_place {
 	uint32_t index; /* of its entry */
 	uint32_t kind;  /* RS_SOURCE_* */
-	uint32_t owner; /* who has it; RS_OWNER_GONE: nobody, but it is not free yet */
+	uint32_t owner; /* who has it; RS_CLAIM_LEFT: nobody, but it is not free yet */
 	bool free;
 	uint64_t offset, size;
 };

@@ -2,6 +2,7 @@
 /* The first C code on each vCPU: command line, region, agent, other vCPUs, rs_main(). */
 #include "internal.h"
 #include <ringside/agent.h>
+#include <ringside/directory.h>
 
 /* Not in a file that reads it: a compiler takes a weak value that it sees for the final one. */
 __attribute__((weak)) const uint32_t rs_ring = 3;
@@ -124,6 +125,20 @@ static bool region_from_cmdline(uint64_t *address, uint64_t *size)
 	return end && !*end;
 }
 
+/* The kernel's, in the memory that holds all regions. */
+static void take_region(void *memory, uint64_t size)
+{
+	struct rs_place place;
+	int error = rs_directory_take(memory, size, RS_SOURCE_KERNEL, 1, &place);
+
+	if (error) {
+		rs_printf("ringside: %s\n", rs_agent_strerror(error));
+		return;
+	}
+	region = (char *)memory + place.offset;
+	region_size = place.size;
+}
+
 static void find_region(void)
 {
 	struct rs_pci_bar bar;
@@ -135,12 +150,11 @@ static void find_region(void)
 		size = bar.size;
 	}
 	if (!size || !rs_map_identity(address, size)) {
-		rs_printf("ringside: region at 0x%lx, 0x%lx bytes, cannot be mapped\n", address,
+		rs_printf("ringside: regions at 0x%lx, 0x%lx bytes, cannot be mapped\n", address,
 			  size);
 		return;
 	}
-	region = (void *)(uintptr_t)address;
-	region_size = size;
+	take_region((void *)(uintptr_t)address, size);
 }
 
 bool rs_region(void **at, uint64_t *size)

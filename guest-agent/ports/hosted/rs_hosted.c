@@ -4,11 +4,11 @@
 #include "rs_hosted.h"
 
 #include "image.h"
+#include "place.h"
 #include "rs_port.h"
 #include "self_patch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <ringside/control.h>
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,24 +29,10 @@ static struct {
 	bool child; /* we are a fork of the process that attached */
 	bool greeted;
 	int doorbell;
-	uint8_t *region;
-	uint64_t size;
+	struct rs_hosted_place place;
 } hosted = {.doorbell = -1};
 
 static char provider_name[RS_NAME_MAX];
-
-/* The number in an environment variable. -1: there is none. */
-static int number_of(const char *variable)
-{
-	const char *text = getenv(variable);
-	char *end;
-	long value;
-
-	if (!text || !*text)
-		return -1;
-	value = strtol(text, &end, 10);
-	return *end || value < 0 || value > 0x7fffffff ? -1 : (int)value;
-}
 
 /* An event may fire anywhere, so this is async-signal-safe and keeps errno. */
 static void ring_doorbell(void)
@@ -70,64 +55,46 @@ static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
 	errno = saved;
 }
 
-static int map_region(int fd)
+/*
+ * The doorbell, if this region has one. What starts other programs may have closed it, and the number
+ * be another file's by now.
+ */
+static int find_doorbell(void)
 {
-	struct stat st;
-	void *at;
+	const struct rs_region_header *header = (const void *)hosted.place.region;
+	int fd = rs_hosted_number("RINGSIDE_DOORBELL_FD");
+	char path[32], what[32];
+	ssize_t length;
 
-	/* A PCI BAR's file in sysfs says its size too. */
-	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(struct rs_region_header))
-		return RS_AGENT_NO_REGION;
-	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
-		return RS_AGENT_NO_REGION;
-	hosted.region = at;
-	hosted.size = (uint64_t)st.st_size;
-	return 0;
-}
-
-/* 0: mapped. 1: there is none. Else an error. `machine`: the region is a whole guest's. */
-static int find_region(bool *machine)
-{
-	const char *path = getenv("RINGSIDE_REGION");
-	int fd = number_of("RINGSIDE_REGION_FD"), pid = number_of("RINGSIDE_PID"), ret;
-
-	if (pid >= 0 && pid != (int)getpid())
-		return 1;
-	if (fd >= 0) {
-		*machine = false;
-		return map_region(fd);
-	}
-	if (!path || !*path)
-		return 1;
-	*machine = true;
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return RS_AGENT_NO_REGION;
-	ret = map_region(fd);
-	close(fd);
-	return ret;
+	if (fd < 0 || header->doorbell_channel != RS_CHANNEL_EVENTFD)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	length = readlink(path, what, sizeof(what) - 1);
+	what[length < 0 ? 0 : length] = 0;
+	return strstr(what, "[eventfd]") ? fd : -1;
 }
 
 /* rs_control.flags. The agent checks the region only later, so this bounds what it reads. */
 static uint32_t control_flags(void)
 {
-	const struct rs_region_header *header = (const struct rs_region_header *)hosted.region;
+	const struct rs_region_header *header =
+		(const struct rs_region_header *)hosted.place.region;
 	uint64_t at = header->section[RS_SEC_CONTROL].offset;
 
 	if (rs_load_acquire(&header->magic) != RS_REGION_MAGIC || at % 8 ||
-	    hosted.size < sizeof(struct rs_control) || at > hosted.size - sizeof(struct rs_control))
+	    hosted.place.region_size < sizeof(struct rs_control) ||
+	    at > hosted.place.region_size - sizeof(struct rs_control))
 		return 0;
-	return rs_load(&((const struct rs_control *)(hosted.region + at))->flags);
+	return rs_load(&((const struct rs_control *)(hosted.place.region + at))->flags);
 }
 
 /* So a wild store of the program cannot change what the host says. */
 static void protect_host_part(void)
 {
-	uint64_t size = ((const struct rs_region_header *)hosted.region)->guest_offset;
+	uint64_t size = ((const struct rs_region_header *)hosted.place.region)->guest_offset;
 
-	if (size % (uint64_t)sysconf(_SC_PAGESIZE) == 0 && size < hosted.size)
-		mprotect(hosted.region, size, PROT_READ);
+	if (size % (uint64_t)sysconf(_SC_PAGESIZE) == 0 && size < hosted.place.region_size)
+		mprotect(hosted.place.region, size, PROT_READ);
 }
 
 static void become_child(void)
@@ -135,18 +102,13 @@ static void become_child(void)
 	hosted.child = true;
 }
 
-static void at_exit(void)
-{
-	rs_hosted_fini();
-}
-
-static int attach(const char *name, bool self, bool machine)
+static int attach(const char *name, bool self)
 {
 	struct rs_trace_ops ops = {0};
 	static struct rs_trace_ops kept;
 	struct rs_agent_config config = {
-		.region = hosted.region,
-		.region_size = hosted.size,
+		.region = hosted.place.region,
+		.region_size = hosted.place.region_size,
 		.ops = &kept,
 		.agent = "hosted " RS_HOSTED_VERSION,
 		.name = name,
@@ -177,34 +139,32 @@ static int attach(const char *name, bool self, bool machine)
 	return 0;
 }
 
-static void forget_region(void)
+/* Nobody takes what is left while another thread may still be inside an event: it stays mapped. */
+static void at_exit(void)
 {
-	munmap(hosted.region, hosted.size);
-	hosted.region = NULL;
+	if (hosted.active && !hosted.child)
+		rs_hosted_leave_place(&hosted.place);
 }
 
 int rs_hosted_init(const char *name)
 {
-	bool machine = false, self;
-	char pid[16];
+	bool self;
 	int ret;
 
 	if (hosted.active)
 		return 0;
-	ret = find_region(&machine);
+	ret = rs_hosted_find_place(&hosted.place);
 	if (ret)
 		return ret == 1 ? 0 : ret;
-	hosted.doorbell = machine ? -1 : number_of("RINGSIDE_DOORBELL_FD");
-	self = machine || number_of("RINGSIDE_SELF_PATCH") > 0 ||
+	hosted.doorbell = find_doorbell();
+	self = (hosted.place.given && rs_hosted_number("RINGSIDE_SELF_PATCH") > 0) ||
 	       (control_flags() & RS_CONTROL_SELF_PATCH);
-	ret = attach(name ? name : program_invocation_short_name, self, machine);
+	ret = attach(name ? name : program_invocation_short_name, self);
 	if (ret) {
-		forget_region();
+		rs_hosted_drop_place(&hosted.place);
 		return ret;
 	}
 	hosted.active = true;
-	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	setenv("RINGSIDE_PID", pid, 1);
 	pthread_atfork(NULL, NULL, become_child);
 	atexit(at_exit);
 	ret = rs_agent_hello();
@@ -226,11 +186,10 @@ void rs_hosted_fini(void)
 		return;
 	hosted.active = false;
 	rs_self_patch_stop();
-	/* `ringside run --hosted` waits for its process, so it sees it end. In a guest nobody does,
-	 * so the host is told. Other threads may still be inside an event, so the region stays
-	 * mapped. */
-	if (hosted.greeted && hosted.doorbell < 0)
+	/* Other threads may still be inside an event, so the region stays mapped. */
+	if (hosted.greeted && !hosted.place.given)
 		rs_agent_unregister(&provider);
+	rs_hosted_leave_place(&hosted.place);
 }
 
 void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm)

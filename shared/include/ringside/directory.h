@@ -14,11 +14,11 @@
  * region by a compare-and-swap of the claim word to
  *     entry.generation << 32 | owner
  * `owner` is the process id, or 1 for a kernel. An agent may also take a region that it already
- * owns in this generation: it executed another program, or the host wrote the claim for it. A
- * kernel takes the entry of kind RS_SOURCE_KERNEL whatever its claim word is, since that word may
- * be its own claim of an earlier boot.
+ * owns in this generation: it executed another program. A region of kind RS_SOURCE_GIVEN is never
+ * free: the host writes its claim for one process. A kernel takes the entry of kind RS_SOURCE_KERNEL
+ * whatever its claim word is, since that word may be its own claim of an earlier boot.
  *
- * An owner that leaves replaces its id in the word by RS_OWNER_GONE. Anyone who finds that an owner
+ * An owner that leaves replaces its id in the word by RS_CLAIM_LEFT. Anyone who finds that an owner
  * is gone may do the same. The host gives the region to the next owner: it lays the region out anew
  * and then raises the entry's generation. Until then nobody can take it.
  */
@@ -34,8 +34,9 @@
 #define RS_SOURCE_NONE 0u   /* nobody now */
 #define RS_SOURCE_KERNEL 1u /* the guest's kernel */
 #define RS_SOURCE_USER 2u   /* a process */
+#define RS_SOURCE_GIVEN 3u  /* the process whose id the host has written into the claim */
 
-#define RS_OWNER_GONE 0u /* in a claim word: the region waits to be laid out anew */
+#define RS_CLAIM_LEFT 0u /* in a claim word: the region waits to be laid out anew */
 
 struct rs_directory {   /* H */
 	uint64_t magic; /* RS_DIRECTORY_MAGIC, written last */

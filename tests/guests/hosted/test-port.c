@@ -5,7 +5,7 @@
  */
 #include "hosted/hosted.h"
 #include "patch/patcher.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include "session/rescue.h"
 #include "session/session.h"
 
@@ -23,8 +23,9 @@ static const char *demo;
 static char *dir, *journal;
 
 struct run {
-	RsTraceRegion *region;    /* the session's */
-	struct rs_target *target; /* likewise */
+	struct rs_regions *regions; /* the session's */
+	RsTraceRegion *region;      /* of source 0, likewise */
+	struct rs_target *target;   /* likewise */
 	struct rs_session *session;
 	struct rs_session_listener listener;
 	bool ended;
@@ -35,8 +36,27 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 {
 	struct run *run = data;
 
+	if (rs_source_joined(source))
+		return;
 	run->ended = true;
 	run->end = *end;
+}
+
+/* Until it is looked at, however soon the process is gone. */
+static void on_added(void *data, struct rs_source *source)
+{
+	rs_source_hold(source);
+}
+
+static void finish(struct run *run)
+{
+	for (guint i = 0; i < rs_session_n_sources(run->session); i++) {
+		struct rs_source *source = rs_session_source(run->session, i);
+
+		if (rs_source_joined(source))
+			rs_source_release(source);
+	}
+	rs_session_destroy(run->session);
 }
 
 static void on_message(void *data, const char *text)
@@ -47,6 +67,15 @@ static void on_message(void *data, const char *text)
 static void on_failed(void *data, const struct rs_error *err)
 {
 	g_test_message("session: %s", err->message);
+}
+
+static void make_regions(struct run *run, const struct rs_regions_run *runs, size_t n, int fd)
+{
+	struct rs_error err = {0};
+
+	if (rs_regions_create(runs, n, false, fd, &run->regions, &err) ||
+	    rs_regions_map(run->regions, 0, &run->region, &err))
+		g_error("regions: %s", err.message);
 }
 
 /* Our standard output is a test protocol, so the program prints to standard error. */
@@ -78,17 +107,22 @@ static void start(struct run *run, const char *program, const char *seconds, boo
 	struct rs_source_config config = {.kernel = program, .journal = journal};
 	struct rs_hosted_config hosted = {.argv = argv, .no_ptrace = no_ptrace};
 	struct rs_error err = {0};
+	struct rs_source *source;
 
 	memset(run, 0, sizeof(*run));
-	if (rs_region_create(&layout, -1, &run->region, &err))
-		g_error("region: %s", err.message);
-	hosted.region_fd = run->region->fd;
+	const struct rs_regions_run runs[] = {{&layout, RS_SOURCE_GIVEN, 1}};
+	make_regions(run, runs, G_N_ELEMENTS(runs), -1);
+	hosted.regions_fd = rs_regions_fd(run->regions);
+	hosted.claim = rs_regions_claim_word(run->regions, 0);
+	hosted.claim_base = rs_regions_claim(run->regions, 0, 0);
 	if (rs_hosted_create(&hosted, &run->target, &err))
 		g_error("target: %s", err.message);
 	if (rs_session_create("test", &run->session, &err) ||
-	    rs_session_add_source(run->session, &config, run->region, run->target, NULL, &err))
+	    rs_session_add_source(run->session, &config, run->region, run->target, &source, &err))
 		g_error("session: %s", err.message);
+	rs_session_add_memory(run->session, source, run->regions, true);
 	run->listener.data = run;
+	run->listener.added = on_added;
 	run->listener.ended = on_ended;
 	run->listener.message = on_message;
 	run->listener.failed = on_failed;
@@ -108,10 +142,16 @@ static void turn(struct run *run, int ms)
 	}
 }
 
+/* By all; `stat` is the last one's. */
 static uint64_t written(struct run *run, struct rs_source_stat *stat)
 {
-	rs_source_stat(rs_session_source(run->session, 0), stat);
-	return stat->written;
+	uint64_t sum = 0;
+
+	for (guint i = 0; i < rs_session_n_sources(run->session); i++) {
+		rs_source_stat(rs_session_source(run->session, i), stat);
+		sum += stat->written;
+	}
+	return sum;
 }
 
 /* One round of the demo: the workers take and do 60 jobs. */
@@ -129,7 +169,7 @@ static void check_round(struct run *run)
 		       (int)(stat.pause_last_ns / 1000));
 	/* 2 starts, 60 done. Each worker also takes an empty job, which is not traced. */
 	g_assert_cmpuint(records, ==, 2 + 60 + 60);
-	rs_session_destroy(run->session);
+	finish(run);
 }
 
 static void test_from_the_start(void)
@@ -299,26 +339,31 @@ static void test_region_file(void)
 		.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS),
 		.ring_bytes = 1 << 20,
 		.hcall_channel = RS_CHANNEL_MAILBOX,
-		.power_of_two = true,
 	};
+	struct rs_region_config user = layout;
 	const char *const argv[] = {g_getenv("RS_TEST_DEMO_STATIC"), "0", NULL};
 	const char *const envp[] = {variable, NULL};
 	struct rs_hosted_config hosted = {
-		.argv = argv, .envp = envp, .region_fd = -1, .no_ptrace = true};
+		.argv = argv, .envp = envp, .regions_fd = -1, .no_ptrace = true};
 	struct rs_source_config config = {.kernel = "demo", .journal = journal};
 	struct rs_error err = {0};
+	struct rs_source *source;
 	struct run run = {0};
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	g_assert_cmpint(fd, >=, 0);
-	if (rs_region_create(&layout, fd, &run.region, &err))
-		g_error("region: %s", err.message);
+	user.control_flags = RS_CONTROL_SELF_PATCH;
+	const struct rs_regions_run runs[] = {{&layout, RS_SOURCE_KERNEL, 1},
+					      {&user, RS_SOURCE_USER, 1}};
+	make_regions(&run, runs, G_N_ELEMENTS(runs), fd);
 	if (rs_hosted_create(&hosted, &run.target, &err) ||
 	    rs_session_create("test", &run.session, &err) ||
-	    rs_session_add_source(run.session, &config, run.region, run.target, NULL, &err))
+	    rs_session_add_source(run.session, &config, run.region, run.target, &source, &err))
 		g_error("session: %s", err.message);
+	rs_session_add_memory(run.session, source, run.regions, true);
 	run.listener = (struct rs_session_listener){
 		.data = &run,
+		.added = on_added,
 		.ended = on_ended,
 		.message = on_message,
 	};

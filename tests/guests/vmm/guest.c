@@ -5,6 +5,7 @@
  * about another end.
  */
 #include <ringside/hypercall.h>
+#include <ringside/directory.h>
 #include <ringside/region.h>
 
 struct start_info {
@@ -13,7 +14,7 @@ struct start_info {
 	uint32_t memmap_entries, reserved;
 };
 
-#define REGION 0x100000000ull
+#define MEMORY 0x100000000ull
 #define LAPIC 0xfee00000ull
 #define COUNTERS 0x80000ull /* uint64_t[8], and the sum of patchable() after them */
 
@@ -85,19 +86,35 @@ static bool is_test(const char *name)
 	return false;
 }
 
+/* The memory of the regions; ours is the first. */
+static struct rs_directory *directory(void)
+{
+	return (void *)MEMORY;
+}
+
+static struct rs_directory_entry *entry(void)
+{
+	return (void *)(MEMORY + directory()->entries_offset);
+}
+
+static uint64_t region(void)
+{
+	return MEMORY + entry()->offset;
+}
+
 static struct rs_region_header *header(void)
 {
-	return (void *)REGION;
+	return (void *)region();
 }
 
 static struct rs_hcall_request *request_of(uint32_t slot)
 {
-	return (void *)(REGION + header()->section[RS_SEC_REQUEST].offset + slot * 4096ull);
+	return (void *)(region() + header()->section[RS_SEC_REQUEST].offset + slot * 4096ull);
 }
 
 static struct rs_hcall_response *response_of(uint32_t slot)
 {
-	return (void *)(REGION + header()->section[RS_SEC_RESPONSE].offset + slot * 4096ull);
+	return (void *)(region() + header()->section[RS_SEC_RESPONSE].offset + slot * 4096ull);
 }
 
 /* Fills slot's request; `text` may be NULL. */
@@ -316,14 +333,22 @@ static uint32_t bad_requests(void)
 static uint32_t read_only(void)
 {
 	volatile struct rs_region_header *h = header();
-	volatile uint64_t *guest = (void *)(REGION + h->guest_offset);
+	volatile uint64_t *guest = (void *)(region() + h->guest_offset);
+	volatile uint64_t *claim = (void *)(MEMORY + directory()->claims_offset);
+	volatile uint32_t *generation = &entry()->generation;
 	uint64_t magic = h->magic;
 
 	h->magic = 1;
 	if (h->magic != magic)
 		return 1;
 	*guest = 0x1234;
-	return *guest == 0x1234 ? 0 : 2;
+	if (*guest != 0x1234)
+		return 2;
+	*generation = 77;
+	if (*generation != 1)
+		return 3;
+	*claim = 0x5678;
+	return *claim == 0x5678 ? 0 : 4;
 }
 
 static void print_initrd(const struct start_info *info)

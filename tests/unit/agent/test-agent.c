@@ -4,7 +4,7 @@
 #include "test-events.h"
 
 #include "core.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include <rs-trace-ring.h>
 
 #include <glib.h>
@@ -125,7 +125,7 @@ static void set_up(struct fixture *f, gconstpointer data)
 	fake_comm = "tester";
 	if (data)
 		config.hcall_channel = RS_CHANNEL_MAILBOX;
-	g_assert_cmpint(rs_region_create(&config, -1, &f->region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &f->region, &err), ==, 0);
 	f->control = rs_trace_region_section(f->region, RS_SEC_CONTROL, &size);
 	f->words = rs_trace_region_section(f->region, RS_SEC_EVENT_CTL, &size);
 	f->info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, &size);

@@ -4,7 +4,7 @@
  * built with ThreadSanitizer, all but GLib, and with ASan/UBSan. The host takes and answers by hv's
  * own slots, on one mapping of the region.
  */
-#include "region/layout.h"
+#include "region/regions.h"
 #include "session/slots.h"
 
 #include <errno.h>
@@ -266,7 +266,7 @@ int main(void)
 	struct host host = {0};
 	struct rs_error err = {0};
 
-	CHECK(rs_region_create(&config, -1, &region, &err) == 0);
+	CHECK(rs_region_create(&config, &region, &err) == 0);
 	host.slots = rs_slots_create(region);
 	host.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	init_agent();

@@ -87,17 +87,22 @@ static void test_one_by_one(void)
 	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == 0);
 	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == RS_AGENT_TAKEN);
 	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0);
-	CHECK(!place.free && place.owner == RS_OWNER_GONE);
+	CHECK(!place.free && place.owner == RS_CLAIM_LEFT);
 	/* Not before the host has laid it out anew. */
 	CHECK(take(RS_SOURCE_USER, 101, &place) == RS_AGENT_TAKEN);
 	rs_store_release(&memory.entry[2].generation, 2);
 	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0 && place.free);
 	CHECK(take(RS_SOURCE_USER, 104, &place) == 0 && place.index == 2);
 	CHECK(memory.claim[2] == rs_directory_claim_word(2, 104));
-	/* What the host keeps back, and what was never laid out. */
+	/* What the host keeps back, and what it gives to somebody. */
 	rs_store_release(&memory.entry[3].kind, RS_SOURCE_NONE);
 	rs_store_release(&memory.entry[3].generation, 9);
 	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == RS_AGENT_TAKEN);
+	rs_store_release(&memory.entry[3].kind, RS_SOURCE_GIVEN);
+	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == RS_AGENT_TAKEN);
+	memory.claim[3] = rs_directory_claim_word(9, 5);
+	CHECK(rs_directory_claim(&memory, SIZE, 3, 6) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == 0);
 }
 
 /* A directory that contradicts itself is refused before anything outside it is looked at. */
@@ -179,7 +184,7 @@ static void renew(void)
 		uint32_t generation = memory.entry[i].generation;
 		uint64_t word = rs_load_acquire(&memory.claim[i]);
 
-		if (word != rs_directory_claim_word(generation, RS_OWNER_GONE))
+		if (word != rs_directory_claim_word(generation, RS_CLAIM_LEFT))
 			continue;
 		CHECK(in_use[i] == 0);
 		rs_store_release(&memory.entry[i].generation, generation + 1);

@@ -4,7 +4,7 @@
  * an observer that follows and one that comes late read each record as what it was.
  * docs/adr/0006-lives.md has the rules.
  */
-#include "region/layout.h"
+#include "region/regions.h"
 
 #include <glib.h>
 #include <ringside/agent.h>
@@ -172,7 +172,7 @@ static void set_up(uint64_t ring_bytes)
 {
 	struct rs_region_config config = {.vcpus = 2, .ring_bytes = ring_bytes};
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, NULL), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, NULL), ==, 0);
 	info = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	words = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	cpu = 0;

@@ -5,7 +5,7 @@
  * whom it belongs, twice, so that half a name or another task's is seen. Few buckets: the writers
  * meet in every entry.
  */
-#include "region/layout.h"
+#include "region/regions.h"
 
 #include <glib.h>
 #include <pthread.h>
@@ -118,7 +118,7 @@ static void test_race(void)
 	pthread_t threads[WRITERS];
 	uint32_t rounds = 0;
 
-	g_assert_cmpint(rs_region_create(&layout, -1, &region, NULL), ==, 0);
+	g_assert_cmpint(rs_region_create(&layout, &region, NULL), ==, 0);
 	config.region = region->map;
 	config.region_size = region->size;
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);

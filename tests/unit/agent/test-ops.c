@@ -9,7 +9,7 @@
 
 #include "arch.h"
 #include "core.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include <rs-trace-ring.h>
 
 #include <glib.h>
@@ -163,7 +163,7 @@ static void set_up(const struct rs_trace_ops *ops)
 	pid = 7;
 	n_pushed = doorbells = n_rung = relaxed = n_read = n_write = 0;
 	answer_at_ring = false;
-	g_assert_cmpint(rs_region_create(&layout, -1, &region, NULL), ==, 0);
+	g_assert_cmpint(rs_region_create(&layout, &region, NULL), ==, 0);
 	state = rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
 	words = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	config.region = region->map;

@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "ring.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include <rs-trace-ring.h>
 
 #include <glib.h>
@@ -232,7 +232,7 @@ static void set_up(struct fixture *f, uint32_t mode, bool shared)
 	clock_now = 1000;
 	clock_step = 3;
 	f->shared = shared;
-	g_assert_cmpint(rs_region_create(&config, -1, &f->region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &f->region, &err), ==, 0);
 	f->state = rs_trace_region_section(f->region, RS_SEC_RING_STATE, &size);
 	f->ctl = rs_trace_region_section(f->region, RS_SEC_RING_CTL, &size);
 	f->rings = (struct rs_rings){

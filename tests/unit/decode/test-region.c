@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "region/layout.h"
+#include "region/regions.h"
 
 #include <glib/gstdio.h>
 #include <rs-trace-region.h>
@@ -31,7 +31,7 @@ static void test_hostile_headers(void)
 	struct rs_error err = {0};
 	guint refused = 0;
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	for (size_t at = 0; at < sizeof(struct rs_region_header); at += 8) {
 		for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
 			struct rs_region_header h = region->header;
@@ -125,7 +125,7 @@ static void test_sections(void)
 	RsTraceRegion *region = NULL;
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	for (guint i = 0; i < G_N_ELEMENTS(changes); i++)
 		check_change(region, &changes[i]);
 	rs_trace_region_free(region);
@@ -138,7 +138,7 @@ static void test_sides(void)
 	RsTraceRegion *region = NULL;
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	for (int side = -1; side <= 1; side++) {
 		struct rs_region_header h = region->header;
 		GError *error = NULL;
@@ -161,7 +161,7 @@ static void test_grown_header(void)
 	struct rs_error err = {0};
 	GError *error = NULL;
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	h = region->header;
 	h.abi_minor++;
 	h.features = ~RS_FEATURES_REQUIRED;
@@ -191,11 +191,11 @@ static void test_elements(void)
 	guint8 *first;
 	int fd = -1;
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	shared = (struct rs_region_header *)region->map;
 	shared->section[RS_SEC_RING_STATE].stride = 320;
 	g_assert_cmpint(rs_region_reopen_readonly(region, &fd, &err), ==, 0);
-	seen = rs_trace_region_open(fd, FALSE, NULL);
+	seen = rs_trace_region_open(fd, region->offset, FALSE, NULL);
 	g_assert_nonnull(seen);
 	first = rs_trace_region_section(seen, RS_SEC_RING_STATE, NULL);
 	g_assert_true(rs_trace_region_element(seen, RS_SEC_RING_STATE, 0) == first);
@@ -216,14 +216,14 @@ static void test_unchecked(void)
 	struct rs_error err = {0};
 	int fd = -1;
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	shared = (struct rs_region_header *)region->map;
 	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
 		shared->section[numbers[i]] =
 			(struct rs_section){.offset = 1ull << 60, .stride = 4096, .count = 16};
 	shared->section[50].size = 1ull << 60;
 	g_assert_cmpint(rs_region_reopen_readonly(region, &fd, &err), ==, 0);
-	seen = rs_trace_region_open(fd, FALSE, NULL);
+	seen = rs_trace_region_open(fd, region->offset, FALSE, NULL);
 	g_assert_nonnull(seen);
 	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
 		gsize size;
@@ -246,7 +246,7 @@ static void test_provider(void)
 	struct rs_provider *shared, entry;
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	shared = rs_trace_region_element(region, RS_SEC_PROVIDERS, 3);
 	memset(shared, 0xff, sizeof(*shared));
 	shared->sequence = 8;
@@ -283,7 +283,7 @@ static void test_guest_info(void)
 	struct rs_error err = {0};
 	GError *error = NULL;
 
-	g_assert_cmpint(rs_region_create(&config, -1, &region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
 	g_assert_false(rs_trace_region_guest_info(region, &info, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_NO_AGENT);
 	g_clear_error(&error);
@@ -314,11 +314,11 @@ static void test_no_region(void)
 	int fd = g_file_open_tmp("region-XXXXXX", &path, NULL);
 
 	g_assert_cmpint(write(fd, text, sizeof(text)), ==, sizeof(text));
-	g_assert_null(rs_trace_region_open(fd, FALSE, &error));
+	g_assert_null(rs_trace_region_open(fd, 0, FALSE, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
 	g_clear_error(&error);
 	g_assert_cmpint(ftruncate(fd, 1 << 20), ==, 0);
-	g_assert_null(rs_trace_region_open(fd, FALSE, &error));
+	g_assert_null(rs_trace_region_open(fd, 0, FALSE, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
 	g_clear_error(&error);
 	close(fd);

@@ -3,7 +3,7 @@
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 
-#include "region/layout.h"
+#include "region/regions.h"
 #include <ringside/atomic.h>
 #include <ringside/cmdline.h>
 #include <ringside/record.h>
@@ -32,7 +32,7 @@ static void set_up(Fixture *f, gconstpointer unused)
 {
 	struct rs_region_config config = {.vcpus = 1, .ring_bytes = 4 * PAGE};
 
-	g_assert_cmpint(rs_region_create(&config, -1, &f->region, NULL), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &f->region, NULL), ==, 0);
 	f->merger = rs_trace_merger_new(0, 0, on_merged, f);
 }
 

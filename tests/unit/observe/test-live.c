@@ -7,7 +7,7 @@
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 
-#include "region/layout.h"
+#include "region/regions.h"
 #include <ringside/atomic.h>
 #include <ringside/record.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void bed_init(struct bed *bed)
 	struct rs_region_config config = {.vcpus = 1, .ring_bytes = 4 * PAGE};
 
 	*bed = (struct bed){0};
-	g_assert_cmpint(rs_region_create(&config, -1, &bed->region, NULL), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &bed->region, NULL), ==, 0);
 	bed->control = rs_trace_region_section(bed->region, RS_SEC_CONTROL, NULL);
 	bed->epochs = rs_trace_region_section(bed->region, RS_SEC_CLOCK, NULL);
 	begin_epoch(bed, 0, 0, OLD_NS);

@@ -12,7 +12,8 @@ typedef struct {
 	gboolean done;
 } Taker;
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		      gpointer data)
 {
 	Taker *t = data;
 
@@ -75,8 +76,8 @@ static void test_two_sources(void)
 	test_pages_add(b, 0, 20, 7, TEST_SWITCH);
 	test_pages_add(b, 0, 40, 7, TEST_SWITCH);
 	pump = new_pump(&t, 0);
-	g_assert_cmpuint(rs_trace_pump_add(pump, &a->source), ==, 0);
-	g_assert_cmpuint(rs_trace_pump_add(pump, &b->source), ==, 1);
+	g_assert_cmpuint(rs_trace_pump_add(pump, &a->source, NULL), ==, 0);
+	g_assert_cmpuint(rs_trace_pump_add(pump, &b->source, NULL), ==, 1);
 	g_main_loop_run(t.loop);
 	g_assert_true(t.done);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
@@ -97,8 +98,8 @@ static void test_finish(void)
 	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
 	test_pages_add(b, 1, 5, 9, TEST_SWITCH);
 	pump = new_pump(&t, 0);
-	rs_trace_pump_add(pump, &a->source);
-	rs_trace_pump_add(pump, &b->source);
+	rs_trace_pump_add(pump, &a->source, NULL);
+	rs_trace_pump_add(pump, &b->source, NULL);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
 	g_assert_cmpuint(t.records, ==, 2);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
@@ -121,7 +122,7 @@ static void test_enough(void)
 	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
 	test_pages_add(a, 0, 11, 7, 99);
 	pump = new_pump(&t, 1);
-	rs_trace_pump_add(pump, &a->source);
+	rs_trace_pump_add(pump, &a->source, NULL);
 	g_main_loop_run(t.loop);
 	g_assert_true(t.done);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 1);

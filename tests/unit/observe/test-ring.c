@@ -5,7 +5,7 @@
  */
 #include <rs-trace-ring.h>
 
-#include "region/layout.h"
+#include "region/regions.h"
 #include <ringside/record.h>
 #include <rs-trace-ring-info.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void open_ring_of(struct ring *r, uint32_t mode, uint32_t index, uint32_t
 	memset(r, 0, sizeof(*r));
 	r->index = index;
 	r->header = RS_RING_PAGE_HEADER;
-	g_assert_cmpint(rs_region_create(&config, -1, &r->region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &r->region, &err), ==, 0);
 	h = &r->region->header;
 	h->section[RS_SEC_RING_STATE].stride += more;
 	h->section[RS_SEC_RING_CTL].stride += more;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sham.h"
 
-#include "region/layout.h"
+#include "region/regions.h"
 #include <ringside/atomic.h>
 #include <ringside/record.h>
 #include <string.h>
@@ -77,7 +77,7 @@ struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel)
 					  .hcall_channel = hcall_channel};
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_region_create(&config, -1, &sham->region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &sham->region, &err), ==, 0);
 	sham->target.ops = &ops;
 	sham->target.vcpus = cpus;
 	return sham;

@@ -7,7 +7,7 @@
 #include "session/clock.h"
 
 #include "base/ticks.h"
-#include "region/layout.h"
+#include "region/regions.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <ringside/atomic.h>
@@ -182,7 +182,7 @@ static struct guest *guest_new(enum manner manner, bool exact)
 					    .clock_now = exact ? clock_now : NULL};
 	guest->target.ops = &guest->ops;
 	guest->target.events = (struct rs_target_events){.data = guest, .pause = on_pause};
-	g_assert_cmpint(rs_region_create(&config, -1, &guest->region, NULL), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &guest->region, NULL), ==, 0);
 	guest->control = rs_trace_region_section(guest->region, RS_SEC_CONTROL, NULL);
 	guest->info = rs_trace_region_section(guest->region, RS_SEC_GUEST_INFO, NULL);
 	guest->manner = manner;

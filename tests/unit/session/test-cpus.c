@@ -95,7 +95,8 @@ struct seen {
 	uint64_t last_ts;
 };
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		      gpointer data)
 {
 	struct seen *seen = data;
 
@@ -115,7 +116,7 @@ static struct seen *read_all(const RsTraceRegion *region)
 	RsTracePumpConfig config = {.record = on_record, .record_data = seen};
 	g_autoptr(RsTracePump) pump = rs_trace_pump_new(&config);
 
-	rs_trace_pump_add(pump, rs_trace_live_new(region, RS_TRACE_FROM_OLDEST, FALSE, NULL));
+	rs_trace_pump_add(pump, rs_trace_live_new(region, RS_TRACE_FROM_OLDEST, FALSE, NULL), NULL);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
 	return seen;
 }

@@ -199,7 +199,7 @@ static void test_claim(struct host *host)
 static void test_region_is_read_only(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
-	RsTraceRegion *region = rs_trace_client_open_region(c, NULL);
+	RsTraceRegion *region = rs_trace_client_open_region(c, 0, NULL);
 
 	g_assert_nonnull(region);
 	g_assert_cmpuint(region->header.ring_count, ==, 2);

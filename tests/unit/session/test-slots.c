@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/slots.h"
 
-#include "region/layout.h"
+#include "region/regions.h"
 #include <errno.h>
 #include <ringside/atomic.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void set_up(struct fixture *f, gconstpointer data)
 	struct rs_region_config config = {.vcpus = 2, .ring_bytes = 65536};
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_region_create(&config, -1, &f->region, &err), ==, 0);
+	g_assert_cmpint(rs_region_create(&config, &f->region, &err), ==, 0);
 	f->slots = rs_slots_create(f->region);
 	boot(f, 1);
 }

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* See place.h. */
+#define _GNU_SOURCE
+#include "place.h"
+
+#include <fcntl.h>
+#include <ringside/agent.h>
+#include <ringside/atomic.h>
+#include <ringside/directory.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A region that was left is laid out anew within some milliseconds. */
+#define LOOKS 100u
+#define LOOK_NS 5000000
+
+int rs_hosted_number(const char *variable)
+{
+	const char *text = getenv(variable);
+	char *end;
+	long value;
+
+	if (!text || !*text)
+		return -1;
+	value = strtol(text, &end, 10);
+	return *end || value < 0 || value > 0x7fffffff ? -1 : (int)value;
+}
+
+/* An open file description of our own, since the lock belongs to it. -1: none; -2: it cannot be had. */
+static int open_memory(void)
+{
+	const char *path = getenv("RINGSIDE_REGION");
+	int inherited = rs_hosted_number("RINGSIDE_REGION_FD"), fd = -1;
+	char name[32];
+
+	if (inherited >= 0) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", inherited);
+		fd = open(name, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	}
+	if (fd >= 0)
+		return fd;
+	if (!path || !*path)
+		return inherited >= 0 ? -2 : -1;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	return fd >= 0 ? fd : -2;
+}
+
+/* Bytes up to the end of entries and claims; 0: this is no directory. */
+static uint64_t find_end(int fd, uint64_t size)
+{
+	const struct rs_directory *head;
+	uint64_t end = 0, entries, claims;
+	void *at;
+
+	if (size < sizeof(*head))
+		return 0;
+	at = mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return 0;
+	head = at;
+	if (rs_load_acquire(&head->magic) == RS_DIRECTORY_MAGIC &&
+	    rs_load(&head->entry_count) <= RS_MAX_REGIONS) {
+		uint64_t count = rs_load(&head->entry_count);
+
+		entries = rs_load(&head->entries_offset) + count * rs_load(&head->entry_stride);
+		claims = rs_load(&head->claims_offset) + count * sizeof(uint64_t);
+		end = entries > claims ? entries : claims;
+	}
+	munmap(at, sizeof(*head));
+	return end <= size ? end : 0;
+}
+
+static int map_directory(int fd, struct rs_hosted_place *place)
+{
+	struct stat st;
+	void *at = MAP_FAILED;
+
+	/* A PCI BAR's file in sysfs says its size too. */
+	if (fstat(fd, &st) || st.st_size < 0)
+		return RS_AGENT_NO_REGION;
+	place->memory_size = (uint64_t)st.st_size;
+	place->directory_size = find_end(fd, place->memory_size);
+	if (place->directory_size)
+		at = mmap(NULL, place->directory_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return RS_AGENT_NO_REGION;
+	place->memory = at;
+	return 0;
+}
+
+/* Nobody else is in that region. `on` false: gives the lock back. */
+static bool lock(int fd, const struct rs_place *at, bool on)
+{
+	struct flock range = {.l_type = on ? F_WRLCK : F_UNLCK,
+			      .l_whence = SEEK_SET,
+			      .l_start = (off_t)at->offset,
+			      .l_len = 1};
+
+	return !fcntl(fd, F_OFD_SETLK, &range);
+}
+
+/*
+ * Takes entry `at` if it is ours to take; then it is locked. *hope: it has been left, by an owner that
+ * said so or of which nothing lives, and the host will lay it out anew.
+ */
+static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *at, bool *hope)
+{
+	void *memory = place->memory;
+	uint64_t size = place->memory_size;
+
+	if (!at->free && at->owner == RS_CLAIM_LEFT) {
+		*hope = true;
+		return false;
+	}
+	if (!lock(fd, at, true))
+		return false;
+	if ((at->free || at->owner == place->owner) &&
+	    !rs_directory_claim(memory, size, at->index, place->owner))
+		return true;
+	if (!at->free && !rs_directory_leave(memory, size, at->index, at->owner))
+		*hope = true;
+	lock(fd, at, false);
+	return false;
+}
+
+/* One look at all entries: those that bear our id first. 0, TAKEN or why there is no hope. */
+static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, bool *hope)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0;; i++) {
+			struct rs_place at;
+			int err = rs_directory_look(place->memory, place->memory_size, i, &at);
+			bool ours;
+
+			if (err == RS_AGENT_TAKEN)
+				break; /* that was the last one */
+			if (err)
+				return err;
+			ours = !at.free && at.owner == place->owner &&
+			       (at.kind == RS_SOURCE_GIVEN || at.kind == RS_SOURCE_USER);
+			if (pass ? at.kind != RS_SOURCE_USER || ours : !ours)
+				continue;
+			if (take(fd, place, &at, hope)) {
+				*found = at;
+				return 0;
+			}
+		}
+	}
+	return RS_AGENT_TAKEN;
+}
+
+static int wait_for_place(int fd, struct rs_hosted_place *place, struct rs_place *found)
+{
+	struct timespec moment = {.tv_nsec = LOOK_NS};
+
+	for (uint32_t looks = 0; looks < LOOKS; looks++) {
+		bool hope = false;
+		int err = look(fd, place, found, &hope);
+
+		if (err != RS_AGENT_TAKEN || !hope)
+			return err;
+		nanosleep(&moment, NULL);
+	}
+	return RS_AGENT_TAKEN;
+}
+
+static int map_place(int fd, struct rs_hosted_place *place)
+{
+	struct rs_place at;
+	void *map;
+	int err = wait_for_place(fd, place, &at);
+
+	if (err)
+		return err;
+	place->index = at.index;
+	place->given = at.kind == RS_SOURCE_GIVEN;
+	/* The mapping keeps the file description, and with it the lock. */
+	map = mmap(NULL, at.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at.offset);
+	if (map == MAP_FAILED) {
+		rs_directory_leave(place->memory, place->memory_size, at.index, place->owner);
+		return RS_AGENT_NO_REGION;
+	}
+	place->region = map;
+	place->region_size = at.size;
+	return 0;
+}
+
+int rs_hosted_find_place(struct rs_hosted_place *place)
+{
+	int fd = open_memory(), err;
+
+	if (fd < 0)
+		return fd == -1 ? 1 : RS_AGENT_NO_REGION;
+	*place = (struct rs_hosted_place){.owner = (uint32_t)getpid()};
+	err = map_directory(fd, place);
+	if (!err)
+		err = map_place(fd, place);
+	if (err)
+		rs_hosted_drop_place(place);
+	close(fd);
+	return err;
+}
+
+void rs_hosted_leave_place(const struct rs_hosted_place *place)
+{
+	if (place->memory && place->region && !place->given)
+		rs_directory_leave(place->memory, place->memory_size, place->index, place->owner);
+}
+
+void rs_hosted_drop_place(struct rs_hosted_place *place)
+{
+	rs_hosted_leave_place(place);
+	if (place->region)
+		munmap(place->region, place->region_size);
+	if (place->memory)
+		munmap(place->memory, place->directory_size);
+	*place = (struct rs_hosted_place){0};
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "region/regions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ringside/atomic.h>
+#include <rs-trace-directory.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENTRIES_OFFSET 128u
+#define CLAIMS_OFFSET RS_SECTION_ALIGN
+_Static_assert(ENTRIES_OFFSET + RS_MAX_REGIONS * sizeof(struct rs_directory_entry) <= CLAIMS_OFFSET,
+	       "what the host writes lies before the claims");
+
+/* Private; what was laid out, or read and checked once. */
+struct one {
+	struct rs_region_header header;
+	uint64_t offset;
+	uint32_t kind, generation;
+	uint32_t control_flags;
+};
+
+struct rs_regions {
+	int fd;
+	uint64_t size;
+	struct rs_directory head;
+	uint8_t *map; /* the directory: [0, map_size) */
+	size_t map_size;
+	struct one *one; /* head.entry_count of them */
+};
+
+static struct rs_directory_entry *entry_of(const struct rs_regions *regions, uint32_t index)
+{
+	return (void *)(regions->map + regions->head.entries_offset +
+			(uint64_t)index * regions->head.entry_stride);
+}
+
+uint64_t *rs_regions_claim_word(const struct rs_regions *regions, uint32_t index)
+{
+	return (uint64_t *)(void *)(regions->map + regions->head.claims_offset) + index;
+}
+
+/* ---- making ---- */
+
+static uint64_t round_up_power_of_two(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+static int add_run(struct rs_regions *regions, const struct rs_regions_run *run,
+		   struct rs_error *err)
+{
+	struct rs_region_config config = *run->config;
+
+	for (uint32_t i = 0; i < run->count; i++) {
+		struct one *one = &regions->one[regions->head.entry_count];
+		int ret;
+
+		/* All regions of a memory count time from one moment. */
+		if (!config.origin_ns && regions->head.entry_count)
+			config.origin_ns = regions->one[0].header.origin_ns;
+		ret = rs_region_lay_out(&config, &one->header, err);
+		if (ret)
+			return ret;
+		one->kind = run->kind;
+		one->control_flags = config.control_flags;
+		one->generation = 1;
+		one->offset = regions->size;
+		regions->size += one->header.region_size;
+		regions->head.entry_count++;
+	}
+	return 0;
+}
+
+static int random_id(uint64_t *id, struct rs_error *err)
+{
+	if (getrandom(id, sizeof(*id), 0) == sizeof(*id))
+		return 0;
+	return rs_error_set(err, errno, "no random numbers: %s", g_strerror(errno));
+}
+
+static int plan(struct rs_regions *regions, const struct rs_regions_run *runs, size_t n,
+		bool power_of_two, struct rs_error *err)
+{
+	struct rs_directory *head = &regions->head;
+	uint64_t count = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += runs[i].count;
+	if (count < 1 || count > RS_MAX_REGIONS)
+		return rs_error_set(err, EINVAL,
+				    "%" G_GUINT64_FORMAT " regions: 1 to %u can be had", count,
+				    RS_MAX_REGIONS);
+	regions->one = g_new0(struct one, count);
+	regions->map_size = CLAIMS_OFFSET + RS_SECTION_ALIGN;
+	regions->size = regions->map_size;
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = add_run(regions, &runs[i], err);
+	if (ret)
+		return ret;
+	if (power_of_two)
+		regions->size = round_up_power_of_two(regions->size);
+	head->magic = RS_DIRECTORY_MAGIC;
+	head->abi_major = RS_ABI_MAJOR;
+	head->abi_minor = RS_ABI_MINOR;
+	head->header_size = sizeof(*head);
+	head->size = regions->size;
+	head->entries_offset = ENTRIES_OFFSET;
+	head->claims_offset = CLAIMS_OFFSET;
+	head->entry_stride = sizeof(struct rs_directory_entry);
+	return random_id(&head->session_id, err);
+}
+
+static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
+{
+	int made = fd;
+
+	if (made < 0)
+		made = memfd_create("ringside-regions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (made < 0)
+		return rs_error_set(err, errno, "cannot create the trace regions: %s",
+				    g_strerror(errno));
+	/* To nothing and up again: whatever an earlier session left there reads as zero. */
+	if (ftruncate(made, 0) || ftruncate(made, (off_t)size)) {
+		int code = errno;
+
+		if (fd < 0)
+			close(made);
+		return rs_error_set(err, code,
+				    "cannot make the trace regions %" G_GUINT64_FORMAT
+				    " bytes large: %s",
+				    size, g_strerror(code));
+	}
+	/* Whoever else holds the descriptor cannot pull the memory from under our mapping. */
+	if (fd < 0 && fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		int code = errno;
+
+		close(made);
+		return rs_error_set(err, code, "cannot seal the trace regions: %s",
+				    g_strerror(code));
+	}
+	*out = made;
+	return 0;
+}
+
+static int map_directory(struct rs_regions *regions, int fd, struct rs_error *err)
+{
+	void *map = mmap(NULL, regions->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return rs_error_set(err, errno, "cannot map the trace regions: %s",
+				    g_strerror(errno));
+	regions->map = map;
+	return 0;
+}
+
+static int write_region(const struct rs_regions *regions, const struct one *one,
+			struct rs_error *err)
+{
+	void *map = mmap(NULL, (size_t)one->header.guest_offset, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 regions->fd, (off_t)one->offset);
+
+	if (map == MAP_FAILED)
+		return rs_error_set(err, errno, "cannot map a trace region: %s", g_strerror(errno));
+	rs_region_write(map, &one->header, one->control_flags);
+	munmap(map, (size_t)one->header.guest_offset);
+	return 0;
+}
+
+static int write_all(const struct rs_regions *regions, struct rs_error *err)
+{
+	const struct rs_directory *head = &regions->head;
+	size_t magic = sizeof(head->magic);
+	int ret = 0;
+
+	for (uint32_t i = 0; i < head->entry_count && !ret; i++) {
+		struct rs_directory_entry *entry = entry_of(regions, i);
+		const struct one *one = &regions->one[i];
+
+		ret = write_region(regions, one, err);
+		entry->offset = one->offset;
+		entry->size = one->header.region_size;
+		entry->kind = one->kind;
+		rs_store_release(&entry->generation, one->generation);
+	}
+	memcpy(regions->map + magic, (const uint8_t *)head + magic, sizeof(*head) - magic);
+	/* The magic last; pairs with the agent's acquire load of it. */
+	rs_store_release((uint64_t *)(void *)regions->map, head->magic);
+	return ret;
+}
+
+int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of_two, int fd,
+		      struct rs_regions **out, struct rs_error *err)
+{
+	struct rs_regions *regions = g_new0(struct rs_regions, 1);
+	int made = -1, ret;
+
+	regions->fd = -1;
+	ret = plan(regions, runs, n, power_of_two, err);
+	if (!ret)
+		ret = make_file(fd, regions->size, &made, err);
+	if (!ret)
+		ret = map_directory(regions, made, err);
+	regions->fd = made;
+	if (!ret)
+		ret = write_all(regions, err);
+	if (ret) {
+		/* Not taken over. */
+		if (fd >= 0)
+			regions->fd = -1;
+		rs_regions_free(regions);
+		return ret;
+	}
+	*out = regions;
+	return 0;
+}
+
+/* ---- opening ---- */
+
+static int read_entry(struct rs_regions *regions, uint32_t index, struct rs_error *err)
+{
+	struct rs_directory_entry *shared = entry_of(regions, index), entry;
+	struct one *one = &regions->one[index];
+	g_autoptr(RsTraceRegion) region = NULL;
+	GError *error = NULL;
+	int fd;
+
+	one->generation = rs_load_acquire(&shared->generation);
+	memcpy(&entry, shared, sizeof(entry));
+	if (!rs_trace_directory_check_entry(&regions->head, &entry, &error))
+		return rs_error_take(err, EPROTO, error);
+	one->kind = one->generation ? entry.kind : RS_SOURCE_NONE;
+	one->offset = entry.offset;
+	if (one->kind == RS_SOURCE_NONE)
+		return 0;
+	fd = fcntl(regions->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return rs_error_set(err, errno, "trace regions: %s", g_strerror(errno));
+	region = rs_trace_region_open(fd, one->offset, FALSE, &error);
+	if (!region) {
+		close(fd);
+		return rs_error_take(err, EPROTO, error);
+	}
+	if (region->size > entry.size)
+		return rs_error_set(err, EPROTO, "a trace region is larger than its entry says");
+	one->header = region->header;
+	one->control_flags = one->kind == RS_SOURCE_USER ? RS_CONTROL_SELF_PATCH : 0;
+	return 0;
+}
+
+static int read_all(struct rs_regions *regions, struct rs_error *err)
+{
+	GError *error = NULL;
+	struct stat st;
+	int ret = 0;
+
+	if (fstat(regions->fd, &st))
+		return rs_error_set(err, errno, "trace regions: %s", g_strerror(errno));
+	if (pread(regions->fd, &regions->head, sizeof(regions->head), 0) != sizeof(regions->head))
+		return rs_error_set(err, EPROTO, "the trace regions are too short");
+	if (!rs_trace_directory_check(&regions->head, (guint64)st.st_size, &error))
+		return rs_error_take(err, EPROTO, error);
+	regions->size = regions->head.size;
+	regions->map_size = (size_t)MIN(rs_trace_directory_end(&regions->head), regions->size);
+	regions->one = g_new0(struct one, regions->head.entry_count);
+	ret = map_directory(regions, regions->fd, err);
+	for (uint32_t i = 0; i < regions->head.entry_count && !ret; i++)
+		ret = read_entry(regions, i, err);
+	return ret;
+}
+
+int rs_regions_open(int fd, struct rs_regions **out, struct rs_error *err)
+{
+	struct rs_regions *regions = g_new0(struct rs_regions, 1);
+	int ret;
+
+	regions->fd = fd;
+	ret = read_all(regions, err);
+	if (ret) {
+		regions->fd = -1;
+		rs_regions_free(regions);
+		return ret;
+	}
+	*out = regions;
+	return 0;
+}
+
+void rs_regions_free(struct rs_regions *regions)
+{
+	if (!regions)
+		return;
+	if (regions->map)
+		munmap(regions->map, regions->map_size);
+	if (regions->fd >= 0)
+		close(regions->fd);
+	g_free(regions->one);
+	g_free(regions);
+}
+
+/* ---- plain questions ---- */
+
+int rs_regions_fd(const struct rs_regions *regions)
+{
+	return regions->fd;
+}
+
+uint64_t rs_regions_size(const struct rs_regions *regions)
+{
+	return regions->size;
+}
+
+uint32_t rs_regions_count(const struct rs_regions *regions)
+{
+	return regions->head.entry_count;
+}
+
+uint32_t rs_regions_kind(const struct rs_regions *regions, uint32_t index)
+{
+	return regions->one[index].kind;
+}
+
+/* ---- giving and taking ---- */
+
+int rs_regions_map(const struct rs_regions *regions, uint32_t index, RsTraceRegion **out,
+		   struct rs_error *err)
+{
+	const struct one *one = &regions->one[index];
+	GError *error = NULL;
+	int fd;
+
+	if (one->kind == RS_SOURCE_NONE)
+		return rs_error_set(err, ENOENT, "the memory has no region %u", index);
+	fd = fcntl(regions->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return rs_error_set(err, errno, "trace region: %s", g_strerror(errno));
+	*out = rs_trace_region_map(fd, one->offset, &one->header, TRUE, &error);
+	if (*out)
+		return 0;
+	close(fd);
+	return rs_error_take(err, EIO, error);
+}
+
+uint64_t rs_regions_claim(const struct rs_regions *regions, uint32_t index, uint32_t owner)
+{
+	return rs_directory_claim_word(regions->one[index].generation, owner);
+}
+
+bool rs_regions_owner(const struct rs_regions *regions, uint32_t index, uint32_t *owner)
+{
+	/* Acquire: pairs with the agent's release when it leaves. */
+	uint64_t word = rs_load_acquire(rs_regions_claim_word(regions, index));
+
+	if (rs_directory_claim_generation(word) != regions->one[index].generation)
+		return false;
+	*owner = rs_directory_claim_owner(word);
+	return true;
+}
+
+void rs_regions_leave(const struct rs_regions *regions, uint32_t index)
+{
+	uint64_t *claim = rs_regions_claim_word(regions, index), word = rs_load(claim);
+	uint64_t gone = rs_regions_claim(regions, index, RS_CLAIM_LEFT);
+
+	while (rs_directory_claim_generation(word) == regions->one[index].generation) {
+		if (rs_shared_cas64(claim, &word, gone))
+			return;
+	}
+}
+
+bool rs_regions_held(const struct rs_regions *regions, uint32_t index)
+{
+	struct flock lock = {.l_type = F_WRLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = (off_t)regions->one[index].offset,
+			     .l_len = 1};
+
+	return fcntl(regions->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error *err)
+{
+	struct one *one = &regions->one[index];
+	int ret;
+
+	/* Its pages go, and read as zero: whoever still has it mapped finds no magic there. */
+	if (fallocate(regions->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)one->offset,
+		      (off_t)one->header.region_size))
+		return rs_error_set(err, errno, "a trace region cannot be emptied: %s",
+				    g_strerror(errno));
+	ret = random_id(&one->header.session_id, err);
+	if (!ret)
+		ret = write_region(regions, one, err);
+	if (ret)
+		return ret;
+	one->generation++;
+	/* Release: who finds this generation finds the region laid out. */
+	rs_store_release(&entry_of(regions, index)->generation, one->generation);
+	return 0;
+}
+
+/* ---- one region ---- */
+
+int rs_region_create(const struct rs_region_config *config, RsTraceRegion **out,
+		     struct rs_error *err)
+{
+	const struct rs_regions_run run = {.config = config, .kind = RS_SOURCE_KERNEL, .count = 1};
+	struct rs_regions *regions;
+	int ret = rs_regions_create(&run, 1, false, -1, &regions, err);
+
+	if (ret)
+		return ret;
+	ret = rs_regions_map(regions, 0, out, err);
+	rs_regions_free(regions);
+	return ret;
+}
+
+int rs_region_reopen_readonly(const RsTraceRegion *region, int *fd, struct rs_error *err)
+{
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", region->fd);
+	int made = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (made < 0)
+		return rs_error_set(err, errno, "cannot open the region read-only: %s",
+				    g_strerror(errno));
+	*fd = made;
+	return 0;
+}

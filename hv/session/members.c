@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that take a region in memory that the session holds: each becomes a source, for as long as
+ * it has the region. Nobody tells us of them, so claims are looked at now and then.
+ *
+ * A region goes through these states:
+ *     FREE     nobody has it
+ *     CLAIMED  somebody has, whose agent has not reported yet
+ *     LIVE     it has a source
+ *     LEFT     its process is gone; its source, ended, stays for readers as long as there is room
+ * and back to FREE by being laid out anew.
+ */
+#include "session/private.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What was left is there for readers so long, if others find a free region meanwhile. */
+#define GRACE_US 1000000
+/* One in so many regions is kept free. */
+#define FREE_PART 4u
+
+enum member_state { FREE, CLAIMED, LIVE, LEFT };
+
+struct member {
+	enum member_state state;
+	RsTraceRegion *region; /* CLAIMED */
+	struct rs_source *source;
+	uint32_t owner;
+	gint64 left_at; /* monotonic, us */
+};
+
+struct memory {
+	struct rs_session *session;
+	struct rs_source *machine; /* what the regions lie in, or who started the processes */
+	struct rs_regions *regions;
+	bool same_host;
+	uint32_t count; /* regions */
+	struct member *members;
+};
+
+/* ---- the target of a process that we did not start: it is only looked at ---- */
+
+struct joined {
+	struct rs_target target; /* first */
+	struct rs_target_ops ops;
+	struct rs_target *machine;
+};
+
+static struct rs_target *machine_of(struct rs_target *target)
+{
+	return ((struct joined *)target)->machine;
+}
+
+static int joined_start(struct rs_target *target, struct rs_error *err)
+{
+	return 0;
+}
+
+static int joined_pause(struct rs_target *target, struct rs_error *err)
+{
+	return rs_error_set(err, EOPNOTSUPP, "a process that joined cannot be paused");
+}
+
+static int joined_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
+		       struct rs_error *err)
+{
+	return rs_error_set(err, EFAULT, "the memory of a process that joined cannot be read");
+}
+
+static uint64_t joined_clock_hz(struct rs_target *target)
+{
+	struct rs_target *machine = machine_of(target);
+
+	return machine->ops->clock_hz(machine);
+}
+
+static uint64_t joined_clock_now(struct rs_target *target)
+{
+	struct rs_target *machine = machine_of(target);
+
+	return machine->ops->clock_now(machine);
+}
+
+static void joined_stop(struct rs_target *target, const char *why)
+{
+}
+
+static void joined_destroy(struct rs_target *target)
+{
+	g_free(target);
+}
+
+/* It has the machine's clock. */
+static struct rs_target *make_target(struct rs_target *machine)
+{
+	struct joined *joined = g_new0(struct joined, 1);
+
+	joined->ops = (struct rs_target_ops){
+		.kind = "process",
+		.clock_stops = machine->ops->clock_stops,
+		.start = joined_start,
+		.pause = joined_pause,
+		.resume = joined_pause,
+		.read_virt = joined_read,
+		.clock_hz = machine->ops->clock_hz ? joined_clock_hz : NULL,
+		.clock_now = machine->ops->clock_now ? joined_clock_now : NULL,
+		.stop = joined_stop,
+		.destroy = joined_destroy,
+	};
+	joined->machine = machine;
+	joined->target.ops = &joined->ops;
+	joined->target.vcpus = machine->vcpus;
+	return &joined->target;
+}
+
+/* ---- coming ---- */
+
+/* Whether the process that had it has it still. */
+static bool still_there(const struct memory *memory, uint32_t index)
+{
+	uint32_t owner;
+
+	/* Its forks are in it as well, and an exiting thread may be: the lock tells of all of them. */
+	if (memory->same_host)
+		return rs_regions_held(memory->regions, index);
+	return rs_regions_owner(memory->regions, index, &owner) &&
+	       owner == memory->members[index].owner && !memory->machine->ended;
+}
+
+static void claim_seen(struct memory *memory, uint32_t index)
+{
+	struct member *member = &memory->members[index];
+	struct rs_error err = {0};
+
+	member->left_at = g_get_monotonic_time();
+	if (!rs_regions_owner(memory->regions, index, &member->owner))
+		return;
+	/* Taken and left since we looked. */
+	if (member->owner == RS_CLAIM_LEFT) {
+		member->state = LEFT;
+	} else if (rs_regions_map(memory->regions, index, &member->region, &err) == 0) {
+		member->state = CLAIMED;
+	} else {
+		rs_session_say(memory->session, "a process cannot join: %s", err.message);
+		member->state = LEFT;
+	}
+}
+
+static void join(struct memory *memory, struct member *member, const struct rs_guest_info *info)
+{
+	struct rs_source_config config = {.kernel = info->name, .self_patch = true};
+	struct rs_session *session = memory->session;
+	struct rs_target *target = make_target(memory->machine->target);
+	struct rs_error err = {0};
+	int ret = rs_source_create(session, &config, member->region, target, &member->source, &err);
+
+	if (ret) {
+		target->ops->destroy(target);
+		rs_session_say(session, "a process cannot join: %s", err.message);
+		g_clear_pointer(&member->region, rs_trace_region_free);
+		member->state = LEFT;
+		return;
+	}
+	member->region = NULL;
+	member->state = LIVE;
+	member->source->machine = memory->machine;
+	rs_source_start(member->source, NULL);
+	g_ptr_array_add(session->sources, member->source);
+	rs_source_say_added(member->source);
+	rs_source_refresh(member->source);
+}
+
+static void await_agent(struct memory *memory, uint32_t index)
+{
+	struct member *member = &memory->members[index];
+	struct rs_guest_info info;
+
+	if (rs_trace_region_guest_info(member->region, &info, NULL)) {
+		join(memory, member, &info);
+	} else if (!still_there(memory, index)) {
+		g_clear_pointer(&member->region, rs_trace_region_free);
+		member->state = LEFT;
+	}
+}
+
+/* ---- going ---- */
+
+static void leave(struct memory *memory, uint32_t index)
+{
+	struct member *member = &memory->members[index];
+	const struct rs_target_end end = {.reason = RS_END_GONE};
+
+	rs_source_poll_mailboxes(member->source);
+	rs_source_set_ended(member->source, &end);
+	member->state = LEFT;
+	member->left_at = g_get_monotonic_time();
+}
+
+static void renew(struct memory *memory, struct member *member)
+{
+	struct rs_error err = {0};
+	uint32_t index = (uint32_t)(member - memory->members);
+
+	if (member->source)
+		rs_session_drop_source(memory->session, member->source);
+	member->source = NULL;
+	rs_regions_leave(memory->regions, index);
+	if (rs_regions_renew(memory->regions, index, &err))
+		rs_session_say(memory->session, "a region cannot be used again: %s", err.message);
+	member->state = FREE;
+}
+
+/* The one that was left first, of those that can be given to another now. */
+static struct member *oldest_left(struct memory *memory, gint64 before)
+{
+	struct member *oldest = NULL;
+
+	for (uint32_t i = 0; i < memory->count; i++) {
+		struct member *member = &memory->members[i];
+
+		if (member->state != LEFT || member->left_at > before ||
+		    (member->source && member->source->holds) ||
+		    (memory->same_host && rs_regions_held(memory->regions, i)))
+			continue;
+		if (!oldest || member->left_at < oldest->left_at)
+			oldest = member;
+	}
+	return oldest;
+}
+
+static void keep_some_free(struct memory *memory, gint64 now)
+{
+	uint32_t all = 0, free = 0;
+
+	for (uint32_t i = 0; i < memory->count; i++) {
+		all += rs_regions_kind(memory->regions, i) == RS_SOURCE_USER;
+		free += rs_regions_kind(memory->regions, i) == RS_SOURCE_USER &&
+			memory->members[i].state == FREE;
+	}
+	for (; free < all && free < 1 + all / FREE_PART; free++) {
+		struct member *member = oldest_left(memory, free ? now - GRACE_US : now);
+
+		if (!member)
+			return;
+		renew(memory, member);
+	}
+}
+
+/* ---- from the session ---- */
+
+static void poll_memory(struct memory *memory, gint64 now)
+{
+	for (uint32_t i = 0; i < memory->count; i++) {
+		if (rs_regions_kind(memory->regions, i) != RS_SOURCE_USER)
+			continue;
+		switch (memory->members[i].state) {
+		case FREE:
+			claim_seen(memory, i);
+			break;
+		case CLAIMED:
+			await_agent(memory, i);
+			break;
+		case LIVE:
+			if (memory->members[i].source->ended || !still_there(memory, i))
+				leave(memory, i);
+			break;
+		case LEFT:
+			break;
+		}
+	}
+	keep_some_free(memory, now);
+}
+
+bool rs_session_poll_members(struct rs_session *session, gint64 now)
+{
+	for (guint i = 0; i < session->memories->len; i++)
+		poll_memory(session->memories->pdata[i], now);
+	return session->memories->len > 0;
+}
+
+void rs_session_add_memory(struct rs_session *session, struct rs_source *machine,
+			   struct rs_regions *regions, bool same_host)
+{
+	struct memory *memory = g_new0(struct memory, 1);
+
+	memory->session = session;
+	memory->machine = machine;
+	memory->regions = regions;
+	memory->same_host = same_host;
+	memory->count = rs_regions_count(regions);
+	memory->members = g_new0(struct member, memory->count);
+	g_ptr_array_add(session->memories, memory);
+}
+
+void rs_session_machine_rebooted(struct rs_source *machine)
+{
+	const GPtrArray *memories = machine->session->memories;
+
+	for (guint i = 0; i < memories->len; i++) {
+		struct memory *memory = memories->pdata[i];
+
+		/* Another program in the same process says nothing of the others. */
+		if (memory->machine != machine || memory->same_host)
+			continue;
+		for (uint32_t k = 0; k < memory->count; k++) {
+			if (memory->members[k].state == LIVE)
+				leave(memory, k);
+		}
+	}
+}
+
+void rs_session_free_memory(gpointer data)
+{
+	struct memory *memory = data;
+
+	for (uint32_t i = 0; i < memory->count; i++)
+		rs_trace_region_free(memory->members[i].region);
+	rs_regions_free(memory->regions);
+	g_free(memory->members);
+	g_free(memory);
+}

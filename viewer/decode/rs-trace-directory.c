@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-directory.h"
+
+static gboolean bad(GError **error, const char *what)
+{
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION, "directory of regions: %s",
+		    what);
+	return FALSE;
+}
+
+static gboolean fits(guint64 offset, guint64 bytes, guint64 size)
+{
+	return offset >= sizeof(struct rs_directory) && offset % 8 == 0 && offset <= size &&
+	       bytes <= size - offset;
+}
+
+static guint64 entries_end(const struct rs_directory *head)
+{
+	return head->entries_offset + (guint64)head->entry_count * head->entry_stride;
+}
+
+static guint64 claims_end(const struct rs_directory *head)
+{
+	return head->claims_offset + (guint64)head->entry_count * sizeof(guint64);
+}
+
+gboolean rs_trace_directory_check(const struct rs_directory *head, guint64 size, GError **error)
+{
+	if (head->magic != RS_DIRECTORY_MAGIC)
+		return bad(error, "its magic is missing");
+	if (head->abi_major != RS_ABI_MAJOR) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION,
+			    "the directory of regions has ABI version %u.%u, this is %u.%u",
+			    head->abi_major, head->abi_minor, RS_ABI_MAJOR, RS_ABI_MINOR);
+		return FALSE;
+	}
+	if (head->header_size < sizeof(*head) || head->size > size)
+		return bad(error, "sizes contradict each other");
+	if (!head->entry_count || head->entry_count > RS_MAX_REGIONS ||
+	    head->entry_stride < sizeof(struct rs_directory_entry) || head->entry_stride % 8)
+		return bad(error, "impossible entries");
+	if (!fits(head->entries_offset, (guint64)head->entry_count * head->entry_stride,
+		  head->size) ||
+	    !fits(head->claims_offset, (guint64)head->entry_count * sizeof(guint64), head->size) ||
+	    head->claims_offset % RS_SECTION_ALIGN)
+		return bad(error, "entries or claims lie badly");
+	if (head->entries_offset < claims_end(head) && head->claims_offset < entries_end(head))
+		return bad(error, "entries and claims overlap");
+	return TRUE;
+}
+
+guint64 rs_trace_directory_end(const struct rs_directory *head)
+{
+	return RS_ALIGN_UP(MAX(entries_end(head), claims_end(head)), (guint64)RS_SECTION_ALIGN);
+}
+
+gboolean rs_trace_directory_check_entry(const struct rs_directory *head,
+					struct rs_directory_entry *entry, GError **error)
+{
+	entry->name[sizeof(entry->name) - 1] = 0;
+	if (entry->kind > RS_SOURCE_GIVEN)
+		return bad(error, "an entry of unknown kind");
+	if (entry->offset % RS_SECTION_ALIGN || entry->offset < rs_trace_directory_end(head) ||
+	    entry->offset > head->size || entry->size > head->size - entry->offset)
+		return bad(error, "a region lies badly");
+	return TRUE;
+}
