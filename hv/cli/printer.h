@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the trace of one or more sources as it comes, as text or JSON, in the order of time. `run`
- * and `attach` use it on their own regions, `trace` on the read-only ones that a session hands over.
+ * and `attach` use it on their own regions, `trace` on the read-only ones that a session hands
+ * over.
  *
  * A pump (rs-trace-pump.h) reads and decodes on a thread of its own, where lines are also made and
  * written. All functions here are called on the owner's thread; callbacks are called there too.

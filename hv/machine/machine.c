@@ -101,7 +101,9 @@ static struct rs_region_config main_region(const struct rs_machine_config *confi
 	return region;
 }
 
-/* Of a process that we do not start: it patches itself, and nothing tells us of it but its memory. */
+/*
+ * Of a process that we do not start: it patches itself, and nothing tells us of it but its memory.
+ */
 static struct rs_region_config user_region(const struct rs_machine_config *config, enum kind kind,
 					   uint32_t cpus)
 {

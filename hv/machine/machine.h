@@ -35,8 +35,8 @@ struct rs_machine_config {
 	uint64_t memory;             /* bytes; 0: a default */
 	uint64_t ring_bytes;         /* per vCPU */
 	uint32_t ring_mode;
-	uint32_t
-		users; /* regions for processes; RS_MACHINE_USERS_DEFAULT: 4 in a machine, else 16 */
+	/* Regions for processes. RS_MACHINE_USERS_DEFAULT: 4 in a machine, else 16. */
+	uint32_t users;
 	uint64_t origin_ns; /* as rs_region_config's */
 };
 

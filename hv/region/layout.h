@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lays out one region: the header and the size of each section. What a region is, once it is there, is
- * rs-trace-region.h's; the memory that holds it is hv/region/regions.h's.
+ * Lays out one region: the header and the size of each section. What a region is, once it is there,
+ * is rs-trace-region.h's; the memory that holds it is hv/region/regions.h's.
  */
 #ifndef RS_HV_REGION_LAYOUT_H
 #define RS_HV_REGION_LAYOUT_H

@@ -23,16 +23,16 @@ struct rs_regions_run {
 };
 
 /*
- * Lays out `n` runs in `fd` (taken over on success; its old content is discarded), or in a new memfd
- * when fd is -1. Memory that nobody touches is not taken. `power_of_two`: rounds the whole up, as a
- * PCI BAR wants it. -EINVAL: a configuration is impossible, or there are too many regions.
+ * Lays out `n` runs in `fd` (taken over on success; its old content is discarded), or in a new
+ * memfd when fd is -1. Memory that nobody touches is not taken. `power_of_two`: rounds the whole
+ * up, as a PCI BAR wants it. -EINVAL: a configuration is impossible, or there are too many regions.
  */
 int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of_two, int fd,
 		      struct rs_regions **out, struct rs_error *err);
 
 /*
- * What an earlier session has laid out in `fd`, which is taken over on success. -EPROTO: it is none,
- * or contradicts itself.
+ * What an earlier session has laid out in `fd`, which is taken over on success. -EPROTO: it is
+ * none, or contradicts itself.
  */
 int rs_regions_open(int fd, struct rs_regions **out, struct rs_error *err);
 /* Regions that were mapped out of it stay. NULL is accepted. */

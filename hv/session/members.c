@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that take a region in memory that the session holds: each becomes a source, for as long as
- * it has the region. Nobody tells us of them, so claims are looked at now and then.
+ * Processes that take a region in memory that the session holds: each becomes a source, for as long
+ * as it has the region. Nobody tells us of them, so claims are looked at now and then.
  *
  * A region goes through these states:
  *     FREE     nobody has it
@@ -121,7 +121,10 @@ static bool still_there(const struct memory *memory, uint32_t index)
 {
 	uint32_t owner;
 
-	/* Its forks are in it as well, and an exiting thread may be: the lock tells of all of them. */
+	/*
+	 * Its forks are in it as well, and an exiting thread may be: the lock tells of all of
+	 * them.
+	 */
 	if (memory->same_host)
 		return rs_regions_held(memory->regions, index);
 	return rs_regions_owner(memory->regions, index, &owner) &&

@@ -177,10 +177,10 @@ int rs_session_add_source(struct rs_session *session, const struct rs_source_con
 			  struct rs_error *err);
 
 /*
- * Takes `regions` over, the memory that the region of `machine` lies in. Processes that take one of its
- * regions of kind USER join the session: each is a source, in the machine's time, until it has gone and
- * its region is needed for another. They patch themselves, and cannot be paused. The session does not
- * last for their sake. `same_host`: see rs_regions_held().
+ * Takes `regions` over, the memory that the region of `machine` lies in. Processes that take one of
+ * its regions of kind USER join the session: each is a source, in the machine's time, until it has
+ * gone and its region is needed for another. They patch themselves, and cannot be paused. The
+ * session does not last for their sake. `same_host`: see rs_regions_held().
  */
 void rs_session_add_memory(struct rs_session *session, struct rs_source *machine,
 			   struct rs_regions *regions, bool same_host);
@@ -252,7 +252,10 @@ int rs_session_detach(struct rs_session *session, struct rs_error *err);
 enum rs_session_state rs_session_state(const struct rs_session *session);
 const char *rs_session_state_name(enum rs_session_state state);
 const char *rs_session_name(const struct rs_session *session);
-/* Once every source has ended that did not join, else NULL: the first end that was no success, or the last one. */
+/*
+ * Once every source has ended that did not join, else NULL: the first end that was no success, or
+ * the last one.
+ */
 const struct rs_target_end *rs_session_end(const struct rs_session *session);
 const char *rs_end_reason_name(enum rs_end_reason reason);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of the trace regions as the guest gets it: what the host writes (the directory, and the first
- * part of each region) is read-only to the guest. The host has laid it out, and the guest has not run: so it
- * is believed here, but for mistakes that would let us map or write outside it.
+ * The memory of the trace regions as the guest gets it: what the host writes (the directory, and
+ * the first part of each region) is read-only to the guest. The host has laid it out, and the guest
+ * has not run: so it is believed here, but for mistakes that would let us map or write outside it.
  */
 #include "vmm/internal.h"
 

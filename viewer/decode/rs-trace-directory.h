@@ -13,15 +13,15 @@
 G_BEGIN_DECLS
 
 /*
- * Checks a private copy of a directory's head against the size in bytes of the memory that it begins:
- * entries and claims lie inside and apart. BAD_REGION: there is none, or it contradicts itself;
- * BAD_VERSION.
+ * Checks a private copy of a directory's head against the size in bytes of the memory that it
+ * begins: entries and claims lie inside and apart. BAD_REGION: there is none, or it contradicts
+ * itself; BAD_VERSION.
  */
 gboolean rs_trace_directory_check(const struct rs_directory *head, guint64 size, GError **error);
 
 /*
- * Checks a private copy of one of its entries: the region lies inside, behind the directory. The name
- * is terminated. BAD_REGION.
+ * Checks a private copy of one of its entries: the region lies inside, behind the directory. The
+ * name is terminated. BAD_REGION.
  */
 gboolean rs_trace_directory_check_entry(const struct rs_directory *head,
 					struct rs_directory_entry *entry, GError **error);

@@ -34,8 +34,8 @@ typedef struct {
 } RsTraceRegion;
 
 /*
- * Opens the region that was laid out at `offset` of `fd`, and owns `fd` on success. BAD_REGION: there
- * is none, or its header contradicts itself. BAD_VERSION. G_IO_ERROR: it cannot be mapped.
+ * Opens the region that was laid out at `offset` of `fd`, and owns `fd` on success. BAD_REGION:
+ * there is none, or its header contradicts itself. BAD_VERSION. G_IO_ERROR: it cannot be mapped.
  */
 RsTraceRegion *rs_trace_region_open(int fd, guint64 offset, gboolean writable, GError **error);
 /* For whoever laid it out: goes by `header`, whatever stands there by now. G_IO_ERROR. */
@@ -45,8 +45,8 @@ void rs_trace_region_free(RsTraceRegion *region);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRegion, rs_trace_region_free)
 
 /*
- * Checks a private copy of a header against the size in bytes of the memory that it begins. Errors as
- * above.
+ * Checks a private copy of a header against the size in bytes of the memory that it begins. Errors
+ * as above.
  */
 gboolean rs_trace_region_check_header(const struct rs_region_header *header, guint64 size,
 				      GError **error);

@@ -31,7 +31,10 @@ int rs_hosted_number(const char *variable)
 	return *end || value < 0 || value > 0x7fffffff ? -1 : (int)value;
 }
 
-/* An open file description of our own, since the lock belongs to it. -1: none; -2: it cannot be had. */
+/*
+ * An open file description of our own, since the lock belongs to it. -1: none; -2: it cannot be
+ * had.
+ */
 static int open_memory(void)
 {
 	const char *path = getenv("RINGSIDE_REGION");
@@ -105,8 +108,8 @@ static bool lock(int fd, const struct rs_place *at, bool on)
 }
 
 /*
- * Takes entry `at` if it is ours to take; then it is locked. *hope: it has been left, by an owner that
- * said so or of which nothing lives, and the host will lay it out anew.
+ * Takes entry `at` if it is ours to take; then it is locked. *hope: it has been left, by an owner
+ * that said so or of which nothing lives, and the host will lay it out anew.
  */
 static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *at, bool *hope)
 {

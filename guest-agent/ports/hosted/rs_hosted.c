@@ -56,8 +56,8 @@ static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
 }
 
 /*
- * The doorbell, if this region has one. What starts other programs may have closed it, and the number
- * be another file's by now.
+ * The doorbell, if this region has one. What starts other programs may have closed it, and the
+ * number be another file's by now.
  */
 static int find_doorbell(void)
 {

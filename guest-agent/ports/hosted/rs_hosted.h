@@ -6,18 +6,18 @@
  *
  * The environment names the memory that holds regions:
  *     RINGSIDE_REGION_FD=n    an inherited memfd (`ringside run --hosted`)
- *     RINGSIDE_DOORBELL_FD=n  an eventfd that wakes the reader of the region that waits for us there
+ *     RINGSIDE_DOORBELL_FD=n  an eventfd that wakes the reader of the region that is kept for us
  *     RINGSIDE_SELF_PATCH=1   the host cannot write our text
  *     RINGSIDE_REGION=path    or a file: a session's NAME.region in the runtime directory, or
  *                             /sys/bus/pci/devices/0000:00:02.0/resource2 in a guest
- * Without it everything here does nothing, and events stay NOPs. A process takes a region of its own
- * out of that memory: the one that the host keeps for it, or one that is free. Where none is free,
- * it runs untraced (RS_AGENT_TAKEN).
+ * Without it everything here does nothing, and events stay NOPs. A process takes a region of its
+ * own out of that memory: the one that the host keeps for it, or one that is free. Where none is
+ * free, it runs untraced (RS_AGENT_TAKEN).
  *
- * What a traced program starts inherits the environment, and takes a region too if it holds an agent.
- * So does what a process executes. After a fork without execve the child goes on recording what was on
- * at the fork, under its own pid. It never patches and asks nothing of the host, which does not know
- * it. Its region is not another's before the child is gone too.
+ * What a traced program starts inherits the environment, and takes a region too if it holds an
+ * agent. So does what a process executes. After a fork without execve the child goes on recording
+ * what was on at the fork, under its own pid. It never patches and asks nothing of the host, which
+ * does not know it. Its region is not another's before the child is gone too.
  *
  * Threads: init and fini are called once, on one thread. Where the process patches itself there is
  * a thread for it, which blocks all signals. Trust: it trusts the host, but checks the layout.
@@ -41,8 +41,8 @@ int rs_hosted_init(const char *name);
 bool rs_hosted_active(void);
 
 /*
- * Takes the program out of the session. A process that patches itself gets its text back. At exit the
- * region is left without it.
+ * Takes the program out of the session. A process that patches itself gets its text back. At exit
+ * the region is left without it.
  */
 void rs_hosted_fini(void);
 

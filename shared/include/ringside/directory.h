@@ -15,8 +15,9 @@
  *     entry.generation << 32 | owner
  * `owner` is the process id, or 1 for a kernel. An agent may also take a region that it already
  * owns in this generation: it executed another program. A region of kind RS_SOURCE_GIVEN is never
- * free: the host writes its claim for one process. A kernel takes the entry of kind RS_SOURCE_KERNEL
- * whatever its claim word is, since that word may be its own claim of an earlier boot.
+ * free: the host writes its claim for one process. A kernel takes the entry of kind
+ * RS_SOURCE_KERNEL whatever its claim word is, since that word may be its own claim of an earlier
+ * boot.
  *
  * An owner that leaves replaces its id in the word by RS_CLAIM_LEFT. Anyone who finds that an owner
  * is gone may do the same. The host gives the region to the next owner: it lays the region out anew
