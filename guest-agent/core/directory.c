@@ -88,7 +88,8 @@ int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t own
 			return err;
 		mine = rs_directory_claim_word(view.generation, owner);
 		if (place.kind == RS_SOURCE_NONE ||
-		    (place.kind != RS_SOURCE_KERNEL && !place.free && view.word != mine))
+		    (place.kind == RS_SOURCE_GIVEN && view.word != mine) ||
+		    (place.kind == RS_SOURCE_USER && !place.free))
 			return RS_AGENT_TAKEN;
 	} while (!rs_shared_cas64(view.claim, &view.word, mine));
 	return 0;

@@ -77,11 +77,44 @@ static void follow(struct observer *observer, const RsTraceClientSource *source)
 		rs_cli_fail_error(&err);
 }
 
+static void stop_following(struct observer *observer, struct followed *followed)
+{
+	if (followed->index < 0 || followed->ending)
+		return;
+	followed->ending = true;
+	rs_printer_end(observer->printer, followed->index);
+}
+
+/* No source has this number any more: its memory may be another's. */
+static void drop_gone(struct observer *observer, const GPtrArray *list)
+{
+	GHashTableIter iter;
+	gpointer key, value;
+
+	g_hash_table_iter_init(&iter, observer->followed);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		struct followed *followed = value;
+		bool there = false;
+
+		for (guint i = 0; i < list->len && !there; i++)
+			there = ((const RsTraceClientSource *)list->pdata[i])->number ==
+				GPOINTER_TO_UINT(key);
+		if (there)
+			continue;
+		stop_following(observer, followed);
+		if (!followed->region)
+			g_hash_table_iter_remove(&iter);
+	}
+}
+
 static void look_at_sources(struct observer *observer)
 {
 	g_autoptr(GPtrArray) list = rs_trace_client_sources(observer->session, NULL);
 
-	for (guint i = 0; list && i < list->len; i++) {
+	if (!list)
+		return;
+	drop_gone(observer, list);
+	for (guint i = 0; i < list->len; i++) {
 		const RsTraceClientSource *source = list->pdata[i];
 		gpointer key = GUINT_TO_POINTER(source->number);
 		struct followed *followed = g_hash_table_lookup(observer->followed, key);
@@ -90,11 +123,8 @@ static void look_at_sources(struct observer *observer)
 		if (!followed && strcmp(source->state, "waiting"))
 			follow(observer, source);
 		followed = g_hash_table_lookup(observer->followed, key);
-		if (followed && followed->index >= 0 && !followed->ending && source->joined &&
-		    strcmp(source->state, "ended") == 0) {
-			followed->ending = true;
-			rs_printer_end(observer->printer, followed->index);
-		}
+		if (followed && source->joined && strcmp(source->state, "ended") == 0)
+			stop_following(observer, followed);
 	}
 }
 

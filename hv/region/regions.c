@@ -258,6 +258,25 @@ static int read_entry(struct rs_regions *regions, uint32_t index, struct rs_erro
 	return 0;
 }
 
+/* Laying one of them out anew must not touch another. */
+static int check_apart(const struct rs_regions *regions, struct rs_error *err)
+{
+	for (uint32_t i = 0; i < regions->head.entry_count; i++) {
+		const struct one *a = &regions->one[i];
+
+		for (uint32_t k = 0; k < i; k++) {
+			const struct one *b = &regions->one[k];
+
+			if (a->kind != RS_SOURCE_NONE && b->kind != RS_SOURCE_NONE &&
+			    a->offset < b->offset + b->header.region_size &&
+			    b->offset < a->offset + a->header.region_size)
+				return rs_error_set(err, EPROTO, "trace regions %u and %u overlap",
+						    k, i);
+		}
+	}
+	return 0;
+}
+
 static int read_all(struct rs_regions *regions, struct rs_error *err)
 {
 	GError *error = NULL;
@@ -276,7 +295,7 @@ static int read_all(struct rs_regions *regions, struct rs_error *err)
 	ret = map_directory(regions, regions->fd, err);
 	for (uint32_t i = 0; i < regions->head.entry_count && !ret; i++)
 		ret = read_entry(regions, i, err);
-	return ret;
+	return ret ? ret : check_apart(regions, err);
 }
 
 int rs_regions_open(int fd, struct rs_regions **out, struct rs_error *err)
@@ -377,14 +396,32 @@ void rs_regions_leave(const struct rs_regions *regions, uint32_t index)
 	}
 }
 
+static struct flock first_byte(const struct rs_regions *regions, uint32_t index, short type)
+{
+	return (struct flock){.l_type = type,
+			      .l_whence = SEEK_SET,
+			      .l_start = (off_t)regions->one[index].offset,
+			      .l_len = 1};
+}
+
 bool rs_regions_held(const struct rs_regions *regions, uint32_t index)
 {
-	struct flock lock = {.l_type = F_WRLCK,
-			     .l_whence = SEEK_SET,
-			     .l_start = (off_t)regions->one[index].offset,
-			     .l_len = 1};
+	struct flock lock = first_byte(regions, index, F_WRLCK);
 
 	return fcntl(regions->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool rs_regions_leave_unheld(const struct rs_regions *regions, uint32_t index)
+{
+	struct flock lock = first_byte(regions, index, F_WRLCK);
+	struct flock unlock = first_byte(regions, index, F_UNLCK);
+
+	/* Asked first: our lock, short as it is, would be in the way of an agent that comes. */
+	if (rs_regions_held(regions, index) || fcntl(regions->fd, F_OFD_SETLK, &lock))
+		return false;
+	rs_regions_leave(regions, index);
+	fcntl(regions->fd, F_OFD_SETLK, &unlock);
+	return true;
 }
 
 int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error *err)

@@ -64,6 +64,8 @@ void rs_regions_leave(const struct rs_regions *regions, uint32_t index);
  * end. False as well for memory that no process of this machine has open, such as a guest's.
  */
 bool rs_regions_held(const struct rs_regions *regions, uint32_t index);
+/* rs_regions_leave() if nobody holds it, and whether that is so. Nobody comes in between. */
+bool rs_regions_leave_unheld(const struct rs_regions *regions, uint32_t index);
 
 /*
  * Gives a region that was left to the next one: its bytes read as zero, it is laid out anew with

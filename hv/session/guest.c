@@ -151,10 +151,11 @@ void rs_source_refresh(struct rs_source *source)
 	if (fresh)
 		greet(source);
 	changed = read_providers(source);
-	if (changed)
-		rs_rules_apply(source);
+	/* Before anything is on: who prints follows it from its first record. */
 	if (fresh)
 		rs_source_say_hello(source);
+	if (changed)
+		rs_rules_apply(source);
 	if (changed || fresh)
 		rs_session_say_changed(source->session);
 }

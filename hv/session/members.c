@@ -116,7 +116,10 @@ static struct rs_target *make_target(struct rs_target *machine)
 
 /* ---- coming ---- */
 
-/* Whether the process that had it has it still. */
+/*
+ * Whether the process that had it has it still. Once it has not, that is said in the directory too,
+ * so that what it executes takes another one.
+ */
 static bool still_there(const struct memory *memory, uint32_t index)
 {
 	uint32_t owner;
@@ -126,7 +129,7 @@ static bool still_there(const struct memory *memory, uint32_t index)
 	 * them.
 	 */
 	if (memory->same_host)
-		return rs_regions_held(memory->regions, index);
+		return !rs_regions_leave_unheld(memory->regions, index);
 	return rs_regions_owner(memory->regions, index, &owner) &&
 	       owner == memory->members[index].owner && !memory->machine->ended;
 }
@@ -150,6 +153,13 @@ static void claim_seen(struct memory *memory, uint32_t index)
 	}
 }
 
+static void give_up(struct member *member)
+{
+	g_clear_pointer(&member->region, rs_trace_region_free);
+	member->state = LEFT;
+	member->left_at = g_get_monotonic_time();
+}
+
 static void join(struct memory *memory, struct member *member, const struct rs_guest_info *info)
 {
 	struct rs_source_config config = {.kernel = info->name, .self_patch = true};
@@ -161,8 +171,7 @@ static void join(struct memory *memory, struct member *member, const struct rs_g
 	if (ret) {
 		target->ops->destroy(target);
 		rs_session_say(session, "a process cannot join: %s", err.message);
-		g_clear_pointer(&member->region, rs_trace_region_free);
-		member->state = LEFT;
+		give_up(member);
 		return;
 	}
 	member->region = NULL;
@@ -179,12 +188,10 @@ static void await_agent(struct memory *memory, uint32_t index)
 	struct member *member = &memory->members[index];
 	struct rs_guest_info info;
 
-	if (rs_trace_region_guest_info(member->region, &info, NULL)) {
+	if (rs_trace_region_guest_info(member->region, &info, NULL))
 		join(memory, member, &info);
-	} else if (!still_there(memory, index)) {
-		g_clear_pointer(&member->region, rs_trace_region_free);
-		member->state = LEFT;
-	}
+	else if (!still_there(memory, index))
+		give_up(member);
 }
 
 /* ---- going ---- */
@@ -309,6 +316,8 @@ void rs_session_machine_rebooted(struct rs_source *machine)
 		for (uint32_t k = 0; k < memory->count; k++) {
 			if (memory->members[k].state == LIVE)
 				leave(memory, k);
+			else if (memory->members[k].state == CLAIMED)
+				give_up(&memory->members[k]);
 		}
 	}
 }

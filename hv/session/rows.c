@@ -90,6 +90,7 @@ GVariant *rs_row_region(const RsTraceRegion *region)
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_u64(&b, "offset", region->offset);
+	add_u64(&b, "session_id", region->header.session_id);
 	return g_variant_builder_end(&b);
 }
 

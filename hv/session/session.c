@@ -196,7 +196,8 @@ void rs_session_destroy(struct rs_session *session)
 	if (rs_session_detach(session, &err))
 		g_printerr("ringside: the guest's text could not be restored: %s\n", err.message);
 	stop_timer(session);
-	for (guint i = 0; i < session->sources->len; i++)
+	/* What joined goes before the machine that it asks for the time. */
+	for (guint i = session->sources->len; i--;)
 		rs_source_destroy(nth_source(session, i));
 	g_ptr_array_unref(session->sources);
 	g_ptr_array_unref(session->memories);

@@ -137,7 +137,7 @@ RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 numb
 	g_autoptr(GVariant) handle = NULL, more = NULL;
 	g_autoptr(GUnixFDList) fds = NULL;
 	RsTraceRegion *region;
-	guint64 offset = 0;
+	guint64 offset = 0, id = 0;
 	GError *local = NULL;
 	int fd;
 
@@ -155,7 +155,14 @@ RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 numb
 	}
 	g_variant_lookup(more, "offset", "t", &offset);
 	region = rs_trace_region_open(fd, offset, FALSE, error);
-	if (!region)
+	if (!region) {
 		close(fd);
+		return NULL;
+	}
+	if (g_variant_lookup(more, "session_id", "t", &id) && region->header.session_id != id) {
+		g_set_error_literal(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_GONE,
+				    "the source is gone, and its region is another's");
+		g_clear_pointer(&region, rs_trace_region_free);
+	}
 	return region;
 }

@@ -27,6 +27,18 @@ typedef struct {
 	RsTraceRing *rings[];
 } Live;
 
+/*
+ * The memory is another's now: it was laid out anew, beginning with the header. An owner knows by
+ * itself, and does not let a guest end its trace by a word that it may write.
+ */
+static gboolean is_gone(const Live *live)
+{
+	const struct rs_region_header *shared = (const void *)live->region->map;
+
+	rs_rmb(); /* what was copied was there while the header still named this region */
+	return !live->owner && rs_load(&shared->session_id) != live->region->header.session_id;
+}
+
 static void tell_provider(Live *live, RsTraceFollower *follower, guint slot)
 {
 	guint32 *told = &g_array_index(live->sequences, guint32, slot);
@@ -41,6 +53,9 @@ static void tell_provider(Live *live, RsTraceFollower *follower, guint slot)
 		if (!copy)
 			return;
 	}
+	/* Descriptors of the next one would make nonsense of records of this one. */
+	if (is_gone(live))
+		return;
 	rs_trace_follower_take_provider(follower, slot, &entry, copy, size);
 	*told = entry.sequence;
 }
@@ -70,6 +85,8 @@ static void tell_clock(Live *live, RsTraceFollower *follower)
 	for (guint i = 0; i < section->count; i++)
 		rs_trace_region_copy(live->region, RS_SEC_CLOCK, (gsize)i * section->stride,
 				     &live->epochs[i], sizeof(*live->epochs));
+	if (is_gone(live))
+		return;
 	rs_trace_follower_set_clock(follower, live->epochs, section->count, count);
 	live->epoch_count = count;
 }
@@ -107,7 +124,7 @@ static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
 	Live *live = (Live *)source;
 	struct rs_guest_info info;
 
-	if (rs_trace_region_guest_info(live->region, &info, NULL))
+	if (rs_trace_region_guest_info(live->region, &info, NULL) && !is_gone(live))
 		rs_trace_follower_set_boots(follower, info.boots, info.tsc_hz);
 	tell_clock(live, follower);
 }
@@ -129,20 +146,11 @@ static void names(RsTraceSource *source, RsTraceFollower *follower)
 	/* The second look after the first: pairs with the agent's barriers around an entry. */
 	rs_rmb();
 	rs_trace_region_copy(live->region, RS_SEC_CMDLINE, 0, live->snapshot + size, size);
+	if (is_gone(live))
+		return;
 	rs_trace_follower_add_names(follower, live->snapshot, live->snapshot + size, size,
 				    live->region->header.section[RS_SEC_CMDLINE].stride /
 					    RS_CMDLINE_WAYS);
-}
-
-/*
- * The memory is another's now: it was laid out anew, beginning with the header. An owner knows by
- * itself, and does not let a guest end its trace by a word that it may write.
- */
-static gboolean is_gone(const Live *live)
-{
-	const struct rs_region_header *shared = (const void *)live->region->map;
-
-	return !live->owner && rs_load(&shared->session_id) != live->region->header.session_id;
 }
 
 static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns, RsTraceChunk *out)
@@ -150,13 +158,16 @@ static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns,
 	Live *live = (Live *)source;
 	RsTraceRingStatus status = rs_trace_ring_next(live->rings[ring], now_ns, out);
 
-	rs_rmb(); /* what was copied was there while the header still named this region */
 	return is_gone(live) ? RS_TRACE_RING_END : status;
 }
 
 static guint64 pending_loss(RsTraceSource *source, guint ring)
 {
-	return rs_trace_ring_pending_loss(((Live *)source)->rings[ring]);
+	Live *live = (Live *)source;
+	guint64 lost = rs_trace_ring_pending_loss(live->rings[ring]);
+
+	/* How much was left to be read nobody knows then. */
+	return is_gone(live) ? 0 : lost;
 }
 
 static gboolean arm(RsTraceSource *source)

@@ -17,6 +17,8 @@
 
 /* A region that was left is laid out anew within some milliseconds. */
 #define LOOKS 100u
+/* So many looks in a row find no hope: at one of them another process may just look as we do. */
+#define VAIN_LOOKS 2u
 #define LOOK_NS 5000000
 
 int rs_hosted_number(const char *variable)
@@ -109,7 +111,8 @@ static bool lock(int fd, const struct rs_place *at, bool on)
 
 /*
  * Takes entry `at` if it is ours to take; then it is locked. *hope: it has been left, by an owner
- * that said so or of which nothing lives, and the host will lay it out anew.
+ * that said so or of which nothing lives, and the host will lay it out anew. That owner may have
+ * had our process id: an id is used again, and we may be what a traced program executed.
  */
 static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *at, bool *hope)
 {
@@ -122,7 +125,7 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 	}
 	if (!lock(fd, at, true))
 		return false;
-	if ((at->free || at->owner == place->owner) &&
+	if ((at->free || at->kind == RS_SOURCE_GIVEN) &&
 	    !rs_directory_claim(memory, size, at->index, place->owner))
 		return true;
 	if (!at->free && !rs_directory_leave(memory, size, at->index, at->owner))
@@ -131,22 +134,22 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 	return false;
 }
 
-/* One look at all entries: those that bear our id first. 0, TAKEN or why there is no hope. */
+/* One look at all entries, first for one that was given to us. 0, TAKEN or what is wrong. */
 static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, bool *hope)
 {
+	static const uint32_t kinds[] = {RS_SOURCE_GIVEN, RS_SOURCE_USER};
+
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0;; i++) {
 			struct rs_place at;
 			int err = rs_directory_look(place->memory, place->memory_size, i, &at);
-			bool ours;
 
 			if (err == RS_AGENT_TAKEN)
 				break; /* that was the last one */
 			if (err)
 				return err;
-			ours = !at.free && at.owner == place->owner &&
-			       (at.kind == RS_SOURCE_GIVEN || at.kind == RS_SOURCE_USER);
-			if (pass ? at.kind != RS_SOURCE_USER || ours : !ours)
+			if (at.kind != kinds[pass] ||
+			    (at.kind == RS_SOURCE_GIVEN && at.owner != place->owner))
 				continue;
 			if (take(fd, place, &at, hope)) {
 				*found = at;
@@ -160,13 +163,15 @@ static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, b
 static int wait_for_place(int fd, struct rs_hosted_place *place, struct rs_place *found)
 {
 	struct timespec moment = {.tv_nsec = LOOK_NS};
+	uint32_t vain = 0;
 
-	for (uint32_t looks = 0; looks < LOOKS; looks++) {
+	for (uint32_t looks = 0; looks < LOOKS && vain < VAIN_LOOKS; looks++) {
 		bool hope = false;
 		int err = look(fd, place, found, &hope);
 
-		if (err != RS_AGENT_TAKEN || !hope)
+		if (err != RS_AGENT_TAKEN)
 			return err;
+		vain = hope ? 0 : vain + 1;
 		nanosleep(&moment, NULL);
 	}
 	return RS_AGENT_TAKEN;

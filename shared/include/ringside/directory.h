@@ -13,11 +13,11 @@
  * An entry is free if the upper half of its claim word is not entry.generation. An agent takes the
  * region by a compare-and-swap of the claim word to
  *     entry.generation << 32 | owner
- * `owner` is the process id, or 1 for a kernel. An agent may also take a region that it already
- * owns in this generation: it executed another program. A region of kind RS_SOURCE_GIVEN is never
- * free: the host writes its claim for one process. A kernel takes the entry of kind
- * RS_SOURCE_KERNEL whatever its claim word is, since that word may be its own claim of an earlier
- * boot.
+ * `owner` is the process id, or 1 for a kernel. A region of kind RS_SOURCE_GIVEN is never free: the
+ * host writes its claim for one process, which takes it again when it has executed another program.
+ * Other regions nobody takes twice, since an id may be another process's by now. A kernel takes the
+ * entry of kind RS_SOURCE_KERNEL whatever its claim word is, since that word may be its own claim
+ * of an earlier boot.
  *
  * An owner that leaves replaces its id in the word by RS_CLAIM_LEFT. Anyone who finds that an owner
  * is gone may do the same. The host gives the region to the next owner: it lays the region out anew

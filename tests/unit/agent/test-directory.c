@@ -66,7 +66,7 @@ static int take(uint32_t kind, uint32_t owner, struct rs_place *place)
 
 static void test_one_by_one(void)
 {
-	struct rs_place place, again;
+	struct rs_place place;
 
 	lay_out();
 	CHECK(take(RS_SOURCE_KERNEL, 1, &place) == 0);
@@ -81,8 +81,8 @@ static void test_one_by_one(void)
 	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0);
 	CHECK(!place.free && place.owner == 101 && place.kind == RS_SOURCE_USER);
 	CHECK(rs_directory_look(&memory, SIZE, ENTRIES, &place) == RS_AGENT_TAKEN);
-	/* Another program in the same process. */
-	CHECK(take(RS_SOURCE_USER, 101, &again) == 0 && again.index == 2);
+	/* That claim may be one of an earlier process with the same id. */
+	CHECK(take(RS_SOURCE_USER, 101, &place) == RS_AGENT_TAKEN);
 	CHECK(rs_directory_leave(&memory, SIZE, 2, 102) == RS_AGENT_TAKEN);
 	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == 0);
 	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == RS_AGENT_TAKEN);

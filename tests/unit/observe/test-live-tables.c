@@ -36,12 +36,17 @@ static void set_up(Fixture *f, gconstpointer unused)
 	f->merger = rs_trace_merger_new(0, 0, on_merged, f);
 }
 
-static void follow(Fixture *f)
+static void follow_as(Fixture *f, gboolean owner)
 {
-	RsTraceSource *source = rs_trace_live_new(f->region, RS_TRACE_FROM_START, TRUE, NULL);
+	RsTraceSource *source = rs_trace_live_new(f->region, RS_TRACE_FROM_START, owner, NULL);
 
 	g_assert_nonnull(source);
 	f->follower = rs_trace_follower_new(source, 0, f->merger);
+}
+
+static void follow(Fixture *f)
+{
+	follow_as(f, TRUE);
 }
 
 static void tear_down(Fixture *f, gconstpointer unused)
@@ -156,6 +161,71 @@ static void test_longer_epochs(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(f->ns, ==, 2000000 + TICKS);
 }
 
+static void add_provider(Fixture *f, struct rs_provider *entry)
+{
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+	struct rs_event_desc *desc = rs_trace_region_section(f->region, RS_SEC_EVENTS, NULL);
+
+	*info = (struct rs_guest_info){
+		.abi_major = RS_ABI_MAJOR,
+		.arch = RS_ARCH_X86_64,
+		.session_id = f->region->header.session_id,
+		.boot = 1,
+		.boots[1 % RS_BOOTS] = {.boot = 1},
+		.provider_slots = 1,
+		.provider_changes = info->provider_changes + 1,
+		.cpu_count = 1,
+		.magic = RS_GUEST_MAGIC,
+	};
+	*desc = (struct rs_event_desc){.size = sizeof(*desc) + 16, .id = RS_FIRST_EVENT_ID};
+	*entry = (struct rs_provider){.sequence = 2,
+				      .state = RS_PROVIDER_LIVE,
+				      .first_boot = 1,
+				      .last_boot = 1,
+				      .generation = 1,
+				      .first_id = RS_FIRST_EVENT_ID,
+				      .event_count = 1,
+				      .desc_size = desc->size,
+				      .name = "p"};
+	memcpy(rs_trace_region_section(f->region, RS_SEC_PROVIDERS, NULL), entry, sizeof(*entry));
+}
+
+/* What the next one says in the same memory is not taken for what the one before said. */
+static void test_given_away(Fixture *f, gconstpointer owner)
+{
+	struct rs_region_header *shared = (void *)f->region->map;
+	RsTraceSource *source;
+	struct rs_provider entry;
+	RsTraceChunk chunk;
+
+	write_name(f, "early", 1);
+	begin_epoch(f, 0, 1000000);
+	begin_epoch(f, 1, 2000000);
+	write_record(f);
+	follow_as(f, GPOINTER_TO_INT(owner));
+	source = rs_trace_follower_source(f->follower);
+	rs_trace_follower_update_names(f->follower);
+	source->ops->begin_round(source, f->follower);
+	g_assert_cmpint(source->ops->next(source, 0, 0, &chunk), ==, RS_TRACE_RING_DATA);
+	/* Now, while that page is in the reader's hands. */
+	shared->session_id++;
+	write_name(f, "later", 2);
+	begin_epoch(f, 1, 3000000);
+	begin_epoch(f, 2, 4000000);
+	add_provider(f, &entry);
+	count_name(f);
+	source->ops->changes(source, f->follower);
+	g_assert_cmpint(rs_trace_follower_knows(f->follower, 0, &entry), ==, !!owner);
+	assert_name(f, owner ? "later" : "early");
+	rs_store(&((struct rs_ring_state *)rs_trace_region_section(f->region, RS_SEC_RING_STATE,
+								   NULL))
+			  ->dropped,
+		 9);
+	g_assert_cmpuint(source->ops->pending_loss(source, 0), ==, owner ? 9 : 0);
+	if (!owner)
+		g_assert_cmpint(source->ops->next(source, 0, 0, &chunk), ==, RS_TRACE_RING_END);
+}
+
 #define ADD(path, test) g_test_add("/observe/live/" path, Fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
@@ -164,5 +234,9 @@ int main(int argc, char **argv)
 	ADD("names", test_names);
 	ADD("tgid", test_tgid);
 	ADD("longer-epochs", test_longer_epochs);
+	g_test_add("/observe/live/given-away", Fixture, NULL, set_up, test_given_away, tear_down);
+	/* A guest that writes the header of its own region does not end the session's trace. */
+	g_test_add("/observe/live/own", Fixture, GINT_TO_POINTER(1), set_up, test_given_away,
+		   tear_down);
 	return g_test_run();
 }
