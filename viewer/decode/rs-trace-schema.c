@@ -124,12 +124,12 @@ static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 	g_autoptr(GTree) names = g_tree_new(name_order);
 	guint bad = 0;
 
-	for (gsize at = 0; size - at >= sizeof(struct rs_event_desc);) {
+	for (gsize at = 0; size - at >= RS_EVENT_DESC_MIN_SIZE;) {
 		g_autoptr(GError) local = NULL;
 		guint32 bytes;
 
 		memcpy(&bytes, data + at, sizeof(bytes));
-		if (bytes < sizeof(struct rs_event_desc) || bytes % 8 || bytes > RS_MAX_DESC_SIZE ||
+		if (bytes < RS_EVENT_DESC_MIN_SIZE || bytes % 8 || bytes > RS_MAX_DESC_SIZE ||
 		    bytes > size - at) {
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);

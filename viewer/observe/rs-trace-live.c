@@ -83,8 +83,8 @@ static void tell_clock(Live *live, RsTraceFollower *follower)
 	if (count == live->epoch_count)
 		return;
 	for (guint i = 0; i < section->count; i++)
-		rs_trace_region_copy(live->region, RS_SEC_CLOCK, (gsize)i * section->stride,
-				     &live->epochs[i], sizeof(*live->epochs));
+		rs_trace_region_take(live->region, RS_SEC_CLOCK, i, &live->epochs[i],
+				     sizeof(*live->epochs));
 	if (is_gone(live))
 		return;
 	rs_trace_follower_set_clock(follower, live->epochs, section->count, count);
