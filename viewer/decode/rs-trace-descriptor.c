@@ -39,6 +39,23 @@ void rs_trace_descriptor_free(RsTraceDescriptor *entry)
 	g_free(entry);
 }
 
+#define PIECE 16u /* what an allocation costs beside its bytes */
+
+gsize rs_trace_descriptor_memory(const RsTraceDescriptor *entry)
+{
+	const RsTraceEvent *event = &entry->event;
+	gsize memory = sizeof(*entry) + entry->size + 8 * PIECE;
+
+	memory += (event->n_fields + 1) * sizeof(*event->fields);
+	for (guint i = 0; i < event->n_fields; i++)
+		memory += PIECE + event->fields[i].n_symbols * sizeof(*event->fields[i].symbols);
+	memory += event->n_print_args * sizeof(*event->print_args) + strlen(event->print);
+	for (guint i = 0; i < event->n_steps; i++)
+		memory += sizeof(*event->steps) + event->steps[i].literal_size + 1;
+	/* In the schema's list of this id, and in its others. */
+	return memory + sizeof(GPtrArray) + 24 * sizeof(gpointer);
+}
+
 /* The NUL-terminated string at `offset`, or NULL if there is none. */
 static const char *get_string(const Source *source, guint32 offset)
 {
@@ -268,6 +285,7 @@ RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GE
 	Source source = {.size = size, .error = error};
 
 	source.bytes = entry->bytes = g_memdup2(bytes, size);
+	entry->size = size;
 	if (parse_event(&source, event))
 		return entry;
 	if (is_name(event->system, "-.") && is_name(event->name, "-."))
