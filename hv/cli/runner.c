@@ -121,7 +121,10 @@ static void on_failed(void *data, const struct rs_error *err)
 	wind_down(runner, "it cannot be traced as asked");
 }
 
-/* What matched once is not missed when the guest starts anew. */
+/*
+ * What matched once is not missed when the guest starts anew, or a process has gone. `when` NULL:
+ * nothing is said.
+ */
 static bool look_for_match(struct runner *runner, const char *glob, const char *when)
 {
 	int known = GPOINTER_TO_INT(g_hash_table_lookup(runner->globs, glob));
@@ -131,6 +134,8 @@ static bool look_for_match(struct runner *runner, const char *glob, const char *
 	if (known == GLOB_MATCHED)
 		return true;
 	list = rs_session_list(runner->session, glob);
+	if (!list->len && !when)
+		return false;
 	g_hash_table_insert(runner->globs, g_strdup(glob),
 			    GINT_TO_POINTER(list->len ? GLOB_MATCHED : GLOB_MISSED));
 	if (list->len)
@@ -221,6 +226,8 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	struct runner *runner = data;
 	gpointer number;
 
+	/* Its events go with it. */
+	look_for_matches(runner, NULL);
 	if (rs_source_joined(source) &&
 	    g_hash_table_lookup_extended(runner->printed, source, NULL, &number))
 		rs_printer_end(runner->printer, GPOINTER_TO_INT(number));

@@ -86,6 +86,8 @@ static void add_sources(JsonBuilder *b, const GPtrArray *sources)
 		json_builder_add_boolean_value(b, source->joined);
 		if (source->pid)
 			rs_cli_add_number(b, "pid", source->pid);
+		if (*source->region)
+			add_text(b, "region", source->region);
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
@@ -117,13 +119,39 @@ static void print_json(const GPtrArray *list)
 	rs_cli_print_json(b, true);
 }
 
+/* What others put into RINGSIDE_REGION to join that session. */
+static int print_region(const char *name)
+{
+	g_autoptr(RsDBusSession1) session = NULL;
+	g_autoptr(GPtrArray) sources = NULL;
+	GError *error = NULL;
+
+	session = rs_trace_client_connect(name, &error);
+	sources = session ? rs_trace_client_sources(session, &error) : NULL;
+	if (!sources)
+		return rs_cli_fail_gerror(error);
+	for (guint i = 0; i < sources->len; i++) {
+		const RsTraceClientSource *source = sources->pdata[i];
+
+		if (!*source->region)
+			continue;
+		puts(source->region);
+		return RS_CLI_OK;
+	}
+	return rs_cli_fail(RS_CLI_NOT_FOUND,
+			   "'%s' runs no program: programs of this host cannot join it", name);
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
+	g_autofree char *region = NULL;
 	gboolean json = FALSE, names = FALSE;
 	const GOptionEntry options[] = {
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{"names", 'q', 0, G_OPTION_ARG_NONE, &names,
 		 "Print only the names of those that run", NULL},
+		{"region", 0, 0, G_OPTION_ARG_STRING, &region,
+		 "Print what RINGSIDE_REGION must be for a program to join that session", "NAME"},
 		{0}};
 	g_autoptr(GPtrArray) list = NULL;
 	GError *error = NULL;
@@ -133,6 +161,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "no argument is expected");
+	if (region)
+		return print_region(region);
 	list = rs_trace_rundir_list(&error);
 	if (!list)
 		return rs_cli_fail_gerror(error);

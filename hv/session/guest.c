@@ -6,12 +6,14 @@
 #include <rs-trace-escape.h>
 #include <string.h>
 
+/* Providers that lost their slot to another one. The session does not read their records. */
+#define RETIRED_MAX 0u
+
 /* The text of the earlier boot is gone, with all patches in it. */
 static void forget_boot(struct rs_source *source)
 {
 	rs_source_forget_events(source);
 	rs_source_sites_reset(source);
-	rs_trace_table_forget(source->table);
 	memset(source->providers, 0,
 	       source->region->header.section[RS_SEC_PROVIDERS].count * sizeof(*source->providers));
 	source->provider_slots = 0;
@@ -62,7 +64,7 @@ static void take_descriptors(struct rs_source *source, uint32_t slot,
 	guint bad = 0;
 
 	rs_trace_schema_take(source->schema, slot, entry, data, size, &bad, &error);
-	rs_trace_schema_trim(source->schema, 0, 0); /* we read no records of before */
+	rs_trace_schema_trim(source->schema, RETIRED_MAX);
 	source->bad_descriptors += bad;
 	if (error)
 		rs_source_say(source, "the guest describes an event badly: %s", error->message);
@@ -88,29 +90,40 @@ static void provider_came(struct rs_source *source, uint32_t slot)
 	}
 }
 
-static gboolean take_provider(guint slot, const struct rs_provider *entry, const guint8 *descs,
-			      gsize size, gpointer data)
+static bool read_provider(struct rs_source *source, uint32_t slot)
 {
-	struct rs_source *source = data;
-	struct rs_provider *known = &source->providers[slot];
+	struct rs_provider *known = &source->providers[slot], now;
+	g_autofree uint8_t *copy = NULL;
+	size_t size = 0;
 
+	if (!rs_trace_region_provider(source->region, slot, &now) ||
+	    now.sequence == known->sequence)
+		return false;
+	if (!rs_trace_schema_knows(source->schema, slot, &now)) {
+		copy = rs_trace_region_descriptors(source->region, slot, &now, &size);
+		if (!copy)
+			return false;
+	}
 	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
-	take_descriptors(source, slot, entry, descs, size);
-	*known = *entry;
-	if (known->state == RS_PROVIDER_LIVE && known->last_boot != source->info.boot)
-		known->state = RS_PROVIDER_DEAD;
-	if (known->state == RS_PROVIDER_LIVE)
+	take_descriptors(source, slot, &now, copy, size);
+	if (now.state == RS_PROVIDER_LIVE && now.last_boot != source->info.boot)
+		now.state = RS_PROVIDER_DEAD;
+	*known = now;
+	if (now.state == RS_PROVIDER_LIVE)
 		provider_came(source, slot);
-	return TRUE;
+	return true;
 }
 
 static bool read_providers(struct rs_source *source)
 {
+	bool changed = false;
+
 	source->provider_slots = MAX(source->provider_slots, source->info.provider_slots);
-	return rs_trace_table_look(source->table, source->provider_slots, source->schema,
-				   take_provider, source);
+	for (uint32_t slot = 0; slot < source->provider_slots; slot++)
+		changed |= read_provider(source, slot);
+	return changed;
 }
 
 /* First look at a boot of the guest: who patches, and how its clock runs. */

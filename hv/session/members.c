@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What was left is there for readers so long, if others find a free region meanwhile. */
 #define GRACE_US 1000000
@@ -301,6 +302,20 @@ void rs_session_add_memory(struct rs_session *session, struct rs_source *machine
 	memory->count = rs_regions_count(regions);
 	memory->members = g_new0(struct member, memory->count);
 	g_ptr_array_add(session->memories, memory);
+}
+
+char *rs_source_join_path(const struct rs_source *source)
+{
+	const GPtrArray *memories = source->session->memories;
+
+	for (guint i = 0; i < memories->len; i++) {
+		const struct memory *memory = memories->pdata[i];
+
+		if (memory->machine == source && memory->same_host)
+			return g_strdup_printf("/proc/%d/fd/%d", (int)getpid(),
+					       rs_regions_fd(memory->regions));
+	}
+	return NULL;
 }
 
 void rs_session_machine_rebooted(struct rs_source *machine)

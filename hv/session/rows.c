@@ -67,6 +67,7 @@ GVariant *rs_row_changes(const struct rs_session *session)
 
 GVariant *rs_row_source(const struct rs_source *source)
 {
+	g_autofree char *path = rs_source_join_path(source);
 	const char *kernel = rs_source_kernel(source);
 	GVariantBuilder b;
 
@@ -78,6 +79,8 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add_text(&b, "state", rs_session_state_name(rs_source_state(source)));
 	g_variant_builder_add(&b, "{sv}", "joined",
 			      g_variant_new_boolean(rs_source_joined(source)));
+	if (path)
+		add_text(&b, "region", path);
 	if (rs_source_pid(source))
 		g_variant_builder_add(&b, "{sv}", "pid",
 				      g_variant_new_uint32(rs_source_pid(source)));

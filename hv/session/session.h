@@ -279,6 +279,11 @@ uint32_t rs_source_number(const struct rs_source *source);
 uint32_t rs_source_pid(const struct rs_source *source);
 /* It joined: we did not start it. */
 bool rs_source_joined(const struct rs_source *source);
+/*
+ * The file that names its memory to other programs of this host, so that they can join, for as long
+ * as our process lives; to be freed. NULL: programs of this host cannot.
+ */
+char *rs_source_join_path(const struct rs_source *source);
 
 const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);

@@ -135,33 +135,17 @@ static gboolean parse_args(const RsTraceEvent *event, const char *args, GPtrArra
 	}
 }
 
-/* The literals of all steps lie in `literals`, one after the other, each with its NUL. */
-static void end_step(RsTracePrintStep *step, GString *literal, GArray *steps, GString *literals)
+static void end_literal(RsTracePrintStep *step, GString *literal)
 {
-	g_autofree char *escaped = rs_trace_escape(literal->str, (gssize)literal->len, NULL);
+	char *escaped = rs_trace_escape(literal->str, (gssize)literal->len, NULL);
 
 	step->literal_size = (guint)strlen(escaped);
-	g_string_append_len(literals, escaped, step->literal_size + 1);
+	step->literal = escaped;
 	g_string_truncate(literal, 0);
-	g_array_append_val(steps, *step);
 }
 
-/* A guest chooses how many steps there are, so they take no more memory than they need. */
-static void keep_steps(RsTraceEvent *event, const GArray *steps, const GString *literals)
-{
-	const char *literal = g_memdup2(literals->str, literals->len);
-	RsTracePrintStep *kept = g_memdup2(steps->data, steps->len * sizeof(*kept));
-
-	for (guint i = 0; i < steps->len; i++) {
-		kept[i].literal = literal;
-		literal += kept[i].literal_size + 1;
-	}
-	event->steps = kept;
-	event->n_steps = steps->len;
-}
-
-static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps, GString *literals,
-			    GString *print, GError **error)
+static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps, GString *print,
+			    GError **error)
 {
 	g_autoptr(GString) literal = g_string_new(NULL);
 	RsTracePrintStep last = {0};
@@ -190,11 +174,13 @@ static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps
 			return refuse(error, "print format shows field %s by %%%c",
 				      step.field->name, step.conversion);
 		append_conversion(print, &step);
-		end_step(&step, literal, steps, literals);
+		end_literal(&step, literal);
+		g_array_append_val(steps, step);
 	}
 	if (n != args->len)
 		return refuse(error, "print format has fewer conversions than arguments");
-	end_step(&last, literal, steps, literals);
+	end_literal(&last, literal);
+	g_array_append_val(steps, last);
 	return TRUE;
 }
 
@@ -224,9 +210,9 @@ gboolean rs_trace_print_parse(RsTraceEvent *event, const char *print, const char
 {
 	g_autoptr(GPtrArray) fields = g_ptr_array_new();
 	g_autoptr(GString) normal = g_string_new(NULL);
-	g_autoptr(GString) literals = g_string_new(NULL);
-	g_autoptr(GArray) steps = g_array_new(FALSE, TRUE, sizeof(RsTracePrintStep));
 	g_autofree char *made = NULL;
+	GArray *steps;
+	gboolean ok;
 
 	if (print) {
 		if (!g_utf8_validate(print, -1, NULL))
@@ -236,19 +222,22 @@ gboolean rs_trace_print_parse(RsTraceEvent *event, const char *print, const char
 	} else {
 		print = made = default_print(event, fields);
 	}
-	if (!parse_steps(print, fields, steps, literals, normal, error))
+	steps = g_array_new(FALSE, TRUE, sizeof(RsTracePrintStep));
+	ok = parse_steps(print, fields, steps, normal, error);
+	event->n_steps = steps->len;
+	event->steps = (gpointer)g_array_free(steps, FALSE);
+	if (!ok)
 		return FALSE;
-	keep_steps(event, steps, literals);
 	event->print = g_strdup(normal->str);
 	event->n_print_args = fields->len;
-	event->print_args = g_memdup2(fields->pdata, fields->len * sizeof(gpointer));
+	event->print_args = (gpointer)g_ptr_array_free(g_steal_pointer(&fields), FALSE);
 	return TRUE;
 }
 
 void rs_trace_print_clear(RsTraceEvent *event)
 {
-	if (event->n_steps)
-		g_free((gpointer)event->steps[0].literal); /* and so those of all others */
+	for (guint i = 0; i < event->n_steps; i++)
+		g_free((gpointer)event->steps[i].literal);
 	g_free((gpointer)event->steps);
 	g_free((gpointer)event->print);
 	g_free((gpointer)event->print_args);

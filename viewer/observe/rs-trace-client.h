@@ -28,6 +28,7 @@ GVariant *rs_trace_client_source(guint32 number);
 typedef struct {
 	guint32 number; /* never another source's */
 	char *name, *kind, *kernel, *state;
+	char *region; /* the file by which programs of its host join; empty: they cannot */
 	gboolean joined;
 	guint32 pid; /* 0: none, or not known */
 } RsTraceClientSource;

@@ -31,7 +31,6 @@ struct _RsTracePump {
 	GMainContext *context; /* the owner's, for `done` */
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
-	gboolean draining;     /* the thread's: it takes what is there, then ends */
 	guint64 bad;           /* the thread's until it has been joined */
 
 	GPtrArray *numbers; /* the owner's: members by number; NULL: that number is free */
@@ -152,7 +151,7 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 		if (member->finished)
 			continue;
 		one = rs_trace_follower_read(member->follower, now_ns());
-		if (ending || pump->draining)
+		if (ending)
 			maybe_finish(member, one);
 		all = MAX(all, one);
 		any = TRUE;
@@ -200,8 +199,7 @@ static gboolean end_round(RsTracePump *pump)
 			update_names(pump);
 		rs_trace_merger_end_round(pump->merger, g_get_monotonic_time());
 	}
-	if (!pump->draining)
-		drop_finished(pump);
+	drop_finished(pump);
 	return !pump->config.round || pump->config.round(pump->config.record_data);
 }
 
@@ -233,7 +231,6 @@ static void drain(RsTracePump *pump)
 	guint pages = 0, rounds;
 	Member *member;
 
-	pump->draining = TRUE;
 	take_joining(pump);
 	for (guint i = 0; (member = next_member(pump, &i));)
 		pages = MAX(pages, rs_trace_follower_source(member->follower)->ring_pages);
@@ -242,8 +239,8 @@ static void drain(RsTracePump *pump)
 	for (guint round = 0; round < rounds; round++) {
 		RsTraceRingStatus status = read_round(pump);
 
-		/* Of each source only so many rounds in flight are waited for. */
-		if (!end_round(pump) || status < RS_TRACE_RING_IN_FLIGHT)
+		if (!end_round(pump) || status < RS_TRACE_RING_IN_FLIGHT ||
+		    (status == RS_TRACE_RING_IN_FLIGHT && round > PATIENT_ROUNDS))
 			break;
 	}
 	if (!pump->merger)

@@ -32,6 +32,7 @@
 #define RS_AGENT_NOT_READY (-21)  /* no rs_agent_init() yet, or not registered */
 #define RS_AGENT_BUSY (-22)       /* already initialised, or already registered */
 #define RS_AGENT_TAKEN (-23)      /* every region of that kind belongs to another agent */
+#define RS_AGENT_OTHER (-24)      /* this agent is part of another image: register yours with it */
 
 /*
  * What an OS can do for the agent. A member that is NULL has the default named in its comment. The

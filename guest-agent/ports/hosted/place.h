@@ -3,7 +3,7 @@
  * Finding a region for this process in memory that others share: see ringside/directory.h. Who has
  * a region holds an open file description lock on its first byte, and the lock goes with the last
  * mapping of it. So others see whether anybody is in it, forks included, however the process ends.
- * For rs_hosted.c, on the thread that calls rs_hosted_init().
+ * For rs_hosted.c, on the thread that calls rs_hosted_init_image().
  */
 #ifndef RS_HOSTED_PLACE_H
 #define RS_HOSTED_PLACE_H

@@ -77,16 +77,13 @@ static int find_doorbell(void)
 /* rs_control.flags. The agent checks the region only later, so this bounds what it reads. */
 static uint32_t control_flags(void)
 {
-	static struct rs_region_header header;
-	uint64_t size = hosted.place.region_size, at;
+	const struct rs_region_header *header =
+		(const struct rs_region_header *)hosted.place.region;
+	uint64_t at = header->section[RS_SEC_CONTROL].offset;
 
-	if (rs_load_acquire((const uint64_t *)hosted.place.region) != RS_REGION_MAGIC ||
-	    !rs_region_take_header(&header, hosted.place.region, size) ||
-	    header.abi_major != RS_ABI_MAJOR ||
-	    !rs_region_take_table(&header, hosted.place.region, size))
-		return 0;
-	at = header.section[RS_SEC_CONTROL].offset;
-	if (at % 8 || size < sizeof(struct rs_control) || at > size - sizeof(struct rs_control))
+	if (rs_load_acquire(&header->magic) != RS_REGION_MAGIC || at % 8 ||
+	    hosted.place.region_size < sizeof(struct rs_control) ||
+	    at > hosted.place.region_size - sizeof(struct rs_control))
 		return 0;
 	return rs_load(&((const struct rs_control *)(hosted.place.region + at))->flags);
 }
@@ -149,11 +146,22 @@ static void at_exit(void)
 		rs_hosted_leave_place(&hosted.place);
 }
 
-int rs_hosted_init(const char *name)
+/* What `ringside run` or the user says. */
+static bool region_named(void)
+{
+	const char *path = getenv("RINGSIDE_REGION");
+
+	return rs_hosted_number("RINGSIDE_REGION_FD") >= 0 || (path && *path);
+}
+
+int rs_hosted_init_image(const char *name, const struct rs_event *events)
 {
 	bool self;
 	int ret;
 
+	/* The caller has a copy of its own, and yet its calls come to this one. */
+	if (events && events != provider.events)
+		return region_named() ? RS_AGENT_OTHER : 0;
 	if (hosted.active)
 		return 0;
 	ret = rs_hosted_find_place(&hosted.place);

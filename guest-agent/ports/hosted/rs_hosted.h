@@ -8,16 +8,23 @@
  *     RINGSIDE_REGION_FD=n    an inherited memfd (`ringside run --hosted`)
  *     RINGSIDE_DOORBELL_FD=n  an eventfd that wakes the reader of the region that is kept for us
  *     RINGSIDE_SELF_PATCH=1   the host cannot write our text
- *     RINGSIDE_REGION=path    or a file: a session's NAME.region in the runtime directory, or
- *                             /sys/bus/pci/devices/0000:00:02.0/resource2 in a guest
+ *     RINGSIDE_REGION=path    or a file: what `ringside ps --region NAME` prints, to join a session
+ *                             that runs on this host, or in a guest the device's memory,
+ *                             /sys/bus/pci/devices/0000:00:02.0/resource2
  * Without it everything here does nothing, and events stay NOPs. A process takes a region of its
  * own out of that memory: the one that the host keeps for it, or one that is free. Where none is
  * free, it runs untraced (RS_AGENT_TAKEN).
  *
  * What a traced program starts inherits the environment, and takes a region too if it holds an
- * agent. So does what a process executes. After a fork without execve the child goes on recording
+ * agent. So does what a process executes: it is another source. Only the program that the host
+ * itself started keeps its region then. After a fork without execve the child goes on recording
  * what was on at the fork, under its own pid. It never patches and asks nothing of the host, which
  * does not know it. Its region is not another's before the child is gone too.
+ *
+ * Where a program and a plugin each link this library, each has an agent and is a source of its
+ * own. A plugin in a program that exports these functions (-rdynamic) calls the program's instead.
+ * It is told so by RS_AGENT_OTHER, and registers its events with RS_PROVIDER() and
+ * rs_agent_register().
  *
  * Threads: init and fini are called once, on one thread. Where the process patches itself there is
  * a thread for it, which blocks all signals. Trust: it trusts the host, but checks the layout.
@@ -33,11 +40,18 @@ extern "C" {
 #endif
 
 /*
- * Attaches under `name` (NULL: the program's). Returns 0 also if there is no region (then
- * rs_hosted_active() is false) and when called again. After RS_AGENT_* or RS_ERR_* the program runs
- * untraced.
+ * Attaches under `name` (NULL: the program's), with the events of the image that calls. Returns 0
+ * also if there is no region (then rs_hosted_active() is false) and when called again. After
+ * RS_AGENT_* or RS_ERR_* the program runs untraced.
  */
-int rs_hosted_init(const char *name);
+static inline int rs_hosted_init(const char *name);
+
+/* What rs_hosted_init() calls: `events` are those of the image in which it stands. */
+int rs_hosted_init_image(const char *name, const struct rs_event *events);
+static inline int rs_hosted_init(const char *name)
+{
+	return rs_hosted_init_image(name, __start_rs_events);
+}
 bool rs_hosted_active(void);
 
 /*

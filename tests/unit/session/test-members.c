@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that join by taking a region: the memory is real, the machine a sham, and the agents
+ * are this test, well-behaved or not.
+ */
+#define _GNU_SOURCE
+#include "session/session.h"
+
+#include "sham.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <ringside/agent.h>
+#include <ringside/atomic.h>
+#include <ringside/record.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define USERS 4u
+#define FIRST RS_FIRST_EVENT_ID
+
+static const char *const pool[] = {"take", "done", NULL};
+
+struct fixture {
+	struct rs_session *session;
+	struct rs_session_listener listener;
+	struct rs_regions *regions; /* the session's */
+	struct sham *sham;
+	struct rs_source *machine;
+	uint8_t *memory; /* all of it, as the agents have it */
+	uint64_t size;
+	bool told_of_hello; /* about the newest source */
+	uint32_t added, gone, ends, messages, hellos;
+	struct rs_source *newest;
+	struct rs_target_end end;
+};
+
+static void on_added(void *data, struct rs_source *source)
+{
+	struct fixture *f = data;
+
+	f->added++;
+	f->newest = source;
+	f->told_of_hello = false;
+	g_assert_true(rs_source_joined(source));
+}
+
+static void on_gone(void *data, struct rs_source *source)
+{
+	struct fixture *f = data;
+
+	f->gone++;
+	g_assert_nonnull(rs_source_end(source));
+	if (f->newest == source)
+		f->newest = NULL;
+}
+
+static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
+{
+	struct fixture *f = data;
+	const uint32_t *words =
+		rs_trace_region_section(rs_source_region(source), RS_SEC_EVENT_CTL, NULL);
+
+	if (!rs_source_joined(source))
+		return;
+	f->hellos++;
+	f->told_of_hello = true;
+	/* Who prints it is told before there can be a record. */
+	g_assert_cmpuint(words[FIRST], ==, 0);
+}
+
+static void on_message(void *data, const char *text)
+{
+	struct fixture *f = data;
+
+	f->messages++;
+	g_assert_cmpstr(text, !=, "");
+}
+
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
+{
+	struct fixture *f = data;
+
+	f->ends++;
+	f->end = *end;
+}
+
+static void set_up(struct fixture *f, gconstpointer same_host)
+{
+	const struct rs_region_config layout = {
+		.vcpus = 1,
+		.ring_bytes = 65536,
+		.event_capacity = 256,
+		.hcall_channel = RS_CHANNEL_MAILBOX,
+		.control_flags = RS_CONTROL_SELF_PATCH,
+	};
+	const struct rs_regions_run runs[] = {{&layout, RS_SOURCE_KERNEL, 1},
+					      {&layout, RS_SOURCE_USER, USERS}};
+	struct rs_source_config config = {.kernel = "/boot/kern"};
+
+	g_assert_cmpint(rs_regions_create(runs, 2, false, -1, &f->regions, NULL), ==, 0);
+	f->size = rs_regions_size(f->regions);
+	f->memory = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 rs_regions_fd(f->regions), 0);
+	g_assert_true(f->memory != MAP_FAILED);
+	f->sham = sham_new(1, RS_CHANNEL_MAILBOX);
+	rs_trace_region_free(f->sham->region);
+	g_assert_cmpint(rs_regions_map(f->regions, 0, &f->sham->region, NULL), ==, 0);
+	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
+	f->listener = (struct rs_session_listener){
+		.data = f,
+		.added = on_added,
+		.gone = on_gone,
+		.hello = on_hello,
+		.message = on_message,
+		.ended = on_ended,
+	};
+	rs_session_add_listener(f->session, &f->listener);
+	g_assert_cmpint(rs_session_add_source(f->session, &config, f->sham->region,
+					      &f->sham->target, &f->machine, NULL),
+			==, 0);
+	rs_session_add_memory(f->session, f->machine, f->regions, same_host);
+	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
+}
+
+static void tear_down(struct fixture *f, gconstpointer same_host)
+{
+	rs_session_destroy(f->session);
+	sham_free(f->sham);
+	munmap(f->memory, f->size);
+}
+
+static gboolean too_late(gpointer data)
+{
+	g_error("nothing came in ten seconds");
+	return G_SOURCE_REMOVE;
+}
+
+/* Runs the session until it is so. */
+#define AWAIT(condition)                                                                           \
+	do {                                                                                       \
+		guint patience_ = g_timeout_add(10000, too_late, NULL);                            \
+                                                                                                   \
+		while (!(condition))                                                               \
+			g_main_context_iteration(NULL, TRUE);                                      \
+		g_source_remove(patience_);                                                        \
+	} while (0)
+
+/* Runs it for so many rounds of its timer. */
+static void run_rounds(int rounds)
+{
+	while (rounds--)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+/* ---- agents ---- */
+
+struct agent {
+	struct fixture *f;
+	struct rs_place place;
+	uint32_t pid;
+	struct sham sham; /* its side of the region */
+	int fd;           /* holds the lock; -1: none */
+};
+
+static int take(struct fixture *f, struct agent *agent, uint32_t pid)
+{
+	int ret;
+
+	*agent = (struct agent){.f = f, .pid = pid, .fd = -1};
+	ret = rs_directory_take(f->memory, f->size, RS_SOURCE_USER, pid, &agent->place);
+	if (!ret)
+		g_assert_cmpint(
+			rs_regions_map(f->regions, agent->place.index, &agent->sham.region, NULL),
+			==, 0);
+	return ret;
+}
+
+static void lock(struct agent *agent)
+{
+	g_autofree char *path =
+		g_strdup_printf("/proc/self/fd/%d", rs_regions_fd(agent->f->regions));
+	struct flock range = {.l_type = F_WRLCK, .l_start = (off_t)agent->place.offset, .l_len = 1};
+
+	agent->fd = open(path, O_RDWR | O_CLOEXEC);
+	g_assert_cmpint(fcntl(agent->fd, F_OFD_SETLK, &range), ==, 0);
+}
+
+static void hello(struct agent *agent)
+{
+	sham_hello(&agent->sham, RS_GUEST_SELF_PATCH);
+	sham_provider(&agent->sham, "pool", pool);
+}
+
+static void forget(struct agent *agent)
+{
+	g_clear_pointer(&agent->sham.region, rs_trace_region_free);
+	if (agent->fd >= 0)
+		close(agent->fd);
+	agent->fd = -1;
+}
+
+static void leave(struct agent *agent)
+{
+	g_assert_cmpint(rs_directory_leave(agent->f->memory, agent->f->size, agent->place.index,
+					   agent->pid),
+			==, 0);
+	forget(agent);
+}
+
+/* One that has come, reported and is a source. */
+static struct rs_source *come(struct fixture *f, struct agent *agent, uint32_t pid)
+{
+	uint32_t before = f->added;
+
+	AWAIT(take(f, agent, pid) == 0);
+	hello(agent);
+	AWAIT(f->added > before);
+	return f->newest;
+}
+
+static uint32_t generation(struct fixture *f, uint32_t index)
+{
+	return (uint32_t)(rs_regions_claim(f->regions, index, 0) >> 32);
+}
+
+static bool is_on(struct agent *agent, uint32_t nth)
+{
+	return sham_word(&agent->sham, FIRST + nth) & RS_EVENT_ENABLED;
+}
+
+/* ---- tests ---- */
+
+static void test_join(struct fixture *f, gconstpointer data)
+{
+	struct rs_source *source, *second;
+	struct agent agent, other;
+	uint32_t changes = rs_session_source_changes(f->session);
+
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "pool:take", NULL, NULL), ==,
+			0);
+	source = come(f, &agent, 1234);
+	g_assert_true(f->told_of_hello);
+	g_assert_true(is_on(&agent, 0) && !is_on(&agent, 1));
+	g_assert_cmpstr(rs_source_name(source), ==, "sham");
+	g_assert_cmpstr(rs_source_kind(source), ==, "process");
+	g_assert_cmpint(rs_source_state(source), ==, RS_SESSION_RUNNING);
+	g_assert_cmpuint(rs_source_number(source), ==, 2);
+	g_assert_cmpuint(rs_session_n_sources(f->session), ==, 2);
+	g_assert_cmpuint(rs_session_source_changes(f->session), >, changes);
+	second = come(f, &other, 1235);
+	g_assert_cmpstr(rs_source_name(second), ==, "sham-2");
+	g_assert_cmpint(
+		rs_session_enable(f->session, RS_OWNER_HOST, "sham-2/pool:done", NULL, NULL), ==,
+		0);
+	g_assert_true(is_on(&other, 1) && !is_on(&agent, 1));
+	forget(&agent);
+	forget(&other);
+}
+
+/* Taken, but there is never an agent. */
+static void test_no_hello(struct fixture *f, gconstpointer data)
+{
+	struct agent agents[USERS], one;
+
+	for (uint32_t i = 0; i < USERS; i++)
+		AWAIT(take(f, &agents[i], 10 + i) == 0);
+	run_rounds(20);
+	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpuint(f->added, ==, 0);
+	leave(&agents[2]);
+	/* There is room again, though nothing was ever heard of that one. */
+	AWAIT(take(f, &one, 99) == 0);
+	g_assert_cmpuint(one.place.index, ==, agents[2].place.index);
+	g_assert_cmpuint(generation(f, one.place.index), ==, 2);
+	g_assert_cmpuint(f->added + f->gone, ==, 0);
+	forget(&one);
+	for (uint32_t i = 0; i < USERS; i++)
+		forget(&agents[i]);
+}
+
+/* What has left stays for readers while there is room, and makes room in order. */
+static void test_leave(struct fixture *f, gconstpointer data)
+{
+	struct rs_source *first, *source;
+	struct agent agents[USERS], next;
+
+	first = come(f, &agents[0], 10);
+	leave(&agents[0]);
+	AWAIT(rs_source_state(first) == RS_SESSION_ENDED);
+	g_assert_cmpint(f->end.reason, ==, RS_END_GONE);
+	for (uint32_t i = 1; i < USERS - 1; i++) {
+		source = come(f, &agents[i], 10 + i);
+		g_assert_cmpstr(rs_source_name(source), !=, "sham");
+	}
+	g_assert_cmpuint(f->gone, ==, 0);
+	/* That was the last free one. */
+	AWAIT(take(f, &agents[3], 13) == 0);
+	AWAIT(f->gone == 1);
+	hello(&agents[3]);
+	AWAIT(f->added == USERS);
+	g_assert_cmpuint(rs_session_n_sources(f->session), ==, USERS);
+	g_assert_cmpuint(generation(f, agents[0].place.index), ==, 2);
+	g_assert_cmpuint(generation(f, agents[3].place.index), ==, 1);
+	g_assert_cmpstr(rs_source_name(f->newest), ==, "sham");
+	/* A name may be had again, a number never. */
+	source = come(f, &next, 20);
+	g_assert_cmpuint(next.place.index, ==, agents[0].place.index);
+	g_assert_cmpuint(rs_source_number(source), ==, 6);
+	for (uint32_t i = 1; i < USERS; i++)
+		forget(&agents[i]);
+	forget(&next);
+}
+
+/* Somebody still reads there. */
+static void test_hold(struct fixture *f, gconstpointer data)
+{
+	struct rs_source *sources[USERS];
+	struct agent agents[USERS], one;
+
+	for (uint32_t i = 0; i < USERS; i++) {
+		sources[i] = come(f, &agents[i], 10 + i);
+		rs_source_hold(sources[i]);
+	}
+	for (uint32_t i = 0; i < USERS; i++) {
+		leave(&agents[i]);
+		AWAIT(rs_source_state(sources[i]) == RS_SESSION_ENDED);
+	}
+	run_rounds(20);
+	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpuint(f->gone, ==, 0);
+	rs_source_release(sources[2]);
+	AWAIT(take(f, &one, 99) == 0);
+	g_assert_cmpuint(one.place.index, ==, agents[2].place.index);
+	g_assert_cmpuint(f->gone, ==, 1);
+	forget(&one);
+}
+
+/* Another boot: nothing lives of what ran before, reported or not. */
+static void test_reboot(struct fixture *f, gconstpointer data)
+{
+	struct agent live, silent, next;
+	struct rs_source *source;
+
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	g_assert_cmpint(take(f, &silent, 9), ==, 0);
+	source = come(f, &live, 10);
+	run_rounds(5);
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	g_assert_cmpint(rs_source_state(source), ==, RS_SESSION_ENDED);
+	/* All four can be had again, without a word of those two. */
+	for (uint32_t i = 0; i < USERS; i++) {
+		AWAIT(take(f, &next, 20 + i) == 0);
+		forget(&next);
+	}
+	forget(&live);
+	forget(&silent);
+}
+
+/* The session is over when the machine is, whoever still claims to be there. */
+static void test_machine_ends(struct fixture *f, gconstpointer data)
+{
+	struct agent agent;
+
+	come(f, &agent, 10);
+	rs_session_stop(f->session, "enough");
+	AWAIT(rs_session_end(f->session));
+	g_assert_cmpint(rs_session_end(f->session)->reason, ==, RS_END_KILLED);
+	forget(&agent);
+}
+
+/* A claim that is another one at each look, of a region that has an agent. */
+static void test_flips(struct fixture *f, gconstpointer data)
+{
+	struct agent agents[USERS];
+	g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+
+	for (uint32_t i = 0; i < USERS; i++)
+		come(f, &agents[i], 10 + i);
+	for (int round = 0; round < 400; round++) {
+		for (uint32_t i = 0; i < USERS; i++) {
+			uint64_t *word = rs_regions_claim_word(f->regions, agents[i].place.index);
+			uint32_t of = generation(f, agents[i].place.index) +
+				      (uint32_t)g_rand_int_range(rand, -1, 2);
+
+			rs_store(word, rs_directory_claim_word(of, g_rand_int(rand) % 3));
+			/* Where it was laid out anew it reports again. */
+			if (round % 3 == 0)
+				hello(&agents[i]);
+		}
+		g_main_context_iteration(NULL, TRUE);
+		g_assert_cmpuint(rs_session_n_sources(f->session), <=, 1 + USERS);
+		g_assert_cmpuint(f->added - f->gone, <=, USERS);
+	}
+	g_assert_cmpuint(f->messages, <=, 400);
+	for (uint32_t i = 0; i < USERS; i++)
+		forget(&agents[i]);
+}
+
+/* Claims all, speaks nonsense, leaves all, for ever. */
+static void test_churn(struct fixture *f, gconstpointer data)
+{
+	gint64 begun = g_get_monotonic_time();
+	size_t before = 0;
+	uint64_t most;
+
+	for (int round = 0; round < 300; round++) {
+		struct agent agents[USERS];
+		uint32_t n = 0;
+
+		AWAIT(take(f, &agents[0], 10) == 0);
+		for (n = 1; n < USERS && take(f, &agents[n], 10 + n) == 0; n++)
+			;
+		for (uint32_t i = 0; i < n; i++) {
+			uint8_t *events;
+
+			hello(&agents[i]);
+			events =
+				rs_trace_region_section(agents[i].sham.region, RS_SEC_EVENTS, NULL);
+			memset(events, 0xff, 512);
+		}
+		run_rounds(3);
+		for (uint32_t i = 0; i < n; i++)
+			leave(&agents[i]);
+		if (round == 20)
+			before = mallinfo2().uordblks;
+		g_assert_cmpuint(rs_session_n_sources(f->session), <=, 1 + USERS);
+	}
+	g_test_message("%u came, %u went, %u messages, %zd bytes more", f->added, f->gone,
+		       f->messages, mallinfo2().uordblks - before);
+	g_assert_cmpuint(f->added, >=, 100);
+	g_assert_cmpuint(f->messages, >, 0);
+	/* 200 at once, 50 a second, and as many times that some were left out. */
+	most = 200 + 2 * 50 * (uint64_t)((g_get_monotonic_time() - begun) / G_USEC_PER_SEC + 1);
+	g_assert_cmpuint(f->messages, <=, most);
+	g_assert_cmpuint(mallinfo2().uordblks, <, before + (1u << 20));
+}
+
+/* What went is still counted. */
+static void test_stat(struct fixture *f, gconstpointer data)
+{
+	struct rs_session_stat_sums {
+		uint64_t written, hypercalls;
+	} sums = {0};
+	struct rs_source_stat stat;
+	struct agent agents[USERS];
+
+	for (uint32_t i = 0; i < USERS; i++) {
+		struct rs_ring_state *state;
+		struct rs_ring_page *page;
+		uint32_t end = RS_RING_PAGE_HEADER + 16 * (i + 1);
+
+		come(f, &agents[i], 10 + i);
+		page = rs_trace_region_section(agents[i].sham.region, RS_SEC_RINGS, NULL);
+		state = rs_trace_region_section(agents[i].sham.region, RS_SEC_RING_STATE, NULL);
+		*page = (struct rs_ring_page){.header_size = RS_RING_PAGE_HEADER, .committed = end};
+		state->pages = 1;
+		rs_store_release(&state->word,
+				 (uint64_t)(i + 1) << RS_WORD_RECORDS_SHIFT | end / RS_RING_UNIT);
+		sums.written += i + 1;
+	}
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.written, ==, sums.written);
+	g_assert_cmpuint(stat.events, ==, 2 * USERS);
+	for (uint32_t i = 0; i < USERS; i++)
+		leave(&agents[i]);
+	AWAIT(f->gone);
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.written, ==, sums.written);
+	g_assert_cmpuint(stat.events, ==, 2 * (USERS - f->gone));
+}
+
+/* ---- processes of this host: a lock says whether one is there ---- */
+
+static struct rs_source *come_locked(struct fixture *f, struct agent *agent, uint32_t pid)
+{
+	uint32_t before = f->added;
+
+	/* As an agent does it, which holds the lock before the claim is to be seen. */
+	for (agent->place.index = 0;; agent->place.index++) {
+		*agent = (struct agent){
+			.f = f, .pid = pid, .fd = -1, .place.index = agent->place.index};
+		g_assert_cmpint(
+			rs_directory_look(f->memory, f->size, agent->place.index, &agent->place),
+			==, 0);
+		if (agent->place.free && agent->place.kind == RS_SOURCE_USER)
+			break;
+	}
+	lock(agent);
+	g_assert_cmpint(rs_directory_claim(f->memory, f->size, agent->place.index, pid), ==, 0);
+	g_assert_cmpint(rs_regions_map(f->regions, agent->place.index, &agent->sham.region, NULL),
+			==, 0);
+	hello(agent);
+	AWAIT(f->added > before);
+	return f->newest;
+}
+
+/* It was killed, and so could not say that it leaves. */
+static void test_killed(struct fixture *f, gconstpointer data)
+{
+	struct rs_source *source;
+	struct agent agent, again;
+	uint32_t owner;
+
+	source = come_locked(f, &agent, 10);
+	run_rounds(20);
+	g_assert_cmpint(rs_source_state(source), ==, RS_SESSION_RUNNING);
+	forget(&agent);
+	AWAIT(rs_source_state(source) == RS_SESSION_ENDED);
+	/* So that the next one with its id takes it not for its own. */
+	g_assert_true(rs_regions_owner(f->regions, agent.place.index, &owner));
+	g_assert_cmpuint(owner, ==, RS_CLAIM_LEFT);
+	come_locked(f, &again, 10);
+	g_assert_cmpuint(again.place.index, !=, agent.place.index);
+	forget(&again);
+}
+
+/* It has left, but a child of it still writes there. */
+static void test_still_held(struct fixture *f, gconstpointer data)
+{
+	struct agent agents[USERS], one;
+	struct rs_source *source[USERS];
+	int fds[USERS];
+
+	for (uint32_t i = 0; i < USERS; i++) {
+		source[i] = come_locked(f, &agents[i], 10 + i);
+		fds[i] = dup(agents[i].fd);
+		leave(&agents[i]);
+	}
+	run_rounds(20);
+	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpint(rs_source_state(source[1]), ==, RS_SESSION_RUNNING);
+	close(fds[1]);
+	AWAIT(take(f, &one, 99) == 0);
+	g_assert_cmpuint(one.place.index, ==, agents[1].place.index);
+	g_assert_cmpuint(f->gone, ==, 1);
+	forget(&one);
+	for (uint32_t i = 0; i < USERS; i++)
+		if (i != 1)
+			close(fds[i]);
+}
+
+/* Left before the session saw that it was taken, and yet somebody is in there. */
+static void test_left_at_once(struct fixture *f, gconstpointer data)
+{
+	struct agent agents[USERS], one;
+
+	for (uint32_t i = 0; i < USERS; i++) {
+		g_assert_cmpint(take(f, &agents[i], 10 + i), ==, 0);
+		lock(&agents[i]);
+		g_assert_cmpint(
+			rs_directory_leave(f->memory, f->size, agents[i].place.index, 10 + i), ==,
+			0);
+	}
+	run_rounds(20);
+	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpuint(f->added, ==, 0);
+	forget(&agents[3]);
+	AWAIT(take(f, &one, 99) == 0);
+	g_assert_cmpuint(one.place.index, ==, agents[3].place.index);
+	forget(&one);
+	for (uint32_t i = 0; i < USERS; i++)
+		forget(&agents[i]);
+}
+
+#define ADD(path, test, same_host)                                                                 \
+	g_test_add("/session/members/" path, struct fixture, GINT_TO_POINTER(same_host), set_up,   \
+		   test, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD("join", test_join, 0);
+	ADD("no-hello", test_no_hello, 0);
+	ADD("leave", test_leave, 0);
+	ADD("hold", test_hold, 0);
+	ADD("reboot", test_reboot, 0);
+	ADD("machine-ends", test_machine_ends, 0);
+	ADD("flips", test_flips, 0);
+	ADD("churn", test_churn, 0);
+	ADD("stat", test_stat, 0);
+	ADD("killed", test_killed, 1);
+	ADD("still-held", test_still_held, 1);
+	ADD("left-at-once", test_left_at_once, 1);
+	return g_test_run();
+}

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Several programs in one session: those that a program starts, and those that join by themselves.
+
+    joiners.py RINGSIDE JOIN0 JOIN1 JOIN_OPEN PLUGIN [TEST…]
+
+JOIN0 and JOIN1 are hosted-join, which describe the same event differently.
+"""
+import collections
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '../golden'))
+sys.dont_write_bytecode = True
+from json_doc import Doc  # noqa: E402
+
+DOC = Doc(os.path.join(HERE, '../../docs/json.md'))
+RINGSIDE, JOIN, JOIN1, JOIN_OPEN, PLUGIN = map(os.path.realpath, sys.argv[1:6])
+MAIN = os.path.basename(JOIN)  # the source of the program that is run, and what it calls itself
+PATIENCE = 60
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+    print('ok:', what, flush=True)
+
+
+def rs(*args):
+    return subprocess.run([RINGSIDE, *args], capture_output=True, text=True, timeout=PATIENCE,
+                          stdin=subprocess.DEVNULL)
+
+
+def wait_until(what, condition):
+    until = time.monotonic() + PATIENCE
+    while not (got := condition()):
+        if time.monotonic() > until:
+            raise AssertionError(f'waited in vain: {what}')
+        time.sleep(0.02)
+    return got
+
+
+class Session:
+    """`ringside run` in the background; what the programs say goes to standard error."""
+
+    def __init__(self, *program, name='s', options=('-e', 'join:*'), text=False):
+        self.name = name
+        self.out = tempfile.NamedTemporaryFile('w+', prefix='joiners-out-')
+        self.err = tempfile.NamedTemporaryFile('w+', prefix='joiners-err-')
+        self.process = subprocess.Popen(
+            [RINGSIDE, 'run', '--name', name, '-o', self.out.name, *options, *([] if text else ['--json']),
+             '--hosted', *program], stdout=self.err, stderr=self.err, stdin=subprocess.DEVNULL)
+        wait_until('the session', lambda: self.process.poll() is not None or rs('stat', name).returncode == 0)
+
+    def region(self):
+        r = rs('ps', '--region', self.name)
+        check(r.returncode == 0, f'ps --region: {r.stdout.strip()} {r.stderr}')
+        return r.stdout.strip()
+
+    def said(self):
+        return open(self.err.name).read()
+
+    def lines(self):
+        return [json.loads(l) for l in open(self.out.name) if l.endswith('\n')]
+
+    def events(self):
+        return [l for l in self.lines() if 'event' in l or 'raw' in l]
+
+    def end(self, how=None):
+        if how:
+            self.process.send_signal(how)
+        code = self.process.wait(PATIENCE)
+        check(code == 0, f'run ends well: {code}' + (f'\n{self.said()}' if code else ''))
+        for line in self.lines():
+            DOC.check_line(line)
+        return self.lines()
+
+
+def start(region, *args, program=JOIN):
+    """A program of the user's, who has read the documentation."""
+    return subprocess.Popen([program, *args], env={**os.environ, 'RINGSIDE_REGION': region}, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def by_source(lines):
+    found = collections.defaultdict(list)
+    for line in lines:
+        if 'event' in line:
+            found[line['source']].append(line)
+    return found
+
+
+def check_sane(lines, what):
+    """Each line was decoded by the right description, and names the process that wrote it."""
+    for line in lines:
+        fields = line.get('fields')
+        if 'event' not in line or line['system'] != 'join':
+            continue
+        if fields['check'] != fields['n'] * 2654435761 or not re.fullmatch(re.escape(fields['who']) + r'(-\d+)?', line['source']):
+            raise AssertionError(f'{what}: {line}')
+    bad = [l for l in lines if 'raw' in l]
+    check(not bad, f'{what}: all lines are decoded {bad[:2]}')
+
+
+def check_order(lines, what):
+    times = [l['ns'] for l in lines if 'event' in l]
+    late = [(a, b) for a, b in zip(times, times[1:]) if b < a]
+    check(not late, f'{what}: {len(times)} lines in the order of time {late[:3]}')
+
+
+def check_whole(events, count, what):
+    numbers = [e['fields']['n'] for e in events]
+    check(numbers == list(range(count)), f'{what}: each of {count} events, once' if numbers == list(range(count))
+          else f'{what}: {len(numbers)} of {count}, first {numbers[:3]}, last {numbers[-3:]}')
+
+
+def check_sum(lines, what):
+    summary = lines[-1]['summary']
+    printed = sum('event' in l or 'raw' in l for l in lines)
+    lost = sum(l.get('lost', 0) for l in lines if 'lost' in l)
+    check(summary['printed'] == printed and summary['recorded'] == printed + summary['lost'] and
+          lost == summary['lost'], f'{what}: the sums are true: {summary["recorded"]} recorded')
+
+
+def test_children():
+    """What a program starts is traced too, each as a source."""
+    names = ['apple', 'pear', 'plum']
+    command = ' & '.join(f'{shlex.quote(p)} {n} pace 200 emit 500' for n, p in zip(names, (JOIN, JOIN1, JOIN)))
+    s = Session('sh', '-c', command + ' & wait')
+    lines = s.end()
+    found = by_source(lines)
+    check(sorted(found) == names, f'three sources: {sorted(found)}')
+    for name in names:
+        check_whole(found[name], 500, name)
+        check(len({e['pid'] for e in found[name]}) == 1, f'{name} is one process')
+    check(len({e['pid'] for e in lines if 'event' in e}) == 3, 'of three')
+    check_sane(lines, 'children')
+    check_order(lines, 'children')
+    check_sum(lines, 'children')
+    s = Session('sh', '-c', command + ' & wait', text=True)
+    check(s.process.wait(PATIENCE) == 0, 'as text')
+    text = open(s.out.name).read()
+    for name in names:
+        n = len(re.findall(rf' {name}/join:step: who={name} n=', text))
+        check(n >= 400, f'{n} lines name {name}')
+    check(len(re.findall(r'join:step: who=', text)) == 1500, 'all lines are there')
+
+
+def test_later():
+    """Programs that join a running session; list, enable, filter, stat and ps know them."""
+    with tempfile.TemporaryDirectory() as d:
+        gate, end = os.path.join(d, 'gate'), os.path.join(d, 'end')
+        s = Session(JOIN, MAIN, 'await', gate, 'emit', '10', 'await', end, options=())
+        ps = json.loads(rs('ps', '--json').stdout)[0]
+        check([x['kind'] for x in ps['sources']] == ['hosted'], 'one source at first')
+        check(rs('list').stdout.split()[-1] == 'join:step', 'whose name list leaves out')
+        region = s.region()
+        check(ps['sources'][0]['region'] == region, 'ps --json has the region too')
+        others = [start(region, n, 'await', gate, 'emit', '10', 'await', end, program=p)
+                  for n, p in (('left', JOIN), ('right', JOIN1))]
+        sources = wait_until('two more sources', lambda: (
+            x := json.loads(rs('ps', '--json').stdout)[0]['sources']) and len(x) == 3 and x)
+        for source in sources:
+            DOC.check('ringside ps: a source', source)
+        check(not sources[0]['joined'] and all(x['joined'] for x in sources[1:]), 'which joined')
+        check({x['pid'] for x in sources[1:]} == {p.pid for p in others}, 'by their own pids')
+        main = sources[0]['name']
+        check({x['name'] for x in sources[1:]} == {'left', 'right'}, 'and names')
+        table = rs('ps').stdout.splitlines()
+        check(len(table) == 5 and table[3].split()[:3] == ['left' if '  left ' in table[3] else 'right', 'running',
+                                                            'process'], f'ps lists them: {table[3]}')
+        check(sorted(l.split()[-1] for l in rs('list').stdout.splitlines()[1:]) ==
+              sorted([f'{main}/join:step', 'left/join:step', 'right/join:step']), 'list says whose each event is')
+        rows = json.loads(rs('list', '--json').stdout)
+        check(sorted(r['source'] for r in rows) == sorted([main, 'left', 'right']), 'as JSON')
+        for row in rows:
+            DOC.check('ringside list', row)
+        r = rs('enable', 'join:*')
+        check(r.returncode == 0 and '3 events' in r.stdout, f'one command reaches all: {r.stdout.strip()}')
+        r = rs('filter', 'right/join:step: n >= 5')
+        check(r.returncode == 0 and '1 event' in r.stdout, f'or only one: {r.stdout.strip()} {r.stderr}')
+        r = rs('filter', 'join:step: n != 7')
+        check(r.returncode == 0 and '3 events' in r.stdout, f'the last one counts: {r.stdout.strip()}')
+        r = rs('filter', 'right/*: n >= 5')
+        check(rs('disable', 'left/*').stdout.strip().endswith('1 event disabled'), 'disable of one')
+        filters = {r['source']: r.get('filter') for r in json.loads(rs('list', '--json').stdout)}
+        check(filters == {main: 'n != 7', 'left': 'n != 7', 'right': 'n >= 5'}, f'list: {filters}')
+        check(rs('enable', 'nix/join:*').returncode == 3, 'a source that is not there: 3')
+        open(gate, 'w').close()
+        wait_until('their events', lambda: len(s.events()) >= 14)
+        stat = json.loads(rs('stat', '--json').stdout)
+        for source in stat['sources']:
+            DOC.check('ringside stat: a source', source)
+        written = {name: sum(c['written'] for c in stat['cpus'] if c['source'] == name)
+                   for name in (main, 'left', 'right')}
+        check(written == {main: 9, 'left': 0, 'right': 5}, f'stat by source: {written}')
+        check(rs('stat').stdout.count('source:') == 3, 'as text too')
+        trace = rs('trace', '--json', '-n', '14')
+        late = [json.loads(l) for l in trace.stdout.splitlines()]
+        check({k: len(v) for k, v in by_source(late).items()} == {main: 9, 'right': 5},
+              'who looks on late sees all that is there')
+        open(end, 'w').close()
+        for p in others:
+            check(p.wait(PATIENCE) == 0 and ' traced\n' in p.stderr.read(), 'it was traced')
+        lines = s.end()
+        numbers = {k: [e['fields']['n'] for e in v] for k, v in by_source(lines).items()}
+        check(numbers == {main: [0, 1, 2, 3, 4, 5, 6, 8, 9], 'right': [5, 6, 7, 8, 9]}, f'{numbers}')
+        check_order(lines, 'later')
+        check_sum(lines, 'later')
+        check(rs('ps', '--region', 's').returncode == 3, 'ps --region of no session: 3')
+
+
+def test_killed():
+    """kill -9 of one that writes: what it wrote is there, and the session goes on."""
+    with tempfile.TemporaryDirectory() as d:
+        end = os.path.join(d, 'end')
+        s = Session(JOIN, MAIN, 'emit', '1', 'await', end, 'emit', '1')
+        p = start(s.region(), 'victim', 'pace', '100', 'emit', '100000000')
+        wait_until('some events', lambda: len(s.events()) > 200)
+        p.kill()
+        p.wait()
+        wait_until('its end', lambda: any(x['name'] == 'victim' and x['state'] == 'ended'
+                                          for x in json.loads(rs('ps', '--json').stdout)[0]['sources']))
+        q = start(s.region(), 'next', 'emit', '50')
+        check(q.wait(PATIENCE) == 0, 'another one comes')
+        open(end, 'w').close()
+        lines = s.end()
+        found = by_source(lines)
+        check_whole(found['victim'], len(found['victim']), 'the one that was killed')
+        check_whole(found['next'], 50, 'the next one')
+        check_sane(lines, 'killed')
+        check_sum(lines, 'killed')
+
+
+def test_fork():
+    """A child without execve writes on in its parent's region, which nobody gets before it ends."""
+    s = Session('sh', '-c', f'{shlex.quote(JOIN)} forker emit 100 fork 100; '
+                f'while {shlex.quote(JOIN)} x emit 1 2>&1 | grep -q not; do sleep 0.1; done; sleep 0.5',
+                options=('-e', 'join:*', '--regions', '1'))
+    lines = s.end()
+    found = by_source(lines)
+    check_whole(found['forker'], 200, 'parent and child')
+    check(len({e['pid'] for e in found['forker']}) == 2, 'are two processes of one source')
+    check(all(e['fields']['child'] == (e['fields']['n'] >= 100) for e in found['forker']), 'in turn')
+    check(len(found['x']) == 1, 'then its region is another\'s')
+    check_sane(lines, 'fork')
+    check_sum(lines, 'fork')
+
+
+def test_exec():
+    """A process that executes another program is another source, each time."""
+    rounds = 12
+    args = [w for i in range(rounds) for w in ('exec', f'life{i}', 'emit', '20')]
+    s = Session('sh', '-c', f'{shlex.quote(JOIN)} first emit 20 {" ".join(args)}; true')
+    lines = s.end()
+    found = by_source(lines)
+    check(sorted(found) == sorted(['first', *(f'life{i}' for i in range(rounds))]), f'{sorted(found)}')
+    for name, events in found.items():
+        check_whole(events, 20, name)
+    check(len({e['pid'] for e in lines if 'event' in e}) == 1, 'of one process')
+    check_sane(lines, 'exec')
+    check_order(lines, 'exec')
+    check_sum(lines, 'exec')
+    # The program that the session started stays what it is.
+    s = Session(JOIN, MAIN, 'emit', '20', 'exec', MAIN, 'emit', '20')
+    lines = s.end()
+    check(list(by_source(lines)) == [MAIN], 'the program itself is one source')
+    check([e['fields']['n'] for e in lines if 'event' in e] == [*range(20), *range(20)], 'of two lives')
+    check(any('boot' in l and 'event' not in l for l in lines), 'and the trace says so')
+
+
+def run_many(region, count, at_once, emit):
+    """Runs them and tells which of them were traced: name → pid."""
+    running, traced, denied, left = [], {}, [], [f'p{i}' for i in range(count)]
+    until = time.monotonic() + 2 * PATIENCE
+    while left or running:
+        while left and len(running) < at_once:
+            name = left.pop(0)
+            running.append((name, start(region, name, *emit(name), program=JOIN1 if int(name[1:]) % 2 else JOIN)))
+        for item in list(running):
+            if item[1].poll() is None:
+                continue
+            running.remove(item)
+            said = item[1].stderr.read()
+            if f'{item[0]} {item[1].pid} traced' in said:
+                traced[item[0]] = item[1].pid
+            else:
+                if 'not traced: every trace region here belongs to another' not in said:
+                    raise AssertionError(f'{item[0]}: {said}')
+                denied.append(item[0])
+        if time.monotonic() > until:
+            raise AssertionError('they do not end')
+        time.sleep(0.002)
+    return traced, denied
+
+
+def test_many():
+    """40 processes come and go through four regions: one that got one is seen whole."""
+    with tempfile.TemporaryDirectory() as d:
+        end = os.path.join(d, 'end')
+        s = Session(JOIN, MAIN, 'await', end, options=('-e', 'join:*', '--regions', '4'))
+        traced, denied = run_many(s.region(), 40, 7, lambda name: ('emit', '200', 'sleep', '20', 'emit', '100'))
+        print(f'{len(traced)} traced, {len(denied)} not')
+        check(len(traced) >= 4, 'some were')
+        open(end, 'w').close()
+        lines = s.end()
+        found = by_source(lines)
+        check(set(found) == set(traced), f'those that were traced are seen: {set(found) ^ set(traced)}')
+        for name, pid in traced.items():
+            numbers = [(e['pid'], e['fields']['n']) for e in found[name]]
+            if numbers != [(pid, n) for n in range(300)]:
+                raise AssertionError(f'{name}: {len(numbers)} events, {numbers[:3]} … {numbers[-3:]}')
+        print('ok: each is whole')
+        check_sane(lines, 'many')
+        check_order(lines, 'many')
+        check_sum(lines, 'many')
+
+
+def read_slowly(pipe, pause):
+    data = b''
+    while part := os.read(pipe, 4096):
+        data += part
+        time.sleep(pause)
+    return [json.loads(l) for l in data.splitlines(keepends=True) if l.endswith(b'\n')]
+
+
+def test_slow_reader():
+    """Observers that come late, leave early, or read slowly, while regions go to others."""
+    with tempfile.TemporaryDirectory() as d:
+        end = os.path.join(d, 'end')
+        # Quiet: nobody holds a region that was left, so it goes to the next one at once.
+        s = Session(JOIN, MAIN, 'await', end, options=('-e', 'join:*', '--regions', '4', '-q', '--ring-size', '64K'))
+        region = s.region()
+        slow = subprocess.Popen([RINGSIDE, 'trace', '--json'], stdout=subprocess.PIPE)
+        early = subprocess.Popen([RINGSIDE, 'trace', '--json', '-n', '300'], stdout=subprocess.PIPE, text=True)
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                traced, denied = run_many(region, 60, 5, lambda name: ('emit', '3000'))
+                print(f'{len(traced)} traced, {len(denied)} not', flush=True)
+                open(end, 'w').close()
+                code = 0
+            finally:
+                os._exit(code)
+        lines = read_slowly(slow.stdout.fileno(), 0.003)
+        check(os.waitpid(pid, 0)[1] == 0, 'they all ran')
+        check(slow.wait(PATIENCE) == 0, 'the slow one ends well')
+        print(f'{len(lines)} lines of {len(by_source(lines))} sources')
+        check(len(by_source(lines)) > 4, 'and saw some')
+        check_sane(lines, 'slow')
+        for name, events in by_source(lines).items():
+            numbers = [e['fields']['n'] for e in events]
+            if numbers != sorted(set(numbers)):
+                raise AssertionError(f'{name}: {numbers[:20]}')
+        few = [json.loads(l) for l in early.stdout.read().splitlines()]
+        check(early.wait(PATIENCE) == 0 and sum('event' in l for l in few) == 300, 'the early one had enough')
+        check_sane(few, 'early')
+        s.process.wait(PATIENCE)
+
+
+def test_plugin():
+    """Two copies of the hosted port in one process."""
+    s = Session(JOIN, MAIN, 'emit', '10', 'load', PLUGIN, 'emit', '10', options=('-e', '*:*'))
+    lines = s.end()
+    found = by_source(lines)
+    check(len(found['plugin']) == 100 and len(found) == 2, f'are two sources: {sorted(found)}')
+    check_whole(found[MAIN], 20, 'the program')
+    check(len({e['pid'] for e in lines if 'event' in e}) == 1, 'of one process')
+    check_order(lines, 'plugin')
+    check_sum(lines, 'plugin')
+    s = Session(JOIN_OPEN, 'main', 'emit', '10', 'load', PLUGIN, 'emit', '10', options=('-e', '*:*'))
+    lines = s.end()
+    check_whole([l for l in lines if 'event' in l], 20, 'one that exports the agent')
+    check('the agent is part of another image' in s.said(), 'and its plugin is told so')
+
+
+def main():
+    tests = [test_children, test_later, test_killed, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
+    only = sys.argv[6:]
+    with tempfile.TemporaryDirectory(prefix='rs-joiners-') as d:
+        os.environ['XDG_RUNTIME_DIR'] = d
+        for test in tests:
+            if not only or test.__name__ in only:
+                print('---', test.__name__, flush=True)
+                test()
+
+
+main()
