@@ -41,6 +41,11 @@ void *rs_core_element(uint32_t section, uint32_t index)
 	       (uint64_t)index * rs_core.header.section[section].stride;
 }
 
+size_t rs_core_known(uint32_t section, size_t here)
+{
+	return rs_known_bytes(rs_core.header.section[section].stride, here);
+}
+
 bool rs_agent_active(void)
 {
 	return rs_load_acquire(&rs_core.rings.count) != 0;
@@ -90,7 +95,8 @@ static void clear_info(struct rs_guest_info *info)
 	struct rs_boot boots[RS_BOOTS];
 
 	__builtin_memcpy(boots, info->boots, sizeof(boots));
-	__builtin_memset((uint8_t *)info + 8, 0, sizeof(*info) - 8);
+	__builtin_memset((uint8_t *)info + 8, 0,
+			 rs_core_known(RS_SEC_GUEST_INFO, sizeof(*info)) - 8);
 	__builtin_memcpy(info->boots, boots, sizeof(boots));
 	info->provider_slots = slots;
 	info->provider_changes = changes;
@@ -128,17 +134,9 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 
 static int attach(const struct rs_agent_config *config)
 {
-	const struct rs_region_header *header = config->region;
+	int err = rs_region_take(&rs_core.header, config->region, config->region_size);
 	uint32_t boot;
-	int err;
 
-	if (!header || config->region_size < sizeof(*header))
-		return RS_AGENT_NO_REGION;
-	/* Acquire: pairs with the host's release of the magic. */
-	if (rs_load_acquire(&header->magic) != RS_REGION_MAGIC)
-		return RS_AGENT_NO_REGION;
-	__builtin_memcpy(&rs_core.header, header, sizeof(rs_core.header));
-	err = rs_region_check(&rs_core.header, config->region_size);
 	if (err)
 		return err;
 
@@ -152,8 +150,11 @@ static int attach(const struct rs_agent_config *config)
 	rs_core.control = rs_core_section(RS_SEC_CONTROL);
 	rs_core.filters = rs_core_section(RS_SEC_FILTERS);
 	rs_core.filters_size = (uint32_t)rs_core.header.section[RS_SEC_FILTERS].size;
-	rs_core.cmdline = rs_core_section(RS_SEC_CMDLINE);
-	rs_core.cmdline_buckets = rs_core.header.section[RS_SEC_CMDLINE].count;
+	rs_core.names = (struct rs_names){
+		.buckets = rs_core_section(RS_SEC_CMDLINE),
+		.count = rs_core.header.section[RS_SEC_CMDLINE].count,
+		.stride = rs_core.header.section[RS_SEC_CMDLINE].stride,
+	};
 	rs_core.raw = rs_core.ops.trace_pipe_push_raw_record != NULL;
 	rs_core.tasks =
 		rs_core.ops.current_pid || rs_core.ops.current_tgid || rs_core.ops.current_comm;

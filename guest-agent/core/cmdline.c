@@ -58,20 +58,27 @@ static bool older(const struct age *a, const struct age *b)
 	return a->boot != b->boot ? a->boot < b->boot : a->since < b->since;
 }
 
-void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t pid, uint32_t tgid,
-		     const char *comm, uint64_t since)
+/* Entries grow as the bucket does. */
+static struct rs_cmdline_entry *way_of(const struct rs_names *names, uint32_t bucket, uint32_t way)
 {
-	struct rs_cmdline_entry *ways, *newest = NULL;
+	return (struct rs_cmdline_entry *)(names->buckets + (uint64_t)bucket * names->stride +
+					   (uint64_t)way * (names->stride / RS_CMDLINE_WAYS));
+}
+
+void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, const char *comm,
+		     uint64_t since)
+{
+	struct rs_cmdline_entry *newest = NULL;
 	struct age oldest_age = {UINT32_MAX, 0};
 	uint64_t name[WORDS];
-	uint32_t sequence, oldest = 0;
+	uint32_t sequence, oldest = 0, bucket;
 
-	if (!count)
+	if (!names->count)
 		return;
 	pack(comm, name);
-	ways = buckets[rs_cmdline_hash(pid, count)].way;
+	bucket = rs_cmdline_hash(pid, names->count);
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
-		struct rs_cmdline_entry *way = &ways[i];
+		struct rs_cmdline_entry *way = way_of(names, bucket, i);
 		struct age age = age_of(way);
 
 		if (age.boot == rs_core.rings.boot && rs_load(&way->pid) == pid &&
@@ -86,7 +93,8 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 		return;
 	/* If another vCPU writes an entry, try the next. If all are taken, leave it for now. */
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
-		struct rs_cmdline_entry *way = &ways[(oldest + i) % RS_CMDLINE_WAYS];
+		struct rs_cmdline_entry *way =
+			way_of(names, bucket, (oldest + i) % RS_CMDLINE_WAYS);
 
 		if (!claim(way, &sequence))
 			continue;
@@ -108,6 +116,5 @@ void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t
 void rs_agent_cmdline(uint32_t pid, uint32_t tgid, const char *comm)
 {
 	if (rs_agent_active())
-		rs_cmdline_note(rs_core.cmdline, rs_core.cmdline_buckets, pid, tgid, comm,
-				rs_core_time());
+		rs_cmdline_note(&rs_core.names, pid, tgid, comm, rs_core_time());
 }

@@ -13,6 +13,13 @@
 #include <ringside/control.h>
 #include <ringside/filter.h>
 
+/* Where the table of tasks lies. */
+struct rs_names {
+	uint8_t *buckets;
+	uint32_t count;  /* 0: there is none */
+	uint32_t stride; /* of buckets, bytes */
+};
+
 struct rs_core {
 	/* What each event reads. */
 	struct rs_rings rings; /* count 0: no region */
@@ -34,8 +41,7 @@ struct rs_core {
 	struct rs_region_header header; /* the checked copy */
 	uint8_t *region;
 	const struct rs_control *control;
-	struct rs_cmdline_bucket *cmdline;
-	uint32_t cmdline_buckets;
+	struct rs_names names;
 };
 
 extern struct rs_core rs_core;
@@ -45,6 +51,8 @@ extern const uint32_t rs_nothing_enabled[1];
 void *rs_core_section(uint32_t section);
 /* Element `index` of one. */
 void *rs_core_element(uint32_t section, uint32_t index);
+/* Bytes of an element that both sides know, of the `here` that we do: no more is ours to write. */
+size_t rs_core_known(uint32_t section, size_t here);
 
 void rs_core_lock(void);
 void rs_core_unlock(void);
@@ -52,8 +60,9 @@ void rs_core_unlock(void);
 /* Copies at most size - 1 bytes of `text` (may be NULL); pads with NULs. */
 void rs_core_copy_text(char *out, const char *text, uint32_t size);
 
-/* region.c: checks a private copy of a header against `mapped` bytes. 0 or RS_AGENT_*. */
-int rs_region_check(const struct rs_region_header *header, uint64_t mapped);
+/* region.c: takes a private copy of a region's header and checks it against the `mapped` bytes of
+ * the region. 0 or RS_AGENT_*. */
+int rs_region_take(struct rs_region_header *out, const void *region, uint64_t mapped);
 
 /*
  * describe.c: bytes of the event's descriptor (multiple of 8). RS_AGENT_BAD_EVENT: it breaks a
@@ -73,8 +82,8 @@ void rs_providers_forget_all(void);
 uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on);
 
 /* cmdline.c: notes what `pid` is called, and of which process, since `since`. Any context. */
-void rs_cmdline_note(struct rs_cmdline_bucket *buckets, uint32_t count, uint32_t pid, uint32_t tgid,
-		     const char *comm, uint64_t since);
+void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, const char *comm,
+		     uint64_t since);
 
 /* The event clock and the vCPU, through the ops. */
 uint64_t rs_core_time(void);

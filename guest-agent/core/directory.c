@@ -8,18 +8,20 @@
 static int read_head(const void *memory, uint64_t size, struct rs_directory *head)
 {
 	const struct rs_directory *shared = memory;
+	bool fields;
 
-	if (!memory || size < sizeof(*head))
+	if (!memory || size < RS_DIRECTORY_MIN_SIZE)
 		return RS_AGENT_NO_REGION;
 	/* Acquire: pairs with the host's release of the magic. */
 	if (rs_load_acquire(&shared->magic) != RS_DIRECTORY_MAGIC)
 		return RS_AGENT_NO_REGION;
-	__builtin_memcpy(head, shared, sizeof(*head));
+	fields = rs_directory_take_head(head, memory, size);
 	if (head->abi_major != RS_ABI_MAJOR)
 		return RS_AGENT_BAD_ABI;
-	if (head->size > size || head->entry_stride < sizeof(struct rs_directory_entry) ||
-	    head->entry_stride % 8 || !head->entry_count || head->entry_count > RS_MAX_REGIONS ||
-	    head->entries_offset % 8 || head->entries_offset > head->size ||
+	if (!fields || head->size > size ||
+	    !rs_stride_fits(head->entry_stride, RS_DIRECTORY_ENTRY_MIN_SIZE) ||
+	    !head->entry_count || head->entry_count > RS_MAX_REGIONS ||
+	    head->entries_offset % RS_STRIDE_ALIGN || head->entries_offset > head->size ||
 	    (uint64_t)head->entry_count * head->entry_stride > head->size - head->entries_offset ||
 	    head->claims_offset % 8 || head->claims_offset > head->size ||
 	    head->entry_count * sizeof(uint64_t) > head->size - head->claims_offset)

@@ -110,8 +110,7 @@ static __attribute__((noinline)) void note_name(const struct rs_where *where, ui
 	if (rs_core.ops.trace_cmdline_push)
 		rs_core.ops.trace_cmdline_push(where->pid);
 	else
-		rs_cmdline_note(rs_core.cmdline, rs_core.cmdline_buckets, where->pid, where->tgid,
-				where->comm, since);
+		rs_cmdline_note(&rs_core.names, where->pid, where->tgid, where->comm, since);
 }
 
 static __attribute__((noinline)) void ring_doorbell(void)

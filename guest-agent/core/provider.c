@@ -306,7 +306,8 @@ static void write_entry(const struct rs_agent_provider *provider, const struct p
 	begin_write(out);
 	if (!place->revived) {
 		__builtin_memset((uint8_t *)out + sizeof(out->sequence), 0,
-				 sizeof(*out) - sizeof(out->sequence));
+				 rs_core_known(RS_SEC_PROVIDERS, sizeof(*out)) -
+					 sizeof(out->sequence));
 		describe_all(provider, place);
 		out->first_boot = boot;
 		out->since = rs_core_time();

@@ -2,6 +2,8 @@
 /* Checks a region header before the agent relies on any of it. */
 #include "core.h"
 
+#include <ringside/hypercall.h>
+
 static bool power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));
@@ -11,20 +13,20 @@ static bool power_of_two(uint64_t n)
 static const struct {
 	uint8_t number;
 	uint8_t optional;
-	uint32_t stride; /* at least */
+	uint32_t least; /* bytes of an element: see ringside/grow.h */
 } wanted[] = {
-	{RS_SEC_CONTROL, 0, sizeof(struct rs_control)},
+	{RS_SEC_CONTROL, 0, RS_CONTROL_MIN_SIZE},
 	{RS_SEC_EVENT_CTL, 0, sizeof(uint32_t)},
 	{RS_SEC_FILTERS, 1, 1},
-	{RS_SEC_RING_CTL, 0, sizeof(struct rs_ring_ctl)},
-	{RS_SEC_RESPONSE, 1, sizeof(struct rs_hcall_response)},
-	{RS_SEC_GUEST_INFO, 0, sizeof(struct rs_guest_info)},
-	{RS_SEC_PROVIDERS, 0, sizeof(struct rs_provider)},
+	{RS_SEC_RING_CTL, 0, RS_RING_CTL_MIN_SIZE},
+	{RS_SEC_RESPONSE, 1, RS_HCALL_RESPONSE_MIN_SIZE},
+	{RS_SEC_GUEST_INFO, 0, RS_GUEST_INFO_MIN_SIZE},
+	{RS_SEC_PROVIDERS, 0, RS_PROVIDER_MIN_SIZE},
 	{RS_SEC_EVENTS, 0, 1},
-	{RS_SEC_CMDLINE, 1, sizeof(struct rs_cmdline_bucket)},
-	{RS_SEC_REQUEST, 1, sizeof(struct rs_hcall_request)},
-	{RS_SEC_RING_STATE, 0, sizeof(struct rs_ring_state)},
-	{RS_SEC_RINGS, 0, 1},
+	{RS_SEC_CMDLINE, 1, RS_CMDLINE_BUCKET_MIN_SIZE},
+	{RS_SEC_REQUEST, 1, RS_HCALL_REQUEST_MIN_SIZE},
+	{RS_SEC_RING_STATE, 0, RS_RING_STATE_MIN_SIZE},
+	{RS_SEC_RINGS, 0, RS_RING_PAGE_MIN},
 };
 #define WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
@@ -38,8 +40,8 @@ static bool section_fits(const struct rs_region_header *header, uint32_t number)
 {
 	const struct rs_section *section = &header->section[number];
 
-	if (section->offset % RS_SECTION_ALIGN || section->stride % 8 > 4 || !section->stride ||
-	    section->offset < sizeof(*header) || section->offset > header->region_size ||
+	if (section->offset % RS_SECTION_ALIGN || !section->offset ||
+	    section->offset > header->region_size ||
 	    section->size > header->region_size - section->offset ||
 	    (uint64_t)section->count * section->stride > section->size)
 		return false;
@@ -58,7 +60,8 @@ static int check_sections(const struct rs_region_header *header)
 				return RS_AGENT_NO_ROOM;
 			continue;
 		}
-		if (section->stride < wanted[i].stride || !section_fits(header, wanted[i].number))
+		if (!rs_stride_fits(section->stride, wanted[i].least) ||
+		    !section_fits(header, wanted[i].number))
 			return RS_AGENT_BAD_LAYOUT;
 		for (uint32_t k = 0; k < i; k++) {
 			const struct rs_section *other = &header->section[wanted[k].number];
@@ -80,11 +83,13 @@ static int check_counts(const struct rs_region_header *header)
 	uint64_t rings = header->ring_count;
 	uint32_t names = header->section[RS_SEC_CMDLINE].count;
 
-	if (names && !power_of_two(names))
+	if (names && (!power_of_two(names) ||
+		      header->section[RS_SEC_CMDLINE].stride % RS_CMDLINE_STRIDE_ALIGN))
+		return RS_AGENT_BAD_LAYOUT;
+	if (header->section[RS_SEC_RINGS].stride != header->ring_page_size)
 		return RS_AGENT_BAD_LAYOUT;
 	if (!has(header, RS_SEC_CONTROL, 1) || !has(header, RS_SEC_GUEST_INFO, 1) ||
 	    !has(header, RS_SEC_EVENT_CTL, header->event_capacity) ||
-	    header->section[RS_SEC_EVENT_CTL].stride != sizeof(uint32_t) ||
 	    header->event_capacity <= RS_FIRST_EVENT_ID || !has(header, RS_SEC_RING_CTL, rings) ||
 	    !has(header, RS_SEC_RING_STATE, rings) ||
 	    header->section[RS_SEC_RINGS].size <
@@ -97,18 +102,12 @@ static int check_counts(const struct rs_region_header *header)
 	return 0;
 }
 
-int rs_region_check(const struct rs_region_header *header, uint64_t mapped)
+static int check(const struct rs_region_header *header, uint64_t mapped)
 {
 	uint64_t rings = header->ring_count;
 	int err;
 
-	if (header->magic != RS_REGION_MAGIC)
-		return RS_AGENT_NO_REGION;
-	if (header->abi_major != RS_ABI_MAJOR || header->features & RS_FEATURES_REQUIRED)
-		return RS_AGENT_BAD_ABI;
-	if (header->header_size < sizeof(*header) || header->region_size > mapped ||
-	    header->section_stride != sizeof(struct rs_section) ||
-	    header->section_count < RS_SEC_COUNT || header->guest_offset % RS_SECTION_ALIGN ||
+	if (header->region_size > mapped || header->guest_offset % RS_SECTION_ALIGN ||
 	    header->guest_offset > header->region_size)
 		return RS_AGENT_BAD_LAYOUT;
 	if (!rings || rings > RS_MAX_CPUS || !power_of_two(header->ring_pages) ||
@@ -119,4 +118,23 @@ int rs_region_check(const struct rs_region_header *header, uint64_t mapped)
 		return RS_AGENT_BAD_LAYOUT;
 	err = check_sections(header);
 	return err ? err : check_counts(header);
+}
+
+int rs_region_take(struct rs_region_header *out, const void *region, uint64_t mapped)
+{
+	bool fields;
+
+	if (!region || mapped < RS_REGION_HEADER_MIN_SIZE)
+		return RS_AGENT_NO_REGION;
+	/* Acquire: pairs with the host's release of the magic, which is its first field. */
+	if (rs_load_acquire((const uint64_t *)region) != RS_REGION_MAGIC)
+		return RS_AGENT_NO_REGION;
+	fields = rs_region_take_header(out, region, mapped);
+	if (out->magic != RS_REGION_MAGIC)
+		return RS_AGENT_NO_REGION;
+	if (out->abi_major != RS_ABI_MAJOR || out->features & RS_FEATURES_REQUIRED)
+		return RS_AGENT_BAD_ABI;
+	if (!fields || !rs_region_take_table(out, region, mapped))
+		return RS_AGENT_BAD_LAYOUT;
+	return check(out, mapped);
 }

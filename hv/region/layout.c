@@ -75,6 +75,15 @@ struct array {
 	uint32_t stride, count;
 };
 
+/* How we write a header and its table, whoever laid the region out. */
+static void place_table(struct rs_region_header *h)
+{
+	h->header_size = offsetof(struct rs_region_header, section);
+	h->section_offset = offsetof(struct rs_region_header, section);
+	h->section_count = RS_SEC_COUNT;
+	h->section_stride = sizeof(struct rs_section);
+}
+
 static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		    struct rs_region_header *h)
 {
@@ -104,9 +113,7 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 	h->magic = RS_REGION_MAGIC;
 	h->abi_major = RS_ABI_MAJOR;
 	h->abi_minor = RS_ABI_MINOR;
-	h->header_size = sizeof(*h);
-	h->section_count = RS_SEC_COUNT;
-	h->section_stride = sizeof(struct rs_section);
+	place_table(h);
 	h->ring_count = cpus;
 	h->ring_page_size = page_size;
 	h->ring_pages = pages;
@@ -156,8 +163,10 @@ void rs_region_write(uint8_t *map, const struct rs_region_header *header, uint32
 {
 	size_t magic = sizeof(header->magic);
 	struct rs_control *control = (void *)(map + header->section[RS_SEC_CONTROL].offset);
+	struct rs_region_header ours = *header;
 
-	memcpy(map + magic, (const uint8_t *)header + magic, sizeof(*header) - magic);
+	place_table(&ours);
+	memcpy(map + magic, (const uint8_t *)&ours + magic, sizeof(ours) - magic);
 	rs_store(&control->flags, control_flags);
 	/* The magic last; pairs with the agent's acquire load of it. */
 	rs_store_release((uint64_t *)map, header->magic);

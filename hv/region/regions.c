@@ -236,8 +236,7 @@ static int read_entry(struct rs_regions *regions, uint32_t index, struct rs_erro
 	int fd;
 
 	one->generation = rs_load_acquire(&shared->generation);
-	memcpy(&entry, shared, sizeof(entry));
-	if (!rs_trace_directory_check_entry(&regions->head, &entry, &error))
+	if (!rs_trace_directory_take_entry(&regions->head, shared, &entry, &error))
 		return rs_error_take(err, EPROTO, error);
 	one->kind = one->generation ? entry.kind : RS_SOURCE_NONE;
 	one->offset = entry.offset;
@@ -277,18 +276,32 @@ static int check_apart(const struct rs_regions *regions, struct rs_error *err)
 	return 0;
 }
 
-static int read_all(struct rs_regions *regions, struct rs_error *err)
+static int read_head(struct rs_regions *regions, struct rs_error *err)
 {
 	GError *error = NULL;
 	struct stat st;
-	int ret = 0;
+	gboolean good;
+	void *map;
 
 	if (fstat(regions->fd, &st))
 		return rs_error_set(err, errno, "trace regions: %s", g_strerror(errno));
-	if (pread(regions->fd, &regions->head, sizeof(regions->head), 0) != sizeof(regions->head))
+	if (st.st_size < (off_t)RS_DIRECTORY_MIN_SIZE)
 		return rs_error_set(err, EPROTO, "the trace regions are too short");
-	if (!rs_trace_directory_check(&regions->head, (guint64)st.st_size, &error))
-		return rs_error_take(err, EPROTO, error);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, regions->fd, 0);
+	if (map == MAP_FAILED)
+		return rs_error_set(err, errno, "cannot map the trace regions: %s",
+				    g_strerror(errno));
+	good = rs_trace_directory_take(map, (guint64)st.st_size, &regions->head, &error);
+	munmap(map, (size_t)st.st_size);
+	return good ? 0 : rs_error_take(err, EPROTO, error);
+}
+
+static int read_all(struct rs_regions *regions, struct rs_error *err)
+{
+	int ret = read_head(regions, err);
+
+	if (ret)
+		return ret;
 	regions->size = regions->head.size;
 	regions->map_size = (size_t)MIN(rs_trace_directory_end(&regions->head), regions->size);
 	regions->one = g_new0(struct one, regions->head.entry_count);

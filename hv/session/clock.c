@@ -164,12 +164,11 @@ static bool inherit(struct rs_clock *clock, struct rs_pong *at)
 {
 	uint32_t number = rs_load(&clock->control->epoch_count) - 1;
 	uint32_t count = clock->region->header.section[RS_SEC_CLOCK].count;
-	const struct rs_clock_epoch *last;
-
 	if (number == UINT32_MAX || !count)
 		return false;
-	last = rs_trace_region_element(clock->region, RS_SEC_CLOCK, number % count);
-	clock->epoch = *last; /* a guest in QEMU may have written it */
+	/* A guest in QEMU may have written it. */
+	rs_trace_region_take(clock->region, RS_SEC_CLOCK, number % count, &clock->epoch,
+			     sizeof(clock->epoch));
 	if (clock->epoch.index != number || clock->epoch.shift > 63)
 		return false;
 	at->ticks = ticks_of(clock, at->ns);

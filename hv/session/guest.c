@@ -6,14 +6,12 @@
 #include <rs-trace-escape.h>
 #include <string.h>
 
-/* Providers that lost their slot to another one. The session does not read their records. */
-#define RETIRED_MAX 0u
-
 /* The text of the earlier boot is gone, with all patches in it. */
 static void forget_boot(struct rs_source *source)
 {
 	rs_source_forget_events(source);
 	rs_source_sites_reset(source);
+	rs_trace_table_forget(source->table);
 	memset(source->providers, 0,
 	       source->region->header.section[RS_SEC_PROVIDERS].count * sizeof(*source->providers));
 	source->provider_slots = 0;
@@ -64,7 +62,7 @@ static void take_descriptors(struct rs_source *source, uint32_t slot,
 	guint bad = 0;
 
 	rs_trace_schema_take(source->schema, slot, entry, data, size, &bad, &error);
-	rs_trace_schema_trim(source->schema, RETIRED_MAX);
+	rs_trace_schema_trim(source->schema, 0, 0); /* we read no records of before */
 	source->bad_descriptors += bad;
 	if (error)
 		rs_source_say(source, "the guest describes an event badly: %s", error->message);
@@ -90,40 +88,29 @@ static void provider_came(struct rs_source *source, uint32_t slot)
 	}
 }
 
-static bool read_provider(struct rs_source *source, uint32_t slot)
+static gboolean take_provider(guint slot, const struct rs_provider *entry, const guint8 *descs,
+			      gsize size, gpointer data)
 {
-	struct rs_provider *known = &source->providers[slot], now;
-	g_autofree uint8_t *copy = NULL;
-	size_t size = 0;
+	struct rs_source *source = data;
+	struct rs_provider *known = &source->providers[slot];
 
-	if (!rs_trace_region_provider(source->region, slot, &now) ||
-	    now.sequence == known->sequence)
-		return false;
-	if (!rs_trace_schema_knows(source->schema, slot, &now)) {
-		copy = rs_trace_region_descriptors(source->region, slot, &now, &size);
-		if (!copy)
-			return false;
-	}
 	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
-	take_descriptors(source, slot, &now, copy, size);
-	if (now.state == RS_PROVIDER_LIVE && now.last_boot != source->info.boot)
-		now.state = RS_PROVIDER_DEAD;
-	*known = now;
-	if (now.state == RS_PROVIDER_LIVE)
+	take_descriptors(source, slot, entry, descs, size);
+	*known = *entry;
+	if (known->state == RS_PROVIDER_LIVE && known->last_boot != source->info.boot)
+		known->state = RS_PROVIDER_DEAD;
+	if (known->state == RS_PROVIDER_LIVE)
 		provider_came(source, slot);
-	return true;
+	return TRUE;
 }
 
 static bool read_providers(struct rs_source *source)
 {
-	bool changed = false;
-
 	source->provider_slots = MAX(source->provider_slots, source->info.provider_slots);
-	for (uint32_t slot = 0; slot < source->provider_slots; slot++)
-		changed |= read_provider(source, slot);
-	return changed;
+	return rs_trace_table_look(source->table, source->provider_slots, source->schema,
+				   take_provider, source);
 }
 
 /* First look at a boot of the guest: who patches, and how its clock runs. */

@@ -29,6 +29,8 @@
 #include "session/publish.h"
 #include "session/session.h"
 
+#include <rs-trace-table.h>
+
 struct rs_filter_error;
 struct rs_journal_report;
 struct rs_patcher;
@@ -79,6 +81,7 @@ struct rs_source {
 	struct rs_publisher *publisher;
 	struct rs_clock *clock;
 	RsTraceSchema *schema;
+	RsTraceTable *table;    /* its providers, for the schema */
 	struct rs_owner *guest; /* what this guest asks for itself; its rules end with its boot */
 
 	struct event_state *events;    /* by id, header.event_capacity of them */

@@ -85,7 +85,7 @@ int rs_slots_take(struct rs_slots *slots, uint32_t slot, struct rs_hcall_request
 	ticket->slot = slot;
 	ticket->boot = rs_load(&slots->info->boot);
 	*own = (struct slot){.sequence = ticket->sequence, .boot = ticket->boot, .owed = true};
-	memcpy(request, shared, sizeof(*request));
+	rs_trace_region_take(slots->region, RS_SEC_REQUEST, slot, request, sizeof(*request));
 	if (request->data_size > RS_HCALL_DATA) {
 		struct rs_hcall_response response = {0};
 

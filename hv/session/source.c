@@ -125,6 +125,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->region = region;
 	source->target = target;
 	source->schema = rs_trace_schema_new();
+	source->table = rs_trace_table_new(region);
 	source->guest = rs_owner_new(RS_OWNER_GUEST);
 	source->publisher = make_publisher(region, config->self_patch);
 	source->clock = rs_clock_create(target, region, source->publisher, nudge, source);
@@ -167,6 +168,7 @@ void rs_source_destroy(struct rs_source *source)
 	g_free(source->providers);
 	rs_requests_destroy(source->requests);
 	rs_trace_schema_free(source->schema);
+	rs_trace_table_free(source->table);
 	g_free(source->name);
 	g_free(source->kernel);
 	g_free(source->journal);

@@ -22,7 +22,7 @@ static bool head_ok(const struct rs_directory *head, uint64_t size)
 {
 	return head->magic == RS_DIRECTORY_MAGIC && head->abi_major == RS_ABI_MAJOR &&
 	       head->size <= size && head->entry_count && head->entry_count <= RS_MAX_REGIONS &&
-	       head->entry_stride >= sizeof(struct rs_directory_entry) &&
+	       rs_stride_fits(head->entry_stride, RS_DIRECTORY_ENTRY_MIN_SIZE) &&
 	       head->entries_offset <= head->claims_offset && head->claims_offset < head->size &&
 	       head->claims_offset % RS_PAGE_SIZE == 0 &&
 	       (uint64_t)head->entry_count * head->entry_stride <=
@@ -39,7 +39,7 @@ static int read_entry(struct rs_vmm *vmm, const struct rs_directory *head, uint3
 
 	if (entry->offset % RS_PAGE_SIZE || entry->offset <= head->claims_offset ||
 	    entry->offset > head->size || entry->size > head->size - entry->offset ||
-	    entry->size < sizeof(*h) || h->magic != RS_REGION_MAGIC ||
+	    entry->size < RS_REGION_HEADER_MIN_SIZE || h->magic != RS_REGION_MAGIC ||
 	    h->region_size != entry->size || h->region_size % RS_PAGE_SIZE || !h->guest_offset ||
 	    h->guest_offset % RS_PAGE_SIZE || h->guest_offset >= h->region_size)
 		return bad_layout(err);
@@ -57,8 +57,8 @@ static int read_directory(struct rs_vmm *vmm, struct rs_error *err)
 	struct rs_directory head;
 	int ret = 0;
 
-	memcpy(&head, vmm->regions, sizeof(head));
-	if (!head_ok(&head, vmm->regions_size))
+	if (!rs_directory_take_head(&head, vmm->regions, vmm->regions_size) ||
+	    !head_ok(&head, vmm->regions_size))
 		return bad_layout(err);
 	vmm->parts = g_new0(struct rs_vmm_part, head.entry_count + 1);
 	/* The directory itself: the claims are the guest's. */

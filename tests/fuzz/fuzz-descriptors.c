@@ -129,7 +129,7 @@ static void change_one(RsTraceSchema *schema, const Change *change, const guint8
 		abort();
 	g_clear_error(&error);
 	if (change->keep < 128)
-		rs_trace_schema_trim(schema, change->keep);
+		rs_trace_schema_trim(schema, change->keep, G_MAXSIZE);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

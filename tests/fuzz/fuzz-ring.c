@@ -76,15 +76,18 @@ static size_t scribble(const uint8_t *data, size_t size)
 	return sizeof(head) + length;
 }
 
-/* The sections of an accepted header lie inside the region. */
-static void check_header(const struct rs_region_header *header)
+/* The sections of an accepted header lie inside the region, wherever its table lies. */
+static void check_header(const struct rs_region_header *changed)
 {
+	struct rs_region_header taken, *header = &taken;
 	static const uint8_t used[] = {RS_SEC_CONTROL,   RS_SEC_EVENT_CTL,  RS_SEC_RING_CTL,
 				       RS_SEC_RESPONSE,  RS_SEC_CLOCK,      RS_SEC_GUEST_INFO,
 				       RS_SEC_PROVIDERS, RS_SEC_EVENTS,     RS_SEC_CMDLINE,
 				       RS_SEC_REQUEST,   RS_SEC_RING_STATE, RS_SEC_RINGS};
 
-	if (!rs_trace_region_check_header(header, region->size, NULL))
+	memcpy(region->map, changed, sizeof(*changed));
+	memcpy(region->map + 4096, changed->section, sizeof(changed->section));
+	if (!rs_trace_region_take_header(region->map, region->size, header, NULL))
 		return;
 	for (size_t i = 0; i < sizeof(used); i++) {
 		const struct rs_section *s = &header->section[used[i]];

@@ -15,7 +15,7 @@ HV_MAY = {
     "hv/region": ("rs-trace-region.h", "rs-trace-directory.h"),
     "hv/machine": ("rs-trace-region.h",),
     "hv/session": ("rs-trace-clock.h", "rs-trace-schema.h", "rs-trace-region.h",
-                   "rs-trace-ring-info.h", "rs-trace-rundir.h", "rs-trace-session-error.h", "rs-session-dbus.h"),
+                   "rs-trace-table.h", "rs-trace-ring-info.h", "rs-trace-rundir.h", "rs-trace-session-error.h", "rs-session-dbus.h"),
 }
 # Headers made in the build tree, and the folders to which they belong.
 GENERATED = {"rs-session-dbus.h": "viewer/observe/rs-session-dbus.h"}

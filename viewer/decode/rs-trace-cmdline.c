@@ -137,11 +137,11 @@ void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, con
 {
 	struct rs_cmdline_entry entry;
 
-	for (gsize at = 0; size - at >= sizeof(entry); at += MIN(stride, size - at)) {
-		memcpy(&entry, snapshot + at, sizeof(entry));
+	for (gsize at = 0; size - at >= stride; at += stride) {
+		rs_take_record(&entry, sizeof(entry), snapshot + at, stride);
 		if (!entry.sequence || entry.sequence % 2)
 			continue;
-		if (again && memcmp(&entry, again + at, sizeof(entry)))
+		if (again && memcmp(&entry, again + at, rs_known_bytes(stride, sizeof(entry))))
 			continue;
 		rs_trace_cmdline_add(cmdline, &entry);
 	}

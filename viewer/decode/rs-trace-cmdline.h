@@ -26,7 +26,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceCmdline, rs_trace_cmdline_free)
  * Takes the entries of a snapshot. A live section changes while it is copied. So the caller copies
  * it twice, with rs_rmb() in between, and an entry counts only if both copies hold the same: a
  * write in between would have changed its sequence. `again` NULL: the snapshot does not change (a
- * file). `stride`: bytes from one entry to the next, at least sizeof(struct rs_cmdline_entry).
+ * file). `stride`: bytes from one entry to the next, at least RS_CMDLINE_ENTRY_MIN_SIZE.
  */
 void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
 			    gsize size, gsize stride);

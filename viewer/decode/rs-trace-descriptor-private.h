@@ -14,15 +14,16 @@ G_BEGIN_DECLS
  * An event with what it owns. Strings point into `bytes`, a copy of the descriptor. So a hostile
  * descriptor that names one long string a thousand times costs no more than its own size.
  */
-typedef struct _RsTraceDescriptor RsTraceDescriptor;
-struct _RsTraceDescriptor {
+typedef struct {
 	RsTraceEvent event;
 	char *bytes;
-	RsTraceDescriptor *older; /* the schema's: an earlier event of the same id */
-};
+	gsize size; /* of those */
+} RsTraceDescriptor;
 
 /* `size` bytes are one whole descriptor. NULL: it is invalid, and `error` says why. */
 RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GError **error);
+/* Bytes of memory that it takes, with what the allocator adds to each piece. */
+gsize rs_trace_descriptor_memory(const RsTraceDescriptor *descriptor);
 /* NULL is accepted. */
 void rs_trace_descriptor_free(RsTraceDescriptor *descriptor);
 

@@ -39,10 +39,27 @@ void rs_trace_descriptor_free(RsTraceDescriptor *entry)
 	g_free(entry);
 }
 
+#define PIECE 16u /* what an allocation costs beside its bytes */
+
+gsize rs_trace_descriptor_memory(const RsTraceDescriptor *entry)
+{
+	const RsTraceEvent *event = &entry->event;
+	gsize memory = sizeof(*entry) + entry->size + 8 * PIECE;
+
+	memory += (event->n_fields + 1) * sizeof(*event->fields);
+	for (guint i = 0; i < event->n_fields; i++)
+		memory += PIECE + event->fields[i].n_symbols * sizeof(*event->fields[i].symbols);
+	memory += event->n_print_args * sizeof(*event->print_args) + strlen(event->print);
+	for (guint i = 0; i < event->n_steps; i++)
+		memory += sizeof(*event->steps) + event->steps[i].literal_size + 1;
+	/* In the schema's list of this id, and in its others. */
+	return memory + sizeof(GPtrArray) + 24 * sizeof(gpointer);
+}
+
 /* The NUL-terminated string at `offset`, or NULL if there is none. */
 static const char *get_string(const Source *source, guint32 offset)
 {
-	if (offset < sizeof(struct rs_event_desc) || offset >= source->size)
+	if (offset < RS_EVENT_DESC_MIN_SIZE || offset >= source->size)
 		return NULL;
 	if (!memchr(source->bytes + offset, 0, source->size - offset))
 		return NULL;
@@ -137,7 +154,8 @@ static gboolean parse_symbols(const Source *source, const struct rs_field_desc *
 	for (guint i = 0; i < desc->symbol_count; i++) {
 		struct rs_symbol symbol;
 
-		memcpy(&symbol, source->bytes + desc->symbols + i * (gsize)stride, sizeof(symbol));
+		rs_take_record(&symbol, sizeof(symbol),
+			       source->bytes + desc->symbols + i * (gsize)stride, stride);
 		symbols[i].value = symbol.value;
 		symbols[i].name = get_string(source, symbol.name);
 		if (!is_symbol(symbols[i].name))
@@ -165,8 +183,9 @@ static gboolean parse_field(const Source *source, const struct rs_event_desc *he
 	struct rs_field_desc desc;
 	const char *name;
 
-	memcpy(&desc, source->bytes + head->header_size + index * (gsize)head->field_stride,
-	       sizeof(desc));
+	rs_take_record(&desc, sizeof(desc),
+		       source->bytes + head->header_size + index * (gsize)head->field_stride,
+		       head->field_stride);
 	name = get_string(source, desc.name);
 	if (!is_name(name, ""))
 		return refuse(source, "field %u has a bad name", index);
@@ -226,7 +245,7 @@ static gboolean parse_event(const Source *source, RsTraceEvent *event)
 	struct rs_event_desc desc;
 	const char *print = NULL, *args = NULL;
 
-	memcpy(&desc, source->bytes, sizeof(desc));
+	rs_take_record(&desc, sizeof(desc), source->bytes, RS_EVENT_DESC_MIN_SIZE);
 	event->id = desc.id;
 	event->slot = desc.provider;
 	event->entry_size = desc.entry_size;
@@ -238,10 +257,13 @@ static gboolean parse_event(const Source *source, RsTraceEvent *event)
 		return refuse(source, "bad system or name");
 	if (desc.id < RS_FIRST_EVENT_ID)
 		return refuse(source, "id %u is reserved", desc.id);
-	if (desc.header_size < sizeof(desc) || desc.header_size % 8 ||
-	    desc.field_stride < sizeof(struct rs_field_desc) || desc.field_stride % 8 ||
-	    desc.symbol_stride < sizeof(struct rs_symbol) || desc.symbol_stride % 8)
+	if (!rs_stride_fits(desc.header_size, RS_EVENT_DESC_MIN_SIZE) ||
+	    desc.header_size > source->size ||
+	    !rs_stride_fits(desc.field_stride, RS_FIELD_DESC_MIN_SIZE) ||
+	    !rs_stride_fits(desc.symbol_stride, RS_SYMBOL_MIN_SIZE))
 		return refuse(source, "its parts have impossible sizes");
+	/* The rest of its header, now that its size is known. */
+	rs_take_record(&desc, sizeof(desc), source->bytes, desc.header_size);
 	if (desc.field_count > RS_MAX_FIELDS ||
 	    desc.header_size + (gsize)desc.field_count * desc.field_stride > source->size)
 		return refuse(source, "%u fields do not fit", desc.field_count);
@@ -263,6 +285,7 @@ RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GE
 	Source source = {.size = size, .error = error};
 
 	source.bytes = entry->bytes = g_memdup2(bytes, size);
+	entry->size = size;
 	if (parse_event(&source, event))
 		return entry;
 	if (is_name(event->system, "-.") && is_name(event->name, "-."))

@@ -10,7 +10,7 @@ static gboolean bad(GError **error, const char *what)
 
 static gboolean fits(guint64 offset, guint64 bytes, guint64 size)
 {
-	return offset >= sizeof(struct rs_directory) && offset % 8 == 0 && offset <= size &&
+	return offset >= RS_DIRECTORY_MIN_SIZE && offset % RS_STRIDE_ALIGN == 0 && offset <= size &&
 	       bytes <= size - offset;
 }
 
@@ -24,8 +24,11 @@ static guint64 claims_end(const struct rs_directory *head)
 	return head->claims_offset + (guint64)head->entry_count * sizeof(guint64);
 }
 
-gboolean rs_trace_directory_check(const struct rs_directory *head, guint64 size, GError **error)
+gboolean rs_trace_directory_take(const void *map, guint64 size, struct rs_directory *head,
+				 GError **error)
 {
+	gboolean fields = rs_directory_take_head(head, map, size);
+
 	if (head->magic != RS_DIRECTORY_MAGIC)
 		return bad(error, "its magic is missing");
 	if (head->abi_major != RS_ABI_MAJOR) {
@@ -34,10 +37,10 @@ gboolean rs_trace_directory_check(const struct rs_directory *head, guint64 size,
 			    head->abi_major, head->abi_minor, RS_ABI_MAJOR, RS_ABI_MINOR);
 		return FALSE;
 	}
-	if (head->header_size < sizeof(*head) || head->size > size)
+	if (!fields || head->size > size)
 		return bad(error, "sizes contradict each other");
 	if (!head->entry_count || head->entry_count > RS_MAX_REGIONS ||
-	    head->entry_stride < sizeof(struct rs_directory_entry) || head->entry_stride % 8)
+	    !rs_stride_fits(head->entry_stride, RS_DIRECTORY_ENTRY_MIN_SIZE))
 		return bad(error, "impossible entries");
 	if (!fits(head->entries_offset, (guint64)head->entry_count * head->entry_stride,
 		  head->size) ||
@@ -54,9 +57,10 @@ guint64 rs_trace_directory_end(const struct rs_directory *head)
 	return RS_ALIGN_UP(MAX(entries_end(head), claims_end(head)), (guint64)RS_SECTION_ALIGN);
 }
 
-gboolean rs_trace_directory_check_entry(const struct rs_directory *head,
-					struct rs_directory_entry *entry, GError **error)
+gboolean rs_trace_directory_take_entry(const struct rs_directory *head, const void *shared,
+				       struct rs_directory_entry *entry, GError **error)
 {
+	rs_take_record(entry, sizeof(*entry), shared, head->entry_stride);
 	entry->name[sizeof(entry->name) - 1] = 0;
 	if (entry->kind > RS_SOURCE_GIVEN)
 		return bad(error, "an entry of unknown kind");

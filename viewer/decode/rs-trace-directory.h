@@ -13,18 +13,18 @@
 G_BEGIN_DECLS
 
 /*
- * Checks a private copy of a directory's head against the size in bytes of the memory that it
- * begins: entries and claims lie inside and apart. BAD_REGION: there is none, or it contradicts
- * itself; BAD_VERSION.
+ * A private copy of the head of the directory at the start of `size` bytes of memory: entries and
+ * claims lie inside and apart. BAD_REGION: there is none, or it contradicts itself; BAD_VERSION.
  */
-gboolean rs_trace_directory_check(const struct rs_directory *head, guint64 size, GError **error);
+gboolean rs_trace_directory_take(const void *map, guint64 size, struct rs_directory *head,
+				 GError **error);
 
 /*
- * Checks a private copy of one of its entries: the region lies inside, behind the directory. The
- * name is terminated. BAD_REGION.
+ * A private copy of the entry at `shared`: the region lies inside, behind the directory. The name
+ * is terminated. BAD_REGION.
  */
-gboolean rs_trace_directory_check_entry(const struct rs_directory *head,
-					struct rs_directory_entry *entry, GError **error);
+gboolean rs_trace_directory_take_entry(const struct rs_directory *head, const void *shared,
+				       struct rs_directory_entry *entry, GError **error);
 
 /* Where the directory ends, and regions may begin; of a checked head. */
 guint64 rs_trace_directory_end(const struct rs_directory *head);

@@ -135,17 +135,33 @@ static gboolean parse_args(const RsTraceEvent *event, const char *args, GPtrArra
 	}
 }
 
-static void end_literal(RsTracePrintStep *step, GString *literal)
+/* The literals of all steps lie in `literals`, one after the other, each with its NUL. */
+static void end_step(RsTracePrintStep *step, GString *literal, GArray *steps, GString *literals)
 {
-	char *escaped = rs_trace_escape(literal->str, (gssize)literal->len, NULL);
+	g_autofree char *escaped = rs_trace_escape(literal->str, (gssize)literal->len, NULL);
 
 	step->literal_size = (guint)strlen(escaped);
-	step->literal = escaped;
+	g_string_append_len(literals, escaped, step->literal_size + 1);
 	g_string_truncate(literal, 0);
+	g_array_append_val(steps, *step);
 }
 
-static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps, GString *print,
-			    GError **error)
+/* A guest chooses how many steps there are, so they take no more memory than they need. */
+static void keep_steps(RsTraceEvent *event, const GArray *steps, const GString *literals)
+{
+	const char *literal = g_memdup2(literals->str, literals->len);
+	RsTracePrintStep *kept = g_memdup2(steps->data, steps->len * sizeof(*kept));
+
+	for (guint i = 0; i < steps->len; i++) {
+		kept[i].literal = literal;
+		literal += kept[i].literal_size + 1;
+	}
+	event->steps = kept;
+	event->n_steps = steps->len;
+}
+
+static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps, GString *literals,
+			    GString *print, GError **error)
 {
 	g_autoptr(GString) literal = g_string_new(NULL);
 	RsTracePrintStep last = {0};
@@ -174,13 +190,11 @@ static gboolean parse_steps(const char *at, const GPtrArray *args, GArray *steps
 			return refuse(error, "print format shows field %s by %%%c",
 				      step.field->name, step.conversion);
 		append_conversion(print, &step);
-		end_literal(&step, literal);
-		g_array_append_val(steps, step);
+		end_step(&step, literal, steps, literals);
 	}
 	if (n != args->len)
 		return refuse(error, "print format has fewer conversions than arguments");
-	end_literal(&last, literal);
-	g_array_append_val(steps, last);
+	end_step(&last, literal, steps, literals);
 	return TRUE;
 }
 
@@ -210,9 +224,9 @@ gboolean rs_trace_print_parse(RsTraceEvent *event, const char *print, const char
 {
 	g_autoptr(GPtrArray) fields = g_ptr_array_new();
 	g_autoptr(GString) normal = g_string_new(NULL);
+	g_autoptr(GString) literals = g_string_new(NULL);
+	g_autoptr(GArray) steps = g_array_new(FALSE, TRUE, sizeof(RsTracePrintStep));
 	g_autofree char *made = NULL;
-	GArray *steps;
-	gboolean ok;
 
 	if (print) {
 		if (!g_utf8_validate(print, -1, NULL))
@@ -222,22 +236,19 @@ gboolean rs_trace_print_parse(RsTraceEvent *event, const char *print, const char
 	} else {
 		print = made = default_print(event, fields);
 	}
-	steps = g_array_new(FALSE, TRUE, sizeof(RsTracePrintStep));
-	ok = parse_steps(print, fields, steps, normal, error);
-	event->n_steps = steps->len;
-	event->steps = (gpointer)g_array_free(steps, FALSE);
-	if (!ok)
+	if (!parse_steps(print, fields, steps, literals, normal, error))
 		return FALSE;
+	keep_steps(event, steps, literals);
 	event->print = g_strdup(normal->str);
 	event->n_print_args = fields->len;
-	event->print_args = (gpointer)g_ptr_array_free(g_steal_pointer(&fields), FALSE);
+	event->print_args = g_memdup2(fields->pdata, fields->len * sizeof(gpointer));
 	return TRUE;
 }
 
 void rs_trace_print_clear(RsTraceEvent *event)
 {
-	for (guint i = 0; i < event->n_steps; i++)
-		g_free((gpointer)event->steps[i].literal);
+	if (event->n_steps)
+		g_free((gpointer)event->steps[0].literal); /* and so those of all others */
 	g_free((gpointer)event->steps);
 	g_free((gpointer)event->print);
 	g_free((gpointer)event->print_args);

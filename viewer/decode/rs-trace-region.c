@@ -54,47 +54,40 @@ static gboolean check_geometry(const struct rs_region_header *h, GError **error)
 	return TRUE;
 }
 
-/* Sections that this version knows, the least stride and the largest count of each. */
+/* Sections that this version knows. */
 static const struct {
 	guint8 number;
 	gboolean optional;
-	guint32 stride;
-	guint32 most; /* elements */
+	guint32 least; /* bytes of an element: see ringside/grow.h */
+	guint32 most;  /* elements */
 } known[] = {
-	{RS_SEC_HEADER, FALSE, sizeof(struct rs_region_header), 1},
-	{RS_SEC_CONTROL, FALSE, sizeof(struct rs_control), 1},
+	{RS_SEC_HEADER, FALSE, RS_REGION_HEADER_MIN_SIZE, 1},
+	{RS_SEC_CONTROL, FALSE, RS_CONTROL_MIN_SIZE, 1},
 	{RS_SEC_EVENT_CTL, FALSE, sizeof(guint32), RS_MAX_EVENTS},
 	{RS_SEC_FILTERS, TRUE, 1, G_MAXUINT32},
-	{RS_SEC_RING_CTL, FALSE, sizeof(struct rs_ring_ctl), RS_MAX_CPUS},
-	{RS_SEC_RESPONSE, TRUE, sizeof(struct rs_hcall_response), 65536},
-	{RS_SEC_CLOCK, TRUE, sizeof(struct rs_clock_epoch), 65536},
-	{RS_SEC_GUEST_INFO, FALSE, sizeof(struct rs_guest_info), 1},
-	{RS_SEC_PROVIDERS, FALSE, sizeof(struct rs_provider), 65536},
+	{RS_SEC_RING_CTL, FALSE, RS_RING_CTL_MIN_SIZE, RS_MAX_CPUS},
+	{RS_SEC_RESPONSE, TRUE, RS_HCALL_RESPONSE_MIN_SIZE, 65536},
+	{RS_SEC_CLOCK, TRUE, RS_CLOCK_EPOCH_MIN_SIZE, 65536},
+	{RS_SEC_GUEST_INFO, FALSE, RS_GUEST_INFO_MIN_SIZE, 1},
+	{RS_SEC_PROVIDERS, FALSE, RS_PROVIDER_MIN_SIZE, 65536},
 	{RS_SEC_EVENTS, FALSE, 1, G_MAXUINT32},
-	{RS_SEC_CMDLINE, TRUE, sizeof(struct rs_cmdline_bucket), 1u << 20},
-	{RS_SEC_REQUEST, TRUE, sizeof(struct rs_hcall_request), 65536},
-	{RS_SEC_RING_STATE, FALSE, sizeof(struct rs_ring_state), RS_MAX_CPUS},
+	{RS_SEC_CMDLINE, TRUE, RS_CMDLINE_BUCKET_MIN_SIZE, 1u << 20},
+	{RS_SEC_REQUEST, TRUE, RS_HCALL_REQUEST_MIN_SIZE, 65536},
+	{RS_SEC_RING_STATE, FALSE, RS_RING_STATE_MIN_SIZE, RS_MAX_CPUS},
 	{RS_SEC_RINGS, FALSE, RS_RING_PAGE_MIN, RS_MAX_CPUS *RS_RING_PAGES_MAX},
 };
-
-/* Words and bytes are read as arrays of C, so their stride is exact. Structures may get longer. */
-static gboolean stride_fits(guint i, guint32 stride)
-{
-	if (known[i].stride < 8)
-		return stride == known[i].stride;
-	return stride >= known[i].stride && stride % 8 == 0;
-}
 
 static gboolean check_section(const struct rs_region_header *h, guint i, GError **error)
 {
 	const struct rs_section *s = &h->section[known[i].number];
 	gboolean guest = known[i].number >= RS_SEC_FIRST_GUEST;
 
-	if (!stride_fits(i, s->stride) || s->count > known[i].most ||
+	if (!rs_stride_fits(s->stride, known[i].least) || s->count > known[i].most ||
 	    (guint64)s->count * s->stride > s->size)
 		return bad(error, "region header: section %u has impossible elements",
 			   known[i].number);
 	if (s->offset % RS_SECTION_ALIGN || s->size > h->region_size ||
+	    !s->offset != (known[i].number == RS_SEC_HEADER) ||
 	    s->offset > h->region_size - s->size)
 		return bad(error, "region header: section %u lies badly", known[i].number);
 	if (guest ? s->offset < h->guest_offset : s->offset + s->size > h->guest_offset)
@@ -125,8 +118,12 @@ static gboolean check_counts(const struct rs_region_header *h, GError **error)
 	if (s[RS_SEC_REQUEST].count != s[RS_SEC_RESPONSE].count)
 		return bad(error, "region header: %u requests, %u responses",
 			   s[RS_SEC_REQUEST].count, s[RS_SEC_RESPONSE].count);
-	if (buckets && !power_of_two(buckets))
-		return bad(error, "region header: %u cmdline buckets", buckets);
+	if (buckets &&
+	    (!power_of_two(buckets) || s[RS_SEC_CMDLINE].stride % RS_CMDLINE_STRIDE_ALIGN))
+		return bad(error, "region header: %u cmdline buckets of %u bytes", buckets,
+			   s[RS_SEC_CMDLINE].stride);
+	if (s[RS_SEC_RINGS].stride != h->ring_page_size)
+		return bad(error, "region header: ring pages of %u bytes", s[RS_SEC_RINGS].stride);
 	return TRUE;
 }
 
@@ -156,8 +153,7 @@ static gboolean check_features(guint64 features, const char *whose, GError **err
 	return !unknown;
 }
 
-gboolean rs_trace_region_check_header(const struct rs_region_header *h, guint64 size,
-				      GError **error)
+static gboolean check_version(const struct rs_region_header *h, GError **error)
 {
 	if (h->magic != RS_REGION_MAGIC)
 		return bad(error, "no Ringside region: its magic is missing");
@@ -167,13 +163,20 @@ gboolean rs_trace_region_check_header(const struct rs_region_header *h, guint64 
 			    h->abi_minor, RS_ABI_MAJOR, RS_ABI_MINOR);
 		return FALSE;
 	}
-	if (!check_features(h->features, "region", error))
+	return check_features(h->features, "region", error);
+}
+
+gboolean rs_trace_region_take_header(const void *map, guint64 size, struct rs_region_header *out,
+				     GError **error)
+{
+	gboolean fields = rs_region_take_header(out, map, size);
+
+	if (!check_version(out, error))
 		return FALSE;
-	if (h->header_size < sizeof(*h) || h->region_size > size ||
-	    h->section_stride != sizeof(struct rs_section) || h->section_count < RS_SEC_COUNT ||
-	    h->guest_offset % RS_SECTION_ALIGN || h->guest_offset > h->region_size)
+	if (!fields || !rs_region_take_table(out, map, size) || out->region_size > size ||
+	    out->guest_offset % RS_SECTION_ALIGN || out->guest_offset > out->region_size)
 		return bad(error, "region header: sizes contradict each other");
-	return check_geometry(h, error) && check_sections(h, error);
+	return check_geometry(out, error) && check_sections(out, error);
 }
 
 /* Clears the sections that nobody has checked, so that nobody can use them. */
@@ -215,23 +218,25 @@ RsTraceRegion *rs_trace_region_map(int fd, guint64 offset, const struct rs_regio
 static gboolean read_header(int fd, guint64 offset, struct rs_region_header *h, GError **error)
 {
 	struct stat st;
+	gboolean good;
 	guint64 left;
 	void *map;
 
 	if (fstat(fd, &st))
 		return bad_errno(error, "trace region");
 	left = (guint64)st.st_size > offset ? (guint64)st.st_size - offset : 0;
-	if (left < sizeof(*h))
+	if (left < RS_REGION_HEADER_MIN_SIZE)
 		return bad(error, "no Ringside region: only %" G_GUINT64_FORMAT " bytes", left);
-	map = mmap(NULL, sizeof(*h), PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	map = mmap(NULL, (size_t)left, PROT_READ, MAP_SHARED, fd, (off_t)offset);
 	if (map == MAP_FAILED)
 		return bad_errno(error, "cannot map the trace region");
-	memset(h, 0, sizeof(*h));
 	/* The acquire pairs with the release of whoever laid it out. */
 	if (rs_load_acquire((guint64 *)map) == RS_REGION_MAGIC)
-		memcpy(h, map, sizeof(*h));
-	munmap(map, sizeof(*h));
-	return rs_trace_region_check_header(h, left, error);
+		good = rs_trace_region_take_header(map, left, h, error);
+	else
+		good = bad(error, "no Ringside region: its magic is missing");
+	munmap(map, (size_t)left);
+	return good;
 }
 
 RsTraceRegion *rs_trace_region_open(int fd, guint64 offset, gboolean writable, GError **error)
@@ -303,6 +308,19 @@ gsize rs_trace_region_copy(const RsTraceRegion *region, guint section, gsize off
 	return bytes;
 }
 
+gboolean rs_trace_region_take(const RsTraceRegion *region, guint section, guint index, void *out,
+			      gsize size)
+{
+	const guint8 *shared = rs_trace_region_element(region, section, index);
+	gsize both = rs_known_bytes(region->header.section[section].stride, size);
+
+	if (!shared)
+		return FALSE;
+	copy_shared(out, shared, both);
+	memset((guint8 *)out + both, 0, size - both);
+	return TRUE;
+}
+
 gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest_info *out,
 				    GError **error)
 {
@@ -316,7 +334,7 @@ gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest
 				    "the guest's agent has not reported yet");
 		return FALSE;
 	}
-	copy_shared(&info, (const guint8 *)shared, sizeof(info));
+	rs_trace_region_take(region, RS_SEC_GUEST_INFO, 0, &info, sizeof(info));
 	if (info.abi_major != RS_ABI_MAJOR) {
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION,
 			    "the guest's agent has ABI version %u.%u, this host %u.%u",
@@ -350,7 +368,7 @@ gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struc
 		before = rs_load_acquire(&shared->sequence);
 		if (before % 2)
 			continue;
-		copy_shared(out, (const guint8 *)shared, sizeof(*out));
+		rs_trace_region_take(region, RS_SEC_PROVIDERS, slot, out, sizeof(*out));
 		rs_rmb(); /* pairs with the agent's barrier after the odd sequence */
 		if (rs_load(&shared->sequence) == before)
 			break;

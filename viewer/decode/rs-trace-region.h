@@ -45,17 +45,24 @@ void rs_trace_region_free(RsTraceRegion *region);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRegion, rs_trace_region_free)
 
 /*
- * Checks a private copy of a header against the size in bytes of the memory that it begins. Errors
- * as above.
+ * A private copy of the header at the start of `size` bytes of memory, checked against that size.
+ * Errors as above; then `out` holds nothing to go by.
  */
-gboolean rs_trace_region_check_header(const struct rs_region_header *header, guint64 size,
-				      GError **error);
+gboolean rs_trace_region_take_header(const void *map, guint64 size, struct rs_region_header *out,
+				     GError **error);
 
 /* A section's memory and size in bytes. NULL and 0: the region has none. `size` may be NULL. */
 void *rs_trace_region_section(const RsTraceRegion *region, guint section, gsize *size);
 
 /* Element `index` of a section that is an array. NULL: there is none. */
 void *rs_trace_region_element(const RsTraceRegion *region, guint section, guint index);
+
+/*
+ * A private copy of element `index`, as the `size` bytes of our struct: see <ringside/grow.h>.
+ * FALSE: there is none.
+ */
+gboolean rs_trace_region_take(const RsTraceRegion *region, guint section, guint index, void *out,
+			      gsize size);
 
 /* A private copy of `bytes` bytes of a section from `offset`, cut at its end. Returns the count. */
 gsize rs_trace_region_copy(const RsTraceRegion *region, guint section, gsize offset, void *out,

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-schema.h"
 #include "rs-trace-descriptor-private.h"
+#include "rs-trace-escape.h"
 
 #include <ringside/record.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A provider with its events. */
 typedef struct {
-	RsTraceProvider provider;
+	RsTraceProvider provider;       /* first: of an event's provider we make its life */
 	guint64 desc_offset, desc_size; /* where its descriptors lie: is_same() compares it */
+	gboolean refused;               /* those are another's bytes, so it has no events */
 	GPtrArray *events;              /* owned RsTraceDescriptor, in order of id */
-	guint64 taken; /* counts up: of two lives with one name, the larger has it */
+	gsize bytes;                    /* memory of it all */
+	guint64 born;                   /* counts up */
+	guint64 taken; /* likewise: of two lives with one name, the larger has it */
 } Life;
 
 struct _RsTraceSchema {
 	GPtrArray *slots; /* of Life, by slot, may hold NULL: those in the table now */
 	GQueue retired;   /* of Life, oldest first: another provider has their slot now */
-	GPtrArray
-		*by_id; /* of RsTraceDescriptor, not owned, may hold NULL: the newest of each id */
+	gsize retired_bytes;
+	/* By id, may hold NULL: arrays of RsTraceDescriptor, not owned, in order of their start. */
+	GPtrArray *by_id;
 	guint64 n_taken;
 	/* Made of `slots` when they are asked for. */
 	gboolean listed;
@@ -40,6 +46,11 @@ static void free_event(gpointer data)
 	rs_trace_descriptor_free(data);
 }
 
+static const Life *life_of(const RsTraceEvent *event)
+{
+	return (const Life *)event->provider;
+}
+
 static void life_free(gpointer data)
 {
 	Life *life = data;
@@ -50,6 +61,12 @@ static void life_free(gpointer data)
 	g_free(life);
 }
 
+static void free_array(gpointer array)
+{
+	if (array)
+		g_ptr_array_unref(array);
+}
+
 RsTraceSchema *rs_trace_schema_new(void)
 {
 	RsTraceSchema *schema = g_new0(RsTraceSchema, 1);
@@ -57,7 +74,7 @@ RsTraceSchema *rs_trace_schema_new(void)
 	schema->slots = g_ptr_array_new_with_free_func(life_free);
 	g_queue_init(&schema->retired);
 	schema->events = g_ptr_array_new();
-	schema->by_id = g_ptr_array_new();
+	schema->by_id = g_ptr_array_new_with_free_func(free_array);
 	schema->by_name = g_tree_new(name_order);
 	return schema;
 }
@@ -114,6 +131,7 @@ static gboolean add_one(Life *life, GHashTable *ids, GTree *names, const guint8 
 	g_hash_table_add(ids, GUINT_TO_POINTER(id));
 	g_tree_insert(names, &descriptor->event, &descriptor->event);
 	g_ptr_array_add(life->events, descriptor);
+	life->bytes += rs_trace_descriptor_memory(descriptor);
 	return TRUE;
 }
 
@@ -124,12 +142,12 @@ static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 	g_autoptr(GTree) names = g_tree_new(name_order);
 	guint bad = 0;
 
-	for (gsize at = 0; size - at >= sizeof(struct rs_event_desc);) {
+	for (gsize at = 0; size - at >= RS_EVENT_DESC_MIN_SIZE;) {
 		g_autoptr(GError) local = NULL;
 		guint32 bytes;
 
 		memcpy(&bytes, data + at, sizeof(bytes));
-		if (bytes < sizeof(struct rs_event_desc) || bytes % 8 || bytes > RS_MAX_DESC_SIZE ||
+		if (bytes < RS_EVENT_DESC_MIN_SIZE || bytes % 8 || bytes > RS_MAX_DESC_SIZE ||
 		    bytes > size - at) {
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);
@@ -183,18 +201,123 @@ static void list(RsTraceSchema *schema)
 	schema->listed = TRUE;
 }
 
+/* ---- what an id meant, and when ---- */
+
+/* Whether the provider of the event began after that, in that boot. */
+static gboolean began_after(const RsTraceEvent *event, guint32 boot, guint64 ts)
+{
+	const RsTraceProvider *provider = event->provider;
+
+	return provider->first_boot > boot ||
+	       (provider->first_boot == boot && provider->since > ts);
+}
+
+/* How many of the id's events, in order of their start, began by then. */
+static guint count_begun(const GPtrArray *events, guint32 boot, guint64 ts)
+{
+	guint from = 0, to = events->len;
+
+	while (from < to) {
+		guint middle = from + (to - from) / 2;
+		const RsTraceDescriptor *descriptor = events->pdata[middle];
+
+		if (began_after(&descriptor->event, boot, ts))
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
+/* Of those that began at the same time, the one that was taken last comes last. */
 static void number_events(RsTraceSchema *schema, const Life *life)
 {
 	for (guint i = 0; i < life->events->len; i++) {
 		RsTraceDescriptor *descriptor = life->events->pdata[i];
 		guint id = descriptor->event.id;
+		gpointer *events;
 
 		if (schema->by_id->len <= id)
 			g_ptr_array_set_size(schema->by_id, (gint)id + 1);
-		descriptor->older = schema->by_id->pdata[id];
-		schema->by_id->pdata[id] = descriptor;
+		events = &schema->by_id->pdata[id];
+		if (!*events)
+			*events = g_ptr_array_new();
+		g_ptr_array_insert(
+			*events,
+			(gint)count_begun(*events, life->provider.first_boot, life->provider.since),
+			descriptor);
 	}
 }
+
+static gint by_start(gconstpointer a, gconstpointer b)
+{
+	const Life *x = life_of(&(*(RsTraceDescriptor *const *)a)->event);
+	const Life *y = life_of(&(*(RsTraceDescriptor *const *)b)->event);
+
+	if (x->provider.first_boot != y->provider.first_boot)
+		return x->provider.first_boot < y->provider.first_boot ? -1 : 1;
+	if (x->provider.since != y->provider.since)
+		return x->provider.since < y->provider.since ? -1 : 1;
+	return x->born < y->born ? -1 : x->born > y->born;
+}
+
+static void forget_events(RsTraceSchema *schema, const Life *life)
+{
+	for (guint i = 0; i < life->events->len; i++) {
+		gpointer gone = life->events->pdata[i];
+		gpointer *events = &schema->by_id->pdata[((RsTraceDescriptor *)gone)->event.id];
+		GPtrArray *array = *events;
+		gpointer *at = bsearch(&gone, array->pdata, array->len, sizeof(gpointer), by_start);
+
+		g_ptr_array_remove_index(array, (guint)(at - array->pdata));
+		if (!array->len)
+			g_clear_pointer(events, g_ptr_array_unref);
+	}
+}
+
+/* ---- whose bytes ---- */
+
+static gboolean overlap(guint64 a, guint64 a_size, guint64 b, guint64 b_size)
+{
+	/* Sizes are a guest's, so a sum could wrap. */
+	return a_size && b_size && (a < b ? b - a < a_size : a - b < b_size);
+}
+
+static const Life *find_overlap(const RsTraceSchema *schema, guint slot,
+				const struct rs_provider *entry)
+{
+	for (guint i = 0; i < schema->slots->len; i++) {
+		const Life *life = schema->slots->pdata[i];
+
+		if (life && i != slot && !life->refused &&
+		    overlap(life->desc_offset, life->desc_size, entry->desc_offset,
+			    entry->desc_size))
+			return life;
+	}
+	return NULL;
+}
+
+const RsTraceProvider *rs_trace_schema_overlap(const RsTraceSchema *schema, guint slot,
+					       const struct rs_provider *entry)
+{
+	const Life *life = find_overlap(schema, slot, entry);
+
+	return life ? &life->provider : NULL;
+}
+
+static void refuse(Life *life, const RsTraceProvider *other, GError **error)
+{
+	g_autofree char *name = rs_trace_escape(life->provider.name, -1, NULL);
+	g_autofree char *others = rs_trace_escape(other->name, -1, NULL);
+
+	life->refused = TRUE;
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
+		    "provider '%s' in slot %u: its descriptors lie in bytes that provider '%s' in "
+		    "slot %u has",
+		    name, life->provider.slot, others, other->slot);
+}
+
+/* ---- the table, slot by slot ---- */
 
 static void retire(RsTraceSchema *schema, guint slot)
 {
@@ -208,6 +331,7 @@ static void retire(RsTraceSchema *schema, guint slot)
 	if (!life->provider.until && life->provider.is_live)
 		life->provider.until = MAX(life->provider.since, 1);
 	life->provider.is_live = FALSE;
+	schema->retired_bytes += life->bytes;
 	g_queue_push_tail(&schema->retired, life);
 }
 
@@ -252,6 +376,7 @@ gboolean rs_trace_schema_knows(const RsTraceSchema *schema, guint slot,
 void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_provider *entry,
 			  const guint8 *data, gsize size, guint *bad, GError **error)
 {
+	const RsTraceProvider *other;
 	Life *life = life_at(schema, slot);
 	guint n_bad = 0;
 
@@ -274,12 +399,19 @@ void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_pro
 	if (schema->slots->len <= slot)
 		g_ptr_array_set_size(schema->slots, (gint)slot + 1);
 	life = g_new0(Life, 1);
-	life->taken = ++schema->n_taken;
+	life->bytes = sizeof(*life);
+	life->born = life->taken = ++schema->n_taken;
 	fill_provider(&life->provider, slot, entry);
 	life->desc_offset = entry->desc_offset;
 	life->desc_size = entry->desc_size;
 	life->events = g_ptr_array_new_with_free_func(free_event);
-	n_bad = add_all(life, data, size, error);
+	other = rs_trace_schema_overlap(schema, slot, entry);
+	if (other) {
+		refuse(life, other, error);
+		n_bad = 1;
+	} else {
+		n_bad = add_all(life, data, size, error);
+	}
 	schema->slots->pdata[slot] = life;
 	schema->listed = FALSE;
 	number_events(schema, life);
@@ -287,20 +419,19 @@ void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_pro
 		*bad = n_bad;
 }
 
-void rs_trace_schema_trim(RsTraceSchema *schema, guint keep)
+gsize rs_trace_schema_retired(const RsTraceSchema *schema, guint *n)
 {
-	while (schema->retired.length > keep) {
+	*n = schema->retired.length;
+	return schema->retired_bytes;
+}
+
+void rs_trace_schema_trim(RsTraceSchema *schema, guint keep, gsize keep_bytes)
+{
+	while (schema->retired.length > keep || schema->retired_bytes > keep_bytes) {
 		Life *life = g_queue_pop_head(&schema->retired);
 
-		for (guint i = 0; i < life->events->len; i++) {
-			RsTraceDescriptor *gone = life->events->pdata[i];
-			RsTraceDescriptor **at =
-				(RsTraceDescriptor **)&schema->by_id->pdata[gone->event.id];
-
-			while (*at != gone)
-				at = &(*at)->older;
-			*at = gone->older;
-		}
+		schema->retired_bytes -= life->bytes;
+		forget_events(schema, life);
 		life_free(life);
 	}
 }
@@ -327,34 +458,36 @@ const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, gui
 	return life ? &life->provider : NULL;
 }
 
-const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)
+static const GPtrArray *events_of_id(const RsTraceSchema *schema, guint id)
 {
-	RsTraceDescriptor *newest = id < schema->by_id->len ? schema->by_id->pdata[id] : NULL;
-
-	return newest ? &newest->event : NULL;
+	return id < schema->by_id->len ? schema->by_id->pdata[id] : NULL;
 }
 
-static gboolean lived(const RsTraceProvider *provider, guint32 boot, guint64 ts)
+const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)
 {
-	if (boot < provider->first_boot || boot > provider->last_boot)
-		return FALSE;
-	if (boot == provider->first_boot && ts < provider->since)
-		return FALSE;
-	return boot != provider->last_boot || !provider->until || ts <= provider->until;
+	const GPtrArray *events = events_of_id(schema, id);
+
+	return events ? &((RsTraceDescriptor *)events->pdata[events->len - 1])->event : NULL;
+}
+
+/* Of a provider that had begun. */
+static gboolean still_lived(const RsTraceProvider *provider, guint32 boot, guint64 ts)
+{
+	return boot < provider->last_boot ||
+	       (boot == provider->last_boot && (!provider->until || ts <= provider->until));
 }
 
 const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 boot, guint id,
 					   guint64 ts)
 {
-	const RsTraceDescriptor *at = id < schema->by_id->len ? schema->by_id->pdata[id] : NULL;
+	const GPtrArray *events = events_of_id(schema, id);
+	guint begun = events ? count_begun(events, boot, ts) : 0;
+	const RsTraceEvent *event;
 
-	for (; at; at = at->older) {
-		const RsTraceProvider *provider = at->event.provider;
-
-		if (lived(provider, boot, ts))
-			return &at->event;
-	}
-	return NULL;
+	if (!begun)
+		return NULL;
+	event = &((RsTraceDescriptor *)events->pdata[begun - 1])->event;
+	return still_lived(event->provider, boot, ts) ? event : NULL;
 }
 
 const RsTraceEvent *rs_trace_schema_by_name(RsTraceSchema *schema, const char *system,

@@ -122,18 +122,29 @@ gboolean rs_trace_schema_knows(const RsTraceSchema *schema, guint slot,
  */
 void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_provider *entry,
 			  const guint8 *data, gsize size, guint *bad, GError **error);
-/* Frees providers that lost their slot to another, with their events; keeps the newest `keep`. */
-void rs_trace_schema_trim(RsTraceSchema *schema, guint keep);
+/*
+ * The provider of another slot in whose descriptors' bytes those of `entry` lie, at least in part.
+ * NULL: there is none. A table gives bytes to one provider at a time, dead ones included, so
+ * rs_trace_schema_take() refuses such an entry: its provider has no events, `bad` is 1. What went
+ * free is therefore to be taken first, see rs-trace-table.h.
+ */
+const RsTraceProvider *rs_trace_schema_overlap(const RsTraceSchema *schema, guint slot,
+					       const struct rs_provider *entry);
+/* Providers that lost their slot: their number, and the bytes of memory that they take. */
+gsize rs_trace_schema_retired(const RsTraceSchema *schema, guint *n);
+/* Frees the oldest of them until no more than `keep` and `keep_bytes` are left. */
+void rs_trace_schema_trim(RsTraceSchema *schema, guint keep, gsize keep_bytes);
 
 /* The events of all slots, also of dead providers, in order of id. */
 guint rs_trace_schema_n_events(RsTraceSchema *schema);
 const RsTraceEvent *rs_trace_schema_nth(RsTraceSchema *schema, guint n);
 /* NULL: the slot is free. */
 const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, guint slot);
-/* What the id means now. */
+/* What the id means now: of all that had it, the event whose provider began last. */
 const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id);
 /*
- * What it meant in a page of that boot, at event clock `ts`. NULL: the event is not known. This is
+ * What it meant in a page of that boot, at event clock `ts`: of the providers that had the id, the
+ * one that had begun last counts, while it lived. NULL: the event is not known. This is
  * right only if the caller took the providers after it copied the page: the guest writes a new one
  * into the table before its first record into a page.
  */

@@ -3,8 +3,12 @@
 
 #include <rs-trace-cmdline.h>
 
-/* Providers whose slot is another's now, kept for the records of before. */
+/* Providers whose slot is another's now, kept for the records of before: so many, and their memory
+ * in bytes. Beyond that half of it is let go. */
 #define RETIRED_MAX 4096u
+#define RETIRED_BYTES ((gsize)32 << 20)
+/* Bytes of new descriptors after which the rest waits for the next round, so that a round ends. */
+#define DESCS_MAX ((gsize)1 << 20)
 
 struct _RsTraceFollower {
 	RsTraceSource *source;
@@ -16,6 +20,7 @@ struct _RsTraceFollower {
 	RsTraceClock *clock;
 	RsTraceCmdline *names;
 	RsTraceDecoder *decoder;
+	gsize descs; /* bytes that were taken in this round */
 	struct {
 		guint64 ts, ns;
 	} last[]; /* record of each ring */
@@ -76,37 +81,65 @@ static void take_chunk(RsTraceFollower *follower, const RsTraceChunk *chunk)
 			      chunk->lost);
 }
 
+/*
+ * FALSE: too much is kept, and records that the merger holds name some of it. They are shown first,
+ * which takes a round or two. Only a guest whose providers change as fast as it writes waits so.
+ */
+static gboolean make_room(RsTraceFollower *follower)
+{
+	guint n;
+	gsize bytes = rs_trace_schema_retired(follower->schema, &n);
+
+	if (n <= RETIRED_MAX && bytes <= RETIRED_BYTES)
+		return TRUE;
+	if (rs_trace_follower_held(follower))
+		return FALSE;
+	rs_trace_schema_trim(follower->schema, RETIRED_MAX / 2, RETIRED_BYTES / 2);
+	return TRUE;
+}
+
+/* Up to RS_TRACE_FOLLOWER_CHUNKS of one ring. *stopped: there may be more, for a later round. */
+static RsTraceRingStatus read_ring(RsTraceFollower *follower, guint ring, guint64 now_ns,
+				   gboolean *any, gboolean *stopped)
+{
+	RsTraceSource *source = follower->source;
+	RsTraceRingStatus status = RS_TRACE_RING_DATA;
+	RsTraceChunk chunk;
+
+	for (guint n = 0; n < RS_TRACE_FOLLOWER_CHUNKS; n++) {
+		*stopped |= follower->descs > DESCS_MAX || !make_room(follower);
+		if (*stopped)
+			break;
+		status = source->ops->next(source, ring, now_ns, &chunk);
+		if (status != RS_TRACE_RING_DATA)
+			break;
+		*any = TRUE;
+		take_chunk(follower, &chunk);
+	}
+	return status;
+}
+
 RsTraceRingStatus rs_trace_follower_read(RsTraceFollower *follower, guint64 now_ns)
 {
 	RsTraceSource *source = follower->source;
-	gboolean any = FALSE, in_flight = FALSE, ended = TRUE;
+	gboolean any = FALSE, in_flight = FALSE, ended = TRUE, stopped = FALSE;
 
-	if (follower->merger) {
-		/* Nobody holds a record that names one of these. */
-		if (!rs_trace_merger_held(follower->merger))
-			rs_trace_schema_trim(follower->schema, RETIRED_MAX);
+	follower->descs = 0;
+	if (follower->merger)
 		source->ops->begin_round(source, follower);
-	}
 	for (guint ring = 0; ring < source->n_rings; ring++) {
-		RsTraceRingStatus status = RS_TRACE_RING_DATA;
-		RsTraceChunk chunk;
+		RsTraceRingStatus status = read_ring(follower, ring, now_ns, &any, &stopped);
 
-		for (guint n = 0; n < RS_TRACE_FOLLOWER_CHUNKS && status == RS_TRACE_RING_DATA;
-		     n++) {
-			status = source->ops->next(source, ring, now_ns, &chunk);
-			if (status != RS_TRACE_RING_DATA)
-				break;
-			any = TRUE;
-			take_chunk(follower, &chunk);
-		}
 		ended &= status == RS_TRACE_RING_END;
 		if (status != RS_TRACE_RING_DATA && status != RS_TRACE_RING_IN_FLIGHT)
 			continue;
 		in_flight = TRUE;
-		if (follower->merger)
+		/* Records that wait for others to be shown must not hold those back. */
+		if (follower->merger && !stopped)
 			rs_trace_merger_in_flight(follower->merger, follower->first_lane + ring);
 	}
-	return any         ? RS_TRACE_RING_DATA
+	return stopped     ? RS_TRACE_RING_IN_FLIGHT
+	       : any       ? RS_TRACE_RING_DATA
 	       : in_flight ? RS_TRACE_RING_IN_FLIGHT
 	       : ended     ? RS_TRACE_RING_END
 			   : RS_TRACE_RING_IDLE;
@@ -178,17 +211,17 @@ void rs_trace_follower_set_boots(RsTraceFollower *follower, const struct rs_boot
 	rs_trace_clock_set_hz(follower->clock, hz);
 }
 
-gboolean rs_trace_follower_knows(const RsTraceFollower *follower, guint slot,
-				 const struct rs_provider *entry)
-{
-	return rs_trace_schema_knows(follower->schema, slot, entry);
-}
-
 void rs_trace_follower_take_provider(RsTraceFollower *follower, guint slot,
 				     const struct rs_provider *entry, const guint8 *data,
 				     gsize size)
 {
+	follower->descs += size;
 	rs_trace_schema_take(follower->schema, slot, entry, data, size, NULL, NULL);
+}
+
+const RsTraceSchema *rs_trace_follower_schema(const RsTraceFollower *follower)
+{
+	return follower->schema;
 }
 
 void rs_trace_follower_set_clock(RsTraceFollower *follower, const struct rs_clock_epoch *table,

@@ -36,6 +36,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFollower, rs_trace_follower_free)
 /*
  * Reads every ring once, up to RS_TRACE_FOLLOWER_CHUNKS of each. DATA: something came. IN_FLIGHT:
  * nothing came, but a producer is writing. IDLE: nothing came. END: all rings have ended.
+ *
+ * A guest that changes its table of providers without end is read in small pieces, each of at most
+ * some MiB of descriptors, and what is remembered of earlier ones is bounded likewise. IN_FLIGHT
+ * then means that such a piece ended, and there may be more.
  */
 RsTraceRingStatus rs_trace_follower_read(RsTraceFollower *follower, guint64 now_ns);
 /* Learns the names of tasks. To be called before the merger lets records out. */
@@ -58,9 +62,9 @@ guint64 rs_trace_follower_bad(const RsTraceFollower *follower);
 /* When boots began, and the rate of the event clock as the guest knows it, 0 if it does not. */
 void rs_trace_follower_set_boots(RsTraceFollower *follower, const struct rs_boot boots[RS_BOOTS],
 				 guint64 hz);
-/* As rs_trace_schema_knows() and rs_trace_schema_take(). */
-gboolean rs_trace_follower_knows(const RsTraceFollower *follower, guint slot,
-				 const struct rs_provider *entry);
+/* What it knows of providers so far. */
+const RsTraceSchema *rs_trace_follower_schema(const RsTraceFollower *follower);
+/* As rs_trace_schema_take(). */
 void rs_trace_follower_take_provider(RsTraceFollower *follower, guint slot,
 				     const struct rs_provider *entry, const guint8 *data,
 				     gsize size);

@@ -2,14 +2,21 @@
 #include "rs-trace-live.h"
 #include "rs-trace-follower.h"
 
+#include <rs-trace-table.h>
+
 #include <ringside/atomic.h>
 #include <ringside/cmdline.h>
 
 /* The doorbell is asked for when this part of a ring has filled. */
 #define WAKE_FRACTION 4
-/* The host publishes an epoch within 2 ms, unless it is held up itself. */
+/*
+ * The host publishes an epoch within 2 ms, unless it is held up itself. Some guests can write the
+ * word that says so, so a round waits no longer than this for all its rings. After some waits in
+ * vain, only another epoch shows that there is a host to wait for.
+ */
 #define CLOCK_PATIENCE_US 10000u
 #define CLOCK_LOOK_US 100u
+#define CLOCK_VAIN_MAX 3u
 
 typedef struct {
 	RsTraceSource source;
@@ -17,10 +24,11 @@ typedef struct {
 	gboolean owner;
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
-	guint32 epoch_count;           /* rs_control.epoch_count that was told of */
-	guint32 in_vain;               /* rs_control.clock_pending that was waited for in vain */
-	guint32 changes;               /* rs_guest_info.provider_changes that was told of */
-	GArray *sequences;             /* guint32: of each provider's entry, likewise */
+	guint32 epoch_count; /* rs_control.epoch_count that was told of */
+	guint waited;        /* us in this round for rs_control.clock_pending */
+	guint in_vain;       /* rounds that waited for it in vain, since the last epoch */
+	guint32 changes;     /* rs_guest_info.provider_changes that was told of */
+	RsTraceTable *table;
 	struct rs_clock_epoch *epochs; /* room for a copy of the section */
 	guint32 name_changes;          /* rs_guest_info.cmdline_changes that was told of */
 	guint8 *snapshot;              /* two copies of the names' section; NULL: none so far */
@@ -39,39 +47,35 @@ static gboolean is_gone(const Live *live)
 	return !live->owner && rs_load(&shared->session_id) != live->region->header.session_id;
 }
 
-static void tell_provider(Live *live, RsTraceFollower *follower, guint slot)
-{
-	guint32 *told = &g_array_index(live->sequences, guint32, slot);
-	g_autofree guint8 *copy = NULL;
-	struct rs_provider entry;
-	gsize size = 0;
+typedef struct {
+	const Live *live;
+	RsTraceFollower *follower;
+} Telling;
 
-	if (!rs_trace_region_provider(live->region, slot, &entry) || entry.sequence == *told)
-		return;
-	if (!rs_trace_follower_knows(follower, slot, &entry)) {
-		copy = rs_trace_region_descriptors(live->region, slot, &entry, &size);
-		if (!copy)
-			return;
-	}
+static gboolean tell_provider(guint slot, const struct rs_provider *entry, const guint8 *descs,
+			      gsize size, gpointer data)
+{
+	const Telling *telling = data;
+
 	/* Descriptors of the next one would make nonsense of records of this one. */
-	if (is_gone(live))
-		return;
-	rs_trace_follower_take_provider(follower, slot, &entry, copy, size);
-	*told = entry.sequence;
+	if (is_gone(telling->live))
+		return FALSE;
+	rs_trace_follower_take_provider(telling->follower, slot, entry, descs, size);
+	return TRUE;
 }
 
 static void tell_providers(Live *live, RsTraceFollower *follower)
 {
+	Telling telling = {live, follower};
 	struct rs_guest_info info;
 
-	if (rs_load(&live->shared->provider_changes) == live->changes ||
+	if ((rs_load(&live->shared->provider_changes) == live->changes &&
+	     !rs_trace_table_pending(live->table)) ||
 	    !rs_trace_region_guest_info(live->region, &info, NULL))
 		return;
 	live->changes = info.provider_changes;
-	if (live->sequences->len < info.provider_slots)
-		g_array_set_size(live->sequences, info.provider_slots);
-	for (guint slot = 0; slot < info.provider_slots; slot++)
-		tell_provider(live, follower, slot);
+	rs_trace_table_look(live->table, info.provider_slots, rs_trace_follower_schema(follower),
+			    tell_provider, &telling);
 }
 
 static void tell_clock(Live *live, RsTraceFollower *follower)
@@ -83,29 +87,27 @@ static void tell_clock(Live *live, RsTraceFollower *follower)
 	if (count == live->epoch_count)
 		return;
 	for (guint i = 0; i < section->count; i++)
-		rs_trace_region_copy(live->region, RS_SEC_CLOCK, (gsize)i * section->stride,
-				     &live->epochs[i], sizeof(*live->epochs));
+		rs_trace_region_take(live->region, RS_SEC_CLOCK, i, &live->epochs[i],
+				     sizeof(*live->epochs));
 	if (is_gone(live))
 		return;
 	rs_trace_follower_set_clock(follower, live->epochs, section->count, count);
 	live->epoch_count = count;
+	live->in_vain = 0;
 }
 
 /* Records may be here of an epoch that the host is about to publish. */
 static void await_clock(Live *live)
 {
-	guint32 pending = rs_load_acquire(&live->control->clock_pending);
-	guint64 slept = 0;
-
-	while (pending & 1 && pending != live->in_vain) {
-		if (slept >= CLOCK_PATIENCE_US) {
-			live->in_vain = pending; /* its host has died: once is enough */
-			return;
-		}
+	if (live->in_vain >= CLOCK_VAIN_MAX)
+		return;
+	/* Pairs with the host's release: who sees the even number sees the epoch. */
+	while (live->waited < CLOCK_PATIENCE_US &&
+	       rs_load_acquire(&live->control->clock_pending) & 1) {
 		g_usleep(CLOCK_LOOK_US);
-		slept += CLOCK_LOOK_US;
-		/* Pairs with the host's release: who sees it even sees the epoch. */
-		pending = rs_load_acquire(&live->control->clock_pending);
+		live->waited += CLOCK_LOOK_US;
+		if (live->waited == CLOCK_PATIENCE_US)
+			live->in_vain++;
 	}
 }
 
@@ -124,6 +126,7 @@ static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
 	Live *live = (Live *)source;
 	struct rs_guest_info info;
 
+	live->waited = 0;
 	if (rs_trace_region_guest_info(live->region, &info, NULL) && !is_gone(live))
 		rs_trace_follower_set_boots(follower, info.boots, info.tsc_hz);
 	tell_clock(live, follower);
@@ -189,7 +192,7 @@ static void free_live(RsTraceSource *source)
 
 	for (guint i = 0; i < source->n_rings; i++)
 		rs_trace_ring_free(live->rings[i]);
-	g_array_unref(live->sequences);
+	rs_trace_table_free(live->table);
 	g_free(live->epochs);
 	g_free(live->snapshot);
 	g_free(live);
@@ -221,7 +224,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, 
 	live->owner = owner;
 	live->shared = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	live->control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
-	live->sequences = g_array_new(FALSE, TRUE, sizeof(guint32));
+	live->table = rs_trace_table_new(region);
 	live->epochs = g_new0(struct rs_clock_epoch, region->header.section[RS_SEC_CLOCK].count);
 	for (; config.ring < n_rings; config.ring++) {
 		live->rings[config.ring] = rs_trace_ring_new(region, &config, error);

@@ -31,6 +31,7 @@ struct _RsTracePump {
 	GMainContext *context; /* the owner's, for `done` */
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
+	gboolean draining;     /* the thread's: it takes what is there, then ends */
 	guint64 bad;           /* the thread's until it has been joined */
 
 	GPtrArray *numbers; /* the owner's: members by number; NULL: that number is free */
@@ -151,7 +152,7 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 		if (member->finished)
 			continue;
 		one = rs_trace_follower_read(member->follower, now_ns());
-		if (ending)
+		if (ending || pump->draining)
 			maybe_finish(member, one);
 		all = MAX(all, one);
 		any = TRUE;
@@ -199,7 +200,8 @@ static gboolean end_round(RsTracePump *pump)
 			update_names(pump);
 		rs_trace_merger_end_round(pump->merger, g_get_monotonic_time());
 	}
-	drop_finished(pump);
+	if (!pump->draining)
+		drop_finished(pump);
 	return !pump->config.round || pump->config.round(pump->config.record_data);
 }
 
@@ -231,6 +233,7 @@ static void drain(RsTracePump *pump)
 	guint pages = 0, rounds;
 	Member *member;
 
+	pump->draining = TRUE;
 	take_joining(pump);
 	for (guint i = 0; (member = next_member(pump, &i));)
 		pages = MAX(pages, rs_trace_follower_source(member->follower)->ring_pages);
@@ -239,8 +242,8 @@ static void drain(RsTracePump *pump)
 	for (guint round = 0; round < rounds; round++) {
 		RsTraceRingStatus status = read_round(pump);
 
-		if (!end_round(pump) || status < RS_TRACE_RING_IN_FLIGHT ||
-		    (status == RS_TRACE_RING_IN_FLIGHT && round > PATIENT_ROUNDS))
+		/* Of each source only so many rounds in flight are waited for. */
+		if (!end_round(pump) || status < RS_TRACE_RING_IN_FLIGHT)
 			break;
 	}
 	if (!pump->merger)

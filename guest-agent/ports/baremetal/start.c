@@ -164,10 +164,18 @@ bool rs_region(void **at, uint64_t *size)
 	return region != NULL;
 }
 
+/* A copy. The agent checks the region only later, so callers bound what they read. */
 static const struct rs_region_header *header(void)
 {
-	const struct rs_region_header *h = region;
-	return h && rs_load_acquire(&h->magic) == RS_REGION_MAGIC ? h : NULL;
+	static struct rs_region_header copy;
+
+	if (!region || region_size < RS_REGION_HEADER_MIN_SIZE ||
+	    rs_load_acquire((const uint64_t *)region) != RS_REGION_MAGIC)
+		return NULL;
+	if (!rs_region_take_header(&copy, region, region_size) || copy.abi_major != RS_ABI_MAJOR ||
+	    !rs_region_take_table(&copy, region, region_size))
+		return NULL;
+	return &copy;
 }
 
 /* ---- time ---- */
@@ -197,13 +205,14 @@ static uint64_t hz_from_region(void)
 	const struct rs_region_header *h = header();
 	if (!h)
 		return 0;
-	const struct rs_control *control = section_of(h, RS_SEC_CONTROL, sizeof *control);
-	uint32_t count = h->section[RS_SEC_CLOCK].count;
-	const struct rs_clock_epoch *epochs =
-		section_of(h, RS_SEC_CLOCK, (uint64_t)count * sizeof *epochs);
-	if (!control || !epochs || !count || !control->epoch_count)
+	const struct rs_control *control = section_of(h, RS_SEC_CONTROL, RS_CONTROL_MIN_SIZE);
+	uint32_t count = h->section[RS_SEC_CLOCK].count, stride = h->section[RS_SEC_CLOCK].stride;
+	const char *epochs = section_of(h, RS_SEC_CLOCK, (uint64_t)count * stride);
+	if (!control || !epochs || !count || !control->epoch_count ||
+	    !rs_stride_fits(stride, RS_CLOCK_EPOCH_MIN_SIZE))
 		return 0;
-	const struct rs_clock_epoch *epoch = &epochs[control->epoch % count];
+	const struct rs_clock_epoch *epoch =
+		(const void *)(epochs + (uint64_t)(control->epoch % count) * stride);
 	uint32_t mult = epoch->mult, shift = epoch->shift;
 	if (!mult || shift > 32)
 		return 0;

@@ -62,9 +62,9 @@ static uint64_t find_end(int fd, uint64_t size)
 	uint64_t end = 0, entries, claims;
 	void *at;
 
-	if (size < sizeof(*head))
+	if (size < RS_DIRECTORY_MIN_SIZE)
 		return 0;
-	at = mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
+	at = mmap(NULL, RS_DIRECTORY_MIN_SIZE, PROT_READ, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return 0;
 	head = at;
@@ -76,7 +76,7 @@ static uint64_t find_end(int fd, uint64_t size)
 		claims = rs_load(&head->claims_offset) + count * sizeof(uint64_t);
 		end = entries > claims ? entries : claims;
 	}
-	munmap(at, sizeof(*head));
+	munmap(at, RS_DIRECTORY_MIN_SIZE);
 	return end <= size ? end : 0;
 }
 

@@ -77,13 +77,16 @@ static int find_doorbell(void)
 /* rs_control.flags. The agent checks the region only later, so this bounds what it reads. */
 static uint32_t control_flags(void)
 {
-	const struct rs_region_header *header =
-		(const struct rs_region_header *)hosted.place.region;
-	uint64_t at = header->section[RS_SEC_CONTROL].offset;
+	static struct rs_region_header header;
+	uint64_t size = hosted.place.region_size, at;
 
-	if (rs_load_acquire(&header->magic) != RS_REGION_MAGIC || at % 8 ||
-	    hosted.place.region_size < sizeof(struct rs_control) ||
-	    at > hosted.place.region_size - sizeof(struct rs_control))
+	if (rs_load_acquire((const uint64_t *)hosted.place.region) != RS_REGION_MAGIC ||
+	    !rs_region_take_header(&header, hosted.place.region, size) ||
+	    header.abi_major != RS_ABI_MAJOR ||
+	    !rs_region_take_table(&header, hosted.place.region, size))
+		return 0;
+	at = header.section[RS_SEC_CONTROL].offset;
+	if (at % 8 || size < sizeof(struct rs_control) || at > size - sizeof(struct rs_control))
 		return 0;
 	return rs_load(&((const struct rs_control *)(hosted.place.region + at))->flags);
 }

@@ -15,7 +15,7 @@
 #ifndef RINGSIDE_CMDLINE_H
 #define RINGSIDE_CMDLINE_H
 
-#include <ringside/types.h>
+#include <ringside/grow.h>
 
 struct rs_cmdline_entry { /* G */
 	uint32_t sequence;
@@ -26,12 +26,19 @@ struct rs_cmdline_entry { /* G */
 	char comm[RS_COMM_LEN];
 };
 RS_ASSERT_SIZE(struct rs_cmdline_entry, 64);
+#define RS_CMDLINE_ENTRY_MIN_SIZE 64u
+RS_ASSERT_GROWS(struct rs_cmdline_entry, RS_CMDLINE_ENTRY_MIN_SIZE);
 
 #define RS_CMDLINE_WAYS 8u
 struct rs_cmdline_bucket { /* G */
 	struct rs_cmdline_entry way[RS_CMDLINE_WAYS];
 };
 RS_ASSERT_SIZE(struct rs_cmdline_bucket, 512);
+#define RS_CMDLINE_BUCKET_MIN_SIZE (RS_CMDLINE_WAYS * RS_CMDLINE_ENTRY_MIN_SIZE)
+RS_ASSERT_GROWS(struct rs_cmdline_bucket, RS_CMDLINE_BUCKET_MIN_SIZE);
+
+/* A bucket grows with its entries, so its stride is a multiple of this. */
+#define RS_CMDLINE_STRIDE_ALIGN (RS_CMDLINE_WAYS * RS_STRIDE_ALIGN)
 
 static inline uint32_t rs_cmdline_hash(uint32_t pid, uint32_t buckets)
 {

@@ -10,7 +10,7 @@
 #ifndef RINGSIDE_CONTROL_H
 #define RINGSIDE_CONTROL_H
 
-#include <ringside/types.h>
+#include <ringside/grow.h>
 
 /*
  * A control word is uint32_t RS_SEC_EVENT_CTL[event id]. One store publishes it whole.
@@ -54,6 +54,8 @@ struct rs_clock_epoch { /* H */
 	uint64_t reserved[2];
 };
 RS_ASSERT_SIZE(struct rs_clock_epoch, 64);
+#define RS_CLOCK_EPOCH_MIN_SIZE 64u
+RS_ASSERT_GROWS(struct rs_clock_epoch, RS_CLOCK_EPOCH_MIN_SIZE);
 #define RS_EPOCH_CONTINUES (1u << 0)
 
 struct rs_control {             /* H */
@@ -68,5 +70,7 @@ struct rs_control {             /* H */
 	uint64_t reserved1[12];
 };
 RS_ASSERT_SIZE(struct rs_control, 128);
+#define RS_CONTROL_MIN_SIZE 128u
+RS_ASSERT_GROWS(struct rs_control, RS_CONTROL_MIN_SIZE);
 
 #endif

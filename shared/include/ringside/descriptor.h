@@ -19,7 +19,7 @@
 #ifndef RINGSIDE_DESCRIPTOR_H
 #define RINGSIDE_DESCRIPTOR_H
 
-#include <ringside/types.h>
+#include <ringside/grow.h>
 
 #define RS_PROVIDER_FREE 0u /* the slot is not used */
 #define RS_PROVIDER_LIVE 1u
@@ -54,6 +54,8 @@ struct rs_provider {         /* G */
 	char name[RS_NAME_MAX];
 };
 RS_ASSERT_SIZE(struct rs_provider, 256);
+#define RS_PROVIDER_MIN_SIZE 256u
+RS_ASSERT_GROWS(struct rs_provider, RS_PROVIDER_MIN_SIZE);
 
 /*
  * One tracepoint site: a NOP of `size` bytes at `code` that becomes a jump to `target`. On x86-64
@@ -68,6 +70,8 @@ struct rs_site { /* guest memory, read-only there */
 	uint32_t size; /* bytes at `code` */
 };
 RS_ASSERT_SIZE(struct rs_site, 16);
+#define RS_SITE_MIN_SIZE 16u
+RS_ASSERT_GROWS(struct rs_site, RS_SITE_MIN_SIZE);
 #define RS_SITE_BYTES 5u        /* on x86-64 */
 #define RS_MAX_SITES (1u << 20) /* a host refuses more from one guest */
 
@@ -102,6 +106,8 @@ struct rs_symbol { /* G */
 	uint32_t reserved;
 };
 RS_ASSERT_SIZE(struct rs_symbol, 16);
+#define RS_SYMBOL_MIN_SIZE 16u
+RS_ASSERT_GROWS(struct rs_symbol, RS_SYMBOL_MIN_SIZE);
 
 struct rs_field_desc {       /* G */
 	uint32_t name;       /* string offset */
@@ -118,6 +124,8 @@ struct rs_field_desc {       /* G */
 	uint64_t reserved;
 };
 RS_ASSERT_SIZE(struct rs_field_desc, 32);
+#define RS_FIELD_DESC_MIN_SIZE 32u
+RS_ASSERT_GROWS(struct rs_field_desc, RS_FIELD_DESC_MIN_SIZE);
 
 struct rs_event_desc { /* G; then fields, symbols, strings */
 	uint32_t size; /* bytes of the whole descriptor, multiple of 8 */
@@ -138,5 +146,7 @@ struct rs_event_desc { /* G; then fields, symbols, strings */
 	uint16_t reserved1;
 };
 RS_ASSERT_SIZE(struct rs_event_desc, 48);
+#define RS_EVENT_DESC_MIN_SIZE 48u
+RS_ASSERT_GROWS(struct rs_event_desc, RS_EVENT_DESC_MIN_SIZE);
 
 #endif

@@ -26,7 +26,7 @@
 #ifndef RINGSIDE_DIRECTORY_H
 #define RINGSIDE_DIRECTORY_H
 
-#include <ringside/types.h>
+#include <ringside/grow.h>
 
 #define RS_DIRECTORY_MAGIC 0x5249444753474e52ull /* "RNGSGDIR" */
 #define RS_MAX_REGIONS 256u
@@ -43,16 +43,18 @@ struct rs_directory {   /* H */
 	uint64_t magic; /* RS_DIRECTORY_MAGIC, written last */
 	uint16_t abi_major;
 	uint16_t abi_minor;
-	uint32_t header_size;
-	uint64_t size;       /* bytes of the whole piece of memory */
-	uint64_t session_id; /* random; a new one each time that it is laid out */
+	uint32_t header_size; /* bytes of this structure */
+	uint64_t size;        /* bytes of the whole piece of memory */
+	uint64_t session_id;  /* random; a new one each time that it is laid out */
 	uint64_t entries_offset;
 	uint64_t claims_offset; /* multiple of RS_SECTION_ALIGN */
 	uint32_t entry_count;   /* 1..RS_MAX_REGIONS */
-	uint32_t entry_stride;  /* bytes, at least sizeof(struct rs_directory_entry) */
+	uint32_t entry_stride;  /* bytes, at least RS_DIRECTORY_ENTRY_MIN_SIZE */
 	uint64_t reserved[1];
 };
 RS_ASSERT_SIZE(struct rs_directory, 64);
+#define RS_DIRECTORY_MIN_SIZE 64u
+RS_ASSERT_GROWS(struct rs_directory, RS_DIRECTORY_MIN_SIZE);
 
 struct rs_directory_entry {  /* H */
 	uint64_t offset;     /* of the region; multiple of RS_SECTION_ALIGN */
@@ -63,6 +65,20 @@ struct rs_directory_entry {  /* H */
 	char name[RS_NAME_MAX]; /* of the source, for people; empty: the agent says it */
 };
 RS_ASSERT_SIZE(struct rs_directory_entry, 128);
+#define RS_DIRECTORY_ENTRY_MIN_SIZE 128u
+RS_ASSERT_GROWS(struct rs_directory_entry, RS_DIRECTORY_ENTRY_MIN_SIZE);
+
+/*
+ * Takes a private copy of the head out of the `size` bytes of memory that it begins. False: it does
+ * not fit, or is shorter than in 1.0. The caller checks magic and version first, which are there
+ * even then.
+ */
+static inline bool rs_directory_take_head(struct rs_directory *out, const void *memory,
+					  uint64_t size)
+{
+	return rs_take_sized_record(out, sizeof(*out), memory, size, RS_DIRECTORY_MIN_SIZE,
+				    offsetof(struct rs_directory, header_size));
+}
 
 static inline uint64_t rs_directory_claim_word(uint32_t generation, uint32_t owner)
 {

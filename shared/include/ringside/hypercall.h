@@ -13,7 +13,7 @@
 #ifndef RINGSIDE_HYPERCALL_H
 #define RINGSIDE_HYPERCALL_H
 
-#include <ringside/types.h>
+#include <ringside/grow.h>
 
 /* Where our VMM listens, unless the region header says otherwise. */
 #define RS_HCALL_PORT 0x5270u    /* request */
@@ -60,6 +60,8 @@ struct rs_hcall_request { /* G, one page */
 };
 RS_ASSERT_SIZE(struct rs_hcall_request, 4096);
 RS_ASSERT_OFFSET(struct rs_hcall_request, data, 128);
+#define RS_HCALL_REQUEST_MIN_SIZE 4096u
+RS_ASSERT_GROWS(struct rs_hcall_request, RS_HCALL_REQUEST_MIN_SIZE);
 
 struct rs_hcall_response { /* H, one page */
 	uint32_t sequence; /* of the request that it answers (release) */
@@ -71,5 +73,7 @@ struct rs_hcall_response { /* H, one page */
 	uint8_t data[RS_HCALL_DATA]; /* text of an error, NUL-terminated */
 };
 RS_ASSERT_SIZE(struct rs_hcall_response, 4096);
+#define RS_HCALL_RESPONSE_MIN_SIZE 4096u
+RS_ASSERT_GROWS(struct rs_hcall_response, RS_HCALL_RESPONSE_MIN_SIZE);
 
 #endif

@@ -12,11 +12,14 @@
  * reader that sees the magic (acquire) sees the rest. A reader takes a private copy of the header
  * and checks it before it uses any of it: under QEMU the guest can write these pages, and a trace
  * file can hold anything. A reader checks the sections that it knows and ignores the rest.
+ *
+ * The header has two parts. Its fields lie at offset 0. The section table lies where section_offset
+ * says, and behind the fields in 1.0. Either can get longer without the other: see grow.h.
  */
 #ifndef RINGSIDE_REGION_H
 #define RINGSIDE_REGION_H
 
-#include <ringside/types.h>
+#include <ringside/grow.h>
 
 #define RS_REGION_MAGIC 0x45444953474e4952ull /* "RINGSIDE" */
 #define RS_GUEST_MAGIC 0x5453455547534952ull  /* "RISGUEST" */
@@ -81,12 +84,14 @@ struct rs_section {
 	uint32_t count;  /* elements */
 };
 RS_ASSERT_SIZE(struct rs_section, 24);
+#define RS_SECTION_MIN_SIZE 24u
+RS_ASSERT_GROWS(struct rs_section, RS_SECTION_MIN_SIZE);
 
 struct rs_region_header { /* H */
 	uint64_t magic;   /* RS_REGION_MAGIC, written last */
 	uint16_t abi_major;
 	uint16_t abi_minor;
-	uint32_t header_size;    /* bytes of this structure, section table included */
+	uint32_t header_size;    /* bytes of the fields, without the table: 128 in 1.0 */
 	uint64_t features;       /* none defined in 1.0; see RS_FEATURES_REQUIRED */
 	uint64_t region_size;    /* bytes; multiple of RS_SECTION_ALIGN */
 	uint64_t guest_offset;   /* where the guest-written part starts; a multiple likewise */
@@ -96,21 +101,62 @@ struct rs_region_header { /* H */
 	uint32_t ring_page_size; /* power of two, RS_RING_PAGE_MIN..MAX */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
-	uint32_t section_count;  /* entries of section[]; a reader uses those that it knows */
-	uint32_t section_stride; /* bytes from one to the next: sizeof(struct rs_section) in 1.0 */
+	uint32_t
+		section_count; /* entries of the table, 64 in 1.0; those that it lacks are absent */
+	uint32_t section_stride; /* bytes from one to the next, 24 in 1.0 */
 	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel; /* RS_CHANNEL_* */
-	uint32_t reserved0;
+	uint32_t section_offset;   /* of the table, multiple of 8; 128 in 1.0 */
 	uint64_t doorbell_addr;
 	uint64_t origin_ns; /* host's CLOCK_MONOTONIC where trace times are 0 */
 	uint64_t reserved1[2];
+	/* The table; in a private copy it is always here: see rs_region_take_table(). */
 	struct rs_section section[RS_SEC_COUNT];
 };
 RS_ASSERT_SIZE(struct rs_region_header, 1664);
 RS_ASSERT_OFFSET(struct rs_region_header, ring_count, 48);
 RS_ASSERT_OFFSET(struct rs_region_header, hcall_addr, 80);
 RS_ASSERT_OFFSET(struct rs_region_header, section, 128);
+#define RS_REGION_HEADER_MIN_SIZE 128u /* of the fields */
+_Static_assert(offsetof(struct rs_region_header, section) >= RS_REGION_HEADER_MIN_SIZE,
+	       "least size of the header's fields");
+
+/*
+ * Takes a private copy of the header's fields out of the `mapped` bytes of a region, and an empty
+ * table. False: the fields do not fit, or are fewer than 1.0 has. The caller checks magic and
+ * version first, which are there even then: of another major version nothing else is known.
+ */
+static inline bool rs_region_take_header(struct rs_region_header *out, const void *region,
+					 uint64_t mapped)
+{
+	__builtin_memset(out->section, 0, sizeof(out->section));
+	return rs_take_sized_record(out, offsetof(struct rs_region_header, section), region, mapped,
+				    RS_REGION_HEADER_MIN_SIZE,
+				    offsetof(struct rs_region_header, header_size));
+}
+
+/*
+ * Then takes the section table. Numbers that the table lacks stay absent, and those that we do not
+ * know are not taken. False: the table contradicts itself, or is not in the host-written part.
+ */
+static inline bool rs_region_take_table(struct rs_region_header *header, const void *region,
+					uint64_t mapped)
+{
+	uint64_t end = header->guest_offset < mapped ? header->guest_offset : mapped;
+	uint64_t bytes = (uint64_t)header->section_count * header->section_stride;
+	const uint8_t *from = (const uint8_t *)region + header->section_offset;
+
+	if (!rs_stride_fits(header->section_stride, RS_SECTION_MIN_SIZE) ||
+	    header->section_offset % RS_STRIDE_ALIGN ||
+	    header->section_offset < header->header_size || header->section_offset > end ||
+	    bytes > end - header->section_offset)
+		return false;
+	for (uint32_t i = 0; i < header->section_count && i < RS_SEC_COUNT; i++)
+		rs_take_record(&header->section[i], sizeof(header->section[i]),
+			       from + (uint64_t)i * header->section_stride, header->section_stride);
+	return true;
+}
 
 /* rs_guest_info.state */
 #define RS_GUEST_ABSENT 0u
@@ -166,6 +212,8 @@ struct rs_guest_info {  /* G */
 	char name[64];  /* NUL-terminated name of the guest, for people */
 };
 RS_ASSERT_SIZE(struct rs_guest_info, 464);
+#define RS_GUEST_INFO_MIN_SIZE 464u
+RS_ASSERT_GROWS(struct rs_guest_info, RS_GUEST_INFO_MIN_SIZE);
 RS_ASSERT_OFFSET(struct rs_guest_info, flags, 36);
 RS_ASSERT_OFFSET(struct rs_guest_info, provider_slots, 72);
 RS_ASSERT_OFFSET(struct rs_guest_info, boots, 208);

@@ -15,7 +15,7 @@
 #ifndef RINGSIDE_RING_H
 #define RINGSIDE_RING_H
 
-#include <ringside/types.h>
+#include <ringside/grow.h>
 
 #define RS_WORD_OFFSET_BITS 14
 #define RS_WORD_PAGE_BITS 18
@@ -95,6 +95,8 @@ struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	uint64_t reserved2[3];
 };
 RS_ASSERT_SIZE(struct rs_ring_state, 128);
+#define RS_RING_STATE_MIN_SIZE 128u
+RS_ASSERT_GROWS(struct rs_ring_state, RS_RING_STATE_MIN_SIZE);
 RS_ASSERT_OFFSET(struct rs_ring_state, pages, 64);
 
 struct rs_ring_ctl {       /* H; each ring's on a cache line of its own */
@@ -105,5 +107,7 @@ struct rs_ring_ctl {       /* H; each ring's on a cache line of its own */
 	uint64_t reserved[5];
 };
 RS_ASSERT_SIZE(struct rs_ring_ctl, 64);
+#define RS_RING_CTL_MIN_SIZE 64u
+RS_ASSERT_GROWS(struct rs_ring_ctl, RS_RING_CTL_MIN_SIZE);
 
 #endif

@@ -8,8 +8,8 @@
  *     G  the guest writes, the host only reads (and never trusts it)
  *
  * The ABI can grow without a new major version. A structure may get longer: a size or stride stored
- * beside it says how long it is, and a reader steps by that and uses the fields that it knows. A
- * new section, mark, field kind or hypercall gets a new number, which an older reader skips.
+ * beside it says how long it is, and either side may be the newer one (grow.h). A new section,
+ * mark, field kind or hypercall gets a new number, which an older reader skips.
  */
 #ifndef RINGSIDE_TYPES_H
 #define RINGSIDE_TYPES_H

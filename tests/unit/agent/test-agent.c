@@ -250,6 +250,21 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RINGS].size = 4096);
 	EXPECT(RS_AGENT_NO_ROOM, header->ring_pages *= 2);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_STATE].stride = 120);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_STATE].stride += 1);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_CTL].stride += 4);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_PROVIDERS].stride += 10);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_EVENT_CTL].stride = 8);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_FILTERS].stride = 9);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RINGS].stride *= 2,
+	       header->section[RS_SEC_RINGS].count /= 2);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_CMDLINE].stride += 8,
+	       header->section[RS_SEC_CMDLINE].count /= 2);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->header_size -= 8);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_offset -= 8);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_offset += 4);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_stride -= 8);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_count = UINT32_MAX);
+	EXPECT(RS_AGENT_NO_ROOM, header->section_count = RS_SEC_RINGS);
 	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RING_STATE].count = 1);
 	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = RS_FIRST_EVENT_ID);
 #undef EXPECT

@@ -130,6 +130,9 @@ static void test_bad(void)
 		CASE(entry_count, RS_MAX_REGIONS + 1, RS_AGENT_BAD_LAYOUT),
 		CASE(entry_stride, 120, RS_AGENT_BAD_LAYOUT),
 		CASE(entry_stride, 132, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_stride, 129, RS_AGENT_BAD_LAYOUT),
+		CASE(header_size, 56, RS_AGENT_BAD_LAYOUT),
+		CASE(header_size, SIZE + 8, RS_AGENT_BAD_LAYOUT),
 		CASE(entry_stride, UINT32_MAX - 7, RS_AGENT_BAD_LAYOUT),
 	};
 	struct rs_place place;

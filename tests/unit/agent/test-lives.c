@@ -10,6 +10,7 @@
 #include <ringside/agent.h>
 #include <rs-trace-decoder.h>
 #include <rs-trace-ring.h>
+#include <rs-trace-table.h>
 #include <rs-trace-text.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static void emit(struct made *m, uint32_t value)
 
 struct observer {
 	RsTraceSchema *schema;
+	RsTraceTable *table;
 	RsTraceDecoder *decoder;
 	RsTraceRing *rings[2];
 	GString *lines;
@@ -77,20 +79,22 @@ struct observer {
 	uint32_t changes;
 };
 
+static gboolean take(guint slot, const struct rs_provider *entry, const guint8 *descs, gsize size,
+		     gpointer data)
+{
+	struct observer *o = data;
+	guint bad = 0;
+
+	rs_trace_schema_take(o->schema, slot, entry, descs, size, &bad, NULL);
+	g_assert_cmpuint(bad, ==, 0);
+	return TRUE;
+}
+
 static void follow(struct observer *o)
 {
 	o->changes = rs_load_acquire(&info->provider_changes);
-	for (guint slot = 0; slot < rs_load_acquire(&info->provider_slots); slot++) {
-		const uint8_t *events = rs_trace_region_section(region, RS_SEC_EVENTS, NULL);
-		struct rs_provider entry;
-		guint bad = 0;
-
-		if (!rs_trace_region_provider(region, slot, &entry))
-			continue;
-		rs_trace_schema_take(o->schema, slot, &entry, events + entry.desc_offset,
-				     entry.desc_size, &bad, NULL);
-		g_assert_cmpuint(bad, ==, 0);
-	}
+	rs_trace_table_look(o->table, rs_load_acquire(&info->provider_slots), o->schema, take, o);
+	g_assert_false(rs_trace_table_pending(o->table));
 }
 
 static void on_record(const RsTraceRecord *record, gpointer data)
@@ -121,6 +125,7 @@ static struct observer *observe(RsTraceFrom from)
 	struct observer *o = g_new0(struct observer, 1);
 
 	o->schema = rs_trace_schema_new();
+	o->table = rs_trace_table_new(region);
 	o->decoder = rs_trace_decoder_new(2, o->schema, NULL, on_record, o);
 	o->lines = g_string_new(NULL);
 	for (guint i = 0; i < 2; i++) {
@@ -153,6 +158,7 @@ static void observer_free(struct observer *o)
 		rs_trace_ring_free(o->rings[i]);
 	rs_trace_decoder_free(o->decoder);
 	rs_trace_schema_free(o->schema);
+	rs_trace_table_free(o->table);
 	g_string_free(o->lines, TRUE);
 	g_free(o);
 }
@@ -255,7 +261,7 @@ static void test_others(void)
 			g_assert_true(g_str_has_prefix(line, start));
 		}
 		if (i % 500 == 0)
-			rs_trace_schema_trim(o->schema, 100);
+			rs_trace_schema_trim(o->schema, 100, G_MAXSIZE);
 	}
 	g_assert_cmpuint(o->records, ==, ROUNDS * 40);
 	g_assert_cmpuint(o->lost + o->unknown, ==, 0);

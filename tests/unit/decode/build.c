@@ -172,6 +172,7 @@ void test_provider(struct rs_provider *entry, guint slot, GByteArray *descs)
 		.last_boot = 1,
 		.event_count = last - first + 1,
 		.first_id = first,
+		.desc_offset = (guint64)slot << 20,
 		.desc_size = descs->len,
 		.generation = 1,
 		.name = "test",

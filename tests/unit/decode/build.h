@@ -40,7 +40,7 @@ void test_desc_grow(TestDesc *desc, guint more);
 
 /*
  * The entry of a live provider of boot 1 with these descriptors, which must be good: their ids, and
- * their bytes from offset 0 on. Puts its slot into them.
+ * their bytes from the slot's own MiB on. Puts its slot into them.
  */
 void test_provider(struct rs_provider *entry, guint slot, GByteArray *descs);
 /* Makes the entry and gives both to a schema, which must accept them. */

@@ -11,6 +11,14 @@ static struct rs_region_config small_config(void)
 	return (struct rs_region_config){.vcpus = 2, .ring_bytes = 64 << 10};
 }
 
+/* Whether a region that begins so is accepted; its header as it is taken goes to `out`. */
+static gboolean check(RsTraceRegion *region, const struct rs_region_header *h,
+		      struct rs_region_header *out, GError **error)
+{
+	memcpy(region->map, h, sizeof(*h));
+	return rs_trace_region_take_header(region->map, region->size, out, error);
+}
+
 /* With any 8-byte word of the header changed, it is refused, or every later access is safe. */
 static void test_hostile_headers(void)
 {
@@ -37,7 +45,7 @@ static void test_hostile_headers(void)
 			struct rs_region_header h = region->header;
 
 			memcpy((uint8_t *)&h + at, &words[i], 8);
-			if (!rs_trace_region_check_header(&h, region->size, NULL)) {
+			if (!check(region, &h, &h, NULL)) {
 				refused++;
 				continue;
 			}
@@ -63,7 +71,7 @@ typedef struct {
 	struct rs_section add; /* to this section's entry */
 } Change;
 
-static void check_change(const RsTraceRegion *region, const Change *change)
+static void check_change(RsTraceRegion *region, const Change *change)
 {
 	struct rs_region_header h = region->header;
 	struct rs_section *section = &h.section[change->number];
@@ -74,11 +82,11 @@ static void check_change(const RsTraceRegion *region, const Change *change)
 	section->stride += change->add.stride;
 	section->count += change->add.count;
 	if (!change->why) {
-		rs_trace_region_check_header(&h, region->size, &error);
+		check(region, &h, &h, &error);
 		g_assert_no_error(error);
 		return;
 	}
-	g_assert_false(rs_trace_region_check_header(&h, region->size, &error));
+	g_assert_false(check(region, &h, &h, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
 	if (!strstr(error->message, change->why))
 		g_error("section %u: \"%s\", not \"%s\"", change->number, error->message,
@@ -100,6 +108,11 @@ static void test_sections(void)
 		{NULL, RS_SEC_HEADER, {.stride = 64}},
 		{"section 37 has impossible elements", RS_SEC_RING_STATE, {.stride = -8u}},
 		{"section 37 has impossible elements", RS_SEC_RING_STATE, {.stride = 4}},
+		{"section 37 has impossible elements", RS_SEC_RING_STATE, {.stride = 1}},
+		{"section 33 has impossible elements", RS_SEC_PROVIDERS, {.stride = 9}},
+		{"section 3 has impossible elements", RS_SEC_FILTERS, {.stride = 9}},
+		{"cmdline buckets of", RS_SEC_CMDLINE, {.stride = 8, .count = -256u}},
+		{"ring pages of", RS_SEC_RINGS, {.stride = 4096, .count = -16u}},
 		{"section 37 has impossible elements", RS_SEC_RING_STATE, {.stride = 1u << 20}},
 		{"section 4 has impossible elements", RS_SEC_RING_CTL, {.stride = -8u}},
 		{"section 2 has impossible elements", RS_SEC_EVENT_CTL, {.stride = 4}},
@@ -111,6 +124,7 @@ static void test_sections(void)
 		{"requests", RS_SEC_REQUEST, {.count = -1u}},
 		{"cmdline buckets", RS_SEC_CMDLINE, {.count = -1u}},
 		/* Places. */
+		{"section 0 lies badly", RS_SEC_HEADER, {.offset = RS_SECTION_ALIGN * 7}},
 		{"section 33 lies badly", RS_SEC_PROVIDERS, {.offset = 4096}},
 		{"section 38 lies badly", RS_SEC_RINGS, {.offset = RS_SECTION_ALIGN}},
 		{"section 38 lies badly",
@@ -144,7 +158,7 @@ static void test_sides(void)
 		GError *error = NULL;
 
 		h.guest_offset += (uint64_t)(side * (int)RS_SECTION_ALIGN);
-		g_assert_true(rs_trace_region_check_header(&h, region->size, &error) == !side);
+		g_assert_true(check(region, &h, &h, &error) == !side);
 		if (side)
 			g_assert_nonnull(strstr(error->message, "is on the wrong side"));
 		g_clear_error(&error);
@@ -152,12 +166,12 @@ static void test_sides(void)
 	rs_trace_region_free(region);
 }
 
-/* A longer header with more sections than we know is accepted. */
-static void test_grown_header(void)
+/* Fields of a later minor version, and features. */
+static void test_later_header(void)
 {
 	struct rs_region_config config = small_config();
 	RsTraceRegion *region = NULL;
-	struct rs_region_header h;
+	struct rs_region_header h, taken;
 	struct rs_error err = {0};
 	GError *error = NULL;
 
@@ -165,19 +179,97 @@ static void test_grown_header(void)
 	h = region->header;
 	h.abi_minor++;
 	h.features = ~RS_FEATURES_REQUIRED;
-	h.header_size += 64 * sizeof(struct rs_section);
-	h.section_count = 128;
-	g_assert_true(rs_trace_region_check_header(&h, region->size, NULL));
+	g_assert_true(check(region, &h, &taken, NULL));
 	h.features |= 1;
-	g_assert_false(rs_trace_region_check_header(&h, region->size, &error));
+	g_assert_false(check(region, &h, &taken, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION);
 	g_clear_error(&error);
 	h.features = 0;
-	h.header_size = sizeof(h) - 8;
-	g_assert_false(rs_trace_region_check_header(&h, region->size, NULL));
-	h.header_size = sizeof(h);
+	h.header_size = RS_REGION_HEADER_MIN_SIZE - 8;
+	g_assert_false(check(region, &h, &taken, NULL));
+	/* Longer than we know it, the table behind it. */
+	h.header_size = RS_REGION_HEADER_MIN_SIZE + 64;
+	g_assert_false(check(region, &h, &taken, NULL));
+	h.section_offset = 4096;
+	g_assert_false(check(region, &h, &taken, NULL));
+	memcpy(region->map + 4096, h.section, sizeof(h.section));
+	g_assert_true(check(region, &h, &taken, NULL));
+	g_assert_cmpmem(taken.section, sizeof(taken.section), h.section, sizeof(h.section));
+	h.header_size = 1u << 30;
+	h.section_offset = h.header_size;
+	g_assert_false(check(region, &h, &taken, NULL));
+	rs_trace_region_free(region);
+}
+
+/* Where the section table lies, how long it is, and how long its entries are. */
+static void test_table(void)
+{
+	static const struct {
+		guint32 offset, count, stride;
+		gboolean good;
+	} tables[] = {
+		{128, 64, 24, TRUE},
+		{4096, 64, 24, TRUE},
+		{4096, 64, 32, TRUE},
+		{4096, 100, 40, TRUE},
+		/* It ends with the last section that we know, or before it. */
+		{4096, RS_SEC_RINGS + 1, 24, TRUE},
+		{4096, RS_SEC_RINGS, 24, FALSE},
+		{4096, 0, 24, FALSE},
+		{4096, 64, 16, FALSE},
+		{4096, 64, 28, FALSE},
+		{4100, 64, 24, FALSE},
+		{120, 64, 24, FALSE},
+		{0, 64, 24, FALSE},
+		{1u << 31, 64, 24, FALSE},
+		{4096, G_MAXUINT32, 24, FALSE},
+		{4096, 64, G_MAXUINT32 - 7, FALSE},
+	};
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
+		struct rs_region_header h = region->header, taken;
+
+		memset(region->map, 0xee, 16384);
+		h.section_offset = tables[i].offset;
+		h.section_count = tables[i].count;
+		h.section_stride = tables[i].stride;
+		memset(h.section, 0xee, sizeof(h.section));
+		memcpy(region->map, &h, sizeof(h));
+		for (guint k = 0; tables[i].offset < 16384 && k < RS_SEC_COUNT; k++)
+			memcpy(region->map + tables[i].offset + k * MIN(tables[i].stride, 64),
+			       &region->header.section[k], sizeof(struct rs_section));
+		if (tables[i].offset < RS_REGION_HEADER_MIN_SIZE)
+			memcpy(region->map, &h, RS_REGION_HEADER_MIN_SIZE);
+		g_assert_true(rs_trace_region_take_header(region->map, region->size, &taken,
+							  NULL) == tables[i].good);
+		if (!tables[i].good)
+			continue;
+		for (guint k = 0; k < MIN(tables[i].count, RS_SEC_COUNT); k++)
+			g_assert_cmpmem(&taken.section[k], sizeof(struct rs_section),
+					&region->header.section[k], sizeof(struct rs_section));
+	}
+	rs_trace_region_free(region);
+}
+
+/* A table that ends before an optional section: the section is absent. */
+static void test_short_table(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	struct rs_region_header h, taken;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
+	h = region->header;
+	/* The section that a later version may add is what an older one lacks. */
+	h.section[RS_SEC_COUNT - 1] = (struct rs_section){.offset = 64 << 10, .size = 64 << 10};
 	h.section_count = RS_SEC_COUNT - 1;
-	g_assert_false(rs_trace_region_check_header(&h, region->size, NULL));
+	g_assert_true(check(region, &h, &taken, NULL));
+	g_assert_cmpuint(taken.section[RS_SEC_COUNT - 1].size, ==, 0);
 	rs_trace_region_free(region);
 }
 
@@ -332,7 +424,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/region/hostile", test_hostile_headers);
 	g_test_add_func("/decode/region/sections", test_sections);
 	g_test_add_func("/decode/region/sides", test_sides);
-	g_test_add_func("/decode/region/grown-header", test_grown_header);
+	g_test_add_func("/decode/region/later-header", test_later_header);
+	g_test_add_func("/decode/region/table", test_table);
+	g_test_add_func("/decode/region/short-table", test_short_table);
 	g_test_add_func("/decode/region/elements", test_elements);
 	g_test_add_func("/decode/region/unchecked", test_unchecked);
 	g_test_add_func("/decode/region/provider", test_provider);

@@ -342,7 +342,7 @@ static Provider *provider_new(guint slot, const char *name, guint boot, guint64 
 	test_provider(&provider->entry, slot, provider->bytes);
 	provider->entry.first_boot = provider->entry.last_boot = boot;
 	provider->entry.since = since;
-	provider->entry.desc_offset = slot * 4096;
+	provider->entry.desc_offset = slot * 4096u;
 	return provider;
 }
 
@@ -434,9 +434,9 @@ static void test_used_again(void)
 		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 1);
 		g_assert_cmpstr(rs_trace_schema_nth(schema, 0)->system, ==, "new");
 		g_assert_null(rs_trace_schema_by_name(schema, "old", "event"));
-		rs_trace_schema_trim(schema, 1);
+		rs_trace_schema_trim(schema, 1, G_MAXSIZE);
 		g_assert_cmpstr(whose(schema, 1, 900), ==, "old");
-		rs_trace_schema_trim(schema, 0);
+		rs_trace_schema_trim(schema, 0, G_MAXSIZE);
 		g_assert_cmpstr(whose(schema, 1, 900), ==, "");
 		g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
 	}
@@ -471,14 +471,14 @@ static void test_trim(void)
 	take_free(schema, 2);
 	take_free(schema, 0);
 	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 0);
-	rs_trace_schema_trim(schema, 2);
+	rs_trace_schema_trim(schema, 2, G_MAXSIZE);
 	g_assert_cmpstr(whose(schema, 1, 0), ==, "a");
 	g_assert_cmpstr(whose(schema, 2, 0), ==, "");
 	g_assert_cmpstr(whose(schema, 3, 0), ==, "c");
-	rs_trace_schema_trim(schema, 1);
+	rs_trace_schema_trim(schema, 1, G_MAXSIZE);
 	g_assert_cmpstr(whose(schema, 1, 0), ==, "a");
 	g_assert_cmpstr(whose(schema, 3, 0), ==, "");
-	rs_trace_schema_trim(schema, 0);
+	rs_trace_schema_trim(schema, 0, G_MAXSIZE);
 	g_assert_null(rs_trace_schema_by_id(schema, TEST_SWITCH));
 }
 
@@ -539,6 +539,102 @@ static void test_newest_name(void)
 	g_assert_null(rs_trace_schema_by_name(schema, "same", "event"));
 }
 
+/* Bytes belong to one provider of the table, dead or alive; sizes are whatever a guest writes. */
+static void test_overlap(void)
+{
+	static const struct {
+		guint64 offset, size;
+		gboolean refused;
+	} cases[] = {
+		{0, 8192, FALSE},    {8192, 1, TRUE},        {12287, 100, TRUE},
+		{12288, 100, FALSE}, {0, G_MAXUINT64, TRUE}, {G_MAXUINT64, G_MAXUINT64, FALSE},
+		{10000, 0, FALSE},
+	};
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(Provider) first = provider_new(2, "first", 1, 1);
+
+	first->entry.desc_size = 4096;
+	first->entry.state = RS_PROVIDER_DEAD;
+	take(schema, first);
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(Provider) provider = provider_new(5, "second", 1, 100 + i);
+		struct rs_provider *entry = &provider->entry;
+		g_autoptr(GError) error = NULL;
+		guint bad;
+
+		entry->desc_offset = cases[i].offset;
+		entry->desc_size = cases[i].size;
+		rs_trace_schema_take(schema, 5, entry, provider->bytes->data, provider->bytes->len,
+				     &bad, &error);
+		g_assert_cmpuint(bad, ==, cases[i].refused);
+		g_assert_true(!error == !cases[i].refused);
+		g_assert_true(rs_trace_schema_knows(schema, 5, entry));
+		g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 2 - cases[i].refused);
+	}
+}
+
+static gsize grow(RsTraceSchema *schema, guint symbols)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "a", "b");
+	guint n;
+
+	test_desc_int(desc, "n", RS_KIND_ENUM, 4);
+	for (guint i = 0; i < symbols; i++)
+		test_desc_symbol(desc, i, "R");
+	test_desc_end(desc, NULL, NULL, bytes);
+	test_take(schema, 0, bytes);
+	take_free(schema, 0);
+	return rs_trace_schema_retired(schema, &n);
+}
+
+/* What was retired is counted with all that it takes, and trimmed by that too. */
+static void test_trim_bytes(void)
+{
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	gsize small = grow(schema, 1), large = grow(schema, 1001) - small;
+	guint n;
+
+	g_assert_cmpuint(large - small, >=, 1000 * sizeof(RsTraceSymbol));
+	g_assert_cmpuint(grow(schema, 1), ==, large + 2 * small);
+	rs_trace_schema_trim(schema, 3, large + 2 * small);
+	g_assert_cmpuint(rs_trace_schema_retired(schema, &n), ==, large + 2 * small);
+	g_assert_cmpuint(n, ==, 3);
+	rs_trace_schema_trim(schema, 3, large);
+	g_assert_cmpuint(rs_trace_schema_retired(schema, &n), ==, small);
+	g_assert_cmpuint(n, ==, 1);
+	rs_trace_schema_trim(schema, 3, 0);
+	g_assert_cmpuint(rs_trace_schema_retired(schema, &n), ==, 0);
+}
+
+/*
+ * So many providers had one id that a lookup or a trim that looks at each of them would not end.
+ * They began at the same time, or one after the other.
+ */
+static void test_many_lives(void)
+{
+	const guint n = 50000;
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(Provider) provider = provider_new(0, "x", 1, 0);
+
+	for (guint i = 0; i < n; i++) {
+		provider->entry.since = MAX(i, n / 2);
+		provider->entry.first_id = TEST_SWITCH - i % 2; /* another provider */
+		provider->entry.event_count = 1 + i % 2;
+		take(schema, provider);
+	}
+	for (guint i = 0; i < 20 * n; i++) {
+		g_assert_cmpstr(whose(schema, 1, i % n), ==, i % n < n / 2 ? "" : "x");
+		g_assert_cmpstr(whose(schema, 2, i % n), ==, "");
+	}
+	rs_trace_schema_trim(schema, 2, G_MAXSIZE);
+	g_assert_cmpstr(whose(schema, 1, n - 4), ==, "");
+	g_assert_cmpstr(whose(schema, 1, n - 3), ==, "x");
+	rs_trace_schema_trim(schema, 0, G_MAXSIZE);
+	g_assert_cmpstr(whose(schema, 1, n - 2), ==, "");
+	g_assert_cmpstr(whose(schema, 1, n - 1), ==, "x");
+}
+
 /* As many small events as there may be are taken in the time that they need. */
 static void test_many(void)
 {
@@ -579,6 +675,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/used-again", test_used_again);
 	g_test_add_func("/decode/schema/unseen-death", test_unseen_death);
 	g_test_add_func("/decode/schema/trim", test_trim);
+	g_test_add_func("/decode/schema/trim-bytes", test_trim_bytes);
+	g_test_add_func("/decode/schema/many-lives", test_many_lives);
+	g_test_add_func("/decode/schema/overlap", test_overlap);
 	g_test_add_func("/decode/schema/knows", test_knows);
 	g_test_add_func("/decode/schema/newest-name", test_newest_name);
 	g_test_add_func("/decode/schema/many", test_many);

@@ -19,19 +19,36 @@ static void tell(TestPages *pages, RsTraceFollower *follower, guint boot, GByteA
 
 	if (!*descs)
 		return;
-	pages->told++;
+	g_atomic_int_inc(&pages->told);
 	test_provider(&entry, slot, *descs);
 	entry.first_boot = entry.last_boot = boot;
-	g_assert_false(rs_trace_follower_knows(follower, slot, &entry));
 	rs_trace_follower_take_provider(follower, slot, &entry, (*descs)->data, (*descs)->len);
-	g_assert_true(rs_trace_follower_knows(follower, slot, &entry));
 	g_clear_pointer(descs, g_byte_array_unref);
+}
+
+static void tell_another(TestPages *pages, RsTraceFollower *follower)
+{
+	g_autoptr(GByteArray) descs = g_byte_array_new();
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "another", "event");
+	struct rs_provider entry;
+
+	test_desc_int(desc, "n", RS_KIND_ENUM, 4);
+	for (guint i = 0; i < pages->churn; i++)
+		test_desc_symbol(desc, i, "symbol");
+	test_desc_end(desc, NULL, NULL, descs);
+	test_provider(&entry, 0, descs);
+	entry.desc_offset = 8 * (guint)g_atomic_int_add(&pages->told, 1);
+	rs_trace_follower_take_provider(follower, 0, &entry, descs->data, descs->len);
 }
 
 static void providers(RsTraceSource *source, RsTraceFollower *follower)
 {
 	TestPages *pages = (TestPages *)source;
 
+	if (pages->churn) {
+		tell_another(pages, follower);
+		return;
+	}
 	tell(pages, follower, 1, &pages->descs);
 	tell(pages, follower, 2, &pages->later);
 }
@@ -58,7 +75,8 @@ static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns,
 		if (head.ring != ring)
 			continue;
 		g_clear_pointer(&last, g_byte_array_unref);
-		last = g_ptr_array_steal_index(pages->pages, i);
+		last = pages->repeats ? g_byte_array_ref(page)
+				      : g_ptr_array_steal_index(pages->pages, i);
 		*out = (RsTraceChunk){.ring = ring,
 				      .from = RS_RING_PAGE_HEADER,
 				      .to = last->len,

@@ -4,6 +4,8 @@
 
 #include "pages.h"
 
+#include <string.h>
+
 typedef struct {
 	RsTraceMerger *merger;
 	RsTraceFollower *follower;
@@ -130,6 +132,61 @@ static void test_boot(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 1);
 }
 
+/*
+ * Another provider with each page, as fast as a guest can. A round takes some of them, and what is
+ * remembered stays below a bound, with every event that a held record names.
+ */
+static void test_churn(Fixture *f, gconstpointer unused)
+{
+	const guint n = 2000, symbols = 4000, bytes = symbols * sizeof(struct rs_symbol);
+	guint left, rounds = 0;
+
+	f->pages->churn = symbols;
+	for (guint i = 0; i < n; i++)
+		test_pages_add(f->pages, 0, 10 + i, 7, TEST_SWITCH);
+	/* Nothing is shown yet. */
+	rs_trace_merger_begin_round(f->merger);
+	do {
+		left = f->pages->pages->len;
+		g_assert_cmpint(rs_trace_follower_read(f->follower, 0), ==,
+				RS_TRACE_RING_IN_FLIGHT);
+		g_assert_cmpuint((left - f->pages->pages->len) * bytes, <=, 2u << 20);
+		rounds++;
+	} while (f->pages->pages->len < left);
+	g_assert_cmpuint(rounds, >, 10);
+	g_assert_cmpuint((n - left) * bytes, <=, 32u << 20);
+	rs_trace_merger_end_round(f->merger, 0);
+	/* It goes on by itself. */
+	for (rounds = 0; f->pages->pages->len; rounds++)
+		do_round(f);
+	g_assert_cmpuint(rounds, <, n / 10);
+	rs_trace_merger_flush(f->merger);
+	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 0);
+	g_assert_null(strchr(f->out->str, '?'));
+	g_assert_true(g_str_has_suffix(f->out->str, "3.0 seven event at 2009; "));
+}
+
+/* Providers with next to nothing: their number is bounded. */
+static void test_many_providers(Fixture *f, gconstpointer unused)
+{
+	const guint n = 10000;
+	guint left;
+
+	f->pages->churn = 1;
+	for (guint i = 0; i < n; i++)
+		test_pages_add(f->pages, 0, 10 + i, 7, TEST_SWITCH);
+	rs_trace_merger_begin_round(f->merger);
+	do {
+		left = f->pages->pages->len;
+		rs_trace_follower_read(f->follower, 0);
+	} while (f->pages->pages->len < left);
+	g_assert_cmpuint(n - left, <, 5000);
+	rs_trace_merger_end_round(f->merger, 0);
+	while (f->pages->pages->len)
+		do_round(f);
+	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -139,5 +196,7 @@ int main(int argc, char **argv)
 	ADD("many-pages", test_many_pages);
 	ADD("late", test_late);
 	ADD("boot", test_boot);
+	ADD("churn", test_churn);
+	ADD("many-providers", test_many_providers);
 	return g_test_run();
 }

@@ -110,6 +110,33 @@ static void test_finish(void)
 	g_assert_cmpuint(freed, ==, 2);
 }
 
+/* A guest that writes and changes its providers for ever does not put off the end. */
+static void test_finish_churn(void)
+{
+	guint freed = 0;
+	TestPages *a = test_pages_new(&freed), *b = test_pages_new(&freed);
+	gint told;
+	RsTracePump *pump;
+	Taker t;
+
+	a->repeats = b->endless = TRUE;
+	a->churn = 4000;
+	a->source.ring_pages = RS_RING_PAGES_MAX;
+	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
+	for (guint i = 0; i < 1000; i++)
+		test_pages_add(b, 1, 5, 9, TEST_SWITCH);
+	pump = new_pump(&t, 0);
+	rs_trace_pump_add(pump, &a->source, NULL);
+	rs_trace_pump_add(pump, &b->source, NULL);
+	told = g_atomic_int_get(&a->told);
+	rs_trace_pump_finish(pump);
+	g_assert_cmpint(g_atomic_int_get(&a->told) - told, <, 200);
+	/* The other one is read to its end. */
+	g_assert_cmpuint(b->pages->len, ==, 0);
+	clear(&t, pump);
+	g_assert_cmpuint(freed, ==, 2);
+}
+
 /* The taker of the records wants no more. */
 static void test_enough(void)
 {
@@ -134,6 +161,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/observe/pump/two-sources", test_two_sources);
 	g_test_add_func("/observe/pump/finish", test_finish);
+	g_test_add_func("/observe/pump/finish-churn", test_finish_churn);
 	g_test_add_func("/observe/pump/enough", test_enough);
 	return g_test_run();
 }

@@ -74,6 +74,27 @@ static void test_alignment(void)
 	}
 }
 
+/* A region that another version laid out, as we lay it out anew: where our table is, it says so. */
+static void test_moved_table(void)
+{
+	struct rs_region_config config = {.vcpus = 2, .ring_bytes = 64 * 1024};
+	RsTraceRegion *region = NULL;
+	struct rs_region_header h, taken;
+
+	g_assert_cmpint(rs_region_create(&config, &region, NULL), ==, 0);
+	h = region->header;
+	h.header_size = 200;
+	h.section_offset = 4096;
+	h.section_stride = 40;
+	h.section_count = 70;
+	memset(region->map, 0, region->header.guest_offset);
+	rs_region_write(region->map, &h, RS_CONTROL_SELF_PATCH);
+	g_assert_true(rs_trace_region_take_header(region->map, region->size, &taken, NULL));
+	g_assert_cmpmem(taken.section, sizeof(taken.section), region->header.section,
+			sizeof(region->header.section));
+	rs_trace_region_free(region);
+}
+
 static void test_bad_configs(void)
 {
 	static const struct rs_region_config bad[] = {
@@ -102,6 +123,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/region/layout/create", test_create_and_open);
 	g_test_add_func("/region/layout/order", test_host_pages_come_first);
 	g_test_add_func("/region/layout/alignment", test_alignment);
+	g_test_add_func("/region/layout/moved-table", test_moved_table);
 	g_test_add_func("/region/layout/bad-config", test_bad_configs);
 	return g_test_run();
 }
