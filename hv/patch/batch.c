@@ -254,9 +254,7 @@ static int apply(struct batch *batch, struct rs_error *err)
 
 void rs_patcher_settle(struct rs_patcher *patcher)
 {
-	patcher->sites_on = 0;
-	for (guint i = 0; i < patcher->sites->len; i++)
-		patcher->sites_on += g_array_index(patcher->sites, struct rs_patch_site, i).on;
+	rs_patcher_count(patcher);
 	if (patcher->sites_on || !patcher->journal || !rs_journal_count(patcher->journal))
 		return;
 	/* Nothing of ours is left in the text. If the file cannot be cut, it is only too long. */

@@ -5,14 +5,20 @@
 
 #include "patch/patcher.h"
 
+struct rs_site_count {
+	uint32_t known, on;
+};
+
 struct rs_patcher {
 	struct rs_target *target;
 	enum rs_patch_method method;
-	struct rs_journal *journal; /* NULL: none */
-	GArray *sites;              /* struct rs_patch_site */
-	GArray *refusals;           /* struct rs_site_refusal */
-	GHashTable *providers;      /* set of ids */
-	uint32_t *wishes;           /* [RS_MAX_EVENTS] */
+	struct rs_journal *journal;   /* NULL: none */
+	GArray *sites;                /* struct rs_patch_site */
+	GArray *refusals;             /* struct rs_site_refusal */
+	GHashTable *providers;        /* id to struct rs_site_count */
+	uint32_t *wishes;             /* [RS_MAX_EVENTS] */
+	struct rs_site_count *counts; /* [RS_MAX_EVENTS]; zero from counts_end on */
+	uint32_t counts_end;
 	uint64_t sites_on;
 	bool asked; /* somebody made a wish since the last batch */
 	struct rs_patcher_stats stats;
@@ -22,7 +28,9 @@ struct rs_patcher {
 int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
 		     struct rs_error *err);
 
-/* Counts the sites that are on, and empties the journal when there are none. */
+/* Counts the sites anew, of each event and provider. */
+void rs_patcher_count(struct rs_patcher *patcher);
+/* Counts them, and empties the journal when none is on. */
 void rs_patcher_settle(struct rs_patcher *patcher);
 
 void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,

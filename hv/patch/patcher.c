@@ -32,8 +32,9 @@ int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, con
 	patcher->method = method;
 	patcher->sites = g_array_new(FALSE, FALSE, sizeof(struct rs_patch_site));
 	patcher->refusals = g_array_new(FALSE, FALSE, sizeof(struct rs_site_refusal));
-	patcher->providers = g_hash_table_new(NULL, NULL);
+	patcher->providers = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	patcher->wishes = g_new0(uint32_t, RS_MAX_EVENTS);
+	patcher->counts = g_new0(struct rs_site_count, RS_MAX_EVENTS);
 	if (report)
 		memset(report, 0, sizeof(*report));
 	if (journal) {
@@ -60,6 +61,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	g_array_free(patcher->refusals, TRUE);
 	g_hash_table_unref(patcher->providers);
 	g_free(patcher->wishes);
+	g_free(patcher->counts);
 	g_free(patcher);
 }
 
@@ -107,6 +109,43 @@ void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *s
 	patcher->stats.sites_refused++;
 }
 
+static void clear_count(gpointer provider, gpointer count, gpointer unused)
+{
+	*(struct rs_site_count *)count = (struct rs_site_count){0};
+}
+
+static void count_one(struct rs_site_count *count, const struct rs_patch_site *site)
+{
+	count->known++;
+	count->on += site->on;
+}
+
+void rs_patcher_count(struct rs_patcher *patcher)
+{
+	struct rs_site_count *count = NULL;
+	uint32_t provider = 0;
+
+	memset(patcher->counts, 0, patcher->counts_end * sizeof(*patcher->counts));
+	g_hash_table_foreach(patcher->providers, clear_count, NULL);
+	patcher->sites_on = 0;
+	patcher->counts_end = 0;
+	for (guint i = 0; i < patcher->sites->len; i++) {
+		const struct rs_patch_site *site =
+			&g_array_index(patcher->sites, struct rs_patch_site, i);
+
+		/* The sites of one come together. */
+		if (provider != site->provider)
+			count = g_hash_table_lookup(patcher->providers,
+						    GUINT_TO_POINTER(site->provider));
+		provider = site->provider;
+		if (count)
+			count_one(count, site);
+		count_one(&patcher->counts[site->event], site);
+		patcher->counts_end = MAX(patcher->counts_end, site->event + 1u);
+		patcher->sites_on += site->on;
+	}
+}
+
 int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
 			    uint32_t *refused, struct rs_error *err)
 {
@@ -123,7 +162,7 @@ int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_lis
 		if (ret)
 			return ret;
 	}
-	g_hash_table_add(patcher->providers, key);
+	g_hash_table_insert(patcher->providers, key, g_new0(struct rs_site_count, 1));
 	patcher->stats.sites_refused += count;
 	rs_patcher_settle(patcher);
 	if (refused)
@@ -155,7 +194,7 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 	g_array_set_size(patcher->sites, 0);
 	g_hash_table_remove_all(patcher->providers);
 	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
-	patcher->sites_on = 0;
+	rs_patcher_count(patcher);
 	if (patcher->journal)
 		rs_journal_clear(patcher->journal, NULL);
 }
@@ -178,32 +217,16 @@ int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_e
 void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,
 			    uint32_t *on)
 {
-	uint32_t k = 0, o = 0;
-
-	for (guint i = 0; i < patcher->sites->len; i++) {
-		const struct rs_patch_site *site =
-			&g_array_index(patcher->sites, struct rs_patch_site, i);
-
-		if (site->event == event) {
-			k++;
-			o += site->on;
-		}
-	}
-	*known = k;
-	*on = o;
+	*known = patcher->counts[event].known;
+	*on = patcher->counts[event].on;
 }
 
 uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider)
 {
-	uint32_t on = 0;
+	const struct rs_site_count *count =
+		g_hash_table_lookup(patcher->providers, GUINT_TO_POINTER(provider));
 
-	for (guint i = 0; i < patcher->sites->len; i++) {
-		const struct rs_patch_site *site =
-			&g_array_index(patcher->sites, struct rs_patch_site, i);
-
-		on += site->provider == provider && site->on;
-	}
-	return on;
+	return count ? count->on : 0;
 }
 
 void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats *out)

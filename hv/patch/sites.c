@@ -19,6 +19,7 @@ struct load {
 	GArray *sites;
 	GArray *refused;
 	uint64_t refused_count;
+	struct rs_jump_target seen; /* the one that was decoded last */
 };
 
 static void refuse(struct load *load, rs_gva_t at, uint32_t event, const char *what,
@@ -56,15 +57,13 @@ static size_t read_text(struct load *load, rs_gva_t at, uint8_t *out, size_t siz
 	return 0;
 }
 
-static void load_one(struct load *load, rs_gva_t entry, const struct rs_site *raw)
+/* What the entry itself says: appends the site, to be checked by check_text() later. */
+static void read_entry(struct load *load, rs_gva_t entry, const struct rs_site *raw)
 {
 	struct rs_patch_site site = {.root = load->root, .provider = load->list->provider};
-	uint8_t text[RS_SITE_BYTES], jump[RS_INSN_MAX];
-	enum rs_site_text what;
 	struct rs_error why = {0};
 	uint32_t id;
 	rs_gva_t event;
-	size_t got;
 
 	if (!relative(entry.v + offsetof(struct rs_site, event), raw->event, &event) ||
 	    !relative(entry.v + offsetof(struct rs_site, code), raw->code, &site.at) ||
@@ -91,29 +90,120 @@ static void load_one(struct load *load, rs_gva_t entry, const struct rs_site *ra
 		refuse(load, site.at, id, "crosses an 8-byte boundary", NULL);
 		return;
 	}
-	if (rs_page_reader_read(load->reader, site.at, text, sizeof(text), &site.at_phys, &why)) {
-		refuse(load, site.at, id, "its text cannot be read", &why);
-		return;
-	}
-	if (rs_insn_check_site(site.at, site.target, text, &what, &why)) {
-		refuse(load, site.at, id, "text", &why);
-		return;
-	}
-	if (rs_insn_jmp(site.at, site.target, text, &why)) {
-		refuse(load, site.at, id, "target", &why);
-		return;
-	}
-	got = read_text(load, site.target, jump, sizeof(jump));
-	if (!got) {
-		refuse(load, site.at, id, "its target is not mapped", NULL);
-		return;
-	}
-	if (rs_insn_check_target(site.target, jump, got, &site.seen, &why)) {
-		refuse(load, site.at, id, "target", &why);
-		return;
-	}
-	site.on = what == RS_TEXT_JMP;
 	g_array_append_val(load->sites, site);
+}
+
+/* Many functions begin with the same instruction, which is what counts. */
+static bool decoded_before(const struct load *load, const uint8_t *text, size_t size)
+{
+	return load->seen.size && load->seen.size <= size &&
+	       !memcmp(load->seen.bytes, text, load->seen.size);
+}
+
+static bool check_text(struct load *load, struct rs_patch_site *site)
+{
+	uint8_t text[RS_SITE_BYTES], jump[RS_INSN_MAX];
+	enum rs_site_text what;
+	struct rs_error why = {0};
+	size_t got;
+
+	if (rs_page_reader_read(load->reader, site->at, text, sizeof(text), &site->at_phys, &why)) {
+		refuse(load, site->at, site->event, "its text cannot be read", &why);
+		return false;
+	}
+	if (rs_insn_check_site(site->at, site->target, text, &what, &why)) {
+		refuse(load, site->at, site->event, "text", &why);
+		return false;
+	}
+	if (rs_insn_jmp(site->at, site->target, text, &why)) {
+		refuse(load, site->at, site->event, "target", &why);
+		return false;
+	}
+	got = read_text(load, site->target, jump, sizeof(jump));
+	if (!got) {
+		refuse(load, site->at, site->event, "its target is not mapped", NULL);
+		return false;
+	}
+	if (!decoded_before(load, jump, got) &&
+	    rs_insn_check_target(site->target, jump, got, &load->seen, &why)) {
+		refuse(load, site->at, site->event, "target", &why);
+		return false;
+	}
+	site->seen = load->seen;
+	site->on = what == RS_TEXT_JMP;
+	return true;
+}
+
+/* ---- sites that are listed twice ---- */
+
+static struct rs_patch_site *site_at(const GArray *sites, uint32_t i)
+{
+	return &g_array_index(sites, struct rs_patch_site, i);
+}
+
+static bool same_text(const struct rs_patch_site *a, const struct rs_patch_site *b)
+{
+	return a->root == b->root && a->at.v == b->at.v;
+}
+
+/* Of sites with the same text, the one that was known first comes first. */
+static gint by_text(gconstpointer a, gconstpointer b, gpointer sites)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct rs_patch_site *x = site_at(sites, i), *y = site_at(sites, k);
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	if (x->at.v != y->at.v)
+		return x->at.v < y->at.v ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+/* `times` sites have the same text. The first one stays; of the others we tell once. */
+static void refuse_others(struct load *load, const uint32_t *run, uint32_t times)
+{
+	char why[64];
+
+	g_snprintf(why, sizeof(why), "is listed %" PRIu32 " times", times);
+	refuse(load, site_at(load->sites, run[1])->at, site_at(load->sites, run[1])->event, why,
+	       NULL);
+	for (uint32_t i = 1; i < times; i++)
+		site_at(load->sites, run[i])->event = 0;
+}
+
+static void refuse_repeated(struct load *load)
+{
+	uint32_t count = load->sites->len, end;
+	uint32_t *order = g_new(uint32_t, count);
+
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (gint)count, sizeof(*order), by_text, load->sites);
+	for (uint32_t from = 0; from < count; from = end) {
+		const struct rs_patch_site *first = site_at(load->sites, order[from]);
+
+		for (end = from + 1; end < count; end++) {
+			if (!same_text(first, site_at(load->sites, order[end])))
+				break;
+		}
+		if (end - from > 1)
+			refuse_others(load, &order[from], end - from);
+	}
+	g_free(order);
+}
+
+/* Keeps those of the new sites, from `before` on, that are what they must be. */
+static void check_new(struct load *load, guint before)
+{
+	guint kept = before;
+
+	for (guint i = before; i < load->sites->len; i++) {
+		struct rs_patch_site *site = site_at(load->sites, i);
+
+		if (site->event && check_text(load, site))
+			*site_at(load->sites, kept++) = *site;
+	}
+	g_array_set_size(load->sites, kept);
 }
 
 static int check_list(const struct rs_site_list *list, uint32_t budget, struct rs_error *err)
@@ -160,9 +250,13 @@ int rs_sites_load(struct rs_target *target, const struct rs_site_list *list, uin
 			struct rs_site entry;
 
 			memcpy(&entry, chunk + i * list->stride, sizeof(entry));
-			load_one(&load, at, &entry);
+			read_entry(&load, at, &entry);
 		}
 		done += part;
+	}
+	if (!ret) {
+		refuse_repeated(&load);
+		check_new(&load, before);
 	}
 	rs_page_reader_destroy(load.reader);
 	if (ret) {

@@ -43,10 +43,12 @@ struct rs_site_refusal {
 };
 
 /*
- * Reads a list. Appends the valid sites to `sites` (struct rs_patch_site) and the others to
- * `refused` (struct rs_site_refusal, at most RS_MAX_REFUSALS of them). *refused_count grows by the
- * number of all refused ones. Sites of events that are not registered (id 0) do not count at all.
- * `budget`: how many sites may still be taken from this guest.
+ * Reads a list. Appends the valid sites to `sites` (struct rs_patch_site), which holds those that
+ * are known already, and the others to `refused` (struct rs_site_refusal, at most RS_MAX_REFUSALS
+ * of them). *refused_count grows by the number of all refused ones. Text that several sites have,
+ * known ones included, is refused once, and the first site keeps it. Sites of events that are not
+ * registered (id 0) do not count at all. `budget`: how many sites may still be taken from this
+ * guest.
  * Errors: -EINVAL impossible list; -E2BIG more than `budget`; -EFAULT the list cannot be read.
  */
 #define RS_MAX_REFUSALS 1024u

@@ -71,6 +71,74 @@ static void test_refcount(void)
 	guest_deinit(&guest);
 }
 
+static void check_counts(const struct rs_patcher *patcher, uint32_t known, uint32_t on,
+			 uint32_t on_first, uint32_t on_second)
+{
+	uint32_t k, o;
+
+	rs_patcher_event_sites(patcher, FIRST + 1, &k, &o);
+	g_assert_cmpuint(k, ==, known);
+	g_assert_cmpuint(o, ==, on);
+	g_assert_cmpuint(rs_patcher_provider_sites_on(patcher, 1), ==, on_first);
+	g_assert_cmpuint(rs_patcher_provider_sites_on(patcher, 2), ==, on_second);
+}
+
+/* Sites are counted once after each change, by event and by provider. */
+static void test_counts(void)
+{
+	struct rs_site_list second;
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 10, 2); /* event FIRST + 1: sites 1 3 5, and 7 9 of another provider */
+	second = guest.list;
+	second.provider = 2;
+	second.count = 4;
+	second.at.v += 6 * sizeof(struct rs_site);
+	guest.list.count = 6;
+	patcher = patcher_of(&guest, NULL);
+	check_counts(patcher, 3, 0, 0, 0);
+	rs_patcher_want(patcher, FIRST + 1, 1);
+	commit(patcher, 0);
+	check_counts(patcher, 3, 3, 3, 0);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &second, NULL, NULL), ==, 0);
+	check_counts(patcher, 5, 3, 3, 0);
+	commit(patcher, 0);
+	check_counts(patcher, 5, 5, 3, 2);
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 0);
+	check_counts(patcher, 5, 5, 6, 4);
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
+	check_counts(patcher, 2, 2, 0, 4);
+	rs_patcher_forget(patcher);
+	check_counts(patcher, 0, 0, 0, 0);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
+/* A site that two providers list is switched by the first. */
+static void test_listed_twice(void)
+{
+	struct rs_patcher *patcher;
+	struct rs_site_list again;
+	struct guest guest;
+	uint32_t refused;
+
+	guest_init(&guest, 4, 1);
+	again = guest.list;
+	again.provider = 2;
+	patcher = patcher_of(&guest, NULL);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &again, &refused, NULL), ==, 0);
+	g_assert_cmpuint(refused, ==, 4);
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 0);
+	check_counts(patcher, 0, 0, 4, 0);
+	g_assert_cmpuint(guest.fake.writes, ==, 4);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	guest_deinit(&guest);
+}
+
 static void test_refused(void)
 {
 	const struct rs_site_refusal *refusals;
@@ -366,6 +434,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	journal_path = g_build_filename(dir, "x.journal", NULL);
 	g_test_add_func("/patch/patcher/refcount", test_refcount);
+	g_test_add_func("/patch/patcher/counts", test_counts);
+	g_test_add_func("/patch/patcher/listed-twice", test_listed_twice);
 	g_test_add_func("/patch/patcher/refused", test_refused);
 	g_test_add_func("/patch/patcher/changed", test_changed_under_our_eyes);
 	g_test_add_func("/patch/patcher/failures", test_failures);

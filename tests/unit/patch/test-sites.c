@@ -56,14 +56,67 @@ static void test_bad_sites(void)
 	g_assert_cmpuint(sites->len, ==, 2); /* 8 and 9 */
 	g_assert_cmpuint(refused_count, ==, 7);
 	g_assert_cmpuint(refused->len, ==, 7);
-	g_assert_nonnull(strstr(why(0), "0f 1f 40 00 00"));
-	g_assert_nonnull(strstr(why(1), "cannot be read"));
-	g_assert_nonnull(strstr(why(2), "crosses"));
-	g_assert_nonnull(strstr(why(3), "not mapped"));
-	g_assert_nonnull(strstr(why(4), "event cannot be read"));
-	g_assert_nonnull(strstr(why(5), "no instruction"));
-	g_assert_nonnull(strstr(why(6), "impossible id"));
+	/* First what the list itself says, then what the text does. */
+	g_assert_nonnull(strstr(why(0), "crosses"));
+	g_assert_nonnull(strstr(why(1), "event cannot be read"));
+	g_assert_nonnull(strstr(why(2), "impossible id"));
+	g_assert_nonnull(strstr(why(3), "0f 1f 40 00 00"));
+	g_assert_nonnull(strstr(why(4), "cannot be read"));
+	g_assert_nonnull(strstr(why(5), "not mapped"));
+	g_assert_nonnull(strstr(why(6), "no instruction"));
+	g_assert_cmphex(g_array_index(refused, struct rs_site_refusal, 3).at.v, ==, guest_site(0));
+	guest_deinit(&guest);
+}
+
+/* Entry i says what entry 0 does. */
+static void repeat(struct guest *of, uint32_t i)
+{
+	const struct rs_site *from = guest_entry(of, 0);
+	struct rs_site *to = guest_entry(of, i);
+	int32_t by = (int32_t)(i * sizeof(*to));
+
+	*to = *from;
+	to->code -= by;
+	to->target -= by;
+	to->event -= by;
+}
+
+/* Text has one site, however often it is listed. */
+static void test_repeated(void)
+{
+	guint reads;
+
+	guest_init(&guest, 600, 7);
+	g_assert_cmpint(load(RS_MAX_SITES, NULL), ==, 0);
+	reads = guest.fake.reads;
+	for (uint32_t i = 2; i < 600; i++)
+		repeat(&guest, i);
+	guest.fake.reads = 0;
+	g_assert_cmpint(load(RS_MAX_SITES, NULL), ==, 0);
+	g_assert_cmpuint(sites->len, ==, 2);
+	g_assert_cmphex(g_array_index(sites, struct rs_patch_site, 0).at.v, ==, guest_site(0));
+	g_assert_cmphex(g_array_index(sites, struct rs_patch_site, 1).at.v, ==, guest_site(1));
+	g_assert_cmpuint(refused_count, ==, 1);
+	g_assert_cmpuint(refused->len, ==, 1);
+	g_assert_cmpstr(why(0), ==, "is listed 599 times");
 	g_assert_cmphex(g_array_index(refused, struct rs_site_refusal, 0).at.v, ==, guest_site(0));
+	/* The text of one is looked at once. */
+	g_assert_cmpuint(guest.fake.reads, <, reads / 2);
+	/* Another provider, which lists the same. */
+	guest.list.provider++;
+	guest.list.count = 2;
+	g_assert_cmpint(rs_sites_load(&guest.fake.base, &guest.list, RS_MAX_SITES, sites, refused,
+				      &refused_count, NULL),
+			==, 0);
+	g_assert_cmpuint(sites->len, ==, 2);
+	g_assert_cmpuint(refused_count, ==, 3);
+	g_assert_cmpstr(why(2), ==, "is listed 2 times");
+	/* Elsewhere the same address is other text. */
+	guest.list.root = guest.list.root + 1;
+	g_assert_cmpint(rs_sites_load(&guest.fake.base, &guest.list, RS_MAX_SITES, sites, refused,
+				      &refused_count, NULL),
+			==, 0);
+	g_assert_cmpuint(sites->len, ==, 4);
 	guest_deinit(&guest);
 }
 
@@ -138,6 +191,7 @@ int main(int argc, char **argv)
 	refused = g_array_new(FALSE, FALSE, sizeof(struct rs_site_refusal));
 	g_test_add_func("/patch/sites/good", test_good);
 	g_test_add_func("/patch/sites/bad-sites", test_bad_sites);
+	g_test_add_func("/patch/sites/repeated", test_repeated);
 	g_test_add_func("/patch/sites/bad-lists", test_bad_lists);
 	g_test_add_func("/patch/sites/stride", test_stride);
 	g_test_add_func("/patch/sites/hosted", test_hosted);
