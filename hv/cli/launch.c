@@ -1,72 +1,128 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/launch.h"
 
+#include "machine/rescue.h"
 #include "patch/journal.h"
 #include <errno.h>
+#include <glib/gstdio.h>
+
+/* ---- what all sources have in common ---- */
 
 static int note_where(struct rs_rundir_claim *claim, const struct rs_session *session,
 		      struct rs_error *err)
 {
-	const struct rs_source *source = rs_session_source(session, 0);
-	struct rs_machine_place place = rs_machine_place(rs_source_target(source));
-	RsTraceRundirEntry entry = {
-		.name = (char *)rs_session_name(session),
-		.kind = (char *)rs_source_kind(source),
-		.kernel = (char *)rs_source_kernel(source),
-		.qmp = (char *)place.qmp,
-		.gdb = (char *)place.gdb,
-		.region = (char *)place.region,
-	};
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_entry_new(rs_session_name(session));
 
-	return rs_rundir_update(claim, &entry, err);
+	for (guint i = 0; i < rs_session_n_sources(session); i++) {
+		const struct rs_source *source = rs_session_source(session, i);
+		struct rs_machine_place place = rs_machine_place(rs_source_target(source));
+
+		rs_trace_rundir_entry_add(entry, &(RsTraceRundirSource){
+							 .name = (char *)rs_source_name(source),
+							 .kind = (char *)rs_source_kind(source),
+							 .kernel = (char *)rs_source_kernel(source),
+							 .qmp = (char *)place.qmp,
+							 .gdb = (char *)place.gdb,
+							 .region = (char *)place.region,
+						 });
+	}
+	return rs_rundir_update(claim, entry, err);
 }
 
-/* Session over machine, which is taken or cleared. */
-static int join(const char *name, const struct rs_source_config *config, struct rs_machine *machine,
-		struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err)
+/* The machine is taken or cleared. */
+static int add_machine(struct rs_session *session, const struct rs_source_config *config,
+		       struct rs_machine *machine, struct rs_error *err)
 {
-	struct rs_session *session = NULL;
 	struct rs_source *source;
-	int ret = rs_session_create(name, &session, err);
+	int ret = rs_session_add_source(session, config, machine->region, machine->target, &source,
+					err);
 
-	if (!ret)
-		ret = rs_session_add_source(session, config, machine->region, machine->target,
-					    &source, err);
-	if (ret) {
-		rs_machine_clear(machine);
-	} else {
-		rs_session_add_memory(session, source, machine->regions, machine->same_host);
-		ret = note_where(claim, session, err);
-	}
 	if (ret)
-		rs_session_destroy(session);
+		rs_machine_clear(machine);
 	else
-		*out = session;
+		rs_session_add_memory(session, source, machine->regions, machine->same_host);
 	return ret;
 }
 
-int rs_launch(const struct rs_machine_config *config, struct rs_rundir_claim *claim,
-	      struct rs_session **out, struct rs_error *err)
+static int find_run_dir(char **out, struct rs_error *err)
 {
-	g_autofree char *run_dir = NULL, *journal = NULL;
-	struct rs_machine_config full = *config;
+	GError *error = NULL;
+
+	*out = rs_trace_rundir_path(&error);
+	return *out ? 0 : rs_error_take(err, EIO, error);
+}
+
+/* Each source has its own files in the run directory: NAME@1.journal and so on. */
+static int name_files(const struct rs_session *session, guint number, char **name, char **journal,
+		      struct rs_error *err)
+{
+	*name = rs_trace_rundir_source_name(rs_session_name(session), number);
+	return rs_rundir_file(*name, "journal", journal, err);
+}
+
+/* ---- new sources ---- */
+
+/* Programs may run on with our text in them since their session was killed. */
+static int rescue(const char *name, struct rs_error *err)
+{
+	g_autoptr(GPtrArray) journals = NULL;
+	int ret = rs_rundir_journals(name, &journals, err);
+
+	for (guint i = 0; !ret && i < journals->len; i++) {
+		struct rs_journal_report report;
+
+		ret = rs_machine_rescue_process(journals->pdata[i], &report, err);
+		if (!ret)
+			g_unlink(journals->pdata[i]);
+	}
+	return ret;
+}
+
+static int add_new(struct rs_session *session, const char *run_dir, guint number,
+		   const struct rs_launch_source *wish, struct rs_error *err)
+{
+	g_autofree char *name = NULL, *journal = NULL;
+	struct rs_machine_config config = wish->config;
 	struct rs_source_config source = {
-		.kernel = config->hosted ? config->hosted[0] : config->kernel,
+		.name = wish->name,
+		.kernel = config.hosted ? config.hosted[0] : config.kernel,
 	};
 	struct rs_machine machine;
-	GError *error = NULL;
-	int ret;
+	int ret = name_files(session, number, &name, &journal, err);
 
-	run_dir = rs_trace_rundir_path(&error);
-	if (!run_dir)
-		return rs_error_take(err, EIO, error);
-	ret = rs_rundir_file(config->name, "journal", &journal, err);
 	if (ret)
 		return ret;
-	full.run_dir = run_dir;
+	config.name = name;
+	config.run_dir = run_dir;
+	/* All count time from one moment. */
+	if (number > 1)
+		config.origin_ns =
+			rs_source_region(rs_session_source(session, 0))->header.origin_ns;
 	source.journal = journal;
-	ret = rs_machine_create(&full, &machine, err);
-	return ret ? ret : join(config->name, &source, &machine, claim, out, err);
+	ret = rs_machine_create(&config, &machine, err);
+	return ret ? ret : add_machine(session, &source, &machine, err);
+}
+
+int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
+	      struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err)
+{
+	g_autofree char *run_dir = NULL;
+	struct rs_session *session = NULL;
+	int ret = find_run_dir(&run_dir, err);
+
+	if (!ret)
+		ret = rescue(name, err);
+	if (!ret)
+		ret = rs_session_create(name, &session, err);
+	for (guint i = 0; i < n && !ret; i++)
+		ret = add_new(session, run_dir, i + 1, &sources[i], err);
+	if (!ret)
+		ret = note_where(claim, session, err);
+	if (!ret)
+		*out = session;
+	else if (session)
+		rs_session_destroy(session);
+	return ret;
 }
 
 int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err)
@@ -74,47 +130,107 @@ int rs_launch_started(struct rs_session *session, void *data, struct rs_error *e
 	for (guint i = 0; i < rs_session_n_sources(session); i++) {
 		struct rs_source *source = rs_session_source(session, i);
 
-		if (!rs_machine_can_patch(rs_source_target(source)))
+		if (!rs_source_joined(source) && !rs_machine_can_patch(rs_source_target(source)))
 			rs_source_ask_self_patch(source);
 	}
 	return 0;
 }
 
-static char *describe(const struct rs_journal_report *report)
+/* ---- sources of a session that died ---- */
+
+static void describe(GPtrArray *lines, const char *source, const struct rs_journal_report *report)
 {
 	if (!report->records)
-		return NULL;
-	return g_strdup_printf(
-		"journal of the session that died: %u sites, %u put back, %u had not been "
-		"changed, %u left alone%s%s",
-		report->records, report->restored, report->untouched, report->left_alone,
-		*report->first_left ? ": " : "", report->first_left);
+		return;
+	g_ptr_array_add(lines,
+			g_strdup_printf("%s: journal of the session that died: %u sites, %u "
+					"put back, %u had not been changed, %u left "
+					"alone%s%s",
+					source, report->records, report->restored,
+					report->untouched, report->left_alone,
+					*report->first_left ? ": " : "", report->first_left));
 }
 
-int rs_launch_attach(const char *name, struct rs_rundir_claim *claim, struct rs_session **out,
-		     char **report_text, struct rs_error *err)
+/* A program that runs on: it is put right, and cannot be traced again. */
+static int leave_program(const char *journal, const char *name, GPtrArray *lines,
+			 struct rs_error *err)
 {
-	g_autofree char *run_dir = NULL, *journal = NULL;
-	g_autoptr(RsTraceRundirEntry) old = NULL;
-	struct rs_journal_report report = {0};
-	struct rs_source_config source = {.report = &report};
-	struct rs_machine machine;
-	GError *error = NULL;
-	int ret;
+	struct rs_journal_report report;
+	int ret = rs_machine_rescue_process(journal, &report, err);
 
-	run_dir = rs_trace_rundir_path(&error);
-	old = run_dir ? rs_trace_rundir_find(name, &error) : NULL;
-	if (!old)
-		return rs_error_take(err, ENOENT, error);
-	ret = rs_rundir_file(name, "journal", &journal, err);
 	if (!ret)
-		ret = rs_machine_attach(run_dir, name, &machine, err);
+		describe(lines, name, &report);
+	return ret;
+}
+
+static int take_up(struct rs_session *session, const char *run_dir, guint number,
+		   const RsTraceRundirSource *old, GPtrArray *lines, struct rs_error *err)
+{
+	g_autofree char *name = NULL, *journal = NULL;
+	struct rs_journal_report report = {0};
+	struct rs_source_config source = {
+		.name = old->name, .kernel = old->kernel, .report = &report};
+	struct rs_machine machine;
+	int ret = name_files(session, number, &name, &journal, err);
+
 	if (ret)
 		return ret;
-	source.kernel = old->kernel;
+	if (!old->qmp)
+		return leave_program(journal, old->name, lines, err);
 	source.journal = journal;
-	ret = join(name, &source, &machine, claim, out, err);
+	ret = rs_machine_attach(run_dir, name, &machine, err);
 	if (!ret)
-		*report_text = describe(&report);
+		ret = add_machine(session, &source, &machine, err);
+	if (!ret)
+		describe(lines, old->name, &report);
+	return ret;
+}
+
+/* The first error stays: the others are there to be told if it turns out to be harmless. */
+static int take_up_all(struct rs_session *session, const char *run_dir,
+		       const RsTraceRundirEntry *old, GPtrArray *lines, struct rs_error *err)
+{
+	struct rs_error first = {.code = ENOENT};
+
+	for (guint i = 0; i < old->sources->len; i++) {
+		const RsTraceRundirSource *source = old->sources->pdata[i];
+		int ret = take_up(session, run_dir, i + 1, source, lines, err);
+
+		if (!ret)
+			continue;
+		rs_error_prefix(err, "%s", source->name);
+		/* Its guest has ended. */
+		if (ret != -ESRCH && ret != -ENOENT)
+			return ret;
+		if (!*first.message)
+			first = *err;
+		if (old->sources->len > 1)
+			g_ptr_array_add(lines, g_strdup(err->message));
+	}
+	if (rs_session_n_sources(session))
+		return 0;
+	if (!*first.message)
+		return rs_error_set(err, ENOENT, "'%s' has left no QEMU guest behind", old->name);
+	*err = first;
+	return -first.code;
+}
+
+int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPtrArray **lines,
+		     struct rs_error *err)
+{
+	g_autoptr(GPtrArray) said = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *run_dir = NULL;
+	struct rs_session *session = NULL;
+	int ret = find_run_dir(&run_dir, err);
+
+	if (!ret)
+		ret = rs_session_create(old->name, &session, err);
+	if (!ret)
+		ret = take_up_all(session, run_dir, old, said, err);
+	*lines = g_steal_pointer(&said);
+	if (!ret)
+		*out = session;
+	else if (session)
+		rs_session_destroy(session);
 	return ret;
 }

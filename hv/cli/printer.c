@@ -160,6 +160,11 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	return p;
 }
 
+void rs_printer_start(struct rs_printer *p)
+{
+	rs_trace_pump_start(p->pump);
+}
+
 int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *region,
 		   RsTraceFrom from, void *source, struct rs_error *err)
 {
@@ -173,7 +178,7 @@ int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *
 	one->name = g_strdup(name);
 	one->source = source;
 	g_ptr_array_add(p->ones, one);
-	g_atomic_int_set(&p->several, ++p->added > 1);
+	g_atomic_int_set(&p->several, p->config.source_names || ++p->added > 1);
 	return (int)rs_trace_pump_add(p->pump, live, one);
 }
 

@@ -25,7 +25,8 @@ struct rs_printer_head {
 struct rs_printer_config {
 	bool owner; /* regions are ours: arm the doorbell, consume in drop mode */
 	bool json;
-	bool short_names;                   /* text: events without their system */
+	bool short_names;  /* text: events without their system */
+	bool source_names; /* text: each line's source, also if it is the only one */
 	const struct rs_printer_head *head; /* text: header lines first; NULL: none */
 	uint64_t count;                     /* stop after so many records; 0: never */
 	int fd; /* where to, borrowed; -1: nowhere, what comes is consumed */
@@ -47,8 +48,10 @@ struct rs_printer_stats {
 /* Adds what the rings of a region hold. */
 void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region);
 
-/* Starts at once. */
+/* It prints the header, and no more before it is started. */
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config);
+/* Once. What was added before is printed in the order of time; see rs-trace-pump.h. */
+void rs_printer_start(struct rs_printer *printer);
 /*
  * Prints this one's records too. JSON names each line's source; text does once there has been more
  * than one. `region` outlives it, until `ended` or destroy. `source` is for `ended`. Returns its

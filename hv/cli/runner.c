@@ -27,10 +27,12 @@ struct runner {
 	guint sources[5];
 	guint patience;
 	int out_fd;
-	int code;       /* the first failure's */
-	bool stopping;  /* somebody wants the end */
-	bool signalled; /* ... by a signal */
-	bool said_hello;
+	int code;            /* the first failure's */
+	bool stopping;       /* somebody wants the end */
+	bool signalled;      /* ... by a signal */
+	guint started;       /* sources that did not join */
+	GHashTable *greeted; /* of those, the ones whose agents have reported */
+	GHashTable *judged;  /* likewise, those whose ends have been told */
 	GHashTable *printed; /* source → its number in the printer */
 	GHashTable *globs;   /* asked for, and what is known of each: GLOB_* */
 };
@@ -42,6 +44,84 @@ static void fail(struct runner *runner, int code)
 }
 
 /* ---- the end ---- */
+
+/* For people: which one is meant. */
+static const char *name_of(const struct runner *runner, const struct rs_source *source)
+{
+	return runner->started > 1 ? rs_source_name(source) : "the guest";
+}
+
+/* How a source ended, for people, and as an exit code. */
+static void judge_end(struct runner *runner, const struct rs_source *source)
+{
+	const struct rs_target_end *end = rs_source_end(source);
+	const char *name = name_of(runner, source), *colon;
+	g_autofree char *text = NULL;
+
+	/* Detached, or given up; or it was said before. */
+	if (!end || rs_source_joined(source) || !g_hash_table_add(runner->judged, (void *)source))
+		return;
+	/* One line, whatever the guest says: a second one could pass for ours. */
+	text = rs_trace_escape(end->text, -1, NULL);
+	colon = *text ? ": " : "";
+	switch (end->reason) {
+	case RS_END_EXIT:
+		if (!end->code)
+			return;
+		if (runner->config->propagate) {
+			fail(runner, end->code);
+			return;
+		}
+		fail(runner,
+		     rs_cli_fail(RS_CLI_GUEST_CODE, "%s ended with exit code %d", name, end->code));
+		return;
+	case RS_END_KILLED:
+		/* At our wish that is what was wanted. */
+		if (!runner->stopping && !*end->text)
+			fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s was killed", name));
+		else if (!runner->config->quiet)
+			rs_cli_fail(0, "%s was stopped%s%s", name, colon, text);
+		return;
+	case RS_END_PANIC:
+		fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s panicked: %s", name, text));
+		return;
+	case RS_END_TRIPLE_FAULT:
+		fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s: its CPU shut down (triple fault)%s%s",
+					 name, colon, text));
+		return;
+	case RS_END_RESET:
+		fail(runner,
+		     rs_cli_fail(RS_CLI_GUEST, "%s reset the machine%s%s", name, colon, text));
+		return;
+	case RS_END_GONE:
+	case RS_END_FAULT:
+		break;
+	}
+	fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s could not go on%s%s", name, colon, text));
+}
+
+static void judge_ends(struct runner *runner)
+{
+	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
+		judge_end(runner, rs_session_source(runner->session, i));
+}
+
+/* Says which agents never reported. Whether all did. */
+static bool all_greeted(struct runner *runner)
+{
+	bool all = true;
+
+	for (guint i = 0; i < rs_session_n_sources(runner->session); i++) {
+		struct rs_source *source = rs_session_source(runner->session, i);
+
+		if (rs_source_joined(source) || g_hash_table_contains(runner->greeted, source))
+			continue;
+		rs_cli_fail(0, "%s has no agent, or it never reported: nothing could be traced",
+			    name_of(runner, source));
+		all = false;
+	}
+	return all;
+}
 
 static gboolean on_impatient(gpointer data)
 {
@@ -203,12 +283,18 @@ static void print_source(struct runner *runner, struct rs_source *source)
 	g_hash_table_insert(runner->printed, source, GINT_TO_POINTER(number));
 }
 
+/* Before any of its events can be on, so that its records come in their place. */
+static void on_added(void *data, struct rs_source *source)
+{
+	print_source(data, source);
+}
+
 static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
 {
 	struct runner *runner = data;
 
-	runner->said_hello = true;
-	print_source(runner, source);
+	if (!rs_source_joined(source))
+		g_hash_table_add(runner->greeted, source);
 	if (!runner->sources[4])
 		runner->sources[4] = g_timeout_add(RS_SESSION_START_MS, on_settled, runner);
 }
@@ -231,8 +317,11 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	if (rs_source_joined(source) &&
 	    g_hash_table_lookup_extended(runner->printed, source, NULL, &number))
 		rs_printer_end(runner->printer, GPOINTER_TO_INT(number));
+	/* The last end is told after the trace. */
 	if (rs_session_end(runner->session))
 		g_main_loop_quit(runner->loop);
+	else
+		judge_end(runner, source);
 }
 
 /* ---- life ---- */
@@ -270,10 +359,14 @@ static int open_output(struct runner *runner, struct rs_error *err)
 
 static bool will_print(const struct runner *runner)
 {
-	const RsTraceRegion *region = rs_source_region(rs_session_source(runner->session, 0));
+	bool consumed = false;
 
 	/* Quiet sessions are there for others to observe, but somebody has to consume. */
-	return !runner->config->quiet || region->header.ring_mode == RS_MODE_DROP;
+	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
+		consumed |=
+			rs_source_region(rs_session_source(runner->session, i))->header.ring_mode ==
+			RS_MODE_DROP;
+	return !runner->config->quiet || consumed;
 }
 
 static void start_printer(struct runner *runner)
@@ -285,6 +378,7 @@ static void start_printer(struct runner *runner)
 		.json = config->json,
 		.head = &head,
 		.short_names = config->short_names,
+		.source_names = runner->started > 1,
 		.count = config->count,
 		.fd = config->quiet ? -1 : runner->out_fd,
 		.data = runner,
@@ -297,6 +391,9 @@ static void start_printer(struct runner *runner)
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
 		rs_printer_count(&head, rs_source_region(rs_session_source(runner->session, i)));
 	runner->printer = rs_printer_create(&printer);
+	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
+		print_source(runner, rs_session_source(runner->session, i));
+	rs_printer_start(runner->printer);
 }
 
 static int serve(struct runner *runner, struct rs_error *err)
@@ -338,54 +435,6 @@ static void add_sources(struct runner *runner)
 						   on_duration, runner);
 }
 
-/* How the guest ended, for people, and as an exit code. */
-static void judge_end(struct runner *runner)
-{
-	const struct rs_target_end *end = rs_session_end(runner->session);
-	g_autofree char *text = NULL;
-
-	if (!end) /* detached, or given up */
-		return;
-	/* One line, whatever the guest says: a second one could pass for ours. */
-	text = rs_trace_escape(end->text, -1, NULL);
-	switch (end->reason) {
-	case RS_END_EXIT:
-		if (!end->code)
-			return;
-		if (runner->config->propagate) {
-			fail(runner, end->code);
-			return;
-		}
-		fail(runner, rs_cli_fail(RS_CLI_GUEST_CODE, "the guest ended with exit code %d",
-					 end->code));
-		return;
-	case RS_END_KILLED:
-		/* At our wish that is what was wanted. */
-		if (!runner->stopping && !*end->text)
-			fail(runner, rs_cli_fail(RS_CLI_GUEST, "the guest was killed"));
-		else if (!runner->config->quiet)
-			rs_cli_fail(0, "the guest was stopped%s%s", *text ? ": " : "", text);
-		return;
-	case RS_END_PANIC:
-		fail(runner, rs_cli_fail(RS_CLI_GUEST, "the guest panicked: %s", text));
-		return;
-	case RS_END_TRIPLE_FAULT:
-		fail(runner,
-		     rs_cli_fail(RS_CLI_GUEST, "the guest's CPU shut down (triple fault)%s%s",
-				 *text ? ": " : "", text));
-		return;
-	case RS_END_RESET:
-		fail(runner, rs_cli_fail(RS_CLI_GUEST, "the guest reset the machine%s%s",
-					 *text ? ": " : "", text));
-		return;
-	case RS_END_GONE:
-	case RS_END_FAULT:
-		break;
-	}
-	fail(runner,
-	     rs_cli_fail(RS_CLI_GUEST, "the guest could not go on%s%s", *text ? ": " : "", text));
-}
-
 /* Whether there was anything to trace. Who stopped it early may have been faster than the guest. */
 static void judge_trace(struct runner *runner)
 {
@@ -395,9 +444,8 @@ static void judge_trace(struct runner *runner)
 
 	if (runner->code || stopped || runner->config->detach)
 		return;
-	if (!runner->said_hello)
-		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the guest has no agent, or it never "
-							"reported: nothing could be traced"));
+	if (!all_greeted(runner))
+		fail(runner, RS_CLI_FAILED);
 	else if (!look_for_matches(runner, ""))
 		fail(runner, RS_CLI_NOT_FOUND);
 }
@@ -417,7 +465,7 @@ static void finish(struct runner *runner)
 	if (stats.error)
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 					 g_strerror(stats.error)));
-	judge_end(runner);
+	judge_ends(runner);
 	judge_trace(runner);
 	if (!runner->config->quiet)
 		rs_summary_print(runner->session, &stats,
@@ -430,11 +478,15 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	struct rs_error err = {0};
 
 	runner.loop = g_main_loop_new(NULL, FALSE);
+	runner.started = rs_session_n_sources(session);
+	runner.greeted = g_hash_table_new(NULL, NULL);
+	runner.judged = g_hash_table_new(NULL, NULL);
 	runner.printed = g_hash_table_new(NULL, NULL);
 	runner.globs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	runner.listener = (struct rs_session_listener){.data = &runner,
 						       .message = on_message,
 						       .failed = on_failed,
+						       .added = on_added,
 						       .hello = on_hello,
 						       .doorbell = on_doorbell,
 						       .ended = on_ended};
@@ -455,6 +507,8 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	g_clear_handle_id(&runner.patience, g_source_remove);
 	g_hash_table_unref(runner.globs);
 	g_hash_table_unref(runner.printed);
+	g_hash_table_unref(runner.greeted);
+	g_hash_table_unref(runner.judged);
 	g_main_loop_unref(runner.loop);
 	rs_session_destroy(session);
 	if (runner.out_fd > STDERR_FILENO)

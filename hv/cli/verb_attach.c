@@ -6,9 +6,8 @@
 
 static int attach(const char *name, const struct rs_runner_config *runner)
 {
-	g_autofree char *report = NULL;
+	g_autoptr(GPtrArray) lines = NULL;
 	g_autoptr(RsTraceRundirEntry) old = NULL;
-	RsTraceRundirEntry entry = {.name = (char *)name};
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
@@ -19,20 +18,15 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	old = rs_trace_rundir_find(name, &error);
 	if (!old)
 		return rs_cli_fail_gerror(error);
-	/* Keep these values: the claim rewrites the file. */
-	entry.kind = old->kind;
-	entry.kernel = old->kernel;
-	entry.qmp = old->qmp;
-	entry.gdb = old->gdb;
-	entry.region = old->region;
-	if (rs_rundir_claim(&entry, &claim, &err))
+	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
-	if (rs_launch_attach(name, claim, &session, &report, &err)) {
+	code = rs_launch_attach(old, &session, &lines, &err);
+	for (guint i = 0; i < lines->len; i++)
+		rs_cli_fail(0, "%s", (const char *)lines->pdata[i]);
+	if (code) {
 		code = rs_cli_fail_error(&err);
 		gone = err.code == ESRCH || err.code == ENOENT;
 	} else {
-		if (report)
-			rs_cli_fail(0, "%s", report);
 		code = rs_runner_run(session, runner);
 		gone = !runner->detach;
 	}
@@ -82,9 +76,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 const struct rs_verb rs_verb_attach = {
 	.name = "attach",
 	.args = "NAME",
-	.summary = "take up a QEMU guest whose session died",
-	.details = "Puts the guest's text right by the journal that was left, then traces as `run` "
-		   "does. Ctrl-C\n"
-		   "detaches: the guest runs on, restored, and can be attached again.",
+	.summary = "take up QEMU guests whose session died",
+	.details =
+		"Puts the guests' text right by the journals that were left, then traces as `run` "
+		"does. Ctrl-C\n"
+		"detaches: the guest runs on, restored, and can be attached again.",
 	.run = run,
 };

@@ -23,8 +23,20 @@ static struct shown look(const RsTraceRundirEntry *entry)
 		shown.sources = rs_trace_client_sources(session, NULL);
 	}
 	if (!shown.state)
-		shown.state = g_strdup(entry->live ? "starting" : entry->qmp ? "lost" : "dead");
+		shown.state = g_strdup(entry->live                         ? "starting"
+				       : rs_trace_rundir_entry_lost(entry) ? "lost"
+									   : "dead");
 	return shown;
+}
+
+/* The first source stands for all; others have lines of their own. */
+static const RsTraceRundirSource *first(const RsTraceRundirEntry *entry)
+{
+	static const RsTraceRundirSource none = {(char *)"", (char *)"", (char *)"",
+						 NULL,       NULL,       NULL};
+	const RsTraceRundirSource *source = rs_trace_rundir_entry_source(entry, 1);
+
+	return source ? source : &none;
 }
 
 static void clear(struct shown *shown)
@@ -51,8 +63,8 @@ static void print_table(const GPtrArray *list)
 		const RsTraceRundirEntry *entry = list->pdata[i];
 		struct shown shown = look(entry);
 
-		print_line(entry->name, shown.state, entry->kind, (guint32)entry->pid,
-			   entry->kernel);
+		print_line(entry->name, shown.state, first(entry)->kind, (guint32)entry->pid,
+			   first(entry)->kernel);
 		for (guint k = 0; shown.sources && shown.sources->len > 1 && k < shown.sources->len;
 		     k++) {
 			const RsTraceClientSource *source = shown.sources->pdata[k];
@@ -105,10 +117,10 @@ static void print_json(const GPtrArray *list)
 		json_builder_begin_object(b);
 		add_text(b, "name", entry->name);
 		add_text(b, "state", shown.state);
-		add_text(b, "kind", entry->kind);
+		add_text(b, "kind", first(entry)->kind);
 		json_builder_set_member_name(b, "pid");
 		json_builder_add_int_value(b, entry->pid);
-		add_text(b, "kernel", entry->kernel);
+		add_text(b, "kernel", first(entry)->kernel);
 		json_builder_set_member_name(b, "started");
 		json_builder_add_int_value(b, entry->started);
 		add_sources(b, shown.sources);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/args.h"
-#include "cli/launch.h"
 #include "cli/runner.h"
+#include "cli/source_args.h"
 #include "cli/verb.h"
 #include <errno.h>
 #include <string.h>
@@ -9,80 +8,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define DEFAULT_RING "1M"
-#define CPUS_NOT_GIVEN G_MININT
-#define USERS_NOT_GIVEN G_MININT
-
+/* What belongs to the session, and not to one source. */
 struct options {
 	char **enable, **filters;
-	int cpus, users;
-	char *memory, *ring_size, *mode, *name, *accel, *initrd, *append, *serial, *output;
+	char *name, *output;
 	double duration;
 	gint64 count;
-	gboolean demo, json, bare, quiet, propagate;
+	gboolean json, bare, quiet, propagate;
 };
-
-/* What stands after --hosted belongs to the program, options and all. */
-static char **split_hosted(int *argc, char **argv)
-{
-	char **program;
-
-	for (int i = 1; i < *argc; i++) {
-		if (strcmp(argv[i], "--") == 0)
-			return NULL;
-		if (strcmp(argv[i], "--hosted"))
-			continue;
-		program = argv + i + 1;
-		*argc = i;
-		return program;
-	}
-	return NULL;
-}
-
-static int check(const struct rs_verb *verb, const struct options *o, int argc, char **hosted)
-{
-	if (hosted && !hosted[0])
-		return rs_cli_usage(verb, "--hosted needs a program");
-	if (hosted ? o->demo || argc > 1 : o->demo ? argc > 1 : argc != 2)
-		return rs_cli_usage(verb, "one of KERNEL, --demo and --hosted PROGRAM is needed");
-	if (hosted && (o->initrd || o->append || o->memory))
-		return rs_cli_usage(verb, "--initrd, --append and --mem are for kernels");
-	if (!rs_cli_good_duration(o->duration))
-		return rs_cli_usage(verb, "--duration is in seconds, up to a million");
-	if (o->cpus != CPUS_NOT_GIVEN && (o->cpus < 1 || o->cpus > (int)RS_MAX_CPUS))
-		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
-	if (o->users != USERS_NOT_GIVEN && (o->users < 0 || o->users >= (int)RS_MAX_REGIONS))
-		return rs_cli_usage(verb, "--regions is 0 to %u", RS_MAX_REGIONS - 1);
-	if (o->count < 0)
-		return rs_cli_usage(verb, "--count is a number of events");
-	return 0;
-}
-
-static int configure(const struct options *o, struct rs_machine_config *machine,
-		     struct rs_error *err)
-{
-	int ret = rs_cli_parse_size(o->ring_size ? o->ring_size : DEFAULT_RING,
-				    &machine->ring_bytes, err);
-
-	if (!ret && o->memory)
-		ret = rs_cli_parse_size(o->memory, &machine->memory, err);
-	if (ret)
-		return ret;
-	if (!o->mode || strcmp(o->mode, "overwrite") == 0)
-		machine->ring_mode = RS_MODE_OVERWRITE;
-	else if (strcmp(o->mode, "drop") == 0)
-		machine->ring_mode = RS_MODE_DROP;
-	else
-		return rs_error_set(err, EINVAL, "--mode is overwrite or drop, not '%s'", o->mode);
-	machine->cpus = o->cpus == CPUS_NOT_GIVEN ? 0 : (uint32_t)o->cpus;
-	machine->accel = o->accel ? o->accel : "auto";
-	machine->initrd = o->initrd;
-	machine->append = o->append;
-	machine->serial = o->serial;
-	machine->users =
-		o->users == USERS_NOT_GIVEN ? RS_MACHINE_USERS_DEFAULT : (uint32_t)o->users;
-	return 0;
-}
 
 /* A name for the session, from what runs if none was given. */
 static int choose_name(const struct options *o, const char *what, char **out, struct rs_error *err)
@@ -97,39 +30,48 @@ static int choose_name(const struct options *o, const char *what, char **out, st
 	return rs_rundir_free_name(base, out, err);
 }
 
+/* Whether anybody listens at the control socket of a QEMU. */
+static bool answers(const char *qmp)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	bool alive;
+	int fd;
+
+	if (g_strlcpy(address.sun_path, qmp, sizeof(address.sun_path)) >= sizeof(address.sun_path))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	/* EAGAIN: it listens, and somebody else is being served. */
+	alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+	close(fd);
+	return alive;
+}
+
 /*
  * A guest whose session died may live on in its QEMU, patched. Taking its name would throw away the
  * file and the journal that lead back to it.
  */
 static int check_not_lost(const char *name, struct rs_error *err)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
-	bool alive = false;
-	int fd = -1;
 
-	if (!entry)
+	if (!entry || !rs_trace_rundir_entry_lost(entry))
 		return 0;
-	if (!entry->live && entry->qmp &&
-	    g_strlcpy(address.sun_path, entry->qmp, sizeof(address.sun_path)) <
-		    sizeof(address.sun_path))
-		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0) {
-		/* EAGAIN: it listens, and somebody else is being served. */
-		alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ||
-			errno == EAGAIN;
-		close(fd);
+	for (guint i = 0; i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+
+		if (source->qmp && answers(source->qmp))
+			return rs_error_set(err, EEXIST,
+					    "a guest of '%s' runs on without its session: "
+					    "'ringside attach %s' takes it up, 'ringside stop %s' "
+					    "ends it",
+					    name, name, name);
 	}
-	if (!alive)
-		return 0;
-	return rs_error_set(err, EEXIST,
-			    "the guest of '%s' runs on without its session: 'ringside attach %s' "
-			    "takes it up, 'ringside stop %s' ends it",
-			    name, name, name);
+	return 0;
 }
 
-static int run_session(const struct options *o, struct rs_machine_config *machine,
-		       struct rs_error *err)
+static int run_session(const struct options *o, const char *name, GArray *sources)
 {
 	struct rs_runner_config runner = {
 		.enable = o->enable,
@@ -144,21 +86,23 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 		.from = RS_TRACE_FROM_START,
 		.started = rs_launch_started,
 	};
-	RsTraceRundirEntry entry = {.name = (char *)machine->name};
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_entry_new(name);
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
-	int ret = check_not_lost(machine->name, err);
+	struct rs_error err = {0};
+	int ret = check_not_lost(name, &err);
 
 	if (!ret)
-		ret = rs_rundir_claim(&entry, &claim, err);
+		ret = rs_rundir_claim(entry, &claim, &err);
 	if (ret)
-		return rs_cli_fail_error(err);
-	ret = rs_launch(machine, claim, &session, err);
+		return rs_cli_fail_error(&err);
+	ret = rs_launch(name, (struct rs_launch_source *)(void *)sources->data, sources->len, claim,
+			&session, &err);
 	if (ret) {
 		/* The missing thing is a file, so RS_CLI_NOT_FOUND would be wrong. */
 		if (ret == -ENOENT)
-			err->code = EIO;
-		ret = rs_cli_fail_error(err);
+			err.code = EIO;
+		ret = rs_cli_fail_error(&err);
 	} else {
 		ret = rs_runner_run(session, &runner);
 	}
@@ -166,53 +110,73 @@ static int run_session(const struct options *o, struct rs_machine_config *machin
 	return ret;
 }
 
-static int prepare_and_run(const struct rs_verb *verb, struct options *o, const char *kernel,
-			   char **hosted)
+static int prepare_and_run(const struct rs_verb *verb, const struct options *o, GPtrArray *args)
 {
-	struct rs_machine_config machine = {.hosted = hosted};
-	g_autofree char *demo = NULL, *name = NULL;
+	g_autoptr(GArray) sources =
+		g_array_sized_new(FALSE, TRUE, sizeof(struct rs_launch_source), args->len);
+	g_autofree char *name = NULL;
 	struct rs_error err = {0};
 
-	if (o->demo && rs_cli_find_demo(&demo, &err))
+	if (!rs_cli_good_duration(o->duration))
+		return rs_cli_usage(verb, "--duration is in seconds, up to a million");
+	if (o->count < 0)
+		return rs_cli_usage(verb, "--count is a number of events");
+	for (guint i = 0; i < args->len; i++) {
+		struct rs_launch_source source;
+
+		if (rs_source_args_fill(args->pdata[i], &source, &err))
+			return rs_cli_usage(verb, "%s", err.message);
+		g_array_append_val(sources, source);
+	}
+	if (choose_name(o, rs_source_args_what(args->pdata[0]), &name, &err))
 		return rs_cli_fail_error(&err);
-	machine.kernel = demo ? demo : kernel;
-	if (configure(o, &machine, &err))
-		return rs_cli_usage(verb, "%s", err.message);
-	if (machine.kernel && !g_file_test(machine.kernel, G_FILE_TEST_EXISTS))
-		return rs_cli_fail(RS_CLI_FAILED, "%s: no such file", machine.kernel);
-	if (choose_name(o, hosted ? hosted[0] : machine.kernel, &name, &err))
-		return rs_cli_fail_error(&err);
-	machine.name = name;
-	return run_session(o, &machine, &err);
+	return run_session(o, name, sources);
+}
+
+/* Up to the next --and, which becomes the name of the verb for what follows. Returns its length. */
+static int next_part(int argc, char **argv)
+{
+	int n = 1;
+
+	while (n < argc && strcmp(argv[n], "--and"))
+		n++;
+	return n;
+}
+
+/* False: the verb is done. */
+static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int argc, char **argv,
+		  GPtrArray *args, int *code)
+{
+	while (argc > 0) {
+		int n = next_part(argc, argv);
+		/* GOption moves things about, and ends them with a NULL. */
+		g_autofree char **part = g_memdup2(argv, (gsize)(n + 1) * sizeof(*argv));
+		struct rs_source_args *one;
+
+		part[n] = NULL;
+		/* Options of the session stand in the first part. */
+		one = rs_source_args_parse(verb, args->len ? NULL : options, n, part, code);
+		if (!one)
+			return false;
+		g_ptr_array_add(args, one);
+		argc -= n;
+		argv += n;
+	}
+	return true;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.cpus = CPUS_NOT_GIVEN, .users = USERS_NOT_GIVEN};
-	gboolean hosted_help = FALSE;
+	struct options o = {0};
+	gboolean and_help = FALSE;
 	const GOptionEntry options[] = {
-		{"demo", 0, 0, G_OPTION_ARG_NONE, &o.demo, "Run the bundled demo guest", NULL},
-		{"hosted", 0, 0, G_OPTION_ARG_NONE, &hosted_help,
-		 "Run a program instead; all that follows is the program and its arguments", NULL},
+		{"and", 0, 0, G_OPTION_ARG_NONE, &and_help,
+		 "Another source follows; the options above may be given for it too", NULL},
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &o.enable, "Enable these events",
 		 "GLOB"},
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
-		{"cpus", 0, 0, G_OPTION_ARG_INT, &o.cpus, "vCPUs, or rings (2)", "N"},
-		{"regions", 0, 0, G_OPTION_ARG_INT, &o.users,
-		 "How many other processes with an agent can join (4, with --hosted 16)", "N"},
-		{"mem", 0, 0, G_OPTION_ARG_STRING, &o.memory, "Memory of the guest (256M)", "SIZE"},
-		{"ring-size", 0, 0, G_OPTION_ARG_STRING, &o.ring_size,
-		 "Ring of each vCPU (" DEFAULT_RING ")", "SIZE"},
-		{"mode", 0, 0, G_OPTION_ARG_STRING, &o.mode, "When a ring is full (overwrite)",
-		 "overwrite|drop"},
-		{"accel", 0, 0, G_OPTION_ARG_STRING, &o.accel, "How to run a kernel (auto)",
-		 "auto|kvm|tcg"},
-		{"initrd", 0, 0, G_OPTION_ARG_FILENAME, &o.initrd, "Initial RAM disk", "FILE"},
-		{"append", 0, 0, G_OPTION_ARG_STRING, &o.append, "Kernel command line", "TEXT"},
-		{"serial", 0, 0, G_OPTION_ARG_FILENAME, &o.serial,
-		 "Serial console: - is standard error (-)", "FILE|-|none"},
 		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output, "Write the trace there",
 		 "FILE"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
@@ -226,40 +190,30 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"propagate-exit", 0, 0, G_OPTION_ARG_NONE, &o.propagate,
 		 "Exit with the guest's exit code", NULL},
 		{0}};
-	char **hosted = split_hosted(&argc, argv);
+	g_autoptr(GPtrArray) args =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rs_source_args_free);
 	int code = 0;
 
-	/* GOption moves argv about; the program's part lies behind what it sees. */
-	if (hosted)
-		hosted = g_strdupv(hosted);
-	argv[argc] = NULL;
-	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
-		code = check(verb, &o, argc, hosted);
-		if (!code)
-			code = prepare_and_run(verb, &o, argc > 1 ? argv[1] : NULL, hosted);
-	}
-	g_strfreev(hosted);
+	if (parse(verb, options, argc, argv, args, &code))
+		code = prepare_and_run(verb, &o, args);
 	g_strfreev(o.enable);
 	g_strfreev(o.filters);
-	g_free(o.memory);
-	g_free(o.ring_size);
-	g_free(o.mode);
 	g_free(o.name);
-	g_free(o.accel);
-	g_free(o.initrd);
-	g_free(o.append);
-	g_free(o.serial);
 	g_free(o.output);
 	return code;
 }
 
 const struct rs_verb rs_verb_run = {
 	.name = "run",
-	.args = "KERNEL | --demo | --hosted PROGRAM [ARGS…]",
-	.summary = "run a guest and print its trace",
+	.args = "KERNEL | --demo | --hosted PROGRAM [ARGS…] [--and …]",
+	.summary = "run guests and programs, and print their trace",
 	.details =
-		"The trace goes to standard output, the guest's console to standard error. Ctrl-C "
+		"The trace goes to standard output, a guest's console to standard error. Ctrl-C "
 		"ends the\n"
-		"guest. From another terminal: ringside list, enable, filter, trace, stat, stop …",
+		"guest. From another terminal: ringside list, enable, filter, trace, stat, stop …\n"
+		"\n"
+		"Several kernels and programs in one session have one trace, on one clock:\n"
+		"  ringside run -e '*' kernel.elf --and --cpus 1 --hosted server --port 80 --and "
+		"--hosted client",
 	.run = run,
 };

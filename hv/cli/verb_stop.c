@@ -3,12 +3,12 @@
 #include "cli/runner.h"
 #include "cli/verb.h"
 
-/* A QEMU guest whose session died: attaches to it once more to end it. */
+/* QEMU guests whose session died: attaches to them once more to end them. */
 static int stop_lost(const RsTraceRundirEntry *old)
 {
 	struct rs_runner_config runner = {
 		.from = RS_TRACE_FROM_NOW, .quiet = true, .duration = 0.01};
-	g_autofree char *report = NULL;
+	g_autoptr(GPtrArray) lines = NULL;
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
@@ -16,7 +16,7 @@ static int stop_lost(const RsTraceRundirEntry *old)
 
 	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
-	if (rs_launch_attach(old->name, claim, &session, &report, &err))
+	if (rs_launch_attach(old, &session, &lines, &err))
 		code = rs_cli_fail_error(&err);
 	else
 		code = rs_runner_run(session, &runner);
@@ -29,7 +29,7 @@ static RsTraceRundirEntry *find_lost(const char *name)
 {
 	g_autoptr(RsTraceRundirEntry) entry = name ? rs_trace_rundir_find(name, NULL) : NULL;
 
-	return entry && !entry->live && entry->qmp ? g_steal_pointer(&entry) : NULL;
+	return entry && rs_trace_rundir_entry_lost(entry) ? g_steal_pointer(&entry) : NULL;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)

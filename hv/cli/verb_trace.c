@@ -119,8 +119,7 @@ static void look_at_sources(struct observer *observer)
 		gpointer key = GUINT_TO_POINTER(source->number);
 		struct followed *followed = g_hash_table_lookup(observer->followed, key);
 
-		/* Nothing is there before its agent has reported, and it may never. */
-		if (!followed && strcmp(source->state, "waiting"))
+		if (!followed)
 			follow(observer, source);
 		followed = g_hash_table_lookup(observer->followed, key);
 		if (followed && source->joined && strcmp(source->state, "ended") == 0)
@@ -171,6 +170,7 @@ static void wait_for_end(struct observer *observer, double duration)
 	g_signal_connect(observer->session, "ended", G_CALLBACK(on_ended), observer);
 	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), observer);
 	look_at_sources(observer);
+	rs_printer_start(observer->printer);
 	observer->from = RS_TRACE_FROM_START; /* who comes from now on is new */
 	if (!g_dbus_connection_is_closed(connection) && g_strcmp0(state, "ended"))
 		g_main_loop_run(observer->loop);
@@ -180,8 +180,8 @@ static void wait_for_end(struct observer *observer, double duration)
 		g_clear_handle_id(&sources[i], g_source_remove);
 }
 
-/* What the rings of all sources hold, for the header. */
-static void count(RsDBusSession1 *session, struct rs_printer_head *head)
+/* What the rings of all sources hold, for the header. Whether there are several sources. */
+static bool count(RsDBusSession1 *session, struct rs_printer_head *head)
 {
 	g_autoptr(GPtrArray) list = rs_trace_client_sources(session, NULL);
 
@@ -193,6 +193,7 @@ static void count(RsDBusSession1 *session, struct rs_printer_head *head)
 		if (region)
 			rs_printer_count(head, region);
 	}
+	return list && list->len > 1;
 }
 
 static int observe(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
@@ -203,7 +204,7 @@ static int observe(RsDBusSession1 *session, struct rs_printer_config *config, Rs
 	struct rs_printer_stats stats;
 	int code = RS_CLI_OK;
 
-	count(session, &head);
+	config->source_names = count(session, &head);
 	config->head = &head;
 	config->data = &observer;
 	config->ended = on_source_printed;

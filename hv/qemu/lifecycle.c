@@ -195,8 +195,7 @@ static int load(struct rs_qemu *qemu, pid_t *pid, struct rs_error *err)
 
 	if (!g_key_file_load_from_file(file, qemu->state_path, G_KEY_FILE_NONE, &error)) {
 		if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-			return rs_error_set(err, ENOENT, "no QEMU was left behind by %s",
-					    qemu->name);
+			return rs_error_set(err, ENOENT, "its QEMU has ended");
 		return rs_error_set(err, EBADMSG, "%s: %s", qemu->state_path, error->message);
 	}
 	*pid = g_key_file_get_integer(file, GROUP, "pid", NULL);

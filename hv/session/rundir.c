@@ -23,6 +23,32 @@ int rs_rundir_file(const char *name, const char *suffix, char **out, struct rs_e
 	return 0;
 }
 
+int rs_rundir_journals(const char *name, GPtrArray **out, struct rs_error *err)
+{
+	g_autofree char *path = NULL, *prefix = g_strdup_printf("%s@", name);
+	GError *error = NULL;
+	const char *file;
+	GDir *dir;
+
+	path = rs_trace_rundir_path(&error);
+	dir = path ? g_dir_open(path, 0, &error) : NULL;
+	if (!dir)
+		return rs_error_take(err, EIO, error);
+	*out = g_ptr_array_new_with_free_func(g_free);
+	while ((file = g_dir_read_name(dir))) {
+		if (g_str_has_prefix(file, prefix) && g_str_has_suffix(file, ".journal"))
+			g_ptr_array_add(*out, g_build_filename(path, file, NULL));
+	}
+	g_dir_close(dir);
+	return 0;
+}
+
+static void set_text(GKeyFile *file, const char *group, const char *key, const char *text)
+{
+	if (text)
+		g_key_file_set_string(file, group, key, text);
+}
+
 static int write_entry(int fd, const RsTraceRundirEntry *entry, struct rs_error *err)
 {
 	g_autoptr(GKeyFile) file = g_key_file_new();
@@ -32,15 +58,17 @@ static int write_entry(int fd, const RsTraceRundirEntry *entry, struct rs_error 
 	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "pid", getpid());
 	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "started",
 			     g_get_real_time() / G_USEC_PER_SEC);
-	g_key_file_set_string(file, RS_TRACE_RUNDIR_GROUP, "kind", entry->kind ? entry->kind : "");
-	g_key_file_set_string(file, RS_TRACE_RUNDIR_GROUP, "kernel",
-			      entry->kernel ? entry->kernel : "");
-	if (entry->qmp)
-		g_key_file_set_string(file, RS_TRACE_RUNDIR_GROUP, "qmp", entry->qmp);
-	if (entry->gdb)
-		g_key_file_set_string(file, RS_TRACE_RUNDIR_GROUP, "gdb", entry->gdb);
-	if (entry->region)
-		g_key_file_set_string(file, RS_TRACE_RUNDIR_GROUP, "region", entry->region);
+	for (guint i = 0; i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+		g_autofree char *group = g_strdup_printf(RS_TRACE_RUNDIR_SOURCE_GROUP, i + 1);
+
+		set_text(file, group, "name", source->name);
+		set_text(file, group, "kind", source->kind);
+		set_text(file, group, "kernel", source->kernel);
+		set_text(file, group, "qmp", source->qmp);
+		set_text(file, group, "gdb", source->gdb);
+		set_text(file, group, "region", source->region);
+	}
 	text = g_key_file_to_data(file, &size, NULL);
 	if (ftruncate(fd, 0) || pwrite(fd, text, size, 0) != (ssize_t)size)
 		return rs_error_set(err, errno ? errno : EIO, "cannot write the session's file");
@@ -126,8 +154,8 @@ int rs_rundir_free_name(const char *wish, char **out, struct rs_error *err)
 		g_autofree char *name = n == 1 ? g_strdup(wish) : g_strdup_printf("%s-%u", wish, n);
 		g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
 
-		/* A dead QEMU session is kept for `attach`. */
-		if (entry && (entry->live || entry->qmp))
+		/* A lost one is kept for `attach`. */
+		if (entry && (entry->live || rs_trace_rundir_entry_lost(entry)))
 			continue;
 		*out = g_steal_pointer(&name);
 		return 0;

@@ -14,11 +14,13 @@ struct rs_rundir_claim;
 
 /* DIR/NAME.suffix, to be freed. -EIO: the directory cannot be used. */
 int rs_rundir_file(const char *name, const char *suffix, char **out, struct rs_error *err);
+/* Paths of all journals that sessions of that name have left, to be unreffed. */
+int rs_rundir_journals(const char *name, GPtrArray **out, struct rs_error *err);
 
 /*
- * Takes a name: creates, locks and fills NAME.session. Only name, kind, kernel, qmp, gdb and region
- * of `entry` are used. -EEXIST: a session of that name runs. A dead one's files are taken over; its
- * journal is left in place.
+ * Takes a name: creates, locks and fills NAME.session. Only name and sources of `entry` are used.
+ * -EEXIST: a session of that name runs. A dead one's files are taken over; its journals are left in
+ * place.
  */
 int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **out,
 		    struct rs_error *err);

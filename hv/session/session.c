@@ -86,14 +86,14 @@ int rs_session_check_name(const char *name, struct rs_error *err)
 	size_t length = strlen(name);
 
 	if (length < 1 || length > RS_SESSION_NAME_MAX)
-		return rs_error_set(err, EINVAL, "a session name has 1 to %d characters",
+		return rs_error_set(err, EINVAL, "a name has 1 to %d characters",
 				    RS_SESSION_NAME_MAX);
 	if (*name == '.' || *name == '-')
-		return rs_error_set(err, EINVAL, "a session name does not start with '%c'", *name);
+		return rs_error_set(err, EINVAL, "a name does not start with '%c'", *name);
 	for (size_t i = 0; i < length; i++) {
 		if (!g_ascii_isalnum(name[i]) && !strchr("._-", name[i]))
 			return rs_error_set(err, EINVAL,
-					    "a session name is made of letters, digits, '.', '_' "
+					    "a name is made of letters, digits, '.', '_' "
 					    "and '-'");
 	}
 	return 0;

@@ -3,21 +3,12 @@
 #include "session/private.h"
 
 #include "patch/patcher.h"
-#include "session/rescue.h"
 #include <errno.h>
 #include <inttypes.h>
 
 int rs_source_sites_init(struct rs_source *source, struct rs_journal_report *report,
 			 struct rs_error *err)
 {
-	struct rs_journal_report rescued;
-	int ret;
-
-	if (!report && source->journal) {
-		ret = rs_session_rescue_process(source->journal, &rescued, err);
-		if (ret)
-			return ret;
-	}
 	return rs_patcher_create(source->target, RS_PATCH_HOST, source->journal, report,
 				 &source->patcher, err);
 }

@@ -151,6 +151,7 @@ static void start(struct bed *bed, const char *append)
 			rs_trace_live_new(bed->machine[i].region, RS_TRACE_FROM_OLDEST, true, NULL),
 			NULL);
 	}
+	rs_trace_pump_start(bed->pump);
 	check(rs_session_start(bed->session, &err), &err);
 	check(rs_session_enable(bed->session, RS_OWNER_HOST, "clock:*", &result, &err), &err);
 	rs_session_result_clear(&result);

@@ -318,8 +318,12 @@ RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config)
 	if (config->record)
 		pump->merger = rs_trace_merger_new(0, 0, on_merged, pump);
 	pump->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	pump->thread = g_thread_new("ringside-pump", run, pump);
 	return pump;
+}
+
+void rs_trace_pump_start(RsTracePump *pump)
+{
+	pump->thread = g_thread_new("ringside-pump", run, pump);
 }
 
 guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source, gpointer data)

@@ -34,8 +34,14 @@ typedef struct {
 	gpointer data;
 } RsTracePumpConfig;
 
-/* Runs at once. It ends by itself when all its sources have ended; it must have had one. */
+/* It does nothing before it is started. */
 RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config);
+/*
+ * Begins to read, once. Records of all sources that were added before come in the order of time. A
+ * source that is added later may bring records that are older than those already handed out.
+ * The pump ends by itself when all its sources have ended; it must have had one.
+ */
+void rs_trace_pump_start(RsTracePump *pump);
 
 /*
  * Takes `source` over, from the next round on. `data` is handed back with its records. Returns the

@@ -54,22 +54,102 @@ char *rs_trace_rundir_file(const char *name, const char *suffix, GError **error)
 	return dir ? g_strdup_printf("%s/%s.%s", dir, name, suffix) : NULL;
 }
 
+char *rs_trace_rundir_source_name(const char *name, guint n)
+{
+	/* No session has a '@' in its name. */
+	return g_strdup_printf("%s@%u", name, n);
+}
+
+/* ---- entries ---- */
+
+static void free_source(gpointer data)
+{
+	RsTraceRundirSource *source = data;
+
+	g_free(source->name);
+	g_free(source->kind);
+	g_free(source->kernel);
+	g_free(source->qmp);
+	g_free(source->gdb);
+	g_free(source->region);
+	g_free(source);
+}
+
+RsTraceRundirEntry *rs_trace_rundir_entry_new(const char *name)
+{
+	RsTraceRundirEntry *entry = g_new0(RsTraceRundirEntry, 1);
+
+	entry->name = g_strdup(name);
+	entry->sources = g_ptr_array_new_with_free_func(free_source);
+	return entry;
+}
+
+static char *text_of(const char *text)
+{
+	return g_strdup(text ? text : "");
+}
+
+void rs_trace_rundir_entry_add(RsTraceRundirEntry *entry, const RsTraceRundirSource *source)
+{
+	RsTraceRundirSource *copy = g_new0(RsTraceRundirSource, 1);
+
+	copy->name = text_of(source->name);
+	copy->kind = text_of(source->kind);
+	copy->kernel = text_of(source->kernel);
+	copy->qmp = g_strdup(source->qmp);
+	copy->gdb = g_strdup(source->gdb);
+	copy->region = g_strdup(source->region);
+	g_ptr_array_add(entry->sources, copy);
+}
+
+const RsTraceRundirSource *rs_trace_rundir_entry_source(const RsTraceRundirEntry *entry, guint n)
+{
+	return n >= 1 && n <= entry->sources->len ? entry->sources->pdata[n - 1] : NULL;
+}
+
+gboolean rs_trace_rundir_entry_lost(const RsTraceRundirEntry *entry)
+{
+	for (guint i = 0; !entry->live && i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+
+		if (source->qmp)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry)
 {
 	if (!entry)
 		return;
 	g_free(entry->name);
-	g_free(entry->kind);
-	g_free(entry->kernel);
-	g_free(entry->qmp);
-	g_free(entry->gdb);
-	g_free(entry->region);
+	g_ptr_array_unref(entry->sources);
 	g_free(entry);
 }
 
-static char *get_string(GKeyFile *file, const char *key)
+/* ---- reading ---- */
+
+/* FALSE: there is no Nth source. */
+static gboolean read_source(GKeyFile *file, guint n, RsTraceRundirEntry *entry)
 {
-	return g_key_file_get_string(file, RS_TRACE_RUNDIR_GROUP, key, NULL);
+	g_autofree char *group = g_strdup_printf(RS_TRACE_RUNDIR_SOURCE_GROUP, n);
+	const char *const keys[] = {"name", "kind", "kernel", "qmp", "gdb", "region"};
+	char *text[G_N_ELEMENTS(keys)];
+	gboolean there = g_key_file_has_group(file, group);
+
+	for (gsize i = 0; there && i < G_N_ELEMENTS(keys); i++)
+		text[i] = g_key_file_get_string(file, group, keys[i], NULL);
+	if (!there)
+		return FALSE;
+	rs_trace_rundir_entry_add(entry, &(RsTraceRundirSource){.name = text[0],
+								.kind = text[1],
+								.kernel = text[2],
+								.qmp = text[3],
+								.gdb = text[4],
+								.region = text[5]});
+	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
+		g_free(text[i]);
+	return TRUE;
 }
 
 static RsTraceRundirEntry *no_session(const char *name, const char *format, GError **error)
@@ -101,20 +181,12 @@ static RsTraceRundirEntry *read_entry(const char *dir, const char *name, GError 
 	if (size <= 0 || !g_key_file_load_from_data(file, text, (gsize)size, 0, NULL))
 		return no_session(name, "session '%s' has no readable state", error);
 
-	entry = g_new0(RsTraceRundirEntry, 1);
-	entry->name = g_strdup(name);
+	entry = rs_trace_rundir_entry_new(name);
 	entry->live = live;
 	entry->pid = (pid_t)g_key_file_get_int64(file, RS_TRACE_RUNDIR_GROUP, "pid", NULL);
 	entry->started = g_key_file_get_int64(file, RS_TRACE_RUNDIR_GROUP, "started", NULL);
-	entry->kind = get_string(file, "kind");
-	entry->kernel = get_string(file, "kernel");
-	entry->qmp = get_string(file, "qmp");
-	entry->gdb = get_string(file, "gdb");
-	entry->region = get_string(file, "region");
-	if (!entry->kind)
-		entry->kind = g_strdup("");
-	if (!entry->kernel)
-		entry->kernel = g_strdup("");
+	for (guint n = 1; read_source(file, n, entry);)
+		n++;
 	return entry;
 }
 

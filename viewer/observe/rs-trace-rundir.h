@@ -3,9 +3,10 @@
  * Where sessions are found: $XDG_RUNTIME_DIR/ringside (else /run/user/UID/ringside, else
  * /tmp/ringside-UID). The directory has mode 0700 and is ours. It holds for each session
  *
- *     NAME.session   key file: what runs, and how to reach it again; locked while the session lives
- *     NAME.sock      its D-Bus socket
- *     NAME.journal   what the patcher has changed in the guest
+ *     NAME.session     key file: what runs, how to reach it again; locked while the session lives
+ *     NAME.sock        its D-Bus socket
+ *     NAME@N.journal   what the patcher has changed in the Nth source that the session started
+ *     NAME@N.*         other files of that source
  *
  * A NAME.session that nobody has locked belonged to a process that died. The functions here read. A
  * session takes its name with hv/session/rundir.h. Any thread. The directory is the user's own, but
@@ -19,17 +20,30 @@
 
 G_BEGIN_DECLS
 
-/* The key file's group. */
+/* The key file's groups: one of the session, one for each source, with a number from 1 on. */
 #define RS_TRACE_RUNDIR_GROUP "session"
+#define RS_TRACE_RUNDIR_SOURCE_GROUP "source %u"
+
+typedef struct {
+	char *name, *kind, *kernel; /* never NULL */
+	char *qmp, *gdb, *region;   /* how to reach a QEMU guest again; NULL: not given */
+} RsTraceRundirSource;
 
 typedef struct {
 	char *name;
 	gboolean live; /* its process has it locked */
 	pid_t pid;
-	char *kind, *kernel;      /* never NULL */
-	char *qmp, *gdb, *region; /* how to reach a QEMU guest again; NULL: not given */
-	gint64 started;           /* unix seconds */
+	gint64 started;     /* unix seconds */
+	GPtrArray *sources; /* of RsTraceRundirSource, those that it started; never NULL */
 } RsTraceRundirEntry;
+
+RsTraceRundirEntry *rs_trace_rundir_entry_new(const char *name);
+/* Copies the texts; the first three may be NULL and become "". */
+void rs_trace_rundir_entry_add(RsTraceRundirEntry *entry, const RsTraceRundirSource *source);
+/* The Nth source, from 1 on; NULL: there is none. */
+const RsTraceRundirSource *rs_trace_rundir_entry_source(const RsTraceRundirEntry *entry, guint n);
+/* It died, and a QEMU guest of it may run on. */
+gboolean rs_trace_rundir_entry_lost(const RsTraceRundirEntry *entry);
 
 void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRundirEntry, rs_trace_rundir_entry_free)
@@ -42,6 +56,8 @@ char *rs_trace_rundir_path(GError **error);
 
 /* DIR/NAME.suffix, to be freed. */
 char *rs_trace_rundir_file(const char *name, const char *suffix, GError **error);
+/* NAME@N: the name of the files of a session's Nth source; to be freed. */
+char *rs_trace_rundir_source_name(const char *name, guint n);
 
 /* All sessions, dead ones too, by name: RsTraceRundirEntry, to be unreffed. */
 GPtrArray *rs_trace_rundir_list(GError **error);

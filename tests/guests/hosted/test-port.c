@@ -6,7 +6,7 @@
 #include "hosted/hosted.h"
 #include "patch/patcher.h"
 #include "region/regions.h"
-#include "session/rescue.h"
+#include "machine/rescue.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -262,7 +262,7 @@ static void test_killed_session(void)
 	pid = (pid_t)rs_journal_process(left, &begun);
 	g_assert_cmpint(pid, >, 0);
 	rs_journal_close(left);
-	if (rs_session_rescue_process(journal, &report, &err))
+	if (rs_machine_rescue_process(journal, &report, &err))
 		g_error("rescue: %s", err.message);
 	g_assert_cmpuint(report.records, >=, 6);
 	g_assert_cmpuint(report.restored, ==, report.records);

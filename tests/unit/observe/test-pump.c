@@ -63,7 +63,7 @@ static void clear(Taker *t, RsTracePump *pump)
 	g_string_free(t->out, TRUE);
 }
 
-/* A source that joins while the first one is under way; both end. */
+/* Both are there from the start: their records come in the order of time. Both end. */
 static void test_two_sources(void)
 {
 	guint freed = 0;
@@ -78,10 +78,12 @@ static void test_two_sources(void)
 	pump = new_pump(&t, 0);
 	g_assert_cmpuint(rs_trace_pump_add(pump, &a->source, NULL), ==, 0);
 	g_assert_cmpuint(rs_trace_pump_add(pump, &b->source, NULL), ==, 1);
+	rs_trace_pump_start(pump);
 	g_main_loop_run(t.loop);
 	g_assert_true(t.done);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
 	g_assert_cmpuint(t.records, ==, 4);
+	g_assert_cmpstr(t.out->str, ==, "0:seven@10 1:seven@20 0:<...>@30 1:seven@40 ");
 	clear(&t, pump);
 	g_assert_cmpuint(freed, ==, 2);
 }
@@ -100,6 +102,7 @@ static void test_finish(void)
 	pump = new_pump(&t, 0);
 	rs_trace_pump_add(pump, &a->source, NULL);
 	rs_trace_pump_add(pump, &b->source, NULL);
+	rs_trace_pump_start(pump);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
 	g_assert_cmpuint(t.records, ==, 2);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
@@ -150,6 +153,7 @@ static void test_enough(void)
 	test_pages_add(a, 0, 11, 7, 99);
 	pump = new_pump(&t, 1);
 	rs_trace_pump_add(pump, &a->source, NULL);
+	rs_trace_pump_start(pump);
 	g_main_loop_run(t.loop);
 	g_assert_true(t.done);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 1);

@@ -117,6 +117,7 @@ static struct seen *read_all(const RsTraceRegion *region)
 	g_autoptr(RsTracePump) pump = rs_trace_pump_new(&config);
 
 	rs_trace_pump_add(pump, rs_trace_live_new(region, RS_TRACE_FROM_OLDEST, FALSE, NULL), NULL);
+	rs_trace_pump_start(pump);
 	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
 	return seen;
 }

@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <rs-trace-session-error.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,31 +22,55 @@ static void assert_missing(const char *name)
 	g_clear_error(&error);
 }
 
+static RsTraceRundirEntry *make(const char *name, const char *qmp)
+{
+	RsTraceRundirEntry *entry = rs_trace_rundir_entry_new(name);
+
+	rs_trace_rundir_entry_add(entry, &(RsTraceRundirSource){.name = (char *)"k",
+								.kind = (char *)"kvm",
+								.kernel = (char *)"/k = [x]\n",
+								.qmp = (char *)qmp});
+	return entry;
+}
+
 static void test_claim(void)
 {
-	RsTraceRundirEntry entry = {
-		.name = (char *)"a", .kind = (char *)"kvm", .kernel = (char *)"/k = [x]\n"};
+	g_autoptr(RsTraceRundirEntry) entry = make("a", NULL);
 	struct rs_rundir_claim *claim, *second = NULL;
+	const RsTraceRundirSource *source;
 	RsTraceRundirEntry *found;
 	g_autoptr(GPtrArray) list = NULL;
 	struct rs_error err = {0};
 	struct stat st;
 
-	g_assert_cmpint(rs_rundir_claim(&entry, &claim, &err), ==, 0);
-	g_assert_cmpint(rs_rundir_claim(&entry, &second, &err), ==, -EEXIST);
+	g_assert_cmpint(rs_rundir_claim(entry, &claim, &err), ==, 0);
+	g_assert_cmpint(rs_rundir_claim(entry, &second, &err), ==, -EEXIST);
 	g_assert_null(second);
 	found = rs_trace_rundir_find("a", NULL);
 	g_assert_nonnull(found);
 	g_assert_true(found->live);
 	g_assert_cmpint(found->pid, ==, getpid());
-	g_assert_cmpstr(found->kernel, ==, "/k = [x]\n");
+	g_assert_cmpuint(found->sources->len, ==, 1);
+	source = rs_trace_rundir_entry_source(found, 1);
+	g_assert_cmpstr(source->kernel, ==, "/k = [x]\n");
+	g_assert_cmpstr(source->kind, ==, "kvm");
+	g_assert_null(source->qmp);
 	rs_trace_rundir_entry_free(found);
-	entry.qmp = (char *)"/q";
-	g_assert_cmpint(rs_rundir_update(claim, &entry, &err), ==, 0);
+	rs_trace_rundir_entry_add(
+		entry, &(RsTraceRundirSource){.name = (char *)"second", .qmp = (char *)"/q"});
+	g_assert_cmpint(rs_rundir_update(claim, entry, &err), ==, 0);
 	list = rs_trace_rundir_list(NULL);
 	g_assert_nonnull(list);
 	g_assert_cmpuint(list->len, ==, 1);
-	g_assert_cmpstr(((RsTraceRundirEntry *)list->pdata[0])->qmp, ==, "/q");
+	found = list->pdata[0];
+	g_assert_cmpuint(found->sources->len, ==, 2);
+	g_assert_cmpstr(rs_trace_rundir_entry_source(found, 1)->kernel, ==, "/k = [x]\n");
+	g_assert_cmpstr(rs_trace_rundir_entry_source(found, 2)->name, ==, "second");
+	g_assert_cmpstr(rs_trace_rundir_entry_source(found, 2)->kernel, ==, "");
+	g_assert_cmpstr(rs_trace_rundir_entry_source(found, 2)->qmp, ==, "/q");
+	g_assert_null(rs_trace_rundir_entry_source(found, 0));
+	g_assert_null(rs_trace_rundir_entry_source(found, 3));
+	g_assert_false(rs_trace_rundir_entry_lost(found)); /* it lives */
 	{
 		g_autofree char *path = g_build_filename(dir, "ringside", NULL);
 
@@ -59,10 +84,7 @@ static void test_claim(void)
 /* A process that dies leaves its file, unlocked. */
 static void test_dead(void)
 {
-	RsTraceRundirEntry entry = {.name = (char *)"d",
-				    .kind = (char *)"qemu-tcg",
-				    .kernel = (char *)"k",
-				    .qmp = (char *)"/q"};
+	g_autoptr(RsTraceRundirEntry) entry = make("d", "/q");
 	struct rs_rundir_claim *claim;
 	RsTraceRundirEntry *found;
 	g_autofree char *name = NULL;
@@ -71,7 +93,7 @@ static void test_dead(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		_exit(rs_rundir_claim(&entry, &claim, &err) ? 1 : 0);
+		_exit(rs_rundir_claim(entry, &claim, &err) ? 1 : 0);
 	}
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
 	g_assert_cmpint(status, ==, 0);
@@ -79,12 +101,44 @@ static void test_dead(void)
 	g_assert_nonnull(found);
 	g_assert_false(found->live);
 	g_assert_cmpint(found->pid, ==, pid);
+	g_assert_true(rs_trace_rundir_entry_lost(found));
 	rs_trace_rundir_entry_free(found);
 	/* Its guest may live: free_name() does not offer the name, but it may be claimed. */
 	g_assert_cmpint(rs_rundir_free_name("d", &name, &err), ==, 0);
 	g_assert_cmpstr(name, ==, "d-2");
-	g_assert_cmpint(rs_rundir_claim(&entry, &claim, &err), ==, 0);
+	g_assert_cmpint(rs_rundir_claim(entry, &claim, &err), ==, 0);
 	rs_rundir_release(claim, false);
+}
+
+/* Only those of the session itself: "j" is not "j-2", nor is a file what merely ends so. */
+static void test_journals(void)
+{
+	const char *const files[] = {"j@1.journal", "j@2.journal", "j-2@1.journal",
+				     "j.journal",   "j@1.qmp",     "jj@1.journal"};
+	g_autofree char *name = rs_trace_rundir_source_name("j", 2);
+	g_autofree char *path = NULL;
+	g_autoptr(GPtrArray) list = NULL;
+	struct rs_error err = {0};
+	bool found[2] = {false, false};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *file = g_build_filename(dir, "ringside", files[i], NULL);
+
+		g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+	}
+	g_assert_cmpint(rs_rundir_journals("j", &list, &err), ==, 0);
+	g_assert_cmpint(rs_rundir_file(name, "journal", &path, &err), ==, 0);
+	g_assert_cmpuint(list->len, ==, 2);
+	for (guint i = 0; i < 2; i++) {
+		found[0] |= g_str_has_suffix(list->pdata[i], "/j@1.journal");
+		found[1] |= strcmp(list->pdata[i], path) == 0;
+	}
+	g_assert_true(found[0] && found[1]);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *file = g_build_filename(dir, "ringside", files[i], NULL);
+
+		g_unlink(file);
+	}
 }
 
 static void test_bad_files(void)
@@ -131,6 +185,7 @@ int main(int argc, char **argv)
 	ours = g_build_filename(dir, "ringside", NULL);
 	g_test_add_func("/session/rundir/claim", test_claim);
 	g_test_add_func("/session/rundir/dead", test_dead);
+	g_test_add_func("/session/rundir/journals", test_journals);
 	g_test_add_func("/session/rundir/bad-files", test_bad_files);
 	g_test_add_func("/session/rundir/not-ours", test_not_ours);
 	ret = g_test_run();

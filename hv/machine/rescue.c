@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/rescue.h"
+#include "machine/rescue.h"
 
 #include "hosted/hosted.h"
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
 
-int rs_session_rescue_process(const char *path, struct rs_journal_report *report,
+int rs_machine_rescue_process(const char *path, struct rs_journal_report *report,
 			      struct rs_error *err)
 {
 	struct rs_journal *journal = NULL;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A hosted program outlives a session that was killed, with its text patched. Before a new session
- * of the same name begins, it looks for such a program in the journal. Session thread, before any
- * target runs.
+ * of the same name begins, it looks for such programs in the journals that were left. Main thread.
  */
-#ifndef RS_HV_SESSION_RESCUE_H
-#define RS_HV_SESSION_RESCUE_H
+#ifndef RS_HV_MACHINE_RESCUE_H
+#define RS_HV_MACHINE_RESCUE_H
 
 #include "base/error.h"
 #include "patch/journal.h"
@@ -16,7 +15,7 @@
  * machine's journal, or the process has ended.
  * Errors: as rs_journal_open, rs_hosted_attach and rs_journal_recover.
  */
-int rs_session_rescue_process(const char *journal, struct rs_journal_report *report,
+int rs_machine_rescue_process(const char *journal, struct rs_journal_report *report,
 			      struct rs_error *err);
 
 #endif

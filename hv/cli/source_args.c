@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/source_args.h"
+
+#include "cli/args.h"
+#include <errno.h>
+#include <string.h>
+
+#define DEFAULT_RING "1M"
+#define NOT_GIVEN G_MININT
+
+struct rs_source_args {
+	char *name, *memory, *ring_size, *mode, *accel, *initrd, *append, *serial;
+	int cpus, users;
+	gboolean demo;
+	char *kernel;  /* NULL: a program */
+	char **hosted; /* NULL: a kernel */
+};
+
+/* What stands after --hosted belongs to the program, options and all. */
+static char **split_hosted(int *argc, char **argv)
+{
+	char **program;
+
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--") == 0)
+			return NULL;
+		if (strcmp(argv[i], "--hosted"))
+			continue;
+		program = g_new0(char *, *argc - i);
+		for (int k = i + 1; k < *argc; k++)
+			program[k - i - 1] = g_strdup(argv[k]);
+		*argc = i;
+		return program;
+	}
+	return NULL;
+}
+
+static int check(const struct rs_verb *verb, const struct rs_source_args *a, int argc)
+{
+	if (a->hosted && !a->hosted[0])
+		return rs_cli_usage(verb, "--hosted needs a program");
+	if (a->hosted || a->demo ? (a->hosted && a->demo) || argc > 1 : argc != 2)
+		return rs_cli_usage(verb, "one of KERNEL, --demo and --hosted PROGRAM is needed");
+	if (a->hosted && (a->initrd || a->append || a->memory))
+		return rs_cli_usage(verb, "--initrd, --append and --mem are for kernels");
+	if (a->cpus != NOT_GIVEN && (a->cpus < 1 || a->cpus > (int)RS_MAX_CPUS))
+		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
+	if (a->users != NOT_GIVEN && (a->users < 0 || a->users >= (int)RS_MAX_REGIONS))
+		return rs_cli_usage(verb, "--regions is 0 to %u", RS_MAX_REGIONS - 1);
+	return 0;
+}
+
+static int find_kernel(struct rs_source_args *a, const char *given)
+{
+	struct rs_error err = {0};
+
+	if (a->hosted)
+		return 0;
+	if (a->demo && rs_cli_find_demo(&a->kernel, &err))
+		return rs_cli_fail_error(&err);
+	if (!a->demo)
+		a->kernel = g_strdup(given);
+	if (!g_file_test(a->kernel, G_FILE_TEST_EXISTS))
+		return rs_cli_fail(RS_CLI_FAILED, "%s: no such file", a->kernel);
+	return 0;
+}
+
+static bool parse(const struct rs_verb *verb, struct rs_source_args *a, const GOptionEntry *more,
+		  int *argc, char ***argv, int *code)
+{
+	gboolean hosted_help = FALSE;
+	const GOptionEntry own[] = {
+		{"demo", 0, 0, G_OPTION_ARG_NONE, &a->demo, "Run the bundled demo guest", NULL},
+		{"hosted", 0, 0, G_OPTION_ARG_NONE, &hosted_help,
+		 "Run a program instead; all that follows is the program and its arguments", NULL},
+		{"source", 0, 0, G_OPTION_ARG_STRING, &a->name,
+		 "Name of the source (after the kernel or program)", "NAME"},
+		{"cpus", 0, 0, G_OPTION_ARG_INT, &a->cpus, "vCPUs, or rings (2)", "N"},
+		{"regions", 0, 0, G_OPTION_ARG_INT, &a->users,
+		 "How many other processes with an agent can join (4, with --hosted 16)", "N"},
+		{"mem", 0, 0, G_OPTION_ARG_STRING, &a->memory, "Memory of the guest (256M)",
+		 "SIZE"},
+		{"ring-size", 0, 0, G_OPTION_ARG_STRING, &a->ring_size,
+		 "Ring of each vCPU (" DEFAULT_RING ")", "SIZE"},
+		{"mode", 0, 0, G_OPTION_ARG_STRING, &a->mode, "When a ring is full (overwrite)",
+		 "overwrite|drop"},
+		{"accel", 0, 0, G_OPTION_ARG_STRING, &a->accel, "How to run a kernel (auto)",
+		 "auto|kvm|tcg"},
+		{"initrd", 0, 0, G_OPTION_ARG_FILENAME, &a->initrd, "Initial RAM disk", "FILE"},
+		{"append", 0, 0, G_OPTION_ARG_STRING, &a->append, "Kernel command line", "TEXT"},
+		{"serial", 0, 0, G_OPTION_ARG_FILENAME, &a->serial,
+		 "Serial console: - is standard error (-)", "FILE|-|none"},
+		{0}};
+	g_autoptr(GArray) all = g_array_new(TRUE, FALSE, sizeof(GOptionEntry));
+
+	g_array_append_vals(all, own, G_N_ELEMENTS(own) - 1);
+	for (; more && more->long_name; more++)
+		g_array_append_vals(all, more, 1);
+	return rs_cli_parse(verb, (const GOptionEntry *)(const void *)all->data, argc, argv, code);
+}
+
+struct rs_source_args *rs_source_args_parse(const struct rs_verb *verb, const GOptionEntry *more,
+					    int argc, char **argv, int *code)
+{
+	struct rs_source_args *a = g_new0(struct rs_source_args, 1);
+
+	a->cpus = a->users = NOT_GIVEN;
+	a->hosted = split_hosted(&argc, argv);
+	argv[argc] = NULL;
+	if (parse(verb, a, more, &argc, &argv, code)) {
+		*code = check(verb, a, argc);
+		if (!*code)
+			*code = find_kernel(a, argc > 1 ? argv[1] : NULL);
+		if (!*code)
+			return a;
+	}
+	rs_source_args_free(a);
+	return NULL;
+}
+
+void rs_source_args_free(struct rs_source_args *a)
+{
+	if (!a)
+		return;
+	g_free(a->name);
+	g_free(a->memory);
+	g_free(a->ring_size);
+	g_free(a->mode);
+	g_free(a->accel);
+	g_free(a->initrd);
+	g_free(a->append);
+	g_free(a->serial);
+	g_free(a->kernel);
+	g_strfreev(a->hosted);
+	g_free(a);
+}
+
+const char *rs_source_args_what(const struct rs_source_args *a)
+{
+	return a->hosted ? a->hosted[0] : a->kernel;
+}
+
+int rs_source_args_fill(const struct rs_source_args *a, struct rs_launch_source *out,
+			struct rs_error *err)
+{
+	struct rs_machine_config *config = &out->config;
+	int ret;
+
+	*out = (struct rs_launch_source){.name = a->name};
+	ret = rs_cli_parse_size(a->ring_size ? a->ring_size : DEFAULT_RING, &config->ring_bytes,
+				err);
+	if (!ret && a->memory)
+		ret = rs_cli_parse_size(a->memory, &config->memory, err);
+	if (!ret && a->name)
+		ret = rs_session_check_name(a->name, err);
+	if (ret)
+		return ret;
+	if (!a->mode || strcmp(a->mode, "overwrite") == 0)
+		config->ring_mode = RS_MODE_OVERWRITE;
+	else if (strcmp(a->mode, "drop") == 0)
+		config->ring_mode = RS_MODE_DROP;
+	else
+		return rs_error_set(err, EINVAL, "--mode is overwrite or drop, not '%s'", a->mode);
+	config->kernel = a->kernel;
+	config->hosted = a->hosted;
+	config->cpus = a->cpus == NOT_GIVEN ? 0 : (uint32_t)a->cpus;
+	config->accel = a->accel ? a->accel : "auto";
+	config->initrd = a->initrd;
+	config->append = a->append;
+	config->serial = a->serial;
+	config->users = a->users == NOT_GIVEN ? RS_MACHINE_USERS_DEFAULT : (uint32_t)a->users;
+	return 0;
+}

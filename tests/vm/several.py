@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Several kernels and programs in one session: one trace, one list, one command for all.
+
+    several.py RINGSIDE DEMO_GUEST HOSTED_DEMO
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+RINGSIDE, GUEST, PROGRAM = sys.argv[1:4]
+LINE = re.compile(r' +(\d+)\.(\d{6}): ([\w.-]+)/(\w+:\w+): ')
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+    print('ok:', what, flush=True)
+
+
+def rs(*args, timeout=60):
+    return subprocess.run([RINGSIDE, *args], capture_output=True, text=True, timeout=timeout,
+                          stdin=subprocess.DEVNULL)
+
+
+STARTED = []
+
+
+def start(*args, **more):
+    """In the background, and not for longer than the test."""
+    p = subprocess.Popen([RINGSIDE, *args], stdin=subprocess.DEVNULL, **more)
+    STARTED.append(p)
+    return p
+
+
+def lines_of(text):
+    """(time in us, source, event) of each line that is an event."""
+    return [(int(m[1]) * 1000000 + int(m[2]), m[3], m[4])
+            for m in map(LINE.search, text.splitlines()) if m]
+
+
+def wait_for(what, ask, timeout=30):
+    until = time.time() + timeout
+    while not ask():
+        if time.time() > until:
+            raise AssertionError('in vain: ' + what)
+        time.sleep(0.05)
+
+
+def parts(*options):
+    """A guest on KVM where there is one, a guest in QEMU, a program."""
+    accel = 'kvm' if os.access('/dev/kvm', os.R_OK | os.W_OK) else 'tcg'
+    return ['run', *options, '--source', 'left', '--accel', accel, '--serial', 'none', GUEST,
+            '--and', '--source', 'right', '--accel', 'tcg', '--serial', 'none', GUEST,
+            '--and', '--source', 'prog', '--cpus', '4', '--hosted', PROGRAM, '60']
+
+
+def test_trace():
+    """One trace in the order of time, and each line says whose it is."""
+    r = rs(*parts('-e', 'sched:switch', '-e', 'prog/pool:start', '-f',
+                  'right/sched:switch: prev_pid != 0', '--duration', '3', '--name', 'a'))
+    lines = lines_of(r.stdout)
+    check(r.returncode == 0, f'run ends well: {r.returncode} {r.stderr[-400:]}')
+    names = {name for _, name, _ in lines}
+    check(names == {'left', 'right', 'prog'}, f'all are there: {names}')
+    check({(n, e) for _, n, e in lines} == {('left', 'sched:switch'), ('right', 'sched:switch'),
+                                            ('prog', 'pool:start')}, 'with what was asked of each')
+    # The host asks a guest under TCG for its clock, and knows it badly while the machine is busy.
+    sure = [l for l in lines if l[1] != 'right']
+    back = [(a, b) for a, b in zip(sure, sure[1:]) if b[0] < a[0]]
+    check(not back, f'{len(sure)} lines in the order of time, but for {back[:3]}')
+    turns = sum(a[1] != b[1] for a, b in zip(lines, lines[1:]))
+    check(turns > 10, f'sources take turns: {turns}')
+    idle = [l for l in r.stdout.splitlines() if '/sched:switch: ' in l and ' prev_pid=0 ' in l]
+    check(idle and all(' left/' in l for l in idle), 'a filter holds where it was asked for')
+    m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost', r.stderr)
+    check(m and int(m[1]) == int(m[2]) + int(m[3]) and int(m[2]) == len(lines),
+          f'the summary is of all: {m and m[0]}')
+    check(all(f'{n} was stopped' in r.stderr for n in names), 'each end is told by name')
+
+
+def test_json():
+    r = rs(*parts('-e', '*', '--duration', '2', '--json', '--count', '2000', '--name', 'j'))
+    rows = [json.loads(l) for l in r.stdout.splitlines()]
+    events = [row for row in rows if 'event' in row]
+    check(r.returncode == 0 and len(events) >= 2000, f'{len(events)} events as JSON')
+    check(all(e['source'] in ('left', 'right', 'prog') for e in events), 'each with its source')
+
+
+def test_control():
+    """One command reaches all of them, or those that it names."""
+    with tempfile.TemporaryFile('w+') as err:
+        p = start(*parts('--quiet', '--name', 'c'), stderr=err)
+        wait_for('all agents', lambda: rs('list', '-q', '-s', 'c').stdout.count('\n') == 15 + 15 + 6)
+        names = rs('list', '-q', '-s', 'c').stdout.split()
+        check({'left/sched:switch', 'right/sched:switch', 'pool:take'} <= set(names),
+              'list names the source where a name is ambiguous')
+        r = rs('enable', '-s', 'c', 'sched:*')
+        check(r.stdout == 'sched:*: 6 events enabled\n', f'enable reaches both: {r.stdout}')
+        r = rs('disable', '-s', 'c', 'right/sched:*')
+        check(r.returncode == 0 and '3 events' in r.stdout, f'disable one: {r.stdout}')
+        rows = json.loads(rs('list', '-s', 'c', '--json').stdout)
+        on = {(row['source'], row['name']) for row in rows if row['enabled']}
+        check(on == {('left', 'steal'), ('left', 'switch'), ('left', 'wakeup')}, f'on: {on}')
+        r = rs('filter', '-s', 'c', '*/sched:switch: next_pid > 1')
+        check(r.returncode == 0 and '2 events' in r.stdout, f'one filter for both: {r.stdout}')
+        r = rs('filter', '-s', 'c', '*: job > 1')
+        check(r.returncode == 0, f'where events have the field: {r.stdout} {r.stderr}')
+        r = rs('enable', '-s', 'c', 'nobody/*')
+        check(r.returncode == 3, f'a source that is not there: {r.returncode} {r.stderr}')
+        # Each has its own figures, and the session the sum.
+        s = json.loads(rs('stat', '-s', 'c', '--json').stdout)
+        check([x['name'] for x in s['sources']] == ['left', 'right', 'prog'], 'stat per source')
+        check(s['events'] == sum(x['events'] for x in s['sources']) == 36, 'and in all')
+        check(rs('stat', '-s', 'c').stdout.count('source:') == 3, 'as text too')
+        row = [x for x in json.loads(rs('ps', '--json').stdout) if x['name'] == 'c'][0]
+        check([x['name'] for x in row['sources']] == ['left', 'right', 'prog'], 'ps shows them')
+        check(re.search(r'^  right +running +qemu-tcg', rs('ps').stdout, re.M), 'as text too')
+        r = rs('trace', '-s', 'c', '--count', '20')
+        check(r.returncode == 0 and len(lines_of(r.stdout)) >= 20, 'trace names sources')
+        # One that ends leaves the others alone.
+        pid = [x['pid'] for x in row['sources'] if x['name'] == 'prog'][0]
+        os.kill(pid, signal.SIGKILL)
+        wait_for('the end of one', lambda: [x['state'] for x in json.loads(
+            rs('ps', '--json').stdout)[0]['sources']] == ['running', 'running', 'ended'])
+        r = rs('enable', '-s', 'c', '*')
+        check(r.returncode == 0 and '30 events' in r.stdout, f'the others go on: {r.stdout} {r.stderr}')
+        check(rs('stop', 'c').returncode == 0, 'stop ends all')
+        p.wait(30)
+        err.seek(0)
+        text = err.read()
+        check('prog could not go on: killed' in text and p.returncode == 4, f'{p.returncode}: {text}')
+
+
+def test_attach():
+    """kill -9 of a session of two QEMU guests and a program: all text is put right."""
+    args = ['run', '--name', 'k', '-q', '-e', '*', '--accel', 'tcg', '--serial', 'none', GUEST,
+            '--and', '--accel', 'tcg', '--serial', 'none', GUEST, '--and', '--hosted', PROGRAM, '60']
+    p = start(*args)
+    wait_for('all events', lambda: len([l for l in rs('list', '-s', 'k').stdout.splitlines()
+                                        if ' on ' in l]) == 36)
+    row = json.loads(rs('ps', '--json').stdout)[0]
+    pid = [x['pid'] for x in row['sources'] if x['kind'] == 'hosted'][0]
+    p.kill()
+    p.wait()
+    check(json.loads(rs('ps', '--json').stdout)[0]['state'] == 'lost', 'ps says lost')
+    r = rs('run', '--name', 'k', '--hosted', '/bin/true')
+    check(r.returncode == 1 and 'attach k' in r.stderr, f'its name is not to be had: {r.stderr}')
+    r = rs('attach', '-e', 'sched:switch', '--duration', '2', 'k')
+    back = dict(re.findall(r'(\S+): journal of the session that died: \d+ sites, (\d+) put back',
+                           r.stderr))
+    check(r.returncode == 0, f'attach: {r.returncode} {r.stderr}')
+    check(len(back) == 3 and all(int(n) > 0 for n in back.values()), f'all text put right: {back}')
+    check({n for _, n, _ in lines_of(r.stdout)} == {'demo', 'demo-2'}, 'both guests are traced')
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        raise AssertionError('the program did not survive')
+    r = rs('attach', '--duration', '0.5', 'k')
+    check(r.returncode == 0 and 'put back' not in r.stderr, f'detached guests are clean: {r.stderr}')
+    check(rs('stop', 'k').returncode == 0, 'stop ends both')
+    check(rs('ps').stdout.count('\n') == 1, 'and they are gone')
+
+
+def test_usage():
+    for args, code in (((GUEST, '--and'), 2), (('--and', GUEST), 2),
+                       ((GUEST, '--and', '--json', GUEST), 2),
+                       ((GUEST, '--and', '--cpus', '0', GUEST), 2),
+                       (('--source', 'a', GUEST, '--and', '--source', 'a', GUEST), 1),
+                       (('--source', 'a/b', GUEST), 2),
+                       ((GUEST, '--and', '/nowhere'), 1)):
+        r = rs('run', '--duration', '1', '--serial', 'none', *args)
+        check(r.returncode == code and r.stderr, f'{args}: {r.returncode} {r.stderr[:80]}')
+    check(rs('ps').stdout.count('\n') == 1, 'and nothing is left')
+
+
+def main():
+    if not shutil.which('qemu-system-x86_64'):
+        print('skipped: qemu-system-x86_64 is not here')
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix='rs-several-') as d:
+        os.environ['XDG_RUNTIME_DIR'] = d
+        for test in (test_usage, test_trace, test_json, test_control, test_attach):
+            if sys.argv[4:] and test.__name__ not in sys.argv[4:]:
+                continue
+            print('---', test.__name__, flush=True)
+            try:
+                test()
+            finally:
+                for p in STARTED:
+                    if p.poll() is None:
+                        p.terminate()
+                        p.wait(30)
+
+
+main()
