@@ -131,6 +131,7 @@ static void test_finish_churn(void)
 	pump = new_pump(&t, 0);
 	rs_trace_pump_add(pump, &a->source, NULL);
 	rs_trace_pump_add(pump, &b->source, NULL);
+	rs_trace_pump_start(pump);
 	told = g_atomic_int_get(&a->told);
 	rs_trace_pump_finish(pump);
 	g_assert_cmpint(g_atomic_int_get(&a->told) - told, <, 200);
