@@ -31,7 +31,7 @@ struct runner {
 	bool stopping;       /* somebody wants the end */
 	bool signalled;      /* ... by a signal */
 	guint started;       /* sources that did not join */
-	GHashTable *greeted; /* of those, the ones whose agents have reported */
+	GHashTable *greeted; /* of those, the ones of which an agent has reported */
 	GHashTable *judged;  /* likewise, those whose ends have been told */
 	GHashTable *printed; /* source → its number in the printer */
 	GHashTable *globs;   /* asked for, and what is known of each: GLOB_* */
@@ -293,8 +293,9 @@ static void on_hello(void *data, struct rs_source *source, const struct rs_guest
 {
 	struct runner *runner = data;
 
-	if (!rs_source_joined(source))
-		g_hash_table_add(runner->greeted, source);
+	/* A program may hold no agent itself, and start others that do. */
+	g_hash_table_add(runner->greeted,
+			 rs_source_joined(source) ? rs_source_machine(source) : source);
 	if (!runner->sources[4])
 		runner->sources[4] = g_timeout_add(RS_SESSION_START_MS, on_settled, runner);
 }

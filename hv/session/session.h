@@ -279,6 +279,8 @@ uint32_t rs_source_number(const struct rs_source *source);
 uint32_t rs_source_pid(const struct rs_source *source);
 /* It joined: we did not start it. */
 bool rs_source_joined(const struct rs_source *source);
+/* Of one that joined the source in whose memory it has its region; else NULL. */
+struct rs_source *rs_source_machine(const struct rs_source *source);
 /*
  * The file that names its memory to other programs of this host, so that they can join, for as long
  * as our process lives; to be freed. NULL: programs of this host cannot.

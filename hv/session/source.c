@@ -277,6 +277,11 @@ void rs_source_release(struct rs_source *source)
 	source->holds--;
 }
 
+struct rs_source *rs_source_machine(const struct rs_source *source)
+{
+	return source->machine;
+}
+
 bool rs_source_joined(const struct rs_source *source)
 {
 	return source->machine;
