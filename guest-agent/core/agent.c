@@ -268,6 +268,8 @@ const char *rs_agent_strerror(int error)
 		return "the trace region is too small for this";
 	case RS_AGENT_BAD_EVENT:
 		return "an event's description breaks a limit";
+	case RS_AGENT_BAD_NAME:
+		return "a name is too long, empty, or has characters that names may not have";
 	case RS_AGENT_NOT_READY:
 		return "the agent is not attached, or this is not registered";
 	case RS_AGENT_BUSY:

@@ -2,6 +2,8 @@
 /* Writes an event's descriptor (ringside/descriptor.h): header, fields, symbols, strings. */
 #include "core.h"
 
+#include <ringside/name.h>
+
 /* Writes to `out`, or compares with `have`, or only measures where both are NULL. */
 struct writer {
 	uint8_t *out;
@@ -174,27 +176,34 @@ static void describe(struct writer *w, const struct rs_event_info *info, uint32_
 	put_bytes(w, 0, &desc, sizeof(desc));
 }
 
-static bool name_fits(const char *name)
-{
-	uint32_t n = 0;
+/* "__data_loc " and "[]", or "[65535]", go with it. */
+#define TYPE_ROOM (RS_SYMBOL_LEN - 13)
 
-	while (n < RS_NAME_MAX && name[n])
-		n++;
-	return n > 0 && n < RS_NAME_MAX;
+static bool names_are_good(const struct rs_field_info *field)
+{
+	if (!rs_is_field_name(field->name) || !rs_is_type(field->type, TYPE_ROOM))
+		return false;
+	for (uint32_t i = 0; i < field->symbol_count; i++) {
+		if (!rs_is_symbol(field->symbols[i].name))
+			return false;
+	}
+	return true;
 }
 
 int rs_describe_size(const struct rs_event_info *info)
 {
 	struct writer w = {.out = NULL};
 
-	if (!name_fits(info->system) || !name_fits(info->name) ||
-	    info->field_count > RS_MAX_FIELDS || info->entry_size > RS_MAX_ENTRY_SIZE ||
+	if (!rs_is_name(info->system) || !rs_is_name(info->name))
+		return RS_AGENT_BAD_NAME;
+	if (info->field_count > RS_MAX_FIELDS || info->entry_size > RS_MAX_ENTRY_SIZE ||
 	    info->level > 5)
 		return RS_AGENT_BAD_EVENT;
 	for (uint32_t i = 0; i < info->field_count; i++) {
-		if (!name_fits(info->fields[i].name) ||
-		    info->fields[i].symbol_count > RS_MAX_SYMBOLS)
+		if (info->fields[i].symbol_count > RS_MAX_SYMBOLS)
 			return RS_AGENT_BAD_EVENT;
+		if (!names_are_good(&info->fields[i]))
+			return RS_AGENT_BAD_NAME;
 	}
 	describe(&w, info, 0, 0);
 	return w.at <= RS_MAX_DESC_SIZE ? (int)w.at : RS_AGENT_BAD_EVENT;

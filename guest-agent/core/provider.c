@@ -6,6 +6,8 @@
  */
 #include "core.h"
 
+#include <ringside/name.h>
+
 static struct rs_provider *entry_of(uint32_t slot)
 {
 	return rs_core_element(RS_SEC_PROVIDERS, slot);
@@ -222,14 +224,13 @@ static bool find_place(struct place *place)
 
 static bool same_name(const struct rs_provider *entry, const char *name)
 {
-	char cut[RS_NAME_MAX];
-
-	rs_core_copy_text(cut, name, sizeof(cut));
-	for (uint32_t i = 0; i < sizeof(cut); i++) {
-		if (entry->name[i] != cut[i])
+	for (uint32_t i = 0; i < sizeof(entry->name); i++) {
+		if (entry->name[i] != name[i])
 			return false;
+		if (!name[i])
+			return true;
 	}
-	return true;
+	return false;
 }
 
 /* Whether the descriptors at the entry's place are those that the provider would write there. */
@@ -342,9 +343,12 @@ static void write_entry(const struct rs_agent_provider *provider, const struct p
 static int publish(struct rs_agent_provider *provider)
 {
 	struct place place = {.revived = false};
-	int64_t bytes = measure(provider, &place.count);
+	int64_t bytes;
 	uint32_t id;
 
+	if (!rs_is_name(provider->name))
+		return RS_AGENT_BAD_NAME;
+	bytes = measure(provider, &place.count);
 	if (bytes < 0)
 		return (int)bytes;
 	place.size = (uint64_t)bytes;

@@ -38,7 +38,7 @@ static uint32_t add_string(const char *text)
 static void describe(void)
 {
 	uint32_t type, label;
-	char text[RS_NAME_MAX - 1];
+	char text[RS_SYMBOL_LEN - 1];
 
 	desc.event = (struct rs_event_desc){.size = sizeof(desc),
 					    .id = RS_FIRST_EVENT_ID,

@@ -3,6 +3,7 @@
 #include "rs-trace-descriptor-private.h"
 #include "rs-trace-print-private.h"
 
+#include <ringside/name.h>
 #include <ringside/record.h>
 
 #include <string.h>
@@ -66,43 +67,6 @@ static const char *get_string(const Source *source, guint32 offset)
 	return source->bytes + offset;
 }
 
-/* Letters, digits, '_' and `extra`, not beginning with a digit or '-', 1..RS_NAME_MAX-1 bytes. */
-static gboolean is_name(const char *text, const char *extra)
-{
-	gsize length = text ? strlen(text) : 0;
-
-	if (!length || length >= RS_NAME_MAX || !(g_ascii_isalpha(text[0]) || text[0] == '_'))
-		return FALSE;
-	for (gsize i = 0; i < length; i++)
-		if (!g_ascii_isalnum(text[i]) && text[i] != '_' && !strchr(extra, text[i]))
-			return FALSE;
-	return TRUE;
-}
-
-static gboolean is_type(const char *text)
-{
-	gsize length = text ? strlen(text) : 0;
-
-	if (!length || length >= RS_NAME_MAX)
-		return FALSE;
-	for (gsize i = 0; i < length; i++)
-		if (!g_ascii_isalnum(text[i]) && !strchr("_ *[]", text[i]))
-			return FALSE;
-	return TRUE;
-}
-
-static gboolean is_symbol(const char *text)
-{
-	gsize length = text ? strlen(text) : 0;
-
-	if (!length || length >= RS_NAME_MAX || !g_utf8_validate(text, -1, NULL))
-		return FALSE;
-	for (const char *c = text; *c; c = g_utf8_next_char(c))
-		if (g_unichar_iscntrl(g_utf8_get_char(c)))
-			return FALSE;
-	return TRUE;
-}
-
 static gboolean is_power(guint size)
 {
 	return size == 1 || size == 2 || size == 4 || size == 8;
@@ -158,7 +122,7 @@ static gboolean parse_symbols(const Source *source, const struct rs_field_desc *
 			       source->bytes + desc->symbols + i * (gsize)stride, stride);
 		symbols[i].value = symbol.value;
 		symbols[i].name = get_string(source, symbol.name);
-		if (!is_symbol(symbols[i].name))
+		if (!rs_is_symbol(symbols[i].name))
 			return refuse(source, "symbol %u of field %s has a bad name", i,
 				      field->name);
 	}
@@ -187,13 +151,13 @@ static gboolean parse_field(const Source *source, const struct rs_event_desc *he
 		       source->bytes + head->header_size + index * (gsize)head->field_stride,
 		       head->field_stride);
 	name = get_string(source, desc.name);
-	if (!is_name(name, ""))
+	if (!rs_is_field_name(name))
 		return refuse(source, "field %u has a bad name", index);
 	if (rs_trace_event_field(event, name))
 		return refuse(source, "field %s is there twice", name);
 	field->name = name;
 	field->type = get_string(source, desc.type);
-	if (!is_type(field->type))
+	if (!rs_is_type(field->type, RS_SYMBOL_LEN))
 		return refuse(source, "field %s has a bad type", name);
 	field->kind = desc.kind;
 	field->offset = desc.offset;
@@ -253,7 +217,7 @@ static gboolean parse_event(const Source *source, RsTraceEvent *event)
 	event->keyword = desc.keyword;
 	event->system = get_string(source, desc.system);
 	event->name = get_string(source, desc.name);
-	if (!is_name(event->system, "-.") || !is_name(event->name, "-."))
+	if (!rs_is_name(event->system) || !rs_is_name(event->name))
 		return refuse(source, "bad system or name");
 	if (desc.id < RS_FIRST_EVENT_ID)
 		return refuse(source, "id %u is reserved", desc.id);
@@ -288,7 +252,7 @@ RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GE
 	entry->size = size;
 	if (parse_event(&source, event))
 		return entry;
-	if (is_name(event->system, "-.") && is_name(event->name, "-."))
+	if (rs_is_name(event->system) && rs_is_name(event->name))
 		g_prefix_error(error, "%s:%s: ", event->system, event->name);
 	else
 		g_prefix_error(error, "descriptor: ");

@@ -4,10 +4,8 @@
  * RS_SEC_PROVIDERS and RS_SEC_EVENTS (ringside/descriptor.h), of a live region or of a trace file.
  * The bytes are hostile. The caller passes private copies, and every string is checked. An invalid
  * descriptor is left out, counted, and named in the error. The schema guarantees of all others:
- *   - systems and events are named by letters, digits, '_', '-' and '.', fields by C identifiers,
- *     all shorter than RS_NAME_MAX; a provider has each id and each system:name only once, an event
- *     has each field only once;
- *   - type names are ASCII, symbol names valid UTF-8 without control characters, < RS_NAME_MAX;
+ *   - names, types and symbols are as <ringside/name.h> says; a provider has each id and each
+ *     system:name only once, an event has each field only once;
  *   - every field lies inside entry_size, with a size that its kind can have;
  *   - the print format's conversions agree with the fields in number and kind, with bounded widths.
  *

@@ -33,6 +33,7 @@
 #define RS_AGENT_BUSY (-22)       /* already initialised, or already registered */
 #define RS_AGENT_TAKEN (-23)      /* every region of that kind belongs to another agent */
 #define RS_AGENT_OTHER (-24)      /* this agent is part of another image: register yours with it */
+#define RS_AGENT_BAD_NAME (-25)   /* a name of a provider or event breaks the rules of name.h */
 
 /*
  * What an OS can do for the agent. A member that is NULL has the default named in its comment. The
@@ -135,7 +136,7 @@ bool rs_agent_active(void);
  * "name") makes the one of the image in which it stands.
  */
 struct rs_agent_provider {
-	const char *name;
+	const char *name; /* see ringside/name.h */
 	struct rs_event *events, *events_end;
 	const struct rs_site *sites, *sites_end;
 	uint64_t page_table_root;      /* under which the sites lie; 0: the guest's */
@@ -173,7 +174,7 @@ void rs_provider_find_build_id(struct rs_agent_provider *provider, const void *f
  * unchanged, in this boot or a later one, gets its old ids (docs/adr/0006-lives.md).
  * After rs_agent_hello() it also tells the host. All or nothing. `provider` must not move until it
  * is unregistered.
- * Errors: NOT_READY, BUSY, NO_ROOM, BAD_EVENT.
+ * Errors: NOT_READY, BUSY, NO_ROOM, BAD_EVENT, BAD_NAME.
  */
 int rs_agent_register(struct rs_agent_provider *provider);
 

@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <ringside/control.h>
+#include <ringside/name.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static struct {
 	struct rs_hosted_place place;
 } hosted = {.doorbell = -1};
 
-static char provider_name[RS_NAME_MAX];
+static char provider_name[RS_NAME_MAX + 1]; /* one more, so that a longer one is seen */
 
 /* An event may fire anywhere, so this is async-signal-safe and keeps errno. */
 static void ring_doorbell(void)
@@ -105,6 +106,18 @@ static void become_child(void)
 	hosted.child = true;
 }
 
+/* The caller's name, or what can be a name of the program's. */
+static const char *choose_name(const char *name)
+{
+	snprintf(provider_name, sizeof(provider_name), "%s",
+		 name ? name : program_invocation_short_name);
+	for (char *c = provider_name; !name && *c; c++) {
+		if (!rs_is_alnum(*c) && *c != '.' && (*c != '-' || c == provider_name))
+			*c = '_';
+	}
+	return provider_name;
+}
+
 static int attach(const char *name, bool self)
 {
 	struct rs_trace_ops ops = {0};
@@ -131,8 +144,7 @@ static int attach(const char *name, bool self)
 	if (ret)
 		return ret;
 	protect_host_part();
-	snprintf(provider_name, sizeof(provider_name), "%s", name);
-	provider.name = provider_name;
+	provider.name = name;
 	rs_hosted_image(&provider);
 	ret = rs_agent_register(&provider);
 	if (ret) {
@@ -173,7 +185,7 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 	hosted.doorbell = find_doorbell();
 	self = (hosted.place.given && rs_hosted_number("RINGSIDE_SELF_PATCH") > 0) ||
 	       (control_flags() & RS_CONTROL_SELF_PATCH);
-	ret = attach(name ? name : program_invocation_short_name, self);
+	ret = attach(choose_name(name), self);
 	if (ret) {
 		rs_hosted_drop_place(&hosted.place);
 		return ret;

@@ -40,9 +40,10 @@ extern "C" {
 #endif
 
 /*
- * Attaches under `name` (NULL: the program's), with the events of the image that calls. Returns 0
- * also if there is no region (then rs_hosted_active() is false) and when called again. After
- * RS_AGENT_* or RS_ERR_* the program runs untraced.
+ * Attaches under `name`, with the events of the image that calls: see ringside/name.h. NULL: the
+ * program's, with '_' for each character that no name may have. Returns 0 also if there is no
+ * region (then rs_hosted_active() is false) and when called again. After RS_AGENT_* or RS_ERR_* the
+ * program runs untraced.
  */
 static inline int rs_hosted_init(const char *name);
 

@@ -51,10 +51,10 @@ struct rs_provider {         /* G */
 	uint64_t text_pool; /* GVA of text that the host may fill, in rel32 reach; 0: none */
 	uint64_t text_pool_size;
 	uint64_t reserved1[4];
-	char name[RS_NAME_MAX];
+	char name[RS_NAME_MAX]; /* see name.h */
 };
-RS_ASSERT_SIZE(struct rs_provider, 256);
-#define RS_PROVIDER_MIN_SIZE 256u
+RS_ASSERT_SIZE(struct rs_provider, 448);
+#define RS_PROVIDER_MIN_SIZE 448u
 RS_ASSERT_GROWS(struct rs_provider, RS_PROVIDER_MIN_SIZE);
 
 /*

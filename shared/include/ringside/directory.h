@@ -62,7 +62,7 @@ struct rs_directory_entry {  /* H */
 	uint32_t kind;       /* RS_SOURCE_* */
 	uint32_t generation; /* 1.. (release: the region is laid out) */
 	uint64_t reserved[5];
-	char name[RS_NAME_MAX]; /* of the source, for people; empty: the agent says it */
+	char name[RS_LABEL_LEN]; /* of the source, for people; empty: the agent says it */
 };
 RS_ASSERT_SIZE(struct rs_directory_entry, 128);
 #define RS_DIRECTORY_ENTRY_MIN_SIZE 128u

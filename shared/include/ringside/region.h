@@ -208,8 +208,8 @@ struct rs_guest_info {  /* G */
 	uint64_t clock_ts;        /* event clock right after clock_ping was seen */
 	uint64_t reserved1[8];
 	struct rs_boot boots[RS_BOOTS];
-	char agent[64]; /* NUL-terminated name and version of the agent's port */
-	char name[64];  /* NUL-terminated name of the guest, for people */
+	char agent[RS_LABEL_LEN]; /* NUL-terminated name and version of the agent's port */
+	char name[RS_LABEL_LEN];  /* NUL-terminated name of the guest, for people */
 };
 RS_ASSERT_SIZE(struct rs_guest_info, 464);
 #define RS_GUEST_INFO_MIN_SIZE 464u

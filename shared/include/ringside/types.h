@@ -28,7 +28,9 @@
 #define RS_PAGE_SIZE 4096u      /* of x86-64; requests and responses have one each */
 #define RS_SECTION_ALIGN 65536u /* of sections and regions: the largest page of any guest */
 #define RS_MAX_CPUS 1024u       /* rings of a region at most */
-#define RS_NAME_MAX 64u         /* a provider, system or event name, with its NUL */
+#define RS_NAME_MAX 256u        /* a provider, system, event or field name, with its NUL: name.h */
+#define RS_SYMBOL_LEN 64u       /* a symbol or type of a field, with its NUL: name.h */
+#define RS_LABEL_LEN 64u        /* what people call a guest, source or port, with its NUL */
 #define RS_COMM_LEN 40u         /* a task name, NUL-padded; 40 bytes need no NUL */
 #define RS_MAX_EVENTS 65536u    /* all event ids are below this */
 
