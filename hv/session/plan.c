@@ -219,7 +219,7 @@ static int carry_out_in(struct rs_source *source, struct plan *plans, guint coun
 			g_ptr_array_extend(problems, refused, copy_text, NULL);
 	}
 	rs_source_commit(source);
-	return ret;
+	return rs_source_result(source, ret, err);
 }
 
 int rs_plans_carry_out(GArray *plans, bool lenient, GPtrArray *problems, struct rs_error *err)

@@ -152,6 +152,8 @@ void rs_session_free_memory(gpointer memory);
 void rs_session_say(struct rs_session *session, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* Says which source it is about, where there is more than one. */
 void rs_source_say(struct rs_source *source, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Puts that in front of the message of a failure, likewise; returns `ret`. */
+int rs_source_result(const struct rs_source *source, int ret, struct rs_error *err);
 void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);

@@ -92,6 +92,13 @@ void rs_source_say(struct rs_source *source, const char *format, ...)
 	va_end(args);
 }
 
+int rs_source_result(const struct rs_source *source, int ret, struct rs_error *err)
+{
+	if (ret && err && source->session->sources->len > 1)
+		rs_error_prefix(err, "%s", source->name);
+	return ret;
+}
+
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err)
 {
 	TELL(session, failed, err)

@@ -187,7 +187,7 @@ int rs_source_start(struct rs_source *source, struct rs_error *err)
 	ret = target->ops->start(target, err);
 	if (ret)
 		source->started = false;
-	return ret;
+	return rs_source_result(source, ret, err);
 }
 
 int rs_source_detach(struct rs_source *source, struct rs_error *err)
@@ -200,7 +200,7 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
 	rs_source_refuse_requests(source);
-	return ret;
+	return rs_source_result(source, ret, err);
 }
 
 int rs_source_pause(struct rs_source *source, struct rs_error *err)
@@ -211,7 +211,7 @@ int rs_source_pause(struct rs_source *source, struct rs_error *err)
 		return 0;
 	ret = rs_target_pause(source->target, err);
 	source->paused = !ret;
-	return ret;
+	return rs_source_result(source, ret, err);
 }
 
 int rs_source_resume(struct rs_source *source, struct rs_error *err)
@@ -222,7 +222,7 @@ int rs_source_resume(struct rs_source *source, struct rs_error *err)
 		return 0;
 	ret = source->ended ? 0 : rs_target_resume(source->target, NULL, err);
 	source->paused = ret != 0;
-	return ret;
+	return rs_source_result(source, ret, err);
 }
 
 void rs_source_ask_self_patch(struct rs_source *source)
