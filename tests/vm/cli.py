@@ -98,8 +98,12 @@ class Running:
 
 
 def in_order(lines):
-    times = [(int(m[5]), int(m[6])) for m in lines]
-    return times == sorted(times)
+    """Each CPU strictly; together but for the few that docs/adr/0002-ring.md speaks of."""
+    stamps = [(m[3], int(m[5]), int(m[6])) for m in lines]
+    each = all(a[1:] <= b[1:] for cpu in {s[0] for s in stamps}
+               for own in [[s for s in stamps if s[0] == cpu]] for a, b in zip(own, own[1:]))
+    late = sum(b[1:] < a[1:] for a, b in zip(stamps, stamps[1:]))
+    return each and late <= len(stamps) // 1000 + 1
 
 
 def test_run():
