@@ -150,6 +150,7 @@ int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_lis
 			    uint32_t *refused, struct rs_error *err)
 {
 	gpointer key = GUINT_TO_POINTER(list->provider);
+	guint before = patcher->sites->len;
 	uint64_t count = 0;
 	int ret;
 
@@ -164,7 +165,8 @@ int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_lis
 	}
 	g_hash_table_insert(patcher->providers, key, g_new0(struct rs_site_count, 1));
 	patcher->stats.sites_refused += count;
-	rs_patcher_settle(patcher);
+	if (patcher->sites->len > before)
+		rs_patcher_settle(patcher);
 	if (refused)
 		*refused = (uint32_t)count;
 	return 0;
@@ -172,11 +174,16 @@ int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_lis
 
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err)
 {
+	gpointer key = GUINT_TO_POINTER(provider);
+	const struct rs_site_count *count = g_hash_table_lookup(patcher->providers, key);
+	bool any = count && count->known;
 	guint kept = 0;
 	int ret;
 
-	if (!g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(provider)))
+	if (!g_hash_table_remove(patcher->providers, key))
 		return rs_error_set(err, ENOENT, "provider %" PRIu32 " is not known", provider);
+	if (!any)
+		return 0;
 	ret = rs_patcher_batch(patcher, provider, NULL, err);
 	for (guint i = 0; i < patcher->sites->len; i++) {
 		struct rs_patch_site site = g_array_index(patcher->sites, struct rs_patch_site, i);

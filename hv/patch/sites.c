@@ -141,55 +141,93 @@ static struct rs_patch_site *site_at(const GArray *sites, uint32_t i)
 	return &g_array_index(sites, struct rs_patch_site, i);
 }
 
-static bool same_text(const struct rs_patch_site *a, const struct rs_patch_site *b)
+static int compare_text(const struct rs_patch_site *a, const struct rs_patch_site *b)
 {
-	return a->root == b->root && a->at.v == b->at.v;
+	if (a->root != b->root)
+		return a->root < b->root ? -1 : 1;
+	return a->at.v < b->at.v ? -1 : a->at.v > b->at.v;
 }
 
-/* Of sites with the same text, the one that was known first comes first. */
+/* The new sites by text; of several with the same text, the one that was listed first is first. */
+struct order {
+	const GArray *sites;
+	uint32_t count, *index; /* in sites */
+	bool *known;            /* a known site has this one's text; of the first in a run */
+};
+
 static gint by_text(gconstpointer a, gconstpointer b, gpointer sites)
 {
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct rs_patch_site *x = site_at(sites, i), *y = site_at(sites, k);
+	int order = compare_text(site_at(sites, i), site_at(sites, k));
 
-	if (x->root != y->root)
-		return x->root < y->root ? -1 : 1;
-	if (x->at.v != y->at.v)
-		return x->at.v < y->at.v ? -1 : 1;
-	return i < k ? -1 : i > k;
+	return order ? order : i < k ? -1 : i > k;
 }
 
-/* `times` sites have the same text. The first one stays; of the others we tell once. */
-static void refuse_others(struct load *load, const uint32_t *run, uint32_t times)
+/* The first of the new sites, in their order, whose text is not before that of `site`. */
+static uint32_t find_text(const struct order *order, const struct rs_patch_site *site)
 {
+	uint32_t from = 0, to = order->count;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (compare_text(site_at(order->sites, order->index[middle]), site) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static bool same_text(const struct order *order, uint32_t i, const struct rs_patch_site *site)
+{
+	return i < order->count && !compare_text(site_at(order->sites, order->index[i]), site);
+}
+
+/* The new sites of one text, in order from `from` to `end`. We tell of those that go, once. */
+static void keep_first(struct load *load, const struct order *order, uint32_t from, uint32_t end)
+{
+	uint32_t keep = order->known[from] ? 0 : 1;
 	char why[64];
 
-	g_snprintf(why, sizeof(why), "is listed %" PRIu32 " times", times);
-	refuse(load, site_at(load->sites, run[1])->at, site_at(load->sites, run[1])->event, why,
-	       NULL);
-	for (uint32_t i = 1; i < times; i++)
-		site_at(load->sites, run[i])->event = 0;
+	if (end - from == keep)
+		return;
+	g_snprintf(why, sizeof(why), "is listed %" PRIu32 " times", end - from + 1 - keep);
+	refuse(load, site_at(load->sites, order->index[from])->at,
+	       site_at(load->sites, order->index[from])->event, why, NULL);
+	for (uint32_t i = from + keep; i < end; i++)
+		site_at(load->sites, order->index[i])->event = 0;
 }
 
-static void refuse_repeated(struct load *load)
+/* The known sites, before `before`, are only passed over: there may be a million. */
+static void refuse_repeated(struct load *load, guint before)
 {
-	uint32_t count = load->sites->len, end;
-	uint32_t *order = g_new(uint32_t, count);
+	struct order order = {.sites = load->sites, .count = load->sites->len - before};
+	uint32_t end;
 
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	g_qsort_with_data(order, (gint)count, sizeof(*order), by_text, load->sites);
-	for (uint32_t from = 0; from < count; from = end) {
-		const struct rs_patch_site *first = site_at(load->sites, order[from]);
+	if (!order.count)
+		return;
+	order.index = g_new(uint32_t, order.count);
+	order.known = g_new0(bool, order.count);
+	for (uint32_t i = 0; i < order.count; i++)
+		order.index[i] = before + i;
+	g_qsort_with_data(order.index, (gint)order.count, sizeof(*order.index), by_text,
+			  load->sites);
+	for (guint i = 0; i < before; i++) {
+		uint32_t at = find_text(&order, site_at(load->sites, i));
 
-		for (end = from + 1; end < count; end++) {
-			if (!same_text(first, site_at(load->sites, order[end])))
-				break;
-		}
-		if (end - from > 1)
-			refuse_others(load, &order[from], end - from);
+		if (same_text(&order, at, site_at(load->sites, i)))
+			order.known[at] = true;
 	}
-	g_free(order);
+	for (uint32_t from = 0; from < order.count; from = end) {
+		const struct rs_patch_site *first = site_at(load->sites, order.index[from]);
+
+		for (end = from + 1; same_text(&order, end, first); end++)
+			;
+		keep_first(load, &order, from, end);
+	}
+	g_free(order.index);
+	g_free(order.known);
 }
 
 /* Keeps those of the new sites, from `before` on, that are what they must be. */
@@ -255,7 +293,7 @@ int rs_sites_load(struct rs_target *target, const struct rs_site_list *list, uin
 		done += part;
 	}
 	if (!ret) {
-		refuse_repeated(&load);
+		refuse_repeated(&load, before);
 		check_new(&load, before);
 	}
 	rs_page_reader_destroy(load.reader);

@@ -306,17 +306,20 @@ void rs_session_forget_owner(struct rs_session *session, const char *name)
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot)
 {
 	g_autoptr(GArray) refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref)), plans = NULL;
+	const RsTraceEvent *event;
 	struct rs_error err = {0};
 
-	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
-		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
+	/* Not all events: a guest may change every slot between two looks at its table. */
+	for (guint i = 0; (event = rs_trace_schema_nth_of(source->schema, slot, i)); i++) {
 		struct event_ref ref = {source, event->id};
 
-		if (event->slot != slot || event->id >= source->region->header.event_capacity)
+		if (event->id >= source->region->header.event_capacity)
 			continue;
 		source->events[event->id].ruled = false;
 		g_array_append_val(refs, ref);
 	}
+	if (!refs->len)
+		return;
 	plans = rs_plans_new(refs);
 	for (guint i = 0; i < plans->len; i++)
 		rs_wishes_clear(&rs_plan(plans, i)->wishes);

@@ -451,6 +451,14 @@ const RsTraceEvent *rs_trace_schema_nth(RsTraceSchema *schema, guint n)
 				       : NULL;
 }
 
+const RsTraceEvent *rs_trace_schema_nth_of(const RsTraceSchema *schema, guint slot, guint n)
+{
+	const Life *life = life_at(schema, slot);
+
+	return life && n < life->events->len ? &((RsTraceDescriptor *)life->events->pdata[n])->event
+					     : NULL;
+}
+
 const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, guint slot)
 {
 	const Life *life = life_at(schema, slot);

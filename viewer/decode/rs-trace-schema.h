@@ -136,6 +136,8 @@ void rs_trace_schema_trim(RsTraceSchema *schema, guint keep, gsize keep_bytes);
 /* The events of all slots, also of dead providers, in order of id. */
 guint rs_trace_schema_n_events(RsTraceSchema *schema);
 const RsTraceEvent *rs_trace_schema_nth(RsTraceSchema *schema, guint n);
+/* Those of one slot, likewise. NULL: there are no more. This takes no time to speak of. */
+const RsTraceEvent *rs_trace_schema_nth_of(const RsTraceSchema *schema, guint slot, guint n);
 /* NULL: the slot is free. */
 const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, guint slot);
 /* What the id means now: of all that had it, the event whose provider began last. */

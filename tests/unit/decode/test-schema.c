@@ -573,6 +573,26 @@ static void test_overlap(void)
 	}
 }
 
+/* The events of one slot, while others have more. */
+static void test_of_slot(void)
+{
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(GByteArray) two = g_byte_array_new();
+	g_autoptr(Provider) one = provider_new(3, "one", 1, 1);
+
+	test_desc_all(two);
+	test_desc_switch(two);
+	test_take(schema, 1, two);
+	take(schema, one);
+	g_assert_cmpuint(rs_trace_schema_nth_of(schema, 1, 0)->id, ==, TEST_SWITCH);
+	g_assert_cmpuint(rs_trace_schema_nth_of(schema, 1, 1)->id, ==, TEST_ALL);
+	g_assert_null(rs_trace_schema_nth_of(schema, 1, 2));
+	g_assert_cmpstr(rs_trace_schema_nth_of(schema, 3, 0)->system, ==, "one");
+	g_assert_null(rs_trace_schema_nth_of(schema, 3, 1));
+	g_assert_null(rs_trace_schema_nth_of(schema, 2, 0));
+	g_assert_null(rs_trace_schema_nth_of(schema, 4, 0));
+}
+
 static gsize grow(RsTraceSchema *schema, guint symbols)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -675,6 +695,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/used-again", test_used_again);
 	g_test_add_func("/decode/schema/unseen-death", test_unseen_death);
 	g_test_add_func("/decode/schema/trim", test_trim);
+	g_test_add_func("/decode/schema/of-slot", test_of_slot);
 	g_test_add_func("/decode/schema/trim-bytes", test_trim_bytes);
 	g_test_add_func("/decode/schema/many-lives", test_many_lives);
 	g_test_add_func("/decode/schema/overlap", test_overlap);
