@@ -377,6 +377,8 @@ static void follow_drift(struct rs_clock *clock)
 			     : fabs(off) <= DRIFT_NS)
 		return;
 	rate = rs_moment_rate(&clock->since, &now);
+	if (rate < 1)
+		return;
 	if (now.ns - clock->since.ns > RATE_NS)
 		clock->since = now;
 	if (fabs(off) > STEP_NS) {

@@ -29,10 +29,10 @@ struct rs_ping_config {
 };
 
 /*
- * Spins for 2 ms at most, for a glance if nothing says that the agent will look: it cannot be
- * nudged, and it has not answered the last time at all, not even late. After the first answer it
- * spins for some tens of us for each of the others. May leave its CPU for another one meanwhile.
- * False: nobody answered, or the answers contradict each other; `out` is untouched.
+ * Spins for 2 ms at most, and for some tens of us for each answer after the first. It only takes a
+ * glance if nothing says that the agent will look: the guest cannot be nudged, and has not answered
+ * the last ping, not even late. May leave its CPU for another one. False: nobody answered,
+ * or the answers contradict each other; `out` is untouched.
  */
 bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out);
 

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times on the host's clock, with real guests under QEMU's TCG, whose counter stands still while
- * they are patched or paused. We count a word up and note when; a guest emits an event as soon as
- * it sees that. An event cannot come before its cause, and of many the quickest comes some us after
- * it: so in each stretch between two pauses the least distance of the two times is that of the
- * clocks. Two guests in one session, paused at different moments: what both saw has one time.
+ * Times on the host's clock, with real guests under QEMU's TCG. Their counter stands still while
+ * they are patched or paused. We count a word up and note when. A guest emits an event as soon as
+ * it sees that. No event comes before its cause, and the quickest of many comes some us after it.
+ * So the least distance of the two times in each stretch between two pauses is that of the clocks.
+ * Two guests run in one session and are paused at different moments. What both saw has one time.
  *
  * argv[1]: tests/guests/clock.
  */
 #include "machine/machine.h"
-#include "qemu/qemu.h"
 #include "session/session.h"
 
 #include "base/ticks.h"
 #include <glib/gstdio.h>
 #include <ringside/atomic.h>
-#include <rs-trace-clock.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
 #include <string.h>
@@ -41,7 +39,6 @@ struct bed {
 	GArray *caused;        /* guint64: CLOCK_MONOTONIC, by number */
 	GMutex lock;
 	GArray *seen[GUESTS]; /* guint64: ns as shown, by number; 0: not seen. Under the lock */
-	guint early;          /* events that came before their cause, by more than the error */
 };
 
 static void check(int ret, const struct rs_error *err)

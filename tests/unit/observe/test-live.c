@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live source between the host and a reader: an epoch that is about to be published is waited
- * for, so that the records of its first moments get its times. One record stands in the ring; the
- * host is a thread.
+ * A live source between the host and a reader. The reader waits for an epoch that is about to be
+ * published, so that the records of its first moments get its times. One record stands in the ring.
+ * The host is a thread.
  */
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
@@ -39,11 +39,13 @@ static void on_merged(const RsTraceRecord *record, gpointer data)
 
 static void begin_epoch(struct bed *bed, guint32 index, guint64 ticks, guint64 ns)
 {
-	bed->epochs[index] = (struct rs_clock_epoch){.index = index,
-						     .flags = index ? RS_EPOCH_CONTINUES : 0,
-						     .tsc_base = ticks,
-						     .ns_base = ns,
-						     .mult = 1};
+	struct rs_clock_epoch *epoch = &bed->epochs[index];
+
+	rs_store(&epoch->flags, index ? RS_EPOCH_CONTINUES : 0);
+	rs_store(&epoch->tsc_base, ticks);
+	rs_store(&epoch->ns_base, ns);
+	rs_store(&epoch->mult, 1);
+	rs_store_release(&epoch->index, index);
 	rs_store_release(&bed->control->epoch_count, index + 1);
 }
 

@@ -38,7 +38,15 @@ struct bed {
 	struct rs_target *target;
 	struct rs_target_end end;
 	bool ended;
+	char steps[16]; /* of pauses, as the target told them by itself */
 };
+
+static void on_pause(void *data, enum rs_pause_step step)
+{
+	struct bed *bed = data;
+
+	bed->steps[strlen(bed->steps)] = "asrR"[step];
+}
 
 static void on_ended(void *data, const struct rs_target_end *end)
 {
@@ -71,7 +79,8 @@ static void bed_create(struct bed *bed)
 
 	if (rs_qemu_create(&bed->config, &bed->target, &err) < 0)
 		g_error("%s", err.message);
-	bed->target->events = (struct rs_target_events){.data = bed, .ended = on_ended};
+	bed->target->events =
+		(struct rs_target_events){.data = bed, .ended = on_ended, .pause = on_pause};
 }
 
 static void bed_start(struct bed *bed)
@@ -282,6 +291,16 @@ static bool is_running(struct rs_qmp *user)
 	return json_object_get_boolean_member(json_node_get_object(reply), "running");
 }
 
+static void wait_for_steps(struct bed *bed, const char *steps)
+{
+	gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
+
+	while (strcmp(bed->steps, steps) != 0 && g_get_monotonic_time() < deadline)
+		if (!g_main_context_iteration(NULL, FALSE))
+			g_usleep(1000);
+	g_assert_cmpstr(bed->steps, ==, steps);
+}
+
 /* Somebody else pauses the VM through another monitor: it stays paused after a patch. */
 static void test_user_pause(void)
 {
@@ -306,8 +325,13 @@ static void test_user_pause(void)
 	text(bed.target, nop);
 	g_assert_false(is_running(user));
 	g_assert_false(moves(bed.target, COUNTER, 50000));
+	/* The session is told of this pause. It knows of ours. */
+	g_assert_cmpstr(bed.steps, ==, "s");
+	g_assert_true(bed.target->held);
 	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	wait_for_steps(&bed, "sR");
+	g_assert_false(bed.target->held);
 
 	/* They resume it in the middle of a batch: the write is refused. */
 	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
