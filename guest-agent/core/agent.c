@@ -122,6 +122,9 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 	info->nudge_vector = config->nudge_vector;
 	info->tsc_hz = config->tsc_hz;
 	info->page_table_root = config->page_table_root;
+	info->paging = config->paging;
+	if (config->page_table_root && config->paging == RS_PAGING_NONE)
+		info->paging = RS_ARCH_PAGING;
 	info->owner_pid = config->owner_pid;
 	info->clock_pong = rs_load(&rs_core.control->clock_ping);
 	begun->boot = boot;

@@ -9,6 +9,7 @@
 #include <ringside/types.h>
 
 #define RS_ARCH RS_ARCH_X86_64
+#define RS_ARCH_PAGING RS_PAGING_X86_64_4 /* unless the port says otherwise */
 
 /* The CPU must allow port I/O at our privilege level. */
 static inline void rs_arch_port_write(uint16_t port, uint32_t value)

@@ -3,6 +3,7 @@
 #include "session/private.h"
 
 #include "patch/patcher.h"
+#include "target/memory.h"
 #include <errno.h>
 #include <inttypes.h>
 
@@ -71,17 +72,25 @@ static void tell_refusals(struct rs_source *source, size_t count, GPtrArray *pro
 int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs_provider *provider,
 			struct rs_error *err)
 {
-	uint32_t refused = 0;
-	uint64_t root = provider->page_table_root;
-	const struct rs_site_list list = {
+	const struct rs_guest_info *info = &source->info;
+	uint64_t named =
+		provider->page_table_root ? provider->page_table_root : info->page_table_root;
+	struct rs_site_list list = {
 		.provider = slot + 1,
 		.count = provider->site_count,
 		.stride = provider->site_stride,
 		.at = {provider->sites},
-		.root = root ? root : source->info.page_table_root,
 	};
-	int ret = rs_patcher_add_provider(source->patcher, &list, &refused, err);
+	uint32_t refused = 0;
+	int ret;
 
+	if (!list.count)
+		return 0;
+	ret = rs_target_root(source->target, info->arch, info->paging, named, &list.root, err);
+
+	if (ret)
+		return ret;
+	ret = rs_patcher_add_provider(source->patcher, &list, &refused, err);
 	if (!ret && refused)
 		tell_refusals(source, refused, NULL);
 	return ret;

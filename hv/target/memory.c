@@ -14,6 +14,27 @@ static int check_range(rs_gva_t at, size_t size, struct rs_error *err)
 	return 0;
 }
 
+int rs_target_root(const struct rs_target *target, uint32_t arch, uint32_t paging,
+		   uint64_t named_root, uint64_t *root, struct rs_error *err)
+{
+	*root = named_root & ~RS_ROOT_5_LEVELS;
+	if (arch != RS_ARCH_X86_64)
+		return rs_error_set(
+			err, ENOTSUP,
+			"the guest has architecture %u, and only x86-64 (%u) is handled", arch,
+			RS_ARCH_X86_64);
+	if (!target->ops->read_phys || paging == RS_PAGING_X86_64_4)
+		return 0;
+	if (paging == RS_PAGING_X86_64_5) {
+		*root |= RS_ROOT_5_LEVELS;
+		return 0;
+	}
+	if (paging == RS_PAGING_NONE)
+		return rs_error_set(err, ENOTSUP, "the guest does not say what page tables it has");
+	return rs_error_set(err, ENOTSUP, "the guest has page tables of kind %u, not handled here",
+			    paging);
+}
+
 static int walk(struct rs_target *target, uint64_t root, rs_gva_t at, rs_gpa_t *gpa, uint64_t *left,
 		struct rs_error *err)
 {

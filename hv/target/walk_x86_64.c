@@ -21,13 +21,12 @@ static int check_address(uint64_t root, uint64_t at, struct rs_error *err)
 {
 	if (!(root & ADDRESS))
 		return rs_error_set(err, EINVAL, "no page-table root is known");
-	if (canonical(at, 48))
+	if (canonical(at, root & RS_ROOT_5_LEVELS ? 57 : 48))
 		return 0;
 	if (canonical(at, 57))
-		return rs_error_set(err, ENOTSUP,
-				    "address 0x%" PRIx64
-				    " needs 5-level page tables, which are not handled",
-				    at);
+		return rs_error_set(
+			err, ENOTSUP,
+			"address 0x%" PRIx64 " needs 5-level page tables, and the guest has 4", at);
 	return rs_error_set(err, EINVAL, "address 0x%" PRIx64 " is not canonical", at);
 }
 
@@ -39,7 +38,7 @@ int rs_walk_x86_64(struct rs_target *target, uint64_t root, rs_gva_t at, rs_gpa_
 
 	if (ret)
 		return ret;
-	for (unsigned int level = 4;; level--) {
+	for (unsigned int level = root & RS_ROOT_5_LEVELS ? 5 : 4;; level--) {
 		unsigned int shift = 12 + 9 * (level - 1);
 		uint64_t span = 1ull << shift, entry;
 		rs_gpa_t slot = {table + ((at.v >> shift) & 511) * 8};
@@ -52,7 +51,7 @@ int rs_walk_x86_64(struct rs_target *target, uint64_t root, rs_gva_t at, rs_gpa_
 		if (!(entry & PRESENT))
 			return rs_error_set(err, EFAULT, "address 0x%" PRIx64 " is not mapped",
 					    at.v);
-		if (level == 4 && (entry & LARGE))
+		if (level >= 4 && (entry & LARGE))
 			return rs_error_set(err, EFAULT,
 					    "page table of 0x%" PRIx64 " has a reserved bit set",
 					    at.v);

@@ -112,6 +112,7 @@ struct rs_agent_config {
 	uint32_t flags;  /* RS_GUEST_SELF_PATCH; RS_GUEST_PREEMPTIBLE is added by the port */
 	uint64_t tsc_hz; /* 0: unknown */
 	uint64_t page_table_root;         /* 0: none */
+	uint32_t paging;                  /* RS_PAGING_*; 0 with a root: x86-64's of 4 levels */
 	uint32_t owner_pid;               /* process that the agent runs in; 0: a kernel */
 	uint32_t nudge_vector;            /* with RS_GUEST_NUDGE_VECTOR: calls rs_agent_look() */
 	volatile uint32_t *hcall_mmio;    /* where hcall_addr is mapped, for RS_CHANNEL_MMIO */

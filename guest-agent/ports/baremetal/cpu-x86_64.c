@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "internal.h"
-#include <ringside/types.h>
+#include <ringside/region.h>
 
 #define TSS_STRIDE 128
 #define NMI_STACK 256
@@ -141,6 +141,22 @@ uint64_t rs_page_table_root(void)
 	uint64_t value;
 	rs_ring0_call(read_cr3, (uint64_t)(uintptr_t)&value, 0);
 	return value & ~0xfffull;
+}
+
+static void read_cr4(uint64_t out, uint64_t unused)
+{
+	uint64_t value;
+	__asm__ volatile("mov %%cr4, %0" : "=r"(value));
+	*(uint64_t *)(uintptr_t)out = value;
+}
+
+#define CR4_LA57 (1ull << 12)
+
+uint32_t rs_paging(void)
+{
+	uint64_t value;
+	rs_ring0_call(read_cr4, (uint64_t)(uintptr_t)&value, 0);
+	return value & CR4_LA57 ? RS_PAGING_X86_64_5 : RS_PAGING_X86_64_4;
 }
 
 static void cpuid(uint64_t leaf, uint64_t out)

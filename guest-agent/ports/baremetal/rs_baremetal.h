@@ -64,8 +64,9 @@ bool rs_want_agent(void);
 
 /* The region. False: this machine has none. Valid once rs_main() runs. */
 bool rs_region(void **region, uint64_t *size);
-/* For rs_agent_config.page_table_root. */
+/* For rs_agent_config.page_table_root and paging. */
 uint64_t rs_page_table_root(void);
+uint32_t rs_paging(void);
 
 /* Hooks. By default a fault is fatal, a system call returns -1, and the rest does nothing. They run
  * on the interrupted stack. rs_on_fault returns true if the instruction is to be tried again.

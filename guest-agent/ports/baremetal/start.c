@@ -277,6 +277,7 @@ static void start_agent(uint32_t cpus)
 		.cpu_count = cpus,
 		.tsc_hz = tsc_hz,
 		.page_table_root = rs_page_table_root(),
+		.paging = rs_paging(),
 		.hcall_mmio = map_mmio(h->hcall_channel, h->hcall_addr),
 		.doorbell_mmio = map_mmio(h->doorbell_channel, h->doorbell_addr),
 	};

@@ -170,6 +170,11 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 #define RS_GUEST_NUDGE_VECTOR (1u << 2) /* the host may raise interrupt nudge_vector */
 #define RS_GUEST_NUDGE_NMI (1u << 3)    /* the host may raise an NMI */
 
+/* rs_guest_info.paging. A host that cannot walk such tables leaves the guest's text alone. */
+#define RS_PAGING_NONE 0u     /* no page tables are named */
+#define RS_PAGING_X86_64_4 1u /* CR3 of tables of 4 levels */
+#define RS_PAGING_X86_64_5 2u /* likewise of 5, where CR4.LA57 is set */
+
 /* When a boot began. An observer names a boot by it in the trace. */
 struct rs_boot {        /* G */
 	uint32_t boot;  /* its number; 0: none */
@@ -190,11 +195,11 @@ struct rs_guest_info {  /* G */
 	uint32_t flags;      /* RS_GUEST_SELF_PATCH … */
 	uint32_t state;      /* RS_GUEST_* state */
 	uint32_t cpu_count;
-	uint32_t exit_code;       /* when EXITED */
-	uint32_t nudge_vector;    /* interrupt that makes the agent look, if its flag is set */
-	uint64_t tsc_hz;          /* rate of the event clock as the guest believes; 0: unknown */
-	uint64_t page_table_root; /* x86: CR3, under which GVAs below are valid; 0: none (hosted) */
-	uint32_t provider_slots;  /* entries of RS_SEC_PROVIDERS used so far (release) */
+	uint32_t exit_code;          /* when EXITED */
+	uint32_t nudge_vector;       /* interrupt that makes the agent look, if its flag is set */
+	uint64_t tsc_hz;             /* rate of the event clock as the guest believes; 0: unknown */
+	uint64_t page_table_root;    /* by which GVAs are valid: see `paging`; 0: none (hosted) */
+	uint32_t provider_slots;     /* entries of RS_SEC_PROVIDERS used so far (release) */
 	uint32_t provider_changes;   /* grows with each change of one of them (release) */
 	uint32_t applied_generation; /* self-patching: the last rs_control.generation applied */
 	uint32_t patch_errors;       /* self-patching: sites that held unexpected bytes */
@@ -202,7 +207,9 @@ struct rs_guest_info {  /* G */
 	uint64_t lost_nested;        /* records refused because of runaway nesting */
 	uint32_t sites_on;           /* self-patching: sites that are patched now */
 	uint32_t owner_pid;          /* process that the agent runs in; 0: a kernel */
-	uint64_t reserved0[2];
+	uint32_t paging;             /* RS_PAGING_*: what any page_table_root of this guest is */
+	uint32_t reserved0;
+	uint64_t reserved2;
 	uint32_t clock_pong;      /* the rs_control.clock_ping that clock_ts answers (release) */
 	uint32_t cmdline_changes; /* grows after each write to RS_SEC_CMDLINE (release) */
 	uint64_t clock_ts;        /* event clock right after clock_ping was seen */

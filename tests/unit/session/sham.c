@@ -106,6 +106,7 @@ void sham_hello(struct sham *sham, uint32_t flags)
 	memset(info, 0, sizeof(*info));
 	info->abi_major = RS_ABI_MAJOR;
 	info->arch = RS_ARCH_X86_64;
+	info->paging = RS_PAGING_X86_64_4;
 	info->session_id = sham->region->header.session_id;
 	info->boot = ++sham->boot;
 	info->flags = flags;

@@ -63,10 +63,43 @@ static void test_large_pages(void)
 	g_assert_cmphex(left, ==, 0x200000 - 0x42);
 }
 
+static void test_five_levels(void)
+{
+	const uint64_t far = 0x0012345678000000, top = 0x30000;
+	uint64_t entry = ROOT | 1, large = ROOT | 1 | 1 << 7, left, root;
+	rs_gpa_t gpa;
+
+	setup();
+	memset(ram + top, 0, 4096);
+	/* Below the fifth level the tables are those of four. */
+	fake_target_map(&fake, ROOT, far & ((1ull << 48) - 1), 0x20000, 1);
+	memcpy(ram + top + (far >> 48 & 511) * 8, &entry, 8);
+	g_assert_cmpint(
+		rs_target_root(&fake.base, RS_ARCH_X86_64, RS_PAGING_X86_64_5, top, &root, NULL),
+		==, 0);
+	fake.reads = 0;
+	g_assert_cmpint(rs_walk_x86_64(&fake.base, root, (rs_gva_t){far + 0x42}, &gpa, &left, NULL),
+			==, 0);
+	g_assert_cmphex(gpa.v, ==, 0x20042);
+	g_assert_cmphex(left, ==, 4096 - 0x42);
+	g_assert_cmpuint(fake.reads, ==, 5);
+	/* The same root with four levels has no such address; with five, some are no address. */
+	g_assert_cmpint(rs_walk_x86_64(&fake.base, top, (rs_gva_t){far}, &gpa, &left, NULL), ==,
+			-ENOTSUP);
+	g_assert_cmpint(rs_walk_x86_64(&fake.base, root, (rs_gva_t){1ull << 57}, &gpa, &left, NULL),
+			==, -EINVAL);
+	g_assert_cmpint(rs_walk_x86_64(&fake.base, root, (rs_gva_t){0}, &gpa, &left, NULL), ==,
+			-EFAULT);
+	memcpy(ram + top + (far >> 48 & 511) * 8, &large, 8);
+	g_assert_cmpint(rs_walk_x86_64(&fake.base, root, (rs_gva_t){far}, &gpa, &left, NULL), ==,
+			-EFAULT);
+}
+
 static void test_errors(void)
 {
 	uint8_t out[8192] = {0x5a};
 	struct rs_error err = {0};
+	uint64_t root;
 
 	setup();
 	fake_target_map(&fake, ROOT, HIGH, 0x20000, 1);
@@ -85,6 +118,21 @@ static void test_errors(void)
 			-EINVAL);
 	g_assert_cmpint(rs_target_read_virt(&fake.base, 0, (rs_gva_t){HIGH}, out, 1, NULL), ==,
 			-EINVAL);
+	/* What a host cannot walk. */
+	g_assert_cmpint(
+		rs_target_root(&fake.base, RS_ARCH_X86_64, RS_PAGING_X86_64_4, ROOT, &root, NULL),
+		==, 0);
+	g_assert_cmphex(root, ==, ROOT);
+	g_assert_cmpint(
+		rs_target_root(&fake.base, RS_ARCH_AARCH64, RS_PAGING_X86_64_4, ROOT, &root, &err),
+		==, -ENOTSUP);
+	g_assert_nonnull(strstr(err.message, "architecture 2"));
+	g_assert_cmpint(
+		rs_target_root(&fake.base, RS_ARCH_X86_64, RS_PAGING_NONE, ROOT, &root, &err), ==,
+		-ENOTSUP);
+	g_assert_cmpint(rs_target_root(&fake.base, RS_ARCH_X86_64, 77, ROOT, &root, &err), ==,
+			-ENOTSUP);
+	g_assert_nonnull(strstr(err.message, "kind 77"));
 	/* A table that leads to itself still ends, at the fourth level. */
 	memcpy(ram + ROOT, &(uint64_t){ROOT | 1}, 8);
 	fake.reads = 0;
@@ -140,6 +188,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/target/memory/small-pages", test_small_pages);
 	g_test_add_func("/target/memory/large-pages", test_large_pages);
+	g_test_add_func("/target/memory/five-levels", test_five_levels);
 	g_test_add_func("/target/memory/errors", test_errors);
 	g_test_add_func("/target/memory/virtual-target", test_virtual_target);
 	g_test_add_func("/target/memory/page-reader", test_page_reader);
