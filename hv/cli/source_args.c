@@ -50,17 +50,13 @@ static int check(const struct rs_verb *verb, const struct rs_source_args *a, int
 	return 0;
 }
 
-static int find_kernel(struct rs_source_args *a, const char *given)
+int rs_source_args_find(struct rs_source_args *a)
 {
 	struct rs_error err = {0};
 
-	if (a->hosted)
-		return 0;
 	if (a->demo && rs_cli_find_demo(&a->kernel, &err))
 		return rs_cli_fail_error(&err);
-	if (!a->demo)
-		a->kernel = g_strdup(given);
-	if (!g_file_test(a->kernel, G_FILE_TEST_EXISTS))
+	if (a->kernel && !g_file_test(a->kernel, G_FILE_TEST_EXISTS))
 		return rs_cli_fail(RS_CLI_FAILED, "%s: no such file", a->kernel);
 	return 0;
 }
@@ -109,8 +105,7 @@ struct rs_source_args *rs_source_args_parse(const struct rs_verb *verb, const GO
 	argv[argc] = NULL;
 	if (parse(verb, a, more, &argc, &argv, code)) {
 		*code = check(verb, a, argc);
-		if (!*code)
-			*code = find_kernel(a, argc > 1 ? argv[1] : NULL);
+		a->kernel = g_strdup(argc > 1 ? argv[1] : NULL);
 		if (!*code)
 			return a;
 	}

@@ -19,7 +19,9 @@ struct rs_source_args *rs_source_args_parse(const struct rs_verb *verb, const GO
 					    int argc, char **argv, int *code);
 void rs_source_args_free(struct rs_source_args *args);
 
-/* The kernel or program. */
+/* Looks for the kernel. An exit code; if it is not 0 a message has been printed. */
+int rs_source_args_find(struct rs_source_args *args);
+/* The kernel or program; once it was found. */
 const char *rs_source_args_what(const struct rs_source_args *args);
 /* Its texts are those of `args`, which must outlive it. -EINVAL. */
 int rs_source_args_fill(const struct rs_source_args *args, struct rs_launch_source *out,

@@ -123,7 +123,10 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 		return rs_cli_usage(verb, "--count is a number of events");
 	for (guint i = 0; i < args->len; i++) {
 		struct rs_launch_source source;
+		int code = rs_source_args_find(args->pdata[i]);
 
+		if (code)
+			return code;
 		if (rs_source_args_fill(args->pdata[i], &source, &err))
 			return rs_cli_usage(verb, "%s", err.message);
 		g_array_append_val(sources, source);

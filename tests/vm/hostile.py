@@ -208,7 +208,7 @@ def test_wrong_usage():
                        ('--duration', ['--duration', 'nan']), ('--duration', ['--duration', '-1']),
                        ('--duration', ['--duration', '1e300']), ('--count', ['-n', '-1']),
                        ('--accel', ['--accel', 'xen']), ('--mode', ['--mode', 'x']),
-                       ('a name', ['--name', '../x']), ('session name', ['--name', '']),
+                       ('a name', ['--name', '../x']), ('a name', ['--name', '']),
                        ('glob', ['-e', '']), ('GLOB: EXPRESSION', ['-f', 'x']),
                        ('--nix', ['--nix'])):
         expect(2, text, *run, *args)
