@@ -62,6 +62,11 @@ static int name_files(const struct rs_session *session, guint number, char **nam
 
 /* ---- new sources ---- */
 
+const char *rs_launch_what(const struct rs_launch_source *source)
+{
+	return source->config.hosted ? source->config.hosted[0] : source->config.kernel;
+}
+
 /* Programs may run on with our text in them since their session was killed. */
 static int rescue(const char *name, struct rs_error *err)
 {
@@ -85,7 +90,7 @@ static int add_new(struct rs_session *session, const char *run_dir, guint number
 	struct rs_machine_config config = wish->config;
 	struct rs_source_config source = {
 		.name = wish->name,
-		.kernel = config.hosted ? config.hosted[0] : config.kernel,
+		.kernel = rs_launch_what(wish),
 	};
 	struct rs_machine machine;
 	int ret = name_files(session, number, &name, &journal, err);

@@ -15,6 +15,9 @@ struct rs_launch_source {
 	struct rs_machine_config config; /* name, run_dir and origin_ns are filled in */
 };
 
+/* What runs: the path of the kernel or program. */
+const char *rs_launch_what(const struct rs_launch_source *source);
+
 /*
  * What an earlier session of that name has left patched is put right first. Errors: as
  * rs_machine_create's and rs_session_create's.

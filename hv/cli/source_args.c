@@ -50,17 +50,6 @@ static int check(const struct rs_verb *verb, const struct rs_source_args *a, int
 	return 0;
 }
 
-int rs_source_args_find(struct rs_source_args *a)
-{
-	struct rs_error err = {0};
-
-	if (a->demo && rs_cli_find_demo(&a->kernel, &err))
-		return rs_cli_fail_error(&err);
-	if (a->kernel && !g_file_test(a->kernel, G_FILE_TEST_EXISTS))
-		return rs_cli_fail(RS_CLI_FAILED, "%s: no such file", a->kernel);
-	return 0;
-}
-
 static bool parse(const struct rs_verb *verb, struct rs_source_args *a, const GOptionEntry *more,
 		  int *argc, char ***argv, int *code)
 {
@@ -130,11 +119,6 @@ void rs_source_args_free(struct rs_source_args *a)
 	g_free(a);
 }
 
-const char *rs_source_args_what(const struct rs_source_args *a)
-{
-	return a->hosted ? a->hosted[0] : a->kernel;
-}
-
 int rs_source_args_fill(const struct rs_source_args *a, struct rs_launch_source *out,
 			struct rs_error *err)
 {
@@ -156,7 +140,6 @@ int rs_source_args_fill(const struct rs_source_args *a, struct rs_launch_source 
 		config->ring_mode = RS_MODE_DROP;
 	else
 		return rs_error_set(err, EINVAL, "--mode is overwrite or drop, not '%s'", a->mode);
-	config->kernel = a->kernel;
 	config->hosted = a->hosted;
 	config->cpus = a->cpus == NOT_GIVEN ? 0 : (uint32_t)a->cpus;
 	config->accel = a->accel ? a->accel : "auto";
@@ -164,5 +147,17 @@ int rs_source_args_fill(const struct rs_source_args *a, struct rs_launch_source 
 	config->append = a->append;
 	config->serial = a->serial;
 	config->users = a->users == NOT_GIVEN ? RS_MACHINE_USERS_DEFAULT : (uint32_t)a->users;
+	return 0;
+}
+
+int rs_source_args_find(struct rs_source_args *a, struct rs_launch_source *out)
+{
+	struct rs_error err = {0};
+
+	if (a->demo && rs_cli_find_demo(&a->kernel, &err))
+		return rs_cli_fail_error(&err);
+	if (a->kernel && !g_file_test(a->kernel, G_FILE_TEST_EXISTS))
+		return rs_cli_fail(RS_CLI_FAILED, "%s: no such file", a->kernel);
+	out->config.kernel = a->kernel;
 	return 0;
 }

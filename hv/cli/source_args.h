@@ -19,12 +19,13 @@ struct rs_source_args *rs_source_args_parse(const struct rs_verb *verb, const GO
 					    int argc, char **argv, int *code);
 void rs_source_args_free(struct rs_source_args *args);
 
-/* Looks for the kernel. An exit code; if it is not 0 a message has been printed. */
-int rs_source_args_find(struct rs_source_args *args);
-/* The kernel or program; once it was found. */
-const char *rs_source_args_what(const struct rs_source_args *args);
-/* Its texts are those of `args`, which must outlive it. -EINVAL. */
+/* Its texts are those of `args`, which must outlive it. -EINVAL: wrong usage. */
 int rs_source_args_fill(const struct rs_source_args *args, struct rs_launch_source *out,
 			struct rs_error *err);
+/*
+ * Looks for the kernel, and puts its path into `out`. An exit code; if it is not 0 a message has
+ * been printed.
+ */
+int rs_source_args_find(struct rs_source_args *args, struct rs_launch_source *out);
 
 #endif

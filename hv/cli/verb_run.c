@@ -115,7 +115,9 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 	g_autoptr(GArray) sources =
 		g_array_sized_new(FALSE, TRUE, sizeof(struct rs_launch_source), args->len);
 	g_autofree char *name = NULL;
+	const struct rs_launch_source *first;
 	struct rs_error err = {0};
+	int code = 0;
 
 	if (!rs_cli_good_duration(o->duration))
 		return rs_cli_usage(verb, "--duration is in seconds, up to a million");
@@ -123,15 +125,18 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 		return rs_cli_usage(verb, "--count is a number of events");
 	for (guint i = 0; i < args->len; i++) {
 		struct rs_launch_source source;
-		int code = rs_source_args_find(args->pdata[i]);
 
-		if (code)
-			return code;
 		if (rs_source_args_fill(args->pdata[i], &source, &err))
 			return rs_cli_usage(verb, "%s", err.message);
 		g_array_append_val(sources, source);
 	}
-	if (choose_name(o, rs_source_args_what(args->pdata[0]), &name, &err))
+	for (guint i = 0; i < args->len && !code; i++)
+		code = rs_source_args_find(args->pdata[i],
+					   &g_array_index(sources, struct rs_launch_source, i));
+	if (code)
+		return code;
+	first = &g_array_index(sources, struct rs_launch_source, 0);
+	if (choose_name(o, rs_launch_what(first), &name, &err))
 		return rs_cli_fail_error(&err);
 	return run_session(o, name, sources);
 }
