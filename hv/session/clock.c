@@ -405,6 +405,18 @@ void rs_clock_check(struct rs_clock *clock)
 		follow_drift(clock);
 }
 
+void rs_clock_learn(struct rs_clock *clock, const struct rs_clock *other)
+{
+	struct rs_pong at = {.ns = rs_monotonic_ns(), .error_ns = other->error_ns};
+
+	if (!clock->hz || !other->hz || clock->stopped || other->stopped || other->doubt ||
+	    other->error_ns >= clock->error_ns)
+		return;
+	at.ticks = ticks_of(other, at.ns);
+	/* All that was recorded so far had no better line. */
+	begin_measured(clock, MIN(clock->epoch.tsc_base, at.ticks), &at, RS_EPOCH_CONTINUES);
+}
+
 /* ---- questions ---- */
 
 uint64_t rs_clock_now(const struct rs_clock *clock)

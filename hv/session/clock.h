@@ -6,7 +6,7 @@
  * says why it is done so, and how large the error is.
  *
  * Thread: the session's. Trust: the guest may answer anything. A wrong answer makes the times of
- * its own trace wrong, and nothing else.
+ * its own trace wrong, and those of others in the same machine if it is the best known there.
  */
 #ifndef RS_HV_SESSION_CLOCK_H
 #define RS_HV_SESSION_CLOCK_H
@@ -34,6 +34,9 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info);
 void rs_clock_pause(struct rs_clock *clock, enum rs_pause_step step);
 /* To be called now and then: follows drift, and asks again if nobody answered. */
 void rs_clock_check(struct rs_clock *clock);
+
+/* `other` shows the same counter. What is known of it is used here, if it is known better. */
+void rs_clock_learn(struct rs_clock *clock, const struct rs_clock *other);
 
 /* The event clock now; 0: unknown. */
 uint64_t rs_clock_now(const struct rs_clock *clock);

@@ -134,6 +134,8 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 		rs_source_refresh(source);
 		if (!source->hello)
 			rs_response_set(response, RS_ERR_REFUSED, "the guest info cannot be used");
+		else /* one that was seen before it asked looks only now */
+			rs_clock_check(source->clock);
 		break;
 	case RS_HCALL_REGISTER:
 	case RS_HCALL_UNREGISTER:

@@ -179,6 +179,7 @@ static void join(struct memory *memory, struct member *member, const struct rs_g
 	member->state = LIVE;
 	member->source->machine = memory->machine;
 	rs_source_start(member->source, NULL);
+	rs_session_share_clocks(member->source);
 	g_ptr_array_add(session->sources, member->source);
 	rs_source_say_added(member->source);
 	rs_source_refresh(member->source);

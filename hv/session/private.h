@@ -134,6 +134,8 @@ static inline bool source_alive(const struct rs_source *source)
 
 /* session.c */
 bool rs_session_over(const struct rs_session *session); /* every source has ended that we started */
+/* The clock of a source learns from others of its machine. */
+void rs_session_share_clocks(struct rs_source *source);
 /* It is ended and not held. */
 void rs_session_drop_source(struct rs_session *session, struct rs_source *source);
 

@@ -22,13 +22,30 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 	return now < source->mailbox_busy_until ? POLL_BUSY_MS : POLL_IDLE_MS;
 }
 
+/* What runs in one machine has one counter, and not everybody can be asked at any time. */
+void rs_session_share_clocks(struct rs_source *source)
+{
+	const struct rs_session *session = source->session;
+	const struct rs_source *machine = source->machine ? source->machine : source;
+
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *other = nth_source(session, i);
+
+		if (other != source && !other->ended &&
+		    (other->machine ? other->machine : other) == machine)
+			rs_clock_learn(source->clock, other->clock);
+	}
+}
+
 static void check_clocks(struct rs_session *session)
 {
 	for (guint i = 0; i < session->sources->len; i++) {
 		struct rs_source *source = nth_source(session, i);
 
-		if (source->started && !source->ended)
-			rs_clock_check(source->clock);
+		if (!source->started || source->ended)
+			continue;
+		rs_session_share_clocks(source);
+		rs_clock_check(source->clock);
 	}
 }
 

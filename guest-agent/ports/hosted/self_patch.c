@@ -117,6 +117,7 @@ static void *follow(void *data)
 		} else if (quiet < BUSY_LOOKS) {
 			quiet++;
 		}
+		rs_agent_look();
 		nanosleep(&wait, NULL);
 	}
 	return NULL;

@@ -406,6 +406,39 @@ static void test_boot(void)
 	guest_free(guest);
 }
 
+/* A process that says nothing has the clock of another in the same machine, which did. */
+static void test_learn(void)
+{
+	struct guest *known = running_guest(), *silent = guest_new(SILENT, false);
+	uint64_t error = rs_clock_error_ns(known->clock);
+	struct event events[3];
+
+	begin_session(silent);
+	rs_clock_greet(silent->clock, silent->info);
+	g_mutex_lock(&silent->lock);
+	silent->offset = known->offset;
+	g_mutex_unlock(&silent->lock);
+	events[0] = emit(silent);
+	rs_clock_learn(known->clock, silent->clock);
+	g_assert_cmpuint(rs_clock_error_ns(known->clock), ==, error);
+	rs_clock_learn(silent->clock, known->clock);
+	g_assert_cmpuint(rs_clock_error_ns(silent->clock), ==, error);
+	events[1] = emit(silent);
+	/* What was recorded before that is told by it as well. */
+	check(silent, events, 2, 0);
+	/* While nobody knows how a pause went, there is nothing to be learned. */
+	set_manner(known, SILENT);
+	for (guint i = 0; i < 2; i++)
+		rest(known, 1000);
+	g_assert_cmpuint(rs_clock_error_ns(known->clock), >, error);
+	rs_clock_learn(silent->clock, known->clock);
+	g_assert_cmpuint(rs_clock_error_ns(silent->clock), ==, error);
+	end_session(known);
+	end_session(silent);
+	guest_free(known);
+	guest_free(silent);
+}
+
 /* A target that tells its counter: nobody is asked, no pause begins anything, drift is followed. */
 static void test_drift(void)
 {
@@ -584,6 +617,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/session/clock/pauses", test_pauses);
 	g_test_add_func("/session/clock/silence", test_silence);
 	g_test_add_func("/session/clock/boot", test_boot);
+	g_test_add_func("/session/clock/learn", test_learn);
 	g_test_add_func("/session/clock/drift", test_drift);
 	g_test_add_func("/session/clock/inherit", test_inherit);
 	g_test_add_func("/session/clock/held", test_held);
