@@ -31,6 +31,7 @@ static const char *guest;
 struct bed {
 	char *dir;
 	struct rs_session *session;
+	struct rs_session_listener listener;
 	struct rs_machine machine[GUESTS];
 	struct rs_source *source[GUESTS];
 	RsTracePump *pump;
@@ -114,6 +115,11 @@ static bool all_seen(struct bed *bed)
 	return all;
 }
 
+static void on_message(void *data, const char *text)
+{
+	g_test_message("session: %s", text);
+}
+
 static void start(struct bed *bed, const char *append)
 {
 	struct rs_machine_config config = {.kernel = (char *)guest,
@@ -130,6 +136,8 @@ static void start(struct bed *bed, const char *append)
 	bed->caused = g_array_new(FALSE, TRUE, sizeof(guint64));
 	g_mutex_init(&bed->lock);
 	check(rs_session_create("clock", &bed->session, &err), &err);
+	bed->listener.message = on_message;
+	rs_session_add_listener(bed->session, &bed->listener);
 	config.run_dir = bed->dir;
 	bed->pump = rs_trace_pump_new(&pump);
 	for (guint i = 0; i < GUESTS; i++) {

@@ -10,11 +10,11 @@
 /* The doorbell is asked for when this part of a ring has filled. */
 #define WAKE_FRACTION 4
 /*
- * The host publishes an epoch within 2 ms, unless it is held up itself. Some guests can write the
- * word that says so, so a round waits no longer than this for all its rings. After some waits in
- * vain, only another epoch shows that there is a host to wait for.
+ * The host publishes an epoch within 2 ms, unless a busy machine holds it up. Some guests can write
+ * the word that says so, so a round waits no longer than this for all its rings. After some waits
+ * in vain, only another epoch shows that there is a host to wait for.
  */
-#define CLOCK_PATIENCE_US 10000u
+#define CLOCK_PATIENCE_US 50000u
 #define CLOCK_LOOK_US 100u
 #define CLOCK_VAIN_MAX 3u
 
