@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking a region out of a piece of shared memory that holds several: see ringside/directory.h. */
+/* Takes a region of a piece of shared memory that holds several: see ringside/directory.h. */
 #include <ringside/agent.h>
 #include <ringside/atomic.h>
 #include <ringside/directory.h>
 
-/* A checked private copy of the head. */
+/* Takes a private copy of the head and checks it. */
 static int read_head(const void *memory, uint64_t size, struct rs_directory *head)
 {
 	const struct rs_directory *shared = memory;
@@ -29,7 +29,7 @@ static int read_head(const void *memory, uint64_t size, struct rs_directory *hea
 	return 0;
 }
 
-/* What one look at an entry needs. */
+/* What one look at an entry finds. */
 struct view {
 	const struct rs_directory_entry *entry;
 	uint64_t *claim;
@@ -51,8 +51,9 @@ static int view_entry(const void *memory, uint64_t size, uint32_t index, struct 
 				     (uint64_t)index * head.entry_stride);
 	view->claim = (uint64_t *)((uint8_t *)memory + head.claims_offset) + index;
 	/*
-	 * The word before the generation, which grows only after the word has changed. So who swaps
-	 * this word meets the generation that was seen here, and not a later owner's claim.
+	 * The claim word is read before the generation. The generation grows only after the word
+	 * has changed. So if a swap of this word succeeds, the region still has the generation that
+	 * is read here.
 	 */
 	view->word = rs_load_acquire(view->claim);
 	/* Acquire: pairs with the host's release once the region is laid out. */
@@ -100,7 +101,7 @@ int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t own
 int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,
 		      struct rs_place *place)
 {
-	/* Past the last one: TAKEN. */
+	/* A look past the last entry returns RS_AGENT_TAKEN. */
 	for (uint32_t i = 0;; i++) {
 		struct rs_place at;
 		int err = rs_directory_look(memory, size, i, &at);
@@ -125,7 +126,7 @@ int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t own
 		return err;
 	gone = rs_directory_claim_word(view.generation, RS_CLAIM_LEFT);
 	while (view.word == rs_directory_claim_word(view.generation, owner)) {
-		/* Release: all that the owner did with the region comes before. */
+		/* Release: all that the owner did with the region comes before the swap. */
 		if (rs_shared_cas64(view.claim, &view.word, gone))
 			return 0;
 	}

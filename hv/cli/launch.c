@@ -29,7 +29,7 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 	return rs_rundir_update(claim, entry, err);
 }
 
-/* The machine is taken or cleared. */
+/* Gives the machine to the session, or clears it on failure. */
 static int add_machine(struct rs_session *session, const struct rs_source_config *config,
 		       struct rs_machine *machine, struct rs_error *err)
 {
@@ -67,7 +67,7 @@ const char *rs_launch_what(const struct rs_launch_source *source)
 	return source->config.hosted ? source->config.hosted[0] : source->config.kernel;
 }
 
-/* Programs may run on with our text in them since their session was killed. */
+/* Restores the text of programs that still run after their session was killed. */
 static int rescue(const char *name, struct rs_error *err)
 {
 	g_autoptr(GPtrArray) journals = NULL;
@@ -99,7 +99,7 @@ static int add_new(struct rs_session *session, const char *run_dir, guint number
 		return ret;
 	config.name = name;
 	config.run_dir = run_dir;
-	/* All count time from one moment. */
+	/* All sources have the same time 0. */
 	if (number > 1)
 		config.origin_ns =
 			rs_source_region(rs_session_source(session, 0))->header.origin_ns;
@@ -156,7 +156,7 @@ static void describe(GPtrArray *lines, const char *source, const struct rs_journ
 					*report->first_left ? ": " : "", report->first_left));
 }
 
-/* A program that runs on: it is put right, and cannot be traced again. */
+/* A program that still runs: its text is restored, and it cannot be traced again. */
 static int leave_program(const char *journal, const char *name, GPtrArray *lines,
 			 struct rs_error *err)
 {
@@ -191,7 +191,10 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 	return ret;
 }
 
-/* The first error stays: the others are there to be told if it turns out to be harmless. */
+/*
+ * Guests that have ended are no failure if another one still runs. If none does, the first error is
+ * returned.
+ */
 static int take_up_all(struct rs_session *session, const char *run_dir,
 		       const RsTraceRundirEntry *old, GPtrArray *lines, struct rs_error *err)
 {
@@ -204,7 +207,7 @@ static int take_up_all(struct rs_session *session, const char *run_dir,
 		if (!ret)
 			continue;
 		rs_error_prefix(err, "%s", source->name);
-		/* Its guest has ended. */
+		/* These say that the guest has ended. */
 		if (ret != -ESRCH && ret != -ENOENT)
 			return ret;
 		if (!*first.message)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the session that the user asked for, ready to be started: a machine for each source, and
- * the session over them. The claimed file then says how they are reached again. Main thread.
+ * the session that takes them over. The session's file in the runtime directory then says how its
+ * guests can be found again. Thread: main.
  */
 #ifndef RS_HV_CLI_LAUNCH_H
 #define RS_HV_CLI_LAUNCH_H
@@ -11,7 +12,7 @@
 #include "session/session.h"
 
 struct rs_launch_source {
-	const char *name;                /* NULL: from what runs */
+	const char *name;                /* NULL: made from the kernel's or program's name */
 	struct rs_machine_config config; /* name, run_dir and origin_ns are filled in */
 };
 
@@ -19,21 +20,27 @@ struct rs_launch_source {
 const char *rs_launch_what(const struct rs_launch_source *source);
 
 /*
- * What an earlier session of that name has left patched is put right first. Errors: as
- * rs_machine_create's and rs_session_create's.
+ * First restores the text of programs that an earlier session of that name has left patched.
+ * Errors: as rs_machine_create(), rs_machine_rescue_process() and rs_session_add_source() give
+ * them.
  */
 int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
 	      struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err);
 
-/* After start: what can only be known then (whether a program's text can be written). */
+/*
+ * To be called once the session has started, as rs_runner_config.started. Only then is it known
+ * whether a program's text can be written. A program whose text cannot be written is asked to patch
+ * itself.
+ */
 int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err);
 
 /*
- * A session on the QEMU guests of one that died, `old`. Restores their text, and that of programs
- * which that session ran. Guests that have ended are left out; if all have, that is the error. The
- * caller has claimed the name, with `old` as it was: the numbers of its sources stay.
- * `lines` says for people what was found, a line for each source of which there is something to
- * say: GPtrArray of char *, to be unreffed. Errors: as rs_machine_attach's.
+ * Makes a session on the QEMU guests of the dead session `old`. Restores their text, and the text
+ * of programs that `old` ran. Guests that have ended are left out. If all have ended, that is the
+ * error. The caller has claimed the name with `old` unchanged, so the numbers of its sources stay
+ * the same. `lines` tells people what was found, with a line for each source of which there is
+ * something to tell: GPtrArray of char *, to be unreffed. It is set on failure too. Errors: as
+ * rs_machine_attach() gives them.
  */
 int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPtrArray **lines,
 		     struct rs_error *err);

@@ -10,22 +10,25 @@
 #include <rs-trace-text.h>
 #include <unistd.h>
 
-/* Text is written once it has grown to this: a few bytes in a ring can ask for 64 KiB of it. */
+/*
+ * Text is written at the latest when there is this much. A few bytes in a ring can become 64 KiB of
+ * text.
+ */
 #define OUT_MAX (1u << 20)
 
-struct one {
+struct printed {
 	char *name;
-	void *source; /* the owner's */
+	void *source; /* the owner's, for `ended` */
 };
 
 struct rs_printer {
 	struct rs_printer_config config;
 	RsTraceTextStyle style;
 	RsTracePump *pump;
-	GPtrArray *ones; /* of struct one, all that there ever were and have not ended */
+	GPtrArray *printed; /* of struct printed, all that were added and have not ended */
 	guint added;
-	gint several; /* atomic: there has been more than one */
-	/* The pump's thread's, until that has been joined. */
+	gint name_sources; /* atomic: lines of text name their source */
+	/* These belong to the pump's thread until it has been joined. */
 	GString *out;
 	struct rs_printer_stats stats;
 };
@@ -74,7 +77,7 @@ static void flush(struct rs_printer *p)
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
 		      gpointer data)
 {
-	const struct one *one = source;
+	const struct printed *printed = source;
 	struct rs_printer *p = data;
 
 	if (is_over(p))
@@ -84,10 +87,11 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	else if (record->kind == RS_TRACE_RECORD_EVENT)
 		p->stats.events++;
 	if (p->config.json)
-		rs_trace_json_line(p->out, record, task, one->name);
+		rs_trace_json_line(p->out, record, task, printed->name);
 	else
 		rs_trace_text_line(p->out, record, task,
-				   g_atomic_int_get(&p->several) ? one->name : NULL, p->style);
+				   g_atomic_int_get(&p->name_sources) ? printed->name : NULL,
+				   p->style);
 	if (p->out->len >= OUT_MAX)
 		flush(p);
 }
@@ -114,20 +118,20 @@ void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region)
 	}
 }
 
-static void free_one(gpointer data)
+static void free_printed(gpointer data)
 {
-	struct one *one = data;
+	struct printed *printed = data;
 
-	g_free(one->name);
-	g_free(one);
+	g_free(printed->name);
+	g_free(printed);
 }
 
 static void on_ended(gpointer source, gpointer data)
 {
 	struct rs_printer *p = data;
-	void *of = ((struct one *)source)->source;
+	void *of = ((struct printed *)source)->source;
 
-	g_ptr_array_remove_fast(p->ones, source);
+	g_ptr_array_remove_fast(p->printed, source);
 	if (p->config.ended)
 		p->config.ended(p->config.data, of);
 }
@@ -148,7 +152,7 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	p->config = *config;
 	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : 0;
 	p->out = g_string_new(NULL);
-	p->ones = g_ptr_array_new_with_free_func(free_one);
+	p->printed = g_ptr_array_new_with_free_func(free_printed);
 	if (config->fd >= 0) {
 		if (config->head && !config->json)
 			rs_trace_text_header(p->out, config->head->entries, config->head->written,
@@ -170,16 +174,16 @@ int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *
 {
 	GError *error = NULL;
 	RsTraceSource *live = rs_trace_live_new(region, from, p->config.owner, &error);
-	struct one *one;
+	struct printed *printed;
 
 	if (!live)
 		return rs_error_take(err, EINVAL, error);
-	one = g_new0(struct one, 1);
-	one->name = g_strdup(name);
-	one->source = source;
-	g_ptr_array_add(p->ones, one);
-	g_atomic_int_set(&p->several, p->config.source_names || ++p->added > 1);
-	return (int)rs_trace_pump_add(p->pump, live, one);
+	printed = g_new0(struct printed, 1);
+	printed->name = g_strdup(name);
+	printed->source = source;
+	g_ptr_array_add(p->printed, printed);
+	g_atomic_int_set(&p->name_sources, p->config.source_names || ++p->added > 1);
+	return (int)rs_trace_pump_add(p->pump, live, printed);
 }
 
 void rs_printer_end(struct rs_printer *p, int number)
@@ -206,7 +210,7 @@ void rs_printer_destroy(struct rs_printer *p)
 	if (!p)
 		return;
 	rs_trace_pump_free(p->pump);
-	g_ptr_array_unref(p->ones);
+	g_ptr_array_unref(p->printed);
 	g_string_free(p->out, TRUE);
 	g_free(p);
 }

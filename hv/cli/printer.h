@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the trace of one or more sources as it comes, as text or JSON, in the order of time. `run`
- * and `attach` use it on their own regions, `trace` on the read-only ones that a session hands
- * over.
+ * Prints the records of one or more sources as they come, as text or JSON, in the order of time.
+ * `run` and `attach` use it on their own regions. `trace` uses it on the read-only regions that a
+ * session hands over.
  *
- * A pump (rs-trace-pump.h) reads and decodes on a thread of its own, where lines are also made and
- * written. All functions here are called on the owner's thread; callbacks are called there too.
+ * Threads: a pump (rs-trace-pump.h) has a thread that reads, decodes, makes lines and writes them.
+ * All functions here are called on the owner's thread. The callbacks are called there too.
+ *
+ * Trust: the regions are hostile. Names of sources are printed as they are given.
  */
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
@@ -16,24 +18,32 @@
 
 struct rs_printer;
 
-/* What the header lines say. */
+/*
+ * The figures in the header lines of text: records that can still be read, records ever written,
+ * and the most CPUs that a source has.
+ */
 struct rs_printer_head {
 	uint64_t entries, written;
 	uint32_t cpus;
 };
 
 struct rs_printer_config {
-	bool owner; /* regions are ours: arm the doorbell, consume in drop mode */
+	bool owner; /* regions are our own: arm the doorbell, consume in drop mode */
 	bool json;
 	bool short_names;  /* text: events without their system */
-	bool source_names; /* text: each line's source, also if it is the only one */
-	const struct rs_printer_head *head; /* text: header lines first; NULL: none */
+	bool source_names; /* text: name each line's source, even if there is only one */
+	const struct rs_printer_head *head; /* text: print header lines first; NULL: none */
 	uint64_t count;                     /* stop after so many records; 0: never */
-	int fd; /* where to, borrowed; -1: nowhere, what comes is consumed */
+	int fd; /* output, borrowed; -1: none, records are only consumed */
 	void *data;
-	/* A source that was to end is read; its region may go. May be NULL. */
+	/*
+	 * All records of a source that was ended are read, so its region may be freed. May be NULL.
+	 */
 	void (*ended)(void *data, void *source);
-	/* It has come to an end by itself: count reached, or the reader of our output has gone. */
+	/*
+	 * The printer has ended by itself: it printed `count` records, or the output cannot be
+	 * written. May be NULL.
+	 */
 	void (*done)(void *data);
 };
 
@@ -41,25 +51,28 @@ struct rs_printer_stats {
 	uint64_t events; /* printed */
 	uint64_t lost;
 	uint64_t bad_records;
-	bool closed; /* the other end of our output went away */
-	int error;   /* errno of another failed write; 0 */
+	bool closed; /* the reader of our output has gone */
+	int error;   /* errno of another failed write; 0: none */
 };
 
-/* Adds what the rings of a region hold. */
+/* Adds the figures of a region's rings to `head`. */
 void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region);
 
-/* It prints the header, and no more before it is started. */
+/* Prints the header with the first records. Reads nothing before rs_printer_start(). */
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config);
-/* Once. What was added before is printed in the order of time; see rs-trace-pump.h. */
+/* Begins to read and print, once. rs_trace_pump_start() says what this means for the order. */
 void rs_printer_start(struct rs_printer *printer);
 /*
- * Prints this one's records too. JSON names each line's source; text does once there has been more
- * than one. `region` outlives it, until `ended` or destroy. `source` is for `ended`. Returns its
- * number, or -EINVAL: the region is not ours to consume.
+ * Adds a source, whose records are printed from now on. JSON always names each line's source. Text
+ * does so once there has been more than one source. `region` must stay until `ended` is called or
+ * the printer is destroyed. `source` is passed to `ended`. Returns the source's number in the
+ * printer. -EINVAL: records are to be consumed, but the region is not writable.
  */
 int rs_printer_add(struct rs_printer *printer, const char *name, const RsTraceRegion *region,
 		   RsTraceFrom from, void *source, struct rs_error *err);
-/* Nothing is written any more to the source of that number: `ended` follows when it is read. */
+/*
+ * The source with that number writes no more records. `ended` is called once all of them are read.
+ */
 void rs_printer_end(struct rs_printer *printer, int number);
 /* The doorbell rang. */
 void rs_printer_wake(struct rs_printer *printer);

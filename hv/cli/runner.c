@@ -17,6 +17,8 @@
 
 enum { GLOB_MATCHED = 1, GLOB_MISSED };
 
+enum { ON_SIGINT, ON_SIGTERM, ON_SIGHUP, ON_DURATION, ON_SETTLED, N_WATCHES };
+
 struct runner {
 	const struct rs_runner_config *config;
 	struct rs_session *session;
@@ -24,17 +26,17 @@ struct runner {
 	struct rs_server *server;
 	struct rs_printer *printer;
 	GMainLoop *loop;
-	guint sources[5];
+	guint watches[N_WATCHES]; /* ids of GLib sources; 0: none */
 	guint patience;
 	int out_fd;
-	int code;            /* the first failure's */
-	bool stopping;       /* somebody wants the end */
+	int code;            /* exit code of the first failure */
+	bool stopping;       /* somebody has asked for the end */
 	bool signalled;      /* ... by a signal */
 	guint started;       /* sources that did not join */
-	GHashTable *greeted; /* of those, the ones of which an agent has reported */
-	GHashTable *judged;  /* likewise, those whose ends have been told */
+	GHashTable *greeted; /* of those, the ones whose agent has reported */
+	GHashTable *judged;  /* of those, the ones whose end has been reported to the user */
 	GHashTable *printed; /* source → its number in the printer */
-	GHashTable *globs;   /* asked for, and what is known of each: GLOB_* */
+	GHashTable *globs;   /* globs that were asked for → GLOB_* */
 };
 
 static void fail(struct runner *runner, int code)
@@ -45,23 +47,25 @@ static void fail(struct runner *runner, int code)
 
 /* ---- the end ---- */
 
-/* For people: which one is meant. */
+/* How messages call a source. */
 static const char *name_of(const struct runner *runner, const struct rs_source *source)
 {
 	return runner->started > 1 ? rs_source_name(source) : "the guest";
 }
 
-/* How a source ended, for people, and as an exit code. */
+/* Tells the user how a source ended, and notes the exit code. */
 static void judge_end(struct runner *runner, const struct rs_source *source)
 {
 	const struct rs_target_end *end = rs_source_end(source);
 	const char *name = name_of(runner, source), *colon;
 	g_autofree char *text = NULL;
 
-	/* Detached, or given up; or it was said before. */
+	/* The source was detached or given up, or its end was told before. */
 	if (!end || rs_source_joined(source) || !g_hash_table_add(runner->judged, (void *)source))
 		return;
-	/* One line, whatever the guest says: a second one could pass for ours. */
+	/*
+	 * The guest's text stays on one line. A second line could be taken for a message of ours.
+	 */
 	text = rs_trace_escape(end->text, -1, NULL);
 	colon = *text ? ": " : "";
 	switch (end->reason) {
@@ -76,7 +80,7 @@ static void judge_end(struct runner *runner, const struct rs_source *source)
 		     rs_cli_fail(RS_CLI_GUEST_CODE, "%s ended with exit code %d", name, end->code));
 		return;
 	case RS_END_KILLED:
-		/* At our wish that is what was wanted. */
+		/* If we stopped the guest, this is no failure. */
 		if (!runner->stopping && !*end->text)
 			fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s was killed", name));
 		else if (!runner->config->quiet)
@@ -106,7 +110,7 @@ static void judge_ends(struct runner *runner)
 		judge_end(runner, rs_session_source(runner->session, i));
 }
 
-/* Says which agents never reported. Whether all did. */
+/* Returns whether all agents reported, and tells which ones did not. */
 static bool all_greeted(struct runner *runner)
 {
 	bool all = true;
@@ -141,7 +145,7 @@ static void wind_down(struct runner *runner, const char *why)
 		return;
 	}
 	if (runner->stopping) {
-		/* Asked twice: at once. */
+		/* Asked twice: end at once. */
 		g_main_loop_quit(runner->loop);
 		return;
 	}
@@ -176,7 +180,7 @@ static gboolean on_duration(gpointer data)
 {
 	struct runner *runner = data;
 
-	runner->sources[3] = 0;
+	runner->watches[ON_DURATION] = 0;
 	wind_down(runner, "its time is over");
 	return G_SOURCE_REMOVE;
 }
@@ -202,8 +206,8 @@ static void on_failed(void *data, const struct rs_error *err)
 }
 
 /*
- * What matched once is not missed when the guest starts anew, or a process has gone. `when` NULL:
- * nothing is said.
+ * Whether an event matches the glob, or has matched it before: a guest may have booted again, or a
+ * process have gone. Prints a message if there was none so far. `when` NULL: prints nothing.
  */
 static bool look_for_match(struct runner *runner, const char *glob, const char *when)
 {
@@ -226,7 +230,7 @@ static bool look_for_match(struct runner *runner, const char *glob, const char *
 	return false;
 }
 
-/* Says of each glob once that nothing matches it. Returns whether all of them match something. */
+/* Tells once about each glob that nothing matches it. Returns whether all globs match something. */
 static bool look_for_matches(struct runner *runner, const char *when)
 {
 	g_autoptr(GPtrArray) globs = g_ptr_array_new_with_free_func(g_free);
@@ -251,12 +255,12 @@ static gboolean on_settled(gpointer data)
 {
 	struct runner *runner = data;
 
-	runner->sources[4] = 0;
+	runner->watches[ON_SETTLED] = 0;
 	look_for_matches(runner, " so far");
 	return G_SOURCE_REMOVE;
 }
 
-/* Its region may be another's now. */
+/* The region of the source may be laid out anew from now on. */
 static void on_source_printed(void *data, void *source)
 {
 	struct runner *runner = data;
@@ -283,7 +287,7 @@ static void print_source(struct runner *runner, struct rs_source *source)
 	g_hash_table_insert(runner->printed, source, GINT_TO_POINTER(number));
 }
 
-/* Before any of its events can be on, so that its records come in their place. */
+/* No event of the source can be on yet, so its records are printed in their order. */
 static void on_added(void *data, struct rs_source *source)
 {
 	print_source(data, source);
@@ -293,11 +297,14 @@ static void on_hello(void *data, struct rs_source *source, const struct rs_guest
 {
 	struct runner *runner = data;
 
-	/* A program may hold no agent itself, and start others that do. */
+	/*
+	 * A program may have no agent, but start others that have one. Then it counts as greeted.
+	 */
 	g_hash_table_add(runner->greeted,
 			 rs_source_joined(source) ? rs_source_machine(source) : source);
-	if (!runner->sources[4])
-		runner->sources[4] = g_timeout_add(RS_SESSION_START_MS, on_settled, runner);
+	if (!runner->watches[ON_SETTLED])
+		runner->watches[ON_SETTLED] =
+			g_timeout_add(RS_SESSION_START_MS, on_settled, runner);
 }
 
 static void on_doorbell(void *data)
@@ -313,12 +320,12 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	struct runner *runner = data;
 	gpointer number;
 
-	/* Its events go with it. */
+	/* Now, because the source's events go with it. */
 	look_for_matches(runner, NULL);
 	if (rs_source_joined(source) &&
 	    g_hash_table_lookup_extended(runner->printed, source, NULL, &number))
 		rs_printer_end(runner->printer, GPOINTER_TO_INT(number));
-	/* The last end is told after the trace. */
+	/* The last end is told after the trace is printed. */
 	if (rs_session_end(runner->session))
 		g_main_loop_quit(runner->loop);
 	else
@@ -362,7 +369,7 @@ static bool will_print(const struct runner *runner)
 {
 	bool consumed = false;
 
-	/* Quiet sessions are there for others to observe, but somebody has to consume. */
+	/* A quiet session is for others to observe. But in drop mode somebody has to consume. */
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
 		consumed |=
 			rs_source_region(rs_session_source(runner->session, i))->header.ring_mode ==
@@ -417,7 +424,7 @@ static int begin(struct runner *runner, struct rs_error *err)
 	if (!ret) {
 		start_printer(runner);
 		ret = rs_session_start(runner->session, err);
-		/* A program that is not there is neither a session nor an event. */
+		/* A missing program must not look like a missing session or event. */
 		if (ret == -ENOENT)
 			ret = -(err->code = EIO);
 	}
@@ -426,17 +433,20 @@ static int begin(struct runner *runner, struct rs_error *err)
 	return ret;
 }
 
-static void add_sources(struct runner *runner)
+static void add_watches(struct runner *runner)
 {
-	runner->sources[0] = g_unix_signal_add(SIGINT, on_sigint, runner);
-	runner->sources[1] = g_unix_signal_add(SIGTERM, on_sigterm, runner);
-	runner->sources[2] = g_unix_signal_add(SIGHUP, on_sighup, runner);
+	runner->watches[ON_SIGINT] = g_unix_signal_add(SIGINT, on_sigint, runner);
+	runner->watches[ON_SIGTERM] = g_unix_signal_add(SIGTERM, on_sigterm, runner);
+	runner->watches[ON_SIGHUP] = g_unix_signal_add(SIGHUP, on_sighup, runner);
 	if (runner->config->duration > 0)
-		runner->sources[3] = g_timeout_add((guint)(runner->config->duration * 1000),
-						   on_duration, runner);
+		runner->watches[ON_DURATION] = g_timeout_add(
+			(guint)(runner->config->duration * 1000), on_duration, runner);
 }
 
-/* Whether there was anything to trace. Who stopped it early may have been faster than the guest. */
+/*
+ * It is a failure if nothing could be traced, unless somebody stopped the guest, perhaps before it
+ * had come so far.
+ */
 static void judge_trace(struct runner *runner)
 {
 	const struct rs_target_end *end = rs_session_end(runner->session);
@@ -456,10 +466,10 @@ static void finish(struct runner *runner)
 	struct rs_printer_stats stats = {0};
 	struct rs_error err = {0};
 
-	/* It was over before that could be said. */
-	if (runner->sources[4] && !runner->code)
+	/* The session ended before on_settled() could tell it. */
+	if (runner->watches[ON_SETTLED] && !runner->code)
 		look_for_matches(runner, "");
-	/* The text first: a session that leaves a running guest leaves it as it was. */
+	/* First restore the text: a guest that goes on running must be as it was. */
 	if (rs_session_detach(runner->session, &err))
 		fail(runner, rs_cli_fail_error(&err));
 	rs_printer_finish(runner->printer, &stats);
@@ -492,7 +502,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 						       .doorbell = on_doorbell,
 						       .ended = on_ended};
 	rs_session_add_listener(session, &runner.listener);
-	add_sources(&runner);
+	add_watches(&runner);
 	if (begin(&runner, &err)) {
 		fail(&runner, rs_cli_fail_error(&err));
 	} else {
@@ -503,8 +513,8 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	rs_printer_destroy(runner.printer);
 	rs_server_destroy(runner.server);
 	rs_session_remove_listener(session, &runner.listener);
-	for (size_t i = 0; i < G_N_ELEMENTS(runner.sources); i++)
-		g_clear_handle_id(&runner.sources[i], g_source_remove);
+	for (size_t i = 0; i < G_N_ELEMENTS(runner.watches); i++)
+		g_clear_handle_id(&runner.watches[i], g_source_remove);
 	g_clear_handle_id(&runner.patience, g_source_remove);
 	g_hash_table_unref(runner.globs);
 	g_hash_table_unref(runner.printed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `run` and `attach` have in common: a session in this process, served to others, its trace
- * printed, until the guest ends or somebody wants it to. Main thread.
+ * What `run` and `attach` have in common. They serve a session of this process to others and print
+ * its trace, until its guests end or somebody asks for the end. Thread: main.
  */
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
@@ -16,21 +16,18 @@ struct rs_runner_config {
 	bool json;
 	bool short_names;   /* in text: events without their system */
 	bool quiet;         /* print no trace and no summary */
-	bool propagate;     /* the guest's exit code becomes ours */
-	bool detach;        /* at the end leave the guest running */
+	bool propagate;     /* exit with the guest's exit code */
+	bool detach;        /* leave the guests running at the end */
 	const char *output; /* file for the trace; NULL: standard output */
 	double duration;    /* seconds; 0: until the guest ends */
-	uint64_t count;     /* records; 0: no end */
+	uint64_t count;     /* records to print; 0: no limit */
 	RsTraceFrom from;
-	/* Between start and the loop; may be NULL. */
+	/* Called right after the session has started; may be NULL. */
 	int (*started)(struct rs_session *session, void *data, struct rs_error *err);
 	void *data;
 };
 
-/*
- * Starts and serves a session until it is over; returns an exit code. Takes the session over and
- * destroys it; the claim stays the caller's.
- */
+/* Starts and serves a session until it is over, and destroys it. Returns an exit code. */
 int rs_runner_run(struct rs_session *session, const struct rs_runner_config *config);
 
 #endif

@@ -16,7 +16,7 @@ struct rs_source_args {
 	char **hosted; /* NULL: a kernel */
 };
 
-/* What stands after --hosted belongs to the program, options and all. */
+/* All that follows --hosted belongs to the program, options included. */
 static char **split_hosted(int *argc, char **argv)
 {
 	char **program;

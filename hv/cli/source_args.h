@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `ringside run` is told of one source: a kernel or a program, and how to run it. Main thread.
+ * The part of `ringside run`'s command line that describes one source: a kernel or a program, and
+ * how to run it. Thread: main.
  */
 #ifndef RS_HV_CLI_SOURCE_ARGS_H
 #define RS_HV_CLI_SOURCE_ARGS_H
@@ -11,20 +12,20 @@
 struct rs_source_args;
 
 /*
- * Parses argv[1 … argc - 1], which describe one source and may hold options of `more` too (NULL:
- * none, that belong to the session). argv[0] is the verb's name. Sorts argv as GOption does. NULL:
- * the verb is done, *code is the exit code, and a message has been printed, or the help.
+ * Parses argv[1 … argc - 1], which describe one source. `more` are options of the session that may
+ * stand there too (NULL: none). argv[0] is the verb's name. Reorders argv as GOption does. NULL:
+ * the verb is done. Then *code is the exit code, and a message or the help has been printed.
  */
 struct rs_source_args *rs_source_args_parse(const struct rs_verb *verb, const GOptionEntry *more,
 					    int argc, char **argv, int *code);
 void rs_source_args_free(struct rs_source_args *args);
 
-/* Its texts are those of `args`, which must outlive it. -EINVAL: wrong usage. */
+/* Fills in `out`, whose texts belong to `args`. `args` must outlive it. -EINVAL: wrong usage. */
 int rs_source_args_fill(const struct rs_source_args *args, struct rs_launch_source *out,
 			struct rs_error *err);
 /*
- * Looks for the kernel, and puts its path into `out`. An exit code; if it is not 0 a message has
- * been printed.
+ * Looks for the kernel, and puts its path into `out`. Returns an exit code. If it is not 0, a
+ * message has been printed.
  */
 int rs_source_args_find(struct rs_source_args *args, struct rs_launch_source *out);
 

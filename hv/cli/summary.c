@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Two decimals, and never a 0.00 that is not 0. */
+/* Two decimals, but never 0.00 for a number that is not 0. */
 static void append_per_event(GString *out, uint64_t exits, uint64_t events)
 {
 	double each = events ? (double)exits / (double)events : 0;

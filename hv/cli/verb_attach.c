@@ -30,7 +30,7 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 		code = rs_runner_run(session, runner);
 		gone = !runner->detach;
 	}
-	/* A guest that we leave running can be attached again. */
+	/* Keep the file of a guest that goes on, so that it can be attached again. */
 	rs_rundir_release(claim, !gone);
 	return code;
 }

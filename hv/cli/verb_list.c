@@ -7,14 +7,14 @@
 #include <string.h>
 
 struct row {
-	GVariant *dict; /* whose texts these are */
+	GVariant *dict; /* owns the texts below */
 	guint32 id, sites;
 	const char *source, *system, *name, *filter, *note;
 	GVariant *owners; /* aa{sv}; NULL: nobody has asked for anything */
 	gboolean enabled;
 };
 
-/* One owner's part of an event. */
+/* One owner's wish for an event. */
 struct wish {
 	const char *name, *filter; /* texts of the row; "": none */
 	gboolean enabled;
@@ -33,7 +33,10 @@ static gboolean next_wish(GVariantIter *iter, struct wish *wish)
 	return TRUE;
 }
 
-/* What is missing is 0, FALSE, "" or NULL. To be called to the end. */
+/*
+ * Reads the next row. A missing key becomes 0, FALSE, "" or NULL. To be called until it returns
+ * FALSE, which frees the row.
+ */
 static gboolean next_row(GVariantIter *iter, struct row *row)
 {
 	GVariant *dict = g_variant_iter_next_value(iter);
@@ -56,7 +59,10 @@ static gboolean next_row(GVariantIter *iter, struct row *row)
 	return TRUE;
 }
 
-/* "for host if a > 1; for view; off for guest if b == 2". The host alone needs no name. */
+/*
+ * Such as "for host if a > 1; for view; off for guest if b == 2". If only the host has a wish, its
+ * name is left out.
+ */
 static char *describe_wishes(const struct row *row)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -103,7 +109,9 @@ static GHashTable *find_shared(GVariant *events)
 	return shared;
 }
 
-/* As a glob that means this event alone: "source/system:name" where the name alone would not do. */
+/*
+ * A glob that matches this event alone: "source/system:name" if another source has the same name.
+ */
 static char *full_name(const struct row *row, GHashTable *shared)
 {
 	g_autofree char *name = g_strconcat(row->system, ":", row->name, NULL);
@@ -132,7 +140,7 @@ static void print_table(GVariant *events)
 	}
 }
 
-/* "" is none. */
+/* "" becomes null. */
 static void add_text(JsonBuilder *b, const char *name, const char *text)
 {
 	json_builder_set_member_name(b, name);
@@ -271,7 +279,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	/* One argument alone is a session if there is one of that name, else a glob. */
+	/* A single argument is a session's name if there is such a session, else a glob. */
 	needed = argc == 2 ? 1 : argc - 2;
 	if (argc == 2 && !name)
 		session = rs_trace_client_connect(argv[1], NULL);

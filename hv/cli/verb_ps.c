@@ -7,10 +7,10 @@
 
 struct shown {
 	char *state;
-	GPtrArray *sources; /* RsTraceClientSource; NULL: it does not say */
+	GPtrArray *sources; /* of RsTraceClientSource; NULL: not known */
 };
 
-/* What the session says of itself, or what can be told from its file alone. */
+/* What the session says about itself. If it does not answer, what its file says. */
 static struct shown look(const RsTraceRundirEntry *entry)
 {
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -29,7 +29,7 @@ static struct shown look(const RsTraceRundirEntry *entry)
 	return shown;
 }
 
-/* The first source stands for all; others have lines of their own. */
+/* The session's line shows its first source. If there are several, each has a line below it. */
 static const RsTraceRundirSource *first(const RsTraceRundirEntry *entry)
 {
 	static const RsTraceRundirSource none = {(char *)"", (char *)"", (char *)"",
@@ -131,7 +131,7 @@ static void print_json(const GPtrArray *list)
 	rs_cli_print_json(b, true);
 }
 
-/* What others put into RINGSIDE_REGION to join that session. */
+/* Prints what a program needs in RINGSIDE_REGION to join that session. */
 static int print_region(const char *name)
 {
 	g_autoptr(RsDBusSession1) session = NULL;

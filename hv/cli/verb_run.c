@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* What belongs to the session, and not to one source. */
+/* Options of the session, and not of one source. */
 struct options {
 	char **enable, **filters;
 	char *name, *output;
@@ -17,7 +17,7 @@ struct options {
 	gboolean json, bare, quiet, propagate;
 };
 
-/* A name for the session, from what runs if none was given. */
+/* Chooses a name for the session. If none was given, makes one from the kernel's or program's. */
 static int choose_name(const struct options *o, const char *what, char **out, struct rs_error *err)
 {
 	g_autofree char *base = NULL;
@@ -30,7 +30,7 @@ static int choose_name(const struct options *o, const char *what, char **out, st
 	return rs_rundir_free_name(base, out, err);
 }
 
-/* Whether anybody listens at the control socket of a QEMU. */
+/* Whether a QEMU still listens at its control socket. */
 static bool answers(const char *qmp)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -42,15 +42,15 @@ static bool answers(const char *qmp)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
-	/* EAGAIN: it listens, and somebody else is being served. */
+	/* EAGAIN: it listens, but serves somebody else now. */
 	alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
 	close(fd);
 	return alive;
 }
 
 /*
- * A guest whose session died may live on in its QEMU, patched. Taking its name would throw away the
- * file and the journal that lead back to it.
+ * A guest whose session died may go on in its QEMU with patched text. A new session of that name
+ * would overwrite the file and the journal that lead back to it.
  */
 static int check_not_lost(const char *name, struct rs_error *err)
 {
@@ -99,7 +99,9 @@ static int run_session(const struct options *o, const char *name, GArray *source
 	ret = rs_launch(name, (struct rs_launch_source *)(void *)sources->data, sources->len, claim,
 			&session, &err);
 	if (ret) {
-		/* The missing thing is a file, so RS_CLI_NOT_FOUND would be wrong. */
+		/*
+		 * A file is missing, and no event or session. So RS_CLI_NOT_FOUND would be wrong.
+		 */
 		if (ret == -ENOENT)
 			err.code = EIO;
 		ret = rs_cli_fail_error(&err);
@@ -141,7 +143,10 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 	return run_session(o, name, sources);
 }
 
-/* Up to the next --and, which becomes the name of the verb for what follows. Returns its length. */
+/*
+ * Returns the number of arguments before the next --and. That --and stands in the place of the
+ * verb's name for the part that follows.
+ */
 static int next_part(int argc, char **argv)
 {
 	int n = 1;
@@ -157,12 +162,12 @@ static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int a
 {
 	while (argc > 0) {
 		int n = next_part(argc, argv);
-		/* GOption moves things about, and ends them with a NULL. */
+		/* A copy, since GOption reorders the arguments and ends them with a NULL. */
 		g_autofree char **part = g_memdup2(argv, (gsize)(n + 1) * sizeof(*argv));
 		struct rs_source_args *one;
 
 		part[n] = NULL;
-		/* Options of the session stand in the first part. */
+		/* Options of the session may stand in the first part only. */
 		one = rs_source_args_parse(verb, args->len ? NULL : options, n, part, code);
 		if (!one)
 			return false;

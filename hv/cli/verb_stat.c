@@ -44,7 +44,7 @@ static void print_cpu(GVariant *cpu)
 	putchar('\n');
 }
 
-/* A target that cannot tell says 0; no vCPU gets anywhere without an exit. */
+/* 0 means that the target does not know, since no vCPU runs without exits. */
 static void print_exits(uint64_t ours, uint64_t kvm)
 {
 	if (ours && kvm)
@@ -136,7 +136,10 @@ static void add_cpus(JsonBuilder *b, GVariant *cpus)
 	json_builder_end_array(b);
 }
 
-/* One source's figures. FALSE: it is not there any more. */
+/*
+ * Asks for the figures of a source, or of the session if `number` is 0. FALSE: there is no such
+ * source now, or the session has gone.
+ */
 static gboolean ask(RsDBusSession1 *session, guint32 number, GVariant **totals, GVariant **cpus,
 		    GError **error)
 {
@@ -182,7 +185,7 @@ static int print_json(RsDBusSession1 *session, const GPtrArray *sources)
 	return RS_CLI_OK;
 }
 
-/* One source is the session; of several each has its figures. */
+/* Prints one source's figures as those of the session. If there are several, prints each one's. */
 static int print_all(RsDBusSession1 *session, const GPtrArray *sources)
 {
 	for (guint i = 0; i < sources->len; i++) {

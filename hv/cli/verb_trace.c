@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An observer: maps the session's region read-only and decodes by itself. */
+/*
+ * `ringside trace`: an observer. It maps the session's regions read-only and decodes them by
+ * itself.
+ */
 #include "cli/printer.h"
 #include "cli/verb.h"
 #include <glib-unix.h>
@@ -15,7 +18,7 @@ struct observer {
 	struct rs_printer *printer;
 	GHashTable *followed; /* number → struct followed */
 	RsTraceFrom from;
-	guint32 changes; /* of sources, as last told */
+	guint32 changes; /* the session's count of changes of sources, as last told */
 };
 
 /* A source that is printed, or was. */
@@ -57,7 +60,7 @@ static void on_source_printed(void *data, void *source)
 	g_clear_pointer(&followed->region, rs_trace_region_free);
 }
 
-/* Its name is shown: it is another's word for a file name and may be anything. */
+/* The name comes from another process and is shown, so it is escaped. */
 static void follow(struct observer *observer, const RsTraceClientSource *source)
 {
 	struct followed *followed = g_new0(struct followed, 1);
@@ -67,7 +70,7 @@ static void follow(struct observer *observer, const RsTraceClientSource *source)
 
 	g_hash_table_insert(observer->followed, GUINT_TO_POINTER(source->number), followed);
 	followed->index = -1;
-	/* It may be gone by now: then there is nothing to be seen. */
+	/* The source may have gone by now. Then there is nothing to show. */
 	followed->region = rs_trace_client_open_region(observer->session, source->number, &error);
 	if (!followed->region)
 		return;
@@ -85,7 +88,7 @@ static void stop_following(struct observer *observer, struct followed *followed)
 	rs_printer_end(observer->printer, followed->index);
 }
 
-/* No source has this number any more: its memory may be another's. */
+/* Ends sources whose number is not in the list any more. Their regions may be laid out anew. */
 static void drop_gone(struct observer *observer, const GPtrArray *list)
 {
 	GHashTableIter iter;
@@ -159,28 +162,31 @@ static void wait_for_end(struct observer *observer, double duration)
 {
 	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(observer->session));
 	g_autofree char *state = rs_dbus_session1_dup_state(observer->session);
-	guint sources[4] = {0};
+	guint watches[4] = {0};
 
-	sources[0] = g_unix_signal_add(SIGINT, on_signal, observer);
-	sources[1] = g_unix_signal_add(SIGTERM, on_signal, observer);
-	sources[2] = g_unix_signal_add(SIGHUP, on_signal, observer);
+	watches[0] = g_unix_signal_add(SIGINT, on_signal, observer);
+	watches[1] = g_unix_signal_add(SIGTERM, on_signal, observer);
+	watches[2] = g_unix_signal_add(SIGHUP, on_signal, observer);
 	if (duration > 0)
-		sources[3] = g_timeout_add((guint)(duration * 1000), on_signal, observer);
+		watches[3] = g_timeout_add((guint)(duration * 1000), on_signal, observer);
 	g_signal_connect(observer->session, "changed", G_CALLBACK(on_changed), observer);
 	g_signal_connect(observer->session, "ended", G_CALLBACK(on_ended), observer);
 	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), observer);
 	look_at_sources(observer);
 	rs_printer_start(observer->printer);
-	observer->from = RS_TRACE_FROM_START; /* who comes from now on is new */
+	observer->from = RS_TRACE_FROM_START; /* sources that come from now on are new */
 	if (!g_dbus_connection_is_closed(connection) && g_strcmp0(state, "ended"))
 		g_main_loop_run(observer->loop);
 	g_signal_handlers_disconnect_by_data(observer->session, observer);
 	g_signal_handlers_disconnect_by_data(connection, observer);
-	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
-		g_clear_handle_id(&sources[i], g_source_remove);
+	for (size_t i = 0; i < G_N_ELEMENTS(watches); i++)
+		g_clear_handle_id(&watches[i], g_source_remove);
 }
 
-/* What the rings of all sources hold, for the header. Whether there are several sources. */
+/*
+ * Counts what the rings of all sources hold, for the header. Returns whether there are several
+ * sources.
+ */
 static bool count(RsDBusSession1 *session, struct rs_printer_head *head)
 {
 	g_autoptr(GPtrArray) list = rs_trace_client_sources(session, NULL);

@@ -14,7 +14,7 @@
 #define DEFAULT_MEMORY (256ull << 20)
 #define DEFAULT_LINUX_MEMORY (512ull << 20)
 #define DEFAULT_CPUS 2
-/* Regions for processes, and what is in them. */
+/* The regions for processes: how many, and how large. */
 #define GUEST_USERS 4u
 #define HOSTED_USERS 16u
 #define USER_EVENTS 1024u
@@ -36,7 +36,7 @@ static bool is_bzimage(const char *path)
 	return is;
 }
 
-/* QEMU would start some of what is no kernel, and say nothing. */
+/* QEMU would start some files that are no kernel, and report no error. */
 static int check_kernel(const char *path, struct rs_error *err)
 {
 	struct stat st;
@@ -102,7 +102,8 @@ static struct rs_region_config main_region(const struct rs_machine_config *confi
 }
 
 /*
- * Of a process that we do not start: it patches itself, and nothing tells us of it but its memory.
+ * The region of a process that we do not start. It patches itself, and reaches us by its memory
+ * alone.
  */
 static struct rs_region_config user_region(const struct rs_machine_config *config, enum kind kind,
 					   uint32_t cpus)
@@ -119,7 +120,7 @@ static struct rs_region_config user_region(const struct rs_machine_config *confi
 		.doorbell_channel = RS_CHANNEL_NONE,
 	};
 
-	/* In a guest it takes address space, and all of it is one BAR. */
+	/* In a guest, regions take address space, and all of them are one BAR. */
 	if (kind != KIND_HOSTED)
 		region.ring_bytes = MIN(region.ring_bytes, USER_RING_BYTES);
 	return region;
@@ -148,7 +149,9 @@ static int create_regions(const struct rs_machine_config *config, enum kind kind
 	return ret;
 }
 
-/* The serial console's descriptor; -1: nowhere. *owned: to be closed. */
+/*
+ * Opens the output of the serial console. *fd is -1 if there is none. *owned: the caller closes it.
+ */
 static int open_serial(const char *serial, int *fd, bool *owned, struct rs_error *err)
 {
 	*owned = false;
@@ -236,7 +239,7 @@ static uint32_t default_cpus(enum kind kind)
 
 	if (kind != KIND_HOSTED)
 		return DEFAULT_CPUS;
-	/* A thread may be on any CPU, by its number. */
+	/* A thread may run on any CPU, and takes the ring with that CPU's number. */
 	online = sysconf(_SC_NPROCESSORS_CONF);
 	return (uint32_t)CLAMP(online, 1, (long)RS_MAX_CPUS);
 }

@@ -12,7 +12,7 @@
 #define DEFAULT_EVENTS 4096u
 #define PROVIDERS 256u
 #define EPOCHS 1024u
-#define MIN_REQUESTS 16u /* slots: a request that is answered late keeps its own */
+#define MIN_REQUESTS 16u /* request slots: a request keeps its slot until it is answered */
 #define CMDLINE_BUCKETS 512u
 #define FILTER_BYTES (1u << 20)
 #define DESC_BYTES (2u << 20)
@@ -75,7 +75,10 @@ struct array {
 	uint32_t stride, count;
 };
 
-/* How we write a header and its table, whoever laid the region out. */
+/*
+ * The place of fields and table as this version writes them. A header in memory may come from
+ * another version.
+ */
 static void place_table(struct rs_region_header *h)
 {
 	h->header_size = offsetof(struct rs_region_header, section);

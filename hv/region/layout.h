@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lays out one region: the header and the size of each section. What a region is, once it is there,
- * is rs-trace-region.h's; the memory that holds it is hv/region/regions.h's.
+ * Lays out one region: its header, and the place and size of each section. rs-trace-region.h
+ * describes a region that exists. regions.h describes the memory that holds it.
+ *
+ * Any thread. The configuration is trusted.
  */
 #ifndef RS_HV_REGION_LAYOUT_H
 #define RS_HV_REGION_LAYOUT_H
@@ -16,9 +18,9 @@ struct rs_region_config {
 	uint32_t ring_page_size; /* 0: RS_RING_PAGE_MIN */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* 0: 4096 */
-	uint32_t filter_bytes;   /* room for filters; 0: 1 MiB */
-	uint32_t desc_bytes;     /* room for descriptors of events; 0: 2 MiB */
-	uint32_t control_flags;  /* RS_CONTROL_*, there from the start */
+	uint32_t filter_bytes;   /* bytes for filters; 0: 1 MiB */
+	uint32_t desc_bytes;     /* bytes for descriptors of events; 0: 2 MiB */
+	uint32_t control_flags;  /* RS_CONTROL_*, set from the start */
 	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel;
@@ -26,17 +28,17 @@ struct rs_region_config {
 	uint64_t origin_ns; /* CLOCK_MONOTONIC where trace times are 0; 0: now */
 };
 
-/* The smallest ring_bytes that are accepted for a page size. */
+/* The smallest ring_bytes that is accepted for a page size in bytes. */
 uint64_t rs_region_min_ring_bytes(uint32_t ring_page_size);
 
 /*
- * Fills in `header`, with a new session id. -EINVAL: a size or mode is impossible; the message says
- * which and what would do.
+ * Fills in `header`, with a new session id. -EINVAL: a size or mode is impossible. The message says
+ * which one, and what is possible.
  */
 int rs_region_lay_out(const struct rs_region_config *config, struct rs_region_header *header,
 		      struct rs_error *err);
 
-/* Writes it where all is zero: the magic last. */
+/* Writes a region with that header to `map`, where all bytes are zero. Writes the magic last. */
 void rs_region_write(uint8_t *map, const struct rs_region_header *header, uint32_t control_flags);
 
 #endif

@@ -17,8 +17,8 @@
 _Static_assert(ENTRIES_OFFSET + RS_MAX_REGIONS * sizeof(struct rs_directory_entry) <= CLAIMS_OFFSET,
 	       "what the host writes lies before the claims");
 
-/* Private; what was laid out, or read and checked once. */
-struct one {
+/* A private copy of what was laid out in a region, or was read from it and checked once. */
+struct layout {
 	struct rs_region_header header;
 	uint64_t offset;
 	uint32_t kind, generation;
@@ -31,7 +31,7 @@ struct rs_regions {
 	struct rs_directory head;
 	uint8_t *map; /* the directory: [0, map_size) */
 	size_t map_size;
-	struct one *one; /* head.entry_count of them */
+	struct layout *layouts; /* head.entry_count of them */
 };
 
 static struct rs_directory_entry *entry_of(const struct rs_regions *regions, uint32_t index)
@@ -62,20 +62,20 @@ static int add_run(struct rs_regions *regions, const struct rs_regions_run *run,
 	struct rs_region_config config = *run->config;
 
 	for (uint32_t i = 0; i < run->count; i++) {
-		struct one *one = &regions->one[regions->head.entry_count];
+		struct layout *layout = &regions->layouts[regions->head.entry_count];
 		int ret;
 
-		/* All regions of a memory count time from one moment. */
+		/* All regions of a memory have the same time 0. */
 		if (!config.origin_ns && regions->head.entry_count)
-			config.origin_ns = regions->one[0].header.origin_ns;
-		ret = rs_region_lay_out(&config, &one->header, err);
+			config.origin_ns = regions->layouts[0].header.origin_ns;
+		ret = rs_region_lay_out(&config, &layout->header, err);
 		if (ret)
 			return ret;
-		one->kind = run->kind;
-		one->control_flags = config.control_flags;
-		one->generation = 1;
-		one->offset = regions->size;
-		regions->size += one->header.region_size;
+		layout->kind = run->kind;
+		layout->control_flags = config.control_flags;
+		layout->generation = 1;
+		layout->offset = regions->size;
+		regions->size += layout->header.region_size;
 		regions->head.entry_count++;
 	}
 	return 0;
@@ -101,7 +101,7 @@ static int plan(struct rs_regions *regions, const struct rs_regions_run *runs, s
 		return rs_error_set(err, EINVAL,
 				    "%" G_GUINT64_FORMAT " regions: 1 to %u can be had", count,
 				    RS_MAX_REGIONS);
-	regions->one = g_new0(struct one, count);
+	regions->layouts = g_new0(struct layout, count);
 	regions->map_size = CLAIMS_OFFSET + RS_SECTION_ALIGN;
 	regions->size = regions->map_size;
 	for (size_t i = 0; i < n && !ret; i++)
@@ -130,7 +130,7 @@ static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
 	if (made < 0)
 		return rs_error_set(err, errno, "cannot create the trace regions: %s",
 				    g_strerror(errno));
-	/* To nothing and up again: whatever an earlier session left there reads as zero. */
+	/* Size 0 first, so that all that an earlier session left there reads as zero. */
 	if (ftruncate(made, 0) || ftruncate(made, (off_t)size)) {
 		int code = errno;
 
@@ -141,7 +141,7 @@ static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
 				    " bytes large: %s",
 				    size, g_strerror(code));
 	}
-	/* Whoever else holds the descriptor cannot pull the memory from under our mapping. */
+	/* So nobody else who has the descriptor can shrink the memory under our mapping. */
 	if (fd < 0 && fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
 		int code = errno;
 
@@ -164,16 +164,16 @@ static int map_directory(struct rs_regions *regions, int fd, struct rs_error *er
 	return 0;
 }
 
-static int write_region(const struct rs_regions *regions, const struct one *one,
+static int write_region(const struct rs_regions *regions, const struct layout *layout,
 			struct rs_error *err)
 {
-	void *map = mmap(NULL, (size_t)one->header.guest_offset, PROT_READ | PROT_WRITE, MAP_SHARED,
-			 regions->fd, (off_t)one->offset);
+	void *map = mmap(NULL, (size_t)layout->header.guest_offset, PROT_READ | PROT_WRITE,
+			 MAP_SHARED, regions->fd, (off_t)layout->offset);
 
 	if (map == MAP_FAILED)
 		return rs_error_set(err, errno, "cannot map a trace region: %s", g_strerror(errno));
-	rs_region_write(map, &one->header, one->control_flags);
-	munmap(map, (size_t)one->header.guest_offset);
+	rs_region_write(map, &layout->header, layout->control_flags);
+	munmap(map, (size_t)layout->header.guest_offset);
 	return 0;
 }
 
@@ -185,13 +185,13 @@ static int write_all(const struct rs_regions *regions, struct rs_error *err)
 
 	for (uint32_t i = 0; i < head->entry_count && !ret; i++) {
 		struct rs_directory_entry *entry = entry_of(regions, i);
-		const struct one *one = &regions->one[i];
+		const struct layout *layout = &regions->layouts[i];
 
-		ret = write_region(regions, one, err);
-		entry->offset = one->offset;
-		entry->size = one->header.region_size;
-		entry->kind = one->kind;
-		rs_store_release(&entry->generation, one->generation);
+		ret = write_region(regions, layout, err);
+		entry->offset = layout->offset;
+		entry->size = layout->header.region_size;
+		entry->kind = layout->kind;
+		rs_store_release(&entry->generation, layout->generation);
 	}
 	memcpy(regions->map + magic, (const uint8_t *)head + magic, sizeof(*head) - magic);
 	/* The magic last; pairs with the agent's acquire load of it. */
@@ -230,41 +230,41 @@ int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of
 static int read_entry(struct rs_regions *regions, uint32_t index, struct rs_error *err)
 {
 	struct rs_directory_entry *shared = entry_of(regions, index), entry;
-	struct one *one = &regions->one[index];
+	struct layout *layout = &regions->layouts[index];
 	g_autoptr(RsTraceRegion) region = NULL;
 	GError *error = NULL;
 	int fd;
 
-	one->generation = rs_load_acquire(&shared->generation);
+	layout->generation = rs_load_acquire(&shared->generation);
 	if (!rs_trace_directory_take_entry(&regions->head, shared, &entry, &error))
 		return rs_error_take(err, EPROTO, error);
-	one->kind = one->generation ? entry.kind : RS_SOURCE_NONE;
-	one->offset = entry.offset;
-	if (one->kind == RS_SOURCE_NONE)
+	layout->kind = layout->generation ? entry.kind : RS_SOURCE_NONE;
+	layout->offset = entry.offset;
+	if (layout->kind == RS_SOURCE_NONE)
 		return 0;
 	fd = fcntl(regions->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return rs_error_set(err, errno, "trace regions: %s", g_strerror(errno));
-	region = rs_trace_region_open(fd, one->offset, FALSE, &error);
+	region = rs_trace_region_open(fd, layout->offset, FALSE, &error);
 	if (!region) {
 		close(fd);
 		return rs_error_take(err, EPROTO, error);
 	}
 	if (region->size > entry.size)
 		return rs_error_set(err, EPROTO, "a trace region is larger than its entry says");
-	one->header = region->header;
-	one->control_flags = one->kind == RS_SOURCE_USER ? RS_CONTROL_SELF_PATCH : 0;
+	layout->header = region->header;
+	layout->control_flags = layout->kind == RS_SOURCE_USER ? RS_CONTROL_SELF_PATCH : 0;
 	return 0;
 }
 
-/* Laying one of them out anew must not touch another. */
+/* Regions must not overlap, or laying out one of them anew would change another. */
 static int check_apart(const struct rs_regions *regions, struct rs_error *err)
 {
 	for (uint32_t i = 0; i < regions->head.entry_count; i++) {
-		const struct one *a = &regions->one[i];
+		const struct layout *a = &regions->layouts[i];
 
 		for (uint32_t k = 0; k < i; k++) {
-			const struct one *b = &regions->one[k];
+			const struct layout *b = &regions->layouts[k];
 
 			if (a->kind != RS_SOURCE_NONE && b->kind != RS_SOURCE_NONE &&
 			    a->offset < b->offset + b->header.region_size &&
@@ -304,7 +304,7 @@ static int read_all(struct rs_regions *regions, struct rs_error *err)
 		return ret;
 	regions->size = regions->head.size;
 	regions->map_size = (size_t)MIN(rs_trace_directory_end(&regions->head), regions->size);
-	regions->one = g_new0(struct one, regions->head.entry_count);
+	regions->layouts = g_new0(struct layout, regions->head.entry_count);
 	ret = map_directory(regions, regions->fd, err);
 	for (uint32_t i = 0; i < regions->head.entry_count && !ret; i++)
 		ret = read_entry(regions, i, err);
@@ -335,7 +335,7 @@ void rs_regions_free(struct rs_regions *regions)
 		munmap(regions->map, regions->map_size);
 	if (regions->fd >= 0)
 		close(regions->fd);
-	g_free(regions->one);
+	g_free(regions->layouts);
 	g_free(regions);
 }
 
@@ -358,7 +358,7 @@ uint32_t rs_regions_count(const struct rs_regions *regions)
 
 uint32_t rs_regions_kind(const struct rs_regions *regions, uint32_t index)
 {
-	return regions->one[index].kind;
+	return regions->layouts[index].kind;
 }
 
 /* ---- giving and taking ---- */
@@ -366,16 +366,16 @@ uint32_t rs_regions_kind(const struct rs_regions *regions, uint32_t index)
 int rs_regions_map(const struct rs_regions *regions, uint32_t index, RsTraceRegion **out,
 		   struct rs_error *err)
 {
-	const struct one *one = &regions->one[index];
+	const struct layout *layout = &regions->layouts[index];
 	GError *error = NULL;
 	int fd;
 
-	if (one->kind == RS_SOURCE_NONE)
+	if (layout->kind == RS_SOURCE_NONE)
 		return rs_error_set(err, ENOENT, "the memory has no region %u", index);
 	fd = fcntl(regions->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return rs_error_set(err, errno, "trace region: %s", g_strerror(errno));
-	*out = rs_trace_region_map(fd, one->offset, &one->header, TRUE, &error);
+	*out = rs_trace_region_map(fd, layout->offset, &layout->header, TRUE, &error);
 	if (*out)
 		return 0;
 	close(fd);
@@ -384,7 +384,7 @@ int rs_regions_map(const struct rs_regions *regions, uint32_t index, RsTraceRegi
 
 uint64_t rs_regions_claim(const struct rs_regions *regions, uint32_t index, uint32_t owner)
 {
-	return rs_directory_claim_word(regions->one[index].generation, owner);
+	return rs_directory_claim_word(regions->layouts[index].generation, owner);
 }
 
 bool rs_regions_owner(const struct rs_regions *regions, uint32_t index, uint32_t *owner)
@@ -392,7 +392,7 @@ bool rs_regions_owner(const struct rs_regions *regions, uint32_t index, uint32_t
 	/* Acquire: pairs with the agent's release when it leaves. */
 	uint64_t word = rs_load_acquire(rs_regions_claim_word(regions, index));
 
-	if (rs_directory_claim_generation(word) != regions->one[index].generation)
+	if (rs_directory_claim_generation(word) != regions->layouts[index].generation)
 		return false;
 	*owner = rs_directory_claim_owner(word);
 	return true;
@@ -403,7 +403,7 @@ void rs_regions_leave(const struct rs_regions *regions, uint32_t index)
 	uint64_t *claim = rs_regions_claim_word(regions, index), word = rs_load(claim);
 	uint64_t gone = rs_regions_claim(regions, index, RS_CLAIM_LEFT);
 
-	while (rs_directory_claim_generation(word) == regions->one[index].generation) {
+	while (rs_directory_claim_generation(word) == regions->layouts[index].generation) {
 		if (rs_shared_cas64(claim, &word, gone))
 			return;
 	}
@@ -413,7 +413,7 @@ static struct flock first_byte(const struct rs_regions *regions, uint32_t index,
 {
 	return (struct flock){.l_type = type,
 			      .l_whence = SEEK_SET,
-			      .l_start = (off_t)regions->one[index].offset,
+			      .l_start = (off_t)regions->layouts[index].offset,
 			      .l_len = 1};
 }
 
@@ -429,7 +429,10 @@ bool rs_regions_leave_unheld(const struct rs_regions *regions, uint32_t index)
 	struct flock lock = first_byte(regions, index, F_WRLCK);
 	struct flock unlock = first_byte(regions, index, F_UNLCK);
 
-	/* Asked first: our lock, short as it is, would be in the way of an agent that comes. */
+	/*
+	 * Test first: even a short lock of ours could make an agent that is just looking pass the
+	 * region over.
+	 */
 	if (rs_regions_held(regions, index) || fcntl(regions->fd, F_OFD_SETLK, &lock))
 		return false;
 	rs_regions_leave(regions, index);
@@ -439,22 +442,25 @@ bool rs_regions_leave_unheld(const struct rs_regions *regions, uint32_t index)
 
 int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error *err)
 {
-	struct one *one = &regions->one[index];
+	struct layout *layout = &regions->layouts[index];
 	int ret;
 
-	/* Its pages go, and read as zero: whoever still has it mapped finds no magic there. */
-	if (fallocate(regions->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)one->offset,
-		      (off_t)one->header.region_size))
+	/*
+	 * Frees its pages, so they read as zero. A process that still has the region mapped finds
+	 * no magic there.
+	 */
+	if (fallocate(regions->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      (off_t)layout->offset, (off_t)layout->header.region_size))
 		return rs_error_set(err, errno, "a trace region cannot be emptied: %s",
 				    g_strerror(errno));
-	ret = random_id(&one->header.session_id, err);
+	ret = random_id(&layout->header.session_id, err);
 	if (!ret)
-		ret = write_region(regions, one, err);
+		ret = write_region(regions, layout, err);
 	if (ret)
 		return ret;
-	one->generation++;
-	/* Release: who finds this generation finds the region laid out. */
-	rs_store_release(&entry_of(regions, index)->generation, one->generation);
+	layout->generation++;
+	/* Release: whoever sees this generation sees the region laid out. */
+	rs_store_release(&entry_of(regions, index)->generation, layout->generation);
 	return 0;
 }
 

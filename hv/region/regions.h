@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A piece of shared memory with a directory and the regions in it, as the host lays it out: see
- * <ringside/directory.h>. Made by the machine factory and by tests; a session follows who takes and
+ * <ringside/directory.h>. The machine factory and tests make it. A session follows who takes and
  * leaves its regions.
  *
- * Thread: one. Trust: claims are guest-written, and in QEMU all of it is. What was laid out is kept
- * in private copies; of the shared memory only the claims are read.
+ * Thread: one at a time. Trust: the guest writes the claims, and in QEMU it can write all of the
+ * memory. The host keeps private copies of all that it laid out. It reads only the claims from the
+ * shared memory.
  */
 #ifndef RS_HV_REGION_REGIONS_H
 #define RS_HV_REGION_REGIONS_H
@@ -15,7 +16,7 @@
 
 struct rs_regions;
 
-/* `count` regions alike. */
+/* `count` equal regions. */
 struct rs_regions_run {
 	const struct rs_region_config *config; /* copied */
 	uint32_t kind;                         /* RS_SOURCE_* */
@@ -23,61 +24,75 @@ struct rs_regions_run {
 };
 
 /*
- * Lays out `n` runs in `fd` (taken over on success; its old content is discarded), or in a new
- * memfd when fd is -1. Memory that nobody touches is not taken. `power_of_two`: rounds the whole
- * up, as a PCI BAR wants it. -EINVAL: a configuration is impossible, or there are too many regions.
+ * Lays out `n` runs in `fd`, whose old content is discarded, or in a new memfd if fd is -1. Takes
+ * `fd` over on success. Memory that nobody touches is not taken. `power_of_two`: rounds the whole
+ * size up, as a PCI BAR needs it. -EINVAL: a configuration is impossible, or there are too many
+ * regions. Others: as the system calls give them.
  */
 int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of_two, int fd,
 		      struct rs_regions **out, struct rs_error *err);
 
 /*
- * What an earlier session has laid out in `fd`, which is taken over on success. -EPROTO: it is
- * none, or contradicts itself.
+ * Opens the memory that an earlier session laid out in `fd`. Takes `fd` over on success. -EPROTO:
+ * there is no directory, or it contradicts itself.
  */
 int rs_regions_open(int fd, struct rs_regions **out, struct rs_error *err);
-/* Regions that were mapped out of it stay. NULL is accepted. */
+/* Regions that were mapped from it stay valid. NULL is accepted. */
 void rs_regions_free(struct rs_regions *regions);
 
-/* The memory's descriptor, which stays ours, and its size in bytes. */
+/* The memory's file descriptor, which `regions` keeps, and its size in bytes. */
 int rs_regions_fd(const struct rs_regions *regions);
 uint64_t rs_regions_size(const struct rs_regions *regions);
 
 uint32_t rs_regions_count(const struct rs_regions *regions);
 uint32_t rs_regions_kind(const struct rs_regions *regions, uint32_t index);
 
-/* Maps one, writable, as it was laid out; the caller frees it. */
+/* Maps region `index`, writable, as it was laid out. The caller frees it. */
 int rs_regions_map(const struct rs_regions *regions, uint32_t index, RsTraceRegion **out,
 		   struct rs_error *err);
 
-/* Who has it. False: nobody. RS_CLAIM_LEFT: it has been left. */
+/* Who has the region. False: nobody. RS_CLAIM_LEFT: its owner has left it. */
 bool rs_regions_owner(const struct rs_regions *regions, uint32_t index, uint32_t *owner);
-/* The claim of `owner`, as it stands until the region is given anew. */
+/*
+ * The claim word with which `owner` has the region. It is valid until the region is laid out anew.
+ */
 uint64_t rs_regions_claim(const struct rs_regions *regions, uint32_t index, uint32_t owner);
-/* Where the claim lies, for who learns in no position to call us to whom it is given. */
+/*
+ * The claim word in the shared memory. A forked child writes its own claim there before it executes
+ * a program, where it can call nothing here.
+ */
 uint64_t *rs_regions_claim_word(const struct rs_regions *regions, uint32_t index);
-/* Says that its owner is gone, unless somebody has said it. */
+/* Marks the region as left, if somebody has it. */
 void rs_regions_leave(const struct rs_regions *regions, uint32_t index);
 
 /*
- * Whether a process of this machine has it mapped, or a child that it forked: agents hold an open
- * file description lock on the region's first byte. It goes with the last of them, however they
- * end. False as well for memory that no process of this machine has open, such as a guest's.
+ * Whether a process on this host still has the region mapped. An agent holds an open file
+ * description lock on the region's first byte, and forked children share the lock. It is released
+ * when the last of these processes has ended or unmapped the region. Always false for processes in
+ * a guest: the host sees no locks of theirs.
  */
 bool rs_regions_held(const struct rs_regions *regions, uint32_t index);
-/* rs_regions_leave() if nobody holds it, and whether that is so. Nobody comes in between. */
+/*
+ * Calls rs_regions_leave() if no process on this host has the region mapped, and returns whether it
+ * did. No process can take the region in between.
+ */
 bool rs_regions_leave_unheld(const struct rs_regions *regions, uint32_t index);
 
 /*
- * Gives a region that was left to the next one: its bytes read as zero, it is laid out anew with
- * another session id, and its generation grows. Who has it mapped finds that session id.
+ * Lays a region that was left out anew: its bytes become zero, it gets another session id, and its
+ * generation grows. So the next agent can take it. A reader that has it mapped finds the other
+ * session id.
  */
 int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error *err);
 
-/* A memory with one region, of kind KERNEL; the memory lives as long as the region. */
+/*
+ * Makes a memory with one region, of kind KERNEL. The memory lives as long as the region, which the
+ * caller frees.
+ */
 int rs_region_create(const struct rs_region_config *config, RsTraceRegion **out,
 		     struct rs_error *err);
 
-/* A read-only descriptor of the same memory, for observers; the caller closes it. */
+/* A read-only file descriptor of the region's memory, for observers. The caller closes it. */
 int rs_region_reopen_readonly(const RsTraceRegion *region, int *fd, struct rs_error *err);
 
 #endif

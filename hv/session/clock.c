@@ -9,14 +9,14 @@
 #include <rs-trace-clock.h>
 
 #define UNKNOWN UINT64_MAX
-#define EXACT_NS 200u        /* a target that tells the counter itself */
-#define SURE_NS 10000u       /* a measurement this good is not repeated */
-#define AGREE_NS 2000u       /* two measurements differ by so much at least before one is wrong */
-#define TRIES_MAX 100u       /* questions after one pause that nobody answers */
-#define DRIFT_NS 1000        /* put right from here on */
-#define STEP_NS 100000       /* more than this is put right at once, less without a step … */
-#define SLEW_NS 1000000000.0 /* … in so much time */
-#define RATE_NS 10000000000u /* a rate is measured over so much time at most */
+#define EXACT_NS 200u  /* error when the target tells the counter */
+#define SURE_NS 10000u /* a measurement this good is not repeated */
+#define AGREE_NS 2000u /* measurements may differ by this much, beside their errors */
+#define TRIES_MAX 100u /* questions after a pause or boot, answered or not */
+#define DRIFT_NS 1000  /* a smaller difference of the two clocks is left alone */
+#define STEP_NS 100000 /* a larger difference is put right at once, others by another rate … */
+#define SLEW_NS 1000000000.0 /* … within this time */
+#define RATE_NS 10000000000u /* a rate is measured over this time at most */
 
 struct rs_clock {
 	struct rs_target *target;
@@ -29,21 +29,23 @@ struct rs_clock {
 
 	struct rs_clock_epoch epoch; /* the newest; its ns_base counts from origin_ns */
 	uint64_t hz;                 /* true rate; 0: unknown, and no epoch was begun */
-	uint64_t error_ns;           /* of the last measurement; UNKNOWN: there was none */
+	uint64_t error_ns;           /* of the newest line; UNKNOWN: it was not measured */
 	struct rs_moment since;      /* the rate is measured from here on */
 	uint64_t offset;             /* event clock less host's counter, modulo 2^64 */
-	double slew;                 /* ns that the newest epoch's rate works off; 0: none */
-	bool follows;                /* the event clock ticks with the host's counter */
-	bool exact;                  /* the target tells it: nobody is asked */
+	double slew;  /* difference that the newest epoch's rate works off, in ns; 0: none */
+	bool follows; /* the event clock ticks with the host's counter */
+	bool exact;   /* the target tells the event clock: nobody is asked */
 	bool stopped;
-	bool doubt;       /* another boot: the counter may have been set */
-	uint32_t tries;   /* since the last pause or boot */
-	uint64_t boot_ts; /* when the boot began that is in doubt; 0: unknown */
+	bool doubt;       /* another boot has begun: the counter may have been set */
+	uint32_t tries;   /* questions since the last pause or boot */
+	uint64_t boot_ts; /* event clock at the start of that boot; 0: unknown */
 
-	/* The last pause, in CLOCK_MONOTONIC. The guest stopped between the first two, and ran on
-	 * after the third. 0: somebody else paused it, and we learned that later. */
+	/*
+	 * The last pause, in CLOCK_MONOTONIC. The guest stopped between `asked` and `halted`, and
+	 * went on after `resuming`. 0: somebody else paused the guest, and we learned it later.
+	 */
 	uint64_t asked, halted, resuming;
-	uint64_t newest; /* newest record of all rings when the guest stood still */
+	uint64_t newest; /* event clock of the newest record of all rings at the pause */
 };
 
 struct rs_clock *rs_clock_create(struct rs_target *target, RsTraceRegion *region,
@@ -107,7 +109,7 @@ static uint64_t add_errors(uint64_t a, uint64_t b)
 	return a > UNKNOWN - b ? UNKNOWN : a + b;
 }
 
-/* An epoch from `base` on, on the line through `at` that rises with `hz`. */
+/* Begins an epoch at `base`, on the line that goes through `at` with the rate `hz`. */
 static void begin(struct rs_clock *clock, uint64_t base, const struct rs_pong *at, uint64_t hz,
 		  uint32_t flags)
 {
@@ -123,7 +125,7 @@ static void begin(struct rs_clock *clock, uint64_t base, const struct rs_pong *a
 		start.ns = ns + span;
 	else if (span <= ns)
 		start.ns = ns - span;
-	else /* the base lies before time 0 of the trace: from there on */
+	else /* the base lies before time 0 of the trace: begin at time 0 */
 		start.ticks = at->ticks - ticks_in(clock, ns);
 	start.wall_ns = rs_wall_ns() - rs_monotonic_ns() + origin(clock) + start.ns;
 	clock->epoch = line;
@@ -132,7 +134,7 @@ static void begin(struct rs_clock *clock, uint64_t base, const struct rs_pong *a
 	rs_publisher_begin_epoch(clock->publisher, &start);
 }
 
-/* The event clock shows at->ticks at at->ns: what the host's counter shows meanwhile. */
+/* The event clock shows at->ticks at at->ns. Notes how far the host's counter is from it. */
 static void note_offset(struct rs_clock *clock, const struct rs_pong *at)
 {
 	struct rs_moment now = rs_moment_now();
@@ -155,18 +157,24 @@ static void set_pending(struct rs_clock *clock, bool pending)
 	uint32_t now = rs_load(&clock->control->clock_pending);
 
 	if ((now & 1) != pending)
-		/* Release: who sees it even again sees the epoch. Pairs with a reader's acquire. */
+		/*
+		 * Release: a reader that sees an even number sees the epoch. Pairs with its
+		 * acquire.
+		 */
 		rs_store_release(&clock->control->clock_pending, now + 1);
 }
 
-/* An earlier session on this region has left a line: the likeliest, until somebody is asked. */
+/*
+ * Takes over the line that an earlier session left in this region. It is the best guess until an
+ * agent has answered.
+ */
 static bool inherit(struct rs_clock *clock, struct rs_pong *at)
 {
 	uint32_t number = rs_load(&clock->control->epoch_count) - 1;
 	uint32_t count = clock->region->header.section[RS_SEC_CLOCK].count;
 	if (number == UINT32_MAX || !count)
 		return false;
-	/* A guest in QEMU may have written it. */
+	/* In QEMU a guest may have written it. */
 	rs_trace_region_take(clock->region, RS_SEC_CLOCK, number % count, &clock->epoch,
 			     sizeof(clock->epoch));
 	if (clock->epoch.index != number || clock->epoch.shift > 63)
@@ -181,7 +189,7 @@ void rs_clock_start(struct rs_clock *clock)
 	struct rs_pong at = {.error_ns = UNKNOWN};
 	uint32_t flags = 0;
 
-	set_pending(clock, false); /* whatever an earlier session was about to do */
+	set_pending(clock, false); /* an earlier session may have left it odd */
 	clock->stopped = clock->target->held;
 	clock->hz = clock->follows ? ops->clock_hz(clock->target) : 0;
 	if (!clock->hz)
@@ -217,7 +225,7 @@ static uint64_t newest_record(const struct rs_clock *clock)
 	uint64_t newest = 0, limit = UNKNOWN;
 
 	/*
-	 * A ring that is silent since an earlier boot may show a time that this one has not
+	 * A ring that has been silent since an earlier boot may show a time that this boot has not
 	 * reached.
 	 */
 	if (clock->error_ns != UNKNOWN)
@@ -233,7 +241,10 @@ static uint64_t newest_record(const struct rs_clock *clock)
 	return newest;
 }
 
-/* A measurement that is not of a pause: it confirms the epoch, betters it, or contradicts it. */
+/*
+ * Uses a measurement that does not follow a pause. It confirms the newest epoch, improves its line,
+ * or contradicts it.
+ */
 static void judge(struct rs_clock *clock, const struct rs_pong *pong)
 {
 	uint64_t said = ns_of(clock, pong->ticks);
@@ -244,7 +255,9 @@ static void judge(struct rs_clock *clock, const struct rs_pong *pong)
 	bool back = from < MAX(clock->epoch.tsc_base, newest_record(clock));
 
 	if (off <= known && pong->ticks >= clock->epoch.tsc_base) {
-		/* Nothing has moved: all that was recorded in this epoch is told better. */
+		/*
+		 * The counter has not been moved. A better line serves all records of this epoch.
+		 */
 		if (pong->error_ns < clock->error_ns)
 			begin_measured(clock, clock->epoch.tsc_base, pong, RS_EPOCH_CONTINUES);
 	} else {
@@ -274,7 +287,10 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 
 /* ---- a pause ---- */
 
-/* What stopped may have been recorded up to: nothing of later lies before it. */
+/*
+ * The base of the epoch after a pause: all records before the pause lie before it, all later ones
+ * do not.
+ */
 static uint64_t pause_base(const struct rs_clock *clock)
 {
 	uint64_t base = MAX(clock->newest, clock->epoch.tsc_base), early;
@@ -287,8 +303,9 @@ static uint64_t pause_base(const struct rs_clock *clock)
 }
 
 /*
- * Nobody has answered: the counter stopped between two moments that we know, and ran on between two
- * others. The line goes on after a gap of middling length.
+ * The line if nobody answers. The counter stopped between two moments that we know, and went on
+ * between two others. So the length of the gap has two limits, and the line goes on after a gap
+ * midway between them.
  */
 static struct rs_pong bounded(const struct rs_clock *clock, uint64_t base)
 {
@@ -296,7 +313,8 @@ static struct rs_pong bounded(const struct rs_clock *clock, uint64_t base)
 	uint64_t newest = ns_of(clock, clock->newest);
 	struct rs_pong at = {.ticks = base, .error_ns = UNKNOWN};
 
-	if (!first || !clock->resuming) { /* both are as late as what we heard of them, we hope */
+	if (!first ||
+	    !clock->resuming) { /* somebody else's pause: both reports are equally late, we hope */
 		at.ns = ns_of(clock, base) + now - last;
 		return at;
 	}
@@ -324,10 +342,13 @@ static void after_pause(struct rs_clock *clock)
 	clock->stopped = false;
 	clock->asked = clock->resuming = 0;
 	clock->tries = 0;
-	/* Of others' pauses the target tells while it is at work: we ask a little later. */
+	/*
+	 * The target reports somebody else's pause in the middle of its own work. So we ask a
+	 * little later.
+	 */
 	if (!ours || !ask(clock, &pong) || pong.error_ns > limits.error_ns)
 		pong = limits;
-	if (pong.ticks < clock->epoch.tsc_base) /* somebody moved it meanwhile */
+	if (pong.ticks < clock->epoch.tsc_base) /* the counter was set meanwhile */
 		flags = 0;
 	begin_measured(clock, MIN(base, pong.ticks), &pong, flags);
 }
@@ -348,7 +369,7 @@ void rs_clock_pause(struct rs_clock *clock, enum rs_pause_step step)
 		break;
 	case RS_PAUSE_RESUMING:
 		clock->resuming = rs_monotonic_ns();
-		/* What is recorded from here on belongs to an epoch that no reader knows yet. */
+		/* Records from here on belong to an epoch that no reader knows yet. */
 		set_pending(clock, true);
 		break;
 	case RS_PAUSE_RESUMED:
@@ -362,7 +383,7 @@ void rs_clock_pause(struct rs_clock *clock, enum rs_pause_step step)
 /* ---- now and then ---- */
 
 /*
- * The rate that we know is not quite the true one, and the true one changes (NTP). A small error is
+ * The known rate is not quite the true one, and NTP changes the true one. A small difference is
  * worked off by another rate, so that no time goes back.
  */
 static void follow_drift(struct rs_clock *clock)
@@ -413,7 +434,7 @@ void rs_clock_learn(struct rs_clock *clock, const struct rs_clock *other)
 	    other->error_ns >= clock->error_ns)
 		return;
 	at.ticks = ticks_of(other, at.ns);
-	/* All that was recorded so far had no better line. */
+	/* Until now the records of the newest epoch had a worse line. */
 	begin_measured(clock, MIN(clock->epoch.tsc_base, at.ticks), &at, RS_EPOCH_CONTINUES);
 }
 

@@ -112,7 +112,7 @@ static int no_match(const char *glob, struct rs_error *err)
 	return rs_error_set(err, ENOENT, "no event matches '%s'", escaped);
 }
 
-/* Neither it nor any process in it has reported. */
+/* Whether neither the machine nor any process in it has reported. */
 static bool silent(const struct rs_session *session, const struct rs_source *machine)
 {
 	for (guint i = 0; i < session->sources->len; i++) {
@@ -124,7 +124,9 @@ static bool silent(const struct rs_session *session, const struct rs_source *mac
 	return true;
 }
 
-/* Nothing matches, and that may yet change: the wish is kept as a rule. */
+/*
+ * Whether the wish is kept as a rule if no event matches, because matching events may still come.
+ */
 static bool may_wait(const struct rs_session *session, const struct asker *asker)
 {
 	for (guint i = 0; i < session->sources->len; i++) {

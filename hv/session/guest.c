@@ -33,8 +33,8 @@ static int read_info(struct rs_source *source, bool *fresh)
 			return ret;
 		source->incompatible = true;
 		/*
-		 * What was an agent once and then speaks nonsense is a broken guest, still to be
-		 * read.
+		 * If an agent was valid once and is invalid now, its guest is broken, but its trace
+		 * can still be read.
 		 */
 		if (source->hello)
 			rs_source_say(source, "%s", err.message);
@@ -54,7 +54,7 @@ static int read_info(struct rs_source *source, bool *fresh)
 	return 0;
 }
 
-/* `data` is not needed for what the schema knows. */
+/* `data` may be NULL if the schema knows the entry. */
 static void take_descriptors(struct rs_source *source, uint32_t slot,
 			     const struct rs_provider *entry, const uint8_t *data, size_t size)
 {
@@ -138,7 +138,7 @@ void rs_source_refresh(struct rs_source *source)
 	if (fresh)
 		greet(source);
 	changed = read_providers(source);
-	/* Before anything is on: who prints follows it from its first record. */
+	/* Before any event is on, so that printers get the source's first record. */
 	if (fresh)
 		rs_source_say_hello(source);
 	if (changed)

@@ -134,7 +134,7 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 		rs_source_refresh(source);
 		if (!source->hello)
 			rs_response_set(response, RS_ERR_REFUSED, "the guest info cannot be used");
-		else /* one that was seen before it asked looks only now */
+		else /* an agent that was seen before its hello looks only now */
 			rs_clock_check(source->clock);
 		break;
 	case RS_HCALL_REGISTER:
@@ -154,7 +154,7 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 	case RS_HCALL_LOG:
 		log_line(source, request);
 		break;
-	case RS_HCALL_EXIT: /* one that rs_request_ends() has not taken for one */
+	case RS_HCALL_EXIT: /* rs_request_ends() has taken all valid ones */
 		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "exit code above 255");
 		break;
 	case RS_HCALL_WAIT:

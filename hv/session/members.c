@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that take a region in memory that the session holds: each becomes a source, for as long
- * as it has the region. Nobody tells us of them, so claims are looked at now and then.
+ * Processes that take a region in memory that the session holds. Each becomes a source, as long as
+ * it has the region. Nobody reports them, so the session looks at the claims now and then.
  *
  * A region goes through these states:
  *     FREE     nobody has it
- *     CLAIMED  somebody has, whose agent has not reported yet
+ *     CLAIMED  a process has it, whose agent has not reported yet
  *     LIVE     it has a source
- *     LEFT     its process is gone; its source, ended, stays for readers as long as there is room
- * and back to FREE by being laid out anew.
+ *     LEFT     its process has gone; the source has ended, and stays while there is room
+ * It becomes FREE again by being laid out anew.
  */
 #include "session/private.h"
 
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What was left is there for readers so long, if others find a free region meanwhile. */
+/* A region that was left stays for readers this long in us, while another region is free. */
 #define GRACE_US 1000000
-/* One in so many regions is kept free. */
+/* One region is kept free, and one more for every so many regions. */
 #define FREE_PART 4u
 
 enum member_state { FREE, CLAIMED, LIVE, LEFT };
@@ -33,14 +33,14 @@ struct member {
 
 struct memory {
 	struct rs_session *session;
-	struct rs_source *machine; /* what the regions lie in, or who started the processes */
+	struct rs_source *machine; /* the source that we started on this memory */
 	struct rs_regions *regions;
 	bool same_host;
 	uint32_t count; /* regions */
 	struct member *members;
 };
 
-/* ---- the target of a process that we did not start: it is only looked at ---- */
+/* ---- the target of a process that we did not start: it can only be traced ---- */
 
 struct joined {
 	struct rs_target target; /* first */
@@ -92,7 +92,7 @@ static void joined_destroy(struct rs_target *target)
 	g_free(target);
 }
 
-/* It has the machine's clock. */
+/* The target of a process that joined. Its clock is the machine's. */
 static struct rs_target *make_target(struct rs_target *machine)
 {
 	struct joined *joined = g_new0(struct joined, 1);
@@ -118,16 +118,16 @@ static struct rs_target *make_target(struct rs_target *machine)
 /* ---- coming ---- */
 
 /*
- * Whether the process that had it has it still. Once it has not, that is said in the directory too,
- * so that what it executes takes another one.
+ * Whether the process that had the region still has it. If not, the region is marked as left, so
+ * that a program which that process executes takes another region.
  */
 static bool still_there(const struct memory *memory, uint32_t index)
 {
 	uint32_t owner;
 
 	/*
-	 * Its forks are in it as well, and an exiting thread may be: the lock tells of all of
-	 * them.
+	 * Its forks have the region mapped too, and so may a thread that is exiting. The lock
+	 * covers all of them.
 	 */
 	if (memory->same_host)
 		return !rs_regions_leave_unheld(memory->regions, index);
@@ -143,7 +143,7 @@ static void claim_seen(struct memory *memory, uint32_t index)
 	member->left_at = g_get_monotonic_time();
 	if (!rs_regions_owner(memory->regions, index, &member->owner))
 		return;
-	/* Taken and left since we looked. */
+	/* It was taken and left since the last look. */
 	if (member->owner == RS_CLAIM_LEFT) {
 		member->state = LEFT;
 	} else if (rs_regions_map(memory->regions, index, &member->region, &err) == 0) {
@@ -223,7 +223,7 @@ static void renew(struct memory *memory, struct member *member)
 	member->state = FREE;
 }
 
-/* The one that was left first, of those that can be given to another now. */
+/* Of the regions that can be laid out anew now, the one that was left first. */
 static struct member *oldest_left(struct memory *memory, gint64 before)
 {
 	struct member *oldest = NULL;
@@ -326,7 +326,9 @@ void rs_session_machine_rebooted(struct rs_source *machine)
 	for (guint i = 0; i < memories->len; i++) {
 		struct memory *memory = memories->pdata[i];
 
-		/* Another program in the same process says nothing of the others. */
+		/*
+		 * On this host only the program has been replaced by exec. Other processes go on.
+		 */
 		if (memory->machine != machine || memory->same_host)
 			continue;
 		for (uint32_t k = 0; k < memory->count; k++) {

@@ -9,12 +9,12 @@
 #include <sched.h>
 
 #define ROUNDS_MAX 48u
-#define GOOD_NS 400u        /* a bracket so narrow is narrow enough … */
-#define ROUNDS_GOOD 8u      /* … after so many */
-#define PATIENCE_NS 700000u /* with an agent that should look soon, twice … */
-#define GLANCE_NS 100000u   /* … with one that may never do so … */
-#define NEXT_NS 50000u      /* … and with one that is there */
-#define ALL_NS 600000u      /* for all but the first answer */
+#define GOOD_NS 400u        /* a bracket of this width is narrow enough … */
+#define ROUNDS_GOOD 8u      /* … after this many rounds */
+#define PATIENCE_NS 700000u /* wait for an agent that should look soon, at most twice … */
+#define GLANCE_NS 100000u   /* … for an agent that may never look … */
+#define NEXT_NS 50000u      /* … and for the next answer of one that has answered */
+#define ALL_NS 600000u      /* for all answers after the first */
 
 struct round {
 	uint64_t before, after; /* CLOCK_MONOTONIC */
@@ -47,7 +47,7 @@ static bool await(const struct rs_ping_config *config, uint32_t ping, uint64_t u
 	return false;
 }
 
-/* Where the first answer's ticks lie in time, as far as this round tells. */
+/* Narrows down when the event clock showed `ticks`, the first answer, by what this round tells. */
 static void bracket(const struct round *round, uint64_t ticks, const struct rs_clock_epoch *rate,
 		    uint64_t *low, uint64_t *high)
 {
@@ -58,8 +58,8 @@ static void bracket(const struct round *round, uint64_t ticks, const struct rs_c
 }
 
 /*
- * A vCPU may be waiting for the very CPU on which we spin, and be kept there time after time. From
- * another CPU we see it run. False: there is none.
+ * A vCPU may be waiting for the very CPU on which we spin, again and again. So we move to another
+ * CPU. False: there is no other.
  */
 static bool leave_cpu(cpu_set_t *before)
 {
@@ -73,7 +73,7 @@ static bool leave_cpu(cpu_set_t *before)
 	return CPU_COUNT(&others) && !sched_setaffinity(0, sizeof(others), &others);
 }
 
-/* From the first ping, which was just sent, to the last one. */
+/* All rounds after the first, which was answered. */
 static bool exchange(const struct rs_ping_config *config, struct round *first, struct rs_pong *out)
 {
 	uint64_t low = 0, high = UINT64_MAX, ticks = first->ticks;
@@ -88,7 +88,7 @@ static bool exchange(const struct rs_ping_config *config, struct round *first, s
 		if (i >= ROUNDS_GOOD && high - low <= GOOD_NS)
 			break;
 		ping = send(config, &round);
-		/* An agent that went away leaves what it has said. */
+		/* The agent looks no more, but its answers so far are good. */
 		if (!await(config, ping, round.before + NEXT_NS, &round))
 			break;
 		bracket(&round, ticks, &rate, &low, &high);
@@ -102,14 +102,14 @@ static bool exchange(const struct rs_ping_config *config, struct round *first, s
 
 bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out)
 {
-	/* It has answered the last one at least, if only late. */
+	/* Whether the agent answered the last ping, if only late. */
 	bool looks = rs_load(&config->info->clock_pong) == rs_load(&config->control->clock_ping);
 	struct round round;
 	cpu_set_t cpus;
 	uint32_t ping = send(config, &round);
 	bool done;
 
-	/* After the ping: what is interrupted finds it. */
+	/* Only after the ping, so that an agent that is interrupted finds it. */
 	if (config->nudge && config->nudge(config->data))
 		looks = true;
 	if (await(config, ping, round.before + (looks ? PATIENCE_NS : GLANCE_NS), &round))

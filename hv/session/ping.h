@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks a running agent for its event clock: rs_control.clock_ping goes up, the agent answers in
- * rs_guest_info. Each round trip brackets the answer, and several together bracket it closely.
+ * Asks a running agent for its event clock. The host raises rs_control.clock_ping, and the agent
+ * answers in rs_guest_info. The agent read its clock between these two moments. Several round trips
+ * together narrow this bracket down.
  *
- * Thread: the session's, which spins here. The answers are the guest's word: any value is survived.
+ * Thread: the session's, which spins here. Trust: the answers are the guest's and may be any value.
  */
 #ifndef RS_HV_SESSION_PING_H
 #define RS_HV_SESSION_PING_H
@@ -12,9 +13,9 @@
 #include <ringside/region.h>
 
 struct rs_pong {
-	uint64_t ticks;    /* event clock … */
+	uint64_t ticks;    /* event clock, in ticks … */
 	uint64_t ns;       /* … at this CLOCK_MONOTONIC … */
-	uint64_t error_ns; /* … or so much before or after it */
+	uint64_t error_ns; /* … or up to this much before or after it */
 };
 
 struct rs_ping_config {
@@ -22,17 +23,18 @@ struct rs_ping_config {
 	const struct rs_guest_info *info;
 	uint64_t hz; /* of the event clock, not 0 */
 	/*
-	 * Interrupts the guest so that its agent looks; false: that cannot be done. NULL likewise.
+	 * Interrupts the guest so that its agent looks for the ping. False, or no function: the
+	 * guest cannot be interrupted.
 	 */
 	bool (*nudge)(void *data);
 	void *data;
 };
 
 /*
- * Spins for 2 ms at most, and for some tens of us for each answer after the first. It only takes a
- * glance if nothing says that the agent will look: the guest cannot be nudged, and has not answered
- * the last ping, not even late. May leave its CPU for another one. False: nobody answered,
- * or the answers contradict each other; `out` is untouched.
+ * Spins for 2 ms at most, and for 50 us at most for each answer after the first. Spins for 0.1 ms
+ * at most if there is no sign that the agent will look: the guest cannot be nudged, and the agent
+ * has not answered the last ping, not even late. The calling thread may move to another CPU. False:
+ * nobody answered, or the answers contradict each other. Then `out` is not changed.
  */
 bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out);
 

@@ -6,20 +6,20 @@
  *     say.c      listeners
  *     source.c   life of a source, what its target tells
  *     members.c  processes that join by taking a region
- *     stat.c     figures
- *     clock.c    epochs, and ping.c the question that they rest on: of their own headers
+ *     stat.c     counters, of a source and of the session
+ *     clock.c    epochs: see clock.h; ping.c asks an agent for its clock: see ping.h
  *     guest.c    what the guest says (refresh)
  *     rules.c    what was asked for by glob, applied to events that appear later
  *     events.c   which events, enable, disable, list
- *     providers.c  their list
+ *     providers.c  the list of providers
  *     filters.c  filters
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
- *     hcall.c    requests of the guest: what each does
- *     answers.c  likewise: when they come and are answered
+ *     hcall.c    what each request of a guest does
+ *     answers.c  takes requests of a guest, and answers them at once or later
  *
- * What is known of a source and its events is in struct rs_source, what was asked for and who
- * listens in struct rs_session. An event is named by struct event_ref.
+ * struct rs_source holds what is known about a source and its events. struct rs_session holds what
+ * was asked for, and who listens. struct event_ref identifies an event.
  */
 #ifndef RS_HV_SESSION_PRIVATE_H
 #define RS_HV_SESSION_PRIVATE_H
@@ -40,10 +40,10 @@ struct event_state {
 	struct rs_wishes wishes;
 	bool ruled; /* the rules have been applied to it */
 	bool on;    /* its control word says so, and its sites are patched as far as they can be */
-	bool overfull; /* recorded without a filter: those of all owners are too large together */
+	bool overfull;       /* the owners' filters are too large together: recorded without one */
 	GByteArray *program; /* in force while it is on; NULL: everything is recorded */
-	char *filter;        /* what the wishes amount to, for people; NULL: none */
-	char *note;          /* why (some of) it cannot be patched; NULL: it can */
+	char *filter;        /* the filters of all owners together, for people; NULL: none */
+	char *note;          /* why some or all sites cannot be patched; NULL: they can */
 };
 
 struct event_ref {
@@ -51,10 +51,10 @@ struct event_ref {
 	uint32_t id;
 };
 
-/* Who asks, and of what: a guest asks only for events of its own. */
+/* Who asks, and for events of which source. A guest asks only for its own events. */
 struct asker {
-	struct rs_owner *owner;   /* NULL: the guest of each source */
-	struct rs_source *source; /* NULL: of all */
+	struct rs_owner *owner;   /* NULL: each source's own guest */
+	struct rs_source *source; /* NULL: all sources */
 };
 
 #define RS_GUEST_FILTER_TOO_LARGE                                                                  \
@@ -64,15 +64,16 @@ struct asker {
 struct plan {
 	struct event_ref ref;
 	const RsTraceEvent *event;
-	struct rs_wishes wishes; /* as they shall be */
-	GByteArray *program;     /* decided from them when it is carried out, and so are the rest */
+	struct rs_wishes wishes; /* as they will be */
+	/* Worked out from the wishes when the plan is carried out. */
+	GByteArray *program;
 	bool on, overfull;
 };
 
 struct rs_source {
 	struct rs_session *session;
-	uint32_t number;           /* in the session; never another's */
-	struct rs_source *machine; /* it joined in this one's memory; NULL: it did not join */
+	uint32_t number;           /* in the session; never another source's */
+	struct rs_source *machine; /* in whose memory it joined; NULL: it did not join */
 	unsigned int holds;        /* rs_source_hold() */
 	char *name, *kernel, *journal;
 	RsTraceRegion *region;
@@ -87,7 +88,7 @@ struct rs_source {
 	struct event_state *events;    /* by id, header.event_capacity of them */
 	struct rs_guest_info info;     /* last copy; valid while `hello` */
 	struct rs_provider *providers; /* private copies, by slot */
-	uint32_t provider_slots;       /* that were looked at so far */
+	uint32_t provider_slots;       /* entries of `providers` that were looked at so far */
 	uint64_t bad_descriptors;
 	struct rs_requests *requests;
 	gint64 mailbox_busy_until; /* monotonic, us */
@@ -104,13 +105,13 @@ struct rs_session {
 	GMainContext *context;
 	GSource *timer;
 	GPtrArray *sources;         /* owns struct rs_source, in the order in which they came */
-	GPtrArray *memories;        /* of members.c's */
+	GPtrArray *memories;        /* of struct memory: see members.c */
 	GPtrArray *listeners;       /* of const struct rs_session_listener */
-	struct rs_owners *owners;   /* but for the guests */
+	struct rs_owners *owners;   /* all but the guests */
 	struct rs_source_stat past; /* of sources that are gone */
-	uint32_t sources_made;      /* so far: the newest one's number */
-	uint32_t source_changes;    /* likewise, of sources */
-	uint32_t generation;        /* grows with each change that listeners are told of */
+	uint32_t sources_made;      /* sources made so far: the number of the newest */
+	uint32_t source_changes;    /* grows with each change of a source */
+	uint32_t generation;        /* grows each time that listeners are told of a change */
 	gint64 refresh_at;          /* monotonic, us */
 	gint64 hello_at;            /* when the first agent reported; 0: none has */
 	gint64 said_at;             /* when say_credit was last earned */
@@ -126,35 +127,37 @@ static inline struct rs_source *nth_source(const struct rs_session *session, gui
 	return session->sources->pdata[i];
 }
 
-/* Whether events may still be switched in it. */
+/* Whether its events may still be switched. */
 static inline bool source_alive(const struct rs_source *source)
 {
 	return !source->ended && !source->session->detached;
 }
 
 /* session.c */
-bool rs_session_over(const struct rs_session *session); /* every source has ended that we started */
-/* The clock of a source learns from others of its machine. */
+bool rs_session_over(const struct rs_session *session); /* all sources that we started have ended */
+/* The clock of a source takes over the best line that is known in its machine. */
 void rs_session_share_clocks(struct rs_source *source);
-/* It is ended and not held. */
+/* Forgets and frees a source, which must have ended and not be held. */
 void rs_session_drop_source(struct rs_session *session, struct rs_source *source);
 
 /* stat.c */
-/* A source goes; the session's figures keep what it did. */
+/* Adds the counters of a source that will be freed to those that the session keeps. */
 void rs_stat_forget(struct rs_source *source);
 
 /* members.c */
-/* Who came, who went. Returns whether there is anything to be looked at. */
+/*
+ * Looks at the claims: who has come, and who has gone. Returns whether there are claims to look at.
+ */
 bool rs_session_poll_members(struct rs_session *session, gint64 now);
-/* Nothing lives any more of what ran in that machine. */
+/* The machine has booted again, so all processes in it are gone. */
 void rs_session_machine_rebooted(struct rs_source *machine);
 void rs_session_free_memory(gpointer memory);
 
 /* say.c */
 void rs_session_say(struct rs_session *session, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* Says which source it is about, where there is more than one. */
+/* Begins the message with the source's name if there is more than one source. */
 void rs_source_say(struct rs_source *source, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* Puts that in front of the message of a failure, likewise; returns `ret`. */
+/* If `ret` is an error, does the same to its message. Returns `ret`. */
 int rs_source_result(const struct rs_source *source, int ret, struct rs_error *err);
 void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
@@ -172,14 +175,14 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 /* The text must have been restored before: see rs_session_detach. NULL is accepted. */
 void rs_source_destroy(struct rs_source *source);
 int rs_source_start(struct rs_source *source, struct rs_error *err);
-/* Everything off; it stays so. */
+/* Switches everything off for good. */
 int rs_source_detach(struct rs_source *source, struct rs_error *err);
 int rs_source_pause(struct rs_source *source, struct rs_error *err);
 int rs_source_resume(struct rs_source *source, struct rs_error *err);
 void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *end);
 
 /* guest.c */
-/* Looks at the region now. */
+/* Looks now at what the guest has published in the region. */
 void rs_source_refresh(struct rs_source *source);
 /* A live provider is gone: switches its events off and restores its text. */
 void rs_source_provider_left(struct rs_source *source, uint32_t slot);
@@ -194,24 +197,28 @@ int rs_events_enable(struct rs_session *session, const struct asker *asker, cons
 int rs_events_disable(struct rs_session *session, const struct asker *asker, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err);
 /*
- * What each request begins with: checks, refreshes; then the live events that match, by source, to
- * be unreffed. There may be none, if that may yet change and the wish is to be kept as a rule.
+ * The beginning of each request: checks and refreshes, then finds the live events that match, by
+ * source, to be unreffed. There may be none if matching events may still come: then the wish is
+ * kept as a rule.
  */
 int rs_events_match(struct rs_session *session, const struct asker *asker, const char *glob,
 		    GArray **refs, struct rs_error *err);
-/* The owner whose wishes for events of this source the asker means. */
+/* The owner whose wishes for events of this source the asker changes. */
 struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source);
-/* Whether there is room for the rule, which is to be added once the wish is carried out. */
+/* Whether there is room for the rule that will be added once the wish is carried out. */
 int rs_asker_check_room(struct rs_session *session, const struct asker *asker,
 			enum rs_rule_kind kind, const char *glob, const char *expression,
 			struct rs_error *err);
 /* `met`: the rule's names were found in events. */
 void rs_asker_add_rule(struct rs_session *session, const struct asker *asker,
 		       enum rs_rule_kind kind, const char *glob, const char *expression, bool met);
-/* An asker by the name of an owner, which is made if need be. -EINVAL, -EUSERS. */
+/*
+ * Fills in an asker for an owner of that name, which is made if need be. -EINVAL, -EUSERS: as
+ * rs_owners_get().
+ */
 int rs_asker_init(struct asker *asker, struct rs_session *session, const char *owner,
 		  struct rs_error *err);
-/* It is live, and its id is in range. */
+/* Whether the event is live and its id is in range. */
 bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event);
 /* Forgets what is known of an event, and says nothing to the guest. */
 void rs_source_forget_event(struct rs_source *source, uint32_t id);
@@ -230,7 +237,7 @@ int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
 		     struct rs_error *err);
 
 /* plan.c */
-/* One for each ref, its wishes as they are now; to be unreffed. */
+/* A plan for each ref, with the wishes that the event has now; to be unreffed. */
 GArray *rs_plans_new(const GArray *refs);
 static inline struct plan *rs_plan(const GArray *plans, guint i)
 {
@@ -241,16 +248,16 @@ static inline struct event_state *rs_plan_state(const struct plan *plan)
 	return &plan->ref.source->events[plan->ref.id];
 }
 /*
- * Makes it so. What does not fit (-E2BIG, -ENOSPC) changes nothing anywhere, a failure to patch
- * changes nothing in that source. `lenient`: an event whose owners' filters are too large together
- * is recorded without one, and that is told. `problems` (may be NULL) gets a line for each refused
- * site.
+ * Puts plans into force. If a filter does not fit (-E2BIG, -ENOSPC), nothing changes anywhere. If a
+ * source cannot be patched, nothing changes in that source. `lenient`: an event whose owners'
+ * filters are too large together is recorded without a filter, and a message says so. `problems`
+ * (may be NULL) gets a line for each refused site.
  */
 int rs_plans_carry_out(GArray *plans, bool lenient, GPtrArray *problems, struct rs_error *err);
-/* Counts an event that others keep as it is, with the names of those, but for `but`. */
+/* Counts an event that other owners than `but` keep as it is, and notes their names. */
 void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
 		    const struct rs_owner *but);
-/* Without a commit; `ids` are on. */
+/* Switches off the events `ids`, which are on. Does not commit. */
 int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_error *err);
 
 /* sites.c */
@@ -258,7 +265,7 @@ int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_
 int rs_source_sites_init(struct rs_source *source, struct rs_journal_report *report,
 			 struct rs_error *err);
 void rs_source_sites_fini(struct rs_source *source);
-/* A provider came, with its private copy; its sites are read now. */
+/* A provider has come: reads its sites. `provider` is a private copy of its entry. */
 int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs_provider *provider,
 			struct rs_error *err);
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot);
@@ -270,16 +277,16 @@ void rs_source_sites_reset(struct rs_source *source);
 int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t count, bool on,
 			   GPtrArray *problems, struct rs_error *err);
 uint32_t rs_source_sites_of(struct rs_source *source, uint32_t id);
-/* Sites of the provider in that slot that are on. */
+/* How many sites of the provider in that slot are on. */
 uint32_t rs_source_sites_on_of_provider(struct rs_source *source, uint32_t slot);
 void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
-/* Whether the guest patches itself; only while nothing is on. */
+/* Sets whether the guest patches itself. To be called only while nothing is on. */
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);
 
 /* hcall.c */
 /*
- * Judges a request. True: `response` is the answer. False: it was kept, and `ticket` will answer
- * it.
+ * Carries out a request. True: `response` is the answer. False: the request is kept, and will be
+ * answered by `ticket`.
  */
 bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *request,
 		     const struct rs_ticket *ticket, struct rs_hcall_response *response);
@@ -297,9 +304,9 @@ bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_requ
 			    const struct rs_ticket *ticket, struct rs_hcall_response *response);
 /* Refuses all requests that are not answered yet, since nobody will answer them. */
 void rs_source_refuse_requests(struct rs_source *source);
-/* Says to a guest that reports whether it will be interrupted when it is nudged. */
+/* Tells a guest that has reported whether a nudge will interrupt it. */
 void rs_source_promise_nudges(struct rs_source *source);
-/* Ends a batch for guests that look at the generation, and answers those that wait for it. */
+/* Ends a batch of changes: raises the generation, and answers the requests that wait for it. */
 void rs_source_commit(struct rs_source *source);
 
 #endif

@@ -30,12 +30,12 @@ struct rs_publisher {
 	struct slot **filter_of;   /* per event id; NULL: none */
 	GQueue free[SLOT_CLASSES]; /* of struct slot, oldest first */
 	GPtrArray *slots;          /* owns them all */
-	uint32_t fresh;            /* the space from here on was never used */
+	uint32_t fresh;            /* space from this offset on was never used */
 	uint32_t generation;
 	uint32_t nudges;
 	uint32_t flags;
 	uint64_t hz;
-	RsTraceClock *clock; /* what was published of it */
+	RsTraceClock *clock; /* the epochs that were published */
 	uint32_t epochs;     /* begun so far */
 };
 
@@ -45,7 +45,10 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 
 	publisher->map = *map;
 	publisher->clock = rs_trace_clock_new(0);
-	/* After an earlier session on this region: its pages keep the epochs that they name. */
+	/*
+	 * Pages of an earlier session on this region name its epochs, so their numbers are not used
+	 * again.
+	 */
 	publisher->epochs = rs_load(&map->control->epoch_count);
 	publisher->words = g_new0(uint32_t, map->event_capacity);
 	publisher->filter_of = g_new0(struct slot *, map->event_capacity);
@@ -85,7 +88,10 @@ static struct slot *take_fresh(struct rs_publisher *publisher, unsigned int clas
 		return NULL;
 	slot = g_new0(struct slot, 1);
 	slot->offset = publisher->fresh;
-	/* After an earlier session on this region: never a value that a running agent has seen. */
+	/*
+	 * An agent may have seen the value that an earlier session left here, so this one is
+	 * larger.
+	 */
 	slot->sequence = (rs_load((uint32_t *)(publisher->map.filters + slot->offset)) + 3) & ~1u;
 	slot->class = class;
 	publisher->fresh += size;
@@ -93,7 +99,7 @@ static struct slot *take_fresh(struct rs_publisher *publisher, unsigned int clas
 	return slot;
 }
 
-/* A freed slot of this class or a larger one. `rested`: only one that was freed long enough ago. */
+/* A freed slot of this class or a larger one. `rested`: it must have been freed long enough ago. */
 static struct slot *take_freed(struct rs_publisher *publisher, unsigned int class, bool rested)
 {
 	gint64 now = g_get_monotonic_time();
@@ -233,7 +239,8 @@ void rs_publisher_nudge(struct rs_publisher *publisher)
 
 	publisher->nudges++;
 	/*
-	 * Pairs with the acquire of an agent that is about to sleep: it sees this, or is woken up.
+	 * Pairs with the acquire of an agent that is about to sleep. It sees the new value, or is
+	 * woken up.
 	 */
 	rs_store_release(word, publisher->nudges);
 	/* A process that maps this very page may sleep on the word. */
@@ -269,8 +276,9 @@ void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_ep
 	rs_trace_clock_rate(start->hz, &epoch);
 	rs_trace_clock_take(publisher->clock, &epoch, 1, epoch.index + 1);
 	shared = &publisher->map.epochs[epoch.index % publisher->map.epoch_capacity];
-	rs_store(&shared->index, UINT32_MAX); /* a reader of the old one finds no number */
-	rs_wmb(); /* pairs with the acquire of epoch_count and the check of the index */
+	rs_store(&shared->index,
+		 UINT32_MAX); /* a reader that copies the old epoch now finds a wrong number */
+	rs_wmb();             /* pairs with the acquire of epoch_count and the check of the index */
 	rs_store(&shared->flags, epoch.flags);
 	rs_store(&shared->tsc_base, epoch.tsc_base);
 	rs_store(&shared->ns_base, epoch.ns_base);
@@ -281,7 +289,9 @@ void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_ep
 	rs_store_release(&shared->index, epoch.index);
 	publisher->epochs++;
 	rs_store(&publisher->map.control->epoch, epoch.index);
-	/* Readers look at the epochs below the count: pairs with their acquire. */
+	/*
+	 * Release: whoever sees the count sees the epochs below it. Pairs with a reader's acquire.
+	 */
 	rs_store_release(&publisher->map.control->epoch_count, publisher->epochs);
 }
 

@@ -6,7 +6,7 @@ GVariant *rs_row_empty(void)
 	return g_variant_new("a{sv}", NULL);
 }
 
-/* As D-Bus carries it: UTF-8. */
+/* D-Bus carries only UTF-8. */
 static void add_text(GVariantBuilder *builder, const char *name, const char *text)
 {
 	g_variant_builder_add(builder, "{sv}", name,

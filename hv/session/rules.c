@@ -49,7 +49,10 @@ static void set_filter(struct plan *plan, struct rs_owner *owner, struct rs_rule
 	tell_unfit(source, owner, rule, &why);
 }
 
-/* Compiles the filter for an event whose glob matched others before: by the rules for several. */
+/*
+ * Compiles the filter for an event, by the rules for several events, since the glob has matched
+ * others before.
+ */
 static void filter_one(struct plan *plan, struct rs_owner *owner, struct rs_rule *rule)
 {
 	struct rs_filter_error why = {0};
@@ -63,8 +66,8 @@ static void filter_one(struct plan *plan, struct rs_owner *owner, struct rs_rule
 
 /*
  * Compiles the filter for the first events that the rule meets: its names are checked against all
- * of them. `those` are indices of plans. False: it does not fit all of them, which a message has
- * said; compile for each event alone.
+ * of them. `those` are indices of plans. False: it does not fit all of them, and a message has said
+ * so. Then compile it for each event alone.
  */
 static bool filter_first(GArray *plans, const GArray *those, struct rs_owner *owner,
 			 struct rs_rule *rule)

@@ -154,7 +154,7 @@ int rs_rundir_free_name(const char *wish, char **out, struct rs_error *err)
 		g_autofree char *name = n == 1 ? g_strdup(wish) : g_strdup_printf("%s-%u", wish, n);
 		g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
 
-		/* A lost one is kept for `attach`. */
+		/* The name of a lost session is kept for `attach`. */
 		if (entry && (entry->live || rs_trace_rundir_entry_lost(entry)))
 			continue;
 		*out = g_steal_pointer(&name);

@@ -12,25 +12,28 @@
 
 struct rs_rundir_claim;
 
-/* DIR/NAME.suffix, to be freed. -EIO: the directory cannot be used. */
+/* The path DIR/NAME.suffix, to be freed. -EIO: the directory cannot be used. */
 int rs_rundir_file(const char *name, const char *suffix, char **out, struct rs_error *err);
 /* Paths of all journals that sessions of that name have left, to be unreffed. */
 int rs_rundir_journals(const char *name, GPtrArray **out, struct rs_error *err);
 
 /*
- * Takes a name: creates, locks and fills NAME.session. Only name and sources of `entry` are used.
- * -EEXIST: a session of that name runs. A dead one's files are taken over; its journals are left in
- * place.
+ * Takes a name: creates, locks and fills NAME.session. Uses only the name and the sources of
+ * `entry`. -EEXIST: a session of that name is running. Takes over the file of a dead session, and
+ * leaves its journals in place.
  */
 int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **out,
 		    struct rs_error *err);
-/* Writes other contents (what is known later: sockets). */
+/* Writes the file anew, when more is known: a QEMU guest's sockets. */
 int rs_rundir_update(struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry,
 		     struct rs_error *err);
 /* Removes NAME.session and NAME.sock, unless `keep`. NULL is accepted. */
 void rs_rundir_release(struct rs_rundir_claim *claim, bool keep);
 
-/* A name that is free: `wish`, else wish-2, wish-3 …; to be freed. */
+/*
+ * A free name: `wish`, else wish-2, wish-3 … To be freed. A name that `ringside attach` may need is
+ * not free. -EEXIST: no name is free.
+ */
 int rs_rundir_free_name(const char *wish, char **out, struct rs_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Listeners, and how much a guest can make us tell them. */
+/* Calls listeners, and limits how many messages a guest can cause. */
 #include "session/private.h"
 
-/* A guest can make us talk: so many lines at once, and so many a second from then on. */
+/* Limits of messages: so many at once, and so many a second after that. */
 #define SAY_BURST 200
 #define SAY_PER_SECOND 50
 
@@ -51,7 +51,10 @@ static bool may_say(struct rs_session *session)
 		session->say_credit = (uint32_t)MIN(session->say_credit + earned, SAY_BURST);
 		session->said_at = now;
 	}
-	/* Once silenced, silent for a moment: not a line now and then with a count between them. */
+	/*
+	 * After the limit was reached, leave out messages for a moment. Otherwise a count of
+	 * messages left out would follow each message.
+	 */
 	if (session->say_credit < (session->unsaid ? SAY_PER_SECOND : 1)) {
 		session->unsaid++;
 		return false;

@@ -14,7 +14,10 @@
 #include <unistd.h>
 
 #define OBJECT_PATH "/org/ringside/Session"
-/* A guest can make changes as fast as it can ask. If a peer does not read, they pile up here. */
+/*
+ * Time between two Changed signals. A guest can make changes as fast as it can ask, and signals for
+ * a peer that does not read pile up here.
+ */
 #define CHANGED_US 20000
 
 /* ---- small helpers ---- */
@@ -50,7 +53,7 @@ static void update_properties(struct rs_server *server)
 				   rs_session_state_name(rs_session_state(server->session)));
 }
 
-/* For a method without options. If the peer gave one, it has been told. */
+/* For a method without options. True: the peer gave an option and got an error. */
 static bool refuse_options(GDBusMethodInvocation *invocation, GVariant *options)
 {
 	const char *name;
@@ -80,7 +83,7 @@ bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocati
 	return false;
 }
 
-/* Whether this peer may change something now; if not, it has been told. */
+/* Whether this peer may change something now. If not, it got an error. */
 static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
 			GVariant *options)
 {
@@ -92,7 +95,10 @@ static struct rs_source *first(const struct rs_server *server)
 	return rs_session_source(server->session, 0);
 }
 
-/* The only option is a source's number; NULL: it was not given. Else the peer has been told. */
+/*
+ * Reads the only option, a source's number. *out stays NULL if it was not given. False: the option
+ * is wrong, and the peer got an error.
+ */
 static bool take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
 			GVariant *options, struct rs_source **out)
 {
@@ -279,7 +285,7 @@ static gboolean on_stop(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 
 	if (!may_control(server, invocation, options))
 		return TRUE;
-	/* Answered first: the peer should not see the connection go before the answer. */
+	/* First the answer, since the connection may close soon after the stop. */
 	rs_dbus_session1_complete_stop(object, invocation, rs_row_empty());
 	rs_session_stop(server->session, *why ? why : "asked to");
 	return TRUE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves a session over peer-to-peer D-Bus (org.ringside.Session1.xml) on a unix socket. Only the
- * same user and root are let in (EXTERNAL authentication).
+ * Serves a session over peer-to-peer D-Bus (org.ringside.Session1.xml) on a unix socket. Trust:
+ * only peers of the same user and root are let in (EXTERNAL authentication).
  *
- * Thread: the session's. Its GMainContext handles requests, one at a time. It must be the default
- * context, since GDBus reports a peer's end there, wherever the server was made.
+ * Thread: the session's. The session's GMainContext handles requests, one at a time. It must be the
+ * default context, since GDBus always reports there that a connection has closed.
  */
 #ifndef RS_HV_SESSION_SERVER_H
 #define RS_HV_SESSION_SERVER_H
@@ -13,7 +13,10 @@
 
 struct rs_server;
 
-/* The session has a source, and outlives the server. Replaces an old socket file at `path`. */
+/*
+ * The session must have a source, and must outlive the server. Replaces an old socket file at
+ * `path`. -EIO: the socket cannot be made.
+ */
 int rs_server_create(struct rs_session *session, const char *path, struct rs_server **out,
 		     struct rs_error *err);
 /* Closes every connection and removes the socket. NULL is accepted. */

@@ -40,7 +40,10 @@ static bool is_bound(const struct rs_server *server, GDBusConnection *connection
 	return false;
 }
 
-/* Whoever took its last wish back is forgotten already. So there are few bonds. */
+/*
+ * Drops bonds of owners that were forgotten because they took back their last wish. So there are
+ * few bonds.
+ */
 static void drop_idle_bonds(struct rs_server *server)
 {
 	for (guint i = server->bonds->len; i-- > 0;) {

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* How often the regions are looked at where nothing tells us: often while a guest is talking. */
+/*
+ * Time between two looks at what guests have written, in ms. BUSY is for a guest that uses its
+ * mailbox now or did so BUSY_US ago. REFRESH is for all that no hypercall reports.
+ */
 #define POLL_BUSY_MS 1
 #define POLL_IDLE_MS 10
 #define POLL_REFRESH_MS 100
@@ -12,7 +15,7 @@
 
 /* ---- the timer: mailboxes, and a look at what the guests have published ---- */
 
-/* Returns how soon it wants to be looked at again. */
+/* Returns after how many ms to look at the source again. */
 static gint64 poll_source(struct rs_source *source, gint64 now)
 {
 	if (source->region->header.hcall_channel != RS_CHANNEL_MAILBOX)
@@ -22,7 +25,7 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 	return now < source->mailbox_busy_until ? POLL_BUSY_MS : POLL_IDLE_MS;
 }
 
-/* What runs in one machine has one counter, and not everybody can be asked at any time. */
+/* All sources of a machine have one counter, but not every agent can be asked at any time. */
 void rs_session_share_clocks(struct rs_source *source)
 {
 	const struct rs_session *session = source->session;
@@ -213,7 +216,7 @@ void rs_session_destroy(struct rs_session *session)
 	if (rs_session_detach(session, &err))
 		g_printerr("ringside: the guest's text could not be restored: %s\n", err.message);
 	stop_timer(session);
-	/* What joined goes before the machine that it asks for the time. */
+	/* Sources that joined are freed before the machine whose clock they use. */
 	for (guint i = session->sources->len; i--;)
 		rs_source_destroy(nth_source(session, i));
 	g_ptr_array_unref(session->sources);

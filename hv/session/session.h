@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session has a name, listeners, owners with their requests, and 1..N sources. A source is one
- * region, its agent, and the target through which it is patched: a guest's kernel, a process in it,
- * a hosted process. The session owns its sources, and it alone decides: the CLI, the D-Bus server
- * and the guests' own requests ask it. An event is identified by its source and its id there. All
- * sources of a session have the same origin_ns, so that their times can be compared.
+ * region, its agent, and the target through which its text is patched: a guest's kernel, a process
+ * in that guest, or a process on this host. The session owns its sources and decides what is on.
+ * The CLI, the D-Bus server and the guests' own requests only ask it. An event is identified by its
+ * source and its id there. All sources of a session have the same origin_ns, so that their times
+ * can be compared.
  *
- * Thread: one, that of its GMainContext (the thread-default one at creation), which also calls the
- * listeners.
+ * Thread: that of the session's GMainContext (the thread-default one at creation). It calls all
+ * functions here, and the listeners are called on it.
  *
- * Trust: the guests are hostile, and a guest can write all of a region that is a PCI BAR. So all
- * decisions use private copies. Guest bytes are copied once, bounded, and then parsed.
+ * Trust: the guests are hostile, and a guest can write all of a region that lies in a PCI BAR. So
+ * all decisions use private copies. Guest bytes are copied once, bounded, and then parsed.
  *
  * A glob is "system:name", or "source/system:name" for events of the sources whose names match. A
  * request by glob goes to every source.
@@ -24,10 +25,11 @@
  * filter for each event. An event is on while any owner wants it, and recorded if it passes the
  * filter of any owner who wants it.
  *
- * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter, the
- * message holds the expression and a caret line (hv/filter renders it); -EINVAL a bad argument;
- * -EAGAIN the agent has not said hello; -ESHUTDOWN every guest has ended; others as the target and
- * patcher give them. Where sources differ, each is tried and the first error is returned.
+ * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter (the
+ * message holds the expression and a caret line); -EINVAL a bad argument; -EAGAIN the agent has not
+ * said hello; -ESHUTDOWN every guest has ended; others as the target and patcher give them. If one
+ * source cannot be patched or resumed, the others are still done, and the first error is returned.
+ * rs_session_start() and rs_session_pause() stop at the first failure.
  */
 #ifndef RS_HV_SESSION_SESSION_H
 #define RS_HV_SESSION_SESSION_H
@@ -48,8 +50,8 @@ struct rs_journal_report;
 
 #define RS_SESSION_NAME_MAX 64
 #define RS_SESSION_MAX_GLOB 256
-#define RS_SESSION_START_MS                                                                        \
-	500 /* after its agent's hello a guest may need so long to register all */
+/* After its agent's hello a guest may take this long to register all its events. */
+#define RS_SESSION_START_MS 500
 
 enum rs_session_state {
 	RS_SESSION_WAITING, /* no agent has reported */
@@ -59,33 +61,38 @@ enum rs_session_state {
 };
 
 struct rs_source_config {
-	const char *name;    /* as a session's, not yet taken in the session; NULL: from `kernel` */
+	/* As a session's name, and not yet taken in the session. NULL: made from `kernel`. */
+	const char *name;
 	const char *kernel;  /* what runs, for people */
 	const char *journal; /* path of the patch journal; NULL: none */
-	bool self_patch;     /* it patches its own text, and has been told so */
-	/* Not NULL: the guest may hold patches of a session that died; they are put right first
-	 * and this tells how it went. */
+	bool self_patch;     /* the agent patches its own text, and its region already says so */
+	/*
+	 * Not NULL: the guest's text may hold patches of a session that died. They are undone
+	 * first, and this report is filled in.
+	 */
 	struct rs_journal_report *report;
 };
 
-/* All members may be NULL. Texts may hold bytes from the guest, already escaped. */
+/* All functions may be NULL. Text that comes from the guest is already escaped. */
 struct rs_session_listener {
 	void *data;
 	/* Events came, went, or changed state. */
 	void (*changed)(void *data, uint32_t generation);
 	/* A process has joined: there is one source more. */
 	void (*added)(void *data, struct rs_source *source);
-	/* One that had joined and ended is forgotten now. */
+	/* A source that had joined and ended will be freed after this call. */
 	void (*gone)(void *data, struct rs_source *source);
-	/* A source's agent reported (again: after a reboot). */
+	/* A source's agent reported, for the first time or after a reboot. */
 	void (*hello)(void *data, struct rs_source *source, const struct rs_guest_info *info);
 	/*
 	 * A line for a person: the guest's log, a refused site, a descriptor that makes no sense …
 	 */
 	void (*message)(void *data, const char *text);
-	/* A filter from before the start does not fit the events that are there at the start. Or
-	 * events that are wanted cannot be switched on when they appear, or the agent cannot be
-	 * worked with. */
+	/*
+	 * What was asked for cannot be done: a filter that was given before the start does not fit
+	 * an event that is there at the start, or events that are wanted cannot be switched on when
+	 * they appear, or the agent's ABI is not ours.
+	 */
 	void (*failed)(void *data, const struct rs_error *err);
 	void (*doorbell)(void *data);
 	/* A source's target has ended; the session too if rs_session_end() says so. */
@@ -94,12 +101,14 @@ struct rs_session_listener {
 
 struct rs_session_result {
 	uint32_t touched;    /* events that matched */
-	bool pending;        /* none did, and the agent has not reported: kept as a rule */
+	bool pending;        /* no event matched, but no agent has reported yet: kept as a rule */
 	GPtrArray *problems; /* of char *, refused sites; NULL: none; owned by the caller */
-	/* Events that go on as before since others want it so: after disable those that stay on,
-	 * after set_filter those that are recorded without a filter. */
+	/*
+	 * Events that other owners keep as they are. After disable: events that stay on. After
+	 * set_filter: events that are recorded without a filter.
+	 */
 	uint32_t kept;
-	GPtrArray *kept_for; /* of char *, names of those others; NULL: none; owned by the caller */
+	GPtrArray *kept_for; /* of char *, names of those owners; NULL: none; owned by the caller */
 };
 
 struct rs_session_event { /* strings owned by the session, valid until it is called again */
@@ -107,10 +116,10 @@ struct rs_session_event { /* strings owned by the session, valid until it is cal
 	const RsTraceEvent *event;
 	bool enabled;
 	bool live;                    /* its provider is registered */
-	const char *filter;           /* what it amounts to for all owners; NULL: none */
+	const char *filter;           /* the filters of all owners together; NULL: none */
 	const struct rs_wish *wishes; /* each owner's; NULL: none */
 	uint32_t sites;               /* patchable sites known to the host */
-	const char *note;             /* why (some of) it cannot be patched; NULL */
+	const char *note;             /* why some or all sites cannot be patched; NULL: they can */
 };
 
 struct rs_session_provider { /* owned by the session, valid until it is called again */
@@ -118,8 +127,8 @@ struct rs_session_provider { /* owned by the session, valid until it is called a
 	const RsTraceProvider *provider;
 	bool live;         /* registered in this boot */
 	bool self_patch;   /* the guest patches itself: sites_on is not known */
-	uint32_t sites;    /* that it lists; 0 if it is not live */
-	uint32_t sites_on; /* that hold our jump */
+	uint32_t sites;    /* sites that it lists; 0 if it is not live */
+	uint32_t sites_on; /* sites that hold our jump */
 };
 
 struct rs_cpu_stat {
@@ -131,13 +140,13 @@ struct rs_cpu_stat {
 	uint64_t bytes;                /* that can still be read */
 	uint64_t written;              /* records ever reserved */
 	uint64_t oldest_ts, newest_ts; /* event clock; 0: none */
-	uint64_t oldest_ns, now_ns;    /* the same as trace lines show it; 0: none */
+	uint64_t oldest_ns, now_ns;    /* likewise, as trace lines show them; 0: none */
 };
 
 struct rs_source_stat {
 	enum rs_session_state state;
 	uint64_t clock_hz;       /* 0: unknown */
-	uint64_t clock_error_ns; /* times may be wrong by so much; UINT64_MAX: unknown */
+	uint64_t clock_error_ns; /* times may be wrong by this much; UINT64_MAX: unknown */
 	uint32_t clock_epochs;   /* begun so far */
 	uint64_t events, events_on;
 	uint64_t sites, sites_on, sites_refused;
@@ -152,14 +161,14 @@ struct rs_source_stat {
 	uint64_t bad_hypercalls; /* refused since they were invalid */
 	uint64_t late_answers;   /* answers that nobody waited for any more: dropped */
 	struct rs_target_stats target;
-	uint64_t now_ts; /* the target's event clock; 0: it cannot tell */
+	uint64_t now_ts; /* the event clock now; 0: unknown */
 	uint32_t cpus;
-	uint64_t written, dropped, overrun; /* of all of them */
+	uint64_t written, dropped, overrun; /* sums over all rings */
 };
 
 /* 0 or -EINVAL. */
 int rs_session_check_name(const char *name, struct rs_error *err);
-/* A valid name for a kernel or program, from the base name of its path; to be freed. */
+/* A valid name that is made from the path of a kernel or program; to be freed. */
 char *rs_session_name_for(const char *kernel);
 
 /* ---- life ---- */
@@ -168,24 +177,28 @@ char *rs_session_name_for(const char *kernel);
 int rs_session_create(const char *name, struct rs_session **out, struct rs_error *err);
 
 /*
- * Takes `region` and `target` over, on success only, and hooks itself into target->events; the
- * target has not been started. The session must be started (again) for it to run. `out` may be
- * NULL; the source lives as long as the session. -EEXIST: the name is taken.
+ * Takes `region` and `target` over, on success only, and sets target->events. The target must not
+ * have been started: the next rs_session_start() starts it. `out` may be NULL. The source lives as
+ * long as the session. -EEXIST: the name is taken.
  */
 int rs_session_add_source(struct rs_session *session, const struct rs_source_config *config,
 			  RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
 			  struct rs_error *err);
 
 /*
- * Takes `regions` over, the memory that the region of `machine` lies in. Processes that take one of
- * its regions of kind USER join the session: each is a source, in the machine's time, until it has
- * gone and its region is needed for another. They patch themselves, and cannot be paused. The
- * session does not last for their sake. `same_host`: see rs_regions_held().
+ * Takes `regions` over, the memory in which the region of `machine` lies. A process that takes a
+ * region of kind USER joins the session: it becomes a source, on the machine's clock. The source
+ * stays until the process has gone and its region is needed for another. Such processes patch
+ * themselves, and cannot be paused. The session ends without them once all other sources have
+ * ended. `same_host`: see rs_regions_held().
  */
 void rs_session_add_memory(struct rs_session *session, struct rs_source *machine,
 			   struct rs_regions *regions, bool same_host);
 
-/* Switches everything off, restores the guests' text, lets go of targets and regions. */
+/*
+ * Switches everything off, restores the guests' text, and frees targets and regions. NULL is
+ * accepted.
+ */
 void rs_session_destroy(struct rs_session *session);
 
 /* Starts every source that was not started yet, in order, up to the first that fails. */
@@ -198,11 +211,12 @@ void rs_session_remove_listener(struct rs_session *session,
 				const struct rs_session_listener *listener);
 
 /*
- * What `owner` wants; RS_OWNER_GUEST speaks for every guest. `result` may be NULL. Not pending and
- * nothing touched: -ENOENT. -E2BIG: the filters of all owners together are too large for an event.
- * -ENOSPC: there is no space left for filters, or the owner has RS_OWNER_MAX_RULES globs. -EUSERS:
- * there are RS_OWNERS_MAX owners. What fails for these or for -EBADMSG has changed nothing. Letting
- * go of an event never fails for others' filters: if they don't fit, all of it is recorded.
+ * Change what `owner` wants. RS_OWNER_GUEST stands for every guest. `result` may be NULL. -ENOENT:
+ * no event matches, and the wish is not pending either. -E2BIG: the filters of all owners together
+ * are too large for an event. -ENOSPC: there is no space left for filters, or the owner has
+ * RS_OWNER_MAX_RULES globs. -EUSERS: there are RS_OWNERS_MAX owners. After these errors and
+ * -EBADMSG nothing has changed. To let go of an event never fails because of the filters of others:
+ * if they do not fit, the event is recorded without a filter.
  */
 int rs_session_enable(struct rs_session *session, const char *owner, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err);
@@ -248,13 +262,13 @@ void rs_session_stop(struct rs_session *session, const char *why);
 /* Restores all text now and leaves everything off. Destroying does this too. */
 int rs_session_detach(struct rs_session *session, struct rs_error *err);
 
-/* ENDED: every source has. WAITING: no agent has reported. */
+/* ENDED: every source that did not join has ended. WAITING: no agent has reported. */
 enum rs_session_state rs_session_state(const struct rs_session *session);
 const char *rs_session_state_name(enum rs_session_state state);
 const char *rs_session_name(const struct rs_session *session);
 /*
- * Once every source has ended that did not join, else NULL: the first end that was no success, or
- * the last one.
+ * How the session ended: the first source's end that was no success, else the last source's end.
+ * Sources that joined do not count. NULL: some source has not ended.
  */
 const struct rs_target_end *rs_session_end(const struct rs_session *session);
 const char *rs_end_reason_name(enum rs_end_reason reason);
@@ -268,22 +282,25 @@ guint rs_session_n_sources(const struct rs_session *session);
 struct rs_source *rs_session_source(const struct rs_session *session, guint i);
 
 /*
- * The region of one that has ended is not given to another while somebody holds it, who still reads
- * there.
+ * While a source is held, its region is not laid out anew, even if it has ended. For whoever still
+ * reads the region.
  */
 void rs_source_hold(struct rs_source *source);
 void rs_source_release(struct rs_source *source);
-/* 1, 2 … in the order in which they came; no other source of this session ever has it. */
+/*
+ * 1, 2 … in the order in which sources came. No other source of this session ever has the same
+ * number.
+ */
 uint32_t rs_source_number(const struct rs_source *source);
 /* The process that its agent runs in, as the agent says; 0: a kernel, or unknown. */
 uint32_t rs_source_pid(const struct rs_source *source);
-/* It joined: we did not start it. */
+/* Whether it joined: the session did not start it. */
 bool rs_source_joined(const struct rs_source *source);
-/* Of one that joined the source in whose memory it has its region; else NULL. */
+/* The source in whose memory a joined source has its region. NULL: it did not join. */
 struct rs_source *rs_source_machine(const struct rs_source *source);
 /*
- * The file that names its memory to other programs of this host, so that they can join, for as long
- * as our process lives; to be freed. NULL: programs of this host cannot.
+ * The path by which other programs of this host open its memory, to join. It is valid as long as
+ * our process lives. To be freed. NULL: programs of this host cannot join there.
  */
 char *rs_source_join_path(const struct rs_source *source);
 
@@ -293,27 +310,30 @@ const char *rs_source_kernel(const struct rs_source *source);
 enum rs_session_state rs_source_state(const struct rs_source *source);
 const RsTraceRegion *rs_source_region(const struct rs_source *source);
 const struct rs_target *rs_source_target(const struct rs_source *source);
-/* Valid once it has ended, else NULL. */
+/* NULL: it has not ended. */
 const struct rs_target_end *rs_source_end(const struct rs_source *source);
-/* Our side cannot write the guest's text: its agent is to patch itself, if it can. */
+/* Asks the agent to patch its own text, because our side cannot write it. */
 void rs_source_ask_self_patch(struct rs_source *source);
 
 /*
- * Answers a request that was kept (session/slots.h), and nudges the guest. -ESTALE: the guest does
- * not wait for this answer any more, which is counted; -ESHUTDOWN: the guest has ended.
+ * Answers a request that was kept (session/slots.h), and nudges the guest. -ESTALE: the guest no
+ * longer waits for this answer, and that is counted. -ESHUTDOWN: the guest has ended.
  */
 int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
 		     const struct rs_hcall_response *response);
 
 /*
  * Makes the guest's agent look: raises rs_control.nudge, then interrupts the guest in the way that
- * the agent announced and the target can. Does not wait. -ENOTSUP: there is no such way, and the
- * agent sees the raised word when it looks by itself; others as the target gives them.
+ * the agent announced and the target can. Does not wait. -ENOTSUP: there is no such way. The agent
+ * then sees the raised word when it looks by itself. Other errors are the target's.
  */
 int rs_source_nudge(struct rs_source *source, struct rs_error *err);
 
 void rs_source_stat(struct rs_source *source, struct rs_source_stat *out);
-/* Of all sources, those that are gone too; clocks and cpus say nothing. */
+/*
+ * Figures of all sources together, also of those that are gone. Clocks and generations are the
+ * first source's. `cpus` and `now_ts` are 0.
+ */
 void rs_session_stat(struct rs_session *session, struct rs_source_stat *out);
 /* One of stat->cpus. */
 void rs_source_stat_cpu(const struct rs_source *source, const struct rs_source_stat *stat,

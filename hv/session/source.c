@@ -17,7 +17,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 {
 	if (source->ended)
 		return;
-	/* See what the guest wrote after the last poll. */
+	/* Take what the guest wrote after the last poll. */
 	rs_source_refresh(source);
 	rs_session_say_unsaid(source->session);
 	source->ended = true;
@@ -42,7 +42,7 @@ static void on_pause(void *data, enum rs_pause_step step)
 	struct rs_source *source = data;
 	const GPtrArray *sources = source->session->sources;
 
-	/* What runs in the machine has stopped with it. */
+	/* All sources in the machine stop and go on with it. */
 	for (guint i = 0; i < sources->len; i++) {
 		struct rs_source *each = sources->pdata[i];
 

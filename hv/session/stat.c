@@ -116,7 +116,7 @@ void rs_stat_forget(struct rs_source *source)
 	struct rs_source_stat one;
 
 	rs_source_stat(source, &one);
-	/* What it has is no more; what it did stays. */
+	/* Its events and sites exist no more. What it did still counts. */
 	one.events = one.events_on = one.sites = one.sites_on = 0;
 	add_stat(&source->session->past, &one);
 }
@@ -138,7 +138,7 @@ void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
 	if (session->sources->len) {
 		struct rs_source_stat one;
 
-		/* What cannot be added up is the first one's. */
+		/* Figures that cannot be added up are those of the first source. */
 		rs_source_stat(nth_source(session, 0), &one);
 		out->clock_hz = one.clock_hz;
 		out->clock_error_ns = one.clock_error_ns;

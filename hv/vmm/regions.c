@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of the trace regions as the guest gets it: what the host writes (the directory, and
- * the first part of each region) is read-only to the guest. The host has laid it out, and the guest
- * has not run: so it is believed here, but for mistakes that would let us map or write outside it.
+ * Maps the memory of the trace regions into the guest. What the host writes (the directory, and the
+ * first part of each region) is read-only there. The host has laid the memory out, and the guest
+ * has not run. So its content is trusted here, but checked against mistakes by which we would map
+ * or write outside the memory.
  */
 #include "vmm/internal.h"
 
@@ -61,7 +62,7 @@ static int read_directory(struct rs_vmm *vmm, struct rs_error *err)
 	    !head_ok(&head, vmm->regions_size))
 		return bad_layout(err);
 	vmm->parts = g_new0(struct rs_vmm_part, head.entry_count + 1);
-	/* The directory itself: the claims are the guest's. */
+	/* The first part is the directory. The guest can write its claims. */
 	vmm->parts[vmm->n_parts++] = (struct rs_vmm_part){0, head.claims_offset, 0};
 	for (uint32_t i = 0; i < head.entry_count && !ret; i++)
 		ret = read_entry(vmm, &head, i, &vmm->parts[vmm->n_parts++], err);

@@ -85,7 +85,7 @@ class Running:
             time.sleep(0.05)
 
     def wait_for_event(self, timeout=20):
-        """Waits: on a busy machine an event may take long."""
+        """Waits, since an event may take long on a busy machine."""
         until = time.time() + timeout
         while not events(open(self.out.name).read()) and time.time() < until:
             time.sleep(0.05)
@@ -98,7 +98,7 @@ class Running:
 
 
 def in_order(lines):
-    """Each CPU strictly; together but for the few that docs/adr/0002-ring.md speaks of."""
+    """Each CPU's records are in order, and nearly all together: see docs/adr/0002-ring.md."""
     stamps = [(m[3], int(m[5]), int(m[6])) for m in lines]
     each = all(a[1:] <= b[1:] for cpu in {s[0] for s in stamps}
                for own in [[s for s in stamps if s[0] == cpu]] for a, b in zip(own, own[1:]))
@@ -143,7 +143,7 @@ def test_filter():
 
 
 def test_owners():
-    """What another owner wants beside the host, which wants SOME with a filter."""
+    """Another owner beside the host, which wants SOME with a filter."""
     check(rs('filter', '--owner', 'view', f'{SOME}: {FIELD} & 1').code == 0, 'filter --owner')
     check(rs('enable', '--owner', 'view', SOME).code == 0, 'enable --owner')
     e = json.loads(rs('list', SOME, '--json').out)[0]
@@ -175,7 +175,7 @@ def test_owners():
 
 
 def build_id_of(program):
-    """The build id as binutils read it; None: they are not installed."""
+    """The build id as binutils read it. None: they are not installed."""
     if not shutil.which('readelf'):
         return None
     out = subprocess.run(['readelf', '-n', program], capture_output=True, text=True).stdout
@@ -183,7 +183,7 @@ def build_id_of(program):
 
 
 def test_providers():
-    """Which image the events are part of."""
+    """`list --providers`: the images that events are part of."""
     g = Running('p', '-e', SOME)
     rows = json.loads(rs('list', '--providers', '--json').out)
     for row in rows:
@@ -213,7 +213,7 @@ def test_providers():
 
 
 def test_control():
-    """Another terminal."""
+    """Commands from another terminal while the session runs."""
     g = Running('c', '--ring-size', '4M')
     ps = json.loads(rs('ps', '--json').out)
     check([s['name'] for s in ps] == ['c'] and ps[0]['state'] == 'running', 'ps shows it')
@@ -342,7 +342,7 @@ def test_ends():
 
 
 def test_attach():
-    """kill -9 of the session; the next session restores the text."""
+    """The session is killed (-9), and the next session restores the text."""
     g = Running('k', '-e', ALL)
     time.sleep(0.5)
     g.process.kill()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""flood.py RINGSIDE FLOOD: 2 MiB of ring that print as gigabytes need little host memory."""
+"""flood.py RINGSIDE FLOOD: rings of 2 MiB whose text has gigabytes need little host memory."""
 import os
 import resource
 import subprocess

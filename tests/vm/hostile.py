@@ -133,7 +133,7 @@ def test_guests():
     if not KVM:
         return
     code, out, err = torment('sites', 1)
-    # A site that lies only about its target is patched, and its own guest then jumps nowhere.
+    # A site that lies only about its target is patched. Its own guest then jumps to nowhere.
     check(code == 0 and 'wrong site tables' in err or code == 4 and 'ringside: the guest' in err,
           f'sites: {code} {err[-600:]}')
     check('refused' in err, 'wrong sites are refused by name')
@@ -364,7 +364,7 @@ def test_two_cpus():
 # ---- 4. the socket ----
 
 def turned_away(path):
-    """As another user: 0 if the session refuses us, whoever we claim to be."""
+    """Runs as another user. Returns 0 if the session refuses us, whoever we claim to be."""
     try:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -414,7 +414,7 @@ def test_socket():
             raise AssertionError(f'an observer of twenty: {code} {err[-200:]}')
     print('ok: twenty observers at once')
     if os.getuid() == 0:
-        # Even if the directory let them in.
+        # The session refuses other users even if the directory lets them in.
         os.chmod(os.environ['XDG_RUNTIME_DIR'], 0o755)
         os.chmod(os.path.dirname(path), 0o755)
         os.chmod(path, 0o777)

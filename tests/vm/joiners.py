@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Several programs in one session: those that a program starts, and those that join by themselves.
+"""Several programs in one session: some are started by a program, others join by themselves.
 
     joiners.py RINGSIDE JOIN0 JOIN1 JOIN_OPEN PLUGIN [TEST…]
 
@@ -24,7 +24,7 @@ from json_doc import Doc  # noqa: E402
 
 DOC = Doc(os.path.join(HERE, '../../docs/json.md'))
 RINGSIDE, JOIN, JOIN1, JOIN_OPEN, PLUGIN = map(os.path.realpath, sys.argv[1:6])
-MAIN = os.path.basename(JOIN)  # the source of the program that is run, and what it calls itself
+MAIN = os.path.basename(JOIN)  # name of the program that is run, and of its source
 PATIENCE = 60
 
 
@@ -49,7 +49,7 @@ def wait_until(what, condition):
 
 
 class Session:
-    """`ringside run` in the background; what the programs say goes to standard error."""
+    """`ringside run` in the background. Output of the programs goes to standard error."""
 
     def __init__(self, *program, name='s', options=('-e', 'join:*'), text=False):
         self.name = name
@@ -85,7 +85,7 @@ class Session:
 
 
 def start(region, *args, program=JOIN):
-    """A program of the user's, who has read the documentation."""
+    """A program that the user starts to join, as the documentation says."""
     return subprocess.Popen([program, *args], env={**os.environ, 'RINGSIDE_REGION': region}, stdin=subprocess.DEVNULL,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
@@ -99,7 +99,7 @@ def by_source(lines):
 
 
 def check_sane(lines, what):
-    """Each line was decoded by the right description, and names the process that wrote it."""
+    """Checks that each line was decoded by the right description and names the right process."""
     for line in lines:
         fields = line.get('fields')
         if 'event' not in line or line['system'] != 'join':
@@ -131,7 +131,7 @@ def check_sum(lines, what):
 
 
 def test_children():
-    """What a program starts is traced too, each as a source."""
+    """Programs that a traced program starts are traced too, each as a source."""
     names = ['apple', 'pear', 'plum']
     command = ' & '.join(f'{shlex.quote(p)} {n} pace 200 emit 500' for n, p in zip(names, (JOIN, JOIN1, JOIN)))
     s = Session('sh', '-c', command + ' & wait')
@@ -155,7 +155,7 @@ def test_children():
 
 
 def test_later():
-    """Programs that join a running session; list, enable, filter, stat and ps know them."""
+    """Programs that join a running session: list, enable, filter, stat and ps know them."""
     with tempfile.TemporaryDirectory() as d:
         gate, end = os.path.join(d, 'gate'), os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'await', gate, 'emit', '10', 'await', end, options=())
@@ -219,7 +219,7 @@ def test_later():
 
 
 def test_killed():
-    """kill -9 of one that writes: what it wrote is there, and the session goes on."""
+    """A program is killed (-9) while it writes. Its records are there, and the session goes on."""
     with tempfile.TemporaryDirectory() as d:
         end = os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'emit', '1', 'await', end, 'emit', '1')
@@ -241,7 +241,7 @@ def test_killed():
 
 
 def test_fork():
-    """A child without execve writes on in its parent's region, which nobody gets before it ends."""
+    """A child without execve writes on in its parent's region. Nobody gets that one meanwhile."""
     s = Session('sh', '-c', f'{shlex.quote(JOIN)} forker emit 100 fork 100; '
                 f'while {shlex.quote(JOIN)} x emit 1 2>&1 | grep -q not; do sleep 0.1; done; sleep 0.5',
                 options=('-e', 'join:*', '--regions', '1'))
@@ -269,7 +269,7 @@ def test_exec():
     check_sane(lines, 'exec')
     check_order(lines, 'exec')
     check_sum(lines, 'exec')
-    # The program that the session started stays what it is.
+    # The program that the session started stays the same source.
     s = Session(JOIN, MAIN, 'emit', '20', 'exec', MAIN, 'emit', '20')
     lines = s.end()
     check(list(by_source(lines)) == [MAIN], 'the program itself is one source')
@@ -278,7 +278,7 @@ def test_exec():
 
 
 def run_many(region, count, at_once, emit):
-    """Runs them and tells which of them were traced: name → pid."""
+    """Runs programs. Returns those that were traced: name → pid."""
     running, traced, denied, left = [], {}, [], [f'p{i}' for i in range(count)]
     until = time.monotonic() + 2 * PATIENCE
     while left or running:
@@ -303,7 +303,7 @@ def run_many(region, count, at_once, emit):
 
 
 def test_many():
-    """40 processes come and go through four regions: one that got one is seen whole."""
+    """40 processes share four regions. Each that got one is traced completely."""
     with tempfile.TemporaryDirectory() as d:
         end = os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'await', end, options=('-e', 'join:*', '--regions', '4'))
@@ -333,10 +333,10 @@ def read_slowly(pipe, pause):
 
 
 def test_slow_reader():
-    """Observers that come late, leave early, or read slowly, while regions go to others."""
+    """Observers that come late, leave early or read slowly, while regions are laid out anew."""
     with tempfile.TemporaryDirectory() as d:
         end = os.path.join(d, 'end')
-        # Quiet: nobody holds a region that was left, so it goes to the next one at once.
+        # The session is quiet, so nobody holds a region that was left, and it is renewed at once.
         s = Session(JOIN, MAIN, 'await', end, options=('-e', 'join:*', '--regions', '4', '-q', '--ring-size', '64K'))
         region = s.region()
         slow = subprocess.Popen([RINGSIDE, 'trace', '--json'], stdout=subprocess.PIPE)

@@ -4,7 +4,7 @@
 
     linux_many.py LINUX_DIRECTORY PROCWATCH JOIN_STATIC RINGSIDE
 
-Of four regions procwatch has one all the time. Skips (77) if QEMU, busybox or the kernel is
+procwatch has one of the four regions all the time. Skips (77) if QEMU, busybox or the kernel is
 missing.
 """
 import collections
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 GUEST, PROCWATCH, JOIN, RINGSIDE = map(os.path.realpath, sys.argv[1:])
-# One is killed and can say nothing. All three regions are needed after that, and again.
+# One is killed, so it cannot say that it leaves. Later all three regions are needed again.
 SCRIPT = '''#!/bin/sh
 join=/bin/hosted-join-static
 for name in one two; do
@@ -86,7 +86,7 @@ def main():
         check(len({e['pid'] for e in of}) == 1, 'of one process')
     check(len({e[0]['pid'] for e in found.values()}) == len(found), 'each of its own')
     check(' not traced: every trace region here belongs to another agent' in said, 'one came too many, and said so')
-    # What one process saw of another is in order: the watcher sees the end of each.
+    # Records of different processes are in order: procwatch sees each of them end.
     events = [l for l in lines if 'event' in l]
     times = [l['ns'] for l in events]
     late = [(a['source'], b['source'], b['fields'].get('n'), b['ns'] - a['ns'])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""reload.py RINGSIDE PROGRAM LIBRARY…: libraries that open and close are traced all the time."""
+"""reload.py RINGSIDE PROGRAM LIBRARY…: traces libraries that are opened and closed repeatedly."""
 import json
 import os
 import subprocess

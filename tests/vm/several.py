@@ -33,14 +33,14 @@ STARTED = []
 
 
 def start(*args, **more):
-    """In the background, and not for longer than the test."""
+    """Runs a command in the background, until the test ends at the latest."""
     p = subprocess.Popen([RINGSIDE, *args], stdin=subprocess.DEVNULL, **more)
     STARTED.append(p)
     return p
 
 
 def lines_of(text):
-    """(time in us, source, event) of each line that is an event."""
+    """Returns (time in us, source, event) of each line that shows an event."""
     return [(int(m[1]) * 1000000 + int(m[2]), m[3], m[4])
             for m in map(LINE.search, text.splitlines()) if m]
 
@@ -54,7 +54,7 @@ def wait_for(what, ask, timeout=30):
 
 
 def parts(*options):
-    """A guest on KVM where there is one, a guest in QEMU, a program."""
+    """The sources: a guest on KVM if it can be used, a guest in QEMU, and a program."""
     accel = 'kvm' if os.access('/dev/kvm', os.R_OK | os.W_OK) else 'tcg'
     return ['run', *options, '--source', 'left', '--accel', accel, '--serial', 'none', GUEST,
             '--and', '--source', 'right', '--accel', 'tcg', '--serial', 'none', GUEST,
@@ -62,7 +62,7 @@ def parts(*options):
 
 
 def test_trace():
-    """One trace in the order of time, and each line says whose it is."""
+    """Checks that there is one trace in the order of time, and that each line names its source."""
     r = rs(*parts('-e', 'sched:switch', '-e', 'prog/pool:start', '-f',
                   'right/sched:switch: prev_pid != 0', '--duration', '3', '--name', 'a'))
     lines = lines_of(r.stdout)
@@ -71,7 +71,7 @@ def test_trace():
     check(names == {'left', 'right', 'prog'}, f'all are there: {names}')
     check({(n, e) for _, n, e in lines} == {('left', 'sched:switch'), ('right', 'sched:switch'),
                                             ('prog', 'pool:start')}, 'with what was asked of each')
-    # The host asks a guest under TCG for its clock, and knows it badly while the machine is busy.
+    # The host asks a guest under TCG for its clock. On a busy machine the answers are inexact.
     sure = [l for l in lines if l[1] != 'right']
     back = [(a, b) for a, b in zip(sure, sure[1:]) if b[0] < a[0]]
     check(len(back) <= 2, f'{len(sure)} lines in the order of time, but for {back[:3]}')
@@ -94,7 +94,7 @@ def test_json():
 
 
 def test_control():
-    """One command reaches all of them, or those that it names."""
+    """A command reaches all sources, or those that it names."""
     with tempfile.TemporaryFile('w+') as err:
         p = start(*parts('--quiet', '--name', 'c'), stderr=err)
         wait_for('all agents', lambda: rs('list', '-q', '-s', 'c').stdout.count('\n') == 15 + 15 + 6)
@@ -114,7 +114,7 @@ def test_control():
         check(r.returncode == 0, f'where events have the field: {r.stdout} {r.stderr}')
         r = rs('enable', '-s', 'c', 'nobody/*')
         check(r.returncode == 3, f'a source that is not there: {r.returncode} {r.stderr}')
-        # Each has its own figures, and the session the sum.
+        # Each source has its own figures, and the session has the sum.
         s = json.loads(rs('stat', '-s', 'c', '--json').stdout)
         check([x['name'] for x in s['sources']] == ['left', 'right', 'prog'], 'stat per source')
         check(s['events'] == sum(x['events'] for x in s['sources']) == 36, 'and in all')
@@ -124,7 +124,7 @@ def test_control():
         check(re.search(r'^  right +running +qemu-tcg', rs('ps').stdout, re.M), 'as text too')
         r = rs('trace', '-s', 'c', '--count', '20')
         check(r.returncode == 0 and len(lines_of(r.stdout)) >= 20, 'trace names sources')
-        # One that ends leaves the others alone.
+        # When one source ends, the others go on.
         pid = [x['pid'] for x in row['sources'] if x['name'] == 'prog'][0]
         os.kill(pid, signal.SIGKILL)
         wait_for('the end of one', lambda: [x['state'] for x in json.loads(
@@ -139,7 +139,7 @@ def test_control():
 
 
 def test_attach():
-    """kill -9 of a session of two QEMU guests and a program: all text is put right."""
+    """A session of two QEMU guests and a program is killed (-9): all text is restored."""
     args = ['run', '--name', 'k', '-q', '-e', '*', '--accel', 'tcg', '--serial', 'none', GUEST,
             '--and', '--accel', 'tcg', '--serial', 'none', GUEST, '--and', '--hosted', PROGRAM, '60']
     p = start(*args)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory of a piece of shared memory that holds regions, checked: <ringside/directory.h>. In
- * QEMU a guest can write all of it, so only private copies are gone by. Any thread.
+ * Checks the directory of a piece of shared memory that holds regions: see <ringside/directory.h>.
+ *
+ * Any thread. Trust: in QEMU a guest can write all of the directory, so everything here works on
+ * private copies.
  */
 #ifndef RS_TRACE_DIRECTORY_H
 #define RS_TRACE_DIRECTORY_H
@@ -13,20 +15,21 @@
 G_BEGIN_DECLS
 
 /*
- * A private copy of the head of the directory at the start of `size` bytes of memory: entries and
- * claims lie inside and apart. BAD_REGION: there is none, or it contradicts itself; BAD_VERSION.
+ * Takes a private copy of the head of the directory, which lies at the start of `size` bytes of
+ * memory. Entries and claims then lie inside the memory and do not overlap. BAD_REGION: there is no
+ * directory, or it contradicts itself. BAD_VERSION: its ABI is not ours.
  */
 gboolean rs_trace_directory_take(const void *map, guint64 size, struct rs_directory *head,
 				 GError **error);
 
 /*
- * A private copy of the entry at `shared`: the region lies inside, behind the directory. The name
- * is terminated. BAD_REGION.
+ * Takes a private copy of the entry at `shared`. Its region then lies inside the memory, behind the
+ * directory, and its name is terminated. BAD_REGION: the region does not lie there.
  */
 gboolean rs_trace_directory_take_entry(const struct rs_directory *head, const void *shared,
 				       struct rs_directory_entry *entry, GError **error);
 
-/* Where the directory ends, and regions may begin; of a checked head. */
+/* The offset where the directory ends and regions may begin. `head` was checked. */
 guint64 rs_trace_directory_end(const struct rs_directory *head);
 
 G_END_DECLS

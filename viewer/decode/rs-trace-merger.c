@@ -25,8 +25,8 @@ typedef struct {
 	Chunk *first, *last; /* NULL: empty, else there is an item at `read` */
 	gsize read;          /* where the oldest item lies, in bytes in `first` */
 	guint64 last_key;
-	guint64 clean;     /* the last round in which its ring was read to its end */
-	guint64 in_flight; /* the last round in which it was not */
+	guint64 clean;     /* the last round in which the ring was read to its end */
+	guint64 in_flight; /* the last round in which the ring was not */
 	gboolean unused;
 } Lane;
 
@@ -63,7 +63,7 @@ RsTraceMerger *rs_trace_merger_new(gint64 hold_us, gsize max_bytes, RsTraceRecor
 
 	merger->hold_us = hold_us > 0 ? hold_us : G_USEC_PER_SEC;
 	merger->max_bytes = max_bytes ? max_bytes : (gsize)64 << 20;
-	/* A thousand lanes with a chunk each must stay far below the limit. */
+	/* A thousand lanes with one chunk each must take far less than the limit. */
 	merger->chunk_bytes = CLAMP(merger->max_bytes / 4096, CHUNK_MIN, CHUNK_MAX);
 	merger->record = record;
 	merger->data = data;
@@ -94,7 +94,7 @@ void rs_trace_merger_free(RsTraceMerger *merger)
 	g_free(merger);
 }
 
-/* The first of `n` lanes that were given back and are empty; n_lanes: there are none. */
+/* The first of `n` adjacent lanes that were given back and are empty. n_lanes: there are none. */
 static guint find_unused(const RsTraceMerger *merger, guint n)
 {
 	guint run = 0;
@@ -166,7 +166,7 @@ static void heap_insert(RsTraceMerger *merger, guint lane)
 	merger->heap[at] = lane;
 }
 
-/* Puts `lane` in its place: starts at the top and moves it down. */
+/* Puts `lane` on top and moves it down to its place. */
 static void heap_settle(RsTraceMerger *merger, guint lane)
 {
 	guint at = 0, child;
@@ -191,7 +191,7 @@ static void drop_chunk(RsTraceMerger *merger, Chunk *chunk)
 	g_free(chunk);
 }
 
-/* Keeps the empty chunk for later, or frees it: a burst needs more than we want to keep. */
+/* Keeps an empty chunk for later, or frees it if enough are kept: a burst needs more than that. */
 static void recycle(RsTraceMerger *merger, Chunk *chunk)
 {
 	if (chunk->room != merger->chunk_bytes ||

@@ -230,7 +230,7 @@ static gboolean read_header(int fd, guint64 offset, struct rs_region_header *h, 
 	map = mmap(NULL, (size_t)left, PROT_READ, MAP_SHARED, fd, (off_t)offset);
 	if (map == MAP_FAILED)
 		return bad_errno(error, "cannot map the trace region");
-	/* The acquire pairs with the release of whoever laid it out. */
+	/* Acquire: pairs with the release of whoever laid the region out. */
 	if (rs_load_acquire((guint64 *)map) == RS_REGION_MAGIC)
 		good = rs_trace_region_take_header(map, left, h, error);
 	else

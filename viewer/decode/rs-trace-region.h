@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mapped region: its checked header, and its sections. A session holds the region that it laid
- * out (hv/region). An observer opens the file descriptor that the session hands over.
+ * A mapped region: its checked header, and its sections. A session maps the region that it laid out
+ * (hv/region). An observer opens the file descriptor that the session hands over.
  * <ringside/region.h> describes the layout. Only this module checks a header, for hv too
  * (docs/adr/0001).
  *
@@ -38,7 +38,10 @@ typedef struct {
  * there is none, or its header contradicts itself. BAD_VERSION. G_IO_ERROR: it cannot be mapped.
  */
 RsTraceRegion *rs_trace_region_open(int fd, guint64 offset, gboolean writable, GError **error);
-/* For whoever laid it out: goes by `header`, whatever stands there by now. G_IO_ERROR. */
+/*
+ * Maps a region for the process that laid it out. Uses `header`, and does not read the header in
+ * memory. G_IO_ERROR: it cannot be mapped.
+ */
 RsTraceRegion *rs_trace_region_map(int fd, guint64 offset, const struct rs_region_header *header,
 				   gboolean writable, GError **error);
 void rs_trace_region_free(RsTraceRegion *region);
@@ -83,7 +86,8 @@ gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest
 gboolean rs_trace_region_provider(const RsTraceRegion *region, guint slot, struct rs_provider *out);
 /*
  * A private copy of the descriptors of slot `slot`, whose entry is `entry`; the caller frees it.
- * NULL: the slot has become another's meanwhile, so they may be its. The next look tells.
+ * NULL: another provider has the slot meanwhile, so the bytes may be its descriptors. The next look
+ * at the table tells.
  */
 guint8 *rs_trace_region_descriptors(const RsTraceRegion *region, guint slot,
 				    const struct rs_provider *entry, gsize *size);

@@ -10,29 +10,32 @@
 
 /* A provider with its events. */
 typedef struct {
-	RsTraceProvider provider;       /* first: of an event's provider we make its life */
-	guint64 desc_offset, desc_size; /* where its descriptors lie: is_same() compares it */
-	gboolean refused;               /* those are another's bytes, so it has no events */
-	GPtrArray *events;              /* owned RsTraceDescriptor, in order of id */
-	gsize bytes;                    /* memory of it all */
-	guint64 born;                   /* counts up */
-	guint64 taken; /* likewise: of two lives with one name, the larger has it */
+	RsTraceProvider provider; /* first, so that an event's provider can be cast to its Life */
+	guint64 desc_offset, desc_size; /* where its descriptors lie, for is_same() */
+	gboolean refused;  /* another provider has these bytes, so this one has no events */
+	GPtrArray *events; /* owned RsTraceDescriptor, in order of id */
+	gsize bytes;       /* memory that all of it takes */
+	guint64 born;      /* number of this life, in order of birth */
+	guint64 taken;     /* grows too; of two events with one name, the larger counts */
 } Life;
 
 struct _RsTraceSchema {
-	GPtrArray *slots; /* of Life, by slot, may hold NULL: those in the table now */
-	GQueue retired;   /* of Life, oldest first: another provider has their slot now */
+	GPtrArray *slots; /* of Life, by slot, may hold NULL: the providers that have a slot now */
+	GQueue retired;   /* of Life, oldest first: providers that have lost their slot */
 	gsize retired_bytes;
-	/* By id, may hold NULL: arrays of RsTraceDescriptor, not owned, in order of their start. */
+	/*
+	 * By id, may hold NULL: arrays of RsTraceDescriptor, not owned, in order of their
+	 * providers' start.
+	 */
 	GPtrArray *by_id;
 	guint64 n_taken;
-	/* Made of `slots` when they are asked for. */
+	/* Made from `slots` when they are needed. */
 	gboolean listed;
 	GPtrArray *events; /* of RsTraceDescriptor, not owned, in order of id */
-	GTree *by_name;    /* RsTraceEvent → itself: the newest of each system and name */
+	GTree *by_name;    /* RsTraceEvent → itself: the newest event of each system and name */
 };
 
-/* By system and name. A tree, since a guest could choose names that all have one hash. */
+/* Orders events by system and name. A tree, since a guest could choose names with equal hashes. */
 static gint name_order(gconstpointer a, gconstpointer b)
 {
 	const RsTraceEvent *x = a, *y = b;
@@ -151,7 +154,7 @@ static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 		    bytes > size - at) {
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);
-			at = size; /* the start of the next one is not known */
+			at = size; /* nobody knows where the next one starts */
 		} else if (add_one(life, ids, names, data + at, bytes, &local)) {
 			at += bytes;
 			continue;
@@ -172,7 +175,7 @@ static Life *life_at(const RsTraceSchema *schema, guint slot)
 	return slot < schema->slots->len ? schema->slots->pdata[slot] : NULL;
 }
 
-/* Of events with one name the newest gets it. */
+/* Of several events with one name, the newest counts. */
 static void list_name(RsTraceSchema *schema, RsTraceEvent *event)
 {
 	const RsTraceEvent *other = g_tree_lookup(schema->by_name, event);
@@ -203,7 +206,7 @@ static void list(RsTraceSchema *schema)
 
 /* ---- what an id meant, and when ---- */
 
-/* Whether the provider of the event began after that, in that boot. */
+/* Whether the event's provider began in `boot` after `ts`, or in a later boot. */
 static gboolean began_after(const RsTraceEvent *event, guint32 boot, guint64 ts)
 {
 	const RsTraceProvider *provider = event->provider;
@@ -212,7 +215,7 @@ static gboolean began_after(const RsTraceEvent *event, guint32 boot, guint64 ts)
 	       (provider->first_boot == boot && provider->since > ts);
 }
 
-/* How many of the id's events, in order of their start, began by then. */
+/* How many of the id's events had begun by then. They are in order of their start. */
 static guint count_begun(const GPtrArray *events, guint32 boot, guint64 ts)
 {
 	guint from = 0, to = events->len;
@@ -229,7 +232,7 @@ static guint count_begun(const GPtrArray *events, guint32 boot, guint64 ts)
 	return from;
 }
 
-/* Of those that began at the same time, the one that was taken last comes last. */
+/* Of events that began at the same time, the one that was taken last comes last. */
 static void number_events(RsTraceSchema *schema, const Life *life)
 {
 	for (guint i = 0; i < life->events->len; i++) {
@@ -279,7 +282,7 @@ static void forget_events(RsTraceSchema *schema, const Life *life)
 
 static gboolean overlap(guint64 a, guint64 a_size, guint64 b, guint64 b_size)
 {
-	/* Sizes are a guest's, so a sum could wrap. */
+	/* Sizes come from a guest, so a sum could wrap. */
 	return a_size && b_size && (a < b ? b - a < a_size : a - b < b_size);
 }
 
@@ -327,7 +330,7 @@ static void retire(RsTraceSchema *schema, guint slot)
 		return;
 	schema->slots->pdata[slot] = NULL;
 	schema->listed = FALSE;
-	/* Nobody saw it die, so its end is not known: it is believed for no later record. */
+	/* Nobody saw when it died. So no record after its start is taken for one of its own. */
 	if (!life->provider.until && life->provider.is_live)
 		life->provider.until = MAX(life->provider.since, 1);
 	life->provider.is_live = FALSE;
@@ -355,7 +358,7 @@ static void fill_provider(RsTraceProvider *to, guint slot, const struct rs_provi
 	to->name[sizeof(to->name) - 1] = 0;
 }
 
-/* Whether the entry still means the provider that we know. */
+/* Whether the entry still describes the provider that we know. */
 static gboolean is_same(const Life *life, const struct rs_provider *entry)
 {
 	const RsTraceProvider *provider = &life->provider;
@@ -387,7 +390,7 @@ void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_pro
 		return;
 	}
 	if (life && is_same(life, entry)) {
-		/* It has come again: its names are its own once more. */
+		/* It is live again, so its names count again. */
 		if (life->provider.generation != entry->generation) {
 			life->taken = ++schema->n_taken;
 			schema->listed = FALSE;
@@ -478,7 +481,7 @@ const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)
 	return events ? &((RsTraceDescriptor *)events->pdata[events->len - 1])->event : NULL;
 }
 
-/* Of a provider that had begun. */
+/* Whether a provider that had begun by then had not yet died. */
 static gboolean still_lived(const RsTraceProvider *provider, guint32 boot, guint64 ts)
 {
 	return boot < provider->last_boot ||

@@ -11,7 +11,7 @@
  *
  * Providers come, go and come back, and ids are used again (docs/adr/0006-lives.md). So a lookup
  * needs the event's id, the boot of the page and the time of the record. The schema keeps earlier
- * providers of a slot for earlier records.
+ * providers of a slot, for records that were written under them.
  *
  * This is the only parser of descriptors: hv's session and filter compiler use it too
  * (docs/adr/0001). The schema owns events and fields. They stay valid until rs_trace_schema_trim()
@@ -42,7 +42,7 @@ typedef struct {
 	guint dyn_index;    /* dynamic fields: 0 for the event's first dynamic field … */
 	gboolean is_signed; /* the integer, or an array's elements */
 	gboolean is_hex;
-	gboolean is_later; /* its kind is of a later ABI version: always shown as bytes */
+	gboolean is_later; /* its kind is of a later ABI version, so it is always shown as bytes */
 	guint n_symbols;
 	const RsTraceSymbol *symbols;
 } RsTraceField;
@@ -71,7 +71,7 @@ typedef struct {
 /* A provider: what it says about itself, and when its ids meant its events. */
 typedef struct {
 	guint slot;
-	guint32 first_boot, last_boot; /* it was live from the first to the last of these */
+	guint32 first_boot, last_boot; /* the first and the last boot in which it was live */
 	guint64 since;                 /* event clock of first_boot */
 	guint64 until;                 /* event clock of last_boot; 0: not known */
 	gboolean is_live;
@@ -110,25 +110,28 @@ RsTraceSchema *rs_trace_schema_new(void);
 void rs_trace_schema_free(RsTraceSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSchema, rs_trace_schema_free)
 
-/* TRUE: the entry is free, or its descriptors are known. So they need not be read. */
+/* TRUE: the entry is free, or its descriptors are known, so they need not be read. */
 gboolean rs_trace_schema_knows(const RsTraceSchema *schema, guint slot,
 			       const struct rs_provider *entry);
 /*
- * Takes what slot `slot` holds now: a consistent private copy of its entry, and `size` bytes of
- * descriptors. They are not needed if rs_trace_schema_knows() it. Invalid descriptors are left out:
- * `bad` (may be NULL) counts them, `error` (may be NULL) names the first.
+ * Takes what slot `slot` holds now. `entry` is a consistent private copy of its entry, `data` are
+ * `size` bytes of descriptors. They are not needed if rs_trace_schema_knows() the entry. Invalid
+ * descriptors are left out: `bad` (may be NULL) counts them, `error` (may be NULL) names the first.
  */
 void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_provider *entry,
 			  const guint8 *data, gsize size, guint *bad, GError **error);
 /*
- * The provider of another slot in whose descriptors' bytes those of `entry` lie, at least in part.
- * NULL: there is none. A table gives bytes to one provider at a time, dead ones included, so
- * rs_trace_schema_take() refuses such an entry: its provider has no events, `bad` is 1. What went
- * free is therefore to be taken first, see rs-trace-table.h.
+ * A provider in another slot whose descriptors share bytes with those of `entry`. NULL: there is
+ * none. In a valid table no two providers share bytes, not even with a dead one. So
+ * rs_trace_schema_take() refuses such an entry: its provider has no events, and `bad` is 1.
+ * Therefore slots that became free must be taken first: see rs-trace-table.h.
  */
 const RsTraceProvider *rs_trace_schema_overlap(const RsTraceSchema *schema, guint slot,
 					       const struct rs_provider *entry);
-/* Providers that lost their slot: their number, and the bytes of memory that they take. */
+/*
+ * Providers that lost their slot: sets their number, and returns the bytes of memory that they
+ * take.
+ */
 gsize rs_trace_schema_retired(const RsTraceSchema *schema, guint *n);
 /* Frees the oldest of them until no more than `keep` and `keep_bytes` are left. */
 void rs_trace_schema_trim(RsTraceSchema *schema, guint keep, gsize keep_bytes);
@@ -136,17 +139,17 @@ void rs_trace_schema_trim(RsTraceSchema *schema, guint keep, gsize keep_bytes);
 /* The events of all slots, also of dead providers, in order of id. */
 guint rs_trace_schema_n_events(RsTraceSchema *schema);
 const RsTraceEvent *rs_trace_schema_nth(RsTraceSchema *schema, guint n);
-/* Those of one slot, likewise. NULL: there are no more. This takes no time to speak of. */
+/* The events of one slot, likewise. NULL: there are no more. Takes constant time. */
 const RsTraceEvent *rs_trace_schema_nth_of(const RsTraceSchema *schema, guint slot, guint n);
 /* NULL: the slot is free. */
 const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, guint slot);
 /* What the id means now: of all that had it, the event whose provider began last. */
 const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id);
 /*
- * What it meant in a page of that boot, at event clock `ts`: of the providers that had the id, the
- * one that had begun last counts, while it lived. NULL: the event is not known. This is
- * right only if the caller took the providers after it copied the page: the guest writes a new one
- * into the table before its first record into a page.
+ * The event that the id meant in a page of that boot, at event clock `ts`. Of the providers that
+ * had the id, the one that began last before `ts` counts, if it still lived. NULL: the event is not
+ * known. The result is right only if the caller took the providers after it copied the page: the
+ * guest writes a new provider into the table before it writes its first record.
  */
 const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 boot, guint id,
 					   guint64 ts);

@@ -15,7 +15,7 @@ typedef struct {
 	const RsTraceSchema *schema;
 	RsTraceTableFunc take;
 	gpointer data;
-	guint64 bytes; /* of descriptors that may still be copied */
+	guint64 bytes; /* bytes of descriptors that may still be copied in this look */
 	gboolean changed, ended;
 } Look;
 
@@ -54,7 +54,7 @@ static void hand_out(Look *look, guint slot, const struct rs_provider *entry, co
 	look->changed = TRUE;
 }
 
-/* The schema's provider of that slot has lost it. */
+/* Whether the provider that the schema has in that slot has lost the slot. */
 static gboolean is_lost(const Look *look, guint slot, const struct rs_provider *entry)
 {
 	return rs_trace_schema_provider(look->schema, slot) &&
@@ -62,7 +62,7 @@ static gboolean is_lost(const Look *look, guint slot, const struct rs_provider *
 		!rs_trace_schema_knows(look->schema, slot, entry));
 }
 
-/* The one that has the slot now, if any, is handed out later in the look. */
+/* Hands the slot out as free. A new provider in it is handed out later in the same look. */
 static void hand_out_loss(Look *look, guint slot, const struct rs_provider *entry)
 {
 	const struct rs_provider free = {.sequence = entry->sequence, .state = RS_PROVIDER_FREE};
@@ -76,14 +76,15 @@ static gboolean has_changed(Look *look, guint slot, struct rs_provider *entry)
 {
 	if (rs_trace_region_provider(look->table->region, slot, entry))
 		return entry->sequence != look->table->told[slot];
-	look->table->pending = TRUE; /* it is being written */
+	look->table->pending = TRUE; /* the agent is writing the entry */
 	return FALSE;
 }
 
 /*
- * The entry has bytes that others in the schema have. The guest writes those others before it gives
- * their bytes away, so a second look at them tells whether they still have them. FALSE: one of them
- * is being written, so it is too early to say, or the look has ended.
+ * The entry may name bytes that the schema knows as another provider's. The guest changes that
+ * provider's entry before it gives the bytes away. So a second look at that entry tells whether it
+ * still has them. FALSE: the entry is being written, so it is too early to tell, or the look has
+ * ended.
  */
 static gboolean settle_bytes(Look *look, guint slot, const struct rs_provider *entry)
 {
@@ -105,7 +106,7 @@ static gboolean settle_bytes(Look *look, guint slot, const struct rs_provider *e
 	return TRUE;
 }
 
-/* Of an entry that the schema accepts. NULL: not now. */
+/* Copies the descriptors of an entry that the schema accepts. NULL: not in this look. */
 static guint8 *copy_descriptors(Look *look, guint slot, const struct rs_provider *entry,
 				gsize *size)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Looks at the table of providers of a live region (RS_SEC_PROVIDERS), for the schema of a session
- * or of an observer. Each look hands out what has changed since the one before: first what lost its
- * slot, then what has one now. So bytes that went from one provider to another are free in the
- * schema before the other is taken, although the guest writes meanwhile.
+ * or of an observer. Each look hands out the slots that have changed since the look before. Slots
+ * that became free come first, then slots with a new provider. So if descriptor bytes went from one
+ * provider to another, the schema has freed them before it takes the other, although the guest
+ * writes meanwhile.
  *
- * The table is hostile. A look copies each entry once, and no more bytes of descriptors than twice
- * what the region has; the rest waits for the next look. One thread at a time.
+ * One thread at a time. Trust: the table is hostile. A look copies each entry once. It copies at
+ * most twice as many bytes of descriptors as the region has. The rest waits for the next look.
  */
 #ifndef RS_TRACE_TABLE_H
 #define RS_TRACE_TABLE_H
@@ -18,15 +19,15 @@ G_BEGIN_DECLS
 
 typedef struct _RsTraceTable RsTraceTable;
 
-/* `region` outlives it. */
+/* `region` must outlive the table. */
 RsTraceTable *rs_trace_table_new(const RsTraceRegion *region);
 void rs_trace_table_free(RsTraceTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceTable, rs_trace_table_free)
 
 /*
- * A slot has changed: a private copy of its entry, and its descriptors unless the schema knows or
- * refuses them. To be given to rs_trace_schema_take() before it returns. FALSE: that was not done,
- * and the look ends.
+ * A slot has changed. `entry` is a private copy of its entry. `descs` are its descriptors, unless
+ * the schema knows or refuses them. The function must pass both to rs_trace_schema_take() before it
+ * returns. FALSE: it did not, and the look ends.
  */
 typedef gboolean (*RsTraceTableFunc)(guint slot, const struct rs_provider *entry,
 				     const guint8 *descs, gsize size, gpointer data);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to a running session, by name. org.ringside.Session1.xml says what it can be asked.
- * Everything here is synchronous, on the caller's thread. GDBus has checked the type of what comes
- * back, but not its sense. Names come from a guest: they are escaped before they are shown.
+ * A connection to a running session. org.ringside.Session1.xml describes what a session can be
+ * asked.
+ *
+ * Threads: all calls are synchronous, on the caller's thread. Trust: GDBus checks the types of
+ * answers, and nobody their sense. Names may come from a guest: escape them before they are shown.
  */
 #ifndef RS_TRACE_CLIENT_H
 #define RS_TRACE_CLIENT_H
@@ -14,21 +16,27 @@
 
 G_BEGIN_DECLS
 
-/* To be unreffed. NO_SUCH_SESSION: there is none, it has died, or it does not answer. */
+/*
+ * Connects to the session of that name; to be unreffed. NO_SUCH_SESSION: there is none, it has
+ * died, or it does not answer.
+ */
 RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error);
 /* Likewise, by the path of the socket. */
 RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error);
 
-/* No options for a call; a floating reference. */
+/* The options of a call that needs none; a floating reference. */
 GVariant *rs_trace_client_no_options(void);
 
-/* The one option of Stat and OpenRegion: a source by its number, 0: none. A floating reference. */
+/*
+ * The options of Stat and OpenRegion: a source's number, or none if `number` is 0. A floating
+ * reference.
+ */
 GVariant *rs_trace_client_source(guint32 number);
 
 typedef struct {
 	guint32 number; /* never another source's */
 	char *name, *kind, *kernel, *state;
-	char *region; /* the file by which programs of its host join; empty: they cannot */
+	char *region; /* path by which programs of this host join; empty: they cannot */
 	gboolean joined;
 	guint32 pid; /* 0: none, or not known */
 } RsTraceClientSource;

@@ -3,11 +3,16 @@
 
 #include <rs-trace-cmdline.h>
 
-/* Providers whose slot is another's now, kept for the records of before: so many, and their memory
- * in bytes. Beyond that half of it is let go. */
+/*
+ * Limits for providers that have lost their slot, which are kept for earlier records: their number,
+ * and their memory in bytes. Beyond these limits, the oldest are freed down to half.
+ */
 #define RETIRED_MAX 4096u
 #define RETIRED_BYTES ((gsize)32 << 20)
-/* Bytes of new descriptors after which the rest waits for the next round, so that a round ends. */
+/*
+ * After this many bytes of new descriptors, the rest waits for the next round, so that each round
+ * ends.
+ */
 #define DESCS_MAX ((gsize)1 << 20)
 
 struct _RsTraceFollower {
@@ -20,10 +25,10 @@ struct _RsTraceFollower {
 	RsTraceClock *clock;
 	RsTraceCmdline *names;
 	RsTraceDecoder *decoder;
-	gsize descs; /* bytes that were taken in this round */
+	gsize descs; /* bytes of descriptors that were taken in this round */
 	struct {
 		guint64 ts, ns;
-	} last[]; /* record of each ring */
+	} last[]; /* time of the last record of each ring */
 };
 
 static void on_decoded(const RsTraceRecord *record, gpointer data)
@@ -75,15 +80,16 @@ static void take_chunk(RsTraceFollower *follower, const RsTraceChunk *chunk)
 {
 	if (!follower->merger)
 		return;
-	/* After the page was copied: what it names is known to the source by now. */
+	/* Only after the page was copied: then the source knows all that its records refer to. */
 	follower->source->ops->changes(follower->source, follower);
 	rs_trace_decoder_push(follower->decoder, chunk->ring, chunk->page, chunk->from, chunk->to,
 			      chunk->lost);
 }
 
 /*
- * FALSE: too much is kept, and records that the merger holds name some of it. They are shown first,
- * which takes a round or two. Only a guest whose providers change as fast as it writes waits so.
+ * FALSE: too many providers are kept, and records in the merger point to some of their events.
+ * These records must be shown first, which takes a round or two. This happens only to a guest whose
+ * providers change as fast as it writes.
  */
 static gboolean make_room(RsTraceFollower *follower)
 {
@@ -98,7 +104,9 @@ static gboolean make_room(RsTraceFollower *follower)
 	return TRUE;
 }
 
-/* Up to RS_TRACE_FOLLOWER_CHUNKS of one ring. *stopped: there may be more, for a later round. */
+/*
+ * Reads up to RS_TRACE_FOLLOWER_CHUNKS of one ring. *stopped: the rest must wait for a later round.
+ */
 static RsTraceRingStatus read_ring(RsTraceFollower *follower, guint ring, guint64 now_ns,
 				   gboolean *any, gboolean *stopped)
 {
@@ -134,7 +142,10 @@ RsTraceRingStatus rs_trace_follower_read(RsTraceFollower *follower, guint64 now_
 		if (status != RS_TRACE_RING_DATA && status != RS_TRACE_RING_IN_FLIGHT)
 			continue;
 		in_flight = TRUE;
-		/* Records that wait for others to be shown must not hold those back. */
+		/*
+		 * After a stop, this ring waits until records in the merger are shown. So it must
+		 * not hold them back.
+		 */
 		if (follower->merger && !stopped)
 			rs_trace_merger_in_flight(follower->merger, follower->first_lane + ring);
 	}

@@ -7,12 +7,12 @@
 #include <ringside/atomic.h>
 #include <ringside/cmdline.h>
 
-/* The doorbell is asked for when this part of a ring has filled. */
+/* The doorbell is to ring once this part of a ring has been written. */
 #define WAKE_FRACTION 4
 /*
- * The host publishes an epoch within 2 ms, unless a busy machine holds it up. Some guests can write
- * the word that says so, so a round waits no longer than this for all its rings. After some waits
- * in vain, only another epoch shows that there is a host to wait for.
+ * The host publishes an announced epoch within 2 ms, unless a busy machine delays it. Some guests
+ * can write the word that announces it. So all rings of a round together wait no longer than this.
+ * After several rounds in vain, the observer does not wait again until an epoch has come.
  */
 #define CLOCK_PATIENCE_US 50000u
 #define CLOCK_LOOK_US 100u
@@ -24,26 +24,27 @@ typedef struct {
 	gboolean owner;
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
-	guint32 epoch_count; /* rs_control.epoch_count that was told of */
-	guint waited;        /* us in this round for rs_control.clock_pending */
-	guint in_vain;       /* rounds that waited for it in vain, since the last epoch */
-	guint32 changes;     /* rs_guest_info.provider_changes that was told of */
+	guint32 epoch_count; /* rs_control.epoch_count when epochs were last told */
+	guint waited;        /* us waited in this round for rs_control.clock_pending */
+	guint in_vain;       /* rounds that waited in vain since the last epoch */
+	guint32 changes;     /* rs_guest_info.provider_changes when providers were last told */
 	RsTraceTable *table;
 	struct rs_clock_epoch *epochs; /* room for a copy of the section */
-	guint32 name_changes;          /* rs_guest_info.cmdline_changes that was told of */
+	guint32 name_changes;          /* rs_guest_info.cmdline_changes when names were last told */
 	guint8 *snapshot;              /* two copies of the names' section; NULL: none so far */
 	RsTraceRing *rings[];
 } Live;
 
 /*
- * The memory is another's now: it was laid out anew, beginning with the header. An owner knows by
- * itself, and does not let a guest end its trace by a word that it may write.
+ * Whether the region was laid out anew, for another agent. That begins with the header. An owner
+ * learns it in other ways: a guest may be able to write this word, and must not end the owner's
+ * trace by it.
  */
 static gboolean is_gone(const Live *live)
 {
 	const struct rs_region_header *shared = (const void *)live->region->map;
 
-	rs_rmb(); /* what was copied was there while the header still named this region */
+	rs_rmb(); /* so all copies were made before this look at the header */
 	return !live->owner && rs_load(&shared->session_id) != live->region->header.session_id;
 }
 
@@ -57,7 +58,7 @@ static gboolean tell_provider(guint slot, const struct rs_provider *entry, const
 {
 	const Telling *telling = data;
 
-	/* Descriptors of the next one would make nonsense of records of this one. */
+	/* Descriptors of another agent would make nonsense of this agent's records. */
 	if (is_gone(telling->live))
 		return FALSE;
 	rs_trace_follower_take_provider(telling->follower, slot, entry, descs, size);
@@ -96,7 +97,7 @@ static void tell_clock(Live *live, RsTraceFollower *follower)
 	live->in_vain = 0;
 }
 
-/* Records may be here of an epoch that the host is about to publish. */
+/* The copied records may belong to an epoch that the host is about to publish. */
 static void await_clock(Live *live)
 {
 	if (live->in_vain >= CLOCK_VAIN_MAX)
@@ -115,7 +116,7 @@ static void tell_changes(RsTraceSource *source, RsTraceFollower *follower)
 {
 	Live *live = (Live *)source;
 
-	rs_rmb(); /* what the page names was there before its record was in the page */
+	rs_rmb(); /* the guest wrote all that a record refers to before the record */
 	tell_providers(live, follower);
 	await_clock(live);
 	tell_clock(live, follower);
@@ -146,7 +147,7 @@ static void names(RsTraceSource *source, RsTraceFollower *follower)
 		live->snapshot = g_malloc(2 * size);
 	live->name_changes = changes;
 	rs_trace_region_copy(live->region, RS_SEC_CMDLINE, 0, live->snapshot, size);
-	/* The second look after the first: pairs with the agent's barriers around an entry. */
+	/* The second copy after the first: pairs with the agent's barriers around an entry. */
 	rs_rmb();
 	rs_trace_region_copy(live->region, RS_SEC_CMDLINE, 0, live->snapshot + size, size);
 	if (is_gone(live))
@@ -169,7 +170,7 @@ static guint64 pending_loss(RsTraceSource *source, guint ring)
 	Live *live = (Live *)source;
 	guint64 lost = rs_trace_ring_pending_loss(live->rings[ring]);
 
-	/* How much was left to be read nobody knows then. */
+	/* If the region is gone, nobody knows how much was left to read. */
 	return is_gone(live) ? 0 : lost;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live rings of a region as a source of pages. It also tells what the region says of boot,
- * descriptors, clock and names. All of it is hostile. It is copied here and parsed by
- * viewer/decode.
+ * The live rings of a region as a source of pages. The source also tells what the region says about
+ * boots, descriptors, clock and names.
+ *
+ * Thread: as rs-trace-source.h. Trust: all of the region is hostile. It is copied here, and the
+ * copies are parsed by viewer/decode.
  */
 #ifndef RS_TRACE_LIVE_H
 #define RS_TRACE_LIVE_H
@@ -12,8 +14,9 @@
 G_BEGIN_DECLS
 
 /*
- * `region` must outlive the source. `owner`: the region is ours, so the doorbell is armed, and in
- * drop mode pages are consumed. READ_ONLY: the owner's region is not writable.
+ * `region` must outlive the source. `owner`: the region is our own, so the source arms the
+ * doorbell, and consumes pages in drop mode. READ_ONLY: it is to consume pages, but the region is
+ * not writable.
  */
 RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, gboolean owner,
 				 GError **error);

@@ -6,35 +6,37 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* How long a sleep lasts when nothing rings: short after a busy round, long when all is quiet. */
+/*
+ * How long the thread sleeps without a doorbell: short after a busy round, long when all is quiet.
+ */
 #define SLEEP_BUSY_MS 2
 #define SLEEP_QUIET_MS 20
-/* Rounds at the end in which only records in flight are waited for. */
+/* At the end, at most this many rounds wait only for records in flight. */
 #define PATIENT_ROUNDS 4
 
-/* One source. The thread's own once it has taken it. */
+/* One source. It belongs to the pump's thread once the thread has taken it. */
 typedef struct {
 	guint number;
 	gpointer data;         /* the owner's */
 	RsTraceSource *source; /* until it is taken */
 	RsTraceFollower *follower;
 	gint ending;    /* atomic */
-	guint patience; /* rounds in which it was still waited for */
+	guint patience; /* rounds at the end that waited only for records in flight */
 	gboolean finished;
 } Member;
 
 struct _RsTracePump {
 	RsTracePumpConfig config;
 	RsTraceMerger *merger; /* NULL: nothing is decoded */
-	GPtrArray *members;    /* the thread's own, by number; NULL: none */
+	GPtrArray *members;    /* of the thread, by number; an entry may be NULL */
 	GThread *thread;
-	GMainContext *context; /* the owner's, for `done` */
+	GMainContext *context; /* of the owner, for its callbacks */
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
-	gboolean draining;     /* the thread's: it takes what is there, then ends */
-	guint64 bad;           /* the thread's until it has been joined */
+	gboolean draining;     /* of the thread: it reads what is there, then ends */
+	guint64 bad;           /* of the thread until it has been joined */
 
-	GPtrArray *numbers; /* the owner's: members by number; NULL: that number is free */
+	GPtrArray *numbers; /* of the owner: members by number; NULL: the number is free */
 	GMutex lock;
 	GPtrArray *joining; /* under the lock: members that the thread has not taken yet */
 	GPtrArray *leaving; /* under the lock: members that it is done with */
@@ -75,7 +77,7 @@ static gboolean tell_left(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Not g_main_context_invoke: it could call right here, on the wrong thread. */
+/* Not g_main_context_invoke(): it could call `what` at once, on the wrong thread. */
 static void tell(RsTracePump *pump, GSourceFunc what)
 {
 	GSource *source = g_idle_source_new();
@@ -112,7 +114,7 @@ static void take_joining(RsTracePump *pump)
 	g_mutex_unlock(&pump->lock);
 }
 
-/* The next one from *i on; NULL: there is none. */
+/* The next member from number *i on. NULL: there is none. */
 static Member *next_member(const RsTracePump *pump, guint *i)
 {
 	while (*i < pump->members->len) {
@@ -124,7 +126,7 @@ static Member *next_member(const RsTracePump *pump, guint *i)
 	return NULL;
 }
 
-/* Nobody writes there any more: nothing new means that there is no more. */
+/* The source writes no more. So if nothing new came, nothing more will come. */
 static void maybe_finish(Member *member, RsTraceRingStatus status)
 {
 	if (status == RS_TRACE_RING_DATA ||
@@ -134,7 +136,10 @@ static void maybe_finish(Member *member, RsTraceRingStatus status)
 	member->finished = TRUE;
 }
 
-/* One look at every ring. The liveliest status of all sources; END only if all have ended. */
+/*
+ * Looks at every ring once. Returns the liveliest status of all sources, so END only if all have
+ * ended.
+ */
 static RsTraceRingStatus read_round(RsTracePump *pump)
 {
 	RsTraceRingStatus all = RS_TRACE_RING_END;
@@ -145,7 +150,7 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 	if (pump->merger)
 		rs_trace_merger_begin_round(pump->merger);
 	for (guint i = 0; (member = next_member(pump, &i));) {
-		/* Before it is read: what came before that is read now. */
+		/* Before the read: then all that was written before the end is read now. */
 		gboolean ending = g_atomic_int_get(&member->ending);
 		RsTraceRingStatus one;
 
@@ -168,7 +173,7 @@ static void update_names(RsTracePump *pump)
 		rs_trace_follower_update_names(member->follower);
 }
 
-/* Lets go of members that have nothing to say any more. */
+/* Drops members that have finished and whose records have all been shown. */
 static void drop_finished(RsTracePump *pump)
 {
 	gboolean any = FALSE;
@@ -189,13 +194,15 @@ static void drop_finished(RsTracePump *pump)
 		tell(pump, tell_left);
 }
 
-/* FALSE: there is nobody left who wants records. */
+/* FALSE: nobody wants more records. */
 static gboolean end_round(RsTracePump *pump)
 {
 	if (pump->merger) {
-		/* Every time: what is released below was written a round ago at the latest, so its
-		 * name has been noted by now. An older look would show a task under the name that
-		 * it had before. */
+		/*
+		 * In every round: a record that is released below was written at least one round
+		 * ago. So the name of its task has been noted by now. An older look would show an
+		 * earlier name of the task.
+		 */
 		if (rs_trace_merger_held(pump->merger))
 			update_names(pump);
 		rs_trace_merger_end_round(pump->merger, g_get_monotonic_time());
@@ -227,7 +234,7 @@ static void sleep_for(RsTracePump *pump, int ms)
 		return;
 }
 
-/* Takes what is there at the end. */
+/* At the end, reads what is there. */
 static void drain(RsTracePump *pump)
 {
 	guint pages = 0, rounds;
@@ -237,12 +244,12 @@ static void drain(RsTracePump *pump)
 	take_joining(pump);
 	for (guint i = 0; (member = next_member(pump, &i));)
 		pages = MAX(pages, rs_trace_follower_source(member->follower)->ring_pages);
-	/* A guest that still runs may write for ever: what is there now, twice over, is enough. */
+	/* A guest that still runs may write for ever. Twice as much as is there now is enough. */
 	rounds = 2 * pages / RS_TRACE_FOLLOWER_CHUNKS + 2 * PATIENT_ROUNDS;
 	for (guint round = 0; round < rounds; round++) {
 		RsTraceRingStatus status = read_round(pump);
 
-		/* Of each source only so many rounds in flight are waited for. */
+		/* Each source is waited for during PATIENT_ROUNDS rounds only. */
 		if (!end_round(pump) || status < RS_TRACE_RING_IN_FLIGHT)
 			break;
 	}
@@ -275,7 +282,10 @@ static gpointer run(gpointer data)
 			armed = FALSE;
 			sleep_for(pump, SLEEP_BUSY_MS);
 		} else if (!armed && arm(pump)) {
-			/* And one more look before sleeping: what came in between rings nothing. */
+			/*
+			 * Look once more before sleeping: a record that came in between does not
+			 * ring the doorbell.
+			 */
 			armed = TRUE;
 		} else {
 			sleep_for(pump, SLEEP_QUIET_MS);
@@ -356,7 +366,7 @@ void rs_trace_pump_wake(RsTracePump *pump)
 {
 	guint64 one = 1;
 
-	/* Full is as good as written. */
+	/* If the counter is full, the thread wakes up all the same. */
 	if (write(pump->wake, &one, sizeof(one)) < 0)
 		return;
 }
@@ -378,10 +388,10 @@ void rs_trace_pump_free(RsTracePump *pump)
 	if (!pump)
 		return;
 	rs_trace_pump_finish(pump);
-	/* Calls may still be queued for us. */
+	/* Calls to our callbacks may still be queued. */
 	while ((source = g_main_context_find_source_by_user_data(pump->context, pump)))
 		g_source_destroy(source);
-	/* Those that have left are still under their numbers. */
+	/* Members that have left are still in `numbers`. */
 	g_ptr_array_unref(pump->numbers);
 	g_ptr_array_unref(pump->members);
 	g_ptr_array_unref(pump->joining);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads sources on a thread of its own, and calls back with their records in the order of time. A
- * terminal or a pipe that takes records slowly holds up neither the guest nor its session.
+ * Reads sources on a thread of its own, and calls back with their records in the order of time. So
+ * a terminal or a pipe that takes records slowly delays neither the guest nor its session.
  *
  * All functions here are called on the owner's thread.
  */
@@ -18,18 +18,21 @@ typedef struct _RsTracePump RsTracePump;
 
 typedef struct {
 	/*
-	 * On the pump's thread: a record, its task (of an event; else no name), and what was said
-	 * of its source. Record and task are valid during the call. NULL: pages are consumed and
-	 * not decoded.
+	 * On the pump's thread: a record, its task (without a name if the record is no event), and
+	 * the `data` of rs_trace_pump_add() as `source`. Record and task are valid during the call.
+	 * NULL: pages are consumed and not decoded.
 	 */
 	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
 		       gpointer data);
-	/* On the pump's thread, after each round. FALSE: no more is wanted. May be NULL. */
+	/* On the pump's thread, after each round. FALSE: the pump is to end. May be NULL. */
 	gboolean (*round)(gpointer data);
 	gpointer record_data; /* for both */
-	/* On the owner's thread: a source that was to end was read and freed. May be NULL. */
+	/*
+	 * On the owner's thread: a source for which rs_trace_pump_end() was called has been read
+	 * and freed. May be NULL.
+	 */
 	void (*ended)(gpointer source, gpointer data);
-	/* On the owner's thread: it has come to an end by itself. May be NULL. */
+	/* On the owner's thread: the pump has ended by itself. May be NULL. */
 	void (*done)(gpointer data);
 	gpointer data;
 } RsTracePumpConfig;
@@ -37,9 +40,9 @@ typedef struct {
 /* It does nothing before it is started. */
 RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config);
 /*
- * Begins to read, once. Records of all sources that were added before come in the order of time. A
- * source that is added later may bring records that are older than those already handed out.
- * The pump ends by itself when all its sources have ended; it must have had one.
+ * Begins to read, once. Records of all sources that were added before are handed out in the order
+ * of time. A source that is added later may have records that are older than those already handed
+ * out. The pump ends by itself when it has had a source and all its sources have ended.
  */
 void rs_trace_pump_start(RsTracePump *pump);
 
@@ -48,7 +51,10 @@ void rs_trace_pump_start(RsTracePump *pump);
  * `source` of its records: the lowest number that no other source has.
  */
 guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source, gpointer data);
-/* Nothing is written any more to the source of that number. Reads what is there, then frees it. */
+/*
+ * The source with that number writes no more. The pump reads what is there, and then frees the
+ * source.
+ */
 void rs_trace_pump_end(RsTracePump *pump, guint number);
 
 /* The doorbell rang. */

@@ -31,14 +31,19 @@ static guint64 extend_records(guint64 near, guint32 bits)
 
 void rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out)
 {
-	/* Guest words. Sequence numbers of 2^62 and more are nonsense: they are cut so that the
-	 * arithmetic below cannot overflow. */
+	/*
+	 * These words are the guest's. Sequence numbers of 2^62 and more are invalid. They are cut,
+	 * so that the arithmetic below cannot overflow.
+	 */
 	const guint64 sane = (1ull << 62) - 1;
 	guint64 pages = rs_load_acquire(&place->state->pages) & sane, before;
 	int tries = 4;
 
-	/* `pages` tells which of many pages the word's 18 bits mean: should we have been stopped
-	 * between the two for so many pages that it no longer does, look again. */
+	/*
+	 * The word has 18 bits of the page's number, and `pages` tells the other bits. If we were
+	 * stopped between the two loads, and the producer filled very many pages meanwhile, they do
+	 * not belong together. Then look again.
+	 */
 	do {
 		before = pages;
 		out->word = rs_load_acquire(&place->state->word);
@@ -85,7 +90,7 @@ void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo
 
 		oldest = rs_trace_ring_page(&place, seq);
 		if ((gint64)rs_load(&oldest->seq) != seq)
-			continue; /* skipped, or just being begun */
+			continue; /* the page was skipped, or is just being begun */
 		before = MIN(rs_load(&oldest->records), out->records);
 		out->entries = out->records - before;
 		out->oldest_ts = rs_load(&oldest->ts);

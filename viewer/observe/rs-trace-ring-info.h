@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a ring holds, as its producer tells it. It is for `stat`: the ring is not read. The figures
- * are words of a guest. Each is read once and bounded by what is possible. Any thread.
+ * How much a ring holds, as its producer says. For `stat`: the records themselves are not read.
+ *
+ * Any thread. Trust: the figures are the guest's. Each word is read once and bounded by what is
+ * possible.
  */
 #ifndef RS_TRACE_RING_INFO_H
 #define RS_TRACE_RING_INFO_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a ring lies in its region, and where its producer is. For rs-trace-ring.c and
- * rs-trace-ring-info.c. Each guest word is read once.
+ * Where a ring lies in its region, and where its producer writes. For rs-trace-ring.c and
+ * rs-trace-ring-info.c. Each word of the guest is read once.
  */
 #ifndef RS_TRACE_RING_PRIVATE_H
 #define RS_TRACE_RING_PRIVATE_H
@@ -10,7 +10,10 @@
 
 #include <ringside/atomic.h>
 
-/* Pages that one page header can say were skipped, as far as we look. */
+/*
+ * A page header says how many pages before it were skipped. A reader looks for one in at most this
+ * many pages.
+ */
 #define RS_TRACE_SKIP_LOOKAHEAD 64
 
 typedef struct {

@@ -15,35 +15,38 @@ struct _RsTraceRing {
 	gboolean whole, finishing;
 	guint64 patience_ns;
 
-	/* Cursor: the page that is read, how far, and what the counters must be there. */
+	/*
+	 * Cursor: the page that is being read, the place in it, and what the counters must be
+	 * there.
+	 */
 	gint64 seq;
-	guint32 offset;  /* bytes; 0: the page's header was not taken yet */
-	guint64 records; /* records that lay before the cursor */
+	guint32 offset;  /* in bytes; 0: the page's header has not been read */
+	guint64 records; /* records before the cursor */
 	guint64 dropped;
-	gboolean counted; /* the two above are known; FALSE right after joining in the middle */
+	gboolean counted; /* the two above are known; FALSE at first, unless from record 0 */
 
-	gint64 stuck_seq; /* page that a producer is in, and since when we have been waiting */
+	gint64 stuck_seq; /* page that waits for a producer, and since when */
 	guint64 stuck_since;
 
 	RsTraceRingStats stats;
 	guint8 *copy;      /* page_size bytes, 8-byte aligned */
 	gint64 copied_seq; /* page whose bytes up to `offset` are in `copy`, -1: none */
 
-	/* Whole pages: the one handed out last, whose records are not in `records` yet. */
+	/* With whole pages: the page handed out last. Its records are not yet in `records`. */
 	guint8 *last;
 	guint64 last_seq;
 	guint last_to; /* bytes; 0: there is none */
 };
 
-/* What `committed` of page `seq` was when its lap began. */
+/* The value of `committed` of page `seq` at the start of its lap. */
 static guint32 lap_base(const RsTraceRing *r, gint64 seq)
 {
 	return (guint32)((guint64)seq / r->place.n_pages * r->place.page_size);
 }
 
 /*
- * Copies [from, to) of a page word by word: the producer may be writing here, which costs us
- * the copy (the caller looks again) but is no data race.
+ * Copies [from, to) of a page word by word: the producer may be writing here. Then the copy is
+ * useless, which the caller notices, but this is no data race.
  */
 static void copy_words(guint8 *out, const guint8 *page, guint32 from, guint32 to)
 {
@@ -68,7 +71,7 @@ static void next_page(RsTraceRing *r)
 		rs_store_release(&r->place.ctl->consumed, (guint64)r->seq);
 }
 
-/* Begins anew at the oldest page that can be there: the ring went back. */
+/* The ring went back: begins anew at the oldest page that can be there. */
 static void resync(RsTraceRing *r, const RsTraceRingPosition *at)
 {
 	r->stats.resyncs++;
@@ -78,7 +81,7 @@ static void resync(RsTraceRing *r, const RsTraceRingPosition *at)
 		rs_store_release(&r->place.ctl->consumed, (guint64)r->seq);
 }
 
-/* Did a later page say that page `seq` was passed over by the producer? */
+/* Whether a later page says that the producer skipped page `seq`. */
 static gboolean was_skipped(const RsTraceRing *r, gint64 seq, gint64 current)
 {
 	for (gint64 k = 1; k <= RS_TRACE_SKIP_LOOKAHEAD && seq + k <= current; k++) {
@@ -90,7 +93,9 @@ static gboolean was_skipped(const RsTraceRing *r, gint64 seq, gint64 current)
 	return FALSE;
 }
 
-/* Counts the records in [from, to) of a copy. Returns where they end; `why` says what ends them. */
+/*
+ * Counts the records in [from, to) of a copy. Returns where they end. `why` says what lies there.
+ */
 static guint walk(const guint8 *page, guint from, guint to, guint *records, RsTracePageItem *why)
 {
 	RsTracePageWalk walk = {.at = from};
@@ -103,7 +108,7 @@ static guint walk(const guint8 *page, guint from, guint to, guint *records, RsTr
 	return walk.at;
 }
 
-/* Records that the whole page handed out last holds; it is walked only when that matters. */
+/* Counts the records in the whole page that was handed out last. Called only if they matter. */
 static guint count_last(const RsTraceRing *r)
 {
 	RsTracePageItem why;
@@ -114,19 +119,24 @@ static guint count_last(const RsTraceRing *r)
 	return records;
 }
 
-/* The header of a page that is begun: what was lost before it. */
+/*
+ * Uses the header of a page that the cursor has reached. Returns how many records were lost before
+ * it.
+ */
 static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
 {
 	guint64 lost = 0;
 
-	/* Right behind the last page, its header says how many records that one held. */
+	/*
+	 * The page right after the last one says in its header how many records the last one held.
+	 */
 	if (r->last_to && h->seq != r->last_seq + 1)
 		r->records += count_last(r);
 	else if (r->last_to)
 		r->records = h->records;
 	r->last_to = 0;
 	if (r->counted) {
-		/* A counter that went back is a lie or a reboot: nothing can be said of it. */
+		/* A counter that went back is a lie or a reboot. Then the loss is unknown. */
 		if (h->records > r->records)
 			lost = h->records - r->records;
 		if (h->dropped > r->dropped)
@@ -139,7 +149,10 @@ static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
 	return lost;
 }
 
-/* The copied page up to `to`, unread. The next one goes into the other buffer. */
+/*
+ * Hands out the copied page up to `to` without parsing it. The next page is copied into the other
+ * buffer.
+ */
 static void hand_out_whole(RsTraceRing *r, guint to, RsTraceChunk *out)
 {
 	struct rs_ring_page *h = (void *)r->copy;
@@ -155,7 +168,7 @@ static void hand_out_whole(RsTraceRing *r, guint to, RsTraceChunk *out)
 	r->offset = to;
 }
 
-/* What makes sense of the copied page up to `to`. FALSE: not all of it does. */
+/* Hands out the copied page up to `to`, as far as its records are valid. FALSE: one is not. */
 static gboolean hand_out_records(RsTraceRing *r, guint to, RsTraceChunk *out)
 {
 	struct rs_ring_page *h = (void *)r->copy;
@@ -171,13 +184,13 @@ static gboolean hand_out_records(RsTraceRing *r, guint to, RsTraceChunk *out)
 	r->copied_seq = r->seq;
 	if (why != RS_TRACE_PAGE_BAD)
 		return TRUE;
-	r->stats.bad_pages++; /* nothing after this point can be found again */
+	r->stats.bad_pages++; /* no record can be found after this point */
 	return FALSE;
 }
 
 /*
- * Takes [offset, to) of page r->seq, which is known to be committed. Returns FALSE when the ring
- * came round meanwhile, so that the copy is worth nothing.
+ * Takes [offset, to) of page r->seq, which is known to be committed. FALSE: the ring has come round
+ * to the page meanwhile, so the copy is useless.
  */
 static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk *out,
 		     gboolean *torn)
@@ -186,11 +199,11 @@ static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk
 	struct rs_ring_page *h;
 	guint32 from = r->offset ? r->offset : RS_RING_PAGE_HEADER;
 	RsTraceRingPosition again;
-	/* Decoding a page needs its marks from the start on, also where we joined in the middle. */
+	/* To decode records, a reader needs all marks of the page, also those before `from`. */
 	guint32 copy_from = r->copied_seq == r->seq ? from : RS_RING_PAGE_HEADER;
 
 	*torn = FALSE;
-	/* Not before there is something: a region may have a thousand rings that nobody writes. */
+	/* Allocated only now, since a region may have a thousand rings that nobody writes. */
 	if (!r->copy) {
 		r->copy = g_malloc0(r->place.page_size);
 		r->last = r->whole ? g_malloc0(r->place.page_size) : NULL;
@@ -204,7 +217,7 @@ static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk
 	if (again.seq - r->seq >= r->place.n_pages || again.seq < r->seq)
 		return FALSE;
 	if ((gint64)h->seq != r->seq) {
-		*torn = TRUE; /* committed, but under another number: not ours to read */
+		*torn = TRUE; /* committed, but the header has another number */
 		return TRUE;
 	}
 
@@ -231,7 +244,7 @@ static gboolean lost_patience(RsTraceRing *r, guint64 now_ns)
 	return now_ns - r->stuck_since >= r->patience_ns;
 }
 
-/* One look at one page. RS_TRACE_RING_DATA with out->page NULL: go on with the next page. */
+/* Looks at one page once. RS_TRACE_RING_DATA with out->page NULL: call again. */
 static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 {
 	const struct rs_ring_page *shared;
@@ -255,7 +268,10 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 	shared = rs_trace_ring_page(&r->place, r->seq);
 	committed = rs_load_acquire(&shared->committed) +
 		    rs_load_acquire(&shared->committed_remote) - lap_base(r, r->seq);
-	/* After `committed`: if both agree now, all was written when we looked at `committed`. */
+	/*
+	 * Read after `committed`: if both are equal, all records were complete when `committed` was
+	 * read.
+	 */
 	rs_trace_ring_locate(&r->place, &at);
 	if (at.seq == r->seq) {
 		want = at.offset;
@@ -300,7 +316,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 
 RsTraceRingStatus rs_trace_ring_next(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 {
-	/* A guest could keep us going from page to page for ever. One lap in a call is enough. */
+	/* A guest could make us go from page to page for ever. One lap in a call is enough. */
 	for (guint32 tries = 0; tries < r->place.n_pages + 16; tries++) {
 		RsTraceRingStatus status = step(r, now_ns, out);
 
@@ -347,11 +363,11 @@ void rs_trace_ring_arm(RsTraceRing *r, guint32 bytes)
 		return;
 	rs_store(&r->place.ctl->wake_from, from);
 	rs_store(&r->place.ctl->wake_units, MAX(bytes / RS_RING_UNIT, 1));
-	/* Pairs with the acquire load in the producer's check. Still armed: only moved. */
+	/* Pairs with the acquire load in the producer's check. */
 	if (armed == rs_load(&r->place.state->wake_seen))
 		armed++;
 	rs_store_release(&r->place.ctl->wake_armed, armed);
-	/* The caller's next look at the word must not be done before this: store, then load. */
+	/* A full barrier: the caller's next look at the word must come after this store. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -381,7 +397,10 @@ static void start_at(RsTraceRing *r, RsTraceFrom from)
 		begin_at(r, r->whole ? at.seq + 1 : at.seq);
 		if (r->whole)
 			break;
-		/* Mid-page: as if we had read so far. The records before are not ours to miss. */
+		/*
+		 * Begins in the middle of a page, as if all before had been read: earlier records
+		 * are not lost.
+		 */
 		if (at.seq >= 0 && at.offset > RS_RING_PAGE_HEADER) {
 			r->offset = at.offset;
 			r->records = rs_trace_ring_total(&r->place, &at);

@@ -22,7 +22,7 @@ typedef enum {
 
 /* The liveliest comes last. */
 typedef enum {
-	RS_TRACE_RING_END,       /* nothing will ever come; a live ring does not say it */
+	RS_TRACE_RING_END,       /* nothing will ever come; a live ring never says this */
 	RS_TRACE_RING_IDLE,      /* nothing new, and no producer is under way */
 	RS_TRACE_RING_IN_FLIGHT, /* nothing to take now, but a producer is writing a record */
 	RS_TRACE_RING_DATA,      /* `out` was filled; call again */
@@ -47,8 +47,8 @@ typedef struct {
 	RsTraceFrom from;
 	gboolean consumer; /* drop mode: publish our position; needs a writable region */
 	/*
-	 * Hand out full pages, and do not look into them. It is for whoever only keeps pages. Loss
-	 * is counted all the same. FROM_NOW begins with the next page.
+	 * Hand out full pages, and do not look into them. This is for a reader that only keeps
+	 * pages. Loss is still counted. FROM_NOW begins with the next page.
 	 */
 	gboolean whole;
 	/* how long a page waits for a producer that does not finish; 0: 1 s */
@@ -57,7 +57,10 @@ typedef struct {
 
 typedef struct _RsTraceRing RsTraceRing;
 
-/* `region` must outlive the reader. NO_RING; READ_ONLY: a consumer needs a writable region. */
+/*
+ * `region` must outlive the reader. NO_RING: the region has no such ring. READ_ONLY: a consumer
+ * needs a writable region.
+ */
 RsTraceRing *rs_trace_ring_new(const RsTraceRegion *region, const RsTraceRingConfig *config,
 			       GError **error);
 void rs_trace_ring_free(RsTraceRing *ring);
@@ -66,16 +69,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRing, rs_trace_ring_free)
 /* Takes the next chunk. `now_ns` is any monotonic clock of the caller's, to measure patience. */
 RsTraceRingStatus rs_trace_ring_next(RsTraceRing *ring, guint64 now_ns, RsTraceChunk *out);
 
-/* Whole pages: from now on the current page is handed out too, as far as it is written. */
+/* With whole pages: from now on, the current page is handed out too, as far as it is written. */
 void rs_trace_ring_finish(RsTraceRing *ring);
 
-/* Records that are known to be lost but lie after the last chunk; for the end of a trace. */
+/* Number of records after the last chunk that are known to be lost; for the end of a trace. */
 guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
 
 /*
- * Asks for the doorbell once `bytes` more have been written, from this reader's position. There is
- * one doorbell a ring: only the region's owner arms it. Afterwards call rs_trace_ring_next once
- * more before sleeping: what came in between rings nothing.
+ * Asks for the doorbell once `bytes` more have been written, from this reader's position. A ring
+ * has one doorbell, so only the region's owner arms it. Afterwards, call rs_trace_ring_next() once
+ * more before sleeping: a record that came in between does not ring the doorbell.
  */
 void rs_trace_ring_arm(RsTraceRing *ring, guint bytes);
 
@@ -84,7 +87,7 @@ typedef struct {
 	guint64 lost;      /* in chunks so far */
 	guint64 bad_pages; /* pages cut short because a record or header made no sense */
 	guint64 stuck;     /* pages passed over because a producer never finished */
-	guint64 resyncs;   /* the ring went back (guest rebooted, or is hostile): began anew */
+	guint64 resyncs; /* restarts of the reader because the ring went back (reboot or hostile) */
 } RsTraceRingStats;
 void rs_trace_ring_stats(const RsTraceRing *ring, RsTraceRingStats *out);
 

@@ -31,7 +31,7 @@ char *rs_trace_rundir_path(GError **error)
 	g_autofree char *path = base_dir();
 	struct stat st;
 
-	/* In /tmp anyone could have made it before us. */
+	/* In /tmp another user may have made the directory before us. */
 	if (g_mkdir_with_parents(path, 0700) || lstat(path, &st)) {
 		int code = errno;
 

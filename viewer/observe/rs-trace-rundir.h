@@ -8,9 +8,11 @@
  *     NAME@N.journal   what the patcher has changed in the Nth source that the session started
  *     NAME@N.*         other files of that source
  *
- * A NAME.session that nobody has locked belonged to a process that died. The functions here read. A
- * session takes its name with hv/session/rundir.h. Any thread. The directory is the user's own, but
- * its files are read as if they were not: a bad one is an error, never a crash.
+ * A NAME.session that nobody has locked belonged to a process that died. The functions here only
+ * read. A session takes its name with hv/session/rundir.h.
+ *
+ * Any thread. Trust: the directory is the user's own, but its files are read as if they were not. A
+ * bad file is an error, never a crash.
  */
 #ifndef RS_TRACE_RUNDIR_H
 #define RS_TRACE_RUNDIR_H
@@ -20,7 +22,7 @@
 
 G_BEGIN_DECLS
 
-/* The key file's groups: one of the session, one for each source, with a number from 1 on. */
+/* The key file's groups: one for the session, and one for each source, numbered from 1. */
 #define RS_TRACE_RUNDIR_GROUP "session"
 #define RS_TRACE_RUNDIR_SOURCE_GROUP "source %u"
 
@@ -38,19 +40,19 @@ typedef struct {
 } RsTraceRundirEntry;
 
 RsTraceRundirEntry *rs_trace_rundir_entry_new(const char *name);
-/* Copies the texts; the first three may be NULL and become "". */
+/* Adds a copy of `source`. Its first three texts may be NULL, and become "". */
 void rs_trace_rundir_entry_add(RsTraceRundirEntry *entry, const RsTraceRundirSource *source);
 /* The Nth source, from 1 on; NULL: there is none. */
 const RsTraceRundirSource *rs_trace_rundir_entry_source(const RsTraceRundirEntry *entry, guint n);
-/* It died, and a QEMU guest of it may run on. */
+/* Whether the session died and one of its QEMU guests may still run. */
 gboolean rs_trace_rundir_entry_lost(const RsTraceRundirEntry *entry);
 
 void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRundirEntry, rs_trace_rundir_entry_free)
 
 /*
- * The directory, made if need be; to be freed. G_IO_ERROR: it cannot be made, or
- * (PERMISSION_DENIED) it is there but not ours alone.
+ * The path of the directory, which is made if need be; to be freed. G_IO_ERROR: it cannot be made,
+ * or (PERMISSION_DENIED) it is there but not ours alone.
  */
 char *rs_trace_rundir_path(GError **error);
 
@@ -59,7 +61,7 @@ char *rs_trace_rundir_file(const char *name, const char *suffix, GError **error)
 /* NAME@N: the name of the files of a session's Nth source; to be freed. */
 char *rs_trace_rundir_source_name(const char *name, guint n);
 
-/* All sessions, dead ones too, by name: RsTraceRundirEntry, to be unreffed. */
+/* All sessions, also dead ones, in order of name: RsTraceRundirEntry, to be unreffed. */
 GPtrArray *rs_trace_rundir_list(GError **error);
 /* RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION: no such session. */
 RsTraceRundirEntry *rs_trace_rundir_find(const char *name, GError **error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The errors of org.ringside.Session1 as a GError domain, so that server and client see the same
- * ones: org.ringside.Error.NoSuchEvent and so on. Any thread.
+ * errors: org.ringside.Error.NoSuchEvent and so on. Any thread.
  */
 #ifndef RS_TRACE_SESSION_ERROR_H
 #define RS_TRACE_SESSION_ERROR_H
@@ -18,7 +18,7 @@ typedef enum {
 	RS_TRACE_SESSION_ERROR_BUSY,
 	RS_TRACE_SESSION_ERROR_NOT_READY, /* the guest's agent has not said hello */
 	RS_TRACE_SESSION_ERROR_ENDED,
-	/* These two are never on the wire: only a client's own functions say them. */
+	/* These two are never sent: only rs-trace-client.h returns them. */
 	RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION,
 	RS_TRACE_SESSION_ERROR_GONE, /* the session went away */
 } RsTraceSessionError;

@@ -15,9 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A region that was left is laid out anew within some milliseconds. */
+/*
+ * How often to look for a region. A region that was left is laid out anew within some milliseconds.
+ */
 #define LOOKS 100u
-/* So many looks in a row find no hope: at one of them another process may just look as we do. */
+/*
+ * Give up after this many looks in a row that find no region that will become free. One is not
+ * enough, since another process may hold a lock for a moment while it looks.
+ */
 #define VAIN_LOOKS 2u
 #define LOOK_NS 5000000
 
@@ -34,8 +39,8 @@ int rs_hosted_number(const char *variable)
 }
 
 /*
- * An open file description of our own, since the lock belongs to it. -1: none; -2: it cannot be
- * had.
+ * Opens the memory anew, since the lock belongs to the open file description. -1: the environment
+ * names no memory. -2: it cannot be opened.
  */
 static int open_memory(void)
 {
@@ -55,7 +60,7 @@ static int open_memory(void)
 	return fd >= 0 ? fd : -2;
 }
 
-/* Bytes up to the end of entries and claims; 0: this is no directory. */
+/* Returns the offset where entries and claims end. 0: this is no directory. */
 static uint64_t find_end(int fd, uint64_t size)
 {
 	const struct rs_directory *head;
@@ -85,7 +90,7 @@ static int map_directory(int fd, struct rs_hosted_place *place)
 	struct stat st;
 	void *at = MAP_FAILED;
 
-	/* A PCI BAR's file in sysfs says its size too. */
+	/* The file of a PCI BAR in sysfs has the BAR's size. */
 	if (fstat(fd, &st) || st.st_size < 0)
 		return RS_AGENT_NO_REGION;
 	place->memory_size = (uint64_t)st.st_size;
@@ -98,7 +103,7 @@ static int map_directory(int fd, struct rs_hosted_place *place)
 	return 0;
 }
 
-/* Nobody else is in that region. `on` false: gives the lock back. */
+/* Locks the region, or unlocks it if `on` is false. False: another process has the region. */
 static bool lock(int fd, const struct rs_place *at, bool on)
 {
 	struct flock range = {.l_type = on ? F_WRLCK : F_UNLCK,
@@ -110,9 +115,9 @@ static bool lock(int fd, const struct rs_place *at, bool on)
 }
 
 /*
- * Takes entry `at` if it is ours to take; then it is locked. *hope: it has been left, by an owner
- * that said so or of which nothing lives, and the host will lay it out anew. That owner may have
- * had our process id: an id is used again, and we may be what a traced program executed.
+ * Takes entry `at` if this process may have it. Then its region is locked. *hope: the region was
+ * left, by an owner that said so or that is dead, so the host will lay it out anew. That owner may
+ * have had our process id: ids are used again, and a traced program may have executed us.
  */
 static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *at, bool *hope)
 {
@@ -134,7 +139,10 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 	return false;
 }
 
-/* One look at all entries, first for one that was given to us. 0, TAKEN or what is wrong. */
+/*
+ * Looks at all entries once, first for one that is kept for this process. Returns 0, RS_AGENT_TAKEN
+ * or another error.
+ */
 static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, bool *hope)
 {
 	static const uint32_t kinds[] = {RS_SOURCE_GIVEN, RS_SOURCE_USER};
@@ -145,7 +153,7 @@ static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, b
 			int err = rs_directory_look(place->memory, place->memory_size, i, &at);
 
 			if (err == RS_AGENT_TAKEN)
-				break; /* that was the last one */
+				break; /* there are no more entries */
 			if (err)
 				return err;
 			if (at.kind != kinds[pass] ||
@@ -187,7 +195,7 @@ static int map_place(int fd, struct rs_hosted_place *place)
 		return err;
 	place->index = at.index;
 	place->given = at.kind == RS_SOURCE_GIVEN;
-	/* The mapping keeps the file description, and with it the lock. */
+	/* The mapping keeps the open file description, and so the lock. */
 	map = mmap(NULL, at.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at.offset);
 	if (map == MAP_FAILED) {
 		rs_directory_leave(place->memory, place->memory_size, at.index, place->owner);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding a region for this process in memory that others share: see ringside/directory.h. Who has
- * a region holds an open file description lock on its first byte, and the lock goes with the last
- * mapping of it. So others see whether anybody is in it, forks included, however the process ends.
- * For rs_hosted.c, on the thread that calls rs_hosted_init_image().
+ * Finds a region for this process in memory that others share: see ringside/directory.h. A process
+ * that has a region holds an open file description lock on its first byte. The lock is released
+ * with the last mapping of the region. So others see whether any process, forks included, still has
+ * it mapped, however these processes end.
+ *
+ * For rs_hosted.c. Thread: the one that calls rs_hosted_init_image(). Trust: the memory is written
+ * by other processes too, so offsets and sizes are checked.
  */
 #ifndef RS_HOSTED_PLACE_H
 #define RS_HOSTED_PLACE_H
@@ -12,23 +15,26 @@
 #include <stdint.h>
 
 struct rs_hosted_place {
-	uint8_t *memory; /* the directory alone: [0, directory_size) of memory_size */
+	uint8_t *memory; /* the directory: [0, directory_size) of memory_size bytes */
 	uint64_t directory_size, memory_size;
 	uint8_t *region;
 	uint64_t region_size;
 	uint32_t index;
 	uint32_t owner;
-	bool given; /* by the host, which started this process */
+	bool given; /* the host, which started this process, keeps this region for it */
 };
 
-/* 0: found. 1: the environment names none. Else RS_AGENT_*. */
+/* Returns 0: found. 1: the environment names no memory. Else RS_AGENT_*. */
 int rs_hosted_find_place(struct rs_hosted_place *place);
-/* Says that this process has no use for it any more. Its mapping stays. Async-signal-safe. */
+/*
+ * Marks the region as left, unless the host keeps it for this process. The mapping stays.
+ * Async-signal-safe.
+ */
 void rs_hosted_leave_place(const struct rs_hosted_place *place);
-/* Leaves it, and unmaps it: nothing was done with it. */
+/* Leaves the region and unmaps it. To be called only if nobody has used it. */
 void rs_hosted_drop_place(struct rs_hosted_place *place);
 
-/* The number in an environment variable. -1: there is none. */
+/* The number in an environment variable. -1: there is none, or it is invalid. */
 int rs_hosted_number(const char *variable);
 
 #endif

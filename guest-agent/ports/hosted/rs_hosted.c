@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LATE_LOOK_NS 10000000 /* between two looks for an answer that comes late */
+#define LATE_LOOK_NS 10000000 /* ns between two looks for an answer that comes late */
 
 RS_PROVIDER(provider, NULL);
 
@@ -33,7 +33,8 @@ static struct {
 	struct rs_hosted_place place;
 } hosted = {.doorbell = -1};
 
-static char provider_name[RS_NAME_MAX + 1]; /* one more, so that a longer one is seen */
+static char provider_name[RS_NAME_MAX +
+			  1]; /* one byte more, so that a name that is too long is noticed */
 
 /* An event may fire anywhere, so this is async-signal-safe and keeps errno. */
 static void ring_doorbell(void)
@@ -42,11 +43,11 @@ static void ring_doorbell(void)
 	int saved = errno;
 
 	if (write(hosted.doorbell, &one, sizeof(one)) < 0)
-		errno = 0; /* it is full: the reader has enough to wake up for */
+		errno = 0; /* the counter is full, so the reader wakes up anyway */
 	errno = saved;
 }
 
-/* A host on this machine wakes the futex up; from elsewhere nothing does. */
+/* A host on this machine wakes the futex. Inside a guest nobody does, so the wait has a limit. */
 static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
 {
 	struct timespec most = {.tv_nsec = LATE_LOOK_NS};
@@ -57,8 +58,8 @@ static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
 }
 
 /*
- * The doorbell, if this region has one. What starts other programs may have closed it, and the
- * number be another file's by now.
+ * The doorbell, if this region has one. A program that started us may have closed the descriptor,
+ * and its number may mean another file now.
  */
 static int find_doorbell(void)
 {
@@ -75,7 +76,10 @@ static int find_doorbell(void)
 	return strstr(what, "[eventfd]") ? fd : -1;
 }
 
-/* rs_control.flags. The agent checks the region only later, so this bounds what it reads. */
+/*
+ * Reads rs_control.flags. The agent checks the region only later, so this function checks what it
+ * reads.
+ */
 static uint32_t control_flags(void)
 {
 	static struct rs_region_header header;
@@ -92,7 +96,7 @@ static uint32_t control_flags(void)
 	return rs_load(&((const struct rs_control *)(hosted.place.region + at))->flags);
 }
 
-/* So a wild store of the program cannot change what the host says. */
+/* So that a wild store of the program cannot change what the host has written. */
 static void protect_host_part(void)
 {
 	uint64_t size = ((const struct rs_region_header *)hosted.place.region)->guest_offset;
@@ -106,7 +110,7 @@ static void become_child(void)
 	hosted.child = true;
 }
 
-/* The caller's name, or what can be a name of the program's. */
+/* The caller's name, or a valid name that is made from the program's. */
 static const char *choose_name(const char *name)
 {
 	snprintf(provider_name, sizeof(provider_name), "%s",
@@ -154,14 +158,16 @@ static int attach(const char *name, bool self)
 	return 0;
 }
 
-/* Nobody takes what is left while another thread may still be inside an event: it stays mapped. */
+/*
+ * Another thread may still be inside an event. So the region stays mapped, and nobody gets it yet.
+ */
 static void at_exit(void)
 {
 	if (hosted.active && !hosted.child)
 		rs_hosted_leave_place(&hosted.place);
 }
 
-/* What `ringside run` or the user says. */
+/* Whether the environment names a memory. */
 static bool region_named(void)
 {
 	const char *path = getenv("RINGSIDE_REGION");
@@ -174,7 +180,7 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 	bool self;
 	int ret;
 
-	/* The caller has a copy of its own, and yet its calls come to this one. */
+	/* The caller's image has its own copy of this library, but its calls reach this copy. */
 	if (events && events != provider.events)
 		return region_named() ? RS_AGENT_OTHER : 0;
 	if (hosted.active)
@@ -197,7 +203,7 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 	hosted.greeted = ret == 0;
 	if (self)
 		rs_self_patch_start();
-	/* No answer is no error: the region is there, and a host may come later. */
+	/* It is no error if nobody answers: the region is there, and a host may come later. */
 	return ret == RS_ERR_UNREACHABLE ? 0 : ret;
 }
 

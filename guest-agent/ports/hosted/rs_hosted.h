@@ -12,22 +12,25 @@
  *                             that runs on this host, or in a guest the device's memory,
  *                             /sys/bus/pci/devices/0000:00:02.0/resource2
  * Without it everything here does nothing, and events stay NOPs. A process takes a region of its
- * own out of that memory: the one that the host keeps for it, or one that is free. Where none is
- * free, it runs untraced (RS_AGENT_TAKEN).
+ * own in that memory: the one that the host keeps for it, or a free one. If none is free, it runs
+ * untraced (RS_AGENT_TAKEN).
  *
- * What a traced program starts inherits the environment, and takes a region too if it holds an
- * agent. So does what a process executes: it is another source. Only the program that the host
- * itself started keeps its region then. After a fork without execve the child goes on recording
- * what was on at the fork, under its own pid. It never patches and asks nothing of the host, which
- * does not know it. Its region is not another's before the child is gone too.
+ * Programs that a traced program starts inherit the environment. If such a program holds an agent,
+ * it takes a region too. A program that a process executes in its own place is also a new source.
+ * Only the program that the host itself started keeps its region then.
  *
- * Where a program and a plugin each link this library, each has an agent and is a source of its
- * own. A plugin in a program that exports these functions (-rdynamic) calls the program's instead.
- * It is told so by RS_AGENT_OTHER, and registers its events with RS_PROVIDER() and
+ * After a fork without execve, the child goes on recording events that were on at the fork, under
+ * its own pid. It never patches text, and asks nothing of the host, which does not know the child.
+ * No other process gets the region before the child has gone too.
+ *
+ * If a program and its plugin each link this library, each has an agent and is a source of its own.
+ * If the program exports these functions (-rdynamic), the plugin calls those of the program
+ * instead. It then gets RS_AGENT_OTHER, and registers its events with RS_PROVIDER() and
  * rs_agent_register().
  *
- * Threads: init and fini are called once, on one thread. Where the process patches itself there is
- * a thread for it, which blocks all signals. Trust: it trusts the host, but checks the layout.
+ * Threads: init and fini are called once, on one thread. If the process patches itself, the library
+ * has a thread for this, which blocks all signals. Trust: the library trusts the host, but checks
+ * the layout.
  */
 #ifndef RS_HOSTED_H
 #define RS_HOSTED_H
@@ -40,14 +43,16 @@ extern "C" {
 #endif
 
 /*
- * Attaches under `name`, with the events of the image that calls: see ringside/name.h. NULL: the
- * program's, with '_' for each character that no name may have. Returns 0 also if there is no
- * region (then rs_hosted_active() is false) and when called again. After RS_AGENT_* or RS_ERR_* the
- * program runs untraced.
+ * Attaches under `name` (see ringside/name.h), with the events of the image that calls. `name`
+ * NULL: the program's name, with '_' for each character that a name must not have. Returns 0 also
+ * if the environment names no memory (then rs_hosted_active() is false), and when called again.
+ * After RS_AGENT_* or RS_ERR_* the program runs untraced.
  */
 static inline int rs_hosted_init(const char *name);
 
-/* What rs_hosted_init() calls: `events` are those of the image in which it stands. */
+/*
+ * rs_hosted_init() calls this with the events of the image that rs_hosted_init() is compiled into.
+ */
 int rs_hosted_init_image(const char *name, const struct rs_event *events);
 static inline int rs_hosted_init(const char *name)
 {
@@ -56,14 +61,14 @@ static inline int rs_hosted_init(const char *name)
 bool rs_hosted_active(void);
 
 /*
- * Takes the program out of the session. A process that patches itself gets its text back. At exit
- * the region is left without it.
+ * Takes the program out of the session. If the process patches itself, its text is restored. It
+ * need not be called: at exit the region is left anyway.
  */
 void rs_hosted_fini(void);
 
 /*
- * For a program that watches others. From now on events of the calling thread carry this pid and
- * name (up to RS_COMM_LEN bytes, or NUL-terminated). Pid 0: its own again.
+ * For a program that watches others. From now on, events of the calling thread carry this pid, tgid
+ * and name (up to RS_COMM_LEN bytes, or NUL-terminated). Pid 0: its own again.
  */
 void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm);
 

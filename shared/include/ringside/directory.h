@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One piece of shared memory (a memory slot, a BAR, a memfd) holds this directory and a number of
- * regions, one for each agent: a kernel, and processes beside it. So each agent of a guest has its
- * own rings, ids and requests. An agent maps only its own region and the directory, if its system
- * lets it map a part. There is a directory even if there is only one region.
+ * regions, one for each agent: a kernel, and processes beside it. So each agent has its own rings,
+ * ids and requests. An agent maps only its own region and the directory, if its system lets it map
+ * a part. There is a directory even if there is only one region.
  *
  *     offset 0        struct rs_directory                     H
  *     entries_offset  struct rs_directory_entry[entry_count]  H
  *     claims_offset   uint64_t[entry_count], claims           G, by compare-and-swap
  *     then            the regions
  *
- * An entry is free if the upper half of its claim word is not entry.generation. An agent takes the
+ * A region is free if the upper half of its claim word is not entry.generation. An agent takes the
  * region by a compare-and-swap of the claim word to
  *     entry.generation << 32 | owner
- * `owner` is the process id, or 1 for a kernel. A region of kind RS_SOURCE_GIVEN is never free: the
- * host writes its claim for one process, which takes it again when it has executed another program.
- * Other regions nobody takes twice, since an id may be another process's by now. A kernel takes the
- * entry of kind RS_SOURCE_KERNEL whatever its claim word is, since that word may be its own claim
- * of an earlier boot.
+ * `owner` is the process id, or 1 for a kernel. A region of kind RS_SOURCE_GIVEN is never free. The
+ * host writes its claim for one process, and that process takes the region again after it has
+ * executed another program. A process never takes any other region by a claim with its own id,
+ * since an earlier process may have had that id. A kernel takes the entry of kind RS_SOURCE_KERNEL
+ * whatever its claim word is, since that word may be its own claim of an earlier boot.
  *
  * An owner that leaves replaces its id in the word by RS_CLAIM_LEFT. Anyone who finds that an owner
- * is gone may do the same. The host gives the region to the next owner: it lays the region out anew
- * and then raises the entry's generation. Until then nobody can take it.
+ * is gone may do the same. The host then lays the region out anew and raises the entry's
+ * generation. Until then nobody can take the region.
  */
 #ifndef RINGSIDE_DIRECTORY_H
 #define RINGSIDE_DIRECTORY_H
@@ -45,7 +45,7 @@ struct rs_directory {   /* H */
 	uint16_t abi_minor;
 	uint32_t header_size; /* bytes of this structure */
 	uint64_t size;        /* bytes of the whole piece of memory */
-	uint64_t session_id;  /* random; a new one each time that it is laid out */
+	uint64_t session_id;  /* random; a new one each time that the memory is laid out */
 	uint64_t entries_offset;
 	uint64_t claims_offset; /* multiple of RS_SECTION_ALIGN */
 	uint32_t entry_count;   /* 1..RS_MAX_REGIONS */
@@ -62,16 +62,16 @@ struct rs_directory_entry {  /* H */
 	uint32_t kind;       /* RS_SOURCE_* */
 	uint32_t generation; /* 1.. (release: the region is laid out) */
 	uint64_t reserved[5];
-	char name[RS_LABEL_LEN]; /* of the source, for people; empty: the agent says it */
+	char name[RS_LABEL_LEN]; /* of the source, for people; empty: the agent gives it */
 };
 RS_ASSERT_SIZE(struct rs_directory_entry, 128);
 #define RS_DIRECTORY_ENTRY_MIN_SIZE 128u
 RS_ASSERT_GROWS(struct rs_directory_entry, RS_DIRECTORY_ENTRY_MIN_SIZE);
 
 /*
- * Takes a private copy of the head out of the `size` bytes of memory that it begins. False: it does
- * not fit, or is shorter than in 1.0. The caller checks magic and version first, which are there
- * even then.
+ * Takes a private copy of the head, which lies at the start of `size` bytes of memory. False: the
+ * head does not fit, or is shorter than in 1.0. `out` holds the magic and the version even then if
+ * the memory is large enough for them. The caller checks these first.
  */
 static inline bool rs_directory_take_head(struct rs_directory *out, const void *memory,
 					  uint64_t size)

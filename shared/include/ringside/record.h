@@ -4,9 +4,9 @@
  * 8 bytes.
  *
  * A timestamp is the low 32 bits of the event clock. Within a ring records are in time order. So
- * the full value is the previous one with its low half replaced, plus 2^32 if that went back. The
- * first record of a page starts from the page header's time. If 2^32 ticks or more may have passed,
- * an RS_REC_TIME comes first.
+ * the full value is that of the record before with its low half replaced, plus 2^32 if the result
+ * is smaller. The first record of a page starts from the page header's time. If 2^32 ticks or more
+ * may have passed, an RS_REC_TIME comes first.
  */
 #ifndef RINGSIDE_RECORD_H
 #define RINGSIDE_RECORD_H
@@ -14,7 +14,7 @@
 #include <ringside/types.h>
 
 /*
- * Ids below RS_FIRST_EVENT_ID are marks in the stream, not records: nobody counts them. PAD and
+ * Ids below RS_FIRST_EVENT_ID are marks in the stream. They are not counted as records. PAD and
  * CONTEXT have the shapes below. Every other mark begins with an id and its size in bytes, which is
  * 8 or more. So a reader skips the marks that it does not know.
  */

@@ -13,8 +13,9 @@
  * and checks it before it uses any of it: under QEMU the guest can write these pages, and a trace
  * file can hold anything. A reader checks the sections that it knows and ignores the rest.
  *
- * The header has two parts. Its fields lie at offset 0. The section table lies where section_offset
- * says, and behind the fields in 1.0. Either can get longer without the other: see grow.h.
+ * The header has two parts. Its fields lie at offset 0. The section table lies at section_offset,
+ * which is right behind the fields in 1.0. Either part can get longer without the other: see
+ * grow.h.
  */
 #ifndef RINGSIDE_REGION_H
 #define RINGSIDE_REGION_H
@@ -25,8 +26,8 @@
 #define RS_GUEST_MAGIC 0x5453455547534952ull  /* "RISGUEST" */
 
 /*
- * `features` of either side. Who finds a bit among these that it does not know refuses the other
- * side. It ignores other bits that it does not know.
+ * Bits of `features`. A side that finds an unknown bit among these in the other's `features`
+ * refuses the other side. It ignores unknown bits elsewhere.
  */
 #define RS_FEATURES_REQUIRED 0xffffffffull
 
@@ -101,9 +102,8 @@ struct rs_region_header { /* H */
 	uint32_t ring_page_size; /* power of two, RS_RING_PAGE_MIN..MAX */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
-	uint32_t
-		section_count; /* entries of the table, 64 in 1.0; those that it lacks are absent */
-	uint32_t section_stride; /* bytes from one to the next, 24 in 1.0 */
+	uint32_t section_count;  /* entries of the table, 64 in 1.0; other sections are absent */
+	uint32_t section_stride; /* bytes from one entry to the next, 24 in 1.0 */
 	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;
 	uint32_t doorbell_channel; /* RS_CHANNEL_* */
@@ -111,7 +111,7 @@ struct rs_region_header { /* H */
 	uint64_t doorbell_addr;
 	uint64_t origin_ns; /* host's CLOCK_MONOTONIC where trace times are 0 */
 	uint64_t reserved1[2];
-	/* The table; in a private copy it is always here: see rs_region_take_table(). */
+	/* The table in 1.0. In a private copy it is always here: see rs_region_take_table(). */
 	struct rs_section section[RS_SEC_COUNT];
 };
 RS_ASSERT_SIZE(struct rs_region_header, 1664);
@@ -123,9 +123,10 @@ _Static_assert(offsetof(struct rs_region_header, section) >= RS_REGION_HEADER_MI
 	       "least size of the header's fields");
 
 /*
- * Takes a private copy of the header's fields out of the `mapped` bytes of a region, and an empty
- * table. False: the fields do not fit, or are fewer than 1.0 has. The caller checks magic and
- * version first, which are there even then: of another major version nothing else is known.
+ * Takes a private copy of the header's fields out of the `mapped` bytes of a region, with an empty
+ * table. False: the fields do not fit, or are fewer than in 1.0. `out` holds the magic and the
+ * version even then if `mapped` is large enough for them. The caller checks these first, since
+ * nothing else is known about another major version.
  */
 static inline bool rs_region_take_header(struct rs_region_header *out, const void *region,
 					 uint64_t mapped)
@@ -137,8 +138,9 @@ static inline bool rs_region_take_header(struct rs_region_header *out, const voi
 }
 
 /*
- * Then takes the section table. Numbers that the table lacks stay absent, and those that we do not
- * know are not taken. False: the table contradicts itself, or is not in the host-written part.
+ * Then takes the section table. Sections that the table lacks stay absent, and sections with
+ * unknown numbers are not taken. False: the table contradicts itself, or is not in the host-written
+ * part.
  */
 static inline bool rs_region_take_table(struct rs_region_header *header, const void *region,
 					uint64_t mapped)
@@ -170,16 +172,18 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 #define RS_GUEST_NUDGE_VECTOR (1u << 2) /* the host may raise interrupt nudge_vector */
 #define RS_GUEST_NUDGE_NMI (1u << 3)    /* the host may raise an NMI */
 
-/* rs_guest_info.paging. A host that cannot walk such tables leaves the guest's text alone. */
-#define RS_PAGING_NONE 0u     /* no page tables are named */
-#define RS_PAGING_X86_64_4 1u /* CR3 of tables of 4 levels */
-#define RS_PAGING_X86_64_5 2u /* likewise of 5, where CR4.LA57 is set */
+/*
+ * rs_guest_info.paging. A host that cannot walk tables of this kind leaves the guest's text alone.
+ */
+#define RS_PAGING_NONE 0u     /* page_table_root is not used */
+#define RS_PAGING_X86_64_4 1u /* CR3, tables of 4 levels */
+#define RS_PAGING_X86_64_5 2u /* CR3, tables of 5 levels (CR4.LA57 is set) */
 
-/* When a boot began. An observer names a boot by it in the trace. */
+/* When a boot began. An observer shows it in the trace. */
 struct rs_boot {        /* G */
 	uint32_t boot;  /* its number; 0: none */
 	uint32_t epoch; /* clock epoch that `ts` belongs to */
-	uint64_t ts;    /* event clock when the agent attached */
+	uint64_t ts;    /* event clock at the moment when the agent attached */
 };
 RS_ASSERT_SIZE(struct rs_boot, 16);
 #define RS_BOOTS 8u /* boot b is entry b % RS_BOOTS */
@@ -195,19 +199,19 @@ struct rs_guest_info {  /* G */
 	uint32_t flags;      /* RS_GUEST_SELF_PATCH … */
 	uint32_t state;      /* RS_GUEST_* state */
 	uint32_t cpu_count;
-	uint32_t exit_code;          /* when EXITED */
-	uint32_t nudge_vector;       /* interrupt that makes the agent look, if its flag is set */
-	uint64_t tsc_hz;             /* rate of the event clock as the guest believes; 0: unknown */
-	uint64_t page_table_root;    /* by which GVAs are valid: see `paging`; 0: none (hosted) */
-	uint32_t provider_slots;     /* entries of RS_SEC_PROVIDERS used so far (release) */
-	uint32_t provider_changes;   /* grows with each change of one of them (release) */
+	uint32_t exit_code;    /* when EXITED */
+	uint32_t nudge_vector; /* interrupt that makes the agent look, if the flag says so */
+	uint64_t tsc_hz;       /* rate of the event clock, as far as the guest knows; 0: unknown */
+	uint64_t page_table_root;  /* translates the guest's GVAs: see `paging`; 0: none (hosted) */
+	uint32_t provider_slots;   /* entries of RS_SEC_PROVIDERS used so far (release) */
+	uint32_t provider_changes; /* grows with each change of one of them (release) */
 	uint32_t applied_generation; /* self-patching: the last rs_control.generation applied */
 	uint32_t patch_errors;       /* self-patching: sites that held unexpected bytes */
 	uint64_t lost_no_ring;       /* records refused because their vCPU has no ring */
 	uint64_t lost_nested;        /* records refused because of runaway nesting */
 	uint32_t sites_on;           /* self-patching: sites that are patched now */
 	uint32_t owner_pid;          /* process that the agent runs in; 0: a kernel */
-	uint32_t paging;             /* RS_PAGING_*: what any page_table_root of this guest is */
+	uint32_t paging;             /* RS_PAGING_*, for every page_table_root of this guest */
 	uint32_t reserved0;
 	uint64_t reserved2;
 	uint32_t clock_pong;      /* the rs_control.clock_ping that clock_ts answers (release) */

@@ -1,156 +1,387 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live source between the host and a reader. The reader waits for an epoch that is about to be
- * published, so that the records of its first moments get its times. One record stands in the ring.
- * The host is a thread.
+ * A live source between the host and a reader: what it tells of the region's tables, and when. It
+ * waits for an epoch that the host has announced. The ring holds one record.
  */
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 
 #include "region/regions.h"
 #include <ringside/atomic.h>
+#include <ringside/cmdline.h>
 #include <ringside/record.h>
 #include <string.h>
 
 #define PAGE 4096u
 #define TICKS 5000u
-#define OLD_NS 1000000000u
-#define NEW_NS 9000000000u
+#define OLD_NS 1000000u
+#define NEW_NS 9000000u
+#define PID 7u
 
-struct bed {
+/* Replaces GLib's: counts the time, and calls whoever writes to the region meanwhile. */
+static guint slept_us;
+static void (*while_asleep)(void);
+
+void g_usleep(gulong us)
+{
+	slept_us += (guint)us;
+	if (while_asleep)
+		while_asleep();
+}
+
+typedef struct {
 	RsTraceRegion *region;
-	struct rs_control *control;
-	struct rs_clock_epoch *epochs;
 	RsTraceMerger *merger;
 	RsTraceFollower *follower;
-	guint64 ns;
+	guint64 ns; /* of the last record */
 	guint records;
-};
+} Fixture;
 
 static void on_merged(const RsTraceRecord *record, gpointer data)
 {
-	struct bed *bed = data;
+	Fixture *f = data;
 
 	if (record->kind != RS_TRACE_RECORD_EVENT)
 		return;
-	bed->ns = record->ns;
-	bed->records++;
+	f->ns = record->ns;
+	f->records++;
 }
 
-static void begin_epoch(struct bed *bed, guint32 index, guint64 ticks, guint64 ns)
+static struct rs_control *control_of(const Fixture *f)
 {
-	struct rs_clock_epoch *epoch = &bed->epochs[index];
-
-	rs_store(&epoch->flags, index ? RS_EPOCH_CONTINUES : 0);
-	rs_store(&epoch->tsc_base, ticks);
-	rs_store(&epoch->ns_base, ns);
-	rs_store(&epoch->mult, 1);
-	rs_store_release(&epoch->index, index);
-	rs_store_release(&bed->control->epoch_count, index + 1);
+	return rs_trace_region_section(f->region, RS_SEC_CONTROL, NULL);
 }
 
-/* One page with one record at TICKS, of the epoch before. */
-static void write_record(struct bed *bed)
+static void set_up(Fixture *f, gconstpointer unused)
 {
-	struct rs_ring_page *page = rs_trace_region_section(bed->region, RS_SEC_RINGS, NULL);
-	struct rs_ring_state *state = rs_trace_region_section(bed->region, RS_SEC_RING_STATE, NULL);
+	struct rs_region_config config = {.vcpus = 1, .ring_bytes = 4 * PAGE};
+
+	g_assert_cmpint(rs_region_create(&config, &f->region, NULL), ==, 0);
+	f->merger = rs_trace_merger_new(0, 0, on_merged, f);
+}
+
+static void follow_as(Fixture *f, gboolean owner)
+{
+	RsTraceSource *source = rs_trace_live_new(f->region, RS_TRACE_FROM_START, owner, NULL);
+
+	g_assert_nonnull(source);
+	f->follower = rs_trace_follower_new(source, 0, f->merger);
+}
+
+static void follow(Fixture *f)
+{
+	follow_as(f, TRUE);
+}
+
+static void tear_down(Fixture *f, gconstpointer unused)
+{
+	rs_trace_follower_free(f->follower);
+	rs_trace_merger_free(f->merger);
+	rs_trace_region_free(f->region);
+}
+
+static void write_name(Fixture *f, const char *comm, guint64 since)
+{
+	guint buckets = f->region->header.section[RS_SEC_CMDLINE].count;
+	struct rs_cmdline_bucket *bucket =
+		rs_trace_region_element(f->region, RS_SEC_CMDLINE, rs_cmdline_hash(PID, buckets));
+	struct rs_cmdline_entry *entry = &bucket->way[since % RS_CMDLINE_WAYS];
+
+	*entry = (struct rs_cmdline_entry){
+		.sequence = 2, .pid = PID, .tgid = 3, .since = since, .boot = 1};
+	g_strlcpy(entry->comm, comm, sizeof(entry->comm));
+}
+
+static void count_name(Fixture *f)
+{
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+
+	rs_shared_add32(&info->cmdline_changes, 1);
+}
+
+static void assert_name(Fixture *f, const char *expected)
+{
+	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .boot = 1, .pid = PID, .ts = TICKS};
+	RsTraceTask task;
+
+	rs_trace_follower_update_names(f->follower);
+	rs_trace_follower_task(f->follower, &record, &task);
+	g_assert_cmpstr(task.comm, ==, expected);
+}
+
+/* The first look takes all names. Later ones do so only if the count has grown. */
+static void test_names(Fixture *f, gconstpointer unused)
+{
+	write_name(f, "early", 1);
+	follow(f);
+	assert_name(f, "early");
+	write_name(f, "later", 2);
+	assert_name(f, "early");
+	count_name(f);
+	assert_name(f, "later");
+}
+
+/* If a page says to which process its task belongs, that counts, and not the table. */
+static void test_tgid(Fixture *f, gconstpointer unused)
+{
+	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .boot = 1, .pid = PID, .ts = TICKS};
+	RsTraceTask task;
+
+	write_name(f, "task", 1);
+	follow(f);
+	rs_trace_follower_update_names(f->follower);
+	rs_trace_follower_task(f->follower, &record, &task);
+	g_assert_cmpuint(task.tgid, ==, 3);
+	record.tgid = 4;
+	rs_trace_follower_task(f->follower, &record, &task);
+	g_assert_cmpuint(task.tgid, ==, 4);
+	g_assert_cmpstr(task.comm, ==, "task");
+}
+
+/* A page with one record at TICKS. The page names `epoch`. */
+static void write_record(Fixture *f, guint32 epoch)
+{
+	struct rs_ring_page *page = rs_trace_region_section(f->region, RS_SEC_RINGS, NULL);
+	struct rs_ring_state *state = rs_trace_region_section(f->region, RS_SEC_RING_STATE, NULL);
 	struct rs_rec_header *record = (struct rs_rec_header *)(page + 1);
 	guint end = RS_RING_PAGE_HEADER + sizeof(*record);
 
-	*page = (struct rs_ring_page){
-		.ts = TICKS, .boot = 1, .header_size = RS_RING_PAGE_HEADER, .committed = end};
+	*page = (struct rs_ring_page){.ts = TICKS,
+				      .boot = 1,
+				      .epoch = epoch,
+				      .header_size = RS_RING_PAGE_HEADER,
+				      .committed = end};
 	*record = (struct rs_rec_header){
 		.id = RS_FIRST_EVENT_ID, .size = sizeof(*record), .ts = TICKS};
 	state->pages = 1;
 	rs_store_release(&state->word, 1ull << RS_WORD_RECORDS_SHIFT | end / RS_RING_UNIT);
 }
 
-static void bed_init(struct bed *bed)
+static void begin_epoch(Fixture *f, guint32 index, guint64 ticks, guint64 ns)
 {
-	struct rs_region_config config = {.vcpus = 1, .ring_bytes = 4 * PAGE};
+	struct rs_clock_epoch *epoch = rs_trace_region_element(f->region, RS_SEC_CLOCK, index);
 
-	*bed = (struct bed){0};
-	g_assert_cmpint(rs_region_create(&config, &bed->region, NULL), ==, 0);
-	bed->control = rs_trace_region_section(bed->region, RS_SEC_CONTROL, NULL);
-	bed->epochs = rs_trace_region_section(bed->region, RS_SEC_CLOCK, NULL);
-	begin_epoch(bed, 0, 0, OLD_NS);
-	write_record(bed);
-	bed->merger = rs_trace_merger_new(0, 0, on_merged, bed);
-	bed->follower = rs_trace_follower_new(
-		rs_trace_live_new(bed->region, RS_TRACE_FROM_START, TRUE, NULL), 0, bed->merger);
+	*epoch = (struct rs_clock_epoch){.index = index,
+					 .flags = index ? RS_EPOCH_CONTINUES : 0,
+					 .tsc_base = ticks,
+					 .ns_base = ns,
+					 .mult = 1};
+	rs_store_release(&control_of(f)->epoch_count, index + 1);
 }
 
-static void bed_done(struct bed *bed)
+static void read_all(Fixture *f)
 {
-	rs_trace_follower_free(bed->follower);
-	rs_trace_merger_free(bed->merger);
-	rs_trace_region_free(bed->region);
+	rs_trace_merger_begin_round(f->merger);
+	rs_trace_follower_read(f->follower, 0);
+	rs_trace_merger_end_round(f->merger, 0);
+	rs_trace_merger_flush(f->merger);
 }
 
-static void read_all(struct bed *bed)
+/* A later minor version may have longer epochs. */
+static void test_longer_epochs(Fixture *f, gconstpointer unused)
 {
-	rs_trace_merger_begin_round(bed->merger);
-	rs_trace_follower_read(bed->follower, 0);
-	rs_trace_merger_end_round(bed->merger, 0);
-	rs_trace_merger_flush(bed->merger);
+	struct rs_section *section = &f->region->header.section[RS_SEC_CLOCK];
+
+	section->stride = sizeof(struct rs_clock_epoch) + 24;
+	section->count = 4;
+	begin_epoch(f, 0, 0, OLD_NS);
+	begin_epoch(f, 1, 0, NEW_NS);
+	write_record(f, 1);
+	follow(f);
+	read_all(f);
+	g_assert_cmpuint(f->ns, ==, NEW_NS + TICKS);
 }
 
-static gpointer publish(gpointer data)
+static void add_provider(Fixture *f, struct rs_provider *entry)
 {
-	struct bed *bed = data;
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+	struct rs_event_desc *desc = rs_trace_region_section(f->region, RS_SEC_EVENTS, NULL);
 
-	g_usleep(300);
-	begin_epoch(bed, 1, TICKS - 1, NEW_NS);
-	rs_store_release(&bed->control->clock_pending, 2);
-	return NULL;
+	*info = (struct rs_guest_info){
+		.abi_major = RS_ABI_MAJOR,
+		.arch = RS_ARCH_X86_64,
+		.session_id = f->region->header.session_id,
+		.boot = 1,
+		.boots[1 % RS_BOOTS] = {.boot = 1},
+		.provider_slots = 1,
+		.provider_changes = info->provider_changes + 1,
+		.cpu_count = 1,
+		.magic = RS_GUEST_MAGIC,
+	};
+	*desc = (struct rs_event_desc){.size = sizeof(*desc) + 16, .id = RS_FIRST_EVENT_ID};
+	*entry = (struct rs_provider){.sequence = 2,
+				      .state = RS_PROVIDER_LIVE,
+				      .first_boot = 1,
+				      .last_boot = 1,
+				      .generation = 1,
+				      .first_id = RS_FIRST_EVENT_ID,
+				      .event_count = 1,
+				      .desc_size = desc->size,
+				      .name = "p"};
+	memcpy(rs_trace_region_section(f->region, RS_SEC_PROVIDERS, NULL), entry, sizeof(*entry));
 }
 
-static void test_pending(void)
+/* Tables of another agent in the same memory are not taken for those of the agent before. */
+static void test_given_away(Fixture *f, gconstpointer owner)
 {
-	struct bed bed;
-	GThread *host;
+	struct rs_region_header *shared = (void *)f->region->map;
+	RsTraceSource *source;
+	struct rs_provider entry;
+	RsTraceChunk chunk;
 
-	bed_init(&bed);
-	rs_store(&bed.control->clock_pending, 1);
-	host = g_thread_new("host", publish, &bed);
-	read_all(&bed);
-	g_thread_join(host);
-	g_assert_cmpuint(bed.records, ==, 1);
-	g_assert_cmpuint(bed.ns, ==, NEW_NS + 1);
-	bed_done(&bed);
+	write_name(f, "early", 1);
+	begin_epoch(f, 0, 0, 1000000);
+	begin_epoch(f, 1, 0, 2000000);
+	write_record(f, 1);
+	follow_as(f, GPOINTER_TO_INT(owner));
+	source = rs_trace_follower_source(f->follower);
+	rs_trace_follower_update_names(f->follower);
+	source->ops->begin_round(source, f->follower);
+	g_assert_cmpint(source->ops->next(source, 0, 0, &chunk), ==, RS_TRACE_RING_DATA);
+	/* The region is laid out anew after the reader has copied the page. */
+	shared->session_id++;
+	write_name(f, "later", 2);
+	begin_epoch(f, 1, 0, 3000000);
+	begin_epoch(f, 2, 0, 4000000);
+	add_provider(f, &entry);
+	count_name(f);
+	source->ops->changes(source, f->follower);
+	g_assert_cmpint(rs_trace_schema_knows(rs_trace_follower_schema(f->follower), 0, &entry), ==,
+			!!owner);
+	assert_name(f, owner ? "later" : "early");
+	rs_store(&((struct rs_ring_state *)rs_trace_region_section(f->region, RS_SEC_RING_STATE,
+								   NULL))
+			  ->dropped,
+		 9);
+	g_assert_cmpuint(source->ops->pending_loss(source, 0), ==, owner ? 9 : 0);
+	if (!owner)
+		g_assert_cmpint(source->ops->next(source, 0, 0, &chunk), ==, RS_TRACE_RING_END);
 }
 
-/* The host has died in between: the reader goes on with what it knows, and waits once only. */
-static void test_abandoned(void)
-{
-	struct bed bed;
+/* ---- epochs that are announced ---- */
 
-	bed_init(&bed);
-	rs_store(&bed.control->clock_pending, 1);
-	read_all(&bed);
-	g_assert_cmpuint(bed.records, ==, 1);
-	g_assert_cmpuint(bed.ns, ==, OLD_NS + TICKS);
-	bed_done(&bed);
+/* For the functions that `while_asleep` points to. */
+static Fixture *sleeper;
+
+static void begin(Fixture *f)
+{
+	sleeper = f;
+	begin_epoch(f, 0, 0, OLD_NS);
+	write_record(f, 0);
+	follow(f);
+	slept_us = 0;
 }
 
-/* It came while the page was being copied. */
-static void test_just_published(void)
+/* The host publishes the epoch that the record belongs to. */
+static void publish_epoch(void)
 {
-	struct bed bed;
-
-	bed_init(&bed);
-	begin_epoch(&bed, 1, TICKS, NEW_NS);
-	rs_store(&bed.control->clock_pending, 2);
-	read_all(&bed);
-	g_assert_cmpuint(bed.ns, ==, NEW_NS);
-	bed_done(&bed);
+	begin_epoch(sleeper, 1, TICKS - 1, NEW_NS);
+	rs_store_release(&control_of(sleeper)->clock_pending, 2);
 }
+
+static void test_pending(Fixture *f, gconstpointer unused)
+{
+	begin(f);
+	rs_store(&control_of(f)->clock_pending, 1);
+	while_asleep = publish_epoch;
+	read_all(f);
+	while_asleep = NULL;
+	g_assert_cmpuint(slept_us, >, 0);
+	g_assert_cmpuint(f->records, ==, 1);
+	g_assert_cmpuint(f->ns, ==, NEW_NS + 1);
+}
+
+/* The host has died before it published the epoch: the reader goes on with the epochs it knows. */
+static void test_abandoned(Fixture *f, gconstpointer unused)
+{
+	begin(f);
+	rs_store(&control_of(f)->clock_pending, 1);
+	read_all(f);
+	g_assert_cmpuint(slept_us, >, 0);
+	g_assert_cmpuint(f->records, ==, 1);
+	g_assert_cmpuint(f->ns, ==, OLD_NS + TICKS);
+}
+
+/* The epoch came while the page was being copied. */
+static void test_just_published(Fixture *f, gconstpointer unused)
+{
+	begin(f);
+	begin_epoch(f, 1, TICKS, NEW_NS);
+	rs_store(&control_of(f)->clock_pending, 2);
+	read_all(f);
+	g_assert_cmpuint(slept_us, ==, 0);
+	g_assert_cmpuint(f->ns, ==, NEW_NS);
+}
+
+/* A hostile guest: another number at each look. */
+static void pend_anew(void)
+{
+	control_of(sleeper)->clock_pending += 2;
+}
+
+/* The host: the epoch that was announced is there. */
+static void publish(void)
+{
+	control_of(sleeper)->epoch_count++;
+	control_of(sleeper)->clock_pending++;
+}
+
+/* A round of a hundred chunks. Returns how many us they waited together. */
+static guint wait_a_round(Fixture *f)
+{
+	RsTraceSource *source = rs_trace_follower_source(f->follower);
+
+	slept_us = 0;
+	source->ops->begin_round(source, f->follower);
+	for (guint i = 0; i < 100; i++)
+		source->ops->changes(source, f->follower);
+	return slept_us;
+}
+
+/* A guest that can write the host's words makes the reader wait for some rounds only. */
+static void test_vain_waits(Fixture *f, gconstpointer unused)
+{
+	struct rs_control *control = control_of(f);
+	guint waits = 0;
+
+	sleeper = f;
+	follow(f);
+	control->clock_pending = 1;
+	while_asleep = publish;
+	for (guint i = 0; i < 100; i++) {
+		control->clock_pending |= 1;
+		g_assert_cmpuint(wait_a_round(f), ==, 100);
+	}
+	control->clock_pending = 1;
+	while_asleep = pend_anew;
+	for (guint i = 0; i < 100; i++) {
+		guint us = wait_a_round(f);
+
+		g_assert_cmpuint(us, <=, 50000);
+		waits += us > 0;
+	}
+	g_assert_cmpuint(waits, ==, 3);
+	/* The host is there after all. */
+	control->epoch_count++;
+	g_assert_cmpuint(wait_a_round(f), >, 0);
+	while_asleep = NULL;
+}
+
+#define ADD(path, test) g_test_add("/observe/live/" path, Fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/observe/live/pending", test_pending);
-	g_test_add_func("/observe/live/abandoned", test_abandoned);
-	g_test_add_func("/observe/live/just-published", test_just_published);
+	ADD("names", test_names);
+	ADD("tgid", test_tgid);
+	ADD("longer-epochs", test_longer_epochs);
+	g_test_add("/observe/live/given-away", Fixture, NULL, set_up, test_given_away, tear_down);
+	/* A guest that writes the header of its own region does not end the session's trace. */
+	g_test_add("/observe/live/own", Fixture, GINT_TO_POINTER(1), set_up, test_given_away,
+		   tear_down);
+	ADD("pending", test_pending);
+	ADD("abandoned", test_abandoned);
+	ADD("just-published", test_just_published);
+	ADD("vain-waits", test_vain_waits);
 	return g_test_run();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Epochs against a guest that is a thread here: its counter is ours less an offset, and stands
- * still in a pause. What happened between two looks at the host's clock must be shown between them,
- * give or take the error that the epoch admits.
+ * Clock epochs of a guest that is a thread here. Its counter is the host's less an offset, and
+ * stands still in a pause. An event between two readings of the host's clock must be shown between
+ * them, within the error that its epoch states.
  */
 #include "session/clock.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define WELL_NS 200000u
-#define ROUNDING_NS 50u /* of ticks and ns, and of looking at two clocks one after the other */
+#define ROUNDING_NS 50u /* rounding of ticks and ns, and the time between readings of two clocks */
 
 enum manner { SILENT, HONEST, LYING };
 
@@ -29,12 +29,12 @@ struct guest {
 	struct rs_control *control;
 	struct rs_guest_info *info;
 	struct rs_moment since;
-	double hz_is_off_by; /* what the target says of the rate */
+	double hz_is_off_by; /* error of the rate that the target gives */
 	int fail_resume;
 	uint32_t pauses;
 
 	GThread *agent;
-	GMutex lock; /* what follows */
+	GMutex lock; /* guards the members below */
 	bool running, quit;
 	enum manner manner;
 	uint64_t offset, frozen;
@@ -106,7 +106,7 @@ static void on_pause(void *data, enum rs_pause_step step)
 	rs_clock_pause(((struct guest *)data)->clock, step);
 }
 
-/* As the agent's rs_agent_look(), every now and then, and at once after an answer. */
+/* Does what the agent's rs_agent_look() does, now and then, and at once after an answer. */
 static gpointer agent(gpointer data)
 {
 	struct guest *guest = data;
@@ -203,7 +203,7 @@ static void guest_free(struct guest *guest)
 	g_free(guest);
 }
 
-/* On a busy machine the agent may not run while it is asked: until it is well understood. */
+/* Greets until the error is small: on a busy machine the agent may not run while it is asked. */
 static void greet(struct guest *guest)
 {
 	for (guint i = 0; i < 1000; i++) {
@@ -224,7 +224,7 @@ static struct guest *running_guest(void)
 	return guest;
 }
 
-/* The guest emits: ring 0 and 1 in turn show it as their newest. */
+/* The guest emits an event. Its time becomes the newest of ring 0 and ring 1 in turn. */
 static struct event emit(struct guest *guest)
 {
 	struct rs_ring_state *state;
@@ -239,7 +239,7 @@ static struct event emit(struct guest *guest)
 	return event;
 }
 
-/* A reader that comes now and knows nothing yet. */
+/* A reader that begins now, without earlier epochs. */
 static RsTraceClock *reader(struct guest *guest)
 {
 	RsTraceClock *clock = rs_trace_clock_new(0);
@@ -257,7 +257,7 @@ static const struct rs_clock_epoch *epoch_at(struct guest *guest, uint32_t numbe
 	return rs_trace_region_element(guest->region, RS_SEC_CLOCK, number % count);
 }
 
-/* `*epoch`: that which the event's page names, then the event's own. */
+/* `*epoch`: in, the epoch that the event's page names; out, the event's own. */
 static bool is_right(struct guest *guest, const struct event *event, uint32_t *epoch)
 {
 	RsTraceClock *clock = reader(guest);
@@ -266,7 +266,7 @@ static bool is_right(struct guest *guest, const struct event *event, uint32_t *e
 	ns = guest->region->header.origin_ns + rs_trace_clock_ns(clock, epoch, event->ticks);
 	rs_trace_clock_free(clock);
 	error = epoch_at(guest, *epoch)->error_ns;
-	if (error > UINT64_MAX / 2) /* nothing is promised */
+	if (error > UINT64_MAX / 2) /* the epoch promises nothing */
 		return true;
 	error += ROUNDING_NS;
 	if (ns + error >= event->before && ns <= event->after + error)
@@ -277,7 +277,7 @@ static bool is_right(struct guest *guest, const struct event *event, uint32_t *e
 	return false;
 }
 
-/* All in a page that names epoch `page`. Returns the last one's own epoch. */
+/* Checks all events as if their page named epoch `page`. Returns the last event's own epoch. */
 static uint32_t check(struct guest *guest, const struct event *events, size_t n, uint32_t page)
 {
 	uint32_t epoch = page;
@@ -313,10 +313,10 @@ static void test_pauses(void)
 	g_assert_cmpuint(guest->control->epoch_count, ==, first + 40);
 	g_assert_cmpuint(guest->control->epoch, ==, first + 39);
 	g_assert_cmpuint(guest->control->clock_pending % 2, ==, 0);
-	/* One page can hold them all: it names the epoch in which it was begun. */
+	/* One page may hold all events. It names the epoch in which it was begun. */
 	g_assert_cmpuint(check(guest, events, 80, first - 1), ==, first + 39);
-	g_assert_cmpuint(best, <, WELL_NS); /* without an answer it would be half a pause */
-	/* The pauses are there: one line through all would be off by milliseconds. */
+	g_assert_cmpuint(best, <, WELL_NS); /* without an answer it would be about half a pause */
+	/* The pauses matter: a single line would be wrong by milliseconds. */
 	{
 		const struct rs_clock_epoch *line = epoch_at(guest, first - 1);
 		uint64_t ns = rs_trace_clock_epoch_ns(line, events[79].ticks);
@@ -340,7 +340,7 @@ static void test_silence(void)
 	begin_session(guest);
 	rs_clock_greet(guest->clock, guest->info);
 	page = guest->control->epoch;
-	/* Nobody has ever said where the counter stands. */
+	/* No agent has ever told the counter. */
 	g_assert_cmpuint(rs_clock_error_ns(guest->clock), ==, UINT64_MAX);
 	set_manner(guest, HONEST);
 	greet(guest);
@@ -350,12 +350,15 @@ static void test_silence(void)
 		events[2 * i] = emit(guest);
 		rest(guest, 3000);
 		events[2 * i + 1] = emit(guest);
-		/* The error grows by what is not known of each pause: much less than the pause. */
+		/*
+		 * The error grows with each pause by what is unknown about it, which is much less
+		 * than the pause.
+		 */
 		g_assert_cmpuint(rs_clock_error_ns(guest->clock), >, error);
 		error = rs_clock_error_ns(guest->clock);
 	}
 	check(guest, events, 20, page);
-	/* When the agent answers at last, what it says holds for all since the last pause. */
+	/* When the agent answers at last, its answer serves all events since the last pause. */
 	set_manner(guest, HONEST);
 	greet(guest);
 	g_assert_cmpuint(check(guest, events, 20, page), ==, guest->control->epoch);
@@ -364,7 +367,7 @@ static void test_silence(void)
 	guest_free(guest);
 }
 
-/* A reboot that sets the counter back: both lives keep their times. */
+/* A reboot that sets the counter back. Events of both boots keep their times. */
 static void test_boot(void)
 {
 	struct guest *guest = running_guest();
@@ -386,7 +389,7 @@ static void test_boot(void)
 	for (guint i = 0; i < 1000 && guest->control->epoch_count == again; i++) {
 		rs_clock_greet(guest->clock, guest->info);
 		g_usleep(1000);
-		/* If it did not answer at once, it is asked again. */
+		/* If the agent did not answer at once, it is asked again. */
 		rs_clock_check(guest->clock);
 	}
 	after[1] = emit(guest);
@@ -394,7 +397,7 @@ static void test_boot(void)
 	g_assert_cmpuint(epoch_at(guest, again)->flags & RS_EPOCH_CONTINUES, ==, 0);
 	g_assert_cmpuint(check(guest, before, 2, page), ==, again - 1);
 	g_assert_cmpuint(check(guest, after, 2, again), ==, guest->control->epoch);
-	/* A third one without such a jump begins nothing. */
+	/* A third boot without such a jump begins no epoch. */
 	boot(guest, 3);
 	rs_clock_greet(guest->clock, guest->info);
 	clock = reader(guest);
@@ -406,7 +409,9 @@ static void test_boot(void)
 	guest_free(guest);
 }
 
-/* A process that says nothing has the clock of another in the same machine, which did. */
+/*
+ * A process that does not answer takes over the clock of another one in the same machine that did.
+ */
 static void test_learn(void)
 {
 	struct guest *known = running_guest(), *silent = guest_new(SILENT, false);
@@ -424,9 +429,9 @@ static void test_learn(void)
 	rs_clock_learn(silent->clock, known->clock);
 	g_assert_cmpuint(rs_clock_error_ns(silent->clock), ==, error);
 	events[1] = emit(silent);
-	/* What was recorded before that is told by it as well. */
+	/* It serves events from before that as well. */
 	check(silent, events, 2, 0);
-	/* While nobody knows how a pause went, there is nothing to be learned. */
+	/* While the length of a pause is unknown, there is nothing to learn. */
 	set_manner(known, SILENT);
 	for (guint i = 0; i < 2; i++)
 		rest(known, 1000);
@@ -439,7 +444,9 @@ static void test_learn(void)
 	guest_free(silent);
 }
 
-/* A target that tells its counter: nobody is asked, no pause begins anything, drift is followed. */
+/*
+ * A target that tells its counter: nobody is asked, pauses begin no epoch, and drift is followed.
+ */
 static void test_drift(void)
 {
 	struct guest *guest = guest_new(SILENT, true);
@@ -453,7 +460,7 @@ static void test_drift(void)
 	g_assert_cmpuint(rs_clock_error_ns(guest->clock), <, 1000);
 	rest(guest, 1000);
 	g_assert_cmpuint(guest->control->epoch_count, ==, 1);
-	go_on(guest); /* the counter of such a target does not stop: not this test's, either */
+	go_on(guest); /* the counter of such a target does not stop */
 	end_session(guest);
 	begin_session(guest);
 	for (guint i = 0; i < 60; i++) {
@@ -475,7 +482,7 @@ static void test_drift(void)
 		g_assert_cmpuint(ns, <=, event.after + 5000);
 		seen += epoch != 0;
 	}
-	/* 20 us in a second are put right, in a few steps and not in one for each look. */
+	/* 20 us in a second are worked off in a few epochs, fewer than there are checks. */
 	g_assert_cmpuint(seen, >, 0);
 	g_assert_cmpuint(guest->control->epoch_count, >, 2);
 	g_assert_cmpuint(guest->control->epoch_count, <, 15);
@@ -483,7 +490,7 @@ static void test_drift(void)
 	guest_free(guest);
 }
 
-/* Another session on the same region goes on where the first one stopped. */
+/* Another session on the same region goes on where the first session stopped. */
 static void test_inherit(void)
 {
 	struct guest *guest = running_guest();
@@ -491,7 +498,7 @@ static void test_inherit(void)
 	struct event events[2];
 
 	events[0] = emit(guest);
-	rs_store(&guest->control->clock_pending, 7); /* it dies in a pause */
+	rs_store(&guest->control->clock_pending, 7); /* the first session dies in a pause */
 	end_session(guest);
 	count = guest->control->epoch_count;
 	begin_session(guest);
@@ -506,7 +513,7 @@ static void test_inherit(void)
 	guest_free(guest);
 }
 
-/* Somebody else stops the guest, and we hear of it afterwards. */
+/* Somebody else stops the guest, and the session learns it afterwards. */
 static void test_held(void)
 {
 	struct guest *guest = running_guest();
@@ -517,7 +524,7 @@ static void test_held(void)
 	stop(guest);
 	g_usleep(3000);
 	on_pause(guest, RS_PAUSE_STOPPED);
-	/* Patching meanwhile does not let it go on. */
+	/* A patch meanwhile does not let the guest go on. */
 	guest->target.held = true;
 	rest(guest, 20000);
 	g_assert_false(guest->running);
@@ -548,10 +555,11 @@ static void test_pending(void)
 	struct event event;
 
 	g_assert_cmpint(rs_target_pause(&guest->target, NULL), ==, 0);
-	g_assert_cmpuint(control->clock_pending % 2, ==, 0); /* nothing is recorded meanwhile */
+	g_assert_cmpuint(control->clock_pending % 2, ==,
+			 0); /* the guest records nothing meanwhile */
 	on_pause(guest, RS_PAUSE_RESUMING);
 	g_assert_cmpuint(control->clock_pending % 2, ==, 1);
-	/* It does not go on after all. */
+	/* The guest does not go on after all. */
 	on_pause(guest, RS_PAUSE_STOPPED);
 	g_assert_cmpuint(control->clock_pending % 2, ==, 0);
 	guest->fail_resume = EIO;
@@ -568,7 +576,7 @@ static void test_pending(void)
 	guest_free(guest);
 }
 
-/* Whatever is said, and whatever stands in the rings: only this guest's times suffer. */
+/* Whatever the agent answers, and whatever the rings hold, only this guest's times suffer. */
 static void test_lies(void)
 {
 	struct guest *guest = running_guest();
@@ -589,7 +597,7 @@ static void test_lies(void)
 	}
 	g_assert_cmpuint(guest->control->epoch_count, >=, count + 30);
 	g_assert_cmpuint(guest->control->clock_pending % 2, ==, 0);
-	/* The truth is believed again. */
+	/* Later, true answers are believed again. */
 	for (uint32_t i = 0; i < 2; i++) {
 		struct rs_ring_state *state =
 			rs_trace_region_element(guest->region, RS_SEC_RING_STATE, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As many vCPUs as there can be: the host lays their rings out, the agent itself writes them, an
- * observer merges them. And two vCPUs take no memory for the others.
+ * The largest number of vCPUs. The host lays their rings out, the agent writes them, and an
+ * observer merges them. With two vCPUs, no memory is taken for the others.
  */
 #include "sham.h"
 
@@ -70,7 +70,7 @@ static void end(struct many *m)
 	sham_free(m->sham);
 }
 
-/* What a tracepoint does while it is on. */
+/* Does what a tracepoint does while it is on. */
 static void fire(uint64_t value)
 {
 	uint32_t control = rs_event_control(&event);
@@ -103,7 +103,7 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	g_assert_cmpint(record->kind, ==, RS_TRACE_RECORD_EVENT);
 	g_assert_cmpstr(record->event->name, ==, "here");
 	g_assert_cmpuint(record->ring, <, RS_MAX_CPUS);
-	/* In the order of time, whichever ring each was in. */
+	/* Records come in the order of time, whichever ring they were in. */
 	g_assert_cmpuint(record->ts, >=, seen->last_ts);
 	seen->last_ts = record->ts;
 	seen->by_cpu[record->ring]++;
@@ -131,7 +131,7 @@ static void test_rings(void)
 
 	g_assert_cmpint(rs_session_enable(m.session, RS_OWNER_HOST, "many:*", NULL, NULL), ==, 0);
 	emit_everywhere(3);
-	cpu = RS_MAX_CPUS; /* which has no ring */
+	cpu = RS_MAX_CPUS; /* this CPU has no ring */
 	fire(0);
 	seen = read_all(m.sham->region);
 	g_assert_cmpuint(seen->records, ==, 3 * G_N_ELEMENTS(used));
@@ -166,7 +166,7 @@ static void check_filter(const char *expression, const uint32_t *passing, size_t
 	end(&m);
 }
 
-/* The agent judges: a CPU list longer than one word of a bit mask. */
+/* The agent runs a filter with CPUs that do not fit in one word of a bit mask. */
 static void test_filters(void)
 {
 	check_filter("CPU & CPUS{64,1023}", (const uint32_t[]){64, 1023}, 2);
@@ -176,7 +176,7 @@ static void test_filters(void)
 	check_filter("CPU > 255", (const uint32_t[]){256, 1023}, 2);
 }
 
-/* Bytes of the region's file that there is memory for. */
+/* Bytes of memory that the region's file takes. */
 static uint64_t taken(const RsTraceRegion *region)
 {
 	struct stat st;
@@ -192,17 +192,17 @@ static void test_memory(void)
 
 	/* The tables of a region, and two rings of 64 KiB. */
 	g_assert_cmpuint(two, <, 6 << 20);
-	/* What the session and the agent touch of it before anything is recorded. */
+	/* What the session and the agent touch before anything is recorded. */
 	g_assert_cmpuint(taken(m.sham->region), <, 256 << 10);
 	end(&m);
 
 	m = begin(RS_MAX_CPUS);
-	/* 1,022 rings more, and for each of them its words and a slot for requests. */
+	/* 1,022 more rings, each with its words and a slot for requests. */
 	g_assert_cmpuint(m.sham->region->size - two, <=, 1022ull * ((64 << 10) + (9 << 10)));
-	/* Of which the agent begins one page each. */
+	/* The agent begins one page of each ring. */
 	g_assert_cmpuint(taken(m.sham->region), <, (1024 * 4096) + (256 << 10));
 	end(&m);
-	/* A session's figures are not an array for all that there might be. */
+	/* A session's figures hold no array for all possible vCPUs. */
 	g_assert_cmpuint(sizeof(struct rs_source_stat), <, 1024);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that join by taking a region: the memory is real, the machine a sham, and the agents
- * are this test, well-behaved or not.
+ * Processes that join by taking a region. The memory is real and the machine is a sham. This test
+ * plays the agents, well-behaved or not.
  */
 #define _GNU_SOURCE
 #include "session/session.h"
@@ -25,12 +25,12 @@ static const char *const pool[] = {"take", "done", NULL};
 struct fixture {
 	struct rs_session *session;
 	struct rs_session_listener listener;
-	struct rs_regions *regions; /* the session's */
+	struct rs_regions *regions; /* owned by the session */
 	struct sham *sham;
 	struct rs_source *machine;
-	uint8_t *memory; /* all of it, as the agents have it */
+	uint8_t *memory; /* all of the memory, as agents map it */
 	uint64_t size;
-	bool told_of_hello; /* about the newest source */
+	bool told_of_hello; /* of the newest source */
 	uint32_t added, gone, ends, messages, hellos;
 	struct rs_source *newest;
 	struct rs_target_end end;
@@ -66,7 +66,7 @@ static void on_hello(void *data, struct rs_source *source, const struct rs_guest
 		return;
 	f->hellos++;
 	f->told_of_hello = true;
-	/* Who prints it is told before there can be a record. */
+	/* Listeners are told before the source can have a record. */
 	g_assert_cmpuint(words[FIRST], ==, 0);
 }
 
@@ -137,7 +137,7 @@ static gboolean too_late(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Runs the session until it is so. */
+/* Runs the session until the condition holds. */
 #define AWAIT(condition)                                                                           \
 	do {                                                                                       \
 		guint patience_ = g_timeout_add(10000, too_late, NULL);                            \
@@ -147,7 +147,7 @@ static gboolean too_late(gpointer data)
 		g_source_remove(patience_);                                                        \
 	} while (0)
 
-/* Runs it for so many rounds of its timer. */
+/* Runs the session for some rounds of its timer. */
 static void run_rounds(int rounds)
 {
 	while (rounds--)
@@ -160,7 +160,7 @@ struct agent {
 	struct fixture *f;
 	struct rs_place place;
 	uint32_t pid;
-	struct sham sham; /* its side of the region */
+	struct sham sham; /* the agent's side of the region */
 	int fd;           /* holds the lock; -1: none */
 };
 
@@ -209,7 +209,7 @@ static void leave(struct agent *agent)
 	forget(agent);
 }
 
-/* One that has come, reported and is a source. */
+/* An agent that has claimed a region, has reported and is a source. */
 static struct rs_source *come(struct fixture *f, struct agent *agent, uint32_t pid)
 {
 	uint32_t before = f->added;
@@ -259,7 +259,7 @@ static void test_join(struct fixture *f, gconstpointer data)
 	forget(&other);
 }
 
-/* Taken, but there is never an agent. */
+/* A region is claimed, but no agent ever reports. */
 static void test_no_hello(struct fixture *f, gconstpointer data)
 {
 	struct agent agents[USERS], one;
@@ -270,7 +270,7 @@ static void test_no_hello(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
 	g_assert_cmpuint(f->added, ==, 0);
 	leave(&agents[2]);
-	/* There is room again, though nothing was ever heard of that one. */
+	/* The region is free again, although that process never reported. */
 	AWAIT(take(f, &one, 99) == 0);
 	g_assert_cmpuint(one.place.index, ==, agents[2].place.index);
 	g_assert_cmpuint(generation(f, one.place.index), ==, 2);
@@ -280,7 +280,10 @@ static void test_no_hello(struct fixture *f, gconstpointer data)
 		forget(&agents[i]);
 }
 
-/* What has left stays for readers while there is room, and makes room in order. */
+/*
+ * Regions that were left stay for readers while there is room. The one that was left first is
+ * renewed first.
+ */
 static void test_leave(struct fixture *f, gconstpointer data)
 {
 	struct rs_source *first, *source;
@@ -295,7 +298,7 @@ static void test_leave(struct fixture *f, gconstpointer data)
 		g_assert_cmpstr(rs_source_name(source), !=, "sham");
 	}
 	g_assert_cmpuint(f->gone, ==, 0);
-	/* That was the last free one. */
+	/* That was the last free region. */
 	AWAIT(take(f, &agents[3], 13) == 0);
 	AWAIT(f->gone == 1);
 	hello(&agents[3]);
@@ -304,7 +307,7 @@ static void test_leave(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(generation(f, agents[0].place.index), ==, 2);
 	g_assert_cmpuint(generation(f, agents[3].place.index), ==, 1);
 	g_assert_cmpstr(rs_source_name(f->newest), ==, "sham");
-	/* A name may be had again, a number never. */
+	/* A name may be used again, a number never. */
 	source = come(f, &next, 20);
 	g_assert_cmpuint(next.place.index, ==, agents[0].place.index);
 	g_assert_cmpuint(rs_source_number(source), ==, 6);
@@ -313,7 +316,7 @@ static void test_leave(struct fixture *f, gconstpointer data)
 	forget(&next);
 }
 
-/* Somebody still reads there. */
+/* A region that somebody still reads is not renewed. */
 static void test_hold(struct fixture *f, gconstpointer data)
 {
 	struct rs_source *sources[USERS];
@@ -337,7 +340,7 @@ static void test_hold(struct fixture *f, gconstpointer data)
 	forget(&one);
 }
 
-/* Another boot: nothing lives of what ran before, reported or not. */
+/* Another boot: all processes of the boot before are gone, whether they reported or not. */
 static void test_reboot(struct fixture *f, gconstpointer data)
 {
 	struct agent live, silent, next;
@@ -351,7 +354,10 @@ static void test_reboot(struct fixture *f, gconstpointer data)
 	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
 	rs_session_refresh(f->session);
 	g_assert_cmpint(rs_source_state(source), ==, RS_SESSION_ENDED);
-	/* All four can be had again, without a word of those two. */
+	/*
+	 * All four regions can be taken again, though those two processes never said that they
+	 * leave.
+	 */
 	for (uint32_t i = 0; i < USERS; i++) {
 		AWAIT(take(f, &next, 20 + i) == 0);
 		forget(&next);
@@ -360,7 +366,7 @@ static void test_reboot(struct fixture *f, gconstpointer data)
 	forget(&silent);
 }
 
-/* The session is over when the machine is, whoever still claims to be there. */
+/* The session ends with the machine, whatever the claims say. */
 static void test_machine_ends(struct fixture *f, gconstpointer data)
 {
 	struct agent agent;
@@ -372,7 +378,7 @@ static void test_machine_ends(struct fixture *f, gconstpointer data)
 	forget(&agent);
 }
 
-/* A claim that is another one at each look, of a region that has an agent. */
+/* A claim that changes at each look, of a region that has an agent. */
 static void test_flips(struct fixture *f, gconstpointer data)
 {
 	struct agent agents[USERS];
@@ -387,7 +393,7 @@ static void test_flips(struct fixture *f, gconstpointer data)
 				      (uint32_t)g_rand_int_range(rand, -1, 2);
 
 			rs_store(word, rs_directory_claim_word(of, g_rand_int(rand) % 3));
-			/* Where it was laid out anew it reports again. */
+			/* If the region was laid out anew, the agent reports again. */
 			if (round % 3 == 0)
 				hello(&agents[i]);
 		}
@@ -400,7 +406,7 @@ static void test_flips(struct fixture *f, gconstpointer data)
 		forget(&agents[i]);
 }
 
-/* Claims all, speaks nonsense, leaves all, for ever. */
+/* A guest that claims all regions, writes nonsense and leaves all regions, again and again. */
 static void test_churn(struct fixture *f, gconstpointer data)
 {
 	gint64 begun = g_get_monotonic_time();
@@ -433,13 +439,16 @@ static void test_churn(struct fixture *f, gconstpointer data)
 		       f->messages, mallinfo2().uordblks - before);
 	g_assert_cmpuint(f->added, >=, 100);
 	g_assert_cmpuint(f->messages, >, 0);
-	/* 200 at once, 50 a second, and as many times that some were left out. */
+	/*
+	 * At most 200 messages at once, then 50 a second, and as many lines that some were left
+	 * out.
+	 */
 	most = 200 + 2 * 50 * (uint64_t)((g_get_monotonic_time() - begun) / G_USEC_PER_SEC + 1);
 	g_assert_cmpuint(f->messages, <=, most);
 	g_assert_cmpuint(mallinfo2().uordblks, <, before + (1u << 20));
 }
 
-/* What went is still counted. */
+/* Counters of sources that have gone are kept. */
 static void test_stat(struct fixture *f, gconstpointer data)
 {
 	struct rs_session_stat_sums {
@@ -473,13 +482,13 @@ static void test_stat(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(stat.events, ==, 2 * (USERS - f->gone));
 }
 
-/* ---- processes of this host: a lock says whether one is there ---- */
+/* ---- processes of this host: a lock says whether one still has a region ---- */
 
 static struct rs_source *come_locked(struct fixture *f, struct agent *agent, uint32_t pid)
 {
 	uint32_t before = f->added;
 
-	/* As an agent does it, which holds the lock before the claim is to be seen. */
+	/* As an agent does: it holds the lock before its claim can be seen. */
 	for (agent->place.index = 0;; agent->place.index++) {
 		*agent = (struct agent){
 			.f = f, .pid = pid, .fd = -1, .place.index = agent->place.index};
@@ -498,7 +507,7 @@ static struct rs_source *come_locked(struct fixture *f, struct agent *agent, uin
 	return f->newest;
 }
 
-/* It was killed, and so could not say that it leaves. */
+/* A process that was killed, so it could not say that it leaves. */
 static void test_killed(struct fixture *f, gconstpointer data)
 {
 	struct rs_source *source;
@@ -510,7 +519,7 @@ static void test_killed(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_source_state(source), ==, RS_SESSION_RUNNING);
 	forget(&agent);
 	AWAIT(rs_source_state(source) == RS_SESSION_ENDED);
-	/* So that the next one with its id takes it not for its own. */
+	/* So the next process with its id does not take the region for its own. */
 	g_assert_true(rs_regions_owner(f->regions, agent.place.index, &owner));
 	g_assert_cmpuint(owner, ==, RS_CLAIM_LEFT);
 	come_locked(f, &again, 10);
@@ -518,7 +527,7 @@ static void test_killed(struct fixture *f, gconstpointer data)
 	forget(&again);
 }
 
-/* It has left, but a child of it still writes there. */
+/* A process has left, but its child still writes there. */
 static void test_still_held(struct fixture *f, gconstpointer data)
 {
 	struct agent agents[USERS], one;
@@ -543,7 +552,10 @@ static void test_still_held(struct fixture *f, gconstpointer data)
 			close(fds[i]);
 }
 
-/* Left before the session saw that it was taken, and yet somebody is in there. */
+/*
+ * A region that was left before the session saw that it was taken, and that a process still has
+ * mapped.
+ */
 static void test_left_at_once(struct fixture *f, gconstpointer data)
 {
 	struct agent agents[USERS], one;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session of two guests: each has its ids, its region and its end; what is asked is asked of
+ * A session of two guests. Each has its own ids, its own region and its own end. A request goes to
  * both.
  */
 #include "session/session.h"
@@ -83,7 +83,7 @@ static void tear_down(struct fixture *f, gconstpointer data)
 	g_string_free(f->said, TRUE);
 }
 
-/* The same ids mean different events in each. */
+/* The same ids mean different events in each guest. */
 static void come_up(struct fixture *f)
 {
 	sham_hello(f->sham[0], RS_GUEST_SELF_PATCH);
@@ -120,7 +120,7 @@ static void test_names(struct fixture *f, gconstpointer data)
 					      NULL, &err),
 			==, -EINVAL);
 	g_assert_cmpuint(rs_session_n_sources(f->session), ==, 2);
-	/* Neither was taken over. */
+	/* Neither region nor target was taken over. */
 	g_assert_false(third->destroyed);
 	rs_trace_region_free(third->region);
 	g_free(third);
@@ -165,7 +165,7 @@ static void test_list(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(e[1].event->id, ==, FIRST + 1);
 }
 
-/* Rules hold for each source as it comes up. */
+/* Rules are applied to each source when its agent reports. */
 static void test_pending(struct fixture *f, gconstpointer data)
 {
 	struct rs_session_result result = {0};
@@ -174,7 +174,7 @@ static void test_pending(struct fixture *f, gconstpointer data)
 	sham_hello(f->sham[0], RS_GUEST_SELF_PATCH);
 	sham_provider(f->sham[0], "sched", sched);
 	rs_session_refresh(f->session);
-	/* The other one may yet have such an event. */
+	/* The other guest may still register such an event. */
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "irq:*", &result, &err), ==,
 			0);
 	g_assert_true(result.pending);
@@ -186,7 +186,7 @@ static void test_pending(struct fixture *f, gconstpointer data)
 	g_assert_false(is_on(f, 0, 0) || is_on(f, 1, 2));
 }
 
-/* One expression for the events of all: what fits none of them changes none of them. */
+/* One expression for events of all sources. If it does not fit, no event is changed. */
 static void test_filter(struct fixture *f, gconstpointer data)
 {
 	struct rs_error err = {0};
@@ -206,7 +206,7 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	g_assert_true(!is_filtered(f, 0, 0) && is_filtered(f, 1, 1));
 }
 
-/* What a guest asks for is no other guest's business. */
+/* What one guest asks for does not concern the other. */
 static void test_guest_asks(struct fixture *f, gconstpointer data)
 {
 	come_up(f);
@@ -218,7 +218,7 @@ static void test_guest_asks(struct fixture *f, gconstpointer data)
 	sham_request(f->sham[1], 0, RS_HCALL_SET_FILTER, 0, "sched:switch: a == 1");
 	sham_wait_answer(f->sham[1], 0);
 	g_assert_true(is_filtered(f, 1, 1) && !is_filtered(f, 0, 0));
-	/* Nor later, when the other one boots and the rules are applied. */
+	/* The same holds when the other guest boots later and rules are applied. */
 	sham_hello(f->sham[0], RS_GUEST_SELF_PATCH);
 	sham_provider(f->sham[0], "sched", sched);
 	rs_session_refresh(f->session);
@@ -240,14 +240,14 @@ static void test_ends(struct fixture *f, gconstpointer data)
 	g_assert_null(rs_session_end(f->session));
 	g_assert_cmpint(rs_source_state(f->source[0]), ==, RS_SESSION_ENDED);
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_RUNNING);
-	/* The other one goes on as if nothing were. */
+	/* The other guest goes on undisturbed. */
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, &err), ==, 0);
 	g_assert_true(is_on(f, 1, 0) && !is_on(f, 0, 0));
 	end.code = 0;
 	f->sham[1]->target.events.ended(f->sham[1]->target.events.data, &end);
 	g_assert_cmpint(f->ends[1], ==, 1);
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_ENDED);
-	/* What went wrong first says how the session went. */
+	/* The first failure is the session's end. */
 	g_assert_cmpint(rs_session_end(f->session)->code, ==, 3);
 }
 
