@@ -37,10 +37,10 @@ static inline void rs_arch_site_jump(uint8_t out[RS_SITE_BYTES], uintptr_t code,
 }
 
 /*
- * Makes the site's bytes `next` in writable memory that CPUs may be running meanwhile: they see
- * the site as it was or as it is to be. For that the five bytes are stored at once, with the rest
- * of the aligned word that they lie in (site_x86_64.h). The exchange fails, and is tried again,
- * when anybody has changed a byte of that rest since it was read: nobody's change is lost.
+ * Makes the site's bytes `next` in writable memory that CPUs may be running meanwhile: they see the
+ * site as it was or as it is to be. For that the five bytes are stored at once, with the rest of
+ * the aligned word that they lie in (site_x86_64.h). If anybody has changed a byte of that rest
+ * since it was read, the exchange fails and is tried again. So no change is lost.
  */
 static inline void rs_arch_site_store(uintptr_t code, const uint8_t next[RS_SITE_BYTES])
 {

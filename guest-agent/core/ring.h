@@ -133,13 +133,17 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 /* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
 
-/* Whether a sleeping reader wants the doorbell now; says so once for each time that it is armed. */
+/*
+ * Whether a sleeping reader wants the doorbell now. True once each time that the doorbell is armed.
+ */
 bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index);
 
 static inline bool rs_ring_wake_due(const struct rs_rings *rings, uint32_t index)
 {
-	/* No barrier against the word's store: a reader that arms while we pass here may miss us,
-	 * and its timeout is what it has for that (docs/adr/0002-ring.md). */
+	/*
+	 * No barrier against the word's store: a reader that arms at this moment may miss this
+	 * record. It has a timeout for this case (docs/adr/0002-ring.md).
+	 */
 	return rs_unlikely(rs_load(&rs_rings_ctl(rings, index)->wake_armed) !=
 			   rs_load(&rs_rings_state(rings, index)->wake_seen)) &&
 	       rs_ring_wake_slow(rings, index);

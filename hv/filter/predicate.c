@@ -23,7 +23,7 @@ struct resolver {
 	struct rs_filter_error *err;
 };
 
-#define SUGGESTED 4u /* a suggestion may be one of the first so many names below */
+#define SUGGESTED 4u /* a suggestion may be one of the first 4 names below */
 
 /* A field of the event hides the same name here. */
 static const struct {

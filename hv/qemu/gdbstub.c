@@ -12,7 +12,7 @@
 
 #define WRITE_MAX 1024u /* bytes of one `M` */
 #define WINDOW 64u      /* unanswered writes at most: the socket's buffers bound them */
-#define STRAY_MAX 64u   /* after so many packets that are not answers we give up */
+#define STRAY_MAX 64u   /* give up after this many packets that are no answers */
 
 struct rs_gdb {
 	int fd;

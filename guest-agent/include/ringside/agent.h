@@ -134,7 +134,7 @@ bool rs_agent_active(void);
 
 /*
  * A provider: the events and sites of one image, which come and go together. RS_PROVIDER(variable,
- * "name") makes the one of the image in which it stands.
+ * "name") makes the provider of the image that it is compiled into.
  */
 struct rs_agent_provider {
 	const char *name; /* see ringside/name.h */
@@ -225,29 +225,29 @@ bool rs_hypercall_poll(const struct rs_hcall_ticket *ticket, int32_t *result,
 		       struct rs_hcall_reply *reply);
 
 /*
- * Looks whether the host wants something of the agent: call it from the interrupt that is named in
- * rs_agent_config.nudge_vector, from an NMI, or now and then. Takes some microseconds when the host
- * compares clocks, else next to nothing. Any context.
+ * Looks whether the host wants something from the agent. Call it from the interrupt
+ * rs_agent_config.nudge_vector, from an NMI, or now and then. It takes some microseconds when the
+ * host compares clocks, else hardly any time. Any context.
  */
 void rs_agent_look(void);
 
-/* Where a region lies in a piece of memory with a directory. rs_agent_init() wants that part. */
+/* Where a region lies in a piece of memory with a directory. rs_agent_init() needs this region. */
 struct rs_place {
 	uint32_t index; /* of its entry */
 	uint32_t kind;  /* RS_SOURCE_* */
-	uint32_t owner; /* who has it; RS_CLAIM_LEFT: nobody, but it is not free yet */
+	uint32_t owner; /* who has the region; RS_CLAIM_LEFT: nobody; see `free` */
 	bool free;
 	uint64_t offset, size;
 };
 
 /*
- * Taking a region out of a piece of memory with a directory: see ringside/directory.h. `owner`: the
- * process id, 1 for a kernel. Any context; who races for an entry is told by TAKEN. Each returns 0,
- * NO_REGION, BAD_ABI, BAD_LAYOUT, or
+ * Take a region of a piece of memory with a directory: see ringside/directory.h. `owner`: the
+ * process id, or 1 for a kernel. Any context, any number of callers. Each returns 0, NO_REGION,
+ * BAD_ABI, BAD_LAYOUT, or
  *     take   TAKEN: no entry of this kind (RS_SOURCE_*) is free
- *     look   TAKEN: there is no entry of this number, they count from 0
- *     claim  TAKEN: that entry is another's
- *     leave  TAKEN: it is not the owner's any more
+ *     look   TAKEN: there is no entry with this number; numbers begin at 0
+ *     claim  TAKEN: another owner has the region, or it cannot be taken now
+ *     leave  TAKEN: `owner` does not have the region any more
  */
 int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,
 		      struct rs_place *place);
@@ -266,9 +266,9 @@ int32_t rs_agent_query(uint32_t event_id, struct rs_hcall_reply *reply);
 int32_t rs_agent_log(const char *line);
 
 /*
- * Waits until the host has changed what it wants: events, filters, who patches. `generation` is the
- * rs_control.generation that the caller has seen, and becomes the new one. Any number will do for
- * the first call: it returns at once if the number is not the current one. RS_ERR_REFUSED: the
+ * Waits until the host has changed events, filters or who patches. `generation` is the
+ * rs_control.generation that the caller has seen, and becomes the new one. The first call may pass
+ * any number: if it is not the current generation, the call returns at once. RS_ERR_REFUSED: the
  * session has ended; else as rs_hypercall().
  */
 int32_t rs_agent_wait_control(uint32_t *generation);

@@ -54,11 +54,11 @@ static void text_open(void *from, void *to)
 }
 
 /*
- * Threads run through the site meanwhile, so its bytes must be stored at once, with the aligned
- * word that they lie in. Where the kernel writes for us, it is given the whole word for the same
- * reason: what it copies of a word is stored whole, where five bytes may be stored in parts. The
- * bytes beside the site stand still between our reading them and its writing them, since this
- * thread, which holds the agent's lock, is the only one that writes text in this process.
+ * Threads may run through the site meanwhile. So its bytes must be stored at once, with the aligned
+ * word that they lie in. If the kernel writes for us, it gets the whole word for the same reason:
+ * it stores an aligned word at once, but may store five bytes in parts. The bytes beside the site
+ * do not change between our read and the kernel's write: this thread holds the agent's lock, and
+ * nobody else writes text in this process.
  */
 static void write_text(void *at, const void *bytes, uint32_t size)
 {

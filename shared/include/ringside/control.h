@@ -50,7 +50,7 @@ struct rs_clock_epoch { /* H */
 	uint64_t wall_ns; /* CLOCK_REALTIME of the base, ns since 1970; 0: unknown */
 	uint32_t mult;
 	uint32_t shift;    /* 0..63 */
-	uint64_t error_ns; /* ns_base may be wrong by so much either way; UINT64_MAX: unknown */
+	uint64_t error_ns; /* ns_base may be wrong by up to this much; UINT64_MAX: unknown */
 	uint64_t reserved[2];
 };
 RS_ASSERT_SIZE(struct rs_clock_epoch, 64);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole way: a session with a hosted target that runs hosted-demo. We patch it, or it patches
- * itself if there is no ptrace. It inherits the region, or opens it by a file's name.
+ * All parts together: a session with a hosted target that runs hosted-demo. The session patches it,
+ * or it patches itself if there is no ptrace. It inherits the region, or opens it by a file's name.
  */
 #include "hosted/hosted.h"
 #include "patch/patcher.h"
@@ -42,7 +42,10 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	run->end = *end;
 }
 
-/* Until it is looked at, however soon the process is gone. */
+/*
+ * Holds the source until finish(), so that the test can look at it even if the process ends at
+ * once.
+ */
 static void on_added(void *data, struct rs_source *source)
 {
 	rs_source_hold(source);

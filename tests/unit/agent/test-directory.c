@@ -94,7 +94,7 @@ static void test_one_by_one(void)
 	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0 && place.free);
 	CHECK(take(RS_SOURCE_USER, 104, &place) == 0 && place.index == 2);
 	CHECK(memory.claim[2] == rs_directory_claim_word(2, 104));
-	/* What the host keeps back, and what it gives to somebody. */
+	/* A region that nobody may take now, and a region that is given to one process. */
 	rs_store_release(&memory.entry[3].kind, RS_SOURCE_NONE);
 	rs_store_release(&memory.entry[3].generation, 9);
 	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == RS_AGENT_TAKEN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers that go and come back, other ones that take their place, and boots: whatever happens,
- * an observer that follows and one that comes late read each record as what it was.
+ * Providers go and come back, others take their place, and the guest boots again. An observer that
+ * follows and one that comes late decode each record by the provider that wrote it.
  * docs/adr/0006-lives.md has the rules.
  */
 #include "region/regions.h"

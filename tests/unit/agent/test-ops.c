@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An OS that gives all of its own ops: each is asked, at its time, with what it needs, and the
- * default is left alone. What the per-record ones say can be read in
- * tests/golden/roundtrip.expected.
+ * An operating system that defines all ops. Each is called at the right time with the right
+ * arguments, and no default is used. tests/golden/roundtrip.expected shows what the ops of records
+ * return.
  */
 #define RS_CREATE_TRACE_POINTS
 #include "test-events.h"

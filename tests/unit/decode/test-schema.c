@@ -362,7 +362,7 @@ static void take(RsTraceSchema *schema, const Provider *provider)
 	g_assert_no_error(error);
 }
 
-/* The slot is free now, or another's. */
+/* Takes the slot as free: its provider has lost it. */
 static void take_free(RsTraceSchema *schema, guint slot)
 {
 	rs_trace_schema_take(schema, slot, &(struct rs_provider){.sequence = 4}, NULL, 0, NULL,
@@ -628,8 +628,8 @@ static void test_trim_bytes(void)
 }
 
 /*
- * So many providers had one id that a lookup or a trim that looks at each of them would not end.
- * They began at the same time, or one after the other.
+ * Very many providers had one id. A lookup or a trim that went through all of them would take too
+ * long. They began at the same time, or one after the other.
  */
 static void test_many_lives(void)
 {

@@ -243,7 +243,7 @@ static void test_race(Fixture *f, gconstpointer unused)
 	g_assert_false(rs_trace_table_pending(f->table));
 }
 
-/* Who does not take what is there is asked again at the next look. */
+/* If a slot was not taken, the next look hands it out again. */
 static void test_not_taken(Fixture *f, gconstpointer unused)
 {
 	const guint n = f->region->header.section[RS_SEC_PROVIDERS].count;

@@ -13,11 +13,11 @@ typedef struct {
 	GByteArray *descs; /* of boot 1: sched:switch, told when the first page comes */
 	GByteArray *later; /* of boot 2, from 105 on: told with the next page after a test set it */
 	gboolean endless;  /* IDLE and not END behind the last page */
-	guint churn;       /* with each page slot 0 goes to another provider, which has TEST_SWITCH
-			    * and so many symbols; 0: no */
+	guint churn;       /* not 0: with each page, another provider takes slot 0, with
+			    * TEST_SWITCH and this many symbols */
 	gboolean repeats;  /* the first page comes again and again */
 	guint *freed;      /* counts */
-	gint told;         /* providers that were told of; atomic */
+	gint told;         /* providers told to the follower; atomic */
 } TestPages;
 
 /* Two rings of nothing. Pid 7 is "seven" in boot 1 and "again" in boot 2. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader against pages made by hand, one step of a producer at a time, so that every
- * half-finished state can be looked at. The real producer meets it in the agent's tests.
+ * The reader reads pages that are made by hand, one step of a producer at a time. So every
+ * half-finished state can be tested. The agent's tests use the real producer.
  */
 #include <rs-trace-ring.h>
 
@@ -25,7 +25,9 @@ struct ring {
 	uint32_t offset, records, dropped;
 };
 
-/* Ring `index` of three, whose states and controls are so many bytes longer than we know them. */
+/*
+ * Opens ring `index` of three. Its state and its control are `more` bytes longer than our structs.
+ */
 static void open_ring_of(struct ring *r, uint32_t mode, uint32_t index, uint32_t more)
 {
 	struct rs_region_config config = {

@@ -100,7 +100,7 @@ static void test_repeated(void)
 	g_assert_cmpuint(refused->len, ==, 1);
 	g_assert_cmpstr(why(0), ==, "is listed 599 times");
 	g_assert_cmphex(g_array_index(refused, struct rs_site_refusal, 0).at.v, ==, guest_site(0));
-	/* The text of one is looked at once. */
+	/* Its text was read only once. */
 	g_assert_cmpuint(guest.fake.reads, <, reads / 2);
 	/* Another provider, which lists the same. */
 	guest.list.provider++;

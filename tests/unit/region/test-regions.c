@@ -287,7 +287,10 @@ static void test_claims(void)
 	rs_regions_free(regions);
 }
 
-/* Who reads the region that was given away meets other ids, and zeros where its pages were. */
+/*
+ * A reader of a region that was laid out anew finds another session id, and zeros in place of the
+ * pages.
+ */
 static void test_renew(void)
 {
 	struct rs_regions *regions = create(false);
@@ -330,7 +333,7 @@ static void test_renew(void)
 	rs_regions_free(regions);
 }
 
-/* What a region says of itself in shared memory is not what it is laid out by anew. */
+/* A region is not laid out anew by what its header in shared memory says. */
 static void test_renew_hostile(void)
 {
 	struct rs_regions *regions = create(false);

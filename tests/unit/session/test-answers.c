@@ -113,7 +113,7 @@ static void test_wait(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(f->sham->nudges, ==, 2);
 	g_assert_cmpuint(f->sham->nudge_vector, ==, 40);
 	g_assert_cmpuint(control_of(f)->nudge, ==, before + 2);
-	/* Answered once: another change is nobody's. */
+	/* The request was answered, so another change answers nothing. */
 	f->sham->nudges = 0;
 	rs_session_disable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL);
 	g_assert_cmpint(f->sham->nudges, ==, 0);

@@ -372,7 +372,7 @@ static void test_until_disconnect(struct host *host)
 	check_owners(c, "host+ other:a == 3");
 }
 
-/* Who wants nothing leaves nothing to be remembered, so its promise ends with its wishes. */
+/* An owner without wishes is forgotten, so its bond to a connection ends with its wishes. */
 static void test_idle_bonds(struct host *host)
 {
 	g_autoptr(RsDBusSession1) a = connect_to(host), c = connect_to(host);

@@ -9,9 +9,9 @@
 #include "target/target.h"
 
 /*
- * The target is paused. Two pages of its memory at `at` (page-aligned), which it does not need:
- * they come back as they were. phys and next: where they lie, in any order; {0} and {0} for a
- * target without physical addresses.
+ * The target must be paused. Uses two pages of its memory at `at` (page-aligned), and restores
+ * them. `phys` and `next` are the physical addresses of these pages, in any order. {0} and {0}: the
+ * target has no physical addresses.
  */
 void exact_check(struct rs_target *target, rs_gva_t at, rs_gpa_t phys, rs_gpa_t next);
 

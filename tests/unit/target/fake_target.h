@@ -20,7 +20,8 @@ struct fake_target {
 	/* Writes while running, of a byte that is not `writable`, or over a byte that is not the
 	 * patch's old one (not counted while writes fail: what they left is to be taken back). */
 	unsigned int bad_writes;
-	const uint8_t *writable; /* of each byte of ram, 0: nobody's to write; NULL: all are */
+	const uint8_t
+		*writable; /* for each byte of ram, 0: must not be written; NULL: all may be */
 	/* What is to go wrong: -errno to return, 0 nothing. */
 	int fail_pause, fail_resume;
 	int fail_write;
