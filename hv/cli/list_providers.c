@@ -14,7 +14,10 @@ struct row {
 	gboolean live, counted;
 };
 
-/* What is missing is 0, FALSE or "". To be called to the end. */
+/*
+ * Reads the next row. A missing key becomes 0, FALSE or "". To be called until it returns FALSE,
+ * which frees the row.
+ */
 static gboolean next_row(GVariantIter *iter, struct row *row)
 {
 	GVariant *dict = g_variant_iter_next_value(iter);

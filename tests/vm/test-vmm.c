@@ -38,7 +38,7 @@ struct run {
 	int32_t answer;
 };
 
-/* What a session would say. */
+/* The result that a session would give. */
 static int32_t result_of(const struct run *run, const struct rs_hcall_request *request)
 {
 	if (request->number < RS_HCALL_HELLO || request->number > RS_HCALL_WAIT)
@@ -122,7 +122,7 @@ static struct run *create(const char *test, uint32_t vcpus, bool start)
 	return run;
 }
 
-/* Of all regions: it ends with the only one. */
+/* Bytes of the memory of all regions, which ends with the only region. */
 static uint64_t memory_size(const struct run *run)
 {
 	return run->region->offset + run->region->size;
@@ -256,7 +256,7 @@ static void test_nudge(void)
 	g_assert_cmpint(ops->nudge(run->target, 256, &err), ==, -EINVAL);
 	g_assert_cmpint(ops->nudge(run->target, 40, &err), ==, 0);
 	WAIT_FOR(run->calls[RS_HCALL_LOG] == 3);
-	/* What a paused guest is sent, it gets when it runs on. */
+	/* A guest that is nudged while it is paused takes the nudge when it goes on. */
 	g_assert_cmpint(ops->pause(run->target, NULL), ==, 0);
 	g_assert_cmpint(ops->nudge(run->target, 0, &err), ==, 0);
 	g_assert_cmpint(ops->resume(run->target, NULL), ==, 0);

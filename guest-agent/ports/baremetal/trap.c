@@ -44,7 +44,9 @@ void rs_irq_restore(bool were_on)
 	if (RS_GS_READ(uint32_t, RS_CPU_PENDING))
 		rs_irq_replay();
 	context_and((uint8_t)~RS_CTX_IRQS_OFF);
-	/* What came after the replay and before the mask was cleared is still pending. */
+	/*
+	 * An interrupt that came after the replay and before the mask was cleared is still pending.
+	 */
 	while (RS_GS_READ(uint32_t, RS_CPU_PENDING)) {
 		context_or(RS_CTX_IRQS_OFF);
 		rs_irq_replay();
@@ -99,7 +101,7 @@ static void run_irq(uint32_t vector, struct rs_frame *frame)
 static void run_nmi(struct rs_frame *frame)
 {
 	context_or(RS_CTX_NMI);
-	/* It may have come between somebody's last look and his HLT. */
+	/* The NMI may have come between a task's last look and its HLT. */
 	if (context() & RS_CTX_IRQS_OFF)
 		__asm__ volatile("orl %0, %%gs:%c1" ::"i"(PENDING_WOKEN), "i"(RS_CPU_PENDING)
 				 : "memory", "cc");

@@ -608,7 +608,7 @@ static gsize grow(RsTraceSchema *schema, guint symbols)
 	return rs_trace_schema_retired(schema, &n);
 }
 
-/* What was retired is counted with all that it takes, and trimmed by that too. */
+/* Retired providers are counted with all the memory that they take, and trimmed by it too. */
 static void test_trim_bytes(void)
 {
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();

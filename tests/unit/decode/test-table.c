@@ -117,7 +117,7 @@ static void test_changes(Fixture *f, gconstpointer unused)
 	g_assert_true(look(f));
 	g_assert_cmpstr(f->out->str, ==, "1 3 ");
 	g_assert_false(look(f));
-	/* It dies: nothing of it is copied again. */
+	/* The provider dies: its descriptors are not copied again. */
 	set_state(f, 3, RS_PROVIDER_DEAD);
 	g_assert_true(look(f));
 	g_assert_cmpstr(f->out->str, ==, "3 ");
@@ -158,7 +158,7 @@ static void give_away(Fixture *f, guint slot)
 	put(f, 1, "new", 0, 4096);
 }
 
-/* Likewise, while we look: 9 was found as it was before. */
+/* The same during a look, which found slot 9 still unchanged. */
 static void test_given_away_meanwhile(Fixture *f, gconstpointer unused)
 {
 	put(f, 9, "old", 0, 4096);

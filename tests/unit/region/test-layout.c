@@ -28,7 +28,7 @@ static void test_create_and_open(void)
 	g_assert_cmpmem(&seen->header, sizeof(seen->header), &region->header,
 			sizeof(region->header));
 	g_assert_true(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, seen->fd, 0) == MAP_FAILED);
-	/* Nobody can pull the memory from under us. */
+	/* Nobody can shrink the memory under our mapping. */
 	g_assert_cmpint(ftruncate(region->fd, 4096), ==, -1);
 	rs_trace_region_free(seen);
 	rs_trace_region_free(region);

@@ -143,7 +143,7 @@ static void test_bad_runs(void)
 	}
 }
 
-/* What a session left behind, taken up by the next one. */
+/* The memory of an earlier session is opened by the next one. */
 static void test_open_again(void)
 {
 	struct rs_regions *regions = create(false), *again = NULL;
@@ -175,7 +175,7 @@ static void test_open_again(void)
 	g_assert_true(rs_regions_owner(again, place.index, &owner));
 	g_assert_cmpuint(owner, ==, 42);
 	g_assert_false(rs_regions_owner(again, 2, &owner));
-	/* It can give regions as the first one could. */
+	/* The next session can lay regions out anew, as the first one could. */
 	rs_regions_leave(again, place.index);
 	g_assert_cmpint(rs_regions_renew(again, place.index, &err), ==, 0);
 	g_assert_cmpuint(entry_of(map, place.index)->generation, ==, 2);
@@ -184,7 +184,7 @@ static void test_open_again(void)
 	rs_regions_free(regions);
 }
 
-/* What a guest has made of it, before it is opened: EPROTO, and nothing else. */
+/* A guest has written nonsense into the memory before it is opened: the only result is EPROTO. */
 static void test_hostile(void)
 {
 	static const struct {
@@ -254,7 +254,7 @@ static void test_overlap(void)
 
 	entry_of(map, 2)->offset = entry_of(map, 1)->offset;
 	g_assert_cmpint(rs_regions_open(fd, &again, &err), ==, -EPROTO);
-	/* Of one that nobody may use it does not matter. */
+	/* In an entry that nobody may use, it does not matter. */
 	entry_of(map, 2)->kind = RS_SOURCE_NONE;
 	g_assert_cmpint(rs_regions_open(fd, &again, &err), ==, 0);
 	g_assert_cmpuint(rs_regions_kind(again, 2), ==, RS_SOURCE_NONE);

@@ -57,7 +57,7 @@ static void test_refused(void)
 {
 	check(0, RS_ARCH_AARCH64, RS_PAGING_X86_64_4, "architecture 2");
 	check(0, 0, RS_PAGING_X86_64_4, "architecture 0");
-	/* What it is does not matter where it patches itself. */
+	/* If the guest patches itself, its paging does not matter. */
 	check(RS_GUEST_SELF_PATCH, RS_ARCH_AARCH64, 99, NULL);
 	check(0, RS_ARCH_X86_64, RS_PAGING_X86_64_4, NULL);
 	check(0, RS_ARCH_X86_64, RS_PAGING_X86_64_5, NULL);

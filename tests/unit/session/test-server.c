@@ -443,7 +443,7 @@ static void test_providers(struct host *host)
 	guint64 address;
 	gboolean on;
 
-	/* What was not said is not there. */
+	/* Keys of unknown values are missing. */
 	g_assert_false(g_variant_lookup(first, "build_id", "&s", NULL));
 	g_assert_false(g_variant_lookup(first, "image_start", "t", NULL));
 	g_assert_false(g_variant_lookup(first, "sites_patched", "u", NULL));

@@ -118,7 +118,7 @@ static void test_errors(void)
 			-EINVAL);
 	g_assert_cmpint(rs_target_read_virt(&fake.base, 0, (rs_gva_t){HIGH}, out, 1, NULL), ==,
 			-EINVAL);
-	/* What a host cannot walk. */
+	/* Page tables that a host cannot walk. */
 	g_assert_cmpint(
 		rs_target_root(&fake.base, RS_ARCH_X86_64, RS_PAGING_X86_64_4, ROOT, &root, NULL),
 		==, 0);
