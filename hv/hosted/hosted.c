@@ -335,7 +335,8 @@ int rs_hosted_attach(pid_t pid, uint64_t start_time, struct rs_target **out, str
 	struct rs_hosted *hosted;
 	int ret;
 
-	if (pid <= 0 || !start_time || rs_hosted_start_time(pid) != start_time)
+	if (pid <= 0 || !start_time || rs_hosted_start_time(pid) != start_time ||
+	    !rs_process_living_task(pid))
 		return rs_error_set(err, ESRCH, "process %d has ended", (int)pid);
 	hosted = new_hosted();
 	hosted->attached = true;

@@ -49,8 +49,9 @@ int rs_hosted_create(const struct rs_hosted_config *config, struct rs_target **o
 
 /*
  * A target that is an existing process, for restoring text that an earlier session patched. It can
- * only pause, resume, read and write. -ESRCH: the process does not exist, or `start_time` is not
- * that of rs_hosted_start_time(), so the pid was reused. destroy lets it run on.
+ * only pause, resume, read and write. -ESRCH: the process does not exist, all its threads
+ * have ended, or `start_time` is not that of rs_hosted_start_time(), so the pid was reused. destroy
+ * lets it run on.
  */
 int rs_hosted_attach(pid_t pid, uint64_t start_time, struct rs_target **out, struct rs_error *err);
 

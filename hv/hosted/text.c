@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of the process: process_vm_readv reads it, /proc/PID/mem writes text. See hosted.h. */
+/*
+ * Memory of the process: process_vm_readv reads it, /proc/PID/mem writes text. See hosted.h. Both
+ * name the process by any of its threads that lives, since its first one may have ended.
+ */
 #define _GNU_SOURCE
 #include "hosted/private.h"
+#include "target/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +35,21 @@ static int no_access(struct rs_hosted *hosted, uint64_t at, int code, struct rs_
 			    (int)hosted->base.pid, at, g_strerror(code));
 }
 
+static ssize_t read_process(struct rs_hosted *hosted, const struct iovec *local,
+			    const struct iovec *remote, size_t count)
+{
+	pid_t pid = hosted->base.pid, other;
+	ssize_t got = process_vm_readv(pid, local, 1, remote, count, 0);
+
+	if (got >= 0 || errno != ESRCH)
+		return got;
+	other = rs_process_living_task(pid);
+	if (other && other != pid)
+		return process_vm_readv(other, local, 1, remote, count, 0);
+	errno = ESRCH;
+	return -1;
+}
+
 int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 			struct rs_error *err)
 {
@@ -40,7 +59,7 @@ int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t
 
 	if (hosted->base.pid <= 0)
 		return rs_error_set(err, ESRCH, "the program has not been started");
-	got = process_vm_readv(hosted->base.pid, &local, 1, &remote, 1, 0);
+	got = read_process(hosted, &local, &remote, 1);
 	if (got == (ssize_t)size)
 		return 0;
 	return no_access(hosted, at.v, got < 0 ? errno : EFAULT, err);
@@ -63,7 +82,7 @@ static size_t stretch_end(const struct rs_text_patch *patches, size_t count, siz
 int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 			uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
 {
-	pid_t pid = hosted_of(target)->base.pid;
+	struct rs_hosted *hosted = hosted_of(target);
 	struct iovec remote[STRETCHES];
 	uint8_t room[READ_ROOM];
 
@@ -71,6 +90,7 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 		struct iovec local = {room, 0};
 		const uint8_t *from = room;
 		size_t stretches = 0;
+		ssize_t got;
 
 		while (next < count && stretches < STRETCHES &&
 		       local.iov_len <= sizeof(room) - RS_PAGE_SIZE) {
@@ -82,9 +102,9 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 							   last->at.v + last->size - first->at.v};
 			local.iov_len += remote[stretches++].iov_len;
 		}
-		if (process_vm_readv(pid, &local, 1, remote, stretches, 0) !=
-		    (ssize_t)local.iov_len)
-			return no_access(hosted_of(target), patches[done].at.v, EFAULT, err);
+		got = read_process(hosted, &local, remote, stretches);
+		if (got != (ssize_t)local.iov_len)
+			return no_access(hosted, patches[done].at.v, got < 0 ? errno : EFAULT, err);
 		for (size_t i = 0; i < stretches; from += remote[i++].iov_len)
 			for (size_t end = stretch_end(patches, count, done); done < end; done++)
 				memcpy(now[done],
@@ -97,6 +117,7 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 /* The file means the address space that the process had when the file was opened. */
 static int open_mem(struct rs_hosted *hosted, struct rs_error *err)
 {
+	pid_t pid = hosted->base.pid, task;
 	char path[64];
 	bool stale;
 
@@ -110,7 +131,11 @@ static int open_mem(struct rs_hosted *hosted, struct rs_error *err)
 	}
 	if (hosted->mem_fd >= 0)
 		return 0;
-	g_snprintf(path, sizeof(path), "/proc/%d/mem", (int)hosted->base.pid);
+	/* The memory of a thread that has ended opens too, and is empty. */
+	task = rs_process_living_task(pid);
+	if (!task)
+		return rs_error_set(err, ESRCH, "process %d has ended", (int)pid);
+	g_snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)pid, (int)task);
 	hosted->mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (hosted->mem_fd < 0)
 		return rs_error_set(err, errno == ENOENT ? ESRCH : errno, "%s: %s", path,

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"
+#include "target/process.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -160,20 +161,6 @@ static bool is_held(const struct task *task)
 	return task->stopped || task->in_vfork;
 }
 
-/* Whether the task is dead. Not every death is reported: a leader may end before its threads, and a
- * task may be gone before its parent's event names it. */
-static bool is_dead(pid_t tid)
-{
-	char *path = g_strdup_printf("/proc/%d/stat", (int)tid), *text = NULL, *state;
-	bool dead = true;
-
-	if (g_file_get_contents(path, &text, NULL, NULL) && (state = strrchr(text, ')')))
-		dead = state[1] != ' ' || state[2] == 'Z' || state[2] == 'X';
-	g_free(text);
-	g_free(path);
-	return dead;
-}
-
 static bool all_held(struct rs_hosted *hosted)
 {
 	GHashTableIter iter;
@@ -186,7 +173,10 @@ static bool all_held(struct rs_hosted *hosted)
 	return true;
 }
 
-/* Asks all running tasks to stop. Forgets tasks that are gone. */
+/*
+ * Asks all running tasks to stop. Forgets tasks that are gone. Not every end is reported: a leader
+ * may end before its threads, and a task may be gone before its parent's event names it.
+ */
 static void interrupt_all(struct rs_hosted *hosted, bool look)
 {
 	GHashTableIter iter;
@@ -199,7 +189,7 @@ static void interrupt_all(struct rs_hosted *hosted, bool look)
 		if (is_held(task))
 			continue;
 		if ((ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL) && errno == ESRCH) ||
-		    (look && is_dead(task->tid)))
+		    (look && rs_process_task_ended(task->tid)))
 			g_hash_table_iter_remove(&iter);
 	}
 }
@@ -244,6 +234,32 @@ static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
 	return 0;
 }
 
+/* Seizes the tasks that are not yet ours. *more: there were some, and may be more by now. */
+static int seize_new(struct rs_hosted *hosted, GDir *dir, bool *more, struct rs_error *err)
+{
+	const char *name;
+
+	*more = false;
+	while ((name = g_dir_read_name(dir))) {
+		pid_t tid = atoi(name);
+		int code;
+
+		if (find_task(hosted, tid))
+			continue;
+		if (!ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS)) {
+			add_task(hosted, tid);
+			*more = true;
+			continue;
+		}
+		code = errno;
+		/* A zombie cannot be seized: EPERM. Nor need it be. */
+		if (code != ESRCH && !rs_process_task_ended(tid))
+			return rs_error_set(err, code, "ptrace of process %d: %s",
+					    (int)hosted->base.pid, g_strerror(code));
+	}
+	return 0;
+}
+
 static int seize_all(struct rs_hosted *hosted, struct rs_error *err)
 {
 	char *path = g_strdup_printf("/proc/%d/task", (int)hosted->base.pid);
@@ -254,28 +270,15 @@ static int seize_all(struct rs_hosted *hosted, struct rs_error *err)
 	 * look at the directory finds the others. */
 	while (more && !ret) {
 		GDir *dir = g_dir_open(path, 0, NULL);
-		const char *name;
 
-		more = false;
-		while (dir && (name = g_dir_read_name(dir)) && !ret) {
-			pid_t tid = atoi(name);
-
-			if (find_task(hosted, tid))
-				continue;
-			if (!ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS)) {
-				add_task(hosted, tid);
-				more = true;
-			} else if (errno != ESRCH) {
-				ret = rs_error_set(err, errno, "ptrace of process %d: %s",
-						   (int)hosted->base.pid, g_strerror(errno));
-			}
-		}
 		if (!dir)
-			ret = rs_error_set(err, ESRCH, "process %d is gone", (int)hosted->base.pid);
-		else
-			g_dir_close(dir);
+			break;
+		ret = seize_new(hosted, dir, &more, err);
+		g_dir_close(dir);
 	}
 	g_free(path);
+	if (!ret && !g_hash_table_size(hosted->tasks))
+		ret = rs_error_set(err, ESRCH, "process %d has ended", (int)hosted->base.pid);
 	return ret;
 }
 

@@ -24,7 +24,10 @@ int rs_machine_rescue_process(const char *path, struct rs_journal_report *report
 	pid = (pid_t)rs_journal_process(journal, &start);
 	if (pid > 0 && rs_journal_count(journal) && start && rs_hosted_start_time(pid) == start) {
 		ret = rs_hosted_attach(pid, start, &target, err);
-		if (!ret) {
+		if (ret == -ESRCH) {
+			/* A zombie, which its parent has not reaped, or it has ended just now. */
+			ret = 0;
+		} else if (!ret) {
 			ret = rs_journal_recover(journal, target, report, err);
 			target->ops->destroy(target);
 		}

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The start time tells a process from a later one with the same id. Any thread. */
+/*
+ * Facts of a process on this machine. Its start time tells it from a later one with the same id.
+ * Its first thread may end before its others: it stays as a zombie, which has no memory. Any
+ * thread.
+ */
 #ifndef RS_HV_TARGET_PROCESS_H
 #define RS_HV_TARGET_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* When it was started, in clock ticks after boot (/proc/PID/stat); 0: there is no such process. */
 uint64_t rs_process_start_time(pid_t pid);
+
+/* Whether the thread has ended, though its parent may not have taken note of it. */
+bool rs_process_task_ended(pid_t tid);
+
+/* A thread of the process that lives: the first one (pid) if it does. 0: the process has ended. */
+pid_t rs_process_living_task(pid_t pid);
 
 #endif

@@ -3,7 +3,7 @@
  * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come
  * and go, and children by vfork, for ever. "leaderless": the first thread leaves. "exec": executes
  * itself a few times from different threads, then exits with 5. "map": two pages of text at
- * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, for ever.
+ * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, for ever. "map-leaderless": both.
  */
 #define _GNU_SOURCE
 #include "spinner.h"
@@ -97,11 +97,11 @@ int main(int argc, char **argv)
 		exec_many(argc > 2 ? atoi(argv[2]) : 8);
 	if (strcmp(args[1], "churn") == 0)
 		churn();
-	if (strcmp(args[1], "map") == 0)
+	if (strncmp(args[1], "map", 3) == 0)
 		map_places();
 	if (pthread_create(&thread, NULL, spin, NULL))
 		return 1;
-	if (strcmp(args[1], "leaderless") == 0)
+	if (strstr(args[1], "leaderless"))
 		pthread_exit(NULL);
 	spin(NULL);
 	return 0;

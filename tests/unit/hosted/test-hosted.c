@@ -4,6 +4,7 @@
 #include "exact.h"
 #include "hosted/hosted.h"
 #include "spinner.h"
+#include "target/process.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -160,6 +161,25 @@ static void test_stop(void)
 	target->ops->destroy(target);
 }
 
+static bool is_state(pid_t pid, char state)
+{
+	char path[64], *text = NULL;
+	bool is = false;
+
+	g_snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		is = strrchr(text, ')')[2] == state;
+	g_free(text);
+	return is;
+}
+
+static void wait_state(pid_t pid, char state)
+{
+	for (int i = 0; i < 10000 && !is_state(pid, state); i++)
+		g_usleep(1000);
+	g_assert_true(is_state(pid, state));
+}
+
 /* CPU time that the process has had, in clock ticks. */
 static uint64_t cpu_time(pid_t pid)
 {
@@ -242,9 +262,9 @@ static gpointer write_neighbours(gpointer data)
 	return NULL;
 }
 
-static struct rs_target *run_map(struct seen *seen, struct shared *shared)
+static struct rs_target *run_map(struct seen *seen, struct shared *shared, const char *how)
 {
-	struct rs_hosted_config config = {.argv = (const char *const[]){spinner, "map", NULL}};
+	struct rs_hosted_config config = {.argv = (const char *const[]){spinner, how, NULL}};
 	struct rs_target *target;
 
 	*shared = (struct shared){.fd = memfd_create("shared", MFD_CLOEXEC)};
@@ -276,7 +296,7 @@ static void test_exact(void)
 	struct seen seen;
 	uint8_t now[3][RS_TEXT_MAX];
 
-	target = run_map(&seen, &shared);
+	target = run_map(&seen, &shared, "map");
 	if (traced(target)) {
 		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
 		exact_check(target, (rs_gva_t){SPINNER_TEXT}, (rs_gpa_t){0}, (rs_gpa_t){0});
@@ -301,7 +321,7 @@ static void test_neighbours(void)
 	struct seen seen;
 	GThread *thread;
 
-	target = run_map(&seen, &shared);
+	target = run_map(&seen, &shared, "map");
 	if (traced(target)) {
 		thread = g_thread_new("neighbour", write_neighbours, &shared);
 		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
@@ -337,16 +357,32 @@ static void test_dead_leader(void)
 	target->ops->destroy(target);
 }
 
-static bool is_state(pid_t pid, char state)
+/* Its text is read and written all the same. */
+static void test_dead_leader_text(void)
 {
-	char path[64], *text = NULL;
-	bool is = false;
+	struct rs_target *target, *other = NULL;
+	struct rs_error err = {0};
+	struct shared shared;
+	struct seen seen;
+	uint8_t byte;
 
-	g_snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (g_file_get_contents(path, &text, NULL, NULL))
-		is = strrchr(text, ')')[2] == state;
-	g_free(text);
-	return is;
+	target = run_map(&seen, &shared, "map-leaderless");
+	if (traced(target)) {
+		wait_state(target->pid, 'Z');
+		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
+		exact_check(target, (rs_gva_t){SPINNER_TEXT}, (rs_gpa_t){0}, (rs_gpa_t){0});
+		if (target->ops->read_virt(target, (rs_gva_t){SPINNER_TEXT}, &byte, 1, &err))
+			g_error("read: %s", err.message);
+		/* A failure is not told as its end, since it lives. */
+		g_assert_cmpint(target->ops->read_virt(target, (rs_gva_t){16}, &byte, 1, &err), ==,
+				-EFAULT);
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		/* Its threads have a tracer already. */
+		g_assert_cmpint(rs_hosted_attach(target->pid, rs_hosted_start_time(target->pid),
+						 &other, &err),
+				==, -EPERM);
+	}
+	end_map(target, &shared);
 }
 
 /* A user's SIGSTOP lasts beyond our pause, and SIGCONT ends it. */
@@ -410,16 +446,23 @@ static void test_no_ptrace(void)
 	target->ops->destroy(target);
 }
 
-static void test_attach(void)
+static GPid spawn(const char *how)
 {
-	char churn[] = "churn", *argv[] = {(char *)(uintptr_t)spinner, churn, NULL};
-	struct rs_target *target = NULL;
-	struct rs_error err = {0};
-	uint64_t start;
+	char *argv[] = {(char *)(uintptr_t)spinner, (char *)(uintptr_t)how, NULL};
 	GPid pid;
 
 	g_assert_true(
 		g_spawn_async(NULL, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, NULL));
+	return pid;
+}
+
+static void test_attach(void)
+{
+	struct rs_target *target = NULL;
+	struct rs_error err = {0};
+	GPid pid = spawn("churn");
+	uint64_t start;
+
 	g_usleep(100000);
 	start = rs_hosted_start_time(pid);
 	g_assert_cmpuint(start, !=, 0);
@@ -438,6 +481,37 @@ static void test_attach(void)
 		g_assert_false(is_state(pid, 't'));
 	}
 	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Of a process whose leader has ended the other threads are seized. All ended: it is gone. */
+static void test_attach_dead_leader(void)
+{
+	struct rs_target *target = NULL;
+	struct rs_error err = {0};
+	GPid pid = spawn("leaderless");
+	uint64_t start, before;
+
+	wait_state(pid, 'Z');
+	start = rs_hosted_start_time(pid);
+	if (rs_hosted_attach(pid, start, &target, &err)) {
+		g_assert_cmpint(err.code, ==, EPERM);
+		g_test_skip(err.message);
+	} else {
+		if (target->ops->pause(target, &err))
+			g_error("pause: %s", err.message);
+		before = cpu_time(pid);
+		g_usleep(60000);
+		g_assert_cmpuint(cpu_time(pid), ==, before);
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		target->ops->destroy(target);
+	}
+	kill(pid, SIGKILL);
+	/* Dead, and not reaped. */
+	for (int i = 0; i < 10000 && rs_process_living_task(pid); i++)
+		g_usleep(1000);
+	g_assert_true(is_state(pid, 'Z'));
+	g_assert_cmpint(rs_hosted_attach(pid, start, &target, &err), ==, -ESRCH);
 	waitpid(pid, NULL, 0);
 }
 
@@ -486,10 +560,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/exact", test_exact);
 	g_test_add_func("/hosted/neighbours", test_neighbours);
 	g_test_add_func("/hosted/dead-leader", test_dead_leader);
+	g_test_add_func("/hosted/dead-leader-text", test_dead_leader_text);
 	g_test_add_func("/hosted/group-stop", test_group_stop);
 	g_test_add_func("/hosted/exec", test_exec);
 	g_test_add_func("/hosted/no-ptrace", test_no_ptrace);
 	g_test_add_func("/hosted/attach", test_attach);
+	g_test_add_func("/hosted/attach-dead-leader", test_attach_dead_leader);
 	g_test_add_func("/hosted/destroy", test_destroy);
 	g_test_add_func("/hosted/clock", test_clock);
 	return g_test_run();

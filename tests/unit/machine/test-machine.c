@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
+#include "machine/rescue.h"
+#include "target/process.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char *write_file(const char *dir, const char *name, const void *bytes, size_t size)
 {
@@ -50,6 +54,34 @@ static void test_refusals(void)
 	g_rmdir(dir);
 }
 
+/* A process that has ended needs no rescue, even if its parent has not reaped it. */
+static void test_rescue_zombie(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("machine-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "m@0.journal", NULL);
+	const struct rs_text_patch patch = {.at = {4096}, .size = 1, .new_bytes = {1}};
+	struct rs_journal_record record = rs_journal_record_of(RS_JOURNAL_SITE, 0, &patch);
+	struct rs_journal_report report;
+	struct rs_journal *journal;
+	struct rs_error err = {0};
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (pid == 0)
+		_exit(0);
+	g_assert_cmpint(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), ==, 0);
+	g_assert_cmpint(rs_journal_open(path, &journal, &err), ==, 0);
+	rs_journal_set_process(journal, (uint32_t)pid, rs_process_start_time(pid));
+	g_assert_cmpint(rs_journal_append(journal, &record, 1, &err), ==, 0);
+	rs_journal_close(journal);
+	if (rs_machine_rescue_process(path, &report, &err))
+		g_error("rescue: %s", err.message);
+	g_assert_cmpuint(report.records, ==, 0);
+	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
 static void test_program(void)
 {
 	char *program[] = {(char *)"/bin/true", NULL};
@@ -82,6 +114,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/machine/refusals", test_refusals);
+	g_test_add_func("/machine/rescue-zombie", test_rescue_zombie);
 	g_test_add_func("/machine/program", test_program);
 	return g_test_run();
 }
