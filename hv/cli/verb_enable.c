@@ -24,15 +24,24 @@ static int enable_one(RsDBusSession1 *session, const char *owner, const char *gl
 	return RS_CLI_OK;
 }
 
-static int disable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet)
+/* *left: text of a guest may still be patched. */
+static int disable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
+		       bool *left)
 {
 	g_autoptr(GVariant) more = NULL;
+	g_autofree const char **problems = NULL;
 	GError *error = NULL;
 	guint touched;
 
 	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(owner),
 						&touched, &more, NULL, &error))
 		return rs_cli_fail_gerror(error);
+	if (g_variant_lookup(more, "problems", "^a&s", &problems)) {
+		*left = true;
+		rs_cli_fail(0, "%s: text was not put back:", glob);
+	}
+	for (const char **p = problems; p && *p; p++)
+		rs_cli_fail(0, "%s", *p);
 	if (quiet)
 		return RS_CLI_OK;
 	printf("%s: %u event%s disabled", glob, touched, touched == 1 ? "" : "s");
@@ -53,6 +62,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
+	bool left = false;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
@@ -61,8 +71,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
 		code = verb == &rs_verb_enable ? enable_one(session, owner, argv[i], quiet)
-					       : disable_one(session, owner, argv[i], quiet);
-	return code;
+					       : disable_one(session, owner, argv[i], quiet, &left);
+	return code == RS_CLI_OK && left ? RS_CLI_FAILED : code;
 }
 
 const struct rs_verb rs_verb_enable = {

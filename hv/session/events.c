@@ -217,6 +217,7 @@ int rs_session_enable(struct rs_session *session, const char *owner, const char 
 static int disable_refs(const struct asker *asker, const GArray *refs,
 			struct rs_session_result *result, struct rs_error *err)
 {
+	g_autoptr(GPtrArray) problems = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) plans = rs_plans_new(refs);
 	int ret;
 
@@ -226,7 +227,9 @@ static int disable_refs(const struct asker *asker, const GArray *refs,
 		rs_wishes_set_wanted(&plan->wishes, rs_asker_owner(asker, plan->ref.source), false);
 	}
 	/* An owner can always let go of an event, even if the others' filters are too large. */
-	ret = rs_plans_carry_out(plans, true, NULL, err);
+	ret = rs_plans_carry_out(plans, true, problems, err);
+	if (!ret && problems->len)
+		result->problems = g_ptr_array_ref(problems);
 	for (guint i = 0; i < plans->len && !ret; i++) {
 		if (rs_plan(plans, i)->on)
 			rs_result_keep(result, rs_plan(plans, i), NULL);
@@ -359,7 +362,7 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err)
 		if (source->events[id].on)
 			g_array_append_val(on, id);
 	}
-	ret = rs_source_switch_off(source, on, err);
+	ret = rs_source_switch_off(source, on, NULL, err);
 	rs_source_commit(source);
 	return ret;
 }

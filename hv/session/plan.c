@@ -139,14 +139,15 @@ static int switch_on(struct rs_source *source, const GArray *ids, GPtrArray *pro
 	return ret;
 }
 
-int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_error *err)
+int rs_source_switch_off(struct rs_source *source, const GArray *ids, GPtrArray *problems,
+			 struct rs_error *err)
 {
 	const uint32_t *id = (const uint32_t *)ids->data;
 	int ret;
 
 	if (!ids->len)
 		return 0;
-	ret = rs_source_sites_switch(source, id, ids->len, false, NULL, err);
+	ret = rs_source_sites_switch(source, id, ids->len, false, problems, err);
 	/*
 	 * The word alone decides for the guest, so the event is off even if its text was not
 	 * restored.
@@ -158,13 +159,20 @@ int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_
 	return ret;
 }
 
+/* Whether the event is off, but a site of it is not: its text could not be restored. */
+static bool text_left(const struct plan *plan)
+{
+	return !plan->on && rs_source_sites_on_of(plan->ref.source, plan->ref.id);
+}
+
 /* The ids of the plans whose events go on, or off. */
 static GArray *changing(const struct plan *plans, guint count, bool on)
 {
 	GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
 	for (guint i = 0; i < count; i++) {
-		if (plans[i].on == on && rs_plan_state(&plans[i])->on != on)
+		if (plans[i].on == on &&
+		    (rs_plan_state(&plans[i])->on != on || text_left(&plans[i])))
 			g_array_append_val(ids, plans[i].ref.id);
 	}
 	return ids;
@@ -210,7 +218,7 @@ static int carry_out_in(struct rs_source *source, struct plan *plans, guint coun
 			take_back(&plans[i]);
 	} else {
 		/* Events that could not be patched are off too. */
-		ret = rs_source_switch_off(source, off, err);
+		ret = rs_source_switch_off(source, off, refused, err);
 		for (guint i = 0; i < count; i++)
 			settle(&plans[i]);
 		for (guint i = 0; i < refused->len; i++)

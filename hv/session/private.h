@@ -257,8 +257,12 @@ int rs_plans_carry_out(GArray *plans, bool lenient, GPtrArray *problems, struct 
 /* Counts an event that other owners than `but` keep as it is, and notes their names. */
 void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
 		    const struct rs_owner *but);
-/* Switches off the events `ids`, which are on. Does not commit. */
-int rs_source_switch_off(struct rs_source *source, const GArray *ids, struct rs_error *err);
+/*
+ * Switches off the events `ids`. They are off in the end, even if their text could not be restored.
+ * Does not commit. `problems`: as for rs_source_sites_switch().
+ */
+int rs_source_switch_off(struct rs_source *source, const GArray *ids, GPtrArray *problems,
+			 struct rs_error *err);
 
 /* sites.c */
 /* `report`: not NULL when this guest may still hold patches of a session that died. */
@@ -277,6 +281,7 @@ void rs_source_sites_reset(struct rs_source *source);
 int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t count, bool on,
 			   GPtrArray *problems, struct rs_error *err);
 uint32_t rs_source_sites_of(struct rs_source *source, uint32_t id);
+uint32_t rs_source_sites_on_of(struct rs_source *source, uint32_t id);
 /* How many sites of the provider in that slot are on. */
 uint32_t rs_source_sites_on_of_provider(struct rs_source *source, uint32_t slot);
 void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);

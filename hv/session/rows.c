@@ -40,18 +40,31 @@ static void add_wishes(GVariantBuilder *builder, const struct rs_wish *first)
 	g_variant_builder_add(builder, "{sv}", "owners", g_variant_builder_end(&all));
 }
 
+/* As D-Bus carries them: UTF-8. */
+static void add_texts(GVariantBuilder *b, const char *key, const GPtrArray *texts)
+{
+	GVariantBuilder list;
+
+	g_variant_builder_init(&list, G_VARIANT_TYPE("as"));
+	for (guint i = 0; i < texts->len; i++) {
+		g_autofree char *text = g_utf8_make_valid(texts->pdata[i], -1);
+
+		g_variant_builder_add(&list, "s", text);
+	}
+	g_variant_builder_add(b, "{sv}", key, g_variant_builder_end(&list));
+}
+
 GVariant *rs_row_result(const struct rs_session_result *result)
 {
-	GVariantBuilder b, names;
+	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-	if (!result->kept)
-		return g_variant_builder_end(&b);
-	g_variant_builder_init(&names, G_VARIANT_TYPE("as"));
-	for (guint i = 0; i < result->kept_for->len; i++)
-		g_variant_builder_add(&names, "s", result->kept_for->pdata[i]);
-	g_variant_builder_add(&b, "{sv}", "kept", g_variant_new_uint32(result->kept));
-	g_variant_builder_add(&b, "{sv}", "kept_for", g_variant_builder_end(&names));
+	if (result->problems)
+		add_texts(&b, "problems", result->problems);
+	if (result->kept) {
+		g_variant_builder_add(&b, "{sv}", "kept", g_variant_new_uint32(result->kept));
+		add_texts(&b, "kept_for", result->kept_for);
+	}
 	return g_variant_builder_end(&b);
 }
 

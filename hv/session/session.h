@@ -100,9 +100,11 @@ struct rs_session_listener {
 };
 
 struct rs_session_result {
-	uint32_t touched;    /* events that matched */
-	bool pending;        /* no event matched, but no agent has reported yet: kept as a rule */
-	GPtrArray *problems; /* of char *, refused sites; NULL: none; owned by the caller */
+	uint32_t touched; /* events that matched */
+	bool pending;     /* no event matched, but no agent has reported yet: kept as a rule */
+	/* A line for each site that could not be patched, after disable for each that may still be
+	 * patched; of char *; NULL: none; owned by the caller. */
+	GPtrArray *problems;
 	/*
 	 * Events that other owners keep as they are. After disable: events that stay on. After
 	 * set_filter: events that are recorded without a filter.

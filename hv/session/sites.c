@@ -136,6 +136,14 @@ uint32_t rs_source_sites_of(struct rs_source *source, uint32_t id)
 	return known;
 }
 
+uint32_t rs_source_sites_on_of(struct rs_source *source, uint32_t id)
+{
+	uint32_t known, on;
+
+	rs_patcher_event_sites(source->patcher, (uint16_t)id, &known, &on);
+	return on;
+}
+
 uint32_t rs_source_sites_on_of_provider(struct rs_source *source, uint32_t slot)
 {
 	return rs_patcher_provider_sites_on(source->patcher, slot + 1);

@@ -293,6 +293,55 @@ static int be_the_victim(const char *path)
 	return 1;
 }
 
+static int cannot_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
+		       struct rs_error *err)
+{
+	return rs_error_set(err, EFAULT, "not now");
+}
+
+/* Text that cannot be put back is told, and the next disable tries again. */
+static void test_stays_patched(void)
+{
+	const struct rs_target_ops *ops;
+	struct rs_session_result result = {0};
+	struct rs_source_stat stat = {0};
+	struct rs_target_ops blind;
+	struct rs_error err = {0};
+	struct run run;
+
+	start(&run, demo, "30", false, "*:*");
+	turn(&run, 300);
+	rs_source_stat(rs_session_source(run.session, 0), &stat);
+	if (!rs_hosted_can_patch(run.target, &err)) {
+		g_test_skip(err.message);
+		rs_session_destroy(run.session);
+		return;
+	}
+	g_assert_cmpuint(stat.sites_on, >, 0);
+	ops = run.target->ops;
+	blind = *ops;
+	blind.read_virt = cannot_read;
+	run.target->ops = &blind;
+	for (int i = 0; i < 2; i++) {
+		g_assert_cmpint(
+			rs_session_disable(run.session, RS_OWNER_HOST, "*:*", &result, &err), ==,
+			0);
+		g_assert_cmpuint(result.touched, >, 0);
+		g_assert_nonnull(result.problems);
+		g_assert_nonnull(strstr(result.problems->pdata[0], "not now"));
+		rs_session_result_clear(&result);
+	}
+	rs_source_stat(rs_session_source(run.session, 0), &stat);
+	g_assert_cmpuint(stat.sites_on, >, 0);
+	run.target->ops = ops;
+	g_assert_cmpint(rs_session_disable(run.session, RS_OWNER_HOST, "*:*", &result, &err), ==,
+			0);
+	g_assert_null(result.problems);
+	rs_source_stat(rs_session_source(run.session, 0), &stat);
+	g_assert_cmpuint(stat.sites_on, ==, 0);
+	rs_session_destroy(run.session);
+}
+
 /* 1,000 sites in one batch, while two threads run through them. The goal is 1 ms. */
 static void test_thousand(void)
 {
@@ -432,6 +481,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/port/region-file", test_region_file);
 	g_test_add_func("/hosted/port/watch", test_watch);
 	g_test_add_func("/hosted/port/live", test_live);
+	g_test_add_func("/hosted/port/stays-patched", test_stays_patched);
 	g_test_add_func("/hosted/port/thousand", test_thousand);
 	g_test_add_func("/hosted/port/killed-session", test_killed_session);
 	ret = g_test_run();
