@@ -15,6 +15,8 @@
  * text.
  */
 #define OUT_MAX (1u << 20)
+/* And so much of it is written after a stop, of what had been read by then. */
+#define LATE_MAX (16u << 20)
 
 struct printed {
 	char *name;
@@ -28,8 +30,10 @@ struct rs_printer {
 	GPtrArray *printed; /* of struct printed, all that were added and have not ended */
 	guint added;
 	gint name_sources; /* atomic: lines of text name their source */
+	gint stopping;     /* atomic */
 	/* These belong to the pump's thread until it has been joined. */
 	GString *out;
+	gsize late; /* text since the stop */
 	struct rs_printer_stats stats;
 };
 
@@ -59,7 +63,7 @@ static int write_all(const struct rs_printer *p)
 
 static bool is_over(const struct rs_printer *p)
 {
-	return p->stats.closed || p->stats.error ||
+	return p->stats.closed || p->stats.error || p->late > LATE_MAX ||
 	       (p->config.count && p->stats.events >= p->config.count);
 }
 
@@ -79,6 +83,7 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 {
 	const struct printed *printed = source;
 	struct rs_printer *p = data;
+	gsize before = p->out->len;
 
 	if (is_over(p))
 		return;
@@ -92,6 +97,8 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 		rs_trace_text_line(p->out, record, task,
 				   g_atomic_int_get(&p->name_sources) ? printed->name : NULL,
 				   p->style);
+	if (g_atomic_int_get(&p->stopping))
+		p->late += p->out->len - before;
 	if (p->out->len >= OUT_MAX)
 		flush(p);
 }
@@ -194,6 +201,12 @@ void rs_printer_end(struct rs_printer *p, int number)
 void rs_printer_wake(struct rs_printer *p)
 {
 	rs_trace_pump_wake(p->pump);
+}
+
+void rs_printer_stop(struct rs_printer *p)
+{
+	g_atomic_int_set(&p->stopping, 1);
+	rs_trace_pump_stop(p->pump);
 }
 
 void rs_printer_finish(struct rs_printer *p, struct rs_printer_stats *stats)

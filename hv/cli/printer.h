@@ -76,6 +76,11 @@ int rs_printer_add(struct rs_printer *printer, const char *name, const RsTraceRe
 void rs_printer_end(struct rs_printer *printer, int number);
 /* The doorbell rang. */
 void rs_printer_wake(struct rs_printer *printer);
+/*
+ * Prints what has been read, up to some MiB of text, and ends the thread. What the rings still hold
+ * is left there.
+ */
+void rs_printer_stop(struct rs_printer *printer);
 /* Reads and prints what is still there, then ends the thread. Idempotent. NULL is accepted. */
 void rs_printer_finish(struct rs_printer *printer, struct rs_printer_stats *stats);
 /* Finishes if need be. NULL is accepted. */

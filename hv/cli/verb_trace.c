@@ -19,6 +19,7 @@ struct observer {
 	GHashTable *followed; /* number → struct followed */
 	RsTraceFrom from;
 	guint32 changes; /* the session's count of changes of sources, as last told */
+	bool stopped;    /* by the user; the sources go on */
 };
 
 /* A source that is printed, or was. */
@@ -32,6 +33,7 @@ static gboolean on_signal(gpointer data)
 {
 	struct observer *observer = data;
 
+	observer->stopped = true;
 	g_main_loop_quit(observer->loop);
 	return G_SOURCE_CONTINUE;
 }
@@ -219,6 +221,8 @@ static int observe(RsDBusSession1 *session, struct rs_printer_config *config, Rs
 	observer.followed = g_hash_table_new_full(NULL, NULL, NULL, free_followed);
 	observer.printer = rs_printer_create(config);
 	wait_for_end(&observer, duration);
+	if (observer.stopped)
+		rs_printer_stop(observer.printer);
 	rs_printer_finish(observer.printer, &stats);
 	if (stats.error)
 		code = rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",

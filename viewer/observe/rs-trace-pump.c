@@ -33,6 +33,7 @@ struct _RsTracePump {
 	GMainContext *context; /* of the owner, for its callbacks */
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
+	gint stopping;         /* atomic: what the rings still hold is not wanted */
 	gboolean draining;     /* of the thread: it reads what is there, then ends */
 	guint64 bad;           /* of the thread until it has been joined */
 
@@ -240,19 +241,25 @@ static void drain(RsTracePump *pump)
 	guint pages = 0, rounds;
 	Member *member;
 
-	pump->draining = TRUE;
 	take_joining(pump);
 	for (guint i = 0; (member = next_member(pump, &i));)
 		pages = MAX(pages, rs_trace_follower_source(member->follower)->ring_pages);
 	/* A guest that still runs may write for ever. Twice as much as is there now is enough. */
 	rounds = 2 * pages / RS_TRACE_FOLLOWER_CHUNKS + 2 * PATIENT_ROUNDS;
-	for (guint round = 0; round < rounds; round++) {
+	for (guint round = 0; round < rounds && !g_atomic_int_get(&pump->stopping); round++) {
 		RsTraceRingStatus status = read_round(pump);
 
 		/* Each source is waited for during PATIENT_ROUNDS rounds only. */
 		if (!end_round(pump) || status < RS_TRACE_RING_IN_FLIGHT)
 			break;
 	}
+}
+
+/* Hands out what has been read. */
+static void hand_out_rest(RsTracePump *pump)
+{
+	Member *member;
+
 	if (!pump->merger)
 		return;
 	for (guint i = 0; (member = next_member(pump, &i));) {
@@ -292,8 +299,11 @@ static gpointer run(gpointer data)
 			armed = FALSE;
 		}
 	}
-	if (wanted)
+	pump->draining = TRUE;
+	if (wanted && !g_atomic_int_get(&pump->stopping))
 		drain(pump);
+	if (wanted)
+		hand_out_rest(pump);
 	for (guint i = 0; (member = next_member(pump, &i));)
 		pump->bad += rs_trace_follower_bad(member->follower);
 	tell(pump, tell_done);
@@ -369,6 +379,12 @@ void rs_trace_pump_wake(RsTracePump *pump)
 	/* If the counter is full, the thread wakes up all the same. */
 	if (write(pump->wake, &one, sizeof(one)) < 0)
 		return;
+}
+
+guint64 rs_trace_pump_stop(RsTracePump *pump)
+{
+	g_atomic_int_set(&pump->stopping, 1);
+	return rs_trace_pump_finish(pump);
 }
 
 guint64 rs_trace_pump_finish(RsTracePump *pump)

@@ -65,6 +65,8 @@ void rs_trace_pump_wake(RsTracePump *pump);
  * and of records whose event is unknown. It may be called again.
  */
 guint64 rs_trace_pump_finish(RsTracePump *pump);
+/* Likewise, but hands out only what was read by now: a source may write as fast as we read. */
+guint64 rs_trace_pump_stop(RsTracePump *pump);
 
 /* Finishes if need be, and frees the sources. NULL is accepted. */
 void rs_trace_pump_free(RsTracePump *pump);

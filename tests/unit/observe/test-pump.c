@@ -141,6 +141,32 @@ static void test_finish_churn(void)
 	g_assert_cmpuint(freed, ==, 2);
 }
 
+/* A source that writes as fast as it is read does not put off a stop; what was read comes out. */
+static void test_stop(void)
+{
+	guint freed = 0;
+	TestPages *a = test_pages_new(&freed);
+	RsTracePump *pump;
+	gint told;
+	Taker t;
+
+	a->repeats = TRUE;
+	a->churn = 1;
+	a->source.ring_pages = RS_RING_PAGES_MAX;
+	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
+	pump = new_pump(&t, 0);
+	rs_trace_pump_add(pump, &a->source, NULL);
+	rs_trace_pump_start(pump);
+	while (!(told = g_atomic_int_get(&a->told)))
+		g_usleep(1000);
+	g_assert_cmpuint(rs_trace_pump_stop(pump), ==, 0);
+	/* All that is there would be twice as many pages. */
+	g_assert_cmpint(g_atomic_int_get(&a->told) - told, <, RS_RING_PAGES_MAX);
+	g_assert_cmpuint(t.records, ==, g_atomic_int_get(&a->told));
+	clear(&t, pump);
+	g_assert_cmpuint(freed, ==, 1);
+}
+
 /* The taker of the records wants no more. */
 static void test_enough(void)
 {
@@ -167,6 +193,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/pump/two-sources", test_two_sources);
 	g_test_add_func("/observe/pump/finish", test_finish);
 	g_test_add_func("/observe/pump/finish-churn", test_finish_churn);
+	g_test_add_func("/observe/pump/stop", test_stop);
 	g_test_add_func("/observe/pump/enough", test_enough);
 	return g_test_run();
 }
