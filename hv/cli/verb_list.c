@@ -3,6 +3,7 @@
 
 #include "session/owners.h"
 #include <rs-trace-escape.h>
+#include <rs-trace-rundir.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -258,6 +259,13 @@ static int list_providers(RsDBusSession1 *session, bool json, bool names)
 	return RS_CLI_OK;
 }
 
+static bool runs(const char *name)
+{
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
+
+	return entry && entry->live;
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *owner = NULL;
@@ -279,14 +287,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	/* A single argument is a session's name if there is such a session, else a glob. */
-	needed = argc == 2 ? 1 : argc - 2;
-	if (argc == 2 && !name)
-		session = rs_trace_client_connect(argv[1], NULL);
-	if (session)
-		argc = 1;
-	else
-		session = rs_cli_connect(verb, name, MAX(needed, 1), &argc, argv, &code);
+	/* A single argument is a session's name if such a session runs, else a glob. */
+	needed = argc == 2 && !name && runs(argv[1]) ? 0 : 1;
+	session = rs_cli_connect(verb, name, MAX(needed, argc - 2), &argc, argv, &code);
 	if (!session)
 		return code;
 	if (argc > 2)

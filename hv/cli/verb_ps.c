@@ -5,6 +5,9 @@
 #include <rs-trace-rundir.h>
 #include <stdio.h>
 
+/* What a session may take to connect, and to say what it is. Others are waiting to be shown. */
+#define LIMIT_MS 2000
+
 struct shown {
 	char *state;
 	GPtrArray *sources; /* of RsTraceClientSource; NULL: not known */
@@ -14,13 +17,18 @@ struct shown {
 static struct shown look(const RsTraceRundirEntry *entry)
 {
 	g_autoptr(RsDBusSession1) session = NULL;
+	g_autoptr(GError) error = NULL;
 	struct shown shown = {0};
 
 	if (entry->live)
-		session = rs_trace_client_connect(entry->name, NULL);
+		session = rs_trace_client_connect_within(entry->name, LIMIT_MS, &error);
 	if (session) {
 		shown.state = rs_dbus_session1_dup_state(session);
-		shown.sources = rs_trace_client_sources(session, NULL);
+		shown.sources = rs_trace_client_sources(session, &error);
+	}
+	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_SILENT)) {
+		g_free(shown.state);
+		shown.state = g_strdup("no answer");
 	}
 	if (!shown.state)
 		shown.state = g_strdup(entry->live                         ? "starting"
@@ -53,12 +61,12 @@ static void print_line(const char *name, const char *state, const char *kind, gu
 	g_autofree char *shown_name = rs_trace_escape(name, -1, NULL);
 	g_autofree char *number = pid ? g_strdup_printf("%u", pid) : g_strdup("-");
 
-	printf("%-16s %-8s %-10s %8s  %s\n", shown_name, state, shown_kind, number, shown_kernel);
+	printf("%-16s %-9s %-10s %8s  %s\n", shown_name, state, shown_kind, number, shown_kernel);
 }
 
 static void print_table(const GPtrArray *list)
 {
-	printf("%-16s %-8s %-10s %8s  %s\n", "NAME", "STATE", "KIND", "PID", "KERNEL");
+	printf("%-16s %-9s %-10s %8s  %s\n", "NAME", "STATE", "KIND", "PID", "KERNEL");
 	for (guint i = 0; i < list->len; i++) {
 		const RsTraceRundirEntry *entry = list->pdata[i];
 		struct shown shown = look(entry);
@@ -199,6 +207,7 @@ const struct rs_verb rs_verb_ps = {
 	.summary = "list your sessions",
 	.details = "STATE is waiting (the guest's agent has not said hello), running, paused or "
 		   "ended;\n"
+		   "no answer (the session's process is stopped, or busy for long);\n"
 		   "lost (the session's process died, its QEMU guest may live: ringside attach) or "
 		   "dead.",
 	.run = run,

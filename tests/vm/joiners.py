@@ -383,8 +383,31 @@ def test_plugin():
     check('the agent is part of another image' in s.said(), 'and its plugin is told so')
 
 
+def test_stopped():
+    """A session that is stopped (^Z) holds up no command that concerns another one."""
+    a, b = (Session(JOIN, n, 'hang', name=n, options=('-q',)) for n in ('calm', 'held'))
+    try:
+        b.process.send_signal(signal.SIGSTOP)
+        rows = {r['name']: r for r in json.loads(rs('ps', '--json').stdout)}
+        check({n: r['state'] for n, r in rows.items()} == {'calm': 'running', 'held': 'no answer'} and
+              not rows['held']['sources'] and len(rows['calm']['sources']) == 1, f'ps says so: {rows}')
+        table = rs('ps').stdout
+        check(re.search(r'^held +no answer +hosted ', table, re.M) and
+              re.search(r'^calm +running +hosted ', table, re.M), f'as text too: {table}')
+        for args in ('list', 'held'), ('list', '-s', 'held', '*'), ('stat', 'held'), ('trace', 'held'):
+            r = rs(*args)
+            check(r.returncode == 1 and "'held' does not answer" in r.stderr, f'{args}: {r.returncode} {r.stderr.strip()}')
+        check('join:step' in rs('list', 'calm').stdout, 'the other one answers')
+    finally:
+        b.process.send_signal(signal.SIGCONT)
+    check(json.loads(rs('ps', '--json').stdout)[1]['state'] == 'running', 'it goes on')
+    for s in a, b:
+        check(rs('stop', s.name).returncode == 0, f'stop {s.name}')
+        s.process.wait(PATIENCE)
+
+
 def main():
-    tests = [test_children, test_later, test_killed, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
+    tests = [test_stopped, test_children, test_later, test_killed, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
     only = sys.argv[6:]
     with tempfile.TemporaryDirectory(prefix='rs-joiners-') as d:
         os.environ['XDG_RUNTIME_DIR'] = d

@@ -6,6 +6,64 @@
 #include <unistd.h>
 
 #define OBJECT_PATH "/org/ringside/Session"
+/* A session serves one caller at a time, and is not at hand while it patches for another one. */
+#define CONNECT_MS 5000
+/* A batch of patches may take long. */
+#define CALL_MS 30000
+
+/* ---- a limit in time for calls that have none ---- */
+
+/* A thread cancels them: the caller's main context must not run meanwhile. */
+typedef struct {
+	GCancellable *cancellable;
+	GThread *thread;
+	GMutex lock;
+	GCond over;
+	gint64 until;
+	gboolean done; /* under the lock */
+} Limit;
+
+static gpointer watch(gpointer data)
+{
+	Limit *limit = data;
+
+	g_mutex_lock(&limit->lock);
+	while (!limit->done && g_cond_wait_until(&limit->over, &limit->lock, limit->until))
+		;
+	if (!limit->done)
+		g_cancellable_cancel(limit->cancellable);
+	g_mutex_unlock(&limit->lock);
+	return NULL;
+}
+
+static void begin_limit(Limit *limit, guint ms)
+{
+	limit->cancellable = g_cancellable_new();
+	g_mutex_init(&limit->lock);
+	g_cond_init(&limit->over);
+	limit->done = FALSE;
+	limit->until = g_get_monotonic_time() + (gint64)ms * 1000;
+	limit->thread = g_thread_new("ringside-limit", watch, limit);
+}
+
+/* TRUE: it was exceeded. */
+static gboolean end_limit(Limit *limit)
+{
+	gboolean exceeded;
+
+	g_mutex_lock(&limit->lock);
+	limit->done = TRUE;
+	g_cond_signal(&limit->over);
+	g_mutex_unlock(&limit->lock);
+	g_thread_join(limit->thread);
+	exceeded = g_cancellable_is_cancelled(limit->cancellable);
+	g_object_unref(limit->cancellable);
+	g_mutex_clear(&limit->lock);
+	g_cond_clear(&limit->over);
+	return exceeded;
+}
+
+/* ---- a session ---- */
 
 void rs_trace_client_fix_error(GError **error)
 {
@@ -15,6 +73,11 @@ void rs_trace_client_fix_error(GError **error)
 		g_clear_error(error);
 		g_set_error_literal(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_GONE,
 				    "the session went away");
+	} else if (g_error_matches(*error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT) ||
+		   g_error_matches(*error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY)) {
+		g_clear_error(error);
+		g_set_error_literal(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_SILENT,
+				    "the session does not answer (is it stopped?)");
 	} else {
 		g_dbus_error_strip_remote_error(*error);
 	}
@@ -30,7 +93,7 @@ static RsDBusSession1 *no_session(GError **error, const char *format, const char
 	return NULL;
 }
 
-RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error)
+static RsDBusSession1 *make_proxy(const char *path, GCancellable *cancellable, GError **error)
 {
 	g_autofree char *escaped = g_dbus_address_escape_value(path);
 	g_autofree char *address = g_strdup_printf("unix:path=%s", escaped);
@@ -38,13 +101,12 @@ RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error)
 	RsDBusSession1 *proxy;
 	GError *local = NULL;
 
-	rs_trace_session_error_quark();
 	connection = g_dbus_connection_new_for_address_sync(
-		address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, NULL, NULL);
+		address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT, NULL, cancellable, NULL);
 	if (!connection)
 		return no_session(error, "nobody answers at %s", path);
 	proxy = rs_dbus_session1_proxy_new_sync(connection, G_DBUS_PROXY_FLAGS_NONE, NULL,
-						OBJECT_PATH, NULL, &local);
+						OBJECT_PATH, cancellable, &local);
 	if (!proxy) {
 		rs_trace_client_fix_error(&local);
 		g_propagate_error(error, local);
@@ -52,9 +114,40 @@ RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error)
 	return proxy;
 }
 
-RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error)
+/* `limit_ms` 0: the usual ones. */
+static RsDBusSession1 *connect_within(const char *path, guint limit_ms, GError **error)
+{
+	RsDBusSession1 *proxy;
+	GError *local = NULL;
+	Limit limit;
+
+	rs_trace_session_error_quark();
+	begin_limit(&limit, limit_ms ? limit_ms : CONNECT_MS);
+	proxy = make_proxy(path, limit.cancellable, &local);
+	/* A proxy that came too late may lack its properties. */
+	if (end_limit(&limit)) {
+		g_clear_error(&local);
+		g_clear_object(&proxy);
+		g_set_error(&local, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_SILENT,
+			    "what listens at %s does not answer (is it stopped?)", path);
+	}
+	if (proxy)
+		g_dbus_proxy_set_default_timeout(G_DBUS_PROXY(proxy),
+						 (int)(limit_ms ? limit_ms : CALL_MS));
+	else
+		g_propagate_error(error, local);
+	return proxy;
+}
+
+RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error)
+{
+	return connect_within(path, 0, error);
+}
+
+RsDBusSession1 *rs_trace_client_connect_within(const char *name, guint limit_ms, GError **error)
 {
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, error);
+	g_autoptr(GError) local = NULL;
 	g_autofree char *path = NULL;
 	RsDBusSession1 *session;
 
@@ -65,8 +158,19 @@ RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error)
 	path = rs_trace_rundir_file(name, "sock", error);
 	if (!path)
 		return NULL;
-	session = rs_trace_client_connect_path(path, NULL);
-	return session ? session : no_session(error, "session '%s' does not answer", name);
+	session = connect_within(path, limit_ms, &local);
+	if (session)
+		return session;
+	if (!g_error_matches(local, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_SILENT))
+		return no_session(error, "session '%s' does not answer", name);
+	g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_SILENT,
+		    "session '%s' does not answer (is it stopped?)", name);
+	return NULL;
+}
+
+RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error)
+{
+	return rs_trace_client_connect_within(name, 0, error);
 }
 
 GVariant *rs_trace_client_no_options(void)

@@ -18,9 +18,13 @@ G_BEGIN_DECLS
 
 /*
  * Connects to the session of that name; to be unreffed. NO_SUCH_SESSION: there is none, it has
- * died, or it does not answer.
+ * died, or nobody listens. SILENT: it has not answered in time, for example because it is stopped
+ * (^Z). Its calls fail after half a minute without an answer; rs_trace_client_fix_error() makes
+ * that error SILENT.
  */
 RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error);
+/* Likewise; connecting, and then each call, takes `limit_ms` at most, from 1 on. */
+RsDBusSession1 *rs_trace_client_connect_within(const char *name, guint limit_ms, GError **error);
 /* Likewise, by the path of the socket. */
 RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error);
 
@@ -49,7 +53,7 @@ RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 numb
 
 /*
  * Makes the error of a failed call fit to be shown: the name of the remote error is removed, and
- * the errors of a broken connection become GONE.
+ * the errors of a broken connection become GONE, and that of a limit in time SILENT.
  */
 void rs_trace_client_fix_error(GError **error);
 

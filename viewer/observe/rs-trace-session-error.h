@@ -18,9 +18,10 @@ typedef enum {
 	RS_TRACE_SESSION_ERROR_BUSY,
 	RS_TRACE_SESSION_ERROR_NOT_READY, /* the guest's agent has not said hello */
 	RS_TRACE_SESSION_ERROR_ENDED,
-	/* These two are never sent: only rs-trace-client.h returns them. */
+	/* These are never sent: only rs-trace-client.h returns them. */
 	RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION,
-	RS_TRACE_SESSION_ERROR_GONE, /* the session went away */
+	RS_TRACE_SESSION_ERROR_GONE,   /* the session went away */
+	RS_TRACE_SESSION_ERROR_SILENT, /* the session has not answered in time */
 } RsTraceSessionError;
 
 #define RS_TRACE_SESSION_ERROR (rs_trace_session_error_quark())
