@@ -73,13 +73,30 @@ static gboolean tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+/* Guests that were started go on without us if we abort: they are ended first. */
+static _Noreturn void give_up(struct bed *bed, const char *what)
+{
+	for (guint i = 0; i < GUESTS; i++) {
+		struct rs_source_stat stat;
+
+		rs_source_stat(bed->source[i], &stat);
+		g_test_message("guest %u: %u of %u seen, %" G_GUINT64_FORMAT
+			       " written, %" G_GUINT64_FORMAT " events on, %" G_GUINT64_FORMAT
+			       " sites on",
+			       i, bed->seen[i]->len, bed->number, stat.written, stat.events_on,
+			       stat.sites_on);
+	}
+	rs_session_stop(bed->session, "the test gives up");
+	g_error("waited in vain for %s", what);
+}
+
 #define WAIT_FOR(condition)                                                                        \
 	do {                                                                                       \
 		gint64 until = g_get_monotonic_time() + PATIENCE_S * G_USEC_PER_SEC;               \
 		guint timer = g_timeout_add(2, tick, NULL);                                        \
 		while (!(condition)) {                                                             \
 			if (g_get_monotonic_time() > until)                                        \
-				g_error("waited in vain for " #condition);                         \
+				give_up(bed, #condition);                                          \
 			g_main_context_iteration(NULL, TRUE);                                      \
 		}                                                                                  \
 		g_source_remove(timer);                                                            \
