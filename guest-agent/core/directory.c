@@ -24,7 +24,7 @@ static int read_head(const void *memory, uint64_t size, struct rs_directory *hea
 	    head->entries_offset % RS_STRIDE_ALIGN || head->entries_offset > head->size ||
 	    (uint64_t)head->entry_count * head->entry_stride > head->size - head->entries_offset ||
 	    head->claims_offset % 8 || head->claims_offset > head->size ||
-	    head->entry_count * sizeof(uint64_t) > head->size - head->claims_offset)
+	    (head->entry_count + 1) * sizeof(uint64_t) > head->size - head->claims_offset)
 		return RS_AGENT_BAD_LAYOUT;
 	return 0;
 }
@@ -96,6 +96,16 @@ int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t own
 			return RS_AGENT_TAKEN;
 	} while (!rs_shared_cas64(view.claim, &view.word, mine));
 	return 0;
+}
+
+void rs_directory_turn_away(void *memory, uint64_t size)
+{
+	struct rs_directory head;
+
+	if (read_head(memory, size, &head) == 0)
+		rs_shared_add64((uint64_t *)(void *)((char *)memory + head.claims_offset) +
+					head.entry_count,
+				1);
 }
 
 int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,

@@ -53,6 +53,11 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 	g_string_append_printf(
 		out, "# hypercalls: %" PRIu64 " (%" PRIu64 " bad), doorbells %" PRIu64 "\n",
 		s->hypercalls, s->bad_hypercalls, s->target.doorbells);
+	if (s->turned_away)
+		g_string_append_printf(out,
+				       "# untraced: %" PRIu64 " programs found no free region "
+				       "(--regions)\n",
+				       s->turned_away);
 	return g_string_free(out, FALSE);
 }
 
@@ -81,6 +86,7 @@ char *rs_summary_json(const struct rs_source_stat *s, const struct rs_printer_st
 	rs_cli_add_number(b, "hypercalls", s->hypercalls);
 	rs_cli_add_number(b, "bad_hypercalls", s->bad_hypercalls);
 	rs_cli_add_number(b, "doorbells", s->target.doorbells);
+	rs_cli_add_number(b, "turned_away", s->turned_away);
 	json_builder_end_object(b);
 	json_builder_end_object(b);
 	root = json_builder_get_root(b);

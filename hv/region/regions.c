@@ -398,6 +398,11 @@ bool rs_regions_owner(const struct rs_regions *regions, uint32_t index, uint32_t
 	return true;
 }
 
+uint64_t rs_regions_turned_away(const struct rs_regions *regions)
+{
+	return rs_load(rs_regions_claim_word(regions, regions->head.entry_count));
+}
+
 void rs_regions_leave(const struct rs_regions *regions, uint32_t index)
 {
 	uint64_t *claim = rs_regions_claim_word(regions, index), word = rs_load(claim);

@@ -62,6 +62,8 @@ uint64_t rs_regions_claim(const struct rs_regions *regions, uint32_t index, uint
  * a program, where it can call nothing here.
  */
 uint64_t *rs_regions_claim_word(const struct rs_regions *regions, uint32_t index);
+/* Agents that found no region to take, as they say. */
+uint64_t rs_regions_turned_away(const struct rs_regions *regions);
 /* Marks the region as left, if somebody has it. */
 void rs_regions_leave(const struct rs_regions *regions, uint32_t index);
 

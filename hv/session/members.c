@@ -13,6 +13,7 @@
 #include "session/private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,7 +37,8 @@ struct memory {
 	struct rs_source *machine; /* the source that we started on this memory */
 	struct rs_regions *regions;
 	bool same_host;
-	uint32_t count; /* regions */
+	uint32_t count;       /* regions */
+	uint64_t turned_away; /* as last told */
 	struct member *members;
 };
 
@@ -261,6 +263,20 @@ static void keep_some_free(struct memory *memory, gint64 now)
 
 /* ---- from the session ---- */
 
+static void tell_turned_away(struct memory *memory)
+{
+	uint64_t now = rs_regions_turned_away(memory->regions);
+
+	if (now > memory->turned_away)
+		rs_session_say(memory->session,
+			       "%" PRIu64 " process%s found no free region, and %s untraced: more "
+			       "of them with --regions",
+			       now - memory->turned_away,
+			       now - memory->turned_away == 1 ? "" : "es",
+			       now - memory->turned_away == 1 ? "runs" : "run");
+	memory->turned_away = now;
+}
+
 static void poll_memory(struct memory *memory, gint64 now)
 {
 	for (uint32_t i = 0; i < memory->count; i++) {
@@ -282,6 +298,21 @@ static void poll_memory(struct memory *memory, gint64 now)
 		}
 	}
 	keep_some_free(memory, now);
+	tell_turned_away(memory);
+}
+
+uint64_t rs_session_turned_away(const struct rs_source *machine)
+{
+	const GPtrArray *memories = machine->session->memories;
+	uint64_t sum = 0;
+
+	for (guint i = 0; i < memories->len; i++) {
+		const struct memory *memory = memories->pdata[i];
+
+		if (memory->machine == machine)
+			sum += rs_regions_turned_away(memory->regions);
+	}
+	return sum;
 }
 
 bool rs_session_poll_members(struct rs_session *session, gint64 now)

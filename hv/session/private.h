@@ -149,6 +149,8 @@ void rs_stat_forget(struct rs_source *source);
  * Looks at the claims: who has come, and who has gone. Returns whether there are claims to look at.
  */
 bool rs_session_poll_members(struct rs_session *session, gint64 now);
+/* Processes that found no free region in the memory of that machine. */
+uint64_t rs_session_turned_away(const struct rs_source *machine);
 /* The machine has booted again, so all processes in it are gone. */
 void rs_session_machine_rebooted(struct rs_source *machine);
 void rs_session_free_memory(gpointer memory);

@@ -197,6 +197,7 @@ GVariant *rs_row_stat(const char *kind, const struct rs_source_stat *s)
 	add_u64(&b, "hypercalls", s->hypercalls);
 	add_u64(&b, "bad_hypercalls", s->bad_hypercalls);
 	add_u64(&b, "late_answers", s->late_answers);
+	add_u64(&b, "turned_away", s->turned_away);
 	add_u64(&b, "doorbells", s->target.doorbells);
 	return g_variant_builder_end(&b);
 }

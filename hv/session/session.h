@@ -162,6 +162,7 @@ struct rs_source_stat {
 	uint64_t hypercalls;     /* of the guest */
 	uint64_t bad_hypercalls; /* refused since they were invalid */
 	uint64_t late_answers;   /* answers that nobody waited for any more: dropped */
+	uint64_t turned_away;    /* processes that found no free region, as they say */
 	struct rs_target_stats target;
 	uint64_t now_ts; /* the event clock now; 0: unknown */
 	uint32_t cpus;

@@ -74,6 +74,7 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 	if (target->ops->stats)
 		target->ops->stats(target, &out->target);
 	rs_requests_stat(source->requests, out);
+	out->turned_away = rs_session_turned_away(source);
 	out->cpus = source->region->header.ring_count;
 	for (uint32_t i = 0; i < out->cpus; i++) {
 		RsTraceRingInfo info;
@@ -103,6 +104,7 @@ static void add_stat(struct rs_source_stat *sum, const struct rs_source_stat *on
 	sum->hypercalls += one->hypercalls;
 	sum->bad_hypercalls += one->bad_hypercalls;
 	sum->late_answers += one->late_answers;
+	sum->turned_away += one->turned_away;
 	sum->target.exits += one->target.exits;
 	sum->target.kvm_exits += one->target.kvm_exits;
 	sum->target.doorbells += one->target.doorbells;

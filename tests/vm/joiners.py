@@ -319,6 +319,9 @@ def test_many():
             if numbers != [(pid, n) for n in range(300)]:
                 raise AssertionError(f'{name}: {len(numbers)} events, {numbers[:3]} … {numbers[-3:]}')
         print('ok: each is whole')
+        away = lines[-1]['summary']['turned_away']
+        check(away == len(denied), f'those that found no region are counted: {away}')
+        check(not denied or 'found no free region' in s.said(), 'and told')
         check_sane(lines, 'many')
         check_order(lines, 'many')
         check_sum(lines, 'many')

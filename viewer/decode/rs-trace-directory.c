@@ -21,7 +21,7 @@ static guint64 entries_end(const struct rs_directory *head)
 
 static guint64 claims_end(const struct rs_directory *head)
 {
-	return head->claims_offset + (guint64)head->entry_count * sizeof(guint64);
+	return head->claims_offset + (guint64)(head->entry_count + 1) * sizeof(guint64);
 }
 
 gboolean rs_trace_directory_take(const void *map, guint64 size, struct rs_directory *head,
@@ -44,7 +44,7 @@ gboolean rs_trace_directory_take(const void *map, guint64 size, struct rs_direct
 		return bad(error, "impossible entries");
 	if (!fits(head->entries_offset, (guint64)head->entry_count * head->entry_stride,
 		  head->size) ||
-	    !fits(head->claims_offset, (guint64)head->entry_count * sizeof(guint64), head->size) ||
+	    !fits(head->claims_offset, claims_end(head) - head->claims_offset, head->size) ||
 	    head->claims_offset % RS_SECTION_ALIGN)
 		return bad(error, "entries or claims lie badly");
 	if (head->entries_offset < claims_end(head) && head->claims_offset < entries_end(head))

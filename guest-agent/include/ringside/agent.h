@@ -254,6 +254,8 @@ int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner
 int rs_directory_look(const void *memory, uint64_t size, uint32_t index, struct rs_place *place);
 int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t owner);
 int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t owner);
+/* Tells the host that somebody found no region, and runs untraced. */
+void rs_directory_turn_away(void *memory, uint64_t size);
 
 /*
  * What a guest may ask of its own tracing; `reply` may be NULL. Results as rs_hypercall(). The

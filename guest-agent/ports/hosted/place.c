@@ -78,7 +78,7 @@ static uint64_t find_end(int fd, uint64_t size)
 		uint64_t count = rs_load(&head->entry_count);
 
 		entries = rs_load(&head->entries_offset) + count * rs_load(&head->entry_stride);
-		claims = rs_load(&head->claims_offset) + count * sizeof(uint64_t);
+		claims = rs_load(&head->claims_offset) + (count + 1) * sizeof(uint64_t);
 		end = entries > claims ? entries : claims;
 	}
 	munmap(at, RS_DIRECTORY_MIN_SIZE);
@@ -191,6 +191,8 @@ static int map_place(int fd, struct rs_hosted_place *place)
 	void *map;
 	int err = wait_for_place(fd, place, &at);
 
+	if (err == RS_AGENT_TAKEN)
+		rs_directory_turn_away(place->memory, place->memory_size);
 	if (err)
 		return err;
 	place->index = at.index;

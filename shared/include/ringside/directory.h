@@ -7,7 +7,7 @@
  *
  *     offset 0        struct rs_directory                     H
  *     entries_offset  struct rs_directory_entry[entry_count]  H
- *     claims_offset   uint64_t[entry_count], claims           G, by compare-and-swap
+ *     claims_offset   uint64_t[entry_count + 1]               G, by compare-and-swap: see below
  *     then            the regions
  *
  * A region is free if the upper half of its claim word is not entry.generation. An agent takes the
@@ -22,6 +22,9 @@
  * An owner that leaves replaces its id in the word by RS_CLAIM_LEFT. Anyone who finds that an owner
  * is gone may do the same. The host then lays the region out anew and raises the entry's
  * generation. Until then nobody can take the region.
+ *
+ * The word after the last claim counts agents that found no region to take. They add 1 to it, and
+ * run untraced.
  */
 #ifndef RINGSIDE_DIRECTORY_H
 #define RINGSIDE_DIRECTORY_H
