@@ -5,6 +5,7 @@
 #include "patch/journal.h"
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <string.h>
 
 /* ---- what all sources have in common ---- */
 
@@ -73,12 +74,23 @@ static int rescue(const char *name, struct rs_error *err)
 	g_autoptr(GPtrArray) journals = NULL;
 	int ret = rs_rundir_journals(name, &journals, err);
 
-	for (guint i = 0; !ret && i < journals->len; i++) {
+	/* One that cannot be put right does not keep us from the others. The first error is told. */
+	for (guint i = 0; journals && i < journals->len; i++) {
+		const char *journal = journals->pdata[i];
+		gsize stem = strlen(journal) - strlen("journal");
+		g_autofree char *qmp = g_strdup_printf("%.*sqmp", (int)stem, journal);
 		struct rs_journal_report report;
+		int failed;
 
-		ret = rs_machine_rescue_process(journals->pdata[i], &report, err);
-		if (!ret)
-			g_unlink(journals->pdata[i]);
+		if (rs_machine_guest_lives(qmp))
+			failed = rs_error_set(ret ? NULL : err, EEXIST,
+					      "a QEMU guest of an earlier session '%s' still runs",
+					      name);
+		else
+			failed = rs_machine_rescue_process(journal, &report, ret ? NULL : err);
+		if (!failed)
+			g_unlink(journal);
+		ret = ret ? ret : failed;
 	}
 	return ret;
 }
@@ -156,6 +168,12 @@ static void describe(GPtrArray *lines, const char *source, const struct rs_journ
 					*report->first_left ? ": " : "", report->first_left));
 }
 
+/* Whether an error says that the guest has ended. */
+static bool has_ended(int ret)
+{
+	return ret == -ESRCH || ret == -ENOENT;
+}
+
 /* A program that still runs: its text is restored, and it cannot be traced again. */
 static int leave_program(const char *journal, const char *name, GPtrArray *lines,
 			 struct rs_error *err)
@@ -186,14 +204,17 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 	ret = rs_machine_attach(run_dir, name, &machine, err);
 	if (!ret)
 		ret = add_machine(session, &source, &machine, err);
-	if (!ret)
-		describe(lines, old->name, &report);
+	/* Its regions may be broken. Its text is put right all the same. */
+	if (ret &&
+	    (has_ended(ret) || rs_machine_rescue_guest(run_dir, name, journal, &report, NULL)))
+		return ret;
+	describe(lines, old->name, &report);
 	return ret;
 }
 
 /*
- * Guests that have ended are no failure if another one still runs. If none does, the first error is
- * returned.
+ * What fails for one source is told, and the others are taken up. If no guest is left, the first
+ * error is returned, one of a guest that still runs before one of a guest that has ended.
  */
 static int take_up_all(struct rs_session *session, const char *run_dir,
 		       const RsTraceRundirEntry *old, GPtrArray *lines, struct rs_error *err)
@@ -207,10 +228,7 @@ static int take_up_all(struct rs_session *session, const char *run_dir,
 		if (!ret)
 			continue;
 		rs_error_prefix(err, "%s", source->name);
-		/* These say that the guest has ended. */
-		if (ret != -ESRCH && ret != -ENOENT)
-			return ret;
-		if (!*first.message)
+		if (!*first.message || (has_ended(-first.code) && !has_ended(ret)))
 			first = *err;
 		if (old->sources->len > 1)
 			g_ptr_array_add(lines, g_strdup(err->message));
@@ -240,5 +258,54 @@ int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPt
 		*out = session;
 	else if (session)
 		rs_session_destroy(session);
+	return ret;
+}
+
+/* ---- ending them ---- */
+
+bool rs_launch_lives(const RsTraceRundirEntry *entry)
+{
+	for (guint i = 0; i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+
+		if (source->qmp && rs_machine_guest_lives(source->qmp))
+			return true;
+	}
+	return false;
+}
+
+static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint number,
+		   struct rs_error *err)
+{
+	const RsTraceRundirSource *source = rs_trace_rundir_entry_source(old, number);
+	g_autofree char *name = rs_trace_rundir_source_name(old->name, number);
+	g_autofree char *journal = NULL;
+	struct rs_journal_report report;
+	int ret = rs_rundir_file(name, "journal", &journal, err);
+
+	if (!ret && source->qmp)
+		ret = rs_machine_end_guest(run_dir, name, err);
+	else if (!ret)
+		ret = rs_machine_rescue_process(journal, &report, err);
+	if (has_ended(ret))
+		ret = 0;
+	/* The text that it is about is no more, or is right again. */
+	if (!ret)
+		g_unlink(journal);
+	else
+		rs_error_prefix(err, "%s", source->name);
+	return ret;
+}
+
+int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err)
+{
+	g_autofree char *run_dir = NULL;
+	int ret = find_run_dir(&run_dir, err);
+
+	for (guint i = 1; run_dir && i <= old->sources->len; i++) {
+		int failed = end_one(old, run_dir, i, ret ? NULL : err);
+
+		ret = ret ? ret : failed;
+	}
 	return ret;
 }

@@ -45,4 +45,14 @@ int rs_launch_started(struct rs_session *session, void *data, struct rs_error *e
 int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPtrArray **lines,
 		     struct rs_error *err);
 
+/* Whether a QEMU guest of that session still runs. */
+bool rs_launch_lives(const RsTraceRundirEntry *entry);
+
+/*
+ * Ends the QEMU guests of a session that died, and restores the text of its programs. Goes on after
+ * a failure. Returns the first: -ETIMEDOUT, or as rs_qemu_attach() and rs_machine_rescue_process()
+ * give them.
+ */
+int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err);
+
 #endif

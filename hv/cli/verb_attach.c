@@ -2,7 +2,6 @@
 #include "cli/launch.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
-#include <errno.h>
 
 static int attach(const char *name, const struct rs_runner_config *runner)
 {
@@ -12,7 +11,6 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	struct rs_session *session;
 	struct rs_error err = {0};
 	GError *error = NULL;
-	bool gone;
 	int code;
 
 	old = rs_trace_rundir_find(name, &error);
@@ -23,15 +21,12 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	code = rs_launch_attach(old, &session, &lines, &err);
 	for (guint i = 0; i < lines->len; i++)
 		rs_cli_fail(0, "%s", (const char *)lines->pdata[i]);
-	if (code) {
+	if (code)
 		code = rs_cli_fail_error(&err);
-		gone = err.code == ESRCH || err.code == ENOENT;
-	} else {
+	else
 		code = rs_runner_run(session, runner);
-		gone = !runner->detach;
-	}
 	/* Keep the file of a guest that goes on, so that it can be attached again. */
-	rs_rundir_release(claim, !gone);
+	rs_rundir_release(claim, rs_launch_lives(old));
 	return code;
 }
 

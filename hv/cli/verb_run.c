@@ -4,9 +4,6 @@
 #include "cli/verb.h"
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 /* Options of the session, and not of one source. */
 struct options {
@@ -30,24 +27,6 @@ static int choose_name(const struct options *o, const char *what, char **out, st
 	return rs_rundir_free_name(base, out, err);
 }
 
-/* Whether a QEMU still listens at its control socket. */
-static bool answers(const char *qmp)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	bool alive;
-	int fd;
-
-	if (g_strlcpy(address.sun_path, qmp, sizeof(address.sun_path)) >= sizeof(address.sun_path))
-		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return false;
-	/* EAGAIN: it listens, but serves somebody else now. */
-	alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
-	close(fd);
-	return alive;
-}
-
 /*
  * A guest whose session died may go on in its QEMU with patched text. A new session of that name
  * would overwrite the file and the journal that lead back to it.
@@ -56,19 +35,12 @@ static int check_not_lost(const char *name, struct rs_error *err)
 {
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
 
-	if (!entry || !rs_trace_rundir_entry_lost(entry))
+	if (!entry || entry->live || !rs_launch_lives(entry))
 		return 0;
-	for (guint i = 0; i < entry->sources->len; i++) {
-		const RsTraceRundirSource *source = entry->sources->pdata[i];
-
-		if (source->qmp && answers(source->qmp))
-			return rs_error_set(err, EEXIST,
-					    "a guest of '%s' runs on without its session: "
-					    "'ringside attach %s' takes it up, 'ringside stop %s' "
-					    "ends it",
-					    name, name, name);
-	}
-	return 0;
+	return rs_error_set(err, EEXIST,
+			    "a guest of '%s' runs on without its session: 'ringside attach %s' "
+			    "takes it up, 'ringside stop %s' ends it",
+			    name, name, name);
 }
 
 static int run_session(const struct options *o, const char *name, GArray *sources)
@@ -86,14 +58,16 @@ static int run_session(const struct options *o, const char *name, GArray *source
 		.from = RS_TRACE_FROM_START,
 		.started = rs_launch_started,
 	};
-	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_entry_new(name);
+	g_autoptr(RsTraceRundirEntry) old = rs_trace_rundir_find(name, NULL);
+	g_autoptr(RsTraceRundirEntry) none = rs_trace_rundir_entry_new(name);
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
+	bool keep = false;
 	int ret = check_not_lost(name, &err);
 
 	if (!ret)
-		ret = rs_rundir_claim(entry, &claim, &err);
+		ret = rs_rundir_claim(old ? old : none, &claim, &err);
 	if (ret)
 		return rs_cli_fail_error(&err);
 	ret = rs_launch(name, (struct rs_launch_source *)(void *)sources->data, sources->len, claim,
@@ -105,10 +79,12 @@ static int run_session(const struct options *o, const char *name, GArray *source
 		if (ret == -ENOENT)
 			err.code = EIO;
 		ret = rs_cli_fail_error(&err);
+		/* It is needed again if what an earlier session left could not be put right. */
+		keep = old != NULL;
 	} else {
 		ret = rs_runner_run(session, &runner);
 	}
-	rs_rundir_release(claim, false);
+	rs_rundir_release(claim, keep);
 	return ret;
 }
 

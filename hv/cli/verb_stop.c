@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/launch.h"
-#include "cli/runner.h"
 #include "cli/verb.h"
 
-/* QEMU guests whose session died: attaches to them once more to end them. */
+/* QEMU guests whose session died. */
 static int stop_lost(const RsTraceRundirEntry *old)
 {
-	struct rs_runner_config runner = {
-		.from = RS_TRACE_FROM_NOW, .quiet = true, .duration = 0.01};
-	g_autoptr(GPtrArray) lines = NULL;
 	struct rs_rundir_claim *claim = NULL;
-	struct rs_session *session;
 	struct rs_error err = {0};
-	int code;
+	int code = RS_CLI_OK;
 
 	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
-	if (rs_launch_attach(old, &session, &lines, &err))
+	if (rs_launch_end(old, &err))
 		code = rs_cli_fail_error(&err);
-	else
-		code = rs_runner_run(session, &runner);
-	rs_rundir_release(claim, false);
+	/* What still runs can be stopped again. */
+	rs_rundir_release(claim, code && rs_launch_lives(old));
 	return code;
 }
 

@@ -277,11 +277,12 @@ static int open_regions(const char *path, struct rs_machine *machine, struct rs_
 		return rs_error_set(err, errno, "the guest's trace regions cannot be opened: %s",
 				    g_strerror(errno));
 	ret = rs_regions_open(fd, &machine->regions, err);
-	if (ret) {
+	if (ret)
 		close(fd);
-		return ret;
-	}
-	return rs_regions_map(machine->regions, 0, &machine->region, err);
+	else
+		ret = rs_regions_map(machine->regions, 0, &machine->region, err);
+	/* -ENOENT would say that the guest has ended. */
+	return ret ? -(err->code = EPROTO) : 0;
 }
 
 int rs_machine_attach(const char *run_dir, const char *name, struct rs_machine *out,

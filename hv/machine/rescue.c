@@ -2,9 +2,16 @@
 #include "machine/rescue.h"
 
 #include "hosted/hosted.h"
+#include "qemu/qemu.h"
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PATIENCE_US (10 * G_USEC_PER_SEC)
+#define LOOK_US 2000u
 
 int rs_machine_rescue_process(const char *path, struct rs_journal_report *report,
 			      struct rs_error *err)
@@ -34,4 +41,65 @@ int rs_machine_rescue_process(const char *path, struct rs_journal_report *report
 	}
 	rs_journal_close(journal);
 	return ret;
+}
+
+int rs_machine_rescue_guest(const char *run_dir, const char *name, const char *path,
+			    struct rs_journal_report *report, struct rs_error *err)
+{
+	struct rs_journal *journal = NULL;
+	struct rs_target *target = NULL;
+	int ret = rs_qemu_attach(run_dir, name, NULL, &target, err);
+
+	memset(report, 0, sizeof(*report));
+	if (ret)
+		return ret;
+	ret = rs_journal_open(path, &journal, err);
+	if (!ret)
+		ret = rs_journal_recover(journal, target, report, err);
+	if (journal)
+		rs_journal_close(journal);
+	target->ops->destroy(target);
+	return ret;
+}
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	*(bool *)data = true;
+}
+
+int rs_machine_end_guest(const char *run_dir, const char *name, struct rs_error *err)
+{
+	gint64 until = g_get_monotonic_time() + PATIENCE_US;
+	struct rs_target *target = NULL;
+	bool ended = false;
+	int ret = rs_qemu_attach(run_dir, name, NULL, &target, err);
+
+	if (ret)
+		return ret;
+	target->events.data = &ended;
+	target->events.ended = on_ended;
+	target->ops->stop(target, "its session is gone");
+	while (!ended && g_get_monotonic_time() < until) {
+		if (!g_main_context_iteration(NULL, FALSE))
+			g_usleep(LOOK_US);
+	}
+	target->ops->destroy(target);
+	return ended ? 0 : rs_error_set(err, ETIMEDOUT, "its QEMU does not end");
+}
+
+bool rs_machine_guest_lives(const char *qmp)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	bool alive;
+	int fd;
+
+	if (g_strlcpy(address.sun_path, qmp, sizeof(address.sun_path)) >= sizeof(address.sun_path))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	/* EAGAIN: it listens, and somebody else is being served. */
+	alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+	close(fd);
+	return alive;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a session is killed, its hosted programs go on with patched text. Before a new session of
- * the same name begins, it looks for such programs in the journals that are left. Thread: main.
+ * When a session is killed, its programs and QEMU guests go on with patched text. Here they are put
+ * right without a session. Thread: main.
  * Trust: a journal is parsed as hostile bytes (hv/patch/journal.h).
  */
 #ifndef RS_HV_MACHINE_RESCUE_H
@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "patch/journal.h"
+#include <stdbool.h>
 
 /*
  * `journal` is a path. Restores the text of the process that the journal names, if this process
@@ -18,5 +19,21 @@
  */
 int rs_machine_rescue_process(const char *journal, struct rs_journal_report *report,
 			      struct rs_error *err);
+
+/*
+ * The same for the QEMU guest that DIR/NAME.qemu names. For a guest whose regions cannot be used
+ * any more. Errors: as rs_qemu_attach() gives them (-ENOENT, -ESRCH: it has ended), and as above.
+ */
+int rs_machine_rescue_guest(const char *run_dir, const char *name, const char *journal,
+			    struct rs_journal_report *report, struct rs_error *err);
+
+/*
+ * Ends the QEMU guest that DIR/NAME.qemu names, and waits for its end. Errors: as rs_qemu_attach()
+ * gives them; -ETIMEDOUT.
+ */
+int rs_machine_end_guest(const char *run_dir, const char *name, struct rs_error *err);
+
+/* Whether a QEMU listens at its control socket, which is a path. */
+bool rs_machine_guest_lives(const char *qmp);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,9 +71,31 @@ static int write_entry(int fd, const RsTraceRundirEntry *entry, struct rs_error 
 		set_text(file, group, "region", source->region);
 	}
 	text = g_key_file_to_data(file, &size, NULL);
-	if (ftruncate(fd, 0) || pwrite(fd, text, size, 0) != (ssize_t)size)
-		return rs_error_set(err, errno ? errno : EIO, "cannot write the session's file");
+	if (write(fd, text, size) != (ssize_t)size)
+		return rs_error_set(err, errno ? errno : EIO, "cannot write the session's file: %s",
+				    g_strerror(errno ? errno : EIO));
 	return 0;
+}
+
+/*
+ * Puts a new file in the place of `path`, locked from the start. Returns its descriptor. What was
+ * there stays whole if that fails, or if we are killed meanwhile.
+ */
+static int replace(const char *path, const RsTraceRundirEntry *entry, struct rs_error *err)
+{
+	g_autofree char *made = g_strdup_printf("%s.XXXXXX", path);
+	int fd = g_mkstemp_full(made, O_RDWR | O_CLOEXEC, 0600), ret;
+
+	if (fd < 0)
+		return rs_error_set(err, errno, "%s: %s", made, g_strerror(errno));
+	ret = write_entry(fd, entry, err);
+	if (!ret && (flock(fd, LOCK_EX | LOCK_NB) || rename(made, path)))
+		ret = rs_error_set(err, errno, "%s: %s", path, g_strerror(errno));
+	if (!ret)
+		return fd;
+	unlink(made);
+	close(fd);
+	return ret;
 }
 
 /* Tries several times: a reader that tests the lock (read_entry) holds it for a moment. */
@@ -112,11 +135,14 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 			fd = -1;
 		}
 	} while (fd < 0);
-	ret = write_entry(fd, entry, err);
-	if (ret) {
-		close(fd);
+	ret = replace(path, entry, err);
+	/* A file that we have just made says nothing. */
+	if (ret < 0 && fstat(fd, &ours) == 0 && !ours.st_size)
+		unlink(path);
+	close(fd);
+	if (ret < 0)
 		return ret;
-	}
+	fd = ret;
 	claim = g_new0(struct rs_rundir_claim, 1);
 	claim->name = g_strdup(entry->name);
 	claim->path = g_steal_pointer(&path);
@@ -128,7 +154,13 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 int rs_rundir_update(struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry,
 		     struct rs_error *err)
 {
-	return write_entry(claim->fd, entry, err);
+	int fd = replace(claim->path, entry, err);
+
+	if (fd < 0)
+		return fd;
+	close(claim->fd);
+	claim->fd = fd;
+	return 0;
 }
 
 void rs_rundir_release(struct rs_rundir_claim *claim, bool keep)

@@ -168,6 +168,44 @@ def test_attach():
     check(rs('ps').stdout.count('\n') == 1, 'and they are gone')
 
 
+def test_broken():
+    """A guest that broke its directory is put right, and can be ended. What ran beside it too."""
+    p = start('run', '--name', 'b', '-q', '-e', '*', '--accel', 'tcg', '--serial', 'none', GUEST,
+              '--and', '--hosted', PROGRAM, '60')
+    wait_for('all events', lambda: len([l for l in rs('list', '-s', 'b').stdout.splitlines()
+                                        if ' on ' in l]) == 21)
+    p.kill()
+    p.wait()
+    path = os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside', 'b.session')
+    region = re.search(r'^region=(.*)$', open(path).read(), re.M)[1]
+    with open(region, 'r+b', buffering=0) as memory:
+        memory.seek(32)
+        entries = int.from_bytes(memory.read(8), 'little')
+        memory.seek(entries + 20)
+        memory.write(bytes(4))  # the generation of the first entry: nobody may have it
+    r = rs('attach', 'b')
+    back = dict(re.findall(r'(\S+): journal of the session that died: \d+ sites, (\d+) put back',
+                           r.stderr))
+    check(r.returncode == 1 and set(back) == {'demo', 'hosted-demo'},
+          f'attach fails, and all text is put right: {r.returncode} {r.stderr}')
+    check(json.loads(rs('ps', '--json').stdout)[0]['state'] == 'lost', 'the guest is not forgotten')
+    r = rs('run', '--name', 'b', '--hosted', '/bin/true')
+    check(r.returncode == 1 and 'stop b' in r.stderr, f'nor is its name given away: {r.stderr}')
+    r = rs('stop', 'b')
+    check(r.returncode == 0 and rs('ps').stdout.count('\n') == 1, f'stop ends it: {r.stderr}')
+
+
+def test_stop_attached():
+    p = start('run', '--name', 's', '-q', '--accel', 'tcg', '--serial', 'none', GUEST)
+    wait_for('its agent', lambda: rs('list', '-q', '-s', 's').stdout.count('\n') == 15)
+    p.kill()
+    p.wait()
+    p = start('attach', '-q', 's')
+    wait_for('it again', lambda: rs('list', '-q', '-s', 's').stdout.count('\n') == 15)
+    check(rs('stop', 's').returncode == 0 and p.wait(30) is not None, 'stop ends an attached guest')
+    check(rs('ps').stdout.count('\n') == 1, 'and it is gone')
+
+
 def test_usage():
     for args, code in (((GUEST, '--and'), 2), (('--and', GUEST), 2),
                        ((GUEST, '--and', '--json', GUEST), 2),
@@ -186,7 +224,8 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix='rs-several-') as d:
         os.environ['XDG_RUNTIME_DIR'] = d
-        for test in (test_usage, test_trace, test_json, test_control, test_attach):
+        for test in (test_usage, test_trace, test_json, test_control, test_attach, test_broken,
+                     test_stop_attached):
             if sys.argv[4:] and test.__name__ not in sys.argv[4:]:
                 continue
             print('---', test.__name__, flush=True)
