@@ -125,13 +125,15 @@ static __attribute__((noinline)) void ring_doorbell(void)
 		*config->doorbell_mmio = 1;
 }
 
-/* All but the fast path: dynamic fields, ops of the OS, a new page or context, a lost race. */
-static __attribute__((noinline)) void emit_slow(struct rs_event *event, const uint64_t *entry,
-						uint32_t size, const struct rs_dyn *dyn,
-						uint32_t dyn_count)
+/*
+ * All but the fast path: dynamic fields, ops of the OS, a new page or context, a lost race. `id` is
+ * read once for an event: unregistering sets it to 0, which in a ring means padding.
+ */
+static __attribute__((noinline)) void emit_slow(uint32_t id, const uint64_t *entry, uint32_t size,
+						const struct rs_dyn *dyn, uint32_t dyn_count)
 {
 	struct rs_ring_record record = {
-		.id = rs_load(&event->id),
+		.id = id,
 		.entry = entry,
 		.entry_size = size,
 		.size = size,
@@ -142,6 +144,8 @@ static __attribute__((noinline)) void emit_slow(struct rs_event *event, const ui
 	struct rs_ring ring;
 	enum rs_ring_result result;
 
+	if (rs_unlikely(!id))
+		return;
 	for (uint32_t i = 0; i < dyn_count; i++)
 		record.size += dyn[i].size;
 	if (rs_unlikely(rs_core.raw)) {
@@ -190,24 +194,23 @@ static inline __attribute__((always_inline)) void
 emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size, const uint32_t words)
 {
 	const struct rs_rings *const rings = &rs_core.rings;
+	uint32_t id = rs_load(&event->id), cpu;
 	ptrdiff_t area;
-	uint32_t cpu;
 
-	if (rs_likely(rs_core.plain)) {
+	if (rs_likely(rs_core.plain && id)) {
 		area = rs_ring_area();
 		cpu = RS_PLAIN_CPU(area);
 		if (rs_likely(cpu < rings->count && !rs_port_name_wanted(rs_core.name_epoch) &&
-			      rs_ring_emit_fast(rings, cpu,
-						RS_PORT_PREEMPTIBLE ? RS_RESTARTABLE : RS_NESTED,
-						rs_load(&event->id),
-						rs_context_mark(rs_port_pid(), rs_port_context()),
-						entry, size, words, RS_PLAIN_TIME, area))) {
+			      rs_ring_emit_fast(
+				      rings, cpu, RS_PORT_PREEMPTIBLE ? RS_RESTARTABLE : RS_NESTED,
+				      id, rs_context_mark(rs_port_pid(), rs_port_context()), entry,
+				      size, words, RS_PLAIN_TIME, area))) {
 			if (rs_unlikely(rs_ring_wake_due(rings, cpu)))
 				ring_doorbell();
 			return;
 		}
 	}
-	emit_slow(event, entry, size, NULL, 0);
+	emit_slow(id, entry, size, NULL, 0);
 }
 
 void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
@@ -293,7 +296,7 @@ void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, ui
 	    !wanted_slow(event, control, entry, size, dyn, dyn_count))
 		return;
 	if (dyn_count)
-		emit_slow(event, entry, size, dyn, dyn_count);
+		emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count);
 	else
 		rs_emit_plain(event, entry, size);
 }

@@ -428,6 +428,11 @@ int rs_agent_unregister(struct rs_agent_provider *provider)
 		rs_hypercall(RS_HCALL_UNREGISTER, args, NULL, 0, NULL);
 
 	rs_core_lock();
+	/* Somebody else may have unregistered it meanwhile. */
+	if (provider->id != id) {
+		rs_core_unlock();
+		return RS_AGENT_NOT_READY;
+	}
 	if (rs_load(&rs_core.info->flags) & RS_GUEST_SELF_PATCH)
 		rs_patch_provider(provider, true, &on);
 	for (struct rs_agent_provider **at = &rs_core.providers; *at; at = &(*at)->next) {

@@ -74,7 +74,7 @@ static int rescue(const char *name, struct rs_error *err)
 	g_autoptr(GPtrArray) journals = NULL;
 	int ret = rs_rundir_journals(name, &journals, err);
 
-	/* One that cannot be put right does not keep us from the others. The first error is told. */
+	/* If one of them cannot be put right, the others are all the same. */
 	for (guint i = 0; journals && i < journals->len; i++) {
 		const char *journal = journals->pdata[i];
 		gsize stem = strlen(journal) - strlen("journal");

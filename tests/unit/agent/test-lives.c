@@ -285,6 +285,30 @@ static void test_others(void)
 }
 
 /* As long as a page can name an id, no other provider gets it, so there is no room. */
+/* An event is on its way into the ring while its provider is taken out. */
+static void test_in_between(void)
+{
+	struct observer *o;
+	struct made m;
+	uint32_t id;
+
+	set_up(16 * 4096);
+	make(&m, "mod", 1);
+	o = observe(RS_TRACE_FROM_START);
+	g_assert_cmpint(rs_agent_register(&m.provider), ==, 0);
+	emit(&m, 1);
+	id = m.event.id;
+	m.event.id = 0;
+	emit(&m, 1);
+	m.event.id = id;
+	emit(&m, 1);
+	look(o);
+	g_assert_cmpuint(o->records, ==, 2);
+	g_assert_cmpuint(o->lost, ==, 0);
+	observer_free(o);
+	tear_down();
+}
+
 static void test_no_room(void)
 {
 	uint32_t slots, n = 0;
@@ -443,6 +467,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/lives/same-again", test_same_again);
 	g_test_add_func("/agent/lives/others", test_others);
+	g_test_add_func("/agent/lives/in-between", test_in_between);
 	g_test_add_func("/agent/lives/no-room", test_no_room);
 	g_test_add_func("/agent/lives/id-used-again", test_id_used_again);
 	g_test_add_func("/agent/lives/boots", test_boots);
