@@ -167,6 +167,7 @@ static int attach(const struct rs_agent_config *config)
 	rs_core.plain = !rs_core.hooked && (!RS_PORT_PREEMPTIBLE || rs_port_restartable());
 	rs_core.name_epoch++;
 	rs_core.greeted = false;
+	rs_store(&rs_core.host_gone, 0);
 	boot = next_boot();
 	init_rings(boot);
 	write_info(config, boot);

@@ -93,9 +93,21 @@ bool rs_agent_control_due(void)
 	return rs_load(&rs_core.control->generation) != rs_load(&rs_core.info->applied_generation);
 }
 
+/* Under the lock. */
+static uint32_t patch_all(bool all_off)
+{
+	uint32_t bad = 0, on = 0;
+
+	for (struct rs_agent_provider *p = rs_core.providers; p; p = p->next)
+		bad += rs_patch_provider(p, all_off, &on);
+	rs_store(&rs_core.info->patch_errors, bad);
+	rs_store(&rs_core.info->sites_on, on);
+	return bad;
+}
+
 int rs_agent_apply_control(void)
 {
-	uint32_t generation, flags, bad = 0, on = 0;
+	uint32_t generation, flags, bad = 0;
 
 	rs_core_lock();
 	if (!rs_agent_active()) {
@@ -105,13 +117,18 @@ int rs_agent_apply_control(void)
 	/* Acquire: pairs with the host's release after it has stored the control words. */
 	generation = rs_load_acquire(&rs_core.control->generation);
 	flags = rs_load(&rs_core.control->flags);
-	if (flags & (RS_CONTROL_SELF_PATCH | RS_CONTROL_STOP)) {
-		for (struct rs_agent_provider *p = rs_core.providers; p; p = p->next)
-			bad += rs_patch_provider(p, flags & RS_CONTROL_STOP, &on);
-		rs_store(&rs_core.info->patch_errors, bad);
-		rs_store(&rs_core.info->sites_on, on);
-	}
+	if (flags & (RS_CONTROL_SELF_PATCH | RS_CONTROL_STOP))
+		bad = patch_all(flags & RS_CONTROL_STOP || rs_load(&rs_core.host_gone));
 	rs_store_release(&rs_core.info->applied_generation, generation);
 	rs_core_unlock();
 	return (int)bad;
+}
+
+void rs_agent_host_gone(void)
+{
+	rs_store(&rs_core.host_gone, 1);
+	rs_core_lock();
+	if (rs_agent_active() && rs_load(&rs_core.info->flags) & RS_GUEST_SELF_PATCH)
+		patch_all(true);
+	rs_core_unlock();
 }

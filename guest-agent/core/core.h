@@ -36,6 +36,7 @@ struct rs_core {
 	/* The rest is for the management calls. */
 	uint32_t lock;                       /* init, fini, register, unregister, apply_control */
 	bool greeted;                        /* rs_agent_hello() was called */
+	uint32_t host_gone;                  /* rs_agent_host_gone() was called */
 	struct rs_agent_provider *providers; /* registered ones */
 	struct rs_agent_config config;
 	struct rs_region_header header; /* the checked copy */

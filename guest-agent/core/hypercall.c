@@ -78,7 +78,8 @@ static bool answered(int slot, uint32_t sequence)
 static bool coming(int slot, uint32_t sequence)
 {
 	return rs_load_acquire(&response_of(slot)->accepted) == sequence &&
-	       !(rs_load(&rs_core.control->flags) & RS_CONTROL_STOP);
+	       !(rs_load(&rs_core.control->flags) & RS_CONTROL_STOP) &&
+	       !rs_load(&rs_core.host_gone);
 }
 
 /* `nudge` was read before the wait's last look, so that what came after it ends this rest. */
@@ -153,7 +154,8 @@ static int send(uint32_t number, const uint64_t *args, const void *data, uint32_
 	struct rs_hcall_request *request;
 	int slot;
 
-	if (!rs_agent_active() || rs_core.header.hcall_channel == RS_CHANNEL_NONE)
+	if (!rs_agent_active() || rs_core.header.hcall_channel == RS_CHANNEL_NONE ||
+	    rs_load(&rs_core.host_gone))
 		return RS_ERR_UNREACHABLE;
 	if (size > RS_HCALL_DATA)
 		return RS_ERR_TOO_LARGE;

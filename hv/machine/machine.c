@@ -97,6 +97,7 @@ static struct rs_region_config main_region(const struct rs_machine_config *confi
 		region.doorbell_addr = RS_DOORBELL_PORT;
 	} else if (kind == KIND_HOSTED) {
 		region.doorbell_channel = RS_CHANNEL_EVENTFD;
+		region.control_flags = RS_CONTROL_HELD;
 	}
 	return region;
 }
@@ -123,6 +124,8 @@ static struct rs_region_config user_region(const struct rs_machine_config *confi
 	/* In a guest, regions take address space, and all of them are one BAR. */
 	if (kind != KIND_HOSTED)
 		region.ring_bytes = MIN(region.ring_bytes, USER_RING_BYTES);
+	else
+		region.control_flags |= RS_CONTROL_HELD;
 	return region;
 }
 

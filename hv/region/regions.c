@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LEAVE_TRIES 64 /* of a swap that others may disturb */
 #define ENTRIES_OFFSET 128u
 #define CLAIMS_OFFSET RS_SECTION_ALIGN
 _Static_assert(ENTRIES_OFFSET + RS_MAX_REGIONS * sizeof(struct rs_directory_entry) <= CLAIMS_OFFSET,
@@ -27,6 +28,7 @@ struct layout {
 
 struct rs_regions {
 	int fd;
+	int life_fd; /* holds the lock that says that we live; -1: none was asked for */
 	uint64_t size;
 	struct rs_directory head;
 	uint8_t *map; /* the directory: [0, map_size) */
@@ -199,19 +201,51 @@ static int write_all(const struct rs_regions *regions, struct rs_error *err)
 	return ret;
 }
 
+/*
+ * The lock belongs to an open file description. This one is nobody else's: the programs that we
+ * start inherit that of `fd`.
+ */
+static int hold(struct rs_regions *regions, struct rs_error *err)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", regions->fd);
+	bool wanted = false;
+
+	for (uint32_t i = 0; i < regions->head.entry_count; i++)
+		wanted |= (regions->layouts[i].control_flags & RS_CONTROL_HELD) != 0;
+	if (!wanted)
+		return 0;
+	regions->life_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (regions->life_fd < 0 || fcntl(regions->life_fd, F_OFD_SETLK, &lock))
+		return rs_error_set(err, errno, "the trace regions cannot be locked: %s",
+				    g_strerror(errno));
+	return 0;
+}
+
+static struct rs_regions *new_regions(int fd)
+{
+	struct rs_regions *regions = g_new0(struct rs_regions, 1);
+
+	regions->fd = fd;
+	regions->life_fd = -1;
+	return regions;
+}
+
 int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of_two, int fd,
 		      struct rs_regions **out, struct rs_error *err)
 {
-	struct rs_regions *regions = g_new0(struct rs_regions, 1);
+	struct rs_regions *regions = new_regions(-1);
 	int made = -1, ret;
 
-	regions->fd = -1;
 	ret = plan(regions, runs, n, power_of_two, err);
 	if (!ret)
 		ret = make_file(fd, regions->size, &made, err);
 	if (!ret)
 		ret = map_directory(regions, made, err);
 	regions->fd = made;
+	/* Before anybody can find a region there. */
+	if (!ret)
+		ret = hold(regions, err);
 	if (!ret)
 		ret = write_all(regions, err);
 	if (ret) {
@@ -313,10 +347,9 @@ static int read_all(struct rs_regions *regions, struct rs_error *err)
 
 int rs_regions_open(int fd, struct rs_regions **out, struct rs_error *err)
 {
-	struct rs_regions *regions = g_new0(struct rs_regions, 1);
+	struct rs_regions *regions = new_regions(fd);
 	int ret;
 
-	regions->fd = fd;
 	ret = read_all(regions, err);
 	if (ret) {
 		regions->fd = -1;
@@ -333,6 +366,8 @@ void rs_regions_free(struct rs_regions *regions)
 		return;
 	if (regions->map)
 		munmap(regions->map, regions->map_size);
+	if (regions->life_fd >= 0)
+		close(regions->life_fd);
 	if (regions->fd >= 0)
 		close(regions->fd);
 	g_free(regions->layouts);
@@ -408,8 +443,10 @@ void rs_regions_leave(const struct rs_regions *regions, uint32_t index)
 	uint64_t *claim = rs_regions_claim_word(regions, index), word = rs_load(claim);
 	uint64_t gone = rs_regions_claim(regions, index, RS_CLAIM_LEFT);
 
-	while (rs_directory_claim_generation(word) == regions->layouts[index].generation) {
-		if (rs_shared_cas64(claim, &word, gone))
+	/* Who writes the word without end keeps the region until the caller looks again. */
+	for (int i = 0; i < LEAVE_TRIES; i++) {
+		if (rs_directory_claim_generation(word) != regions->layouts[index].generation ||
+		    rs_shared_cas64(claim, &word, gone))
 			return;
 	}
 }

@@ -26,8 +26,9 @@ struct rs_regions_run {
 /*
  * Lays out `n` runs in `fd`, whose old content is discarded, or in a new memfd if fd is -1. Takes
  * `fd` over on success. Memory that nobody touches is not taken. `power_of_two`: rounds the whole
- * size up, as a PCI BAR needs it. -EINVAL: a configuration is impossible, or there are too many
- * regions. Others: as the system calls give them.
+ * size up, as a PCI BAR needs it. If a configuration has RS_CONTROL_HELD, takes that lock.
+ * -EINVAL: a configuration is impossible, or there are too many regions. Others: as the system
+ * calls give them.
  */
 int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of_two, int fd,
 		      struct rs_regions **out, struct rs_error *err);
@@ -37,7 +38,10 @@ int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of
  * there is no directory, or it contradicts itself.
  */
 int rs_regions_open(int fd, struct rs_regions **out, struct rs_error *err);
-/* Regions that were mapped from it stay valid. NULL is accepted. */
+/*
+ * Regions that were mapped from it stay valid. The lock of RS_CONTROL_HELD is released. NULL is
+ * accepted.
+ */
 void rs_regions_free(struct rs_regions *regions);
 
 /* The memory's file descriptor, which `regions` keeps, and its size in bytes. */

@@ -2,6 +2,7 @@
 #include "session/private.h"
 
 #include <errno.h>
+#include <ringside/atomic.h>
 #include <string.h>
 
 /* ---- from the target ---- */
@@ -95,9 +96,11 @@ static struct rs_publisher *make_publisher(RsTraceRegion *region, bool self_patc
 {
 	struct rs_publisher_map map = {.event_capacity = region->header.event_capacity};
 
-	map.flags = self_patch ? RS_CONTROL_SELF_PATCH : 0;
-
 	map.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+	/* Whoever laid the memory out knows whether it is locked. */
+	map.flags = rs_load(&map.control->flags) & RS_CONTROL_HELD;
+	if (self_patch)
+		map.flags |= RS_CONTROL_SELF_PATCH;
 	map.event_ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	map.filters = rs_trace_region_section(region, RS_SEC_FILTERS, &map.filters_size);
 	map.epochs = rs_trace_region_section(region, RS_SEC_CLOCK, NULL);

@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -240,6 +241,103 @@ def test_killed():
         check_sum(lines, 'killed')
 
 
+def text_of(path):
+    """Address and bytes of .text in the program's file."""
+    with open(path, 'rb') as f:
+        d = f.read()
+    at, = struct.unpack_from('<Q', d, 40)
+    size, count, names = struct.unpack_from('<HHH', d, 58)
+    sections = [struct.unpack_from('<IIQQQQ', d, at + i * size) for i in range(count)]
+    for name, _, _, address, offset, length in sections:
+        name += sections[names][4]
+        if d[name:d.index(b'\0', name)] == b'.text':
+            return address, d[offset:offset + length]
+    raise AssertionError('no text')
+
+
+def differs(pid, path=JOIN):
+    """Bytes of the process's text that are not as in its file. Its first thread may have ended."""
+    address, text = text_of(path)
+    for task in sorted(os.listdir(f'/proc/{pid}/task'), key=int):
+        with open(f'/proc/{pid}/task/{task}/maps') as f:
+            base = next((int(l.split('-')[0], 16) for l in f if l.rstrip().endswith(path)), None)
+        if base is not None:
+            with open(f'/proc/{pid}/task/{task}/mem', 'rb', 0) as f:
+                f.seek(base + address)
+                return sum(a != b for a, b in zip(f.read(len(text)), text))
+    raise AssertionError(f'{pid} has no text')
+
+
+def test_session_killed():
+    """kill -9 of the session: those that had joined put their text back and go on untraced."""
+    with tempfile.TemporaryDirectory() as d:
+        end = os.path.join(d, 'end')
+        s = Session(JOIN, MAIN, 'pace', '1000', 'emit', '100000000')
+        main_pid = json.loads(rs('ps', '--json').stdout)[0]['sources'][0]['pid']
+        joined = {p: start(s.region(), n, *args, 'await', end, 'emit', '1', program=p) for n, p, args in (
+            ('left', JOIN, ('pace', '500', 'emit', '2000')), ('right', JOIN1, ('leave', 'pace', '500', 'emit', '2000')))}
+        wait_until('events of both', lambda: {'left', 'right'} <= set(by_source(s.lines())))
+        for path, p in joined.items():
+            wait_until('its patches', lambda: differs(p.pid, path))
+        s.process.kill()
+        s.process.wait()
+        for path, p in joined.items():
+            wait_until('its text', lambda: not differs(p.pid, path))
+            check(p.poll() is None, f'{p.args[1]} lives, and its text is as in its file')
+        check(differs(main_pid), 'the program that the session patched waits for the next one')
+        r = rs('run', '-q', '--name', 's', '--hosted', JOIN, 'next')
+        check(r.returncode == 0 and not differs(main_pid), f'which puts it back: {r.stderr.strip()}')
+        os.kill(main_pid, signal.SIGKILL)
+        open(end, 'w').close()
+        for p in joined.values():
+            check(p.wait(PATIENCE) == 0, 'they end as if nothing had been')
+
+
+def test_dead_leader():
+    """A program whose first thread has ended is patched, put back and rescued like others."""
+    with tempfile.TemporaryDirectory() as d:
+        s = Session(JOIN, MAIN, 'leave', 'pace', '1000', 'emit', '100000000', options=())
+        pid = json.loads(rs('ps', '--json').stdout)[0]['sources'][0]['pid']
+        wait_until('a zombie', lambda: open(f'/proc/{pid}/stat').read().split(')')[1].split()[0] == 'Z')
+        check(rs('enable', 'join:*').returncode == 0 and differs(pid), 'switched on')
+        wait_until('its events', lambda: len(s.events()) > 10)
+        r = rs('disable', 'join:*')
+        check(r.returncode == 0 and not r.stderr and not differs(pid), f'and off: {r.stdout.strip()}')
+        check(rs('enable', 'join:*').returncode == 0 and differs(pid), 'and on')
+        s.process.kill()
+        s.process.wait()
+        check(differs(pid), 'its session is killed')
+        r = rs('run', '-q', '--name', 's', '--hosted', JOIN, 'next')
+        check(r.returncode == 0 and not differs(pid), f'the next one puts its text back: {r.stderr.strip()}')
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_disable_fails():
+    """Text that is not ours any more is not put back, and disable says so."""
+    with tempfile.TemporaryDirectory() as d:
+        end = os.path.join(d, 'end')
+        s = Session(JOIN, MAIN, 'await', end)
+        pid = json.loads(rs('ps', '--json').stdout)[0]['sources'][0]['pid']
+        address, text = text_of(JOIN)
+        wait_until('its patches', lambda: differs(pid))
+        with open(f'/proc/{pid}/maps') as f:
+            at = next(int(l.split('-')[0], 16) for l in f if l.rstrip().endswith(JOIN)) + address
+        with open(f'/proc/{pid}/mem', 'r+b', 0) as f:
+            f.seek(at)
+            now = f.read(len(text))
+            site = at + next(i for i, (a, b) in enumerate(zip(now, text)) if a != b)
+            f.seek(site)
+            f.write(b'\xcc')
+        r = rs('disable', 'join:*')
+        check(r.returncode == 1 and hex(site) in r.stderr and 'was not put back' in r.stderr,
+              f'{r.stdout.strip()}: {r.stderr.strip()}')
+        with open(f'/proc/{pid}/mem', 'r+b', 0) as f:
+            f.seek(site)
+            f.write(text[site - at:site - at + 1])
+        open(end, 'w').close()
+        s.process.wait(PATIENCE)
+
+
 def test_fork():
     """A child without execve writes on in its parent's region. Nobody gets that one meanwhile."""
     s = Session('sh', '-c', f'{shlex.quote(JOIN)} forker emit 100 fork 100; '
@@ -410,7 +508,8 @@ def test_stopped():
 
 
 def main():
-    tests = [test_stopped, test_children, test_later, test_killed, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
+    tests = [test_stopped, test_children, test_later, test_killed, test_session_killed,
+             test_dead_leader, test_disable_fails, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
     only = sys.argv[6:]
     with tempfile.TemporaryDirectory(prefix='rs-joiners-') as d:
         os.environ['XDG_RUNTIME_DIR'] = d

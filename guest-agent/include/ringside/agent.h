@@ -297,6 +297,13 @@ void rs_agent_cmdline(uint32_t pid, uint32_t tgid, const char *comm);
 int rs_agent_apply_control(void);
 bool rs_agent_control_due(void);
 
+/*
+ * The host has ended and could not say so. A guest that patches itself puts every site off, for
+ * good: until the next rs_agent_init() nothing is switched on and no request is sent. Requests that
+ * wait for an answer fail. Events may be on their way. From then on nobody reads what they write.
+ */
+void rs_agent_host_gone(void);
+
 /* English text for RS_AGENT_*, RS_ERR_*, 0 and unknown numbers. Static. */
 const char *rs_agent_strerror(int error);
 

@@ -25,6 +25,7 @@
  */
 #define VAIN_LOOKS 2u
 #define LOOK_NS 5000000
+#define KEPT_FD 100 /* or higher */
 
 int rs_hosted_number(const char *variable)
 {
@@ -93,6 +94,8 @@ static int map_directory(int fd, struct rs_hosted_place *place)
 	/* The file of a PCI BAR in sysfs has the BAR's size. */
 	if (fstat(fd, &st) || st.st_size < 0)
 		return RS_AGENT_NO_REGION;
+	place->device = st.st_dev;
+	place->inode = st.st_ino;
 	place->memory_size = (uint64_t)st.st_size;
 	place->directory_size = find_end(fd, place->memory_size);
 	if (place->directory_size)
@@ -214,14 +217,39 @@ int rs_hosted_find_place(struct rs_hosted_place *place)
 
 	if (fd < 0)
 		return fd == -1 ? 1 : RS_AGENT_NO_REGION;
-	*place = (struct rs_hosted_place){.owner = (uint32_t)getpid()};
+	*place = (struct rs_hosted_place){.owner = (uint32_t)getpid(), .fd = -1};
 	err = map_directory(fd, place);
 	if (!err)
 		err = map_place(fd, place);
+	/* Kept where a program that chooses numbers itself does not choose. */
+	if (!err)
+		place->fd = fcntl(fd, F_DUPFD_CLOEXEC, KEPT_FD);
+	close(fd);
 	if (err)
 		rs_hosted_drop_place(place);
-	close(fd);
 	return err;
+}
+
+static bool is_ours(const struct rs_hosted_place *place)
+{
+	struct stat st;
+
+	return place->fd >= 0 && !fstat(place->fd, &st) && st.st_dev == place->device &&
+	       st.st_ino == place->inode;
+}
+
+bool rs_hosted_host_lives(const struct rs_hosted_place *place)
+{
+	struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+
+	return !is_ours(place) || fcntl(place->fd, F_OFD_GETLK, &range) || range.l_type != F_UNLCK;
+}
+
+void rs_hosted_forget_host(struct rs_hosted_place *place)
+{
+	if (is_ours(place))
+		close(place->fd);
+	place->fd = -1;
 }
 
 void rs_hosted_leave_place(const struct rs_hosted_place *place)
@@ -233,9 +261,10 @@ void rs_hosted_leave_place(const struct rs_hosted_place *place)
 void rs_hosted_drop_place(struct rs_hosted_place *place)
 {
 	rs_hosted_leave_place(place);
+	rs_hosted_forget_host(place);
 	if (place->region)
 		munmap(place->region, place->region_size);
 	if (place->memory)
 		munmap(place->memory, place->directory_size);
-	*place = (struct rs_hosted_place){0};
+	*place = (struct rs_hosted_place){.fd = -1};
 }

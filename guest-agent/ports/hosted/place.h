@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct rs_hosted_place {
 	uint8_t *memory; /* the directory: [0, directory_size) of memory_size bytes */
@@ -22,6 +23,9 @@ struct rs_hosted_place {
 	uint32_t index;
 	uint32_t owner;
 	bool given; /* the host, which started this process, keeps this region for it */
+	int fd;     /* the memory's file, to ask for the host's lock; -1: nobody asks */
+	dev_t device;
+	ino_t inode;
 };
 
 /* Returns 0: found. 1: the environment names no memory. Else RS_AGENT_*. */
@@ -33,6 +37,14 @@ int rs_hosted_find_place(struct rs_hosted_place *place);
 void rs_hosted_leave_place(const struct rs_hosted_place *place);
 /* Leaves the region and unmaps it. To be called only if nobody has used it. */
 void rs_hosted_drop_place(struct rs_hosted_place *place);
+
+/*
+ * Whether the host holds its lock, see RS_CONTROL_HELD. True as well if nobody can tell, because
+ * the program has closed the descriptor, as programs do with those that they do not know.
+ */
+bool rs_hosted_host_lives(const struct rs_hosted_place *place);
+/* Nobody asks any more. */
+void rs_hosted_forget_host(struct rs_hosted_place *place);
 
 /* The number in an environment variable. -1: there is none, or it is invalid. */
 int rs_hosted_number(const char *variable);

@@ -29,9 +29,10 @@ static struct {
 	bool active;
 	bool child; /* we are a fork of the process that attached */
 	bool greeted;
+	uint32_t host_gone;
 	int doorbell;
 	struct rs_hosted_place place;
-} hosted = {.doorbell = -1};
+} hosted = {.doorbell = -1, .place.fd = -1};
 
 static char provider_name[RS_NAME_MAX +
 			  1]; /* one byte more, so that a name that is too long is noticed */
@@ -167,6 +168,18 @@ static void at_exit(void)
 		rs_hosted_leave_place(&hosted.place);
 }
 
+static bool host_lives(void)
+{
+	return rs_hosted_host_lives(&hosted.place);
+}
+
+/* Our text is as in its file again. */
+static void host_gone(void)
+{
+	rs_hosted_leave_place(&hosted.place);
+	rs_store_release(&hosted.host_gone, 1);
+}
+
 /* Whether the environment names a memory. */
 static bool region_named(void)
 {
@@ -177,6 +190,7 @@ static bool region_named(void)
 
 int rs_hosted_init_image(const char *name, const struct rs_event *events)
 {
+	uint32_t flags;
 	bool self;
 	int ret;
 
@@ -189,8 +203,12 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 	if (ret)
 		return ret == 1 ? 0 : ret;
 	hosted.doorbell = find_doorbell();
+	flags = control_flags();
 	self = (hosted.place.given && rs_hosted_number("RINGSIDE_SELF_PATCH") > 0) ||
-	       (control_flags() & RS_CONTROL_SELF_PATCH);
+	       (flags & RS_CONTROL_SELF_PATCH);
+	/* Where the host patches us, the next session of its name puts our text back. */
+	if (!self || !(flags & RS_CONTROL_HELD))
+		rs_hosted_forget_host(&hosted.place);
 	ret = attach(choose_name(name), self);
 	if (ret) {
 		rs_hosted_drop_place(&hosted.place);
@@ -202,14 +220,14 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 	ret = rs_agent_hello();
 	hosted.greeted = ret == 0;
 	if (self)
-		rs_self_patch_start();
+		rs_self_patch_start(host_lives, host_gone);
 	/* It is no error if nobody answers: the region is there, and a host may come later. */
 	return ret == RS_ERR_UNREACHABLE ? 0 : ret;
 }
 
 bool rs_hosted_active(void)
 {
-	return hosted.active;
+	return hosted.active && !rs_load_acquire(&hosted.host_gone);
 }
 
 void rs_hosted_fini(void)
@@ -222,6 +240,7 @@ void rs_hosted_fini(void)
 	if (hosted.greeted && !hosted.place.given)
 		rs_agent_unregister(&provider);
 	rs_hosted_leave_place(&hosted.place);
+	rs_hosted_forget_host(&hosted.place);
 }
 
 void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm)

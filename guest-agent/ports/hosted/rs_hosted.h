@@ -29,8 +29,9 @@
  * rs_agent_register().
  *
  * Threads: init and fini are called once, on one thread. If the process patches itself, the library
- * has a thread for this, which blocks all signals. Trust: the library trusts the host, but checks
- * the layout.
+ * has a thread for this, which blocks all signals. If a session on this host is killed, that thread
+ * notices it, puts the text back and leaves the session for good. Trust: the library trusts the
+ * host, but checks the layout.
  */
 #ifndef RS_HOSTED_H
 #define RS_HOSTED_H
@@ -58,6 +59,8 @@ static inline int rs_hosted_init(const char *name)
 {
 	return rs_hosted_init_image(name, __start_rs_events);
 }
+
+/* Whether the program is attached. No more once it has found that the host has ended. */
 bool rs_hosted_active(void);
 
 /*

@@ -19,11 +19,14 @@
 #define BUSY_NS 1000000 /* between two looks for a while after a change … */
 #define IDLE_NS 5000000 /* … and else */
 #define BUSY_LOOKS 1000u
+#define ASK_NS 100000000 /* between two questions whether the host lives */
 
 static struct {
 	bool running;
 	uint32_t stop;
 	pthread_t thread;
+	bool (*host_lives)(void);
+	void (*host_gone)(void);
 	bool open;      /* text is writable in place */
 	int mem_fd;     /* /proc/self/mem, where it may not be made so; -1 */
 	bool sync_core; /* membarrier can make other CPUs see new text */
@@ -107,6 +110,7 @@ void rs_self_patch_ops(struct rs_trace_ops *ops)
 static void *follow(void *data)
 {
 	uint32_t quiet = 0;
+	long unasked = ASK_NS;
 
 	while (!rs_load_acquire(&self.stop)) {
 		struct timespec wait = {.tv_nsec = quiet < BUSY_LOOKS ? BUSY_NS : IDLE_NS};
@@ -118,15 +122,23 @@ static void *follow(void *data)
 			quiet++;
 		}
 		rs_agent_look();
+		if (unasked >= ASK_NS && !self.host_lives()) {
+			rs_agent_host_gone();
+			self.host_gone();
+			break;
+		}
+		unasked = unasked >= ASK_NS ? 0 : unasked + wait.tv_nsec;
 		nanosleep(&wait, NULL);
 	}
 	return NULL;
 }
 
-void rs_self_patch_start(void)
+void rs_self_patch_start(bool (*host_lives)(void), void (*host_gone)(void))
 {
 	sigset_t all, before;
 
+	self.host_lives = host_lives;
+	self.host_gone = host_gone;
 	rs_agent_apply_control();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

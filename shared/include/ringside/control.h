@@ -26,6 +26,12 @@
 #define RS_CONTROL_SELF_PATCH (1u << 0) /* the guest is to patch its own text */
 #define RS_CONTROL_STOP (1u << 1)       /* the session has ended: leave all sites off */
 #define RS_CONTROL_NUDGES (1u << 2)     /* the host interrupts the guest after it raised nudge */
+/*
+ * While the host lives, it holds an open file description lock (F_OFD_SETLK, F_WRLCK) on the first
+ * byte of the memory's file. An agent on the same machine that finds no such lock knows that the
+ * host has ended, even if it could not say so. It puts its text back and leaves its region.
+ */
+#define RS_CONTROL_HELD (1u << 3)
 
 /*
  * A clock epoch: ns = ((tsc - tsc_base) * mult >> shift) + ns_base. A new one begins when the

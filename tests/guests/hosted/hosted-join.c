@@ -10,6 +10,7 @@
  *     exec ARG…   executes itself with these arguments
  *     load FILE   opens a plugin, which has an agent of its own, and lets it emit 100
  *     hang        until it is killed
+ *     leave       the first thread ends, and another one does the other steps
  * LAYOUT says in which order the event's fields lie: who decodes by the wrong description sees it.
  */
 #define _GNU_SOURCE
@@ -18,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <rs_hosted.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +101,24 @@ static void load(const char *path)
 }
 #endif
 
+static char **step(char **at);
+
+static void *go_on(void *at)
+{
+	for (char **left = at; *left;)
+		left = step(left);
+	exit(0);
+}
+
+static void leave(char **at)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, go_on, at))
+		abort();
+	pthread_exit(NULL);
+}
+
 static char **step(char **at)
 {
 	const char *what = *at++;
@@ -106,6 +126,8 @@ static char **step(char **at)
 	if (strcmp(what, "hang") == 0) {
 		for (;;)
 			pause();
+	} else if (strcmp(what, "leave") == 0) {
+		leave(at);
 	} else if (!*at) {
 		fprintf(stderr, "hosted-join: %s what?\n", what);
 		exit(2);

@@ -441,6 +441,27 @@ static void test_foreign_bytes(struct fixture *f, gconstpointer data)
 	g_assert_false(rs_site_test_pair());
 }
 
+/* Sites go off, whatever the host's words say, and stay so. Nobody is asked anything. */
+static void test_host_gone(struct fixture *f, gconstpointer data)
+{
+	attach(f);
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + 3; id++)
+		f->words[id] = RS_EVENT_ENABLED;
+	f->control->flags = RS_CONTROL_SELF_PATCH;
+	f->control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	g_assert_cmpuint(f->info->sites_on, ==, __stop_rs_sites - __start_rs_sites);
+	g_assert_true(rs_site_test_pair());
+	rs_agent_host_gone();
+	g_assert_cmpuint(f->info->sites_on, ==, 0);
+	g_assert_false(rs_site_test_pair());
+	f->control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	g_assert_cmpuint(f->info->sites_on, ==, 0);
+	g_assert_false(rs_site_test_pair());
+	g_assert_cmpint(rs_agent_log("anybody?"), ==, RS_ERR_UNREACHABLE);
+}
+
 static GByteArray *raw;
 static void op_push_raw(const void *record, uint32_t size)
 {
@@ -665,6 +686,7 @@ int main(int argc, char **argv)
 	ADD("emit/no-ring", test_no_ring);
 	ADD("pokes", test_pokes);
 	ADD("foreign-bytes", test_foreign_bytes);
+	ADD("host-gone", test_host_gone);
 	ADD("os-pipe", test_os_pipe);
 	ADD("filter", test_filter);
 	ADD("cmdline", test_cmdline);

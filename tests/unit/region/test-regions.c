@@ -416,6 +416,41 @@ static void test_held(void)
 	rs_regions_free(regions);
 }
 
+static bool first_byte_locked(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+
+	g_assert_cmpint(fcntl(fd, F_OFD_GETLK, &lock), ==, 0);
+	return lock.l_type != F_UNLCK;
+}
+
+/* The lock that says that the host lives: as long as the regions, whoever has their descriptor. */
+static void test_life(void)
+{
+	struct rs_region_config config = user_config;
+	const struct rs_regions_run run = {&config, RS_SOURCE_USER, 1};
+
+	for (int held = 0; held < 2; held++) {
+		struct rs_regions *regions = NULL;
+		g_autofree char *path = NULL;
+		int kept, other;
+
+		config.control_flags = held ? RS_CONTROL_HELD : 0;
+		g_assert_cmpint(rs_regions_create(&run, 1, false, -1, &regions, NULL), ==, 0);
+		kept = dup(rs_regions_fd(regions));
+		path = g_strdup_printf("/proc/self/fd/%d", kept);
+		other = open(path, O_RDWR | O_CLOEXEC);
+		g_assert_cmpint(other, >=, 0);
+		g_assert_cmpint(first_byte_locked(other), ==, held);
+		/* Nor do those that inherit the descriptor own the lock. */
+		g_assert_cmpint(first_byte_locked(kept), ==, held);
+		rs_regions_free(regions);
+		g_assert_false(first_byte_locked(other));
+		close(other);
+		close(kept);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -429,5 +464,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/region/regions/renew", test_renew);
 	g_test_add_func("/region/regions/renew-hostile", test_renew_hostile);
 	g_test_add_func("/region/regions/held", test_held);
+	g_test_add_func("/region/regions/life", test_life);
 	return g_test_run();
 }
