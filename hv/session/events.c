@@ -105,11 +105,32 @@ static int check_glob(const char *glob, struct rs_error *err)
 	return 0;
 }
 
-static int no_match(const char *glob, struct rs_error *err)
+static int no_match(const char *glob, const char *ended, struct rs_error *err)
 {
 	g_autofree char *escaped = rs_trace_escape(glob, -1, NULL);
 
+	if (ended)
+		return rs_error_set(err, ENOENT, "no event matches '%s': '%s' has ended", escaped,
+				    ended);
 	return rs_error_set(err, ENOENT, "no event matches '%s'", escaped);
+}
+
+/* The name of a source that has ended and had an event that matches, or NULL. */
+static const char *ended_match(const struct rs_session *session, const struct asker *asker,
+			       const char *glob)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (!asked(asker, source) || !source->ended)
+			continue;
+		for (guint k = 0; k < rs_trace_schema_n_events(source->schema); k++) {
+			if (rs_event_matches(source->name, rs_trace_schema_nth(source->schema, k),
+					     glob))
+				return source->name;
+		}
+	}
+	return NULL;
 }
 
 /* Whether neither the machine nor any process in it has reported. */
@@ -161,7 +182,7 @@ int rs_events_match(struct rs_session *session, const struct asker *asker, const
 	}
 	if (!found->len && !may_wait(session, asker)) {
 		g_array_unref(found);
-		return no_match(glob, err);
+		return no_match(glob, ended_match(session, asker, glob), err);
 	}
 	*refs = found;
 	return 0;

@@ -10,7 +10,8 @@ static void list_source(struct rs_source *source, GArray *list)
 		entry.provider = rs_trace_schema_provider(source->schema, slot);
 		if (!entry.provider)
 			continue;
-		entry.live = entry.provider->is_live && known->state == RS_PROVIDER_LIVE;
+		entry.live = !source->ended && entry.provider->is_live &&
+			     known->state == RS_PROVIDER_LIVE;
 		entry.self_patch = source->info.flags & RS_GUEST_SELF_PATCH;
 		if (entry.live)
 			entry.sites = known->site_count;

@@ -68,6 +68,25 @@ GVariant *rs_row_result(const struct rs_session_result *result)
 	return g_variant_builder_end(&b);
 }
 
+GVariant *rs_row_paused(const struct rs_session *session)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	GVariantBuilder b;
+
+	for (guint i = 0; i < rs_session_n_sources(session); i++) {
+		const struct rs_source *source = rs_session_source(session, i);
+
+		if (rs_source_runs(source))
+			g_ptr_array_add(names, (gpointer)rs_source_name(source));
+	}
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	if (names->len)
+		g_variant_builder_add(
+			&b, "{sv}", "running",
+			g_variant_new_strv((const char *const *)names->pdata, (gssize)names->len));
+	return g_variant_builder_end(&b);
+}
+
 GVariant *rs_row_changes(const struct rs_session *session)
 {
 	GVariantBuilder b;

@@ -14,6 +14,8 @@ GVariant *rs_row_source(const struct rs_source *source);
 /* OpenRegion's "more": where the region lies in its file. */
 GVariant *rs_row_region(const RsTraceRegion *region);
 /* Changed's "more". */
+/* Of a pause: running (as), names of sources that run on, if there are any. */
+GVariant *rs_row_paused(const struct rs_session *session);
 GVariant *rs_row_changes(const struct rs_session *session);
 /* An empty a{sv}. */
 GVariant *rs_row_empty(void);

@@ -32,7 +32,8 @@ void rs_session_say_unsaid(struct rs_session *session)
 
 	if (!session->unsaid)
 		return;
-	text = g_strdup_printf("%" G_GUINT64_FORMAT " messages were left out", session->unsaid);
+	text = g_strdup_printf("%" G_GUINT64_FORMAT " message%s left out", session->unsaid,
+			       session->unsaid == 1 ? " was" : "s were");
 	session->unsaid = 0;
 	TELL(session, message, text)
 }

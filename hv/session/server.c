@@ -211,6 +211,8 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 		const struct rs_session_event *e = &g_array_index(list, struct rs_session_event, i);
 		g_autofree char *one = rs_trace_event_format(e->event);
 
+		if (rs_session_n_sources(server->session) > 1)
+			g_string_append_printf(text, "# source: %s\n", rs_source_name(e->source));
 		g_string_append(text, one);
 		if (i + 1 < list->len)
 			g_string_append_c(text, '\n');
@@ -259,7 +261,7 @@ static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocati
 	if (rs_session_pause(server->session, &err))
 		return rs_server_give_error(invocation, &err);
 	update_properties(server);
-	rs_dbus_session1_complete_pause(object, invocation, rs_row_empty());
+	rs_dbus_session1_complete_pause(object, invocation, rs_row_paused(server->session));
 	return TRUE;
 }
 

@@ -311,6 +311,8 @@ const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
 const char *rs_source_kernel(const struct rs_source *source);
 enum rs_session_state rs_source_state(const struct rs_source *source);
+/* Whether it can make progress now. In a session that is paused a process that joined may. */
+bool rs_source_runs(const struct rs_source *source);
 const RsTraceRegion *rs_source_region(const struct rs_source *source);
 const struct rs_target *rs_source_target(const struct rs_source *source);
 /* NULL: it has not ended. */

@@ -20,11 +20,13 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 		return;
 	/* Take what the guest wrote after the last poll. */
 	rs_source_refresh(source);
-	rs_session_say_unsaid(source->session);
 	source->ended = true;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
+	/* After this nothing more may be said. A source that leaves others must wait its turn. */
+	if (rs_session_over(source->session))
+		rs_session_say_unsaid(source->session);
 	rs_source_say_ended(source);
 }
 
@@ -258,6 +260,17 @@ const char *rs_end_reason_name(enum rs_end_reason reason)
 	};
 
 	return (unsigned int)reason < G_N_ELEMENTS(names) ? names[reason] : "unknown";
+}
+
+bool rs_source_runs(const struct rs_source *source)
+{
+	const struct rs_source *machine = source->machine;
+	g_autofree char *host_path = machine ? rs_source_join_path(machine) : NULL;
+
+	/* A guest's processes stand still with the guest; those of this host do not. */
+	if (machine && !host_path && machine->paused)
+		return false;
+	return source->started && !source->ended && !source->paused;
 }
 
 uint32_t rs_source_number(const struct rs_source *source)
