@@ -67,11 +67,11 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0) {
 		print_help(stdout);
-		return RS_CLI_OK;
+		return flush_output(RS_CLI_OK);
 	}
 	if (strcmp(argv[1], "--version") == 0) {
 		printf("ringside %s (ABI %u.%u)\n", RS_VERSION, RS_ABI_MAJOR, RS_ABI_MINOR);
-		return RS_CLI_OK;
+		return flush_output(RS_CLI_OK);
 	}
 	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
 		if (strcmp(argv[1], verbs[i]->name) == 0) {

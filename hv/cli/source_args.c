@@ -37,12 +37,19 @@ static char **split_hosted(int *argc, char **argv)
 
 static int check(const struct rs_verb *verb, const struct rs_source_args *a, int argc)
 {
+	int sources = argc - 1 + (a->hosted != NULL) + (a->demo != FALSE);
+
 	if (a->hosted && !a->hosted[0])
 		return rs_cli_usage(verb, "--hosted needs a program");
-	if (a->hosted || a->demo ? (a->hosted && a->demo) || argc > 1 : argc != 2)
+	if (sources == 0)
 		return rs_cli_usage(verb, "one of KERNEL, --demo and --hosted PROGRAM is needed");
-	if (a->hosted && (a->initrd || a->append || a->memory))
-		return rs_cli_usage(verb, "--initrd, --append and --mem are for kernels");
+	if (sources > 1)
+		return rs_cli_usage(verb,
+				    "one source is expected here, not %d: another goes after --and",
+				    sources);
+	if (a->hosted && (a->initrd || a->append || a->memory || a->accel || a->serial))
+		return rs_cli_usage(
+			verb, "--accel, --append, --initrd, --mem and --serial are for kernels");
 	if (a->cpus != NOT_GIVEN && (a->cpus < 1 || a->cpus > (int)RS_MAX_CPUS))
 		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
 	if (a->users != NOT_GIVEN && (a->users < 0 || a->users >= (int)RS_MAX_REGIONS))

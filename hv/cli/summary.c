@@ -19,7 +19,8 @@ static void append_per_event(GString *out, uint64_t exits, uint64_t events)
 		g_string_append_printf(out, ", %.2f for each event", each);
 }
 
-char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_stats *printed)
+char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_stats *printed,
+		      bool several)
 {
 	uint64_t exits = s->target.kvm_exits ? s->target.kvm_exits : s->target.exits;
 	GString *out = g_string_new(NULL);
@@ -47,7 +48,9 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 		g_string_append_printf(
 			out, "# exits: %" PRIu64 " for any reason (timers, console, page faults …)",
 			exits);
-		append_per_event(out, exits, s->written);
+		/* Not all sources have exits that are counted. */
+		if (!several)
+			append_per_event(out, exits, s->written);
 		g_string_append_c(out, '\n');
 	}
 	g_string_append_printf(
@@ -104,7 +107,7 @@ void rs_summary_print(struct rs_session *session, const struct rs_printer_stats 
 		text = rs_summary_json(&stat, printed);
 		dprintf(json_fd, "%s\n", text);
 	} else {
-		text = rs_summary_text(&stat, printed);
+		text = rs_summary_text(&stat, printed, rs_session_n_sources(session) > 1);
 		fflush(stdout);
 		fputs(text, stderr);
 	}

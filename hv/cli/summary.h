@@ -13,8 +13,12 @@
 void rs_summary_print(struct rs_session *session, const struct rs_printer_stats *printed,
 		      int json_fd);
 
-/* The text: lines that begin with '#'. The JSON: one object without a newline. To be freed. */
-char *rs_summary_text(const struct rs_source_stat *stat, const struct rs_printer_stats *printed);
+/*
+ * The text: lines that begin with '#'. The JSON: one object without a newline. To be freed.
+ * `several`: the figures are those of several sources together.
+ */
+char *rs_summary_text(const struct rs_source_stat *stat, const struct rs_printer_stats *printed,
+		      bool several);
 char *rs_summary_json(const struct rs_source_stat *stat, const struct rs_printer_stats *printed);
 
 #endif

@@ -90,7 +90,7 @@ static char *describe_wishes(const struct row *row)
 	return g_strdup(text->str);
 }
 
-/* Names that more than one source has: a set of "system:name". */
+/* Of all events of the session, names that more than one source has: a set of "system:name". */
 static GHashTable *find_shared(GVariant *events)
 {
 	g_autoptr(GHashTable) all = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -122,9 +122,8 @@ static char *full_name(const struct row *row, GHashTable *shared)
 	return g_strconcat(row->source, "/", name, NULL);
 }
 
-static void print_table(GVariant *events)
+static void print_table(GVariant *events, GHashTable *shared)
 {
-	g_autoptr(GHashTable) shared = find_shared(events);
 	GVariantIter iter;
 	struct row row = {0};
 
@@ -203,9 +202,8 @@ static void print_json(GVariant *events)
 	rs_cli_print_json(b, true);
 }
 
-static void print_names(GVariant *events)
+static void print_names(GVariant *events, GHashTable *shared)
 {
-	g_autoptr(GHashTable) shared = find_shared(events);
 	GVariantIter iter;
 	struct row row = {0};
 
@@ -259,6 +257,16 @@ static int list_providers(RsDBusSession1 *session, bool json, bool names)
 	return RS_CLI_OK;
 }
 
+/* Events that match, or all if the glob is empty. */
+static GVariant *ask(RsDBusSession1 *session, const char *glob, GError **error)
+{
+	GVariant *events = NULL;
+
+	rs_dbus_session1_call_list_sync(session, glob, rs_trace_client_no_options(), &events, NULL,
+					NULL, error);
+	return events;
+}
+
 static bool runs(const char *name)
 {
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
@@ -280,7 +288,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "List providers, the images that events are part of", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	g_autoptr(GVariant) events = NULL;
+	g_autoptr(GHashTable) shared = NULL;
+	g_autoptr(GVariant) all = NULL, events = NULL;
 	GError *error = NULL;
 	const char *glob;
 	int code, needed;
@@ -299,19 +308,21 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (providers)
 		return list_providers(session, json, names);
 	glob = argc == 2 ? argv[1] : "";
-	if (!rs_dbus_session1_call_list_sync(session, glob, rs_trace_client_no_options(), &events,
-					     NULL, NULL, &error))
+	all = ask(session, "", &error);
+	events = all ? ask(session, glob, &error) : NULL;
+	if (!events)
 		return rs_cli_fail_gerror(error);
 	if (*glob && !g_variant_n_children(events))
 		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);
 	if (owner)
 		events = only_of(events, owner);
+	shared = find_shared(all);
 	if (json)
 		print_json(events);
 	else if (names)
-		print_names(events);
+		print_names(events, shared);
 	else
-		print_table(events);
+		print_table(events, shared);
 	return RS_CLI_OK;
 }
 

@@ -132,10 +132,35 @@ static int next_part(int argc, char **argv)
 	return n;
 }
 
+static gboolean refuse(const char *option, const char *value, gpointer data, GError **error)
+{
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+		    "%s belongs to the session: give it before the first --and", option);
+	return FALSE;
+}
+
+/* The same options for parts where they are an error. */
+static GOptionEntry *refused(const GOptionEntry *options)
+{
+	GArray *all = g_array_new(TRUE, FALSE, sizeof(*options));
+
+	for (; options->long_name; options++) {
+		GOptionEntry entry = *options;
+
+		entry.flags = G_OPTION_FLAG_HIDDEN | G_OPTION_FLAG_OPTIONAL_ARG;
+		entry.arg = G_OPTION_ARG_CALLBACK;
+		entry.arg_data = (gpointer)refuse;
+		g_array_append_val(all, entry);
+	}
+	return (GOptionEntry *)(void *)g_array_free(all, FALSE);
+}
+
 /* False: the verb is done. */
 static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int argc, char **argv,
 		  GPtrArray *args, int *code)
 {
+	g_autofree GOptionEntry *not_here = refused(options);
+
 	while (argc > 0) {
 		int n = next_part(argc, argv);
 		/* A copy, since GOption reorders the arguments and ends them with a NULL. */
@@ -144,7 +169,7 @@ static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int a
 
 		part[n] = NULL;
 		/* Options of the session may stand in the first part only. */
-		one = rs_source_args_parse(verb, args->len ? NULL : options, n, part, code);
+		one = rs_source_args_parse(verb, args->len ? not_here : options, n, part, code);
 		if (!one)
 			return false;
 		g_ptr_array_add(args, one);

@@ -22,6 +22,24 @@ static const char *text(GVariant *dict, const char *name)
 	return value;
 }
 
+static const char *plural(uint64_t n, const char *ending)
+{
+	return n == 1 ? "" : ending;
+}
+
+/* The host need not know the sites of a guest that patches itself. */
+static void print_sites(GVariant *t)
+{
+	gboolean self_patch = FALSE;
+
+	g_variant_lookup(t, "self_patch", "b", &self_patch);
+	printf("sites:       ");
+	if (!self_patch || number(t, "sites"))
+		printf("%" PRIu64 ", ", number(t, "sites"));
+	printf("%" PRIu64 " patched%s, %" PRIu64 " refused\n", number(t, "sites_patched"),
+	       self_patch ? " by itself" : "", number(t, "sites_refused"));
+}
+
 static void print_seconds(uint64_t ns)
 {
 	printf(" %6" PRIu64 ".%06" PRIu64, ns / 1000000000, ns / 1000 % 1000000);
@@ -65,8 +83,8 @@ static void print_clock(GVariant *t)
 		printf("clock:       not known yet\n");
 		return;
 	}
-	printf("clock:       %.3f MHz, %" PRIu64 " epochs, ", (double)number(t, "clock_hz") / 1e6,
-	       number(t, "clock_epochs"));
+	printf("clock:       %.3f MHz, %" PRIu64 " epoch%s, ", (double)number(t, "clock_hz") / 1e6,
+	       number(t, "clock_epochs"), plural(number(t, "clock_epochs"), "s"));
 	if (g_variant_lookup(t, "clock_error_ns", "t", &error))
 		printf("times right to %.1f us\n", (double)error / 1e3);
 	else
@@ -79,19 +97,15 @@ static void print_text(const char *what, const char *name, const char *of, GVari
 {
 	g_autofree char *shown = rs_trace_escape(name, -1, NULL);
 	g_autofree char *kernel = rs_trace_escape(of, -1, NULL);
-	gboolean self_patch = FALSE;
 
-	g_variant_lookup(t, "self_patch", "b", &self_patch);
 	printf("%s:%*s%s (%s, %s) %s\n", what, (int)(12 - strlen(what)), "", shown, text(t, "kind"),
 	       text(t, "state"), kernel);
 	print_clock(t);
 	printf("events:      %" PRIu64 ", %" PRIu64 " enabled\n", number(t, "events"),
 	       number(t, "events_enabled"));
-	printf("sites:       %" PRIu64 ", %" PRIu64 " patched, %" PRIu64 " refused%s\n",
-	       number(t, "sites"), number(t, "sites_patched"), number(t, "sites_refused"),
-	       self_patch ? " (the guest patches itself)" : "");
-	printf("patches:     %" PRIu64 " in %" PRIu64 " batches\n", number(t, "patches"),
-	       number(t, "patch_batches"));
+	print_sites(t);
+	printf("patches:     %" PRIu64 " in %" PRIu64 " batch%s\n", number(t, "patches"),
+	       number(t, "patch_batches"), plural(number(t, "patch_batches"), "es"));
 	printf("pause:       last %.1f us, max %.1f us, total %.1f us\n",
 	       (double)number(t, "pause_last_ns") / 1e3, (double)number(t, "pause_max_ns") / 1e3,
 	       (double)number(t, "pause_total_ns") / 1e3);

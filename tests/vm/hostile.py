@@ -267,7 +267,8 @@ def test_output():
     expect(2, '^', 'filter', 'one', 'sched:switch: next_comm < "a"', lines=4)
     expect(1, 'not paused', 'resume', 'one')
     expect(3, '\\x1b[31m', 'enable', 'one', 'sched:\x1b[31m*')
-    for args in (['list', 'one'], ['stat', 'one'], ['ps'], ['trace', 'one', '-n', '5']):
+    for args in (['list', 'one'], ['stat', 'one'], ['ps'], ['trace', 'one', '-n', '5'], ['--help'],
+                 ['--version']):
         with open('/dev/full', 'wb') as full:
             p = subprocess.run([RINGSIDE, *args], stdout=full, stderr=subprocess.PIPE, timeout=30)
         check(p.returncode == 1 and p.stderr.count(b'\n') == 1, f'{args} > /dev/full: {p}')

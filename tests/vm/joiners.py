@@ -180,6 +180,14 @@ def test_later():
                                                             'process'], f'ps lists them: {table[3]}')
         check(sorted(l.split()[-1] for l in rs('list').stdout.splitlines()[1:]) ==
               sorted([f'{main}/join:step', 'left/join:step', 'right/join:step']), 'list says whose each event is')
+        check(rs('list', '-q', 'left/*').stdout == 'left/join:step\n', 'also if it is asked for one source')
+        check(re.findall('^# source: (.*)$', rs('format', 'join:step').stdout, re.M)[1:] != [], 'and format')
+        r = rs('pause')
+        check(r.returncode == 0 and re.search('(left, right|right, left) run on', r.stderr) and
+              json.loads(rs('ps', '--json').stdout)[0]['state'] == 'paused', f'pause says who runs on: {r.stderr}')
+        r = rs('resume')
+        check(r.returncode == 0 and not r.stderr, f'resume {r.stderr}')
+        check(re.search(r'^sites: +\d+ patched by itself, 0 refused$', rs('stat').stdout, re.M), 'stat knows who patches')
         rows = json.loads(rs('list', '--json').stdout)
         check(sorted(r['source'] for r in rows) == sorted([main, 'left', 'right']), 'as JSON')
         for row in rows:

@@ -82,6 +82,7 @@ def test_trace():
     m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost', r.stderr)
     check(m and int(m[1]) == int(m[2]) + int(m[3]) and int(m[2]) == len(lines),
           f'the summary is of all: {m and m[0]}')
+    check('for each event' not in r.stderr, 'but for the exits of some')
     check(all(f'{n} was stopped' in r.stderr for n in names), 'each end is told by name')
 
 
@@ -101,6 +102,12 @@ def test_control():
         names = rs('list', '-q', '-s', 'c').stdout.split()
         check({'left/sched:switch', 'right/sched:switch', 'pool:take'} <= set(names),
               'list names the source where a name is ambiguous')
+        names = rs('list', '-q', '-s', 'c', 'right/sched:*').stdout.split()
+        check(sorted(names) == ['right/sched:steal', 'right/sched:switch', 'right/sched:wakeup'],
+              f'also if the glob means one source: {names}')
+        text = rs('format', '-s', 'c', 'sched:switch').stdout
+        check(re.findall('^# source: (.*)\nname: switch$', text, re.M) == ['left', 'right'],
+              'format says whose each is')
         r = rs('enable', '-s', 'c', 'sched:*')
         check(r.stdout == 'sched:*: 6 events enabled\n', f'enable reaches both: {r.stdout}')
         r = rs('disable', '-s', 'c', 'right/sched:*')
@@ -129,6 +136,11 @@ def test_control():
         os.kill(pid, signal.SIGKILL)
         wait_for('the end of one', lambda: [x['state'] for x in json.loads(
             rs('ps', '--json').stdout)[0]['sources']] == ['running', 'running', 'ended'])
+        rows = json.loads(rs('list', '-s', 'c', '-p', '--json').stdout)
+        check({(x['source'], x['state']) for x in rows} == {('left', 'live'), ('right', 'live'), ('prog', 'dead')},
+              'its provider is not live')
+        r = rs('enable', '-s', 'c', 'prog/*')
+        check(r.returncode == 3 and "'prog' has ended" in r.stderr, f'enable of one that has ended: {r.stderr}')
         r = rs('enable', '-s', 'c', '*')
         check(r.returncode == 0 and '30 events' in r.stdout, f'the others go on: {r.stdout} {r.stderr}')
         check(rs('stop', 'c').returncode == 0, 'stop ends all')
@@ -215,6 +227,13 @@ def test_usage():
                        ((GUEST, '--and', '/nowhere'), 1)):
         r = rs('run', '--duration', '1', '--serial', 'none', *args)
         check(r.returncode == code and r.stderr, f'{args}: {r.returncode} {r.stderr[:80]}')
+    for args, text in ((('--cpus', '1', GUEST, '--and', '-e', '*', GUEST),
+                        '-e belongs to the session: give it before the first --and'),
+                       ((GUEST, '--and', GUEST, '--duration', '3'), '--duration belongs to the session'),
+                       ((GUEST, GUEST), 'another goes after --and'),
+                       ((GUEST, '--hosted', PROGRAM), 'another goes after --and')):
+        r = rs('run', *args)
+        check(r.returncode == 2 and text in r.stderr, f'{args}: {r.returncode} {r.stderr}')
     check(rs('ps').stdout.count('\n') == 1, 'and nothing is left')
 
 

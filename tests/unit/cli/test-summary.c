@@ -27,7 +27,7 @@ static void test_text(void)
 {
 	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 95, .lost = 5};
-	g_autofree char *text = rs_summary_text(stat, &printed);
+	g_autofree char *text = rs_summary_text(stat, &printed, false);
 
 	g_assert_cmpstr(text, ==,
 			"# events: 100 recorded, 95 printed, 5 lost, 4 dropped\n"
@@ -47,7 +47,7 @@ static void test_text_of_another_target(void)
 	stat->target.exits = stat->target.kvm_exits = 0;
 	stat->self_patch = true;
 	stat->sites_refused = 1;
-	text = rs_summary_text(stat, &printed);
+	text = rs_summary_text(stat, &printed, false);
 	g_assert_cmpstr(text, ==,
 			"# events: 100 recorded, 100 printed, 0 lost, 4 dropped\n"
 			"# bad: 2 records made no sense\n"
@@ -59,22 +59,26 @@ static void test_text_exits(void)
 {
 	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {0};
-	g_autofree char *few = NULL, *own = NULL, *none = NULL;
+	g_autofree char *few = NULL, *own = NULL, *none = NULL, *several = NULL;
 
 	stat->batches = 1;
 	stat->written = 1000000;
-	few = rs_summary_text(stat, &printed);
+	few = rs_summary_text(stat, &printed, false);
 	g_assert_nonnull(strstr(few, "in 1 batch;"));
 	g_assert_nonnull(strstr(few,
 				"# exits: 250 for any reason (timers, console, page faults …), "
 				"less than 0.01 for each event\n"));
+	/* Exits of one source say nothing about events of another. */
+	several = rs_summary_text(stat, &printed, true);
+	g_assert_nonnull(
+		strstr(several, "# exits: 250 for any reason (timers, console, page faults …)\n"));
 	/* If KVM's count is not known, use the exits to our VMM. */
 	stat->target.kvm_exits = 0;
-	own = rs_summary_text(stat, &printed);
+	own = rs_summary_text(stat, &printed, false);
 	g_assert_nonnull(strstr(own, "# exits: 8 for"));
 	/* No records, so no exits per event. */
 	stat->written = 0;
-	none = rs_summary_text(stat, &printed);
+	none = rs_summary_text(stat, &printed, false);
 	g_assert_nonnull(
 		strstr(none, "# exits: 8 for any reason (timers, console, page faults …)\n"));
 }

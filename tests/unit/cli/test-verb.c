@@ -159,6 +159,8 @@ static void test_exit_codes(void)
 		{"run --demo --hosted true", RS_CLI_USAGE},
 		{"run kernel --hosted true", RS_CLI_USAGE},
 		{"run --mem 1G --hosted true", RS_CLI_USAGE},
+		{"run --accel tcg --hosted true", RS_CLI_USAGE},
+		{"run --serial none --hosted true", RS_CLI_USAGE},
 		{"run --cpus 1025 kernel", RS_CLI_USAGE},
 		{"run --cpus -1 kernel", RS_CLI_USAGE},
 		{"run --count -1 kernel", RS_CLI_USAGE},
