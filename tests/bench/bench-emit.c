@@ -33,12 +33,16 @@ static void set_up_region(void)
 {
 	struct rs_region_config config = {.vcpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
 					  .ring_bytes = 4 << 20};
+	const struct rs_regions_run run = {&config, RS_SOURCE_USER, 1};
+	struct rs_regions *regions;
 	struct rs_control *control;
 	struct rs_error err = {0};
 	char number[16];
 
-	if (rs_region_create(&config, &region, &err))
+	if (rs_regions_create(&run, 1, false, -1, &regions, &err) ||
+	    rs_regions_map(regions, 0, &region, &err))
 		die(err.message);
+	rs_regions_free(regions);
 	control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	control->flags = RS_CONTROL_SELF_PATCH;
 	snprintf(number, sizeof(number), "%d", region->fd);
