@@ -20,6 +20,7 @@ static struct rs_source_stat *sample(void)
 	stat->hypercalls = 4;
 	stat->bad_hypercalls = 1;
 	stat->target.doorbells = 6;
+	stat->turned_away = 1;
 	return stat;
 }
 
@@ -35,7 +36,8 @@ static void test_text(void)
 			"max 90.1 us\n"
 			"# exits: 250 for any reason (timers, console, page faults …), 2.50 for "
 			"each event\n"
-			"# hypercalls: 4 (1 bad), doorbells 6\n");
+			"# hypercalls: 4 (1 bad), doorbells 6\n"
+			"# untraced: 1 program found no free region (--regions)\n");
 }
 
 static void test_text_of_another_target(void)
@@ -52,7 +54,8 @@ static void test_text_of_another_target(void)
 			"# events: 100 recorded, 100 printed, 0 lost, 4 dropped\n"
 			"# bad: 2 records made no sense\n"
 			"# patches: by the guest itself, 1 refused\n"
-			"# hypercalls: 4 (1 bad), doorbells 6\n");
+			"# hypercalls: 4 (1 bad), doorbells 6\n"
+			"# untraced: 1 program found no free region (--regions)\n");
 }
 
 static void test_text_exits(void)
@@ -106,6 +109,7 @@ static void test_json(void)
 		{"pause_max_ns", 90149},
 		{"bad_hypercalls", 1},
 		{"doorbells", 6},
+		{"turned_away", 1},
 	};
 	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 95, .lost = 5, .bad_records = 1};
