@@ -372,22 +372,32 @@ static int resolve_cpus(struct resolver *r)
 	const struct rs_filter_word *word = &r->term->value;
 	enum rs_filter_cmp cmp = r->term->cmp;
 	uint8_t *set = r->out->cpus;
+	bool tiny = r->subject.is_signed && r->subject.bits == 8;
 	unsigned int count, first = 0;
 	int ret = rs_filter_cpus(r->ast, word, set, &count, r->err);
 
 	if (ret)
 		return ret;
-	if (r->out->source == RS_SRC_PID || r->out->source == RS_SRC_TGID || r->term->has_mask ||
-	    (cmp != RS_CMP_ANY && cmp != RS_CMP_EQ && cmp != RS_CMP_NE) ||
+	if (r->out->source == RS_SRC_PID || r->out->source == RS_SRC_TGID)
+		return word_error(r, word,
+				  "a CPU list goes with CPU and with fields that are CPUs");
+	if (r->term->has_mask || (cmp != RS_CMP_ANY && cmp != RS_CMP_EQ && cmp != RS_CMP_NE) ||
 	    (cmp != RS_CMP_ANY && count != 1))
 		return word_error(r, word, "a CPU list is asked with &: CPU & CPUS{0-2,5}");
 	if (cmp == RS_CMP_ANY) {
+		/* A negative value is read as a large one, and no CPU has its number. */
+		if (tiny)
+			memset(set + 128 / 8, 0, sizeof(r->out->cpus) - 128 / 8);
 		r->out->verdict = RS_PRED_CPUS;
 		r->out->op = RS_OP_CPUSET;
 		return 0;
 	}
 	while (!(set[first / 8] >> first % 8 & 1))
 		first++;
+	if (tiny && first >= 128) {
+		r->out->verdict = cmp == RS_CMP_EQ ? RS_PRED_NEVER : RS_PRED_ALWAYS;
+		return 0;
+	}
 	r->out->verdict = RS_PRED_INTEGER;
 	emit_integer(r, false, ((rs_wide_t)1 << r->subject.bits) - 1, first);
 	return 0;

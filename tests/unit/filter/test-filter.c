@@ -137,6 +137,11 @@ static const struct {
 	{"PID & 1", true},
 	{"CPU == 3", true},
 	{"cpu != 3", false},
+	/* s8 is -3: 253 if it were read as unsigned */
+	{"s8 & CPUS{253}", false},
+	{"s8 & CPUS{0-1023}", false},
+	{"s8 == CPUS{253}", false},
+	{"s8 != CPUS{253}", true},
 	{"CPU & CPUS{0-1,3}", true},
 	{"CPU & CPUS{0-2}", false},
 	{"!CPU & CPUS{0-2}", true},
