@@ -555,6 +555,23 @@ static void test_still_held(struct fixture *f, gconstpointer data)
 			close(fds[i]);
 }
 
+/* A pause stops the machine. Processes in it stand still too, those of this host run on. */
+static void test_pause(struct fixture *f, gconstpointer data)
+{
+	bool same_host = GPOINTER_TO_INT(data);
+	struct agent agent;
+	struct rs_source *source = same_host ? come_locked(f, &agent, 10) : come(f, &agent, 10);
+
+	g_assert_true(rs_source_runs(f->machine));
+	g_assert_true(rs_source_runs(source));
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	g_assert_false(rs_source_runs(f->machine));
+	g_assert_cmpint(rs_source_runs(source), ==, same_host);
+	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	g_assert_true(rs_source_runs(source));
+	forget(&agent);
+}
+
 /*
  * A region that was left before the session saw that it was taken, and that a process still has
  * mapped.
@@ -597,6 +614,8 @@ int main(int argc, char **argv)
 	ADD("flips", test_flips, 0);
 	ADD("churn", test_churn, 0);
 	ADD("stat", test_stat, 0);
+	ADD("pause-guest", test_pause, 0);
+	ADD("pause-host", test_pause, 1);
 	ADD("killed", test_killed, 1);
 	ADD("still-held", test_still_held, 1);
 	ADD("left-at-once", test_left_at_once, 1);
