@@ -4,10 +4,17 @@
 #include <ringside/atomic.h>
 #include <ringside/directory.h>
 
-/* Takes a private copy of the head and checks it. */
+/* How often a swap is tried that others disturb. */
+#define TRIES 64
+
+/*
+ * Takes a private copy of the head and checks it. Each look reads it anew, so whatever it says by
+ * then leads only into the `size` bytes that are mapped.
+ */
 static int read_head(const void *memory, uint64_t size, struct rs_directory *head)
 {
 	const struct rs_directory *shared = memory;
+	uint64_t limit;
 	bool fields;
 
 	if (!memory || size < RS_DIRECTORY_MIN_SIZE)
@@ -18,13 +25,13 @@ static int read_head(const void *memory, uint64_t size, struct rs_directory *hea
 	fields = rs_directory_take_head(head, memory, size);
 	if (head->abi_major != RS_ABI_MAJOR)
 		return RS_AGENT_BAD_ABI;
-	if (!fields || head->size > size ||
-	    !rs_stride_fits(head->entry_stride, RS_DIRECTORY_ENTRY_MIN_SIZE) ||
+	limit = head->size < size ? head->size : size;
+	if (!fields || !rs_stride_fits(head->entry_stride, RS_DIRECTORY_ENTRY_MIN_SIZE) ||
 	    !head->entry_count || head->entry_count > RS_MAX_REGIONS ||
-	    head->entries_offset % RS_STRIDE_ALIGN || head->entries_offset > head->size ||
-	    (uint64_t)head->entry_count * head->entry_stride > head->size - head->entries_offset ||
-	    head->claims_offset % 8 || head->claims_offset > head->size ||
-	    (head->entry_count + 1) * sizeof(uint64_t) > head->size - head->claims_offset)
+	    head->entries_offset % RS_STRIDE_ALIGN || head->entries_offset > limit ||
+	    (uint64_t)head->entry_count * head->entry_stride > limit - head->entries_offset ||
+	    head->claims_offset % 8 || head->claims_offset > limit ||
+	    (head->entry_count + 1) * sizeof(uint64_t) > limit - head->claims_offset)
 		return RS_AGENT_BAD_LAYOUT;
 	return 0;
 }
@@ -85,7 +92,7 @@ int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t own
 	uint64_t mine;
 	int err;
 
-	do {
+	for (int i = 0; i < TRIES; i++) {
 		err = view_entry(memory, size, index, &view, &place);
 		if (err)
 			return err;
@@ -94,8 +101,10 @@ int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t own
 		    (place.kind == RS_SOURCE_GIVEN && view.word != mine) ||
 		    (place.kind == RS_SOURCE_USER && !place.free))
 			return RS_AGENT_TAKEN;
-	} while (!rs_shared_cas64(view.claim, &view.word, mine));
-	return 0;
+		if (rs_shared_cas64(view.claim, &view.word, mine))
+			return 0;
+	}
+	return RS_AGENT_TAKEN;
 }
 
 void rs_directory_turn_away(void *memory, uint64_t size)
@@ -111,18 +120,26 @@ void rs_directory_turn_away(void *memory, uint64_t size)
 int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,
 		      struct rs_place *place)
 {
-	/* A look past the last entry returns RS_AGENT_TAKEN. */
-	for (uint32_t i = 0;; i++) {
-		struct rs_place at;
-		int err = rs_directory_look(memory, size, i, &at);
+	struct rs_directory head;
+	int err = read_head(memory, size, &head);
 
+	if (!err && head.size > size)
+		err = RS_AGENT_BAD_LAYOUT;
+	/* A look past the last entry returns RS_AGENT_TAKEN. */
+	for (uint32_t i = 0; !err; i++) {
+		struct rs_place at;
+
+		err = rs_directory_look(memory, size, i, &at);
+		if (!err && (at.offset > size || at.size > size - at.offset))
+			err = RS_AGENT_BAD_LAYOUT;
 		if (err)
-			return err;
+			break;
 		if (at.kind != kind || rs_directory_claim(memory, size, i, owner))
 			continue;
 		*place = at;
 		return 0;
 	}
+	return err;
 }
 
 int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t owner)
@@ -135,7 +152,8 @@ int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t own
 	if (err)
 		return err;
 	gone = rs_directory_claim_word(view.generation, RS_CLAIM_LEFT);
-	while (view.word == rs_directory_claim_word(view.generation, owner)) {
+	for (int i = 0; i < TRIES && view.word == rs_directory_claim_word(view.generation, owner);
+	     i++) {
 		/* Release: all that the owner did with the region comes before the swap. */
 		if (rs_shared_cas64(view.claim, &view.word, gone))
 			return 0;

@@ -125,7 +125,7 @@ static bool lock(int fd, const struct rs_place *at, bool on)
 static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *at, bool *hope)
 {
 	void *memory = place->memory;
-	uint64_t size = place->memory_size;
+	uint64_t size = place->directory_size;
 
 	if (!at->free && at->owner == RS_CLAIM_LEFT) {
 		*hope = true;
@@ -153,12 +153,15 @@ static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, b
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0;; i++) {
 			struct rs_place at;
-			int err = rs_directory_look(place->memory, place->memory_size, i, &at);
+			int err = rs_directory_look(place->memory, place->directory_size, i, &at);
 
 			if (err == RS_AGENT_TAKEN)
 				break; /* there are no more entries */
 			if (err)
 				return err;
+			if (at.offset > place->memory_size ||
+			    at.size > place->memory_size - at.offset)
+				return RS_AGENT_BAD_LAYOUT;
 			if (at.kind != kinds[pass] ||
 			    (at.kind == RS_SOURCE_GIVEN && at.owner != place->owner))
 				continue;
@@ -195,7 +198,7 @@ static int map_place(int fd, struct rs_hosted_place *place)
 	int err = wait_for_place(fd, place, &at);
 
 	if (err == RS_AGENT_TAKEN)
-		rs_directory_turn_away(place->memory, place->memory_size);
+		rs_directory_turn_away(place->memory, place->directory_size);
 	if (err)
 		return err;
 	place->index = at.index;
@@ -203,7 +206,7 @@ static int map_place(int fd, struct rs_hosted_place *place)
 	/* The mapping keeps the open file description, and so the lock. */
 	map = mmap(NULL, at.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at.offset);
 	if (map == MAP_FAILED) {
-		rs_directory_leave(place->memory, place->memory_size, at.index, place->owner);
+		rs_directory_leave(place->memory, place->directory_size, at.index, place->owner);
 		return RS_AGENT_NO_REGION;
 	}
 	place->region = map;
@@ -255,7 +258,8 @@ void rs_hosted_forget_host(struct rs_hosted_place *place)
 void rs_hosted_leave_place(const struct rs_hosted_place *place)
 {
 	if (place->memory && place->region && !place->given)
-		rs_directory_leave(place->memory, place->memory_size, place->index, place->owner);
+		rs_directory_leave(place->memory, place->directory_size, place->index,
+				   place->owner);
 }
 
 void rs_hosted_drop_place(struct rs_hosted_place *place)

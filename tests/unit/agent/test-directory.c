@@ -9,9 +9,11 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ENTRIES 4u
 #define TAKERS 6u
@@ -152,6 +154,35 @@ static void test_bad(void)
 	CHECK(rs_directory_take(&memory, 32, RS_SOURCE_USER, 7, &place) == RS_AGENT_NO_REGION);
 }
 
+/* Only the directory is mapped, and its head changes later: nothing beyond is touched. */
+static void test_changed_head(void)
+{
+	const size_t page = 4096, used = offsetof(__typeof__(memory), rest);
+	uint8_t *at =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rs_directory *head = (void *)at;
+	struct rs_place place;
+
+	CHECK(at != MAP_FAILED && used <= page && !mprotect(at + page, page, PROT_NONE));
+	for (int i = 0; i < 3; i++) {
+		lay_out();
+		memcpy(at, &memory, used);
+		CHECK(rs_directory_look(at, page, 1, &place) == 0);
+		CHECK(rs_directory_claim(at, page, 1, 7) == 0);
+		if (i == 0)
+			head->claims_offset = page;
+		if (i == 1)
+			head->entries_offset = page;
+		if (i == 2)
+			head->entry_count = RS_MAX_REGIONS;
+		CHECK(rs_directory_look(at, page, 1, &place) == RS_AGENT_BAD_LAYOUT);
+		CHECK(rs_directory_claim(at, page, 1, 8) == RS_AGENT_BAD_LAYOUT);
+		CHECK(rs_directory_leave(at, page, 1, 7) == RS_AGENT_BAD_LAYOUT);
+		rs_directory_turn_away(at, page);
+	}
+	munmap(at, 2 * page);
+}
+
 /* Takes, is alone there for a moment, leaves. */
 static void *taker(void *data)
 {
@@ -220,10 +251,13 @@ int main(void)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} tests[] = {{"one-by-one", test_one_by_one}, {"bad", test_bad}, {"race", test_race}};
+	} tests[] = {{"one-by-one", test_one_by_one},
+		     {"bad", test_bad},
+		     {"changed-head", test_changed_head},
+		     {"race", test_race}};
 
-	puts("1..3");
-	for (int i = 0; i < 3; i++) {
+	puts("1..4");
+	for (int i = 0; i < 4; i++) {
 		tests[i].run();
 		printf("ok %d %s\n", i + 1, tests[i].name);
 	}
