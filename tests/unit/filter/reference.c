@@ -165,7 +165,10 @@ static enum reference judge_term(const struct rs_filter_ast *ast, const struct r
 	else
 		return REF_UNKNOWN;
 	if (g_str_has_prefix(value, "CPUS{"))
-		return cpu_listed(value, (unsigned int)have) ? REF_TRUE : REF_FALSE;
+		return (have >= 0 && cpu_listed(value, (unsigned int)have)) ==
+				       (node->cmp != RS_CMP_NE)
+			       ? REF_TRUE
+			       : REF_FALSE;
 	if (node->has_mask)
 		have &= number(field, mask);
 	return judge_number(node, have, number(field, value)) ? REF_TRUE : REF_FALSE;

@@ -247,7 +247,7 @@ static const struct {
 	{"name ~ a[bc", EINVAL, 8, "has no ']'"},
 	{"name ~ '[z-a]'", EINVAL, 8, "backwards"},
 	{"CPU & CPUS{1024}", EINVAL, 6, "0 to 1023"},
-	{"TGID & CPUS{1}", EINVAL, 7, "asked with &"},
+	{"TGID & CPUS{1}", EINVAL, 7, "fields that are CPUs"},
 	{"CPU & CPUS{3-1}", EINVAL, 6, "lower first"},
 	{"CPU & CPUS{}", EINVAL, 6, "CPUS{0-2,5}"},
 	{"CPU & CPUS{1,}", EINVAL, 6, "CPUS{0-2,5}"},
