@@ -15,6 +15,7 @@
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +107,7 @@ static void start(struct run *run, const char *program, const char *seconds, boo
 		.ring_bytes = 1 << 20,
 		.hcall_channel = RS_CHANNEL_MAILBOX,
 		.doorbell_channel = RS_CHANNEL_EVENTFD,
+		.control_flags = RS_CONTROL_HELD,
 	};
 	struct rs_source_config config = {.kernel = program, .journal = journal};
 	struct rs_hosted_config hosted = {.argv = argv, .no_ptrace = no_ptrace};
@@ -276,6 +278,87 @@ static void test_killed_session(void)
 out:
 	for (int i = 0; argv[i]; i++)
 		g_free(argv[i]);
+}
+
+/* Bytes of the demo's text in that process that are not as in its file. */
+static uint32_t text_differs(pid_t pid)
+{
+	g_autofree char *maps = g_strdup_printf("/proc/%d/maps", (int)pid), *text = NULL;
+	g_autofree char *path = g_strdup_printf("/proc/%d/mem", (int)pid);
+	g_autofree char *file = NULL;
+	int mem = open(path, O_RDONLY | O_CLOEXEC);
+	g_auto(GStrv) lines = NULL;
+	uint32_t count = 0;
+	gsize size;
+
+	g_assert_cmpint(mem, >=, 0);
+	g_assert_true(g_file_get_contents(maps, &text, NULL, NULL));
+	g_assert_true(g_file_get_contents(demo, &file, &size, NULL));
+	lines = g_strsplit(text, "\n", 0);
+	for (char **line = lines; *line; line++) {
+		unsigned long from, to, offset;
+		g_autofree char *now = NULL;
+		char mode[5];
+
+		if (!g_str_has_suffix(*line, "/hosted-demo") ||
+		    sscanf(*line, "%lx-%lx %4s %lx", &from, &to, mode, &offset) != 4 ||
+		    mode[2] != 'x')
+			continue;
+		now = g_malloc(to - from);
+		g_assert_cmpint(pread(mem, now, to - from, (off_t)from), ==, (gssize)(to - from));
+		for (unsigned long i = 0; i < to - from && offset + i < size; i++)
+			count += now[i] != file[offset + i];
+	}
+	close(mem);
+	return count;
+}
+
+/* A session whose program patches itself is killed: the program puts its text back by itself. */
+static void test_killed_session_self(void)
+{
+	g_autofree char *exe = g_file_read_link("/proc/self/exe", NULL);
+	gchar victim[] = "--victim-self", *argv[] = {exe, victim, journal, NULL};
+	g_autofree char *said = NULL;
+	gint64 limit = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+	gint status;
+	pid_t pid;
+
+	g_assert_true(g_spawn_sync(NULL, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, NULL,
+				   &status, NULL));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		g_test_skip("the memory of another process cannot be read");
+		return;
+	}
+	g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	g_assert_true(g_file_get_contents(journal, &said, NULL, NULL));
+	pid = atoi(said);
+	g_assert_cmpint(pid, >, 0);
+	while (text_differs(pid) && g_get_monotonic_time() < limit)
+		g_usleep(10000);
+	g_assert_cmpuint(text_differs(pid), ==, 0);
+	g_assert_cmpint(kill(pid, 0), ==, 0);
+	kill(pid, SIGKILL);
+	g_unlink(journal);
+}
+
+/* Says in the journal's place which process its program is. */
+static int be_the_victim_self(const char *path)
+{
+	g_autofree char *mem = NULL, *said = NULL;
+	struct run run;
+
+	start(&run, demo, "30", true, "*:*");
+	turn(&run, 500);
+	mem = g_strdup_printf("/proc/%d/mem", (int)run.target->pid);
+	if (access(mem, R_OK)) {
+		rs_session_destroy(run.session);
+		return 77;
+	}
+	g_assert_cmpuint(text_differs(run.target->pid), >, 0);
+	said = g_strdup_printf("%d", (int)run.target->pid);
+	g_assert_true(g_file_set_contents(path, said, -1, NULL));
+	kill(getpid(), SIGKILL);
+	return 1;
 }
 
 static int be_the_victim(const char *path)
@@ -471,6 +554,8 @@ int main(int argc, char **argv)
 	demo = g_getenv("RS_TEST_DEMO");
 	if (argc == 3 && strcmp(argv[1], "--victim") == 0)
 		return be_the_victim(argv[2]);
+	if (argc == 3 && strcmp(argv[1], "--victim-self") == 0)
+		return be_the_victim_self(argv[2]);
 	g_test_init(&argc, &argv, NULL);
 	g_assert_nonnull(demo);
 	dir = g_dir_make_tmp("rs-port-XXXXXX", NULL);
@@ -484,6 +569,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/port/stays-patched", test_stays_patched);
 	g_test_add_func("/hosted/port/thousand", test_thousand);
 	g_test_add_func("/hosted/port/killed-session", test_killed_session);
+	g_test_add_func("/hosted/port/killed-session-self", test_killed_session_self);
 	ret = g_test_run();
 	g_rmdir(dir);
 	return ret;
