@@ -28,9 +28,8 @@ struct rs_printer {
 	RsTraceTextStyle style;
 	RsTracePump *pump;
 	GPtrArray *printed; /* of struct printed, all that were added and have not ended */
-	guint added;
-	gint name_sources; /* atomic: lines of text name their source */
-	gint stopping;     /* atomic */
+	gint name_sources;  /* atomic: lines of text name their source */
+	gint stopping;      /* atomic */
 	/* These belong to the pump's thread until it has been joined. */
 	GString *out;
 	gsize late; /* text since the stop */
@@ -157,6 +156,7 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	RsTracePumpConfig pump = {.ended = on_ended, .done = on_done, .record_data = p, .data = p};
 
 	p->config = *config;
+	p->name_sources = config->source_names;
 	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : 0;
 	p->out = g_string_new(NULL);
 	p->printed = g_ptr_array_new_with_free_func(free_printed);
@@ -169,6 +169,11 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	}
 	p->pump = rs_trace_pump_new(&pump);
 	return p;
+}
+
+void rs_printer_name_sources(struct rs_printer *p)
+{
+	g_atomic_int_set(&p->name_sources, 1);
 }
 
 void rs_printer_start(struct rs_printer *p)
@@ -189,7 +194,6 @@ int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *
 	printed->name = g_strdup(name);
 	printed->source = source;
 	g_ptr_array_add(p->printed, printed);
-	g_atomic_int_set(&p->name_sources, p->config.source_names || ++p->added > 1);
 	return (int)rs_trace_pump_add(p->pump, live, printed);
 }
 

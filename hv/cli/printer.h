@@ -30,8 +30,8 @@ struct rs_printer_head {
 struct rs_printer_config {
 	bool owner; /* regions are our own: arm the doorbell, consume in drop mode */
 	bool json;
-	bool short_names;  /* text: events without their system */
-	bool source_names; /* text: name each line's source, even if there is only one */
+	bool short_names;                   /* text: events without their system */
+	bool source_names;                  /* text: name each line's source from the start */
 	const struct rs_printer_head *head; /* text: print header lines first; NULL: none */
 	uint64_t count;                     /* stop after so many records; 0: never */
 	int fd; /* output, borrowed; -1: none, records are only consumed */
@@ -60,6 +60,8 @@ void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region)
 
 /* Prints the header with the first records. Reads nothing before rs_printer_start(). */
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config);
+/* From now on, text names the source of each line, as JSON always does. */
+void rs_printer_name_sources(struct rs_printer *printer);
 /* Begins to read and print, once. rs_trace_pump_start() says what this means for the order. */
 void rs_printer_start(struct rs_printer *printer);
 /*

@@ -33,6 +33,7 @@ struct runner {
 	bool stopping;       /* somebody has asked for the end */
 	bool signalled;      /* ... by a signal */
 	guint started;       /* sources that did not join */
+	uint32_t first;      /* number of the source that reported first; 0: none has */
 	GHashTable *greeted; /* of those, the ones whose agent has reported */
 	GHashTable *judged;  /* of those, the ones whose end has been reported to the user */
 	GHashTable *printed; /* source → its number in the printer */
@@ -302,6 +303,11 @@ static void on_hello(void *data, struct rs_source *source, const struct rs_guest
 	 */
 	g_hash_table_add(runner->greeted,
 			 rs_source_joined(source) ? rs_source_machine(source) : source);
+	/* A kernel without an agent, with one process in it, is no reason to name the process. */
+	if (!runner->first)
+		runner->first = rs_source_number(source);
+	else if (runner->first != rs_source_number(source) && runner->printer)
+		rs_printer_name_sources(runner->printer);
 	if (!runner->watches[ON_SETTLED])
 		runner->watches[ON_SETTLED] =
 			g_timeout_add(RS_SESSION_START_MS, on_settled, runner);

@@ -112,6 +112,19 @@ static void drop_gone(struct observer *observer, const GPtrArray *list)
 	}
 }
 
+/* Whether more than one source has reported: then lines are told apart by name. */
+static bool have_several(const GPtrArray *list)
+{
+	guint reported = 0;
+
+	for (guint i = 0; i < list->len; i++) {
+		const RsTraceClientSource *source = list->pdata[i];
+
+		reported += strcmp(source->state, "waiting") != 0;
+	}
+	return reported > 1;
+}
+
 static void look_at_sources(struct observer *observer)
 {
 	g_autoptr(GPtrArray) list = rs_trace_client_sources(observer->session, NULL);
@@ -119,6 +132,8 @@ static void look_at_sources(struct observer *observer)
 	if (!list)
 		return;
 	drop_gone(observer, list);
+	if (have_several(list))
+		rs_printer_name_sources(observer->printer);
 	for (guint i = 0; i < list->len; i++) {
 		const RsTraceClientSource *source = list->pdata[i];
 		gpointer key = GUINT_TO_POINTER(source->number);
@@ -201,7 +216,7 @@ static bool count(RsDBusSession1 *session, struct rs_printer_head *head)
 		if (region)
 			rs_printer_count(head, region);
 	}
-	return list && list->len > 1;
+	return list && have_several(list);
 }
 
 static int observe(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
