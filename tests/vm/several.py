@@ -186,6 +186,8 @@ def test_broken():
               '--and', '--hosted', PROGRAM, '60')
     wait_for('all events', lambda: len([l for l in rs('list', '-s', 'b').stdout.splitlines()
                                         if ' on ' in l]) == 21)
+    program = [x['pid'] for x in json.loads(rs('ps', '--json').stdout)[0]['sources']
+               if x['kind'] == 'hosted'][0]
     p.kill()
     p.wait()
     path = os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside', 'b.session')
@@ -205,6 +207,7 @@ def test_broken():
     check(r.returncode == 1 and 'stop b' in r.stderr, f'nor is its name given away: {r.stderr}')
     r = rs('stop', 'b')
     check(r.returncode == 0 and rs('ps').stdout.count('\n') == 1, f'stop ends it: {r.stderr}')
+    os.kill(program, signal.SIGKILL)  # it was put right, and left alone
 
 
 def test_stop_attached():
