@@ -65,11 +65,6 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	g_free(patcher);
 }
 
-enum rs_patch_method rs_patcher_method(const struct rs_patcher *patcher)
-{
-	return patcher->method;
-}
-
 int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method method,
 			  struct rs_error *err)
 {

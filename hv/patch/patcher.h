@@ -53,7 +53,6 @@ int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, con
  * records stay in the journal. */
 void rs_patcher_destroy(struct rs_patcher *patcher);
 
-enum rs_patch_method rs_patcher_method(const struct rs_patcher *patcher);
 /* Allowed only while no site is on: -EBUSY otherwise. */
 int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method method,
 			  struct rs_error *err);

@@ -22,13 +22,20 @@ static bool power_of_two(uint64_t n)
 	return n && !(n & (n - 1));
 }
 
-static uint64_t round_up_power_of_two(uint64_t n)
+uint64_t rs_region_round_up(uint64_t n)
 {
 	uint64_t p = 1;
 
 	while (p < n)
 		p <<= 1;
 	return p;
+}
+
+int rs_region_new_id(uint64_t *id, struct rs_error *err)
+{
+	if (getrandom(id, sizeof(*id), 0) == sizeof(*id))
+		return 0;
+	return rs_error_set(err, errno, "no random numbers: %s", g_strerror(errno));
 }
 
 uint64_t rs_region_min_ring_bytes(uint32_t ring_page_size)
@@ -91,7 +98,7 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		    struct rs_region_header *h)
 {
 	uint32_t pages =
-		(uint32_t)round_up_power_of_two((config->ring_bytes + page_size - 1) / page_size);
+		(uint32_t)rs_region_round_up((config->ring_bytes + page_size - 1) / page_size);
 	uint32_t events = config->event_capacity ? config->event_capacity : DEFAULT_EVENTS;
 	uint32_t cpus = config->vcpus, slots = MAX(cpus, MIN_REQUESTS);
 	const struct array arrays[RS_SEC_COUNT] = {
@@ -156,10 +163,7 @@ int rs_region_lay_out(const struct rs_region_config *config, struct rs_region_he
 	if (ret)
 		return ret;
 	lay_out(config, page_size, header);
-	if (getrandom(&header->session_id, sizeof(header->session_id), 0) !=
-	    sizeof(header->session_id))
-		return rs_error_set(err, errno, "no random numbers: %s", g_strerror(errno));
-	return 0;
+	return rs_region_new_id(&header->session_id, err);
 }
 
 void rs_region_write(uint8_t *map, const struct rs_region_header *header, uint32_t control_flags)

@@ -41,4 +41,9 @@ int rs_region_lay_out(const struct rs_region_config *config, struct rs_region_he
 /* Writes a region with that header to `map`, where all bytes are zero. Writes the magic last. */
 void rs_region_write(uint8_t *map, const struct rs_region_header *header, uint32_t control_flags);
 
+/* The next power of two; `n` itself if it is one. */
+uint64_t rs_region_round_up(uint64_t n);
+/* A random number for a new region or directory. -errno: the system has none. */
+int rs_region_new_id(uint64_t *id, struct rs_error *err);
+
 #endif

@@ -8,7 +8,6 @@
 #include <rs-trace-directory.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,15 +48,6 @@ uint64_t *rs_regions_claim_word(const struct rs_regions *regions, uint32_t index
 
 /* ---- making ---- */
 
-static uint64_t round_up_power_of_two(uint64_t n)
-{
-	uint64_t p = 1;
-
-	while (p < n)
-		p <<= 1;
-	return p;
-}
-
 static int add_run(struct rs_regions *regions, const struct rs_regions_run *run,
 		   struct rs_error *err)
 {
@@ -83,13 +73,6 @@ static int add_run(struct rs_regions *regions, const struct rs_regions_run *run,
 	return 0;
 }
 
-static int random_id(uint64_t *id, struct rs_error *err)
-{
-	if (getrandom(id, sizeof(*id), 0) == sizeof(*id))
-		return 0;
-	return rs_error_set(err, errno, "no random numbers: %s", g_strerror(errno));
-}
-
 static int plan(struct rs_regions *regions, const struct rs_regions_run *runs, size_t n,
 		bool power_of_two, struct rs_error *err)
 {
@@ -111,7 +94,7 @@ static int plan(struct rs_regions *regions, const struct rs_regions_run *runs, s
 	if (ret)
 		return ret;
 	if (power_of_two)
-		regions->size = round_up_power_of_two(regions->size);
+		regions->size = rs_region_round_up(regions->size);
 	head->magic = RS_DIRECTORY_MAGIC;
 	head->abi_major = RS_ABI_MAJOR;
 	head->abi_minor = RS_ABI_MINOR;
@@ -120,7 +103,7 @@ static int plan(struct rs_regions *regions, const struct rs_regions_run *runs, s
 	head->entries_offset = ENTRIES_OFFSET;
 	head->claims_offset = CLAIMS_OFFSET;
 	head->entry_stride = sizeof(struct rs_directory_entry);
-	return random_id(&head->session_id, err);
+	return rs_region_new_id(&head->session_id, err);
 }
 
 static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
@@ -495,7 +478,7 @@ int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error
 		      (off_t)layout->offset, (off_t)layout->header.region_size))
 		return rs_error_set(err, errno, "a trace region cannot be emptied: %s",
 				    g_strerror(errno));
-	ret = random_id(&layout->header.session_id, err);
+	ret = rs_region_new_id(&layout->header.session_id, err);
 	if (!ret)
 		ret = write_region(regions, layout, err);
 	if (ret)

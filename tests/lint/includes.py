@@ -20,7 +20,7 @@ HV_MAY = {
 # Headers made in the build tree, and the folders to which they belong.
 GENERATED = {"rs-session-dbus.h": "viewer/observe/rs-session-dbus.h"}
 # Private headers: only their own folder includes them.
-PRIVATE = re.compile(r"(^|-)(private|internal)\.h$")
+PRIVATE = re.compile(r"(^|[-_])(private|internal)\.h$")
 SYSTEM = re.compile(r"^(glib|gio|glib-object|json-glib|capstone|libvirt|gtk|adwaita)\b")
 
 
