@@ -8,7 +8,7 @@
 #define RS_HV_CLI_LAUNCH_H
 
 #include "machine/machine.h"
-#include "session/rundir.h"
+#include "server/rundir.h"
 #include "session/session.h"
 
 struct rs_launch_source {

@@ -4,7 +4,7 @@
 #include "cli/printer.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
-#include "session/server.h"
+#include "server/server.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>

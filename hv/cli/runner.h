@@ -7,7 +7,7 @@
 #define RS_HV_CLI_RUNNER_H
 
 #include <rs-trace-ring.h>
-#include "session/rundir.h"
+#include "server/rundir.h"
 #include "session/session.h"
 
 struct rs_runner_config {

@@ -24,9 +24,9 @@
 #ifndef RS_HV_SESSION_PRIVATE_H
 #define RS_HV_SESSION_PRIVATE_H
 
-#include "session/clock.h"
+#include "clock/clock.h"
 #include "session/owners.h"
-#include "session/publish.h"
+#include "region/publish.h"
 #include "session/session.h"
 
 #include <rs-trace-table.h>

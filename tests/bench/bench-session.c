@@ -13,7 +13,7 @@
 #include "bench.h"
 #include "hosted/hosted.h"
 #include "region/regions.h"
-#include "session/rundir.h"
+#include "server/rundir.h"
 #include "session/session.h"
 #include "vmm/vmm.h"
 

@@ -12,10 +12,13 @@ HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch", "filter")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
     "hv/filter": ("rs-trace-schema.h",),
-    "hv/region": ("rs-trace-region.h", "rs-trace-directory.h"),
+    "hv/region": ("rs-trace-region.h", "rs-trace-directory.h", "rs-trace-clock.h"),
+    "hv/clock": ("rs-trace-clock.h", "rs-trace-region.h"),
     "hv/machine": ("rs-trace-region.h",),
     "hv/session": ("rs-trace-clock.h", "rs-trace-schema.h", "rs-trace-region.h",
-                   "rs-trace-table.h", "rs-trace-ring-info.h", "rs-trace-rundir.h", "rs-trace-session-error.h", "rs-session-dbus.h"),
+                   "rs-trace-table.h", "rs-trace-ring-info.h"),
+    "hv/server": ("rs-trace-region.h", "rs-trace-rundir.h", "rs-trace-session-error.h",
+                  "rs-session-dbus.h"),
 }
 # Headers made in the build tree, and the folders to which they belong.
 GENERATED = {"rs-session-dbus.h": "viewer/observe/rs-session-dbus.h"}
@@ -63,12 +66,16 @@ def allowed(path, target_path, name):
         return target in ("viewer/decode", "viewer/observe")
     if target.startswith("viewer/"):
         return name in HV_MAY.get(source, ())
+    if source == "hv/server":
+        return target in ("hv/base", "hv/region", "hv/session")
     if source == "hv/session":
-        return target.startswith("hv/") and target != "hv/cli"
+        return target.startswith("hv/") and target not in ("hv/server", "hv/cli")
+    if source == "hv/clock":
+        return target in ("hv/base", "hv/target", "hv/region")
     if source in ["hv/" + s for s in HV_SIBLINGS]:
         return target in ("hv/base", "hv/target")
     if source == "hv/machine":
-        return target in ["hv/" + s for s in ("base", "target") + HV_SIBLINGS]
+        return target in ["hv/" + s for s in ("base", "target", "clock") + HV_SIBLINGS]
     if source == "hv/target":
         return target == "hv/base"
     return False
@@ -134,6 +141,10 @@ PLANTED = {
     "hv/filter/filter.c": "#include <rs-trace-schema.h>",
     "hv/patch/patch.c": "#include <rs-trace-schema.h>",
     "hv/patch/dbus.c": "#include <rs-session-dbus.h>",
+    "hv/clock/clock.c": '#include "vmm/vmm.h"',
+    "hv/server/server.h": "",
+    "hv/server/server.c": '#include "session/session.h"',
+    "hv/session/plan.c": '#include "server/server.h"',
     "hv/session/session.c": "#include <rs-trace-ring.h>",
     "hv/cli/main.c": "#include <rs-trace-ring.h>",
     "viewer/decode/rs-trace-schema.h": "#include <rs-trace-ring.h>",
@@ -144,7 +155,8 @@ PLANTED = {
 }
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h",
                "hv/qemu/qemu.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
-               "hv/patch/dbus.c", "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
+               "hv/patch/dbus.c", "hv/clock/clock.c", "hv/session/plan.c",
+               "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
                "viewer/observe/rs-trace-ring.c", "hv/session/session.h"}
 
 

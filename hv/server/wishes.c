@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Enable, Disable, SetFilter and ClearFilter: what peers want, for whom, and for how long. */
-#include "session/server_private.h"
+#include "server/private.h"
 
-#include "session/rows.h"
+#include "server/rows.h"
 #include <errno.h>
 #include <rs-trace-session-error.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sched_setaffinity() */
-#include "session/ping.h"
+#include "clock/ping.h"
 
 #include "base/ticks.h"
 #include <glib.h>

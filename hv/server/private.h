@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by server.c (peers, questions, life) and server_wishes.c (the wishes of peers); private.
+ * Shared by server.c (peers, questions, life) and wishes.c (the wishes of peers); private.
  */
-#ifndef RS_HV_SESSION_SERVER_PRIVATE_H
-#define RS_HV_SESSION_SERVER_PRIVATE_H
+#ifndef RS_HV_SERVER_PRIVATE_H
+#define RS_HV_SERVER_PRIVATE_H
 
-#include "session/server.h"
+#include "server/server.h"
 
 #include <gio/gio.h>
 #include <rs-session-dbus.h>
@@ -32,7 +32,7 @@ bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name
 /* True: no other peer has claimed the session. False: the peer got an error. */
 bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocation);
 
-/* server_wishes.c */
+/* wishes.c */
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
 /* A connection has closed: ends the wishes that are bound to it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/rundir.h"
+#include "server/rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>

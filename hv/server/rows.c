@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/rows.h"
+#include "server/rows.h"
 
 GVariant *rs_row_empty(void)
 {

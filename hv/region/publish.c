@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/publish.h"
+#include "region/publish.h"
 
 #include <errno.h>
 #include <glib.h>

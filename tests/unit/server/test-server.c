@@ -3,7 +3,7 @@
  * Server and clients on a private socket, each in a thread of its own as if they were two
  * processes.
  */
-#include "session/server.h"
+#include "server/server.h"
 
 #include <rs-trace-client.h>
 #include <rs-trace-session-error.h>
@@ -511,20 +511,20 @@ int main(int argc, char **argv)
 		const char *path;
 		void (*body)(struct host *host);
 	} tests[] = {
-		{"/session/server/control", test_control},
-		{"/session/server/claim", test_claim},
-		{"/session/server/region", test_region_is_read_only},
-		{"/session/server/stop", test_stop},
-		{"/session/server/options", test_options},
-		{"/session/server/owners", test_owners},
-		{"/session/server/until-disconnect", test_until_disconnect},
-		{"/session/server/idle-bonds", test_idle_bonds},
-		{"/session/server/providers", test_providers},
-		{"/session/server/introspect", test_introspect},
+		{"/server/server/control", test_control},
+		{"/server/server/claim", test_claim},
+		{"/server/server/region", test_region_is_read_only},
+		{"/server/server/stop", test_stop},
+		{"/server/server/options", test_options},
+		{"/server/server/owners", test_owners},
+		{"/server/server/until-disconnect", test_until_disconnect},
+		{"/server/server/idle-bonds", test_idle_bonds},
+		{"/server/server/providers", test_providers},
+		{"/server/server/introspect", test_introspect},
 	};
 
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/session/server/nobody", test_nobody);
+	g_test_add_func("/server/server/nobody", test_nobody);
 	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
 		g_test_add(tests[i].path, struct host, &tests[i].body, set_up, run_test, tear_down);
 	return g_test_run();

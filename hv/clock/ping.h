@@ -6,8 +6,8 @@
  *
  * Thread: the session's, which spins here. Trust: the answers are the guest's and may be any value.
  */
-#ifndef RS_HV_SESSION_PING_H
-#define RS_HV_SESSION_PING_H
+#ifndef RS_HV_CLOCK_PING_H
+#define RS_HV_CLOCK_PING_H
 
 #include <ringside/control.h>
 #include <ringside/region.h>

@@ -8,10 +8,10 @@
  * Thread: the session's. Trust: the guest may answer anything. A wrong answer makes the times of
  * its own trace wrong, and those of others in the same machine if it is the best known there.
  */
-#ifndef RS_HV_SESSION_CLOCK_H
-#define RS_HV_SESSION_CLOCK_H
+#ifndef RS_HV_CLOCK_H
+#define RS_HV_CLOCK_H
 
-#include "session/publish.h"
+#include "region/publish.h"
 #include "target/target.h"
 #include <rs-trace-region.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/hello.h"
+#include "server/hello.h"
 
 static const char xml[] = "<node><interface name='org.freedesktop.DBus'>"
 			  "<method name='Hello'><arg type='s' direction='out'/></method>"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/server_private.h"
+#include "server/private.h"
 
 #include "region/regions.h"
-#include "session/hello.h"
-#include "session/rows.h"
+#include "server/hello.h"
+#include "server/rows.h"
 #include <errno.h>
 #include <gio/gio.h>
 #include <gio/gunixfdlist.h>

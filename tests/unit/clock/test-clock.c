@@ -4,7 +4,7 @@
  * stands still in a pause. An event between two readings of the host's clock must be shown between
  * them, within the error that its epoch states.
  */
-#include "session/clock.h"
+#include "clock/clock.h"
 
 #include "base/ticks.h"
 #include "region/regions.h"
@@ -622,14 +622,14 @@ static void test_lies(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/session/clock/pauses", test_pauses);
-	g_test_add_func("/session/clock/silence", test_silence);
-	g_test_add_func("/session/clock/boot", test_boot);
-	g_test_add_func("/session/clock/learn", test_learn);
-	g_test_add_func("/session/clock/drift", test_drift);
-	g_test_add_func("/session/clock/inherit", test_inherit);
-	g_test_add_func("/session/clock/held", test_held);
-	g_test_add_func("/session/clock/pending", test_pending);
-	g_test_add_func("/session/clock/lies", test_lies);
+	g_test_add_func("/clock/clock/pauses", test_pauses);
+	g_test_add_func("/clock/clock/silence", test_silence);
+	g_test_add_func("/clock/clock/boot", test_boot);
+	g_test_add_func("/clock/clock/learn", test_learn);
+	g_test_add_func("/clock/clock/drift", test_drift);
+	g_test_add_func("/clock/clock/inherit", test_inherit);
+	g_test_add_func("/clock/clock/held", test_held);
+	g_test_add_func("/clock/clock/pending", test_pending);
+	g_test_add_func("/clock/clock/lies", test_lies);
 	return g_test_run();
 }

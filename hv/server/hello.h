@@ -4,8 +4,8 @@
  * introspect --address` and `gdbus call` say Hello first, and give up without an answer. There is
  * no bus here: there is one peer, and no names or routing.
  */
-#ifndef RS_HV_SESSION_HELLO_H
-#define RS_HV_SESSION_HELLO_H
+#ifndef RS_HV_SERVER_HELLO_H
+#define RS_HV_SERVER_HELLO_H
 
 #include <gio/gio.h>
 

@@ -6,8 +6,8 @@
  * Thread: the session's. The session's GMainContext handles requests, one at a time. It must be the
  * default context, since GDBus always reports there that a connection has closed.
  */
-#ifndef RS_HV_SESSION_SERVER_H
-#define RS_HV_SESSION_SERVER_H
+#ifndef RS_HV_SERVER_H
+#define RS_HV_SERVER_H
 
 #include "session/session.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the dictionaries of org.ringside.Session1 from what a session knows. Later versions may add
- * keys. org.ringside.Session1.xml describes them. For server.c and server_wishes.c, on the
+ * keys. org.ringside.Session1.xml describes them. For server.c and wishes.c, on the
  * session's thread. All results are floating references.
  */
-#ifndef RS_HV_SESSION_ROWS_H
-#define RS_HV_SESSION_ROWS_H
+#ifndef RS_HV_SERVER_ROWS_H
+#define RS_HV_SERVER_ROWS_H
 
 #include "session/session.h"
 

@@ -11,8 +11,8 @@
  * reused. It sees that word change, so it never takes another program's bytes for those of its own
  * program. A freed slot is not used for a while, and the slot that was freed first is reused first.
  */
-#ifndef RS_HV_SESSION_PUBLISH_H
-#define RS_HV_SESSION_PUBLISH_H
+#ifndef RS_HV_REGION_PUBLISH_H
+#define RS_HV_REGION_PUBLISH_H
 
 #include "base/error.h"
 #include <ringside/control.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/rundir.h"
+#include "server/rundir.h"
 
 #include <errno.h>
 #include <gio/gio.h>
@@ -183,11 +183,11 @@ int main(int argc, char **argv)
 	dir = g_dir_make_tmp("rundir-XXXXXX", NULL);
 	g_setenv("XDG_RUNTIME_DIR", dir, TRUE);
 	ours = g_build_filename(dir, "ringside", NULL);
-	g_test_add_func("/session/rundir/claim", test_claim);
-	g_test_add_func("/session/rundir/dead", test_dead);
-	g_test_add_func("/session/rundir/journals", test_journals);
-	g_test_add_func("/session/rundir/bad-files", test_bad_files);
-	g_test_add_func("/session/rundir/not-ours", test_not_ours);
+	g_test_add_func("/server/rundir/claim", test_claim);
+	g_test_add_func("/server/rundir/dead", test_dead);
+	g_test_add_func("/server/rundir/journals", test_journals);
+	g_test_add_func("/server/rundir/bad-files", test_bad_files);
+	g_test_add_func("/server/rundir/not-ours", test_not_ours);
 	ret = g_test_run();
 	g_rmdir(ours);
 	g_rmdir(dir);

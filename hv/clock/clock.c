@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/clock.h"
+#include "clock/clock.h"
 
 #include "base/ticks.h"
-#include "session/ping.h"
+#include "clock/ping.h"
 #include <ringside/atomic.h>
 #include <ringside/ring.h>
 #include <math.h>

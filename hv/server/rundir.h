@@ -3,8 +3,8 @@
  * A session's place in the runtime directory. rs-trace-rundir.h describes its files and reads them.
  * This half claims a name and releases it. Callers: the CLI and the machine factory; any thread.
  */
-#ifndef RS_HV_SESSION_RUNDIR_H
-#define RS_HV_SESSION_RUNDIR_H
+#ifndef RS_HV_SERVER_RUNDIR_H
+#define RS_HV_SERVER_RUNDIR_H
 
 #include "base/error.h"
 #include <rs-trace-rundir.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/publish.h"
+#include "region/publish.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -227,12 +227,12 @@ static void test_epochs(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/session/publish/words", test_words);
-	g_test_add_func("/session/publish/filter", test_filter);
-	g_test_add_func("/session/publish/slots", test_slots_rest_and_count_up);
-	g_test_add_func("/session/publish/full", test_full);
-	g_test_add_func("/session/publish/again", test_again);
-	g_test_add_func("/session/publish/clock", test_clock);
-	g_test_add_func("/session/publish/epochs", test_epochs);
+	g_test_add_func("/region/publish/words", test_words);
+	g_test_add_func("/region/publish/filter", test_filter);
+	g_test_add_func("/region/publish/slots", test_slots_rest_and_count_up);
+	g_test_add_func("/region/publish/full", test_full);
+	g_test_add_func("/region/publish/again", test_again);
+	g_test_add_func("/region/publish/clock", test_clock);
+	g_test_add_func("/region/publish/epochs", test_epochs);
 	return g_test_run();
 }
