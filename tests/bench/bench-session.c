@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <glib.h>
 #include <ringside/record.h>
+#include <rs-trace-page.h>
 #include <rs-trace-ring-info.h>
 #include <rs-trace-ring.h>
 #include <stdlib.h>
@@ -314,7 +315,7 @@ static bool look(RsTraceRing **reader, uint32_t count)
 		RsTraceChunk chunk;
 
 		if (rs_trace_ring_next(reader[i], bench_now_ns(), &chunk) == RS_TRACE_RING_DATA)
-			any |= chunk.records != 0;
+			any |= rs_trace_page_count(chunk.page, chunk.from, chunk.to, NULL) != 0;
 	}
 	return any;
 }

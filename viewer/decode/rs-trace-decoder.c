@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-decoder.h"
 
+/* The position in one ring's pages. */
+typedef struct {
+	RsTracePageWalk walk; /* `at` 0: none yet */
+	gboolean bad;         /* the rest of the walk's page is invalid */
+	guint64 records;      /* of the ring before that rest */
+} Stream;
+
 struct _RsTraceDecoder {
 	const RsTraceSchema *schema;
 	const RsTraceClock *clock;
@@ -10,14 +17,14 @@ struct _RsTraceDecoder {
 	guint32 boot; /* the newest seen so far */
 	guint16 source;
 	guint n_rings;
-	RsTracePageWalk walks[]; /* the position in each ring's stream; `at` 0: none yet */
+	Stream streams[];
 };
 
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     const RsTraceClock *clock, RsTraceRecordFunc record,
 				     gpointer data)
 {
-	RsTraceDecoder *decoder = g_malloc0(sizeof(*decoder) + n_rings * sizeof(*decoder->walks));
+	RsTraceDecoder *decoder = g_malloc0(sizeof(*decoder) + n_rings * sizeof(*decoder->streams));
 
 	decoder->schema = schema;
 	decoder->clock = clock;
@@ -113,45 +120,73 @@ static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk
 	decoder->record(&record, decoder->data);
 }
 
-/* Moves the walk to `from`. It is there after the last push, or it walks there from the start. */
-static gboolean set_out(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk,
-			const guint8 *page, guint from)
+/*
+ * Begins at the start of a page. Returns how many records were lost because the page right before
+ * it has an invalid part. Whoever hands out the pages cannot know that, since only a walk shows it.
+ */
+static guint64 begin_page(RsTraceDecoder *decoder, guint ring, Stream *stream,
+			  const RsTracePageWalk *fresh)
 {
-	RsTracePageWalk fresh;
-	RsTracePageItem item = RS_TRACE_PAGE_MARK;
+	guint64 lost = 0;
 
-	rs_trace_page_begin(&fresh, page);
-	if (from > fresh.at && walk->at == from && walk->seq == fresh.seq)
-		return TRUE;
-	*walk = fresh;
-	if (walk->boot > decoder->boot)
-		emit_boot(decoder, ring, walk);
-	while (item >= RS_TRACE_PAGE_MARK)
-		item = rs_trace_page_next(walk, page, from);
+	if (stream->bad && fresh->seq == stream->walk.seq + 1 && fresh->records > stream->records)
+		lost = fresh->records - stream->records;
+	stream->bad = FALSE;
+	stream->walk = *fresh;
+	if (fresh->boot > decoder->boot)
+		emit_boot(decoder, ring, &stream->walk);
+	return lost;
+}
+
+/* Takes the items below `to`, without their records. FALSE: they do not end there. */
+static gboolean skip(RsTracePageWalk *walk, const guint8 *page, guint to)
+{
+	RsTracePageItem item;
+
+	do
+		item = rs_trace_page_next(walk, page, to);
+	while (item >= RS_TRACE_PAGE_MARK);
 	return item == RS_TRACE_PAGE_END;
+}
+
+/* Hands out the records below `to`. FALSE: an item is invalid. */
+static gboolean take(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk, const guint8 *page,
+		     guint to)
+{
+	RsTracePageItem item;
+
+	while ((item = rs_trace_page_next(walk, page, to)) >= RS_TRACE_PAGE_MARK)
+		if (item == RS_TRACE_PAGE_RECORD)
+			emit_record(decoder, ring, walk, page);
+	return item != RS_TRACE_PAGE_BAD;
 }
 
 gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
 			       guint to, guint64 lost)
 {
-	RsTracePageItem item;
-	RsTracePageWalk *walk;
+	RsTracePageWalk fresh;
+	gboolean grown, good = TRUE;
+	Stream *stream;
 
 	g_return_val_if_fail(ring < decoder->n_rings, FALSE);
 	g_return_val_if_fail(from >= RS_RING_PAGE_HEADER && from <= to, FALSE);
-	walk = &decoder->walks[ring];
-	item = set_out(decoder, ring, walk, page, from) ? RS_TRACE_PAGE_MARK : RS_TRACE_PAGE_BAD;
-	if (lost)
-		emit_loss(decoder, ring, walk, lost);
-	while (item >= RS_TRACE_PAGE_MARK) {
-		item = rs_trace_page_next(walk, page, to);
-		if (item == RS_TRACE_PAGE_RECORD)
-			emit_record(decoder, ring, walk, page);
+	stream = &decoder->streams[ring];
+	rs_trace_page_begin(&fresh, page);
+	grown = from > fresh.at && stream->walk.at && stream->walk.seq == fresh.seq;
+	if (grown && stream->bad)
+		return FALSE; /* it was counted before */
+	if (!grown || stream->walk.at != from) {
+		lost += begin_page(decoder, ring, stream, &fresh);
+		good = skip(&stream->walk, page, from);
 	}
-	if (item != RS_TRACE_PAGE_BAD)
+	if (lost)
+		emit_loss(decoder, ring, &stream->walk, lost);
+	if (good && take(decoder, ring, &stream->walk, page, to))
 		return TRUE;
 	decoder->stats.bad_pages++;
-	walk->at = 0;
+	stream->bad = TRUE;
+	stream->records =
+		fresh.records + rs_trace_page_count(page, fresh.at, stream->walk.at, NULL);
 	return FALSE;
 }
 

@@ -68,7 +68,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
  * Decodes bytes [from, to) of a page copy that begins with its struct rs_ring_page. Bytes before
  * `from` were pushed earlier and are still in the copy. `lost` records are missing between the
  * ring's last push and this one. FALSE: the page is invalid from some place on. It is counted, and
- * the records before that place were passed on.
+ * the records before that place were passed on. Those behind it are lost, which the next page says.
  */
 gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
 			       guint to, guint64 lost);

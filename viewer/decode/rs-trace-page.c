@@ -19,6 +19,7 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 
 	memcpy(&head, page, sizeof(head));
 	walk->seq = head.seq;
+	walk->records = head.records;
 	walk->ts = head.ts;
 	walk->at = rs_trace_page_first(page);
 	walk->boot = head.boot;
@@ -88,4 +89,17 @@ RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, gu
 	/* `to` may lie inside the last record's padding. */
 	walk->at = MIN(walk->at + RS_ALIGN_UP(size, RS_RING_UNIT), to);
 	return RS_TRACE_PAGE_RECORD;
+}
+
+guint rs_trace_page_count(const guint8 *page, guint from, guint to, gboolean *bad)
+{
+	RsTracePageWalk walk = {.at = from};
+	RsTracePageItem item;
+	guint n = 0;
+
+	while ((item = rs_trace_page_next(&walk, page, to)) >= RS_TRACE_PAGE_MARK)
+		n += item == RS_TRACE_PAGE_RECORD;
+	if (bad)
+		*bad = item == RS_TRACE_PAGE_BAD;
+	return n;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk over the records and marks of a page (<ringside/record.h>). The ring reader counts
- * records with it, and the decoder reads them with it. The bytes are hostile. The caller passes a
+ * The walk over the records and marks of a page (<ringside/record.h>). The decoder reads records
+ * with it. The ring reader counts them with it, but only where a loss needs it: a page's header
+ * says how many records came before the page. The bytes are hostile. The caller passes a
  * private copy. Every size is bounded by the rest of the page, and every step advances by at least
  * 8 bytes. One thread at a time.
  */
@@ -23,9 +24,10 @@ typedef enum {
 } RsTracePageItem;
 
 typedef struct {
-	guint64 seq; /* of the page */
-	guint64 ts;  /* event clock, of the last record or mark */
-	guint at;    /* where the next item lies, in bytes from the page's start */
+	guint64 seq;     /* of the page */
+	guint64 records; /* of the ring before the page */
+	guint64 ts;      /* event clock, of the last record or mark */
+	guint at;        /* where the next item lies, in bytes from the page's start */
 	guint32 pid;
 	guint32 tgid;    /* thread group of `pid`; 0: not known */
 	guint32 boot;    /* of the page */
@@ -46,6 +48,9 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page);
 
 /* Takes the item at walk->at, below `to`. After BAD and PAD it stays where it is. */
 RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, guint to);
+
+/* Number of records in [from, to) of a page. *bad (may be NULL): up to an item that is invalid. */
+guint rs_trace_page_count(const guint8 *page, guint from, guint to, gboolean *bad);
 
 G_END_DECLS
 

@@ -15,27 +15,25 @@ struct _RsTraceRing {
 	gboolean whole, finishing;
 	guint64 patience_ns;
 
-	/*
-	 * Cursor: the page that is being read, the place in it, and what the counters must be
-	 * there.
-	 */
+	/* Cursor: the page that is being read, and the place in it. */
 	gint64 seq;
-	guint32 offset;  /* in bytes; 0: the page's header has not been read */
-	guint64 records; /* records before the cursor */
-	guint64 dropped;
+	guint32 offset; /* in bytes; 0: the page's header has not been read */
+	/* What the counters were before `last`, or at the cursor if there is no such page. */
+	guint64 records, dropped;
 	gboolean counted; /* the two above are known; FALSE at first, unless from record 0 */
 
 	gint64 stuck_seq; /* page that waits for a producer, and since when */
 	guint64 stuck_since;
 
 	RsTraceRingStats stats;
-	guint8 *copy;      /* page_size bytes, 8-byte aligned */
-	gint64 copied_seq; /* page whose bytes up to `offset` are in `copy`, -1: none */
-
-	/* With whole pages: the page handed out last. Its records are not yet in `records`. */
-	guint8 *last;
+	/*
+	 * A copy of the page that was handed out last. Its records are counted only if records
+	 * after it are lost. So the next page is copied to another place.
+	 */
+	guint8 *last; /* page_size bytes, 8-byte aligned */
 	guint64 last_seq;
 	guint last_to; /* bytes; 0: there is none */
+	guint8 *spare; /* for the next page */
 };
 
 /* The value of `committed` of page `seq` at the start of its lap. */
@@ -93,30 +91,23 @@ static gboolean was_skipped(const RsTraceRing *r, gint64 seq, gint64 current)
 	return FALSE;
 }
 
-/*
- * Counts the records in [from, to) of a copy. Returns where they end. `why` says what lies there.
- */
-static guint walk(const guint8 *page, guint from, guint to, guint *records, RsTracePageItem *why)
+/* Records in the page that was handed out last. Called only if they matter. */
+static guint count_last(const RsTraceRing *r, gboolean *bad)
 {
-	RsTracePageWalk walk = {.at = from};
-
-	*records = 0;
-	do {
-		*why = rs_trace_page_next(&walk, page, to);
-		*records += *why == RS_TRACE_PAGE_RECORD;
-	} while (*why >= RS_TRACE_PAGE_MARK);
-	return walk.at;
+	return r->last_to
+		       ? rs_trace_page_count(r->last, rs_trace_page_first(r->last), r->last_to, bad)
+		       : 0;
 }
 
-/* Counts the records in the whole page that was handed out last. Called only if they matter. */
-static guint count_last(const RsTraceRing *r)
+/*
+ * Whether the cursor is at the page right after the last one, and the header of that page says what
+ * the last one held. The page must have been read to its end. If it is invalid from some place on,
+ * the decoder finds that place, and says what was lost behind it.
+ */
+static gboolean is_next(const RsTraceRing *r, gboolean bad)
 {
-	RsTracePageItem why;
-	guint records = 0;
-
-	if (r->last_to)
-		walk(r->last, rs_trace_page_first(r->last), r->last_to, &records, &why);
-	return records;
+	return r->last_to && (guint64)r->seq == r->last_seq + 1 &&
+	       (r->last_to == r->place.page_size || bad);
 }
 
 /*
@@ -125,16 +116,13 @@ static guint count_last(const RsTraceRing *r)
  */
 static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
 {
+	gboolean bad = FALSE;
 	guint64 lost = 0;
 
-	/*
-	 * The page right after the last one says in its header how many records the last one held.
-	 */
-	if (r->last_to && h->seq != r->last_seq + 1)
-		r->records += count_last(r);
-	else if (r->last_to)
+	if (!is_next(r, bad))
+		r->records += count_last(r, &bad);
+	if (is_next(r, bad))
 		r->records = h->records;
-	r->last_to = 0;
 	if (r->counted) {
 		/* A counter that went back is a lie or a reboot. Then the loss is unknown. */
 		if (h->records > r->records)
@@ -149,88 +137,70 @@ static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
 	return lost;
 }
 
-/*
- * Hands out the copied page up to `to` without parsing it. The next page is copied into the other
- * buffer.
- */
-static void hand_out_whole(RsTraceRing *r, guint to, RsTraceChunk *out)
+/* Makes the page in `spare` the last one, and hands it out from its first record on. */
+static void hand_out_new(RsTraceRing *r, guint to, RsTraceChunk *out)
 {
-	struct rs_ring_page *h = (void *)r->copy;
+	guint8 *page = r->spare;
 
-	h->committed = to;
-	h->committed_remote = 0;
-	out->page = r->copy;
-	out->to = to;
-	r->copy = r->last;
-	r->last = (guint8 *)h;
-	r->last_seq = h->seq;
-	r->last_to = to;
-	r->offset = to;
+	out->lost = begin_page(r, (const struct rs_ring_page *)page);
+	out->from = MIN(rs_trace_page_first(page), to);
+	r->spare = r->last;
+	r->last = page;
+	r->last_seq = (guint64)r->seq;
+	/* If the header lies about its size, no record is found in the page. All are lost. */
+	r->last_to = out->from < to ? to : 0;
 }
 
-/* Hands out the copied page up to `to`, as far as its records are valid. FALSE: one is not. */
-static gboolean hand_out_records(RsTraceRing *r, guint to, RsTraceChunk *out)
+/* Hands out the page in `spare` from the cursor on. Records before it do not count as lost. */
+static void hand_out_joined(RsTraceRing *r, guint to, RsTraceChunk *out)
 {
-	struct rs_ring_page *h = (void *)r->copy;
-	RsTracePageItem why;
-
-	out->page = r->copy;
-	out->to = walk(r->copy, out->from, to, &out->records, &why);
-	h->committed = out->to;
-	h->committed_remote = 0;
-	r->records += out->records;
-	r->stats.records += out->records;
-	r->offset = out->to;
-	r->copied_seq = r->seq;
-	if (why != RS_TRACE_PAGE_BAD)
-		return TRUE;
-	r->stats.bad_pages++; /* no record can be found after this point */
-	return FALSE;
+	r->counted = FALSE;
+	hand_out_new(r, to, out);
+	out->from = r->offset;
 }
 
 /*
  * Takes [offset, to) of page r->seq, which is known to be committed. FALSE: the ring has come round
  * to the page meanwhile, so the copy is useless.
  */
-static gboolean take(RsTraceRing *r, guint32 to, gboolean complete, RsTraceChunk *out,
-		     gboolean *torn)
+static gboolean take(RsTraceRing *r, guint32 to, RsTraceChunk *out, gboolean *torn)
 {
-	const struct rs_ring_page *shared = rs_trace_ring_page(&r->place, r->seq);
-	struct rs_ring_page *h;
-	guint32 from = r->offset ? r->offset : RS_RING_PAGE_HEADER;
+	const guint8 *shared = (const guint8 *)rs_trace_ring_page(&r->place, r->seq);
+	gboolean grown = r->offset && r->last_to && r->last_seq == (guint64)r->seq;
 	RsTraceRingPosition again;
-	/* To decode records, a reader needs all marks of the page, also those before `from`. */
-	guint32 copy_from = r->copied_seq == r->seq ? from : RS_RING_PAGE_HEADER;
+	struct rs_ring_page *h;
 
 	*torn = FALSE;
 	/* Allocated only now, since a region may have a thousand rings that nobody writes. */
-	if (!r->copy) {
-		r->copy = g_malloc0(r->place.page_size);
-		r->last = r->whole ? g_malloc0(r->place.page_size) : NULL;
+	if (!r->last) {
+		r->last = g_malloc0(r->place.page_size);
+		r->spare = g_malloc0(r->place.page_size);
 	}
-	h = (void *)r->copy;
-	copy_words(r->copy, (const guint8 *)shared, 0, RS_RING_PAGE_HEADER);
-	copy_words(r->copy, (const guint8 *)shared, copy_from, to);
-	r->copied_seq = -1;
+	/*
+	 * To decode records, one needs all marks of the page, also those before the cursor. What
+	 * was handed out before stays as it was, so that its records can be counted.
+	 */
+	h = (void *)(grown ? r->last : r->spare);
+	copy_words((guint8 *)h, shared, grown ? r->offset : 0, to);
 	rs_rmb(); /* pairs with the rs_wmb after the producer's CAS onto a page */
 	rs_trace_ring_locate(&r->place, &again);
 	if (again.seq - r->seq >= r->place.n_pages || again.seq < r->seq)
 		return FALSE;
-	if ((gint64)h->seq != r->seq) {
-		*torn = TRUE; /* committed, but the header has another number */
+	*torn = (gint64)h->seq != r->seq; /* committed, but the header has another number */
+	if (*torn)
 		return TRUE;
-	}
 
-	memset(out, 0, sizeof(*out));
-	out->ring = r->ring;
-	out->from = r->offset ? from : MIN(rs_trace_page_first(r->copy), to);
-	if (!r->offset)
-		out->lost = begin_page(r, h);
-	if (r->whole)
-		hand_out_whole(r, to, out);
-	else if (!hand_out_records(r, to, out))
-		complete = TRUE;
-	if (complete)
+	*out = (RsTraceChunk){.ring = r->ring, .from = r->offset, .to = to, .page = (guint8 *)h};
+	h->committed = to;
+	h->committed_remote = 0;
+	if (grown)
+		r->last_to = to;
+	else if (r->offset)
+		hand_out_joined(r, to, out);
+	else
+		hand_out_new(r, to, out);
+	r->offset = to;
+	if (to == r->place.page_size)
 		next_page(r);
 	return TRUE;
 }
@@ -284,7 +254,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 			r->stuck_seq = -1;
 			return RS_TRACE_RING_IDLE;
 		}
-		if (!take(r, want, want == r->place.page_size, out, &torn))
+		if (!take(r, want, out, &torn))
 			return RS_TRACE_RING_DATA;
 		if (torn) {
 			r->stats.bad_pages++;
@@ -309,7 +279,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 	}
 	if (r->offset == r->place.page_size)
 		next_page(r);
-	else if (take(r, r->place.page_size, TRUE, out, &torn) && torn)
+	else if (take(r, r->place.page_size, out, &torn) && torn)
 		next_page(r);
 	return RS_TRACE_RING_DATA;
 }
@@ -338,7 +308,7 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *r)
 		return rs_load(&r->place.state->dropped);
 	if (!r->counted)
 		return 0;
-	known = r->records + count_last(r);
+	known = r->records + count_last(r, NULL);
 	total = rs_trace_ring_total(&r->place, &at);
 	dropped = rs_load(&r->place.state->dropped);
 	if (total > known)
@@ -381,7 +351,7 @@ static void start_at(RsTraceRing *r, RsTraceFrom from)
 	RsTraceRingPosition at;
 
 	rs_trace_ring_locate(&r->place, &at);
-	r->stuck_seq = r->copied_seq = -1;
+	r->stuck_seq = -1;
 	switch (from) {
 	case RS_TRACE_FROM_START:
 		begin_at(r, 0);
@@ -442,7 +412,7 @@ void rs_trace_ring_free(RsTraceRing *r)
 {
 	if (!r)
 		return;
-	g_free(r->copy);
 	g_free(r->last);
+	g_free(r->spare);
 	g_free(r);
 }

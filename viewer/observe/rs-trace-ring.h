@@ -29,17 +29,17 @@ typedef enum {
 } RsTraceRingStatus;
 
 /*
- * New bytes of one page. Bytes [from, to) are new and whole records; those before `from` were
- * handed out earlier. In the copied header `committed` is `to`. Valid until the next call on this
- * reader.
+ * New bytes of one page. `page` is a private copy of the page, from its header to `to`. Bytes
+ * [from, to) are new. Those before `from` were handed out earlier, or written before the reader
+ * joined. Nobody has looked at the records. In the copied header `committed` is `to`. The copy
+ * belongs to the reader, and is valid until its next call.
  */
 typedef struct {
 	guint ring;
 	guint from; /* bytes from the page's start; behind its header when the page is new */
 	guint to;
 	const guint8 *page;
-	guint64 lost;  /* records lost between the previous chunk and this one */
-	guint records; /* records in [from, to), marks not counted; 0 in whole pages */
+	guint64 lost; /* records lost between the previous chunk and this one */
 } RsTraceChunk;
 
 typedef struct {
@@ -47,8 +47,8 @@ typedef struct {
 	RsTraceFrom from;
 	gboolean consumer; /* drop mode: publish our position; needs a writable region */
 	/*
-	 * Hand out full pages, and do not look into them. This is for a reader that only keeps
-	 * pages. Loss is still counted. FROM_NOW begins with the next page.
+	 * Hand out a page only when it is full: for a reader that keeps pages. FROM_NOW begins with
+	 * the next page.
 	 */
 	gboolean whole;
 	/* how long a page waits for a producer that does not finish; 0: 1 s */
@@ -83,9 +83,8 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
 void rs_trace_ring_arm(RsTraceRing *ring, guint bytes);
 
 typedef struct {
-	guint64 records;   /* handed out; 0 in whole pages */
 	guint64 lost;      /* in chunks so far */
-	guint64 bad_pages; /* pages cut short because a record or header made no sense */
+	guint64 bad_pages; /* pages passed over because their header made no sense */
 	guint64 stuck;     /* pages passed over because a producer never finished */
 	guint64 resyncs; /* restarts of the reader because the ring went back (reboot or hostile) */
 } RsTraceRingStats;
