@@ -128,6 +128,13 @@ void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_ma
 	printf("; %u %s %s", kept, kept == 1 ? what_one : what_many, list);
 }
 
+bool rs_cli_tell_problems(char **problems)
+{
+	for (char **problem = problems; *problem; problem++)
+		rs_cli_fail(0, "%s", *problem);
+	return *problems;
+}
+
 bool rs_cli_good_duration(double seconds)
 {
 	return seconds >= 0 && seconds <= 1e6; /* not a number fails both */

@@ -27,7 +27,8 @@ static void print_help(FILE *to)
 		fprintf(to, "  %-8s  %s\n", verbs[i]->name, verbs[i]->summary);
 	fputs("\n"
 	      "`ringside VERB --help` tells more; so do ringside(1) and ringside-VERB(1).\n"
-	      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no such session or event,\n"
+	      "Exit codes: 0 done, 1 failed or done in part, 2 wrong usage, 3 no such session or "
+	      "event,\n"
 	      "4 the guest ended abnormally, 5 the guest ended with a code of its own.\n",
 	      to);
 }

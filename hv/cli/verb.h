@@ -13,7 +13,7 @@
 
 enum rs_cli_exit {
 	RS_CLI_OK = 0,
-	RS_CLI_FAILED = 1,
+	RS_CLI_FAILED = 1, /* as a whole, or in part */
 	RS_CLI_USAGE = 2,
 	RS_CLI_NOT_FOUND = 3,  /* no such session or event */
 	RS_CLI_GUEST = 4,      /* the guest ended abnormally */
@@ -67,6 +67,8 @@ GVariant *rs_cli_owner_options(const char *owner);
  * are.
  */
 void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many);
+/* Prints each problem of an answer as rs_cli_fail() does. True: there is one: done in part. */
+bool rs_cli_tell_problems(char **problems);
 
 /* Prints a finished builder's root and a newline on standard output. */
 void rs_cli_print_json(JsonBuilder *builder, bool pretty);

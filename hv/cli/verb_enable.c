@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-static int enable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet)
+static int enable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
+		      bool *part)
 {
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
@@ -13,40 +14,31 @@ static int enable_one(RsDBusSession1 *session, const char *owner, const char *gl
 	if (!rs_dbus_session1_call_enable_sync(session, glob, rs_cli_owner_options(owner), &touched,
 					       &pending, &problems, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	for (char **p = problems; *p; p++)
-		rs_cli_fail(0, "%s", *p);
-	if (quiet)
-		return RS_CLI_OK;
-	if (pending)
+	if (!quiet && pending)
 		printf("%s: kept until the guest has come up\n", glob);
-	else
+	else if (!quiet)
 		printf("%s: %u event%s enabled\n", glob, touched, touched == 1 ? "" : "s");
+	*part |= rs_cli_tell_problems(problems);
 	return RS_CLI_OK;
 }
 
-/* *left: text of a guest may still be patched. */
 static int disable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
-		       bool *left)
+		       bool *part)
 {
 	g_autoptr(GVariant) more = NULL;
-	g_autofree const char **problems = NULL;
+	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 	guint touched;
 
 	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(owner),
-						&touched, &more, NULL, &error))
+						&touched, NULL, &problems, &more, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	if (g_variant_lookup(more, "problems", "^a&s", &problems)) {
-		*left = true;
-		rs_cli_fail(0, "%s: text was not put back:", glob);
+	if (!quiet) {
+		printf("%s: %u event%s disabled", glob, touched, touched == 1 ? "" : "s");
+		rs_cli_print_kept(more, "stays on for", "stay on for");
+		printf("\n");
 	}
-	for (const char **p = problems; p && *p; p++)
-		rs_cli_fail(0, "%s", *p);
-	if (quiet)
-		return RS_CLI_OK;
-	printf("%s: %u event%s disabled", glob, touched, touched == 1 ? "" : "s");
-	rs_cli_print_kept(more, "stays on for", "stay on for");
-	printf("\n");
+	*part |= rs_cli_tell_problems(problems);
 	return RS_CLI_OK;
 }
 
@@ -62,7 +54,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
-	bool left = false;
+	bool part = false;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
@@ -70,9 +62,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "which events?");
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
-		code = verb == &rs_verb_enable ? enable_one(session, owner, argv[i], quiet)
-					       : disable_one(session, owner, argv[i], quiet, &left);
-	return code == RS_CLI_OK && left ? RS_CLI_FAILED : code;
+		code = verb == &rs_verb_enable ? enable_one(session, owner, argv[i], quiet, &part)
+					       : disable_one(session, owner, argv[i], quiet, &part);
+	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
 }
 
 const struct rs_verb rs_verb_enable = {

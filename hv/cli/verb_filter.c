@@ -5,23 +5,27 @@
 
 #include <stdio.h>
 
-static int clear(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet)
+static int clear(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
+		 bool *part)
 {
+	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 	guint touched;
 
 	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, rs_cli_owner_options(owner),
-						     &touched, NULL, NULL, &error))
+						     &touched, NULL, &problems, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (!quiet)
 		printf("%s: no filter on %u event%s\n", glob, touched, touched == 1 ? "" : "s");
+	*part |= rs_cli_tell_problems(problems);
 	return RS_CLI_OK;
 }
 
-static int set(RsDBusSession1 *session, const char *owner, const char *text, bool quiet)
+static int set(RsDBusSession1 *session, const char *owner, const char *text, bool quiet, bool *part)
 {
 	g_autoptr(GVariant) more = NULL;
 	g_autofree char *glob = NULL, *expression = NULL;
+	g_auto(GStrv) problems = NULL;
 	struct rs_error err = {0};
 	GError *error = NULL;
 	gboolean pending;
@@ -30,20 +34,20 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 	if (rs_session_split_filter(text, &glob, &expression, &err))
 		return rs_cli_fail_error(&err);
 	if (!*expression)
-		return clear(session, owner, glob, quiet);
+		return clear(session, owner, glob, quiet, part);
 	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression,
 						   rs_cli_owner_options(owner), &touched, &pending,
-						   &more, NULL, &error))
+						   &problems, &more, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	if (quiet)
-		return RS_CLI_OK;
-	if (pending) {
+	if (!quiet && pending) {
 		printf("%s: kept until the guest has come up\n", glob);
-		return RS_CLI_OK;
+	} else if (!quiet) {
+		printf("%s: filter set on %u event%s", glob, touched, touched == 1 ? "" : "s");
+		rs_cli_print_kept(more, "is recorded without one for",
+				  "are recorded without one for");
+		printf("\n");
 	}
-	printf("%s: filter set on %u event%s", glob, touched, touched == 1 ? "" : "s");
-	rs_cli_print_kept(more, "is recorded without one for", "are recorded without one for");
-	printf("\n");
+	*part |= rs_cli_tell_problems(problems);
 	return RS_CLI_OK;
 }
 
@@ -61,6 +65,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
+	bool part = false;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
@@ -68,9 +73,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "which filter?");
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
-		code = clearing ? clear(session, owner, argv[i], quiet)
-				: set(session, owner, argv[i], quiet);
-	return code;
+		code = clearing ? clear(session, owner, argv[i], quiet, &part)
+				: set(session, owner, argv[i], quiet, &part);
+	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
 }
 
 const struct rs_verb rs_verb_filter = {

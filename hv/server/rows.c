@@ -56,11 +56,14 @@ static void add_texts(GVariantBuilder *b, const char *key, const GPtrArray *text
 
 GVariant *rs_row_result(const struct rs_session_result *result)
 {
+	const GArray *failed = result->failed;
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-	if (result->problems)
-		add_texts(&b, "problems", result->problems);
+	if (failed)
+		g_variant_builder_add(&b, "{sv}", "failed",
+				      g_variant_new_fixed_array(G_VARIANT_TYPE_UINT32, failed->data,
+								failed->len, sizeof(uint32_t)));
 	if (result->kept) {
 		g_variant_builder_add(&b, "{sv}", "kept", g_variant_new_uint32(result->kept));
 		add_texts(&b, "kept_for", result->kept_for);

@@ -13,15 +13,15 @@
 GVariant *rs_row_source(const struct rs_source *source);
 /* OpenRegion's "more": where the region lies in its file. */
 GVariant *rs_row_region(const RsTraceRegion *region);
-/* Changed's "more". */
-/* Of a pause: running (as), names of sources that run on, if there are any. */
+/* Pause's "more": running (as), names of sources that run on, if there are any. */
 GVariant *rs_row_paused(const struct rs_session *session);
+/* Changed's "more". */
 GVariant *rs_row_changes(const struct rs_session *session);
 /* An empty a{sv}. */
 GVariant *rs_row_empty(void);
 /* A row of List. */
 GVariant *rs_row_event(const struct rs_session_event *event);
-/* The "more" of Disable and SetFilter. */
+/* The "more" of Enable, Disable, SetFilter and ClearFilter. */
 GVariant *rs_row_result(const struct rs_session_result *result);
 /* A row of ListProviders. */
 GVariant *rs_row_provider(const struct rs_session_provider *provider);

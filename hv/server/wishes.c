@@ -139,24 +139,42 @@ static char **to_strv(const GPtrArray *texts)
 
 /* ---- methods ---- */
 
+/* What all four answer with. */
+typedef void (*complete_fn)(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			    guint touched, gboolean pending, const char *const *problems,
+			    GVariant *more);
+
+/* `ret`: what the session said. */
+static void answer(struct rs_server *server, GDBusMethodInvocation *invocation,
+		   const struct asks *asks, int ret, struct rs_session_result *result,
+		   const struct rs_error *err, complete_fn complete)
+{
+	g_auto(GStrv) problems = NULL;
+
+	if (ret) {
+		rs_server_give_error(invocation, err);
+		return;
+	}
+	keep_promise(server, invocation, asks);
+	problems = to_strv(result->problems);
+	complete(server->skeleton, invocation, result->touched, result->pending,
+		 (const char *const *)problems, rs_row_result(result));
+	rs_session_result_clear(result);
+}
+
 static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			  const char *glob, GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
 	struct rs_session_result result = {0};
-	g_auto(GStrv) problems = NULL;
 	struct rs_error err = {0};
 	struct asks asks;
+	int ret;
 
 	if (!take_options(server, invocation, options, &asks))
 		return TRUE;
-	if (rs_session_enable(server->session, asks.owner, glob, &result, &err))
-		return rs_server_give_error(invocation, &err);
-	keep_promise(server, invocation, &asks);
-	problems = to_strv(result.problems);
-	rs_dbus_session1_complete_enable(object, invocation, result.touched, result.pending,
-					 (const char *const *)problems, rs_row_empty());
-	rs_session_result_clear(&result);
+	ret = rs_session_enable(server->session, asks.owner, glob, &result, &err);
+	answer(server, invocation, &asks, ret, &result, &err, rs_dbus_session1_complete_enable);
 	return TRUE;
 }
 
@@ -167,15 +185,12 @@ static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invoca
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	struct asks asks;
+	int ret;
 
 	if (!take_options(server, invocation, options, &asks))
 		return TRUE;
-	if (rs_session_disable(server->session, asks.owner, glob, &result, &err))
-		return rs_server_give_error(invocation, &err);
-	keep_promise(server, invocation, &asks);
-	rs_dbus_session1_complete_disable(object, invocation, result.touched,
-					  rs_row_result(&result));
-	rs_session_result_clear(&result);
+	ret = rs_session_disable(server->session, asks.owner, glob, &result, &err);
+	answer(server, invocation, &asks, ret, &result, &err, rs_dbus_session1_complete_disable);
 	return TRUE;
 }
 
@@ -187,15 +202,12 @@ static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *inv
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	struct asks asks;
+	int ret;
 
 	if (!take_options(server, invocation, options, &asks))
 		return TRUE;
-	if (rs_session_set_filter(server->session, asks.owner, glob, expression, &result, &err))
-		return rs_server_give_error(invocation, &err);
-	keep_promise(server, invocation, &asks);
-	rs_dbus_session1_complete_set_filter(object, invocation, result.touched, result.pending,
-					     rs_row_result(&result));
-	rs_session_result_clear(&result);
+	ret = rs_session_set_filter(server->session, asks.owner, glob, expression, &result, &err);
+	answer(server, invocation, &asks, ret, &result, &err, rs_dbus_session1_complete_set_filter);
 	return TRUE;
 }
 
@@ -206,14 +218,13 @@ static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *i
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	struct asks asks;
+	int ret;
 
 	if (!take_options(server, invocation, options, &asks))
 		return TRUE;
-	if (rs_session_set_filter(server->session, asks.owner, glob, NULL, &result, &err))
-		return rs_server_give_error(invocation, &err);
-	keep_promise(server, invocation, &asks);
-	rs_dbus_session1_complete_clear_filter(object, invocation, result.touched, rs_row_empty());
-	rs_session_result_clear(&result);
+	ret = rs_session_set_filter(server->session, asks.owner, glob, NULL, &result, &err);
+	answer(server, invocation, &asks, ret, &result, &err,
+	       rs_dbus_session1_complete_clear_filter);
 	return TRUE;
 }
 

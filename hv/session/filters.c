@@ -46,77 +46,16 @@ static int set_filter(struct plan *plan, const struct asker *asker, const char *
 	return 0;
 }
 
-/* Counts events of which another owner wants everything, although this one set a filter. */
-static void note_kept(const GArray *plans, const struct asker *asker,
-		      struct rs_session_result *result)
-{
-	for (guint i = 0; i < plans->len; i++) {
-		const struct plan *plan = rs_plan(plans, i);
-		struct rs_owner *owner = rs_asker_owner(asker, plan->ref.source);
-		const struct rs_wish *wish = rs_wishes_of(&rs_plan_state(plan)->wishes, owner);
-
-		if (wish && wish->wanted && wish->program && !plan->program && !plan->overfull)
-			rs_result_keep(result, plan, owner);
-	}
-}
-
-static int filter_refs(const struct asker *asker, const GArray *refs, const char *expression,
-		       struct rs_session_result *result, struct rs_error *err)
+int rs_plans_filter(GArray *plans, const struct asker *asker, const char *expression,
+		    struct rs_error *err)
 {
 	g_autoptr(GPtrArray) programs = g_ptr_array_new_with_free_func(unref_program);
-	g_autoptr(GArray) plans = rs_plans_new(refs);
-	int ret = 0;
+	int ret = expression ? compile_all(plans, expression, programs, err) : 0;
 
-	if (!refs->len)
-		return 0;
-	if (expression)
-		ret = compile_all(plans, expression, programs, err);
 	for (guint i = 0; i < plans->len && !ret; i++)
 		ret = set_filter(rs_plan(plans, i), asker, expression,
 				 expression ? programs->pdata[i] : NULL, err);
-	if (!ret)
-		ret = rs_plans_carry_out(plans, false, NULL, err);
-	if (!ret)
-		note_kept(plans, asker, result);
 	return ret;
-}
-
-int rs_events_set_filter(struct rs_session *session, const struct asker *asker, const char *glob,
-			 const char *expression, struct rs_session_result *result,
-			 struct rs_error *err)
-{
-	g_autofree char *stripped = expression ? g_strstrip(g_strdup(expression)) : NULL;
-	struct rs_session_result unused = {0}, *out = result ? result : &unused;
-	const char *text = stripped && *stripped ? stripped : NULL;
-	struct rs_filter_error why = {0};
-	g_autoptr(GArray) refs = NULL;
-	int ret;
-
-	if (text && rs_filter_check(text, &why))
-		return rs_filter_failed(text, &why, err);
-	ret = rs_events_match(session, asker, glob, &refs, err);
-	if (!ret)
-		ret = rs_asker_check_room(session, asker, RS_RULE_FILTER, glob, text, err);
-	if (!ret)
-		ret = filter_refs(asker, refs, text, out, err);
-	if (!ret) {
-		rs_asker_add_rule(session, asker, RS_RULE_FILTER, glob, text, refs->len > 0);
-		out->touched = refs->len;
-		out->pending = !refs->len;
-		rs_session_say_changed(session);
-	}
-	rs_session_result_clear(&unused);
-	return ret;
-}
-
-int rs_session_set_filter(struct rs_session *session, const char *owner, const char *glob,
-			  const char *expression, struct rs_session_result *result,
-			  struct rs_error *err)
-{
-	struct asker asker;
-	int ret = rs_asker_init(&asker, session, owner, err);
-
-	return ret ? ret : rs_events_set_filter(session, &asker, glob, expression, result, err);
 }
 
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err)

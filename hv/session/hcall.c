@@ -31,27 +31,31 @@ static void answer_error(struct rs_hcall_response *response, int ret, const stru
 	rs_response_set(response, result, err->message);
 }
 
-static void switch_events(struct rs_source *source, const struct rs_hcall_request *request,
-			  struct rs_hcall_response *response)
+static void ask(struct rs_source *source, const struct rs_ask *ask,
+		struct rs_hcall_response *response)
 {
-	g_autofree char *glob = request_text(request, RS_SESSION_MAX_GLOB);
 	const struct asker guest = {.owner = source->guest, .source = source};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
-	int ret;
+	int ret = rs_asker_ask(source->session, &guest, ask, &result, &err);
 
-	if (!glob) {
-		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no glob, or not a text");
-		return;
-	}
-	if (request->number == RS_HCALL_ENABLE)
-		ret = rs_events_enable(source->session, &guest, glob, &result, &err);
-	else
-		ret = rs_events_disable(source->session, &guest, glob, &result, &err);
 	if (ret)
 		answer_error(response, ret, &err);
 	response->values[0] = result.touched;
 	rs_session_result_clear(&result);
+}
+
+static void switch_events(struct rs_source *source, const struct rs_hcall_request *request,
+			  struct rs_hcall_response *response)
+{
+	bool on = request->number == RS_HCALL_ENABLE;
+	g_autofree char *glob = request_text(request, RS_SESSION_MAX_GLOB);
+
+	if (glob)
+		ask(source, &(struct rs_ask){on ? RS_RULE_ENABLE : RS_RULE_DISABLE, glob, NULL},
+		    response);
+	else
+		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no glob, or not a text");
 }
 
 static void set_filter(struct rs_source *source, const struct rs_hcall_request *request,
@@ -59,8 +63,6 @@ static void set_filter(struct rs_source *source, const struct rs_hcall_request *
 {
 	g_autofree char *text = request_text(request, RS_HCALL_DATA);
 	g_autofree char *glob = NULL, *expression = NULL;
-	const struct asker guest = {.owner = source->guest, .source = source};
-	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	int ret;
 
@@ -69,13 +71,10 @@ static void set_filter(struct rs_source *source, const struct rs_hcall_request *
 		return;
 	}
 	ret = rs_session_split_filter(text, &glob, &expression, &err);
-	if (!ret)
-		ret = rs_events_set_filter(source->session, &guest, glob, expression, &result,
-					   &err);
 	if (ret)
 		answer_error(response, ret, &err);
-	response->values[0] = result.touched;
-	rs_session_result_clear(&result);
+	else
+		ask(source, &(struct rs_ask){RS_RULE_FILTER, glob, expression}, response);
 }
 
 static void query(struct rs_source *source, const struct rs_hcall_request *request,

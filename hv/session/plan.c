@@ -97,21 +97,21 @@ static void take_back(const struct plan *plan)
 		      plan->event->system, plan->event->name);
 }
 
-/* All or nothing. */
-static int publish_all(const GArray *plans, struct rs_error *err)
+/* Plans of one source, all or nothing. */
+static int publish_all(const struct plan *plans, guint count, struct rs_error *err)
 {
 	guint done = 0;
 	int ret = 0;
 
-	for (; done < plans->len; done++) {
-		const struct plan *plan = rs_plan(plans, done);
-
-		ret = program_changes(plan) ? publish(plan, plan->program, err) : 0;
+	for (; done < count; done++) {
+		ret = program_changes(&plans[done])
+			      ? publish(&plans[done], plans[done].program, err)
+			      : 0;
 		if (ret)
 			break;
 	}
 	while (ret && done-- > 0)
-		take_back(rs_plan(plans, done));
+		take_back(&plans[done]);
 	return ret;
 }
 
@@ -200,55 +200,129 @@ static void settle(struct plan *plan)
 	state->filter = plan->overfull ? NULL : rs_wishes_expression(&state->wishes);
 }
 
-static gpointer copy_text(gconstpointer text, gpointer data)
-{
-	return g_strdup(text);
-}
+/* ---- one source after the other ---- */
 
-/* Plans of one source; their programs are published. */
-static int carry_out_in(struct rs_source *source, struct plan *plans, guint count,
-			GPtrArray *problems, struct rs_error *err)
+/* Lines about one source, for whoever asked and for listeners. */
+static void tell(struct rs_source *source, const GPtrArray *lines, struct rs_session_result *result)
 {
-	g_autoptr(GArray) on = changing(plans, count, true), off = changing(plans, count, false);
-	g_autoptr(GPtrArray) refused = g_ptr_array_new_with_free_func(g_free);
-	int ret = switch_on(source, on, refused, err);
+	bool several = source->session->sources->len > 1;
 
-	if (ret) {
-		for (guint i = 0; i < count; i++)
-			take_back(&plans[i]);
-	} else {
-		/* Events that could not be patched are off too. */
-		ret = rs_source_switch_off(source, off, refused, err);
-		for (guint i = 0; i < count; i++)
-			settle(&plans[i]);
-		for (guint i = 0; i < refused->len; i++)
-			rs_source_say(source, "%s", (const char *)refused->pdata[i]);
-		if (problems)
-			g_ptr_array_extend(problems, refused, copy_text, NULL);
+	for (guint i = 0; i < lines->len; i++) {
+		const char *line = lines->pdata[i];
+
+		rs_source_say(source, "%s", line);
+		if (!result)
+			continue;
+		if (!result->problems)
+			result->problems = g_ptr_array_new_with_free_func(g_free);
+		g_ptr_array_add(result->problems,
+				several ? g_strconcat(source->name, ": ", line, NULL)
+					: g_strdup(line));
 	}
-	rs_source_commit(source);
-	return rs_source_result(source, ret, err);
 }
 
-int rs_plans_carry_out(GArray *plans, bool lenient, GPtrArray *problems, struct rs_error *err)
+/* As rs_plans_carry_out(), for the plans of one source. */
+static int begin(struct plan *plans, guint count, GPtrArray *lines, struct rs_error *err)
 {
+	g_autoptr(GArray) on = changing(plans, count, true);
+	struct rs_source *source = plans->ref.source;
+	int ret;
+
+	if (source->ended)
+		return rs_error_set(err, ESHUTDOWN, "it has ended");
+	ret = publish_all(plans, count, err);
+	if (ret)
+		return ret;
+	ret = switch_on(source, on, lines, err);
+	for (guint i = 0; ret && i < count; i++)
+		take_back(&plans[i]);
+	return ret;
+}
+
+static int carry_out_in(struct plan *plans, guint count, struct rs_session_result *result,
+			struct rs_error *err)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) off = changing(plans, count, false);
+	struct rs_source *source = plans->ref.source;
+	struct rs_error left = {0};
+	int ret = begin(plans, count, lines, err);
+
+	/* Events whose text cannot be put back are off too. */
+	if (!ret && rs_source_switch_off(source, off, lines, &left))
+		g_ptr_array_add(lines, g_strdup_printf("events are off, but their text was not put "
+						       "back: %s",
+						       left.message));
+	for (guint i = 0; !ret && i < count; i++)
+		settle(&plans[i]);
+	rs_source_commit(source);
+	if (!ret && source->ended)
+		ret = rs_error_set(err, ESHUTDOWN, "it has ended");
+	for (guint i = 0; !ret && i < count; i++)
+		plans[i].done = true;
+	if (!ret)
+		tell(source, lines, result);
+	return ret;
+}
+
+static void note_failed(struct rs_source *source, const char *why, struct rs_session_result *result)
+{
+	g_autoptr(GPtrArray) line = g_ptr_array_new_with_free_func(g_free);
+
+	g_ptr_array_add(line, g_strdup_printf("nothing was changed there: %s", why));
+	tell(source, line, result);
+	if (!result)
+		return;
+	if (!result->failed)
+		result->failed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_array_append_val(result->failed, source->number);
+}
+
+/* The number of plans of the source of `plans`. */
+static guint count_of_source(const struct plan *plans, guint left)
+{
+	guint count = 1;
+
+	while (count < left && plans[count].ref.source == plans->ref.source)
+		count++;
+	return count;
+}
+
+int rs_plans_carry_out(GArray *plans, bool lenient, struct rs_session_result *result,
+		       struct rs_error *err)
+{
+	uint32_t touched = 0;
 	int ret = 0;
 
 	for (guint i = 0; i < plans->len && !ret; i++)
 		ret = decide(rs_plan(plans, i), lenient, err);
-	if (!ret)
-		ret = publish_all(plans, err);
 	if (ret)
 		return ret;
-	for (guint from = 0, to; from < plans->len; from = to) {
-		struct rs_source *source = rs_plan(plans, from)->ref.source;
+	for (guint from = 0, count; from < plans->len; from += count) {
+		struct plan *these = rs_plan(plans, from);
+		struct rs_source *source = these->ref.source;
+		struct rs_error why = {0};
 		int failed;
 
-		for (to = from; to < plans->len && rs_plan(plans, to)->ref.source == source; to++)
-			;
-		failed = carry_out_in(source, rs_plan(plans, from), to - from, problems,
-				      ret ? NULL : err);
+		count = count_of_source(these, plans->len - from);
+		failed = carry_out_in(these, count, result, &why);
+		if (!failed) {
+			touched += count;
+			continue;
+		}
+		/* If it is the only source, whoever asked gets the error. */
+		if (count < plans->len)
+			note_failed(source, why.message, result);
+		rs_source_result(source, failed, &why);
+		if (!ret && err)
+			*err = why;
 		ret = ret ? ret : failed;
 	}
+	if (!ret || touched)
+		ret = 0;
+	else if (result)
+		rs_session_result_clear(result);
+	if (result)
+		result->touched = touched;
 	return ret;
 }

@@ -7,12 +7,12 @@
  *     source.c   life of a source, what its target tells
  *     members.c  processes that join by taking a region
  *     stat.c     counters, of a source and of the session
- *     clock.c    epochs: see clock.h; ping.c asks an agent for its clock: see ping.h
  *     guest.c    what the guest says (refresh)
  *     rules.c    what was asked for by glob, applied to events that appear later
- *     events.c   which events, enable, disable, list
+ *     asks.c     what is asked for by glob: enable, disable, filter
+ *     events.c   which events can be used, and their list
  *     providers.c  the list of providers
- *     filters.c  filters
+ *     filters.c  from an expression to the filters of events
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
  *     hcall.c    what each request of a guest does
@@ -57,6 +57,13 @@ struct asker {
 	struct rs_source *source; /* NULL: all sources */
 };
 
+/* What is asked for. */
+struct rs_ask {
+	enum rs_rule_kind kind;
+	const char *glob;
+	const char *expression; /* RS_RULE_FILTER; NULL or blank clears */
+};
+
 #define RS_GUEST_FILTER_TOO_LARGE                                                                  \
 	"a guest's filter may take half of what there is for an event, so that others have room"
 
@@ -68,6 +75,7 @@ struct plan {
 	/* Worked out from the wishes when the plan is carried out. */
 	GByteArray *program;
 	bool on, overfull;
+	bool done; /* carried out: the event's state has the wishes */
 };
 
 struct rs_source {
@@ -193,33 +201,17 @@ void rs_source_provider_left(struct rs_source *source, uint32_t slot);
 /* Applies all rules to live events of the source to which they have not been applied. */
 void rs_rules_apply(struct rs_source *source);
 
-/* events.c */
-int rs_events_enable(struct rs_session *session, const struct asker *asker, const char *glob,
-		     struct rs_session_result *result, struct rs_error *err);
-int rs_events_disable(struct rs_session *session, const struct asker *asker, const char *glob,
-		      struct rs_session_result *result, struct rs_error *err);
-/*
- * The beginning of each request: checks and refreshes, then finds the live events that match, by
- * source, to be unreffed. There may be none if matching events may still come: then the wish is
- * kept as a rule.
- */
-int rs_events_match(struct rs_session *session, const struct asker *asker, const char *glob,
-		    GArray **refs, struct rs_error *err);
+/* asks.c */
 /* The owner whose wishes for events of this source the asker changes. */
 struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source);
-/* Whether there is room for the rule that will be added once the wish is carried out. */
-int rs_asker_check_room(struct rs_session *session, const struct asker *asker,
-			enum rs_rule_kind kind, const char *glob, const char *expression,
-			struct rs_error *err);
-/* `met`: the rule's names were found in events. */
-void rs_asker_add_rule(struct rs_session *session, const struct asker *asker,
-		       enum rs_rule_kind kind, const char *glob, const char *expression, bool met);
 /*
- * Fills in an asker for an owner of that name, which is made if need be. -EINVAL, -EUSERS: as
- * rs_owners_get().
+ * Does what is asked, and keeps it as a rule. `result` (may be NULL) is empty, and is filled in. As
+ * rs_session_enable() and the like.
  */
-int rs_asker_init(struct asker *asker, struct rs_session *session, const char *owner,
-		  struct rs_error *err);
+int rs_asker_ask(struct rs_session *session, const struct asker *asker, const struct rs_ask *ask,
+		 struct rs_session_result *result, struct rs_error *err);
+
+/* events.c */
 /* Whether the event is live and its id is in range. */
 bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event);
 /* Forgets what is known of an event, and says nothing to the guest. */
@@ -231,9 +223,9 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err);
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
 
 /* filters.c */
-int rs_events_set_filter(struct rs_session *session, const struct asker *asker, const char *glob,
-			 const char *expression, struct rs_session_result *result,
-			 struct rs_error *err);
+/* Sets or clears the asker's filter in the plans. If it does not fit one, the plans are void. */
+int rs_plans_filter(GArray *plans, const struct asker *asker, const char *expression,
+		    struct rs_error *err);
 /* Turns the mistake in an expression into `err`; returns -EBADMSG. */
 int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
 		     struct rs_error *err);
@@ -250,12 +242,15 @@ static inline struct event_state *rs_plan_state(const struct plan *plan)
 	return &plan->ref.source->events[plan->ref.id];
 }
 /*
- * Puts plans into force. If a filter does not fit (-E2BIG, -ENOSPC), nothing changes anywhere. If a
- * source cannot be patched, nothing changes in that source. `lenient`: an event whose owners'
- * filters are too large together is recorded without a filter, and a message says so. `problems`
- * (may be NULL) gets a line for each refused site.
+ * Puts plans, by source, into force. First all of them are worked out: if the filters of all owners
+ * are too large together for an event (-E2BIG), nothing changes anywhere. Then they are carried out
+ * in one source after the other. Where that fails nothing changes, and the others go on. 0: it was
+ * done in a source at least, and marked in its plans. Else the first error. `lenient`: an event
+ * whose owners' filters are too large together is recorded without a filter, and a message says so.
+ * `result` (may be NULL): `touched`, `problems` and `failed` are filled in.
  */
-int rs_plans_carry_out(GArray *plans, bool lenient, GPtrArray *problems, struct rs_error *err);
+int rs_plans_carry_out(GArray *plans, bool lenient, struct rs_session_result *result,
+		       struct rs_error *err);
 /* Counts an event that other owners than `but` keep as it is, and notes their names. */
 void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
 		    const struct rs_owner *but);

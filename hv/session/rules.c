@@ -160,6 +160,24 @@ static GArray *fresh_events(struct rs_source *source)
 	return refs;
 }
 
+/* Whether something was asked for before the session was started. */
+static bool asked_early(const struct rs_owners *owners)
+{
+	for (unsigned int i = 0; i < rs_owners_count(owners); i++) {
+		const GPtrArray *rules = rs_owners_nth(owners, i)->rules;
+
+		for (guint k = 0; k < rules->len; k++) {
+			if (((const struct rs_rule *)rules->pdata[k])->early)
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * If this fails, what was asked for at the start cannot be had. But what comes later, or joins,
+ * must not end what others are traced for.
+ */
 void rs_rules_apply(struct rs_source *source)
 {
 	const struct rs_owners *owners = source->session->owners;
@@ -173,6 +191,10 @@ void rs_rules_apply(struct rs_source *source)
 	for (unsigned int i = 0; i < rs_owners_count(owners); i++)
 		apply(plans, rs_owners_nth(owners, i));
 	apply(plans, source->guest);
-	if (rs_plans_carry_out(plans, true, NULL, &err))
+	if (!rs_plans_carry_out(plans, true, NULL, &err))
+		return;
+	if (!source->machine && is_start(source->session) && asked_early(owners))
 		rs_session_say_failed(source->session, &err);
+	else
+		rs_source_say(source, "what is wanted cannot be switched on: %s", err.message);
 }

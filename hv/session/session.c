@@ -364,6 +364,7 @@ struct rs_source *rs_session_source(const struct rs_session *session, guint i)
 void rs_session_result_clear(struct rs_session_result *result)
 {
 	g_clear_pointer(&result->problems, g_ptr_array_unref);
+	g_clear_pointer(&result->failed, g_array_unref);
 	g_clear_pointer(&result->kept_for, g_ptr_array_unref);
 	*result = (struct rs_session_result){0};
 }

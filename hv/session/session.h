@@ -28,7 +28,7 @@
  * Errors (negative errno, with a message): -ENOENT no event matches; -EBADMSG a bad filter (the
  * message holds the expression and a caret line); -EINVAL a bad argument; -EAGAIN the agent has not
  * said hello; -ESHUTDOWN every guest has ended; others as the target and patcher give them. If one
- * source cannot be patched or resumed, the others are still done, and the first error is returned.
+ * source cannot be resumed, the others still are, and the first error is returned.
  * rs_session_start() and rs_session_pause() stop at the first failure.
  */
 #ifndef RS_HV_SESSION_SESSION_H
@@ -90,8 +90,8 @@ struct rs_session_listener {
 	void (*message)(void *data, const char *text);
 	/*
 	 * What was asked for cannot be done: a filter that was given before the start does not fit
-	 * an event that is there at the start, or events that are wanted cannot be switched on when
-	 * they appear, or the agent's ABI is not ours.
+	 * an event that is there at the start, or events that were wanted before the start cannot
+	 * be switched on then, or the agent's ABI is not ours.
 	 */
 	void (*failed)(void *data, const struct rs_error *err);
 	void (*doorbell)(void *data);
@@ -99,12 +99,20 @@ struct rs_session_listener {
 	void (*ended)(void *data, struct rs_source *source, const struct rs_target_end *end);
 };
 
+/*
+ * What became of a request. It is carried out in one source after the other. Where that fails
+ * nothing changes, and the others go on: then it is done in part.
+ */
 struct rs_session_result {
-	uint32_t touched; /* events that matched */
+	uint32_t touched; /* events that matched, in sources where it was carried out */
 	bool pending;     /* no event matched, but no agent has reported yet: kept as a rule */
-	/* A line for each site that could not be patched, after disable for each that may still be
-	 * patched; of char *; NULL: none; owned by the caller. */
+	/*
+	 * Of char *, NULL: none; owned by the caller. A line for each source in which it failed,
+	 * and for each site that was refused or, after it went off, may still be patched. Where
+	 * there are several sources a line begins with the name of one.
+	 */
 	GPtrArray *problems;
+	GArray *failed; /* of uint32_t, numbers of the sources in which it failed; NULL: none */
 	/*
 	 * Events that other owners keep as they are. After disable: events that stay on. After
 	 * set_filter: events that are recorded without a filter.
@@ -214,12 +222,14 @@ void rs_session_remove_listener(struct rs_session *session,
 				const struct rs_session_listener *listener);
 
 /*
- * Change what `owner` wants. RS_OWNER_GUEST stands for every guest. `result` may be NULL. -ENOENT:
- * no event matches, and the wish is not pending either. -E2BIG: the filters of all owners together
- * are too large for an event. -ENOSPC: there is no space left for filters, or the owner has
- * RS_OWNER_MAX_RULES globs. -EUSERS: there are RS_OWNERS_MAX owners. After these errors and
- * -EBADMSG nothing has changed. To let go of an event never fails because of the filters of others:
- * if they do not fit, the event is recorded without a filter.
+ * Change what `owner` wants, and keep that as a rule. RS_OWNER_GUEST stands for every guest.
+ * `result` may be NULL, else it is empty and to be cleared in the end. 0: done, or done in part as
+ * `result` says. After any error nothing has changed, and there is no new rule. -ENOENT: no event
+ * matches, and the wish is not pending either. -E2BIG: the filters of all owners together are too
+ * large for an event. -ENOSPC: no source has space left for filters, or the owner has
+ * RS_OWNER_MAX_RULES globs. -EUSERS: there are RS_OWNERS_MAX owners. Others: it failed in every
+ * source, in the first of them like this. To let go of an event never fails because of the filters
+ * of others: if they do not fit, the event is recorded without a filter.
  */
 int rs_session_enable(struct rs_session *session, const char *owner, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err);

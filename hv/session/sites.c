@@ -32,8 +32,10 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 
 /*
  * The newest `count` refusals: a note on each one's event, a line for the caller of the first few.
+ * `what` was done with the sites.
  */
-static void tell_refusals(struct rs_source *source, size_t count, GPtrArray *problems)
+static void tell_refusals(struct rs_source *source, size_t count, const char *what,
+			  GPtrArray *problems)
 {
 	size_t all, told = 0;
 	const struct rs_site_refusal *list = rs_patcher_refusals(source->patcher, &all);
@@ -52,9 +54,9 @@ static void tell_refusals(struct rs_source *source, size_t count, GPtrArray *pro
 		}
 		if (++told > LINES)
 			continue;
-		line = g_strdup_printf("site at %#" PRIx64 " of %s%s%s refused: %s", list[i].at.v,
+		line = g_strdup_printf("site at %#" PRIx64 " of %s%s%s %s: %s", list[i].at.v,
 				       event ? event->system : "an unknown event", event ? ":" : "",
-				       event ? event->name : "", list[i].why);
+				       event ? event->name : "", what, list[i].why);
 		if (problems)
 			g_ptr_array_add(problems, g_steal_pointer(&line));
 		else
@@ -64,9 +66,9 @@ static void tell_refusals(struct rs_source *source, size_t count, GPtrArray *pro
 		return;
 	if (problems)
 		g_ptr_array_add(problems,
-				g_strdup_printf("and %zu sites more refused", count - LINES));
+				g_strdup_printf("and %zu sites more %s", count - LINES, what));
 	else
-		rs_source_say(source, "and %zu sites more refused", count - LINES);
+		rs_source_say(source, "and %zu sites more %s", count - LINES, what);
 }
 
 int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs_provider *provider,
@@ -92,7 +94,7 @@ int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs
 		return ret;
 	ret = rs_patcher_add_provider(source->patcher, &list, &refused, err);
 	if (!ret && refused)
-		tell_refusals(source, refused, NULL);
+		tell_refusals(source, refused, "refused", NULL);
 	return ret;
 }
 
@@ -124,7 +126,7 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 			rs_patcher_want(source->patcher, (uint16_t)ids[i], -1);
 	}
 	if (!ret && refused)
-		tell_refusals(source, refused, problems);
+		tell_refusals(source, refused, on ? "refused" : "not put back", problems);
 	return ret;
 }
 

@@ -337,7 +337,7 @@ def test_disable_fails():
             f.seek(site)
             f.write(b'\xcc')
         r = rs('disable', 'join:*')
-        check(r.returncode == 1 and hex(site) in r.stderr and 'was not put back' in r.stderr,
+        check(r.returncode == 1 and hex(site) in r.stderr and 'not put back' in r.stderr,
               f'{r.stdout.strip()}: {r.stderr.strip()}')
         with open(f'/proc/{pid}/mem', 'r+b', 0) as f:
             f.seek(site)

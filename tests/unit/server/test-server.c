@@ -20,7 +20,7 @@ static const char *const sched[] = {"switch", "wakeup", NULL};
 
 struct host {
 	char *path;
-	struct sham *sham;
+	struct sham *sham, *other; /* NULL: there is no other */
 	struct rs_session *session;
 	struct rs_server *server;
 	void (*body)(struct host *host);
@@ -45,6 +45,23 @@ static void set_up(struct host *host, gconstpointer data)
 	rs_session_refresh(host->session);
 }
 
+/* With another guest, which has text and cannot be stopped. */
+static void set_up_other(struct host *host, gconstpointer data)
+{
+	struct rs_source_config config = {.kernel = "other"};
+
+	set_up(host, data);
+	host->other = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 64);
+	host->other->unstoppable = true;
+	g_assert_cmpint(rs_session_add_source(host->session, &config, host->other->region,
+					      &host->other->target, NULL, NULL),
+			==, 0);
+	g_assert_cmpint(rs_session_start(host->session, NULL), ==, 0);
+	sham_hello(host->other, 0);
+	sham_provider(host->other, "sched", sched);
+	rs_session_refresh(host->session);
+}
+
 static void tear_down(struct host *host, gconstpointer data)
 {
 	g_autofree char *dir = g_path_get_dirname(host->path);
@@ -52,6 +69,8 @@ static void tear_down(struct host *host, gconstpointer data)
 	rs_server_destroy(host->server);
 	rs_session_destroy(host->session);
 	sham_free(host->sham);
+	if (host->other)
+		sham_free(host->other);
 	g_assert_false(g_file_test(host->path, G_FILE_TEST_EXISTS));
 	g_rmdir(dir);
 	g_free(host->path);
@@ -123,7 +142,7 @@ static void test_control(struct host *host)
 	g_assert_cmpuint(touched, ==, 1);
 	g_assert_true(rs_dbus_session1_call_set_filter_sync(c, "sched:switch", "a > 2",
 							    rs_trace_client_no_options(), &touched,
-							    &pending, NULL, NULL, NULL));
+							    &pending, NULL, NULL, NULL, NULL));
 	g_assert_true(rs_dbus_session1_call_list_sync(c, "", rs_trace_client_no_options(), &events,
 						      NULL, NULL, NULL));
 	g_assert_cmpuint(g_variant_n_children(events), ==, 2);
@@ -148,13 +167,13 @@ static void test_control(struct host *host)
 	g_assert_cmpuint(value, ==, 1);
 	g_assert_cmpuint(g_variant_n_children(cpus), ==, 2);
 
-	g_assert_false(rs_dbus_session1_call_disable_sync(c, "nix", rs_trace_client_no_options(),
-							  &touched, NULL, NULL, &error));
+	g_assert_false(rs_dbus_session1_call_disable_sync(
+		c, "nix", rs_trace_client_no_options(), &touched, NULL, NULL, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT);
 	g_clear_error(&error);
 	g_assert_false(rs_dbus_session1_call_set_filter_sync(c, "sched:*", "a >",
 							     rs_trace_client_no_options(), &touched,
-							     &pending, NULL, NULL, &error));
+							     &pending, NULL, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_FILTER);
 	rs_trace_client_fix_error(&error);
 	g_assert_nonnull(strstr(error->message, "^"));
@@ -171,8 +190,8 @@ static void test_claim(struct host *host)
 
 	g_assert_true(rs_dbus_session1_call_claim_sync(b, rs_trace_client_no_options(), NULL, NULL,
 						       NULL));
-	g_assert_false(rs_dbus_session1_call_disable_sync(a, "*", rs_trace_client_no_options(),
-							  &touched, NULL, NULL, &error));
+	g_assert_false(rs_dbus_session1_call_disable_sync(
+		a, "*", rs_trace_client_no_options(), &touched, NULL, NULL, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BUSY);
 	g_clear_error(&error);
 	/* Looking on is always allowed. */
@@ -183,13 +202,13 @@ static void test_claim(struct host *host)
 							      &events, NULL, NULL, NULL));
 	}
 	g_assert_true(rs_dbus_session1_call_disable_sync(b, "*", rs_trace_client_no_options(),
-							 &touched, NULL, NULL, NULL));
+							 &touched, NULL, NULL, NULL, NULL, NULL));
 	/* The claim ends when the controller dies. */
 	g_dbus_connection_close_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(b)), NULL, NULL);
 	g_object_unref(b);
 	for (int i = 0; i < 500; i++) {
 		if (rs_dbus_session1_call_disable_sync(a, "*", rs_trace_client_no_options(),
-						       &touched, NULL, NULL, NULL))
+						       &touched, NULL, NULL, NULL, NULL, NULL))
 			return;
 		g_usleep(10000);
 	}
@@ -234,8 +253,8 @@ static void test_stop(struct host *host)
 	g_assert_true(rs_dbus_session1_call_stop_sync(c, "enough", rs_trace_client_no_options(),
 						      NULL, NULL, NULL));
 	sham_wait(&ended);
-	g_assert_false(rs_dbus_session1_call_disable_sync(c, "*", rs_trace_client_no_options(),
-							  &touched, NULL, NULL, &error));
+	g_assert_false(rs_dbus_session1_call_disable_sync(
+		c, "*", rs_trace_client_no_options(), &touched, NULL, NULL, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED);
 	g_clear_error(&error);
 }
@@ -265,6 +284,60 @@ static void test_options(struct host *host)
 	g_clear_error(&error);
 }
 
+/* Whether the second source failed, with this problem. */
+static void check_part(GStrv problems, GVariant *more, const char *why)
+{
+	g_autoptr(GVariant) failed = g_variant_lookup_value(more, "failed", G_VARIANT_TYPE("au"));
+	guint number;
+
+	g_assert_nonnull(failed);
+	g_assert_cmpuint(g_variant_n_children(failed), ==, 1);
+	g_variant_get_child(failed, 0, "u", &number);
+	g_assert_cmpuint(number, ==, 2);
+	g_assert_cmpuint(g_strv_length(problems), ==, 1);
+	g_assert_true(g_str_has_prefix(problems[0], "other: "));
+	g_assert_nonnull(strstr(problems[0], why));
+}
+
+/* What was asked for is done in one of two guests. */
+static void test_part(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) enabled = NULL, filtered = NULL, cleared = NULL, disabled = NULL;
+	g_auto(GStrv) enable = NULL, filter = NULL, clear = NULL, disable = NULL;
+	gboolean pending = TRUE;
+	guint touched;
+
+	g_assert_true(rs_dbus_session1_call_enable_sync(c, "switch", rs_trace_client_no_options(),
+							&touched, &pending, &enable, &enabled, NULL,
+							NULL));
+	g_assert_cmpuint(touched, ==, 1);
+	g_assert_false(pending);
+	check_part(enable, enabled, "it runs away");
+	g_assert_true(rs_dbus_session1_call_set_filter_sync(
+		c, "switch", "a > 1", rs_trace_client_no_options(), &touched, &pending, &filter,
+		&filtered, NULL, NULL));
+	/* No filter is published for an event that is off. */
+	g_assert_cmpuint(touched, ==, 2);
+	g_assert_cmpuint(g_strv_length(filter), ==, 0);
+	g_clear_pointer(&enable, g_strfreev);
+	g_clear_pointer(&enabled, g_variant_unref);
+	g_assert_true(rs_dbus_session1_call_enable_sync(c, "switch", rs_trace_client_no_options(),
+							&touched, &pending, &enable, &enabled, NULL,
+							NULL));
+	g_assert_cmpuint(touched, ==, 1);
+	check_part(enable, enabled, "filter");
+	g_assert_true(rs_dbus_session1_call_clear_filter_sync(
+		c, "switch", rs_trace_client_no_options(), &touched, &pending, &clear, &cleared,
+		NULL, NULL));
+	g_assert_cmpuint(touched, ==, 2);
+	g_assert_true(rs_dbus_session1_call_disable_sync(c, "switch", rs_trace_client_no_options(),
+							 &touched, &pending, &disable, &disabled,
+							 NULL, NULL));
+	g_assert_cmpuint(touched, ==, 2);
+	g_assert_cmpuint(g_strv_length(clear) + g_strv_length(disable), ==, 0);
+}
+
 /* Asks for sched:switch, with or without a filter. */
 static gboolean ask(RsDBusSession1 *c, const char *options, const char *filter, GError **error)
 {
@@ -272,7 +345,7 @@ static gboolean ask(RsDBusSession1 *c, const char *options, const char *filter, 
 
 	if (filter)
 		return rs_dbus_session1_call_set_filter_sync(c, "sched:switch", filter, o, NULL,
-							     NULL, NULL, NULL, error);
+							     NULL, NULL, NULL, NULL, error);
 	return rs_dbus_session1_call_enable_sync(c, "sched:switch", o, NULL, NULL, NULL, NULL, NULL,
 						 error);
 }
@@ -315,7 +388,7 @@ static void test_owners(struct host *host)
 	check_owners(c, "host+ view:a > 1");
 	g_assert_true(ask(c, "{'owner': <'view'>}", NULL, NULL));
 	g_assert_true(rs_dbus_session1_call_disable_sync(c, "sched:*", rs_trace_client_no_options(),
-							 &touched, &more, NULL, NULL));
+							 &touched, NULL, NULL, &more, NULL, NULL));
 	g_assert_cmpuint(touched, ==, 2);
 	g_assert_true(g_variant_lookup(more, "kept", "u", &kept));
 	g_assert_cmpuint(kept, ==, 1);
@@ -381,8 +454,8 @@ static void test_idle_bonds(struct host *host)
 	g_autoptr(GVariant) more = NULL;
 	guint touched;
 
-	g_assert_true(
-		rs_dbus_session1_call_disable_sync(a, "*", options, &touched, &more, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_disable_sync(a, "*", options, &touched, NULL, NULL,
+							 &more, NULL, NULL));
 	g_assert_true(ask(c, "{'owner': <'idle'>}", NULL, NULL));
 	g_assert_true(ask(a, "{'owner': <'late'>, 'until-disconnect': <true>}", NULL, NULL));
 	hang_up(a);
@@ -510,7 +583,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *path;
 		void (*body)(struct host *host);
+		void (*set_up)(struct host *host, gconstpointer data);
 	} tests[] = {
+		{"/server/server/part", test_part, set_up_other},
 		{"/server/server/control", test_control},
 		{"/server/server/claim", test_claim},
 		{"/server/server/region", test_region_is_read_only},
@@ -526,6 +601,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/server/server/nobody", test_nobody);
 	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
-		g_test_add(tests[i].path, struct host, &tests[i].body, set_up, run_test, tear_down);
+		g_test_add(tests[i].path, struct host, &tests[i].body,
+			   tests[i].set_up ? tests[i].set_up : set_up, run_test, tear_down);
 	return g_test_run();
 }

@@ -2,9 +2,16 @@
 #include "sham.h"
 
 #include "region/regions.h"
+#include <errno.h>
 #include <ringside/atomic.h>
 #include <ringside/record.h>
 #include <string.h>
+
+/* Where `text` lies: code, 64 bytes for each event, and as much for its site and its id. */
+#define TEXT 0x100000u
+#define SITES (TEXT + 64 * 256)
+#define TEXT_SIZE (2 * 64 * 256)
+#define NOP "\x0f\x1f\x44\x00\x00"
 
 static struct sham *sham_of(struct rs_target *target)
 {
@@ -19,7 +26,13 @@ static int sham_start(struct rs_target *target, struct rs_error *err)
 
 static int sham_pause(struct rs_target *target, struct rs_error *err)
 {
+	const struct rs_target_end end = {.reason = RS_END_GONE};
+
+	if (sham_of(target)->unstoppable)
+		return rs_error_set(err, EIO, "it runs away");
 	sham_of(target)->pauses++;
+	if (sham_of(target)->dying)
+		target->events.ended(target->events.data, &end);
 	return 0;
 }
 
@@ -50,7 +63,21 @@ static int sham_nudge(struct rs_target *target, uint32_t vector, struct rs_error
 static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 		     struct rs_error *err)
 {
-	return rs_error_set(err, 14 /* EFAULT */, "no memory is there");
+	if (!sham_of(target)->text || at.v < TEXT || at.v + size > TEXT + TEXT_SIZE)
+		return rs_error_set(err, EFAULT, "no memory is there");
+	memcpy(out, sham_of(target)->text + (at.v - TEXT), size);
+	return 0;
+}
+
+static int sham_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		      struct rs_error *err)
+{
+	if (sham_of(target)->read_only)
+		return rs_error_set(err, EACCES, "it is engraved");
+	for (size_t i = 0; i < count; i++)
+		memcpy(sham_of(target)->text + (patches[i].at.v - TEXT), patches[i].new_bytes,
+		       patches[i].size);
+	return 0;
 }
 
 static void sham_destroy(struct rs_target *target)
@@ -63,6 +90,7 @@ static const struct rs_target_ops ops = {.kind = "sham",
 					 .pause = sham_pause,
 					 .resume = sham_resume,
 					 .read_virt = sham_read,
+					 .write_text = sham_write,
 					 .nudges = RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI,
 					 .nudge = sham_nudge,
 					 .stop = sham_stop,
@@ -83,9 +111,20 @@ struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel)
 	return sham;
 }
 
+struct sham *sham_new_with_text(uint32_t cpus, uint32_t hcall_channel, uint32_t filter_bytes)
+{
+	struct sham *sham = sham_new(cpus, hcall_channel);
+
+	/* The smallest section that can be laid out has room for many filters. */
+	sham->region->header.section[RS_SEC_FILTERS].size = filter_bytes;
+	sham->text = g_malloc0(TEXT_SIZE);
+	return sham;
+}
+
 void sham_free(struct sham *sham)
 {
 	g_assert_true(sham->destroyed);
+	g_free(sham->text);
 	g_free(sham);
 }
 
@@ -169,6 +208,30 @@ static void add_event(struct sham *sham, uint32_t slot, const char *system, cons
 	sham->event_bytes += sizeof(desc);
 }
 
+/* The newest event's site. */
+static void add_site(struct sham *sham)
+{
+	uint32_t n = sham->events - 1, id = RS_FIRST_EVENT_ID + n;
+	uint32_t at = SITES + n * (uint32_t)sizeof(struct rs_site), code = TEXT + n * 64;
+	uint32_t event = TEXT + TEXT_SIZE - 4 * (n + 1);
+	struct rs_site *site = (struct rs_site *)(void *)(sham->text + (at - TEXT));
+
+	memset(sham->text + n * 64, 0x90, 64);
+	memcpy(sham->text + n * 64, NOP, RS_SITE_BYTES);
+	memcpy(sham->text + (event - TEXT), &id, sizeof(id));
+	*site = (struct rs_site){
+		.code = (int32_t)(code - at),
+		.target = (int32_t)(code + 32 - (at + offsetof(struct rs_site, target))),
+		.event = (int32_t)(event - (at + offsetof(struct rs_site, event))),
+		.size = RS_SITE_BYTES,
+	};
+}
+
+bool sham_patched(struct sham *sham, uint32_t event)
+{
+	return memcmp(sham->text + (event - RS_FIRST_EVENT_ID) * 64, NOP, RS_SITE_BYTES) != 0;
+}
+
 static struct rs_provider *entry_of(struct sham *sham, uint32_t slot)
 {
 	return rs_trace_region_element(sham->region, RS_SEC_PROVIDERS, slot);
@@ -197,7 +260,13 @@ uint32_t sham_provider(struct sham *sham, const char *system, const char *const 
 	g_strlcpy(p->name, system, sizeof(p->name));
 	for (; *events; events++) {
 		add_event(sham, slot, system, *events);
+		if (sham->text)
+			add_site(sham);
 		p->event_count++;
+	}
+	if (sham->text) {
+		p->site_count = p->event_count;
+		p->sites = SITES + (sham->events - p->event_count) * sizeof(struct rs_site);
 	}
 	p->desc_size = sham->event_bytes - p->desc_offset;
 	p->state = RS_PROVIDER_LIVE;

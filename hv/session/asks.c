@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What owners ask for by glob: enable, disable, set and clear a filter. All of it goes the same
+ * way: find the events, plan for all sources, carry the plans out, and keep the request as a rule.
+ */
+#include "session/private.h"
+
+#include "filter/filter.h"
+#include <errno.h>
+#include <rs-trace-escape.h>
+#include <string.h>
+
+/* ---- who asks ---- */
+
+static bool asked(const struct asker *asker, const struct rs_source *source)
+{
+	return !asker->source || asker->source == source;
+}
+
+struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source)
+{
+	return asker->owner ? asker->owner : source->guest;
+}
+
+static int asker_init(struct asker *asker, struct rs_session *session, const char *owner,
+		      struct rs_error *err)
+{
+	*asker = (struct asker){0};
+	/* Also forget owners whose requests failed. */
+	rs_owners_prune(session->owners);
+	if (strcmp(owner, RS_OWNER_GUEST) == 0)
+		return 0;
+	return rs_owners_get(session->owners, owner, &asker->owner, err);
+}
+
+/* The n-th owner whose rules the asker means; NULL at the end. */
+static struct rs_owner *nth_owner(struct rs_session *session, const struct asker *asker, guint n)
+{
+	if (asker->owner || asker->source)
+		return n == 0 ? rs_asker_owner(asker, asker->source) : NULL;
+	return n < session->sources->len ? nth_source(session, n)->guest : NULL;
+}
+
+static int check_room(struct rs_session *session, const struct asker *asker,
+		      const struct rs_ask *ask, struct rs_error *err)
+{
+	struct rs_owner *owner;
+	int ret = 0;
+
+	for (guint i = 0; !ret && (owner = nth_owner(session, asker, i)); i++)
+		ret = rs_owner_check_room(owner, ask->kind, ask->glob, ask->expression, err);
+	return ret;
+}
+
+/* `met`: the rule's names were found in events. */
+static void add_rule(struct rs_session *session, const struct asker *asker,
+		     const struct rs_ask *ask, bool met)
+{
+	struct rs_owner *owner;
+
+	for (guint i = 0; (owner = nth_owner(session, asker, i)); i++) {
+		struct rs_rule *rule =
+			rs_owner_add_rule(owner, ask->kind, ask->glob, ask->expression);
+
+		if (!rule)
+			continue;
+		rule->met = met;
+		rule->early = !session->started;
+	}
+	/* The owner may have withdrawn its last wish. */
+	rs_owners_prune(session->owners);
+}
+
+/* ---- which events ---- */
+
+static void add_matching(struct rs_source *source, const char *glob, GArray *refs)
+{
+	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
+		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
+		struct event_ref ref = {source, event->id};
+
+		if (rs_event_usable(source, event) && rs_event_matches(source->name, event, glob))
+			g_array_append_val(refs, ref);
+	}
+}
+
+static int check_glob(const char *glob, struct rs_error *err)
+{
+	if (!glob || !*glob)
+		return rs_error_set(err, EINVAL, "an event glob is needed, such as 'sched:*'");
+	if (strlen(glob) > RS_SESSION_MAX_GLOB)
+		return rs_error_set(err, EINVAL, "the event glob is longer than %u bytes",
+				    RS_SESSION_MAX_GLOB);
+	return 0;
+}
+
+static int no_match(const char *glob, const char *ended, struct rs_error *err)
+{
+	g_autofree char *escaped = rs_trace_escape(glob, -1, NULL);
+
+	if (ended)
+		return rs_error_set(err, ENOENT, "no event matches '%s': '%s' has ended", escaped,
+				    ended);
+	return rs_error_set(err, ENOENT, "no event matches '%s'", escaped);
+}
+
+/* The name of a source that has ended and had an event that matches, or NULL. */
+static const char *ended_match(const struct rs_session *session, const struct asker *asker,
+			       const char *glob)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (!asked(asker, source) || !source->ended)
+			continue;
+		for (guint k = 0; k < rs_trace_schema_n_events(source->schema); k++) {
+			if (rs_event_matches(source->name, rs_trace_schema_nth(source->schema, k),
+					     glob))
+				return source->name;
+		}
+	}
+	return NULL;
+}
+
+/* Whether neither the machine nor any process in it has reported. */
+static bool silent(const struct rs_session *session, const struct rs_source *machine)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (source->hello && (source == machine || source->machine == machine))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether the wish is kept as a rule if no event matches, because matching events may still come.
+ */
+static bool may_wait(const struct rs_session *session, const struct asker *asker)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (asked(asker, source) && !source->machine && !source->ended &&
+		    silent(session, source))
+			return true;
+	}
+	return !session->sources->len;
+}
+
+/*
+ * Checks and refreshes, then finds the live events that match, by source, to be unreffed. There may
+ * be none if matching events may still come: then the wish is kept as a rule.
+ */
+static int match(struct rs_session *session, const struct asker *asker, const char *glob,
+		 GArray **refs, struct rs_error *err)
+{
+	GArray *found;
+	int ret = check_glob(glob, err);
+
+	if (ret)
+		return ret;
+	if (session->detached || rs_session_over(session))
+		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
+	found = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
+	for (guint i = 0; i < session->sources->len; i++) {
+		struct rs_source *source = nth_source(session, i);
+
+		if (!asked(asker, source) || source->ended)
+			continue;
+		if (source->started)
+			rs_source_refresh(source);
+		add_matching(source, glob, found);
+	}
+	if (!found->len && !may_wait(session, asker)) {
+		g_array_unref(found);
+		return no_match(glob, ended_match(session, asker, glob), err);
+	}
+	*refs = found;
+	return 0;
+}
+
+/* ---- as asked ---- */
+
+/* Changes the wishes in the plans. Nothing is in force yet. */
+static int change_wishes(const struct asker *asker, const struct rs_ask *ask, GArray *plans,
+			 struct rs_error *err)
+{
+	if (ask->kind == RS_RULE_FILTER)
+		return rs_plans_filter(plans, asker, ask->expression, err);
+	for (guint i = 0; i < plans->len; i++) {
+		struct plan *plan = rs_plan(plans, i);
+
+		rs_wishes_set_wanted(&plan->wishes, rs_asker_owner(asker, plan->ref.source),
+				     ask->kind == RS_RULE_ENABLE);
+	}
+	return 0;
+}
+
+/* Tells of events that other owners keep as they are. */
+static void note_kept(const struct asker *asker, const struct rs_ask *ask, const GArray *plans,
+		      struct rs_session_result *result)
+{
+	for (guint i = 0; i < plans->len; i++) {
+		const struct plan *plan = rs_plan(plans, i);
+		struct rs_owner *owner = rs_asker_owner(asker, plan->ref.source);
+		const struct rs_wish *wish;
+
+		if (!plan->done)
+			continue;
+		wish = rs_wishes_of(&rs_plan_state(plan)->wishes, owner);
+		if (ask->kind == RS_RULE_DISABLE && plan->on)
+			rs_result_keep(result, plan, NULL);
+		/* Another owner wants everything, although this one set a filter. */
+		if (ask->kind == RS_RULE_FILTER && wish && wish->wanted && wish->program &&
+		    !plan->program && !plan->overfull)
+			rs_result_keep(result, plan, owner);
+	}
+}
+
+static int carry_out(const struct asker *asker, const struct rs_ask *ask, const GArray *refs,
+		     struct rs_session_result *result, struct rs_error *err)
+{
+	g_autoptr(GArray) plans = rs_plans_new(refs);
+	int ret = plans->len ? change_wishes(asker, ask, plans, err) : 0;
+
+	/* An owner can always let go of an event, even if the others' filters are too large. */
+	if (!ret)
+		ret = rs_plans_carry_out(plans, ask->kind == RS_RULE_DISABLE, result, err);
+	if (!ret)
+		note_kept(asker, ask, plans, result);
+	return ret;
+}
+
+/* `ask` has been checked. */
+static int do_ask(struct rs_session *session, const struct asker *asker, const struct rs_ask *ask,
+		  struct rs_session_result *result, struct rs_error *err)
+{
+	g_autoptr(GArray) refs = NULL;
+	int ret = match(session, asker, ask->glob, &refs, err);
+
+	if (!ret)
+		ret = check_room(session, asker, ask, err);
+	if (!ret)
+		ret = carry_out(asker, ask, refs, result, err);
+	if (ret)
+		return ret;
+	add_rule(session, asker, ask, refs->len > 0);
+	result->pending = !refs->len;
+	rs_session_say_changed(session);
+	return 0;
+}
+
+int rs_asker_ask(struct rs_session *session, const struct asker *asker, const struct rs_ask *ask,
+		 struct rs_session_result *result, struct rs_error *err)
+{
+	g_autofree char *expression =
+		ask->expression ? g_strstrip(g_strdup(ask->expression)) : NULL;
+	const struct rs_ask checked = {ask->kind, ask->glob,
+				       expression && *expression ? expression : NULL};
+	struct rs_session_result unused = {0};
+	struct rs_filter_error why = {0};
+	int ret;
+
+	if (checked.expression && rs_filter_check(checked.expression, &why))
+		return rs_filter_failed(checked.expression, &why, err);
+	ret = do_ask(session, asker, &checked, result ? result : &unused, err);
+	rs_session_result_clear(&unused);
+	return ret;
+}
+
+static int ask_for(struct rs_session *session, const char *owner, const struct rs_ask *ask,
+		   struct rs_session_result *result, struct rs_error *err)
+{
+	struct asker asker;
+	int ret = asker_init(&asker, session, owner, err);
+
+	return ret ? ret : rs_asker_ask(session, &asker, ask, result, err);
+}
+
+int rs_session_enable(struct rs_session *session, const char *owner, const char *glob,
+		      struct rs_session_result *result, struct rs_error *err)
+{
+	return ask_for(session, owner, &(struct rs_ask){RS_RULE_ENABLE, glob, NULL}, result, err);
+}
+
+int rs_session_disable(struct rs_session *session, const char *owner, const char *glob,
+		       struct rs_session_result *result, struct rs_error *err)
+{
+	return ask_for(session, owner, &(struct rs_ask){RS_RULE_DISABLE, glob, NULL}, result, err);
+}
+
+int rs_session_set_filter(struct rs_session *session, const char *owner, const char *glob,
+			  const char *expression, struct rs_session_result *result,
+			  struct rs_error *err)
+{
+	return ask_for(session, owner, &(struct rs_ask){RS_RULE_FILTER, glob, expression}, result,
+		       err);
+}
