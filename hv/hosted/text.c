@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -163,8 +164,9 @@ int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *p
 
 	for (size_t i = 0; i < count && !ret; i++) {
 		const struct rs_text_patch *patch = &patches[i];
-		ssize_t put =
-			pwrite(hosted->mem_fd, patch->new_bytes, patch->size, (off_t)patch->at.v);
+		/* Not pwrite(), a cancellation point: that costs some 40 ns more. */
+		long put = syscall(SYS_pwrite64, hosted->mem_fd, patch->new_bytes,
+				   (size_t)patch->size, patch->at.v);
 
 		if (put != patch->size)
 			ret = no_access(hosted, patch->at.v, put < 0 ? errno : EIO, err);

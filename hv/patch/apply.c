@@ -17,13 +17,14 @@ struct work {
 /* Paused. Marks the patches that must not be written; returns the number of the others. */
 static size_t compare_all(struct work *work)
 {
-	bool have = !rs_text_read(work->target, work->patches, work->count, work->now, NULL);
+	bool have =
+		!rs_text_read_checked(work->target, work->patches, work->count, work->now, NULL);
 	size_t left = 0;
 
 	for (size_t i = 0; i < work->count; i++) {
 		const struct rs_text_patch *patch = &work->patches[i];
 
-		if (!have && rs_text_read(work->target, patch, 1, &work->now[i], NULL))
+		if (!have && rs_text_read_checked(work->target, patch, 1, &work->now[i], NULL))
 			work->outcomes[i] = RS_APPLY_UNREADABLE;
 		else if (memcmp(work->now[i], patch->old_bytes, patch->size))
 			work->outcomes[i] = RS_APPLY_CHANGED;
@@ -40,12 +41,12 @@ static int write_some(const struct work *work, size_t left, struct rs_error *err
 	int ret;
 
 	if (left == work->count || !left)
-		return left ? rs_text_write(work->target, work->patches, left, err) : 0;
+		return left ? rs_text_write_checked(work->target, work->patches, left, err) : 0;
 	some = g_new(struct rs_text_patch, left);
 	for (size_t i = 0; i < work->count; i++)
 		if (work->outcomes[i] == RS_APPLY_NOT_TRIED)
 			some[n++] = work->patches[i];
-	ret = rs_text_write(work->target, some, n, err);
+	ret = rs_text_write_checked(work->target, some, n, err);
 	g_free(some);
 	return ret;
 }
@@ -117,7 +118,9 @@ int rs_patch_apply(struct rs_target *target, const struct rs_text_patch *patches
 	for (size_t i = 0; i < count; i++)
 		outcomes[i] = RS_APPLY_NOT_TRIED;
 	*paused_ns = 0;
-	ret = stop_and_write(&work, paused_ns, err);
+	ret = rs_text_check_all(target, patches, count, err);
+	if (!ret)
+		ret = stop_and_write(&work, paused_ns, err);
 	g_free(work.now);
 	return ret;
 }

@@ -14,7 +14,7 @@
 
 /* What became of one patch. */
 enum rs_apply_outcome {
-	RS_APPLY_NOT_TRIED,  /* the guest could not be stopped */
+	RS_APPLY_NOT_TRIED,  /* the guest was not stopped */
 	RS_APPLY_DONE,       /* holds the new bytes */
 	RS_APPLY_UNREADABLE, /* not written: the text could not be read */
 	RS_APPLY_CHANGED,    /* not written: the text does not hold the old bytes */
@@ -25,9 +25,9 @@ enum rs_apply_outcome {
 /*
  * `patches` must not overlap. outcomes[i] is that of patches[i], also on failure. *paused_ns: from
  * the request to pause until the guest runs again; 0 if it was not stopped.
- * Returns 0 even if some patches were not written. Errors: those of the pause; those of the write,
- * after which the written patches were undone as far as possible; those of resume, after which the
- * outcomes are still right.
+ * Returns 0 even if some patches were not written. Errors: those of rs_text_check_all, before the
+ * guest is stopped; those of the pause; those of the write, after which the written patches were
+ * undone as far as possible; those of resume, after which the outcomes are still right.
  */
 int rs_patch_apply(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		   enum rs_apply_outcome *outcomes, uint64_t *paused_ns, struct rs_error *err);

@@ -56,6 +56,19 @@ static int by_address(gconstpointer a, gconstpointer b)
 	return x->at.v < y->at.v ? -1 : x->at.v > y->at.v;
 }
 
+/* Sites nearly always come in order, since a linker lists them so. A sort would cost more than all
+ * other work of a batch on them. */
+static void sort(GArray *changes)
+{
+	const struct change *all = (const struct change *)changes->data;
+
+	for (guint i = 1; i < changes->len; i++)
+		if (by_address(&all[i - 1], &all[i]) > 0) {
+			g_array_sort(changes, by_address);
+			return;
+		}
+}
+
 static void collect(struct batch *batch, uint32_t leaving)
 {
 	struct rs_patcher *patcher = batch->patcher;
@@ -74,7 +87,7 @@ static void collect(struct batch *batch, uint32_t leaving)
 			g_array_append_val(batch->changes, change);
 	}
 	patcher->asked = false;
-	g_array_sort(batch->changes, by_address);
+	sort(batch->changes);
 }
 
 /* The bytes at the JMP's target were decoded at an earlier look. If they changed, decode again. */

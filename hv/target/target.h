@@ -94,9 +94,9 @@ struct rs_target_ops {
 			 struct rs_error *err);
 
 	/*
-	 * Only rs_text_write() and rs_text_read() call these (see text.h), after they have checked
-	 * each patch. read_text is for targets where every read is a system call or a message.
-	 * NULL: read_phys or read_virt for each patch.
+	 * Only text.c calls these (see text.h), with patches that were checked. read_text is for
+	 * targets where every read is a system call or a message. NULL: read_phys or read_virt for
+	 * each patch.
 	 */
 	int (*write_text)(struct rs_target *target, const struct rs_text_patch *patches,
 			  size_t count, struct rs_error *err);

@@ -8,25 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Number of bytes in the page in which the patch begins. */
-static uint8_t first_part(const struct rs_text_patch *patch)
-{
-	uint64_t left = RS_PAGE_SIZE - patch->at.v % RS_PAGE_SIZE;
-
-	return left < patch->size ? (uint8_t)left : patch->size;
-}
-
-unsigned int rs_text_pieces(const struct rs_text_patch *patch, struct rs_text_piece pieces[2])
-{
-	uint8_t first = first_part(patch);
-
-	pieces[0] = (struct rs_text_piece){patch->at_phys, 0, first};
-	if (first == patch->size)
-		return 1;
-	pieces[1] = (struct rs_text_piece){patch->next_phys, first, (uint8_t)(patch->size - first)};
-	return 2;
-}
-
 int rs_text_check(const struct rs_target *target, const struct rs_text_patch *patch,
 		  struct rs_error *err)
 {
@@ -42,7 +23,7 @@ int rs_text_check(const struct rs_target *target, const struct rs_text_patch *pa
 		return rs_error_set(err, EINVAL,
 				    "a patch at 0x%" PRIx64 " does not lie at 0x%" PRIx64,
 				    patch->at.v, patch->at_phys.v);
-	if (first_part(patch) < patch->size &&
+	if (rs_text_first_part(patch) < patch->size &&
 	    (!patch->next_phys.v || patch->next_phys.v % RS_PAGE_SIZE))
 		return rs_error_set(err, EINVAL,
 				    "a patch at 0x%" PRIx64
@@ -60,8 +41,8 @@ struct rs_text_patch rs_text_reversed(const struct rs_text_patch *patch)
 	return back;
 }
 
-static int check_all(const struct rs_target *target, const struct rs_text_patch *patches,
-		     size_t count, struct rs_error *err)
+int rs_text_check_all(const struct rs_target *target, const struct rs_text_patch *patches,
+		      size_t count, struct rs_error *err)
 {
 	int ret = 0;
 
@@ -85,22 +66,36 @@ static int read_one(struct rs_target *target, const struct rs_text_patch *patch,
 	return ret;
 }
 
-int rs_text_read(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
-		 uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
+int rs_text_read_checked(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
 {
-	int ret = check_all(target, patches, count, err);
+	int ret = 0;
 
-	if (!ret && target->ops->read_text)
+	if (target->ops->read_text)
 		return target->ops->read_text(target, patches, count, now, err);
 	for (size_t i = 0; i < count && !ret; i++)
 		ret = read_one(target, &patches[i], now[i], err);
 	return ret;
 }
 
+int rs_text_read(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		 uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
+{
+	int ret = rs_text_check_all(target, patches, count, err);
+
+	return ret ? ret : rs_text_read_checked(target, patches, count, now, err);
+}
+
+int rs_text_write_checked(struct rs_target *target, const struct rs_text_patch *patches,
+			  size_t count, struct rs_error *err)
+{
+	return target->ops->write_text(target, patches, count, err);
+}
+
 int rs_text_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		  struct rs_error *err)
 {
-	int ret = check_all(target, patches, count, err);
+	int ret = rs_text_check_all(target, patches, count, err);
 
-	return ret ? ret : target->ops->write_text(target, patches, count, err);
+	return ret ? ret : rs_text_write_checked(target, patches, count, err);
 }

@@ -39,8 +39,26 @@ struct rs_text_piece {
 	uint8_t size;
 };
 
+/* Number of the patch's bytes that lie in the page in which it begins. */
+static inline uint8_t rs_text_first_part(const struct rs_text_patch *patch)
+{
+	uint64_t left = RS_PAGE_SIZE - patch->at.v % RS_PAGE_SIZE;
+
+	return left < patch->size ? (uint8_t)left : patch->size;
+}
+
 /* The 1 or 2 pieces of a patch that rs_text_check() accepts. Returns how many. */
-unsigned int rs_text_pieces(const struct rs_text_patch *patch, struct rs_text_piece pieces[2]);
+static inline unsigned int rs_text_pieces(const struct rs_text_patch *patch,
+					  struct rs_text_piece pieces[2])
+{
+	uint8_t first = rs_text_first_part(patch);
+
+	pieces[0] = (struct rs_text_piece){patch->at_phys, 0, first};
+	if (first == patch->size)
+		return 1;
+	pieces[1] = (struct rs_text_piece){patch->next_phys, first, (uint8_t)(patch->size - first)};
+	return 2;
+}
 
 /*
  * -EINVAL, and why: the size is not allowed, the address wraps around, or a physical address is
@@ -51,6 +69,10 @@ int rs_text_check(const struct rs_target *target, const struct rs_text_patch *pa
 
 /* The patch that undoes this one. */
 struct rs_text_patch rs_text_reversed(const struct rs_text_patch *patch);
+
+/* rs_text_check() of each patch. */
+int rs_text_check_all(const struct rs_target *target, const struct rs_text_patch *patches,
+		      size_t count, struct rs_error *err);
 
 /*
  * Copies the present bytes at each patch's address to `now`. On failure `now` is undefined.
@@ -67,5 +89,11 @@ int rs_text_read(struct rs_target *target, const struct rs_text_patch *patches, 
  */
 int rs_text_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		  struct rs_error *err);
+
+/* The same two for patches that rs_text_check_all() has accepted, so that a pause is shorter. */
+int rs_text_read_checked(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
+int rs_text_write_checked(struct rs_target *target, const struct rs_text_patch *patches,
+			  size_t count, struct rs_error *err);
 
 #endif

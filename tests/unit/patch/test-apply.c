@@ -133,6 +133,19 @@ static void test_unreadable(void)
 	check_rest();
 }
 
+/* A patch that cannot be one is found before the guest is stopped. */
+static void test_no_patch(void)
+{
+	setup();
+	patches[3].size = 0;
+	g_assert_cmpint(apply(NULL), ==, -EINVAL);
+	g_assert_cmpuint(fake.pauses, ==, 0);
+	g_assert_cmpuint(paused_ns, ==, 0);
+	for (size_t i = 0; i < COUNT; i++)
+		g_assert_cmpint(outcomes[i], ==, RS_APPLY_NOT_TRIED);
+	g_assert_cmpmem(ram, RAM, before, RAM);
+}
+
 static void test_not_stopped(void)
 {
 	struct rs_error err = {0};
@@ -214,6 +227,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/apply/sizes", test_sizes);
 	g_test_add_func("/patch/apply/changed", test_changed);
 	g_test_add_func("/patch/apply/unreadable", test_unreadable);
+	g_test_add_func("/patch/apply/no-patch", test_no_patch);
 	g_test_add_func("/patch/apply/not-stopped", test_not_stopped);
 	g_test_add_func("/patch/apply/taken-back", test_taken_back);
 	g_test_add_func("/patch/apply/not-taken-back", test_not_taken_back);
