@@ -63,7 +63,7 @@ static void init_rings(uint32_t boot)
 		.ctls = rs_core_section(RS_SEC_RING_CTL),
 		.ctl_stride = header->section[RS_SEC_RING_CTL].stride,
 		.pages = rs_core_section(RS_SEC_RINGS),
-		.epoch = &rs_core.control->epoch,
+		.chain = &rs_core.control->clock_chain,
 		.lost_nested = &rs_core.info->lost_nested,
 		.boot = boot,
 	};
@@ -128,8 +128,7 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 	info->owner_pid = config->owner_pid;
 	info->clock_pong = rs_load(&rs_core.control->clock_ping);
 	begun->boot = boot;
-	begun->epoch = rs_load(&rs_core.control->epoch);
-	begun->ts = rs_core_time();
+	begun->ts = rs_core_time_from(&begun->chain);
 	rs_core_copy_text(info->agent, config->agent, sizeof(info->agent));
 	rs_core_copy_text(info->name, config->name, sizeof(info->name));
 	rs_store_release(&info->magic, RS_GUEST_MAGIC);

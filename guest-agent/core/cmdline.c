@@ -43,19 +43,22 @@ static bool same_task(const struct rs_cmdline_entry *entry, uint32_t tgid,
 
 struct age {
 	uint32_t boot; /* 0: never used */
+	uint32_t chain;
 	uint64_t since;
 };
 
 static struct age age_of(const struct rs_cmdline_entry *entry)
 {
 	if (!rs_load(&entry->sequence))
-		return (struct age){0, 0};
-	return (struct age){rs_load(&entry->boot), rs_load(&entry->since)};
+		return (struct age){0};
+	return (struct age){rs_load(&entry->boot), rs_load(&entry->chain), rs_load(&entry->since)};
 }
 
 static bool older(const struct age *a, const struct age *b)
 {
-	return a->boot != b->boot ? a->boot < b->boot : a->since < b->since;
+	if (a->boot != b->boot)
+		return a->boot < b->boot;
+	return a->chain != b->chain ? a->chain < b->chain : a->since < b->since;
 }
 
 /* Entries grow as the bucket does. */
@@ -66,10 +69,10 @@ static struct rs_cmdline_entry *way_of(const struct rs_names *names, uint32_t bu
 }
 
 void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, const char *comm,
-		     uint64_t since)
+		     uint64_t since, uint32_t since_chain)
 {
 	struct rs_cmdline_entry *newest = NULL;
-	struct age oldest_age = {UINT32_MAX, 0};
+	struct age oldest_age = {.boot = UINT32_MAX}, newest_age = {0};
 	uint64_t name[WORDS];
 	uint32_t sequence, oldest = 0, bucket;
 
@@ -82,8 +85,10 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 		struct age age = age_of(way);
 
 		if (age.boot == rs_core.rings.boot && rs_load(&way->pid) == pid &&
-		    (!newest || age.since >= rs_load(&newest->since)))
+		    (!newest || !older(&age, &newest_age))) {
 			newest = way;
+			newest_age = age;
+		}
 		if (older(&age, &oldest_age)) {
 			oldest_age = age;
 			oldest = i;
@@ -103,6 +108,7 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 		rs_store(&way->since, since);
 		rs_store(&way->tgid, tgid);
 		rs_store(&way->boot, rs_core.rings.boot);
+		rs_store(&way->chain, since_chain);
 		for (uint32_t word = 0; word < WORDS; word++)
 			rs_store((uint64_t *)way->comm + word, name[word]);
 		rs_store_release(&way->sequence, sequence + 2);
@@ -115,6 +121,11 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 
 void rs_agent_cmdline(uint32_t pid, uint32_t tgid, const char *comm)
 {
-	if (rs_agent_active())
-		rs_cmdline_note(&rs_core.names, pid, tgid, comm, rs_core_time());
+	uint32_t chain;
+	uint64_t since;
+
+	if (!rs_agent_active())
+		return;
+	since = rs_core_time_from(&chain);
+	rs_cmdline_note(&rs_core.names, pid, tgid, comm, since, chain);
 }

@@ -84,10 +84,16 @@ uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_of
 
 /* cmdline.c: notes what `pid` is called, and of which process, since `since`. Any context. */
 void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, const char *comm,
-		     uint64_t since);
+		     uint64_t since, uint32_t since_chain);
 
 /* The event clock and the vCPU, through the ops. */
 uint64_t rs_core_time(void);
+/*
+ * The time at which something begins or ends. If the clock chain changes meanwhile, a beginning is
+ * early and an end is late.
+ */
+uint64_t rs_core_time_from(uint32_t *chain);
+uint64_t rs_core_time_until(uint32_t *chain);
 uint32_t rs_core_cpu(void);
 uint32_t rs_core_pid(void);
 

@@ -105,12 +105,13 @@ static __attribute__((noinline)) void push_raw(const struct rs_ring_record *reco
 	rs_core.ops.trace_pipe_push_raw_record(raw, 8 + size);
 }
 
-static __attribute__((noinline)) void note_name(const struct rs_where *where, uint64_t since)
+static __attribute__((noinline)) void note_name(const struct rs_where *where, uint64_t since,
+						uint32_t chain)
 {
 	if (rs_core.ops.trace_cmdline_push)
 		rs_core.ops.trace_cmdline_push(where->pid);
 	else
-		rs_cmdline_note(&rs_core.names, where->pid, where->tgid, where->comm, since);
+		rs_cmdline_note(&rs_core.names, where->pid, where->tgid, where->comm, since, chain);
 }
 
 static __attribute__((noinline)) void ring_doorbell(void)
@@ -176,7 +177,7 @@ static __attribute__((noinline)) void emit_slow(uint32_t id, const uint64_t *ent
 	/* A preemptible port knows which threads it has named, but not which tasks of the OS. */
 	if (rs_unlikely((RS_PORT_PREEMPTIBLE && rs_core.tasks) ||
 			rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
-		note_name(&where, record.ts);
+		note_name(&where, record.ts, record.chain);
 	if (rs_unlikely(rs_ring_wake_due(&rs_core.rings, where.cpu)))
 		ring_doorbell();
 }
@@ -304,6 +305,22 @@ void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, ui
 uint64_t rs_core_time(void)
 {
 	return rs_core.ops.time_now ? rs_core.ops.time_now() : rs_port_time();
+}
+
+uint64_t rs_core_time_from(uint32_t *chain)
+{
+	*chain = rs_load(&rs_core.control->clock_chain);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return rs_core_time();
+}
+
+uint64_t rs_core_time_until(uint32_t *chain)
+{
+	uint64_t now = rs_core_time();
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*chain = rs_load(&rs_core.control->clock_chain);
+	return now;
 }
 
 uint32_t rs_core_cpu(void)

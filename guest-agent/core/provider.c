@@ -88,10 +88,13 @@ void rs_providers_begin_boot(void)
 /* The page was begun after the provider had died, so no record from here on is of the provider. */
 static bool begun_after(const struct rs_ring_page *page, const struct rs_provider *entry)
 {
-	uint32_t boot = rs_load(&page->boot);
+	uint32_t boot = rs_load(&page->boot), chain = rs_load(&page->chain);
 
-	return boot > entry->last_boot ||
-	       (boot == entry->last_boot && entry->until && rs_load(&page->ts) > entry->until);
+	if (boot != entry->last_boot)
+		return boot > entry->last_boot;
+	if (chain != entry->until_chain)
+		return entry->until && chain > entry->until_chain;
+	return entry->until && rs_load(&page->ts) > entry->until;
 }
 
 static bool ring_forgot(uint32_t index, const struct rs_provider *entry)
@@ -311,7 +314,7 @@ static void write_entry(const struct rs_agent_provider *provider, const struct p
 					 sizeof(out->sequence));
 		describe_all(provider, place);
 		out->first_boot = boot;
-		out->since = rs_core_time();
+		out->since = rs_core_time_from(&out->since_chain);
 		out->event_count = place->count;
 		out->first_id = place->first_id;
 		out->desc_offset = place->offset;
@@ -320,6 +323,7 @@ static void write_entry(const struct rs_agent_provider *provider, const struct p
 	}
 	out->last_boot = boot;
 	out->until = 0;
+	out->until_chain = 0;
 	out->generation++;
 	out->sites = (uint64_t)(uintptr_t)provider->sites;
 	out->site_count = (uint32_t)(provider->sites_end - provider->sites);
@@ -399,7 +403,7 @@ static void forget(struct rs_agent_provider *provider)
 	}
 	begin_write(entry);
 	entry->state = RS_PROVIDER_DEAD;
-	entry->until = rs_core_time();
+	entry->until = rs_core_time_until(&entry->until_chain);
 	end_write(entry);
 	provider->id = 0;
 	provider->next = NULL;

@@ -116,7 +116,8 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 
 enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
-				     const struct rs_ring_record *record, uint32_t *page)
+				     uint32_t chain, const struct rs_ring_record *record,
+				     uint32_t *page)
 {
 	const uint64_t context = record->context;
 	struct rs_ring_state *state = ring->state;
@@ -145,6 +146,7 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();
 	rs_store(&state->last_ts, ts);
+	rs_store(&state->chain, chain);
 	if (token)
 		rs_context_settle(ring, shared, token, context);
 	pad(ring, shared, cur, rs_word_offset(word));
@@ -159,8 +161,7 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	rs_store(&header->ts, ts);
 	rs_store(&header->records, records);
 	rs_store(&header->dropped, dropped);
-	rs_store((uint64_t *)&header->boot,
-		 ring->rings->boot | (uint64_t)rs_load(ring->rings->epoch) << 32);
+	rs_store((uint64_t *)&header->boot, ring->rings->boot | (uint64_t)chain << 32);
 	rs_store((uint64_t *)&header->context, (uint16_t)(context >> 16) | (uint64_t)skipped << 16 |
 						       (uint64_t)ring->index << 32 |
 						       (uint64_t)RS_RING_PAGE_HEADER << 48);

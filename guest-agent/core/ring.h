@@ -36,7 +36,7 @@ struct rs_rings {
 	uint8_t *states;       /* struct rs_ring_state, state_stride apart */
 	const uint8_t *ctls;   /* struct rs_ring_ctl, ctl_stride apart */
 	uint8_t *pages;        /* ring_bytes apart */
-	const uint32_t *epoch; /* rs_control.epoch */
+	const uint32_t *chain; /* rs_control.clock_chain */
 	uint64_t *lost_nested; /* rs_guest_info.lost_nested */
 	uint32_t state_stride;
 	uint32_t ctl_stride;
@@ -94,7 +94,8 @@ struct rs_ring_record {
 	uint64_t context;      /* rs_context_mark() */
 	const uint64_t *entry; /* entry_size bytes, zeroes up to a multiple of 8 */
 	const struct rs_dyn *dyn;
-	uint64_t ts; /* out, when emitted */
+	uint64_t ts;    /* out, when emitted */
+	uint32_t chain; /* likewise, the clock chain of ts */
 };
 
 /* What became of a record. */
@@ -128,7 +129,8 @@ enum rs_switch_result {
 };
 enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
-				     const struct rs_ring_record *record, uint32_t *page);
+				     uint32_t chain, const struct rs_ring_record *record,
+				     uint32_t *page);
 
 /* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
@@ -238,7 +240,8 @@ static inline void rs_context_settle(const struct rs_ring *ring, enum rs_produce
 
 /*
  * Writes one record. The time comes from `clock`, or from `port_clock` if that is NULL.
- * `port_clock` is a constant, so that it is inlined. record->ts is set when the record is written.
+ * `port_clock` is a constant, so that it is inlined. record->ts and record->chain are set when the
+ * record is written.
  */
 static inline __attribute__((always_inline)) enum rs_ring_result
 rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
@@ -248,7 +251,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	const uint64_t context = record->context;
 	uint32_t size = record->size, cut = 0, units, marks, off;
 	uint64_t word, ts, page, *at, last;
-	uint32_t opened;
+	uint32_t opened, chain;
 
 	if (rs_unlikely(8 + size > (uint32_t)ring->rings->units * 8 - RS_RING_PAGE_HEADER ||
 			8 + size > RS_REC_MAX)) {
@@ -262,7 +265,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	units = 1 + (size + 7) / 8;
 
 	for (uint32_t tries = 0; tries < RS_TRIES; tries++) {
-		bool new_context, big_gap;
+		bool new_context, new_time;
 		uint64_t token = 0;
 
 #ifdef RS_PORT_RESTARTABLE
@@ -274,14 +277,15 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		/* Read after the word: a producer that comes in between makes the CAS fail. So the
 		 * order in the ring is the order in time. */
 		ts = rs_unlikely(clock != NULL) ? clock() : port_clock();
+		chain = rs_load(ring->rings->chain);
 		last = rs_load(&state->last_ts);
-		big_gap = (ts - last) >> 32 != 0;
+		new_time = (ts - last) >> 32 != 0 || chain != rs_load(&state->chain);
 		new_context = shared || rs_load(&state->context) != context;
-		marks = (new_context ? 1 : 0) + (big_gap ? 2 : 0);
+		marks = (new_context ? 1 : 0) + (new_time ? 2 : 0);
 		off = rs_word_offset(word);
 		if (rs_unlikely(off + marks + units > ring->rings->units)) {
-			enum rs_switch_result r =
-				rs_ring_switch(ring, shared, word, units, ts, record, &opened);
+			enum rs_switch_result r = rs_ring_switch(ring, shared, word, units, ts,
+								 chain, record, &opened);
 			if (r == RS_SWITCH_RETRY)
 				continue;
 			if (r == RS_SWITCH_REFUSED)
@@ -304,9 +308,13 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 			rs_context_settle(ring, shared, token, context);
 		page = rs_word_page(word);
 		at = (uint64_t *)(rs_ring_page(ring, page) + off * 8ull);
-		if (rs_unlikely(big_gap)) {
-			rs_store(at, RS_REC_TIME | 16ull << 16 |
-					     (uint64_t)rs_load(ring->rings->epoch) << 32);
+		if (rs_unlikely(new_time)) {
+			/*
+			 * A slower producer may store an older chain here afterwards. Then the next
+			 * record has a mark of its own.
+			 */
+			rs_store(&state->chain, chain);
+			rs_store(at, RS_REC_TIME | 16ull << 16 | (uint64_t)chain << 32);
 			rs_store(at + 1, ts);
 			at += 2;
 		}
@@ -327,6 +335,7 @@ write:
 	}
 	rs_ring_commit(ring, shared, page, (marks + units) * 8);
 	record->ts = ts;
+	record->chain = chain;
 	return !shared && marks ? RS_RING_NEW_CONTEXT : RS_RING_DONE;
 }
 
@@ -350,6 +359,7 @@ rs_ring_emit_fast(const struct rs_rings *rings, const uint32_t index,
 	uint64_t *at;
 
 	if (rs_unlikely(off + units > rings->units || (ts - rs_load(&state->last_ts)) >> 32 ||
+			rs_load(rings->chain) != rs_load(&state->chain) ||
 			(!shared && rs_load(&state->context) != context)))
 		return false;
 	if (rs_unlikely(!rs_ring_move_in(area, index, state, shared, word,

@@ -111,11 +111,11 @@ static uint64_t add_errors(uint64_t a, uint64_t b)
 
 /* Begins an epoch at `base`, on the line that goes through `at` with the rate `hz`. */
 static void begin(struct rs_clock *clock, uint64_t base, const struct rs_pong *at, uint64_t hz,
-		  uint32_t flags)
+		  bool continues)
 {
 	struct rs_clock_epoch line = {0};
 	struct rs_epoch_start start = {
-		.hz = hz, .ticks = base, .error_ns = at->error_ns, .flags = flags};
+		.hz = hz, .ticks = base, .error_ns = at->error_ns, .continues = continues};
 	uint64_t ns = at->ns - MIN(at->ns, origin(clock)), span;
 
 	rs_trace_clock_rate(hz, &line);
@@ -144,9 +144,9 @@ static void note_offset(struct rs_clock *clock, const struct rs_pong *at)
 }
 
 static void begin_measured(struct rs_clock *clock, uint64_t base, const struct rs_pong *at,
-			   uint32_t flags)
+			   bool continues)
 {
-	begin(clock, base, at, clock->hz, flags);
+	begin(clock, base, at, clock->hz, continues);
 	clock->slew = 0;
 	clock->error_ns = at->error_ns;
 	note_offset(clock, at);
@@ -162,6 +162,27 @@ static void set_pending(struct rs_clock *clock, bool pending)
 		 * acquire.
 		 */
 		rs_store_release(&clock->control->clock_pending, now + 1);
+}
+
+static uint64_t newest_record(const struct rs_clock *clock)
+{
+	uint64_t newest = 0, limit = UNKNOWN;
+
+	/*
+	 * A ring that has been silent since an earlier boot may show a time that this boot has not
+	 * reached.
+	 */
+	if (clock->error_ns != UNKNOWN)
+		limit = ticks_of(clock, rs_monotonic_ns() + clock->error_ns) + 1;
+	for (uint32_t i = 0; i < clock->region->header.ring_count; i++) {
+		const struct rs_ring_state *state =
+			rs_trace_region_element(clock->region, RS_SEC_RING_STATE, i);
+		uint64_t ts = rs_load(&state->last_ts);
+
+		if (ts <= limit)
+			newest = MAX(newest, ts);
+	}
+	return newest;
 }
 
 /*
@@ -187,7 +208,7 @@ void rs_clock_start(struct rs_clock *clock)
 {
 	const struct rs_target_ops *ops = clock->target->ops;
 	struct rs_pong at = {.error_ns = UNKNOWN};
-	uint32_t flags = 0;
+	bool continues = true; /* chains go on from session to session */
 
 	set_pending(clock, false); /* an earlier session may have left it odd */
 	clock->stopped = clock->target->held;
@@ -199,9 +220,9 @@ void rs_clock_start(struct rs_clock *clock)
 	clock->exact = at.ticks != 0;
 	if (clock->exact)
 		at.error_ns = EXACT_NS;
-	else if (inherit(clock, &at))
-		flags = RS_EPOCH_CONTINUES;
-	begin_measured(clock, at.ticks, &at, flags);
+	else
+		continues = inherit(clock, &at);
+	begin_measured(clock, at.ticks, &at, continues && at.ticks >= newest_record(clock));
 }
 
 /* ---- asking ---- */
@@ -220,51 +241,39 @@ static bool ask(struct rs_clock *clock, struct rs_pong *pong)
 	return rs_ping(&config, pong);
 }
 
-static uint64_t newest_record(const struct rs_clock *clock)
-{
-	uint64_t newest = 0, limit = UNKNOWN;
-
-	/*
-	 * A ring that has been silent since an earlier boot may show a time that this boot has not
-	 * reached.
-	 */
-	if (clock->error_ns != UNKNOWN)
-		limit = ticks_of(clock, rs_monotonic_ns() + clock->error_ns) + 1;
-	for (uint32_t i = 0; i < clock->region->header.ring_count; i++) {
-		const struct rs_ring_state *state =
-			rs_trace_region_element(clock->region, RS_SEC_RING_STATE, i);
-		uint64_t ts = rs_load(&state->last_ts);
-
-		if (ts <= limit)
-			newest = MAX(newest, ts);
-	}
-	return newest;
-}
-
 /*
  * Uses a measurement that does not follow a pause. It confirms the newest epoch, improves its line,
- * or contradicts it.
+ * or contradicts it. `newest`: newest_record() before the agent was asked.
  */
-static void judge(struct rs_clock *clock, const struct rs_pong *pong)
+static void judge(struct rs_clock *clock, const struct rs_pong *pong, uint64_t newest)
 {
 	uint64_t said = ns_of(clock, pong->ticks);
 	uint64_t off = said > pong->ns ? said - pong->ns : pong->ns - said;
 	uint64_t known = add_errors(add_errors(clock->error_ns, pong->error_ns), AGREE_NS);
 	uint64_t from =
 		clock->boot_ts && clock->boot_ts <= pong->ticks ? clock->boot_ts : pong->ticks;
-	bool back = from < MAX(clock->epoch.tsc_base, newest_record(clock));
+	bool back = from < MAX(clock->epoch.tsc_base, newest);
 
 	if (off <= known && pong->ticks >= clock->epoch.tsc_base) {
 		/*
 		 * The counter has not been moved. A better line serves all records of this epoch.
 		 */
 		if (pong->error_ns < clock->error_ns)
-			begin_measured(clock, clock->epoch.tsc_base, pong, RS_EPOCH_CONTINUES);
+			begin_measured(clock, clock->epoch.tsc_base, pong, true);
 	} else {
-		begin_measured(clock, from, pong, back ? 0 : RS_EPOCH_CONTINUES);
+		begin_measured(clock, from, pong, !back);
 	}
 	clock->doubt = false;
 	clock->boot_ts = 0;
+}
+
+static void ask_and_judge(struct rs_clock *clock)
+{
+	uint64_t newest = newest_record(clock);
+	struct rs_pong pong;
+
+	if (ask(clock, &pong))
+		judge(clock, &pong, newest);
 }
 
 void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
@@ -274,15 +283,15 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 
 	if (!clock->hz && info->tsc_hz) {
 		clock->hz = info->tsc_hz;
-		begin_measured(clock, 0, &at, 0);
+		begin_measured(clock, 0, &at, false);
 	}
 	clock->tries = 0;
 	if (clock->exact)
 		return;
 	clock->doubt = true;
 	clock->boot_ts = boot->boot == info->boot ? boot->ts : 0;
-	if (!clock->stopped && ask(clock, &at))
-		judge(clock, &at);
+	if (!clock->stopped)
+		ask_and_judge(clock);
 }
 
 /* ---- a pause ---- */
@@ -336,7 +345,6 @@ static void after_pause(struct rs_clock *clock)
 {
 	uint64_t base = pause_base(clock);
 	struct rs_pong limits = bounded(clock, base), pong;
-	uint32_t flags = RS_EPOCH_CONTINUES;
 	bool ours = clock->resuming != 0;
 
 	clock->stopped = false;
@@ -348,9 +356,9 @@ static void after_pause(struct rs_clock *clock)
 	 */
 	if (!ours || !ask(clock, &pong) || pong.error_ns > limits.error_ns)
 		pong = limits;
-	if (pong.ticks < clock->epoch.tsc_base) /* the counter was set meanwhile */
-		flags = 0;
-	begin_measured(clock, MIN(base, pong.ticks), &pong, flags);
+	/* If it is below them, the counter was set meanwhile. */
+	begin_measured(clock, MIN(base, pong.ticks), &pong,
+		       pong.ticks >= MAX(clock->epoch.tsc_base, clock->newest));
 }
 
 void rs_clock_pause(struct rs_clock *clock, enum rs_pause_step step)
@@ -409,19 +417,15 @@ static void follow_drift(struct rs_clock *clock)
 	clock->hz = (uint64_t)rate;
 	clock->slew = fabs(off) > DRIFT_NS ? off : 0;
 	at.error_ns = add_errors(clock->error_ns, (uint64_t)fabs(off));
-	begin(clock, at.ticks, &at, (uint64_t)(rate * SLEW_NS / (SLEW_NS + clock->slew)),
-	      RS_EPOCH_CONTINUES);
+	begin(clock, at.ticks, &at, (uint64_t)(rate * SLEW_NS / (SLEW_NS + clock->slew)), true);
 }
 
 void rs_clock_check(struct rs_clock *clock)
 {
-	struct rs_pong pong;
-
 	if (!clock->hz || clock->stopped)
 		return;
-	if ((clock->error_ns > SURE_NS || clock->doubt) && clock->tries < TRIES_MAX &&
-	    ask(clock, &pong))
-		judge(clock, &pong);
+	if ((clock->error_ns > SURE_NS || clock->doubt) && clock->tries < TRIES_MAX)
+		ask_and_judge(clock);
 	if (clock->follows)
 		follow_drift(clock);
 }
@@ -435,7 +439,7 @@ void rs_clock_learn(struct rs_clock *clock, const struct rs_clock *other)
 		return;
 	at.ticks = ticks_of(other, at.ns);
 	/* Until now the records of the newest epoch had a worse line. */
-	begin_measured(clock, MIN(clock->epoch.tsc_base, at.ticks), &at, RS_EPOCH_CONTINUES);
+	begin_measured(clock, MIN(clock->epoch.tsc_base, at.ticks), &at, true);
 }
 
 /* ---- questions ---- */

@@ -135,7 +135,10 @@ static int find_subject(struct resolver *r, const RsTraceEvent *event)
 		r->out->source = COMMON[i].source;
 		s->is_text = COMMON[i].source == RS_SRC_COMM;
 		s->bits = 32;
-		g_strlcpy(s->type, s->is_text ? "char[40]" : "u32", sizeof(s->type));
+		if (s->is_text)
+			g_snprintf(s->type, sizeof(s->type), "char[%u]", RS_COMM_LEN);
+		else
+			g_strlcpy(s->type, "u32", sizeof(s->type));
 		return 0;
 	}
 	if (r->strict)

@@ -37,6 +37,8 @@ struct rs_publisher {
 	uint64_t hz;
 	RsTraceClock *clock; /* the epochs that were published */
 	uint32_t epochs;     /* begun so far */
+	uint32_t chain;      /* the newest */
+	uint64_t base;       /* event clock at the base of the newest epoch */
 };
 
 struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
@@ -50,6 +52,7 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	 * again.
 	 */
 	publisher->epochs = rs_load(&map->control->epoch_count);
+	publisher->chain = rs_load(&map->control->clock_chain);
 	publisher->words = g_new0(uint32_t, map->event_capacity);
 	publisher->filter_of = g_new0(struct slot *, map->event_capacity);
 	publisher->slots = g_ptr_array_new_with_free_func(g_free);
@@ -262,7 +265,7 @@ void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_ep
 {
 	struct rs_clock_epoch epoch = {
 		.index = publisher->epochs,
-		.flags = start->flags,
+		.chain = publisher->epochs,
 		.tsc_base = start->ticks,
 		.ns_base = start->ns,
 		.wall_ns = start->wall_ns,
@@ -272,14 +275,18 @@ void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_ep
 
 	if (!start->hz || !publisher->map.epoch_capacity)
 		return;
+	if (start->continues && publisher->epochs && start->ticks >= publisher->base)
+		epoch.chain = MIN(publisher->chain, epoch.index);
 	publisher->hz = start->hz;
+	publisher->chain = epoch.chain;
+	publisher->base = epoch.tsc_base;
 	rs_trace_clock_rate(start->hz, &epoch);
 	rs_trace_clock_take(publisher->clock, &epoch, 1, epoch.index + 1);
 	shared = &publisher->map.epochs[epoch.index % publisher->map.epoch_capacity];
 	rs_store(&shared->index,
 		 UINT32_MAX); /* a reader that copies the old epoch now finds a wrong number */
 	rs_wmb();             /* pairs with the acquire of epoch_count and the check of the index */
-	rs_store(&shared->flags, epoch.flags);
+	rs_store(&shared->chain, epoch.chain);
 	rs_store(&shared->tsc_base, epoch.tsc_base);
 	rs_store(&shared->ns_base, epoch.ns_base);
 	rs_store(&shared->wall_ns, epoch.wall_ns);
@@ -288,11 +295,11 @@ void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_ep
 	rs_store(&shared->error_ns, epoch.error_ns);
 	rs_store_release(&shared->index, epoch.index);
 	publisher->epochs++;
-	rs_store(&publisher->map.control->epoch, epoch.index);
 	/*
 	 * Release: whoever sees the count sees the epochs below it. Pairs with a reader's acquire.
 	 */
 	rs_store_release(&publisher->map.control->epoch_count, publisher->epochs);
+	rs_store_release(&publisher->map.control->clock_chain, epoch.chain);
 }
 
 uint32_t rs_publisher_epochs(const struct rs_publisher *publisher)
@@ -307,7 +314,6 @@ uint64_t rs_publisher_clock_hz(const struct rs_publisher *publisher)
 
 uint64_t rs_publisher_ns(const struct rs_publisher *publisher, uint64_t ticks)
 {
-	guint32 epoch = publisher->epochs - 1;
-
-	return publisher->hz ? rs_trace_clock_ns(publisher->clock, &epoch, ticks) : 0;
+	return publisher->hz ? rs_trace_clock_ns(publisher->clock, publisher->chain, ticks, NULL)
+			     : 0;
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include <ringside/control.h>
 #include <ringside/filter.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct rs_publisher;
@@ -72,7 +73,7 @@ struct rs_epoch_start {
 	uint64_t ns;       /* host's CLOCK_MONOTONIC there, less rs_region_header.origin_ns */
 	uint64_t wall_ns;  /* CLOCK_REALTIME there; 0: unknown */
 	uint64_t error_ns; /* `ns` may be wrong by this much; UINT64_MAX: unknown */
-	uint32_t flags;    /* RS_EPOCH_* */
+	bool continues;    /* the counter has not gone back, so the chain goes on */
 };
 void rs_publisher_begin_epoch(struct rs_publisher *publisher, const struct rs_epoch_start *start);
 /* Epochs begun so far on this region, by earlier sessions too. */

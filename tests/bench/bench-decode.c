@@ -24,7 +24,7 @@ static void take(const RsTraceRecord *record, gpointer data)
 	bench->sum += record->ns;
 	if (!bench->line)
 		return;
-	rs_trace_cmdline_lookup(bench->names, record->boot, record->pid, record->ts, &task);
+	rs_trace_cmdline_lookup(bench->names, record->pid, record->when, &task);
 	bench->line(bench->out, record, &task);
 }
 
@@ -39,7 +39,7 @@ static void json_line(GString *out, const RsTraceRecord *record, const RsTraceTa
 }
 
 static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
-		    const RsTraceClock *clock, const GByteArray *page)
+		    RsTraceClock *clock, const GByteArray *page)
 {
 	g_autoptr(RsTraceDecoder) decoder = rs_trace_decoder_new(1, schema, clock, take, bench);
 	g_autoptr(GTimer) timer = g_timer_new();

@@ -22,7 +22,7 @@ static uint64_t tick(void)
 /* Fills the only ring of a region. */
 static void fill(RsTraceRegion *region)
 {
-	static const uint32_t epoch;
+	static const uint32_t chain;
 	static uint64_t lost;
 	struct rs_rings rings = {
 		.states = rs_trace_region_section(region, RS_SEC_RING_STATE, NULL),
@@ -30,7 +30,7 @@ static void fill(RsTraceRegion *region)
 		.ctls = rs_trace_region_section(region, RS_SEC_RING_CTL, NULL),
 		.ctl_stride = sizeof(struct rs_ring_ctl),
 		.pages = rs_trace_region_section(region, RS_SEC_RINGS, NULL),
-		.epoch = &epoch,
+		.chain = &chain,
 		.lost_nested = &lost,
 		.boot = 1,
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables of clock epochs, one after the other, as a file or a guest in QEMU may hold them. For any
- * tables, a time belongs to an epoch, naming that epoch gives the same epoch again, and later ticks
+ * tables, a time belongs to one epoch, whatever was asked before, and later ticks
  * of it are not at an earlier time.
  */
 #include "seed.h"
@@ -17,8 +17,8 @@ typedef struct {
 	guint64 ticks;
 	guint8 copied; /* entries */
 	struct __attribute__((packed)) {
-		guint8 ago; /* the index is epoch_count - ago */
-		guint8 flags, mult, shift;
+		guint8 ago;                /* the index is epoch_count - ago */
+		guint8 chain, mult, shift; /* the chain is index - chain / 8 */
 		guint32 tsc_base;
 		guint32 ns_base;
 		guint8 tsc_shift, ns_shift; /* shifts of the two above */
@@ -37,7 +37,7 @@ static void rs_fuzz_seeds(void)
 			if (i >= count || i + ENTRIES < count)
 				continue;
 			steps[s].entry[i % ENTRIES].ago = (guint8)(count - i);
-			steps[s].entry[i % ENTRIES].flags = i != 3;
+			steps[s].entry[i % ENTRIES].chain = (i < 3 ? i : i - 3) * 8;
 			steps[s].entry[i % ENTRIES].mult = 1;
 			steps[s].entry[i % ENTRIES].tsc_base = i == 3 ? 50 : i * 100;
 			steps[s].entry[i % ENTRIES].ns_base = i * 1000;
@@ -52,27 +52,28 @@ static void take(RsTraceClock *clock, const Step *step)
 	for (guint i = 0; i < ENTRIES; i++)
 		table[i] = (struct rs_clock_epoch){
 			.index = step->epoch_count - step->entry[i].ago,
-			.flags = step->entry[i].flags,
+			.chain = step->epoch_count - step->entry[i].ago - step->entry[i].chain / 8,
 			.tsc_base = (guint64)step->entry[i].tsc_base
 				    << step->entry[i].tsc_shift % 33,
 			.ns_base = (guint64)step->entry[i].ns_base << step->entry[i].ns_shift % 33,
-			.mult = step->entry[i].mult * 0x01010101u >> step->entry[i].flags / 8,
+			.mult = step->entry[i].mult * 0x01010101u >> step->entry[i].chain % 8,
 			.shift = step->entry[i].shift,
 		};
 	rs_trace_clock_take(clock, table, step->copied % (ENTRIES + 1), step->epoch_count);
 }
 
-static void look(const RsTraceClock *clock, guint32 named, guint64 ticks)
+static void look(RsTraceClock *clock, guint32 chain, guint64 ticks)
 {
-	guint32 epoch = named, again;
-	guint64 ns = rs_trace_clock_ns(clock, &epoch, ticks);
+	guint32 epoch, again;
+	guint64 ns = rs_trace_clock_ns(clock, chain, ticks, &epoch);
 
-	again = epoch;
-	if (rs_trace_clock_ns(clock, &again, ticks) != ns || again != epoch)
+	/* Another time in between: what the clock remembers of the last one does not matter. */
+	rs_trace_clock_ns(clock, chain + 1, ~ticks, NULL);
+	if (rs_trace_clock_ns(clock, chain, ticks, &again) != ns || again != epoch)
 		abort();
 	if (ticks == G_MAXUINT64)
 		return;
-	if (rs_trace_clock_ns(clock, &again, ticks + 1) < ns && again == epoch)
+	if (rs_trace_clock_ns(clock, chain, ticks + 1, &again) < ns && again == epoch)
 		abort();
 }
 
@@ -83,14 +84,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (; size >= sizeof(step); data += sizeof(step), size -= sizeof(step)) {
 		const struct rs_boot boots[RS_BOOTS] = {
-			{.boot = 8, .epoch = step.named, .ts = step.ticks}};
-		guint64 ns, ts;
+			{.boot = 8, .chain = step.named, .ts = step.ticks}};
+		RsTraceMoment when;
+		guint64 ns;
 
 		memcpy(&step, data, sizeof(step));
 		take(clock, &step);
 		rs_trace_clock_set_boots(clock, boots);
-		if (!rs_trace_clock_boot(clock, 8, &ns, &ts) ||
-		    rs_trace_clock_boot(clock, 1, &ns, &ts))
+		if (!rs_trace_clock_boot(clock, 8, &ns, &when) ||
+		    rs_trace_clock_boot(clock, 1, &ns, &when))
 			abort();
 		look(clock, step.named, step.ticks);
 		look(clock, step.epoch_count - 1, step.ticks);

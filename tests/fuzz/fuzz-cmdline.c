@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		RsTraceTask task;
 		gsize length;
 
-		rs_trace_cmdline_lookup(names, i / 16, i % 16, 150, &task);
+		rs_trace_cmdline_lookup(names, i % 16, (RsTraceMoment){i / 16, 0, 150}, &task);
 		length = strlen(task.comm);
 		if (!length || length > RS_COMM_LEN)
 			abort();

@@ -12,12 +12,12 @@
 #define SLOTS 4u
 
 typedef struct {
-	guint8 slot, state, first_boot, last_boot;
+	guint8 slot, state, first_boot, last_boot, since_chain, until_chain;
 	guint8 since, until, place,
 		keep; /* keep: so many providers survive a trim; 128: none is done */
 	guint16 first_id, n_events, length;
 } Change;
-_Static_assert(sizeof(Change) == 14, "no padding");
+_Static_assert(sizeof(Change) == 16, "no padding");
 
 static void add(GByteArray *out, Change change, GByteArray *descs)
 {
@@ -58,7 +58,8 @@ static void rs_fuzz_seeds(void)
 		     .state = RS_PROVIDER_LIVE,
 		     .first_boot = 2,
 		     .last_boot = 2,
-		     .since = 50},
+		     .since = 50,
+		     .since_chain = 1},
 	    two);
 	rs_fuzz_seed("lives", bytes->data, bytes->len);
 	g_byte_array_unref(bytes);
@@ -95,13 +96,12 @@ static void check(RsTraceSchema *schema)
 	}
 	/* A provider that is found was live at the time asked for. */
 	for (guint i = 0; i < 64; i++) {
-		guint boot = i % 4, id = RS_FIRST_EVENT_ID + i / 8 % 4;
-		guint64 ts = i * 4;
-		const RsTraceEvent *event = rs_trace_schema_lookup(schema, boot, id, ts);
+		const RsTraceMoment when = {.boot = i % 4, .chain = i / 2 % 3, .ts = i * 4};
+		guint id = RS_FIRST_EVENT_ID + i / 8 % 4;
+		const RsTraceEvent *event = rs_trace_schema_lookup(schema, id, when);
 
-		if (event && (event->id != id || boot < event->provider->first_boot ||
-			      boot > event->provider->last_boot ||
-			      (boot == event->provider->first_boot && ts < event->provider->since)))
+		if (event && (event->id != id || when.boot > event->provider->until.boot ||
+			      rs_trace_moment_compare(&when, &event->provider->since) < 0))
 			abort();
 	}
 }
@@ -118,6 +118,8 @@ static void change_one(RsTraceSchema *schema, const Change *change, const guint8
 		.desc_offset = change->place,
 		.desc_size = change->length,
 		.since = change->since,
+		.since_chain = change->since_chain,
+		.until_chain = change->until_chain,
 		.until = change->until,
 	};
 	GError *error = NULL;

@@ -87,8 +87,8 @@ static RsTraceClock *make_clock(void)
 {
 	static const struct rs_clock_epoch table[] = {
 		{.index = 0, .tsc_base = 1u << 30, .ns_base = 1000, .mult = 3, .shift = 1},
-		{.index = 1, .flags = RS_EPOCH_CONTINUES, .tsc_base = 1u << 31, .mult = ~0u},
-		{.index = 2, .tsc_base = 100, .ns_base = ~0ull / 2, .mult = 1},
+		{.index = 1, .tsc_base = 1u << 31, .mult = ~0u},
+		{.index = 2, .chain = 2, .tsc_base = 100, .ns_base = ~0ull / 2, .mult = 1},
 	};
 	RsTraceClock *clock = rs_trace_clock_new(0);
 

@@ -123,7 +123,7 @@ static void emit(void)
 	run_task(0, 1, 1, "init", 0);
 	trace_golden_ints(0, 0);
 	trace_golden_ints(UINT64_MAX, -1);
-	run_task(1, 4321, 4300, "forty letters, which are all that fit in",
+	run_task(1, 4321, 4300, "32 letters and that is all of it",
 		 RS_CTX_IRQS_OFF | 2u << RS_CTX_PREEMPT_SHIFT);
 	trace_golden_ints(0x8080808080808080, INT64_MIN);
 	run_task(0, 1, 1, "init", RS_CTX_HARDIRQ | RS_CTX_IRQS_OFF);

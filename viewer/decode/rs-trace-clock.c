@@ -6,8 +6,12 @@
 #define EPOCHS_MAX 65536u /* beyond this the older half is dropped */
 
 struct _RsTraceClock {
-	GArray *epochs; /* struct rs_clock_epoch, oldest first, indices without gaps */
-	GArray *chains; /* guint: where in `epochs` the chain of each begins */
+	/*
+	 * struct rs_clock_epoch, oldest first, indices without gaps, so in the order of their
+	 * chains, and inside a chain of their bases.
+	 */
+	GArray *epochs;
+	guint last; /* where the last time was found: the next one is mostly there too */
 	guint64 hz;
 	struct rs_boot boots[RS_BOOTS];
 };
@@ -17,7 +21,6 @@ RsTraceClock *rs_trace_clock_new(guint64 hz)
 	RsTraceClock *clock = g_new0(RsTraceClock, 1);
 
 	clock->epochs = g_array_new(FALSE, FALSE, sizeof(struct rs_clock_epoch));
-	clock->chains = g_array_new(FALSE, FALSE, sizeof(guint));
 	clock->hz = hz;
 	return clock;
 }
@@ -27,7 +30,6 @@ void rs_trace_clock_free(RsTraceClock *clock)
 	if (!clock)
 		return;
 	g_array_unref(clock->epochs);
-	g_array_unref(clock->chains);
 	g_free(clock);
 }
 
@@ -49,33 +51,29 @@ static guint32 first_index(const RsTraceClock *clock)
 
 static void add(RsTraceClock *clock, const struct rs_clock_epoch *epoch)
 {
-	guint i = clock->epochs->len, chain = i;
+	struct rs_clock_epoch kept = *epoch;
 
-	/* If the base went back, CONTINUES is wrong, and a new chain begins here. */
-	if (i && epoch->flags & RS_EPOCH_CONTINUES &&
-	    epoch->tsc_base >= epoch_at(clock, i - 1)->tsc_base)
-		chain = g_array_index(clock->chains, guint, i - 1);
-	g_array_append_val(clock->epochs, *epoch);
-	g_array_append_val(clock->chains, chain);
+	if (clock->epochs->len) {
+		const struct rs_clock_epoch *before = epoch_at(clock, clock->epochs->len - 1);
+
+		/* Else the table contradicts itself. */
+		if (kept.chain != before->chain || kept.tsc_base < before->tsc_base)
+			kept.chain = kept.index;
+	}
+	kept.chain = MIN(kept.chain, kept.index);
+	g_array_append_val(clock->epochs, kept);
 }
 
 static void forget_oldest(RsTraceClock *clock)
 {
-	guint half = clock->epochs->len / 2;
-
-	g_array_remove_range(clock->epochs, 0, half);
-	g_array_remove_range(clock->chains, 0, half);
-	for (guint i = 0; i < clock->chains->len; i++) {
-		guint *chain = &g_array_index(clock->chains, guint, i);
-
-		*chain = *chain > half ? *chain - half : 0;
-	}
+	g_array_remove_range(clock->epochs, 0, clock->epochs->len / 2);
+	clock->last = 0;
 }
 
 static void forget_all(RsTraceClock *clock)
 {
 	g_array_set_size(clock->epochs, 0);
-	g_array_set_size(clock->chains, 0);
+	clock->last = 0;
 }
 
 void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table, guint n,
@@ -127,79 +125,73 @@ guint64 rs_trace_clock_epoch_ns(const struct rs_clock_epoch *epoch, guint64 tick
 	return saturate(span + epoch->ns_base);
 }
 
-static gboolean is_of(const RsTraceClock *clock, guint i, guint64 ticks)
+/* Whether epoch `i` comes after the time: its chain is later, or its base is and not its chain. */
+static gboolean is_after(const RsTraceClock *clock, guint i, guint32 chain, guint64 ticks)
 {
 	const struct rs_clock_epoch *epoch = epoch_at(clock, i);
-	guint chain = g_array_index(clock->chains, guint, i);
 
-	if (ticks < epoch->tsc_base && chain != i)
-		return FALSE;
-	return i + 1 == clock->epochs->len || g_array_index(clock->chains, guint, i + 1) != chain ||
-	       ticks < epoch_at(clock, i + 1)->tsc_base;
+	return epoch->chain != chain ? epoch->chain > chain : epoch->tsc_base > ticks;
 }
 
-/* Where the chain of epoch `i` ends. */
-static guint chain_end(const RsTraceClock *clock, guint i)
+/* The time lies in epoch `i`, and neither before its chain nor in a later epoch. */
+static gboolean is_of(const RsTraceClock *clock, guint i, guint32 chain, guint64 ticks)
 {
-	guint chain = g_array_index(clock->chains, guint, i), end = clock->chains->len;
-
-	while (end - i > 1) {
-		guint middle = i + (end - i) / 2;
-
-		if (g_array_index(clock->chains, guint, middle) == chain)
-			i = middle;
-		else
-			end = middle;
-	}
-	return end;
+	return i < clock->epochs->len && epoch_at(clock, i)->chain == chain &&
+	       !is_after(clock, i, chain, ticks) &&
+	       (i + 1 == clock->epochs->len || is_after(clock, i + 1, chain, ticks));
 }
 
-/* The epoch of `ticks` on the chain of epoch `i`: the last one whose base is not above them. */
-static guint find(const RsTraceClock *clock, guint i, guint64 ticks)
+/*
+ * The last epoch that is not after the time. If that is of another chain, the time lies before the
+ * first epoch of its own, or its chain was dropped or is not known yet. Then the nearest counts.
+ */
+static guint find(const RsTraceClock *clock, guint32 chain, guint64 ticks)
 {
-	guint low = g_array_index(clock->chains, guint, i), high = chain_end(clock, i);
+	guint low = 0, high = clock->epochs->len;
 
-	while (high - low > 1) {
+	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
-		if (epoch_at(clock, middle)->tsc_base <= ticks)
-			low = middle;
-		else
+		if (is_after(clock, middle, chain, ticks))
 			high = middle;
+		else
+			low = middle + 1;
 	}
-	return low;
+	if (low && epoch_at(clock, low - 1)->chain == chain)
+		return low - 1;
+	if (low < clock->epochs->len && epoch_at(clock, low)->chain == chain)
+		return low;
+	return low ? low - 1 : 0;
 }
 
-guint64 rs_trace_clock_ns(const RsTraceClock *clock, guint32 *epoch, guint64 ticks)
+guint64 rs_trace_clock_ns(RsTraceClock *clock, guint32 chain, guint64 ticks, guint32 *epoch)
 {
-	guint i;
+	const struct rs_clock_epoch *found;
 
 	if (!clock->epochs->len) {
+		if (epoch)
+			*epoch = chain;
 		if (!clock->hz)
 			return ticks;
 		return saturate((unsigned __int128)ticks * G_GUINT64_CONSTANT(1000000000) /
 				clock->hz);
 	}
-	/* An epoch that was dropped or is not known yet: take the nearest known one. */
-	if ((gint32)(*epoch - first_index(clock)) < 0)
-		i = 0;
-	else
-		i = MIN(*epoch - first_index(clock), clock->epochs->len - 1);
-	if (!is_of(clock, i, ticks))
-		i = find(clock, i, ticks);
-	*epoch = first_index(clock) + i;
-	return rs_trace_clock_epoch_ns(epoch_at(clock, i), ticks);
+	if (!is_of(clock, clock->last, chain, ticks))
+		clock->last = find(clock, chain, ticks);
+	found = epoch_at(clock, clock->last);
+	if (epoch)
+		*epoch = found->index;
+	return rs_trace_clock_epoch_ns(found, ticks);
 }
 
-gboolean rs_trace_clock_boot(const RsTraceClock *clock, guint32 boot, guint64 *ns, guint64 *ts)
+gboolean rs_trace_clock_boot(RsTraceClock *clock, guint32 boot, guint64 *ns, RsTraceMoment *when)
 {
 	const struct rs_boot *at = &clock->boots[boot % RS_BOOTS];
-	guint32 epoch = at->epoch;
 
 	if (!boot || at->boot != boot)
 		return FALSE;
-	*ts = at->ts;
-	*ns = rs_trace_clock_ns(clock, &epoch, at->ts);
+	*when = (RsTraceMoment){boot, at->chain, at->ts};
+	*ns = rs_trace_clock_ns(clock, at->chain, at->ts, NULL);
 	return TRUE;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns ticks of the event clock into nanoseconds, by the epochs of RS_SEC_CLOCK.
- * ringside/control.h says which epoch a time belongs to. If no epoch is known, a plain rate
- * replaces it. If there is no rate either, a tick counts as a nanosecond. The clock also knows when
- * each boot began.
+ * ringside/control.h says which epoch a time belongs to, and what a chain is. If no epoch is known,
+ * a plain rate replaces it. If there is no rate either, a tick counts as a nanosecond. The clock
+ * also knows when each boot began.
  *
  * The numbers may come from a trace file or from pages that a guest could write. No value does
  * harm. One thread at a time.
@@ -14,6 +14,8 @@
 #include <glib.h>
 #include <ringside/control.h>
 #include <ringside/region.h>
+
+#include "rs-trace-moment.h"
 
 G_BEGIN_DECLS
 
@@ -36,12 +38,12 @@ void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table
 void rs_trace_clock_set_boots(RsTraceClock *clock, const struct rs_boot boots[RS_BOOTS]);
 
 /*
- * `*epoch` is the epoch that a page or time mark names, or that of the record before. It becomes
- * the epoch that `ticks` belong to. Saturates at both ends of 64 bits.
+ * The time of `ticks` in `chain`, as a page or time mark names it. `epoch` may be NULL, or becomes
+ * the epoch to which they belong. Saturates at both ends of 64 bits.
  */
-guint64 rs_trace_clock_ns(const RsTraceClock *clock, guint32 *epoch, guint64 ticks);
+guint64 rs_trace_clock_ns(RsTraceClock *clock, guint32 chain, guint64 ticks, guint32 *epoch);
 /* When the boot began. FALSE: it is not known. */
-gboolean rs_trace_clock_boot(const RsTraceClock *clock, guint32 boot, guint64 *ns, guint64 *ts);
+gboolean rs_trace_clock_boot(RsTraceClock *clock, guint32 boot, guint64 *ns, RsTraceMoment *when);
 
 /* The factor by which ticks of `hz` (not 0) become ns: mult and shift of `epoch`. */
 void rs_trace_clock_rate(guint64 hz, struct rs_clock_epoch *epoch);

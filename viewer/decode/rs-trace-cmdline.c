@@ -7,9 +7,8 @@
 #define PIDS_MAX 32768u
 
 typedef struct {
-	guint32 boot;
+	RsTraceMoment since;
 	guint32 tgid;
-	guint64 since;
 	char comm[RS_COMM_LEN + 1];
 } Name;
 
@@ -92,23 +91,16 @@ static void make_room(History *history, guint at)
 	history->n++;
 }
 
-/* Negative: a is of an earlier time than b. */
-static int compare(const Name *a, guint32 boot, guint64 since)
-{
-	if (a->boot != boot)
-		return a->boot < boot ? -1 : 1;
-	return a->since < since ? -1 : a->since > since;
-}
-
 void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry *entry)
 {
 	History *history = history_of(cmdline, entry->pid);
+	const RsTraceMoment since = {entry->boot, entry->chain, entry->since};
 	guint at = history->n;
 	Name *name;
 
-	while (at && compare(&history->names[at - 1], entry->boot, entry->since) > 0)
+	while (at && rs_trace_moment_compare(&history->names[at - 1].since, &since) > 0)
 		at--;
-	if (at && compare(&history->names[at - 1], entry->boot, entry->since) == 0) {
+	if (at && rs_trace_moment_compare(&history->names[at - 1].since, &since) == 0) {
 		name = &history->names[at - 1];
 		if (name->tgid == entry->tgid && !strncmp(name->comm, entry->comm, RS_COMM_LEN))
 			return;
@@ -125,9 +117,8 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 		make_room(history, at);
 	}
 	name = &history->names[at];
-	name->boot = entry->boot;
+	name->since = since;
 	name->tgid = entry->tgid;
-	name->since = entry->since;
 	memcpy(name->comm, entry->comm, RS_COMM_LEN);
 	name->comm[RS_COMM_LEN] = 0;
 }
@@ -147,7 +138,7 @@ void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, con
 	}
 }
 
-void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 boot, guint32 pid, guint64 ts,
+void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
 			     RsTraceTask *out)
 {
 	gpointer key = GUINT_TO_POINTER(pid);
@@ -160,9 +151,9 @@ void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 boot, guint32 pid,
 	for (guint at = history ? history->n : 0; at; at--) {
 		const Name *name = &history->names[at - 1];
 
-		if (compare(name, boot, ts) > 0)
+		if (rs_trace_moment_compare(&name->since, &when) > 0)
 			continue;
-		if (name->boot != boot)
+		if (name->since.boot != when.boot)
 			return;
 		out->tgid = name->tgid;
 		if (name->comm[0])

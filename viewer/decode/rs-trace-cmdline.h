@@ -14,6 +14,8 @@
 #include <glib.h>
 #include <ringside/cmdline.h>
 
+#include "rs-trace-moment.h"
+
 G_BEGIN_DECLS
 
 typedef struct _RsTraceCmdline RsTraceCmdline;
@@ -40,8 +42,8 @@ typedef struct {
 	guint32 tgid;     /* 0: not known */
 } RsTraceTask;
 
-/* The task `pid` at event clock `ts` of boot `boot`. An empty name counts as none. */
-void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 boot, guint32 pid, guint64 ts,
+/* The task `pid` at that moment. An empty name counts as none. */
+void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
 			     RsTraceTask *out);
 
 G_END_DECLS

@@ -10,7 +10,7 @@ typedef struct {
 
 struct _RsTraceDecoder {
 	const RsTraceSchema *schema;
-	const RsTraceClock *clock;
+	RsTraceClock *clock;
 	RsTraceRecordFunc record;
 	gpointer data;
 	RsTraceDecoderStats stats;
@@ -21,8 +21,7 @@ struct _RsTraceDecoder {
 };
 
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
-				     const RsTraceClock *clock, RsTraceRecordFunc record,
-				     gpointer data)
+				     RsTraceClock *clock, RsTraceRecordFunc record, gpointer data)
 {
 	RsTraceDecoder *decoder = g_malloc0(sizeof(*decoder) + n_rings * sizeof(*decoder->streams));
 
@@ -44,16 +43,21 @@ void rs_trace_decoder_free(RsTraceDecoder *decoder)
 	g_free(decoder);
 }
 
-static guint64 to_ns(const RsTraceDecoder *decoder, RsTracePageWalk *walk)
+static guint64 to_ns(const RsTraceDecoder *decoder, const RsTracePageWalk *walk)
 {
-	return decoder->clock ? rs_trace_clock_ns(decoder->clock, &walk->epoch, walk->ts)
+	return decoder->clock ? rs_trace_clock_ns(decoder->clock, walk->chain, walk->ts, NULL)
 			      : walk->ts;
+}
+
+static RsTraceMoment moment_of(const RsTracePageWalk *walk)
+{
+	return (RsTraceMoment){walk->boot, walk->chain, walk->ts};
 }
 
 static const RsTraceEvent *find_event(RsTraceDecoder *decoder, const RsTracePageWalk *walk)
 {
 	const RsTraceEvent *event =
-		rs_trace_schema_lookup(decoder->schema, walk->boot, walk->id, walk->ts);
+		rs_trace_schema_lookup(decoder->schema, walk->id, moment_of(walk));
 
 	if (!event)
 		decoder->stats.unknown++;
@@ -65,9 +69,8 @@ static void emit_record(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *wa
 {
 	RsTraceRecord record = {
 		.kind = RS_TRACE_RECORD_EVENT,
-		.boot = walk->boot,
 		.ns = to_ns(decoder, walk),
-		.ts = walk->ts,
+		.when = moment_of(walk),
 		.event = find_event(decoder, walk),
 		.payload = page + walk->payload,
 		.size = walk->size,
@@ -88,9 +91,8 @@ static void emit_loss(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk
 {
 	RsTraceRecord record = {
 		.kind = RS_TRACE_RECORD_LOSS,
-		.boot = walk->boot,
 		.ns = to_ns(decoder, walk),
-		.ts = walk->ts,
+		.when = moment_of(walk),
 		.lost = lost,
 		.ring = (guint16)ring,
 		.source = decoder->source,
@@ -105,9 +107,8 @@ static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk
 {
 	RsTraceRecord record = {
 		.kind = RS_TRACE_RECORD_BOOT,
-		.boot = walk->boot,
 		.ns = to_ns(decoder, walk),
-		.ts = walk->ts,
+		.when = moment_of(walk),
 		.ring = (guint16)ring,
 		.source = decoder->source,
 	};
@@ -116,7 +117,7 @@ static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk
 	if (walk->boot == 1) /* every trace begins with it: no line is needed */
 		return;
 	if (decoder->clock)
-		rs_trace_clock_boot(decoder->clock, walk->boot, &record.ns, &record.ts);
+		rs_trace_clock_boot(decoder->clock, walk->boot, &record.ns, &record.when);
 	decoder->record(&record, decoder->data);
 }
 

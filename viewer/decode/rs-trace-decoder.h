@@ -12,6 +12,7 @@
 #define RS_TRACE_DECODER_H
 
 #include "rs-trace-clock.h"
+#include "rs-trace-moment.h"
 #include "rs-trace-page.h"
 #include "rs-trace-schema.h"
 
@@ -26,10 +27,9 @@ typedef enum {
 
 typedef struct {
 	RsTraceRecordKind kind;
-	guint32 boot;              /* of the guest, 1 … */
 	guint64 ns;                /* by the clock */
-	guint64 ts;                /* event clock; of a loss: no later than the next record */
-	guint64 lost;              /* of a loss: how many; below only ring and boot are set */
+	RsTraceMoment when;        /* of a loss: no later than the next record */
+	guint64 lost;              /* of a loss: how many; below only ring and source are set */
 	const RsTraceEvent *event; /* NULL: nothing is known of `id` */
 	const guint8 *payload;
 	guint size; /* of the payload in bytes; may be less than event->entry_size */
@@ -57,8 +57,7 @@ typedef struct _RsTraceDecoder RsTraceDecoder;
  * then ns is ts.
  */
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
-				     const RsTraceClock *clock, RsTraceRecordFunc record,
-				     gpointer data);
+				     RsTraceClock *clock, RsTraceRecordFunc record, gpointer data);
 /* Which of several sources the records are from; 0 until then. */
 void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source);
 void rs_trace_decoder_free(RsTraceDecoder *decoder);

@@ -116,7 +116,7 @@ void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTrace
 	}
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		g_string_append(out, ",\"boot\":");
-		append_integer(out, record->boot, FALSE);
+		append_integer(out, record->when.boot, FALSE);
 		g_string_append(out, "}\n");
 		return;
 	}

@@ -26,7 +26,7 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 	walk->pid = head.pid;
 	walk->tgid = head.tgid;
 	walk->context = head.context;
-	walk->epoch = head.epoch;
+	walk->chain = head.chain;
 }
 
 static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint room,
@@ -53,7 +53,7 @@ static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint 
 			return RS_TRACE_PAGE_BAD;
 		memcpy(&time, at, sizeof(time));
 		walk->ts = time.ts;
-		walk->epoch = time.epoch;
+		walk->chain = time.chain;
 	} else if (head->id == RS_REC_TGID) {
 		memcpy(&tgid, at, sizeof(tgid)); /* as long as any mark */
 		walk->tgid = tgid.tgid;

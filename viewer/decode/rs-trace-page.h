@@ -31,7 +31,7 @@ typedef struct {
 	guint32 pid;
 	guint32 tgid;    /* thread group of `pid`; 0: not known */
 	guint32 boot;    /* of the page */
-	guint32 epoch;   /* clock epoch, of the page or the last time mark */
+	guint32 chain;   /* clock chain, of the page or the last time mark */
 	guint16 context; /* RS_CTX_* */
 
 	guint16 id;

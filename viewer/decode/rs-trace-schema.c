@@ -206,17 +206,8 @@ static void list(RsTraceSchema *schema)
 
 /* ---- what an id meant, and when ---- */
 
-/* Whether the event's provider began in `boot` after `ts`, or in a later boot. */
-static gboolean began_after(const RsTraceEvent *event, guint32 boot, guint64 ts)
-{
-	const RsTraceProvider *provider = event->provider;
-
-	return provider->first_boot > boot ||
-	       (provider->first_boot == boot && provider->since > ts);
-}
-
 /* How many of the id's events had begun by then. They are in order of their start. */
-static guint count_begun(const GPtrArray *events, guint32 boot, guint64 ts)
+static guint count_begun(const GPtrArray *events, const RsTraceMoment *when)
 {
 	guint from = 0, to = events->len;
 
@@ -224,7 +215,7 @@ static guint count_begun(const GPtrArray *events, guint32 boot, guint64 ts)
 		guint middle = from + (to - from) / 2;
 		const RsTraceDescriptor *descriptor = events->pdata[middle];
 
-		if (began_after(&descriptor->event, boot, ts))
+		if (rs_trace_moment_compare(&descriptor->event.provider->since, when) > 0)
 			to = middle;
 		else
 			from = middle + 1;
@@ -245,10 +236,8 @@ static void number_events(RsTraceSchema *schema, const Life *life)
 		events = &schema->by_id->pdata[id];
 		if (!*events)
 			*events = g_ptr_array_new();
-		g_ptr_array_insert(
-			*events,
-			(gint)count_begun(*events, life->provider.first_boot, life->provider.since),
-			descriptor);
+		g_ptr_array_insert(*events, (gint)count_begun(*events, &life->provider.since),
+				   descriptor);
 	}
 }
 
@@ -257,10 +246,10 @@ static gint by_start(gconstpointer a, gconstpointer b)
 	const Life *x = life_of(&(*(RsTraceDescriptor *const *)a)->event);
 	const Life *y = life_of(&(*(RsTraceDescriptor *const *)b)->event);
 
-	if (x->provider.first_boot != y->provider.first_boot)
-		return x->provider.first_boot < y->provider.first_boot ? -1 : 1;
-	if (x->provider.since != y->provider.since)
-		return x->provider.since < y->provider.since ? -1 : 1;
+	int order = rs_trace_moment_compare(&x->provider.since, &y->provider.since);
+
+	if (order)
+		return order;
 	return x->born < y->born ? -1 : x->born > y->born;
 }
 
@@ -331,8 +320,11 @@ static void retire(RsTraceSchema *schema, guint slot)
 	schema->slots->pdata[slot] = NULL;
 	schema->listed = FALSE;
 	/* Nobody saw when it died. So no record after its start is taken for one of its own. */
-	if (!life->provider.until && life->provider.is_live)
-		life->provider.until = MAX(life->provider.since, 1);
+	if (!life->provider.until.ts && life->provider.is_live) {
+		if (life->provider.until.boot == life->provider.since.boot)
+			life->provider.until = life->provider.since;
+		life->provider.until.ts = MAX(life->provider.until.ts, 1);
+	}
 	life->provider.is_live = FALSE;
 	schema->retired_bytes += life->bytes;
 	g_queue_push_tail(&schema->retired, life);
@@ -341,10 +333,8 @@ static void retire(RsTraceSchema *schema, guint slot)
 static void fill_provider(RsTraceProvider *to, guint slot, const struct rs_provider *from)
 {
 	to->slot = slot;
-	to->first_boot = from->first_boot;
-	to->last_boot = from->last_boot;
-	to->since = from->since;
-	to->until = from->until;
+	to->since = (RsTraceMoment){from->first_boot, from->since_chain, from->since};
+	to->until = (RsTraceMoment){from->last_boot, from->until_chain, from->until};
 	to->is_live = from->state == RS_PROVIDER_LIVE;
 	to->generation = from->generation;
 	to->first_id = from->first_id;
@@ -363,7 +353,8 @@ static gboolean is_same(const Life *life, const struct rs_provider *entry)
 {
 	const RsTraceProvider *provider = &life->provider;
 
-	return provider->first_boot == entry->first_boot && provider->since == entry->since &&
+	return provider->since.boot == entry->first_boot &&
+	       provider->since.chain == entry->since_chain && provider->since.ts == entry->since &&
 	       provider->first_id == entry->first_id && provider->n_events == entry->event_count &&
 	       life->desc_offset == entry->desc_offset && life->desc_size == entry->desc_size;
 }
@@ -482,23 +473,26 @@ const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)
 }
 
 /* Whether a provider that had begun by then had not yet died. */
-static gboolean still_lived(const RsTraceProvider *provider, guint32 boot, guint64 ts)
+static gboolean still_lived(const RsTraceProvider *provider, const RsTraceMoment *when)
 {
-	return boot < provider->last_boot ||
-	       (boot == provider->last_boot && (!provider->until || ts <= provider->until));
+	const RsTraceMoment *until = &provider->until;
+
+	if (!until->ts)
+		return when->boot <= until->boot;
+	return rs_trace_moment_compare(when, until) <= 0;
 }
 
-const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 boot, guint id,
-					   guint64 ts)
+const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint id,
+					   RsTraceMoment when)
 {
 	const GPtrArray *events = events_of_id(schema, id);
-	guint begun = events ? count_begun(events, boot, ts) : 0;
+	guint begun = events ? count_begun(events, &when) : 0;
 	const RsTraceEvent *event;
 
 	if (!begun)
 		return NULL;
 	event = &((RsTraceDescriptor *)events->pdata[begun - 1])->event;
-	return still_lived(event->provider, boot, ts) ? event : NULL;
+	return still_lived(event->provider, &when) ? event : NULL;
 }
 
 const RsTraceEvent *rs_trace_schema_by_name(RsTraceSchema *schema, const char *system,

@@ -21,6 +21,7 @@
 #define RS_TRACE_SCHEMA_H
 
 #include "rs-trace-error.h"
+#include "rs-trace-moment.h"
 
 #include <ringside/descriptor.h>
 
@@ -71,9 +72,8 @@ typedef struct {
 /* A provider: what it says about itself, and when its ids meant its events. */
 typedef struct {
 	guint slot;
-	guint32 first_boot, last_boot; /* the first and the last boot in which it was live */
-	guint64 since;                 /* event clock of first_boot */
-	guint64 until;                 /* event clock of last_boot; 0: not known */
+	RsTraceMoment since; /* its first life began */
+	RsTraceMoment until; /* its last life ended; ts 0: not known when in that boot */
 	gboolean is_live;
 	guint32 generation; /* lives so far */
 	guint first_id, n_events;
@@ -146,13 +146,13 @@ const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, gui
 /* What the id means now: of all that had it, the event whose provider began last. */
 const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id);
 /*
- * The event that the id meant in a page of that boot, at event clock `ts`. Of the providers that
- * had the id, the one that began last before `ts` counts, if it still lived. NULL: the event is not
+ * The event that the id meant at that moment. Of the providers that had the id, the one that began
+ * last before it counts, if it still lived. NULL: the event is not
  * known. The result is right only if the caller took the providers after it copied the page: the
  * guest writes a new provider into the table before it writes its first record.
  */
-const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint32 boot, guint id,
-					   guint64 ts);
+const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint id,
+					   RsTraceMoment when);
 /* The newest event of that name. NULL: there is none. */
 const RsTraceEvent *rs_trace_schema_by_name(RsTraceSchema *schema, const char *system,
 					    const char *name);

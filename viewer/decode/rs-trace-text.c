@@ -450,7 +450,7 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		g_string_append_printf(
 			out, "[BOOT %u%s%s AT %" G_GUINT64_FORMAT ".%06" G_GUINT64_FORMAT "]\n",
-			record->boot, source ? " OF " : "", source ? source : "",
+			record->when.boot, source ? " OF " : "", source ? source : "",
 			record->ns / 1000000000, record->ns / 1000 % 1000000);
 		return;
 	}

@@ -27,7 +27,8 @@ struct _RsTraceFollower {
 	RsTraceDecoder *decoder;
 	gsize descs; /* bytes of descriptors that were taken in this round */
 	struct {
-		guint64 ts, ns;
+		RsTraceMoment when;
+		guint64 ns;
 	} last[]; /* time of the last record of each ring */
 };
 
@@ -36,7 +37,7 @@ static void on_decoded(const RsTraceRecord *record, gpointer data)
 	RsTraceFollower *follower = data;
 
 	if (record->kind == RS_TRACE_RECORD_EVENT) {
-		follower->last[record->ring].ts = record->ts;
+		follower->last[record->ring].when = record->when;
 		follower->last[record->ring].ns = record->ns;
 	}
 	rs_trace_merger_push(follower->merger, follower->first_lane + record->ring, record);
@@ -170,7 +171,7 @@ void rs_trace_follower_finish(RsTraceFollower *follower)
 		RsTraceRecord record = {
 			.kind = RS_TRACE_RECORD_LOSS,
 			.lost = follower->source->ops->pending_loss(follower->source, ring),
-			.ts = follower->last[ring].ts,
+			.when = follower->last[ring].when,
 			.ns = follower->last[ring].ns,
 			.ring = (guint16)ring,
 			.source = follower->index,
@@ -201,7 +202,7 @@ void rs_trace_follower_task(const RsTraceFollower *follower, const RsTraceRecord
 		*out = (RsTraceTask){.comm = ""};
 		return;
 	}
-	rs_trace_cmdline_lookup(follower->names, record->boot, record->pid, record->ts, out);
+	rs_trace_cmdline_lookup(follower->names, record->pid, record->when, out);
 	/* The table may have lost the task, or not have it yet. */
 	if (record->tgid)
 		out->tgid = record->tgid;

@@ -212,7 +212,7 @@ static uint64_t hz_from_region(void)
 	    !rs_stride_fits(stride, RS_CLOCK_EPOCH_MIN_SIZE))
 		return 0;
 	const struct rs_clock_epoch *epoch =
-		(const void *)(epochs + (uint64_t)(control->epoch % count) * stride);
+		(const void *)(epochs + (uint64_t)((control->epoch_count - 1) % count) * stride);
 	uint32_t mult = epoch->mult, shift = epoch->shift;
 	if (!mult || shift > 32)
 		return 0;

@@ -22,7 +22,9 @@ struct rs_cmdline_entry { /* G */
 	uint32_t pid;
 	uint64_t since; /* event clock */
 	uint32_t tgid;  /* thread group, the process of the task; 0: not known */
-	uint32_t boot;  /* rs_guest_info.boot that `since` belongs to */
+	uint32_t boot;  /* rs_guest_info.boot and the clock chain that `since` belongs to */
+	uint32_t chain;
+	uint32_t reserved;
 	char comm[RS_COMM_LEN];
 };
 RS_ASSERT_SIZE(struct rs_cmdline_entry, 64);

@@ -38,19 +38,19 @@
  * guest's counter was stopped or moved (a pause under TCG, a migration, another boot). Epochs are
  * numbered from 0, and a number is never reused. Epoch e is entry e % count of RS_SEC_CLOCK.
  *
+ * A chain is a run of epochs during which the counter did not go back. Its number is that of its
+ * first epoch. So chains are in the order of time, and inside a chain the counter tells the epochs
+ * apart. An event clock value that outlives the moment is always kept together with its chain.
+ *
  * To find the epoch of a record:
- *   - If the counter went back, the guest notices, since the time since the last record is out of
- *     range. It then writes an RS_REC_TIME, which names the epoch of what follows.
- *   - Of the epochs that the page names before the record, in its header and in each RS_REC_TIME,
- *     the last one counts.
- *   - RS_EPOCH_CONTINUES says that the counter had not gone back when the epoch began. Then the
- *     counter tells this epoch from the one before it. Such epochs form chains.
- *   - The record belongs to the newest epoch of the named epoch's chain whose tsc_base is not above
- *     the record's timestamp.
+ *   - A page names the chain of its first record. Before a ring's first record of another chain the
+ *     guest writes an RS_REC_TIME, which names the chain of what follows.
+ *   - The record belongs to the newest epoch of this chain whose tsc_base is not above the record's
+ *     timestamp.
  */
 struct rs_clock_epoch { /* H */
 	uint32_t index; /* its number, so that a reader notices a reused entry */
-	uint32_t flags; /* RS_EPOCH_* */
+	uint32_t chain; /* number of the first epoch of its chain */
 	uint64_t tsc_base;
 	uint64_t ns_base; /* host's CLOCK_MONOTONIC - rs_region_header.origin_ns */
 	uint64_t wall_ns; /* CLOCK_REALTIME of the base, ns since 1970; 0: unknown */
@@ -62,12 +62,11 @@ struct rs_clock_epoch { /* H */
 RS_ASSERT_SIZE(struct rs_clock_epoch, 64);
 #define RS_CLOCK_EPOCH_MIN_SIZE 64u
 RS_ASSERT_GROWS(struct rs_clock_epoch, RS_CLOCK_EPOCH_MIN_SIZE);
-#define RS_EPOCH_CONTINUES (1u << 0)
 
 struct rs_control {             /* H */
 	uint32_t generation;    /* grows after each batch of changes (release) */
 	uint32_t flags;         /* RS_CONTROL_* */
-	uint32_t epoch;         /* the newest epoch: the guest names it in pages and time marks */
+	uint32_t clock_chain;   /* the newest chain */
 	uint32_t epoch_count;   /* epochs begun so far (release) */
 	uint32_t clock_pending; /* odd: an epoch begins now and will be published in a moment */
 	uint32_t nudge;         /* grows each time that the host wants the agent to look */

@@ -46,11 +46,13 @@ struct rs_provider {         /* G */
 	uint32_t generation;    /* lives so far: 1, 2 … */
 	uint32_t owner_pid;     /* process that it is part of; 0: a kernel's */
 	uint32_t build_id_size; /* 0: not known */
-	uint32_t reserved0;
+	uint32_t since_chain;   /* clock chains of `since` and `until` */
 	uint8_t build_id[32];
 	uint64_t text_pool; /* GVA of text that the host may fill, in rel32 reach; 0: none */
 	uint64_t text_pool_size;
-	uint64_t reserved1[4];
+	uint32_t until_chain;
+	uint32_t reserved0;
+	uint64_t reserved1[3];
 	char name[RS_NAME_MAX]; /* see name.h */
 };
 RS_ASSERT_SIZE(struct rs_provider, 448);

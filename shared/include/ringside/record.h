@@ -20,7 +20,7 @@
  */
 #define RS_REC_PAD 0u     /* the rest of the page is empty */
 #define RS_REC_CONTEXT 1u /* struct rs_rec_context: valid from here to the end of the page */
-#define RS_REC_TIME 2u    /* struct rs_rec_time: full timestamp and epoch of what follows */
+#define RS_REC_TIME 2u    /* struct rs_rec_time: full timestamp and clock chain of what follows */
 /* struct rs_rec_tgid: valid to an RS_REC_CONTEXT with another pid, or the end of the page */
 #define RS_REC_TGID 3u
 #define RS_REC_ACTIVITY 4u  /* struct rs_rec_activity: activity of the next record */
@@ -72,7 +72,7 @@ RS_ASSERT_SIZE(struct rs_rec_context, 8);
 struct rs_rec_time {
 	uint16_t id;    /* RS_REC_TIME */
 	uint16_t size;  /* 16 */
-	uint32_t epoch; /* clock epoch from here on: see control.h */
+	uint32_t chain; /* clock chain from here on: see control.h */
 	uint64_t ts;
 };
 RS_ASSERT_SIZE(struct rs_rec_time, 16);

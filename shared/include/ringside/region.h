@@ -182,7 +182,7 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 /* When a boot began. An observer shows it in the trace. */
 struct rs_boot {        /* G */
 	uint32_t boot;  /* its number; 0: none */
-	uint32_t epoch; /* clock epoch that `ts` belongs to */
+	uint32_t chain; /* clock chain of `ts` */
 	uint64_t ts;    /* event clock at the moment when the agent attached */
 };
 RS_ASSERT_SIZE(struct rs_boot, 16);

@@ -66,7 +66,7 @@ struct rs_ring_page {     /* G */
 	uint32_t committed;
 	uint32_t committed_remote;
 	uint32_t boot;        /* rs_guest_info.boot of the writer */
-	uint32_t epoch;       /* clock epoch at the start of the page: see control.h */
+	uint32_t chain;       /* clock chain of the first record: see control.h */
 	uint16_t context;     /* context of the first record: see record.h */
 	uint16_t skipped;     /* pages right before this one that the writer skipped */
 	uint16_t ring;        /* index of the ring */
@@ -84,7 +84,7 @@ struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	uint64_t context;   /* last context written; only where producers nest (not PREEMPTIBLE) */
 	uint64_t last_ts;   /* a lower bound of the newest record's timestamp */
 	uint32_t wake_seen; /* the rs_ring_ctl.wake_armed that was last answered */
-	uint32_t reserved0;
+	uint32_t chain;     /* clock chain that the ring named last */
 	uint64_t reserved1[4];
 	/* second line: touched once a page */
 	uint64_t pages;     /* pages entered or skipped so far; never goes back */

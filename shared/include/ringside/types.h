@@ -31,7 +31,7 @@
 #define RS_NAME_MAX 256u        /* a provider, system, event or field name, with its NUL: name.h */
 #define RS_SYMBOL_LEN 64u       /* a symbol or type of a field, with its NUL: name.h */
 #define RS_LABEL_LEN 64u        /* what people call a guest, source or port, with its NUL */
-#define RS_COMM_LEN 40u         /* a task name, NUL-padded; 40 bytes need no NUL */
+#define RS_COMM_LEN 32u         /* a task name, NUL-padded; 32 bytes need no NUL */
 #define RS_MAX_EVENTS 65536u    /* all event ids are below this */
 
 #define RS_STATIC_ASSERT(cond, why) _Static_assert(cond, why)

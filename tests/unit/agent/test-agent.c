@@ -565,9 +565,9 @@ static void test_cmdline(struct fixture *f, gconstpointer data)
 	then = fake_time;
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
 	g_assert_null(find_name(f, 7, then - 1));
-	rs_agent_cmdline(7, 5, "a-new-name-of-40-bytes-which-need-no-NUL");
-	g_assert_cmpmem(find_name(f, 7, fake_time)->comm, 40,
-			"a-new-name-of-40-bytes-which-need-no-NUL", 40);
+	rs_agent_cmdline(7, 5, "a-name-of-32-bytes-needs-no-NUL!");
+	g_assert_cmpmem(find_name(f, 7, fake_time)->comm, 32, "a-name-of-32-bytes-needs-no-NUL!",
+			32);
 	g_assert_cmpuint(find_name(f, 7, fake_time)->tgid, ==, 5);
 	g_assert_cmpuint(find_name(f, 7, fake_time)->boot, ==, 1);
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
@@ -575,7 +575,7 @@ static void test_cmdline(struct fixture *f, gconstpointer data)
 	changes = info->cmdline_changes;
 	g_assert_cmpuint(changes, ==, 2);
 	for (int i = 0; i < 20; i++)
-		rs_agent_cmdline(7, 5, "a-new-name-of-40-bytes-which-need-no-NUL");
+		rs_agent_cmdline(7, 5, "a-name-of-32-bytes-needs-no-NUL!");
 	g_assert_cmpmem(find_name(f, 7, then)->comm, 7, "tester", 7);
 	g_assert_cmpuint(info->cmdline_changes, ==, changes);
 	/* A new entry replaces the oldest. */

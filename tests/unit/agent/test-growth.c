@@ -205,7 +205,8 @@ static void test_names(struct fixture *f, gconstpointer data)
 		g_autofree char *name = g_strdup_printf("task-%u", pid);
 		RsTraceTask task;
 
-		rs_trace_cmdline_lookup(names, 1, pid, UINT64_MAX, &task);
+		rs_trace_cmdline_lookup(names, pid, (RsTraceMoment){1, UINT32_MAX, UINT64_MAX},
+					&task);
 		g_assert_cmpstr(task.comm, ==, name);
 		g_assert_cmpuint(task.tgid, ==, pid + 1);
 	}

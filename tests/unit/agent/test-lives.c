@@ -21,10 +21,16 @@ static RsTraceRegion *region;
 static struct rs_guest_info *info;
 static uint32_t *words;
 static uint32_t cpu;
+static uint64_t counter;
 
 static uint32_t test_cpu(void)
 {
 	return cpu;
+}
+
+static uint64_t test_time(void)
+{
+	return ++counter;
 }
 
 /* ---- a provider made at run time: one event with one number and its own text ---- */
@@ -103,7 +109,7 @@ static void on_record(const RsTraceRecord *record, gpointer data)
 
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		o->boots++;
-		g_string_append_printf(o->lines, "boot %u\n", record->boot);
+		g_string_append_printf(o->lines, "boot %u\n", record->when.boot);
 		return;
 	}
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
@@ -167,7 +173,7 @@ static void observer_free(struct observer *o)
 
 static void boot(void)
 {
-	static const struct rs_trace_ops ops = {.cpu_id = test_cpu};
+	static const struct rs_trace_ops ops = {.cpu_id = test_cpu, .time_now = test_time};
 	struct rs_agent_config config = {
 		.region = region->map, .region_size = region->size, .ops = &ops, .cpu_count = 2};
 
@@ -189,6 +195,7 @@ static void tear_down(void)
 {
 	rs_agent_fini();
 	rs_trace_region_free(region);
+	counter = 0;
 }
 
 static const struct rs_provider *entry_of(uint32_t slot)
@@ -380,6 +387,61 @@ static void test_id_used_again(void)
 	tear_down();
 }
 
+/*
+ * The counter goes back within a boot, as when a snapshot is restored. Each provider is found
+ * again, and the one that is gone is forgotten once its pages are.
+ */
+static void test_counter_goes_back(void)
+{
+	struct rs_control *control;
+	struct observer *o, *late;
+	struct made a, b, c;
+	uint32_t id, slot;
+
+	set_up(4 * 4096);
+	control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+	counter = 1000000;
+	o = observe(RS_TRACE_FROM_START);
+	make(&a, "first", 1);
+	g_assert_cmpint(rs_agent_register(&a.provider), ==, 0);
+	id = a.event.id;
+	emit(&a, 1);
+	make(&b, "second", 2);
+	g_assert_cmpint(rs_agent_register(&b.provider), ==, 0);
+	emit(&b, 2);
+	slot = a.provider.id - 1;
+	g_assert_cmpint(rs_agent_unregister(&a.provider), ==, 0);
+	counter = 1000;
+	rs_store(&control->clock_chain, 1);
+	emit(&b, 3);
+	make(&c, "third", 3);
+	g_assert_cmpint(rs_agent_register(&c.provider), ==, 0);
+	emit(&c, 4);
+	g_assert_cmpint(rs_agent_unregister(&c.provider), ==, 0);
+	emit(&b, 5);
+	look(o);
+	late = observe(RS_TRACE_FROM_OLDEST);
+	look(late);
+	g_assert_cmpstr(o->lines->str, ==,
+			"first-1 I am 1: 1\nsecond-2 I am 2: 2\nsecond-2 I am 2: 3\n"
+			"third-3 I am 3: 4\nsecond-2 I am 2: 5\n");
+	g_assert_cmpstr(late->lines->str, ==, o->lines->str);
+	observer_free(late);
+	observer_free(o);
+	/* The other ring has one page of the old chain, begun before the first provider died. */
+	for (uint32_t i = 0; i < 4096; i++)
+		emit(&b, i);
+	for (uint32_t n = 4; entry_of(slot)->first_id == id && entry_of(slot)->generation == 1 &&
+			     entry_of(slot)->name[0] == 'f';
+	     n++) {
+		g_assert_cmpuint(n, <, 1000);
+		make(&c, "more", n);
+		g_assert_cmpint(rs_agent_register(&c.provider), ==, 0);
+		g_assert_cmpint(rs_agent_unregister(&c.provider), ==, 0);
+	}
+	tear_down();
+}
+
 /* Another boot with other events: the pages of the earlier boot keep their meaning. */
 static void test_boots(void)
 {
@@ -470,6 +532,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/lives/in-between", test_in_between);
 	g_test_add_func("/agent/lives/no-room", test_no_room);
 	g_test_add_func("/agent/lives/id-used-again", test_id_used_again);
+	g_test_add_func("/agent/lives/counter-goes-back", test_counter_goes_back);
 	g_test_add_func("/agent/lives/boots", test_boots);
 	g_test_add_func("/agent/lives/many-boots", test_many_boots);
 	g_test_add_func("/agent/lives/broken-table", test_broken_table);

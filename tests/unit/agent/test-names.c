@@ -99,7 +99,8 @@ static uint32_t check_all(RsTraceCmdline *names)
 	for (uint32_t i = 0; i < PIDS; i++) {
 		RsTraceTask task;
 
-		rs_trace_cmdline_lookup(names, 1, pids[i], UINT64_MAX, &task);
+		rs_trace_cmdline_lookup(names, pids[i], (RsTraceMoment){1, UINT32_MAX, UINT64_MAX},
+					&task);
 		if (!strcmp(task.comm, "<...>"))
 			continue;
 		check_name(task.comm, pids[i]);

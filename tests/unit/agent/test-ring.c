@@ -24,7 +24,7 @@ struct fixture {
 	struct rs_ring_ctl *ctl;
 	RsTraceRing *reader;
 	uint64_t lost_nested;
-	uint32_t epoch;
+	uint32_t chain;
 	bool shared;
 	/* what the reader has handed out */
 	uint64_t got, lost, last_ts, ts;
@@ -241,7 +241,7 @@ static void set_up(struct fixture *f, uint32_t mode, bool shared)
 		.ctls = (const uint8_t *)f->ctl,
 		.ctl_stride = sizeof(*f->ctl),
 		.pages = rs_trace_region_section(f->region, RS_SEC_RINGS, &size),
-		.epoch = &f->epoch,
+		.chain = &f->chain,
 		.lost_nested = &f->lost_nested,
 		.boot = 3,
 	};
@@ -403,7 +403,10 @@ static uint32_t time_marks(struct fixture *f, struct rs_rec_time *marks, uint32_
 	return count;
 }
 
-/* A counter that goes back, and only that or a very long step: a mark names the epoch of then. */
+/*
+ * A mark names the chain when it changes, and after a step that a record cannot say. A counter that
+ * goes back before the host has noticed is such a step too.
+ */
 static void test_jumps(void)
 {
 	struct fixture f;
@@ -414,10 +417,9 @@ static void test_jumps(void)
 		uint64_t far = 5ull << 32;
 
 		clock_now = far;
-		f.epoch = 4;
+		f.chain = 4;
 		emit(1, 12);
-		g_assert_cmpuint(((struct rs_ring_page *)f.rings.pages)->epoch, ==, 4);
-		f.epoch = 5; /* time goes on: nothing needs to be said */
+		g_assert_cmpuint(((struct rs_ring_page *)f.rings.pages)->chain, ==, 4);
 		emit(1, 12);
 		clock_now += 1ull << 31;
 		emit(1, 12);
@@ -425,24 +427,28 @@ static void test_jumps(void)
 		emit(1, 12);
 		clock_step = 3;
 		g_assert_cmpuint(time_marks(&f, marks, 8), ==, 0);
-		f.epoch = 6;
 		clock_now -= 4; /* back by one */
 		emit(1, 12);
 		far = clock_now;
-		f.epoch = 7;
+		f.chain = 7;
 		clock_now = 100; /* by a lot */
 		emit(1, 12);
 		emit(1, 12);
-		f.epoch = 8;
 		clock_now += 1ull << 32; /* on by more than a record can say */
 		emit(1, 12);
-		g_assert_cmpuint(time_marks(&f, marks, 8), ==, 3);
-		g_assert_cmpuint(marks[0].epoch, ==, 6);
+		/* Back, but not before the newest record of this ring, which was silent. */
+		f.chain = 8;
+		emit(1, 12);
+		emit(1, 12);
+		g_assert_cmpuint(time_marks(&f, marks, 8), ==, 4);
+		g_assert_cmpuint(marks[0].chain, ==, 4);
 		g_assert_cmpuint(marks[0].ts, ==, far);
-		g_assert_cmpuint(marks[1].epoch, ==, 7);
+		g_assert_cmpuint(marks[1].chain, ==, 7);
 		g_assert_cmpuint(marks[1].ts, ==, 103);
-		g_assert_cmpuint(marks[2].epoch, ==, 8);
+		g_assert_cmpuint(marks[2].chain, ==, 7);
 		g_assert_cmpuint(marks[2].ts, ==, 106 + (1ull << 32) + 3);
+		g_assert_cmpuint(marks[3].chain, ==, 8);
+		g_assert_cmpuint(marks[3].ts, ==, marks[2].ts + 3);
 	}
 }
 

@@ -28,7 +28,7 @@ static struct rs_rings rings;
 static struct rs_ring ring;
 static struct rs_region_header layout = {
 	.ring_count = 1, .ring_pages = COUNT, .ring_page_size = PAGE};
-static uint32_t epoch;
+static uint32_t chain;
 static uint64_t lost_nested, ticks;
 static uint32_t writing;
 
@@ -152,7 +152,7 @@ static void run(uint32_t mode)
 		.states = (uint8_t *)&state,
 		.ctls = (const uint8_t *)&ctl,
 		.pages = (uint8_t *)pages,
-		.epoch = &epoch,
+		.chain = &chain,
 		.lost_nested = &lost_nested,
 		.boot = 1,
 	};

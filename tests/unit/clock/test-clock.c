@@ -165,7 +165,7 @@ static void boot(struct guest *guest, uint32_t number)
 	struct rs_boot *begun = &guest->info->boots[number % RS_BOOTS];
 
 	begun->boot = guest->info->boot = number;
-	begun->epoch = guest->control->epoch;
+	begun->chain = guest->control->clock_chain;
 	begun->ts = counter(guest);
 }
 
@@ -250,6 +250,11 @@ static RsTraceClock *reader(struct guest *guest)
 	return clock;
 }
 
+static uint32_t newest(const struct guest *guest)
+{
+	return guest->control->epoch_count - 1;
+}
+
 static const struct rs_clock_epoch *epoch_at(struct guest *guest, uint32_t number)
 {
 	uint32_t count = guest->region->header.section[RS_SEC_CLOCK].count;
@@ -257,13 +262,14 @@ static const struct rs_clock_epoch *epoch_at(struct guest *guest, uint32_t numbe
 	return rs_trace_region_element(guest->region, RS_SEC_CLOCK, number % count);
 }
 
-/* `*epoch`: in, the epoch that the event's page names; out, the event's own. */
-static bool is_right(struct guest *guest, const struct event *event, uint32_t *epoch)
+/* `chain`: as the event's page names it. `epoch`: out, the event's own. */
+static bool is_right(struct guest *guest, const struct event *event, uint32_t chain,
+		     uint32_t *epoch)
 {
 	RsTraceClock *clock = reader(guest);
 	uint64_t ns, error;
 
-	ns = guest->region->header.origin_ns + rs_trace_clock_ns(clock, epoch, event->ticks);
+	ns = guest->region->header.origin_ns + rs_trace_clock_ns(clock, chain, event->ticks, epoch);
 	rs_trace_clock_free(clock);
 	error = epoch_at(guest, *epoch)->error_ns;
 	if (error > UINT64_MAX / 2) /* the epoch promises nothing */
@@ -277,15 +283,13 @@ static bool is_right(struct guest *guest, const struct event *event, uint32_t *e
 	return false;
 }
 
-/* Checks all events as if their page named epoch `page`. Returns the last event's own epoch. */
-static uint32_t check(struct guest *guest, const struct event *events, size_t n, uint32_t page)
+/* Checks all events as if their page named `chain`. Returns the last event's epoch. */
+static uint32_t check(struct guest *guest, const struct event *events, size_t n, uint32_t chain)
 {
-	uint32_t epoch = page;
+	uint32_t epoch = UINT32_MAX;
 
-	for (size_t i = 0; i < n; i++) {
-		epoch = page;
-		g_assert_true(is_right(guest, &events[i], &epoch));
-	}
+	for (size_t i = 0; i < n; i++)
+		g_assert_true(is_right(guest, &events[i], chain, &epoch));
 	return epoch;
 }
 
@@ -299,7 +303,7 @@ static void rest(struct guest *guest, guint us)
 static void test_pauses(void)
 {
 	struct guest *guest = running_guest();
-	uint32_t first = guest->control->epoch_count;
+	uint32_t first = guest->control->epoch_count, chain = guest->control->clock_chain;
 	uint64_t best = UINT64_MAX;
 	struct event events[80];
 	gint64 wall;
@@ -311,10 +315,10 @@ static void test_pauses(void)
 		best = MIN(best, rs_clock_error_ns(guest->clock));
 	}
 	g_assert_cmpuint(guest->control->epoch_count, ==, first + 40);
-	g_assert_cmpuint(guest->control->epoch, ==, first + 39);
+	g_assert_cmpuint(guest->control->clock_chain, ==, chain);
 	g_assert_cmpuint(guest->control->clock_pending % 2, ==, 0);
-	/* One page may hold all events. It names the epoch in which it was begun. */
-	g_assert_cmpuint(check(guest, events, 80, first - 1), ==, first + 39);
+	/* One page may hold all events. */
+	g_assert_cmpuint(check(guest, events, 80, chain), ==, first + 39);
 	g_assert_cmpuint(best, <, WELL_NS); /* without an answer it would be about half a pause */
 	/* The pauses matter: a single line would be wrong by milliseconds. */
 	{
@@ -335,11 +339,11 @@ static void test_silence(void)
 	struct guest *guest = guest_new(SILENT, false);
 	struct event events[20];
 	uint64_t error;
-	uint32_t page;
+	uint32_t chain;
 
 	begin_session(guest);
 	rs_clock_greet(guest->clock, guest->info);
-	page = guest->control->epoch;
+	chain = guest->control->clock_chain;
 	/* No agent has ever told the counter. */
 	g_assert_cmpuint(rs_clock_error_ns(guest->clock), ==, UINT64_MAX);
 	set_manner(guest, HONEST);
@@ -357,12 +361,12 @@ static void test_silence(void)
 		g_assert_cmpuint(rs_clock_error_ns(guest->clock), >, error);
 		error = rs_clock_error_ns(guest->clock);
 	}
-	check(guest, events, 20, page);
+	check(guest, events, 20, chain);
 	/* When the agent answers at last, its answer serves all events since the last pause. */
 	set_manner(guest, HONEST);
 	greet(guest);
-	g_assert_cmpuint(check(guest, events, 20, page), ==, guest->control->epoch);
-	g_assert_cmpuint(epoch_at(guest, guest->control->epoch)->tsc_base, <=, events[19].ticks);
+	g_assert_cmpuint(check(guest, events, 20, chain), ==, newest(guest));
+	g_assert_cmpuint(epoch_at(guest, newest(guest))->tsc_base, <=, events[19].ticks);
 	end_session(guest);
 	guest_free(guest);
 }
@@ -371,10 +375,11 @@ static void test_silence(void)
 static void test_boot(void)
 {
 	struct guest *guest = running_guest();
-	uint32_t page = guest->control->epoch, again;
+	uint32_t chain = guest->control->clock_chain, again;
 	struct event before[2], after[2];
 	RsTraceClock *clock;
-	uint64_t ns, ts;
+	RsTraceMoment when;
+	uint64_t ns;
 
 	g_usleep(5000);
 	before[0] = emit(guest);
@@ -394,15 +399,15 @@ static void test_boot(void)
 	}
 	after[1] = emit(guest);
 	g_assert_cmpuint(guest->control->epoch_count, >, again);
-	g_assert_cmpuint(epoch_at(guest, again)->flags & RS_EPOCH_CONTINUES, ==, 0);
-	g_assert_cmpuint(check(guest, before, 2, page), ==, again - 1);
-	g_assert_cmpuint(check(guest, after, 2, again), ==, guest->control->epoch);
+	g_assert_cmpuint(epoch_at(guest, again)->chain, ==, again);
+	g_assert_cmpuint(check(guest, before, 2, chain), ==, again - 1);
+	g_assert_cmpuint(check(guest, after, 2, again), ==, newest(guest));
 	/* A third boot without such a jump begins no epoch. */
 	boot(guest, 3);
 	rs_clock_greet(guest->clock, guest->info);
 	clock = reader(guest);
 	rs_trace_clock_set_boots(clock, guest->info->boots);
-	g_assert_true(rs_trace_clock_boot(clock, 3, &ns, &ts));
+	g_assert_true(rs_trace_clock_boot(clock, 3, &ns, &when));
 	g_assert_cmpuint(ns, >=, epoch_at(guest, again)->ns_base);
 	rs_trace_clock_free(clock);
 	end_session(guest);
@@ -471,10 +476,11 @@ static void test_drift(void)
 		g_usleep(20000);
 		rs_clock_check(guest->clock);
 		event = emit(guest);
-		epoch = guest->control->epoch;
+		epoch = newest(guest);
 		rs_trace_clock_free(clock);
 		clock = reader(guest);
-		ns = origin + rs_trace_clock_ns(clock, &epoch, event.ticks);
+		ns = origin +
+		     rs_trace_clock_ns(clock, guest->control->clock_chain, event.ticks, NULL);
 		rs_trace_clock_free(clock);
 		g_assert_cmpuint(ns, >, before);
 		before = ns;
@@ -494,7 +500,7 @@ static void test_drift(void)
 static void test_inherit(void)
 {
 	struct guest *guest = running_guest();
-	uint32_t page = guest->control->epoch, count;
+	uint32_t chain = guest->control->clock_chain, count;
 	struct event events[2];
 
 	events[0] = emit(guest);
@@ -506,9 +512,9 @@ static void test_inherit(void)
 	g_assert_cmpuint(guest->control->epoch_count, ==, count + 1);
 	g_usleep(1000);
 	events[1] = emit(guest);
-	check(guest, events, 2, page);
+	check(guest, events, 2, chain);
 	greet(guest);
-	g_assert_cmpuint(check(guest, events, 2, page), ==, guest->control->epoch);
+	g_assert_cmpuint(check(guest, events, 2, chain), ==, newest(guest));
 	end_session(guest);
 	guest_free(guest);
 }
@@ -517,7 +523,7 @@ static void test_inherit(void)
 static void test_held(void)
 {
 	struct guest *guest = running_guest();
-	uint32_t page = guest->control->epoch, count = guest->control->epoch_count;
+	uint32_t chain = guest->control->clock_chain, count = guest->control->epoch_count;
 	struct event events[3];
 
 	events[0] = emit(guest);
@@ -535,14 +541,14 @@ static void test_held(void)
 	on_pause(guest, RS_PAUSE_RESUMED);
 	g_assert_cmpuint(guest->control->epoch_count, ==, count + 1);
 	events[1] = emit(guest);
-	check(guest, events, 2, page);
+	check(guest, events, 2, chain);
 	for (guint i = 0; i < 1000 && rs_clock_error_ns(guest->clock) >= WELL_NS; i++) {
 		g_usleep(1000);
 		rs_clock_check(guest->clock);
 		greet(guest);
 	}
 	events[2] = emit(guest);
-	check(guest, events, 3, page);
+	check(guest, events, 3, chain);
 	end_session(guest);
 	guest_free(guest);
 }
@@ -607,10 +613,10 @@ static void test_lies(void)
 	set_manner(guest, HONEST);
 	boot(guest, 1000);
 	for (guint i = 0; i < 1000; i++) {
-		uint32_t epoch = guest->control->epoch;
+		uint32_t chain = guest->control->clock_chain, epoch;
 		struct event event = emit(guest);
 
-		if (is_right(guest, &event, &epoch))
+		if (is_right(guest, &event, chain, &epoch))
 			break;
 		g_assert_cmpuint(i, <, 999);
 		rs_clock_greet(guest->clock, guest->info);

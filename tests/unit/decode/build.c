@@ -249,7 +249,7 @@ void test_page_context(TestPage *page, guint pid, guint context)
 void test_page_time(TestPage *page, guint epoch, guint64 ts)
 {
 	struct rs_rec_time mark = {
-		.id = RS_REC_TIME, .size = sizeof(mark), .epoch = epoch, .ts = ts};
+		.id = RS_REC_TIME, .size = sizeof(mark), .chain = epoch, .ts = ts};
 
 	test_page_raw(page, &mark, sizeof(mark));
 }

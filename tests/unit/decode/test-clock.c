@@ -4,24 +4,23 @@
 #include <string.h>
 
 /* An epoch in which a tick is a nanosecond. */
-static struct rs_clock_epoch make(guint32 index, gboolean continues, guint64 tsc_base,
-				  guint64 ns_base)
+static struct rs_clock_epoch make(guint32 index, guint32 chain, guint64 tsc_base, guint64 ns_base)
 {
 	return (struct rs_clock_epoch){.index = index,
-				       .flags = continues ? RS_EPOCH_CONTINUES : 0,
+				       .chain = chain,
 				       .tsc_base = tsc_base,
 				       .ns_base = ns_base,
 				       .mult = 1};
 }
 
-/* Checks the time of `ticks` in a page that names `named`, and the epoch that they belong to. */
-static void check(const RsTraceClock *clock, guint32 named, guint64 ticks, guint32 epoch,
-		  guint64 ns)
+/* Checks the time of `ticks` in `chain`, and the epoch that they belong to. */
+static void check(RsTraceClock *clock, guint32 chain, guint64 ticks, guint32 epoch, guint64 ns)
 {
-	guint32 found = named;
+	guint32 found = G_MAXUINT32;
 
-	g_assert_cmpuint(rs_trace_clock_ns(clock, &found, ticks), ==, ns);
+	g_assert_cmpuint(rs_trace_clock_ns(clock, chain, ticks, &found), ==, ns);
 	g_assert_cmpuint(found, ==, epoch);
+	g_assert_cmpuint(rs_trace_clock_ns(clock, chain, ticks, NULL), ==, ns);
 }
 
 static void test_rate(void)
@@ -42,7 +41,7 @@ static void test_rate(void)
 
 static void test_one_epoch(void)
 {
-	struct rs_clock_epoch table[1] = {make(0, FALSE, 1000, 500)};
+	struct rs_clock_epoch table[1] = {make(0, 0, 1000, 500)};
 	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(7);
 
 	table[0].mult = 1u << 31;
@@ -80,51 +79,48 @@ static RsTraceClock *two_chains(void)
 	struct rs_clock_epoch table[8] = {{0}};
 
 	for (guint32 i = 0; i < G_N_ELEMENTS(bases); i++)
-		table[i] = make(i, i != 0 && i != 3, bases[i][0], bases[i][1]);
+		table[i] = make(i, i < 3 ? 0 : 3, bases[i][0], bases[i][1]);
 	rs_trace_clock_take(clock, table, 8, G_N_ELEMENTS(bases));
 	return clock;
 }
 
-/*
- * The page was begun, or the mark written, in one epoch; the record came in an earlier or a later
- * one.
- */
+/* Inside a chain the ticks say the epoch. */
 static void test_chain(void)
 {
 	g_autoptr(RsTraceClock) clock = two_chains();
 
-	for (guint32 named = 0; named < 3; named++) {
-		check(clock, named, 0, 0, 9000);
-		check(clock, named, 999, 0, 9999);
-		check(clock, named, 1000, 0, 10000);
-		check(clock, named, 1999, 0, 10999);
-		check(clock, named, 2000, 1, 15000);
-		check(clock, named, 2999, 1, 15999);
-		check(clock, named, 3000, 2, 20000);
-		check(clock, named, 99999, 2, 116999);
-	}
+	check(clock, 0, 0, 0, 9000);
+	check(clock, 0, 999, 0, 9999);
+	check(clock, 0, 1000, 0, 10000);
+	check(clock, 0, 1999, 0, 10999);
+	check(clock, 0, 2000, 1, 15000);
+	check(clock, 0, 2999, 1, 15999);
+	check(clock, 0, 3000, 2, 20000);
+	check(clock, 0, 99999, 2, 116999);
+	check(clock, 0, 1000, 0, 10000);
 }
 
 static void test_went_back(void)
 {
 	g_autoptr(RsTraceClock) clock = two_chains();
 
-	for (guint32 named = 3; named < 5; named++) {
-		check(clock, named, 0, 3, 29900);
-		check(clock, named, 150, 3, 30050);
-		check(clock, named, 499, 3, 30399);
-		check(clock, named, 500, 4, 40000);
-		check(clock, named, 2500, 4, 42000);
-	}
+	check(clock, 3, 0, 3, 29900);
+	check(clock, 3, 150, 3, 30050);
+	check(clock, 3, 499, 3, 30399);
+	check(clock, 3, 500, 4, 40000);
+	check(clock, 3, 2500, 4, 42000);
 	/* A page that names the first chain means it, even if the ticks would fit the second. */
-	check(clock, 2, 150, 0, 9150);
+	check(clock, 0, 150, 0, 9150);
 	check(clock, 0, 2500, 1, 15500);
+	/* A chain that is not known: the newest epoch before it. */
+	check(clock, 2, 150, 2, 17150);
+	check(clock, 9, 150, 4, 39650);
 }
 
-/* Without CONTINUES the ticks do not say the epoch, however large they are. */
-static void test_no_continuation(void)
+/* Of two chains the ticks do not say the epoch, however large they are. */
+static void test_two_chains(void)
 {
-	struct rs_clock_epoch table[2] = {make(0, FALSE, 1000, 0), make(1, FALSE, 2000, 50000)};
+	struct rs_clock_epoch table[2] = {make(0, 0, 1000, 0), make(1, 1, 2000, 50000)};
 	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
 
 	rs_trace_clock_take(clock, table, 2, 2);
@@ -132,18 +128,22 @@ static void test_no_continuation(void)
 	check(clock, 1, 1500, 1, 49500);
 }
 
-/* CONTINUES may be wrong: the counter went back. */
-static void test_false_continuation(void)
+/* A chain in which the counter went back, and one that comes back or is yet to come: new ones. */
+static void test_contradictions(void)
 {
-	struct rs_clock_epoch table[3] = {make(0, TRUE, 1000, 0), make(1, TRUE, 400, 5000),
-					  make(2, TRUE, 400, 6000)};
+	struct rs_clock_epoch table[6] = {make(0, 7, 1000, 0),   make(1, 0, 400, 5000),
+					  make(2, 1, 400, 6000), make(3, 0, 900, 7000),
+					  make(4, 9, 900, 8000), make(5, 4, 900, 9000)};
 	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
 
-	rs_trace_clock_take(clock, table, 3, 3);
+	rs_trace_clock_take(clock, table, 6, 6);
 	check(clock, 0, 1500, 0, 500);
 	check(clock, 0, 500, 0, 0);
 	check(clock, 1, 1500, 2, 7100);
-	check(clock, 2, 300, 1, 4900);
+	check(clock, 1, 300, 1, 4900);
+	check(clock, 3, 1000, 3, 7100);
+	check(clock, 4, 1000, 5, 9100);
+	check(clock, 9, 1000, 5, 9100);
 }
 
 /*
@@ -153,7 +153,7 @@ static void test_false_continuation(void)
 static void fill(struct rs_clock_epoch *table, guint n, guint32 count)
 {
 	for (guint32 i = count > n ? count - n : 0; i < count; i++)
-		table[i % n] = make(i, TRUE, i * 100ull, i * 1000ull);
+		table[i % n] = make(i, 0, i * 100ull, i * 1000ull);
 }
 
 static void test_table_goes_round(void)
@@ -168,24 +168,21 @@ static void test_table_goes_round(void)
 		rs_trace_clock_take(clock, table, 4, count);
 	}
 	for (guint32 i = 0; i < 10; i++)
-		check(clock, i, i * 100 + 5, i, i * 1000 + 5);
-	/* An epoch that is not known yet: the newest known one. */
-	check(clock, 17, 905, 9, 9005);
+		check(clock, 0, i * 100 + 5, i, i * 1000 + 5);
 
 	/*
 	 * Ten at once: only the last four are known, and the first of them replaces those before.
 	 */
 	rs_trace_clock_take(late, table, 4, 10);
-	check(late, 9, 805, 8, 8005);
-	check(late, 8, 605, 6, 6005);
-	check(late, 3, 605, 6, 6005);
-	check(late, 3, 305, 6, 5705);
+	check(late, 0, 805, 8, 8005);
+	check(late, 0, 605, 6, 6005);
+	check(late, 0, 305, 6, 5705);
 
 	/* The same if some in between were missed. */
 	fill(table, 4, 20);
 	rs_trace_clock_take(clock, table, 4, 20);
-	check(clock, 19, 1905, 19, 19005);
-	check(clock, 3, 305, 16, 14705);
+	check(clock, 0, 1905, 19, 19005);
+	check(clock, 0, 305, 16, 14705);
 }
 
 /*
@@ -199,15 +196,15 @@ static void test_overwritten_while_copied(void)
 	fill(table, 4, 3);
 	rs_trace_clock_take(clock, table, 4, 3);
 	fill(table, 4, 8); /* 4 5 6 7 */
-	table[0] = make(8, TRUE, 800, 8000);
+	table[0] = make(8, 0, 800, 8000);
 	rs_trace_clock_take(clock, table, 4, 8);
 	rs_trace_clock_take(fresh, table, 4, 8);
-	check(clock, 7, 705, 7, 7005);
-	check(fresh, 7, 705, 7, 7005);
-	check(fresh, 5, 505, 5, 5005);
+	check(clock, 0, 705, 7, 7005);
+	check(fresh, 0, 705, 7, 7005);
+	check(fresh, 0, 505, 5, 5005);
 	rs_trace_clock_take(fresh, table, 4, 9);
-	check(fresh, 8, 805, 8, 8005);
-	check(fresh, 5, 605, 6, 6005);
+	check(fresh, 0, 805, 8, 8005);
+	check(fresh, 0, 605, 6, 6005);
 }
 
 /* Missing or invalid entries are not taken yet. The known epochs stay. */
@@ -227,12 +224,12 @@ static void test_bad_entries(void)
 		else
 			table[2].shift = 64;
 		rs_trace_clock_take(clock, table, 4, 4);
-		check(clock, 3, 305, 1, 1205);
+		check(clock, 0, 305, 1, 1205);
 		rs_trace_clock_take(clock, good, 4, 4);
-		check(clock, 3, 305, 3, 3005);
-		check(clock, 3, 5, 0, 5);
+		check(clock, 0, 305, 3, 3005);
+		check(clock, 0, 5, 0, 5);
 		rs_trace_clock_take(clock, good, 0, 40);
-		check(clock, 3, 305, 3, 3005);
+		check(clock, 0, 305, 3, 3005);
 	}
 }
 
@@ -247,13 +244,13 @@ static void test_bound(void)
 	for (guint32 count = 0; count < many;) {
 		for (guint i = 0; i < G_N_ELEMENTS(table); i++, count++)
 			table[count % G_N_ELEMENTS(table)] =
-				make(count, count % 10 != 0, count * 100ull, count * 1000ull);
+				make(count, count - count % 10, count * 100ull, count * 1000ull);
 		rs_trace_clock_take(clock, table, G_N_ELEMENTS(table), count);
 	}
 	for (guint32 i = many - 30000; i < many; i++)
-		check(clock, i, i * 100ull + 7, i, i * 1000ull + 7);
-	check(clock, many - 5, (many - 8) * 100, many - 8, (many - 8) * 1000);
-	rs_trace_clock_ns(clock, &epoch, 0);
+		check(clock, i - i % 10, i * 100ull + 7, i, i * 1000ull + 7);
+	check(clock, many - 10, (many - 8) * 100, many - 8, (many - 8) * 1000);
+	rs_trace_clock_ns(clock, 0, 0, &epoch);
 	g_assert_cmpuint(epoch, >=, many - 67000);
 }
 
@@ -261,20 +258,24 @@ static void test_boots(void)
 {
 	g_autoptr(RsTraceClock) clock = two_chains();
 	struct rs_boot boots[RS_BOOTS] = {
-		[1] = {9, 4, 600}, [2] = {2, 0, 2500}, [0] = {0, 0, 1}, [3] = {4, 0, 1}};
-	guint64 ns = 7, ts = 7;
+		[1] = {9, 3, 600}, [2] = {2, 0, 2500}, [0] = {0, 0, 1}, [3] = {4, 0, 1}};
+	RsTraceMoment when = {0};
+	guint64 ns = 7;
 
-	g_assert_false(rs_trace_clock_boot(clock, 2, &ns, &ts));
+	g_assert_false(rs_trace_clock_boot(clock, 2, &ns, &when));
 	rs_trace_clock_set_boots(clock, boots);
-	g_assert_true(rs_trace_clock_boot(clock, 2, &ns, &ts));
+	g_assert_true(rs_trace_clock_boot(clock, 2, &ns, &when));
 	g_assert_cmpuint(ns, ==, 15500);
-	g_assert_cmpuint(ts, ==, 2500);
-	g_assert_true(rs_trace_clock_boot(clock, 9, &ns, &ts));
+	g_assert_cmpuint(when.ts, ==, 2500);
+	g_assert_cmpuint(when.chain, ==, 0);
+	g_assert_true(rs_trace_clock_boot(clock, 9, &ns, &when));
 	g_assert_cmpuint(ns, ==, 40100);
-	g_assert_cmpuint(ts, ==, 600);
-	g_assert_false(rs_trace_clock_boot(clock, 1, &ns, &ts)); /* the ninth has replaced it */
-	g_assert_false(rs_trace_clock_boot(clock, 0, &ns, &ts));
-	g_assert_false(rs_trace_clock_boot(clock, 3, &ns, &ts));
+	g_assert_cmpuint(when.ts, ==, 600);
+	g_assert_cmpuint(when.boot, ==, 9);
+	g_assert_cmpuint(when.chain, ==, 3);
+	g_assert_false(rs_trace_clock_boot(clock, 1, &ns, &when)); /* the ninth has replaced it */
+	g_assert_false(rs_trace_clock_boot(clock, 0, &ns, &when));
+	g_assert_false(rs_trace_clock_boot(clock, 3, &ns, &when));
 }
 
 /* A day of ticks is right to 100 us, at any rate that a counter has. */
@@ -303,8 +304,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/clock/one-epoch", test_one_epoch);
 	g_test_add_func("/decode/clock/chain", test_chain);
 	g_test_add_func("/decode/clock/went-back", test_went_back);
-	g_test_add_func("/decode/clock/no-continuation", test_no_continuation);
-	g_test_add_func("/decode/clock/false-continuation", test_false_continuation);
+	g_test_add_func("/decode/clock/two-chains", test_two_chains);
+	g_test_add_func("/decode/clock/contradictions", test_contradictions);
 	g_test_add_func("/decode/clock/table", test_table_goes_round);
 	g_test_add_func("/decode/clock/overwritten", test_overwritten_while_copied);
 	g_test_add_func("/decode/clock/bad-entries", test_bad_entries);

@@ -9,7 +9,7 @@ static const char *comm_of(RsTraceCmdline *names, guint boot, guint pid, guint64
 {
 	RsTraceTask task;
 
-	rs_trace_cmdline_lookup(names, boot, pid, ts, &task);
+	rs_trace_cmdline_lookup(names, pid, (RsTraceMoment){boot, 0, ts}, &task);
 	return task.comm;
 }
 
@@ -17,7 +17,7 @@ static guint tgid_of(RsTraceCmdline *names, guint boot, guint pid, guint64 ts)
 {
 	RsTraceTask task;
 
-	rs_trace_cmdline_lookup(names, boot, pid, ts, &task);
+	rs_trace_cmdline_lookup(names, pid, (RsTraceMoment){boot, 0, ts}, &task);
 	return task.tgid;
 }
 
@@ -69,21 +69,40 @@ static void test_history(void)
 /* A name may fill all bytes. A longer one is cut. */
 static void test_long_names(void)
 {
-	static const char forty[] = "0123456789abcdef0123456789abcdef01234567";
+	static const char whole[] = "0123456789abcdef0123456789abcdef";
 	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
 	guint8 section[sizeof(struct rs_cmdline_bucket)] = {0};
 
-	g_assert_cmpuint(strlen(forty), ==, RS_COMM_LEN);
-	test_cmdline_put(section, 1, test_task(7, 100, forty));
+	g_assert_cmpuint(strlen(whole), ==, RS_COMM_LEN);
+	test_cmdline_put(section, 1, test_task(7, 100, whole));
 	test_cmdline_put(section, 1, test_task(8, 100, "short"));
 	rs_trace_cmdline_merge(names, section, NULL, sizeof(section),
 			       sizeof(struct rs_cmdline_entry));
-	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, forty);
+	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, whole);
 	g_assert_cmpstr(comm_of(names, 1, 8, 100), ==, "short");
 	/* Two names that differ only in the last byte are different. */
-	add(names, 1, 7, 0, 200, "0123456789abcdef0123456789abcdef0123456!");
-	g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, forty);
-	g_assert_cmpstr(comm_of(names, 1, 7, 200), ==, "0123456789abcdef0123456789abcdef0123456!");
+	add(names, 1, 7, 0, 200, "0123456789abcdef0123456789abcde!");
+	g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, whole);
+	g_assert_cmpstr(comm_of(names, 1, 7, 200), ==, "0123456789abcdef0123456789abcde!");
+}
+
+/* The counter goes back within a boot: what was before it comes first, though its time is later. */
+static void test_counter_goes_back(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	struct rs_cmdline_entry entry = test_task(7, 300, "restored");
+	RsTraceTask task;
+
+	entry.boot = 1;
+	entry.chain = 2;
+	rs_trace_cmdline_add(names, &entry);
+	add(names, 1, 7, 0, 9000, "before");
+	g_assert_cmpstr(comm_of(names, 1, 7, 8999), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 7, 9000), ==, "before");
+	rs_trace_cmdline_lookup(names, 7, (RsTraceMoment){1, 2, 299}, &task);
+	g_assert_cmpstr(task.comm, ==, "before");
+	rs_trace_cmdline_lookup(names, 7, (RsTraceMoment){1, 2, 300}, &task);
+	g_assert_cmpstr(task.comm, ==, "restored");
 }
 
 static void test_thread_groups(void)
@@ -158,15 +177,16 @@ static void test_stride(void)
 		memset(section + i * 80 + sizeof(entry), 0xff, 16);
 	}
 	rs_trace_cmdline_merge(names, section, NULL, sizeof(section), 80);
-	rs_trace_cmdline_lookup(names, 1, 1, 5, &task);
+	rs_trace_cmdline_lookup(names, 1, (RsTraceMoment){1, 0, 5}, &task);
 	g_assert_cmpstr(task.comm, ==, "first");
-	rs_trace_cmdline_lookup(names, 1, 3, 5, &task);
+	rs_trace_cmdline_lookup(names, 3, (RsTraceMoment){1, 0, 5}, &task);
 	g_assert_cmpstr(task.comm, ==, "other");
 }
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/decode/cmdline/counter-goes-back", test_counter_goes_back);
 	g_test_add_func("/decode/cmdline/history", test_history);
 	g_test_add_func("/decode/cmdline/long-names", test_long_names);
 	g_test_add_func("/decode/cmdline/thread-groups", test_thread_groups);

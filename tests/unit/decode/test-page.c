@@ -28,7 +28,7 @@ static void test_items(void)
 	RsTracePageWalk walk;
 
 	test_page_header(page)->boot = 3;
-	test_page_header(page)->epoch = 100000;
+	test_page_header(page)->chain = 100000;
 	test_page_record(page, TEST_SWITCH, 0x10, pair, sizeof(pair)); /* the low half wrapped */
 	test_page_context(page, 7, RS_CTX_USER);
 	test_page_time(page, 100001, 5000);
@@ -37,7 +37,7 @@ static void test_items(void)
 	rs_trace_page_begin(&walk, bytes->data);
 	g_assert_cmpuint(walk.seq, ==, 9);
 	g_assert_cmpuint(walk.boot, ==, 3);
-	g_assert_cmpuint(walk.epoch, ==, 100000);
+	g_assert_cmpuint(walk.chain, ==, 100000);
 	g_assert_cmpuint(walk.at, ==, RS_RING_PAGE_HEADER);
 
 	g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==,
@@ -53,7 +53,7 @@ static void test_items(void)
 			RS_TRACE_PAGE_RECORD);
 	g_assert_cmpuint(walk.id, ==, TEST_ALL);
 	g_assert_cmpuint(walk.ts, ==, 5001);
-	g_assert_cmpuint(walk.epoch, ==, 100001);
+	g_assert_cmpuint(walk.chain, ==, 100001);
 	g_assert_cmpuint(walk.pid, ==, 7);
 	g_assert_cmpuint(walk.context, ==, RS_CTX_USER);
 	g_assert_cmpuint(walk.size, ==, 3);
@@ -127,7 +127,7 @@ static void test_larger_time(void)
 	struct {
 		struct rs_rec_time time;
 		guint64 more;
-	} mark = {{.id = RS_REC_TIME, .size = sizeof(mark), .epoch = 7, .ts = 1ull << 40}, ~0ull};
+	} mark = {{.id = RS_REC_TIME, .size = sizeof(mark), .chain = 7, .ts = 1ull << 40}, ~0ull};
 	TestPage *page = test_page_new(0, 0, 1000, 42, 0);
 	g_autoptr(GByteArray) bytes = NULL;
 	RsTracePageWalk walk;
@@ -138,7 +138,7 @@ static void test_larger_time(void)
 	rs_trace_page_begin(&walk, bytes->data);
 	g_assert_true(next_record(&walk, bytes));
 	g_assert_cmpuint(walk.ts, ==, (1ull << 40) + 1);
-	g_assert_cmpuint(walk.epoch, ==, 7);
+	g_assert_cmpuint(walk.chain, ==, 7);
 }
 
 /* Records begin where the header says that it ends. A wrong value does no harm. */

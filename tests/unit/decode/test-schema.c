@@ -372,7 +372,8 @@ static void take_free(RsTraceSchema *schema, guint slot)
 /* The provider whose event TEST_SWITCH was then; "": none. */
 static const char *whose(const RsTraceSchema *schema, guint boot, guint64 ts)
 {
-	const RsTraceEvent *event = rs_trace_schema_lookup(schema, boot, TEST_SWITCH, ts);
+	const RsTraceEvent *event =
+		rs_trace_schema_lookup(schema, TEST_SWITCH, (RsTraceMoment){boot, 0, ts});
 
 	return event ? event->system : "";
 }
@@ -396,8 +397,10 @@ static void test_boots(void)
 		g_assert_cmpstr(whose(schema, 2, 0), ==, "");
 		g_assert_cmpstr(whose(schema, 2, 300), ==, "second");
 		g_assert_cmpstr(whose(schema, 3, 1000), ==, "");
-		g_assert_null(rs_trace_schema_lookup(schema, 1, TEST_SWITCH + 1, 700));
-		g_assert_null(rs_trace_schema_lookup(schema, 1, G_MAXUINT, 700));
+		g_assert_null(rs_trace_schema_lookup(schema, TEST_SWITCH + 1,
+						     (RsTraceMoment){1, 0, 700}));
+		g_assert_null(
+			rs_trace_schema_lookup(schema, G_MAXUINT, (RsTraceMoment){1, 0, 700}));
 		/* It lives on into the next boot, whose clock begins again. */
 		second->entry.last_boot = 3;
 		take(schema, second);
@@ -423,8 +426,10 @@ static void test_used_again(void)
 			take_free(schema, 0);
 		take(schema, new);
 		g_assert_cmpstr(whose(schema, 1, 99), ==, "");
-		g_assert_true(rs_trace_schema_lookup(schema, 1, TEST_SWITCH, 100) == event);
-		g_assert_true(rs_trace_schema_lookup(schema, 1, TEST_SWITCH, 900) == event);
+		g_assert_true(rs_trace_schema_lookup(schema, TEST_SWITCH,
+						     (RsTraceMoment){1, 0, 100}) == event);
+		g_assert_true(rs_trace_schema_lookup(schema, TEST_SWITCH,
+						     (RsTraceMoment){1, 0, 900}) == event);
 		g_assert_cmpstr(whose(schema, 1, 901), ==, "");
 		g_assert_cmpstr(whose(schema, 1, 999), ==, "");
 		g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
@@ -440,6 +445,42 @@ static void test_used_again(void)
 		g_assert_cmpstr(whose(schema, 1, 900), ==, "");
 		g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
 	}
+}
+
+/* The counter goes back within a boot: moments of two chains are in the order of the chains. */
+static void test_counter_goes_back(void)
+{
+	static const struct {
+		RsTraceMoment when;
+		const char *whose;
+	} CASES[] = {
+		{{1, 0, 4999}, ""},   {{1, 0, 5000}, "old"}, {{1, 0, 9000}, "old"},
+		{{1, 0, 9001}, ""},   {{1, 3, 0}, ""},       {{1, 3, 99}, ""},
+		{{1, 3, 100}, "new"}, {{1, 3, 300}, "new"},  {{1, 3, 301}, ""},
+		{{1, 4, 200}, ""},    {{1, 2, 5000}, ""},    {{2, 0, 200}, ""},
+	};
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(Provider) old = provider_new(0, "old", 1, 5000);
+	g_autoptr(Provider) new = provider_new(1, "new", 1, 100);
+
+	old->entry.until = 9000;
+	new->entry.since_chain = new->entry.until_chain = 3;
+	new->entry.until = 300;
+	old->entry.state = new->entry.state = RS_PROVIDER_DEAD;
+	take(schema, new);
+	take(schema, old);
+	for (guint i = 0; i < G_N_ELEMENTS(CASES); i++) {
+		const RsTraceEvent *event =
+			rs_trace_schema_lookup(schema, TEST_SWITCH, CASES[i].when);
+
+		g_assert_cmpstr(event ? event->system : "", ==, CASES[i].whose);
+	}
+	/* It lives across the change. */
+	old->entry.until_chain = 3;
+	old->entry.until = 50;
+	take(schema, old);
+	g_assert_nonnull(rs_trace_schema_lookup(schema, TEST_SWITCH, (RsTraceMoment){1, 3, 50}));
+	g_assert_null(rs_trace_schema_lookup(schema, TEST_SWITCH, (RsTraceMoment){1, 3, 51}));
 }
 
 /* Another provider has its slot before anyone saw it die: the time in between is unknown. */
@@ -504,8 +545,8 @@ static void test_knows(void)
 	rs_trace_schema_take(schema, 3, entry, NULL, 0, NULL, NULL);
 	g_assert_true(rs_trace_schema_by_id(schema, TEST_SWITCH) == event);
 	g_assert_false(event->provider->is_live);
-	g_assert_cmpuint(event->provider->until, ==, 5000);
-	g_assert_cmpuint(event->provider->last_boot, ==, 4);
+	g_assert_cmpuint(event->provider->until.ts, ==, 5000);
+	g_assert_cmpuint(event->provider->until.boot, ==, 4);
 	for (guint i = 0; i < 5; i++) {
 		other = *entry;
 		other.since += i == 0;
@@ -693,6 +734,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/unknown-kind", test_unknown_kind);
 	g_test_add_func("/decode/schema/boots", test_boots);
 	g_test_add_func("/decode/schema/used-again", test_used_again);
+	g_test_add_func("/decode/schema/counter-goes-back", test_counter_goes_back);
 	g_test_add_func("/decode/schema/unseen-death", test_unseen_death);
 	g_test_add_func("/decode/schema/trim", test_trim);
 	g_test_add_func("/decode/schema/of-slot", test_of_slot);

@@ -257,7 +257,7 @@ static void test_epochs(Fixture *f, gconstpointer unused)
 
 	for (guint i = 0; i < G_N_ELEMENTS(bases); i++)
 		table[i] = (struct rs_clock_epoch){.index = i,
-						   .flags = i != 2 ? RS_EPOCH_CONTINUES : 0,
+						   .chain = i < 2 ? 0 : 2,
 						   .tsc_base = bases[i][0],
 						   .ns_base = bases[i][1],
 						   .mult = 1};
@@ -284,15 +284,15 @@ static void test_boot_time(Fixture *f, gconstpointer unused)
 {
 	const struct rs_clock_epoch table[] = {
 		{.index = 0, .ns_base = 1000, .mult = 1},
-		{.index = 1, .ns_base = 700000, .mult = 1},
+		{.index = 1, .chain = 1, .ns_base = 700000, .mult = 1},
 	};
-	const struct rs_boot boots[RS_BOOTS] = {[2] = {.boot = 2, .epoch = 1, .ts = 50}};
+	const struct rs_boot boots[RS_BOOTS] = {[2] = {.boot = 2, .chain = 1, .ts = 50}};
 	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
 	g_autoptr(GString) out = g_string_new(NULL);
 	g_autoptr(RsTraceDecoder) decoder = rs_trace_decoder_new(1, f->schema, clock, collect, out);
 	g_autoptr(GByteArray) old = one_record(0, 0, 1, 600000), new = one_record(0, 1, 2, 90);
 
-	((struct rs_ring_page *)new->data)->epoch = 1;
+	((struct rs_ring_page *)new->data)->chain = 1;
 	rs_trace_clock_take(clock, table, 2, 2);
 	rs_trace_clock_set_boots(clock, boots);
 	rs_trace_decoder_push(decoder, 0, old->data, RS_RING_PAGE_HEADER, old->len, 0);
@@ -424,7 +424,7 @@ static void test_json(void)
 	g_assert_cmpstr(out->str, ==, "{\"ns\":5,\"cpu\":1,\"lost\":3}\n");
 	g_string_truncate(out, 0);
 	record = (RsTraceRecord){
-		.kind = RS_TRACE_RECORD_BOOT, .ns = 5, .boot = G_MAXUINT32, .ring = 1};
+		.kind = RS_TRACE_RECORD_BOOT, .ns = 5, .when = {.boot = G_MAXUINT32}, .ring = 1};
 	rs_trace_json_line(out, &record, NULL, NULL);
 	g_assert_cmpstr(out->str, ==, "{\"ns\":5,\"boot\":4294967295}\n");
 	g_string_truncate(out, 0);

@@ -239,7 +239,7 @@ static const struct {
 	{"name < x", EINVAL, 0, "is a string"},
 	{"name & 1", EINVAL, 0, "is a string"},
 	{"name == 'seventeen bytes !'", EINVAL, 9, "holds 16 bytes"},
-	{"COMM == a-name-of-forty-one-bytes-does-not-fit-it", EINVAL, 8, "holds 40 bytes"},
+	{"COMM == a-name-of-33-bytes-does-not-fit-i", EINVAL, 8, "holds 32 bytes"},
 	{"mac == 1", EINVAL, 0, "is an array"},
 	{"list == 1", EINVAL, 0, "is an array"},
 	{"state == Z", EINVAL, 9, "it has: R, S, long wait"},

@@ -23,8 +23,8 @@ static void show(const RsTraceRecord *record, gpointer data)
 	if (record->kind == RS_TRACE_RECORD_LOSS)
 		g_string_append_printf(f->out, "%u lost %u; ", record->ring, (guint)record->lost);
 	else if (record->kind == RS_TRACE_RECORD_BOOT)
-		g_string_append_printf(f->out, "%u boot %u at %u; ", record->source, record->boot,
-				       (guint)record->ns);
+		g_string_append_printf(f->out, "%u boot %u at %u; ", record->source,
+				       record->when.boot, (guint)record->ns);
 	else
 		g_string_append_printf(f->out, "%u.%u %s %s at %u; ", record->source, record->ring,
 				       task.comm, record->event ? record->event->name : "?",

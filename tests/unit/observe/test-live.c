@@ -101,7 +101,7 @@ static void count_name(Fixture *f)
 
 static void assert_name(Fixture *f, const char *expected)
 {
-	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .boot = 1, .pid = PID, .ts = TICKS};
+	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .pid = PID, .when = {1, 0, TICKS}};
 	RsTraceTask task;
 
 	rs_trace_follower_update_names(f->follower);
@@ -124,7 +124,7 @@ static void test_names(Fixture *f, gconstpointer unused)
 /* If a page says to which process its task belongs, that counts, and not the table. */
 static void test_tgid(Fixture *f, gconstpointer unused)
 {
-	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .boot = 1, .pid = PID, .ts = TICKS};
+	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .pid = PID, .when = {1, 0, TICKS}};
 	RsTraceTask task;
 
 	write_name(f, "task", 1);
@@ -148,7 +148,7 @@ static void write_record(Fixture *f, guint32 epoch)
 
 	*page = (struct rs_ring_page){.ts = TICKS,
 				      .boot = 1,
-				      .epoch = epoch,
+				      .chain = epoch,
 				      .header_size = RS_RING_PAGE_HEADER,
 				      .committed = end};
 	*record = (struct rs_rec_header){
@@ -161,11 +161,8 @@ static void begin_epoch(Fixture *f, guint32 index, guint64 ticks, guint64 ns)
 {
 	struct rs_clock_epoch *epoch = rs_trace_region_element(f->region, RS_SEC_CLOCK, index);
 
-	*epoch = (struct rs_clock_epoch){.index = index,
-					 .flags = index ? RS_EPOCH_CONTINUES : 0,
-					 .tsc_base = ticks,
-					 .ns_base = ns,
-					 .mult = 1};
+	*epoch = (struct rs_clock_epoch){
+		.index = index, .tsc_base = ticks, .ns_base = ns, .mult = 1};
 	rs_store_release(&control_of(f)->epoch_count, index + 1);
 }
 

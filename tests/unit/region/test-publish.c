@@ -177,9 +177,10 @@ static void test_again(void)
 	rs_publisher_destroy(p);
 }
 
-static void begin(struct rs_publisher *p, uint64_t hz, uint64_t ticks, uint64_t ns, uint32_t flags)
+static void begin(struct rs_publisher *p, uint64_t hz, uint64_t ticks, uint64_t ns, bool continues)
 {
-	const struct rs_epoch_start start = {.hz = hz, .ticks = ticks, .ns = ns, .flags = flags};
+	const struct rs_epoch_start start = {
+		.hz = hz, .ticks = ticks, .ns = ns, .continues = continues};
 
 	rs_publisher_begin_epoch(p, &start);
 }
@@ -193,7 +194,7 @@ static void test_clock(void)
 		uint64_t hour;
 
 		g_assert_cmpuint(rs_publisher_ns(p, 12345), ==, 0);
-		begin(p, hz, 1000, 0, 0);
+		begin(p, hz, 1000, 0, false);
 		hour = rs_publisher_ns(p, 1000 + hz * 3600);
 		/* Right to a part in a million even for slow clocks. */
 		g_assert_cmpuint(hour, <=, 3600000000000u);
@@ -209,18 +210,33 @@ static void test_epochs(void)
 	g_autofree struct pages *pages = g_new0(struct pages, 1);
 	struct rs_publisher *p = make(pages);
 
-	begin(p, 0, 5, 5, 0); /* an unknown rate begins nothing */
+	begin(p, 0, 5, 5, false); /* an unknown rate begins nothing */
 	g_assert_cmpuint(pages->control.epoch_count, ==, 0);
 	for (uint32_t i = 0; i < 10; i++) {
-		begin(p, 1000000000, i * 100, i * 1000, RS_EPOCH_CONTINUES);
+		begin(p, 1000000000, i * 100, i * 1000, true);
 		g_assert_cmpuint(pages->control.epoch_count, ==, i + 1);
-		g_assert_cmpuint(pages->control.epoch, ==, i);
+		g_assert_cmpuint(pages->control.clock_chain, ==, 0);
+		g_assert_cmpuint(pages->epochs[i % EPOCHS].chain, ==, 0);
 		g_assert_cmpuint(pages->epochs[i % EPOCHS].index, ==, i);
 		g_assert_cmpuint(pages->epochs[i % EPOCHS].tsc_base, ==, i * 100);
 		g_assert_cmpuint(pages->epochs[i % EPOCHS].ns_base, ==, i * 1000);
 	}
 	g_assert_cmpuint(rs_publisher_ns(p, 950), ==, 9050);
 	g_assert_cmpuint(rs_publisher_ns(p, 850), ==, 8050);
+	/* Another session goes on with the chain, until the counter goes back. */
+	rs_publisher_destroy(p);
+	p = make(pages);
+	begin(p, 1000000000, 950, 20000, true);
+	g_assert_cmpuint(pages->control.clock_chain, ==, 0);
+	g_assert_cmpuint(pages->epochs[10 % EPOCHS].chain, ==, 0);
+	begin(p, 1000000000, 100, 30000, false);
+	g_assert_cmpuint(pages->control.clock_chain, ==, 11);
+	begin(p, 1000000000, 200, 31000, true);
+	g_assert_cmpuint(pages->control.clock_chain, ==, 11);
+	g_assert_cmpuint(pages->epochs[12 % EPOCHS].chain, ==, 11);
+	g_assert_cmpuint(rs_publisher_ns(p, 150), ==, 30050);
+	begin(p, 1000000000, 150, 32000, true); /* it does not */
+	g_assert_cmpuint(pages->control.clock_chain, ==, 13);
 	rs_publisher_destroy(p);
 }
 

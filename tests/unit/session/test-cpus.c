@@ -104,8 +104,8 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	g_assert_cmpstr(record->event->name, ==, "here");
 	g_assert_cmpuint(record->ring, <, RS_MAX_CPUS);
 	/* Records come in the order of time, whichever ring they were in. */
-	g_assert_cmpuint(record->ts, >=, seen->last_ts);
-	seen->last_ts = record->ts;
+	g_assert_cmpuint(record->when.ts, >=, seen->last_ts);
+	seen->last_ts = record->when.ts;
 	seen->by_cpu[record->ring]++;
 	seen->records++;
 }
