@@ -36,13 +36,13 @@ void rs_qemu_remove_files(struct rs_qemu *qemu)
 
 void rs_qemu_free(struct rs_qemu *qemu)
 {
-	if (qemu->watch) {
-		g_source_destroy(qemu->watch);
-		g_source_unref(qemu->watch);
-	}
-	if (qemu->killer) {
-		g_source_destroy(qemu->killer);
-		g_source_unref(qemu->killer);
+	for (guint i = 0; i < 3; i++) {
+		GSource *source = (GSource *[]){qemu->watch, qemu->killer, qemu->trimmer}[i];
+
+		if (!source)
+			continue;
+		g_source_destroy(source);
+		g_source_unref(source);
 	}
 	rs_gdb_close(qemu->gdb, false, NULL);
 	rs_qmp_destroy(qemu->qmp);

@@ -23,6 +23,7 @@ struct rs_qemu {
 	GMainContext *context;
 	GSource *watch;  /* the process's end */
 	GSource *killer; /* stop() gave it some time */
+	GSource *trimmer;
 
 	char *name, *uuid;
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;

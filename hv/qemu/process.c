@@ -16,7 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEXT_MAX 65536 /* bytes of stderr or log that we read */
+#define TEXT_MAX 65536       /* bytes of stderr or log that we read */
+#define TRIM_ABOVE (1 << 20) /* bytes of memory that each of them may take */
+#define HIGH_FD 64           /* or higher: above those that the child's own are copied to */
 
 static void arg(GPtrArray *argv, const char *text)
 {
@@ -47,6 +49,13 @@ static void add_memory(GPtrArray *argv, const struct rs_qemu_config *config)
 	arg(argv, "ivshmem-plain,memdev=region,addr=02.0");
 }
 
+static bool is_socket(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 static void add_channels(GPtrArray *argv, const struct rs_qemu_config *config)
 {
 	arg(argv, "-chardev");
@@ -58,11 +67,12 @@ static void add_channels(GPtrArray *argv, const struct rs_qemu_config *config)
 	arg(argv, "-gdb");
 	arg(argv, "chardev:gdb");
 	arg(argv, "-chardev");
-	if (config->serial_fd >=
-	    0) /* opened anew: the caller's stays blocking; nothing is cut off */
-		argf(argv, "file,id=serial,path=/proc/self/fd/%d,append=on", RS_QEMU_FD_SERIAL);
-	else
+	if (config->serial_fd < 0)
 		arg(argv, "null,id=serial");
+	else if (is_socket(config->serial_fd)) /* which cannot be opened anew */
+		argf(argv, "socket,id=serial,fd=%d", RS_QEMU_FD_SERIAL);
+	else /* opened anew: the caller's stays blocking; nothing is cut off */
+		argf(argv, "file,id=serial,path=/proc/self/fd/%d,append=on", RS_QEMU_FD_SERIAL);
 	arg(argv, "-serial");
 	arg(argv, "chardev:serial");
 }
@@ -180,22 +190,28 @@ int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 			  const char *qmp_path, const char *gdb_path, struct rs_qemu_process *out,
 			  struct rs_error *err)
 {
-	int ram = -1, said = -1, log = -1, qmp = -1, gdb = -1, rc;
+	int ram = -1, said = -1, log = -1, qmp = -1, gdb = -1, serial = -1, rc;
 	pid_t pid = 0;
 
+	/* A copy: the console may be our standard error, whose number QEMU's own words get. */
+	if (config->serial_fd >= 0 &&
+	    (serial = fcntl(config->serial_fd, F_DUPFD_CLOEXEC, HIGH_FD)) < 0)
+		return rs_error_set(err, errno, "cannot hand over the console: %s",
+				    g_strerror(errno));
 	if ((rc = ram = memory_file("guest RAM", config->memory, err)) < 0 ||
 	    (rc = said = memory_file("qemu stderr", 0, err)) < 0 ||
 	    (rc = log = memory_file("qemu log", 0, err)) < 0 ||
 	    (rc = qmp = listen_at(qmp_path, err)) < 0 || (rc = gdb = listen_at(gdb_path, err)) < 0)
 		goto out;
-	rc = spawn(config, uuid,
-		   (const int[]){ram, config->region_fd, qmp, gdb, log, config->serial_fd}, said,
+	rc = spawn(config, uuid, (const int[]){ram, config->region_fd, qmp, gdb, log, serial}, said,
 		   &pid, err);
 out:
 	if (qmp >= 0)
 		close(qmp);
 	if (gdb >= 0)
 		close(gdb);
+	if (serial >= 0)
+		close(serial);
 	if (rc < 0) {
 		for (int i = 0; i < 3; i++)
 			if ((const int[]){ram, said, log}[i] >= 0)
@@ -236,8 +252,8 @@ int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *ou
 		return rs_error_set(err, ESRCH, "the QEMU of this session (process %d) is gone",
 				    (int)pid);
 	found.ram_fd = open_of(pid, RS_QEMU_FD_RAM, O_RDWR);
-	found.log_fd = open_of(pid, RS_QEMU_FD_LOG, O_RDONLY);
-	found.stderr_fd = open_of(pid, STDERR_FILENO, O_RDONLY);
+	found.log_fd = open_of(pid, RS_QEMU_FD_LOG, O_RDWR);
+	found.stderr_fd = open_of(pid, STDERR_FILENO, O_RDWR);
 	if (found.ram_fd < 0) {
 		int code = errno;
 		rs_qemu_process_clear(&found);
@@ -305,6 +321,21 @@ bool rs_qemu_process_triple_fault(const struct rs_qemu_process *process)
 	off_t end = process->log_fd < 0 ? 0 : lseek(process->log_fd, 0, SEEK_END);
 	g_autofree char *text = read_text(process->log_fd, end > TEXT_MAX ? end - TEXT_MAX : 0);
 	return strstr(text, "Triple fault") != NULL;
+}
+
+void rs_qemu_process_trim(const struct rs_qemu_process *process)
+{
+	const int fds[] = {process->stderr_fd, process->log_fd};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(fds); i++) {
+		struct stat st;
+
+		/* What QEMU writes next goes where it wrote last, so the file keeps its size. */
+		if (fds[i] >= 0 && fstat(fds[i], &st) == 0 && st.st_blocks > TRIM_ABOVE / 512 &&
+		    st.st_size > TEXT_MAX)
+			fallocate(fds[i], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				  st.st_size - TEXT_MAX);
+	}
 }
 
 void rs_qemu_process_clear(struct rs_qemu_process *process)

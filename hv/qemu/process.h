@@ -47,6 +47,11 @@ void rs_qemu_process_kill(struct rs_qemu_process *process);
 char *rs_qemu_process_complaint(const struct rs_qemu_process *process, off_t from);
 /* Whether QEMU logged a triple fault. */
 bool rs_qemu_process_triple_fault(const struct rs_qemu_process *process);
+/*
+ * Frees the memory of what QEMU said and logged long ago. A guest decides how much that is, so this
+ * is to be called about every second.
+ */
+void rs_qemu_process_trim(const struct rs_qemu_process *process);
 
 void rs_qemu_process_clear(struct rs_qemu_process *process);
 

@@ -156,6 +156,14 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static gboolean on_trim(gpointer data)
+{
+	struct rs_qemu *qemu = data;
+
+	rs_qemu_process_trim(&qemu->process);
+	return G_SOURCE_CONTINUE;
+}
+
 int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
 {
 	int fd = (int)syscall(SYS_pidfd_open, qemu->process.pid, 0);
@@ -166,6 +174,9 @@ int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
 	qemu->watch = g_unix_fd_source_new(fd, G_IO_IN);
 	g_source_set_callback(qemu->watch, G_SOURCE_FUNC(on_gone), qemu, NULL);
 	g_source_attach(qemu->watch, qemu->context);
+	qemu->trimmer = g_timeout_source_new_seconds(1);
+	g_source_set_callback(qemu->trimmer, on_trim, qemu, NULL);
+	g_source_attach(qemu->trimmer, qemu->context);
 	return 0;
 }
 

@@ -332,6 +332,7 @@ def test_ends():
         check("no event matches 'nix:*'" in r.err, 'a glob that matched nothing is told')
         check(r.code == code and text in r.err, f'{crash}: {r.code} {r.err[-400:]}')
         check(len(events(r.out)) > 0, 'what it recorded is printed')
+        check("Ringside's demo guest" in r.err, f'its console is shown: {r.err[:400]}')
     r = rs('run', *guest_args('--name', 'e', '--serial', 'none', '--duration', '30',
                               '--append', 'crash=panic rounds=1'))
     check('panic\\x1b[31m!\\x0aringside: not so\n' in r.err, f'a panic is one line: {r.err[:400]}')

@@ -3,6 +3,7 @@
 /* With a real QEMU under TCG and the guest pvh-loop.S; skips where there is no QEMU. */
 #include "exact.h"
 #include "qemu/qemu.h"
+#include "qemu/process.h"
 #include "qemu/qmp.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -347,6 +349,30 @@ static void test_user_pause(void)
 	bed_done(&bed);
 }
 
+/* A guest that makes QEMU write without end: the memory is freed, and the last words are kept. */
+static void test_trim(void)
+{
+	struct rs_qemu_process process = {.ram_fd = -1,
+					  .stderr_fd = memfd_create("stderr", MFD_CLOEXEC),
+					  .log_fd = memfd_create("log", MFD_CLOEXEC)};
+	g_autofree char *much = g_strnfill(8 << 20, 'x');
+	struct stat st;
+
+	g_assert_cmpint(write(process.log_fd, much, 1000), ==, 1000);
+	rs_qemu_process_trim(&process);
+	g_assert_cmpint(fstat(process.log_fd, &st), ==, 0);
+	g_assert_cmpint(st.st_blocks, >, 0);
+	for (guint i = 0; i < 3; i++) {
+		g_assert_cmpint(write(process.log_fd, much, 8 << 20), ==, 8 << 20);
+		g_assert_cmpint(write(process.log_fd, "Triple fault\n", 13), ==, 13);
+		rs_qemu_process_trim(&process);
+		g_assert_cmpint(fstat(process.log_fd, &st), ==, 0);
+		g_assert_cmpint(st.st_blocks * 512, <, 256 << 10);
+		g_assert_true(rs_qemu_process_triple_fault(&process));
+	}
+	rs_qemu_process_clear(&process);
+}
+
 static void test_ends(void)
 {
 	static const struct {
@@ -549,6 +575,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/qemu/patch", test_patch);
 	g_test_add_func("/qemu/nudge", test_nudge);
 	g_test_add_func("/qemu/user-pause", test_user_pause);
+	g_test_add_func("/qemu/trim", test_trim);
 	g_test_add_func("/qemu/ends", test_ends);
 	g_test_add_func("/qemu/killed-from-outside", test_killed_from_outside);
 	g_test_add_func("/qemu/failures", test_failures);
