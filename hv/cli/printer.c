@@ -2,12 +2,15 @@
 #include "cli/printer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <rs-trace-json.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
 #include <rs-trace-ring-info.h>
 #include <rs-trace-text.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -17,6 +20,8 @@
 #define OUT_MAX (1u << 20)
 /* And so much of it is written after a stop, of what had been read by then. */
 #define LATE_MAX (16u << 20)
+#define LOOK_MS 50      /* between two looks whether we are in a hurry */
+#define HURRY_US 700000 /* for what is left to be written then */
 
 struct printed {
 	char *name;
@@ -30,31 +35,49 @@ struct rs_printer {
 	GPtrArray *printed; /* of struct printed, all that were added and have not ended */
 	gint name_sources;  /* atomic: lines of text name their source */
 	gint stopping;      /* atomic */
+	gint hurry;         /* atomic: rs_printer_hurry() was called */
+	int fd;             /* the output, opened anew if it can be, so that no write waits */
+	bool is_socket;
 	/* These belong to the pump's thread until it has been joined. */
 	GString *out;
-	gsize late; /* text since the stop */
+	gsize late;      /* text since the stop */
+	gint64 deadline; /* of a hurry; 0: there is none yet */
 	struct rs_printer_stats stats;
 };
 
 /* ---- on the pump's thread ---- */
 
-static int write_all(const struct rs_printer *p)
+static bool time_is_up(struct rs_printer *p)
+{
+	if (!g_atomic_int_get(&p->hurry))
+		return false;
+	if (!p->deadline)
+		p->deadline = g_get_monotonic_time() + HURRY_US;
+	return g_get_monotonic_time() > p->deadline;
+}
+
+static int write_all(struct rs_printer *p)
 {
 	const char *at = p->out->str;
 	size_t left = p->out->len;
 
 	while (left) {
-		ssize_t n = write(p->config.fd, at, left);
+		ssize_t n = p->is_socket ? send(p->fd, at, left, MSG_DONTWAIT | MSG_NOSIGNAL)
+					 : write(p->fd, at, left);
 
 		if (n > 0) {
 			at += n;
 			left -= (size_t)n;
 		} else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			struct pollfd fd = {.fd = p->config.fd, .events = POLLOUT};
+			struct pollfd fd = {.fd = p->fd, .events = POLLOUT};
 
-			poll(&fd, 1, -1);
+			poll(&fd, 1, LOOK_MS);
 		} else if (n == 0 || errno != EINTR) {
 			return n < 0 ? errno : EIO;
+		}
+		if (left && time_is_up(p)) {
+			p->stats.unread = true;
+			return 0;
 		}
 	}
 	return 0;
@@ -62,13 +85,13 @@ static int write_all(const struct rs_printer *p)
 
 static bool is_over(const struct rs_printer *p)
 {
-	return p->stats.closed || p->stats.error || p->late > LATE_MAX ||
+	return p->stats.closed || p->stats.error || p->stats.unread || p->late > LATE_MAX ||
 	       (p->config.count && p->stats.events >= p->config.count);
 }
 
 static void flush(struct rs_printer *p)
 {
-	int code = p->stats.closed || p->stats.error ? 0 : write_all(p);
+	int code = p->stats.closed || p->stats.error || p->stats.unread ? 0 : write_all(p);
 
 	g_string_truncate(p->out, 0);
 	if (code == EPIPE)
@@ -150,12 +173,34 @@ static void on_done(gpointer data)
 		p->config.done(p->config.data);
 }
 
+/*
+ * A reader that stands still must not hold us, so no write may wait. Other programs share the
+ * description behind our descriptor, so it stays as it is, and the output is opened anew. A file
+ * never waits, and has its place for writing in the description.
+ */
+static void open_output(struct rs_printer *p)
+{
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", p->config.fd);
+	struct stat st;
+	int fd = -1;
+
+	p->fd = p->config.fd;
+	if (p->fd < 0 || fstat(p->fd, &st))
+		return;
+	p->is_socket = S_ISSOCK(st.st_mode);
+	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		p->fd = fd;
+}
+
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 {
 	struct rs_printer *p = g_new0(struct rs_printer, 1);
 	RsTracePumpConfig pump = {.ended = on_ended, .done = on_done, .record_data = p, .data = p};
 
 	p->config = *config;
+	open_output(p);
 	p->name_sources = config->source_names;
 	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : 0;
 	p->out = g_string_new(NULL);
@@ -207,9 +252,15 @@ void rs_printer_wake(struct rs_printer *p)
 	rs_trace_pump_wake(p->pump);
 }
 
+void rs_printer_hurry(struct rs_printer *p)
+{
+	g_atomic_int_set(&p->hurry, 1);
+}
+
 void rs_printer_stop(struct rs_printer *p)
 {
 	g_atomic_int_set(&p->stopping, 1);
+	rs_printer_hurry(p);
 	rs_trace_pump_stop(p->pump);
 }
 
@@ -227,6 +278,8 @@ void rs_printer_destroy(struct rs_printer *p)
 	if (!p)
 		return;
 	rs_trace_pump_free(p->pump);
+	if (p->fd != p->config.fd)
+		close(p->fd);
 	g_ptr_array_unref(p->printed);
 	g_string_free(p->out, TRUE);
 	g_free(p);

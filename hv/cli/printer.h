@@ -52,6 +52,7 @@ struct rs_printer_stats {
 	uint64_t lost;
 	uint64_t bad_records;
 	bool closed; /* the reader of our output has gone */
+	bool unread; /* it did not read on in time, so the rest was given up */
 	int error;   /* errno of another failed write; 0: none */
 };
 
@@ -79,7 +80,11 @@ void rs_printer_end(struct rs_printer *printer, int number);
 /* The doorbell rang. */
 void rs_printer_wake(struct rs_printer *printer);
 /*
- * Prints what has been read, up to some MiB of text, and ends the thread. What the rings still hold
+ * From now on, what is left is written for less than a second. Then the printer is done.
+ */
+void rs_printer_hurry(struct rs_printer *printer);
+/*
+ * Prints what has been read, up to some MiB of text, in a hurry, and ends the thread. What the rings still hold
  * is left there.
  */
 void rs_printer_stop(struct rs_printer *printer);

@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
+#include <poll.h>
 #include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define STOP_PATIENCE_MS 5000
+#define OUTPUT_LOOK_MS 50 /* between two looks whether a signal came */
 
 enum { GLOB_MATCHED = 1, GLOB_MISSED };
 
@@ -29,9 +31,11 @@ struct runner {
 	guint watches[N_WATCHES]; /* ids of GLib sources; 0: none */
 	guint patience;
 	int out_fd;
-	int code;            /* exit code of the first failure */
-	bool stopping;       /* somebody has asked for the end */
-	bool signalled;      /* ... by a signal */
+	int code;       /* exit code of the first failure */
+	bool stopping;  /* somebody has asked for the end */
+	bool signalled; /* ... by a signal */
+	bool draining;  /* the session has ended, and the rest is printed */
+	bool printer_done;
 	guint started;       /* sources that did not join */
 	uint32_t first;      /* number of the source that reported first; 0: none has */
 	GHashTable *greeted; /* of those, the ones whose agent has reported */
@@ -158,7 +162,10 @@ static void wind_down(struct runner *runner, const char *why)
 static gboolean on_signal(struct runner *runner, const char *why)
 {
 	runner->signalled = true;
-	wind_down(runner, why);
+	if (runner->printer)
+		rs_printer_hurry(runner->printer);
+	if (!runner->draining)
+		wind_down(runner, why);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -188,7 +195,11 @@ static gboolean on_duration(gpointer data)
 
 static void on_printer_done(void *data)
 {
-	wind_down(data, "the trace is wanted no longer");
+	struct runner *runner = data;
+
+	runner->printer_done = true;
+	if (!runner->draining)
+		wind_down(runner, "the trace is wanted no longer");
 }
 
 /* ---- from the session ---- */
@@ -467,6 +478,40 @@ static void judge_trace(struct runner *runner)
 		fail(runner, RS_CLI_NOT_FOUND);
 }
 
+/* Prints what the rings still hold. Signals are heard meanwhile, as nobody may read the output. */
+static void drain(struct runner *runner)
+{
+	g_autoptr(GList) numbers = NULL;
+
+	if (!runner->printer)
+		return;
+	runner->draining = true;
+	numbers = g_hash_table_get_values(runner->printed);
+	for (const GList *at = numbers; at; at = at->next)
+		rs_printer_end(runner->printer, GPOINTER_TO_INT(at->data));
+	while (g_hash_table_size(runner->printed) && !runner->printer_done)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+/* A line can be written without waiting. False: nobody reads the output, and a signal came. */
+static bool await_output(const struct runner *runner)
+{
+	struct pollfd fd = {.fd = runner->out_fd, .events = POLLOUT};
+
+	while (!runner->signalled && poll(&fd, 1, OUTPUT_LOOK_MS) == 0)
+		g_main_context_iteration(NULL, FALSE);
+	return poll(&fd, 1, 0) != 0;
+}
+
+static void summarise(struct runner *runner, const struct rs_printer_stats *stats)
+{
+	bool json = runner->config->json && !stats->closed && !stats->unread;
+
+	if (!runner->config->quiet)
+		rs_summary_print(runner->session, stats,
+				 json && await_output(runner) ? runner->out_fd : -1);
+}
+
 static void finish(struct runner *runner)
 {
 	struct rs_printer_stats stats = {0};
@@ -478,15 +523,14 @@ static void finish(struct runner *runner)
 	/* First restore the text: a guest that goes on running must be as it was. */
 	if (rs_session_detach(runner->session, &err))
 		fail(runner, rs_cli_fail_error(&err));
+	drain(runner);
 	rs_printer_finish(runner->printer, &stats);
 	if (stats.error)
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 					 g_strerror(stats.error)));
 	judge_ends(runner);
 	judge_trace(runner);
-	if (!runner->config->quiet)
-		rs_summary_print(runner->session, &stats,
-				 runner->config->json && !stats.closed ? runner->out_fd : -1);
+	summarise(runner, &stats);
 }
 
 int rs_runner_run(struct rs_session *session, const struct rs_runner_config *config)

@@ -19,6 +19,14 @@ static void append_per_event(GString *out, uint64_t exits, uint64_t events)
 		g_string_append_printf(out, ", %.2f for each event", each);
 }
 
+/* What the output's reader did not get. A guest may claim any number of records. */
+static uint64_t not_read(uint64_t written, const struct rs_printer_stats *printed)
+{
+	uint64_t known = printed->events + printed->lost;
+
+	return written > known ? written - known : 0;
+}
+
 char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_stats *printed,
 		      bool several)
 {
@@ -27,8 +35,12 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 
 	g_string_append_printf(out,
 			       "# events: %" PRIu64 " recorded, %" PRIu64 " printed, %" PRIu64
-			       " lost, %" PRIu64 " dropped\n",
+			       " lost, %" PRIu64 " dropped",
 			       s->written, printed->events, printed->lost, s->dropped);
+	if (printed->closed || printed->unread || printed->error)
+		g_string_append_printf(out, ", %" PRIu64 " not read",
+				       not_read(s->written, printed));
+	g_string_append_c(out, '\n');
 	if (printed->bad_records)
 		g_string_append_printf(out, "# bad: %" PRIu64 " records made no sense\n",
 				       printed->bad_records);

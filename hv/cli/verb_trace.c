@@ -239,6 +239,8 @@ static int observe(RsDBusSession1 *session, struct rs_printer_config *config, Rs
 	if (observer.stopped)
 		rs_printer_stop(observer.printer);
 	rs_printer_finish(observer.printer, &stats);
+	if (stats.unread)
+		rs_cli_fail(0, "nobody read the trace: the rest was not written");
 	if (stats.error)
 		code = rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 				   g_strerror(stats.error));

@@ -8,6 +8,7 @@ Exits 77, with the reason, if the accelerator is missing.
 """
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -292,6 +293,26 @@ def test_control():
     check(rs('stat').code == 3, 'no session: 3')
 
 
+def check_unread(*options):
+    """Nobody reads the output. A pipe and a terminal are full soon, and signals must still work."""
+    for kind, pair in (('pipe', os.pipe), ('terminal', pty.openpty)):
+        for duration in '60', '0.5':
+            mine, theirs = pair()
+            p = subprocess.Popen([RINGSIDE, 'run', *guest_args('--name', 'u', '-e', ALL, *options,
+                                                               '--duration', duration)],
+                                 stdout=theirs, stderr=subprocess.PIPE, text=True)
+            os.close(theirs)
+            time.sleep(3)
+            check(p.poll() is None, f'{kind}: it waits for its reader')
+            start = time.time()
+            p.send_signal(signal.SIGTERM)
+            code = p.wait(20)
+            check(code == 0 and time.time() - start < 5,
+                  f'and ends by a signal, --duration {duration}: {code} {time.time() - start:.1f} s')
+            check(re.search(r'dropped, [1-9]\d* not read', p.stderr.read()), 'it says what is missing')
+            os.close(mine)
+
+
 def test_signals():
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         g = Running('s', '-e', ALL)
@@ -305,6 +326,8 @@ def test_signals():
     p.stdout.close()
     start = time.time()
     check(p.wait(20) == 0 and time.time() - start < 10, 'so does a closed pipe')
+    for json_option in ([], ['--json']):
+        check_unread(*json_option)
     left = [f for f in os.listdir(os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside'))]
     check(left == [], f'nothing is left behind: {left}')
 

@@ -40,6 +40,25 @@ static void test_text(void)
 			"# untraced: 1 program found no free region (--regions)\n");
 }
 
+/* The reader of the output went away, or did not read on. */
+static void test_text_unread(void)
+{
+	g_autofree struct rs_source_stat *stat = sample();
+	struct rs_printer_stats printed = {.events = 60, .lost = 5, .closed = true};
+	g_autofree char *closed = rs_summary_text(stat, &printed, false), *unread = NULL,
+			*claimed = NULL;
+
+	g_assert_true(g_str_has_prefix(closed, "# events: 100 recorded, 60 printed, 5 lost, "
+					       "4 dropped, 35 not read\n"));
+	printed.closed = false;
+	printed.unread = true;
+	unread = rs_summary_text(stat, &printed, false);
+	g_assert_cmpstr(unread, ==, closed);
+	stat->written = 3;
+	claimed = rs_summary_text(stat, &printed, false);
+	g_assert_nonnull(strstr(claimed, " 0 not read\n"));
+}
+
 static void test_text_of_another_target(void)
 {
 	g_autofree struct rs_source_stat *stat = sample();
@@ -131,6 +150,7 @@ static void test_json(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/cli/summary/unread", test_text_unread);
 	g_test_add_func("/cli/summary/text", test_text);
 	g_test_add_func("/cli/summary/text-of-another-target", test_text_of_another_target);
 	g_test_add_func("/cli/summary/text-exits", test_text_exits);
