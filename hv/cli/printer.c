@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rs-trace-follower.h>
 #include <rs-trace-json.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
@@ -31,6 +32,7 @@ struct printed {
 struct rs_printer {
 	struct rs_printer_config config;
 	RsTraceTextStyle style;
+	RsTraceSink *follower; /* of the pump; NULL: nothing is printed */
 	RsTracePump *pump;
 	GPtrArray *printed; /* of struct printed, all that were added and have not ended */
 	gint name_sources;  /* atomic: lines of text name their source */
@@ -197,7 +199,8 @@ static void open_output(struct rs_printer *p)
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 {
 	struct rs_printer *p = g_new0(struct rs_printer, 1);
-	RsTracePumpConfig pump = {.ended = on_ended, .done = on_done, .record_data = p, .data = p};
+	RsTraceFollowerConfig follower = {.record = on_record, .round = on_round, .data = p};
+	RsTracePumpConfig pump = {.ended = on_ended, .done = on_done, .data = p};
 
 	p->config = *config;
 	open_output(p);
@@ -209,8 +212,7 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 		if (config->head && !config->json)
 			rs_trace_text_header(p->out, config->head->entries, config->head->written,
 					     config->head->cpus);
-		pump.record = on_record;
-		pump.round = on_round;
+		pump.sink = p->follower = rs_trace_follower_new(&follower);
 	}
 	p->pump = rs_trace_pump_new(&pump);
 	return p;
@@ -230,7 +232,8 @@ int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *
 		   RsTraceFrom from, void *source, struct rs_error *err)
 {
 	GError *error = NULL;
-	RsTraceSource *live = rs_trace_live_new(region, from, p->config.owner, &error);
+	RsTraceSource *live =
+		rs_trace_live_new(region, from, p->config.owner ? RS_TRACE_LIVE_OWNER : 0, &error);
 	struct printed *printed;
 
 	if (!live)
@@ -268,7 +271,8 @@ void rs_printer_finish(struct rs_printer *p, struct rs_printer_stats *stats)
 {
 	if (!p)
 		return;
-	p->stats.bad_records = rs_trace_pump_finish(p->pump);
+	rs_trace_pump_finish(p->pump);
+	p->stats.bad_records = p->follower ? rs_trace_follower_bad(p->follower) : 0;
 	if (stats)
 		*stats = p->stats;
 }

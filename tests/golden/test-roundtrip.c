@@ -14,6 +14,7 @@
 
 #include <glib.h>
 #include <ringside/agent.h>
+#include <rs-trace-feed.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-json.h>
 #include <rs-trace-live.h>
@@ -157,18 +158,25 @@ static void boot_again(RsTraceRegion *region)
 
 struct output {
 	GString *text, *json;
-	RsTraceMerger *merger;
-	RsTraceFollower *follower;
+	RsTraceSink *follower;
+	RsTraceFeed *feed;
 };
 
-static void on_merged(const RsTraceRecord *record, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		      gpointer data)
 {
 	struct output *out = data;
+
+	rs_trace_text_line(out->text, record, task, NULL, 0);
+	rs_trace_json_line(out->json, record, task, NULL);
+}
+
+static void print_record(struct output *out, const RsTraceRecord *record)
+{
 	RsTraceTask task;
 
 	rs_trace_follower_task(out->follower, record, &task);
-	rs_trace_text_line(out->text, record, &task, NULL, 0);
-	rs_trace_json_line(out->json, record, &task, NULL);
+	on_record(record, &task, NULL, out);
 }
 
 static RsTraceSchema *read_schema(RsTraceRegion *region)
@@ -227,16 +235,16 @@ static void print_odd(RsTraceSchema *schema, struct output *out)
 			     .size = 6,
 			     .cut = TRUE};
 
-	on_merged(&lost, out);
-	on_merged(&unknown, out);
-	on_merged(&cut, out);
+	print_record(out, &lost);
+	print_record(out, &unknown);
+	print_record(out, &cut);
 }
 
 static void read_round(struct output *out)
 {
-	rs_trace_merger_begin_round(out->merger);
-	g_assert_cmpint(rs_trace_follower_read(out->follower, 0), ==, RS_TRACE_RING_DATA);
-	rs_trace_follower_update_names(out->follower);
+	out->follower->ops->begin_round(out->follower);
+	g_assert_cmpint(rs_trace_feed_read(out->feed, 0), ==, RS_TRACE_RING_DATA);
+	rs_trace_feed_update_names(out->feed);
 }
 
 /* Prints everything about the region, as an observer that follows it all the time. */
@@ -245,20 +253,22 @@ static GString *print(RsTraceRegion *region)
 	g_autoptr(RsTraceSchema) schema = read_schema(region);
 	g_autoptr(GString) json = g_string_new(NULL);
 	struct output out = {.text = g_string_new(NULL), .json = json};
-	g_autoptr(RsTraceMerger) merger = out.merger = rs_trace_merger_new(0, 0, on_merged, &out);
-	g_autoptr(RsTraceFollower) follower = rs_trace_follower_new(
-		rs_trace_live_new(region, RS_TRACE_FROM_START, FALSE, NULL), 0, merger);
+	const RsTraceFollowerConfig config = {.record = on_record, .data = &out};
 
-	out.follower = follower;
+	out.follower = rs_trace_follower_new(&config);
+	out.feed = rs_trace_feed_new(rs_trace_live_new(region, RS_TRACE_FROM_START, 0, NULL),
+				     out.follower, 0, NULL);
 	print_formats(schema, out.text);
 	emit();
 	read_round(&out);
 	boot_again(region);
 	read_round(&out);
-	rs_trace_follower_finish(follower);
-	rs_trace_merger_flush(merger);
-	g_assert_cmpuint(rs_trace_follower_bad(follower), ==, 0);
+	rs_trace_feed_finish(out.feed);
+	out.follower->ops->end(out.follower);
+	g_assert_cmpuint(rs_trace_follower_bad(out.follower), ==, 0);
 	print_odd(schema, &out);
+	rs_trace_feed_free(out.feed);
+	out.follower->ops->free(out.follower);
 	g_string_append_printf(out.text, "\n%s", json->str);
 	return out.text;
 }

@@ -15,6 +15,7 @@
 #include "base/ticks.h"
 #include <glib/gstdio.h>
 #include <ringside/atomic.h>
+#include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
 #include <string.h>
@@ -153,7 +154,8 @@ static void start(struct bed *bed, const char *append)
 					   .ring_bytes = 1 << 20};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
-	RsTracePumpConfig pump = {.record = on_record, .record_data = bed};
+	RsTraceFollowerConfig follower = {.record = on_record, .data = bed};
+	RsTracePumpConfig pump = {.sink = rs_trace_follower_new(&follower)};
 
 	bed->dir = g_dir_make_tmp("rs-clock-XXXXXX", NULL);
 	g_mutex_init(&bed->lock);
@@ -174,10 +176,10 @@ static void start(struct bed *bed, const char *append)
 					    bed->machine[i].target, &bed->source[i], &err),
 		      &err);
 		rs_session_add_memory(bed->session, bed->source[i], bed->machine[i].regions, false);
-		rs_trace_pump_add(
-			bed->pump,
-			rs_trace_live_new(bed->machine[i].region, RS_TRACE_FROM_OLDEST, true, NULL),
-			NULL);
+		rs_trace_pump_add(bed->pump,
+				  rs_trace_live_new(bed->machine[i].region, RS_TRACE_FROM_OLDEST,
+						    RS_TRACE_LIVE_OWNER, NULL),
+				  NULL);
 	}
 	rs_trace_pump_start(bed->pump);
 	check(rs_session_start(bed->session, &err), &err);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-live.h"
-#include "rs-trace-follower.h"
+#include "rs-trace-feed.h"
 
 #include <rs-trace-table.h>
 
 #include <ringside/atomic.h>
 #include <ringside/cmdline.h>
+#include <string.h>
 
 /* The doorbell is to ring once this part of a ring has been written. */
 #define WAKE_FRACTION 4
@@ -24,10 +25,12 @@ typedef struct {
 	gboolean owner;
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
-	guint32 epoch_count; /* rs_control.epoch_count when epochs were last told */
-	guint waited;        /* us waited in this round for rs_control.clock_pending */
-	guint in_vain;       /* rounds that waited in vain since the last epoch */
-	guint32 changes;     /* rs_guest_info.provider_changes when providers were last told */
+	struct rs_boot boots[RS_BOOTS]; /* as last told */
+	guint64 hz;                     /* likewise */
+	guint32 epoch_count;            /* rs_control.epoch_count when epochs were last told */
+	guint waited;                   /* us waited in this round for rs_control.clock_pending */
+	guint in_vain;                  /* rounds that waited in vain since the last epoch */
+	guint32 changes; /* rs_guest_info.provider_changes when providers were last told */
 	RsTraceTable *table;
 	struct rs_clock_epoch *epochs; /* room for a copy of the section */
 	guint32 name_changes;          /* rs_guest_info.cmdline_changes when names were last told */
@@ -50,7 +53,7 @@ static gboolean is_gone(const Live *live)
 
 typedef struct {
 	const Live *live;
-	RsTraceFollower *follower;
+	RsTraceFeed *feed;
 } Telling;
 
 static gboolean tell_provider(guint slot, const struct rs_provider *entry, const guint8 *descs,
@@ -61,13 +64,13 @@ static gboolean tell_provider(guint slot, const struct rs_provider *entry, const
 	/* Descriptors of another agent would make nonsense of this agent's records. */
 	if (is_gone(telling->live))
 		return FALSE;
-	rs_trace_follower_take_provider(telling->follower, slot, entry, descs, size);
+	rs_trace_feed_tell_provider(telling->feed, slot, entry, descs, size);
 	return TRUE;
 }
 
-static void tell_providers(Live *live, RsTraceFollower *follower)
+static void tell_providers(Live *live, RsTraceFeed *feed)
 {
-	Telling telling = {live, follower};
+	Telling telling = {live, feed};
 	struct rs_guest_info info;
 
 	if ((rs_load(&live->shared->provider_changes) == live->changes &&
@@ -75,11 +78,11 @@ static void tell_providers(Live *live, RsTraceFollower *follower)
 	    !rs_trace_region_guest_info(live->region, &info, NULL))
 		return;
 	live->changes = info.provider_changes;
-	rs_trace_table_look(live->table, info.provider_slots, rs_trace_follower_schema(follower),
-			    tell_provider, &telling);
+	rs_trace_table_look(live->table, info.provider_slots, feed->schema, tell_provider,
+			    &telling);
 }
 
-static void tell_clock(Live *live, RsTraceFollower *follower)
+static void tell_clock(Live *live, RsTraceFeed *feed)
 {
 	const struct rs_section *section = &live->region->header.section[RS_SEC_CLOCK];
 	/* Acquire: the epochs are written before their count grows. */
@@ -92,7 +95,7 @@ static void tell_clock(Live *live, RsTraceFollower *follower)
 				     sizeof(*live->epochs));
 	if (is_gone(live))
 		return;
-	rs_trace_follower_set_clock(follower, live->epochs, section->count, count);
+	rs_trace_feed_tell_clock(feed, live->epochs, section->count, count);
 	live->epoch_count = count;
 	live->in_vain = 0;
 }
@@ -112,28 +115,38 @@ static void await_clock(Live *live)
 	}
 }
 
-static void tell_changes(RsTraceSource *source, RsTraceFollower *follower)
+static void tell_changes(RsTraceSource *source, RsTraceFeed *feed)
 {
 	Live *live = (Live *)source;
 
 	rs_rmb(); /* the guest wrote all that a record refers to before the record */
-	tell_providers(live, follower);
+	tell_providers(live, feed);
 	await_clock(live);
-	tell_clock(live, follower);
+	tell_clock(live, feed);
 }
 
-static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
+static void tell_boots(Live *live, RsTraceFeed *feed)
 {
-	Live *live = (Live *)source;
 	struct rs_guest_info info;
 
-	live->waited = 0;
-	if (rs_trace_region_guest_info(live->region, &info, NULL) && !is_gone(live))
-		rs_trace_follower_set_boots(follower, info.boots, info.tsc_hz);
-	tell_clock(live, follower);
+	if (!rs_trace_region_guest_info(live->region, &info, NULL) || is_gone(live) ||
+	    (info.tsc_hz == live->hz && !memcmp(info.boots, live->boots, sizeof(live->boots))))
+		return;
+	memcpy(live->boots, info.boots, sizeof(live->boots));
+	live->hz = info.tsc_hz;
+	rs_trace_feed_tell_boots(feed, live->boots, live->hz);
 }
 
-static void names(RsTraceSource *source, RsTraceFollower *follower)
+static void begin_round(RsTraceSource *source, RsTraceFeed *feed)
+{
+	Live *live = (Live *)source;
+
+	live->waited = 0;
+	tell_boots(live, feed);
+	tell_clock(live, feed);
+}
+
+static void names(RsTraceSource *source, RsTraceFeed *feed)
 {
 	Live *live = (Live *)source;
 	/* Acquire: an entry is written before the count grows. */
@@ -152,9 +165,9 @@ static void names(RsTraceSource *source, RsTraceFollower *follower)
 	rs_trace_region_copy(live->region, RS_SEC_CMDLINE, 0, live->snapshot + size, size);
 	if (is_gone(live))
 		return;
-	rs_trace_follower_add_names(follower, live->snapshot, live->snapshot + size, size,
-				    live->region->header.section[RS_SEC_CMDLINE].stride /
-					    RS_CMDLINE_WAYS);
+	rs_trace_feed_tell_names(feed, live->snapshot, live->snapshot + size, size,
+				 live->region->header.section[RS_SEC_CMDLINE].stride /
+					 RS_CMDLINE_WAYS);
 }
 
 static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns, RsTraceChunk *out)
@@ -163,6 +176,14 @@ static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns,
 	RsTraceRingStatus status = rs_trace_ring_next(live->rings[ring], now_ns, out);
 
 	return is_gone(live) ? RS_TRACE_RING_END : status;
+}
+
+static void flush(RsTraceSource *source)
+{
+	Live *live = (Live *)source;
+
+	for (guint i = 0; i < source->n_rings; i++)
+		rs_trace_ring_finish(live->rings[i]);
 }
 
 static guint64 pending_loss(RsTraceSource *source, guint ring)
@@ -199,21 +220,24 @@ static void free_live(RsTraceSource *source)
 	g_free(live);
 }
 
-RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, gboolean owner,
-				 GError **error)
+RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
+				 RsTraceLiveFlags flags, GError **error)
 {
 	static const RsTraceSourceOps ops = {
 		.begin_round = begin_round,
 		.changes = tell_changes,
 		.names = names,
 		.next = next,
+		.flush = flush,
 		.pending_loss = pending_loss,
 		.arm = arm,
 		.free = free_live,
 	};
 	guint n_rings = region->header.ring_count;
+	gboolean owner = (flags & RS_TRACE_LIVE_OWNER) != 0;
 	RsTraceRingConfig config = {
 		.from = from,
+		.whole = (flags & RS_TRACE_LIVE_WHOLE) != 0,
 		.consumer = owner && region->header.ring_mode == RS_MODE_DROP,
 	};
 	Live *live = g_malloc0(sizeof(*live) + n_rings * sizeof(*live->rings));

@@ -13,13 +13,19 @@
 
 G_BEGIN_DECLS
 
+typedef enum {
+	/* The region is our own: the source arms the doorbell, and consumes pages in drop mode. */
+	RS_TRACE_LIVE_OWNER = 1 << 0,
+	/* Pages come when they are full: for a sink that keeps pages. */
+	RS_TRACE_LIVE_WHOLE = 1 << 1,
+} RsTraceLiveFlags;
+
 /*
- * `region` must outlive the source. `owner`: the region is our own, so the source arms the
- * doorbell, and consumes pages in drop mode. READ_ONLY: it is to consume pages, but the region is
- * not writable.
+ * `region` must outlive the source. READ_ONLY: it is to consume pages, but the region is not
+ * writable.
  */
-RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from, gboolean owner,
-				 GError **error);
+RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
+				 RsTraceLiveFlags flags, GError **error);
 
 G_END_DECLS
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-pump.h"
-#include "rs-trace-follower.h"
+#include "rs-trace-feed.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -19,7 +19,7 @@ typedef struct {
 	guint number;
 	gpointer data;         /* the owner's */
 	RsTraceSource *source; /* until it is taken */
-	RsTraceFollower *follower;
+	RsTraceFeed *feed;
 	gint ending;    /* atomic */
 	guint patience; /* rounds at the end that waited only for records in flight */
 	gboolean finished;
@@ -27,15 +27,13 @@ typedef struct {
 
 struct _RsTracePump {
 	RsTracePumpConfig config;
-	RsTraceMerger *merger; /* NULL: nothing is decoded */
-	GPtrArray *members;    /* of the thread, by number; an entry may be NULL */
+	GPtrArray *members; /* of the thread, by number; an entry may be NULL */
 	GThread *thread;
 	GMainContext *context; /* of the owner, for its callbacks */
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
 	gint stopping;         /* atomic: what the rings still hold is not wanted */
 	gboolean draining;     /* of the thread: it reads what is there, then ends */
-	guint64 bad;           /* of the thread until it has been joined */
 
 	GPtrArray *numbers; /* of the owner: members by number; NULL: the number is free */
 	GMutex lock;
@@ -89,24 +87,15 @@ static void tell(RsTracePump *pump, GSourceFunc what)
 	g_source_unref(source);
 }
 
-static void on_merged(const RsTraceRecord *record, gpointer data)
-{
-	RsTracePump *pump = data;
-	const Member *member = pump->members->pdata[record->source];
-	RsTraceTask task;
-
-	rs_trace_follower_task(member->follower, record, &task);
-	pump->config.record(record, &task, member->data, pump->config.record_data);
-}
-
 static void take_joining(RsTracePump *pump)
 {
 	g_mutex_lock(&pump->lock);
 	for (guint i = 0; i < pump->joining->len; i++) {
 		Member *member = pump->joining->pdata[i];
 
-		member->follower = rs_trace_follower_new(g_steal_pointer(&member->source),
-							 (guint16)member->number, pump->merger);
+		member->feed =
+			rs_trace_feed_new(g_steal_pointer(&member->source), pump->config.sink,
+					  (guint16)member->number, member->data);
 		if (pump->members->len <= member->number)
 			g_ptr_array_set_size(pump->members, (gint)member->number + 1);
 		pump->members->pdata[member->number] = member;
@@ -133,7 +122,7 @@ static void maybe_finish(Member *member, RsTraceRingStatus status)
 	if (status == RS_TRACE_RING_DATA ||
 	    (status == RS_TRACE_RING_IN_FLIGHT && member->patience++ < PATIENT_ROUNDS))
 		return;
-	rs_trace_follower_finish(member->follower);
+	rs_trace_feed_finish(member->feed);
 	member->finished = TRUE;
 }
 
@@ -148,17 +137,19 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 	Member *member;
 
 	take_joining(pump);
-	if (pump->merger)
-		rs_trace_merger_begin_round(pump->merger);
+	if (pump->config.sink)
+		pump->config.sink->ops->begin_round(pump->config.sink);
 	for (guint i = 0; (member = next_member(pump, &i));) {
 		/* Before the read: then all that was written before the end is read now. */
-		gboolean ending = g_atomic_int_get(&member->ending);
+		gboolean ending = g_atomic_int_get(&member->ending) || pump->draining;
 		RsTraceRingStatus one;
 
 		if (member->finished)
 			continue;
-		one = rs_trace_follower_read(member->follower, now_ns());
-		if (ending || pump->draining)
+		if (ending)
+			member->feed->source->ops->flush(member->feed->source);
+		one = rs_trace_feed_read(member->feed, now_ns());
+		if (ending)
 			maybe_finish(member, one);
 		all = MAX(all, one);
 		any = TRUE;
@@ -166,25 +157,16 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 	return any ? all : RS_TRACE_RING_IDLE;
 }
 
-static void update_names(RsTracePump *pump)
-{
-	Member *member;
-
-	for (guint i = 0; (member = next_member(pump, &i));)
-		rs_trace_follower_update_names(member->follower);
-}
-
-/* Drops members that have finished and whose records have all been shown. */
+/* Drops members that have finished, and of which the sink holds nothing. */
 static void drop_finished(RsTracePump *pump)
 {
 	gboolean any = FALSE;
 	Member *member;
 
 	for (guint i = 0; (member = next_member(pump, &i));) {
-		if (!member->finished || rs_trace_follower_held(member->follower))
+		if (!member->finished || rs_trace_feed_held(member->feed))
 			continue;
-		pump->bad += rs_trace_follower_bad(member->follower);
-		g_clear_pointer(&member->follower, rs_trace_follower_free);
+		g_clear_pointer(&member->feed, rs_trace_feed_free);
 		pump->members->pdata[member->number] = NULL;
 		g_mutex_lock(&pump->lock);
 		g_ptr_array_add(pump->leaving, member);
@@ -195,22 +177,15 @@ static void drop_finished(RsTracePump *pump)
 		tell(pump, tell_left);
 }
 
-/* FALSE: nobody wants more records. */
+/* FALSE: the sink wants no more. */
 static gboolean end_round(RsTracePump *pump)
 {
-	if (pump->merger) {
-		/*
-		 * In every round: a record that is released below was written at least one round
-		 * ago. So the name of its task has been noted by now. An older look would show an
-		 * earlier name of the task.
-		 */
-		if (rs_trace_merger_held(pump->merger))
-			update_names(pump);
-		rs_trace_merger_end_round(pump->merger, g_get_monotonic_time());
-	}
+	RsTraceSink *sink = pump->config.sink;
+	gboolean wanted = !sink || sink->ops->end_round(sink, now_ns());
+
 	if (!pump->draining)
 		drop_finished(pump);
-	return !pump->config.round || pump->config.round(pump->config.record_data);
+	return wanted;
 }
 
 static gboolean arm(RsTracePump *pump)
@@ -219,9 +194,7 @@ static gboolean arm(RsTracePump *pump)
 	Member *member;
 
 	for (guint i = 0; (member = next_member(pump, &i));) {
-		RsTraceSource *source = rs_trace_follower_source(member->follower);
-
-		armed |= source->ops->arm(source);
+		armed |= member->feed->source->ops->arm(member->feed->source);
 	}
 	return armed;
 }
@@ -243,9 +216,9 @@ static void drain(RsTracePump *pump)
 
 	take_joining(pump);
 	for (guint i = 0; (member = next_member(pump, &i));)
-		pages = MAX(pages, rs_trace_follower_source(member->follower)->ring_pages);
+		pages = MAX(pages, member->feed->source->ring_pages);
 	/* A guest that still runs may write for ever. Twice as much as is there now is enough. */
-	rounds = 2 * pages / RS_TRACE_FOLLOWER_CHUNKS + 2 * PATIENT_ROUNDS;
+	rounds = 2 * pages / RS_TRACE_FEED_CHUNKS + 2 * PATIENT_ROUNDS;
 	for (guint round = 0; round < rounds && !g_atomic_int_get(&pump->stopping); round++) {
 		RsTraceRingStatus status = read_round(pump);
 
@@ -255,29 +228,25 @@ static void drain(RsTracePump *pump)
 	}
 }
 
-/* Hands out what has been read. */
-static void hand_out_rest(RsTracePump *pump)
+/* Tells the sink that all has been read. */
+static void end(RsTracePump *pump)
 {
+	RsTraceSink *sink = pump->config.sink;
 	Member *member;
 
-	if (!pump->merger)
-		return;
 	for (guint i = 0; (member = next_member(pump, &i));) {
 		if (!member->finished)
-			rs_trace_follower_finish(member->follower);
+			rs_trace_feed_finish(member->feed);
 		member->finished = TRUE;
 	}
-	update_names(pump);
-	rs_trace_merger_flush(pump->merger);
-	if (pump->config.round)
-		pump->config.round(pump->config.record_data);
+	if (sink)
+		sink->ops->end(sink);
 }
 
 static gpointer run(gpointer data)
 {
 	RsTracePump *pump = data;
 	gboolean armed = FALSE, wanted = TRUE;
-	Member *member;
 
 	while (wanted && !g_atomic_int_get(&pump->finishing)) {
 		RsTraceRingStatus status = read_round(pump);
@@ -303,9 +272,7 @@ static gpointer run(gpointer data)
 	if (wanted && !g_atomic_int_get(&pump->stopping))
 		drain(pump);
 	if (wanted)
-		hand_out_rest(pump);
-	for (guint i = 0; (member = next_member(pump, &i));)
-		pump->bad += rs_trace_follower_bad(member->follower);
+		end(pump);
 	tell(pump, tell_done);
 	return NULL;
 }
@@ -318,7 +285,7 @@ static void free_member(gpointer data)
 
 	if (!member)
 		return;
-	rs_trace_follower_free(member->follower);
+	rs_trace_feed_free(member->feed);
 	if (member->source)
 		member->source->ops->free(member->source);
 	g_free(member);
@@ -335,8 +302,6 @@ RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config)
 	pump->joining = g_ptr_array_new();
 	pump->leaving = g_ptr_array_new();
 	g_mutex_init(&pump->lock);
-	if (config->record)
-		pump->merger = rs_trace_merger_new(0, 0, on_merged, pump);
 	pump->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return pump;
 }
@@ -381,20 +346,19 @@ void rs_trace_pump_wake(RsTracePump *pump)
 		return;
 }
 
-guint64 rs_trace_pump_stop(RsTracePump *pump)
+void rs_trace_pump_stop(RsTracePump *pump)
 {
 	g_atomic_int_set(&pump->stopping, 1);
-	return rs_trace_pump_finish(pump);
+	rs_trace_pump_finish(pump);
 }
 
-guint64 rs_trace_pump_finish(RsTracePump *pump)
+void rs_trace_pump_finish(RsTracePump *pump)
 {
 	if (pump->thread) {
 		g_atomic_int_set(&pump->finishing, 1);
 		rs_trace_pump_wake(pump);
 		g_thread_join(g_steal_pointer(&pump->thread));
 	}
-	return pump->bad;
 }
 
 void rs_trace_pump_free(RsTracePump *pump)
@@ -412,7 +376,8 @@ void rs_trace_pump_free(RsTracePump *pump)
 	g_ptr_array_unref(pump->members);
 	g_ptr_array_unref(pump->joining);
 	g_ptr_array_unref(pump->leaving);
-	rs_trace_merger_free(pump->merger);
+	if (pump->config.sink)
+		pump->config.sink->ops->free(pump->config.sink);
 	g_mutex_clear(&pump->lock);
 	if (pump->wake >= 0)
 		close(pump->wake);

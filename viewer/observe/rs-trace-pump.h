@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads sources on a thread of its own, and calls back with their records in the order of time. So
- * a terminal or a pipe that takes records slowly delays neither the guest nor its session.
+ * Reads sources on a thread of its own, round by round, and leads what they hand out to one sink.
+ * So a terminal, a pipe or a disk that is slow delays neither the guest nor its session.
  *
  * All functions here are called on the owner's thread.
  */
 #ifndef RS_TRACE_PUMP_H
 #define RS_TRACE_PUMP_H
 
-#include "rs-trace-decoder.h"
-#include "rs-trace-cmdline.h"
-#include "rs-trace-source.h"
+#include "rs-trace-sink.h"
 
 G_BEGIN_DECLS
 
@@ -18,15 +16,11 @@ typedef struct _RsTracePump RsTracePump;
 
 typedef struct {
 	/*
-	 * On the pump's thread: a record, its task (without a name if the record is no event), and
-	 * the `data` of rs_trace_pump_add() as `source`. Record and task are valid during the call.
-	 * NULL: pages are consumed and not decoded.
+	 * The pump takes it over, and frees it when the pump is freed. The owner may use it again
+	 * once the pump has finished. When the sink wants no more, the pump ends. NULL: pages are
+	 * consumed.
 	 */
-	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		       gpointer data);
-	/* On the pump's thread, after each round. FALSE: the pump is to end. May be NULL. */
-	gboolean (*round)(gpointer data);
-	gpointer record_data; /* for both */
+	RsTraceSink *sink;
 	/*
 	 * On the owner's thread: a source for which rs_trace_pump_end() was called has been read
 	 * and freed. May be NULL.
@@ -40,15 +34,16 @@ typedef struct {
 /* It does nothing before it is started. */
 RsTracePump *rs_trace_pump_new(const RsTracePumpConfig *config);
 /*
- * Begins to read, once. Records of all sources that were added before are handed out in the order
- * of time. A source that is added later may have records that are older than those already handed
- * out. The pump ends by itself when it has had a source and all its sources have ended.
+ * Begins to read, once. A follower hands out the records of all sources that were added before in
+ * the order of time. A source that is added later may have records that are older than those
+ * already handed out. The pump ends by itself when it has had a source and all its sources have
+ * ended.
  */
 void rs_trace_pump_start(RsTracePump *pump);
 
 /*
- * Takes `source` over, from the next round on. `data` is handed back with its records. Returns the
- * `source` of its records: the lowest number that no other source has.
+ * Takes `source` over, from the next round on. `data` becomes that of its feed. Returns the feed's
+ * number: the lowest that no other source has.
  */
 guint rs_trace_pump_add(RsTracePump *pump, RsTraceSource *source, gpointer data);
 /*
@@ -60,15 +55,12 @@ void rs_trace_pump_end(RsTracePump *pump, guint number);
 /* The doorbell rang. */
 void rs_trace_pump_wake(RsTracePump *pump);
 
-/*
- * Reads what is still there, then ends the thread. Returns the number of pages that were cut short
- * and of records whose event is unknown. It may be called again.
- */
-guint64 rs_trace_pump_finish(RsTracePump *pump);
+/* Reads what is still there, then ends the thread. It may be called again. */
+void rs_trace_pump_finish(RsTracePump *pump);
 /* Likewise, but hands out only what was read by now: a source may write as fast as we read. */
-guint64 rs_trace_pump_stop(RsTracePump *pump);
+void rs_trace_pump_stop(RsTracePump *pump);
 
-/* Finishes if need be, and frees the sources. NULL is accepted. */
+/* Finishes if need be, and frees the sources and the sink. NULL is accepted. */
 void rs_trace_pump_free(RsTracePump *pump);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTracePump, rs_trace_pump_free)
 

@@ -364,9 +364,7 @@ static void start_at(RsTraceRing *r, RsTraceFrom from)
 						(guint64)MAX(at.seq, 0)));
 		break;
 	case RS_TRACE_FROM_NOW:
-		begin_at(r, r->whole ? at.seq + 1 : at.seq);
-		if (r->whole)
-			break;
+		begin_at(r, at.seq);
 		/*
 		 * Begins in the middle of a page, as if all before had been read: earlier records
 		 * are not lost.

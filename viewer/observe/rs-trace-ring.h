@@ -47,8 +47,7 @@ typedef struct {
 	RsTraceFrom from;
 	gboolean consumer; /* drop mode: publish our position; needs a writable region */
 	/*
-	 * Hand out a page only when it is full: for a reader that keeps pages. FROM_NOW begins with
-	 * the next page.
+	 * Hand out a page only when it is full: for a reader that keeps pages.
 	 */
 	gboolean whole;
 	/* how long a page waits for a producer that does not finish; 0: 1 s */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A source of pages: the rings of a live region (rs-trace-live.h), later a file. A follower
- * (rs-trace-follower.h) asks each ring for its next pages, round by round. The source tells the
- * follower what is needed to decode them. One thread at a time. Together the calls of one round
- * block for 50 ms at most.
+ * A source of pages: the rings of a live region (rs-trace-live.h), later a file. A feed
+ * (rs-trace-feed.h) asks it round by round for the next pages of each ring, and passes them to a
+ * sink. By the functions rs_trace_feed_tell_*(), the source tells what is needed to decode them. It
+ * does not know what becomes of it.
+ *
+ * One thread at a time. Together the calls of one round block for 50 ms at most. Trust: what a
+ * source hands out may be hostile. It is bounded, but not parsed.
  */
 #ifndef RS_TRACE_SOURCE_H
 #define RS_TRACE_SOURCE_H
@@ -13,18 +16,23 @@
 G_BEGIN_DECLS
 
 typedef struct _RsTraceSource RsTraceSource;
-typedef struct _RsTraceFollower RsTraceFollower;
+typedef struct _RsTraceFeed RsTraceFeed;
 
 typedef struct {
-	/* Before each round: tells the follower about boots and the clock. */
-	void (*begin_round)(RsTraceSource *source, RsTraceFollower *follower);
-	/* After each chunk, before it is decoded: tells what has changed in providers and clock. */
-	void (*changes)(RsTraceSource *source, RsTraceFollower *follower);
-	/* Before records are shown: tells the names of tasks. */
-	void (*names)(RsTraceSource *source, RsTraceFollower *follower);
+	/* Before each round: tells what has changed in boots and clock. */
+	void (*begin_round)(RsTraceSource *source, RsTraceFeed *feed);
+	/*
+	 * After each chunk, before the sink takes it: tells what has changed in providers and
+	 * clock.
+	 */
+	void (*changes)(RsTraceSource *source, RsTraceFeed *feed);
+	/* When a sink asks for them: tells the names of tasks, if they have changed. */
+	void (*names)(RsTraceSource *source, RsTraceFeed *feed);
 	/* The ring's next chunk; `now_ns` as for rs_trace_ring_next(). */
 	RsTraceRingStatus (*next)(RsTraceSource *source, guint ring, guint64 now_ns,
 				  RsTraceChunk *out);
+	/* From now on, a source of whole pages hands out those that are not full too. */
+	void (*flush)(RsTraceSource *source);
 	/* At the end: number of records after the last chunk that are known to be lost. */
 	guint64 (*pending_loss)(RsTraceSource *source, guint ring);
 	/*

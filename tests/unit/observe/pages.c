@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-static void begin_round(RsTraceSource *source, RsTraceFollower *follower)
+static void begin_round(RsTraceSource *source, RsTraceFeed *feed)
 {
 	const struct rs_boot boots[RS_BOOTS] = {[2] = {.boot = 2, .ts = 105}};
 
-	rs_trace_follower_set_boots(follower, boots, 0);
-	rs_trace_follower_set_clock(follower, NULL, 0, 0);
+	rs_trace_feed_tell_boots(feed, boots, 0);
+	rs_trace_feed_tell_clock(feed, NULL, 0, 0);
 }
 
 /* Tells of the provider in slot `boot` - 1, once. */
-static void tell(TestPages *pages, RsTraceFollower *follower, guint boot, GByteArray **descs)
+static void tell(TestPages *pages, RsTraceFeed *feed, guint boot, GByteArray **descs)
 {
 	struct rs_provider entry;
 	guint slot = boot - 1;
@@ -22,11 +22,11 @@ static void tell(TestPages *pages, RsTraceFollower *follower, guint boot, GByteA
 	g_atomic_int_inc(&pages->told);
 	test_provider(&entry, slot, *descs);
 	entry.first_boot = entry.last_boot = boot;
-	rs_trace_follower_take_provider(follower, slot, &entry, (*descs)->data, (*descs)->len);
+	rs_trace_feed_tell_provider(feed, slot, &entry, (*descs)->data, (*descs)->len);
 	g_clear_pointer(descs, g_byte_array_unref);
 }
 
-static void tell_another(TestPages *pages, RsTraceFollower *follower)
+static void tell_another(TestPages *pages, RsTraceFeed *feed)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new();
 	TestDesc *desc = test_desc_new(TEST_SWITCH, "another", "event");
@@ -38,28 +38,27 @@ static void tell_another(TestPages *pages, RsTraceFollower *follower)
 	test_desc_end(desc, NULL, NULL, descs);
 	test_provider(&entry, 0, descs);
 	entry.desc_offset = 8 * (guint)g_atomic_int_add(&pages->told, 1);
-	rs_trace_follower_take_provider(follower, 0, &entry, descs->data, descs->len);
+	rs_trace_feed_tell_provider(feed, 0, &entry, descs->data, descs->len);
 }
 
-static void providers(RsTraceSource *source, RsTraceFollower *follower)
+static void providers(RsTraceSource *source, RsTraceFeed *feed)
 {
 	TestPages *pages = (TestPages *)source;
 
 	if (pages->churn) {
-		tell_another(pages, follower);
+		tell_another(pages, feed);
 		return;
 	}
-	tell(pages, follower, 1, &pages->descs);
-	tell(pages, follower, 2, &pages->later);
+	tell(pages, feed, 1, &pages->descs);
+	tell(pages, feed, 2, &pages->later);
 }
 
-static void names(RsTraceSource *source, RsTraceFollower *follower)
+static void names(RsTraceSource *source, RsTraceFeed *feed)
 {
 	struct rs_cmdline_entry entries[2] = {test_task(7, 0, "seven"), test_task(7, 0, "again")};
 
 	entries[1].boot = 2;
-	rs_trace_follower_add_names(follower, (guint8 *)entries, NULL, sizeof(entries),
-				    sizeof(*entries));
+	rs_trace_feed_tell_names(feed, (guint8 *)entries, NULL, sizeof(entries), sizeof(*entries));
 }
 
 static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns, RsTraceChunk *out)
@@ -85,6 +84,10 @@ static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns,
 	}
 	g_clear_pointer(&last, g_byte_array_unref);
 	return pages->endless ? RS_TRACE_RING_IDLE : RS_TRACE_RING_END;
+}
+
+static void flush(RsTraceSource *source)
+{
 }
 
 static guint64 pending_loss(RsTraceSource *source, guint ring)
@@ -115,6 +118,7 @@ TestPages *test_pages_new(guint *freed)
 		.changes = providers,
 		.names = names,
 		.next = next,
+		.flush = flush,
 		.pending_loss = pending_loss,
 		.arm = arm,
 		.free = free_pages,

@@ -5,7 +5,7 @@
 
 #include "build.h"
 
-#include <rs-trace-follower.h>
+#include <rs-trace-feed.h>
 
 typedef struct {
 	RsTraceSource source;
@@ -17,7 +17,7 @@ typedef struct {
 			    * TEST_SWITCH and this many symbols */
 	gboolean repeats;  /* the first page comes again and again */
 	guint *freed;      /* counts */
-	gint told;         /* providers told to the follower; atomic */
+	gint told;         /* providers told; atomic */
 } TestPages;
 
 /* Two rings of nothing. Pid 7 is "seven" in boot 1 and "again" in boot 2. */

@@ -7,19 +7,18 @@
 #include <string.h>
 
 typedef struct {
-	RsTraceMerger *merger;
-	RsTraceFollower *follower;
+	RsTraceSink *follower;
+	RsTraceFeed *feed;
 	TestPages *pages;
 	GString *out;
 	guint freed;
 } Fixture;
 
-static void show(const RsTraceRecord *record, gpointer data)
+static void show(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		 gpointer data)
 {
 	Fixture *f = data;
-	RsTraceTask task;
 
-	rs_trace_follower_task(f->follower, record, &task);
 	if (record->kind == RS_TRACE_RECORD_LOSS)
 		g_string_append_printf(f->out, "%u lost %u; ", record->ring, (guint)record->lost);
 	else if (record->kind == RS_TRACE_RECORD_BOOT)
@@ -27,23 +26,25 @@ static void show(const RsTraceRecord *record, gpointer data)
 				       record->when.boot, (guint)record->ns);
 	else
 		g_string_append_printf(f->out, "%u.%u %s %s at %u; ", record->source, record->ring,
-				       task.comm, record->event ? record->event->name : "?",
+				       task->comm, record->event ? record->event->name : "?",
 				       (guint)record->ns);
 }
 
 static void set_up(Fixture *f, gconstpointer unused)
 {
+	const RsTraceFollowerConfig config = {.record = show, .data = f};
+
 	f->out = g_string_new(NULL);
-	f->merger = rs_trace_merger_new(0, 0, show, f);
+	f->follower = rs_trace_follower_new(&config);
 	f->pages = test_pages_new(&f->freed);
-	f->follower = rs_trace_follower_new(&f->pages->source, 3, f->merger);
+	f->feed = rs_trace_feed_new(&f->pages->source, f->follower, 3, NULL);
 }
 
 static void tear_down(Fixture *f, gconstpointer unused)
 {
-	rs_trace_follower_free(f->follower);
+	rs_trace_feed_free(f->feed);
 	g_assert_cmpuint(f->freed, ==, 1);
-	rs_trace_merger_free(f->merger);
+	f->follower->ops->free(f->follower);
 	g_string_free(f->out, TRUE);
 }
 
@@ -51,10 +52,9 @@ static RsTraceRingStatus do_round(Fixture *f)
 {
 	RsTraceRingStatus status;
 
-	rs_trace_merger_begin_round(f->merger);
-	status = rs_trace_follower_read(f->follower, 0);
-	rs_trace_follower_update_names(f->follower);
-	rs_trace_merger_end_round(f->merger, 0);
+	f->follower->ops->begin_round(f->follower);
+	status = rs_trace_feed_read(f->feed, 0);
+	f->follower->ops->end_round(f->follower, 0);
 	return status;
 }
 
@@ -70,15 +70,15 @@ static void test_order(Fixture *f, gconstpointer unused)
 	f->pages->endless = FALSE;
 	g_assert_cmpint(do_round(f), ==, RS_TRACE_RING_END);
 	g_string_truncate(f->out, 0);
-	rs_trace_follower_finish(f->follower);
-	rs_trace_merger_flush(f->merger);
+	rs_trace_feed_finish(f->feed);
+	f->follower->ops->end(f->follower);
 	g_assert_cmpstr(f->out->str, ==, "1 lost 5; ");
 }
 
 /* More pages than one round takes: the ring counts as in flight, and other records wait for it. */
 static void test_many_pages(Fixture *f, gconstpointer unused)
 {
-	for (guint i = 0; i <= 2 * RS_TRACE_FOLLOWER_CHUNKS; i++)
+	for (guint i = 0; i <= 2 * RS_TRACE_FEED_CHUNKS; i++)
 		test_pages_add(f->pages, 0, 10 + i, 7, TEST_SWITCH);
 	test_pages_add(f->pages, 1, 1000, 7, TEST_SWITCH);
 	do_round(f);
@@ -145,22 +145,21 @@ static void test_churn(Fixture *f, gconstpointer unused)
 	for (guint i = 0; i < n; i++)
 		test_pages_add(f->pages, 0, 10 + i, 7, TEST_SWITCH);
 	/* Nothing is shown yet. */
-	rs_trace_merger_begin_round(f->merger);
+	f->follower->ops->begin_round(f->follower);
 	do {
 		left = f->pages->pages->len;
-		g_assert_cmpint(rs_trace_follower_read(f->follower, 0), ==,
-				RS_TRACE_RING_IN_FLIGHT);
+		g_assert_cmpint(rs_trace_feed_read(f->feed, 0), ==, RS_TRACE_RING_IN_FLIGHT);
 		g_assert_cmpuint((left - f->pages->pages->len) * bytes, <=, 2u << 20);
 		rounds++;
 	} while (f->pages->pages->len < left);
 	g_assert_cmpuint(rounds, >, 10);
 	g_assert_cmpuint((n - left) * bytes, <=, 32u << 20);
-	rs_trace_merger_end_round(f->merger, 0);
+	f->follower->ops->end_round(f->follower, 0);
 	/* It goes on by itself. */
 	for (rounds = 0; f->pages->pages->len; rounds++)
 		do_round(f);
 	g_assert_cmpuint(rounds, <, n / 10);
-	rs_trace_merger_flush(f->merger);
+	f->follower->ops->end(f->follower);
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 0);
 	g_assert_null(strchr(f->out->str, '?'));
 	g_assert_true(g_str_has_suffix(f->out->str, "3.0 seven event at 2009; "));
@@ -175,13 +174,13 @@ static void test_many_providers(Fixture *f, gconstpointer unused)
 	f->pages->churn = 1;
 	for (guint i = 0; i < n; i++)
 		test_pages_add(f->pages, 0, 10 + i, 7, TEST_SWITCH);
-	rs_trace_merger_begin_round(f->merger);
+	f->follower->ops->begin_round(f->follower);
 	do {
 		left = f->pages->pages->len;
-		rs_trace_follower_read(f->follower, 0);
+		rs_trace_feed_read(f->feed, 0);
 	} while (f->pages->pages->len < left);
 	g_assert_cmpuint(n - left, <, 5000);
-	rs_trace_merger_end_round(f->merger, 0);
+	f->follower->ops->end_round(f->follower, 0);
 	while (f->pages->pages->len)
 		do_round(f);
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 0);

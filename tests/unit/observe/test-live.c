@@ -3,6 +3,7 @@
  * A live source between the host and a reader: what it tells of the region's tables, and when. It
  * waits for an epoch that the host has announced. The ring holds one record.
  */
+#include <rs-trace-feed.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 
@@ -31,13 +32,14 @@ void g_usleep(gulong us)
 
 typedef struct {
 	RsTraceRegion *region;
-	RsTraceMerger *merger;
-	RsTraceFollower *follower;
+	RsTraceSink *follower;
+	RsTraceFeed *feed;
 	guint64 ns; /* of the last record */
 	guint records;
 } Fixture;
 
-static void on_merged(const RsTraceRecord *record, gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		      gpointer data)
 {
 	Fixture *f = data;
 
@@ -55,28 +57,29 @@ static struct rs_control *control_of(const Fixture *f)
 static void set_up(Fixture *f, gconstpointer unused)
 {
 	struct rs_region_config config = {.vcpus = 1, .ring_bytes = 4 * PAGE};
+	const RsTraceFollowerConfig follower = {.record = on_record, .data = f};
 
 	g_assert_cmpint(rs_region_create(&config, &f->region, NULL), ==, 0);
-	f->merger = rs_trace_merger_new(0, 0, on_merged, f);
+	f->follower = rs_trace_follower_new(&follower);
 }
 
-static void follow_as(Fixture *f, gboolean owner)
+static void follow_as(Fixture *f, RsTraceLiveFlags flags)
 {
-	RsTraceSource *source = rs_trace_live_new(f->region, RS_TRACE_FROM_START, owner, NULL);
+	RsTraceSource *source = rs_trace_live_new(f->region, RS_TRACE_FROM_START, flags, NULL);
 
 	g_assert_nonnull(source);
-	f->follower = rs_trace_follower_new(source, 0, f->merger);
+	f->feed = rs_trace_feed_new(source, f->follower, 0, NULL);
 }
 
 static void follow(Fixture *f)
 {
-	follow_as(f, TRUE);
+	follow_as(f, RS_TRACE_LIVE_OWNER);
 }
 
 static void tear_down(Fixture *f, gconstpointer unused)
 {
-	rs_trace_follower_free(f->follower);
-	rs_trace_merger_free(f->merger);
+	rs_trace_feed_free(f->feed);
+	f->follower->ops->free(f->follower);
 	rs_trace_region_free(f->region);
 }
 
@@ -104,7 +107,7 @@ static void assert_name(Fixture *f, const char *expected)
 	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .pid = PID, .when = {1, 0, TICKS}};
 	RsTraceTask task;
 
-	rs_trace_follower_update_names(f->follower);
+	rs_trace_feed_update_names(f->feed);
 	rs_trace_follower_task(f->follower, &record, &task);
 	g_assert_cmpstr(task.comm, ==, expected);
 }
@@ -129,7 +132,7 @@ static void test_tgid(Fixture *f, gconstpointer unused)
 
 	write_name(f, "task", 1);
 	follow(f);
-	rs_trace_follower_update_names(f->follower);
+	rs_trace_feed_update_names(f->feed);
 	rs_trace_follower_task(f->follower, &record, &task);
 	g_assert_cmpuint(task.tgid, ==, 3);
 	record.tgid = 4;
@@ -168,10 +171,10 @@ static void begin_epoch(Fixture *f, guint32 index, guint64 ticks, guint64 ns)
 
 static void read_all(Fixture *f)
 {
-	rs_trace_merger_begin_round(f->merger);
-	rs_trace_follower_read(f->follower, 0);
-	rs_trace_merger_end_round(f->merger, 0);
-	rs_trace_merger_flush(f->merger);
+	f->follower->ops->begin_round(f->follower);
+	rs_trace_feed_read(f->feed, 0);
+	f->follower->ops->end_round(f->follower, 0);
+	f->follower->ops->end(f->follower);
 }
 
 /* A later minor version may have longer epochs. */
@@ -231,9 +234,9 @@ static void test_given_away(Fixture *f, gconstpointer owner)
 	begin_epoch(f, 1, 0, 2000000);
 	write_record(f, 1);
 	follow_as(f, GPOINTER_TO_INT(owner));
-	source = rs_trace_follower_source(f->follower);
-	rs_trace_follower_update_names(f->follower);
-	source->ops->begin_round(source, f->follower);
+	source = f->feed->source;
+	rs_trace_feed_update_names(f->feed);
+	source->ops->begin_round(source, f->feed);
 	g_assert_cmpint(source->ops->next(source, 0, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	/* The region is laid out anew after the reader has copied the page. */
 	shared->session_id++;
@@ -242,9 +245,8 @@ static void test_given_away(Fixture *f, gconstpointer owner)
 	begin_epoch(f, 2, 0, 4000000);
 	add_provider(f, &entry);
 	count_name(f);
-	source->ops->changes(source, f->follower);
-	g_assert_cmpint(rs_trace_schema_knows(rs_trace_follower_schema(f->follower), 0, &entry), ==,
-			!!owner);
+	source->ops->changes(source, f->feed);
+	g_assert_cmpint(rs_trace_schema_knows(f->feed->schema, 0, &entry), ==, !!owner);
 	assert_name(f, owner ? "later" : "early");
 	rs_store(&((struct rs_ring_state *)rs_trace_region_section(f->region, RS_SEC_RING_STATE,
 								   NULL))
@@ -326,12 +328,12 @@ static void publish(void)
 /* A round of a hundred chunks. Returns how many us they waited together. */
 static guint wait_a_round(Fixture *f)
 {
-	RsTraceSource *source = rs_trace_follower_source(f->follower);
+	RsTraceSource *source = f->feed->source;
 
 	slept_us = 0;
-	source->ops->begin_round(source, f->follower);
+	source->ops->begin_round(source, f->feed);
 	for (guint i = 0; i < 100; i++)
-		source->ops->changes(source, f->follower);
+		source->ops->changes(source, f->feed);
 	return slept_us;
 }
 
@@ -374,8 +376,8 @@ int main(int argc, char **argv)
 	ADD("longer-epochs", test_longer_epochs);
 	g_test_add("/observe/live/given-away", Fixture, NULL, set_up, test_given_away, tear_down);
 	/* A guest that writes the header of its own region does not end the session's trace. */
-	g_test_add("/observe/live/own", Fixture, GINT_TO_POINTER(1), set_up, test_given_away,
-		   tear_down);
+	g_test_add("/observe/live/own", Fixture, GINT_TO_POINTER(RS_TRACE_LIVE_OWNER), set_up,
+		   test_given_away, tear_down);
 	ADD("pending", test_pending);
 	ADD("abandoned", test_abandoned);
 	ADD("just-published", test_just_published);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Sources of pages in memory: all records come out, and the owner's thread learns of the end. */
 #include "rs-trace-pump.h"
+#include "rs-trace-follower.h"
 
 #include "pages.h"
 
 typedef struct {
 	GThread *owner;
 	GMainLoop *loop;
+	RsTraceSink *follower;
 	GString *out;
 	guint records, limit;
 	gboolean done;
@@ -43,16 +45,14 @@ static void on_done(gpointer data)
 /* `limit`: records that are enough; 0: never. */
 static RsTracePump *new_pump(Taker *t, guint limit)
 {
-	RsTracePumpConfig config = {.record = on_record,
-				    .round = on_round,
-				    .record_data = t,
-				    .done = on_done,
-				    .data = t};
+	RsTraceFollowerConfig follower = {.record = on_record, .round = on_round, .data = t};
+	RsTracePumpConfig config = {.done = on_done, .data = t};
 
 	*t = (Taker){.owner = g_thread_self(),
 		     .loop = g_main_loop_new(NULL, FALSE),
 		     .out = g_string_new(NULL),
 		     .limit = limit};
+	t->follower = config.sink = rs_trace_follower_new(&follower);
 	return rs_trace_pump_new(&config);
 }
 
@@ -81,7 +81,8 @@ static void test_two_sources(void)
 	rs_trace_pump_start(pump);
 	g_main_loop_run(t.loop);
 	g_assert_true(t.done);
-	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
+	rs_trace_pump_finish(pump);
+	g_assert_cmpuint(rs_trace_follower_bad(t.follower), ==, 0);
 	g_assert_cmpuint(t.records, ==, 4);
 	g_assert_cmpstr(t.out->str, ==, "0:seven@10 1:seven@20 0:<...>@30 1:seven@40 ");
 	clear(&t, pump);
@@ -103,9 +104,11 @@ static void test_finish(void)
 	rs_trace_pump_add(pump, &a->source, NULL);
 	rs_trace_pump_add(pump, &b->source, NULL);
 	rs_trace_pump_start(pump);
-	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
+	rs_trace_pump_finish(pump);
+	g_assert_cmpuint(rs_trace_follower_bad(t.follower), ==, 0);
 	g_assert_cmpuint(t.records, ==, 2);
-	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
+	rs_trace_pump_finish(pump);
+	g_assert_cmpuint(rs_trace_follower_bad(t.follower), ==, 0);
 	while (g_main_context_iteration(NULL, FALSE))
 		;
 	g_assert_false(t.done);
@@ -159,7 +162,8 @@ static void test_stop(void)
 	rs_trace_pump_start(pump);
 	while (!(told = g_atomic_int_get(&a->told)))
 		g_usleep(1000);
-	g_assert_cmpuint(rs_trace_pump_stop(pump), ==, 0);
+	rs_trace_pump_stop(pump);
+	g_assert_cmpuint(rs_trace_follower_bad(t.follower), ==, 0);
 	/* All that is there would be twice as many pages. */
 	g_assert_cmpint(g_atomic_int_get(&a->told) - told, <, RS_RING_PAGES_MAX);
 	g_assert_cmpuint(t.records, ==, g_atomic_int_get(&a->told));
@@ -183,7 +187,8 @@ static void test_enough(void)
 	rs_trace_pump_start(pump);
 	g_main_loop_run(t.loop);
 	g_assert_true(t.done);
-	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 1);
+	rs_trace_pump_finish(pump);
+	g_assert_cmpuint(rs_trace_follower_bad(t.follower), ==, 1);
 	clear(&t, pump);
 }
 

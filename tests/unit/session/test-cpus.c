@@ -6,6 +6,7 @@
 #include "sham.h"
 
 #include <ringside/agent.h>
+#include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
 #include <string.h>
@@ -113,12 +114,14 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 static struct seen *read_all(const RsTraceRegion *region)
 {
 	struct seen *seen = g_new0(struct seen, 1);
-	RsTracePumpConfig config = {.record = on_record, .record_data = seen};
+	RsTraceFollowerConfig follower = {.record = on_record, .data = seen};
+	RsTracePumpConfig config = {.sink = rs_trace_follower_new(&follower)};
 	g_autoptr(RsTracePump) pump = rs_trace_pump_new(&config);
 
-	rs_trace_pump_add(pump, rs_trace_live_new(region, RS_TRACE_FROM_OLDEST, FALSE, NULL), NULL);
+	rs_trace_pump_add(pump, rs_trace_live_new(region, RS_TRACE_FROM_OLDEST, 0, NULL), NULL);
 	rs_trace_pump_start(pump);
-	g_assert_cmpuint(rs_trace_pump_finish(pump), ==, 0);
+	rs_trace_pump_finish(pump);
+	g_assert_cmpuint(rs_trace_follower_bad(config.sink), ==, 0);
 	return seen;
 }
 

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recorder and a follower read the same regions at the same time, each by a pump. What the
+ * recorder took is decoded later by another follower: records and losses are the same.
+ */
+#include "recording.h"
+#include "ring.h"
+
+#include "build.h"
+#include "region/regions.h"
+#include <rs-trace-follower.h>
+#include <rs-trace-live.h>
+#include <rs-trace-page.h>
+#include <rs-trace-pump.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PAGE 4096u
+#define PAGES 4u
+#define RINGS 2u
+#define PAYLOAD 56u                             /* a record of 64 bytes */
+#define FIT ((PAGE - RS_RING_PAGE_HEADER) / 64) /* records of a page, which they fill */
+#define PID 7u
+#define EPOCH_NS 10u /* the second epoch's times are so much later */
+
+/* ---- how often this thread looks into pages: the linker puts these before the real ones ---- */
+
+static _Thread_local guint walks;
+
+RsTracePageItem __real_rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, guint to);
+RsTracePageItem __wrap_rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, guint to);
+guint __real_rs_trace_page_count(const guint8 *page, guint from, guint to, gboolean *bad);
+guint __wrap_rs_trace_page_count(const guint8 *page, guint from, guint to, gboolean *bad);
+
+RsTracePageItem __wrap_rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, guint to)
+{
+	walks++;
+	return __real_rs_trace_page_next(walk, page, to);
+}
+
+guint __wrap_rs_trace_page_count(const guint8 *page, guint from, guint to, gboolean *bad)
+{
+	walks++;
+	return __real_rs_trace_page_count(page, from, to, bad);
+}
+
+/* ---- guests ---- */
+
+typedef struct {
+	const char *name;
+	RsTraceRegion *region;
+	struct rs_rings rings;
+	guint64 lost_nested, emitted, dropped;
+	guint64 before;      /* emitted before the observers joined, so not seen by them */
+	guint first, second; /* numbers of the source at both pumps */
+} Guest;
+
+static uint64_t ticks;
+
+static uint64_t tick(void)
+{
+	return ticks += 1000;
+}
+
+static gpointer element(Guest *g, guint section, guint index)
+{
+	return rs_trace_region_element(g->region, section, index);
+}
+
+static struct rs_guest_info *info_of(Guest *g)
+{
+	return element(g, RS_SEC_GUEST_INFO, 0);
+}
+
+static void begin_epoch(Guest *g, guint index, guint64 shift)
+{
+	struct rs_control *control = element(g, RS_SEC_CONTROL, 0);
+	struct rs_clock_epoch *epoch = element(g, RS_SEC_CLOCK, index);
+
+	*epoch = (struct rs_clock_epoch){.index = index,
+					 .chain = index,
+					 .tsc_base = ticks,
+					 .ns_base = ticks + shift,
+					 .mult = 1};
+	rs_store_release(&control->epoch_count, index + 1);
+	rs_store(&control->clock_chain, index);
+}
+
+/* In each boot, the same id means another event. */
+static void begin_boot(Guest *g, guint boot, const char *event)
+{
+	guint8 *descs = rs_trace_region_section(g->region, RS_SEC_EVENTS, NULL);
+	struct rs_provider *to = element(g, RS_SEC_PROVIDERS, boot - 1), entry;
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "sink", event);
+	struct rs_guest_info *info = info_of(g);
+
+	test_desc_int(desc, "n", RS_KIND_UINT, 8);
+	test_desc_end(desc, NULL, NULL, bytes);
+	test_provider(&entry, boot - 1, bytes);
+	entry.first_boot = entry.last_boot = boot;
+	entry.since_chain = boot - 1;
+	entry.desc_offset = (boot - 1) * PAGE;
+	memcpy(descs + entry.desc_offset, bytes->data, bytes->len);
+	*to = entry;
+	info->boots[boot] = (struct rs_boot){.boot = boot, .chain = boot - 1, .ts = tick()};
+	info->boot = boot;
+	info->provider_slots = boot;
+	rs_shared_add32(&info->provider_changes, 1);
+	g->rings.boot = boot;
+	for (guint i = 0; i < RINGS; i++) {
+		struct rs_ring ring = rs_ring_at(&g->rings, i);
+
+		rs_ring_resume(&ring);
+	}
+}
+
+static void set_name(Guest *g, guint boot, const char *comm)
+{
+	guint buckets = g->region->header.section[RS_SEC_CMDLINE].count;
+	struct rs_cmdline_entry task = test_task(PID, ticks, comm);
+
+	task.boot = boot;
+	task.chain = boot - 1;
+	test_cmdline_put(rs_trace_region_section(g->region, RS_SEC_CMDLINE, NULL), buckets, task);
+	rs_shared_add32(&info_of(g)->cmdline_changes, 1);
+}
+
+static void open_guest(Guest *g, const char *name)
+{
+	struct rs_region_config config = {.vcpus = RINGS, .ring_bytes = PAGES * PAGE};
+	struct rs_control *control;
+	struct rs_guest_info *info;
+
+	*g = (Guest){.name = name};
+	g_assert_cmpint(rs_region_create(&config, &g->region, NULL), ==, 0);
+	control = element(g, RS_SEC_CONTROL, 0);
+	g->rings = (struct rs_rings){
+		.states = element(g, RS_SEC_RING_STATE, 0),
+		.state_stride = sizeof(struct rs_ring_state),
+		.ctls = element(g, RS_SEC_RING_CTL, 0),
+		.ctl_stride = sizeof(struct rs_ring_ctl),
+		.pages = rs_trace_region_section(g->region, RS_SEC_RINGS, NULL),
+		.chain = &control->clock_chain,
+		.lost_nested = &g->lost_nested,
+	};
+	rs_rings_init(&g->rings, &g->region->header);
+	info = info_of(g);
+	*info = (struct rs_guest_info){.abi_major = RS_ABI_MAJOR,
+				       .arch = RS_ARCH_X86_64,
+				       .session_id = g->region->header.session_id,
+				       .cpu_count = RINGS};
+	begin_epoch(g, 0, 0);
+	begin_boot(g, 1, "first");
+	set_name(g, 1, name);
+	rs_store_release(&info->magic, RS_GUEST_MAGIC);
+}
+
+static void emit(Guest *g, guint index, guint n)
+{
+	struct rs_ring ring = rs_ring_at(&g->rings, index);
+	uint64_t payload[PAYLOAD / 8 + 1] = {0};
+	struct rs_ring_record record = {.id = TEST_SWITCH,
+					.size = PAYLOAD,
+					.entry_size = PAYLOAD,
+					.entry = payload,
+					.context = rs_context_mark(PID, 0)};
+
+	while (n--) {
+		payload[0] = g->emitted++;
+		g_assert_cmpint(rs_ring_emit(&ring, RS_NESTED, &record, tick, tick), >=, 0);
+	}
+}
+
+/* Where the ring's next record will lie. */
+static uint8_t *next_place(Guest *g, guint index)
+{
+	struct rs_ring ring = rs_ring_at(&g->rings, index);
+	uint64_t word = rs_load(&ring.state->word);
+	guint at = rs_word_offset(word) * RS_RING_UNIT;
+	guint64 page = rs_word_page(word);
+
+	/* A full page: the record will be the first of the next one. */
+	if (at == PAGE)
+		return ring.pages + (page + 1) % PAGES * PAGE + RS_RING_PAGE_HEADER;
+	return ring.pages + page % PAGES * PAGE + at;
+}
+
+/* ---- both observers ---- */
+
+typedef struct {
+	Guest guests[3];
+	RsTracePump *follows, *records;
+	RsTraceSink *follower;
+	TestRecorder *recorder;
+	GString *out;
+	guint ended;
+	/* The pumps stop at the end of a round while the gate is locked. */
+	GMutex gate;
+	gint parked;
+	gint follow_rounds, record_rounds;
+	guint follow_walks, record_walks; /* so far, by each thread; read while parked */
+} Bed;
+
+static void show(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		 gpointer data)
+{
+	const Guest *guest = source;
+	GString *out = data;
+	guint64 number;
+
+	g_string_append_printf(out, "%s ", guest->name);
+	if (record->kind == RS_TRACE_RECORD_LOSS)
+		g_string_append_printf(out, "%u lost %u", record->ring, (guint)record->lost);
+	else if (record->kind == RS_TRACE_RECORD_BOOT)
+		g_string_append_printf(out, "boot %u", record->when.boot);
+	if (record->kind == RS_TRACE_RECORD_EVENT) {
+		memcpy(&number, record->payload, sizeof(number));
+		g_string_append_printf(out, "%u %s %s %u", record->ring, task->comm,
+				       record->event ? record->event->name : "?", (guint)number);
+	}
+	g_string_append_printf(out, " at %u\n", (guint)record->ns);
+}
+
+static void on_show(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
+		    gpointer data)
+{
+	show(record, task, source, ((Bed *)data)->out);
+}
+
+static void park(Bed *bed, gint *rounds)
+{
+	g_atomic_int_inc(rounds);
+	g_atomic_int_inc(&bed->parked);
+	g_mutex_lock(&bed->gate);
+	g_mutex_unlock(&bed->gate);
+	g_atomic_int_add(&bed->parked, -1);
+}
+
+static gboolean followed(gpointer data)
+{
+	Bed *bed = data;
+
+	bed->follow_walks = walks;
+	park(bed, &bed->follow_rounds);
+	return TRUE;
+}
+
+static void recorded(gpointer data)
+{
+	Bed *bed = data;
+
+	bed->record_walks = walks;
+	park(bed, &bed->record_rounds);
+}
+
+static void on_ended(gpointer source, gpointer data)
+{
+	((Bed *)data)->ended++;
+}
+
+static void wake(Bed *bed)
+{
+	rs_trace_pump_wake(bed->follows);
+	rs_trace_pump_wake(bed->records);
+	g_usleep(200);
+}
+
+/* Until both have read all that is there: a round may be under way, but the next one sees it. */
+static void catch_up(Bed *bed)
+{
+	gint follow = g_atomic_int_get(&bed->follow_rounds) + 2;
+	gint record = g_atomic_int_get(&bed->record_rounds) + 2;
+
+	while (g_atomic_int_get(&bed->follow_rounds) < follow ||
+	       g_atomic_int_get(&bed->record_rounds) < record)
+		wake(bed);
+}
+
+/* Stops both, after they have read all. */
+static void hold(Bed *bed)
+{
+	catch_up(bed);
+	g_mutex_lock(&bed->gate);
+	while (g_atomic_int_get(&bed->parked) < 2)
+		wake(bed);
+}
+
+static void let_go(Bed *bed)
+{
+	g_mutex_unlock(&bed->gate);
+	catch_up(bed);
+}
+
+static void join(Bed *bed, Guest *g, RsTraceFrom from)
+{
+	RsTraceSource *live = rs_trace_live_new(g->region, from, 0, NULL);
+	RsTraceSource *whole = rs_trace_live_new(g->region, from, RS_TRACE_LIVE_WHOLE, NULL);
+
+	if (from == RS_TRACE_FROM_NOW)
+		g->before = g->emitted;
+
+	g->first = rs_trace_pump_add(bed->follows, live, g);
+	g->second = rs_trace_pump_add(bed->records, whole, g);
+}
+
+static void set_up(Bed *bed, gconstpointer unused)
+{
+	RsTraceFollowerConfig follower = {.record = on_show, .round = followed, .data = bed};
+	RsTracePumpConfig config = {.ended = on_ended, .data = bed};
+
+	ticks = 0;
+	g_mutex_init(&bed->gate);
+	bed->out = g_string_new(NULL);
+	bed->follower = config.sink = rs_trace_follower_new(&follower);
+	bed->follows = rs_trace_pump_new(&config);
+	bed->recorder = test_recorder_new(recorded, bed);
+	config.sink = &bed->recorder->sink;
+	bed->records = rs_trace_pump_new(&config);
+	open_guest(&bed->guests[0], "a");
+	open_guest(&bed->guests[1], "b");
+	open_guest(&bed->guests[2], "c");
+}
+
+static void tear_down(Bed *bed, gconstpointer unused)
+{
+	rs_trace_pump_free(bed->follows);
+	rs_trace_pump_free(bed->records);
+	for (guint i = 0; i < G_N_ELEMENTS(bed->guests); i++)
+		rs_trace_region_free(bed->guests[i].region);
+	g_string_free(bed->out, TRUE);
+	g_mutex_clear(&bed->gate);
+}
+
+/* Decodes what was recorded, as from a file. Returns how much of it was bad. */
+static guint64 replay(Bed *bed, GString *out)
+{
+	RsTraceFollowerConfig follower = {.record = show, .data = out};
+	RsTracePumpConfig config = {.sink = rs_trace_follower_new(&follower)};
+	g_autoptr(RsTracePump) pump = rs_trace_pump_new(&config);
+
+	for (guint i = 0; i < bed->recorder->recorded->len; i++) {
+		const TestRecorded *from = bed->recorder->recorded->pdata[i];
+
+		rs_trace_pump_add(pump, test_replay_new(from), from->data);
+	}
+	rs_trace_pump_start(pump);
+	rs_trace_pump_finish(pump);
+	return rs_trace_follower_bad(config.sink);
+}
+
+/* Records that were shown and lost, of one guest. */
+static guint64 sum_of(const Guest *guest, const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	guint64 sum = 0;
+
+	for (guint i = 0; *lines[i]; i++) {
+		guint lost = 0;
+
+		if (*lines[i] != *guest->name || strstr(lines[i], " boot "))
+			continue;
+		sum += sscanf(lines[i], "%*s %*u lost %u", &lost) == 1 ? lost : 1;
+	}
+	return sum;
+}
+
+static void check(Bed *bed, guint64 bad)
+{
+	g_autoptr(GString) again = g_string_new(NULL);
+	g_auto(GStrv) lines = NULL, others = NULL;
+
+	g_assert_true(bed->recorder->ended);
+	g_assert_cmpuint(rs_trace_follower_bad(bed->follower), ==, bad);
+	g_assert_cmpuint(replay(bed, again), ==, bad);
+	lines = g_strsplit(bed->out->str, "\n", -1);
+	others = g_strsplit(again->str, "\n", -1);
+	for (guint i = 0; lines[i] && others[i]; i++)
+		g_assert_cmpstr(lines[i], ==, others[i]);
+	g_assert_cmpuint(g_strv_length(lines), ==, g_strv_length(others));
+	for (guint i = 0; i < bed->recorder->recorded->len; i++) {
+		const TestRecorded *recorded = bed->recorder->recorded->pdata[i];
+
+		/* Only the last page of a ring may have been taken before it was full. */
+		g_assert_cmpuint(recorded->unfilled, <=, RINGS);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(bed->guests); i++) {
+		const Guest *guest = &bed->guests[i];
+
+		g_assert_cmpuint(sum_of(guest, again->str), ==,
+				 guest->emitted - guest->before + guest->dropped);
+	}
+}
+
+static void finish(Bed *bed)
+{
+	rs_trace_pump_finish(bed->follows);
+	rs_trace_pump_finish(bed->records);
+}
+
+/* More than the ring holds, from the start of a page on: both observers lose the same. */
+static void flood(Bed *bed, Guest *g)
+{
+	hold(bed);
+	emit(g, 0, 10 * FIT + 5);
+	let_go(bed);
+}
+
+/* The agent attaches again, with another event, another name and another epoch. */
+static void boot_again(Guest *g)
+{
+	struct rs_provider *old = element(g, RS_SEC_PROVIDERS, 0);
+
+	old->sequence += 2;
+	old->state = RS_PROVIDER_DEAD;
+	old->until = tick();
+	begin_epoch(g, 1, EPOCH_NS);
+	begin_boot(g, 2, "second");
+	set_name(g, 2, "again");
+}
+
+/* A record without an end hides the rest of its page. */
+static void spoil(Bed *bed, Guest *g)
+{
+	uint8_t *bad;
+
+	hold(bed);
+	emit(g, 1, 10);
+	bad = next_place(g, 1);
+	emit(g, 1, FIT);
+	((struct rs_rec_header *)bad)->size = 0;
+	let_go(bed);
+}
+
+/* The source writes no more. It refused nine records at last. */
+static void end_source(Bed *bed, Guest *g)
+{
+	struct rs_ring_state *state = element(g, RS_SEC_RING_STATE, 1);
+
+	emit(g, 1, 3);
+	state->dropped = g->dropped = 9;
+	rs_trace_pump_end(bed->follows, g->first);
+	rs_trace_pump_end(bed->records, g->second);
+	while (bed->ended < 2)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+static void test_same(Bed *bed, gconstpointer unused)
+{
+	Guest *a = &bed->guests[0], *b = &bed->guests[1], *c = &bed->guests[2];
+
+	emit(a, 0, 1);
+	emit(b, 1, 7 * FIT); /* a part is overwritten before anybody reads */
+	join(bed, a, RS_TRACE_FROM_START);
+	join(bed, b, RS_TRACE_FROM_START);
+	rs_trace_pump_start(bed->follows);
+	rs_trace_pump_start(bed->records);
+	for (guint i = 0; i < 20; i++) {
+		emit(a, i % RINGS, i * 5);
+		emit(b, i % RINGS, 3);
+		catch_up(bed);
+	}
+	set_name(a, 1, "later");
+	emit(a, 0, 5);
+	emit(c, 0, 10);
+	join(bed, c, RS_TRACE_FROM_NOW);
+	emit(c, 0, FIT - 10);
+	for (guint i = 0; i < 10; i++) {
+		emit(c, i % RINGS, 2 * FIT);
+		catch_up(bed);
+	}
+	flood(bed, c);
+	spoil(bed, b);
+	boot_again(a);
+	emit(a, 1, 30);
+	catch_up(bed);
+	end_source(bed, b);
+	emit(a, 0, 100);
+	emit(c, 1, 1);
+	finish(bed);
+	check(bed, 1);
+	/* Times of the second boot are those of the second epoch. */
+	g_assert_true(g_regex_match_simple("a boot 2 at \\d+010\n", bed->out->str, 0, 0));
+	g_assert_false(
+		g_regex_match_simple("a \\d again second \\d+ at \\d+000\n", bed->out->str, 0, 0));
+	g_assert_nonnull(strstr(bed->out->str, "a 0 later first "));
+	g_assert_nonnull(strstr(bed->out->str, "a 0 again second "));
+	g_assert_nonnull(strstr(bed->out->str, "b 1 lost 9 at"));
+	g_assert_nonnull(strstr(bed->out->str, "c 0 lost "));
+}
+
+/* Nobody looks at the records of pages that are only taken. */
+static void test_unparsed(Bed *bed, gconstpointer unused)
+{
+	Guest *a = &bed->guests[0];
+	const TestRecorded *taken;
+
+	join(bed, a, RS_TRACE_FROM_START);
+	rs_trace_pump_start(bed->follows);
+	rs_trace_pump_start(bed->records);
+	for (guint i = 0; i < 10; i++) {
+		emit(a, 0, FIT);
+		spoil(bed, a);
+	}
+	hold(bed);
+	taken = bed->recorder->recorded->pdata[0];
+	g_assert_cmpuint(taken->pages, >=, 20);
+	g_assert_cmpuint(bed->record_walks, ==, 0);
+	g_assert_cmpuint(bed->follow_walks, >, 10 * FIT);
+	let_go(bed);
+	finish(bed);
+	check(bed, 10);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add("/observe/sink/same", Bed, NULL, set_up, test_same, tear_down);
+	g_test_add("/observe/sink/unparsed", Bed, NULL, set_up, test_unparsed, tear_down);
+	return g_test_run();
+}
