@@ -9,7 +9,7 @@
 struct row {
 	GVariant *dict; /* whose texts these are */
 	const char *source, *name, *build_id;
-	guint32 slot, generation, pid, events, sites, sites_patched;
+	guint32 source_number, slot, generation, pid, events, sites, sites_patched;
 	guint64 image_start, image_end;
 	gboolean live, counted;
 };
@@ -27,6 +27,7 @@ static gboolean next_row(GVariantIter *iter, struct row *row)
 	if (!dict)
 		return FALSE;
 	g_variant_lookup(dict, "source", "&s", &row->source);
+	g_variant_lookup(dict, "source_number", "u", &row->source_number);
 	g_variant_lookup(dict, "slot", "u", &row->slot);
 	g_variant_lookup(dict, "name", "&s", &row->name);
 	g_variant_lookup(dict, "live", "b", &row->live);
@@ -99,6 +100,7 @@ static void add_row(JsonBuilder *b, const struct row *row)
 {
 	json_builder_begin_object(b);
 	add_text(b, "source", row->source);
+	rs_cli_add_number(b, "source_number", row->source_number);
 	rs_cli_add_number(b, "slot", row->slot);
 	add_text(b, "name", row->name);
 	add_text(b, "state", row->live ? "live" : "dead");

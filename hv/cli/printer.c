@@ -26,7 +26,8 @@
 
 struct printed {
 	char *name;
-	void *source; /* the owner's, for `ended` */
+	guint32 number; /* in the session */
+	void *source;   /* the owner's, for `ended` */
 };
 
 struct rs_printer {
@@ -116,7 +117,8 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	else if (record->kind == RS_TRACE_RECORD_EVENT)
 		p->stats.events++;
 	if (p->config.json)
-		rs_trace_json_line(p->out, record, task, printed->name);
+		rs_trace_json_line(p->out, record, task,
+				   &(RsTraceJsonSource){printed->name, printed->number});
 	else
 		rs_trace_text_line(p->out, record, task,
 				   g_atomic_int_get(&p->name_sources) ? printed->name : NULL,
@@ -228,8 +230,9 @@ void rs_printer_start(struct rs_printer *p)
 	rs_trace_pump_start(p->pump);
 }
 
-int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *region,
-		   RsTraceFrom from, void *source, struct rs_error *err)
+int rs_printer_add(struct rs_printer *p, const char *name, guint32 number,
+		   const RsTraceRegion *region, RsTraceFrom from, void *source,
+		   struct rs_error *err)
 {
 	GError *error = NULL;
 	RsTraceSource *live =
@@ -240,6 +243,7 @@ int rs_printer_add(struct rs_printer *p, const char *name, const RsTraceRegion *
 		return rs_error_take(err, EINVAL, error);
 	printed = g_new0(struct printed, 1);
 	printed->name = g_strdup(name);
+	printed->number = number;
 	printed->source = source;
 	g_ptr_array_add(p->printed, printed);
 	return (int)rs_trace_pump_add(p->pump, live, printed);

@@ -66,13 +66,15 @@ void rs_printer_name_sources(struct rs_printer *printer);
 /* Begins to read and print, once. rs_trace_pump_start() says what this means for the order. */
 void rs_printer_start(struct rs_printer *printer);
 /*
- * Adds a source, whose records are printed from now on. JSON always names each line's source. Text
- * does so once there has been more than one source. `region` must stay until `ended` is called or
- * the printer is destroyed. `source` is passed to `ended`. Returns the source's number in the
- * printer. -EINVAL: records are to be consumed, but the region is not writable.
+ * Adds a source, whose records are printed from now on. `name` and `number` are those in the
+ * session. JSON always gives both on each line. Text gives the name if it is asked to. `region`
+ * must stay until `ended` is called or the printer is destroyed. `source` is passed to `ended`.
+ * Returns the source's number in the printer. -EINVAL: records are to be consumed, but the region
+ * is not writable.
  */
-int rs_printer_add(struct rs_printer *printer, const char *name, const RsTraceRegion *region,
-		   RsTraceFrom from, void *source, struct rs_error *err);
+int rs_printer_add(struct rs_printer *printer, const char *name, guint32 number,
+		   const RsTraceRegion *region, RsTraceFrom from, void *source,
+		   struct rs_error *err);
 /*
  * The source with that number writes no more records. `ended` is called once all of them are read.
  */

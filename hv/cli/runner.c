@@ -289,8 +289,8 @@ static void print_source(struct runner *runner, struct rs_source *source)
 
 	if (!runner->printer || g_hash_table_contains(runner->printed, source))
 		return;
-	number = rs_printer_add(runner->printer, rs_source_name(source), rs_source_region(source),
-				from, source, &err);
+	number = rs_printer_add(runner->printer, rs_source_name(source), rs_source_number(source),
+				rs_source_region(source), from, source, &err);
 	if (number < 0) {
 		fail(runner, rs_cli_fail_error(&err));
 		return;

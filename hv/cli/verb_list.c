@@ -9,7 +9,7 @@
 
 struct row {
 	GVariant *dict; /* owns the texts below */
-	guint32 id, sites;
+	guint32 source_number, id, sites;
 	const char *source, *system, *name, *filter, *note;
 	GVariant *owners; /* aa{sv}; NULL: nobody has asked for anything */
 	gboolean enabled;
@@ -49,6 +49,7 @@ static gboolean next_row(GVariantIter *iter, struct row *row)
 	if (!dict)
 		return FALSE;
 	row->owners = g_variant_lookup_value(dict, "owners", G_VARIANT_TYPE("aa{sv}"));
+	g_variant_lookup(dict, "source_number", "u", &row->source_number);
 	g_variant_lookup(dict, "id", "u", &row->id);
 	g_variant_lookup(dict, "source", "&s", &row->source);
 	g_variant_lookup(dict, "system", "&s", &row->system);
@@ -183,6 +184,7 @@ static void print_json(GVariant *events)
 		json_builder_begin_object(b);
 		json_builder_set_member_name(b, "source");
 		json_builder_add_string_value(b, row.source);
+		rs_cli_add_number(b, "source_number", row.source_number);
 		json_builder_set_member_name(b, "id");
 		json_builder_add_int_value(b, row.id);
 		json_builder_set_member_name(b, "system");

@@ -10,8 +10,27 @@
 
 struct shown {
 	char *state;
-	GPtrArray *sources; /* of RsTraceClientSource; NULL: not known */
+	GPtrArray *sources; /* of RsTraceClientSource */
 };
+
+/* The sources as the session's file names them. Their texts belong to `entry` and `state`. */
+static GPtrArray *sources_of_file(const RsTraceRundirEntry *entry, char *state)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < entry->sources->len; i++) {
+		const RsTraceRundirSource *in_file = entry->sources->pdata[i];
+		RsTraceClientSource *source = g_new0(RsTraceClientSource, 1);
+
+		source->name = in_file->name;
+		source->kind = in_file->kind;
+		source->kernel = in_file->kernel;
+		source->state = state;
+		source->region = (char *)"";
+		g_ptr_array_add(list, source);
+	}
+	return list;
+}
 
 /* What the session says about itself. If it does not answer, what its file says. */
 static struct shown look(const RsTraceRundirEntry *entry)
@@ -34,23 +53,15 @@ static struct shown look(const RsTraceRundirEntry *entry)
 		shown.state = g_strdup(entry->live                         ? "starting"
 				       : rs_trace_rundir_entry_lost(entry) ? "lost"
 									   : "dead");
+	if (!shown.sources)
+		shown.sources = sources_of_file(entry, shown.state);
 	return shown;
-}
-
-/* The session's line shows its first source. If there are several, each has a line below it. */
-static const RsTraceRundirSource *first(const RsTraceRundirEntry *entry)
-{
-	static const RsTraceRundirSource none = {(char *)"", (char *)"", (char *)"",
-						 NULL,       NULL,       NULL};
-	const RsTraceRundirSource *source = rs_trace_rundir_entry_source(entry, 1);
-
-	return source ? source : &none;
 }
 
 static void clear(struct shown *shown)
 {
-	g_free(shown->state);
 	g_clear_pointer(&shown->sources, g_ptr_array_unref);
+	g_free(shown->state);
 }
 
 static void print_line(const char *name, const char *state, const char *kind, guint32 pid,
@@ -64,22 +75,30 @@ static void print_line(const char *name, const char *state, const char *kind, gu
 	printf("%-16s %-9s %-10s %8s  %s\n", shown_name, state, shown_kind, number, shown_kernel);
 }
 
+/* If there is one source, it is in the session's line. Several have a line each below it. */
+static void print_session(const RsTraceRundirEntry *entry, const struct shown *shown)
+{
+	const RsTraceClientSource *first = shown->sources->len ? shown->sources->pdata[0] : NULL;
+	g_autofree char *many = g_strdup_printf("%u sources", shown->sources->len);
+	bool one = shown->sources->len == 1;
+
+	print_line(entry->name, shown->state, one ? first->kind : "-", (guint32)entry->pid,
+		   one ? first->kernel : many);
+	for (guint k = 0; !one && k < shown->sources->len; k++) {
+		const RsTraceClientSource *source = shown->sources->pdata[k];
+		g_autofree char *name = g_strconcat("  ", source->name, NULL);
+
+		print_line(name, source->state, source->kind, source->pid, source->kernel);
+	}
+}
+
 static void print_table(const GPtrArray *list)
 {
 	printf("%-16s %-9s %-10s %8s  %s\n", "NAME", "STATE", "KIND", "PID", "KERNEL");
 	for (guint i = 0; i < list->len; i++) {
-		const RsTraceRundirEntry *entry = list->pdata[i];
-		struct shown shown = look(entry);
+		struct shown shown = look(list->pdata[i]);
 
-		print_line(entry->name, shown.state, first(entry)->kind, (guint32)entry->pid,
-			   first(entry)->kernel);
-		for (guint k = 0; shown.sources && shown.sources->len > 1 && k < shown.sources->len;
-		     k++) {
-			const RsTraceClientSource *source = shown.sources->pdata[k];
-			g_autofree char *name = g_strconcat("  ", source->name, NULL);
-
-			print_line(name, source->state, source->kind, source->pid, source->kernel);
-		}
+		print_session(list->pdata[i], &shown);
 		clear(&shown);
 	}
 }
@@ -94,11 +113,13 @@ static void add_sources(JsonBuilder *b, const GPtrArray *sources)
 {
 	json_builder_set_member_name(b, "sources");
 	json_builder_begin_array(b);
-	for (guint i = 0; sources && i < sources->len; i++) {
+	for (guint i = 0; i < sources->len; i++) {
 		const RsTraceClientSource *source = sources->pdata[i];
 
 		json_builder_begin_object(b);
 		add_text(b, "name", source->name);
+		if (source->number)
+			rs_cli_add_number(b, "number", source->number);
 		add_text(b, "state", source->state);
 		add_text(b, "kind", source->kind);
 		add_text(b, "kernel", source->kernel);
@@ -125,10 +146,8 @@ static void print_json(const GPtrArray *list)
 		json_builder_begin_object(b);
 		add_text(b, "name", entry->name);
 		add_text(b, "state", shown.state);
-		add_text(b, "kind", first(entry)->kind);
 		json_builder_set_member_name(b, "pid");
 		json_builder_add_int_value(b, entry->pid);
-		add_text(b, "kernel", first(entry)->kernel);
 		json_builder_set_member_name(b, "started");
 		json_builder_add_int_value(b, entry->started);
 		add_sources(b, shown.sources);

@@ -174,6 +174,7 @@ static void add_sources(JsonBuilder *b, RsDBusSession1 *session, const GPtrArray
 		json_builder_begin_object(b);
 		json_builder_set_member_name(b, "name");
 		json_builder_add_string_value(b, source->name);
+		rs_cli_add_number(b, "number", source->number);
 		add_dict(b, totals);
 		json_builder_end_object(b);
 	}

@@ -20,6 +20,7 @@ struct observer {
 	RsTraceFrom from;
 	guint32 changes; /* the session's count of changes of sources, as last told */
 	bool stopped;    /* by the user; the sources go on */
+	bool several;    /* more than one source has reported: lines name theirs */
 };
 
 /* A source that is printed, or was. */
@@ -76,8 +77,8 @@ static void follow(struct observer *observer, const RsTraceClientSource *source)
 	followed->region = rs_trace_client_open_region(observer->session, source->number, &error);
 	if (!followed->region)
 		return;
-	followed->index = rs_printer_add(observer->printer, name, followed->region, observer->from,
-					 followed, &err);
+	followed->index = rs_printer_add(observer->printer, name, source->number, followed->region,
+					 observer->from, followed, &err);
 	if (followed->index < 0)
 		rs_cli_fail_error(&err);
 }
@@ -132,7 +133,8 @@ static void look_at_sources(struct observer *observer)
 	if (!list)
 		return;
 	drop_gone(observer, list);
-	if (have_several(list))
+	observer->several |= have_several(list);
+	if (observer->several)
 		rs_printer_name_sources(observer->printer);
 	for (guint i = 0; i < list->len; i++) {
 		const RsTraceClientSource *source = list->pdata[i];
@@ -164,7 +166,14 @@ static void on_ended(RsDBusSession1 *session, const char *reason, int code, cons
 {
 	struct observer *observer = data;
 
-	rs_cli_fail(0, "the guest has ended: %s%s%s", reason, *text ? ": " : "", text);
+	const char *source = "";
+
+	g_variant_lookup(more, "source", "&s", &source);
+	if (observer->several)
+		rs_cli_fail(0, "the session has ended; %s: %s%s%s", source, reason,
+			    *text ? ": " : "", text);
+	else
+		rs_cli_fail(0, "the guest has ended: %s%s%s", reason, *text ? ": " : "", text);
 	g_main_loop_quit(observer->loop);
 }
 

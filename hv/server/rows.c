@@ -132,12 +132,24 @@ GVariant *rs_row_region(const RsTraceRegion *region)
 	return g_variant_builder_end(&b);
 }
 
+static void add_u32(GVariantBuilder *builder, const char *name, uint32_t value)
+{
+	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint32(value));
+}
+
+/* Whose row it is. */
+static void add_source(GVariantBuilder *b, const struct rs_source *source)
+{
+	add_text(b, "source", rs_source_name(source));
+	add_u32(b, "source_number", rs_source_number(source));
+}
+
 GVariant *rs_row_event(const struct rs_session_event *e)
 {
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-	add_text(&b, "source", rs_source_name(e->source));
+	add_source(&b, e->source);
 	g_variant_builder_add(&b, "{sv}", "id", g_variant_new_uint32(e->event->id));
 	add_text(&b, "system", e->event->system);
 	add_text(&b, "name", e->event->name);
@@ -152,18 +164,13 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 	return g_variant_builder_end(&b);
 }
 
-static void add_u32(GVariantBuilder *builder, const char *name, uint32_t value)
-{
-	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint32(value));
-}
-
 GVariant *rs_row_provider(const struct rs_session_provider *entry)
 {
 	const RsTraceProvider *p = entry->provider;
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-	add_text(&b, "source", rs_source_name(entry->source));
+	add_source(&b, entry->source);
 	add_u32(&b, "slot", p->slot);
 	add_text(&b, "name", p->name);
 	g_variant_builder_add(&b, "{sv}", "live", g_variant_new_boolean(entry->live));
@@ -187,17 +194,36 @@ GVariant *rs_row_provider(const struct rs_session_provider *entry)
 	return g_variant_builder_end(&b);
 }
 
-GVariant *rs_row_stat(const char *kind, const struct rs_source_stat *s)
+GVariant *rs_row_ended(const struct rs_source *source)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_source(&b, source);
+	return g_variant_builder_end(&b);
+}
+
+/* What cannot be added up, so that only one source has it. */
+static void add_stat_of_one(GVariantBuilder *b, const struct rs_source *source,
+			    const struct rs_source_stat *s)
+{
+	add_text(b, "kind", rs_source_kind(source));
+	add_u64(b, "clock_hz", s->clock_hz);
+	add_u64(b, "clock_epochs", s->clock_epochs);
+	if (s->clock_error_ns != UINT64_MAX)
+		add_u64(b, "clock_error_ns", s->clock_error_ns);
+	add_u64(b, "generation", s->generation);
+	add_u64(b, "applied_generation", s->applied_generation);
+}
+
+GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *s)
 {
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_text(&b, "state", rs_session_state_name(s->state));
-	add_text(&b, "kind", kind);
-	add_u64(&b, "clock_hz", s->clock_hz);
-	add_u64(&b, "clock_epochs", s->clock_epochs);
-	if (s->clock_error_ns != UINT64_MAX)
-		add_u64(&b, "clock_error_ns", s->clock_error_ns);
+	if (source)
+		add_stat_of_one(&b, source, s);
 	add_u64(&b, "events", s->events);
 	add_u64(&b, "events_enabled", s->events_on);
 	add_u64(&b, "sites", s->sites);
@@ -211,8 +237,6 @@ GVariant *rs_row_stat(const char *kind, const struct rs_source_stat *s)
 	add_u64(&b, "bad_descriptors", s->bad_descriptors);
 	add_u64(&b, "lost_nested", s->lost_nested);
 	add_u64(&b, "lost_no_ring", s->lost_no_ring);
-	add_u64(&b, "generation", s->generation);
-	add_u64(&b, "applied_generation", s->applied_generation);
 	g_variant_builder_add(&b, "{sv}", "self_patch", g_variant_new_boolean(s->self_patch));
 	add_u64(&b, "exits", s->target.exits);
 	add_u64(&b, "kvm_exits", s->target.kvm_exits);
@@ -233,7 +257,7 @@ void rs_row_add_cpus(GVariantBuilder *all, const struct rs_source *source,
 
 		rs_source_stat_cpu(source, s, i, &c);
 		g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-		add_text(&b, "source", rs_source_name(source));
+		add_source(&b, source);
 		add_u64(&b, "cpu", i);
 		add_u64(&b, "entries", c.entries);
 		add_u64(&b, "overrun", c.overrun);

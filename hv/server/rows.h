@@ -25,8 +25,10 @@ GVariant *rs_row_event(const struct rs_session_event *event);
 GVariant *rs_row_result(const struct rs_session_result *result);
 /* A row of ListProviders. */
 GVariant *rs_row_provider(const struct rs_session_provider *provider);
-/* The totals of Stat. */
-GVariant *rs_row_stat(const char *kind, const struct rs_source_stat *stat);
+/* The totals of Stat: of one source, or of the session if `source` is NULL. */
+GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *stat);
+/* Ended's "more": which source's end it tells. */
+GVariant *rs_row_ended(const struct rs_source *source);
 /* Adds the "cpus" of Stat to `all`: a dictionary for each ring of a source. */
 void rs_row_add_cpus(GVariantBuilder *all, const struct rs_source *source,
 		     const struct rs_source_stat *stat);

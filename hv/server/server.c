@@ -90,11 +90,6 @@ static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocat
 	return !refuse_options(invocation, options) && rs_server_is_free(server, invocation);
 }
 
-static struct rs_source *first(const struct rs_server *server)
-{
-	return rs_session_source(server->session, 0);
-}
-
 /*
  * Reads the only option, a source's number. *out stays NULL if it was not given. False: the option
  * is wrong, and the peer got an error.
@@ -243,10 +238,8 @@ static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 	}
 	if (!source)
 		rs_session_stat(server->session, &stat);
-	rs_dbus_session1_complete_stat(
-		object, invocation,
-		rs_row_stat(rs_source_kind(source ? source : first(server)), &stat),
-		g_variant_builder_end(&cpus));
+	rs_dbus_session1_complete_stat(object, invocation, rs_row_stat(source, &stat),
+				       g_variant_builder_end(&cpus));
 	return TRUE;
 }
 
@@ -329,7 +322,11 @@ static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *in
 
 	if (!take_source(server, invocation, options, &source))
 		return TRUE;
-	region = rs_source_region(source ? source : first(server));
+	if (!source && rs_session_n_sources(server->session) > 1) {
+		rs_error_set(&err, EINVAL, "the region of which source? The session has several");
+		return rs_server_give_error(invocation, &err);
+	}
+	region = rs_source_region(source ? source : rs_session_source(server->session, 0));
 	if (rs_region_reopen_readonly(region, &fd, &err))
 		return rs_server_give_error(invocation, &err);
 	out = g_unix_fd_list_new_from_array(&fd, 1); /* takes fd */
@@ -399,7 +396,7 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 		return;
 	escaped = rs_trace_escape(end->text, -1, NULL);
 	rs_dbus_session1_emit_ended(server->skeleton, rs_end_reason_name(end->reason), end->code,
-				    escaped, rs_row_empty());
+				    escaped, rs_row_ended(rs_session_end_source(server->session)));
 	for (guint i = 0; i < server->peers->len; i++)
 		g_dbus_connection_flush_sync(server->peers->pdata[i], NULL, NULL);
 }
@@ -500,8 +497,6 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 		     struct rs_error *err)
 {
 	struct rs_server *server = g_new0(struct rs_server, 1);
-	const struct rs_source *source = rs_session_source(session, 0);
-	g_autofree char *kernel = g_utf8_make_valid(rs_source_kernel(source), -1);
 	int ret;
 
 	rs_trace_session_error_quark();
@@ -511,8 +506,6 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	server->bonds = rs_server_bonds_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
-	rs_dbus_session1_set_kind(server->skeleton, rs_source_kind(source));
-	rs_dbus_session1_set_kernel(server->skeleton, kernel);
 	rs_dbus_session1_set_version(server->skeleton, RS_VERSION);
 	update_properties(server);
 	connect_methods(server);

@@ -162,7 +162,7 @@ static int match(struct rs_session *session, const struct asker *asker, const ch
 	if (ret)
 		return ret;
 	if (session->detached || rs_session_over(session))
-		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
+		return rs_session_refuse_over(session, err);
 	found = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
 	for (guint i = 0; i < session->sources->len; i++) {
 		struct rs_source *source = nth_source(session, i);

@@ -169,7 +169,8 @@ static void join(struct memory *memory, struct member *member, const struct rs_g
 	struct rs_session *session = memory->session;
 	struct rs_target *target = make_target(memory->machine->target);
 	struct rs_error err = {0};
-	int ret = rs_source_create(session, &config, member->region, target, &member->source, &err);
+	int ret = rs_source_create(session, &config, memory->machine, member->region, target,
+				   &member->source, &err);
 
 	if (ret) {
 		target->ops->destroy(target);
@@ -179,7 +180,6 @@ static void join(struct memory *memory, struct member *member, const struct rs_g
 	}
 	member->region = NULL;
 	member->state = LIVE;
-	member->source->machine = memory->machine;
 	rs_source_start(member->source, NULL);
 	rs_session_share_clocks(member->source);
 	g_ptr_array_add(session->sources, member->source);

@@ -118,6 +118,7 @@ struct rs_session {
 	struct rs_owners *owners;   /* all but the guests */
 	struct rs_source_stat past; /* of sources that are gone */
 	uint32_t sources_made;      /* sources made so far: the number of the newest */
+	GHashTable *names;          /* of sources, also of those that are gone, but numbered ones */
 	uint32_t source_changes;    /* grows with each change of a source */
 	uint32_t generation;        /* grows each time that listeners are told of a change */
 	gint64 refresh_at;          /* monotonic, us */
@@ -143,6 +144,8 @@ static inline bool source_alive(const struct rs_source *source)
 
 /* session.c */
 bool rs_session_over(const struct rs_session *session); /* all sources that we started have ended */
+/* -ESHUTDOWN */
+int rs_session_refuse_over(const struct rs_session *session, struct rs_error *err);
 /* The clock of a source takes over the best line that is known in its machine. */
 void rs_session_share_clocks(struct rs_source *source);
 /* Forgets and frees a source, which must have ended and not be held. */
@@ -179,9 +182,10 @@ void rs_source_say_hello(struct rs_source *source);
 void rs_source_say_ended(struct rs_source *source);
 
 /* source.c */
+/* `machine`: in whose memory it joined; NULL: the session started it. */
 int rs_source_create(struct rs_session *session, const struct rs_source_config *config,
-		     RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
-		     struct rs_error *err);
+		     struct rs_source *machine, RsTraceRegion *region, struct rs_target *target,
+		     struct rs_source **out, struct rs_error *err);
 /* The text must have been restored before: see rs_session_detach. NULL is accepted. */
 void rs_source_destroy(struct rs_source *source);
 int rs_source_start(struct rs_source *source, struct rs_error *err);

@@ -127,9 +127,9 @@ char *rs_session_name_for(const char *kernel)
 	if (g_str_has_suffix(base, ".elf"))
 		base[strlen(base) - 4] = 0;
 	g_strcanon(base, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "._-", '-');
-	/* Room for "-2" and the like. */
-	if (strlen(base) > RS_SESSION_NAME_MAX - 8)
-		base[RS_SESSION_NAME_MAX - 8] = 0;
+	/* Room for "-2" or ".2" and the like. */
+	if (strlen(base) > RS_SESSION_NAME_MAX - 24)
+		base[RS_SESSION_NAME_MAX - 24] = 0;
 	while (*from == '.' || *from == '-')
 		from++;
 	return g_strdup(*from ? from : "guest");
@@ -148,6 +148,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->name = g_strdup(name);
 	session->context = g_main_context_ref_thread_default();
 	session->sources = g_ptr_array_new();
+	session->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	session->owners = rs_owners_new();
 	session->memories = g_ptr_array_new_with_free_func(rs_session_free_memory);
 	session->listeners = g_ptr_array_new();
@@ -160,7 +161,7 @@ int rs_session_add_source(struct rs_session *session, const struct rs_source_con
 			  struct rs_error *err)
 {
 	struct rs_source *source;
-	int ret = rs_source_create(session, config, region, target, &source, err);
+	int ret = rs_source_create(session, config, NULL, region, target, &source, err);
 
 	if (ret)
 		return ret;
@@ -222,6 +223,7 @@ void rs_session_destroy(struct rs_session *session)
 	g_ptr_array_unref(session->sources);
 	g_ptr_array_unref(session->memories);
 	rs_owners_free(session->owners);
+	g_hash_table_unref(session->names);
 	g_ptr_array_unref(session->listeners);
 	g_main_context_unref(session->context);
 	g_free(session->name);
@@ -254,7 +256,7 @@ int rs_session_pause(struct rs_session *session, struct rs_error *err)
 	int ret = 0;
 
 	if (rs_session_over(session))
-		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
+		return rs_session_refuse_over(session, err);
 	if (session->paused)
 		return rs_error_set(err, EBUSY, "the guest is paused already");
 	for (guint i = 0; i < session->sources->len && !ret; i++)
@@ -270,7 +272,7 @@ int rs_session_resume(struct rs_session *session, struct rs_error *err)
 	int ret = 0;
 
 	if (rs_session_over(session))
-		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
+		return rs_session_refuse_over(session, err);
 	if (!session->paused)
 		return rs_error_set(err, EBUSY, "the guest is not paused");
 	resume_all(session, &ret, err);
@@ -303,9 +305,16 @@ bool rs_session_over(const struct rs_session *session)
 	return session->sources->len > 0;
 }
 
-const struct rs_target_end *rs_session_end(const struct rs_session *session)
+int rs_session_refuse_over(const struct rs_session *session, struct rs_error *err)
 {
-	const struct rs_target_end *end = NULL;
+	return rs_error_set(err, ESHUTDOWN, "%s",
+			    session->sources->len > 1 ? "all that the session started has ended"
+						      : "the guest has ended");
+}
+
+const struct rs_source *rs_session_end_source(const struct rs_session *session)
+{
+	const struct rs_source *found = NULL;
 
 	if (!rs_session_over(session))
 		return NULL;
@@ -314,11 +323,18 @@ const struct rs_target_end *rs_session_end(const struct rs_session *session)
 
 		if (source->machine)
 			continue;
-		end = &source->end;
-		if (end->reason != RS_END_EXIT || end->code)
+		found = source;
+		if (source->end.reason != RS_END_EXIT || source->end.code)
 			break;
 	}
-	return end;
+	return found;
+}
+
+const struct rs_target_end *rs_session_end(const struct rs_session *session)
+{
+	const struct rs_source *source = rs_session_end_source(session);
+
+	return source ? &source->end : NULL;
 }
 
 enum rs_session_state rs_session_state(const struct rs_session *session)

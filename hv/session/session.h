@@ -61,7 +61,10 @@ enum rs_session_state {
 };
 
 struct rs_source_config {
-	/* As a session's name, and not yet taken in the session. NULL: made from `kernel`. */
+	/*
+	 * As a session's name, and not yet used in the session. NULL: made from `kernel`; if that
+	 * was used, with the source's number behind a dot.
+	 */
 	const char *name;
 	const char *kernel;  /* what runs, for people */
 	const char *journal; /* path of the patch journal; NULL: none */
@@ -284,6 +287,8 @@ const char *rs_session_name(const struct rs_session *session);
  * Sources that joined do not count. NULL: some source has not ended.
  */
 const struct rs_target_end *rs_session_end(const struct rs_session *session);
+/* The source whose end rs_session_end() is; NULL as there. */
+const struct rs_source *rs_session_end_source(const struct rs_session *session);
 const char *rs_end_reason_name(enum rs_end_reason reason);
 
 /* ---- sources ---- */
@@ -317,6 +322,7 @@ struct rs_source *rs_source_machine(const struct rs_source *source);
  */
 char *rs_source_join_path(const struct rs_source *source);
 
+/* No other source of this session ever has the same name. */
 const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
 const char *rs_source_kernel(const struct rs_source *source);
@@ -346,8 +352,8 @@ int rs_source_nudge(struct rs_source *source, struct rs_error *err);
 
 void rs_source_stat(struct rs_source *source, struct rs_source_stat *out);
 /*
- * Figures of all sources together, also of those that are gone. Clocks and generations are the
- * first source's. `cpus` and `now_ts` are 0.
+ * Figures of all sources together, also of those that are gone. What cannot be added up (the clock,
+ * generations, `cpus`) is 0.
  */
 void rs_session_stat(struct rs_session *session, struct rs_source_stat *out);
 /* One of stat->cpus. */

@@ -61,36 +61,62 @@ static bool nudge(void *data)
 
 /* ---- life ---- */
 
-static bool name_taken(const struct rs_session *session, const char *name)
+/* Names without a source's number that are remembered. Guests choose those of their processes. */
+#define PLAIN_NAMES 256u
+
+static bool name_used(const struct rs_session *session, const char *name)
 {
-	for (guint i = 0; i < session->sources->len; i++) {
-		if (strcmp(nth_source(session, i)->name, name) == 0)
-			return true;
-	}
-	return false;
+	return g_hash_table_contains(session->names, name);
 }
 
-static int choose_name(const struct rs_session *session, const struct rs_source_config *config,
-		       char **out, struct rs_error *err)
+/* Whether it is one of the names that numbered() makes, for whatever source. */
+static bool ends_in_number(const char *name)
+{
+	const char *end = name + strlen(name);
+
+	while (end > name && g_ascii_isdigit(end[-1]))
+		end--;
+	return *end && end > name && end[-1] == '.';
+}
+
+/*
+ * A name that no other source has had: it ends in the source's own number. Only the user can have
+ * given it to another source.
+ */
+static char *numbered(const struct rs_session *session, const char *base, uint32_t number)
+{
+	char *name = g_strdup_printf("%s.%u", base, number);
+
+	while (name_used(session, name)) {
+		g_autofree char *before = name;
+
+		name = g_strdup_printf("%s.%u", before, number);
+	}
+	return name;
+}
+
+static int choose_name(struct rs_session *session, const struct rs_source_config *config,
+		       const struct rs_source *machine, uint32_t number, char **out,
+		       struct rs_error *err)
 {
 	g_autofree char *base = NULL;
-	int ret;
+	int ret = config->name ? rs_session_check_name(config->name, err) : 0;
 
-	if (config->name) {
-		ret = rs_session_check_name(config->name, err);
-		if (!ret && name_taken(session, config->name))
-			ret = rs_error_set(err, EEXIST, "the session has a source '%s' already",
-					   config->name);
-		if (!ret)
-			*out = g_strdup(config->name);
+	if (!ret && config->name && name_used(session, config->name))
+		ret = rs_error_set(err, EEXIST, "the session has a source '%s' already",
+				   config->name);
+	if (ret)
 		return ret;
+	base = config->name ? g_strdup(config->name)
+			    : rs_session_name_for(config->kernel ? config->kernel : "");
+	if (name_used(session, base) ||
+	    (machine &&
+	     (ends_in_number(base) || g_hash_table_size(session->names) >= PLAIN_NAMES))) {
+		*out = numbered(session, base, number);
+		return 0;
 	}
-	base = rs_session_name_for(config->kernel ? config->kernel : "");
 	*out = g_strdup(base);
-	for (unsigned int n = 2; name_taken(session, *out); n++) {
-		g_free(*out);
-		*out = g_strdup_printf("%s-%u", base, n);
-	}
+	g_hash_table_add(session->names, g_steal_pointer(&base));
 	return 0;
 }
 
@@ -111,19 +137,21 @@ static struct rs_publisher *make_publisher(RsTraceRegion *region, bool self_patc
 }
 
 int rs_source_create(struct rs_session *session, const struct rs_source_config *config,
-		     RsTraceRegion *region, struct rs_target *target, struct rs_source **out,
-		     struct rs_error *err)
+		     struct rs_source *machine, RsTraceRegion *region, struct rs_target *target,
+		     struct rs_source **out, struct rs_error *err)
 {
 	const struct rs_region_header *h = &region->header;
 	struct rs_source *source;
 	char *name;
-	int ret = choose_name(session, config, &name, err);
+	uint32_t number = session->sources_made + 1;
+	int ret = choose_name(session, config, machine, number, &name, err);
 
 	if (ret)
 		return ret;
 	source = g_new0(struct rs_source, 1);
 	source->session = session;
-	source->number = ++session->sources_made;
+	source->number = session->sources_made = number;
+	source->machine = machine;
 	source->name = name;
 	source->kernel = g_strdup(config->kernel);
 	source->journal = g_strdup(config->journal);

@@ -137,17 +137,6 @@ void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
 		any |= source->hello;
 		self &= !source->hello || one.self_patch;
 	}
-	if (session->sources->len) {
-		struct rs_source_stat one;
-
-		/* Figures that cannot be added up are those of the first source. */
-		rs_source_stat(nth_source(session, 0), &one);
-		out->clock_hz = one.clock_hz;
-		out->clock_error_ns = one.clock_error_ns;
-		out->clock_epochs = one.clock_epochs;
-		out->generation = one.generation;
-		out->applied_generation = one.applied_generation;
-	}
 	out->state = rs_session_state(session);
 	out->self_patch = any && self;
 }

@@ -105,8 +105,11 @@ def check_sane(lines, what):
         fields = line.get('fields')
         if 'event' not in line or line['system'] != 'join':
             continue
-        if fields['check'] != fields['n'] * 2654435761 or not re.fullmatch(re.escape(fields['who']) + r'(-\d+)?', line['source']):
+        if fields['check'] != fields['n'] * 2654435761 or not re.fullmatch(re.escape(fields['who']) + r'(\.\d+)?', line['source']):
             raise AssertionError(f'{what}: {line}')
+    sources = {(l['source'], l['source_number']) for l in lines if 'source' in l}
+    check(len(sources) == len({name for name, _ in sources}) == len({number for _, number in sources}),
+          f'{what}: a name and a number for each source')
     bad = [l for l in lines if 'raw' in l]
     check(not bad, f'{what}: all lines are decoded {bad[:2]}')
 
@@ -499,7 +502,8 @@ def test_stopped():
         b.process.send_signal(signal.SIGSTOP)
         rows = {r['name']: r for r in json.loads(rs('ps', '--json').stdout)}
         check({n: r['state'] for n, r in rows.items()} == {'calm': 'running', 'held': 'no answer'} and
-              not rows['held']['sources'] and len(rows['calm']['sources']) == 1, f'ps says so: {rows}')
+              [(x['kind'], x.get('number'), x['state']) for r in ('held', 'calm') for x in rows[r]['sources']] ==
+              [('hosted', None, 'no answer'), ('hosted', 1, 'running')], f'ps says so: {rows}')
         table = rs('ps').stdout
         check(re.search(r'^held +no answer +hosted ', table, re.M) and
               re.search(r'^calm +running +hosted ', table, re.M), f'as text too: {table}')

@@ -91,7 +91,8 @@ def test_json():
     rows = [json.loads(l) for l in r.stdout.splitlines()]
     events = [row for row in rows if 'event' in row]
     check(r.returncode == 0 and len(events) >= 2000, f'{len(events)} events as JSON')
-    check(all(e['source'] in ('left', 'right', 'prog') for e in events), 'each with its source')
+    check(all((e['source'], e['source_number']) in (('left', 1), ('right', 2), ('prog', 3)) for e in events),
+          'each with its source')
 
 
 def test_control():
@@ -127,7 +128,12 @@ def test_control():
         check(s['events'] == sum(x['events'] for x in s['sources']) == 36, 'and in all')
         check(rs('stat', '-s', 'c').stdout.count('source:') == 3, 'as text too')
         row = [x for x in json.loads(rs('ps', '--json').stdout) if x['name'] == 'c'][0]
-        check([x['name'] for x in row['sources']] == ['left', 'right', 'prog'], 'ps shows them')
+        check([(x['name'], x['number']) for x in row['sources']] ==
+              [(x['name'], x['number']) for x in s['sources']] ==
+              [('left', 1), ('right', 2), ('prog', 3)], 'ps shows them')
+        check(re.search(r'^c +running +- +\d+  3 sources$', rs('ps').stdout, re.M), 'ps says how many')
+        check({(x['source'], x['source_number']) for x in s['cpus']} == {('left', 1), ('right', 2), ('prog', 3)},
+              'as do rings')
         check(re.search(r'^  right +running +qemu-tcg', rs('ps').stdout, re.M), 'as text too')
         r = rs('trace', '-s', 'c', '--count', '20')
         check(r.returncode == 0 and len(lines_of(r.stdout)) >= 20, 'trace names sources')
@@ -137,7 +143,8 @@ def test_control():
         wait_for('the end of one', lambda: [x['state'] for x in json.loads(
             rs('ps', '--json').stdout)[0]['sources']] == ['running', 'running', 'ended'])
         rows = json.loads(rs('list', '-s', 'c', '-p', '--json').stdout)
-        check({(x['source'], x['state']) for x in rows} == {('left', 'live'), ('right', 'live'), ('prog', 'dead')},
+        check({(x['source_number'], x['source'], x['state']) for x in rows} ==
+              {(1, 'left', 'live'), (2, 'right', 'live'), (3, 'prog', 'dead')},
               'its provider is not live')
         r = rs('enable', '-s', 'c', 'prog/*')
         check(r.returncode == 3 and "'prog' has ended" in r.stderr, f'enable of one that has ended: {r.stderr}')
@@ -169,7 +176,7 @@ def test_attach():
                            r.stderr))
     check(r.returncode == 0, f'attach: {r.returncode} {r.stderr}')
     check(len(back) == 3 and all(int(n) > 0 for n in back.values()), f'all text put right: {back}')
-    check({n for _, n, _ in lines_of(r.stdout)} == {'demo', 'demo-2'}, 'both guests are traced')
+    check({n for _, n, _ in lines_of(r.stdout)} == {'demo', 'demo.2'}, 'both guests are traced')
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

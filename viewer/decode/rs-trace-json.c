@@ -103,7 +103,7 @@ static void append_event(GString *out, const RsTraceRecord *record)
 }
 
 void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			const char *source)
+			const RsTraceJsonSource *source)
 {
 	char flags[5];
 
@@ -111,8 +111,9 @@ void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTrace
 	append_integer(out, record->ns, FALSE);
 	if (source) {
 		g_string_append(out, ",\"source\":\"");
-		g_string_append(out, source);
-		g_string_append_c(out, '"');
+		g_string_append(out, source->name);
+		g_string_append(out, "\",\"source_number\":");
+		append_integer(out, source->number, FALSE);
 	}
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		g_string_append(out, ",\"boot\":");

@@ -24,12 +24,18 @@ G_BEGIN_DECLS
 
 #define RS_TRACE_JSON_MAX (1u << 20)
 
+/* The source of a line: its name, which needs no escape, and its number in the session. */
+typedef struct {
+	const char *name;
+	guint32 number;
+} RsTraceJsonSource;
+
 /*
  * Appends one object and a newline. `task`: from rs_trace_cmdline_lookup(), for events only.
- * `source`: its name, which needs no escape. NULL: none.
+ * `source` NULL: it is not named.
  */
 void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			const char *source);
+			const RsTraceJsonSource *source);
 
 G_END_DECLS
 

@@ -425,8 +425,10 @@ static void test_json(void)
 	g_string_truncate(out, 0);
 	record = (RsTraceRecord){
 		.kind = RS_TRACE_RECORD_BOOT, .ns = 5, .when = {.boot = G_MAXUINT32}, .ring = 1};
-	rs_trace_json_line(out, &record, NULL, NULL);
-	g_assert_cmpstr(out->str, ==, "{\"ns\":5,\"boot\":4294967295}\n");
+	rs_trace_json_line(out, &record, NULL, &(RsTraceJsonSource){"web.7", 7});
+	g_assert_cmpstr(
+		out->str, ==,
+		"{\"ns\":5,\"source\":\"web.7\",\"source_number\":7,\"boot\":4294967295}\n");
 	g_string_truncate(out, 0);
 	test_desc_all(descs);
 	test_take(schema, 0, descs);

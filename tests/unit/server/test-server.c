@@ -134,7 +134,6 @@ static void test_control(struct host *host)
 	guint touched, id;
 
 	g_assert_cmpstr(rs_dbus_session1_get_name(c), ==, "t");
-	g_assert_cmpstr(rs_dbus_session1_get_kind(c), ==, "sham");
 	g_assert_cmpstr(rs_dbus_session1_get_state(c), ==, "running");
 	g_assert_true(rs_dbus_session1_call_enable_sync(c, "sched:switch",
 							rs_trace_client_no_options(), &touched,
@@ -147,6 +146,8 @@ static void test_control(struct host *host)
 						      NULL, NULL, NULL));
 	g_assert_cmpuint(g_variant_n_children(events), ==, 2);
 	row = g_variant_get_child_value(events, 0);
+	g_assert_true(g_variant_lookup(row, "source_number", "u", &id));
+	g_assert_cmpuint(id, ==, 1);
 	g_assert_true(g_variant_lookup(row, "id", "u", &id));
 	g_assert_true(g_variant_lookup(row, "system", "&s", &system));
 	g_assert_true(g_variant_lookup(row, "name", "&s", &name));
@@ -166,6 +167,9 @@ static void test_control(struct host *host)
 	g_assert_true(g_variant_lookup(totals, "events_enabled", "t", &value));
 	g_assert_cmpuint(value, ==, 1);
 	g_assert_cmpuint(g_variant_n_children(cpus), ==, 2);
+	/* What only a source has is not told of the session. */
+	g_assert_false(g_variant_lookup(totals, "kind", "&s", NULL));
+	g_assert_false(g_variant_lookup(totals, "clock_hz", "t", NULL));
 
 	g_assert_false(rs_dbus_session1_call_disable_sync(
 		c, "nix", rs_trace_client_no_options(), &touched, NULL, NULL, NULL, NULL, &error));
@@ -230,11 +234,22 @@ static void test_region_is_read_only(struct host *host)
 	rs_trace_region_free(region);
 }
 
+static guint number_of(GVariant *row, const char *key)
+{
+	guint value;
+
+	g_assert_true(g_variant_lookup(row, key, "u", &value));
+	return value;
+}
+
 static void on_ended(RsDBusSession1 *c, const char *reason, int code, const char *text,
 		     GVariant *more, gpointer data)
 {
 	g_assert_cmpstr(reason, ==, "killed");
 	g_assert_cmpstr(text, ==, "enough");
+	g_assert_true(g_variant_lookup(more, "source", "&s", &text));
+	g_assert_cmpstr(text, ==, "k");
+	g_assert_cmpuint(number_of(more, "source_number"), ==, 1);
 	*(bool *)data = true;
 }
 
@@ -297,6 +312,35 @@ static void check_part(GStrv problems, GVariant *more, const char *why)
 	g_assert_cmpuint(g_strv_length(problems), ==, 1);
 	g_assert_true(g_str_has_prefix(problems[0], "other: "));
 	g_assert_nonnull(strstr(problems[0], why));
+}
+
+/* What one source has is asked of it by its number. */
+static void test_sources(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GPtrArray) sources = rs_trace_client_sources(c, NULL);
+	g_autoptr(GVariant) totals = NULL, cpus = NULL, row = NULL;
+	g_autoptr(RsTraceRegion) region = NULL;
+	GError *error = NULL;
+	const char *text;
+
+	g_assert_nonnull(sources);
+	g_assert_cmpuint(sources->len, ==, 2);
+	g_assert_cmpuint(((RsTraceClientSource *)sources->pdata[1])->number, ==, 2);
+	g_assert_cmpstr(((RsTraceClientSource *)sources->pdata[1])->kernel, ==, "other");
+	g_assert_true(rs_dbus_session1_call_stat_sync(c, rs_trace_client_source(2), &totals, &cpus,
+						      NULL, NULL));
+	g_assert_true(g_variant_lookup(totals, "kind", "&s", &text));
+	g_assert_cmpstr(text, ==, "sham");
+	g_assert_cmpuint(g_variant_n_children(cpus), ==, 1);
+	row = g_variant_get_child_value(cpus, 0);
+	g_assert_cmpuint(number_of(row, "source_number"), ==, 2);
+	g_assert_null(rs_trace_client_open_region(c, 0, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+	region = rs_trace_client_open_region(c, 2, NULL);
+	g_assert_nonnull(region);
+	g_assert_cmpuint(region->header.session_id, ==, host->other->region->header.session_id);
 }
 
 /* What was asked for is done in one of two guests. */
@@ -498,14 +542,6 @@ static GVariant *provider_row(RsDBusSession1 *c, guint slot)
 	return row;
 }
 
-static guint number_of(GVariant *row, const char *key)
-{
-	guint value;
-
-	g_assert_true(g_variant_lookup(row, key, "u", &value));
-	return value;
-}
-
 static void test_providers(struct host *host)
 {
 	static const char *const more[] = {"one", NULL};
@@ -524,6 +560,7 @@ static void test_providers(struct host *host)
 	g_assert_cmpstr(text, ==, "k");
 	g_assert_true(g_variant_lookup(first, "name", "&s", &text));
 	g_assert_cmpstr(text, ==, "sched");
+	g_assert_cmpuint(number_of(first, "source_number"), ==, 1);
 	g_assert_cmpuint(number_of(first, "events"), ==, 2);
 	g_assert_cmpuint(number_of(first, "generation"), ==, 1);
 	g_assert_cmpuint(number_of(first, "pid"), ==, 0);
@@ -586,6 +623,7 @@ int main(int argc, char **argv)
 		void (*set_up)(struct host *host, gconstpointer data);
 	} tests[] = {
 		{"/server/server/part", test_part, set_up_other},
+		{"/server/server/sources", test_sources, set_up_other},
 		{"/server/server/control", test_control},
 		{"/server/server/claim", test_claim},
 		{"/server/server/region", test_region_is_read_only},

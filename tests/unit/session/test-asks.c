@@ -126,7 +126,7 @@ static void check_failed(struct fixture *f, uint32_t touched, const char *why)
 {
 	g_assert_cmpuint(f->result.touched, ==, touched);
 	g_assert_false(f->result.pending);
-	check_problem(f, "kern-2: ", "nothing was changed there", why);
+	check_problem(f, "kern.2: ", "nothing was changed there", why);
 	g_assert_nonnull(f->result.failed);
 	g_assert_cmpuint(f->result.failed->len, ==, 1);
 	g_assert_cmpuint(g_array_index(f->result.failed, uint32_t, 0), ==,
@@ -200,7 +200,7 @@ static void test_disable(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(disable(f, "sched:*"), ==, 0);
 	g_assert_cmpuint(f->result.touched, ==, 4);
 	g_assert_null(f->result.failed);
-	check_problem(f, "kern-2: ", "events are off", "it runs away");
+	check_problem(f, "kern.2: ", "events are off", "it runs away");
 	g_assert_false(is_on(f, 0, 0) || is_on(f, 0, 1) || is_on(f, 1, 0) || is_on(f, 1, 1));
 	g_assert_false(sham_patched(f->sham[0], FIRST));
 	g_assert_true(sham_patched(f->sham[1], FIRST));
@@ -219,10 +219,10 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	g_assert_true(is_on(f, 0, 0) && is_filtered(f, 0, 0));
 	g_assert_true(is_on(f, 1, 0) && !is_filtered(f, 1, 0));
 	/* Neither does the guest that failed remember it. */
-	g_assert_cmpint(enable(f, "kern-2/*"), ==, 0);
+	g_assert_cmpint(enable(f, "kern.2/*"), ==, 0);
 	check_whole(f, 2);
 	g_assert_cmpint(enable(f, "sched:late"), ==, -ENOENT);
-	g_assert_cmpint(filter(f, "kern-2/*", "a > 1"), ==, -ENOSPC);
+	g_assert_cmpint(filter(f, "kern.2/*", "a > 1"), ==, -ENOSPC);
 	g_assert_cmpint(enable(f, "sched:*"), ==, 0);
 	check_late(f, true, true);
 	/* The rule holds for the guest without room too. So a late event stays off there. */
@@ -230,14 +230,14 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	sham_provider(f->sham[1], "sched", late);
 	rs_session_refresh(f->session);
 	g_assert_false(is_on(f, 1, 2));
-	g_assert_nonnull(strstr(f->said->str, "kern-2: what is wanted cannot be switched on"));
+	g_assert_nonnull(strstr(f->said->str, "kern.2: what is wanted cannot be switched on"));
 	g_assert_cmpint(f->failed, ==, 0);
 }
 
 static void test_filter_nowhere(struct fixture *f, gconstpointer data)
 {
 	g_assert_cmpint(enable(f, "sched:*"), ==, 0);
-	g_assert_cmpint(filter(f, "kern-2/sched:*", "a > 1"), ==, -ENOSPC);
+	g_assert_cmpint(filter(f, "kern.2/sched:*", "a > 1"), ==, -ENOSPC);
 	check_whole(f, 0);
 	sham_provider(f->sham[1], "sched", late);
 	rs_session_refresh(f->session);
@@ -253,11 +253,11 @@ static void test_clear(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(filter(f, "kern/sched:*", "a > 1"), ==, 0);
 	g_assert_true(is_filtered(f, 0, 0));
 	f->sham[1]->unstoppable = true;
-	g_assert_cmpint(disable(f, "kern-2/switch"), ==, 0);
+	g_assert_cmpint(disable(f, "kern.2/switch"), ==, 0);
 	g_assert_true(sham_patched(f->sham[1], FIRST));
 	g_assert_cmpint(filter(f, "sched:*", NULL), ==, 0);
 	g_assert_cmpuint(f->result.touched, ==, 4);
-	check_problem(f, "kern-2: ", "events are off", "it runs away");
+	check_problem(f, "kern.2: ", "events are off", "it runs away");
 	g_assert_true(is_on(f, 0, 0) && !is_filtered(f, 0, 0));
 	check_late(f, true, false);
 }

@@ -251,13 +251,59 @@ static void test_join(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(rs_session_n_sources(f->session), ==, 2);
 	g_assert_cmpuint(rs_session_source_changes(f->session), >, changes);
 	second = come(f, &other, 1235);
-	g_assert_cmpstr(rs_source_name(second), ==, "sham-2");
+	g_assert_cmpstr(rs_source_name(second), ==, "sham.3");
 	g_assert_cmpint(
-		rs_session_enable(f->session, RS_OWNER_HOST, "sham-2/pool:done", NULL, NULL), ==,
+		rs_session_enable(f->session, RS_OWNER_HOST, "sham.3/pool:done", NULL, NULL), ==,
 		0);
 	g_assert_true(is_on(&other, 1) && !is_on(&agent, 1));
 	forget(&agent);
 	forget(&other);
+}
+
+/* A process of that name joins, has this name as a source, and leaves. */
+static void check_name(struct fixture *f, const char *name, const char *want)
+{
+	uint32_t before = f->added;
+	struct rs_guest_info *info;
+	struct agent agent;
+
+	AWAIT(take(f, &agent, 1000 + before) == 0);
+	hello(&agent);
+	info = rs_trace_region_section(agent.sham.region, RS_SEC_GUEST_INFO, NULL);
+	g_strlcpy(info->name, name, sizeof(info->name));
+	AWAIT(f->added > before);
+	g_assert_cmpstr(rs_source_name(f->newest), ==, want);
+	leave(&agent);
+	AWAIT(rs_source_state(f->newest) == RS_SESSION_ENDED);
+}
+
+/* A name stands for one process of the session, whatever processes call themselves. */
+static void test_names(struct fixture *f, gconstpointer data)
+{
+	check_name(f, "web", "web");
+	check_name(f, "web", "web.3");
+	check_name(f, "db", "db");
+	/* It must not look like the name of another source. */
+	check_name(f, "web.6", "web.6.5");
+	check_name(f, "web", "web.6");
+	check_name(f, "kern", "kern.7");
+	check_name(f, "a.b", "a.b");
+}
+
+/* A machine may give its processes any number of names. Not all of them are remembered. */
+static void test_many_names(struct fixture *f, gconstpointer data)
+{
+	uint32_t plain = 0;
+
+	for (uint32_t i = 0; i < 270; i++) {
+		g_autofree char *name = g_strdup_printf("p%u", i);
+		g_autofree char *other = g_strdup_printf("p%u.%u", i, i + 2);
+
+		/* The machine's name is one of 256. */
+		check_name(f, name, i < 255 ? name : other);
+		plain += strcmp(rs_source_name(f->newest), name) == 0;
+	}
+	g_assert_cmpuint(plain, ==, 255);
 }
 
 /* A region is claimed, but no agent ever reports. */
@@ -307,8 +353,8 @@ static void test_leave(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(rs_session_n_sources(f->session), ==, USERS);
 	g_assert_cmpuint(generation(f, agents[0].place.index), ==, 2);
 	g_assert_cmpuint(generation(f, agents[3].place.index), ==, 1);
-	g_assert_cmpstr(rs_source_name(f->newest), ==, "sham");
-	/* A name may be used again, a number never. */
+	/* Neither name nor number is used again, although the first one's has gone. */
+	g_assert_cmpstr(rs_source_name(f->newest), ==, "sham.5");
 	source = come(f, &next, 20);
 	g_assert_cmpuint(next.place.index, ==, agents[0].place.index);
 	g_assert_cmpuint(rs_source_number(source), ==, 6);
@@ -606,6 +652,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("join", test_join, 0);
+	ADD("names", test_names, 0);
+	ADD("many-names", test_many_names, 0);
 	ADD("no-hello", test_no_hello, 0);
 	ADD("leave", test_leave, 0);
 	ADD("hold", test_hold, 0);

@@ -111,7 +111,7 @@ static void test_names(struct fixture *f, gconstpointer data)
 	struct rs_error err = {0};
 
 	g_assert_cmpstr(rs_source_name(f->source[0]), ==, "kern");
-	g_assert_cmpstr(rs_source_name(f->source[1]), ==, "kern-2");
+	g_assert_cmpstr(rs_source_name(f->source[1]), ==, "kern.2");
 	g_assert_cmpint(rs_session_add_source(f->session, &config, third->region, &third->target,
 					      NULL, &err),
 			==, -EEXIST);
@@ -139,7 +139,7 @@ static void test_enable(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(result.touched, ==, 2);
 	g_assert_true(is_on(f, 0, 0) && is_on(f, 1, 1));
 	g_assert_false(is_on(f, 0, 1) || is_on(f, 1, 0) || is_on(f, 1, 2));
-	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "kern-2/*", &result, &err), ==,
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "kern.2/*", &result, &err), ==,
 			0);
 	g_assert_cmpuint(result.touched, ==, 3);
 	g_assert_false(is_on(f, 0, 1));
@@ -179,7 +179,7 @@ static void test_pending(struct fixture *f, gconstpointer data)
 			0);
 	g_assert_true(result.pending);
 	g_assert_cmpint(
-		rs_session_enable(f->session, RS_OWNER_HOST, "kern-2/switch", &result, &err), ==,
+		rs_session_enable(f->session, RS_OWNER_HOST, "kern.2/switch", &result, &err), ==,
 		0);
 	come_up(f);
 	g_assert_true(is_on(f, 1, 0) && is_on(f, 1, 1));
@@ -225,7 +225,7 @@ static void test_guest_asks(struct fixture *f, gconstpointer data)
 	g_assert_false(is_filtered(f, 0, 0));
 	sham_request(f->sham[1], 0, RS_HCALL_LOG, 0, "hi");
 	sham_wait_answer(f->sham[1], 0);
-	g_assert_nonnull(strstr(f->said->str, "kern-2: guest: hi"));
+	g_assert_nonnull(strstr(f->said->str, "kern.2: guest: hi"));
 }
 
 static void test_ends(struct fixture *f, gconstpointer data)
