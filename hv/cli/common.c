@@ -6,6 +6,7 @@
 #include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
 		  int *code)
@@ -133,6 +134,15 @@ bool rs_cli_tell_problems(char **problems)
 	for (char **problem = problems; *problem; problem++)
 		rs_cli_fail(0, "%s", *problem);
 	return *problems;
+}
+
+void rs_cli_hint_off(const char *session)
+{
+	if (isatty(STDERR_FILENO))
+		rs_cli_fail(0,
+			    "no event is on. From another terminal: ringside enable %s GLOB; "
+			    "ringside list %s shows them",
+			    session, session);
 }
 
 bool rs_cli_good_duration(double seconds)

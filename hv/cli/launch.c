@@ -186,6 +186,24 @@ static int leave_program(const char *journal, const char *name, GPtrArray *lines
 	return ret;
 }
 
+/* Tells which sources are not taken up again, because they are programs. */
+static void tell_left(const RsTraceRundirEntry *old, GPtrArray *lines)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+	guint count = 0;
+
+	for (guint i = 0; i < old->sources->len; i++) {
+		const RsTraceRundirSource *source = old->sources->pdata[i];
+
+		if (!source->qmp)
+			g_string_append_printf(names, "%s%s", count++ ? ", " : "", source->name);
+	}
+	if (count)
+		g_ptr_array_add(lines, g_strdup_printf("not traced any more: %s, and what joined "
+						       "%s",
+						       names->str, count > 1 ? "them" : "it"));
+}
+
 static int take_up(struct rs_session *session, const char *run_dir, guint number,
 		   const RsTraceRundirSource *old, GPtrArray *lines, struct rs_error *err)
 {
@@ -233,6 +251,7 @@ static int take_up_all(struct rs_session *session, const char *run_dir,
 		if (old->sources->len > 1)
 			g_ptr_array_add(lines, g_strdup(err->message));
 	}
+	tell_left(old, lines);
 	if (rs_session_n_sources(session))
 		return 0;
 	if (!*first.message)

@@ -262,6 +262,19 @@ static bool look_for_matches(struct runner *runner, const char *when)
 	return all;
 }
 
+static void hint_off(const struct runner *runner)
+{
+	const struct rs_runner_config *config = runner->config;
+	struct rs_source_stat stat;
+
+	/* Whoever asked for events learns that there are none. A script reads JSON. */
+	if (config->enable || config->quiet || (config->json && runner->out_fd == STDOUT_FILENO))
+		return;
+	rs_session_stat(runner->session, &stat);
+	if (!stat.events_on)
+		rs_cli_hint_off(rs_session_name(runner->session));
+}
+
 /* Providers may need a moment after the agent's hello. */
 static gboolean on_settled(gpointer data)
 {
@@ -269,6 +282,7 @@ static gboolean on_settled(gpointer data)
 
 	runner->watches[ON_SETTLED] = 0;
 	look_for_matches(runner, " so far");
+	hint_off(runner);
 	return G_SOURCE_REMOVE;
 }
 

@@ -69,6 +69,10 @@ GVariant *rs_cli_owner_options(const char *owner);
 void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many);
 /* Prints each problem of an answer as rs_cli_fail() does. True: there is one: done in part. */
 bool rs_cli_tell_problems(char **problems);
+/*
+ * Tells on a terminal that nothing will be seen, since no event is on, and how to switch some on.
+ */
+void rs_cli_hint_off(const char *session);
 
 /* Prints a finished builder's root and a newline on standard output. */
 void rs_cli_print_json(JsonBuilder *builder, bool pretty);

@@ -228,6 +228,20 @@ static bool count(RsDBusSession1 *session, struct rs_printer_head *head)
 	return list && have_several(list);
 }
 
+/* A session whose agents have not reported yet may have been asked for events. */
+static void hint_off(RsDBusSession1 *session)
+{
+	g_autoptr(GVariant) totals = NULL;
+	guint64 on = 1;
+
+	if (!rs_dbus_session1_call_stat_sync(session, rs_trace_client_no_options(), &totals, NULL,
+					     NULL, NULL))
+		return;
+	g_variant_lookup(totals, "events_enabled", "t", &on);
+	if (!on && g_strcmp0(rs_dbus_session1_get_state(session), "running") == 0)
+		rs_cli_hint_off(rs_dbus_session1_get_name(session));
+}
+
 static int observe(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
 		   double duration)
 {
@@ -294,6 +308,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	printer.json = json;
 	printer.short_names = bare;
 	printer.count = (uint64_t)count;
+	if (!json)
+		hint_off(session);
 	return observe(session, &printer, fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST,
 		       duration);
 }

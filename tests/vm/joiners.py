@@ -519,8 +519,41 @@ def test_stopped():
         s.process.wait(PATIENCE)
 
 
+def test_hint():
+    """On a terminal, who sees nothing since no event is on is told so."""
+    def said(*args):
+        master, slave = os.openpty()
+        p = subprocess.Popen([RINGSIDE, *args], stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
+        os.close(slave)
+        text = b''
+        while True:
+            try:
+                text += os.read(master, 4096)
+            except OSError:  # its end
+                break
+        os.close(master)
+        check(p.wait(PATIENCE) == 0, f'{args}')
+        return text.decode()
+
+    hint = 'no event is on. From another terminal: ringside enable h GLOB; ringside list h shows them\r\n'
+    run = ('run', '--name', 'h', '--duration', '1.5')
+    program = ('--hosted', JOIN, 'main', 'hang')
+    check(said(*run, *program).count(hint) == 1, 'run says that no event is on')
+    for options in ('-e', 'join:*'), ('-q',), ('--json',):
+        check('no event' not in said(*run, *options, *program), f'not with {options}')
+    s = Session(JOIN, 'main', 'hang', name='h', options=('-q',))
+    check('no event' not in s.said(), 'nor where no terminal is')
+    wait_until('its agent', lambda: 'join:step' in rs('list', 'h').stdout)
+    check(said('trace', 'h', '--duration', '0.2').count(hint) == 1, 'trace says so too')
+    check('no event' not in said('trace', '--json', 'h', '--duration', '0.2'), 'not with --json')
+    check(rs('enable', 'h', '*').returncode == 0, 'enable')
+    check('no event' not in said('trace', 'h', '--duration', '0.2'), 'nor if one is on')
+    check(rs('stop', 'h').returncode == 0, 'stop')
+    s.process.wait(PATIENCE)
+
+
 def main():
-    tests = [test_stopped, test_children, test_later, test_killed, test_session_killed,
+    tests = [test_hint, test_stopped, test_children, test_later, test_killed, test_session_killed,
              test_dead_leader, test_disable_fails, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
     only = sys.argv[6:]
     with tempfile.TemporaryDirectory(prefix='rs-joiners-') as d:

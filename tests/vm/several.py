@@ -176,6 +176,8 @@ def test_attach():
                            r.stderr))
     check(r.returncode == 0, f'attach: {r.returncode} {r.stderr}')
     check(len(back) == 3 and all(int(n) > 0 for n in back.values()), f'all text put right: {back}')
+    check(re.findall('not traced any more: (.*)$', r.stderr, re.M) == ['hosted-demo, and what joined it'],
+          f'the program is named: {r.stderr}')
     check({n for _, n, _ in lines_of(r.stdout)} == {'demo', 'demo.2'}, 'both guests are traced')
     try:
         os.kill(pid, signal.SIGKILL)
