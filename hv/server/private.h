@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by server.c (peers, questions, life) and wishes.c (the wishes of peers); private.
+ * Shared by server.c (questions, life) and wishes.c (the wishes of peers); private.
  */
 #ifndef RS_HV_SERVER_PRIVATE_H
 #define RS_HV_SERVER_PRIVATE_H
 
+#include "server/peers.h"
 #include "server/server.h"
 
 #include <gio/gio.h>
@@ -13,14 +14,11 @@
 struct rs_server {
 	struct rs_session *session;
 	struct rs_session_listener listener;
-	GDBusServer *server;
-	GDBusAuthObserver *auth;
 	RsDBusSession1 *skeleton;
-	GPtrArray *peers;         /* GDBusConnection */
+	struct rs_peers *peers;
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	GArray *bonds;            /* owners whose wishes end with a connection */
-	char *path;
-	GSource *later; /* the next Changed signal, while one is due */
+	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at;
 	uint32_t generation;
 };

@@ -14,10 +14,8 @@
 #include <unistd.h>
 
 #define OBJECT_PATH "/org/ringside/Session"
-/*
- * Time between two Changed signals. A guest can make changes as fast as it can ask, and signals for
- * a peer that does not read pile up here.
- */
+#define INTERFACE "org.ringside.Session1"
+/* Time between two Changed signals. A guest can make changes as fast as it can ask. */
 #define CHANGED_US 20000
 
 /* ---- small helpers ---- */
@@ -341,8 +339,10 @@ static void tell_changed(struct rs_server *server)
 {
 	server->changed_at = g_get_monotonic_time();
 	update_properties(server);
-	rs_dbus_session1_emit_changed(server->skeleton, server->generation,
-				      rs_row_changes(server->session));
+	rs_peers_tell(
+		server->peers, OBJECT_PATH, INTERFACE, "Changed",
+		g_variant_new("(u@a{sv})", server->generation, rs_row_changes(server->session)),
+		true);
 }
 
 static void drop_later(struct rs_server *server)
@@ -395,15 +395,29 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	if (!end)
 		return;
 	escaped = rs_trace_escape(end->text, -1, NULL);
-	rs_dbus_session1_emit_ended(server->skeleton, rs_end_reason_name(end->reason), end->code,
-				    escaped, rs_row_ended(rs_session_end_source(server->session)));
-	for (guint i = 0; i < server->peers->len; i++)
-		g_dbus_connection_flush_sync(server->peers->pdata[i], NULL, NULL);
+	rs_peers_tell(server->peers, OBJECT_PATH, INTERFACE, "Ended",
+		      g_variant_new("(sis@a{sv})", rs_end_reason_name(end->reason), end->code,
+				    escaped, rs_row_ended(rs_session_end_source(server->session))),
+		      false);
 }
 
 /* ---- peers ---- */
 
-static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *error, gpointer data)
+static bool on_joined(void *data, GDBusConnection *connection)
+{
+	struct rs_server *server = data;
+	g_autoptr(GError) error = NULL;
+
+	if (!g_dbus_interface_skeleton_export(G_DBUS_INTERFACE_SKELETON(server->skeleton),
+					      connection, OBJECT_PATH, &error)) {
+		g_warning("a peer cannot be served: %s", error->message);
+		return false;
+	}
+	rs_hello_export(connection);
+	return true;
+}
+
+static void on_left(void *data, GDBusConnection *connection)
 {
 	struct rs_server *server = data;
 
@@ -412,39 +426,6 @@ static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *err
 	rs_server_end_bonds(server, connection);
 	g_dbus_interface_skeleton_unexport_from_connection(
 		G_DBUS_INTERFACE_SKELETON(server->skeleton), connection);
-	g_ptr_array_remove_fast(server->peers, connection);
-}
-
-static gboolean on_connection(GDBusServer *dbus, GDBusConnection *connection, gpointer data)
-{
-	struct rs_server *server = data;
-	g_autoptr(GError) error = NULL;
-
-	if (!g_dbus_interface_skeleton_export(G_DBUS_INTERFACE_SKELETON(server->skeleton),
-					      connection, OBJECT_PATH, &error)) {
-		g_warning("a peer cannot be served: %s", error->message);
-		return FALSE;
-	}
-	rs_hello_export(connection);
-	g_ptr_array_add(server->peers, g_object_ref(connection));
-	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), server);
-	return TRUE;
-}
-
-static gboolean on_authorize(GDBusAuthObserver *observer, GIOStream *stream,
-			     GCredentials *credentials, gpointer data)
-{
-	uid_t uid;
-
-	if (!credentials)
-		return FALSE;
-	uid = g_credentials_get_unix_user(credentials, NULL);
-	return uid != (uid_t)-1 && (uid == getuid() || uid == 0);
-}
-
-static gboolean on_mechanism(GDBusAuthObserver *observer, const char *mechanism, gpointer data)
-{
-	return strcmp(mechanism, "EXTERNAL") == 0;
 }
 
 static void connect_methods(struct rs_server *server)
@@ -472,37 +453,15 @@ static void connect_methods(struct rs_server *server)
 				 server);
 }
 
-static int listen_at(struct rs_server *server, const char *path, struct rs_error *err)
-{
-	g_autofree char *escaped = g_dbus_address_escape_value(path);
-	g_autofree char *address = g_strdup_printf("unix:path=%s", escaped);
-	g_autofree char *guid = g_dbus_generate_guid();
-	g_autoptr(GError) error = NULL;
-
-	unlink(path);
-	server->auth = g_dbus_auth_observer_new();
-	g_signal_connect(server->auth, "authorize-authenticated-peer", G_CALLBACK(on_authorize),
-			 NULL);
-	g_signal_connect(server->auth, "allow-mechanism", G_CALLBACK(on_mechanism), NULL);
-	server->server = g_dbus_server_new_sync(address, G_DBUS_SERVER_FLAGS_NONE, guid,
-						server->auth, NULL, &error);
-	if (!server->server)
-		return rs_error_set(err, EIO, "cannot serve the session: %s", error->message);
-	g_signal_connect(server->server, "new-connection", G_CALLBACK(on_connection), server);
-	g_dbus_server_start(server->server);
-	return 0;
-}
-
 int rs_server_create(struct rs_session *session, const char *path, struct rs_server **out,
 		     struct rs_error *err)
 {
 	struct rs_server *server = g_new0(struct rs_server, 1);
+	const struct rs_peers_config peers = {.data = server, .joined = on_joined, .left = on_left};
 	int ret;
 
 	rs_trace_session_error_quark();
 	server->session = session;
-	server->path = g_strdup(path);
-	server->peers = g_ptr_array_new_with_free_func(g_object_unref);
 	server->bonds = rs_server_bonds_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
@@ -512,7 +471,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	server->listener = (struct rs_session_listener){
 		.data = server, .changed = on_changed, .hello = on_hello, .ended = on_ended};
 	rs_session_add_listener(session, &server->listener);
-	ret = listen_at(server, path, err);
+	ret = rs_peers_create(path, &peers, &server->peers, err);
 	if (ret) {
 		rs_server_destroy(server);
 		return ret;
@@ -527,26 +486,11 @@ void rs_server_destroy(struct rs_server *server)
 		return;
 	rs_session_remove_listener(server->session, &server->listener);
 	drop_later(server);
-	if (server->server) {
-		g_dbus_server_stop(server->server);
-		g_object_unref(server->server);
-		unlink(server->path);
-	}
 	g_dbus_interface_skeleton_flush(G_DBUS_INTERFACE_SKELETON(server->skeleton));
-	while (server->peers->len) {
-		GDBusConnection *connection = server->peers->pdata[0];
-
-		g_signal_handlers_disconnect_by_data(connection, server);
-		g_dbus_interface_skeleton_unexport_from_connection(
-			G_DBUS_INTERFACE_SKELETON(server->skeleton), connection);
-		g_dbus_connection_flush_sync(connection, NULL, NULL);
-		g_dbus_connection_close_sync(connection, NULL, NULL);
-		g_ptr_array_remove_index_fast(server->peers, 0);
-	}
-	g_ptr_array_unref(server->peers);
+	rs_peers_destroy(server->peers);
+	if (g_dbus_interface_skeleton_get_connection(G_DBUS_INTERFACE_SKELETON(server->skeleton)))
+		g_dbus_interface_skeleton_unexport(G_DBUS_INTERFACE_SKELETON(server->skeleton));
 	g_array_unref(server->bonds);
 	g_object_unref(server->skeleton);
-	g_clear_object(&server->auth);
-	g_free(server->path);
 	g_free(server);
 }

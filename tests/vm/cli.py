@@ -293,6 +293,29 @@ def test_control():
     check(rs('stat').code == 3, 'no session: 3')
 
 
+def check_stopped_client():
+    """A trace that was stopped (Ctrl-Z) neither grows the session nor delays its end."""
+    g = Running('z', '-e', ALL)
+    looker = subprocess.Popen([RINGSIDE, 'trace', 'z'], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    looker.send_signal(signal.SIGSTOP)
+    for _ in range(20):
+        check_quietly(rs('disable', '-s', 'z', ALL))
+        check_quietly(rs('enable', '-s', 'z', ALL))
+    start = time.time()
+    code, _, err = g.end(signal.SIGTERM)
+    check(code == 0 and time.time() - start < 5,
+          f'it ends beside a stopped client: {code} {time.time() - start:.1f} s {err[-300:]}')
+    looker.send_signal(signal.SIGCONT)
+    check(looker.wait(20) == 0, 'and so does the client, once it goes on')
+
+
+def check_quietly(result):
+    if result.code:
+        raise AssertionError(str(result))
+
+
 def check_unread(*options):
     """Nobody reads the output. A pipe and a terminal are full soon, and signals must still work."""
     for kind, pair in (('pipe', os.pipe), ('terminal', pty.openpty)):
@@ -326,6 +349,7 @@ def test_signals():
     p.stdout.close()
     start = time.time()
     check(p.wait(20) == 0 and time.time() - start < 10, 'so does a closed pipe')
+    check_stopped_client()
     for json_option in ([], ['--json']):
         check_unread(*json_option)
     left = [f for f in os.listdir(os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside'))]

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/peers.h"
+
+#include <errno.h>
+#include <gio/gunixsocketaddress.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 128
+/*
+ * Connections that are being authenticated, each in a thread of GLib's pool. A peer needs some ms
+ * for it. One that says nothing is sent away.
+ */
+#define NEW_MAX 8u
+#define NEW_MS 1000
+#define CROWD_MS 50 /* for one that comes while half of them are taken */
+#define FLUSH_MS 300
+
+struct rs_peers {
+	struct rs_peers_config config;
+	char *path, *guid;
+	GSocketService *service;
+	GDBusAuthObserver *auth;
+	GPtrArray *fresh; /* of struct fresh */
+	GPtrArray *all;   /* of struct peer */
+};
+
+/* A connection that is being authenticated. */
+struct fresh {
+	struct rs_peers *peers; /* NULL: they have gone */
+	GCancellable *cancel;
+	guint timer;
+};
+
+/* What waits for a peer. GDBus's thread may still use it when the peer has gone. */
+struct queue {
+	GSocket *socket;
+	gint calls;   /* atomic: received, whose answers were not written yet */
+	gint signals; /* atomic: sent, but not written yet */
+};
+
+struct peer {
+	struct rs_peers *peers;
+	GDBusConnection *connection;
+	struct queue *queue; /* g_atomic_rc_box */
+	guint filter;
+	/* The newest signal that did not go out, since too many wait. */
+	char *name;
+	const char *interface, *object;
+	GVariant *arguments;
+	guint retry; /* a GLib source */
+};
+
+/* ---- one peer ---- */
+
+static void queue_clear(gpointer data)
+{
+	g_object_unref(((struct queue *)data)->socket);
+}
+
+static void queue_release(gpointer data)
+{
+	g_atomic_rc_box_release_full(data, queue_clear);
+}
+
+static void peer_free(gpointer data)
+{
+	struct peer *peer = data;
+
+	g_dbus_connection_remove_filter(peer->connection, peer->filter);
+	queue_release(peer->queue);
+	g_clear_handle_id(&peer->retry, g_source_remove);
+	g_clear_pointer(&peer->arguments, g_variant_unref);
+	g_free(peer->name);
+	g_object_unref(peer->connection);
+	g_free(peer);
+}
+
+/* On any thread. GDBus then finds the connection closed, whatever waits to be written. */
+static void cut_off(struct queue *queue)
+{
+	g_socket_shutdown(queue->socket, TRUE, TRUE, NULL);
+}
+
+/* On GDBus's thread, for each message that was read or is about to be written. */
+static GDBusMessage *on_message(GDBusConnection *connection, GDBusMessage *message,
+				gboolean incoming, gpointer data)
+{
+	struct queue *queue = data;
+
+	switch (g_dbus_message_get_message_type(message)) {
+	case G_DBUS_MESSAGE_TYPE_METHOD_CALL:
+		/* One that wants no answer counts for good. */
+		if (incoming && g_atomic_int_add(&queue->calls, 1) >= RS_PEER_CALLS_MAX)
+			cut_off(queue);
+		break;
+	case G_DBUS_MESSAGE_TYPE_METHOD_RETURN:
+	case G_DBUS_MESSAGE_TYPE_ERROR:
+		if (!incoming)
+			g_atomic_int_add(&queue->calls, -1);
+		break;
+	case G_DBUS_MESSAGE_TYPE_SIGNAL:
+		/* GDBus sends some of its own, of another interface. */
+		if (!incoming && g_strcmp0(g_dbus_message_get_interface(message),
+					   "org.freedesktop.DBus.Properties") != 0)
+			g_atomic_int_add(&queue->signals, -1);
+		break;
+	default:
+		break;
+	}
+	return message;
+}
+
+static void emit(struct peer *peer, const char *object, const char *interface, const char *name,
+		 GVariant *arguments)
+{
+	g_atomic_int_inc(&peer->queue->signals);
+	if (!g_dbus_connection_emit_signal(peer->connection, NULL, object, interface, name,
+					   arguments, NULL))
+		g_atomic_int_add(&peer->queue->signals, -1);
+}
+
+static gboolean on_retry(gpointer data)
+{
+	struct peer *peer = data;
+
+	if (g_atomic_int_get(&peer->queue->signals) >= RS_PEER_SIGNALS_MAX)
+		return G_SOURCE_CONTINUE;
+	emit(peer, peer->object, peer->interface, peer->name, peer->arguments);
+	g_clear_pointer(&peer->arguments, g_variant_unref);
+	g_clear_pointer(&peer->name, g_free);
+	peer->retry = 0;
+	return G_SOURCE_REMOVE;
+}
+
+static void tell_later(struct peer *peer, const char *object, const char *interface,
+		       const char *name, GVariant *arguments)
+{
+	g_clear_pointer(&peer->arguments, g_variant_unref);
+	g_free(peer->name);
+	peer->name = g_strdup(name);
+	peer->object = g_intern_string(object);
+	peer->interface = g_intern_string(interface);
+	peer->arguments = g_variant_ref(arguments);
+	if (!peer->retry)
+		peer->retry = g_timeout_add(50, on_retry, peer);
+}
+
+void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interface,
+		   const char *name, GVariant *arguments, bool replaces)
+{
+	g_autoptr(GVariant) kept = g_variant_ref_sink(arguments);
+
+	for (guint i = 0; i < peers->all->len; i++) {
+		struct peer *peer = peers->all->pdata[i];
+
+		if (replaces && g_atomic_int_get(&peer->queue->signals) >= RS_PEER_SIGNALS_MAX)
+			tell_later(peer, path, interface, name, kept);
+		else
+			emit(peer, path, interface, name, kept);
+	}
+}
+
+static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *error, gpointer data)
+{
+	struct peer *peer = data;
+	struct rs_peers *peers = peer->peers;
+
+	g_signal_handlers_disconnect_by_data(connection, peer);
+	peers->config.left(peers->config.data, connection);
+	g_ptr_array_remove_fast(peers->all, peer);
+}
+
+/* ---- coming ---- */
+
+static void add_peer(struct rs_peers *peers, GDBusConnection *connection)
+{
+	GIOStream *stream = g_dbus_connection_get_stream(connection);
+	struct peer *peer;
+
+	if (peers->all->len >= RS_PEERS_MAX ||
+	    !peers->config.joined(peers->config.data, connection)) {
+		g_dbus_connection_close(connection, NULL, NULL, NULL);
+		return;
+	}
+	peer = g_new0(struct peer, 1);
+	peer->peers = peers;
+	peer->connection = g_object_ref(connection);
+	peer->queue = g_atomic_rc_box_new0(struct queue);
+	peer->queue->socket =
+		g_object_ref(g_socket_connection_get_socket(G_SOCKET_CONNECTION(stream)));
+	peer->filter = g_dbus_connection_add_filter(
+		connection, on_message, g_atomic_rc_box_acquire(peer->queue), queue_release);
+	g_ptr_array_add(peers->all, peer);
+	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), peer);
+	g_dbus_connection_start_message_processing(connection);
+	/* It may have closed before we listened for that. */
+	if (g_dbus_connection_is_closed(connection))
+		on_closed(connection, TRUE, NULL, peer);
+}
+
+static void fresh_free(gpointer data)
+{
+	struct fresh *fresh = data;
+
+	g_clear_handle_id(&fresh->timer, g_source_remove);
+	g_object_unref(fresh->cancel);
+	g_free(fresh);
+}
+
+static void on_authenticated(GObject *object, GAsyncResult *result, gpointer data)
+{
+	g_autoptr(GDBusConnection) connection = g_dbus_connection_new_finish(result, NULL);
+	struct fresh *fresh = data;
+	struct rs_peers *peers = fresh->peers;
+
+	if (!peers) {
+		fresh_free(fresh);
+		return;
+	}
+	g_ptr_array_remove_fast(peers->fresh, fresh); /* frees it */
+	g_socket_service_start(peers->service);
+	if (connection)
+		add_peer(peers, connection);
+}
+
+static gboolean on_too_slow(gpointer data)
+{
+	struct fresh *fresh = data;
+
+	fresh->timer = 0;
+	g_cancellable_cancel(fresh->cancel);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean on_incoming(GSocketService *service, GSocketConnection *connection, GObject *unused,
+			    gpointer data)
+{
+	struct rs_peers *peers = data;
+	struct fresh *fresh = g_new0(struct fresh, 1);
+
+	fresh->peers = peers;
+	fresh->cancel = g_cancellable_new();
+	fresh->timer = g_timeout_add(peers->fresh->len < NEW_MAX / 2 ? NEW_MS : CROWD_MS,
+				     on_too_slow, fresh);
+	g_ptr_array_add(peers->fresh, fresh);
+	/* Others wait until one is done. */
+	if (peers->fresh->len >= NEW_MAX)
+		g_socket_service_stop(service);
+	g_dbus_connection_new(G_IO_STREAM(connection), peers->guid,
+			      G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_SERVER |
+				      G_DBUS_CONNECTION_FLAGS_DELAY_MESSAGE_PROCESSING,
+			      peers->auth, fresh->cancel, on_authenticated, fresh);
+	return TRUE;
+}
+
+static gboolean on_authorize(GDBusAuthObserver *observer, GIOStream *stream,
+			     GCredentials *credentials, gpointer data)
+{
+	uid_t uid;
+
+	if (!credentials)
+		return FALSE;
+	uid = g_credentials_get_unix_user(credentials, NULL);
+	return uid != (uid_t)-1 && (uid == getuid() || uid == 0);
+}
+
+static gboolean on_mechanism(GDBusAuthObserver *observer, const char *mechanism, gpointer data)
+{
+	return g_str_equal(mechanism, "EXTERNAL");
+}
+
+/* ---- life ---- */
+
+static int listen_at(struct rs_peers *peers, struct rs_error *err)
+{
+	g_autoptr(GSocketAddress) address = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (strlen(peers->path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return rs_error_set(err, EIO, "cannot serve the session: the path is too long: %s",
+				    peers->path);
+	address = g_unix_socket_address_new(peers->path);
+	unlink(peers->path);
+	g_socket_listener_set_backlog(G_SOCKET_LISTENER(peers->service), BACKLOG);
+	if (!g_socket_listener_add_address(G_SOCKET_LISTENER(peers->service), address,
+					   G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
+					   NULL, &error))
+		return rs_error_set(err, EIO, "cannot serve the session: %s", error->message);
+	g_signal_connect(peers->service, "incoming", G_CALLBACK(on_incoming), peers);
+	g_socket_service_start(peers->service);
+	return 0;
+}
+
+int rs_peers_create(const char *path, const struct rs_peers_config *config, struct rs_peers **out,
+		    struct rs_error *err)
+{
+	struct rs_peers *peers = g_new0(struct rs_peers, 1);
+	int ret;
+
+	peers->config = *config;
+	peers->path = g_strdup(path);
+	peers->guid = g_dbus_generate_guid();
+	peers->all = g_ptr_array_new_with_free_func(peer_free);
+	peers->fresh = g_ptr_array_new_with_free_func(fresh_free);
+	peers->service = g_socket_service_new();
+	peers->auth = g_dbus_auth_observer_new();
+	g_signal_connect(peers->auth, "authorize-authenticated-peer", G_CALLBACK(on_authorize),
+			 NULL);
+	g_signal_connect(peers->auth, "allow-mechanism", G_CALLBACK(on_mechanism), NULL);
+	ret = listen_at(peers, err);
+	if (ret) {
+		rs_peers_destroy(peers);
+		return ret;
+	}
+	*out = peers;
+	return 0;
+}
+
+static void on_flushed(GObject *object, GAsyncResult *result, gpointer data)
+{
+	guint *left = data;
+
+	g_dbus_connection_flush_finish(G_DBUS_CONNECTION(object), result, NULL);
+	--*left;
+}
+
+static gboolean on_flush_time(gpointer data)
+{
+	*(bool *)data = true;
+	return G_SOURCE_REMOVE;
+}
+
+/*
+ * All peers at once, so that one that does not read takes no time from the others. In a context of
+ * its own: nothing else is to happen meanwhile.
+ */
+static void flush(struct rs_peers *peers)
+{
+	g_autoptr(GMainContext) context = g_main_context_new();
+	g_autoptr(GSource) timer = g_timeout_source_new(FLUSH_MS);
+	guint left = peers->all->len;
+	bool late = false;
+
+	g_main_context_push_thread_default(context);
+	g_source_set_callback(timer, on_flush_time, &late, NULL);
+	g_source_attach(timer, context);
+	for (guint i = 0; i < peers->all->len; i++)
+		g_dbus_connection_flush(((struct peer *)peers->all->pdata[i])->connection, NULL,
+					on_flushed, &left);
+	while (left && !late)
+		g_main_context_iteration(context, TRUE);
+	for (guint i = 0; i < peers->all->len; i++)
+		cut_off(((struct peer *)peers->all->pdata[i])->queue);
+	while (left) /* what could not be written fails now */
+		g_main_context_iteration(context, TRUE);
+	g_source_destroy(timer);
+	g_main_context_pop_thread_default(context);
+}
+
+void rs_peers_destroy(struct rs_peers *peers)
+{
+	if (!peers)
+		return;
+	g_signal_handlers_disconnect_by_data(peers->service, peers);
+	g_socket_service_stop(peers->service);
+	g_socket_listener_close(G_SOCKET_LISTENER(peers->service));
+	g_object_unref(peers->service);
+	unlink(peers->path);
+	g_ptr_array_set_free_func(peers->fresh, NULL);
+	for (guint i = 0; i < peers->fresh->len; i++) {
+		struct fresh *fresh = peers->fresh->pdata[i];
+
+		fresh->peers = NULL; /* on_authenticated() frees it */
+		g_clear_handle_id(&fresh->timer, g_source_remove);
+		g_cancellable_cancel(fresh->cancel);
+	}
+	g_ptr_array_unref(peers->fresh);
+	flush(peers);
+	for (guint i = 0; i < peers->all->len; i++) {
+		struct peer *peer = peers->all->pdata[i];
+
+		g_signal_handlers_disconnect_by_data(peer->connection, peer);
+		g_dbus_connection_close_sync(peer->connection, NULL, NULL);
+	}
+	g_ptr_array_unref(peers->all);
+	g_object_unref(peers->auth);
+	g_free(peers->guid);
+	g_free(peers->path);
+	g_free(peers);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is connected to a session: listens on a unix socket, lets in peers of the same user and root
+ * (EXTERNAL authentication), and keeps what one of them does from the others. What is queued for a
+ * peer is bounded, since it may never read. A peer that leaves more calls unanswered than that is
+ * disconnected.
+ *
+ * Thread: the session's. GDBus has a thread of its own, which counts messages as it reads and
+ * writes them. The thread's GMainContext must be the default one, since GDBus always reports there
+ * that a connection has closed.
+ */
+#ifndef RS_HV_SERVER_PEERS_H
+#define RS_HV_SERVER_PEERS_H
+
+#include "base/error.h"
+#include <gio/gio.h>
+#include <stdbool.h>
+
+#define RS_PEERS_MAX 128u     /* more are disconnected at once */
+#define RS_PEER_CALLS_MAX 256 /* calls that a peer may leave unanswered or unread */
+#define RS_PEER_SIGNALS_MAX 8 /* signals that wait for a peer; later ones replace each other */
+
+struct rs_peers;
+
+struct rs_peers_config {
+	void *data;
+	/* A peer is there; it is not heard before this returns. False: it cannot be served. */
+	bool (*joined)(void *data, GDBusConnection *connection);
+	/* It has gone. Called once for each that joined, but not by rs_peers_destroy(). */
+	void (*left)(void *data, GDBusConnection *connection);
+};
+
+/* Replaces an old socket file at `path`. -EIO: the socket cannot be made. */
+int rs_peers_create(const char *path, const struct rs_peers_config *config, struct rs_peers **out,
+		    struct rs_error *err);
+/*
+ * Waits up to 300 ms until all peers have got what is queued for them. Then it closes all
+ * connections and removes the socket. NULL is accepted.
+ */
+void rs_peers_destroy(struct rs_peers *peers);
+
+/*
+ * Sends a signal to all peers, and takes `arguments` if they are floating. `replaces`: it says all
+ * that an earlier one of this name did. A peer that does not read gets the newest of them when it
+ * reads again.
+ */
+void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interface,
+		   const char *name, GVariant *arguments, bool replaces);
+
+#endif
