@@ -98,7 +98,8 @@ static void *run_host(void *data)
 	while (!rs_load_acquire(&stop)) {
 		for (uint32_t i = 0; i < rs_slots_count(host->slots); i++)
 			serve(host, i);
-		if (host->count)
+		/* However busy the machine is, somebody sleeps once. */
+		if (host->count && __atomic_load_n(&sleeps, __ATOMIC_RELAXED))
 			answer_late(host);
 	}
 	return NULL;
