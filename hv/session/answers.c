@@ -112,9 +112,8 @@ static bool is_bad(int32_t result)
 	       result == RS_ERR_TOO_LARGE;
 }
 
-bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
+static bool take_request(struct rs_source *source, uint32_t slot, struct rs_target_end *end)
 {
-	struct rs_source *source = data;
 	struct rs_requests *requests = source->requests;
 	struct rs_hcall_response response = {0};
 	struct rs_hcall_request request;
@@ -122,6 +121,7 @@ bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
 	bool ends, now = true;
 
 	requests->taken++;
+	rs_session_work(source->session, RS_WORK_REQUEST);
 	if (rs_slots_take(requests->slots, slot, &request, &ticket)) {
 		requests->bad++;
 		return false;
@@ -137,6 +137,14 @@ bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
 	return ends;
 }
 
+bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
+{
+	struct rs_source *source = data;
+
+	rs_session_begin_turn(source->session);
+	return take_request(source, slot, end);
+}
+
 /* A request in a mailbox causes no exit, so the session looks at all mailboxes now and then. */
 bool rs_source_poll_mailboxes(struct rs_source *source)
 {
@@ -148,7 +156,9 @@ bool rs_source_poll_mailboxes(struct rs_source *source)
 		if (!rs_slots_fresh(slots, i))
 			continue;
 		any = true;
-		if (!rs_source_hypercall(source, i, &end))
+		if (rs_session_turn_over(source->session))
+			break;
+		if (!take_request(source, i, &end))
 			continue;
 		/* Keep the reason that the guest gave. The target's own end, which follows, does
 		 * not replace it. */

@@ -276,6 +276,7 @@ static int ask_for(struct rs_session *session, const char *owner, const struct r
 	struct asker asker;
 	int ret = asker_init(&asker, session, owner, err);
 
+	rs_session_begin_turn(session);
 	return ret ? ret : rs_asker_ask(session, &asker, ask, result, err);
 }
 

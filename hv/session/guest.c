@@ -44,6 +44,8 @@ static int read_info(struct rs_source *source, bool *fresh)
 	}
 	*fresh = !source->hello;
 	if (source->hello && info.boot != source->info.boot) {
+		rs_session_work(source->session,
+				rs_trace_schema_n_events(source->schema) * RS_WORK_EVENT);
 		forget_boot(source);
 		rs_session_machine_rebooted(source);
 		*fresh = true;
@@ -61,6 +63,16 @@ static void take_descriptors(struct rs_source *source, uint32_t slot,
 	g_autoptr(GError) error = NULL;
 	guint bad = 0;
 
+	/* They could not be switched on, and a region may hold very many small ones. */
+	if ((uint64_t)entry->first_id + entry->event_count >
+	    source->region->header.event_capacity) {
+		if (size)
+			rs_source_say(source,
+				      "the guest describes events beyond the %u of its "
+				      "region: they are left out",
+				      source->region->header.event_capacity);
+		size = 0;
+	}
 	rs_trace_schema_take(source->schema, slot, entry, data, size, &bad, &error);
 	rs_trace_schema_trim(source->schema, 0, 0); /* we read no records of before */
 	source->bad_descriptors += bad;
@@ -94,6 +106,12 @@ static gboolean take_provider(guint slot, const struct rs_provider *entry, const
 	struct rs_source *source = data;
 	struct rs_provider *known = &source->providers[slot];
 
+	/* The next look hands it out again. */
+	if (rs_session_turn_over(source->session)) {
+		source->unfinished = true;
+		return FALSE;
+	}
+	rs_session_work(source->session, RS_WORK_REQUEST + size);
 	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
@@ -133,11 +151,14 @@ void rs_source_refresh(struct rs_source *source)
 {
 	bool fresh, changed;
 
+	source->unfinished = false;
 	if (read_info(source, &fresh))
 		return;
 	if (fresh)
 		greet(source);
 	changed = read_providers(source);
+	if (changed) /* the schema makes its lists anew */
+		rs_session_work(source->session, rs_trace_schema_n_events(source->schema) * 64ull);
 	/* Before any event is on, so that printers get the source's first record. */
 	if (fresh)
 		rs_source_say_hello(source);

@@ -93,6 +93,31 @@ static void query(struct rs_source *source, const struct rs_hcall_request *reque
 	response->values[2] = source->events[id].filter != NULL;
 }
 
+static bool is_seen(const struct rs_source *source, uint64_t slot, bool live)
+{
+	return slot < source->provider_slots &&
+	       (source->providers[slot].state == RS_PROVIDER_LIVE) == live;
+}
+
+/*
+ * Looks at all of the table. A look ends with its turn, but the guest waits for this answer, and
+ * its events have to be on by then. If it changes nothing meanwhile, a turn for each part of its
+ * descriptors is enough.
+ */
+static void look_at_all(struct rs_source *source)
+{
+	uint64_t parts = source->region->header.section[RS_SEC_EVENTS].size / RS_SESSION_TURN_WORK;
+	uint64_t work = source->session->work;
+
+	for (uint64_t i = 0; i <= parts && (!i || source->unfinished); i++) {
+		rs_session_begin_turn(source->session);
+		rs_source_refresh(source);
+		work += source->session->work;
+	}
+	rs_session_begin_turn(source->session);
+	rs_session_work(source->session, work);
+}
+
 static void provider_changed(struct rs_source *source, const struct rs_hcall_request *request,
 			     struct rs_hcall_response *response)
 {
@@ -105,15 +130,13 @@ static void provider_changed(struct rs_source *source, const struct rs_hcall_req
 	}
 	/* A provider that leaves asks before its text goes. Its entry still says LIVE: restore its
 	 * sites first. */
-	if (!comes && slot < source->provider_slots &&
-	    source->providers[slot].state == RS_PROVIDER_LIVE) {
+	if (!comes && is_seen(source, slot, true)) {
 		rs_source_provider_left(source, (uint32_t)slot);
 		rs_session_say_changed(source->session);
 		return;
 	}
-	rs_source_refresh(source);
-	if (slot >= source->provider_slots ||
-	    (source->providers[slot].state == RS_PROVIDER_LIVE) != comes)
+	look_at_all(source);
+	if (!is_seen(source, slot, comes))
 		rs_response_set(response, RS_ERR_NOT_FOUND, "the provider's entry does not say so");
 }
 
@@ -130,7 +153,7 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 {
 	switch (request->number) {
 	case RS_HCALL_HELLO:
-		rs_source_refresh(source);
+		look_at_all(source);
 		if (!source->hello)
 			rs_response_set(response, RS_ERR_REFUSED, "the guest info cannot be used");
 		else /* an agent that was seen before its hello looks only now */

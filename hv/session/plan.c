@@ -22,6 +22,9 @@ GArray *rs_plans_new(const GArray *refs)
 
 	g_array_set_clear_func(plans, plan_clear);
 	g_array_set_size(plans, refs->len);
+	if (refs->len)
+		rs_session_work(g_array_index(refs, struct event_ref, 0).source->session,
+				(uint64_t)refs->len * RS_WORK_EVENT);
 	for (guint i = 0; i < refs->len; i++) {
 		struct plan *plan = rs_plan(plans, i);
 

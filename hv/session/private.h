@@ -100,8 +100,10 @@ struct rs_source {
 	uint64_t bad_descriptors;
 	struct rs_requests *requests;
 	gint64 mailbox_busy_until; /* monotonic, us */
+	gint64 refresh_at;         /* likewise: when to look at its tables again */
 
 	bool started, hello;
+	bool unfinished;   /* its turn ended within the last look at its table */
 	bool incompatible; /* said once */
 	bool paused;       /* by hand */
 	bool ended;
@@ -121,7 +123,9 @@ struct rs_session {
 	GHashTable *names;          /* of sources, also of those that are gone, but numbered ones */
 	uint32_t source_changes;    /* grows with each change of a source */
 	uint32_t generation;        /* grows each time that listeners are told of a change */
-	gint64 refresh_at;          /* monotonic, us */
+	uint64_t work;              /* in this turn */
+	uint64_t most_work;         /* in any turn */
+	guint next_source;          /* whose turn it is */
 	gint64 hello_at;            /* when the first agent reported; 0: none has */
 	gint64 said_at;             /* when say_credit was last earned */
 	uint32_t say_credit;        /* messages that may be told now */
@@ -144,6 +148,19 @@ static inline bool source_alive(const struct rs_source *source)
 
 /* session.c */
 bool rs_session_over(const struct rs_session *session); /* all sources that we started have ended */
+/*
+ * A turn is what the session does before its main loop can serve somebody else. All sources
+ * together may cause so much work in it: bytes of descriptors that are parsed, and for all else
+ * what takes about as long as so many bytes. 256 KiB take some 5 to 10 ms. Whoever does the work
+ * counts it, and does not begin another piece once the turn is over. The largest piece is a
+ * provider, or a request.
+ */
+#define RS_SESSION_TURN_WORK (256u << 10)
+#define RS_WORK_EVENT 256u    /* a plan for an event */
+#define RS_WORK_REQUEST 2048u /* a request of a guest, or a slot of its table */
+void rs_session_begin_turn(struct rs_session *session);
+void rs_session_work(struct rs_session *session, uint64_t work);
+bool rs_session_turn_over(const struct rs_session *session);
 /* -ESHUTDOWN */
 int rs_session_refuse_over(const struct rs_session *session, struct rs_error *err);
 /* The clock of a source takes over the best line that is known in its machine. */

@@ -15,14 +15,66 @@
 
 /* ---- the timer: mailboxes, and a look at what the guests have published ---- */
 
+void rs_session_begin_turn(struct rs_session *session)
+{
+	session->work = 0;
+}
+
+void rs_session_work(struct rs_session *session, uint64_t work)
+{
+	session->work += work;
+	session->most_work = MAX(session->most_work, session->work);
+}
+
+bool rs_session_turn_over(const struct rs_session *session)
+{
+	return session->work >= RS_SESSION_TURN_WORK;
+}
+
+static void look_at(struct rs_source *source, gint64 now)
+{
+	rs_source_refresh(source);
+	rs_session_share_clocks(source);
+	rs_clock_check(source->clock);
+	source->refresh_at = now + POLL_REFRESH_MS * 1000;
+}
+
 /* Returns after how many ms to look at the source again. */
 static gint64 poll_source(struct rs_source *source, gint64 now)
 {
-	if (source->region->header.hcall_channel != RS_CHANNEL_MAILBOX)
-		return POLL_REFRESH_MS;
-	if (rs_source_poll_mailboxes(source) || !source->hello)
+	bool mailboxes = source->region->header.hcall_channel == RS_CHANNEL_MAILBOX;
+
+	if (mailboxes && (rs_source_poll_mailboxes(source) || !source->hello))
 		source->mailbox_busy_until = now + BUSY_US;
+	if (!source->ended && (source->unfinished || now >= source->refresh_at))
+		look_at(source, now);
+	if (!mailboxes)
+		return POLL_REFRESH_MS;
 	return now < source->mailbox_busy_until ? POLL_BUSY_MS : POLL_IDLE_MS;
+}
+
+/*
+ * Looks at one source after the other. What a source causes is bounded only by the turn. So once
+ * the turn is over, the next one begins with the source that was not looked at in this one.
+ */
+static gint64 poll_sources(struct rs_session *session, gint64 now)
+{
+	const guint n = session->sources->len;
+	gint64 next = POLL_REFRESH_MS;
+
+	for (guint i = 0; i < n; i++) {
+		guint at = (session->next_source + i) % n;
+		struct rs_source *source = nth_source(session, at);
+
+		if (!source->started || source->ended)
+			continue;
+		if (rs_session_turn_over(session)) {
+			session->next_source = at;
+			return 0;
+		}
+		next = MIN(next, poll_source(source, now));
+	}
+	return rs_session_turn_over(session) ? 0 : next;
 }
 
 /* All sources of a machine have one counter, but not every agent can be asked at any time. */
@@ -40,39 +92,18 @@ void rs_session_share_clocks(struct rs_source *source)
 	}
 }
 
-static void check_clocks(struct rs_session *session)
-{
-	for (guint i = 0; i < session->sources->len; i++) {
-		struct rs_source *source = nth_source(session, i);
-
-		if (!source->started || source->ended)
-			continue;
-		rs_session_share_clocks(source);
-		rs_clock_check(source->clock);
-	}
-}
-
 static gboolean on_timer(gpointer data)
 {
 	struct rs_session *session = data;
 	gint64 now = g_get_monotonic_time();
-	gint64 next = POLL_REFRESH_MS;
+	gint64 next;
 
-	for (guint i = 0; i < session->sources->len; i++) {
-		struct rs_source *source = nth_source(session, i);
-
-		if (source->started && !source->ended)
-			next = MIN(next, poll_source(source, now));
-	}
+	rs_session_begin_turn(session);
+	next = poll_sources(session, now);
 	if (rs_session_over(session))
 		return G_SOURCE_REMOVE;
 	if (rs_session_poll_members(session, now))
 		next = MIN(next, POLL_IDLE_MS);
-	if (now >= session->refresh_at) {
-		rs_session_refresh(session);
-		check_clocks(session);
-		session->refresh_at = now + POLL_REFRESH_MS * 1000;
-	}
 	g_source_set_ready_time(session->timer, now + next * 1000);
 	return G_SOURCE_CONTINUE;
 }
@@ -234,6 +265,7 @@ void rs_session_destroy(struct rs_session *session)
 
 void rs_session_refresh(struct rs_session *session)
 {
+	rs_session_begin_turn(session);
 	for (guint i = 0; i < session->sources->len; i++) {
 		struct rs_source *source = nth_source(session, i);
 

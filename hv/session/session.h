@@ -175,7 +175,8 @@ struct rs_source_stat {
 	uint64_t late_answers;   /* answers that nobody waited for any more: dropped */
 	uint64_t turned_away;    /* processes that found no free region, as they say */
 	struct rs_target_stats target;
-	uint64_t now_ts; /* the event clock now; 0: unknown */
+	uint64_t now_ts;    /* the event clock now; 0: unknown */
+	uint64_t most_work; /* of a session: that its sources caused before others were served */
 	uint32_t cpus;
 	uint64_t written, dropped, overrun; /* sums over all rings */
 };
@@ -264,7 +265,10 @@ GArray *rs_session_list(struct rs_session *session, const char *glob);
  * rs_session_provider, to be unreffed. */
 GArray *rs_session_list_providers(struct rs_session *session);
 
-/* Looks at the regions now, without waiting for the next poll. */
+/*
+ * Looks at the regions now, without waiting for the next poll. If guests have described very much
+ * since the last look, a part is left for the next ones.
+ */
 void rs_session_refresh(struct rs_session *session);
 
 /*

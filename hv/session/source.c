@@ -34,6 +34,7 @@ static void on_ended(void *data, const struct rs_target_end *end)
 {
 	struct rs_source *source = data;
 
+	rs_session_begin_turn(source->session);
 	/* A request to exit may still lie in its mailbox. */
 	if (!source->ended && source->region->header.hcall_channel == RS_CHANNEL_MAILBOX)
 		rs_source_poll_mailboxes(source);
