@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# build-fuzzer.sh CLANG OUTPUT DEPFILE WORKDIR FLAG... -- SOURCE...
+# build-fuzzer.sh CLANG OUTPUT DEPFILE WORKDIR INSTRUMENTS FLAG... -- SOURCE...
 # Compiles and links one libFuzzer target, and leaves a make-style dependency file for ninja.
 set -eu
-clang=$1 output=$2 depfile=$3 work=$4
-shift 4
+clang=$1 output=$2 depfile=$3 work=$4 instruments=$5
+shift 5
 flags="-std=gnu17 -g -O1 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
 	-Wno-gnu-variable-sized-type-not-at-end -fno-omit-frame-pointer -DRS_FUZZING=1
-	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+	$instruments
 	$(pkg-config --cflags glib-2.0 gio-unix-2.0 json-glib-1.0 capstone)"
 while [ "$1" != -- ]; do
 	flags="$flags $1"
@@ -25,7 +25,7 @@ for source; do
 	objects="$objects $work/$n.o"
 done
 # shellcheck disable=SC2086
-"$clang" -fsanitize=fuzzer,address,undefined $objects -o "$output" \
+"$clang" $instruments $objects -o "$output" \
 	$(pkg-config --libs glib-2.0 gio-unix-2.0 json-glib-1.0 capstone) -lpthread
 # Ninja wants one rule in a depfile.
 {

@@ -240,6 +240,8 @@ static void test_grown(void)
 	}
 	g_assert_nonnull(strstr(formats[0], "{0x0, \"R\"}, {0x1, \"S\"}"));
 	g_assert_cmpstr(formats[1], ==, formats[0]);
+	g_free(formats[0]);
+	g_free(formats[1]);
 }
 
 /* As many symbols as a field may have, and one more. */
