@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's life on a region: attach, say what it is, detach. Events by id; errors as text. */
+/* The agent's life on a region: attach, say what it is, detach. Errors as text. */
 #include "core.h"
 
 #include "arch.h"
 #include "rs_port.h"
 
+void rs_core_relax(void)
+{
+	if (rs_core.ops.relax)
+		rs_core.ops.relax();
+	else
+		rs_port_relax();
+}
+
 void rs_core_lock(void)
 {
-	while (__atomic_exchange_n(&rs_core.lock, 1, __ATOMIC_ACQUIRE)) {
-		if (rs_core.ops.relax)
-			rs_core.ops.relax();
-		else
-			rs_port_relax();
-	}
+	while (__atomic_exchange_n(&rs_core.lock, 1, __ATOMIC_ACQUIRE))
+		rs_core_relax();
 }
 
 void rs_core_unlock(void)
@@ -205,43 +209,6 @@ int rs_agent_hello(void)
 		return RS_AGENT_NOT_READY;
 	rs_core.greeted = true;
 	return rs_hypercall(RS_HCALL_HELLO, NULL, NULL, 0, NULL);
-}
-
-struct rs_event *rs_event_by_id(uint32_t id)
-{
-	for (struct rs_agent_provider *p = rs_core.providers; id && p; p = p->next) {
-		for (struct rs_event *event = p->events; event < p->events_end; event++) {
-			if (rs_load(&event->id) == id)
-				return event;
-		}
-	}
-	return NULL;
-}
-
-void rs_event_read_state(uint32_t id, void (*f)(const struct rs_event_state *, void *), void *data)
-{
-	const struct rs_event *event;
-
-	if (rs_core.ops.read_tracepoint_state) {
-		rs_core.ops.read_tracepoint_state(id, f, data);
-		return;
-	}
-	event = rs_event_by_id(id);
-	if (event)
-		f(&event->state, data);
-}
-
-void rs_event_write_state(uint32_t id, void (*f)(struct rs_event_state *, void *), void *data)
-{
-	struct rs_event *event;
-
-	if (rs_core.ops.write_tracepoint_state) {
-		rs_core.ops.write_tracepoint_state(id, f, data);
-		return;
-	}
-	event = rs_event_by_id(id);
-	if (event)
-		f(&event->state, data);
 }
 
 const char *rs_agent_strerror(int error)

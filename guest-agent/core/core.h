@@ -37,6 +37,8 @@ struct rs_core {
 	uint32_t lock;                       /* init, fini, register, unregister, apply_control */
 	bool greeted;                        /* rs_agent_hello() was called */
 	uint32_t host_gone;                  /* rs_agent_host_gone() was called */
+	uint32_t lookers[2];                 /* how many look at `providers` without the lock */
+	uint32_t look_side;                  /* where a new looker counts itself: 0 or 1 */
 	struct rs_agent_provider *providers; /* registered ones */
 	struct rs_agent_config config;
 	struct rs_region_header header; /* the checked copy */
@@ -57,6 +59,8 @@ size_t rs_core_known(uint32_t section, size_t here);
 
 void rs_core_lock(void);
 void rs_core_unlock(void);
+/* Lets others go on, while this CPU waits for them. */
+void rs_core_relax(void);
 
 /* Copies at most size - 1 bytes of `text` (may be NULL); pads with NULs. */
 void rs_core_copy_text(char *out, const char *text, uint32_t size);
@@ -77,6 +81,10 @@ bool rs_described(const struct rs_event_info *info, uint32_t id, uint32_t slot, 
 /* provider.c, under the lock: all that a boot does to the table of providers. */
 void rs_providers_begin_boot(void);
 void rs_providers_forget_all(void);
+
+/* state.c, under the lock: stores `rest` in *at, a link of the list of providers. Returns once
+ * nobody looks any more at those that the list has lost. */
+void rs_core_unlink_providers(struct rs_agent_provider **at, struct rs_agent_provider *rest);
 
 /* control.c: sets a provider's sites as their control words say, or all off. Under the lock.
  * Adds the sites that are on to *on. Returns the number of bad ones. */

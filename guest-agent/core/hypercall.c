@@ -89,10 +89,8 @@ static void rest(bool late, uint32_t nudge)
 	if (late && rs_core.ops.wait_nudge)
 		rs_core.ops.wait_nudge(&rs_core.control->nudge, nudge,
 				       rs_load(&rs_core.control->flags) & RS_CONTROL_NUDGES);
-	else if (rs_core.ops.relax)
-		rs_core.ops.relax();
 	else
-		rs_port_relax();
+		rs_core_relax();
 }
 
 /*

@@ -366,7 +366,7 @@ static int publish(struct rs_agent_provider *provider)
 	}
 	provider->id = place.slot + 1;
 	provider->next = rs_core.providers;
-	rs_core.providers = provider;
+	rs_store_release(&rs_core.providers, provider); /* for who looks without the lock */
 	return 0;
 }
 
@@ -411,10 +411,11 @@ static void forget(struct rs_agent_provider *provider)
 
 void rs_providers_forget_all(void)
 {
-	while (rs_core.providers) {
-		struct rs_agent_provider *provider = rs_core.providers;
+	struct rs_agent_provider *provider = rs_core.providers, *next;
 
-		rs_core.providers = provider->next;
+	rs_core_unlink_providers(&rs_core.providers, NULL);
+	for (; provider; provider = next) {
+		next = provider->next;
 		forget(provider);
 	}
 }
@@ -441,7 +442,7 @@ int rs_agent_unregister(struct rs_agent_provider *provider)
 		rs_patch_provider(provider, true, &on);
 	for (struct rs_agent_provider **at = &rs_core.providers; *at; at = &(*at)->next) {
 		if (*at == provider) {
-			*at = provider->next;
+			rs_core_unlink_providers(at, provider->next);
 			break;
 		}
 	}

@@ -9,7 +9,8 @@
  *
  * Threads: every function may be called on any CPU. A spin lock serialises init, fini, register,
  * unregister and apply_control. So do not call these from an event's callback, nor from an
- * interrupt that may have interrupted one of them. Everything else may run anywhere.
+ * interrupt that may have interrupted one of them. Fini and unregister also wait for those who are
+ * inside rs_event_by_id(), read_state and write_state. Everything else may run anywhere.
  *
  * Trust: the guest trusts its host. It still checks a private copy of the region header, so a wrong
  * region or version ends in an error code and not in a wild write.
@@ -80,7 +81,8 @@ struct rs_trace_ops {
 
 	/* Runs f on the state of event `id`, or does nothing if there is no such event. While f
 	 * runs nobody changes the state (read) or nobody else uses it (write), by a lock or RCU of
-	 * the OS. NULL: f runs at once. */
+	 * the OS, which also keeps the event's provider registered. NULL: f runs at once, and
+	 * several may run beside each other. */
 	void (*read_tracepoint_state)(uint32_t id, void (*f)(const struct rs_event_state *, void *),
 				      void *data);
 	void (*write_tracepoint_state)(uint32_t id, void (*f)(struct rs_event_state *, void *),
@@ -189,10 +191,19 @@ int rs_agent_unregister(struct rs_agent_provider *provider);
 /* Tells the host that the agent is up. 0, or a result of the hypercall. */
 int rs_agent_hello(void);
 
-/* The registered event with this id, or NULL. */
+/*
+ * The registered event with this id, or NULL. Any context. The pointer is good for as long as the
+ * event's provider stays registered, and the caller must know or see to it that it does. Who cannot
+ * uses the event within f of the next two.
+ */
 struct rs_event *rs_event_by_id(uint32_t id);
 
-/* ops.read_tracepoint_state and ops.write_tracepoint_state, or their defaults. */
+/*
+ * ops.read_tracepoint_state and ops.write_tracepoint_state, or their defaults. Any context. By
+ * default the event's provider stays registered until f has returned: unregister and fini wait for
+ * it. So f must not wait for a lock that is held around these two, nor make any call that takes the
+ * agent's lock.
+ */
 void rs_event_read_state(uint32_t id, void (*f)(const struct rs_event_state *, void *), void *data);
 void rs_event_write_state(uint32_t id, void (*f)(struct rs_event_state *, void *), void *data);
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that look for events by their ids and use their state, while providers come, go, and are
+ * freed at once: built with ThreadSanitizer, and again with ASan/UBSan. One provider stays, so its
+ * events must always be found, even while the list changes before and behind it.
+ */
+#include "region/regions.h"
+
+#include <glib.h>
+#include <pthread.h>
+#include <ringside/agent.h>
+#include <ringside/atomic.h>
+
+#define LOOKERS 3u
+#define ROUNDS 300u
+#define IDS 8u
+#define USED 0x5aa5u
+
+static const struct rs_event_info infos[2] = {
+	{.system = "test", .name = "first", .print = "first", .print_args = ""},
+	{.system = "test", .name = "second", .print = "second", .print_args = ""},
+};
+
+/* A provider in memory of its own, as that of a plugin is. */
+struct image {
+	struct rs_event events[2];
+	struct rs_agent_provider provider;
+};
+
+static struct image *stays;
+static uint32_t ended, used;
+
+static struct image *load(const char *name)
+{
+	struct image *image = g_aligned_alloc0(1, sizeof(*image), 64);
+
+	for (uint32_t i = 0; i < 2; i++)
+		image->events[i].info = &infos[i];
+	image->provider = (struct rs_agent_provider){
+		.name = name,
+		.events = image->events,
+		.events_end = image->events + 2,
+	};
+	g_assert_cmpint(rs_agent_register(&image->provider), ==, 0);
+	return image;
+}
+
+static void unload(struct image *image)
+{
+	g_assert_cmpint(rs_agent_unregister(&image->provider), ==, 0);
+	memset(image, 0xee, sizeof(*image));
+	g_aligned_free(image);
+}
+
+static void on_write(struct rs_event_state *state, void *data)
+{
+	rs_store(&state->reserved[1], USED);
+}
+
+/* The image must not be gone before this has returned. */
+static void on_read(const struct rs_event_state *state, void *data)
+{
+	for (uint32_t i = 0; i < 20; i++) {
+		uint64_t value = rs_load(&state->reserved[1]);
+
+		g_assert_true(value == USED || value == 0);
+	}
+	rs_shared_add32(data, 1);
+}
+
+static void *look(void *data)
+{
+	uint32_t found = 0;
+
+	while (!rs_load_acquire(&ended)) {
+		for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + IDS; id++) {
+			rs_event_write_state(id, on_write, NULL);
+			rs_event_read_state(id, on_read, &found);
+			/* May be of a provider that goes, so nobody follows it. */
+			(void)rs_event_by_id(id);
+		}
+		g_assert_true(rs_event_by_id(stays->events[1].id) == &stays->events[1]);
+	}
+	rs_shared_add32(&used, found);
+	return NULL;
+}
+
+static void test_race(void)
+{
+	struct rs_region_config layout = {.vcpus = 1, .ring_bytes = 64 * 1024};
+	struct rs_agent_config config = {.cpu_count = 1};
+	pthread_t threads[LOOKERS];
+	RsTraceRegion *region;
+
+	g_assert_cmpint(rs_region_create(&layout, &region, NULL), ==, 0);
+	config.region = region->map;
+	config.region_size = region->size;
+	g_assert_cmpint(rs_agent_init(&config), ==, 0);
+	stays = load("stays");
+	for (uintptr_t i = 0; i < LOOKERS; i++)
+		g_assert_cmpint(pthread_create(&threads[i], NULL, look, NULL), ==, 0);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct image *before = load("before"), *behind = load("behind");
+
+		unload(i % 2 ? before : behind);
+		unload(i % 2 ? behind : before);
+	}
+	rs_store_release(&ended, 1);
+	for (uint32_t i = 0; i < LOOKERS; i++)
+		pthread_join(threads[i], NULL);
+	g_assert_cmpuint(used, >, 0);
+	g_test_message("%u times in use", used);
+	/* All go at once. */
+	rs_agent_fini();
+	g_assert_null(rs_event_by_id(RS_FIRST_EVENT_ID));
+	g_assert_cmpuint(stays->events[0].id, ==, 0);
+	g_aligned_free(stays);
+	rs_trace_region_free(region);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/agent/state/race", test_race);
+	return g_test_run();
+}
