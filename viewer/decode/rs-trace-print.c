@@ -64,11 +64,17 @@ static gboolean parse_conversion(const char **at, RsTracePrintStep *step, GError
 			return refuse(error, "print format has a precision above %d",
 				      RS_TRACE_PRINT_WIDTH_MAX);
 	}
-	while (**at && strchr("hljzt", **at))
-		(*at)++;
+	for (; **at && strchr("hljzt", **at); (*at)++) {
+		if (**at != 'h')
+			step->low_bytes = 0;
+		else
+			step->low_bytes = step->low_bytes ? 1 : 2;
+	}
 	if (!g_ascii_isalpha(**at))
 		return refuse(error, "print format has an unknown conversion");
 	step->conversion = *(*at)++;
+	if (!strchr("diuxXo", step->conversion))
+		step->low_bytes = 0;
 	return TRUE;
 }
 
@@ -85,7 +91,9 @@ static void append_conversion(GString *print, const RsTracePrintStep *step)
 		g_string_append_printf(print, "%d", step->width);
 	if (step->precision >= 0)
 		g_string_append_printf(print, ".%d", step->precision);
-	if (step->field->size == 8 && strchr("diuxXo", step->conversion))
+	if (step->low_bytes)
+		g_string_append(print, step->low_bytes == 1 ? "hh" : "h");
+	else if (step->field->size == 8 && strchr("diuxXo", step->conversion))
 		g_string_append(print, "ll");
 	g_string_append_c(print, step->conversion);
 }

@@ -50,13 +50,15 @@ typedef struct {
 
 /*
  * One step of an event's print format, made at parse time: literal text, then one conversion. The
- * last step has no conversion. There are no length modifiers: a field knows its own size.
+ * last step has no conversion. A field knows its own size, so of the length modifiers only hh and h
+ * mean something: they show less.
  */
 typedef struct {
 	const char *literal; /* escaped for a terminal; "%%" is "%" here */
 	guint literal_size;
 	const RsTraceField *field; /* NULL: no conversion, this is the last step */
 	char conversion;           /* one of "diuxXocps" */
+	guint8 low_bytes;          /* how many of an integer are shown: 1 or 2; 0: all */
 	guint8 flags;              /* RS_TRACE_PRINT_* */
 	gint16 width;              /* 0..RS_TRACE_PRINT_WIDTH_MAX */
 	gint16 precision;          /* likewise, -1 for none */

@@ -233,8 +233,9 @@ static void append_array(GString *out, const RsTraceField *field, const guint8 *
 	g_string_append_c(out, '}');
 }
 
-/* Integers in decimal or hex, symbols, arrays as {1,2}, strings. */
-static void append_field(GString *out, const RsTraceField *field, const guint8 *payload, guint size)
+/* Integers in decimal or hex, symbols, arrays as {1,2}, strings. `append` gets texts as they are. */
+static void append_field(GString *out, const RsTraceField *field, const guint8 *payload, guint size,
+			 RsTraceAppendFunc append)
 {
 	const guint8 *bytes;
 	guint length;
@@ -245,7 +246,7 @@ static void append_field(GString *out, const RsTraceField *field, const guint8 *
 		return;
 	}
 	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING) {
-		append_plain(out, (const char *)bytes, length);
+		append(out, (const char *)bytes, length);
 		return;
 	}
 	if (field->kind >= RS_KIND_ARRAY) {
@@ -254,7 +255,7 @@ static void append_field(GString *out, const RsTraceField *field, const guint8 *
 	}
 	value = rs_trace_load_integer(bytes, field->size, field->is_signed);
 	if (field->kind >= RS_KIND_ENUM) {
-		rs_trace_append_symbols(out, field, value, append_plain);
+		rs_trace_append_symbols(out, field, value, append);
 	} else if (field->is_hex) {
 		append_hex(out, value);
 	} else {
@@ -266,21 +267,33 @@ static void append_field(GString *out, const RsTraceField *field, const guint8 *
 	}
 }
 
-/* %s: the field's text, cut to the precision and padded to the width (in characters). */
+static void append_raw(GString *out, const char *text, gsize size)
+{
+	g_string_append_len(out, text, (gssize)size);
+}
+
+/* The precision counts bytes of the guest's text, as C does; what is left of it is escaped. */
+static void append_cut_field(GString *out, const RsTracePrintStep *step,
+			     const RsTraceRecord *record)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	append_field(text, step->field, record->payload, record->size, append_raw);
+	append_plain(out, text->str, MIN(text->len, (gsize)step->precision));
+}
+
+/* %s: the field's text. The width counts the characters that are shown. */
 static void append_text(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
 {
 	gsize start = out->len, length;
 
-	append_field(out, step->field, record->payload, record->size);
-	if (!step->width && step->precision < 0)
+	if (step->precision >= 0)
+		append_cut_field(out, step, record);
+	else
+		append_field(out, step->field, record->payload, record->size, append_plain);
+	if (!step->width)
 		return;
 	length = (gsize)g_utf8_strlen(out->str + start, (gssize)(out->len - start));
-	if (step->precision >= 0 && length > (gsize)step->precision) {
-		g_string_truncate(
-			out, (gsize)(g_utf8_offset_to_pointer(out->str + start, step->precision) -
-				     out->str));
-		length = (gsize)step->precision;
-	}
 	if (length >= (gsize)step->width)
 		return;
 	append_fill(out, ' ', (gsize)step->width - length);
@@ -307,6 +320,7 @@ static void append_char(GString *out, const RsTracePrintStep *step, guint64 valu
 static void append_step(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
 {
 	const RsTraceField *field = step->field;
+	gboolean is_signed;
 	guint64 value;
 
 	if (step->conversion == 's') {
@@ -317,14 +331,15 @@ static void append_step(GString *out, const RsTracePrintStep *step, const RsTrac
 		g_string_append(out, "(cut)");
 		return;
 	}
+	is_signed = step->conversion == 'd' || step->conversion == 'i';
 	value = rs_trace_load_integer(record->payload + field->offset, field->size,
 				      field->is_signed);
+	if (step->low_bytes)
+		value = rs_trace_load_integer((const guint8 *)&value, step->low_bytes, is_signed);
 	if (step->conversion == 'c')
 		append_char(out, step, value);
-	else if (step->conversion == 'd' || step->conversion == 'i')
-		append_integer(out, step, value);
 	else
-		append_integer(out, step, as_unsigned(value, field->size));
+		append_integer(out, step, is_signed ? value : as_unsigned(value, field->size));
 }
 
 void rs_trace_text_message(GString *out, const RsTraceRecord *record)

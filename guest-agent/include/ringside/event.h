@@ -27,6 +27,10 @@
  *	__dynamic_array_hex(u64, stack)      __assign_array(stack, from, 8);   %s
  *	__string(path)                       __assign_str(path, text);         %s
  *
+ * TP_printk takes the flags, width and precision of C's printf, but no '*'. A field's size is
+ * known, so of the length modifiers only h and hh mean something: 2 bytes or 1 are shown. In "%.3s"
+ * the precision counts bytes, before what does not print is escaped. A width counts what is shown.
+ *
  * `__entry` is the record's fixed part, zeroed. __assign_chars cuts what is too long.
  * What __assign_str and __assign_array are given is read later, but before trace_*() returns.
  * A NULL string of __assign_str reads "(null)". NULL for the others leaves zeroes or no elements.

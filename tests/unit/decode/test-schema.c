@@ -43,7 +43,7 @@ static void test_fields(void)
 	g_assert_cmpuint(rs_trace_event_field(event, "why")->dyn_index, ==, 1);
 	g_assert_cmpstr(rs_trace_event_field(event, "state")->symbols[1].name, ==, "S\"quoted\"");
 	g_assert_cmpstr(event->print, ==,
-			"100%% u=%llu s=%d x=%x p=%p %s|%s mac=%s <%-8s> list=%s why=%s");
+			"100%% u=%llu s=%d x=%hx p=%p %s|%s mac=%s <%-8s> list=%s why=%s");
 	g_assert_cmpuint(event->n_print_args, ==, 10);
 	g_assert_cmpuint(event->n_steps, ==, 11);
 	g_assert_cmpstr(event->steps[0].literal, ==, "100% u=");

@@ -453,6 +453,50 @@ static void test_json(void)
 	g_assert_true(json_parser_load_from_data(parser, out->str, -1, NULL));
 }
 
+/* h and hh show the low bytes, and a precision counts the guest's bytes: as in C. */
+static void test_conversions(void)
+{
+	static const struct {
+		const char *print, *args, *expected;
+	} cases[] = {
+		{"%x %hx %hhx %lx", "u4,u4,u4,u4", "8f819083 9083 83 8f819083"},
+		{"%d %hd %hhd %ld", "u4,u4,u4,u4", "-1887334269 -28541 -125 -1887334269"},
+		{"%hu %hhu %ho %#hhX %06hhx", "u4,u4,u4,u4,u4", "36995 131 110203 0X83 000083"},
+		{"%x %hx %hhx %d %hhd", "s1,s1,s1,s1,s1", "ffffff85 ff85 85 -123 -123"},
+		{"%llx %hx %hhx %hhd", "u8,u8,u8,u8", "807060584838281 8281 81 -127"},
+		{"<%.3s> <%.0s> <%.99s>", "text,text,text", "<a\\x0ab> <> <a\\x0abc\\x1bz>"},
+		{"<%7.3s> <%-7.3s>", "text,text", "< a\\x0ab> <a\\x0ab >"},
+		{"<%.2s> <%5.3s>", "wide,wide", "<\\xe2\\x82> <    \xe2\x82\xac>"},
+		{"<%.4s> <%.2s>", "state,list", "<Runn> <{1>"},
+	};
+	static const guint8 bytes[] = {0x83, 0x90, 0x81, 0x8f, 0x85, 0,    0,    0,
+				       0x81, 0x82, 0x83, 0x84, 0x05, 0x06, 0x07, 0x08,
+				       'a',  '\n', 'b',  'c',  0x1b, 'z',  0,    0xe2,
+				       0x82, 0xac, 'x',  0,    1,    1,    2,    3};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GByteArray) descs = g_byte_array_new();
+		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+		g_autoptr(GString) out = g_string_new(NULL);
+		TestDesc *desc = test_desc_new(TEST_ALL, "x", "y");
+		RsTraceRecord record = {.payload = bytes, .size = sizeof(bytes), .id = TEST_ALL};
+
+		test_desc_int(desc, "u4", RS_KIND_UINT, 4);
+		test_desc_int(desc, "s1", RS_KIND_SINT, 1);
+		test_desc_int(desc, "u8", RS_KIND_UINT, 8);
+		test_desc_array(desc, "text", RS_KIND_STRING, 1, 7, 0);
+		test_desc_array(desc, "wide", RS_KIND_STRING, 1, 5, 0);
+		test_desc_int(desc, "state", RS_KIND_ENUM, 1);
+		test_desc_symbol(desc, 1, "Running");
+		test_desc_array(desc, "list", RS_KIND_ARRAY, 1, 3, 0);
+		test_desc_end(desc, cases[i].print, cases[i].args, descs);
+		test_take(schema, 0, descs);
+		record.event = rs_trace_schema_by_id(schema, TEST_ALL);
+		rs_trace_text_message(out, &record);
+		g_assert_cmpstr(out->str, ==, cases[i].expected);
+	}
+}
+
 /* Fields of an unknown kind are bytes, in text and JSON. */
 static void test_unknown_kind(void)
 {
@@ -492,6 +536,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/text/escapes", test_escapes);
 	g_test_add_func("/decode/text/names", test_names);
 	g_test_add_func("/decode/text/comm", test_comm);
+	g_test_add_func("/decode/text/conversions", test_conversions);
 	g_test_add_func("/decode/text/unknown-kind", test_unknown_kind);
 	g_test_add_func("/decode/json/line", test_json);
 	return g_test_run();
