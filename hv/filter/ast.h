@@ -62,6 +62,8 @@ static inline const struct rs_filter_node *rs_filter_node(const struct rs_filter
 
 /* The word's text without quotes and escapes. A new string. */
 GString *rs_filter_word_text(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
+/* The same of a pattern: the escapes of a bare word are the pattern's own, and stay. */
+GString *rs_filter_word_pattern(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
 
 /* Records an error at a word. `code` is positive; returns -code. The message is escaped. */
 int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, unsigned int length,

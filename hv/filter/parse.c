@@ -308,12 +308,19 @@ GString *rs_filter_word_text(const struct rs_filter_ast *ast, const struct rs_fi
 	const char *s = ast->text + word->at;
 
 	for (unsigned int i = 0; i < word->length; i++) {
-		if (word->quote && s[i] == '\\' && i + 1 < word->length &&
-		    (s[i + 1] == (char)word->quote || s[i + 1] == '\\'))
+		if (s[i] == '\\' && i + 1 < word->length &&
+		    (!word->quote || s[i + 1] == (char)word->quote || s[i + 1] == '\\'))
 			i++;
 		g_string_append_c(out, s[i]);
 	}
 	return out;
+}
+
+GString *rs_filter_word_pattern(const struct rs_filter_ast *ast, const struct rs_filter_word *word)
+{
+	if (word->quote)
+		return rs_filter_word_text(ast, word);
+	return g_string_new_len(ast->text + word->at, word->length);
 }
 
 int rs_filter_check(const char *expression, struct rs_filter_error *err)

@@ -191,12 +191,13 @@ static int resolve_text(struct resolver *r)
 			"'%s' is a string: it can be compared with ==, !=, ~ and "
 			"!~ only",
 			r->subject.name);
-	text = rs_filter_word_text(r->ast, word);
 	out->verdict = RS_PRED_TEXT;
 	out->negate = cmp == RS_CMP_NE || cmp == RS_CMP_NOMATCH;
 	if (cmp == RS_CMP_MATCH || cmp == RS_CMP_NOMATCH) {
+		text = rs_filter_word_pattern(r->ast, word);
 		ret = resolve_glob(r, text->str, text->len);
 	} else {
+		text = rs_filter_word_text(r->ast, word);
 		out->op = RS_OP_STR_EQ;
 		out->glob.literal = g_string_new_len(text->str, (gssize)text->len);
 	}
@@ -298,13 +299,13 @@ static int resolve_mask(struct resolver *r, const struct rs_filter_word *word, r
 	ret = rs_filter_number(r->ast, word, s->field, s->name, mask, r->err);
 	if (ret)
 		return ret;
+	if (*mask == 0)
+		return word_error(r, word, "a mask of 0 leaves nothing to compare");
 	if (*mask < low || *mask >= span) {
 		if (r->strict || s->is_signed)
 			return range_error(r, word, *mask, low, span - 1);
 		*mask &= span - 1; /* the bits above are 0 in the field */
 	}
-	if (*mask == 0 && r->strict)
-		return word_error(r, word, "a mask of 0 leaves nothing to compare");
 	return 0;
 }
 

@@ -233,7 +233,7 @@ static void append_array(GString *out, const RsTraceField *field, const guint8 *
 	g_string_append_c(out, '}');
 }
 
-/* Integers in decimal or hex, symbols, arrays as {1,2}, strings. `append` gets texts as they are. */
+/* Integers in decimal or hex, symbols, arrays as {1,2}, strings. `append` gets texts unescaped. */
 static void append_field(GString *out, const RsTraceField *field, const guint8 *payload, guint size,
 			 RsTraceAppendFunc append)
 {

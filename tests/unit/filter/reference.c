@@ -129,6 +129,14 @@ static bool cpu_listed(const char *list, unsigned int cpu)
 	return found;
 }
 
+static char *value_of(const struct rs_filter_ast *ast, const struct rs_filter_node *node)
+{
+	bool glob = node->cmp == RS_CMP_MATCH || node->cmp == RS_CMP_NOMATCH;
+
+	return g_string_free(
+		(glob ? rs_filter_word_pattern : rs_filter_word_text)(ast, &node->value), FALSE);
+}
+
 static char *word(const struct rs_filter_ast *ast, const struct rs_filter_word *w)
 {
 	return g_string_free(rs_filter_word_text(ast, w), FALSE);
@@ -137,7 +145,7 @@ static char *word(const struct rs_filter_ast *ast, const struct rs_filter_word *
 static enum reference judge_term(const struct rs_filter_ast *ast, const struct rs_filter_node *node,
 				 const RsTraceEvent *event, const struct rs_filter_input *in)
 {
-	g_autofree char *name = word(ast, &node->field), *value = word(ast, &node->value);
+	g_autofree char *name = word(ast, &node->field), *value = value_of(ast, node);
 	g_autofree char *mask = word(ast, &node->mask), *text = NULL;
 	const RsTraceField *field = NULL;
 	__int128 have;

@@ -125,6 +125,15 @@ static const struct {
 	{"why ~ disk\\ full", true},
 	{"why ~ \"*[ ]full\"", true},
 	{"why ~ '*\\*'", false},
+	/* a backslash in a bare word */
+	{"why == disk\\ full", true},
+	{"why == di\\sk\\ full && u8 == 200", true},
+	{"why == disk\\\\\\ full", false},
+	{"why ~ di\\sk\\ f*", true},
+	{"why ~ disk\\?full", false},
+	{"(why != disk\\)full)", true},
+	{"why == full\\", false},
+	{"state != long\\ wait", true},
 	{"why != \"disk \\\"full\\\"\"", true},
 	/* names that every event has */
 	{"COMM == sixteen-bytes-ab", true},
@@ -449,6 +458,8 @@ static void test_globs(void)
 
 static void test_set(void)
 {
+	static const char *const too_long[] = {"name == abcde", "name != abcde", "name ~ abcde*",
+					       "name !~ *abcde"};
 	const RsTraceEvent *events[] = {&sample_event, &other_event};
 	struct rs_filter_error err = {0};
 	GByteArray *p[2] = {NULL, NULL};
@@ -481,12 +492,30 @@ static void test_set(void)
 	g_assert_true(run(p[1], &in));
 	g_byte_array_unref(p[1]);
 	p[1] = NULL;
-	/* strings that cannot fit one of them */
-	g_assert_cmpint(rs_filter_compile(events, 2, "name != abcde", p, &err), ==, 0);
+	/* a mask outside one of them leaves 0 there */
+	g_assert_cmpint(rs_filter_compile(events, 2, "u8 & 0x100 || u8 & 0xff00 != 0", p, &err), ==,
+			0);
+	g_assert_false(run(p[0], &input));
+	g_assert_false(run(p[1], &in));
+	other[1] = 1;
 	g_assert_true(run(p[1], &in));
+	other[1] = 0;
 	g_byte_array_unref(p[0]);
 	g_byte_array_unref(p[1]);
 	p[0] = p[1] = NULL;
+	/* a mask of 0 is a mistake everywhere */
+	g_assert_cmpint(rs_filter_compile(events, 2, "u8 & 0", p, &err), ==, -EINVAL);
+	g_assert_nonnull(strstr(err.message, "mask of 0"));
+	g_assert_cmpint(rs_filter_compile(events, 2, "u8 & 0x0 == 0", p, &err), ==, -EINVAL);
+	/* strings that cannot fit one of them */
+	for (unsigned int i = 0; i < G_N_ELEMENTS(too_long); i++) {
+		bool negated = strchr(too_long[i], '!') != NULL;
+
+		g_assert_cmpint(rs_filter_compile(events, 2, too_long[i], p, &err), ==, 0);
+		g_assert_cmpint(run(p[1], &in), ==, negated);
+		g_clear_pointer(&p[0], g_byte_array_unref);
+		g_clear_pointer(&p[1], g_byte_array_unref);
+	}
 	/* unknown to all; wrong for one: nothing is set */
 	g_assert_cmpint(rs_filter_compile(events, 2, "u8 == 1 && onyl == 1", p, &err), ==, -ENOENT);
 	g_assert_cmpstr(err.message, ==,
