@@ -141,11 +141,13 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 static int attach(const struct rs_agent_config *config)
 {
 	int err = rs_region_take(&rs_core.header, config->region, config->region_size);
+	uint64_t filters;
 	uint32_t boot;
 
 	if (err)
 		return err;
 
+	filters = rs_core.header.section[RS_SEC_FILTERS].size;
 	rs_core.config = *config;
 	if (config->ops)
 		rs_core.ops = *config->ops;
@@ -155,7 +157,8 @@ static int attach(const struct rs_agent_config *config)
 	rs_core.info = rs_core_section(RS_SEC_GUEST_INFO);
 	rs_core.control = rs_core_section(RS_SEC_CONTROL);
 	rs_core.filters = rs_core_section(RS_SEC_FILTERS);
-	rs_core.filters_size = (uint32_t)rs_core.header.section[RS_SEC_FILTERS].size;
+	/* A control word reaches no further than the first GiB. */
+	rs_core.filters_size = filters < UINT32_MAX ? (uint32_t)filters : UINT32_MAX;
 	rs_core.names = (struct rs_names){
 		.buckets = rs_core_section(RS_SEC_CMDLINE),
 		.count = rs_core.header.section[RS_SEC_CMDLINE].count,

@@ -27,11 +27,11 @@ static int read_head(const void *memory, uint64_t size, struct rs_directory *hea
 		return RS_AGENT_BAD_ABI;
 	limit = head->size < size ? head->size : size;
 	if (!fields || !rs_stride_fits(head->entry_stride, RS_DIRECTORY_ENTRY_MIN_SIZE) ||
-	    !head->entry_count || head->entry_count > RS_MAX_REGIONS ||
-	    head->entries_offset % RS_STRIDE_ALIGN || head->entries_offset > limit ||
+	    !head->entry_count || head->entries_offset % RS_STRIDE_ALIGN ||
+	    head->entries_offset > limit ||
 	    (uint64_t)head->entry_count * head->entry_stride > limit - head->entries_offset ||
 	    head->claims_offset % 8 || head->claims_offset > limit ||
-	    (head->entry_count + 1) * sizeof(uint64_t) > limit - head->claims_offset)
+	    ((uint64_t)head->entry_count + 1) * sizeof(uint64_t) > limit - head->claims_offset)
 		return RS_AGENT_BAD_LAYOUT;
 	return 0;
 }

@@ -78,6 +78,9 @@ static bool has(const struct rs_region_header *header, uint32_t section, uint64_
 	return header->section[section].count >= count;
 }
 
+/*
+ * Only what is there counts: a later host may lay out more rings or ids than this version knows of.
+ */
 static int check_counts(const struct rs_region_header *header)
 {
 	uint64_t rings = header->ring_count;
@@ -104,17 +107,16 @@ static int check_counts(const struct rs_region_header *header)
 
 static int check(const struct rs_region_header *header, uint64_t mapped)
 {
-	uint64_t rings = header->ring_count;
 	int err;
 
 	if (header->region_size > mapped || header->guest_offset % RS_SECTION_ALIGN ||
 	    header->guest_offset > header->region_size)
 		return RS_AGENT_BAD_LAYOUT;
-	if (!rings || rings > RS_MAX_CPUS || !power_of_two(header->ring_pages) ||
+	/* A ring's word has no bits for more pages, nor for larger ones. */
+	if (!header->ring_count || !power_of_two(header->ring_pages) ||
 	    header->ring_pages < RS_RING_PAGES_MIN || header->ring_pages > RS_RING_PAGES_MAX ||
 	    !power_of_two(header->ring_page_size) || header->ring_page_size < RS_RING_PAGE_MIN ||
-	    header->ring_page_size > RS_RING_PAGE_MAX || header->ring_mode > RS_MODE_DROP ||
-	    header->event_capacity > RS_MAX_EVENTS)
+	    header->ring_page_size > RS_RING_PAGE_MAX || header->ring_mode > RS_MODE_DROP)
 		return RS_AGENT_BAD_LAYOUT;
 	err = check_sections(header);
 	return err ? err : check_counts(header);

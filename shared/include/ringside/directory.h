@@ -32,7 +32,7 @@
 #include <ringside/grow.h>
 
 #define RS_DIRECTORY_MAGIC 0x5249444753474e52ull /* "RNGSGDIR" */
-#define RS_MAX_REGIONS 256u
+#define RS_MAX_REGIONS 256u /* entries at most, by a host of this version */
 
 /* rs_directory_entry.kind: who may take the region. */
 #define RS_SOURCE_NONE 0u   /* nobody now */
@@ -51,7 +51,7 @@ struct rs_directory {   /* H */
 	uint64_t session_id;  /* random; a new one each time that the memory is laid out */
 	uint64_t entries_offset;
 	uint64_t claims_offset; /* multiple of RS_SECTION_ALIGN */
-	uint32_t entry_count;   /* 1..RS_MAX_REGIONS */
+	uint32_t entry_count;   /* 1.. */
 	uint32_t entry_stride;  /* bytes, at least RS_DIRECTORY_ENTRY_MIN_SIZE */
 	uint64_t reserved[1];
 };

@@ -97,7 +97,7 @@ struct rs_region_header { /* H */
 	uint64_t region_size;    /* bytes; multiple of RS_SECTION_ALIGN */
 	uint64_t guest_offset;   /* where the guest-written part starts; a multiple likewise */
 	uint64_t session_id;     /* random; a new one each time that a region is laid out */
-	uint32_t ring_count;     /* 1..RS_MAX_CPUS; ring i belongs to vCPU i */
+	uint32_t ring_count;     /* 1..; ring i belongs to vCPU i */
 	uint32_t ring_pages;     /* per ring, power of two, RS_RING_PAGES_MIN..MAX */
 	uint32_t ring_page_size; /* power of two, RS_RING_PAGE_MIN..MAX */
 	uint32_t ring_mode;      /* RS_MODE_* */

@@ -27,7 +27,7 @@
 
 #define RS_PAGE_SIZE 4096u      /* of x86-64; requests and responses have one each */
 #define RS_SECTION_ALIGN 65536u /* of sections and regions: the largest page of any guest */
-#define RS_MAX_CPUS 1024u       /* rings of a region at most */
+#define RS_MAX_CPUS 1024u       /* rings of a region at most, by a host of this version */
 #define RS_NAME_MAX 256u        /* a provider, system, event or field name, with its NUL: name.h */
 #define RS_SYMBOL_LEN 64u       /* a symbol or type of a field, with its NUL: name.h */
 #define RS_LABEL_LEN 64u        /* what people call a guest, source or port, with its NUL */

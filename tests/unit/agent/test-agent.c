@@ -238,7 +238,10 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 	EXPECT(RS_AGENT_BAD_ABI, header->features = 1u << 31);
 	EXPECT(RS_AGENT_BAD_LAYOUT, config.region_size = f->region->size - 1);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = 0);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = RS_MAX_CPUS + 1);
+	EXPECT(RS_AGENT_NO_ROOM, header->ring_count = RS_MAX_CPUS + 1);
+	EXPECT(RS_AGENT_NO_ROOM, header->ring_count = UINT32_MAX);
+	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = UINT32_MAX);
+	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_pages = RS_RING_PAGES_MAX * 2);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_pages = 3);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_page_size = 2048);
 	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_mode = 2);

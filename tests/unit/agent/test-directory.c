@@ -129,7 +129,8 @@ static void test_bad(void)
 		CASE(claims_offset, UINT64_MAX - 7, RS_AGENT_BAD_LAYOUT),
 		CASE(claims_offset, 12, RS_AGENT_BAD_LAYOUT),
 		CASE(entry_count, 0, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_count, RS_MAX_REGIONS + 1, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_count, SIZE / RS_DIRECTORY_ENTRY_MIN_SIZE, RS_AGENT_BAD_LAYOUT),
+		CASE(entry_count, UINT32_MAX, RS_AGENT_BAD_LAYOUT),
 		CASE(entry_stride, 120, RS_AGENT_BAD_LAYOUT),
 		CASE(entry_stride, 132, RS_AGENT_BAD_LAYOUT),
 		CASE(entry_stride, 129, RS_AGENT_BAD_LAYOUT),
@@ -152,6 +153,41 @@ static void test_bad(void)
 	CHECK(take(RS_SOURCE_USER, 7, &place) == RS_AGENT_BAD_LAYOUT);
 	CHECK(rs_directory_take(NULL, 0, RS_SOURCE_USER, 7, &place) == RS_AGENT_NO_REGION);
 	CHECK(rs_directory_take(&memory, 32, RS_SOURCE_USER, 7, &place) == RS_AGENT_NO_REGION);
+}
+
+/* A later host lays out more regions than this version would: the agent takes the last one too. */
+static void test_many(void)
+{
+	const uint32_t count = 4 * RS_MAX_REGIONS;
+	const uint64_t entries = 4096, claims = RS_ALIGN_UP(entries + count * 160ull, 4096ull);
+	uint8_t *at = calloc(1, claims + 16384);
+	struct rs_directory *head = (void *)at;
+	struct rs_place place;
+
+	CHECK(at);
+	*head = (struct rs_directory){
+		.magic = RS_DIRECTORY_MAGIC,
+		.abi_major = RS_ABI_MAJOR,
+		.header_size = sizeof(*head) + 64,
+		.size = (count + 8ull) * REGION,
+		.entries_offset = entries,
+		.claims_offset = claims,
+		.entry_count = count,
+		.entry_stride = 160,
+	};
+	for (uint32_t i = 0; i < count; i++)
+		*(struct rs_directory_entry *)(at + entries + i * 160ull) =
+			(struct rs_directory_entry){
+				.offset = (i + 8ull) * REGION,
+				.size = REGION,
+				.kind = i == count - 1 ? RS_SOURCE_USER : RS_SOURCE_NONE,
+				.generation = 3,
+			};
+	CHECK(rs_directory_take(at, head->size, RS_SOURCE_USER, 9, &place) == 0);
+	CHECK(place.index == count - 1 && place.offset == (count + 7ull) * REGION);
+	CHECK(((uint64_t *)(at + claims))[count - 1] == rs_directory_claim_word(3, 9));
+	CHECK(rs_directory_take(at, head->size, RS_SOURCE_USER, 10, &place) == RS_AGENT_TAKEN);
+	free(at);
 }
 
 /* Only the directory is mapped, and its head changes later: nothing beyond is touched. */
@@ -253,11 +289,12 @@ int main(void)
 		void (*run)(void);
 	} tests[] = {{"one-by-one", test_one_by_one},
 		     {"bad", test_bad},
+		     {"many", test_many},
 		     {"changed-head", test_changed_head},
 		     {"race", test_race}};
 
-	puts("1..4");
-	for (int i = 0; i < 4; i++) {
+	puts("1..5");
+	for (int i = 0; i < 5; i++) {
 		tests[i].run();
 		printf("ok %d %s\n", i + 1, tests[i].name);
 	}

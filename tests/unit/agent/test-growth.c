@@ -2,8 +2,9 @@
 /*
  * The agent on a region that a later host laid out: every struct is longer than the agent knows it,
  * and the header and its section table lie apart. The host reads what the agent wrote, and finds
- * that no byte was written which only the host knows.
+ * that no byte was written which only the host knows. There may also be more of everything.
  */
+#define _GNU_SOURCE
 #include "region/regions.h"
 #include "session/slots.h"
 
@@ -240,6 +241,57 @@ static void test_requests(struct fixture *f, gconstpointer data)
 	rs_slots_destroy(slots);
 }
 
+/* More rings and ids than this version lays out. The host part grows with them. */
+static uint64_t lay_out_many(struct rs_region_header *h)
+{
+	struct rs_region_config config = {.vcpus = 1, .ring_bytes = 4 * RS_RING_PAGE_MIN};
+	uint64_t at = 0;
+
+	g_assert_cmpint(rs_region_lay_out(&config, h, NULL), ==, 0);
+	h->ring_count = 3 * RS_MAX_CPUS;
+	h->event_capacity = 2 * RS_MAX_EVENTS;
+	h->section[RS_SEC_EVENT_CTL].count = h->event_capacity;
+	h->section[RS_SEC_RING_CTL].count = h->ring_count;
+	h->section[RS_SEC_RING_STATE].count = h->ring_count;
+	h->section[RS_SEC_RINGS].count = h->ring_count * h->ring_pages;
+	for (uint32_t i = 0; i < RS_SEC_COUNT; i++) {
+		struct rs_section *s = &h->section[i];
+
+		if (i == RS_SEC_FIRST_GUEST)
+			h->guest_offset = at;
+		if (!s->size)
+			continue;
+		s->offset = at;
+		s->size = RS_ALIGN_UP((uint64_t)s->count * s->stride, (uint64_t)RS_SECTION_ALIGN);
+		at += s->size;
+	}
+	h->region_size = at;
+	return at;
+}
+
+static void test_counts(void)
+{
+	struct rs_agent_config config = {.ops = &ops, .agent = "growth", .cpu_count = 1};
+	struct rs_region_header h;
+	uint64_t size = lay_out_many(&h), value = 0x123456789abcdef0;
+	g_autofree uint8_t *map = g_malloc0(size);
+	const uint8_t *page;
+
+	config.region = map;
+	config.region_size = size;
+	rs_region_write(map, &h, 0);
+	g_assert_cmpint(rs_agent_init(&config), ==, 0);
+	g_assert_cmpint(rs_agent_register(&provider[0]), ==, 0);
+	((uint32_t *)(map + h.section[RS_SEC_EVENT_CTL].offset))[event[0].id] = RS_EVENT_ENABLED;
+	cpu = h.ring_count - 1;
+	rs_emit_8(&event[0], &value, 8);
+	page = map + h.section[RS_SEC_RINGS].offset +
+	       (uint64_t)cpu * h.ring_pages * h.ring_page_size;
+	g_assert_nonnull(memmem(page, h.ring_page_size, &value, sizeof(value)));
+	cpu = 0;
+	rs_agent_fini();
+}
+
 #define ADD(path, test)                                                                            \
 	g_test_add("/agent/growth/" path, struct fixture, NULL, set_up, test, tear_down)
 
@@ -250,5 +302,6 @@ int main(int argc, char **argv)
 	ADD("events", test_events);
 	ADD("names", test_names);
 	ADD("requests", test_requests);
+	g_test_add_func("/agent/growth/counts", test_counts);
 	return g_test_run();
 }
