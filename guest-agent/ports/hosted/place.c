@@ -61,35 +61,54 @@ static int open_memory(void)
 	return fd >= 0 ? fd : -2;
 }
 
-/* Returns the offset where entries and claims end. 0: this is no directory. */
-static uint64_t find_end(int fd, uint64_t size)
+/* Bytes of the memory: [0, size) holds the directory, and in it [from, to) the claims. */
+struct extent {
+	uint64_t size, from, to;
+};
+
+static bool add(uint64_t from, uint64_t count, uint64_t stride, uint64_t *end)
 {
-	const struct rs_directory *head;
-	uint64_t end = 0, entries, claims;
-	void *at;
+	uint64_t bytes;
 
-	if (size < RS_DIRECTORY_MIN_SIZE)
-		return 0;
-	at = mmap(NULL, RS_DIRECTORY_MIN_SIZE, PROT_READ, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
-		return 0;
-	head = at;
-	if (rs_load_acquire(&head->magic) == RS_DIRECTORY_MAGIC &&
-	    rs_load(&head->entry_count) <= RS_MAX_REGIONS) {
-		uint64_t count = rs_load(&head->entry_count);
-
-		entries = rs_load(&head->entries_offset) + count * rs_load(&head->entry_stride);
-		claims = rs_load(&head->claims_offset) + (count + 1) * sizeof(uint64_t);
-		end = entries > claims ? entries : claims;
-	}
-	munmap(at, RS_DIRECTORY_MIN_SIZE);
-	return end <= size ? end : 0;
+	return !__builtin_mul_overflow(count, stride, &bytes) &&
+	       !__builtin_add_overflow(from, bytes, end);
 }
 
+static bool find_extent(const struct rs_directory *head, uint64_t size, struct extent *out)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), entries;
+
+	if (!add(head->entries_offset, head->entry_count, head->entry_stride, &entries) ||
+	    !add(head->claims_offset, head->entry_count + 1ull, sizeof(uint64_t), &out->to) ||
+	    entries > size || out->to > size || head->claims_offset % page)
+		return false;
+	out->from = head->claims_offset;
+	out->size = entries > out->to ? entries : out->to;
+	return true;
+}
+
+static bool read_extent(int fd, uint64_t size, struct extent *out)
+{
+	void *at = MAP_FAILED;
+	struct rs_directory head;
+	bool found;
+
+	if (size >= RS_DIRECTORY_MIN_SIZE)
+		at = mmap(NULL, RS_DIRECTORY_MIN_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	found = rs_load_acquire((const uint64_t *)at) == RS_DIRECTORY_MAGIC;
+	memcpy(&head, at, RS_DIRECTORY_MIN_SIZE);
+	munmap(at, RS_DIRECTORY_MIN_SIZE);
+	return found && find_extent(&head, size, out);
+}
+
+/* Only the claims can be written, so that a wild store does not reach what the host has written. */
 static int map_directory(int fd, struct rs_hosted_place *place)
 {
+	struct extent extent;
 	struct stat st;
-	void *at = MAP_FAILED;
+	void *at;
 
 	/* The file of a PCI BAR in sysfs has the BAR's size. */
 	if (fstat(fd, &st) || st.st_size < 0)
@@ -97,12 +116,15 @@ static int map_directory(int fd, struct rs_hosted_place *place)
 	place->device = st.st_dev;
 	place->inode = st.st_ino;
 	place->memory_size = (uint64_t)st.st_size;
-	place->directory_size = find_end(fd, place->memory_size);
-	if (place->directory_size)
-		at = mmap(NULL, place->directory_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!read_extent(fd, place->memory_size, &extent))
+		return RS_AGENT_NO_REGION;
+	at = mmap(NULL, extent.size, PROT_READ, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return RS_AGENT_NO_REGION;
 	place->memory = at;
+	place->directory_size = extent.size;
+	if (mprotect(place->memory + extent.from, extent.to - extent.from, PROT_READ | PROT_WRITE))
+		return RS_AGENT_NO_REGION;
 	return 0;
 }
 
