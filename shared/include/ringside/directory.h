@@ -32,7 +32,7 @@
 #include <ringside/grow.h>
 
 #define RS_DIRECTORY_MAGIC 0x5249444753474e52ull /* "RNGSGDIR" */
-#define RS_MAX_REGIONS 256u /* entries at most, by a host of this version */
+#define RS_MAX_REGIONS 256u                      /* entries at most, by a host of this version */
 
 /* rs_directory_entry.kind: who may take the region. */
 #define RS_SOURCE_NONE 0u   /* nobody now */
