@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
+#include "cli/output.h"
+
 #include <rs-trace-rundir.h>
 #include <errno.h>
 #include <rs-trace-escape.h>
@@ -52,8 +54,10 @@ static void complain(const char *format, va_list args)
 	g_autofree char *raw = g_strdup_vprintf(format, args);
 	g_autofree char *text = rs_trace_escape(raw, -1, "\n");
 
+	g_autofree char *line = g_strdup_printf("ringside: %s\n", text);
+
 	fflush(stdout);
-	fprintf(stderr, "ringside: %s\n", text);
+	rs_output_say(line);
 }
 
 int rs_cli_fail(int code, const char *format, ...)
@@ -68,12 +72,14 @@ int rs_cli_fail(int code, const char *format, ...)
 
 int rs_cli_usage(const struct rs_verb *verb, const char *format, ...)
 {
+	g_autofree char *line = NULL;
 	va_list args;
 
 	va_start(args, format);
 	complain(format, args);
 	va_end(args);
-	fprintf(stderr, "usage: ringside %s %s\n", verb->name, verb->args);
+	line = g_strdup_printf("usage: ringside %s %s\n", verb->name, verb->args);
+	rs_output_say(line);
 	return RS_CLI_USAGE;
 }
 

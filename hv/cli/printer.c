@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/printer.h"
 
+#include "cli/output.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-json.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
 #include <rs-trace-ring-info.h>
 #include <rs-trace-text.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /*
  * Text is written at the latest when there is this much. A few bytes in a ring can become 64 KiB of
@@ -39,8 +36,7 @@ struct rs_printer {
 	gint name_sources;  /* atomic: lines of text name their source */
 	gint stopping;      /* atomic */
 	gint hurry;         /* atomic: rs_printer_hurry() was called */
-	int fd;             /* the output, opened anew if it can be, so that no write waits */
-	bool is_socket;
+	struct rs_output output;
 	/* These belong to the pump's thread until it has been joined. */
 	GString *out;
 	gsize late;      /* text since the stop */
@@ -65,18 +61,15 @@ static int write_all(struct rs_printer *p)
 	size_t left = p->out->len;
 
 	while (left) {
-		ssize_t n = p->is_socket ? send(p->fd, at, left, MSG_DONTWAIT | MSG_NOSIGNAL)
-					 : write(p->fd, at, left);
+		ssize_t n = rs_output_write(&p->output, at, left);
 
 		if (n > 0) {
 			at += n;
 			left -= (size_t)n;
-		} else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			struct pollfd fd = {.fd = p->fd, .events = POLLOUT};
-
-			poll(&fd, 1, LOOK_MS);
-		} else if (n == 0 || errno != EINTR) {
-			return n < 0 ? errno : EIO;
+		} else if (n == -EAGAIN) {
+			rs_output_wait(&p->output, LOOK_MS);
+		} else {
+			return (int)-n;
 		}
 		if (left && time_is_up(p)) {
 			p->stats.unread = true;
@@ -177,27 +170,6 @@ static void on_done(gpointer data)
 		p->config.done(p->config.data);
 }
 
-/*
- * A reader that stands still must not hold us, so no write may wait. Other programs share the
- * description behind our descriptor, so it stays as it is, and the output is opened anew. A file
- * never waits, and has its place for writing in the description.
- */
-static void open_output(struct rs_printer *p)
-{
-	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", p->config.fd);
-	struct stat st;
-	int fd = -1;
-
-	p->fd = p->config.fd;
-	if (p->fd < 0 || fstat(p->fd, &st))
-		return;
-	p->is_socket = S_ISSOCK(st.st_mode);
-	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
-		fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0)
-		p->fd = fd;
-}
-
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 {
 	struct rs_printer *p = g_new0(struct rs_printer, 1);
@@ -205,7 +177,7 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	RsTracePumpConfig pump = {.ended = on_ended, .done = on_done, .data = p};
 
 	p->config = *config;
-	open_output(p);
+	rs_output_init(&p->output, config->fd);
 	p->name_sources = config->source_names;
 	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : 0;
 	p->out = g_string_new(NULL);
@@ -286,8 +258,7 @@ void rs_printer_destroy(struct rs_printer *p)
 	if (!p)
 		return;
 	rs_trace_pump_free(p->pump);
-	if (p->fd != p->config.fd)
-		close(p->fd);
+	rs_output_deinit(&p->output);
 	g_ptr_array_unref(p->printed);
 	g_string_free(p->out, TRUE);
 	g_free(p);

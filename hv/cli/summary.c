@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/summary.h"
 
+#include "cli/output.h"
 #include "cli/verb.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,6 +122,6 @@ void rs_summary_print(struct rs_session *session, const struct rs_printer_stats 
 	} else {
 		text = rs_summary_text(&stat, printed, rs_session_n_sources(session) > 1);
 		fflush(stdout);
-		fputs(text, stderr);
+		rs_output_say(text);
 	}
 }

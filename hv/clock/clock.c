@@ -12,7 +12,8 @@
 #define EXACT_NS 200u  /* error when the target tells the counter */
 #define SURE_NS 10000u /* a measurement this good is not repeated */
 #define AGREE_NS 2000u /* measurements may differ by this much, beside their errors */
-#define TRIES_MAX 100u /* questions after a pause or boot, answered or not */
+#define TRIES_MAX 100u /* questions after a pause or boot; from then on only now and then … */
+#define SELDOM 10u     /* … at each so many checks */
 #define DRIFT_NS 1000  /* a smaller difference of the two clocks is left alone */
 #define STEP_NS 100000 /* a larger difference is put right at once, others by another rate … */
 #define SLEW_NS 1000000000.0 /* … within this time */
@@ -38,6 +39,7 @@ struct rs_clock {
 	bool stopped;
 	bool doubt;       /* another boot has begun: the counter may have been set */
 	uint32_t tries;   /* questions since the last pause or boot */
+	uint32_t checks;  /* since there were too many of them */
 	uint64_t boot_ts; /* event clock at the start of that boot; 0: unknown */
 
 	/*
@@ -424,7 +426,8 @@ void rs_clock_check(struct rs_clock *clock)
 {
 	if (!clock->hz || clock->stopped)
 		return;
-	if ((clock->error_ns > SURE_NS || clock->doubt) && clock->tries < TRIES_MAX)
+	if ((clock->error_ns > SURE_NS || clock->doubt) &&
+	    (clock->tries < TRIES_MAX || clock->checks++ % SELDOM == 0))
 		ask_and_judge(clock);
 	if (clock->follows)
 		follow_drift(clock);

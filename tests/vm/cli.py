@@ -326,13 +326,16 @@ def small_pipe():
 def check_unread(*options):
     """Nobody reads the output: what it is is full soon, and signals must still work."""
     for kind, pair, duration in (('pipe', small_pipe, '60'), ('pipe', small_pipe, '1'),
-                                 ('terminal', pty.openpty, '60')):
+                                 ('terminal', pty.openpty, '60'), ('both', small_pipe, '60')):
         mine, theirs = pair()
         p = subprocess.Popen([RINGSIDE, 'run', *guest_args('--name', 'u', '-e', ALL, *options,
                                                            '--duration', duration)],
-                             stdout=theirs, stderr=subprocess.PIPE, text=True)
+                             stdout=theirs, text=True,
+                             stderr=theirs if kind == 'both' else subprocess.PIPE)
         os.close(theirs)
         time.sleep(4)
+        r = rs('stat', '-s', 'u')
+        check(duration != '60' or r.code == 0, f'stat answers: {r}')
         check(p.poll() is None, f'{kind}: it waits for its reader')
         start = time.time()
         p.send_signal(signal.SIGTERM)

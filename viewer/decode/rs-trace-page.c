@@ -27,6 +27,7 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 	walk->tgid = head.tgid;
 	walk->context = head.context;
 	walk->chain = head.chain;
+	walk->piece = RS_TRACE_PAGE_WHOLE;
 }
 
 static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint room,
@@ -34,6 +35,7 @@ static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint 
 {
 	guint size = head->size & RS_REC_SIZE_MASK;
 	struct rs_rec_time time;
+	struct rs_rec_continued continued;
 	struct rs_rec_tgid tgid;
 
 	if (head->id == RS_REC_PAD)
@@ -57,6 +59,12 @@ static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint 
 	} else if (head->id == RS_REC_TGID) {
 		memcpy(&tgid, at, sizeof(tgid)); /* as long as any mark */
 		walk->tgid = tgid.tgid;
+	} else if (head->id == RS_REC_CONTINUED) {
+		if (size < sizeof(continued))
+			return RS_TRACE_PAGE_BAD;
+		memcpy(&continued, at, sizeof(continued));
+		walk->piece =
+			continued.offset ? RS_TRACE_PAGE_LATER_PIECE : RS_TRACE_PAGE_FIRST_PIECE;
 	}
 	/* Other marks do not change the output. */
 	walk->at += MIN(RS_ALIGN_UP(size, RS_RING_UNIT), room);
@@ -83,9 +91,10 @@ RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, gu
 	ts = (walk->ts & ~(guint64)G_MAXUINT32) | head.ts;
 	walk->ts = ts < walk->ts ? ts + (G_GUINT64_CONSTANT(1) << 32) : ts;
 	walk->id = head.id;
-	walk->cut = (head.size & RS_REC_CUT) != 0;
+	walk->cut = (head.size & RS_REC_CUT) || walk->piece != RS_TRACE_PAGE_WHOLE;
 	walk->payload = walk->at + (guint)sizeof(head);
-	walk->size = size - (guint)sizeof(head);
+	walk->size = walk->piece == RS_TRACE_PAGE_LATER_PIECE ? 0 : size - (guint)sizeof(head);
+	walk->piece = RS_TRACE_PAGE_WHOLE;
 	/* `to` may lie inside the last record's padding. */
 	walk->at = MIN(walk->at + RS_ALIGN_UP(size, RS_RING_UNIT), to);
 	return RS_TRACE_PAGE_RECORD;

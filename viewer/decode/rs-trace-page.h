@@ -33,9 +33,14 @@ typedef struct {
 	guint32 boot;    /* of the page */
 	guint32 chain;   /* clock chain, of the page or the last time mark */
 	guint16 context; /* RS_CTX_* */
+	enum {
+		RS_TRACE_PAGE_WHOLE,
+		RS_TRACE_PAGE_FIRST_PIECE,
+		RS_TRACE_PAGE_LATER_PIECE,
+	} piece; /* what the next record is */
 
 	guint16 id;
-	gboolean cut;
+	gboolean cut;  /* also a piece; a later one has size 0, since its fields lie elsewhere */
 	guint payload; /* where it lies, in bytes from the page's start */
 	guint size;    /* of the payload in bytes */
 } RsTracePageWalk;

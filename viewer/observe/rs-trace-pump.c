@@ -20,8 +20,9 @@ typedef struct {
 	gpointer data;         /* the owner's */
 	RsTraceSource *source; /* until it is taken */
 	RsTraceFeed *feed;
-	gint ending;    /* atomic */
-	guint patience; /* rounds at the end that waited only for records in flight */
+	gint ending;       /* atomic */
+	guint patience;    /* rounds at the end that waited only for records in flight */
+	guint last_rounds; /* rounds at the end */
 	gboolean finished;
 } Member;
 
@@ -116,13 +117,28 @@ static Member *next_member(const RsTracePump *pump, guint *i)
 	return NULL;
 }
 
-/* The source writes no more. So if nothing new came, nothing more will come. */
+/*
+ * Rounds in which all is read that the rings hold now. A guest that still runs may write for ever.
+ * Twice as much as is there now is enough.
+ */
+static guint enough_rounds(const Member *member)
+{
+	return 2 * member->feed->source->ring_pages / RS_TRACE_FEED_CHUNKS + 2 * PATIENT_ROUNDS;
+}
+
+/*
+ * The source writes no more, or so it was said. So if nothing new came, nothing more will come.
+ */
 static void maybe_finish(Member *member, RsTraceRingStatus status)
 {
-	if (status == RS_TRACE_RING_DATA ||
-	    (status == RS_TRACE_RING_IN_FLIGHT && member->patience++ < PATIENT_ROUNDS))
+	bool more = status == RS_TRACE_RING_DATA ||
+		    (status == RS_TRACE_RING_IN_FLIGHT && member->patience++ < PATIENT_ROUNDS);
+
+	if (more && member->last_rounds++ < enough_rounds(member))
 		return;
-	rs_trace_feed_finish(member->feed);
+	/* What a source that writes on has written since is not lost: it is still there. */
+	if (status != RS_TRACE_RING_DATA)
+		rs_trace_feed_finish(member->feed);
 	member->finished = TRUE;
 }
 
@@ -211,18 +227,11 @@ static void sleep_for(RsTracePump *pump, int ms)
 /* At the end, reads what is there. */
 static void drain(RsTracePump *pump)
 {
-	guint pages = 0, rounds;
-	Member *member;
-
 	take_joining(pump);
-	for (guint i = 0; (member = next_member(pump, &i));)
-		pages = MAX(pages, member->feed->source->ring_pages);
-	/* A guest that still runs may write for ever. Twice as much as is there now is enough. */
-	rounds = 2 * pages / RS_TRACE_FEED_CHUNKS + 2 * PATIENT_ROUNDS;
-	for (guint round = 0; round < rounds && !g_atomic_int_get(&pump->stopping); round++) {
+	while (!g_atomic_int_get(&pump->stopping)) {
 		RsTraceRingStatus status = read_round(pump);
 
-		/* Each source is waited for during PATIENT_ROUNDS rounds only. */
+		/* maybe_finish() bounds the rounds of each source. */
 		if (!end_round(pump) || status < RS_TRACE_RING_IN_FLIGHT)
 			break;
 	}
@@ -235,7 +244,8 @@ static void end(RsTracePump *pump)
 	Member *member;
 
 	for (guint i = 0; (member = next_member(pump, &i));) {
-		if (!member->finished)
+		/* After a stop, what was not read is still in the rings. */
+		if (!member->finished && !g_atomic_int_get(&pump->stopping))
 			rs_trace_feed_finish(member->feed);
 		member->finished = TRUE;
 	}

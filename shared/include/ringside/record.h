@@ -32,8 +32,9 @@
 
 /*
  * A record has at most RS_REC_MAX bytes and fits in its page. A larger payload may be written in
- * pieces: records of the same id, each with an RS_REC_CONTINUED before it. A reader that cannot
- * join pieces shows each as a cut record. A writer that cannot make pieces cuts the payload.
+ * pieces: records of the same id, each with an RS_REC_CONTINUED right before it. A reader that
+ * cannot join pieces shows each as a cut record: the first one with the fields that it holds, the
+ * others without any. A writer that cannot make pieces cuts the payload.
  */
 #define RS_REC_CUT 0x8000u /* in `size`: the payload did not fit and was cut */
 #define RS_REC_SIZE_MASK 0x7fffu

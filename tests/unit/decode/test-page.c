@@ -95,10 +95,9 @@ static void test_marks_are_stepped_over(void)
 	static const struct {
 		guint id, size;
 	} marks[] = {
-		{RS_REC_TGID, 8},      {RS_REC_ACTIVITY, 24},  {RS_REC_RELATED, 24},
-		{RS_REC_STACK, 8},     {RS_REC_STACK, 8 + 64}, {RS_REC_CONTINUED, 24},
-		{UNKNOWN_MARK, 8},     {UNKNOWN_MARK, 24},     {UNKNOWN_MARK, 21},
-		{RS_REC_ACTIVITY, 48}, /* grown since */
+		{RS_REC_TGID, 8},   {RS_REC_ACTIVITY, 24},  {RS_REC_RELATED, 24},
+		{RS_REC_STACK, 8},  {RS_REC_STACK, 8 + 64}, {UNKNOWN_MARK, 8},
+		{UNKNOWN_MARK, 24}, {UNKNOWN_MARK, 21},     {RS_REC_ACTIVITY, 48}, /* grown since */
 	};
 	TestPage *page = test_page_new(0, 0, 1000, 42, RS_CTX_NMI);
 	g_autoptr(GByteArray) bytes = NULL;
@@ -117,6 +116,30 @@ static void test_marks_are_stepped_over(void)
 		g_assert_cmpuint(walk.pid, ==, 42);
 		g_assert_cmpuint(walk.context, ==, RS_CTX_NMI);
 		g_assert_cmpmem(bytes->data + walk.payload, walk.size, pair, sizeof(pair));
+	}
+	g_assert_false(next_record(&walk, bytes));
+}
+
+/* Pieces of a larger payload: what is not the start has no fields, and the next record is whole. */
+static void test_pieces(void)
+{
+	struct rs_rec_continued mark = {
+		.id = RS_REC_CONTINUED, .size = sizeof(mark), .total = 24, .tag = 9};
+	TestPage *page = test_page_new(0, 0, 1000, 42, 0);
+	g_autoptr(GByteArray) bytes = NULL;
+	RsTracePageWalk walk;
+
+	for (mark.offset = 0; mark.offset < 24; mark.offset += 8) {
+		test_page_raw(page, &mark, sizeof(mark));
+		test_page_record(page, TEST_SWITCH, 2000 + mark.offset, pair, sizeof(pair));
+	}
+	test_page_record(page, TEST_SWITCH, 3000, pair, sizeof(pair));
+	bytes = test_page_end(page);
+	rs_trace_page_begin(&walk, bytes->data);
+	for (guint i = 0; i < 4; i++) {
+		g_assert_true(next_record(&walk, bytes));
+		g_assert_cmpint(walk.cut, ==, i < 3);
+		g_assert_cmpuint(walk.size, ==, i == 0 || i == 3 ? sizeof(pair) : 0);
 	}
 	g_assert_false(next_record(&walk, bytes));
 }
@@ -213,6 +236,7 @@ static void test_ends(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/decode/page/pieces", test_pieces);
 	g_test_add_func("/decode/page/items", test_items);
 	g_test_add_func("/decode/page/tgid", test_tgid);
 	g_test_add_func("/decode/page/marks", test_marks_are_stepped_over);

@@ -218,7 +218,7 @@ static void test_format(void)
 /* Headers, fields and symbols of a later version are longer. Their known parts are the same. */
 static void test_grown(void)
 {
-	g_autofree char *formats[2] = {NULL, NULL};
+	char *formats[2] = {NULL, NULL};
 
 	for (guint i = 0; i < 2; i++) {
 		g_autoptr(GByteArray) bytes = g_byte_array_new();

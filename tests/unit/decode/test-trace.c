@@ -174,7 +174,6 @@ static void test_grown_page(Fixture *f, gconstpointer unused)
 	test_page_mark(page, UNKNOWN_MARK, 24);
 	test_page_record(page, TEST_SWITCH, 1000000, pair, sizeof(pair));
 	test_page_mark(page, RS_REC_STACK, 8 + 3 * 8);
-	test_page_mark(page, RS_REC_CONTINUED, 24);
 	test_page_mark(page, RS_REC_ACTIVITY, 24);
 	test_page_record(page, TEST_SWITCH, 2000000, pair, sizeof(pair));
 	bytes = test_page_end(page);

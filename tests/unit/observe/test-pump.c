@@ -10,7 +10,7 @@ typedef struct {
 	GMainLoop *loop;
 	RsTraceSink *follower;
 	GString *out;
-	guint records, limit;
+	guint records, lost, limit;
 	gboolean done;
 } Taker;
 
@@ -20,6 +20,8 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	Taker *t = data;
 
 	g_assert_true(g_thread_self() != t->owner);
+	if (record->kind == RS_TRACE_RECORD_LOSS)
+		t->lost += (guint)record->lost;
 	if (record->kind != RS_TRACE_RECORD_EVENT)
 		return;
 	t->records++;
@@ -43,17 +45,23 @@ static void on_done(gpointer data)
 }
 
 /* `limit`: records that are enough; 0: never. */
-static RsTracePump *new_pump(Taker *t, guint limit)
+static RsTracePump *new_pump_of(Taker *t, guint limit, const RsTracePumpConfig *wanted)
 {
 	RsTraceFollowerConfig follower = {.record = on_record, .round = on_round, .data = t};
-	RsTracePumpConfig config = {.done = on_done, .data = t};
+	RsTracePumpConfig config = *wanted;
 
 	*t = (Taker){.owner = g_thread_self(),
 		     .loop = g_main_loop_new(NULL, FALSE),
 		     .out = g_string_new(NULL),
 		     .limit = limit};
+	config.data = t;
 	t->follower = config.sink = rs_trace_follower_new(&follower);
 	return rs_trace_pump_new(&config);
+}
+
+static RsTracePump *new_pump(Taker *t, guint limit)
+{
+	return new_pump_of(t, limit, &(RsTracePumpConfig){.done = on_done});
 }
 
 static void clear(Taker *t, RsTracePump *pump)
@@ -128,6 +136,7 @@ static void test_finish_churn(void)
 	a->repeats = b->endless = TRUE;
 	a->churn = 4000;
 	a->source.ring_pages = RS_RING_PAGES_MAX;
+	b->source.ring_pages = 1024;
 	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
 	for (guint i = 0; i < 1000; i++)
 		test_pages_add(b, 1, 5, 9, TEST_SWITCH);
@@ -167,8 +176,40 @@ static void test_stop(void)
 	/* All that is there would be twice as many pages. */
 	g_assert_cmpint(g_atomic_int_get(&a->told) - told, <, RS_RING_PAGES_MAX);
 	g_assert_cmpuint(t.records, ==, g_atomic_int_get(&a->told));
+	/* What was not read is still in the rings. */
+	g_assert_cmpuint(t.lost, ==, 0);
 	clear(&t, pump);
 	g_assert_cmpuint(freed, ==, 1);
+}
+
+static void on_one_ended(gpointer source, gpointer data)
+{
+	g_main_loop_quit(((Taker *)data)->loop);
+}
+
+/* It was said that a source has ended, but it goes on writing. What it writes then is not lost. */
+static void test_never_ends(void)
+{
+	guint freed = 0;
+	TestPages *a = test_pages_new(&freed), *b = test_pages_new(&freed);
+	RsTracePumpConfig config = {.ended = on_one_ended};
+	RsTracePump *pump;
+	Taker t;
+
+	a->repeats = TRUE;
+	b->endless = TRUE;
+	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
+	pump = new_pump_of(&t, 0, &config);
+	rs_trace_pump_add(pump, &a->source, NULL);
+	rs_trace_pump_add(pump, &b->source, NULL);
+	rs_trace_pump_start(pump);
+	rs_trace_pump_end(pump, 0);
+	g_main_loop_run(t.loop);
+	g_assert_cmpuint(freed, ==, 1);
+	rs_trace_pump_stop(pump);
+	g_assert_cmpuint(t.records, >, 0);
+	g_assert_cmpuint(t.lost, ==, 0);
+	clear(&t, pump);
 }
 
 /* The taker of the records wants no more. */
@@ -199,6 +240,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/pump/finish", test_finish);
 	g_test_add_func("/observe/pump/finish-churn", test_finish_churn);
 	g_test_add_func("/observe/pump/stop", test_stop);
+	g_test_add_func("/observe/pump/never-ends", test_never_ends);
 	g_test_add_func("/observe/pump/enough", test_enough);
 	return g_test_run();
 }
