@@ -55,8 +55,13 @@ def prose_lines(text):
     return found
 
 
+def every_line(text):
+    return range(1, text.count("\n") + 1)
+
+
 KINDS = {"c": c_lines, "h": c_lines, "S": c_lines, "ld": c_lines, "pml": c_lines,
-         "py": python_lines, "sh": shell_lines, "build": shell_lines, "md": prose_lines}
+         "py": python_lines, "sh": shell_lines, "build": shell_lines, "md": prose_lines,
+         "xml": every_line}
 
 
 def offences(path, text):

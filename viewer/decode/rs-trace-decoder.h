@@ -22,7 +22,7 @@ G_BEGIN_DECLS
 typedef enum {
 	RS_TRACE_RECORD_EVENT,
 	RS_TRACE_RECORD_LOSS, /* stands before the ring's next record */
-	RS_TRACE_RECORD_BOOT, /* the guest's agent started again: boot `boot` begins */
+	RS_TRACE_RECORD_BOOT, /* the guest's agent started again: boot `when.boot` begins */
 } RsTraceRecordKind;
 
 typedef struct {

@@ -291,7 +291,6 @@ static void test_others(void)
 	tear_down();
 }
 
-/* As long as a page can name an id, no other provider gets it, so there is no room. */
 /* An event is on its way into the ring while its provider is taken out. */
 static void test_in_between(void)
 {
@@ -316,6 +315,7 @@ static void test_in_between(void)
 	tear_down();
 }
 
+/* As long as a page can name an id, no other provider gets it, so there is no room. */
 static void test_no_room(void)
 {
 	uint32_t slots, n = 0;
