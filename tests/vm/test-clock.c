@@ -22,9 +22,11 @@
 
 #define GUESTS 2u
 #define STRETCHES 12u
+#define TRIES 5u /* of a stretch */
+#define NARROW_NS 5000
 #define BLINKS 100u   /* in a stretch, for each guest */
 #define SLACK_NS 1000 /* beside the error that the clock admits itself */
-#define PATIENCE_S 60
+#define PATIENCE_S 120
 #define NS_PER_MS 1000000u
 #define WELL_NS 20000u /* an error above is a bad moment of a busy machine: it is asked again */
 
@@ -306,6 +308,34 @@ static void interrupt(struct bed *bed, guint stretch)
 	}
 }
 
+/*
+ * Looks how far the clocks are off, which must be within the error that they admit. Returns whether
+ * the brackets of all guests together were narrow enough to show it.
+ */
+static bool look_well(struct bed *bed, guint stretch)
+{
+	gint64 admitted[GUESTS];
+	bool narrow = true;
+
+	WAIT_FOR(well_known(bed));
+	/* Later the session may learn more, but some events have been shown by then. */
+	for (guint i = 0; i < GUESTS; i++)
+		admitted[i] = (gint64)stat_of(bed, i).clock_error_ns + SLACK_NS;
+	blink(bed);
+	WAIT_FOR(all_seen(bed));
+	for (guint i = 0; i < GUESTS; i++) {
+		gint64 error = admitted[i], low, high;
+
+		measure(bed, i, &low, &high);
+		g_test_message("stretch %u, guest %u: off by %.1f to %.1f us, +- %.1f", stretch, i,
+			       (double)low / 1e3, (double)high / 1e3, (double)error / 1e3);
+		g_assert_cmpint(low, <=, error);
+		g_assert_cmpint(high, >=, -error);
+		narrow &= high - low < NARROW_NS && error < NARROW_NS;
+	}
+	return narrow;
+}
+
 static void run(const char *append)
 {
 	struct bed *bed = g_new0(struct bed, 1);
@@ -315,25 +345,10 @@ static void run(const char *append)
 	for (guint i = 0; i < GUESTS; i++)
 		epochs[i] = stat_of(bed, i).clock_epochs;
 	for (guint stretch = 0; stretch < STRETCHES; stretch++) {
-		gint64 admitted[GUESTS];
-
 		interrupt(bed, stretch);
-		WAIT_FOR(well_known(bed));
-		/* Later the session may learn more, but some events have been shown by then. */
-		for (guint i = 0; i < GUESTS; i++)
-			admitted[i] = (gint64)stat_of(bed, i).clock_error_ns + SLACK_NS;
-		blink(bed);
-		WAIT_FOR(all_seen(bed));
-		for (guint i = 0; i < GUESTS; i++) {
-			gint64 error = admitted[i], low, high;
-
-			measure(bed, i, &low, &high);
-			g_test_message("stretch %u, guest %u: off by %.1f to %.1f us, +- %.1f",
-				       stretch, i, (double)low / 1e3, (double)high / 1e3,
-				       (double)error / 1e3);
-			g_assert_cmpint(low, <=, error);
-			g_assert_cmpint(high, >=, -error);
-		}
+		/* On a busy machine a bracket may be wide, and show little. */
+		for (guint tries = 0; !look_well(bed, stretch) && tries < TRIES; tries++)
+			;
 	}
 	for (guint i = 0; i < GUESTS; i++)
 		g_assert_cmpuint(stat_of(bed, i).clock_epochs, >=, epochs[i] + STRETCHES / 2);
