@@ -8,8 +8,9 @@
 
 /* A record in a chunk; its payload follows. */
 typedef struct {
-	guint64 key; /* ns, but never less than the lane's item before it */
-	gsize bytes; /* this, the payload and padding */
+	guint64 key;   /* ns, but never less than the lane's item before it */
+	guint64 round; /* in which it was read */
+	gsize bytes;   /* this, the payload and padding */
 	RsTraceRecord record;
 } Item;
 
@@ -30,11 +31,13 @@ typedef struct {
 	gboolean unused;
 } Lane;
 
-/* A round that read records. If they may be shown, all records up to `newest` may be shown. */
+#define NOT_ENDED G_MAXINT64
+
+/* A round that read records, of which some are held. */
 typedef struct {
 	guint64 number;
-	guint64 newest;
-	gint64 ended_us;
+	guint64 known;   /* the round by which all that is older was read; 0: not done */
+	gint64 ended_us; /* NOT_ENDED */
 } Round;
 
 struct _RsTraceMerger {
@@ -47,13 +50,12 @@ struct _RsTraceMerger {
 	RsTraceRecordFunc record;
 	gpointer data;
 	guint64 round;
-	guint64 newest; /* key pushed in this round */
-	gboolean any;
-	GArray *rounds; /* Round, oldest first; only those that read records */
+	GArray *rounds; /* Round, oldest first */
 	Lane *lanes;
 	guint n_lanes;
 	guint *heap; /* lanes with items; the lane with the oldest item is on top */
 	guint n_heap;
+	guint *waiting; /* room for as many lanes */
 };
 
 RsTraceMerger *rs_trace_merger_new(gint64 hold_us, gsize max_bytes, RsTraceRecordFunc record,
@@ -91,6 +93,7 @@ void rs_trace_merger_free(RsTraceMerger *merger)
 	g_array_unref(merger->rounds);
 	g_free(merger->lanes);
 	g_free(merger->heap);
+	g_free(merger->waiting);
 	g_free(merger);
 }
 
@@ -133,6 +136,7 @@ guint rs_trace_merger_add_lanes(RsTraceMerger *merger, guint n)
 	merger->n_lanes += n;
 	merger->lanes = g_renew(Lane, merger->lanes, merger->n_lanes);
 	merger->heap = g_renew(guint, merger->heap, merger->n_lanes);
+	merger->waiting = g_renew(guint, merger->waiting, merger->n_lanes);
 	memset(&merger->lanes[first], 0, n * sizeof(Lane));
 	return first;
 }
@@ -183,6 +187,15 @@ static void heap_settle(RsTraceMerger *merger, guint lane)
 	merger->heap[at] = lane;
 }
 
+static guint heap_take(RsTraceMerger *merger)
+{
+	guint top = merger->heap[0];
+
+	if (--merger->n_heap)
+		heap_settle(merger, merger->heap[merger->n_heap]);
+	return top;
+}
+
 /* ---- chunks ---- */
 
 static void drop_chunk(RsTraceMerger *merger, Chunk *chunk)
@@ -231,17 +244,10 @@ static void release(RsTraceMerger *merger)
 	}
 	if (!lane->first) {
 		lane->last = NULL;
-		if (!--merger->n_heap)
-			return;
-		top = merger->heap[merger->n_heap];
+		heap_take(merger);
+		return;
 	}
 	heap_settle(merger, top);
-}
-
-static void release_until(RsTraceMerger *merger, guint64 key)
-{
-	while (merger->n_heap && oldest_item(&merger->lanes[merger->heap[0]])->key <= key)
-		release(merger);
 }
 
 /* An empty chunk with room for `bytes`. At the memory limit it lets the oldest records out. */
@@ -275,8 +281,16 @@ static Chunk *get_chunk(RsTraceMerger *merger, gsize bytes)
 void rs_trace_merger_begin_round(RsTraceMerger *merger)
 {
 	merger->round++;
-	merger->newest = 0;
-	merger->any = FALSE;
+}
+
+/* There is a record of this round. */
+static void note_round(RsTraceMerger *merger)
+{
+	const Round round = {.number = merger->round, .ended_us = NOT_ENDED};
+	guint n = merger->rounds->len;
+
+	if (!n || g_array_index(merger->rounds, Round, n - 1).number != round.number)
+		g_array_append_val(merger->rounds, round);
 }
 
 void rs_trace_merger_push(RsTraceMerger *merger, guint index, const RsTraceRecord *record)
@@ -309,8 +323,8 @@ void rs_trace_merger_push(RsTraceMerger *merger, guint index, const RsTraceRecor
 	if (was_empty)
 		heap_insert(merger, index);
 	merger->held += bytes;
-	merger->newest = MAX(merger->newest, item->key);
-	merger->any = TRUE;
+	item->round = merger->round;
+	note_round(merger);
 }
 
 void rs_trace_merger_in_flight(RsTraceMerger *merger, guint lane)
@@ -319,16 +333,111 @@ void rs_trace_merger_in_flight(RsTraceMerger *merger, guint lane)
 	merger->lanes[lane].in_flight = merger->round;
 }
 
+/*
+ * A round is done once every ring was read to its end in a later one, or after hold_us. `clean` is
+ * the last round by which every ring was read to its end.
+ */
+static void note_done(RsTraceMerger *merger, guint64 clean, gint64 now_us)
+{
+	guint64 known = 0;
+
+	for (guint i = merger->rounds->len; i--;) {
+		Round *round = &g_array_index(merger->rounds, Round, i);
+
+		if (round->ended_us != NOT_ENDED)
+			break;
+		round->ended_us = now_us;
+	}
+	for (guint i = 0; i < merger->rounds->len; i++) {
+		Round *round = &g_array_index(merger->rounds, Round, i);
+
+		if (!round->known && round->number < clean)
+			round->known = merger->round;
+		else if (!round->known && now_us - round->ended_us >= merger->hold_us)
+			round->known = MAX(known, round->number + 1);
+		if (!round->known)
+			break;
+		known = round->known;
+	}
+}
+
+/* `number` is a round with a record that is held. */
+static const Round *find_round(const RsTraceMerger *merger, guint64 number)
+{
+	guint low = 0, high = merger->rounds->len;
+
+	while (high - low > 1) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(merger->rounds, Round, middle).number <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &g_array_index(merger->rounds, Round, low);
+}
+
+static const Item *top_item(const RsTraceMerger *merger)
+{
+	return oldest_item(&merger->lanes[merger->heap[0]]);
+}
+
+/* The first round of which an item is held. There are items. */
+static guint64 first_round(const RsTraceMerger *merger)
+{
+	guint64 first = G_MAXUINT64;
+
+	for (guint i = 0; i < merger->n_heap; i++)
+		first = MIN(first, oldest_item(&merger->lanes[merger->heap[i]])->round);
+	return first;
+}
+
+/*
+ * Lets out what is done, in the order of time. An item that must stay holds back a later one, but
+ * only if it was read by the round in which all older than the later one was known. Otherwise one
+ * of the two has a wrong time. So a lane that lies neither pushes out others' items nor stops them.
+ */
+static void release_done(RsTraceMerger *merger)
+{
+	guint64 since = G_MAXUINT64; /* the first round of an item that waits */
+	guint n_waiting = 0;
+
+	while (merger->n_heap) {
+		const Item *item = top_item(merger);
+		guint64 known = find_round(merger, item->round)->known;
+
+		if (known && known < since) {
+			release(merger);
+			continue;
+		}
+		since = MIN(since, item->round);
+		/* Mostly no lane lies, and then no other item can come out. */
+		if (!n_waiting) {
+			known = find_round(merger, first_round(merger))->known;
+			if (!known || known >= since)
+				return;
+		}
+		merger->waiting[n_waiting++] = heap_take(merger);
+	}
+	while (n_waiting)
+		heap_insert(merger, merger->waiting[--n_waiting]);
+}
+
+static void forget_rounds(RsTraceMerger *merger)
+{
+	guint64 first = merger->n_heap ? first_round(merger) : G_MAXUINT64;
+	guint n = 0;
+
+	while (n < merger->rounds->len && g_array_index(merger->rounds, Round, n).number < first)
+		n++;
+	if (n)
+		g_array_remove_range(merger->rounds, 0, n);
+}
+
 void rs_trace_merger_end_round(RsTraceMerger *merger, gint64 now_us)
 {
-	guint64 clean = G_MAXUINT64, until = 0;
-	guint done = 0;
+	guint64 clean = G_MAXUINT64;
 
-	if (merger->any) {
-		Round round = {merger->round, merger->newest, now_us};
-
-		g_array_append_val(merger->rounds, round);
-	}
 	for (guint i = 0; i < merger->n_lanes; i++) {
 		Lane *lane = &merger->lanes[i];
 
@@ -338,22 +447,14 @@ void rs_trace_merger_end_round(RsTraceMerger *merger, gint64 now_us)
 			lane->clean = merger->round;
 		clean = MIN(clean, lane->clean);
 	}
-	/* A round is done once every ring was read to its end in a later one, or after hold_us. */
-	for (; done < merger->rounds->len; done++) {
-		const Round *round = &g_array_index(merger->rounds, Round, done);
-
-		if (round->number >= clean && now_us - round->ended_us < merger->hold_us)
-			break;
-		until = MAX(until, round->newest);
-	}
-	if (!done)
-		return;
-	g_array_remove_range(merger->rounds, 0, done);
-	release_until(merger, until);
+	note_done(merger, clean, now_us);
+	release_done(merger);
+	forget_rounds(merger);
 }
 
 void rs_trace_merger_flush(RsTraceMerger *merger)
 {
-	release_until(merger, G_MAXUINT64);
+	while (merger->n_heap)
+		release(merger);
 	g_array_set_size(merger->rounds, 0);
 }

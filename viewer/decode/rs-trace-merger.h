@@ -4,6 +4,8 @@
  * is a lane here. Several sources may share a merger: each has its own lanes. docs/adr/0002-ring.md
  * says why it works: records read in one round may be shown once every ring has been read again.
  *
+ * Times are hostile. A lane with wrong times, early or late, does not change the order of others.
+ *
  * 	rs_trace_merger_begin_round()
  * 	for each ring: read all, rs_trace_merger_push() each record and loss,
  * 	               rs_trace_merger_in_flight() if it was not read to its end

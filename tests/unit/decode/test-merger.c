@@ -34,9 +34,15 @@ static void test_rounds(void)
 	push(merger, 1, 25, 0);
 	push(merger, 1, 40, 0);
 	rs_trace_merger_end_round(merger, 1);
-	g_assert_cmpstr(out->str, ==, "0:10 1:20 1:lost5 1:25 0:30 ");
+	g_assert_cmpstr(out->str, ==, "0:10 1:20 "); /* 30 waits for 25 */
+	rs_trace_merger_begin_round(merger);
+	rs_trace_merger_end_round(merger, 2);
+	g_assert_cmpstr(out->str, ==, "0:10 1:20 1:lost5 1:25 0:30 1:40 ");
 	g_string_truncate(out, 0);
 	/* Ring 0 is in flight: 40 waits, but not longer than hold_us. */
+	rs_trace_merger_begin_round(merger);
+	push(merger, 1, 40, 0);
+	rs_trace_merger_end_round(merger, 1);
 	for (guint i = 0; i < 3; i++) {
 		rs_trace_merger_begin_round(merger);
 		rs_trace_merger_in_flight(merger, 0);
@@ -51,6 +57,78 @@ static void test_rounds(void)
 	rs_trace_merger_flush(merger);
 	g_assert_cmpstr(out->str, ==, "1:40 0:50 ");
 	g_assert_cmpuint(rs_trace_merger_held(merger), ==, 0);
+}
+
+/* What comes out of three rings. `told`: ring 2's times; 0: it tells the truth. */
+static char *with_third(guint64 told)
+{
+	GString *out = g_string_new(NULL);
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, collect, out);
+
+	rs_trace_merger_add_lanes(merger, 2);
+	rs_trace_merger_add_lanes(merger, 1);
+	/* Ring 1 is read before ring 0, and gets a record in between: the next round finds it. */
+	for (guint64 i = 1; i <= 8; i++) {
+		rs_trace_merger_begin_round(merger);
+		if (i > 1)
+			push(merger, 1, 100 * i - 150, 0);
+		push(merger, 0, 100 * i, 0);
+		push(merger, 2, told ? told : 100 * i + 10, 0);
+		rs_trace_merger_end_round(merger, 0);
+	}
+	g_string_append(out, "| ");
+	rs_trace_merger_flush(merger);
+	return g_string_free(out, FALSE);
+}
+
+/* The lines of rings 0 and 1. */
+static char *without_third(const char *lines)
+{
+	g_auto(GStrv) all = g_strsplit(lines, " ", -1);
+	GString *out = g_string_new(NULL);
+
+	for (guint i = 0; all[i] && *all[i]; i++)
+		if (*all[i] == '0' || *all[i] == '1')
+			g_string_append_printf(out, "%s ", all[i]);
+	return g_string_free(out, FALSE);
+}
+
+/* A ring that tells wrong times, late or early, does not change the order of the others. */
+static void test_lies(void)
+{
+	static const guint64 told[] = {0, 2, 450, 100000, G_MAXUINT64};
+
+	for (guint i = 0; i < G_N_ELEMENTS(told); i++) {
+		g_autofree char *all = with_third(told[i]), *others = without_third(all);
+		const char *end = strchr(all, '|');
+
+		g_test_message("%s", all);
+		g_assert_cmpstr(others, ==,
+				"1:50 0:100 1:150 0:200 1:250 0:300 1:350 0:400 "
+				"1:450 0:500 1:550 0:600 1:650 0:700 0:800 ");
+		/* Nobody waits for long, the ring itself neither. */
+		g_assert_true(strstr(all, "0:500 ") < end);
+		g_assert_true(strstr(all, "2:") < end);
+	}
+}
+
+/* A loss that is known between rounds comes out like a record of the round before. */
+static void test_between_rounds(void)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(1000, 0, collect, out);
+
+	rs_trace_merger_add_lanes(merger, 1);
+	rs_trace_merger_begin_round(merger);
+	rs_trace_merger_end_round(merger, 0);
+	push(merger, 0, 10, 3);
+	rs_trace_merger_begin_round(merger);
+	push(merger, 0, 20, 0);
+	rs_trace_merger_end_round(merger, 1);
+	g_assert_cmpstr(out->str, ==, "0:lost3 ");
+	rs_trace_merger_begin_round(merger);
+	rs_trace_merger_end_round(merger, 1);
+	g_assert_cmpstr(out->str, ==, "0:lost3 0:20 ");
 }
 
 static void test_bound(void)
@@ -126,6 +204,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/merger/rounds", test_rounds);
+	g_test_add_func("/decode/merger/lies", test_lies);
+	g_test_add_func("/decode/merger/between-rounds", test_between_rounds);
 	g_test_add_func("/decode/merger/bound", test_bound);
 	g_test_add_func("/decode/merger/many-lanes", test_many_lanes);
 	return g_test_run();
