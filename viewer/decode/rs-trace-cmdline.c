@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define NAMES_MAX 64u
-#define PIDS_MAX 32768u
+#define PIDS_MAX 32768u      /* of a map */
+#define ALL_NAMES_MAX 65536u /* of a map */
 
 typedef struct {
 	RsTraceMoment since;
@@ -23,10 +24,12 @@ struct _RsTraceCmdline {
 	/*
 	 * Histories by pid. A full young map replaces the old map, whose histories are dropped. A
 	 * pid in the old map moves back to the young one when a snapshot holds it again. So only
-	 * pids that no snapshot held for a long time are dropped.
+	 * pids that no snapshot held for a long time are dropped. A map is full if it has PIDS_MAX
+	 * pids, or ALL_NAMES_MAX names.
 	 */
 	GHashTable *young;
 	GHashTable *old;
+	guint n_names; /* in the young map */
 };
 
 static void history_free(gpointer data)
@@ -67,21 +70,26 @@ static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
 	gpointer key = GUINT_TO_POINTER(pid), stolen = NULL;
 	History *history = g_hash_table_lookup(cmdline->young, key);
 
-	if (history)
+	if (history && cmdline->n_names < ALL_NAMES_MAX)
 		return history;
-	if (g_hash_table_size(cmdline->young) >= PIDS_MAX) {
+	if (cmdline->n_names >= ALL_NAMES_MAX || g_hash_table_size(cmdline->young) >= PIDS_MAX) {
 		g_hash_table_unref(cmdline->old);
 		cmdline->old = cmdline->young;
 		cmdline->young = new_map();
+		cmdline->n_names = 0;
 	}
-	if (!g_hash_table_steal_extended(cmdline->old, key, NULL, &stolen))
-		stolen = g_new0(History, 1);
-	g_hash_table_insert(cmdline->young, key, stolen);
-	return stolen;
+	if (g_hash_table_steal_extended(cmdline->old, key, NULL, &stolen))
+		history = stolen;
+	else
+		history = g_new0(History, 1);
+	cmdline->n_names += history->n;
+	g_hash_table_insert(cmdline->young, key, history);
+	return history;
 }
 
-static void make_room(History *history, guint at)
+static void make_room(RsTraceCmdline *cmdline, History *history, guint at)
 {
+	cmdline->n_names++;
 	if (history->n == history->room) {
 		history->room = MIN(NAMES_MAX, MAX(2, history->room * 2));
 		history->names = g_renew(Name, history->names, history->room);
@@ -112,9 +120,10 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 			memmove(&history->names[0], &history->names[1],
 				(NAMES_MAX - 1) * sizeof(*history->names));
 			history->n--;
+			cmdline->n_names--;
 			at--;
 		}
-		make_room(history, at);
+		make_room(cmdline, history, at);
 	}
 	name = &history->names[at];
 	name->since = since;

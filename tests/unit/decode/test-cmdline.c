@@ -163,6 +163,33 @@ static void test_bounds(void)
 	g_assert_cmpstr(comm_of(names, 1, 5, 500), ==, "<...>");
 }
 
+/* Very many names of few pids. The pids that were named last keep theirs. */
+static void test_many_names(void)
+{
+	const guint pids = 32768, each = 64;
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	guint known = 0;
+
+	for (guint pid = 1; pid <= pids; pid++) {
+		for (guint i = 0; i < each; i++)
+			add(names, 1, pid, 0, i * 10, "x");
+		add(names, 1, 0, 0, 1, "swapper");
+	}
+	for (guint pid = 1; pid <= pids; pid++) {
+		for (guint i = 0; i < each; i++)
+			known += !strcmp(comm_of(names, 1, pid, i * 10), "x");
+	}
+	g_assert_cmpuint(known, >=, 65536 - each);
+	g_assert_cmpuint(known, <=, 131072 + 2 * each);
+	g_assert_cmpstr(comm_of(names, 1, pids, 0), ==, "x");
+	g_assert_cmpstr(comm_of(names, 1, 0, 1), ==, "swapper");
+	/* One pid: its names are replaced, and nothing else is dropped. */
+	for (guint i = 0; i < 300000; i++)
+		add(names, 1, pids, 0, 1000 + i, i % 2 ? "x" : "y");
+	g_assert_cmpstr(comm_of(names, 1, pids - 1, 0), ==, "x");
+	g_assert_cmpstr(comm_of(names, 1, pids, 300999), ==, "x");
+}
+
 /* Entries of a later version are longer. */
 static void test_stride(void)
 {
@@ -192,6 +219,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/cmdline/thread-groups", test_thread_groups);
 	g_test_add_func("/decode/cmdline/boots", test_boots);
 	g_test_add_func("/decode/cmdline/bounds", test_bounds);
+	g_test_add_func("/decode/cmdline/many-names", test_many_names);
 	g_test_add_func("/decode/cmdline/stride", test_stride);
 	return g_test_run();
 }
