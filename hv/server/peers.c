@@ -36,7 +36,7 @@ struct fresh {
 /* What waits for a peer. GDBus's thread may still use it when the peer has gone. */
 struct queue {
 	GSocket *socket;
-	gint calls;   /* atomic: received, whose answers were not written yet */
+	gint calls;   /* atomic: received, but not answered, or whose answers wait to be written */
 	gint signals; /* atomic: sent, but not written yet */
 };
 
@@ -83,33 +83,79 @@ static void cut_off(struct queue *queue)
 	g_socket_shutdown(queue->socket, TRUE, TRUE, NULL);
 }
 
-/* On GDBus's thread, for each message that was read or is about to be written. */
-static GDBusMessage *on_message(GDBusConnection *connection, GDBusMessage *message,
-				gboolean incoming, gpointer data)
+static gboolean on_silent_turn(gpointer data)
 {
-	struct queue *queue = data;
+	g_atomic_int_add(&((struct queue *)data)->calls, -1);
+	return G_SOURCE_REMOVE;
+}
 
+/* A call that wants no answer has been dealt with when the session's loop has come round. */
+static void count_silent(struct queue *queue)
+{
+	g_autoptr(GSource) source = g_idle_source_new();
+
+	g_source_set_priority(source, G_PRIORITY_DEFAULT);
+	g_source_set_callback(source, on_silent_turn, g_atomic_rc_box_acquire(queue),
+			      queue_release);
+	g_source_attach(source, NULL);
+}
+
+static bool too_large(GDBusMessage *message)
+{
+	g_autofree guchar *fields = g_dbus_message_get_header_fields(message);
+	GVariant *body = g_dbus_message_get_body(message);
+	gsize size = body ? g_variant_get_size(body) : 0;
+
+	for (const guchar *field = fields; *field; field++)
+		size += g_variant_get_size(g_dbus_message_get_header(message, *field));
+	return size > RS_PEER_CALL_BYTES_MAX;
+}
+
+/* False: the peer asks too much. */
+static bool on_read(struct queue *queue, GDBusMessage *message)
+{
+	if (too_large(message))
+		return false;
+	if (g_dbus_message_get_message_type(message) != G_DBUS_MESSAGE_TYPE_METHOD_CALL)
+		return true;
+	if (g_atomic_int_add(&queue->calls, 1) >= RS_PEER_CALLS_MAX)
+		return false;
+	if (g_dbus_message_get_flags(message) & G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED)
+		count_silent(queue);
+	return true;
+}
+
+static void on_write(struct queue *queue, GDBusMessage *message)
+{
 	switch (g_dbus_message_get_message_type(message)) {
-	case G_DBUS_MESSAGE_TYPE_METHOD_CALL:
-		/* One that wants no answer counts for good. */
-		if (incoming && g_atomic_int_add(&queue->calls, 1) >= RS_PEER_CALLS_MAX)
-			cut_off(queue);
-		break;
 	case G_DBUS_MESSAGE_TYPE_METHOD_RETURN:
 	case G_DBUS_MESSAGE_TYPE_ERROR:
-		if (!incoming)
-			g_atomic_int_add(&queue->calls, -1);
+		g_atomic_int_add(&queue->calls, -1);
 		break;
 	case G_DBUS_MESSAGE_TYPE_SIGNAL:
 		/* GDBus sends some of its own, of another interface. */
-		if (!incoming && g_strcmp0(g_dbus_message_get_interface(message),
-					   "org.freedesktop.DBus.Properties") != 0)
+		if (g_strcmp0(g_dbus_message_get_interface(message),
+			      "org.freedesktop.DBus.Properties") != 0)
 			g_atomic_int_add(&queue->signals, -1);
 		break;
 	default:
 		break;
 	}
-	return message;
+}
+
+/* On GDBus's thread, for each message that was read or is about to be written. */
+static GDBusMessage *on_message(GDBusConnection *connection, GDBusMessage *message,
+				gboolean incoming, gpointer data)
+{
+	if (!incoming) {
+		on_write(data, message);
+		return message;
+	}
+	if (on_read(data, message))
+		return message;
+	cut_off(data);
+	g_object_unref(message);
+	return NULL;
 }
 
 static void emit(struct peer *peer, const char *object, const char *interface, const char *name,

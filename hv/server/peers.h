@@ -2,8 +2,8 @@
 /*
  * Who is connected to a session: listens on a unix socket, lets in peers of the same user and root
  * (EXTERNAL authentication), and keeps what one of them does from the others. What is queued for a
- * peer is bounded, since it may never read. A peer that leaves more calls unanswered than that is
- * disconnected.
+ * peer is bounded, since it may never read. A peer that leaves more calls unanswered than that, or
+ * makes a larger one, is disconnected.
  *
  * Thread: the session's. GDBus has a thread of its own, which counts messages as it reads and
  * writes them. The thread's GMainContext must be the default one, since GDBus always reports there
@@ -16,8 +16,13 @@
 #include <gio/gio.h>
 #include <stdbool.h>
 
-#define RS_PEERS_MAX 128u     /* more are disconnected at once */
-#define RS_PEER_CALLS_MAX 256 /* calls that a peer may leave unanswered or unread */
+#define RS_PEERS_MAX 128u /* more are disconnected at once */
+/*
+ * Calls whose answers a peer may leave unread, besides those that its socket holds. Each of these
+ * answers takes memory, and all of them may be worked out in one round of the session's loop.
+ */
+#define RS_PEER_CALLS_MAX 16
+#define RS_PEER_CALL_BYTES_MAX (1u << 20) /* of a call's arguments and header fields */
 #define RS_PEER_SIGNALS_MAX 8 /* signals that wait for a peer; later ones replace each other */
 
 struct rs_peers;

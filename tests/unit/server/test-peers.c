@@ -17,7 +17,7 @@
 
 #define OBJECT "/t"
 #define INTERFACE "org.ringside.Test"
-#define ANSWER_SIZE 30000
+#define ANSWER_SIZE 100000
 
 static char *dir, *path;
 static struct rs_peers *peers;
@@ -136,36 +136,55 @@ static int join_by_hand(void)
 	return fd;
 }
 
-static GBytes *call(guint32 serial)
+/* `pad`: bytes of an argument, which it should not have; 0: none. */
+static GBytes *call(guint32 serial, gsize pad)
 {
 	g_autoptr(GDBusMessage) message =
 		g_dbus_message_new_method_call(NULL, OBJECT, INTERFACE, "Ask");
 	gsize size;
 	guchar *blob;
 
+	if (pad) {
+		g_autofree char *text = g_strnfill(pad, 'x');
+
+		g_dbus_message_set_body(message, g_variant_new("(s)", text));
+	}
 	g_dbus_message_set_serial(message, serial);
 	blob = g_dbus_message_to_blob(message, &size, G_DBUS_CAPABILITY_FLAGS_NONE, NULL);
 	return g_bytes_new_take(blob, size);
 }
 
+/* False: the connection was cut off. */
+static bool send_call(int fd, guint32 serial, gsize pad)
+{
+	g_autoptr(GBytes) bytes = call(serial, pad);
+	gsize size, at = 0;
+	const char *data = g_bytes_get_data(bytes, &size);
+
+	while (at < size) {
+		gssize sent = send(fd, data + at, size - at, MSG_NOSIGNAL);
+
+		if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
+			return false;
+		g_assert_cmpint(sent, >, 0);
+		at += (gsize)sent;
+	}
+	return true;
+}
+
 /* Sends up to `n` calls. Returns how many could be sent before the connection was cut off. */
 static guint ask_without_reading(int fd, guint n)
 {
-	for (guint i = 0; i < n; i++) {
-		g_autoptr(GBytes) bytes = call(i + 1);
-		gsize size, at = 0;
-		const char *data = g_bytes_get_data(bytes, &size);
-
-		while (at < size) {
-			gssize sent = send(fd, data + at, size - at, MSG_NOSIGNAL);
-
-			if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
-				return i;
-			g_assert_cmpint(sent, >, 0);
-			at += (gsize)sent;
-		}
-	}
+	for (guint i = 0; i < n; i++)
+		if (!send_call(fd, i + 1, 0))
+			return i;
 	return n;
+}
+
+static void await_left(gint n)
+{
+	while (g_atomic_int_get(&left) < n)
+		g_usleep(1000);
 }
 
 static GDBusConnection *join(void)
@@ -194,7 +213,7 @@ static void ask(GDBusConnection *connection)
 
 /* ---- the tests ---- */
 
-/* Each unread answer has 30,000 bytes: 20,000 of them would be 600 MB. */
+/* Each unread answer has 100,000 bytes: 20,000 of them would be 2 GB. */
 static void flood(void)
 {
 	g_autoptr(GDBusConnection) other = join();
@@ -202,8 +221,7 @@ static void flood(void)
 
 	g_assert_cmpuint(ask_without_reading(fd, 20000), <, 20000);
 	ask(other);
-	while (g_atomic_int_get(&left) < 1)
-		g_usleep(1000);
+	await_left(1);
 	close(fd);
 	ask(other);
 }
@@ -229,6 +247,86 @@ static void test_many(void)
 {
 	serve();
 	with_clients(many);
+	end();
+}
+
+/* As many as are allowed, all sent at once: each is answered. */
+static void just_enough(void)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	int fd = join_by_hand();
+	guint n = 0;
+
+	g_assert_cmpuint(ask_without_reading(fd, RS_PEER_CALLS_MAX), ==, RS_PEER_CALLS_MAX);
+	while (n < RS_PEER_CALLS_MAX) {
+		guint8 part[4096];
+		gssize got = read(fd, part, sizeof(part));
+
+		g_assert_cmpint(got, >, 0);
+		g_byte_array_append(bytes, part, (guint)got);
+		while (bytes->len >= 16) {
+			gssize size = g_dbus_message_bytes_needed(bytes->data, bytes->len, NULL);
+
+			if (size <= 0 || (gsize)size > bytes->len)
+				break;
+			g_byte_array_remove_range(bytes, 0, (guint)size);
+			n++;
+		}
+	}
+	close(fd);
+	await_left(1);
+}
+
+static void test_just_enough(void)
+{
+	serve();
+	with_clients(just_enough);
+	end();
+}
+
+/* Calls that want no answer are not held against a peer once they are done. */
+static void silent_calls(void)
+{
+	g_autoptr(GDBusConnection) connection = join();
+
+	for (guint i = 0; i < 4 * RS_PEER_CALLS_MAX; i++) {
+		g_autoptr(GDBusMessage) message =
+			g_dbus_message_new_method_call(NULL, OBJECT, INTERFACE, "Ask");
+
+		g_dbus_message_set_flags(message, G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED);
+		g_assert_true(g_dbus_connection_send_message(
+			connection, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, NULL));
+		ask(connection);
+	}
+	g_assert_cmpint(g_atomic_int_get(&left), ==, 0);
+}
+
+static void test_silent_calls(void)
+{
+	serve();
+	with_clients(silent_calls);
+	end();
+}
+
+/* One that is too large, among others that are large. */
+static void large(void)
+{
+	g_autoptr(GDBusConnection) other = join();
+	int fd = join_by_hand();
+
+	g_assert_true(send_call(fd, 1, RS_PEER_CALL_BYTES_MAX / 2));
+	ask(other);
+	g_assert_cmpint(g_atomic_int_get(&left), ==, 0);
+	send_call(fd, 2, RS_PEER_CALL_BYTES_MAX + 1);
+	await_left(1);
+	close(fd);
+	ask(other);
+}
+
+static void test_large(void)
+{
+	serve();
+	with_clients(large);
 	end();
 }
 
@@ -379,6 +477,9 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/server/peers/flood", test_flood);
 	g_test_add_func("/server/peers/many", test_many);
+	g_test_add_func("/server/peers/just-enough", test_just_enough);
+	g_test_add_func("/server/peers/silent-calls", test_silent_calls);
+	g_test_add_func("/server/peers/large", test_large);
 	g_test_add_func("/server/peers/full-at-the-end", test_full_at_the_end);
 	g_test_add_func("/server/peers/silent", test_silent);
 	g_test_add_func("/server/peers/come-and-go", test_come_and_go);
