@@ -34,13 +34,44 @@ static gboolean next_wish(GVariantIter *iter, struct wish *wish)
 	return TRUE;
 }
 
+/* Skips what it does not know, and what has another type. */
+static void read_key(struct row *row, const char *key, GVariant *value)
+{
+	const struct {
+		const char *key, *type, *format;
+		void *to;
+	} keys[] = {
+		{"source", "s", "&s", &row->source},
+		{"source_number", "u", "u", &row->source_number},
+		{"id", "u", "u", &row->id},
+		{"system", "s", "&s", &row->system},
+		{"name", "s", "&s", &row->name},
+		{"enabled", "b", "b", &row->enabled},
+		{"sites", "u", "u", &row->sites},
+		{"filter", "s", "&s", &row->filter},
+		{"note", "s", "&s", &row->note},
+		{"owners", "aa{sv}", "@aa{sv}", &row->owners},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+		if (strcmp(keys[i].key, key) != 0)
+			continue;
+		if (g_variant_is_of_type(value, G_VARIANT_TYPE(keys[i].type)))
+			g_variant_get(value, keys[i].format, keys[i].to);
+		return;
+	}
+}
+
 /*
  * Reads the next row. A missing key becomes 0, FALSE, "" or NULL. To be called until it returns
- * FALSE, which frees the row.
+ * FALSE, which frees the row. Goes through the keys once: there may be thousands of rows, and each
+ * lookup would go through them again.
  */
 static gboolean next_row(GVariantIter *iter, struct row *row)
 {
-	GVariant *dict = g_variant_iter_next_value(iter);
+	GVariant *dict = g_variant_iter_next_value(iter), *value;
+	GVariantIter keys;
+	const char *key;
 
 	g_clear_pointer(&row->owners, g_variant_unref);
 	g_clear_pointer(&row->dict, g_variant_unref);
@@ -48,16 +79,9 @@ static gboolean next_row(GVariantIter *iter, struct row *row)
 		.dict = dict, .source = "", .system = "", .name = "", .filter = "", .note = ""};
 	if (!dict)
 		return FALSE;
-	row->owners = g_variant_lookup_value(dict, "owners", G_VARIANT_TYPE("aa{sv}"));
-	g_variant_lookup(dict, "source_number", "u", &row->source_number);
-	g_variant_lookup(dict, "id", "u", &row->id);
-	g_variant_lookup(dict, "source", "&s", &row->source);
-	g_variant_lookup(dict, "system", "&s", &row->system);
-	g_variant_lookup(dict, "name", "&s", &row->name);
-	g_variant_lookup(dict, "enabled", "b", &row->enabled);
-	g_variant_lookup(dict, "filter", "&s", &row->filter);
-	g_variant_lookup(dict, "sites", "u", &row->sites);
-	g_variant_lookup(dict, "note", "&s", &row->note);
+	g_variant_iter_init(&keys, dict);
+	while (g_variant_iter_loop(&keys, "{&sv}", &key, &value))
+		read_key(row, key, value);
 	return TRUE;
 }
 
@@ -311,7 +335,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return list_providers(session, json, names);
 	glob = argc == 2 ? argv[1] : "";
 	all = ask(session, "", &error);
-	events = all ? ask(session, glob, &error) : NULL;
+	if (all)
+		events = *glob ? ask(session, glob, &error) : g_variant_ref(all);
 	if (!events)
 		return rs_cli_fail_gerror(error);
 	if (*glob && !g_variant_n_children(events))

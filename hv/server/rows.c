@@ -6,6 +6,13 @@ GVariant *rs_row_empty(void)
 	return g_variant_new("a{sv}", NULL);
 }
 
+/* Makes one block of it, not a tree of small ones: it may wait for a peer that reads late. */
+static GVariant *pack(GVariant *row)
+{
+	g_variant_get_data(row);
+	return row;
+}
+
 /* D-Bus carries only UTF-8. */
 static void add_text(GVariantBuilder *builder, const char *name, const char *text)
 {
@@ -161,7 +168,7 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 		add_text(&b, "note", e->note);
 	if (e->wishes)
 		add_wishes(&b, e->wishes);
-	return g_variant_builder_end(&b);
+	return pack(g_variant_builder_end(&b));
 }
 
 GVariant *rs_row_provider(const struct rs_session_provider *entry)
