@@ -13,16 +13,22 @@ static GVariant *pack(GVariant *row)
 	return row;
 }
 
+static void add(GVariantBuilder *builder, const char *name, GVariant *value)
+{
+	g_variant_builder_add_value(
+		builder,
+		g_variant_new_dict_entry(g_variant_new_string(name), g_variant_new_variant(value)));
+}
+
 /* D-Bus carries only UTF-8. */
 static void add_text(GVariantBuilder *builder, const char *name, const char *text)
 {
-	g_variant_builder_add(builder, "{sv}", name,
-			      g_variant_new_take_string(g_utf8_make_valid(text, -1)));
+	add(builder, name, g_variant_new_take_string(g_utf8_make_valid(text, -1)));
 }
 
 static void add_u64(GVariantBuilder *builder, const char *name, uint64_t value)
 {
-	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint64(value));
+	add(builder, name, g_variant_new_uint64(value));
 }
 
 static GVariant *row_wish(const struct rs_wish *wish)
@@ -31,7 +37,7 @@ static GVariant *row_wish(const struct rs_wish *wish)
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_text(&b, "name", wish->owner->name);
-	g_variant_builder_add(&b, "{sv}", "enabled", g_variant_new_boolean(wish->wanted));
+	add(&b, "enabled", g_variant_new_boolean(wish->wanted));
 	if (wish->filter)
 		add_text(&b, "filter", wish->filter);
 	return g_variant_builder_end(&b);
@@ -44,7 +50,7 @@ static void add_wishes(GVariantBuilder *builder, const struct rs_wish *first)
 	g_variant_builder_init(&all, G_VARIANT_TYPE("aa{sv}"));
 	for (const struct rs_wish *wish = first; wish; wish = wish->next)
 		g_variant_builder_add_value(&all, row_wish(wish));
-	g_variant_builder_add(builder, "{sv}", "owners", g_variant_builder_end(&all));
+	add(builder, "owners", g_variant_builder_end(&all));
 }
 
 /* As D-Bus carries them: UTF-8. */
@@ -58,7 +64,7 @@ static void add_texts(GVariantBuilder *b, const char *key, const GPtrArray *text
 
 		g_variant_builder_add(&list, "s", text);
 	}
-	g_variant_builder_add(b, "{sv}", key, g_variant_builder_end(&list));
+	add(b, key, g_variant_builder_end(&list));
 }
 
 GVariant *rs_row_result(const struct rs_session_result *result)
@@ -68,11 +74,11 @@ GVariant *rs_row_result(const struct rs_session_result *result)
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	if (failed)
-		g_variant_builder_add(&b, "{sv}", "failed",
-				      g_variant_new_fixed_array(G_VARIANT_TYPE_UINT32, failed->data,
-								failed->len, sizeof(uint32_t)));
+		add(&b, "failed",
+		    g_variant_new_fixed_array(G_VARIANT_TYPE_UINT32, failed->data, failed->len,
+					      sizeof(uint32_t)));
 	if (result->kept) {
-		g_variant_builder_add(&b, "{sv}", "kept", g_variant_new_uint32(result->kept));
+		add(&b, "kept", g_variant_new_uint32(result->kept));
 		add_texts(&b, "kept_for", result->kept_for);
 	}
 	return g_variant_builder_end(&b);
@@ -91,9 +97,8 @@ GVariant *rs_row_paused(const struct rs_session *session)
 	}
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	if (names->len)
-		g_variant_builder_add(
-			&b, "{sv}", "running",
-			g_variant_new_strv((const char *const *)names->pdata, (gssize)names->len));
+		add(&b, "running",
+		    g_variant_new_strv((const char *const *)names->pdata, (gssize)names->len));
 	return g_variant_builder_end(&b);
 }
 
@@ -102,8 +107,7 @@ GVariant *rs_row_changes(const struct rs_session *session)
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-	g_variant_builder_add(&b, "{sv}", "sources",
-			      g_variant_new_uint32(rs_session_source_changes(session)));
+	add(&b, "sources", g_variant_new_uint32(rs_session_source_changes(session)));
 	return g_variant_builder_end(&b);
 }
 
@@ -114,18 +118,16 @@ GVariant *rs_row_source(const struct rs_source *source)
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
-	g_variant_builder_add(&b, "{sv}", "number", g_variant_new_uint32(rs_source_number(source)));
+	add(&b, "number", g_variant_new_uint32(rs_source_number(source)));
 	add_text(&b, "name", rs_source_name(source));
 	add_text(&b, "kind", rs_source_kind(source));
 	add_text(&b, "kernel", kernel ? kernel : "");
 	add_text(&b, "state", rs_session_state_name(rs_source_state(source)));
-	g_variant_builder_add(&b, "{sv}", "joined",
-			      g_variant_new_boolean(rs_source_joined(source)));
+	add(&b, "joined", g_variant_new_boolean(rs_source_joined(source)));
 	if (path)
 		add_text(&b, "region", path);
 	if (rs_source_pid(source))
-		g_variant_builder_add(&b, "{sv}", "pid",
-				      g_variant_new_uint32(rs_source_pid(source)));
+		add(&b, "pid", g_variant_new_uint32(rs_source_pid(source)));
 	return g_variant_builder_end(&b);
 }
 
@@ -141,7 +143,7 @@ GVariant *rs_row_region(const RsTraceRegion *region)
 
 static void add_u32(GVariantBuilder *builder, const char *name, uint32_t value)
 {
-	g_variant_builder_add(builder, "{sv}", name, g_variant_new_uint32(value));
+	add(builder, name, g_variant_new_uint32(value));
 }
 
 /* Whose row it is. */
@@ -157,11 +159,11 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_source(&b, e->source);
-	g_variant_builder_add(&b, "{sv}", "id", g_variant_new_uint32(e->event->id));
+	add(&b, "id", g_variant_new_uint32(e->event->id));
 	add_text(&b, "system", e->event->system);
 	add_text(&b, "name", e->event->name);
-	g_variant_builder_add(&b, "{sv}", "enabled", g_variant_new_boolean(e->enabled));
-	g_variant_builder_add(&b, "{sv}", "sites", g_variant_new_uint32(e->sites));
+	add(&b, "enabled", g_variant_new_boolean(e->enabled));
+	add(&b, "sites", g_variant_new_uint32(e->sites));
 	if (e->filter)
 		add_text(&b, "filter", e->filter);
 	if (e->note)
@@ -180,7 +182,7 @@ GVariant *rs_row_provider(const struct rs_session_provider *entry)
 	add_source(&b, entry->source);
 	add_u32(&b, "slot", p->slot);
 	add_text(&b, "name", p->name);
-	g_variant_builder_add(&b, "{sv}", "live", g_variant_new_boolean(entry->live));
+	add(&b, "live", g_variant_new_boolean(entry->live));
 	add_u32(&b, "generation", p->generation);
 	add_u32(&b, "pid", p->owner_pid);
 	if (p->image_end > p->image_start) {
@@ -198,7 +200,7 @@ GVariant *rs_row_provider(const struct rs_session_provider *entry)
 	add_u32(&b, "sites", entry->sites);
 	if (!entry->self_patch)
 		add_u32(&b, "sites_patched", entry->sites_on);
-	return g_variant_builder_end(&b);
+	return pack(g_variant_builder_end(&b));
 }
 
 GVariant *rs_row_ended(const struct rs_source *source)
@@ -244,7 +246,7 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	add_u64(&b, "bad_descriptors", s->bad_descriptors);
 	add_u64(&b, "lost_nested", s->lost_nested);
 	add_u64(&b, "lost_no_ring", s->lost_no_ring);
-	g_variant_builder_add(&b, "{sv}", "self_patch", g_variant_new_boolean(s->self_patch));
+	add(&b, "self_patch", g_variant_new_boolean(s->self_patch));
 	add_u64(&b, "exits", s->target.exits);
 	add_u64(&b, "kvm_exits", s->target.kvm_exits);
 	add_u64(&b, "hypercalls", s->hypercalls);

@@ -7,7 +7,7 @@
 #include <ringside/record.h>
 #include <string.h>
 
-/* Where `text` lies: code, 64 bytes for each event, and as much for its site and its id. */
+/* Where `text` lies: code, 64 bytes for each event, and as much for its sites and its id. */
 #define TEXT 0x100000u
 #define SITES (TEXT + 64 * 256)
 #define TEXT_SIZE (2 * 64 * 256)
@@ -140,7 +140,7 @@ void sham_hello(struct sham *sham, uint32_t flags)
 	void *providers = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, &size);
 
 	memset(providers, 0, size);
-	sham->events = 0;
+	sham->events = sham->sites = 0;
 	sham->event_bytes = 0;
 	memset(info, 0, sizeof(*info));
 	info->abi_major = RS_ABI_MAJOR;
@@ -208,16 +208,18 @@ static void add_event(struct sham *sham, uint32_t slot, const char *system, cons
 	sham->event_bytes += sizeof(desc);
 }
 
-/* The newest event's site. */
-static void add_site(struct sham *sham)
+/* The newest event's `k`th site. */
+static void add_site(struct sham *sham, uint32_t k)
 {
 	uint32_t n = sham->events - 1, id = RS_FIRST_EVENT_ID + n;
-	uint32_t at = SITES + n * (uint32_t)sizeof(struct rs_site), code = TEXT + n * 64;
+	uint32_t at = SITES + sham->sites++ * (uint32_t)sizeof(struct rs_site);
+	uint32_t code = TEXT + n * 64 + k * 8;
 	uint32_t event = TEXT + TEXT_SIZE - 4 * (n + 1);
 	struct rs_site *site = (struct rs_site *)(void *)(sham->text + (at - TEXT));
 
-	memset(sham->text + n * 64, 0x90, 64);
-	memcpy(sham->text + n * 64, NOP, RS_SITE_BYTES);
+	if (!k)
+		memset(sham->text + n * 64, 0x90, 64);
+	memcpy(sham->text + (code - TEXT), NOP, RS_SITE_BYTES);
 	memcpy(sham->text + (event - TEXT), &id, sizeof(id));
 	*site = (struct rs_site){
 		.code = (int32_t)(code - at),
@@ -257,16 +259,13 @@ uint32_t sham_provider(struct sham *sham, const char *system, const char *const 
 	p->site_stride = sizeof(struct rs_site);
 	p->first_id = RS_FIRST_EVENT_ID + sham->events;
 	p->desc_offset = sham->event_bytes;
+	p->sites = sham->text ? SITES + sham->sites * sizeof(struct rs_site) : 0;
 	g_strlcpy(p->name, system, sizeof(p->name));
 	for (; *events; events++) {
 		add_event(sham, slot, system, *events);
-		if (sham->text)
-			add_site(sham);
+		for (uint32_t k = 0; sham->text && k <= sham->more_sites; k++, p->site_count++)
+			add_site(sham, k);
 		p->event_count++;
-	}
-	if (sham->text) {
-		p->site_count = p->event_count;
-		p->sites = SITES + (sham->events - p->event_count) * sizeof(struct rs_site);
 	}
 	p->desc_size = sham->event_bytes - p->desc_offset;
 	p->state = RS_PROVIDER_LIVE;

@@ -2,7 +2,7 @@
 /*
  * A guest for tests of the session: a target without CPUs, and an agent that is this test, writing
  * the guest's part of a real region. It has no text: it says that it patches itself, or lists no
- * sites. With `text` each event has one site, which the host patches.
+ * sites. With `text` each event has a site, or several, which the host patches.
  */
 #ifndef RS_TEST_SESSION_SHAM_H
 #define RS_TEST_SESSION_SHAM_H
@@ -21,10 +21,12 @@ struct sham {
 	uint32_t events;      /* described so far in this boot */
 	uint64_t event_bytes; /* of their descriptors */
 	bool odd;             /* `a` of events described from now on is u8[4] */
-	uint8_t *text;        /* guest memory with code and site lists; NULL: none */
-	bool unstoppable;     /* a pause fails */
-	bool read_only;       /* a write of text fails */
-	bool dying;           /* the target ends in the next pause */
+	uint32_t sites;       /* listed so far in this boot */
+	uint32_t more_sites; /* 3 at most: so many more than one, of events described from now on */
+	uint8_t *text;       /* guest memory with code and site lists; NULL: none */
+	bool unstoppable;    /* a pause fails */
+	bool read_only;      /* a write of text fails */
+	bool dying;          /* the target ends in the next pause */
 };
 
 /* A region and target for `cpus`; both go to the session. */
@@ -47,7 +49,7 @@ uint32_t sham_provider(struct sham *sham, const char *system, const char *const 
 void sham_provider_dies(struct sham *sham, uint32_t slot);
 /* The same once more: a module that is loaded again. */
 void sham_provider_returns(struct sham *sham, uint32_t slot);
-/* Whether the site of an event holds our jump. */
+/* Whether the first site of an event holds our jump. */
 bool sham_patched(struct sham *sham, uint32_t event);
 /* What the guest sees. */
 uint32_t sham_word(struct sham *sham, uint32_t event);
