@@ -8,7 +8,7 @@
 struct _RsTraceClock {
 	/*
 	 * struct rs_clock_epoch, oldest first, indices without gaps, so in the order of their
-	 * chains, and inside a chain of their bases.
+	 * chains, and inside a chain of their bases. Indices never wrap in here.
 	 */
 	GArray *epochs;
 	guint last; /* where the last time was found: the next one is mostly there too */
@@ -97,6 +97,9 @@ void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table
 		}
 		if (epoch->index != next || !epoch->mult || epoch->shift > 63)
 			break;
+		/* The numbering begins anew: chains would not be in order any more. */
+		if (!next)
+			forget_all(clock);
 		add(clock, epoch);
 	}
 	if (clock->epochs->len > EPOCHS_MAX)
@@ -143,7 +146,8 @@ static gboolean is_of(const RsTraceClock *clock, guint i, guint32 chain, guint64
 
 /*
  * The last epoch that is not after the time. If that is of another chain, the time lies before the
- * first epoch of its own, or its chain was dropped or is not known yet. Then the nearest counts.
+ * first epoch of its own, or its chain is not known. Then it is the first epoch if that is of a
+ * later chain, or the last one of an earlier chain.
  */
 static guint find(const RsTraceClock *clock, guint32 chain, guint64 ticks)
 {
@@ -181,6 +185,9 @@ guint64 rs_trace_clock_ns(RsTraceClock *clock, guint32 chain, guint64 ticks, gui
 	found = epoch_at(clock, clock->last);
 	if (epoch)
 		*epoch = found->index;
+	/* Another chain's line says nothing about these ticks. */
+	if (found->chain != chain)
+		return found->ns_base;
 	return rs_trace_clock_epoch_ns(found, ticks);
 }
 

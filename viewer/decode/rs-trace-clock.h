@@ -40,6 +40,10 @@ void rs_trace_clock_set_boots(RsTraceClock *clock, const struct rs_boot boots[RS
 /*
  * The time of `ticks` in `chain`, as a page or time mark names it. `epoch` may be NULL, or becomes
  * the epoch to which they belong. Saturates at both ends of 64 bits.
+ *
+ * Ticks are never shown by the line of another chain. If the epochs of their chain were overwritten
+ * before they were read, their time is where the first known epoch begins. If their chain is not
+ * known yet, it is where the newest epoch begins. Then `epoch` becomes that one.
  */
 guint64 rs_trace_clock_ns(RsTraceClock *clock, guint32 chain, guint64 ticks, guint32 *epoch);
 /* When the boot began. FALSE: it is not known. */

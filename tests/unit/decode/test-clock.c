@@ -112,9 +112,49 @@ static void test_went_back(void)
 	/* A page that names the first chain means it, even if the ticks would fit the second. */
 	check(clock, 0, 150, 0, 9150);
 	check(clock, 0, 2500, 1, 15500);
-	/* A chain that is not known: the newest epoch before it. */
-	check(clock, 2, 150, 2, 17150);
-	check(clock, 9, 150, 4, 39650);
+	/* A chain that is not known, or not yet: never by another chain's line. */
+	check(clock, 2, 150, 2, 20000);
+	check(clock, 9, 150, 4, 40000);
+	check(clock, 9, 15000, 4, 40000);
+}
+
+/* A chain whose epochs were overwritten before they were read. */
+static void test_chain_is_gone(void)
+{
+	struct rs_clock_epoch table[4] = {{0}};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	for (guint32 i = 6; i < 10; i++)
+		table[i % 4] = make(i, 6, i * 100, i * 1000);
+	rs_trace_clock_take(clock, table, 4, 10);
+	check(clock, 6, 650, 6, 6050);
+	check(clock, 6, 50, 6, 5450);
+	check(clock, 0, 650, 6, 6000);
+	check(clock, 5, 50, 6, 6000);
+	check(clock, 5, 99999, 6, 6000);
+}
+
+/* Indices wrap: what was before is forgotten, since later chains have smaller numbers. */
+static void test_wrap(void)
+{
+	const guint32 last = G_MAXUINT32;
+	struct rs_clock_epoch table[4] = {make(0, 0, 100, 9000), make(1, 1, 50, 9500),
+					  make(last - 1, last - 1, 1000, 1000),
+					  make(last, last - 1, 2000, 2000)};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0), at_once = rs_trace_clock_new(0);
+
+	rs_trace_clock_take(clock, table, 4, 0);
+	check(clock, last - 1, 1500, last - 1, 1500);
+	rs_trace_clock_take(clock, table, 4, 2);
+	rs_trace_clock_take(at_once, table, 4, 2);
+	for (guint i = 0; i < 2; i++) {
+		RsTraceClock *one = i ? at_once : clock;
+
+		check(one, 0, 150, 0, 9050);
+		check(one, 1, 150, 1, 9600);
+		check(one, 0, 150, 0, 9050);
+		check(one, last - 1, 1500, 1, 9500);
+	}
 }
 
 /* Of two chains the ticks do not say the epoch, however large they are. */
@@ -143,7 +183,7 @@ static void test_contradictions(void)
 	check(clock, 1, 300, 1, 4900);
 	check(clock, 3, 1000, 3, 7100);
 	check(clock, 4, 1000, 5, 9100);
-	check(clock, 9, 1000, 5, 9100);
+	check(clock, 9, 1000, 5, 9000);
 }
 
 /*
@@ -304,6 +344,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/clock/one-epoch", test_one_epoch);
 	g_test_add_func("/decode/clock/chain", test_chain);
 	g_test_add_func("/decode/clock/went-back", test_went_back);
+	g_test_add_func("/decode/clock/chain-is-gone", test_chain_is_gone);
+	g_test_add_func("/decode/clock/wrap", test_wrap);
 	g_test_add_func("/decode/clock/two-chains", test_two_chains);
 	g_test_add_func("/decode/clock/contradictions", test_contradictions);
 	g_test_add_func("/decode/clock/table", test_table_goes_round);

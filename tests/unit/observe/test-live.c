@@ -141,19 +141,16 @@ static void test_tgid(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(task.comm, ==, "task");
 }
 
-/* A page with one record at TICKS. The page names `epoch`. */
-static void write_record(Fixture *f, guint32 epoch)
+/* A page with one record at TICKS, of chain 0, as all epochs here. */
+static void write_record(Fixture *f)
 {
 	struct rs_ring_page *page = rs_trace_region_section(f->region, RS_SEC_RINGS, NULL);
 	struct rs_ring_state *state = rs_trace_region_section(f->region, RS_SEC_RING_STATE, NULL);
 	struct rs_rec_header *record = (struct rs_rec_header *)(page + 1);
 	guint end = RS_RING_PAGE_HEADER + sizeof(*record);
 
-	*page = (struct rs_ring_page){.ts = TICKS,
-				      .boot = 1,
-				      .chain = epoch,
-				      .header_size = RS_RING_PAGE_HEADER,
-				      .committed = end};
+	*page = (struct rs_ring_page){
+		.ts = TICKS, .boot = 1, .header_size = RS_RING_PAGE_HEADER, .committed = end};
 	*record = (struct rs_rec_header){
 		.id = RS_FIRST_EVENT_ID, .size = sizeof(*record), .ts = TICKS};
 	state->pages = 1;
@@ -186,7 +183,7 @@ static void test_longer_epochs(Fixture *f, gconstpointer unused)
 	section->count = 4;
 	begin_epoch(f, 0, 0, OLD_NS);
 	begin_epoch(f, 1, 0, NEW_NS);
-	write_record(f, 1);
+	write_record(f);
 	follow(f);
 	read_all(f);
 	g_assert_cmpuint(f->ns, ==, NEW_NS + TICKS);
@@ -232,7 +229,7 @@ static void test_given_away(Fixture *f, gconstpointer owner)
 	write_name(f, "early", 1);
 	begin_epoch(f, 0, 0, 1000000);
 	begin_epoch(f, 1, 0, 2000000);
-	write_record(f, 1);
+	write_record(f);
 	follow_as(f, GPOINTER_TO_INT(owner));
 	source = f->feed->source;
 	rs_trace_feed_update_names(f->feed);
@@ -266,7 +263,7 @@ static void begin(Fixture *f)
 {
 	sleeper = f;
 	begin_epoch(f, 0, 0, OLD_NS);
-	write_record(f, 0);
+	write_record(f);
 	follow(f);
 	slept_us = 0;
 }
