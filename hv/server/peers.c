@@ -13,8 +13,8 @@
  * for it. One that says nothing is sent away.
  */
 #define NEW_MAX 8u
-#define NEW_MS 1000
-#define CROWD_MS 50 /* for one that comes while half of them are taken */
+#define NEW_MS 2000
+#define CROWD_MS 300 /* for one that comes while half of them are taken */
 #define FLUSH_MS 300
 
 struct rs_peers {
@@ -167,6 +167,13 @@ static void emit(struct peer *peer, const char *object, const char *interface, c
 		g_atomic_int_add(&peer->queue->signals, -1);
 }
 
+static void forget_kept(struct peer *peer)
+{
+	g_clear_handle_id(&peer->retry, g_source_remove);
+	g_clear_pointer(&peer->arguments, g_variant_unref);
+	g_clear_pointer(&peer->name, g_free);
+}
+
 static gboolean on_retry(gpointer data)
 {
 	struct peer *peer = data;
@@ -174,9 +181,8 @@ static gboolean on_retry(gpointer data)
 	if (g_atomic_int_get(&peer->queue->signals) >= RS_PEER_SIGNALS_MAX)
 		return G_SOURCE_CONTINUE;
 	emit(peer, peer->object, peer->interface, peer->name, peer->arguments);
-	g_clear_pointer(&peer->arguments, g_variant_unref);
-	g_clear_pointer(&peer->name, g_free);
 	peer->retry = 0;
+	forget_kept(peer);
 	return G_SOURCE_REMOVE;
 }
 
@@ -201,10 +207,14 @@ void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interfa
 	for (guint i = 0; i < peers->all->len; i++) {
 		struct peer *peer = peers->all->pdata[i];
 
-		if (replaces && g_atomic_int_get(&peer->queue->signals) >= RS_PEER_SIGNALS_MAX)
+		if (replaces && g_atomic_int_get(&peer->queue->signals) >= RS_PEER_SIGNALS_MAX) {
 			tell_later(peer, path, interface, name, kept);
-		else
-			emit(peer, path, interface, name, kept);
+			continue;
+		}
+		/* One that was kept is older. */
+		if (replaces)
+			forget_kept(peer);
+		emit(peer, path, interface, name, kept);
 	}
 }
 

@@ -108,6 +108,7 @@ GVariant *rs_row_changes(const struct rs_session *session)
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add(&b, "sources", g_variant_new_uint32(rs_session_source_changes(session)));
+	add(&b, "state", g_variant_new_string(rs_session_state_name(rs_session_state(session))));
 	return g_variant_builder_end(&b);
 }
 

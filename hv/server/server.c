@@ -241,6 +241,8 @@ static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 	return TRUE;
 }
 
+static void note_state(struct rs_server *server);
+
 static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			 GVariant *options, gpointer data)
 {
@@ -251,7 +253,7 @@ static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocati
 		return TRUE;
 	if (rs_session_pause(server->session, &err))
 		return rs_server_give_error(invocation, &err);
-	update_properties(server);
+	note_state(server);
 	rs_dbus_session1_complete_pause(object, invocation, rs_row_paused(server->session));
 	return TRUE;
 }
@@ -266,7 +268,7 @@ static gboolean on_resume(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 		return TRUE;
 	if (rs_session_resume(server->session, &err))
 		return rs_server_give_error(invocation, &err);
-	update_properties(server);
+	note_state(server);
 	rs_dbus_session1_complete_resume(object, invocation, rs_row_empty());
 	return TRUE;
 }
@@ -376,9 +378,16 @@ static void on_changed(void *data, uint32_t generation)
 	g_source_attach(server->later, g_main_context_get_thread_default());
 }
 
+/* The state may be another one. */
+static void note_state(struct rs_server *server)
+{
+	update_properties(server);
+	on_changed(server, server->generation);
+}
+
 static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
 {
-	update_properties(data);
+	note_state(data);
 }
 
 static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *each)

@@ -253,6 +253,39 @@ static void on_ended(RsDBusSession1 *c, const char *reason, int code, const char
 	*(bool *)data = true;
 }
 
+static void on_state(RsDBusSession1 *session, guint generation, GVariant *more, gpointer data)
+{
+	const char *state = "";
+
+	g_assert_true(g_variant_lookup(more, "state", "&s", &state));
+	if (g_str_equal(state, "paused"))
+		*(bool *)data = true;
+}
+
+/* D-Bus's own signal would pile up for a peer that does not read. */
+static void on_property(GDBusProxy *proxy, GVariant *changed, GStrv invalidated, gpointer data)
+{
+	g_assert_not_reached();
+}
+
+/* Changed says the state. */
+static void test_state(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	bool paused = false;
+
+	g_signal_connect(c, "changed", G_CALLBACK(on_state), &paused);
+	g_signal_connect(c, "g-properties-changed", G_CALLBACK(on_property), NULL);
+	for (guint i = 0; i < 20; i++) {
+		g_assert_true(rs_dbus_session1_call_pause_sync(c, rs_trace_client_no_options(),
+							       NULL, NULL, NULL));
+		if (i == 0)
+			sham_wait(&paused);
+		g_assert_true(rs_dbus_session1_call_resume_sync(c, rs_trace_client_no_options(),
+								NULL, NULL, NULL));
+	}
+}
+
 static void test_stop(struct host *host)
 {
 	g_autoptr(RsDBusSession1) c = connect_to(host);
@@ -627,6 +660,7 @@ int main(int argc, char **argv)
 		{"/server/server/control", test_control},
 		{"/server/server/claim", test_claim},
 		{"/server/server/region", test_region_is_read_only},
+		{"/server/server/state", test_state},
 		{"/server/server/stop", test_stop},
 		{"/server/server/options", test_options},
 		{"/server/server/owners", test_owners},
