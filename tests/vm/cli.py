@@ -15,16 +15,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '../golden'))
-sys.dont_write_bytecode = True
-from json_doc import Doc  # noqa: E402
+from harness import DOC, Background, Ringside, check, need, run_tests, wait_for
 
-DOC = Doc(os.path.join(HERE, '../../docs/json.md'))
-KIND, RINGSIDE, GUEST = sys.argv[1], sys.argv[2], sys.argv[3]
+KIND, RINGSIDE, GUEST = sys.argv[1:4]
+rs = Ringside(RINGSIDE)
 # Events of the two bundled guests, by role.
 if KIND == 'hosted':
     ALL, SOME, FIELD = 'pool:*', 'pool:take', 'job'
@@ -33,31 +29,6 @@ else:
     ALL, SOME, FIELD = '*', 'sched:switch', 'prev_pid'
     EVENT_COUNT = ALL_COUNT = 15
 LINE = re.compile(r'^ *(\S.*)-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): (\w+:\w+): (.*)$')
-
-
-def skip(why):
-    print('skipped:', why)
-    sys.exit(77)
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-    print('ok:', what, flush=True)
-
-
-class Result:
-    def __init__(self, args, timeout=60):
-        p = subprocess.run([RINGSIDE, *args], capture_output=True, text=True, timeout=timeout,
-                           stdin=subprocess.DEVNULL)
-        self.code, self.out, self.err = p.returncode, p.stdout, p.stderr
-
-    def __str__(self):
-        return f'code {self.code}\n{self.out}\n{self.err}'
-
-
-def rs(*args, timeout=60):
-    return Result(args, timeout)
 
 
 def guest_args(*options):
@@ -70,33 +41,19 @@ def events(text):
     return [m for m in map(LINE.match, text.splitlines()) if m]
 
 
-class Running:
+class Running(Background):
     """A session in the background."""
 
     def __init__(self, name, *options):
-        self.name = name
-        self.out = tempfile.NamedTemporaryFile('w+', prefix='cli-out-')
-        self.err = tempfile.NamedTemporaryFile('w+', prefix='cli-err-')
-        self.process = subprocess.Popen([RINGSIDE, 'run', *guest_args('--name', name, *options)],
-                                        stdout=self.out, stderr=self.err,
-                                        stdin=subprocess.DEVNULL)
-        until = time.time() + 30
-        while rs('list', '-s', name, '-q').out.count('\n') < EVENT_COUNT:
-            if self.process.poll() is not None or time.time() > until:
-                raise AssertionError('the guest did not come up: ' + open(self.err.name).read())
-            time.sleep(0.05)
+        super().__init__(rs, 'run', *guest_args('--name', name, *options),
+                         ready=lambda: rs('list', '-s', name, '-q').out.count('\n') >= EVENT_COUNT)
 
-    def wait_for_event(self, timeout=20):
-        """Waits, since an event may take long on a busy machine."""
-        until = time.time() + timeout
-        while not events(open(self.out.name).read()) and time.time() < until:
-            time.sleep(0.05)
+    def wait_for_event(self):
+        wait_for('an event', lambda: events(self.read(self.out).decode()))
 
-    def end(self, how=None, timeout=30):
-        if how:
-            self.process.send_signal(how)
-        code = self.process.wait(timeout)
-        return code, open(self.out.name).read(), open(self.err.name).read()
+    def end(self, *how):
+        code, out, err = super().end(*how)
+        return code, out.decode(), err
 
 
 def in_order(lines):
@@ -148,7 +105,7 @@ def test_owners():
     """Another owner beside the host, which wants SOME with a filter."""
     check(rs('filter', '--owner', 'view', f'{SOME}: {FIELD} & 1').code == 0, 'filter --owner')
     check(rs('enable', '--owner', 'view', SOME).code == 0, 'enable --owner')
-    e = json.loads(rs('list', SOME, '--json').out)[0]
+    e = rs.json('list', SOME)[0]
     for owner in e['owners']:
         DOC.check('ringside list: an owner', owner)
     mine = f'{FIELD} > 1 && COMM ~ "*"'
@@ -159,8 +116,8 @@ def test_owners():
     line = rs('list', SOME).out.splitlines()[-1]
     check(line.endswith(f'{SOME}  for host if {mine}; for view if {FIELD} & 1'),
           f'as text too: {line}')
-    check(len(json.loads(rs('list', '--owner', 'view', '--json').out)) == 1, 'list --owner')
-    check(json.loads(rs('list', '--owner', 'nix', '--json').out) == [], 'of nobody')
+    check(len(rs.json('list', '--owner', 'view')) == 1, 'list --owner')
+    check(rs.json('list', '--owner', 'nix') == [], 'of nobody')
     r = rs('disable', SOME)
     check(r.out.strip() == f'{SOME}: 1 event disabled; 1 stays on for view', f'kept: {r.out}')
     t = rs('trace', '--new', '--json', '-n', '5', '--duration', '20')
@@ -172,7 +129,7 @@ def test_owners():
     check(r.out.strip().endswith('1 is recorded without one for view'), f'told: {r.out}')
     check(rs('enable', '--owner', 'a b', SOME).code == 2, 'a bad name for an owner')
     check(rs('disable', '--owner', 'view', '*').code == 0, 'disable --owner')
-    e = json.loads(rs('list', SOME, '--json').out)[0]
+    e = rs.json('list', SOME)[0]
     check([o['name'] for o in e['owners']] == ['host'] and e['enabled'], 'only the host is left')
 
 
@@ -187,13 +144,13 @@ def build_id_of(program):
 def test_providers():
     """`list --providers`: the images that events are part of."""
     g = Running('p', '-e', SOME)
-    rows = json.loads(rs('list', '--providers', '--json').out)
+    rows = rs.json('list', '--providers')
     for row in rows:
         DOC.check('ringside list --providers', row)
     p = rows[0]
     check(len(rows) == 1 and p['state'] == 'live' and p['generation'] == 1, f'one provider: {p}')
     check(p['events'] == EVENT_COUNT and p['sites'] >= EVENT_COUNT, 'with all events and sites')
-    stat = json.loads(rs('stat', '--json').out)
+    stat = rs.json('stat')
     check(p['sites_patched'] == stat['sites_patched'] > 0, 'and patched ones')
     program = GUEST.split()[0]
     wanted = build_id_of(program)
@@ -217,9 +174,9 @@ def test_providers():
 def test_control():
     """Commands from another terminal while the session runs."""
     g = Running('c', '--ring-size', '4M')
-    ps = json.loads(rs('ps', '--json').out)
+    ps = rs.json('ps')
     check([s['name'] for s in ps] == ['c'] and ps[0]['state'] == 'running', 'ps shows it')
-    listing = json.loads(rs('list', '--json').out)
+    listing = rs.json('list')
     check(not any(e['enabled'] for e in listing), 'nothing is on')
     for section, rows in (('ringside ps', ps), ('ringside list', listing)):
         for row in rows:
@@ -239,12 +196,12 @@ def test_control():
     j = rs('trace', '--json', '-n', '3', '--duration', '20', '-s', 'c')
     check(len([json.loads(l) for l in j.out.splitlines()]) >= 3, 'as JSON too')
     check(rs('filter', f'{SOME}: {FIELD} > 1 && COMM ~ "*"').code == 0, 'filter')
-    e = [e for e in json.loads(rs('list', SOME, '--json').out)][0]
+    e = [e for e in rs.json('list', SOME)][0]
     check(e['filter'] == f'{FIELD} > 1 && COMM ~ "*"', 'list shows the filter')
     bad = rs('filter', f'{SOME}: nix == 1')
     check(bad.code == 2 and '^' in bad.err, 'a bad filter has a caret')
     test_owners()
-    e = [e for e in json.loads(rs('list', SOME, '--json').out)][0]
+    e = [e for e in rs.json('list', SOME)][0]
     check(e['filter'].startswith(FIELD), 'and changes nothing')
     check(rs('filter', '-c', SOME).code == 0, 'filter -c')
     check(rs('enable', 'nix:*').code == 3, 'no such event: 3')
@@ -253,7 +210,7 @@ def test_control():
     f = rs('format', SOME)
     check(f.code == 0 and f'name: {SOME.split(":")[1]}' in f.out and 'print fmt:' in f.out,
           'format')
-    s = json.loads(rs('stat', '--json').out)
+    s = rs.json('stat')
     DOC.check('ringside stat', s)
     for ring in s['cpus']:
         DOC.check('ringside stat: a ring', ring)
@@ -266,21 +223,21 @@ def test_control():
     check(sum(c['written'] for c in s['cpus']) > 0, 'and records by CPU')
     check(all(c['now_ns'] >= c['oldest_ns'] for c in s['cpus']), 'and times')
     check(rs('pause').code == 0, 'pause')
-    check(json.loads(rs('ps', '--json').out)[0]['state'] == 'paused', 'ps says so')
+    check(rs.json('ps')[0]['state'] == 'paused', 'ps says so')
     check(rs('enable', ALL).code == 0, 'enable while paused')
-    before = sum(c['written'] for c in json.loads(rs('stat', '--json').out)['cpus'])
+    before = sum(c['written'] for c in rs.json('stat')['cpus'])
     time.sleep(0.3)
-    after = sum(c['written'] for c in json.loads(rs('stat', '--json').out)['cpus'])
+    after = sum(c['written'] for c in rs.json('stat')['cpus'])
     check(before == after, 'nothing runs meanwhile')
     check(rs('resume').code == 0, 'resume')
     t = rs('trace', '--new', '-n', '20', '--duration', '20')
     check(len({m[7] for m in events(t.out)}) > 1, 'now more than one event comes')
     check(rs('disable', ALL).code == 0, 'disable')
     time.sleep(0.2)
-    s = json.loads(rs('stat', '--json').out)
+    s = rs.json('stat')
     check(s['sites_patched'] == 0, 'all text is restored')
     time.sleep(0.2)
-    s2 = json.loads(rs('stat', '--json').out)
+    s2 = rs.json('stat')
     check(s['cpus'] == s2['cpus'] or all(
         a['written'] == b['written'] for a, b in zip(s['cpus'], s2['cpus'])), 'and silent')
     p = subprocess.Popen([RINGSIDE, 'trace'], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -297,8 +254,7 @@ def test_control():
 def check_stopped_client():
     """A trace that was stopped (Ctrl-Z) neither grows the session nor delays its end."""
     g = Running('z', '-e', ALL)
-    looker = subprocess.Popen([RINGSIDE, 'trace', 'z'], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL)
+    looker = rs.start('trace', 'z', stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(1)
     looker.send_signal(signal.SIGSTOP)
     for _ in range(20):
@@ -406,7 +362,7 @@ def test_attach():
     time.sleep(0.5)
     g.process.kill()
     g.process.wait()
-    check(json.loads(rs('ps', '--json').out)[0]['state'] == 'lost', 'ps says lost')
+    check(rs.json('ps')[0]['state'] == 'lost', 'ps says lost')
     r = rs('run', '--name', 'k', '--hosted', '/bin/true')
     check(r.code == 1 and 'attach k' in r.err, f'its name is not to be had: {r.code} {r.err[:300]}')
     r = rs('attach', '--duration', '1', 'k')
@@ -420,23 +376,13 @@ def test_attach():
 
 
 def main():
-    if KIND == 'kvm' and not os.access('/dev/kvm', os.R_OK | os.W_OK):
-        skip('/dev/kvm is not usable here')
-    if KIND == 'tcg' and not shutil.which('qemu-system-x86_64'):
-        skip('qemu-system-x86_64 is not here')
-    only = sys.argv[4:]
+    need(KIND)
     tests = [test_run, test_filter, test_providers, test_control, test_signals, test_modes]
     if KIND != 'hosted':
         tests.append(test_ends)
     if KIND == 'tcg':
         tests.append(test_attach)
-    if only:
-        tests = [t for t in tests if t.__name__ in only]
-    with tempfile.TemporaryDirectory(prefix='rs-cli-') as d:
-        os.environ['XDG_RUNTIME_DIR'] = d
-        for test in tests:
-            print('---', test.__name__, flush=True)
-            test()
+    run_tests(tests, sys.argv[4:])
 
 
 main()

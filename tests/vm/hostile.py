@@ -6,7 +6,6 @@
 
 Guests run on KVM if it can be used, else on TCG. RINGSIDE may be built with sanitizers.
 """
-import json
 import os
 import re
 import signal
@@ -14,22 +13,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
+import harness
+from harness import KVM, check, run_tests
+
 RINGSIDE, DEMO, MEAN = sys.argv[1:4]
-KVM = os.access('/dev/kvm', os.R_OK | os.W_OK)
 ACCEL = 'kvm' if KVM else 'tcg'
 NOBODY = 65534
 SANITIZER = re.compile(r'ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer')
 # All bytes that control a terminal. Our own output uses none of them.
 CONTROL = re.compile(rb'[\x00-\x08\x0b-\x1f\x7f]')
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-    print('ok:', what, flush=True)
 
 
 def clean(data, what):
@@ -42,47 +36,31 @@ def clean(data, what):
         raise AssertionError(f'{what}: a control byte, {text[max(0, found.start() - 50):][:100]!r}')
 
 
-class Result:
-    def __init__(self, args, timeout=60, **more):
-        p = subprocess.run([RINGSIDE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           timeout=timeout, stdin=subprocess.DEVNULL, **more)
-        self.code, self.raw = p.returncode, p.stdout
-        self.out, self.err = p.stdout.decode(errors='replace'), p.stderr.decode(errors='replace')
+class Ringside(harness.Ringside):
+    def __call__(self, *args, timeout=60, **more):
+        p = subprocess.run([RINGSIDE, *args], capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL, **more)
         clean(p.stdout, f'output of {args}')
-        if SANITIZER.search(self.err):
-            raise AssertionError(f'{args}: {self.err[-3000:]}')
-        check(0 <= self.code <= 5, f'{" ".join(args)[:90]}: {self.code} {self.err[:80]!r}')
+        p.stdout, p.stderr = p.stdout.decode(errors='replace'), p.stderr.decode(errors='replace')
+        r = harness.Result(p)
+        if SANITIZER.search(r.err):
+            raise AssertionError(f'{args}: {r.err[-3000:]}')
+        check(0 <= r.code <= 5, f'{" ".join(args)[:90]}: {r.code} {r.err[:80]!r}')
+        return r
 
 
-def rs(*args, **more):
-    return Result(args, **more)
+rs = Ringside(RINGSIDE)
 
 
-class Background:
+class Background(harness.Background):
     def __init__(self, *args, wait_for=None):
-        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.args = args
-        self.process = subprocess.Popen([RINGSIDE, *args], stdout=self.out, stderr=self.err,
-                                        stdin=subprocess.DEVNULL)
-        until = time.time() + 30
-        while wait_for and rs_quiet('stat', '-s', wait_for) != 0:
-            if self.process.poll() is not None or time.time() > until:
-                raise AssertionError(f'{args} did not come up: {self.read(self.err)[-500:]!r}')
-            time.sleep(0.05)
+        super().__init__(rs, *args, ready=wait_for and (lambda: rs_quiet('stat', '-s', wait_for) == 0))
 
-    @staticmethod
-    def read(file):
-        file.seek(0)
-        return file.read()
-
-    def end(self, how=None, timeout=60):
-        if how:
-            self.process.send_signal(how)
-        code = self.process.wait(timeout)
-        out, err = self.read(self.out), self.read(self.err)
+    def end(self, *how, **more):
+        code, out, err = super().end(*how, **more)
         clean(out, f'output of {self.args}')
-        clean(err.replace(b'\r', b''), f'errors of {self.args}')
-        return code, out, err.decode(errors='replace')
+        clean(self.read(self.err).replace(b'\r', b''), f'errors of {self.args}')
+        return code, out, err
 
 
 def rs_quiet(*args):
@@ -354,7 +332,7 @@ def test_two_cpus():
     run = Background('run', '--accel', ACCEL, '--name', 'v', '--serial', 'none', '--duration',
                      '120', '--append', 'flood', DEMO, wait_for='v')
     times = toggle(run, 'v', '*:*', 100 if KVM else 10)
-    s = json.loads(rs('stat', 'v', '--json').out)
+    s = rs.json('stat', 'v')
     check(s['sites_patched'] == 0 and s['sites_refused'] == 0 and s['patch_batches'] >= 2 * times,
           f'{times} times on and off, all text as it was')
     check(all(c['written'] > 0 for c in s['cpus']), 'both vCPUs emitted')
@@ -431,13 +409,7 @@ def test_socket():
 def main():
     tests = [test_wrong_usage, test_bad_kernels, test_bad_agents, test_no_kvm, test_output,
              test_programs, test_two_cpus, test_socket, test_guests]
-    only = sys.argv[4:]
-    with tempfile.TemporaryDirectory(prefix='rs-hostile-') as d:
-        os.environ['XDG_RUNTIME_DIR'] = d
-        for test in tests:
-            if not only or test.__name__ in only:
-                print('---', test.__name__, flush=True)
-                test()
+    run_tests(tests, sys.argv[4:])
 
 
 main()

@@ -18,67 +18,35 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '../golden'))
-sys.dont_write_bytecode = True
-from json_doc import Doc  # noqa: E402
+from harness import DOC, PATIENCE, Background, Ringside, check, run_tests, wait_for
 
-DOC = Doc(os.path.join(HERE, '../../docs/json.md'))
 RINGSIDE, JOIN, JOIN1, JOIN_OPEN, PLUGIN = map(os.path.realpath, sys.argv[1:6])
 MAIN = os.path.basename(JOIN)  # name of the program that is run, and of its source
-PATIENCE = 60
+rs = Ringside(RINGSIDE)
 
 
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-    print('ok:', what, flush=True)
-
-
-def rs(*args):
-    return subprocess.run([RINGSIDE, *args], capture_output=True, text=True, timeout=PATIENCE,
-                          stdin=subprocess.DEVNULL)
-
-
-def wait_until(what, condition):
-    until = time.monotonic() + PATIENCE
-    while not (got := condition()):
-        if time.monotonic() > until:
-            raise AssertionError(f'waited in vain: {what}')
-        time.sleep(0.02)
-    return got
-
-
-class Session:
+class Session(Background):
     """`ringside run` in the background. Output of the programs goes to standard error."""
 
     def __init__(self, *program, name='s', options=('-e', 'join:*'), text=False):
         self.name = name
-        self.out = tempfile.NamedTemporaryFile('w+', prefix='joiners-out-')
-        self.err = tempfile.NamedTemporaryFile('w+', prefix='joiners-err-')
-        self.process = subprocess.Popen(
-            [RINGSIDE, 'run', '--name', name, '-o', self.out.name, *options, *([] if text else ['--json']),
-             '--hosted', *program], stdout=self.err, stderr=self.err, stdin=subprocess.DEVNULL)
-        wait_until('the session', lambda: self.process.poll() is not None or rs('stat', name).returncode == 0)
+        self.trace = tempfile.NamedTemporaryFile(prefix='joiners-out-')
+        super().__init__(rs, 'run', '--name', name, '-o', self.trace.name, *options, *([] if text else ['--json']),
+                         '--hosted', *program, ready=lambda: rs('stat', name).code == 0, out='err')
 
     def region(self):
         r = rs('ps', '--region', self.name)
-        check(r.returncode == 0, f'ps --region: {r.stdout.strip()} {r.stderr}')
-        return r.stdout.strip()
-
-    def said(self):
-        return open(self.err.name).read()
+        check(r.code == 0, f'ps --region: {r.out.strip()} {r.err}')
+        return r.out.strip()
 
     def lines(self):
-        return [json.loads(l) for l in open(self.out.name) if l.endswith('\n')]
+        return [json.loads(l) for l in open(self.trace.name) if l.endswith('\n')]
 
     def events(self):
         return [l for l in self.lines() if 'event' in l or 'raw' in l]
 
     def end(self, how=None):
-        if how:
-            self.process.send_signal(how)
-        code = self.process.wait(PATIENCE)
+        code = super().end(how)[0]
         check(code == 0, f'run ends well: {code}' + (f'\n{self.said()}' if code else ''))
         for line in self.lines():
             DOC.check_line(line)
@@ -151,7 +119,7 @@ def test_children():
     check_sum(lines, 'children')
     s = Session('sh', '-c', command + ' & wait', text=True)
     check(s.process.wait(PATIENCE) == 0, 'as text')
-    text = open(s.out.name).read()
+    text = open(s.trace.name).read()
     for name in names:
         n = len(re.findall(rf' {name}/join:step: who={name} n=', text))
         check(n >= 400, f'{n} lines name {name}')
@@ -163,60 +131,60 @@ def test_later():
     with tempfile.TemporaryDirectory() as d:
         gate, end = os.path.join(d, 'gate'), os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'await', gate, 'emit', '10', 'await', end, options=())
-        ps = json.loads(rs('ps', '--json').stdout)[0]
+        ps = rs.json('ps')[0]
         check([x['kind'] for x in ps['sources']] == ['hosted'], 'one source at first')
-        check(rs('list').stdout.split()[-1] == 'join:step', 'whose name list leaves out')
+        check(rs('list').out.split()[-1] == 'join:step', 'whose name list leaves out')
         region = s.region()
         check(ps['sources'][0]['region'] == region, 'ps --json has the region too')
         others = [start(region, n, 'await', gate, 'emit', '10', 'await', end, program=p)
                   for n, p in (('left', JOIN), ('right', JOIN1))]
-        sources = wait_until('two more sources', lambda: (
-            x := json.loads(rs('ps', '--json').stdout)[0]['sources']) and len(x) == 3 and x)
+        sources = wait_for('two more sources', lambda: (
+            x := rs.json('ps')[0]['sources']) and len(x) == 3 and x)
         for source in sources:
             DOC.check('ringside ps: a source', source)
         check(not sources[0]['joined'] and all(x['joined'] for x in sources[1:]), 'which joined')
         check({x['pid'] for x in sources[1:]} == {p.pid for p in others}, 'by their own pids')
         main = sources[0]['name']
         check({x['name'] for x in sources[1:]} == {'left', 'right'}, 'and names')
-        table = rs('ps').stdout.splitlines()
+        table = rs('ps').out.splitlines()
         check(len(table) == 5 and table[3].split()[:3] == ['left' if '  left ' in table[3] else 'right', 'running',
                                                             'process'], f'ps lists them: {table[3]}')
-        check(sorted(l.split()[-1] for l in rs('list').stdout.splitlines()[1:]) ==
+        check(sorted(l.split()[-1] for l in rs('list').out.splitlines()[1:]) ==
               sorted([f'{main}/join:step', 'left/join:step', 'right/join:step']), 'list says whose each event is')
-        check(rs('list', '-q', 'left/*').stdout == 'left/join:step\n', 'also if it is asked for one source')
-        check(re.findall('^# source: (.*)$', rs('format', 'join:step').stdout, re.M)[1:] != [], 'and format')
+        check(rs('list', '-q', 'left/*').out == 'left/join:step\n', 'also if it is asked for one source')
+        check(re.findall('^# source: (.*)$', rs('format', 'join:step').out, re.M)[1:] != [], 'and format')
         r = rs('pause')
-        check(r.returncode == 0 and re.search('(left, right|right, left) run on', r.stderr) and
-              json.loads(rs('ps', '--json').stdout)[0]['state'] == 'paused', f'pause says who runs on: {r.stderr}')
+        check(r.code == 0 and re.search('(left, right|right, left) run on', r.err) and
+              rs.json('ps')[0]['state'] == 'paused', f'pause says who runs on: {r.err}')
         r = rs('resume')
-        check(r.returncode == 0 and not r.stderr, f'resume {r.stderr}')
-        check(re.search(r'^sites: +\d+ patched by itself, 0 refused$', rs('stat').stdout, re.M), 'stat knows who patches')
-        rows = json.loads(rs('list', '--json').stdout)
+        check(r.code == 0 and not r.err, f'resume {r.err}')
+        check(re.search(r'^sites: +\d+ patched by itself, 0 refused$', rs('stat').out, re.M), 'stat knows who patches')
+        rows = rs.json('list')
         check(sorted(r['source'] for r in rows) == sorted([main, 'left', 'right']), 'as JSON')
         for row in rows:
             DOC.check('ringside list', row)
         r = rs('enable', 'join:*')
-        check(r.returncode == 0 and '3 events' in r.stdout, f'one command reaches all: {r.stdout.strip()}')
+        check(r.code == 0 and '3 events' in r.out, f'one command reaches all: {r.out.strip()}')
         r = rs('filter', 'right/join:step: n >= 5')
-        check(r.returncode == 0 and '1 event' in r.stdout, f'or only one: {r.stdout.strip()} {r.stderr}')
+        check(r.code == 0 and '1 event' in r.out, f'or only one: {r.out.strip()} {r.err}')
         r = rs('filter', 'join:step: n != 7')
-        check(r.returncode == 0 and '3 events' in r.stdout, f'the last one counts: {r.stdout.strip()}')
+        check(r.code == 0 and '3 events' in r.out, f'the last one counts: {r.out.strip()}')
         r = rs('filter', 'right/*: n >= 5')
-        check(rs('disable', 'left/*').stdout.strip().endswith('1 event disabled'), 'disable of one')
-        filters = {r['source']: r.get('filter') for r in json.loads(rs('list', '--json').stdout)}
+        check(rs('disable', 'left/*').out.strip().endswith('1 event disabled'), 'disable of one')
+        filters = {r['source']: r.get('filter') for r in rs.json('list')}
         check(filters == {main: 'n != 7', 'left': 'n != 7', 'right': 'n >= 5'}, f'list: {filters}')
-        check(rs('enable', 'nix/join:*').returncode == 3, 'a source that is not there: 3')
+        check(rs('enable', 'nix/join:*').code == 3, 'a source that is not there: 3')
         open(gate, 'w').close()
-        wait_until('their events', lambda: len(s.events()) >= 14)
-        stat = json.loads(rs('stat', '--json').stdout)
+        wait_for('their events', lambda: len(s.events()) >= 14)
+        stat = rs.json('stat')
         for source in stat['sources']:
             DOC.check('ringside stat: a source', source)
         written = {name: sum(c['written'] for c in stat['cpus'] if c['source'] == name)
                    for name in (main, 'left', 'right')}
         check(written == {main: 9, 'left': 0, 'right': 5}, f'stat by source: {written}')
-        check(rs('stat').stdout.count('source:') == 3, 'as text too')
+        check(rs('stat').out.count('source:') == 3, 'as text too')
         trace = rs('trace', '--json', '-n', '14')
-        late = [json.loads(l) for l in trace.stdout.splitlines()]
+        late = [json.loads(l) for l in trace.out.splitlines()]
         check({k: len(v) for k, v in by_source(late).items()} == {main: 9, 'right': 5},
               'who looks on late sees all that is there')
         open(end, 'w').close()
@@ -227,7 +195,7 @@ def test_later():
         check(numbers == {main: [0, 1, 2, 3, 4, 5, 6, 8, 9], 'right': [5, 6, 7, 8, 9]}, f'{numbers}')
         check_order(lines, 'later')
         check_sum(lines, 'later')
-        check(rs('ps', '--region', 's').returncode == 3, 'ps --region of no session: 3')
+        check(rs('ps', '--region', 's').code == 3, 'ps --region of no session: 3')
 
 
 def test_killed():
@@ -236,11 +204,11 @@ def test_killed():
         end = os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'emit', '1', 'await', end, 'emit', '1')
         p = start(s.region(), 'victim', 'pace', '100', 'emit', '100000000')
-        wait_until('some events', lambda: len(s.events()) > 200)
+        wait_for('some events', lambda: len(s.events()) > 200)
         p.kill()
         p.wait()
-        wait_until('its end', lambda: any(x['name'] == 'victim' and x['state'] == 'ended'
-                                          for x in json.loads(rs('ps', '--json').stdout)[0]['sources']))
+        wait_for('its end', lambda: any(x['name'] == 'victim' and x['state'] == 'ended'
+                                          for x in rs.json('ps')[0]['sources']))
         q = start(s.region(), 'next', 'emit', '50')
         check(q.wait(PATIENCE) == 0, 'another one comes')
         open(end, 'w').close()
@@ -284,20 +252,20 @@ def test_session_killed():
     with tempfile.TemporaryDirectory() as d:
         end = os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'pace', '1000', 'emit', '100000000')
-        main_pid = json.loads(rs('ps', '--json').stdout)[0]['sources'][0]['pid']
+        main_pid = rs.json('ps')[0]['sources'][0]['pid']
         joined = {p: start(s.region(), n, *args, 'await', end, 'emit', '1', program=p) for n, p, args in (
             ('left', JOIN, ('pace', '500', 'emit', '2000')), ('right', JOIN1, ('leave', 'pace', '500', 'emit', '2000')))}
-        wait_until('events of both', lambda: {'left', 'right'} <= set(by_source(s.lines())))
+        wait_for('events of both', lambda: {'left', 'right'} <= set(by_source(s.lines())))
         for path, p in joined.items():
-            wait_until('its patches', lambda: differs(p.pid, path))
+            wait_for('its patches', lambda: differs(p.pid, path))
         s.process.kill()
         s.process.wait()
         for path, p in joined.items():
-            wait_until('its text', lambda: not differs(p.pid, path))
+            wait_for('its text', lambda: not differs(p.pid, path))
             check(p.poll() is None, f'{p.args[1]} lives, and its text is as in its file')
         check(differs(main_pid), 'the program that the session patched waits for the next one')
         r = rs('run', '-q', '--name', 's', '--hosted', JOIN, 'next')
-        check(r.returncode == 0 and not differs(main_pid), f'which puts it back: {r.stderr.strip()}')
+        check(r.code == 0 and not differs(main_pid), f'which puts it back: {r.err.strip()}')
         os.kill(main_pid, signal.SIGKILL)
         open(end, 'w').close()
         for p in joined.values():
@@ -308,18 +276,18 @@ def test_dead_leader():
     """A program whose first thread has ended is patched, put back and rescued like others."""
     with tempfile.TemporaryDirectory() as d:
         s = Session(JOIN, MAIN, 'leave', 'pace', '1000', 'emit', '100000000', options=())
-        pid = json.loads(rs('ps', '--json').stdout)[0]['sources'][0]['pid']
-        wait_until('a zombie', lambda: open(f'/proc/{pid}/stat').read().split(')')[1].split()[0] == 'Z')
-        check(rs('enable', 'join:*').returncode == 0 and differs(pid), 'switched on')
-        wait_until('its events', lambda: len(s.events()) > 10)
+        pid = rs.json('ps')[0]['sources'][0]['pid']
+        wait_for('a zombie', lambda: open(f'/proc/{pid}/stat').read().split(')')[1].split()[0] == 'Z')
+        check(rs('enable', 'join:*').code == 0 and differs(pid), 'switched on')
+        wait_for('its events', lambda: len(s.events()) > 10)
         r = rs('disable', 'join:*')
-        check(r.returncode == 0 and not r.stderr and not differs(pid), f'and off: {r.stdout.strip()}')
-        check(rs('enable', 'join:*').returncode == 0 and differs(pid), 'and on')
+        check(r.code == 0 and not r.err and not differs(pid), f'and off: {r.out.strip()}')
+        check(rs('enable', 'join:*').code == 0 and differs(pid), 'and on')
         s.process.kill()
         s.process.wait()
         check(differs(pid), 'its session is killed')
         r = rs('run', '-q', '--name', 's', '--hosted', JOIN, 'next')
-        check(r.returncode == 0 and not differs(pid), f'the next one puts its text back: {r.stderr.strip()}')
+        check(r.code == 0 and not differs(pid), f'the next one puts its text back: {r.err.strip()}')
         os.kill(pid, signal.SIGKILL)
 
 
@@ -328,9 +296,9 @@ def test_disable_fails():
     with tempfile.TemporaryDirectory() as d:
         end = os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'await', end)
-        pid = json.loads(rs('ps', '--json').stdout)[0]['sources'][0]['pid']
+        pid = rs.json('ps')[0]['sources'][0]['pid']
         address, text = text_of(JOIN)
-        wait_until('its patches', lambda: differs(pid))
+        wait_for('its patches', lambda: differs(pid))
         with open(f'/proc/{pid}/maps') as f:
             at = next(int(l.split('-')[0], 16) for l in f if l.rstrip().endswith(JOIN)) + address
         with open(f'/proc/{pid}/mem', 'r+b', 0) as f:
@@ -340,8 +308,8 @@ def test_disable_fails():
             f.seek(site)
             f.write(b'\xcc')
         r = rs('disable', 'join:*')
-        check(r.returncode == 1 and hex(site) in r.stderr and 'not put back' in r.stderr,
-              f'{r.stdout.strip()}: {r.stderr.strip()}')
+        check(r.code == 1 and hex(site) in r.err and 'not put back' in r.err,
+              f'{r.out.strip()}: {r.err.strip()}')
         with open(f'/proc/{pid}/mem', 'r+b', 0) as f:
             f.seek(site)
             f.write(text[site - at:site - at + 1])
@@ -451,8 +419,8 @@ def test_slow_reader():
         # The session is quiet, so nobody holds a region that was left, and it is renewed at once.
         s = Session(JOIN, MAIN, 'await', end, options=('-e', 'join:*', '--regions', '4', '-q', '--ring-size', '64K'))
         region = s.region()
-        slow = subprocess.Popen([RINGSIDE, 'trace', '--json'], stdout=subprocess.PIPE)
-        early = subprocess.Popen([RINGSIDE, 'trace', '--json', '-n', '300'], stdout=subprocess.PIPE, text=True)
+        slow = rs.start('trace', '--json', stdout=subprocess.PIPE)
+        early = rs.start('trace', '--json', '-n', '300', stdout=subprocess.PIPE, text=True)
         pid = os.fork()
         if pid == 0:
             code = 1
@@ -500,22 +468,22 @@ def test_stopped():
     a, b = (Session(JOIN, n, 'hang', name=n, options=('-q',)) for n in ('calm', 'held'))
     try:
         b.process.send_signal(signal.SIGSTOP)
-        rows = {r['name']: r for r in json.loads(rs('ps', '--json').stdout)}
+        rows = {r['name']: r for r in rs.json('ps')}
         check({n: r['state'] for n, r in rows.items()} == {'calm': 'running', 'held': 'no answer'} and
               [(x['kind'], x.get('number'), x['state']) for r in ('held', 'calm') for x in rows[r]['sources']] ==
               [('hosted', None, 'no answer'), ('hosted', 1, 'running')], f'ps says so: {rows}')
-        table = rs('ps').stdout
+        table = rs('ps').out
         check(re.search(r'^held +no answer +hosted ', table, re.M) and
               re.search(r'^calm +running +hosted ', table, re.M), f'as text too: {table}')
         for args in ('list', 'held'), ('list', '-s', 'held', '*'), ('stat', 'held'), ('trace', 'held'):
             r = rs(*args)
-            check(r.returncode == 1 and "'held' does not answer" in r.stderr, f'{args}: {r.returncode} {r.stderr.strip()}')
-        check('join:step' in rs('list', 'calm').stdout, 'the other one answers')
+            check(r.code == 1 and "'held' does not answer" in r.err, f'{args}: {r.code} {r.err.strip()}')
+        check('join:step' in rs('list', 'calm').out, 'the other one answers')
     finally:
         b.process.send_signal(signal.SIGCONT)
-    check(json.loads(rs('ps', '--json').stdout)[1]['state'] == 'running', 'it goes on')
+    check(rs.json('ps')[1]['state'] == 'running', 'it goes on')
     for s in a, b:
-        check(rs('stop', s.name).returncode == 0, f'stop {s.name}')
+        check(rs('stop', s.name).code == 0, f'stop {s.name}')
         s.process.wait(PATIENCE)
 
 
@@ -523,7 +491,7 @@ def test_hint():
     """On a terminal, who sees nothing since no event is on is told so."""
     def said(*args):
         master, slave = os.openpty()
-        p = subprocess.Popen([RINGSIDE, *args], stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
+        p = rs.start(*args, stdout=subprocess.DEVNULL, stderr=slave)
         os.close(slave)
         text = b''
         while True:
@@ -543,25 +511,19 @@ def test_hint():
         check('no event' not in said(*run, *options, *program), f'not with {options}')
     s = Session(JOIN, 'main', 'hang', name='h', options=('-q',))
     check('no event' not in s.said(), 'nor where no terminal is')
-    wait_until('its agent', lambda: 'join:step' in rs('list', 'h').stdout)
+    wait_for('its agent', lambda: 'join:step' in rs('list', 'h').out)
     check(said('trace', 'h', '--duration', '0.2').count(hint) == 1, 'trace says so too')
     check('no event' not in said('trace', '--json', 'h', '--duration', '0.2'), 'not with --json')
-    check(rs('enable', 'h', '*').returncode == 0, 'enable')
+    check(rs('enable', 'h', '*').code == 0, 'enable')
     check('no event' not in said('trace', 'h', '--duration', '0.2'), 'nor if one is on')
-    check(rs('stop', 'h').returncode == 0, 'stop')
+    check(rs('stop', 'h').code == 0, 'stop')
     s.process.wait(PATIENCE)
 
 
 def main():
     tests = [test_hint, test_stopped, test_children, test_later, test_killed, test_session_killed,
              test_dead_leader, test_disable_fails, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
-    only = sys.argv[6:]
-    with tempfile.TemporaryDirectory(prefix='rs-joiners-') as d:
-        os.environ['XDG_RUNTIME_DIR'] = d
-        for test in tests:
-            if not only or test.__name__ in only:
-                print('---', test.__name__, flush=True)
-                test()
+    run_tests(tests, sys.argv[6:])
 
 
 main()

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from harness import check, need, skip
+
 GUEST, PROCWATCH, JOIN, RINGSIDE = map(os.path.realpath, sys.argv[1:])
 # One is killed, so it cannot say that it leaves. Later all three regions are needed again.
 SCRIPT = '''#!/bin/sh
@@ -40,19 +42,9 @@ $join before exec after emit 30
 NAMES = [f'{name}{n}' for n in (1, 2) for name in ('red', 'green', 'blue')]
 
 
-def skip(why):
-    print('skipped:', why)
-    sys.exit(77)
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-    print('ok:', what, flush=True)
-
-
 def main():
-    for tool in 'qemu-system-x86_64', 'busybox', 'cpio':
+    need('tcg')
+    for tool in 'busybox', 'cpio':
         if not shutil.which(tool):
             skip(f'no {tool}')
     fetched = subprocess.run([f'{GUEST}/fetch-kernel'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -7,26 +7,15 @@
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import time
+
+from harness import KVM, Ringside, check, need, run_tests, wait_for
 
 RINGSIDE, GUEST, PROGRAM = sys.argv[1:4]
+rs = Ringside(RINGSIDE)
 LINE = re.compile(r' +(\d+)\.(\d{6}): ([\w.-]+)/(\w+:\w+): ')
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-    print('ok:', what, flush=True)
-
-
-def rs(*args, timeout=60):
-    return subprocess.run([RINGSIDE, *args], capture_output=True, text=True, timeout=timeout,
-                          stdin=subprocess.DEVNULL)
 
 
 STARTED = []
@@ -34,9 +23,15 @@ STARTED = []
 
 def start(*args, **more):
     """Runs a command in the background, until the test ends at the latest."""
-    p = subprocess.Popen([RINGSIDE, *args], stdin=subprocess.DEVNULL, **more)
-    STARTED.append(p)
-    return p
+    STARTED.append(rs.start(*args, **more))
+    return STARTED[-1]
+
+
+def end_started():
+    for p in STARTED:
+        if p.poll() is None:
+            p.terminate()
+            p.wait(30)
 
 
 def lines_of(text):
@@ -45,17 +40,9 @@ def lines_of(text):
             for m in map(LINE.search, text.splitlines()) if m]
 
 
-def wait_for(what, ask, timeout=30):
-    until = time.time() + timeout
-    while not ask():
-        if time.time() > until:
-            raise AssertionError('in vain: ' + what)
-        time.sleep(0.05)
-
-
 def parts(*options):
     """The sources: a guest on KVM if it can be used, a guest in QEMU, and a program."""
-    accel = 'kvm' if os.access('/dev/kvm', os.R_OK | os.W_OK) else 'tcg'
+    accel = 'kvm' if KVM else 'tcg'
     return ['run', *options, '--source', 'left', '--accel', accel, '--serial', 'none', GUEST,
             '--and', '--source', 'right', '--accel', 'tcg', '--serial', 'none', GUEST,
             '--and', '--source', 'prog', '--cpus', '4', '--hosted', PROGRAM, '60']
@@ -65,8 +52,8 @@ def test_trace():
     """Checks that there is one trace in the order of time, and that each line names its source."""
     r = rs(*parts('-e', 'sched:switch', '-e', 'prog/pool:start', '-f',
                   'right/sched:switch: prev_pid != 0', '--duration', '3', '--name', 'a'))
-    lines = lines_of(r.stdout)
-    check(r.returncode == 0, f'run ends well: {r.returncode} {r.stderr[-400:]}')
+    lines = lines_of(r.out)
+    check(r.code == 0, f'run ends well: {r.code} {r.err[-400:]}')
     names = {name for _, name, _ in lines}
     check(names == {'left', 'right', 'prog'}, f'all are there: {names}')
     check({(n, e) for _, n, e in lines} == {('left', 'sched:switch'), ('right', 'sched:switch'),
@@ -77,20 +64,20 @@ def test_trace():
     check(len(back) <= 2, f'{len(sure)} lines in the order of time, but for {back[:3]}')
     turns = sum(a[1] != b[1] for a, b in zip(lines, lines[1:]))
     check(turns > 10, f'sources take turns: {turns}')
-    idle = [l for l in r.stdout.splitlines() if '/sched:switch: ' in l and ' prev_pid=0 ' in l]
+    idle = [l for l in r.out.splitlines() if '/sched:switch: ' in l and ' prev_pid=0 ' in l]
     check(idle and all(' left/' in l for l in idle), 'a filter holds where it was asked for')
-    m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost', r.stderr)
+    m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost', r.err)
     check(m and int(m[1]) == int(m[2]) + int(m[3]) and int(m[2]) == len(lines),
           f'the summary is of all: {m and m[0]}')
-    check('for each event' not in r.stderr, 'but for the exits of some')
-    check(all(f'{n} was stopped' in r.stderr for n in names), 'each end is told by name')
+    check('for each event' not in r.err, 'but for the exits of some')
+    check(all(f'{n} was stopped' in r.err for n in names), 'each end is told by name')
 
 
 def test_json():
     r = rs(*parts('-e', '*', '--duration', '2', '--json', '--count', '2000', '--name', 'j'))
-    rows = [json.loads(l) for l in r.stdout.splitlines()]
+    rows = [json.loads(l) for l in r.out.splitlines()]
     events = [row for row in rows if 'event' in row]
-    check(r.returncode == 0 and len(events) >= 2000, f'{len(events)} events as JSON')
+    check(r.code == 0 and len(events) >= 2000, f'{len(events)} events as JSON')
     check(all((e['source'], e['source_number']) in (('left', 1), ('right', 2), ('prog', 3)) for e in events),
           'each with its source')
 
@@ -99,58 +86,57 @@ def test_control():
     """A command reaches all sources, or those that it names."""
     with tempfile.TemporaryFile('w+') as err:
         p = start(*parts('--quiet', '--name', 'c'), stderr=err)
-        wait_for('all agents', lambda: rs('list', '-q', '-s', 'c').stdout.count('\n') == 15 + 15 + 6)
-        names = rs('list', '-q', '-s', 'c').stdout.split()
+        wait_for('all agents', lambda: rs('list', '-q', '-s', 'c').out.count('\n') == 15 + 15 + 6)
+        names = rs('list', '-q', '-s', 'c').out.split()
         check({'left/sched:switch', 'right/sched:switch', 'pool:take'} <= set(names),
               'list names the source where a name is ambiguous')
-        names = rs('list', '-q', '-s', 'c', 'right/sched:*').stdout.split()
+        names = rs('list', '-q', '-s', 'c', 'right/sched:*').out.split()
         check(sorted(names) == ['right/sched:steal', 'right/sched:switch', 'right/sched:wakeup'],
               f'also if the glob means one source: {names}')
-        text = rs('format', '-s', 'c', 'sched:switch').stdout
+        text = rs('format', '-s', 'c', 'sched:switch').out
         check(re.findall('^# source: (.*)\nname: switch$', text, re.M) == ['left', 'right'],
               'format says whose each is')
         r = rs('enable', '-s', 'c', 'sched:*')
-        check(r.stdout == 'sched:*: 6 events enabled\n', f'enable reaches both: {r.stdout}')
+        check(r.out == 'sched:*: 6 events enabled\n', f'enable reaches both: {r.out}')
         r = rs('disable', '-s', 'c', 'right/sched:*')
-        check(r.returncode == 0 and '3 events' in r.stdout, f'disable one: {r.stdout}')
-        rows = json.loads(rs('list', '-s', 'c', '--json').stdout)
+        check(r.code == 0 and '3 events' in r.out, f'disable one: {r.out}')
+        rows = rs.json('list', '-s', 'c')
         on = {(row['source'], row['name']) for row in rows if row['enabled']}
         check(on == {('left', 'steal'), ('left', 'switch'), ('left', 'wakeup')}, f'on: {on}')
         r = rs('filter', '-s', 'c', '*/sched:switch: next_pid > 1')
-        check(r.returncode == 0 and '2 events' in r.stdout, f'one filter for both: {r.stdout}')
+        check(r.code == 0 and '2 events' in r.out, f'one filter for both: {r.out}')
         r = rs('filter', '-s', 'c', '*: job > 1')
-        check(r.returncode == 0, f'where events have the field: {r.stdout} {r.stderr}')
+        check(r.code == 0, f'where events have the field: {r.out} {r.err}')
         r = rs('enable', '-s', 'c', 'nobody/*')
-        check(r.returncode == 3, f'a source that is not there: {r.returncode} {r.stderr}')
+        check(r.code == 3, f'a source that is not there: {r.code} {r.err}')
         # Each source has its own figures, and the session has the sum.
-        s = json.loads(rs('stat', '-s', 'c', '--json').stdout)
+        s = rs.json('stat', '-s', 'c')
         check([x['name'] for x in s['sources']] == ['left', 'right', 'prog'], 'stat per source')
         check(s['events'] == sum(x['events'] for x in s['sources']) == 36, 'and in all')
-        check(rs('stat', '-s', 'c').stdout.count('source:') == 3, 'as text too')
-        row = [x for x in json.loads(rs('ps', '--json').stdout) if x['name'] == 'c'][0]
+        check(rs('stat', '-s', 'c').out.count('source:') == 3, 'as text too')
+        row = [x for x in rs.json('ps') if x['name'] == 'c'][0]
         check([(x['name'], x['number']) for x in row['sources']] ==
               [(x['name'], x['number']) for x in s['sources']] ==
               [('left', 1), ('right', 2), ('prog', 3)], 'ps shows them')
-        check(re.search(r'^c +running +- +\d+  3 sources$', rs('ps').stdout, re.M), 'ps says how many')
+        check(re.search(r'^c +running +- +\d+  3 sources$', rs('ps').out, re.M), 'ps says how many')
         check({(x['source'], x['source_number']) for x in s['cpus']} == {('left', 1), ('right', 2), ('prog', 3)},
               'as do rings')
-        check(re.search(r'^  right +running +qemu-tcg', rs('ps').stdout, re.M), 'as text too')
+        check(re.search(r'^  right +running +qemu-tcg', rs('ps').out, re.M), 'as text too')
         r = rs('trace', '-s', 'c', '--count', '20')
-        check(r.returncode == 0 and len(lines_of(r.stdout)) >= 20, 'trace names sources')
+        check(r.code == 0 and len(lines_of(r.out)) >= 20, 'trace names sources')
         # When one source ends, the others go on.
         pid = [x['pid'] for x in row['sources'] if x['name'] == 'prog'][0]
         os.kill(pid, signal.SIGKILL)
-        wait_for('the end of one', lambda: [x['state'] for x in json.loads(
-            rs('ps', '--json').stdout)[0]['sources']] == ['running', 'running', 'ended'])
-        rows = json.loads(rs('list', '-s', 'c', '-p', '--json').stdout)
+        wait_for('the end of one', lambda: [x['state'] for x in rs.json('ps')[0]['sources']] == ['running', 'running', 'ended'])
+        rows = rs.json('list', '-s', 'c', '-p')
         check({(x['source_number'], x['source'], x['state']) for x in rows} ==
               {(1, 'left', 'live'), (2, 'right', 'live'), (3, 'prog', 'dead')},
               'its provider is not live')
         r = rs('enable', '-s', 'c', 'prog/*')
-        check(r.returncode == 3 and "'prog' has ended" in r.stderr, f'enable of one that has ended: {r.stderr}')
+        check(r.code == 3 and "'prog' has ended" in r.err, f'enable of one that has ended: {r.err}')
         r = rs('enable', '-s', 'c', '*')
-        check(r.returncode == 0 and '30 events' in r.stdout, f'the others go on: {r.stdout} {r.stderr}')
-        check(rs('stop', 'c').returncode == 0, 'stop ends all')
+        check(r.code == 0 and '30 events' in r.out, f'the others go on: {r.out} {r.err}')
+        check(rs('stop', 'c').code == 0, 'stop ends all')
         p.wait(30)
         err.seek(0)
         text = err.read()
@@ -162,40 +148,40 @@ def test_attach():
     args = ['run', '--name', 'k', '-q', '-e', '*', '--accel', 'tcg', '--serial', 'none', GUEST,
             '--and', '--accel', 'tcg', '--serial', 'none', GUEST, '--and', '--hosted', PROGRAM, '60']
     p = start(*args)
-    wait_for('all events', lambda: len([l for l in rs('list', '-s', 'k').stdout.splitlines()
+    wait_for('all events', lambda: len([l for l in rs('list', '-s', 'k').out.splitlines()
                                         if ' on ' in l]) == 36)
-    row = json.loads(rs('ps', '--json').stdout)[0]
+    row = rs.json('ps')[0]
     pid = [x['pid'] for x in row['sources'] if x['kind'] == 'hosted'][0]
     p.kill()
     p.wait()
-    check(json.loads(rs('ps', '--json').stdout)[0]['state'] == 'lost', 'ps says lost')
+    check(rs.json('ps')[0]['state'] == 'lost', 'ps says lost')
     r = rs('run', '--name', 'k', '--hosted', '/bin/true')
-    check(r.returncode == 1 and 'attach k' in r.stderr, f'its name is not to be had: {r.stderr}')
+    check(r.code == 1 and 'attach k' in r.err, f'its name is not to be had: {r.err}')
     r = rs('attach', '-e', 'sched:switch', '--duration', '2', 'k')
     back = dict(re.findall(r'(\S+): journal of the session that died: \d+ sites, (\d+) put back',
-                           r.stderr))
-    check(r.returncode == 0, f'attach: {r.returncode} {r.stderr}')
+                           r.err))
+    check(r.code == 0, f'attach: {r.code} {r.err}')
     check(len(back) == 3 and all(int(n) > 0 for n in back.values()), f'all text put right: {back}')
-    check(re.findall('not traced any more: (.*)$', r.stderr, re.M) == ['hosted-demo, and what joined it'],
-          f'the program is named: {r.stderr}')
-    check({n for _, n, _ in lines_of(r.stdout)} == {'demo', 'demo.2'}, 'both guests are traced')
+    check(re.findall('not traced any more: (.*)$', r.err, re.M) == ['hosted-demo, and what joined it'],
+          f'the program is named: {r.err}')
+    check({n for _, n, _ in lines_of(r.out)} == {'demo', 'demo.2'}, 'both guests are traced')
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         raise AssertionError('the program did not survive')
     r = rs('attach', '--duration', '0.5', 'k')
-    check(r.returncode == 0 and 'put back' not in r.stderr, f'detached guests are clean: {r.stderr}')
-    check(rs('stop', 'k').returncode == 0, 'stop ends both')
-    check(rs('ps').stdout.count('\n') == 1, 'and they are gone')
+    check(r.code == 0 and 'put back' not in r.err, f'detached guests are clean: {r.err}')
+    check(rs('stop', 'k').code == 0, 'stop ends both')
+    check(rs('ps').out.count('\n') == 1, 'and they are gone')
 
 
 def test_broken():
     """A guest that broke its directory is put right, and can be ended. What ran beside it too."""
     p = start('run', '--name', 'b', '-q', '-e', '*', '--accel', 'tcg', '--serial', 'none', GUEST,
               '--and', '--hosted', PROGRAM, '60')
-    wait_for('all events', lambda: len([l for l in rs('list', '-s', 'b').stdout.splitlines()
+    wait_for('all events', lambda: len([l for l in rs('list', '-s', 'b').out.splitlines()
                                         if ' on ' in l]) == 21)
-    program = [x['pid'] for x in json.loads(rs('ps', '--json').stdout)[0]['sources']
+    program = [x['pid'] for x in rs.json('ps')[0]['sources']
                if x['kind'] == 'hosted'][0]
     p.kill()
     p.wait()
@@ -208,26 +194,26 @@ def test_broken():
         memory.write(bytes(4))  # the generation of the first entry: nobody may have it
     r = rs('attach', 'b')
     back = dict(re.findall(r'(\S+): journal of the session that died: \d+ sites, (\d+) put back',
-                           r.stderr))
-    check(r.returncode == 1 and set(back) == {'demo', 'hosted-demo'},
-          f'attach fails, and all text is put right: {r.returncode} {r.stderr}')
-    check(json.loads(rs('ps', '--json').stdout)[0]['state'] == 'lost', 'the guest is not forgotten')
+                           r.err))
+    check(r.code == 1 and set(back) == {'demo', 'hosted-demo'},
+          f'attach fails, and all text is put right: {r.code} {r.err}')
+    check(rs.json('ps')[0]['state'] == 'lost', 'the guest is not forgotten')
     r = rs('run', '--name', 'b', '--hosted', '/bin/true')
-    check(r.returncode == 1 and 'stop b' in r.stderr, f'nor is its name given away: {r.stderr}')
+    check(r.code == 1 and 'stop b' in r.err, f'nor is its name given away: {r.err}')
     r = rs('stop', 'b')
-    check(r.returncode == 0 and rs('ps').stdout.count('\n') == 1, f'stop ends it: {r.stderr}')
+    check(r.code == 0 and rs('ps').out.count('\n') == 1, f'stop ends it: {r.err}')
     os.kill(program, signal.SIGKILL)  # it was put right, and left alone
 
 
 def test_stop_attached():
     p = start('run', '--name', 's', '-q', '--accel', 'tcg', '--serial', 'none', GUEST)
-    wait_for('its agent', lambda: rs('list', '-q', '-s', 's').stdout.count('\n') == 15)
+    wait_for('its agent', lambda: rs('list', '-q', '-s', 's').out.count('\n') == 15)
     p.kill()
     p.wait()
     p = start('attach', '-q', 's')
-    wait_for('it again', lambda: rs('list', '-q', '-s', 's').stdout.count('\n') == 15)
-    check(rs('stop', 's').returncode == 0 and p.wait(30) is not None, 'stop ends an attached guest')
-    check(rs('ps').stdout.count('\n') == 1, 'and it is gone')
+    wait_for('it again', lambda: rs('list', '-q', '-s', 's').out.count('\n') == 15)
+    check(rs('stop', 's').code == 0 and p.wait(30) is not None, 'stop ends an attached guest')
+    check(rs('ps').out.count('\n') == 1, 'and it is gone')
 
 
 def test_usage():
@@ -238,35 +224,16 @@ def test_usage():
                        (('--source', 'a/b', GUEST), 2),
                        ((GUEST, '--and', '/nowhere'), 1)):
         r = rs('run', '--duration', '1', '--serial', 'none', *args)
-        check(r.returncode == code and r.stderr, f'{args}: {r.returncode} {r.stderr[:80]}')
+        check(r.code == code and r.err, f'{args}: {r.code} {r.err[:80]}')
     for args, text in ((('--cpus', '1', GUEST, '--and', '-e', '*', GUEST),
                         '-e belongs to the session: give it before the first --and'),
                        ((GUEST, '--and', GUEST, '--duration', '3'), '--duration belongs to the session'),
                        ((GUEST, GUEST), 'another goes after --and'),
                        ((GUEST, '--hosted', PROGRAM), 'another goes after --and')):
         r = rs('run', *args)
-        check(r.returncode == 2 and text in r.stderr, f'{args}: {r.returncode} {r.stderr}')
-    check(rs('ps').stdout.count('\n') == 1, 'and nothing is left')
+        check(r.code == 2 and text in r.err, f'{args}: {r.code} {r.err}')
+    check(rs('ps').out.count('\n') == 1, 'and nothing is left')
 
 
-def main():
-    if not shutil.which('qemu-system-x86_64'):
-        print('skipped: qemu-system-x86_64 is not here')
-        sys.exit(77)
-    with tempfile.TemporaryDirectory(prefix='rs-several-') as d:
-        os.environ['XDG_RUNTIME_DIR'] = d
-        for test in (test_usage, test_trace, test_json, test_control, test_attach, test_broken,
-                     test_stop_attached):
-            if sys.argv[4:] and test.__name__ not in sys.argv[4:]:
-                continue
-            print('---', test.__name__, flush=True)
-            try:
-                test()
-            finally:
-                for p in STARTED:
-                    if p.poll() is None:
-                        p.terminate()
-                        p.wait(30)
-
-
-main()
+need('tcg')
+run_tests([test_usage, test_trace, test_json, test_control, test_attach, test_broken, test_stop_attached], sys.argv[4:], end_started)

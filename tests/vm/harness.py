@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""What the tests that run the ringside command share."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '../golden'))
+from json_doc import Doc  # noqa: E402
+
+DOC = Doc(os.path.join(HERE, '../../docs/json.md'))
+KVM = os.access('/dev/kvm', os.R_OK | os.W_OK)
+PATIENCE = 60  # seconds
+
+
+def skip(why):
+    print('skipped:', why)
+    sys.exit(77)
+
+
+def need(accel):
+    """Skips the test if the machine has no such accelerator."""
+    if accel == 'kvm' and not KVM:
+        skip('/dev/kvm is not usable here')
+    if accel == 'tcg' and not shutil.which('qemu-system-x86_64'):
+        skip('qemu-system-x86_64 is not here')
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+    print('ok:', what, flush=True)
+
+
+def wait_for(what, ask, timeout=PATIENCE):
+    """Returns the first answer that is true."""
+    until = time.monotonic() + timeout
+    while not (got := ask()):
+        if time.monotonic() > until:
+            raise AssertionError(f'waited in vain: {what}')
+        time.sleep(0.02)
+    return got
+
+
+class Result:
+    def __init__(self, p):
+        self.code, self.out, self.err = p.returncode, p.stdout, p.stderr
+
+    def __str__(self):
+        return f'code {self.code}\n{self.out}\n{self.err}'
+
+
+class Ringside:
+    """The command: rs('list', '-q') runs it to its end."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, *args, timeout=PATIENCE):
+        return Result(subprocess.run([self.path, *args], capture_output=True, text=True, timeout=timeout,
+                                     stdin=subprocess.DEVNULL))
+
+    def json(self, *args):
+        return json.loads(self(*args, '--json').out)
+
+    def start(self, *args, **more):
+        return subprocess.Popen([self.path, *args], stdin=subprocess.DEVNULL, **more)
+
+
+class Background:
+    """A command in the background, whose output goes to files. ready(): whether it is up."""
+
+    def __init__(self, rs, *args, ready=None, out=None):
+        self.err = tempfile.NamedTemporaryFile(prefix='rs-err-')
+        self.out = self.err if out == 'err' else tempfile.NamedTemporaryFile(prefix='rs-out-')
+        self.process = rs.start(*args, stdout=self.out, stderr=self.err)
+        if ready:
+            wait_for('the session', lambda: self.process.poll() is not None or ready())
+        if ready and self.process.poll() is not None and self.process.returncode and not ready():
+            raise AssertionError(f'{args} did not come up: {self.said()}')
+
+    @staticmethod
+    def read(file):
+        with open(file.name, 'rb') as f:
+            return f.read()
+
+    def said(self):
+        return self.read(self.err).decode(errors='replace')
+
+    def end(self, how=None, timeout=PATIENCE):
+        """Returns its exit code and what it wrote, the output as bytes."""
+        if how:
+            self.process.send_signal(how)
+        return self.process.wait(timeout), self.read(self.out), self.said()
+
+
+def run_tests(tests, only=(), after=lambda: None):
+    """Runs functions in a runtime directory of their own, all or those with these names."""
+    with tempfile.TemporaryDirectory(prefix='rs-test-') as directory:
+        os.environ['XDG_RUNTIME_DIR'] = directory
+        for test in tests:
+            if only and test.__name__ not in only:
+                continue
+            print('---', test.__name__, flush=True)
+            try:
+                test()
+            finally:
+                after()
