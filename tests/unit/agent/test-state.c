@@ -70,18 +70,15 @@ static void on_read(const struct rs_event_state *state, void *data)
 
 static void *look(void *data)
 {
-	uint32_t found = 0;
-
 	while (!rs_load_acquire(&ended)) {
 		for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + IDS; id++) {
 			rs_event_write_state(id, on_write, NULL);
-			rs_event_read_state(id, on_read, &found);
+			rs_event_read_state(id, on_read, &used);
 			/* May be of a provider that goes, so nobody follows it. */
 			(void)rs_event_by_id(id);
 		}
 		g_assert_true(rs_event_by_id(stays->events[1].id) == &stays->events[1]);
 	}
-	rs_shared_add32(&used, found);
 	return NULL;
 }
 
@@ -99,7 +96,8 @@ static void test_race(void)
 	stays = load("stays");
 	for (uintptr_t i = 0; i < LOOKERS; i++)
 		g_assert_cmpint(pthread_create(&threads[i], NULL, look, NULL), ==, 0);
-	for (uint32_t i = 0; i < ROUNDS; i++) {
+	/* However late the lookers come, they come. */
+	for (uint32_t i = 0; i < ROUNDS || !rs_load(&used); i++) {
 		struct image *before = load("before"), *behind = load("behind");
 
 		unload(i % 2 ? before : behind);
@@ -108,7 +106,6 @@ static void test_race(void)
 	rs_store_release(&ended, 1);
 	for (uint32_t i = 0; i < LOOKERS; i++)
 		pthread_join(threads[i], NULL);
-	g_assert_cmpuint(used, >, 0);
 	g_test_message("%u times in use", used);
 	/* All go at once. */
 	rs_agent_fini();
