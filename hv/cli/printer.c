@@ -239,7 +239,6 @@ void rs_printer_hurry(struct rs_printer *p)
 void rs_printer_stop(struct rs_printer *p)
 {
 	g_atomic_int_set(&p->stopping, 1);
-	rs_printer_hurry(p);
 	rs_trace_pump_stop(p->pump);
 }
 

@@ -86,8 +86,8 @@ void rs_printer_wake(struct rs_printer *printer);
  */
 void rs_printer_hurry(struct rs_printer *printer);
 /*
- * Prints what has been read, up to some MiB of text, in a hurry, and ends the thread. The rest is
- * left in the rings.
+ * Prints what has been read, up to some MiB of text, and ends the thread. The rest is left in the
+ * rings.
  */
 void rs_printer_stop(struct rs_printer *printer);
 /* Reads and prints what is still there, then ends the thread. Idempotent. NULL is accepted. */

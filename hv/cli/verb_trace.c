@@ -30,13 +30,25 @@ struct followed {
 	bool ending;
 };
 
-static gboolean on_signal(gpointer data)
+static gboolean on_duration(gpointer data)
 {
 	struct observer *observer = data;
 
 	observer->stopped = true;
 	g_main_loop_quit(observer->loop);
 	return G_SOURCE_CONTINUE;
+}
+
+/*
+ * After --duration a reader that is only slow, such as a pager, still gets what was read. Who sends
+ * a signal does not want to wait for it.
+ */
+static gboolean on_signal(gpointer data)
+{
+	struct observer *observer = data;
+
+	rs_printer_hurry(observer->printer);
+	return on_duration(data);
 }
 
 static void on_printer_done(void *data)
@@ -194,7 +206,7 @@ static void wait_for_end(struct observer *observer, double duration)
 	watches[1] = g_unix_signal_add(SIGTERM, on_signal, observer);
 	watches[2] = g_unix_signal_add(SIGHUP, on_signal, observer);
 	if (duration > 0)
-		watches[3] = g_timeout_add((guint)(duration * 1000), on_signal, observer);
+		watches[3] = g_timeout_add((guint)(duration * 1000), on_duration, observer);
 	g_signal_connect(observer->session, "changed", G_CALLBACK(on_changed), observer);
 	g_signal_connect(observer->session, "ended", G_CALLBACK(on_ended), observer);
 	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), observer);

@@ -268,6 +268,29 @@ def check_stopped_client():
     check(looker.wait(20) == 0, 'and so does the client, once it goes on')
 
 
+def check_slow_reader():
+    """The end of a trace's time loses nothing for a reader that is slow, as a pager is."""
+    g = Running('w', '-e', ALL)
+    mine, theirs = small_pipe()
+    p = subprocess.Popen([RINGSIDE, 'trace', 'w', '--duration', '1'], stdout=theirs,
+                         stderr=subprocess.PIPE, text=True)
+    os.close(theirs)
+    time.sleep(4)
+    check(p.poll() is None, 'trace waits for its reader after --duration')
+    with open(mine, 'rb') as out:
+        text = out.read()
+    check(p.wait(20) == 0 and text.endswith(b'\n') and 'not written' not in p.stderr.read(),
+          'which gets all of it')
+    mine, theirs = small_pipe()
+    p = subprocess.Popen([RINGSIDE, 'trace', 'w', '--duration', '1'], stdout=theirs)
+    os.close(theirs)
+    time.sleep(3)
+    p.send_signal(signal.SIGTERM)
+    check(p.wait(10) in (0, -signal.SIGTERM), 'a signal ends it')
+    os.close(mine)
+    g.end(signal.SIGTERM)
+
+
 def check_quietly(result):
     if result.code:
         raise AssertionError(str(result))
@@ -317,6 +340,7 @@ def test_signals():
     start = time.time()
     check(p.wait(20) == 0 and time.time() - start < 10, 'so does a closed pipe')
     check_stopped_client()
+    check_slow_reader()
     for json_option in ([], ['--json']):
         check_unread(*json_option)
     left = [f for f in os.listdir(os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside'))]
