@@ -206,25 +206,46 @@ static bool inherit(struct rs_clock *clock, struct rs_pong *at)
 	return true;
 }
 
-void rs_clock_start(struct rs_clock *clock)
+/* Begins as the clock of its machine is now, which may be in the middle of a pause. */
+static void follow(struct rs_clock *clock, const struct rs_clock *machine, struct rs_pong *at)
+{
+	clock->stopped = machine->stopped;
+	clock->asked = machine->asked;
+	clock->halted = machine->halted;
+	clock->resuming = machine->resuming;
+	if (machine->stopped)
+		at->ns = machine->halted;
+	at->ticks = ticks_of(machine, at->ns);
+	at->error_ns = machine->error_ns;
+}
+
+void rs_clock_start(struct rs_clock *clock, const struct rs_clock *machine)
 {
 	const struct rs_target_ops *ops = clock->target->ops;
 	struct rs_pong at = {.error_ns = UNKNOWN};
 	bool continues = true; /* chains go on from session to session */
+	uint64_t base;
 
 	set_pending(clock, false); /* an earlier session may have left it odd */
 	clock->stopped = clock->target->held;
 	clock->hz = clock->follows ? ops->clock_hz(clock->target) : 0;
 	if (!clock->hz)
 		return;
-	at.ticks = ops->clock_now ? ops->clock_now(clock->target) : 0;
+	at.ticks = base = ops->clock_now ? ops->clock_now(clock->target) : 0;
 	at.ns = rs_monotonic_ns();
 	clock->exact = at.ticks != 0;
-	if (clock->exact)
+	if (clock->exact) {
 		at.error_ns = EXACT_NS;
-	else
+	} else {
 		continues = inherit(clock, &at);
-	begin_measured(clock, at.ticks, &at, continues && at.ticks >= newest_record(clock));
+		base = at.ticks;
+		if (machine && machine->hz) {
+			follow(clock, machine, &at);
+			/* Its guess may be late, so records may lie before `at`. */
+			base = continues ? at.ticks : MIN(machine->epoch.tsc_base, at.ticks);
+		}
+	}
+	begin_measured(clock, base, &at, continues && base >= newest_record(clock));
 }
 
 /* ---- asking ---- */

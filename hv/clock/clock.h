@@ -26,8 +26,11 @@ struct rs_clock *rs_clock_create(struct rs_target *target, RsTraceRegion *region
 				 void *data);
 void rs_clock_destroy(struct rs_clock *clock);
 
-/* To be called just before the target is started. */
-void rs_clock_start(struct rs_clock *clock);
+/*
+ * To be called just before the target is started. `machine`: the clock of the machine whose counter
+ * this is, or NULL. Its line is the best guess until this source's own agent has answered.
+ */
+void rs_clock_start(struct rs_clock *clock, const struct rs_clock *machine);
 /* To be called when an agent has reported, after each boot. Spins for 2 ms at most. */
 void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info);
 /* To be called by rs_target_events.pause. Spins for 2 ms at most when the pause is over. */

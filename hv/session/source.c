@@ -217,7 +217,7 @@ int rs_source_start(struct rs_source *source, struct rs_error *err)
 	if (source->started)
 		return 0;
 	source->started = true;
-	rs_clock_start(source->clock);
+	rs_clock_start(source->clock, source->machine ? source->machine->clock : NULL);
 	ret = target->ops->start(target, err);
 	if (ret)
 		source->started = false;

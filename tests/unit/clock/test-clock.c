@@ -134,7 +134,7 @@ static gpointer agent(gpointer data)
 	return NULL;
 }
 
-static void begin_session(struct guest *guest)
+static void begin_joined(struct guest *guest, const struct rs_clock *machine)
 {
 	struct rs_publisher_map map = {.event_capacity = 16, .control = guest->control};
 
@@ -144,7 +144,12 @@ static void begin_session(struct guest *guest)
 	map.epoch_capacity = guest->region->header.section[RS_SEC_CLOCK].count;
 	guest->publisher = rs_publisher_create(&map);
 	guest->clock = rs_clock_create(&guest->target, guest->region, guest->publisher, NULL, NULL);
-	rs_clock_start(guest->clock);
+	rs_clock_start(guest->clock, machine);
+}
+
+static void begin_session(struct guest *guest)
+{
+	begin_joined(guest, NULL);
 }
 
 static void end_session(struct guest *guest)
@@ -449,6 +454,56 @@ static void test_learn(void)
 	guest_free(silent);
 }
 
+/* Both are in one machine. */
+static void share_counter(struct guest *guest, struct guest *machine)
+{
+	g_mutex_lock(&guest->lock);
+	guest->offset = machine->offset;
+	guest->frozen = machine->frozen;
+	guest->running = machine->running;
+	g_mutex_unlock(&guest->lock);
+}
+
+/*
+ * A process that joins a machine which has run for long has the machine's line before anybody has
+ * answered: its first events are in their place among those of others.
+ */
+static void test_join(bool paused)
+{
+	struct guest *machine = running_guest(), *joiner = guest_new(SILENT, false);
+	struct event event;
+
+	g_usleep(50000);
+	if (paused)
+		g_assert_cmpint(rs_target_pause(&machine->target, NULL), ==, 0);
+	share_counter(joiner, machine);
+	begin_joined(joiner, machine->clock);
+	if (paused) {
+		g_usleep(50000);
+		rs_clock_pause(joiner->clock, RS_PAUSE_RESUMING);
+		g_assert_cmpint(rs_target_resume(&machine->target, NULL, NULL), ==, 0);
+		share_counter(joiner, machine);
+		rs_clock_pause(joiner->clock, RS_PAUSE_RESUMED);
+	}
+	event = emit(joiner);
+	g_assert_cmpuint(rs_clock_error_ns(joiner->clock), <, UINT64_MAX);
+	check(joiner, &event, 1, 0);
+	end_session(joiner);
+	end_session(machine);
+	guest_free(joiner);
+	guest_free(machine);
+}
+
+static void test_join_running(void)
+{
+	test_join(false);
+}
+
+static void test_join_paused(void)
+{
+	test_join(true);
+}
+
 /*
  * A target that tells its counter: nobody is asked, pauses begin no epoch, and drift is followed.
  */
@@ -632,6 +687,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/clock/clock/silence", test_silence);
 	g_test_add_func("/clock/clock/boot", test_boot);
 	g_test_add_func("/clock/clock/learn", test_learn);
+	g_test_add_func("/clock/clock/join/running", test_join_running);
+	g_test_add_func("/clock/clock/join/paused", test_join_paused);
 	g_test_add_func("/clock/clock/drift", test_drift);
 	g_test_add_func("/clock/clock/inherit", test_inherit);
 	g_test_add_func("/clock/clock/held", test_held);
