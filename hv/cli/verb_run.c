@@ -14,19 +14,6 @@ struct options {
 	gboolean json, bare, quiet, propagate;
 };
 
-/* Chooses a name for the session. If none was given, makes one from the kernel's or program's. */
-static int choose_name(const struct options *o, const char *what, char **out, struct rs_error *err)
-{
-	g_autofree char *base = NULL;
-
-	if (o->name) {
-		*out = g_strdup(o->name);
-		return rs_session_check_name(o->name, err);
-	}
-	base = rs_session_name_for(what);
-	return rs_rundir_free_name(base, out, err);
-}
-
 /*
  * A guest whose session died may go on in its QEMU with patched text. A new session of that name
  * would overwrite the file and the journal that lead back to it.
@@ -43,7 +30,34 @@ static int check_not_lost(const char *name, struct rs_error *err)
 			    name, name, name);
 }
 
-static int run_session(const struct options *o, const char *name, GArray *sources)
+static int claim_given(const char *name, struct rs_rundir_claim **out, struct rs_error *err)
+{
+	g_autoptr(RsTraceRundirEntry) entry = NULL;
+	int ret = rs_session_check_name(name, err);
+
+	if (!ret)
+		ret = check_not_lost(name, err);
+	if (ret)
+		return ret;
+	entry = rs_trace_rundir_find(name, NULL);
+	if (!entry)
+		entry = rs_trace_rundir_entry_new(name);
+	return rs_rundir_claim(entry, out, err);
+}
+
+/* Takes a name. If none was given, makes one from the kernel's or program's. */
+static int claim_name(const struct options *o, const char *what, struct rs_rundir_claim **out,
+		      struct rs_error *err)
+{
+	g_autofree char *base = NULL;
+
+	if (o->name)
+		return claim_given(o->name, out, err);
+	base = rs_session_name_for(what);
+	return rs_rundir_claim_free(base, out, err);
+}
+
+static int run_session(const struct options *o, GArray *sources)
 {
 	struct rs_runner_config runner = {
 		.enable = o->enable,
@@ -58,20 +72,16 @@ static int run_session(const struct options *o, const char *name, GArray *source
 		.from = RS_TRACE_FROM_START,
 		.started = rs_launch_started,
 	};
-	g_autoptr(RsTraceRundirEntry) old = rs_trace_rundir_find(name, NULL);
-	g_autoptr(RsTraceRundirEntry) none = rs_trace_rundir_entry_new(name);
+	struct rs_launch_source *first = (struct rs_launch_source *)(void *)sources->data;
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
 	bool keep = false;
-	int ret = check_not_lost(name, &err);
+	int ret = claim_name(o, rs_launch_what(first), &claim, &err);
 
-	if (!ret)
-		ret = rs_rundir_claim(old ? old : none, &claim, &err);
 	if (ret)
 		return rs_cli_fail_error(&err);
-	ret = rs_launch(name, (struct rs_launch_source *)(void *)sources->data, sources->len, claim,
-			&session, &err);
+	ret = rs_launch(rs_rundir_claim_name(claim), first, sources->len, claim, &session, &err);
 	if (ret) {
 		/*
 		 * A file is missing, and no event or session. So RS_CLI_NOT_FOUND would be wrong.
@@ -80,7 +90,7 @@ static int run_session(const struct options *o, const char *name, GArray *source
 			err.code = EIO;
 		ret = rs_cli_fail_error(&err);
 		/* It is needed again if what an earlier session left could not be put right. */
-		keep = old != NULL;
+		keep = rs_rundir_claim_inherits(claim);
 	} else {
 		ret = rs_runner_run(session, &runner);
 	}
@@ -92,8 +102,6 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 {
 	g_autoptr(GArray) sources =
 		g_array_sized_new(FALSE, TRUE, sizeof(struct rs_launch_source), args->len);
-	g_autofree char *name = NULL;
-	const struct rs_launch_source *first;
 	struct rs_error err = {0};
 	int code = 0;
 
@@ -113,10 +121,7 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 					   &g_array_index(sources, struct rs_launch_source, i));
 	if (code)
 		return code;
-	first = &g_array_index(sources, struct rs_launch_source, 0);
-	if (choose_name(o, rs_launch_what(first), &name, &err))
-		return rs_cli_fail_error(&err);
-	return run_session(o, name, sources);
+	return run_session(o, sources);
 }
 
 /*

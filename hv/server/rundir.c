@@ -11,6 +11,7 @@
 struct rs_rundir_claim {
 	char *name, *path;
 	int fd; /* holds the lock */
+	bool inherits;
 };
 
 int rs_rundir_file(const char *name, const char *suffix, char **out, struct rs_error *err)
@@ -137,7 +138,7 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 	} while (fd < 0);
 	ret = replace(path, entry, err);
 	/* A file that we have just made says nothing. */
-	if (ret < 0 && fstat(fd, &ours) == 0 && !ours.st_size)
+	if (ret < 0 && !ours.st_size)
 		unlink(path);
 	close(fd);
 	if (ret < 0)
@@ -147,6 +148,7 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 	claim->name = g_strdup(entry->name);
 	claim->path = g_steal_pointer(&path);
 	claim->fd = fd;
+	claim->inherits = ours.st_size != 0;
 	*out = claim;
 	return 0;
 }
@@ -180,17 +182,36 @@ void rs_rundir_release(struct rs_rundir_claim *claim, bool keep)
 	g_free(claim);
 }
 
-int rs_rundir_free_name(const char *wish, char **out, struct rs_error *err)
+int rs_rundir_claim_free(const char *wish, struct rs_rundir_claim **out, struct rs_error *err)
 {
 	for (unsigned int n = 1; n < 10000; n++) {
 		g_autofree char *name = n == 1 ? g_strdup(wish) : g_strdup_printf("%s-%u", wish, n);
 		g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
+		struct rs_error why;
+		int ret;
 
 		/* The name of a lost session is kept for `attach`. */
 		if (entry && (entry->live || rs_trace_rundir_entry_lost(entry)))
 			continue;
-		*out = g_steal_pointer(&name);
-		return 0;
+		if (!entry)
+			entry = rs_trace_rundir_entry_new(name);
+		ret = rs_rundir_claim(entry, out, &why);
+		/* Another session may have taken it since we looked. */
+		if (ret != -EEXIST) {
+			if (ret && err)
+				*err = why;
+			return ret;
+		}
 	}
 	return rs_error_set(err, EEXIST, "no free name like '%s'", wish);
+}
+
+const char *rs_rundir_claim_name(const struct rs_rundir_claim *claim)
+{
+	return claim->name;
+}
+
+bool rs_rundir_claim_inherits(const struct rs_rundir_claim *claim)
+{
+	return claim->inherits;
 }

@@ -203,6 +203,12 @@ def test_control():
     test_owners()
     e = [e for e in rs.json('list', SOME)][0]
     check(e['filter'].startswith(FIELD), 'and changes nothing')
+    # Space may be a newline. It must not make a row of the list.
+    check(rs('filter', f'{SOME}: {FIELD} > 1 ||\nforged:row == 1').code == 2, 'no such field')
+    check(rs('filter', f'{SOME}: {FIELD} > 1\n&& COMM ~ "*"').code == 0, 'a filter of two lines')
+    rows = rs('list').out.splitlines()
+    check(len(rows) == 1 + len(listing) and not [r for r in rows if r.startswith('&&')],
+          f'is one row of the list: {rows}')
     check(rs('filter', '-c', SOME).code == 0, 'filter -c')
     check(rs('enable', 'nix:*').code == 3, 'no such event: 3')
     check(rs('stat', 'nix').code == 3, 'no such session: 3')

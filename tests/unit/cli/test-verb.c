@@ -215,6 +215,35 @@ static void test_help(void)
 	}
 }
 
+/* A guest claims any count. JSON's consumers see 64 bits with a sign: a count is never negative. */
+static void test_number(void)
+{
+	static const struct {
+		uint64_t value;
+		const char *json;
+	} cases[] = {
+		{0, "{\"n\":0}"},
+		{G_MAXINT64, "{\"n\":9223372036854775807}"},
+		{(uint64_t)G_MAXINT64 + 1, "{\"n\":9223372036854775807}"},
+		{UINT64_MAX, "{\"n\":9223372036854775807}"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(JsonBuilder) builder = json_builder_new();
+		g_autoptr(JsonNode) root = NULL;
+		g_autoptr(GVariant) value =
+			g_variant_ref_sink(g_variant_new_uint64(cases[i].value));
+		g_autofree char *text = NULL;
+
+		json_builder_begin_object(builder);
+		rs_cli_add_variant(builder, "n", value);
+		json_builder_end_object(builder);
+		root = json_builder_get_root(builder);
+		text = json_to_string(root, FALSE);
+		g_assert_cmpstr(text, ==, cases[i].json);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_autofree char *dir = g_dir_make_tmp("ringside-cli-XXXXXX", NULL);

@@ -36,6 +36,10 @@ static void test_text(void)
 		{"\xe2\x80\x8d", NULL, "\\xe2\\x80\\x8d"},
 		{"\xe2\x80\xa8", NULL, "\\xe2\\x80\\xa8"},
 		{"\xef\xbf\xbe", NULL, "\\xef\\xbf\\xbe"},
+		/* Byte order mark, soft hyphen, a tag. */
+		{"\xef\xbb\xbf", NULL, "\\xef\\xbb\\xbf"},
+		{"\xc2\xad", NULL, "\\xc2\\xad"},
+		{"\xf3\xa0\x81\x81", NULL, "\\xf3\\xa0\\x81\\x81"},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -69,6 +73,7 @@ static void test_json(void)
 		{"\t\r\b\x1b\x7f\"\\", "\\t\\r\\u0008\\u001b\\u007f\\\"\\\\"},
 		{"\xc2\x9b\xe2\x80\xae", "\\u009b\\u202e"},
 		{"\xf3\xa0\x80\x81", "\\udb40\\udc01"},
+		{"\xd8\x9c\xef\xbb\xbf\xc2\xad", "\\u061c\\ufeff\\u00ad"},
 		{"a\xff\xc3", "a\\uefff\\uefc3"},
 		/*
 		 * U+EF7F stays. U+EF80 would mean a byte, so its three bytes become three

@@ -87,7 +87,6 @@ static void test_dead(void)
 	g_autoptr(RsTraceRundirEntry) entry = make("d", "/q");
 	struct rs_rundir_claim *claim;
 	RsTraceRundirEntry *found;
-	g_autofree char *name = NULL;
 	struct rs_error err = {0};
 	int status;
 	pid_t pid = fork();
@@ -103,11 +102,40 @@ static void test_dead(void)
 	g_assert_cmpint(found->pid, ==, pid);
 	g_assert_true(rs_trace_rundir_entry_lost(found));
 	rs_trace_rundir_entry_free(found);
-	/* Its guest may live: free_name() does not offer the name, but it may be claimed. */
-	g_assert_cmpint(rs_rundir_free_name("d", &name, &err), ==, 0);
-	g_assert_cmpstr(name, ==, "d-2");
-	g_assert_cmpint(rs_rundir_claim(entry, &claim, &err), ==, 0);
+	/* Its guest may live: nobody gets the name by chance, but it may be claimed. */
+	g_assert_cmpint(rs_rundir_claim_free("d", &claim, &err), ==, 0);
+	g_assert_cmpstr(rs_rundir_claim_name(claim), ==, "d-2");
+	g_assert_false(rs_rundir_claim_inherits(claim));
 	rs_rundir_release(claim, false);
+	g_assert_cmpint(rs_rundir_claim(entry, &claim, &err), ==, 0);
+	g_assert_true(rs_rundir_claim_inherits(claim));
+	rs_rundir_release(claim, false);
+}
+
+static gpointer claim_one(gpointer data)
+{
+	struct rs_rundir_claim *claim = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_rundir_claim_free(data, &claim, &err), ==, 0);
+	return claim;
+}
+
+/* Sessions that choose their names at the same time choose different ones. */
+static void test_crowd(void)
+{
+	GThread *threads[16];
+	struct rs_rundir_claim *claims[16];
+	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = 0; i < 16; i++)
+		threads[i] = g_thread_new("claim", claim_one, (gpointer) "crowd");
+	for (guint i = 0; i < 16; i++) {
+		claims[i] = g_thread_join(threads[i]);
+		g_assert_true(g_hash_table_add(names, (gpointer)rs_rundir_claim_name(claims[i])));
+	}
+	for (guint i = 0; i < 16; i++)
+		rs_rundir_release(claims[i], false);
 }
 
 /* Only those of the session itself: "j" is not "j-2", nor is a file what merely ends so. */
@@ -185,6 +213,7 @@ int main(int argc, char **argv)
 	ours = g_build_filename(dir, "ringside", NULL);
 	g_test_add_func("/server/rundir/claim", test_claim);
 	g_test_add_func("/server/rundir/dead", test_dead);
+	g_test_add_func("/server/rundir/crowd", test_crowd);
 	g_test_add_func("/server/rundir/journals", test_journals);
 	g_test_add_func("/server/rundir/bad-files", test_bad_files);
 	g_test_add_func("/server/rundir/not-ours", test_not_ours);
