@@ -74,7 +74,7 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 	struct rs_cmdline_entry *newest = NULL;
 	struct age oldest_age = {.boot = UINT32_MAX}, newest_age = {0};
 	uint64_t name[WORDS];
-	uint32_t sequence, oldest = 0, bucket;
+	uint32_t sequence, oldest = 0, bucket, number = 1;
 
 	if (!names->count)
 		return;
@@ -96,6 +96,8 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 	}
 	if (newest && same_task(newest, tgid, name))
 		return;
+	if (newest && rs_load(&newest->number) != UINT32_MAX)
+		number = rs_load(&newest->number) + 1;
 	/* If another vCPU writes an entry, try the next. If all are taken, leave it for now. */
 	for (uint32_t i = 0; i < RS_CMDLINE_WAYS; i++) {
 		struct rs_cmdline_entry *way =
@@ -109,6 +111,7 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 		rs_store(&way->tgid, tgid);
 		rs_store(&way->boot, rs_core.rings.boot);
 		rs_store(&way->chain, since_chain);
+		rs_store(&way->number, number);
 		for (uint32_t word = 0; word < WORDS; word++)
 			rs_store((uint64_t *)way->comm + word, name[word]);
 		rs_store_release(&way->sequence, sequence + 2);

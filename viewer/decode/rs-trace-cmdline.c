@@ -10,6 +10,7 @@
 typedef struct {
 	RsTraceMoment since;
 	guint32 tgid;
+	guint32 first, last; /* its numbers; they differ if it replaced others of the same tick */
 	char comm[RS_COMM_LEN + 1];
 } Name;
 
@@ -104,6 +105,7 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 	History *history = history_of(cmdline, entry->pid);
 	const RsTraceMoment since = {entry->boot, entry->chain, entry->since};
 	guint at = history->n;
+	guint32 first = entry->number;
 	Name *name;
 
 	while (at && rs_trace_moment_compare(&history->names[at - 1].since, &since) > 0)
@@ -113,6 +115,7 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 		if (name->tgid == entry->tgid && !strncmp(name->comm, entry->comm, RS_COMM_LEN))
 			return;
 		at--; /* two names in one tick: the later one replaces the earlier */
+		first = MIN(name->first, entry->number);
 	} else {
 		if (history->n == NAMES_MAX) {
 			if (!at)
@@ -128,6 +131,8 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 	name = &history->names[at];
 	name->since = since;
 	name->tgid = entry->tgid;
+	name->first = first;
+	name->last = entry->number;
 	memcpy(name->comm, entry->comm, RS_COMM_LEN);
 	name->comm[RS_COMM_LEN] = 0;
 }
@@ -145,6 +150,15 @@ void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, con
 			continue;
 		rs_trace_cmdline_add(cmdline, &entry);
 	}
+}
+
+/* Whether the pid had names between this one and the next one that no snapshot held. */
+static gboolean is_before_gap(const History *history, guint at)
+{
+	const Name *name = &history->names[at], *next = name + 1;
+
+	return at + 1 < history->n && name->last && next->since.boot == name->since.boot &&
+	       next->first > name->last && next->first - name->last > 1;
 }
 
 void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
@@ -165,7 +179,7 @@ void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment
 		if (name->since.boot != when.boot)
 			return;
 		out->tgid = name->tgid;
-		if (name->comm[0])
+		if (name->comm[0] && !is_before_gap(history, at - 1))
 			out->comm = name->comm;
 		return;
 	}

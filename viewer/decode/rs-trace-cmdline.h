@@ -43,7 +43,10 @@ typedef struct {
 	guint32 tgid;     /* 0: not known */
 } RsTraceTask;
 
-/* The task `pid` at that moment. An empty name counts as none. */
+/*
+ * The task `pid` at that moment. An empty name counts as none. So does a name after which others of
+ * that pid are missing.
+ */
 void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
 			     RsTraceTask *out);
 

@@ -5,7 +5,10 @@
  *
  * A pid hashes to a bucket. A bucket holds the last few tasks, each with the event-clock time from
  * which it is valid. So a reused pid has two entries, and a reader picks the newest entry that is
- * not younger than the event. A new entry replaces the oldest one.
+ * not younger than the event. A new entry replaces the oldest one. If a task changes its name faster
+ * than a reader looks, names are lost. The numbers of a pid's names then have a gap, and a reader
+ * knows no name for the time before the gap. A count that begins anew is no gap: the pid's entries
+ * were all replaced meanwhile.
  *
  * Each entry is a sequence lock: `sequence` is odd while it is being written. A writer claims it by
  * compare-and-swap, and takes the next entry if another vCPU holds this one. A reader that sees an
@@ -24,7 +27,7 @@ struct rs_cmdline_entry { /* G */
 	uint32_t tgid;  /* thread group, the process of the task; 0: not known */
 	uint32_t boot;  /* rs_guest_info.boot and the clock chain that `since` belongs to */
 	uint32_t chain;
-	uint32_t reserved;
+	uint32_t number; /* names of this pid so far, this one included; 0: not known */
 	char comm[RS_COMM_LEN];
 };
 RS_ASSERT_SIZE(struct rs_cmdline_entry, 64);

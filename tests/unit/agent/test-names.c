@@ -110,14 +110,11 @@ static uint32_t check_all(RsTraceCmdline *names)
 	return known;
 }
 
-static void test_race(void)
+static void begin(void)
 {
 	static const struct rs_trace_ops ops = {.time_now = clock_tick};
 	struct rs_region_config layout = {.vcpus = 1, .ring_bytes = 64 * 1024};
 	struct rs_agent_config config = {.ops = &ops};
-	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
-	pthread_t threads[WRITERS];
-	uint32_t rounds = 0;
 
 	g_assert_cmpint(rs_region_create(&layout, &region, NULL), ==, 0);
 	config.region = region->map;
@@ -125,6 +122,60 @@ static void test_race(void)
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
 	for (uint32_t i = 0; i < PIDS; i++)
 		pids[i] = pid_of(i);
+}
+
+static void end(void)
+{
+	rs_agent_fini();
+	rs_trace_region_free(region);
+}
+
+/*
+ * A task that changes its name faster than a reader looks. Whatever the reader missed, it shows the
+ * name of that time or none. A name that it saw is shown, up to the next one that it saw or missed.
+ */
+static void test_hasty(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	g_autoptr(GArray) since = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	uint32_t missed = 0;
+
+	begin();
+	for (uint32_t round = 0; round < 10; round++) {
+		uint32_t hurry = round % 3 ? RS_CMDLINE_WAYS / 2 : 2 * RS_CMDLINE_WAYS + 3;
+
+		for (uint32_t i = 0; i < hurry; i++) {
+			char name[RS_COMM_LEN + 1];
+
+			make_name(name, pids[0], since->len);
+			rs_agent_cmdline(pids[0], 0, name);
+			g_array_append_val(since, ticks);
+		}
+		snapshot(names);
+		for (uint32_t i = 0; i < since->len; i++) {
+			RsTraceMoment when = {1, 0, g_array_index(since, uint64_t, i)};
+			char name[RS_COMM_LEN + 1];
+			RsTraceTask task;
+
+			make_name(name, pids[0], i);
+			rs_trace_cmdline_lookup(names, pids[0], when, &task);
+			if (!strcmp(task.comm, "<...>") && i + RS_CMDLINE_WAYS < since->len)
+				missed++;
+			else
+				g_assert_cmpstr(task.comm, ==, name);
+		}
+	}
+	g_assert_cmpuint(missed, >, 0);
+	end();
+}
+
+static void test_race(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	pthread_t threads[WRITERS];
+	uint32_t rounds = 0;
+
+	begin();
 	writing = WRITERS;
 	for (uintptr_t i = 0; i < WRITERS; i++)
 		g_assert_cmpint(pthread_create(&threads[i], NULL, writer, (void *)i), ==, 0);
@@ -139,13 +190,13 @@ static void test_race(void)
 	snapshot(names);
 	g_assert_cmpuint(check_all(names), >=, 1);
 	g_test_message("%u snapshots, %u tasks known", rounds, check_all(names));
-	rs_agent_fini();
-	rs_trace_region_free(region);
+	end();
 }
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/agent/names/hasty", test_hasty);
 	g_test_add_func("/agent/names/race", test_race);
 	return g_test_run();
 }
