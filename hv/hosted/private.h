@@ -85,6 +85,6 @@ int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t
 int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 			uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
-			 size_t count, struct rs_error *err);
+			 size_t count, bool *bad, struct rs_error *err);
 
 #endif

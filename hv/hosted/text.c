@@ -157,7 +157,7 @@ static int check_paused(struct rs_hosted *hosted, struct rs_error *err)
  * write of a whole stretch would also write the bytes between the patches.
  */
 int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
-			 size_t count, struct rs_error *err)
+			 size_t count, bool *bad, struct rs_error *err)
 {
 	struct rs_hosted *hosted = hosted_of(target);
 	int ret = check_paused(hosted, err);
@@ -168,8 +168,10 @@ int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *p
 		long put = syscall(SYS_pwrite64, hosted->mem_fd, patch->new_bytes,
 				   (size_t)patch->size, patch->at.v);
 
-		if (put != patch->size)
-			ret = no_access(hosted, patch->at.v, put < 0 ? errno : EIO, err);
+		/* Memory that it shares with others, read-only, is such a place. */
+		bad[i] = put != patch->size;
+		if (bad[i] && no_access(hosted, patch->at.v, put < 0 ? errno : EIO, err) == -ESRCH)
+			ret = -ESRCH;
 	}
 	return ret;
 }

@@ -34,19 +34,22 @@ static size_t compare_all(struct work *work)
 	return left;
 }
 
-static int write_some(const struct work *work, size_t left, struct rs_error *err)
+/* bad[i]: the i-th of those that are left. */
+static int write_some(const struct work *work, size_t left, bool *bad, struct rs_error *err)
 {
 	struct rs_text_patch *some;
 	size_t n = 0;
 	int ret;
 
-	if (left == work->count || !left)
-		return left ? rs_text_write_checked(work->target, work->patches, left, err) : 0;
+	if (!left)
+		return 0;
+	if (left == work->count)
+		return rs_text_write_checked(work->target, work->patches, left, bad, err);
 	some = g_new(struct rs_text_patch, left);
 	for (size_t i = 0; i < work->count; i++)
 		if (work->outcomes[i] == RS_APPLY_NOT_TRIED)
 			some[n++] = work->patches[i];
-	ret = rs_text_write_checked(work->target, some, n, err);
+	ret = rs_text_write_checked(work->target, some, n, bad, err);
 	g_free(some);
 	return ret;
 }
@@ -81,12 +84,22 @@ static enum rs_apply_outcome take_back(struct rs_target *target, const struct rs
 /* Paused. */
 static int write_all(struct work *work, struct rs_error *err)
 {
-	int ret = write_some(work, compare_all(work), err);
+	size_t left = compare_all(work), n = 0;
+	bool *bad = g_new0(bool, left);
+	int ret = write_some(work, left, bad, err);
 
-	for (size_t i = 0; i < work->count; i++)
-		if (work->outcomes[i] == RS_APPLY_NOT_TRIED)
-			work->outcomes[i] =
-				ret ? take_back(work->target, &work->patches[i]) : RS_APPLY_DONE;
+	for (size_t i = 0; i < work->count; i++) {
+		bool failed;
+
+		if (work->outcomes[i] != RS_APPLY_NOT_TRIED)
+			continue;
+		failed = bad[n++];
+		work->outcomes[i] =
+			ret || failed ? take_back(work->target, &work->patches[i]) : RS_APPLY_DONE;
+		if (!ret && work->outcomes[i] == RS_APPLY_TAKEN_BACK)
+			work->outcomes[i] = RS_APPLY_UNWRITABLE;
+	}
+	g_free(bad);
 	return ret;
 }
 

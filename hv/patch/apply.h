@@ -18,8 +18,9 @@ enum rs_apply_outcome {
 	RS_APPLY_DONE,       /* holds the new bytes */
 	RS_APPLY_UNREADABLE, /* not written: the text could not be read */
 	RS_APPLY_CHANGED,    /* not written: the text does not hold the old bytes */
+	RS_APPLY_UNWRITABLE, /* its place cannot be written: holds the old bytes */
 	RS_APPLY_TAKEN_BACK, /* a write failed, of this patch or another: holds the old bytes */
-	RS_APPLY_UNCERTAIN,  /* a write failed, and so did undoing it: it may hold anything */
+	RS_APPLY_UNCERTAIN,  /* its write failed, and so did undoing it: it may hold anything */
 };
 
 /*

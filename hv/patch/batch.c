@@ -217,8 +217,9 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 	return ret;
 }
 
+/* `failed`: the whole batch. */
 static void note_outcome(struct batch *batch, const struct change *change,
-			 enum rs_apply_outcome outcome)
+			 enum rs_apply_outcome outcome, bool failed)
 {
 	struct rs_patch_site *site = change->site;
 
@@ -234,9 +235,15 @@ static void note_outcome(struct batch *batch, const struct change *change,
 		site->on = false;
 		refuse(batch, site, "its text changed under our eyes", NULL);
 		break;
+	case RS_APPLY_UNWRITABLE:
+		refuse(batch, site, "its text cannot be written", NULL);
+		break;
 	case RS_APPLY_UNCERTAIN:
-		/* It may hold our JMP, so keep the journal. The next batch tries again. */
+		/* It may hold our JMP, so keep the journal. */
 		site->on = true;
+		if (failed) /* the next batch tries again */
+			break;
+		refuse(batch, site, "its text was written in part and cannot be put back", NULL);
 		break;
 	case RS_APPLY_NOT_TRIED:
 	case RS_APPLY_TAKEN_BACK:
@@ -254,7 +261,7 @@ static int apply(struct batch *batch, struct rs_error *err)
 
 	ret = rs_patch_apply(batch->target, batch->patches, count, outcomes, &paused, err);
 	for (guint i = 0; i < count; i++)
-		note_outcome(batch, change_at(batch, i), outcomes[i]);
+		note_outcome(batch, change_at(batch, i), outcomes[i], ret != 0);
 	if (paused) {
 		stats->pause_last_ns = paused;
 		stats->pause_max_ns = MAX(stats->pause_max_ns, paused);

@@ -41,6 +41,7 @@ static int recover_one(struct rs_target *target, const struct rs_journal_record 
 {
 	struct rs_text_patch back;
 	uint8_t now[1][RS_TEXT_MAX];
+	bool bad = false;
 	int ret;
 
 	if (target->ops->read_phys && !record->at_phys) {
@@ -63,8 +64,10 @@ static int recover_one(struct rs_target *target, const struct rs_journal_record 
 		leave_alone(report, record, "holds other bytes than ours");
 		return 0;
 	}
-	ret = rs_text_write(target, &back, 1, err);
-	if (!ret)
+	ret = rs_text_write_checked(target, &back, 1, &bad, err);
+	if (!ret && bad)
+		leave_alone(report, record, "cannot be written");
+	else if (!ret)
 		report->restored++;
 	return ret;
 }

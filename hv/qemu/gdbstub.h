@@ -56,8 +56,11 @@ int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct
 /* Makes addresses guest-physical or not. Switch it off at the end: it outlasts the connection. */
 int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);
 
-/* Does all writes in order, without a wait for each answer. On failure some may have been done. */
-int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count,
+/*
+ * Does all writes in order, without a wait for each answer. bad[i] (cleared by the caller) becomes
+ * true if the stub refused write i, and the others go on. On failure some may have been done.
+ */
+int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count, bool *bad,
 		 struct rs_error *err);
 
 /*

@@ -290,36 +290,58 @@ static int q_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_t 
 	return 0;
 }
 
-/* Makes the gdb stub's writes of all patches. `list` has room for two for each patch. */
-static int list_pieces(const struct rs_qemu *qemu, const struct rs_text_patch *patches,
-		       size_t count, struct rs_gdb_write *list, size_t *listed,
-		       struct rs_error *err)
-{
-	*listed = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct rs_text_piece pieces[2];
-		unsigned int n = rs_text_pieces(&patches[i], pieces);
+/* The gdb stub's writes of all patches. */
+struct writes {
+	struct rs_gdb_write *list; /* two for each patch at most */
+	size_t *patch;             /* of each write */
+	bool *bad;                 /* of each write */
+	size_t count;
+};
 
-		for (unsigned int k = 0; k < n; k++) {
-			if (ram_at(qemu, pieces[k].at.v, pieces[k].size) < 0)
-				return rs_error_set(err, EFAULT,
-						    "no memory at guest-physical 0x%" PRIx64,
-						    pieces[k].at.v);
-			list[(*listed)++] = (struct rs_gdb_write){
-				pieces[k].at.v, patches[i].new_bytes + pieces[k].offset,
-				pieces[k].size};
-		}
+/* A patch outside the RAM is bad, and has no writes. */
+static void list_patch(const struct rs_qemu *qemu, struct writes *writes, size_t index,
+		       const struct rs_text_patch *patch, bool *bad)
+{
+	struct rs_text_piece pieces[2];
+	unsigned int n = rs_text_pieces(patch, pieces);
+
+	for (unsigned int k = 0; k < n; k++)
+		*bad |= ram_at(qemu, pieces[k].at.v, pieces[k].size) < 0;
+	for (unsigned int k = 0; k < n && !*bad; k++) {
+		writes->patch[writes->count] = index;
+		writes->list[writes->count++] = (struct rs_gdb_write){
+			pieces[k].at.v, patch->new_bytes + pieces[k].offset, pieces[k].size};
 	}
-	return 0;
+}
+
+/* The stub says OK also for memory that ignores the write. */
+static bool is_written(const struct rs_qemu *qemu, const struct rs_gdb_write *write)
+{
+	return memcmp(qemu->ram + ram_at(qemu, write->address, write->size), write->bytes,
+		      write->size) == 0;
+}
+
+static int write_all(struct rs_qemu *qemu, const struct rs_text_patch *patches, size_t count,
+		     bool *bad, struct rs_error *err)
+{
+	g_autofree struct rs_gdb_write *list = g_new(struct rs_gdb_write, 2 * count);
+	g_autofree size_t *patch = g_new(size_t, 2 * count);
+	g_autofree bool *failed = g_new0(bool, 2 * count);
+	struct writes writes = {list, patch, failed, 0};
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		list_patch(qemu, &writes, i, &patches[i], &bad[i]);
+	rc = rs_gdb_write(qemu->gdb, list, writes.count, failed, err);
+	for (size_t i = 0; i < writes.count && rc == 0; i++)
+		bad[patch[i]] |= failed[i] || !is_written(qemu, &list[i]);
+	return rc;
 }
 
 static int q_write_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
-			struct rs_error *err)
+			bool *bad, struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
-	g_autofree struct rs_gdb_write *list = g_new(struct rs_gdb_write, 2 * MAX(count, 1));
-	size_t listed;
-	int rc;
 
 	if (qemu->ended)
 		return rs_error_set(err, ESRCH, "QEMU has ended");
@@ -329,16 +351,7 @@ static int q_write_text(struct rs_target *target, const struct rs_text_patch *pa
 	if (qemu->resumed_by_other)
 		return rs_error_set(err, EBUSY,
 				    "somebody let the guest run on while it was patched");
-	rc = list_pieces(qemu, patches, count, list, &listed, err);
-	if (rc == 0)
-		rc = rs_gdb_write(qemu->gdb, list, listed, err);
-	if (rc == 0) /* M also says OK for memory that ignores the write */
-		for (size_t i = 0; i < listed && rc == 0; i++)
-			if (memcmp(qemu->ram + ram_at(qemu, list[i].address, list[i].size),
-				   list[i].bytes, list[i].size) != 0)
-				rc = rs_error_set(err, EIO, "QEMU did not write at 0x%" PRIx64,
-						  list[i].address);
-	return rc;
+	return write_all(qemu, patches, count, bad, err);
 }
 
 /* Only the monitor's text command shows a control register without stopping the VM. */

@@ -92,6 +92,7 @@ void rs_source_forget_event(struct rs_source *source, uint32_t id)
 	g_clear_pointer(&state->program, g_byte_array_unref);
 	g_free(state->filter);
 	g_free(state->note);
+	g_free(state->left_out);
 	*state = (struct event_state){0};
 }
 
@@ -137,7 +138,7 @@ static void list_source(struct rs_source *source, const char *glob, GArray *list
 		entry.filter = state->filter;
 		entry.wishes = state->wishes.first;
 		entry.sites = rs_source_sites_of(source, event->id);
-		entry.note = state->note;
+		entry.note = state->note ? state->note : state->left_out;
 		if (!entry.live)
 			entry.note = "its provider has gone";
 		else if (state->overfull)

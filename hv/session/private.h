@@ -43,7 +43,8 @@ struct event_state {
 	bool overfull;       /* the owners' filters are too large together: recorded without one */
 	GByteArray *program; /* in force while it is on; NULL: everything is recorded */
 	char *filter;        /* the filters of all owners together, for people; NULL: none */
-	char *note;          /* why some or all sites cannot be patched; NULL: they can */
+	char *note;          /* why sites could not be patched at the last try; NULL: they were */
+	char *left_out;      /* why sites that its provider lists are not used; NULL: all are */
 };
 
 struct event_ref {
@@ -294,7 +295,8 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot);
 void rs_source_sites_reset(struct rs_source *source);
 /*
  * Patches the sites of `count` events in one batch. `problems` (may be NULL) gets one line for each
- * refused site, which is no failure.
+ * refused site, which is no failure. When events go on, that includes sites that were left out when
+ * their provider came.
  */
 int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t count, bool on,
 			   GPtrArray *problems, struct rs_error *err);

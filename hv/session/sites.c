@@ -30,9 +30,15 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 
 #define LINES 16u /* a guest may list a million invalid sites, as often as it likes */
 
+static void set_note(char **note, const struct rs_site_refusal *refusal)
+{
+	g_free(*note);
+	*note = g_strdup_printf("refused at %#" PRIx64 ": %s", refusal->at.v, refusal->why);
+}
+
 /*
  * The newest `count` refusals: a note on each one's event, a line for the caller of the first few.
- * `what` was done with the sites.
+ * `what` was done with the sites. `problems`: NULL if the provider has just come.
  */
 static void tell_refusals(struct rs_source *source, size_t count, const char *what,
 			  GPtrArray *problems)
@@ -48,9 +54,7 @@ static void tell_refusals(struct rs_source *source, size_t count, const char *wh
 			struct event_state *state = &source->events[list[i].event];
 
 			event = rs_trace_schema_by_id(source->schema, list[i].event);
-			g_free(state->note);
-			state->note = g_strdup_printf("refused at %#" PRIx64 ": %s", list[i].at.v,
-						      list[i].why);
+			set_note(problems ? &state->note : &state->left_out, &list[i]);
 		}
 		if (++told > LINES)
 			continue;
@@ -112,14 +116,37 @@ void rs_source_sites_reset(struct rs_source *source)
 	rs_patcher_forget(source->patcher);
 }
 
+/* Whoever switches an event on hears of its sites that can never be. */
+static void tell_left_out(struct rs_source *source, const uint32_t *ids, size_t count,
+			  GPtrArray *problems)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, ids[i]);
+		const char *why = source->events[ids[i]].left_out;
+
+		if (!why || !event || ++told > LINES)
+			continue;
+		g_ptr_array_add(problems,
+				g_strdup_printf("%s:%s is recorded, but not at every site: %s",
+						event->system, event->name, why));
+	}
+	if (told > LINES)
+		g_ptr_array_add(problems,
+				g_strdup_printf("and %zu events more, likewise", told - LINES));
+}
+
 int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t count, bool on,
 			   GPtrArray *problems, struct rs_error *err)
 {
 	uint32_t refused = 0;
 	int ret;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		rs_patcher_want(source->patcher, (uint16_t)ids[i], on ? 1 : -1);
+		g_clear_pointer(&source->events[ids[i]].note, g_free);
+	}
 	ret = rs_patcher_commit(source->patcher, &refused, err);
 	if (ret && on) {
 		for (size_t i = 0; i < count; i++)
@@ -127,6 +154,8 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 	}
 	if (!ret && refused)
 		tell_refusals(source, refused, on ? "refused" : "not put back", problems);
+	if (!ret && on && problems)
+		tell_left_out(source, ids, count, problems);
 	return ret;
 }
 

@@ -94,12 +94,12 @@ struct rs_target_ops {
 			 struct rs_error *err);
 
 	/*
-	 * Only text.c calls these (see text.h), with patches that were checked. read_text is for
-	 * targets where every read is a system call or a message. NULL: read_phys or read_virt for
-	 * each patch.
+	 * Only text.c calls these (see text.h), with patches that were checked. `bad`: as for
+	 * rs_text_write_checked(). read_text is for targets where every read is a system call or a
+	 * message. NULL: read_phys or read_virt for each patch.
 	 */
 	int (*write_text)(struct rs_target *target, const struct rs_text_patch *patches,
-			  size_t count, struct rs_error *err);
+			  size_t count, bool *bad, struct rs_error *err);
 	int (*read_text)(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 

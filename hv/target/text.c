@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 int rs_text_check(const struct rs_target *target, const struct rs_text_patch *patch,
@@ -87,15 +88,27 @@ int rs_text_read(struct rs_target *target, const struct rs_text_patch *patches, 
 }
 
 int rs_text_write_checked(struct rs_target *target, const struct rs_text_patch *patches,
-			  size_t count, struct rs_error *err)
+			  size_t count, bool *bad, struct rs_error *err)
 {
-	return target->ops->write_text(target, patches, count, err);
+	return target->ops->write_text(target, patches, count, bad, err);
 }
 
 int rs_text_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		  struct rs_error *err)
 {
 	int ret = rs_text_check_all(target, patches, count, err);
+	bool *bad;
 
-	return ret ? ret : rs_text_write_checked(target, patches, count, err);
+	if (ret)
+		return ret;
+	bad = calloc(count ? count : 1, sizeof(*bad));
+	if (!bad)
+		abort(); /* out of memory, as GLib does */
+	ret = rs_text_write_checked(target, patches, count, bad, err);
+	for (size_t i = 0; i < count && !ret; i++)
+		if (bad[i])
+			ret = rs_error_set(err, EFAULT, "text at 0x%" PRIx64 " cannot be written",
+					   patches[i].at.v);
+	free(bad);
+	return ret;
 }

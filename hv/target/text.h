@@ -85,15 +85,21 @@ int rs_text_read(struct rs_target *target, const struct rs_text_patch *patches, 
  * Writes the new bytes of each patch, in order. The target must be paused. The caller compares the
  * old bytes, in the same pause. On failure an unknown part has been written, perhaps a part of a
  * patch: read it back. Errors: as rs_text_read, and the caller's mistakes are found before a byte
- * is written; -EPERM the target is not paused; others are the target's.
+ * is written; -EPERM the target is not paused; -EFAULT the place of a patch cannot be written;
+ * others are the target's.
  */
 int rs_text_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		  struct rs_error *err);
 
-/* The same two for patches that rs_text_check_all() has accepted, so that a pause is shorter. */
+/*
+ * The same two for patches that rs_text_check_all() has accepted, so that a pause is shorter. A
+ * guest chooses the places of its patches. So a place that cannot be written fails for itself:
+ * bad[i] becomes true, a part of patch i may have been written, and the others are written. `bad`
+ * has `count` elements, and the caller has cleared it.
+ */
 int rs_text_read_checked(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 int rs_text_write_checked(struct rs_target *target, const struct rs_text_patch *patches,
-			  size_t count, struct rs_error *err);
+			  size_t count, bool *bad, struct rs_error *err);
 
 #endif

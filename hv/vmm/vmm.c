@@ -220,25 +220,31 @@ static uint8_t *text_at(struct rs_vmm *vmm, const struct rs_text_piece *piece)
 	return vmm->ram + piece->at.v;
 }
 
+/* Whole, or false. */
+static bool write_patch(struct rs_vmm *vmm, const struct rs_text_patch *patch)
+{
+	struct rs_text_piece pieces[2];
+	unsigned int n = rs_text_pieces(patch, pieces);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!text_at(vmm, &pieces[i]))
+			return false;
+	for (unsigned int i = 0; i < n; i++)
+		memcpy(text_at(vmm, &pieces[i]), patch->new_bytes + pieces[i].offset,
+		       pieces[i].size);
+	return true;
+}
+
 /* Plain stores suffice: every vCPU is outside the guest, and entering it again is a barrier. */
 static int vmm_write_text(struct rs_target *target, const struct rs_text_patch *patches,
-			  size_t count, struct rs_error *err)
+			  size_t count, bool *bad, struct rs_error *err)
 {
 	struct rs_vmm *vmm = vmm_of(target);
-	struct rs_text_piece pieces[2];
 
 	if (!vmm->paused) /* only this thread changes it */
 		return rs_error_set(err, EPERM, "text is written only while paused");
 	for (size_t i = 0; i < count; i++)
-		for (unsigned int n = rs_text_pieces(&patches[i], pieces); n-- > 0;)
-			if (!text_at(vmm, &pieces[n]))
-				return rs_error_set(err, EFAULT,
-						    "text at 0x%" PRIx64 " lies outside the RAM",
-						    patches[i].at.v);
-	for (size_t i = 0; i < count; i++)
-		for (unsigned int n = rs_text_pieces(&patches[i], pieces); n-- > 0;)
-			memcpy(text_at(vmm, &pieces[n]), patches[i].new_bytes + pieces[n].offset,
-			       pieces[n].size);
+		bad[i] = !write_patch(vmm, &patches[i]);
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come
  * and go, and children by vfork, for ever. "leaderless": the first thread leaves. "exec": executes
  * itself a few times from different threads, then exits with 5. "map": two pages of text at
- * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, for ever. "map-leaderless": both.
+ * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and the same read-only at
+ * SPINNER_LOCKED, for ever. "map-leaderless": both.
  */
 #define _GNU_SOURCE
 #include "spinner.h"
@@ -80,7 +81,11 @@ static void map_places(void)
 	void *shared = mmap((void *)SPINNER_SHARED, 4096, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
 
-	if (text != (void *)SPINNER_TEXT || shared != (void *)SPINNER_SHARED)
+	void *locked = mmap((void *)SPINNER_LOCKED, 4096, PROT_READ,
+			    MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+
+	if (text != (void *)SPINNER_TEXT || shared != (void *)SPINNER_SHARED ||
+	    locked != (void *)SPINNER_LOCKED)
 		abort();
 	*(volatile uint8_t *)shared = 1; /* ready */
 }

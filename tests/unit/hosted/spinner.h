@@ -8,4 +8,6 @@
 #define SPINNER_TEXT ((uintptr_t)0x200000000000)
 #define SPINNER_SHARED ((uintptr_t)0x200000010000)
 
+#define SPINNER_LOCKED ((uintptr_t)0x200000020000)
+
 #endif

@@ -287,6 +287,29 @@ static void end_map(struct rs_target *target, struct shared *shared)
 }
 
 /* Patches of every size, in text that the program itself may not write. */
+/* Places without a mapping, and shared ones that it cannot write. The others are written. */
+static void check_bad_places(struct rs_target *target, const struct rs_text_patch *gone)
+{
+	struct rs_text_patch list[] = {
+		{.at = {SPINNER_TEXT}, .size = 5, .new_bytes = {1, 2, 3, 4, 5}},
+		*gone,
+		{.at = {SPINNER_LOCKED + 8}, .size = 5, .new_bytes = {1, 2, 3, 4, 5}},
+		{.at = {SPINNER_TEXT + 8}, .size = 5, .new_bytes = {1, 2, 3, 4, 5}},
+	};
+	static const bool expected[] = {false, true, true, false};
+	bool bad[4] = {0};
+	uint8_t now[1][RS_TEXT_MAX];
+
+	g_assert_cmpint(rs_text_write_checked(target, list, 4, bad, NULL), ==, 0);
+	for (size_t i = 0; i < 4; i++) {
+		g_assert_true(bad[i] == expected[i]);
+		if (i == 1)
+			continue;
+		g_assert_cmpint(rs_text_read(target, &list[i], 1, now, NULL), ==, 0);
+		g_assert_true(!memcmp(now[0], list[i].new_bytes, 5) == !bad[i]);
+	}
+}
+
 static void test_exact(void)
 {
 	struct rs_text_patch gone = {.at = {SPINNER_TEXT + 2 * 4096 - 2}, .size = 5};
@@ -306,6 +329,7 @@ static void test_exact(void)
 		list[0] = list[2] = (struct rs_text_patch){.at = {SPINNER_TEXT}, .size = 5};
 		list[1] = gone;
 		g_assert_cmpint(rs_text_read(target, list, 3, now, NULL), ==, -EFAULT);
+		check_bad_places(target, &gone);
 		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
 	}
 	end_map(target, &shared);

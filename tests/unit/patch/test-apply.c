@@ -180,6 +180,42 @@ static void test_taken_back(void)
 		}
 }
 
+/* The place of one cannot be written, with a part of it written or none: the others are done. */
+static void test_unwritable(void)
+{
+	for (uint32_t from = 0; from < COUNT; from++)
+		for (uint8_t part = 0; part <= RS_TEXT_MAX; part++) {
+			setup();
+			fake.fail_write = -EFAULT;
+			fake.fail_write_after = from;
+			fake.fail_write_bytes = part;
+			fake.fail_write_count = 1;
+			g_assert_cmpint(apply(NULL), ==, 0);
+			for (size_t i = 0; i < COUNT; i++) {
+				g_assert_cmpint(outcomes[i], ==,
+						i == from ? RS_APPLY_UNWRITABLE : RS_APPLY_DONE);
+				g_assert_true(holds(i, i != from));
+			}
+			check_rest();
+		}
+}
+
+/* With another that changed, each outcome is still that of its own patch. */
+static void test_unwritable_beside_changed(void)
+{
+	setup();
+	*byte_of(&patches[0], 0) ^= 0x10;
+	fake.fail_write = -EFAULT;
+	fake.fail_write_after = 2;
+	fake.fail_write_count = 1;
+	g_assert_cmpint(apply(NULL), ==, 0);
+	for (size_t i = 0; i < COUNT; i++)
+		g_assert_cmpint(outcomes[i], ==,
+				i == 0   ? RS_APPLY_CHANGED
+				: i == 3 ? RS_APPLY_UNWRITABLE
+					 : RS_APPLY_DONE);
+}
+
 /* The write fails, and so does undoing it: the outcome is what the text holds. */
 static void test_not_taken_back(void)
 {
@@ -230,6 +266,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/apply/no-patch", test_no_patch);
 	g_test_add_func("/patch/apply/not-stopped", test_not_stopped);
 	g_test_add_func("/patch/apply/taken-back", test_taken_back);
+	g_test_add_func("/patch/apply/unwritable", test_unwritable);
+	g_test_add_func("/patch/apply/unwritable-beside-changed", test_unwritable_beside_changed);
 	g_test_add_func("/patch/apply/not-taken-back", test_not_taken_back);
 	g_test_add_func("/patch/apply/last-moment", test_at_the_last_moment);
 	return g_test_run();

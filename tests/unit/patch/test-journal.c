@@ -306,6 +306,23 @@ static void test_again(void)
 	guest_deinit(&guest);
 }
 
+/* A place that cannot be written any more is left alone; the others go back. */
+static void test_unwritable(void)
+{
+	struct rs_text_patch patches[SIZES];
+	struct rs_journal_report report = {0};
+
+	make_patches(patches, false);
+	write_patches(patches, SIZES);
+	guest.fake.fail_write = -EFAULT;
+	guest.fake.fail_write_count = 1;
+	recover(&report);
+	g_assert_cmpuint(report.restored, ==, SIZES - 1);
+	g_assert_cmpuint(report.left_alone, ==, 1);
+	g_assert_nonnull(strstr(report.first_left, "cannot be written"));
+	guest_deinit(&guest);
+}
+
 /* Whoever may write the file can change text, so only we may write it. */
 static void test_others_may_write(void)
 {
@@ -384,6 +401,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/journal/exactly", test_any_patch_exactly);
 	g_test_add_func("/patch/journal/twice", test_twice);
 	g_test_add_func("/patch/journal/again", test_again);
+	g_test_add_func("/patch/journal/unwritable", test_unwritable);
 	g_test_add_func("/patch/journal/others", test_others_may_write);
 	g_test_add_func("/patch/journal/no-symlink", test_no_symlink);
 	g_test_add_func("/patch/journal/before-the-text", test_before_the_text);

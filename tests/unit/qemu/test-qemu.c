@@ -222,7 +222,7 @@ static void test_patch(void)
 	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
 	t1 = g_get_monotonic_time();
 	/* Written in order and read back at the end: what a JMP was written to holds the NOP. */
-	g_assert_cmpint(rs_text_write(bed.target, list, G_N_ELEMENTS(list), &err), ==, -EIO);
+	g_assert_cmpint(rs_text_write(bed.target, list, G_N_ELEMENTS(list), &err), ==, -EFAULT);
 	for (size_t i = 0; i < G_N_ELEMENTS(list); i++)
 		list[i] = site_patch(nop);
 	t2 = g_get_monotonic_time();

@@ -70,13 +70,17 @@ static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t si
 }
 
 static int sham_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
-		      struct rs_error *err)
+		      bool *bad, struct rs_error *err)
 {
 	if (sham_of(target)->read_only)
 		return rs_error_set(err, EACCES, "it is engraved");
-	for (size_t i = 0; i < count; i++)
-		memcpy(sham_of(target)->text + (patches[i].at.v - TEXT), patches[i].new_bytes,
-		       patches[i].size);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = patches[i].at.v - TEXT;
+
+		bad[i] = RS_FIRST_EVENT_ID + at / 64 == sham_of(target)->stone;
+		if (!bad[i])
+			memcpy(sham_of(target)->text + at, patches[i].new_bytes, patches[i].size);
+	}
 	return 0;
 }
 
@@ -219,7 +223,8 @@ static void add_site(struct sham *sham, uint32_t k)
 
 	if (!k)
 		memset(sham->text + n * 64, 0x90, 64);
-	memcpy(sham->text + (code - TEXT), NOP, RS_SITE_BYTES);
+	if (!sham->torn)
+		memcpy(sham->text + (code - TEXT), NOP, RS_SITE_BYTES);
 	memcpy(sham->text + (event - TEXT), &id, sizeof(id));
 	*site = (struct rs_site){
 		.code = (int32_t)(code - at),

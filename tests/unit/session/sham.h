@@ -26,6 +26,8 @@ struct sham {
 	uint8_t *text;       /* guest memory with code and site lists; NULL: none */
 	bool unstoppable;    /* a pause fails */
 	bool read_only;      /* a write of text fails */
+	uint32_t stone;      /* the text of this event cannot be written; 0: all can */
+	bool torn;           /* events described from now on have no NOP at their sites */
 	bool dying;          /* the target ends in the next pause */
 };
 

@@ -1,24 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* How many sites each event has, as the list of events and the figures of the session say it. */
+/*
+ * How many sites each event has, as the list of events and the figures of the session say it, and
+ * what becomes of sites that cannot be patched.
+ */
 #include "session/session.h"
 
 #include "sham.h"
+#include <errno.h>
+#include <ringside/record.h>
+#include <string.h>
+
+#define FIRST RS_FIRST_EVENT_ID
 
 struct fixture {
 	struct rs_session *session;
+	struct rs_session_listener listener;
 	struct sham *sham;
+	struct rs_session_result result;
+	GString *said;
+	int failed;
 };
+
+static void on_message(void *data, const char *text)
+{
+	g_string_append_printf(((struct fixture *)data)->said, "%s\n", text);
+}
+
+static void on_failed(void *data, const struct rs_error *err)
+{
+	((struct fixture *)data)->failed++;
+}
 
 static void set_up(struct fixture *f, gconstpointer data)
 {
 	static const char *const sched[] = {"switch", "wakeup", NULL};
 	struct rs_source_config config = {.kernel = "kern"};
 
+	f->said = g_string_new(NULL);
 	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
+	f->listener =
+		(struct rs_session_listener){.data = f, .message = on_message, .failed = on_failed};
+	rs_session_add_listener(f->session, &f->listener);
 	f->sham = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 1024);
 	g_assert_cmpint(rs_session_add_source(f->session, &config, f->sham->region,
 					      &f->sham->target, NULL, NULL),
 			==, 0);
+	if (data)
+		g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==,
+				0);
 	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
 	sham_hello(f->sham, 0);
 	sham_provider(f->sham, "sched", sched);
@@ -26,8 +55,11 @@ static void set_up(struct fixture *f, gconstpointer data)
 
 static void tear_down(struct fixture *f, gconstpointer data)
 {
+	f->sham->stone = 0;
+	rs_session_result_clear(&f->result);
 	rs_session_destroy(f->session);
 	sham_free(f->sham);
+	g_string_free(f->said, TRUE);
 }
 
 static void check_sites(struct fixture *f, const uint32_t *expected, guint n)
@@ -65,9 +97,119 @@ static void test_sites(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(stat.sites_on, ==, 0);
 }
 
+/* ---- sites that cannot be patched ---- */
+
+static bool is_on(struct fixture *f, uint32_t n)
+{
+	return sham_word(f->sham, FIRST + n) & RS_EVENT_ENABLED;
+}
+
+static void check_problem(struct fixture *f, const char *event, const char *why)
+{
+	const char *line;
+
+	g_assert_nonnull(f->result.problems);
+	g_assert_cmpuint(f->result.problems->len, ==, 1);
+	line = f->result.problems->pdata[0];
+	g_assert_true(strstr(line, event) && strstr(line, "0x") && strstr(line, why));
+	g_assert_nonnull(strstr(f->said->str, line));
+	g_assert_cmpint(f->failed, ==, 0);
+}
+
+static const char *note_of(struct fixture *f, guint n)
+{
+	g_autoptr(GArray) list = rs_session_list(f->session, NULL);
+
+	return g_array_index(list, struct rs_session_event, n).note;
+}
+
+static int enable(struct fixture *f, const char *glob)
+{
+	rs_session_result_clear(&f->result);
+	g_string_truncate(f->said, 0);
+	return rs_session_enable(f->session, RS_OWNER_HOST, glob, &f->result, NULL);
+}
+
+/* The text of one event cannot be written: the others are patched, and the answer names it. */
+static void test_stone(struct fixture *f, gconstpointer data)
+{
+	f->sham->stone = FIRST;
+	g_assert_cmpint(enable(f, "*"), ==, 0);
+	g_assert_cmpuint(f->result.touched, ==, 2);
+	check_problem(f, "sched:switch", "cannot be written");
+	g_assert_true(is_on(f, 0) && is_on(f, 1));
+	g_assert_true(!sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
+	g_assert_nonnull(strstr(note_of(f, 0), "cannot be written"));
+	g_assert_null(note_of(f, 1));
+	/* It goes off as any other, and is tried again. */
+	rs_session_result_clear(&f->result);
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", &f->result, NULL), ==,
+			0);
+	g_assert_null(f->result.problems);
+	g_assert_false(sham_patched(f->sham, FIRST + 1));
+	f->sham->stone = 0;
+	g_assert_cmpint(enable(f, "*"), ==, 0);
+	g_assert_null(f->result.problems);
+	g_assert_true(sham_patched(f->sham, FIRST));
+	g_assert_null(note_of(f, 0));
+}
+
+/* What is on cannot be put back: it alone stays patched. */
+static void test_stone_later(struct fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(enable(f, "*"), ==, 0);
+	f->sham->stone = FIRST + 1;
+	rs_session_result_clear(&f->result);
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", &f->result, NULL), ==,
+			0);
+	check_problem(f, "sched:wakeup", "not put back: its text cannot be written");
+	g_assert_true(!is_on(f, 0) && !is_on(f, 1));
+	g_assert_true(!sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
+}
+
+/* Bytes that are no NOP are told when they are listed, and to whoever switches the event on. */
+static void test_torn(struct fixture *f, gconstpointer data)
+{
+	static const char *const net[] = {"rx", NULL};
+
+	f->sham->torn = true;
+	sham_provider(f->sham, "net", net);
+	rs_session_refresh(f->session);
+	g_assert_nonnull(strstr(f->said->str, "of net:rx refused"));
+	g_assert_cmpint(enable(f, "*"), ==, 0);
+	g_assert_cmpuint(f->result.touched, ==, 3);
+	check_problem(f, "net:rx", "refused at");
+	g_assert_true(sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
+	g_assert_nonnull(strstr(note_of(f, 2), "refused at"));
+	/* It was off and goes on again: told again. What stays on says nothing. */
+	g_assert_cmpint(enable(f, "*"), ==, 0);
+	g_assert_null(f->result.problems);
+}
+
+/* What was asked for before the start is had but for these sites, and the session goes on. */
+static void test_bad_at_start(struct fixture *f, gconstpointer data)
+{
+	static const char *const net[] = {"rx", NULL};
+
+	f->sham->stone = FIRST;
+	f->sham->torn = true;
+	sham_provider(f->sham, "net", net);
+	rs_session_refresh(f->session);
+	g_assert_cmpint(f->failed, ==, 0);
+	g_assert_true(is_on(f, 0) && is_on(f, 1) && is_on(f, 2));
+	g_assert_true(!sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
+	g_assert_nonnull(strstr(f->said->str, "of sched:switch refused: its text cannot be"));
+	g_assert_nonnull(strstr(f->said->str, "of net:rx refused"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/sites/of-each-event", struct fixture, NULL, set_up, test_sites, tear_down);
+	g_test_add("/sites/stone", struct fixture, NULL, set_up, test_stone, tear_down);
+	g_test_add("/sites/stone-later", struct fixture, NULL, set_up, test_stone_later, tear_down);
+	g_test_add("/sites/torn", struct fixture, NULL, set_up, test_torn, tear_down);
+	g_test_add("/sites/bad-at-start", struct fixture, "*", set_up, test_bad_at_start,
+		   tear_down);
 	return g_test_run();
 }
