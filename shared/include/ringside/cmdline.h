@@ -5,10 +5,11 @@
  *
  * A pid hashes to a bucket. A bucket holds the last few tasks, each with the event-clock time from
  * which it is valid. So a reused pid has two entries, and a reader picks the newest entry that is
- * not younger than the event. A new entry replaces the oldest one. If a task changes its name faster
- * than a reader looks, names are lost. The numbers of a pid's names then have a gap, and a reader
- * knows no name for the time before the gap. A count that begins anew is no gap: the pid's entries
- * were all replaced meanwhile.
+ * not younger than the event. A new entry replaces the oldest one.
+ *
+ * If a task changes its name faster than a reader looks, names are lost. The numbers of a pid's
+ * names then have a gap, and a reader knows no name for the time before it. A count that begins
+ * anew is no gap: the pid's entries were all replaced meanwhile.
  *
  * Each entry is a sequence lock: `sequence` is odd while it is being written. A writer claims it by
  * compare-and-swap, and takes the next entry if another vCPU holds this one. A reader that sees an
