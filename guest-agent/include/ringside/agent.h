@@ -24,6 +24,10 @@
 #include <ringside/region.h>
 #include <ringside/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Functions here return 0 or one of these. rs_agent_strerror() has text for people. */
 #define RS_AGENT_NO_REGION (-16)  /* no region, or its magic is not there (yet) */
 #define RS_AGENT_BAD_ABI (-17)    /* the host speaks another major version, or needs a feature */
@@ -158,11 +162,18 @@ extern const struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("h
 
 #define RS_PROVIDER(variable, provider_name)                                                       \
 	struct rs_agent_provider variable = {                                                      \
-		.name = (provider_name),                                                           \
-		.events = __start_rs_events,                                                       \
-		.events_end = __stop_rs_events,                                                    \
-		.sites = __start_rs_sites,                                                         \
-		.sites_end = __stop_rs_sites,                                                      \
+		(provider_name),                                                                   \
+		__start_rs_events,                                                                 \
+		__stop_rs_events,                                                                  \
+		__start_rs_sites,                                                                  \
+		__stop_rs_sites,                                                                   \
+		0,                                                                                 \
+		NULL,                                                                              \
+		NULL,                                                                              \
+		NULL,                                                                              \
+		0,                                                                                 \
+		0,                                                                                 \
+		NULL,                                                                              \
 	}
 
 /*
@@ -318,5 +329,9 @@ void rs_agent_host_gone(void);
 
 /* English text for RS_AGENT_*, RS_ERR_*, 0 and unknown numbers. Static. */
 const char *rs_agent_strerror(int error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,9 +9,10 @@
  *		TP_fast_assign(__entry->prev = prev; __entry->next = next; __assign_str(why, why);),
  *		TP_printk("prev=%u next=%u why=%s", prev, next, why))
  *
- * It yields trace_sched_switch(prev, next, why), an inline function. The macro stands in a header.
- * Exactly one C file of the image defines RS_CREATE_TRACE_POINTS before it includes that header:
- * the event is made there. A program that defines RS_NO_TRACE gets empty functions instead.
+ * It yields trace_sched_switch(prev, next, why), an inline function. The macro stands in a header,
+ * outside of any namespace. Exactly one C or C++17 file of the image defines RS_CREATE_TRACE_POINTS
+ * before it includes that header: the event is made there. A program that defines RS_NO_TRACE gets
+ * empty functions instead.
  *
  * The kinds of fields, how TP_fast_assign fills each, and how TP_printk shows it. The integer types
  * are u8, u16, u32, u64, s8, s16, s32, s64 and their names in stdint.h.

@@ -80,6 +80,14 @@ struct rs_event {
 RS_ASSERT_SIZE(struct rs_event, 64);
 RS_ASSERT_OFFSET(struct rs_event, id, 0);
 
+/* Emit functions and events have the same names in C and C++. */
+#ifdef __cplusplus
+#define RS_EXTERN_C extern "C"
+extern "C" {
+#else
+#define RS_EXTERN_C extern
+#endif
+
 /* The control words of the region, or one zero word while no region is attached. */
 extern const uint32_t *rs_event_ctl;
 
@@ -112,6 +120,10 @@ void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
 #define RS_JUDGE_OPEN ~0u
 uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
 		  uint32_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 /* What __assign_* do. */
 static inline void rs_assign_string(struct rs_dyn *dyn, const char *text)
@@ -217,38 +229,54 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 #define RS_MEMBER_dynarray(ctx, T, name, extra) uint32_t name;
 #define RS_MEMBER_string(ctx, name) uint32_t name;
 
-/* The items become struct rs_field_info. `ctx` is the entry's type. */
-#define RS_INFO(ctx, item) RS_DISPATCH(RS_INFO_, ctx, RS_KIND_OF_##item)
-#define RS_INFO_PLACE(ctx, field)                                                                  \
-	.name = #field, .offset = offsetof(ctx, field), .size = sizeof(((ctx *)0)->field)
-#define RS_INFO_SYMBOLS(...)                                                                       \
-	.symbols = (const struct rs_symbol_info[]){__VA_ARGS__},                                   \
-	.symbol_count = sizeof((const struct rs_symbol_info[]){__VA_ARGS__}) /                     \
-			sizeof(struct rs_symbol_info)
-#define RS_INFO_field(ctx, T, field)                                                               \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_TYPE_KIND(T),              \
-	 .flags = RS_TYPE_FLAGS(T)},
-#define RS_INFO_hex(ctx, T, field)                                                                 \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_HEX},
-#define RS_INFO_ptr(ctx, field)                                                                    \
-	{RS_INFO_PLACE(ctx, field), .type = "void *", .kind = RS_KIND_POINTER},
-#define RS_INFO_enum(ctx, T, field, ...)                                                           \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_ENUM,                 \
-	 RS_INFO_SYMBOLS(__VA_ARGS__)},
-#define RS_INFO_flags(ctx, T, field, ...)                                                          \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_FLAGS,                \
-	 RS_INFO_SYMBOLS(__VA_ARGS__)},
-#define RS_INFO_array(ctx, T, field, count, extra)                                                 \
-	{RS_INFO_PLACE(ctx, field),           .type = RS_TYPE_NAME(T), .kind = RS_KIND_ARRAY,      \
-	 .flags = RS_TYPE_FLAGS(T) | (extra), .elem_size = sizeof(T),  .elem_count = (count)},
-#define RS_INFO_chars(ctx, field, bytes)                                                           \
-	{RS_INFO_PLACE(ctx, field), .type = "char", .kind = RS_KIND_STRING, .elem_size = 1,        \
-	 .elem_count = (bytes)},
-#define RS_INFO_dynarray(ctx, T, field, extra)                                                     \
-	{RS_INFO_PLACE(ctx, field), .type = RS_TYPE_NAME(T), .kind = RS_KIND_DYN_ARRAY,            \
-	 .flags = RS_TYPE_FLAGS(T) | (extra), .elem_size = sizeof(T)},
-#define RS_INFO_string(ctx, field)                                                                 \
-	{RS_INFO_PLACE(ctx, field), .type = "char", .kind = RS_KIND_DYN_STRING, .elem_size = 1},
+/* The items with symbols become arrays of these. `id` is the event's. */
+#define RS_SYMBOLS(id, item) RS_DISPATCH(RS_SYMBOLS_, id, RS_KIND_OF_##item)
+#define RS_SYMBOLS_field(...)
+#define RS_SYMBOLS_hex(...)
+#define RS_SYMBOLS_ptr(...)
+#define RS_SYMBOLS_enum(id, T, field, ...)                                                         \
+	static const struct rs_symbol_info rs_symbols_##id##_##field[] = {__VA_ARGS__};
+#define RS_SYMBOLS_flags(id, T, field, ...) RS_SYMBOLS_enum(id, T, field, __VA_ARGS__)
+#define RS_SYMBOLS_array(...)
+#define RS_SYMBOLS_chars(...)
+#define RS_SYMBOLS_dynarray(...)
+#define RS_SYMBOLS_string(...)
+
+/* The items become struct rs_field_info. It is filled in order: C++17 has no other way. */
+#define RS_INFO(id, item) RS_DISPATCH(RS_INFO_, id, RS_KIND_OF_##item)
+#define RS_INFO_ROW(id, field, type, symbols, symbol_count, elem_size, elem_count, kind, flags)    \
+	{#field,                                                                                   \
+	 type,                                                                                     \
+	 symbols,                                                                                  \
+	 offsetof(struct rs_entry_##id, field),                                                    \
+	 sizeof(((struct rs_entry_##id *)0)->field),                                               \
+	 elem_size,                                                                                \
+	 elem_count,                                                                               \
+	 symbol_count,                                                                             \
+	 kind,                                                                                     \
+	 flags},
+#define RS_INFO_PLAIN(id, T, field, kind, flags)                                                   \
+	RS_INFO_ROW(id, field, RS_TYPE_NAME(T), NULL, 0, 0, 0, kind, flags)
+#define RS_INFO_NAMED(id, T, field, kind)                                                          \
+	RS_INFO_ROW(id, field, RS_TYPE_NAME(T), rs_symbols_##id##_##field,                         \
+		    sizeof(rs_symbols_##id##_##field) / sizeof(struct rs_symbol_info), 0, 0, kind, \
+		    0)
+#define RS_INFO_ELEMS(id, T, field, count, kind, extra)                                            \
+	RS_INFO_ROW(id, field, RS_TYPE_NAME(T), NULL, 0, sizeof(T), count, kind,                   \
+		    RS_TYPE_FLAGS(T) | (extra))
+#define RS_INFO_TEXT(id, field, count, kind)                                                       \
+	RS_INFO_ROW(id, field, "char", NULL, 0, 1, count, kind, 0)
+#define RS_INFO_field(id, T, field) RS_INFO_PLAIN(id, T, field, RS_TYPE_KIND(T), RS_TYPE_FLAGS(T))
+#define RS_INFO_hex(id, T, field) RS_INFO_PLAIN(id, T, field, RS_KIND_HEX, 0)
+#define RS_INFO_ptr(id, field) RS_INFO_ROW(id, field, "void *", NULL, 0, 0, 0, RS_KIND_POINTER, 0)
+#define RS_INFO_enum(id, T, field, ...) RS_INFO_NAMED(id, T, field, RS_KIND_ENUM)
+#define RS_INFO_flags(id, T, field, ...) RS_INFO_NAMED(id, T, field, RS_KIND_FLAGS)
+#define RS_INFO_array(id, T, field, count, extra)                                                  \
+	RS_INFO_ELEMS(id, T, field, count, RS_KIND_ARRAY, extra)
+#define RS_INFO_chars(id, field, bytes) RS_INFO_TEXT(id, field, bytes, RS_KIND_STRING)
+#define RS_INFO_dynarray(id, T, field, extra)                                                      \
+	RS_INFO_ELEMS(id, T, field, 0, RS_KIND_DYN_ARRAY, extra)
+#define RS_INFO_string(id, field) RS_INFO_TEXT(id, field, 0, RS_KIND_DYN_STRING)
 
 /* The items become indices of the dynamic fields. */
 #define RS_INDEX(ctx, item) RS_DISPATCH(RS_INDEX_, ctx, RS_KIND_OF_##item)
@@ -287,6 +315,13 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	at = rs_place_dyn(&__entry->field, &__dyn[rs_dyn_##field], at);
 #define RS_LOCATE_string(at, field) at = rs_place_dyn(&__entry->field, &__dyn[rs_dyn_##field], at);
 
+/* In C++ an empty struct has a byte, which an event without fields must not have. */
+#ifdef __cplusplus
+#define RS_NO_MEMBER char rs_no_member_[0];
+#else
+#define RS_NO_MEMBER
+#endif
+
 #define RS_OPEN(...) __VA_ARGS__
 #define RS_OPEN_TP_PROTO(...) __VA_ARGS__
 #define RS_OPEN_TP_ARGS(...) __VA_ARGS__
@@ -296,8 +331,8 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 #define RS_PRINTED_TP_printk(format, ...) #__VA_ARGS__
 
 #define RS_EVENT_DECLARE(id, proto, args)                                                          \
-	extern struct rs_event rs_event_##id __attribute__((visibility("hidden")));                \
-	void rs_emit_##id proto __attribute__((visibility("hidden")));                             \
+	RS_EXTERN_C struct rs_event rs_event_##id __attribute__((visibility("hidden")));           \
+	RS_EXTERN_C void rs_emit_##id proto __attribute__((visibility("hidden")));                 \
 	static inline __attribute__((always_inline)) bool rs_site_##id(void)                       \
 	{                                                                                          \
 		RS_SITE_GOTO("rs_event_" #id, rs_on);                                              \
@@ -314,30 +349,31 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 #define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, assign, print_, printed,     \
 			...)                                                                       \
 	struct rs_entry_##id_ {                                                                    \
+		RS_NO_MEMBER                                                                       \
 		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                  \
 	};                                                                                         \
 	RS_STATIC_ASSERT(sizeof(struct rs_entry_##id_) <= RS_MAX_ENTRY_SIZE,                       \
 			 "event " system_ ":" name_ " has too large an entry");                    \
+	RS_EACH(RS_SYMBOLS, id_, __VA_ARGS__)                                                      \
 	static const struct rs_field_info rs_fields_##id_[] = {                                    \
-		RS_EACH(RS_INFO, struct rs_entry_##id_, __VA_ARGS__){0}};                          \
+		RS_EACH(RS_INFO, id_, __VA_ARGS__){NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0}};        \
 	RS_STATIC_ASSERT(sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1 <=             \
 				 RS_MAX_FIELDS,                                                    \
 			 "event " system_ ":" name_ " has too many fields");                       \
 	static const struct rs_event_info rs_info_##id_ = {                                        \
-		.system = system_,                                                                 \
-		.name = name_,                                                                     \
-		.print = print_,                                                                   \
-		.print_args = printed,                                                             \
-		.fields = rs_fields_##id_,                                                         \
-		.field_count = sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,         \
-		.entry_size = sizeof(struct rs_entry_##id_),                                       \
-		.keyword = (keyword_),                                                             \
-		.level = (level_),                                                                 \
+		system_,                                                                           \
+		name_,                                                                             \
+		print_,                                                                            \
+		printed,                                                                           \
+		rs_fields_##id_,                                                                   \
+		sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,                        \
+		sizeof(struct rs_entry_##id_),                                                     \
+		(keyword_),                                                                        \
+		(level_),                                                                          \
 	};                                                                                         \
 	struct rs_event rs_event_##id_                                                             \
 		__attribute__((section("rs_events"), used, visibility("hidden"))) = {              \
-			.info = &rs_info_##id_,                                                    \
-	};                                                                                         \
+			0, 0, &rs_info_##id_, NULL, {NULL, {0, 0}}, {0, 0}};                       \
 	__attribute__((noinline)) void rs_emit_##id_ proto                                         \
 	{                                                                                          \
 		enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                            \
@@ -347,7 +383,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 			uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                   \
 				       (sizeof(struct rs_entry_##id_) == 0)];                      \
 		} rs_record;                                                                       \
-		struct rs_dyn __dyn[rs_dyn_count ? rs_dyn_count : 1];                              \
+		struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                          \
 		struct rs_entry_##id_ *const __entry = &rs_record.entry;                           \
 		uint32_t rs_control = rs_event_control(&rs_event_##id_);                           \
 		uint32_t rs_at = sizeof(struct rs_entry_##id_);                                    \
@@ -357,7 +393,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 		if (!(rs_control & RS_EVENT_ENABLED))                                              \
 			return;                                                                    \
 		__builtin_memset(&rs_record, 0, sizeof(rs_record));                                \
-		if (rs_dyn_count)                                                                  \
+		if (rs_dyn_count > 0)                                                              \
 			__builtin_memset(__dyn, 0, sizeof(__dyn));                                 \
 		RS_OPEN assign;                                                                    \
 		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
@@ -372,7 +408,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 		}                                                                                  \
 		if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                       \
 			rs_emit(&rs_event_##id_, rs_control, rs_record.words,                      \
-				sizeof(struct rs_entry_##id_), rs_dyn_count ? __dyn : NULL,        \
+				sizeof(struct rs_entry_##id_), rs_dyn_count > 0 ? __dyn : NULL,    \
 				rs_dyn_count);                                                     \
 		else if (sizeof(struct rs_entry_##id_) - 1 < 8)                                    \
 			rs_emit_8(&rs_event_##id_, rs_record.words,                                \

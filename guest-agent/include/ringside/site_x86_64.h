@@ -3,6 +3,9 @@
  * A tracepoint site on x86-64: a 5-byte NOP that a host, or the agent itself, turns into a JMP to
  * `label` and back. `.p2align 3,,4` pads only where the five bytes would cross an 8-byte boundary.
  * So one aligned 8-byte store switches the site.
+ *
+ * "?" puts the site's entry into the section group of the code, if that has one: where the linker
+ * drops one of several copies of an inline C++ function, it drops the entries too.
  */
 #ifndef RINGSIDE_SITE_X86_64_H
 #define RINGSIDE_SITE_X86_64_H
@@ -10,7 +13,7 @@
 #define RS_SITE_GOTO(event_symbol, label)                                                          \
 	__asm__ goto(".p2align 3,,4\n"                                                             \
 		     "1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                                  \
-		     ".pushsection rs_sites, \"a\", @progbits\n\t"                                 \
+		     ".pushsection rs_sites, \"a?\", @progbits\n\t"                                \
 		     ".balign 4\n\t"                                                               \
 		     ".long 1b - .\n\t"                                                            \
 		     ".long %l[" #label "] - .\n\t"                                                \

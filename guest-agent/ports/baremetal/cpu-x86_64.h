@@ -77,9 +77,17 @@ struct rs_cpu {
 	char comm[40];    /* its name, NUL-padded */
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 extern uint32_t rs_cpus_online;
 
 struct rs_cpu *rs_cpu_at(uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
 
 #define RS_GS_READ(type, offset)                                                                   \
 	({                                                                                         \

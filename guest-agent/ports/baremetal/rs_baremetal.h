@@ -22,6 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Registers of interrupted code, as a hook may read and change them. */
 struct rs_frame {
 	uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rbp, rdi, rsi, rdx, rcx, rbx, rax;
@@ -224,12 +228,16 @@ static inline uint32_t rs_in32(uint16_t port)
 
 /* ---- The C library that a compiler expects ---- */
 
-void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memcpy(void *__restrict to, const void *__restrict from, size_t n);
 void *memmove(void *to, const void *from, size_t n);
 void *memset(void *to, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 size_t strlen(const char *s);
 int strcmp(const char *a, const char *b);
 int strncmp(const char *a, const char *b, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

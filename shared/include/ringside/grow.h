@@ -20,8 +20,8 @@
 #define RS_STRIDE_ALIGN 8u
 
 #define RS_ASSERT_GROWS(type, least)                                                               \
-	_Static_assert(sizeof(type) >= (least) && (least) % sizeof(uint32_t) == 0,                 \
-		       "least size of " #type)
+	RS_STATIC_ASSERT(sizeof(type) >= (least) && (least) % sizeof(uint32_t) == 0,               \
+			 "least size of " #type)
 
 /*
  * Bytes of a record that both sides know. The record has `there` bytes in memory, our struct has

@@ -119,8 +119,8 @@ RS_ASSERT_OFFSET(struct rs_region_header, ring_count, 48);
 RS_ASSERT_OFFSET(struct rs_region_header, hcall_addr, 80);
 RS_ASSERT_OFFSET(struct rs_region_header, section, 128);
 #define RS_REGION_HEADER_MIN_SIZE 128u /* of the fields */
-_Static_assert(offsetof(struct rs_region_header, section) >= RS_REGION_HEADER_MIN_SIZE,
-	       "least size of the header's fields");
+RS_STATIC_ASSERT(offsetof(struct rs_region_header, section) >= RS_REGION_HEADER_MIN_SIZE,
+		 "least size of the header's fields");
 
 /*
  * Takes a private copy of the header's fields out of the `mapped` bytes of a region, with an empty

@@ -34,10 +34,15 @@
 #define RS_COMM_LEN 32u         /* a task name, NUL-padded; 32 bytes need no NUL */
 #define RS_MAX_EVENTS 65536u    /* all event ids are below this */
 
+/* Programs in C++ include these headers too. */
+#ifdef __cplusplus
+#define RS_STATIC_ASSERT(cond, why) static_assert(cond, why)
+#else
 #define RS_STATIC_ASSERT(cond, why) _Static_assert(cond, why)
-#define RS_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), "size of " #type)
+#endif
+#define RS_ASSERT_SIZE(type, bytes) RS_STATIC_ASSERT(sizeof(type) == (bytes), "size of " #type)
 #define RS_ASSERT_OFFSET(type, field, bytes)                                                       \
-	_Static_assert(offsetof(type, field) == (bytes), "offset of " #type "." #field)
+	RS_STATIC_ASSERT(offsetof(type, field) == (bytes), "offset of " #type "." #field)
 
 #define RS_ALIGN_UP(n, a) (((n) + (a)-1) & ~((a)-1))
 
