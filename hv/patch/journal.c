@@ -103,26 +103,26 @@ static int read_file(struct rs_journal *journal, const char *path, struct rs_err
 	if (fstat(journal->fd, &st))
 		return rs_error_set(err, errno, "journal '%s': %s", path, g_strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return rs_error_set(err, EINVAL, "journal '%s' is not a file", path);
+		return rs_error_set(err, EIO, "journal '%s' is not a file", path);
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return rs_error_set(err, EPERM,
 				    "journal '%s' is not a file that only you can write", path);
 	if (st.st_size >
 	    (off_t)(sizeof(*header) + (uint64_t)MAX_RECORDS * sizeof(struct rs_journal_record)))
-		return rs_error_set(err, EINVAL, "journal '%s' is too large", path);
+		return rs_error_set(err, EIO, "journal '%s' is too large", path);
 	got = pread(journal->fd, header, sizeof(*header), 0);
 	/* If the file ends inside its header, the writer died before anything was patched. */
 	if (got >= 0 && got < (ssize_t)sizeof(*header)) {
 		if (got && memcmp(header, &(uint64_t){RS_JOURNAL_MAGIC}, MIN((size_t)got, 8)))
-			return rs_error_set(err, EINVAL, "'%s' is not a patch journal", path);
+			return rs_error_set(err, EIO, "'%s' is not a patch journal", path);
 		ret = init_header(journal);
 		return ret ? rs_error_set(err, -ret, "journal '%s': %s", path, g_strerror(-ret))
 			   : 0;
 	}
 	if (got < 0 || header->magic != RS_JOURNAL_MAGIC || header->checksum != header_sum(header))
-		return rs_error_set(err, EINVAL, "'%s' is not a patch journal", path);
+		return rs_error_set(err, EIO, "'%s' is not a patch journal", path);
 	if (header->version != RS_JOURNAL_VERSION || header->header_size != sizeof(*header))
-		return rs_error_set(err, EINVAL, "journal '%s' has version %u, not %u", path,
+		return rs_error_set(err, EIO, "journal '%s' has version %u, not %u", path,
 				    header->version, RS_JOURNAL_VERSION);
 	read_records(journal, st.st_size);
 	return 0;

@@ -64,7 +64,7 @@ struct rs_journal;
 
 /*
  * Opens or makes the file (mode 0600, no symlink). Records of an earlier session are kept and can
- * be recovered. Errors: -EPERM others own the file or may write it; -EINVAL it is not a journal.
+ * be recovered. Errors: -EPERM others own the file or may write it; -EIO it is not a journal.
  */
 int rs_journal_open(const char *path, struct rs_journal **out, struct rs_error *err);
 /* Closes the file, and removes it if it holds no record. */

@@ -206,7 +206,8 @@ static void mark_pause(struct rs_qemu *qemu, bool on)
 	if (!on)
 		unlink(qemu->pause_path);
 	else
-		close(open(qemu->pause_path, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600));
+		close(open(qemu->pause_path,
+			   O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
 }
 
 static int q_pause(struct rs_target *target, struct rs_error *err)

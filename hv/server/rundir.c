@@ -122,9 +122,13 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 	if (ret)
 		return ret;
 	do {
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 		if (fd < 0)
 			return rs_error_set(err, errno, "%s: %s", path, g_strerror(errno));
+		if (fstat(fd, &ours) || !S_ISREG(ours.st_mode)) {
+			close(fd);
+			return rs_error_set(err, ENOTSUP, "%s is not a regular file", path);
+		}
 		if (lock_patiently(fd)) {
 			close(fd);
 			return rs_error_set(err, EEXIST, "a session named '%s' runs already",

@@ -28,8 +28,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../vm'))
-import harness  # noqa: E402
-from harness import KVM, Background, Ringside, wait_for  # noqa: E402
+from harness import KVM, Background, Flood, Ringside, wait_for  # noqa: E402
 from memory import Memory, changed_text  # noqa: E402
 
 CYCLE = 10  # seconds
@@ -38,9 +37,6 @@ PATIENCE = 30
 # A series that is longer than this is judged. Its first quarter is for caches and pools to fill.
 JUDGED = 12
 MORE_MEMORY = 8 << 10  # KiB that are no growth
-LOST = re.compile(rb'^(?:\S+ )?CPU:(\d+) \[LOST (\d+) EVENTS\]')
-FLOOD = re.compile(rb' load:flood: cpu=(\d+) sequence=(\d+)')
-WRAP = 1 << 32
 
 failures = []
 
@@ -196,33 +192,14 @@ class Crowd:
 
 
 class Audit:
-    """Reads a flood, and compares what is shown and lost with the numbers in the events."""
+    """An observer of the flood that checks what it is shown."""
 
     def __init__(self, rs, lane, seconds):
         self.client = rs.start('trace', lane.name, '--duration', str(seconds), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
-        self.events = self.lost = 0
-        self.thread = threading.Thread(target=self.read)
+        self.flood = Flood()
+        self.thread = threading.Thread(target=self.flood.read, args=[self.client.stdout])
         self.thread.start()
-
-    def read(self):
-        last, gone = {}, {}
-        for line in self.client.stdout:
-            event = FLOOD.search(line)
-            if event:
-                cpu, sequence = int(event[1]), int(event[2])
-                self.events += 1
-                missing = (sequence - last.get(cpu, sequence - 1) - 1) % WRAP
-                # Before its first event, the client does not know what it missed of the flood.
-                if cpu in last and missing != gone.get(cpu, 0) % WRAP:
-                    fail(f'vCPU {cpu}: {gone.get(cpu, 0)} lost, but {missing} are missing before {sequence}')
-                last[cpu], gone[cpu] = sequence, 0
-                continue
-            loss = LOST.match(line)
-            if loss:
-                cpu = int(loss[1])
-                gone[cpu] = gone.get(cpu, 0) + int(loss[2])
-                self.lost += int(loss[2])
 
     def end(self):
         code = self.client.wait(CYCLE + PATIENCE)
@@ -230,8 +207,11 @@ class Audit:
         said = self.client.stderr.read().decode(errors='replace')
         self.client.stdout.close()
         self.client.stderr.close()
-        if code or not self.events:
-            fail(f'the observer of the flood: {self.events} events, code {code}, {said[-300:]}')
+        for wrong in self.flood.wrong:
+            fail(wrong)
+        if code or not self.flood.events:
+            fail(f'the observer of the flood: {self.flood.events} events, code {code}, {said[-300:]}')
+        return self.flood.events, sum(self.flood.lost.values())
 
 
 def anonymous_kib(pid):
@@ -304,8 +284,8 @@ def soak(rs, demo, hosted, minutes, seed):
             for thread in threads:
                 thread.join()
             if audit:
-                audit.end()
-                events, lost = events + audit.events, lost + audit.lost
+                more = audit.end()
+                events, lost = events + more[0], lost + more[1]
         for lane in lanes:
             lane.check_alive()
         quiet(rs, lanes)

@@ -2,6 +2,7 @@
 """What the tests that run the ringside command share."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -96,6 +97,48 @@ class Background:
         if how:
             self.process.send_signal(how)
         return self.process.wait(timeout), self.read(self.out), self.said()
+
+
+class Flood:
+    """Compares the text of a trace of load:flood with the numbers in its events.
+
+    `step`: which numbers a filter let through, every how many. `begun`: whether the trace has all
+    from number 0 on. Otherwise a vCPU's first event says where it begins.
+    """
+
+    EVENT = re.compile(rb' load:flood: cpu=(\d+) sequence=(\d+)')
+    LOST = re.compile(rb'^(?:\S+ )?CPU:(\d+) \[LOST (\d+) EVENTS\]')
+    WRAP = 1 << 32
+
+    def __init__(self, step=1, begun=False):
+        self.step, self.begun = step, begun
+        self.events, self.wrong = 0, []
+        self.last = {}  # vCPU → the last number seen
+        self.lost = {}  # vCPU → how many events were said to be lost
+        self.gap = {}  # vCPU → those since the last event
+
+    def read(self, lines):
+        for line in lines:
+            event = self.EVENT.search(line)
+            if event:
+                self.take(int(event[1]), int(event[2]))
+                continue
+            loss = self.LOST.match(line)
+            if loss:
+                cpu, count = int(loss[1]), int(loss[2])
+                self.gap[cpu] = self.gap.get(cpu, 0) + count
+                self.lost[cpu] = self.lost.get(cpu, 0) + count
+
+    def take(self, cpu, number):
+        self.events += 1
+        gap, before = self.gap.pop(cpu, 0), self.last.get(cpu, -self.step if self.begun else None)
+        self.last[cpu] = number
+        if before is None:
+            return
+        missing = (number - before) % self.WRAP / self.step - 1
+        if missing != gap % self.WRAP:
+            self.wrong.append(f'vCPU {cpu}: {gap} are said to be lost, but {missing:g} are missing '
+                              f'before {number}')
 
 
 def run_tests(tests, only=(), after=lambda: None):

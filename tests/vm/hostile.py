@@ -8,6 +8,7 @@ Guests run on KVM if it can be used, else on TCG. RINGSIDE may be built with san
 """
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import tempfile
 import time
 
 import harness
-from harness import KVM, check, run_tests
+from harness import KVM, check, run_tests, wait_for
 
 RINGSIDE, DEMO, MEAN = sys.argv[1:4]
 ACCEL = 'kvm' if KVM else 'tcg'
@@ -121,6 +122,29 @@ def test_guests():
     code, out, err = torment('calls logs', 1)
     check(code == 0 and 'messages were left out' in err, 'a flood of log lines is cut')
     check(err.count('guest: ') < 1500, f'{err.count("guest: ")} lines of it are shown')
+
+
+def test_attach():
+    """The sessions of guests that lie are killed. Others take the guests up, in whatever state they are."""
+    if not shutil.which('qemu-system-x86_64'):
+        print('skipped: no QEMU')
+        return
+    for what in 'scribble', 'lies', 'calls':
+        run = Background('run', '--accel', 'tcg', '--name', 'a', '-q', '-e', '*', '--ring-size', '64K', '--append',
+                         f'{what} duration=60 seed=7', DEMO, wait_for='a')
+        rounds = 0
+        while rounds < 4:
+            for verb in VERBS[rounds::2]:
+                rs(verb[0], '-s', 'a', *verb[1:])
+            if run.process.poll() is not None:
+                break
+            run.end(signal.SIGKILL)
+            run = Background('attach', '-e', '*', 'a')
+            wait_for('an answer', lambda: run.process.poll() is not None or rs_quiet('stat', '-s', 'a') == 0)
+            rounds += 1
+        rs('stop', 'a')
+        code, out, err = run.end(timeout=20)
+        check(rounds > 0 and 0 <= code <= 4, f'{what}: attached {rounds} times, the last ended with {code}: {err[-200:]!r}')
 
 
 # ---- 2. the command line ----
@@ -406,9 +430,61 @@ def test_socket():
     check(code == 0, f'the end: {code} {err[-200:]}')
 
 
+# ---- 5. the runtime directory ----
+
+# In a /tmp of its own: whoever comes first makes /tmp/ringside-UID there.
+SQUATS = {'a link to a good directory': 'mkdir /tmp/real; chown $U:$U /tmp/real; ln -s real $D',
+          'a link to nothing': 'ln -s nothing $D',
+          'a loop': 'ln -s ringside-$U $D',
+          'a directory of somebody else': 'mkdir -m 755 $D',
+          'a directory that all may write': 'mkdir $D; chmod 777 $D; chown $U:$U $D',
+          'a directory of the group': 'mkdir $D; chmod 770 $D; chown $U:$U $D',
+          'a file': 'echo x >$D',
+          'a FIFO': 'mkfifo $D; chmod 666 $D'}
+# In the right directory, files in the place of a session's own. They may be left by anything of ours.
+LEFTOVERS = {'a link': 'ln -s /tmp/other $F', 'a FIFO': 'mkfifo $F', 'a directory': 'mkdir $F; echo x >$F/x',
+             'a file without end': 'ln -s /dev/zero $F', 'a large file': 'truncate -s 1G $F'}
+
+
+def as_nobody(setup, *args):
+    """Runs the command as another user without XDG_RUNTIME_DIR, in a /tmp that `setup` has prepared."""
+    script = ('mount -t tmpfs tmp /tmp && mount -t tmpfs run /run && chmod 1777 /tmp && '
+              f'U={NOBODY} && D=/tmp/ringside-$U && umask 022 && echo precious >/tmp/other && chmod 666 /tmp/other && '
+              f'{{ {setup}; }} && '
+              'setpriv --reuid=$U --regid=$U --clear-groups timeout -k 1 20 "$@"; echo "code $?" >&2; '
+              'cat /tmp/other; ls -ldn $D; ls -An $D/; true')
+    env = {k: v for k, v in os.environ.items() if k != 'XDG_RUNTIME_DIR'}
+    p = subprocess.run(['unshare', '-m', 'sh', '-c', script, 'x', RINGSIDE, *args], capture_output=True,
+                       text=True, timeout=60, env=env)
+    code = re.search(r'^code (\d+)$', p.stderr, re.M)
+    if not code:
+        raise AssertionError(f'{setup}: {p}')
+    return int(code[1]), p.stdout, p.stderr[:code.start()]
+
+
+def test_runtime_directory():
+    if os.getuid():
+        print('skipped: root only')
+        return
+    for what, setup in SQUATS.items():
+        for args in ['ps'], ['run', '--hosted', '/bin/true']:
+            code, out, err = as_nobody(setup, *args)
+            check(code == 1 and err.startswith('ringside: ') and err.count('\n') == 1 and
+                  f'/tmp/ringside-{NOBODY}' in err and 'precious' in out, f'{what}: {args[0]}: {code} {err!r}')
+    code, out, err = as_nobody('umask 0', 'run', '--hosted', '/bin/true')
+    check(code == 1 and 'drwx------' in out and 'no agent' in err, f'a new one is private: {code} {err!r} {out}')
+    for suffix in 'session', 'sock', '1.journal':
+        for what, setup in LEFTOVERS.items():
+            name = 'x@1.journal' if suffix == '1.journal' else f'x.{suffix}'
+            code, out, err = as_nobody(f'mkdir -m 700 $D; F=$D/{name}; {setup}; chown -hR $U:$U $D',
+                                       'run', '--name', 'x', '--hosted', '/bin/true')
+            check(code == 1 and err and 'precious' in out, f'{name} is {what}: {code} {err!r}')
+
+
 def main():
     tests = [test_wrong_usage, test_bad_kernels, test_bad_agents, test_no_kvm, test_output,
-             test_programs, test_two_cpus, test_socket, test_guests]
+             test_programs, test_two_cpus, test_socket, test_guests, test_attach,
+             test_runtime_directory]
     run_tests(tests, sys.argv[4:])
 
 

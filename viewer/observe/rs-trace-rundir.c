@@ -169,14 +169,16 @@ static RsTraceRundirEntry *read_entry(const char *dir, const char *name, GError 
 	g_autoptr(GKeyFile) file = g_key_file_new();
 	RsTraceRundirEntry *entry;
 	gboolean live;
+	struct stat st;
 	ssize_t size;
 	int fd;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* Not to wait for the other end of a FIFO. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return no_session(name, "no session named '%s'", error);
 	live = flock(fd, LOCK_SH | LOCK_NB) != 0;
-	size = read(fd, text, MAX_FILE - 1);
+	size = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, text, MAX_FILE - 1) : 0;
 	close(fd);
 	if (size <= 0 || !g_key_file_load_from_data(file, text, (gsize)size, 0, NULL))
 		return no_session(name, "session '%s' has no readable state", error);
