@@ -125,7 +125,7 @@ def test_guests():
 
 
 def test_attach():
-    """The sessions of guests that lie are killed. Others take the guests up, in whatever state they are."""
+    """The sessions of guests that lie are killed. Others take the guests up."""
     if not shutil.which('qemu-system-x86_64'):
         print('skipped: no QEMU')
         return
@@ -441,13 +441,13 @@ SQUATS = {'a link to a good directory': 'mkdir /tmp/real; chown $U:$U /tmp/real;
           'a directory of the group': 'mkdir $D; chmod 770 $D; chown $U:$U $D',
           'a file': 'echo x >$D',
           'a FIFO': 'mkfifo $D; chmod 666 $D'}
-# In the right directory, files in the place of a session's own. They may be left by anything of ours.
+# In the right directory, files in the place of a session's own.
 LEFTOVERS = {'a link': 'ln -s /tmp/other $F', 'a FIFO': 'mkfifo $F', 'a directory': 'mkdir $F; echo x >$F/x',
              'a file without end': 'ln -s /dev/zero $F', 'a large file': 'truncate -s 1G $F'}
 
 
 def as_nobody(setup, *args):
-    """Runs the command as another user without XDG_RUNTIME_DIR, in a /tmp that `setup` has prepared."""
+    """Runs the command as another user, without XDG_RUNTIME_DIR, in a /tmp of its own."""
     script = ('mount -t tmpfs tmp /tmp && mount -t tmpfs run /run && chmod 1777 /tmp && '
               f'U={NOBODY} && D=/tmp/ringside-$U && umask 022 && echo precious >/tmp/other && chmod 666 /tmp/other && '
               f'{{ {setup}; }} && '
