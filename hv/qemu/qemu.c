@@ -355,24 +355,6 @@ static int q_write_text(struct rs_target *target, const struct rs_text_patch *pa
 	return write_all(qemu, patches, count, bad, err);
 }
 
-/* Only the monitor's text command shows a control register without stopping the VM. */
-static uint64_t q_page_table_root(struct rs_target *target)
-{
-	struct rs_qemu *qemu = rs_qemu_of(target);
-	g_autoptr(JsonNode) reply = NULL;
-	JsonObject *arguments = json_object_new();
-	const char *text, *cr3;
-
-	json_object_set_string_member(arguments, "command-line", "info registers");
-	if (rs_qmp_call(qemu->qmp, "human-monitor-command", arguments, RS_QEMU_TIMEOUT_MS, &reply,
-			NULL) < 0 ||
-	    !JSON_NODE_HOLDS_VALUE(reply) || json_node_get_value_type(reply) != G_TYPE_STRING)
-		return 0;
-	text = json_node_get_string(reply);
-	cr3 = strstr(text, "CR3=");
-	return cr3 ? g_ascii_strtoull(cr3 + 4, NULL, 16) : 0;
-}
-
 static void add_exits(JsonObject *vcpu, uint64_t *exits)
 {
 	JsonNode *node = json_object_get_member(vcpu, "stats");
@@ -489,7 +471,6 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.resume = q_resume,
 		.read_phys = q_read_phys,
 		.write_text = q_write_text,
-		.page_table_root = q_page_table_root,
 		.stats = q_stats,
 		.clock_hz = q_clock_hz,
 		.nudge = q_nudge,

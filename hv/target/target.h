@@ -103,9 +103,6 @@ struct rs_target_ops {
 	int (*read_text)(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 
-	/* The page-table root of a vCPU, 0: none. For guests that name none. May be NULL. */
-	uint64_t (*page_table_root)(struct rs_target *target);
-
 	void (*stats)(struct rs_target *target, struct rs_target_stats *out);
 	/* The event clock's rate in Hz as the host knows it, 0 if it does not. A target that has
 	 * this says also that the event clock ticks with the host's counter (base/ticks.h). */

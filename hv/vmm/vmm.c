@@ -248,24 +248,6 @@ static int vmm_write_text(struct rs_target *target, const struct rs_text_patch *
 	return 0;
 }
 
-static uint64_t vmm_page_table_root(struct rs_target *target)
-{
-	struct rs_vmm *vmm = vmm_of(target);
-	bool mine = !vmm->paused; /* only this thread changes it */
-	struct kvm_sregs sregs;
-	uint64_t root = 0;
-
-	/* KVM's ioctls on a running vCPU wait for its next exit, so pause first. */
-	if (mine && vmm_pause(target, NULL))
-		return 0;
-	for (uint32_t i = 0; i < target->vcpus && !root; i++)
-		if (!ioctl(vmm->vcpu[i].fd, KVM_GET_SREGS, &sregs) && sregs.cr0 >> 31)
-			root = sregs.cr3;
-	if (mine)
-		vmm_resume(target, NULL);
-	return root;
-}
-
 static void vmm_stats(struct rs_target *target, struct rs_target_stats *out)
 {
 	struct rs_vmm *vmm = vmm_of(target);
@@ -356,7 +338,6 @@ static const struct rs_target_ops vmm_ops = {
 	.resume = vmm_resume,
 	.read_phys = vmm_read_phys,
 	.write_text = vmm_write_text,
-	.page_table_root = vmm_page_table_root,
 	.stats = vmm_stats,
 	.clock_hz = vmm_clock_hz,
 	.clock_now = vmm_clock_now,
