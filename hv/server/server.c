@@ -89,11 +89,11 @@ static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocat
 }
 
 /*
- * Reads the only option, a source's number. *out stays NULL if it was not given. False: the option
- * is wrong, and the peer got an error.
+ * Reads the only option that is known here, of a basic type, into *out, which stays as it is if the
+ * option was not given. False: an option is wrong, and the peer got an error.
  */
-static bool take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
-			GVariant *options, struct rs_source **out)
+static bool take_option(GDBusMethodInvocation *invocation, GVariant *options, const char *known,
+			const char *type, void *out)
 {
 	const char *name;
 	GVariantIter iter;
@@ -101,28 +101,37 @@ static bool take_source(struct rs_server *server, GDBusMethodInvocation *invocat
 
 	g_variant_iter_init(&iter, options);
 	while (g_variant_iter_loop(&iter, "{&sv}", &name, &value)) {
-		guint32 number;
-
-		if (strcmp(name, "source") || !g_variant_is_of_type(value, G_VARIANT_TYPE_UINT32)) {
+		if (strcmp(name, known) || strcmp(g_variant_get_type_string(value), type)) {
 			g_variant_unref(value);
 			return !rs_server_refuse_option(invocation, name);
 		}
-		number = g_variant_get_uint32(value);
-		for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
-			struct rs_source *source = rs_session_source(server->session, i);
-
-			if (rs_source_number(source) == number)
-				*out = source;
-		}
-		if (*out)
-			continue;
-		g_variant_unref(value);
-		g_dbus_method_invocation_return_error(
-			invocation, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT,
-			"there is no source number %u, or not any more", number);
-		return false;
+		g_variant_get(value, type, out);
 	}
 	return true;
+}
+
+/* Reads the only option, a source's number. *out stays NULL if it was not given. */
+static bool take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
+			GVariant *options, struct rs_source **out)
+{
+	guint32 number = 0;
+
+	if (!take_option(invocation, options, "source", "u", &number))
+		return false;
+	if (!number && !g_variant_n_children(options))
+		return true;
+	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
+		struct rs_source *source = rs_session_source(server->session, i);
+
+		if (rs_source_number(source) == number)
+			*out = source;
+	}
+	if (*out)
+		return true;
+	g_dbus_method_invocation_return_error(
+		invocation, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT,
+		"there is no source number %u, or not any more", number);
+	return false;
 }
 
 /* ---- methods ---- */
@@ -183,6 +192,39 @@ static gboolean on_list_providers(RsDBusSession1 *object, GDBusMethodInvocation 
 	return TRUE;
 }
 
+/* A part of Format's answer ends with the event that makes it this long. */
+#define FORMAT_PART 65536u
+
+/* Where an event stands in the order of lists. */
+static uint64_t place_of(const struct rs_session_event *e)
+{
+	return (uint64_t)rs_source_number(e->source) << 32 | e->event->id;
+}
+
+/* The formats of events after `after`. Returns where the next part begins after; 0: it is all. */
+static uint64_t add_formats(const GArray *list, uint64_t after, bool several, GString *text)
+{
+	uint64_t last = 0;
+
+	for (guint i = 0; i < list->len; i++) {
+		const struct rs_session_event *e = &g_array_index(list, struct rs_session_event, i);
+		g_autofree char *one = NULL;
+
+		if (place_of(e) <= after)
+			continue;
+		if (text->len >= FORMAT_PART)
+			return last;
+		if (after || last)
+			g_string_append_c(text, '\n');
+		if (several)
+			g_string_append_printf(text, "# source: %s\n", rs_source_name(e->source));
+		one = rs_trace_event_format(e->event);
+		g_string_append(text, one);
+		last = place_of(e);
+	}
+	return 0;
+}
+
 static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			  const char *glob, GVariant *options, gpointer data)
 {
@@ -190,8 +232,10 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	g_autoptr(GArray) list = NULL;
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autofree char *valid = NULL;
+	uint64_t after = 0, next;
+	GVariantBuilder more;
 
-	if (refuse_options(invocation, options))
+	if (!take_option(invocation, options, "after", "t", &after))
 		return TRUE;
 	list = rs_session_list(server->session, glob);
 	if (!list->len) {
@@ -200,18 +244,12 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 						      "no event matches '%s'", glob);
 		return TRUE;
 	}
-	for (guint i = 0; i < list->len; i++) {
-		const struct rs_session_event *e = &g_array_index(list, struct rs_session_event, i);
-		g_autofree char *one = rs_trace_event_format(e->event);
-
-		if (rs_session_n_sources(server->session) > 1)
-			g_string_append_printf(text, "# source: %s\n", rs_source_name(e->source));
-		g_string_append(text, one);
-		if (i + 1 < list->len)
-			g_string_append_c(text, '\n');
-	}
+	next = add_formats(list, after, rs_session_n_sources(server->session) > 1, text);
+	g_variant_builder_init(&more, G_VARIANT_TYPE_VARDICT);
+	if (next)
+		g_variant_builder_add(&more, "{sv}", "next", g_variant_new_uint64(next));
 	valid = g_utf8_make_valid(text->str, (gssize)text->len);
-	rs_dbus_session1_complete_format(object, invocation, valid, rs_row_empty());
+	rs_dbus_session1_complete_format(object, invocation, valid, g_variant_builder_end(&more));
 	return TRUE;
 }
 

@@ -6,11 +6,16 @@
 
 #define LINUX_COMMON_SIZE 8u
 
+static gboolean too_long(const GString *out)
+{
+	return out->len > RS_TRACE_FORMAT_MAX;
+}
+
 /* Text inside a C string literal. */
 static void append_quoted(GString *out, const char *text)
 {
 	g_string_append_c(out, '"');
-	for (; *text; text++) {
+	for (; *text && !too_long(out); text++) {
 		if (*text == '\n')
 			g_string_append(out, "\\n");
 		else if (*text == '\t')
@@ -61,7 +66,7 @@ static void append_field(GString *out, const RsTraceField *field)
 
 static void append_symbols(GString *out, const RsTraceField *field)
 {
-	for (guint i = 0; i < field->n_symbols; i++) {
+	for (guint i = 0; i < field->n_symbols && !too_long(out); i++) {
 		g_string_append_printf(out, ", {0x%" G_GINT64_MODIFIER "x, ",
 				       field->symbols[i].value);
 		append_quoted(out, field->symbols[i].name);
@@ -117,13 +122,18 @@ char *rs_trace_event_format(const RsTraceEvent *event)
 		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
 		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n",
 		event->name, event->id);
-	for (guint i = 0; i < event->n_fields; i++)
+	for (guint i = 0; i < event->n_fields && !too_long(out); i++)
 		append_field(out, &event->fields[i]);
 	g_string_append(out, "\nprint fmt: ");
 	append_quoted(out, event->print);
-	for (guint i = 0; i < event->n_print_args; i++)
+	for (guint i = 0; i < event->n_print_args && !too_long(out); i++)
 		append_arg(out, event->print_args[i], event->steps[i].conversion);
 	g_string_append_c(out, '\n');
+	if (too_long(out)) {
+		g_string_truncate(out, RS_TRACE_FORMAT_MAX);
+		g_string_append_printf(out, "\n# cut: it has more than %u bytes\n",
+				       RS_TRACE_FORMAT_MAX);
+	}
 	return g_string_free(out, FALSE);
 }
 

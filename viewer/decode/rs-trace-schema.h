@@ -169,8 +169,11 @@ const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *
 
 /*
  * The event as a Linux format file; for the caller to free. Offsets count from the start of a Linux
- * record, so payload offsets are 8 more here, for the common fields.
+ * record, so payload offsets are 8 more here, for the common fields. An event may name the same
+ * strings any number of times. So what is longer than RS_TRACE_FORMAT_MAX bytes is cut, and the
+ * last line says so: "# cut: …".
  */
+#define RS_TRACE_FORMAT_MAX 65536u
 char *rs_trace_event_format(const RsTraceEvent *event);
 
 G_END_DECLS

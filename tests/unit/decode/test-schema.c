@@ -327,6 +327,49 @@ static void test_unknown_kind(void)
 				      "__get_dynamic_array_len(blob) / 1, 1), "));
 }
 
+/* Symbols may share one long name, and arguments one field: a small descriptor, a long format. */
+static void test_format_bomb(void)
+{
+	static const char *const ends[] = {"\n# cut: it has more than 65536 bytes\n",
+					   "field:u8 e;"};
+	g_autofree RsTraceSymbol *symbols = g_new0(RsTraceSymbol, RS_MAX_SYMBOLS);
+	const RsTraceField *args[RS_TRACE_PRINT_ARGS_MAX];
+	RsTracePrintStep steps[RS_TRACE_PRINT_ARGS_MAX];
+	g_autofree char *name = g_strnfill(60000, 'x'), *text = NULL;
+	RsTraceField field = {.name = "e",
+			      .type = "u8",
+			      .kind = RS_KIND_ENUM,
+			      .size = 1,
+			      .n_symbols = RS_MAX_SYMBOLS,
+			      .symbols = symbols};
+	RsTraceEvent event = {.id = TEST_SWITCH,
+			      .system = "s",
+			      .name = "bomb",
+			      .print = "%s",
+			      .n_print_args = G_N_ELEMENTS(args),
+			      .print_args = args,
+			      .steps = steps,
+			      .n_fields = 1,
+			      .fields = &field};
+
+	for (guint i = 0; i < RS_MAX_SYMBOLS; i++)
+		symbols[i] = (RsTraceSymbol){i, name};
+	for (guint i = 0; i < G_N_ELEMENTS(args); i++) {
+		args[i] = &field;
+		steps[i] = (RsTracePrintStep){.field = &field, .conversion = 's'};
+	}
+	text = rs_trace_event_format(&event);
+	g_assert_true(g_str_has_suffix(text, ends[0]));
+	g_assert_nonnull(strstr(text, ends[1]));
+	g_assert_cmpuint(strlen(text), ==, RS_TRACE_FORMAT_MAX + strlen(ends[0]));
+	/* What fits is whole. */
+	g_clear_pointer(&text, g_free);
+	field.n_symbols = event.n_print_args = 1;
+	text = rs_trace_event_format(&event);
+	g_assert_null(strstr(text, "# cut"));
+	g_assert_true(g_str_has_suffix(text, "xxx\"})\n"));
+}
+
 /* A provider of one event, "name:event", with the id TEST_SWITCH. */
 typedef struct {
 	GByteArray *bytes;
@@ -731,6 +774,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/globs", test_globs);
 	g_test_add_func("/decode/schema/format", test_format);
 	g_test_add_func("/decode/schema/grown", test_grown);
+	g_test_add_func("/decode/schema/format-bomb", test_format_bomb);
 	g_test_add_func("/decode/schema/many-symbols", test_many_symbols);
 	g_test_add_func("/decode/schema/shared-symbols", test_shared_symbols);
 	g_test_add_func("/decode/schema/unknown-kind", test_unknown_kind);

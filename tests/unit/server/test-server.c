@@ -62,6 +62,24 @@ static void set_up_other(struct host *host, gconstpointer data)
 	rs_session_refresh(host->session);
 }
 
+#define MANY 150u
+#define LONG_NAME                                                                                  \
+	"an_event_with_a_name_that_is_rather_long_so_that_its_format_is_too_"                      \
+	"and_the_answer_has_to_come_in_parts_"
+
+static void set_up_many(struct host *host, gconstpointer data)
+{
+	char *names[MANY + 1] = {NULL};
+
+	set_up(host, data);
+	for (guint i = 0; i < MANY; i++)
+		names[i] = g_strdup_printf(LONG_NAME "%u", i);
+	sham_provider(host->sham, "many", (const char *const *)names);
+	rs_session_refresh(host->session);
+	for (guint i = 0; i < MANY; i++)
+		g_free(names[i]);
+}
+
 static void tear_down(struct host *host, gconstpointer data)
 {
 	g_autofree char *dir = g_path_get_dirname(host->path);
@@ -119,6 +137,50 @@ static RsDBusSession1 *connect_to(struct host *host)
 
 	g_assert_nonnull(client);
 	return client;
+}
+
+/* One part; `after` is that of the next one. */
+static char *format_part(RsDBusSession1 *client, guint64 *after)
+{
+	g_autoptr(GVariant) more = NULL;
+	GVariantBuilder options;
+	char *text = NULL;
+
+	g_variant_builder_init(&options, G_VARIANT_TYPE_VARDICT);
+	if (*after)
+		g_variant_builder_add(&options, "{sv}", "after", g_variant_new_uint64(*after));
+	g_assert_true(rs_dbus_session1_call_format_sync(
+		client, "*", g_variant_builder_end(&options), &text, &more, NULL, NULL));
+	*after = 0;
+	g_variant_lookup(more, "next", "t", after);
+	return text;
+}
+
+/* Much that guests describe comes in parts, which together are all of it. */
+static void test_format_parts(struct host *host)
+{
+	g_autoptr(RsDBusSession1) client = connect_to(host);
+	g_autoptr(GString) all = g_string_new(NULL);
+	g_auto(GStrv) names = NULL;
+	guint64 after = 0;
+	guint parts = 0;
+
+	do {
+		g_autofree char *text = format_part(client, &after);
+
+		g_assert_cmpuint(strlen(text), <, 2 * 65536);
+		g_string_append(all, text);
+		parts++;
+	} while (after);
+	g_assert_cmpuint(parts, >, 1);
+	g_assert_cmpuint(parts, <, 10);
+	names = g_strsplit(all->str, "\nname: ", -1);
+	g_assert_cmpuint(g_strv_length(names), ==, 2 + MANY);
+	for (guint i = 0; i < MANY; i++) {
+		g_autofree char *want = g_strdup_printf(LONG_NAME "%u\nID: ", i);
+
+		g_assert_true(g_str_has_prefix(names[2 + i], want));
+	}
 }
 
 static void test_control(struct host *host)
@@ -657,6 +719,7 @@ int main(int argc, char **argv)
 	} tests[] = {
 		{"/server/server/part", test_part, set_up_other},
 		{"/server/server/sources", test_sources, set_up_other},
+		{"/server/server/format-parts", test_format_parts, set_up_many},
 		{"/server/server/control", test_control},
 		{"/server/server/claim", test_claim},
 		{"/server/server/region", test_region_is_read_only},
