@@ -78,15 +78,17 @@ static void collect(struct batch *batch, uint32_t leaving)
 			.site = &g_array_index(patcher->sites, struct rs_patch_site, i),
 		};
 
-		bool leaves = leaving && change.site->provider == leaving;
-
-		change.on = patcher->wishes[change.site->event] != 0 && !leaves;
-		if (patcher->asked || leaves)
+		/* What others wish must not keep a provider's text from being restored. */
+		if (leaving && change.site->provider != leaving)
+			continue;
+		change.on = patcher->wishes[change.site->event] != 0 && !leaving;
+		if (patcher->asked || leaving)
 			change.site->refused = false;
 		if (change.on != change.site->on && !change.site->refused)
 			g_array_append_val(batch->changes, change);
 	}
-	patcher->asked = false;
+	if (!leaving)
+		patcher->asked = false;
 	sort(batch->changes);
 }
 
@@ -223,6 +225,7 @@ static void note_outcome(struct batch *batch, const struct change *change,
 {
 	struct rs_patch_site *site = change->site;
 
+	site->stuck = false;
 	switch (outcome) {
 	case RS_APPLY_DONE:
 		site->on = change->on;
@@ -236,11 +239,12 @@ static void note_outcome(struct batch *batch, const struct change *change,
 		refuse(batch, site, "its text changed under our eyes", NULL);
 		break;
 	case RS_APPLY_UNWRITABLE:
+		site->stuck = site->on;
 		refuse(batch, site, "its text cannot be written", NULL);
 		break;
 	case RS_APPLY_UNCERTAIN:
 		/* It may hold our JMP, so keep the journal. */
-		site->on = true;
+		site->on = site->stuck = true;
 		if (failed) /* the next batch tries again */
 			break;
 		refuse(batch, site, "its text was written in part and cannot be put back", NULL);
@@ -275,7 +279,8 @@ static int apply(struct batch *batch, struct rs_error *err)
 void rs_patcher_settle(struct rs_patcher *patcher)
 {
 	rs_patcher_count(patcher);
-	if (patcher->sites_on || !patcher->journal || !rs_journal_count(patcher->journal))
+	if (patcher->sites_on || patcher->owed || !patcher->journal ||
+	    !rs_journal_count(patcher->journal))
 		return;
 	/* Nothing of ours is left in the text. If the file cannot be cut, it is only too long. */
 	if (rs_journal_clear(patcher->journal, NULL))

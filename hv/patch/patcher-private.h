@@ -21,10 +21,11 @@ struct rs_patcher {
 	uint32_t counts_end;
 	uint64_t sites_on;
 	bool asked; /* somebody made a wish since the last batch */
+	bool owed;  /* text of a provider that was removed may hold our JMPs: keep the journal */
 	struct rs_patcher_stats stats;
 };
 
-/* One batch. Switches off all sites of provider `leaving` (0: none), whatever the wishes say. */
+/* One batch. `leaving` not 0: it only switches off the sites of that provider. */
 int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
 		     struct rs_error *err);
 

@@ -185,6 +185,8 @@ int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, st
 
 		if (site.provider != provider)
 			g_array_index(patcher->sites, struct rs_patch_site, kept++) = site;
+		else
+			patcher->owed |= site.on && (ret || site.stuck);
 	}
 	g_array_set_size(patcher->sites, kept);
 	rs_patcher_settle(patcher);
@@ -197,6 +199,7 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 	g_hash_table_remove_all(patcher->providers);
 	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
 	rs_patcher_count(patcher);
+	patcher->owed = false;
 	if (patcher->journal)
 		rs_journal_clear(patcher->journal, NULL);
 }

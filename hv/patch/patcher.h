@@ -68,7 +68,10 @@ void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t s
 int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
 			    uint32_t *refused, struct rs_error *err);
 
-/* A provider goes: restores its sites at once, then forgets them, also on failure. */
+/*
+ * A provider goes: restores its sites at once, and then forgets them, also on failure. If our JMPs
+ * may be left in its text, the journal keeps their records until rs_patcher_forget().
+ */
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);
 
 /* The text is gone (reboot, execve). Forgets providers, sites and wishes; clears the journal. */

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static char *journal_path;
 
@@ -337,6 +339,74 @@ static void test_moved(void)
 	guest_deinit(&guest);
 }
 
+/* The text of a provider cannot be restored when it goes: then the journal keeps it. */
+static void leave_patched(int error)
+{
+	struct rs_journal_report report = {0};
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 4, 2);
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 0);
+	guest.fake.fail_write = error;
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==,
+			error == -EFAULT ? 0 : error);
+	guest.fake.fail_write = 0;
+	g_assert_cmpuint(guest_count_on(&guest), ==, 2);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
+					  &patcher, NULL),
+			==, 0);
+	g_assert_cmpuint(report.restored, ==, 2);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
+static void test_left_patched(void)
+{
+	leave_patched(-EIO);
+	leave_patched(-EFAULT);
+}
+
+/* Another provider's wish, which fails on a full disk, keeps no text from being restored. */
+static void test_leaves_alone(void)
+{
+	struct rs_site_list half;
+	struct rs_patcher *patcher;
+	struct rlimit old, full;
+	struct guest guest;
+
+	guest_init(&guest, 4, 4);
+	half = guest.list;
+	half.count = 2;
+	guest.list.at.v += 2 * sizeof(struct rs_site);
+	guest.list.count = 2;
+	patcher = patcher_of(&guest, journal_path);
+	half.provider = 2;
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &half, NULL, NULL), ==, 0);
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 0);
+	g_assert_true(guest_is_jmp(&guest, 0));
+	rs_patcher_want(patcher, FIRST + 2, 1);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	full = old;
+	full.rlim_cur = sizeof(struct rs_journal_header);
+	setrlimit(RLIMIT_FSIZE, &full);
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 2, NULL), ==, 0);
+	g_assert_true(guest_is_nop(&guest, 0));
+	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, -EFBIG);
+	g_assert_true(guest_is_nop(&guest, 2));
+	setrlimit(RLIMIT_FSIZE, &old);
+	commit(patcher, 0);
+	g_assert_true(guest_is_jmp(&guest, 2));
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
 static void test_journal_refuses(void)
 {
 	struct rs_patcher *patcher = NULL;
@@ -348,7 +418,7 @@ static void test_journal_refuses(void)
 					  -1, NULL));
 	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, NULL,
 					  &patcher, &err),
-			==, -EINVAL);
+			==, -EIO);
 	g_assert_true(g_file_test(journal_path, G_FILE_TEST_EXISTS));
 	g_unlink(journal_path);
 	guest_deinit(&guest);
@@ -442,6 +512,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/patcher/torn-write", test_torn_write);
 	g_test_add_func("/patch/patcher/unreadable", test_unreadable);
 	g_test_add_func("/patch/patcher/moved", test_moved);
+	g_test_add_func("/patch/patcher/left-patched", test_left_patched);
+	g_test_add_func("/patch/patcher/leaves-alone", test_leaves_alone);
 	g_test_add_func("/patch/patcher/journal-refuses", test_journal_refuses);
 	g_test_add_func("/patch/patcher/providers", test_providers);
 	g_test_add_func("/patch/patcher/self", test_self);
