@@ -51,7 +51,8 @@ static void set_text(GKeyFile *file, const char *group, const char *key, const c
 		g_key_file_set_string(file, group, key, text);
 }
 
-static int write_entry(int fd, const RsTraceRundirEntry *entry, struct rs_error *err)
+static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry,
+		       struct rs_error *err)
 {
 	g_autoptr(GKeyFile) file = g_key_file_new();
 	g_autofree char *text = NULL;
@@ -73,7 +74,8 @@ static int write_entry(int fd, const RsTraceRundirEntry *entry, struct rs_error 
 	}
 	text = g_key_file_to_data(file, &size, NULL);
 	if (write(fd, text, size) != (ssize_t)size)
-		return rs_error_set(err, errno ? errno : EIO, "cannot write the session's file: %s",
+		return rs_error_set(err, errno ? errno : EIO,
+				    "cannot write the session's file %s: %s", path,
 				    g_strerror(errno ? errno : EIO));
 	return 0;
 }
@@ -89,7 +91,7 @@ static int replace(const char *path, const RsTraceRundirEntry *entry, struct rs_
 
 	if (fd < 0)
 		return rs_error_set(err, errno, "%s: %s", made, g_strerror(errno));
-	ret = write_entry(fd, entry, err);
+	ret = write_entry(fd, path, entry, err);
 	if (!ret && (flock(fd, LOCK_EX | LOCK_NB) || rename(made, path)))
 		ret = rs_error_set(err, errno, "%s: %s", path, g_strerror(errno));
 	if (!ret)
