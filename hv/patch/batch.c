@@ -125,6 +125,12 @@ static int make_patch(const struct change *change, struct rs_text_patch *patch,
 			   why);
 }
 
+/* One record is enough for any number of switches, unless the text moves in physical memory. */
+static bool is_journalled(const struct rs_patch_site *site)
+{
+	return site->journalled && site->journalled_phys.v == site->at_phys.v;
+}
+
 /* True: the site is to be changed. False: it was refused, or is as it should be. */
 static bool check(struct batch *batch, struct rs_page_reader *reader, const struct change *change,
 		  struct rs_text_patch *patch)
@@ -138,6 +144,8 @@ static bool check(struct batch *batch, struct rs_page_reader *reader, const stru
 		refuse(batch, site, "its text cannot be read", &why);
 		return false;
 	}
+	if (site->journalled && !is_journalled(site))
+		batch->patcher->moved = true;
 	found = rs_insn_compare(site->at, site->target, text);
 	site->on = found == RS_TEXT_JMP;
 	if (found == RS_TEXT_FOREIGN) {
@@ -155,6 +163,63 @@ static bool check(struct batch *batch, struct rs_page_reader *reader, const stru
 	return true;
 }
 
+static int by_place(gconstpointer a, gconstpointer b, gpointer patches)
+{
+	const struct rs_text_patch *all = patches;
+	uint64_t x = all[*(const guint *)a].at_phys.v, y = all[*(const guint *)b].at_phys.v;
+
+	return x < y ? -1 : x > y;
+}
+
+/* As text nearly always lies in memory: in the order of its addresses, and nothing twice. */
+static bool in_order(const struct batch *batch)
+{
+	for (guint i = 1; i < batch->changes->len; i++) {
+		if (batch->patches[i].at_phys.v < batch->patches[i - 1].at_phys.v + RS_SITE_BYTES)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A guest may have one page of text at two addresses, with a site of its own at each of them. Then
+ * only one of the two is written. The other is refused, or it is off together with the first.
+ */
+static void drop_shared(struct batch *batch)
+{
+	guint n = batch->changes->len, kept = 0;
+	g_autofree guint *order = NULL;
+	g_autofree bool *drop = NULL;
+
+	if (in_order(batch))
+		return;
+	order = g_new(guint, n);
+	drop = g_new0(bool, n);
+	for (guint i = 0; i < n; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (gint)n, sizeof(*order), by_place, batch->patches);
+	for (guint i = 1; i < n; i++) {
+		guint first = order[i - 1], second = order[i];
+
+		if (batch->patches[second].at_phys.v - batch->patches[first].at_phys.v >=
+		    RS_SITE_BYTES)
+			continue;
+		drop[second] = true;
+		if (change_at(batch, second)->on)
+			refuse(batch, change_at(batch, second)->site,
+			       "its text is that of another site", NULL);
+		else
+			change_at(batch, second)->site->on = false;
+	}
+	for (guint i = 0; i < n; i++) {
+		if (drop[i])
+			continue;
+		*change_at(batch, kept) = *change_at(batch, i);
+		batch->patches[kept++] = batch->patches[i];
+	}
+	g_array_set_size(batch->changes, kept);
+}
+
 static void check_all(struct batch *batch)
 {
 	struct rs_page_reader *reader = rs_page_reader_create(batch->target, 0);
@@ -170,6 +235,8 @@ static void check_all(struct batch *batch)
 	}
 	g_array_set_size(batch->changes, kept);
 	rs_page_reader_destroy(reader);
+	if (batch->target->ops->read_phys)
+		drop_shared(batch);
 }
 
 /* Recovery finds a process by its id and start time, and a machine's text by physical address. */
@@ -181,12 +248,6 @@ static void name_process(struct batch *batch)
 	    rs_journal_process(batch->patcher->journal, NULL) == (uint32_t)pid)
 		return;
 	rs_journal_set_process(batch->patcher->journal, (uint32_t)pid, rs_process_start_time(pid));
-}
-
-/* One record is enough for any number of switches, unless the text moves in physical memory. */
-static bool is_journalled(const struct rs_patch_site *site)
-{
-	return site->journalled && site->journalled_phys.v == site->at_phys.v;
 }
 
 static int write_journal(struct batch *batch, struct rs_error *err)
@@ -278,13 +339,21 @@ static int apply(struct batch *batch, struct rs_error *err)
 
 void rs_patcher_settle(struct rs_patcher *patcher)
 {
+	struct rs_journal_report report;
+
 	rs_patcher_count(patcher);
 	if (patcher->sites_on || patcher->owed || !patcher->journal ||
 	    !rs_journal_count(patcher->journal))
 		return;
-	/* Nothing of ours is left in the text. If the file cannot be cut, it is only too long. */
-	if (rs_journal_clear(patcher->journal, NULL))
+	/*
+	 * Nothing of ours is left in the text. If the file cannot be cut, it is only too long. A
+	 * guest may have moved a page of its text since we patched it. Then the journal knows where
+	 * it was.
+	 */
+	if (patcher->moved ? rs_journal_recover(patcher->journal, patcher->target, &report, NULL)
+			   : rs_journal_clear(patcher->journal, NULL))
 		return;
+	patcher->moved = false;
 	for (guint i = 0; i < patcher->sites->len; i++)
 		g_array_index(patcher->sites, struct rs_patch_site, i).journalled = false;
 }

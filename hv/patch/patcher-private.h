@@ -21,6 +21,7 @@ struct rs_patcher {
 	uint32_t counts_end;
 	uint64_t sites_on;
 	bool asked; /* somebody made a wish since the last batch */
+	bool moved; /* text was found elsewhere: its earlier place may hold our JMP */
 	bool owed;  /* text of a provider that was removed may hold our JMPs: keep the journal */
 	struct rs_patcher_stats stats;
 };

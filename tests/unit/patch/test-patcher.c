@@ -303,10 +303,19 @@ static void test_unreadable(void)
 	guest_deinit(&guest);
 }
 
+enum { ELSEWHERE = 0x300000 };
+
+/* The guest copies the first page of its text, and goes on in the copy. */
+static void move_text(struct guest *guest)
+{
+	memcpy(guest->ram + ELSEWHERE, guest->ram + TEXT_GPA, RS_PAGE_SIZE);
+	memcpy(guest->writable + ELSEWHERE, guest->writable + TEXT_GPA, RS_PAGE_SIZE);
+	fake_target_map(&guest->fake, ROOT, TEXT, ELSEWHERE, 1);
+}
+
 /* The guest has moved a page of its text: the journal must name the place where it lies now. */
 static void test_moved(void)
 {
-	enum { ELSEWHERE = 0x300000 };
 	struct rs_journal_report report = {0};
 	struct rs_patcher *patcher;
 	struct guest guest;
@@ -320,9 +329,7 @@ static void test_moved(void)
 	commit(patcher, 0);
 	rs_patcher_want(patcher, FIRST, -1);
 	commit(patcher, 0);
-	memcpy(guest.ram + ELSEWHERE, guest.ram + TEXT_GPA, RS_PAGE_SIZE);
-	memcpy(guest.writable + ELSEWHERE, guest.writable + TEXT_GPA, RS_PAGE_SIZE);
-	fake_target_map(&guest.fake, ROOT, TEXT, ELSEWHERE, 1);
+	move_text(&guest);
 	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
 	g_assert_true(g_file_get_contents(journal_path, &journal, &size, NULL));
@@ -405,6 +412,134 @@ static void test_leaves_alone(void)
 	g_assert_true(guest_is_jmp(&guest, 2));
 	rs_patcher_destroy(patcher);
 	guest_deinit(&guest);
+}
+
+static void check_clean(struct guest *guest, const uint8_t *text)
+{
+	g_assert_cmpmem(guest->ram + TEXT_GPA, RS_PAGE_SIZE, text, RS_PAGE_SIZE);
+	g_assert_cmpmem(guest->ram + ELSEWHERE, RS_PAGE_SIZE, text, RS_PAGE_SIZE);
+	g_assert_false(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+}
+
+/*
+ * The guest moves a page that holds our JMPs. Both the copy and the page that it left are restored,
+ * since the guest may map that page again.
+ */
+static void test_moved_while_on(void)
+{
+	uint8_t text[RS_PAGE_SIZE];
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 4, 2);
+	memcpy(text, guest.ram + TEXT_GPA, sizeof(text));
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 0);
+	move_text(&guest);
+	g_assert_cmpint(memcmp(guest.ram + ELSEWHERE, text, RS_PAGE_SIZE), !=, 0);
+	rs_patcher_want(patcher, FIRST, -1);
+	commit(patcher, 0);
+	rs_patcher_destroy(patcher);
+	check_clean(&guest, text);
+	guest_deinit(&guest);
+}
+
+static void move_now(struct fake_target *fake)
+{
+	fake->on_pause = NULL;
+	move_text((struct guest *)(void *)((char *)fake - offsetof(struct guest, fake)));
+}
+
+/* It moves the page after we have walked to it, and before we write there. */
+static void test_moved_meanwhile(void)
+{
+	uint8_t text[RS_PAGE_SIZE];
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 4, 2);
+	memcpy(text, guest.ram + TEXT_GPA, sizeof(text));
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, FIRST, 1);
+	guest.fake.on_pause = move_now;
+	commit(patcher, 0);
+	g_assert_cmpint(memcmp(guest.ram + TEXT_GPA, text, RS_PAGE_SIZE), !=, 0);
+	rs_patcher_want(patcher, FIRST, -1);
+	commit(patcher, 0);
+	rs_patcher_destroy(patcher);
+	check_clean(&guest, text);
+	guest_deinit(&guest);
+}
+
+/* The session is killed, and another one finds its journal. */
+static void kill_and_recover(struct guest *guest, struct rs_patcher *patcher,
+			     struct rs_journal_report *report)
+{
+	gsize size;
+	char *journal;
+
+	g_assert_true(g_file_get_contents(journal_path, &journal, &size, NULL));
+	rs_patcher_forget(patcher);
+	rs_patcher_destroy(patcher);
+	g_assert_true(g_file_set_contents(journal_path, journal, (gssize)size, NULL));
+	g_free(journal);
+	g_assert_cmpint(rs_patcher_create(&guest->fake.base, RS_PATCH_HOST, journal_path, report,
+					  &patcher, NULL),
+			==, 0);
+	rs_patcher_destroy(patcher);
+}
+
+#define SHARED 4u /* sites in the first page, and their likes in the second one */
+#define IN_PAGE (RS_PAGE_SIZE / 64u)
+
+static void want_shared(struct rs_patcher *patcher, int delta, bool one_by_one)
+{
+	for (uint16_t i = 0; i < SHARED; i++)
+		rs_patcher_want(patcher, FIRST + i, delta);
+	if (one_by_one)
+		rs_patcher_commit(patcher, NULL, NULL);
+	for (uint16_t i = 0; i < SHARED; i++)
+		rs_patcher_want(patcher, FIRST + IN_PAGE + i, delta);
+	rs_patcher_commit(patcher, NULL, NULL);
+}
+
+/*
+ * One page at two addresses: sites of two events are the same bytes, and each wants a JMP of its
+ * own there. The text is as it was once both are off, or the session was killed.
+ */
+static void test_shared(bool killed, bool one_by_one)
+{
+	struct rs_journal_report report = {0};
+	uint8_t text[RS_PAGE_SIZE];
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, IN_PAGE + SHARED, IN_PAGE + SHARED);
+	memcpy(text, guest.ram + TEXT_GPA, sizeof(text));
+	/* The likes lead elsewhere: a JMP of theirs has other bytes. */
+	fake_target_map(&guest.fake, ROOT, TEXT + RS_PAGE_SIZE, TEXT_GPA, 1);
+	patcher = patcher_of(&guest, journal_path);
+	for (guint round = 0; round < 3; round++) {
+		want_shared(patcher, 1, one_by_one);
+		g_assert_cmpint(memcmp(guest.ram + TEXT_GPA, text, RS_PAGE_SIZE), !=, 0);
+		if (killed)
+			break;
+		want_shared(patcher, -1, one_by_one);
+		g_assert_cmpmem(guest.ram + TEXT_GPA, RS_PAGE_SIZE, text, RS_PAGE_SIZE);
+	}
+	if (killed)
+		kill_and_recover(&guest, patcher, &report);
+	else
+		rs_patcher_destroy(patcher);
+	g_assert_cmpmem(guest.ram + TEXT_GPA, RS_PAGE_SIZE, text, RS_PAGE_SIZE);
+	guest_deinit(&guest);
+}
+
+static void test_shared_page(void)
+{
+	for (guint way = 0; way < 4; way++)
+		test_shared(way & 1, way & 2);
 }
 
 static void test_journal_refuses(void)
@@ -512,6 +647,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/patcher/torn-write", test_torn_write);
 	g_test_add_func("/patch/patcher/unreadable", test_unreadable);
 	g_test_add_func("/patch/patcher/moved", test_moved);
+	g_test_add_func("/patch/patcher/moved/while-on", test_moved_while_on);
+	g_test_add_func("/patch/patcher/moved/meanwhile", test_moved_meanwhile);
+	g_test_add_func("/patch/patcher/shared-page", test_shared_page);
 	g_test_add_func("/patch/patcher/left-patched", test_left_patched);
 	g_test_add_func("/patch/patcher/leaves-alone", test_leaves_alone);
 	g_test_add_func("/patch/patcher/journal-refuses", test_journal_refuses);
