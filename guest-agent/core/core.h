@@ -13,6 +13,8 @@
 #include <ringside/control.h>
 #include <ringside/filter.h>
 
+#pragma GCC visibility push(hidden) /* not for who links the agent */
+
 /* Where the table of tasks lies. */
 struct rs_names {
 	uint8_t *buckets;
@@ -104,5 +106,7 @@ uint64_t rs_core_time_from(uint32_t *chain);
 uint64_t rs_core_time_until(uint32_t *chain);
 uint32_t rs_core_cpu(void);
 uint32_t rs_core_pid(void);
+
+#pragma GCC visibility pop
 
 #endif

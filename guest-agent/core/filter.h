@@ -17,6 +17,8 @@
 #include "dyn.h"
 #include <ringside/filter.h>
 
+#pragma GCC visibility push(hidden) /* not for who links the agent */
+
 struct rs_filter_input {
 	const void *entry;   /* the payload's fixed part */
 	uint32_t entry_size; /* bytes of it */
@@ -35,5 +37,7 @@ struct rs_filter_input {
  */
 bool rs_filter_run(const struct rs_filter_program *program, uint32_t size,
 		   const struct rs_filter_input *input);
+
+#pragma GCC visibility pop
 
 #endif

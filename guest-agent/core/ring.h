@@ -18,6 +18,8 @@
 #include <ringside/region.h>
 #include <ringside/ring.h>
 
+#pragma GCC visibility push(hidden) /* not for who links the agent */
+
 /* How the producers of a ring may meet. A constant in every call on the fast path. */
 enum rs_producers {
 	RS_NESTED,      /* on one vCPU, each inside another: plain instructions */
@@ -380,5 +382,7 @@ rs_ring_emit_fast(const struct rs_rings *rings, const uint32_t index,
 	rs_ring_commit_to(area, index, shared, page, units * RS_RING_UNIT);
 	return true;
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -16,12 +16,14 @@ import subprocess
 import sys
 import tempfile
 
-from harness import KVM, Ringside, check, run_tests
+from harness import KVM, Background, Ringside, check, run_tests, wait_for
 
 SOURCE, BUILD, MESON = sys.argv[1:4]
 TUTORIALS = os.path.join(SOURCE, 'docs/tutorials')
 WARNINGS = ['-Wall', '-Wextra', '-Werror']
 COMPILERS = [cc for cc in ('gcc', 'clang') if shutil.which(cc)]
+# What the bare-metal port has of it: compilers call some of these by themselves.
+C_LIBRARY = {'memcmp', 'memcpy', 'memmove', 'memset', 'strcmp', 'strlen', 'strncmp'}
 CXX = {'gcc': 'g++', 'clang': 'clang++'}
 
 
@@ -42,14 +44,20 @@ def install():
 
 
 def find(path):
-    found = glob.glob(f'{KIT}/**/{path}', recursive=True)
+    found = [file for file in FILES if file.endswith(f'/{path}')]
     assert len(found) == 1, (path, found)
     return found[0]
 
 
 KIT = install()
+FILES = [os.path.join(folder, name) for folder, _, names in os.walk(KIT) for name in names]
 os.environ['PKG_CONFIG_PATH'] = os.path.dirname(find('ringside-hosted.pc'))
+# pkg-config puts this before every path, so GLib must be there too.
 os.environ['PKG_CONFIG_SYSROOT_DIR'] = KIT
+for folder in ('include', 'lib'):
+    if not os.path.exists(f'{KIT}/usr/{folder}'):
+        os.symlink(f'/usr/{folder}', f'{KIT}/usr/{folder}')
+os.environ['LD_LIBRARY_PATH'] = os.path.dirname(find('libringside.so'))
 rs = Ringside(find('bin/ringside'))
 
 
@@ -63,9 +71,12 @@ def command_of_tutorial(name):
         return re.search(rf'^    (gcc -O2 .* {name}\.c .*)$', page.read(), re.M)[1]
 
 
-def build_as_tutorial_says(name, cc, *more):
+def build_as_tutorial_says(name, cc, *more, dishes='30'):
     """Builds in the current folder."""
-    shutil.copy(f'{TUTORIALS}/{name}.c', '.')
+    with open(f'{TUTORIALS}/{name}.c', encoding='utf-8') as file:
+        text = file.read()
+    with open(f'{name}.c', 'w', encoding='utf-8') as file:
+        file.write(text.replace('i < 30;', f'i < {dishes};'))
     command = command_of_tutorial(name)
     assert command.startswith('gcc ')
     run('sh', '-c', ' '.join([cc, *WARNINGS, *more, command[len('gcc '):]]))
@@ -127,18 +138,84 @@ def test_languages():
 
 def test_headers():
     """Checks that each header can be included alone, in C17 and in C++17."""
-    flags = pkg_config('--cflags', 'ringside-hosted', 'ringside-baremetal')
+    flags = pkg_config('--cflags', 'ringside-hosted', 'ringside-baremetal', 'libringside')
     flags = [flag for flag in flags if flag.startswith('-I')]
-    headers = [path for path in glob.glob(f'{KIT}/**/*.h', recursive=True)
-               if not path.endswith('/event_impl.h')]  # it says that event.h is to be included
-    check(len(headers) > 15, f'{len(headers)} headers')
+    headers = [path for path in FILES  # event_impl.h says that event.h is to be included
+               if path.endswith('.h') and not path.endswith('/event_impl.h')]
+    check(len(headers) > 40, f'{len(headers)} headers')
     for number, path in enumerate(headers):
         with open(f'{number}.c', 'w', encoding='utf-8') as file:
             file.write(f'#include "{path}"\n#include "{path}"\n')
     sources = sorted(glob.glob('[0-9]*.c'))
+    with open('all.c', 'w', encoding='utf-8') as file:
+        file.write(''.join(f'#include "{path}"\n' for path in sorted(headers)))
     for cc in COMPILERS:
-        run(cc, '-std=c17', *WARNINGS, '-fsyntax-only', *flags, *sources)
-        run(CXX[cc], '-x', 'c++', '-std=c++17', *WARNINGS, '-fsyntax-only', *flags, *sources)
+        files = sources if cc == 'gcc' else ['all.c']  # one by one takes its time
+        run(cc, '-std=c17', *WARNINGS, '-fsyntax-only', *flags, *files)
+        run(CXX[cc], '-x', 'c++', '-std=c++17', *WARNINGS, '-fsyntax-only', *flags, *files)
+
+
+def declared_by(names, package):
+    """The functions that these headers declare and do not define, as the compiler sees them."""
+    paths = [find(name) for name in names]
+    with open('all.c', 'w', encoding='utf-8') as file:
+        file.write(''.join(f'#include "{path}"\n' for path in paths))
+    run('gcc', '-fsyntax-only', '-aux-info', 'declared', *pkg_config('--cflags', package), 'all.c')
+    with open('declared', encoding='utf-8') as file:
+        found = re.findall(r'^/\* (.+):\d+:NC \*/ extern .*?(\w+) \(', file.read(), re.M)
+    return {name for path, name in found if path in paths}
+
+
+def exported_by(library):
+    return {line.split()[2].split('@')[0]
+            for line in run('nm', '-D', '--defined-only', library).splitlines()
+            if line.split()[1] != 'A'}  # the name of the version
+
+
+def whole(*libraries):
+    """Links all of these static libraries into a shared one."""
+    parts = [find(f'libringside-{name}.a') for name in libraries]
+    run('gcc', '-shared', '-o', 'whole.so', '-Wl,--whole-archive', *parts, '-Wl,--no-whole-archive')
+    return './whole.so'
+
+
+def test_symbols():
+    """Checks that who links a library gets what its headers declare, and nothing else."""
+    names = [os.path.basename(path) for path in FILES if '/include/libringside/' in path]
+    declared = declared_by(names, 'libringside')
+    exported = exported_by(find('libringside.so'))
+    check(len(declared) > 100, f'{len(declared)} functions')
+    check(exported == declared, f'libringside exports its API: {exported ^ declared}')
+    declared = declared_by(['agent.h', 'event.h', 'event_impl.h', 'rs_hosted.h'], 'ringside-hosted')
+    declared.add('rs_event_ctl')  # no function
+    exported = exported_by(whole('hosted', 'agent'))
+    check(exported == declared, f'the agent exports its API: {exported ^ declared}')
+    # A static library hides nothing from who links it, so its names must not be anybody's.
+    for name in ('hosted', 'agent', 'baremetal', 'agent-core'):
+        symbols = run('nm', '-g', '--defined-only', '--format=posix', find(f'libringside-{name}.a'))
+        others = {line.split()[0] for line in symbols.splitlines() if ' ' in line} - C_LIBRARY
+        others = {symbol for symbol in others if not symbol.startswith('rs_')}
+        check(not others, f'libringside-{name}.a has only names that begin with rs_: {others}')
+    versions = run('readelf', '-d', find('libringside.so'))
+    check('libringside.so.0]' in versions, 'its soname has a version')
+
+
+def test_observer():
+    """Checks that the example of an observer prints what the session itself prints."""
+    build_as_tutorial_says('first-program', 'gcc', dishes='200')
+    shutil.copy(f'{SOURCE}/docs/examples/observer.c', '.')
+    flags = pkg_config('--cflags', '--libs', 'libringside')
+    for cc in COMPILERS:
+        run(cc, *WARNINGS, '-Wno-unused-parameter', '-o', f'observer-{cc}', 'observer.c', *flags)
+    session = Background(rs, 'run', '-e', 'kitchen:*', '--name', 'seen', '--hosted', './program')
+    wait_for('an event', lambda: b'soup' in session.read(session.out))
+    observers = [Background(Ringside(f'./observer-{cc}'), 'seen') for cc in COMPILERS]
+    code, wanted, said = session.end()
+    wanted = [line for line in wanted.splitlines() if b'kitchen:cooked' in line]
+    check(code == 0 and len(wanted) == 200, f'the session printed {len(wanted)} events: {said}')
+    for observer in observers:
+        code, seen, said = observer.end()
+        check(code == 0 and seen.splitlines() == wanted, f'an observer printed them too: {said}')
 
 
 def in_folder(test):
@@ -154,5 +231,6 @@ def in_folder(test):
     return wrapped
 
 
-run_tests([in_folder(test) for test in (test_headers, test_program, test_guest, test_languages)],
+run_tests([in_folder(test) for test in (test_headers, test_symbols, test_program, test_guest,
+                                             test_languages, test_observer)],
           only=sys.argv[4:])

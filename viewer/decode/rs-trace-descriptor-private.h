@@ -9,6 +9,7 @@
 #include "rs-trace-schema.h"
 
 G_BEGIN_DECLS
+#pragma GCC visibility push(hidden) /* not for outsiders */
 
 /*
  * An event with what it owns. Strings point into `bytes`, a copy of the descriptor. So a hostile
@@ -27,6 +28,7 @@ gsize rs_trace_descriptor_memory(const RsTraceDescriptor *descriptor);
 /* NULL is accepted. */
 void rs_trace_descriptor_free(RsTraceDescriptor *descriptor);
 
+#pragma GCC visibility pop
 G_END_DECLS
 
 #endif

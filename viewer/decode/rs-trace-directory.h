@@ -13,6 +13,7 @@
 #include <ringside/directory.h>
 
 G_BEGIN_DECLS
+#pragma GCC visibility push(hidden) /* not for outsiders */
 
 /*
  * Takes a private copy of the head of the directory, which lies at the start of `size` bytes of
@@ -32,6 +33,7 @@ gboolean rs_trace_directory_take_entry(const struct rs_directory *head, const vo
 /* The offset where the directory ends and regions may begin. `head` was checked. */
 guint64 rs_trace_directory_end(const struct rs_directory *head);
 
+#pragma GCC visibility pop
 G_END_DECLS
 
 #endif

@@ -23,6 +23,7 @@
 #include "rs-trace-decoder.h"
 
 G_BEGIN_DECLS
+#pragma GCC visibility push(hidden) /* not for outsiders */
 
 typedef struct _RsTraceMerger RsTraceMerger;
 
@@ -52,6 +53,7 @@ void rs_trace_merger_flush(RsTraceMerger *merger);
 /* Bytes of records held now. */
 gsize rs_trace_merger_held(const RsTraceMerger *merger);
 
+#pragma GCC visibility pop
 G_END_DECLS
 
 #endif

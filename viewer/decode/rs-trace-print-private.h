@@ -9,6 +9,7 @@
 #include "rs-trace-schema.h"
 
 G_BEGIN_DECLS
+#pragma GCC visibility push(hidden) /* not for outsiders */
 
 /*
  * Fills print, print_args and steps of `event`, whose fields are complete. `print` NULL: makes a
@@ -18,6 +19,7 @@ gboolean rs_trace_print_parse(RsTraceEvent *event, const char *print, const char
 			      GError **error);
 void rs_trace_print_clear(RsTraceEvent *event);
 
+#pragma GCC visibility pop
 G_END_DECLS
 
 #endif

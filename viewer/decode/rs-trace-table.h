@@ -16,6 +16,7 @@
 #include "rs-trace-schema.h"
 
 G_BEGIN_DECLS
+#pragma GCC visibility push(hidden) /* not for outsiders */
 
 typedef struct _RsTraceTable RsTraceTable;
 
@@ -39,6 +40,7 @@ gboolean rs_trace_table_pending(const RsTraceTable *table);
 /* The next look hands out everything once more. */
 void rs_trace_table_forget(RsTraceTable *table);
 
+#pragma GCC visibility pop
 G_END_DECLS
 
 #endif

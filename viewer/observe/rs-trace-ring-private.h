@@ -30,11 +30,15 @@ typedef struct {
 	guint offset; /* bytes in it */
 } RsTraceRingPosition;
 
+#pragma GCC visibility push(hidden) /* not for outsiders */
+
 /* `ring` is below the region's ring_count. */
 void rs_trace_ring_place(const RsTraceRegion *region, guint ring, RsTraceRingPlace *out);
 void rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out);
 /* Records ever reserved. */
 guint64 rs_trace_ring_total(const RsTraceRingPlace *place, const RsTraceRingPosition *at);
+
+#pragma GCC visibility pop
 
 static inline const struct rs_ring_page *rs_trace_ring_page(const RsTraceRingPlace *place,
 							    gint64 seq)

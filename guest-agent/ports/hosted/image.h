@@ -5,7 +5,11 @@
 
 #include <ringside/agent.h>
 
+#pragma GCC visibility push(hidden) /* not for who links the agent */
+
 /* Sets the image range and the build id of the image that `provider` itself lies in. */
 void rs_hosted_image(struct rs_agent_provider *provider);
+
+#pragma GCC visibility pop
 
 #endif

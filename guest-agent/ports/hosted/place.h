@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#pragma GCC visibility push(hidden) /* not for who links the agent */
+
 struct rs_hosted_place {
 	uint8_t *memory; /* the directory: [0, directory_size) of memory_size bytes */
 	uint64_t directory_size, memory_size;
@@ -48,5 +50,7 @@ void rs_hosted_forget_host(struct rs_hosted_place *place);
 
 /* The number in an environment variable. -1: there is none, or it is invalid. */
 int rs_hosted_number(const char *variable);
+
+#pragma GCC visibility pop
 
 #endif

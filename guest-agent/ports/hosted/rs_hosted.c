@@ -23,7 +23,7 @@
 
 #define LATE_LOOK_NS 10000000 /* ns between two looks for an answer that comes late */
 
-RS_PROVIDER(provider, NULL);
+static RS_PROVIDER(provider, NULL);
 
 static struct {
 	bool active;

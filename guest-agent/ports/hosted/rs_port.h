@@ -18,6 +18,8 @@
 
 extern int sched_getcpu(void); /* declared by sched.h for _GNU_SOURCE only */
 
+#pragma GCC visibility push(hidden) /* not for who links the agent */
+
 /* Facts of a thread. Filled on the thread's first event, and anew after fork (port.c). */
 struct rs_port_thread {
 	uint32_t pid;   /* thread id; 0: not known yet */
@@ -108,5 +110,7 @@ static inline void rs_port_relax(void)
 {
 	sched_yield();
 }
+
+#pragma GCC visibility pop
 
 #endif

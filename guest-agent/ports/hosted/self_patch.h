@@ -9,6 +9,8 @@
 #include <ringside/agent.h>
 #include <stdbool.h>
 
+#pragma GCC visibility push(hidden) /* not for who links the agent */
+
 /* Sets text_open, text_close and write_kernel_text. */
 void rs_self_patch_ops(struct rs_trace_ops *ops);
 
@@ -20,5 +22,7 @@ void rs_self_patch_ops(struct rs_trace_ops *ops);
 void rs_self_patch_start(bool (*host_lives)(void), void (*host_gone)(void));
 /* Ends the thread and waits for it, if there is one. */
 void rs_self_patch_stop(void);
+
+#pragma GCC visibility pop
 
 #endif
