@@ -8,12 +8,11 @@
 #include "seed.h"
 #include "region/regions.h"
 
+#include <fcntl.h>
 #include <glib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define SIZE (4u << 20)
 
 /* Where the fuzzer's bytes go. */
 struct __attribute__((packed)) patch {
@@ -60,70 +59,124 @@ static void apply(uint8_t *map, const uint64_t offsets[4], const struct patch *p
 	memcpy(map + at, &patch->value, MIN(patch->size, 8));
 }
 
-static void check(struct rs_regions *regions, uint32_t index)
+static uint64_t session_id(const RsTraceRegion *region)
 {
-	RsTraceRegion *region, *other;
+	return region ? ((const struct rs_region_header *)(void *)region->map)->session_id : 0;
+}
+
+/* `maps`: of every region that can be mapped. */
+static void check(struct rs_regions *regions, uint32_t index, RsTraceRegion *const *maps)
+{
 	uint64_t ids[RS_MAX_REGIONS];
+	RsTraceRegion *region;
 	uint32_t owner;
 
 	rs_regions_owner(regions, index, &owner);
 	rs_regions_leave(regions, index);
 	if (rs_regions_kind(regions, index) == RS_SOURCE_NONE)
 		return;
-	for (uint32_t i = 0; i < rs_regions_count(regions); i++) {
-		ids[i] = 0;
-		if (rs_regions_map(regions, i, &other, NULL))
-			continue;
-		ids[i] = ((const struct rs_region_header *)(void *)other->map)->session_id;
-		rs_trace_region_free(other);
-	}
+	for (uint32_t i = 0; i < rs_regions_count(regions); i++)
+		ids[i] = session_id(maps[i]);
 	if (rs_regions_renew(regions, index, NULL))
 		abort();
-	for (uint32_t i = 0; i < rs_regions_count(regions); i++) {
-		if (i == index || rs_regions_map(regions, i, &other, NULL))
-			continue;
-		if (((const struct rs_region_header *)(void *)other->map)->session_id != ids[i])
+	for (uint32_t i = 0; i < rs_regions_count(regions); i++)
+		if (i != index && session_id(maps[i]) != ids[i])
 			abort();
-		rs_trace_region_free(other);
-	}
 	if (rs_regions_map(regions, index, &region, NULL))
 		abort();
-	if (memcmp(&region->header, region->map, sizeof(region->header.magic)))
+	if (memcmp(&region->header, region->map, sizeof(region->header.magic)) ||
+	    session_id(region) == ids[index])
 		abort();
 	rs_trace_region_free(region);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_all(struct rs_regions *regions)
 {
-	struct rs_regions *made = create(), *regions;
-	uint64_t offsets[4] = {0};
-	int fd = dup(rs_regions_fd(made));
-	uint8_t *map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	struct patch patch;
+	RsTraceRegion *maps[RS_MAX_REGIONS];
+	uint32_t count = rs_regions_count(regions);
 
-	if (map == MAP_FAILED || rs_regions_size(made) > SIZE - 70000)
+	for (uint32_t i = 0; i < count; i++)
+		if (rs_regions_map(regions, i, &maps[i], NULL))
+			maps[i] = NULL;
+	for (uint32_t i = 0; i < count; i++)
+		check(regions, i, maps);
+	for (uint32_t i = 0; i < count; i++)
+		rs_trace_region_free(maps[i]);
+}
+
+/* The memory is made once, and each run begins with a copy of what it held then. */
+struct page {
+	size_t at;
+	uint8_t bytes[4096];
+};
+
+static struct {
+	int fd;
+	uint8_t *map;
+	uint64_t size, offsets[4];
+	GArray *pages; /* those that are not zero */
+} home;
+
+static void make_home(void)
+{
+	static const uint8_t zero[4096];
+	struct rs_regions *made = create();
+	RsTraceRegion *region;
+
+	home.fd = dup(rs_regions_fd(made));
+	home.size = rs_regions_size(made);
+	home.map = mmap(NULL, home.size, PROT_READ | PROT_WRITE, MAP_SHARED, home.fd, 0);
+	if (home.map == MAP_FAILED)
 		abort();
 	for (uint32_t i = 0; i < 3; i++) {
-		RsTraceRegion *region;
-
 		if (rs_regions_map(made, i, &region, NULL))
 			abort();
-		offsets[i + 1] = region->offset;
+		home.offsets[i + 1] = region->offset;
 		rs_trace_region_free(region);
 	}
-	for (; size >= sizeof(patch); data += sizeof(patch), size -= sizeof(patch)) {
-		memcpy(&patch, data, sizeof(patch));
-		if (offsets[patch.where % 4] + patch.at + 8 <= rs_regions_size(made))
-			apply(map, offsets, &patch);
+	home.pages = g_array_new(FALSE, FALSE, sizeof(struct page));
+	for (size_t at = 0; at < home.size; at += sizeof(zero)) {
+		struct page page = {.at = at};
+
+		if (!memcmp(home.map + at, zero, sizeof(zero)))
+			continue;
+		memcpy(page.bytes, home.map + at, sizeof(page.bytes));
+		g_array_append_val(home.pages, page);
 	}
 	rs_regions_free(made);
-	munmap(map, SIZE);
+}
+
+static void restore_home(void)
+{
+	if (fallocate(home.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)home.size))
+		abort();
+	for (guint i = 0; i < home.pages->len; i++) {
+		const struct page *page = &g_array_index(home.pages, struct page, i);
+
+		memcpy(home.map + page->at, page->bytes, sizeof(page->bytes));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rs_regions *regions;
+	struct patch patch;
+	int fd;
+
+	if (!home.map)
+		make_home();
+	restore_home();
+	for (; size >= sizeof(patch); data += sizeof(patch), size -= sizeof(patch)) {
+		memcpy(&patch, data, sizeof(patch));
+		if (home.offsets[patch.where % 4] + patch.at + 8 <= home.size)
+			apply(home.map, home.offsets, &patch);
+	}
+	fd = dup(home.fd);
 	if (rs_regions_open(fd, &regions, NULL)) {
 		close(fd);
 		return 0;
 	}
-	for (uint32_t i = 0; i < rs_regions_count(regions); i++)
-		check(regions, i);
+	check_all(regions);
 	rs_regions_free(regions);
 	return 0;
 }

@@ -3,6 +3,7 @@
  * writes are a JMP over the NOP, and the NOP over the JMP. */
 #include "../unit/target/fake_target.h"
 #include "patch/patcher.h"
+#include "seed.h"
 
 #include <ringside/record.h>
 #include <stdlib.h>
@@ -10,46 +11,112 @@
 
 #define BASE 0x100000u
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+#define RAM (3u * 4096u)
+#define EVENTS 32u
+
+static void want_all(struct rs_patcher *patcher, int delta)
+{
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + EVENTS; id++)
+		rs_patcher_want(patcher, (uint16_t)id, delta);
+	rs_patcher_commit(patcher, NULL, NULL);
+}
+
+/* A site does not cross an 8-byte boundary, so it lies in one block. */
+#define BLOCK 64u
+
+static void check_block(const uint8_t *before, const uint8_t *now)
 {
 	static const uint8_t nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	struct rs_site_list list = {.provider = 1, .stride = sizeof(struct rs_site)};
-	struct rs_patcher *patcher = NULL;
-	struct fake_target fake;
-	size_t ram_size = 3 * 4096;
-	uint8_t *ram, *before;
 
-	if (size < 4 || size - 4 > ram_size)
-		return 0;
-	ram = calloc(1, ram_size);
-	before = malloc(ram_size);
-	memcpy(ram, data + 4, size - 4);
-	memcpy(before, ram, ram_size);
-	list.at.v = BASE + (data[0] | (data[1] & 31u) << 8);
-	list.count = data[2] | (uint32_t)(data[3] & 3) << 8;
-	fake_target_init(&fake, ram, ram_size);
-	fake_target_virtual(&fake, BASE);
-	if (rs_patcher_create(&fake.base, RS_PATCH_HOST, NULL, NULL, &patcher, NULL))
-		abort();
-	rs_patcher_add_provider(patcher, &list, NULL, NULL);
-	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + 32; id++)
-		rs_patcher_want(patcher, (uint16_t)id, 1);
-	rs_patcher_commit(patcher, NULL, NULL);
-	if (fake.bad_writes)
-		abort();
-	for (size_t i = 0; i < ram_size;) {
-		if (ram[i] == before[i]) {
+	for (size_t i = 0; i < BLOCK;) {
+		if (now[i] == before[i]) {
 			i++;
 			continue;
 		}
-		if (i + 5 > ram_size || !((ram[i] == 0xe9 && !memcmp(before + i, nop, 5)) ||
-					  (before[i] == 0xe9 && !memcmp(ram + i, nop, 5))))
+		if (i + 5 > BLOCK || !((now[i] == 0xe9 && !memcmp(before + i, nop, 5)) ||
+				       (before[i] == 0xe9 && !memcmp(now + i, nop, 5))))
 			abort();
 		i += 5;
 	}
-	rs_patcher_destroy(patcher);
-	free(ram);
-	free(before);
+}
+
+static void check(const uint8_t *before, const uint8_t *ram)
+{
+	for (size_t at = 0; at < RAM; at += BLOCK)
+		if (memcmp(before + at, ram + at, BLOCK))
+			check_block(before + at, ram + at);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* One for all runs: a patcher has counters for all events that there can be. */
+	static struct rs_patcher *patcher;
+	static struct fake_target fake;
+	static uint8_t *ram, *before;
+	struct rs_site_list list = {.provider = 1, .stride = sizeof(struct rs_site)};
+
+	if (size < 4 || size - 4 > RAM)
+		return 0;
+	if (!patcher) {
+		ram = malloc(RAM);
+		before = malloc(RAM);
+		fake_target_init(&fake, ram, RAM);
+		fake_target_virtual(&fake, BASE);
+		if (rs_patcher_create(&fake.base, RS_PATCH_HOST, NULL, NULL, &patcher, NULL))
+			abort();
+	}
+	memset(ram, 0, RAM);
+	memcpy(ram, data + 4, size - 4);
+	memcpy(before, ram, RAM);
+	list.at.v = BASE + (data[0] | (data[1] & 31u) << 8);
+	list.count = data[2] | (uint32_t)(data[3] & 3) << 8;
+	rs_patcher_add_provider(patcher, &list, NULL, NULL);
+	want_all(patcher, 1);
+	check(before, ram);
+	want_all(patcher, -1);
+	check(before, ram);
+	if (fake.bad_writes)
+		abort();
+	rs_patcher_forget(patcher);
 	return 0;
+}
+
+/* Its entries lie at 0, its events' ids at 0x300, its text, 64 bytes a site, from 0x400 on. */
+struct __attribute__((packed)) memory {
+	uint8_t at[2], count[2];
+	uint8_t ram[0x800];
+};
+
+static void put_site(struct memory *memory, uint32_t i, uint32_t id, uint32_t code)
+{
+	struct rs_site site = {
+		.code = (int32_t)(code - i * 16),
+		.target = (int32_t)(code + 32 - (i * 16 + 4)),
+		.event = (int32_t)(0x300 + i * 4 - (i * 16 + 8)),
+		.size = RS_SITE_BYTES,
+	};
+
+	memcpy(memory->ram + i * 16, &site, sizeof(site));
+	memcpy(memory->ram + 0x300 + i * 4, &id, sizeof(id));
+	memcpy(memory->ram + code, "\x0f\x1f\x44\x00\x00", 5);
+	memset(memory->ram + code + 32, 0x90, 8);
+	memory->count[0]++;
+}
+
+static void rs_fuzz_seeds(void)
+{
+	struct memory memory = {0};
+
+	put_site(&memory, 0, RS_FIRST_EVENT_ID, 0x400);
+	put_site(&memory, 1, RS_FIRST_EVENT_ID + 1, 0x440);
+	rs_fuzz_seed("two", &memory, sizeof(memory));
+	put_site(&memory, 2, RS_FIRST_EVENT_ID, 0x480);
+	memcpy(memory.ram + 0x480, "\xe9\x1b\x00\x00\x00", 5); /* it is on already */
+	put_site(&memory, 3, RS_FIRST_EVENT_ID + 2, 0x440);    /* listed twice */
+	put_site(&memory, 4, RS_FIRST_EVENT_ID, 0x4c5);        /* crosses a boundary */
+	put_site(&memory, 5, 0, 0x500);
+	put_site(&memory, 6, 1, 0x540);
+	put_site(&memory, 7, RS_FIRST_EVENT_ID, 0x580);
+	memory.ram[0x5a0] = 0x06; /* its target holds no instruction */
+	rs_fuzz_seed("odd", &memory, sizeof(memory));
 }

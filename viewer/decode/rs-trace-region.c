@@ -182,14 +182,13 @@ gboolean rs_trace_region_take_header(const void *map, guint64 size, struct rs_re
 /* Clears the sections that nobody has checked, so that nobody can use them. */
 static void forget_unchecked(struct rs_region_header *h)
 {
-	for (guint number = 0; number < RS_SEC_COUNT; number++) {
-		gboolean checked = FALSE;
+	gboolean checked[RS_SEC_COUNT] = {FALSE};
 
-		for (guint i = 0; i < G_N_ELEMENTS(known); i++)
-			checked |= known[i].number == number && h->section[number].size;
-		if (!checked)
+	for (guint i = 0; i < G_N_ELEMENTS(known); i++)
+		checked[known[i].number] = h->section[known[i].number].size > 0;
+	for (guint number = 0; number < RS_SEC_COUNT; number++)
+		if (!checked[number])
 			memset(&h->section[number], 0, sizeof(h->section[number]));
-	}
 }
 
 RsTraceRegion *rs_trace_region_map(int fd, guint64 offset, const struct rs_region_header *header,
