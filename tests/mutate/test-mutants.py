@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What ./dev mutate makes of a few lines of C, and that it can make them of the core."""
+import os
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import mutants  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def texts(text):
+    """What one token less or more makes of the text, in its order."""
+    return [mutants.apply(mutant, text) for site in mutants.sites_of('a.c', text)
+            for mutant in site]
+
+
+class Mutants(unittest.TestCase):
+    def test_bounds(self):
+        self.assertEqual(texts('x = a < 4;'),
+                         ['x = a <= 4;', 'x = a >= 4;', 'x = a < 5;', 'x = a < 3;'])
+        self.assertEqual(texts('x = a >= 0x10u;'),
+                         ['x = a > 0x10u;', 'x = a < 0x10u;', 'x = a >= 0x11u;',
+                          'x = a >= 0xfu;'])
+
+    def test_conditions(self):
+        self.assertEqual(texts('if (a && !b)'),
+                         ['if (!(a && !b))', 'if (0 && (a && !b))', 'if (1 || (a && !b))',
+                          'if (a || !b)', 'if (a &&  b)'])
+
+    def test_statements(self):
+        self.assertEqual(texts('{ go(a,\n b); }'), ['{ {}\n }'])
+        self.assertEqual(texts('{ if (a) stop(); }')[-1], '{ if (a) {} }')
+        self.assertEqual(texts('{ x = (int)y; }'), ['{ {} }'])
+        for text in ('{ int x; }', '{ struct s *x = y; }', '{ type *x = y; }', '{ return x; }',
+                     '{ g_free(x); }', '{ rs_rmb(); }'):
+            self.assertEqual(texts(text), [], text)
+
+    def test_left_alone(self):
+        for text in ('/* a < b */', '// a < b', 'x = "a < b";', "x = ' ';", '#define A (b + \\\n 1)',
+                     'f(type *x)', 'x = {0};', 'char x[9];', 'f(x, 0644);', 'x = 0.5;'):
+            self.assertEqual(texts(text), [], text)
+
+    def test_core(self):
+        """A mutant changes its own place only, and no line moves."""
+        for path in sorted(ROOT.glob('hv/patch/*.c')):
+            text = path.read_text(encoding='utf-8')
+            sites = mutants.sites_of(path.name, text)
+            self.assertGreater(len(sites), 5, path)
+            for site in sites:
+                for mutant in site:
+                    after = mutants.apply(mutant, text)
+                    self.assertNotEqual(after, text)
+                    self.assertEqual(after.count('\n'), text.count('\n'),
+                                     mutants.diff(mutant, text))
+                    self.assertLess(mutants.diff(mutant, text).count('\n'), 40)
+
+
+if __name__ == '__main__':
+    unittest.main()
