@@ -164,6 +164,8 @@ static const struct {
 	{"CPU == CPUS{3}", true},
 	{"CPU != CPUS{3}", false},
 	{"u8 & CPUS{1}", false},
+	{"u8 & CPUS{199,201}", false},
+	{"u8 & CPUS{200}", true},
 	/* precedence and shape */
 	{"u8 == 200 || u8 == 1 && u8 == 2", true},
 	{"(u8 == 200 || u8 == 1) && u8 == 2", false},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reference.h"
+#include "hand.h"
 #include "sample.h"
 
 #include <errno.h>
@@ -185,6 +185,14 @@ static void set_glob_row(GByteArray *p)
 {
 	glob(p)->class_of[7] = (uint8_t)glob(p)->classes;
 }
+static void set_glob_first_row(GByteArray *p)
+{
+	glob(p)->class_of[0] = (uint8_t)glob(p)->classes;
+}
+static void set_glob_last_row(GByteArray *p)
+{
+	glob(p)->class_of[255] = (uint8_t)glob(p)->classes;
+}
 static void set_glob_stars(GByteArray *p)
 {
 	glob(p)->stay = glob(p)->empty = 3;
@@ -233,6 +241,8 @@ static void test_damage(void)
 						       set_glob_length_0,
 						       set_glob_classes,
 						       set_glob_row,
+						       set_glob_first_row,
+						       set_glob_last_row,
 						       set_glob_stars,
 						       set_glob_stay,
 						       set_glob_bits};
@@ -251,30 +261,210 @@ static void test_damage(void)
 	g_assert_cmpint(rs_filter_verify("", 0, 8, 0, NULL), ==, -EINVAL);
 }
 
-/* Unverified bytes: with any bytes the agent stays inside (ASan checks) and ends. */
-static void test_agent_alone(void)
+static int verify_hand(const struct by_hand *p)
 {
-	g_autoptr(GRand) r = g_rand_new_with_seed(1);
-	g_autoptr(GByteArray) good = compile("u8 == 1 && why == abc && name ~ a*c? || COMM ~ *x");
+	g_autofree void *bytes = g_memdup2(p, p->head.size); /* so that ASan sees its end */
 
-	for (unsigned int i = 0; i < 200000; i++) {
-		g_autofree uint8_t *bytes = g_memdup2(good->data, good->len);
-		g_autofree uint8_t *entry = g_malloc0(i % 81 + 1);
-		g_autofree char *text = g_strdup("abc");
-		struct rs_dyn dyn[] = {{NULL, 0}, {text, 4}};
-		struct rs_filter_input in = {.entry = entry,
-					     .entry_size = i % 81 + 1,
-					     .dyn = dyn,
-					     .dyn_count = 2,
-					     .comm = "0123456789abcdef"};
+	return rs_filter_verify(bytes, p->head.size, ENTRY, DYNS, NULL);
+}
 
-		for (int k = g_rand_int_range(r, 1, 6); k-- > 0;)
-			bytes[g_rand_int_range(r, 0, (gint)MIN(good->len, 200))] =
-				(uint8_t)g_rand_int(r);
-		rs_filter_run((const struct rs_filter_program *)bytes, good->len, &in);
+static int verify_one(struct rs_filter_insn insn)
+{
+	struct by_hand p;
+
+	begin(&p, 1, insn, 0);
+	return verify_hand(&p);
+}
+
+/* Text in the pool: `before` bytes behind its begin, `length` bytes long, "aaa…". */
+static int verify_text(unsigned int op, unsigned int before, unsigned int length, unsigned int pool)
+{
+	struct rs_filter_insn insn = {.op = (uint8_t)op,
+				      .source = op == RS_OP_CPUSET ? RS_SRC_CPU : RS_SRC_COMM};
+	struct by_hand p;
+
+	begin(&p, 1, insn, pool);
+	memset(p.insn + 1, 'a', sizeof(p) - offsetof(struct by_hand, insn[1]));
+	p.insn[0].imm = p.head.pool + before + ((uint64_t)length << 32);
+	return verify_hand(&p);
+}
+
+static const struct {
+	const char *what;
+	struct rs_filter_insn insn;
+	int want;
+} INSNS[] = {
+	{"a field at the entry's end", {.width = 8, .offset = ENTRY - 8}, 0},
+	{"one byte of it outside", {.width = 8, .offset = ENTRY - 7}, -EINVAL},
+	{"two bytes", {.width = 2, .offset = ENTRY - 2}, 0},
+	{"one byte", {.width = 1, .offset = ENTRY - 1}, 0},
+	{"at the end", {.width = 1, .offset = ENTRY}, -EINVAL},
+	{"no bytes", {.width = 0}, -EINVAL},
+	{"five bytes", {.width = 5}, -EINVAL},
+	{"more than eight bytes", {.width = 9}, -EINVAL},
+	{"a string at the entry's end",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_STRING, .width = 5, .offset = ENTRY - 5, .imm = 64},
+	 0},
+	{"one byte of it outside",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_STRING, .width = 5, .offset = ENTRY - 4, .imm = 64},
+	 -EINVAL},
+	{"a string that is read as a number", {.source = RS_SRC_STRING, .width = 4}, -EINVAL},
+	{"a CPU list in a string",
+	 {.op = RS_OP_CPUSET, .source = RS_SRC_STRING, .width = 4, .imm = 64},
+	 -EINVAL},
+	{"a locator at the entry's end",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_DYN, .width = 1, .offset = ENTRY - 4, .imm = 64},
+	 0},
+	{"one byte of it outside",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_DYN, .width = 1, .offset = ENTRY - 3, .imm = 64},
+	 -EINVAL},
+	{"a dynamic field too many",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_DYN, .width = DYNS, .imm = 64},
+	 -EINVAL},
+	{"COMM", {.op = RS_OP_STR_EQ, .source = RS_SRC_COMM, .imm = 64}, 0},
+	{"COMM with a width",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_COMM, .width = 1, .imm = 64},
+	 -EINVAL},
+	{"COMM as a number", {.source = RS_SRC_COMM}, -EINVAL},
+	{"PID", {.source = RS_SRC_PID}, 0},
+	{"TGID", {.source = RS_SRC_TGID}, 0},
+	{"CPU", {.source = RS_SRC_CPU}, 0},
+	{"after the last source", {.source = RS_SRC_TGID + 1}, -EINVAL},
+	{"PID with a width", {.source = RS_SRC_PID, .width = 4}, -EINVAL},
+	{"PID with an offset", {.source = RS_SRC_PID, .offset = 4}, -EINVAL},
+	{"PID as text", {.op = RS_OP_STR_EQ, .source = RS_SRC_PID, .imm = 64}, -EINVAL},
+	{"PID, last unsigned", {.op = RS_OP_GE, .source = RS_SRC_PID}, 0},
+	{"PID, first signed", {.op = RS_OP_SLT, .source = RS_SRC_PID}, -EINVAL},
+	{"PID, last signed", {.op = RS_OP_SNE, .source = RS_SRC_PID}, -EINVAL},
+	{"PID, a mask alone", {.op = RS_OP_ANY, .source = RS_SRC_PID, .mask = UINT32_MAX}, 0},
+	{"PID in a list", {.op = RS_OP_CPUSET, .source = RS_SRC_PID, .imm = 64}, 0},
+	{"PID, all its bits", {.source = RS_SRC_PID, .mask = UINT32_MAX}, 0},
+	{"PID, one bit more", {.source = RS_SRC_PID, .mask = 1ull << 32}, -EINVAL},
+	{"all bits of a byte", {.op = RS_OP_GE, .width = 1, .mask = 0xff}, 0},
+	{"one more", {.op = RS_OP_GE, .width = 1, .mask = 0x100}, -EINVAL},
+	{"one more, a mask alone", {.op = RS_OP_ANY, .width = 1, .mask = 0x100}, -EINVAL},
+	{"one more, signed", {.op = RS_OP_SLT, .width = 1, .mask = 0x100}, 0},
+	{"all bits of four bytes", {.width = 4, .mask = UINT32_MAX}, 0},
+	{"all bits", {.width = 8, .mask = UINT64_MAX}, 0},
+	{"a mask alone", {.op = RS_OP_ANY, .width = 1, .mask = 1}, 0},
+	{"a mask alone, with a value", {.op = RS_OP_ANY, .width = 1, .mask = 1, .imm = 1}, -EINVAL},
+	{"the last integer operation", {.op = RS_OP_SNE, .width = 1}, 0},
+	{"after the CPU list", {.op = RS_OP_CPUSET + 1, .width = 1}, -EINVAL},
+	{"before the strings", {.op = RS_OP_STR_EQ - 1, .source = RS_SRC_COMM}, -EINVAL},
+	{"after the strings", {.op = RS_OP_STR_GLOB + 1, .source = RS_SRC_COMM}, -EINVAL},
+	{"a text with a mask",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_COMM, .imm = 64, .mask = 1},
+	 -EINVAL},
+	{"a CPU list with a mask",
+	 {.op = RS_OP_CPUSET, .source = RS_SRC_CPU, .imm = 64, .mask = 1},
+	 -EINVAL},
+	{"a reserved bit", {.width = 1, .reserved0 = 1}, -EINVAL},
+	{"another", {.width = 1, .reserved1 = 1}, -EINVAL},
+	{"on to itself", {.width = 1, .on_true = 1}, -EINVAL},
+	{"after the last place", {.width = 1, .on_false = 0xfffd}, -EINVAL},
+	{"reject, then accept",
+	 {.width = 1, .on_true = RS_FILTER_REJECT, .on_false = RS_FILTER_ACCEPT},
+	 0},
+};
+
+static void test_limits(void)
+{
+	const struct rs_filter_insn byte = {.width = 1};
+	struct by_hand p;
+
+	for (unsigned int i = 0; i < G_N_ELEMENTS(INSNS); i++) {
+		g_test_message("%s", INSNS[i].what);
+		g_assert_cmpint(verify_one(INSNS[i].insn), ==, INSNS[i].want);
 	}
-	g_assert_true(rs_filter_run((const struct rs_filter_program *)good->data, 63,
-				    &(struct rs_filter_input){0}));
+	/* where texts and CPU lists lie: the pool of these has 64 bytes */
+	g_assert_cmpint(verify_text(RS_OP_STR_EQ, 0, 64, 64), ==, 0);
+	g_assert_cmpint(verify_text(RS_OP_STR_EQ, 0, 65, 64), ==, -EINVAL);
+	g_assert_cmpint(verify_text(RS_OP_STR_EQ, 64, 0, 64), ==, 0);
+	g_assert_cmpint(verify_text(RS_OP_STR_EQ, 65, 0, 64), ==, -EINVAL);
+	g_assert_cmpint(verify_text(RS_OP_STR_EQ, UINT32_MAX, 4, 64), ==, -EINVAL);
+	g_assert_cmpint(verify_text(RS_OP_CPUSET, 0, 64, 64), ==, 0);
+	g_assert_cmpint(verify_text(RS_OP_CPUSET, 1, 64, 64), ==, -EINVAL);
+	g_assert_cmpint(verify_text(RS_OP_CPUSET, 64, 0, 64), ==, 0);
+	g_assert_cmpint(verify_text(RS_OP_CPUSET, 65, 0, 64), ==, -EINVAL);
+	g_assert_cmpint(verify_text(RS_OP_CPUSET, UINT32_MAX, 4, 64), ==, -EINVAL);
+	/* how long they are */
+	g_assert_cmpint(verify_text(RS_OP_STR_EQ, 0, RS_FILTER_MAX_STRING, 8192), ==, 0);
+	g_assert_cmpint(verify_text(RS_OP_STR_EQ, 0, RS_FILTER_MAX_STRING + 1, 8192), ==, -EINVAL);
+	g_assert_cmpint(verify_text(RS_OP_CPUSET, 0, RS_MAX_CPUS / 8, 8192), ==, 0);
+	g_assert_cmpint(verify_text(RS_OP_CPUSET, 0, RS_MAX_CPUS / 8 + 1, 8192), ==, -EINVAL);
+	/* the program itself */
+	begin(&p, 1, byte, 0);
+	g_assert_cmpuint(p.head.size, ==, RS_FILTER_GRAIN);
+	g_assert_cmpint(verify_hand(&p), ==, 0);
+	p.head.pool = p.head.size;
+	g_assert_cmpint(verify_hand(&p), ==, 0);
+	p.head.pool += 8;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	begin(&p, 1, byte, 0);
+	p.head.event++;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	begin(&p, 1, byte, 0);
+	p.head.reserved1 = 1;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	begin(&p, 3, byte, 0); /* 128 bytes */
+	p.head.insn_count = 4;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	begin(&p, 2, byte, 0);
+	p.insn[0].on_true = 1;
+	g_assert_cmpint(verify_hand(&p), ==, 0);
+	p.insn[0].on_true = 2;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	begin(&p, RS_FILTER_MAX_INSNS, byte, 0);
+	g_assert_cmpint(verify_hand(&p), ==, 0);
+	p.insn[RS_FILTER_MAX_INSNS - 1].reserved0 = 1;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	begin(&p, RS_FILTER_MAX_INSNS + 1, byte, 0);
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	begin(&p, 1, byte, RS_FILTER_MAX_SIZE - 64);
+	g_assert_cmpint(verify_hand(&p), ==, 0);
+	begin(&p, 1, byte, RS_FILTER_MAX_SIZE - 63);
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+}
+
+/* A pattern of so many elements and rows. */
+static int verify_glob(unsigned int length, unsigned int classes, uint64_t stars, uint64_t row)
+{
+	struct rs_filter_insn insn = {.op = RS_OP_STR_GLOB, .source = RS_SRC_COMM};
+	struct rs_filter_glob *at;
+	struct by_hand p;
+	unsigned int bytes = (unsigned int)sizeof(*at) + classes * 8;
+
+	begin(&p, 1, insn, bytes);
+	p.insn[0].imm = p.head.pool + ((uint64_t)bytes << 32);
+	at = (struct rs_filter_glob *)((uint8_t *)&p + p.head.pool);
+	at->length = (uint16_t)length;
+	at->classes = (uint16_t)classes;
+	at->empty = at->stay = stars;
+	if (classes)
+		at->class_of[255] = (uint8_t)(classes - 1);
+	for (unsigned int i = 0; i < classes; i++)
+		((uint64_t *)(at + 1))[i] = row;
+	return verify_hand(&p);
+}
+
+static void test_glob_limits(void)
+{
+	g_assert_cmpint(verify_glob(1, 1, 0, 1), ==, 0);
+	g_assert_cmpint(verify_glob(0, 1, 0, 0), ==, -EINVAL);
+	g_assert_cmpint(verify_glob(RS_FILTER_MAX_GLOB, 256, 0, (1ull << 63) - 1), ==, 0);
+	g_assert_cmpint(verify_glob(RS_FILTER_MAX_GLOB, 1, 0, 1ull << 63), ==, -EINVAL);
+	g_assert_cmpint(verify_glob(RS_FILTER_MAX_GLOB + 1, 1, 0, 1), ==, -EINVAL);
+	g_assert_cmpint(verify_glob(1, 0, 0, 0), ==, -EINVAL);
+	g_assert_cmpint(verify_glob(1, 257, 0, 1), ==, -EINVAL);
+	/* a row names no element that is not there, and no star */
+	g_assert_cmpint(verify_glob(4, 2, 0, 0xf), ==, 0);
+	g_assert_cmpint(verify_glob(4, 2, 0, 0x10), ==, -EINVAL);
+	g_assert_cmpint(verify_glob(4, 2, 0x5, 0xa), ==, 0);
+	g_assert_cmpint(verify_glob(4, 2, 0x5, 0xb), ==, -EINVAL);
+	/* nor is a star outside, or beside another */
+	g_assert_cmpint(verify_glob(4, 2, 0x8, 0x7), ==, 0);
+	g_assert_cmpint(verify_glob(4, 2, 0x10, 0x7), ==, -EINVAL);
+	g_assert_cmpint(verify_glob(4, 2, 0x6, 0x9), ==, -EINVAL);
 }
 
 int main(int argc, char **argv)
@@ -282,6 +472,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/filter/verify/compiled", test_compiled_pass);
 	g_test_add_func("/filter/verify/damage", test_damage);
-	g_test_add_func("/filter/verify/agent-alone", test_agent_alone);
+	g_test_add_func("/filter/verify/limits", test_limits);
+	g_test_add_func("/filter/verify/glob-limits", test_glob_limits);
 	return g_test_run();
 }
