@@ -147,6 +147,20 @@ def sites_of(path, text):
     return [site for site in Source(path, text).sites() if site]
 
 
+def kind(mutant, text):
+    """What sort of change it is: each sort is drawn equally often, however frequent it is."""
+    old = text[mutant.start:mutant.end]
+    if mutant.text.startswith('{}'):
+        return 'statement'
+    if mutant.text.startswith(('(!', '(0 &&', '(1 ||')) or old == '!':
+        return 'condition'
+    if old in ('&&', '||'):
+        return 'logic'
+    if old in ('<', '<=', '>', '>=', '==', '!='):
+        return 'relation'
+    return 'constant' if NUMBER.match(old) or old in WORDS else 'arithmetic'
+
+
 def apply(mutant, text):
     return text[:mutant.start] + mutant.text + text[mutant.end:]
 

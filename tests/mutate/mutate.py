@@ -111,7 +111,7 @@ class Judge:
 
 
 def candidates(tree, where):
-    """All places in the core, or those at FILE[:LINE], with their mutants."""
+    """All places in the core, or those at FILE[:LINE]: (text of the file, mutants)."""
     only, _, line = where.partition(':')
     for path in sorted(path for glob in CORE for path in tree.path.glob(glob)):
         name = str(path.relative_to(tree.path))
@@ -120,17 +120,25 @@ def candidates(tree, where):
         text = path.read_text(encoding='utf-8')
         for site in mutants.sites_of(name, text):
             if not line or text.count('\n', 0, site[0].start) + 1 == int(line):
-                yield site
+                yield text, site
 
 
 def draw(tree, where, seed):
     """Mutants in the order of the seed, one of a place; of one line, all."""
-    dice = random.Random(seed)
     sites = list(candidates(tree, where))
     if ':' in where:
-        return [mutant for site in sites for mutant in site]
+        yield from (mutant for _, site in sites for mutant in site)
+        return
+    dice = random.Random(seed)
     dice.shuffle(sites)
-    return [dice.choice(site) for site in sites]
+    kinds = {}
+    for text, site in sites:
+        kinds.setdefault(mutants.kind(site[0], text), []).append(site)
+    while kinds:
+        kind = dice.choice(sorted(kinds))
+        yield dice.choice(kinds[kind].pop())
+        if not kinds[kind]:
+            del kinds[kind]
 
 
 def main():

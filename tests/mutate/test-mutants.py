@@ -45,6 +45,12 @@ class Mutants(unittest.TestCase):
                      'f(type *x)', 'x = {0};', 'char x[9];', 'f(x, 0644);', 'x = 0.5;'):
             self.assertEqual(texts(text), [], text)
 
+    def test_kinds(self):
+        text = '{ if (a && !b < 3 + true) go(); }'
+        self.assertEqual([mutants.kind(site[0], text) for site in mutants.sites_of('a.c', text)],
+                         ['condition', 'logic', 'condition', 'relation', 'constant', 'arithmetic',
+                          'constant', 'statement'])
+
     def test_core(self):
         """A mutant changes its own place only, and no line moves."""
         for path in sorted(ROOT.glob('hv/patch/*.c')):

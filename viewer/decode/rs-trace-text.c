@@ -88,12 +88,15 @@ static void append_fill(GString *out, char c, gsize count)
 	memset(out->str + at, c, count);
 }
 
-/* Sign or prefix, then digits, laid out as printf does. */
+/* Sign or prefix, then digits, laid out as printf does. Of 0, a precision of 0 shows no digit. */
 static void append_number(GString *out, const RsTracePrintStep *step, const char *prefix,
 			  const char *digits, gsize n_digits)
 {
 	gsize n_prefix = strlen(prefix), zeros = 0, width = (gsize)step->width, used;
 
+	if (!step->precision && n_digits == 1 && *digits == '0' &&
+	    !(step->conversion == 'o' && (step->flags & RS_TRACE_PRINT_ALT)))
+		n_digits = 0;
 	if (step->precision >= 0 && (gsize)step->precision > n_digits)
 		zeros = (gsize)step->precision - n_digits;
 	used = n_prefix + zeros + n_digits;
@@ -160,8 +163,10 @@ static void append_integer(GString *out, const RsTracePrintStep *step, guint64 v
 		prefix = alt ? "0X" : "";
 		break;
 	case 'o':
+		/* The 0 before an octal number is one of its digits. */
 		at = put_based(end, value, 3, "01234567");
-		prefix = alt ? "0" : "";
+		if (alt && step->precision <= end - at)
+			*--at = '0';
 		break;
 	default:
 		at = put_decimal(end, value);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Print formats: what of them is refused, and that what they show is laid out as by C's printf. */
+#include "rs-trace-text.h"
+#include "build.h"
+
+#include <string.h>
+
+/* Bytes of the entry that the conversions show. */
+typedef struct {
+	guint64 u8;
+	gint64 s8;
+	guint32 u4;
+	gint32 s4;
+	char text[12];
+	char letter;
+} Entry;
+
+static RsTraceSchema *schema_of(const char *print, const char *args)
+{
+	g_autoptr(GByteArray) descs = g_byte_array_new();
+	RsTraceSchema *schema = rs_trace_schema_new();
+	TestDesc *desc = test_desc_new(TEST_ALL, "x", "y");
+	struct rs_provider entry;
+
+	test_desc_int(desc, "u8", RS_KIND_UINT, 8);
+	test_desc_int(desc, "s8", RS_KIND_SINT, 8);
+	test_desc_int(desc, "u4", RS_KIND_UINT, 4);
+	test_desc_int(desc, "s4", RS_KIND_SINT, 4);
+	test_desc_array(desc, "text", RS_KIND_STRING, 1, 12, 0);
+	test_desc_int(desc, "letter", RS_KIND_UINT, 1);
+	test_desc_end(desc, print, args, descs);
+	test_provider(&entry, 0, descs);
+	rs_trace_schema_take(schema, 0, &entry, descs->data, descs->len, NULL, NULL);
+	return schema;
+}
+
+static char *shown(const char *print, const char *args, const Entry *entry, guint size)
+{
+	g_autoptr(RsTraceSchema) schema = schema_of(print, args);
+	GString *out = g_string_new("before ");
+	RsTraceRecord record = {.payload = (const guint8 *)entry, .size = size, .id = TEST_ALL};
+
+	record.event = rs_trace_schema_by_id(schema, TEST_ALL);
+	g_assert_nonnull(record.event);
+	rs_trace_text_message(out, &record);
+	g_string_erase(out, 0, strlen("before "));
+	return g_string_free(out, FALSE);
+}
+
+static gboolean takes(const char *print, const char *args)
+{
+	g_autoptr(RsTraceSchema) schema = schema_of(print, args);
+
+	return rs_trace_schema_n_events(schema) == 1;
+}
+
+static char *by_c(const char *format, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, format);
+	text = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	return text;
+}
+
+static void check(const char *before, char conversion, const char *field, guint64 value)
+{
+	gboolean is_long = field[1] == '8', is_signed = strchr("di", conversion) != NULL;
+	g_autofree char *print = g_strdup_printf("<%s%c>", before, conversion);
+	g_autofree char *format =
+		g_strdup_printf("<%s%s%c>", before, is_long ? "ll" : "", conversion);
+	g_autofree char *want = NULL, *got = NULL;
+	Entry entry = {.u8 = value, .s8 = (gint64)value, .u4 = (guint32)value, .s4 = (gint32)value};
+
+	got = shown(print, field, &entry, sizeof(entry));
+	want = is_long     ? by_c(format, value)
+	       : is_signed ? by_c(format, (gint32)value)
+			   : by_c(format, (guint32)value);
+	g_assert_cmpstr(got, ==, want);
+}
+
+/* Flags, widths and precisions on either side of the number's own length. */
+static void test_numbers(void)
+{
+	static const char *const flags[] = {"", "-", "0", "+", " ", "#", "-0", "+0", "#0", "- #"};
+	static const char *const sizes[] = {"",   "1",  "5",  "6",   "7",   "9",   ".0",  ".1",
+					    ".5", ".6", ".7", "7.6", "9.7", "6.7", "255", ".255"};
+	static const char *const fields[] = {"u8", "s8", "u4", "s4"};
+	static const guint64 values[] = {0,
+					 7,
+					 12345,
+					 (guint64)-12345,
+					 0x12345,
+					 G_MAXUINT64,
+					 G_GUINT64_CONSTANT(1) << 63,
+					 0x7fffffff};
+
+	for (guint f = 0; f < G_N_ELEMENTS(flags); f++) {
+		for (guint s = 0; s < G_N_ELEMENTS(sizes); s++) {
+			g_autofree char *before = g_strconcat("%", flags[f], sizes[s], NULL);
+
+			for (const char *c = "diuxXo"; *c; c++) {
+				for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
+					check(before, *c, fields[i], values[(f + s) % 8]);
+				check(before, *c, "s4", 0);
+			}
+		}
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
+		for (const char *c = "diuxXo"; *c; c++) {
+			for (guint k = 0; k < G_N_ELEMENTS(fields); k++)
+				check("%", *c, fields[k], values[i]);
+		}
+	}
+}
+
+static void check_text(const char *print, const char *args, const char *want)
+{
+	const Entry entry = {.text = "kworker", .letter = '@', .u8 = 0xbeef};
+	g_autofree char *got = shown(print, args, &entry, sizeof(entry));
+
+	g_assert_cmpstr(got, ==, want);
+}
+
+static void test_texts(void)
+{
+	check_text("<%s>", "text", "<kworker>");
+	check_text("<%6s>", "text", "<kworker>");
+	check_text("<%7s>", "text", "<kworker>");
+	check_text("<%8s>", "text", "< kworker>");
+	check_text("<%-8s>", "text", "<kworker >");
+	check_text("<%10s|%-10s>", "text, text", "<   kworker|kworker   >");
+	check_text("<%.6s|%.7s|%.8s>", "text, text, text", "<kworke|kworker|kworker>");
+	check_text("<%c|%1c|%2c|%-2c|%4c|%-4c>", "letter, letter, letter, letter, letter, letter",
+		   "<@|@| @|@ |   @|@   >");
+	check_text("<%p|%8p|%-8p>", "u8, u8, u8", "<0xbeef|  0xbeef|0xbeef  >");
+	check_text("100%%|%u%%", "letter", "100%|64%");
+}
+
+/* A record that ends within a field, or exactly behind it. */
+static void test_cut(void)
+{
+	const Entry entry = {.u8 = 1, .s8 = 2, .u4 = 3, .s4 = 4, .text = "eleven byte"};
+	static const struct {
+		guint size;
+		const char *want;
+	} cases[] = {
+		{7, "(cut) (cut)"},
+		{8, "1 (cut)"},
+		{offsetof(Entry, text) + 11, "1 (cut)"},
+		{offsetof(Entry, text) + 12, "1 eleven byte"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *got = shown("%u %s", "u8, text", &entry, cases[i].size);
+
+		g_assert_cmpstr(got, ==, cases[i].want);
+	}
+}
+
+static void test_refused(void)
+{
+	g_autoptr(GString) print = g_string_new(NULL), args = g_string_new("u8");
+
+	g_assert_true(takes("%255u %.255u", "u8, u8"));
+	g_assert_false(takes("%256u", "u8"));
+	g_assert_false(takes("%.256u", "u8"));
+	g_assert_true(takes("%u", "__entry->u8"));
+	g_assert_true(takes("%u", " REC->u8 "));
+	g_assert_true(takes("%s", "__get_str( text )"));
+	g_assert_false(takes("%s", "__get_str(text"));
+	g_assert_false(takes("%u %u", "u8"));
+	g_assert_false(takes("%u", "u8, u8"));
+	g_assert_false(takes("", "u8"));
+	g_assert_true(takes("", " \t"));
+	g_assert_false(takes("%u", "u8,"));
+	g_assert_false(takes("%u", "u9"));
+	g_assert_false(takes("%c", "text"));
+	g_assert_false(takes("%s", "u8"));
+	for (guint i = 0; i < RS_TRACE_PRINT_ARGS_MAX; i++) {
+		g_string_append(print, "%u");
+		if (i)
+			g_string_append(args, ",u8");
+	}
+	g_assert_true(takes(print->str, args->str));
+	g_string_append(print, "%u");
+	g_string_append(args, ",u8");
+	g_assert_false(takes(print->str, args->str));
+}
+
+/* A line ends after RS_TRACE_TEXT_MAX bytes, and never within a character. */
+static void test_long(void)
+{
+	static const char *const ends[] = {"", "a", "aa", "aaa"};
+	const Entry entry = {.u8 = 1};
+
+	for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
+		g_autoptr(GString) print = g_string_new(ends[i]);
+		g_autofree char *got = NULL;
+		gsize length;
+
+		while (print->len <= RS_TRACE_TEXT_MAX)
+			g_string_append(print, "\xe2\x82\xac");
+		length = print->len;
+		while (length > RS_TRACE_TEXT_MAX)
+			length -= 3;
+		g_string_append(print, "%u");
+		got = shown(print->str, "u8", &entry, sizeof(entry));
+		g_assert_cmpuint(strlen(got), ==, length + strlen("..."));
+		g_assert_true(g_utf8_validate(got, -1, NULL));
+		g_assert_true(g_str_has_suffix(got, "\xe2\x82\xac..."));
+	}
+	/* As much as is allowed is not cut. */
+	{
+		g_autofree char *print = g_strnfill(RS_TRACE_TEXT_MAX, 'a');
+		g_autofree char *got = shown(print, "", &entry, sizeof(entry));
+
+		g_assert_cmpstr(got, ==, print);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/decode/print/numbers", test_numbers);
+	g_test_add_func("/decode/print/texts", test_texts);
+	g_test_add_func("/decode/print/cut", test_cut);
+	g_test_add_func("/decode/print/refused", test_refused);
+	g_test_add_func("/decode/print/long", test_long);
+	return g_test_run();
+}
