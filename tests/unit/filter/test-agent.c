@@ -61,7 +61,7 @@ static bool run_hand(const struct by_hand *p, const struct rs_filter_input *in)
 	return rs_filter_run(bytes, p->head.size, in);
 }
 
-/* Whether the agent looks at what the instruction names, and finds that it is no 1 and no "aaaa". */
+/* Whether the agent looks at what the instruction names, and finds no 1 and no "aaaa" there. */
 static bool reaches(const struct rs_filter_insn *lead, struct rs_filter_insn insn,
 		    const struct rs_filter_input *in)
 {
