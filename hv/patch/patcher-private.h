@@ -12,11 +12,12 @@ struct rs_site_count {
 struct rs_patcher {
 	struct rs_target *target;
 	enum rs_patch_method method;
-	struct rs_journal *journal;   /* NULL: none */
-	GArray *sites;                /* struct rs_patch_site */
-	GArray *refusals;             /* struct rs_site_refusal */
-	GHashTable *providers;        /* id to struct rs_site_count */
-	uint32_t *wishes;             /* [RS_MAX_EVENTS] */
+	struct rs_journal *journal; /* NULL: none */
+	GArray *sites;              /* struct rs_patch_site */
+	GArray *refusals;           /* struct rs_site_refusal */
+	GHashTable *providers;      /* id to struct rs_site_count */
+	uint32_t *wishes;           /* [RS_MAX_EVENTS]; zero from wishes_end on */
+	uint32_t wishes_end;
 	struct rs_site_count *counts; /* [RS_MAX_EVENTS]; zero from counts_end on */
 	uint32_t counts_end;
 	uint64_t sites_on;

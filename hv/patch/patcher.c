@@ -52,7 +52,8 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 {
 	if (!patcher)
 		return;
-	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
+	memset(patcher->wishes, 0, patcher->wishes_end * sizeof(patcher->wishes[0]));
+	patcher->wishes_end = 0;
 	patcher->asked = true; /* try refused sites once more */
 	if (patcher->method == RS_PATCH_HOST)
 		rs_patcher_commit(patcher, NULL, NULL);
@@ -197,7 +198,8 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 {
 	g_array_set_size(patcher->sites, 0);
 	g_hash_table_remove_all(patcher->providers);
-	memset(patcher->wishes, 0, RS_MAX_EVENTS * sizeof(patcher->wishes[0]));
+	memset(patcher->wishes, 0, patcher->wishes_end * sizeof(patcher->wishes[0]));
+	patcher->wishes_end = 0;
 	rs_patcher_count(patcher);
 	patcher->owed = false;
 	if (patcher->journal)
@@ -206,6 +208,7 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 
 void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta)
 {
+	patcher->wishes_end = MAX(patcher->wishes_end, event + 1u);
 	if (delta > 0)
 		patcher->wishes[event]++;
 	else if (delta < 0 && patcher->wishes[event])

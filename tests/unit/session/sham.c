@@ -63,7 +63,8 @@ static int sham_nudge(struct rs_target *target, uint32_t vector, struct rs_error
 static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 		     struct rs_error *err)
 {
-	if (!sham_of(target)->text || at.v < TEXT || at.v + size > TEXT + TEXT_SIZE)
+	if (!sham_of(target)->text || at.v < TEXT || at.v > TEXT + TEXT_SIZE ||
+	    size > TEXT + TEXT_SIZE - at.v)
 		return rs_error_set(err, EFAULT, "no memory is there");
 	memcpy(out, sham_of(target)->text + (at.v - TEXT), size);
 	return 0;
@@ -143,7 +144,8 @@ void sham_hello(struct sham *sham, uint32_t flags)
 	size_t size;
 	void *providers = rs_trace_region_section(sham->region, RS_SEC_PROVIDERS, &size);
 
-	memset(providers, 0, size);
+	if (sham->boot)
+		memset(providers, 0, size);
 	sham->events = sham->sites = 0;
 	sham->event_bytes = 0;
 	memset(info, 0, sizeof(*info));

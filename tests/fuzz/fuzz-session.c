@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session with a guest that may do anything: it makes hypercalls, writes descriptors and every
+ * other word that it can, boots again, cannot be stopped or written. Peers ask meanwhile. Whatever
+ * comes, the session answers, what it says is text, another guest's events stay as its own peers
+ * want them, and the text is restored in the end.
+ */
+#include "../unit/session/sham.h"
+#include "input.h"
+#include "seed.h"
+#include "virtual-time.h"
+
+#include <malloc.h>
+#include <ringside/atomic.h>
+#include <ringside/record.h>
+
+#define CPUS 2u
+#define EVENTS_MAX 24u
+#define TEXT_MAX 255u
+
+enum {
+	HELLO,     /* a: flags */
+	PROVIDER,  /* a: system, and how the events are; b: which events */
+	DIES,      /* a: slot */
+	RETURNS,   /* likewise */
+	SCRIBBLE,  /* a: section, b: how; then where and what */
+	HYPERCALL, /* a: number, b: slot; then an argument and a text */
+	MAILBOX,   /* likewise, found by the session's timer */
+	ENABLE,    /* a: owner, b: glob */
+	DISABLE,
+	FILTER, /* then an expression */
+	FORGET,
+	LIST, /* b: glob */
+	TURN, /* a: so many ms later */
+	PAUSE,
+	RESUME,
+	TROUBLE, /* a: of which kind */
+	OPS
+};
+
+struct __attribute__((packed)) op {
+	uint8_t what, a, b;
+};
+
+static const uint8_t guest_sections[] = {RS_SEC_GUEST_INFO, RS_SEC_PROVIDERS,  RS_SEC_EVENTS,
+					 RS_SEC_REQUEST,    RS_SEC_RING_STATE, RS_SEC_RINGS};
+
+/* Text number n of the input; from FIRST_OWN on the input spells it. */
+static const char *const texts[] = {
+	"*",
+	"sched:*",
+	"irq:entry",
+	"*/sched:switch",
+	"other/*:*",
+	"switch",
+	"a == 3",
+	"a == 3 && b < -1 || c ~ \"x*\"",
+	"c == 'sixteen bytes ab'",
+	"sched:*: a & 5",
+	"*: b > 2",
+	"sched:switch:a > 1",
+	"",
+	"COMM ~ [a-z]* && CPU & CPUS{0-1}",
+	"nothing:there",
+	"sched:switch: ",
+};
+
+static const char *const owners[] = {RS_OWNER_HOST, RS_OWNER_GUEST, "peer",
+				     "bad name",    "another",      ""};
+
+static struct {
+	struct sham *sham, *other;
+	struct rs_session *session;
+	bool ended[2];
+	bool troubled; /* text may stay as it is */
+} run;
+
+/* ---- what the session says ---- */
+
+static void check_text(const char *text)
+{
+	if (!g_utf8_validate(text, -1, NULL))
+		abort();
+	for (; *text; text++)
+		if ((guchar)*text < 0x20 && *text != '\n')
+			abort();
+}
+
+static void on_message(void *data, const char *text)
+{
+	check_text(text);
+}
+
+static void on_failed(void *data, const struct rs_error *err)
+{
+	if (err->code <= 0)
+		abort();
+}
+
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
+{
+	bool other = rs_source_region(source) == run.other->region;
+	struct sham *sham = other ? run.other : run.sham;
+
+	if (run.ended[other])
+		abort();
+	run.ended[other] = true;
+	sham->running = sham->dying = false;
+}
+
+static const struct rs_session_listener listener = {
+	.message = on_message, .failed = on_failed, .ended = on_ended};
+
+/* ---- life ---- */
+
+static struct sham *add_guest(const char *name, uint32_t channel)
+{
+	struct rs_source_config config = {.kernel = name};
+	struct sham *sham = sham_new_with_text(CPUS, channel, 8192);
+
+	if (rs_session_add_source(run.session, &config, sham->region, &sham->target, NULL, NULL))
+		abort();
+	return sham;
+}
+
+static void begin(uint8_t flags)
+{
+	static const char *const names[] = {"switch", NULL};
+
+	memset(&run, 0, sizeof(run));
+	if (rs_session_create("fuzz", &run.session, NULL))
+		abort();
+	rs_session_add_listener(run.session, &listener);
+	run.sham = add_guest("guest", flags & 1 ? RS_CHANNEL_PORT : RS_CHANNEL_MAILBOX);
+	run.other = add_guest("other", RS_CHANNEL_PORT);
+	if (flags & 2) /* before the start, where they wait for their events */
+		rs_session_set_filter(run.session, RS_OWNER_HOST, "sched:*", "a == 3", NULL, NULL);
+	if (rs_session_start(run.session, NULL))
+		abort();
+	sham_hello(run.other, 0);
+	sham_provider(run.other, "mine", names);
+	rs_session_refresh(run.session);
+	if (rs_session_enable(run.session, "another", "other/mine:*", NULL, NULL) ||
+	    !sham_patched(run.other, RS_FIRST_EVENT_ID))
+		abort();
+}
+
+static void end(void)
+{
+	struct sham *sham = run.sham;
+
+	sham->unstoppable = sham->read_only = sham->dying = false;
+	sham->stone = 0;
+	rs_session_destroy(run.session);
+	if (!run.ended[1] && sham_patched(run.other, RS_FIRST_EVENT_ID))
+		abort();
+	for (uint32_t i = 0; !run.troubled && !run.ended[0] && i < sham->events; i++)
+		if (sham_patched(sham, RS_FIRST_EVENT_ID + i))
+			abort();
+	sham_free(sham);
+	sham_free(run.other);
+}
+
+/* ---- the guest ---- */
+
+static void add_provider(const struct op *op)
+{
+	static const char *const systems[] = {"sched", "irq", "sched", "\x1b[2J"};
+	static const char *const names[][4] = {{"switch", "wakeup"},
+					       {"entry", "exit", "switch"},
+					       {"bad name", "x"},
+					       {"wakeup", "switch", "entry", NULL}};
+	const struct rs_guest_info *info =
+		rs_trace_region_section(run.sham->region, RS_SEC_GUEST_INFO, NULL);
+	const char *some[5] = {NULL};
+
+	memcpy(some, names[op->b % 4], sizeof(names[0]));
+	if (run.sham->events + 4 > EVENTS_MAX || info->provider_slots >= 16)
+		return;
+	run.sham->odd = op->a & 4;
+	run.sham->torn = op->a & 8;
+	run.sham->more_sites = op->a / 16 % 4;
+	/* Its sites never hold a NOP. */
+	run.troubled |= run.sham->torn;
+	sham_provider(run.sham, systems[op->a % 4], some);
+}
+
+static void scribble(const struct op *op, struct rs_fuzz_input *in)
+{
+	RsTraceRegion *region = run.sham->region;
+	uint8_t *section;
+	uint64_t value;
+	uint16_t at;
+	gsize size;
+
+	rs_fuzz_take(in, &at, sizeof(at));
+	rs_fuzz_take(in, &value, sizeof(value));
+	section = rs_trace_region_section(region, guest_sections[op->a % sizeof(guest_sections)],
+					  &size);
+	if (op->a >= 128)
+		at %= 1024; /* where everything is */
+	rs_fuzz_change(section + at % (size - 7), op->b, value);
+}
+
+/* To be freed. */
+static char *take_text(struct rs_fuzz_input *in)
+{
+	char text[TEXT_MAX + 1] = "";
+	uint8_t size = rs_fuzz_u8(in);
+
+	if (size < G_N_ELEMENTS(texts))
+		return g_strdup(texts[size]);
+	rs_fuzz_take(in, text, size);
+	return g_strndup(text, size);
+}
+
+static void put_request(const struct op *op, struct rs_fuzz_input *in)
+{
+	struct rs_hcall_request *request =
+		rs_trace_region_element(run.sham->region, RS_SEC_REQUEST, op->b % 4);
+	g_autofree char *text = NULL;
+	uint16_t arg;
+
+	rs_fuzz_take(in, &arg, sizeof(arg));
+	text = take_text(in);
+	request->number = op->a % (RS_HCALL_WAIT + 2);
+	request->args[0] = arg == UINT16_MAX ? UINT64_MAX : arg;
+	request->data_size = (uint32_t)strlen(text);
+	memcpy(request->data, text, request->data_size);
+	rs_store_release(&request->sequence, request->sequence + 1);
+}
+
+static void ring(const struct op *op)
+{
+	struct rs_target *target = &run.sham->target;
+	struct rs_target_end why = {0};
+
+	/* Most rings mean the request that was made. */
+	if (!target->events.hypercall(target->events.data, op->b & 128 ? op->b : op->b % 4, &why))
+		return;
+	if (!run.ended[0])
+		target->events.ended(target->events.data, &why);
+}
+
+static void guest_asks(const struct op *op, struct rs_fuzz_input *in)
+{
+	uint32_t generation = sham_generation(run.other);
+
+	put_request(op, in);
+	if (run.ended[0])
+		return;
+	if (op->what % OPS == HYPERCALL)
+		ring(op);
+	if (sham_generation(run.other) != generation)
+		abort();
+}
+
+/* ---- the peers ---- */
+
+static void check_result(struct rs_session_result *result)
+{
+	for (guint i = 0; result->problems && i < result->problems->len; i++)
+		check_text(result->problems->pdata[i]);
+	rs_session_result_clear(result);
+}
+
+static void peer_asks(const struct op *op, struct rs_fuzz_input *in)
+{
+	const char *owner = owners[op->a % G_N_ELEMENTS(owners)];
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	g_autofree char *raw = NULL, *glob = NULL, *expression = NULL;
+	int ret;
+
+	raw = take_text(in);
+	glob = g_utf8_make_valid(raw, -1);
+	switch (op->what % OPS) {
+	case ENABLE:
+		ret = rs_session_enable(run.session, owner, glob, &result, &err);
+		break;
+	case DISABLE:
+		ret = rs_session_disable(run.session, owner, glob, &result, &err);
+		break;
+	default:
+		g_free(raw);
+		raw = take_text(in);
+		expression = g_utf8_make_valid(raw, -1);
+		ret = rs_session_set_filter(run.session, owner, glob, expression, &result, &err);
+		break;
+	}
+	if (ret > 0 || (ret && !err.code))
+		abort();
+	check_result(&result);
+}
+
+static void list(struct rs_fuzz_input *in)
+{
+	g_autofree char *glob = take_text(in);
+	g_autoptr(GArray) events = rs_session_list(run.session, *glob ? glob : NULL);
+	g_autoptr(GArray) providers = rs_session_list_providers(run.session);
+	struct rs_source_stat stat;
+
+	for (guint i = 0; i < events->len; i++) {
+		const struct rs_session_event *e =
+			&g_array_index(events, struct rs_session_event, i);
+
+		if (e->note)
+			check_text(e->note);
+		g_free(rs_trace_event_format(e->event));
+	}
+	for (guint i = 0; i < providers->len; i++)
+		if (g_array_index(providers, struct rs_session_provider, i).provider->n_events == 0)
+			abort();
+	rs_session_stat(run.session, &stat);
+	if (stat.sites_on > stat.sites || stat.events_on > stat.events)
+		abort();
+}
+
+static void trouble(uint8_t kind)
+{
+	struct sham *sham = run.sham;
+
+	sham->unstoppable = kind & 1;
+	sham->read_only = kind & 2;
+	sham->dying = kind & 4 && !run.ended[0];
+	sham->stone = kind & 8 ? RS_FIRST_EVENT_ID + kind / 16 % 4 : 0;
+	sham->announced = kind & 64 ? 0x40 : 0;
+	/* A provider that goes now leaves its text patched. */
+	run.troubled |= sham->unstoppable || sham->read_only || sham->stone;
+}
+
+static void play(const struct op *op, struct rs_fuzz_input *in)
+{
+	switch (op->what % OPS) {
+	case HELLO:
+		if (!run.ended[0])
+			sham_hello(run.sham, op->a % 16);
+		/* The text of an earlier boot is gone, but the sham's is not. */
+		run.troubled |= run.sham->boot > 1;
+		break;
+	case PROVIDER:
+		add_provider(op);
+		break;
+	case DIES:
+		sham_provider_dies(run.sham, op->a % 8);
+		break;
+	case RETURNS:
+		sham_provider_returns(run.sham, op->a % 8);
+		break;
+	case SCRIBBLE:
+		scribble(op, in);
+		break;
+	case HYPERCALL:
+	case MAILBOX:
+		guest_asks(op, in);
+		break;
+	case ENABLE:
+	case DISABLE:
+	case FILTER:
+		peer_asks(op, in);
+		break;
+	case FORGET:
+		if (strcmp(owners[op->a % G_N_ELEMENTS(owners)], "another"))
+			rs_session_forget_owner(run.session, owners[op->a % G_N_ELEMENTS(owners)]);
+		break;
+	case LIST:
+		list(in);
+		break;
+	case TURN:
+		rs_fuzz_now += op->a * 1000000u;
+		g_main_context_iteration(NULL, FALSE);
+		break;
+	case PAUSE:
+		rs_session_pause(run.session, NULL);
+		break;
+	case RESUME:
+		rs_session_resume(run.session, NULL);
+		break;
+	case TROUBLE:
+		trouble(op->a);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rs_fuzz_input in = {data, size};
+	struct op op;
+
+	/* Large tables come as zero pages, of which few are touched. */
+	mallopt(M_MMAP_THRESHOLD, 64 << 10);
+	begin(rs_fuzz_u8(&in));
+	for (int i = 0; i < 32 && rs_fuzz_take(&in, &op, sizeof(op)); i++)
+		play(&op, &in);
+	end();
+	return 0;
+}
+
+/* ---- seeds ---- */
+
+static void add(GByteArray *out, uint8_t what, uint8_t a, uint8_t b, const void *more, guint size)
+{
+	g_byte_array_append(out, (const guint8[]){what, a, b}, 3);
+	g_byte_array_append(out, more, size);
+}
+
+static void ask(GByteArray *out, uint8_t what, uint8_t number, uint16_t arg, uint8_t text)
+{
+	uint8_t more[3] = {(uint8_t)arg, (uint8_t)(arg >> 8), text};
+
+	add(out, what, number, 0, more, 3);
+}
+
+static void start_seed(GByteArray *out, uint8_t flags, uint8_t hello)
+{
+	g_byte_array_set_size(out, 0);
+	g_byte_array_append(out, &flags, 1);
+	add(out, HELLO, hello, 0, NULL, 0);
+	add(out, PROVIDER, 16, 0, NULL, 0);
+	add(out, PROVIDER, 1, 1, NULL, 0);
+	add(out, TURN, 110, 0, NULL, 0);
+}
+
+static void rs_fuzz_seeds(void)
+{
+	GByteArray *out = g_byte_array_new();
+
+	start_seed(out, 0, 0);
+	add(out, ENABLE, 2, 0, "\1", 1);
+	add(out, FILTER, 0, 0, "\1\6", 2);
+	add(out, LIST, 0, 0, "\0", 1);
+	add(out, DISABLE, 2, 0, "\1", 1);
+	add(out, DIES, 0, 0, NULL, 0);
+	add(out, TURN, 110, 0, NULL, 0);
+	add(out, RETURNS, 0, 0, NULL, 0);
+	add(out, TURN, 110, 0, NULL, 0);
+	add(out, LIST, 0, 0, "\0", 1);
+	rs_fuzz_seed("peers", out->data, out->len);
+
+	for (uint8_t what = HYPERCALL; what <= MAILBOX; what++) {
+		start_seed(out, what == HYPERCALL ? 1 : 2, 0);
+		ask(out, what, RS_HCALL_HELLO, 0, 12);
+		ask(out, what, RS_HCALL_REGISTER, 1, 12);
+		ask(out, what, RS_HCALL_ENABLE, 0, 1);
+		ask(out, what, RS_HCALL_SET_FILTER, 0, 9);
+		add(out, TURN, 1, 0, NULL, 0);
+		ask(out, what, RS_HCALL_QUERY, RS_FIRST_EVENT_ID, 12);
+		ask(out, what, RS_HCALL_LOG, 0, 7);
+		ask(out, what, RS_HCALL_WAIT, 3, 12);
+		add(out, TURN, 1, 0, NULL, 0);
+		ask(out, what, RS_HCALL_DISABLE, 0, 0);
+		ask(out, what, RS_HCALL_UNREGISTER, 1, 12);
+		ask(out, what, RS_HCALL_EXIT, 3, 12);
+		add(out, TURN, 1, 0, NULL, 0);
+		rs_fuzz_seed(what == HYPERCALL ? "port" : "mailbox", out->data, out->len);
+	}
+	start_seed(out, 1, RS_GUEST_SELF_PATCH);
+	add(out, ENABLE, 0, 0, "\0", 1);
+	add(out, PAUSE, 0, 0, NULL, 0);
+	add(out, FILTER, 4, 0, "\1\7", 2);
+	add(out, RESUME, 0, 0, NULL, 0);
+	add(out, TROUBLE, 2, 0, NULL, 0);
+	add(out, HELLO, 0, 0, NULL, 0);
+	add(out, PROVIDER, 4, 3, NULL, 0);
+	add(out, TURN, 110, 0, NULL, 0);
+	add(out, TROUBLE, 0, 0, NULL, 0);
+	add(out, FORGET, 4, 0, NULL, 0);
+	rs_fuzz_seed("boots", out->data, out->len);
+	g_byte_array_unref(out);
+}
