@@ -11,16 +11,19 @@ FLAGS = '--coverage -fprofile-update=atomic'
 
 
 def counted(tree, build, data):
-    """(file, first line, last line) -> how often the function was entered."""
+    """File -> [ranges of its functions], and file -> {lines that were run}. The code of an inlined
+    function counts for its own lines, but may be no function of its own."""
     out = subprocess.run(['gcov', '--json-format', '--stdout', *data], cwd=build,
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    found = collections.Counter()
+    functions = collections.defaultdict(set)
+    lines = collections.defaultdict(set)
     for text in out.stdout.splitlines():
         for file in json.loads(text)['files']:
             path = os.path.relpath(os.path.join(build, file['file']), tree.path)
-            for one in file['functions']:
-                found[path, one['start_line'], one['end_line']] += one['execution_count']
-    return found
+            functions[path].update((one['start_line'], one['end_line'])
+                                   for one in file['functions'])
+            lines[path].update(one['line_number'] for one in file['lines'] if one['count'])
+    return functions, lines
 
 
 class Coverage:
@@ -28,14 +31,15 @@ class Coverage:
     everything."""
 
     def __init__(self, tree, progress):
-        self.functions = collections.defaultdict(set)  # file -> all known functions
-        self.entered = {}  # name of a test -> functions
+        self.functions = collections.defaultdict(set)  # file -> ranges of all known functions
+        self.lines = {}  # name of a test -> file -> lines that it ran
         build = tree.path / 'cover'
         try:
             tree.setup(build, '-Dbuildtype=plain', '-Dwerror=false', '-Doptimization=0',
                        f'-Dc_args={FLAGS}', f'-Dc_link_args={FLAGS}')
-            tests = list(tree.tests(build))
+            tests = [test for test in tree.tests(build) if test.cmd[0].startswith(str(build))]
             tree.ninja(build, {name for test in tests for name in test.target})
+            tests = [test for test in tests if not self.forks(test)]
         except BuildFailed as error:
             progress(f'no coverage, so each mutant meets all tests that link it: {error}')
             return
@@ -51,7 +55,7 @@ class Coverage:
                  env=lambda test: {'GCOV_PREFIX': str(counts / test.name)})
         for test in tests:
             data = list((counts / test.name).rglob('*.gcda'))
-            if test.name in passed and data and not self.forks(test):
+            if test.name in passed and data:
                 self.read(tree, build, test, data)
 
     @staticmethod
@@ -69,20 +73,19 @@ class Coverage:
             to = os.path.join('/', path.relative_to(tree.home / 'counts' / test.name))
             os.rename(path, to)
             here.append(to)
-        found = counted(tree, build, here)
+        functions, self.lines[test.name] = counted(tree, build, here)
         for path in here:
             os.unlink(path)
-        self.entered[test.name] = {function for function, count in found.items() if count}
-        for function in found:
-            self.functions[function[0]].add(function)
+        for path, ranges in functions.items():
+            self.functions[path] |= ranges
 
     def may_run(self, test, path, line):
-        """Whether the test may run this line."""
-        around = {function for function in self.functions[path]
-                  if function[1] <= line <= function[2]}
-        if not around or test.name not in self.entered:
+        """Whether the test may run this line: whether it came into a function around it."""
+        around = [one for one in self.functions[path] if one[0] <= line <= one[1]]
+        if not around or test.name not in self.lines:
             return True
-        return bool(around & self.entered[test.name])
+        ran = self.lines[test.name][path]
+        return any(first <= one <= last for first, last in around for one in ran)
 
 
 def linked(tree, tests):

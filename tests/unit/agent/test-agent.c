@@ -415,6 +415,16 @@ static void test_pokes(struct fixture *f, gconstpointer data)
 	f->control->generation++;
 	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
 	g_assert_cmpuint(pokes, ==, sites);
+	/* The host does not ask for it: perhaps it patches by itself. */
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + 3; id++)
+		f->words[id] = 0;
+	f->control->flags = 0;
+	f->control->generation++;
+	g_assert_true(rs_agent_control_due());
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	g_assert_false(rs_agent_control_due());
+	g_assert_cmpuint(pokes, ==, sites);
+	g_assert_cmpuint(f->info->sites_on, ==, sites);
 }
 
 static void test_foreign_bytes(struct fixture *f, gconstpointer data)

@@ -524,6 +524,73 @@ static void test_broken_table(void)
 	tear_down();
 }
 
+/* What an entry may say at most, or at least, and one more or less. */
+static void test_table_limits(void)
+{
+	const uint32_t end = MIN(region->header.event_capacity, RS_FIRST_HOST_EVENT_ID);
+	const uint64_t room = region->header.section[RS_SEC_EVENTS].size;
+	const struct {
+		uint32_t state, first_id, count;
+		uint64_t offset, size;
+		uint32_t after;
+	} cases[] = {
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, 0, 8, RS_PROVIDER_DEAD},
+		{RS_PROVIDER_DEAD, RS_FIRST_EVENT_ID, 1, 0, 8, RS_PROVIDER_DEAD},
+		{RS_PROVIDER_DEAD + 1, RS_FIRST_EVENT_ID, 1, 0, 8, RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID - 1, 1, 0, 8, RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, end - RS_FIRST_EVENT_ID, 0, 8,
+		 RS_PROVIDER_DEAD},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, end - RS_FIRST_EVENT_ID + 1, 0, 8,
+		 RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, end - 1, 1, 0, 8, RS_PROVIDER_DEAD},
+		{RS_PROVIDER_LIVE, end - 1, 2, 0, 8, RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, end, 0, 0, 8, RS_PROVIDER_DEAD},
+		{RS_PROVIDER_LIVE, end + 1, 0, 0, 8, RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, 0, room, RS_PROVIDER_DEAD},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, 0, room + 1, RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, 8, room - 8, RS_PROVIDER_DEAD},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, 8, room - 7, RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, room, 0, RS_PROVIDER_DEAD},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, room + 8, 0, RS_PROVIDER_FREE},
+		{RS_PROVIDER_LIVE, RS_FIRST_EVENT_ID, 1, 4, 8, RS_PROVIDER_FREE},
+	};
+	struct rs_provider *entries = rs_trace_region_section(region, RS_SEC_PROVIDERS, NULL);
+
+	g_assert_cmpuint(G_N_ELEMENTS(cases), <=, region->header.section[RS_SEC_PROVIDERS].count);
+	rs_agent_fini();
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		entries[i] = (struct rs_provider){.sequence = 2,
+						  .state = cases[i].state,
+						  .first_id = (uint16_t)cases[i].first_id,
+						  .event_count = cases[i].count,
+						  .desc_offset = cases[i].offset,
+						  .desc_size = cases[i].size};
+	info->provider_slots = G_N_ELEMENTS(cases);
+	boot();
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_test_message("%u", i);
+		g_assert_cmpuint(entries[i].state, ==, cases[i].after);
+	}
+}
+
+/* The ids end where the control words do, or where the host's own begin. */
+static void test_limits(void)
+{
+	static const uint32_t capacities[] = {RS_FIRST_EVENT_ID + 100, 0};
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(capacities); i++) {
+		set_up(64 * 1024);
+		if (capacities[i]) {
+			rs_agent_fini();
+			((struct rs_region_header *)region->map)->event_capacity = capacities[i];
+			region->header.event_capacity = capacities[i];
+			boot();
+		}
+		test_table_limits();
+		tear_down();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -536,5 +603,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/lives/boots", test_boots);
 	g_test_add_func("/agent/lives/many-boots", test_many_boots);
 	g_test_add_func("/agent/lives/broken-table", test_broken_table);
+	g_test_add_func("/agent/lives/table-limits", test_limits);
 	return g_test_run();
 }

@@ -215,11 +215,11 @@ static void open_reader(struct fixture *f, bool consumer)
 	g_assert_nonnull(f->reader);
 }
 
-static void set_up(struct fixture *f, uint32_t mode, bool shared)
+static void set_up_of(struct fixture *f, uint32_t mode, bool shared, uint64_t pages)
 {
 	struct rs_region_config config = {
 		.vcpus = 1,
-		.ring_bytes = MAX(rs_region_min_ring_bytes(4096), 4 * 4096),
+		.ring_bytes = pages * 4096,
 		.ring_page_size = 4096,
 		.ring_mode = mode,
 	};
@@ -249,6 +249,11 @@ static void set_up(struct fixture *f, uint32_t mode, bool shared)
 	f->ring = rs_ring_at(&f->rings, 0);
 	rs_ring_resume(&f->ring);
 	open_reader(f, mode == RS_MODE_DROP);
+}
+
+static void set_up(struct fixture *f, uint32_t mode, bool shared)
+{
+	set_up_of(f, mode, shared, MAX(rs_region_min_ring_bytes(4096) / 4096, 4));
 }
 
 static void tear_down(struct fixture *f)
@@ -546,6 +551,47 @@ static void test_all_stuck(void)
 	}
 }
 
+/*
+ * Dead producers left so many pages after the first one unfinished. True: the producer gets over
+ * them.
+ */
+static bool passes(uint32_t pages, uint32_t stuck, bool shared)
+{
+	struct fixture f;
+	bool passed;
+
+	set_up_of(&f, RS_MODE_OVERWRITE, shared, pages);
+	g_assert_cmpuint(f.region->header.ring_pages, ==, pages);
+	emit(1, 30);
+	for (uint32_t i = 1; i <= stuck; i++)
+		((struct rs_ring_page *)(f.rings.pages + i * 4096ull))->committed = 8;
+	while (f.state->pages == 1 && !f.state->dropped)
+		emit(1, 30);
+	passed = !f.state->dropped;
+	g_assert_cmpuint(f.state->pages, ==, passed ? stuck + 2 : 1);
+	g_assert_cmpuint(f.state->skipped, ==, passed ? stuck : 0);
+	if (passed) {
+		const struct rs_ring_page *page =
+			(const struct rs_ring_page *)(f.rings.pages + (stuck + 1) * 4096ull);
+
+		g_assert_cmpuint(page->seq, ==, stuck + 1);
+		g_assert_cmpuint(page->skipped, ==, stuck);
+	}
+	tear_down(&f);
+	return passed;
+}
+
+static void test_passed_over(void)
+{
+	for (int shared = 0; shared < 2; shared++) {
+		g_assert_true(passes(8, 0, shared));
+		g_assert_true(passes(8, 6, shared));
+		g_assert_false(passes(8, 7, shared));
+		g_assert_true(passes(128, RS_SKIP_MAX, shared));
+		g_assert_false(passes(128, RS_SKIP_MAX + 1, shared));
+	}
+}
+
 static void nest_few(void)
 {
 	emit(100, 12);
@@ -676,6 +722,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ring/wraps", test_wraps);
 	g_test_add_func("/agent/ring/stuck", test_stuck_page);
 	g_test_add_func("/agent/ring/all-stuck", test_all_stuck);
+	g_test_add_func("/agent/ring/passed-over", test_passed_over);
 	g_test_add_func("/agent/ring/nested/clock", test_nested_in_clock);
 	g_test_add_func("/agent/ring/nested/each-instruction", test_nested_at_each_instruction);
 	g_test_add_func("/agent/ring/wake", test_wake);

@@ -326,6 +326,50 @@ static void test_ring_goes_back(void)
 	close_ring(&r, rd);
 }
 
+/* The guest begins anew, as if the pages before `to` had been there. */
+static void go_back(struct ring *r, int64_t to)
+{
+	memset(r->pages, 0, PAGES * PAGE);
+	for (int64_t seq = to; seq < to + PAGES; seq++)
+		page(r, seq)->committed = (uint32_t)(seq / PAGES * PAGE);
+	r->seq = to - 1;
+	r->offset = PAGE;
+	r->records = 0;
+}
+
+/*
+ * To the page before the one that the reader is in, and, once it has read a page to its end, to an
+ * earlier one.
+ */
+static void test_ring_goes_back_a_little(void)
+{
+	for (uint32_t whole = 0; whole < 2; whole++) {
+		RsTraceRingStats stats;
+		RsTraceRing *rd;
+		uint64_t records, lost;
+		struct ring r;
+
+		open_ring(&r, RS_MODE_OVERWRITE);
+		rd = reader(&r, RS_TRACE_FROM_START, false);
+		emit(&r, 60); /* pages 0 to 7, and 4 records in page 8 */
+		if (whole) {
+			pad(&r);
+			r.offset = PAGE;
+			publish(&r);
+		}
+		drain(rd, &records, &lost);
+		rs_trace_ring_stats(rd, &stats);
+		g_assert_cmpuint(stats.resyncs, ==, 0);
+		go_back(&r, whole ? 5 : 7);
+		emit(&r, 5);
+		drain(rd, &records, &lost);
+		g_assert_cmpuint(records, ==, 5);
+		rs_trace_ring_stats(rd, &stats);
+		g_assert_cmpuint(stats.resyncs, ==, 1);
+		close_ring(&r, rd);
+	}
+}
+
 /* A later version's structures of each ring are longer, and so are page headers. */
 static void test_grown(void)
 {
@@ -555,6 +599,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/ring/refused", test_refused_counts_in_place);
 	g_test_add_func("/observe/ring/join", test_join_in_the_middle);
 	g_test_add_func("/observe/ring/back", test_ring_goes_back);
+	g_test_add_func("/observe/ring/back-a-little", test_ring_goes_back_a_little);
 	g_test_add_func("/observe/ring/grown", test_grown);
 	g_test_add_func("/observe/ring/header-lies", test_header_lies);
 	g_test_add_func("/observe/ring/whole", test_whole_pages);

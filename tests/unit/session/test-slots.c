@@ -193,6 +193,18 @@ static void test_refuse_all(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(rs_slots_refuse_all(f->slots, "over"), ==, 0);
 }
 
+/* The first slot and the last. */
+static void test_refuse_ends(struct fixture *f, gconstpointer data)
+{
+	uint32_t last = rs_slots_count(f->slots) - 1;
+
+	ask(f, 0, 1);
+	ask(f, last, 1);
+	g_assert_cmpuint(rs_slots_refuse_all(f->slots, "over"), ==, 2);
+	g_assert_cmpint(response_in(f, 0)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(response_in(f, last)->result, ==, RS_ERR_REFUSED);
+}
+
 static void test_response(void)
 {
 	g_autofree char *text = g_strnfill(RS_HCALL_DATA + 10, 'x');
@@ -235,6 +247,7 @@ int main(int argc, char **argv)
 	TEST("reboot", test_reboot);
 	TEST("reuse", test_reuse);
 	TEST("refuse-all", test_refuse_all);
+	TEST("refuse-ends", test_refuse_ends);
 	g_test_add_func("/slots/response", test_response);
 	g_test_add_func("/slots/ends", test_ends);
 	return g_test_run();
