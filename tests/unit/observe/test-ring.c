@@ -326,6 +326,34 @@ static void test_ring_goes_back(void)
 	close_ring(&r, rd);
 }
 
+/* A counter in a page's header that is less than before is a lie, and no loss. */
+static void test_counters_go_back(void)
+{
+	for (uint32_t which = 0; which < 2; which++) {
+		RsTraceRing *rd;
+		uint64_t records, lost;
+		struct ring r;
+
+		open_ring(&r, RS_MODE_OVERWRITE);
+		rd = reader(&r, RS_TRACE_FROM_START, false);
+		emit(&r, 7);
+		r.dropped = 10;
+		emit(&r, 7);
+		drain(rd, &records, &lost);
+		g_assert_cmpuint(records, ==, 14);
+		g_assert_cmpuint(lost, ==, 10);
+		if (which)
+			r.records -= 3;
+		else
+			r.dropped -= 3;
+		emit(&r, 7);
+		drain(rd, &records, &lost);
+		g_assert_cmpuint(records, ==, 7);
+		g_assert_cmpuint(lost, ==, 0);
+		close_ring(&r, rd);
+	}
+}
+
 /* The guest begins anew, as if the pages before `to` had been there. */
 static void go_back(struct ring *r, int64_t to)
 {
@@ -599,6 +627,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/ring/refused", test_refused_counts_in_place);
 	g_test_add_func("/observe/ring/join", test_join_in_the_middle);
 	g_test_add_func("/observe/ring/back", test_ring_goes_back);
+	g_test_add_func("/observe/ring/counters-back", test_counters_go_back);
 	g_test_add_func("/observe/ring/back-a-little", test_ring_goes_back_a_little);
 	g_test_add_func("/observe/ring/grown", test_grown);
 	g_test_add_func("/observe/ring/header-lies", test_header_lies);

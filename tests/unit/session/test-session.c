@@ -308,6 +308,8 @@ static void test_split(void)
 		{"*: COMM == \"a: b\"", "*", "COMM == \"a: b\""},
 		{"switch: a", "switch", "a"},
 		{"sched:*:", "sched:*", ""},
+		{"sched::", "sched:", ""},
+		{"s::", "s:", ""},
 		{"switch:", "switch", ""},
 	};
 	struct rs_error err = {0};
@@ -325,6 +327,10 @@ static void test_split(void)
 			-EINVAL);
 	g_assert_cmpint(rs_session_split_filter("x", &glob, &expression, &err), ==, -EINVAL);
 	g_assert_cmpint(rs_session_split_filter("", &glob, &expression, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_session_split_filter(": a", &glob, &expression, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_session_split_filter(":a", &glob, &expression, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_session_split_filter(":", &glob, &expression, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_session_split_filter("a:b", &glob, &expression, &err), ==, -EINVAL);
 }
 
 static int32_t ask(struct fixture *f, uint32_t number, uint64_t arg, const char *text)
