@@ -313,7 +313,8 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 		return;
 	clock->doubt = true;
 	clock->boot_ts = boot->boot == info->boot ? boot->ts : 0;
-	if (!clock->stopped)
+	/* If nobody knows the rate, an answer tells nothing. */
+	if (!clock->stopped && clock->hz)
 		ask_and_judge(clock);
 }
 

@@ -680,6 +680,36 @@ static void test_lies(void)
 	guest_free(guest);
 }
 
+static bool answer_at_once(void *data)
+{
+	struct guest *guest = data;
+
+	rs_store(&guest->info->clock_ts, 1);
+	rs_store_release(&guest->info->clock_pong, rs_load(&guest->control->clock_ping));
+	return true;
+}
+
+/* Neither target nor guest says a rate, but the agent answers all the same. */
+static void test_no_rate(void)
+{
+	struct guest *guest = guest_new(SILENT, false);
+
+	guest->ops.clock_hz = NULL;
+	begin_session(guest);
+	rs_clock_destroy(guest->clock);
+	guest->clock = rs_clock_create(&guest->target, guest->region, guest->publisher,
+				       answer_at_once, guest);
+	rs_clock_start(guest->clock, NULL);
+	rs_clock_greet(guest->clock, guest->info);
+	g_assert_cmpuint(guest->control->epoch_count, ==, 0);
+	boot(guest, 2);
+	guest->info->tsc_hz = 1000000000;
+	rs_clock_greet(guest->clock, guest->info);
+	g_assert_cmpuint(guest->control->epoch_count, >, 0);
+	end_session(guest);
+	guest_free(guest);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -694,5 +724,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/clock/clock/held", test_held);
 	g_test_add_func("/clock/clock/pending", test_pending);
 	g_test_add_func("/clock/clock/lies", test_lies);
+	g_test_add_func("/clock/clock/no-rate", test_no_rate);
 	return g_test_run();
 }
