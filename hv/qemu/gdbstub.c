@@ -17,6 +17,7 @@
 struct rs_gdb {
 	int fd;
 	int timeout_ms;
+	bool late; /* an answer did not come in time: nobody waits for another */
 	size_t in_at, in_size;
 	struct rs_gdb_parser parser;
 	uint8_t in[4096];
@@ -28,6 +29,7 @@ static int wait_for(struct rs_gdb *gdb, short events, gint64 deadline, struct rs
 	gint64 left = deadline - g_get_monotonic_time();
 	int n = left > 0 ? poll(&pfd, 1, (int)((left + 999) / 1000)) : 0;
 
+	gdb->late |= n == 0;
 	if (n == 0)
 		return rs_error_set(err, ETIMEDOUT, "QEMU's gdb stub did not answer in time");
 	if (n < 0 && errno != EINTR)
@@ -37,7 +39,7 @@ static int wait_for(struct rs_gdb *gdb, short events, gint64 deadline, struct rs
 
 static gint64 deadline_of(const struct rs_gdb *gdb)
 {
-	return g_get_monotonic_time() + (gint64)gdb->timeout_ms * 1000;
+	return g_get_monotonic_time() + (gdb->late ? 0 : (gint64)gdb->timeout_ms * 1000);
 }
 
 static int send_all(struct rs_gdb *gdb, const char *bytes, size_t size, struct rs_error *err)
@@ -151,11 +153,11 @@ static int open_socket(const char *path, struct rs_error *err)
 
 	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >= sizeof(address.sun_path))
 		return rs_error_set(err, ENAMETOOLONG, "socket path is too long: %s", path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return rs_error_set(err, errno, "cannot make a socket: %s", g_strerror(errno));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		int code = errno;
+		int code = errno == EAGAIN ? ETIMEDOUT : errno; /* it does not accept */
 		close(fd);
 		return rs_error_set(err, code, "cannot reach QEMU's gdb stub at %s: %s", path,
 				    g_strerror(code));

@@ -50,7 +50,11 @@ struct rs_gdb_write {
 	uint32_t size; /* 1..1024 */
 };
 
-/* Connects, which stops the VM, and waits until the stub answers. */
+/*
+ * Connects, which stops the VM, and waits until the stub answers. Each answer may take that long,
+ * but once one did not come in time, nobody waits for another. After -ETIMEDOUT here the VM may
+ * still stop later.
+ */
 int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct rs_error *err);
 
 /* Makes addresses guest-physical or not. Switch it off at the end: it outlasts the connection. */

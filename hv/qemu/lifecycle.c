@@ -36,8 +36,9 @@ void rs_qemu_remove_files(struct rs_qemu *qemu)
 
 void rs_qemu_free(struct rs_qemu *qemu)
 {
-	for (guint i = 0; i < 3; i++) {
-		GSource *source = (GSource *[]){qemu->watch, qemu->killer, qemu->trimmer}[i];
+	for (guint i = 0; i < 4; i++) {
+		GSource *source =
+			(GSource *[]){qemu->watch, qemu->killer, qemu->trimmer, qemu->freer}[i];
 
 		if (!source)
 			continue;

@@ -11,7 +11,9 @@
 #include "qemu/process.h"
 #include "qemu/qmp.h"
 
-#define RS_QEMU_TIMEOUT_MS 10000 /* for one answer; QEMU under load has taken 100 ms */
+/* For one answer. QEMU under load has taken 100 ms. While a session runs, others wait with us. */
+#define RS_QEMU_TIMEOUT_MS 10000
+#define RS_QEMU_PATIENCE_MS 5000
 
 struct rs_qemu {
 	struct rs_target target; /* first: the target is the object */
@@ -24,6 +26,7 @@ struct rs_qemu {
 	GSource *watch;  /* the process's end */
 	GSource *killer; /* stop() gave it some time */
 	GSource *trimmer;
+	GSource *freer; /* ends a stray pause */
 
 	char *name, *uuid;
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
@@ -37,7 +40,8 @@ struct rs_qemu {
 	uint32_t resumes; /* RESUME events that we caused and that are still to come */
 	bool resumed_by_other;
 	bool ours;              /* we paused the VM, so we resume it */
-	bool left_paused;       /* a session that died left the VM paused */
+	bool left_paused;       /* a session that died left the VM paused, or we did */
+	bool stray;             /* a pause was given up, and may still stop the VM */
 	char *shutdown;         /* the SHUTDOWN event's reason */
 	char *killed_why;       /* of stop() */
 	struct rs_moment begun; /* the measurement of the clock's rate begins here */

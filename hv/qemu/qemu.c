@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define KILL_AFTER_MS 3000
+#define KILL_SILENT_MS 300
 
 /* ---- events of QEMU ---- */
 
@@ -21,17 +22,39 @@ static void tell(struct rs_qemu *qemu, enum rs_pause_step step)
 		qemu->target.events.pause(qemu->target.events.data, step);
 }
 
+static gboolean on_free(gpointer data)
+{
+	struct rs_qemu *qemu = data;
+
+	g_source_set_ready_time(qemu->freer, -1);
+	if (qemu->ended || qemu->gdb || !qemu->left_paused)
+		return G_SOURCE_CONTINUE;
+	qemu->left_paused = false;
+	qemu->target.held = false;
+	if (rs_qmp_post(qemu->qmp, "cont", NULL) == 0)
+		tell(qemu, RS_PAUSE_RESUMING);
+	return G_SOURCE_CONTINUE;
+}
+
 static void on_stop(struct rs_qemu *qemu)
 {
 	qemu->running = false;
 	qemu->stop_seen = true;
-	if (!qemu->pausing)
-		tell(qemu, RS_PAUSE_STOPPED);
+	if (qemu->pausing)
+		return;
+	tell(qemu, RS_PAUSE_STOPPED);
+	if (!qemu->stray)
+		return;
+	/* This is what became of a pause that we gave up. An event may only be noted. */
+	qemu->stray = false;
+	qemu->left_paused = true;
+	g_source_set_ready_time(qemu->freer, 0);
 }
 
 static void on_resume(struct rs_qemu *qemu)
 {
 	qemu->running = true;
+	qemu->stray = false;
 	if (qemu->resumes) {
 		qemu->resumes--;
 		return;
@@ -64,7 +87,7 @@ int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *
 {
 	g_autoptr(JsonNode) reply = NULL;
 	JsonNode *node = NULL;
-	int rc = rs_qmp_call(qemu->qmp, "query-status", NULL, RS_QEMU_TIMEOUT_MS, &reply, err);
+	int rc = rs_qmp_call(qemu->qmp, "query-status", NULL, RS_QEMU_PATIENCE_MS, &reply, err);
 
 	if (rc < 0)
 		return rc;
@@ -164,6 +187,13 @@ static gboolean on_trim(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+static gboolean dispatch_free(GSource *source, GSourceFunc callback, gpointer data)
+{
+	return callback(data);
+}
+
+static GSourceFuncs freer_funcs = {.dispatch = dispatch_free};
+
 int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
 {
 	int fd = (int)syscall(SYS_pidfd_open, qemu->process.pid, 0);
@@ -177,6 +207,9 @@ int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
 	qemu->trimmer = g_timeout_source_new_seconds(1);
 	g_source_set_callback(qemu->trimmer, on_trim, qemu, NULL);
 	g_source_attach(qemu->trimmer, qemu->context);
+	qemu->freer = g_source_new(&freer_funcs, sizeof(GSource));
+	g_source_set_callback(qemu->freer, on_free, qemu, NULL);
+	g_source_attach(qemu->freer, qemu->context);
 	return 0;
 }
 
@@ -210,19 +243,18 @@ static void mark_pause(struct rs_qemu *qemu, bool on)
 			   O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
 }
 
-static int q_pause(struct rs_target *target, struct rs_error *err)
+/* Stops the VM, and finds out whether it was us who stopped it. */
+static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 {
-	struct rs_qemu *qemu = rs_qemu_of(target);
 	bool running;
-	int rc;
+	int rc = rs_gdb_connect(qemu->gdb_path, RS_QEMU_PATIENCE_MS, &qemu->gdb, err);
 
-	if (qemu->ended || qemu->gdb)
-		return 0;
-	rs_qmp_drain(qemu->qmp);
-	mark_pause(qemu, true);
-	qemu->stop_seen = false;
-	qemu->pausing = true;
-	rc = rs_gdb_connect(qemu->gdb_path, RS_QEMU_TIMEOUT_MS, &qemu->gdb, err);
+	if (rc == -ETIMEDOUT) {
+		/* A later look at this connection will stop a VM that runs, though we have closed
+		 * it. */
+		qemu->stray = qemu->running && !qemu->stop_seen;
+		rs_qmp_doubt(qemu->qmp);
+	}
 	/*
 	 * QEMU sends STOP when a running VM stops, and before the answer to this query. If there
 	 * was no STOP, somebody else had stopped the VM before.
@@ -231,6 +263,35 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 		rc = rs_qemu_query_running(qemu, &running, err);
 	if (rc == 0)
 		rc = rs_gdb_set_physical(qemu->gdb, true, err);
+	return rc;
+}
+
+/* Lets a VM run on which a pause that failed has stopped. Does not wait. */
+static void give_up(struct rs_qemu *qemu)
+{
+	bool stopped = qemu->gdb || qemu->stop_seen;
+
+	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
+	if (stopped && qemu->ours && rs_qmp_post(qemu->qmp, "cont", NULL) == 0)
+		qemu->resumes++;
+}
+
+static int q_pause(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int rc;
+
+	if (qemu->ended || qemu->gdb)
+		return 0;
+	rs_qmp_drain(qemu->qmp);
+	if (rs_qmp_is_silent(qemu->qmp))
+		return rs_error_set(err, EAGAIN,
+				    "cannot pause the guest: QEMU does not answer since an earlier "
+				    "question");
+	mark_pause(qemu, true);
+	qemu->stop_seen = false;
+	qemu->pausing = true;
+	rc = stop_and_ask(qemu, err);
 	qemu->pausing = false;
 	qemu->ours = qemu->stop_seen || qemu->left_paused;
 	qemu->target.held = !qemu->ours;
@@ -238,7 +299,7 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 	if (!qemu->ours || rc < 0)
 		mark_pause(qemu, false);
 	if (rc < 0) {
-		rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, NULL);
+		give_up(qemu);
 		return rs_error_prefix(err, "cannot pause the guest");
 	}
 	return 0;
@@ -255,7 +316,9 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 	rs_gdb_set_physical(qemu->gdb, false, NULL);
 	rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, err);
 	if (rc < 0) /* after a failed write the stub may be out of step: resume by QMP */
-		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_TIMEOUT_MS, NULL, err);
+		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_PATIENCE_MS, NULL, err);
+	if (rc == -ETIMEDOUT || rc == -EAGAIN) /* it will, once it looks at its sockets again */
+		rc = rs_qmp_post(qemu->qmp, "cont", err);
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot resume the guest");
 	if (qemu->ours) {
@@ -384,7 +447,7 @@ static void q_stats(struct rs_target *target, struct rs_target_stats *out)
 		return;
 	arguments = json_object_new();
 	json_object_set_string_member(arguments, "target", "vcpu");
-	if (rs_qmp_call(qemu->qmp, "query-stats", arguments, RS_QEMU_TIMEOUT_MS, &reply, NULL) <
+	if (rs_qmp_call(qemu->qmp, "query-stats", arguments, RS_QEMU_PATIENCE_MS, &reply, NULL) <
 		    0 ||
 	    !JSON_NODE_HOLDS_ARRAY(reply))
 		return;
@@ -429,9 +492,10 @@ static void q_stop(struct rs_target *target, const char *why)
 	if (qemu->ended || qemu->killed_why)
 		return;
 	qemu->killed_why = g_strdup(why ? why : "stopped");
-	if (rs_qmp_call(qemu->qmp, "quit", NULL, 1000, NULL, NULL) < 0)
+	if (rs_qmp_post(qemu->qmp, "quit", NULL) < 0)
 		kill(qemu->process.pid, SIGTERM);
-	qemu->killer = g_timeout_source_new(KILL_AFTER_MS);
+	qemu->killer =
+		g_timeout_source_new(rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : KILL_AFTER_MS);
 	g_source_set_callback(qemu->killer, on_patience_ended, qemu, NULL);
 	g_source_attach(qemu->killer, qemu->context);
 }

@@ -15,6 +15,7 @@ struct rs_qmp {
 	GByteArray *in;  /* an unfinished line */
 	bool discarding; /* drop the rest of a line that was too long */
 	bool greeted, closed;
+	bool silent;    /* it owes an answer, and has said nothing since that was late */
 	gint64 waiting; /* id of the command for whose answer we wait, 0: none */
 	gint64 last_id;
 	JsonNode *answer; /* object with "return" or "error" */
@@ -140,6 +141,7 @@ static bool receive_some(struct rs_qmp *qmp)
 	gssize n = g_socket_receive(qmp->socket, buffer, sizeof(buffer), NULL, &error);
 
 	if (n > 0) {
+		qmp->silent = false;
 		take_bytes(qmp, buffer, (size_t)n);
 		return true;
 	}
@@ -220,6 +222,19 @@ static bool has_greeting(const struct rs_qmp *qmp)
 	return qmp->greeted || qmp->bad_lines > 8;
 }
 
+bool rs_qmp_is_silent(struct rs_qmp *qmp)
+{
+	if (qmp->silent)
+		rs_qmp_drain(qmp);
+	return qmp->silent;
+}
+
+void rs_qmp_doubt(struct rs_qmp *qmp)
+{
+	if (!rs_qmp_is_silent(qmp))
+		qmp->silent = rs_qmp_post(qmp, "query-status", NULL) == 0;
+}
+
 static char *command_line(const char *command, JsonObject *arguments, gint64 id)
 {
 	g_autoptr(JsonNode) root = json_node_new(JSON_NODE_OBJECT);
@@ -246,12 +261,16 @@ int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, 
 
 	if (qmp->closed)
 		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+	if (rs_qmp_is_silent(qmp))
+		return rs_error_set(err, EAGAIN,
+				    "QEMU still owes an answer to an earlier question");
 	qmp->waiting = ++qmp->last_id;
 	rc = send_line(qmp, line, deadline, err);
 	if (rc == 0)
 		rc = receive_until(qmp, has_answer, deadline, err);
 	qmp->waiting = 0;
 	answer = g_steal_pointer(&qmp->answer);
+	qmp->silent = rc == -ETIMEDOUT;
 	if (rc < 0)
 		return rc;
 

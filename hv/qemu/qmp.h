@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include <gio/gio.h>
 #include <json-glib/json-glib.h>
+#include <stdbool.h>
 
 #define RS_QMP_LINE_MAX (1u << 20) /* bytes */
 #define RS_QMP_DEPTH_MAX 64u       /* nested objects and arrays */
@@ -37,7 +38,9 @@ int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_q
 
 /*
  * Carries out one command and waits for its answer. Takes over `arguments` (may be NULL). `reply`
- * (may be NULL) gets the "return" member; free it with json_node_unref().
+ * (may be NULL) gets the "return" member; free it with json_node_unref(). -ETIMEDOUT: no answer
+ * came. From then on QEMU is silent until it says anything, and nobody waits for it a second time:
+ * -EAGAIN at once, and the command is not sent.
  */
 int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, int timeout_ms,
 		JsonNode **reply, struct rs_error *err);
@@ -47,6 +50,11 @@ int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, 
  * read for so long that the socket is full.
  */
 int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err);
+
+/* Whether QEMU is silent, as far as what has arrived tells. */
+bool rs_qmp_is_silent(struct rs_qmp *qmp);
+/* QEMU did not answer elsewhere: it is silent until it answers here. */
+void rs_qmp_doubt(struct rs_qmp *qmp);
 
 /* Delivers the events that have arrived, without waiting. */
 void rs_qmp_drain(struct rs_qmp *qmp);

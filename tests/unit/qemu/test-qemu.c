@@ -241,6 +241,50 @@ static void test_patch(void)
 	bed_done(&bed);
 }
 
+/* Waits while events of QEMU are taken. */
+static void wait_moves(struct bed *bed)
+{
+	gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
+
+	while (!moves(bed->target, COUNTER, 20000)) {
+		g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+		while (g_main_context_iteration(NULL, FALSE))
+			;
+	}
+}
+
+/* A QEMU that stands still is waited for once. When it goes on, so does its guest. */
+static void test_silent(void)
+{
+	struct rs_target_stats stats;
+	struct rs_error err = {0};
+	struct bed bed;
+
+	bed_start(&bed);
+	wait_moves(&bed);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+	kill(bed.target->pid, SIGSTOP);
+	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, -ETIMEDOUT);
+	for (unsigned int i = 0; i < 100; i++) {
+		g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, -EAGAIN);
+		g_assert_nonnull(strstr(err.message, "does not answer since"));
+		bed.target->ops->stats(bed.target, &stats);
+	}
+	kill(bed.target->pid, SIGCONT);
+	wait_moves(&bed);
+	g_usleep(100000);
+	wait_moves(&bed); /* a pause that was given up has not stopped it for good */
+	text(bed.target, jmp);
+	text(bed.target, nop);
+	wait_moves(&bed);
+	/* It is ended even if it does not hear. */
+	kill(bed.target->pid, SIGSTOP);
+	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, -ETIMEDOUT);
+	bed_done(&bed);
+	g_assert_cmpint(bed.end.reason, ==, RS_END_KILLED);
+}
+
 static void nudge_until(struct bed *bed, uint32_t nmis)
 {
 	gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
@@ -574,6 +618,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/qemu/run", test_run);
 	g_test_add_func("/qemu/patch", test_patch);
 	g_test_add_func("/qemu/nudge", test_nudge);
+	g_test_add_func("/qemu/silent", test_silent);
 	g_test_add_func("/qemu/user-pause", test_user_pause);
 	g_test_add_func("/qemu/trim", test_trim);
 	g_test_add_func("/qemu/ends", test_ends);
