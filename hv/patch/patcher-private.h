@@ -21,7 +21,9 @@ struct rs_patcher {
 	struct rs_site_count *counts; /* [RS_MAX_EVENTS]; zero from counts_end on */
 	uint32_t counts_end;
 	uint64_t sites_on;
-	bool asked; /* somebody made a wish since the last batch */
+	struct rs_site_load *load; /* a provider whose sites are being read; NULL: none */
+	uint32_t loading;          /* which */
+	bool asked;                /* somebody made a wish since the last batch */
 	bool moved; /* text was found elsewhere: its earlier place may hold our JMP */
 	bool owed;  /* text of a provider that was removed may hold our JMPs: keep the journal */
 	struct rs_patcher_stats stats;

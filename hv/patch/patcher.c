@@ -48,10 +48,17 @@ int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, con
 	return 0;
 }
 
+static void end_load(struct rs_patcher *patcher)
+{
+	rs_site_load_free(g_steal_pointer(&patcher->load));
+	patcher->loading = 0;
+}
+
 void rs_patcher_destroy(struct rs_patcher *patcher)
 {
 	if (!patcher)
 		return;
+	end_load(patcher);
 	memset(patcher->wishes, 0, patcher->wishes_end * sizeof(patcher->wishes[0]));
 	patcher->wishes_end = 0;
 	patcher->asked = true; /* try refused sites once more */
@@ -142,30 +149,67 @@ void rs_patcher_count(struct rs_patcher *patcher)
 	}
 }
 
-int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
-			    uint32_t *refused, struct rs_error *err)
+int rs_patcher_begin_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
+			      struct rs_error *err)
 {
 	gpointer key = GUINT_TO_POINTER(list->provider);
-	guint before = patcher->sites->len;
-	uint64_t count = 0;
-	int ret;
+	int ret = 0;
 
 	if (g_hash_table_contains(patcher->providers, key))
 		return rs_error_set(err, EEXIST, "provider %" PRIu32 " is known", list->provider);
-	if (patcher->method == RS_PATCH_HOST) {
-		trim_refusals(patcher);
-		ret = rs_sites_load(patcher->target, list, RS_MAX_SITES - patcher->sites->len,
-				    patcher->sites, patcher->refusals, &count, err);
-		if (ret)
-			return ret;
-	}
+	if (patcher->load)
+		return rs_error_set(err, EBUSY, "another provider's sites are being read");
+	if (patcher->method == RS_PATCH_HOST)
+		ret = rs_site_load_begin(patcher->target, list, RS_MAX_SITES - patcher->sites->len,
+					 &patcher->load, err);
+	if (ret)
+		return ret;
+	patcher->loading = patcher->load ? list->provider : 0;
 	g_hash_table_insert(patcher->providers, key, g_new0(struct rs_site_count, 1));
-	patcher->stats.sites_refused += count;
-	if (patcher->sites->len > before)
-		rs_patcher_settle(patcher);
-	if (refused)
-		*refused = (uint32_t)count;
 	return 0;
+}
+
+int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
+			     struct rs_error *err)
+{
+	uint64_t before, now;
+	int ret;
+
+	if (refused)
+		*refused = 0;
+	if (!patcher->load)
+		return 0;
+	before = rs_site_load_refused(patcher->load);
+	trim_refusals(patcher);
+	ret = rs_site_load_step(patcher->load, count, patcher->sites, patcher->refusals, err);
+	now = rs_site_load_refused(patcher->load);
+	patcher->stats.sites_refused += now - before;
+	if (refused)
+		*refused = (uint32_t)(now - before);
+	if (ret == 1)
+		return 1;
+	if (ret)
+		g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(patcher->loading));
+	end_load(patcher);
+	rs_patcher_settle(patcher);
+	return ret;
+}
+
+int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
+			    uint32_t *refused, struct rs_error *err)
+{
+	uint32_t all = 0, some;
+	int ret = rs_patcher_begin_provider(patcher, list, err);
+
+	if (ret)
+		return ret;
+	do {
+		ret = rs_patcher_step_provider(patcher, UINT32_MAX, &some, err);
+		all += some;
+	} while (ret == 1);
+	if (refused)
+		*refused = all;
+	return ret;
 }
 
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err)
@@ -175,6 +219,11 @@ int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, st
 	bool any = count && count->known;
 	guint kept = 0;
 	int ret;
+
+	if (patcher->loading == provider && patcher->load) {
+		end_load(patcher);
+		any = true;
+	}
 
 	if (!g_hash_table_remove(patcher->providers, key))
 		return rs_error_set(err, ENOENT, "provider %" PRIu32 " is not known", provider);
@@ -196,6 +245,7 @@ int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, st
 
 void rs_patcher_forget(struct rs_patcher *patcher)
 {
+	end_load(patcher);
 	g_array_set_size(patcher->sites, 0);
 	g_hash_table_remove_all(patcher->providers);
 	memset(patcher->wishes, 0, patcher->wishes_end * sizeof(patcher->wishes[0]));

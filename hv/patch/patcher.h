@@ -69,6 +69,16 @@ int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_lis
 			    uint32_t *refused, struct rs_error *err);
 
 /*
+ * The same in steps, each of which takes about as long as to check `count` sites. Some of its sites
+ * may already be patched meanwhile. A step returns 1 as long as there is more to do. After an error
+ * the provider is not known. Others may go meanwhile, and this one too; none may come: -EBUSY.
+ */
+int rs_patcher_begin_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
+			      struct rs_error *err);
+int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
+			     struct rs_error *err);
+
+/*
  * A provider goes: restores its sites at once, and then forgets them, also on failure. If our JMPs
  * may be left in its text, the journal keeps their records until rs_patcher_forget().
  */

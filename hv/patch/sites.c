@@ -12,22 +12,28 @@
 #define CHUNK 4096u     /* bytes of the list that are read at a time */
 #define MAX_STRIDE 256u /* bytes of an entry of a later version */
 
-struct load {
-	struct rs_page_reader *reader;
-	const struct rs_site_list *list;
-	uint64_t root;
-	GArray *sites;
-	GArray *refused;
+/* All entries are read, then those with the same text are found, then texts are checked. */
+enum phase { READ, COMPARE, CHECK };
+
+struct rs_site_load {
+	struct rs_target *target;
+	struct rs_site_list list;
+	enum phase phase;
+	uint32_t next;       /* in this phase: the next entry of the list, or of `found` */
+	GArray *found;       /* struct rs_patch_site: what the entries say */
+	struct texts *texts; /* from COMPARE on */
+	GArray *refused;     /* while a step is done, as the reader */
 	uint64_t refused_count;
+	struct rs_page_reader *reader;
 	struct rs_jump_target seen; /* the one that was decoded last */
 };
 
-static void refuse(struct load *load, rs_gva_t at, uint32_t event, const char *what,
+static void refuse(struct rs_site_load *load, rs_gva_t at, uint32_t event, const char *what,
 		   const struct rs_error *why)
 {
 	struct rs_site_refusal refusal = {
 		.at = at,
-		.provider = load->list->provider,
+		.provider = load->list.provider,
 		.event = event,
 	};
 
@@ -46,7 +52,7 @@ static bool relative(uint64_t field, int32_t value, rs_gva_t *out)
 }
 
 /* Reads up to `size` bytes of text; fewer where the mapping ends. 0: none. */
-static size_t read_text(struct load *load, rs_gva_t at, uint8_t *out, size_t size)
+static size_t read_text(struct rs_site_load *load, rs_gva_t at, uint8_t *out, size_t size)
 {
 	size_t left = RS_PAGE_SIZE - at.v % RS_PAGE_SIZE;
 
@@ -57,10 +63,10 @@ static size_t read_text(struct load *load, rs_gva_t at, uint8_t *out, size_t siz
 	return 0;
 }
 
-/* What the entry itself says: appends the site, to be checked by check_text() later. */
-static void read_entry(struct load *load, rs_gva_t entry, const struct rs_site *raw)
+/* What the entry itself says. */
+static void read_entry(struct rs_site_load *load, rs_gva_t entry, const struct rs_site *raw)
 {
-	struct rs_patch_site site = {.root = load->root, .provider = load->list->provider};
+	struct rs_patch_site site = {.root = load->list.root, .provider = load->list.provider};
 	struct rs_error why = {0};
 	uint32_t id;
 	rs_gva_t event;
@@ -90,17 +96,17 @@ static void read_entry(struct load *load, rs_gva_t entry, const struct rs_site *
 		refuse(load, site.at, id, "crosses an 8-byte boundary", NULL);
 		return;
 	}
-	g_array_append_val(load->sites, site);
+	g_array_append_val(load->found, site);
 }
 
 /* Many functions begin with the same instruction, which is what counts. */
-static bool decoded_before(const struct load *load, const uint8_t *text, size_t size)
+static bool decoded_before(const struct rs_site_load *load, const uint8_t *text, size_t size)
 {
 	return load->seen.size && load->seen.size <= size &&
 	       !memcmp(load->seen.bytes, text, load->seen.size);
 }
 
-static bool check_text(struct load *load, struct rs_patch_site *site)
+static bool check_text(struct rs_site_load *load, struct rs_patch_site *site)
 {
 	uint8_t text[RS_SITE_BYTES], jump[RS_INSN_MAX];
 	enum rs_site_text what;
@@ -136,113 +142,109 @@ static bool check_text(struct load *load, struct rs_patch_site *site)
 
 /* ---- sites that are listed twice ---- */
 
+/*
+ * The found sites by text: a hash table with open addressing. A guest does not know the seed, so it
+ * cannot make texts collide.
+ */
+struct texts {
+	uint64_t seed[2];
+	uint32_t mask;
+	uint32_t *slots;  /* 1 + index in `found` of the first site with this text; 0: none */
+	uint32_t *others; /* of that site: how many more have its text */
+};
+
 static struct rs_patch_site *site_at(const GArray *sites, uint32_t i)
 {
 	return &g_array_index(sites, struct rs_patch_site, i);
 }
 
-static int compare_text(const struct rs_patch_site *a, const struct rs_patch_site *b)
+static struct texts *texts_new(uint32_t count)
 {
-	if (a->root != b->root)
-		return a->root < b->root ? -1 : 1;
-	return a->at.v < b->at.v ? -1 : a->at.v > b->at.v;
+	struct texts *texts = g_new0(struct texts, 1);
+
+	while (texts->mask < 2 * count)
+		texts->mask = 2 * texts->mask + 1;
+	for (unsigned int i = 0; i < 2; i++)
+		texts->seed[i] = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
+	texts->slots = g_new0(uint32_t, texts->mask + 1u);
+	texts->others = g_new0(uint32_t, count);
+	return texts;
 }
 
-/* The new sites by text; of several with the same text, the one that was listed first is first. */
-struct order {
-	const GArray *sites;
-	uint32_t count, *index; /* in sites */
-	bool *known;            /* a known site has this one's text; of the first in a run */
-};
-
-static gint by_text(gconstpointer a, gconstpointer b, gpointer sites)
+static void texts_free(struct texts *texts)
 {
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	int order = compare_text(site_at(sites, i), site_at(sites, k));
-
-	return order ? order : i < k ? -1 : i > k;
+	if (!texts)
+		return;
+	g_free(texts->slots);
+	g_free(texts->others);
+	g_free(texts);
 }
 
-/* The first of the new sites, in their order, whose text is not before that of `site`. */
-static uint32_t find_text(const struct order *order, const struct rs_patch_site *site)
+static uint32_t hash_text(const struct texts *texts, const struct rs_patch_site *site)
 {
-	uint32_t from = 0, to = order->count;
+	uint64_t x = site->at.v * texts->seed[0] + site->root * texts->seed[1];
 
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
+	x ^= x >> 32;
+	x *= texts->seed[0];
+	return (uint32_t)(x >> 32);
+}
 
-		if (compare_text(site_at(order->sites, order->index[middle]), site) < 0)
-			from = middle + 1;
-		else
-			to = middle;
+/* The slot of the site's text, or where it would be. */
+static uint32_t *find_text(const struct texts *texts, const GArray *found,
+			   const struct rs_patch_site *site)
+{
+	for (uint32_t at = hash_text(texts, site);; at++) {
+		uint32_t *slot = &texts->slots[at & texts->mask];
+
+		if (!*slot || (site_at(found, *slot - 1)->at.v == site->at.v &&
+			       site_at(found, *slot - 1)->root == site->root))
+			return slot;
 	}
-	return from;
 }
 
-static bool same_text(const struct order *order, uint32_t i, const struct rs_patch_site *site)
+/* The first site with a text keeps it; the others go. */
+static void compare_found(struct rs_site_load *load, uint32_t i)
 {
-	return i < order->count && !compare_text(site_at(order->sites, order->index[i]), site);
+	struct rs_patch_site *site = site_at(load->found, i);
+	uint32_t *slot = find_text(load->texts, load->found, site);
+
+	if (!*slot) {
+		*slot = i + 1;
+		return;
+	}
+	load->texts->others[*slot - 1]++;
+	site->event = 0;
 }
 
-/* The new sites of one text, in order from `from` to `end`. We tell of those that go, once. */
-static void keep_first(struct load *load, const struct order *order, uint32_t from, uint32_t end)
+/* We tell of those that go, once for each text. */
+static void tell_repeated(struct rs_site_load *load, uint32_t i)
 {
-	uint32_t keep = order->known[from] ? 0 : 1;
+	struct rs_patch_site *site = site_at(load->found, i);
+	uint32_t others = load->texts->others[i];
 	char why[64];
 
-	if (end - from == keep)
+	if (!others)
 		return;
-	g_snprintf(why, sizeof(why), "is listed %" PRIu32 " times", end - from + 1 - keep);
-	refuse(load, site_at(load->sites, order->index[from])->at,
-	       site_at(load->sites, order->index[from])->event, why, NULL);
-	for (uint32_t i = from + keep; i < end; i++)
-		site_at(load->sites, order->index[i])->event = 0;
+	g_snprintf(why, sizeof(why), "is listed %" PRIu32 " times", others + 1);
+	refuse(load, site->at, site->event, why, NULL);
 }
 
-/* The known sites, before `before`, are only passed over: there may be a million. */
-static void refuse_repeated(struct load *load, guint before)
+/* The known sites are only passed over: there may be a million. */
+static void compare_known(struct rs_site_load *load, const GArray *sites)
 {
-	struct order order = {.sites = load->sites, .count = load->sites->len - before};
-	uint32_t end;
+	for (guint i = 0; i < sites->len && load->found->len; i++) {
+		uint32_t slot = *find_text(load->texts, load->found, site_at(sites, i));
 
-	if (!order.count)
-		return;
-	order.index = g_new(uint32_t, order.count);
-	order.known = g_new0(bool, order.count);
-	for (uint32_t i = 0; i < order.count; i++)
-		order.index[i] = before + i;
-	g_qsort_with_data(order.index, (gint)order.count, sizeof(*order.index), by_text,
-			  load->sites);
-	for (guint i = 0; i < before; i++) {
-		uint32_t at = find_text(&order, site_at(load->sites, i));
-
-		if (same_text(&order, at, site_at(load->sites, i)))
-			order.known[at] = true;
+		if (!slot)
+			continue;
+		load->texts->others[slot - 1]++;
+		tell_repeated(load, slot - 1);
+		load->texts->others[slot - 1] = 0;
+		site_at(load->found, slot - 1)->event = 0;
 	}
-	for (uint32_t from = 0; from < order.count; from = end) {
-		const struct rs_patch_site *first = site_at(load->sites, order.index[from]);
-
-		for (end = from + 1; same_text(&order, end, first); end++)
-			;
-		keep_first(load, &order, from, end);
-	}
-	g_free(order.index);
-	g_free(order.known);
 }
 
-/* Keeps those of the new sites, from `before` on, that are what they must be. */
-static void check_new(struct load *load, guint before)
-{
-	guint kept = before;
-
-	for (guint i = before; i < load->sites->len; i++) {
-		struct rs_patch_site *site = site_at(load->sites, i);
-
-		if (site->event && check_text(load, site))
-			*site_at(load->sites, kept++) = *site;
-	}
-	g_array_set_size(load->sites, kept);
-}
+/* ---- the three phases ---- */
 
 static int check_list(const struct rs_site_list *list, uint32_t budget, struct rs_error *err)
 {
@@ -263,45 +265,136 @@ static int check_list(const struct rs_site_list *list, uint32_t budget, struct r
 	return 0;
 }
 
-int rs_sites_load(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
-		  GArray *sites, GArray *refused, uint64_t *refused_count, struct rs_error *err)
+/* Reads entries as long as they fit into a chunk, `count` at most. */
+static int read_some(struct rs_site_load *load, uint32_t count, struct rs_error *err)
 {
-	struct load load = {.list = list, .sites = sites, .refused = refused};
+	const struct rs_site_list *list = &load->list;
+	rs_gva_t at = {list->at.v + (uint64_t)load->next * list->stride};
 	uint8_t chunk[CHUNK];
-	guint before = sites->len, refused_before = refused->len;
+	int ret;
+
+	count = MIN(MIN(CHUNK / list->stride, count), list->count - load->next);
+	ret = rs_page_reader_read(load->reader, at, chunk, (size_t)count * list->stride, NULL, err);
+	if (ret)
+		return rs_error_prefix(err, "provider %" PRIu32 ": site list", list->provider);
+	for (uint32_t i = 0; i < count; i++, at.v += list->stride) {
+		struct rs_site entry;
+
+		memcpy(&entry, chunk + i * list->stride, sizeof(entry));
+		read_entry(load, at, &entry);
+	}
+	load->next += count;
+	return 0;
+}
+
+static void begin_phase(struct rs_site_load *load, enum phase phase)
+{
+	load->phase = phase;
+	load->next = 0;
+	if (phase == COMPARE)
+		load->texts = texts_new(load->found->len);
+}
+
+/* One piece of the work: 1, 0 as rs_site_load_step(). *left is what may still be done. */
+static int do_piece(struct rs_site_load *load, uint32_t *left, GArray *sites, struct rs_error *err)
+{
+	uint32_t before = load->next;
+
+	switch (load->phase) {
+	case READ:
+		if (load->next == load->list.count) {
+			begin_phase(load, COMPARE);
+			return 1;
+		}
+		if (read_some(load, *left, err))
+			return -EFAULT;
+		*left -= load->next - before;
+		return 1;
+	case COMPARE:
+		if (load->next < load->found->len) {
+			compare_found(load, load->next++);
+			*left -= 1;
+			return 1;
+		}
+		compare_known(load, sites);
+		begin_phase(load, CHECK);
+		return 1;
+	case CHECK:
+		break;
+	}
+	if (load->next == load->found->len)
+		return 0;
+	tell_repeated(load, load->next);
+	if (site_at(load->found, load->next)->event &&
+	    check_text(load, site_at(load->found, load->next)))
+		g_array_append_val(sites, *site_at(load->found, load->next));
+	load->next++;
+	*left -= 1;
+	return 1;
+}
+
+int rs_site_load_begin(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
+		       struct rs_site_load **out, struct rs_error *err)
+{
+	struct rs_site_load *load;
 	int ret = check_list(list, MIN(budget, RS_MAX_SITES), err);
 
 	if (ret)
 		return ret;
-	load.root = list->root;
-	load.reader = rs_page_reader_create(target, load.root);
-	for (uint32_t done = 0; done < list->count && !ret;) {
-		uint32_t part = MIN(CHUNK / list->stride, list->count - done);
-		rs_gva_t at = {list->at.v + (uint64_t)done * list->stride};
-
-		ret = rs_page_reader_read(load.reader, at, chunk, part * list->stride, NULL, err);
-		if (ret) {
-			rs_error_prefix(err, "provider %" PRIu32 ": site list", list->provider);
-			break;
-		}
-		for (uint32_t i = 0; i < part; i++, at.v += list->stride) {
-			struct rs_site entry;
-
-			memcpy(&entry, chunk + i * list->stride, sizeof(entry));
-			read_entry(&load, at, &entry);
-		}
-		done += part;
-	}
-	if (!ret) {
-		refuse_repeated(&load, before);
-		check_new(&load, before);
-	}
-	rs_page_reader_destroy(load.reader);
-	if (ret) {
-		g_array_set_size(sites, before);
-		g_array_set_size(refused, refused_before);
-		return ret;
-	}
-	*refused_count += load.refused_count;
+	load = g_new0(struct rs_site_load, 1);
+	load->target = target;
+	load->list = *list;
+	load->found = g_array_new(FALSE, FALSE, sizeof(struct rs_patch_site));
+	*out = load;
 	return 0;
+}
+
+int rs_site_load_step(struct rs_site_load *load, uint32_t count, GArray *sites, GArray *refused,
+		      struct rs_error *err)
+{
+	int ret = 1;
+
+	/* A reader keeps what it has read, which must not grow old. */
+	load->reader = rs_page_reader_create(load->target, load->list.root);
+	load->refused = refused;
+	while (count && ret == 1)
+		ret = do_piece(load, &count, sites, err);
+	rs_page_reader_destroy(load->reader);
+	load->reader = NULL;
+	load->refused = NULL;
+	return ret;
+}
+
+uint64_t rs_site_load_refused(const struct rs_site_load *load)
+{
+	return load->refused_count;
+}
+
+void rs_site_load_free(struct rs_site_load *load)
+{
+	if (!load)
+		return;
+	g_array_free(load->found, TRUE);
+	texts_free(load->texts);
+	g_free(load);
+}
+
+int rs_sites_load(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
+		  GArray *sites, GArray *refused, uint64_t *refused_count, struct rs_error *err)
+{
+	struct rs_site_load *load;
+	guint refused_before = refused->len;
+	int ret = rs_site_load_begin(target, list, budget, &load, err);
+
+	if (ret)
+		return ret;
+	do
+		ret = rs_site_load_step(load, UINT32_MAX, sites, refused, err);
+	while (ret == 1);
+	if (ret)
+		g_array_set_size(refused, refused_before);
+	else
+		*refused_count += load->refused_count;
+	rs_site_load_free(load);
+	return ret;
 }

@@ -44,15 +44,34 @@ struct rs_site_refusal {
 };
 
 /*
- * Reads a list. Appends the valid sites to `sites` (struct rs_patch_site), which holds those that
- * are known already, and the others to `refused` (struct rs_site_refusal, at most RS_MAX_REFUSALS
- * of them). *refused_count grows by the number of all refused ones. Text that several sites have,
- * known ones included, is refused once, and the first site keeps it. Sites of events that are not
- * registered (id 0) do not count at all. `budget`: how many sites may still be taken from this
- * guest.
- * Errors: -EINVAL impossible list; -E2BIG more than `budget`; -EFAULT the list cannot be read.
+ * The reading of a list, in steps, since it may be long. Valid sites are appended to `sites`
+ * (struct rs_patch_site), which holds those that are known already, and the others to `refused`
+ * (struct rs_site_refusal, at most RS_MAX_REFUSALS of them). Text that several sites have, known
+ * ones included, is refused once, and the first site keeps it. Sites of events that are not
+ * registered (id 0) do not count at all. Between two steps `sites` may lose sites of other
+ * providers, but gets none.
  */
 #define RS_MAX_REFUSALS 1024u
+struct rs_site_load;
+
+/*
+ * `budget`: how many sites may still be taken from this guest. The target outlives it. Errors:
+ * -EINVAL impossible list; -E2BIG more than `budget`.
+ */
+int rs_site_load_begin(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
+		       struct rs_site_load **out, struct rs_error *err);
+/*
+ * Does about as much as it takes to check `count` sites. 1: there is more to do; 0: it is done.
+ * -EFAULT the list cannot be read: then sites has got none.
+ */
+int rs_site_load_step(struct rs_site_load *load, uint32_t count, GArray *sites, GArray *refused,
+		      struct rs_error *err);
+/* Of all sites that were refused so far. */
+uint64_t rs_site_load_refused(const struct rs_site_load *load);
+/* Sites that it has appended stay. Accepts NULL. */
+void rs_site_load_free(struct rs_site_load *load);
+
+/* All of it at once. *refused_count grows. After an error nothing has changed. */
 int rs_sites_load(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
 		  GArray *sites, GArray *refused, uint64_t *refused_count, struct rs_error *err);
 

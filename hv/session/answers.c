@@ -4,11 +4,20 @@
 #include "session/slots.h"
 
 #include <errno.h>
+#include <string.h>
 
-/* Somebody in the guest waits for the generation to change. */
+/* For what somebody in the guest waits. */
+enum wait_for {
+	NOTHING,
+	CHANGE, /* of the generation */
+	LOOK,   /* at all that it has described */
+};
+
 struct wait {
-	bool on;
+	enum wait_for what;
 	struct rs_ticket ticket;
+	uint32_t number; /* LOOK: RS_HCALL_*, and the slot that it is about */
+	uint64_t slot;
 };
 
 struct rs_requests {
@@ -64,7 +73,23 @@ bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_requ
 		rs_response_set(response, RS_ERR_REFUSED, "the session has ended");
 	if (!source_alive(source) || request->args[0] != now)
 		return true;
-	source->requests->waits[ticket->slot] = (struct wait){true, *ticket};
+	source->requests->waits[ticket->slot] = (struct wait){.what = CHANGE, .ticket = *ticket};
+	return false;
+}
+
+bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request *request,
+			 const struct rs_ticket *ticket, struct rs_hcall_response *response)
+{
+	if (!source->unfinished || !source_alive(source)) {
+		rs_source_answer_look(source, request->number, request->args[0], response);
+		return true;
+	}
+	source->requests->waits[ticket->slot] = (struct wait){.what = LOOK,
+							      .ticket = *ticket,
+							      .number = request->number,
+							      .slot = request->args[0]};
+	if (source->session->timer)
+		g_source_set_ready_time(source->session->timer, 0);
 	return false;
 }
 
@@ -80,26 +105,41 @@ int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
 	return ret;
 }
 
-void rs_source_commit(struct rs_source *source)
+/* The guest may not wait any more, which does not matter. */
+static void answer_waits(struct rs_source *source, enum wait_for what, uint64_t generation)
 {
 	struct rs_requests *requests = source->requests;
-	uint32_t now = rs_publisher_commit(source->publisher);
 
 	for (uint32_t i = 0; i < rs_slots_count(requests->slots); i++) {
 		struct wait *wait = &requests->waits[i];
-		struct rs_hcall_response response;
+		struct rs_hcall_response response = {0};
 
-		if (!wait->on)
+		if (wait->what != what)
 			continue;
-		wait->on = false;
-		response = (struct rs_hcall_response){.values = {now}};
-		/* The guest may not wait any more, which does not matter. */
+		wait->what = NOTHING;
+		if (what == LOOK)
+			rs_source_answer_look(source, wait->number, wait->slot, &response);
+		else
+			response.values[0] = generation;
 		rs_source_answer(source, &wait->ticket, &response);
 	}
 }
 
+void rs_source_commit(struct rs_source *source)
+{
+	answer_waits(source, CHANGE, rs_publisher_commit(source->publisher));
+}
+
+void rs_source_looked(struct rs_source *source)
+{
+	if (!source->unfinished)
+		answer_waits(source, LOOK, 0);
+}
+
 void rs_source_refuse_requests(struct rs_source *source)
 {
+	memset(source->requests->waits, 0,
+	       rs_slots_count(source->requests->slots) * sizeof(*source->requests->waits));
 	if (rs_slots_refuse_all(source->requests->slots, "the session has ended"))
 		rs_source_nudge(source, NULL);
 }

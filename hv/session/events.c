@@ -9,6 +9,7 @@
 static bool event_live(const struct rs_source *source, const RsTraceEvent *event)
 {
 	return event->provider->is_live && event->slot < source->provider_slots &&
+	       source->reading != event->slot + 1 &&
 	       source->providers[event->slot].state == RS_PROVIDER_LIVE;
 }
 
@@ -139,7 +140,9 @@ static void list_source(struct rs_source *source, const char *glob, GArray *list
 		entry.wishes = state->wishes.first;
 		entry.sites = rs_source_sites_of(source, event->id);
 		entry.note = state->note ? state->note : state->left_out;
-		if (!entry.live)
+		if (source->reading == event->slot + 1)
+			entry.note = "its sites are being read";
+		else if (!entry.live)
 			entry.note = "its provider has gone";
 		else if (state->overfull)
 			entry.note = "the owners' filters are too large together: all is recorded";

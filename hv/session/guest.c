@@ -106,8 +106,9 @@ static gboolean take_provider(guint slot, const struct rs_provider *entry, const
 	struct rs_source *source = data;
 	struct rs_provider *known = &source->providers[slot];
 
-	/* The next look hands it out again. */
-	if (rs_session_turn_over(source->session)) {
+	/* The next look hands it out again. One that goes may go at once. */
+	if (rs_session_turn_over(source->session) ||
+	    (source->reading && source->reading != slot + 1 && entry->state == RS_PROVIDER_LIVE)) {
 		source->unfinished = true;
 		return FALSE;
 	}
@@ -149,14 +150,16 @@ static void greet(struct rs_source *source)
 
 void rs_source_refresh(struct rs_source *source)
 {
-	bool fresh, changed;
+	bool fresh, changed, read;
 
 	source->unfinished = false;
 	if (read_info(source, &fresh))
 		return;
 	if (fresh)
 		greet(source);
-	changed = read_providers(source);
+	read = source->reading && rs_source_sites_read_on(source);
+	changed = read_providers(source) || read;
+	source->unfinished |= source->reading != 0;
 	if (changed) /* the schema makes its lists anew */
 		rs_session_work(source->session, rs_trace_schema_n_events(source->schema) * 64ull);
 	/* Before any event is on, so that printers get the source's first record. */
@@ -166,4 +169,5 @@ void rs_source_refresh(struct rs_source *source)
 		rs_rules_apply(source);
 	if (changed || fresh)
 		rs_session_say_changed(source->session);
+	rs_source_looked(source);
 }

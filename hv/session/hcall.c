@@ -99,45 +99,53 @@ static bool is_seen(const struct rs_source *source, uint64_t slot, bool live)
 	       (source->providers[slot].state == RS_PROVIDER_LIVE) == live;
 }
 
-/*
- * Looks at all of the table. A look ends with its turn, but the guest waits for this answer, and
- * its events have to be on by then. If it changes nothing meanwhile, a turn for each part of its
- * descriptors is enough.
- */
-static void look_at_all(struct rs_source *source)
+void rs_source_answer_look(struct rs_source *source, uint32_t number, uint64_t slot,
+			   struct rs_hcall_response *response)
 {
-	uint64_t parts = source->region->header.section[RS_SEC_EVENTS].size / RS_SESSION_TURN_WORK;
-	uint64_t work = source->session->work;
+	bool comes = number == RS_HCALL_REGISTER;
 
-	for (uint64_t i = 0; i <= parts && (!i || source->unfinished); i++) {
-		rs_session_begin_turn(source->session);
-		rs_source_refresh(source);
-		work += source->session->work;
-	}
-	rs_session_begin_turn(source->session);
-	rs_session_work(source->session, work);
+	if (number == RS_HCALL_HELLO && !source->hello)
+		rs_response_set(response, RS_ERR_REFUSED, "the guest info cannot be used");
+	else if (number != RS_HCALL_HELLO && !is_seen(source, slot, comes))
+		rs_response_set(response, RS_ERR_NOT_FOUND, "the provider's entry does not say so");
 }
 
-static void provider_changed(struct rs_source *source, const struct rs_hcall_request *request,
-			     struct rs_hcall_response *response)
+/* The guest waits for this answer, and its events have to be on by then. */
+static bool look(struct rs_source *source, const struct rs_hcall_request *request,
+		 const struct rs_ticket *ticket, struct rs_hcall_response *response)
+{
+	rs_source_refresh(source);
+	return rs_source_wait_look(source, request, ticket, response);
+}
+
+static bool provider_changed(struct rs_source *source, const struct rs_hcall_request *request,
+			     const struct rs_ticket *ticket, struct rs_hcall_response *response)
 {
 	uint64_t slot = request->args[0];
 	bool comes = request->number == RS_HCALL_REGISTER;
 
 	if (slot >= source->region->header.section[RS_SEC_PROVIDERS].count) {
 		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no such provider slot");
-		return;
+		return true;
 	}
 	/* A provider that leaves asks before its text goes. Its entry still says LIVE: restore its
 	 * sites first. */
 	if (!comes && is_seen(source, slot, true)) {
 		rs_source_provider_left(source, (uint32_t)slot);
 		rs_session_say_changed(source->session);
-		return;
+		return true;
 	}
-	look_at_all(source);
-	if (!is_seen(source, slot, comes))
-		rs_response_set(response, RS_ERR_NOT_FOUND, "the provider's entry does not say so");
+	return look(source, request, ticket, response);
+}
+
+static bool hello(struct rs_source *source, const struct rs_hcall_request *request,
+		  const struct rs_ticket *ticket, struct rs_hcall_response *response)
+{
+	bool now = look(source, request, ticket, response);
+
+	if (source->hello) /* an agent that was seen before its hello looks only now */
+		rs_clock_check(source->clock);
+	return now;
 }
 
 static void log_line(struct rs_source *source, const struct rs_hcall_request *request)
@@ -153,16 +161,10 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 {
 	switch (request->number) {
 	case RS_HCALL_HELLO:
-		look_at_all(source);
-		if (!source->hello)
-			rs_response_set(response, RS_ERR_REFUSED, "the guest info cannot be used");
-		else /* an agent that was seen before its hello looks only now */
-			rs_clock_check(source->clock);
-		break;
+		return hello(source, request, ticket, response);
 	case RS_HCALL_REGISTER:
 	case RS_HCALL_UNREGISTER:
-		provider_changed(source, request, response);
-		break;
+		return provider_changed(source, request, ticket, response);
 	case RS_HCALL_ENABLE:
 	case RS_HCALL_DISABLE:
 		switch_events(source, request, response);

@@ -103,6 +103,9 @@ struct rs_source {
 	gint64 mailbox_busy_until; /* monotonic, us */
 	gint64 refresh_at;         /* likewise: when to look at its tables again */
 
+	uint32_t reading; /* 1 + slot of the provider whose sites are being read; 0: none */
+	size_t left_out;  /* of its sites so far */
+
 	bool started, hello;
 	bool unfinished;   /* its turn ended within the last look at its table */
 	bool incompatible; /* said once */
@@ -153,12 +156,13 @@ bool rs_session_over(const struct rs_session *session); /* all sources that we s
  * A turn is what the session does before its main loop can serve somebody else. All sources
  * together may cause so much work in it: bytes of descriptors that are parsed, and for all else
  * what takes about as long as so many bytes. 256 KiB take some 5 to 10 ms. Whoever does the work
- * counts it, and does not begin another piece once the turn is over. The largest piece is a
- * provider, or a request.
+ * counts it, and does not begin another piece once the turn is over. The largest piece is the
+ * descriptors of a provider, or a request.
  */
 #define RS_SESSION_TURN_WORK (256u << 10)
 #define RS_WORK_EVENT 256u    /* a plan for an event */
 #define RS_WORK_REQUEST 2048u /* a request of a guest, or a slot of its table */
+#define RS_WORK_SITE 40u      /* an entry of a list of sites, or the text of a site */
 void rs_session_begin_turn(struct rs_session *session);
 void rs_session_work(struct rs_session *session, uint64_t work);
 bool rs_session_turn_over(const struct rs_session *session);
@@ -288,9 +292,14 @@ int rs_source_switch_off(struct rs_source *source, const GArray *ids, GPtrArray 
 int rs_source_sites_init(struct rs_source *source, struct rs_journal_report *report,
 			 struct rs_error *err);
 void rs_source_sites_fini(struct rs_source *source);
-/* A provider has come: reads its sites. `provider` is a private copy of its entry. */
+/*
+ * A provider has come: begins to read its sites, while no others are being read. `provider` is a
+ * private copy of its entry. Until all are read, source->reading names it.
+ */
 int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs_provider *provider,
 			struct rs_error *err);
+/* Reads on until the turn is over. True: all sites are read. */
+bool rs_source_sites_read_on(struct rs_source *source);
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot);
 void rs_source_sites_reset(struct rs_source *source);
 /*
@@ -309,6 +318,9 @@ void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);
 
 /* hcall.c */
+/* What a guest is told that asked for a look, which has taken place. */
+void rs_source_answer_look(struct rs_source *source, uint32_t number, uint64_t slot,
+			   struct rs_hcall_response *response);
 /*
  * Carries out a request. True: `response` is the answer. False: the request is kept, and will be
  * answered by `ticket`.
@@ -327,6 +339,11 @@ bool rs_source_poll_mailboxes(struct rs_source *source);
 /* RS_HCALL_WAIT; as rs_source_serve(). */
 bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_request *request,
 			    const struct rs_ticket *ticket, struct rs_hcall_response *response);
+/* Answers once all that the guest has described by now is looked at; as rs_source_serve(). */
+bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request *request,
+			 const struct rs_ticket *ticket, struct rs_hcall_response *response);
+/* A look has ended: answers those who wait for it, if it saw everything. */
+void rs_source_looked(struct rs_source *source);
 /* Refuses all requests that are not answered yet, since nobody will answer them. */
 void rs_source_refuse_requests(struct rs_source *source);
 /* Tells a guest that has reported whether a nudge will interrupt it. */

@@ -48,6 +48,8 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		source->mailbox_busy_until = now + BUSY_US;
 	if (!source->ended && (source->unfinished || now >= source->refresh_at))
 		look_at(source, now);
+	if (source->unfinished)
+		return 0;
 	if (!mailboxes)
 		return POLL_REFRESH_MS;
 	return now < source->mailbox_busy_until ? POLL_BUSY_MS : POLL_IDLE_MS;

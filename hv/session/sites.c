@@ -6,6 +6,7 @@
 #include "target/memory.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <rs-trace-escape.h>
 
 int rs_source_sites_init(struct rs_source *source, struct rs_journal_report *report,
 			 struct rs_error *err)
@@ -36,19 +37,36 @@ static void set_note(char **note, const struct rs_site_refusal *refusal)
 	*note = g_strdup_printf("refused at %#" PRIx64 ": %s", refusal->at.v, refusal->why);
 }
 
+/* `problems`: NULL if the provider has just come. */
+static void tell(struct rs_source *source, char *line, GPtrArray *problems)
+{
+	if (problems) {
+		g_ptr_array_add(problems, line);
+		return;
+	}
+	rs_source_say(source, "%s", line);
+	g_free(line);
+}
+
+static void tell_more(struct rs_source *source, size_t count, const char *what, GPtrArray *problems)
+{
+	if (count > LINES)
+		tell(source, g_strdup_printf("and %zu sites more %s", count - LINES, what),
+		     problems);
+}
+
 /*
  * The newest `count` refusals: a note on each one's event, a line for the caller of the first few.
- * `what` was done with the sites. `problems`: NULL if the provider has just come.
+ * `told` before. `what` was done with the sites.
  */
-static void tell_refusals(struct rs_source *source, size_t count, const char *what,
+static void tell_refusals(struct rs_source *source, size_t count, size_t told, const char *what,
 			  GPtrArray *problems)
 {
-	size_t all, told = 0;
+	size_t all;
 	const struct rs_site_refusal *list = rs_patcher_refusals(source->patcher, &all);
 
 	for (size_t i = all - MIN(all, count); i < all; i++) {
 		const RsTraceEvent *event = NULL;
-		g_autofree char *line = NULL;
 
 		if (list[i].event && list[i].event < source->region->header.event_capacity) {
 			struct event_state *state = &source->events[list[i].event];
@@ -58,21 +76,12 @@ static void tell_refusals(struct rs_source *source, size_t count, const char *wh
 		}
 		if (++told > LINES)
 			continue;
-		line = g_strdup_printf("site at %#" PRIx64 " of %s%s%s %s: %s", list[i].at.v,
-				       event ? event->system : "an unknown event", event ? ":" : "",
-				       event ? event->name : "", what, list[i].why);
-		if (problems)
-			g_ptr_array_add(problems, g_steal_pointer(&line));
-		else
-			rs_source_say(source, "%s", line);
+		tell(source,
+		     g_strdup_printf("site at %#" PRIx64 " of %s%s%s %s: %s", list[i].at.v,
+				     event ? event->system : "an unknown event", event ? ":" : "",
+				     event ? event->name : "", what, list[i].why),
+		     problems);
 	}
-	if (count <= LINES)
-		return;
-	if (problems)
-		g_ptr_array_add(problems,
-				g_strdup_printf("and %zu sites more %s", count - LINES, what));
-	else
-		rs_source_say(source, "and %zu sites more %s", count - LINES, what);
 }
 
 int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs_provider *provider,
@@ -87,25 +96,55 @@ int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs
 		.stride = provider->site_stride,
 		.at = {provider->sites},
 	};
-	uint32_t refused = 0;
 	int ret;
 
 	if (!list.count)
 		return 0;
 	ret = rs_target_root(source->target, info->arch, info->paging, named, &list.root, err);
-
+	if (!ret)
+		ret = rs_patcher_begin_provider(source->patcher, &list, err);
 	if (ret)
 		return ret;
-	ret = rs_patcher_add_provider(source->patcher, &list, &refused, err);
-	if (!ret && refused)
-		tell_refusals(source, refused, "refused", NULL);
-	return ret;
+	source->reading = slot + 1;
+	source->left_out = 0;
+	rs_source_sites_read_on(source);
+	return 0;
+}
+
+#define STEP 128u /* sites between two looks at the turn */
+
+bool rs_source_sites_read_on(struct rs_source *source)
+{
+	struct rs_error err = {0};
+	uint32_t refused, slot = source->reading - 1;
+	int ret = 1;
+
+	while (ret == 1 && !rs_session_turn_over(source->session)) {
+		rs_session_work(source->session, (uint64_t)STEP * RS_WORK_SITE);
+		ret = rs_patcher_step_provider(source->patcher, STEP, &refused, &err);
+		tell_refusals(source, refused, source->left_out, "refused", NULL);
+		source->left_out += refused;
+	}
+	if (ret == 1)
+		return false;
+	source->reading = 0;
+	tell_more(source, source->left_out, "refused", NULL);
+	if (ret) {
+		g_autofree char *name = rs_trace_escape(source->providers[slot].name, -1, NULL);
+
+		rs_source_say(source, "provider '%s' cannot be patched: %s", name, err.message);
+	}
+	return true;
 }
 
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 {
 	struct rs_error err = {0};
-	int ret = rs_patcher_remove_provider(source->patcher, slot + 1, &err);
+	int ret;
+
+	if (source->reading == slot + 1)
+		source->reading = 0;
+	ret = rs_patcher_remove_provider(source->patcher, slot + 1, &err);
 
 	if (ret && ret != -ENOENT)
 		rs_source_say(source, "a provider's text was not put back: %s", err.message);
@@ -113,6 +152,7 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 
 void rs_source_sites_reset(struct rs_source *source)
 {
+	source->reading = 0;
 	rs_patcher_forget(source->patcher);
 }
 
@@ -152,8 +192,12 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 		for (size_t i = 0; i < count; i++)
 			rs_patcher_want(source->patcher, (uint16_t)ids[i], -1);
 	}
-	if (!ret && refused)
-		tell_refusals(source, refused, on ? "refused" : "not put back", problems);
+	if (!ret) {
+		const char *what = on ? "refused" : "not put back";
+
+		tell_refusals(source, refused, 0, what, problems);
+		tell_more(source, refused, what, problems);
+	}
 	if (!ret && on && problems)
 		tell_left_out(source, ids, count, problems);
 	return ret;

@@ -11,6 +11,7 @@
 #define TEXT 0x100000u
 #define SITES (TEXT + 64 * 256)
 #define TEXT_SIZE (2 * 64 * 256)
+#define BULK 0x1000000u
 #define NOP "\x0f\x1f\x44\x00\x00"
 
 static struct sham *sham_of(struct rs_target *target)
@@ -60,27 +61,46 @@ static int sham_nudge(struct rs_target *target, uint32_t vector, struct rs_error
 	return 0;
 }
 
+/* NULL: no memory is there. */
+static uint8_t *memory_at(struct sham *sham, rs_gva_t at, size_t size)
+{
+	if (sham->bulk && at.v >= BULK && at.v <= BULK + sham->bulk_size &&
+	    size <= BULK + sham->bulk_size - at.v)
+		return sham->bulk + (at.v - BULK);
+	if (sham->text && at.v >= TEXT && at.v <= TEXT + TEXT_SIZE &&
+	    size <= TEXT + TEXT_SIZE - at.v)
+		return sham->text + (at.v - TEXT);
+	return NULL;
+}
+
 static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 		     struct rs_error *err)
 {
-	if (!sham_of(target)->text || at.v < TEXT || at.v > TEXT + TEXT_SIZE ||
-	    size > TEXT + TEXT_SIZE - at.v)
+	const uint8_t *from = memory_at(sham_of(target), at, size);
+
+	if (!from)
 		return rs_error_set(err, EFAULT, "no memory is there");
-	memcpy(out, sham_of(target)->text + (at.v - TEXT), size);
+	memcpy(out, from, size);
 	return 0;
+}
+
+static bool is_stone(const struct sham *sham, rs_gva_t at)
+{
+	return at.v < TEXT + TEXT_SIZE && RS_FIRST_EVENT_ID + (at.v - TEXT) / 64 == sham->stone;
 }
 
 static int sham_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		      bool *bad, struct rs_error *err)
 {
-	if (sham_of(target)->read_only)
+	struct sham *sham = sham_of(target);
+
+	if (sham->read_only)
 		return rs_error_set(err, EACCES, "it is engraved");
 	for (size_t i = 0; i < count; i++) {
-		uint64_t at = patches[i].at.v - TEXT;
-
-		bad[i] = RS_FIRST_EVENT_ID + at / 64 == sham_of(target)->stone;
+		bad[i] = is_stone(sham, patches[i].at);
 		if (!bad[i])
-			memcpy(sham_of(target)->text + at, patches[i].new_bytes, patches[i].size);
+			memcpy(memory_at(sham, patches[i].at, patches[i].size),
+			       patches[i].new_bytes, patches[i].size);
 	}
 	return 0;
 }
@@ -130,6 +150,7 @@ void sham_free(struct sham *sham)
 {
 	g_assert_true(sham->destroyed);
 	g_free(sham->text);
+	g_free(sham->bulk);
 	g_free(sham);
 }
 
@@ -255,30 +276,84 @@ static void end_write(struct sham *sham, struct rs_provider *entry)
 	rs_store_release(&info->provider_changes, info->provider_changes + 1);
 }
 
-uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events)
+/* Begins a provider in the next slot. */
+static struct rs_provider *begin_provider(struct sham *sham, const char *system)
 {
-	struct rs_guest_info *info = info_of(sham);
-	uint32_t slot = info->provider_slots;
-	struct rs_provider *p = entry_of(sham, slot);
+	struct rs_provider *p = entry_of(sham, info_of(sham)->provider_slots);
 
-	p->first_boot = p->last_boot = info->boot;
+	p->first_boot = p->last_boot = info_of(sham)->boot;
 	p->generation = 1;
 	p->site_stride = sizeof(struct rs_site);
 	p->first_id = RS_FIRST_EVENT_ID + sham->events;
 	p->desc_offset = sham->event_bytes;
-	p->sites = sham->text ? SITES + sham->sites * sizeof(struct rs_site) : 0;
 	g_strlcpy(p->name, system, sizeof(p->name));
+	return p;
+}
+
+static uint32_t end_provider(struct sham *sham, struct rs_provider *p)
+{
+	uint32_t slot = info_of(sham)->provider_slots;
+
+	p->desc_size = sham->event_bytes - p->desc_offset;
+	p->state = RS_PROVIDER_LIVE;
+	rs_store_release(&info_of(sham)->provider_slots, slot + 1);
+	end_write(sham, p);
+	return slot;
+}
+
+uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events)
+{
+	uint32_t slot = info_of(sham)->provider_slots;
+	struct rs_provider *p = begin_provider(sham, system);
+
+	p->sites = sham->text ? SITES + sham->sites * sizeof(struct rs_site) : 0;
 	for (; *events; events++) {
 		add_event(sham, slot, system, *events);
 		for (uint32_t k = 0; sham->text && k <= sham->more_sites; k++, p->site_count++)
 			add_site(sham, k);
 		p->event_count++;
 	}
-	p->desc_size = sham->event_bytes - p->desc_offset;
-	p->state = RS_PROVIDER_LIVE;
-	rs_store_release(&info->provider_slots, slot + 1);
-	end_write(sham, p);
-	return slot;
+	return end_provider(sham, p);
+}
+
+/* Code, 8 bytes for each site; the target of all jumps; the event's id; the list. */
+uint32_t sham_bulk(struct sham *sham, const char *system, const char *event, uint32_t sites)
+{
+	uint32_t slot = info_of(sham)->provider_slots, id = RS_FIRST_EVENT_ID + sham->events;
+	uint32_t target = BULK + 8 * sites, ids = target + 32, list = ids + 32;
+	struct rs_provider *p = begin_provider(sham, system);
+
+	sham->bulk_size = list - BULK + (size_t)sites * sizeof(struct rs_site);
+	sham->bulk = g_malloc0(RS_ALIGN_UP(sham->bulk_size, RS_PAGE_SIZE));
+	sham->bulk_size = RS_ALIGN_UP(sham->bulk_size, RS_PAGE_SIZE);
+	memset(sham->bulk, 0x90, ids - BULK);
+	memcpy(sham->bulk + (ids - BULK), &id, sizeof(id));
+	for (uint32_t i = 0; i < sites; i++) {
+		uint32_t at = list + i * (uint32_t)sizeof(struct rs_site), code = BULK + 8 * i;
+		struct rs_site *site = (struct rs_site *)(void *)(sham->bulk + (at - BULK));
+
+		memcpy(sham->bulk + 8 * i, NOP, RS_SITE_BYTES);
+		*site = (struct rs_site){
+			.code = (int32_t)(code - at),
+			.target = (int32_t)(target - (at + offsetof(struct rs_site, target))),
+			.event = (int32_t)(ids - (at + offsetof(struct rs_site, event))),
+			.size = RS_SITE_BYTES,
+		};
+	}
+	add_event(sham, slot, system, event);
+	p->event_count = 1;
+	p->sites = list;
+	p->site_count = sham->bulk_sites = sites;
+	return end_provider(sham, p);
+}
+
+uint32_t sham_bulk_patched(struct sham *sham)
+{
+	uint32_t patched = 0;
+
+	for (uint32_t i = 0; i < sham->bulk_sites; i++)
+		patched += memcmp(sham->bulk + 8 * (size_t)i, NOP, RS_SITE_BYTES) != 0;
+	return patched;
 }
 
 void sham_provider_dies(struct sham *sham, uint32_t slot)

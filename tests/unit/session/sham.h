@@ -23,12 +23,15 @@ struct sham {
 	bool odd;             /* `a` of events described from now on is u8[4] */
 	uint32_t sites;       /* listed so far in this boot */
 	uint32_t more_sites; /* 3 at most: so many more than one, of events described from now on */
-	uint8_t *text;       /* guest memory with code and site lists; NULL: none */
-	bool unstoppable;    /* a pause fails */
-	bool read_only;      /* a write of text fails */
-	uint32_t stone;      /* the text of this event cannot be written; 0: all can */
-	bool torn;           /* events described from now on have no NOP at their sites */
-	bool dying;          /* the target ends in the next pause */
+	uint8_t *bulk;       /* of sham_bulk(); NULL: none */
+	size_t bulk_size;
+	uint32_t bulk_sites;
+	uint8_t *text;    /* guest memory with code and site lists; NULL: none */
+	bool unstoppable; /* a pause fails */
+	bool read_only;   /* a write of text fails */
+	uint32_t stone;   /* the text of this event cannot be written; 0: all can */
+	bool torn;        /* events described from now on have no NOP at their sites */
+	bool dying;       /* the target ends in the next pause */
 };
 
 /* A region and target for `cpus`; both go to the session. */
@@ -48,6 +51,10 @@ void sham_hello(struct sham *sham, uint32_t flags);
  * Returns its slot.
  */
 uint32_t sham_provider(struct sham *sham, const char *system, const char *const *events);
+/* One more provider, whose only event has so many sites. Once only. The guest has text. */
+uint32_t sham_bulk(struct sham *sham, const char *system, const char *event, uint32_t sites);
+/* How many sites of the bulk are not as the guest made them. */
+uint32_t sham_bulk_patched(struct sham *sham);
 void sham_provider_dies(struct sham *sham, uint32_t slot);
 /* The same once more: a module that is loaded again. */
 void sham_provider_returns(struct sham *sham, uint32_t slot);

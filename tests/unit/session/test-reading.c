@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A provider with very many sites. They are read in steps, so that others are answered meanwhile,
+ * and the guest's own requests about it are answered when they are read.
+ */
+#include "session/session.h"
+
+#include "sham.h"
+#include <ringside/atomic.h>
+#include <ringside/hypercall.h>
+#include <ringside/record.h>
+#include <string.h>
+
+#define FIRST RS_FIRST_EVENT_ID
+#define SITES 50000u
+#define TURN (256u << 10) /* see session/private.h */
+#define PIECE (32u << 10)
+
+static const char *const sched[] = {"switch", NULL};
+
+struct fixture {
+	struct rs_session *session;
+	struct sham *busy, *other;
+};
+
+static struct sham *add_guest(struct fixture *f)
+{
+	struct sham *sham = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 1024);
+	struct rs_source_config config = {.kernel = "k"};
+
+	g_assert_cmpint(
+		rs_session_add_source(f->session, &config, sham->region, &sham->target, NULL, NULL),
+		==, 0);
+	return sham;
+}
+
+static uint64_t most_work(struct fixture *f)
+{
+	struct rs_source_stat stat;
+
+	rs_session_stat(f->session, &stat);
+	return stat.most_work;
+}
+
+static bool answered(struct sham *sham)
+{
+	const struct rs_hcall_request *r =
+		rs_trace_region_section(sham->region, RS_SEC_REQUEST, NULL);
+
+	return rs_load_acquire(&sham_response(sham, 0)->sequence) == rs_load(&r->sequence);
+}
+
+static bool is_on(struct sham *sham, uint32_t n)
+{
+	return sham_word(sham, FIRST + n) & RS_EVENT_ENABLED;
+}
+
+static void run_once(void)
+{
+	g_main_context_iteration(NULL, TRUE);
+}
+
+/* Both guests have reported, and all is wanted. The busy one registers its bulk. */
+static void set_up(struct fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
+	f->busy = add_guest(f);
+	f->other = add_guest(f);
+	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
+	sham_hello(f->busy, 0);
+	sham_provider(f->busy, "sched", sched);
+	sham_hello(f->other, 0);
+	sham_provider(f->other, "sched", sched);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	sham_bulk(f->busy, "bulk", "many", SITES);
+	sham_request(f->busy, 0, RS_HCALL_REGISTER, 1, NULL);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+	rs_session_destroy(f->session);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+	sham_free(f->busy);
+	sham_free(f->other);
+}
+
+static void check_begun(struct fixture *f)
+{
+	run_once();
+	run_once();
+	g_assert_false(answered(f->busy) || is_on(f->busy, 1));
+}
+
+/* The other guest is answered in two turns, and the busy one when its event is on. */
+static void test_turns(struct fixture *f, gconstpointer data)
+{
+	guint turns = 2;
+
+	check_begun(f);
+	sham_request(f->other, 0, RS_HCALL_QUERY, FIRST, NULL);
+	for (guint i = 0; i < 2; i++, turns++)
+		run_once();
+	g_assert_true(answered(f->other));
+	g_assert_false(answered(f->busy));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+	for (; !answered(f->busy); turns++) {
+		g_assert_cmpuint(turns, <, 1000);
+		run_once();
+	}
+	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, 0);
+	g_assert_true(is_on(f->busy, 1));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+	g_assert_cmpuint(turns, >, 5);
+	g_assert_cmpuint(most_work(f), <, TURN + PIECE);
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+}
+
+/* Whoever asks about it meanwhile is told, and what is asked for others is done. */
+static void test_asked(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GArray) list = NULL;
+	const struct rs_session_event *e;
+
+	check_begun(f);
+	list = rs_session_list(f->session, "bulk:many");
+	g_assert_cmpuint(list->len, ==, 1);
+	e = &g_array_index(list, struct rs_session_event, 0);
+	g_assert_false(e->live);
+	g_assert_cmpstr(e->note, ==, "its sites are being read");
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL), ==,
+			0);
+	g_assert_false(is_on(f->busy, 0) || is_on(f->other, 0));
+	sham_wait_answer(f->busy, 0);
+	g_assert_true(is_on(f->busy, 1));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+}
+
+/* It goes before all is read, and comes back. */
+static void test_goes(struct fixture *f, gconstpointer data)
+{
+	check_begun(f);
+	sham_provider_dies(f->busy, 1);
+	sham_wait_answer(f->busy, 0);
+	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, RS_ERR_NOT_FOUND);
+	g_assert_false(is_on(f->busy, 1));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+	sham_provider_returns(f->busy, 1);
+	sham_request(f->busy, 0, RS_HCALL_REGISTER, 1, NULL);
+	sham_wait_answer(f->busy, 0);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+	sham_request(f->busy, 0, RS_HCALL_UNREGISTER, 1, NULL);
+	sham_wait_answer(f->busy, 0);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+}
+
+/* The guest boots again meanwhile: nobody is answered, and nothing is left of it. */
+static void test_boots(struct fixture *f, gconstpointer data)
+{
+	struct rs_source_stat stat;
+
+	check_begun(f);
+	sham_hello(f->busy, 0);
+	sham_provider(f->busy, "sched", sched);
+	sham_request(f->busy, 0, RS_HCALL_HELLO, 0, NULL);
+	sham_wait_answer(f->busy, 0);
+	g_assert_true(is_on(f->busy, 0));
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.sites, ==, 2);
+}
+
+/* The session ends meanwhile: the guest is told so. */
+static void test_ends(struct fixture *f, gconstpointer data)
+{
+	check_begun(f);
+	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
+	g_assert_true(answered(f->busy));
+	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, RS_ERR_REFUSED);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(struct fixture *f, gconstpointer data);
+	} tests[] = {
+		{"turns", test_turns}, {"asked", test_asked}, {"goes", test_goes},
+		{"boots", test_boots}, {"ends", test_ends},
+	};
+
+	g_test_init(&argc, &argv, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
+		g_autofree char *path = g_strdup_printf("/reading/%s", tests[i].name);
+
+		g_test_add(path, struct fixture, NULL, set_up, tests[i].run, tear_down);
+	}
+	return g_test_run();
+}
