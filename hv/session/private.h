@@ -162,6 +162,8 @@ bool rs_session_over(const struct rs_session *session); /* all sources that we s
 #define RS_SESSION_TURN_WORK (256u << 10)
 #define RS_WORK_EVENT 256u    /* a plan for an event */
 #define RS_WORK_REQUEST 2048u /* a request of a guest, or a slot of its table */
+#define RS_WORK_RULE 4u       /* a rule is compared with an event */
+#define RS_WORK_FILTER 8u     /* a byte of an expression is compiled for an event */
 #define RS_WORK_SITE 40u      /* an entry of a list of sites, or the text of a site */
 void rs_session_begin_turn(struct rs_session *session);
 void rs_session_work(struct rs_session *session, uint64_t work);

@@ -4,6 +4,7 @@
 
 #include "filter/filter.h"
 #include <errno.h>
+#include <string.h>
 
 static bool is_start(const struct rs_session *session)
 {
@@ -49,6 +50,12 @@ static void set_filter(struct plan *plan, struct rs_owner *owner, struct rs_rule
 	tell_unfit(source, owner, rule, &why);
 }
 
+static void count_compiled(const struct plan *plan, const struct rs_rule *rule, guint events)
+{
+	rs_session_work(plan->ref.source->session,
+			(uint64_t)strlen(rule->expression) * events * RS_WORK_FILTER);
+}
+
 /*
  * Compiles the filter for an event, by the rules for several events, since the glob has matched
  * others before.
@@ -58,6 +65,7 @@ static void filter_one(struct plan *plan, struct rs_owner *owner, struct rs_rule
 	struct rs_filter_error why = {0};
 	g_autoptr(GByteArray) program = NULL;
 
+	count_compiled(plan, rule, 1);
 	if (rs_filter_compile_more(plan->event, rule->expression, &program, &why))
 		tell_unfit(plan->ref.source, owner, rule, &why);
 	else
@@ -79,6 +87,7 @@ static bool filter_first(GArray *plans, const GArray *those, struct rs_owner *ow
 	for (guint i = 0; i < those->len; i++)
 		events[i] = rs_plan(plans, g_array_index(those, guint, i))->event;
 	rule->met = true;
+	count_compiled(rs_plan(plans, 0), rule, those->len);
 	if (rs_filter_compile(events, those->len, rule->expression, programs, &why)) {
 		tell_unfit(rs_plan(plans, 0)->ref.source, owner, rule, &why);
 		return those->len == 1;
@@ -131,8 +140,11 @@ static void apply_filters(GArray *plans, struct rs_owner *owner)
 
 static void apply(GArray *plans, struct rs_owner *owner)
 {
-	if (!owner->rules->len)
+	if (!owner->rules->len || !plans->len)
 		return;
+	/* Once for what it wants, and once for its filters. */
+	rs_session_work(rs_plan(plans, 0)->ref.source->session,
+			2ull * plans->len * owner->rules->len * RS_WORK_RULE);
 	for (guint i = 0; i < plans->len; i++) {
 		struct plan *plan = rs_plan(plans, i);
 

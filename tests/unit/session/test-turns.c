@@ -182,16 +182,46 @@ static void test_requests(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(most_work(f), >, TURN / 2);
 }
 
+/*
+ * As many filters of a guest as it has events, each for one of them, applied when the provider
+ * comes back: each filter is compiled once, and each rule is compared once with each event.
+ */
+static void test_rules(struct fixture *f, gconstpointer data)
+{
+	const guint n = SLOTS * EVENTS - 1;
+	struct sham *sham = f->sham[0];
+	uint64_t before;
+
+	while (!all_seen(f))
+		run_once(f);
+	for (guint i = 0; i < n; i++) {
+		g_autofree char *glob = g_strdup_printf("k/s%u:*e%u", i / EVENTS, i % EVENTS);
+
+		g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_GUEST, glob,
+						      "a == 17 || b > 2000", NULL, NULL),
+				==, 0);
+	}
+	before = most_work(f);
+	for (guint k = 0; k < SLOTS; k++)
+		sham_provider_dies(sham, k);
+	rs_session_refresh(f->session);
+	for (guint k = 0; k < SLOTS; k++)
+		sham_provider_returns(sham, k);
+	rs_session_refresh(f->session);
+	g_assert_cmpuint(most_work(f), <=, MAX(before, TURN + PIECE + 8ull * n * (n + 1)));
+	while (!(sham_word(sham, FIRST + n) & RS_EVENT_ENABLED))
+		run_once(f);
+	g_assert_true(sham_word(sham, FIRST) & RS_EVENT_ENABLED);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"start", test_start},
-		{"flips", test_flips},
-		{"list", test_list},
-		{"requests", test_requests},
+		{"start", test_start},       {"flips", test_flips}, {"list", test_list},
+		{"requests", test_requests}, {"rules", test_rules},
 	};
 
 	g_test_init(&argc, &argv, NULL);
