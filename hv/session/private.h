@@ -110,6 +110,7 @@ struct rs_source {
 	bool unfinished;   /* its turn ended within the last look at its table */
 	bool incompatible; /* said once */
 	bool paused;       /* by hand */
+	bool ending;       /* its end is being noted: another one, meanwhile, does not count */
 	bool ended;
 	struct rs_target_end end;
 };

@@ -16,9 +16,13 @@ static void on_doorbell(void *data)
 
 void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *end)
 {
-	if (source->ended)
+	if (source->ending)
 		return;
-	/* Take what the guest wrote after the last poll. */
+	source->ending = true;
+	/*
+	 * Take what the guest wrote after the last poll. That may patch, and the target may end in
+	 * that pause.
+	 */
 	rs_source_refresh(source);
 	source->ended = true;
 	source->end = *end;
@@ -36,7 +40,7 @@ static void on_ended(void *data, const struct rs_target_end *end)
 
 	rs_session_begin_turn(source->session);
 	/* A request to exit may still lie in its mailbox. */
-	if (!source->ended && source->region->header.hcall_channel == RS_CHANNEL_MAILBOX)
+	if (!source->ending && source->region->header.hcall_channel == RS_CHANNEL_MAILBOX)
 		rs_source_poll_mailboxes(source);
 	rs_source_set_ended(source, end);
 }

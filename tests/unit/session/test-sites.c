@@ -18,7 +18,9 @@ struct fixture {
 	struct sham *sham;
 	struct rs_session_result result;
 	GString *said;
-	int failed;
+	int failed, ends;
+	bool ended;
+	struct rs_target_end end;
 };
 
 static void on_message(void *data, const char *text)
@@ -31,6 +33,15 @@ static void on_failed(void *data, const struct rs_error *err)
 	((struct fixture *)data)->failed++;
 }
 
+static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
+{
+	struct fixture *f = data;
+
+	f->ended = true;
+	f->ends++;
+	f->end = *end;
+}
+
 static void set_up(struct fixture *f, gconstpointer data)
 {
 	static const char *const sched[] = {"switch", "wakeup", NULL};
@@ -38,8 +49,8 @@ static void set_up(struct fixture *f, gconstpointer data)
 
 	f->said = g_string_new(NULL);
 	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
-	f->listener =
-		(struct rs_session_listener){.data = f, .message = on_message, .failed = on_failed};
+	f->listener = (struct rs_session_listener){
+		.data = f, .message = on_message, .failed = on_failed, .ended = on_ended};
 	rs_session_add_listener(f->session, &f->listener);
 	f->sham = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 1024);
 	g_assert_cmpint(rs_session_add_source(f->session, &config, f->sham->region,
@@ -202,6 +213,20 @@ static void test_bad_at_start(struct fixture *f, gconstpointer data)
 	g_assert_nonnull(strstr(f->said->str, "of net:rx refused"));
 }
 
+/* The guest exits. Its last provider's text is restored, and the target dies in that pause. */
+static void test_dies_while_it_ends(struct fixture *f, gconstpointer data)
+{
+	rs_session_refresh(f->session);
+	g_assert_true(sham_patched(f->sham, FIRST));
+	sham_provider_dies(f->sham, 0);
+	f->sham->dying = true;
+	sham_request(f->sham, 0, RS_HCALL_EXIT, 3, NULL);
+	sham_wait(&f->ended);
+	g_assert_cmpint(f->ends, ==, 1);
+	g_assert_cmpint(f->end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(f->end.code, ==, 3);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -211,5 +236,7 @@ int main(int argc, char **argv)
 	g_test_add("/sites/torn", struct fixture, NULL, set_up, test_torn, tear_down);
 	g_test_add("/sites/bad-at-start", struct fixture, "*", set_up, test_bad_at_start,
 		   tear_down);
+	g_test_add("/sites/dies-while-it-ends", struct fixture, "*", set_up,
+		   test_dies_while_it_ends, tear_down);
 	return g_test_run();
 }
