@@ -90,6 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		memcpy(&step, data, sizeof(step));
 		take(clock, &step);
+		if (step.copied & 128)
+			rs_trace_clock_set_hz(clock, step.ticks);
 		rs_trace_clock_set_boots(clock, boots);
 		if (!rs_trace_clock_boot(clock, 8, &ns, &when) ||
 		    rs_trace_clock_boot(clock, 1, &ns, &when))

@@ -18,13 +18,37 @@ static void rs_fuzz_seeds(void)
 					    "((PID != 1))",
 					    "COMM !~ k*/[0-9]",
 					    "name == 'a\\'b' && u16 == 010",
-					    "s16 == -(0x10)"};
+					    "s16 == -(0x10)",
+					    "mac == 3",
+					    "list == 3",
+					    "CPU == CPUS{0-1}",
+					    "u8 & CPUS{300}",
+					    "CPU & CPUS{1000-1023}",
+					    "s8 == 0xfe",
+					    "u8 == -9223372036854775808",
+					    "nxme == \"x\""};
+	g_autoptr(GString) longer = g_string_new(NULL);
 	char name[16];
 
 	for (unsigned int i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {
 		snprintf(name, sizeof(name), "seed%u", i);
 		rs_fuzz_seed(name, seeds[i], strlen(seeds[i]));
 	}
+	/* At the limits: nesting, comparisons, bytes of patterns, bytes of the expression. */
+	for (unsigned int i = 0; i <= RS_FILTER_MAX_NESTING; i++)
+		g_string_append_c(longer, '(');
+	rs_fuzz_seed("nested", longer->str, longer->len);
+	g_string_assign(longer, "u8 == 1");
+	for (unsigned int i = 0; i <= RS_FILTER_MAX_INSNS; i++)
+		g_string_append_printf(longer, " || u8 == %u", i);
+	rs_fuzz_seed("comparisons", longer->str, longer->len);
+	g_string_assign(longer, "COMM ~ [a-z]*");
+	for (unsigned int i = 0; i < 120; i++)
+		g_string_append_printf(longer, " || why ~ *[a-z]?[!%c]x*", 'a' + i % 26);
+	rs_fuzz_seed("patterns", longer->str, longer->len);
+	while (longer->len <= RS_FILTER_MAX_EXPRESSION)
+		g_string_append(longer, " && u8 == 1");
+	rs_fuzz_seed("long", longer->str, longer->len);
 }
 
 static void run(const GByteArray *program, const RsTraceEvent *event)
@@ -48,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_autofree char *expression = g_strndup((const char *)data, size);
 	struct rs_filter_error err;
 
+	rs_filter_check(expression, &err);
 	for (size_t count = 1; count <= 2; count++) {
 		GByteArray *programs[2] = {NULL, NULL};
 

@@ -14,9 +14,15 @@ static void rs_fuzz_seeds(void)
 {
 	static const char *const seeds[] = {"+$OK#9a",   "$T02thread:01;#04", "$0* #7a",
 					    "$}\x03#80", "$1$OK#9b-",         "$deadbeef#20"};
+	static char longer[400];
 
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
 		rs_fuzz_seed((const char[]){(char)('a' + i), 0}, seeds[i], strlen(seeds[i]));
+	/* Longer than a packet may be, most of it by runs. */
+	longer[0] = '$';
+	for (size_t i = 1; i + 3 < sizeof(longer); i += 3)
+		memcpy(longer + i, "a*~", 3);
+	rs_fuzz_seed("long", longer, sizeof(longer));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,12 +12,59 @@
 #include <ringside/region.h>
 #include <string.h>
 
+static void put_seed(const char *name, const GByteArray *descs, const GByteArray *page)
+{
+	GByteArray *bytes = g_byte_array_new();
+	guint16 length = (guint16)descs->len;
+
+	g_byte_array_append(bytes, (const guint8 *)&length, 2);
+	g_byte_array_append(bytes, descs->data, descs->len);
+	g_byte_array_append(bytes, page->data, page->len);
+	rs_fuzz_seed(name, bytes->data, bytes->len);
+	g_byte_array_unref(bytes);
+}
+
+/* Every conversion, an event without a format, every escape, and marks in each other's way. */
+static void put_formats(void)
+{
+	static const char text[24] = "\n\r\t\"\\\x7f\xf0\x9f\x98\x80 \xe2\x80\xae\xff";
+	GByteArray *descs = g_byte_array_new(), *payload = g_byte_array_new(), *whole;
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "any", "formats");
+	TestPage *page = test_page_new(0, 1, 1u << 31, 7, 0);
+
+	test_desc_int(desc, "a", RS_KIND_UINT, 4);
+	test_desc_int(desc, "b", RS_KIND_SINT, 8);
+	test_desc_array(desc, "s", RS_KIND_STRING, 1, sizeof(text), 0);
+	test_desc_end(desc,
+		      "%5d %-8u|%08x|%+d|% d|%#X|%#o|%.5d|%10.4x|%.3s|%c|%-3c|%5c|%-20s|%i %p %%",
+		      "a,a,a,b,b,a,a,b,a,s,a,a,a,s,b,b", descs);
+	desc = test_desc_new(TEST_ALL, "any", "plain");
+	test_desc_int(desc, "a", RS_KIND_UINT, 4);
+	test_desc_int(desc, "b", RS_KIND_SINT, 8);
+	test_desc_array(desc, "s", RS_KIND_STRING, 1, sizeof(text), 0);
+	test_desc_end(desc, NULL, NULL, descs);
+	test_put(payload, 65, 4);
+	test_put(payload, 0, 4);
+	test_put(payload, (guint64)-3, 8);
+	g_byte_array_append(payload, (const guint8 *)text, sizeof(text));
+	test_page_record(page, TEST_SWITCH, 5, payload->data, payload->len);
+	test_page_record(page, TEST_ALL, 6, payload->data, payload->len);
+	test_page_record(page, TEST_SWITCH, 7, payload->data, 12); /* cut */
+	test_page_mark(page, RS_REC_TGID, 16);
+	test_page_mark(page, RS_REC_CONTINUED, 16);
+	test_page_record(page, TEST_ALL, 8, payload->data, payload->len);
+	test_page_mark(page, RS_REC_CONTINUED, 8);
+	whole = test_page_end(page);
+	put_seed("formats", descs, whole);
+	g_byte_array_unref(descs);
+	g_byte_array_unref(payload);
+	g_byte_array_unref(whole);
+}
+
 static void rs_fuzz_seeds(void)
 {
-	GByteArray *bytes = g_byte_array_new(), *descs = g_byte_array_new();
-	GByteArray *payload = test_payload_all(), *whole;
+	GByteArray *descs = g_byte_array_new(), *payload = test_payload_all(), *whole;
 	TestPage *page = test_page_new(0, 1, 1u << 31, 7, RS_CTX_HARDIRQ);
-	guint16 length;
 
 	test_desc_switch(descs);
 	test_desc_all(descs);
@@ -30,12 +77,8 @@ static void rs_fuzz_seeds(void)
 	test_page_mark(page, RS_REC_STACK, 24);
 	test_page_record(page, TEST_ALL + 1, 9, payload->data, payload->len);
 	whole = test_page_end(page);
-	length = (guint16)descs->len;
-	g_byte_array_append(bytes, (const guint8 *)&length, 2);
-	g_byte_array_append(bytes, descs->data, descs->len);
-	g_byte_array_append(bytes, whole->data, whole->len);
-	rs_fuzz_seed("page", bytes->data, bytes->len);
-	g_byte_array_unref(bytes);
+	put_seed("page", descs, whole);
+	put_formats();
 	g_byte_array_unref(descs);
 	g_byte_array_unref(payload);
 	g_byte_array_unref(whole);
@@ -58,7 +101,10 @@ static void show(const RsTraceRecord *record, gpointer data)
 	GString *out = data;
 
 	g_string_truncate(out, 0);
-	rs_trace_text_line(out, record, &task, NULL, 0);
+	if (record->pid % 2)
+		rs_trace_text_line(out, record, &task, NULL, 0);
+	else
+		rs_trace_text_line(out, record, &task, "source", RS_TRACE_TEXT_SHORT);
 	check_line(out);
 	g_string_truncate(out, 0);
 	rs_trace_json_line(out, record, &task, NULL);
