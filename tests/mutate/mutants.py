@@ -50,6 +50,9 @@ class Source:
     def word(self, index):
         return self.tokens[index][0] if 0 <= index < len(self.tokens) else ''
 
+    def words(self, first, end):
+        return [self.word(k) for k in range(first, end)]
+
     def start(self, index):
         return self.tokens[index][1]
 
@@ -79,6 +82,9 @@ class Source:
         around = self.word(index - 1), self.word(index + 1)
         # An initialiser of zeros, and the size of an array that is declared.
         if around == ('{', '}') or (around == ('[', ']') and WORD.match(self.word(index - 3))):
+            return []
+        # That room is made for one object: more of it shows nowhere.
+        if around == (',', ')') and {'g_new', 'g_new0'} & set(self.words(index - 6, index)):
             return []
         if re.match(r'0\d', match[1]):  # octal: the mode of a file
             return []

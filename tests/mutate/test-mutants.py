@@ -42,7 +42,8 @@ class Mutants(unittest.TestCase):
 
     def test_left_alone(self):
         for text in ('/* a < b */', '// a < b', 'x = "a < b";', "x = ' ';", '#define A (b + \\\n 1)',
-                     'f(type *x)', 'x = {0};', 'char x[9];', 'f(x, 0644);', 'x = 0.5;'):
+                     'f(type *x)', 'x = {0};', 'char x[9];', 'f(x, 0644);', 'x = 0.5;',
+                     'x = g_new0(struct s, 1);'):
             self.assertEqual(texts(text), [], text)
 
     def test_kinds(self):

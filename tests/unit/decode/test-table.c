@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a look at a guest's table hands out, in which order, and how much at most. */
 #include "rs-trace-table.h"
+#include "rs-trace-clock.h"
+#include "rs-trace-cmdline.h"
+#include "rs-trace-decoder.h"
+#include "rs-trace-merger.h"
+#include "rs-trace-ring.h"
 #include "build.h"
 
 #include "region/regions.h"
@@ -263,6 +268,19 @@ static void test_not_taken(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(f->out->str, ==, "-1 3 ");
 }
 
+/* Whoever could not make one need not ask before freeing it. */
+static void test_nothing_to_free(void)
+{
+	rs_trace_clock_free(NULL);
+	rs_trace_cmdline_free(NULL);
+	rs_trace_decoder_free(NULL);
+	rs_trace_merger_free(NULL);
+	rs_trace_region_free(NULL);
+	rs_trace_ring_free(NULL);
+	rs_trace_schema_free(NULL);
+	rs_trace_table_free(NULL);
+}
+
 #define ADD(path, test) g_test_add("/decode/table/" path, Fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
@@ -275,5 +293,6 @@ int main(int argc, char **argv)
 	ADD("shared-bytes", test_shared_bytes);
 	ADD("race", test_race);
 	ADD("not-taken", test_not_taken);
+	g_test_add_func("/decode/nothing-to-free", test_nothing_to_free);
 	return g_test_run();
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/session.h"
+#include "patch/patcher.h"
+#include "region/publish.h"
+#include "region/regions.h"
+#include "session/owners.h"
+#include "session/slots.h"
 
 #include "sham.h"
 #include <errno.h>
@@ -433,6 +438,18 @@ static void test_names(void)
 	g_assert_cmpint(rs_session_check_name(big, &err), ==, -EINVAL);
 }
 
+/* Whoever could not make one need not ask before freeing it. */
+static void test_nothing_to_free(void)
+{
+	rs_owner_free(NULL);
+	rs_owners_free(NULL);
+	rs_patcher_destroy(NULL);
+	rs_publisher_destroy(NULL);
+	rs_regions_free(NULL);
+	rs_session_destroy(NULL);
+	rs_slots_destroy(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -448,6 +465,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/session/names", test_names);
 	g_test_add_func("/session/split", test_split);
+	g_test_add_func("/session/nothing-to-free", test_nothing_to_free);
 	g_test_add("/session/bad-rule", struct fixture, NULL, set_up_unstarted, test_bad_rule,
 		   tear_down);
 	g_test_add("/session/late-rule", struct fixture, NULL, set_up_unstarted, test_late_rule,
