@@ -555,24 +555,25 @@ static void test_all_stuck(void)
  * Dead producers left so many pages after the first one unfinished. True: the producer gets over
  * them.
  */
-static bool passes(uint32_t pages, uint32_t stuck, bool shared)
+static bool passes(uint32_t pages, uint32_t stuck, uint32_t size, bool shared)
 {
 	struct fixture f;
 	bool passed;
 
 	set_up_of(&f, RS_MODE_OVERWRITE, shared, pages);
 	g_assert_cmpuint(f.region->header.ring_pages, ==, pages);
-	emit(1, 30);
+	emit(1, size);
 	for (uint32_t i = 1; i <= stuck; i++)
 		((struct rs_ring_page *)(f.rings.pages + i * 4096ull))->committed = 8;
 	while (f.state->pages == 1 && !f.state->dropped)
-		emit(1, 30);
+		emit(1, size);
 	passed = !f.state->dropped;
 	g_assert_cmpuint(f.state->pages, ==, passed ? stuck + 2 : 1);
 	g_assert_cmpuint(f.state->skipped, ==, passed ? stuck : 0);
 	if (passed) {
 		const struct rs_ring_page *page =
-			(const struct rs_ring_page *)(f.rings.pages + (stuck + 1) * 4096ull);
+			(const struct rs_ring_page *)(f.rings.pages +
+						      (stuck + 1) % pages * 4096ull);
 
 		g_assert_cmpuint(page->seq, ==, stuck + 1);
 		g_assert_cmpuint(page->skipped, ==, stuck);
@@ -584,11 +585,13 @@ static bool passes(uint32_t pages, uint32_t stuck, bool shared)
 static void test_passed_over(void)
 {
 	for (int shared = 0; shared < 2; shared++) {
-		g_assert_true(passes(8, 0, shared));
-		g_assert_true(passes(8, 6, shared));
-		g_assert_false(passes(8, 7, shared));
-		g_assert_true(passes(128, RS_SKIP_MAX, shared));
-		g_assert_false(passes(128, RS_SKIP_MAX + 1, shared));
+		g_assert_true(passes(8, 0, 30, shared));
+		g_assert_true(passes(8, 6, 30, shared));
+		g_assert_false(passes(8, 7, 30, shared));
+		/* These fill the first page to its end, so it can be used again. */
+		g_assert_true(passes(8, 7, shared ? 20 : 12, shared));
+		g_assert_true(passes(128, RS_SKIP_MAX, 30, shared));
+		g_assert_false(passes(128, RS_SKIP_MAX + 1, 30, shared));
 	}
 }
 
