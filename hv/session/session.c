@@ -250,9 +250,14 @@ void rs_session_destroy(struct rs_session *session)
 	if (rs_session_detach(session, &err))
 		g_printerr("ringside: the guest's text could not be restored: %s\n", err.message);
 	stop_timer(session);
-	/* Sources that joined are freed before the machine whose clock they use. */
-	for (guint i = session->sources->len; i--;)
+	/*
+	 * Sources that joined are freed before the machine whose clock they use. A source tries
+	 * once more to restore its text, which looks at all sources that are left.
+	 */
+	for (guint i = session->sources->len; i--;) {
 		rs_source_destroy(nth_source(session, i));
+		g_ptr_array_set_size(session->sources, (gint)i);
+	}
 	g_ptr_array_unref(session->sources);
 	g_ptr_array_unref(session->memories);
 	rs_owners_free(session->owners);

@@ -227,6 +227,28 @@ static void test_dies_while_it_ends(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(f->end.code, ==, 3);
 }
 
+/* The text cannot be restored at first. At the end it can, when another source has gone already. */
+static void test_restored_late(struct fixture *f, gconstpointer data)
+{
+	struct rs_source_config config = {.kernel = "other"};
+	struct sham *other = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 1024);
+
+	g_assert_cmpint(rs_session_add_source(f->session, &config, other->region, &other->target,
+					      NULL, NULL),
+			==, 0);
+	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
+	rs_session_refresh(f->session);
+	g_assert_true(sham_patched(f->sham, FIRST));
+	f->sham->unstoppable = true;
+	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, -EIO);
+	f->sham->unstoppable = false;
+	g_assert_true(sham_patched(f->sham, FIRST));
+	rs_session_destroy(f->session);
+	f->session = NULL;
+	g_assert_false(sham_patched(f->sham, FIRST));
+	sham_free(other);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -238,5 +260,7 @@ int main(int argc, char **argv)
 		   tear_down);
 	g_test_add("/sites/dies-while-it-ends", struct fixture, "*", set_up,
 		   test_dies_while_it_ends, tear_down);
+	g_test_add("/sites/restored-late", struct fixture, "*", set_up, test_restored_late,
+		   tear_down);
 	return g_test_run();
 }
