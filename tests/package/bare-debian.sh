@@ -3,6 +3,7 @@
 # Installs packages in a Debian 12 with nothing but its essential packages, runs the tutorial there,
 # and looks whether removing them leaves anything. As root. docs/packaging.md has more.
 #     bare-debian.sh PACKAGE.deb...
+# RINGSIDE_BARE: a folder that debootstrap has filled before, to be copied.
 set -euo pipefail
 mirror=${RINGSIDE_MIRROR:-http://deb.debian.org/debian}
 tutorial=$(realpath "$(dirname "$0")/../../debian/tests/tutorial")
@@ -11,11 +12,13 @@ root=$(mktemp -d)
 
 say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
 in_root() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"; }
+# Shows what a command printed only if it fails.
+quietly() { "$@" >"$root.log" 2>&1 || { tail "$root.log"; exit 1; }; }
 clean_up() {
 	for part in dev/kvm proc; do
 		mountpoint -q "$root/$part" && umount "$root/$part"
 	done
-	rm -rf --one-file-system "$root"
+	rm -rf --one-file-system "$root" "$root".*
 }
 trap clean_up EXIT
 # Files of the system. What apt and dpkg note about packages that were there once is theirs.
@@ -25,9 +28,11 @@ list_files() {
 }
 
 say "a bare Debian 12 in $root"
-debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 ||
-	{ tail "$root.log"; exit 1; }
-rm "$root.log"
+if [ -n "${RINGSIDE_BARE:-}" ]; then
+	cp -a "$RINGSIDE_BARE/." "$root"
+else
+	quietly debootstrap --variant=minbase bookworm "$root" "$mirror"
+fi
 mount -t proc proc "$root/proc"
 if [ -c /dev/kvm ]; then
 	touch "$root/dev/kvm"
@@ -36,15 +41,14 @@ fi
 mkdir "$root/root/packages"
 cp "$@" "$root/root/packages"
 cp "$tutorial" "$root/root"
-in_root apt-get install -qq -y --no-install-recommends gcc g++ libc6-dev qemu-system-x86 >/dev/null 2>&1
+quietly in_root apt-get install -y --no-install-recommends gcc g++ libc6-dev qemu-system-x86
 in_root dpkg-query -W -f '${Package}\n' | sort >"$root/root/before.packages"
 list_files >"$root.before"
 
 say "install"
-# _apt cannot read /root, which apt says and copes with.
-in_root sh -c 'apt-get install -qq -y --no-install-recommends /root/packages/*.deb' >/dev/null 2>&1
+quietly in_root sh -c 'apt-get install -y --no-install-recommends /root/packages/*.deb'
 ours=$(for package in "$@"; do dpkg-deb -f "$package" Package; done)
-in_root dpkg -L $ours | sort -u >"$root.ours"
+in_root dpkg -L $ours | grep -vxF /. | sort -u >"$root.ours"
 say "$(wc -l <"$root.ours") paths of: $(echo $ours)"
 
 say "the tutorial"
@@ -52,7 +56,7 @@ in_root /root/tutorial
 
 say "purge"
 in_root dpkg-query -W -f '${Package}\n' | sort | comm -13 "$root/root/before.packages" - |
-	in_root xargs dpkg --purge >/dev/null
+	quietly in_root xargs dpkg --purge
 list_files >"$root.after"
 if ! diff "$root.before" "$root.after"; then
 	say "FAILED: files are left, or missing"
@@ -62,6 +66,5 @@ left=$(while read -r path; do
 	grep -qxF ".$path" "$root.before" || [ ! -e "$root$path" ] || echo "$path"
 done <"$root.ours")
 left+=$(find "$root" -xdev -name '*ringside*' -not -path "$root/root/*")
-rm "$root.before" "$root.after" "$root.ours"
 [ -z "$left" ] || { say "FAILED: still there: $left"; exit 1; }
 say "nothing is left"
