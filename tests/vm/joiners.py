@@ -404,10 +404,14 @@ def test_many():
         check_sum(lines, 'many')
 
 
-def read_slowly(pipe, pause):
-    data = b''
+def read_slowly(pipe, pause, enough):
+    """Reads to the end. Makes the file `enough` once there are lines of more sources than regions."""
+    data, names = b'', set()
     while part := os.read(pipe, 4096):
         data += part
+        names.update(re.findall(rb'"source":"([^"]*)"', part))
+        if len(names) > 5:
+            open(enough, 'w').close()
         time.sleep(pause)
     return [json.loads(l) for l in data.splitlines(keepends=True) if l.endswith(b'\n')]
 
@@ -415,7 +419,7 @@ def read_slowly(pipe, pause):
 def test_slow_reader():
     """Observers that come late, leave early or read slowly, while regions are laid out anew."""
     with tempfile.TemporaryDirectory() as d:
-        end = os.path.join(d, 'end')
+        end, enough = (os.path.join(d, name) for name in ('end', 'enough'))
         # The session is quiet, so nobody holds a region that was left, and it is renewed at once.
         s = Session(JOIN, MAIN, 'await', end, options=('-e', 'join:*', '--regions', '4', '-q', '--ring-size', '64K'))
         region = s.region()
@@ -425,13 +429,15 @@ def test_slow_reader():
         if pid == 0:
             code = 1
             try:
-                traced, denied = run_many(region, 60, 5, lambda name: ('emit', '3000'))
-                print(f'{len(traced)} traced, {len(denied)} not', flush=True)
+                # 60 programs may end before the slow one has seen four of them.
+                while not os.path.exists(enough):
+                    traced, denied = run_many(region, 60, 5, lambda name: ('emit', '3000'))
+                    print(f'{len(traced)} traced, {len(denied)} not', flush=True)
                 open(end, 'w').close()
                 code = 0
             finally:
                 os._exit(code)
-        lines = read_slowly(slow.stdout.fileno(), 0.003)
+        lines = read_slowly(slow.stdout.fileno(), 0.003, enough)
         check(os.waitpid(pid, 0)[1] == 0, 'they all ran')
         check(slow.wait(PATIENCE) == 0, 'the slow one ends well')
         print(f'{len(lines)} lines of {len(by_source(lines))} sources')
