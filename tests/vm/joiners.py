@@ -405,7 +405,7 @@ def test_many():
 
 
 def read_slowly(pipe, pause, enough):
-    """Reads to the end. Makes the file `enough` once there are lines of more sources than regions."""
+    """Reads to the end. Makes the file `enough` once it saw more sources than regions."""
     data, names = b'', set()
     while part := os.read(pipe, 4096):
         data += part
