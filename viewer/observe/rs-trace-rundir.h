@@ -9,7 +9,7 @@
  *     NAME@N.*         other files of that source
  *
  * A NAME.session that nobody has locked belonged to a process that died. The functions here only
- * read. A session takes its name with hv/session/rundir.h.
+ * read. A session takes its name with hv/server/rundir.h.
  *
  * Any thread. Trust: the directory is the user's own, but its files are read as if they were not. A
  * bad file is an error, never a crash.
