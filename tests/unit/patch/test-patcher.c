@@ -313,14 +313,30 @@ static void move_text(struct guest *guest)
 	fake_target_map(&guest->fake, ROOT, TEXT, ELSEWHERE, 1);
 }
 
+/* The session is killed, and another one finds its journal. */
+static void kill_and_recover(struct guest *guest, struct rs_patcher *patcher,
+			     struct rs_journal_report *report)
+{
+	gsize size;
+	char *journal;
+
+	g_assert_true(g_file_get_contents(journal_path, &journal, &size, NULL));
+	rs_patcher_forget(patcher);
+	rs_patcher_destroy(patcher);
+	g_assert_true(g_file_set_contents(journal_path, journal, (gssize)size, NULL));
+	g_free(journal);
+	g_assert_cmpint(rs_patcher_create(&guest->fake.base, RS_PATCH_HOST, journal_path, report,
+					  &patcher, NULL),
+			==, 0);
+	rs_patcher_destroy(patcher);
+}
+
 /* The guest has moved a page of its text: the journal must name the place where it lies now. */
 static void test_moved(void)
 {
 	struct rs_journal_report report = {0};
 	struct rs_patcher *patcher;
 	struct guest guest;
-	gsize size;
-	char *journal;
 
 	guest_init(&guest, 4, 2);
 	patcher = patcher_of(&guest, journal_path);
@@ -332,17 +348,9 @@ static void test_moved(void)
 	move_text(&guest);
 	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
-	g_assert_true(g_file_get_contents(journal_path, &journal, &size, NULL));
-	rs_patcher_forget(patcher); /* as if it were killed */
-	rs_patcher_destroy(patcher);
-	g_assert_true(g_file_set_contents(journal_path, journal, (gssize)size, NULL));
-	g_free(journal);
 	g_assert_cmpint(guest.ram[ELSEWHERE + 8], ==, 0xe9);
-	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
-					  &patcher, NULL),
-			==, 0);
+	kill_and_recover(&guest, patcher, &report);
 	g_assert_cmpint(guest.ram[ELSEWHERE + 8], ==, 0x0f);
-	rs_patcher_destroy(patcher);
 	guest_deinit(&guest);
 }
 
@@ -470,24 +478,6 @@ static void test_moved_meanwhile(void)
 	rs_patcher_destroy(patcher);
 	check_clean(&guest, text);
 	guest_deinit(&guest);
-}
-
-/* The session is killed, and another one finds its journal. */
-static void kill_and_recover(struct guest *guest, struct rs_patcher *patcher,
-			     struct rs_journal_report *report)
-{
-	gsize size;
-	char *journal;
-
-	g_assert_true(g_file_get_contents(journal_path, &journal, &size, NULL));
-	rs_patcher_forget(patcher);
-	rs_patcher_destroy(patcher);
-	g_assert_true(g_file_set_contents(journal_path, journal, (gssize)size, NULL));
-	g_free(journal);
-	g_assert_cmpint(rs_patcher_create(&guest->fake.base, RS_PATCH_HOST, journal_path, report,
-					  &patcher, NULL),
-			==, 0);
-	rs_patcher_destroy(patcher);
 }
 
 #define SHARED 4u /* sites in the first page, and their likes in the second one */
