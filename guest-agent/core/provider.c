@@ -302,10 +302,10 @@ static void describe_all(const struct rs_agent_provider *provider, const struct 
 	}
 }
 
-static void write_entry(const struct rs_agent_provider *provider, const struct place *place)
+static void write_entry(struct rs_agent_provider *provider, const struct place *place)
 {
 	struct rs_provider *out = entry_of(place->slot);
-	uint32_t boot = rs_core.rings.boot, size = provider->build_id_size;
+	uint32_t boot = rs_core.rings.boot, size = provider->build_id_size, id = place->first_id;
 
 	begin_write(out);
 	if (!place->revived) {
@@ -341,6 +341,14 @@ static void write_entry(const struct rs_agent_provider *provider, const struct p
 	out->state = RS_PROVIDER_LIVE;
 	if (place->slot >= rs_core.info->provider_slots)
 		rs_store_release(&rs_core.info->provider_slots, place->slot + 1);
+	/*
+	 * Before the entry is complete: a host that finds it reads the sites at once, and leaves
+	 * out those whose event has no id.
+	 */
+	for (struct rs_event *event = provider->events; event < provider->events_end; event++) {
+		rs_store(&event->provider, provider);
+		rs_store_release(&event->id, id++);
+	}
 	end_write(out);
 }
 
@@ -348,7 +356,6 @@ static int publish(struct rs_agent_provider *provider)
 {
 	struct place place = {.revived = false};
 	int64_t bytes;
-	uint32_t id;
 
 	if (!rs_is_name(provider->name))
 		return RS_AGENT_BAD_NAME;
@@ -359,11 +366,6 @@ static int publish(struct rs_agent_provider *provider)
 	if (!find_former(provider, &place) && !find_place(&place))
 		return RS_AGENT_NO_ROOM;
 	write_entry(provider, &place);
-	id = place.first_id;
-	for (struct rs_event *event = provider->events; event < provider->events_end; event++) {
-		rs_store(&event->provider, provider);
-		rs_store_release(&event->id, id++);
-	}
 	provider->id = place.slot + 1;
 	provider->next = rs_core.providers;
 	rs_store_release(&rs_core.providers, provider); /* for who looks without the lock */
