@@ -77,9 +77,18 @@ def test_json():
     r = rs(*parts('-e', '*', '--duration', '2', '--json', '--count', '2000', '--name', 'j'))
     rows = [json.loads(l) for l in r.out.splitlines()]
     events = [row for row in rows if 'event' in row]
-    check(r.code == 0 and len(events) >= 2000, f'{len(events)} events as JSON')
+    check(r.code == 0, f'run ends well: {r.code} {r.err[-400:]}')
+    check(len(events) >= 2000, f'{len(events)} events as JSON')
     check(all((e['source'], e['source_number']) in (('left', 1), ('right', 2), ('prog', 3)) for e in events),
           'each with its source')
+
+
+def test_early_end():
+    """A trace that has all its events ends well, also before QEMU's guest has come so far."""
+    for count in ('1', '20', '2000'):
+        r = rs(*parts('-e', 'prog/pool:*', '--duration', '20', '--count', count, '--name', 'e'))
+        check(r.code == 0, f'run ends well: {r.code} {r.err[-400:]}')
+        check(len(lines_of(r.out)) >= int(count), f'with all of {count} events')
 
 
 def test_control():
@@ -236,4 +245,5 @@ def test_usage():
 
 
 need('tcg')
-run_tests([test_usage, test_trace, test_json, test_control, test_attach, test_broken, test_stop_attached], sys.argv[4:], end_started)
+run_tests([test_usage, test_trace, test_json, test_early_end, test_control, test_attach,
+           test_broken, test_stop_attached], sys.argv[4:], end_started)
