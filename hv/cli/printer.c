@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-json.h>
-#include <rs-trace-live.h>
 #include <rs-trace-pump.h>
 #include <rs-trace-ring-info.h>
 #include <rs-trace-text.h>
@@ -179,7 +178,7 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	p->config = *config;
 	rs_output_init(&p->output, config->fd);
 	p->name_sources = config->source_names;
-	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : 0;
+	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE;
 	p->out = g_string_new(NULL);
 	p->printed = g_ptr_array_new_with_free_func(free_printed);
 	if (config->fd >= 0) {
@@ -202,28 +201,21 @@ void rs_printer_start(struct rs_printer *p)
 	rs_trace_pump_start(p->pump);
 }
 
-int rs_printer_add(struct rs_printer *p, const char *name, guint32 number,
-		   const RsTraceRegion *region, RsTraceFrom from, void *source,
-		   struct rs_error *err)
+unsigned rs_printer_add(struct rs_printer *p, const char *name, guint32 number,
+			RsTraceSource *pages, void *source)
 {
-	GError *error = NULL;
-	RsTraceSource *live =
-		rs_trace_live_new(region, from, p->config.owner ? RS_TRACE_LIVE_OWNER : 0, &error);
-	struct printed *printed;
+	struct printed *printed = g_new0(struct printed, 1);
 
-	if (!live)
-		return rs_error_take(err, EINVAL, error);
-	printed = g_new0(struct printed, 1);
 	printed->name = g_strdup(name);
 	printed->number = number;
 	printed->source = source;
 	g_ptr_array_add(p->printed, printed);
-	return (int)rs_trace_pump_add(p->pump, live, printed);
+	return rs_trace_pump_add(p->pump, pages, printed);
 }
 
-void rs_printer_end(struct rs_printer *p, int number)
+void rs_printer_end(struct rs_printer *p, unsigned number)
 {
-	rs_trace_pump_end(p->pump, (guint)number);
+	rs_trace_pump_end(p->pump, number);
 }
 
 void rs_printer_wake(struct rs_printer *p)

@@ -12,8 +12,7 @@
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
 
-#include "base/error.h"
-#include <rs-trace-ring.h>
+#include <rs-trace-source.h>
 #include <stdbool.h>
 
 struct rs_printer;
@@ -28,7 +27,6 @@ struct rs_printer_head {
 };
 
 struct rs_printer_config {
-	bool owner; /* regions are our own: arm the doorbell, consume in drop mode */
 	bool json;
 	bool short_names;                   /* text: events without their system */
 	bool source_names;                  /* text: name each line's source from the start */
@@ -66,19 +64,16 @@ void rs_printer_name_sources(struct rs_printer *printer);
 /* Begins to read and print, once. rs_trace_pump_start() says what this means for the order. */
 void rs_printer_start(struct rs_printer *printer);
 /*
- * Adds a source, whose records are printed from now on. `name` and `number` are those in the
- * session. JSON always gives both on each line. Text gives the name if it is asked to. `region`
- * must stay until `ended` is called or the printer is destroyed. `source` is passed to `ended`.
- * Returns the source's number in the printer. -EINVAL: records are to be consumed, but the region
- * is not writable.
+ * Adds a source, whose records are printed from now on, and takes `pages` over. `name` and `number`
+ * are those in the session. JSON always gives both on each line. Text gives the name if it is asked
+ * to. `source` is passed to `ended`. Returns the source's number in the printer.
  */
-int rs_printer_add(struct rs_printer *printer, const char *name, guint32 number,
-		   const RsTraceRegion *region, RsTraceFrom from, void *source,
-		   struct rs_error *err);
+unsigned rs_printer_add(struct rs_printer *printer, const char *name, guint32 number,
+			RsTraceSource *pages, void *source);
 /*
  * The source with that number writes no more records. `ended` is called once all of them are read.
  */
-void rs_printer_end(struct rs_printer *printer, int number);
+void rs_printer_end(struct rs_printer *printer, unsigned number);
 /* The doorbell rang. */
 void rs_printer_wake(struct rs_printer *printer);
 /*

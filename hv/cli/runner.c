@@ -10,6 +10,7 @@
 #include <glib-unix.h>
 #include <poll.h>
 #include <rs-trace-escape.h>
+#include <rs-trace-live.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -298,19 +299,21 @@ static void on_source_printed(void *data, void *source)
 static void print_source(struct runner *runner, struct rs_source *source)
 {
 	RsTraceFrom from = rs_source_joined(source) ? RS_TRACE_FROM_START : runner->config->from;
-	struct rs_error err = {0};
-	int number;
+	g_autoptr(GError) error = NULL;
+	RsTraceSource *pages;
+	guint number;
 
 	if (!runner->printer || g_hash_table_contains(runner->printed, source))
 		return;
-	number = rs_printer_add(runner->printer, rs_source_name(source), rs_source_number(source),
-				rs_source_region(source), from, source, &err);
-	if (number < 0) {
-		fail(runner, rs_cli_fail_error(&err));
+	pages = rs_trace_live_new(rs_source_region(source), from, RS_TRACE_LIVE_OWNER, &error);
+	if (!pages) {
+		fail(runner, rs_cli_fail(RS_CLI_FAILED, "%s", error->message));
 		return;
 	}
+	number = rs_printer_add(runner->printer, rs_source_name(source), rs_source_number(source),
+				pages, source);
 	rs_source_hold(source);
-	g_hash_table_insert(runner->printed, source, GINT_TO_POINTER(number));
+	g_hash_table_insert(runner->printed, source, GUINT_TO_POINTER(number));
 }
 
 /* No event of the source can be on yet, so its records are printed in their order. */
@@ -355,7 +358,7 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	look_for_matches(runner, NULL);
 	if (rs_source_joined(source) &&
 	    g_hash_table_lookup_extended(runner->printed, source, NULL, &number))
-		rs_printer_end(runner->printer, GPOINTER_TO_INT(number));
+		rs_printer_end(runner->printer, GPOINTER_TO_UINT(number));
 	/* The last end is told after the trace is printed. */
 	if (rs_session_end(runner->session))
 		g_main_loop_quit(runner->loop);
@@ -413,7 +416,6 @@ static void start_printer(struct runner *runner)
 	const struct rs_runner_config *config = runner->config;
 	struct rs_printer_head head = {0};
 	struct rs_printer_config printer = {
-		.owner = true,
 		.json = config->json,
 		.head = &head,
 		.short_names = config->short_names,
@@ -505,7 +507,7 @@ static void drain(struct runner *runner)
 	runner->draining = true;
 	numbers = g_hash_table_get_values(runner->printed);
 	for (const GList *at = numbers; at; at = at->next)
-		rs_printer_end(runner->printer, GPOINTER_TO_INT(at->data));
+		rs_printer_end(runner->printer, GPOINTER_TO_UINT(at->data));
 	while (g_hash_table_size(runner->printed) && !runner->printer_done)
 		g_main_context_iteration(NULL, TRUE);
 }

@@ -7,27 +7,15 @@
 #include "cli/verb.h"
 #include <glib-unix.h>
 #include <rs-trace-escape.h>
-#include <rs-trace-region.h>
-#include <stdio.h>
-#include <string.h>
+#include <rs-trace-live.h>
+#include <rs-trace-watch.h>
 #include <unistd.h>
 
 struct observer {
 	GMainLoop *loop;
-	RsDBusSession1 *session;
 	struct rs_printer *printer;
-	GHashTable *followed; /* number → struct followed */
-	RsTraceFrom from;
-	guint32 changes; /* the session's count of changes of sources, as last told */
-	bool stopped;    /* by the user; the sources go on */
-	bool several;    /* more than one source has reported: lines name theirs */
-};
-
-/* A source that is printed, or was. */
-struct followed {
-	RsTraceRegion *region; /* NULL: it has been read to its end */
-	int index;             /* in the printer */
-	bool ending;
+	bool stopped; /* by the user; the sources go on */
+	bool several; /* lines name their sources */
 };
 
 static gboolean on_duration(gpointer data)
@@ -60,172 +48,76 @@ static void on_printer_done(void *data)
 
 /* ---- sources: they come and go ---- */
 
-static void free_followed(gpointer data)
-{
-	struct followed *followed = data;
-
-	rs_trace_region_free(followed->region);
-	g_free(followed);
-}
-
-static void on_source_printed(void *data, void *source)
-{
-	struct followed *followed = source;
-
-	g_clear_pointer(&followed->region, rs_trace_region_free);
-}
-
 /* The name comes from another process and is shown, so it is escaped. */
-static void follow(struct observer *observer, const RsTraceClientSource *source)
+static gint on_come(const RsTraceClientSource *source, RsTraceRegion *region, RsTraceFrom from,
+		    gpointer data)
 {
-	struct followed *followed = g_new0(struct followed, 1);
+	struct observer *observer = data;
 	g_autofree char *name = rs_trace_escape(source->name, -1, NULL);
 	g_autoptr(GError) error = NULL;
-	struct rs_error err = {0};
+	RsTraceSource *pages = rs_trace_live_new_take(region, from, RS_TRACE_LIVE_NONE, &error);
 
-	g_hash_table_insert(observer->followed, GUINT_TO_POINTER(source->number), followed);
-	followed->index = -1;
-	/* The source may have gone by now. Then there is nothing to show. */
-	followed->region = rs_trace_client_open_region(observer->session, source->number, &error);
-	if (!followed->region)
-		return;
-	followed->index = rs_printer_add(observer->printer, name, source->number, followed->region,
-					 observer->from, followed, &err);
-	if (followed->index < 0)
-		rs_cli_fail_error(&err);
+	if (pages)
+		return (gint)rs_printer_add(observer->printer, name, source->number, pages, NULL);
+	rs_cli_fail(0, "%s: %s", name, error->message);
+	return -1;
 }
 
-static void stop_following(struct observer *observer, struct followed *followed)
-{
-	if (followed->index < 0 || followed->ending)
-		return;
-	followed->ending = true;
-	rs_printer_end(observer->printer, followed->index);
-}
-
-/* Ends sources whose number is not in the list any more. Their regions may be laid out anew. */
-static void drop_gone(struct observer *observer, const GPtrArray *list)
-{
-	GHashTableIter iter;
-	gpointer key, value;
-
-	g_hash_table_iter_init(&iter, observer->followed);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		struct followed *followed = value;
-		bool there = false;
-
-		for (guint i = 0; i < list->len && !there; i++)
-			there = ((const RsTraceClientSource *)list->pdata[i])->number ==
-				GPOINTER_TO_UINT(key);
-		if (there)
-			continue;
-		stop_following(observer, followed);
-		if (!followed->region)
-			g_hash_table_iter_remove(&iter);
-	}
-}
-
-/* Whether more than one source has reported: then lines are told apart by name. */
-static bool have_several(const GPtrArray *list)
-{
-	guint reported = 0;
-
-	for (guint i = 0; i < list->len; i++) {
-		const RsTraceClientSource *source = list->pdata[i];
-
-		reported += strcmp(source->state, "waiting") != 0;
-	}
-	return reported > 1;
-}
-
-static void look_at_sources(struct observer *observer)
-{
-	g_autoptr(GPtrArray) list = rs_trace_client_sources(observer->session, NULL);
-
-	if (!list)
-		return;
-	drop_gone(observer, list);
-	observer->several |= have_several(list);
-	if (observer->several)
-		rs_printer_name_sources(observer->printer);
-	for (guint i = 0; i < list->len; i++) {
-		const RsTraceClientSource *source = list->pdata[i];
-		gpointer key = GUINT_TO_POINTER(source->number);
-		struct followed *followed = g_hash_table_lookup(observer->followed, key);
-
-		if (!followed)
-			follow(observer, source);
-		followed = g_hash_table_lookup(observer->followed, key);
-		if (followed && source->joined && strcmp(source->state, "ended") == 0)
-			stop_following(observer, followed);
-	}
-}
-
-static void on_changed(RsDBusSession1 *session, guint generation, GVariant *more, gpointer data)
-{
-	struct observer *observer = data;
-	guint32 changes = 0;
-
-	g_variant_lookup(more, "sources", "u", &changes);
-	if (changes == observer->changes)
-		return;
-	observer->changes = changes;
-	look_at_sources(observer);
-}
-
-static void on_ended(RsDBusSession1 *session, const char *reason, int code, const char *text,
-		     GVariant *more, gpointer data)
+static void on_gone(gint number, gpointer data)
 {
 	struct observer *observer = data;
 
-	const char *source = "";
+	rs_printer_end(observer->printer, (guint)number);
+}
 
-	g_variant_lookup(more, "source", "&s", &source);
-	if (observer->several)
-		rs_cli_fail(0, "the session has ended; %s: %s%s%s", source, reason,
-			    *text ? ": " : "", text);
-	else
-		rs_cli_fail(0, "the guest has ended: %s%s%s", reason, *text ? ": " : "", text);
+static void on_several(gpointer data)
+{
+	struct observer *observer = data;
+
+	observer->several = true;
+	rs_printer_name_sources(observer->printer);
+}
+
+static void on_over(const RsTraceWatchEnd *end, gpointer data)
+{
+	struct observer *observer = data;
+	const char *colon = end && *end->text ? ": " : "";
+
+	if (end && observer->several)
+		rs_cli_fail(0, "the session has ended; %s: %s%s%s", end->source, end->reason, colon,
+			    end->text);
+	else if (end)
+		rs_cli_fail(0, "the guest has ended: %s%s%s", end->reason, colon, end->text);
 	g_main_loop_quit(observer->loop);
 }
 
-static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *error, gpointer data)
+static void wait_for_end(struct observer *observer, RsDBusSession1 *session, RsTraceFrom from,
+			 double duration)
 {
-	struct observer *observer = data;
+	const RsTraceWatchConfig config = {
+		.come = on_come,
+		.gone = on_gone,
+		.several = on_several,
+		.over = on_over,
+		.data = observer,
+	};
+	g_autoptr(RsTraceWatch) watch = NULL;
+	guint sources[4] = {0};
 
-	g_main_loop_quit(observer->loop);
-}
-
-static void wait_for_end(struct observer *observer, double duration)
-{
-	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(observer->session));
-	g_autofree char *state = rs_dbus_session1_dup_state(observer->session);
-	guint watches[4] = {0};
-
-	watches[0] = g_unix_signal_add(SIGINT, on_signal, observer);
-	watches[1] = g_unix_signal_add(SIGTERM, on_signal, observer);
-	watches[2] = g_unix_signal_add(SIGHUP, on_signal, observer);
+	sources[0] = g_unix_signal_add(SIGINT, on_signal, observer);
+	sources[1] = g_unix_signal_add(SIGTERM, on_signal, observer);
+	sources[2] = g_unix_signal_add(SIGHUP, on_signal, observer);
 	if (duration > 0)
-		watches[3] = g_timeout_add((guint)(duration * 1000), on_duration, observer);
-	g_signal_connect(observer->session, "changed", G_CALLBACK(on_changed), observer);
-	g_signal_connect(observer->session, "ended", G_CALLBACK(on_ended), observer);
-	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), observer);
-	look_at_sources(observer);
+		sources[3] = g_timeout_add((guint)(duration * 1000), on_duration, observer);
+	watch = rs_trace_watch_new(session, from, &config);
 	rs_printer_start(observer->printer);
-	observer->from = RS_TRACE_FROM_START; /* sources that come from now on are new */
-	if (!g_dbus_connection_is_closed(connection) && g_strcmp0(state, "ended"))
-		g_main_loop_run(observer->loop);
-	g_signal_handlers_disconnect_by_data(observer->session, observer);
-	g_signal_handlers_disconnect_by_data(connection, observer);
-	for (size_t i = 0; i < G_N_ELEMENTS(watches); i++)
-		g_clear_handle_id(&watches[i], g_source_remove);
+	g_main_loop_run(observer->loop);
+	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
+		g_clear_handle_id(&sources[i], g_source_remove);
 }
 
-/*
- * Counts what the rings of all sources hold, for the header. Returns whether there are several
- * sources.
- */
-static bool count(RsDBusSession1 *session, struct rs_printer_head *head)
+/* Counts what the rings of all sources hold, for the header. */
+static void count(RsDBusSession1 *session, struct rs_printer_head *head)
 {
 	g_autoptr(GPtrArray) list = rs_trace_client_sources(session, NULL);
 
@@ -237,7 +129,6 @@ static bool count(RsDBusSession1 *session, struct rs_printer_head *head)
 		if (region)
 			rs_printer_count(head, region);
 	}
-	return list && have_several(list);
 }
 
 /* A session whose agents have not reported yet may have been asked for events. */
@@ -257,20 +148,18 @@ static void hint_off(RsDBusSession1 *session)
 static int observe(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
 		   double duration)
 {
-	struct observer observer = {.session = session, .from = from};
+	struct observer observer = {0};
 	struct rs_printer_head head = {0};
 	struct rs_printer_stats stats;
 	int code = RS_CLI_OK;
 
-	config->source_names = count(session, &head);
+	count(session, &head);
 	config->head = &head;
 	config->data = &observer;
-	config->ended = on_source_printed;
 	config->done = on_printer_done;
 	observer.loop = g_main_loop_new(NULL, FALSE);
-	observer.followed = g_hash_table_new_full(NULL, NULL, NULL, free_followed);
 	observer.printer = rs_printer_create(config);
-	wait_for_end(&observer, duration);
+	wait_for_end(&observer, session, from, duration);
 	if (observer.stopped)
 		rs_printer_stop(observer.printer);
 	rs_printer_finish(observer.printer, &stats);
@@ -280,7 +169,6 @@ static int observe(RsDBusSession1 *session, struct rs_printer_config *config, Rs
 		code = rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 				   g_strerror(stats.error));
 	rs_printer_destroy(observer.printer);
-	g_hash_table_unref(observer.followed);
 	g_main_loop_unref(observer.loop);
 	return code;
 }

@@ -15,6 +15,7 @@ G_BEGIN_DECLS
 #define RS_TRACE_TEXT_MAX 65536u
 
 typedef enum {
+	RS_TRACE_TEXT_NONE = 0,
 	RS_TRACE_TEXT_SHORT = 1 << 0, /* "switch" in place of "sched:switch" */
 } RsTraceTextStyle;
 
@@ -24,7 +25,7 @@ void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint 
 /*
  * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". `task`: from
  * rs_trace_cmdline_lookup(). `source`: name to put before the event's, with a slash; it needs no
- * escape. NULL: none. `style`: RS_TRACE_TEXT_* combined, or 0.
+ * escape. NULL: none. `style`: RS_TRACE_TEXT_* combined.
  */
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 			const char *source, RsTraceTextStyle style);

@@ -22,6 +22,7 @@
 typedef struct {
 	RsTraceSource source;
 	const RsTraceRegion *region;
+	RsTraceRegion *taken; /* the same, if it is ours to free; else NULL */
 	gboolean owner;
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
@@ -217,6 +218,7 @@ static void free_live(RsTraceSource *source)
 	rs_trace_table_free(live->table);
 	g_free(live->epochs);
 	g_free(live->snapshot);
+	rs_trace_region_free(live->taken);
 	g_free(live);
 }
 
@@ -259,4 +261,16 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 		}
 	}
 	return &live->source;
+}
+
+RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
+				      RsTraceLiveFlags flags, GError **error)
+{
+	RsTraceSource *source = rs_trace_live_new(region, from, flags, error);
+
+	if (source)
+		((Live *)source)->taken = region;
+	else
+		rs_trace_region_free(region);
+	return source;
 }

@@ -14,6 +14,7 @@
 G_BEGIN_DECLS
 
 typedef enum {
+	RS_TRACE_LIVE_NONE = 0,
 	/* The region is our own: the source arms the doorbell, and consumes pages in drop mode. */
 	RS_TRACE_LIVE_OWNER = 1 << 0,
 	/* Pages come when they are full: for a sink that keeps pages. */
@@ -26,6 +27,9 @@ typedef enum {
  */
 RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 				 RsTraceLiveFlags flags, GError **error);
+/* Likewise. The source frees the region at its end, and if there is an error, at once. */
+RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
+				      RsTraceLiveFlags flags, GError **error);
 
 G_END_DECLS
 

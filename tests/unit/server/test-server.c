@@ -7,6 +7,7 @@
 
 #include <rs-trace-client.h>
 #include <rs-trace-session-error.h>
+#include <rs-trace-watch.h>
 #include "sham.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -369,6 +370,116 @@ static void test_stop(struct host *host)
 	g_clear_error(&error);
 }
 
+struct watched {
+	guint come, gone, several;
+	guint32 last; /* number of the newest source */
+	RsTraceFrom from;
+	bool there, over;
+	char *reason;
+};
+
+static gint on_come(const RsTraceClientSource *source, RsTraceRegion *region, RsTraceFrom from,
+		    gpointer data)
+{
+	struct watched *watched = data;
+
+	rs_trace_region_free(region);
+	watched->come++;
+	watched->last = source->number;
+	watched->from = from;
+	watched->there = true;
+	return (gint)source->number;
+}
+
+static void on_gone(gint number, gpointer data)
+{
+	struct watched *watched = data;
+
+	watched->gone++;
+}
+
+static void on_several(gpointer data)
+{
+	struct watched *watched = data;
+
+	watched->several++;
+}
+
+static void on_over(const RsTraceWatchEnd *end, gpointer data)
+{
+	struct watched *watched = data;
+
+	g_assert_false(watched->over);
+	watched->over = true;
+	watched->reason = end ? g_strdup_printf("%s of %s", end->reason, end->source) : NULL;
+}
+
+static gboolean add_other(gpointer data)
+{
+	const struct rs_source_config config = {.kernel = "other"};
+	struct host *host = data;
+
+	host->other = sham_new(1, RS_CHANNEL_MAILBOX);
+	g_assert_cmpint(rs_session_add_source(host->session, &config, host->other->region,
+					      &host->other->target, NULL, NULL),
+			==, 0);
+	g_assert_cmpint(rs_session_start(host->session, NULL), ==, 0);
+	sham_hello(host->other, 0);
+	rs_session_refresh(host->session);
+	return G_SOURCE_REMOVE;
+}
+
+/* An observer is told of a source that is there, of a later one, and how the session ended. */
+static void test_watch(struct host *host)
+{
+	struct watched watched = {0};
+	const RsTraceWatchConfig config = {.come = on_come,
+					   .gone = on_gone,
+					   .several = on_several,
+					   .over = on_over,
+					   .data = &watched};
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(RsTraceWatch) watch = rs_trace_watch_new(c, RS_TRACE_FROM_OLDEST, &config);
+
+	g_assert_cmpuint(watched.come, ==, 1);
+	g_assert_cmpint(watched.from, ==, RS_TRACE_FROM_OLDEST);
+	g_assert_cmpuint(watched.last, ==, 1);
+	watched.there = false;
+	g_main_context_invoke(NULL, add_other, host);
+	sham_wait(&watched.there);
+	g_assert_cmpuint(watched.come, ==, 2);
+	g_assert_cmpint(watched.from, ==, RS_TRACE_FROM_START);
+	g_assert_cmpuint(watched.last, ==, 2);
+	while (!watched.several)
+		g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
+	g_assert_true(rs_dbus_session1_call_stop_sync(c, "enough", rs_trace_client_no_options(),
+						      NULL, NULL, NULL));
+	sham_wait(&watched.over);
+	g_assert_true(g_str_has_prefix(watched.reason, "killed of "));
+	g_assert_cmpuint(watched.several, ==, 1);
+	/* Their ends are that of the session. */
+	g_assert_cmpuint(watched.gone, ==, 0);
+	g_free(watched.reason);
+}
+
+/* Who comes after the end is told so, but not by rs_trace_watch_new() itself. */
+static void test_watch_late(struct host *host)
+{
+	struct watched watched = {0};
+	const RsTraceWatchConfig config = {
+		.come = on_come, .gone = on_gone, .over = on_over, .data = &watched};
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(RsTraceWatch) watch = NULL;
+
+	g_assert_true(g_dbus_connection_close_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(c)),
+						   NULL, NULL));
+	watch = rs_trace_watch_new(c, RS_TRACE_FROM_OLDEST, &config);
+	g_assert_false(watched.over);
+	g_assert_cmpuint(watched.come, ==, 0);
+	sham_wait(&watched.over);
+	g_assert_null(watched.reason);
+}
+
 /* An unknown option is refused, not ignored. */
 static void test_options(struct host *host)
 {
@@ -725,6 +836,8 @@ int main(int argc, char **argv)
 		{"/server/server/region", test_region_is_read_only},
 		{"/server/server/state", test_state},
 		{"/server/server/stop", test_stop},
+		{"/server/server/watch", test_watch},
+		{"/server/server/watch-late", test_watch_late},
 		{"/server/server/options", test_options},
 		{"/server/server/owners", test_owners},
 		{"/server/server/until-disconnect", test_until_disconnect},
