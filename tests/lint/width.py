@@ -111,7 +111,7 @@ def main():
     if not self_test():
         return 1
     root = sys.argv[1]
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False)
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=False)
     paths = [path for path in listed.stdout.decode().split("\0") if path]
     if not paths:
         print("git lists no files here")

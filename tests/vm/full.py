@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""full.py RINGSIDE PROGRAM: a runtime directory that is full, or becomes full while a session runs.
+"""full.py RINGSIDE PROGRAM: a runtime directory that is or becomes full.
 
 PROGRAM has more than a thousand sites, so their journal needs room. The directory is a small tmpfs
 in a mount namespace of this test.

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sources of a running session, as they come and go. A session may have them from its start, and
- * programs may join it and leave it.
+ * The sources of a running session, as they come and go. A session may have them from its start,
+ * and programs may join it and leave it.
  *
- * Thread: that of rs_trace_watch_new(). The callbacks are called there too, while its thread-default
- * main context runs, and some by rs_trace_watch_new() itself. Trust: as rs-trace-client.h.
+ * Thread: that of rs_trace_watch_new(). The callbacks are called there too, while its
+ * thread-default main context runs, and some by rs_trace_watch_new() itself. Trust: as
+ * rs-trace-client.h.
  */
 #ifndef RS_TRACE_WATCH_H
 #define RS_TRACE_WATCH_H
