@@ -228,6 +228,7 @@ void rs_clock_start(struct rs_clock *clock, const struct rs_clock *machine)
 
 	set_pending(clock, false); /* an earlier session may have left it odd */
 	clock->stopped = clock->target->held;
+	clock->halted = rs_monotonic_ns();
 	clock->hz = clock->follows ? ops->clock_hz(clock->target) : 0;
 	if (!clock->hz)
 		return;
@@ -239,6 +240,9 @@ void rs_clock_start(struct rs_clock *clock, const struct rs_clock *machine)
 	} else {
 		continues = inherit(clock, &at);
 		base = at.ticks;
+		/* The counter has stopped, nobody knows when. It goes on behind all records. */
+		if (clock->stopped && continues)
+			base = MIN(base, MAX(newest_record(clock) + 1, clock->epoch.tsc_base));
 		if (machine && machine->hz) {
 			follow(clock, machine, &at);
 			/* Its guess may be late, so records may lie before `at`. */

@@ -608,6 +608,60 @@ static void test_held(void)
 	guest_free(guest);
 }
 
+/* What a reader shows for the event differs from the truth by at most so much. */
+static void check_near(struct guest *guest, const struct event *event, uint64_t slack)
+{
+	RsTraceClock *clock = reader(guest);
+	uint64_t ns = guest->region->header.origin_ns +
+		      rs_trace_clock_ns(clock, guest->control->clock_chain, event->ticks, NULL);
+
+	rs_trace_clock_free(clock);
+	g_assert_cmpuint(ns + slack, >=, event->before);
+	g_assert_cmpuint(ns, <=, event->after + slack);
+}
+
+/*
+ * A session attaches to a guest that somebody else has stopped, and a process joins meanwhile.
+ * Nobody answers. Both are wrong by what nobody can know, and not by the host's age.
+ */
+static void test_start_held(void)
+{
+	struct guest *machine = guest_new(HONEST, false), *joiner = guest_new(SILENT, false);
+	uint64_t unknown = rs_monotonic_ns();
+	struct event events[2];
+
+	stop(machine);
+	machine->frozen = UINT64_C(1) << 45; /* some hours after its boot */
+	go_on(machine);
+	begin_session(machine);
+	greet(machine);
+	end_session(machine);
+	set_manner(machine, SILENT);
+	stop(machine);
+	machine->target.held = true;
+	begin_session(machine);
+	share_counter(joiner, machine);
+	begin_joined(joiner, machine->clock);
+	unknown = rs_monotonic_ns() - unknown;
+	g_assert_cmpuint(rs_clock_now(joiner->clock), >, machine->frozen - machine->frozen / 1000);
+	g_usleep(20000);
+	unknown -= rs_monotonic_ns();
+	machine->target.held = false;
+	go_on(machine);
+	share_counter(joiner, machine);
+	on_pause(machine, RS_PAUSE_RESUMED);
+	on_pause(joiner, RS_PAUSE_RESUMED);
+	unknown += rs_monotonic_ns() + WELL_NS; /* of the line that the session found */
+	events[0] = emit(machine);
+	events[1] = emit(joiner);
+	check_near(machine, &events[0], unknown);
+	check_near(joiner, &events[1], unknown);
+	end_session(joiner);
+	end_session(machine);
+	guest_free(joiner);
+	guest_free(machine);
+}
+
 static void test_pending(void)
 {
 	struct guest *guest = running_guest();
@@ -722,6 +776,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/clock/clock/drift", test_drift);
 	g_test_add_func("/clock/clock/inherit", test_inherit);
 	g_test_add_func("/clock/clock/held", test_held);
+	g_test_add_func("/clock/clock/start-held", test_start_held);
 	g_test_add_func("/clock/clock/pending", test_pending);
 	g_test_add_func("/clock/clock/lies", test_lies);
 	g_test_add_func("/clock/clock/no-rate", test_no_rate);
