@@ -25,6 +25,7 @@ struct batch {
 	struct rs_target *target;
 	GArray *changes;               /* struct change */
 	struct rs_text_patch *patches; /* one of each change, once they are checked */
+	bool asked_on;                 /* somebody asks for sites to go on */
 	uint32_t refused;
 };
 
@@ -87,8 +88,10 @@ static void collect(struct batch *batch, uint32_t leaving)
 		if (change.on != change.site->on && !change.site->refused)
 			g_array_append_val(batch->changes, change);
 	}
-	if (!leaving)
-		patcher->asked = false;
+	if (!leaving) {
+		batch->asked_on = patcher->asked_on;
+		patcher->asked = patcher->asked_on = false;
+	}
 	sort(batch->changes);
 }
 
@@ -250,9 +253,34 @@ static void name_process(struct batch *batch)
 	rs_journal_set_process(batch->patcher->journal, (uint32_t)pid, rs_process_start_time(pid));
 }
 
+/* Leaves out the sites that are to go on, `all` or those that the journal does not know. */
+static void drop_on(struct batch *batch, bool all, const struct rs_error *why)
+{
+	guint kept = 0;
+
+	for (guint i = 0; i < batch->changes->len; i++) {
+		const struct change change = *change_at(batch, i);
+
+		if (change.on && all)
+			continue;
+		if (change.on && !is_journalled(change.site)) {
+			refuse(batch, change.site, "it cannot be journalled", why);
+			continue;
+		}
+		*change_at(batch, kept) = change;
+		batch->patches[kept++] = batch->patches[i];
+	}
+	g_array_set_size(batch->changes, kept);
+}
+
+/*
+ * If the journal cannot be written, no site goes on, and the others go off. This is the failure of
+ * whoever asked for sites to go on.
+ */
 static int write_journal(struct batch *batch, struct rs_error *err)
 {
 	struct rs_journal_record *records;
+	struct rs_error why = {0};
 	size_t count = 0;
 	int ret;
 
@@ -267,9 +295,16 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 			records[count++] = rs_journal_record_of(RS_JOURNAL_SITE, change->site->root,
 								&batch->patches[i]);
 	}
-	ret = rs_journal_append(batch->patcher->journal, records, count, err);
+	ret = rs_journal_append(batch->patcher->journal, records, count, &why);
 	g_free(records);
-	for (guint i = 0; i < batch->changes->len && !ret; i++) {
+	if (ret) {
+		drop_on(batch, batch->asked_on, &why);
+		if (!batch->asked_on)
+			return 0;
+		*err = why;
+		return ret;
+	}
+	for (guint i = 0; i < batch->changes->len; i++) {
 		struct change *change = change_at(batch, i);
 
 		if (change->on) {
@@ -277,7 +312,7 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 			change->site->journalled_phys = change->site->at_phys;
 		}
 	}
-	return ret;
+	return 0;
 }
 
 /* `failed`: the whole batch. */
@@ -362,9 +397,9 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 		     struct rs_error *err)
 {
 	struct batch batch = {.patcher = patcher, .target = patcher->target};
-	struct rs_error local = {0};
+	struct rs_error local = {0}, other = {0};
 	uint64_t start = rs_monotonic_ns();
-	int ret = 0;
+	int ret = 0, applied = 0;
 
 	if (refused)
 		*refused = 0;
@@ -378,8 +413,10 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 		check_all(&batch);
 	if (batch.changes->len)
 		ret = write_journal(&batch, err);
-	if (batch.changes->len && !ret)
-		ret = apply(&batch, err);
+	if (batch.changes->len)
+		applied = apply(&batch, ret ? &other : err);
+	if (!ret)
+		ret = applied;
 	rs_patcher_settle(patcher);
 	patcher->stats.commit_last_ns = rs_monotonic_ns() - start;
 	if (refused)

@@ -23,7 +23,8 @@ struct rs_patcher {
 	uint64_t sites_on;
 	struct rs_site_load *load; /* a provider whose sites are being read; NULL: none */
 	uint32_t loading;          /* which */
-	bool asked;                /* somebody made a wish since the last batch */
+	bool asked;                /* somebody made a wish since the last batch … */
+	bool asked_on;             /* … and one for sites to go on */
 	bool moved; /* text was found elsewhere: its earlier place may hold our JMP */
 	bool owed;  /* text of a provider that was removed may hold our JMPs: keep the journal */
 	struct rs_patcher_stats stats;

@@ -265,6 +265,7 @@ void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta)
 		patcher->wishes[event]--;
 	/* Refused sites are tried again when somebody asks again. */
 	patcher->asked = true;
+	patcher->asked_on |= delta > 0;
 }
 
 int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_error *err)

@@ -92,8 +92,9 @@ void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta);
 
 /*
  * Makes the text agree with the wishes. Returns 0 even if sites were refused: *refused (may be
- * NULL) is their number in this batch. Returns 0 if the guest has ended. Errors: those of the pause
- * or the journal, and then no text was touched; those of a write, after which the written sites
+ * NULL) is their number in this batch. Returns 0 if the guest has ended. Errors: those of the
+ * journal, if somebody has asked for sites to go on, and then none goes on, but others go off;
+ * those of the pause, and then no text was touched; those of a write, after which the written sites
  * were restored as far as possible.
  */
 int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_error *err);

@@ -386,12 +386,24 @@ static void test_left_patched(void)
 	leave_patched(-EFAULT);
 }
 
+/* From now on the journal cannot grow, as on a full disk. */
+static void fill_disk(struct rlimit *before)
+{
+	struct rlimit full;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, before);
+	full = *before;
+	full.rlim_cur = sizeof(struct rs_journal_header);
+	setrlimit(RLIMIT_FSIZE, &full);
+}
+
 /* Another provider's wish, which fails on a full disk, keeps no text from being restored. */
 static void test_leaves_alone(void)
 {
 	struct rs_site_list half;
 	struct rs_patcher *patcher;
-	struct rlimit old, full;
+	struct rlimit old;
 	struct guest guest;
 
 	guest_init(&guest, 4, 4);
@@ -406,11 +418,7 @@ static void test_leaves_alone(void)
 	commit(patcher, 0);
 	g_assert_true(guest_is_jmp(&guest, 0));
 	rs_patcher_want(patcher, FIRST + 2, 1);
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
-	full = old;
-	full.rlim_cur = sizeof(struct rs_journal_header);
-	setrlimit(RLIMIT_FSIZE, &full);
+	fill_disk(&old);
 	g_assert_cmpint(rs_patcher_remove_provider(patcher, 2, NULL), ==, 0);
 	g_assert_true(guest_is_nop(&guest, 0));
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, -EFBIG);
@@ -418,6 +426,50 @@ static void test_leaves_alone(void)
 	setrlimit(RLIMIT_FSIZE, &old);
 	commit(patcher, 0);
 	g_assert_true(guest_is_jmp(&guest, 2));
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
+/* Sites go off although others, which are to go on in the same batch, cannot be journalled. */
+static void test_full_disk(void)
+{
+	const struct rs_site_refusal *refusals;
+	struct rs_patcher *patcher;
+	struct rs_error err = {0};
+	struct rlimit old;
+	struct guest guest;
+	size_t count;
+
+	guest_init(&guest, 3, 3);
+	patcher = patcher_of(&guest, journal_path);
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 0);
+	fill_disk(&old);
+	/* Who asks for sites to go on is told of the failure. */
+	rs_patcher_want(patcher, FIRST, -1);
+	rs_patcher_want(patcher, FIRST + 1, 1);
+	g_assert_cmpint(rs_patcher_commit(patcher, NULL, &err), ==, -EFBIG);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	/* Who asks for sites to go off does not fail because of a wish that is left. */
+	setrlimit(RLIMIT_FSIZE, &old);
+	rs_patcher_want(patcher, FIRST, 1);
+	rs_patcher_want(patcher, FIRST + 1, -1);
+	commit(patcher, 0);
+	g_assert_true(guest_is_jmp(&guest, 0));
+	guest_text(&guest, 1)[0] = 0xcc;
+	rs_patcher_want(patcher, FIRST + 1, 1);
+	commit(patcher, 1);
+	guest_text(&guest, 1)[0] = 0x0f;
+	fill_disk(&old);
+	rs_patcher_want(patcher, FIRST, -1);
+	commit(patcher, 1);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	refusals = rs_patcher_refusals(patcher, &count);
+	g_assert_nonnull(strstr(refusals[count - 1].why, "cannot be journalled"));
+	setrlimit(RLIMIT_FSIZE, &old);
+	rs_patcher_want(patcher, FIRST + 1, 1);
+	commit(patcher, 0);
+	g_assert_true(guest_is_jmp(&guest, 1));
 	rs_patcher_destroy(patcher);
 	guest_deinit(&guest);
 }
@@ -642,6 +694,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/patcher/shared-page", test_shared_page);
 	g_test_add_func("/patch/patcher/left-patched", test_left_patched);
 	g_test_add_func("/patch/patcher/leaves-alone", test_leaves_alone);
+	g_test_add_func("/patch/patcher/full-disk", test_full_disk);
 	g_test_add_func("/patch/patcher/journal-refuses", test_journal_refuses);
 	g_test_add_func("/patch/patcher/providers", test_providers);
 	g_test_add_func("/patch/patcher/self", test_self);
