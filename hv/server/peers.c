@@ -22,8 +22,15 @@ struct rs_peers {
 	char *path, *guid;
 	GSocketService *service;
 	GDBusAuthObserver *auth;
-	GPtrArray *fresh; /* of struct fresh */
-	GPtrArray *all;   /* of struct peer */
+	GPtrArray *fresh;  /* of struct fresh */
+	GPtrArray *all;    /* of struct peer */
+	struct held *held; /* g_atomic_rc_box */
+};
+
+/* The bytes of all peers' calls that wait. GDBus's thread counts, too. */
+struct held {
+	GMutex lock;
+	gsize bytes;
 };
 
 /* A connection that is being authenticated. */
@@ -33,11 +40,21 @@ struct fresh {
 	guint timer;
 };
 
+/* A call that wants an answer, which was not written yet. */
+struct call {
+	guint32 serial; /* 0: none */
+	gsize bytes;
+};
+
 /* What waits for a peer. GDBus's thread may still use it when the peer has gone. */
 struct queue {
 	GSocket *socket;
 	gint calls;   /* atomic: received, but not answered, or whose answers wait to be written */
 	gint signals; /* atomic: sent, but not written yet */
+	struct held *held;                      /* a reference; its lock protects the next two */
+	gsize bytes;                            /* of those calls */
+	bool gone;                              /* what it asked does not count any more */
+	struct call waiting[RS_PEER_CALLS_MAX]; /* of GDBus's thread */
 };
 
 struct peer {
@@ -54,9 +71,62 @@ struct peer {
 
 /* ---- one peer ---- */
 
+static void held_clear(gpointer data)
+{
+	g_mutex_clear(&((struct held *)data)->lock);
+}
+
+static void held_release(struct held *held)
+{
+	g_atomic_rc_box_release_full(held, held_clear);
+}
+
+/* False: all peers have too many bytes, and this one has more than its part of them. */
+static bool hold(struct queue *queue, gsize bytes)
+{
+	struct held *held = queue->held;
+	bool fits = true;
+
+	g_mutex_lock(&held->lock);
+	if (!queue->gone) {
+		queue->bytes += bytes;
+		held->bytes += bytes;
+		fits = held->bytes <= RS_PEERS_BYTES_MAX || queue->bytes <= RS_PEER_BYTES_PART;
+	}
+	g_mutex_unlock(&held->lock);
+	return fits;
+}
+
+static void let_go(struct queue *queue, gsize bytes)
+{
+	struct held *held = queue->held;
+
+	g_mutex_lock(&held->lock);
+	if (!queue->gone) {
+		queue->bytes -= bytes;
+		held->bytes -= bytes;
+	}
+	g_mutex_unlock(&held->lock);
+}
+
+/* GDBus may keep the queue for a while. */
+static void let_all_go(struct queue *queue)
+{
+	struct held *held = queue->held;
+
+	g_mutex_lock(&held->lock);
+	held->bytes -= queue->bytes;
+	queue->bytes = 0;
+	queue->gone = true;
+	g_mutex_unlock(&held->lock);
+}
+
 static void queue_clear(gpointer data)
 {
-	g_object_unref(((struct queue *)data)->socket);
+	struct queue *queue = data;
+
+	held_release(queue->held);
+	g_object_unref(queue->socket);
 }
 
 static void queue_release(gpointer data)
@@ -69,6 +139,7 @@ static void peer_free(gpointer data)
 	struct peer *peer = data;
 
 	g_dbus_connection_remove_filter(peer->connection, peer->filter);
+	let_all_go(peer->queue);
 	queue_release(peer->queue);
 	g_clear_handle_id(&peer->retry, g_source_remove);
 	g_clear_pointer(&peer->arguments, g_variant_unref);
@@ -83,24 +154,68 @@ static void cut_off(struct queue *queue)
 	g_socket_shutdown(queue->socket, TRUE, TRUE, NULL);
 }
 
+struct silent {
+	struct queue *queue; /* a reference */
+	gsize bytes;
+};
+
+static void silent_free(gpointer data)
+{
+	queue_release(((struct silent *)data)->queue);
+	g_free(data);
+}
+
 static gboolean on_silent_turn(gpointer data)
 {
-	g_atomic_int_add(&((struct queue *)data)->calls, -1);
+	const struct silent *silent = data;
+
+	g_atomic_int_add(&silent->queue->calls, -1);
+	let_go(silent->queue, silent->bytes);
 	return G_SOURCE_REMOVE;
 }
 
 /* A call that wants no answer has been dealt with when the session's loop has come round. */
-static void count_silent(struct queue *queue)
+static void count_silent(struct queue *queue, gsize bytes)
 {
 	g_autoptr(GSource) source = g_idle_source_new();
+	struct silent *silent = g_new0(struct silent, 1);
 
+	silent->queue = g_atomic_rc_box_acquire(queue);
+	silent->bytes = bytes;
 	g_source_set_priority(source, G_PRIORITY_DEFAULT);
-	g_source_set_callback(source, on_silent_turn, g_atomic_rc_box_acquire(queue),
-			      queue_release);
+	g_source_set_callback(source, on_silent_turn, silent, silent_free);
 	g_source_attach(source, NULL);
 }
 
-static bool too_large(GDBusMessage *message)
+static struct call *find_call(struct queue *queue, guint32 serial)
+{
+	for (guint i = 0; i < RS_PEER_CALLS_MAX; i++) {
+		if (queue->waiting[i].serial == serial)
+			return &queue->waiting[i];
+	}
+	return NULL;
+}
+
+/* There is room, since no more calls wait than there are places. */
+static void count_call(struct queue *queue, GDBusMessage *message, gsize bytes)
+{
+	struct call *call = find_call(queue, 0);
+
+	if (call)
+		*call = (struct call){g_dbus_message_get_serial(message), bytes};
+}
+
+static void forget_call(struct queue *queue, guint32 serial)
+{
+	struct call *call = serial ? find_call(queue, serial) : NULL;
+
+	if (!call)
+		return;
+	let_go(queue, call->bytes);
+	*call = (struct call){0};
+}
+
+static gsize size_of(GDBusMessage *message)
 {
 	g_autofree guchar *fields = g_dbus_message_get_header_fields(message);
 	GVariant *body = g_dbus_message_get_body(message);
@@ -108,20 +223,26 @@ static bool too_large(GDBusMessage *message)
 
 	for (const guchar *field = fields; *field; field++)
 		size += g_variant_get_size(g_dbus_message_get_header(message, *field));
-	return size > RS_PEER_CALL_BYTES_MAX;
+	return size;
 }
 
 /* False: the peer asks too much. */
 static bool on_read(struct queue *queue, GDBusMessage *message)
 {
-	if (too_large(message))
+	gsize size = size_of(message);
+
+	if (size > RS_PEER_CALL_BYTES_MAX)
 		return false;
 	if (g_dbus_message_get_message_type(message) != G_DBUS_MESSAGE_TYPE_METHOD_CALL)
 		return true;
 	if (g_atomic_int_add(&queue->calls, 1) >= RS_PEER_CALLS_MAX)
 		return false;
+	if (!hold(queue, size))
+		return false;
 	if (g_dbus_message_get_flags(message) & G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED)
-		count_silent(queue);
+		count_silent(queue, size);
+	else
+		count_call(queue, message, size);
 	return true;
 }
 
@@ -131,6 +252,7 @@ static void on_write(struct queue *queue, GDBusMessage *message)
 	case G_DBUS_MESSAGE_TYPE_METHOD_RETURN:
 	case G_DBUS_MESSAGE_TYPE_ERROR:
 		g_atomic_int_add(&queue->calls, -1);
+		forget_call(queue, g_dbus_message_get_reply_serial(message));
 		break;
 	case G_DBUS_MESSAGE_TYPE_SIGNAL:
 		/* GDBus sends some of its own, of another interface. */
@@ -246,6 +368,7 @@ static void add_peer(struct rs_peers *peers, GDBusConnection *connection)
 	peer->queue = g_atomic_rc_box_new0(struct queue);
 	peer->queue->socket =
 		g_object_ref(g_socket_connection_get_socket(G_SOCKET_CONNECTION(stream)));
+	peer->queue->held = g_atomic_rc_box_acquire(peers->held);
 	peer->filter = g_dbus_connection_add_filter(
 		connection, on_message, g_atomic_rc_box_acquire(peer->queue), queue_release);
 	g_ptr_array_add(peers->all, peer);
@@ -358,6 +481,8 @@ int rs_peers_create(const char *path, const struct rs_peers_config *config, stru
 	peers->config = *config;
 	peers->path = g_strdup(path);
 	peers->guid = g_dbus_generate_guid();
+	peers->held = g_atomic_rc_box_new0(struct held);
+	g_mutex_init(&peers->held->lock);
 	peers->all = g_ptr_array_new_with_free_func(peer_free);
 	peers->fresh = g_ptr_array_new_with_free_func(fresh_free);
 	peers->service = g_socket_service_new();
@@ -442,6 +567,7 @@ void rs_peers_destroy(struct rs_peers *peers)
 	}
 	g_ptr_array_unref(peers->all);
 	g_object_unref(peers->auth);
+	held_release(peers->held);
 	g_free(peers->guid);
 	g_free(peers->path);
 	g_free(peers);

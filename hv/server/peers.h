@@ -2,8 +2,8 @@
 /*
  * Who is connected to a session: listens on a unix socket, lets in peers of the same user and root
  * (EXTERNAL authentication), and keeps what one of them does from the others. What is queued for a
- * peer is bounded, since it may never read. A peer that leaves more calls unanswered than that, or
- * makes a larger one, is disconnected.
+ * peer is bounded, since it may never read, and so is what all of them have asked together. A peer
+ * that leaves more calls unanswered than that, or makes a larger one, is disconnected.
  *
  * Thread: the session's. GDBus has a thread of its own, which counts messages as it reads and
  * writes them. The thread's GMainContext must be the default one, since GDBus always reports there
@@ -23,6 +23,13 @@
  */
 #define RS_PEER_CALLS_MAX 16
 #define RS_PEER_CALL_BYTES_MAX (1u << 20) /* of a call's arguments and header fields */
+/*
+ * Of all calls whose answers were not written yet, of all peers together. Once they have more, a
+ * peer that makes a call is disconnected if it has more than its part. So a peer that makes small
+ * calls never pays for the others.
+ */
+#define RS_PEERS_BYTES_MAX (32u << 20)
+#define RS_PEER_BYTES_PART (256u << 10)
 #define RS_PEER_SIGNALS_MAX 8 /* signals that wait for a peer; later ones replace each other */
 
 struct rs_peers;

@@ -330,6 +330,55 @@ static void test_large(void)
 	end();
 }
 
+#define BIG (RS_PEER_CALL_BYTES_MAX - 4096)
+
+/* A peer that reads its answers may make large calls for ever. */
+static void ask_much(GDBusConnection *connection, guint n)
+{
+	g_autofree char *text = g_strnfill(BIG, 'x');
+
+	for (guint i = 0; i < n; i++) {
+		g_autoptr(GVariant) answer = g_dbus_connection_call_sync(
+			connection, NULL, OBJECT, INTERFACE, "Ask", g_variant_new("(s)", text),
+			NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
+	}
+	ask(connection);
+}
+
+/* Each has fewer calls waiting than it may, but all of them together have too much. */
+static void all_large(void)
+{
+	g_autoptr(GDBusConnection) small = join(), reader = join();
+	guint cut_off = 0;
+	int fds[8];
+
+	for (guint i = 0; i < G_N_ELEMENTS(fds); i++) {
+		fds[i] = join_by_hand();
+		ask_without_reading(fds[i], RS_PEER_CALLS_MAX / 2);
+		for (guint k = 0; k < RS_PEER_CALLS_MAX / 2 - 1; k++) {
+			if (send_call(fds[i], RS_PEER_CALLS_MAX + k, BIG))
+				continue;
+			cut_off++;
+			break;
+		}
+		ask(small);
+	}
+	g_assert_cmpuint(cut_off, >, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(fds); i++)
+		close(fds[i]);
+	await_left(G_N_ELEMENTS(fds));
+	ask_much(reader, 2 * RS_PEERS_BYTES_MAX / BIG);
+	ask(small);
+	g_assert_cmpint(g_atomic_int_get(&left), ==, G_N_ELEMENTS(fds));
+}
+
+static void test_all_large(void)
+{
+	serve();
+	with_clients(all_large);
+	end();
+}
+
 /* Its queue is full when the server ends: that must not wait for it. */
 static void leave_full(void)
 {
@@ -480,6 +529,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/server/peers/just-enough", test_just_enough);
 	g_test_add_func("/server/peers/silent-calls", test_silent_calls);
 	g_test_add_func("/server/peers/large", test_large);
+	g_test_add_func("/server/peers/all-large", test_all_large);
 	g_test_add_func("/server/peers/full-at-the-end", test_full_at_the_end);
 	g_test_add_func("/server/peers/silent", test_silent);
 	g_test_add_func("/server/peers/come-and-go", test_come_and_go);
