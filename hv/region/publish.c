@@ -22,15 +22,21 @@ struct slot {
 	uint32_t sequence; /* as last stored: even, except while it is being written */
 	gint64 freed_at;   /* monotonic, us */
 	unsigned int class;
+	struct part *part; /* where it lies */
+};
+
+/* The space is divided in two. A slot never leaves its part. */
+struct part {
+	uint32_t fresh, end;       /* offsets; the space between them was never used */
+	GQueue free[SLOT_CLASSES]; /* of struct slot, oldest first */
 };
 
 struct rs_publisher {
 	struct rs_publisher_map map;
-	uint32_t *words;           /* private copy of event_ctl */
-	struct slot **filter_of;   /* per event id; NULL: none */
-	GQueue free[SLOT_CLASSES]; /* of struct slot, oldest first */
-	GPtrArray *slots;          /* owns them all */
-	uint32_t fresh;            /* space from this offset on was never used */
+	uint32_t *words;          /* private copy of event_ctl */
+	struct slot **filter_of;  /* per event id; NULL: none */
+	struct part common, kept; /* for everybody, and what is kept back from guests */
+	GPtrArray *slots;         /* owns them all */
 	uint32_t generation;
 	uint32_t nudges;
 	uint32_t flags;
@@ -40,6 +46,21 @@ struct rs_publisher {
 	uint32_t chain;      /* the newest */
 	uint64_t base;       /* event clock at the base of the newest epoch */
 };
+
+static void divide(struct rs_publisher *publisher)
+{
+	uint32_t all = (uint32_t)publisher->map.filters_size & ~(RS_FILTER_GRAIN - 1);
+	uint32_t middle = (all - all / 4) & ~(RS_FILTER_GRAIN - 1);
+
+	/* Offset 0 means "no filter". */
+	publisher->common.fresh = MIN(RS_FILTER_GRAIN, middle);
+	publisher->common.end = publisher->kept.fresh = middle;
+	publisher->kept.end = all;
+	for (unsigned int i = 0; i < SLOT_CLASSES; i++) {
+		g_queue_init(&publisher->common.free[i]);
+		g_queue_init(&publisher->kept.free[i]);
+	}
+}
 
 struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 {
@@ -56,13 +77,11 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	publisher->words = g_new0(uint32_t, map->event_capacity);
 	publisher->filter_of = g_new0(struct slot *, map->event_capacity);
 	publisher->slots = g_ptr_array_new_with_free_func(g_free);
-	publisher->fresh = RS_FILTER_GRAIN; /* offset 0 means "no filter" */
+	divide(publisher);
 	publisher->generation = rs_load(&map->control->generation);
 	publisher->nudges = rs_load(&map->control->nudge);
 	publisher->flags = map->flags;
 	rs_store(&map->control->flags, map->flags);
-	for (unsigned int i = 0; i < SLOT_CLASSES; i++)
-		g_queue_init(&publisher->free[i]);
 	for (uint32_t id = 0; id < map->event_capacity; id++)
 		rs_store(&map->event_ctl[id], 0);
 	return publisher;
@@ -72,8 +91,10 @@ void rs_publisher_destroy(struct rs_publisher *publisher)
 {
 	if (!publisher)
 		return;
-	for (unsigned int i = 0; i < SLOT_CLASSES; i++)
-		g_queue_clear(&publisher->free[i]);
+	for (unsigned int i = 0; i < SLOT_CLASSES; i++) {
+		g_queue_clear(&publisher->common.free[i]);
+		g_queue_clear(&publisher->kept.free[i]);
+	}
 	g_ptr_array_unref(publisher->slots);
 	g_free(publisher->filter_of);
 	g_free(publisher->words);
@@ -81,61 +102,73 @@ void rs_publisher_destroy(struct rs_publisher *publisher)
 	g_free(publisher);
 }
 
-static struct slot *take_fresh(struct rs_publisher *publisher, unsigned int class)
+static struct slot *take_fresh(struct rs_publisher *publisher, struct part *part,
+			       unsigned int class)
 {
 	uint32_t size = SLOT_MIN << class;
 	struct slot *slot;
 
-	if (publisher->map.filters_size < size ||
-	    publisher->fresh > publisher->map.filters_size - size)
+	if (part->end - part->fresh < size)
 		return NULL;
 	slot = g_new0(struct slot, 1);
-	slot->offset = publisher->fresh;
+	slot->part = part;
+	slot->offset = part->fresh;
 	/*
 	 * An agent may have seen the value that an earlier session left here, so this one is
 	 * larger.
 	 */
 	slot->sequence = (rs_load((uint32_t *)(publisher->map.filters + slot->offset)) + 3) & ~1u;
 	slot->class = class;
-	publisher->fresh += size;
+	part->fresh += size;
 	g_ptr_array_add(publisher->slots, slot);
 	return slot;
 }
 
 /* A freed slot of this class or a larger one. `rested`: it must have been freed long enough ago. */
-static struct slot *take_freed(struct rs_publisher *publisher, unsigned int class, bool rested)
+static struct slot *take_freed(struct part *part, unsigned int class, bool rested)
 {
 	gint64 now = g_get_monotonic_time();
 
 	for (unsigned int i = class; i < SLOT_CLASSES; i++) {
-		struct slot *slot = g_queue_peek_head(&publisher->free[i]);
+		struct slot *slot = g_queue_peek_head(&part->free[i]);
 
 		if (slot && (!rested || now - slot->freed_at >= RS_PUBLISH_QUARANTINE_US))
-			return g_queue_pop_head(&publisher->free[i]);
+			return g_queue_pop_head(&part->free[i]);
 	}
 	return NULL;
 }
 
-static struct slot *take_slot(struct rs_publisher *publisher, uint32_t size)
+static struct slot *take_unused(struct rs_publisher *publisher, struct part *part,
+				unsigned int class)
+{
+	struct slot *slot = take_freed(part, class, true);
+
+	return slot ? slot : take_fresh(publisher, part, class);
+}
+
+/* What is kept back is used last, since only the host can use it. */
+static struct slot *take_slot(struct rs_publisher *publisher, uint32_t size, bool guest)
 {
 	unsigned int class = 0;
 	struct slot *slot;
 
 	while (SLOT_MIN << class < size)
 		class ++;
-	slot = take_freed(publisher, class, true);
-	if (!slot)
-		slot = take_fresh(publisher, class);
+	slot = take_unused(publisher, &publisher->common, class);
+	if (!slot && !guest)
+		slot = take_unused(publisher, &publisher->kept, class);
 	/* There is no other slot. The sequence protocol alone makes early reuse safe. */
 	if (!slot)
-		slot = take_freed(publisher, class, false);
+		slot = take_freed(&publisher->common, class, false);
+	if (!slot && !guest)
+		slot = take_freed(&publisher->kept, class, false);
 	return slot;
 }
 
-static void free_slot(struct rs_publisher *publisher, struct slot *slot)
+static void free_slot(struct slot *slot)
 {
 	slot->freed_at = g_get_monotonic_time();
-	g_queue_push_tail(&publisher->free[slot->class], slot);
+	g_queue_push_tail(&slot->part->free[slot->class], slot);
 }
 
 static void write_slot(struct rs_publisher *publisher, struct slot *slot,
@@ -176,8 +209,8 @@ static int check_id(const struct rs_publisher *publisher, uint32_t id, struct rs
 	return rs_error_set(err, EINVAL, "event id %u has no control word", id);
 }
 
-int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
-			    const struct rs_filter_program *program, struct rs_error *err)
+static int set_filter(struct rs_publisher *publisher, uint32_t id,
+		      const struct rs_filter_program *program, bool guest, struct rs_error *err)
 {
 	struct slot *slot = NULL, *old;
 	uint32_t word;
@@ -189,9 +222,10 @@ int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
 		if (program->size < sizeof(*program) || program->size > RS_FILTER_MAX_SIZE ||
 		    program->size % 8 || program->event != id)
 			return rs_error_set(err, EINVAL, "a filter program that is not whole");
-		slot = take_slot(publisher, program->size);
+		slot = take_slot(publisher, program->size, guest);
 		if (!slot)
-			return rs_error_set(err, ENOSPC, "no space is left for filters");
+			return rs_error_set(err, ENOSPC, "no space is left for filters%s",
+					    guest ? " of the guest" : "");
 		write_slot(publisher, slot, program);
 	}
 	word = publisher->words[id] & RS_EVENT_ENABLED;
@@ -201,8 +235,20 @@ int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
 	old = publisher->filter_of[id];
 	publisher->filter_of[id] = slot;
 	if (old)
-		free_slot(publisher, old);
+		free_slot(old);
 	return 0;
+}
+
+int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
+			    const struct rs_filter_program *program, struct rs_error *err)
+{
+	return set_filter(publisher, id, program, false, err);
+}
+
+int rs_publisher_set_guest_filter(struct rs_publisher *publisher, uint32_t id,
+				  const struct rs_filter_program *program, struct rs_error *err)
+{
+	return set_filter(publisher, id, program, true, err);
 }
 
 int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,
@@ -256,7 +302,7 @@ void rs_publisher_reset(struct rs_publisher *publisher)
 		if (publisher->words[id])
 			store_word(publisher, id, 0);
 		if (publisher->filter_of[id])
-			free_slot(publisher, publisher->filter_of[id]);
+			free_slot(publisher->filter_of[id]);
 		publisher->filter_of[id] = NULL;
 	}
 }

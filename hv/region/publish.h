@@ -10,6 +10,8 @@
  * its address as long as the region lives. A guest may still run a program in a slot that is being
  * reused. It sees that word change, so it never takes another program's bytes for those of its own
  * program. A freed slot is not used for a while, and the slot that was freed first is reused first.
+ * A quarter of the space is kept back: its slots never hold a program that a guest asked for, so a
+ * guest cannot take all space from the host.
  */
 #ifndef RS_HV_REGION_PUBLISH_H
 #define RS_HV_REGION_PUBLISH_H
@@ -48,6 +50,9 @@ void rs_publisher_destroy(struct rs_publisher *publisher);
  */
 int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
 			    const struct rs_filter_program *program, struct rs_error *err);
+/* The same for a program that only a guest asks for: takes no space that is kept back. */
+int rs_publisher_set_guest_filter(struct rs_publisher *publisher, uint32_t id,
+				  const struct rs_filter_program *program, struct rs_error *err);
 
 /* Sets or clears RS_EVENT_ENABLED in the control word. -EINVAL: there is no such id. */
 int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,

@@ -225,6 +225,12 @@ static int carry_out(const struct asker *asker, const struct rs_ask *ask, const 
 	g_autoptr(GArray) plans = rs_plans_new(refs);
 	int ret = plans->len ? change_wishes(asker, ask, plans, err) : 0;
 
+	for (guint i = 0; i < plans->len; i++) {
+		struct plan *plan = rs_plan(plans, i);
+		const struct rs_source *source = plan->ref.source;
+
+		plan->by_guest = rs_asker_owner(asker, source) == source->guest;
+	}
 	/* An owner can always let go of an event, even if the others' filters are too large. */
 	if (!ret)
 		ret = rs_plans_carry_out(plans, ask->kind == RS_RULE_DISABLE, result, err);

@@ -80,10 +80,41 @@ static bool program_changes(const struct plan *plan)
 	       memcmp(now->data, next->data, now->len) != 0;
 }
 
+/* Whether the guest asks for this, or nobody else wants it. */
+static bool is_guests(const struct plan *plan)
+{
+	const struct rs_owner *guest = plan->ref.source->guest;
+
+	for (const struct rs_wish *wish = plan->wishes.first; wish; wish = wish->next) {
+		if (wish->wanted && wish->owner != guest)
+			return plan->by_guest;
+	}
+	return true;
+}
+
 static int publish(const struct plan *plan, const GByteArray *program, struct rs_error *err)
 {
-	return rs_publisher_set_filter(plan->ref.source->publisher, plan->ref.id,
-				       program ? (const void *)program->data : NULL, err);
+	struct rs_publisher *publisher = plan->ref.source->publisher;
+	const struct rs_filter_program *data = program ? (const void *)program->data : NULL;
+
+	return is_guests(plan) ? rs_publisher_set_guest_filter(publisher, plan->ref.id, data, err)
+			       : rs_publisher_set_filter(publisher, plan->ref.id, data, err);
+}
+
+/* What the guest wants takes no room that others need. */
+static int publish_without_guest(struct plan *plan, struct rs_error *err)
+{
+	struct rs_owner *guest = plan->ref.source->guest;
+	const struct rs_wish *wish = rs_wishes_of(&plan->wishes, guest);
+	int ret = publish(plan, plan->program, err);
+
+	if (ret != -ENOSPC || is_guests(plan) || !wish || !wish->program)
+		return ret;
+	rs_wishes_forget(&plan->wishes, guest);
+	g_clear_pointer(&plan->program, g_byte_array_unref);
+	decide(plan, true, NULL);
+	plan->guest_ended = true;
+	return publish(plan, plan->program, err);
 }
 
 /* Restores the old program. If there is no room for it, more is recorded than was asked for. */
@@ -101,15 +132,13 @@ static void take_back(const struct plan *plan)
 }
 
 /* Plans of one source, all or nothing. */
-static int publish_all(const struct plan *plans, guint count, struct rs_error *err)
+static int publish_all(struct plan *plans, guint count, struct rs_error *err)
 {
 	guint done = 0;
 	int ret = 0;
 
 	for (; done < count; done++) {
-		ret = program_changes(&plans[done])
-			      ? publish(&plans[done], plans[done].program, err)
-			      : 0;
+		ret = program_changes(&plans[done]) ? publish_without_guest(&plans[done], err) : 0;
 		if (ret)
 			break;
 	}
@@ -192,6 +221,11 @@ static void settle(struct plan *plan)
 		rs_source_say(plan->ref.source,
 			      "%s:%s is recorded without a filter: those of all owners together "
 			      "are too large",
+			      plan->event->system, plan->event->name);
+	if (plan->guest_ended)
+		rs_source_say(plan->ref.source,
+			      "%s:%s is not recorded for the guest any more: no space is left for "
+			      "its filter",
 			      plan->event->system, plan->event->name);
 	state->overfull = plan->overfull;
 	rs_wishes_clear(&state->wishes);

@@ -73,10 +73,12 @@ struct plan {
 	struct event_ref ref;
 	const RsTraceEvent *event;
 	struct rs_wishes wishes; /* as they will be */
+	bool by_guest;           /* the guest asks for it */
 	/* Worked out from the wishes when the plan is carried out. */
 	GByteArray *program;
 	bool on, overfull;
-	bool done; /* carried out: the event's state has the wishes */
+	bool guest_ended; /* no room was left for what the guest wants */
+	bool done;        /* carried out: the event's state has the wishes */
 };
 
 struct rs_source {

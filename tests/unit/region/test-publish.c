@@ -155,6 +155,43 @@ static void test_full(void)
 	rs_publisher_destroy(p);
 }
 
+/* How many programs of that size fit for the guest, or for the host. */
+static uint32_t fill(struct rs_publisher *p, uint32_t *id, uint32_t size, bool guest)
+{
+	uint32_t n = 0;
+
+	for (; *id < EVENTS; ++*id, n++) {
+		g_autofree struct rs_filter_program *program = program_for(*id, size, 2);
+		int ret = guest ? rs_publisher_set_guest_filter(p, *id, program, NULL)
+				: rs_publisher_set_filter(p, *id, program, NULL);
+
+		if (ret)
+			g_assert_cmpint(ret, ==, -ENOSPC);
+		if (ret)
+			break;
+	}
+	return n;
+}
+
+/* Whatever a guest takes, a quarter is left, also when the host has used that quarter before. */
+static void test_kept_back(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+	uint32_t id = FIRST, n;
+
+	n = fill(p, &id, 4096, true);
+	g_assert_cmpuint(n, ==, (SPACE - SPACE / 4 - RS_FILTER_GRAIN) / 4096);
+	g_assert_cmpuint(fill(p, &id, 4096, false), ==, SPACE / 4 / 4096);
+	for (uint32_t i = FIRST; i < id; i++)
+		rs_publisher_set_filter(p, i, NULL, NULL);
+	id = FIRST;
+	/* A slot is never divided; one that is smaller fits behind them. */
+	g_assert_cmpuint(fill(p, &id, 2048, true), ==, n + 1);
+	g_assert_cmpuint(fill(p, &id, 2048, false), ==, SPACE / 4 / 4096);
+	rs_publisher_destroy(p);
+}
+
 /* A later session on the same region goes on counting. */
 static void test_again(void)
 {
@@ -247,6 +284,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/region/publish/filter", test_filter);
 	g_test_add_func("/region/publish/slots", test_slots_rest_and_count_up);
 	g_test_add_func("/region/publish/full", test_full);
+	g_test_add_func("/region/publish/kept-back", test_kept_back);
 	g_test_add_func("/region/publish/again", test_again);
 	g_test_add_func("/region/publish/clock", test_clock);
 	g_test_add_func("/region/publish/epochs", test_epochs);

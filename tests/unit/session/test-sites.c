@@ -249,6 +249,46 @@ static void test_restored_late(struct fixture *f, gconstpointer data)
 	sham_free(other);
 }
 
+/* ---- the room for filters ---- */
+
+static int filter(struct fixture *f, const char *owner, const char *glob, const char *expression,
+		  struct rs_error *err)
+{
+	return rs_session_set_filter(f->session, owner, glob, expression, NULL, err);
+}
+
+/* The guest's filters take all that they may. Then the host sets one. */
+static void test_filter_room(struct fixture *f, gconstpointer data)
+{
+	static const char *const net[] = {"rx", NULL};
+	struct rs_error err = {0};
+
+	sham_provider(f->sham, "net", net);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_GUEST, "*", NULL, NULL), ==, 0);
+	g_assert_cmpint(filter(f, RS_OWNER_GUEST, "sched:*", "a > 1", NULL), ==, 0);
+	g_assert_cmpint(filter(f, RS_OWNER_GUEST, "rx", "a > 1", &err), ==, -ENOSPC);
+	g_assert_nonnull(strstr(err.message, "filters of the guest"));
+	g_assert_cmpint(filter(f, RS_OWNER_HOST, "rx", "a > 2", NULL), ==, 0);
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_GUEST, "rx", NULL, NULL), ==, 0);
+	g_assert_cmpint(enable(f, "rx"), ==, 0);
+	g_assert_true(sham_word(f->sham, FIRST + 2) >> RS_EVENT_FILTER_SHIFT);
+}
+
+/* Both want an event, and their filters together do not fit: the guest's ends. */
+static void test_filter_room_together(struct fixture *f, gconstpointer data)
+{
+	const char *many = "a == 1 || a == 3 || a == 5 || a == 7 || a == 9 || a == 11";
+	const char *others = "a == 2 || a == 4 || a == 6 || a == 8 || a == 10 || a == 12";
+
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_GUEST, "*", NULL, NULL), ==, 0);
+	g_assert_cmpint(filter(f, RS_OWNER_GUEST, "*", many, NULL), ==, 0);
+	g_assert_cmpint(filter(f, RS_OWNER_HOST, "switch", others, NULL), ==, 0);
+	g_assert_cmpint(enable(f, "switch"), ==, 0);
+	g_assert_true(sham_word(f->sham, FIRST) >> RS_EVENT_FILTER_SHIFT);
+	g_assert_nonnull(strstr(f->said->str, "sched:switch is not recorded for the guest"));
+	g_assert_true(is_on(f, 0) && is_on(f, 1));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -262,5 +302,8 @@ int main(int argc, char **argv)
 		   test_dies_while_it_ends, tear_down);
 	g_test_add("/sites/restored-late", struct fixture, "*", set_up, test_restored_late,
 		   tear_down);
+	g_test_add("/sites/filter-room", struct fixture, NULL, set_up, test_filter_room, tear_down);
+	g_test_add("/sites/filter-room-together", struct fixture, NULL, set_up,
+		   test_filter_room_together, tear_down);
 	return g_test_run();
 }
