@@ -82,7 +82,7 @@ static void collect(struct batch *batch, uint32_t leaving)
 		/* What others wish must not keep a provider's text from being restored. */
 		if (leaving && change.site->provider != leaving)
 			continue;
-		change.on = patcher->wishes[change.site->event] != 0 && !leaving;
+		change.on = rs_patcher_wished(patcher, change.site->event) && !leaving;
 		if (patcher->asked || leaving)
 			change.site->refused = false;
 		if (change.on != change.site->on && !change.site->refused)

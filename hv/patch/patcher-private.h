@@ -16,10 +16,8 @@ struct rs_patcher {
 	GArray *sites;              /* struct rs_patch_site */
 	GArray *refusals;           /* struct rs_site_refusal */
 	GHashTable *providers;      /* id to struct rs_site_count */
-	uint32_t *wishes;           /* [RS_MAX_EVENTS]; zero from wishes_end on */
-	uint32_t wishes_end;
-	struct rs_site_count *counts; /* [RS_MAX_EVENTS]; zero from counts_end on */
-	uint32_t counts_end;
+	GArray *wishes;             /* uint32_t, by event; none for those behind its end */
+	GArray *counts;             /* struct rs_site_count, likewise */
 	uint64_t sites_on;
 	struct rs_site_load *load; /* a provider whose sites are being read; NULL: none */
 	uint32_t loading;          /* which */
@@ -38,6 +36,11 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 void rs_patcher_count(struct rs_patcher *patcher);
 /* Counts them, and empties the journal when none is on. */
 void rs_patcher_settle(struct rs_patcher *patcher);
+/* Whether anybody wishes it. */
+static inline bool rs_patcher_wished(const struct rs_patcher *patcher, uint16_t event)
+{
+	return event < patcher->wishes->len && g_array_index(patcher->wishes, uint32_t, event);
+}
 
 void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,
 		       const char *why);

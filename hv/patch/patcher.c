@@ -33,8 +33,8 @@ int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, con
 	patcher->sites = g_array_new(FALSE, FALSE, sizeof(struct rs_patch_site));
 	patcher->refusals = g_array_new(FALSE, FALSE, sizeof(struct rs_site_refusal));
 	patcher->providers = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	patcher->wishes = g_new0(uint32_t, RS_MAX_EVENTS);
-	patcher->counts = g_new0(struct rs_site_count, RS_MAX_EVENTS);
+	patcher->wishes = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+	patcher->counts = g_array_new(FALSE, TRUE, sizeof(struct rs_site_count));
 	if (report)
 		memset(report, 0, sizeof(*report));
 	if (journal) {
@@ -59,8 +59,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	if (!patcher)
 		return;
 	end_load(patcher);
-	memset(patcher->wishes, 0, patcher->wishes_end * sizeof(patcher->wishes[0]));
-	patcher->wishes_end = 0;
+	g_array_set_size(patcher->wishes, 0);
 	patcher->asked = true; /* try refused sites once more */
 	if (patcher->method == RS_PATCH_HOST)
 		rs_patcher_commit(patcher, NULL, NULL);
@@ -68,8 +67,8 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	g_array_free(patcher->sites, TRUE);
 	g_array_free(patcher->refusals, TRUE);
 	g_hash_table_unref(patcher->providers);
-	g_free(patcher->wishes);
-	g_free(patcher->counts);
+	g_array_free(patcher->wishes, TRUE);
+	g_array_free(patcher->counts, TRUE);
 	g_free(patcher);
 }
 
@@ -117,6 +116,14 @@ static void clear_count(gpointer provider, gpointer count, gpointer unused)
 	*(struct rs_site_count *)count = (struct rs_site_count){0};
 }
 
+/* The counts of an event, which has none so far if it is new here. */
+static struct rs_site_count *count_of(struct rs_patcher *patcher, uint16_t event)
+{
+	if (event >= patcher->counts->len)
+		g_array_set_size(patcher->counts, event + 1u);
+	return &g_array_index(patcher->counts, struct rs_site_count, event);
+}
+
 static void count_one(struct rs_site_count *count, const struct rs_patch_site *site)
 {
 	count->known++;
@@ -128,10 +135,9 @@ void rs_patcher_count(struct rs_patcher *patcher)
 	struct rs_site_count *count = NULL;
 	uint32_t provider = 0;
 
-	memset(patcher->counts, 0, patcher->counts_end * sizeof(*patcher->counts));
+	g_array_set_size(patcher->counts, 0);
 	g_hash_table_foreach(patcher->providers, clear_count, NULL);
 	patcher->sites_on = 0;
-	patcher->counts_end = 0;
 	for (guint i = 0; i < patcher->sites->len; i++) {
 		const struct rs_patch_site *site =
 			&g_array_index(patcher->sites, struct rs_patch_site, i);
@@ -143,8 +149,7 @@ void rs_patcher_count(struct rs_patcher *patcher)
 		provider = site->provider;
 		if (count)
 			count_one(count, site);
-		count_one(&patcher->counts[site->event], site);
-		patcher->counts_end = MAX(patcher->counts_end, site->event + 1u);
+		count_one(count_of(patcher, site->event), site);
 		patcher->sites_on += site->on;
 	}
 }
@@ -248,8 +253,7 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 	end_load(patcher);
 	g_array_set_size(patcher->sites, 0);
 	g_hash_table_remove_all(patcher->providers);
-	memset(patcher->wishes, 0, patcher->wishes_end * sizeof(patcher->wishes[0]));
-	patcher->wishes_end = 0;
+	g_array_set_size(patcher->wishes, 0);
 	rs_patcher_count(patcher);
 	patcher->owed = false;
 	if (patcher->journal)
@@ -258,11 +262,15 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 
 void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta)
 {
-	patcher->wishes_end = MAX(patcher->wishes_end, event + 1u);
+	uint32_t *wishes;
+
+	if (event >= patcher->wishes->len)
+		g_array_set_size(patcher->wishes, event + 1u);
+	wishes = &g_array_index(patcher->wishes, uint32_t, event);
 	if (delta > 0)
-		patcher->wishes[event]++;
-	else if (delta < 0 && patcher->wishes[event])
-		patcher->wishes[event]--;
+		++*wishes;
+	else if (delta < 0 && *wishes)
+		--*wishes;
 	/* Refused sites are tried again when somebody asks again. */
 	patcher->asked = true;
 	patcher->asked_on |= delta > 0;
@@ -276,8 +284,12 @@ int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_e
 void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,
 			    uint32_t *on)
 {
-	*known = patcher->counts[event].known;
-	*on = patcher->counts[event].on;
+	const struct rs_site_count none = {0}, *count = &none;
+
+	if (event < patcher->counts->len)
+		count = &g_array_index(patcher->counts, struct rs_site_count, event);
+	*known = count->known;
+	*on = count->on;
 }
 
 uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider)

@@ -121,19 +121,28 @@ static const struct rs_target_ops ops = {.kind = "sham",
 					 .stop = sham_stop,
 					 .destroy = sham_destroy};
 
-struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel)
+struct sham *sham_on(RsTraceRegion *region, bool text)
 {
 	struct sham *sham = g_new0(struct sham, 1);
+
+	sham->region = region;
+	sham->target.ops = &ops;
+	sham->target.vcpus = region->header.ring_count;
+	sham->text = text ? g_malloc0(TEXT_SIZE) : NULL;
+	return sham;
+}
+
+struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel)
+{
+	RsTraceRegion *region;
 	struct rs_region_config config = {.vcpus = cpus,
 					  .ring_bytes = 65536,
 					  .event_capacity = 256,
 					  .hcall_channel = hcall_channel};
 	struct rs_error err = {0};
 
-	g_assert_cmpint(rs_region_create(&config, &sham->region, &err), ==, 0);
-	sham->target.ops = &ops;
-	sham->target.vcpus = cpus;
-	return sham;
+	g_assert_cmpint(rs_region_create(&config, &region, &err), ==, 0);
+	return sham_on(region, false);
 }
 
 struct sham *sham_new_with_text(uint32_t cpus, uint32_t hcall_channel, uint32_t filter_bytes)

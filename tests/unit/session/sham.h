@@ -34,7 +34,9 @@ struct sham {
 	bool dying;       /* the target ends in the next pause */
 };
 
-/* A region and target for `cpus`; both go to the session. */
+/* A target for this region; both go to the session. */
+struct sham *sham_on(RsTraceRegion *region, bool text);
+/* A region and target for `cpus`. */
 struct sham *sham_new(uint32_t cpus, uint32_t hcall_channel);
 /*
  * With room for filter programs of so many bytes in all, and with text. A filter takes 256 bytes
