@@ -372,27 +372,6 @@ static int apply(struct batch *batch, struct rs_error *err)
 	return ret;
 }
 
-void rs_patcher_settle(struct rs_patcher *patcher)
-{
-	struct rs_journal_report report;
-
-	rs_patcher_count(patcher);
-	if (patcher->sites_on || patcher->owed || !patcher->journal ||
-	    !rs_journal_count(patcher->journal))
-		return;
-	/*
-	 * Nothing of ours is left in the text. If the file cannot be cut, it is only too long. A
-	 * guest may have moved a page of its text since we patched it. Then the journal knows where
-	 * it was.
-	 */
-	if (patcher->moved ? rs_journal_recover(patcher->journal, patcher->target, &report, NULL)
-			   : rs_journal_clear(patcher->journal, NULL))
-		return;
-	patcher->moved = false;
-	for (guint i = 0; i < patcher->sites->len; i++)
-		g_array_index(patcher->sites, struct rs_patch_site, i).journalled = false;
-}
-
 int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
 		     struct rs_error *err)
 {
@@ -417,7 +396,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 		applied = apply(&batch, ret ? &other : err);
 	if (!ret)
 		ret = applied;
-	rs_patcher_settle(patcher);
+	rs_patcher_settle(patcher, false);
 	patcher->stats.commit_last_ns = rs_monotonic_ns() - start;
 	if (refused)
 		*refused = batch.refused;

@@ -91,6 +91,7 @@ static void read_records(struct rs_journal *journal, off_t size)
 			break;
 		g_array_append_val(journal->records, record);
 	}
+	journal->in_file = journal->records->len;
 }
 
 static int read_file(struct rs_journal *journal, const char *path, struct rs_error *err)
@@ -222,12 +223,12 @@ struct rs_journal_record rs_journal_record_of(enum rs_journal_kind kind, uint64_
 int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *records, size_t count,
 		      struct rs_error *err)
 {
-	off_t end = (off_t)(sizeof(journal->header) + journal->records->len * sizeof(*records));
+	off_t end = (off_t)(sizeof(journal->header) + (size_t)journal->in_file * sizeof(*records));
 	int ret = 0;
 
 	if (!count)
 		return 0;
-	if (count > MAX_RECORDS - journal->records->len)
+	if (count > MAX_RECORDS - journal->in_file)
 		return rs_error_set(err, EFBIG, "journal '%s' is full", journal->path);
 	for (size_t i = 0; i < count; i++)
 		records[i].checksum = record_sum(&records[i]);
@@ -244,6 +245,28 @@ int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *reco
 		return rs_error_set(err, -ret, "journal '%s': %s", journal->path, g_strerror(-ret));
 	}
 	g_array_append_vals(journal->records, records, (guint)count);
+	journal->in_file += (guint)count;
+	return 0;
+}
+
+int rs_journal_keep(struct rs_journal *journal, const bool *keep, struct rs_error *err)
+{
+	struct rs_journal_record *all = (struct rs_journal_record *)journal->records->data;
+	guint kept = 0, n = journal->records->len;
+
+	for (guint i = 0; i < n; i++)
+		kept += keep[i];
+	if (!kept)
+		return n ? rs_journal_clear(journal, err) : 0;
+	/*
+	 * The file still has the others, since a rewritten one could be torn. Their text holds
+	 * nothing of ours, so a recovery finds nothing to do there.
+	 */
+	kept = 0;
+	for (guint i = 0; i < n; i++)
+		if (keep[i])
+			all[kept++] = all[i];
+	g_array_set_size(journal->records, kept);
 	return 0;
 }
 
@@ -253,5 +276,6 @@ int rs_journal_clear(struct rs_journal *journal, struct rs_error *err)
 		return rs_error_set(err, errno, "journal '%s': %s", journal->path,
 				    g_strerror(errno));
 	g_array_set_size(journal->records, 0);
+	journal->in_file = 0;
 	return 0;
 }

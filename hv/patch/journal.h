@@ -56,7 +56,8 @@ struct rs_journal_report {
 	uint32_t records;
 	uint32_t restored;    /* held our bytes; the old ones were restored */
 	uint32_t untouched;   /* held the old bytes already */
-	uint32_t left_alone;  /* held other bytes, or could not be read */
+	uint32_t left_alone;  /* held other bytes, or could not be read or written */
+	uint32_t kept;        /* of these: may hold our bytes, so they stay in the journal */
 	char first_left[160]; /* names the first of these, for people; empty: none */
 };
 
@@ -88,12 +89,22 @@ int rs_journal_append(struct rs_journal *journal, struct rs_journal_record *reco
 int rs_journal_clear(struct rs_journal *journal, struct rs_error *err);
 
 /*
- * Restores the old bytes of each record, if the text holds exactly its new bytes. Goes from the
- * newest record to the oldest, in one pause, then clears the journal. Other bytes are left alone,
- * which is not a failure. The target runs, or has not been started. On failure the journal does not
- * change.
+ * Restores the old bytes of each record, if the text holds exactly its new bytes. Other bytes are
+ * left alone, which is not a failure. Goes from the newest record to the oldest, in several pauses,
+ * so that the guest never stands still for long. Then forgets the records, but for those whose text
+ * could not be read or written. The target runs, or has not been started. On failure the journal
+ * does not change.
  */
 int rs_journal_recover(struct rs_journal *journal, struct rs_target *target,
 		       struct rs_journal_report *report, struct rs_error *err);
+
+/* The same. Records of which `is` is true are neither touched nor counted, and stay. */
+struct rs_journal_exempt {
+	bool (*is)(const void *data, const struct rs_journal_record *record);
+	const void *data;
+};
+int rs_journal_recover_but(struct rs_journal *journal, struct rs_target *target,
+			   const struct rs_journal_exempt *exempt, struct rs_journal_report *report,
+			   struct rs_error *err);
 
 #endif

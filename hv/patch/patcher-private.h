@@ -24,7 +24,10 @@ struct rs_patcher {
 	bool asked;                /* somebody made a wish since the last batch … */
 	bool asked_on;             /* … and one for sites to go on */
 	bool moved; /* text was found elsewhere: its earlier place may hold our JMP */
-	bool owed;  /* text of a provider that was removed may hold our JMPs: keep the journal */
+	/* So much text of nobody's may hold our JMPs, as the journal knows: of providers that were
+	 * removed, of places that text has left, of an earlier session. It is tried again. */
+	uint32_t owed;
+	uint64_t retry_ns; /* not before (CLOCK_MONOTONIC) */
 	struct rs_patcher_stats stats;
 };
 
@@ -34,13 +37,14 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *ref
 
 /* Counts the sites anew, of each event and provider. */
 void rs_patcher_count(struct rs_patcher *patcher);
-/* Counts them, and empties the journal when none is on. */
-void rs_patcher_settle(struct rs_patcher *patcher);
 /* Whether anybody wishes it. */
 static inline bool rs_patcher_wished(const struct rs_patcher *patcher, uint16_t event)
 {
 	return event < patcher->wishes->len && g_array_index(patcher->wishes, uint32_t, event);
 }
+/* Counts them, tries again to restore what is owed, if it is time or `now`, and empties the journal
+ * when no text holds our JMPs. */
+void rs_patcher_settle(struct rs_patcher *patcher, bool now);
 
 void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,
 		       const char *why);

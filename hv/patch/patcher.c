@@ -15,6 +15,7 @@ static int open_journal(struct rs_patcher *patcher, const char *path,
 		return ret;
 	if (report) {
 		ret = rs_journal_recover(patcher->journal, patcher->target, report, err);
+		patcher->owed = ret ? rs_journal_count(patcher->journal) : report->kept;
 	} else {
 		ret = rs_journal_clear(patcher->journal, err);
 	}
@@ -60,9 +61,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 		return;
 	end_load(patcher);
 	g_array_set_size(patcher->wishes, 0);
-	patcher->asked = true; /* try refused sites once more */
-	if (patcher->method == RS_PATCH_HOST)
-		rs_patcher_commit(patcher, NULL, NULL);
+	rs_patcher_restore(patcher, NULL);
 	rs_journal_close(patcher->journal);
 	g_array_free(patcher->sites, TRUE);
 	g_array_free(patcher->refusals, TRUE);
@@ -196,7 +195,7 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
 	if (ret)
 		g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(patcher->loading));
 	end_load(patcher);
-	rs_patcher_settle(patcher);
+	rs_patcher_settle(patcher, false);
 	return ret;
 }
 
@@ -241,10 +240,10 @@ int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, st
 		if (site.provider != provider)
 			g_array_index(patcher->sites, struct rs_patch_site, kept++) = site;
 		else
-			patcher->owed |= site.on && (ret || site.stuck);
+			patcher->owed += site.on;
 	}
 	g_array_set_size(patcher->sites, kept);
-	rs_patcher_settle(patcher);
+	rs_patcher_settle(patcher, false);
 	return ret;
 }
 
@@ -255,7 +254,8 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 	g_hash_table_remove_all(patcher->providers);
 	g_array_set_size(patcher->wishes, 0);
 	rs_patcher_count(patcher);
-	patcher->owed = false;
+	patcher->owed = 0;
+	patcher->moved = false;
 	if (patcher->journal)
 		rs_journal_clear(patcher->journal, NULL);
 }

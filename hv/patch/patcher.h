@@ -80,7 +80,8 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
 
 /*
  * A provider goes: restores its sites at once, and then forgets them, also on failure. If our JMPs
- * may be left in its text, the journal keeps their records until rs_patcher_forget().
+ * may be left in its text, the journal keeps their records, and each batch tries again to restore
+ * them, where they lay when they were written.
  */
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);
 
@@ -98,6 +99,14 @@ void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta);
  * were restored as far as possible.
  */
 int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_error *err);
+
+/* To be called now and then: tries again to restore text of providers that have gone. */
+void rs_patcher_tend(struct rs_patcher *patcher);
+/*
+ * Restores all text that nobody wants patched. Errors: as rs_patcher_commit; -EIO some of it cannot
+ * be restored, and its records stay in the journal.
+ */
+int rs_patcher_restore(struct rs_patcher *patcher, struct rs_error *err);
 
 /* The number of known sites of one event, and of those that are on. SELF: both 0. */
 void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,

@@ -306,6 +306,10 @@ int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs
 /* Reads on until the turn is over. True: all sites are read. */
 bool rs_source_sites_read_on(struct rs_source *source);
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot);
+/* To be called now and then: text that a provider left patched is tried again. */
+void rs_source_sites_tend(struct rs_source *source);
+/* Once all events are off. -EIO: some text is still patched. */
+int rs_source_sites_restore(struct rs_source *source, struct rs_error *err);
 void rs_source_sites_reset(struct rs_source *source);
 /*
  * Patches the sites of `count` events in one batch. `problems` (may be NULL) gets one line for each

@@ -36,6 +36,7 @@ static void look_at(struct rs_source *source, gint64 now)
 	rs_source_refresh(source);
 	rs_session_share_clocks(source);
 	rs_clock_check(source->clock);
+	rs_source_sites_tend(source);
 	source->refresh_at = now + POLL_REFRESH_MS * 1000;
 }
 

@@ -279,7 +279,8 @@ int rs_session_pause(struct rs_session *session, struct rs_error *err);
 int rs_session_resume(struct rs_session *session, struct rs_error *err);
 /* Asks every guest to end; `ended` follows for each. */
 void rs_session_stop(struct rs_session *session, const char *why);
-/* Restores all text now and leaves everything off. Destroying does this too. */
+/* Restores all text now and leaves everything off. Destroying does this too. -EIO: some text is
+ * still patched, and its journal stays. */
 int rs_session_detach(struct rs_session *session, struct rs_error *err);
 
 /* ENDED: every source that did not join has ended. WAITING: no agent has reported. */

@@ -150,6 +150,16 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 		rs_source_say(source, "a provider's text was not put back: %s", err.message);
 }
 
+void rs_source_sites_tend(struct rs_source *source)
+{
+	rs_patcher_tend(source->patcher);
+}
+
+int rs_source_sites_restore(struct rs_source *source, struct rs_error *err)
+{
+	return rs_patcher_restore(source->patcher, err);
+}
+
 void rs_source_sites_reset(struct rs_source *source)
 {
 	source->reading = 0;

@@ -235,6 +235,8 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 	if (!source->started || source->ended)
 		return 0;
 	ret = rs_source_all_off(source, err);
+	if (!ret)
+		ret = rs_source_sites_restore(source, err);
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
 	rs_source_refuse_requests(source);

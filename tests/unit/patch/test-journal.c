@@ -14,13 +14,13 @@ static char *path;
 static struct guest guest;
 
 /* A session that patches everything and is killed: its journal stays. */
-static void die_patched(void)
+static void die_patched_with(uint32_t sites)
 {
 	struct rs_patcher *patcher = NULL;
 	gsize size;
 	char *copy;
 
-	guest_init(&guest, 5, 1);
+	guest_init(&guest, sites, 1);
 	g_assert_cmpint(
 		rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, path, NULL, &patcher, NULL), ==,
 		0);
@@ -28,15 +28,21 @@ static void die_patched(void)
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==, 0);
 	rs_patcher_want(patcher, FIRST, 1);
 	g_assert_cmpint(rs_patcher_commit(patcher, NULL, NULL), ==, 0);
-	g_assert_cmpuint(guest_count_on(&guest), ==, 5);
+	g_assert_cmpuint(guest_count_on(&guest), ==, sites);
 	g_assert_true(g_file_get_contents(path, &copy, &size, NULL));
 	g_assert_cmpuint(size, ==,
-			 sizeof(struct rs_journal_header) + 5 * sizeof(struct rs_journal_record));
+			 sizeof(struct rs_journal_header) +
+				 sites * sizeof(struct rs_journal_record));
 	rs_patcher_forget(patcher); /* so that destroy leaves the text alone */
 	rs_patcher_destroy(patcher);
-	g_assert_cmpuint(guest_count_on(&guest), ==, 5);
+	g_assert_cmpuint(guest_count_on(&guest), ==, sites);
 	g_assert_true(g_file_set_contents(path, copy, (gssize)size, NULL));
 	g_free(copy);
+}
+
+static void die_patched(void)
+{
+	die_patched_with(5);
 }
 
 static void recover(struct rs_journal_report *report)
@@ -306,20 +312,56 @@ static void test_again(void)
 	guest_deinit(&guest);
 }
 
-/* A place that cannot be written any more is left alone; the others go back. */
+/* A place that cannot be written any more is left alone, and told again; the others go back. */
 static void test_unwritable(void)
 {
 	struct rs_text_patch patches[SIZES];
 	struct rs_journal_report report = {0};
+	struct rs_journal_record more;
+	struct rs_journal *journal;
 
 	make_patches(patches, false);
 	write_patches(patches, SIZES);
 	guest.fake.fail_write = -EFAULT;
 	guest.fake.fail_write_count = 1;
-	recover(&report);
+	g_assert_cmpint(rs_journal_open(path, &journal, NULL), ==, 0);
+	g_assert_cmpint(rs_journal_recover(journal, &guest.fake.base, &report, NULL), ==, 0);
 	g_assert_cmpuint(report.restored, ==, SIZES - 1);
 	g_assert_cmpuint(report.left_alone, ==, 1);
+	g_assert_cmpuint(report.kept, ==, 1);
+	g_assert_cmpuint(rs_journal_count(journal), ==, 1);
 	g_assert_nonnull(strstr(report.first_left, "cannot be written"));
+	/* What is journalled from now on does not overwrite it. */
+	more = rs_journal_record_of(RS_JOURNAL_TEXT, ROOT, &patches[1]);
+	g_assert_cmpint(rs_journal_append(journal, &more, 1, NULL), ==, 0);
+	rs_journal_close(journal);
+	guest.fake.fail_write = 0;
+	recover(&report);
+	g_assert_cmpuint(report.records, ==, SIZES + 1);
+	g_assert_cmpuint(report.restored, ==, 1);
+	g_assert_cmpuint(report.untouched, ==, SIZES);
+	guest_deinit(&guest);
+}
+
+/* Much text goes back in several pauses, and text that needs nothing in none. */
+static void test_pieces(void)
+{
+	struct rs_journal_report report;
+
+	die_patched_with(5000);
+	g_assert_cmpuint(guest.fake.pauses, ==, 1);
+	recover(&report);
+	g_assert_cmpuint(report.restored, ==, 5000);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	g_assert_cmpuint(guest.fake.pauses, ==, 1 + 5);
+	g_assert_cmpuint(guest.fake.resumes, ==, guest.fake.pauses);
+	guest_deinit(&guest);
+	die_patched();
+	for (uint32_t i = 0; i < 5; i++)
+		rs_insn_nop(guest_text(&guest, i));
+	recover(&report);
+	g_assert_cmpuint(report.untouched, ==, 5);
+	g_assert_cmpuint(guest.fake.pauses, ==, 1);
 	guest_deinit(&guest);
 }
 
@@ -402,6 +444,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/journal/twice", test_twice);
 	g_test_add_func("/patch/journal/again", test_again);
 	g_test_add_func("/patch/journal/unwritable", test_unwritable);
+	g_test_add_func("/patch/journal/pieces", test_pieces);
 	g_test_add_func("/patch/journal/others", test_others_may_write);
 	g_test_add_func("/patch/journal/no-symlink", test_no_symlink);
 	g_test_add_func("/patch/journal/before-the-text", test_before_the_text);

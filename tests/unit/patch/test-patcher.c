@@ -354,36 +354,161 @@ static void test_moved(void)
 	guest_deinit(&guest);
 }
 
-/* The text of a provider cannot be restored when it goes: then the journal keeps it. */
-static void leave_patched(int error)
+/* Two providers of two sites each, all of them on. Site i has event FIRST + i. */
+static struct rs_patcher *two_providers(struct guest *guest)
 {
+	struct rs_patcher *patcher;
+	struct rs_site_list half;
+
+	guest_init(guest, 4, 4);
+	half = guest->list;
+	half.provider = 2;
+	half.count = guest->list.count = 2;
+	guest->list.at.v += 2 * sizeof(struct rs_site);
+	patcher = patcher_of(guest, journal_path);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &half, NULL, NULL), ==, 0);
+	for (uint16_t i = 0; i < 4; i++)
+		rs_patcher_want(patcher, FIRST + i, 1);
+	commit(patcher, 0);
+	g_assert_cmpuint(guest_count_on(guest), ==, 4);
+	return patcher;
+}
+
+/* The text of provider 2 cannot be restored when it goes. */
+static void leave_patched(struct guest *guest, struct rs_patcher *patcher, int error)
+{
+	guest->fake.fail_write = error;
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 2, NULL), ==,
+			error == -EFAULT ? 0 : error);
+	g_assert_cmpuint(guest_count_on(guest), ==, 4);
+}
+
+/* It is tried again while the other provider's sites stay on. */
+static void test_owed(gconstpointer error)
+{
+	gint64 until = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
 	struct rs_journal_report report = {0};
 	struct rs_patcher *patcher;
 	struct guest guest;
 
-	guest_init(&guest, 4, 2);
-	patcher = patcher_of(&guest, journal_path);
-	rs_patcher_want(patcher, FIRST, 1);
-	commit(patcher, 0);
-	guest.fake.fail_write = error;
-	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==,
-			error == -EFAULT ? 0 : error);
+	patcher = two_providers(&guest);
+	leave_patched(&guest, patcher, GPOINTER_TO_INT(error));
 	guest.fake.fail_write = 0;
+	while (guest_is_jmp(&guest, 0) && g_get_monotonic_time() < until)
+		rs_patcher_tend(patcher);
+	g_assert_true(guest_is_nop(&guest, 0) && guest_is_nop(&guest, 1));
+	g_assert_true(guest_is_jmp(&guest, 2) && guest_is_jmp(&guest, 3));
+	kill_and_recover(&guest, patcher, &report);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	guest_deinit(&guest);
+}
+
+/* It cannot be restored at the end either: that is told, and the next session does it. */
+static void test_left_patched(gconstpointer error)
+{
+	struct rs_journal_report report = {0};
+	struct rs_error err = {0};
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	patcher = two_providers(&guest);
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
+	guest.fake.fail_write = GPOINTER_TO_INT(error);
+	rs_patcher_remove_provider(patcher, 2, NULL);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 2);
+	g_assert_cmpint(rs_patcher_restore(patcher, &err), ==, -EIO);
+	g_assert_nonnull(strstr(err.message, "2 sites are still patched"));
 	rs_patcher_destroy(patcher);
+	guest.fake.fail_write = 0;
+	/* A session that fails to begin leaves the journal to the next one. */
+	guest.fake.fail_pause = -EIO;
+	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
+					  &patcher, NULL),
+			==, -EIO);
+	guest.fake.fail_pause = 0;
 	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
 					  &patcher, NULL),
 			==, 0);
 	g_assert_cmpuint(report.restored, ==, 2);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	rs_patcher_destroy(patcher);
+	g_assert_false(g_file_test(journal_path, G_FILE_TEST_EXISTS));
 	guest_deinit(&guest);
 }
 
-static void test_left_patched(void)
+/* Its text cannot even be read when it goes. Where it lay tells later what became of it. */
+static void test_left_unreadable(void)
 {
-	leave_patched(-EIO);
-	leave_patched(-EFAULT);
+	struct rs_journal_report report = {0};
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	patcher = two_providers(&guest);
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
+	guest.fake.size = TEXT_GPA;
+	rs_patcher_remove_provider(patcher, 2, NULL);
+	g_assert_cmpint(rs_patcher_restore(patcher, NULL), ==, -EIO);
+	rs_patcher_destroy(patcher);
+	/* A session that finds it so does not forget it either. */
+	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
+					  &patcher, NULL),
+			==, 0);
+	g_assert_cmpuint(report.kept, >=, 2); /* the file may still have what was restored */
+	rs_patcher_destroy(patcher);
+	g_assert_true(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	g_assert_cmpint(rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal_path, &report,
+					  &patcher, NULL),
+			==, 0);
+	guest.fake.size = RAM;
+	g_assert_cmpint(rs_patcher_restore(patcher, NULL), ==, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	rs_patcher_destroy(patcher);
+	g_assert_false(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	guest_deinit(&guest);
+}
+
+/* Its pages are unmapped when it goes. Where they lay, the JMPs are taken out all the same. */
+static void test_left_unmapped(void)
+{
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	patcher = two_providers(&guest);
+	fake_target_map(&guest.fake, ROOT, TEXT, RAM, 1); /* no memory */
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 2, NULL), ==, 0);
+	g_assert_true(guest_is_nop(&guest, 0) && guest_is_nop(&guest, 1));
+	g_assert_true(guest_is_jmp(&guest, 2) && guest_is_jmp(&guest, 3));
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 1, NULL), ==, 0);
+	g_assert_cmpint(rs_patcher_restore(patcher, NULL), ==, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
+/* It comes back and finds its sites on: they are its own again. */
+static void test_owed_returns(void)
+{
+	struct rs_patcher *patcher;
+	struct rs_site_list half;
+	struct guest guest;
+
+	patcher = two_providers(&guest);
+	half = guest.list;
+	half.provider = 3;
+	half.at.v = DATA;
+	leave_patched(&guest, patcher, -EFAULT);
+	guest.fake.fail_write = -EFAULT;
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &half, NULL, NULL), ==, 0);
+	guest.fake.fail_write = 0;
+	commit(patcher, 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		rs_patcher_tend(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 4);
+	g_assert_cmpuint(rs_patcher_provider_sites_on(patcher, 3), ==, 2);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	g_assert_false(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	guest_deinit(&guest);
 }
 
 /* From now on the journal cannot grow, as on a full disk. */
@@ -692,7 +817,15 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/patcher/moved/while-on", test_moved_while_on);
 	g_test_add_func("/patch/patcher/moved/meanwhile", test_moved_meanwhile);
 	g_test_add_func("/patch/patcher/shared-page", test_shared_page);
-	g_test_add_func("/patch/patcher/left-patched", test_left_patched);
+	g_test_add_data_func("/patch/patcher/owed/target", GINT_TO_POINTER(-EIO), test_owed);
+	g_test_add_data_func("/patch/patcher/owed/place", GINT_TO_POINTER(-EFAULT), test_owed);
+	g_test_add_func("/patch/patcher/owed/returns", test_owed_returns);
+	g_test_add_data_func("/patch/patcher/left/target", GINT_TO_POINTER(-EIO),
+			     test_left_patched);
+	g_test_add_data_func("/patch/patcher/left/place", GINT_TO_POINTER(-EFAULT),
+			     test_left_patched);
+	g_test_add_func("/patch/patcher/left/unreadable", test_left_unreadable);
+	g_test_add_func("/patch/patcher/left/unmapped", test_left_unmapped);
 	g_test_add_func("/patch/patcher/leaves-alone", test_leaves_alone);
 	g_test_add_func("/patch/patcher/full-disk", test_full_disk);
 	g_test_add_func("/patch/patcher/journal-refuses", test_journal_refuses);

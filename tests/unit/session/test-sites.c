@@ -168,6 +168,8 @@ static void test_stone(struct fixture *f, gconstpointer data)
 /* What is on cannot be put back: it alone stays patched. */
 static void test_stone_later(struct fixture *f, gconstpointer data)
 {
+	struct rs_error err = {0};
+
 	g_assert_cmpint(enable(f, "*"), ==, 0);
 	f->sham->stone = FIRST + 1;
 	rs_session_result_clear(&f->result);
@@ -176,6 +178,9 @@ static void test_stone_later(struct fixture *f, gconstpointer data)
 	check_problem(f, "sched:wakeup", "not put back: its text cannot be written");
 	g_assert_true(!is_on(f, 0) && !is_on(f, 1));
 	g_assert_true(!sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
+	/* Whoever detaches is told. */
+	g_assert_cmpint(rs_session_detach(f->session, &err), ==, -EIO);
+	g_assert_nonnull(strstr(err.message, "1 site is still patched"));
 }
 
 /* Bytes that are no NOP are told when they are listed, and to whoever switches the event on. */
