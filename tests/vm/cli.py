@@ -6,6 +6,7 @@
 
 Exits 77, with the reason, if the accelerator is missing.
 """
+import array
 import fcntl
 import json
 import os
@@ -15,9 +16,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 
-from harness import DOC, Background, Ringside, check, need, run_tests, wait_for
+from harness import DOC, PATIENCE, Background, Ringside, check, need, run_tests, wait_for
 
 KIND, RINGSIDE, GUEST = sys.argv[1:4]
 rs = Ringside(RINGSIDE)
@@ -246,13 +248,14 @@ def test_control():
     s2 = rs.json('stat')
     check(s['cpus'] == s2['cpus'] or all(
         a['written'] == b['written'] for a, b in zip(s['cpus'], s2['cpus'])), 'and silent')
-    p = subprocess.Popen([RINGSIDE, 'trace'], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    p = subprocess.Popen([RINGSIDE, 'trace'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True)
-    time.sleep(0.5)
+    p.stdout.readline()  # it has connected
     check(rs('stop').code == 0, 'stop')
     code, out, err = g.end()
     check(code == 0 and '# events:' in err, f'run ends with its summary: {code} {err[-200:]}')
-    check(p.wait(10) == 0 and 'ended' in p.stderr.read(), 'and tells who is looking on')
+    said = p.communicate(timeout=PATIENCE)[1]
+    check(p.returncode == 0 and 'ended' in said, f'and tells who is looking on: {said}')
     check(rs('ps', '-q').out == '', 'ps shows nothing any more')
     check(rs('stat').code == 3, 'no session: 3')
 
@@ -260,9 +263,9 @@ def test_control():
 def check_stopped_client():
     """A trace that was stopped (Ctrl-Z) neither grows the session nor delays its end."""
     g = Running('z', '-e', ALL)
-    looker = rs.start('trace', 'z', stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(1)
-    looker.send_signal(signal.SIGSTOP)
+    looker = Background(rs, 'trace', 'z')
+    wait_for('what it prints', lambda: looker.read(looker.out))
+    looker.process.send_signal(signal.SIGSTOP)
     for _ in range(20):
         check_quietly(rs('disable', '-s', 'z', ALL))
         check_quietly(rs('enable', '-s', 'z', ALL))
@@ -270,8 +273,7 @@ def check_stopped_client():
     code, _, err = g.end(signal.SIGTERM)
     check(code == 0 and time.time() - start < 10,
           f'it ends beside a stopped client: {code} {time.time() - start:.1f} s {err[-300:]}')
-    looker.send_signal(signal.SIGCONT)
-    check(looker.wait(20) == 0, 'and so does the client, once it goes on')
+    check(looker.end(signal.SIGCONT)[0] == 0, 'and so does the client, once it goes on')
 
 
 def check_slow_reader():
@@ -308,19 +310,37 @@ def small_pipe():
     return mine, theirs
 
 
+def unread(fd):
+    """How many bytes can be read."""
+    count = array.array('i', [0])
+    fcntl.ioctl(fd, termios.FIONREAD, count)
+    return count[0]
+
+
+def is_full(fd):
+    """There is something to read, and no more comes."""
+    before = unread(fd)
+    time.sleep(2)
+    return 0 < before == unread(fd)
+
+
 def check_unread(*options):
     """Nobody reads the output: what it is is full soon, and signals must still work."""
-    for kind, pair, duration in (('pipe', small_pipe, '60'), ('pipe', small_pipe, '1'),
+    for kind, pair, duration in (('pipe', small_pipe, '60'), ('pipe', small_pipe, '5'),
                                  ('terminal', pty.openpty, '60'), ('both', small_pipe, '60')):
         mine, theirs = pair()
+        started = time.time()
         p = subprocess.Popen([RINGSIDE, 'run', *guest_args('--name', 'u', '-e', ALL, *options,
                                                            '--duration', duration)],
                              stdout=theirs, text=True,
                              stderr=theirs if kind == 'both' else subprocess.PIPE)
         os.close(theirs)
-        time.sleep(4)
-        r = rs('stat', '-s', 'u')
-        check(duration != '60' or r.code == 0, f'stat answers: {r}')
+        wait_for('a full pipe', lambda: is_full(mine))
+        if duration == '60':
+            r = rs('stat', '-s', 'u')
+            check(r.code == 0, f'stat answers: {r}')
+        else:
+            time.sleep(max(0, started + 7 - time.time()))
         check(p.poll() is None, f'{kind}: it waits for its reader')
         start = time.time()
         p.send_signal(signal.SIGTERM)
@@ -389,7 +409,7 @@ def test_ends():
 def test_attach():
     """The session is killed (-9), and the next session restores the text."""
     g = Running('k', '-e', ALL)
-    time.sleep(0.5)
+    wait_for('patched text', lambda: rs.json('stat')['sites_patched'] >= ALL_COUNT)
     g.process.kill()
     g.process.wait()
     check(rs.json('ps')[0]['state'] == 'lost', 'ps says lost')

@@ -93,7 +93,7 @@ def torment(what, seed, seconds=3):
             answered += rs(verb[0], '-s', name, *verb[1:]).code == 0
     code, out, err = run.end()
     for observer in observers:
-        observer_code, text, _ = observer.end(timeout=20)
+        observer_code, text, _ = observer.end()
         check(observer_code in (0, 3), f'{what}: an observer ends with {observer_code}')
     check(answered > 0, f'{what}, seed {seed}: {answered} questions were answered meanwhile')
     check('# events:' in err, f'{what}: the run ends with a summary, code {code}')
@@ -143,7 +143,7 @@ def test_attach():
             wait_for('an answer', lambda: run.process.poll() is not None or rs_quiet('stat', '-s', 'a') == 0)
             rounds += 1
         rs('stop', 'a')
-        code, out, err = run.end(timeout=20)
+        code, out, err = run.end()
         check(rounds > 0 and 0 <= code <= 4, f'{what}: attached {rounds} times, the last ended with {code}: {err[-200:]!r}')
 
 
@@ -318,9 +318,10 @@ def toggle(session, name, glob, times):
     while done < times and session.process.poll() is None:
         for verb in ('enable', 'disable'):
             code = rs_quiet(verb, name, glob)
-            if code and session.process.poll() is None:
-                time.sleep(0.3)
-                check(session.process.poll() is not None, f'{verb} in a loop: {code}')
+            if code:
+                # Only the end of the session may be the reason. It still prints what it has.
+                wait_for(f'the end, as {verb} in a loop said {code}',
+                         lambda: session.process.poll() is not None)
         done += 1
     return done
 
@@ -343,7 +344,7 @@ def test_programs():
     run = Background('run', '--name', 'p', '-e', 'mean:*', '--hosted', MEAN, 'threads', '30',
                      wait_for='p')
     pid = child_of(run.process.pid)
-    time.sleep(0.5)
+    wait_for('some events', lambda: sum(c['written'] for c in rs.json('stat', 'p')['cpus']) > 100)
     os.kill(pid, signal.SIGKILL)
     code, out, err = run.end()
     check(code == 4 and b'mean' not in b'' and out.count(b'step: number=') > 10,
