@@ -70,28 +70,58 @@ static void sort(GArray *changes)
 		}
 }
 
-static void collect(struct batch *batch, uint32_t leaving)
+/* How many sites may still be looked at, and be in the batch. */
+struct budget {
+	uint64_t looks;
+	uint32_t changes;
+};
+
+/* Goes on where the last batch ended, and round, so that new wishes do not hold up earlier ones. */
+static void collect_of(struct batch *batch, struct rs_patch_provider *provider,
+		       struct budget *budget)
 {
 	struct rs_patcher *patcher = batch->patcher;
 
-	for (guint i = 0; i < patcher->sites->len; i++) {
-		struct change change = {
-			.site = &g_array_index(patcher->sites, struct rs_patch_site, i),
-		};
+	for (; provider->left && budget->looks && budget->changes; budget->looks--) {
+		struct change change;
 
+		if (provider->next >= provider->count.known)
+			provider->next = 0;
+		change.site = &g_array_index(patcher->sites, struct rs_patch_site,
+					     provider->first + provider->next++);
+		provider->left--;
+		provider->touched = true;
+		patcher->stats.sites_looked++;
 		/* What others wish must not keep a provider's text from being restored. */
-		if (leaving && change.site->provider != leaving)
-			continue;
-		change.on = rs_patcher_wished(patcher, change.site->event) && !leaving;
-		if (patcher->asked || leaving)
+		change.on = rs_patcher_wished(patcher, change.site->event) && !provider->leaving;
+		if (provider->retry)
 			change.site->refused = false;
-		if (change.on != change.site->on && !change.site->refused)
-			g_array_append_val(batch->changes, change);
+		if (change.on == change.site->on || change.site->refused)
+			continue;
+		g_array_append_val(batch->changes, change);
+		budget->changes--;
 	}
-	if (!leaving) {
+	if (!provider->left)
+		provider->retry = false;
+}
+
+/* `leaving`: a provider that leaves is alone in its batch; 0: none does. */
+static void collect(struct batch *batch, uint32_t leaving, uint32_t count)
+{
+	struct rs_patcher *patcher = batch->patcher;
+	struct budget budget = {.looks = (uint64_t)count * RS_PATCH_LOOKS, .changes = count};
+	struct rs_patch_provider *provider;
+	GHashTableIter iter;
+
+	if (leaving) {
+		collect_of(batch, rs_patcher_provider(patcher, leaving), &budget);
+	} else {
 		batch->asked_on = patcher->asked_on;
-		patcher->asked = patcher->asked_on = false;
+		g_hash_table_iter_init(&iter, patcher->providers);
+		while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider))
+			collect_of(batch, provider, &budget);
 	}
+	patcher->stats.sites_tried += batch->changes->len;
 	sort(batch->changes);
 }
 
@@ -128,12 +158,6 @@ static int make_patch(const struct change *change, struct rs_text_patch *patch,
 			   why);
 }
 
-/* One record is enough for any number of switches, unless the text moves in physical memory. */
-static bool is_journalled(const struct rs_patch_site *site)
-{
-	return site->journalled && site->journalled_phys.v == site->at_phys.v;
-}
-
 /* True: the site is to be changed. False: it was refused, or is as it should be. */
 static bool check(struct batch *batch, struct rs_page_reader *reader, const struct change *change,
 		  struct rs_text_patch *patch)
@@ -147,10 +171,11 @@ static bool check(struct batch *batch, struct rs_page_reader *reader, const stru
 		refuse(batch, site, "its text cannot be read", &why);
 		return false;
 	}
-	if (site->journalled && !is_journalled(site))
+	if (site->journalled == batch->patcher->journal_run &&
+	    !rs_patcher_journalled(batch->patcher, site))
 		batch->patcher->moved = true;
 	found = rs_insn_compare(site->at, site->target, text);
-	site->on = found == RS_TEXT_JMP;
+	rs_patcher_set_on(batch->patcher, site, found == RS_TEXT_JMP);
 	if (found == RS_TEXT_FOREIGN) {
 		rs_error_set(&why, EILSEQ, "%02x %02x %02x %02x %02x", text[0], text[1], text[2],
 			     text[3], text[4]);
@@ -212,7 +237,7 @@ static void drop_shared(struct batch *batch)
 			refuse(batch, change_at(batch, second)->site,
 			       "its text is that of another site", NULL);
 		else
-			change_at(batch, second)->site->on = false;
+			rs_patcher_set_on(batch->patcher, change_at(batch, second)->site, false);
 	}
 	for (guint i = 0; i < n; i++) {
 		if (drop[i])
@@ -263,7 +288,7 @@ static void drop_on(struct batch *batch, bool all, const struct rs_error *why)
 
 		if (change.on && all)
 			continue;
-		if (change.on && !is_journalled(change.site)) {
+		if (change.on && !rs_patcher_journalled(batch->patcher, change.site)) {
 			refuse(batch, change.site, "it cannot be journalled", why);
 			continue;
 		}
@@ -291,7 +316,7 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 	for (guint i = 0; i < batch->changes->len; i++) {
 		const struct change *change = change_at(batch, i);
 
-		if (change->on && !is_journalled(change->site))
+		if (change->on && !rs_patcher_journalled(batch->patcher, change->site))
 			records[count++] = rs_journal_record_of(RS_JOURNAL_SITE, change->site->root,
 								&batch->patches[i]);
 	}
@@ -308,7 +333,7 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 		struct change *change = change_at(batch, i);
 
 		if (change->on) {
-			change->site->journalled = true;
+			change->site->journalled = batch->patcher->journal_run;
 			change->site->journalled_phys = change->site->at_phys;
 		}
 	}
@@ -324,14 +349,14 @@ static void note_outcome(struct batch *batch, const struct change *change,
 	site->stuck = false;
 	switch (outcome) {
 	case RS_APPLY_DONE:
-		site->on = change->on;
+		rs_patcher_set_on(batch->patcher, site, change->on);
 		batch->patcher->stats.sites_patched++;
 		break;
 	case RS_APPLY_UNREADABLE:
 		refuse(batch, site, "its text could not be read again", NULL);
 		break;
 	case RS_APPLY_CHANGED:
-		site->on = false;
+		rs_patcher_set_on(batch->patcher, site, false);
 		refuse(batch, site, "its text changed under our eyes", NULL);
 		break;
 	case RS_APPLY_UNWRITABLE:
@@ -340,7 +365,8 @@ static void note_outcome(struct batch *batch, const struct change *change,
 		break;
 	case RS_APPLY_UNCERTAIN:
 		/* It may hold our JMP, so keep the journal. */
-		site->on = site->stuck = true;
+		site->stuck = true;
+		rs_patcher_set_on(batch->patcher, site, true);
 		if (failed) /* the next batch tries again */
 			break;
 		refuse(batch, site, "its text was written in part and cannot be put back", NULL);
@@ -372,22 +398,18 @@ static int apply(struct batch *batch, struct rs_error *err)
 	return ret;
 }
 
-int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
-		     struct rs_error *err)
+int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t count,
+		     uint32_t *refused, struct rs_error *err)
 {
 	struct batch batch = {.patcher = patcher, .target = patcher->target};
 	struct rs_error local = {0}, other = {0};
 	uint64_t start = rs_monotonic_ns();
 	int ret = 0, applied = 0;
 
-	if (refused)
-		*refused = 0;
-	if (patcher->method == RS_PATCH_SELF)
-		return 0;
 	if (!err)
 		err = &local;
 	batch.changes = g_array_new(FALSE, FALSE, sizeof(struct change));
-	collect(&batch, leaving);
+	collect(&batch, leaving, count);
 	if (batch.changes->len)
 		check_all(&batch);
 	if (batch.changes->len)

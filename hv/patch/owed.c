@@ -38,7 +38,7 @@ static GHashTable *known_sites(const struct rs_patcher *patcher)
 		struct rs_patch_site *site =
 			&g_array_index(patcher->sites, struct rs_patch_site, i);
 
-		if (site->on || (site->journalled && site->journalled_phys.v == site->at_phys.v))
+		if (site->on || rs_patcher_journalled(patcher, site))
 			g_hash_table_add(known, site);
 	}
 	return known;
@@ -72,7 +72,6 @@ void rs_patcher_settle(struct rs_patcher *patcher, bool now)
 {
 	bool moved;
 
-	rs_patcher_count(patcher);
 	if (!patcher->journal || !rs_journal_count(patcher->journal))
 		return;
 	/* A guest may have moved a page of its text since we patched it. Then the journal knows
@@ -85,8 +84,8 @@ void rs_patcher_settle(struct rs_patcher *patcher, bool now)
 	/* Nothing of ours is left in the text. If the file cannot be cut, it is only too long. */
 	if (rs_journal_count(patcher->journal) && rs_journal_clear(patcher->journal, NULL))
 		return;
-	for (guint i = 0; i < patcher->sites->len; i++)
-		g_array_index(patcher->sites, struct rs_patch_site, i).journalled = false;
+	/* No site is in the new run. */
+	patcher->journal_run++;
 }
 
 void rs_patcher_tend(struct rs_patcher *patcher)
@@ -108,7 +107,7 @@ int rs_patcher_restore(struct rs_patcher *patcher, struct rs_error *err)
 
 	if (patcher->method == RS_PATCH_SELF)
 		return 0;
-	patcher->asked = true; /* refused sites too */
+	rs_patcher_ask_all(patcher); /* refused sites too */
 	if (patcher->sites_on)
 		ret = rs_patcher_commit(patcher, NULL, err);
 	rs_patcher_settle(patcher, true);

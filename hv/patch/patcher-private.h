@@ -9,21 +9,34 @@ struct rs_site_count {
 	uint32_t known, on;
 };
 
+/* A provider's sites lie side by side. */
+struct rs_patch_provider {
+	struct rs_site_count count;
+	uint32_t first;      /* of its sites, in rs_patcher.sites */
+	uint32_t next, left; /* among them: which to look at next, and how many are left */
+	uint16_t min_event, max_event; /* of the events of its sites */
+	bool retry;                    /* also look at those that were refused */
+	bool leaving;                  /* to be switched off, and then forgotten */
+	bool touched;                  /* some of its sites are in the batch */
+};
+
 struct rs_patcher {
 	struct rs_target *target;
 	enum rs_patch_method method;
 	struct rs_journal *journal; /* NULL: none */
 	GArray *sites;              /* struct rs_patch_site */
 	GArray *refusals;           /* struct rs_site_refusal */
-	GHashTable *providers;      /* id to struct rs_site_count */
+	uint32_t journal_run;       /* the journal's, see rs_patch_site.journalled; not 0 */
+	GHashTable *providers;      /* id to struct rs_patch_provider */
 	GArray *wishes;             /* uint32_t, by event; none for those behind its end */
 	GArray *counts;             /* struct rs_site_count, likewise */
 	uint64_t sites_on;
 	struct rs_site_load *load; /* a provider whose sites are being read; NULL: none */
 	uint32_t loading;          /* which */
-	bool asked;                /* somebody made a wish since the last batch … */
-	bool asked_on;             /* … and one for sites to go on */
-	bool moved; /* text was found elsewhere: its earlier place may hold our JMP */
+	/* Events about which somebody has made a wish; the sites of their providers are due. */
+	uint32_t asked_min, asked_end;
+	bool asked_on; /* and one of these wishes was for sites to go on */
+	bool moved;    /* text was found elsewhere: its earlier place may hold our JMP */
 	/* So much text of nobody's may hold our JMPs, as the journal knows: of providers that were
 	 * removed, of places that text has left, of an earlier session. It is tried again. */
 	uint32_t owed;
@@ -31,20 +44,32 @@ struct rs_patcher {
 	struct rs_patcher_stats stats;
 };
 
-/* One batch. `leaving` not 0: it only switches off the sites of that provider. */
-int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t *refused,
-		     struct rs_error *err);
+/* One batch with `count` sites at most, of the provider `leaving` alone if that is not 0. */
+int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t count,
+		     uint32_t *refused, struct rs_error *err);
 
-/* Counts the sites anew, of each event and provider. */
-void rs_patcher_count(struct rs_patcher *patcher);
+struct rs_patch_provider *rs_patcher_provider(const struct rs_patcher *patcher, uint32_t id);
+/* All sites, also the refused ones, are to be looked at. */
+void rs_patcher_ask_all(struct rs_patcher *patcher);
+/* The only way to change site->on, since sites are counted. */
+void rs_patcher_set_on(struct rs_patcher *patcher, struct rs_patch_site *site, bool on);
+
 /* Whether anybody wishes it. */
 static inline bool rs_patcher_wished(const struct rs_patcher *patcher, uint16_t event)
 {
 	return event < patcher->wishes->len && g_array_index(patcher->wishes, uint32_t, event);
 }
-/* Counts them, tries again to restore what is owed, if it is time or `now`, and empties the journal
+/* Tries again to restore what is owed, if it is time or `now`, and empties the journal
  * when no text holds our JMPs. */
 void rs_patcher_settle(struct rs_patcher *patcher, bool now);
+
+/* One record is enough for any number of switches, unless the text moves in physical memory. */
+static inline bool rs_patcher_journalled(const struct rs_patcher *patcher,
+					 const struct rs_patch_site *site)
+{
+	return site->journalled == patcher->journal_run &&
+	       site->journalled_phys.v == site->at_phys.v;
+}
 
 void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,
 		       const char *why);

@@ -34,6 +34,7 @@ int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, con
 	patcher->sites = g_array_new(FALSE, FALSE, sizeof(struct rs_patch_site));
 	patcher->refusals = g_array_new(FALSE, FALSE, sizeof(struct rs_site_refusal));
 	patcher->providers = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	patcher->journal_run = 1;
 	patcher->wishes = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	patcher->counts = g_array_new(FALSE, TRUE, sizeof(struct rs_site_count));
 	if (report)
@@ -49,11 +50,7 @@ int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, con
 	return 0;
 }
 
-static void end_load(struct rs_patcher *patcher)
-{
-	rs_site_load_free(g_steal_pointer(&patcher->load));
-	patcher->loading = 0;
-}
+static void end_load(struct rs_patcher *patcher);
 
 void rs_patcher_destroy(struct rs_patcher *patcher)
 {
@@ -88,13 +85,6 @@ void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t s
 		rs_journal_set_process(patcher->journal, pid, start);
 }
 
-/* Makes room for new refusals: drops the oldest half. */
-static void trim_refusals(struct rs_patcher *patcher)
-{
-	if (patcher->refusals->len >= RS_MAX_REFUSALS)
-		g_array_remove_range(patcher->refusals, 0, RS_MAX_REFUSALS / 2);
-}
-
 void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *site,
 		       const char *why)
 {
@@ -104,15 +94,18 @@ void rs_patcher_refuse(struct rs_patcher *patcher, const struct rs_patch_site *s
 		.event = site->event,
 	};
 
-	trim_refusals(patcher);
+	patcher->stats.sites_refused++;
+	if (patcher->refusals->len >= RS_MAX_REFUSALS)
+		return;
 	g_strlcpy(refusal.why, why, sizeof(refusal.why));
 	g_array_append_val(patcher->refusals, refusal);
-	patcher->stats.sites_refused++;
 }
 
-static void clear_count(gpointer provider, gpointer count, gpointer unused)
+/* ---- the sites, by provider and event ---- */
+
+struct rs_patch_provider *rs_patcher_provider(const struct rs_patcher *patcher, uint32_t id)
 {
-	*(struct rs_site_count *)count = (struct rs_site_count){0};
+	return g_hash_table_lookup(patcher->providers, GUINT_TO_POINTER(id));
 }
 
 /* The counts of an event, which has none so far if it is new here. */
@@ -123,40 +116,92 @@ static struct rs_site_count *count_of(struct rs_patcher *patcher, uint16_t event
 	return &g_array_index(patcher->counts, struct rs_site_count, event);
 }
 
-static void count_one(struct rs_site_count *count, const struct rs_patch_site *site)
+bool rs_patcher_knows(const struct rs_patcher *patcher, uint32_t provider)
 {
-	count->known++;
-	count->on += site->on;
+	return rs_patcher_provider(patcher, provider);
 }
 
-void rs_patcher_count(struct rs_patcher *patcher)
+static struct rs_patch_site *site_at(struct rs_patcher *patcher, uint32_t i)
 {
-	struct rs_site_count *count = NULL;
-	uint32_t provider = 0;
+	return &g_array_index(patcher->sites, struct rs_patch_site, i);
+}
 
-	g_array_set_size(patcher->counts, 0);
-	g_hash_table_foreach(patcher->providers, clear_count, NULL);
-	patcher->sites_on = 0;
-	for (guint i = 0; i < patcher->sites->len; i++) {
-		const struct rs_patch_site *site =
-			&g_array_index(patcher->sites, struct rs_patch_site, i);
+void rs_patcher_set_on(struct rs_patcher *patcher, struct rs_patch_site *site, bool on)
+{
+	struct rs_patch_provider *provider = rs_patcher_provider(patcher, site->provider);
 
-		/* The sites of one come together. */
-		if (provider != site->provider)
-			count = g_hash_table_lookup(patcher->providers,
-						    GUINT_TO_POINTER(site->provider));
-		provider = site->provider;
-		if (count)
-			count_one(count, site);
-		count_one(count_of(patcher, site->event), site);
+	if (site->on == on)
+		return;
+	site->on = on;
+	count_of(patcher, site->event)->on += on ? 1u : -1u;
+	provider->count.on += on ? 1u : -1u;
+	patcher->sites_on += on ? 1u : UINT64_MAX;
+}
+
+/* Sites that were read for `provider` have been appended. */
+static void count_new(struct rs_patcher *patcher, struct rs_patch_provider *provider)
+{
+	for (guint i = provider->first + provider->count.known; i < patcher->sites->len; i++) {
+		const struct rs_patch_site *site = site_at(patcher, i);
+
+		provider->count.known++;
+		provider->count.on += site->on;
+		provider->min_event = MIN(provider->min_event, site->event);
+		provider->max_event = MAX(provider->max_event, site->event);
+		count_of(patcher, site->event)->known++;
+		count_of(patcher, site->event)->on += site->on;
 		patcher->sites_on += site->on;
 	}
+}
+
+static void end_load(struct rs_patcher *patcher)
+{
+	rs_site_load_free(g_steal_pointer(&patcher->load));
+	patcher->loading = 0;
+}
+
+/* Closes the gap that the sites of a provider leave. */
+static void remove_sites(struct rs_patcher *patcher, const struct rs_patch_provider *gone)
+{
+	struct rs_patch_provider *other;
+	GHashTableIter iter;
+
+	if (!gone->count.known)
+		return;
+	g_array_remove_range(patcher->sites, gone->first, gone->count.known);
+	g_hash_table_iter_init(&iter, patcher->providers);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&other)) {
+		if (other->first > gone->first)
+			other->first -= gone->count.known;
+	}
+	if (patcher->load)
+		rs_site_load_lost(patcher->load, gone->first, gone->count.known);
+}
+
+/* What could not be switched off is owed. */
+static void drop_provider(struct rs_patcher *patcher, uint32_t id)
+{
+	struct rs_patch_provider *provider = rs_patcher_provider(patcher, id);
+
+	if (patcher->load && patcher->loading == id)
+		end_load(patcher);
+	for (guint i = provider->first; i < provider->first + provider->count.known; i++) {
+		const struct rs_patch_site *site = site_at(patcher, i);
+
+		patcher->owed += site->on;
+		count_of(patcher, site->event)->known--;
+		count_of(patcher, site->event)->on -= site->on;
+		patcher->sites_on -= site->on;
+	}
+	remove_sites(patcher, provider);
+	g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(id));
 }
 
 int rs_patcher_begin_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
 			      struct rs_error *err)
 {
 	gpointer key = GUINT_TO_POINTER(list->provider);
+	struct rs_patch_provider *provider;
 	int ret = 0;
 
 	if (g_hash_table_contains(patcher->providers, key))
@@ -169,13 +214,17 @@ int rs_patcher_begin_provider(struct rs_patcher *patcher, const struct rs_site_l
 	if (ret)
 		return ret;
 	patcher->loading = patcher->load ? list->provider : 0;
-	g_hash_table_insert(patcher->providers, key, g_new0(struct rs_site_count, 1));
+	provider = g_new0(struct rs_patch_provider, 1);
+	provider->first = patcher->sites->len;
+	provider->min_event = UINT16_MAX;
+	g_hash_table_insert(patcher->providers, key, provider);
 	return 0;
 }
 
 int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 			     struct rs_error *err)
 {
+	struct rs_patch_provider *provider;
 	uint64_t before, now;
 	int ret;
 
@@ -183,15 +232,18 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
 		*refused = 0;
 	if (!patcher->load)
 		return 0;
+	provider = rs_patcher_provider(patcher, patcher->loading);
 	before = rs_site_load_refused(patcher->load);
-	trim_refusals(patcher);
+	g_array_set_size(patcher->refusals, 0);
 	ret = rs_site_load_step(patcher->load, count, patcher->sites, patcher->refusals, err);
 	now = rs_site_load_refused(patcher->load);
 	patcher->stats.sites_refused += now - before;
 	if (refused)
 		*refused = (uint32_t)(now - before);
+	count_new(patcher, provider);
 	if (ret == 1)
 		return 1;
+	provider->left = provider->count.known;
 	if (ret)
 		g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(patcher->loading));
 	end_load(patcher);
@@ -216,34 +268,44 @@ int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_lis
 	return ret;
 }
 
+int rs_patcher_leave(struct rs_patcher *patcher, uint32_t id, struct rs_error *err)
+{
+	struct rs_patch_provider *provider = rs_patcher_provider(patcher, id);
+
+	if (!provider)
+		return rs_error_set(err, ENOENT, "provider %" PRIu32 " is not known", id);
+	if (patcher->load && patcher->loading == id)
+		end_load(patcher);
+	provider->leaving = provider->retry = true;
+	provider->left = provider->count.known;
+	if (!provider->left)
+		drop_provider(patcher, id);
+	return 0;
+}
+
+/* The id of a provider that leaves; 0: none. */
+static uint32_t find_leaving(const struct rs_patcher *patcher)
+{
+	struct rs_patch_provider *provider;
+	GHashTableIter iter;
+	gpointer id;
+
+	g_hash_table_iter_init(&iter, patcher->providers);
+	while (g_hash_table_iter_next(&iter, &id, (gpointer *)&provider)) {
+		if (provider->leaving)
+			return GPOINTER_TO_UINT(id);
+	}
+	return 0;
+}
+
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err)
 {
-	gpointer key = GUINT_TO_POINTER(provider);
-	const struct rs_site_count *count = g_hash_table_lookup(patcher->providers, key);
-	bool any = count && count->known;
-	guint kept = 0;
-	int ret;
+	int ret = rs_patcher_leave(patcher, provider, err);
 
-	if (patcher->loading == provider && patcher->load) {
-		end_load(patcher);
-		any = true;
+	while (!ret && rs_patcher_knows(patcher, provider)) {
+		ret = rs_patcher_step(patcher, UINT32_MAX, NULL, err);
+		ret = MIN(ret, 0);
 	}
-
-	if (!g_hash_table_remove(patcher->providers, key))
-		return rs_error_set(err, ENOENT, "provider %" PRIu32 " is not known", provider);
-	if (!any)
-		return 0;
-	ret = rs_patcher_batch(patcher, provider, NULL, err);
-	for (guint i = 0; i < patcher->sites->len; i++) {
-		struct rs_patch_site site = g_array_index(patcher->sites, struct rs_patch_site, i);
-
-		if (site.provider != provider)
-			g_array_index(patcher->sites, struct rs_patch_site, kept++) = site;
-		else
-			patcher->owed += site.on;
-	}
-	g_array_set_size(patcher->sites, kept);
-	rs_patcher_settle(patcher, false);
 	return ret;
 }
 
@@ -253,7 +315,8 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 	g_array_set_size(patcher->sites, 0);
 	g_hash_table_remove_all(patcher->providers);
 	g_array_set_size(patcher->wishes, 0);
-	rs_patcher_count(patcher);
+	g_array_set_size(patcher->counts, 0);
+	patcher->sites_on = 0;
 	patcher->owed = 0;
 	patcher->moved = false;
 	if (patcher->journal)
@@ -272,13 +335,100 @@ void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta)
 	else if (delta < 0 && *wishes)
 		--*wishes;
 	/* Refused sites are tried again when somebody asks again. */
-	patcher->asked = true;
+	patcher->asked_min = patcher->asked_end ? MIN(patcher->asked_min, event) : event;
+	patcher->asked_end = MAX(patcher->asked_end, event + 1u);
 	patcher->asked_on |= delta > 0;
+}
+
+void rs_patcher_ask_all(struct rs_patcher *patcher)
+{
+	patcher->asked_min = 0;
+	patcher->asked_end = RS_MAX_EVENTS;
+}
+
+/* The sites of events about which somebody has asked are to be looked at, all of them once. */
+static void mark_due(struct rs_patcher *patcher)
+{
+	struct rs_patch_provider *provider;
+	GHashTableIter iter;
+
+	g_hash_table_iter_init(&iter, patcher->providers);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider)) {
+		if (provider->min_event >= patcher->asked_end ||
+		    provider->max_event < patcher->asked_min)
+			continue;
+		provider->left = provider->count.known;
+		provider->retry = true;
+	}
+	patcher->asked_min = patcher->asked_end = 0;
+}
+
+static bool any_due(const struct rs_patcher *patcher)
+{
+	struct rs_patch_provider *provider;
+	GHashTableIter iter;
+
+	g_hash_table_iter_init(&iter, patcher->providers);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider)) {
+		if (provider->left)
+			return true;
+	}
+	return false;
+}
+
+/* After a failure all sites of those in the batch are looked at again. */
+static void end_batch(struct rs_patcher *patcher, bool failed)
+{
+	struct rs_patch_provider *provider;
+	GHashTableIter iter;
+
+	g_hash_table_iter_init(&iter, patcher->providers);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider)) {
+		if (provider->touched && failed)
+			provider->left = provider->count.known;
+		provider->touched = false;
+	}
+}
+
+int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
+		    struct rs_error *err)
+{
+	uint32_t leaving = find_leaving(patcher);
+	int ret;
+
+	if (refused)
+		*refused = 0;
+	g_array_set_size(patcher->refusals, 0);
+	if (patcher->method == RS_PATCH_SELF) {
+		if (leaving)
+			drop_provider(patcher, leaving);
+		return find_leaving(patcher) != 0;
+	}
+	mark_due(patcher);
+	ret = rs_patcher_batch(patcher, leaving, count, refused, err);
+	end_batch(patcher, ret != 0);
+	if (leaving && (ret || !rs_patcher_provider(patcher, leaving)->left)) {
+		drop_provider(patcher, leaving);
+		rs_patcher_settle(patcher, false);
+	}
+	if (!ret && (find_leaving(patcher) || any_due(patcher)))
+		return 1;
+	patcher->asked_on = false;
+	return ret;
 }
 
 int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_error *err)
 {
-	return rs_patcher_batch(patcher, 0, refused, err);
+	uint32_t all = 0, some;
+	int ret;
+
+	do {
+		ret = rs_patcher_step(patcher, UINT32_MAX, &some, err);
+		all += some;
+	} while (ret == 1);
+	if (refused)
+		*refused = all;
+	return ret;
 }
 
 void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,
@@ -294,10 +444,9 @@ void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, ui
 
 uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider)
 {
-	const struct rs_site_count *count =
-		g_hash_table_lookup(patcher->providers, GUINT_TO_POINTER(provider));
+	const struct rs_patch_provider *known = rs_patcher_provider(patcher, provider);
 
-	return count ? count->on : 0;
+	return known ? known->count.on : 0;
 }
 
 void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats *out)

@@ -6,6 +6,9 @@
  *     rs_patcher_commit()                          one batch: check all, journal, pause, compare
  *                                                  again and write all, resume
  *
+ * With very many sites that takes long. rs_patcher_step() does a part of it. What it costs depends
+ * on the sites of the providers whose events are concerned, and not on how many there are in all.
+ *
  * A site is written only if it holds the expected bytes, which is checked with the guest stopped. A
  * site with other bytes is refused, named and left alone. The batch goes on without it.
  *
@@ -31,6 +34,8 @@ struct rs_patcher_stats {
 	uint64_t sites_on;      /* that hold our JMP */
 	uint64_t sites_refused; /* so far */
 	uint64_t sites_patched; /* text writes, on and off */
+	uint64_t sites_looked;  /* looks at a site: is it as it should be? */
+	uint64_t sites_tried;   /* sites that were found to be not, and checked */
 	uint64_t batches;       /* that stopped the guest */
 	uint64_t pause_last_ns; /* from the request to pause until the guest runs again */
 	uint64_t pause_max_ns;
@@ -84,6 +89,12 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
  * them, where they lay when they were written.
  */
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);
+/*
+ * The same in steps: the next ones switch its sites off, before they do anything else, and then
+ * forget it. Until then it is known, and `provider` cannot come again. -ENOENT.
+ */
+int rs_patcher_leave(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);
+bool rs_patcher_knows(const struct rs_patcher *patcher, uint32_t provider);
 
 /* The text is gone (reboot, execve). Forgets providers, sites and wishes; clears the journal. */
 void rs_patcher_forget(struct rs_patcher *patcher);
@@ -100,6 +111,14 @@ void rs_patcher_want(struct rs_patcher *patcher, uint16_t event, int delta);
  */
 int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_error *err);
 
+/*
+ * One batch with `count` sites at most, for which RS_PATCH_LOOKS as many are looked at. Returns 1
+ * as long as there is more to do, and else as rs_patcher_commit(). After an error the next step
+ * tries again. Wishes may change, and providers come and go meanwhile.
+ */
+#define RS_PATCH_LOOKS 16u
+int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
+		    struct rs_error *err);
 /* To be called now and then: tries again to restore text of providers that have gone. */
 void rs_patcher_tend(struct rs_patcher *patcher);
 /*
@@ -115,7 +134,10 @@ void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, ui
 uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider);
 
 void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats *out);
-/* The newest refusals, oldest first, RS_MAX_REFUSALS at most. Valid until the next call. */
+/*
+ * The first RS_MAX_REFUSALS sites that the last step, batch or reading refused, in order. Valid
+ * until the next call.
+ */
 const struct rs_site_refusal *rs_patcher_refusals(const struct rs_patcher *patcher, size_t *count);
 
 #endif

@@ -9,17 +9,21 @@
 #include <ringside/record.h>
 #include <string.h>
 
-#define CHUNK 4096u     /* bytes of the list that are read at a time */
-#define MAX_STRIDE 256u /* bytes of an entry of a later version */
+#define CHUNK 4096u      /* bytes of the list that are read at a time */
+#define MAX_STRIDE 256u  /* bytes of an entry of a later version */
+#define KNOWN_AT_ONCE 8u /* known sites that are passed over in the time of one check */
 
-/* All entries are read, then those with the same text are found, then texts are checked. */
-enum phase { READ, COMPARE, CHECK };
+/*
+ * All entries are read, then those with the same text are found, among themselves and among the
+ * known sites, then texts are checked.
+ */
+enum phase { READ, COMPARE, KNOWN, CHECK };
 
 struct rs_site_load {
 	struct rs_target *target;
 	struct rs_site_list list;
 	enum phase phase;
-	uint32_t next;       /* in this phase: the next entry of the list, or of `found` */
+	uint32_t next;       /* in this phase: the next entry of the list, of `found` or `sites` */
 	GArray *found;       /* struct rs_patch_site: what the entries say */
 	struct texts *texts; /* from COMPARE on */
 	GArray *refused;     /* while a step is done, as the reader */
@@ -229,22 +233,19 @@ static void tell_repeated(struct rs_site_load *load, uint32_t i)
 	refuse(load, site->at, site->event, why, NULL);
 }
 
-/* The known sites are only passed over: there may be a million. */
-static void compare_known(struct rs_site_load *load, const GArray *sites)
+static void compare_known(struct rs_site_load *load, const struct rs_patch_site *known)
 {
-	for (guint i = 0; i < sites->len && load->found->len; i++) {
-		uint32_t slot = *find_text(load->texts, load->found, site_at(sites, i));
+	uint32_t slot = *find_text(load->texts, load->found, known);
 
-		if (!slot)
-			continue;
-		load->texts->others[slot - 1]++;
-		tell_repeated(load, slot - 1);
-		load->texts->others[slot - 1] = 0;
-		site_at(load->found, slot - 1)->event = 0;
-	}
+	if (!slot)
+		return;
+	load->texts->others[slot - 1]++;
+	tell_repeated(load, slot - 1);
+	load->texts->others[slot - 1] = 0;
+	site_at(load->found, slot - 1)->event = 0;
 }
 
-/* ---- the three phases ---- */
+/* ---- the phases ---- */
 
 static int check_list(const struct rs_site_list *list, uint32_t budget, struct rs_error *err)
 {
@@ -316,8 +317,14 @@ static int do_piece(struct rs_site_load *load, uint32_t *left, GArray *sites, st
 			*left -= 1;
 			return 1;
 		}
-		compare_known(load, sites);
-		begin_phase(load, CHECK);
+		begin_phase(load, load->found->len ? KNOWN : CHECK);
+		return 1;
+	case KNOWN:
+		for (uint32_t i = 0; i < KNOWN_AT_ONCE && load->next < sites->len; i++)
+			compare_known(load, site_at(sites, load->next++));
+		*left -= 1;
+		if (load->next == sites->len)
+			begin_phase(load, CHECK);
 		return 1;
 	case CHECK:
 		break;
@@ -363,6 +370,12 @@ int rs_site_load_step(struct rs_site_load *load, uint32_t count, GArray *sites, 
 	load->reader = NULL;
 	load->refused = NULL;
 	return ret;
+}
+
+void rs_site_load_lost(struct rs_site_load *load, uint32_t first, uint32_t count)
+{
+	if (load->phase == KNOWN && load->next > first)
+		load->next -= MIN(count, load->next - first);
 }
 
 uint64_t rs_site_load_refused(const struct rs_site_load *load)

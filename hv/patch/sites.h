@@ -28,8 +28,8 @@ struct rs_patch_site {
 	uint64_t root;    /* page tables by which both are valid */
 	uint32_t provider;
 	uint16_t event;
-	bool on;         /* holds our JMP, or may hold it */
-	bool journalled; /* the journal has it at journalled_phys */
+	bool on;             /* holds our JMP, or may hold it */
+	uint32_t journalled; /* in which the journal has it at journalled_phys; 0: none */
 	rs_gpa_t journalled_phys;
 	bool stuck;   /* the last write of it failed, and it may hold our JMP */
 	bool refused; /* its bytes were wrong at the last try; tried again when somebody asks */
@@ -46,9 +46,9 @@ struct rs_site_refusal {
 /*
  * The reading of a list, in steps, since it may be long. Valid sites are appended to `sites`
  * (struct rs_patch_site), which holds those that are known already, and the others to `refused`
- * (struct rs_site_refusal, at most RS_MAX_REFUSALS of them). Text that several sites have, known
- * ones included, is refused once, and the first site keeps it. Sites of events that are not
- * registered (id 0) do not count at all. Between two steps `sites` may lose sites of other
+ * (struct rs_site_refusal), as long as it has fewer than RS_MAX_REFUSALS. Text that several sites
+ * have, known ones included, is refused once, and the first site keeps it. Sites of events that are
+ * not registered (id 0) do not count at all. Between two steps `sites` may lose sites of other
  * providers, but gets none.
  */
 #define RS_MAX_REFUSALS 1024u
@@ -66,6 +66,8 @@ int rs_site_load_begin(struct rs_target *target, const struct rs_site_list *list
  */
 int rs_site_load_step(struct rs_site_load *load, uint32_t count, GArray *sites, GArray *refused,
 		      struct rs_error *err);
+/* Between two steps `sites` has lost `count` of them from the `first` on. */
+void rs_site_load_lost(struct rs_site_load *load, uint32_t first, uint32_t count);
 /* Of all sites that were refused so far. */
 uint64_t rs_site_load_refused(const struct rs_site_load *load);
 /* Sites that it has appended stay. Accepts NULL. */

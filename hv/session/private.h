@@ -168,6 +168,7 @@ bool rs_session_over(const struct rs_session *session); /* all sources that we s
 #define RS_WORK_RULE 4u       /* a rule is compared with an event */
 #define RS_WORK_FILTER 8u     /* a byte of an expression is compiled for an event */
 #define RS_WORK_SITE 40u      /* an entry of a list of sites, or the text of a site */
+#define RS_WORK_PATCH 80u     /* a site is switched; a look at one that is right counts 1 */
 void rs_session_begin_turn(struct rs_session *session);
 void rs_session_work(struct rs_session *session, uint64_t work);
 bool rs_session_turn_over(const struct rs_session *session);

@@ -56,16 +56,16 @@ static void tell_more(struct rs_source *source, size_t count, const char *what, 
 }
 
 /*
- * The newest `count` refusals: a note on each one's event, a line for the caller of the first few.
- * `told` before. `what` was done with the sites.
+ * The refusals of the last step: a note on each one's event, a line for the caller of the first
+ * few. `told` before. `what` was done with the sites.
  */
-static void tell_refusals(struct rs_source *source, size_t count, size_t told, const char *what,
+static void tell_refusals(struct rs_source *source, size_t told, const char *what,
 			  GPtrArray *problems)
 {
-	size_t all;
-	const struct rs_site_refusal *list = rs_patcher_refusals(source->patcher, &all);
+	size_t count;
+	const struct rs_site_refusal *list = rs_patcher_refusals(source->patcher, &count);
 
-	for (size_t i = all - MIN(all, count); i < all; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const RsTraceEvent *event = NULL;
 
 		if (list[i].event && list[i].event < source->region->header.event_capacity) {
@@ -122,7 +122,7 @@ bool rs_source_sites_read_on(struct rs_source *source)
 	while (ret == 1 && !rs_session_turn_over(source->session)) {
 		rs_session_work(source->session, (uint64_t)STEP * RS_WORK_SITE);
 		ret = rs_patcher_step_provider(source->patcher, STEP, &refused, &err);
-		tell_refusals(source, refused, source->left_out, "refused", NULL);
+		tell_refusals(source, source->left_out, "refused", NULL);
 		source->left_out += refused;
 	}
 	if (ret == 1)
@@ -137,6 +137,24 @@ bool rs_source_sites_read_on(struct rs_source *source)
 	return true;
 }
 
+/* Sites of one step, in one pause. */
+#define PATCH_STEP 1024u
+
+/* One step of patching, counted as work of this turn. As rs_patcher_step(). */
+static int step(struct rs_source *source, uint32_t *refused, struct rs_error *err)
+{
+	struct rs_patcher_stats before, after;
+	int ret;
+
+	rs_patcher_stats(source->patcher, &before);
+	ret = rs_patcher_step(source->patcher, PATCH_STEP, refused, err);
+	rs_patcher_stats(source->patcher, &after);
+	rs_session_work(source->session,
+			after.sites_looked - before.sites_looked +
+				(after.sites_tried - before.sites_tried) * RS_WORK_PATCH);
+	return ret;
+}
+
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 {
 	struct rs_error err = {0};
@@ -144,8 +162,9 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 
 	if (source->reading == slot + 1)
 		source->reading = 0;
-	ret = rs_patcher_remove_provider(source->patcher, slot + 1, &err);
-
+	ret = rs_patcher_leave(source->patcher, slot + 1, &err);
+	while (!ret && rs_patcher_knows(source->patcher, slot + 1))
+		ret = MIN(step(source, NULL, &err), 0);
 	if (ret && ret != -ENOENT)
 		rs_source_say(source, "a provider's text was not put back: %s", err.message);
 }
@@ -190,23 +209,24 @@ static void tell_left_out(struct rs_source *source, const uint32_t *ids, size_t 
 int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t count, bool on,
 			   GPtrArray *problems, struct rs_error *err)
 {
-	uint32_t refused = 0;
+	const char *what = on ? "refused" : "not put back";
+	uint32_t refused;
+	size_t told = 0;
 	int ret;
 
 	for (size_t i = 0; i < count; i++) {
 		rs_patcher_want(source->patcher, (uint16_t)ids[i], on ? 1 : -1);
 		g_clear_pointer(&source->events[ids[i]].note, g_free);
 	}
-	ret = rs_patcher_commit(source->patcher, &refused, err);
+	do {
+		ret = step(source, &refused, err);
+		tell_refusals(source, told, what, problems);
+		told += refused;
+	} while (ret == 1);
+	tell_more(source, told, what, problems);
 	if (ret && on) {
 		for (size_t i = 0; i < count; i++)
 			rs_patcher_want(source->patcher, (uint16_t)ids[i], -1);
-	}
-	if (!ret) {
-		const char *what = on ? "refused" : "not put back";
-
-		tell_refusals(source, refused, 0, what, problems);
-		tell_more(source, refused, what, problems);
 	}
 	if (!ret && on && problems)
 		tell_left_out(source, ids, count, problems);
