@@ -1,26 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of a peer's over D-Bus, with arguments of the right and of wrong types. Whatever a peer
- * sends, each call has one answer, the peer stays connected, and the answer is what D-Bus can
- * carry. GDBus has a thread of its own, so this target is slower than others.
+ * Calls of several peers, whose arguments have the types of the interface and options of any type.
+ * Guests boot, describe events, cannot be stopped or written meanwhile, and end. Whatever a peer
+ * sends, each call has one answer, and that is what D-Bus can carry.
  */
-#include "../unit/session/sham.h"
+/* The clock is not what this is about. */
+#define RS_FUZZ_TICK_NS 20000u
+
 #include "input.h"
 #include "seed.h"
-#include "server/server.h"
+#include "sham-bus.h"
+#include "small-sham.h"
 #include "virtual-time.h"
 
+#include "server/server.h"
+
+#include <fcntl.h>
 #include <gio/gio.h>
-#include <glib/gstdio.h>
+#include <malloc.h>
 
 #define PATH "/org/ringside/Session"
 #define INTERFACE "org.ringside.Session1"
-#define CALLS 8
+#define STEPS 8
 #define DEPTH 4u
+#define EVENTS_MAX 24u
+
+/* A step: one of the methods, or one of these. The number's upper bits say which peer. */
+enum {
+	JOINS = 16,
+	LEAVES,
+	BOOTS,     /* flags */
+	PROVIDER,  /* how its events are */
+	DIES,      /* slot; 128: and comes back */
+	TROUBLE,   /* which */
+	TURN,      /* so many ms later */
+	DESCRIBES, /* slot; where in its entry, and what */
+	OPS
+};
 
 static const struct {
 	const char *name, *type; /* of its arguments */
-} methods[] = {
+} methods[JOINS] = {
 	{"Sources", "(a{sv})"},       {"List", "(sa{sv})"},       {"ListProviders", "(a{sv})"},
 	{"Format", "(sa{sv})"},       {"Stat", "(a{sv})"},        {"Enable", "(sa{sv})"},
 	{"Disable", "(sa{sv})"},      {"SetFilter", "(ssa{sv})"}, {"ClearFilter", "(sa{sv})"},
@@ -28,69 +48,99 @@ static const struct {
 	{"Release", "(a{sv})"},       {"OpenRegion", "(a{sv})"},  {"Stop", "(sa{sv})"},
 	{"NoSuchMethod", "(sa{sv})"},
 };
-#define STOP 14u
 
 static const char *const texts[] = {"*", "sched:*", "sched:switch",         "",     "t/*:*",
 				    "[", "a > 2",   "a == 3 && c ~ \"x*\"", "host", "peer"};
-static const char *const keys[] = {"owner", "until-disconnect", "source", "unknown"};
+static const char *const keys[] = {"owner", "until-disconnect", "source", "after", "unknown"};
 
+static struct rs_small_memory memories[2];
 static struct {
-	char *path;
-	struct sham *sham;
+	struct sham *shams[2];
 	struct rs_session *session;
 	struct rs_server *server;
-	GDBusConnection *peer;
-	guint waiting;
-	bool over;
-} host;
+} run;
 
-static void on_connected(GObject *object, GAsyncResult *result, gpointer data)
+/* ---- life ---- */
+
+/* A region's file can be opened anew, but it is none. */
+static int any_file(void)
 {
-	host.peer = g_dbus_connection_new_for_address_finish(result, NULL);
-	if (!host.peer)
+	static int file = -1;
+
+	if (file < 0)
+		file = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return fcntl(file, F_DUPFD_CLOEXEC, 0);
+}
+
+static void add_guest(guint i)
+{
+	static const char *const sched[] = {"switch", "wakeup", NULL};
+	struct rs_source_config config = {.kernel = "k"};
+	struct sham *sham = rs_small_sham(&memories[i], 1, RS_CHANNEL_MAILBOX);
+
+	run.shams[i] = sham;
+	sham->region->fd = any_file();
+	if (rs_session_add_source(run.session, &config, sham->region, &sham->target, NULL, NULL))
 		abort();
+	sham_hello(sham, 0);
+	sham_provider(sham, "sched", sched);
 }
 
 static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
 {
-	host.over = true;
+	for (guint i = 0; i < G_N_ELEMENTS(run.shams); i++)
+		if (run.shams[i] && run.shams[i]->region == rs_source_region(source))
+			run.shams[i]->running = run.shams[i]->dying = false;
 }
 
-static void begin(void)
+static void be_quiet(const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+{
+	if (level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR))
+		abort();
+}
+
+/* False: there is no server. */
+static bool begin(uint8_t flags)
 {
 	static const struct rs_session_listener listener = {.ended = on_ended};
-	static const char *const sched[] = {"switch", "wakeup", NULL};
-	struct rs_source_config config = {.kernel = "k"};
-	g_autofree char *address = NULL, *escaped = NULL;
 
-	if (!host.path)
-		host.path = g_strdup_printf("%s/rs-fuzz-server-%d", g_get_tmp_dir(), (int)getpid());
-	host.sham = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 4096);
-	if (rs_session_create("t", &host.session, NULL) ||
-	    rs_session_add_source(host.session, &config, host.sham->region, &host.sham->target,
-				  NULL, NULL) ||
-	    rs_server_create(host.session, host.path, &host.server, NULL) ||
-	    rs_session_start(host.session, NULL))
+	/* Memory is not given back after each input. */
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	g_log_set_default_handler(be_quiet, NULL);
+	memset(&run, 0, sizeof(run));
+	rs_fuzz_now = RS_FUZZ_BEGIN;
+	rs_bus.deaf = flags / 4 % 64 == 63;
+	rs_bus.odd = flags / 4 % 64 == 62;
+	if (rs_session_create("t", &run.session, NULL))
 		abort();
-	rs_session_add_listener(host.session, &listener);
-	sham_hello(host.sham, 0);
-	sham_provider(host.sham, "sched", sched);
-	rs_session_refresh(host.session);
-	escaped = g_dbus_address_escape_value(host.path);
-	address = g_strdup_printf("unix:path=%s", escaped);
-	g_dbus_connection_new_for_address(address, G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT,
-					  NULL, NULL, on_connected, NULL);
-	while (!host.peer)
-		g_main_context_iteration(NULL, TRUE);
+	rs_session_add_listener(run.session, &listener);
+	add_guest(0);
+	if (flags & 1)
+		add_guest(1);
+	if (rs_server_create(run.session, "none", &run.server, NULL))
+		return false;
+	if (rs_session_start(run.session, NULL))
+		abort();
+	rs_session_refresh(run.session);
+	rs_bus_join(0);
+	return true;
 }
 
 static void end(void)
 {
-	g_clear_object(&host.peer);
-	rs_server_destroy(host.server);
-	rs_session_destroy(host.session);
-	sham_free(host.sham);
-	host.over = false;
+	for (guint i = 0; i < G_N_ELEMENTS(run.shams); i++) {
+		struct sham *sham = run.shams[i];
+
+		if (!sham)
+			continue;
+		sham->unstoppable = sham->read_only = sham->dying = false;
+		sham->stone = 0;
+	}
+	rs_server_destroy(run.server);
+	rs_session_destroy(run.session);
+	for (guint i = 0; i < G_N_ELEMENTS(run.shams); i++)
+		if (run.shams[i])
+			sham_free(run.shams[i]);
 }
 
 /* ---- arguments ---- */
@@ -178,95 +228,125 @@ static GVariant *take_right(struct rs_fuzz_input *in, const char *type)
 	return g_variant_new_tuple(children, count);
 }
 
-/* D-Bus has no type for "nothing". */
-static bool can_be_sent(GVariant *arguments)
+/* ---- steps ---- */
+
+static void call(guint peer, guint number, struct rs_fuzz_input *in)
 {
-	return !strchr(g_variant_get_type_string(arguments), 'm');
+	g_autoptr(GVariant) arguments = g_variant_ref_sink(take_right(in, methods[number].type));
+
+	rs_bus_call(peer, PATH, INTERFACE, methods[number].name, arguments);
 }
 
-static bool holds_maybe(GVariant *value)
+static void add_provider(struct sham *sham, uint8_t how)
 {
-	GVariantIter iter;
-	GVariant *child;
-	bool holds = !can_be_sent(value);
+	static const char *const names[][3] = {
+		{"switch"}, {"entry", "\x1b[2J"}, {"wakeup", "switch"}, {"x"}};
+	const struct rs_guest_info *info =
+		rs_trace_region_section(sham->region, RS_SEC_GUEST_INFO, NULL);
 
-	if (!g_variant_is_container(value) || holds)
-		return holds;
-	g_variant_iter_init(&iter, value);
-	while ((child = g_variant_iter_next_value(&iter))) {
-		holds |= holds_maybe(child);
-		g_variant_unref(child);
+	if (sham->events + 3 > EVENTS_MAX || info->provider_slots >= RS_SMALL_PROVIDERS)
+		return;
+	sham->odd = how & 4;
+	sham->torn = how & 8;
+	sham->more_sites = how / 16 % 4;
+	sham_provider(sham, how & 128 ? "\xff\xfe" : "irq", names[how % 4]);
+}
+
+static void trouble(struct sham *sham, uint8_t kind)
+{
+	sham->unstoppable = kind & 1;
+	sham->read_only = kind & 2;
+	sham->dying = kind & 4 && sham->running;
+	sham->stone = kind & 8 ? RS_FIRST_EVENT_ID + kind / 16 % 4 : 0;
+}
+
+/* An agent need not make its provider's entry as ours does. */
+static void describe(struct sham *sham, uint8_t slot, struct rs_fuzz_input *in)
+{
+	struct rs_provider *entry =
+		rs_trace_region_element(sham->region, RS_SEC_PROVIDERS, slot % 4);
+	uint8_t how = rs_fuzz_u8(in), at = rs_fuzz_u8(in);
+	uint64_t value;
+
+	rs_fuzz_take(in, &value, sizeof(value));
+	rs_fuzz_change((uint8_t *)entry + at * 2u % (sizeof(*entry) - 7), how, value);
+	sham_provider_returns(sham, slot % 4);
+}
+
+static void guest_does(struct sham *sham, guint what, uint8_t how, struct rs_fuzz_input *in)
+{
+	switch (what) {
+	case BOOTS:
+		if (sham->running)
+			sham_hello(sham, how % 16);
+		break;
+	case PROVIDER:
+		add_provider(sham, how);
+		break;
+	case DIES:
+		sham_provider_dies(sham, how % 4);
+		if (how & 128)
+			sham_provider_returns(sham, how % 4);
+		break;
+	case TROUBLE:
+		trouble(sham, how);
+		break;
+	case DESCRIBES:
+		describe(sham, how, in);
+		break;
+	case TURN:
+		rs_fuzz_now += how * 1000000u;
+		g_main_context_iteration(NULL, FALSE);
+		break;
 	}
-	return holds;
 }
 
-/* ---- calls ---- */
-
-static void on_answer(GObject *object, GAsyncResult *result, gpointer data)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GVariant) answer =
-		g_dbus_connection_call_finish(G_DBUS_CONNECTION(object), result, &error);
-
-	if (!answer && !g_utf8_validate(error->message, -1, NULL))
-		abort();
-	if (answer && !g_variant_is_normal_form(answer))
-		abort();
-	/* GDBus sends no empty structs. The peer has kept its bounds, so nobody sends it away. */
-	if (!host.over && g_dbus_connection_is_closed(host.peer))
-		abort();
-	host.waiting--;
-}
-
-static void call(struct rs_fuzz_input *in)
+static void play(struct rs_fuzz_input *in)
 {
 	uint8_t kind = rs_fuzz_u8(in);
-	guint number = kind % G_N_ELEMENTS(methods);
-	g_autoptr(GVariant) arguments = NULL;
+	guint what = kind % OPS, peer = kind / OPS % RS_SHAM_PEERS;
 
-	if (number == STOP && kind < 128) /* a session is slow to make */
-		number = 0;
-	arguments = g_variant_ref_sink(rs_fuzz_u8(in) & 7 ? take_right(in, methods[number].type)
-							  : take_tuple(in, DEPTH));
-	if (holds_maybe(arguments))
-		return;
-	host.waiting++;
-	g_dbus_connection_call(host.peer, NULL, PATH, INTERFACE, methods[number].name, arguments,
-			       NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, on_answer, NULL);
+	if (what == JOINS)
+		rs_bus_join(peer);
+	else if (what == LEAVES)
+		rs_bus_leave(peer);
+	else if (what > LEAVES)
+		guest_does(run.shams[run.shams[1] && peer], what, rs_fuzz_u8(in), in);
+	else if (rs_bus.peers[peer])
+		call(peer, what, in);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const owners[] = {RS_OWNER_HOST, RS_OWNER_GUEST, "peer", "*"};
 	struct rs_fuzz_input in = {data, size};
 
-	if (!host.session)
-		begin();
-	for (int i = 0; i < CALLS && in.left; i++)
-		call(&in);
-	while (host.waiting)
-		g_main_context_iteration(NULL, TRUE);
-	if (host.over) {
-		end();
-		begin();
-		return 0;
-	}
-	if (rs_session_state(host.session) == RS_SESSION_PAUSED)
-		rs_session_resume(host.session, NULL);
-	for (guint i = 0; i < G_N_ELEMENTS(owners); i++)
-		rs_session_forget_owner(host.session, owners[i]);
+	if (begin(rs_fuzz_u8(&in)))
+		for (int i = 0; i < STEPS && in.left; i++)
+			play(&in);
+	end();
 	return 0;
 }
 
+/* Peer `p` does what; a seed's step. */
+#define BY(p, what) (OPS * (p) + (what))
+
 static void rs_fuzz_seeds(void)
 {
-	/* method, right, then its strings and options: a count, and for each key, kind and value */
-	static const uint8_t seeds[][24] = {
-		{0, 1, 0, 1, 1, 3, 0, 2, 1, 0, 3, 1, 2, 0, 4, 1, 1, 2, 2, 1},
-		{5, 1, 1, 2, 0, 0, 0, 9, 1, 1, 1, 7, 1, 2, 6, 0, 8, 1, 1, 0, 6, 1, 0, 0},
-		{9, 1, 0, 10, 1, 0, 11, 1, 0, 12, 1, 0, 13, 1, 1, 2, 2, 1},
-		{5, 0, 2, 0, 0, 1, 10, 0, 0, 1, 0, 3, 9, 0, 2, 8, 0, 1, 4, 0, 6, 0},
-		{254, 1, 3, 0, 15, 1, 0, 0},
+	/* Flags; then what, its strings, and a count of options: for each key, kind, value. */
+	static const uint8_t seeds[][40] = {
+		{1, 0, 0, 1, 0, 0, 2, 0, 3,  0, 0,  3, 1, 1, 3, 4,
+		 1, 4, 0, 4, 1, 2, 2, 2, 13, 0, 13, 1, 2, 2, 1},
+		{0, 5, 1, 2, 0, 0, 0, 9, 1, 1, 1, 7, 1, 6,
+		 1, 0, 0, 0, 9, 1, 0, 1, 8, 1, 0, 6, 0, 0},
+		{0, BY(1, JOINS), 11, 0, BY(1, 5), 0, 0, BY(1, 12), 0, 12, 0, 10, 0, 9, 0, 10, 0},
+		{0, BY(1, JOINS), BY(1, 5), 1, 2, 0, 0, 0, 9, 1, 1, 1, BY(1, LEAVES), TURN, 200, 1,
+		 0, 0},
+		{1, PROVIDER, 16, TURN, 200, TROUBLE, 8, 5, 0, 0, TURN, 200, BOOTS, 0, TURN, 200, 2,
+		 0},
+		{0, DIES, 0, TURN, 200, DIES, 128, TURN, 200, 9, 0, 14, 3, 0, 4, 0, 5, 0, 0},
+		{0, 14, 3, 1, 4, 0, 0},
+		{252},
+		{248},
 	};
 	char name[16];
 

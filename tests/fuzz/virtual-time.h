@@ -61,6 +61,15 @@ gint64 g_get_monotonic_time(void)
 	return (gint64)(rs_fuzz_now / 1000);
 }
 
+/* So are those that the code under test lets GLib make. */
+GSource *g_timeout_source_new(guint interval)
+{
+	GSource *source = g_idle_source_new();
+
+	g_source_set_priority(source, G_PRIORITY_DEFAULT);
+	return source;
+}
+
 /* Who waits for an answer moves to another CPU, which takes a while. */
 int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
 {

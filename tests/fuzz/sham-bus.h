@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takes the place of GDBus's connections and of hv/server/peers.c, for a target that plays calls of
+ * peers. A call is what GDBus makes of a message: it knows the method and its arguments have the
+ * types of the interface. It is carried out at once, in this thread, and has exactly one answer.
+ * Messages that GDBus refuses do not come this far. Include it in one file of a target.
+ */
+#ifndef RS_TESTS_FUZZ_SHAM_BUS_H
+#define RS_TESTS_FUZZ_SHAM_BUS_H
+
+#include "server/hello.h"
+#include "server/peers.h"
+
+#include <errno.h>
+#include <gio/gunixfdlist.h>
+#include <stdlib.h>
+
+#define RS_SHAM_PEERS 3u
+
+static struct {
+	struct rs_peers_config config;
+	bool deaf;                 /* no peer can connect at all */
+	bool odd;                  /* no peer that connects can be served */
+	bool peers[RS_SHAM_PEERS]; /* those that are there */
+	GDBusInterfaceSkeleton *skeleton;
+	GDBusMethodInvocation *invocation; /* of every call */
+	GDBusMessage *message;             /* likewise */
+	GDBusMethodInfo *method;           /* of this call */
+	guint peer, answers;
+} rs_bus;
+
+/* Only compared. */
+static GDBusConnection *rs_bus_connection(guint peer)
+{
+	return (GDBusConnection *)(void *)&rs_bus.peers[peer];
+}
+
+/* ---- peers ---- */
+
+int rs_peers_create(const char *path, const struct rs_peers_config *config, struct rs_peers **out,
+		    struct rs_error *err)
+{
+	if (rs_bus.deaf)
+		return rs_error_set(err, EIO, "no socket can be made");
+	rs_bus.config = *config;
+	*out = (struct rs_peers *)(void *)&rs_bus;
+	return 0;
+}
+
+void rs_peers_destroy(struct rs_peers *peers)
+{
+	memset(rs_bus.peers, 0, sizeof(rs_bus.peers));
+}
+
+void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interface,
+		   const char *name, GVariant *arguments, bool replaces)
+{
+	g_variant_ref_sink(arguments);
+	if (!g_variant_is_normal_form(arguments))
+		abort();
+	g_variant_unref(arguments);
+}
+
+void rs_hello_export(GDBusConnection *connection)
+{
+}
+
+gboolean g_dbus_interface_skeleton_export(GDBusInterfaceSkeleton *skeleton,
+					  GDBusConnection *connection, const char *path,
+					  GError **error)
+{
+	rs_bus.skeleton = skeleton;
+	if (rs_bus.odd)
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_EXISTS, "it is exported");
+	return !rs_bus.odd;
+}
+
+void g_dbus_interface_skeleton_unexport_from_connection(GDBusInterfaceSkeleton *skeleton,
+							GDBusConnection *connection)
+{
+}
+
+static void rs_bus_join(guint peer)
+{
+	if (!rs_bus.peers[peer])
+		rs_bus.peers[peer] =
+			rs_bus.config.joined(rs_bus.config.data, rs_bus_connection(peer));
+}
+
+static void rs_bus_leave(guint peer)
+{
+	if (rs_bus.peers[peer])
+		rs_bus.config.left(rs_bus.config.data, rs_bus_connection(peer));
+	rs_bus.peers[peer] = false;
+}
+
+/* ---- answers ---- */
+
+static void rs_bus_answer_error(const char *text)
+{
+	if (!g_utf8_validate(text, -1, NULL))
+		abort();
+	rs_bus.answers++;
+}
+
+void g_dbus_method_invocation_return_error_literal(GDBusMethodInvocation *invocation, GQuark domain,
+						   gint code, const gchar *text)
+{
+	rs_bus_answer_error(text);
+}
+
+void g_dbus_method_invocation_return_error(GDBusMethodInvocation *invocation, GQuark domain,
+					   gint code, const gchar *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	rs_bus_answer_error(text);
+}
+
+/* "(sas)" or the like. */
+static GVariantType *rs_bus_type(GDBusArgInfo *const *args)
+{
+	g_autoptr(GString) type = g_string_new("(");
+
+	for (; args && *args; args++)
+		g_string_append(type, (*args)->signature);
+	g_string_append_c(type, ')');
+	return g_variant_type_new(type->str);
+}
+
+static bool rs_bus_fits(GVariant *values, GDBusArgInfo *const *args)
+{
+	g_autoptr(GVariantType) type = rs_bus_type(args);
+
+	return g_variant_is_of_type(values, type);
+}
+
+void g_dbus_method_invocation_return_value(GDBusMethodInvocation *invocation, GVariant *answer)
+{
+	g_variant_ref_sink(answer);
+	if (!rs_bus_fits(answer, rs_bus.method->out_args) || !g_variant_is_normal_form(answer))
+		abort();
+	g_variant_unref(answer);
+	rs_bus.answers++;
+}
+
+void g_dbus_method_invocation_return_value_with_unix_fd_list(GDBusMethodInvocation *invocation,
+							     GVariant *answer, GUnixFDList *fds)
+{
+	if (g_unix_fd_list_get_length(fds) != 1)
+		abort();
+	g_dbus_method_invocation_return_value(invocation, answer);
+}
+
+/* ---- calls ---- */
+
+GDBusConnection *g_dbus_method_invocation_get_connection(GDBusMethodInvocation *invocation)
+{
+	return rs_bus_connection(rs_bus.peer);
+}
+
+const GDBusMethodInfo *g_dbus_method_invocation_get_method_info(GDBusMethodInvocation *invocation)
+{
+	return rs_bus.method;
+}
+
+GDBusMessage *g_dbus_method_invocation_get_message(GDBusMethodInvocation *invocation)
+{
+	return rs_bus.message;
+}
+
+/* Of a peer that is there. */
+static void rs_bus_call(guint peer, const char *path, const char *interface, const char *method,
+			GVariant *arguments)
+{
+	GDBusInterfaceVTable *vtable = g_dbus_interface_skeleton_get_vtable(rs_bus.skeleton);
+
+	rs_bus.method = g_dbus_interface_info_lookup_method(
+		g_dbus_interface_skeleton_get_info(rs_bus.skeleton), method);
+	if (!rs_bus.method || !rs_bus_fits(arguments, rs_bus.method->in_args))
+		return;
+	if (!rs_bus.invocation) {
+		rs_bus.invocation = g_object_new(G_TYPE_DBUS_METHOD_INVOCATION, NULL);
+		rs_bus.message = g_dbus_message_new();
+	}
+	rs_bus.peer = peer;
+	rs_bus.answers = 0;
+	vtable->method_call(rs_bus_connection(peer), NULL, path, interface, method, arguments,
+			    rs_bus.invocation, rs_bus.skeleton);
+	if (rs_bus.answers != 1)
+		abort();
+}
+
+#endif
