@@ -16,6 +16,7 @@ static struct rs_qemu *new_qemu(const char *run_dir, const char *name, GMainCont
 	struct rs_qemu *qemu = g_new0(struct rs_qemu, 1);
 
 	qemu->process = (struct rs_qemu_process){.ram_fd = -1, .stderr_fd = -1, .log_fd = -1};
+	qemu->mark_fd = -1;
 	qemu->name = g_strdup(name);
 	qemu->qmp_path = g_strdup_printf("%s/%s.qmp", run_dir, name);
 	qemu->gdb_path = g_strdup_printf("%s/%s.gdb", run_dir, name);
@@ -50,6 +51,8 @@ void rs_qemu_free(struct rs_qemu *qemu)
 	if (qemu->ram)
 		munmap(qemu->ram, qemu->memory);
 	rs_qemu_process_clear(&qemu->process);
+	if (qemu->mark_fd >= 0)
+		close(qemu->mark_fd);
 	g_main_context_unref(qemu->context);
 	g_free(qemu->name);
 	g_free(qemu->uuid);
@@ -170,7 +173,9 @@ int rs_qemu_create(const struct rs_qemu_config *config, struct rs_target **out,
 	rs_qemu_init_ops(qemu, config->accel);
 	unlink(qemu->pause_path);
 
-	rc = spawn_and_connect(qemu, config, err);
+	rc = rs_qemu_reserve_mark(qemu, err);
+	if (rc == 0)
+		rc = spawn_and_connect(qemu, config, err);
 	if (rc == 0)
 		rc = save(qemu, err);
 	if (rc == 0)
@@ -245,7 +250,9 @@ static int reconnect(struct rs_qemu *qemu, pid_t pid, struct rs_error *err)
 		rc = rs_qemu_query_running(qemu, &qemu->running, err);
 	if (rc == 0)
 		rc = rs_qemu_watch(qemu, err);
-	qemu->left_paused = rc == 0 && !qemu->running && access(qemu->pause_path, F_OK) == 0;
+	if (rc == 0)
+		rc = rs_qemu_reserve_mark(qemu, err);
+	qemu->left_paused = rc == 0 && !qemu->running && rs_qemu_is_marked(qemu);
 	qemu->target.held = rc == 0 && !qemu->running && !qemu->left_paused;
 	return rc;
 }

@@ -26,7 +26,7 @@ struct rs_qemu {
 	GSource *watch;  /* the process's end */
 	GSource *killer; /* stop() gave it some time */
 	GSource *trimmer;
-	GSource *freer; /* ends a stray pause */
+	GSource *freer; /* lets a VM run on that we left paused */
 
 	char *name, *uuid;
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
@@ -41,6 +41,8 @@ struct rs_qemu {
 	bool resumed_by_other;
 	bool ours;              /* we paused the VM, so we resume it */
 	bool left_paused;       /* a session that died left the VM paused, or we did */
+	bool owes;              /* we left the VM paused, and "cont" could not be sent yet */
+	int mark_fd;            /* see rs_qemu_mark_pause() */
 	bool stray;             /* a pause was given up, and may still stop the VM */
 	char *shutdown;         /* the SHUTDOWN event's reason */
 	char *killed_why;       /* of stop() */
@@ -57,6 +59,12 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel);
 void rs_qemu_on_event(void *data, const char *event, JsonObject *payload);
 int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err);
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err);
+
+/* mark.c: a file that says whether we have paused the VM, so that the next session knows it if we
+ * are killed. Its place is reserved, so it can be written in a full directory. */
+int rs_qemu_reserve_mark(struct rs_qemu *qemu, struct rs_error *err);
+void rs_qemu_mark_pause(struct rs_qemu *qemu, bool on);
+bool rs_qemu_is_marked(const struct rs_qemu *qemu);
 
 /* lifecycle.c */
 void rs_qemu_free(struct rs_qemu *qemu);

@@ -13,6 +13,7 @@
 
 #define KILL_AFTER_MS 3000
 #define KILL_SILENT_MS 300
+#define FREE_AGAIN_US 50000
 
 /* ---- events of QEMU ---- */
 
@@ -22,17 +23,31 @@ static void tell(struct rs_qemu *qemu, enum rs_pause_step step)
 		qemu->target.events.pause(qemu->target.events.data, step);
 }
 
+/*
+ * Lets a VM run on that stands still because of us. Does not wait, and is repeated until it could
+ * be sent. The mark stays until the RESUME event says that QEMU has done it, since we may be gone
+ * by then.
+ */
+static int let_go(struct rs_qemu *qemu, struct rs_error *err)
+{
+	int rc = rs_qmp_post(qemu->qmp, "cont", err);
+
+	qemu->owes = rc < 0;
+	if (rc < 0)
+		g_source_set_ready_time(qemu->freer, g_get_monotonic_time() + FREE_AGAIN_US);
+	return rc;
+}
+
 static gboolean on_free(gpointer data)
 {
 	struct rs_qemu *qemu = data;
 
 	g_source_set_ready_time(qemu->freer, -1);
-	if (qemu->ended || qemu->gdb || !qemu->left_paused)
+	if (qemu->ended || qemu->gdb || !qemu->owes || let_go(qemu, NULL) < 0)
 		return G_SOURCE_CONTINUE;
 	qemu->left_paused = false;
 	qemu->target.held = false;
-	if (rs_qmp_post(qemu->qmp, "cont", NULL) == 0)
-		tell(qemu, RS_PAUSE_RESUMING);
+	tell(qemu, RS_PAUSE_RESUMING);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -47,14 +62,16 @@ static void on_stop(struct rs_qemu *qemu)
 		return;
 	/* This is what became of a pause that we gave up. An event may only be noted. */
 	qemu->stray = false;
-	qemu->left_paused = true;
+	qemu->left_paused = qemu->owes = true;
 	g_source_set_ready_time(qemu->freer, 0);
 }
 
 static void on_resume(struct rs_qemu *qemu)
 {
 	qemu->running = true;
-	qemu->stray = false;
+	qemu->stray = qemu->owes = false;
+	if (!qemu->gdb)
+		rs_qemu_mark_pause(qemu, false);
 	if (qemu->resumes) {
 		qemu->resumes--;
 		return;
@@ -226,27 +243,16 @@ static int q_start(struct rs_target *target, struct rs_error *err)
 	}
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot start the guest");
-	if (qemu->left_paused)
-		unlink(qemu->pause_path);
+	rs_qemu_mark_pause(qemu, false);
 	qemu->left_paused = false;
 	qemu->started = true;
 	return 0;
 }
 
-/* The mark stays if we are killed in a pause, so that the next session knows that it was ours. */
-static void mark_pause(struct rs_qemu *qemu, bool on)
-{
-	if (!on)
-		unlink(qemu->pause_path);
-	else
-		close(open(qemu->pause_path,
-			   O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-}
-
 /* Stops the VM, and finds out whether it was us who stopped it. */
 static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 {
-	bool running;
+	bool running = false;
 	int rc = rs_gdb_connect(qemu->gdb_path, RS_QEMU_PATIENCE_MS, &qemu->gdb, err);
 
 	if (rc == -ETIMEDOUT) {
@@ -261,6 +267,10 @@ static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 	 */
 	if (rc == 0)
 		rc = rs_qemu_query_running(qemu, &running, err);
+	if (rc == 0 && running) { /* a "cont" came after the stop: nothing is to be undone */
+		qemu->stop_seen = qemu->left_paused = qemu->owes = false;
+		rc = rs_error_set(err, EBUSY, "somebody lets the guest run on");
+	}
 	if (rc == 0)
 		rc = rs_gdb_set_physical(qemu->gdb, true, err);
 	return rc;
@@ -272,8 +282,10 @@ static void give_up(struct rs_qemu *qemu)
 	bool stopped = qemu->gdb || qemu->stop_seen;
 
 	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
-	if (stopped && qemu->ours && rs_qmp_post(qemu->qmp, "cont", NULL) == 0)
-		qemu->resumes++;
+	if (stopped && qemu->ours)
+		qemu->resumes += let_go(qemu, NULL) == 0;
+	else if (!qemu->stray) /* nor will it be stopped later */
+		rs_qemu_mark_pause(qemu, false);
 }
 
 static int q_pause(struct rs_target *target, struct rs_error *err)
@@ -288,20 +300,21 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 		return rs_error_set(err, EAGAIN,
 				    "cannot pause the guest: QEMU does not answer since an earlier "
 				    "question");
-	mark_pause(qemu, true);
+	rs_qemu_mark_pause(qemu, true);
 	qemu->stop_seen = false;
 	qemu->pausing = true;
 	rc = stop_and_ask(qemu, err);
 	qemu->pausing = false;
-	qemu->ours = qemu->stop_seen || qemu->left_paused;
-	qemu->target.held = !qemu->ours;
+	qemu->ours = qemu->stop_seen || qemu->left_paused || qemu->owes;
 	qemu->resumed_by_other = false;
-	if (!qemu->ours || rc < 0)
-		mark_pause(qemu, false);
 	if (rc < 0) {
 		give_up(qemu);
 		return rs_error_prefix(err, "cannot pause the guest");
 	}
+	qemu->target.held = !qemu->ours;
+	qemu->owes = false; /* resume() will pay it */
+	if (!qemu->ours)
+		rs_qemu_mark_pause(qemu, false);
 	return 0;
 }
 
@@ -310,21 +323,26 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 	struct rs_qemu *qemu = rs_qemu_of(target);
 	int rc;
 
-	if (qemu->ended || !qemu->gdb)
+	if (qemu->ended || (!qemu->gdb && !qemu->owes))
 		return 0;
-	/* The mode belongs to QEMU, not to the connection. A later debugger expects it off. */
-	rs_gdb_set_physical(qemu->gdb, false, NULL);
-	rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, err);
-	if (rc < 0) /* after a failed write the stub may be out of step: resume by QMP */
-		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_PATIENCE_MS, NULL, err);
-	if (rc == -ETIMEDOUT || rc == -EAGAIN) /* it will, once it looks at its sockets again */
-		rc = rs_qmp_post(qemu->qmp, "cont", err);
+	if (!qemu->gdb) {
+		rc = let_go(qemu, err);
+	} else {
+		/* The mode belongs to QEMU, not to the connection. A later debugger expects it
+		 * off. */
+		rs_gdb_set_physical(qemu->gdb, false, NULL);
+		rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, err);
+		if (rc == 0 && qemu->ours)
+			rs_qemu_mark_pause(qemu, false);
+		/* After a failed write the stub may be out of step: resume by QMP. It will, once
+		 * it looks at its sockets again. */
+		if (rc < 0 && qemu->ours)
+			rc = let_go(qemu, err);
+	}
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot resume the guest");
-	if (qemu->ours) {
-		mark_pause(qemu, false);
+	if (qemu->ours)
 		qemu->resumes += !qemu->resumed_by_other;
-	}
 	qemu->left_paused = false;
 	return 0;
 }

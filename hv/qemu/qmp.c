@@ -231,8 +231,13 @@ bool rs_qmp_is_silent(struct rs_qmp *qmp)
 
 void rs_qmp_doubt(struct rs_qmp *qmp)
 {
-	if (!rs_qmp_is_silent(qmp))
-		qmp->silent = rs_qmp_post(qmp, "query-status", NULL) == 0;
+	int rc;
+
+	if (rs_qmp_is_silent(qmp))
+		return;
+	rc = rs_qmp_post(qmp, "query-status", NULL);
+	/* If the socket is full, it owes answers to what is in there. */
+	qmp->silent = rc == 0 || rc == -EAGAIN;
 }
 
 static char *command_line(const char *command, JsonObject *arguments, gint64 id)

@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -506,6 +508,62 @@ static void test_failures(void)
 
 /* ---- a session that dies ---- */
 
+static void fill_up(const char *dir)
+{
+	g_autofree char *path = g_strdup_printf("%s/filler", dir);
+	int fd = open(path, O_CREAT | O_WRONLY, 0600);
+
+	while (write(fd, path, 1) == 1)
+		;
+	g_assert_cmpint(errno, ==, ENOSPC);
+	close(fd);
+	/* It takes no other file either. */
+	for (unsigned int i = 0; i < 1000; i++) {
+		g_autofree char *name = g_strdup_printf("%s/filler-%u", dir, i);
+
+		fd = open(name, O_CREAT | O_WRONLY, 0600);
+		if (fd < 0)
+			return;
+		close(fd);
+	}
+	g_error("%s is never full", dir);
+}
+
+static void empty(const char *dir)
+{
+	g_autofree char *path = g_strdup_printf("%s/filler", dir);
+
+	unlink(path);
+	for (unsigned int i = 0; i < 1000; i++) {
+		g_autofree char *name = g_strdup_printf("%s/filler-%u", dir, i);
+
+		unlink(name);
+	}
+}
+
+/* The dead session asked a QEMU for a pause that did not hear it. Now it hears, and stops. */
+static void wait_stopped(const char *dir)
+{
+	g_autofree char *path = g_strdup_printf("%s/t.qemu", dir);
+	g_autofree char *ram = NULL;
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	uint32_t before = 0, now = 1;
+	int pid, fd;
+
+	g_assert_true(g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL));
+	pid = g_key_file_get_integer(file, "qemu", "pid", NULL);
+	ram = g_strdup_printf("/proc/%d/fd/%d", pid, RS_QEMU_FD_RAM);
+	fd = open(ram, O_RDONLY);
+	kill(pid, SIGCONT);
+	for (unsigned int i = 0; i < 300 && now != before; i++) {
+		before = now;
+		g_usleep(100000);
+		g_assert_cmpint(pread(fd, &now, 4, OTHER), ==, 4);
+	}
+	g_assert_cmpuint(now, ==, before);
+	close(fd);
+}
+
 /*
  * In a process of its own: starts the guest, patches it, and is killed, between patches or within a
  * pause.
@@ -513,6 +571,7 @@ static void test_failures(void)
 static int die_attached(const char *dir, const char *how)
 {
 	struct rs_error err = {0};
+	int expected;
 	struct bed bed;
 
 	bed_init(&bed);
@@ -523,15 +582,22 @@ static int die_attached(const char *dir, const char *how)
 	if (!moves(bed.target, COUNTER, PATIENCE_US))
 		return 1;
 	text(bed.target, jmp);
-	if (strcmp(how, "paused") == 0 && bed.target->ops->pause(bed.target, &err) < 0)
-		return 1;
+	if (strcmp(how, "full") == 0)
+		fill_up(dir);
+	if (strcmp(how, "running") != 0) {
+		if (strcmp(how, "silent") == 0)
+			kill(bed.target->pid, SIGSTOP);
+		expected = strcmp(how, "silent") == 0 ? -ETIMEDOUT : 0;
+		if (bed.target->ops->pause(bed.target, &err) != expected)
+			return 1;
+	}
 	kill(getpid(), SIGKILL);
 	return 1;
 }
 
-static void after_death(const char *how)
+static void after_death_in(const char *dir, const char *how)
 {
-	struct bed bed = {.dir = g_dir_make_tmp("rs-qemu-XXXXXX", NULL), .region = -1};
+	struct bed bed = {.dir = g_strdup(dir), .region = -1};
 	const char *argv[] = {"/proc/self/exe", "--die", bed.dir, how, NULL};
 	struct rs_error err = {0};
 	uint8_t bytes[5];
@@ -540,6 +606,8 @@ static void after_death(const char *how)
 	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL,
 				   NULL, &status, NULL));
 	g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	if (strcmp(how, "silent") == 0)
+		wait_stopped(bed.dir);
 
 	if (rs_qemu_attach(bed.dir, "t", NULL, &bed.target, &err) < 0)
 		g_error("%s", err.message);
@@ -568,7 +636,15 @@ static void after_death(const char *how)
 		g_error("%s", err.message);
 	bed.target->events = (struct rs_target_events){.data = &bed, .ended = on_ended};
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
+	empty(dir);
 	bed_done(&bed);
+}
+
+static void after_death(const char *how)
+{
+	g_autofree char *dir = g_dir_make_tmp("rs-qemu-XXXXXX", NULL);
+
+	after_death_in(dir, how);
 }
 
 static void test_attach(void)
@@ -579,6 +655,46 @@ static void test_attach(void)
 static void test_attach_paused(void)
 {
 	after_death("paused");
+}
+
+/* The session dies while it waits for a pause, which comes when nobody is there any more. */
+static void test_attach_stray(void)
+{
+	after_death("silent");
+}
+
+/* The session's directory is full when it dies within a pause. */
+static void test_attach_full(void)
+{
+	g_autofree char *top = g_dir_make_tmp("rs-qemu-XXXXXX", NULL);
+	g_autofree char *dir = g_strdup_printf("%s/run", top);
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", top, "tmpfs", 0, "size=256k,nr_inodes=100") < 0) {
+		g_test_skip("no file system can be mounted");
+		g_rmdir(top);
+		return;
+	}
+	g_assert_cmpint(g_mkdir(dir, 0700), ==, 0);
+	after_death_in(dir, "full");
+	g_assert_cmpint(umount2(top, MNT_DETACH), ==, 0);
+	g_rmdir(top);
+}
+
+/* The mark of a pause has its place before the guest runs, or the guest does not run. */
+static void test_no_mark(void)
+{
+	g_autofree char *path = NULL;
+	struct rs_error err = {0};
+	struct bed bed;
+
+	bed_init(&bed);
+	path = g_strdup_printf("%s/t.pause", bed.dir);
+	g_assert_cmpint(g_mkdir(path, 0700), ==, 0);
+	g_assert_cmpint(rs_qemu_create(&bed.config, &bed.target, &err), ==, -EISDIR);
+	g_assert_nonnull(strstr(err.message, "says that a guest is paused"));
+	g_assert_cmpint(g_rmdir(path), ==, 0);
+	bed_done(&bed);
 }
 
 /* The file names a process that is another one, or gone. */
@@ -627,5 +743,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/qemu/attach", test_attach);
 	g_test_add_func("/qemu/attach-paused", test_attach_paused);
 	g_test_add_func("/qemu/attach-other", test_attach_other);
+	g_test_add_func("/qemu/attach-stray", test_attach_stray);
+	g_test_add_func("/qemu/no-mark", test_no_mark);
+	g_test_add_func("/qemu/attach-full", test_attach_full);
 	return g_test_run();
 }
