@@ -90,7 +90,8 @@ class Coverage:
 
 def linked(tree, tests):
     """Name of a test -> the objects of the libraries that it links."""
-    objects = {path: names for path, names in symbols(tree.objects()).items() if names}
+    objects = symbols(tree.objects(), '--extern-only')
+    # Names that an object hides are local ones of the program.
     own = symbols([test.cmd[0] for test in tests if test.target])
     found = {}
     for test in tests:

@@ -38,15 +38,15 @@ def copy_tree(root, to):
             shutil.copy2(root / name, to / name)
 
 
-def symbols(paths):
-    """Path -> the functions and data that it defines for others."""
-    out = subprocess.run(['nm', '-A', '-P', '--defined-only', '--extern-only', *paths],
+def symbols(paths, *options):
+    """Path -> the functions and data that it defines. `options` of nm select them."""
+    out = subprocess.run(['nm', '-A', '-P', '--defined-only', *options, *paths],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     found = collections.defaultdict(set)
     for line in out.stdout.splitlines():
         path, _, rest = line.partition(': ')
         name, kind = rest.split()[:2]
-        if kind in 'TDBRC':
+        if kind in 'TDBRCtdbr':
             found[path].add(name)
     return found
 
