@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "qemu/gdbstub.h"
+#include "qemu/patience.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -16,6 +17,7 @@
 
 struct rs_gdb {
 	int fd;
+	pid_t pid;
 	int timeout_ms;
 	bool late; /* an answer did not come in time: nobody waits for another */
 	size_t in_at, in_size;
@@ -25,10 +27,12 @@ struct rs_gdb {
 
 static int wait_for(struct rs_gdb *gdb, short events, gint64 deadline, struct rs_error *err)
 {
+	struct rs_patience patience = rs_patience_new(gdb->pid, deadline);
 	struct pollfd pfd = {.fd = gdb->fd, .events = events};
-	gint64 left = deadline - g_get_monotonic_time();
-	int n = left > 0 ? poll(&pfd, 1, (int)((left + 999) / 1000)) : 0;
+	int n = 0, ms;
 
+	while (n == 0 && (ms = rs_patience_ms(&patience)) > 0)
+		n = poll(&pfd, 1, ms);
 	gdb->late |= n == 0;
 	if (n == 0)
 		return rs_error_set(err, ETIMEDOUT, "QEMU's gdb stub did not answer in time");
@@ -165,7 +169,8 @@ static int open_socket(const char *path, struct rs_error *err)
 	return fd;
 }
 
-int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct rs_error *err)
+int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **out,
+		   struct rs_error *err)
 {
 	int fd = open_socket(path, err);
 	struct rs_gdb *gdb;
@@ -175,6 +180,7 @@ int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct
 		return fd;
 	gdb = g_new0(struct rs_gdb, 1);
 	gdb->fd = fd;
+	gdb->pid = pid;
 	gdb->timeout_ms = timeout_ms;
 	rc = ask(gdb, "qAttached", err); /* any answer shows that the VM is stopped */
 	if (rc < 0) {

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The packet layer. It takes one byte and gives at most one token. The input is hostile: the parser
  * drops a bad packet and goes on with the next. */
@@ -52,10 +53,12 @@ struct rs_gdb_write {
 
 /*
  * Connects, which stops the VM, and waits until the stub answers. Each answer may take that long,
- * but once one did not come in time, nobody waits for another. After -ETIMEDOUT here the VM may
+ * but once one did not come in time, nobody waits for another. `pid`: QEMU's, which is not waited
+ * for that long if it has been stopped; 0: unknown. After -ETIMEDOUT here the VM may
  * still stop later.
  */
-int rs_gdb_connect(const char *path, int timeout_ms, struct rs_gdb **out, struct rs_error *err);
+int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **out,
+		   struct rs_error *err);
 
 /* Makes addresses guest-physical or not. Switch it off at the end: it outlasts the connection. */
 int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);

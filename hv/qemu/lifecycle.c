@@ -154,6 +154,7 @@ static int spawn_and_connect(struct rs_qemu *qemu, const struct rs_qemu_config *
 			    qemu, &qemu->qmp, err);
 	if (rc < 0)
 		return explain(qemu, rc, err);
+	rs_qmp_set_process(qemu->qmp, qemu->process.pid);
 	qemu->process.stderr_seen = lseek(qemu->process.stderr_fd, 0, SEEK_END);
 	return 0;
 }
@@ -244,6 +245,8 @@ static int reconnect(struct rs_qemu *qemu, pid_t pid, struct rs_error *err)
 	if (rc == 0)
 		rc = rs_qmp_connect(qemu->qmp_path, qemu->context, RS_QEMU_TIMEOUT_MS,
 				    rs_qemu_on_event, qemu, &qemu->qmp, err);
+	if (rc == 0)
+		rs_qmp_set_process(qemu->qmp, pid);
 	if (rc == 0)
 		rc = check_uuid(qemu, err);
 	if (rc == 0)

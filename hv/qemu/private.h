@@ -8,10 +8,14 @@
 
 #include "base/ticks.h"
 #include "qemu/gdbstub.h"
+#include "qemu/patience.h"
 #include "qemu/process.h"
 #include "qemu/qmp.h"
 
-/* For one answer. QEMU under load has taken 100 ms. While a session runs, others wait with us. */
+/*
+ * For one answer, while QEMU is at work (patience.h). Under load it has taken 100 ms. While a
+ * session runs, others wait with us.
+ */
 #define RS_QEMU_TIMEOUT_MS 10000
 #define RS_QEMU_PATIENCE_MS 5000
 
@@ -23,8 +27,9 @@ struct rs_qemu {
 	struct rs_qmp *qmp;
 	struct rs_gdb *gdb; /* connected while paused */
 	GMainContext *context;
-	GSource *watch;  /* the process's end */
-	GSource *killer; /* stop() gave it some time */
+	GSource *watch;              /* the process's end */
+	GSource *killer;             /* stop() gave it some time … */
+	struct rs_patience patience; /* … so much */
 	GSource *trimmer;
 	GSource *freer; /* lets a VM run on that we left paused */
 

@@ -13,6 +13,7 @@
 
 #define KILL_AFTER_MS 3000
 #define KILL_SILENT_MS 300
+#define KILLER_LOOK_MS 50
 #define FREE_AGAIN_US 50000
 
 /* ---- events of QEMU ---- */
@@ -253,7 +254,8 @@ static int q_start(struct rs_target *target, struct rs_error *err)
 static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 {
 	bool running = false;
-	int rc = rs_gdb_connect(qemu->gdb_path, RS_QEMU_PATIENCE_MS, &qemu->gdb, err);
+	int rc = rs_gdb_connect(qemu->gdb_path, qemu->process.pid, RS_QEMU_PATIENCE_MS, &qemu->gdb,
+				err);
 
 	if (rc == -ETIMEDOUT) {
 		/* A later look at this connection will stop a VM that runs, though we have closed
@@ -495,10 +497,12 @@ static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *e
 	return rs_qmp_post(qemu->qmp, "inject-nmi", err);
 }
 
-static gboolean on_patience_ended(gpointer data)
+static gboolean on_killer(gpointer data)
 {
 	struct rs_qemu *qemu = data;
 
+	if (rs_patience_ms(&qemu->patience) > 0)
+		return G_SOURCE_CONTINUE;
 	rs_qemu_process_kill(&qemu->process);
 	return G_SOURCE_REMOVE;
 }
@@ -506,15 +510,18 @@ static gboolean on_patience_ended(gpointer data)
 static void q_stop(struct rs_target *target, const char *why)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
+	gint64 patience_ms;
 
 	if (qemu->ended || qemu->killed_why)
 		return;
 	qemu->killed_why = g_strdup(why ? why : "stopped");
 	if (rs_qmp_post(qemu->qmp, "quit", NULL) < 0)
 		kill(qemu->process.pid, SIGTERM);
-	qemu->killer =
-		g_timeout_source_new(rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : KILL_AFTER_MS);
-	g_source_set_callback(qemu->killer, on_patience_ended, qemu, NULL);
+	patience_ms = rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : KILL_AFTER_MS;
+	qemu->patience =
+		rs_patience_new(qemu->process.pid, g_get_monotonic_time() + patience_ms * 1000);
+	qemu->killer = g_timeout_source_new(KILLER_LOOK_MS);
+	g_source_set_callback(qemu->killer, on_killer, qemu, NULL);
 	g_source_attach(qemu->killer, qemu->context);
 }
 

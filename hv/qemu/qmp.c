@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "qemu/qmp.h"
+#include "qemu/patience.h"
 
 #include <errno.h>
 #include <gio/gunixsocketaddress.h>
@@ -13,6 +14,7 @@ struct rs_qmp {
 	GMainContext *context;
 	GSource *source;
 	GByteArray *in;  /* an unfinished line */
+	pid_t pid;       /* the peer's, 0: unknown */
 	bool discarding; /* drop the rest of a line that was too long */
 	bool greeted, closed;
 	bool silent;    /* it owes an answer, and has said nothing since that was late */
@@ -163,10 +165,14 @@ static gboolean on_readable(GSocket *socket, GIOCondition condition, gpointer da
 static int wait_for(struct rs_qmp *qmp, GIOCondition condition, gint64 deadline,
 		    struct rs_error *err)
 {
-	g_autoptr(GError) error = NULL;
-	gint64 left = deadline - g_get_monotonic_time();
+	struct rs_patience patience = rs_patience_new(qmp->pid, deadline);
+	bool ready = false;
+	int ms;
 
-	if (left <= 0 || !g_socket_condition_timed_wait(qmp->socket, condition, left, NULL, &error))
+	while (!ready && (ms = rs_patience_ms(&patience)) > 0)
+		ready = g_socket_condition_timed_wait(qmp->socket, condition, (gint64)ms * 1000,
+						      NULL, NULL);
+	if (!ready)
 		return rs_error_set(err, ETIMEDOUT,
 				    "QEMU did not answer on its QMP socket in time");
 	return 0;
@@ -361,6 +367,11 @@ int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_q
 	}
 	*out = qmp;
 	return 0;
+}
+
+void rs_qmp_set_process(struct rs_qmp *qmp, pid_t pid)
+{
+	qmp->pid = pid;
 }
 
 void rs_qmp_drain(struct rs_qmp *qmp)

@@ -36,6 +36,9 @@ typedef void (*rs_qmp_event_fn)(void *data, const char *event, JsonObject *paylo
 int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_qmp_event_fn event,
 		   void *data, struct rs_qmp **out, struct rs_error *err);
 
+/* Says which process answers. If it has been stopped, nobody waits long for it. */
+void rs_qmp_set_process(struct rs_qmp *qmp, pid_t pid);
+
 /*
  * Carries out one command and waits for its answer. Takes over `arguments` (may be NULL). `reply`
  * (may be NULL) gets the "return" member; free it with json_node_unref(). -ETIMEDOUT: no answer

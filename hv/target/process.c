@@ -23,16 +23,38 @@ uint64_t rs_process_start_time(pid_t pid)
 	return start;
 }
 
-bool rs_process_task_ended(pid_t tid)
+/* The thread's state as proc(5) names it; 0: there is no such thread. */
+static char state_of(pid_t tid)
 {
-	char path[64], *text = NULL, *state;
-	bool ended = true;
+	char path[64], *text = NULL, *name_end, state = 0;
 
 	g_snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	if (g_file_get_contents(path, &text, NULL, NULL) && (state = strrchr(text, ')')))
-		ended = state[1] != ' ' || state[2] == 'Z' || state[2] == 'X';
+	if (g_file_get_contents(path, &text, NULL, NULL) && (name_end = strrchr(text, ')')) &&
+	    name_end[1] == ' ')
+		state = name_end[2];
 	g_free(text);
-	return ended;
+	return state;
+}
+
+bool rs_process_task_ended(pid_t tid)
+{
+	char state = state_of(tid);
+
+	return !state || state == 'Z' || state == 'X';
+}
+
+bool rs_process_task_activity(pid_t tid, char *state, uint64_t *ran_ns)
+{
+	char path[64], *text = NULL;
+
+	*state = state_of(tid);
+	*ran_ns = 0;
+	/* Without this file, which a kernel may lack, a thread that ran unseen seems asleep. */
+	g_snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		*ran_ns = g_ascii_strtoull(text, NULL, 10);
+	g_free(text);
+	return *state && *state != 'Z' && *state != 'X';
 }
 
 pid_t rs_process_living_task(pid_t pid)

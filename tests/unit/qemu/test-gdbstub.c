@@ -57,7 +57,7 @@ static int connect_to(const char *bytes, size_t size, bool hang_up, int timeout)
 	int rc;
 
 	peer_start(&peer, bytes, size, hang_up);
-	rc = rs_gdb_connect(peer.path, timeout, &gdb, &err);
+	rc = rs_gdb_connect(peer.path, 0, timeout, &gdb, &err);
 	if (rc < 0)
 		g_assert_cmpstr(err.message, !=, "");
 	rs_gdb_close(gdb, false, NULL);
@@ -70,7 +70,7 @@ static void test_hostile_peer(void)
 	g_autoptr(GString) strays = g_string_new(NULL);
 	struct rs_gdb *gdb = NULL;
 
-	g_assert_cmpint(rs_gdb_connect("/nonexistent/x", 100, &gdb, NULL), ==, -ENOENT);
+	g_assert_cmpint(rs_gdb_connect("/nonexistent/x", 0, 100, &gdb, NULL), ==, -ENOENT);
 	g_assert_cmpint(connect_to("+$1#31", 6, false, 2000), ==, 0);
 	g_assert_cmpint(connect_to("+$T02thread:01;#04$1#31", 23, false, 2000), ==, 0);
 	g_assert_cmpint(connect_to("", 0, true, 2000), ==, -EPIPE);
@@ -91,7 +91,7 @@ static void test_bad_answers(void)
 	struct peer peer;
 
 	peer_start(&peer, answers, sizeof(answers) - 1, false);
-	g_assert_cmpint(rs_gdb_connect(peer.path, 2000, &gdb, NULL), ==, 0);
+	g_assert_cmpint(rs_gdb_connect(peer.path, 0, 2000, &gdb, NULL), ==, 0);
 	g_assert_cmpint(rs_gdb_write(gdb, two, 1, bad, NULL), ==, -EPROTO);
 	g_assert_cmpint(rs_gdb_write(gdb, two, 2, bad, NULL), ==, 0); /* OK, then E22 */
 	g_assert_true(!bad[0] && bad[1]);

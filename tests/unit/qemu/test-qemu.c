@@ -287,6 +287,38 @@ static void test_silent(void)
 	g_assert_cmpint(bed.end.reason, ==, RS_END_KILLED);
 }
 
+static gpointer wake_later(gpointer pid)
+{
+	g_usleep(4 * G_USEC_PER_SEC);
+	kill(GPOINTER_TO_INT(pid), SIGCONT);
+	return NULL;
+}
+
+/* A QEMU that has been stopped is given up before it could go on: others wait with us. */
+static void test_stopped(void)
+{
+	struct rs_error err = {0};
+	GThread *waker;
+	struct bed bed;
+
+	bed_start(&bed);
+	wait_moves(&bed);
+	kill(bed.target->pid, SIGSTOP);
+	waker = g_thread_new("waker", wake_later, GINT_TO_POINTER(bed.target->pid));
+	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, -ETIMEDOUT);
+	g_thread_join(waker);
+	wait_moves(&bed);
+	/* The same on the other socket, once QEMU has answered there. */
+	while (bed.target->ops->pause(bed.target, &err) == -EAGAIN)
+		g_main_context_iteration(NULL, FALSE);
+	g_assert_cmpint(bed.target->ops->resume(bed.target, &err), ==, 0);
+	kill(bed.target->pid, SIGSTOP);
+	waker = g_thread_new("waker", wake_later, GINT_TO_POINTER(bed.target->pid));
+	g_assert_cmpint(bed.target->ops->start(bed.target, &err), ==, -ETIMEDOUT);
+	g_thread_join(waker);
+	bed_done(&bed);
+}
+
 static void nudge_until(struct bed *bed, uint32_t nmis)
 {
 	gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
@@ -735,6 +767,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/qemu/patch", test_patch);
 	g_test_add_func("/qemu/nudge", test_nudge);
 	g_test_add_func("/qemu/silent", test_silent);
+	g_test_add_func("/qemu/stopped", test_stopped);
 	g_test_add_func("/qemu/user-pause", test_user_pause);
 	g_test_add_func("/qemu/trim", test_trim);
 	g_test_add_func("/qemu/ends", test_ends);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "qemu/patience.h"
+
+#include "target/process.h"
+
+#define LOOK_MS 50
+#define STOPS_MAX 2u         /* a debugger stops it for a moment */
+#define ASLEEP_MAX_US 800000 /* a main thread that owes an answer has no reason to sleep so long */
+
+struct rs_patience rs_patience_new(pid_t pid, gint64 deadline)
+{
+	return (struct rs_patience){
+		.pid = pid, .deadline = deadline, .asleep_since = g_get_monotonic_time()};
+}
+
+/* Whether it may still answer. */
+static bool look(struct rs_patience *patience, gint64 now)
+{
+	char state;
+	uint64_t ran;
+
+	if (!rs_process_task_activity(patience->pid, &state, &ran))
+		return true; /* it has ended, which its socket tells */
+	patience->stops = state == 'T' || state == 't' ? patience->stops + 1 : 0;
+	if (state == 'R' || ran != patience->ran_ns)
+		patience->asleep_since = now;
+	patience->ran_ns = ran;
+	return patience->stops < STOPS_MAX && now - patience->asleep_since < ASLEEP_MAX_US;
+}
+
+int rs_patience_ms(struct rs_patience *patience)
+{
+	gint64 now = g_get_monotonic_time(), left = patience->deadline - now;
+
+	if (left <= 0)
+		return 0;
+	left = (left + 999) / 1000;
+	if (patience->pid <= 0)
+		return (int)MIN(left, G_MAXINT);
+	return look(patience, now) ? (int)MIN(left, LOOK_MS) : 0;
+}
