@@ -192,15 +192,14 @@ int rs_rundir_claim_free(const char *wish, struct rs_rundir_claim **out, struct 
 {
 	for (unsigned int n = 1; n < 10000; n++) {
 		g_autofree char *name = n == 1 ? g_strdup(wish) : g_strdup_printf("%s-%u", wish, n);
-		g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
+		g_autoptr(RsTraceRundirEntry) old = rs_trace_rundir_find(name, NULL);
+		g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_entry_new(name);
 		struct rs_error why;
 		int ret;
 
 		/* The name of a lost session is kept for `attach`. */
-		if (entry && (entry->live || rs_trace_rundir_entry_lost(entry)))
+		if (old && (old->live || rs_trace_rundir_entry_lost(old)))
 			continue;
-		if (!entry)
-			entry = rs_trace_rundir_entry_new(name);
 		ret = rs_rundir_claim(entry, out, &why);
 		/* Another session may have taken it since we looked. */
 		if (ret != -EEXIST) {

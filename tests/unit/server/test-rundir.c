@@ -112,6 +112,30 @@ static void test_dead(void)
 	rs_rundir_release(claim, false);
 }
 
+/* A name that a dead session has left is free. Nothing of that session goes over to the new one. */
+static void test_dead_free(void)
+{
+	g_autoptr(RsTraceRundirEntry) entry = make("f", NULL);
+	struct rs_rundir_claim *claim;
+	RsTraceRundirEntry *found;
+	struct rs_error err = {0};
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		_exit(rs_rundir_claim(entry, &claim, &err) ? 1 : 0);
+	}
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+	g_assert_cmpint(rs_rundir_claim_free("f", &claim, &err), ==, 0);
+	g_assert_cmpstr(rs_rundir_claim_name(claim), ==, "f");
+	found = rs_trace_rundir_find("f", NULL);
+	g_assert_true(found->live);
+	g_assert_cmpuint(found->sources->len, ==, 0);
+	rs_trace_rundir_entry_free(found);
+	rs_rundir_release(claim, false);
+}
+
 static gpointer claim_one(gpointer data)
 {
 	struct rs_rundir_claim *claim = NULL;
@@ -213,6 +237,7 @@ int main(int argc, char **argv)
 	ours = g_build_filename(dir, "ringside", NULL);
 	g_test_add_func("/server/rundir/claim", test_claim);
 	g_test_add_func("/server/rundir/dead", test_dead);
+	g_test_add_func("/server/rundir/dead-free", test_dead_free);
 	g_test_add_func("/server/rundir/crowd", test_crowd);
 	g_test_add_func("/server/rundir/journals", test_journals);
 	g_test_add_func("/server/rundir/bad-files", test_bad_files);
