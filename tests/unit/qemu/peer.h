@@ -20,6 +20,7 @@ struct peer {
 	const char *bytes;
 	size_t size;
 	bool hang_up; /* after the bytes */
+	int deaf;     /* atomic: it reads nothing more after the bytes */
 };
 
 static void *peer_run(void *data)
@@ -36,8 +37,10 @@ static void *peer_run(void *data)
 			break;
 		at += n ? (size_t)n : 1;
 	}
-	while (!peer->hang_up && read(fd, buffer, sizeof(buffer)) > 0)
-		;
+	do {
+		while (g_atomic_int_get(&peer->deaf))
+			g_usleep(1000);
+	} while (!peer->hang_up && read(fd, buffer, sizeof(buffer)) > 0);
 	close(fd);
 	return NULL;
 }

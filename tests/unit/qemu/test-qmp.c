@@ -115,6 +115,27 @@ static void test_post_to_nobody(void)
 	peer_stop(&peer);
 }
 
+/* A peer that has not read for so long that it cannot be asked is silent. */
+static void test_deaf(void)
+{
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+	int rc = 0;
+
+	g_assert_cmpint(connect_to(&peer, READY, strlen(READY), false, &qmp), ==, 0);
+	g_atomic_int_set(&peer.deaf, 1);
+	while (rc == 0)
+		rc = rs_qmp_post(qmp, "inject-nmi", NULL);
+	g_assert_cmpint(rc, ==, -EAGAIN);
+	g_assert_false(rs_qmp_is_silent(qmp));
+	rs_qmp_doubt(qmp);
+	g_assert_true(rs_qmp_is_silent(qmp));
+	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 500, NULL, NULL), ==, -EAGAIN);
+	g_atomic_int_set(&peer.deaf, 0);
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
 /* Nesting that would overflow a recursive parser's stack, and a line without end. */
 static void test_bombs(void)
 {
@@ -161,6 +182,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/qmp/answers", test_answers);
 	g_test_add_func("/qmp/post", test_post);
 	g_test_add_func("/qmp/post-to-nobody", test_post_to_nobody);
+	g_test_add_func("/qmp/deaf", test_deaf);
 	g_test_add_func("/qmp/bombs", test_bombs);
 	g_test_add_func("/qmp/from-context", test_from_context);
 	return g_test_run();
