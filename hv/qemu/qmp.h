@@ -4,7 +4,7 @@
  *
  * Caller: hv/qemu. Thread: that of the GMainContext given at connect. Trust: a guest may have taken
  * over QEMU. So the length and the nesting of a line are bounded before it is parsed. An invalid
- * line is counted and ignored.
+ * line is counted and ignored. After some lines that are no JSON at all the connection is closed.
  *
  * Errors: -ENOENT/-ECONNREFUSED nobody listens; -ETIMEDOUT no answer in time (QMP serves one client
  * at a time); -EPIPE the peer has closed; -EREMOTEIO QEMU refused the command, and the message is

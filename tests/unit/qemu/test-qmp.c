@@ -156,6 +156,26 @@ static void test_bombs(void)
 	peer_stop(&peer);
 }
 
+/* What json-glib makes of such a line is not all freed, so nobody may say it without end. */
+static void test_garbage(void)
+{
+	g_autoptr(GString) bytes = g_string_new(READY);
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+
+	for (int i = 0; i < 15; i++)
+		g_string_append(bytes, "no JSON\n");
+	g_string_append(bytes, "\1{\"return\": {}, \"id\": 2}\n"
+			       "\1no JSON\n{\"return\": {}, \"id\": 3}\n{\"event\": \"STOP\"}\n");
+	g_assert_cmpint(connect_to(&peer, bytes->str, bytes->len, false, &qmp), ==, 0);
+	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
+	g_assert_cmpint(rs_qmp_call(qmp, "b", NULL, 5000, NULL, NULL), ==, -EPIPE);
+	rs_qmp_drain(qmp);
+	g_assert_cmpstr(seen->str, ==, "closed ");
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
 static void test_from_context(void)
 {
 	static const char bytes[] = READY "{\"event\": \"SHUTDOWN\", \"data\": {}}\n";
@@ -184,6 +204,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/qmp/post-to-nobody", test_post_to_nobody);
 	g_test_add_func("/qmp/deaf", test_deaf);
 	g_test_add_func("/qmp/bombs", test_bombs);
+	g_test_add_func("/qmp/garbage", test_garbage);
 	g_test_add_func("/qmp/from-context", test_from_context);
 	return g_test_run();
 }
