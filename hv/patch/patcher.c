@@ -298,6 +298,11 @@ static uint32_t find_leaving(const struct rs_patcher *patcher)
 	return 0;
 }
 
+bool rs_patcher_leaving(const struct rs_patcher *patcher)
+{
+	return find_leaving(patcher) != 0;
+}
+
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err)
 {
 	int ret = rs_patcher_leave(patcher, provider, err);

@@ -95,6 +95,8 @@ int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, st
  */
 int rs_patcher_leave(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);
 bool rs_patcher_knows(const struct rs_patcher *patcher, uint32_t provider);
+/* Whether some provider leaves. */
+bool rs_patcher_leaving(const struct rs_patcher *patcher);
 
 /* The text is gone (reboot, execve). Forgets providers, sites and wishes; clears the journal. */
 void rs_patcher_forget(struct rs_patcher *patcher);

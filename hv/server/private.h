@@ -18,6 +18,7 @@ struct rs_server {
 	struct rs_peers *peers;
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	GArray *bonds;            /* owners whose wishes end with a connection */
+	GPtrArray *late;          /* answers that wait until sites are patched */
 	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at;
 	uint32_t generation;
@@ -33,6 +34,9 @@ bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocati
 /* wishes.c */
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
+GPtrArray *rs_server_late_new(void);
+/* Gives the answers that wait. `problems`: further ones, for each of them; NULL: none. */
+void rs_server_settle(struct rs_server *server, const GPtrArray *problems);
 /* A connection has closed: ends the wishes that are bound to it. */
 void rs_server_end_bonds(struct rs_server *server, GDBusConnection *connection);
 

@@ -448,6 +448,11 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 		      false);
 }
 
+static void on_settled(void *data, const GPtrArray *problems)
+{
+	rs_server_settle(data, problems);
+}
+
 /* ---- peers ---- */
 
 static bool on_joined(void *data, GDBusConnection *connection)
@@ -510,13 +515,17 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	rs_trace_session_error_quark();
 	server->session = session;
 	server->bonds = rs_server_bonds_new();
+	server->late = rs_server_late_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
 	rs_dbus_session1_set_version(server->skeleton, RS_VERSION);
 	update_properties(server);
 	connect_methods(server);
-	server->listener = (struct rs_session_listener){
-		.data = server, .changed = on_changed, .hello = on_hello, .ended = on_ended};
+	server->listener = (struct rs_session_listener){.data = server,
+							.changed = on_changed,
+							.hello = on_hello,
+							.settled = on_settled,
+							.ended = on_ended};
 	rs_session_add_listener(session, &server->listener);
 	ret = rs_peers_create(path, &peers, &server->peers, err);
 	if (ret) {
@@ -533,11 +542,13 @@ void rs_server_destroy(struct rs_server *server)
 		return;
 	rs_session_remove_listener(server->session, &server->listener);
 	drop_later(server);
+	rs_server_settle(server, NULL);
 	g_dbus_interface_skeleton_flush(G_DBUS_INTERFACE_SKELETON(server->skeleton));
 	rs_peers_destroy(server->peers);
 	if (g_dbus_interface_skeleton_get_connection(G_DBUS_INTERFACE_SKELETON(server->skeleton)))
 		g_dbus_interface_skeleton_unexport(G_DBUS_INTERFACE_SKELETON(server->skeleton));
 	g_array_unref(server->bonds);
+	g_ptr_array_unref(server->late);
 	g_object_unref(server->skeleton);
 	g_free(server);
 }

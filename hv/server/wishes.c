@@ -144,22 +144,71 @@ typedef void (*complete_fn)(RsDBusSession1 *object, GDBusMethodInvocation *invoc
 			    guint touched, gboolean pending, const char *const *problems,
 			    GVariant *more);
 
+static void give(struct rs_server *server, GDBusMethodInvocation *invocation,
+		 const struct rs_session_result *result, complete_fn complete)
+{
+	g_auto(GStrv) problems = to_strv(result->problems);
+
+	complete(server->skeleton, invocation, result->touched, result->pending,
+		 (const char *const *)problems, rs_row_result(result));
+}
+
+struct late {
+	GDBusMethodInvocation *invocation; /* until it is answered */
+	struct rs_session_result result;
+	complete_fn complete;
+};
+
+static void late_free(gpointer data)
+{
+	struct late *late = data;
+
+	rs_session_result_clear(&late->result);
+	g_free(late);
+}
+
+GPtrArray *rs_server_late_new(void)
+{
+	return g_ptr_array_new_with_free_func(late_free);
+}
+
+void rs_server_settle(struct rs_server *server, const GPtrArray *problems)
+{
+	g_autoptr(GPtrArray) all = server->late;
+
+	server->late = rs_server_late_new();
+	for (guint i = 0; i < all->len; i++) {
+		struct late *late = all->pdata[i];
+		struct rs_session_result *result = &late->result;
+
+		if (!result->problems)
+			result->problems = g_ptr_array_new_with_free_func(g_free);
+		for (guint k = 0; problems && k < problems->len; k++)
+			g_ptr_array_add(result->problems, g_strdup(problems->pdata[k]));
+		give(server, late->invocation, result, late->complete);
+	}
+}
+
 /* `ret`: what the session said. */
 static void answer(struct rs_server *server, GDBusMethodInvocation *invocation,
 		   const struct asks *asks, int ret, struct rs_session_result *result,
 		   const struct rs_error *err, complete_fn complete)
 {
-	g_auto(GStrv) problems = NULL;
+	struct late *late;
 
 	if (ret) {
 		rs_server_give_error(invocation, err);
 		return;
 	}
 	keep_promise(server, invocation, asks);
-	problems = to_strv(result->problems);
-	complete(server->skeleton, invocation, result->touched, result->pending,
-		 (const char *const *)problems, rs_row_result(result));
-	rs_session_result_clear(result);
+	if (!result->later) {
+		give(server, invocation, result, complete);
+		rs_session_result_clear(result);
+		return;
+	}
+	late = g_new0(struct late, 1);
+	*late = (struct late){invocation, *result, complete};
+	g_ptr_array_add(server->late, late);
 }
 
 static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,

@@ -9,8 +9,9 @@
 /* For what somebody in the guest waits. */
 enum wait_for {
 	NOTHING,
-	CHANGE, /* of the generation */
-	LOOK,   /* at all that it has described */
+	CHANGE,  /* of the generation */
+	LOOK,    /* at all that it has described */
+	PATCHED, /* until sites are patched as it asked */
 };
 
 struct wait {
@@ -18,6 +19,7 @@ struct wait {
 	struct rs_ticket ticket;
 	uint32_t number; /* LOOK: RS_HCALL_*, and the slot that it is about */
 	uint64_t slot;
+	uint64_t value; /* PATCHED: of the answer */
 };
 
 struct rs_requests {
@@ -93,6 +95,16 @@ bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request
 	return false;
 }
 
+bool rs_source_wait_patched(struct rs_source *source, const struct rs_ticket *ticket,
+			    const struct rs_hcall_response *response)
+{
+	if (!source->patching || response->result)
+		return true;
+	source->requests->waits[ticket->slot] =
+		(struct wait){.what = PATCHED, .ticket = *ticket, .value = response->values[0]};
+	return false;
+}
+
 int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
 		     const struct rs_hcall_response *response)
 {
@@ -120,7 +132,7 @@ static void answer_waits(struct rs_source *source, enum wait_for what, uint64_t 
 		if (what == LOOK)
 			rs_source_answer_look(source, wait->number, wait->slot, &response);
 		else
-			response.values[0] = generation;
+			response.values[0] = what == PATCHED ? wait->value : generation;
 		rs_source_answer(source, &wait->ticket, &response);
 	}
 }
@@ -134,6 +146,8 @@ void rs_source_looked(struct rs_source *source)
 {
 	if (!source->unfinished)
 		answer_waits(source, LOOK, 0);
+	if (!source->patching)
+		answer_waits(source, PATCHED, 0);
 }
 
 void rs_source_refuse_requests(struct rs_source *source)

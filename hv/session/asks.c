@@ -254,6 +254,7 @@ static int do_ask(struct rs_session *session, const struct asker *asker, const s
 		return ret;
 	add_rule(session, asker, ask, refs->len > 0);
 	result->pending = !refs->len;
+	result->later = session->unsettled;
 	rs_session_say_changed(session);
 	return 0;
 }

@@ -116,6 +116,10 @@ static gboolean take_provider(guint slot, const struct rs_provider *entry, const
 	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
+	if (entry->state == RS_PROVIDER_LIVE && rs_source_sites_leaving(source, slot)) {
+		source->unfinished = true;
+		return FALSE;
+	}
 	take_descriptors(source, slot, entry, descs, size);
 	*known = *entry;
 	if (known->state == RS_PROVIDER_LIVE && known->last_boot != source->info.boot)
@@ -150,13 +154,23 @@ static void greet(struct rs_source *source)
 
 void rs_source_refresh(struct rs_source *source)
 {
-	bool fresh, changed, read;
+	bool fresh, changed, read, bad;
 
-	source->unfinished = false;
-	if (read_info(source, &fresh))
+	/* The target has ended while its text was written. */
+	if (source->stepping)
 		return;
-	if (fresh)
+	source->unfinished = false;
+	bad = read_info(source, &fresh);
+	if (!bad && fresh)
 		greet(source);
+	/* Neither that nor what the guest describes may hold up the other for ever. */
+	if (source->patching)
+		rs_source_sites_patch_on(source, true);
+	if (bad) {
+		source->unfinished = source->patching;
+		rs_session_say_settled(source->session);
+		return;
+	}
 	read = source->reading && rs_source_sites_read_on(source);
 	changed = read_providers(source) || read;
 	source->unfinished |= source->reading != 0;
@@ -169,5 +183,9 @@ void rs_source_refresh(struct rs_source *source)
 		rs_rules_apply(source);
 	if (changed || fresh)
 		rs_session_say_changed(source->session);
+	if (source->patching && !rs_session_turn_over(source->session))
+		rs_source_sites_patch_on(source, false);
+	source->unfinished |= source->patching;
+	rs_session_say_settled(source->session);
 	rs_source_looked(source);
 }

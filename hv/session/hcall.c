@@ -133,7 +133,8 @@ static bool provider_changed(struct rs_source *source, const struct rs_hcall_req
 	if (!comes && is_seen(source, slot, true)) {
 		rs_source_provider_left(source, (uint32_t)slot);
 		rs_session_say_changed(source->session);
-		return true;
+		source->unfinished |= source->patching;
+		return !source->patching || rs_source_wait_look(source, request, ticket, response);
 	}
 	return look(source, request, ticket, response);
 }
@@ -168,7 +169,7 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 	case RS_HCALL_ENABLE:
 	case RS_HCALL_DISABLE:
 		switch_events(source, request, response);
-		break;
+		return rs_source_wait_patched(source, ticket, response);
 	case RS_HCALL_SET_FILTER:
 		set_filter(source, request, response);
 		break;

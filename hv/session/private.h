@@ -105,8 +105,11 @@ struct rs_source {
 	gint64 mailbox_busy_until; /* monotonic, us */
 	gint64 refresh_at;         /* likewise: when to look at its tables again */
 
-	uint32_t reading; /* 1 + slot of the provider whose sites are being read; 0: none */
-	size_t left_out;  /* of its sites so far */
+	uint32_t reading;  /* 1 + slot of the provider whose sites are being read; 0: none */
+	size_t left_out;   /* of its sites so far */
+	bool patching;     /* sites are still to be patched as was asked for */
+	size_t patch_told; /* of these, so many were refused */
+	bool stepping;     /* the patcher is at work: do not call it */
 
 	bool started, hello;
 	bool unfinished;   /* its turn ended within the last look at its table */
@@ -137,6 +140,8 @@ struct rs_session {
 	gint64 said_at;             /* when say_credit was last earned */
 	uint32_t say_credit;        /* messages that may be told now */
 	uint64_t unsaid;            /* messages left out since the last one told */
+	GPtrArray *late;            /* of char *: problems of requests that are not settled */
+	bool unsettled;             /* some source is or was patching: `settled` is to be told */
 	bool started;
 	bool paused; /* by hand */
 	bool detached;
@@ -169,6 +174,8 @@ bool rs_session_over(const struct rs_session *session); /* all sources that we s
 #define RS_WORK_FILTER 8u     /* a byte of an expression is compiled for an event */
 #define RS_WORK_SITE 40u      /* an entry of a list of sites, or the text of a site */
 #define RS_WORK_PATCH 80u     /* a site is switched; a look at one that is right counts 1 */
+/* The next turn begins at once. */
+void rs_session_hurry(struct rs_session *session);
 void rs_session_begin_turn(struct rs_session *session);
 void rs_session_work(struct rs_session *session, uint64_t work);
 bool rs_session_turn_over(const struct rs_session *session);
@@ -203,6 +210,10 @@ int rs_source_result(const struct rs_source *source, int ret, struct rs_error *e
 void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
+/* A problem of a request whose sites are still being patched. */
+void rs_source_say_late(struct rs_source *source, const char *line);
+/* Tells that all requests are settled, if that is new. */
+void rs_session_say_settled(struct rs_session *session);
 void rs_session_say_doorbell(struct rs_session *session);
 void rs_source_say_added(struct rs_source *source);
 void rs_source_say_gone(struct rs_source *source);
@@ -306,14 +317,22 @@ int rs_source_sites_add(struct rs_source *source, uint32_t slot, const struct rs
 			struct rs_error *err);
 /* Reads on until the turn is over. True: all sites are read. */
 bool rs_source_sites_read_on(struct rs_source *source);
+/*
+ * A provider goes. If it has many sites, their text is restored in the next turns; until then
+ * rs_source_sites_leaving() says so, and source->patching.
+ */
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot);
+bool rs_source_sites_leaving(struct rs_source *source, uint32_t slot);
+/* While source->patching: goes on by one step, or until the turn is over. */
+void rs_source_sites_patch_on(struct rs_source *source, bool once);
 /* To be called now and then: text that a provider left patched is tried again. */
 void rs_source_sites_tend(struct rs_source *source);
 /* Once all events are off. -EIO: some text is still patched. */
 int rs_source_sites_restore(struct rs_source *source, struct rs_error *err);
 void rs_source_sites_reset(struct rs_source *source);
 /*
- * Patches the sites of `count` events in one batch. `problems` (may be NULL) gets one line for each
+ * Patches the sites of `count` events, until the turn is over; then source->patching says that the
+ * next turns go on with it. `problems` (may be NULL) gets one line for each
  * refused site, which is no failure. When events go on, that includes sites that were left out when
  * their provider came.
  */
@@ -352,6 +371,9 @@ bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_requ
 /* Answers once all that the guest has described by now is looked at; as rs_source_serve(). */
 bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request *request,
 			 const struct rs_ticket *ticket, struct rs_hcall_response *response);
+/* Answers once source->patching is over; as rs_source_serve(). */
+bool rs_source_wait_patched(struct rs_source *source, const struct rs_ticket *ticket,
+			    const struct rs_hcall_response *response);
 /* A look has ended: answers those who wait for it, if it saw everything. */
 void rs_source_looked(struct rs_source *source);
 /* Refuses all requests that are not answered yet, since nobody will answer them. */

@@ -15,6 +15,13 @@
 
 /* ---- the timer: mailboxes, and a look at what the guests have published ---- */
 
+void rs_session_hurry(struct rs_session *session)
+{
+	session->unsettled = true;
+	if (session->timer)
+		g_source_set_ready_time(session->timer, 0);
+}
+
 void rs_session_begin_turn(struct rs_session *session)
 {
 	session->work = 0;
@@ -47,9 +54,9 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 
 	if (mailboxes && (rs_source_poll_mailboxes(source) || !source->hello))
 		source->mailbox_busy_until = now + BUSY_US;
-	if (!source->ended && (source->unfinished || now >= source->refresh_at))
+	if (!source->ended && (source->unfinished || source->patching || now >= source->refresh_at))
 		look_at(source, now);
-	if (source->unfinished)
+	if (source->unfinished || source->patching)
 		return 0;
 	if (!mailboxes)
 		return POLL_REFRESH_MS;
@@ -186,6 +193,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->owners = rs_owners_new();
 	session->memories = g_ptr_array_new_with_free_func(rs_session_free_memory);
 	session->listeners = g_ptr_array_new();
+	session->late = g_ptr_array_new_with_free_func(g_free);
 	*out = session;
 	return 0;
 }
@@ -237,6 +245,7 @@ int rs_session_detach(struct rs_session *session, struct rs_error *err)
 		ret = ret ? ret : failed;
 	}
 	session->detached = true;
+	rs_session_say_settled(session);
 	return ret;
 }
 
@@ -264,6 +273,7 @@ void rs_session_destroy(struct rs_session *session)
 	rs_owners_free(session->owners);
 	g_hash_table_unref(session->names);
 	g_ptr_array_unref(session->listeners);
+	g_ptr_array_unref(session->late);
 	g_main_context_unref(session->context);
 	g_free(session->name);
 	g_free(session);

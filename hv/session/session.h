@@ -98,6 +98,11 @@ struct rs_session_listener {
 	 */
 	void (*failed)(void *data, const struct rs_error *err);
 	void (*doorbell)(void *data);
+	/*
+	 * All sites are patched as they were asked for, of all requests whose result said `later`.
+	 * `problems`: of char *, further lines as in a result.
+	 */
+	void (*settled)(void *data, const GPtrArray *problems);
 	/* A source's target has ended; the session too if rs_session_end() says so. */
 	void (*ended)(void *data, struct rs_source *source, const struct rs_target_end *end);
 };
@@ -108,7 +113,12 @@ struct rs_session_listener {
  */
 struct rs_session_result {
 	uint32_t touched; /* events that matched, in sources where it was carried out */
-	bool pending;     /* no event matched, but no agent has reported yet: kept as a rule */
+	/*
+	 * Very many sites are patched in several turns of the loop, as far as they can be. They, or
+	 * those of an earlier request, are not yet all done: the listener's `settled` follows.
+	 */
+	bool later;
+	bool pending; /* no event matched, but no agent has reported yet: kept as a rule */
 	/*
 	 * Of char *, NULL: none; owned by the caller. A line for each source in which it failed,
 	 * and for each site that was refused or, after it went off, may still be patched. Where

@@ -55,9 +55,15 @@ static void tell_more(struct rs_source *source, size_t count, const char *what, 
 		     problems);
 }
 
+/* What was not done with the sites of an event: it goes on, or off. */
+static const char *not_done(const struct event_state *state)
+{
+	return !state || state->on ? "refused" : "not put back";
+}
+
 /*
  * The refusals of the last step: a note on each one's event, a line for the caller of the first
- * few. `told` before. `what` was done with the sites.
+ * few. `told` before. `what` was done with the sites; NULL: it depends on the event.
  */
 static void tell_refusals(struct rs_source *source, size_t told, const char *what,
 			  GPtrArray *problems)
@@ -67,10 +73,10 @@ static void tell_refusals(struct rs_source *source, size_t told, const char *wha
 
 	for (size_t i = 0; i < count; i++) {
 		const RsTraceEvent *event = NULL;
+		struct event_state *state = NULL;
 
 		if (list[i].event && list[i].event < source->region->header.event_capacity) {
-			struct event_state *state = &source->events[list[i].event];
-
+			state = &source->events[list[i].event];
 			event = rs_trace_schema_by_id(source->schema, list[i].event);
 			set_note(problems ? &state->note : &state->left_out, &list[i]);
 		}
@@ -79,7 +85,8 @@ static void tell_refusals(struct rs_source *source, size_t told, const char *wha
 		tell(source,
 		     g_strdup_printf("site at %#" PRIx64 " of %s%s%s %s: %s", list[i].at.v,
 				     event ? event->system : "an unknown event", event ? ":" : "",
-				     event ? event->name : "", what, list[i].why),
+				     event ? event->name : "", what ? what : not_done(state),
+				     list[i].why),
 		     problems);
 	}
 }
@@ -147,7 +154,9 @@ static int step(struct rs_source *source, uint32_t *refused, struct rs_error *er
 	int ret;
 
 	rs_patcher_stats(source->patcher, &before);
+	source->stepping = true;
 	ret = rs_patcher_step(source->patcher, PATCH_STEP, refused, err);
+	source->stepping = false;
 	rs_patcher_stats(source->patcher, &after);
 	rs_session_work(source->session,
 			after.sites_looked - before.sites_looked +
@@ -155,17 +164,69 @@ static int step(struct rs_source *source, uint32_t *refused, struct rs_error *er
 	return ret;
 }
 
+/*
+ * Steps until all is done (0), or the turn is over (1). `once`: one step at most. *told counts
+ * refused sites. The rest, as rs_patcher_step() and tell_refusals().
+ */
+static int patch(struct rs_source *source, bool once, const char *what, size_t *told,
+		 GPtrArray *problems, struct rs_error *err)
+{
+	uint32_t refused;
+	int ret;
+
+	do {
+		ret = step(source, &refused, err);
+		tell_refusals(source, *told, what, problems);
+		*told += refused;
+	} while (ret == 1 && !once && !rs_session_turn_over(source->session));
+	return ret == 1 && source->ended ? 0 : ret;
+}
+
+/* The next turns go on with it. */
+static void patch_later(struct rs_source *source, size_t told)
+{
+	source->patching = true;
+	source->patch_told = told;
+	rs_session_hurry(source->session);
+}
+
+void rs_source_sites_patch_on(struct rs_source *source, bool once)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	struct rs_error err = {0};
+	int ret = patch(source, once, NULL, &source->patch_told, lines, &err);
+
+	/* What was left to do when it failed is tried again when somebody asks again. */
+	source->patching =
+		ret == 1 || (ret && !source->ended && rs_patcher_leaving(source->patcher));
+	if (ret < 0)
+		g_ptr_array_add(lines, g_strdup_printf("not all text is as was asked for: %s",
+						       err.message));
+	if (ret != 1)
+		tell_more(source, source->patch_told, "likewise", lines);
+	for (guint i = 0; i < lines->len; i++)
+		rs_source_say_late(source, lines->pdata[i]);
+}
+
+bool rs_source_sites_leaving(struct rs_source *source, uint32_t slot)
+{
+	return rs_patcher_knows(source->patcher, slot + 1);
+}
+
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 {
 	struct rs_error err = {0};
+	size_t told = 0;
 	int ret;
 
 	if (source->reading == slot + 1)
 		source->reading = 0;
 	ret = rs_patcher_leave(source->patcher, slot + 1, &err);
-	while (!ret && rs_patcher_knows(source->patcher, slot + 1))
-		ret = MIN(step(source, NULL, &err), 0);
-	if (ret && ret != -ENOENT)
+	if (!ret && rs_patcher_leaving(source->patcher))
+		ret = patch(source, false, "not put back", &told, NULL, &err);
+	if (ret == 1)
+		patch_later(source, told);
+	else if (ret && ret != -ENOENT)
 		rs_source_say(source, "a provider's text was not put back: %s", err.message);
 }
 
@@ -182,6 +243,7 @@ int rs_source_sites_restore(struct rs_source *source, struct rs_error *err)
 void rs_source_sites_reset(struct rs_source *source)
 {
 	source->reading = 0;
+	source->patching = false;
 	rs_patcher_forget(source->patcher);
 }
 
@@ -210,7 +272,6 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 			   GPtrArray *problems, struct rs_error *err)
 {
 	const char *what = on ? "refused" : "not put back";
-	uint32_t refused;
 	size_t told = 0;
 	int ret;
 
@@ -218,15 +279,18 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 		rs_patcher_want(source->patcher, (uint16_t)ids[i], on ? 1 : -1);
 		g_clear_pointer(&source->events[ids[i]].note, g_free);
 	}
-	do {
-		ret = step(source, &refused, err);
-		tell_refusals(source, told, what, problems);
-		told += refused;
-	} while (ret == 1);
-	tell_more(source, told, what, problems);
+	ret = patch(source, false, what, &told, problems, err);
+	if (ret == 1) {
+		patch_later(source, told);
+		ret = 0;
+	} else {
+		tell_more(source, told, what, problems);
+	}
 	if (ret && on) {
 		for (size_t i = 0; i < count; i++)
 			rs_patcher_want(source->patcher, (uint16_t)ids[i], -1);
+		/* Those of earlier steps go off again. */
+		patch_later(source, 0);
 	}
 	if (!ret && on && problems)
 		tell_left_out(source, ids, count, problems);

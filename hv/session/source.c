@@ -25,12 +25,14 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	 */
 	rs_source_refresh(source);
 	source->ended = true;
+	source->patching = false;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	/* After this nothing more may be said. A source that leaves others must wait its turn. */
 	if (rs_session_over(source->session))
 		rs_session_say_unsaid(source->session);
+	rs_session_say_settled(source->session);
 	rs_source_say_ended(source);
 }
 
@@ -237,6 +239,7 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 	ret = rs_source_all_off(source, err);
 	if (!ret)
 		ret = rs_source_sites_restore(source, err);
+	source->patching = false;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
 	rs_source_refuse_requests(source);

@@ -63,6 +63,22 @@ static void set_up_other(struct host *host, gconstpointer data)
 	rs_session_refresh(host->session);
 }
 
+#define SITES 50000u
+
+/* The other guest can be stopped, and one of its events has very many sites. */
+static void set_up_bulk(struct host *host, gconstpointer data)
+{
+	struct rs_source_stat stat;
+
+	set_up_other(host, data);
+	host->other->unstoppable = false;
+	sham_bulk(host->other, "bulk", "many", SITES);
+	do {
+		rs_session_refresh(host->session);
+		rs_session_stat(host->session, &stat);
+	} while (stat.sites < SITES);
+}
+
 #define MANY 150u
 #define LONG_NAME                                                                                  \
 	"an_event_with_a_name_that_is_rather_long_so_that_its_format_is_too_"                      \
@@ -821,6 +837,35 @@ static void test_nobody(void)
 	g_clear_error(&error);
 }
 
+/*
+ * Sites are patched in many turns: whoever asked has the answer after the last one. A peer that
+ * goes before its answer harms nobody.
+ */
+static void test_late(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+
+	for (guint i = 0; i < 3; i++) {
+		RsDBusSession1 *hasty = connect_to(host);
+		guint touched = 0;
+
+		rs_dbus_session1_call_enable(hasty, "other/sched:*", rs_trace_client_no_options(),
+					     NULL, NULL, NULL);
+		g_dbus_connection_flush_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(hasty)), NULL,
+					     NULL);
+		g_object_unref(hasty);
+		g_assert_true(
+			rs_dbus_session1_call_enable_sync(c, "bulk:*", rs_trace_client_no_options(),
+							  &touched, NULL, NULL, NULL, NULL, NULL));
+		g_assert_cmpuint(touched, ==, 1);
+		g_assert_cmpuint(sham_bulk_patched(host->other), ==, SITES);
+		g_assert_true(rs_dbus_session1_call_disable_sync(
+			c, "bulk:*", rs_trace_client_no_options(), &touched, NULL, NULL, NULL, NULL,
+			NULL));
+		g_assert_cmpuint(sham_bulk_patched(host->other), ==, 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -830,6 +875,7 @@ int main(int argc, char **argv)
 	} tests[] = {
 		{"/server/server/part", test_part, set_up_other},
 		{"/server/server/sources", test_sources, set_up_other},
+		{"/server/server/late", test_late, set_up_bulk},
 		{"/server/server/format-parts", test_format_parts, set_up_many},
 		{"/server/server/control", test_control},
 		{"/server/server/claim", test_claim},

@@ -13,15 +13,28 @@
 
 #define FIRST RS_FIRST_EVENT_ID
 #define SITES 50000u
-#define TURN (256u << 10) /* see session/private.h */
-#define PIECE (32u << 10)
+#define TURN (256u << 10)  /* see session/private.h */
+#define PIECE (192u << 10) /* two batches of sites: of a request, and of what is still to be done */
 
 static const char *const sched[] = {"switch", NULL};
 
 struct fixture {
 	struct rs_session *session;
+	struct rs_session_listener listener;
 	struct sham *busy, *other;
+	int settled;
+	GString *problems; /* of the last that was settled */
 };
+
+static void on_settled(void *data, const GPtrArray *problems)
+{
+	struct fixture *f = data;
+
+	f->settled++;
+	g_string_truncate(f->problems, 0);
+	for (guint i = 0; i < problems->len; i++)
+		g_string_append_printf(f->problems, "%s\n", (char *)problems->pdata[i]);
+}
 
 static struct sham *add_guest(struct fixture *f)
 {
@@ -74,6 +87,9 @@ static void set_up(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
 	sham_bulk(f->busy, "bulk", "many", SITES);
 	sham_request(f->busy, 0, RS_HCALL_REGISTER, 1, NULL);
+	f->problems = g_string_new(NULL);
+	f->listener = (struct rs_session_listener){.data = f, .settled = on_settled};
+	rs_session_add_listener(f->session, &f->listener);
 }
 
 static void tear_down(struct fixture *f, gconstpointer data)
@@ -82,6 +98,7 @@ static void tear_down(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
 	sham_free(f->busy);
 	sham_free(f->other);
+	g_string_free(f->problems, TRUE);
 }
 
 static void check_begun(struct fixture *f)
@@ -94,6 +111,7 @@ static void check_begun(struct fixture *f)
 /* The other guest is answered in two turns, and the busy one when its event is on. */
 static void test_turns(struct fixture *f, gconstpointer data)
 {
+	struct rs_session_result result = {0};
 	guint turns = 2;
 
 	check_begun(f);
@@ -111,11 +129,24 @@ static void test_turns(struct fixture *f, gconstpointer data)
 	g_assert_true(is_on(f->busy, 1));
 	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
 	g_assert_cmpuint(turns, >, 5);
-	/* Reading comes in turns; patching is one piece, and is counted. */
-	g_assert_cmpuint(most_work(f), >, SITES * 80);
-	g_assert_cmpuint(most_work(f), <, TURN + PIECE + SITES * 81);
-	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	g_assert_cmpuint(most_work(f), <, TURN + PIECE);
+	/* They go off in turns, too, and others are answered meanwhile. */
+	g_assert_cmpint(f->settled, ==, 1);
+	f->settled = 0;
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", &result, NULL), ==, 0);
+	g_assert_true(result.later);
+	rs_session_result_clear(&result);
+	g_assert_false(is_on(f->busy, 1));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), >, SITES / 2);
+	sham_request(f->other, 0, RS_HCALL_QUERY, FIRST, NULL);
+	for (turns = 0; turns < 2; turns++)
+		run_once();
+	g_assert_true(answered(f->other));
+	for (; f->settled < 1; turns++)
+		run_once();
+	g_assert_cmpuint(turns, >, 5);
 	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+	g_assert_cmpuint(most_work(f), <, TURN + PIECE);
 }
 
 /* Whoever asks about it meanwhile is told, and what is asked for others is done. */
@@ -180,14 +211,133 @@ static void test_ends(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, RS_ERR_REFUSED);
 }
 
+/* All is read and on, and settled. */
+static void await_all(struct fixture *f)
+{
+	sham_wait_answer(f->busy, 0);
+	while (f->settled < 1)
+		run_once();
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+	f->settled = 0;
+}
+
+static int ask(struct fixture *f, bool on, bool *later)
+{
+	struct rs_session_result result = {0};
+	int ret = on ? rs_session_enable(f->session, RS_OWNER_HOST, "*", &result, NULL)
+		     : rs_session_disable(f->session, RS_OWNER_HOST, "*", &result, NULL);
+
+	*later = result.later;
+	rs_session_result_clear(&result);
+	return ret;
+}
+
+/* On and off, each before the other is done: the last one counts, and all are settled at once. */
+static void test_overlap(struct fixture *f, gconstpointer data)
+{
+	bool later;
+
+	await_all(f);
+	for (guint i = 0; i < 7; i++) {
+		g_assert_cmpint(ask(f, i % 2, &later), ==, 0);
+		g_assert_true(later);
+		run_once();
+		g_assert_cmpint(f->settled, ==, 0);
+	}
+	while (f->settled < 1)
+		run_once();
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+	g_assert_cmpstr(f->problems->str, ==, "");
+	g_assert_cmpuint(most_work(f), <, TURN + PIECE);
+	/* Little is done at once. */
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL), ==, 0);
+	g_assert_true(sham_patched(f->busy, FIRST));
+	g_assert_cmpint(f->settled, ==, 1);
+}
+
+/* The guest asks for its own events by mailbox, and is answered when the last site is patched. */
+static void test_guest_asks(struct fixture *f, gconstpointer data)
+{
+	bool later;
+
+	await_all(f);
+	g_assert_cmpint(ask(f, false, &later), ==, 0);
+	while (f->settled < 1)
+		run_once();
+	sham_request(f->busy, 0, RS_HCALL_ENABLE, 0, "bulk:*");
+	while (!is_on(f->busy, 1))
+		run_once();
+	g_assert_false(answered(f->busy));
+	sham_wait_answer(f->busy, 0);
+	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, 0);
+	g_assert_cmpuint(sham_response(f->busy, 0)->values[0], ==, 1);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+}
+
+/* In the midst of it the guest cannot be stopped: that is told, and tried again when asked. */
+static void test_fails(struct fixture *f, gconstpointer data)
+{
+	bool later;
+
+	await_all(f);
+	g_assert_cmpint(ask(f, false, &later), ==, 0);
+	f->busy->unstoppable = true;
+	while (f->settled < 1)
+		run_once();
+	g_assert_true(g_str_has_prefix(f->problems->str, "k: not all text is as was asked for: "));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), >, 0);
+	f->busy->unstoppable = false;
+	g_assert_cmpint(ask(f, false, &later), ==, 0);
+	while (f->settled < 2)
+		run_once();
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+}
+
+/* It goes while it is being patched, without a word, and comes back. */
+static void test_goes_patched(struct fixture *f, gconstpointer data)
+{
+	while (!sham_bulk_patched(f->busy))
+		run_once();
+	sham_provider_dies(f->busy, 1);
+	rs_session_refresh(f->session);
+	sham_provider_returns(f->busy, 1);
+	for (guint turns = 0; turns < 3; turns++) {
+		run_once();
+		g_assert_false(is_on(f->busy, 1));
+	}
+	while (!is_on(f->busy, 1) || sham_bulk_patched(f->busy) < SITES)
+		run_once();
+	g_assert_cmpuint(most_work(f), <, TURN + PIECE);
+}
+
+/* The guest ends meanwhile: nobody waits any longer. */
+static void test_ends_patching(struct fixture *f, gconstpointer data)
+{
+	bool later;
+
+	await_all(f);
+	g_assert_cmpint(ask(f, false, &later), ==, 0);
+	rs_session_stop(f->session, "enough");
+	g_assert_cmpint(f->settled, ==, 1);
+	f->busy->bulk_sites = 0; /* its text is gone */
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"turns", test_turns}, {"asked", test_asked}, {"goes", test_goes},
-		{"boots", test_boots}, {"ends", test_ends},
+		{"turns", test_turns},
+		{"asked", test_asked},
+		{"goes", test_goes},
+		{"boots", test_boots},
+		{"ends", test_ends},
+		{"overlap", test_overlap},
+		{"guest-asks", test_guest_asks},
+		{"fails", test_fails},
+		{"goes-patched", test_goes_patched},
+		{"ends-patching", test_ends_patching},
 	};
 
 	g_test_init(&argc, &argv, NULL);
