@@ -408,6 +408,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t coun
 
 	if (!err)
 		err = &local;
+	patcher->busy = true;
 	batch.changes = g_array_new(FALSE, FALSE, sizeof(struct change));
 	collect(&batch, leaving, count);
 	if (batch.changes->len)
@@ -418,6 +419,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t coun
 		applied = apply(&batch, ret ? &other : err);
 	if (!ret)
 		ret = applied;
+	patcher->busy = false;
 	rs_patcher_settle(patcher, false);
 	patcher->stats.commit_last_ns = rs_monotonic_ns() - start;
 	if (refused)

@@ -461,6 +461,11 @@ void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats 
 	out->sites_on = patcher->sites_on;
 }
 
+bool rs_patcher_is_busy(const struct rs_patcher *patcher)
+{
+	return patcher->busy;
+}
+
 const struct rs_site_refusal *rs_patcher_refusals(const struct rs_patcher *patcher, size_t *count)
 {
 	*count = patcher->refusals->len;

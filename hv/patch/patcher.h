@@ -129,6 +129,12 @@ void rs_patcher_tend(struct rs_patcher *patcher);
  */
 int rs_patcher_restore(struct rs_patcher *patcher, struct rs_error *err);
 
+/*
+ * Whether a batch is at work, so whoever asks was called by the target out of it. Sites and
+ * providers must not change then.
+ */
+bool rs_patcher_is_busy(const struct rs_patcher *patcher);
+
 /* The number of known sites of one event, and of those that are on. SELF: both 0. */
 void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,
 			    uint32_t *on);

@@ -116,6 +116,7 @@ struct rs_source {
 	bool incompatible; /* said once */
 	bool paused;       /* by hand */
 	bool ending;       /* its end is being noted: another one, meanwhile, does not count */
+	bool end_waits;    /* the target ended out of a batch: `end` is noted when that is done */
 	bool ended;
 	struct rs_target_end end;
 };
@@ -233,6 +234,8 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err);
 int rs_source_pause(struct rs_source *source, struct rs_error *err);
 int rs_source_resume(struct rs_source *source, struct rs_error *err);
 void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *end);
+/* If the target has ended out of a batch: notes its end now. */
+void rs_source_take_waiting_end(struct rs_source *source);
 
 /* guest.c */
 /* Looks now at what the guest has published in the region. */
@@ -325,6 +328,8 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot);
 bool rs_source_sites_leaving(struct rs_source *source, uint32_t slot);
 /* While source->patching: goes on by one step, or until the turn is over. */
 void rs_source_sites_patch_on(struct rs_source *source, bool once);
+/* Whether a batch is at work, out of which the target has called. */
+bool rs_source_sites_busy(const struct rs_source *source);
 /* To be called now and then: text that a provider left patched is tried again. */
 void rs_source_sites_tend(struct rs_source *source);
 /* Once all events are off. -EIO: some text is still patched. */

@@ -52,6 +52,9 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 {
 	bool mailboxes = source->region->header.hcall_channel == RS_CHANNEL_MAILBOX;
 
+	rs_source_take_waiting_end(source);
+	if (source->ended)
+		return POLL_REFRESH_MS;
 	if (mailboxes && (rs_source_poll_mailboxes(source) || !source->hello))
 		source->mailbox_busy_until = now + BUSY_US;
 	if (!source->ended && (source->unfinished || source->patching || now >= source->refresh_at))

@@ -230,6 +230,11 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 		rs_source_say(source, "a provider's text was not put back: %s", err.message);
 }
 
+bool rs_source_sites_busy(const struct rs_source *source)
+{
+	return rs_patcher_is_busy(source->patcher);
+}
+
 void rs_source_sites_tend(struct rs_source *source)
 {
 	rs_patcher_tend(source->patcher);

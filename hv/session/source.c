@@ -36,15 +36,38 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	rs_source_say_ended(source);
 }
 
-static void on_ended(void *data, const struct rs_target_end *end)
+static void take_end(struct rs_source *source, const struct rs_target_end *end)
 {
-	struct rs_source *source = data;
-
 	rs_session_begin_turn(source->session);
 	/* A request to exit may still lie in its mailbox. */
 	if (!source->ending && source->region->header.hcall_channel == RS_CHANNEL_MAILBOX)
 		rs_source_poll_mailboxes(source);
 	rs_source_set_ended(source, end);
+}
+
+static void on_ended(void *data, const struct rs_target_end *end)
+{
+	struct rs_source *source = data;
+
+	if (source->ending || !rs_source_sites_busy(source)) {
+		take_end(source, end);
+		return;
+	}
+	/* What its mailbox asks for, and what it registers, must not change the batch's sites. */
+	source->end_waits = true;
+	source->end = *end;
+	if (source->session->timer)
+		g_source_set_ready_time(source->session->timer, 0);
+}
+
+void rs_source_take_waiting_end(struct rs_source *source)
+{
+	const struct rs_target_end end = source->end;
+
+	if (!source->end_waits)
+		return;
+	source->end_waits = false;
+	take_end(source, &end);
 }
 
 static void on_pause(void *data, enum rs_pause_step step)

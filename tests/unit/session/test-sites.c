@@ -232,6 +232,23 @@ static void test_dies_while_it_ends(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(f->end.code, ==, 3);
 }
 
+/*
+ * The target dies in a pause, and its mailbox holds a request: it is taken when the batch is done,
+ * since it could change the sites that the batch is at.
+ */
+static void test_dies_in_a_batch(struct fixture *f, gconstpointer data)
+{
+	sham_request(f->sham, 0, RS_HCALL_EXIT, 3, NULL);
+	f->sham->dying = true;
+	enable(f, "*");
+	g_assert_false(f->ended);
+	f->sham->dying = false;
+	sham_wait(&f->ended);
+	g_assert_cmpint(f->ends, ==, 1);
+	g_assert_cmpint(f->end.reason, ==, RS_END_EXIT);
+	g_assert_cmpint(f->end.code, ==, 3);
+}
+
 /* The text cannot be restored at first. At the end it can, when another source has gone already. */
 static void test_restored_late(struct fixture *f, gconstpointer data)
 {
@@ -300,6 +317,8 @@ int main(int argc, char **argv)
 	g_test_add("/sites/of-each-event", struct fixture, NULL, set_up, test_sites, tear_down);
 	g_test_add("/sites/stone", struct fixture, NULL, set_up, test_stone, tear_down);
 	g_test_add("/sites/stone-later", struct fixture, NULL, set_up, test_stone_later, tear_down);
+	g_test_add("/sites/dies-in-a-batch", struct fixture, NULL, set_up, test_dies_in_a_batch,
+		   tear_down);
 	g_test_add("/sites/torn", struct fixture, NULL, set_up, test_torn, tear_down);
 	g_test_add("/sites/bad-at-start", struct fixture, "*", set_up, test_bad_at_start,
 		   tear_down);
