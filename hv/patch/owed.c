@@ -60,10 +60,12 @@ static void restore_owed(struct rs_patcher *patcher)
 	struct rs_journal_report report;
 	uint64_t start = rs_monotonic_ns(), end;
 
+	patcher->busy = true;
 	if (!rs_journal_recover_but(patcher->journal, patcher->target, &exempt, &report, NULL)) {
 		patcher->moved = false;
 		patcher->owed = report.kept;
 	}
+	patcher->busy = false;
 	end = rs_monotonic_ns();
 	patcher->retry_ns = end + RETRY_SHARE * (end - start);
 }

@@ -41,7 +41,7 @@ struct rs_patcher {
 	 * removed, of places that text has left, of an earlier session. It is tried again. */
 	uint32_t owed;
 	uint64_t retry_ns; /* not before (CLOCK_MONOTONIC) */
-	bool busy;         /* a batch is at work, and holds pointers to the sites */
+	bool busy;         /* a batch is at work, and holds pointers to sites and records */
 	struct rs_patcher_stats stats;
 };
 
