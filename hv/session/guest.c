@@ -179,8 +179,10 @@ void rs_source_refresh(struct rs_source *source)
 	/* Before any event is on, so that printers get the source's first record. */
 	if (fresh)
 		rs_source_say_hello(source);
+	changed |= source->unruled;
 	if (changed)
 		rs_rules_apply(source);
+	source->unfinished |= source->unruled;
 	if (changed || fresh)
 		rs_session_say_changed(source->session);
 	if (source->patching && !rs_session_turn_over(source->session))

@@ -169,6 +169,14 @@ int rs_owner_check_room(const struct rs_owner *owner, enum rs_rule_kind kind, co
 			    RS_OWNER_MAX_RULES, owner->name);
 }
 
+/* A star that has something behind it is tried at every place, and a class is gone through. */
+static uint32_t dear_bytes(const char *glob)
+{
+	const char *star = strchr(glob, '*');
+
+	return strchr(glob, '[') || (star && star[1]) ? (uint32_t)strlen(glob) : 0;
+}
+
 struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
 				  const char *expression)
 {
@@ -183,6 +191,7 @@ struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind
 	rule = g_new0(struct rs_rule, 1);
 	rule->kind = kind;
 	rule->glob = g_strdup(glob);
+	rule->dear = dear_bytes(glob);
 	rule->expression = g_strdup(expression);
 	g_ptr_array_add(owner->rules, rule);
 	return rule;

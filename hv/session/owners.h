@@ -65,6 +65,7 @@ enum rs_rule_kind { RS_RULE_ENABLE, RS_RULE_DISABLE, RS_RULE_FILTER };
 struct rs_rule {
 	enum rs_rule_kind kind;
 	char *glob;
+	uint32_t dear;    /* bytes of a glob that is compared at more than one place; else 0 */
 	char *expression; /* RS_RULE_FILTER; NULL clears */
 	bool early;       /* given before the session was started */
 	bool met;         /* its names were found in events once */

@@ -112,6 +112,7 @@ struct rs_source {
 	bool stepping;     /* the patcher is at work: do not call it */
 
 	bool started, hello;
+	bool unruled;      /* there are events to which the rules have not been applied */
 	bool unfinished;   /* its turn ended within the last look at its table */
 	bool incompatible; /* said once */
 	bool paused;       /* by hand */
@@ -171,10 +172,11 @@ bool rs_session_over(const struct rs_session *session); /* all sources that we s
 #define RS_SESSION_TURN_WORK (256u << 10)
 #define RS_WORK_EVENT 256u    /* a plan for an event */
 #define RS_WORK_REQUEST 2048u /* a request of a guest, or a slot of its table */
-#define RS_WORK_RULE 4u       /* a rule is compared with an event */
-#define RS_WORK_FILTER 8u     /* a byte of an expression is compiled for an event */
-#define RS_WORK_SITE 40u      /* an entry of a list of sites, or the text of a site */
-#define RS_WORK_PATCH 80u     /* a site is switched; a look at one that is right counts 1 */
+#define RS_WORK_RULE 4u       /* a rule is compared with an event, if its glob is cheap */
+#define RS_WORK_DEAR(glob, name) ((uint64_t)(glob) * (name) / 32) /* bytes of both, else */
+#define RS_WORK_FILTER 8u /* a byte of an expression is compiled for an event */
+#define RS_WORK_SITE 40u  /* an entry of a list of sites, or the text of a site */
+#define RS_WORK_PATCH 80u /* a site is switched; a look at one that is right counts 1 */
 /* The next turn begins at once. */
 void rs_session_hurry(struct rs_session *session);
 void rs_session_begin_turn(struct rs_session *session);
@@ -244,7 +246,10 @@ void rs_source_refresh(struct rs_source *source);
 void rs_source_provider_left(struct rs_source *source, uint32_t slot);
 
 /* rules.c */
-/* Applies all rules to live events of the source to which they have not been applied. */
+/*
+ * Applies all rules to live events of the source to which they have not been applied: to one event
+ * at least, and to no more than takes one turn; then source->unruled.
+ */
 void rs_rules_apply(struct rs_source *source);
 
 /* asks.c */

@@ -142,9 +142,6 @@ static void apply(GArray *plans, struct rs_owner *owner)
 {
 	if (!owner->rules->len || !plans->len)
 		return;
-	/* Once for what it wants, and once for its filters. */
-	rs_session_work(rs_plan(plans, 0)->ref.source->session,
-			2ull * plans->len * owner->rules->len * RS_WORK_RULE);
 	for (guint i = 0; i < plans->len; i++) {
 		struct plan *plan = rs_plan(plans, i);
 
@@ -154,10 +151,35 @@ static void apply(GArray *plans, struct rs_owner *owner)
 	apply_filters(plans, owner);
 }
 
-/* Live events to which the rules have not been applied. */
+/* How many rules there are for events of a source, and the bytes of those that are dear. */
+struct load {
+	uint64_t rules, dear;
+};
+
+static void add_load(struct load *load, const struct rs_owner *owner)
+{
+	load->rules += owner->rules->len;
+	for (guint i = 0; i < owner->rules->len; i++)
+		load->dear += ((const struct rs_rule *)owner->rules->pdata[i])->dear;
+}
+
+static struct load load_of(const struct rs_source *source)
+{
+	const struct rs_owners *owners = source->session->owners;
+	struct load load = {0};
+
+	for (unsigned int i = 0; i < rs_owners_count(owners); i++)
+		add_load(&load, rs_owners_nth(owners, i));
+	add_load(&load, source->guest);
+	return load;
+}
+
+/* Live events to which the rules have not been applied, up to the work of a turn. */
 static GArray *fresh_events(struct rs_source *source)
 {
 	GArray *refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
+	const struct load load = load_of(source);
+	uint64_t work = 0;
 
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
@@ -166,9 +188,16 @@ static GArray *fresh_events(struct rs_source *source)
 		/* Wait until its provider is live: its sites are not known before. */
 		if (!rs_event_usable(source, event) || source->events[event->id].ruled)
 			continue;
+		if (work >= RS_SESSION_TURN_WORK) {
+			source->unruled = true;
+			break;
+		}
+		work += load.rules * RS_WORK_RULE +
+			RS_WORK_DEAR(load.dear, strlen(event->system) + 1 + strlen(event->name));
 		source->events[event->id].ruled = true;
 		g_array_append_val(refs, ref);
 	}
+	rs_session_work(source->session, work);
 	return refs;
 }
 
@@ -196,6 +225,7 @@ void rs_rules_apply(struct rs_source *source)
 	g_autoptr(GArray) refs = NULL, plans = NULL;
 	struct rs_error err = {0};
 
+	source->unruled = false;
 	if (!source_alive(source))
 		return;
 	refs = fresh_events(source);

@@ -214,6 +214,41 @@ static void test_rules(struct fixture *f, gconstpointer data)
 	g_assert_true(sham_word(sham, FIRST) & RS_EVENT_ENABLED);
 }
 
+/*
+ * Many filters of a guest whose globs are dear to compare. They are compared in several turns when
+ * the events come back.
+ */
+static void test_dear_globs(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *class = g_strnfill(200, 'e');
+	const guint n = SLOTS * EVENTS - 1;
+	struct sham *sham = f->sham[0];
+
+	while (!all_seen(f))
+		run_once(f);
+	for (guint i = 0; i < n; i++) {
+		g_autofree char *glob =
+			g_strdup_printf("k/s%u:*[%s]%u", i / EVENTS, class, i % EVENTS);
+
+		g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_GUEST, glob, "a == 17",
+						      NULL, NULL),
+				==, 0);
+	}
+	for (guint k = 0; k < SLOTS; k++)
+		sham_provider_dies(sham, k);
+	rs_session_refresh(f->session);
+	for (guint k = 0; k < SLOTS; k++)
+		sham_provider_returns(sham, k);
+	for (guint turns = 0; turns < 3; turns++) {
+		rs_session_refresh(f->session);
+		g_assert_true(sham_word(sham, FIRST) & RS_EVENT_ENABLED);
+		g_assert_false(sham_word(sham, FIRST + n) & RS_EVENT_ENABLED);
+	}
+	while (!(sham_word(sham, FIRST + n) & RS_EVENT_ENABLED))
+		run_once(f);
+	g_assert_cmpuint(most_work(f), <, 2 * TURN + PIECE);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -221,7 +256,7 @@ int main(int argc, char **argv)
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
 		{"start", test_start},       {"flips", test_flips}, {"list", test_list},
-		{"requests", test_requests}, {"rules", test_rules},
+		{"requests", test_requests}, {"rules", test_rules}, {"dear-globs", test_dear_globs},
 	};
 
 	g_test_init(&argc, &argv, NULL);
