@@ -293,6 +293,8 @@ static int carry_out_in(struct plan *plans, guint count, struct rs_session_resul
 	for (guint i = 0; !ret && i < count; i++)
 		settle(&plans[i]);
 	rs_source_commit(source);
+	/* Whoever asked is told if the target has ended in the pause. */
+	rs_source_take_waiting_end(source);
 	if (!ret && source->ended)
 		ret = rs_error_set(err, ESHUTDOWN, "it has ended");
 	for (guint i = 0; !ret && i < count; i++)
