@@ -43,6 +43,9 @@ static void rs_fuzz_seeds(void)
 			steps[s].entry[i % ENTRIES].ns_base = i * 1000;
 		}
 	rs_fuzz_seed("steps", steps, sizeof(steps));
+	/* No epoch, but the clock's rate. */
+	steps[0] = (Step){.ticks = 1000, .copied = 130};
+	rs_fuzz_seed("rate", steps, sizeof(steps[0]));
 }
 
 static void take(RsTraceClock *clock, const Step *step)
@@ -85,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (; size >= sizeof(step); data += sizeof(step), size -= sizeof(step)) {
 		const struct rs_boot boots[RS_BOOTS] = {
 			{.boot = 8, .chain = step.named, .ts = step.ticks}};
+		struct rs_clock_epoch rate = {0};
 		RsTraceMoment when;
 		guint64 ns;
 
@@ -93,6 +97,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (step.copied & 128)
 			rs_trace_clock_set_hz(clock, step.ticks);
 		rs_trace_clock_set_boots(clock, boots);
+		rs_trace_clock_rate(step.ticks | 1, &rate);
+		if (rate.shift > 32)
+			abort();
 		if (!rs_trace_clock_boot(clock, 8, &ns, &when) ||
 		    rs_trace_clock_boot(clock, 1, &ns, &when))
 			abort();

@@ -63,23 +63,23 @@ static struct {
 /* ---- life ---- */
 
 /* A region's file can be opened anew, but it is none. */
-static int any_file(void)
+static int any_file(uint8_t flags)
 {
 	static int file = -1;
 
 	if (file < 0)
 		file = open("/dev/null", O_RDWR | O_CLOEXEC);
-	return fcntl(file, F_DUPFD_CLOEXEC, 0);
+	return flags & 2 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 0);
 }
 
-static void add_guest(guint i)
+static void add_guest(guint i, uint8_t flags)
 {
 	static const char *const sched[] = {"switch", "wakeup", NULL};
 	struct rs_source_config config = {.kernel = "k"};
 	struct sham *sham = rs_small_sham(&memories[i], 1, RS_CHANNEL_MAILBOX);
 
 	run.shams[i] = sham;
-	sham->region->fd = any_file();
+	sham->region->fd = any_file(flags);
 	if (rs_session_add_source(run.session, &config, sham->region, &sham->target, NULL, NULL))
 		abort();
 	sham_hello(sham, 0);
@@ -114,9 +114,9 @@ static bool begin(uint8_t flags)
 	if (rs_session_create("t", &run.session, NULL))
 		abort();
 	rs_session_add_listener(run.session, &listener);
-	add_guest(0);
+	add_guest(0, flags);
 	if (flags & 1)
-		add_guest(1);
+		add_guest(1, flags);
 	if (rs_server_create(run.session, "none", &run.server, NULL))
 		return false;
 	if (rs_session_start(run.session, NULL))
@@ -333,7 +333,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static void rs_fuzz_seeds(void)
 {
 	/* Flags; then what, its strings, and a count of options: for each key, kind, value. */
-	static const uint8_t seeds[][40] = {
+	static const uint8_t seeds[][64] = {
 		{1, 0, 0, 1, 0, 0, 2, 0, 3,  0, 0,  3, 1, 1, 3, 4,
 		 1, 4, 0, 4, 1, 2, 2, 2, 13, 0, 13, 1, 2, 2, 1},
 		{0, 5, 1, 2, 0, 0, 0, 9, 1, 1, 1, 7, 1, 6,
@@ -345,6 +345,66 @@ static void rs_fuzz_seeds(void)
 		 0},
 		{0, DIES, 0, TURN, 200, DIES, 128, TURN, 200, 9, 0, 14, 3, 0, 4, 0, 5, 0, 0},
 		{0, 14, 3, 1, 4, 0, 0},
+		/* Bonds of two peers and of two owners, which end one after the other. */
+		{0,        BY(1, JOINS),
+		 5,        1,
+		 2,        0,
+		 0,        0,
+		 9,        1,
+		 1,        1,
+		 5,        1,
+		 2,        0,
+		 0,        0,
+		 9,        1,
+		 1,        1,
+		 BY(1, 5), 2,
+		 2,        0,
+		 0,        0,
+		 10,       'a',
+		 'n',      'o',
+		 't',      'h',
+		 'e',      'r',
+		 'o',      'n',
+		 'e',      1,
+		 1,        1,
+		 6,        1,
+		 1,        0,
+		 0,        0,
+		 9,        BY(1, LEAVES),
+		 LEAVES},
+		/* The host disables what a peer still wants. Not all can be written. */
+		{0, 5, 0, 1, 0, 0, 0, 9, 6, 0, 0, TROUBLE, 8, 5, 0, 0, 1, 0, 0},
+		/* A provider with an image, a build id and a process. */
+		{0,
+		 DESCRIBES,
+		 0,
+		 3,
+		 offsetof(struct rs_provider, image_end) / 2,
+		 0,
+		 0,
+		 1,
+		 0,
+		 0,
+		 0,
+		 0,
+		 0,
+		 DESCRIBES,
+		 0,
+		 2,
+		 offsetof(struct rs_provider, build_id_size) / 2,
+		 8,
+		 0,
+		 0,
+		 0,
+		 0,
+		 0,
+		 0,
+		 0,
+		 TURN,
+		 200,
+		 2,
+		 0},
+		{2, 13, 0, 0, 0},
 		{252},
 		{248},
 	};

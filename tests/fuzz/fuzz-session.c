@@ -210,6 +210,17 @@ static void scribble(const struct op *op, struct rs_fuzz_input *in)
 	rs_fuzz_change(section + at % (size - 7), op->b, value);
 }
 
+/* Filters that are too large for a guest, and for anybody; a long glob; too much for a request. */
+static char *long_text(guint which)
+{
+	static const guint terms[] = {90, 400, 40, 2000};
+	GString *text = g_string_new("a == 1");
+
+	for (guint i = 0; i < terms[which]; i++)
+		g_string_append_printf(text, which == 2 ? "*******" : " || a == %u", i);
+	return g_string_free(text, FALSE);
+}
+
 /* To be freed. */
 static char *take_text(struct rs_fuzz_input *in)
 {
@@ -218,6 +229,8 @@ static char *take_text(struct rs_fuzz_input *in)
 
 	if (size < G_N_ELEMENTS(texts))
 		return g_strdup(texts[size]);
+	if (size < G_N_ELEMENTS(texts) + 4u)
+		return long_text(size - (guint)G_N_ELEMENTS(texts));
 	rs_fuzz_take(in, text, size);
 	return g_strndup(text, size);
 }
@@ -234,7 +247,7 @@ static void put_request(const struct op *op, struct rs_fuzz_input *in)
 	request->number = op->a % (RS_HCALL_WAIT + 2);
 	request->args[0] = arg == UINT16_MAX ? UINT64_MAX : arg;
 	request->data_size = (uint32_t)strlen(text);
-	memcpy(request->data, text, request->data_size);
+	memcpy(request->data, text, MIN(request->data_size, RS_HCALL_DATA));
 	rs_store_release(&request->sequence, request->sequence + 1);
 }
 
@@ -337,6 +350,8 @@ static void trouble(uint8_t kind)
 	sham->read_only = kind & 2;
 	sham->dying = kind & 4 && !run.ended[0];
 	sham->stone = kind & 8 ? RS_FIRST_EVENT_ID + kind / 16 % 4 : 0;
+	if (kind == 255)
+		sham->stone = SHAM_ALL;
 	sham->announced = kind & 64 ? 0x40 : 0;
 	/* A provider that goes now leaves its text patched. */
 	run.troubled |= sham->unstoppable || sham->read_only || sham->stone;
@@ -479,5 +494,18 @@ static void rs_fuzz_seeds(void)
 	add(out, TROUBLE, 0, 0, NULL, 0);
 	add(out, FORGET, 4, 0, NULL, 0);
 	rs_fuzz_seed("boots", out->data, out->len);
+	/* All too large, and many sites that cannot be written. */
+	start_seed(out, 1, 0);
+	for (uint8_t i = 0; i < 4; i++)
+		ask(out, HYPERCALL, RS_HCALL_SET_FILTER, 0, (uint8_t)(G_N_ELEMENTS(texts) + i));
+	add(out, ENABLE, 2, 0, (uint8_t[]){(uint8_t)(G_N_ELEMENTS(texts) + 2)}, 1);
+	for (uint8_t i = 0; i < 3; i++)
+		add(out, FILTER, i, 0, (uint8_t[]){0, (uint8_t)(G_N_ELEMENTS(texts) + i)}, 2);
+	add(out, PROVIDER, 48, 1, NULL, 0);
+	add(out, PROVIDER, 48, 1, NULL, 0);
+	add(out, TURN, 110, 0, NULL, 0);
+	add(out, TROUBLE, 255, 0, NULL, 0);
+	add(out, ENABLE, 2, 0, "\0", 1);
+	rs_fuzz_seed("large", out->data, out->len);
 	g_byte_array_unref(out);
 }

@@ -49,7 +49,7 @@ static void check(const uint8_t *before, const uint8_t *ram)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* One for all runs: a patcher has counters for all events that there can be. */
+	static const uint32_t strides[8] = {16, 16, 16, 16, 20, 8, 18, 1u << 20};
 	static struct rs_patcher *patcher;
 	static struct fake_target fake;
 	static uint8_t *ram, *before;
@@ -68,9 +68,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(ram, 0, RAM);
 	memcpy(ram, data + 4, size - 4);
 	memcpy(before, ram, RAM);
-	list.at.v = BASE + (data[0] | (data[1] & 31u) << 8);
+	list.stride = strides[data[3] >> 5];
+	list.at.v =
+		(data[1] & 0x80 ? UINT64_MAX - RAM / 2 : BASE) + (data[0] | (data[1] & 31u) << 8);
 	list.count = data[2] | (uint32_t)(data[3] & 3) << 8;
 	rs_patcher_add_provider(patcher, &list, NULL, NULL);
+	if (data[3] & 16) {
+		/* The same text once more. */
+		list.provider = 2;
+		rs_patcher_add_provider(patcher, &list, NULL, NULL);
+	}
 	want_all(patcher, 1);
 	check(before, ram);
 	want_all(patcher, -1);
@@ -110,6 +117,19 @@ static void rs_fuzz_seeds(void)
 	put_site(&memory, 0, RS_FIRST_EVENT_ID, 0x400);
 	put_site(&memory, 1, RS_FIRST_EVENT_ID + 1, 0x440);
 	rs_fuzz_seed("two", &memory, sizeof(memory));
+	memory.count[1] = 16;
+	rs_fuzz_seed("twice", &memory, sizeof(memory));
+	for (uint8_t stride = 5; stride < 8; stride++) {
+		memory.count[1] = (uint8_t)(stride << 5);
+		rs_fuzz_seed(stride == 5   ? "short"
+			     : stride == 6 ? "odd-stride"
+					   : "long",
+			     &memory, sizeof(memory));
+	}
+	memory.count[1] = 3; /* they reach beyond the end of all memory */
+	memory.at[1] = 0x80 | 31;
+	rs_fuzz_seed("end", &memory, sizeof(memory));
+	memory.count[1] = memory.at[1] = 0;
 	put_site(&memory, 2, RS_FIRST_EVENT_ID, 0x480);
 	memcpy(memory.ram + 0x480, "\xe9\x1b\x00\x00\x00", 5); /* it is on already */
 	put_site(&memory, 3, RS_FIRST_EVENT_ID + 2, 0x440);    /* listed twice */

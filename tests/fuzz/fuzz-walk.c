@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fake_target fake;
 	uint8_t out[8192], again[8192];
 	rs_gpa_t gpa;
+	uint64_t root;
 	size_t want;
 	int ret, ret2;
 	uint8_t *ram;
@@ -31,6 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ram = malloc(size ? size : 1); /* the exact size, so that ASan guards the end */
 	memcpy(ram, data + 18, size);
 	fake_target_init(&fake, ram, size);
+	if (in.want & 0x8000)
+		fake_target_virtual(&fake, in.at & ~4095ull);
+	if (rs_target_root(&fake.base, in.want >> 13 & 1 ? RS_ARCH_X86_64 : 7, in.want >> 12 & 3,
+			   in.root, &root, NULL) == 0)
+		in.root = root;
 	ret = rs_target_read_virt(&fake.base, in.root, (rs_gva_t){in.at}, out, want, NULL);
 	/* At most 5 table reads and one of memory for each piece of at least one page. */
 	if (fake.reads > 6 * (want / 4096 + 2))
@@ -41,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* The page reader reads whole pages, so only it may fail at the end of memory. */
 	if (!ret2 && (ret || memcmp(out, again, want)))
 		abort();
+	rs_page_reader_set_root(reader, ~in.root);
+	rs_page_reader_read(reader, (rs_gva_t){in.at}, again, want, NULL, NULL);
 	rs_page_reader_destroy(reader);
 	free(ram);
 	return 0;

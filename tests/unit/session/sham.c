@@ -86,7 +86,8 @@ static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t si
 
 static bool is_stone(const struct sham *sham, rs_gva_t at)
 {
-	return at.v < TEXT + TEXT_SIZE && RS_FIRST_EVENT_ID + (at.v - TEXT) / 64 == sham->stone;
+	return sham->stone == SHAM_ALL ||
+	       (at.v < TEXT + TEXT_SIZE && RS_FIRST_EVENT_ID + (at.v - TEXT) / 64 == sham->stone);
 }
 
 static int sham_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,

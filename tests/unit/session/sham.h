@@ -10,6 +10,8 @@
 #include "session/session.h"
 #include <glib.h>
 
+#define SHAM_ALL UINT32_MAX
+
 struct sham {
 	struct rs_target target;
 	RsTraceRegion *region;
@@ -29,7 +31,7 @@ struct sham {
 	uint8_t *text;    /* guest memory with code and site lists; NULL: none */
 	bool unstoppable; /* a pause fails */
 	bool read_only;   /* a write of text fails */
-	uint32_t stone;   /* the text of this event cannot be written; 0: all can */
+	uint32_t stone;   /* the text of this event cannot be written; 0: all can; SHAM_ALL: none */
 	bool torn;        /* events described from now on have no NOP at their sites */
 	bool dying;       /* the target ends in the next pause */
 };
