@@ -28,8 +28,8 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 	g_auto(GStrv) problems = NULL;
 	struct rs_error err = {0};
 	GError *error = NULL;
+	guint touched, unfiltered = 0;
 	gboolean pending;
-	guint touched;
 
 	if (rs_session_split_filter(text, &glob, &expression, &err))
 		return rs_cli_fail_error(&err);
@@ -42,7 +42,12 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 	if (!quiet && pending) {
 		printf("%s: kept until the guest has come up\n", glob);
 	} else if (!quiet) {
+		g_variant_lookup(more, "unfiltered", "u", &unfiltered);
+		touched -= MIN(touched, unfiltered);
 		printf("%s: filter set on %u event%s", glob, touched, touched == 1 ? "" : "s");
+		if (unfiltered)
+			printf("; %u without its fields %s no filter", unfiltered,
+			       unfiltered == 1 ? "has" : "have");
 		rs_cli_print_kept(more, "is recorded without one for",
 				  "are recorded without one for");
 		printf("\n");
@@ -82,10 +87,12 @@ const struct rs_verb rs_verb_filter = {
 	.name = "filter",
 	.args = "[NAME] 'GLOB: EXPRESSION'…",
 	.summary = "set or clear the filters of events",
-	.details = "EXPRESSION compares fields: == != < <= > >= & ~ (glob), joined by && || ! ( ). "
-		   "COMM, PID and\n"
-		   "CPU name the task and CPU. 'GLOB:' without an expression clears. An expression "
-		   "must fit every\n"
-		   "event that matches, else none is changed.",
+	.details =
+		"EXPRESSION compares fields: == != < <= > >= & ~ (glob), joined by && || ! ( ). "
+		"COMM, PID and\n"
+		"CPU name the task and CPU. 'GLOB:' without an expression clears. Events that lack "
+		"a field are\n"
+		"not filtered by it. An expression with another mistake for any event changes "
+		"nothing.",
 	.run = run,
 };

@@ -227,6 +227,7 @@ const struct rs_verb rs_verb_ps = {
 	.details = "STATE is waiting (the guest's agent has not said hello), running, paused or "
 		   "ended;\n"
 		   "no answer (the session's process is stopped, or busy for long);\n"
+		   "starting (it does not listen yet, or it ends);\n"
 		   "lost (the session's process died, its QEMU guest may live: ringside attach) or "
 		   "dead.",
 	.run = run,

@@ -81,6 +81,8 @@ GVariant *rs_row_result(const struct rs_session_result *result)
 		add(&b, "kept", g_variant_new_uint32(result->kept));
 		add_texts(&b, "kept_for", result->kept_for);
 	}
+	if (result->unfiltered)
+		add(&b, "unfiltered", g_variant_new_uint32(result->unfiltered));
 	return g_variant_builder_end(&b);
 }
 

@@ -198,9 +198,9 @@ static int change_wishes(const struct asker *asker, const struct rs_ask *ask, GA
 	return 0;
 }
 
-/* Tells of events that other owners keep as they are. */
-static void note_kept(const struct asker *asker, const struct rs_ask *ask, const GArray *plans,
-		      struct rs_session_result *result)
+/* Tells of events that other owners keep as they are, and of those that the filter does not fit. */
+static void note_others(const struct asker *asker, const struct rs_ask *ask, const GArray *plans,
+			struct rs_session_result *result)
 {
 	for (guint i = 0; i < plans->len; i++) {
 		const struct plan *plan = rs_plan(plans, i);
@@ -210,6 +210,8 @@ static void note_kept(const struct asker *asker, const struct rs_ask *ask, const
 		if (!plan->done)
 			continue;
 		wish = rs_wishes_of(&rs_plan_state(plan)->wishes, owner);
+		result->unfiltered +=
+			ask->kind == RS_RULE_FILTER && ask->expression && !(wish && wish->filter);
 		if (ask->kind == RS_RULE_DISABLE && plan->on)
 			rs_result_keep(result, plan, NULL);
 		/* Another owner wants everything, although this one set a filter. */
@@ -235,7 +237,7 @@ static int carry_out(const struct asker *asker, const struct rs_ask *ask, const 
 	if (!ret)
 		ret = rs_plans_carry_out(plans, ask->kind == RS_RULE_DISABLE, result, err);
 	if (!ret)
-		note_kept(asker, ask, plans, result);
+		note_others(asker, ask, plans, result);
 	return ret;
 }
 

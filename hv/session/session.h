@@ -132,6 +132,8 @@ struct rs_session_result {
 	 */
 	uint32_t kept;
 	GPtrArray *kept_for; /* of char *, names of those owners; NULL: none; owned by the caller */
+	/* After set_filter: of `touched`, those that have no field of the filter, so have none now. */
+	uint32_t unfiltered;
 };
 
 struct rs_session_event { /* strings owned by the session, valid until it is called again */

@@ -115,7 +115,8 @@ def test_control():
         r = rs('filter', '-s', 'c', '*/sched:switch: next_pid > 1')
         check(r.code == 0 and '2 events' in r.out, f'one filter for both: {r.out}')
         r = rs('filter', '-s', 'c', '*: job > 1')
-        check(r.code == 0, f'where events have the field: {r.out} {r.err}')
+        check(r.code == 0 and re.search(r'filter set on \d+ events?; \d+ without its fields have no',
+                                        r.out), f'where events have the field: {r.out} {r.err}')
         r = rs('enable', '-s', 'c', 'nobody/*')
         check(r.code == 3, f'a source that is not there: {r.code} {r.err}')
         # Each source has its own figures, and the session has the sum.

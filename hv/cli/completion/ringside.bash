@@ -4,7 +4,8 @@
 
 _ringside_options()
 {
-	ringside "$1" --help 2>/dev/null | grep -o -e '--[a-z][a-z-]*' | sort -u
+	ringside "$1" --help 2>/dev/null |
+		sed -n 's/^  \(-[a-zA-Z], \)\?\(--[a-z][a-z-]*\).*/\2/p' | sort -u
 }
 
 _ringside_session()
