@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/runner.h"
 
+#include "cli/ends.h"
 #include "cli/printer.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
@@ -17,10 +18,11 @@
 
 #define STOP_PATIENCE_MS 5000
 #define OUTPUT_LOOK_MS 50 /* between two looks whether a signal came */
+#define SIGNAL_MS 300     /* between the deaths of a program and of us by one signal, at most */
 
 enum { GLOB_MATCHED = 1, GLOB_MISSED };
 
-enum { ON_SIGINT, ON_SIGTERM, ON_SIGHUP, ON_DURATION, ON_SETTLED, N_WATCHES };
+enum { ON_SIGINT, ON_SIGTERM, ON_SIGHUP, ON_DURATION, ON_SETTLED, ON_SIGNAL_LATE, N_WATCHES };
 
 struct runner {
 	const struct rs_runner_config *config;
@@ -32,10 +34,10 @@ struct runner {
 	guint watches[N_WATCHES]; /* ids of GLib sources; 0: none */
 	guint patience;
 	int out_fd;
-	int code;       /* exit code of the first failure */
-	bool stopping;  /* somebody has asked for the end */
-	bool signalled; /* ... by a signal */
-	bool draining;  /* the session has ended, and the rest is printed */
+	int code;      /* exit code of the first failure */
+	bool stopping; /* somebody has asked for the end */
+	int signalled; /* ... by this signal, the first; 0: none came */
+	bool draining; /* the session has ended, and the rest is printed */
 	bool printer_done;
 	guint started;       /* sources that did not join */
 	uint32_t first;      /* number of the source that reported first; 0: none has */
@@ -63,51 +65,15 @@ static const char *name_of(const struct runner *runner, const struct rs_source *
 static void judge_end(struct runner *runner, const struct rs_source *source)
 {
 	const struct rs_target_end *end = rs_source_end(source);
-	const char *name = name_of(runner, source), *colon;
-	g_autofree char *text = NULL;
+	const struct rs_ends_view view = {.name = name_of(runner, source),
+					  .quiet = runner->config->quiet,
+					  .propagate = runner->config->propagate,
+					  .stopping = runner->stopping,
+					  .signalled = runner->signalled};
 
 	/* The source was detached or given up, or its end was told before. */
-	if (!end || rs_source_joined(source) || !g_hash_table_add(runner->judged, (void *)source))
-		return;
-	/*
-	 * The guest's text stays on one line. A second line could be taken for a message of ours.
-	 */
-	text = rs_trace_escape(end->text, -1, NULL);
-	colon = *text ? ": " : "";
-	switch (end->reason) {
-	case RS_END_EXIT:
-		if (!end->code)
-			return;
-		if (runner->config->propagate) {
-			fail(runner, end->code);
-			return;
-		}
-		fail(runner,
-		     rs_cli_fail(RS_CLI_GUEST_CODE, "%s ended with exit code %d", name, end->code));
-		return;
-	case RS_END_KILLED:
-		/* If we stopped the guest, this is no failure. */
-		if (!runner->stopping && !*end->text)
-			fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s was killed", name));
-		else if (!runner->config->quiet)
-			rs_cli_fail(0, "%s was stopped%s%s", name, colon, text);
-		return;
-	case RS_END_PANIC:
-		fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s panicked: %s", name, text));
-		return;
-	case RS_END_TRIPLE_FAULT:
-		fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s: its CPU shut down (triple fault)%s%s",
-					 name, colon, text));
-		return;
-	case RS_END_RESET:
-		fail(runner,
-		     rs_cli_fail(RS_CLI_GUEST, "%s reset the machine%s%s", name, colon, text));
-		return;
-	case RS_END_GONE:
-	case RS_END_FAULT:
-		break;
-	}
-	fail(runner, rs_cli_fail(RS_CLI_GUEST, "%s could not go on%s%s", name, colon, text));
+	if (end && !rs_source_joined(source) && g_hash_table_add(runner->judged, (void *)source))
+		fail(runner, rs_ends_tell(end, &view));
 }
 
 static void judge_ends(struct runner *runner)
@@ -160,29 +126,51 @@ static void wind_down(struct runner *runner, const char *why)
 	rs_session_stop(runner->session, why);
 }
 
-static gboolean on_signal(struct runner *runner, const char *why)
+static gboolean on_signal(struct runner *runner, int signal)
 {
-	runner->signalled = true;
+	if (!runner->signalled)
+		runner->signalled = signal;
 	if (runner->printer)
 		rs_printer_hurry(runner->printer);
 	if (!runner->draining)
-		wind_down(runner, why);
+		wind_down(runner, rs_ends_why(signal));
 	return G_SOURCE_CONTINUE;
 }
 
 static gboolean on_sigint(gpointer data)
 {
-	return on_signal(data, "interrupted");
+	return on_signal(data, SIGINT);
 }
 
 static gboolean on_sigterm(gpointer data)
 {
-	return on_signal(data, "terminated");
+	return on_signal(data, SIGTERM);
 }
 
 static gboolean on_sighup(gpointer data)
 {
-	return on_signal(data, "the terminal went away");
+	return on_signal(data, SIGHUP);
+}
+
+/* Each source that has ended meanwhile is judged, but the last end is told after the trace. */
+static gboolean on_signal_late(gpointer data)
+{
+	struct runner *runner = data;
+
+	runner->watches[ON_SIGNAL_LATE] = 0;
+	if (!rs_session_end(runner->session))
+		judge_ends(runner);
+	return G_SOURCE_REMOVE;
+}
+
+/* A terminal signals us as well as the program. Whoever is seen first, the end is the same. */
+static bool await_signal(struct runner *runner, const struct rs_target_end *end)
+{
+	if (!rs_ends_by_shared_signal(end) || runner->signalled)
+		return false;
+	if (!runner->watches[ON_SIGNAL_LATE])
+		runner->watches[ON_SIGNAL_LATE] = g_timeout_add(SIGNAL_MS, on_signal_late, runner);
+	return true;
 }
 
 static gboolean on_duration(gpointer data)
@@ -360,10 +348,10 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	    g_hash_table_lookup_extended(runner->printed, source, NULL, &number))
 		rs_printer_end(runner->printer, GPOINTER_TO_UINT(number));
 	/* The last end is told after the trace is printed. */
+	if (!await_signal(runner, end) && !rs_session_end(runner->session))
+		judge_end(runner, source);
 	if (rs_session_end(runner->session))
 		g_main_loop_quit(runner->loop);
-	else
-		judge_end(runner, source);
 }
 
 /* ---- life ---- */
@@ -547,6 +535,8 @@ static void finish(struct runner *runner)
 	if (stats.error)
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 					 g_strerror(stats.error)));
+	while (runner->watches[ON_SIGNAL_LATE] && !runner->signalled)
+		g_main_context_iteration(NULL, TRUE);
 	judge_ends(runner);
 	judge_trace(runner);
 	summarise(runner, &stats);

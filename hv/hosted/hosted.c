@@ -73,6 +73,7 @@ static gboolean deliver_end(gpointer data)
 	} else {
 		end.reason = hosted->stop_asked ? RS_END_KILLED : RS_END_FAULT;
 		end.code = 128 + WTERMSIG(status);
+		end.signal = hosted->stop_asked ? 0 : WTERMSIG(status);
 	}
 	if (hosted->stop_asked)
 		g_strlcpy(end.text, hosted->stop_why, sizeof(end.text));

@@ -127,8 +127,6 @@ static void end_by_shutdown(struct rs_qemu *qemu, struct rs_target_end *end)
 	if (strcmp(why, "guest-reset") == 0) {
 		bool triple = rs_qemu_process_triple_fault(&qemu->process);
 		end->reason = triple ? RS_END_TRIPLE_FAULT : RS_END_RESET;
-		g_strlcpy(end->text, triple ? "triple fault" : "the guest reset the machine",
-			  sizeof(end->text));
 	} else if (strcmp(why, "guest-shutdown") == 0) {
 		end->reason = RS_END_EXIT;
 		g_strlcpy(end->text, "powered off", sizeof(end->text));

@@ -33,6 +33,7 @@ enum rs_end_reason {
 struct rs_target_end {
 	enum rs_end_reason reason;
 	int code;       /* 0..255 */
+	int signal;     /* RS_END_FAULT: what killed the program; 0: no signal */
 	char text[256]; /* may be the guest's: escape before printing */
 };
 

@@ -373,6 +373,21 @@ def test_signals():
     check(left == [], f'nothing is left behind: {left}')
 
 
+def test_both_signalled():
+    """A terminal signals the program as well as us. It is the same end, whoever is seen first."""
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 3:
+        g = Background(rs, 'run', *guest_args('--name', 'b', '-e', ALL), start_new_session=True)
+        wait_for('an event', lambda: events(g.read(g.out).decode()))
+        os.killpg(g.process.pid, sig)
+        code, _, err = g.end()
+        check(code == 0 and 'the guest was stopped: ' in err, f'{sig.name}: {code} {err[-300:]}')
+    g = Background(rs, 'run', *guest_args('--name', 'b', '-e', ALL))
+    wait_for('an event', lambda: events(g.read(g.out).decode()))
+    os.kill(rs.json('ps')[0]['sources'][0]['pid'], signal.SIGINT)
+    code, _, err = g.end()
+    check(code == 4 and 'signal 2' in err, f'the program alone is another matter: {code} {err}')
+
+
 def test_modes():
     r = rs('run', *guest_args('--name', 'm', '-e', '*', '--duration', '0.5', '--mode', 'drop',
                               '--ring-size', '64K'))
@@ -428,8 +443,7 @@ def test_attach():
 def main():
     need(KIND)
     tests = [test_run, test_filter, test_providers, test_control, test_signals, test_modes]
-    if KIND != 'hosted':
-        tests.append(test_ends)
+    tests.append(test_both_signalled if KIND == 'hosted' else test_ends)
     if KIND == 'tcg':
         tests.append(test_attach)
     run_tests(tests, sys.argv[4:])

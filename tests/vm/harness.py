@@ -75,10 +75,10 @@ class Ringside:
 class Background:
     """A command in the background, whose output goes to files. ready(): whether it is up."""
 
-    def __init__(self, rs, *args, ready=None, out=None):
+    def __init__(self, rs, *args, ready=None, out=None, **more):
         self.err = tempfile.NamedTemporaryFile(prefix='rs-err-')
         self.out = self.err if out == 'err' else tempfile.NamedTemporaryFile(prefix='rs-out-')
-        self.process = rs.start(*args, stdout=self.out, stderr=self.err)
+        self.process = rs.start(*args, stdout=self.out, stderr=self.err, **more)
         if ready:
             wait_for('the session', lambda: self.process.poll() is not None or ready())
         if ready and self.process.poll() is not None and self.process.returncode and not ready():
