@@ -132,7 +132,7 @@ struct rs_session_result {
 	 */
 	uint32_t kept;
 	GPtrArray *kept_for; /* of char *, names of those owners; NULL: none; owned by the caller */
-	/* After set_filter: of `touched`, those without any field of it. They have no filter now. */
+	/* After set_filter: of `touched`, those without any field of it. They have none now. */
 	uint32_t unfiltered;
 };
 
