@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "region/regions.h"
 
+#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <rs-trace-region.h>
 #include <string.h>
@@ -349,6 +350,9 @@ static void test_provider(void)
 	g_assert_cmpuint(entry.state, ==, RS_PROVIDER_LIVE);
 	g_assert_cmpuint(entry.first_id, ==, 77);
 	g_assert_cmpuint(strlen(entry.name), ==, sizeof(entry.name) - 1);
+	shared->state = RS_PROVIDER_DEAD;
+	g_assert_true(rs_trace_region_provider(region, 3, &entry));
+	g_assert_cmpuint(entry.state, ==, RS_PROVIDER_DEAD);
 	shared->state = RS_PROVIDER_DEAD + 1;
 	g_assert_true(rs_trace_region_provider(region, 3, &entry));
 	g_assert_cmpuint(entry.state, ==, RS_PROVIDER_FREE);
@@ -394,7 +398,119 @@ static void test_guest_info(void)
 	g_assert_true(rs_trace_region_guest_info(region, &info, NULL));
 	g_assert_cmpuint(info.cpu_count, ==, 2);
 	g_assert_cmpuint(info.provider_slots, ==, region->header.section[RS_SEC_PROVIDERS].count);
-	g_assert_cmpuint(strlen(info.name), <, sizeof(info.name));
+	/* The compiler would take for granted that the length of a text is below the array's. */
+	g_assert_cmpint(info.name[sizeof(info.name) - 1], ==, 0);
+	g_assert_cmpint(info.name[sizeof(info.name) - 2], ==, -1);
+	g_assert_cmpint(info.agent[sizeof(info.agent) - 1], ==, 0);
+	g_assert_cmpint(info.agent[sizeof(info.agent) - 2], ==, -1);
+	g_assert_cmpuint(info.owner_pid, ==, G_MAXUINT32);
+	shared->cpu_count = 1;
+	shared->provider_slots = 3;
+	g_assert_true(rs_trace_region_guest_info(region, &info, NULL));
+	g_assert_cmpuint(info.cpu_count, ==, 1);
+	g_assert_cmpuint(info.provider_slots, ==, 3);
+	shared->session_id++;
+	g_assert_false(rs_trace_region_guest_info(region, &info, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_NO_AGENT);
+	g_clear_error(&error);
+	rs_trace_region_free(region);
+}
+
+/* Any bytes of a section, as many as it has. */
+static void test_copy(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	guint8 out[64], *section;
+	gsize size;
+
+	g_assert_cmpint(rs_region_create(&config, &region, NULL), ==, 0);
+	section = rs_trace_region_section(region, RS_SEC_EVENTS, &size);
+	for (gsize i = 0; i < 64; i++)
+		section[i] = section[size - 64 + i] = (guint8)(i + 1);
+	for (gsize offset = 0; offset < 16; offset++) {
+		for (gsize bytes = 0; bytes <= 40; bytes++) {
+			memset(out, 0xee, sizeof(out));
+			g_assert_cmpuint(
+				rs_trace_region_copy(region, RS_SEC_EVENTS, offset, out, bytes), ==,
+				bytes);
+			g_assert_cmpmem(out, bytes, section + offset, bytes);
+			g_assert_cmpint(out[bytes], ==, 0xee);
+		}
+	}
+	for (gsize left = 0; left < 24; left++) {
+		memset(out, 0xee, sizeof(out));
+		g_assert_cmpuint(rs_trace_region_copy(region, RS_SEC_EVENTS, size - left, out, 40),
+				 ==, left);
+		g_assert_cmpmem(out, left, section + size - left, left);
+		g_assert_cmpint(out[left], ==, 0xee);
+	}
+	g_assert_cmpuint(rs_trace_region_copy(region, RS_SEC_EVENTS, size + 1, out, 1), ==, 0);
+	g_assert_cmpuint(rs_trace_region_copy(region, RS_SEC_EVENTS, G_MAXSIZE, out, 1), ==, 0);
+	g_assert_cmpuint(rs_trace_region_copy(region, RS_SEC_HOST_RING, 0, out, 1), ==, 0);
+	rs_trace_region_free(region);
+}
+
+/* What both sides know of an element, and zeros after that. */
+static void test_take(void)
+{
+	struct rs_region_config config = small_config();
+	RsTraceRegion *region = NULL;
+	guint stride;
+	guint8 out[RS_PROVIDER_MIN_SIZE + 16];
+	guint8 *second;
+
+	g_assert_cmpint(rs_region_create(&config, &region, NULL), ==, 0);
+	stride = region->header.section[RS_SEC_PROVIDERS].stride;
+	g_assert_cmpuint(stride, <=, sizeof(out) - 8);
+	second = rs_trace_region_element(region, RS_SEC_PROVIDERS, 1);
+	memset(second - stride, 0x11, 3 * stride);
+	memset(second, 0x5a, stride);
+	for (guint size = stride - 1; size <= stride + 8; size++) {
+		memset(out, 0xee, sizeof(out));
+		g_assert_true(rs_trace_region_take(region, RS_SEC_PROVIDERS, 1, out, size));
+		for (guint i = 0; i < size; i++)
+			g_assert_cmpint(out[i], ==, i < stride ? 0x5a : 0);
+		for (guint i = size; i < sizeof(out); i++)
+			g_assert_cmpint(out[i], ==, 0xee);
+	}
+	g_assert_false(rs_trace_region_take(
+		region, RS_SEC_PROVIDERS, region->header.section[RS_SEC_PROVIDERS].count, out, 1));
+	rs_trace_region_free(region);
+}
+
+/* An entry may name any bytes: those of the section are copied. */
+static void test_descriptors(void)
+{
+	struct rs_region_config config = small_config();
+	struct rs_provider entry = {0};
+	RsTraceRegion *region = NULL;
+	guint8 *section;
+	gsize size;
+
+	g_assert_cmpint(rs_region_create(&config, &region, NULL), ==, 0);
+	section = rs_trace_region_section(region, RS_SEC_EVENTS, &size);
+	section[0] = 1;
+	section[size - 1] = 9;
+	for (guint i = 0; i < 4; i++) {
+		const guint64 places[][3] = {
+			/* offset, size; how many are copied */
+			{0, G_MAXUINT64, size},
+			{size - 1, 8, 1},
+			{size, 8, 0},
+			{1ull << 60, size, 0},
+		};
+		g_autofree guint8 *bytes = NULL;
+		gsize copied;
+
+		entry.desc_offset = places[i][0];
+		entry.desc_size = places[i][1];
+		bytes = rs_trace_region_descriptors(region, 0, &entry, &copied);
+		g_assert_nonnull(bytes);
+		g_assert_cmpuint(copied, ==, places[i][2]);
+		if (copied)
+			g_assert_cmpmem(bytes, copied, section + entry.desc_offset, copied);
+	}
 	rs_trace_region_free(region);
 }
 
@@ -409,9 +525,25 @@ static void test_no_region(void)
 	g_assert_null(rs_trace_region_open(fd, 0, FALSE, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
 	g_clear_error(&error);
-	g_assert_cmpint(ftruncate(fd, 1 << 20), ==, 0);
-	g_assert_null(rs_trace_region_open(fd, 0, FALSE, &error));
-	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
+	for (guint i = 0; i < 4; i++) {
+		const guint64 places[][2] = {
+			/* the file's size, and where the region should be */
+			{1 << 20, 0},
+			{1 << 20, (1 << 20) - 4096},
+			{RS_REGION_HEADER_MIN_SIZE - 1, 0},
+			{1 << 20, 1 << 21},
+		};
+
+		g_assert_cmpint(ftruncate(fd, (off_t)places[i][0]), ==, 0);
+		g_assert_null(rs_trace_region_open(fd, places[i][1], FALSE, &error));
+		g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
+		g_clear_error(&error);
+	}
+	g_assert_null(rs_trace_region_open(fd, 8, FALSE, &error)); /* not a page's */
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT);
+	g_clear_error(&error);
+	g_assert_null(rs_trace_region_open(-1, 0, FALSE, &error));
+	g_assert_true(error->domain == G_IO_ERROR);
 	g_clear_error(&error);
 	close(fd);
 	g_unlink(path);
@@ -431,6 +563,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/region/unchecked", test_unchecked);
 	g_test_add_func("/decode/region/provider", test_provider);
 	g_test_add_func("/decode/region/guest-info", test_guest_info);
+	g_test_add_func("/decode/region/copy", test_copy);
+	g_test_add_func("/decode/region/take", test_take);
+	g_test_add_func("/decode/region/descriptors", test_descriptors);
 	g_test_add_func("/decode/region/none", test_no_region);
 	return g_test_run();
 }
