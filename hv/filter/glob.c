@@ -38,7 +38,8 @@ static const char *parse_class(const char *s, size_t size, size_t *at, struct rs
 		accept(e, from, to);
 	}
 	if (i >= size)
-		return "this '[' has no ']' (write \\[ for the character itself)";
+		return "this '[' has no ']' (write \\[ for the character itself, and a class with "
+		       "a space or one of ( ) & in quotes)";
 	for (unsigned int w = 0; negate && w < 4; w++)
 		e->accepts[w] = ~e->accepts[w];
 	*at = i + 1;

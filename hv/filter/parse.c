@@ -98,37 +98,70 @@ static int parse_quoted(struct parser *p, struct rs_filter_word *out)
 	return 0;
 }
 
-/* The length of a bare word. A mask also ends at a comparison. A class or {list} stays whole. */
-static unsigned int bare_length(const char *s, bool is_mask)
-{
-	const char *stop = is_mask ? "()&\"'=<>!~" : "()&\"'";
-	unsigned int n = 0;
-	const char *end;
+/* What a bare word stands for. */
+enum word_use {
+	USE_VALUE,
+	USE_MASK, /* ends at a comparison too */
+	USE_GLOB,
+};
 
-	if (strncmp(s, "-(", 2) == 0 && (end = strchr(s, ')')))
-		return (unsigned int)(end - s) + 1;
+/* The length of -(10), the one word with parentheses; 0 if there is none here. */
+static unsigned int negative_length(const char *s)
+{
+	unsigned int n = 2;
+
+	if (strncmp(s, "-(", 2) != 0)
+		return 0;
+	n += (unsigned int)strspn(s + n, " ");
+	if (!g_ascii_isdigit(s[n]))
+		return 0;
+	while (g_ascii_isalnum(s[n]))
+		n++;
+	n += (unsigned int)strspn(s + n, " ");
+	return s[n] == ')' ? n + 1 : 0;
+}
+
+/* The length of CPUS{0-2, 5}, the one word with blanks; 0 if there is none here. */
+static unsigned int cpus_length(const char *s)
+{
+	unsigned int n = 5;
+
+	if (strncmp(s, "CPUS{", n) != 0)
+		return 0;
+	n += (unsigned int)strspn(s + n, "0123456789-, ");
+	return s[n] == '}' ? n + 1 : 0;
+}
+
+/*
+ * The length of a bare word. What is inside [..] or {..} is no exception: if the word went on there
+ * to the next bracket, it could take in the rest of the expression.
+ */
+static unsigned int bare_length(const char *s, enum word_use use)
+{
+	const char *stop = use == USE_MASK ? "()&\"'=<>!~" : "()&\"'";
+	unsigned int n = use == USE_GLOB ? 0 : negative_length(s);
+
+	if (n)
+		return n;
+	n = use == USE_GLOB ? 0 : cpus_length(s);
 	while (s[n] && !is_space(s[n]) && !strchr(stop, s[n])) {
 		if (s[n] == '|' && (s[n + 1] == '|' || n == 0))
 			break;
 		if (s[n] == '\\' && s[n + 1])
 			n++;
-		else if (s[n] == '{' && (end = strchr(s + n, '}')))
-			n = (unsigned int)(end - s);
-		else if (s[n] == '[' && !is_mask && s[n + 1] && (end = strchr(s + n + 2, ']')))
-			n = (unsigned int)(end - s);
 		n++;
 	}
 	return n;
 }
 
-static int parse_value(struct parser *p, bool is_mask, struct rs_filter_word *out)
+static int parse_value(struct parser *p, enum word_use use, struct rs_filter_word *out)
 {
 	unsigned int n;
 
 	skip_space(p);
 	if (p->text[p->at] == '"' || p->text[p->at] == '\'')
 		return parse_quoted(p, out);
-	n = bare_length(p->text + p->at, is_mask);
+	n = bare_length(p->text + p->at, use);
 	if (n == 0)
 		return rs_filter_error_set(p->err, EINVAL, p->at, p->text[p->at] ? 1 : 0,
 					   "a value is due here");
@@ -156,6 +189,11 @@ static bool take_cmp(struct parser *p, uint8_t *cmp)
 	return false;
 }
 
+static enum word_use use_after(uint8_t cmp)
+{
+	return cmp == RS_CMP_MATCH || cmp == RS_CMP_NOMATCH ? USE_GLOB : USE_VALUE;
+}
+
 static int missing_operator(struct parser *p, const struct rs_filter_word *field)
 {
 	unsigned int n = p->text[p->at] ? 1 : 0;
@@ -178,15 +216,15 @@ static int parse_term(struct parser *p, uint16_t *out)
 		return ret;
 	skip_space(p);
 	if (take_cmp(p, &term.cmp)) {
-		ret = parse_value(p, false, &term.value);
+		ret = parse_value(p, use_after(term.cmp), &term.value);
 	} else if (p->text[p->at] == '&' && p->text[p->at + 1] != '&') {
 		p->at++;
 		term.cmp = RS_CMP_ANY;
-		ret = parse_value(p, true, &term.value);
+		ret = parse_value(p, USE_MASK, &term.value);
 		if (!ret && take_cmp(p, &term.cmp)) {
 			term.has_mask = true;
 			term.mask = term.value;
-			ret = parse_value(p, false, &term.value);
+			ret = parse_value(p, use_after(term.cmp), &term.value);
 		}
 	} else {
 		ret = missing_operator(p, &term.field);
@@ -221,7 +259,7 @@ static int parse_parentheses(struct parser *p, uint16_t *out)
 	if (term->kind == RS_FILTER_TERM && term->cmp == RS_CMP_ANY && take_cmp(p, &term->cmp)) {
 		term->has_mask = true;
 		term->mask = term->value;
-		return parse_value(p, false, &term->value);
+		return parse_value(p, use_after(term->cmp), &term->value);
 	}
 	return 0;
 }

@@ -26,6 +26,9 @@ static void rs_fuzz_seeds(void)
 					    "CPU & CPUS{1000-1023}",
 					    "s8 == 0xfe",
 					    "u8 == -9223372036854775808",
+					    "why == [x && name == y] || why == {a",
+					    "why ~ [a\\] \\(]* || why == -(1)",
+					    "why == CPUS{ 1, 2-3}x",
 					    "nxme == \"x\""};
 	g_autoptr(GString) longer = g_string_new(NULL);
 	char name[16];

@@ -74,18 +74,59 @@ static void append_number(GRand *r, GString *out)
 		g_string_append_printf(out, "%d", g_rand_int_range(r, -300, 300));
 }
 
-static void append_pattern(GRand *r, GString *out)
+/* A string in quotes, or, if `bare`, as a word in which a backslash keeps what would end it. */
+static void append_string(GString *out, const char *text, bool is_glob, bool bare)
 {
-	static const char *const pieces[] = {"a",    "b",     "c",     "*", "?", "[ab]",
-					     "[!a]", "[^bc]", "[a-b]", "*", "aa"};
-
-	g_string_append_c(out, '"');
-	for (int i = g_rand_int_range(r, 0, 8); i-- > 0;)
-		g_string_append(out, pieces[g_rand_int_range(r, 0, G_N_ELEMENTS(pieces))]);
-	g_string_append_c(out, '"');
+	if (!bare)
+		g_string_append_c(out, '"');
+	for (const char *s = text; *s; s++) {
+		/* a glob has backslashes of its own, which a bare word leaves to it */
+		if (bare && is_glob && *s == '\\' && s[1])
+			g_string_append_c(out, *s++);
+		else if (bare ? strchr(" \t\n()&\"'\\", *s) ||
+					 (*s == '|' && (s == text || s[1] == '|'))
+			      : *s == '"' || *s == '\\')
+			g_string_append_c(out, '\\');
+		g_string_append_c(out, *s);
+	}
+	if (!bare)
+		g_string_append_c(out, '"');
 }
 
-static void append_term(GRand *r, GString *out)
+/* Strings of the letters that entries have, and now and then of what a bare word may stumble on. */
+static void append_text(GRand *r, GString *out, bool is_glob, bool quoted)
+{
+	static const char *const pieces[] = {
+		"a",   "b", "c",  "*",  "?",      "[ab]", "[!a]", "[^bc]",   "[a-b]",        "*",
+		"aa",  "{", "}",  "]",  "(",      ")",    " ",    " && b",   "||",           "|",
+		"&",   "'", "\"", "-(", "CPUS{1", "\\[",  "\\]",  "[a\\]b]", "[c (&|)\"\\]", "\\\\",
+		"\\*", "=="};
+	g_autoptr(GString) text = g_string_new(NULL);
+	bool bare = g_rand_boolean(r), plain = g_rand_boolean(r);
+
+	for (int i = g_rand_int_range(r, 0, 8); i-- > 0;)
+		g_string_append(
+			text,
+			pieces[g_rand_int_range(r, 0, plain ? 11 : (int)G_N_ELEMENTS(pieces))]);
+	append_string(out, text->str, is_glob, bare && !quoted && text->len > 0);
+}
+
+static void append_symbol(GRand *r, GString *out, bool quoted)
+{
+	static const struct {
+		const char *term, *symbol;
+	} symbols[] = {{"state == ", "S"},
+		       {"state != ", "long wait"},
+		       {"bits & ", "A|B"},
+		       {"bits == ", "TOP"}};
+	unsigned int which = (unsigned int)g_rand_int_range(r, 0, G_N_ELEMENTS(symbols));
+	bool bare = g_rand_boolean(r);
+
+	g_string_append(out, symbols[which].term);
+	append_string(out, symbols[which].symbol, false, bare && !quoted);
+}
+
+static void append_term(GRand *r, GString *out, bool quoted)
 {
 	static const char *const numeric[] = {"u8",   "s8",  "u16",  "s16",  "u32",
 					      "s32",  "u64", "s64",  "addr", "state",
@@ -94,19 +135,22 @@ static void append_term(GRand *r, GString *out)
 	static const char *const cmps[] = {"==", "!=", "<", "<=", ">", ">="};
 	static const char *const tests[] = {" == ", " != ", " ~ ", " !~ "};
 
+	unsigned int test;
+
 	switch (g_rand_int_range(r, 0, 8)) {
 	case 0:
 	case 1:
 		g_string_append(out, text[g_rand_int_range(r, 0, 3)]);
-		g_string_append(out, tests[g_rand_int_range(r, 0, 4)]);
-		append_pattern(r, out);
+		test = (unsigned int)g_rand_int_range(r, 0, G_N_ELEMENTS(tests));
+		g_string_append(out, tests[test]);
+		append_text(r, out, test >= 2, quoted);
 		return;
 	case 2:
-		g_string_append_printf(out, "CPU & CPUS{%d-%d,5}", g_rand_int_range(r, 0, 2),
+		g_string_append_printf(out, "CPU & CPUS{%d-%d, 5}", g_rand_int_range(r, 0, 2),
 				       g_rand_int_range(r, 2, 5));
 		return;
 	case 3:
-		g_string_append(out, g_rand_boolean(r) ? "state == S" : "bits & A|B");
+		append_symbol(r, out, quoted);
 		return;
 	case 4:
 	case 5:
@@ -124,7 +168,7 @@ static void append_term(GRand *r, GString *out)
 	append_number(r, out);
 }
 
-void random_expression(GRand *r, GString *out, int depth)
+void random_expression(GRand *r, GString *out, bool quoted, int depth)
 {
 	int n = g_rand_int_range(r, 1, 4);
 
@@ -135,10 +179,10 @@ void random_expression(GRand *r, GString *out, int depth)
 			g_string_append_c(out, '!');
 		if (depth && g_rand_int_range(r, 0, 3) == 0) {
 			g_string_append_c(out, '(');
-			random_expression(r, out, depth - 1);
+			random_expression(r, out, quoted, depth - 1);
 			g_string_append_c(out, ')');
 		} else {
-			append_term(r, out);
+			append_term(r, out, quoted);
 		}
 	}
 }

@@ -15,7 +15,11 @@ struct random_input {
 
 /* Fills `out` and returns its input. */
 const struct rs_filter_input *random_input(GRand *r, struct random_input *out);
-/* Appends an expression that may have a meaning for sample_event and other_event together. */
-void random_expression(GRand *r, GString *out, int depth);
+/*
+ * Appends an expression that may have a meaning for sample_event and other_event together. Some of
+ * its strings are bare words. `quoted`: the same with all strings in quotes. The same numbers are
+ * drawn for it.
+ */
+void random_expression(GRand *r, GString *out, bool quoted, int depth);
 
 #endif

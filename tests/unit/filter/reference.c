@@ -9,8 +9,10 @@ static bool in_class(const char *p, const char *close, unsigned char c)
 	bool negate = *p == '!' || *p == '^', found = false;
 
 	for (p += negate; p < close; p++) {
-		unsigned char from = (unsigned char)*p, to = from;
+		unsigned char from, to;
 
+		p += *p == '\\';
+		from = to = (unsigned char)*p;
 		if (p + 2 < close && p[1] == '-') {
 			to = (unsigned char)p[2];
 			p += 2;
@@ -22,11 +24,11 @@ static bool in_class(const char *p, const char *close, unsigned char c)
 
 static const char *class_end(const char *p, const char *end)
 {
-	const char *q = p + 1;
+	const char *first = p + 1, *q;
 
-	q += q < end && (*q == '!' || *q == '^');
-	for (q++; q < end && *q != ']'; q++)
-		;
+	first += first < end && (*first == '!' || *first == '^');
+	for (q = first; q < end && (*q != ']' || q == first); q++)
+		q += *q == '\\';
 	return q;
 }
 

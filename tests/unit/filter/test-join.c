@@ -152,7 +152,7 @@ static void choose(GRand *r, struct choice *choice)
 		g_autoptr(GString) s = g_string_new(NULL);
 		GByteArray *programs[2] = {NULL, NULL};
 
-		random_expression(r, s, 2);
+		random_expression(r, s, false, 2);
 		if (rs_filter_compile(events, 2, s->str, programs, NULL))
 			continue;
 		g_clear_pointer(&programs[1], g_byte_array_unref);

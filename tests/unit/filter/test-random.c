@@ -3,6 +3,8 @@
 #include "random.h"
 #include "reference.h"
 
+#include <string.h>
+
 #define EXPRESSIONS 20000
 #define ENTRIES 8
 
@@ -34,18 +36,44 @@ static unsigned int compare(GRand *r, const char *expression, unsigned int *yes)
 	return ENTRIES;
 }
 
+/* A bare word means the same as in quotes. The reference cannot tell, as it shares the parser. */
+static void compare_quoted(const char *expression, const char *quoted)
+{
+	const RsTraceEvent *events[] = {&sample_event, &other_event};
+	GByteArray *a[2] = {NULL, NULL}, *b[2] = {NULL, NULL};
+	int ret = rs_filter_compile(events, 2, expression, a, NULL);
+
+	if (rs_filter_compile(events, 2, quoted, b, NULL) != ret)
+		g_error("one is refused: '%s' or '%s'", expression, quoted);
+	for (unsigned int i = 0; i < 2; i++) {
+		bool same =
+			!a[i] == !b[i] && (!a[i] || (a[i]->len == b[i]->len &&
+						     !memcmp(a[i]->data, b[i]->data, a[i]->len)));
+
+		if (!same)
+			g_error("'%s' is not '%s'", expression, quoted);
+		g_clear_pointer(&a[i], g_byte_array_unref);
+		g_clear_pointer(&b[i], g_byte_array_unref);
+	}
+}
+
 static void test_random(void)
 {
 	g_autoptr(GRand) r = g_rand_new_with_seed(20261121);
-	unsigned int judged = 0, yes = 0;
+	unsigned int judged = 0, yes = 0, bare = 0;
 
 	for (unsigned int i = 0; i < EXPRESSIONS; i++) {
-		g_autoptr(GString) s = g_string_new(NULL);
+		g_autoptr(GString) s = g_string_new(NULL), quoted = g_string_new(NULL);
+		g_autoptr(GRand) again = g_rand_copy(r);
 
-		random_expression(r, s, 3);
+		random_expression(r, s, false, 3);
+		random_expression(again, quoted, true, 3);
+		compare_quoted(s->str, quoted->str);
+		bare += strcmp(s->str, quoted->str) != 0;
 		judged += compare(r, s->str, &yes);
 	}
 	g_test_message("%u of %u judged, %u true", judged, EXPRESSIONS * ENTRIES, yes);
+	g_assert_cmpuint(bare, >, EXPRESSIONS / 4);
 	/* few are refused, and both answers are frequent */
 	g_assert_cmpuint(judged, >, EXPRESSIONS * ENTRIES / 4);
 	g_assert_cmpuint(yes, >, judged / 4);
