@@ -48,6 +48,7 @@ void rs_qemu_free(struct rs_qemu *qemu)
 	}
 	rs_gdb_close(qemu->gdb, false, NULL);
 	rs_qmp_destroy(qemu->qmp);
+	rs_qemu_console_free(qemu->console);
 	if (qemu->ram)
 		munmap(qemu->ram, qemu->memory);
 	rs_qemu_process_clear(&qemu->process);
@@ -142,8 +143,18 @@ static int explain(struct rs_qemu *qemu, int rc, struct rs_error *err)
 static int spawn_and_connect(struct rs_qemu *qemu, const struct rs_qemu_config *config,
 			     struct rs_error *err)
 {
-	int rc = rs_qemu_process_spawn(config, qemu->uuid, qemu->qmp_path, qemu->gdb_path,
-				       &qemu->process, err);
+	struct rs_qemu_config copy = *config;
+	int console = -1, rc = 0;
+
+	if (rs_qemu_console_is_due(config->serial_fd)) {
+		rc = rs_qemu_console_create(config->serial_fd, &console, &qemu->console, err);
+		copy.serial_fd = console;
+	}
+	if (rc == 0)
+		rc = rs_qemu_process_spawn(&copy, qemu->uuid, qemu->qmp_path, qemu->gdb_path,
+					   &qemu->process, err);
+	if (console >= 0)
+		close(console);
 	if (rc < 0)
 		return rc;
 	qemu->target.pid = qemu->process.pid;

@@ -190,6 +190,7 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	}
 	rs_qemu_remove_files(qemu);
 	close(fd);
+	rs_qemu_console_finish(qemu->console); /* the guest's last words come before its end */
 	if (qemu->target.events.ended)
 		qemu->target.events.ended(qemu->target.events.data, &end);
 	return G_SOURCE_REMOVE;

@@ -19,14 +19,6 @@ int rs_kvm_open(const char *device, struct rs_error *err); /* a descriptor, or -
 int rs_kvm_create_vm(int kvm, struct rs_error *err);
 uint64_t rs_kvm_exits(int stats_fd); /* 0: not known */
 
-/* serial.c: any thread. Writes whole lines. */
-struct rs_serial;
-int rs_serial_create(const char *path, int fd, struct rs_serial **out, struct rs_error *err);
-void rs_serial_put(struct rs_serial *serial, const void *bytes, size_t size,
-		   const bool *give_up); /* blocks if its output blocks, until *give_up */
-void rs_serial_flush(struct rs_serial *serial, bool wait, const bool *give_up);
-void rs_serial_destroy(struct rs_serial *serial);
-
 /* The UART's registers except the transmitter: they keep what a driver writes. Relaxed atomics. */
 struct rs_uart {
 	uint8_t lcr, mcr, ier, scratch, divisor[2];

@@ -6,6 +6,8 @@
  */
 #include "vmm/internal.h"
 
+#include "target/serial.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

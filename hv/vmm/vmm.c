@@ -3,6 +3,7 @@
 #include "vmm/internal.h"
 
 #include "base/ticks.h"
+#include "target/serial.h"
 
 #include <errno.h>
 #include <fcntl.h>

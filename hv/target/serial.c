@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The output of the 16550. It is written in whole lines, so that it does not break the lines of the
- * trace on a terminal. The session flushes an unfinished line a little later.
- */
-#include "vmm/internal.h"
+#include "target/serial.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib.h>
+#include <pthread.h>
+#include <ringside/atomic.h>
 #include <rs-trace-escape.h>
 #include <string.h>
 #include <unistd.h>
