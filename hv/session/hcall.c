@@ -8,11 +8,9 @@
 #include <rs-trace-escape.h>
 #include <string.h>
 
-/* The request's text as a string. NULL: it is too long, holds a NUL, or is not UTF-8. */
-static char *request_text(const struct rs_hcall_request *request, size_t max)
+/* The request's text as a string. NULL: it holds a NUL, or is not UTF-8. */
+static char *request_text(const struct rs_hcall_request *request)
 {
-	if (request->data_size > max)
-		return NULL;
 	if (!g_utf8_validate((const char *)request->data, request->data_size, NULL))
 		return NULL;
 	return g_strndup((const char *)request->data, request->data_size);
@@ -49,7 +47,7 @@ static void switch_events(struct rs_source *source, const struct rs_hcall_reques
 			  struct rs_hcall_response *response)
 {
 	bool on = request->number == RS_HCALL_ENABLE;
-	g_autofree char *glob = request_text(request, RS_SESSION_MAX_GLOB);
+	g_autofree char *glob = request_text(request);
 
 	if (glob)
 		ask(source, &(struct rs_ask){on ? RS_RULE_ENABLE : RS_RULE_DISABLE, glob, NULL},
@@ -61,7 +59,7 @@ static void switch_events(struct rs_source *source, const struct rs_hcall_reques
 static void set_filter(struct rs_source *source, const struct rs_hcall_request *request,
 		       struct rs_hcall_response *response)
 {
-	g_autofree char *text = request_text(request, RS_HCALL_DATA);
+	g_autofree char *text = request_text(request);
 	g_autofree char *glob = NULL, *expression = NULL;
 	struct rs_error err = {0};
 	int ret;
