@@ -155,6 +155,120 @@ static void test_full(void)
 	rs_publisher_destroy(p);
 }
 
+/* Which programs can be published: whole ones for their event, as large as a filter may be. */
+static void test_program_limits(void)
+{
+	static const struct {
+		uint32_t size;
+		int ret;
+	} sizes[] = {
+		{0, -EINVAL},
+		{8, -EINVAL},
+		{sizeof(struct rs_filter_program) - 8, -EINVAL},
+		{sizeof(struct rs_filter_program), 0},
+		{sizeof(struct rs_filter_program) + 4, -EINVAL},
+		{sizeof(struct rs_filter_program) + 8, 0},
+		{RS_FILTER_MAX_SIZE - 8, 0},
+		{RS_FILTER_MAX_SIZE, 0},
+		{RS_FILTER_MAX_SIZE + 8, -EINVAL},
+		{UINT32_MAX - 7, -EINVAL},
+	};
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	g_autofree struct rs_filter_program *program =
+		program_for(EVENTS - 1, 2 * RS_FILTER_MAX_SIZE, 7);
+	struct rs_publisher *p = make(pages);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		program->size = sizes[i].size;
+		g_assert_cmpint(rs_publisher_set_filter(p, EVENTS - 1, program, NULL), ==,
+				sizes[i].ret);
+		if (!sizes[i].ret)
+			g_assert_cmpmem(published(pages, EVENTS - 1) + 1,
+					sizes[i].size - sizeof(*program), program + 1,
+					sizes[i].size - sizeof(*program));
+	}
+	program->size = 128;
+	program->event = FIRST;
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST, program, NULL), ==, 0);
+	program->event = EVENTS;
+	g_assert_cmpint(rs_publisher_set_filter(p, EVENTS, program, NULL), ==, -EINVAL);
+	program->event = FIRST - 1;
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST - 1, program, NULL), ==, -EINVAL);
+	program->event = UINT32_MAX;
+	g_assert_cmpint(rs_publisher_set_filter(p, UINT32_MAX, program, NULL), ==, -EINVAL);
+	g_assert_cmpint(rs_publisher_set_enabled(p, FIRST, true, NULL), ==, 0);
+	g_assert_cmpint(rs_publisher_set_enabled(p, EVENTS - 1, true, NULL), ==, 0);
+	rs_publisher_destroy(p);
+}
+
+static void check_space(struct pages *pages, uint32_t space, uint32_t size)
+{
+	struct rs_publisher_map map = {.control = &pages->control,
+				       .event_ctl = pages->words,
+				       .event_capacity = EVENTS,
+				       .filters = pages->filters,
+				       .filters_size = space};
+	struct rs_publisher *p = rs_publisher_create(&map);
+	g_autofree struct rs_filter_program *program = program_for(FIRST, size, 0xff);
+	uint32_t end = 0, n = 0, slot = MAX(256, (uint32_t)1 << g_bit_storage(size - 1));
+
+	memset(pages->filters, 0, sizeof(pages->filters));
+	for (program->event = FIRST; program->event < EVENTS; program->event++) {
+		struct rs_filter_program *at;
+
+		if (rs_publisher_set_filter(p, program->event, program, NULL))
+			break;
+		at = published(pages, program->event);
+		/* They follow each other, but for what is left at the end of the guests' part. */
+		g_assert_cmpuint((uint8_t *)at - pages->filters, >=, MAX(RS_FILTER_GRAIN, end));
+		end = (uint32_t)((uint8_t *)at - pages->filters) + slot;
+		g_assert_cmpuint(end, <=, space);
+		n++;
+	}
+	for (uint32_t i = space; i < sizeof(pages->filters); i++)
+		g_assert_cmpuint(pages->filters[i], ==, 0);
+	/* Not used: the first grain, less than a slot in each part, and a part of a grain. */
+	if (program->event < EVENTS)
+		g_assert_cmpuint(n * slot + RS_FILTER_GRAIN + 2 * slot + RS_FILTER_GRAIN, >, space);
+	rs_publisher_destroy(p);
+}
+
+/* Whatever space there is, nothing is written beside it. */
+static void test_spaces(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+
+	for (uint32_t space = 0; space < 4096; space += 8) {
+		check_space(pages, space, 128);
+		check_space(pages, space, 264);
+	}
+	for (uint32_t space = 4096; space <= SPACE; space += 4096 - 8)
+		check_space(pages, space, 1024);
+}
+
+/* Both words count on, also those of an earlier session. */
+static void test_counts(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	struct rs_publisher *p = make(pages);
+
+	for (uint32_t i = 1; i <= 3; i++) {
+		rs_publisher_nudge(p);
+		g_assert_cmpuint(pages->control.nudge, ==, i);
+		g_assert_cmpuint(rs_publisher_generation(p), ==, i - 1);
+		g_assert_cmpuint(rs_publisher_commit(p), ==, i);
+		g_assert_cmpuint(rs_publisher_generation(p), ==, i);
+	}
+	rs_publisher_destroy(p);
+	p = make(pages);
+	rs_publisher_nudge(p);
+	g_assert_cmpuint(pages->control.nudge, ==, 4);
+	g_assert_cmpuint(rs_publisher_generation(p), ==, 3);
+	rs_publisher_set_flags(p, RS_CONTROL_STOP, RS_CONTROL_STOP);
+	g_assert_cmphex(pages->control.flags, ==, RS_CONTROL_STOP);
+	rs_publisher_destroy(p);
+}
+
 /* How many programs of that size fit for the guest, or for the host. */
 static uint32_t fill(struct rs_publisher *p, uint32_t *id, uint32_t size, bool guest)
 {
@@ -282,6 +396,9 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/region/publish/words", test_words);
 	g_test_add_func("/region/publish/filter", test_filter);
+	g_test_add_func("/region/publish/program-limits", test_program_limits);
+	g_test_add_func("/region/publish/spaces", test_spaces);
+	g_test_add_func("/region/publish/counts", test_counts);
 	g_test_add_func("/region/publish/slots", test_slots_rest_and_count_up);
 	g_test_add_func("/region/publish/full", test_full);
 	g_test_add_func("/region/publish/kept-back", test_kept_back);

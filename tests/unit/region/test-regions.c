@@ -263,6 +263,89 @@ static void test_overlap(void)
 	rs_regions_free(regions);
 }
 
+#define CLAIMS RS_SECTION_ALIGN
+
+static int open_only(int file)
+{
+	struct rs_regions *again = NULL;
+	int fd = dup(file);
+	int ret = rs_regions_open(fd, &again, NULL);
+
+	if (ret)
+		close(fd);
+	rs_regions_free(again);
+	return ret;
+}
+
+/* Opens again what is in `regions` now. */
+static int open_again(const struct rs_regions *regions)
+{
+	return open_only(rs_regions_fd(regions));
+}
+
+/* An entry is as large as its region at least, and regions may touch, but not by one page more. */
+static void test_entry_limits(void)
+{
+	struct rs_regions *regions = create(true);
+	uint8_t *map = map_all(regions);
+	struct rs_directory_entry *last = entry_of(map, USERS);
+	uint64_t size = last->size, offset = last->offset;
+
+	g_assert_cmpint(open_again(regions), ==, 0);
+	last->size = size - RS_SECTION_ALIGN;
+	g_assert_cmpint(open_again(regions), ==, -EPROTO);
+	last->size = size + RS_SECTION_ALIGN;
+	g_assert_cmpuint(offset + last->size, <=, rs_regions_size(regions));
+	g_assert_cmpint(open_again(regions), ==, 0);
+	last->size = rs_regions_size(regions) - offset;
+	g_assert_cmpint(open_again(regions), ==, 0);
+	last->size = size;
+	/* Somewhere else, and then one page into another: at its end, and at its beginning. */
+	memmove(map + offset + RS_SECTION_ALIGN, map + offset, size);
+	last->offset = offset + RS_SECTION_ALIGN;
+	g_assert_cmpint(open_again(regions), ==, 0);
+	memcpy(map + offset - RS_SECTION_ALIGN, map + offset + RS_SECTION_ALIGN, size);
+	last->offset = offset - RS_SECTION_ALIGN;
+	g_assert_cmpint(open_again(regions), ==, -EPROTO);
+	/* What is not laid out yet may lie anywhere, since nobody may use it. */
+	last->generation = 0;
+	g_assert_cmpint(open_again(regions), ==, 0);
+	munmap(map, rs_regions_size(regions));
+	rs_regions_free(regions);
+}
+
+/* A file of somebody else: what was in it is gone, and if it cannot be had it stays theirs. */
+static void test_file(void)
+{
+	struct rs_regions *regions = NULL;
+	int fd = memfd_create("test", MFD_CLOEXEC), again = dup(fd);
+	uint8_t *map, byte;
+
+	/* Too short to be opened: nothing, and a byte less than the least. */
+	g_assert_cmpint(rs_regions_open(fd, &regions, NULL), ==, -EPROTO);
+	g_assert_cmpint(ftruncate(fd, RS_DIRECTORY_MIN_SIZE - 1), ==, 0);
+	g_assert_cmpint(rs_regions_open(fd, &regions, NULL), ==, -EPROTO);
+	g_assert_cmpint(ftruncate(fd, 64 << 20), ==, 0);
+	g_assert_cmpint(pwrite(fd, "x", 1, 65536 + 9), ==, 1);
+	g_assert_cmpint(pwrite(fd, "x", 1, (64 << 20) - 1), ==, 1);
+	g_assert_cmpint(rs_regions_create(runs, G_N_ELEMENTS(runs), false, fd, &regions, NULL), ==,
+			0);
+	g_assert_cmpint(rs_regions_fd(regions), ==, fd);
+	g_assert_cmpint(lseek(again, 0, SEEK_END), ==, (off_t)rs_regions_size(regions));
+	g_assert_cmpint(pread(again, &byte, 1, 65536 + 9), ==, 1);
+	g_assert_cmpuint(byte, ==, 0);
+	map = map_all(regions);
+	/* How many were turned away stands behind the claims. */
+	g_assert_cmpuint(rs_regions_turned_away(regions), ==, 0);
+	*rs_regions_claim_word(regions, 1 + USERS) = 5;
+	g_assert_cmpuint(rs_regions_turned_away(regions), ==, 5);
+	g_assert_cmpuint(((uint64_t *)(void *)(map + CLAIMS))[1 + USERS], ==, 5);
+	munmap(map, rs_regions_size(regions));
+	rs_regions_free(regions);
+	g_assert_cmpint(open_only(again), ==, 0);
+	close(again);
+}
+
 /* A claim is read afresh each time, and only that of the generation counts. */
 static void test_claims(void)
 {
@@ -460,6 +543,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/region/regions/open-again", test_open_again);
 	g_test_add_func("/region/regions/hostile", test_hostile);
 	g_test_add_func("/region/regions/overlap", test_overlap);
+	g_test_add_func("/region/regions/entry-limits", test_entry_limits);
+	g_test_add_func("/region/regions/file", test_file);
 	g_test_add_func("/region/regions/claims", test_claims);
 	g_test_add_func("/region/regions/renew", test_renew);
 	g_test_add_func("/region/regions/renew-hostile", test_renew_hostile);
