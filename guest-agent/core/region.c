@@ -109,8 +109,7 @@ static int check(const struct rs_region_header *header, uint64_t mapped)
 {
 	int err;
 
-	if (header->region_size > mapped || header->guest_offset % RS_SECTION_ALIGN ||
-	    header->guest_offset > header->region_size)
+	if (header->region_size > mapped || header->guest_offset % RS_SECTION_ALIGN)
 		return RS_AGENT_BAD_LAYOUT;
 	/* A ring's word has no bits for more pages, nor for larger ones. */
 	if (!header->ring_count || !power_of_two(header->ring_pages) ||

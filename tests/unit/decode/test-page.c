@@ -233,6 +233,108 @@ static void test_ends(void)
 	}
 }
 
+/* What just fits is taken, with the end anywhere in its padding, and the walk ends there. */
+static void test_fits(void)
+{
+	static const struct {
+		guint id, size;
+		guint room;
+		RsTracePageItem item;
+	} cases[] = {
+		{TEST_SWITCH, 8, 8, RS_TRACE_PAGE_RECORD},
+		{TEST_SWITCH, 9, 9, RS_TRACE_PAGE_RECORD},
+		{TEST_SWITCH, 9, 15, RS_TRACE_PAGE_RECORD},
+		{TEST_SWITCH, 9, 16, RS_TRACE_PAGE_RECORD},
+		{TEST_SWITCH, 16, 16, RS_TRACE_PAGE_RECORD},
+		{TEST_SWITCH, 24, 24, RS_TRACE_PAGE_RECORD},
+		{RS_FIRST_EVENT_ID, 8, 8, RS_TRACE_PAGE_RECORD},
+		{UNKNOWN_MARK, 8, 8, RS_TRACE_PAGE_MARK},
+		{UNKNOWN_MARK, 17, 17, RS_TRACE_PAGE_MARK},
+		{UNKNOWN_MARK, 17, 23, RS_TRACE_PAGE_MARK},
+		{UNKNOWN_MARK, 17, 24, RS_TRACE_PAGE_MARK},
+		{RS_REC_CONTEXT, 0, 8, RS_TRACE_PAGE_MARK}, /* it has no size */
+		{RS_REC_TGID, 8, 8, RS_TRACE_PAGE_MARK},
+		{RS_REC_TIME, sizeof(struct rs_rec_time), 16, RS_TRACE_PAGE_MARK},
+		{RS_REC_CONTINUED, sizeof(struct rs_rec_continued), sizeof(struct rs_rec_continued),
+		 RS_TRACE_PAGE_MARK},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct {
+			struct rs_ring_page page;
+			struct rs_rec_header head;
+			guint8 rest[24];
+		} bytes = {.head = {.id = (guint16)cases[i].id, .size = (guint16)cases[i].size}};
+		guint to = RS_RING_PAGE_HEADER + cases[i].room;
+		RsTracePageWalk walk;
+		gboolean bad;
+
+		rs_trace_page_begin(&walk, (const guint8 *)&bytes);
+		g_assert_cmpint(rs_trace_page_next(&walk, (const guint8 *)&bytes, to), ==,
+				cases[i].item);
+		g_assert_cmpuint(walk.at, ==, to);
+		g_assert_cmpint(rs_trace_page_next(&walk, (const guint8 *)&bytes, to), ==,
+				RS_TRACE_PAGE_END);
+		g_assert_cmpuint(
+			rs_trace_page_count((const guint8 *)&bytes, RS_RING_PAGE_HEADER, to, &bad),
+			==, cases[i].item == RS_TRACE_PAGE_RECORD);
+		g_assert_false(bad);
+		/* A byte less than it says that it has. */
+		to = RS_RING_PAGE_HEADER + MAX(cases[i].size, 8) - 1;
+		rs_trace_page_begin(&walk, (const guint8 *)&bytes);
+		g_assert_cmpint(rs_trace_page_next(&walk, (const guint8 *)&bytes, to), ==,
+				RS_TRACE_PAGE_BAD);
+		g_assert_cmpuint(
+			rs_trace_page_count((const guint8 *)&bytes, RS_RING_PAGE_HEADER, to, &bad),
+			==, 0);
+		g_assert_true(bad);
+	}
+}
+
+/* A mark that is shorter than its kind's first fields. */
+static void test_short_marks(void)
+{
+	static const struct {
+		guint id, least;
+	} kinds[] = {{RS_REC_TIME, sizeof(struct rs_rec_time)},
+		     {RS_REC_CONTINUED, sizeof(struct rs_rec_continued)}};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		for (guint size = 8; size <= kinds[i].least; size++) {
+			TestPage *page = test_page_new(0, 0, 1000, 42, 0);
+			g_autoptr(GByteArray) bytes = NULL;
+			RsTracePageWalk walk;
+
+			test_page_mark(page, kinds[i].id, size);
+			test_page_record(page, TEST_SWITCH, 2000, pair, sizeof(pair));
+			bytes = test_page_end(page);
+			rs_trace_page_begin(&walk, bytes->data);
+			g_assert_cmpint(rs_trace_page_next(&walk, bytes->data, bytes->len), ==,
+					size < kinds[i].least ? RS_TRACE_PAGE_BAD
+							      : RS_TRACE_PAGE_MARK);
+		}
+	}
+}
+
+/* The low half of a time stays or grows; a smaller one has wrapped. */
+static void test_times(void)
+{
+	static const guint64 times[] = {0x1fffffffe, 0x1fffffffe, 0x1ffffffff, 0x200000000,
+					0x200000000};
+	TestPage *page = test_page_new(0, 0, times[0], 42, 0);
+	g_autoptr(GByteArray) bytes = NULL;
+	RsTracePageWalk walk;
+
+	for (guint i = 0; i < G_N_ELEMENTS(times); i++)
+		test_page_record(page, TEST_SWITCH, (guint32)times[i], pair, sizeof(pair));
+	bytes = test_page_end(page);
+	rs_trace_page_begin(&walk, bytes->data);
+	for (guint i = 0; i < G_N_ELEMENTS(times); i++) {
+		g_assert_true(next_record(&walk, bytes));
+		g_assert_cmpuint(walk.ts, ==, times[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -243,5 +345,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/page/larger-time", test_larger_time);
 	g_test_add_func("/decode/page/header-size", test_header_size);
 	g_test_add_func("/decode/page/ends", test_ends);
+	g_test_add_func("/decode/page/fits", test_fits);
+	g_test_add_func("/decode/page/short-marks", test_short_marks);
+	g_test_add_func("/decode/page/times", test_times);
 	return g_test_run();
 }
