@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A region's header that is as small as it may be, for the tests of those who check one. Each test
- * changes one thing of it. Nothing lies behind the header, however large it says that the region is.
+ * changes one thing of it. Nothing lies behind the header, however large the region is to be.
  */
 #ifndef RS_TESTS_SOUND_HEADER_H
 #define RS_TESTS_SOUND_HEADER_H
