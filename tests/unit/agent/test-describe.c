@@ -3,10 +3,10 @@
  * Names in what the agent describes: the longest ones reach a trace line, and what the host would
  * leave out is refused with an error of its own.
  */
+#include "core.h"
 #include "region/regions.h"
 
 #include <glib.h>
-#include <ringside/agent.h>
 #include <rs-trace-schema.h>
 #include <rs-trace-text.h>
 #include <string.h>
@@ -139,8 +139,9 @@ static void test_types(void)
 							 .elem_size = 1,
 							 .elem_count = i ? 4 : 0};
 			err = rs_agent_register(&m.provider);
-			g_assert_true(err == 0 || err == RS_AGENT_BAD_NAME);
-			g_assert_true(err == 0 || length > 50);
+			/* "__data_loc " and "[]" go with it, and the NUL. */
+			g_assert_cmpint(err, ==,
+					length + 13 < RS_SYMBOL_LEN ? 0 : RS_AGENT_BAD_NAME);
 			if (err)
 				continue;
 			g_assert_true(rs_trace_region_provider(region, m.provider.id - 1, &entry));
@@ -214,11 +215,217 @@ static void test_longest(void)
 	tear_down();
 }
 
+/* How much an event may have of each thing; one more is too much. */
+static void test_limits(void)
+{
+	g_autofree struct rs_symbol_info *symbols =
+		g_new0(struct rs_symbol_info, RS_MAX_SYMBOLS + 1);
+	struct rs_field_info fields[RS_MAX_FIELDS + 1];
+	g_autofree char *print = g_strnfill(RS_MAX_DESC_SIZE, 'p');
+	struct made m;
+	int size;
+
+	make(&m);
+	size = rs_describe_size(&m.what);
+	g_assert_cmpint(size, >, 0);
+	m.what.level = 5;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, size);
+	m.what.level = 6;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	make(&m);
+	m.what.entry_size = RS_MAX_ENTRY_SIZE;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, size);
+	m.what.entry_size++;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	make(&m);
+	for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
+		fields[i] = m.field;
+	m.what.fields = fields;
+	m.what.field_count = RS_MAX_FIELDS;
+	g_assert_cmpint(rs_describe_size(&m.what), >, size);
+	/* Each field and each symbol of it is looked at. */
+	fields[RS_MAX_FIELDS - 1].name = "9";
+	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_NAME);
+	m.what.field_count++;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	make(&m);
+	for (guint i = 0; i <= RS_MAX_SYMBOLS; i++)
+		symbols[i] = m.symbol;
+	m.field.symbols = symbols;
+	m.field.symbol_count = RS_MAX_SYMBOLS;
+	g_assert_cmpint(rs_describe_size(&m.what), >, size);
+	symbols[RS_MAX_SYMBOLS - 1].name = "";
+	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_NAME);
+	m.field.symbol_count++;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	make(&m);
+	m.what.print = print;
+	print[RS_MAX_DESC_SIZE - size] = 0;
+	size = rs_describe_size(&m.what);
+	g_assert_cmpint(size, >=, RS_MAX_DESC_SIZE - 8);
+	while (size < (int)RS_MAX_DESC_SIZE) {
+		print[strlen(print)] = 'p';
+		size = rs_describe_size(&m.what);
+	}
+	g_assert_cmpint(size, ==, RS_MAX_DESC_SIZE);
+	for (guint i = 0; i < 8; i++) {
+		g_assert_cmpint(rs_describe_size(&m.what), ==, RS_MAX_DESC_SIZE);
+		print[strlen(print)] = 'p';
+		if (rs_describe_size(&m.what) < 0)
+			break;
+	}
+	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+}
+
+static const char *text_at(const uint8_t *desc, uint32_t offset)
+{
+	return (const char *)desc + offset;
+}
+
+static void check_field(const uint8_t *desc, uint32_t index, uint32_t symbols, const char *name,
+			const char *type, const struct rs_field_info *from)
+{
+	const struct rs_event_desc *head = (const void *)desc;
+	const struct rs_field_desc *field =
+		(const void *)(desc + sizeof(*head) + index * sizeof(*field));
+
+	g_assert_cmpstr(text_at(desc, field->name), ==, name);
+	g_assert_cmpstr(text_at(desc, field->type), ==, type);
+	g_assert_cmpuint(field->offset, ==, from->offset);
+	g_assert_cmpuint(field->size, ==, from->size);
+	g_assert_cmpuint(field->kind, ==, from->kind);
+	g_assert_cmpuint(field->elem_size, ==, from->elem_size);
+	g_assert_cmpuint(field->elem_count, ==, from->elem_count);
+	g_assert_cmpuint(field->symbol_count, ==, from->symbol_count);
+	g_assert_cmpuint(field->symbols, ==, from->symbol_count ? symbols : 0);
+	g_assert_cmpuint(field->flags, ==,
+			 from->flags | (from->kind >= RS_KIND_DYN_ARRAY ? RS_FIELD_DYNAMIC : 0));
+	for (guint i = 0; i < from->symbol_count; i++) {
+		const struct rs_symbol *symbol =
+			(const void *)(desc + symbols + i * sizeof(*symbol));
+
+		g_assert_cmpuint(symbol->value, ==, from->symbols[i].value);
+		g_assert_cmpstr(text_at(desc, symbol->name), ==, from->symbols[i].name);
+		g_assert_cmpuint(symbol->reserved, ==, 0);
+	}
+}
+
+/* Each byte of a descriptor: all that the event is, one part behind the other, and no more. */
+static void test_bytes(void)
+{
+	static const struct rs_symbol_info one[] = {{.value = 1, .name = "one"},
+						    {.value = 1ull << 63, .name = "top"}};
+	static const struct rs_symbol_info two[] = {{.value = 7, .name = "seven"}};
+	static const struct rs_field_info fields[] = {
+		{.name = "a",
+		 .type = "u8",
+		 .offset = 3,
+		 .size = 1,
+		 .kind = RS_KIND_ENUM,
+		 .symbols = one,
+		 .symbol_count = 2},
+		{.name = "b",
+		 .type = "u16",
+		 .offset = 4,
+		 .size = 20,
+		 .kind = RS_KIND_ARRAY,
+		 .elem_size = 2,
+		 .elem_count = 10,
+		 .flags = RS_FIELD_HEX},
+		{.name = "c",
+		 .type = "char",
+		 .offset = 24,
+		 .size = 9,
+		 .kind = RS_KIND_STRING,
+		 .elem_size = 1,
+		 .elem_count = 65535},
+		{.name = "d",
+		 .type = "u32",
+		 .offset = 36,
+		 .size = 4,
+		 .kind = RS_KIND_FLAGS,
+		 .symbols = two,
+		 .symbol_count = 1},
+		{.name = "e",
+		 .type = "s64",
+		 .offset = 40,
+		 .size = 4,
+		 .kind = RS_KIND_DYN_ARRAY,
+		 .elem_size = 8,
+		 .flags = RS_FIELD_SIGNED},
+		{.name = "f", .type = "char", .offset = 44, .size = 4, .kind = RS_KIND_DYN_STRING},
+	};
+	static const char *const types[] = {"u8",  "u16[10]",          "char[65535]",
+					    "u32", "__data_loc s64[]", "__data_loc char[]"};
+	static const struct rs_event_info what = {
+		.system = "sys",
+		.name = "ev",
+		.print = "%d",
+		.print_args = " a,\t__entry->b ,\n__entry-c, __entry->",
+		.fields = fields,
+		.field_count = G_N_ELEMENTS(fields),
+		.entry_size = 48,
+		.keyword = 1ull << 63 | 5,
+		.level = 3,
+	};
+	int size = rs_describe_size(&what);
+	guint symbols = sizeof(struct rs_event_desc) + 6 * sizeof(struct rs_field_desc);
+	g_autofree uint8_t *out = g_malloc((gsize)size + 8);
+	const struct rs_event_desc *head = (const void *)out;
+	gsize strings;
+
+	g_assert_cmpint(size % 8, ==, 0);
+	memset(out, 0xee, (gsize)size + 8);
+	rs_describe(&what, 700, 9, out);
+	for (guint i = 0; i < 8; i++)
+		g_assert_cmpint(out[size + (int)i], ==, 0xee);
+	g_assert_cmpuint(head->size, ==, size);
+	g_assert_cmpuint(head->id, ==, 700);
+	g_assert_cmpuint(head->provider, ==, 9);
+	g_assert_cmpuint(head->field_count, ==, 6);
+	g_assert_cmpuint(head->entry_size, ==, 48);
+	g_assert_cmpuint(head->level, ==, 3);
+	g_assert_cmpuint(head->keyword, ==, what.keyword);
+	g_assert_cmpuint(head->header_size, ==, sizeof(*head));
+	g_assert_cmpuint(head->field_stride, ==, sizeof(struct rs_field_desc));
+	g_assert_cmpuint(head->symbol_stride, ==, sizeof(struct rs_symbol));
+	g_assert_cmpuint(head->system, ==, symbols + 3 * sizeof(struct rs_symbol));
+	g_assert_cmpstr(text_at(out, head->system), ==, "sys");
+	g_assert_cmpstr(text_at(out, head->name), ==, "ev");
+	g_assert_cmpstr(text_at(out, head->print), ==, "%d");
+	g_assert_cmpstr(text_at(out, head->print_args), ==, "a,b,__entry-c,");
+	strings = sizeof("sys") + sizeof("ev") + sizeof("%d") + sizeof("a,b,__entry-c,") +
+		  sizeof("one") + sizeof("top") + sizeof("seven");
+	for (guint i = 0; i < 6; i++) {
+		char name[] = {(char)('a' + i), 0};
+		guint before = i > 3 ? 3 : i > 0 ? 2 : 0;
+
+		strings += sizeof(name) + strlen(types[i]) + 1;
+		check_field(out, i, symbols + before * (guint)sizeof(struct rs_symbol), name,
+			    types[i], &fields[i]);
+	}
+	g_assert_cmpuint(size, ==, RS_ALIGN_UP(head->system + strings, 8u));
+	for (gsize at = head->system + strings; at < (gsize)size; at++)
+		g_assert_cmpint(out[at], ==, 0);
+	/* It is there already, unless one byte differs. */
+	g_assert_true(rs_described(&what, 700, 9, out));
+	g_assert_false(rs_described(&what, 701, 9, out));
+	g_assert_false(rs_described(&what, 700, 8, out));
+	for (int i = 0; i < size; i++) {
+		out[i] ^= 0x10;
+		g_assert_false(rs_described(&what, 700, 9, out));
+		out[i] ^= 0x10;
+	}
+	g_assert_true(rs_described(&what, 700, 9, out));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/describe/refused", test_refused);
 	g_test_add_func("/agent/describe/types", test_types);
 	g_test_add_func("/agent/describe/longest", test_longest);
+	g_test_add_func("/agent/describe/limits", test_limits);
+	g_test_add_func("/agent/describe/bytes", test_bytes);
 	return g_test_run();
 }

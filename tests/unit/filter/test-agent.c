@@ -201,6 +201,10 @@ static void test_texts(void)
 	g_assert_true(run_text(RS_OP_STR_SUFFIX, RS_SRC_STRING, "abc", 3, &in));
 	g_assert_true(run_text(RS_OP_STR_SUFFIX, RS_SRC_STRING, "c", 1, &in));
 	g_assert_false(run_text(RS_OP_STR_SUFFIX, RS_SRC_STRING, "xabc", 4, &in));
+	in.entry = "\0bcd"; /* empty */
+	g_assert_false(run_text(RS_OP_STR_SUFFIX, RS_SRC_STRING, "d", 1, &in));
+	g_assert_true(run_text(RS_OP_STR_SUFFIX, RS_SRC_STRING, "", 0, &in));
+	g_assert_true(run_text(RS_OP_STR_EQ, RS_SRC_STRING, "", 0, &in));
 	in.entry = full;
 	in.entry_size = sizeof(full);
 	g_assert_true(run_text(RS_OP_STR_EQ, RS_SRC_STRING, "abcd", 4, &in));
