@@ -119,16 +119,16 @@ static int parse_part(const struct rs_filter_word *word, const RsTraceField *fie
 		      const char *name, const char *part, rs_wide_t *out,
 		      struct rs_filter_error *err)
 {
-	const RsTraceSymbol *symbol = find_symbol(field, part);
-	const char *why;
+	const char *why = parse_literal(part, out);
+	const RsTraceSymbol *symbol;
 
+	if (!why && !word->quote)
+		return 0;
+	symbol = find_symbol(field, part);
 	if (symbol) {
 		*out = symbol_value(field, symbol);
 		return 0;
 	}
-	why = parse_literal(part, out);
-	if (!why && !word->quote)
-		return 0;
 	if (field && field->n_symbols && !g_ascii_isdigit(*part) && *part != '-')
 		return no_such_symbol(word, field, part, err);
 	if (word->quote)
@@ -137,16 +137,28 @@ static int parse_part(const struct rs_filter_word *word, const RsTraceField *fie
 	return rs_filter_error_set(err, EINVAL, word->at, word->length, "'%s' %s", part, why);
 }
 
+/* The guest chooses its symbols, so none of them may hide what is a number to whoever reads it. */
+static bool all_numbers(char **parts)
+{
+	rs_wide_t value;
+
+	while (*parts && !parse_literal(*parts, &value))
+		parts++;
+	return !*parts;
+}
+
 int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
 		     const RsTraceField *field, const char *name, rs_wide_t *out,
 		     struct rs_filter_error *err)
 {
 	GString *text = rs_filter_word_text(ast, word);
-	const RsTraceSymbol *whole = find_symbol(field, text->str);
 	g_autofree char *owned = g_string_free(text, FALSE);
 	g_auto(GStrv) parts = g_strsplit(owned, "|", 65);
+	const RsTraceSymbol *whole = NULL;
 	rs_wide_t value = 0;
 
+	if (word->quote || !all_numbers(parts))
+		whole = find_symbol(field, owned);
 	if (whole) { /* a symbol's name may hold a '|' */
 		*out = symbol_value(field, whole);
 		return 0;

@@ -573,6 +573,55 @@ static void test_more(void)
 	g_assert_null(p);
 }
 
+/* A guest cannot give a number another meaning. In quotes its symbol is meant. */
+static void test_symbols_like_numbers(void)
+{
+	static const RsTraceSymbol symbols[] = {{7, "3"}, {8, "0x10"}, {9, "-(2)"}, {10, "1|2"},
+						{1, "A"}, {12, "A|3"}, {13, "3com"}};
+	static const RsTraceField field = {.name = "e",
+					   .type = "s32",
+					   .kind = RS_KIND_ENUM,
+					   .size = 4,
+					   .is_signed = TRUE,
+					   .n_symbols = G_N_ELEMENTS(symbols),
+					   .symbols = symbols};
+	static const RsTraceEvent event = {.id = RS_FIRST_EVENT_ID,
+					   .system = "test",
+					   .name = "symbols",
+					   .entry_size = 8,
+					   .n_fields = 1,
+					   .fields = &field};
+	static const struct {
+		const char *expression;
+		int32_t value;
+	} means[] = {{"e == 3", 3},       {"e == \"3\"", 7},    {"e == '0x10'", 8},
+		     {"e == 0x10", 16},   {"e == -(2)", -2},    {"e == \"-(2)\"", 9},
+		     {"e == 1|2", 3},     {"e == \"1|2\"", 10}, {"e == \\3", 3},
+		     {"e == A|3", 12},    {"e == \"A|3\"", 12}, {"e == 3com", 13},
+		     {"e == \"3|A\"", 7}, {"e == 3|A", 3},      {"e & 3 == 2|0", 2}};
+	const RsTraceEvent *events[] = {&event};
+
+	for (unsigned int i = 0; i < G_N_ELEMENTS(means); i++) {
+		g_autoptr(GByteArray) program = NULL;
+		struct rs_filter_input in = input;
+		int32_t e[2] = {0};
+
+		g_test_message("%s", means[i].expression);
+		in.entry = e;
+		in.entry_size = sizeof(e);
+		g_assert_cmpint(rs_filter_compile(events, 1, means[i].expression, &program, NULL),
+				==, 0);
+		for (int32_t v = -20; v <= 20; v++) {
+			bool want = v == means[i].value;
+
+			if (strchr(means[i].expression, '&'))
+				want = (v & 3) == means[i].value;
+			e[0] = v;
+			g_assert_cmpint(run(program, &in), ==, want);
+		}
+	}
+}
+
 static void test_missing_context(void)
 {
 	struct rs_filter_input in = input;
@@ -593,6 +642,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/globs", test_globs);
 	g_test_add_func("/filter/set", test_set);
 	g_test_add_func("/filter/more", test_more);
+	g_test_add_func("/filter/symbols-like-numbers", test_symbols_like_numbers);
 	g_test_add_func("/filter/missing-context", test_missing_context);
 	return g_test_run();
 }
