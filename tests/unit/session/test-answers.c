@@ -209,6 +209,29 @@ static void test_nudge(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(nudge(f), ==, -ESHUTDOWN);
 }
 
+/* The vectors that a guest can take: the first 32 are of exceptions. */
+static void test_vectors(struct fixture *f, gconstpointer data)
+{
+	static const struct {
+		uint32_t vector;
+		bool can;
+	} cases[] = {{0, false},  {31, false},  {32, true},         {33, true},
+		     {255, true}, {256, false}, {UINT32_MAX, false}};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		f->sham->announced = cases[i].vector;
+		say_hello(f, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
+		g_assert_cmphex(control_of(f)->flags & RS_CONTROL_NUDGES, ==,
+				cases[i].can ? RS_CONTROL_NUDGES : 0);
+		g_assert_cmpint(nudge(f), ==, cases[i].can ? 0 : -ENOTSUP);
+		if (cases[i].can)
+			g_assert_cmpuint(f->sham->nudge_vector, ==, cases[i].vector);
+		/* It announces a vector, but not that it takes one. */
+		say_hello(f, RS_GUEST_SELF_PATCH);
+		g_assert_cmpint(nudge(f), ==, -ENOTSUP);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -219,5 +242,6 @@ int main(int argc, char **argv)
 	TEST("reused-slot", test_reused_slot);
 	TEST("detach", test_detach);
 	TEST("nudge", test_nudge);
+	TEST("vectors", test_vectors);
 	return g_test_run();
 }

@@ -644,6 +644,113 @@ static void test_left_at_once(struct fixture *f, gconstpointer data)
 		forget(&agents[i]);
 }
 
+/* In another machine nothing but the claim says that the process has left. */
+static void test_passing_by(struct fixture *f, gconstpointer data)
+{
+	struct agent agents[USERS], one;
+
+	for (int round = 0; round < 3; round++) {
+		/* Nobody looks in between. */
+		for (uint32_t i = 0; take(f, &agents[0], 10 + i) == 0; i++)
+			leave(&agents[0]);
+		AWAIT(take(f, &one, 99) == 0);
+		leave(&one);
+	}
+	g_assert_cmpuint(f->added, ==, 0);
+	g_assert_cmpuint(f->messages, ==, 0);
+}
+
+/* A process is killed before it has reported. */
+static void test_killed_early(struct fixture *f, gconstpointer data)
+{
+	struct agent agents[USERS], one;
+
+	for (uint32_t i = 0; i < USERS; i++) {
+		AWAIT(take(f, &agents[i], 10 + i) == 0);
+		lock(&agents[i]);
+	}
+	run_rounds(20);
+	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	forget(&agents[1]);
+	AWAIT(take(f, &one, 99) == 0);
+	g_assert_cmpuint(one.place.index, ==, agents[1].place.index);
+	g_assert_cmpuint(f->added, ==, 0);
+	forget(&one);
+	for (uint32_t i = 0; i < USERS; i++)
+		forget(&agents[i]);
+}
+
+/* What a process has asked for when it leaves is still done. */
+static void test_last_words(struct fixture *f, gconstpointer data)
+{
+	struct agent agent;
+	struct rs_source *source = come(f, &agent, 10);
+	struct rs_source_stat stat;
+	uint32_t messages = f->messages;
+
+	sham_request(&agent.sham, 0, RS_HCALL_LOG, 0, "farewell");
+	leave(&agent);
+	AWAIT(rs_source_state(source) == RS_SESSION_ENDED);
+	g_assert_cmpuint(f->messages, ==, messages + 1);
+	rs_source_stat(source, &stat);
+	g_assert_cmpuint(stat.hypercalls, ==, 1);
+	g_assert_cmpuint(f->ends, ==, 1);
+}
+
+/* Processes for which there was no room are counted, and told of once. */
+static void test_turned_away(struct fixture *f, gconstpointer data)
+{
+	uint64_t *word = rs_regions_claim_word(f->regions, 1 + USERS);
+	struct rs_source_stat stat;
+
+	run_rounds(3);
+	g_assert_cmpuint(f->messages, ==, 0);
+	for (uint32_t n = 1; n < 4; n++) {
+		rs_store(word, n * n);
+		AWAIT(f->messages == n);
+		run_rounds(3);
+		g_assert_cmpuint(f->messages, ==, n);
+		rs_source_stat(f->machine, &stat);
+		g_assert_cmpuint(stat.turned_away, ==, n * n);
+	}
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.turned_away, ==, 9);
+	/* A guest may write anything there. */
+	rs_store(word, 0);
+	run_rounds(3);
+	g_assert_cmpuint(f->messages, ==, 3);
+}
+
+/* Where processes of this host find the memory. */
+static void test_path(struct fixture *f, gconstpointer same_host)
+{
+	g_autofree char *path = rs_source_join_path(f->machine);
+	int fd;
+
+	if (!same_host) {
+		g_assert_null(path);
+		return;
+	}
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	g_assert_cmpint(lseek(fd, 0, SEEK_END), ==, (off_t)f->size);
+	close(fd);
+}
+
+/* Of a process there is nothing but its region. */
+static void test_only_traced(struct fixture *f, gconstpointer data)
+{
+	struct agent agent;
+	struct rs_source *source = come(f, &agent, 10);
+
+	g_assert_cmpint(rs_source_nudge(source, NULL), ==, -ENOTSUP);
+	g_assert_null(rs_source_join_path(source));
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "pool:*", NULL, NULL), ==, 0);
+	g_assert_true(is_on(&agent, 0) && is_on(&agent, 1));
+	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
+	g_assert_false(is_on(&agent, 0) || is_on(&agent, 1));
+	forget(&agent);
+}
+
 #define ADD(path, test, same_host)                                                                 \
 	g_test_add("/session/members/" path, struct fixture, GINT_TO_POINTER(same_host), set_up,   \
 		   test, tear_down)
@@ -667,5 +774,12 @@ int main(int argc, char **argv)
 	ADD("killed", test_killed, 1);
 	ADD("still-held", test_still_held, 1);
 	ADD("left-at-once", test_left_at_once, 1);
+	ADD("passing-by", test_passing_by, 0);
+	ADD("killed-early", test_killed_early, 1);
+	ADD("last-words", test_last_words, 0);
+	ADD("turned-away", test_turned_away, 0);
+	ADD("path-guest", test_path, 0);
+	ADD("path-host", test_path, 1);
+	ADD("only-traced", test_only_traced, 0);
 	return g_test_run();
 }

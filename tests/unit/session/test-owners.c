@@ -202,6 +202,50 @@ static void test_wanted(struct three *t, gconstpointer data)
 	g_assert_null(t->wishes.first);
 }
 
+#define MANY 5u
+
+/* The order of owners is the same, whoever comes first, and each is found in it. */
+static void test_order(struct three *t, gconstpointer data)
+{
+	static const char *const names[MANY] = {RS_OWNER_HOST, "a", "b", "view", RS_OWNER_GUEST};
+	struct rs_owner *owners[MANY];
+
+	for (unsigned int i = 0; i < MANY; i++)
+		owners[i] = rs_owner_new(names[i]);
+	/* Each order in which they can come, or only some of them: n counts with MANY digits. */
+	for (unsigned int n = 0; n < MANY * MANY * MANY * MANY * MANY; n++) {
+		const struct rs_wish *wish;
+		unsigned int digits = n, there = 0;
+
+		for (unsigned int k = 0; k < MANY; k++, digits /= MANY) {
+			there |= 1u << digits % MANY;
+			rs_wishes_set_wanted(&t->wishes, owners[digits % MANY], true);
+		}
+		wish = t->wishes.first;
+		for (unsigned int i = 0; i < MANY; i++) {
+			if (!(there & 1u << i)) {
+				g_assert_null(rs_wishes_of(&t->wishes, owners[i]));
+				rs_wishes_forget(&t->wishes, owners[i]);
+				continue;
+			}
+			g_assert_true(wish && wish->owner == owners[i]);
+			g_assert_true(rs_wishes_of(&t->wishes, owners[i]) == wish);
+			wish = wish->next;
+		}
+		g_assert_null(wish);
+		/* One goes, and only that one. */
+		rs_wishes_forget(&t->wishes, owners[n % MANY]);
+		for (unsigned int i = 0; i < MANY; i++)
+			g_assert_cmpint(rs_wishes_of(&t->wishes, owners[i]) != NULL, ==,
+					i != n % MANY && (there & 1u << i));
+		rs_wishes_clear(&t->wishes);
+	}
+	for (unsigned int i = 0; i < MANY; i++) {
+		g_assert_cmpuint(owners[i]->uses, ==, 0);
+		rs_owner_free(owners[i]);
+	}
+}
+
 static void test_program(struct three *t, gconstpointer data)
 {
 	/* a filter of one who does not want the event is kept, and does nothing */
@@ -284,9 +328,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct three *t, gconstpointer data);
 	} tests[] = {
-		{"/owners/wanted", test_wanted},
-		{"/owners/program", test_program},
-		{"/owners/copy", test_copy},
+		{"/owners/wanted", test_wanted},       {"/owners/order", test_order},
+		{"/owners/program", test_program},     {"/owners/copy", test_copy},
 		{"/owners/too-large", test_too_large},
 	};
 

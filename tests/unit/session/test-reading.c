@@ -149,6 +149,49 @@ static void test_turns(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(most_work(f), <, TURN + PIECE);
 }
 
+/* Other providers that come meanwhile have to wait, and lose nothing. */
+static void test_beside(struct fixture *f, gconstpointer data)
+{
+	static const char *const systems[] = {"a", "b", "c"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(systems); i++)
+		sham_provider(f->busy, systems[i], sched);
+	check_begun(f);
+	g_assert_false(is_on(f->busy, 2) || is_on(f->busy, 3) || is_on(f->busy, 4));
+	for (guint turns = 0; !answered(f->busy); turns++) {
+		g_assert_cmpuint(turns, <, 1000);
+		run_once();
+	}
+	for (guint i = 0; i < 2 + G_N_ELEMENTS(systems); i++)
+		g_assert_true(is_on(f->busy, i));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+	for (guint i = 2; i < 2 + G_N_ELEMENTS(systems); i++)
+		g_assert_true(sham_patched(f->busy, FIRST + i));
+}
+
+/* Whoever waits for it when the session goes is refused once, in whatever slot. */
+static void test_detached(struct fixture *f, gconstpointer data)
+{
+	struct rs_source_stat stat;
+
+	sham_request(f->busy, 15, RS_HCALL_REGISTER, 1, NULL);
+	check_begun(f);
+	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
+	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(sham_response(f->busy, 15)->result, ==, RS_ERR_REFUSED);
+	/* The guest goes on, and is looked at. */
+	for (guint turns = 0; turns < 100; turns++) {
+		struct rs_target_events *events = &f->busy->target.events;
+		struct rs_target_end end;
+
+		sham_request(f->busy, 3, RS_HCALL_QUERY, FIRST, NULL);
+		g_assert_false(events->hypercall(events->data, 3, &end));
+		rs_session_refresh(f->session);
+	}
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.late_answers, ==, 0);
+}
+
 /* Whoever asks about it meanwhile is told, and what is asked for others is done. */
 static void test_asked(struct fixture *f, gconstpointer data)
 {
@@ -329,6 +372,8 @@ int main(int argc, char **argv)
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
 		{"turns", test_turns},
+		{"beside", test_beside},
+		{"detached", test_detached},
 		{"asked", test_asked},
 		{"goes", test_goes},
 		{"boots", test_boots},

@@ -4,6 +4,7 @@
 #include "session/owners.h"
 
 #include "sham.h"
+#include <errno.h>
 #include <ringside/filter.h>
 #include <ringside/record.h>
 #include <string.h>
@@ -101,9 +102,36 @@ static void test_hello(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(call(f, RS_HCALL_HELLO, 0), ==, RS_ERR_REFUSED);
 	g_assert_cmpint(call(f, RS_HCALL_QUERY, FIRST), ==, RS_ERR_NOT_FOUND);
 	g_assert_cmpint(call(f, RS_HCALL_UNREGISTER, 0), ==, RS_ERR_NOT_FOUND);
+	g_assert_cmpint(rs_source_nudge(f->source, NULL), ==, -ENOTSUP);
+	g_assert_cmpint(f->sham->nudges, ==, 0);
 	come_up(f);
 	g_assert_cmpint(call(f, RS_HCALL_HELLO, 0), ==, 0);
 	g_assert_cmpint(call(f, RS_HCALL_QUERY, FIRST + 2), ==, 0);
+}
+
+/* Puts a request that is answered later. */
+static void put(struct fixture *f, uint32_t slot, uint32_t number)
+{
+	struct rs_target_events *events = &f->sham->target.events;
+
+	sham_request(f->sham, slot, number, 0, NULL);
+	g_assert_false(events->hypercall(events->data, slot, &f->end));
+}
+
+/* The answer comes when all is seen, also if most of it is nothing. */
+static void test_empty_providers(struct fixture *f, gconstpointer data)
+{
+	static const char *const none[] = {NULL}, *const last[] = {"last", NULL};
+
+	rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL);
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	for (int i = 0; i < 250; i++)
+		sham_provider(f->sham, "none", none);
+	sham_provider(f->sham, "sched", last);
+	put(f, 1, RS_HCALL_HELLO);
+	g_assert_false(is_on(f, FIRST));
+	sham_wait_answer(f->sham, 1);
+	g_assert_true(is_on(f, FIRST));
 }
 
 static void test_providers(struct fixture *f, gconstpointer data)
@@ -347,6 +375,7 @@ int main(int argc, char **argv)
 #define TEST(name, function)                                                                       \
 	g_test_add("/requests/" name, struct fixture, NULL, set_up, function, tear_down)
 	TEST("hello", test_hello);
+	TEST("empty-providers", test_empty_providers);
 	TEST("providers", test_providers);
 	TEST("query", test_query);
 	TEST("switch", test_switch);

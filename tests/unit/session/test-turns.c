@@ -115,6 +115,36 @@ static void test_start(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(most_work(f), >, TURN / 2);
 }
 
+static bool answered(struct sham *sham)
+{
+	const struct rs_hcall_request *r =
+		rs_trace_region_section(sham->region, RS_SEC_REQUEST, NULL);
+
+	return rs_load_acquire(&sham_response(sham, 0)->sequence) == rs_load(&r->sequence);
+}
+
+/* Whoever says hello, or what it describes, is answered once all of that is on. */
+static void test_hello(struct fixture *f, gconstpointer data)
+{
+	guint seen = 0;
+
+	for (guint i = 0; i < GUESTS; i++)
+		sham_request(f->sham[i], 0, i % 2 ? RS_HCALL_HELLO : RS_HCALL_REGISTER, 0, NULL);
+	while (seen < GUESTS) {
+		run_once(f);
+		seen = 0;
+		for (guint i = 0; i < GUESTS; i++) {
+			if (!answered(f->sham[i]))
+				continue;
+			seen++;
+			g_assert_cmpint(sham_response(f->sham[i], 0)->result, ==, 0);
+			for (guint k = 0; k < SLOTS * EVENTS; k++)
+				g_assert_cmphex(sham_word(f->sham[i], FIRST + k), ==,
+						RS_EVENT_ENABLED);
+		}
+	}
+}
+
 static void test_flips(struct fixture *f, gconstpointer data)
 {
 	bool quiet[GUESTS] = {0};
@@ -255,8 +285,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"start", test_start},       {"flips", test_flips}, {"list", test_list},
-		{"requests", test_requests}, {"rules", test_rules}, {"dear-globs", test_dear_globs},
+		{"start", test_start},           {"flips", test_flips},       {"list", test_list},
+		{"hello", test_hello},           {"requests", test_requests}, {"rules", test_rules},
+		{"dear-globs", test_dear_globs},
 	};
 
 	g_test_init(&argc, &argv, NULL);
