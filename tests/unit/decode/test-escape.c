@@ -72,6 +72,9 @@ static void test_json(void)
 		{"\\x0a", "\\\\x0a"},
 		{"\t\r\b\x1b\x7f\"\\", "\\t\\r\\u0008\\u001b\\u007f\\\"\\\\"},
 		{"\xc2\x9b\xe2\x80\xae", "\\u009b\\u202e"},
+		/* The last character of one unit, and the last of two. */
+		{"\xef\xbf\xbf", "\\uffff"},
+		{"\xf4\x8f\xbf\xbf", "\\udbff\\udfff"},
 		{"\xf3\xa0\x80\x81", "\\udb40\\udc01"},
 		{"\xd8\x9c\xef\xbb\xbf\xc2\xad", "\\u061c\\ufeff\\u00ad"},
 		{"a\xff\xc3", "a\\uefff\\uefc3"},
@@ -89,6 +92,19 @@ static void test_json(void)
 		rs_trace_append_json_escaped(out, cases[i].raw, strlen(cases[i].raw));
 		g_assert_cmpstr(out->str, ==, cases[i].shown);
 	}
+}
+
+/* A NUL in the middle is a character like others. */
+static void test_json_size(void)
+{
+	g_autoptr(GString) out = g_string_new("<");
+
+	rs_trace_append_json_escaped(out, "a\0b\0c", 4);
+	g_assert_cmpstr(out->str, ==, "<a\\u0000b\\u0000");
+	rs_trace_append_json_escaped(out, "\xc3\xbc", 1);
+	g_assert_cmpstr(out->str, ==, "<a\\u0000b\\u0000\\uefc3");
+	rs_trace_append_json_escaped(out, "\n", 0);
+	g_assert_cmpstr(out->str, ==, "<a\\u0000b\\u0000\\uefc3");
 }
 
 /* Restores the bytes of a string as docs/json.md tells a reader. */
@@ -161,6 +177,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/escape/text", test_text);
 	g_test_add_func("/decode/escape/size", test_size);
 	g_test_add_func("/decode/escape/json", test_json);
+	g_test_add_func("/decode/escape/json-size", test_json_size);
 	g_test_add_func("/decode/escape/json-round-trip", test_json_round_trip);
 	return g_test_run();
 }
