@@ -14,13 +14,19 @@
 
 #define MAX_FILE 65536
 
-static char *base_dir(void)
+static const char *runtime_dir(void)
 {
 	const char *xdg = getenv("XDG_RUNTIME_DIR");
+
+	return xdg && g_path_is_absolute(xdg) ? xdg : NULL;
+}
+
+static char *base_dir(void)
+{
 	g_autofree char *run = g_strdup_printf("/run/user/%u", (unsigned int)getuid());
 
-	if (xdg && g_path_is_absolute(xdg))
-		return g_build_filename(xdg, "ringside", NULL);
+	if (runtime_dir())
+		return g_build_filename(runtime_dir(), "ringside", NULL);
 	if (g_access(run, W_OK) == 0)
 		return g_build_filename(run, "ringside", NULL);
 	return g_strdup_printf("/tmp/ringside-%u", (unsigned int)getuid());
@@ -32,11 +38,16 @@ char *rs_trace_rundir_path(GError **error)
 	struct stat st;
 
 	/* In /tmp another user may have made the directory before us. */
-	if (g_mkdir_with_parents(path, 0700) || lstat(path, &st)) {
+	if ((g_mkdir(path, 0700) && errno != EEXIST) || lstat(path, &st)) {
 		int code = errno;
 
-		g_set_error(error, G_IO_ERROR, g_io_error_from_errno(code), "%s: %s", path,
-			    g_strerror(code));
+		/* What is above is for the system to make, with its owner and mode. */
+		if (code == ENOENT && runtime_dir())
+			g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND,
+				    "XDG_RUNTIME_DIR is %s, which does not exist", runtime_dir());
+		else
+			g_set_error(error, G_IO_ERROR, g_io_error_from_errno(code), "%s: %s", path,
+				    g_strerror(code));
 		return NULL;
 	}
 	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 022)) {

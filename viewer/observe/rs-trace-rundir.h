@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where sessions are found: $XDG_RUNTIME_DIR/ringside (else /run/user/UID/ringside, else
- * /tmp/ringside-UID). The directory has mode 0700 and is ours. It holds for each session
+ * Where sessions are found: $XDG_RUNTIME_DIR/ringside. If that variable is not set to an absolute
+ * path: /run/user/UID/ringside if we can write to /run/user/UID, else /tmp/ringside-UID. The
+ * directory has mode 0700 and is ours. It holds for each session
  *
  *     NAME.session     key file: what runs, how to reach it again; locked while the session lives
  *     NAME.sock        its D-Bus socket
@@ -51,8 +52,9 @@ void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRundirEntry, rs_trace_rundir_entry_free)
 
 /*
- * The path of the directory, which is made if need be; to be freed. G_IO_ERROR: it cannot be made,
- * or (PERMISSION_DENIED) it is there but not ours alone.
+ * The path of the directory, to be freed. It is made if need be, but not what it lies in.
+ * G_IO_ERROR: it cannot be made, or (NOT_FOUND) XDG_RUNTIME_DIR does not exist, or
+ * (PERMISSION_DENIED) it is there but not ours alone.
  */
 char *rs_trace_rundir_path(GError **error);
 

@@ -226,6 +226,24 @@ static void test_not_ours(void)
 	g_assert_nonnull(out);
 }
 
+/* Whoever logs us in makes the directory above, or nobody does. */
+static void test_no_runtime_dir(void)
+{
+	g_autofree char *missing = g_build_filename(dir, "missing", NULL);
+	GError *error = NULL;
+
+	g_setenv("XDG_RUNTIME_DIR", missing, TRUE);
+	g_assert_null(rs_trace_rundir_path(&error));
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
+	g_assert_nonnull(strstr(error->message, missing));
+	g_clear_error(&error);
+	g_assert_null(rs_trace_rundir_list(&error));
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
+	g_clear_error(&error);
+	g_assert_false(g_file_test(missing, G_FILE_TEST_EXISTS));
+	g_setenv("XDG_RUNTIME_DIR", dir, TRUE);
+}
+
 int main(int argc, char **argv)
 {
 	g_autofree char *ours = NULL;
@@ -242,6 +260,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/server/rundir/journals", test_journals);
 	g_test_add_func("/server/rundir/bad-files", test_bad_files);
 	g_test_add_func("/server/rundir/not-ours", test_not_ours);
+	g_test_add_func("/server/rundir/no-runtime-dir", test_no_runtime_dir);
 	ret = g_test_run();
 	g_rmdir(ours);
 	g_rmdir(dir);
