@@ -3,6 +3,7 @@
 
 #include "hosted/hosted.h"
 #include "qemu/qemu.h"
+#include "vmm/elf.h"
 #include "vmm/vmm.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,18 @@ static bool is_bzimage(const char *path)
 	return is;
 }
 
+/* A linker puts the program headers at the start of the file. */
+static bool is_program(const char *path)
+{
+	char head[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t size = fd >= 0 ? pread(fd, head, sizeof(head), 0) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return size > 0 && rs_elf_is_program(head, (size_t)size);
+}
+
 /* QEMU would start some files that are no kernel, and report no error. */
 static int check_kernel(const char *path, struct rs_error *err)
 {
@@ -47,6 +60,11 @@ static int check_kernel(const char *path, struct rs_error *err)
 		return rs_error_set(err, ENOEXEC, "kernel '%s': not a regular file", path);
 	if (st.st_size == 0)
 		return rs_error_set(err, ENOEXEC, "kernel '%s': empty", path);
+	if (is_program(path))
+		return rs_error_set(err, ENOEXEC,
+				    "'%s' is a program of this host, not a kernel: run it with "
+				    "--hosted",
+				    path);
 	return 0;
 }
 

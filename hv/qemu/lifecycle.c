@@ -113,7 +113,8 @@ static int check(const struct rs_qemu_config *config, struct rs_error *err)
 	if (!config->kernel)
 		return rs_error_set(err, EINVAL, "no kernel");
 	if (config->memory < 1u << 20 || config->memory > MEMORY_MAX || config->memory % (1u << 20))
-		return rs_error_set(err, EINVAL, "guest memory must be whole MiB, at most 1 TiB");
+		return rs_error_set(err, EINVAL,
+				    "guest memory must be whole MiB, from 1 MiB to 1 TiB");
 	if (config->vcpus < 1 || config->vcpus > RS_MAX_CPUS)
 		return rs_error_set(err, EINVAL, "1 to %u vCPUs", RS_MAX_CPUS);
 	if (config->region_size < RS_PAGE_SIZE || (config->region_size & (config->region_size - 1)))

@@ -61,6 +61,32 @@ static int check_header(struct loader *ld, Elf64_Ehdr *eh, struct rs_error *err)
 	return 0;
 }
 
+bool rs_elf_is_program(const void *head, size_t size)
+{
+	Elf64_Ehdr eh;
+
+	if (size < sizeof(eh))
+		return false;
+	memcpy(&eh, head, sizeof(eh));
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh.e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	for (uint32_t i = 0; i < eh.e_phnum; i++) {
+		uint64_t at = i * sizeof(Elf64_Phdr);
+		Elf64_Phdr ph;
+
+		if (!fits(eh.e_phoff, at + sizeof(ph), size))
+			return false;
+		memcpy(&ph, (const uint8_t *)head + eh.e_phoff + at, sizeof(ph));
+		if (ph.p_type == PT_INTERP)
+			return true;
+		/* Linked to address 0, where no kernel can be loaded. */
+		if (eh.e_type == ET_DYN && ph.p_type == PT_LOAD && ph.p_paddr < RS_ELF_LOWEST)
+			return true;
+	}
+	return false;
+}
+
 static int check_overlap(struct loader *ld, uint32_t i, struct rs_error *err)
 {
 	const Elf64_Phdr *a = &ld->phdr[i];

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include <ringside/types.h>
+#include <stdbool.h>
 
 #define RS_ELF_MAX_HEADERS 128u      /* program headers at most */
 #define RS_ELF_MAX_FILE (1ull << 30) /* bytes of a kernel file */
@@ -33,5 +34,11 @@ int rs_elf_load(const char *name, const void *file, size_t file_size, void *ram,
 /* The same for the file at `path`. Also has the errors of open(2), fstat(2) and mmap(2). */
 int rs_elf_load_path(const char *path, void *ram, uint64_t ram_size, struct rs_elf_image *out,
 		     struct rs_error *err);
+
+/*
+ * Whether a file that begins with these bytes is a program of this host: it names a loader, or may
+ * lie anywhere. False if it is neither, or not ELF64.
+ */
+bool rs_elf_is_program(const void *head, size_t size);
 
 #endif

@@ -356,10 +356,10 @@ static int check_config(const struct rs_vmm_config *c, struct rs_error *err)
 				    RS_MAX_CPUS);
 	if (c->memory < RS_VMM_MIN_MEMORY || c->memory > RS_VMM_MAX_MEMORY ||
 	    c->memory % RS_PAGE_SIZE)
-		return rs_error_set(err, EINVAL,
-				    "%" PRIu64 " bytes of memory; whole pages from %llu MiB to "
-				    "%llu MiB are possible",
-				    c->memory, RS_VMM_MIN_MEMORY >> 20, RS_VMM_MAX_MEMORY >> 20);
+		return rs_error_set(
+			err, EINVAL,
+			"guest memory must be whole pages, from %llu MiB to %llu GiB (for KVM)",
+			RS_VMM_MIN_MEMORY >> 20, RS_VMM_MAX_MEMORY >> 30);
 	return 0;
 }
 

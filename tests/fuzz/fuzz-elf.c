@@ -51,6 +51,9 @@ static void rs_fuzz_seeds(void)
 	rs_fuzz_seed("wraps", &k, sizeof(k));
 	k.eh.e_phnum = 0xffff;
 	rs_fuzz_seed("many", &k, sizeof(k));
+	k.ph[2].p_type = PT_INTERP;
+	k.eh.e_phnum = 3;
+	rs_fuzz_seed("program", &k, sizeof(k));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -59,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rs_elf_image image = {0};
 	struct rs_error err = {0};
 
+	rs_elf_is_program(data, size);
 	if (rs_elf_load("fuzz", data, size, ram, RAM, &image, &err)) {
 		assert(err.code > 0 && !strncmp(err.message, "kernel 'fuzz': ", 15));
 		assert(image.high.v == 0);

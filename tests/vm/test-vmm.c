@@ -545,9 +545,9 @@ static void test_refusals(void)
 
 	c = good, c.vcpus = 0, refuse(c, -EINVAL, "0 vCPUs");
 	c = good, c.vcpus = 1025, refuse(c, -EINVAL, "1025 vCPUs");
-	c = good, c.memory = 4096, refuse(c, -EINVAL, "4096 bytes of memory");
-	c = good, c.memory = 4ull << 30, refuse(c, -EINVAL, "of memory");
-	c = good, c.memory += 1, refuse(c, -EINVAL, "of memory");
+	c = good, c.memory = 4096, refuse(c, -EINVAL, "from 1 MiB to 3 GiB");
+	c = good, c.memory = 4ull << 30, refuse(c, -EINVAL, "guest memory");
+	c = good, c.memory += 1, refuse(c, -EINVAL, "guest memory");
 	c = good, c.memory = 1 << 20, refuse(c, -ERANGE, "outside the guest's 1 MiB");
 	c = good, c.kernel = NULL, refuse(c, -EINVAL, "no kernel");
 	c = good, c.kernel = "/nonexistent", refuse(c, -ENOENT, "kernel '/nonexistent'");

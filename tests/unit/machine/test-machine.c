@@ -31,6 +31,9 @@ static void test_refusals(void)
 		{"/nonexistent/kernel", "auto", -EIO, "/nonexistent/kernel"},
 		{dir, "auto", -ENOEXEC, "not a regular file"},
 		{empty, "auto", -ENOEXEC, "empty"},
+		/* An ordinary program is us. */
+		{"/proc/self/exe", "auto", -ENOEXEC, "--hosted"},
+		{"/proc/self/exe", "tcg", -ENOEXEC, "--hosted"},
 		{linux_image, "warp", -EINVAL, "warp"},
 		{linux_image, "kvm", -EINVAL, "bzImage"},
 	};

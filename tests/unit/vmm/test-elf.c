@@ -90,6 +90,28 @@ static void refuse(const struct kernel *k, size_t size, int ret, const char *mes
 		refuse(&k, sizeof(k), ret, "kernel 'k': " message);                                \
 	} while (0)
 
+static void test_is_program(void)
+{
+	struct kernel k = good();
+
+	g_assert_false(rs_elf_is_program(&k, sizeof(k)));
+	k.ph[2].p_type = PT_INTERP;
+	g_assert_true(rs_elf_is_program(&k, sizeof(k)));
+	g_assert_true(rs_elf_is_program(&k, offsetof(struct kernel, other)));
+	/* The header that says so is not all there. */
+	g_assert_false(rs_elf_is_program(&k, offsetof(struct kernel, other) - 1));
+	g_assert_false(rs_elf_is_program(&k, sizeof(k.eh) - 1));
+	k.eh.e_phoff = UINT64_MAX - 8;
+	g_assert_false(rs_elf_is_program(&k, sizeof(k)));
+	k = good();
+	k.eh.e_type = ET_DYN;
+	g_assert_false(rs_elf_is_program(&k, sizeof(k)));
+	k.ph[1].p_paddr = 0;
+	g_assert_true(rs_elf_is_program(&k, sizeof(k)));
+	k.eh.e_type = ET_EXEC;
+	g_assert_false(rs_elf_is_program(&k, sizeof(k)));
+}
+
 static void test_header(void)
 {
 	struct kernel k0 = good();
@@ -150,6 +172,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/vmm/elf/loads", test_loads);
+	g_test_add_func("/vmm/elf/is-program", test_is_program);
 	g_test_add_func("/vmm/elf/header", test_header);
 	g_test_add_func("/vmm/elf/segments", test_segments);
 	g_test_add_func("/vmm/elf/notes", test_notes);
