@@ -16,8 +16,7 @@ bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *
 	gboolean help = FALSE;
 	const GOptionEntry common[] = {
 		{"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this help", NULL}, {0}};
-	g_autofree char *params = g_strdup_printf("%s", verb->args);
-	GOptionContext *context = g_option_context_new(params);
+	GOptionContext *context = g_option_context_new(*verb->args ? verb->args : NULL);
 	g_autofree char *program = g_strdup_printf("ringside %s", verb->name);
 	g_autoptr(GError) error = NULL;
 	bool go_on = false;
@@ -78,7 +77,8 @@ int rs_cli_usage(const struct rs_verb *verb, const char *format, ...)
 	va_start(args, format);
 	complain(format, args);
 	va_end(args);
-	line = g_strdup_printf("usage: ringside %s %s\n", verb->name, verb->args);
+	line = g_strdup_printf("usage: ringside %s%s%s\n", verb->name, *verb->args ? " " : "",
+			       verb->args);
 	rs_output_say(line);
 	return RS_CLI_USAGE;
 }
@@ -151,9 +151,13 @@ void rs_cli_hint_off(const char *session)
 			    session, session);
 }
 
-bool rs_cli_good_duration(double seconds)
+int rs_cli_check_limits(const struct rs_verb *verb, gint64 count, double duration)
 {
-	return seconds >= 0 && seconds <= 1e6; /* not a number fails both */
+	if (count < 0)
+		return rs_cli_usage(verb, "--count is a number of events; 0: no limit");
+	if (!(duration >= 0 && duration <= 1e6)) /* not a number fails both */
+		return rs_cli_usage(verb, "--duration is in seconds, up to a million; 0: no limit");
+	return RS_CLI_OK;
 }
 
 /* The name of the only live session, or NULL and an exit code. */

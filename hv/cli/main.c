@@ -54,6 +54,28 @@ static int flush_output(int code)
 	return code;
 }
 
+/* argv[0] is the verb's name. */
+static int run_verb(int argc, char **argv)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		if (strcmp(argv[0], verbs[i]->name) == 0)
+			return flush_output(verbs[i]->run(verbs[i], argc, argv));
+	return rs_cli_fail(RS_CLI_USAGE, "no such verb: '%s' (see ringside --help)", argv[0]);
+}
+
+static int help(int argc, char **argv)
+{
+	char option[] = "--help";
+	char *asked[] = {argv[1], option, NULL};
+
+	if (argc > 2)
+		return rs_cli_fail(RS_CLI_USAGE, "help is of one verb: ringside help [VERB]");
+	if (argc == 2)
+		return run_verb(2, asked);
+	print_help(stdout);
+	return flush_output(RS_CLI_OK);
+}
+
 int main(int argc, char **argv)
 {
 	fill_standard_fds();
@@ -65,21 +87,12 @@ int main(int argc, char **argv)
 		print_help(stderr);
 		return RS_CLI_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0) {
-		print_help(stdout);
-		return flush_output(RS_CLI_OK);
-	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("ringside %s (ABI %u.%u)\n", RS_VERSION, RS_ABI_MAJOR, RS_ABI_MINOR);
 		return flush_output(RS_CLI_OK);
 	}
-	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
-		if (strcmp(argv[1], verbs[i]->name) == 0) {
-			int code = verbs[i]->run(verbs[i], argc - 1, argv + 1);
-
-			return flush_output(code);
-		}
-	}
-	return rs_cli_fail(RS_CLI_USAGE, "no such verb: '%s' (see ringside --help)", argv[1]);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return help(argc - 1, argv + 1);
+	return run_verb(argc - 1, argv + 1);
 }

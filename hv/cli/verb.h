@@ -39,8 +39,8 @@ extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_ps, rs_verb_lis
  */
 bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
 		  int *code);
-/* Whether a --duration can be waited for: a number of seconds, from 0 to a million. */
-bool rs_cli_good_duration(double seconds);
+/* Checks --count and --duration. Returns 0, or RS_CLI_USAGE after a message. */
+int rs_cli_check_limits(const struct rs_verb *verb, gint64 count, double duration);
 
 /* "ringside: message" on standard error. Returns `code`. Control bytes but newlines are escaped. */
 int rs_cli_fail(int code, const char *format, ...) G_GNUC_PRINTF(2, 3);

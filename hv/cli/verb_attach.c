@@ -32,8 +32,8 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct rs_runner_config runner = {.from = RS_TRACE_FROM_OLDEST, .detach = true};
-	gboolean json = FALSE, bare = FALSE, quiet = FALSE;
+	struct rs_runner_config runner = {.detach = true};
+	gboolean json = FALSE, bare = FALSE, quiet = FALSE, fresh = FALSE;
 	gint64 count = 0;
 	const GOptionEntry options[] = {
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &runner.enable, "Enable these events",
@@ -43,9 +43,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
 		{"short", 0, 0, G_OPTION_ARG_NONE, &bare,
 		 "Events without their system: switch in place of sched:switch", NULL},
-		{"count", 'n', 0, G_OPTION_ARG_INT64, &count, "End after so many events", "N"},
+		{"count", 'n', 0, G_OPTION_ARG_INT64, &count,
+		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner.duration,
-		 "End after so many seconds", "SECONDS"},
+		 "End after so many seconds (0: no limit)", "SECONDS"},
+		{"new", 0, 0, G_OPTION_ARG_NONE, &fresh,
+		 "Only what comes from now on, not what the rings hold", NULL},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print no trace and no summary", NULL},
 		{0}};
 	int code;
@@ -55,12 +58,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		runner.short_names = bare;
 		runner.quiet = quiet;
 		runner.count = (uint64_t)MAX(count, 0);
-		if (count < 0 || !rs_cli_good_duration(runner.duration))
-			code = rs_cli_usage(verb, "--count is not negative; --duration is in "
-						  "seconds, up to a million");
-		else if (argc != 2)
+		runner.from = fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
+		code = rs_cli_check_limits(verb, count, runner.duration);
+		if (!code && argc != 2)
 			code = rs_cli_usage(verb, "which session? See ringside ps");
-		else
+		if (!code)
 			code = attach(argv[1], &runner);
 	}
 	g_strfreev(runner.enable);
@@ -74,7 +76,11 @@ const struct rs_verb rs_verb_attach = {
 	.summary = "take up QEMU guests whose session died",
 	.details =
 		"Puts the guests' text right by the journals that were left, then traces as `run` "
-		"does. Ctrl-C\n"
-		"detaches: the guest runs on, restored, and can be attached again.",
+		"does. The\n"
+		"records that the dead session left in the rings come first, and --count counts "
+		"them; --new\n"
+		"leaves them out. Ctrl-C detaches: the guest runs on, restored, and can be "
+		"attached "
+		"again.",
 	.run = run,
 };

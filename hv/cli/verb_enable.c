@@ -22,6 +22,21 @@ static int enable_one(RsDBusSession1 *session, const char *owner, const char *gl
 	return RS_CLI_OK;
 }
 
+/* What is so now: some events may have been off before. */
+static void print_off(const char *glob, guint touched, GVariant *more)
+{
+	guint kept = 0;
+
+	g_variant_lookup(more, "kept", "u", &kept);
+	if (kept)
+		printf("%s: %u of %u event%s off", glob, touched - MIN(kept, touched), touched,
+		       touched == 1 ? "" : "s");
+	else
+		printf("%s: %u event%s off", glob, touched, touched == 1 ? " is" : "s are");
+	rs_cli_print_kept(more, "stays on for", "stay on for");
+	printf("\n");
+}
+
 static int disable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
 		       bool *part)
 {
@@ -33,11 +48,8 @@ static int disable_one(RsDBusSession1 *session, const char *owner, const char *g
 	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(owner),
 						&touched, NULL, &problems, &more, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	if (!quiet) {
-		printf("%s: %u event%s disabled", glob, touched, touched == 1 ? "" : "s");
-		rs_cli_print_kept(more, "stays on for", "stay on for");
-		printf("\n");
-	}
+	if (!quiet)
+		print_off(glob, touched, more);
 	*part |= rs_cli_tell_problems(problems);
 	return RS_CLI_OK;
 }

@@ -300,6 +300,21 @@ static bool runs(const char *name)
 	return entry && entry->live;
 }
 
+/* The glob may have been meant as the name of a session that runs no more. */
+static int no_match(RsDBusSession1 *session, const char *glob)
+{
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(glob, NULL);
+	const char *name = rs_dbus_session1_get_name(session);
+
+	if (!entry || entry->live)
+		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event of session '%s' matches '%s'", name,
+				   glob);
+	return rs_cli_fail(RS_CLI_NOT_FOUND,
+			   "no event of session '%s' matches '%s'; session '%s' has died: see "
+			   "ringside ps",
+			   name, glob, glob);
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *owner = NULL;
@@ -340,7 +355,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (!events)
 		return rs_cli_fail_gerror(error);
 	if (*glob && !g_variant_n_children(events))
-		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);
+		return no_match(session, glob);
 	if (owner)
 		events = only_of(events, owner);
 	shared = find_shared(all);

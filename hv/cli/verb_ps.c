@@ -229,6 +229,7 @@ const struct rs_verb rs_verb_ps = {
 		   "no answer (the session's process is stopped, or busy for long);\n"
 		   "starting (it does not listen yet, or it ends);\n"
 		   "lost (the session's process died, its QEMU guest may live: ringside attach) or "
-		   "dead.",
+		   "dead\n"
+		   "(there was none). ringside stop removes both.",
 	.run = run,
 };

@@ -103,12 +103,10 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 	g_autoptr(GArray) sources =
 		g_array_sized_new(FALSE, TRUE, sizeof(struct rs_launch_source), args->len);
 	struct rs_error err = {0};
-	int code = 0;
+	int code = rs_cli_check_limits(verb, o->count, o->duration);
 
-	if (!rs_cli_good_duration(o->duration))
-		return rs_cli_usage(verb, "--duration is in seconds, up to a million");
-	if (o->count < 0)
-		return rs_cli_usage(verb, "--count is a number of events");
+	if (code)
+		return code;
 	for (guint i = 0; i < args->len; i++) {
 		struct rs_launch_source source;
 
@@ -201,9 +199,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
 		{"short", 0, 0, G_OPTION_ARG_NONE, &o.bare,
 		 "Events without their system: switch in place of sched:switch", NULL},
-		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count, "End after so many events", "N"},
-		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &o.duration, "End after so many seconds",
-		 "SECONDS"},
+		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count,
+		 "End after so many events (0: no limit)", "N"},
+		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &o.duration,
+		 "End after so many seconds (0: no limit)", "SECONDS"},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Print no trace and no summary",
 		 NULL},
 		{"propagate-exit", 0, 0, G_OPTION_ARG_NONE, &o.propagate,

@@ -2,8 +2,8 @@
 #include "cli/launch.h"
 #include "cli/verb.h"
 
-/* QEMU guests whose session died. */
-static int stop_lost(const RsTraceRundirEntry *old)
+/* A session that died: ends its QEMU guests, and removes what is left of it. */
+static int stop_dead(const RsTraceRundirEntry *old)
 {
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_error err = {0};
@@ -18,12 +18,12 @@ static int stop_lost(const RsTraceRundirEntry *old)
 	return code;
 }
 
-/* Whether the arguments name a session that is lost. */
-static RsTraceRundirEntry *find_lost(const char *name)
+/* The session of that name, if it died. */
+static RsTraceRundirEntry *find_dead(const char *name)
 {
 	g_autoptr(RsTraceRundirEntry) entry = name ? rs_trace_rundir_find(name, NULL) : NULL;
 
-	return entry && rs_trace_rundir_entry_lost(entry) ? g_steal_pointer(&entry) : NULL;
+	return entry && !entry->live ? g_steal_pointer(&entry) : NULL;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
@@ -32,15 +32,15 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	g_autoptr(RsTraceRundirEntry) lost = NULL;
+	g_autoptr(RsTraceRundirEntry) dead = NULL;
 	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	lost = find_lost(name ? name : argc == 2 ? argv[1] : NULL);
-	if (lost)
-		return stop_lost(lost);
+	dead = find_dead(name ? name : argc == 2 ? argv[1] : NULL);
+	if (dead)
+		return stop_dead(dead);
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 	if (!session)
 		return code;
@@ -56,6 +56,8 @@ const struct rs_verb rs_verb_stop = {
 	.name = "stop",
 	.args = "[NAME]",
 	.summary = "end a guest and its session",
-	.details = "Also a QEMU guest whose session died, or was detached, by its name.",
+	.details = "Also a QEMU guest whose session died, or was detached, by its name. A dead "
+		   "session is\n"
+		   "removed from the list of ringside ps.",
 	.run = run,
 };

@@ -184,9 +184,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
 		{"short", 0, 0, G_OPTION_ARG_NONE, &bare,
 		 "Events without their system: switch in place of sched:switch", NULL},
-		{"count", 'n', 0, G_OPTION_ARG_INT64, &count, "End after so many events", "N"},
-		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &duration, "End after so many seconds",
-		 "SECONDS"},
+		{"count", 'n', 0, G_OPTION_ARG_INT64, &count,
+		 "End after so many events (0: no limit)", "N"},
+		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &duration,
+		 "End after so many seconds (0: no limit)", "SECONDS"},
 		{"new", 0, 0, G_OPTION_ARG_NONE, &fresh,
 		 "Only what comes from now on, not what the rings hold", NULL},
 		{0}};
@@ -196,10 +197,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	if (count < 0 || !rs_cli_good_duration(duration))
-		return rs_cli_usage(verb,
-				    "--count is not negative; --duration is in seconds, up to a "
-				    "million");
+	code = rs_cli_check_limits(verb, count, duration);
+	if (code)
+		return code;
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 	if (!session)
 		return code;

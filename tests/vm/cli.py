@@ -121,7 +121,7 @@ def test_owners():
     check(len(rs.json('list', '--owner', 'view')) == 1, 'list --owner')
     check(rs.json('list', '--owner', 'nix') == [], 'of nobody')
     r = rs('disable', SOME)
-    check(r.out.strip() == f'{SOME}: 1 event disabled; 1 stays on for view', f'kept: {r.out}')
+    check(r.out.strip() == f'{SOME}: 0 of 1 event off; 1 stays on for view', f'kept: {r.out}')
     t = rs('trace', '--new', '--json', '-n', '5', '--duration', '20')
     values = [o['fields'][FIELD] for o in map(json.loads, t.out.splitlines()) if 'event' in o]
     check(values and all(v & 1 for v in values), f'the other filter alone is in force: {values}')
@@ -388,6 +388,34 @@ def test_both_signalled():
     check(code == 4 and 'signal 2' in err, f'the program alone is another matter: {code} {err}')
 
 
+def test_words():
+    """What the command says without a session, or of one that was killed."""
+    r = rs('help', 'run')
+    check(r.code == 0 and r.out == rs('run', '--help').out, 'help VERB is the verb\'s')
+    check(rs('help', 'nix').code == 2 and rs('help', 'run', 'ps').code == 2, 'and of one verb')
+    check(rs('-V').out == rs('--version').out != '', '-V is --version')
+    check(rs('ps', 'x').err.endswith('usage: ringside ps\n'), 'a usage without arguments')
+    r = rs('trace', '--duration', '1e9')
+    check('--duration' in r.err and '--count' not in r.err, f'one message for one fault: {r.err}')
+    r = rs('run', GUEST.split()[0])
+    check(r.code == 1 and '--hosted' in r.err, f'a program is no kernel: {r}')
+    g, lives = Running('q', '-e', ALL), Running('d1')
+    r = rs('disable', '-s', 'd1', ALL)
+    check(r.out.strip() == f'{ALL}: {ALL_COUNT} events are off', f'disable: {r.out}')
+    program = next(s for s in rs.json('ps') if s['name'] == 'q')['sources'][0]['pid']
+    g.process.kill()
+    g.process.wait()
+    r = rs('list', 'q')
+    check(r.code == 3 and "session 'd1'" in r.err and "'q' has died" in r.err,
+          f'list of a dead session: {r.err}')
+    r = rs('list', '-s', 'd1', 'nix')
+    check(r.code == 3 and "session 'd1'" in r.err and 'died' not in r.err, f'no event: {r.err}')
+    check(rs('stop', 'q').code == 0, 'stop of a dead session')
+    check([s['name'] for s in rs.json('ps')] == ['d1'], 'removes it')
+    os.kill(program, signal.SIGKILL)
+    lives.end(signal.SIGINT)
+
+
 def test_modes():
     r = rs('run', *guest_args('--name', 'm', '-e', '*', '--duration', '0.5', '--mode', 'drop',
                               '--ring-size', '64K'))
@@ -434,8 +462,9 @@ def test_attach():
     check(r.code == 0 and re.search(r'(\d+) put back', r.err), f'attach: {r.code} {r.err[:300]}')
     check(int(re.search(r'(\d+) put back', r.err)[1]) >= ALL_COUNT, 'text was put right')
     check(len(events(r.out)) > 0, 'what was in the rings is printed')
-    r = rs('attach', '-e', SOME, '--duration', '2', 'k')
+    r = rs('attach', '--new', '-e', SOME, '--duration', '2', 'k')
     check(r.code == 0 and 'put back' not in r.err, 'a detached guest has nothing to put right')
+    check({m[7] for m in events(r.out)} == {SOME}, '--new leaves old records out')
     check(rs('stop', 'k').code == 0, 'stop ends it')
     check(rs('ps').out.count('\n') == 1, 'and it is gone')
 
@@ -443,7 +472,7 @@ def test_attach():
 def main():
     need(KIND)
     tests = [test_run, test_filter, test_providers, test_control, test_signals, test_modes]
-    tests.append(test_both_signalled if KIND == 'hosted' else test_ends)
+    tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_ends]
     if KIND == 'tcg':
         tests.append(test_attach)
     run_tests(tests, sys.argv[4:])

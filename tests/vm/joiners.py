@@ -170,7 +170,7 @@ def test_later():
         r = rs('filter', 'join:step: n != 7')
         check(r.code == 0 and '3 events' in r.out, f'the last one counts: {r.out.strip()}')
         r = rs('filter', 'right/*: n >= 5')
-        check(rs('disable', 'left/*').out.strip().endswith('1 event disabled'), 'disable of one')
+        check(rs('disable', 'left/*').out.strip().endswith('1 event is off'), 'disable of one')
         filters = {r['source']: r.get('filter') for r in rs.json('list')}
         check(filters == {main: 'n != 7', 'left': 'n != 7', 'right': 'n >= 5'}, f'list: {filters}')
         check(rs('enable', 'nix/join:*').code == 3, 'a source that is not there: 3')

@@ -165,6 +165,10 @@ static void test_exit_codes(void)
 		{"run --cpus -1 kernel", RS_CLI_USAGE},
 		{"run --count -1 kernel", RS_CLI_USAGE},
 		{"run --duration -1 kernel", RS_CLI_USAGE},
+		{"run --duration nan kernel", RS_CLI_USAGE},
+		{"trace --duration 1e9", RS_CLI_USAGE},
+		{"attach --duration 1e9 nobody", RS_CLI_USAGE},
+		{"attach --duration 0 --count 0 --new nobody", RS_CLI_NOT_FOUND},
 		{"run --mem lots kernel", RS_CLI_USAGE},
 		{"run --ring-size -1 kernel", RS_CLI_USAGE},
 		{"run --mode never kernel", RS_CLI_USAGE},
@@ -257,6 +261,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cli/verb/json-values", test_json_values);
 	g_test_add_func("/cli/verb/exit-codes", test_exit_codes);
 	g_test_add_func("/cli/verb/help", test_help);
+	g_test_add_func("/cli/verb/number", test_number);
 	ret = g_test_run();
 	g_rmdir(own);
 	g_rmdir(dir);
