@@ -35,5 +35,6 @@ void rs_port_thread_fill(void)
 
 void rs_port_thread_renamed(void)
 {
-	forget();
+	rs_port_thread_fill();
+	rs_port_thread.named = 0;
 }

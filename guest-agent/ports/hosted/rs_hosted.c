@@ -245,13 +245,20 @@ void rs_hosted_fini(void)
 
 void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm)
 {
+	rs_port_thread.speaks_for = pid != 0;
 	if (!pid) {
-		rs_port_thread_fill();
+		rs_port_thread_renamed();
 		return;
 	}
 	rs_port_thread.pid = pid;
 	rs_port_thread.tgid = tgid;
-	rs_port_thread.named = 0; /* its next event notes the name */
 	memset(rs_port_thread.comm, 0, RS_COMM_LEN);
 	memcpy(rs_port_thread.comm, comm, strnlen(comm, RS_COMM_LEN));
+	rs_port_thread.named = 0; /* its next event notes the name */
+}
+
+void rs_hosted_thread_renamed(void)
+{
+	if (!rs_port_thread.speaks_for)
+		rs_port_thread_renamed();
 }

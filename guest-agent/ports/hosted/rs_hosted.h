@@ -75,6 +75,14 @@ void rs_hosted_fini(void);
  */
 void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm);
 
+/*
+ * To be called by a thread after it has changed its own name (prctl, pthread_setname_np). Its later
+ * events and filters then use the new name. A thread's name is read at its first event and here,
+ * but not in between: events that cost nanoseconds cannot ask the kernel. While the thread speaks
+ * for another, its events keep that name. Async-signal-safe.
+ */
+void rs_hosted_thread_renamed(void);
+
 /* Instead of a call of rs_hosted_init(), in one C file of the program: attaches before main. */
 #define RS_HOSTED_AUTO_INIT(name)                                                                  \
 	__attribute__((constructor)) static void rs_hosted_auto_init_(void)                        \

@@ -26,11 +26,12 @@ struct rs_port_thread {
 	uint32_t tgid;  /* process id */
 	uint32_t named; /* the naming epoch in which the thread's name was noted */
 	char comm[RS_COMM_LEN];
+	bool speaks_for; /* the above is another's (rs_hosted_speak_for) */
 };
 extern __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
 void rs_port_thread_fill(void);
 
-/* To be called after prctl or pthread_setname_np: the calling thread reads its name again. */
+/* The calling thread reads its facts again. Its next event notes the name. */
 void rs_port_thread_renamed(void);
 
 /*
