@@ -60,7 +60,9 @@ static const char *parse_literal(const char *text, rs_wide_t *out)
 	if (parenthesis && *end++ != ')')
 		return "is not a number";
 	if (*end)
-		return base == 8 ? "is not a number (a leading 0 means octal)" : "is not a number";
+		return base == 8 && g_ascii_isdigit(*end)
+			       ? "is not a number (a leading 0 means octal)"
+			       : "is not a number";
 	if (negative && value > (guint64)1 << 63)
 		return "does not fit in 64 bits";
 	*out = negative ? -(rs_wide_t)value : (rs_wide_t)value;

@@ -23,7 +23,7 @@ struct resolver {
 	struct rs_filter_error *err;
 };
 
-#define SUGGESTED 4u /* a suggestion may be one of the first 4 names below */
+#define SUGGESTED 4u /* a message names the first 4 below */
 
 /* A field of the event hides the same name here. */
 static const struct {
@@ -76,10 +76,13 @@ static int no_such_field(struct resolver *r, const RsTraceEvent *event)
 					   event->system, event->name, r->subject.name, nearest);
 	for (guint i = 0; i < event->n_fields && i < 12; i++)
 		g_string_append_printf(names, "%s, ", event->fields[i].name);
+	if (event->n_fields > 12)
+		g_string_append(names, "…, ");
+	for (unsigned int i = 0; i < SUGGESTED; i++)
+		g_string_append_printf(names, "%s%s", i ? ", " : "", COMMON[i].name);
 	return rs_filter_error_set(r->err, ENOENT, word->at, word->length,
-				   "%s:%s has no field '%s'; it has: %s%sCOMM, CPU, PID",
-				   event->system, event->name, r->subject.name, names->str,
-				   event->n_fields > 12 ? "…, " : "");
+				   "%s:%s has no field '%s'; it has: %s", event->system,
+				   event->name, r->subject.name, names->str);
 }
 
 static int subject_of_field(struct resolver *r, const RsTraceField *field)
@@ -221,8 +224,9 @@ static const char *wide_text(rs_wide_t value, char *buffer, size_t size)
 	return buffer;
 }
 
-static int range_error(struct resolver *r, const struct rs_filter_word *word, rs_wide_t value,
-		       rs_wide_t low, rs_wide_t high)
+/* `what` stands before the field's name. */
+static int range_error(struct resolver *r, const struct rs_filter_word *word, const char *what,
+		       rs_wide_t value, rs_wide_t low, rs_wide_t high)
 {
 	const struct subject *s = &r->subject;
 	rs_wide_t span = (rs_wide_t)1 << s->bits;
@@ -235,7 +239,7 @@ static int range_error(struct resolver *r, const struct rs_filter_word *word, rs
 		g_snprintf(hint, sizeof(hint), "; the same bits are %s",
 			   wide_text(value - span, a, sizeof(a)));
 	return rs_filter_error_set(r->err, EINVAL, word->at, word->length,
-				   "'%s' (%s) lies between %s and %s%s", s->name, s->type,
+				   "%s'%s' (%s) lies between %s and %s%s", what, s->name, s->type,
 				   wide_text(low, a, sizeof(a)), wide_text(high, b, sizeof(b)),
 				   hint);
 }
@@ -303,7 +307,7 @@ static int resolve_mask(struct resolver *r, const struct rs_filter_word *word, r
 		return word_error(r, word, "a mask of 0 leaves nothing to compare");
 	if (*mask < low || *mask >= span) {
 		if (r->strict || s->is_signed)
-			return range_error(r, word, *mask, low, span - 1);
+			return range_error(r, word, "a mask for ", *mask, low, span - 1);
 		*mask &= span - 1; /* the bits above are 0 in the field */
 	}
 	return 0;
@@ -363,7 +367,7 @@ static int resolve_plain(struct resolver *r)
 	if (ret)
 		return ret;
 	if (r->strict && (value < low || value > high))
-		return range_error(r, word, value, low, high);
+		return range_error(r, word, "", value, low, high);
 	r->out->verdict = fold(r->term->cmp, value, low, high);
 	if (r->out->verdict == RS_PRED_INTEGER)
 		emit_integer(r, s->is_signed, s->is_signed ? -1 : span - 1, value);

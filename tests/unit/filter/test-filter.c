@@ -243,6 +243,7 @@ static const struct {
 	{"u8 == 1 && nmae == x", ENOENT, 11, "did you mean 'name'"},
 	{"pid == 1", ENOENT, 0, "did you mean 'PID'"},
 	{"quite_other == 1", ENOENT, 0, "it has: u8, s8"},
+	{"quite_other == 1", ENOENT, 0, "COMM, CPU, PID, TGID"},
 	{"u8 == 256", EINVAL, 6, "between 0 and 255"},
 	{"u8 < 1000", EINVAL, 5, "between 0 and 255"},
 	{"u8 == -1", EINVAL, 6, "0xff"},
@@ -259,6 +260,7 @@ static const struct {
 	{"u8 ~ 1*", EINVAL, 0, "~ is for strings"},
 	{"u8 & 0", EINVAL, 5, "mask of 0"},
 	{"u8 & 0x100", EINVAL, 5, "between"},
+	{"s8 & 0x100", EINVAL, 5, "a mask for 's8' (s8) lies between -128 and 255"},
 	{"u8 & 4 == 2", EINVAL, 10, "never be reached"},
 	{"u8 & 4 > 5", EINVAL, 9, "never be reached"},
 	{"name < x", EINVAL, 0, "is a string"},
@@ -336,6 +338,9 @@ static void test_render(void)
 		     "  state == \\x1b[2J\n"
 		     "           ^~~~~~~\n"
 		     "'state' has no symbol '\\x1b[2J'; it has: R, S, long wait");
+	check_render("u8 == 0b1", "  u8 == 0b1\n"
+				  "        ^~~\n"
+				  "'0b1' is not a number");
 	check_render("name == 'é字' && u8 == 999", "  name == 'é字' && u8 == 999\n"
 						   "                         ^~~\n"
 						   "'u8' (u8) lies between 0 and 255");
