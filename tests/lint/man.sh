@@ -14,6 +14,10 @@ for page in *.1; do
 	# "referenced manual not found" depends on this machine, not on the page.
 	mandoc -Tlint "$page" | grep -v 'referenced manual not found' && bad=1
 done
+# Each page is installed.
+for page in *.1; do
+	grep -q "'$page'" meson.build || { echo "meson.build does not install $page"; bad=1; }
+done
 verbs=$("$command" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ -n "$verbs" ] || { echo "no verb found in --help"; bad=1; }
 for verb in $verbs; do

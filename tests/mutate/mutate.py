@@ -41,7 +41,7 @@ class Judge:
         tree.setup(tree.build, '-Dbuildtype=plain', '-Doptimization=2')
         self.tests = list(tree.tests(tree.build))
         tree.ninja(tree.build, {name for test in self.tests for name in test.target}
-                   | set(LIBRARIES))
+                   | set(LIBRARIES), shown=True)
         self.objects = tree.objects()
         self.linked = linked(tree, self.tests)
         self.first_run()
@@ -123,6 +123,21 @@ def candidates(tree, where):
                 yield text, site
 
 
+def check(parser, options):
+    """Finds wrong arguments before anything is built."""
+    if options.count < 1:
+        parser.error(f'{options.count} mutants: at least 1 is made')
+    name, colon, line = options.at.partition(':')
+    if not name:
+        return
+    path = ROOT / name
+    if path not in {path for glob in CORE for path in ROOT.glob(glob)}:
+        parser.error(f'--at: {name} is no file of the core: {" ".join(CORE)}')
+    lines = path.read_text(encoding='utf-8').count('\n')
+    if colon and not (line.isdecimal() and 1 <= int(line) <= lines):
+        parser.error(f'--at: {name} has lines 1 to {lines}, and no line \'{line}\'')
+
+
 def draw(tree, where, seed):
     """Mutants in the order of the seed, one of a place; of one line, all."""
     sites = list(candidates(tree, where))
@@ -152,6 +167,7 @@ def main():
     parser.add_argument('--at', default='', metavar='FILE[:LINE]',
                         help='mutants of this file only, or all of this line')
     options = parser.parse_args()
+    check(parser, options)
     os.nice(5)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))

@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -124,12 +125,14 @@ class Tree:
         if done.returncode:
             raise BuildFailed(done.stdout)
 
-    def ninja(self, build, targets):
+    def ninja(self, build, targets, shown=False):
+        """`shown`: ninja tells on our terminal how far it is."""
+        out = sys.stderr if shown and sys.stderr.isatty() else subprocess.PIPE
         done = subprocess.run(['ninja', '-C', build, f'-j{JOBS}', *sorted(targets)],
-                              env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env=self.env, stdout=out, stderr=subprocess.STDOUT,
                               text=True, check=False)
         if done.returncode:
-            raise BuildFailed(done.stdout)
+            raise BuildFailed(done.stdout or 'the copy does not build')
 
     def tests(self, build):
         """The tests of the suites; `target` is what they run, relative to the build."""
