@@ -59,10 +59,15 @@ int main(int argc, char **argv)
 	Observer observer = {g_main_loop_new(NULL, FALSE), rs_trace_pump_new(&pump)};
 	const RsTraceWatchConfig config = {
 		.come = on_come, .gone = on_gone, .over = on_over, .data = &observer};
-	GError *error = NULL;
-	RsDBusSession1 *session = rs_trace_client_connect(argc > 1 ? argv[1] : "", &error);
+	RsDBusSession1 *session;
 	RsTraceWatch *watch;
+	GError *error = NULL;
 
+	if (argc != 2) {
+		g_printerr("usage: observer SESSION (`ringside ps` lists them)\n");
+		return 2;
+	}
+	session = rs_trace_client_connect(argv[1], &error);
 	if (!session) {
 		g_printerr("observer: %s\n", error->message);
 		return 1;

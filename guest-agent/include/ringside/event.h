@@ -15,7 +15,8 @@
  * empty functions instead.
  *
  * The kinds of fields, how TP_fast_assign fills each, and how TP_printk shows it. The integer types
- * are u8, u16, u32, u64, s8, s16, s32, s64 and their names in stdint.h.
+ * are u8, u16, u32, u64, s8, s16, s32, s64 and their names in stdint.h. The short ones are words of
+ * TP_STRUCT__entry alone: elsewhere, as in a cast, only the names in stdint.h are types.
  *	__field(u32, count)                  __entry->count = n;               %u, %d
  *	__field_hex(u64, frame)              __entry->frame = n;               %llx
  *	__field_ptr(at)                      __entry->at = rs_address(p);      %p
