@@ -210,10 +210,9 @@ static void append_plain(GString *out, const char *text, gsize size)
 	rs_trace_append_escaped(out, text, size, NULL);
 }
 
+/* A page bounds its length. */
 static void append_array(GString *out, const RsTraceField *field, const guint8 *bytes, guint length)
 {
-	gsize start = out->len;
-
 	g_string_append_c(out, '{');
 	for (guint at = 0; length - at >= field->elem_size; at += field->elem_size) {
 		guint64 value =
@@ -221,10 +220,6 @@ static void append_array(GString *out, const RsTraceField *field, const guint8 *
 
 		if (at)
 			g_string_append_c(out, ',');
-		if (out->len - start > RS_TRACE_TEXT_MAX) {
-			g_string_append(out, "...");
-			break;
-		}
 		if (field->is_hex) {
 			append_hex(out, rs_trace_load_integer(bytes + at, field->elem_size, FALSE));
 		} else {
@@ -435,7 +430,6 @@ static void append_comm(GString *out, const char *comm)
 			       (gssize)MIN(out->len - start - COMM_WIDTH, COMM_WIDTH - length));
 }
 
-/* "system:event: ". Names are shorter than RS_NAME_MAX. */
 static void append_source(GString *out, const char *source)
 {
 	if (!source)
@@ -444,6 +438,7 @@ static void append_source(GString *out, const char *source)
 	g_string_append_c(out, '/');
 }
 
+/* "system:event: ". Names are shorter than RS_NAME_MAX. */
 static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextStyle style)
 {
 	char name[2 * RS_NAME_MAX + 4], *at = name;

@@ -542,6 +542,42 @@ static void test_unseen_death(void)
 	g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
 }
 
+/* The same where the first one began with the clock. */
+static void test_unseen_death_at_zero(void)
+{
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	g_autoptr(Provider) old = provider_new(0, "old", 1, 0);
+	g_autoptr(Provider) new = provider_new(0, "new", 1, 1000);
+
+	take(schema, old);
+	take(schema, new);
+	g_assert_cmpstr(whose(schema, 1, 0), ==, "old");
+	g_assert_cmpstr(whose(schema, 1, 2), ==, "");
+	g_assert_cmpstr(whose(schema, 1, 1000), ==, "new");
+}
+
+/* Whoever was refused bytes that another has, has none: once the other is gone, a third may. */
+static void test_refused_has_none(void)
+{
+	static const char *const names[] = {"first", "refused", "third"};
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autoptr(Provider) provider = provider_new(i, names[i], 1, i);
+		g_autoptr(GError) error = NULL;
+
+		provider->entry.desc_offset = 0;
+		g_assert_true(!rs_trace_schema_overlap(schema, i, &provider->entry) == (i != 1));
+		rs_trace_schema_take(schema, i, &provider->entry, provider->bytes->data,
+				     provider->bytes->len, NULL, &error);
+		g_assert_true(!error == (i != 1));
+		if (i == 1)
+			take_free(schema, 0);
+	}
+	g_assert_nonnull(rs_trace_schema_by_name(schema, "third", "event"));
+	g_assert_null(rs_trace_schema_by_name(schema, "refused", "event"));
+}
+
 /* The oldest go first, wherever they are in the list of their id. */
 static void test_trim(void)
 {
@@ -782,6 +818,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/used-again", test_used_again);
 	g_test_add_func("/decode/schema/counter-goes-back", test_counter_goes_back);
 	g_test_add_func("/decode/schema/unseen-death", test_unseen_death);
+	g_test_add_func("/decode/schema/unseen-death-at-zero", test_unseen_death_at_zero);
+	g_test_add_func("/decode/schema/refused-has-none", test_refused_has_none);
 	g_test_add_func("/decode/schema/trim", test_trim);
 	g_test_add_func("/decode/schema/of-slot", test_of_slot);
 	g_test_add_func("/decode/schema/trim-bytes", test_trim_bytes);

@@ -519,6 +519,55 @@ static void test_unknown_kind(void)
 			  "\"real\":[8,7,6,5,4,3,2,1],\"blob\":[1,254,255,16,32],\"n\":9}}\n"));
 }
 
+static void append_lines(GString *out, const RsTraceRecord *record)
+{
+	rs_trace_text_line(out, record, &task, NULL, 0);
+	rs_trace_json_line(out, record, &task, NULL);
+}
+
+/* A line is bounded by what it has itself, not by what stands before it. */
+static void test_behind_others(void)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new(), payload = test_payload_all();
+	g_autoptr(GString) alone = g_string_new(NULL), behind = g_string_new(NULL);
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+	RsTraceRecord record = {.kind = RS_TRACE_RECORD_EVENT, .payload = payload->data};
+
+	test_desc_all(bytes);
+	test_take(schema, 0, bytes);
+	record.event = rs_trace_schema_by_id(schema, TEST_ALL);
+	record.size = payload->len;
+	append_lines(alone, &record);
+	g_string_set_size(behind, RS_TRACE_JSON_MAX + 1);
+	append_lines(behind, &record);
+	g_assert_cmpstr(behind->str + RS_TRACE_JSON_MAX + 1, ==, alone->str);
+}
+
+/* Of several sources each line says which it is from. */
+static void test_text_source(Fixture *f, gconstpointer unused)
+{
+	const RsTraceRecordKind kinds[] = {RS_TRACE_RECORD_EVENT, RS_TRACE_RECORD_LOSS,
+					   RS_TRACE_RECORD_BOOT};
+	static const char *const shown[] = {": one/sched:switch: ", "one/CPU:0 [LOST 5 EVENTS]\n",
+					    "[BOOT 2 OF one AT "};
+
+	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		RsTraceRecord record = {.kind = kinds[i],
+					.event = rs_trace_schema_by_id(f->schema, TEST_SWITCH),
+					.payload = (const guint8 *)pair,
+					.size = sizeof(pair),
+					.lost = 5,
+					.when.boot = 2};
+
+		rs_trace_text_line(f->out, &record, &task, "one", 0);
+		g_assert_nonnull(strstr(f->out->str, shown[i]));
+		g_string_truncate(f->out, 0);
+		rs_trace_text_line(f->out, &record, &task, NULL, 0);
+		g_assert_null(strstr(f->out->str, "one"));
+		g_string_truncate(f->out, 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -538,5 +587,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/text/conversions", test_conversions);
 	g_test_add_func("/decode/text/unknown-kind", test_unknown_kind);
 	g_test_add_func("/decode/json/line", test_json);
+	g_test_add_func("/decode/text/behind-others", test_behind_others);
+	WITH_PAGES("/decode/text/source", test_text_source);
 	return g_test_run();
 }
