@@ -125,6 +125,15 @@ static const struct {
 	{"why ~ disk\\ full", true},
 	{"why ~ \"*[ ]full\"", true},
 	{"why ~ '*\\*'", false},
+	/* where Linux has it otherwise */
+	{"why ~ \"!disk*\"", false},
+	{"why !~ \"!disk*\"", true},
+	{"why ~ \"[^d]*\"", false},
+	{"why ~ \"disk[\\ ]full\"", true},
+	{"why ~ '*[\\]x]full'", false},
+	{"why == \"disk\\\\full\"", false},
+	{"u8 & 8 > 3", true},
+	{"u8 & 8 <= 3", false},
 	/* a backslash in a bare word */
 	{"why == disk\\ full", true},
 	{"why == di\\sk\\ full && u8 == 200", true},
@@ -262,6 +271,8 @@ static const struct {
 	{"u8 & 0x100", EINVAL, 5, "between"},
 	{"s8 & 0x100", EINVAL, 5, "a mask for 's8' (s8) lies between -128 and 255"},
 	{"u8 & 4 == 2", EINVAL, 10, "never be reached"},
+	{"u8 & 4 != 6", EINVAL, 10, "never be reached"},
+	{"why == \"a\\\"", EINVAL, 7, "never closed"},
 	{"u8 & 4 > 5", EINVAL, 9, "never be reached"},
 	{"name < x", EINVAL, 0, "is a string"},
 	{"name & 1", EINVAL, 0, "is a string"},
@@ -456,6 +467,8 @@ static void test_globs(void)
 	g_assert_true(glob("?", "\xff"));
 	g_assert_true(glob("[!a]", "\xff"));
 	g_assert_true(glob("x[ab]*[yz]", "xa123z"));
+	g_assert_true(glob("7*z", "7 dwarfz"));
+	g_assert_true(glob("!*", "!x"));
 
 	/*
 	 * 63 elements are taken, 64 are not; without a class or inner star there is no such limit
