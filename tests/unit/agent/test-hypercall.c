@@ -224,11 +224,15 @@ static void test_slots(void)
 	g_assert_cmpint(rs_agent_log(""), ==, RS_ERR_UNREACHABLE);
 	g_assert_cmpint(rs_hypercall_begin(&tickets[0], 40, NULL, NULL, 0), ==, RS_ERR_UNREACHABLE);
 	g_assert_cmpuint(rung, ==, 0);
+	answer.data_size = 2;
+	answer.data[0] = answer.data[1] = 'x';
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		answer.result = (int32_t)i;
 		answer_now((uint32_t)tickets[i].slot);
+		memset(&reply, 0xee, sizeof(reply));
 		g_assert_true(rs_hypercall_poll(&tickets[i], &result, &reply));
 		g_assert_cmpint(result, ==, i);
+		g_assert_cmpstr(reply.text, ==, "xx");
 		/* It alone is free again. */
 		g_assert_cmpint(rs_hypercall_begin(&tickets[i], 40, NULL, NULL, 0), ==, 0);
 		g_assert_cmpint(tickets[i].slot, ==, (cpu + i) % SLOTS);
