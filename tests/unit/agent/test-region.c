@@ -112,6 +112,15 @@ static void test_sections(void)
 	}
 }
 
+/* Right before `at`, which comes earlier in the list, and a byte too long. */
+static void check_before(guint number, guint64 at)
+{
+	if (is_unused(number))
+		return;
+	TAKEN(number, (s->size = RS_ALIGN_UP(s->size, ALIGN), s->offset = at - s->size));
+	BAD(number, (s->size = RS_ALIGN_UP(s->size, ALIGN), s->offset = at - s->size++));
+}
+
 /* Those that the agent uses share no byte, whichever lies first. */
 static void test_overlaps(void)
 {
@@ -134,6 +143,7 @@ static void test_overlaps(void)
 		}
 		before = at;
 	}
+	for_each_before(check_before);
 	EXPECT(TAKEN_CODE, 0, lay_out(&h, 0));
 	/* The bytes of one that is absent are no one's. */
 	TAKEN(RS_SEC_FILTERS, (s->offset = h.section[RS_SEC_CONTROL].offset, s->size = 0));

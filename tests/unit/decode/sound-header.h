@@ -81,6 +81,21 @@ static inline struct rs_region_header sound_header(void)
 	return h;
 }
 
+/* Each section, with the place of each other that its side has and that it does not follow. */
+static inline void for_each_before(void (*check)(guint number, guint64 at))
+{
+	const struct rs_region_header sound = sound_header();
+
+	for (guint i = 1; i < G_N_ELEMENTS(SECTIONS); i++) {
+		guint64 at = sound.section[SECTIONS[i].number].offset;
+		gboolean guest = SECTIONS[i].number >= RS_SEC_FIRST_GUEST;
+
+		for (guint k = i + 1; at != sound.guest_offset && k < G_N_ELEMENTS(SECTIONS); k++)
+			if ((SECTIONS[k].number >= RS_SEC_FIRST_GUEST) == guest)
+				check(SECTIONS[k].number, at);
+	}
+}
+
 #define TAKEN_CODE (-1)
 
 /*

@@ -150,6 +150,12 @@ static void test_places(void)
 	});
 }
 
+static void check_before(guint number, guint64 at)
+{
+	TAKEN(number, (s->size = RS_ALIGN_UP(s->size, ALIGN), s->offset = at - s->size));
+	REFUSED(number, (s->size = RS_ALIGN_UP(s->size, ALIGN), s->offset = at - s->size++));
+}
+
 /* No two share a byte, whichever of them lies first, and however much of it. */
 static void test_overlaps(void)
 {
@@ -161,6 +167,7 @@ static void test_overlaps(void)
 				REFUSED(SECTIONS[k].number, s->offset = at);
 		}
 	}
+	for_each_before(check_before);
 	/* The bytes of one that is absent are no one's. */
 	EXPECT(TAKEN_CODE, RS_SEC_CLOCK,
 	       { *s = (struct rs_section){.offset = h.section[RS_SEC_CONTROL].offset}; });
