@@ -219,6 +219,60 @@ static void test_changed_head(void)
 	munmap(at, 2 * page);
 }
 
+/* Entries and claims may end where the mapped bytes do, a region where all of them do. */
+static void test_fits(void)
+{
+	const uint64_t page = 4096, used = offsetof(__typeof__(memory), rest);
+	const uint64_t entries = page - sizeof(memory.entry), claims = page - (ENTRIES + 1) * 8;
+	const struct {
+		uint64_t entries, claims;
+		int error;
+	} cases[] = {
+		{2048, 1024, 0},
+		{entries, 1024, 0},
+		{entries + 8, 1024, RS_AGENT_BAD_LAYOUT},
+		{2048, claims, 0},
+		{2048, claims + 8, RS_AGENT_BAD_LAYOUT},
+	};
+	uint8_t *at =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rs_directory *head = (void *)at;
+	struct rs_place place;
+
+	CHECK(at != MAP_FAILED && used <= page && !mprotect(at + page, page, PROT_NONE));
+	lay_out();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t *claim = (void *)(at + cases[i].claims);
+
+		memset(at, 0, page);
+		memcpy(at, &memory.head, sizeof(memory.head));
+		head->entries_offset = cases[i].entries;
+		head->claims_offset = cases[i].claims;
+		if (!cases[i].error)
+			memcpy(at + cases[i].entries, memory.entry, sizeof(memory.entry));
+		CHECK(rs_directory_look(at, page, ENTRIES - 1, &place) == cases[i].error);
+		CHECK(rs_directory_claim(at, page, ENTRIES - 1, 9) == cases[i].error);
+		rs_directory_turn_away(at, page);
+		rs_directory_turn_away(at, page);
+		if (cases[i].error)
+			continue;
+		CHECK(place.index == ENTRIES - 1 && place.size == REGION && place.free);
+		CHECK(claim[ENTRIES - 1] == rs_directory_claim_word(1, 9));
+		CHECK(claim[ENTRIES] == 2); /* those who were turned away */
+	}
+	munmap(at, 2 * page);
+	memory.entry[1].offset = SIZE;
+	memory.entry[1].size = 0;
+	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == 0 && place.offset == SIZE);
+	memory.entry[1].size = 1;
+	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == RS_AGENT_BAD_LAYOUT);
+	memory.entry[1].offset = SIZE - REGION;
+	memory.entry[1].size = REGION;
+	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == 0);
+	memory.entry[1].size++;
+	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == RS_AGENT_BAD_LAYOUT);
+}
+
 /* Takes, is alone there for a moment, leaves. */
 static void *taker(void *data)
 {
@@ -287,14 +341,11 @@ int main(void)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} tests[] = {{"one-by-one", test_one_by_one},
-		     {"bad", test_bad},
-		     {"many", test_many},
-		     {"changed-head", test_changed_head},
-		     {"race", test_race}};
+	} tests[] = {{"one-by-one", test_one_by_one},     {"bad", test_bad},   {"many", test_many},
+		     {"changed-head", test_changed_head}, {"fits", test_fits}, {"race", test_race}};
 
-	puts("1..5");
-	for (int i = 0; i < 5; i++) {
+	puts("1..6");
+	for (int i = 0; i < 6; i++) {
 		tests[i].run();
 		printf("ok %d %s\n", i + 1, tests[i].name);
 	}
