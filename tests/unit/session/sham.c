@@ -217,7 +217,7 @@ static void add_event(struct sham *sham, uint32_t slot, const char *system, cons
 
 	desc.event = (struct rs_event_desc){.size = sizeof(desc),
 					    .id = (uint16_t)(RS_FIRST_EVENT_ID + sham->events),
-					    .field_count = 3,
+					    .field_count = sham->bare ? 1 : 3,
 					    .provider = slot,
 					    .header_size = sizeof(struct rs_event_desc),
 					    .field_stride = sizeof(struct rs_field_desc),
@@ -225,8 +225,8 @@ static void add_event(struct sham *sham, uint32_t slot, const char *system, cons
 					    .entry_size = 32};
 	desc.event.system = add_string(&desc, &used, system);
 	desc.event.name = add_string(&desc, &used, name);
-	desc.event.print = add_string(&desc, &used, "b=%lld c=%s");
-	desc.event.print_args = add_string(&desc, &used, "b,c");
+	desc.event.print = add_string(&desc, &used, sham->bare ? "a" : "b=%lld c=%s");
+	desc.event.print_args = add_string(&desc, &used, sham->bare ? "" : "b,c");
 	desc.field[0] = (struct rs_field_desc){.size = 4, .kind = RS_KIND_UINT};
 	desc.field[1] = (struct rs_field_desc){.offset = 8, .size = 8, .kind = RS_KIND_SINT};
 	desc.field[2] = (struct rs_field_desc){.offset = 16, .size = 16, .kind = RS_KIND_STRING};

@@ -311,6 +311,51 @@ static void test_boots(struct fixture *f, gconstpointer data)
 	g_assert_cmphex(sham_word(f->sham[0], FIRST), ==, 0);
 }
 
+/* A filter that does not fit one of the events is in force for none. */
+static void test_unfit(struct fixture *f, gconstpointer data)
+{
+	static const char *const odd[] = {"odd", "other", NULL};
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+
+	come_up(f);
+	f->sham[1]->odd = true;
+	sham_provider(f->sham[1], "net", odd);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "*", "a == 1", NULL, &err),
+			==, -EBADMSG);
+	for (int i = 0; i < N; i++)
+		g_assert_cmphex(sham_word(f->sham[i], FIRST), ==, RS_EVENT_ENABLED);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:*", "a == 1",
+					      &result, NULL),
+			==, 0);
+	g_assert_cmpuint(result.touched, ==, 2 * N);
+	g_assert_cmpuint(result.unfiltered, ==, 0);
+	g_assert_false(result.pending);
+	rs_session_result_clear(&result);
+	for (int i = 0; i < N; i++)
+		g_assert_cmphex(sham_word(f->sham[i], FIRST), !=, RS_EVENT_ENABLED);
+	/* Of a field that some do not have: those are recorded without it, and are counted. */
+	f->sham[2]->bare = true;
+	sham_provider(f->sham[2], "bare", odd);
+	g_assert_cmpint(
+		rs_session_set_filter(f->session, RS_OWNER_HOST, "*", "b == 1", &result, NULL), ==,
+		0);
+	g_assert_cmpuint(result.touched, ==, 2 * N + 4);
+	g_assert_cmpuint(result.unfiltered, ==, 2);
+	rs_session_result_clear(&result);
+	g_assert_cmphex(sham_word(f->sham[1], FIRST + 2), !=, RS_EVENT_ENABLED);
+	g_assert_cmphex(sham_word(f->sham[2], FIRST + 2), ==, RS_EVENT_ENABLED);
+	/* Those of a source that has ended cannot be had any more, and the error says of which. */
+	end(f, 0, RS_END_EXIT, 0);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "k/sched:*", NULL, &err), ==,
+			-ENOENT);
+	g_assert_nonnull(strstr(err.message, "'k' has ended"));
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "k/nix:*", NULL, &err), ==,
+			-ENOENT);
+	g_assert_null(strstr(err.message, "has ended"));
+}
+
 static void test_stat(struct fixture *f, gconstpointer data)
 {
 	struct rs_source_stat stat, sum;
@@ -446,6 +491,7 @@ int main(int argc, char **argv)
 	TEST("forgotten", test_forgotten);
 	TEST("boots", test_boots);
 	TEST("stat", test_stat);
+	TEST("unfit", test_unfit);
 	TEST("incompatible", test_incompatible);
 	TEST("incompatible-at-first", test_incompatible_at_first);
 	g_test_add("/life/capacity", struct fixture, NULL, set_up_small, test_capacity, tear_down);

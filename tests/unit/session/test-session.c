@@ -316,6 +316,9 @@ static void test_split(void)
 		{"sched::", "sched:", ""},
 		{"s::", "s:", ""},
 		{"switch:", "switch", ""},
+		{"a:b:", "a:b", ""},
+		{"a:b:c:d", "a:b", "c:d"},
+		{"  a  :  b  ", "a", "b"},
 	};
 	struct rs_error err = {0};
 	char *glob, *expression;
