@@ -64,6 +64,11 @@ static void set_up(struct fixture *f, gconstpointer data)
 	sham_provider(f->sham, "sched", sched);
 }
 
+static void set_up_quiet(struct fixture *f, gconstpointer data)
+{
+	set_up(f, NULL);
+}
+
 static void tear_down(struct fixture *f, gconstpointer data)
 {
 	f->sham->stone = 0;
@@ -310,8 +315,39 @@ static void test_filter_room_together(struct fixture *f, gconstpointer data)
 	g_assert_true(is_on(f, 0) && is_on(f, 1));
 }
 
+static guint count(const char *text, const char *what)
+{
+	guint n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+/* A guest lists many sites that cannot be used. The first few are told of, the rest is counted. */
+static void test_many_refused(struct fixture *f, gconstpointer data)
+{
+	const uint32_t bad = GPOINTER_TO_UINT(data);
+	g_autofree char *more = g_strdup_printf("and %u sites more refused", bad - 16);
+	struct rs_source_stat stat;
+
+	rs_session_refresh(f->session);
+	g_string_truncate(f->said, 0);
+	sham_bulk(f->sham, "bulk", "many", 400);
+	memset(f->sham->bulk, 0x90, 8 * (size_t)bad);
+	for (int turns = 0; turns < 10; turns++)
+		rs_session_refresh(f->session);
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.sites_refused, ==, bad);
+	g_assert_cmpuint(stat.sites, ==, 2 + 400 - bad);
+	g_assert_cmpuint(count(f->said->str, "site at"), ==, MIN(bad, 16));
+	g_assert_cmpuint(count(f->said->str, "\n"), ==, MIN(bad, 17));
+	g_assert_cmpuint(count(f->said->str, more), ==, bad > 16);
+}
+
 int main(int argc, char **argv)
 {
+	static const guint bad[] = {1, 16, 17, 128, 129, 400};
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/sites/of-each-event", struct fixture, NULL, set_up, test_sites, tear_down);
 	g_test_add("/sites/stone", struct fixture, NULL, set_up, test_stone, tear_down);
@@ -328,5 +364,11 @@ int main(int argc, char **argv)
 	g_test_add("/sites/filter-room", struct fixture, NULL, set_up, test_filter_room, tear_down);
 	g_test_add("/sites/filter-room-together", struct fixture, NULL, set_up,
 		   test_filter_room_together, tear_down);
+	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autofree char *path = g_strdup_printf("/sites/many-refused/%u", bad[i]);
+
+		g_test_add(path, struct fixture, GUINT_TO_POINTER(bad[i]), set_up_quiet,
+			   test_many_refused, tear_down);
+	}
 	return g_test_run();
 }
