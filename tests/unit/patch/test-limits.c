@@ -359,6 +359,79 @@ static void test_over_one_another(gconstpointer virtual_memory)
 	guest_deinit(&guest);
 }
 
+#define PATCHES 5u
+
+/* What becomes of the text between the look at it and the pause in which it is written. */
+static void vanish(struct fake_target *fake)
+{
+	fake->on_pause = NULL;
+	fake->size = TEXT_GPA;
+}
+
+static void change(struct fake_target *fake)
+{
+	fake->on_pause = NULL;
+	for (uint32_t i = 0; i < PATCHES; i++)
+		fake->ram[TEXT_GPA + 32 * i] = 3;
+}
+
+/* Plays back PATCHES of them. Checks how many were restored, left alone, and kept for later. */
+static void check_recovery(struct rs_journal *journal, struct guest *guest, uint32_t restored,
+			   uint32_t kept)
+{
+	struct rs_journal_report report;
+
+	g_assert_cmpint(rs_journal_recover(journal, &guest->fake.base, &report, NULL), ==, 0);
+	g_assert_cmpuint(report.records, ==, PATCHES);
+	g_assert_cmpuint(report.restored, ==, restored);
+	g_assert_cmpuint(report.left_alone, ==, PATCHES - restored);
+	g_assert_cmpint(report.first_left[0] != 0, ==, restored < PATCHES);
+	g_assert_cmpuint(report.kept, ==, kept);
+	g_assert_cmpuint(rs_journal_count(journal), ==, kept);
+}
+
+static void test_meanwhile(void)
+{
+	struct rs_journal *journal;
+	struct guest guest;
+
+	guest_init(&guest, 1, 1);
+	memset(guest.writable + TEXT_GPA, 1, RS_PAGE_SIZE);
+	for (int round = 0; round < 3; round++) {
+		g_assert_cmpint(rs_journal_open(path, &journal, NULL), ==, 0);
+		for (uint32_t i = 0; i < PATCHES; i++) {
+			struct rs_text_patch patch = {.at = {TEXT + 32 * i},
+						      .at_phys = {TEXT_GPA + 32 * i},
+						      .size = 1,
+						      .old_bytes = {1},
+						      .new_bytes = {2}};
+			struct rs_journal_record record =
+				rs_journal_record_of(RS_JOURNAL_TEXT, ROOT, &patch);
+
+			g_assert_cmpint(rs_journal_append(journal, &record, 1, NULL), ==, 0);
+			guest.ram[TEXT_GPA + 32 * i] = 2;
+		}
+		if (round == 0) {
+			guest.fake.on_pause = vanish;
+			check_recovery(journal, &guest, 0, PATCHES);
+			guest.fake.size = RAM;
+		} else if (round == 1) {
+			guest.fake.fail_write = -EFAULT;
+			check_recovery(journal, &guest, 0, PATCHES);
+			guest.fake.fail_write = 0;
+		} else {
+			guest.fake.on_pause = change;
+			check_recovery(journal, &guest, 0, 0);
+		}
+		if (round < 2)
+			check_recovery(journal, &guest, PATCHES, 0);
+		for (uint32_t i = 0; i < PATCHES; i++)
+			g_assert_cmpuint(guest.ram[TEXT_GPA + 32 * i], ==, round < 2 ? 1 : 3);
+		rs_journal_close(journal);
+	}
+	guest_deinit(&guest);
+}
+
 static uint64_t sum_of(const uint64_t *words, size_t n)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -422,6 +495,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/limits/steps", test_steps);
 	g_test_add_data_func("/patch/limits/over-one-another", NULL, test_over_one_another);
 	g_test_add_data_func("/patch/limits/over-one-another-virtual", "", test_over_one_another);
+	g_test_add_func("/patch/limits/meanwhile", test_meanwhile);
 	g_test_add_func("/patch/limits/file", test_file);
 	ret = g_test_run();
 	g_rmdir(dir);
