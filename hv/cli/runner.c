@@ -214,7 +214,7 @@ static bool look_for_match(struct runner *runner, const char *glob, const char *
 {
 	int known = GPOINTER_TO_INT(g_hash_table_lookup(runner->globs, glob));
 	g_autoptr(GArray) list = NULL;
-	g_autofree char *shown = NULL;
+	g_autofree char *shown = NULL, *suggestion = NULL;
 
 	if (known == GLOB_MATCHED)
 		return true;
@@ -226,8 +226,9 @@ static bool look_for_match(struct runner *runner, const char *glob, const char *
 	if (list->len)
 		return true;
 	shown = rs_trace_escape(glob, -1, NULL);
+	suggestion = rs_session_suggest(runner->session, glob);
 	if (known != GLOB_MISSED)
-		rs_cli_fail(0, "no event matches '%s'%s", shown, when);
+		rs_cli_fail(0, "no event matches '%s'%s%s", shown, when, suggestion);
 	return false;
 }
 

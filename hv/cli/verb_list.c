@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/list_providers.h"
 
+#include "base/nearest.h"
 #include "session/owners.h"
 #include <rs-trace-escape.h>
 #include <rs-trace-rundir.h>
@@ -300,15 +301,36 @@ static bool runs(const char *name)
 	return entry && entry->live;
 }
 
+/* As rs_session_suggest() does for other verbs. */
+static char *suggest(GVariant *all, const char *glob)
+{
+	struct rs_nearest nearest = rs_nearest_to(glob);
+	g_autofree char *best = NULL;
+	GVariantIter iter;
+	struct row row = {0};
+
+	g_variant_iter_init(&iter, all);
+	while (!strpbrk(glob, "*?[") && next_row(&iter, &row)) {
+		g_autofree char *full = g_strdup_printf("%s:%s", row.system, row.name);
+
+		if (!rs_nearest_offer(&nearest, strchr(glob, ':') ? full : row.name))
+			continue;
+		g_free(best);
+		best = g_steal_pointer(&full);
+	}
+	return best ? g_strdup_printf("; did you mean '%s'?", best) : g_strdup("");
+}
+
 /* The glob may have been meant as the name of a session that runs no more. */
-static int no_match(RsDBusSession1 *session, const char *glob)
+static int no_match(RsDBusSession1 *session, GVariant *all, const char *glob)
 {
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(glob, NULL);
 	const char *name = rs_dbus_session1_get_name(session);
+	g_autofree char *suggestion = suggest(all, glob);
 
 	if (!entry || entry->live)
-		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event of session '%s' matches '%s'", name,
-				   glob);
+		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event of session '%s' matches '%s'%s",
+				   name, glob, suggestion);
 	return rs_cli_fail(RS_CLI_NOT_FOUND,
 			   "no event of session '%s' matches '%s'; session '%s' has died: see "
 			   "ringside ps",
@@ -355,7 +377,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (!events)
 		return rs_cli_fail_gerror(error);
 	if (*glob && !g_variant_n_children(events))
-		return no_match(session, glob);
+		return no_match(session, all, glob);
 	if (owner)
 		events = only_of(events, owner);
 	shared = find_shared(all);

@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter/number.h"
 
+#include "base/nearest.h"
+
 #include <errno.h>
 #include <string.h>
-
-/* A guest may have very many names, and the time is the product of two lengths. */
-#define COMPARED 64u
-
-unsigned int rs_filter_distance(const char *a, const char *b)
-{
-	unsigned int row[COMPARED + 1];
-	size_t m = strnlen(a, COMPARED), n = strnlen(b, COMPARED);
-
-	for (unsigned int j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned int i = 1; i <= m; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = i;
-		for (unsigned int j = 1; j <= n; j++) {
-			bool same = g_ascii_tolower(a[i - 1]) == g_ascii_tolower(b[j - 1]);
-			unsigned int change = diagonal + !same;
-
-			diagonal = row[j];
-			row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
-		}
-	}
-	return row[n];
-}
 
 /* Decimal, 0x hex, 0 octal; a sign in front and parentheses around the digits. */
 static const char *parse_literal(const char *text, rs_wide_t *out)
@@ -92,26 +69,21 @@ static int no_such_symbol(const struct rs_filter_word *word, const RsTraceField 
 			  const char *part, struct rs_filter_error *err)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
-	const char *nearest = NULL;
-	unsigned int best = 3;
+	struct rs_nearest nearest = {.wanted = part, .limit = 3};
 
 	for (guint i = 0; i < field->n_symbols; i++) {
 		const char *name = field->symbols[i].name;
-		unsigned int distance = rs_filter_distance(name, part);
 
-		if (distance < best && distance < strlen(name)) {
-			best = distance;
-			nearest = name;
-		}
+		rs_nearest_offer(&nearest, name);
 		if (i < 8)
 			g_string_append_printf(names, "%s%s", i ? ", " : "", name);
 		else if (i == 8)
 			g_string_append(names, ", …");
 	}
-	if (nearest)
+	if (nearest.found)
 		return rs_filter_error_set(err, EINVAL, word->at, word->length,
 					   "'%s' has no symbol '%s'; did you mean '%s'?",
-					   field->name, part, nearest);
+					   field->name, part, nearest.found);
 	return rs_filter_error_set(err, EINVAL, word->at, word->length,
 				   "'%s' has no symbol '%s'; it has: %s", field->name, part,
 				   names->str);

@@ -19,7 +19,4 @@ int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word 
 		   uint8_t out[RS_MAX_CPUS / 8], unsigned int *count, struct rs_filter_error *err);
 bool rs_filter_is_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
 
-/* The Levenshtein distance, for suggestions. Compares their first 64 bytes. */
-unsigned int rs_filter_distance(const char *a, const char *b);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter/predicate.h"
+#include "base/nearest.h"
 #include "filter/number.h"
 
 #include <errno.h>
@@ -37,26 +38,15 @@ static const struct {
 
 const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, const char *name)
 {
-	unsigned int best = (unsigned int)strlen(name) / 3 + 2;
-	const char *nearest = NULL;
+	struct rs_nearest nearest = rs_nearest_to(name);
 
 	for (size_t e = 0; e < count; e++) {
-		for (guint i = 0; i < events[e]->n_fields; i++) {
-			unsigned int distance = rs_filter_distance(events[e]->fields[i].name, name);
-
-			if (distance < best) {
-				best = distance;
-				nearest = events[e]->fields[i].name;
-			}
-		}
+		for (guint i = 0; i < events[e]->n_fields; i++)
+			rs_nearest_offer(&nearest, events[e]->fields[i].name);
 	}
-	for (unsigned int i = 0; i < SUGGESTED; i++) {
-		if (rs_filter_distance(COMMON[i].name, name) < best) {
-			best = rs_filter_distance(COMMON[i].name, name);
-			nearest = COMMON[i].name;
-		}
-	}
-	return nearest;
+	for (unsigned int i = 0; i < SUGGESTED; i++)
+		rs_nearest_offer(&nearest, COMMON[i].name);
+	return nearest.found;
 }
 
 static int word_error(struct resolver *r, const struct rs_filter_word *word, const char *what)

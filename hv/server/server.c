@@ -239,9 +239,11 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 		return TRUE;
 	list = rs_session_list(server->session, glob);
 	if (!list->len) {
+		g_autofree char *suggestion = rs_session_suggest(server->session, glob);
+
 		g_dbus_method_invocation_return_error(invocation, RS_TRACE_SESSION_ERROR,
 						      RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT,
-						      "no event matches '%s'", glob);
+						      "no event matches '%s'%s", glob, suggestion);
 		return TRUE;
 	}
 	next = add_formats(list, after, rs_session_n_sources(server->session) > 1, text);

@@ -94,16 +94,6 @@ static int check_glob(const char *glob, struct rs_error *err)
 	return 0;
 }
 
-static int no_match(const char *glob, const char *ended, struct rs_error *err)
-{
-	g_autofree char *escaped = rs_trace_escape(glob, -1, NULL);
-
-	if (ended)
-		return rs_error_set(err, ENOENT, "no event matches '%s': '%s' has ended", escaped,
-				    ended);
-	return rs_error_set(err, ENOENT, "no event matches '%s'", escaped);
-}
-
 /* The name of a source that has ended and had an event that matches, or NULL. */
 static const char *ended_match(const struct rs_session *session, const struct asker *asker,
 			       const char *glob)
@@ -120,6 +110,20 @@ static const char *ended_match(const struct rs_session *session, const struct as
 		}
 	}
 	return NULL;
+}
+
+/* A guest is told nothing of the events of others, and costs no time for suggestions. */
+static int no_match(struct rs_session *session, const struct asker *asker, const char *glob,
+		    struct rs_error *err)
+{
+	const char *ended = ended_match(session, asker, glob);
+	g_autofree char *escaped = rs_trace_escape(glob, -1, NULL), *suggestion = NULL;
+
+	if (ended)
+		return rs_error_set(err, ENOENT, "no event matches '%s': '%s' has ended", escaped,
+				    ended);
+	suggestion = asker->owner ? rs_session_suggest(session, glob) : g_strdup("");
+	return rs_error_set(err, ENOENT, "no event matches '%s'%s", escaped, suggestion);
 }
 
 /* Whether neither the machine nor any process in it has reported. */
@@ -175,7 +179,7 @@ static int match(struct rs_session *session, const struct asker *asker, const ch
 	}
 	if (!found->len && !may_wait(session, asker)) {
 		g_array_unref(found);
-		return no_match(glob, ended_match(session, asker, glob), err);
+		return no_match(session, asker, glob, err);
 	}
 	*refs = found;
 	return 0;

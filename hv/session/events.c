@@ -4,6 +4,10 @@
  */
 #include "session/private.h"
 
+#include "base/nearest.h"
+#include <rs-trace-escape.h>
+#include <string.h>
+
 /* ---- which events ---- */
 
 static bool event_live(const struct rs_source *source, const RsTraceEvent *event)
@@ -158,4 +162,42 @@ GArray *rs_session_list(struct rs_session *session, const char *glob)
 	for (guint i = 0; i < session->sources->len; i++)
 		list_source(nth_source(session, i), glob, list);
 	return list;
+}
+
+/* ---- suggestions ---- */
+
+/* Comparing costs time, and a guest may describe very many events. */
+#define MAX_COMPARED 1000u
+
+static void offer_events(struct rs_source *source, struct rs_nearest *nearest, guint *left,
+			 const RsTraceEvent **best)
+{
+	bool whole = strchr(nearest->wanted, ':');
+	guint n = MIN(rs_trace_schema_n_events(source->schema), *left);
+
+	for (guint i = 0; i < n; i++) {
+		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
+		g_autofree char *full = g_strdup_printf("%s:%s", event->system, event->name);
+
+		if (rs_nearest_offer(nearest, whole ? full : event->name))
+			*best = event;
+	}
+	*left -= n;
+}
+
+char *rs_session_suggest(struct rs_session *session, const char *glob)
+{
+	const char *slash = strchr(glob, '/');
+	struct rs_nearest nearest = rs_nearest_to(slash ? slash + 1 : glob);
+	g_autofree char *full = NULL, *shown = NULL;
+	const RsTraceEvent *best = NULL;
+	guint left = MAX_COMPARED;
+
+	for (guint i = 0; i < session->sources->len && !strpbrk(glob, "*?["); i++)
+		offer_events(nth_source(session, i), &nearest, &left, &best);
+	if (!best)
+		return g_strdup("");
+	full = g_strdup_printf("%s:%s", best->system, best->name);
+	shown = rs_trace_escape(full, -1, NULL);
+	return g_strdup_printf("; did you mean '%s'?", shown);
 }

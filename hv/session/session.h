@@ -272,6 +272,11 @@ int rs_session_split_filter(const char *text, char **glob, char **expression, st
  * be unreffed.
  */
 GArray *rs_session_list(struct rs_session *session, const char *glob);
+/*
+ * What a message about a glob that matches nothing may end with: "; did you mean 'sched:switch'?".
+ * Empty if the glob has wildcards, or nothing is like it. Escaped; to be freed.
+ */
+char *rs_session_suggest(struct rs_session *session, const char *glob);
 
 /* All providers that have a slot, by source, in order of slot. A GArray of struct
  * rs_session_provider, to be unreffed. */

@@ -410,6 +410,12 @@ def test_words():
           f'list of a dead session: {r.err}')
     r = rs('list', '-s', 'd1', 'nix')
     check(r.code == 3 and "session 'd1'" in r.err and 'died' not in r.err, f'no event: {r.err}')
+    for args in (['list', '-s', 'd1'], ['enable', 'd1'], ['format', 'd1']):
+        for wrong in (SOME[:-1] + 'w', SOME.split(':')[1][1:]):
+            r = rs(*args, wrong)
+            check(r.code == 3 and f"did you mean '{SOME}'?" in r.err, f'{args[0]} {wrong}: {r.err}')
+    r = rs('enable', 'd1', SOME[:-1] + '?' + 'x')
+    check(r.code == 3 and 'did you mean' not in r.err, f'a glob has no nearest name: {r.err}')
     check(rs('stop', 'q').code == 0, 'stop of a dead session')
     check([s['name'] for s in rs.json('ps')] == ['d1'], 'removes it')
     os.kill(program, signal.SIGKILL)
