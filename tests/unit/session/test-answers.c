@@ -232,6 +232,20 @@ static void test_vectors(struct fixture *f, gconstpointer data)
 	}
 }
 
+/* A guest whose clock is not known well is asked for it, again and again. */
+static void test_asked_for_time(struct fixture *f, gconstpointer data)
+{
+	guint rounds = 0;
+
+	for (int times = 0; times < 2; times++) {
+		f->sham->nudges = 0;
+		while (!f->sham->nudges) {
+			g_assert_cmpuint(rounds++, <, 5000);
+			g_main_context_iteration(NULL, TRUE);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -243,5 +257,6 @@ int main(int argc, char **argv)
 	TEST("detach", test_detach);
 	TEST("nudge", test_nudge);
 	TEST("vectors", test_vectors);
+	TEST("asked-for-time", test_asked_for_time);
 	return g_test_run();
 }
