@@ -427,6 +427,80 @@ static void test_pokes(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->info->sites_on, ==, sites);
 }
 
+/* Only the sites of events that are enabled are on, whatever else their words say. */
+static void test_some_on(struct fixture *f, gconstpointer data)
+{
+	attach(f);
+	f->control->flags = RS_CONTROL_SELF_PATCH;
+	f->words[rs_event_test_pair.id] = RS_EVENT_ENABLED;
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < RS_FIRST_EVENT_ID + 3; id++)
+		f->words[id] |= ~RS_EVENT_ENABLED;
+	f->control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	g_assert_true(rs_site_test_pair());
+	g_assert_cmpuint(f->info->sites_on, >, 0);
+	g_assert_cmpuint(f->info->sites_on, <, __stop_rs_sites - __start_rs_sites);
+	f->words[rs_event_test_pair.id] = 0;
+	f->control->generation++;
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	g_assert_false(rs_site_test_pair());
+	g_assert_cmpuint(f->info->sites_on, ==, 0);
+}
+
+/* Whoever does not patch itself is left alone, and so is who has no region. */
+static void test_not_self_patching(struct fixture *f, gconstpointer data)
+{
+	struct rs_agent_config config = agent_config(f);
+
+	pokes = 0;
+	g_assert_false(rs_agent_control_due());
+	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
+	rs_agent_host_gone();
+	config.flags = 0;
+	g_assert_cmpint(rs_agent_init(&config), ==, 0);
+	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
+	f->control->generation++;
+	g_assert_false(rs_agent_control_due());
+	f->info->sites_on = 77;
+	rs_agent_host_gone();
+	g_assert_cmpuint(f->info->sites_on, ==, 77);
+	g_assert_cmpuint(pokes, ==, 0);
+}
+
+/* Each error says something else. */
+static void test_errors(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GHashTable) texts = g_hash_table_new(g_str_hash, g_str_equal);
+	const char *unknown = rs_agent_strerror(-9999);
+	static const int errors[] = {
+		0,
+		RS_ERR_BAD_NUMBER,
+		RS_ERR_BAD_ARGUMENT,
+		RS_ERR_NOT_FOUND,
+		RS_ERR_REFUSED,
+		RS_ERR_TOO_LARGE,
+		RS_ERR_UNREACHABLE,
+		RS_AGENT_NO_REGION,
+		RS_AGENT_BAD_ABI,
+		RS_AGENT_BAD_LAYOUT,
+		RS_AGENT_NO_ROOM,
+		RS_AGENT_BAD_EVENT,
+		RS_AGENT_BAD_NAME,
+		RS_AGENT_NOT_READY,
+		RS_AGENT_BUSY,
+		RS_AGENT_TAKEN,
+		RS_AGENT_OTHER,
+	};
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(errors); i++) {
+		const char *text = rs_agent_strerror(errors[i]);
+
+		g_assert_cmpstr(text, !=, unknown);
+		g_assert_true(g_hash_table_add(texts, (gpointer)text));
+	}
+	g_assert_cmpstr(rs_agent_strerror(1), ==, unknown);
+}
+
 static void test_foreign_bytes(struct fixture *f, gconstpointer data)
 {
 	const struct rs_site *site = __start_rs_sites;
@@ -699,6 +773,9 @@ int main(int argc, char **argv)
 	ADD("emit/huge", test_emit_huge_and_null);
 	ADD("emit/no-ring", test_no_ring);
 	ADD("pokes", test_pokes);
+	ADD("some-on", test_some_on);
+	ADD("not-self-patching", test_not_self_patching);
+	ADD("errors", test_errors);
 	ADD("foreign-bytes", test_foreign_bytes);
 	ADD("host-gone", test_host_gone);
 	ADD("os-pipe", test_os_pipe);

@@ -428,6 +428,58 @@ static void test_questions(void)
 	rs_trace_region_free(region);
 }
 
+static struct rs_event event;
+static struct rs_agent_provider provider = {
+	.name = "provider", .events = &event, .events_end = &event + 1};
+
+static void answer_while_known(uint32_t slot)
+{
+	g_assert_cmpuint(provider.id, !=, 0);
+	g_assert_cmpuint(event.id, !=, 0);
+	g_assert_cmpuint(asked.args[0], ==, provider.id - 1);
+	answer_now(slot);
+}
+
+/* The host is told of a provider that is there, once it has been greeted on this region. */
+static void test_told(void)
+{
+	static const struct rs_event_info what = {
+		.system = "s", .name = "e", .print = "", .print_args = ""};
+	struct rs_agent_config again;
+
+	set_up();
+	event.info = &what;
+	for (uint32_t i = 0; i < 3; i++) {
+		bool greeted = i == 1;
+
+		at_ring = answer_now;
+		if (greeted)
+			g_assert_cmpint(rs_agent_hello(), ==, 0);
+		rung = 0;
+		at_ring = answer_while_known;
+		g_assert_cmpint(rs_agent_register(&provider), ==, 0);
+		g_assert_cmpuint(rung, ==, greeted);
+		if (greeted)
+			g_assert_cmpuint(asked.number, ==, RS_HCALL_REGISTER);
+		g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_BUSY);
+		g_assert_cmpint(rs_agent_unregister(&provider), ==, 0);
+		g_assert_cmpuint(rung, ==, greeted ? 2 : 0);
+		if (greeted)
+			g_assert_cmpuint(asked.number, ==, RS_HCALL_UNREGISTER);
+		g_assert_cmpuint(provider.id, ==, 0);
+		g_assert_cmpuint(event.id, ==, 0);
+		g_assert_cmpint(rs_agent_unregister(&provider), ==, RS_AGENT_NOT_READY);
+		g_assert_cmpuint(rung, ==, greeted ? 2 : 0);
+		if (!greeted)
+			continue;
+		/* Another boot has greeted nobody. */
+		again = rs_core.config;
+		rs_agent_fini();
+		g_assert_cmpint(rs_agent_init(&again), ==, 0);
+	}
+	tear_down();
+}
+
 static void answer_mmio(void)
 {
 	answer_now(2);
@@ -474,6 +526,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/hypercall/patience", test_patience);
 	g_test_add_func("/agent/hypercall/sleep", test_sleep);
 	g_test_add_func("/agent/hypercall/questions", test_questions);
+	g_test_add_func("/agent/hypercall/told", test_told);
 	g_test_add_func("/agent/hypercall/channels", test_channels);
 	return g_test_run();
 }
