@@ -338,9 +338,13 @@ static void ask_much(GDBusConnection *connection, guint n)
 	g_autofree char *text = g_strnfill(BIG, 'x');
 
 	for (guint i = 0; i < n; i++) {
-		g_autoptr(GVariant) answer = g_dbus_connection_call_sync(
+		g_autoptr(GError) error = NULL;
+
+		/* Its argument is not due, and it is told so. */
+		g_assert_null(g_dbus_connection_call_sync(
 			connection, NULL, OBJECT, INTERFACE, "Ask", g_variant_new("(s)", text),
-			NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
+			NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error));
+		g_assert_error(error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS);
 	}
 	ask(connection);
 }

@@ -457,6 +457,7 @@ static void test_watch(struct host *host)
 	g_autoptr(RsDBusSession1) c = connect_to(host);
 	g_autoptr(RsTraceWatch) watch = rs_trace_watch_new(c, RS_TRACE_FROM_OLDEST, &config);
 
+	g_assert_nonnull(watch);
 	g_assert_cmpuint(watched.come, ==, 1);
 	g_assert_cmpint(watched.from, ==, RS_TRACE_FROM_OLDEST);
 	g_assert_cmpuint(watched.last, ==, 1);
