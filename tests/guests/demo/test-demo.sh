@@ -9,7 +9,7 @@ out=$("${0%/*}/demo.sh" 2>&1) || { echo "$out"; exit 1; }
 shown=$(echo "$out" | sed -n '/==> A filter/,/==> Changing/p' | grep -v ringside)
 echo "$shown"
 echo "$shown" | grep -q 'sched:switch: .* next_comm=lz-' || { echo "no event"; exit 1; }
-if echo "$shown" | grep 'sched:' | grep -v 'filter\|disabled' |
+if echo "$shown" | grep 'sched:' | grep -v 'filter\| is off' |
 	grep -v 'sched:switch: prev_comm=[^l].* next_comm=lz-'; then
 	echo "these do not pass"
 	exit 1
