@@ -170,7 +170,6 @@ static gboolean take(RsTraceRing *r, guint32 to, RsTraceChunk *out, gboolean *to
 	RsTraceRingPosition again;
 	struct rs_ring_page *h;
 
-	*torn = FALSE;
 	/* Allocated only now, since a region may have a thousand rings that nobody writes. */
 	if (!r->last) {
 		r->last = g_malloc0(r->place.page_size);

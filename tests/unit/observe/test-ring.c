@@ -125,6 +125,7 @@ static void commit(struct ring *r, uint8_t *at)
 	struct rs_rec_header h = {.id = RS_FIRST_EVENT_ID, .size = RECORD, .ts = 2000};
 
 	memcpy(at, &h, sizeof(h));
+	memset(at + sizeof(h), 0x5a, RECORD - sizeof(h));
 	((struct rs_ring_page *)(r->pages + (at - r->pages) / PAGE * PAGE))->committed += RECORD;
 }
 
@@ -298,6 +299,93 @@ static void test_join_in_the_middle(void)
 	/* The bytes before are there too, since they may hold marks. */
 	memcpy(&h, chunk.page + RS_RING_PAGE_HEADER, sizeof(h));
 	g_assert_cmpuint(h.id, ==, RS_FIRST_EVENT_ID);
+	close_ring(&r, rd);
+}
+
+/* What is lost after a reader has joined is counted to the record, and in its statistics too. */
+static void test_joined_and_lost(void)
+{
+	RsTraceRingStats stats;
+	RsTraceRing *rd;
+	uint64_t records, lost;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	emit(&r, 3);
+	rd = reader(&r, RS_TRACE_FROM_NOW, false);
+	emit(&r, 2);
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(records, ==, 2);
+	emit(&r, 100);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 100);
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(lost, >, 0);
+	g_assert_cmpuint(records + lost, ==, 100);
+	rs_trace_ring_stats(rd, &stats);
+	g_assert_cmpuint(stats.lost, ==, lost);
+	close_ring(&r, rd);
+}
+
+/* All that is there, and nothing of what was there before counts as lost. */
+static void test_from_oldest(void)
+{
+	static const struct {
+		uint32_t mode, emitted, consumed;
+		uint32_t records; /* with one that comes later */
+	} cases[] = {
+		{RS_MODE_OVERWRITE, 60, 0, 26}, /* pages 5 to 7, and 5 records in page 8 */
+		{RS_MODE_OVERWRITE, 28, 0, 22}, /* the next record takes the place of page 0 */
+		{RS_MODE_OVERWRITE, 29, 0, 23}, {RS_MODE_DROP, 20, 0, 21},
+		{RS_MODE_DROP, 20, 1, 14},      {RS_MODE_DROP, 20, 2, 7},
+		{RS_MODE_DROP, 20, 9, 7},       {RS_MODE_DROP, 0, 9, 1},
+	};
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		RsTraceRing *rd;
+		uint64_t records, lost;
+		struct ring r;
+
+		open_ring(&r, cases[i].mode);
+		emit(&r, cases[i].emitted);
+		r.ctl->consumed = cases[i].consumed;
+		rd = reader(&r, RS_TRACE_FROM_OLDEST, false);
+		emit(&r, 1);
+		drain(rd, &records, &lost);
+		g_assert_cmpuint(records, ==, cases[i].records);
+		g_assert_cmpuint(lost, ==, 0);
+		close_ring(&r, rd);
+	}
+}
+
+/* The producer is asked to ring once so much has come after the cursor. */
+static void test_arm(void)
+{
+	static const uint32_t bytes[][2] = {{0, 1}, {7, 1}, {8, 1}, {16, 2}, {4095, 511}};
+	RsTraceRing *rd;
+	uint64_t records, lost;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	rd = reader(&r, RS_TRACE_FROM_START, false);
+	emit(&r, 17);
+	drain(rd, &records, &lost);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(bytes); i++) {
+		rs_trace_ring_arm(rd, bytes[i][0]);
+		g_assert_cmpuint(r.ctl->wake_from, ==,
+				 (2 * PAGE + RS_RING_PAGE_HEADER + 3 * RECORD) / 8);
+		g_assert_cmpuint(r.ctl->wake_units, ==, bytes[i][1]);
+		/* Once, until the producer has seen it. */
+		g_assert_cmpuint(r.ctl->wake_armed, ==, 1);
+	}
+	r.state->wake_seen = 1;
+	rs_trace_ring_arm(rd, 8);
+	g_assert_cmpuint(r.ctl->wake_armed, ==, 2);
+	/* Who may only read asks for nothing. */
+	r.region->writable = FALSE;
+	r.state->wake_seen = 2;
+	rs_trace_ring_arm(rd, 800);
+	g_assert_cmpuint(r.ctl->wake_armed, ==, 2);
+	g_assert_cmpuint(r.ctl->wake_units, ==, 1);
 	close_ring(&r, rd);
 }
 
@@ -635,5 +723,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/observe/ring/exact", GINT_TO_POINTER(FALSE), test_exact);
 	g_test_add_data_func("/observe/ring/exact-whole", GINT_TO_POINTER(TRUE), test_exact);
 	g_test_add_func("/observe/ring/scribble", test_scribble);
+	g_test_add_func("/observe/ring/joined-and-lost", test_joined_and_lost);
+	g_test_add_func("/observe/ring/from-oldest", test_from_oldest);
+	g_test_add_func("/observe/ring/arm", test_arm);
 	return g_test_run();
 }
