@@ -359,6 +359,7 @@ static void test_unfit(struct fixture *f, gconstpointer data)
 static void test_stat(struct fixture *f, gconstpointer data)
 {
 	struct rs_source_stat stat, sum;
+	struct rs_target_end unused;
 
 	come_up(f);
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "switch", NULL, NULL), ==, 0);
@@ -368,6 +369,8 @@ static void test_stat(struct fixture *f, gconstpointer data)
 			rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 
 		f->ops[i].stats = counters;
+		sham_request(f->sham[i], 1, UINT32_MAX, 0, NULL);
+		f->sham[i]->target.events.hypercall(f->source[i], 1, &unused);
 		info->patch_errors = 2 + i;
 		info->sites_on = 20 + i;
 		info->lost_nested = 200 + i;
@@ -411,6 +414,9 @@ static void test_stat(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(sum.events, ==, 6);
 	g_assert_cmpuint(sum.events_on, ==, 3);
 	g_assert_cmpuint(sum.dropped, ==, 33);
+	g_assert_cmpuint(sum.hypercalls, ==, N);
+	g_assert_cmpuint(sum.bad_hypercalls, ==, N);
+	g_assert_cmpuint(sum.late_answers, ==, 0);
 	g_assert_cmpuint(sum.target.exits, ==, 33);
 	g_assert_cmpuint(sum.target.kvm_exits, ==, 39);
 	g_assert_cmpuint(sum.target.doorbells, ==, 51);
