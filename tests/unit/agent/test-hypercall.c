@@ -286,6 +286,11 @@ static void after_a_while(void)
 	if (relaxed == 100 || nudges == 3)
 		answer_now(0);
 }
+static void ping_and_answer(void)
+{
+	control->clock_ping += relaxed == 1;
+	after_a_while();
+}
 static void end_session(void)
 {
 	if (relaxed == 100)
@@ -322,10 +327,13 @@ static void test_patience(void)
 	g_assert_cmpint(rs_agent_log(""), ==, 0);
 	g_assert_cmpuint(relaxed, ==, 100);
 	rs_core.config.tsc_hz = HZ;
+	/* Whoever waits looks meanwhile what the host wants. */
 	at_ring = accept_only;
+	meanwhile = ping_and_answer;
 	relaxed = 0;
 	g_assert_cmpint(rs_agent_log(""), ==, 0);
 	g_assert_cmpuint(relaxed, ==, 100);
+	g_assert_cmpuint(info->clock_pong, ==, 1);
 	/* An ended session does not answer, nor does a host that is gone. */
 	for (uint32_t i = 0; i < G_N_ELEMENTS(ends); i++) {
 		meanwhile = ends[i];
