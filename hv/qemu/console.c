@@ -115,7 +115,8 @@ void rs_qemu_console_finish(struct rs_qemu_console *console)
 {
 	gint64 until = g_get_monotonic_time() + PATIENCE_US;
 
-	if (!console)
+	/* Who was waited for in vain is not waited for again. */
+	if (!console || rs_load(&console->give_up))
 		return;
 	/* QEMU may live on without us. */
 	shutdown(console->fd, SHUT_RD);

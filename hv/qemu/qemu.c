@@ -335,8 +335,8 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 		rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, err);
 		if (rc == 0 && qemu->ours)
 			rs_qemu_mark_pause(qemu, false);
-		/* After a failed write the stub may be out of step: resume by QMP. It will, once
-		 * it looks at its sockets again. */
+		/* After a failed write the stub may be out of step. QMP works as soon as QEMU looks
+		 * at its sockets again. */
 		if (rc < 0 && qemu->ours)
 			rc = let_go(qemu, err);
 	}
