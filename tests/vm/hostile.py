@@ -356,6 +356,8 @@ def test_two_cpus():
     """Sites are switched again and again while both vCPUs run through them."""
     run = Background('run', '--accel', ACCEL, '--name', 'v', '--serial', 'none', '--duration',
                      '120', '--append', 'flood', DEMO, wait_for='v')
+    # Before the guest's agent is there, a switch is a rule and nothing is patched.
+    wait_for('its events', lambda: rs_quiet('list', '-s', 'v', 'load:flood') == 0)
     times = toggle(run, 'v', '*:*', 100 if KVM else 10)
     s = rs.json('stat', 'v')
     check(s['sites_patched'] == 0 and s['sites_refused'] == 0 and s['patch_batches'] >= 2 * times,
