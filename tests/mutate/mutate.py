@@ -4,7 +4,8 @@
 
 Prints the mutants that no test notices, and the share that one does. A mutant counts as noticed
 when a test fails, crashes or does not end. One that does not compile, or compiles to what it was,
-is drawn again. Works in a copy of the tree, in a temporary directory.
+is drawn again. So is one that nobody can notice, as tests/mutate/equivalents.txt says. Works in a
+copy of the tree, in a temporary directory.
 """
 import argparse
 import os
@@ -19,6 +20,7 @@ import time
 sys.dont_write_bytecode = True
 import mutants  # noqa: E402
 from coverage import Coverage, linked  # noqa: E402
+from equivalents import Equivalents  # noqa: E402
 from tree import BuildFailed, LIBRARIES, Tree  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,6 +45,7 @@ class Judge:
         tree.ninja(tree.build, {name for test in self.tests for name in test.target}
                    | set(LIBRARIES), shown=True)
         self.objects = tree.objects()
+        self.equivalents = Equivalents()
         self.linked = linked(tree, self.tests)
         self.first_run()
         progress('counting what each test runs')
@@ -74,6 +77,12 @@ class Judge:
         found = [test for test in self.tests if self.linked[test.name] & touched and
                  self.coverage.may_run(test, mutant.path, line)]
         return sorted(found, key=lambda test: self.tree.seconds[test.name])
+
+    def original(self, path):
+        """Text of the file, without a mutant."""
+        if self.changed and self.changed[0] == path:
+            return self.changed[1]
+        return (self.tree.path / path).read_text(encoding='utf-8')
 
     def judge(self, mutant):
         """Name of the test that notices it, '' if none does, None if it must be drawn again."""
@@ -194,16 +203,20 @@ def run(tree, options):
 def report(judge, drawn, name, count=None):
     """Judges as many of the drawn as count, and prints those alive and the score."""
     alive = []
-    done = 0
+    done = passed_over = 0
     try:
         for mutant in drawn:
             if done == count:
                 break
+            text = judge.original(mutant.path)
+            shown = mutants.diff(mutant, text)
+            if judge.equivalents.has(mutant, shown, text):
+                passed_over += 1
+                continue
             by = judge.judge(mutant)
             if by is None:
                 continue
             done += 1
-            shown = mutants.diff(mutant, judge.changed[1])
             if not by:
                 alive.append(shown)
             place = shown.split('\n', maxsplit=1)[0]
@@ -213,7 +226,8 @@ def report(judge, drawn, name, count=None):
         if done:
             noticed = done - len(alive)
             print(f'{name}: {noticed} of {done} noticed, {len(alive)} alive: '
-                  f'{100 * noticed / done:.1f} %', flush=True)
+                  f'{100 * noticed / done:.1f} %; {passed_over} known as equivalent not counted',
+                  flush=True)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What ./dev mutate makes of a few lines of C, and that it can make them of the core."""
+import itertools
 import os
 import pathlib
 import sys
@@ -8,6 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import equivalents  # noqa: E402
 import mutants  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -65,6 +67,28 @@ class Mutants(unittest.TestCase):
                     self.assertEqual(after.count('\n'), text.count('\n'),
                                      mutants.diff(mutant, text))
                     self.assertLess(mutants.diff(mutant, text).count('\n'), 40)
+
+    def test_equivalents(self):
+        """Each that is listed can still be made of the tree."""
+        for path, entries in itertools.groupby(
+                sorted(equivalents.read(equivalents.FILE.read_text(encoding='utf-8'))),
+                lambda entry: entry.path):
+            text = (ROOT / path).read_text(encoding='utf-8')
+            made = {equivalents.key(mutant, mutants.diff(mutant, text), text)
+                    for site in mutants.sites_of(path, text) for mutant in site}
+            for entry in entries:
+                self.assertIn(tuple(entry[:4]), made)
+
+    def test_equivalent(self):
+        text = 'static int f(int a)\n{\n\tif (a < 4)\n\t\tgo();\n}\n\nint g(int a)\n{\n\tif (a < 4)\n'
+        known = equivalents.Equivalents(equivalents.read(
+            '# A comment\na.c g\n-if (a < 4)\n+if (a <= 4)\n= It is never 4.\n\n'))
+        found = [(mutants.apply(mutant, text), known.has(mutant, mutants.diff(mutant, text), text))
+                 for site in mutants.sites_of('a.c', text) for mutant in site]
+        self.assertEqual([after for after, is_known in found if is_known],
+                         ['if (a <= 4)'.join(text.rsplit('if (a < 4)', 1))])
+        for wrong in ('a.c\n-a\n+b\n= c', 'a.c g\n-a\n+b', 'a.c g\n-a\n+b\n= c\nd'):
+            self.assertRaises(ValueError, equivalents.read, wrong)
 
 
 if __name__ == '__main__':
