@@ -126,6 +126,8 @@ static void check_failed(struct fixture *f, uint32_t touched, const char *why)
 {
 	g_assert_cmpuint(f->result.touched, ==, touched);
 	g_assert_false(f->result.pending);
+	g_assert_cmpuint(f->result.unfiltered, ==, 0);
+	g_assert_cmpuint(f->result.kept, ==, 0);
 	check_problem(f, "kern.2: ", "nothing was changed there", why);
 	g_assert_nonnull(f->result.failed);
 	g_assert_cmpuint(f->result.failed->len, ==, 1);
@@ -176,10 +178,23 @@ static void test_enable_nowhere(struct fixture *f, gconstpointer data)
 	f->sham[0]->unstoppable = f->sham[1]->unstoppable = true;
 	g_assert_cmpint(enable(f, "sched:*"), ==, -EIO);
 	g_assert_nonnull(strstr(f->err.message, "it runs away"));
+	g_assert_true(g_str_has_prefix(f->err.message, "kern: "));
 	check_whole(f, 0);
 	f->sham[0]->unstoppable = f->sham[1]->unstoppable = false;
 	g_assert_false(is_on(f, 0, 0) || is_on(f, 1, 0));
 	check_late(f, false, false);
+}
+
+/* Which of them cannot be paused is told. One that can goes on. */
+static void test_pause(struct fixture *f, gconstpointer data)
+{
+	f->sham[1]->unstoppable = true;
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, -EIO);
+	g_assert_cmpint(rs_session_pause(f->session, &f->err), ==, -EIO);
+	g_assert_cmpstr(f->err.message, ==, "kern.2: it runs away");
+	g_assert_cmpint(f->sham[0]->pauses, ==, 2);
+	g_assert_cmpint(f->sham[0]->resumes, ==, 2);
+	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_RUNNING);
 }
 
 static void test_read_only(struct fixture *f, gconstpointer data)
@@ -284,6 +299,7 @@ int main(int argc, char **argv)
 		{"read-only", test_read_only}, {"disable", test_disable},
 		{"filter", test_filter},       {"filter-nowhere", test_filter_nowhere},
 		{"clear", test_clear},         {"ends", test_ends},
+		{"pause", test_pause},
 	};
 
 	g_test_init(&argc, &argv, NULL);

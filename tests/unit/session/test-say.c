@@ -24,7 +24,19 @@ struct fixture {
 	struct sham *sham[2];
 	guint sources;
 	GPtrArray *said;
+	uint32_t generation; /* as last told */
+	guint changes;       /* told of */
 };
+
+static void on_changed(void *data, uint32_t generation)
+{
+	struct fixture *f = data;
+
+	/* Each one is told. */
+	g_assert_cmpuint(generation, ==, f->generation + 1);
+	f->generation = generation;
+	f->changes++;
+}
 
 static void on_message(void *data, const char *text)
 {
@@ -48,7 +60,8 @@ static void set_up(struct fixture *f, gconstpointer data)
 	now = 3600 * SECOND;
 	f->said = g_ptr_array_new_with_free_func(g_free);
 	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
-	f->listener = (struct rs_session_listener){.data = f, .message = on_message};
+	f->listener = (struct rs_session_listener){
+		.data = f, .message = on_message, .changed = on_changed};
 	rs_session_add_listener(f->session, &f->listener);
 	add_guest(f);
 }
@@ -139,6 +152,37 @@ static void test_names(struct fixture *f, gconstpointer data)
 	check_said(f, 0, "kern.2: guest: three");
 }
 
+/* So does an error. */
+static void test_errors(struct fixture *f, gconstpointer data)
+{
+	struct rs_error err = {0};
+
+	f->sham[0]->unstoppable = true;
+	g_assert_cmpint(rs_session_pause(f->session, &err), <, 0);
+	g_assert_cmpstr(err.message, ==, "it runs away");
+	add_guest(f);
+	g_assert_cmpint(rs_session_pause(f->session, &err), <, 0);
+	g_assert_cmpstr(err.message, ==, "kern: it runs away");
+}
+
+/* When a source reports, and when it ends. */
+static void test_changes(struct fixture *f, gconstpointer data)
+{
+	uint32_t before = rs_session_source_changes(f->session);
+	guint changes;
+
+	sham_hello(f->sham[0], RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	g_assert_cmpuint(rs_session_source_changes(f->session), ==, before + 1);
+	g_assert_cmpuint(f->changes, >, 0);
+	changes = f->changes;
+	rs_session_refresh(f->session);
+	g_assert_cmpuint(f->changes, ==, changes);
+	rs_session_stop(f->session, "enough");
+	g_assert_cmpuint(rs_session_source_changes(f->session), ==, before + 2);
+	g_assert_cmpuint(f->changes, ==, changes + 1);
+}
+
 /* Who is no longer there is not told, and who is there twice is told twice. */
 static void test_listeners(struct fixture *f, gconstpointer data)
 {
@@ -160,6 +204,8 @@ int main(int argc, char **argv)
 	g_test_add("/say/burst", struct fixture, NULL, set_up, test_burst, tear_down);
 	g_test_add("/say/earned", struct fixture, NULL, set_up, test_earned, tear_down);
 	g_test_add("/say/names", struct fixture, NULL, set_up, test_names, tear_down);
+	g_test_add("/say/errors", struct fixture, NULL, set_up, test_errors, tear_down);
+	g_test_add("/say/changes", struct fixture, NULL, set_up, test_changes, tear_down);
 	g_test_add("/say/listeners", struct fixture, NULL, set_up, test_listeners, tear_down);
 	return g_test_run();
 }
