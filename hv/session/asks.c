@@ -73,13 +73,14 @@ static void add_rule(struct rs_session *session, const struct asker *asker,
 
 /* ---- which events ---- */
 
-static void add_matching(struct rs_source *source, const char *glob, GArray *refs)
+static void add_matching(struct rs_source *source, const struct rs_event_glob *glob, GArray *refs)
 {
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
 		struct event_ref ref = {source, event->id};
 
-		if (rs_event_usable(source, event) && rs_event_matches(source->name, event, glob))
+		if (rs_event_usable(source, event) &&
+		    rs_event_glob_matches(glob, source->name, event))
 			g_array_append_val(refs, ref);
 	}
 }
@@ -96,7 +97,7 @@ static int check_glob(const char *glob, struct rs_error *err)
 
 /* The name of a source that has ended and had an event that matches, or NULL. */
 static const char *ended_match(const struct rs_session *session, const struct asker *asker,
-			       const char *glob)
+			       const struct rs_event_glob *glob)
 {
 	for (guint i = 0; i < session->sources->len; i++) {
 		const struct rs_source *source = nth_source(session, i);
@@ -104,8 +105,9 @@ static const char *ended_match(const struct rs_session *session, const struct as
 		if (!asked(asker, source) || !source->ended)
 			continue;
 		for (guint k = 0; k < rs_trace_schema_n_events(source->schema); k++) {
-			if (rs_event_matches(source->name, rs_trace_schema_nth(source->schema, k),
-					     glob))
+			const RsTraceEvent *event = rs_trace_schema_nth(source->schema, k);
+
+			if (rs_event_glob_matches(glob, source->name, event))
 				return source->name;
 		}
 	}
@@ -114,9 +116,9 @@ static const char *ended_match(const struct rs_session *session, const struct as
 
 /* A guest is told nothing of the events of others, and costs no time for suggestions. */
 static int no_match(struct rs_session *session, const struct asker *asker, const char *glob,
-		    struct rs_error *err)
+		    const struct rs_event_glob *compiled, struct rs_error *err)
 {
-	const char *ended = ended_match(session, asker, glob);
+	const char *ended = ended_match(session, asker, compiled);
 	g_autofree char *escaped = rs_trace_escape(glob, -1, NULL), *suggestion = NULL;
 
 	if (ended)
@@ -154,20 +156,22 @@ static bool may_wait(const struct rs_session *session, const struct asker *asker
 }
 
 /*
- * Checks and refreshes, then finds the live events that match, by source, to be unreffed. There may
- * be none if matching events may still come: then the wish is kept as a rule.
+ * Checks and refreshes, then finds the live events that match, by source. There may be none if
+ * matching events may still come: then the wish is kept as a rule. The caller unrefs *refs, which
+ * is set on some errors, too.
  */
 static int match(struct rs_session *session, const struct asker *asker, const char *glob,
 		 GArray **refs, struct rs_error *err)
 {
-	GArray *found;
+	struct rs_event_glob *compiled;
 	int ret = check_glob(glob, err);
 
 	if (ret)
 		return ret;
 	if (session->detached || rs_session_over(session))
 		return rs_session_refuse_over(session, err);
-	found = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
+	compiled = rs_event_glob_new(glob);
+	*refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
 	for (guint i = 0; i < session->sources->len; i++) {
 		struct rs_source *source = nth_source(session, i);
 
@@ -175,14 +179,12 @@ static int match(struct rs_session *session, const struct asker *asker, const ch
 			continue;
 		if (source->started)
 			rs_source_refresh(source);
-		add_matching(source, glob, found);
+		add_matching(source, compiled, *refs);
 	}
-	if (!found->len && !may_wait(session, asker)) {
-		g_array_unref(found);
-		return no_match(session, asker, glob, err);
-	}
-	*refs = found;
-	return 0;
+	if (!(*refs)->len && !may_wait(session, asker))
+		ret = no_match(session, asker, glob, compiled, err);
+	rs_event_glob_free(compiled);
+	return ret;
 }
 
 /* ---- as asked ---- */

@@ -127,7 +127,8 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err)
 
 /* ---- list ---- */
 
-static void list_source(struct rs_source *source, const char *glob, GArray *list)
+/* `glob` may be NULL. */
+static void list_source(struct rs_source *source, const struct rs_event_glob *glob, GArray *list)
 {
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
@@ -135,7 +136,7 @@ static void list_source(struct rs_source *source, const char *glob, GArray *list
 		const struct event_state *state;
 
 		if (event->id >= source->region->header.event_capacity ||
-		    (glob && !rs_event_matches(source->name, event, glob)))
+		    (glob && !rs_event_glob_matches(glob, source->name, event)))
 			continue;
 		state = &source->events[event->id];
 		entry.enabled = state->on;
@@ -156,11 +157,13 @@ static void list_source(struct rs_source *source, const char *glob, GArray *list
 
 GArray *rs_session_list(struct rs_session *session, const char *glob)
 {
+	struct rs_event_glob *match = glob ? rs_event_glob_new(glob) : NULL;
 	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct rs_session_event));
 
 	rs_session_refresh(session);
 	for (guint i = 0; i < session->sources->len; i++)
-		list_source(nth_source(session, i), glob, list);
+		list_source(nth_source(session, i), match, list);
+	rs_event_glob_free(match);
 	return list;
 }
 

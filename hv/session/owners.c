@@ -16,6 +16,7 @@ static void rule_free(gpointer data)
 	struct rs_rule *rule = data;
 
 	g_free(rule->glob);
+	rs_event_glob_free(rule->match);
 	g_free(rule->expression);
 	g_free(rule);
 }
@@ -169,14 +170,6 @@ int rs_owner_check_room(const struct rs_owner *owner, enum rs_rule_kind kind, co
 			    RS_OWNER_MAX_RULES, owner->name);
 }
 
-/* A star that has something behind it is tried at every place, and a class is gone through. */
-static uint32_t dear_bytes(const char *glob)
-{
-	const char *star = strchr(glob, '*');
-
-	return strchr(glob, '[') || (star && star[1]) ? (uint32_t)strlen(glob) : 0;
-}
-
 struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
 				  const char *expression)
 {
@@ -191,7 +184,6 @@ struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind
 	rule = g_new0(struct rs_rule, 1);
 	rule->kind = kind;
 	rule->glob = g_strdup(glob);
-	rule->dear = dear_bytes(glob);
 	rule->expression = g_strdup(expression);
 	g_ptr_array_add(owner->rules, rule);
 	return rule;
@@ -202,23 +194,28 @@ void rs_owner_clear_rules(struct rs_owner *owner)
 	g_ptr_array_set_size(owner->rules, 0);
 }
 
-bool rs_event_matches(const char *source, const RsTraceEvent *event, const char *glob)
+static bool rule_matches(struct rs_rule *rule, const char *source, const RsTraceEvent *event)
 {
-	const char *slash = strchr(glob, '/');
-	g_autofree char *of = NULL;
+	if (!rule->match)
+		rule->match = rs_event_glob_new(rule->glob);
+	return rs_event_glob_matches(rule->match, source, event);
+}
 
-	if (!slash)
-		return rs_trace_event_matches(event, glob);
-	of = g_strndup(glob, (gsize)(slash - glob));
-	return rs_trace_glob_matches(of, source) && rs_trace_event_matches(event, slash + 1);
+void rs_owner_drop_compiled(struct rs_owner *owner)
+{
+	for (guint i = 0; i < owner->rules->len; i++) {
+		struct rs_rule *rule = owner->rules->pdata[i];
+
+		g_clear_pointer(&rule->match, rs_event_glob_free);
+	}
 }
 
 bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event)
 {
 	for (guint i = owner->rules->len; i-- > 0;) {
-		const struct rs_rule *rule = owner->rules->pdata[i];
+		struct rs_rule *rule = owner->rules->pdata[i];
 
-		if (rule->kind != RS_RULE_FILTER && rs_event_matches(source, event, rule->glob))
+		if (rule->kind != RS_RULE_FILTER && rule_matches(rule, source, event))
 			return rule->kind == RS_RULE_ENABLE;
 	}
 	return false;
@@ -230,7 +227,7 @@ struct rs_rule *rs_owner_filter_of(const struct rs_owner *owner, const char *sou
 	for (guint i = owner->rules->len; i-- > 0;) {
 		struct rs_rule *rule = owner->rules->pdata[i];
 
-		if (rule->kind == RS_RULE_FILTER && rs_event_matches(source, event, rule->glob))
+		if (rule->kind == RS_RULE_FILTER && rule_matches(rule, source, event))
 			return rule->expression ? rule : NULL;
 	}
 	return NULL;

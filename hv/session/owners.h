@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include <glib.h>
-#include <rs-trace-schema.h>
+#include "session/event_glob.h"
 
 #define RS_OWNER_HOST "host"   /* who gives no name */
 #define RS_OWNER_GUEST "guest" /* the guest's own requests */
@@ -65,11 +65,11 @@ enum rs_rule_kind { RS_RULE_ENABLE, RS_RULE_DISABLE, RS_RULE_FILTER };
 struct rs_rule {
 	enum rs_rule_kind kind;
 	char *glob;
-	uint32_t dear;    /* bytes of a glob that is compared at more than one place; else 0 */
-	char *expression; /* RS_RULE_FILTER; NULL clears */
-	bool early;       /* given before the session was started */
-	bool met;         /* its names were found in events once */
-	bool told;        /* a message said that it does not fit an event */
+	struct rs_event_glob *match; /* compiled when it is first compared; else NULL */
+	char *expression;            /* RS_RULE_FILTER; NULL clears */
+	bool early;                  /* given before the session was started */
+	bool met;                    /* its names were found in events once */
+	bool told;                   /* a message said that it does not fit an event */
 };
 
 /*
@@ -91,8 +91,8 @@ bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTr
 /* The rule whose expression filters it; NULL: none. */
 struct rs_rule *rs_owner_filter_of(const struct rs_owner *owner, const char *source,
 				   const RsTraceEvent *event);
-/* A glob is "system:name" or "source/system:name". */
-bool rs_event_matches(const char *source, const RsTraceEvent *event, const char *glob);
+/* Frees what its globs were compiled to: a guest's could take megabytes. */
+void rs_owner_drop_compiled(struct rs_owner *owner);
 
 /* ---- wishes: of all owners, on one event ---- */
 

@@ -172,8 +172,8 @@ bool rs_session_over(const struct rs_session *session); /* all sources that we s
 #define RS_SESSION_TURN_WORK (256u << 10)
 #define RS_WORK_EVENT 256u    /* a plan for an event */
 #define RS_WORK_REQUEST 2048u /* a request of a guest, or a slot of its table */
-#define RS_WORK_RULE 4u       /* a rule is compared with an event, if its glob is cheap */
-#define RS_WORK_DEAR(glob, name) ((uint64_t)(glob) * (name) / 32) /* bytes of both, else */
+/* A rule whose glob has so many bytes is compared with an event. */
+#define RS_WORK_RULE(bytes) (8u * ((uint32_t)(bytes) / 64 + 1))
 #define RS_WORK_FILTER 8u /* a byte of an expression is compiled for an event */
 #define RS_WORK_SITE 40u  /* an entry of a list of sites, or the text of a site */
 #define RS_WORK_PATCH 80u /* a site is switched; a look at one that is right counts 1 */

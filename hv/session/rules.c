@@ -149,36 +149,36 @@ static void apply(GArray *plans, struct rs_owner *owner)
 			rs_wishes_set_wanted(&plan->wishes, owner, true);
 	}
 	apply_filters(plans, owner);
+	rs_owner_drop_compiled(owner);
 }
 
-/* How many rules there are for events of a source, and the bytes of those that are dear. */
-struct load {
-	uint64_t rules, dear;
-};
-
-static void add_load(struct load *load, const struct rs_owner *owner)
+/* The work of comparing an event with all rules of the owner. */
+static uint64_t work_of(const struct rs_owner *owner)
 {
-	load->rules += owner->rules->len;
+	uint64_t work = 0;
+
 	for (guint i = 0; i < owner->rules->len; i++)
-		load->dear += ((const struct rs_rule *)owner->rules->pdata[i])->dear;
+		work += RS_WORK_RULE(
+			strlen(((const struct rs_rule *)owner->rules->pdata[i])->glob));
+	return work;
 }
 
-static struct load load_of(const struct rs_source *source)
+/* The work of comparing an event of the source with all rules. */
+static uint64_t work_of_rules(const struct rs_source *source)
 {
 	const struct rs_owners *owners = source->session->owners;
-	struct load load = {0};
+	uint64_t work = work_of(source->guest);
 
 	for (unsigned int i = 0; i < rs_owners_count(owners); i++)
-		add_load(&load, rs_owners_nth(owners, i));
-	add_load(&load, source->guest);
-	return load;
+		work += work_of(rs_owners_nth(owners, i));
+	return work;
 }
 
 /* Live events to which the rules have not been applied, up to the work of a turn. */
 static GArray *fresh_events(struct rs_source *source)
 {
 	GArray *refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
-	const struct load load = load_of(source);
+	const uint64_t each = work_of_rules(source);
 	uint64_t work = 0;
 
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
@@ -192,8 +192,7 @@ static GArray *fresh_events(struct rs_source *source)
 			source->unruled = true;
 			break;
 		}
-		work += load.rules * RS_WORK_RULE +
-			RS_WORK_DEAR(load.dear, strlen(event->system) + 1 + strlen(event->name));
+		work += each;
 		source->events[event->id].ruled = true;
 		g_array_append_val(refs, ref);
 	}

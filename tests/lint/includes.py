@@ -15,7 +15,7 @@ HV_MAY = {
     "hv/region": ("rs-trace-region.h", "rs-trace-directory.h", "rs-trace-clock.h"),
     "hv/clock": ("rs-trace-clock.h", "rs-trace-region.h"),
     "hv/machine": ("rs-trace-region.h",),
-    "hv/session": ("rs-trace-clock.h", "rs-trace-schema.h", "rs-trace-region.h",
+    "hv/session": ("rs-trace-clock.h", "rs-trace-glob.h", "rs-trace-schema.h", "rs-trace-region.h",
                    "rs-trace-table.h", "rs-trace-ring-info.h"),
     "hv/server": ("rs-trace-region.h", "rs-trace-rundir.h", "rs-trace-session-error.h",
                   "rs-session-dbus.h"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as Linux format files, and globs: the parts of rs-trace-schema.h that parse no bytes. */
+/* Events as Linux format files: the part of rs-trace-schema.h that parses no bytes. */
 #include "rs-trace-schema.h"
 
 #include <string.h>
@@ -135,74 +135,4 @@ char *rs_trace_event_format(const RsTraceEvent *event)
 				       RS_TRACE_FORMAT_MAX);
 	}
 	return g_string_free(out, FALSE);
-}
-
-/* Matches one element of the pattern against one byte. Moves *glob past the element. */
-static gboolean match_element(const char **glob, char c)
-{
-	const char *at = *glob, *end;
-	gboolean negate, hit = FALSE;
-
-	if (*at == '\\' && at[1])
-		at++;
-	else if (*at == '?') {
-		*glob = at + 1;
-		return TRUE;
-	} else if (*at == '[' && at[1] && (end = strchr(at + 2, ']')) != NULL) {
-		at++;
-		negate = *at == '!' || *at == '^';
-		if (negate && at + 1 == end && !(end = strchr(end + 1, ']')))
-			return FALSE; /* "[!]" without another ']' */
-		for (at += negate; at < end; at++) {
-			if (at + 2 < end && at[1] == '-') {
-				hit |= (guchar)c >= (guchar)at[0] && (guchar)c <= (guchar)at[2];
-				at += 2;
-			} else {
-				hit |= c == *at;
-			}
-		}
-		*glob = end + 1;
-		return hit != negate;
-	}
-	*glob = at + 1;
-	return c == *at;
-}
-
-/* Goes back to the last star only, so it takes at most strlen(glob) * strlen(text) steps. */
-gboolean rs_trace_glob_matches(const char *glob, const char *text)
-{
-	const char *star = NULL, *retry = NULL;
-
-	while (*text || *glob) {
-		if (*glob == '*') {
-			star = ++glob;
-			retry = text;
-			continue;
-		}
-		if (*glob && *text && match_element(&glob, *text)) {
-			text++;
-			continue;
-		}
-		if (!star || !*retry)
-			return FALSE;
-		glob = star;
-		text = ++retry;
-	}
-	return TRUE;
-}
-
-gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob)
-{
-	char full[2 * RS_NAME_MAX];
-
-	if (!strchr(glob, ':'))
-		return rs_trace_glob_matches(glob, event->system) ||
-		       rs_trace_glob_matches(glob, event->name);
-	g_snprintf(full, sizeof(full), "%s:%s", event->system, event->name);
-	if (g_str_has_suffix(glob, ":")) {
-		g_autofree char *all = g_strconcat(glob, "*", NULL);
-
-		return rs_trace_glob_matches(all, full);
-	}
-	return rs_trace_glob_matches(glob, full);
 }

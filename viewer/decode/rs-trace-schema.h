@@ -158,13 +158,6 @@ const RsTraceEvent *rs_trace_schema_lookup(const RsTraceSchema *schema, guint id
 /* The newest event of that name. NULL: there is none. */
 const RsTraceEvent *rs_trace_schema_by_name(RsTraceSchema *schema, const char *system,
 					    const char *name);
-/* A glob of `*`, `?`, `[a-c]`, `[!a]` and `\x`. Time is bounded by the product of both lengths. */
-gboolean rs_trace_glob_matches(const char *glob, const char *text);
-/*
- * Matches "system:name" against a glob. A glob without a colon may match the system or the name.
- * The glob "system:" matches all events of the system.
- */
-gboolean rs_trace_event_matches(const RsTraceEvent *event, const char *glob);
 const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name);
 
 /*

@@ -7,7 +7,7 @@
 #include "region/regions.h"
 
 #include <glib.h>
-#include <rs-trace-schema.h>
+#include <rs-trace-glob.h>
 #include <rs-trace-text.h>
 #include <string.h>
 
@@ -164,6 +164,7 @@ static void test_longest(void)
 	g_autofree char *field = g_strnfill(RS_NAME_MAX - 1, 'f');
 	g_autofree char *expected = g_strdup_printf("%s:%s: one\n", system, name);
 	g_autofree char *glob = g_strdup_printf("%s:*e", system);
+	g_autoptr(RsTraceGlob) match = rs_trace_glob_new(glob);
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 	g_autoptr(GString) line = g_string_new(NULL);
 	g_autofree guint8 *copy = NULL;
@@ -191,7 +192,7 @@ static void test_longest(void)
 	event = rs_trace_schema_by_name(schema, system, name);
 	g_assert_nonnull(event);
 	g_assert_cmpstr(event->provider->name, ==, provider);
-	g_assert_true(rs_trace_event_matches(event, glob));
+	g_assert_true(rs_trace_glob_matches_event(match, event));
 	g_assert_nonnull(rs_trace_event_field(event, field));
 	format = rs_trace_event_format(event);
 	g_assert_nonnull(strstr(format, field));

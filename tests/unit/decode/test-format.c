@@ -1,106 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Globs element by element, and print formats: as given, as made, and as C literals. */
+/* Print formats: as given, as made, and as C literals. */
 #include "rs-trace-schema.h"
 #include "build.h"
 
 #include <string.h>
-
-static void test_globs(void)
-{
-	static const struct {
-		const char *glob, *text;
-		gboolean matches;
-	} cases[] = {
-		{"", "", TRUE},
-		{"", "a", FALSE},
-		{"a", "", FALSE},
-		{"?", "", FALSE},
-		{"*", "", TRUE},
-		{"**", "ab", TRUE},
-		{"a?", "a", FALSE},
-		{"a?", "ab", TRUE},
-		{"a?", "abc", FALSE},
-		{"*a*b", "xaxb", TRUE},
-		{"*a*b", "xaxbx", FALSE},
-		{"a*", "a", TRUE},
-		{"*ab", "aab", TRUE},
-		/* quoted */
-		{"\\*", "*", TRUE},
-		{"\\*", "a", FALSE},
-		{"\\?", "?", TRUE},
-		{"\\?", "a", FALSE},
-		{"\\\\", "\\", TRUE},
-		{"\\\\", "a", FALSE},
-		{"\\[a]", "[a]", TRUE},
-		{"\\[a]", "a", FALSE},
-		{"a\\", "a\\", TRUE},
-		{"\\", "\\", TRUE},
-		{"\\", "a", FALSE},
-		/* sets */
-		{"[a-c]", "a", TRUE},
-		{"[a-c]", "b", TRUE},
-		{"[a-c]", "c", TRUE},
-		{"[a-c]", "d", FALSE},
-		{"[a-c]", "`", FALSE},
-		{"[a-c]", "-", FALSE},
-		{"[b-a]", "a", FALSE},
-		{"[a-]", "a", TRUE},
-		{"[a-]", "-", TRUE},
-		{"[a-]", "b", FALSE},
-		{"[-a]", "-", TRUE},
-		{"[-a]", "b", FALSE},
-		{"[abx-z]", "b", TRUE},
-		{"[abx-z]", "y", TRUE},
-		{"[abx-z]", "w", FALSE},
-		{"[x-zab]", "b", TRUE},
-		{"[x-zab]", "c", FALSE},
-		{"[a-c]d", "bd", TRUE},
-		{"[a-c]d", "b", FALSE},
-		{"[a\xff]", "\xff", TRUE},
-		{"[\x80-\xff]", "\xe2", TRUE},
-		{"[a-\xff]", "\xfe", TRUE},
-		{"[!a-c]", "b", FALSE},
-		{"[!a-c]", "d", TRUE},
-		{"[^a]", "a", FALSE},
-		{"[^a]", "b", TRUE},
-		{"[]a]", "]", TRUE},
-		{"[]a]", "a", TRUE},
-		{"[]a]", "b", FALSE},
-		{"[!]a]", "]", FALSE},
-		{"[!]a]", "a", FALSE},
-		{"[!]a]", "b", TRUE},
-		/* no set after all */
-		{"[", "[", TRUE},
-		{"[a", "[a", TRUE},
-		{"[a", "a", FALSE},
-		{"[]", "[]", TRUE},
-		{"[!]", "x", FALSE},
-		{"[!]", "!", FALSE},
-	};
-
-	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_test_message("%s %s", cases[i].glob, cases[i].text);
-		g_assert_cmpint(rs_trace_glob_matches(cases[i].glob, cases[i].text), ==,
-				cases[i].matches);
-	}
-}
-
-/* Names as long as they may be, and a glob with a colon at its end. */
-static void test_long_names(void)
-{
-	g_autofree char *system = g_strnfill(RS_NAME_MAX - 1, 's');
-	g_autofree char *name = g_strnfill(RS_NAME_MAX - 1, 'n');
-	g_autofree char *full = g_strconcat(system, ":", name, NULL);
-	g_autofree char *all = g_strconcat(system, ":", NULL);
-	RsTraceEvent event = {.system = system, .name = name};
-
-	g_assert_true(rs_trace_event_matches(&event, full));
-	g_assert_true(rs_trace_event_matches(&event, all));
-	g_assert_true(rs_trace_event_matches(&event, name));
-	full[strlen(full) - 1] = 'm';
-	g_assert_false(rs_trace_event_matches(&event, full));
-	g_assert_false(rs_trace_event_matches(&event, ":"));
-}
 
 static RsTraceSchema *take(const char *print, const char *args)
 {
@@ -189,8 +92,6 @@ static void test_declared(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/decode/format/globs", test_globs);
-	g_test_add_func("/decode/format/long-names", test_long_names);
 	g_test_add_func("/decode/format/prints", test_prints);
 	g_test_add_func("/decode/format/declared", test_declared);
 	g_test_add_func("/decode/format/quoted", test_quoted);

@@ -165,29 +165,6 @@ static void test_twice(void)
 	g_assert_cmpuint(rs_trace_schema_n_events(schema), ==, 1);
 }
 
-static void test_globs(void)
-{
-	RsTraceEvent event = {.system = "sched", .name = "switch"};
-	g_autofree char *stars = g_strnfill(4000, '*');
-	g_autofree char *evil = g_strconcat(stars, "x", NULL);
-
-	g_assert_true(rs_trace_event_matches(&event, "sched:switch"));
-	g_assert_true(rs_trace_event_matches(&event, "sched"));
-	g_assert_true(rs_trace_event_matches(&event, "sw*ch"));
-	g_assert_true(rs_trace_event_matches(&event, "sched:"));
-	g_assert_true(rs_trace_event_matches(&event, "*:s[a-w]itch"));
-	g_assert_true(rs_trace_event_matches(&event, "s?itch"));
-	g_assert_true(rs_trace_event_matches(&event, "[!a]witch"));
-	g_assert_true(rs_trace_event_matches(&event, "*"));
-	g_assert_true(rs_trace_event_matches(&event, stars));
-	g_assert_false(rs_trace_event_matches(&event, evil));
-	g_assert_false(rs_trace_event_matches(&event, "sched:swit"));
-	g_assert_false(rs_trace_event_matches(&event, "irq:*"));
-	g_assert_false(rs_trace_event_matches(&event, "[!s]witch"));
-	g_assert_false(rs_trace_event_matches(&event, "[s"));
-	g_assert_false(rs_trace_event_matches(&event, ""));
-}
-
 static void test_format(void)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -807,7 +784,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/schema/refused", test_refused);
 	g_test_add_func("/decode/schema/impossible-size", test_impossible_size);
 	g_test_add_func("/decode/schema/twice", test_twice);
-	g_test_add_func("/decode/schema/globs", test_globs);
 	g_test_add_func("/decode/schema/format", test_format);
 	g_test_add_func("/decode/schema/grown", test_grown);
 	g_test_add_func("/decode/schema/format-bomb", test_format_bomb);
