@@ -82,6 +82,7 @@ struct rs_vmm {
 	struct rs_target_end end;
 
 	uint64_t doorbells;   /* relaxed atomic */
+	uint32_t next_call;   /* the vCPU whose turn it is to be served; the session's thread */
 	struct rs_vcpu *vcpu; /* target.vcpus of them */
 };
 
@@ -99,8 +100,11 @@ void rs_vcpu_destroy(struct rs_vcpu *vcpu);
 
 /* hcall.c: on the vCPU's thread; `slot` is what the guest wrote. */
 void rs_vmm_hypercall(struct rs_vcpu *vcpu, uint32_t slot);
-/* On the session's thread, after rs_vmm_wake(). */
-void rs_vmm_serve_calls(struct rs_vmm *vmm);
+/*
+ * On the session's thread, after rs_vmm_wake(): serves one vCPU that waits, in turn. If others wait
+ * it wakes the thread again, so the main loop can serve somebody else in between.
+ */
+void rs_vmm_serve_call(struct rs_vmm *vmm);
 
 /* regions.c: the memory of the trace regions; -1: none. */
 int rs_vmm_map_regions(struct rs_vmm *vmm, int fd, struct rs_error *err);

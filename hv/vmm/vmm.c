@@ -108,7 +108,7 @@ static gboolean on_wake(gint fd, GIOCondition condition, gpointer data)
 
 	if (read(fd, &count, sizeof(count)) < 0 && errno == EAGAIN)
 		return G_SOURCE_CONTINUE;
-	rs_vmm_serve_calls(vmm);
+	rs_vmm_serve_call(vmm);
 	if (rs_load(&vmm->ending) && !vmm->ended_told) {
 		static const bool patient;
 
