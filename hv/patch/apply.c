@@ -67,18 +67,18 @@ static bool partly_ours(const struct rs_text_patch *patch, const uint8_t *now)
 static enum rs_apply_outcome take_back(struct rs_target *target, const struct rs_text_patch *patch)
 {
 	const struct rs_text_patch back = rs_text_reversed(patch);
-	uint8_t now[1][RS_TEXT_MAX];
+	uint8_t now[RS_TEXT_MAX];
 
-	if (rs_text_read(target, patch, 1, now, NULL))
+	if (rs_text_read(target, patch, 1, &now, NULL))
 		return RS_APPLY_UNCERTAIN;
-	if (memcmp(now[0], patch->old_bytes, patch->size) && partly_ours(patch, now[0])) {
+	if (memcmp(now, patch->old_bytes, patch->size) && partly_ours(patch, now)) {
 		rs_text_write(target, &back, 1, NULL);
-		if (rs_text_read(target, patch, 1, now, NULL))
+		if (rs_text_read(target, patch, 1, &now, NULL))
 			return RS_APPLY_UNCERTAIN;
 	}
-	if (!memcmp(now[0], patch->old_bytes, patch->size))
+	if (!memcmp(now, patch->old_bytes, patch->size))
 		return RS_APPLY_TAKEN_BACK;
-	return memcmp(now[0], patch->new_bytes, patch->size) ? RS_APPLY_UNCERTAIN : RS_APPLY_DONE;
+	return memcmp(now, patch->new_bytes, patch->size) ? RS_APPLY_UNCERTAIN : RS_APPLY_DONE;
 }
 
 /* Paused. */

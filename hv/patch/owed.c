@@ -2,6 +2,7 @@
 /*
  * Text that belongs to no site which the patcher knows, but may hold our JMPs. The journal has it.
  */
+#include "patch/hash-private.h"
 #include "patch/patcher-private.h"
 
 #include "base/ticks.h"
@@ -17,9 +18,11 @@
 static guint hash_site(gconstpointer key)
 {
 	const struct rs_patch_site *site = key;
-	uint64_t both = site->at.v ^ site->at_phys.v;
+	static struct rs_hash_seed seed;
 
-	return (guint)(both ^ both >> 32);
+	if (!seed.word[0])
+		seed = rs_hash_seed_new();
+	return rs_hash_pair(&seed, site->at.v, site->at_phys.v);
 }
 
 static gboolean same_site(gconstpointer a, gconstpointer b)

@@ -2,6 +2,7 @@
 /* Reading site lists, see sites.h. */
 #include "patch/sites.h"
 
+#include "patch/hash-private.h"
 #include "target/memory.h"
 
 #include <errno.h>
@@ -146,12 +147,9 @@ static bool check_text(struct rs_site_load *load, struct rs_patch_site *site)
 
 /* ---- sites that are listed twice ---- */
 
-/*
- * The found sites by text: a hash table with open addressing. A guest does not know the seed, so it
- * cannot make texts collide.
- */
+/* The found sites by text: a hash table with open addressing. */
 struct texts {
-	uint64_t seed[2];
+	struct rs_hash_seed seed;
 	uint32_t mask;
 	uint32_t *slots;  /* 1 + index in `found` of the first site with this text; 0: none */
 	uint32_t *others; /* of that site: how many more have its text */
@@ -168,8 +166,7 @@ static struct texts *texts_new(uint32_t count)
 
 	while (texts->mask < 2 * count)
 		texts->mask = 2 * texts->mask + 1;
-	for (unsigned int i = 0; i < 2; i++)
-		texts->seed[i] = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
+	texts->seed = rs_hash_seed_new();
 	texts->slots = g_new0(uint32_t, texts->mask + 1u);
 	texts->others = g_new0(uint32_t, count);
 	return texts;
@@ -184,20 +181,11 @@ static void texts_free(struct texts *texts)
 	g_free(texts);
 }
 
-static uint32_t hash_text(const struct texts *texts, const struct rs_patch_site *site)
-{
-	uint64_t x = site->at.v * texts->seed[0] + site->root * texts->seed[1];
-
-	x ^= x >> 32;
-	x *= texts->seed[0];
-	return (uint32_t)(x >> 32);
-}
-
 /* The slot of the site's text, or where it would be. */
 static uint32_t *find_text(const struct texts *texts, const GArray *found,
 			   const struct rs_patch_site *site)
 {
-	for (uint32_t at = hash_text(texts, site);; at++) {
+	for (uint32_t at = rs_hash_pair(&texts->seed, site->at.v, site->root);; at++) {
 		uint32_t *slot = &texts->slots[at & texts->mask];
 
 		if (!*slot || (site_at(found, *slot - 1)->at.v == site->at.v &&

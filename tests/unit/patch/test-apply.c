@@ -257,6 +257,41 @@ static void test_at_the_last_moment(void)
 	g_assert_cmphex(ram[FIRST + 100], ==, 0xcc);
 }
 
+/* If nothing is left to write, nothing is asked for. */
+static void test_nothing_left(void)
+{
+	setup();
+	for (size_t i = 0; i < COUNT; i++)
+		*byte_of(&patches[i], 0) ^= 0x10;
+	fake.ops.write_text = NULL;
+	g_assert_cmpint(apply(NULL), ==, 0);
+	for (size_t i = 0; i < COUNT; i++)
+		g_assert_cmpint(outcomes[i], ==, RS_APPLY_CHANGED);
+}
+
+static unsigned int spoilt;
+
+/* Fails, and somebody else's byte stands in one of the texts. */
+static int spoil(struct rs_target *target, const struct rs_text_patch *list, size_t count,
+		 bool *bad, struct rs_error *err)
+{
+	ram[FIRST + 100 + spoilt++] = 0x5a;
+	return -EIO;
+}
+
+/* What is not ours is not written over, not even to undo a failure. */
+static void test_spoilt(void)
+{
+	setup();
+	spoilt = 0;
+	fake.ops.write_text = spoil;
+	g_assert_cmpint(apply(NULL), ==, -EIO);
+	for (size_t i = 0; i < COUNT; i++)
+		g_assert_cmpint(outcomes[i], ==, i == 3 ? RS_APPLY_UNCERTAIN : RS_APPLY_TAKEN_BACK);
+	g_assert_cmpuint(spoilt, ==, 1);
+	g_assert_cmphex(ram[FIRST + 100], ==, 0x5a);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -270,5 +305,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/apply/unwritable-beside-changed", test_unwritable_beside_changed);
 	g_test_add_func("/patch/apply/not-taken-back", test_not_taken_back);
 	g_test_add_func("/patch/apply/last-moment", test_at_the_last_moment);
+	g_test_add_func("/patch/apply/nothing-left", test_nothing_left);
+	g_test_add_func("/patch/apply/spoilt", test_spoilt);
 	return g_test_run();
 }

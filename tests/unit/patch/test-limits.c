@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of what is read about sites, and what must not depend on how the work is divided: into
- * steps when sites are read and patched, and into pieces when a journal is played back.
+ * Limits of what is read about sites, and what must not depend on the steps into which the work is
+ * divided when sites are read and patched.
  */
 #include "guest.h"
-#include "patch/journal.h"
 #include "patch/patcher.h"
 
 #include <errno.h>
@@ -308,180 +307,6 @@ static void test_steps(void)
 	check_steps(UINT32_MAX);
 }
 
-/* Patches of any size over one another: played back, all is as it was before the first one. */
-static void check_over_one_another(GRand *rand, struct guest *guest, uint32_t from, uint32_t room)
-{
-	const bool physical = guest->fake.base.ops->read_phys;
-	g_autofree uint8_t *before = g_memdup2(guest->ram, RAM);
-	struct rs_journal_report report;
-	struct rs_journal *journal;
-
-	g_assert_cmpint(rs_journal_open(path, &journal, NULL), ==, 0);
-	for (int i = 0; i < 40; i++) {
-		uint32_t size = (uint32_t)g_rand_int_range(rand, 1, RS_TEXT_MAX + 1);
-		uint32_t at = from + (uint32_t)g_rand_int_range(rand, 0, (gint32)room);
-		struct rs_text_patch patch = {.at = {TEXT + at}, .size = (uint8_t)size};
-		struct rs_journal_record record;
-
-		if (physical)
-			patch.at_phys.v = TEXT_GPA + at;
-		if (physical && at / RS_PAGE_SIZE != (at + size - 1) / RS_PAGE_SIZE)
-			patch.next_phys.v = TEXT_GPA + RS_ALIGN_UP(at, RS_PAGE_SIZE);
-		memcpy(patch.old_bytes, guest->ram + TEXT_GPA + at, size);
-		for (uint32_t k = 0; k < size; k++)
-			patch.new_bytes[k] = (uint8_t)g_rand_int(rand);
-		record = rs_journal_record_of(RS_JOURNAL_TEXT, ROOT, &patch);
-		g_assert_cmpint(rs_journal_append(journal, &record, 1, NULL), ==, 0);
-		memcpy(guest->ram + TEXT_GPA + at, patch.new_bytes, size);
-	}
-	g_assert_cmpint(rs_journal_recover(journal, &guest->fake.base, &report, NULL), ==, 0);
-	g_assert_cmpuint(report.records, ==, 40);
-	g_assert_cmpuint(report.restored + report.untouched, ==, 40);
-	g_assert_cmpmem(guest->ram, RAM, before, RAM);
-	rs_journal_close(journal);
-}
-
-static void test_over_one_another(gconstpointer virtual_memory)
-{
-	static const uint32_t rooms[] = {1, 3, 8, 9, 16, 40, 200, 3000};
-	g_autoptr(GRand) rand = g_rand_new_with_seed(5);
-	struct guest guest;
-
-	guest_init(&guest, 1, 1);
-	memset(guest.writable + TEXT_GPA, 1, 2 * RS_PAGE_SIZE);
-	if (virtual_memory)
-		fake_target_virtual(&guest.fake, TEXT - TEXT_GPA);
-	for (size_t i = 0; i < G_N_ELEMENTS(rooms); i++) {
-		check_over_one_another(rand, &guest, 0, rooms[i]);
-		/* Some of them begin in one page, and end in the next one. */
-		check_over_one_another(rand, &guest, RS_PAGE_SIZE - rooms[i] / 2, rooms[i]);
-	}
-	guest_deinit(&guest);
-}
-
-#define PATCHES 5u
-
-/* What becomes of the text between the look at it and the pause in which it is written. */
-static void vanish(struct fake_target *fake)
-{
-	fake->on_pause = NULL;
-	fake->size = TEXT_GPA;
-}
-
-static void change(struct fake_target *fake)
-{
-	fake->on_pause = NULL;
-	for (uint32_t i = 0; i < PATCHES; i++)
-		fake->ram[TEXT_GPA + 32 * i] = 3;
-}
-
-/* Plays back PATCHES of them. Checks how many were restored, left alone, and kept for later. */
-static void check_recovery(struct rs_journal *journal, struct guest *guest, uint32_t restored,
-			   uint32_t kept)
-{
-	struct rs_journal_report report;
-
-	g_assert_cmpint(rs_journal_recover(journal, &guest->fake.base, &report, NULL), ==, 0);
-	g_assert_cmpuint(report.records, ==, PATCHES);
-	g_assert_cmpuint(report.restored, ==, restored);
-	g_assert_cmpuint(report.left_alone, ==, PATCHES - restored);
-	g_assert_cmpint(report.first_left[0] != 0, ==, restored < PATCHES);
-	g_assert_cmpuint(report.kept, ==, kept);
-	g_assert_cmpuint(rs_journal_count(journal), ==, kept);
-}
-
-static void test_meanwhile(void)
-{
-	struct rs_journal *journal;
-	struct guest guest;
-
-	guest_init(&guest, 1, 1);
-	memset(guest.writable + TEXT_GPA, 1, RS_PAGE_SIZE);
-	for (int round = 0; round < 3; round++) {
-		g_assert_cmpint(rs_journal_open(path, &journal, NULL), ==, 0);
-		for (uint32_t i = 0; i < PATCHES; i++) {
-			struct rs_text_patch patch = {.at = {TEXT + 32 * i},
-						      .at_phys = {TEXT_GPA + 32 * i},
-						      .size = 1,
-						      .old_bytes = {1},
-						      .new_bytes = {2}};
-			struct rs_journal_record record =
-				rs_journal_record_of(RS_JOURNAL_TEXT, ROOT, &patch);
-
-			g_assert_cmpint(rs_journal_append(journal, &record, 1, NULL), ==, 0);
-			guest.ram[TEXT_GPA + 32 * i] = 2;
-		}
-		if (round == 0) {
-			guest.fake.on_pause = vanish;
-			check_recovery(journal, &guest, 0, PATCHES);
-			guest.fake.size = RAM;
-		} else if (round == 1) {
-			guest.fake.fail_write = -EFAULT;
-			check_recovery(journal, &guest, 0, PATCHES);
-			guest.fake.fail_write = 0;
-		} else {
-			guest.fake.on_pause = change;
-			check_recovery(journal, &guest, 0, 0);
-		}
-		if (round < 2)
-			check_recovery(journal, &guest, PATCHES, 0);
-		for (uint32_t i = 0; i < PATCHES; i++)
-			g_assert_cmpuint(guest.ram[TEXT_GPA + 32 * i], ==, round < 2 ? 1 : 3);
-		rs_journal_close(journal);
-	}
-	guest_deinit(&guest);
-}
-
-static uint64_t sum_of(const uint64_t *words, size_t n)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < n; i++) {
-		hash = (hash ^ words[i]) * 0x100000001b3u;
-		hash ^= hash >> 32;
-	}
-	return hash;
-}
-
-/* The journal of a session of another build has to be readable: what lies in the file is fixed. */
-static void test_file(void)
-{
-	const struct rs_text_patch patch = {.at = {0x1122334455667788},
-					    .at_phys = {0x99aabbccddee},
-					    .next_phys = {0x123000},
-					    .size = 5,
-					    .old_bytes = {1, 2, 3, 4, 5},
-					    .new_bytes = {6, 7, 8, 9, 10}};
-	struct rs_journal_record record = rs_journal_record_of(RS_JOURNAL_TEXT, 0x5000, &patch);
-	struct rs_journal *journal;
-	g_autofree char *bytes = NULL;
-	uint64_t words[15];
-	gsize size;
-
-	g_assert_cmpint(rs_journal_open(path, &journal, NULL), ==, 0);
-	rs_journal_set_process(journal, 0x1234, 0x567890);
-	g_assert_cmpint(rs_journal_append(journal, &record, 1, NULL), ==, 0);
-	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
-	g_assert_cmpuint(size, ==, sizeof(words));
-	memcpy(words, bytes, size);
-	g_assert_cmphex(words[0], ==, RS_JOURNAL_MAGIC);
-	g_assert_cmphex(words[1], ==, 40ull << 32 | RS_JOURNAL_VERSION);
-	g_assert_cmphex(words[2], ==, 0x567890);
-	g_assert_cmphex(words[3], ==, 0x1234);
-	g_assert_cmphex(words[4], ==, sum_of(words, 4));
-	g_assert_cmphex(words[5], ==, 0x1122334455667788);
-	g_assert_cmphex(words[6], ==, 0x99aabbccddee);
-	g_assert_cmphex(words[7], ==, 0x123000);
-	g_assert_cmphex(words[8], ==, 0x5000);
-	g_assert_cmphex(words[9], ==, 0x0504030201);
-	g_assert_cmphex(words[11], ==, 0x0a09080706);
-	g_assert_cmphex(words[13], ==, (uint64_t)RS_JOURNAL_TEXT << 32 | 5);
-	g_assert_cmphex(words[14], ==, sum_of(words + 5, 9));
-	g_assert_cmpint(rs_journal_clear(journal, NULL), ==, 0);
-	rs_journal_close(journal);
-	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
-}
-
 int main(int argc, char **argv)
 {
 	char *dir = g_dir_make_tmp("rs-limits-XXXXXX", NULL);
@@ -493,10 +318,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/limits/entries", test_entries);
 	g_test_add_func("/patch/limits/lost", test_lost);
 	g_test_add_func("/patch/limits/steps", test_steps);
-	g_test_add_data_func("/patch/limits/over-one-another", NULL, test_over_one_another);
-	g_test_add_data_func("/patch/limits/over-one-another-virtual", "", test_over_one_another);
-	g_test_add_func("/patch/limits/meanwhile", test_meanwhile);
-	g_test_add_func("/patch/limits/file", test_file);
 	ret = g_test_run();
 	g_rmdir(dir);
 	g_free(path);

@@ -235,9 +235,19 @@ static void come_unstoppable(struct fixture *f, gint64 later)
 
 static void test_no_switch_at_start(struct fixture *f, gconstpointer data)
 {
-	enable(f, "peer", "disk:*");
 	enable(f, RS_OWNER_HOST, "net:*");
 	come_unstoppable(f, START_US - 1);
+	check_failed(f, EIO);
+}
+
+/* Whoever asked before the start, and after whomever. */
+static void test_no_switch_peer(struct fixture *f, gconstpointer data)
+{
+	enable(f, "peer", "disk:*");
+	start(f);
+	enable(f, RS_OWNER_HOST, "net:*");
+	enable(f, "peer", "net:*");
+	come_unstoppable(f, 0);
 	check_failed(f, EIO);
 }
 
@@ -277,6 +287,7 @@ int main(int argc, char **argv)
 		{"first-met", test_first_met},
 		{"later-met", test_later_met},
 		{"no-switch-at-start", test_no_switch_at_start},
+		{"no-switch-peer", test_no_switch_peer},
 		{"no-switch-later", test_no_switch_later},
 		{"no-switch-guest", test_no_switch_guest},
 		{"no-switch-asked-later", test_no_switch_asked_later},
