@@ -337,8 +337,6 @@ static int resolve_masked(struct resolver *r)
 	if (r->strict && (value < low || value > high || outside))
 		return word_error(r, word, "under this mask the value can never be reached");
 	r->out->verdict = fold(cmp, value, low, high);
-	if (outside)
-		r->out->verdict = cmp == RS_CMP_EQ ? RS_PRED_NEVER : RS_PRED_ALWAYS;
 	if (r->out->verdict == RS_PRED_INTEGER)
 		emit_integer(r, mask < 0, mask, value);
 	return 0;

@@ -28,7 +28,7 @@ struct slot {
 /* The space is divided in two. A slot never leaves its part. */
 struct part {
 	uint32_t fresh, end;       /* offsets; the space between them was never used */
-	GQueue free[SLOT_CLASSES]; /* of struct slot, oldest first */
+	GQueue free[SLOT_CLASSES]; /* of struct slot, oldest first; G_QUEUE_INIT is all zeros */
 };
 
 struct rs_publisher {
@@ -56,10 +56,6 @@ static void divide(struct rs_publisher *publisher)
 	publisher->common.fresh = MIN(RS_FILTER_GRAIN, middle);
 	publisher->common.end = publisher->kept.fresh = middle;
 	publisher->kept.end = all;
-	for (unsigned int i = 0; i < SLOT_CLASSES; i++) {
-		g_queue_init(&publisher->common.free[i]);
-		g_queue_init(&publisher->kept.free[i]);
-	}
 }
 
 struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)

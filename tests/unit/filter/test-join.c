@@ -133,6 +133,8 @@ static void test_other_event(void)
 		==, 0);
 	g_assert_cmpint(rs_filter_join(&sample_event, (GByteArray *[]){a, b}, 2, &joined, NULL), ==,
 			-EINVAL);
+	g_assert_cmpint(rs_filter_join(&sample_event, (GByteArray *[]){b, a}, 2, &joined, NULL), ==,
+			-EINVAL);
 	g_assert_null(joined);
 	g_byte_array_unref(b);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers at the limits of each integer field, plainly and under masks: which are accepted, and
- * what the program says of values at the same limits. 128 bits hold all of them.
+ * what the program says of values at the same limits. 128 bits hold all of them. And symbols and
+ * patterns at theirs.
  */
 #include "filter.h"
+#include "filter/glob.h"
 #include "sample.h"
 
 #include <errno.h>
@@ -150,10 +152,186 @@ static void test_masked(void)
 	}
 }
 
+/* For one of several events a value that its mask cuts off is no mistake: it is never reached. */
+static void test_cut_off(void)
+{
+	static const struct {
+		const char *expression;
+		bool want;
+	} cases[] = {
+		{"u8 & 2 == 1", false},     {"u8 & 2 != 1", true},  {"u8 & 256 == 0", true},
+		{"u8 & 256 == 256", false}, {"u8 & 256", false},    {"u8 & 258 == 2", true},
+		{"s8 & -2 == 1", false},    {"s8 & -2 != 1", true}, {"u64 & 2 == 3", false},
+		{"u8 == 256", false},       {"u8 != 256", true},    {"u8 < 256", true},
+	};
+	struct sample entry = {.u8 = 3, .s8 = 1, .u64 = 3};
+	const struct rs_filter_input in = {.entry = &entry, .entry_size = sizeof(entry)};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GByteArray) program = NULL;
+
+		g_assert_cmpint(
+			rs_filter_compile_more(&sample_event, cases[i].expression, &program, NULL),
+			==, 0);
+		g_assert_cmpint(rs_filter_run((const void *)program->data, program->len, &in), ==,
+				cases[i].want);
+	}
+}
+
+/* What a number out of range lies between, and which number has the same bits. */
+static void test_hints(void)
+{
+	static const struct {
+		const char *expression, *want;
+	} cases[] = {
+		{"u8 == -1", "between 0 and 255; the same bits are 0xff"},
+		{"u8 == -255", "between 0 and 255; the same bits are 0x1"},
+		{"u8 == -257", "between 0 and 255"},
+		{"u8 == 256", "between 0 and 255"},
+		{"s8 == 128", "between -128 and 127; the same bits are -128"},
+		{"s8 == 255", "between -128 and 127; the same bits are -1"},
+		{"s8 == 256", "between -128 and 127"},
+		{"s8 == -129", "between -128 and 127"},
+		{"u8 & 256", "between 0 and 255"},
+		{"u8 & -1 == 1", "between 0 and 255; the same bits are 0xff"},
+		{"s8 & -129", "between -128 and 255"},
+		{"s8 & 256", "between -128 and 255"},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct rs_filter_error err;
+		GByteArray *program = NULL;
+
+		g_assert_cmpint(sample_compile(cases[i].expression, &program, &err), ==, -EINVAL);
+		if (!g_str_has_suffix(err.message, cases[i].want))
+			g_error("%s: %s", cases[i].expression, err.message);
+	}
+}
+
+/* A symbol's value has as many bits as its field, and the field's sign. */
+static void test_symbols(void)
+{
+	static const struct {
+		uint8_t size;
+		bool is_signed;
+		uint64_t symbol, bits;
+	} cases[] = {
+		{1, false, UINT64_MAX, 0xff},
+		{1, false, 0x1ff, 0xff},
+		{1, true, 0xff, 0xff},
+		{1, true, 0x180, 0x80},
+		{4, false, UINT64_MAX, UINT32_MAX},
+		{4, true, UINT32_MAX, UINT32_MAX},
+		{8, false, UINT64_MAX, UINT64_MAX},
+		{8, false, 5, 5},
+		{8, true, 1ull << 63, 1ull << 63},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const RsTraceSymbol symbol = {cases[i].symbol, "IT"};
+		const RsTraceField field = {.name = "f",
+					    .type = "t",
+					    .kind = RS_KIND_ENUM,
+					    .size = cases[i].size,
+					    .is_signed = cases[i].is_signed,
+					    .n_symbols = 1,
+					    .symbols = &symbol};
+		const RsTraceEvent event = {.id = RS_FIRST_EVENT_ID,
+					    .system = "s",
+					    .name = "e",
+					    .entry_size = 8,
+					    .n_fields = 1,
+					    .fields = &field};
+		uint64_t entry = cases[i].bits;
+		const struct rs_filter_input in = {.entry = &entry, .entry_size = sizeof(entry)};
+		g_autoptr(GByteArray) program = NULL;
+
+		g_assert_cmpint(rs_filter_compile((const RsTraceEvent *[]){&event}, 1, "f == IT",
+						  &program, NULL),
+				==, 0);
+		g_assert_true(rs_filter_run((const void *)program->data, program->len, &in));
+		entry ^= 1;
+		g_assert_false(rs_filter_run((const void *)program->data, program->len, &in));
+	}
+}
+
+/* A pattern ends where it ends, whatever lies behind it. */
+static void test_patterns(void)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		const char *literal; /* NULL: not a pattern */
+	} cases[] = {
+		{"", 0, ""},          {"x]", 1, "x"},     {"a\\*", 2, "a\\"}, {"a\\*", 3, "a*"},
+		{"a\\", 2, "a\\"},    {"[a]", 2, NULL},   {"[]a]", 2, NULL},  {"[]a]", 3, NULL},
+		{"[!]]", 3, NULL},    {"[a-c]", 4, NULL}, {"[\\]]", 3, NULL}, {"[\\]]", 2, NULL},
+		{"[a-\\]]", 5, NULL}, {"[", 1, NULL},     {"[!", 2, NULL},
+	};
+	struct rs_glob glob;
+	size_t at;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const char *why = rs_glob_parse(cases[i].text, cases[i].size, &glob, &at);
+
+		g_assert_cmpint(why == NULL, ==, cases[i].literal != NULL);
+		if (why)
+			continue;
+		g_assert_cmpint(glob.shape, ==, RS_GLOB_EXACT);
+		g_assert_cmpstr(glob.literal->str, ==, cases[i].literal);
+		g_assert_cmpuint(at, ==, cases[i].size);
+		rs_glob_clear(&glob);
+	}
+}
+
+/* Which bytes a class of these accepts, as text. */
+static void test_classes(void)
+{
+	static const struct {
+		const char *text, *accepts;
+	} cases[] = {
+		{"[a]", "a"},      {"[abc]", "abc"}, {"[a-c]", "abc"},  {"[c-c]", "c"},
+		{"[]]", "]"},      {"[]a]", "]a"},   {"[a-]", "-a"},    {"[-a]", "-a"},
+		{"[+--]", "+,-"},  {"[\\]]", "]"},   {"[\\]-^]", "]^"}, {"[\\[-\\]]", "[\\]"},
+		{"[a-b-]", "-ab"}, {"[\\-a]", "-a"},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *negated = g_strdup_printf("[!%s", cases[i].text + 1);
+
+		for (int not = 0; not < 2; not ++) {
+			const char *text = not ? negated : cases[i].text;
+			const struct rs_glob_element *e;
+			struct rs_glob glob;
+			size_t at;
+
+			g_assert_null(rs_glob_parse(text, strlen(text), &glob, &at));
+			g_assert_cmpuint(glob.elements->len, ==, 1);
+			e = &g_array_index(glob.elements, struct rs_glob_element, 0);
+			for (unsigned int c = 1; c < 256; c++)
+				g_assert_cmpint(e->accepts[c / 64] >> c % 64 & 1, ==,
+						(strchr(cases[i].accepts, (int)c) != NULL) != not );
+			rs_glob_clear(&glob);
+		}
+	}
+	for (const char *const *bad = (const char *const[]){"[b-a]", "[a-\\A]", NULL}; *bad;
+	     bad++) {
+		struct rs_glob glob;
+		size_t at;
+
+		g_assert_nonnull(rs_glob_parse(*bad, strlen(*bad), &glob, &at));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/filter/limits/plain", test_plain);
 	g_test_add_func("/filter/limits/masked", test_masked);
+	g_test_add_func("/filter/limits/cut-off", test_cut_off);
+	g_test_add_func("/filter/limits/hints", test_hints);
+	g_test_add_func("/filter/limits/symbols", test_symbols);
+	g_test_add_func("/filter/limits/patterns", test_patterns);
+	g_test_add_func("/filter/limits/classes", test_classes);
 	return g_test_run();
 }
