@@ -138,6 +138,8 @@ static void end(void)
 	}
 	rs_server_destroy(run.server);
 	rs_session_destroy(run.session);
+	if (rs_bus.owed)
+		abort(); /* an answer that never came */
 	for (guint i = 0; i < G_N_ELEMENTS(run.shams); i++)
 		if (run.shams[i])
 			sham_free(run.shams[i]);

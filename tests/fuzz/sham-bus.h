@@ -2,7 +2,8 @@
 /*
  * Takes the place of GDBus's connections and of hv/server/peers.c, for a target that plays calls of
  * peers. A call is what GDBus makes of a message: it knows the method and its arguments have the
- * types of the interface. It is carried out at once, in this thread, and has exactly one answer.
+ * types of the interface. It is carried out at once, in this thread, and has exactly one answer, at
+ * once or later.
  * Messages that GDBus refuses do not come this far. Include it in one file of a target.
  */
 #ifndef RS_TESTS_FUZZ_SHAM_BUS_H
@@ -23,10 +24,12 @@ static struct {
 	bool odd;                  /* no peer that connects can be served */
 	bool peers[RS_SHAM_PEERS]; /* those that are there */
 	GDBusInterfaceSkeleton *skeleton;
-	GDBusMethodInvocation *invocation; /* of every call */
+	GDBusMethodInvocation *invocation; /* of every call, until one is answered later */
+	GPtrArray *spare;                  /* others; GDBus would miss their messages at the end */
 	GDBusMessage *message;             /* likewise */
 	GDBusMethodInfo *method;           /* of this call */
 	guint peer, answers;
+	guint owed; /* calls that are to be answered later */
 } rs_bus;
 
 /* Only compared. */
@@ -96,17 +99,48 @@ static void rs_bus_leave(guint peer)
 
 /* ---- answers ---- */
 
-static void rs_bus_answer_error(const char *text)
+#define RS_BUS_OWED "rs-method"
+
+/* The method of the call that is answered with this. */
+static GDBusMethodInfo *rs_bus_answered(GDBusMethodInvocation *invocation)
+{
+	GDBusMethodInfo *method;
+
+	if (invocation == rs_bus.invocation) {
+		rs_bus.answers++;
+		return rs_bus.method;
+	}
+	method = g_object_get_data(G_OBJECT(invocation), RS_BUS_OWED);
+	rs_bus.owed--;
+	g_ptr_array_add(rs_bus.spare, invocation);
+	return method;
+}
+
+/* The call is answered later. Only a request that changes text may be. */
+static void rs_bus_keep(void)
+{
+	if (strcmp(rs_bus.method->name, "Enable") && strcmp(rs_bus.method->name, "Disable") &&
+	    strcmp(rs_bus.method->name, "SetFilter") && strcmp(rs_bus.method->name, "ClearFilter"))
+		abort();
+	g_object_set_data(G_OBJECT(rs_bus.invocation), RS_BUS_OWED, rs_bus.method);
+	rs_bus.owed++;
+	if (!rs_bus.spare)
+		rs_bus.spare = g_ptr_array_new();
+	rs_bus.invocation = rs_bus.spare->len ? g_ptr_array_steal_index_fast(rs_bus.spare, 0)
+					      : g_object_new(G_TYPE_DBUS_METHOD_INVOCATION, NULL);
+}
+
+static void rs_bus_answer_error(GDBusMethodInvocation *invocation, const char *text)
 {
 	if (!g_utf8_validate(text, -1, NULL))
 		abort();
-	rs_bus.answers++;
+	rs_bus_answered(invocation);
 }
 
 void g_dbus_method_invocation_return_error_literal(GDBusMethodInvocation *invocation, GQuark domain,
 						   gint code, const gchar *text)
 {
-	rs_bus_answer_error(text);
+	rs_bus_answer_error(invocation, text);
 }
 
 void g_dbus_method_invocation_return_error(GDBusMethodInvocation *invocation, GQuark domain,
@@ -118,7 +152,7 @@ void g_dbus_method_invocation_return_error(GDBusMethodInvocation *invocation, GQ
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
-	rs_bus_answer_error(text);
+	rs_bus_answer_error(invocation, text);
 }
 
 /* "(sas)" or the like. */
@@ -142,10 +176,10 @@ static bool rs_bus_fits(GVariant *values, GDBusArgInfo *const *args)
 void g_dbus_method_invocation_return_value(GDBusMethodInvocation *invocation, GVariant *answer)
 {
 	g_variant_ref_sink(answer);
-	if (!rs_bus_fits(answer, rs_bus.method->out_args) || !g_variant_is_normal_form(answer))
+	if (!rs_bus_fits(answer, rs_bus_answered(invocation)->out_args) ||
+	    !g_variant_is_normal_form(answer))
 		abort();
 	g_variant_unref(answer);
-	rs_bus.answers++;
 }
 
 void g_dbus_method_invocation_return_value_with_unix_fd_list(GDBusMethodInvocation *invocation,
@@ -183,16 +217,18 @@ static void rs_bus_call(guint peer, const char *path, const char *interface, con
 		g_dbus_interface_skeleton_get_info(rs_bus.skeleton), method);
 	if (!rs_bus.method || !rs_bus_fits(arguments, rs_bus.method->in_args))
 		return;
-	if (!rs_bus.invocation) {
+	if (!rs_bus.invocation)
 		rs_bus.invocation = g_object_new(G_TYPE_DBUS_METHOD_INVOCATION, NULL);
+	if (!rs_bus.message)
 		rs_bus.message = g_dbus_message_new();
-	}
 	rs_bus.peer = peer;
 	rs_bus.answers = 0;
 	vtable->method_call(rs_bus_connection(peer), NULL, path, interface, method, arguments,
 			    rs_bus.invocation, rs_bus.skeleton);
-	if (rs_bus.answers != 1)
+	if (rs_bus.answers > 1)
 		abort();
+	if (!rs_bus.answers)
+		rs_bus_keep();
 }
 
 #endif
