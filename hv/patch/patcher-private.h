@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the patcher's two files: patcher.c (wishes) and batch.c (carrying them out). */
+/*
+ * Shared by the patcher's files: patcher.c (wishes), batch.c (carrying them out) and owed.c (text
+ * that could not be restored).
+ */
 #ifndef RS_HV_PATCH_PATCHER_PRIVATE_H
 #define RS_HV_PATCH_PATCHER_PRIVATE_H
 

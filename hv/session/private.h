@@ -15,6 +15,8 @@
  *     filters.c  from an expression to the filters of events
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
+ *     owners.c   owners, their rules and wishes; it knows no session
+ *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
  *     answers.c  takes requests of a guest, and answers them at once or later
  *
