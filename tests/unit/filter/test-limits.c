@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers at the limits of each integer field, plainly and under masks: which are accepted, and
- * what the program says of values at the same limits. 128 bits hold all of them. And symbols and
- * patterns at theirs.
+ * what the program says of values at the same limits. 128 bits hold all of them. And symbols,
+ * patterns and messages at theirs.
  */
 #include "filter.h"
 #include "filter/glob.h"
@@ -323,6 +323,49 @@ static void test_classes(void)
 	}
 }
 
+static void check_shown(const char *expression, unsigned int at, unsigned int length,
+			const char *want)
+{
+	const struct rs_filter_error err = {.at = at, .length = length, .message = "no"};
+	g_autofree char *text = rs_filter_error_render(&err, expression);
+
+	g_assert_cmpstr(text, ==, want);
+}
+
+/* The mark stands under the mistake, of whatever width that is. */
+static void test_marks(void)
+{
+	check_shown("abc", 1, 1, "  abc\n   ^\nno");
+	check_shown("abc", 1, 2, "  abc\n   ^~\nno");
+	check_shown("abc", 0, 3, "  abc\n  ^~~\nno");
+	check_shown("abc", 1, 0, "  abc\n   ^\nno");
+	check_shown("abc", 3, 0, "  abc\n     ^\nno");
+	check_shown("abc", 99, 9, "  abc\n     ^\nno");
+	check_shown("a字b", 1, 3, "  a字b\n   ^~\nno");
+	check_shown("a字b", 1, 0, "  a字b\n   ^~\nno");
+	check_shown("a字b", 4, 1, "  a字b\n     ^\nno");
+	check_shown("\001b", 0, 1, "  \\x01b\n  ^~~~\nno");
+	check_shown("\001b", 1, 1, "  \\x01b\n      ^\nno");
+}
+
+/* Of a long expression 72 bytes are shown, with the mistake in the middle. */
+static void test_window(void)
+{
+	for (unsigned int size = 71; size < 200; size += 1 + size / 74 * 30) {
+		g_autofree char *text = g_strnfill(size, 'x');
+
+		for (unsigned int at = 0; at <= size; at++) {
+			unsigned int from = size > 72 && at > 36 ? at - 36 : 0;
+			unsigned int to = MIN(size, from + 72);
+			g_autofree char *want = g_strdup_printf(
+				"  %s%.*s%s\n  %*s^\nno", from ? "…" : "", (int)(to - from), text,
+				to < size ? "…" : "", (int)(at - from + (from > 0)), "");
+
+			check_shown(text, at, 1, want);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -333,5 +376,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/limits/symbols", test_symbols);
 	g_test_add_func("/filter/limits/patterns", test_patterns);
 	g_test_add_func("/filter/limits/classes", test_classes);
+	g_test_add_func("/filter/limits/marks", test_marks);
+	g_test_add_func("/filter/limits/window", test_window);
 	return g_test_run();
 }

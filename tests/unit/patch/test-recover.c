@@ -179,6 +179,30 @@ static void test_two_addresses(void)
 	guest_deinit(&guest);
 }
 
+/* What lies apart goes back in one pause, also where no place in memory is known. */
+static void test_apart(gconstpointer virtual_memory)
+{
+	struct rs_journal_record records[] = {
+		record_of(TEXT, virtual_memory ? 0 : TEXT_GPA, 1, 2),
+		record_of(TEXT + 1, virtual_memory ? 0 : TEXT_GPA + 1, 1, 2),
+		record_of(TEXT + 9, virtual_memory ? 0 : TEXT_GPA + 9, 1, 2)};
+	struct rs_journal_report report;
+	struct rs_journal *journal;
+	struct guest guest;
+
+	guest_init(&guest, 1, 1);
+	memset(guest.writable + TEXT_GPA, 1, 10);
+	memset(guest.ram + TEXT_GPA, 2, 10);
+	if (virtual_memory)
+		fake_target_virtual(&guest.fake, TEXT - TEXT_GPA);
+	journal = journal_with(records, G_N_ELEMENTS(records));
+	g_assert_cmpint(rs_journal_recover(journal, &guest.fake.base, &report, NULL), ==, 0);
+	g_assert_cmpuint(report.restored, ==, G_N_ELEMENTS(records));
+	g_assert_cmpuint(guest.fake.pauses, ==, 1);
+	rs_journal_close(journal);
+	guest_deinit(&guest);
+}
+
 static void fail_once(struct fake_target *fake)
 {
 	fake->fail_resume = fake->pauses == 1 ? -EPIPE : 0;
@@ -346,6 +370,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/patch/recover/over-one-another-virtual", "", test_over_one_another);
 	g_test_add_func("/patch/recover/meanwhile", test_meanwhile);
 	g_test_add_func("/patch/recover/two-addresses", test_two_addresses);
+	g_test_add_data_func("/patch/recover/apart", NULL, test_apart);
+	g_test_add_data_func("/patch/recover/apart-virtual", "", test_apart);
 	g_test_add_func("/patch/recover/fails-at-first", test_fails_at_first);
 	g_test_add_func("/patch/recover/keep", test_keep);
 	g_test_add_func("/patch/recover/full-within", test_full_within);
