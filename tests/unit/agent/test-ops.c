@@ -302,6 +302,44 @@ static void test_names_and_doorbell(void)
 	tear_down();
 }
 
+/* Without the op, the region says where the bell is; the port may not have it. */
+static void test_mapped_doorbell(void)
+{
+	static const struct {
+		uint32_t channel;
+		bool mapped;
+		uint32_t rung;
+	} cases[] = {
+		{RS_CHANNEL_MMIO, true, 1},
+		{RS_CHANNEL_MMIO, false, 0},
+		{RS_CHANNEL_MAILBOX, true, 0},
+	};
+	struct rs_trace_ops ops = every_op;
+
+	ops.doorbell = NULL;
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		RsTraceRingConfig config = {.ring = 0};
+		volatile uint32_t bell = 0;
+		RsTraceRing *reader;
+
+		set_up(&ops);
+		rs_core.header.doorbell_channel = cases[i].channel;
+		rs_core.config.doorbell_mmio = cases[i].mapped ? &bell : NULL;
+		reader = rs_trace_ring_new(region, &config, NULL);
+		g_assert_nonnull(reader);
+		rs_trace_ring_arm(reader, 0);
+		g_assert_cmpuint(bell, ==, 0);
+		trace_test_pair(1, 2);
+		g_assert_cmpuint(bell, ==, cases[i].rung);
+		bell = 5;
+		trace_test_pair(1, 2);
+		g_assert_cmpuint(bell, ==, 5);
+		rs_trace_ring_free(reader);
+		tear_down();
+	}
+	g_assert_cmpuint(doorbells, ==, 0);
+}
+
 static void test_hypercalls(void)
 {
 	set_up(&every_op);
@@ -416,6 +454,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ops/text-that-stays", test_text_that_stays);
 	g_test_add_func("/agent/ops/store", test_store);
 	g_test_add_func("/agent/ops/names-and-doorbell", test_names_and_doorbell);
+	g_test_add_func("/agent/ops/mapped-doorbell", test_mapped_doorbell);
 	g_test_add_func("/agent/ops/hypercalls", test_hypercalls);
 	g_test_add_func("/agent/ops/state", test_state);
 	g_test_add_func("/agent/ops/pipe", test_pipe);

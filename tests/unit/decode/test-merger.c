@@ -147,6 +147,255 @@ static void test_bound(void)
 	g_assert_true(g_str_has_suffix(out->str, " 0:998 1:999 "));
 }
 
+/* ---- lanes ---- */
+
+/* The records that one round reads come out two rounds later. */
+static void let_out(RsTraceMerger *merger)
+{
+	rs_trace_merger_begin_round(merger);
+	rs_trace_merger_end_round(merger, 0);
+}
+
+/* Lanes that were given back are used again, if as many as are wanted lie side by side. */
+static void test_lanes(void)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(1000, 0, collect, out);
+
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 3), ==, 0);
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 2), ==, 3);
+	rs_trace_merger_remove_lanes(merger, 1, 2);
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 3), ==, 5);
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 2), ==, 1);
+	rs_trace_merger_remove_lanes(merger, 1, 1);
+	rs_trace_merger_remove_lanes(merger, 3, 2);
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 2), ==, 3);
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 1), ==, 1);
+	rs_trace_merger_remove_lanes(merger, 7, 1); /* the last one */
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 1), ==, 7);
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 1), ==, 8);
+}
+
+/* What a lane holds when it is given back comes out in its turn, and nobody gets it before. */
+static void test_lanes_held(void)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(1000, 0, collect, out);
+
+	rs_trace_merger_add_lanes(merger, 4);
+	rs_trace_merger_begin_round(merger);
+	push(merger, 2, 10, 0);
+	push(merger, 0, 20, 0);
+	g_assert_true(rs_trace_merger_lanes_held(merger, 0, 1));
+	g_assert_true(rs_trace_merger_lanes_held(merger, 0, 4));
+	g_assert_true(rs_trace_merger_lanes_held(merger, 1, 2));
+	g_assert_true(rs_trace_merger_lanes_held(merger, 2, 2));
+	g_assert_false(rs_trace_merger_lanes_held(merger, 1, 1));
+	g_assert_false(rs_trace_merger_lanes_held(merger, 3, 1));
+	g_assert_false(rs_trace_merger_lanes_held(merger, 2, 0));
+	rs_trace_merger_remove_lanes(merger, 2, 1);
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 1), ==, 4);
+	rs_trace_merger_end_round(merger, 0);
+	let_out(merger);
+	g_assert_cmpstr(out->str, ==, "2:10 0:20 ");
+	g_assert_false(rs_trace_merger_lanes_held(merger, 0, 5));
+	/* Its next owner begins with a time of his own, and is waited for. */
+	g_assert_cmpuint(rs_trace_merger_add_lanes(merger, 1), ==, 2);
+	rs_trace_merger_begin_round(merger);
+	push(merger, 2, 5, 0);
+	push(merger, 1, 7, 0);
+	rs_trace_merger_in_flight(merger, 2);
+	rs_trace_merger_end_round(merger, 0);
+	rs_trace_merger_begin_round(merger);
+	rs_trace_merger_in_flight(merger, 2);
+	rs_trace_merger_end_round(merger, 0);
+	g_assert_cmpstr(out->str, ==, "2:10 0:20 ");
+	let_out(merger);
+	g_assert_cmpstr(out->str, ==, "2:10 0:20 2:5 1:7 ");
+	/* Nobody waits for one that was given back. */
+	rs_trace_merger_begin_round(merger);
+	push(merger, 1, 30, 0);
+	rs_trace_merger_in_flight(merger, 3);
+	rs_trace_merger_end_round(merger, 0);
+	rs_trace_merger_begin_round(merger);
+	rs_trace_merger_in_flight(merger, 3);
+	rs_trace_merger_remove_lanes(merger, 3, 1);
+	rs_trace_merger_end_round(merger, 0);
+	g_assert_cmpstr(out->str, ==, "2:10 0:20 2:5 1:7 1:30 ");
+}
+
+/* Of equal times, the lower lane's goes first, in whatever order they came. */
+static void test_ties(void)
+{
+	enum { LANES = 9 };
+
+	for (guint shift = 0; shift < LANES; shift++) {
+		g_autoptr(GString) out = g_string_new(NULL);
+		g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, collect, out);
+
+		rs_trace_merger_add_lanes(merger, LANES);
+		rs_trace_merger_begin_round(merger);
+		for (guint i = 0; i < 2 * LANES; i++)
+			push(merger, (guint16)((i * 4 + shift) % LANES), 7, 0);
+		rs_trace_merger_end_round(merger, 0);
+		g_assert_cmpstr(out->str, ==, "");
+		let_out(merger);
+		g_assert_cmpstr(out->str, ==,
+				"0:7 0:7 1:7 1:7 2:7 2:7 3:7 3:7 4:7 4:7 5:7 5:7 6:7 6:7 "
+				"7:7 7:7 8:7 8:7 ");
+	}
+}
+
+/* ---- how long it waits ---- */
+
+static void test_hold(void)
+{
+	static const gint64 holds[] = {1000, 1, 0, -1};
+
+	for (guint i = 0; i < G_N_ELEMENTS(holds); i++) {
+		g_autoptr(GString) out = g_string_new(NULL);
+		g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(holds[i], 0, collect, out);
+		gint64 hold = holds[i] > 0 ? holds[i] : G_USEC_PER_SEC;
+
+		rs_trace_merger_add_lanes(merger, 2);
+		for (guint n = 0; n < 4; n++) {
+			static const gint64 times[] = {0, 0, -1, 0};
+
+			rs_trace_merger_begin_round(merger);
+			if (n < 2)
+				push(merger, 1, 40 + n, 0);
+			rs_trace_merger_in_flight(merger, 0);
+			/* The second is read one unit of time after the first. */
+			rs_trace_merger_end_round(merger, 5 + (n == 1 ? 1
+							       : n    ? hold + times[n]
+								      : 0));
+			if (hold > 1)
+				g_assert_cmpstr(out->str, ==, n < 3 ? "" : "1:40 ");
+		}
+		g_assert_cmpstr(out->str, ==, "1:40 ");
+		rs_trace_merger_begin_round(merger);
+		rs_trace_merger_in_flight(merger, 0);
+		rs_trace_merger_end_round(merger, 5 + hold + 1);
+		g_assert_cmpstr(out->str, ==, "1:40 1:41 ");
+	}
+}
+
+/* A ring that had its end in a round is waited for no longer than that. */
+static void test_in_flight(void)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(1000, 0, collect, out);
+
+	rs_trace_merger_add_lanes(merger, 2);
+	for (guint i = 0; i < 4; i++) { /* rings 0 and 1 have their ends by turns */
+		rs_trace_merger_begin_round(merger);
+		push(merger, 0, 10 + i, 0);
+		rs_trace_merger_in_flight(merger, i % 2);
+		rs_trace_merger_end_round(merger, 0);
+	}
+	g_assert_cmpstr(out->str, ==, "0:10 0:11 ");
+	let_out(merger);
+	g_assert_cmpstr(out->str, ==, "0:10 0:11 0:12 0:13 ");
+}
+
+/* ---- memory ---- */
+
+static guint let_go;
+
+static void count(const RsTraceRecord *record, gpointer data)
+{
+	let_go++;
+}
+
+/* Pushes records of `size` into lanes by turns until one comes out; returns what was held then. */
+static gsize fill(RsTraceMerger *merger, guint lanes, guint size)
+{
+	static guint8 payload[8192];
+	RsTraceRecord record = {.payload = payload, .size = size};
+	gsize held = 0;
+
+	let_go = 0;
+	for (guint i = 0; !let_go; i++) {
+		held = rs_trace_merger_held(merger);
+		record.ring = (guint16)(i % lanes);
+		record.ns = i;
+		rs_trace_merger_push(merger, i % lanes, &record);
+	}
+	return held;
+}
+
+/* The limit holds, and is used: as much as ever, whatever was there before. */
+static void test_memory(void)
+{
+	static const gsize limits[] = {16 << 10, 64 << 10, 1 << 20, 16 << 20};
+	static const guint sizes[] = {0, 8000, 100, 8, 0, 1};
+	enum { CASES = 2 * G_N_ELEMENTS(sizes) };
+
+	for (guint i = 0; i < G_N_ELEMENTS(limits); i++) {
+		g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, limits[i], count, NULL);
+		gsize first[CASES];
+
+		rs_trace_merger_add_lanes(merger, 2);
+		for (guint n = 0; n < 3 * CASES; n++) {
+			guint size = sizes[n / 2 % G_N_ELEMENTS(sizes)];
+			gsize held;
+
+			rs_trace_merger_begin_round(merger);
+			held = fill(merger, 1 + n % 2, size);
+			g_test_message("limit %zu, records of %u: %zu", limits[i], size, held);
+			g_assert_cmpuint(held, <=, limits[i]);
+			g_assert_cmpuint(held, >, limits[i] / 3 * 2);
+			if (n < CASES)
+				first[n] = held;
+			g_assert_cmpuint(held, ==, first[n % CASES]);
+			rs_trace_merger_flush(merger);
+			g_assert_cmpuint(rs_trace_merger_held(merger), ==, 0);
+		}
+	}
+}
+
+/* One record may be larger than the limit. */
+static void test_larger(void)
+{
+	static guint8 payload[8192];
+	g_autoptr(GString) out = g_string_new(NULL);
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 4096, collect, out);
+
+	rs_trace_merger_add_lanes(merger, 2);
+	rs_trace_merger_begin_round(merger);
+	for (guint i = 1; i <= 3; i++) {
+		RsTraceRecord record = {
+			.ring = (guint16)(i % 2), .ns = i, .payload = payload, .size = 8192};
+
+		push(merger, 0, 10 * i, 0);
+		rs_trace_merger_push(merger, i % 2, &record);
+		g_assert_cmpuint(rs_trace_merger_held(merger), >=, 8192);
+		g_assert_cmpuint(rs_trace_merger_held(merger), <, 8192 + 1024);
+	}
+	rs_trace_merger_flush(merger);
+	g_assert_cmpstr(out->str, ==, "0:10 1:1 0:20 0:2 0:30 1:3 ");
+}
+
+/* A payload takes whole words, and a record of none takes as much as any other. */
+static void test_held(void)
+{
+	static const guint sizes[] = {0, 1, 7, 8, 9, 16, 17};
+	static guint8 payload[32];
+	gsize none = 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, count, NULL);
+		RsTraceRecord record = {.payload = payload, .size = sizes[i]};
+
+		rs_trace_merger_add_lanes(merger, 1);
+		rs_trace_merger_begin_round(merger);
+		rs_trace_merger_push(merger, 0, &record);
+		none = i ? none : rs_trace_merger_held(merger);
+		g_assert_cmpuint(none, >, sizeof(record));
+		g_assert_cmpuint(rs_trace_merger_held(merger), ==, none + (sizes[i] + 7) / 8 * 8);
+	}
+}
+
 typedef struct {
 	guint64 last_ns, count, sum;
 } Check;
@@ -208,5 +457,13 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/merger/between-rounds", test_between_rounds);
 	g_test_add_func("/decode/merger/bound", test_bound);
 	g_test_add_func("/decode/merger/many-lanes", test_many_lanes);
+	g_test_add_func("/decode/merger/lanes", test_lanes);
+	g_test_add_func("/decode/merger/lanes-held", test_lanes_held);
+	g_test_add_func("/decode/merger/ties", test_ties);
+	g_test_add_func("/decode/merger/hold", test_hold);
+	g_test_add_func("/decode/merger/in-flight", test_in_flight);
+	g_test_add_func("/decode/merger/memory", test_memory);
+	g_test_add_func("/decode/merger/larger", test_larger);
+	g_test_add_func("/decode/merger/held", test_held);
 	return g_test_run();
 }
