@@ -96,6 +96,7 @@ static __attribute__((noinline)) void push_raw(const struct rs_ring_record *reco
 	uint64_t raw[RS_RAW_MAX / 8];
 	uint32_t size = record->size, cut = 0;
 
+	_Static_assert(sizeof(raw) == RS_RAW_MAX, "a kernel's stack has no room for more");
 	if (size > RS_RAW_MAX - 8) {
 		size = RS_RAW_MAX - 8;
 		cut = RS_REC_CUT;

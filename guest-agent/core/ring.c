@@ -177,7 +177,6 @@ void rs_ring_resume(const struct rs_ring *ring)
 	uint64_t word = rs_load(&state->word);
 	uint32_t off = rs_word_offset(word);
 
-	rs_store(&state->context, 0);
 	rs_store(&state->last_ts, 0);
 	if (word == 0) {
 		rs_store_release(&state->word, RS_WORD_INITIAL(ring->rings->units));

@@ -27,7 +27,8 @@ static uint64_t now = 5000;
 static uint32_t cpu, pid = 7;
 
 /* The calls that the OS got. */
-static uint32_t pushed_pids[8], n_pushed, doorbells, rung_slot, n_rung, relaxed, n_read, n_write;
+static uint32_t pushed_pids[8], n_pushed, n_pid, doorbells, rung_slot, n_rung, relaxed, n_read,
+	n_write;
 static uint32_t text_opened, text_closed, n_written;
 static bool cannot_write;
 static bool answer_at_ring, holding;
@@ -43,6 +44,7 @@ static uint32_t os_cpu(void)
 }
 static uint32_t os_pid(void)
 {
+	n_pid++;
 	return pid;
 }
 static void os_push_raw(const void *record, uint32_t size)
@@ -418,6 +420,55 @@ static void test_pipe(void)
 	g_byte_array_unref(pipe_bytes);
 }
 
+/* The pipe's records end at RS_RAW_MAX bytes. */
+static void test_pipe_limit(void)
+{
+	struct rs_trace_ops ops = every_op;
+	uint8_t bytes[RS_RAW_MAX];
+
+	ops.trace_pipe_push_raw_record = os_push_raw;
+	memset(bytes, 0xa5, sizeof(bytes));
+	for (uint32_t size = RS_RAW_MAX - 9; size <= RS_RAW_MAX + 1; size++) {
+		struct rs_dyn dyn = {.data = bytes, .size = size - 16};
+		const struct rs_rec_header *record;
+		uint64_t entry = 1;
+
+		pipe_bytes = g_byte_array_new();
+		set_up(&ops);
+		rs_emit(&rs_event_test_pair, RS_EVENT_ENABLED, &entry, 8, &dyn, 1);
+		record = (const struct rs_rec_header *)pipe_bytes->data;
+		g_assert_cmpuint(pipe_bytes->len, ==, MIN(size, RS_RAW_MAX));
+		g_assert_cmphex(record->size, ==,
+				MIN(size, RS_RAW_MAX) | (size > RS_RAW_MAX ? RS_REC_CUT : 0));
+		g_assert_cmpmem(pipe_bytes->data + 16, pipe_bytes->len - 16, bytes,
+				pipe_bytes->len - 16);
+		tear_down();
+		g_byte_array_unref(pipe_bytes);
+	}
+}
+
+/* Nobody is asked twice for one event, nor is a task named twice that the OS does not tell apart. */
+static void test_asked_once(void)
+{
+	struct rs_trace_ops ops = every_op;
+
+	set_up(&ops);
+	for (uint32_t i = 1; i <= 3; i++) {
+		n_pid = 0;
+		trace_test_pair(i, i);
+		g_assert_cmpuint(n_pid, ==, 1);
+		g_assert_cmpuint(n_pushed, ==, i);
+	}
+	tear_down();
+	ops.current_pid = NULL;
+	set_up(&ops);
+	for (uint32_t i = 1; i <= 3; i++) {
+		trace_test_pair(i, i);
+		g_assert_cmpuint(n_pushed, ==, 1);
+	}
+	tear_down();
+}
+
 /* The OS has only one op: the others are the port's. */
 static void test_one(void)
 {
@@ -458,6 +509,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ops/hypercalls", test_hypercalls);
 	g_test_add_func("/agent/ops/state", test_state);
 	g_test_add_func("/agent/ops/pipe", test_pipe);
+	g_test_add_func("/agent/ops/pipe-limit", test_pipe_limit);
+	g_test_add_func("/agent/ops/asked-once", test_asked_once);
 	g_test_add_func("/agent/ops/one", test_one);
 	return g_test_run();
 }
