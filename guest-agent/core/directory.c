@@ -120,20 +120,13 @@ void rs_directory_turn_away(void *memory, uint64_t size)
 int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,
 		      struct rs_place *place)
 {
-	struct rs_directory head;
-	int err = read_head(memory, size, &head);
+	struct rs_place at;
+	int err;
 
-	if (!err && head.size > size)
-		err = RS_AGENT_BAD_LAYOUT;
 	/* A look past the last entry returns RS_AGENT_TAKEN. */
-	for (uint32_t i = 0; !err; i++) {
-		struct rs_place at;
-
-		err = rs_directory_look(memory, size, i, &at);
-		if (!err && (at.offset > size || at.size > size - at.offset))
-			err = RS_AGENT_BAD_LAYOUT;
-		if (err)
-			break;
+	for (uint32_t i = 0; !(err = rs_directory_look(memory, size, i, &at)); i++) {
+		if (at.offset > size || at.size > size - at.offset)
+			return RS_AGENT_BAD_LAYOUT;
 		if (at.kind != kind || rs_directory_claim(memory, size, i, owner))
 			continue;
 		*place = at;
