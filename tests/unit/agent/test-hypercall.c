@@ -3,7 +3,9 @@
  * Requests one by one, against a host that the test plays at the ring: what it is asked, what the
  * agent makes of any answer, which slot is taken, and how long an answer is waited for.
  */
+#define _GNU_SOURCE
 #include "core.h"
+#include "ports.h"
 #include "region/regions.h"
 
 #include <glib.h>
@@ -488,7 +490,7 @@ static void test_told(void)
 	tear_down();
 }
 
-static void answer_mmio(void)
+static void answer_slot(void)
 {
 	answer_now(2);
 }
@@ -514,9 +516,18 @@ static void test_channels(void)
 	tear_down();
 	set_up_on(RS_CHANNEL_MMIO, &plain, &mmio);
 	cpu = 2;
-	meanwhile = answer_mmio;
+	meanwhile = answer_slot;
 	g_assert_cmpint(rs_agent_log(""), ==, 0);
 	g_assert_cmpuint(mmio, ==, 2);
+	rs_core.header.hcall_channel = RS_CHANNEL_PORT;
+	rs_core.header.hcall_addr = 0x511;
+	ports.then = answer_slot;
+	catch_ports();
+	g_assert_cmpint(rs_agent_log(""), ==, 0);
+	let_ports_be();
+	g_assert_cmpuint(ports.writes, ==, 1);
+	g_assert_cmphex(ports.port, ==, 0x511);
+	g_assert_cmpuint(ports.value, ==, 2);
 	rs_core.header.hcall_channel = RS_CHANNEL_EVENTFD; /* of a doorbell only */
 	relaxed = 0;
 	g_assert_cmpint(rs_agent_log(""), ==, RS_ERR_UNREACHABLE);

@@ -4,11 +4,13 @@
  * arguments, and no default is used. tests/golden/roundtrip.expected shows what the ops of records
  * return.
  */
+#define _GNU_SOURCE
 #define RS_CREATE_TRACE_POINTS
 #include "test-events.h"
 
 #include "arch.h"
 #include "core.h"
+#include "ports.h"
 #include "region/regions.h"
 #include <rs-trace-page.h>
 #include <rs-trace-ring.h>
@@ -304,17 +306,18 @@ static void test_names_and_doorbell(void)
 	tear_down();
 }
 
-/* Without the op, the region says where the bell is; the port may not have it. */
-static void test_mapped_doorbell(void)
+/* Without the op, the region says where the bell is; a port may not have mapped it. */
+static void test_other_doorbells(void)
 {
 	static const struct {
 		uint32_t channel;
 		bool mapped;
-		uint32_t rung;
+		uint32_t rung, writes;
 	} cases[] = {
-		{RS_CHANNEL_MMIO, true, 1},
-		{RS_CHANNEL_MMIO, false, 0},
-		{RS_CHANNEL_MAILBOX, true, 0},
+		{RS_CHANNEL_MMIO, true, 1, 0},
+		{RS_CHANNEL_MMIO, false, 0, 0},
+		{RS_CHANNEL_MAILBOX, true, 0, 0},
+		{RS_CHANNEL_PORT, true, 0, 1},
 	};
 	struct rs_trace_ops ops = every_op;
 
@@ -326,13 +329,22 @@ static void test_mapped_doorbell(void)
 
 		set_up(&ops);
 		rs_core.header.doorbell_channel = cases[i].channel;
+		rs_core.header.doorbell_addr = 0x510;
 		rs_core.config.doorbell_mmio = cases[i].mapped ? &bell : NULL;
 		reader = rs_trace_ring_new(region, &config, NULL);
 		g_assert_nonnull(reader);
 		rs_trace_ring_arm(reader, 0);
 		g_assert_cmpuint(bell, ==, 0);
+		catch_ports();
+		ports.writes = 0;
 		trace_test_pair(1, 2);
+		let_ports_be();
 		g_assert_cmpuint(bell, ==, cases[i].rung);
+		g_assert_cmpuint(ports.writes, ==, cases[i].writes);
+		if (ports.writes) {
+			g_assert_cmphex(ports.port, ==, 0x510);
+			g_assert_cmpuint(ports.value, ==, 1);
+		}
 		bell = 5;
 		trace_test_pair(1, 2);
 		g_assert_cmpuint(bell, ==, 5);
@@ -447,15 +459,16 @@ static void test_pipe_limit(void)
 	}
 }
 
-/* Nobody is asked twice for one event, nor is a task named twice that the OS does not tell apart. */
+/* Nobody is asked twice for an event, nor is a task named twice that the OS does not tell apart. */
 static void test_asked_once(void)
 {
 	struct rs_trace_ops ops = every_op;
+	const uint64_t entry = 0;
 
 	set_up(&ops);
 	for (uint32_t i = 1; i <= 3; i++) {
 		n_pid = 0;
-		trace_test_pair(i, i);
+		rs_emit(&rs_event_test_pair, RS_EVENT_ENABLED, &entry, 8, NULL, 0);
 		g_assert_cmpuint(n_pid, ==, 1);
 		g_assert_cmpuint(n_pushed, ==, i);
 	}
@@ -505,7 +518,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ops/text-that-stays", test_text_that_stays);
 	g_test_add_func("/agent/ops/store", test_store);
 	g_test_add_func("/agent/ops/names-and-doorbell", test_names_and_doorbell);
-	g_test_add_func("/agent/ops/mapped-doorbell", test_mapped_doorbell);
+	g_test_add_func("/agent/ops/other-doorbells", test_other_doorbells);
 	g_test_add_func("/agent/ops/hypercalls", test_hypercalls);
 	g_test_add_func("/agent/ops/state", test_state);
 	g_test_add_func("/agent/ops/pipe", test_pipe);
