@@ -366,6 +366,24 @@ static void test_window(void)
 	}
 }
 
+/* It begins with a whole character. */
+static void test_window_characters(void)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (unsigned int i = 0; i < 20; i++)
+		g_string_append(text, "é");
+	for (unsigned int i = 0; i < 40; i++)
+		g_string_append_c(text, 'x');
+	for (unsigned int at = 40; at < 44; at++) {
+		const struct rs_filter_error err = {.at = at, .length = 1, .message = "no"};
+		g_autofree char *shown = rs_filter_error_render(&err, text->str);
+		g_autofree char *want = g_strdup_printf("  …%.8s", text->str + (at - 36 + at % 2));
+
+		g_assert_true(g_str_has_prefix(shown, want));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -378,5 +396,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/limits/classes", test_classes);
 	g_test_add_func("/filter/limits/marks", test_marks);
 	g_test_add_func("/filter/limits/window", test_window);
+	g_test_add_func("/filter/limits/window-characters", test_window_characters);
 	return g_test_run();
 }

@@ -5,6 +5,7 @@
  */
 #include "members.h"
 
+#include <errno.h>
 #include <ringside/atomic.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -216,6 +217,55 @@ static void test_no_files(struct fixture *f, gconstpointer data)
 		forget(&others[i]);
 }
 
+/* Whoever claims the region of the machine itself gets nothing. */
+static void test_machines_own(struct fixture *f, gconstpointer data)
+{
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	rs_store(rs_regions_claim_word(f->regions, 0), rs_regions_claim(f->regions, 0, 10));
+	run_rounds(20);
+	g_assert_cmpuint(f->added, ==, 0);
+	g_assert_cmpuint(rs_session_n_sources(f->session), ==, 1);
+}
+
+static bool full; /* no region can be emptied */
+
+int __real_fallocate64(int fd, int mode, off_t at, off_t size);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t size);
+
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t size)
+{
+	if (!full)
+		return __real_fallocate64(fd, mode, at, size);
+	errno = ENOSPC;
+	return -1;
+}
+
+/* Of a region that cannot be emptied nobody becomes a source, and it is tried again. */
+static void test_not_emptied(struct fixture *f, gconstpointer data)
+{
+	struct agent agents[USERS], next;
+
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	for (uint32_t i = 0; i < USERS; i++)
+		come(f, &agents[i], 10 + i);
+	full = true;
+	/* Nobody says that they leave. */
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	g_assert_cmpuint(f->ends, ==, USERS);
+	AWAIT(f->said && strstr(f->said, "a region cannot be used again"));
+	run_rounds(20);
+	g_assert_cmpuint(f->added, ==, USERS);
+	g_assert_cmpint(take(f, &next, 99), ==, RS_AGENT_TAKEN);
+	full = false;
+	AWAIT(take(f, &next, 99) == 0);
+	forget(&next);
+	for (uint32_t i = 0; i < USERS; i++)
+		forget(&agents[i]);
+}
+
 /* ---- two machines, the second is this host ---- */
 
 static void check_turned_away(struct fixture *f, struct fixture *other)
@@ -377,6 +427,8 @@ int main(int argc, char **argv)
 	ADD("clock", test_clock, 0);
 	ADD("unreadable", test_unreadable, 0);
 	ADD("no-files", test_no_files, 0);
+	ADD("machines-own", test_machines_own, 0);
+	ADD("not-emptied", test_not_emptied, 0);
 	ADD("two-machines", test_two_machines, 0);
 	ADD("two-machines-last", test_two_machines, MACHINE_LAST);
 	ADD_STILL("grace", test_grace, 0);
