@@ -261,6 +261,46 @@ static void test_filter_nowhere(struct fixture *f, gconstpointer data)
 	g_assert_cmpstr(f->said->str, ==, "");
 }
 
+/* There is room for the filters of three events, and not of four: none gets one. */
+static void test_filter_room(struct fixture *f, gconstpointer data)
+{
+	static const char *const more[] = {"late", "later", NULL};
+
+	sham_provider(f->sham[0], "sched", more);
+	rs_session_refresh(f->session);
+	g_assert_cmpint(enable(f, "kern/*"), ==, 0);
+	for (int round = 0; round < 3; round++) {
+		g_assert_cmpint(filter(f, "kern/*", "a > 1"), ==, -ENOSPC);
+		for (uint32_t i = 0; i < 4; i++)
+			g_assert_true(is_on(f, 0, i) && !is_filtered(f, 0, i));
+	}
+	/* What was taken for the first three is free again. */
+	g_assert_cmpint(filter(f, "kern/sched:wakeup", "a > 1"), ==, 0);
+	g_assert_cmpint(filter(f, "kern/sched:late*", "a > 1"), ==, 0);
+	for (uint32_t i = 0; i < 4; i++)
+		g_assert_true(is_filtered(f, 0, i) == (i > 0));
+	g_assert_cmpint(filter(f, "kern/sched:switch", "a > 1"), ==, -ENOSPC);
+	for (uint32_t i = 0; i < 4; i++)
+		g_assert_true(is_filtered(f, 0, i) == (i > 0));
+}
+
+/* An event that cannot be switched on keeps no filter in force either. */
+static void test_filter_off(struct fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(filter(f, "kern/*", "a > 1"), ==, 0);
+	g_assert_false(is_filtered(f, 0, 0) || is_filtered(f, 0, 1));
+	f->sham[0]->unstoppable = true;
+	for (int round = 0; round < 3; round++) {
+		g_assert_cmpint(enable(f, "kern/*"), ==, -EIO);
+		for (uint32_t i = 0; i < 2; i++)
+			g_assert_cmphex(sham_word(f->sham[0], FIRST + i), ==, 0);
+	}
+	f->sham[0]->unstoppable = false;
+	g_assert_cmpint(enable(f, "kern/*"), ==, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		g_assert_true(is_on(f, 0, i) && is_filtered(f, 0, i));
+}
+
 /* A filter is cleared everywhere, also where text of an event that is off is still patched. */
 static void test_clear(struct fixture *f, gconstpointer data)
 {
@@ -295,10 +335,16 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"enable", test_enable},       {"enable-nowhere", test_enable_nowhere},
-		{"read-only", test_read_only}, {"disable", test_disable},
-		{"filter", test_filter},       {"filter-nowhere", test_filter_nowhere},
-		{"clear", test_clear},         {"ends", test_ends},
+		{"enable", test_enable},
+		{"enable-nowhere", test_enable_nowhere},
+		{"read-only", test_read_only},
+		{"disable", test_disable},
+		{"filter", test_filter},
+		{"filter-nowhere", test_filter_nowhere},
+		{"filter-room", test_filter_room},
+		{"filter-off", test_filter_off},
+		{"clear", test_clear},
+		{"ends", test_ends},
 		{"pause", test_pause},
 	};
 
