@@ -197,6 +197,23 @@ static void test_pause(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_RUNNING);
 }
 
+/* Whoever stops a session that is paused, or drops it, lets its guests go on. */
+static void test_left_paused(struct fixture *f, gconstpointer stop)
+{
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, -EBUSY);
+	if (stop)
+		rs_session_stop(f->session, "enough");
+	else
+		rs_session_destroy(g_steal_pointer(&f->session));
+	for (int i = 0; i < 2; i++) {
+		g_assert_cmpint(f->sham[i]->pauses, ==, 1);
+		g_assert_cmpint(f->sham[i]->resumes, ==, 1);
+	}
+	if (stop)
+		g_assert_cmpint(rs_session_resume(f->session, NULL), ==, -ESHUTDOWN);
+}
+
 static void test_read_only(struct fixture *f, gconstpointer data)
 {
 	f->sham[1]->read_only = true;
@@ -346,6 +363,7 @@ int main(int argc, char **argv)
 		{"clear", test_clear},
 		{"ends", test_ends},
 		{"pause", test_pause},
+		{"left-paused", test_left_paused},
 	};
 
 	g_test_init(&argc, &argv, NULL);
@@ -354,5 +372,7 @@ int main(int argc, char **argv)
 
 		g_test_add(path, struct fixture, NULL, set_up, tests[i].run, tear_down);
 	}
+	g_test_add("/asks/stopped-paused", struct fixture, "stop", set_up, test_left_paused,
+		   tear_down);
 	return g_test_run();
 }

@@ -166,6 +166,44 @@ static void test_clock(struct fixture *f, gconstpointer data)
 		forget(&agents[i]);
 }
 
+static uint64_t clock_error(struct rs_source *source)
+{
+	struct rs_source_stat stat;
+
+	rs_source_stat(source, &stat);
+	return stat.clock_error_ns;
+}
+
+/* What is known of the clock of one is known of all in its machine, and of nobody else. */
+static void test_shared_clock(struct fixture *f, gconstpointer data)
+{
+	static struct rs_target_ops ops; /* until the session is destroyed */
+	struct fixture other = {.session = f->session};
+	struct rs_source *before;
+	struct agent agents[2];
+
+	add_machine(&other, 0);
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	sham_hello(other.sham, RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	before = come(f, &agents[0], 10);
+	g_assert_cmpuint(clock_error(f->machine), ==, UINT64_MAX);
+	g_assert_cmpuint(clock_error(before), ==, UINT64_MAX);
+	ops = *f->sham->target.ops;
+	ops.clock_hz = fixed_hz;
+	ops.clock_now = fixed_now;
+	f->sham->target.ops = &ops;
+	come(f, &agents[1], 11);
+	AWAIT(clock_error(f->machine) < 1000000 && clock_error(before) < 1000000);
+	run_rounds(20);
+	g_assert_cmpuint(clock_error(other.machine), ==, UINT64_MAX);
+	for (uint32_t i = 0; i < 2; i++)
+		forget(&agents[i]);
+	rs_session_destroy(f->session);
+	f->session = NULL;
+	free_machine(&other);
+}
+
 /* One that wants its text patched by us gets its events, but without sites. */
 static void test_unreadable(struct fixture *f, gconstpointer data)
 {
@@ -425,6 +463,7 @@ int main(int argc, char **argv)
 	ADD("killed-early", test_killed_early, SAME_HOST);
 	ADD("killed-early-last", test_killed_early, SAME_HOST | MACHINE_LAST);
 	ADD("clock", test_clock, 0);
+	ADD("shared-clock", test_shared_clock, 0);
 	ADD("unreadable", test_unreadable, 0);
 	ADD("no-files", test_no_files, 0);
 	ADD("machines-own", test_machines_own, 0);
