@@ -170,6 +170,19 @@ static void test_fields(void)
 		g_assert_false(reaches(&LEADS[i], insn, &in));
 		insn.source = RS_SRC_TGID + 1;
 		g_assert_false(reaches(&LEADS[i], insn, &in));
+		/* What is no integer has none. */
+		insn = (struct rs_filter_insn){.op = RS_OP_EQ, .mask = UINT64_MAX};
+		for (unsigned int source = 0; source < 256; source++) {
+			bool integer = source == RS_SRC_PID || source == RS_SRC_CPU ||
+				       source == RS_SRC_TGID;
+
+			insn.source = (uint8_t)source;
+			insn.op = RS_OP_EQ;
+			g_assert_true(reaches(&LEADS[i], insn, &in) == integer);
+			insn.op = RS_OP_CPUSET;
+			if (!integer)
+				g_assert_false(reaches(&LEADS[i], insn, &in));
+		}
 	}
 	g_free((void *)in.entry);
 }
