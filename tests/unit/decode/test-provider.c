@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which descriptors a schema takes for a provider, what it says of the provider, and for how long. */
+/* Which descriptors a schema takes for a provider, what it says of it, and for how long. */
 #include "rs-trace-schema.h"
 #include "build.h"
 
