@@ -212,6 +212,17 @@ static void test_asked(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
 }
 
+/* Another one goes before all is read: what is read does not depend on it. */
+static void test_other_goes(struct fixture *f, gconstpointer data)
+{
+	check_begun(f);
+	sham_provider_dies(f->busy, 0);
+	sham_wait_answer(f->busy, 0);
+	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, 0);
+	g_assert_true(is_on(f->busy, 1) && !is_on(f->busy, 0));
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+}
+
 /* It goes before all is read, and comes back. */
 static void test_goes(struct fixture *f, gconstpointer data)
 {
@@ -376,6 +387,7 @@ int main(int argc, char **argv)
 		{"detached", test_detached},
 		{"asked", test_asked},
 		{"goes", test_goes},
+		{"other-goes", test_other_goes},
 		{"boots", test_boots},
 		{"ends", test_ends},
 		{"overlap", test_overlap},

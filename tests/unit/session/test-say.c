@@ -165,6 +165,19 @@ static void test_errors(struct fixture *f, gconstpointer data)
 	g_assert_cmpstr(err.message, ==, "kern: it runs away");
 }
 
+/* There is nothing to say about events without sites, although the host would patch them. */
+static void test_quiet(struct fixture *f, gconstpointer data)
+{
+	static const char *const events[] = {"e", NULL};
+
+	sham_hello(f->sham[0], 0);
+	sham_provider(f->sham[0], "s", events);
+	rs_session_refresh(f->session);
+	sham_provider_dies(f->sham[0], 0);
+	rs_session_refresh(f->session);
+	g_assert_cmpuint(f->said->len, ==, 0);
+}
+
 /* When a source reports, and when it ends. */
 static void test_changes(struct fixture *f, gconstpointer data)
 {
@@ -205,6 +218,7 @@ int main(int argc, char **argv)
 	g_test_add("/say/earned", struct fixture, NULL, set_up, test_earned, tear_down);
 	g_test_add("/say/names", struct fixture, NULL, set_up, test_names, tear_down);
 	g_test_add("/say/errors", struct fixture, NULL, set_up, test_errors, tear_down);
+	g_test_add("/say/quiet", struct fixture, NULL, set_up, test_quiet, tear_down);
 	g_test_add("/say/changes", struct fixture, NULL, set_up, test_changes, tear_down);
 	g_test_add("/say/listeners", struct fixture, NULL, set_up, test_listeners, tear_down);
 	return g_test_run();

@@ -111,6 +111,7 @@ static void test_sites(struct fixture *f, gconstpointer data)
 	rs_session_stat(f->session, &stat);
 	g_assert_cmpuint(stat.sites, ==, 4);
 	g_assert_cmpuint(stat.sites_on, ==, 0);
+	g_assert_cmpstr(f->said->str, ==, "");
 }
 
 /* ---- sites that cannot be patched ---- */
@@ -144,6 +145,12 @@ static int enable(struct fixture *f, const char *glob)
 	rs_session_result_clear(&f->result);
 	g_string_truncate(f->said, 0);
 	return rs_session_enable(f->session, RS_OWNER_HOST, glob, &f->result, NULL);
+}
+
+static int disable(struct fixture *f, const char *glob)
+{
+	rs_session_result_clear(&f->result);
+	return rs_session_disable(f->session, RS_OWNER_HOST, glob, &f->result, NULL);
 }
 
 /* The text of one event cannot be written: the others are patched, and the answer names it. */
@@ -345,9 +352,65 @@ static void test_many_refused(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(count(f->said->str, more), ==, bad > 16);
 }
 
+/* The answer to a request, too, names 16 and counts the rest. */
+static void check_lines(struct fixture *f, guint bad, const char *line, const char *rest)
+{
+	g_autofree char *more = g_strdup_printf("and %u %s", bad - 16, rest);
+
+	g_assert_nonnull(f->result.problems);
+	g_assert_cmpuint(f->result.problems->len, ==, MIN(bad, 17));
+	for (guint i = 0; i < MIN(bad, 16); i++)
+		g_assert_nonnull(strstr(f->result.problems->pdata[i], line));
+	if (bad > 16)
+		g_assert_cmpstr(f->result.problems->pdata[16], ==, more);
+}
+
+/* So many events, `torn` or not. */
+static void add_events(struct fixture *f, guint n, bool torn)
+{
+	static const char *const net[] = {"rx", NULL};
+
+	f->sham->torn = torn;
+	for (guint i = 0; i < n; i++)
+		sham_provider(f->sham, "net", net);
+	rs_session_refresh(f->session);
+}
+
+/* Events of which no site was accepted when they came. */
+static void test_many_torn(struct fixture *f, gconstpointer data)
+{
+	const uint32_t bad = GPOINTER_TO_UINT(data);
+
+	add_events(f, bad, true);
+	g_assert_cmpint(enable(f, "net:*"), ==, 0);
+	g_assert_cmpuint(f->result.touched, ==, bad);
+	check_lines(f, bad, "net:rx is recorded, but not at every site", "events more, likewise");
+}
+
+/* Sites whose text cannot be written when they go on, or off. */
+static void test_many_stones(struct fixture *f, gconstpointer data)
+{
+	const uint32_t bad = GPOINTER_TO_UINT(data);
+
+	add_events(f, bad, false);
+	f->sham->stone = SHAM_ALL;
+	g_assert_cmpint(enable(f, "net:*"), ==, 0);
+	check_lines(f, bad, "of net:rx refused: its text cannot be written", "sites more refused");
+	f->sham->stone = 0;
+	g_assert_cmpint(enable(f, "net:*"), ==, 0);
+	g_assert_cmpint(disable(f, "net:*"), ==, 0);
+	g_assert_null(f->result.problems);
+	g_assert_cmpint(enable(f, "net:*"), ==, 0);
+	g_assert_null(f->result.problems);
+	f->sham->stone = SHAM_ALL;
+	g_assert_cmpint(disable(f, "net:*"), ==, 0);
+	check_lines(f, bad, "of net:rx not put back: its text cannot be written",
+		    "sites more not put back");
+}
+
 int main(int argc, char **argv)
 {
-	static const guint bad[] = {1, 16, 17, 128, 129, 400};
+	static const guint bad[] = {1, 16, 17, 40, 128, 129, 400};
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/sites/of-each-event", struct fixture, NULL, set_up, test_sites, tear_down);
 	g_test_add("/sites/stone", struct fixture, NULL, set_up, test_stone, tear_down);
@@ -369,6 +432,15 @@ int main(int argc, char **argv)
 
 		g_test_add(path, struct fixture, GUINT_TO_POINTER(bad[i]), set_up_quiet,
 			   test_many_refused, tear_down);
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(bad) && bad[i] < 100; i++) {
+		g_autofree char *torn = g_strdup_printf("/sites/many-torn/%u", bad[i]);
+		g_autofree char *stones = g_strdup_printf("/sites/many-stones/%u", bad[i]);
+
+		g_test_add(torn, struct fixture, GUINT_TO_POINTER(bad[i]), set_up_quiet,
+			   test_many_torn, tear_down);
+		g_test_add(stones, struct fixture, GUINT_TO_POINTER(bad[i]), set_up_quiet,
+			   test_many_stones, tear_down);
 	}
 	return g_test_run();
 }
