@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/printer.h"
 
-#include "cli/output.h"
+#include "base/output.h"
 
 #include <errno.h>
+#include <ringside/atomic.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-json.h>
 #include <rs-trace-pump.h>
@@ -17,8 +18,7 @@
 #define OUT_MAX (1u << 20)
 /* And so much of it is written after a stop, of what had been read by then. */
 #define LATE_MAX (16u << 20)
-#define LOOK_MS 50      /* between two looks whether we are in a hurry */
-#define HURRY_US 700000 /* for what is left to be written then */
+#define HURRY_US 700000 /* for what is left to be written in a hurry */
 
 struct printed {
 	char *name;
@@ -34,49 +34,15 @@ struct rs_printer {
 	GPtrArray *printed; /* of struct printed, all that were added and have not ended */
 	gint name_sources;  /* atomic: lines of text name their source */
 	gint stopping;      /* atomic */
-	gint hurry;         /* atomic: rs_printer_hurry() was called */
+	gint64 until;       /* atomic: when what is not written is given up; 0: never */
 	struct rs_output output;
 	/* These belong to the pump's thread until it has been joined. */
 	GString *out;
-	gsize late;      /* text since the stop */
-	gint64 deadline; /* of a hurry; 0: there is none yet */
+	gsize late; /* text since the stop */
 	struct rs_printer_stats stats;
 };
 
 /* ---- on the pump's thread ---- */
-
-static bool time_is_up(struct rs_printer *p)
-{
-	if (!g_atomic_int_get(&p->hurry))
-		return false;
-	if (!p->deadline)
-		p->deadline = g_get_monotonic_time() + HURRY_US;
-	return g_get_monotonic_time() > p->deadline;
-}
-
-static int write_all(struct rs_printer *p)
-{
-	const char *at = p->out->str;
-	size_t left = p->out->len;
-
-	while (left) {
-		ssize_t n = rs_output_write(&p->output, at, left);
-
-		if (n > 0) {
-			at += n;
-			left -= (size_t)n;
-		} else if (n == -EAGAIN) {
-			rs_output_wait(&p->output, LOOK_MS);
-		} else {
-			return (int)-n;
-		}
-		if (left && time_is_up(p)) {
-			p->stats.unread = true;
-			return 0;
-		}
-	}
-	return 0;
-}
 
 static bool is_over(const struct rs_printer *p)
 {
@@ -86,13 +52,17 @@ static bool is_over(const struct rs_printer *p)
 
 static void flush(struct rs_printer *p)
 {
-	int code = p->stats.closed || p->stats.error || p->stats.unread ? 0 : write_all(p);
+	int ret = 0;
 
+	if (!p->stats.closed && !p->stats.error && !p->stats.unread)
+		ret = rs_output_write(&p->output, p->out->str, p->out->len, &p->until, NULL);
 	g_string_truncate(p->out, 0);
-	if (code == EPIPE)
+	if (ret == -ETIMEDOUT)
+		p->stats.unread = true;
+	else if (ret == -EPIPE)
 		p->stats.closed = true;
-	else if (code)
-		p->stats.error = code;
+	else if (ret)
+		p->stats.error = -ret;
 }
 
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
@@ -225,7 +195,8 @@ void rs_printer_wake(struct rs_printer *p)
 
 void rs_printer_hurry(struct rs_printer *p)
 {
-	g_atomic_int_set(&p->hurry, 1);
+	if (!rs_load(&p->until))
+		rs_store(&p->until, g_get_monotonic_time() + HURRY_US);
 }
 
 void rs_printer_stop(struct rs_printer *p)

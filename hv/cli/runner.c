@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <rs-trace-escape.h>
 #include <rs-trace-live.h>
@@ -486,6 +487,32 @@ static void judge_trace(struct runner *runner)
 	}
 }
 
+static gboolean on_tick(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+/* Waits for who reads the consoles of guests that have ended, unless a signal comes. */
+static void drain_consoles(struct runner *runner)
+{
+	guint tick = g_timeout_add(OUTPUT_LOOK_MS, on_tick, NULL);
+	struct rs_source_stat stat;
+	uint64_t unread;
+
+	runner->draining = true;
+	for (;;) {
+		rs_session_stat(runner->session, &stat);
+		if (runner->signalled || !stat.target.console_waiting)
+			break;
+		g_main_context_iteration(NULL, TRUE);
+	}
+	g_source_remove(tick);
+	unread = stat.target.console_waiting + stat.target.console_lost;
+	if (unread)
+		rs_cli_fail(0, "%" PRIu64 " bytes of the guest's console could not be written",
+			    unread);
+}
+
 /* Prints what the rings still hold. Signals are heard meanwhile, as nobody may read the output. */
 static void drain(struct runner *runner)
 {
@@ -525,6 +552,7 @@ static void finish(struct runner *runner)
 	struct rs_printer_stats stats = {0};
 	struct rs_error err = {0};
 
+	g_clear_handle_id(&runner->patience, g_source_remove);
 	/* The session ended before on_settled() could tell it. */
 	if (runner->watches[ON_SETTLED] && !runner->code)
 		look_for_matches(runner, "");
@@ -533,6 +561,8 @@ static void finish(struct runner *runner)
 		fail(runner, rs_cli_fail_error(&err));
 	drain(runner);
 	rs_printer_finish(runner->printer, &stats);
+	if (rs_session_end(runner->session))
+		drain_consoles(runner);
 	if (stats.error)
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 					 g_strerror(stats.error)));

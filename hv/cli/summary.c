@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/summary.h"
 
-#include "cli/output.h"
+#include "cli/say.h"
 #include "cli/verb.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,6 +103,7 @@ char *rs_summary_json(const struct rs_source_stat *s, const struct rs_printer_st
 	rs_cli_add_number(b, "bad_hypercalls", s->bad_hypercalls);
 	rs_cli_add_number(b, "doorbells", s->target.doorbells);
 	rs_cli_add_number(b, "turned_away", s->turned_away);
+	rs_cli_add_number(b, "console_unread", s->target.console_waiting + s->target.console_lost);
 	json_builder_end_object(b);
 	json_builder_end_object(b);
 	root = json_builder_get_root(b);
@@ -122,6 +123,6 @@ void rs_summary_print(struct rs_session *session, const struct rs_printer_stats 
 	} else {
 		text = rs_summary_text(&stat, printed, rs_session_n_sources(session) > 1);
 		fflush(stdout);
-		rs_output_say(text);
+		rs_cli_say(text);
 	}
 }

@@ -48,7 +48,7 @@ void rs_qemu_free(struct rs_qemu *qemu)
 	}
 	rs_gdb_close(qemu->gdb, false, NULL);
 	rs_qmp_destroy(qemu->qmp);
-	rs_qemu_console_free(qemu->console);
+	rs_console_free(qemu->console);
 	if (qemu->ram)
 		munmap(qemu->ram, qemu->memory);
 	rs_qemu_process_clear(&qemu->process);
@@ -145,17 +145,16 @@ static int spawn_and_connect(struct rs_qemu *qemu, const struct rs_qemu_config *
 			     struct rs_error *err)
 {
 	struct rs_qemu_config copy = *config;
-	int console = -1, rc = 0;
+	int rc = 0;
 
-	if (rs_qemu_console_is_due(config->serial_fd)) {
-		rc = rs_qemu_console_create(config->serial_fd, &console, &qemu->console, err);
-		copy.serial_fd = console;
+	if (config->serial_fd >= 0 && !rs_qemu_process_may_have(config->serial_fd)) {
+		rc = rs_console_create(config->serial_fd, &qemu->console, err);
+		if (rc == 0)
+			copy.serial_fd = rs_console_guest_end(qemu->console);
 	}
 	if (rc == 0)
 		rc = rs_qemu_process_spawn(&copy, qemu->uuid, qemu->qmp_path, qemu->gdb_path,
 					   &qemu->process, err);
-	if (console >= 0)
-		close(console);
 	if (rc < 0)
 		return rc;
 	qemu->target.pid = qemu->process.pid;

@@ -7,11 +7,11 @@
 #define RS_HV_QEMU_PRIVATE_H
 
 #include "base/ticks.h"
-#include "qemu/console.h"
 #include "qemu/gdbstub.h"
 #include "qemu/patience.h"
 #include "qemu/process.h"
 #include "qemu/qmp.h"
+#include "target/console.h"
 
 /*
  * For one answer, while QEMU is at work (patience.h). Under load it has taken 100 ms. While a
@@ -45,15 +45,16 @@ struct rs_qemu {
 	bool stop_seen;   /* a STOP event came since this was cleared */
 	uint32_t resumes; /* RESUME events that we caused and that are still to come */
 	bool resumed_by_other;
-	bool ours;        /* we paused the VM, so we resume it */
-	bool left_paused; /* a session that died left the VM paused, or we did */
-	bool owes;        /* we left the VM paused, and "cont" could not be sent yet */
-	struct rs_qemu_console *console; /* NULL: QEMU writes it, or nobody */
-	int mark_fd;                     /* see rs_qemu_mark_pause() */
-	bool stray;                      /* a pause was given up, and may still stop the VM */
-	char *shutdown;                  /* the SHUTDOWN event's reason */
-	char *killed_why;                /* of stop() */
-	struct rs_moment begun;          /* the measurement of the clock's rate begins here */
+	bool ours;                  /* we paused the VM, so we resume it */
+	bool left_paused;           /* a session that died left the VM paused, or we did */
+	bool owes;                  /* we left the VM paused, and "cont" could not be sent yet */
+	struct rs_console *console; /* NULL: QEMU writes it, or nobody */
+	struct rs_target_end end;   /* while the console is written */
+	int mark_fd;                /* see rs_qemu_mark_pause() */
+	bool stray;                 /* a pause was given up, and may still stop the VM */
+	char *shutdown;             /* the SHUTDOWN event's reason */
+	char *killed_why;           /* of stop() */
+	struct rs_moment begun;     /* the measurement of the clock's rate begins here */
 };
 
 static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)

@@ -56,6 +56,22 @@ static bool is_socket(int fd)
 	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+bool rs_qemu_process_may_have(int fd)
+{
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
+	int again;
+
+	if (is_socket(fd)) /* which QEMU takes as it is */
+		return true;
+	if (isatty(fd))
+		return false;
+	again = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (again < 0)
+		return false;
+	close(again);
+	return true;
+}
+
 static void add_channels(GPtrArray *argv, const struct rs_qemu_config *config)
 {
 	arg(argv, "-chardev");

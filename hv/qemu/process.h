@@ -30,6 +30,12 @@ struct rs_qemu_process {
 	off_t stderr_seen;             /* size of stderr before the guest was started */
 };
 
+/*
+ * Whether QEMU may write its console to `fd` itself, which it opens anew. A terminal would obey the
+ * guest's escapes, and some files can be opened by their owner alone.
+ */
+bool rs_qemu_process_may_have(int fd);
+
 /* Starts QEMU, listening on both sockets. */
 int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 			  const char *qmp_path, const char *gdb_path, struct rs_qemu_process *out,

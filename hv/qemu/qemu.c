@@ -167,10 +167,18 @@ static void end_by_status(struct rs_qemu *qemu, struct rs_target_end *end)
 	}
 }
 
+static void tell_end(void *data)
+{
+	struct rs_qemu *qemu = data;
+
+	if (qemu->target.events.ended)
+		qemu->target.events.ended(qemu->target.events.data, &qemu->end);
+}
+
 static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 {
 	struct rs_qemu *qemu = data;
-	struct rs_target_end end = {0};
+	struct rs_target_end *end = &qemu->end;
 
 	rs_qemu_process_wait(&qemu->process, 0);
 	rs_qmp_drain(qemu->qmp); /* take its last events */
@@ -181,18 +189,16 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 		g_source_destroy(qemu->killer);
 
 	if (qemu->killed_why) {
-		end.reason = RS_END_KILLED;
-		g_strlcpy(end.text, qemu->killed_why, sizeof(end.text));
+		end->reason = RS_END_KILLED;
+		g_strlcpy(end->text, qemu->killed_why, sizeof(end->text));
 	} else if (qemu->shutdown) {
-		end_by_shutdown(qemu, &end);
+		end_by_shutdown(qemu, end);
 	} else {
-		end_by_status(qemu, &end);
+		end_by_status(qemu, end);
 	}
 	rs_qemu_remove_files(qemu);
 	close(fd);
-	rs_qemu_console_finish(qemu->console); /* the guest's last words come before its end */
-	if (qemu->target.events.ended)
-		qemu->target.events.ended(qemu->target.events.data, &end);
+	rs_console_finish(qemu->console, qemu->context, tell_end, qemu);
 	return G_SOURCE_REMOVE;
 }
 
@@ -462,6 +468,7 @@ static void q_stats(struct rs_target *target, struct rs_target_stats *out)
 	JsonArray *list;
 
 	*out = (struct rs_target_stats){0};
+	rs_console_stats(qemu->console, out);
 	if (qemu->ended || strcmp(qemu->kind, "qemu-kvm") != 0)
 		return;
 	arguments = json_object_new();

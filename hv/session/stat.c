@@ -108,6 +108,8 @@ static void add_stat(struct rs_source_stat *sum, const struct rs_source_stat *on
 	sum->target.exits += one->target.exits;
 	sum->target.kvm_exits += one->target.kvm_exits;
 	sum->target.doorbells += one->target.doorbells;
+	sum->target.console_waiting += one->target.console_waiting;
+	sum->target.console_lost += one->target.console_lost;
 	sum->written += one->written;
 	sum->dropped += one->dropped;
 	sum->overrun += one->overrun;

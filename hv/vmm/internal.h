@@ -56,7 +56,7 @@ struct rs_vmm {
 	struct rs_target target; /* first */
 	char *name;
 	GMainContext *context;
-	GSource *wake_source, *doorbell_source, *flush_source;
+	GSource *wake_source, *doorbell_source;
 	int wake_fd, doorbell_fd;
 
 	int vm_fd;
@@ -67,7 +67,7 @@ struct rs_vmm {
 	uint64_t regions_size;
 	struct rs_vmm_part *parts;
 	uint32_t n_parts;
-	struct rs_serial *serial;
+	struct rs_console *console; /* NULL: none */
 	struct rs_uart uart;
 	uint64_t clock_hz;
 	bool tsc_shared; /* the guests' TSC is ours */

@@ -2,11 +2,11 @@
 #define _GNU_SOURCE
 /*
  * One vCPU and its thread. `in_guest` is true only around KVM_RUN. So other work of the thread,
- * such as serial output or a hypercall that waits for the session, never delays a pause.
+ * such as console output or a hypercall that waits for the session, never delays a pause.
  */
 #include "vmm/internal.h"
 
-#include "target/serial.h"
+#include "target/console.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static void uart_write(struct rs_vcpu *vcpu, uint16_t reg, const uint8_t *bytes,
 		if (dlab)
 			rs_store(&uart->divisor[0], bytes[0]);
 		else
-			rs_serial_put(vcpu->vmm->serial, bytes, size, &vcpu->vmm->ending);
+			rs_console_put(vcpu->vmm->console, bytes, size, &vcpu->vmm->ending);
 		break;
 	case 1:
 		if (dlab)

@@ -3,7 +3,7 @@
 #include "vmm/internal.h"
 
 #include "base/ticks.h"
-#include "target/serial.h"
+#include "target/console.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 
 #define SLOT_RAM 0u
 #define SLOT_REGIONS 1u /* and following */
-#define FLUSH_MS 200u   /* an unfinished serial line is shown after this */
 
 static struct rs_vmm *vmm_of(struct rs_target *target)
 {
@@ -65,7 +64,7 @@ void rs_vmm_end(struct rs_vmm *vmm, enum rs_end_reason reason, int code, const c
 }
 
 /*
- * Only after `ending`. Kicks threads until they end, since one may hang in write(2) to a terminal.
+ * Only after `ending`. Kicks threads until they end, since one may wait for the console's reader.
  */
 static void join_threads(struct rs_vmm *vmm)
 {
@@ -101,6 +100,14 @@ static void drop_source(GSource **source)
 	}
 }
 
+static void tell_end(void *data)
+{
+	struct rs_vmm *vmm = data;
+
+	if (vmm->target.events.ended)
+		vmm->target.events.ended(vmm->target.events.data, &vmm->end);
+}
+
 static gboolean on_wake(gint fd, GIOCondition condition, gpointer data)
 {
 	struct rs_vmm *vmm = data;
@@ -110,14 +117,9 @@ static gboolean on_wake(gint fd, GIOCondition condition, gpointer data)
 		return G_SOURCE_CONTINUE;
 	rs_vmm_serve_call(vmm);
 	if (rs_load(&vmm->ending) && !vmm->ended_told) {
-		static const bool patient;
-
 		vmm->ended_told = true;
 		join_threads(vmm);
-		drop_source(&vmm->flush_source);
-		rs_serial_flush(vmm->serial, true, &patient);
-		if (vmm->target.events.ended)
-			vmm->target.events.ended(vmm->target.events.data, &vmm->end);
+		rs_console_finish(vmm->console, vmm->context, tell_end, vmm);
 	}
 	return G_SOURCE_CONTINUE;
 }
@@ -132,14 +134,6 @@ static gboolean on_doorbell(gint fd, GIOCondition condition, gpointer data)
 	rs_shared_add64(&vmm->doorbells, count);
 	if (vmm->target.events.doorbell)
 		vmm->target.events.doorbell(vmm->target.events.data);
-	return G_SOURCE_CONTINUE;
-}
-
-static gboolean on_flush(gpointer data)
-{
-	struct rs_vmm *vmm = data;
-
-	rs_serial_flush(vmm->serial, false, &vmm->ending);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -254,6 +248,7 @@ static void vmm_stats(struct rs_target *target, struct rs_target_stats *out)
 	struct rs_vmm *vmm = vmm_of(target);
 
 	*out = (struct rs_target_stats){.doorbells = rs_load(&vmm->doorbells)};
+	rs_console_stats(vmm->console, out);
 	for (uint32_t i = 0; i < target->vcpus; i++) {
 		out->exits += rs_load(&vmm->vcpu[i].exits);
 		out->kvm_exits += rs_kvm_exits(vmm->vcpu[i].stats_fd);
@@ -304,7 +299,6 @@ static void vmm_destroy(struct rs_target *target)
 		return;
 	rs_vmm_end(vmm, RS_END_KILLED, 0, "destroyed");
 	join_threads(vmm);
-	drop_source(&vmm->flush_source);
 	drop_source(&vmm->doorbell_source);
 	drop_source(&vmm->wake_source);
 	for (uint32_t i = 0; i < target->vcpus; i++)
@@ -320,7 +314,7 @@ static void vmm_destroy(struct rs_target *target)
 		close(vmm->wake_fd);
 	if (vmm->doorbell_fd >= 0)
 		close(vmm->doorbell_fd);
-	rs_serial_destroy(vmm->serial);
+	rs_console_free(vmm->console);
 	if (vmm->context)
 		g_main_context_unref(vmm->context);
 	pthread_cond_destroy(&vmm->go);
@@ -432,9 +426,6 @@ static int add_sources(struct rs_vmm *vmm, struct rs_error *err)
 	vmm->doorbell_source = g_unix_fd_source_new(vmm->doorbell_fd, G_IO_IN);
 	g_source_set_callback(vmm->doorbell_source, G_SOURCE_FUNC(on_doorbell), vmm, NULL);
 	g_source_attach(vmm->doorbell_source, vmm->context);
-	vmm->flush_source = g_timeout_source_new(FLUSH_MS);
-	g_source_set_callback(vmm->flush_source, on_flush, vmm, NULL);
-	g_source_attach(vmm->flush_source, vmm->context);
 	return 0;
 }
 
@@ -445,8 +436,8 @@ static int build(struct rs_vmm *vmm, const struct rs_vmm_config *c, int kvm, str
 
 	if (!ret)
 		ret = rs_vmm_load(vmm, c, &entry, err);
-	if (!ret)
-		ret = rs_serial_create(c->serial_path, c->serial_fd, &vmm->serial, err);
+	if (!ret && c->serial_fd >= 0)
+		ret = rs_console_create(c->serial_fd, &vmm->console, err);
 	if (!ret)
 		ret = add_sources(vmm, err);
 	if (ret)

@@ -13,8 +13,8 @@
  * All other ports and addresses read as ones. The guest's TSC is the host's if KVM supports it.
  *
  * Threads: as in target/target.h. The session's context is the thread-default context of the caller
- * of rs_vmm_create. A vCPU that waits for the session's answer, or for the serial output, counts as
- * paused.
+ * of rs_vmm_create. A vCPU that waits for the session's answer, or for the console's reader, counts
+ * as paused.
  */
 #ifndef RS_HV_VMM_H
 #define RS_HV_VMM_H
@@ -39,10 +39,7 @@ struct rs_vmm_config {
 	/* Memory of the trace regions, laid out (<ringside/directory.h>); -1: none. Borrowed. */
 	int regions_fd;
 
-	/* Where the serial output goes: to a file, which is made or emptied, or to a borrowed
-	 * descriptor. NULL and -1: nowhere. Output to a terminal is escaped. */
-	const char *serial_path;
-	int serial_fd;
+	int serial_fd; /* where the serial console goes, borrowed; -1: nowhere */
 };
 
 /* 0 if /dev/kvm can be used here. Otherwise the error that rs_vmm_create would return. */

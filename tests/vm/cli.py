@@ -352,6 +352,62 @@ def check_unread(*options):
         os.close(mine)
 
 
+def full(pair):
+    """What takes no more bytes. A terminal finds more room by and by."""
+    mine, theirs = pair()
+    os.set_blocking(theirs, False)
+    room = True
+    while room:
+        room = False
+        try:
+            while os.write(theirs, b'.' * 1024):
+                room = True
+        except BlockingIOError:
+            time.sleep(0.1)
+    os.set_blocking(theirs, True)
+    return mine, theirs
+
+
+def check_unread_console(pair, append):
+    """Nobody reads the guest's console, which stands in an unfinished line, or at its end."""
+    mine, theirs = full(pair)
+    p = subprocess.Popen([RINGSIDE, 'run', '--json', *guest_args('--name', 'c', '-e', ALL, '--append',
+                                                                 append)],
+                         stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    p.stdout.readline()  # it runs
+    wait_for('its end', lambda: append == 'prompt' or rs.json('stat', 'c')['state'] == 'ended')
+    time.sleep(0.5)
+    for verb in ('list', 'stat'):
+        check(rs(verb, 'c').code == 0, f'{append}: {verb} is answered')
+    p.send_signal(signal.SIGTERM)
+    check(p.communicate(timeout=PATIENCE) and p.returncode == 0, f'{append}: a signal ends it')
+    os.close(mine)
+
+
+def check_late_console():
+    """Whoever reads the console late gets all of it, and the end after it."""
+    mine, theirs = full(small_pipe)
+    p = subprocess.Popen([RINGSIDE, 'run', *guest_args('--append', 'prompt rounds=1')],
+                         stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    time.sleep(2)
+    check(p.poll() is None, 'it waits for the reader of the console')
+    with open(mine, 'rb') as out:
+        said = out.read()
+    check(p.wait(PATIENCE) == 0 and re.search(rb'demo> demo: 1 rounds.*\ndemo: ok\n', said),
+          f'who gets all of it: {said[-400:]}')
+
+
+def test_console():
+    for pair in (small_pipe, pty.openpty):
+        for append in ('prompt', 'prompt rounds=1'):
+            if KIND == 'kvm' or pair == pty.openpty or append == 'prompt':
+                check_unread_console(pair, append)
+    if KIND == 'kvm':  # QEMU writes to a pipe itself, and leaves its last words unwritten
+        check_late_console()
+
+
 def test_signals():
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         g = Running('s', '-e', ALL)
@@ -478,7 +534,7 @@ def test_attach():
 def main():
     need(KIND)
     tests = [test_run, test_filter, test_providers, test_control, test_signals, test_modes]
-    tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_ends]
+    tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_ends, test_console]
     if KIND == 'tcg':
         tests.append(test_attach)
     run_tests(tests, sys.argv[4:])

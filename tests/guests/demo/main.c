@@ -34,7 +34,10 @@ bool rs_on_fault(struct rs_frame *frame)
 
 void rs_early(void)
 {
-	rs_printf("demo: Ringside's demo guest, command line \"%s\"\n", rs_boot_cmdline());
+	if (rs_option("prompt", NULL, 0))
+		rs_printf("demo> ");
+	else
+		rs_printf("demo: Ringside's demo guest, command line \"%s\"\n", rs_boot_cmdline());
 	sched_init();
 }
 

@@ -400,6 +400,8 @@ void main(const struct start_info *info)
 		    "c\xff \xc3\xa9\r\nlast");
 		exit_with(0);
 	}
+	while (is_test("talk"))
+		put("and so on, ");
 	if (is_test("bad"))
 		exit_with(bad_requests());
 	if (is_test("read-only"))

@@ -21,6 +21,8 @@ static struct rs_source_stat *sample(void)
 	stat->bad_hypercalls = 1;
 	stat->target.doorbells = 6;
 	stat->turned_away = 1;
+	stat->target.console_waiting = 30;
+	stat->target.console_lost = 3;
 	return stat;
 }
 
@@ -129,6 +131,7 @@ static void test_json(void)
 		{"bad_hypercalls", 1},
 		{"doorbells", 6},
 		{"turned_away", 1},
+		{"console_unread", 33},
 	};
 	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 95, .lost = 5, .bad_records = 1};

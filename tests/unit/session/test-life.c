@@ -47,7 +47,11 @@ static int no_resume(struct rs_target *target, struct rs_error *err)
 
 static void counters(struct rs_target *target, struct rs_target_stats *out)
 {
-	*out = (struct rs_target_stats){.exits = 11, .kvm_exits = 13, .doorbells = 17};
+	*out = (struct rs_target_stats){.exits = 11,
+					.kvm_exits = 13,
+					.doorbells = 17,
+					.console_waiting = 19,
+					.console_lost = 23};
 }
 
 static void on_failed(void *data, const struct rs_error *err)
@@ -420,6 +424,8 @@ static void test_stat(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(sum.target.exits, ==, 33);
 	g_assert_cmpuint(sum.target.kvm_exits, ==, 39);
 	g_assert_cmpuint(sum.target.doorbells, ==, 51);
+	g_assert_cmpuint(sum.target.console_waiting, ==, 57);
+	g_assert_cmpuint(sum.target.console_lost, ==, 69);
 	g_assert_true(sum.self_patch);
 	g_assert_cmpint(sum.state, ==, RS_SESSION_RUNNING);
 	/* One that does not patch itself: its own figures count nothing. */
