@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "machine/rescue.h"
 
+#include "base/socket.h"
 #include "hosted/hosted.h"
 #include "qemu/qemu.h"
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define PATIENCE_US (10 * G_USEC_PER_SEC)
@@ -89,17 +88,9 @@ int rs_machine_end_guest(const char *run_dir, const char *name, struct rs_error 
 
 bool rs_machine_guest_lives(const char *qmp)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	bool alive;
-	int fd;
+	int fd = rs_socket_connect(qmp, NULL);
 
-	if (g_strlcpy(address.sun_path, qmp, sizeof(address.sun_path)) >= sizeof(address.sun_path))
-		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return false;
-	/* EAGAIN: it listens, and somebody else is being served. */
-	alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
-	close(fd);
-	return alive;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || fd == -ETIMEDOUT; /* it listens, and somebody else is being served */
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "qemu/gdbstub.h"
+
+#include "base/socket.h"
 #include "qemu/patience.h"
 
 #include <errno.h>
@@ -8,7 +10,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define WRITE_MAX 1024u /* bytes of one `M` */
@@ -150,34 +151,17 @@ static int expect_ok(struct rs_gdb *gdb, const char *what, struct rs_error *err)
 	return rs_error_set(err, EPROTO, "QEMU's gdb stub refused %s", what);
 }
 
-static int open_socket(const char *path, struct rs_error *err)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd;
-
-	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >= sizeof(address.sun_path))
-		return rs_error_set(err, ENAMETOOLONG, "socket path is too long: %s", path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return rs_error_set(err, errno, "cannot make a socket: %s", g_strerror(errno));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		int code = errno == EAGAIN ? ETIMEDOUT : errno; /* it does not accept */
-		close(fd);
-		return rs_error_set(err, code, "cannot reach QEMU's gdb stub at %s: %s", path,
-				    g_strerror(code));
-	}
-	return fd;
-}
-
 int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **out,
 		   struct rs_error *err)
 {
-	int fd = open_socket(path, err);
+	int fd = rs_socket_connect(path, err);
 	struct rs_gdb *gdb;
 	int rc;
 
-	if (fd < 0)
+	if (fd < 0) {
+		rs_error_prefix(err, "QEMU's gdb stub");
 		return fd;
+	}
 	gdb = g_new0(struct rs_gdb, 1);
 	gdb->fd = fd;
 	gdb->pid = pid;

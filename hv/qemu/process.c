@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "qemu/process.h"
 
+#include "base/socket.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,10 +11,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,25 +141,6 @@ static GPtrArray *command_line(const struct rs_qemu_config *config, const char *
 	return argv;
 }
 
-static int listen_at(const char *path, struct rs_error *err)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd;
-
-	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >= sizeof(address.sun_path))
-		return rs_error_set(err, ENAMETOOLONG, "socket path is too long: %s", path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return rs_error_set(err, errno, "cannot make a socket: %s", g_strerror(errno));
-	unlink(path);
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 1) < 0) {
-		int code = errno;
-		close(fd);
-		return rs_error_set(err, code, "cannot listen at %s: %s", path, g_strerror(code));
-	}
-	return fd;
-}
-
 static int memory_file(const char *name, uint64_t size, struct rs_error *err)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
@@ -217,7 +198,8 @@ int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 	if ((rc = ram = memory_file("guest RAM", config->memory, err)) < 0 ||
 	    (rc = said = memory_file("qemu stderr", 0, err)) < 0 ||
 	    (rc = log = memory_file("qemu log", 0, err)) < 0 ||
-	    (rc = qmp = listen_at(qmp_path, err)) < 0 || (rc = gdb = listen_at(gdb_path, err)) < 0)
+	    (rc = qmp = rs_socket_listen(qmp_path, err)) < 0 ||
+	    (rc = gdb = rs_socket_listen(gdb_path, err)) < 0)
 		goto out;
 	rc = spawn(config, uuid, (const int[]){ram, config->region_fd, qmp, gdb, log, serial}, said,
 		   &pid, err);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "qemu/qmp.h"
+
+#include "base/socket.h"
 #include "qemu/patience.h"
 
 #include <errno.h>
-#include <gio/gunixsocketaddress.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * Lines that are no JSON, of one peer. QEMU never says such a line. json-glib 1.6 does not free all
@@ -336,18 +338,18 @@ int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err)
 static int open_socket(struct rs_qmp *qmp, const char *path, struct rs_error *err)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GSocketAddress) address = g_unix_socket_address_new(path);
+	int fd = rs_socket_connect(path, err);
 
-	qmp->socket = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM,
-				   G_SOCKET_PROTOCOL_DEFAULT, &error);
-	if (!qmp->socket)
-		return rs_error_set(err, EIO, "cannot make a socket: %s", error->message);
-	g_socket_set_blocking(qmp->socket, FALSE);
-	if (!g_socket_connect(qmp->socket, address, NULL, &error)) {
-		int code = g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND) ? ENOENT
-										    : ECONNREFUSED;
-		return rs_error_set(err, code, "cannot reach QEMU at %s: %s", path, error->message);
+	if (fd < 0) {
+		rs_error_prefix(err, "QEMU");
+		return fd;
 	}
+	qmp->socket = g_socket_new_from_fd(fd, &error);
+	if (!qmp->socket) {
+		close(fd);
+		return rs_error_set(err, EIO, "cannot use a socket: %s", error->message);
+	}
+	g_socket_set_blocking(qmp->socket, FALSE);
 	return 0;
 }
 
