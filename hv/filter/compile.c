@@ -257,37 +257,13 @@ static int compile(const struct rs_filter_ast *ast, const RsTraceEvent *event, b
 	return ret;
 }
 
-/* At least one event must have each name. Otherwise the name is a typing mistake. */
-static int check_names(const struct rs_filter_ast *ast, const RsTraceEvent *const *events,
-		       size_t count, struct rs_filter_error *err)
-{
-	for (unsigned int i = 0; i < ast->nodes->len; i++) {
-		const struct rs_filter_node *node = rs_filter_node(ast, i);
-		g_autofree char *name = NULL;
-		const char *nearest;
-		bool known = false;
+/* ---- for one event after the other ---- */
 
-		if (node->kind != RS_FILTER_TERM)
-			continue;
-		for (size_t e = 0; e < count && !known; e++) {
-			struct rs_filter_predicate p = {0};
-
-			/* the compiler reports any other mistake in the term */
-			known = rs_filter_resolve(ast, node, events[e], false, &p, NULL) ||
-				p.verdict != RS_PRED_UNKNOWN;
-			rs_filter_predicate_clear(&p);
-		}
-		if (known)
-			continue;
-		name = g_strndup(ast->text + node->field.at, node->field.length);
-		nearest = rs_filter_nearest(events, count, name);
-		return rs_filter_error_set(err, ENOENT, node->field.at, node->field.length,
-					   "none of the %zu events has a field '%s'%s%s%s", count,
-					   name, nearest ? "; did you mean '" : "",
-					   nearest ? nearest : "", nearest ? "'?" : "");
-	}
-	return 0;
-}
+struct rs_filter_series {
+	char *expression;
+	struct rs_filter_ast ast;
+	unsigned int named; /* nodes whose names have been looked for */
+};
 
 /* Puts the event's name into the message, if there are several events. */
 static void name_event(const RsTraceEvent *event, struct rs_filter_error *err)
@@ -301,47 +277,111 @@ static void name_event(const RsTraceEvent *event, struct rs_filter_error *err)
 			    event->name, was.message);
 }
 
+int rs_filter_series_new(const char *expression, struct rs_filter_series **out,
+			 struct rs_filter_error *err)
+{
+	struct rs_filter_series *series = g_new0(struct rs_filter_series, 1);
+	int ret;
+
+	series->expression = g_strdup(expression);
+	ret = rs_filter_parse(series->expression, &series->ast, err);
+	if (ret) {
+		g_free(series->expression);
+		g_free(series);
+		return ret;
+	}
+	*out = series;
+	return 0;
+}
+
+void rs_filter_series_free(struct rs_filter_series *series)
+{
+	if (!series)
+		return;
+	rs_filter_ast_clear(&series->ast);
+	g_free(series->expression);
+	g_free(series);
+}
+
+int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *event, bool alone,
+			 GByteArray **program, struct rs_filter_error *err)
+{
+	int ret;
+
+	*program = NULL;
+	ret = compile(&series->ast, event, alone, program, err);
+	if (ret && !alone)
+		name_event(event, err);
+	return ret;
+}
+
+int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *const *events,
+			   size_t count, size_t *looks, struct rs_filter_error *err)
+{
+	const struct rs_filter_ast *ast = &series->ast;
+	const struct rs_filter_node *node;
+	g_autofree char *name = NULL;
+	const char *nearest;
+
+	*looks = 0;
+	while (series->named < ast->nodes->len &&
+	       rs_filter_node(ast, series->named)->kind != RS_FILTER_TERM)
+		series->named++;
+	if (count < 2 || series->named == ast->nodes->len)
+		return 0;
+	node = rs_filter_node(ast, series->named++);
+	for (size_t e = 0; e < count; e++) {
+		struct rs_filter_predicate p = {0};
+		/* the compiler reports any other mistake in the term */
+		bool known = rs_filter_resolve(ast, node, events[e], false, &p, NULL) ||
+			     p.verdict != RS_PRED_UNKNOWN;
+
+		++*looks;
+		rs_filter_predicate_clear(&p);
+		if (known)
+			return 1;
+	}
+	name = g_strndup(ast->text + node->field.at, node->field.length);
+	nearest = rs_filter_nearest(events, count, name);
+	return rs_filter_error_set(err, ENOENT, node->field.at, node->field.length,
+				   "none of the %zu events has a field '%s'%s%s%s", count, name,
+				   nearest ? "; did you mean '" : "", nearest ? nearest : "",
+				   nearest ? "'?" : "");
+}
+
 int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const char *expression,
 		      GByteArray **programs, struct rs_filter_error *err)
 {
-	g_autoptr(GPtrArray) done = g_ptr_array_new();
-	struct rs_filter_ast ast;
-	int ret = rs_filter_parse(expression, &ast, err);
+	g_autofree GByteArray **made = g_new0(GByteArray *, count + 1);
+	struct rs_filter_series *series = NULL;
+	int ret = rs_filter_series_new(expression, &series, err);
+	size_t looks;
 
-	if (ret)
-		return ret;
-	ret = count > 1 ? check_names(&ast, events, count, err) : 0;
-	for (size_t e = 0; e < count && !ret; e++) {
-		GByteArray *program = NULL;
-
-		ret = compile(&ast, events[e], count == 1, &program, err);
-		if (!ret)
-			g_ptr_array_add(done, program);
-		else if (count > 1)
-			name_event(events[e], err);
+	if (!ret) {
+		do
+			ret = rs_filter_series_names(series, events, count, &looks, err);
+		while (ret == 1);
 	}
-	for (guint i = 0; i < done->len; i++) {
+	for (size_t e = 0; e < count && !ret; e++)
+		ret = rs_filter_series_add(series, events[e], count == 1, &made[e], err);
+	for (size_t e = 0; e < count; e++) {
 		if (!ret)
-			programs[i] = done->pdata[i];
-		else if (done->pdata[i])
-			g_byte_array_unref(done->pdata[i]);
+			programs[e] = made[e];
+		else
+			g_clear_pointer(&made[e], g_byte_array_unref);
 	}
-	rs_filter_ast_clear(&ast);
+	rs_filter_series_free(series);
 	return ret;
 }
 
 int rs_filter_compile_more(const RsTraceEvent *event, const char *expression, GByteArray **program,
 			   struct rs_filter_error *err)
 {
-	struct rs_filter_ast ast;
-	int ret = rs_filter_parse(expression, &ast, err);
+	struct rs_filter_series *series = NULL;
+	int ret = rs_filter_series_new(expression, &series, err);
 
-	if (ret)
-		return ret;
-	*program = NULL;
-	ret = compile(&ast, event, false, program, err);
-	if (ret)
-		name_event(event, err);
-	rs_filter_ast_clear(&ast);
+	if (!ret)
+		ret = rs_filter_series_add(series, event, false, program, err);
+	rs_filter_series_free(series);
 	return ret;
 }

@@ -50,6 +50,30 @@ int rs_filter_compile_more(const RsTraceEvent *event, const char *expression, GB
 			   struct rs_filter_error *err);
 
 /*
+ * rs_filter_compile() in steps, for so many events that somebody else must be served in between. A
+ * series is an expression that is compiled for one event after the other.
+ */
+struct rs_filter_series;
+
+/* Parses it: 0 or -errno. */
+int rs_filter_series_new(const char *expression, struct rs_filter_series **out,
+			 struct rs_filter_error *err);
+void rs_filter_series_free(struct rs_filter_series *series); /* accepts NULL */
+/*
+ * Before all else, and again while it returns 1: looks for the field of one more term in the events
+ * for which the expression will be compiled. *looks: events looked at. -ENOENT: none has it, and
+ * there are several.
+ */
+int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *const *events,
+			   size_t count, size_t *looks, struct rs_filter_error *err);
+/*
+ * Compiles it for the next event, or for the only one if `alone`. *program is as programs[i] of
+ * rs_filter_compile(), NULL on failure.
+ */
+int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *event, bool alone,
+			 GByteArray **program, struct rs_filter_error *err);
+
+/*
  * Joins `count` (>= 1) programs, all compiled for `event`, into one that accepts an entry if any of
  * them does. On success *joined is a new verified array, which the caller unrefs. Equal programs
  * count once. -E2BIG: together they exceed RS_FILTER_MAX_INSNS or RS_FILTER_MAX_SIZE; -EINVAL: one

@@ -36,12 +36,16 @@ static const struct {
 	{"common_pid", RS_SRC_PID}, {"common_tgid", RS_SRC_TGID},
 };
 
+/* Comparing costs time, and a guest may describe very many fields. */
+#define MAX_COMPARED 1000u
+
 const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, const char *name)
 {
 	struct rs_nearest nearest = rs_nearest_to(name);
+	unsigned int left = MAX_COMPARED;
 
 	for (size_t e = 0; e < count; e++) {
-		for (guint i = 0; i < events[e]->n_fields; i++)
+		for (guint i = 0; i < events[e]->n_fields && left; i++, left--)
 			rs_nearest_offer(&nearest, events[e]->fields[i].name);
 	}
 	for (unsigned int i = 0; i < SUGGESTED; i++)

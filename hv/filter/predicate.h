@@ -36,7 +36,10 @@ struct rs_filter_predicate {
 int rs_filter_resolve(const struct rs_filter_ast *ast, const struct rs_filter_node *term,
 		      const RsTraceEvent *event, bool strict, struct rs_filter_predicate *out,
 		      struct rs_filter_error *err);
-/* The name most like `name`, among the fields of the events and the common names. NULL: none. */
+/*
+ * The name most like `name`, among the first 1,000 fields of the events and the common names. NULL:
+ * none.
+ */
 const char *rs_filter_nearest(const RsTraceEvent *const *events, size_t count, const char *name);
 void rs_filter_predicate_clear(struct rs_filter_predicate *predicate);
 

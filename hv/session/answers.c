@@ -12,6 +12,7 @@ enum wait_for {
 	CHANGE,  /* of the generation */
 	LOOK,    /* at all that it has described */
 	PATCHED, /* until sites are patched as it asked */
+	ASKING,  /* until what it asks for is worked out */
 };
 
 struct wait {
@@ -19,12 +20,15 @@ struct wait {
 	struct rs_ticket ticket;
 	uint32_t number; /* LOOK: RS_HCALL_*, and the slot that it is about */
 	uint64_t slot;
-	uint64_t value; /* PATCHED: of the answer */
+	uint64_t value;           /* PATCHED: of the answer */
+	struct rs_asking *asking; /* ASKING: owned */
 };
 
 struct rs_requests {
 	struct rs_slots *slots;
 	struct wait *waits; /* by slot */
+	uint32_t askings;   /* of them that are ASKING */
+	uint32_t next;      /* the slot behind the one whose asking was done last */
 	uint64_t taken,
 		bad; /* requests from ports and mailboxes; those of them that were refused */
 };
@@ -90,8 +94,7 @@ bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request
 							      .ticket = *ticket,
 							      .number = request->number,
 							      .slot = request->args[0]};
-	if (source->session->timer)
-		g_source_set_ready_time(source->session->timer, 0);
+	rs_session_hurry(source->session);
 	return false;
 }
 
@@ -115,6 +118,74 @@ int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
 	if (!ret)
 		rs_source_nudge(source, NULL);
 	return ret;
+}
+
+static void clear_wait(struct rs_requests *requests, uint32_t slot)
+{
+	struct wait *wait = &requests->waits[slot];
+
+	requests->askings -= wait->what == ASKING;
+	rs_asking_free(wait->asking);
+	*wait = (struct wait){0};
+}
+
+void rs_source_wait_asking(struct rs_source *source, const struct rs_ticket *ticket,
+			   struct rs_asking *asking)
+{
+	struct rs_requests *requests = source->requests;
+
+	requests->waits[ticket->slot] =
+		(struct wait){.what = ASKING, .ticket = *ticket, .asking = asking};
+	requests->askings++;
+	rs_session_hurry(source->session);
+}
+
+bool rs_source_asks(const struct rs_source *source)
+{
+	return source->requests->askings;
+}
+
+/* True: it is done, and answered. */
+static bool ask_on(struct rs_source *source, uint32_t slot)
+{
+	struct wait *wait = &source->requests->waits[slot];
+	const struct rs_ticket ticket = wait->ticket;
+	struct rs_hcall_response response = {0};
+
+	if (!rs_source_ask(source, wait->asking, &response))
+		return false;
+	clear_wait(source->requests, slot);
+	if (rs_source_wait_patched(source, &ticket, &response))
+		rs_source_answer(source, &ticket, &response);
+	return true;
+}
+
+/* One after the other, so that those who ask are done as early as can be. */
+void rs_source_ask_on(struct rs_source *source)
+{
+	struct rs_requests *requests = source->requests;
+	const uint32_t count = rs_slots_count(requests->slots);
+
+	for (uint32_t i = 0; i < count && requests->askings; i++) {
+		if (rs_session_turn_over(source->session))
+			return;
+		if (requests->next >= count)
+			requests->next = 0;
+		if (requests->waits[requests->next].what == ASKING &&
+		    !ask_on(source, requests->next))
+			return;
+		requests->next++;
+	}
+}
+
+void rs_source_forget_askings(struct rs_source *source)
+{
+	struct rs_requests *requests = source->requests;
+
+	for (uint32_t i = 0; i < rs_slots_count(requests->slots); i++) {
+		if (requests->waits[i].what == ASKING)
+			clear_wait(requests, i);
+	}
 }
 
 /* The guest may not wait any more, which does not matter. */
@@ -152,8 +223,8 @@ void rs_source_looked(struct rs_source *source)
 
 void rs_source_refuse_requests(struct rs_source *source)
 {
-	memset(source->requests->waits, 0,
-	       rs_slots_count(source->requests->slots) * sizeof(*source->requests->waits));
+	for (uint32_t i = 0; i < rs_slots_count(source->requests->slots); i++)
+		clear_wait(source->requests, i);
 	if (rs_slots_refuse_all(source->requests->slots, "the session has ended"))
 		rs_source_nudge(source, NULL);
 }
@@ -180,6 +251,9 @@ static bool take_request(struct rs_source *source, uint32_t slot, struct rs_targ
 		requests->bad++;
 		return false;
 	}
+	/* Nobody waits for the former answer, so do not work for it. */
+	if (requests->waits[slot].what == ASKING)
+		clear_wait(requests, slot);
 	ends = rs_request_ends(&request, end);
 	if (!ends)
 		now = rs_source_serve(source, &request, &ticket, &response);
@@ -237,6 +311,8 @@ void rs_requests_destroy(struct rs_requests *requests)
 {
 	if (!requests)
 		return;
+	for (uint32_t i = 0; i < rs_slots_count(requests->slots); i++)
+		clear_wait(requests, i);
 	rs_slots_destroy(requests->slots);
 	g_free(requests->waits);
 	g_free(requests);

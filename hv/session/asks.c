@@ -189,19 +189,31 @@ static int match(struct rs_session *session, const struct asker *asker, const ch
 
 /* ---- as asked ---- */
 
+struct rs_asking {
+	struct rs_session *session;
+	struct asker asker;
+	struct rs_ask ask; /* of the two texts below */
+	char *glob, *expression;
+	GArray *refs;               /* the events that match; NULL: not yet looked for */
+	uint32_t described;         /* as the source counted it then, if it is one alone */
+	struct rs_filters *filters; /* of `expression`, for the events; NULL: none */
+};
+
 /* Changes the wishes in the plans. Nothing is in force yet. */
-static int change_wishes(const struct asker *asker, const struct rs_ask *ask, GArray *plans,
-			 struct rs_error *err)
+static void change_wishes(const struct rs_asking *asking, GArray *plans)
 {
-	if (ask->kind == RS_RULE_FILTER)
-		return rs_plans_filter(plans, asker, ask->expression, err);
+	const struct asker *asker = &asking->asker;
+
+	if (asking->ask.kind == RS_RULE_FILTER) {
+		rs_plans_filter(plans, asker, asking->filters);
+		return;
+	}
 	for (guint i = 0; i < plans->len; i++) {
 		struct plan *plan = rs_plan(plans, i);
 
 		rs_wishes_set_wanted(&plan->wishes, rs_asker_owner(asker, plan->ref.source),
-				     ask->kind == RS_RULE_ENABLE);
+				     asking->ask.kind == RS_RULE_ENABLE);
 	}
-	return 0;
 }
 
 /* Tells of events that other owners keep as they are, and of those that the filter does not fit. */
@@ -227,72 +239,128 @@ static void note_others(const struct asker *asker, const struct rs_ask *ask, con
 	}
 }
 
-static int carry_out(const struct asker *asker, const struct rs_ask *ask, const GArray *refs,
-		     struct rs_session_result *result, struct rs_error *err)
+static int carry_out(const struct rs_asking *asking, struct rs_session_result *result,
+		     struct rs_error *err)
 {
-	g_autoptr(GArray) plans = rs_plans_new(refs);
-	int ret = plans->len ? change_wishes(asker, ask, plans, err) : 0;
+	g_autoptr(GArray) plans = rs_plans_new(asking->refs);
+	int ret;
 
+	change_wishes(asking, plans);
 	for (guint i = 0; i < plans->len; i++) {
 		struct plan *plan = rs_plan(plans, i);
 		const struct rs_source *source = plan->ref.source;
 
-		plan->by_guest = rs_asker_owner(asker, source) == source->guest;
+		plan->by_guest = rs_asker_owner(&asking->asker, source) == source->guest;
 	}
 	/* An owner can always let go of an event, even if the others' filters are too large. */
+	ret = rs_plans_carry_out(plans, asking->ask.kind == RS_RULE_DISABLE, result, err);
 	if (!ret)
-		ret = rs_plans_carry_out(plans, ask->kind == RS_RULE_DISABLE, result, err);
-	if (!ret)
-		note_others(asker, ask, plans, result);
+		note_others(&asking->asker, &asking->ask, plans, result);
 	return ret;
 }
 
-/* `ask` has been checked. */
-static int do_ask(struct rs_session *session, const struct asker *asker, const struct rs_ask *ask,
-		  struct rs_session_result *result, struct rs_error *err)
+static void forget_events(struct rs_asking *asking)
 {
-	g_autoptr(GArray) refs = NULL;
-	int ret = match(session, asker, ask->glob, &refs, err);
-
-	if (!ret)
-		ret = check_room(session, asker, ask, err);
-	if (!ret)
-		ret = carry_out(asker, ask, refs, result, err);
-	if (ret)
-		return ret;
-	add_rule(session, asker, ask, refs->len > 0);
-	result->pending = !refs->len;
-	result->later = session->unsettled;
-	rs_session_say_changed(session);
-	return 0;
+	g_clear_pointer(&asking->filters, rs_filters_free);
+	g_clear_pointer(&asking->refs, g_array_unref);
 }
 
-int rs_asker_ask(struct rs_session *session, const struct asker *asker, const struct rs_ask *ask,
-		 struct rs_session_result *result, struct rs_error *err)
+/* The events must be those that were found, since their descriptors are used. */
+static bool is_stale(const struct rs_asking *asking)
 {
-	g_autofree char *expression =
-		ask->expression ? g_strstrip(g_strdup(ask->expression)) : NULL;
-	const struct rs_ask checked = {ask->kind, ask->glob,
-				       expression && *expression ? expression : NULL};
-	struct rs_session_result unused = {0};
+	const struct rs_source *source = asking->asker.source;
+
+	return source && source->described != asking->described;
+}
+
+static int begin(struct rs_asking *asking, struct rs_error *err)
+{
+	struct rs_session *session = asking->session;
 	struct rs_filter_error why = {0};
 	int ret;
 
-	if (checked.expression && rs_filter_check(checked.expression, &why))
-		return rs_filter_failed(checked.expression, &why, err);
-	ret = do_ask(session, asker, &checked, result ? result : &unused, err);
-	rs_session_result_clear(&unused);
+	if (asking->expression && rs_filter_check(asking->expression, &why))
+		return rs_filter_failed(asking->expression, &why, err);
+	ret = match(session, &asking->asker, asking->glob, &asking->refs, err);
+	if (!ret)
+		ret = check_room(session, &asking->asker, &asking->ask, err);
+	if (!ret && asking->expression)
+		ret = rs_filters_new(asking->expression, &asking->asker, asking->refs,
+				     &asking->filters, err);
+	if (asking->asker.source)
+		asking->described = asking->asker.source->described;
 	return ret;
+}
+
+static int finish(const struct rs_asking *asking, struct rs_session_result *result,
+		  struct rs_error *err)
+{
+	int ret = carry_out(asking, result, err);
+
+	if (ret)
+		return ret;
+	add_rule(asking->session, &asking->asker, &asking->ask, asking->refs->len > 0);
+	result->pending = !asking->refs->len;
+	result->later = asking->session->unsettled;
+	rs_session_say_changed(asking->session);
+	return 0;
+}
+
+struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *asker,
+				const struct rs_ask *ask)
+{
+	struct rs_asking *asking = g_new0(struct rs_asking, 1);
+
+	asking->session = session;
+	asking->asker = *asker;
+	asking->glob = g_strdup(ask->glob);
+	asking->expression = ask->expression ? g_strstrip(g_strdup(ask->expression)) : NULL;
+	if (asking->expression && !*asking->expression)
+		g_clear_pointer(&asking->expression, g_free);
+	asking->ask = (struct rs_ask){ask->kind, asking->glob, asking->expression};
+	return asking;
+}
+
+void rs_asking_free(struct rs_asking *asking)
+{
+	if (!asking)
+		return;
+	forget_events(asking);
+	g_free(asking->glob);
+	g_free(asking->expression);
+	g_free(asking);
+}
+
+int rs_asking_go_on(struct rs_asking *asking, bool in_turn, struct rs_session_result *result,
+		    struct rs_error *err)
+{
+	int ret = 0;
+
+	if (is_stale(asking))
+		forget_events(asking);
+	if (!asking->refs)
+		ret = begin(asking, err);
+	if (!ret && asking->filters)
+		ret = rs_filters_compile(asking->filters, in_turn, err);
+	return ret ? ret : finish(asking, result, err);
 }
 
 static int ask_for(struct rs_session *session, const char *owner, const struct rs_ask *ask,
 		   struct rs_session_result *result, struct rs_error *err)
 {
+	struct rs_session_result unused = {0};
+	struct rs_asking *asking;
 	struct asker asker;
 	int ret = asker_init(&asker, session, owner, err);
 
+	if (ret)
+		return ret;
 	rs_session_begin_turn(session);
-	return ret ? ret : rs_asker_ask(session, &asker, ask, result, err);
+	asking = rs_asking_new(session, &asker, ask);
+	ret = rs_asking_go_on(asking, false, result ? result : &unused, err);
+	rs_asking_free(asking);
+	rs_session_result_clear(&unused);
+	return ret;
 }
 
 int rs_session_enable(struct rs_session *session, const char *owner, const char *glob,

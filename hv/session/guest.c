@@ -9,6 +9,8 @@
 /* The text of the earlier boot is gone, with all patches in it. */
 static void forget_boot(struct rs_source *source)
 {
+	rs_source_forget_askings(source);
+	source->described++;
 	rs_source_forget_events(source);
 	rs_source_sites_reset(source);
 	rs_trace_table_forget(source->table);
@@ -85,6 +87,7 @@ void rs_source_provider_left(struct rs_source *source, uint32_t slot)
 	rs_source_provider_gone(source, slot);
 	rs_source_sites_remove(source, slot);
 	source->providers[slot].state = RS_PROVIDER_DEAD;
+	source->described++;
 }
 
 static void provider_came(struct rs_source *source, uint32_t slot)
@@ -174,6 +177,7 @@ void rs_source_refresh(struct rs_source *source)
 	read = source->reading && rs_source_sites_read_on(source);
 	changed = read_providers(source) || read;
 	source->unfinished |= source->reading != 0;
+	source->described += changed;
 	if (changed) /* the schema makes its lists anew */
 		rs_session_work(source->session, rs_trace_schema_n_events(source->schema) * 64ull);
 	/* Before any event is on, so that printers get the source's first record. */

@@ -29,35 +29,51 @@ static void answer_error(struct rs_hcall_response *response, int ret, const stru
 	rs_response_set(response, result, err->message);
 }
 
-static void ask(struct rs_source *source, const struct rs_ask *ask,
-		struct rs_hcall_response *response)
+bool rs_source_ask(struct rs_source *source, struct rs_asking *asking,
+		   struct rs_hcall_response *response)
 {
-	const struct asker guest = {.owner = source->guest, .source = source};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
-	int ret = rs_asker_ask(source->session, &guest, ask, &result, &err);
+	int ret = rs_asking_go_on(asking, true, &result, &err);
 
-	if (ret)
+	if (ret < 0)
 		answer_error(response, ret, &err);
 	response->values[0] = result.touched;
 	rs_session_result_clear(&result);
+	return ret != 1;
 }
 
-static void switch_events(struct rs_source *source, const struct rs_hcall_request *request,
-			  struct rs_hcall_response *response)
+/* As rs_source_serve(). */
+static bool ask(struct rs_source *source, const struct rs_ask *ask, const struct rs_ticket *ticket,
+		struct rs_hcall_response *response)
+{
+	const struct asker guest = {.owner = source->guest, .source = source};
+	struct rs_asking *asking = rs_asking_new(source->session, &guest, ask);
+
+	if (!rs_source_ask(source, asking, response)) {
+		rs_source_wait_asking(source, ticket, asking);
+		return false;
+	}
+	rs_asking_free(asking);
+	return rs_source_wait_patched(source, ticket, response);
+}
+
+static bool switch_events(struct rs_source *source, const struct rs_hcall_request *request,
+			  const struct rs_ticket *ticket, struct rs_hcall_response *response)
 {
 	bool on = request->number == RS_HCALL_ENABLE;
 	g_autofree char *glob = request_text(request);
 
 	if (glob)
-		ask(source, &(struct rs_ask){on ? RS_RULE_ENABLE : RS_RULE_DISABLE, glob, NULL},
-		    response);
-	else
-		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no glob, or not a text");
+		return ask(source,
+			   &(struct rs_ask){on ? RS_RULE_ENABLE : RS_RULE_DISABLE, glob, NULL},
+			   ticket, response);
+	rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no glob, or not a text");
+	return true;
 }
 
-static void set_filter(struct rs_source *source, const struct rs_hcall_request *request,
-		       struct rs_hcall_response *response)
+static bool set_filter(struct rs_source *source, const struct rs_hcall_request *request,
+		       const struct rs_ticket *ticket, struct rs_hcall_response *response)
 {
 	g_autofree char *text = request_text(request);
 	g_autofree char *glob = NULL, *expression = NULL;
@@ -66,13 +82,14 @@ static void set_filter(struct rs_source *source, const struct rs_hcall_request *
 
 	if (!text) {
 		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no filter, or not a text");
-		return;
+		return true;
 	}
 	ret = rs_session_split_filter(text, &glob, &expression, &err);
-	if (ret)
-		answer_error(response, ret, &err);
-	else
-		ask(source, &(struct rs_ask){RS_RULE_FILTER, glob, expression}, response);
+	if (!ret)
+		return ask(source, &(struct rs_ask){RS_RULE_FILTER, glob, expression}, ticket,
+			   response);
+	answer_error(response, ret, &err);
+	return true;
 }
 
 static void query(struct rs_source *source, const struct rs_hcall_request *request,
@@ -166,11 +183,9 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 		return provider_changed(source, request, ticket, response);
 	case RS_HCALL_ENABLE:
 	case RS_HCALL_DISABLE:
-		switch_events(source, request, response);
-		return rs_source_wait_patched(source, ticket, response);
+		return switch_events(source, request, ticket, response);
 	case RS_HCALL_SET_FILTER:
-		set_filter(source, request, response);
-		break;
+		return set_filter(source, request, ticket, response);
 	case RS_HCALL_QUERY:
 		query(source, request, response);
 		break;

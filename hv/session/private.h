@@ -33,7 +33,9 @@
 
 #include <rs-trace-table.h>
 
+struct rs_asking;
 struct rs_filter_error;
+struct rs_filters;
 struct rs_journal_report;
 struct rs_patcher;
 struct rs_requests;
@@ -107,11 +109,12 @@ struct rs_source {
 	gint64 mailbox_busy_until; /* monotonic, us */
 	gint64 refresh_at;         /* likewise: when to look at its tables again */
 
-	uint32_t reading;  /* 1 + slot of the provider whose sites are being read; 0: none */
-	size_t left_out;   /* of its sites so far */
-	bool patching;     /* sites are still to be patched as was asked for */
-	size_t patch_told; /* of these, so many were refused */
-	bool stepping;     /* the patcher is at work: do not call it */
+	uint32_t described; /* grows when events may be others, or may be used or not */
+	uint32_t reading;   /* 1 + slot of the provider whose sites are being read; 0: none */
+	size_t left_out;    /* of its sites so far */
+	bool patching;      /* sites are still to be patched as was asked for */
+	size_t patch_told;  /* of these, so many were refused */
+	bool stepping;      /* the patcher is at work: do not call it */
 
 	bool started, hello;
 	bool unruled;      /* there are events to which the rules have not been applied */
@@ -176,6 +179,7 @@ bool rs_session_over(const struct rs_session *session); /* all sources that we s
 #define RS_WORK_REQUEST 2048u /* a request of a guest, or a slot of its table */
 /* A rule whose glob has so many bytes is compared with an event. */
 #define RS_WORK_RULE(bytes) (8u * ((uint32_t)(bytes) / 64 + 1))
+#define RS_WORK_LOOK 16u  /* a field's name is looked for in an event */
 #define RS_WORK_FILTER 8u /* a byte of an expression is compiled for an event */
 #define RS_WORK_SITE 40u  /* an entry of a list of sites, or the text of a site */
 #define RS_WORK_PATCH 80u /* a site is switched; a look at one that is right counts 1 */
@@ -257,12 +261,18 @@ void rs_rules_apply(struct rs_source *source);
 /* asks.c */
 /* The owner whose wishes for events of this source the asker changes. */
 struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source);
+/* A request by glob. Copies what `ask` holds. */
+struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *asker,
+				const struct rs_ask *ask);
+void rs_asking_free(struct rs_asking *asking); /* accepts NULL */
 /*
- * Does what is asked, and keeps it as a rule. `result` (may be NULL) is empty, and is filled in. As
- * rs_session_enable() and the like.
+ * Does what is asked, and keeps it as a rule. `result` is empty, and is filled in. As
+ * rs_session_enable() and the like. `in_turn`: returns 1 if the turn ends before the filters of all
+ * events are compiled; call it again in a later turn. Meanwhile nothing has changed. Only if the
+ * asker is a source.
  */
-int rs_asker_ask(struct rs_session *session, const struct asker *asker, const struct rs_ask *ask,
-		 struct rs_session_result *result, struct rs_error *err);
+int rs_asking_go_on(struct rs_asking *asking, bool in_turn, struct rs_session_result *result,
+		    struct rs_error *err);
 
 /* events.c */
 /* Whether the event is live and its id is in range. */
@@ -276,9 +286,17 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err);
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
 
 /* filters.c */
-/* Sets or clears the asker's filter in the plans. If it does not fit one, the plans are void. */
-int rs_plans_filter(GArray *plans, const struct asker *asker, const char *expression,
-		    struct rs_error *err);
+/* An expression for the events of `refs`, which outlive it and do not change. -EBADMSG. */
+int rs_filters_new(const char *expression, const struct asker *asker, const GArray *refs,
+		   struct rs_filters **out, struct rs_error *err);
+void rs_filters_free(struct rs_filters *filters); /* accepts NULL */
+/*
+ * `in_turn`: returns 1 if the turn ends before it is compiled for all events. -EBADMSG, -E2BIG: it
+ * does not fit one of them.
+ */
+int rs_filters_compile(struct rs_filters *filters, bool in_turn, struct rs_error *err);
+/* Sets the asker's filter in the plans for these events; NULL: clears it. */
+void rs_plans_filter(GArray *plans, const struct asker *asker, const struct rs_filters *filters);
 /* Turns the mistake in an expression into `err`; returns -EBADMSG. */
 int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
 		     struct rs_error *err);
@@ -363,6 +381,12 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 void rs_source_answer_look(struct rs_source *source, uint32_t number, uint64_t slot,
 			   struct rs_hcall_response *response);
 /*
+ * Goes on with what a guest asks for, in this turn. True: `response` is the answer. False: it waits
+ * for a later turn.
+ */
+bool rs_source_ask(struct rs_source *source, struct rs_asking *asking,
+		   struct rs_hcall_response *response);
+/*
  * Carries out a request. True: `response` is the answer. False: the request is kept, and will be
  * answered by `ticket`.
  */
@@ -383,6 +407,14 @@ bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_requ
 /* Answers once all that the guest has described by now is looked at; as rs_source_serve(). */
 bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request *request,
 			 const struct rs_ticket *ticket, struct rs_hcall_response *response);
+/* Answers once what is asked for is done in later turns; takes `asking` over. */
+void rs_source_wait_asking(struct rs_source *source, const struct rs_ticket *ticket,
+			   struct rs_asking *asking);
+/* Goes on with what the guest asked for, until the turn is over. */
+void rs_source_ask_on(struct rs_source *source);
+bool rs_source_asks(const struct rs_source *source);
+/* The guest has booted anew, and waits for nothing that it asked for before. */
+void rs_source_forget_askings(struct rs_source *source);
 /* Answers once source->patching is over; as rs_source_serve(). */
 bool rs_source_wait_patched(struct rs_source *source, const struct rs_ticket *ticket,
 			    const struct rs_hcall_response *response);

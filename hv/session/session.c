@@ -17,7 +17,6 @@
 
 void rs_session_hurry(struct rs_session *session)
 {
-	session->unsettled = true;
 	if (session->timer)
 		g_source_set_ready_time(session->timer, 0);
 }
@@ -59,7 +58,9 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		source->mailbox_busy_until = now + BUSY_US;
 	if (!source->ended && (source->unfinished || source->patching || now >= source->refresh_at))
 		look_at(source, now);
-	if (source->unfinished || source->patching)
+	if (!source->ended)
+		rs_source_ask_on(source);
+	if (source->unfinished || source->patching || rs_source_asks(source))
 		return 0;
 	if (!mailboxes)
 		return POLL_REFRESH_MS;

@@ -185,7 +185,7 @@ static int patch(struct rs_source *source, bool once, const char *what, size_t *
 /* The next turns go on with it. */
 static void patch_later(struct rs_source *source, size_t told)
 {
-	source->patching = true;
+	source->patching = source->session->unsettled = true;
 	source->patch_told = told;
 	rs_session_hurry(source->session);
 }

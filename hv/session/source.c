@@ -56,8 +56,7 @@ static void on_ended(void *data, const struct rs_target_end *end)
 	/* What its mailbox asks for, and what it registers, must not change the batch's sites. */
 	source->end_waits = true;
 	source->end = *end;
-	if (source->session->timer)
-		g_source_set_ready_time(source->session->timer, 0);
+	rs_session_hurry(source->session);
 }
 
 void rs_source_take_waiting_end(struct rs_source *source)
