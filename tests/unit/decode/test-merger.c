@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-merger.h"
 
+#include <malloc.h>
 #include <string.h>
 
 static void collect(const RsTraceRecord *record, gpointer data)
@@ -354,6 +355,38 @@ static void test_memory(void)
 	}
 }
 
+/* Bytes that are allocated now; always 0 under a sanitizer. */
+static gsize allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* What a burst took is mostly given back, and rounds that are over take nothing. */
+static void test_given_back(void)
+{
+	const gsize limit = 16 << 20;
+	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, limit, count, NULL);
+	gsize before = allocated();
+
+	rs_trace_merger_add_lanes(merger, 2);
+	for (guint n = 0; n < 4; n++) {
+		rs_trace_merger_begin_round(merger);
+		fill(merger, 1 + n % 2, n < 2 ? 0 : 8000);
+		rs_trace_merger_flush(merger);
+		g_assert_cmpuint(allocated(), <=, before + limit / 8 + 65536);
+	}
+	before = allocated();
+	for (guint n = 0; n < 100000; n++) {
+		rs_trace_merger_begin_round(merger);
+		push(merger, n % 2, n, 0);
+		rs_trace_merger_end_round(merger, 0);
+		g_assert_cmpuint(rs_trace_merger_held(merger), <, 4096);
+	}
+	g_assert_cmpuint(allocated(), <=, before + 65536);
+}
+
 /* One record may be larger than the limit. */
 static void test_larger(void)
 {
@@ -463,6 +496,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/merger/hold", test_hold);
 	g_test_add_func("/decode/merger/in-flight", test_in_flight);
 	g_test_add_func("/decode/merger/memory", test_memory);
+	g_test_add_func("/decode/merger/given-back", test_given_back);
 	g_test_add_func("/decode/merger/larger", test_larger);
 	g_test_add_func("/decode/merger/held", test_held);
 	return g_test_run();
