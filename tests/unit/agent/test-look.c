@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Pings of the host, which the test sends whenever the agent looks at its clock. */
+#define _GNU_SOURCE
 #include "core.h"
 #include "region/regions.h"
 
 #include <glib.h>
+#include <signal.h>
+#include <ucontext.h>
 
 #define PONGS_MAX 64u /* in one look */
 
@@ -115,10 +118,54 @@ static void test_interrupted(void)
 	tear_down();
 }
 
+/* A host that sends its next ping some steps after the answer to the one before. */
+static volatile uint32_t steps, later;
+
+static void on_step(int number, siginfo_t *signal_info, void *context)
+{
+	ucontext_t *at = context;
+
+	if (info->clock_pong != control->clock_ping)
+		return;
+	if (++steps == 300 && later) {
+		later--;
+		control->clock_ping++;
+		steps = 0;
+	}
+	/* What comes after the last look need not be gone through step by step. */
+	if (steps == 300)
+		at->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+}
+
+/* Whoever has answered waits a little for the next ping of a row. */
+static void test_waits(void)
+{
+	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, old;
+
+	set_up();
+	sigaction(SIGTRAP, &action, &old);
+	control->clock_ping++;
+	later = 3;
+	steps = 0;
+	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\t"
+			 "popfq\n\tleaq 128(%%rsp), %%rsp" ::
+				 : "memory", "cc");
+	rs_agent_look();
+	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\tandl $~0x100, (%%rsp)\n\t"
+			 "popfq\n\tleaq 128(%%rsp), %%rsp" ::
+				 : "memory", "cc");
+	sigaction(SIGTRAP, &old, NULL);
+	g_assert_cmpuint(later, ==, 0);
+	g_assert_cmpuint(looks_at_clock, ==, 4);
+	g_assert_cmpuint(info->clock_pong, ==, 7 + 4);
+	tear_down();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/look/pings", test_pings);
 	g_test_add_func("/agent/look/interrupted", test_interrupted);
+	g_test_add_func("/agent/look/waits", test_waits);
 	return g_test_run();
 }

@@ -68,6 +68,17 @@ static void test_cut(void)
 
 		g_assert_null(look(notes->data, size, &copy).build_id);
 	}
+	/* It may end where the notes do, and may be empty. */
+	for (uint32_t size = 0; size <= 8; size += 4) {
+		g_autoptr(GByteArray) one = g_byte_array_new();
+		g_autofree uint8_t *copy = NULL;
+		struct rs_agent_provider provider;
+
+		add(one, NT_GNU_BUILD_ID, "GNU", "12345678", size);
+		provider = look(one->data, one->len, &copy);
+		g_assert_nonnull(provider.build_id);
+		g_assert_cmpmem(provider.build_id, provider.build_id_size, "12345678", size);
+	}
 	/* Sizes of the second one that lead beyond the end, or around it. */
 	for (size_t i = 0; i < 2 * G_N_ELEMENTS(huge); i++) {
 		g_autofree uint8_t *copy = NULL, *bad = g_memdup2(notes->data, notes->len);

@@ -236,6 +236,7 @@ static void test_lost(void)
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 		struct rs_provider entry;
+		guint bad = 99;
 
 		test_provider(&entry, 0, bytes);
 		entry.state = cases[i].state;
@@ -244,8 +245,12 @@ static void test_lost(void)
 		entry.last_boot = cases[i].last_boot;
 		entry.until = cases[i].until;
 		rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, NULL, NULL);
+		rs_trace_schema_take(schema, 0, &entry, NULL, 0, &bad, NULL); /* is known */
+		g_assert_cmpuint(bad, ==, 0);
+		bad = 99;
 		entry.state = RS_PROVIDER_FREE;
-		rs_trace_schema_take(schema, 0, &entry, NULL, 0, NULL, NULL);
+		rs_trace_schema_take(schema, 0, &entry, NULL, 0, &bad, NULL);
+		g_assert_cmpuint(bad, ==, 0);
 		g_assert_null(rs_trace_schema_provider(schema, 0));
 		for (guint k = 0; k < G_N_ELEMENTS(cases[i].then); k++) {
 			RsTraceMoment when = {cases[i].then[k].boot, 0, cases[i].then[k].ts};
