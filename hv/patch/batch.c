@@ -346,7 +346,6 @@ static void note_outcome(struct batch *batch, const struct change *change,
 {
 	struct rs_patch_site *site = change->site;
 
-	site->stuck = false;
 	switch (outcome) {
 	case RS_APPLY_DONE:
 		rs_patcher_set_on(batch->patcher, site, change->on);
@@ -360,12 +359,10 @@ static void note_outcome(struct batch *batch, const struct change *change,
 		refuse(batch, site, "its text changed under our eyes", NULL);
 		break;
 	case RS_APPLY_UNWRITABLE:
-		site->stuck = site->on;
 		refuse(batch, site, "its text cannot be written", NULL);
 		break;
 	case RS_APPLY_UNCERTAIN:
 		/* It may hold our JMP, so keep the journal. */
-		site->stuck = true;
 		rs_patcher_set_on(batch->patcher, site, true);
 		if (failed) /* the next batch tries again */
 			break;

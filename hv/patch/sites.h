@@ -31,7 +31,6 @@ struct rs_patch_site {
 	bool on;             /* holds our JMP, or may hold it */
 	uint32_t journalled; /* in which the journal has it at journalled_phys; 0: none */
 	rs_gpa_t journalled_phys;
-	bool stuck;   /* the last write of it failed, and it may hold our JMP */
 	bool refused; /* its bytes were wrong at the last try; tried again when somebody asks */
 	struct rs_jump_target seen; /* the bytes at `target` when they were decoded */
 };

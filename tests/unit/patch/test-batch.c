@@ -313,6 +313,87 @@ static void test_neighbours(void)
 	end(&guest, patcher);
 }
 
+static const char *first_refusal(const struct rs_patcher *patcher)
+{
+	size_t count;
+	const struct rs_site_refusal *refusals = rs_patcher_refusals(patcher, &count);
+
+	g_assert_cmpuint(count, >, 0);
+	return refusals[0].why;
+}
+
+static void vanish(struct fake_target *fake)
+{
+	fake->on_pause = NULL;
+	fake->size = TEXT_GPA;
+}
+
+/* Text that is gone when the guest stands still, going on and going off. */
+static void test_vanishes(void)
+{
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 2, 1);
+	begin(&guest, &patcher);
+	for (int on = 1; on >= 0; on--) {
+		guest.fake.on_pause = vanish;
+		rs_patcher_want(patcher, FIRST, on ? 1 : -1);
+		commit(patcher, 2);
+		g_assert_cmpstr(first_refusal(patcher), ==, "its text could not be read again");
+		g_assert_cmpuint(stats_of(patcher).sites_on, ==, on ? 0 : 2);
+		guest.fake.size = RAM;
+		/* Not tried again before somebody asks. */
+		commit(patcher, 0);
+		g_assert_cmpuint(guest_count_on(&guest), ==, on ? 0 : 2);
+		rs_patcher_want(patcher, FIRST, on ? 1 : -1);
+		commit(patcher, 0);
+		g_assert_cmpuint(guest_count_on(&guest), ==, on ? 2 : 0);
+		rs_patcher_want(patcher, FIRST, on ? -1 : 0);
+	}
+	end(&guest, patcher);
+}
+
+static unsigned int torn;
+
+/* Writes two bytes of the first patch that comes, and nothing more of any. */
+static int tear(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		bool *bad, struct rs_error *err)
+{
+	uint8_t *ram = ((struct fake_target *)target)->ram;
+
+	if (!torn++)
+		memcpy(ram + patches[0].at_phys.v, patches[0].new_bytes, 2);
+	memset(bad, 1, count);
+	return 0;
+}
+
+/* A place of which a part is written, and which cannot be put back: it may hold our JMP. */
+static void test_in_part(void)
+{
+	int (*write_text)(struct rs_target *, const struct rs_text_patch *, size_t, bool *,
+			  struct rs_error *);
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 3, 1);
+	begin(&guest, &patcher);
+	write_text = guest.fake.ops.write_text;
+	guest.fake.ops.write_text = tear;
+	torn = 0;
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 3);
+	g_assert_true(g_str_has_prefix(first_refusal(patcher), "its text was written in part"));
+	g_assert_cmpuint(stats_of(patcher).sites_on, ==, 1);
+	g_assert_cmpuint(stats_of(patcher).sites_patched, ==, 0);
+	g_assert_cmpuint(records(), ==, 3);
+	/* The rest is written by somebody. */
+	guest.fake.ops.write_text = write_text;
+	rs_insn_nop(guest_text(&guest, 0));
+	rs_patcher_want(patcher, FIRST, -1);
+	end(&guest, patcher);
+}
+
 /* ---- what it costs ---- */
 
 #define PAGES 40u
@@ -476,6 +557,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/batch/target", test_target);
 	g_test_add_func("/patch/batch/shared", test_shared);
 	g_test_add_func("/patch/batch/neighbours", test_neighbours);
+	g_test_add_func("/patch/batch/vanishes", test_vanishes);
+	g_test_add_func("/patch/batch/in-part", test_in_part);
 	g_test_add_func("/patch/batch/order", test_order);
 	g_test_add_func("/patch/batch/owed", test_owed);
 	g_test_add_func("/patch/batch/goes-meanwhile", test_goes_meanwhile);

@@ -214,6 +214,29 @@ static void test_left_paused(struct fixture *f, gconstpointer stop)
 		g_assert_cmpint(rs_session_resume(f->session, NULL), ==, -ESHUTDOWN);
 }
 
+/* One that has ended, or was never started, is nobody's failure. */
+static void test_without_one(struct fixture *f, gconstpointer data)
+{
+	const struct rs_target_end end = {.reason = RS_END_EXIT};
+	struct rs_source_config config = {.kernel = "kern"};
+	struct sham *idle = sham_new(1, RS_CHANNEL_MAILBOX);
+
+	g_assert_cmpint(enable(f, "sched:*"), ==, 0);
+	f->sham[1]->target.events.ended(f->sham[1]->target.events.data, &end);
+	g_assert_cmpint(
+		rs_session_add_source(f->session, &config, idle->region, &idle->target, NULL, NULL),
+		==, 0);
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_PAUSED);
+	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_RUNNING);
+	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
+	g_assert_false(sham_patched(f->sham[0], FIRST));
+	g_assert_cmpint(idle->pauses, ==, 0);
+	rs_session_destroy(g_steal_pointer(&f->session));
+	sham_free(idle);
+}
+
 static void test_read_only(struct fixture *f, gconstpointer data)
 {
 	f->sham[1]->read_only = true;
@@ -363,6 +386,7 @@ int main(int argc, char **argv)
 		{"clear", test_clear},
 		{"ends", test_ends},
 		{"pause", test_pause},
+		{"without-one", test_without_one},
 		{"left-paused", test_left_paused},
 	};
 
