@@ -294,7 +294,7 @@ void rs_publisher_nudge(struct rs_publisher *publisher)
 
 void rs_publisher_reset(struct rs_publisher *publisher)
 {
-	for (uint32_t id = 0; id < publisher->map.event_capacity; id++) {
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < publisher->map.event_capacity; id++) {
 		if (publisher->words[id])
 			store_word(publisher, id, 0);
 		if (publisher->filter_of[id])

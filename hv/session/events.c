@@ -5,6 +5,7 @@
 #include "session/private.h"
 
 #include "base/nearest.h"
+#include <ringside/record.h>
 #include <rs-trace-escape.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ void rs_session_forget_owner(struct rs_session *session, const char *name)
 	for (guint i = 0; i < session->sources->len; i++) {
 		struct rs_source *source = nth_source(session, i);
 
-		for (uint32_t id = 0; id < source->region->header.event_capacity; id++) {
+		for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity;
+		     id++) {
 			struct event_ref ref = {source, id};
 			struct rs_wishes *wishes = &source->events[id].wishes;
 
@@ -105,7 +107,7 @@ void rs_source_forget_events(struct rs_source *source)
 {
 	rs_publisher_reset(source->publisher);
 	rs_source_commit(source);
-	for (uint32_t id = 0; id < source->region->header.event_capacity; id++)
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++)
 		rs_source_forget_event(source, id);
 	/* The requests of the guest were those of an earlier boot. */
 	rs_owner_clear_rules(source->guest);
@@ -114,15 +116,12 @@ void rs_source_forget_events(struct rs_source *source)
 int rs_source_all_off(struct rs_source *source, struct rs_error *err)
 {
 	g_autoptr(GArray) on = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	int ret;
 
-	for (uint32_t id = 0; id < source->region->header.event_capacity; id++) {
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++) {
 		if (source->events[id].on)
 			g_array_append_val(on, id);
 	}
-	ret = rs_source_switch_off(source, on, NULL, err);
-	rs_source_commit(source);
-	return ret;
+	return rs_source_switch_off(source, on, NULL, err);
 }
 
 /* ---- list ---- */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <ringside/atomic.h>
+#include <ringside/record.h>
 #include <string.h>
 
 /* ---- from the target ---- */
@@ -221,7 +222,8 @@ void rs_source_destroy(struct rs_source *source)
 	rs_clock_destroy(source->clock);
 	rs_publisher_destroy(source->publisher);
 	if (source->region) {
-		for (uint32_t id = 0; id < source->region->header.event_capacity; id++)
+		for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity;
+		     id++)
 			rs_source_forget_event(source, id);
 	}
 	rs_owner_free(source->guest);
