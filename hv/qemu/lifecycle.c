@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,7 +16,8 @@ static struct rs_qemu *new_qemu(const char *run_dir, const char *name, GMainCont
 {
 	struct rs_qemu *qemu = g_new0(struct rs_qemu, 1);
 
-	qemu->process = (struct rs_qemu_process){.ram_fd = -1, .stderr_fd = -1, .log_fd = -1};
+	qemu->process =
+		(struct rs_qemu_process){.pid_fd = -1, .ram_fd = -1, .stderr_fd = -1, .log_fd = -1};
 	qemu->mark_fd = -1;
 	qemu->name = g_strdup(name);
 	qemu->qmp_path = g_strdup_printf("%s/%s.qmp", run_dir, name);
@@ -191,10 +193,10 @@ int rs_qemu_create(const struct rs_qemu_config *config, struct rs_target **out,
 	if (rc == 0)
 		rc = save(qemu, err);
 	if (rc == 0)
-		rc = rs_qemu_watch(qemu, err);
+		rs_qemu_watch(qemu);
 	if (rc < 0) {
 		if (qemu->process.pid > 0) {
-			rs_qemu_process_kill(&qemu->process);
+			rs_qemu_process_signal(&qemu->process, SIGKILL);
 			rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
 		}
 		rs_qemu_remove_files(qemu);
@@ -263,7 +265,7 @@ static int reconnect(struct rs_qemu *qemu, pid_t pid, struct rs_error *err)
 	if (rc == 0)
 		rc = rs_qemu_query_running(qemu, &qemu->running, err);
 	if (rc == 0)
-		rc = rs_qemu_watch(qemu, err);
+		rs_qemu_watch(qemu);
 	if (rc == 0)
 		rc = rs_qemu_reserve_mark(qemu, err);
 	qemu->left_paused = rc == 0 && !qemu->running && rs_qemu_is_marked(qemu);

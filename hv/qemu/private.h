@@ -65,7 +65,7 @@ static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)
 /* qemu.c */
 void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel);
 void rs_qemu_on_event(void *data, const char *event, JsonObject *payload);
-int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err);
+void rs_qemu_watch(struct rs_qemu *qemu);
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err);
 
 /* mark.c: a file that says whether we have paused the VM, so that the next session knows it if we

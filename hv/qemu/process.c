@@ -183,11 +183,21 @@ static int spawn(const struct rs_qemu_config *config, const char *uuid, const in
 			    error->message);
 }
 
+static int open_process(pid_t pid, struct rs_error *err)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd >= 0 ? fd
+		       : rs_error_set(err, errno, "cannot watch QEMU (process %d): %s", (int)pid,
+				      g_strerror(errno));
+}
+
 int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 			  const char *qmp_path, const char *gdb_path, struct rs_qemu_process *out,
 			  struct rs_error *err)
 {
 	int ram = -1, said = -1, log = -1, qmp = -1, gdb = -1, serial = -1, rc;
+	int pid_fd = -1;
 	pid_t pid = 0;
 
 	/* A copy: the console may be our standard error, whose number QEMU's own words get. */
@@ -203,6 +213,12 @@ int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 		goto out;
 	rc = spawn(config, uuid, (const int[]){ram, config->region_fd, qmp, gdb, log, serial}, said,
 		   &pid, err);
+	if (rc == 0)
+		rc = pid_fd = open_process(pid, err);
+	if (rc < 0 && pid > 0) {
+		kill(pid, SIGKILL); /* our child, so its pid is not another's yet */
+		waitpid(pid, NULL, 0);
+	}
 out:
 	if (qmp >= 0)
 		close(qmp);
@@ -216,8 +232,12 @@ out:
 				close((const int[]){ram, said, log}[i]);
 		return rc;
 	}
-	*out = (struct rs_qemu_process){
-		.pid = pid, .child = true, .ram_fd = ram, .stderr_fd = said, .log_fd = log};
+	*out = (struct rs_qemu_process){.pid = pid,
+					.pid_fd = pid_fd,
+					.child = true,
+					.ram_fd = ram,
+					.stderr_fd = said,
+					.log_fd = log};
 	return 0;
 }
 
@@ -235,6 +255,13 @@ static bool runs_with(pid_t pid, const char *uuid)
 	return false;
 }
 
+static bool ends(const struct rs_qemu_process *process, int timeout_ms)
+{
+	struct pollfd fd = {.fd = process->pid_fd, .events = POLLIN};
+
+	return poll(&fd, 1, timeout_ms) > 0;
+}
+
 static int open_of(pid_t pid, int number, int flags)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/fd/%d", (int)pid, number);
@@ -245,49 +272,39 @@ int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *ou
 			 struct rs_error *err)
 {
 	struct rs_qemu_process found = {.pid = pid};
+	int code;
 
+	found.pid_fd = open_process(pid, err);
+	if (found.pid_fd < 0 && found.pid_fd != -ESRCH)
+		return found.pid_fd;
+	found.log_fd = open_of(pid, RS_QEMU_FD_LOG, O_RDWR);
+	found.stderr_fd = open_of(pid, STDERR_FILENO, O_RDWR);
+	found.ram_fd = open_of(pid, RS_QEMU_FD_RAM, O_RDWR);
+	code = errno;
+	/* If it lives even now, all of this was its own. */
+	if (found.ram_fd >= 0 && runs_with(pid, uuid) && !ends(&found, 0)) {
+		*out = found;
+		return 0;
+	}
+	rs_qemu_process_clear(&found);
 	if (!runs_with(pid, uuid))
 		return rs_error_set(err, ESRCH, "the QEMU of this session (process %d) is gone",
 				    (int)pid);
-	found.ram_fd = open_of(pid, RS_QEMU_FD_RAM, O_RDWR);
-	found.log_fd = open_of(pid, RS_QEMU_FD_LOG, O_RDWR);
-	found.stderr_fd = open_of(pid, STDERR_FILENO, O_RDWR);
-	if (found.ram_fd < 0) {
-		int code = errno;
-		rs_qemu_process_clear(&found);
-		return rs_error_set(err, code, "cannot open the guest's memory: %s",
-				    g_strerror(code));
-	}
-	*out = found;
-	return 0;
-}
-
-static bool gone(struct rs_qemu_process *process)
-{
-	if (process->reaped)
-		return true;
-	if (!process->child)
-		return kill(process->pid, 0) < 0 && errno == ESRCH;
-	process->reaped = waitpid(process->pid, &process->status, WNOHANG) == process->pid;
-	return process->reaped;
+	return rs_error_set(err, code, "cannot open the guest's memory: %s", g_strerror(code));
 }
 
 bool rs_qemu_process_wait(struct rs_qemu_process *process, int timeout_ms)
 {
-	int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	struct pollfd pfd = {.fd = fd, .events = POLLIN};
-
-	if (fd >= 0) {
-		poll(&pfd, 1, timeout_ms);
-		close(fd);
-	}
-	return gone(process);
+	if (!ends(process, timeout_ms))
+		return false;
+	if (process->child && !process->reaped)
+		process->reaped = waitpid(process->pid, &process->status, 0) == process->pid;
+	return true;
 }
 
-void rs_qemu_process_kill(struct rs_qemu_process *process)
+void rs_qemu_process_signal(const struct rs_qemu_process *process, int signal)
 {
-	if (!gone(process))
-		kill(process->pid, SIGKILL);
+	syscall(SYS_pidfd_send_signal, process->pid_fd, signal, NULL, 0);
 }
 
 static char *read_text(int fd, off_t from)
@@ -338,7 +355,7 @@ void rs_qemu_process_trim(const struct rs_qemu_process *process)
 
 void rs_qemu_process_clear(struct rs_qemu_process *process)
 {
-	int *fds[] = {&process->ram_fd, &process->stderr_fd, &process->log_fd};
+	int *fds[] = {&process->pid_fd, &process->ram_fd, &process->stderr_fd, &process->log_fd};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(fds); i++) {
 		if (*fds[i] >= 0)

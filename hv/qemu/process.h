@@ -23,6 +23,7 @@ enum {
 
 struct rs_qemu_process {
 	pid_t pid;
+	int pid_fd;                    /* the process itself, as its pid may become another's */
 	bool child;                    /* ours to reap */
 	bool reaped;                   /* `status` is valid */
 	int status;                    /* of waitpid */
@@ -47,7 +48,8 @@ int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *ou
 
 /* Waits up to timeout_ms for its end; true if it has ended. Reaps a child. */
 bool rs_qemu_process_wait(struct rs_qemu_process *process, int timeout_ms);
-void rs_qemu_process_kill(struct rs_qemu_process *process);
+/* Does nothing to a process that has ended. */
+void rs_qemu_process_signal(const struct rs_qemu_process *process, int signal);
 
 /* The first line on stderr after `from` that is no warning, without the program's name, or NULL. */
 char *rs_qemu_process_complaint(const struct rs_qemu_process *process, off_t from);

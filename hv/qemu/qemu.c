@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -197,7 +196,6 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 		end_by_status(qemu, end);
 	}
 	rs_qemu_remove_files(qemu);
-	close(fd);
 	rs_console_finish(qemu->console, qemu->context, tell_end, qemu);
 	return G_SOURCE_REMOVE;
 }
@@ -217,14 +215,9 @@ static gboolean dispatch_free(GSource *source, GSourceFunc callback, gpointer da
 
 static GSourceFuncs freer_funcs = {.dispatch = dispatch_free};
 
-int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
+void rs_qemu_watch(struct rs_qemu *qemu)
 {
-	int fd = (int)syscall(SYS_pidfd_open, qemu->process.pid, 0);
-
-	if (fd < 0)
-		return rs_error_set(err, errno, "cannot watch QEMU (process %d): %s",
-				    (int)qemu->process.pid, g_strerror(errno));
-	qemu->watch = g_unix_fd_source_new(fd, G_IO_IN);
+	qemu->watch = g_unix_fd_source_new(qemu->process.pid_fd, G_IO_IN);
 	g_source_set_callback(qemu->watch, G_SOURCE_FUNC(on_gone), qemu, NULL);
 	g_source_attach(qemu->watch, qemu->context);
 	qemu->trimmer = g_timeout_source_new_seconds(1);
@@ -233,7 +226,6 @@ int rs_qemu_watch(struct rs_qemu *qemu, struct rs_error *err)
 	qemu->freer = g_source_new(&freer_funcs, sizeof(GSource));
 	g_source_set_callback(qemu->freer, on_free, qemu, NULL);
 	g_source_attach(qemu->freer, qemu->context);
-	return 0;
 }
 
 /* ---- operations ---- */
@@ -509,7 +501,7 @@ static gboolean on_killer(gpointer data)
 
 	if (rs_patience_ms(&qemu->patience) > 0)
 		return G_SOURCE_CONTINUE;
-	rs_qemu_process_kill(&qemu->process);
+	rs_qemu_process_signal(&qemu->process, SIGKILL);
 	return G_SOURCE_REMOVE;
 }
 
@@ -522,7 +514,7 @@ static void q_stop(struct rs_target *target, const char *why)
 		return;
 	qemu->killed_why = g_strdup(why ? why : "stopped");
 	if (rs_qmp_post(qemu->qmp, "quit", NULL) < 0)
-		kill(qemu->process.pid, SIGTERM);
+		rs_qemu_process_signal(&qemu->process, SIGTERM);
 	patience_ms = rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : KILL_AFTER_MS;
 	qemu->patience =
 		rs_patience_new(qemu->process.pid, g_get_monotonic_time() + patience_ms * 1000);
@@ -541,13 +533,13 @@ static void q_destroy(struct rs_target *target)
 	q_resume(target, NULL);
 	if (!qemu->ended &&
 	    (!qemu->started && !qemu->attached)) { /* it never ran, so nothing is lost */
-		rs_qemu_process_kill(&qemu->process);
+		rs_qemu_process_signal(&qemu->process, SIGKILL);
 		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
 		rs_qemu_remove_files(qemu);
 	} else if (!qemu->ended &&
 		   qemu->killed_why) { /* it was asked to end: make sure that it does */
 		if (!rs_qemu_process_wait(&qemu->process, KILL_AFTER_MS))
-			rs_qemu_process_kill(&qemu->process);
+			rs_qemu_process_signal(&qemu->process, SIGKILL);
 		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
 		rs_qemu_remove_files(qemu);
 	}

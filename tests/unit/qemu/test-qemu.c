@@ -430,7 +430,8 @@ static void test_user_pause(void)
 /* A guest that makes QEMU write without end: the memory is freed, and the last words are kept. */
 static void test_trim(void)
 {
-	struct rs_qemu_process process = {.ram_fd = -1,
+	struct rs_qemu_process process = {.pid_fd = -1,
+					  .ram_fd = -1,
 					  .stderr_fd = memfd_create("stderr", MFD_CLOEXEC),
 					  .log_fd = memfd_create("log", MFD_CLOEXEC)};
 	g_autofree char *much = g_strnfill(8 << 20, 'x');
@@ -627,6 +628,17 @@ static int die_attached(const char *dir, const char *how)
 	return 1;
 }
 
+static guint count_fds(void)
+{
+	GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+	guint count = 0;
+
+	while (g_dir_read_name(dir))
+		count++;
+	g_dir_close(dir);
+	return count;
+}
+
 static void after_death_in(const char *dir, const char *how)
 {
 	struct bed bed = {.dir = g_strdup(dir), .region = -1};
@@ -634,6 +646,7 @@ static void after_death_in(const char *dir, const char *how)
 	struct rs_error err = {0};
 	uint8_t bytes[5];
 	int status = 0, region;
+	guint fds;
 
 	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL,
 				   NULL, &status, NULL));
@@ -664,6 +677,10 @@ static void after_death_in(const char *dir, const char *how)
 
 	/* Without asking it to stop, letting go leaves it running: once more round. */
 	bed.target->ops->destroy(bed.target);
+	fds = count_fds();
+	g_assert_cmpint(rs_qemu_attach(bed.dir, "t", NULL, &bed.target, NULL), ==, 0);
+	bed.target->ops->destroy(bed.target);
+	g_assert_cmpuint(count_fds(), ==, fds);
 	if (rs_qemu_attach(bed.dir, "t", NULL, &bed.target, &err) < 0)
 		g_error("%s", err.message);
 	bed.target->events = (struct rs_target_events){.data = &bed, .ended = on_ended};
