@@ -126,10 +126,8 @@ int rs_session_split_filter(const char *text, char **glob, char **expression, st
 	if (!colon) {
 		/* "GLOB:" clears; "system:name:expr" has its expression after the second colon. */
 		colon = strchr(text, ':');
-		if (colon && colon[1] && strchr(colon + 1, ':'))
+		if (colon && colon[1])
 			colon = strchr(colon + 1, ':');
-		else if (colon && colon[1])
-			colon = NULL;
 	}
 	if (!colon || colon == text)
 		return rs_error_set(err, EINVAL,

@@ -63,7 +63,7 @@ static void take_descriptors(struct rs_source *source, uint32_t slot,
 			     const struct rs_provider *entry, const uint8_t *data, size_t size)
 {
 	g_autoptr(GError) error = NULL;
-	guint bad = 0;
+	guint bad;
 
 	/* They could not be switched on, and a region may hold very many small ones. */
 	if ((uint64_t)entry->first_id + entry->event_count >

@@ -212,6 +212,32 @@ static void test_asked(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
 }
 
+/* Others come back while the sites of one are read: theirs are read later, and none is lost. */
+static void test_others_return(struct fixture *f, gconstpointer data)
+{
+	static const char *const systems[] = {"a", "b", "c"};
+	const guint n = 2 + G_N_ELEMENTS(systems);
+
+	for (guint i = 0; i < G_N_ELEMENTS(systems); i++)
+		sham_provider(f->busy, systems[i], sched);
+	sham_wait_answer(f->busy, 0);
+	for (guint slot = 2; slot < n; slot++) {
+		sham_provider_dies(f->busy, 1);
+		sham_request(f->busy, 0, RS_HCALL_UNREGISTER, 1, NULL);
+		sham_wait_answer(f->busy, 0);
+		sham_provider_returns(f->busy, 1);
+		sham_request(f->busy, 0, RS_HCALL_REGISTER, 1, NULL);
+		check_begun(f);
+		sham_provider_dies(f->busy, slot);
+		sham_provider_returns(f->busy, slot);
+		sham_wait_answer(f->busy, 0);
+		for (guint i = 0; i < n; i++)
+			g_assert_true(is_on(f->busy, i));
+		for (guint i = 2; i < n; i++)
+			g_assert_true(sham_patched(f->busy, FIRST + i));
+	}
+}
+
 /* Another one goes before all is read: what is read does not depend on it. */
 static void test_other_goes(struct fixture *f, gconstpointer data)
 {
@@ -388,6 +414,7 @@ int main(int argc, char **argv)
 		{"asked", test_asked},
 		{"goes", test_goes},
 		{"other-goes", test_other_goes},
+		{"others-return", test_others_return},
 		{"boots", test_boots},
 		{"ends", test_ends},
 		{"overlap", test_overlap},

@@ -88,6 +88,13 @@ static void check_sites(struct fixture *f, const uint32_t *expected, guint n)
 				 expected[i]);
 }
 
+static const char *note_of(struct fixture *f, guint n)
+{
+	g_autoptr(GArray) list = rs_session_list(f->session, NULL);
+
+	return g_array_index(list, struct rs_session_event, n).note;
+}
+
 /* Each event's own sites are listed, whoever else has some, and as long as they are there. */
 static void test_sites(struct fixture *f, gconstpointer data)
 {
@@ -106,8 +113,12 @@ static void test_sites(struct fixture *f, gconstpointer data)
 	rs_session_stat(f->session, &stat);
 	g_assert_cmpuint(stat.sites, ==, 10);
 	g_assert_cmpuint(stat.sites_on, ==, 3);
+	g_assert_null(note_of(f, 2));
 	sham_provider_dies(f->sham, slot);
 	check_sites(f, left, G_N_ELEMENTS(left));
+	g_assert_null(note_of(f, 1));
+	g_assert_cmpstr(note_of(f, 2), ==, "its provider has gone");
+	g_assert_null(note_of(f, 4));
 	rs_session_stat(f->session, &stat);
 	g_assert_cmpuint(stat.sites, ==, 4);
 	g_assert_cmpuint(stat.sites_on, ==, 0);
@@ -131,13 +142,6 @@ static void check_problem(struct fixture *f, const char *event, const char *why)
 	g_assert_true(strstr(line, event) && strstr(line, "0x") && strstr(line, why));
 	g_assert_nonnull(strstr(f->said->str, line));
 	g_assert_cmpint(f->failed, ==, 0);
-}
-
-static const char *note_of(struct fixture *f, guint n)
-{
-	g_autoptr(GArray) list = rs_session_list(f->session, NULL);
-
-	return g_array_index(list, struct rs_session_event, n).note;
 }
 
 static int enable(struct fixture *f, const char *glob)
