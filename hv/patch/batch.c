@@ -76,20 +76,20 @@ struct budget {
 	uint32_t changes;
 };
 
-/* Goes on where the last batch ended, and round, so that new wishes do not hold up earlier ones. */
+/* Goes on where the provider's last batch ended, and round. */
 static void collect_of(struct batch *batch, struct rs_patch_provider *provider,
 		       struct budget *budget)
 {
 	struct rs_patcher *patcher = batch->patcher;
 
-	for (; provider->left && budget->looks && budget->changes; budget->looks--) {
+	for (; rs_patch_left(provider) && budget->looks && budget->changes; budget->looks--) {
 		struct change change;
 
 		if (provider->next >= provider->count.known)
 			provider->next = 0;
 		change.site = &g_array_index(patcher->sites, struct rs_patch_site,
 					     provider->first + provider->next++);
-		provider->left--;
+		provider->looked++;
 		provider->touched = true;
 		patcher->stats.sites_looked++;
 		/* What others wish must not keep a provider's text from being restored. */
@@ -101,25 +101,27 @@ static void collect_of(struct batch *batch, struct rs_patch_provider *provider,
 		g_array_append_val(batch->changes, change);
 		budget->changes--;
 	}
-	if (!provider->left)
+	if (!rs_patch_left(provider))
 		provider->retry = false;
 }
 
-/* `leaving`: a provider that leaves is alone in its batch; 0: none does. */
-static void collect(struct batch *batch, uint32_t leaving, uint32_t count)
+/* A provider that leaves is alone in its batch, since what fails then is no request's failure. */
+static void collect(struct batch *batch, uint32_t count)
 {
 	struct rs_patcher *patcher = batch->patcher;
 	struct budget budget = {.looks = (uint64_t)count * RS_PATCH_LOOKS, .changes = count};
-	struct rs_patch_provider *provider;
-	GHashTableIter iter;
+	struct rs_patch_provider *first = rs_patcher_first_due(patcher);
 
-	if (leaving) {
-		collect_of(batch, rs_patcher_provider(patcher, leaving), &budget);
+	if (first && first->leaving) {
+		collect_of(batch, first, &budget);
 	} else {
 		batch->asked_on = patcher->asked_on;
-		g_hash_table_iter_init(&iter, patcher->providers);
-		while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider))
-			collect_of(batch, provider, &budget);
+		for (const GList *link = patcher->due.head; link; link = link->next) {
+			struct rs_patch_provider *provider = link->data;
+
+			if (!provider->leaving)
+				collect_of(batch, provider, &budget);
+		}
 	}
 	patcher->stats.sites_tried += batch->changes->len;
 	sort(batch->changes);
@@ -395,8 +397,8 @@ static int apply(struct batch *batch, struct rs_error *err)
 	return ret;
 }
 
-int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t count,
-		     uint32_t *refused, struct rs_error *err)
+int rs_patcher_batch(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
+		     struct rs_error *err)
 {
 	struct batch batch = {.patcher = patcher, .target = patcher->target};
 	struct rs_error local = {0}, other = {0};
@@ -407,7 +409,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t leaving, uint32_t coun
 		err = &local;
 	patcher->busy = true;
 	batch.changes = g_array_new(FALSE, FALSE, sizeof(struct change));
-	collect(&batch, leaving, count);
+	collect(&batch, count);
 	if (batch.changes->len)
 		check_all(&batch);
 	if (batch.changes->len)

@@ -62,6 +62,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	rs_journal_close(patcher->journal);
 	g_array_free(patcher->sites, TRUE);
 	g_array_free(patcher->refusals, TRUE);
+	g_queue_clear(&patcher->due);
 	g_hash_table_unref(patcher->providers);
 	g_array_free(patcher->wishes, TRUE);
 	g_array_free(patcher->counts, TRUE);
@@ -138,6 +139,36 @@ void rs_patcher_set_on(struct rs_patcher *patcher, struct rs_patch_site *site, b
 	patcher->sites_on += on ? 1u : UINT64_MAX;
 }
 
+/* All its sites are to be looked at once from now on, for the request of this number. */
+static void make_due(struct rs_patcher *patcher, struct rs_patch_provider *provider,
+		     uint64_t request)
+{
+	struct rs_patch_due *due = &provider->due[provider->due[0].oldest ? 1 : 0];
+
+	if (!provider->count.known)
+		return;
+	if (!provider->due[0].oldest)
+		g_queue_push_tail(&patcher->due, provider);
+	due->oldest = due->oldest ? due->oldest : request;
+	due->newest = request;
+	due->until = provider->looked + provider->count.known;
+}
+
+/* Drops what is done of what is due. */
+static void note_done(struct rs_patch_provider *provider)
+{
+	while (provider->due[0].oldest && provider->looked >= provider->due[0].until) {
+		provider->due[0] = provider->due[1];
+		provider->due[1] = (struct rs_patch_due){0};
+	}
+}
+
+static void remove_provider(struct rs_patcher *patcher, uint32_t id)
+{
+	g_queue_remove(&patcher->due, rs_patcher_provider(patcher, id));
+	g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(id));
+}
+
 /* Sites that were read for `provider` have been appended. */
 static void count_new(struct rs_patcher *patcher, struct rs_patch_provider *provider)
 {
@@ -194,7 +225,7 @@ static void drop_provider(struct rs_patcher *patcher, uint32_t id)
 		patcher->sites_on -= site->on;
 	}
 	remove_sites(patcher, provider);
-	g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(id));
+	remove_provider(patcher, id);
 }
 
 int rs_patcher_begin_provider(struct rs_patcher *patcher, const struct rs_site_list *list,
@@ -243,9 +274,9 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
 	count_new(patcher, provider);
 	if (ret == 1)
 		return 1;
-	provider->left = provider->count.known;
+	make_due(patcher, provider, ++patcher->requests);
 	if (ret)
-		g_hash_table_remove(patcher->providers, GUINT_TO_POINTER(patcher->loading));
+		remove_provider(patcher, patcher->loading);
 	end_load(patcher);
 	rs_patcher_settle(patcher, false);
 	return ret;
@@ -277,30 +308,19 @@ int rs_patcher_leave(struct rs_patcher *patcher, uint32_t id, struct rs_error *e
 	if (patcher->load && patcher->loading == id)
 		end_load(patcher);
 	provider->leaving = provider->retry = true;
-	provider->left = provider->count.known;
-	if (!provider->left)
+	make_due(patcher, provider, ++patcher->requests);
+	if (!provider->count.known)
 		drop_provider(patcher, id);
-	return 0;
-}
-
-/* The id of a provider that leaves; 0: none. */
-static uint32_t find_leaving(const struct rs_patcher *patcher)
-{
-	struct rs_patch_provider *provider;
-	GHashTableIter iter;
-	gpointer id;
-
-	g_hash_table_iter_init(&iter, patcher->providers);
-	while (g_hash_table_iter_next(&iter, &id, (gpointer *)&provider)) {
-		if (provider->leaving)
-			return GPOINTER_TO_UINT(id);
-	}
 	return 0;
 }
 
 bool rs_patcher_leaving(const struct rs_patcher *patcher)
 {
-	return find_leaving(patcher) != 0;
+	for (const GList *link = patcher->due.head; link; link = link->next) {
+		if (((const struct rs_patch_provider *)link->data)->leaving)
+			return true;
+	}
+	return false;
 }
 
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err)
@@ -318,6 +338,7 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 {
 	end_load(patcher);
 	g_array_set_size(patcher->sites, 0);
+	g_queue_clear(&patcher->due);
 	g_hash_table_remove_all(patcher->providers);
 	g_array_set_size(patcher->wishes, 0);
 	g_array_set_size(patcher->counts, 0);
@@ -357,66 +378,124 @@ static void mark_due(struct rs_patcher *patcher)
 	struct rs_patch_provider *provider;
 	GHashTableIter iter;
 
+	if (!patcher->asked_end)
+		return;
+	patcher->requests++;
 	g_hash_table_iter_init(&iter, patcher->providers);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider)) {
 		if (provider->min_event >= patcher->asked_end ||
 		    provider->max_event < patcher->asked_min)
 			continue;
-		provider->left = provider->count.known;
+		make_due(patcher, provider, patcher->requests);
 		provider->retry = true;
 	}
 	patcher->asked_min = patcher->asked_end = 0;
 }
 
-static bool any_due(const struct rs_patcher *patcher)
+uint64_t rs_patcher_ticket(const struct rs_patcher *patcher)
 {
-	struct rs_patch_provider *provider;
-	GHashTableIter iter;
-
-	g_hash_table_iter_init(&iter, patcher->providers);
-	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider)) {
-		if (provider->left)
-			return true;
-	}
-	return false;
+	return patcher->requests + (patcher->asked_end ? 1 : 0);
 }
 
-/* After a failure all sites of those in the batch are looked at again. */
+static bool is_for(const struct rs_patch_due *due, uint64_t request)
+{
+	return due->oldest && due->oldest <= request && request <= due->newest;
+}
+
+bool rs_patcher_is_settled(const struct rs_patcher *patcher, uint64_t ticket)
+{
+	for (const GList *link = patcher->due.head; link; link = link->next) {
+		const struct rs_patch_provider *provider = link->data;
+
+		if (is_for(&provider->due[0], ticket) || is_for(&provider->due[1], ticket))
+			return false;
+	}
+	return ticket <= patcher->requests || patcher->method == RS_PATCH_SELF;
+}
+
+/*
+ * Those that were in the batch and have more to do come last. After a failure all their sites are
+ * looked at again.
+ */
 static void end_batch(struct rs_patcher *patcher, bool failed)
+{
+	GList *link = patcher->due.head, *next;
+
+	for (guint n = patcher->due.length; n; n--, link = next) {
+		struct rs_patch_provider *provider = link->data;
+
+		next = link->next;
+		if (!provider->touched)
+			continue;
+		provider->touched = false;
+		if (failed)
+			make_due(patcher, provider, patcher->requests);
+		else
+			note_done(provider);
+		g_queue_unlink(&patcher->due, link);
+		if (provider->due[0].oldest)
+			g_queue_push_tail_link(&patcher->due, link);
+		else
+			g_list_free(link);
+	}
+}
+
+/* Forgets the provider that leaves: it was switched off, or that failed. */
+static void let_leave(struct rs_patcher *patcher, const struct rs_patch_provider *leaving)
 {
 	struct rs_patch_provider *provider;
 	GHashTableIter iter;
+	gpointer id;
 
 	g_hash_table_iter_init(&iter, patcher->providers);
-	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&provider)) {
-		if (provider->touched && failed)
-			provider->left = provider->count.known;
-		provider->touched = false;
+	while (g_hash_table_iter_next(&iter, &id, (gpointer *)&provider)) {
+		if (provider == leaving) {
+			drop_provider(patcher, GPOINTER_TO_UINT(id));
+			return;
+		}
+	}
+}
+
+/* The guest does it. */
+static void forget_due(struct rs_patcher *patcher)
+{
+	struct rs_patch_provider *first;
+
+	patcher->asked_min = patcher->asked_end = 0;
+	while ((first = rs_patcher_first_due(patcher))) {
+		if (first->leaving) {
+			let_leave(patcher, first);
+			continue;
+		}
+		memset(first->due, 0, sizeof(first->due));
+		g_queue_pop_head(&patcher->due);
 	}
 }
 
 int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 		    struct rs_error *err)
 {
-	uint32_t leaving = find_leaving(patcher);
+	struct rs_patch_provider *first;
+	bool leaves;
 	int ret;
 
 	if (refused)
 		*refused = 0;
 	g_array_set_size(patcher->refusals, 0);
 	if (patcher->method == RS_PATCH_SELF) {
-		if (leaving)
-			drop_provider(patcher, leaving);
-		return find_leaving(patcher) != 0;
+		forget_due(patcher);
+		return 0;
 	}
 	mark_due(patcher);
-	ret = rs_patcher_batch(patcher, leaving, count, refused, err);
+	first = rs_patcher_first_due(patcher);
+	leaves = first && first->leaving;
+	ret = rs_patcher_batch(patcher, count, refused, err);
 	end_batch(patcher, ret != 0);
-	if (leaving && (ret || !rs_patcher_provider(patcher, leaving)->left)) {
-		drop_provider(patcher, leaving);
+	if (leaves && (ret || !rs_patch_left(first))) {
+		let_leave(patcher, first);
 		rs_patcher_settle(patcher, false);
 	}
-	if (!ret && (find_leaving(patcher) || any_due(patcher)))
+	if (!ret && rs_patcher_first_due(patcher))
 		return 1;
 	patcher->asked_on = false;
 	return ret;

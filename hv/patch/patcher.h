@@ -90,8 +90,8 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
  */
 int rs_patcher_remove_provider(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);
 /*
- * The same in steps: the next ones switch its sites off, before they do anything else, and then
- * forget it. Until then it is known, and `provider` cannot come again. -ENOENT.
+ * The same in steps: the next ones switch its sites off when it is its turn, and then forget it.
+ * Until then it is known, and `provider` cannot come again. -ENOENT.
  */
 int rs_patcher_leave(struct rs_patcher *patcher, uint32_t provider, struct rs_error *err);
 bool rs_patcher_knows(const struct rs_patcher *patcher, uint32_t provider);
@@ -116,11 +116,18 @@ int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_e
 /*
  * One batch with `count` sites at most, for which RS_PATCH_LOOKS as many are looked at. Returns 1
  * as long as there is more to do, and else as rs_patcher_commit(). After an error the next step
- * tries again. Wishes may change, and providers come and go meanwhile.
+ * tries again. Wishes may change, and providers come and go meanwhile. Providers have their turn in
+ * a round, so nobody's wishes hold up those of others for ever.
  */
 #define RS_PATCH_LOOKS 16u
 int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 		    struct rs_error *err);
+/*
+ * A ticket for all wishes so far. It is settled once all sites that they concern have been looked
+ * at, after two rounds through the sites at most, whatever is wished later. (Unless a step fails.)
+ */
+uint64_t rs_patcher_ticket(const struct rs_patcher *patcher);
+bool rs_patcher_is_settled(const struct rs_patcher *patcher, uint64_t ticket);
 /* To be called now and then: tries again to restore text of providers that have gone. */
 void rs_patcher_tend(struct rs_patcher *patcher);
 /*

@@ -852,24 +852,74 @@ static void test_steps(void)
 		;
 	g_assert_cmpuint(guest_count_on(&guest), ==, 900);
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &rest, NULL, NULL), ==, 0);
-	/* What leaves goes first, whatever else is due. */
+	/* What leaves has its turn after what was due before, and is known until it has gone. */
 	g_assert_cmpint(rs_patcher_leave(patcher, 1, NULL), ==, 0);
-	for (n = 8; n > 0; n--) {
+	for (n = 10; n > 1; n--) {
 		g_assert_cmpint(step(patcher, 100), ==, 1);
 		g_assert_cmpuint(guest_count_on(&guest), ==, 100 * n);
 		g_assert_true(rs_patcher_knows(patcher, 1));
 		g_assert_cmpint(rs_patcher_add_provider(patcher, &guest.list, NULL, NULL), ==,
 				-EEXIST);
 	}
-	g_assert_cmpint(step(patcher, 100), ==, 1);
-	g_assert_false(rs_patcher_knows(patcher, 1));
-	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	g_assert_cmpint(step(patcher, 100), ==, 0);
+	g_assert_false(rs_patcher_knows(patcher, 1));
 	g_assert_cmpuint(guest_count_on(&guest), ==, 100);
 	check_counts(patcher, 50, 50, 0, 100);
 	rs_patcher_destroy(patcher);
 	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	g_assert_false(g_file_test(journal_path, G_FILE_TEST_EXISTS));
+	guest_deinit(&guest);
+}
+
+/*
+ * Somebody changes his mind about a large provider before each step. Neither a small one, nor those
+ * who asked about the large one before, nor one that leaves, wait for him.
+ */
+static void test_round(void)
+{
+	struct rs_site_list rest;
+	struct rs_patcher *patcher;
+	struct guest guest;
+	uint64_t small, large;
+	uint32_t known, on;
+	guint n;
+
+	guest_init(&guest, 1000, 2);
+	rest = split(&guest, 900);
+	rest.provider = 7;
+	patcher = patcher_of(&guest, journal_path);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &rest, NULL, NULL), ==, 0);
+	rs_patcher_want(patcher, FIRST, 1);
+	commit(patcher, 0);
+	g_assert_true(rs_patcher_is_settled(patcher, rs_patcher_ticket(patcher)));
+	for (n = 0; n < 4; n++) {
+		rs_patcher_want(patcher, FIRST, n % 2 ? 1 : -1);
+		g_assert_cmpint(step(patcher, 20), ==, 1);
+	}
+	rs_patcher_want(patcher, FIRST + 1, 1);
+	small = rs_patcher_ticket(patcher);
+	g_assert_false(rs_patcher_is_settled(patcher, small));
+	for (n = 0; !rs_patcher_is_settled(patcher, small); n++) {
+		g_assert_cmpuint(n, <, 200);
+		rs_patcher_want(patcher, FIRST, n % 2 ? 1 : -1);
+		g_assert_cmpint(step(patcher, 20), ==, 1);
+	}
+	rs_patcher_event_sites(patcher, FIRST + 1, &known, &on);
+	g_assert_cmpuint(on, ==, 500);
+	large = rs_patcher_ticket(patcher);
+	g_assert_cmpint(rs_patcher_leave(patcher, 7, NULL), ==, 0);
+	for (n = 0; rs_patcher_knows(patcher, 7); n++) {
+		g_assert_cmpuint(n, <, 50);
+		rs_patcher_want(patcher, FIRST, n % 2 ? 1 : -1);
+		g_assert_cmpint(step(patcher, 20), ==, 1);
+	}
+	for (n = 0; !rs_patcher_is_settled(patcher, large); n++) {
+		g_assert_cmpuint(n, <, 200);
+		rs_patcher_want(patcher, FIRST, n % 2 ? 1 : -1);
+		g_assert_cmpint(step(patcher, 20), ==, 1);
+	}
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
 	guest_deinit(&guest);
 }
 
@@ -988,6 +1038,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/patcher/left/unreadable", test_left_unreadable);
 	g_test_add_func("/patch/patcher/left/unmapped", test_left_unmapped);
 	g_test_add_func("/patch/patcher/leaves-alone", test_leaves_alone);
+	g_test_add_func("/patch/patcher/round", test_round);
 	g_test_add_func("/patch/patcher/full-disk", test_full_disk);
 	g_test_add_func("/patch/patcher/journal-refuses", test_journal_refuses);
 	g_test_add_func("/patch/patcher/providers", test_providers);
