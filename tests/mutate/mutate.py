@@ -74,7 +74,9 @@ class Judge:
         if not touched:
             return None
         line = text.count('\n', 0, mutant.start) + 1
-        found = [test for test in self.tests if self.linked[test.name] & touched and
+        # A test may include a header, and so be changed although no object of a library is.
+        header = mutant.path.endswith('.h')
+        found = [test for test in self.tests if (header or self.linked[test.name] & touched) and
                  self.coverage.may_run(test, mutant.path, line)]
         return sorted(found, key=lambda test: self.tree.seconds[test.name])
 

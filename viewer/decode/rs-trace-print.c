@@ -260,8 +260,4 @@ void rs_trace_print_clear(RsTraceEvent *event)
 	g_free((gpointer)event->steps);
 	g_free((gpointer)event->print);
 	g_free((gpointer)event->print_args);
-	event->steps = NULL;
-	event->n_steps = event->n_print_args = 0;
-	event->print = NULL;
-	event->print_args = NULL;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What an agent says of itself when it attaches, what it takes over, and what it leaves behind. */
+#define _GNU_SOURCE
 #include "arch.h"
 #include "core.h"
 #include "region/regions.h"
+#include <rs-trace-page.h>
+#include <rs-trace-ring.h>
 
 #include <glib.h>
 #include <string.h>
@@ -268,6 +271,73 @@ static void test_no_ops(void)
 	}
 }
 
+/* What the rings hold: whole records, each number once. Returns how many there are. */
+static uint32_t read_back(uint32_t most)
+{
+	g_autofree uint8_t *seen = g_malloc0(most);
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < rings; i++) {
+		RsTraceRingConfig config = {.ring = i, .from = RS_TRACE_FROM_START};
+		RsTraceRing *reader = rs_trace_ring_new(region, &config, NULL);
+		RsTraceChunk chunk;
+
+		g_assert_nonnull(reader);
+		while (rs_trace_ring_next(reader, 0, &chunk) == RS_TRACE_RING_DATA) {
+			RsTracePageWalk walk;
+			RsTracePageItem item;
+
+			rs_trace_page_begin(&walk, chunk.page);
+			while ((item = rs_trace_page_next(&walk, chunk.page, chunk.to)) >=
+			       RS_TRACE_PAGE_MARK) {
+				const uint64_t *entry =
+					(const uint64_t *)(const void *)(chunk.page + walk.payload);
+				uint64_t copy[3] = {0};
+
+				if (item != RS_TRACE_PAGE_RECORD)
+					continue;
+				memcpy(copy, entry, walk.size);
+				g_assert_cmpuint(walk.id, ==, event.id);
+				g_assert_cmpuint(walk.pid, ==, (uint32_t)gettid());
+				g_assert_cmpuint(copy[0], <, most);
+				g_assert_cmpuint(walk.size, ==, 8 + copy[0] % 3 * 6);
+				for (uint32_t b = 8; b < walk.size; b++)
+					g_assert_cmphex(((uint8_t *)copy)[b], ==, b);
+				g_assert_cmpuint(seen[copy[0]]++, ==, 0);
+				found++;
+			}
+			g_assert_cmpint(item, !=, RS_TRACE_PAGE_BAD);
+		}
+		rs_trace_ring_free(reader);
+	}
+	return found;
+}
+
+/* Events of each size that has a way of its own, from a page's start to its end. */
+static void test_records(void)
+{
+	enum { EVENTS = 300 };
+
+	set_up();
+	g_assert_cmpint(boot((struct rs_agent_config){0}), ==, 0);
+	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
+	for (uint64_t i = 0; i < EVENTS; i++) {
+		uint64_t entry[3] = {i, 0x0f0e0d0c0b0a0908, 0x13121110};
+
+		if (i % 3 == 1)
+			entry[1] &= 0xffffffffffff; /* zeroes behind its end */
+		if (i % 3 == 0)
+			rs_emit_8(&event, entry, 8);
+		else if (i % 3 == 1)
+			rs_emit_16(&event, entry, 14);
+		else
+			rs_emit_plain(&event, entry, 20);
+	}
+	g_assert_cmpuint(info->lost_no_ring + info->lost_nested, ==, 0);
+	g_assert_cmpuint(read_back(EVENTS), ==, EVENTS);
+	tear_down();
+}
+
 /* Each op alone is asked for each event. One that tells tasks apart makes each of them known. */
 static void test_ops(void)
 {
@@ -336,6 +406,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/boot/rings", test_rings);
 	g_test_add_func("/agent/boot/host", test_host);
 	g_test_add_func("/agent/boot/no-ops", test_no_ops);
+	g_test_add_func("/agent/boot/records", test_records);
 	g_test_add_func("/agent/boot/ops", test_ops);
 	g_test_add_func("/agent/boot/left", test_left);
 	return g_test_run();

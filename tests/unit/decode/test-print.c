@@ -139,6 +139,50 @@ static void test_texts(void)
 	check_text("100%%|%u%%", "letter", "100%|64%");
 }
 
+/* Of the length modifiers only h and hh show less, where nothing longer follows them. */
+static void test_lengths(void)
+{
+	const Entry entry = {.u8 = 0xfedcba9876543210, .letter = '@', .s8 = -0x8182838485868788};
+	static const struct {
+		const char *print, *want;
+	} cases[] = {
+		{"%x", "fedcba9876543210"},
+		{"%hx", "3210"},
+		{"%hhx", "10"},
+		{"%hhhx", "10"},
+		{"%lx", "fedcba9876543210"},
+		{"%llx", "fedcba9876543210"},
+		{"%hlx", "fedcba9876543210"},
+		{"%hhlx", "fedcba9876543210"},
+		{"%lhx", "3210"},
+		{"%jx", "fedcba9876543210"},
+		{"%zx", "fedcba9876543210"},
+		{"%tx", "fedcba9876543210"},
+		{"%hjx", "fedcba9876543210"},
+		{"%hp", "0xfedcba9876543210"},
+		{"%hhc", "\\x10"},
+		{"%hX", "3210"},
+		{"%ho", "31020"},
+		{"%hu", "12816"},
+		{"%hd", "12816"},
+		{"%hhi", "16"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *got = shown(cases[i].print, "u8", &entry, sizeof(entry));
+
+		g_test_message("%s", cases[i].print);
+		g_assert_cmpstr(got, ==, cases[i].want);
+	}
+	/* The sign is that of what is shown. */
+	{
+		g_autofree char *got =
+			shown("%hd %hhd %hu %hhu", "s8, s8, s8, s8", &entry, sizeof(entry));
+
+		g_assert_cmpstr(got, ==, "30840 120 30840 120");
+	}
+}
+
 /* A record that ends within a field, or exactly behind it. */
 static void test_cut(void)
 {
@@ -226,6 +270,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/print/numbers", test_numbers);
 	g_test_add_func("/decode/print/texts", test_texts);
+	g_test_add_func("/decode/print/lengths", test_lengths);
 	g_test_add_func("/decode/print/cut", test_cut);
 	g_test_add_func("/decode/print/refused", test_refused);
 	g_test_add_func("/decode/print/long", test_long);
