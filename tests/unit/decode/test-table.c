@@ -116,6 +116,8 @@ static void tear_down(Fixture *f, gconstpointer unused)
 
 static void test_changes(Fixture *f, gconstpointer unused)
 {
+	const guint last = f->region->header.section[RS_SEC_PROVIDERS].count - 1;
+
 	g_assert_false(look(f));
 	put(f, 1, "a", 0, 0);
 	put(f, 3, "b", 4096, 0);
@@ -135,6 +137,22 @@ static void test_changes(Fixture *f, gconstpointer unused)
 	g_assert_true(look(f));
 	g_assert_false(rs_trace_table_pending(f->table));
 	g_assert_cmpstr(f->out->str, ==, "1 3 ");
+	/* All are forgotten, to the last slot. */
+	g_assert_cmpuint(last, ==, 255);
+	put(f, last, "z", 8192, 0);
+	look(f);
+	g_assert_cmpstr(f->out->str, ==, "255 ");
+	g_assert_false(look(f));
+	rs_trace_table_forget(f->table);
+	look(f);
+	g_assert_cmpstr(f->out->str, ==, "1 3 255 ");
+	/* Of slots that are said to be used, none is looked at that is not there. */
+	rs_trace_table_forget(f->table);
+	g_string_truncate(f->out, 0);
+	g_assert_true(rs_trace_table_look(f->table, 3, f->schema, take, f));
+	g_assert_cmpstr(f->out->str, ==, "1 ");
+	g_assert_true(rs_trace_table_look(f->table, G_MAXUINT, f->schema, take, f));
+	g_assert_cmpstr(f->out->str, ==, "1 3 255 ");
 }
 
 /* Bytes that went from one to the other since the last look, in a slot before or behind it. */
