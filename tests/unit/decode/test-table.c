@@ -211,6 +211,33 @@ static void test_too_early(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(f->refused, ==, 0);
 }
 
+static void begin_write(Fixture *f, guint slot)
+{
+	if (slot != 3)
+		return;
+	shared(f, 0)->sequence++;
+	put(f, 5, "new", 0, 4096);
+}
+
+/* The same in a look that has passed the other entry already. */
+static void test_too_early_behind(Fixture *f, gconstpointer unused)
+{
+	put(f, 0, "old", 0, 4096);
+	look(f);
+	put(f, 3, "x", 8192, 0);
+	f->meanwhile = begin_write;
+	look(f);
+	g_assert_cmpstr(f->out->str, ==, "3 ");
+	g_assert_true(rs_trace_table_pending(f->table));
+	f->meanwhile = NULL;
+	shared(f, 0)->state = RS_PROVIDER_FREE;
+	shared(f, 0)->sequence++;
+	look(f);
+	g_assert_cmpstr(f->out->str, ==, "-0 5 ");
+	g_assert_false(rs_trace_table_pending(f->table));
+	g_assert_cmpuint(f->refused, ==, 0);
+}
+
 /* All slots name all bytes: those are copied once. */
 static void test_shared_bytes(Fixture *f, gconstpointer unused)
 {
@@ -308,6 +335,7 @@ int main(int argc, char **argv)
 	ADD("given-away", test_given_away);
 	ADD("given-away-meanwhile", test_given_away_meanwhile);
 	ADD("too-early", test_too_early);
+	ADD("too-early-behind", test_too_early_behind);
 	ADD("shared-bytes", test_shared_bytes);
 	ADD("race", test_race);
 	ADD("not-taken", test_not_taken);
