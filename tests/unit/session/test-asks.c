@@ -220,12 +220,22 @@ static void test_without_one(struct fixture *f, gconstpointer data)
 	const struct rs_target_end end = {.reason = RS_END_EXIT};
 	struct rs_source_config config = {.kernel = "kern"};
 	struct sham *idle = sham_new(1, RS_CHANNEL_MAILBOX);
+	struct rs_source *idle_source;
+	struct rs_source_stat stat;
 
 	g_assert_cmpint(enable(f, "sched:*"), ==, 0);
 	f->sham[1]->target.events.ended(f->sham[1]->target.events.data, &end);
-	g_assert_cmpint(
-		rs_session_add_source(f->session, &config, idle->region, &idle->target, NULL, NULL),
-		==, 0);
+	g_assert_cmpint(rs_session_add_source(f->session, &config, idle->region, &idle->target,
+					      &idle_source, NULL),
+			==, 0);
+	/* Nobody looks at what they write. */
+	sham_hello(idle, 0);
+	rs_source_stat(idle_source, &stat);
+	g_assert_cmpint(stat.state, ==, RS_SESSION_WAITING);
+	sham_provider(f->sham[1], "sched", late);
+	rs_source_stat(f->source[1], &stat);
+	g_assert_cmpint(stat.state, ==, RS_SESSION_ENDED);
+	g_assert_cmpuint(stat.events, ==, 2);
 	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_PAUSED);
 	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);

@@ -159,6 +159,7 @@ static void test_clock(struct fixture *f, gconstpointer data)
 	g_assert_true(ops_of(f->newest)->clock_stops);
 	rs_source_stat(f->newest, &stat);
 	g_assert_cmpuint(stat.clock_hz, ==, 123456789);
+	g_assert_cmpuint(stat.clock_epochs, >=, 1);
 	target = (struct rs_target *)rs_source_target(f->newest);
 	g_assert_cmpuint(ops_of(f->newest)->clock_now(target), ==, 1000);
 	g_assert_cmpuint(target->vcpus, ==, f->sham->target.vcpus);
