@@ -59,6 +59,7 @@ struct rs_hosted {
 	/* Only the tracer thread uses these. */
 	GHashTable *tasks; /* tid -> struct task */
 	bool stopping;     /* every task is to be stopped */
+	pid_t silent;      /* a pause waited in vain for this task; 0: none */
 	bool quit;
 };
 

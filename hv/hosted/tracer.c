@@ -72,6 +72,19 @@ static void let_go(struct task *task)
 	task->stopped = false;
 }
 
+/*
+ * Whether a pause waited in vain for a task that has shown no sign of life since. It may wait in
+ * the kernel for a long time, and nobody waits for it again.
+ */
+static bool is_silent(struct rs_hosted *hosted)
+{
+	pid_t tid = hosted->silent;
+
+	if (tid && (!find_task(hosted, tid) || rs_process_task_ended(tid)))
+		hosted->silent = 0;
+	return hosted->silent != 0;
+}
+
 static pid_t event_message(pid_t tid)
 {
 	unsigned long message = 0;
@@ -109,6 +122,8 @@ static void on_stop(struct rs_hosted *hosted, pid_t tid, int status)
 	int sig = WSTOPSIG(status), event = status >> 16;
 	struct task *task = add_task(hosted, tid);
 
+	if (tid == hosted->silent)
+		hosted->silent = 0;
 	task->stopped = true;
 	task->group_stop = false;
 	task->signal = 0;
@@ -161,7 +176,8 @@ static bool is_held(const struct task *task)
 	return task->stopped || task->in_vfork;
 }
 
-static bool all_held(struct rs_hosted *hosted)
+/* A task that is not held; 0: all are. */
+static pid_t find_running(struct rs_hosted *hosted)
 {
 	GHashTableIter iter;
 	gpointer value;
@@ -169,8 +185,8 @@ static bool all_held(struct rs_hosted *hosted)
 	g_hash_table_iter_init(&iter, hosted->tasks);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
 		if (!is_held(value))
-			return false;
-	return true;
+			return ((struct task *)value)->tid;
+	return 0;
 }
 
 /*
@@ -210,9 +226,13 @@ static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
 {
 	gint64 limit = g_get_monotonic_time() + PAUSE_LIMIT_US;
 
+	if (is_silent(hosted))
+		return rs_error_set(err, EAGAIN,
+				    "a thread of process %d has not stopped since an earlier pause",
+				    (int)hosted->base.pid);
 	hosted->stopping = true;
 	interrupt_all(hosted, false);
-	while (!all_held(hosted)) {
+	while (find_running(hosted)) {
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
 
@@ -226,6 +246,7 @@ static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
 		/* The asking thread wakes us now and then until we answer. */
 		interrupt_all(hosted, true);
 		if (g_get_monotonic_time() > limit) {
+			hosted->silent = find_running(hosted);
 			resume_all(hosted);
 			return rs_error_set(err, ETIMEDOUT, "a thread of process %d does not stop",
 					    (int)hosted->base.pid);

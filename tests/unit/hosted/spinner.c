@@ -2,14 +2,17 @@
 /*
  * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come
  * and go, and children by vfork, for ever. "leaderless": the first thread leaves. "exec": executes
- * itself a few times from different threads, then exits with 5. "map": two pages of text at
- * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and the same read-only at
- * SPINNER_LOCKED, for ever. "map-leaderless": both.
+ * itself a few times from different threads, then exits with 5. "stuck PATH": waits in the kernel
+ * until PATH exists (for a minute), and does not stop before; makes PATH.in when it begins to.
+ * "map": two pages of text at SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and
+ * the same read-only at SPINNER_LOCKED, for ever. "map-leaderless": both.
  */
 #define _GNU_SOURCE
 #include "spinner.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +93,27 @@ static void map_places(void)
 	*(volatile uint8_t *)shared = 1; /* ready */
 }
 
+static int wait_for_path(void *path)
+{
+	char in[256];
+
+	snprintf(in, sizeof(in), "%s.in", (const char *)path);
+	close(open(in, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	for (int i = 0; i < 60000 && access(path, F_OK); i++)
+		usleep(1000);
+	_exit(0);
+}
+
+/* A vfork that no tracer is told of. The parent waits for its child, and can only be killed. */
+static void be_stuck(char *path)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	if (clone(wait_for_path, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
+		  path) < 0)
+		abort();
+}
+
 int main(int argc, char **argv)
 {
 	char *args[] = {argv[0], argv[1], NULL, NULL};
@@ -100,6 +124,8 @@ int main(int argc, char **argv)
 	arguments = args;
 	if (strcmp(args[1], "exec") == 0)
 		exec_many(argc > 2 ? atoi(argv[2]) : 8);
+	if (strcmp(args[1], "stuck") == 0 && argc > 2)
+		be_stuck(argv[2]);
 	if (strcmp(args[1], "churn") == 0)
 		churn();
 	if (strncmp(args[1], "map", 3) == 0)

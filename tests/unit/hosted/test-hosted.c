@@ -433,6 +433,38 @@ static void test_group_stop(void)
 	target->ops->destroy(target);
 }
 
+/* A thread that does not stop is waited for once, until it is heard of again. */
+static void test_silent(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("rs-hosted-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "go-on", NULL);
+	g_autofree char *in = g_strconcat(path, ".in", NULL);
+	const char *argv[] = {spinner, "stuck", path, NULL};
+	struct rs_error err = {0};
+	struct rs_target *target;
+	struct seen seen;
+	int ret;
+
+	target = run(&seen, argv, false);
+	if (traced(target)) {
+		while (!g_file_test(in, G_FILE_TEST_EXISTS))
+			g_usleep(1000);
+		g_assert_cmpint(target->ops->pause(target, &err), ==, -ETIMEDOUT);
+		for (int i = 0; i < 3; i++)
+			g_assert_cmpint(target->ops->pause(target, &err), ==, -EAGAIN);
+		g_assert_nonnull(strstr(err.message, "since an earlier pause"));
+		g_assert_true(g_file_set_contents(path, "", 0, NULL));
+		while ((ret = target->ops->pause(target, NULL)) == -EAGAIN)
+			g_usleep(1000);
+		g_assert_cmpint(ret, ==, 0);
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+	}
+	target->ops->destroy(target);
+	g_unlink(path);
+	g_unlink(in);
+	g_rmdir(dir);
+}
+
 /* execve from the leader and from other threads, while paused at random. */
 static void test_exec(void)
 {
@@ -586,6 +618,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/dead-leader", test_dead_leader);
 	g_test_add_func("/hosted/dead-leader-text", test_dead_leader_text);
 	g_test_add_func("/hosted/group-stop", test_group_stop);
+	g_test_add_func("/hosted/silent", test_silent);
 	g_test_add_func("/hosted/exec", test_exec);
 	g_test_add_func("/hosted/no-ptrace", test_no_ptrace);
 	g_test_add_func("/hosted/attach", test_attach);
