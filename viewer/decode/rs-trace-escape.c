@@ -19,11 +19,31 @@ static gsize get_char(const char *text, gsize size, gunichar *c)
 	return (gsize)(g_utf8_next_char(text) - text);
 }
 
+/*
+ * Letters and marks that nobody sees. With them one text looks like another. They are those that
+ * Unicode calls ignorable by default and GLib calls printable.
+ */
+static gboolean is_invisible(gunichar c)
+{
+	static const struct {
+		gunichar first, last;
+	} ranges[] = {
+		{0x034f, 0x034f}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+		{0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xffa0, 0xffa0}, {0xe0000, 0xe0fff},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static gboolean is_plain(gunichar c)
 {
 	if (c < 0x80)
 		return c >= 0x20 && c < 0x7f;
-	return g_unichar_isprint(c) && c != 0x2028 && c != 0x2029;
+	return g_unichar_isprint(c) && c != 0x2028 && c != 0x2029 && !is_invisible(c);
 }
 
 gsize rs_trace_plain_char(const char *text, gsize size)

@@ -3,9 +3,10 @@
  * Turns untrusted bytes into text for a person or for a JSON parser. This is the only place that
  * does so: hv uses it too (docs/adr/0001).
  *
- * A character is "plain" if it prints by itself. These are not plain: control characters, invisible
- * ones that join, hide or change the direction of a line (Unicode's Cf), line and paragraph
- * separators, and unassigned ones. Bytes that are not UTF-8 are never plain.
+ * A character is "plain" if it prints by itself. These are not plain: control characters, line and
+ * paragraph separators, unassigned characters, and invisible ones. The invisible ones join, hide or
+ * change the direction of a line (Unicode's Cf), or nobody sees them at all (those that Unicode
+ * calls ignorable by default). Bytes that are not UTF-8 are never plain.
  *
  * Any bytes are safe. Any thread.
  */

@@ -94,6 +94,32 @@ static void test_json(void)
 	}
 }
 
+/* Each range of characters that nobody sees. What stands before and after it is shown. */
+static void test_invisible(void)
+{
+	static const gunichar ranges[][2] = {
+		{0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},     {0x115f, 0x1160},
+		{0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f},   {0x2028, 0x202e},
+		{0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+		{0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
+		for (gunichar c = ranges[i][0] - 1; c <= ranges[i][1] + 1; c++) {
+			gboolean hidden = c >= ranges[i][0] && c <= ranges[i][1];
+			char text[7] = "";
+			gsize size = (gsize)g_unichar_to_utf8(c, text);
+
+			g_test_message("U+%04X", c);
+			g_assert_cmpuint(rs_trace_plain_char(text, size), ==,
+					 !hidden && g_unichar_isprint(c) ? size : 0);
+		}
+	}
+	g_assert_cmpuint(rs_trace_plain_char("\u0350", 2), ==, 2);
+	g_assert_cmpuint(rs_trace_plain_char("\u1161", 3), ==, 3);
+	g_assert_cmpuint(rs_trace_plain_char("\ufe10", 3), ==, 3);
+}
+
 /* A NUL in the middle is a character like others. */
 static void test_json_size(void)
 {
@@ -177,6 +203,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/escape/text", test_text);
 	g_test_add_func("/decode/escape/size", test_size);
 	g_test_add_func("/decode/escape/json", test_json);
+	g_test_add_func("/decode/escape/invisible", test_invisible);
 	g_test_add_func("/decode/escape/json-size", test_json_size);
 	g_test_add_func("/decode/escape/json-round-trip", test_json_round_trip);
 	return g_test_run();
