@@ -3,6 +3,7 @@
 #include "rs-trace-schema.h"
 #include "build.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #define FIRST TEST_SWITCH
@@ -130,6 +131,24 @@ static void test_first_error(void)
 	rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, &bad, &error);
 	g_assert_cmpuint(bad, ==, 2);
 	g_assert_cmpstr(error->message, ==, "s:a: the name is taken");
+}
+
+/* An error names the event, if that has a name. */
+static void test_named_error(void)
+{
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+		g_autoptr(GError) error = NULL;
+		struct rs_provider entry;
+
+		test_desc_end(test_desc_new(FIRST, "s", "broken"), "%u", "", bytes);
+		if (i)
+			((struct rs_event_desc *)(void *)bytes->data)->name = 1;
+		test_provider(&entry, 0, bytes);
+		rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, NULL, &error);
+		g_assert_true(g_str_has_prefix(error->message, i ? "descriptor: " : "s:broken: "));
+	}
 }
 
 /* ---- what is said of a provider ---- */
@@ -262,6 +281,52 @@ static void test_lost(void)
 	}
 }
 
+static gsize allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* What those that are gone are said to take is about what they take, and no less. */
+static void test_memory(void)
+{
+	enum { LIVES = 1000 };
+
+	for (guint fields = 0; fields <= 8; fields += 4) {
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+		TestDesc *desc = test_desc_new(FIRST, "s", "event");
+		struct rs_provider entry;
+		gsize before, said, taken;
+		guint n;
+
+		for (guint i = 0; i < fields; i++) {
+			const char name[] = {'f', (char)('0' + i), 0};
+
+			test_desc_int(desc, name, RS_KIND_UINT, 8);
+		}
+		test_desc_end(desc, NULL, NULL, bytes);
+		test_provider(&entry, 0, bytes);
+		before = allocated();
+		for (guint i = 0; i <= LIVES; i++) {
+			entry.since = i;
+			rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, NULL,
+					     NULL);
+		}
+		taken = allocated() - before;
+		said = rs_trace_schema_retired(schema, &n);
+		g_assert_cmpuint(n, ==, LIVES);
+		g_test_message("%u fields: %zu bytes each, said to be %zu", fields, taken / LIVES,
+			       said / LIVES);
+		g_assert_cmpuint(said / LIVES, <, 16384);
+		if (!taken)
+			continue; /* under a sanitizer */
+		g_assert_cmpuint(said + said / 16, >=, taken);
+		g_assert_cmpuint(said, <, 2 * taken);
+	}
+}
+
 /* Slots that nobody has had, and ids that nobody has. */
 static void test_nobody(void)
 {
@@ -297,6 +362,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/provider/sizes", test_sizes);
 	g_test_add_func("/decode/provider/largest", test_largest);
 	g_test_add_func("/decode/provider/first-error", test_first_error);
+	g_test_add_func("/decode/provider/named-error", test_named_error);
+	g_test_add_func("/decode/provider/memory", test_memory);
 	g_test_add_func("/decode/provider/told", test_told);
 	g_test_add_func("/decode/provider/same", test_same);
 	g_test_add_func("/decode/provider/lost", test_lost);
