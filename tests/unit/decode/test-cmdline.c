@@ -210,6 +210,96 @@ static void test_stride(void)
 	g_assert_cmpstr(task.comm, ==, "other");
 }
 
+static void add_number(RsTraceCmdline *names, guint boot, guint64 since, guint number)
+{
+	g_autofree char *comm = g_strdup_printf("n%u", number);
+	struct rs_cmdline_entry entry = test_task(7, since, comm);
+
+	entry.boot = boot;
+	entry.number = number;
+	rs_trace_cmdline_add(names, &entry);
+}
+
+/* A name counts up to the next one, if that has the next number, or begins to count anew. */
+static void test_gaps(void)
+{
+	static const struct {
+		guint first, second, second_boot;
+		gboolean known;
+	} cases[] = {
+		{5, 6, 1, TRUE},           {5, 7, 1, FALSE},
+		{5, 5, 1, TRUE},           {5, 4, 1, TRUE},
+		{5, 1, 1, TRUE},           {0, 7, 1, TRUE}, /* its number is not known */
+		{5, 0, 1, TRUE},           {1, 3, 1, FALSE},
+		{5, 7, 2, TRUE},           {G_MAXUINT32 - 1, G_MAXUINT32, 1, TRUE},
+		{G_MAXUINT32, 1, 1, TRUE},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+		g_autofree char *want = g_strdup_printf("n%u", cases[i].first);
+
+		g_test_message("%u", i);
+		add_number(names, 1, 100, cases[i].first);
+		g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, want);
+		add_number(names, cases[i].second_boot, 200, cases[i].second);
+		g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, cases[i].known ? want : "<...>");
+	}
+}
+
+/* Names of one tick: the last one counts, and none of them is a gap. */
+static void test_one_tick(void)
+{
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+
+	add_number(names, 1, 100, 3);
+	for (guint number = 4; number <= 6; number++)
+		add_number(names, 1, 200, number);
+	add_number(names, 1, 300, 7);
+	g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, "n3");
+	g_assert_cmpstr(comm_of(names, 1, 7, 200), ==, "n6");
+	g_assert_cmpstr(comm_of(names, 1, 7, 299), ==, "n6");
+	g_assert_cmpstr(comm_of(names, 1, 7, 300), ==, "n7");
+	/* An earlier one that is found late lowers where they begin, not where they end. */
+	add_number(names, 1, 400, 10);
+	g_assert_cmpstr(comm_of(names, 1, 7, 399), ==, "<...>");
+	add_number(names, 1, 400, 8);
+	g_assert_cmpstr(comm_of(names, 1, 7, 399), ==, "n7");
+}
+
+/* As many names of a pid as are kept: then the oldest goes, and what is older yet never comes. */
+static void test_full(void)
+{
+	enum { MOST = 64 };
+	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+
+	for (guint i = MOST; i; i--) /* from the newest to the oldest */
+		add_number(names, 1, 100 * i, i);
+	for (guint i = 1; i <= MOST; i++) {
+		g_autofree char *want = g_strdup_printf("n%u", i);
+
+		g_assert_cmpstr(comm_of(names, 1, 7, 100 * i), ==, want);
+		g_assert_cmpstr(comm_of(names, 1, 7, 100 * i + 99), ==, want);
+	}
+	add_number(names, 1, 50, 99);
+	g_assert_cmpstr(comm_of(names, 1, 7, 99), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 7, 100), ==, "n1");
+	add_number(names, 1, 100 * MOST + 100, MOST + 1);
+	g_assert_cmpstr(comm_of(names, 1, 7, 199), ==, "<...>");
+	for (guint i = 2; i <= MOST + 1; i++) {
+		g_autofree char *want = g_strdup_printf("n%u", i);
+
+		g_assert_cmpstr(comm_of(names, 1, 7, 100 * i), ==, want);
+		g_assert_cmpstr(comm_of(names, 1, 7, 100 * i + 99), ==, want);
+	}
+	/* One in the middle pushes out the oldest too. */
+	add_number(names, 1, 1050, 10);
+	g_assert_cmpstr(comm_of(names, 1, 7, 299), ==, "<...>");
+	g_assert_cmpstr(comm_of(names, 1, 7, 1049), ==, "n10");
+	g_assert_cmpstr(comm_of(names, 1, 7, 1100), ==, "n11");
+	g_assert_cmpstr(comm_of(names, 1, 7, 300), ==, "n3");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -221,5 +311,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/cmdline/bounds", test_bounds);
 	g_test_add_func("/decode/cmdline/many-names", test_many_names);
 	g_test_add_func("/decode/cmdline/stride", test_stride);
+	g_test_add_func("/decode/cmdline/gaps", test_gaps);
+	g_test_add_func("/decode/cmdline/one-tick", test_one_tick);
+	g_test_add_func("/decode/cmdline/full", test_full);
 	return g_test_run();
 }
