@@ -47,7 +47,7 @@ gsize rs_trace_descriptor_memory(const RsTraceDescriptor *entry)
 	const RsTraceEvent *event = &entry->event;
 	gsize memory = sizeof(*entry) + entry->size + 8 * PIECE;
 
-	memory += (event->n_fields + 1) * sizeof(*event->fields);
+	memory += event->n_fields * sizeof(*event->fields);
 	for (guint i = 0; i < event->n_fields; i++)
 		memory += PIECE + event->fields[i].n_symbols * sizeof(*event->fields[i].symbols);
 	memory += event->n_print_args * sizeof(*event->print_args) + strlen(event->print);
@@ -182,7 +182,7 @@ static gboolean parse_field(const Source *source, const struct rs_event_desc *he
 static gboolean parse_fields(const Source *source, const struct rs_event_desc *head,
 			     RsTraceEvent *event)
 {
-	RsTraceField *fields = g_new0(RsTraceField, head->field_count + 1);
+	RsTraceField *fields = g_new0(RsTraceField, head->field_count);
 	gsize symbols = 0;
 	guint dynamic = 0;
 
