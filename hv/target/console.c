@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define LINE 512u
-#define FLUSH_MS 200 /* an unfinished line is shown after this */
+#define FLUSH_MS 200  /* an unfinished line is shown after this */
+#define GATHER_US 500 /* of an unfinished line */
 #define PATIENCE_US (300 * G_TIME_SPAN_MILLISECOND)
 
 /* The thread may hang in a write to a file for ever. So whoever comes last frees it. */
@@ -102,6 +103,9 @@ static ssize_t take(struct rs_console *console, char *bytes, size_t size)
 	ssize_t n;
 
 	do {
+		/* A guest speaks byte by byte. To wake up for each would take its CPU from it. */
+		if (console->used)
+			g_usleep(GATHER_US);
 		if (poll(&more, 1, console->used ? FLUSH_MS : -1) == 0)
 			flush(console);
 		g_mutex_lock(&console->lock); /* so that each byte is always in one of both */
