@@ -68,6 +68,17 @@ const char *rs_launch_what(const struct rs_launch_source *source)
 	return source->config.hosted ? source->config.hosted[0] : source->config.kernel;
 }
 
+/* Restores a program's text. -EAGAIN: some of it may still hold our bytes. */
+static int put_right(const char *journal, struct rs_journal_report *report, struct rs_error *err)
+{
+	int ret = rs_machine_rescue_process(journal, report, err);
+
+	if (!ret && report->kept)
+		ret = rs_error_set(err, EAGAIN, "text of a program could not be put right: %s",
+				   report->first_left);
+	return ret;
+}
+
 /* Restores the text of programs that still run after their session was killed. */
 static int rescue(const char *name, struct rs_error *err)
 {
@@ -87,7 +98,7 @@ static int rescue(const char *name, struct rs_error *err)
 					      "a QEMU guest of an earlier session '%s' still runs",
 					      name);
 		else
-			failed = rs_machine_rescue_process(journal, &report, ret ? NULL : err);
+			failed = put_right(journal, &report, ret ? NULL : err);
 		if (!failed)
 			g_unlink(journal);
 		ret = ret ? ret : failed;
@@ -293,6 +304,20 @@ bool rs_launch_lives(const RsTraceRundirEntry *entry)
 	return false;
 }
 
+bool rs_launch_owes(const RsTraceRundirEntry *entry)
+{
+	for (guint i = 0; i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
+		g_autofree char *journal = NULL;
+
+		if (!source->qmp && !rs_rundir_file(name, "journal", &journal, NULL) &&
+		    rs_machine_process_owed(journal))
+			return true;
+	}
+	return false;
+}
+
 static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint number,
 		   struct rs_error *err)
 {
@@ -305,7 +330,7 @@ static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint num
 	if (!ret && source->qmp)
 		ret = rs_machine_end_guest(run_dir, name, err);
 	else if (!ret)
-		ret = rs_machine_rescue_process(journal, &report, err);
+		ret = put_right(journal, &report, err);
 	if (has_ended(ret))
 		ret = 0;
 	/* The text that it is about is no more, or is right again. */

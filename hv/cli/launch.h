@@ -21,8 +21,8 @@ const char *rs_launch_what(const struct rs_launch_source *source);
 
 /*
  * First restores the text of programs that an earlier session of that name has left patched.
- * Errors: as rs_machine_create(), rs_machine_rescue_process() and rs_session_add_source() give
- * them.
+ * Errors: -EAGAIN (some of it could not be put right), or as rs_machine_create(),
+ * rs_machine_rescue_process() and rs_session_add_source() give them.
  */
 int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
 	      struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err);
@@ -49,9 +49,15 @@ int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPt
 bool rs_launch_lives(const RsTraceRundirEntry *entry);
 
 /*
+ * Whether text of a program of that session is still to be put right. The session's file is kept
+ * until then, so that `ringside attach` and `ringside stop` can try again.
+ */
+bool rs_launch_owes(const RsTraceRundirEntry *entry);
+
+/*
  * Ends the QEMU guests of a session that died, and restores the text of its programs. Goes on after
- * a failure. Returns the first: -ETIMEDOUT, or as rs_qemu_attach() and rs_machine_rescue_process()
- * give them.
+ * a failure. Returns the first: -ETIMEDOUT, -EAGAIN (some text could not be put right), or as
+ * rs_qemu_attach() and rs_machine_rescue_process() give them.
  */
 int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err);
 

@@ -11,6 +11,7 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	struct rs_session *session;
 	struct rs_error err = {0};
 	GError *error = NULL;
+	bool owes;
 	int code;
 
 	old = rs_trace_rundir_find(name, &error);
@@ -25,8 +26,14 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 		code = rs_cli_fail_error(&err);
 	else
 		code = rs_runner_run(session, runner);
+	owes = rs_launch_owes(old);
+	if (owes)
+		rs_cli_fail(0,
+			    "text of a program of '%s' is still patched: 'ringside attach %s' "
+			    "tries again",
+			    name, name);
 	/* Keep the file of a guest that goes on, so that it can be attached again. */
-	rs_rundir_release(claim, rs_launch_lives(old));
+	rs_rundir_release(claim, owes || rs_launch_lives(old));
 	return code;
 }
 

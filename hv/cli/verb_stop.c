@@ -13,8 +13,8 @@ static int stop_dead(const RsTraceRundirEntry *old)
 		return rs_cli_fail_error(&err);
 	if (rs_launch_end(old, &err))
 		code = rs_cli_fail_error(&err);
-	/* What still runs can be stopped again. */
-	rs_rundir_release(claim, code && rs_launch_lives(old));
+	/* What still runs, or is still patched, can be stopped again. */
+	rs_rundir_release(claim, code && (rs_launch_lives(old) || rs_launch_owes(old)));
 	return code;
 }
 

@@ -255,6 +255,24 @@ static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
 	return 0;
 }
 
+/* Seizes a task, unless it has ended. Returns 1 if it is ours now, or -errno. */
+static int seize(struct rs_hosted *hosted, pid_t tid, struct rs_error *err)
+{
+	int code;
+
+	if (!ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS))
+		return 1;
+	code = errno;
+	/* A thread that we have seized has made it. So the kernel traces it for us: EPERM. */
+	if (code == EPERM && rs_process_tracer(tid) == gettid())
+		return 1;
+	/* A zombie cannot be seized: EPERM. Nor need it be. */
+	if (code == ESRCH || rs_process_task_ended(tid))
+		return 0;
+	return rs_error_set(err, code, "ptrace of process %d: %s", (int)hosted->base.pid,
+			    g_strerror(code));
+}
+
 /* Seizes the tasks that are not yet ours. *more: there were some, and may be more by now. */
 static int seize_new(struct rs_hosted *hosted, GDir *dir, bool *more, struct rs_error *err)
 {
@@ -263,20 +281,17 @@ static int seize_new(struct rs_hosted *hosted, GDir *dir, bool *more, struct rs_
 	*more = false;
 	while ((name = g_dir_read_name(dir))) {
 		pid_t tid = atoi(name);
-		int code;
+		int ret;
 
 		if (find_task(hosted, tid))
 			continue;
-		if (!ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS)) {
+		ret = seize(hosted, tid, err);
+		if (ret < 0)
+			return ret;
+		if (ret) {
 			add_task(hosted, tid);
 			*more = true;
-			continue;
 		}
-		code = errno;
-		/* A zombie cannot be seized: EPERM. Nor need it be. */
-		if (code != ESRCH && !rs_process_task_ended(tid))
-			return rs_error_set(err, code, "ptrace of process %d: %s",
-					    (int)hosted->base.pid, g_strerror(code));
 	}
 	return 0;
 }

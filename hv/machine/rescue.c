@@ -4,6 +4,7 @@
 #include "base/socket.h"
 #include "hosted/hosted.h"
 #include "qemu/qemu.h"
+#include "target/process.h"
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
@@ -11,6 +12,31 @@
 
 #define PATIENCE_US (10 * G_USEC_PER_SEC)
 #define LOOK_US 2000u
+
+/* The process that the journal names and that still lives; 0: none. */
+static pid_t living_process(const struct rs_journal *journal, uint64_t *start)
+{
+	pid_t pid = (pid_t)rs_journal_process(journal, start);
+
+	if (pid > 0 && rs_journal_count(journal) && *start && rs_hosted_start_time(pid) == *start)
+		return pid;
+	return 0;
+}
+
+bool rs_machine_process_owed(const char *path)
+{
+	struct rs_journal *journal = NULL;
+	uint64_t start;
+	pid_t pid;
+
+	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+		return false;
+	if (rs_journal_open(path, &journal, NULL))
+		return true;
+	pid = living_process(journal, &start);
+	rs_journal_close(journal);
+	return pid && rs_process_living_task(pid);
+}
 
 int rs_machine_rescue_process(const char *path, struct rs_journal_report *report,
 			      struct rs_error *err)
@@ -27,8 +53,8 @@ int rs_machine_rescue_process(const char *path, struct rs_journal_report *report
 	ret = rs_journal_open(path, &journal, err);
 	if (ret)
 		return ret;
-	pid = (pid_t)rs_journal_process(journal, &start);
-	if (pid > 0 && rs_journal_count(journal) && start && rs_hosted_start_time(pid) == start) {
+	pid = living_process(journal, &start);
+	if (pid) {
 		ret = rs_hosted_attach(pid, start, &target, err);
 		if (ret == -ESRCH) {
 			/* A zombie, which its parent has not reaped, or it has ended just now. */

@@ -21,8 +21,15 @@ int rs_machine_rescue_process(const char *journal, struct rs_journal_report *rep
 			      struct rs_error *err);
 
 /*
- * The same for the QEMU guest that DIR/NAME.qemu names. For a guest whose regions cannot be used
- * any more. Errors: as rs_qemu_attach() gives them (-ENOENT, -ESRCH: it has ended), and as above.
+ * Whether text of a process that still lives is to be put right by that journal. True also if the
+ * journal cannot be read, since nobody knows then.
+ */
+bool rs_machine_process_owed(const char *journal);
+
+/*
+ * rs_machine_rescue_process() for the QEMU guest that DIR/NAME.qemu names, whose regions cannot be
+ * used any more. Errors: as rs_qemu_attach() gives them (-ENOENT, -ESRCH: it has ended), and as
+ * above.
  */
 int rs_machine_rescue_guest(const char *run_dir, const char *name, const char *journal,
 			    struct rs_journal_report *report, struct rs_error *err);

@@ -43,6 +43,20 @@ bool rs_process_task_ended(pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
+pid_t rs_process_tracer(pid_t tid)
+{
+	static const char key[] = "\nTracerPid:";
+	char path[64], *text = NULL, *at;
+	pid_t tracer = 0;
+
+	g_snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	/* The name, on the first line, may hold anything but a line's end. */
+	if (g_file_get_contents(path, &text, NULL, NULL) && (at = strstr(text, key)))
+		tracer = (pid_t)strtol(at + strlen(key), NULL, 10);
+	g_free(text);
+	return tracer;
+}
+
 bool rs_process_task_activity(pid_t tid, char *state, uint64_t *ran_ns)
 {
 	char path[64], *text = NULL;

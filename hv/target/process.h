@@ -17,6 +17,9 @@ uint64_t rs_process_start_time(pid_t pid);
 /* Whether the thread has ended, though its parent may not have taken note of it. */
 bool rs_process_task_ended(pid_t tid);
 
+/* The thread that traces it; 0: none, or there is no such thread. */
+pid_t rs_process_tracer(pid_t tid);
+
 /*
  * What the thread does ('R' runs or is ready to, 'S' sleeps, 'T' is stopped; see proc(5)), and how
  * long it has run, in ns. False: there is no such thread.

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come
- * and go, and children by vfork, for ever. "leaderless": the first thread leaves. "exec": executes
- * itself a few times from different threads, then exits with 5. "stuck PATH": waits in the kernel
- * until PATH exists (for a minute), and does not stop before; makes PATH.in when it begins to.
- * "map": two pages of text at SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and
- * the same read-only at SPINNER_LOCKED, for ever. "map-leaderless": both.
+ * and go, and children by vfork, for ever. "swarm": eight threads that make threads, for ever.
+ * "leaderless": the first thread leaves. "exec": executes itself a few times from different
+ * threads, then exits with 5. "stuck PATH": waits in the kernel until PATH exists (for a minute),
+ * and does not stop before; makes PATH.in when it begins to. "map": two pages of text at
+ * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and the same read-only at
+ * SPINNER_LOCKED, for ever. "map-leaderless": both.
  */
 #define _GNU_SOURCE
 #include "spinner.h"
@@ -50,6 +51,26 @@ static void churn(void)
 		    waitpid(pid, NULL, 0) != pid)
 			abort();
 	}
+}
+
+static void *make_threads(void *data)
+{
+	pthread_t thread;
+
+	for (;;)
+		if (pthread_create(&thread, NULL, brief, NULL) == 0)
+			pthread_join(thread, NULL);
+	return NULL;
+}
+
+static void swarm(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 7; i++)
+		if (pthread_create(&thread, NULL, make_threads, NULL))
+			abort();
+	make_threads(NULL);
 }
 
 static void *exec_again(void *data)
@@ -128,6 +149,8 @@ int main(int argc, char **argv)
 		be_stuck(argv[2]);
 	if (strcmp(args[1], "churn") == 0)
 		churn();
+	if (strcmp(args[1], "swarm") == 0)
+		swarm();
 	if (strncmp(args[1], "map", 3) == 0)
 		map_places();
 	if (pthread_create(&thread, NULL, spin, NULL))
