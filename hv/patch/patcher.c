@@ -392,9 +392,18 @@ static void mark_due(struct rs_patcher *patcher)
 	patcher->asked_min = patcher->asked_end = 0;
 }
 
-uint64_t rs_patcher_ticket(const struct rs_patcher *patcher)
+/* What is due last of a provider is due for this ticket, too. */
+uint64_t rs_patcher_ticket(struct rs_patcher *patcher, uint32_t min_event, uint32_t max_event)
 {
-	return patcher->requests + (patcher->asked_end ? 1 : 0);
+	mark_due(patcher);
+	patcher->requests++;
+	for (const GList *link = patcher->due.head; link; link = link->next) {
+		struct rs_patch_provider *provider = link->data;
+
+		if (provider->min_event <= max_event && provider->max_event >= min_event)
+			provider->due[provider->due[1].oldest ? 1 : 0].newest = patcher->requests;
+	}
+	return patcher->requests;
 }
 
 static bool is_for(const struct rs_patch_due *due, uint64_t request)

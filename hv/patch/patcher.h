@@ -123,10 +123,11 @@ int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_e
 int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 		    struct rs_error *err);
 /*
- * A ticket for all wishes so far. It is settled once all sites that they concern have been looked
- * at, after two rounds through the sites at most, whatever is wished later. (Unless a step fails.)
+ * A ticket for all wishes so far for these events. It is settled once all sites that they concern
+ * have been looked at, after two rounds through the sites at most, whatever is wished later.
+ * (Unless a step fails.)
  */
-uint64_t rs_patcher_ticket(const struct rs_patcher *patcher);
+uint64_t rs_patcher_ticket(struct rs_patcher *patcher, uint32_t min_event, uint32_t max_event);
 bool rs_patcher_is_settled(const struct rs_patcher *patcher, uint64_t ticket);
 /* To be called now and then: tries again to restore text of providers that have gone. */
 void rs_patcher_tend(struct rs_patcher *patcher);

@@ -35,8 +35,10 @@ bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocati
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
 GPtrArray *rs_server_late_new(void);
-/* Gives the answers that wait. `problems`: further ones, for each of them; NULL: none. */
-void rs_server_settle(struct rs_server *server, const GPtrArray *problems);
+/* Gives the answer that waits for this request. `problems`: further ones. */
+void rs_server_settle(struct rs_server *server, uint32_t request, const GPtrArray *problems);
+/* Gives all answers that wait, since nobody will tell that their requests are settled. */
+void rs_server_settle_all(struct rs_server *server);
 /* A connection has closed: ends the wishes that are bound to it. */
 void rs_server_end_bonds(struct rs_server *server, GDBusConnection *connection);
 

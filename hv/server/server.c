@@ -450,9 +450,9 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 		      false);
 }
 
-static void on_settled(void *data, const GPtrArray *problems)
+static void on_settled(void *data, uint32_t request, const GPtrArray *problems)
 {
-	rs_server_settle(data, problems);
+	rs_server_settle(data, request, problems);
 }
 
 /* ---- peers ---- */
@@ -544,7 +544,7 @@ void rs_server_destroy(struct rs_server *server)
 		return;
 	rs_session_remove_listener(server->session, &server->listener);
 	drop_later(server);
-	rs_server_settle(server, NULL);
+	rs_server_settle_all(server);
 	g_dbus_interface_skeleton_flush(G_DBUS_INTERFACE_SKELETON(server->skeleton));
 	rs_peers_destroy(server->peers);
 	if (g_dbus_interface_skeleton_get_connection(G_DBUS_INTERFACE_SKELETON(server->skeleton)))

@@ -172,21 +172,33 @@ GPtrArray *rs_server_late_new(void)
 	return g_ptr_array_new_with_free_func(late_free);
 }
 
-void rs_server_settle(struct rs_server *server, const GPtrArray *problems)
+void rs_server_settle(struct rs_server *server, uint32_t request, const GPtrArray *problems)
 {
-	g_autoptr(GPtrArray) all = server->late;
-
-	server->late = rs_server_late_new();
-	for (guint i = 0; i < all->len; i++) {
-		struct late *late = all->pdata[i];
+	for (guint i = 0; i < server->late->len; i++) {
+		struct late *late = server->late->pdata[i];
 		struct rs_session_result *result = &late->result;
 
+		if (result->later != request)
+			continue;
+		late = g_ptr_array_steal_index(server->late, i);
 		if (!result->problems)
 			result->problems = g_ptr_array_new_with_free_func(g_free);
-		for (guint k = 0; problems && k < problems->len; k++)
+		for (guint k = 0; k < problems->len; k++)
 			g_ptr_array_add(result->problems, g_strdup(problems->pdata[k]));
 		give(server, late->invocation, result, late->complete);
+		late_free(late);
+		return;
 	}
+}
+
+void rs_server_settle_all(struct rs_server *server)
+{
+	for (guint i = 0; i < server->late->len; i++) {
+		struct late *late = server->late->pdata[i];
+
+		give(server, late->invocation, &late->result, late->complete);
+	}
+	g_ptr_array_set_size(server->late, 0);
 }
 
 /* `ret`: what the session said. */

@@ -20,7 +20,7 @@ struct wait {
 	struct rs_ticket ticket;
 	uint32_t number; /* LOOK: RS_HCALL_*, and the slot that it is about */
 	uint64_t slot;
-	uint64_t value;           /* PATCHED: of the answer */
+	uint64_t value, sites;    /* PATCHED: of the answer; the sites' ticket */
 	struct rs_asking *asking; /* ASKING: owned */
 };
 
@@ -101,10 +101,12 @@ bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request
 bool rs_source_wait_patched(struct rs_source *source, const struct rs_ticket *ticket,
 			    const struct rs_hcall_response *response)
 {
-	if (!source->patching || response->result)
+	uint64_t sites = rs_source_sites_ticket(source, 0, UINT16_MAX);
+
+	if (response->result || rs_source_sites_settled(source, sites))
 		return true;
-	source->requests->waits[ticket->slot] =
-		(struct wait){.what = PATCHED, .ticket = *ticket, .value = response->values[0]};
+	source->requests->waits[ticket->slot] = (struct wait){
+		.what = PATCHED, .ticket = *ticket, .value = response->values[0], .sites = sites};
 	return false;
 }
 
@@ -197,7 +199,8 @@ static void answer_waits(struct rs_source *source, enum wait_for what, uint64_t 
 		struct wait *wait = &requests->waits[i];
 		struct rs_hcall_response response = {0};
 
-		if (wait->what != what)
+		if (wait->what != what ||
+		    (what == PATCHED && !rs_source_sites_settled(source, wait->sites)))
 			continue;
 		wait->what = NOTHING;
 		if (what == LOOK)
@@ -217,8 +220,7 @@ void rs_source_looked(struct rs_source *source)
 {
 	if (!source->unfinished)
 		answer_waits(source, LOOK, 0);
-	if (!source->patching)
-		answer_waits(source, PATCHED, 0);
+	answer_waits(source, PATCHED, 0);
 }
 
 void rs_source_refuse_requests(struct rs_source *source)

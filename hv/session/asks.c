@@ -301,7 +301,9 @@ static int finish(const struct rs_asking *asking, struct rs_session_result *resu
 		return ret;
 	add_rule(asking->session, &asking->asker, &asking->ask, asking->refs->len > 0);
 	result->pending = !asking->refs->len;
-	result->later = asking->session->unsettled;
+	/* A guest waits by itself: rs_source_wait_patched(). */
+	if (!asking->asker.source)
+		result->later = rs_session_wait_settled(asking->session, asking->refs);
 	rs_session_say_changed(asking->session);
 	return 0;
 }

@@ -171,7 +171,7 @@ void rs_source_refresh(struct rs_source *source)
 		rs_source_sites_patch_on(source, true);
 	if (bad) {
 		source->unfinished = source->patching;
-		rs_session_say_settled(source->session);
+		rs_session_settle(source->session);
 		return;
 	}
 	read = source->reading && rs_source_sites_read_on(source);
@@ -192,6 +192,6 @@ void rs_source_refresh(struct rs_source *source)
 	if (source->patching && !rs_session_turn_over(source->session))
 		rs_source_sites_patch_on(source, false);
 	source->unfinished |= source->patching;
-	rs_session_say_settled(source->session);
+	rs_session_settle(source->session);
 	rs_source_looked(source);
 }

@@ -15,6 +15,7 @@
  *     filters.c  from an expression to the filters of events
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
+ *     later.c    requests whose sites are still being patched
  *     owners.c   owners, their rules and wishes; it knows no session
  *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
@@ -147,8 +148,8 @@ struct rs_session {
 	gint64 said_at;             /* when say_credit was last earned */
 	uint32_t say_credit;        /* messages that may be told now */
 	uint64_t unsaid;            /* messages left out since the last one told */
-	GPtrArray *late;            /* of char *: problems of requests that are not settled */
-	bool unsettled;             /* some source is or was patching: `settled` is to be told */
+	GPtrArray *laters;          /* requests that are not settled: see later.c */
+	uint32_t laters_made;       /* so far: the number of the newest */
 	bool started;
 	bool paused; /* by hand */
 	bool detached;
@@ -219,10 +220,8 @@ int rs_source_result(const struct rs_source *source, int ret, struct rs_error *e
 void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
-/* A problem of a request whose sites are still being patched. */
-void rs_source_say_late(struct rs_source *source, const char *line);
-/* Tells that all requests are settled, if that is new. */
-void rs_session_say_settled(struct rs_session *session);
+void rs_session_say_settled(struct rs_session *session, uint32_t request,
+			    const GPtrArray *problems);
 void rs_session_say_doorbell(struct rs_session *session);
 void rs_source_say_added(struct rs_source *source);
 void rs_source_say_gone(struct rs_source *source);
@@ -351,6 +350,9 @@ bool rs_source_sites_read_on(struct rs_source *source);
  */
 void rs_source_sites_remove(struct rs_source *source, uint32_t slot);
 bool rs_source_sites_leaving(struct rs_source *source, uint32_t slot);
+/* For all wishes so far for these events. Settled: their sites are patched as far as can be. */
+uint64_t rs_source_sites_ticket(struct rs_source *source, uint32_t min_event, uint32_t max_event);
+bool rs_source_sites_settled(const struct rs_source *source, uint64_t ticket);
 /* While source->patching: goes on by one step, or until the turn is over. */
 void rs_source_sites_patch_on(struct rs_source *source, bool once);
 /* Whether a batch is at work, out of which the target has called. */
@@ -375,6 +377,18 @@ uint32_t rs_source_sites_on_of_provider(struct rs_source *source, uint32_t slot)
 void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
 /* Sets whether the guest patches itself. To be called only while nothing is on. */
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);
+
+/* later.c */
+GPtrArray *rs_laters_new(void);
+/*
+ * The events `refs` have just been switched as somebody asked. Returns the number of the request,
+ * which rs_session_settle() will tell; 0: it is settled.
+ */
+uint32_t rs_session_wait_settled(struct rs_session *session, const GArray *refs);
+/* A problem of those who wait for sites of this event; 0: for any in the source. */
+void rs_source_note_late(const struct rs_source *source, uint32_t event, const char *line);
+/* Some sites have been patched, or never will be: tells of the requests that are settled. */
+void rs_session_settle(struct rs_session *session);
 
 /* hcall.c */
 /* What a guest is told that asked for a look, which has taken place. */
@@ -415,7 +429,7 @@ void rs_source_ask_on(struct rs_source *source);
 bool rs_source_asks(const struct rs_source *source);
 /* The guest has booted anew, and waits for nothing that it asked for before. */
 void rs_source_forget_askings(struct rs_source *source);
-/* Answers once source->patching is over; as rs_source_serve(). */
+/* Answers once the sites are patched that the guest asked for just now; as rs_source_serve(). */
 bool rs_source_wait_patched(struct rs_source *source, const struct rs_ticket *ticket,
 			    const struct rs_hcall_response *response);
 /* A look has ended: answers those who wait for it, if it saw everything. */

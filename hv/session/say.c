@@ -114,33 +114,9 @@ void rs_session_say_changed(struct rs_session *session)
 	TELL(session, changed, session->generation)
 }
 
-#define LATE_MAX 64u
-
-void rs_source_say_late(struct rs_source *source, const char *line)
+void rs_session_say_settled(struct rs_session *session, uint32_t request, const GPtrArray *problems)
 {
-	struct rs_session *session = source->session;
-
-	rs_source_say(source, "%s", line);
-	if (session->late->len < LATE_MAX)
-		g_ptr_array_add(session->late, session->sources->len > 1
-						       ? g_strconcat(source->name, ": ", line, NULL)
-						       : g_strdup(line));
-}
-
-void rs_session_say_settled(struct rs_session *session)
-{
-	g_autoptr(GPtrArray) late = NULL;
-
-	for (guint i = 0; i < session->sources->len; i++) {
-		if (nth_source(session, i)->patching)
-			return;
-	}
-	if (!session->unsettled)
-		return;
-	session->unsettled = false;
-	late = session->late;
-	session->late = g_ptr_array_new_with_free_func(g_free);
-	TELL(session, settled, late)
+	TELL(session, settled, request, problems)
 }
 
 void rs_session_say_doorbell(struct rs_session *session)

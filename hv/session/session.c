@@ -197,7 +197,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->owners = rs_owners_new();
 	session->memories = g_ptr_array_new_with_free_func(rs_session_free_memory);
 	session->listeners = g_ptr_array_new();
-	session->late = g_ptr_array_new_with_free_func(g_free);
+	session->laters = rs_laters_new();
 	*out = session;
 	return 0;
 }
@@ -249,7 +249,7 @@ int rs_session_detach(struct rs_session *session, struct rs_error *err)
 		ret = ret ? ret : failed;
 	}
 	session->detached = true;
-	rs_session_say_settled(session);
+	rs_session_settle(session);
 	return ret;
 }
 
@@ -277,7 +277,7 @@ void rs_session_destroy(struct rs_session *session)
 	rs_owners_free(session->owners);
 	g_hash_table_unref(session->names);
 	g_ptr_array_unref(session->listeners);
-	g_ptr_array_unref(session->late);
+	g_ptr_array_unref(session->laters);
 	g_main_context_unref(session->context);
 	g_free(session->name);
 	g_free(session);

@@ -99,10 +99,10 @@ struct rs_session_listener {
 	void (*failed)(void *data, const struct rs_error *err);
 	void (*doorbell)(void *data);
 	/*
-	 * All sites are patched as they were asked for, of all requests whose result said `later`.
+	 * All sites are patched as the request asked whose result had this number in `later`.
 	 * `problems`: of char *, further lines as in a result.
 	 */
-	void (*settled)(void *data, const GPtrArray *problems);
+	void (*settled)(void *data, uint32_t request, const GPtrArray *problems);
 	/* A source's target has ended; the session too if rs_session_end() says so. */
 	void (*ended)(void *data, struct rs_source *source, const struct rs_target_end *end);
 };
@@ -114,10 +114,10 @@ struct rs_session_listener {
 struct rs_session_result {
 	uint32_t touched; /* events that matched, in sources where it was carried out */
 	/*
-	 * Very many sites are patched in several turns of the loop, as far as they can be. They, or
-	 * those of an earlier request, are not yet all done: the listener's `settled` follows.
+	 * Very many sites are patched in several turns of the loop, as far as they can be. Not 0:
+	 * not all of this request are done, and the listener's `settled` follows with this number.
 	 */
-	bool later;
+	uint32_t later;
 	bool pending; /* no event matched, but no agent has reported yet: kept as a rule */
 	/*
 	 * Of char *, NULL: none; owned by the caller. A line for each source in which it failed,

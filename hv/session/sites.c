@@ -63,7 +63,8 @@ static const char *not_done(const struct event_state *state)
 
 /*
  * The refusals of the last step: a note on each one's event, a line for the caller of the first
- * few. `told` before. `what` was done with the sites; NULL: it depends on the event.
+ * few. `told` before. `what` was done with the sites; NULL: it depends on the event, and those who
+ * wait for it are told, too.
  */
 static void tell_refusals(struct rs_source *source, size_t told, const char *what,
 			  GPtrArray *problems)
@@ -72,6 +73,7 @@ static void tell_refusals(struct rs_source *source, size_t told, const char *wha
 	const struct rs_site_refusal *list = rs_patcher_refusals(source->patcher, &count);
 
 	for (size_t i = 0; i < count; i++) {
+		g_autofree char *line = NULL;
 		const RsTraceEvent *event = NULL;
 		struct event_state *state = NULL;
 
@@ -80,14 +82,14 @@ static void tell_refusals(struct rs_source *source, size_t told, const char *wha
 			event = rs_trace_schema_by_id(source->schema, list[i].event);
 			set_note(problems ? &state->note : &state->left_out, &list[i]);
 		}
-		if (++told > LINES)
-			continue;
-		tell(source,
-		     g_strdup_printf("site at %#" PRIx64 " of %s%s%s %s: %s", list[i].at.v,
-				     event ? event->system : "an unknown event", event ? ":" : "",
-				     event ? event->name : "", what ? what : not_done(state),
-				     list[i].why),
-		     problems);
+		line = g_strdup_printf("site at %#" PRIx64 " of %s%s%s %s: %s", list[i].at.v,
+				       event ? event->system : "an unknown event", event ? ":" : "",
+				       event ? event->name : "", what ? what : not_done(state),
+				       list[i].why);
+		if (!what)
+			rs_source_note_late(source, list[i].event, line);
+		if (++told <= LINES)
+			tell(source, g_steal_pointer(&line), problems);
 	}
 }
 
@@ -185,7 +187,7 @@ static int patch(struct rs_source *source, bool once, const char *what, size_t *
 /* The next turns go on with it. */
 static void patch_later(struct rs_source *source, size_t told)
 {
-	source->patching = source->session->unsettled = true;
+	source->patching = true;
 	source->patch_told = told;
 	rs_session_hurry(source->session);
 }
@@ -199,13 +201,27 @@ void rs_source_sites_patch_on(struct rs_source *source, bool once)
 	/* What was left to do when it failed is tried again when somebody asks again. */
 	source->patching =
 		ret == 1 || (ret && !source->ended && rs_patcher_leaving(source->patcher));
-	if (ret < 0)
-		g_ptr_array_add(lines, g_strdup_printf("not all text is as was asked for: %s",
-						       err.message));
+	if (ret < 0) {
+		g_autofree char *line =
+			g_strdup_printf("not all text is as was asked for: %s", err.message);
+
+		rs_source_note_late(source, 0, line);
+		g_ptr_array_add(lines, g_steal_pointer(&line));
+	}
 	if (ret != 1)
 		tell_more(source, source->patch_told, "likewise", lines);
 	for (guint i = 0; i < lines->len; i++)
-		rs_source_say_late(source, lines->pdata[i]);
+		rs_source_say(source, "%s", (char *)lines->pdata[i]);
+}
+
+uint64_t rs_source_sites_ticket(struct rs_source *source, uint32_t min_event, uint32_t max_event)
+{
+	return rs_patcher_ticket(source->patcher, min_event, max_event);
+}
+
+bool rs_source_sites_settled(const struct rs_source *source, uint64_t ticket)
+{
+	return !source->patching || rs_patcher_is_settled(source->patcher, ticket);
 }
 
 bool rs_source_sites_leaving(struct rs_source *source, uint32_t slot)

@@ -33,7 +33,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	/* After this nothing more may be said. A source that leaves others must wait its turn. */
 	if (rs_session_over(source->session))
 		rs_session_say_unsaid(source->session);
-	rs_session_say_settled(source->session);
+	rs_session_settle(source->session);
 	rs_source_say_ended(source);
 }
 

@@ -891,13 +891,13 @@ static void test_round(void)
 	g_assert_cmpint(rs_patcher_add_provider(patcher, &rest, NULL, NULL), ==, 0);
 	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
-	g_assert_true(rs_patcher_is_settled(patcher, rs_patcher_ticket(patcher)));
+	g_assert_true(rs_patcher_is_settled(patcher, rs_patcher_ticket(patcher, 0, UINT16_MAX)));
 	for (n = 0; n < 4; n++) {
 		rs_patcher_want(patcher, FIRST, n % 2 ? 1 : -1);
 		g_assert_cmpint(step(patcher, 20), ==, 1);
 	}
 	rs_patcher_want(patcher, FIRST + 1, 1);
-	small = rs_patcher_ticket(patcher);
+	small = rs_patcher_ticket(patcher, FIRST + 1, FIRST + 1);
 	g_assert_false(rs_patcher_is_settled(patcher, small));
 	for (n = 0; !rs_patcher_is_settled(patcher, small); n++) {
 		g_assert_cmpuint(n, <, 200);
@@ -906,7 +906,7 @@ static void test_round(void)
 	}
 	rs_patcher_event_sites(patcher, FIRST + 1, &known, &on);
 	g_assert_cmpuint(on, ==, 500);
-	large = rs_patcher_ticket(patcher);
+	large = rs_patcher_ticket(patcher, FIRST, FIRST);
 	g_assert_cmpint(rs_patcher_leave(patcher, 7, NULL), ==, 0);
 	for (n = 0; rs_patcher_knows(patcher, 7); n++) {
 		g_assert_cmpuint(n, <, 50);

@@ -26,7 +26,7 @@ struct fixture {
 	GString *problems; /* of the last that was settled */
 };
 
-static void on_settled(void *data, const GPtrArray *problems)
+static void on_settled(void *data, uint32_t request, const GPtrArray *problems)
 {
 	struct fixture *f = data;
 
@@ -131,8 +131,7 @@ static void test_turns(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(turns, >, 5);
 	g_assert_cmpuint(most_work(f), <, TURN + PIECE);
 	/* They go off in turns, too, and others are answered meanwhile. */
-	g_assert_cmpint(f->settled, ==, 1);
-	f->settled = 0;
+	g_assert_cmpint(f->settled, ==, 0);
 	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", &result, NULL), ==, 0);
 	g_assert_true(result.later);
 	rs_session_result_clear(&result);
@@ -291,14 +290,11 @@ static void test_ends(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(sham_response(f->busy, 0)->result, ==, RS_ERR_REFUSED);
 }
 
-/* All is read and on, and settled. */
+/* All is read and on. */
 static void await_all(struct fixture *f)
 {
 	sham_wait_answer(f->busy, 0);
-	while (f->settled < 1)
-		run_once();
 	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
-	f->settled = 0;
 }
 
 static int ask(struct fixture *f, bool on, bool *later)
@@ -312,7 +308,7 @@ static int ask(struct fixture *f, bool on, bool *later)
 	return ret;
 }
 
-/* On and off, each before the other is done: the last one counts, and all are settled at once. */
+/* On and off, each before the other is done: the last one counts, and each is settled once. */
 static void test_overlap(struct fixture *f, gconstpointer data)
 {
 	bool later;
@@ -322,9 +318,9 @@ static void test_overlap(struct fixture *f, gconstpointer data)
 		g_assert_cmpint(ask(f, i % 2, &later), ==, 0);
 		g_assert_true(later);
 		run_once();
-		g_assert_cmpint(f->settled, ==, 0);
+		g_assert_cmpint(f->settled, <=, i + 1);
 	}
-	while (f->settled < 1)
+	while (f->settled < 7)
 		run_once();
 	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
 	g_assert_cmpstr(f->problems->str, ==, "");
@@ -332,7 +328,86 @@ static void test_overlap(struct fixture *f, gconstpointer data)
 	/* Little is done at once. */
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL), ==, 0);
 	g_assert_true(sham_patched(f->busy, FIRST));
-	g_assert_cmpint(f->settled, ==, 1);
+	g_assert_cmpint(f->settled, ==, 7);
+}
+
+/* The guest changes its mind before each turn, so that its sites are never as it wishes. */
+static void run_toggled(struct fixture *f)
+{
+	static guint n;
+
+	if (answered(f->busy))
+		sham_request(f->busy, 0, n++ % 2 ? RS_HCALL_DISABLE : RS_HCALL_ENABLE, 0, "bulk:*");
+	sham_request(f->busy, 1, n++ % 2 ? RS_HCALL_DISABLE : RS_HCALL_ENABLE, 0, "bulk:*");
+	run_once();
+}
+
+static void await_settled(struct fixture *f, int count)
+{
+	for (guint turns = 0; f->settled < count; turns++) {
+		g_assert_cmpuint(turns, <, 1000);
+		run_toggled(f);
+	}
+}
+
+/* Whoever asks beside a guest that never stops asking is answered, whatever he asks for. */
+static void test_toggled(struct fixture *f, gconstpointer data)
+{
+	struct rs_session_result result = {0};
+	bool later;
+
+	await_all(f);
+	g_assert_cmpint(ask(f, false, &later), ==, 0);
+	while (f->settled < 1)
+		run_once();
+	for (guint i = 0; i < 10; i++)
+		run_toggled(f);
+	/* Events of another guest, which has nothing to do: that is settled at once. */
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "k.2/*", &result, NULL), ==,
+			0);
+	g_assert_cmpuint(result.touched, ==, 1);
+	g_assert_cmpuint(result.later, ==, 0);
+	g_assert_true(sham_patched(f->other, FIRST));
+	rs_session_result_clear(&result);
+	/* Another provider of that guest. */
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "sched:*", &result, NULL), ==,
+			0);
+	if (result.later)
+		await_settled(f, 2);
+	g_assert_true(sham_patched(f->busy, FIRST));
+	rs_session_result_clear(&result);
+	/* The events about which the guest asks. */
+	f->settled = 0;
+	g_assert_cmpint(ask(f, true, &later), ==, 0);
+	if (later)
+		await_settled(f, 1);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+}
+
+/* A site that is refused in a later turn is told to who asked for it, and to nobody else. */
+static void test_whose(struct fixture *f, gconstpointer data)
+{
+	struct rs_session_result result = {0};
+	bool later;
+
+	await_all(f);
+	g_assert_cmpint(ask(f, false, &later), ==, 0);
+	f->busy->stone = SHAM_ALL;
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "k.2/*", &result, NULL), ==,
+			0);
+	g_assert_cmpuint(result.later, ==, 0);
+	g_assert_null(result.problems);
+	rs_session_result_clear(&result);
+	while (f->settled < 1)
+		run_once();
+	g_assert_nonnull(strstr(f->problems->str, "of bulk:many not put back"));
+	g_assert_nonnull(strstr(f->problems->str, "sites more likewise"));
+	f->busy->stone = 0;
+	g_assert_cmpint(ask(f, false, &later), ==, 0);
+	while (f->settled < 2)
+		run_once();
+	g_assert_cmpstr(f->problems->str, ==, "");
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
 }
 
 /* The guest asks for its own events by mailbox, and is answered when the last site is patched. */
@@ -418,6 +493,8 @@ int main(int argc, char **argv)
 		{"boots", test_boots},
 		{"ends", test_ends},
 		{"overlap", test_overlap},
+		{"toggled", test_toggled},
+		{"whose", test_whose},
 		{"guest-asks", test_guest_asks},
 		{"fails", test_fails},
 		{"goes-patched", test_goes_patched},
