@@ -183,7 +183,7 @@ static int open_serial(const char *serial, int *fd, bool *owned, struct rs_error
 	}
 	if (strcmp(serial, "none") == 0)
 		return 0;
-	*fd = open(serial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	*fd = open(serial, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
 	if (*fd < 0)
 		return rs_error_set(err, EIO, "%s: %s", serial, g_strerror(errno));
 	*owned = true;

@@ -49,6 +49,14 @@ static void add_memory(GPtrArray *argv, const struct rs_qemu_config *config)
 	arg(argv, "ivshmem-plain,memdev=region,addr=02.0");
 }
 
+/* A file in which each writer has its own place, unless they share a description. */
+static bool has_places(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !(fcntl(fd, F_GETFL) & O_APPEND);
+}
+
 static bool is_socket(int fd)
 {
 	struct stat st;
@@ -63,7 +71,7 @@ bool rs_qemu_process_may_have(int fd)
 
 	if (is_socket(fd)) /* which QEMU takes as it is */
 		return true;
-	if (isatty(fd))
+	if (isatty(fd) || has_places(fd))
 		return false;
 	again = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (again < 0)

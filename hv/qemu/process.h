@@ -33,7 +33,8 @@ struct rs_qemu_process {
 
 /*
  * Whether QEMU may write its console to `fd` itself, which it opens anew. A terminal would obey the
- * guest's escapes, and some files can be opened by their owner alone.
+ * guest's escapes, and some files can be opened by their owner alone. In a file that is not opened
+ * to append, what others write who share the description would overwrite the console.
  */
 bool rs_qemu_process_may_have(int fd);
 

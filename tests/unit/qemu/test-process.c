@@ -20,7 +20,8 @@
 static void test_may_have(void)
 {
 	int pipes[2], ends[2], file = open("/dev/null", O_WRONLY);
-	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY), regular;
+	g_autofree char *path = NULL;
 
 	g_assert_cmpint(terminal, >=, 0);
 	g_assert_cmpint(pipe2(pipes, O_CLOEXEC), ==, 0);
@@ -28,6 +29,15 @@ static void test_may_have(void)
 	g_assert_false(rs_qemu_process_may_have(terminal));
 	g_assert_true(rs_qemu_process_may_have(pipes[1]));
 	g_assert_true(rs_qemu_process_may_have(file));
+	/* In a file without O_APPEND our own messages would overwrite the console. */
+	path = g_build_filename(g_get_tmp_dir(), "ringside-may-have-XXXXXX", NULL);
+	regular = g_mkstemp(path);
+	g_assert_cmpint(regular, >=, 0);
+	g_assert_false(rs_qemu_process_may_have(regular));
+	g_assert_cmpint(fcntl(regular, F_SETFL, O_APPEND), ==, 0);
+	g_assert_true(rs_qemu_process_may_have(regular));
+	g_assert_cmpint(unlink(path), ==, 0);
+	close(regular);
 	g_assert_true(rs_qemu_process_may_have(ends[0]));
 	close(ends[0]);
 	close(ends[1]);
