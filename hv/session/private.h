@@ -86,12 +86,20 @@ struct plan {
 	bool done;        /* carried out: the event's state has the wishes */
 };
 
+/* How many messages may be told. Each machine has its own, so that none silences another. */
+struct say_credit {
+	gint64 at;       /* when it was last earned; 0: nothing was said yet */
+	uint32_t left;   /* messages that may be told now */
+	uint64_t unsaid; /* messages left out since the last one told */
+};
+
 struct rs_source {
 	struct rs_session *session;
 	uint32_t number;           /* in the session; never another source's */
 	struct rs_source *machine; /* in whose memory it joined; NULL: it did not join */
 	unsigned int holds;        /* rs_source_hold() */
 	char *name, *kernel, *journal;
+	struct say_credit credit; /* of the machine, for the processes in it, too */
 	RsTraceRegion *region;
 	struct rs_target *target;
 	struct rs_patcher *patcher;
@@ -145,9 +153,7 @@ struct rs_session {
 	uint64_t most_work;         /* in any turn */
 	guint next_source;          /* whose turn it is */
 	gint64 hello_at;            /* when the first agent reported; 0: none has */
-	gint64 said_at;             /* when say_credit was last earned */
-	uint32_t say_credit;        /* messages that may be told now */
-	uint64_t unsaid;            /* messages left out since the last one told */
+	struct say_credit credit;   /* for messages about no source */
 	GPtrArray *laters;          /* requests that are not settled: see later.c */
 	uint32_t laters_made;       /* so far: the number of the newest */
 	bool started;

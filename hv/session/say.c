@@ -26,56 +26,74 @@ void rs_session_remove_listener(struct rs_session *session,
 	g_ptr_array_remove(session->listeners, (gpointer)listener);
 }
 
-void rs_session_say_unsaid(struct rs_session *session)
+/* About a source, or about none. */
+static void tell(struct rs_session *session, const struct rs_source *source, const char *text)
+{
+	g_autofree char *full = NULL;
+
+	if (source && session->sources->len > 1)
+		full = g_strdup_printf("%s: %s", source->name, text);
+	TELL(session, message, full ? full : text)
+}
+
+static void tell_unsaid(struct rs_session *session, const struct rs_source *machine,
+			struct say_credit *credit)
 {
 	g_autofree char *text = NULL;
 
-	if (!session->unsaid)
+	if (!credit->unsaid)
 		return;
-	text = g_strdup_printf("%" G_GUINT64_FORMAT " message%s left out", session->unsaid,
-			       session->unsaid == 1 ? " was" : "s were");
-	session->unsaid = 0;
-	TELL(session, message, text)
+	text = g_strdup_printf("%" G_GUINT64_FORMAT " message%s left out", credit->unsaid,
+			       credit->unsaid == 1 ? " was" : "s were");
+	credit->unsaid = 0;
+	tell(session, machine, text);
 }
 
-static bool may_say(struct rs_session *session)
+void rs_session_say_unsaid(struct rs_session *session)
+{
+	for (guint i = 0; i < session->sources->len; i++)
+		tell_unsaid(session, nth_source(session, i), &nth_source(session, i)->credit);
+	tell_unsaid(session, NULL, &session->credit);
+}
+
+static bool may_say(struct say_credit *credit)
 {
 	gint64 now = g_get_monotonic_time();
 	gint64 earned;
 
-	if (!session->said_at) {
-		session->said_at = now;
-		session->say_credit = SAY_BURST;
+	if (!credit->at) {
+		credit->at = now;
+		credit->left = SAY_BURST;
 	}
-	earned = (now - session->said_at) * SAY_PER_SECOND / G_USEC_PER_SEC;
+	earned = (now - credit->at) * SAY_PER_SECOND / G_USEC_PER_SEC;
 	if (earned > 0) {
-		session->say_credit = (uint32_t)MIN(session->say_credit + earned, SAY_BURST);
-		session->said_at = now;
+		credit->left = (uint32_t)MIN(credit->left + earned, SAY_BURST);
+		credit->at = now;
 	}
 	/*
 	 * After the limit was reached, leave out messages for a moment. Otherwise a count of
 	 * messages left out would follow each message.
 	 */
-	if (session->say_credit < (session->unsaid ? SAY_PER_SECOND : 1)) {
-		session->unsaid++;
+	if (credit->left < (credit->unsaid ? SAY_PER_SECOND : 1)) {
+		credit->unsaid++;
 		return false;
 	}
-	session->say_credit--;
+	credit->left--;
 	return true;
 }
 
-static void say(struct rs_session *session, const struct rs_source *source, const char *format,
+static void say(struct rs_session *session, struct rs_source *source, const char *format,
 		va_list args)
 {
-	g_autofree char *text = NULL, *full = NULL;
+	struct rs_source *machine = source && source->machine ? source->machine : source;
+	struct say_credit *credit = machine ? &machine->credit : &session->credit;
+	g_autofree char *text = NULL;
 
-	if (!may_say(session))
+	if (!may_say(credit))
 		return;
-	rs_session_say_unsaid(session);
+	tell_unsaid(session, machine, credit);
 	text = g_strdup_vprintf(format, args);
-	if (source && session->sources->len > 1)
-		full = g_strdup_printf("%s: %s", source->name, text);
-	TELL(session, message, full ? full : text)
+	tell(session, source, text);
 }
 
 void rs_session_say(struct rs_session *session, const char *format, ...)

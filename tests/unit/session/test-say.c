@@ -140,6 +140,23 @@ static void test_earned(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(say(f, 1), ==, 0);
 }
 
+/* What one guest says too much takes nothing from another, and each is told what was left out. */
+static void test_apart(struct fixture *f, gconstpointer data)
+{
+	add_guest(f);
+	g_assert_cmpuint(say(f, BURST + 3), ==, BURST);
+	for (guint i = 0; i < BURST; i++) {
+		say_in(f, 1, "and me");
+		check_said(f, 0, "kern.2: guest: and me");
+	}
+	say_in(f, 1, "and me");
+	g_assert_cmpuint(f->said->len, ==, 2 * BURST);
+	rs_session_stop(f->session, "enough");
+	g_assert_cmpuint(f->said->len, ==, 2 * BURST + 2);
+	check_said(f, 1, "kern: 3 messages were left out");
+	check_said(f, 0, "kern.2: 1 message was left out");
+}
+
 /* With several sources a message says whose it is. */
 static void test_names(struct fixture *f, gconstpointer data)
 {
@@ -216,6 +233,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/say/burst", struct fixture, NULL, set_up, test_burst, tear_down);
 	g_test_add("/say/earned", struct fixture, NULL, set_up, test_earned, tear_down);
+	g_test_add("/say/apart", struct fixture, NULL, set_up, test_apart, tear_down);
 	g_test_add("/say/names", struct fixture, NULL, set_up, test_names, tear_down);
 	g_test_add("/say/errors", struct fixture, NULL, set_up, test_errors, tear_down);
 	g_test_add("/say/quiet", struct fixture, NULL, set_up, test_quiet, tear_down);
