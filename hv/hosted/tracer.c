@@ -155,18 +155,16 @@ static void on_stop(struct rs_hosted *hosted, pid_t tid, int status)
 		let_go(task);
 }
 
-/* Handles one state change. False: the process has ended, or there is nothing to wait for. */
-static bool on_status(struct rs_hosted *hosted, pid_t tid, int status)
+/* Handles one state change. */
+static void on_status(struct rs_hosted *hosted, pid_t tid, int status)
 {
 	if (WIFSTOPPED(status)) {
 		on_stop(hosted, tid, status);
-		return true;
+		return;
 	}
 	drop_task(hosted, tid);
-	if (tid != hosted->base.pid)
-		return true;
-	rs_hosted_gone(hosted, status);
-	return false;
+	if (tid == hosted->base.pid)
+		rs_hosted_gone(hosted, status);
 }
 
 /* ---- requests ---- */
@@ -189,12 +187,10 @@ static pid_t find_running(struct rs_hosted *hosted)
 	return 0;
 }
 
-/*
- * Asks all running tasks to stop. Forgets tasks that are gone. Not every end is reported: a leader
- * may end before its threads, and a task may be gone before its parent's event names it.
- */
-static void interrupt_all(struct rs_hosted *hosted, bool look)
+/* Asks all running tasks to stop, and returns them (array of pid_t, to be unreffed). */
+static GArray *interrupt_all(struct rs_hosted *hosted)
 {
+	GArray *asked = g_array_new(FALSE, FALSE, sizeof(pid_t));
 	GHashTableIter iter;
 	gpointer value;
 
@@ -204,10 +200,73 @@ static void interrupt_all(struct rs_hosted *hosted, bool look)
 
 		if (is_held(task))
 			continue;
-		if ((ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL) && errno == ESRCH) ||
-		    (look && rs_process_task_ended(task->tid)))
+		if (ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL) && errno == ESRCH)
 			g_hash_table_iter_remove(&iter);
+		else
+			g_array_append_val(asked, task->tid);
 	}
+	return asked;
+}
+
+/* Takes note of what has happened to a task. False: nothing has. */
+static bool look_at(struct rs_hosted *hosted, pid_t tid)
+{
+	int status;
+
+	if (waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG) <= 0)
+		return false;
+	on_status(hosted, tid, status);
+	return true;
+}
+
+/* A thread in execve stops only after we have taken note of the ends of all others. */
+static void look_at_all(struct rs_hosted *hosted)
+{
+	GList *tids = g_hash_table_get_keys(hosted->tasks);
+
+	for (GList *at = tids; at; at = at->next)
+		look_at(hosted, GPOINTER_TO_INT(at->data));
+	g_list_free(tids);
+}
+
+/*
+ * Waits until a task is held, or gone. Not every end is reported: a leader may end before its
+ * threads, and a task may be gone before its parent's event names it. False: `limit` is over.
+ */
+static bool wait_held(struct rs_hosted *hosted, pid_t tid, gint64 limit)
+{
+	struct task *task;
+
+	while ((task = find_task(hosted, tid)) && !is_held(task)) {
+		int status;
+
+		if (g_get_monotonic_time() > limit)
+			return false;
+		/* Only this task: a wait for any of them looks through all of them. */
+		if (waitpid(tid, &status, __WALL | __WNOTHREAD) > 0) {
+			on_status(hosted, tid, status);
+			continue;
+		}
+		/* The asking thread wakes us now and then until we answer. */
+		if (errno == EINTR)
+			look_at_all(hosted);
+		else
+			drop_task(hosted, tid);
+		if (rs_process_task_ended(tid) && !look_at(hosted, tid))
+			drop_task(hosted, tid);
+	}
+	return true;
+}
+
+/* Takes note of all that has happened to other tasks, such as an execve. */
+static void take_rest(struct rs_hosted *hosted, gint64 limit)
+{
+	int status;
+	pid_t tid;
+
+	while (g_get_monotonic_time() <= limit &&
+	       (tid = waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG)) > 0)
+		on_status(hosted, tid, status);
 }
 
 static void resume_all(struct rs_hosted *hosted)
@@ -222,6 +281,22 @@ static void resume_all(struct rs_hosted *hosted)
 			let_go(value);
 }
 
+/* Stops the tasks of this moment. Returns the one that does not stop, or 0. */
+static pid_t stop_running(struct rs_hosted *hosted, gint64 limit)
+{
+	GArray *asked = interrupt_all(hosted);
+	pid_t slow = 0;
+
+	for (guint i = 0; i < asked->len && !slow; i++) {
+		pid_t tid = g_array_index(asked, pid_t, i);
+
+		if (!wait_held(hosted, tid, limit))
+			slow = tid;
+	}
+	g_array_unref(asked);
+	return slow;
+}
+
 static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
 {
 	gint64 limit = g_get_monotonic_time() + PAUSE_LIMIT_US;
@@ -231,26 +306,17 @@ static int pause_all(struct rs_hosted *hosted, struct rs_error *err)
 				    "a thread of process %d has not stopped since an earlier pause",
 				    (int)hosted->base.pid);
 	hosted->stopping = true;
-	interrupt_all(hosted, false);
+	/* Again, since tasks that stop may have made others just before. */
 	while (find_running(hosted)) {
-		int status;
-		pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+		pid_t slow = stop_running(hosted, limit);
 
-		if (tid > 0) {
-			if (!on_status(hosted, tid, status))
-				return 0;
-			continue;
-		}
-		if (errno != EINTR)
-			break;
-		/* The asking thread wakes us now and then until we answer. */
-		interrupt_all(hosted, true);
-		if (g_get_monotonic_time() > limit) {
-			hosted->silent = find_running(hosted);
+		if (slow) {
+			hosted->silent = slow;
 			resume_all(hosted);
 			return rs_error_set(err, ETIMEDOUT, "a thread of process %d does not stop",
 					    (int)hosted->base.pid);
 		}
+		take_rest(hosted, limit);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 /*
  * A program for the hosted target's test. "spin": two threads, for ever. "churn": threads that come
  * and go, and children by vfork, for ever. "swarm": eight threads that make threads, for ever.
+ * "crowd": SPINNER_CROWD threads that sleep, for ever.
  * "leaderless": the first thread leaves. "exec": executes itself a few times from different
  * threads, then exits with 5. "stuck PATH": waits in the kernel until PATH exists (for a minute),
  * and does not stop before; makes PATH.in when it begins to. "map": two pages of text at
@@ -71,6 +72,23 @@ static void swarm(void)
 		if (pthread_create(&thread, NULL, make_threads, NULL))
 			abort();
 	make_threads(NULL);
+}
+
+static void *sleep_on(void *data)
+{
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void crowd(void)
+{
+	pthread_t thread;
+
+	for (int i = 1; i < SPINNER_CROWD; i++)
+		if (pthread_create(&thread, NULL, sleep_on, NULL))
+			exit(3);
+	sleep_on(NULL);
 }
 
 static void *exec_again(void *data)
@@ -151,6 +169,8 @@ int main(int argc, char **argv)
 		churn();
 	if (strcmp(args[1], "swarm") == 0)
 		swarm();
+	if (strcmp(args[1], "crowd") == 0)
+		crowd();
 	if (strncmp(args[1], "map", 3) == 0)
 		map_places();
 	if (pthread_create(&thread, NULL, spin, NULL))

@@ -540,6 +540,57 @@ static void test_attach(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* A number after `key` in a file of /proc; 0: it is not there. */
+static uint64_t number_in(const char *path, const char *key)
+{
+	g_autofree char *text = NULL;
+	const char *at = NULL;
+
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		at = strstr(text, key);
+	return at ? g_ascii_strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* How many threads of the process are in a ptrace stop. */
+static int stopped_threads(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/task", (int)pid);
+	GDir *dir = g_dir_open(path, 0, NULL);
+	const char *name;
+	int count = 0;
+
+	while ((name = g_dir_read_name(dir)))
+		count += is_state(atoi(name), 't');
+	g_dir_close(dir);
+	return count;
+}
+
+/* All threads stop, however many there are, and all go on. */
+static void test_crowd(void)
+{
+	g_autofree char *status = NULL;
+	struct rs_target *target;
+	struct rs_error err = {0};
+	struct seen seen;
+
+	target = run(&seen, (const char *const[]){spinner, "crowd", NULL}, false);
+	status = g_strdup_printf("/proc/%d/status", (int)target->pid);
+	if (traced(target)) {
+		while (number_in(status, "Threads:") < SPINNER_CROWD && !seen.ended)
+			g_main_context_iteration(NULL, FALSE);
+		for (int i = 0; i < 3; i++) {
+			if (target->ops->pause(target, &err))
+				g_error("pause %d: %s", i, err.message);
+			g_assert_cmpint(stopped_threads(target->pid), ==, SPINNER_CROWD);
+			g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+			while (stopped_threads(target->pid))
+				g_usleep(1000);
+		}
+		g_assert_false(seen.ended);
+	}
+	target->ops->destroy(target);
+}
+
 /* Threads that seized threads have made meanwhile are traced already, which is no error. */
 static void test_attach_swarm(void)
 {
@@ -647,6 +698,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/no-ptrace", test_no_ptrace);
 	g_test_add_func("/hosted/attach", test_attach);
 	g_test_add_func("/hosted/attach-swarm", test_attach_swarm);
+	g_test_add_func("/hosted/crowd", test_crowd);
 	g_test_add_func("/hosted/attach-dead-leader", test_attach_dead_leader);
 	g_test_add_func("/hosted/destroy", test_destroy);
 	g_test_add_func("/hosted/clock", test_clock);
