@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KILL_AFTER_S 2
+#define KILL_AFTER_MS 600 /* a session that is to end does so within a second */
 
 static struct rs_hosted *hosted_of(const struct rs_target *target)
 {
@@ -76,7 +76,9 @@ static gboolean deliver_end(gpointer data)
 		end.signal = hosted->stop_asked ? 0 : WTERMSIG(status);
 	}
 	if (hosted->stop_asked)
-		g_strlcpy(end.text, hosted->stop_why, sizeof(end.text));
+		g_snprintf(end.text, sizeof(end.text), "%s%s", hosted->stop_why,
+			   hosted->stop_forced ? "; it did not end by SIGTERM, and was killed"
+					       : "");
 	else if (!WIFEXITED(status))
 		g_snprintf(end.text, sizeof(end.text), "killed by signal %d (%s)%s",
 			   WTERMSIG(status), g_strsignal(WTERMSIG(status)),
@@ -194,8 +196,10 @@ static gboolean kill_hard(gpointer data)
 {
 	struct rs_hosted *hosted = data;
 
-	if (!has_ended(hosted))
+	if (!has_ended(hosted)) {
 		kill(hosted->base.pid, SIGKILL);
+		hosted->stop_forced = true;
+	}
 	return G_SOURCE_REMOVE;
 }
 
@@ -209,7 +213,7 @@ static void hosted_stop(struct rs_target *target, const char *why)
 	g_strlcpy(hosted->stop_why, why ? why : "stopped", sizeof(hosted->stop_why));
 	kill(hosted->base.pid, SIGTERM);
 	kill(hosted->base.pid, SIGCONT); /* a stopped program takes no SIGTERM */
-	hosted->kill_source = g_timeout_source_new_seconds(KILL_AFTER_S);
+	hosted->kill_source = g_timeout_source_new(KILL_AFTER_MS);
 	g_source_set_callback(hosted->kill_source, kill_hard, hosted, NULL);
 	g_source_attach(hosted->kill_source, hosted->context);
 }

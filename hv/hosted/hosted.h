@@ -40,7 +40,7 @@ struct rs_hosted_config {
 /*
  * Makes the target. ops->start starts the program. The caller's thread-default GMainContext runs
  * the callbacks. vcpus: CPUs of this machine, at most RS_MAX_CPUS. start: -ENOENT, -EACCES … the
- * program cannot be run. ops->stop: SIGTERM, and SIGKILL two seconds later. ops->destroy: detaches
+ * program cannot be run. ops->stop: SIGTERM, and SIGKILL 0.6 s later. ops->destroy: detaches
  * ptrace and kills a program that still runs. The reason of its end is RS_END_EXIT with its code,
  * RS_END_FAULT after a signal that dumps core, RS_END_KILLED after another signal.
  */

@@ -37,7 +37,7 @@ struct rs_hosted {
 	GSource *doorbell_source, *kill_source;
 	GThread *thread;
 	GSource *ended_source;
-	bool stop_asked;
+	bool stop_asked, stop_forced; /* forced: it was killed, since it did not end */
 	char stop_why[128];
 	int mem_fd; /* /proc/PID/mem of the image that runs; -1: none */
 	pid_t tracer_tid;
