@@ -68,9 +68,9 @@ struct rs_target_events {
 
 /* Counters, each since the target started. */
 struct rs_target_stats {
-	uint64_t exits;     /* vCPU exits to us; 0 if a target cannot tell */
-	uint64_t kvm_exits; /* as KVM counts them, all vCPUs; 0 likewise */
-	uint64_t doorbells;
+	uint64_t exits;           /* vCPU exits to us; 0 if a target cannot tell */
+	uint64_t kvm_exits;       /* as KVM counts them, all vCPUs; 0 likewise */
+	uint64_t doorbells;       /* of a process: those that came at once are one */
 	uint64_t console_waiting; /* bytes of the guest's console that nobody has read so far … */
 	uint64_t console_lost;    /* … and that could not be written. Those that we write */
 };

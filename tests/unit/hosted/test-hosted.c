@@ -2,11 +2,12 @@
 #define _GNU_SOURCE
 /* The target alone, with ordinary programs that have no agent. */
 #include "exact.h"
-#include "hosted/hosted.h"
+#include "hosted/private.h"
 #include "spinner.h"
 #include "target/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <signal.h>
@@ -662,6 +663,59 @@ static void test_destroy(void)
 	g_assert_cmpint(errno, ==, ESRCH);
 }
 
+struct thief {
+	GSource source;
+	int fd;
+	uint64_t taken;
+};
+
+/* Comes between the loop's poll and what it calls. */
+static gboolean steal(GSource *source)
+{
+	struct thief *thief = (struct thief *)source;
+	uint64_t count;
+
+	if (read(thief->fd, &count, sizeof(count)) == sizeof(count))
+		thief->taken += count;
+	fcntl(thief->fd, F_SETFL, fcntl(thief->fd, F_GETFL) & ~O_NONBLOCK);
+	return FALSE;
+}
+
+/* The program shares the doorbell's open file. It can neither make us wait, nor make up a count. */
+static void test_doorbell(void)
+{
+	static GSourceFuncs funcs = {.check = steal};
+	const uint64_t huge = UINT64_MAX - 1, one = 1;
+	struct rs_target_stats stats;
+	struct rs_target *target;
+	struct seen seen;
+	GSource *source;
+	int fd;
+
+	target = run(&seen, SH("exec sleep 60"), true);
+	fd = ((struct rs_hosted *)target)->doorbell_fd;
+	for (int i = 0; i < 3; i++) {
+		g_assert_cmpint(write(fd, &huge, sizeof(huge)), ==, sizeof(huge));
+		g_main_context_iteration(NULL, FALSE);
+	}
+	target->ops->stats(target, &stats);
+	g_assert_cmpuint(stats.doorbells, ==, 3);
+	source = g_source_new(&funcs, sizeof(struct thief));
+	((struct thief *)source)->fd = fd;
+	g_source_set_priority(source, G_PRIORITY_HIGH);
+	g_source_attach(source, NULL);
+	g_assert_cmpint(write(fd, &one, sizeof(one)), ==, sizeof(one));
+	alarm(20); /* a read that waits ends the test */
+	g_main_context_iteration(NULL, FALSE);
+	alarm(0);
+	g_assert_cmpuint(((struct thief *)source)->taken, ==, 1);
+	target->ops->stats(target, &stats);
+	g_assert_cmpuint(stats.doorbells, ==, 3);
+	g_source_destroy(source);
+	g_source_unref(source);
+	target->ops->destroy(target);
+}
+
 static void test_clock(void)
 {
 	struct rs_target *target;
@@ -702,6 +756,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/crowd", test_crowd);
 	g_test_add_func("/hosted/attach-dead-leader", test_attach_dead_leader);
 	g_test_add_func("/hosted/destroy", test_destroy);
+	g_test_add_func("/hosted/doorbell", test_doorbell);
 	g_test_add_func("/hosted/clock", test_clock);
 	return g_test_run();
 }
