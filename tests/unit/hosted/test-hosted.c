@@ -427,7 +427,8 @@ static void test_group_stop(void)
 		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
 		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
 		g_usleep(100000);
-		g_assert_cmpuint(cpu_time(target->pid), ==, before);
+		/* The pause itself takes a little of it, which may complete a tick. */
+		g_assert_cmpuint(cpu_time(target->pid), <=, before + 1);
 		kill(target->pid, SIGCONT);
 		g_usleep(200000);
 		g_assert_cmpuint(cpu_time(target->pid), >, before);
