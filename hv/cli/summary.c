@@ -71,8 +71,8 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 		s->hypercalls, s->bad_hypercalls, s->target.doorbells);
 	if (s->turned_away)
 		g_string_append_printf(out,
-				       "# untraced: %" PRIu64 " program%s found no free region "
-				       "(--regions)\n",
+				       "# untraced: %" PRIu64 " program%s found no free region, "
+				       "as they say (--regions)\n",
 				       s->turned_away, s->turned_away == 1 ? "" : "s");
 	return g_string_free(out, FALSE);
 }

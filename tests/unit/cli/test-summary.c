@@ -39,7 +39,7 @@ static void test_text(void)
 			"# exits: 250 for any reason (timers, console, page faults …), 2.50 for "
 			"each event\n"
 			"# hypercalls: 4 (1 bad), doorbells 6\n"
-			"# untraced: 1 program found no free region (--regions)\n");
+			"# untraced: 1 program found no free region, as they say (--regions)\n");
 }
 
 /* The reader of the output went away, or did not read on. */
@@ -76,7 +76,7 @@ static void test_text_of_another_target(void)
 			"# bad: 2 records made no sense\n"
 			"# patches: by the guest itself, 1 refused\n"
 			"# hypercalls: 4 (1 bad), doorbells 6\n"
-			"# untraced: 1 program found no free region (--regions)\n");
+			"# untraced: 1 program found no free region, as they say (--regions)\n");
 }
 
 static void test_text_exits(void)
