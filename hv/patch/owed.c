@@ -82,20 +82,20 @@ void rs_patcher_settle(struct rs_patcher *patcher, bool now)
 	/* A guest may have moved a page of its text since we patched it. Then the journal knows
 	 * where it was. */
 	moved = patcher->moved && !patcher->sites_on;
-	if (moved || (patcher->owed && (now || rs_monotonic_ns() >= patcher->retry_ns)))
+	if ((moved || patcher->owed) && (now || rs_monotonic_ns() >= patcher->retry_ns))
 		restore_owed(patcher);
 	if (patcher->sites_on || patcher->owed || patcher->moved)
 		return;
 	/* Nothing of ours is left in the text. If the file cannot be cut, it is only too long. */
 	if (rs_journal_count(patcher->journal) && rs_journal_clear(patcher->journal, NULL))
 		return;
-	/* No site is in the new run. */
+	/* Each site must be written into the journal anew before it is patched. */
 	patcher->journal_run++;
 }
 
 void rs_patcher_tend(struct rs_patcher *patcher)
 {
-	if (patcher->owed)
+	if (patcher->owed || patcher->moved)
 		rs_patcher_settle(patcher, false);
 }
 

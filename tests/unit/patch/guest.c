@@ -92,3 +92,10 @@ uint32_t guest_count_on(struct guest *guest)
 		on += guest_is_jmp(guest, i);
 	return on;
 }
+
+void guest_move_text(struct guest *guest, uint64_t from, uint64_t to)
+{
+	memcpy(guest->ram + to, guest->ram + from, RS_PAGE_SIZE);
+	memcpy(guest->writable + to, guest->writable + from, RS_PAGE_SIZE);
+	fake_target_map(&guest->fake, ROOT, TEXT, to, 1);
+}

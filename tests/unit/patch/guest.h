@@ -15,6 +15,7 @@
 #define DATA 0xffffffff82000000ull
 #define ROOT 0x1000u
 #define TEXT_GPA 0x100000u
+#define ELSEWHERE 0x300000u /* where a guest may move its first page of text */
 #define DATA_GPA 0x200000u
 #define RAM 0x400000u
 #define FIRST RS_FIRST_EVENT_ID
@@ -38,5 +39,8 @@ struct rs_site *guest_entry(struct guest *guest, uint32_t site);
 bool guest_is_nop(struct guest *guest, uint32_t site);
 bool guest_is_jmp(struct guest *guest, uint32_t site);
 uint32_t guest_count_on(struct guest *guest);
+
+/* The guest moves its first page of text from one place to another. */
+void guest_move_text(struct guest *guest, uint64_t from, uint64_t to);
 
 #endif

@@ -505,6 +505,38 @@ static void test_owed(void)
 	end(&guest, patcher);
 }
 
+/* A guest that moves its text again and again makes us look for it in a share of the time only. */
+static void test_moved(void)
+{
+	struct rs_patcher *patcher;
+	uint8_t text[RS_PAGE_SIZE];
+	struct guest guest;
+	unsigned int pauses;
+
+	guest_init(&guest, 4, 4);
+	memcpy(text, guest.ram + TEXT_GPA, sizeof(text));
+	begin(&guest, &patcher);
+	set(patcher, FIRST, true);
+	guest_move_text(&guest, TEXT_GPA, ELSEWHERE);
+	tick = 10;
+	set(patcher, FIRST, false);
+	g_assert_cmpint(memcmp(guest.ram + TEXT_GPA, text, RS_PAGE_SIZE), ==, 0);
+	tick = 0;
+	set(patcher, FIRST, true);
+	guest_move_text(&guest, ELSEWHERE, TEXT_GPA);
+	set(patcher, FIRST, false);
+	g_assert_cmpint(memcmp(guest.ram + ELSEWHERE, text, RS_PAGE_SIZE), !=, 0);
+	pauses = guest.fake.pauses;
+	rs_patcher_tend(patcher);
+	g_assert_cmpuint(guest.fake.pauses, ==, pauses);
+	now += 100 * 100;
+	rs_patcher_tend(patcher);
+	g_assert_cmpuint(guest.fake.pauses, ==, pauses + 1);
+	g_assert_cmpint(memcmp(guest.ram + ELSEWHERE, text, RS_PAGE_SIZE), ==, 0);
+	g_assert_cmpint(memcmp(guest.ram + TEXT_GPA, text, RS_PAGE_SIZE), ==, 0);
+	end(&guest, patcher);
+}
+
 /* ---- one comes while another goes ---- */
 
 static void test_goes_meanwhile(void)
@@ -561,6 +593,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/patch/batch/in-part", test_in_part);
 	g_test_add_func("/patch/batch/order", test_order);
 	g_test_add_func("/patch/batch/owed", test_owed);
+	g_test_add_func("/patch/batch/moved", test_moved);
 	g_test_add_func("/patch/batch/goes-meanwhile", test_goes_meanwhile);
 	ret = g_test_run();
 	g_rmdir(dir);

@@ -303,16 +303,7 @@ static void test_unreadable(void)
 	guest_deinit(&guest);
 }
 
-enum { ELSEWHERE = 0x300000 };
-
 /* The guest copies the first page of its text, and goes on in the copy. */
-static void move_text(struct guest *guest)
-{
-	memcpy(guest->ram + ELSEWHERE, guest->ram + TEXT_GPA, RS_PAGE_SIZE);
-	memcpy(guest->writable + ELSEWHERE, guest->writable + TEXT_GPA, RS_PAGE_SIZE);
-	fake_target_map(&guest->fake, ROOT, TEXT, ELSEWHERE, 1);
-}
-
 /* The session is killed, and another one finds its journal. */
 static void kill_and_recover(struct guest *guest, struct rs_patcher *patcher,
 			     struct rs_journal_report *report)
@@ -345,7 +336,7 @@ static void test_moved(void)
 	commit(patcher, 0);
 	rs_patcher_want(patcher, FIRST, -1);
 	commit(patcher, 0);
-	move_text(&guest);
+	guest_move_text(&guest, TEXT_GPA, ELSEWHERE);
 	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
 	g_assert_cmpint(guest.ram[ELSEWHERE + 8], ==, 0xe9);
@@ -621,7 +612,7 @@ static void test_moved_while_on(void)
 	patcher = patcher_of(&guest, journal_path);
 	rs_patcher_want(patcher, FIRST, 1);
 	commit(patcher, 0);
-	move_text(&guest);
+	guest_move_text(&guest, TEXT_GPA, ELSEWHERE);
 	g_assert_cmpint(memcmp(guest.ram + ELSEWHERE, text, RS_PAGE_SIZE), !=, 0);
 	rs_patcher_want(patcher, FIRST, -1);
 	commit(patcher, 0);
@@ -633,7 +624,8 @@ static void test_moved_while_on(void)
 static void move_now(struct fake_target *fake)
 {
 	fake->on_pause = NULL;
-	move_text((struct guest *)(void *)((char *)fake - offsetof(struct guest, fake)));
+	guest_move_text((struct guest *)(void *)((char *)fake - offsetof(struct guest, fake)),
+			TEXT_GPA, ELSEWHERE);
 }
 
 /* It moves the page after we have walked to it, and before we write there. */
