@@ -2,11 +2,13 @@
 /*
  * The thread that owns the process. It makes all ptrace calls and waits.
  *
- * It sleeps in waitpid(__WNOTHREAD), which sees only this thread's own child and tracees. When the
- * session's thread wants something, a signal interrupts the wait. A task is a thread that shares
- * the program's text: each thread of the program, and a vfork child until it executes. A pause puts
- * each task into a ptrace stop. A parent that waits for its vfork child counts as stopped, since it
- * cannot reach user space before the child, which is stopped.
+ * It sleeps in waitpid(__WNOTHREAD), which sees only this thread's own child and tracees. When
+ * the session's thread wants something, a signal interrupts the wait. A task is a thread that
+ * shares the program's text: each thread of the program, and a vfork child until it executes. A
+ * pause puts each task into a ptrace stop, and waits for one after the other: with thousands of
+ * tasks, a wait for any of them would cost the kernel a look at all of them, each time. A parent
+ * that waits for its vfork child counts as stopped, since it cannot reach user space before the
+ * child, which is stopped.
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +86,37 @@ static void test_rescue_zombie(void)
 	g_rmdir(dir);
 }
 
+/* Text is owed while its process lives, and while nobody can know. */
+static void test_owed(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("machine-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "m@0.journal", NULL);
+	const struct rs_text_patch patch = {.at = {4096}, .size = 1, .new_bytes = {1}};
+	struct rs_journal_record record = rs_journal_record_of(RS_JOURNAL_SITE, 0, &patch);
+	struct rs_journal *journal;
+	struct rs_error err = {0};
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	g_assert_false(rs_machine_process_owed(path));
+	g_assert_cmpint(rs_journal_open(path, &journal, &err), ==, 0);
+	rs_journal_set_process(journal, (uint32_t)pid, rs_process_start_time(pid));
+	g_assert_cmpint(rs_journal_append(journal, &record, 1, &err), ==, 0);
+	g_assert_true(rs_machine_process_owed(path)); /* another session has it */
+	rs_journal_close(journal);
+	g_assert_true(rs_machine_process_owed(path));
+	kill(pid, SIGKILL);
+	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+	g_assert_false(rs_machine_process_owed(path));
+	g_assert_true(g_file_test(path, G_FILE_TEST_EXISTS)); /* to look leaves it there */
+	g_assert_true(g_file_set_contents(path, "no journal at all", -1, NULL));
+	g_assert_true(rs_machine_process_owed(path));
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
 static void test_program(void)
 {
 	char *program[] = {(char *)"/bin/true", NULL};
@@ -118,6 +150,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/machine/refusals", test_refusals);
 	g_test_add_func("/machine/rescue-zombie", test_rescue_zombie);
+	g_test_add_func("/machine/owed", test_owed);
 	g_test_add_func("/machine/program", test_program);
 	return g_test_run();
 }
