@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The `ringside` command: a table of verbs. */
+#include "base/log.h"
 #include "cli/verb.h"
 
 #include <errno.h>
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	/* A closed pipe becomes an error of write(), which is handled there. */
 	signal(SIGPIPE, SIG_IGN);
+	rs_log_start(STDERR_FILENO);
 
 	if (argc < 2) {
 		print_help(stderr);

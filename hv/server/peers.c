@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/peers.h"
 
-#include <errno.h>
-#include <gio/gunixsocketaddress.h>
-#include <string.h>
-#include <sys/un.h>
+#include "server/gate.h"
+
 #include <unistd.h>
 
-#define BACKLOG 128
-/*
- * Connections that are being authenticated, each in a thread of GLib's pool. A peer needs some ms
- * for it. One that says nothing is sent away.
- */
-#define NEW_MAX 8u
-#define NEW_MS 2000
-#define CROWD_MS 300 /* for one that comes while half of them are taken */
-#define FLUSH_MS 300
+#define FLUSH_MS 300 /* for GDBus to write what is queued */
+#define DRAIN_MS 200 /* for peers to read it, after that */
 
 struct rs_peers {
 	struct rs_peers_config config;
-	char *path, *guid;
-	GSocketService *service;
-	GDBusAuthObserver *auth;
+	char *guid;
+	struct rs_gate *gate;
 	GPtrArray *fresh;  /* of struct fresh */
 	GPtrArray *all;    /* of struct peer */
 	struct held *held; /* g_atomic_rc_box */
@@ -33,11 +23,10 @@ struct held {
 	gsize bytes;
 };
 
-/* A connection that is being authenticated. */
+/* A connection that GDBus is authenticating, in a thread of GLib's pool. */
 struct fresh {
 	struct rs_peers *peers; /* NULL: they have gone */
 	GCancellable *cancel;
-	guint timer;
 };
 
 /* A call that wants an answer, which was not written yet. */
@@ -231,8 +220,6 @@ static bool on_read(struct queue *queue, GDBusMessage *message)
 {
 	gsize size = size_of(message);
 
-	if (size > RS_PEER_CALL_BYTES_MAX)
-		return false;
 	if (g_dbus_message_get_message_type(message) != G_DBUS_MESSAGE_TYPE_METHOD_CALL)
 		return true;
 	if (g_atomic_int_add(&queue->calls, 1) >= RS_PEER_CALLS_MAX)
@@ -383,7 +370,6 @@ static void fresh_free(gpointer data)
 {
 	struct fresh *fresh = data;
 
-	g_clear_handle_id(&fresh->timer, g_source_remove);
 	g_object_unref(fresh->cancel);
 	g_free(fresh);
 }
@@ -399,98 +385,55 @@ static void on_authenticated(GObject *object, GAsyncResult *result, gpointer dat
 		return;
 	}
 	g_ptr_array_remove_fast(peers->fresh, fresh); /* frees it */
-	g_socket_service_start(peers->service);
+	rs_gate_taken(peers->gate);
 	if (connection)
 		add_peer(peers, connection);
 }
 
-static gboolean on_too_slow(gpointer data)
-{
-	struct fresh *fresh = data;
-
-	fresh->timer = 0;
-	g_cancellable_cancel(fresh->cancel);
-	return G_SOURCE_REMOVE;
-}
-
-static gboolean on_incoming(GSocketService *service, GSocketConnection *connection, GObject *unused,
-			    gpointer data)
+static void on_came(void *data, int fd)
 {
 	struct rs_peers *peers = data;
-	struct fresh *fresh = g_new0(struct fresh, 1);
+	g_autoptr(GSocket) socket = g_socket_new_from_fd(fd, NULL);
+	g_autoptr(GSocketConnection) connection = NULL;
+	struct fresh *fresh;
 
+	if (!socket) {
+		close(fd);
+		rs_gate_taken(peers->gate);
+		return;
+	}
+	connection = g_socket_connection_factory_create_connection(socket);
+	fresh = g_new0(struct fresh, 1);
 	fresh->peers = peers;
 	fresh->cancel = g_cancellable_new();
-	fresh->timer = g_timeout_add(peers->fresh->len < NEW_MAX / 2 ? NEW_MS : CROWD_MS,
-				     on_too_slow, fresh);
 	g_ptr_array_add(peers->fresh, fresh);
-	/* Others wait until one is done. */
-	if (peers->fresh->len >= NEW_MAX)
-		g_socket_service_stop(service);
 	g_dbus_connection_new(G_IO_STREAM(connection), peers->guid,
 			      G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_SERVER |
 				      G_DBUS_CONNECTION_FLAGS_DELAY_MESSAGE_PROCESSING,
-			      peers->auth, fresh->cancel, on_authenticated, fresh);
-	return TRUE;
-}
-
-static gboolean on_authorize(GDBusAuthObserver *observer, GIOStream *stream,
-			     GCredentials *credentials, gpointer data)
-{
-	uid_t uid;
-
-	if (!credentials)
-		return FALSE;
-	uid = g_credentials_get_unix_user(credentials, NULL);
-	return uid != (uid_t)-1 && (uid == getuid() || uid == 0);
-}
-
-static gboolean on_mechanism(GDBusAuthObserver *observer, const char *mechanism, gpointer data)
-{
-	return g_str_equal(mechanism, "EXTERNAL");
+			      NULL, fresh->cancel, on_authenticated, fresh);
 }
 
 /* ---- life ---- */
-
-static int listen_at(struct rs_peers *peers, struct rs_error *err)
-{
-	g_autoptr(GSocketAddress) address = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (strlen(peers->path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
-		return rs_error_set(err, EIO, "cannot serve the session: the path is too long: %s",
-				    peers->path);
-	address = g_unix_socket_address_new(peers->path);
-	unlink(peers->path);
-	g_socket_listener_set_backlog(G_SOCKET_LISTENER(peers->service), BACKLOG);
-	if (!g_socket_listener_add_address(G_SOCKET_LISTENER(peers->service), address,
-					   G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, NULL,
-					   NULL, &error))
-		return rs_error_set(err, EIO, "cannot serve the session: %s", error->message);
-	g_signal_connect(peers->service, "incoming", G_CALLBACK(on_incoming), peers);
-	g_socket_service_start(peers->service);
-	return 0;
-}
 
 int rs_peers_create(const char *path, const struct rs_peers_config *config, struct rs_peers **out,
 		    struct rs_error *err)
 {
 	struct rs_peers *peers = g_new0(struct rs_peers, 1);
+	struct rs_gate_config gate = {.path = path,
+				      .call_ms = RS_GATE_CALL_MS,
+				      .max = RS_PEERS_MAX,
+				      .data = peers,
+				      .came = on_came};
 	int ret;
 
 	peers->config = *config;
-	peers->path = g_strdup(path);
 	peers->guid = g_dbus_generate_guid();
 	peers->held = g_atomic_rc_box_new0(struct held);
 	g_mutex_init(&peers->held->lock);
 	peers->all = g_ptr_array_new_with_free_func(peer_free);
 	peers->fresh = g_ptr_array_new_with_free_func(fresh_free);
-	peers->service = g_socket_service_new();
-	peers->auth = g_dbus_auth_observer_new();
-	g_signal_connect(peers->auth, "authorize-authenticated-peer", G_CALLBACK(on_authorize),
-			 NULL);
-	g_signal_connect(peers->auth, "allow-mechanism", G_CALLBACK(on_mechanism), NULL);
-	ret = listen_at(peers, err);
+	gate.guid = peers->guid;
+	ret = rs_gate_create(&gate, &peers->gate, err);
 	if (ret) {
 		rs_peers_destroy(peers);
 		return ret;
@@ -505,70 +448,83 @@ static void on_flushed(GObject *object, GAsyncResult *result, gpointer data)
 
 	g_dbus_connection_flush_finish(G_DBUS_CONNECTION(object), result, NULL);
 	--*left;
+	g_rc_box_release(left);
 }
 
-static gboolean on_flush_time(gpointer data)
+static void on_shut(GObject *object, GAsyncResult *result, gpointer data)
+{
+	guint *left = data;
+
+	g_dbus_connection_close_finish(G_DBUS_CONNECTION(object), result, NULL);
+	--*left;
+	g_rc_box_release(left);
+}
+
+static gboolean on_time(gpointer data)
 {
 	*(bool *)data = true;
 	return G_SOURCE_REMOVE;
+}
+
+/* Whatever GDBus's thread does, this ends. Then what is left over is never reported. */
+static void await_all(GMainContext *context, const guint *left)
+{
+	g_autoptr(GSource) timer = g_timeout_source_new(FLUSH_MS);
+	bool late = false;
+
+	g_source_set_callback(timer, on_time, &late, NULL);
+	g_source_attach(timer, context);
+	while (*left && !late)
+		g_main_context_iteration(context, TRUE);
+	g_source_destroy(timer);
 }
 
 /*
  * All peers at once, so that one that does not read takes no time from the others. In a context of
  * its own: nothing else is to happen meanwhile.
  */
-static void flush(struct rs_peers *peers)
+static void flush_and_close(struct rs_peers *peers)
 {
 	g_autoptr(GMainContext) context = g_main_context_new();
-	g_autoptr(GSource) timer = g_timeout_source_new(FLUSH_MS);
-	guint left = peers->all->len;
-	bool late = false;
+	guint *flushes = g_rc_box_new0(guint), *closes = g_rc_box_new0(guint);
 
+	*flushes = *closes = peers->all->len;
 	g_main_context_push_thread_default(context);
-	g_source_set_callback(timer, on_flush_time, &late, NULL);
-	g_source_attach(timer, context);
 	for (guint i = 0; i < peers->all->len; i++)
 		g_dbus_connection_flush(((struct peer *)peers->all->pdata[i])->connection, NULL,
-					on_flushed, &left);
-	while (left && !late)
-		g_main_context_iteration(context, TRUE);
-	for (guint i = 0; i < peers->all->len; i++)
-		cut_off(((struct peer *)peers->all->pdata[i])->queue);
-	while (left) /* what could not be written fails now */
-		g_main_context_iteration(context, TRUE);
-	g_source_destroy(timer);
+					on_flushed, g_rc_box_acquire(flushes));
+	await_all(context, flushes);
+	for (guint i = 0; i < peers->all->len; i++) {
+		struct peer *peer = peers->all->pdata[i];
+
+		g_signal_handlers_disconnect_by_data(peer->connection, peer);
+		cut_off(peer->queue); /* what could not be written fails now */
+		g_dbus_connection_close(peer->connection, NULL, on_shut, g_rc_box_acquire(closes));
+	}
+	await_all(context, closes);
 	g_main_context_pop_thread_default(context);
+	g_rc_box_release(flushes);
+	g_rc_box_release(closes);
 }
 
 void rs_peers_destroy(struct rs_peers *peers)
 {
 	if (!peers)
 		return;
-	g_signal_handlers_disconnect_by_data(peers->service, peers);
-	g_socket_service_stop(peers->service);
-	g_socket_listener_close(G_SOCKET_LISTENER(peers->service));
-	g_object_unref(peers->service);
-	unlink(peers->path);
+	if (peers->gate)
+		rs_gate_close(peers->gate);
 	g_ptr_array_set_free_func(peers->fresh, NULL);
 	for (guint i = 0; i < peers->fresh->len; i++) {
 		struct fresh *fresh = peers->fresh->pdata[i];
 
 		fresh->peers = NULL; /* on_authenticated() frees it */
-		g_clear_handle_id(&fresh->timer, g_source_remove);
 		g_cancellable_cancel(fresh->cancel);
 	}
 	g_ptr_array_unref(peers->fresh);
-	flush(peers);
-	for (guint i = 0; i < peers->all->len; i++) {
-		struct peer *peer = peers->all->pdata[i];
-
-		g_signal_handlers_disconnect_by_data(peer->connection, peer);
-		g_dbus_connection_close_sync(peer->connection, NULL, NULL);
-	}
+	flush_and_close(peers);
+	rs_gate_free(peers->gate, DRAIN_MS);
 	g_ptr_array_unref(peers->all);
-	g_object_unref(peers->auth);
 	held_release(peers->held);
 	g_free(peers->guid);
-	g_free(peers->path);
 	g_free(peers);
 }

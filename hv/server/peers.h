@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is connected to a session: listens on a unix socket, lets in peers of the same user and root
- * (EXTERNAL authentication), and keeps what one of them does from the others. What is queued for a
- * peer is bounded, since it may never read, and so is what all of them have asked together. A peer
- * that leaves more calls unanswered than that, or makes a larger one, is disconnected.
+ * Who is connected to a session: lets in peers of the same user and root, through a gate (gate.h)
+ * that bounds what GDBus reads, and keeps what one of them does from the others. What is queued for
+ * a peer is bounded, since it may never read, and so is what all of them have asked together. A
+ * peer that leaves more calls unanswered than that is disconnected.
  *
  * Thread: the session's. GDBus has a thread of its own, which counts messages as it reads and
- * writes them. The thread's GMainContext must be the default one, since GDBus always reports there
- * that a connection has closed.
+ * writes them, and so has the gate. The session's GMainContext must be the default one, since GDBus
+ * always reports there that a connection has closed.
  */
 #ifndef RS_HV_SERVER_PEERS_H
 #define RS_HV_SERVER_PEERS_H
@@ -22,14 +22,13 @@
  * answers takes memory, and all of them may be worked out in one round of the session's loop.
  */
 #define RS_PEER_CALLS_MAX 16
-#define RS_PEER_CALL_BYTES_MAX (1u << 20) /* of a call's arguments and header fields */
 /*
  * Of all calls whose answers were not written yet, of all peers together. Once they have more, a
  * peer that makes a call is disconnected if it has more than its part. So a peer that makes small
  * calls never pays for the others.
  */
-#define RS_PEERS_BYTES_MAX (32u << 20)
-#define RS_PEER_BYTES_PART (256u << 10)
+#define RS_PEERS_BYTES_MAX (2u << 20)
+#define RS_PEER_BYTES_PART (64u << 10)
 #define RS_PEER_SIGNALS_MAX 8 /* signals that wait for a peer; later ones replace each other */
 
 struct rs_peers;
@@ -46,8 +45,9 @@ struct rs_peers_config {
 int rs_peers_create(const char *path, const struct rs_peers_config *config, struct rs_peers **out,
 		    struct rs_error *err);
 /*
- * Waits up to 300 ms until all peers have got what is queued for them. Then it closes all
- * connections and removes the socket. NULL is accepted.
+ * Removes the socket, waits up to half a second until all peers have got what is queued for them,
+ * and closes all connections. It waits 300 ms more if GDBus's thread stands still. NULL is
+ * accepted.
  */
 void rs_peers_destroy(struct rs_peers *peers);
 

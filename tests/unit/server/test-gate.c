@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* The test plays both the client and GDBus, by hand. */
+#define _GNU_SOURCE
+#include "server/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define GUID "0123456789abcdef0123456789abcdef"
+#define AUTH "\0AUTH EXTERNAL\r\nDATA\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n"
+
+struct fixture {
+	char *dir, *path;
+	struct rs_gate *gate;
+	GArray *came; /* of int */
+	int client, bus;
+};
+
+static void on_came(void *data, int fd)
+{
+	struct fixture *f = data;
+
+	g_array_append_val(f->came, fd);
+}
+
+static int plug(struct fixture *f)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	g_strlcpy(address.sun_path, f->path, sizeof(address.sun_path));
+	g_assert_cmpint(connect(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
+	return fd;
+}
+
+static void put(int fd, const void *data, gsize size)
+{
+	g_assert_cmpint(send(fd, data, size, MSG_NOSIGNAL), ==, (gssize)size);
+}
+
+static void expect(int fd, const void *data, gsize size)
+{
+	g_autofree guint8 *got = g_malloc(size);
+
+	g_assert_cmpint(recv(fd, got, size, MSG_WAITALL), ==, (gssize)size);
+	g_assert_cmpmem(got, size, data, size);
+}
+
+#define expect_text(fd, text) expect(fd, text, strlen(text))
+
+static void await_end(int fd)
+{
+	char byte;
+	gssize n = recv(fd, &byte, 1, 0);
+
+	g_assert_true(n == 0 || (n < 0 && errno == ECONNRESET));
+}
+
+/* Lets a client in. Returns GDBus's end, which has heard all that GDBus wants to. */
+static int join(struct fixture *f, int *client)
+{
+	g_autofree char *uid = g_strdup_printf("%u", getuid());
+	g_autoptr(GString) hello = g_string_new_len("\0AUTH EXTERNAL ", 15);
+	guint n = f->came->len;
+	int bus;
+
+	*client = plug(f);
+	put(*client, AUTH, sizeof(AUTH) - 1);
+	expect_text(*client, "DATA\r\nOK " GUID "\r\nAGREE_UNIX_FD\r\n");
+	while (f->came->len == n)
+		g_main_context_iteration(NULL, TRUE);
+	rs_gate_taken(f->gate);
+	bus = g_array_index(f->came, int, n);
+	g_assert_cmpint(fcntl(bus, F_SETFL, 0), ==, 0);
+	for (const char *c = uid; *c; c++)
+		g_string_append_printf(hello, "%02x", *c);
+	g_string_append(hello, "\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n");
+	expect(bus, hello->str, hello->len);
+	put(bus, "OK " GUID "\r\nAGREE_UNIX_FD\r\n", strlen("OK " GUID "\r\nAGREE_UNIX_FD\r\n"));
+	return bus;
+}
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+	struct rs_gate_config config = {.guid = GUID,
+					.call_ms = data ? *(const unsigned *)data : 600000,
+					.max = 2,
+					.data = f,
+					.came = on_came};
+
+	f->dir = g_dir_make_tmp("gate-XXXXXX", NULL);
+	f->path = g_build_filename(f->dir, "s", NULL);
+	f->came = g_array_new(FALSE, FALSE, sizeof(int));
+	config.path = f->path;
+	g_assert_cmpint(rs_gate_create(&config, &f->gate, NULL), ==, 0);
+	f->bus = join(f, &f->client);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+	rs_gate_free(f->gate, 10);
+	g_assert_cmpint(g_rmdir(f->dir), ==, 0);
+	for (guint i = 0; i < f->came->len; i++)
+		close(g_array_index(f->came, int, i));
+	close(f->client);
+	g_array_unref(f->came);
+	g_free(f->path);
+	g_free(f->dir);
+}
+
+/* A message without header fields, whose body is all `byte`. */
+static GByteArray *message(gsize size, guint8 byte)
+{
+	GByteArray *bytes = g_byte_array_new();
+	guint32 body = GUINT32_TO_LE((guint32)(size - 16));
+
+	g_byte_array_set_size(bytes, (guint)size);
+	memset(bytes->data, byte, size);
+	memcpy(bytes->data, "l\1\0\1", 4);
+	memcpy(bytes->data + 4, &body, sizeof(body));
+	memset(bytes->data + 8, 0, 8);
+	return bytes;
+}
+
+static void relay(int from, int to, gsize size)
+{
+	g_autoptr(GByteArray) bytes = message(size, 'x');
+
+	put(from, bytes->data, size);
+	expect(to, bytes->data, size);
+}
+
+static void test_both_ways(struct fixture *f, gconstpointer data)
+{
+	for (gsize size = 16; size <= RS_GATE_CALL_MAX; size = size * 2 + size % 3) {
+		relay(f->client, f->bus, size);
+		relay(f->bus, f->client, size);
+	}
+	relay(f->client, f->bus, RS_GATE_CALL_MAX);
+	relay(f->bus, f->client, RS_GATE_CALL_MAX + 1);
+}
+
+/* GDBus would read a message of 128 MiB, and keep half of it for ever. */
+static void test_large(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) fits = message(RS_GATE_CALL_MAX, 'x');
+	g_autoptr(GByteArray) big = message(RS_GATE_CALL_MAX + 1, 'x');
+
+	put(f->client, fits->data, fits->len);
+	put(f->client, big->data, 16);
+	await_end(f->client);
+	expect(f->bus, fits->data, fits->len);
+	await_end(f->bus);
+}
+
+static void test_no_message(struct fixture *f, gconstpointer data)
+{
+	put(f->client, "GET / HTTP/1.1\r\n", 16);
+	await_end(f->client);
+	await_end(f->bus);
+}
+
+/* Nothing of a message is passed on before its last byte is there. */
+static void test_half(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(5000, 'x');
+	struct pollfd fd = {.fd = f->bus, .events = POLLIN};
+
+	put(f->client, bytes->data, 4000);
+	relay(f->bus, f->client, 100);
+	g_assert_cmpint(poll(&fd, 1, 0), ==, 0);
+	put(f->client, bytes->data + 4000, 1000);
+	expect(f->bus, bytes->data, 5000);
+}
+
+static const unsigned soon = 10; /* ms */
+
+/* Nor is that waited for for ever. */
+static void test_late(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(5000, 'x');
+
+	put(f->client, bytes->data, 4000);
+	await_end(f->client);
+	await_end(f->bus);
+}
+
+static void send_fds(int fd, const void *data, gsize size, const int *fds, gsize n)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(100 * sizeof(int))];
+	} control = {0};
+	struct iovec part = {(void *)data, size};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = CMSG_SPACE(n * sizeof(int))};
+
+	control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(n * sizeof(int)),
+					  .cmsg_level = SOL_SOCKET,
+					  .cmsg_type = SCM_RIGHTS};
+	memcpy(CMSG_DATA(&control.header), fds, n * sizeof(int));
+	g_assert_cmpint(sendmsg(fd, &m, MSG_NOSIGNAL), ==, (gssize)size);
+}
+
+static guint count_fds(void)
+{
+	g_autoptr(GDir) open_files = g_dir_open("/proc/self/fd", 0, NULL);
+	guint n = 0;
+
+	while (g_dir_read_name(open_files))
+		n++;
+	return n;
+}
+
+/* None of them is ever ours. */
+static void test_fds_in(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(100, 'x');
+	guint before = count_fds();
+	int fds[100];
+
+	for (gsize i = 0; i < G_N_ELEMENTS(fds); i++)
+		fds[i] = STDERR_FILENO;
+	send_fds(f->client, bytes->data, 100, fds, G_N_ELEMENTS(fds));
+	await_end(f->client);
+	await_end(f->bus);
+	g_assert_cmpuint(count_fds(), <=, before);
+}
+
+/* They come with the first byte of their message, and no others. */
+static void test_fds_out(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(40000, 'x');
+	int ends[2];
+	guint before;
+
+	g_assert_cmpint(pipe2(ends, O_CLOEXEC), ==, 0);
+	before = count_fds();
+	put(f->bus, bytes->data, bytes->len);
+	send_fds(f->bus, bytes->data, bytes->len, ends, 2);
+	put(f->bus, bytes->data, bytes->len);
+	for (guint i = 0; i < 3; i++) {
+		char header[16], control[CMSG_SPACE(16 * sizeof(int))];
+		struct iovec part = {header, sizeof(header)};
+		struct msghdr m = {.msg_iov = &part,
+				   .msg_iovlen = 1,
+				   .msg_control = control,
+				   .msg_controllen = sizeof(control)};
+		struct cmsghdr *got;
+
+		g_assert_cmpint(recvmsg(f->client, &m, MSG_WAITALL | MSG_CMSG_CLOEXEC), ==, 16);
+		expect(f->client, bytes->data + 16, bytes->len - 16);
+		got = CMSG_FIRSTHDR(&m);
+		g_assert_true((got != NULL) == (i == 1));
+		if (!got)
+			continue;
+		g_assert_cmpuint(got->cmsg_len, ==, CMSG_LEN(2 * sizeof(int)));
+		g_assert_cmpuint(count_fds(), ==, before + 2);
+		close(((int *)(void *)CMSG_DATA(got))[0]);
+		close(((int *)(void *)CMSG_DATA(got))[1]);
+	}
+	g_assert_cmpuint(count_fds(), ==, before);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* If the client does not read, GDBus cannot write: it is to see that. */
+static void test_not_read(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(100000, 'x');
+	int other, bus = join(f, &other);
+	gsize sent = 0, i;
+
+	for (;;) {
+		struct pollfd fd = {.fd = f->bus, .events = POLLOUT};
+		gssize n = send(f->bus, bytes->data + sent % bytes->len,
+				bytes->len - sent % bytes->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0)
+			sent += (gsize)n;
+		else if (poll(&fd, 1, 500) == 0)
+			break;
+		g_assert_cmpuint(sent, <, 16u << 20);
+	}
+	relay(bus, other, 1000); /* others do not mind */
+	relay(other, bus, 1000);
+	for (i = 0; i + bytes->len <= sent; i += bytes->len)
+		expect(f->client, bytes->data, bytes->len);
+	expect(f->client, bytes->data, sent - i);
+	close(other);
+	await_end(bus);
+}
+
+/* What GDBus wrote before it closed its end arrives. */
+static void test_last_words(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(50000, 'x');
+
+	put(f->bus, bytes->data, bytes->len);
+	shutdown(f->bus, SHUT_RDWR);
+	expect(f->client, bytes->data, bytes->len);
+	await_end(f->client);
+}
+
+/* Nor does one that neither reads nor goes keep the gate open. */
+static void test_end(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(100000, 'x');
+
+	for (;;) {
+		struct pollfd fd = {.fd = f->bus, .events = POLLOUT};
+
+		if (send(f->bus, bytes->data, bytes->len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+		    poll(&fd, 1, 200) == 0)
+			break;
+	}
+}
+
+static void test_too_many(struct fixture *f, gconstpointer data)
+{
+	int second, third = -1, bus = join(f, &second);
+
+	third = plug(f);
+	put(third, AUTH, sizeof(AUTH) - 1);
+	expect_text(third, "DATA\r\nOK " GUID "\r\nAGREE_UNIX_FD\r\n");
+	await_end(third);
+	close(third);
+	close(second);
+	await_end(bus);
+	join(f, &third);
+	close(third);
+}
+
+static void test_no_login(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *text = g_strnfill(RS_GATE_LOGIN_MAX, '\0');
+	int fd;
+
+	/* Neither the first byte nor the line's end is as it should be. */
+	fd = plug(f);
+	put(fd, "AUTH\r\n", 6);
+	await_end(fd);
+	close(fd);
+	fd = plug(f);
+	put(fd, "\0AUTH\n", 6);
+	await_end(fd);
+	close(fd);
+	/* A line without an end. */
+	fd = plug(f);
+	put(fd, text, RS_GATE_LOGIN_MAX);
+	put(fd, "x", 1);
+	await_end(fd);
+	close(fd);
+	/* Lines without an end. */
+	fd = plug(f);
+	put(fd, "", 1);
+	for (guint i = 0; i < 100; i++)
+		if (send(fd, "AUTH\r\n", 6, MSG_NOSIGNAL) < 0)
+			break;
+	while (recv(fd, text, RS_GATE_LOGIN_MAX, 0) > 0)
+		;
+	close(fd);
+	g_assert_cmpuint(f->came->len, ==, 1);
+}
+
+/* With no descriptor left nobody can come; later they can. */
+static void test_no_fds(struct fixture *f, gconstpointer data)
+{
+	struct rlimit limit, small;
+	int fd;
+
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+	fd = plug(f);
+	close(fd);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	small = (struct rlimit){.rlim_cur = (rlim_t)fd, .rlim_max = limit.rlim_max};
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &small), ==, 0);
+	{
+		struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+		g_strlcpy(address.sun_path, f->path, sizeof(address.sun_path));
+		g_assert_cmpint(connect(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
+	}
+	relay(f->client, f->bus, 1000);
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+	put(fd, AUTH, sizeof(AUTH) - 1);
+	expect_text(fd, "DATA\r\nOK " GUID "\r\nAGREE_UNIX_FD\r\n");
+	close(fd);
+}
+
+static void add(const char *name, void (*body)(struct fixture *, gconstpointer))
+{
+	g_autofree char *path = g_strdup_printf("/server/gate/%s", name);
+
+	g_test_add(path, struct fixture, NULL, set_up, body, tear_down);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	add("both-ways", test_both_ways);
+	add("large", test_large);
+	add("no-message", test_no_message);
+	add("half", test_half);
+	g_test_add("/server/gate/late", struct fixture, &soon, set_up, test_late, tear_down);
+	add("fds-in", test_fds_in);
+	add("fds-out", test_fds_out);
+	add("not-read", test_not_read);
+	add("last-words", test_last_words);
+	add("end", test_end);
+	add("too-many", test_too_many);
+	add("no-login", test_no_login);
+	add("no-fds", test_no_fds);
+	return g_test_run();
+}
