@@ -47,7 +47,7 @@ static size_t element(const char *at, char c, gboolean *hit)
 static gboolean stepwise(const char *glob, const char *text)
 {
 	const size_t size = strlen(glob);
-	gboolean now[RS_TRACE_GLOB_MAX + 1] = {TRUE}, next[RS_TRACE_GLOB_MAX + 1];
+	gboolean now[RS_TRACE_GLOB_MAX + 2] = {TRUE}, next[RS_TRACE_GLOB_MAX + 2];
 
 	for (;; text++) {
 		memset(next, 0, sizeof(next));
@@ -71,13 +71,40 @@ static gboolean stepwise(const char *glob, const char *text)
 	}
 }
 
+/* As docs say: an event by its system or name, by both, or by "system:". */
+static gboolean event_stepwise(const char *glob, const RsTraceEvent *event)
+{
+	g_autofree char *full = g_strconcat(event->system, ":", event->name, NULL);
+	g_autofree char *open = g_strconcat(glob, "*", NULL);
+
+	if (!strchr(glob, ':'))
+		return stepwise(glob, event->system) || stepwise(glob, event->name);
+	return stepwise(g_str_has_suffix(glob, ":") ? open : glob, full);
+}
+
+/* The name is a system and a name, with a blank between them. A name has no colon. */
+static void check_event(const RsTraceGlob *compiled, const char *glob, char *text)
+{
+	char *blank = strchr(g_strdelimit(text, ":", '_'), ' ');
+	const RsTraceEvent event = {.system = text, .name = blank ? blank + 1 : ""};
+
+	if (blank)
+		*blank = 0;
+	if (rs_trace_glob_matches_event(compiled, &event) != event_stepwise(glob, &event))
+		abort();
+}
+
 static void rs_fuzz_seeds(void)
 {
 	static const char switches[] = "sched:*\0sched:switch", set[] = "[!a-c]?*x\0zyx",
-			  quoted[] = "\\*[]a]*\0*]";
+			  quoted[] = "\\*[]a]*\0*]", all[] = "sched:\0sched switch",
+			  either[] = "sw*\0sched switch", both[] = "s*:sw*\0sched switch";
 
 	rs_fuzz_seed("switch", switches, sizeof(switches) - 1);
 	rs_fuzz_seed("set", set, sizeof(set) - 1);
+	rs_fuzz_seed("all", all, sizeof(all) - 1);
+	rs_fuzz_seed("either", either, sizeof(either) - 1);
+	rs_fuzz_seed("both", both, sizeof(both) - 1);
 	rs_fuzz_seed("quoted", quoted, sizeof(quoted) - 1);
 }
 
@@ -96,6 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		text[NAME_MAX_SIZE] = 0;
 	if (compiled && rs_trace_glob_matches(compiled, text) != stepwise(glob, text))
 		abort();
+	if (compiled)
+		check_event(compiled, glob, text);
 	rs_trace_glob_free(compiled);
 	return 0;
 }
