@@ -49,7 +49,7 @@ struct rs_ticket;
 struct rs_journal_report;
 
 #define RS_SESSION_NAME_MAX 64
-#define RS_SESSION_MAX_GLOB 512 /* bytes */
+#define RS_SESSION_MAX_GLOB RS_TRACE_GLOB_MAX
 /* After its agent's hello a guest may take this long to register all its events. */
 #define RS_SESSION_START_MS 500
 
