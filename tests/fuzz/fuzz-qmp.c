@@ -4,15 +4,16 @@
  * deep nests, bytes that are no JSON. It may say nothing, not read, or close at any moment.
  * Whatever comes, a call ends, with an answer or an error, and the end is told once.
  *
- * GSocket is replaced: what QEMU says is the next step of the input.
+ * The socket is replaced: what QEMU says is the next step of the input.
  */
+#include "base/socket.h"
 #include "input.h"
 #include "qemu/qmp.h"
 #include "seed.h"
 #include "virtual-time.h"
 
 #include <errno.h>
-#include <gio/gunixsocketaddress.h>
+#include <gio/gio.h>
 
 /* json-glib 1.6 does not free all of what it made of a line that is no JSON: see qmp.c. */
 int __lsan_is_turned_off(void);
@@ -63,6 +64,7 @@ static struct {
 	char id[24];      /* of the newest command */
 	uint8_t full;
 	bool hung_up, failed; /* QEMU's end is closed */
+	bool called;          /* it is this QEMU that was called */
 	int steps;
 	guint ends;
 } run;
@@ -114,23 +116,21 @@ static void say_some(uint8_t what)
 
 /* ---- the socket ---- */
 
-GSocket *g_socket_new(GSocketFamily family, GSocketType type, GSocketProtocol protocol,
-		      GError **error)
+int rs_socket_connect(const char *path, struct rs_error *err)
+{
+	run.called = true;
+	if (run.failed)
+		return rs_error_set(err, run.hung_up ? ENOENT : ECONNREFUSED, "nobody");
+	return 0;
+}
+
+GSocket *g_socket_new_from_fd(gint fd, GError **error)
 {
 	return g_object_new(G_TYPE_OBJECT, NULL);
 }
 
 void g_socket_set_blocking(GSocket *socket, gboolean blocking)
 {
-}
-
-gboolean g_socket_connect(GSocket *socket, GSocketAddress *address, GCancellable *cancellable,
-			  GError **error)
-{
-	if (run.failed)
-		g_set_error(error, G_IO_ERROR,
-			    run.hung_up ? G_IO_ERROR_NOT_FOUND : G_IO_ERROR_FAILED, "nobody");
-	return !run.failed;
 }
 
 gssize g_socket_receive(GSocket *socket, gchar *buffer, gsize size, GCancellable *cancellable,
@@ -321,6 +321,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ret = rs_qmp_connect("none", flags & 4 ? NULL : g_main_context_default(), TIMEOUT_MS,
 			     on_event, NULL, &qmp, &err);
 	check(ret, &err);
+	if (!run.called)
+		abort();
 	while (!ret && run.in.left && run.steps < STEPS)
 		step();
 	if (!ret)

@@ -18,6 +18,7 @@
 #include <rs-trace-json.h>
 #include <rs-trace-live.h>
 #include <rs-trace-ring-info.h>
+#include <rs-trace-ring-private.h>
 #include <rs-trace-text.h>
 #include <unistd.h>
 
@@ -36,14 +37,26 @@ static const uint8_t sections[] = {
 	RS_SEC_CMDLINE,  RS_SEC_REQUEST, RS_SEC_RING_STATE, RS_SEC_RINGS,
 };
 
-enum { ENTER_PAGE = sizeof(sections), READ };
+enum {
+	ENTER_PAGE = sizeof(sections), /* how: the ring, at: units, value: the page */
+	READ,
+	PROVIDER, /* how: see below, value: its generation */
+	LATER,    /* the next step comes when the observer has looked `how` times more: see below */
+	OPS
+};
 
 struct __attribute__((packed)) step {
-	uint8_t what; /* index in sections[], ENTER_PAGE or READ, modulo */
-	uint8_t how;  /* see rs_fuzz_change(); of ENTER_PAGE the ring */
+	uint8_t what; /* index in sections[], or one of the above, modulo */
+	uint8_t how;  /* see rs_fuzz_change() */
 	uint16_t at;
 	uint64_t value;
 };
+
+/* `how` of PROVIDER: a slot, one of the two providers, a state, an odd sequence. */
+#define PROVIDER_HOW(slot, which, state, odd) ((slot) | (which) << 2 | (state) << 3 | (odd) << 7)
+/* Of LATER: it looks at providers or rings. */
+#define AT_RING 128u
+#define LATER_MAX 4u
 
 struct __attribute__((packed)) head {
 	uint8_t mode, flags, from;
@@ -52,7 +65,10 @@ struct __attribute__((packed)) head {
 /* Bits of `flags`. */
 #define OWNER 1u
 #define WHOLE 2u
-#define TWICE 4u /* an observer joins the rings late */
+#define READ_ONLY 4u /* even if it is the owner */
+#define TAKE 8u      /* the source frees the region */
+#define NO_SINK 16u
+#define BEYOND 32u /* no region is there */
 
 /* Made once. Each run restores what it changed. */
 static struct home {
@@ -62,6 +78,12 @@ static struct home {
 
 static struct home *home;
 static size_t dirty[1024], n_dirty;
+
+/* What the guest does while the observer looks. */
+static struct {
+	struct step step[LATER_MAX];
+	unsigned int n;
+} later;
 
 /* Instead of GLib's: nobody sleeps here. The observer waits for an epoch that never comes. */
 void g_usleep(gulong us)
@@ -150,6 +172,7 @@ static void fill_pages(RsTraceRegion *region)
 		test_page_record(page, TEST_SWITCH, 1001, "\1\0\0\0\2\0\0\0", 8);
 		test_page_record(page, TEST_ALL, 1002, all->data, all->len);
 		test_page_context(page, 8, 0);
+		test_page_mark(page, RS_REC_TGID, 8);
 		test_page_record(page, TEST_ALL + 1, 1003, later->data, later->len);
 		test_page_time(page, 2, 1u << 20);
 		test_page_mark(page, RS_REC_STACK, 24);
@@ -240,35 +263,112 @@ static void restore(void)
 	memcpy(region->map + ctl->offset, home->clean + ctl->offset, ctl->size);
 }
 
+static void change_page(const struct step *step)
+{
+	RsTraceRegion *region = home->region;
+	uint32_t ring = step->how % CPUS;
+	uint8_t *at = (uint8_t *)section_of(region, RS_SEC_RINGS);
+
+	at += (ring * PAGES + step->value % PAGES) * PAGE;
+	make_dirty(rs_trace_region_element(region, RS_SEC_RING_STATE, ring),
+		   sizeof(struct rs_ring_state));
+	make_dirty(at, 64);
+	enter_page(region, ring, step->value, step->at % (PAGE / RS_RING_UNIT + 1));
+}
+
+static void change_provider(const struct step *step)
+{
+	RsTraceRegion *region = home->region;
+	struct rs_guest_info *info = section_of(region, RS_SEC_GUEST_INFO);
+	struct rs_provider *entry =
+		rs_trace_region_element(region, RS_SEC_PROVIDERS, step->how % SLOTS);
+	const struct rs_section *section = &region->header.section[RS_SEC_PROVIDERS];
+	uint32_t sequence = (entry->sequence & ~1u) + 2;
+
+	make_dirty(entry, sizeof(*entry));
+	make_dirty(info, sizeof(*info));
+	memcpy(entry,
+	       home->clean + section->offset + (size_t)(step->how >> 2 & 1) * section->stride,
+	       sizeof(*entry));
+	entry->sequence = sequence + (step->how >> 7);
+	entry->state = step->how >> 3 & 3;
+	entry->generation = (uint32_t)step->value;
+	info->provider_slots = SLOTS;
+	info->provider_changes++;
+}
+
 static void change(const struct step *step)
 {
 	RsTraceRegion *region = home->region;
-	uint8_t what = step->what % (READ + 1);
-	uint32_t ring = step->how % CPUS;
-	uint8_t *state, *at;
 	const struct rs_section *section;
+	uint8_t what = step->what % OPS;
+	uint8_t *at;
 
-	if (n_dirty + 8 > G_N_ELEMENTS(dirty))
+	if (n_dirty + 32 > G_N_ELEMENTS(dirty) || what == READ || what == LATER)
 		return;
 	if (what == ENTER_PAGE) {
-		state = rs_trace_region_element(region, RS_SEC_RING_STATE, ring);
-		at = (uint8_t *)section_of(region, RS_SEC_RINGS);
-		at += (ring * PAGES + step->value % PAGES) * PAGE;
-		make_dirty(state, sizeof(struct rs_ring_state));
-		make_dirty(at, 64);
-		enter_page(region, ring, step->value, step->at % (PAGE / RS_RING_UNIT + 1));
-		return;
+		change_page(step);
+	} else if (what == PROVIDER) {
+		change_provider(step);
+	} else {
+		section = &region->header.section[sections[what]];
+		at = region->map + section->offset + step->at % (section->size - 7);
+		make_dirty(at, 8);
+		rs_fuzz_change(at, step->how, step->value);
 	}
-	section = &region->header.section[sections[what]];
-	at = region->map + section->offset + step->at % (section->size - 7);
-	make_dirty(at, 8);
-	rs_fuzz_change(at, step->how, step->value);
+}
+
+/* ---- changes while the observer looks ---- */
+
+/* A step of LATER keeps in `how` for how many looks it waits, and the step itself follows. */
+static void change_later(const struct step *step, struct rs_fuzz_input *in)
+{
+	if (later.n + 2 > LATER_MAX)
+		return;
+	later.step[later.n++] = *step;
+	rs_fuzz_take(in, &later.step[later.n++], sizeof(*step));
+}
+
+static void look(unsigned int at_ring)
+{
+	struct step *wait = &later.step[0], next = later.step[1];
+
+	if (!later.n || (wait->how & AT_RING) != at_ring || wait->how-- & ~AT_RING)
+		return;
+	later.n -= 2;
+	memmove(later.step, later.step + 2, later.n * sizeof(*later.step));
+	change(&next);
+}
+
+/* They stand between the observer and the functions: see meson.build. */
+gboolean __real_rs_trace_region_provider(const RsTraceRegion *region, guint slot,
+					 struct rs_provider *out);
+gboolean __wrap_rs_trace_region_provider(const RsTraceRegion *region, guint slot,
+					 struct rs_provider *out);
+void __real_rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out);
+void __wrap_rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out);
+
+gboolean __wrap_rs_trace_region_provider(const RsTraceRegion *region, guint slot,
+					 struct rs_provider *out)
+{
+	gboolean good = __real_rs_trace_region_provider(region, slot, out);
+
+	look(0);
+	return good;
+}
+
+void __wrap_rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out)
+{
+	__real_rs_trace_ring_locate(place, out);
+	look(AT_RING);
 }
 
 /* ---- reading ---- */
 
 struct reader {
 	RsTraceRegion *region;
+	bool taken; /* by the source */
+	RsTraceSinkOps ops;
 	RsTraceSink *follower;
 	RsTraceFeed *feed;
 	GString *line;
@@ -329,6 +429,14 @@ static void check_info(const RsTraceRegion *region)
 		abort();
 }
 
+/* The follower has no use for it: that is for sinks that write files. */
+static void on_provider(RsTraceSink *sink, RsTraceFeed *feed, guint slot,
+			const struct rs_provider *entry, const guint8 *descs, gsize size)
+{
+	if (size && !descs)
+		abort();
+}
+
 static void read_round(struct reader *reader)
 {
 	RsTraceSink *sink = reader->follower;
@@ -336,35 +444,53 @@ static void read_round(struct reader *reader)
 	reader->now += ROUND_NS;
 	sink->ops->begin_round(sink);
 	rs_trace_feed_read(reader->feed, reader->now);
+	rs_trace_feed_held(reader->feed);
 	sink->ops->end_round(sink, reader->now);
 	reader->feed->source->ops->arm(reader->feed->source);
+}
+
+static RsTraceSource *make_source(struct reader *reader, const struct head *head, GError **error)
+{
+	RsTraceLiveFlags flags = (head->flags & OWNER ? RS_TRACE_LIVE_OWNER : 0) |
+				 (head->flags & WHOLE ? RS_TRACE_LIVE_WHOLE : 0);
+
+	reader->taken = head->flags & TAKE;
+	return reader->taken ? rs_trace_live_new_take(reader->region, head->from % 3, flags, error)
+			     : rs_trace_live_new(reader->region, head->from % 3, flags, error);
 }
 
 static bool start(struct reader *reader, const struct head *head)
 {
 	const RsTraceFollowerConfig config = {.record = on_record, .data = reader};
-	bool owner = head->flags & OWNER;
-	GError *error = NULL;
+	bool writable = head->flags & OWNER && !(head->flags & READ_ONLY);
+	g_autoptr(GError) error = NULL;
 	RsTraceSource *source;
 	int fd = dup(home->region->fd);
 
-	reader->region = rs_trace_region_open(fd, home->region->offset, owner, &error);
+	reader->region = rs_trace_region_open(
+		fd, home->region->offset + (head->flags & BEYOND ? home->region->size : 0),
+		writable, &error);
 	if (!reader->region) {
 		close(fd);
-		g_error_free(error);
 		return false;
 	}
 	check_sections(reader->region);
 	check_info(reader->region);
-	source = rs_trace_live_new(reader->region, head->from % 3,
-				   (owner ? RS_TRACE_LIVE_OWNER : 0) |
-					   (head->flags & WHOLE ? RS_TRACE_LIVE_WHOLE : 0),
-				   NULL);
-	if (!source)
-		abort();
+	source = make_source(reader, head, &error);
+	if (!source) {
+		if (writable || !(head->flags & OWNER))
+			abort();
+		if (!reader->taken)
+			rs_trace_region_free(reader->region);
+		return false;
+	}
 	reader->line = g_string_new(NULL);
 	reader->follower = rs_trace_follower_new(&config);
-	reader->feed = rs_trace_feed_new(source, reader->follower, 0, NULL);
+	reader->ops = *reader->follower->ops;
+	reader->ops.provider = on_provider;
+	reader->follower->ops = &reader->ops;
+	reader->feed =
+		rs_trace_feed_new(source, head->flags & NO_SINK ? NULL : reader->follower, 0, NULL);
 	return true;
 }
 
@@ -382,10 +508,13 @@ static void finish(struct reader *reader)
 		if (info.entries > info.records || info.overrun > info.records)
 			abort();
 	}
+	rs_trace_follower_bad(reader->follower);
 	rs_trace_feed_free(reader->feed);
+	rs_trace_follower_bad(reader->follower);
 	reader->follower->ops->free(reader->follower);
 	g_string_free(reader->line, TRUE);
-	rs_trace_region_free(reader->region);
+	if (!reader->taken)
+		rs_trace_region_free(reader->region);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -400,8 +529,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	home = &homes[head.mode % 2];
 	if (!home->region)
 		make_home(home, head.mode % 2 ? RS_MODE_DROP : RS_MODE_OVERWRITE);
+	later.n = 0;
 	for (guint rounds = 0; rounds < 8 && rs_fuzz_take(&in, &step, sizeof(step));) {
-		if (step.what % (READ + 1) != READ) {
+		if (step.what % OPS == LATER) {
+			change_later(&step, &in);
+			continue;
+		}
+		if (step.what % OPS != READ) {
 			change(&step);
 			continue;
 		}
@@ -418,11 +552,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
+/* The place of a member of a section's entry in the header. */
+#define SECTION(number, member)                                                                    \
+	(offsetof(struct rs_region_header, section) + (number) * sizeof(struct rs_section) +       \
+	 offsetof(struct rs_section, member))
+
 static void rs_fuzz_seeds(void)
 {
 	const struct __attribute__((packed)) {
 		struct head head;
-		struct step step[8];
+		struct step step[10];
 	} seeds[] = {
 		{.head = {0, 0, 0}, .step = {{READ}, {ENTER_PAGE, 0, 104, 2}, {READ}}},
 		{.head = {1, OWNER, 1},
@@ -448,6 +587,112 @@ static void rs_fuzz_seeds(void)
 		 .step = {{1, 6, offsetof(struct rs_control, clock_pending), 1},
 			  {1, 6, offsetof(struct rs_control, epoch_count), 2},
 			  {7, 6, offsetof(struct rs_guest_info, boots) + 16, 1},
+			  {READ}}},
+		/* An epoch that is announced and does not come. */
+		{.head = {0},
+		 .step = {{1, 6, offsetof(struct rs_control, clock_pending), 1},
+			  {READ},
+			  {ENTER_PAGE, 1, 512, 1},
+			  {READ},
+			  {ENTER_PAGE, 1, 512, 2},
+			  {READ},
+			  {ENTER_PAGE, 1, 512, 3},
+			  {READ},
+			  {ENTER_PAGE, 1, 512, 4},
+			  {READ}}},
+		/* Words of the header that contradict each other; sections that need not be. */
+		{.head = {0},
+		 .step = {{0, 2, offsetof(struct rs_region_header, ring_count), 0}, {READ}}},
+		{.head = {0},
+		 .step = {{0, 2, SECTION(RS_SEC_REQUEST, count), 1},
+			  {0, 2, SECTION(RS_SEC_RESPONSE, count), 2},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{0, 2, SECTION(RS_SEC_CMDLINE, count), 3},
+			  {0, 7, SECTION(RS_SEC_CMDLINE, size), 4096},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{0, 2, SECTION(RS_SEC_RINGS, stride), 2 * PAGE},
+			  {0, 2, SECTION(RS_SEC_RINGS, count), 2},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{0, 3, SECTION(RS_SEC_CMDLINE, size), 0},
+			  {0, 2, SECTION(RS_SEC_CMDLINE, count), 0},
+			  {0, 3, SECTION(RS_SEC_CLOCK, size), 0},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{7, 3, offsetof(struct rs_guest_info, features), RS_FEATURES_REQUIRED},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{7, 1, offsetof(struct rs_guest_info, abi_major), RS_ABI_MAJOR + 1},
+			  {READ}}},
+		{.head = {0, BEYOND}, .step = {{READ}}},
+		{.head = {1, OWNER | READ_ONLY}, .step = {{READ}}},
+		{.head = {1, OWNER | READ_ONLY | TAKE}, .step = {{READ}}},
+		{.head = {0, NO_SINK | TAKE}, .step = {{READ}, {ENTER_PAGE, 1, 512, 1}, {READ}}},
+		/* Others take a slot, or its bytes, before the observer looks, or in between. */
+		{.head = {0},
+		 .step = {{READ},
+			  {PROVIDER, PROVIDER_HOW(0, 1, RS_PROVIDER_LIVE, 0), 0, 7},
+			  {PROVIDER, PROVIDER_HOW(1, 0, RS_PROVIDER_LIVE, 0), 0, 8},
+			  {ENTER_PAGE, 1, 512, 1},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{READ},
+			  {PROVIDER, PROVIDER_HOW(2, 0, RS_PROVIDER_LIVE, 0), 0, 7},
+			  {LATER, 5},
+			  {PROVIDER, PROVIDER_HOW(0, 0, RS_PROVIDER_FREE, 0), 0, 1},
+			  {ENTER_PAGE, 1, 512, 1},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{READ},
+			  {PROVIDER, PROVIDER_HOW(2, 0, RS_PROVIDER_LIVE, 0), 0, 7},
+			  {LATER, 6},
+			  {PROVIDER, PROVIDER_HOW(0, 0, RS_PROVIDER_LIVE, 1), 0, 1},
+			  {ENTER_PAGE, 1, 512, 1},
+			  {READ},
+			  {ENTER_PAGE, 1, 512, 2},
+			  {READ}}},
+		/* Many come and go. */
+		{.head = {0},
+		 .step = {{READ},
+			  {PROVIDER, PROVIDER_HOW(0, 0, RS_PROVIDER_LIVE, 0), 0, 7},
+			  {LATER, 6},
+			  {PROVIDER, PROVIDER_HOW(0, 0, RS_PROVIDER_LIVE, 0), 0, 8},
+			  {LATER, 7},
+			  {PROVIDER, PROVIDER_HOW(0, 0, RS_PROVIDER_LIVE, 0), 0, 9},
+			  {ENTER_PAGE, 1, 512, 1},
+			  {ENTER_PAGE, 1, 512, 2},
+			  {ENTER_PAGE, 1, 512, 3},
+			  {READ}}},
+		/* The region is laid out anew in between. */
+		{.head = {0},
+		 .step = {{READ},
+			  {PROVIDER, PROVIDER_HOW(2, 0, RS_PROVIDER_LIVE, 0), 0, 7},
+			  {LATER, 5},
+			  {PROVIDER, PROVIDER_HOW(0, 0, RS_PROVIDER_FREE, 0), 0, 1},
+			  {LATER, 0},
+			  {0, 7, offsetof(struct rs_region_header, session_id), 1},
+			  {ENTER_PAGE, 1, 512, 1},
+			  {READ}}},
+		{.head = {0},
+		 .step = {{READ},
+			  {PROVIDER, PROVIDER_HOW(3, 0, RS_PROVIDER_LIVE, 0), 0, 7},
+			  {PROVIDER, PROVIDER_HOW(0, 0, RS_PROVIDER_FREE, 0), 0, 1},
+			  {LATER, 7},
+			  {PROVIDER, PROVIDER_HOW(3, 0, RS_PROVIDER_LIVE, 0), 0, 8},
+			  {ENTER_PAGE, 1, 512, 1},
+			  {READ}}},
+		/* The producer is faster than the observer. */
+		{.head = {0},
+		 .step = {{READ},
+			  {LATER, AT_RING | 2},
+			  {ENTER_PAGE, 1, 104, 30},
+			  {READ},
+			  {LATER, AT_RING | 0},
+			  {ENTER_PAGE, 1, 104, 60},
+			  {READ},
+			  {ENTER_PAGE, 1, 104, 20},
 			  {READ}}},
 	};
 	char name[16];

@@ -1,37 +1,163 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring reader on arbitrary guest memory, which changes meanwhile. The first byte is a config.
- * Then each round overwrites some memory and reads. Every call ends, every chunk lies inside its
- * page, and so does all that a walk finds in it. (fuzz-region.c has the region's header.)
+ * The ring reader on memory of a guest, which changes before a call and within it. The first bytes
+ * are a config. Then come steps: words of the memory change, the producer enters a page, the reader
+ * reads. Every call ends, every chunk lies inside its page, and so does all that a walk finds in
+ * it. (fuzz-region.c has the region's header.)
  */
+#include "input.h"
 #include "region/regions.h"
 #include "seed.h"
+#include "../unit/decode/build.h"
 
 #include <ringside/record.h>
 #include <rs-trace-page.h>
 #include <rs-trace-ring-info.h>
+#include <rs-trace-ring-private.h>
 #include <rs-trace-ring.h>
-#include <string.h>
 
 #define PAGES 4u
 #define PAGE 4096u
+#define UNITS (PAGE / RS_RING_UNIT)
+#define STEPS 64
 
-static RsTraceRegion *region;
+enum {
+	STATE,     /* a word of the ring's state, see rs_fuzz_change() */
+	RECORDS,   /* of its pages */
+	ENTER,     /* the producer is on page `value`, `at` units of which are written */
+	MEANWHILE, /* it enters the page after the reader's next looks, `how` of them */
+	READ,      /* `how` times */
+	ARM,       /* `at` bytes */
+	FINISH,
+	OPS
+};
 
-/* All runs share one region. Each run sets the part that the guest may write. */
-static void open_region(void)
+/* Bits of `how` of ENTER. */
+#define LATE 1u    /* not all that is written is committed */
+#define REMOTE 2u  /* some of it by another CPU */
+#define TORN 4u    /* the header is another page's */
+#define SKIPPED 8u /* the page before was skipped */
+#define FULL 16u
+
+struct __attribute__((packed)) step {
+	uint8_t what, how;
+	uint16_t at;
+	uint64_t value;
+};
+
+struct __attribute__((packed)) head {
+	uint8_t from, flags;
+};
+
+/* Bits of `flags`. */
+#define WHOLE 1u
+#define DROP 2u
+#define CONSUMER 4u
+#define READ_ONLY 8u
+#define NO_RING 128u /* all of them */
+
+/* All runs share a region of each mode. Each run sets the part that the guest may write. */
+static RsTraceRegion *regions[2], *region;
+static uint8_t *full_pages;
+static struct rs_ring_state *state;
+static uint8_t *pages;
+
+/* What the producer does while the reader looks. */
+static struct {
+	struct step step;
+	uint8_t looks; /* 0: nothing */
+} meanwhile;
+
+/* Records and all marks that a reader knows, up to the end of the page. */
+static GByteArray *full_page(void)
 {
-	struct rs_region_config config = {.vcpus = 1, .ring_bytes = PAGES * PAGE};
-	struct rs_error err;
+	TestPage *page = test_page_new(0, 0, 1000, 7, 0);
 
-	if (!region && rs_region_create(&config, &region, &err))
-		abort();
+	test_page_context(page, 8, RS_CTX_HARDIRQ);
+	test_page_mark(page, RS_REC_TGID, 8);
+	test_page_mark(page, RS_REC_CONTINUED, 24);
+	test_page_record(page, RS_FIRST_EVENT_ID, 1001, "\1\0\0\0\2\0\0\0", 8);
+	test_page_time(page, 2, 1u << 20);
+	test_page_context(page, 7, 0);
+	for (size_t at = RS_RING_PAGE_HEADER + 80; at < PAGE; at += 16)
+		test_page_record(page, RS_FIRST_EVENT_ID, 1u << 20, "\1\0\0\0\2\0\0\0", 8);
+	return test_page_end(page);
 }
+
+static void open_regions(void)
+{
+	GByteArray *bytes = full_page();
+
+	if (bytes->len != PAGE)
+		abort();
+	full_pages = g_malloc(PAGES * PAGE);
+	for (uint32_t i = 0; i < PAGES; i++)
+		memcpy(full_pages + i * PAGE, bytes->data, PAGE);
+	g_byte_array_unref(bytes);
+	for (uint32_t mode = 0; mode < 2; mode++) {
+		struct rs_region_config config = {
+			.vcpus = 1, .ring_bytes = PAGES * PAGE, .ring_mode = mode};
+
+		if (rs_region_create(&config, &regions[mode], NULL))
+			abort();
+	}
+}
+
+static void begin(const struct head *head)
+{
+	if (!region)
+		open_regions();
+	region = regions[head->flags & DROP ? RS_MODE_DROP : RS_MODE_OVERWRITE];
+	region->writable = !(head->flags & READ_ONLY);
+	state = (struct rs_ring_state *)rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
+	pages = rs_trace_region_section(region, RS_SEC_RINGS, NULL);
+	memset(state, 0, sizeof(*state));
+	memcpy(pages, full_pages, PAGES * PAGE);
+	memset(rs_trace_region_section(region, RS_SEC_RING_CTL, NULL), 0,
+	       sizeof(struct rs_ring_ctl));
+	meanwhile.looks = 0;
+}
+
+/* ---- the guest ---- */
+
+static void enter(const struct step *step)
+{
+	uint64_t seq = step->value;
+	uint32_t units = step->how & FULL ? UNITS : step->at % (UNITS + 1);
+	struct rs_ring_page *page = (struct rs_ring_page *)(void *)(pages + seq % PAGES * PAGE);
+	uint32_t remote = step->how & REMOTE ? RS_RING_UNIT : 0;
+
+	page->seq = step->how & TORN ? seq + PAGES : seq;
+	page->skipped = step->how & SKIPPED ? 1 : 0;
+	page->records = seq * 10;
+	page->dropped = state->dropped;
+	page->header_size = RS_RING_PAGE_HEADER;
+	page->committed = (uint32_t)(seq / PAGES * PAGE) + units * RS_RING_UNIT - remote;
+	page->committed_remote = step->how & LATE ? 0 : remote;
+	state->pages = seq + 1;
+	state->records = seq * 10;
+	state->word = (seq * 10 + 10) << RS_WORD_RECORDS_SHIFT |
+		      (seq & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT | units;
+}
+
+/* Stands between the reader and the function: see meson.build. */
+void __real_rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out);
+void __wrap_rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out);
+
+void __wrap_rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out)
+{
+	__real_rs_trace_ring_locate(place, out);
+	if (meanwhile.looks && !--meanwhile.looks)
+		enter(&meanwhile.step);
+}
+
+/* ---- the reader ---- */
 
 static void check_chunk(const RsTraceChunk *chunk)
 {
 	RsTracePageWalk walk;
 	RsTracePageItem item;
+	gboolean bad;
 	guint records = 0;
 
 	if (chunk->from < RS_RING_PAGE_HEADER || chunk->from > chunk->to || chunk->to > PAGE)
@@ -43,98 +169,188 @@ static void check_chunk(const RsTraceChunk *chunk)
 			abort();
 		records += item == RS_TRACE_PAGE_RECORD;
 	}
-	if (records != rs_trace_page_count(chunk->page, chunk->from, chunk->to, NULL))
+	if (records != rs_trace_page_count(chunk->page, chunk->from, chunk->to, &bad) ||
+	    bad != (item == RS_TRACE_PAGE_BAD))
 		abort();
 }
 
-/* Overwrites state or pages. Input: two bytes of place, two of length, then the bytes. */
-static size_t scribble(const uint8_t *data, size_t size)
+static RsTraceRing *start(const struct head *head)
 {
-	uint8_t *state = rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
-	uint8_t *pages = rs_trace_region_section(region, RS_SEC_RINGS, NULL);
-	uint32_t at, length;
-	uint16_t head[2];
+	const RsTraceRingConfig config = {.ring = (head->flags & NO_RING) != 0,
+					  .from = head->from % 3,
+					  .patience_ns = head->from & 128 ? 0 : 100,
+					  .whole = head->flags & WHOLE,
+					  .consumer = head->flags & CONSUMER};
+	bool good = !config.ring && !(config.consumer && !region->writable);
+	GError *error = NULL;
+	RsTraceRing *reader = rs_trace_ring_new(region, &config, &error);
 
-	if (size < sizeof(head))
-		return size;
-	memcpy(head, data, sizeof(head));
-	length = head[1] % 256;
-	if (length > size - sizeof(head))
-		length = (uint32_t)(size - sizeof(head));
-	at = head[0] % (PAGES * PAGE);
-	if (head[1] & 0x8000)
-		memcpy(state + at % sizeof(struct rs_ring_state) / 8 * 8, data + sizeof(head),
-		       length > 8 ? 8 : length);
-	else
-		memcpy(pages + at, data + sizeof(head),
-		       length > PAGES * PAGE - at ? PAGES * PAGE - at : length);
-	return sizeof(head) + length;
+	if (good != (reader != NULL) || !reader != (error != NULL))
+		abort();
+	g_clear_error(&error);
+	return reader;
 }
 
+static void read_some(RsTraceRing *reader, unsigned int calls, uint64_t *now)
+{
+	RsTraceChunk chunk;
+
+	for (; calls; calls--) {
+		*now += 60;
+		if (rs_trace_ring_next(reader, *now, &chunk) != RS_TRACE_RING_DATA)
+			break;
+		check_chunk(&chunk);
+	}
+}
+
+static void play(RsTraceRing *reader, const struct step *step, uint64_t *now)
+{
+	switch (step->what % OPS) {
+	case STATE:
+		rs_fuzz_change((uint8_t *)state + step->at % (sizeof(*state) - 7), step->how,
+			       step->value);
+		break;
+	case RECORDS:
+		rs_fuzz_change(pages + step->at % (PAGES * PAGE - 7), step->how, step->value);
+		break;
+	case ENTER:
+		enter(step);
+		break;
+	case MEANWHILE:
+		meanwhile.step = *step;
+		meanwhile.looks = 1 + step->how / 32;
+		break;
+	case READ:
+		read_some(reader, 1 + step->how % 8, now);
+		break;
+	case ARM:
+		rs_trace_ring_arm(reader, step->at);
+		break;
+	case FINISH:
+		rs_trace_ring_finish(reader);
+		break;
+	}
+}
+
+static void finish(RsTraceRing *reader, uint64_t *now)
+{
+	RsTraceRingStats stats;
+	RsTraceRingInfo info;
+
+	rs_trace_ring_finish(reader);
+	read_some(reader, 1, now);
+	for (guint ring = 0; ring < 2; ring++) {
+		rs_trace_ring_info(region, ring, &info);
+		if (info.entries > info.records || info.overrun > info.records)
+			abort();
+	}
+	rs_trace_ring_pending_loss(reader);
+	rs_trace_ring_stats(reader, &stats);
+	rs_trace_ring_free(reader);
+}
+
+/* Steps before the first READ come before the reader, too. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	RsTraceRingConfig config = {.patience_ns = 100};
-	RsTraceRing *reader;
-	RsTraceRingInfo info;
-	RsTraceChunk chunk;
+	struct rs_fuzz_input in = {data, size};
+	RsTraceRing *reader = NULL;
+	struct head head;
+	struct step step;
 	uint64_t now = 0;
 
-	open_region();
-	if (size < 1)
-		return 0;
-	memset(rs_trace_region_section(region, RS_SEC_RING_STATE, NULL), 0, RS_PAGE_SIZE);
-	memset(rs_trace_region_section(region, RS_SEC_RINGS, NULL), 0, PAGES * PAGE);
-	config.from = data[0] % 3;
-	config.whole = data[0] & 4;
-	reader = rs_trace_ring_new(region, &config, NULL);
-	if (!reader)
-		abort();
-	for (size_t at = 1; at < size;) {
-		at += scribble(data + at, size - at);
-		for (int calls = 0; calls < 6; calls++) {
-			now += 60;
-			if (rs_trace_ring_next(reader, now, &chunk) != RS_TRACE_RING_DATA)
-				break;
-			check_chunk(&chunk);
+	rs_fuzz_take(&in, &head, sizeof(head));
+	begin(&head);
+	for (int i = 0; i < STEPS && rs_fuzz_take(&in, &step, sizeof(step)); i++) {
+		if (!reader && step.what % OPS > MEANWHILE) {
+			reader = start(&head);
+			if (!reader)
+				return 0;
 		}
+		play(reader, &step, &now);
 	}
-	rs_trace_ring_finish(reader);
-	if (rs_trace_ring_next(reader, now, &chunk) == RS_TRACE_RING_DATA)
-		check_chunk(&chunk);
-	rs_trace_ring_info(region, 0, &info);
-	if (info.entries > info.records || info.overrun > info.records)
-		abort();
-	rs_trace_ring_pending_loss(reader);
-	rs_trace_ring_free(reader);
+	if (!reader)
+		reader = start(&head);
+	if (reader)
+		finish(reader, &now);
 	return 0;
 }
 
-/* A page with two records and a word that says so, as scribbles. */
 static void rs_fuzz_seeds(void)
 {
-	struct __attribute__((packed)) {
-		uint8_t from;
-		uint16_t page_at, page_length;
-		struct rs_ring_page page;
-		struct rs_rec_header record[2];
-		uint16_t word_at, word_flags;
-		uint64_t word;
-		uint16_t pages_at, pages_flags;
-		uint64_t pages;
-	} seed = {
-		.page_length = sizeof(struct rs_ring_page) + 16,
-		.page = {.ts = 1000,
-			 .committed = RS_RING_PAGE_HEADER + 16,
-			 .boot = 1,
-			 .header_size = RS_RING_PAGE_HEADER},
-		.record = {{.id = RS_FIRST_EVENT_ID, .size = 8, .ts = 1000},
-			   {.id = RS_FIRST_EVENT_ID + 1, .size = 8, .ts = 1001}},
-		.word_flags = 0x8008,
-		.word = 2ull << RS_WORD_RECORDS_SHIFT | (RS_RING_PAGE_HEADER + 16) / 8,
-		.pages_at = offsetof(struct rs_ring_state, pages),
-		.pages_flags = 0x8008,
-		.pages = 1,
+	static const struct __attribute__((packed)) {
+		struct head head;
+		struct step step[10];
+	} seeds[] = {
+		/* Page by page, each to its end. */
+		{.head = {0},
+		 .step = {{ENTER, 0, 40, 0},
+			  {READ},
+			  {ENTER, FULL, 0, 0},
+			  {READ},
+			  {ENTER, FULL, 0, 1},
+			  {READ, 7},
+			  {ARM, 0, 8192},
+			  {ENTER, REMOTE, 40, 2},
+			  {READ, 1},
+			  {ENTER, FULL, 0, 9}}},
+		/* From now on, in the middle of a page. */
+		{.head = {2},
+		 .step = {{ENTER, 0, 40, 0},
+			  {READ},
+			  {ENTER, 0, 60, 0},
+			  {READ},
+			  {ENTER, FULL, 0, 0},
+			  {ENTER, FULL, 0, 1},
+			  {READ, 7}}},
+		/* A consumer. */
+		{.head = {1, DROP | CONSUMER},
+		 .step = {{ENTER, FULL, 0, 0},
+			  {ENTER, FULL, 0, 1},
+			  {READ, 7},
+			  {STATE, 6, offsetof(struct rs_ring_state, dropped), 7},
+			  {ENTER, FULL, 0, 2},
+			  {READ, 7},
+			  {ENTER, 0, 10, 0},
+			  {READ, 7},
+			  {ENTER, 0, 9, 300},
+			  {READ, 7}}},
+		{.head = {1, WHOLE},
+		 .step = {{ENTER, 0, 40, 0}, {READ}, {ENTER, FULL, 0, 0}, {READ}, {FINISH}}},
+		/* Pages that are late, torn, skipped. */
+		{.head = {0},
+		 .step = {{ENTER, REMOTE | LATE, 40, 0},
+			  {READ},
+			  {READ, 7},
+			  {ENTER, FULL, 0, 1},
+			  {READ, 7},
+			  {ENTER, REMOTE | LATE, 40, 2},
+			  {ENTER, SKIPPED | FULL, 0, 3},
+			  {READ, 7},
+			  {ENTER, TORN | FULL, 0, 4},
+			  {READ, 7}}},
+		{.head = {0},
+		 .step = {{ENTER, TORN | FULL, 0, 0}, {ENTER, TORN, 40, 1}, {READ, 7}, {READ, 7}}},
+		/* The producer is faster. */
+		{.head = {1},
+		 .step = {{ENTER, FULL, 0, 0},
+			  {READ, 7},
+			  {ENTER, 0, 40, 1},
+			  {MEANWHILE, 0, 40, 8},
+			  {READ, 7},
+			  {MEANWHILE, 1 << 5, 40, 20},
+			  {READ, 7},
+			  {MEANWHILE, 2 << 5, 40, 30},
+			  {READ, 7},
+			  {MEANWHILE, 3 << 5, 40, 40}}},
+		/* Refused. */
+		{.head = {0, NO_RING}, .step = {{READ}}},
+		{.head = {0, CONSUMER | READ_ONLY}, .step = {{READ}}},
+		{.head = {0, READ_ONLY}, .step = {{ENTER, 0, 40, 0}, {ARM}}},
 	};
+	char name[16];
 
-	rs_fuzz_seed("two-records", &seed, sizeof(seed));
+	for (size_t i = 0; i < G_N_ELEMENTS(seeds); i++) {
+		snprintf(name, sizeof(name), "seed%zu", i);
+		rs_fuzz_seed(name, &seeds[i], sizeof(seeds[i]));
+	}
 }

@@ -5,13 +5,18 @@
  * Limits for providers that have lost their slot, which are kept for earlier records: their number,
  * and their memory in bytes. Beyond these limits, the oldest are freed down to half.
  */
-#define RETIRED_MAX 4096u
 #define RETIRED_BYTES ((gsize)32 << 20)
 /*
- * After this many bytes of new descriptors, the rest waits for the next round, so that each round
- * ends.
+ * After DESCS_MAX bytes of new descriptors, the rest waits for the next round, so that each round
+ * ends. A fuzzer has only a few providers and pages, and is to come to the limits with them.
  */
+#ifdef RS_FUZZING
+#define RETIRED_MAX 4u
+#define DESCS_MAX ((gsize)1 << 10)
+#else
+#define RETIRED_MAX 4096u
 #define DESCS_MAX ((gsize)1 << 20)
+#endif
 
 RsTraceFeed *rs_trace_feed_new(RsTraceSource *source, RsTraceSink *sink, guint16 number,
 			       gpointer data)
