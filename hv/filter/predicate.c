@@ -341,8 +341,7 @@ static int resolve_masked(struct resolver *r)
 	if (r->strict && (value < low || value > high || outside))
 		return word_error(r, word, "under this mask the value can never be reached");
 	r->out->verdict = fold(cmp, value, low, high);
-	if (r->out->verdict == RS_PRED_INTEGER)
-		emit_integer(r, mask < 0, mask, value);
+	emit_integer(r, mask < 0, mask, value);
 	return 0;
 }
 
@@ -361,8 +360,7 @@ static int resolve_plain(struct resolver *r)
 	if (r->strict && (value < low || value > high))
 		return range_error(r, word, "", value, low, high);
 	r->out->verdict = fold(r->term->cmp, value, low, high);
-	if (r->out->verdict == RS_PRED_INTEGER)
-		emit_integer(r, s->is_signed, s->is_signed ? -1 : span - 1, value);
+	emit_integer(r, s->is_signed, s->is_signed ? -1 : span - 1, value);
 	return 0;
 }
 

@@ -120,7 +120,7 @@ static void append_json_escape(GString *out, gunichar c)
 	}
 	if (c >= 0x10000) {
 		append_unit(out, 0xd800 + ((c - 0x10000) >> 10));
-		c = 0xdc00 + ((c - 0x10000) & 0x3ff);
+		c = 0xdc00 + (c & 0x3ff);
 	}
 	append_unit(out, c);
 }
@@ -140,7 +140,7 @@ void rs_trace_append_json_escaped(GString *out, const char *text, gsize size)
 		}
 		length = get_char(text + at, size - at, &c);
 		raw = !length || (c >= RAW_BYTES + 0x80 && c <= RAW_BYTES + 0xff);
-		if (!raw && c >= 0x80 && is_plain(c)) {
+		if (!raw && length > 1 && is_plain(c)) {
 			at += length;
 			continue;
 		}

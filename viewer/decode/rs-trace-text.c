@@ -285,22 +285,17 @@ static void append_cut_field(GString *out, const RsTracePrintStep *step,
 /* %s: the field's text. The width counts the characters that are shown. */
 static void append_text(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
 {
-	gsize start = out->len, length;
+	gsize start = out->len, width = (gsize)step->width, size, fill;
 
 	if (step->precision >= 0)
 		append_cut_field(out, step, record);
 	else
 		append_field(out, step->field, record->payload, record->size, append_plain);
-	if (!step->width)
-		return;
-	length = (gsize)g_utf8_strlen(out->str + start, (gssize)(out->len - start));
-	if (length >= (gsize)step->width)
-		return;
-	append_fill(out, ' ', (gsize)step->width - length);
+	size = out->len - start;
+	fill = width - MIN((gsize)g_utf8_strlen(out->str + start, (gssize)size), width);
+	append_fill(out, ' ', fill);
 	if (!(step->flags & RS_TRACE_PRINT_LEFT)) {
-		gsize fill = (gsize)step->width - length, text = out->len - fill - start;
-
-		memmove(out->str + start + fill, out->str + start, text);
+		memmove(out->str + start + fill, out->str + start, size);
 		memset(out->str + start, ' ', fill);
 	}
 }
@@ -308,7 +303,7 @@ static void append_text(GString *out, const RsTracePrintStep *step, const RsTrac
 static void append_char(GString *out, const RsTracePrintStep *step, guint64 value)
 {
 	char c = (char)value;
-	gsize fill = step->width > 1 ? (gsize)step->width - 1 : 0;
+	gsize fill = (gsize)(step->width - (step->width > 0));
 
 	if (!(step->flags & RS_TRACE_PRINT_LEFT))
 		append_fill(out, ' ', fill);

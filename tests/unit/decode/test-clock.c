@@ -247,6 +247,24 @@ static void test_overwritten_while_copied(void)
 	check(fresh, 0, 605, 6, 6005);
 }
 
+/* The next one that we expected is gone: what is behind it does not follow what we know. */
+static void test_overwritten_next(void)
+{
+	struct rs_clock_epoch table[4] = {{0}};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	fill(table, 4, 4);
+	rs_trace_clock_take(clock, table, 4, 4);
+	fill(table, 4, 8);
+	table[0] = make(8, 0, 800, 8000);
+	rs_trace_clock_take(clock, table, 4, 8);
+	check(clock, 0, 105, 5, 4605);
+	check(clock, 0, 705, 7, 7005);
+	rs_trace_clock_take(clock, table, 4, 9);
+	check(clock, 0, 805, 8, 8005);
+	check(clock, 0, 105, 5, 4605);
+}
+
 /* Missing or invalid entries are not taken yet. The known epochs stay. */
 static void test_bad_entries(void)
 {
@@ -350,6 +368,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/clock/contradictions", test_contradictions);
 	g_test_add_func("/decode/clock/table", test_table_goes_round);
 	g_test_add_func("/decode/clock/overwritten", test_overwritten_while_copied);
+	g_test_add_func("/decode/clock/overwritten-next", test_overwritten_next);
 	g_test_add_func("/decode/clock/bad-entries", test_bad_entries);
 	g_test_add_func("/decode/clock/bound", test_bound);
 	g_test_add_func("/decode/clock/boots", test_boots);

@@ -70,20 +70,24 @@ static void test_json(void)
 		/* A newline, and four characters that look like one in text. */
 		{"\n", "\\n"},
 		{"\\x0a", "\\\\x0a"},
+		{" ~\x1f\x7f", " ~\\u001f\\u007f"},
 		{"\t\r\b\x1b\x7f\"\\", "\\t\\r\\u0008\\u001b\\u007f\\\"\\\\"},
 		{"\xc2\x9b\xe2\x80\xae", "\\u009b\\u202e"},
 		/* The last character of one unit, and the last of two. */
 		{"\xef\xbf\xbf", "\\uffff"},
 		{"\xf4\x8f\xbf\xbf", "\\udbff\\udfff"},
+		{"\xf3\xa0\x80\x80", "\\udb40\\udc00"},
 		{"\xf3\xa0\x80\x81", "\\udb40\\udc01"},
 		{"\xd8\x9c\xef\xbb\xbf\xc2\xad", "\\u061c\\ufeff\\u00ad"},
 		{"a\xff\xc3", "a\\uefff\\uefc3"},
 		/*
-		 * U+EF7F stays. U+EF80 would mean a byte, so its three bytes become three
-		 * characters.
+		 * U+EF7F and U+F000 stay. What is between would mean a byte, so its three bytes
+		 * become three characters.
 		 */
 		{"\xee\xbd\xbf", "\xee\xbd\xbf"},
+		{"\xef\x80\x80", "\xef\x80\x80"},
 		{"\xee\xbe\x80", "\\uefee\\uefbe\\uef80"},
+		{"\xee\xbf\xbf", "\\uefee\\uefbf\\uefbf"},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -129,8 +133,9 @@ static void test_json_size(void)
 	g_assert_cmpstr(out->str, ==, "<a\\u0000b\\u0000");
 	rs_trace_append_json_escaped(out, "\xc3\xbc", 1);
 	g_assert_cmpstr(out->str, ==, "<a\\u0000b\\u0000\\uefc3");
+	rs_trace_append_json_escaped(out, "ab\xc3\xbc", 3);
 	rs_trace_append_json_escaped(out, "\n", 0);
-	g_assert_cmpstr(out->str, ==, "<a\\u0000b\\u0000\\uefc3");
+	g_assert_cmpstr(out->str, ==, "<a\\u0000b\\u0000\\uefc3ab\\uefc3");
 }
 
 /* Restores the bytes of a string as docs/json.md tells a reader. */

@@ -131,8 +131,11 @@ static void test_texts(void)
 	check_text("<%7s>", "text", "<kworker>");
 	check_text("<%8s>", "text", "< kworker>");
 	check_text("<%-8s>", "text", "<kworker >");
+	check_text("%10s", "text", "   kworker");
 	check_text("<%10s|%-10s>", "text, text", "<   kworker|kworker   >");
 	check_text("<%.6s|%.7s|%.8s>", "text, text, text", "<kworke|kworker|kworker>");
+	check_text("<%.0s|%2.0s|%-2.0s|%8.7s|%-8.6s>", "text, text, text, text, text",
+		   "<|  |  | kworker|kworke  >");
 	check_text("<%c|%1c|%2c|%-2c|%4c|%-4c>", "letter, letter, letter, letter, letter, letter",
 		   "<@|@| @|@ |   @|@   >");
 	check_text("<%p|%8p|%-8p>", "u8, u8, u8", "<0xbeef|  0xbeef|0xbeef  >");

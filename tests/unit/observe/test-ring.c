@@ -326,6 +326,43 @@ static void test_joined_and_lost(void)
 	close_ring(&r, rd);
 }
 
+/* What was lost behind the last chunk; nothing as long as the reader knows no number. */
+static void test_pending_loss(void)
+{
+	RsTraceRing *rd, *late;
+	uint64_t records, lost;
+	struct ring r;
+
+	open_ring(&r, RS_MODE_OVERWRITE);
+	r.state->dropped = 3; /* before the first page: then nothing else says so */
+	rd = reader(&r, RS_TRACE_FROM_START, false);
+	late = reader(&r, RS_TRACE_FROM_OLDEST, false);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 3);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 3);
+	emit(&r, 4);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 7);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 0);
+	page(&r, 0)->dropped = 3;
+	drain(rd, &records, &lost);
+	g_assert_cmpuint(lost, ==, 3);
+	drain(late, &records, &lost);
+	g_assert_cmpuint(lost, ==, 0);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 0);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 0);
+	emit(&r, 2);
+	r.state->dropped = 8;
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 7);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 7);
+	/* Counters that go back are lies. */
+	r.state->dropped = 2;
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 2);
+	r.records -= 3;
+	publish(&r);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 0);
+	rs_trace_ring_free(late);
+	close_ring(&r, rd);
+}
+
 /* All that is there, and nothing of what was there before counts as lost. */
 static void test_from_oldest(void)
 {
@@ -724,6 +761,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/observe/ring/exact-whole", GINT_TO_POINTER(TRUE), test_exact);
 	g_test_add_func("/observe/ring/scribble", test_scribble);
 	g_test_add_func("/observe/ring/joined-and-lost", test_joined_and_lost);
+	g_test_add_func("/observe/ring/pending-loss", test_pending_loss);
 	g_test_add_func("/observe/ring/from-oldest", test_from_oldest);
 	g_test_add_func("/observe/ring/arm", test_arm);
 	return g_test_run();

@@ -96,6 +96,27 @@ static void test_layout(void)
 	rs_regions_free(regions);
 }
 
+/* A region of its own has a memory of its own, which ends where it does. */
+static void test_alone(void)
+{
+	RsTraceRegion *region = NULL;
+	struct rs_regions *regions = NULL;
+	RsTraceRegion *again = NULL;
+	uint32_t owner;
+
+	g_assert_cmpint(rs_region_create(&kernel_config, &region, NULL), ==, 0);
+	g_assert_cmpint(rs_regions_open(dup(region->fd), &regions, NULL), ==, 0);
+	g_assert_cmpuint(rs_regions_count(regions), ==, 1);
+	g_assert_cmpuint(rs_regions_kind(regions, 0), ==, RS_SOURCE_KERNEL);
+	g_assert_false(rs_regions_owner(regions, 0, &owner));
+	g_assert_cmpuint(rs_regions_size(regions), ==, region->offset + region->size);
+	g_assert_cmpint(rs_regions_map(regions, 0, &again, NULL), ==, 0);
+	g_assert_cmpuint(again->header.session_id, ==, region->header.session_id);
+	rs_trace_region_free(again);
+	rs_regions_free(regions);
+	rs_trace_region_free(region);
+}
+
 /* Ids of regions and of the memory differ, so that a reader knows one from the next. */
 static void test_session_ids(void)
 {
@@ -141,6 +162,33 @@ static void test_bad_runs(void)
 		/* Not taken over. */
 		g_assert_cmpint(close(fd), ==, 0);
 	}
+}
+
+/* A descriptor is any number from 0 on: a program may have closed its standard input. */
+static void test_descriptor_zero(void)
+{
+	const struct rs_regions_run bad = {&user_config, RS_SOURCE_USER, 0};
+	int input = dup(0), other;
+	struct rs_regions *regions = NULL;
+
+	close(0);
+	g_assert_cmpint(memfd_create("test", MFD_CLOEXEC), ==, 0);
+	g_assert_cmpint(rs_regions_create(&bad, 1, false, 0, &regions, NULL), ==, -EINVAL);
+	g_assert_cmpint(rs_regions_open(0, &regions, NULL), ==, -EPROTO);
+	/* Still there, and not taken over. */
+	other = dup(0);
+	g_assert_cmpint(rs_regions_create(runs, G_N_ELEMENTS(runs), false, 0, &regions, NULL), ==,
+			0);
+	g_assert_cmpint(rs_regions_fd(regions), ==, 0);
+	g_assert_cmpint(lseek(other, 0, SEEK_END), ==, (off_t)rs_regions_size(regions));
+	g_assert_cmpint(fcntl(other, F_GET_SEALS) & F_SEAL_GROW, ==, 0);
+	rs_regions_free(regions);
+	g_assert_cmpint(fcntl(0, F_GETFD), ==, -1);
+	close(other);
+	if (input < 0)
+		return;
+	g_assert_cmpint(dup2(input, 0), ==, 0);
+	close(input);
 }
 
 /* The memory of an earlier session is opened by the next one. */
@@ -538,8 +586,10 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/region/regions/layout", test_layout);
+	g_test_add_func("/region/regions/alone", test_alone);
 	g_test_add_func("/region/regions/session-ids", test_session_ids);
 	g_test_add_func("/region/regions/bad-runs", test_bad_runs);
+	g_test_add_func("/region/regions/descriptor-zero", test_descriptor_zero);
 	g_test_add_func("/region/regions/open-again", test_open_again);
 	g_test_add_func("/region/regions/hostile", test_hostile);
 	g_test_add_func("/region/regions/overlap", test_overlap);

@@ -122,6 +122,19 @@ static void check_answer(struct fixture *f, uint32_t slot, int32_t result, uint6
 	g_assert_cmpuint(sham_response(f->sham, slot)->values[0], ==, touched);
 }
 
+/* Nothing is left to do: the timer does not want another turn at once. */
+static void check_rests(struct fixture *f)
+{
+	GSource *timer = g_main_context_find_source_by_user_data(NULL, f->session);
+
+	for (guint rounds = 0;; rounds++) {
+		g_assert_cmpuint(rounds, <, 100);
+		g_main_context_iteration(NULL, TRUE);
+		if (g_source_get_ready_time(timer) >= g_source_get_time(timer) + 1000)
+			return;
+	}
+}
+
 /* Two rounds of the main loop, at least one of which serves the mailboxes. */
 static void check_begun(struct fixture *f, uint32_t slot)
 {
@@ -149,6 +162,7 @@ static void test_turns(struct fixture *f, gconstpointer data)
 	check_answer(f, 0, 0, EVENTS);
 	g_assert_cmpuint(filtered(f), ==, EVENTS);
 	check_work(f);
+	check_rests(f);
 }
 
 /* Little is done at once, by whichever way it was asked. */
@@ -236,6 +250,7 @@ static void test_reused(struct fixture *f, gconstpointer data)
 	for (guint i = 0; i < 20; i++)
 		g_main_context_iteration(NULL, TRUE);
 	g_assert_cmpuint(filtered(f), ==, EACH);
+	check_rests(f);
 }
 
 /* What a guest asked for in the boot before is not done in the next one. */
@@ -250,6 +265,7 @@ static void test_boots(struct fixture *f, gconstpointer data)
 		g_main_context_iteration(NULL, TRUE);
 	g_assert_false(answered(f->sham, 0));
 	g_assert_cmpuint(filtered(f), ==, 0);
+	check_rests(f);
 }
 
 static void test_detached(struct fixture *f, gconstpointer data)

@@ -438,6 +438,33 @@ static void test_stat(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(sum.sites_on, ==, 20 + 22);
 }
 
+/* Descriptors that make no sense count, one by one and in the sum. */
+static void test_bad_descriptors(struct fixture *f, gconstpointer data)
+{
+	struct rs_source_stat stat;
+
+	come_up(f);
+	for (uint32_t i = 0; i < N; i++) {
+		uint8_t *events = rs_trace_region_section(f->sham[i]->region, RS_SEC_EVENTS, NULL);
+
+		for (uint32_t k = 0; k <= i; k++) {
+			uint64_t from = f->sham[i]->event_bytes;
+
+			sham_provider(f->sham[i], "bad", sched);
+			memset(events + from, 0xff, f->sham[i]->event_bytes - from);
+		}
+	}
+	for (uint32_t i = 0; i < N; i++) {
+		rs_source_stat(f->source[i], &stat);
+		g_assert_cmpuint(stat.bad_descriptors, ==, 1 + i);
+		g_assert_cmpuint(stat.events, ==, 2);
+	}
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.bad_descriptors, ==, 1 + 2 + 3);
+	g_assert_cmpuint(stat.events, ==, 2 * N);
+	g_assert_cmpuint(f->said->len, >=, 1);
+}
+
 /* A guest that describes more events than it has words for. */
 static void test_capacity(struct fixture *f, gconstpointer data)
 {
@@ -503,6 +530,7 @@ int main(int argc, char **argv)
 	TEST("forgotten", test_forgotten);
 	TEST("boots", test_boots);
 	TEST("stat", test_stat);
+	TEST("bad-descriptors", test_bad_descriptors);
 	TEST("unfit", test_unfit);
 	TEST("incompatible", test_incompatible);
 	TEST("incompatible-at-first", test_incompatible_at_first);
