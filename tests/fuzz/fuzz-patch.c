@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Batches of patches, with journal and recovery. Providers come and go, the guest changes its text
- * at any moment, the target and the disk fail. The session is killed at any of these moments too:
+ * and its page tables at any moment, the target and the disk fail. The target is a machine, or a
+ * process, which has no physical addresses. The session is killed at any of these moments too:
  * then a copy of text and journal as they are is recovered. Whatever happens, only sites are
  * written, and each site holds its old bytes in the end, or recovery restores them. But bytes that
  * the guest itself wrote are left alone.
@@ -21,27 +22,48 @@
 
 #define SITES 12u
 #define NUM_EVENTS 4u
-#define TEXT_SIZE (SITES * 64u)
-#define LISTED (SITES * 16u)
-#define GHOST_RAM (TEXT_GPA + RS_PAGE_SIZE)
+/* One more site is at the end of its page, behind which nothing is mapped. */
+#define ALL_SITES (SITES + 1)
+#define LAST_AT 0xf88u
+#define LAST_JUMP 0xff4u
+/* Sites 0 to 3 are once more in the list at another address of the same text. */
+#define OTHER_TEXT (TEXT + 0x200000)
+#define LISTED ((ALL_SITES + 4) * sizeof(struct rs_site))
+#define PROVIDERS 5u
+#define NOWHERE RAM /* a physical address */
+
+/* Bits of the first byte of the input. */
+#define PROCESS 1u
+#define NO_JOURNAL 2u
 
 enum {
 	WANT,
 	UNWANT,
 	COMMIT,
-	ADD,    /* a % 3: a provider; they share some sites */
+	ADD,    /* a: a provider; they share some sites, or their text */
 	REMOVE, /* likewise */
 	SCRIBBLE,
 	SCRIBBLE_IN_PAUSE,
 	SPOIL_TARGET, /* the instruction where a site's JMP leads */
 	SPOIL_ENTRY,  /* of the list of sites */
 	FAIL_WRITE,   /* from the b-th on; a: how many, and how many bytes are left */
-	FAIL_OTHER,   /* a: pause, resume or neither, and reads at site b */
+	FAIL_OTHER,   /* a: pause, resume or neither */
+	FAIL_READ,    /* in each pause from the a-th on, b of them */
 	NO_FAILURE,
 	DISK_FULL, /* after a records and b bytes more */
 	KILL, /* at the a-th moment from now, with b bytes of the journal's newest part torn off */
 	REBOOT,
 	REATTACH,
+	STEP,  /* a: how many sites */
+	BEGIN, /* a: a provider, read by the next ones */
+	STEP_PROVIDER,
+	LEAVE,
+	TEND,
+	RESTORE,
+	TICKET, /* for events a to b */
+	METHOD, /* a */
+	UNMAP,  /* a: the text, or it is mapped again */
+	MOVE,   /* the page of text */
 	OPS
 };
 
@@ -50,55 +72,94 @@ struct __attribute__((packed)) op {
 };
 
 static struct guest guest;
-static uint8_t clean_text[TEXT_SIZE], clean_list[LISTED];
+static uint8_t clean_text[RS_PAGE_SIZE], clean_list[LISTED];
+static uint64_t other_root;
+/* Where the page of text lies, or has lain. */
+static const uint64_t places[2] = {TEXT_GPA, ELSEWHERE};
 static uint8_t *ghost_ram;
 static struct rs_target_ops real;
 static const char *paths[2]; /* of the journal, and of the one that a killed session leaves */
 
 static struct {
 	struct rs_patcher *patcher;
-	bool foreign[SITES]; /* the guest wrote there, or a write stopped in the middle */
-	int scribble_site;   /* in the next pause; -1: none */
+	uint8_t flags;
+	unsigned int place;
+	/* The guest wrote there, or a write stopped in the middle. */
+	bool foreign[2][ALL_SITES];
+	int scribble_site; /* in the next pause; -1: none */
 	uint8_t scribble_with;
 	unsigned int kill_in; /* moments; 0: not any more */
 	uint8_t tear;
 	off_t settled; /* size of the journal before this batch */
+	unsigned int fail_read_after, fail_read_count, reads; /* in a pause */
+	uint64_t ticket;
 } run;
 
 /* ---- the guest ---- */
 
 static uint8_t *text(void)
 {
-	return guest.ram + TEXT_GPA;
+	return guest.ram + places[run.place];
 }
 
-static void check_text(const uint8_t *now)
+static uint32_t offset_of(uint32_t site)
 {
-	for (uint32_t i = 0; i < SITES; i++)
-		if (!run.foreign[i] && memcmp(now + i * 64 + 8, clean_text + i * 64 + 8, 5))
-			abort();
+	return site < SITES ? site * 64 + 8 : LAST_AT;
+}
+
+static void check_text(const uint8_t *ram)
+{
+	for (uint32_t place = 0; place < 2; place++)
+		for (uint32_t i = 0; i < ALL_SITES; i++)
+			if (!run.foreign[place][i] &&
+			    memcmp(ram + places[place] + offset_of(i), clean_text + offset_of(i),
+				   RS_SITE_BYTES))
+				abort();
 }
 
 static void scribble(uint32_t site, uint8_t with)
 {
-	uint8_t *at = guest_text(&guest, site);
+	uint8_t *at = text() + offset_of(site);
+	int32_t jump = site < SITES ? 32 - 8 : LAST_JUMP - LAST_AT;
 
-	run.foreign[site] = true;
+	run.foreign[run.place][site] = true;
 	switch (with % 4) {
 	case 0:
-		memcpy(at, clean_text + 8, 5);
+		memcpy(at, clean_text + 8, RS_SITE_BYTES);
 		break;
 	case 1:
-		memset(at, with, 5);
+		memset(at, with, RS_SITE_BYTES);
 		break;
 	case 2:
-		at[with / 4 % 5] ^= with;
+		at[with / 4 % RS_SITE_BYTES] ^= with;
 		break;
 	case 3: /* our own JMP */
+		jump -= RS_SITE_BYTES;
 		at[0] = 0xe9;
-		memcpy(at + 1, &(int32_t){32 - 8 - 5}, 4);
+		memcpy(at + 1, &jump, sizeof(jump));
 		break;
 	}
+}
+
+static void map_text(uint64_t place)
+{
+	fake_target_map(&guest.fake, ROOT, TEXT, place, 1);
+}
+
+/* What was switched on at the old place is not the patcher's at the new one. */
+static void move(void)
+{
+	uint64_t from = places[run.place], to;
+	bool *was = run.foreign[run.place], *is;
+
+	run.place = !run.place;
+	to = places[run.place];
+	is = run.foreign[run.place];
+	memcpy(guest.ram + to, guest.ram + from, RS_PAGE_SIZE);
+	for (uint32_t i = 0; i < ALL_SITES; i++)
+		is[i] = was[i] || memcmp(guest.ram + to + offset_of(i), clean_text + offset_of(i),
+					 RS_SITE_BYTES);
+	map_text(to);
 }
 
 /* ---- the session is killed ---- */
@@ -154,18 +215,21 @@ static void moment(bool before_writes)
 	struct fake_target ghost;
 	struct rlimit disk;
 
-	if (!run.kill_in || --run.kill_in)
+	if (!run.kill_in || --run.kill_in || run.flags & NO_JOURNAL)
 		return;
 	getrlimit(RLIMIT_FSIZE, &disk);
 	set_disk(RLIM_INFINITY);
 	copy_journal(before_writes ? run.tear : 0);
-	memcpy(ghost_ram + TEXT_GPA, text(), TEXT_SIZE);
-	fake_target_init(&ghost, ghost_ram, GHOST_RAM);
+	for (int i = 0; i < 2; i++)
+		memcpy(ghost_ram + places[i], guest.ram + places[i], RS_PAGE_SIZE);
+	fake_target_init(&ghost, ghost_ram, RAM);
+	if (run.flags & PROCESS)
+		fake_target_virtual(&ghost, TEXT - TEXT_GPA);
 	ghost.writable = guest.writable;
 	recover(&ghost.base, paths[1]);
 	if (ghost.bad_writes || ghost.paused)
 		abort();
-	check_text(ghost_ram + TEXT_GPA);
+	check_text(ghost_ram);
 	setrlimit(RLIMIT_FSIZE, &disk);
 }
 
@@ -174,6 +238,7 @@ static int on_pause(struct rs_target *target, struct rs_error *err)
 	int ret;
 
 	moment(true);
+	run.reads = 0;
 	ret = real.pause(target, err);
 	if (!ret && run.scribble_site >= 0)
 		scribble((uint32_t)run.scribble_site, run.scribble_with);
@@ -194,8 +259,37 @@ static int on_resume(struct rs_target *target, struct rs_error *err)
 
 static void note_torn(const struct rs_text_patch *patch)
 {
+	uint32_t inside = patch->at.v % RS_PAGE_SIZE;
+	bool elsewhere = !(run.flags & PROCESS) &&
+			 patch->at_phys.v / RS_PAGE_SIZE == ELSEWHERE / RS_PAGE_SIZE;
+
 	if (guest.fake.fail_write && guest.fake.fail_write_bytes)
-		run.foreign[(patch->at.v - TEXT) / 64] = true;
+		run.foreign[elsewhere][inside == LAST_AT ? SITES : inside / 64] = true;
+}
+
+static bool read_fails(void)
+{
+	return guest.fake.paused && ++run.reads > run.fail_read_after &&
+	       run.reads <= run.fail_read_after + run.fail_read_count;
+}
+
+static int on_read(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
+		   struct rs_error *err)
+{
+	if (read_fails())
+		return rs_error_set(err, EFAULT, "told to fail");
+	return real.read_phys(target, at, out, size, err);
+}
+
+/* A process has its list and its text far from each other, too. */
+static int on_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,
+			struct rs_error *err)
+{
+	rs_gpa_t place = {at.v >= DATA ? at.v - DATA + DATA_GPA : at.v - TEXT + TEXT_GPA};
+
+	if (at.v < DATA && at.v + size > TEXT + RS_PAGE_SIZE)
+		return rs_error_set(err, EFAULT, "no memory there");
+	return on_read(target, place, out, size, err);
 }
 
 static int on_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
@@ -213,7 +307,40 @@ static int on_write(struct rs_target *target, const struct rs_text_patch *patche
 
 /* ---- the run ---- */
 
-static void begin(void)
+static void list_site(uint32_t entry, uint32_t site, uint64_t text_at)
+{
+	uint64_t at = DATA + entry * sizeof(struct rs_site);
+	struct rs_site *raw = guest_entry(&guest, entry);
+
+	*raw = *guest_entry(&guest, site % SITES);
+	raw->code = (int32_t)(text_at + offset_of(site) - at);
+	raw->target = (int32_t)(text_at + (site < SITES ? site * 64 + 32 : LAST_JUMP) -
+				(at + offsetof(struct rs_site, target)));
+	raw->event = (int32_t)(EVENTS - (at + offsetof(struct rs_site, event)));
+}
+
+static void make_guest(void)
+{
+	guest_init(&guest, SITES, NUM_EVENTS);
+	memset(guest.ram + TEXT_GPA + SITES * 64, 0x90, RS_PAGE_SIZE - SITES * 64);
+	memcpy(guest.ram + TEXT_GPA + LAST_AT, guest.ram + TEXT_GPA + 8, RS_SITE_BYTES);
+	memset(guest.writable + TEXT_GPA + LAST_AT, 1, RS_SITE_BYTES);
+	memcpy(guest.writable + ELSEWHERE, guest.writable + TEXT_GPA, RS_PAGE_SIZE);
+	list_site(SITES, SITES, TEXT);
+	for (uint32_t i = 0; i < 4; i++)
+		list_site(ALL_SITES + i, i, OTHER_TEXT);
+	fake_target_map(&guest.fake, ROOT, TEXT + RS_PAGE_SIZE, NOWHERE, 1);
+	fake_target_map(&guest.fake, ROOT, OTHER_TEXT, TEXT_GPA, 1);
+	other_root = guest.fake.next_table;
+	guest.fake.next_table += RS_PAGE_SIZE;
+	fake_target_map(&guest.fake, other_root, TEXT, TEXT_GPA, 1);
+	fake_target_map(&guest.fake, other_root, DATA, DATA_GPA, 1);
+	fake_target_map(&guest.fake, other_root, EVENTS, DATA_GPA + (EVENTS - DATA), 1);
+	memcpy(clean_text, guest.ram + TEXT_GPA, RS_PAGE_SIZE);
+	memcpy(clean_list, guest.ram + DATA_GPA, LISTED);
+}
+
+static void begin(uint8_t flags)
 {
 	static char names[2][64];
 
@@ -224,16 +351,19 @@ static void begin(void)
 	}
 	if (!guest.ram) {
 		signal(SIGXFSZ, SIG_IGN);
-		guest_init(&guest, SITES, NUM_EVENTS);
-		memcpy(clean_text, text(), TEXT_SIZE);
-		memcpy(clean_list, guest.ram + DATA_GPA, LISTED);
-		ghost_ram = g_malloc0(GHOST_RAM);
+		make_guest();
+		ghost_ram = g_malloc0(RAM);
 		real = guest.fake.ops;
 		guest.fake.ops.pause = on_pause;
 		guest.fake.ops.resume = on_resume;
 		guest.fake.ops.write_text = on_write;
 	}
+	fake_target_virtual(&guest.fake, TEXT - TEXT_GPA);
+	guest.fake.ops.read_phys = flags & PROCESS ? NULL : on_read;
+	guest.fake.ops.read_virt = flags & PROCESS ? on_read_virt : NULL;
+	guest.fake.base.pid = flags & PROCESS ? getpid() : 0;
 	memset(&run, 0, sizeof(run));
+	run.flags = flags;
 	run.scribble_site = -1;
 }
 
@@ -242,21 +372,27 @@ static void no_failure(void)
 	guest.fake.fail_pause = guest.fake.fail_resume = guest.fake.fail_write = 0;
 	guest.fake.fail_write_after = guest.fake.fail_write_count = 0;
 	guest.fake.fail_writes_done = guest.fake.fail_write_bytes = 0;
+	run.fail_read_count = 0;
 	set_disk(RLIM_INFINITY);
 }
 
 static void boot(void)
 {
-	memcpy(text(), clean_text, TEXT_SIZE);
+	memcpy(guest.ram + TEXT_GPA, clean_text, RS_PAGE_SIZE);
+	memcpy(guest.ram + ELSEWHERE, clean_text, RS_PAGE_SIZE);
 	memcpy(guest.ram + DATA_GPA, clean_list, LISTED);
 	memset(run.foreign, 0, sizeof(run.foreign));
+	run.place = 0;
+	map_text(TEXT_GPA);
 }
 
 static void attach(struct rs_journal_report *report)
 {
-	if (rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, paths[0], report, &run.patcher,
-			      NULL))
+	const char *journal = run.flags & NO_JOURNAL ? NULL : paths[0];
+
+	if (rs_patcher_create(&guest.fake.base, RS_PATCH_HOST, journal, report, &run.patcher, NULL))
 		abort();
+	run.ticket = 0;
 }
 
 /* As far as it went, all text is old or can be recovered. */
@@ -268,18 +404,26 @@ static void detach(void)
 	no_failure();
 	if (guest.fake.paused && rs_target_resume(&guest.fake.base, NULL, NULL))
 		abort();
+	if (run.flags & NO_JOURNAL)
+		return;
 	if (!access(paths[0], F_OK))
 		recover(&guest.fake.base, paths[0]);
-	check_text(text());
+	check_text(guest.ram);
 }
 
 static struct rs_site_list list_of(uint32_t provider)
 {
 	struct rs_site_list list = guest.list;
 
+	static const struct {
+		uint32_t first, count;
+	} parts[PROVIDERS] = {{0, 6}, {4, 6}, {8, ALL_SITES - 8}, {ALL_SITES, 4}, {0, 4}};
+
 	list.provider = provider + 1;
-	list.at.v += provider * 4 * sizeof(struct rs_site);
-	list.count = provider == 2 ? 4 : 6;
+	list.at.v += parts[provider].first * sizeof(struct rs_site);
+	list.count = parts[provider].count;
+	/* A process has no page tables that we see: see rs_target_root(). */
+	list.root = run.flags & PROCESS ? 0 : provider == 4 ? other_root : ROOT;
 	return list;
 }
 
@@ -287,6 +431,11 @@ static void fail(const struct op *op)
 {
 	struct fake_target *fake = &guest.fake;
 
+	if (op->what % OPS == FAIL_READ) {
+		run.fail_read_after = op->a % 16;
+		run.fail_read_count = op->b;
+		return;
+	}
 	if (op->what % OPS == FAIL_WRITE) {
 		fake->fail_write = op->a & 1 ? -EIO : -EFAULT;
 		fake->fail_write_bytes = op->a / 2 % 6;
@@ -302,7 +451,8 @@ static void fail(const struct op *op)
 static void spoil(const struct op *op)
 {
 	if (op->what % OPS == SPOIL_TARGET)
-		text()[op->a % SITES * 64 + 32 + op->b % 16] ^= op->b;
+		text()[(op->a % ALL_SITES < SITES ? op->a % ALL_SITES * 64 + 32 : LAST_JUMP) +
+		       op->b % 12] ^= op->b;
 	else
 		guest.ram[DATA_GPA + op->a % LISTED] ^= op->b;
 }
@@ -321,9 +471,67 @@ static void reattach(void)
 	attach(&report);
 }
 
+static void commit(void)
+{
+	uint32_t refused = 0;
+
+	if (!rs_patcher_commit(run.patcher, &refused, NULL) &&
+	    !rs_patcher_is_settled(run.patcher, run.ticket))
+		abort();
+	if (refused > 4 * ALL_SITES)
+		abort();
+}
+
+static void set_method(uint8_t a)
+{
+	rs_patcher_set_process(run.patcher, a, a);
+	rs_patcher_set_method(run.patcher, a & 1 ? RS_PATCH_SELF : RS_PATCH_HOST, NULL);
+}
+
+/* What takes several calls. */
+static void play_step(const struct op *op)
+{
+	const struct rs_site_list list = list_of(op->a % PROVIDERS);
+
+	switch (op->what % OPS) {
+	case STEP:
+		rs_patcher_step(run.patcher, 1 + op->a % 8, NULL, NULL);
+		break;
+	case BEGIN:
+		rs_patcher_begin_provider(run.patcher, &list, NULL);
+		break;
+	case STEP_PROVIDER:
+		rs_patcher_step_provider(run.patcher, 1 + op->a % 8, NULL, NULL);
+		break;
+	case LEAVE:
+		rs_patcher_leave(run.patcher, list.provider, NULL);
+		break;
+	case TEND:
+		rs_patcher_tend(run.patcher);
+		break;
+	case RESTORE:
+		rs_patcher_restore(run.patcher, NULL);
+		break;
+	case TICKET:
+		run.ticket =
+			rs_patcher_ticket(run.patcher, FIRST + op->a % NUM_EVENTS, FIRST + op->b);
+		break;
+	case METHOD:
+		set_method(op->a);
+		break;
+	case UNMAP:
+		map_text(op->a & 1 ? NOWHERE : places[run.place]);
+		break;
+	case MOVE:
+		move();
+		break;
+	}
+}
+
 static void play(const struct op *op)
 {
-	const struct rs_site_list list = list_of(op->a % 3);
+	const struct rs_site_list list = list_of(op->a % PROVIDERS);
+	uint32_t refused;
 
 	run.settled = journal_size();
 	switch (op->what % OPS) {
@@ -333,19 +541,19 @@ static void play(const struct op *op)
 				op->what % OPS == WANT ? 1 : -1);
 		break;
 	case COMMIT:
-		rs_patcher_commit(run.patcher, NULL, NULL);
+		commit();
 		break;
 	case ADD:
-		rs_patcher_add_provider(run.patcher, &list, NULL, NULL);
+		rs_patcher_add_provider(run.patcher, &list, &refused, NULL);
 		break;
 	case REMOVE:
 		rs_patcher_remove_provider(run.patcher, list.provider, NULL);
 		break;
 	case SCRIBBLE:
-		scribble(op->a % SITES, op->b);
+		scribble(op->a % ALL_SITES, op->b);
 		break;
 	case SCRIBBLE_IN_PAUSE:
-		run.scribble_site = op->a % SITES;
+		run.scribble_site = op->a % ALL_SITES;
 		run.scribble_with = op->b;
 		break;
 	case SPOIL_TARGET:
@@ -354,6 +562,7 @@ static void play(const struct op *op)
 		break;
 	case FAIL_WRITE:
 	case FAIL_OTHER:
+	case FAIL_READ:
 		fail(op);
 		break;
 	case NO_FAILURE:
@@ -373,6 +582,8 @@ static void play(const struct op *op)
 	case REATTACH:
 		reattach();
 		break;
+	default:
+		play_step(op);
 	}
 }
 
@@ -380,7 +591,14 @@ static void check_stats(void)
 {
 	struct rs_patcher_stats stats;
 	uint64_t on = 0, known = 0;
+	size_t refusals;
 	uint32_t k, o;
+
+	rs_patcher_refusals(run.patcher, &refusals);
+	if (rs_patcher_is_busy(run.patcher) || refusals > RS_MAX_REFUSALS)
+		abort();
+	rs_patcher_leaving(run.patcher);
+	rs_patcher_is_settled(run.patcher, run.ticket);
 
 	rs_patcher_stats(run.patcher, &stats);
 	for (uint32_t id = 0; id < NUM_EVENTS; id++) {
@@ -391,7 +609,7 @@ static void check_stats(void)
 	if (stats.sites_on > stats.sites || on > stats.sites_on || known > stats.sites)
 		abort();
 	on = 0;
-	for (uint32_t provider = 1; provider <= 3; provider++)
+	for (uint32_t provider = 1; provider <= PROVIDERS; provider++)
 		on += rs_patcher_provider_sites_on(run.patcher, provider);
 	if (on != stats.sites_on)
 		abort();
@@ -402,7 +620,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rs_fuzz_input in = {data, size};
 	struct op op;
 
-	begin();
+	begin(rs_fuzz_u8(&in));
 	boot();
 	attach(NULL);
 	for (int i = 0; i < 64 && rs_fuzz_take(&in, &op, sizeof(op)); i++) {
@@ -417,64 +635,183 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static void rs_fuzz_seeds(void)
 {
-	static const struct op seeds[][12] = {
-		{{ADD, 0},
-		 {ADD, 1},
-		 {WANT, 0},
-		 {WANT, 1},
-		 {KILL, 1, 40},
-		 {COMMIT},
-		 {UNWANT, 0},
-		 {KILL, 2},
-		 {COMMIT},
-		 {REMOVE, 0}},
-		{{ADD, 2},
-		 {WANT, 0},
-		 {KILL, 5},
-		 {COMMIT},
-		 {REBOOT},
-		 {ADD, 0},
-		 {WANT, 2},
-		 {COMMIT},
-		 {REATTACH},
-		 {ADD, 0}},
-		{{ADD, 0},
-		 {WANT, 0},
-		 {WANT, 1},
-		 {FAIL_WRITE, 1, 2},
-		 {COMMIT},
-		 {NO_FAILURE},
-		 {COMMIT},
-		 {FAIL_WRITE, 7, 1},
-		 {REMOVE, 0}},
-		{{ADD, 0},
-		 {ADD, 1},
-		 {WANT, 0},
-		 {SCRIBBLE_IN_PAUSE, 0, 1},
-		 {COMMIT},
-		 {SCRIBBLE, 4, 3},
-		 {DISK_FULL, 0, 60},
-		 {WANT, 1},
-		 {COMMIT},
-		 {FAIL_OTHER, 1},
-		 {WANT, 2},
-		 {COMMIT}},
-		{{SPOIL_TARGET, 1, 7},
-		 {SPOIL_ENTRY, 3, 1},
-		 {ADD, 0},
-		 {WANT, 1},
-		 {WANT, 0},
-		 {COMMIT},
-		 {FAIL_OTHER, 2},
-		 {UNWANT, 0},
-		 {COMMIT},
-		 {SPOIL_TARGET, 0, 15},
-		 {NO_FAILURE}},
+	static const struct __attribute__((packed)) {
+		uint8_t flags;
+		struct op op[14];
+	} seeds[] = {
+		{0,
+		 {{ADD, 0},
+		  {ADD, 1},
+		  {WANT, 0},
+		  {WANT, 1},
+		  {KILL, 1, 40},
+		  {COMMIT},
+		  {UNWANT, 0},
+		  {KILL, 2},
+		  {COMMIT},
+		  {REMOVE, 0}}},
+		{0,
+		 {{ADD, 2},
+		  {WANT, 0},
+		  {KILL, 5},
+		  {COMMIT},
+		  {REBOOT},
+		  {ADD, 0},
+		  {WANT, 2},
+		  {COMMIT},
+		  {REATTACH},
+		  {ADD, 0}}},
+		{0,
+		 {{ADD, 0},
+		  {WANT, 0},
+		  {WANT, 1},
+		  {FAIL_WRITE, 1, 2},
+		  {COMMIT},
+		  {NO_FAILURE},
+		  {COMMIT},
+		  {FAIL_WRITE, 7, 1},
+		  {REMOVE, 0}}},
+		{0,
+		 {{ADD, 0},
+		  {ADD, 1},
+		  {WANT, 0},
+		  {SCRIBBLE_IN_PAUSE, 0, 1},
+		  {COMMIT},
+		  {SCRIBBLE, 4, 3},
+		  {DISK_FULL, 0, 60},
+		  {WANT, 1},
+		  {COMMIT},
+		  {FAIL_OTHER, 1},
+		  {WANT, 2},
+		  {COMMIT}}},
+		{0,
+		 {{SPOIL_TARGET, 1, 7},
+		  {SPOIL_ENTRY, 3, 1},
+		  {ADD, 0},
+		  {WANT, 1},
+		  {WANT, 0},
+		  {COMMIT},
+		  {FAIL_OTHER, 2},
+		  {UNWANT, 0},
+		  {COMMIT},
+		  {SPOIL_TARGET, 0, 15},
+		  {NO_FAILURE}}},
+		/* In steps. */
+		{0,
+		 {{BEGIN, 0},
+		  {STEP_PROVIDER, 0},
+		  {STEP_PROVIDER, 3},
+		  {BEGIN, 1},
+		  {ADD, 1},
+		  {WANT, 0},
+		  {STEP_PROVIDER, 7},
+		  {TICKET, 0, 3},
+		  {STEP, 0},
+		  {STEP_PROVIDER, 7},
+		  {LEAVE, 0},
+		  {STEP, 0},
+		  {STEP, 7}}},
+		{0,
+		 {{ADD, 0},
+		  {ADD, 1},
+		  {BEGIN, 2},
+		  {STEP_PROVIDER, 4},
+		  {STEP_PROVIDER, 4},
+		  {STEP_PROVIDER, 0},
+		  {LEAVE, 0},
+		  {STEP, 7},
+		  {STEP_PROVIDER, 7},
+		  {REMOVE, 2},
+		  {BEGIN, 2},
+		  {LEAVE, 2}}},
+		/* Text at two addresses, and in two address spaces. */
+		{0,
+		 {{ADD, 3},
+		  {ADD, 0},
+		  {ADD, 4},
+		  {WANT, 0},
+		  {WANT, 1},
+		  {COMMIT},
+		  {RESTORE},
+		  {UNWANT, 0},
+		  {UNWANT, 1},
+		  {COMMIT}}},
+		/* A page that moves, or goes. */
+		{0,
+		 {{ADD, 0},
+		  {WANT, 0},
+		  {COMMIT},
+		  {MOVE},
+		  {WANT, 1},
+		  {COMMIT},
+		  {UNWANT, 0},
+		  {COMMIT},
+		  {TEND},
+		  {UNWANT, 1},
+		  {UNMAP, 1},
+		  {COMMIT}}},
+		/* Instructions that change where the JMPs lead. */
+		{0,
+		 {{ADD, 2},
+		  {SPOIL_TARGET, 8, 0xf0},
+		  {SPOIL_TARGET, 12, 0x24},
+		  {WANT, 0},
+		  {WANT, 1},
+		  {COMMIT}}},
+		/* Reads fail in a pause, and writes in the middle. */
+		{0,
+		 {{ADD, 0},
+		  {WANT, 0},
+		  {WANT, 1},
+		  {FAIL_READ, 0, 2},
+		  {COMMIT},
+		  {FAIL_READ, 2, 9},
+		  {FAIL_WRITE, 4, 0},
+		  {WANT, 2},
+		  {COMMIT},
+		  {NO_FAILURE},
+		  {FAIL_WRITE, 4, 0},
+		  {WANT, 3},
+		  {COMMIT}}},
+		{0,
+		 {{ADD, 0},
+		  {WANT, 0},
+		  {COMMIT},
+		  {FAIL_READ, 0, 99},
+		  {REMOVE, 0},
+		  {TEND},
+		  {FAIL_READ, 1, 99},
+		  {TEND},
+		  {COMMIT}}},
+		{PROCESS,
+		 {{ADD, 0},
+		  {ADD, 2},
+		  {WANT, 0},
+		  {WANT, 1},
+		  {KILL, 3, 9},
+		  {COMMIT},
+		  {REATTACH},
+		  {ADD, 1},
+		  {WANT, 0},
+		  {COMMIT}}},
+		{NO_JOURNAL, {{ADD, 0}, {WANT, 0}, {COMMIT}, {REMOVE, 0}, {REBOOT}}},
+		/* The guest does it. */
+		{0,
+		 {{METHOD, 1},
+		  {ADD, 0},
+		  {WANT, 0},
+		  {COMMIT},
+		  {LEAVE, 0},
+		  {COMMIT},
+		  {METHOD, 0},
+		  {ADD, 0},
+		  {COMMIT},
+		  {METHOD, 1}}},
 	};
 	char name[16];
 
 	for (size_t i = 0; i < G_N_ELEMENTS(seeds); i++) {
 		snprintf(name, sizeof(name), "seed%zu", i);
-		rs_fuzz_seed(name, seeds[i], sizeof(seeds[i]));
+		rs_fuzz_seed(name, &seeds[i], sizeof(seeds[i]));
 	}
 }

@@ -72,10 +72,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	list.at.v =
 		(data[1] & 0x80 ? UINT64_MAX - RAM / 2 : BASE) + (data[0] | (data[1] & 31u) << 8);
 	list.count = data[2] | (uint32_t)(data[3] & 3) << 8;
+	if (data[3] & 8)
+		list.count <<= 16; /* more than anybody may have */
 	rs_patcher_add_provider(patcher, &list, NULL, NULL);
 	if (data[3] & 16) {
-		/* The same text once more. */
+		/* Nearly the same text once more. */
 		list.provider = 2;
+		list.at.v += data[3] & 4 ? list.stride : 0;
 		rs_patcher_add_provider(patcher, &list, NULL, NULL);
 	}
 	want_all(patcher, 1);
@@ -88,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Its entries lie at 0, its events' ids at 0x300, its text, 64 bytes a site, from 0x400 on. */
+/* Its entries lie at 0, its events' ids at 0x300, and its text from 0x380 on. */
 struct __attribute__((packed)) memory {
 	uint8_t at[2], count[2];
 	uint8_t ram[0x800];
@@ -110,6 +113,15 @@ static void put_site(struct memory *memory, uint32_t i, uint32_t id, uint32_t co
 	memory->count[0]++;
 }
 
+/* Another place for the site's JMP to lead to. */
+static void aim(struct memory *memory, uint32_t i, uint32_t target)
+{
+	int32_t relative = (int32_t)(target - (i * 16 + offsetof(struct rs_site, target)));
+
+	memcpy(memory->ram + i * 16 + offsetof(struct rs_site, target), &relative,
+	       sizeof(relative));
+}
+
 static void rs_fuzz_seeds(void)
 {
 	struct memory memory = {0};
@@ -119,6 +131,10 @@ static void rs_fuzz_seeds(void)
 	rs_fuzz_seed("two", &memory, sizeof(memory));
 	memory.count[1] = 16;
 	rs_fuzz_seed("twice", &memory, sizeof(memory));
+	memory.count[1] = 16 | 4;
+	rs_fuzz_seed("again", &memory, sizeof(memory));
+	memory.count[1] = 8;
+	rs_fuzz_seed("too-many", &memory, sizeof(memory));
 	for (uint8_t stride = 5; stride < 8; stride++) {
 		memory.count[1] = (uint8_t)(stride << 5);
 		rs_fuzz_seed(stride == 5   ? "short"
@@ -138,5 +154,16 @@ static void rs_fuzz_seeds(void)
 	put_site(&memory, 6, 1, 0x540);
 	put_site(&memory, 7, RS_FIRST_EVENT_ID, 0x580);
 	memory.ram[0x5a0] = 0x06; /* its target holds no instruction */
+	put_site(&memory, 8, RS_FIRST_EVENT_ID, 0x5c0);
+	aim(&memory, 8, RAM - 4); /* at the end of the memory */
+	put_site(&memory, 9, RS_FIRST_EVENT_ID, 0x600);
+	aim(&memory, 9, RAM); /* behind it */
 	rs_fuzz_seed("odd", &memory, sizeof(memory));
+	/* Its entry lies behind its text, so its target can be too far away. */
+	memset(&memory, 0, sizeof(memory));
+	put_site(&memory, 0x60, RS_FIRST_EVENT_ID, 0x380);
+	aim(&memory, 0x60, 0x600u + 4 + INT32_MAX);
+	memory.at[0] = 0;
+	memory.at[1] = 0x600 >> 8;
+	rs_fuzz_seed("far", &memory, sizeof(memory));
 }
