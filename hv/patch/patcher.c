@@ -188,7 +188,6 @@ static void count_new(struct rs_patcher *patcher, struct rs_patch_provider *prov
 static void end_load(struct rs_patcher *patcher)
 {
 	rs_site_load_free(g_steal_pointer(&patcher->load));
-	patcher->loading = 0;
 }
 
 /* Closes the gap that the sites of a provider leave. */
@@ -214,8 +213,6 @@ static void drop_provider(struct rs_patcher *patcher, uint32_t id)
 {
 	struct rs_patch_provider *provider = rs_patcher_provider(patcher, id);
 
-	if (patcher->load && patcher->loading == id)
-		end_load(patcher);
 	for (guint i = provider->first; i < provider->first + provider->count.known; i++) {
 		const struct rs_patch_site *site = site_at(patcher, i);
 
@@ -244,7 +241,7 @@ int rs_patcher_begin_provider(struct rs_patcher *patcher, const struct rs_site_l
 					 &patcher->load, err);
 	if (ret)
 		return ret;
-	patcher->loading = patcher->load ? list->provider : 0;
+	patcher->loading = list->provider;
 	provider = g_new0(struct rs_patch_provider, 1);
 	provider->first = patcher->sites->len;
 	provider->min_event = UINT16_MAX;

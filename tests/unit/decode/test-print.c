@@ -207,6 +207,37 @@ static void test_cut(void)
 	}
 }
 
+/* %s shows what is no plain number, and the others what is one: symbols can be shown both ways. */
+static void test_kinds(void)
+{
+	for (guint kind = RS_KIND_UINT; kind <= RS_KIND_DYN_STRING; kind++) {
+		for (const char *c = "diuxXocpseb"; *c; c++) {
+			gboolean symbols = kind == RS_KIND_ENUM || kind == RS_KIND_FLAGS;
+			gboolean fits =
+				*c == 's' ? kind >= RS_KIND_ENUM : kind < RS_KIND_ENUM || symbols;
+			g_autoptr(GByteArray) descs = g_byte_array_new();
+			g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+			g_autofree char *print = g_strdup_printf("%%%c", *c);
+			TestDesc *desc = test_desc_new(TEST_ALL, "x", "y");
+			struct rs_provider entry;
+
+			if (kind <= RS_KIND_FLAGS)
+				test_desc_int(desc, "f", kind, 8);
+			else
+				test_desc_array(desc, "f", kind, 1, 8, 0);
+			if (symbols)
+				test_desc_symbol(desc, 1, "ONE");
+			test_desc_end(desc, print, "f", descs);
+			test_provider(&entry, 0, descs);
+			rs_trace_schema_take(schema, 0, &entry, descs->data, descs->len, NULL,
+					     NULL);
+			g_test_message("%%%c of kind %u", *c, kind);
+			g_assert_cmpuint(rs_trace_schema_n_events(schema), ==,
+					 fits && !strchr("eb", *c));
+		}
+	}
+}
+
 static void test_refused(void)
 {
 	g_autoptr(GString) print = g_string_new(NULL), args = g_string_new("u8");
@@ -275,6 +306,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/print/texts", test_texts);
 	g_test_add_func("/decode/print/lengths", test_lengths);
 	g_test_add_func("/decode/print/cut", test_cut);
+	g_test_add_func("/decode/print/kinds", test_kinds);
 	g_test_add_func("/decode/print/refused", test_refused);
 	g_test_add_func("/decode/print/long", test_long);
 	return g_test_run();
