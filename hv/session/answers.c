@@ -168,15 +168,12 @@ void rs_source_ask_on(struct rs_source *source)
 	struct rs_requests *requests = source->requests;
 	const uint32_t count = rs_slots_count(requests->slots);
 
-	for (uint32_t i = 0; i < count && requests->askings; i++) {
-		if (rs_session_turn_over(source->session))
+	while (requests->askings && !rs_session_turn_over(source->session)) {
+		const uint32_t slot = requests->next % count;
+
+		if (requests->waits[slot].what == ASKING && !ask_on(source, slot))
 			return;
-		if (requests->next >= count)
-			requests->next = 0;
-		if (requests->waits[requests->next].what == ASKING &&
-		    !ask_on(source, requests->next))
-			return;
-		requests->next++;
+		requests->next = slot + 1;
 	}
 }
 

@@ -34,10 +34,11 @@ static uint64_t tick(void)
 	return now;
 }
 
-static void set_up_of(enum rs_producers producers, uint32_t mode, uint32_t page_size)
+static void set_up_with(enum rs_producers producers, uint32_t mode, uint32_t page_size,
+			uint32_t count)
 {
 	const struct rs_region_header layout = {.ring_count = 2,
-						.ring_pages = COUNT,
+						.ring_pages = count,
 						.ring_page_size = page_size,
 						.ring_mode = mode};
 
@@ -62,6 +63,8 @@ static void set_up_of(enum rs_producers producers, uint32_t mode, uint32_t page_
 	ring = rs_ring_at(&rings, 1);
 	rs_ring_resume(&ring);
 }
+
+#define set_up_of(producers, mode, size) set_up_with(producers, mode, size, COUNT)
 
 static void set_up(enum rs_producers producers)
 {
@@ -270,6 +273,43 @@ static void test_full(void)
 			g_assert_cmpint(emit(8), !=, RS_RING_REFUSED);
 			g_assert_cmpuint(head_of(COUNT + consumed)->dropped, ==, 2);
 			g_assert_cmpuint(state->dropped, ==, 2);
+		}
+	}
+}
+
+/* Fills page 0 to its end. Then the next `count` pages have a record that nobody finishes. */
+static void fill_first(uint32_t count)
+{
+	emit(8);
+	emit(4096 - RS_RING_PAGE_HEADER - 8 * (2 + (kind == RS_SHARED) + 1));
+	for (uint32_t i = 1; i <= count; i++)
+		head_of(i)->committed = 8;
+}
+
+/* So many pages are passed over at most, and never more than there are. */
+static void test_skipped(void)
+{
+	static const uint32_t counts[] = {2, 4, 8, 64, 128};
+
+	FOR_BOTH
+	{
+		for (uint32_t i = 0; i < G_N_ELEMENTS(counts); i++) {
+			uint32_t most = MIN(counts[i] - 1, RS_SKIP_MAX);
+
+			set_up_with(both, RS_MODE_OVERWRITE, 4096, counts[i]);
+			fill_first(most);
+			g_assert_cmpint(emit(8), !=, RS_RING_REFUSED);
+			g_assert_cmpuint(head_of(most + 1)->skipped, ==, most);
+			g_assert_cmpuint(state->skipped, ==, most);
+			/* One more. If that is the first again, another round would find a page. */
+			set_up_with(both, RS_MODE_OVERWRITE, 4096, counts[i]);
+			fill_first(MIN(most + 1, counts[i] - 1));
+			if (most + 1 == counts[i]) {
+				head_of(0)->committed -= 8;
+				head_of(1)->committed = 4096;
+			}
+			g_assert_cmpint(emit(8), ==, RS_RING_REFUSED);
+			g_assert_cmpuint(state->dropped, ==, 1);
 		}
 	}
 }
@@ -546,6 +586,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ring-pages/end", test_end);
 	g_test_add_func("/agent/ring-pages/counters", test_counters);
 	g_test_add_func("/agent/ring-pages/full", test_full);
+	g_test_add_func("/agent/ring-pages/skipped", test_skipped);
 	g_test_add_func("/agent/ring-pages/disturbed", test_disturbed);
 	g_test_add_func("/agent/ring-pages/largest", test_largest);
 	g_test_add_func("/agent/ring-pages/marks", test_marks);

@@ -226,6 +226,24 @@ static void test_many(struct fixture *f, gconstpointer data)
 	check_work(f);
 }
 
+/* In the order of the slots, whoever asks again: it is its turn when all others had theirs. */
+static void test_order(struct fixture *f, gconstpointer data)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		ask(f, i, "s*", TERMS);
+	check_answer(f, 0, 0, EVENTS);
+	ask(f, 0, "s*", TERMS);
+	for (uint32_t i = 1; i < 4; i++) {
+		for (uint32_t later = i + 1; later < 4; later++)
+			g_assert_false(answered(f->sham, later));
+		check_answer(f, i, 0, EVENTS);
+		g_assert_false(answered(f->sham, 0));
+	}
+	check_answer(f, 0, 0, EVENTS);
+	check_work(f);
+	check_rests(f);
+}
+
 /* The events go, and others come, before it is done: it holds for those that are there then. */
 static void test_changes(struct fixture *f, gconstpointer data)
 {
@@ -283,9 +301,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(struct fixture *f, gconstpointer data);
 	} tests[] = {
-		{"turns", test_turns},     {"little", test_little}, {"too-large", test_too_large},
-		{"unknown", test_unknown}, {"many", test_many},     {"changes", test_changes},
-		{"reused", test_reused},   {"boots", test_boots},   {"detached", test_detached},
+		{"turns", test_turns},       {"little", test_little}, {"too-large", test_too_large},
+		{"unknown", test_unknown},   {"many", test_many},     {"changes", test_changes},
+		{"order", test_order},       {"reused", test_reused}, {"boots", test_boots},
+		{"detached", test_detached},
 	};
 
 	g_test_init(&argc, &argv, NULL);

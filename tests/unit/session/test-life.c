@@ -360,6 +360,33 @@ static void test_unfit(struct fixture *f, gconstpointer data)
 	g_assert_null(strstr(err.message, "has ended"));
 }
 
+/* Whoever listens is told once of all that was changed by one request, and of no failure. */
+static void test_told(struct fixture *f, gconstpointer data)
+{
+	struct rs_target_events *events = &f->sham[1]->target.events;
+	struct rs_target_end unused;
+
+	come_up(f);
+	f->changes = 0;
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "nix", NULL, NULL), ==,
+			-ENOENT);
+	g_assert_cmpint(f->changes, ==, 0);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL), ==, 0);
+	g_assert_cmpint(f->changes, ==, 1);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "*", "zzz", NULL, NULL), <,
+			0);
+	g_assert_cmpint(f->changes, ==, 1);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "*", "a == 1", NULL, NULL),
+			==, 0);
+	g_assert_cmpint(f->changes, ==, 2);
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	g_assert_cmpint(f->changes, ==, 3);
+	sham_request(f->sham[1], 0, RS_HCALL_ENABLE, 0, "switch");
+	events->hypercall(events->data, 0, &unused);
+	g_assert_cmphex(sham_word(f->sham[1], FIRST), ==, RS_EVENT_ENABLED);
+	g_assert_cmpint(f->changes, ==, 4);
+}
+
 static void test_stat(struct fixture *f, gconstpointer data)
 {
 	struct rs_source_stat stat, sum;
@@ -529,6 +556,7 @@ int main(int argc, char **argv)
 	TEST("quiet", test_quiet);
 	TEST("forgotten", test_forgotten);
 	TEST("boots", test_boots);
+	TEST("told", test_told);
 	TEST("stat", test_stat);
 	TEST("bad-descriptors", test_bad_descriptors);
 	TEST("unfit", test_unfit);
