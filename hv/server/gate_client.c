@@ -14,13 +14,20 @@
 #define STEPS_MAX 32u /* until it is another client's turn */
 #define GUID_SIZE 32u /* as text */
 
+enum state {
+	NEW,      /* it has not said who it is */
+	ADMITTED, /* GDBus is there, and the gate counts it */
+	DRAINING, /* GDBus has closed its end: the client may have what was written before */
+};
+
 /* A client, as a source of the gate's context. */
 struct rs_gate_client {
 	GSource source;
 	struct rs_gate *gate;
+	enum state state;
 	struct rs_wire_login login;
-	int outer, inner;            /* the client's and GDBus's; -1: it has not said who it is */
-	void *outer_tag, *inner_tag; /* NULL: GDBus has gone, or is not there yet */
+	int outer, inner;            /* the client's and GDBus's; -1: NEW */
+	void *outer_tag, *inner_tag; /* the second of them only if ADMITTED */
 	gint64 deadline;             /* 0: none */
 	guint lines;
 	bool greeted; /* its NUL byte was there */
@@ -170,7 +177,7 @@ static enum step step_out(struct rs_gate_client *client)
 
 	if (client->out_size)
 		return send_out(client);
-	if (client->inner < 0)
+	if (client->state == NEW)
 		return IDLE;
 	if (client->skip)
 		return skip(client);
@@ -208,8 +215,8 @@ static enum step read_in(struct rs_gate_client *client, gsize size)
 	return n > 0 && message.msg_flags & MSG_CTRUNC ? END : step_of(n);
 }
 
-/* GDBus authenticates a client that it can trust. */
-static bool login(struct rs_gate_client *client)
+/* GDBus authenticates a client that it can trust. `inner`: the end by which it is told. */
+static bool login(struct rs_gate_client *client, int inner)
 {
 	g_autoptr(GString) text = g_string_new_len("\0AUTH EXTERNAL ", 15);
 	g_autofree char *uid = g_strdup_printf("%u", getuid());
@@ -223,21 +230,23 @@ static bool login(struct rs_gate_client *client)
 		client->skip += strlen("AGREE_UNIX_FD\r\n");
 	}
 	g_string_append(text, "BEGIN\r\n");
-	return send(client->inner, text->str, text->len, MSG_DONTWAIT | MSG_NOSIGNAL) ==
-	       (ssize_t)text->len;
+	return send(inner, text->str, text->len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)text->len;
 }
 
+/* Until all of it has succeeded the client is a new one. */
 static bool begin(struct rs_gate_client *client)
 {
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
 		return false;
-	client->inner = ends[0];
-	if (!login(client) || !rs_gate_admit(client->gate, ends[1])) {
+	if (!login(client, ends[0]) || !rs_gate_admit(client->gate, ends[1])) {
+		close(ends[0]);
 		close(ends[1]);
 		return false;
 	}
+	client->state = ADMITTED;
+	client->inner = ends[0];
 	client->inner_tag = g_source_add_unix_fd(&client->source, client->inner, 0);
 	client->deadline = 0;
 	return true;
@@ -287,9 +296,9 @@ static enum step step_login(struct rs_gate_client *client)
 	return answer(client, said) ? ON : END;
 }
 
-/* GDBus has closed its end: the client may have what was written before, and is not heard. */
 static void drain(struct rs_gate_client *client)
 {
+	client->state = DRAINING;
 	g_source_remove_unix_fd(&client->source, client->inner_tag);
 	client->inner_tag = NULL;
 	client->deadline = g_get_monotonic_time() + DRAIN_MS * 1000;
@@ -299,8 +308,10 @@ static enum step step_in(struct rs_gate_client *client)
 {
 	ssize_t n;
 
-	if (client->inner < 0)
+	if (client->state == NEW)
 		return step_login(client);
+	if (client->state == DRAINING)
+		return IDLE;
 	if (!client->want && client->have >= RS_WIRE_HEADER) {
 		guint64 size = rs_wire_size(client->in);
 
@@ -346,9 +357,9 @@ static void await(struct rs_gate_client *client, bool is_on)
 {
 	bool is_out = client->out_size > 0, full = is_full(client), in = !full;
 
-	if (client->inner < 0)
+	if (client->state == NEW)
 		in = !is_out;
-	else if (!client->inner_tag)
+	else if (client->state == DRAINING)
 		in = false;
 	else if (!full && client->have && !client->deadline)
 		client->deadline = g_get_monotonic_time() + rs_gate_call_us(client->gate);
@@ -376,7 +387,7 @@ static gboolean on_ready(GSource *source, GSourceFunc unused, gpointer data)
 	enum step in = ON, out = ON;
 
 	for (guint i = 0; i < STEPS_MAX && (in == ON || out == ON) && in != END; i++) {
-		in = client->inner < 0 || client->inner_tag ? step_in(client) : IDLE;
+		in = step_in(client);
 		out = step_out(client);
 		if (out == END)
 			in = END;
@@ -431,5 +442,5 @@ void rs_gate_client_free(struct rs_gate_client *client)
 
 bool rs_gate_client_is_new(const struct rs_gate_client *client)
 {
-	return client->inner < 0;
+	return client->state == NEW;
 }

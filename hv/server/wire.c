@@ -16,7 +16,7 @@ guint64 rs_wire_size(const guint8 header[RS_WIRE_HEADER])
 	const bool big = header[0] == 'B';
 	guint64 fields, body;
 
-	if ((!big && header[0] != 'l') || header[3] != 1)
+	if ((!big && header[0] != 'l') || header[3] != 1 || !word(header + 8, big))
 		return 0;
 	body = word(header + 4, big);
 	fields = word(header + 12, big);

@@ -13,7 +13,10 @@
 
 #define RS_WIRE_HEADER 16u /* bytes of a header that give the size of all */
 
-/* Bytes of the whole message, header and all; 0: this is no message. Up to 8 GiB are claimed. */
+/*
+ * Bytes of the whole message, header and all. Up to 8 GiB are claimed. 0: this is no message, or it
+ * has the serial 0, which GDBus takes and cannot answer.
+ */
 guint64 rs_wire_size(const guint8 header[RS_WIRE_HEADER]);
 
 enum rs_wire_answer {

@@ -119,13 +119,14 @@ static void tear_down(struct fixture *f, gconstpointer data)
 static GByteArray *message(gsize size, guint8 byte)
 {
 	GByteArray *bytes = g_byte_array_new();
-	guint32 body = GUINT32_TO_LE((guint32)(size - 16));
+	guint32 body = GUINT32_TO_LE((guint32)(size - 16)), serial = GUINT32_TO_LE(1);
 
 	g_byte_array_set_size(bytes, (guint)size);
 	memset(bytes->data, byte, size);
 	memcpy(bytes->data, "l\1\0\1", 4);
 	memcpy(bytes->data + 4, &body, sizeof(body));
-	memset(bytes->data + 8, 0, 8);
+	memcpy(bytes->data + 8, &serial, sizeof(serial));
+	memset(bytes->data + 12, 0, 4);
 	return bytes;
 }
 
@@ -163,6 +164,17 @@ static void test_large(struct fixture *f, gconstpointer data)
 static void test_no_message(struct fixture *f, gconstpointer data)
 {
 	put(f->client, "GET / HTTP/1.1\r\n", 16);
+	await_end(f->client);
+	await_end(f->bus);
+}
+
+/* GDBus would take it, and abort once it is to answer. */
+static void test_no_serial(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(100, 'x');
+
+	memset(bytes->data + 8, 0, 4);
+	put(f->client, bytes->data, bytes->len);
 	await_end(f->client);
 	await_end(f->bus);
 }
@@ -328,9 +340,10 @@ static void test_end(struct fixture *f, gconstpointer data)
 	}
 }
 
+/* One that is refused was never counted: the places of those that leave are free again. */
 static void test_too_many(struct fixture *f, gconstpointer data)
 {
-	int second, third = -1, bus = join(f, &second);
+	int second, third, bus = join(f, &second);
 
 	third = plug(f);
 	put(third, AUTH, sizeof(AUTH) - 1);
@@ -339,8 +352,13 @@ static void test_too_many(struct fixture *f, gconstpointer data)
 	close(third);
 	close(second);
 	await_end(bus);
-	join(f, &third);
-	close(third);
+	close(f->client);
+	await_end(f->bus);
+	f->bus = join(f, &f->client);
+	bus = join(f, &second);
+	relay(f->client, f->bus, 1000);
+	relay(second, bus, 1000);
+	close(second);
 }
 
 static void test_no_login(struct fixture *f, gconstpointer data)
@@ -413,6 +431,7 @@ int main(int argc, char **argv)
 	add("both-ways", test_both_ways);
 	add("large", test_large);
 	add("no-message", test_no_message);
+	add("no-serial", test_no_serial);
 	add("half", test_half);
 	g_test_add("/server/gate/late", struct fixture, &soon, set_up, test_late, tear_down);
 	add("fds-in", test_fds_in);

@@ -15,6 +15,10 @@ static void test_size(void)
 	header[3] = 2;
 	g_assert_cmpuint(rs_wire_size(header), ==, 0);
 	header[3] = 1;
+	header[8] = 0;
+	g_assert_cmpuint(rs_wire_size(header), ==, 0);
+	header[11] = 1;
+	g_assert_cmpuint(rs_wire_size(header), >, 0);
 	header[0] = 'x';
 	g_assert_cmpuint(rs_wire_size(header), ==, 0);
 }
