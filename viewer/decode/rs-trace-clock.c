@@ -11,7 +11,7 @@ struct _RsTraceClock {
 	 * chains, and inside a chain of their bases. Indices never wrap in here.
 	 */
 	GArray *epochs;
-	guint last; /* where the last time was found: the next one is mostly there too */
+	guint last; /* where a time was found: the next one is mostly there too; any number */
 	guint64 hz;
 	struct rs_boot boots[RS_BOOTS];
 };
@@ -67,13 +67,11 @@ static void add(RsTraceClock *clock, const struct rs_clock_epoch *epoch)
 static void forget_oldest(RsTraceClock *clock)
 {
 	g_array_remove_range(clock->epochs, 0, clock->epochs->len / 2);
-	clock->last = 0;
 }
 
 static void forget_all(RsTraceClock *clock)
 {
 	g_array_set_size(clock->epochs, 0);
-	clock->last = 0;
 }
 
 void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table, guint n,

@@ -125,10 +125,8 @@ static guint64 begin_page(RsTraceRing *r, const struct rs_ring_page *h)
 		r->records = h->records;
 	if (r->counted) {
 		/* A counter that went back is a lie or a reboot. Then the loss is unknown. */
-		if (h->records > r->records)
-			lost = h->records - r->records;
-		if (h->dropped > r->dropped)
-			lost += h->dropped - r->dropped;
+		lost = MAX(h->records, r->records) - r->records;
+		lost += MAX(h->dropped, r->dropped) - r->dropped;
 	}
 	r->records = h->records;
 	r->dropped = h->dropped;
@@ -166,7 +164,7 @@ static void hand_out_joined(RsTraceRing *r, guint to, RsTraceChunk *out)
 static gboolean take(RsTraceRing *r, guint32 to, RsTraceChunk *out, gboolean *torn)
 {
 	const guint8 *shared = (const guint8 *)rs_trace_ring_page(&r->place, r->seq);
-	gboolean grown = r->offset && r->last_to && r->last_seq == (guint64)r->seq;
+	gboolean grown = r->offset && r->last_to; /* what was handed out last is of this page */
 	RsTraceRingPosition again;
 	struct rs_ring_page *h;
 
@@ -300,7 +298,7 @@ RsTraceRingStatus rs_trace_ring_next(RsTraceRing *r, guint64 now_ns, RsTraceChun
 guint64 rs_trace_ring_pending_loss(RsTraceRing *r)
 {
 	RsTraceRingPosition at;
-	guint64 lost = 0, total, known, dropped;
+	guint64 total, known, dropped;
 
 	rs_trace_ring_locate(&r->place, &at);
 	if (at.seq < 0)
@@ -310,11 +308,7 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *r)
 	known = r->records + count_last(r, NULL);
 	total = rs_trace_ring_total(&r->place, &at);
 	dropped = rs_load(&r->place.state->dropped);
-	if (total > known)
-		lost = total - known;
-	if (dropped > r->dropped)
-		lost += dropped - r->dropped;
-	return lost;
+	return MAX(total, known) - known + MAX(dropped, r->dropped) - r->dropped;
 }
 
 void rs_trace_ring_finish(RsTraceRing *r)

@@ -157,6 +157,23 @@ static void test_wrap(void)
 	}
 }
 
+/* The first index of all ends what was before, however much that was. */
+static void test_wrap_of_many(void)
+{
+	struct rs_clock_epoch table[8] = {{0}};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	for (guint32 i = G_MAXUINT32 - 7; i; i++)
+		table[i % 8] = make(i, G_MAXUINT32 - 7, 1000, 1000);
+	rs_trace_clock_take(clock, table, 8, G_MAXUINT32);
+	rs_trace_clock_take(clock, table, 8, 0);
+	check(clock, G_MAXUINT32 - 7, 1500, G_MAXUINT32, 1500);
+	table[0] = make(0, 0, 100, 9000);
+	rs_trace_clock_take(clock, table, 8, 1);
+	check(clock, 0, 150, 0, 9050);
+	check(clock, G_MAXUINT32 - 7, 1500, 0, 9000);
+}
+
 /* Of two chains the ticks do not say the epoch, however large they are. */
 static void test_two_chains(void)
 {
@@ -265,6 +282,21 @@ static void test_overwritten_next(void)
 	check(clock, 0, 105, 5, 4605);
 }
 
+/* The smallest table: its only entry is one too new. */
+static void test_overwritten_alone(void)
+{
+	struct rs_clock_epoch table[1] = {make(3, 0, 300, 3000)};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	rs_trace_clock_take(clock, table, 1, 4);
+	check(clock, 0, 305, 3, 3005);
+	table[0] = make(5, 0, 500, 5000);
+	rs_trace_clock_take(clock, table, 1, 5);
+	check(clock, 7, 77, 7, 77); /* none is known */
+	rs_trace_clock_take(clock, table, 1, 6);
+	check(clock, 0, 505, 5, 5005);
+}
+
 /* Missing or invalid entries are not taken yet. The known epochs stay. */
 static void test_bad_entries(void)
 {
@@ -310,6 +342,36 @@ static void test_bound(void)
 	check(clock, many - 10, (many - 8) * 100, many - 8, (many - 8) * 1000);
 	rs_trace_clock_ns(clock, 0, 0, &epoch);
 	g_assert_cmpuint(epoch, >=, many - 67000);
+}
+
+/* As many as are kept, and one more: then the older half goes. */
+static void test_most(void)
+{
+	const guint32 most = 65536;
+	g_autofree struct rs_clock_epoch *table = g_new0(struct rs_clock_epoch, most + 1);
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	for (guint32 i = 0; i <= most; i++)
+		table[i] = make(i, 0, i * 100ull, i * 1000ull);
+	rs_trace_clock_take(clock, table, most + 1, most);
+	check(clock, 0, most * 100ull - 1, most - 1, most * 1000ull - 901);
+	check(clock, 0, 5, 0, 5);
+	rs_trace_clock_take(clock, table, most + 1, most + 1);
+	check(clock, 0, most * 100ull + 5, most, most * 1000ull + 5);
+	check(clock, 0, most * 50ull + 5, most / 2, most * 500ull + 5);
+	check(clock, 0, most * 50ull - 5, most / 2, most * 500ull - 5);
+}
+
+/* The largest shift: 2^62 of such ticks are half a nanosecond for each of the factor. */
+static void test_largest_shift(void)
+{
+	struct rs_clock_epoch table[1] = {make(0, 0, 0, 7)};
+	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(0);
+
+	table[0].shift = 63;
+	table[0].mult = 6;
+	rs_trace_clock_take(clock, table, 1, 1);
+	check(clock, 0, G_GUINT64_CONSTANT(1) << 62, 0, 10);
 }
 
 static void test_boots(void)
@@ -369,6 +431,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/clock/table", test_table_goes_round);
 	g_test_add_func("/decode/clock/overwritten", test_overwritten_while_copied);
 	g_test_add_func("/decode/clock/overwritten-next", test_overwritten_next);
+	g_test_add_func("/decode/clock/overwritten-alone", test_overwritten_alone);
+	g_test_add_func("/decode/clock/wrap-of-many", test_wrap_of_many);
+	g_test_add_func("/decode/clock/most", test_most);
+	g_test_add_func("/decode/clock/largest-shift", test_largest_shift);
 	g_test_add_func("/decode/clock/bad-entries", test_bad_entries);
 	g_test_add_func("/decode/clock/bound", test_bound);
 	g_test_add_func("/decode/clock/boots", test_boots);

@@ -3,191 +3,33 @@
  * The reader reads pages that are made by hand, one step of a producer at a time. So every
  * half-finished state can be tested. The agent's tests use the real producer.
  */
-#include <rs-trace-ring.h>
+#include "hand.h"
 
-#include "region/regions.h"
 #include <ringside/record.h>
 #include <rs-trace-decoder.h>
 #include <rs-trace-page.h>
 #include <rs-trace-ring-info.h>
 #include <string.h>
 
-#define PAGE 4096u
-#define PAGES 4u
-#define RECORD 512u /* bytes of each record: 7 fit */
 #define ROUNDS 3000u
-
-struct ring {
-	RsTraceRegion *region;
-	struct rs_ring_state *state;
-	struct rs_ring_ctl *ctl;
-	uint8_t *pages;
-	uint32_t index;  /* of the ring */
-	uint32_t header; /* bytes of a page's header */
-	int64_t seq;
-	uint32_t offset, records, dropped;
-};
-
-/*
- * Opens ring `index` of three. Its state and its control are `more` bytes longer than our structs.
- */
-static void open_ring_of(struct ring *r, uint32_t mode, uint32_t index, uint32_t more)
-{
-	struct rs_region_config config = {
-		.vcpus = 3, .ring_bytes = PAGES * PAGE, .ring_mode = mode};
-	struct rs_region_header *h;
-	struct rs_error err = {0};
-
-	memset(r, 0, sizeof(*r));
-	r->index = index;
-	r->header = RS_RING_PAGE_HEADER;
-	g_assert_cmpint(rs_region_create(&config, &r->region, &err), ==, 0);
-	h = &r->region->header;
-	h->section[RS_SEC_RING_STATE].stride += more;
-	h->section[RS_SEC_RING_CTL].stride += more;
-	r->state = (void *)(r->region->map + h->section[RS_SEC_RING_STATE].offset +
-			    index * (sizeof(*r->state) + more));
-	r->ctl = (void *)(r->region->map + h->section[RS_SEC_RING_CTL].offset +
-			  index * (sizeof(*r->ctl) + more));
-	r->pages = r->region->map + h->section[RS_SEC_RINGS].offset + index * PAGES * PAGE;
-	r->state->word = RS_WORD_INITIAL(PAGE / 8);
-	r->seq = -1;
-	r->offset = PAGE;
-}
-
-static void open_ring(struct ring *r, uint32_t mode)
-{
-	open_ring_of(r, mode, 0, 0);
-}
-
-static struct rs_ring_page *page(struct ring *r, int64_t seq)
-{
-	return (void *)(r->pages + (seq % PAGES) * PAGE);
-}
-
-static void publish(struct ring *r)
-{
-	r->state->word = (uint64_t)r->records << RS_WORD_RECORDS_SHIFT |
-			 ((uint64_t)r->seq & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT |
-			 r->offset / 8;
-}
-
-static void pad(struct ring *r)
-{
-	struct rs_ring_page *p;
-
-	if (r->seq < 0 || r->offset == PAGE)
-		return;
-	p = page(r, r->seq);
-	memset((uint8_t *)p + r->offset, 0, sizeof(struct rs_rec_header));
-	p->committed += PAGE - r->offset;
-}
-
-/* Moves on to page seq + 1 + skip; the header's bytes are committed with the first record. */
-static void turn(struct ring *r, uint32_t skip)
-{
-	struct rs_ring_page *p;
-
-	pad(r);
-	for (uint32_t i = 1; i <= skip; i++)
-		page(r, r->seq + i)->committed += PAGE;
-	r->seq += 1 + skip;
-	p = page(r, r->seq);
-	p->seq = (uint64_t)r->seq;
-	p->records = r->records;
-	p->dropped = r->dropped;
-	p->skipped = (uint16_t)skip;
-	p->ts = 1000;
-	p->boot = 1;
-	p->header_size = (uint16_t)r->header;
-	p->committed += r->header;
-	r->offset = r->header;
-	r->state->pages = (uint64_t)r->seq + 1;
-	r->state->records = r->records;
-}
-
-/* Reserves a record; returns its place, for commit(). */
-static uint8_t *reserve(struct ring *r)
-{
-	uint8_t *at;
-
-	if (r->offset + RECORD > PAGE)
-		turn(r, 0);
-	at = (uint8_t *)page(r, r->seq) + r->offset;
-	r->offset += RECORD;
-	r->records++;
-	publish(r);
-	return at;
-}
-
-static void commit(struct ring *r, uint8_t *at)
-{
-	struct rs_rec_header h = {.id = RS_FIRST_EVENT_ID, .size = RECORD, .ts = 2000};
-
-	memcpy(at, &h, sizeof(h));
-	memset(at + sizeof(h), 0x5a, RECORD - sizeof(h));
-	((struct rs_ring_page *)(r->pages + (at - r->pages) / PAGE * PAGE))->committed += RECORD;
-}
-
-static void emit(struct ring *r, uint32_t n)
-{
-	while (n--)
-		commit(r, reserve(r));
-}
-
-static RsTraceRing *reader(struct ring *r, RsTraceFrom from, bool consumer)
-{
-	RsTraceRingConfig config = {
-		.ring = r->index, .from = from, .consumer = consumer, .patience_ns = 100};
-	RsTraceRing *out = NULL;
-
-	out = rs_trace_ring_new(r->region, &config, NULL);
-	g_assert_nonnull(out);
-	return out;
-}
-
-static uint32_t count(const RsTraceChunk *chunk)
-{
-	return rs_trace_page_count(chunk->page, chunk->from, chunk->to, NULL);
-}
-
-/* Reads all records. Counts the taken ones and those reported lost. */
-static void drain(RsTraceRing *reader, uint64_t *records, uint64_t *lost)
-{
-	RsTraceChunk chunk;
-
-	*records = *lost = 0;
-	while (rs_trace_ring_next(reader, 0, &chunk) == RS_TRACE_RING_DATA) {
-		g_assert_cmpuint(chunk.from, <=, chunk.to);
-		g_assert_cmpuint(chunk.to, <=, PAGE);
-		*records += count(&chunk);
-		*lost += chunk.lost;
-	}
-}
-
-static void close_ring(struct ring *r, RsTraceRing *reader)
-{
-	rs_trace_ring_free(reader);
-	rs_trace_region_free(r->region);
-}
 
 static void test_follow(void)
 {
 	RsTraceRing *rd;
 	uint64_t records, lost;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	drain(rd, &records, &lost);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 0);
 	for (uint32_t i = 1; i <= 50; i++) {
-		emit(&r, i % 9);
-		drain(rd, &records, &lost);
+		hand_emit(&r, i % 9);
+		hand_drain(rd, &records, &lost);
 		g_assert_cmpuint(records, ==, i % 9);
 		g_assert_cmpuint(lost, ==, 0);
 	}
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 static void test_overwritten_is_counted(void)
@@ -195,21 +37,21 @@ static void test_overwritten_is_counted(void)
 	RsTraceRing *rd;
 	uint64_t records, lost;
 	RsTraceRingInfo info;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	emit(&r, 3);
-	drain(rd, &records, &lost);
-	emit(&r, 100);
-	drain(rd, &records, &lost);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+	hand_emit(&r, 3);
+	hand_drain(rd, &records, &lost);
+	hand_emit(&r, 100);
+	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(records + lost, ==, 100);
 	g_assert_cmpuint(lost, >, 0);
 	rs_trace_ring_info(r.region, 0, &info);
 	g_assert_cmpuint(info.records, ==, 103);
 	g_assert_cmpuint(info.entries + info.overrun, ==, 103);
 	g_assert_cmpuint(info.entries, ==, records);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 static void test_in_flight_then_stuck(void)
@@ -218,67 +60,67 @@ static void test_in_flight_then_stuck(void)
 	RsTraceChunk chunk;
 	uint64_t records, lost;
 	uint8_t *open_record;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	emit(&r, 2);
-	open_record = reserve(&r);
-	emit(&r, 1);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+	hand_emit(&r, 2);
+	open_record = hand_reserve(&r);
+	hand_emit(&r, 1);
 	g_assert_cmpint(rs_trace_ring_next(rd, 10, &chunk), ==, RS_TRACE_RING_IN_FLIGHT);
-	commit(&r, open_record);
-	drain(rd, &records, &lost);
+	hand_commit(&r, open_record);
+	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 4);
 
-	reserve(&r); /* killed here */
-	emit(&r, 9);
+	hand_reserve(&r); /* killed here */
+	hand_emit(&r, 9);
 	g_assert_cmpint(rs_trace_ring_next(rd, 1000, &chunk), ==, RS_TRACE_RING_IN_FLIGHT);
 	g_assert_cmpint(rs_trace_ring_next(rd, 1200, &chunk), ==, RS_TRACE_RING_DATA);
 	/* The page held the dead record and two more; they are gone, and counted. */
-	g_assert_cmpuint(chunk.lost + count(&chunk), ==, 10);
+	g_assert_cmpuint(chunk.lost + hand_count(&chunk), ==, 10);
 	g_assert_cmpuint(chunk.lost, ==, 3);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 static void test_skipped_page(void)
 {
 	RsTraceRing *rd;
 	uint64_t records, lost;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	emit(&r, 7);
-	turn(&r, 2);
-	emit(&r, 2);
-	drain(rd, &records, &lost);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+	hand_emit(&r, 7);
+	hand_turn(&r, 2);
+	hand_emit(&r, 2);
+	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 9);
 	g_assert_cmpuint(lost, ==, 0);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 static void test_refused_counts_in_place(void)
 {
 	RsTraceRing *rd;
 	RsTraceChunk chunk;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_DROP);
-	rd = reader(&r, RS_TRACE_FROM_START, true);
-	emit(&r, 7);
+	hand_open(&r, RS_MODE_DROP);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, true);
+	hand_emit(&r, 7);
 	r.dropped = 214;
 	r.state->dropped = 214;
-	emit(&r, 1);
+	hand_emit(&r, 1);
 	g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpuint(chunk.lost, ==, 0);
-	g_assert_cmpuint(count(&chunk), ==, 7);
+	g_assert_cmpuint(hand_count(&chunk), ==, 7);
 	g_assert_cmpuint(r.ctl->consumed, ==, 1);
 	g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpuint(chunk.lost, ==, 214);
-	g_assert_cmpuint(count(&chunk), ==, 1);
+	g_assert_cmpuint(hand_count(&chunk), ==, 1);
 	r.state->dropped += 5;
 	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 5);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 static void test_join_in_the_middle(void)
@@ -286,20 +128,20 @@ static void test_join_in_the_middle(void)
 	RsTraceRing *rd;
 	RsTraceChunk chunk;
 	struct rs_rec_header h;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	emit(&r, 3);
-	rd = reader(&r, RS_TRACE_FROM_NOW, false);
-	emit(&r, 2);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	hand_emit(&r, 3);
+	rd = hand_reader(&r, RS_TRACE_FROM_NOW, false);
+	hand_emit(&r, 2);
 	g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
-	g_assert_cmpuint(count(&chunk), ==, 2);
+	g_assert_cmpuint(hand_count(&chunk), ==, 2);
 	g_assert_cmpuint(chunk.lost, ==, 0);
-	g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER + 3 * RECORD);
+	g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER + 3 * HAND_RECORD);
 	/* The bytes before are there too, since they may hold marks. */
 	memcpy(&h, chunk.page + RS_RING_PAGE_HEADER, sizeof(h));
 	g_assert_cmpuint(h.id, ==, RS_FIRST_EVENT_ID);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 /* What is lost after a reader has joined is counted to the record, and in its statistics too. */
@@ -308,59 +150,22 @@ static void test_joined_and_lost(void)
 	RsTraceRingStats stats;
 	RsTraceRing *rd;
 	uint64_t records, lost;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	emit(&r, 3);
-	rd = reader(&r, RS_TRACE_FROM_NOW, false);
-	emit(&r, 2);
-	drain(rd, &records, &lost);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	hand_emit(&r, 3);
+	rd = hand_reader(&r, RS_TRACE_FROM_NOW, false);
+	hand_emit(&r, 2);
+	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 2);
-	emit(&r, 100);
+	hand_emit(&r, 100);
 	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 100);
-	drain(rd, &records, &lost);
+	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(lost, >, 0);
 	g_assert_cmpuint(records + lost, ==, 100);
 	rs_trace_ring_stats(rd, &stats);
 	g_assert_cmpuint(stats.lost, ==, lost);
-	close_ring(&r, rd);
-}
-
-/* What was lost behind the last chunk; nothing as long as the reader knows no number. */
-static void test_pending_loss(void)
-{
-	RsTraceRing *rd, *late;
-	uint64_t records, lost;
-	struct ring r;
-
-	open_ring(&r, RS_MODE_OVERWRITE);
-	r.state->dropped = 3; /* before the first page: then nothing else says so */
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	late = reader(&r, RS_TRACE_FROM_OLDEST, false);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 3);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 3);
-	emit(&r, 4);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 7);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 0);
-	page(&r, 0)->dropped = 3;
-	drain(rd, &records, &lost);
-	g_assert_cmpuint(lost, ==, 3);
-	drain(late, &records, &lost);
-	g_assert_cmpuint(lost, ==, 0);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 0);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 0);
-	emit(&r, 2);
-	r.state->dropped = 8;
-	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 7);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(late), ==, 7);
-	/* Counters that go back are lies. */
-	r.state->dropped = 2;
-	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 2);
-	r.records -= 3;
-	publish(&r);
-	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 0);
-	rs_trace_ring_free(late);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 /* All that is there, and nothing of what was there before counts as lost. */
@@ -380,17 +185,17 @@ static void test_from_oldest(void)
 	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		RsTraceRing *rd;
 		uint64_t records, lost;
-		struct ring r;
+		struct hand r;
 
-		open_ring(&r, cases[i].mode);
-		emit(&r, cases[i].emitted);
+		hand_open(&r, cases[i].mode);
+		hand_emit(&r, cases[i].emitted);
 		r.ctl->consumed = cases[i].consumed;
-		rd = reader(&r, RS_TRACE_FROM_OLDEST, false);
-		emit(&r, 1);
-		drain(rd, &records, &lost);
+		rd = hand_reader(&r, RS_TRACE_FROM_OLDEST, false);
+		hand_emit(&r, 1);
+		hand_drain(rd, &records, &lost);
 		g_assert_cmpuint(records, ==, cases[i].records);
 		g_assert_cmpuint(lost, ==, 0);
-		close_ring(&r, rd);
+		hand_close(&r, rd);
 	}
 }
 
@@ -400,16 +205,16 @@ static void test_arm(void)
 	static const uint32_t bytes[][2] = {{0, 1}, {7, 1}, {8, 1}, {16, 2}, {4095, 511}};
 	RsTraceRing *rd;
 	uint64_t records, lost;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	emit(&r, 17);
-	drain(rd, &records, &lost);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+	hand_emit(&r, 17);
+	hand_drain(rd, &records, &lost);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(bytes); i++) {
 		rs_trace_ring_arm(rd, bytes[i][0]);
 		g_assert_cmpuint(r.ctl->wake_from, ==,
-				 (2 * PAGE + RS_RING_PAGE_HEADER + 3 * RECORD) / 8);
+				 (2 * HAND_PAGE + RS_RING_PAGE_HEADER + 3 * HAND_RECORD) / 8);
 		g_assert_cmpuint(r.ctl->wake_units, ==, bytes[i][1]);
 		/* Once, until the producer has seen it. */
 		g_assert_cmpuint(r.ctl->wake_armed, ==, 1);
@@ -423,7 +228,7 @@ static void test_arm(void)
 	rs_trace_ring_arm(rd, 800);
 	g_assert_cmpuint(r.ctl->wake_armed, ==, 2);
 	g_assert_cmpuint(r.ctl->wake_units, ==, 1);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 static void test_ring_goes_back(void)
@@ -431,24 +236,24 @@ static void test_ring_goes_back(void)
 	RsTraceRingStats stats;
 	RsTraceRing *rd;
 	uint64_t records, lost;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	emit(&r, 60);
-	drain(rd, &records, &lost);
-	memset(r.pages, 0, PAGES * PAGE);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+	hand_emit(&r, 60);
+	hand_drain(rd, &records, &lost);
+	memset(r.pages, 0, HAND_PAGES * HAND_PAGE);
 	memset(r.state, 0, sizeof(*r.state));
-	r.state->word = RS_WORD_INITIAL(PAGE / 8);
+	r.state->word = RS_WORD_INITIAL(HAND_PAGE / 8);
 	r.seq = -1;
-	r.offset = PAGE;
+	r.offset = HAND_PAGE;
 	r.records = 0;
-	emit(&r, 5);
-	drain(rd, &records, &lost);
+	hand_emit(&r, 5);
+	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 5);
 	rs_trace_ring_stats(rd, &stats);
 	g_assert_cmpuint(stats.resyncs, ==, 1);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 /* A counter in a page's header that is less than before is a lie, and no loss. */
@@ -457,37 +262,31 @@ static void test_counters_go_back(void)
 	for (uint32_t which = 0; which < 2; which++) {
 		RsTraceRing *rd;
 		uint64_t records, lost;
-		struct ring r;
+		struct hand r;
 
-		open_ring(&r, RS_MODE_OVERWRITE);
-		rd = reader(&r, RS_TRACE_FROM_START, false);
-		emit(&r, 7);
+		hand_open(&r, RS_MODE_OVERWRITE);
+		rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+		hand_emit(&r, 7);
 		r.dropped = 10;
-		emit(&r, 7);
-		drain(rd, &records, &lost);
+		hand_emit(&r, 7);
+		hand_drain(rd, &records, &lost);
 		g_assert_cmpuint(records, ==, 14);
 		g_assert_cmpuint(lost, ==, 10);
+		r.dropped += 5;
+		hand_emit(&r, 7);
+		hand_drain(rd, &records, &lost);
+		g_assert_cmpuint(records, ==, 7);
+		g_assert_cmpuint(lost, ==, 5);
 		if (which)
 			r.records -= 3;
 		else
 			r.dropped -= 3;
-		emit(&r, 7);
-		drain(rd, &records, &lost);
+		hand_emit(&r, 7);
+		hand_drain(rd, &records, &lost);
 		g_assert_cmpuint(records, ==, 7);
 		g_assert_cmpuint(lost, ==, 0);
-		close_ring(&r, rd);
+		hand_close(&r, rd);
 	}
-}
-
-/* The guest begins anew, as if the pages before `to` had been there. */
-static void go_back(struct ring *r, int64_t to)
-{
-	memset(r->pages, 0, PAGES * PAGE);
-	for (int64_t seq = to; seq < to + PAGES; seq++)
-		page(r, seq)->committed = (uint32_t)(seq / PAGES * PAGE);
-	r->seq = to - 1;
-	r->offset = PAGE;
-	r->records = 0;
 }
 
 /*
@@ -500,26 +299,26 @@ static void test_ring_goes_back_a_little(void)
 		RsTraceRingStats stats;
 		RsTraceRing *rd;
 		uint64_t records, lost;
-		struct ring r;
+		struct hand r;
 
-		open_ring(&r, RS_MODE_OVERWRITE);
-		rd = reader(&r, RS_TRACE_FROM_START, false);
-		emit(&r, 60); /* pages 0 to 7, and 4 records in page 8 */
+		hand_open(&r, RS_MODE_OVERWRITE);
+		rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+		hand_emit(&r, 60); /* pages 0 to 7, and 4 records in page 8 */
 		if (whole) {
-			pad(&r);
-			r.offset = PAGE;
-			publish(&r);
+			hand_pad(&r);
+			r.offset = HAND_PAGE;
+			hand_publish(&r);
 		}
-		drain(rd, &records, &lost);
+		hand_drain(rd, &records, &lost);
 		rs_trace_ring_stats(rd, &stats);
 		g_assert_cmpuint(stats.resyncs, ==, 0);
-		go_back(&r, whole ? 5 : 7);
-		emit(&r, 5);
-		drain(rd, &records, &lost);
+		hand_go_back(&r, whole ? 5 : 7);
+		hand_emit(&r, 5);
+		hand_drain(rd, &records, &lost);
 		g_assert_cmpuint(records, ==, 5);
 		rs_trace_ring_stats(rd, &stats);
 		g_assert_cmpuint(stats.resyncs, ==, 1);
-		close_ring(&r, rd);
+		hand_close(&r, rd);
 	}
 }
 
@@ -531,22 +330,22 @@ static void test_grown(void)
 	RsTraceChunk chunk;
 	RsTraceRingInfo info;
 	uint64_t records, lost;
-	struct ring r;
+	struct hand r;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		open_ring_of(&r, RS_MODE_DROP, 2, 192);
+		hand_open_of(&r, RS_MODE_DROP, 2, 192);
 		r.header = 128;
-		rd = reader(&r, from[i], true);
-		emit(&r, 7);
+		rd = hand_reader(&r, from[i], true);
+		hand_emit(&r, 7);
 		/* The rest of the longer header is not a record. */
-		memset((uint8_t *)page(&r, 0) + RS_RING_PAGE_HEADER, 0x5a, 64);
+		memset((uint8_t *)hand_page(&r, 0) + RS_RING_PAGE_HEADER, 0x5a, 64);
 		g_assert_cmpint(rs_trace_ring_next(rd, 0, &chunk), ==, RS_TRACE_RING_DATA);
 		g_assert_cmpuint(chunk.ring, ==, 2);
 		g_assert_cmpuint(chunk.from, ==, 128);
-		g_assert_cmpuint(count(&chunk), ==, 7);
+		g_assert_cmpuint(hand_count(&chunk), ==, 7);
 		for (uint32_t more = 0; more < 20; more++) {
-			emit(&r, 1);
-			drain(rd, &records, &lost);
+			hand_emit(&r, 1);
+			hand_drain(rd, &records, &lost);
 			g_assert_cmpuint(records, ==, 1);
 			g_assert_cmpuint(lost, ==, 0);
 		}
@@ -555,31 +354,31 @@ static void test_grown(void)
 		g_assert_cmpuint(info.records, ==, 27);
 		rs_trace_ring_info(r.region, 1, &info);
 		g_assert_cmpuint(info.records, ==, 0);
-		close_ring(&r, rd);
+		hand_close(&r, rd);
 	}
 }
 
 /* A header that claims to be longer than its page costs the records of that page, and no others. */
 static void test_header_lies(void)
 {
-	static const uint16_t lies[] = {0, 8, 63, 65528, PAGE, PAGE + 8};
+	static const uint16_t lies[] = {0, 8, 63, 65528, HAND_PAGE, HAND_PAGE + 8};
 	RsTraceRing *rd;
 	uint64_t records, lost;
-	struct ring r;
+	struct hand r;
 
 	for (uint32_t i = 0; i < G_N_ELEMENTS(lies); i++) {
 		for (uint32_t whole = 0; whole < 2; whole++) {
 			RsTraceRingConfig config = {.whole = whole != 0};
 
-			open_ring(&r, RS_MODE_OVERWRITE);
+			hand_open(&r, RS_MODE_OVERWRITE);
 			rd = rs_trace_ring_new(r.region, &config, NULL);
-			emit(&r, 15);
-			page(&r, 0)->header_size = lies[i];
-			drain(rd, &records, &lost);
+			hand_emit(&r, 15);
+			hand_page(&r, 0)->header_size = lies[i];
+			hand_drain(rd, &records, &lost);
 			if (!whole)
-				g_assert_cmpuint(records, ==, lies[i] < PAGE ? 15 : 8);
-			g_assert_cmpuint(lost, <=, 7);
-			close_ring(&r, rd);
+				g_assert_cmpuint(records, ==, lies[i] < HAND_PAGE ? 15 : 8);
+			g_assert_cmpuint(lost, ==, lies[i] < HAND_PAGE ? 0 : 7);
+			hand_close(&r, rd);
 		}
 	}
 }
@@ -592,44 +391,44 @@ static void test_whole_pages(void)
 	RsTraceChunk chunk;
 	uint64_t lost = 0;
 	uint32_t pages = 0;
-	struct ring r;
+	struct hand r;
 
-	open_ring(&r, RS_MODE_OVERWRITE);
+	hand_open(&r, RS_MODE_OVERWRITE);
 	rd = rs_trace_ring_new(r.region, &config, NULL);
-	emit(&r, 15); /* two pages, and a record on the third */
-	memset(page(&r, 1) + 1, 0xff, sizeof(struct rs_rec_header)); /* nobody looks into it */
+	hand_emit(&r, 15); /* two pages, and a record on the third */
+	memset(hand_page(&r, 1) + 1, 0xff, sizeof(struct rs_rec_header)); /* nobody looks into it */
 	while (rs_trace_ring_next(rd, 0, &chunk) == RS_TRACE_RING_DATA) {
 		struct rs_ring_page h;
 
 		g_assert_cmpuint(chunk.from, ==, RS_RING_PAGE_HEADER);
-		g_assert_cmpuint(chunk.to, ==, PAGE);
+		g_assert_cmpuint(chunk.to, ==, HAND_PAGE);
 		g_assert_cmpuint(chunk.lost, ==, 0);
-		g_assert_cmpmem(chunk.page + RS_RING_PAGE_HEADER, PAGE - RS_RING_PAGE_HEADER,
-				page(&r, pages) + 1, PAGE - RS_RING_PAGE_HEADER);
+		g_assert_cmpmem(chunk.page + RS_RING_PAGE_HEADER, HAND_PAGE - RS_RING_PAGE_HEADER,
+				hand_page(&r, pages) + 1, HAND_PAGE - RS_RING_PAGE_HEADER);
 		memcpy(&h, chunk.page, sizeof(h));
 		g_assert_cmpuint(h.seq, ==, pages++);
-		g_assert_cmpuint(h.committed, ==, PAGE);
+		g_assert_cmpuint(h.committed, ==, HAND_PAGE);
 	}
 	g_assert_cmpuint(pages, ==, 2);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 
 	/* Three pages are read, then the ring overwrites unread pages. */
-	open_ring(&r, RS_MODE_OVERWRITE);
+	hand_open(&r, RS_MODE_OVERWRITE);
 	rd = rs_trace_ring_new(r.region, &config, NULL);
-	emit(&r, 22);
+	hand_emit(&r, 22);
 	for (pages = 0; rs_trace_ring_next(rd, 0, &chunk) == RS_TRACE_RING_DATA; pages++)
 		g_assert_cmpuint(chunk.lost, ==, 0);
 	g_assert_cmpuint(pages, ==, 3);
-	emit(&r, 100);
+	hand_emit(&r, 100);
 	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 122 - 21);
 	rs_trace_ring_finish(rd);
 	for (pages = 0; rs_trace_ring_next(rd, 0, &chunk) == RS_TRACE_RING_DATA; pages++)
 		lost += chunk.lost;
 	/* Page 17 is the current one, with 3 records; 14 to 16 are still there. */
-	g_assert_cmpuint(pages, ==, PAGES);
+	g_assert_cmpuint(pages, ==, HAND_PAGES);
 	g_assert_cmpuint(lost, ==, 14 * 7 - 21);
 	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 0);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 static void add_up(const RsTraceRecord *record, gpointer data)
@@ -641,23 +440,23 @@ static void add_up(const RsTraceRecord *record, gpointer data)
  * Emits some records. Some make no sense. One in *open may be finished only by the next call, when
  * the reader has lost its patience.
  */
-static uint32_t emit_badly(struct ring *r, GRand *rand, uint8_t **open)
+static uint32_t emit_badly(struct hand *r, GRand *rand, uint8_t **open)
 {
 	uint32_t n = (uint32_t)g_rand_int_range(rand, 0, 12);
 
 	if (*open)
-		commit(r, *open);
+		hand_commit(r, *open);
 	*open = NULL;
 	if (g_rand_int_range(rand, 0, 40) == 0)
 		n += 40; /* more than the ring holds */
 	for (uint32_t i = 0; i < n; i++) {
-		uint8_t *at = reserve(r);
+		uint8_t *at = hand_reserve(r);
 
 		if (!*open && g_rand_int_range(rand, 0, 60) == 0) {
 			*open = at;
 			continue;
 		}
-		commit(r, at);
+		hand_commit(r, at);
 		if (g_rand_int_range(rand, 0, 20) == 0)
 			((struct rs_rec_header *)at)->size = 0;
 	}
@@ -677,12 +476,12 @@ static void test_exact(gconstpointer whole)
 	RsTraceDecoderStats stats;
 	RsTraceRing *rd;
 	RsTraceChunk chunk;
-	struct ring r;
+	struct hand r;
 	GRand *rand = g_rand_new_with_seed(11);
 	uint8_t *open = NULL;
 
 	decoder = rs_trace_decoder_new(1, schema, NULL, add_up, &got);
-	open_ring(&r, RS_MODE_OVERWRITE);
+	hand_open(&r, RS_MODE_OVERWRITE);
 	rd = rs_trace_ring_new(r.region, &config, NULL);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		emitted += emit_badly(&r, rand, &open);
@@ -706,7 +505,7 @@ static void test_exact(gconstpointer whole)
 	g_assert_cmpuint(stats.lost, >, 1000);
 	g_assert_cmpuint(stats.records, >, 1000);
 	g_rand_free(rand);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 /* Random bytes over everything that the guest can write: every call returns, within bounds. */
@@ -715,31 +514,32 @@ static void test_scribble(void)
 	RsTraceRing *rd;
 	RsTraceChunk chunk;
 	RsTraceRingInfo info;
-	struct ring r;
+	struct hand r;
 	GRand *rand = g_rand_new_with_seed(7);
 
-	open_ring(&r, RS_MODE_OVERWRITE);
-	rd = reader(&r, RS_TRACE_FROM_START, false);
-	emit(&r, 20);
+	hand_open(&r, RS_MODE_OVERWRITE);
+	rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+	hand_emit(&r, 20);
 	for (uint32_t i = 0; i < 20000; i++) {
 		uint32_t *at =
 			g_rand_boolean(rand)
 				? (uint32_t *)r.state + g_rand_int_range(rand, 0, 32)
-				: (uint32_t *)r.pages + g_rand_int_range(rand, 0, PAGES * PAGE / 4);
+				: (uint32_t *)r.pages +
+					  g_rand_int_range(rand, 0, HAND_PAGES * HAND_PAGE / 4);
 
 		*at = g_rand_boolean(rand) ? g_rand_int(rand)
 					   : (uint32_t)g_rand_int_range(rand, 0, 600);
 		for (int calls = 0; calls < 8; calls++) {
 			if (rs_trace_ring_next(rd, i * 50, &chunk) != RS_TRACE_RING_DATA)
 				break;
-			g_assert_cmpuint(chunk.to, <=, PAGE);
+			g_assert_cmpuint(chunk.to, <=, HAND_PAGE);
 			g_assert_cmpuint(chunk.from, <=, chunk.to);
 		}
 		rs_trace_ring_info(r.region, 0, &info);
 		rs_trace_ring_pending_loss(rd);
 	}
 	g_rand_free(rand);
-	close_ring(&r, rd);
+	hand_close(&r, rd);
 }
 
 int main(int argc, char **argv)
@@ -761,7 +561,6 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/observe/ring/exact-whole", GINT_TO_POINTER(TRUE), test_exact);
 	g_test_add_func("/observe/ring/scribble", test_scribble);
 	g_test_add_func("/observe/ring/joined-and-lost", test_joined_and_lost);
-	g_test_add_func("/observe/ring/pending-loss", test_pending_loss);
 	g_test_add_func("/observe/ring/from-oldest", test_from_oldest);
 	g_test_add_func("/observe/ring/arm", test_arm);
 	return g_test_run();
