@@ -21,15 +21,15 @@ static int make(const char *path, int flags, struct sockaddr_un *address, struct
 	return fd;
 }
 
-int rs_socket_listen(const char *path, struct rs_error *err)
+int rs_socket_listen(const char *path, int waiting, bool is_blocking, struct rs_error *err)
 {
 	struct sockaddr_un address;
-	int fd = make(path, 0, &address, err);
+	int fd = make(path, is_blocking ? 0 : SOCK_NONBLOCK, &address, err);
 
 	if (fd < 0)
 		return fd;
 	unlink(path);
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 1) < 0) {
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, waiting) < 0) {
 		int code = errno;
 
 		close(fd);

@@ -8,8 +8,13 @@
 
 #include "base/error.h"
 
-/* Listens for one peer at a time, in place of what is at the path. A descriptor, or -errno. */
-int rs_socket_listen(const char *path, struct rs_error *err);
+#include <stdbool.h>
+
+/*
+ * Listens in place of what is at the path. `waiting`: peers that may wait to be accepted.
+ * `is_blocking`: so is the descriptor. A descriptor, or -errno.
+ */
+int rs_socket_listen(const char *path, int waiting, bool is_blocking, struct rs_error *err);
 
 /*
  * A connection, which is not blocking, or -errno. Does not wait: -ETIMEDOUT: somebody listens and

@@ -216,8 +216,8 @@ int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 	if ((rc = ram = memory_file("guest RAM", config->memory, err)) < 0 ||
 	    (rc = said = memory_file("qemu stderr", 0, err)) < 0 ||
 	    (rc = log = memory_file("qemu log", 0, err)) < 0 ||
-	    (rc = qmp = rs_socket_listen(qmp_path, err)) < 0 ||
-	    (rc = gdb = rs_socket_listen(gdb_path, err)) < 0)
+	    (rc = qmp = rs_socket_listen(qmp_path, 1, true, err)) < 0 ||
+	    (rc = gdb = rs_socket_listen(gdb_path, 1, true, err)) < 0)
 		goto out;
 	rc = spawn(config, uuid, (const int[]){ram, config->region_fd, qmp, gdb, log, serial}, said,
 		   &pid, err);

@@ -2,24 +2,20 @@
 #define _GNU_SOURCE
 #include "server/gate_private.h"
 
+#include "base/socket.h"
+
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 128
-/* Clients that have not said who they are. One needs some ms for it. */
-#define NEW_MAX 32u
-#define NEW_MS 2000
-#define CROWD_MS 300 /* for one that comes while half of them are taken */
+#define TURN_MAX 4u /* that come before those that are there have their turn */
 /* Clients that GDBus is still to authenticate; then nobody else is let in, but new ones may be. */
 #define COMING_MAX 8
 #define RETRY_MS 100 /* when there is no descriptor for a client */
 
 struct rs_gate {
 	char *path, *guid;
-	unsigned call_ms, max;
+	unsigned call_ms, login_ms, max;
 	void *data;
 	void (*came)(void *data, int fd);
 	GMainContext *context;
@@ -34,8 +30,8 @@ struct rs_gate {
 	/* Of the thread. */
 	int listener; /* -1: closed */
 	void *tag;
-	GPtrArray *clients;
-	unsigned admitted; /* of them */
+	GPtrArray *fresh;    /* clients that have not said who they are, in the order they came */
+	GPtrArray *admitted; /* those that have */
 };
 
 struct door {
@@ -55,18 +51,21 @@ gint64 rs_gate_call_us(const struct rs_gate *gate)
 	return (gint64)gate->call_ms * 1000;
 }
 
-bool rs_gate_admit(struct rs_gate *gate, int fd)
+bool rs_gate_admit(struct rs_gate *gate, struct rs_gate_client *client, int fd)
 {
 	bool fits;
+	guint at;
 
+	if (!g_ptr_array_find(gate->fresh, client, &at))
+		return false;
 	g_mutex_lock(&gate->lock);
-	fits = gate->admitted < gate->max && !g_atomic_int_get(&gate->closed);
+	fits = gate->admitted->len < gate->max && !g_atomic_int_get(&gate->closed);
 	if (fits)
 		g_array_append_val(gate->arrived, fd);
 	g_mutex_unlock(&gate->lock);
 	if (!fits)
 		return false;
-	gate->admitted++;
+	g_ptr_array_add(gate->admitted, g_ptr_array_steal_index(gate->fresh, at));
 	g_atomic_int_inc(&gate->coming);
 	g_source_set_ready_time(gate->arrivals, 0);
 	return true;
@@ -75,42 +74,49 @@ bool rs_gate_admit(struct rs_gate *gate, int fd)
 /* The door then looks whether others may come. */
 void rs_gate_leave(struct rs_gate *gate, struct rs_gate_client *client)
 {
-	if (!rs_gate_client_is_new(client))
-		gate->admitted--;
-	g_ptr_array_remove_fast(gate->clients, client); /* frees it */
+	if (!g_ptr_array_remove(gate->fresh, client)) /* frees it */
+		g_ptr_array_remove_fast(gate->admitted, client);
 	g_source_set_ready_time(gate->door, 0);
 }
 
-static unsigned count_new(const struct rs_gate *gate)
+/* Of the same user, or root. */
+static bool may_come(int fd, struct ucred *who)
 {
-	return gate->clients->len - gate->admitted;
+	socklen_t size = sizeof(*who);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, who, &size))
+		return false;
+	return who->uid == getuid() || who->uid == 0;
 }
 
-/* Of the same user, or root. */
-static bool may_come(int fd, uid_t *uid)
+/* Whoever connects and says nothing must not keep others out. */
+static void make_room(struct rs_gate *gate, pid_t pid)
 {
-	struct ucred who;
-	socklen_t size = sizeof(who);
+	guint of_pid = 0, first = 0;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
-		return false;
-	*uid = who.uid;
-	return who.uid == getuid() || who.uid == 0;
+	for (guint i = gate->fresh->len; i-- > 0;) {
+		if (rs_gate_client_pid(gate->fresh->pdata[i]) != pid)
+			continue;
+		of_pid++;
+		first = i;
+	}
+	if (of_pid >= RS_GATE_NEW_OF_PID_MAX)
+		g_ptr_array_remove_index(gate->fresh, first);
+	else if (gate->fresh->len >= RS_GATE_NEW_MAX)
+		g_ptr_array_remove_index(gate->fresh, 0);
 }
 
 static bool has_room(const struct rs_gate *gate)
 {
-	return !g_atomic_int_get(&gate->closed) && count_new(gate) < NEW_MAX &&
-	       g_atomic_int_get(&gate->coming) < COMING_MAX;
+	return !g_atomic_int_get(&gate->closed) && g_atomic_int_get(&gate->coming) < COMING_MAX;
 }
 
 /* Returns when to look again: -1: when the next one comes or there is room. */
 static gint64 let_in(struct rs_gate *gate)
 {
-	while (has_room(gate)) {
-		unsigned ms = count_new(gate) < NEW_MAX / 2 ? NEW_MS : CROWD_MS;
+	for (guint i = 0; i < TURN_MAX && has_room(gate); i++) {
 		int fd = accept4(gate->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		uid_t uid;
+		struct ucred who;
 
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
@@ -118,11 +124,13 @@ static gint64 let_in(struct rs_gate *gate)
 			return -1;
 		if (fd < 0)
 			return g_get_monotonic_time() + RETRY_MS * 1000;
-		if (may_come(fd, &uid))
-			g_ptr_array_add(gate->clients,
-					rs_gate_client_new(gate, gate->context, fd, uid, ms));
-		else
+		if (!may_come(fd, &who)) {
 			close(fd);
+			continue;
+		}
+		make_room(gate, who.pid);
+		g_ptr_array_add(gate->fresh,
+				rs_gate_client_new(gate, gate->context, fd, &who, gate->login_ms));
 	}
 	return -1;
 }
@@ -134,10 +142,7 @@ static void shut(struct rs_gate *gate)
 	g_source_remove_unix_fd(gate->door, gate->tag);
 	close(gate->listener);
 	gate->listener = -1;
-	for (guint i = gate->clients->len; i-- > 0;) {
-		if (rs_gate_client_is_new(gate->clients->pdata[i]))
-			g_ptr_array_remove_index_fast(gate->clients, i);
-	}
+	g_ptr_array_set_size(gate->fresh, 0);
 }
 
 static gboolean on_door(GSource *source, GSourceFunc unused, gpointer data)
@@ -163,7 +168,7 @@ static gboolean on_door(GSource *source, GSourceFunc unused, gpointer data)
 static bool is_over(const struct rs_gate *gate)
 {
 	return g_atomic_int_get(&gate->over) &&
-	       (!gate->clients->len || g_get_monotonic_time() >= gate->deadline);
+	       (!gate->admitted->len || g_get_monotonic_time() >= gate->deadline);
 }
 
 static gpointer run(gpointer data)
@@ -173,7 +178,8 @@ static gpointer run(gpointer data)
 	while (!is_over(gate))
 		g_main_context_iteration(gate->context, TRUE);
 	shut(gate);
-	g_ptr_array_unref(gate->clients);
+	g_ptr_array_unref(gate->fresh);
+	g_ptr_array_unref(gate->admitted);
 	return NULL;
 }
 
@@ -200,26 +206,6 @@ void rs_gate_taken(struct rs_gate *gate)
 	g_source_set_ready_time(gate->door, 0);
 }
 
-/* A descriptor, or -EIO. */
-static int listen_at(const char *path, struct rs_error *err)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd;
-
-	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >= sizeof(address.sun_path))
-		return rs_error_set(err, EIO, "cannot serve the session: the path is too long: %s",
-				    path);
-	unlink(path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && !bind(fd, (struct sockaddr *)&address, sizeof(address)) &&
-	    !listen(fd, BACKLOG))
-		return fd;
-	rs_error_set(err, EIO, "cannot serve the session at %s: %s", path, g_strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -EIO;
-}
-
 static GSource *source_new(struct rs_gate *gate, GSourceFuncs *funcs)
 {
 	GSource *source = g_source_new(funcs, sizeof(struct door));
@@ -231,22 +217,26 @@ static GSource *source_new(struct rs_gate *gate, GSourceFuncs *funcs)
 int rs_gate_create(const struct rs_gate_config *config, struct rs_gate **out, struct rs_error *err)
 {
 	static GSourceFuncs door = {.dispatch = on_door}, arrivals = {.dispatch = on_arrivals};
-	int listener = listen_at(config->path, err);
+	int listener = rs_socket_listen(config->path, SOMAXCONN, false, err);
 	struct rs_gate *gate;
 
-	if (listener < 0)
-		return listener;
+	if (listener < 0) {
+		rs_error_prefix(err, "cannot serve the session");
+		return -EIO;
+	}
 	gate = g_new0(struct rs_gate, 1);
 	gate->path = g_strdup(config->path);
 	gate->guid = g_strdup(config->guid);
 	gate->call_ms = config->call_ms;
+	gate->login_ms = config->login_ms;
 	gate->max = config->max;
 	gate->data = config->data;
 	gate->came = config->came;
 	gate->context = g_main_context_new();
 	g_mutex_init(&gate->lock);
 	gate->arrived = g_array_new(FALSE, FALSE, sizeof(int));
-	gate->clients = g_ptr_array_new_with_free_func((GDestroyNotify)rs_gate_client_free);
+	gate->fresh = g_ptr_array_new_with_free_func((GDestroyNotify)rs_gate_client_free);
+	gate->admitted = g_ptr_array_new_with_free_func((GDestroyNotify)rs_gate_client_free);
 	gate->listener = listener;
 	gate->door = source_new(gate, &door);
 	gate->tag = g_source_add_unix_fd(gate->door, listener, G_IO_IN);

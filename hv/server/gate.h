@@ -2,7 +2,7 @@
 /*
  * Stands between a session's socket and GDBus, which takes messages of 128 MiB, keeps half ones and
  * their descriptors for ever, and cannot be told otherwise. The gate listens, finds out who a
- * client is, and gives GDBus the other end of a socket pair. Then it passes on whole messages of a
+ * client is, and gives GDBus the other end of a socket pair. Then it passes on whole calls of a
  * limited size, without descriptors. A client that sends anything else is disconnected, and nothing
  * of what it sent last reaches GDBus. Answers go out with their descriptors, as fast as the client
  * reads: the gate itself keeps a few KiB of them.
@@ -16,17 +16,24 @@
 #include "base/error.h"
 #include <glib.h>
 
-#define RS_GATE_CALL_MAX (64u << 10) /* bytes of a message, with its header */
-#define RS_GATE_CALL_MS 5000         /* in which a message that has begun must be there */
+#define RS_GATE_CALL_MAX (64u << 10) /* bytes of a call, with its header */
+#define RS_GATE_CALL_MS 5000         /* in which a call that has begun must be there */
 #define RS_GATE_LOGIN_MAX 512u       /* bytes of a line by which a client says who it is */
+#define RS_GATE_LOGIN_MS 2000        /* in which it must have said so */
+/*
+ * Clients that have not said who they are, and those of one process. If there are more, the one of
+ * them that came first is disconnected: whoever says nothing keeps nobody out.
+ */
+#define RS_GATE_NEW_MAX 32u
+#define RS_GATE_NEW_OF_PID_MAX 4u
 
 struct rs_gate;
 
 struct rs_gate_config {
-	const char *path; /* of the socket; an old one is replaced */
-	const char *guid; /* of the server, as g_dbus_generate_guid() makes it */
-	unsigned call_ms; /* RS_GATE_CALL_MS, but for tests */
-	unsigned max;     /* clients that have said who they are; more are disconnected */
+	const char *path;           /* of the socket; an old one is replaced */
+	const char *guid;           /* of the server, as g_dbus_generate_guid() makes it */
+	unsigned call_ms, login_ms; /* RS_GATE_CALL_MS and RS_GATE_LOGIN_MS, but for tests */
+	unsigned max;               /* clients that have said who they are; more are disconnected */
 	void *data;
 	/*
 	 * A client of the same user, or root. `fd` is the caller's now: an end for a GDBus server,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "server/gate_private.h"
 #include "server/wire.h"
 
@@ -25,6 +26,7 @@ struct rs_gate_client {
 	GSource source;
 	struct rs_gate *gate;
 	enum state state;
+	pid_t pid;
 	struct rs_wire_login login;
 	int outer, inner;            /* the client's and GDBus's; -1: NEW */
 	void *outer_tag, *inner_tag; /* the second of them only if ADMITTED */
@@ -42,6 +44,12 @@ struct rs_gate_client {
 	int fds[FDS_MAX];
 	guint n_fds;
 	guint8 out[OUT_MAX];
+};
+
+/* For the descriptors of a message. */
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 };
 
 enum step { IDLE, ON, END };
@@ -70,10 +78,7 @@ static void close_fds(struct rs_gate_client *client)
 
 static enum step send_out(struct rs_gate_client *client)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(client->fds))];
-	} control = {0};
+	union control control = {0};
 	struct iovec part = {client->out + client->out_sent, client->out_size - client->out_sent};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	gsize size = client->n_fds * sizeof(int);
@@ -120,10 +125,7 @@ static bool keep_fds(struct rs_gate_client *client, struct msghdr *message)
 /* GDBus sends descriptors with the first byte of their message. */
 static enum step read_header(struct rs_gate_client *client)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(client->fds))];
-	} control;
+	union control control;
 	struct iovec part = {client->out + client->head, RS_WIRE_HEADER - client->head};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
@@ -240,7 +242,7 @@ static bool begin(struct rs_gate_client *client)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
 		return false;
-	if (!login(client, ends[0]) || !rs_gate_admit(client->gate, ends[1])) {
+	if (!login(client, ends[0]) || !rs_gate_admit(client->gate, client, ends[1])) {
 		close(ends[0]);
 		close(ends[1]);
 		return false;
@@ -315,7 +317,7 @@ static enum step step_in(struct rs_gate_client *client)
 	if (!client->want && client->have >= RS_WIRE_HEADER) {
 		guint64 size = rs_wire_size(client->in);
 
-		if (size == 0 || size > RS_GATE_CALL_MAX)
+		if (size == 0 || size > RS_GATE_CALL_MAX || !rs_wire_is_call(client->in))
 			return END;
 		client->want = (gsize)size;
 	}
@@ -416,7 +418,7 @@ static void on_finalize(GSource *source)
 }
 
 struct rs_gate_client *rs_gate_client_new(struct rs_gate *gate, GMainContext *context, int fd,
-					  uid_t uid, unsigned ms)
+					  const struct ucred *who, unsigned ms)
 {
 	static GSourceFuncs funcs = {.dispatch = on_ready, .finalize = on_finalize};
 	GSource *source = g_source_new(&funcs, sizeof(struct rs_gate_client));
@@ -424,7 +426,8 @@ struct rs_gate_client *rs_gate_client_new(struct rs_gate *gate, GMainContext *co
 
 	/* GLib has filled it with zeros. */
 	client->gate = gate;
-	client->login.uid = uid;
+	client->pid = who->pid;
+	client->login.uid = who->uid;
 	client->outer = fd;
 	client->inner = -1;
 	client->outer_tag = g_source_add_unix_fd(source, fd, G_IO_IN);
@@ -440,7 +443,7 @@ void rs_gate_client_free(struct rs_gate_client *client)
 	g_source_unref(&client->source);
 }
 
-bool rs_gate_client_is_new(const struct rs_gate_client *client)
+pid_t rs_gate_client_pid(const struct rs_gate_client *client)
 {
-	return client->state == NEW;
+	return client->pid;
 }

@@ -6,21 +6,25 @@
 #include "server/gate.h"
 
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 struct rs_gate_client;
 
 /* `fd` is not blocking, and taken. It must say who it is within `ms`. Owned by `context`. */
 struct rs_gate_client *rs_gate_client_new(struct rs_gate *gate, GMainContext *context, int fd,
-					  uid_t uid, unsigned ms);
+					  const struct ucred *who, unsigned ms);
 void rs_gate_client_free(struct rs_gate_client *client);
-/* It has not said who it is. */
-bool rs_gate_client_is_new(const struct rs_gate_client *client);
+/* Of the process that connected. */
+pid_t rs_gate_client_pid(const struct rs_gate_client *client);
 
 const char *rs_gate_guid(const struct rs_gate *gate);
 gint64 rs_gate_call_us(const struct rs_gate *gate);
-/* Takes the end for GDBus. False: there are too many clients; it is still the caller's. */
-bool rs_gate_admit(struct rs_gate *gate, int fd);
+/*
+ * The client has said who it is. Takes the end for GDBus. False: there are too many clients; the
+ * end is still the caller's.
+ */
+bool rs_gate_admit(struct rs_gate *gate, struct rs_gate_client *client, int fd);
 /* This client is to be freed. */
 void rs_gate_leave(struct rs_gate *gate, struct rs_gate_client *client);
 

@@ -344,8 +344,7 @@ static void add_peer(struct rs_peers *peers, GDBusConnection *connection)
 	GIOStream *stream = g_dbus_connection_get_stream(connection);
 	struct peer *peer;
 
-	if (peers->all->len >= RS_PEERS_MAX ||
-	    !peers->config.joined(peers->config.data, connection)) {
+	if (!peers->config.joined(peers->config.data, connection)) {
 		g_dbus_connection_close(connection, NULL, NULL, NULL);
 		return;
 	}
@@ -421,6 +420,7 @@ int rs_peers_create(const char *path, const struct rs_peers_config *config, stru
 	struct rs_peers *peers = g_new0(struct rs_peers, 1);
 	struct rs_gate_config gate = {.path = path,
 				      .call_ms = RS_GATE_CALL_MS,
+				      .login_ms = RS_GATE_LOGIN_MS,
 				      .max = RS_PEERS_MAX,
 				      .data = peers,
 				      .came = on_came};

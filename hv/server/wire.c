@@ -23,6 +23,11 @@ guint64 rs_wire_size(const guint8 header[RS_WIRE_HEADER])
 	return RS_WIRE_HEADER + ((fields + 7) & ~(guint64)7) + body;
 }
 
+bool rs_wire_is_call(const guint8 header[RS_WIRE_HEADER])
+{
+	return header[1] == 1;
+}
+
 /* Takes a word and the space after it from the start of what is left. */
 static bool take(const char **line, gsize *size, const char *command)
 {

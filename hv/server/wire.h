@@ -19,6 +19,9 @@
  */
 guint64 rs_wire_size(const guint8 header[RS_WIRE_HEADER]);
 
+/* What kind of message it is: a call. */
+bool rs_wire_is_call(const guint8 header[RS_WIRE_HEADER]);
+
 enum rs_wire_answer {
 	RS_WIRE_REJECTED,
 	RS_WIRE_DATA,

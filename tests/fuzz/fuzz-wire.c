@@ -10,17 +10,40 @@
 
 static const guint8 header[RS_WIRE_HEADER] = {'l', 1, 0, 1, 9, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0};
 
-static void seed(const char *name, const char *lines)
+static void seed_with(const char *name, gsize at, guint8 byte, const char *lines)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 
 	g_byte_array_append(bytes, header, sizeof(header));
+	bytes->data[at] = byte;
 	g_byte_array_append(bytes, (const guint8 *)lines, (guint)strlen(lines));
 	rs_fuzz_seed(name, bytes->data, bytes->len);
 }
 
+static void seed(const char *name, const char *lines)
+{
+	seed_with(name, 0, 'l', lines);
+}
+
+/* Headers that GDBus can read all the same. */
+static void seed_wrong(void)
+{
+	static const guint8 types[] = {0, 2, 3, 4, 5, 255};
+
+	for (gsize i = 0; i < sizeof(types); i++) {
+		g_autofree char *name = g_strdup_printf("type%u", types[i]);
+
+		seed_with(name, 1, types[i], "");
+	}
+	seed_with("silent", 2, 1, "");
+	seed_with("flags", 2, 255, "");
+	seed_with("no-serial", 8, 0, "");
+	seed_with("big", 0, 'B', "");
+}
+
 static void rs_fuzz_seeds(void)
 {
+	seed_wrong();
 	seed("uid", "AUTH EXTERNAL 31303030\nNEGOTIATE_UNIX_FD\nBEGIN\n");
 	seed("none", "AUTH\nAUTH EXTERNAL\nDATA\nBEGIN\n");
 	seed("back", "AUTH EXTERNAL\nDATA 31303031\nERROR x\nCANCEL\n");
@@ -29,10 +52,13 @@ static void rs_fuzz_seeds(void)
 /* Of what is passed on GDBus must not see another size. It wraps around at 4 GiB. */
 static void check_size(const guint8 *bytes)
 {
+	static const guint8 no_serial[4];
 	guint8 copy[RS_WIRE_HEADER];
 	guint64 size = rs_wire_size(bytes);
 	gssize needed;
 
+	if (size && memcmp(bytes + 8, no_serial, sizeof(no_serial)) == 0)
+		abort();
 	memcpy(copy, bytes, sizeof(copy));
 	needed = g_dbus_message_bytes_needed(copy, sizeof(copy), NULL);
 	if (size && size < RS_WIRE_HEADER)

@@ -38,7 +38,7 @@ static void test_both(struct fixture *f, gconstpointer data)
 	char byte = 0;
 
 	g_assert_true(g_file_set_contents(f->path, "left by a session that was killed", -1, NULL));
-	at = rs_socket_listen(f->path, NULL);
+	at = rs_socket_listen(f->path, 1, true, NULL);
 	ours = rs_socket_connect(f->path, NULL);
 	g_assert_cmpint(ours, >=, 0);
 	theirs = accept(at, NULL, NULL);
@@ -60,7 +60,7 @@ static void test_nobody(struct fixture *f, gconstpointer data)
 	int at;
 
 	refuse(rs_socket_connect(f->path, &err), ENOENT, &err, f->path);
-	at = rs_socket_listen(f->path, NULL);
+	at = rs_socket_listen(f->path, 1, true, NULL);
 	close(at);
 	refuse(rs_socket_connect(f->path, &err), ECONNREFUSED, &err, f->path);
 }
@@ -68,7 +68,7 @@ static void test_nobody(struct fixture *f, gconstpointer data)
 /* It listens and does not accept, as a QEMU that has been stopped. */
 static void test_deaf(struct fixture *f, gconstpointer data)
 {
-	int at = rs_socket_listen(f->path, NULL), fds[16], n = 0;
+	int at = rs_socket_listen(f->path, 1, true, NULL), fds[16], n = 0;
 	struct rs_error err = {0};
 
 	while ((fds[n] = rs_socket_connect(f->path, &err)) >= 0)
@@ -87,12 +87,12 @@ static void test_long(struct fixture *f, gconstpointer data)
 	g_autofree char *path = g_build_filename(f->dir, name, NULL);
 	g_autofree char *longer = g_strconcat(path, "x", NULL);
 	struct rs_error err = {0};
-	int at = rs_socket_listen(path, &err), fd;
+	int at = rs_socket_listen(path, 1, true, &err), fd;
 
 	g_assert_cmpint(at, >=, 0);
 	fd = rs_socket_connect(path, NULL);
 	g_assert_cmpint(fd, >=, 0);
-	refuse(rs_socket_listen(longer, &err), ENAMETOOLONG, &err, longer);
+	refuse(rs_socket_listen(longer, 1, true, &err), ENAMETOOLONG, &err, longer);
 	refuse(rs_socket_connect(longer, &err), ENAMETOOLONG, &err, longer);
 	g_assert_true(g_file_test(path, G_FILE_TEST_EXISTS));
 	close(fd);
@@ -104,7 +104,7 @@ static void test_refused(struct fixture *f, gconstpointer data)
 {
 	struct rs_error err = {0};
 
-	refuse(rs_socket_listen("/nonexistent/s", &err), ENOENT, &err, "/nonexistent/s");
+	refuse(rs_socket_listen("/nonexistent/s", 1, true, &err), ENOENT, &err, "/nonexistent/s");
 }
 
 #define ADD(path, test)                                                                            \

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define GUID "0123456789abcdef0123456789abcdef"
@@ -91,6 +92,7 @@ static void set_up(struct fixture *f, gconstpointer data)
 {
 	struct rs_gate_config config = {.guid = GUID,
 					.call_ms = data ? *(const unsigned *)data : 600000,
+					.login_ms = 600000,
 					.max = 2,
 					.data = f,
 					.came = on_came};
@@ -166,6 +168,23 @@ static void test_no_message(struct fixture *f, gconstpointer data)
 	put(f->client, "GET / HTTP/1.1\r\n", 16);
 	await_end(f->client);
 	await_end(f->bus);
+}
+
+/* Nobody asks a client anything, and GDBus would parse whatever it says. */
+static void test_no_call(struct fixture *f, gconstpointer data)
+{
+	static const guint8 types[] = {0, 2, 3, 4, 5, 255};
+
+	for (gsize i = 0; i < sizeof(types); i++) {
+		g_autoptr(GByteArray) bytes = message(100, 'x');
+		int client, bus = join(f, &client);
+
+		bytes->data[1] = types[i];
+		put(client, bytes->data, bytes->len);
+		await_end(client);
+		await_end(bus);
+		close(client);
+	}
 }
 
 /* GDBus would take it, and abort once it is to answer. */
@@ -361,6 +380,71 @@ static void test_too_many(struct fixture *f, gconstpointer data)
 	close(second);
 }
 
+/* Connected, but says nothing. */
+static void assert_there(int fd)
+{
+	char byte;
+
+	g_assert_cmpint(recv(fd, &byte, 1, MSG_DONTWAIT), ==, -1);
+	g_assert_cmpint(errno, ==, EAGAIN);
+}
+
+/* A process that says nothing loses its own connections first. */
+static void test_silent(struct fixture *f, gconstpointer data)
+{
+	int fds[2 * RS_GATE_NEW_OF_PID_MAX], other, bus;
+	guint n = G_N_ELEMENTS(fds), left = RS_GATE_NEW_OF_PID_MAX;
+
+	for (guint i = 0; i < n; i++)
+		fds[i] = plug(f);
+	for (guint i = 0; i < n - left; i++)
+		await_end(fds[i]);
+	for (guint i = n - left; i < n; i++)
+		assert_there(fds[i]);
+	bus = join(f, &other);
+	relay(other, bus, 1000);
+	await_end(fds[n - left]);
+	for (guint i = 0; i < n; i++)
+		close(fds[i]);
+	close(other);
+}
+
+/* The kernel tells the gate of the process that has connected, though it has ended. */
+static int plug_by_another(struct fixture *f)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), status;
+	pid_t pid;
+
+	g_strlcpy(address.sun_path, f->path, sizeof(address.sun_path));
+	pid = fork();
+	if (pid == 0)
+		_exit(connect(fd, (struct sockaddr *)&address, sizeof(address)) ? 1 : 0);
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+	return fd;
+}
+
+/* Nor do many processes that say nothing keep others out. */
+static void test_crowd(struct fixture *f, gconstpointer data)
+{
+	int fds[RS_GATE_NEW_MAX + 3], other, bus;
+	guint n = G_N_ELEMENTS(fds), left = RS_GATE_NEW_MAX;
+
+	for (guint i = 0; i < n; i++)
+		fds[i] = plug_by_another(f);
+	for (guint i = 0; i < n - left; i++)
+		await_end(fds[i]);
+	for (guint i = n - left; i < n; i++)
+		assert_there(fds[i]);
+	bus = join(f, &other);
+	relay(other, bus, 1000);
+	await_end(fds[n - left]);
+	for (guint i = 0; i < n; i++)
+		close(fds[i]);
+	close(other);
+}
+
 static void test_no_login(struct fixture *f, gconstpointer data)
 {
 	g_autofree char *text = g_strnfill(RS_GATE_LOGIN_MAX, '\0');
@@ -431,6 +515,7 @@ int main(int argc, char **argv)
 	add("both-ways", test_both_ways);
 	add("large", test_large);
 	add("no-message", test_no_message);
+	add("no-call", test_no_call);
 	add("no-serial", test_no_serial);
 	add("half", test_half);
 	g_test_add("/server/gate/late", struct fixture, &soon, set_up, test_late, tear_down);
@@ -440,6 +525,8 @@ int main(int argc, char **argv)
 	add("last-words", test_last_words);
 	add("end", test_end);
 	add("too-many", test_too_many);
+	add("silent", test_silent);
+	add("crowd", test_crowd);
 	add("no-login", test_no_login);
 	add("no-fds", test_no_fds);
 	return g_test_run();

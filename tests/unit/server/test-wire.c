@@ -23,6 +23,16 @@ static void test_size(void)
 	g_assert_cmpuint(rs_wire_size(header), ==, 0);
 }
 
+static void test_kind(void)
+{
+	guint8 header[RS_WIRE_HEADER] = {'l'};
+
+	for (guint type = 0; type < 256; type++) {
+		header[1] = (guint8)type;
+		g_assert_true(rs_wire_is_call(header) == (type == 1));
+	}
+}
+
 /* What GDBus writes, in both orders of bytes. */
 static void test_real_size(void)
 {
@@ -98,6 +108,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/server/wire/size", test_size);
+	g_test_add_func("/server/wire/kind", test_kind);
 	g_test_add_func("/server/wire/real-size", test_real_size);
 	g_test_add_func("/server/wire/login", test_login);
 	g_test_add_func("/server/wire/unsaid", test_unsaid);
