@@ -15,7 +15,7 @@ typedef struct {
 	char letter;
 } Entry;
 
-static RsTraceSchema *schema_of(const char *print, const char *args)
+static RsTraceSchema *schema_with(const char *print, const char *args, GError **error)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new();
 	RsTraceSchema *schema = rs_trace_schema_new();
@@ -30,8 +30,13 @@ static RsTraceSchema *schema_of(const char *print, const char *args)
 	test_desc_int(desc, "letter", RS_KIND_UINT, 1);
 	test_desc_end(desc, print, args, descs);
 	test_provider(&entry, 0, descs);
-	rs_trace_schema_take(schema, 0, &entry, descs->data, descs->len, NULL, NULL);
+	rs_trace_schema_take(schema, 0, &entry, descs->data, descs->len, NULL, error);
 	return schema;
+}
+
+static RsTraceSchema *schema_of(const char *print, const char *args)
+{
+	return schema_with(print, args, NULL);
 }
 
 static char *shown(const char *print, const char *args, const Entry *entry, guint size)
@@ -268,6 +273,37 @@ static void test_refused(void)
 	g_assert_false(takes(print->str, args->str));
 }
 
+/* The guest's author is told what is wrong, and not only that something is. */
+static void test_reasons(void)
+{
+	static const struct {
+		const char *print, *args, *why;
+	} cases[] = {
+		{"%*u", "u8", "'*' width"},
+		{"%.*u", "u8", "'*' precision"},
+		{"%256u", "u8", "width above 255"},
+		{"%2550u", "u8", "width above 255"},
+		{"%.256u", "u8", "precision above 255"},
+		{"%", "u8", "unknown conversion"},
+		{"%l", "u8", "unknown conversion"},
+		{"%u %u", "u8", "more conversions than arguments"},
+		{"%u", "u8, u4", "fewer conversions than arguments"},
+		{"%u", "u8, nix", "argument 2 is not a field"},
+		{"%s", "u8", "field u8 by %s"},
+		{"\xff%u", "u8", "not UTF-8"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(RsTraceSchema) schema =
+			schema_with(cases[i].print, cases[i].args, &error);
+
+		g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR);
+		if (!strstr(error->message, cases[i].why))
+			g_error("%s: %s", cases[i].print, error->message);
+	}
+}
+
 /* A line ends after RS_TRACE_TEXT_MAX bytes, and never within a character. */
 static void test_long(void)
 {
@@ -308,6 +344,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/print/cut", test_cut);
 	g_test_add_func("/decode/print/kinds", test_kinds);
 	g_test_add_func("/decode/print/refused", test_refused);
+	g_test_add_func("/decode/print/reasons", test_reasons);
 	g_test_add_func("/decode/print/long", test_long);
 	return g_test_run();
 }
