@@ -91,9 +91,8 @@ static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producer
 static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, uint32_t *skipped)
 {
 	uint32_t count = 1u << ring->rings->ring_shift;
-	uint32_t most = count - 1 < RS_SKIP_MAX ? count - 1 : RS_SKIP_MAX;
 
-	for (uint32_t n = 0; n <= most; n++) {
+	for (uint32_t n = 0; n < count && n <= RS_SKIP_MAX; n++) {
 		uint64_t page = cur + 1 + n;
 		const struct rs_ring_page *header =
 			(const struct rs_ring_page *)rs_ring_page(ring, page);
