@@ -85,6 +85,27 @@ static void test_print_formats(void)
 	g_assert_false(accepts("bad \xff utf", ""));
 }
 
+/* Providers come in any order, whatever ids they have. */
+static void test_ids_in_any_order(void)
+{
+	static const guint ids[] = {RS_FIRST_EVENT_ID + 9, RS_FIRST_EVENT_ID, RS_MAX_EVENTS - 1,
+				    RS_FIRST_EVENT_ID + 4};
+	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
+
+	for (guint i = 0; i < G_N_ELEMENTS(ids); i++) {
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+		test_desc_end(test_desc_new(ids[i], "s", "e"), NULL, NULL, bytes);
+		test_take(schema, i, bytes);
+		for (guint k = 0; k < G_N_ELEMENTS(ids); k++) {
+			const RsTraceEvent *event = rs_trace_schema_by_id(schema, ids[k]);
+
+			g_assert_true((event != NULL) == (k <= i));
+			g_assert_true(!event || event->slot == k);
+		}
+	}
+}
+
 /* Each invalid descriptor is refused, and the good one after it is still found. */
 static void test_refused(void)
 {
@@ -781,6 +802,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/schema/fields", test_fields);
 	g_test_add_func("/decode/schema/print-formats", test_print_formats);
+	g_test_add_func("/decode/schema/ids-in-any-order", test_ids_in_any_order);
 	g_test_add_func("/decode/schema/refused", test_refused);
 	g_test_add_func("/decode/schema/impossible-size", test_impossible_size);
 	g_test_add_func("/decode/schema/twice", test_twice);
