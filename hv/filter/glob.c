@@ -9,11 +9,6 @@ static void accept(struct rs_glob_element *e, unsigned int from, unsigned int to
 		e->accepts[c / 64] |= 1ull << c % 64;
 }
 
-static bool accepts(const struct rs_glob_element *e, unsigned int c)
-{
-	return e->accepts[c / 64] >> c % 64 & 1;
-}
-
 /* Parses [..] at s[*at]. Moves *at past it. */
 static const char *parse_class(const char *s, size_t size, size_t *at, struct rs_glob_element *e)
 {
@@ -122,6 +117,20 @@ void rs_glob_clear(struct rs_glob *glob)
 	g_clear_pointer(&glob->elements, g_array_unref);
 }
 
+/* Of each byte the elements that match it. */
+static void fill_rows(const struct rs_glob *glob, uint64_t rows[256])
+{
+	memset(rows, 0, 256 * sizeof(*rows));
+	for (unsigned int i = 0; i < glob->elements->len; i++) {
+		const struct rs_glob_element *e =
+			&g_array_index(glob->elements, struct rs_glob_element, i);
+
+		for (unsigned int c = 0; c < 256; c += 64)
+			for (uint64_t left = e->accepts[c / 64]; left; left &= left - 1)
+				rows[c + (unsigned int)__builtin_ctzll(left)] |= 1ull << i;
+	}
+}
+
 void rs_glob_emit(const struct rs_glob *glob, GByteArray *pool)
 {
 	struct rs_filter_glob head = {.length = (uint16_t)glob->elements->len};
@@ -133,15 +142,12 @@ void rs_glob_emit(const struct rs_glob *glob, GByteArray *pool)
 			head.empty |= 1ull << i;
 	}
 	head.stay = head.empty;
-	/* bytes that the same elements match share a row */
+	fill_rows(glob, rows);
+	/* Bytes that the same elements match share a row. The first n rows are those to be kept. */
 	for (unsigned int c = 0; c < 256; c++) {
-		uint64_t row = 0;
+		const uint64_t row = rows[c];
 		unsigned int k = 0;
 
-		for (unsigned int i = 0; i < glob->elements->len; i++) {
-			if (accepts(&g_array_index(glob->elements, struct rs_glob_element, i), c))
-				row |= 1ull << i;
-		}
 		while (k < n && rows[k] != row)
 			k++;
 		if (k == n)

@@ -33,7 +33,8 @@ static void skip_space(struct parser *p)
 static bool take(struct parser *p, const char *what)
 {
 	skip_space(p);
-	if (strncmp(p->text + p->at, what, strlen(what)) != 0)
+	/* Nearly always the first byte tells, and a long expression is asked very often. */
+	if (p->text[p->at] != *what || strncmp(p->text + p->at, what, strlen(what)) != 0)
 		return false;
 	p->at += (unsigned int)strlen(what);
 	return true;

@@ -122,7 +122,7 @@ static int find_subject(struct resolver *r, const RsTraceEvent *event)
 	const RsTraceField *field;
 
 	/* a name that is too long is cut and matches no field, since those are shorter */
-	g_strlcpy(s->name, r->ast->text + word->at, MIN(word->length + 1u, sizeof(s->name)));
+	memcpy(s->name, r->ast->text + word->at, MIN(word->length, sizeof(s->name) - 1));
 	field = rs_trace_event_field(event, s->name);
 	if (field)
 		return subject_of_field(r, field);

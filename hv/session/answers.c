@@ -188,23 +188,29 @@ void rs_source_forget_askings(struct rs_source *source)
 }
 
 /* The guest may not wait any more, which does not matter. */
+static void answer_wait(struct rs_source *source, struct wait *wait, uint64_t generation)
+{
+	const enum wait_for what = wait->what;
+	struct rs_hcall_response response = {0};
+
+	wait->what = NOTHING;
+	if (what == LOOK)
+		rs_source_answer_look(source, wait->number, wait->slot, &response);
+	else
+		response.values[0] = what == PATCHED ? wait->value : generation;
+	rs_source_answer(source, &wait->ticket, &response);
+}
+
 static void answer_waits(struct rs_source *source, enum wait_for what, uint64_t generation)
 {
 	struct rs_requests *requests = source->requests;
 
 	for (uint32_t i = 0; i < rs_slots_count(requests->slots); i++) {
 		struct wait *wait = &requests->waits[i];
-		struct rs_hcall_response response = {0};
 
-		if (wait->what != what ||
-		    (what == PATCHED && !rs_source_sites_settled(source, wait->sites)))
-			continue;
-		wait->what = NOTHING;
-		if (what == LOOK)
-			rs_source_answer_look(source, wait->number, wait->slot, &response);
-		else
-			response.values[0] = what == PATCHED ? wait->value : generation;
-		rs_source_answer(source, &wait->ticket, &response);
+		if (wait->what == what &&
+		    (what != PATCHED || rs_source_sites_settled(source, wait->sites)))
+			answer_wait(source, wait, generation);
 	}
 }
 

@@ -126,14 +126,22 @@ struct rs_page_reader {
 	struct page pages[SLOTS];
 };
 
+static void forget_pages(struct rs_page_reader *reader)
+{
+	for (unsigned int i = 0; i < SLOTS; i++)
+		reader->pages[i].valid = false;
+}
+
 struct rs_page_reader *rs_page_reader_create(struct rs_target *target, uint64_t root)
 {
-	struct rs_page_reader *reader = calloc(1, sizeof(*reader));
+	struct rs_page_reader *reader = malloc(sizeof(*reader));
 
 	if (!reader)
 		abort(); /* out of memory, as GLib does */
 	reader->target = target;
 	reader->root = root;
+	/* Each batch has a reader. To clear its 64 KiB would take longer than to read a page. */
+	forget_pages(reader);
 	return reader;
 }
 
@@ -147,8 +155,7 @@ void rs_page_reader_set_root(struct rs_page_reader *reader, uint64_t root)
 	if (reader->root == root)
 		return;
 	reader->root = root;
-	for (unsigned int i = 0; i < SLOTS; i++)
-		reader->pages[i].valid = false;
+	forget_pages(reader);
 }
 
 static int load_page(struct rs_page_reader *reader, uint64_t number, struct page **out,

@@ -74,7 +74,7 @@ static int any_file(uint8_t flags)
 
 static void add_guest(guint i, uint8_t flags)
 {
-	static const char *const sched[] = {"switch", "wakeup", NULL};
+	static const char *const sched[] = {"switch", NULL};
 	struct rs_source_config config = {.kernel = "k"};
 	struct sham *sham = rs_small_sham(&memories[i], 1, RS_CHANNEL_MAILBOX);
 
@@ -83,7 +83,8 @@ static void add_guest(guint i, uint8_t flags)
 	if (rs_session_add_source(run.session, &config, sham->region, &sham->target, NULL, NULL))
 		abort();
 	sham_hello(sham, 0);
-	sham_provider(sham, "sched", sched);
+	if (!i || flags & 64)
+		sham_provider(sham, "sched", sched);
 }
 
 static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
@@ -336,15 +337,15 @@ static void rs_fuzz_seeds(void)
 {
 	/* Flags; then what, its strings, and a count of options: for each key, kind, value. */
 	static const uint8_t seeds[][64] = {
-		{1, 0, 0, 1, 0, 0, 2, 0, 3,  0, 0,  3, 1, 1, 3, 4,
-		 1, 4, 0, 4, 1, 2, 2, 2, 13, 0, 13, 1, 2, 2, 1},
+		{65, 0, 0, 1, 0, 0, 2, 0, 3,  0, 0,  3, 1, 1, 3, 4,
+		 1,  4, 0, 4, 1, 2, 2, 2, 13, 0, 13, 1, 2, 2, 1},
 		{0, 5, 1, 2, 0, 0, 0, 9, 1, 1, 1, 7, 1, 6,
 		 1, 0, 0, 0, 9, 1, 0, 1, 8, 1, 0, 6, 0, 0},
 		{0, BY(1, JOINS), 11, 0, BY(1, 5), 0, 0, BY(1, 12), 0, 12, 0, 10, 0, 9, 0, 10, 0},
 		{0, BY(1, JOINS), BY(1, 5), 1, 2, 0, 0, 0, 9, 1, 1, 1, BY(1, LEAVES), TURN, 200, 1,
 		 0, 0},
-		{1, PROVIDER, 16, TURN, 200, TROUBLE, 8, 5, 0, 0, TURN, 200, BOOTS, 0, TURN, 200, 2,
-		 0},
+		{65, PROVIDER, 16, TURN, 200, TROUBLE, 8, 5, 0, 0, TURN, 200, BOOTS, 0, TURN, 200,
+		 2, 0},
 		{0, DIES, 0, TURN, 200, DIES, 128, TURN, 200, 9, 0, 14, 3, 0, 4, 0, 5, 0, 0},
 		{0, 14, 3, 1, 4, 0, 0},
 		/* Bonds of two peers and of two owners, which end one after the other. */
@@ -406,6 +407,8 @@ static void rs_fuzz_seeds(void)
 		 200,
 		 2,
 		 0},
+		/* A guest that ends in the pause in which it was to be patched. */
+		{65 | 2, TROUBLE, 255, 5, 0, 0, TURN, 200, TURN, 200},
 		{2, 13, 0, 0, 0},
 		{252},
 		{248},

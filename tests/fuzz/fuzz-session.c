@@ -211,14 +211,19 @@ static void scribble(const struct op *op, struct rs_fuzz_input *in)
 }
 
 /* Filters that are too large for a guest, and for anybody; a long glob; too much for a request. */
-static char *long_text(guint which)
+static const char *long_text(guint which)
 {
 	static const guint terms[] = {90, 400, 40, 2000};
-	GString *text = g_string_new("a == 1");
+	static char *made[G_N_ELEMENTS(terms)];
+	GString *text;
 
+	if (made[which])
+		return made[which];
+	text = g_string_new("a == 1");
 	for (guint i = 0; i < terms[which]; i++)
 		g_string_append_printf(text, which == 2 ? "*******" : " || a == %u", i);
-	return g_string_free(text, FALSE);
+	made[which] = g_string_free(text, FALSE);
+	return made[which];
 }
 
 /* To be freed. */
@@ -230,7 +235,7 @@ static char *take_text(struct rs_fuzz_input *in)
 	if (size < G_N_ELEMENTS(texts))
 		return g_strdup(texts[size]);
 	if (size < G_N_ELEMENTS(texts) + 4u)
-		return long_text(size - (guint)G_N_ELEMENTS(texts));
+		return g_strdup(long_text(size - (guint)G_N_ELEMENTS(texts)));
 	rs_fuzz_take(in, text, size);
 	return g_strndup(text, size);
 }

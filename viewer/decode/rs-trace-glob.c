@@ -18,6 +18,7 @@ struct _RsTraceGlob {
 	gboolean open;           /* it ends with a colon: in an event, anything may follow */
 	guint64 stay[WORDS_MAX]; /* states that a star lets take any byte and stay */
 	guint8 row[BYTES];       /* of each byte, its row in takes; most bytes have row 0 */
+	guint rows;
 	guint64 *takes; /* owned; rows of `words` words: states that move on with the byte */
 };
 
@@ -36,27 +37,11 @@ static void set_bit(guint64 *words, guint bit)
 	words[bit / WORD_BITS] |= G_GUINT64_CONSTANT(1) << (bit % WORD_BITS);
 }
 
-/* Element n is the set behind a '['. `end` is its ']'. */
-static void take_set(const char *at, const char *end, guint64 (*takes)[WORDS_MAX], guint n)
-{
-	const gboolean negate = *at == '!' || *at == '^';
-	gboolean named[BYTES] = {FALSE};
-
-	for (at += negate; at < end; at++) {
-		guint first = (guchar)*at, last = first;
-
-		if (at + 2 < end && at[1] == '-') {
-			last = (guchar)at[2];
-			at += 2;
-		}
-		for (guint c = first; c <= last; c++)
-			named[c] = TRUE;
-	}
-	for (guint c = 0; c < BYTES; c++) {
-		if (named[c] != negate)
-			set_bit(takes[c], n);
-	}
-}
+/* What takes one byte: one of those from `from` to `end`, or one of no such. */
+typedef struct {
+	const char *from, *end;
+	gboolean any, negate;
+} Element;
 
 /* Where the set at `at` ends, which is behind its '['; NULL: it is none. */
 static const char *end_of_set(const char *at)
@@ -66,58 +51,103 @@ static const char *end_of_set(const char *at)
 	return at[0] && at[negate] ? strchr(at + negate + 1, ']') : NULL;
 }
 
-/* Element n is the one at `at`. Returns what is behind it. */
-static const char *take_element(const char *at, guint64 (*takes)[WORDS_MAX], guint n)
+/* Returns what is behind the element at `at`. */
+static const char *take_element(const char *at, Element *out)
 {
 	const char *end = *at == '[' ? end_of_set(at + 1) : NULL;
 
 	if (end) {
-		take_set(at + 1, end, takes, n);
+		*out = (Element){.from = at + 1, .end = end};
+		out->negate = at[1] == '!' || at[1] == '^';
+		out->from += out->negate;
 		return end + 1;
 	}
-	for (guint c = 0; *at == '?' && c < BYTES; c++)
-		set_bit(takes[c], n);
+	*out = (Element){.any = *at == '?'};
 	if (*at == '\\' && at[1])
 		at++;
-	set_bit(takes[(guchar)*at], n);
-	return at + 1;
+	out->from = at;
+	out->end = at + 1;
+	return out->end;
 }
 
-/* Gives each byte its row. A byte that the glob does not name has the row of the byte 0. */
-static void keep_rows(RsTraceGlob *glob, guint64 (*takes)[WORDS_MAX])
+/* The bytes of an element one range after the other. FALSE: there is no more. */
+static gboolean next_range(const char **at, const char *end, guint *first, guint *last)
 {
-	const gsize size = glob->words * sizeof(guint64);
-	guint rows = 1;
-
-	for (guint c = 1; c < BYTES; c++) {
-		if (memcmp(takes[c], takes[0], size))
-			glob->row[c] = (guint8)rows++;
+	if (*at >= end)
+		return FALSE;
+	*first = *last = (guchar) * *at;
+	if (*at + 2 < end && (*at)[1] == '-') {
+		*last = (guchar)(*at)[2];
+		*at += 2;
 	}
-	glob->takes = g_new(guint64, (gsize)rows * glob->words);
-	for (guint c = 0; c < BYTES; c++)
-		memcpy(glob->takes + (gsize)glob->row[c] * glob->words, takes[c], size);
+	(*at)++;
+	return TRUE;
 }
 
-RsTraceGlob *rs_trace_glob_new(const char *pattern)
+/* Gives each byte that the pattern names a row of its own. The others have row 0. */
+static void number_rows(RsTraceGlob *glob, const char *pattern)
 {
-	guint64 takes[BYTES][WORDS_MAX] = {0};
-	RsTraceGlob *glob;
+	guint first, last;
+	Element element;
 
-	if (strlen(pattern) > RS_TRACE_GLOB_MAX)
-		return NULL;
-	glob = g_new0(RsTraceGlob, 1);
-	glob->has_colon = strchr(pattern, ':') != NULL;
-	glob->open = g_str_has_suffix(pattern, ":");
 	while (*pattern) {
 		if (*pattern == '*') {
 			set_bit(glob->stay, glob->n);
 			pattern++;
 			continue;
 		}
-		pattern = take_element(pattern, takes, glob->n++);
+		pattern = take_element(pattern, &element);
+		glob->n++;
+		while (next_range(&element.from, element.end, &first, &last)) {
+			for (guint c = first; c <= last; c++) {
+				if (!glob->row[c])
+					glob->row[c] = (guint8)glob->rows++;
+			}
+		}
 	}
+}
+
+/* Element n takes what `element` says. */
+static void fill_rows(RsTraceGlob *glob, Element element, guint n)
+{
+	const gboolean most = element.any || element.negate;
+	const guint64 bit = G_GUINT64_CONSTANT(1) << (n % WORD_BITS);
+	guint64 *takes = glob->takes + n / WORD_BITS;
+	guint first, last;
+
+	for (guint row = 0; most && row < glob->rows; row++)
+		takes[(gsize)row * glob->words] |= bit;
+	while (!element.any && next_range(&element.from, element.end, &first, &last)) {
+		for (guint c = first; c <= last; c++) {
+			guint64 *word = &takes[(gsize)glob->row[c] * glob->words];
+
+			*word = element.negate ? *word & ~bit : *word | bit;
+		}
+	}
+}
+
+RsTraceGlob *rs_trace_glob_new(const char *pattern)
+{
+	RsTraceGlob *glob;
+	Element element;
+
+	if (strlen(pattern) > RS_TRACE_GLOB_MAX)
+		return NULL;
+	glob = g_new0(RsTraceGlob, 1);
+	glob->rows = 1;
+	glob->has_colon = strchr(pattern, ':') != NULL;
+	glob->open = g_str_has_suffix(pattern, ":");
+	number_rows(glob, pattern);
 	glob->words = glob->n / WORD_BITS + 1;
-	keep_rows(glob, takes);
+	glob->takes = g_new0(guint64, (gsize)glob->rows * glob->words);
+	for (guint n = 0; *pattern;) {
+		if (*pattern == '*') {
+			pattern++;
+			continue;
+		}
+		pattern = take_element(pattern, &element);
+		fill_rows(glob, element, n++);
+	}
 	return glob;
 }
 

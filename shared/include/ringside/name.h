@@ -30,9 +30,11 @@ static inline bool rs_is_made_of(const char *text, const char *more, uint32_t ro
 	for (; text && n < room && text[n]; n++) {
 		const char *c = more;
 
+		if (rs_is_alnum(text[n]))
+			continue;
 		while (*c && *c != text[n])
 			c++;
-		if (!*c && !rs_is_alnum(text[n]))
+		if (!*c)
 			return false;
 	}
 	return n > 0 && n < room;
