@@ -165,15 +165,16 @@ static void test_reused_slot(struct fixture *f, gconstpointer data)
 static void test_detach(struct fixture *f, gconstpointer data)
 {
 	const struct rs_hcall_response *response = sham_response(f->sham, 1);
-	uint32_t generation = sham_generation(f->sham);
+	uint32_t generation = sham_generation(f->sham), flags = control_of(f)->flags;
 
+	g_assert_cmphex(flags, ==, RS_CONTROL_SELF_PATCH | RS_CONTROL_NUDGES);
 	sham_request(f->sham, 1, RS_HCALL_WAIT, generation, NULL);
 	wait_accepted(f, 1);
 	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
 	g_assert_cmpint(response->result, ==, 0);
 	g_assert_cmpuint(response->values[0], !=, generation);
 	generation = sham_generation(f->sham);
-	g_assert_cmphex(control_of(f)->flags & RS_CONTROL_STOP, ==, RS_CONTROL_STOP);
+	g_assert_cmphex(control_of(f)->flags, ==, flags | RS_CONTROL_STOP);
 	sham_request(f->sham, 1, RS_HCALL_WAIT, generation, NULL);
 	sham_wait_answer(f->sham, 1);
 	g_assert_cmpint(response->result, ==, RS_ERR_REFUSED);

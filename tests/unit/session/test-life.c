@@ -250,11 +250,16 @@ static void test_end(struct fixture *f, gconstpointer data)
 
 	come_up(f);
 	for (int i = 0; i < N; i++) {
+		const struct rs_control *control =
+			rs_trace_region_section(f->sham[i]->region, RS_SEC_CONTROL, NULL);
+
+		g_assert_cmphex(control->flags, ==, RS_CONTROL_SELF_PATCH);
 		g_assert_false(rs_session_end(f->session));
 		g_assert_null(rs_session_end_source(f->session));
 		g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_RUNNING);
 		end(f, i, ends->reason[i], ends->code[i]);
 		g_assert_cmpint(f->ends, ==, i + 1);
+		g_assert_cmphex(control->flags, ==, RS_CONTROL_SELF_PATCH | RS_CONTROL_STOP);
 	}
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_ENDED);
 	g_assert_true(rs_session_end_source(f->session) == f->source[ends->of]);
