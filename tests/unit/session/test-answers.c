@@ -156,9 +156,28 @@ static void test_reused_slot(struct fixture *f, gconstpointer data)
 	sham_request(f->sham, 2, RS_HCALL_QUERY, RS_FIRST_EVENT_ID, NULL);
 	sham_wait_answer(f->sham, 2);
 	g_assert_cmpuint(sham_response(f->sham, 2)->values[0], ==, 0);
+	f->sham->nudges = 0;
 	rs_session_enable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL);
 	g_assert_cmpuint(sham_response(f->sham, 2)->values[0], ==, 0);
 	g_assert_cmpuint(late_answers(f), ==, 1);
+	g_assert_cmpint(f->sham->nudges, ==, 0); /* for nobody */
+}
+
+/* Whoever waits, in whichever slot, is answered by the same change. */
+static void test_all_slots(struct fixture *f, gconstpointer data)
+{
+	const uint32_t now = sham_generation(f->sham);
+	const uint32_t slots = f->sham->region->header.section[RS_SEC_REQUEST].count;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		sham_request(f->sham, i, RS_HCALL_WAIT, now, NULL);
+		wait_accepted(f, i);
+	}
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "sched:*", NULL, NULL), ==, 0);
+	for (uint32_t i = 0; i < slots; i++) {
+		sham_wait_answer(f->sham, i);
+		g_assert_cmpuint(sham_response(f->sham, i)->values[0], ==, now + 1);
+	}
 }
 
 /* Requests that still wait are refused, since nobody will answer them. */
@@ -255,6 +274,7 @@ int main(int argc, char **argv)
 	TEST("wait", test_wait);
 	TEST("reboot", test_reboot);
 	TEST("reused-slot", test_reused_slot);
+	TEST("all-slots", test_all_slots);
 	TEST("detach", test_detach);
 	TEST("nudge", test_nudge);
 	TEST("vectors", test_vectors);

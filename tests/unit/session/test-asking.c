@@ -168,6 +168,7 @@ static void test_turns(struct fixture *f, gconstpointer data)
 /* Little is done at once, by whichever way it was asked. */
 static void test_little(struct fixture *f, gconstpointer data)
 {
+	GSource *timer = g_main_context_find_source_by_user_data(NULL, f->session);
 	struct rs_target_events *events = &f->sham->target.events;
 	struct rs_target_end end;
 
@@ -178,6 +179,8 @@ static void test_little(struct fixture *f, gconstpointer data)
 	ask(f, 0, "s*", TERMS);
 	g_assert_false(events->hypercall(events->data, 0, &end));
 	g_assert_false(answered(f->sham, 0));
+	/* The rest is done as soon as can be, and not at the next look at the mailboxes. */
+	g_assert_cmpint(g_source_get_ready_time(timer), ==, 0);
 	check_answer(f, 0, 0, EVENTS);
 	g_assert_cmpuint(filtered(f), ==, EVENTS);
 }
@@ -236,6 +239,7 @@ static void test_order(struct fixture *f, gconstpointer data)
 	for (uint32_t i = 1; i < 4; i++) {
 		for (uint32_t later = i + 1; later < 4; later++)
 			g_assert_false(answered(f->sham, later));
+		check_begun(f, i); /* it has to be worked out from its beginning */
 		check_answer(f, i, 0, EVENTS);
 		g_assert_false(answered(f->sham, 0));
 	}
