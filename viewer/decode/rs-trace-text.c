@@ -92,26 +92,24 @@ static void append_fill(GString *out, char c, gsize count)
 static void append_number(GString *out, const RsTracePrintStep *step, const char *prefix,
 			  const char *digits, gsize n_digits)
 {
-	gsize n_prefix = strlen(prefix), zeros = 0, width = (gsize)step->width, used;
+	gboolean left = (step->flags & RS_TRACE_PRINT_LEFT) != 0;
+	gsize used, zeros, fill;
 
 	if (!step->precision && n_digits == 1 && *digits == '0' &&
 	    !(step->conversion == 'o' && (step->flags & RS_TRACE_PRINT_ALT)))
 		n_digits = 0;
-	if (step->precision >= 0 && (gsize)step->precision > n_digits)
-		zeros = (gsize)step->precision - n_digits;
-	used = n_prefix + zeros + n_digits;
-	if ((step->flags & RS_TRACE_PRINT_ZERO) && !(step->flags & RS_TRACE_PRINT_LEFT) &&
-	    step->precision < 0 && used < width) {
-		zeros += width - used;
-		used = width;
+	zeros = (gsize)MAX(step->precision, (gint)n_digits) - n_digits;
+	used = strlen(prefix) + zeros + n_digits;
+	fill = MAX((gsize)step->width, used) - used;
+	if ((step->flags & RS_TRACE_PRINT_ZERO) && !left && step->precision < 0) {
+		zeros += fill;
+		fill = 0;
 	}
-	if (used < width && !(step->flags & RS_TRACE_PRINT_LEFT))
-		append_fill(out, ' ', width - used);
+	append_fill(out, ' ', left ? 0 : fill);
 	g_string_append(out, prefix);
 	append_fill(out, '0', zeros);
 	g_string_append_len(out, digits, (gssize)n_digits);
-	if (used < width && (step->flags & RS_TRACE_PRINT_LEFT))
-		append_fill(out, ' ', width - used);
+	append_fill(out, ' ', left ? fill : 0);
 }
 
 /* The value that an unsigned conversion of C's printf would show for the field's value. */

@@ -13,6 +13,8 @@ typedef struct {
 	gint32 s4;
 	char text[12];
 	char letter;
+	gint8 s1;
+	gint16 s2;
 } Entry;
 
 static RsTraceSchema *schema_with(const char *print, const char *args, GError **error)
@@ -28,6 +30,8 @@ static RsTraceSchema *schema_with(const char *print, const char *args, GError **
 	test_desc_int(desc, "s4", RS_KIND_SINT, 4);
 	test_desc_array(desc, "text", RS_KIND_STRING, 1, 12, 0);
 	test_desc_int(desc, "letter", RS_KIND_UINT, 1);
+	test_desc_int(desc, "s1", RS_KIND_SINT, 1);
+	test_desc_int(desc, "s2", RS_KIND_SINT, 2);
 	test_desc_end(desc, print, args, descs);
 	test_provider(&entry, 0, descs);
 	rs_trace_schema_take(schema, 0, &entry, descs->data, descs->len, NULL, error);
@@ -90,8 +94,9 @@ static void check(const char *before, char conversion, const char *field, guint6
 static void test_numbers(void)
 {
 	static const char *const flags[] = {"", "-", "0", "+", " ", "#", "-0", "+0", "#0", "- #"};
-	static const char *const sizes[] = {"",   "1",  "5",  "6",   "7",   "9",   ".0",  ".1",
-					    ".5", ".6", ".7", "7.6", "9.7", "6.7", "255", ".255"};
+	static const char *const sizes[] = {"",    "1",   "5",   "6",   "7",   "9",
+					    ".0",  ".1",  ".5",  ".6",  ".7",  "7.6",
+					    "9.7", "6.7", "9.0", "255", ".255"};
 	static const char *const fields[] = {"u8", "s8", "u4", "s4"};
 	static const guint64 values[] = {0,
 					 7,
@@ -145,6 +150,16 @@ static void test_texts(void)
 		   "<@|@| @|@ |   @|@   >");
 	check_text("<%p|%8p|%-8p>", "u8, u8, u8", "<0xbeef|  0xbeef|0xbeef  >");
 	check_text("100%%|%u%%", "letter", "100%|64%");
+}
+
+/* Smaller numbers are shown as C shows them, which makes ints of them. */
+static void test_small(void)
+{
+	const Entry entry = {.s1 = -1, .s2 = -2};
+	g_autofree char *got =
+		shown("%x %X %u %o %d %i", "s1, s2, s1, s2, s1, s2", &entry, sizeof(entry));
+
+	g_assert_cmpstr(got, ==, "ffffffff FFFFFFFE 4294967295 37777777776 -1 -2");
 }
 
 /* Of the length modifiers only h and hh show less, where nothing longer follows them. */
@@ -340,6 +355,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/print/numbers", test_numbers);
 	g_test_add_func("/decode/print/texts", test_texts);
+	g_test_add_func("/decode/print/small", test_small);
 	g_test_add_func("/decode/print/lengths", test_lengths);
 	g_test_add_func("/decode/print/cut", test_cut);
 	g_test_add_func("/decode/print/kinds", test_kinds);

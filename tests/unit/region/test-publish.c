@@ -52,9 +52,15 @@ static struct rs_filter_program *published(struct pages *pages, uint32_t id)
 static void test_words(void)
 {
 	g_autofree struct pages *pages = g_new0(struct pages, 1);
-	struct rs_publisher *p = make(pages);
+	struct rs_publisher *p;
 	struct rs_error err = {0};
 
+	memset(pages->words, 0xa5, sizeof(pages->words)); /* of an earlier session */
+	pages->control.flags = RS_CONTROL_STOP;
+	p = make(pages);
+	for (uint32_t id = 0; id < EVENTS; id++)
+		g_assert_cmphex(pages->words[id], ==, 0);
+	g_assert_cmphex(pages->control.flags, ==, 0);
 	g_assert_cmpint(rs_publisher_set_enabled(p, FIRST + 4, true, &err), ==, 0);
 	g_assert_cmphex(pages->words[FIRST + 4], ==, RS_EVENT_ENABLED);
 	/* The guest can write this page in QEMU, so nothing is read back. */

@@ -140,6 +140,14 @@ static void test_earned(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(say(f, 1), ==, 0);
 }
 
+/* The host has only just started, so its clock is near 0. */
+static void test_early(struct fixture *f, gconstpointer data)
+{
+	now = 1;
+	g_assert_cmpuint(say(f, BURST), ==, BURST);
+	g_assert_cmpuint(say(f, 1), ==, 0);
+}
+
 /* What one guest says too much takes nothing from another, and each is told what was left out. */
 static void test_apart(struct fixture *f, gconstpointer data)
 {
@@ -233,6 +241,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/say/burst", struct fixture, NULL, set_up, test_burst, tear_down);
 	g_test_add("/say/earned", struct fixture, NULL, set_up, test_earned, tear_down);
+	g_test_add("/say/early", struct fixture, NULL, set_up, test_early, tear_down);
 	g_test_add("/say/apart", struct fixture, NULL, set_up, test_apart, tear_down);
 	g_test_add("/say/names", struct fixture, NULL, set_up, test_names, tear_down);
 	g_test_add("/say/errors", struct fixture, NULL, set_up, test_errors, tear_down);

@@ -125,6 +125,31 @@ static void test_sites(struct fixture *f, gconstpointer data)
 	g_assert_cmpstr(f->said->str, ==, "");
 }
 
+static GString *printed;
+
+static void on_printed(const char *text)
+{
+	g_string_append(printed, text);
+}
+
+/* Who ends a session is told on stderr if our jumps may be left in a guest, and else nothing. */
+static void test_destroyed(struct fixture *f, gconstpointer data)
+{
+	GPrintFunc before = g_set_printerr_handler(on_printed);
+
+	printed = g_string_new(NULL);
+	check_sites(f, (const uint32_t[]){1, 1}, 2);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	g_assert_true(sham_patched(f->sham, FIRST));
+	f->sham->read_only = data != NULL;
+	rs_session_destroy(g_steal_pointer(&f->session));
+	g_assert_true(sham_patched(f->sham, FIRST) == (data != NULL));
+	g_assert_true((strstr(printed->str, "text could not be restored") != NULL) ==
+		      (data != NULL));
+	g_set_printerr_handler(before);
+	g_string_free(printed, TRUE);
+}
+
 /* ---- sites that cannot be patched ---- */
 
 static bool is_on(struct fixture *f, uint32_t n)
@@ -417,6 +442,10 @@ int main(int argc, char **argv)
 	static const guint bad[] = {1, 16, 17, 40, 128, 129, 400};
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/sites/of-each-event", struct fixture, NULL, set_up, test_sites, tear_down);
+	g_test_add("/sites/destroyed", struct fixture, NULL, set_up_quiet, test_destroyed,
+		   tear_down);
+	g_test_add("/sites/destroyed-in-vain", struct fixture, "*", set_up_quiet, test_destroyed,
+		   tear_down);
 	g_test_add("/sites/stone", struct fixture, NULL, set_up, test_stone, tear_down);
 	g_test_add("/sites/stone-later", struct fixture, NULL, set_up, test_stone_later, tear_down);
 	g_test_add("/sites/dies-in-a-batch", struct fixture, NULL, set_up, test_dies_in_a_batch,
