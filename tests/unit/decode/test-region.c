@@ -492,13 +492,14 @@ static void test_descriptors(void)
 	section = rs_trace_region_section(region, RS_SEC_EVENTS, &size);
 	section[0] = 1;
 	section[size - 1] = 9;
-	for (guint i = 0; i < 4; i++) {
+	for (guint i = 0; i < 5; i++) {
 		const guint64 places[][3] = {
 			/* offset, size; how many are copied */
 			{0, G_MAXUINT64, size},
 			{size - 1, 8, 1},
 			{size, 8, 0},
 			{1ull << 60, size, 0},
+			{0, 0, 0},
 		};
 		g_autofree guint8 *bytes = NULL;
 		gsize copied;

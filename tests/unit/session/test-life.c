@@ -25,7 +25,7 @@ struct fixture {
 	GPtrArray *said;
 };
 
-static int starts, resumes;
+static int starts, resumes, stops;
 
 static int count_start(struct rs_target *target, struct rs_error *err)
 {
@@ -99,7 +99,7 @@ static void set_up_with(struct fixture *f, uint32_t capacity)
 						      &f->sham[i]->target, &f->source[i], NULL),
 				==, 0);
 	}
-	starts = resumes = 0;
+	starts = resumes = stops = 0;
 }
 
 static void set_up(struct fixture *f, gconstpointer data)
@@ -190,6 +190,27 @@ static void test_start(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(starts, ==, 3);
 	g_assert_cmpint(rs_session_start(f->session, &err), ==, 0);
 	g_assert_cmpint(starts, ==, 3);
+}
+
+static void count_stop(struct rs_target *target, const char *why)
+{
+	stops++;
+	g_assert_cmpstr(why, ==, "enough");
+}
+
+/* Only those are stopped that run. */
+static void test_stop(struct fixture *f, gconstpointer data)
+{
+	for (int i = 0; i < N; i++)
+		f->ops[i].stop = count_stop;
+	rs_session_stop(f->session, "enough");
+	g_assert_cmpint(stops, ==, 0);
+	come_up(f);
+	rs_session_stop(f->session, "enough");
+	g_assert_cmpint(stops, ==, N);
+	end(f, 1, RS_END_EXIT, 0);
+	rs_session_stop(f->session, "enough");
+	g_assert_cmpint(stops, ==, N + N - 1);
 }
 
 /* All are paused, or none. */
@@ -557,6 +578,7 @@ int main(int argc, char **argv)
 #define TEST(name, function)                                                                       \
 	g_test_add("/life/" name, struct fixture, NULL, set_up, function, tear_down)
 	TEST("start", test_start);
+	TEST("stop", test_stop);
 	TEST("pause", test_pause);
 	TEST("quiet", test_quiet);
 	TEST("forgotten", test_forgotten);

@@ -342,6 +342,36 @@ static void test_last_words(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->ends, ==, 1);
 }
 
+static struct agent *late;
+
+/* Another one is served, after it was looked whether this one asks for something. */
+static void on_other(void *data, const char *text)
+{
+	struct agent *agent = g_steal_pointer(&late);
+
+	if (!agent)
+		return;
+	sham_request(&agent->sham, 0, RS_HCALL_LOG, 0, "farewell");
+	leave(agent);
+}
+
+static void test_very_last_words(struct fixture *f, gconstpointer data)
+{
+	static const struct rs_session_listener other = {.message = on_other};
+	struct agent first, second;
+	struct rs_source *source = come(f, &first, 10);
+	uint32_t messages;
+
+	come(f, &second, 11);
+	messages = f->messages;
+	rs_session_add_listener(f->session, &other);
+	late = &first;
+	sham_request(&second.sham, 0, RS_HCALL_LOG, 0, "go");
+	AWAIT(rs_source_state(source) == RS_SESSION_ENDED);
+	g_assert_null(late);
+	g_assert_cmpuint(f->messages, ==, messages + 2);
+}
+
 /* Processes for which there was no room are counted, and told of once. */
 static void test_turned_away(struct fixture *f, gconstpointer data)
 {
@@ -416,6 +446,7 @@ int main(int argc, char **argv)
 	ADD("stat", test_stat, 0);
 	ADD("passing-by", test_passing_by, 0);
 	ADD("last-words", test_last_words, 0);
+	ADD("very-last-words", test_very_last_words, 0);
 	ADD("turned-away", test_turned_away, 0);
 	ADD("path-guest", test_path, 0);
 	ADD("path-host", test_path, 1);
