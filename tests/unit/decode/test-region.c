@@ -495,11 +495,8 @@ static void test_descriptors(void)
 	for (guint i = 0; i < 5; i++) {
 		const guint64 places[][3] = {
 			/* offset, size; how many are copied */
-			{0, G_MAXUINT64, size},
-			{size - 1, 8, 1},
-			{size, 8, 0},
-			{1ull << 60, size, 0},
-			{0, 0, 0},
+			{0, G_MAXUINT64, size}, {size - 1, 8, 1}, {size, 8, 0},
+			{1ull << 60, size, 0},  {0, 0, 0},
 		};
 		g_autofree guint8 *bytes = NULL;
 		gsize copied;
@@ -534,10 +531,12 @@ static void test_no_region(void)
 			{RS_REGION_HEADER_MIN_SIZE - 1, 0},
 			{1 << 20, 1 << 21},
 		};
+		static const char *const why[] = {"", "", "only 127 bytes", "only 0 bytes"};
 
 		g_assert_cmpint(ftruncate(fd, (off_t)places[i][0]), ==, 0);
 		g_assert_null(rs_trace_region_open(fd, places[i][1], FALSE, &error));
 		g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_REGION);
+		g_assert_nonnull(strstr(error->message, why[i]));
 		g_clear_error(&error);
 	}
 	g_assert_null(rs_trace_region_open(fd, 8, FALSE, &error)); /* not a page's */

@@ -255,6 +255,39 @@ static void test_symbols(void)
 	}
 }
 
+/* Where no name is like the one asked for, the first 12 are told, and whether there are more. */
+static void test_told_names(void)
+{
+	char names[14][4];
+	RsTraceField fields[14] = {{0}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(fields); i++) {
+		g_snprintf(names[i], sizeof(names[i]), "f%02u", i);
+		fields[i] = (RsTraceField){.name = names[i],
+					   .type = "u8",
+					   .kind = RS_KIND_UINT,
+					   .size = 1,
+					   .offset = i};
+	}
+	for (guint n = 0; n <= G_N_ELEMENTS(fields); n++) {
+		const RsTraceEvent event = {.id = RS_FIRST_EVENT_ID,
+					    .system = "s",
+					    .name = "e",
+					    .entry_size = 16,
+					    .n_fields = n,
+					    .fields = fields};
+		g_autoptr(GByteArray) program = NULL;
+		struct rs_filter_error err;
+
+		g_assert_cmpint(rs_filter_compile((const RsTraceEvent *[]){&event}, 1,
+						  "quite_something_else == 1", &program, &err),
+				==, -ENOENT);
+		for (guint i = 0; i < n; i++)
+			g_assert_true((strstr(err.message, names[i]) != NULL) == (i < 12));
+		g_assert_true((strstr(err.message, "…") != NULL) == (n > 12));
+	}
+}
+
 /* A pattern ends where it ends, whatever lies behind it. */
 static void test_patterns(void)
 {
@@ -392,6 +425,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/limits/cut-off", test_cut_off);
 	g_test_add_func("/filter/limits/hints", test_hints);
 	g_test_add_func("/filter/limits/symbols", test_symbols);
+	g_test_add_func("/filter/limits/told-names", test_told_names);
 	g_test_add_func("/filter/limits/patterns", test_patterns);
 	g_test_add_func("/filter/limits/classes", test_classes);
 	g_test_add_func("/filter/limits/marks", test_marks);
