@@ -4,8 +4,16 @@
  * their descriptors for ever, and cannot be told otherwise. The gate listens, finds out who a
  * client is, and gives GDBus the other end of a socket pair. Then it passes on whole calls of a
  * limited size, without descriptors. A client that sends anything else is disconnected, and nothing
- * of what it sent last reaches GDBus. Answers go out with their descriptors, as fast as the client
- * reads: the gate itself keeps a few KiB of them.
+ * of what it sent last reaches GDBus.
+ *
+ * GDBus has one call of a client at a time: the next one is passed on once the answer has gone out
+ * to the client. Until then the gate keeps one more call, and others wait in the client's socket.
+ * So a client that does not read its answers, or whose answer comes late, only makes its own calls
+ * wait, and there is nothing to count. GDBus answers some calls that want no answer and others not.
+ * So each call that is passed on wants one, and the gate drops those that the client does not want.
+ *
+ * Answers and signals go out with their descriptors, as fast as the client reads: the gate itself
+ * keeps a few KiB of them.
  *
  * Threads: it works in one of its own, and never blocks there. The functions and `came` belong to
  * the creator's thread, which runs the default GMainContext. rs_gate_taken() is for any thread.
@@ -16,10 +24,14 @@
 #include "base/error.h"
 #include <glib.h>
 
-#define RS_GATE_CALL_MAX (64u << 10) /* bytes of a call, with its header */
-#define RS_GATE_CALL_MS 5000         /* in which a call that has begun must be there */
-#define RS_GATE_LOGIN_MAX 512u       /* bytes of a line by which a client says who it is */
-#define RS_GATE_LOGIN_MS 2000        /* in which it must have said so */
+/*
+ * Bytes of a call, with its header. The largest that makes sense has an expression of 4,096, a glob
+ * of 512 and an owner of 32.
+ */
+#define RS_GATE_CALL_MAX (8u << 10)
+#define RS_GATE_CALL_MS 5000   /* in which a call that has begun must be there */
+#define RS_GATE_LOGIN_MAX 512u /* bytes of a line by which a client says who it is */
+#define RS_GATE_LOGIN_MS 2000  /* in which it must have said so */
 /*
  * Clients that have not said who they are, and those of one process. If there are more, the one of
  * them that came first is disconnected: whoever says nothing keeps nobody out.

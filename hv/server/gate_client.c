@@ -21,6 +21,13 @@ enum state {
 	DRAINING, /* GDBus has closed its end: the client may have what was written before */
 };
 
+/* What GDBus has of the client's. Until that is answered no other call is passed on. */
+enum asked {
+	NOTHING,
+	CALL,
+	SILENT, /* a call whose answer the client does not want */
+};
+
 /* A client, as a source of the gate's context. */
 struct rs_gate_client {
 	GSource source;
@@ -36,10 +43,13 @@ struct rs_gate_client {
 	/* From the client: `want` bytes (0: not known) are to go, of which `sent` went. */
 	guint8 *in;
 	gsize have, want, sent;
+	bool silent; /* it wants no answer to them */
+	enum asked asked;
 	/* To the client. No piece has bytes of two messages, since descriptors belong to one. */
 	gsize skip;   /* bytes that GDBus says before its messages */
 	guint64 rest; /* of the message, which were not read yet */
 	gsize head;   /* bytes of a header; it goes out when it is whole */
+	bool answers; /* this message is the answer to the call */
 	gsize out_size, out_sent;
 	int fds[FDS_MAX];
 	guint n_fds;
@@ -142,7 +152,8 @@ static enum step read_header(struct rs_gate_client *client)
 	if (client->head < RS_WIRE_HEADER)
 		return ON;
 	client->rest = rs_wire_size(client->out);
-	if (client->rest < RS_WIRE_HEADER)
+	client->answers = rs_wire_is_answer(client->out);
+	if (client->rest < RS_WIRE_HEADER || (client->answers && client->asked == NOTHING))
 		return END;
 	client->rest -= RS_WIRE_HEADER;
 	client->head = 0;
@@ -173,12 +184,34 @@ static enum step skip(struct rs_gate_client *client)
 	return step_of(n);
 }
 
+static void swallow(struct rs_gate_client *client)
+{
+	close_fds(client);
+	client->out_size = client->out_sent = 0;
+}
+
+/* With its last byte the call is over. GDBus gives one answer to each. */
+static enum step pass_out(struct rs_gate_client *client)
+{
+	enum step step = ON;
+
+	if (client->answers && client->asked == SILENT)
+		swallow(client);
+	else
+		step = send_out(client);
+	if (client->answers && !client->out_size && !client->rest) {
+		client->answers = false;
+		client->asked = NOTHING;
+	}
+	return step;
+}
+
 static enum step step_out(struct rs_gate_client *client)
 {
 	enum step step;
 
 	if (client->out_size)
-		return send_out(client);
+		return pass_out(client);
 	if (client->state == NEW)
 		return IDLE;
 	if (client->skip)
@@ -306,10 +339,33 @@ static void drain(struct rs_gate_client *client)
 	client->deadline = g_get_monotonic_time() + DRAIN_MS * 1000;
 }
 
+/* A whole call is there. It waits in here, and the next ones in the client's socket. */
+static bool is_full(const struct rs_gate_client *client)
+{
+	return client->want && client->have >= client->want;
+}
+
+static enum step send_in(struct rs_gate_client *client)
+{
+	ssize_t n = send(client->inner, client->in + client->sent, client->want - client->sent,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n > 0)
+		client->sent += (gsize)n;
+	if (step_of(n) == END) {
+		drain(client);
+		return IDLE;
+	}
+	if (client->sent == client->want) {
+		client->asked = client->silent ? SILENT : CALL;
+		drop_in(client, client->want);
+		client->want = client->sent = 0;
+	}
+	return step_of(n);
+}
+
 static enum step step_in(struct rs_gate_client *client)
 {
-	ssize_t n;
-
 	if (client->state == NEW)
 		return step_login(client);
 	if (client->state == DRAINING)
@@ -320,32 +376,15 @@ static enum step step_in(struct rs_gate_client *client)
 		if (size == 0 || size > RS_GATE_CALL_MAX || !rs_wire_is_call(client->in))
 			return END;
 		client->want = (gsize)size;
+		client->silent = rs_wire_ask_answer(client->in);
 	}
-	if (!client->want || client->have < client->want)
+	if (!is_full(client))
 		return read_in(client, client->want ? client->want : RS_WIRE_HEADER);
 	client->deadline = 0;
-	n = send(client->inner, client->in + client->sent, client->want - client->sent,
-		 MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (n > 0)
-		client->sent += (gsize)n;
-	if (step_of(n) == END) {
-		drain(client);
-		return IDLE;
-	}
-	if (client->sent == client->want) {
-		drop_in(client, client->want);
-		client->want = client->sent = 0;
-	}
-	return step_of(n);
+	return client->asked == NOTHING ? send_in(client) : IDLE;
 }
 
 /* ---- the source ---- */
-
-/* A whole message of the client waits for GDBus. */
-static bool is_full(const struct rs_gate_client *client)
-{
-	return client->want && client->have >= client->want;
-}
 
 static void look_at(struct rs_gate_client *client, void *tag, bool in, bool out)
 {
@@ -366,7 +405,7 @@ static void await(struct rs_gate_client *client, bool is_on)
 	else if (!full && client->have && !client->deadline)
 		client->deadline = g_get_monotonic_time() + rs_gate_call_us(client->gate);
 	look_at(client, client->outer_tag, in, is_out);
-	look_at(client, client->inner_tag, !is_out, full);
+	look_at(client, client->inner_tag, !is_out, full && client->asked == NOTHING);
 	g_source_set_ready_time(&client->source, is_on              ? 0
 						 : client->deadline ? client->deadline
 								    : -1);

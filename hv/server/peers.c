@@ -12,15 +12,8 @@ struct rs_peers {
 	struct rs_peers_config config;
 	char *guid;
 	struct rs_gate *gate;
-	GPtrArray *fresh;  /* of struct fresh */
-	GPtrArray *all;    /* of struct peer */
-	struct held *held; /* g_atomic_rc_box */
-};
-
-/* The bytes of all peers' calls that wait. GDBus's thread counts, too. */
-struct held {
-	GMutex lock;
-	gsize bytes;
+	GPtrArray *fresh; /* of struct fresh */
+	GPtrArray *all;   /* of struct peer */
 };
 
 /* A connection that GDBus is authenticating, in a thread of GLib's pool. */
@@ -29,27 +22,14 @@ struct fresh {
 	GCancellable *cancel;
 };
 
-/* A call that wants an answer, which was not written yet. */
-struct call {
-	guint32 serial; /* 0: none */
-	gsize bytes;
-};
-
-/* What waits for a peer. GDBus's thread may still use it when the peer has gone. */
-struct queue {
-	GSocket *socket;
-	gint calls;   /* atomic: received, but not answered, or whose answers wait to be written */
-	gint signals; /* atomic: sent, but not written yet */
-	struct held *held;                      /* a reference; its lock protects the next two */
-	gsize bytes;                            /* of those calls */
-	bool gone;                              /* what it asked does not count any more */
-	struct call waiting[RS_PEER_CALLS_MAX]; /* of GDBus's thread */
-};
-
 struct peer {
 	struct rs_peers *peers;
 	GDBusConnection *connection;
-	struct queue *queue; /* g_atomic_rc_box */
+	/*
+	 * A g_atomic_rc_box, atomic: signals sent, but not written yet. GDBus's thread may still
+	 * count when the peer has gone.
+	 */
+	gint *signals;
 	guint filter;
 	/* The newest signal that did not go out, since too many wait. */
 	char *name;
@@ -60,76 +40,12 @@ struct peer {
 
 /* ---- one peer ---- */
 
-static void held_clear(gpointer data)
-{
-	g_mutex_clear(&((struct held *)data)->lock);
-}
-
-static void held_release(struct held *held)
-{
-	g_atomic_rc_box_release_full(held, held_clear);
-}
-
-/* False: all peers have too many bytes, and this one has more than its part of them. */
-static bool hold(struct queue *queue, gsize bytes)
-{
-	struct held *held = queue->held;
-	bool fits = true;
-
-	g_mutex_lock(&held->lock);
-	if (!queue->gone) {
-		queue->bytes += bytes;
-		held->bytes += bytes;
-		fits = held->bytes <= RS_PEERS_BYTES_MAX || queue->bytes <= RS_PEER_BYTES_PART;
-	}
-	g_mutex_unlock(&held->lock);
-	return fits;
-}
-
-static void let_go(struct queue *queue, gsize bytes)
-{
-	struct held *held = queue->held;
-
-	g_mutex_lock(&held->lock);
-	if (!queue->gone) {
-		queue->bytes -= bytes;
-		held->bytes -= bytes;
-	}
-	g_mutex_unlock(&held->lock);
-}
-
-/* GDBus may keep the queue for a while. */
-static void let_all_go(struct queue *queue)
-{
-	struct held *held = queue->held;
-
-	g_mutex_lock(&held->lock);
-	held->bytes -= queue->bytes;
-	queue->bytes = 0;
-	queue->gone = true;
-	g_mutex_unlock(&held->lock);
-}
-
-static void queue_clear(gpointer data)
-{
-	struct queue *queue = data;
-
-	held_release(queue->held);
-	g_object_unref(queue->socket);
-}
-
-static void queue_release(gpointer data)
-{
-	g_atomic_rc_box_release_full(data, queue_clear);
-}
-
 static void peer_free(gpointer data)
 {
 	struct peer *peer = data;
 
 	g_dbus_connection_remove_filter(peer->connection, peer->filter);
-	let_all_go(peer->queue);
-	queue_release(peer->queue);
+	g_atomic_rc_box_release(peer->signals);
 	g_clear_handle_id(&peer->retry, g_source_remove);
 	g_clear_pointer(&peer->arguments, g_variant_unref);
 	g_free(peer->name);
@@ -137,143 +53,25 @@ static void peer_free(gpointer data)
 	g_free(peer);
 }
 
-/* On any thread. GDBus then finds the connection closed, whatever waits to be written. */
-static void cut_off(struct queue *queue)
-{
-	g_socket_shutdown(queue->socket, TRUE, TRUE, NULL);
-}
-
-struct silent {
-	struct queue *queue; /* a reference */
-	gsize bytes;
-};
-
-static void silent_free(gpointer data)
-{
-	queue_release(((struct silent *)data)->queue);
-	g_free(data);
-}
-
-static gboolean on_silent_turn(gpointer data)
-{
-	const struct silent *silent = data;
-
-	g_atomic_int_add(&silent->queue->calls, -1);
-	let_go(silent->queue, silent->bytes);
-	return G_SOURCE_REMOVE;
-}
-
-/* A call that wants no answer has been dealt with when the session's loop has come round. */
-static void count_silent(struct queue *queue, gsize bytes)
-{
-	g_autoptr(GSource) source = g_idle_source_new();
-	struct silent *silent = g_new0(struct silent, 1);
-
-	silent->queue = g_atomic_rc_box_acquire(queue);
-	silent->bytes = bytes;
-	g_source_set_priority(source, G_PRIORITY_DEFAULT);
-	g_source_set_callback(source, on_silent_turn, silent, silent_free);
-	g_source_attach(source, NULL);
-}
-
-static struct call *find_call(struct queue *queue, guint32 serial)
-{
-	for (guint i = 0; i < RS_PEER_CALLS_MAX; i++) {
-		if (queue->waiting[i].serial == serial)
-			return &queue->waiting[i];
-	}
-	return NULL;
-}
-
-/* There is room, since no more calls wait than there are places. */
-static void count_call(struct queue *queue, GDBusMessage *message, gsize bytes)
-{
-	struct call *call = find_call(queue, 0);
-
-	if (call)
-		*call = (struct call){g_dbus_message_get_serial(message), bytes};
-}
-
-static void forget_call(struct queue *queue, guint32 serial)
-{
-	struct call *call = serial ? find_call(queue, serial) : NULL;
-
-	if (!call)
-		return;
-	let_go(queue, call->bytes);
-	*call = (struct call){0};
-}
-
-static gsize size_of(GDBusMessage *message)
-{
-	g_autofree guchar *fields = g_dbus_message_get_header_fields(message);
-	GVariant *body = g_dbus_message_get_body(message);
-	gsize size = body ? g_variant_get_size(body) : 0;
-
-	for (const guchar *field = fields; *field; field++)
-		size += g_variant_get_size(g_dbus_message_get_header(message, *field));
-	return size;
-}
-
-/* False: the peer asks too much. */
-static bool on_read(struct queue *queue, GDBusMessage *message)
-{
-	gsize size = size_of(message);
-
-	if (g_dbus_message_get_message_type(message) != G_DBUS_MESSAGE_TYPE_METHOD_CALL)
-		return true;
-	if (g_atomic_int_add(&queue->calls, 1) >= RS_PEER_CALLS_MAX)
-		return false;
-	if (!hold(queue, size))
-		return false;
-	if (g_dbus_message_get_flags(message) & G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED)
-		count_silent(queue, size);
-	else
-		count_call(queue, message, size);
-	return true;
-}
-
-static void on_write(struct queue *queue, GDBusMessage *message)
-{
-	switch (g_dbus_message_get_message_type(message)) {
-	case G_DBUS_MESSAGE_TYPE_METHOD_RETURN:
-	case G_DBUS_MESSAGE_TYPE_ERROR:
-		g_atomic_int_add(&queue->calls, -1);
-		forget_call(queue, g_dbus_message_get_reply_serial(message));
-		break;
-	case G_DBUS_MESSAGE_TYPE_SIGNAL:
-		/* GDBus sends some of its own, of another interface. */
-		if (g_strcmp0(g_dbus_message_get_interface(message),
-			      "org.freedesktop.DBus.Properties") != 0)
-			g_atomic_int_add(&queue->signals, -1);
-		break;
-	default:
-		break;
-	}
-}
-
 /* On GDBus's thread, for each message that was read or is about to be written. */
 static GDBusMessage *on_message(GDBusConnection *connection, GDBusMessage *message,
-				gboolean incoming, gpointer data)
+				gboolean incoming, gpointer signals)
 {
-	if (!incoming) {
-		on_write(data, message);
-		return message;
-	}
-	if (on_read(data, message))
-		return message;
-	cut_off(data);
-	g_object_unref(message);
-	return NULL;
+	/* GDBus sends some of its own, of another interface. */
+	if (!incoming && g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_SIGNAL &&
+	    g_strcmp0(g_dbus_message_get_interface(message), "org.freedesktop.DBus.Properties") !=
+		    0)
+		g_atomic_int_add((gint *)signals, -1);
+	return message;
 }
 
 static void emit(struct peer *peer, const char *object, const char *interface, const char *name,
 		 GVariant *arguments)
 {
-	g_atomic_int_inc(&peer->queue->signals);
+	g_atomic_int_inc(peer->signals);
 	if (!g_dbus_connection_emit_signal(peer->connection, NULL, object, interface, name,
 					   arguments, NULL))
-		g_atomic_int_add(&peer->queue->signals, -1);
+		g_atomic_int_add(peer->signals, -1);
 }
 
 static void forget_kept(struct peer *peer)
@@ -287,7 +85,7 @@ static gboolean on_retry(gpointer data)
 {
 	struct peer *peer = data;
 
-	if (g_atomic_int_get(&peer->queue->signals) >= RS_PEER_SIGNALS_MAX)
+	if (g_atomic_int_get(peer->signals) >= RS_PEER_SIGNALS_MAX)
 		return G_SOURCE_CONTINUE;
 	emit(peer, peer->object, peer->interface, peer->name, peer->arguments);
 	peer->retry = 0;
@@ -316,7 +114,7 @@ void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interfa
 	for (guint i = 0; i < peers->all->len; i++) {
 		struct peer *peer = peers->all->pdata[i];
 
-		if (replaces && g_atomic_int_get(&peer->queue->signals) >= RS_PEER_SIGNALS_MAX) {
+		if (replaces && g_atomic_int_get(peer->signals) >= RS_PEER_SIGNALS_MAX) {
 			tell_later(peer, path, interface, name, kept);
 			continue;
 		}
@@ -341,7 +139,6 @@ static void on_closed(GDBusConnection *connection, gboolean by_peer, GError *err
 
 static void add_peer(struct rs_peers *peers, GDBusConnection *connection)
 {
-	GIOStream *stream = g_dbus_connection_get_stream(connection);
 	struct peer *peer;
 
 	if (!peers->config.joined(peers->config.data, connection)) {
@@ -351,12 +148,10 @@ static void add_peer(struct rs_peers *peers, GDBusConnection *connection)
 	peer = g_new0(struct peer, 1);
 	peer->peers = peers;
 	peer->connection = g_object_ref(connection);
-	peer->queue = g_atomic_rc_box_new0(struct queue);
-	peer->queue->socket =
-		g_object_ref(g_socket_connection_get_socket(G_SOCKET_CONNECTION(stream)));
-	peer->queue->held = g_atomic_rc_box_acquire(peers->held);
-	peer->filter = g_dbus_connection_add_filter(
-		connection, on_message, g_atomic_rc_box_acquire(peer->queue), queue_release);
+	peer->signals = g_atomic_rc_box_new0(gint);
+	peer->filter = g_dbus_connection_add_filter(connection, on_message,
+						    g_atomic_rc_box_acquire(peer->signals),
+						    g_atomic_rc_box_release);
 	g_ptr_array_add(peers->all, peer);
 	g_signal_connect(connection, "closed", G_CALLBACK(on_closed), peer);
 	g_dbus_connection_start_message_processing(connection);
@@ -428,8 +223,6 @@ int rs_peers_create(const char *path, const struct rs_peers_config *config, stru
 
 	peers->config = *config;
 	peers->guid = g_dbus_generate_guid();
-	peers->held = g_atomic_rc_box_new0(struct held);
-	g_mutex_init(&peers->held->lock);
 	peers->all = g_ptr_array_new_with_free_func(peer_free);
 	peers->fresh = g_ptr_array_new_with_free_func(fresh_free);
 	gate.guid = peers->guid;
@@ -479,6 +272,15 @@ static void await_all(GMainContext *context, const guint *left)
 	g_source_destroy(timer);
 }
 
+/* GDBus then finds the connection closed, whatever waits to be written. */
+static void cut_off(GDBusConnection *connection)
+{
+	GIOStream *stream = g_dbus_connection_get_stream(connection);
+
+	g_socket_shutdown(g_socket_connection_get_socket(G_SOCKET_CONNECTION(stream)), TRUE, TRUE,
+			  NULL);
+}
+
 /*
  * All peers at once, so that one that does not read takes no time from the others. In a context of
  * its own: nothing else is to happen meanwhile.
@@ -498,7 +300,7 @@ static void flush_and_close(struct rs_peers *peers)
 		struct peer *peer = peers->all->pdata[i];
 
 		g_signal_handlers_disconnect_by_data(peer->connection, peer);
-		cut_off(peer->queue); /* what could not be written fails now */
+		cut_off(peer->connection); /* what could not be written fails now */
 		g_dbus_connection_close(peer->connection, NULL, on_shut, g_rc_box_acquire(closes));
 	}
 	await_all(context, closes);
@@ -524,7 +326,6 @@ void rs_peers_destroy(struct rs_peers *peers)
 	flush_and_close(peers);
 	rs_gate_free(peers->gate, DRAIN_MS);
 	g_ptr_array_unref(peers->all);
-	held_release(peers->held);
 	g_free(peers->guid);
 	g_free(peers);
 }

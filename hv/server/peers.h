@@ -2,11 +2,11 @@
 /*
  * Who is connected to a session: lets in peers of the same user and root, through a gate (gate.h)
  * that bounds what GDBus reads, and keeps what one of them does from the others. What is queued for
- * a peer is bounded, since it may never read, and so is what all of them have asked together. A
- * peer that leaves more calls unanswered than that is disconnected.
+ * a peer is bounded, since it may never read: one answer, since the gate passes on one call of a
+ * peer at a time, and some signals.
  *
- * Thread: the session's. GDBus has a thread of its own, which counts messages as it reads and
- * writes them, and so has the gate. The session's GMainContext must be the default one, since GDBus
+ * Thread: the session's. GDBus has a thread of its own, which counts signals as it writes them, and
+ * so has the gate. The session's GMainContext must be the default one, since GDBus
  * always reports there that a connection has closed.
  */
 #ifndef RS_HV_SERVER_PEERS_H
@@ -16,19 +16,7 @@
 #include <gio/gio.h>
 #include <stdbool.h>
 
-#define RS_PEERS_MAX 128u /* more are disconnected at once */
-/*
- * Calls whose answers a peer may leave unread, besides those that its socket holds. Each of these
- * answers takes memory, and all of them may be worked out in one round of the session's loop.
- */
-#define RS_PEER_CALLS_MAX 16
-/*
- * Of all calls whose answers were not written yet, of all peers together. Once they have more, a
- * peer that makes a call is disconnected if it has more than its part. So a peer that makes small
- * calls never pays for the others.
- */
-#define RS_PEERS_BYTES_MAX (2u << 20)
-#define RS_PEER_BYTES_PART (64u << 10)
+#define RS_PEERS_MAX 128u     /* more are disconnected at once */
 #define RS_PEER_SIGNALS_MAX 8 /* signals that wait for a peer; later ones replace each other */
 
 struct rs_peers;

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+/* Of the D-Bus specification. */
+enum { METHOD_CALL = 1, METHOD_RETURN, ERROR };
+#define NO_REPLY_EXPECTED 1u
+
 static guint32 word(const guint8 *at, bool big)
 {
 	guint32 value;
@@ -25,7 +29,20 @@ guint64 rs_wire_size(const guint8 header[RS_WIRE_HEADER])
 
 bool rs_wire_is_call(const guint8 header[RS_WIRE_HEADER])
 {
-	return header[1] == 1;
+	return header[1] == METHOD_CALL;
+}
+
+bool rs_wire_is_answer(const guint8 header[RS_WIRE_HEADER])
+{
+	return header[1] == METHOD_RETURN || header[1] == ERROR;
+}
+
+bool rs_wire_ask_answer(guint8 header[RS_WIRE_HEADER])
+{
+	bool silent = header[2] & NO_REPLY_EXPECTED;
+
+	header[2] &= (guint8)~NO_REPLY_EXPECTED;
+	return silent;
 }
 
 /* Takes a word and the space after it from the start of what is left. */

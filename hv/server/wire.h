@@ -19,8 +19,11 @@
  */
 guint64 rs_wire_size(const guint8 header[RS_WIRE_HEADER]);
 
-/* What kind of message it is: a call. */
+/* What kind of message it is: a call, or what answers one. */
 bool rs_wire_is_call(const guint8 header[RS_WIRE_HEADER]);
+bool rs_wire_is_answer(const guint8 header[RS_WIRE_HEADER]);
+/* Makes a call ask for an answer. True: it did not want one. */
+bool rs_wire_ask_answer(guint8 header[RS_WIRE_HEADER]);
 
 enum rs_wire_answer {
 	RS_WIRE_REJECTED,

@@ -67,6 +67,24 @@ static void check_size(const guint8 *bytes)
 		abort();
 }
 
+/* What passes in is a call that GDBus answers, and is otherwise what the client sent. */
+static void check_call(const guint8 *bytes)
+{
+	guint8 copy[RS_WIRE_HEADER];
+
+	memcpy(copy, bytes, sizeof(copy));
+	if (rs_wire_is_call(bytes) && rs_wire_is_answer(bytes))
+		abort();
+	if (rs_wire_is_call(bytes) != (bytes[1] == G_DBUS_MESSAGE_TYPE_METHOD_CALL))
+		abort();
+	if (rs_wire_ask_answer(copy))
+		copy[2] |= G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED;
+	if (memcmp(copy, bytes, sizeof(copy)) != 0)
+		abort();
+	if (rs_wire_ask_answer(copy) && rs_wire_ask_answer(copy))
+		abort();
+}
+
 /* Nobody gets in without AUTH, with fewer than the two lines, or as somebody else. */
 static void check_login(const char *text, size_t size)
 {
@@ -109,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < RS_WIRE_HEADER)
 		return 0;
 	check_size(data);
+	check_call(data);
 	check_login((const char *)data + RS_WIRE_HEADER, size - RS_WIRE_HEADER);
 	return 0;
 }

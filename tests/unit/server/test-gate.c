@@ -117,37 +117,128 @@ static void tear_down(struct fixture *f, gconstpointer data)
 	g_free(f->dir);
 }
 
+enum { CALL = 1, ANSWER, FAILURE, SIGNAL };
+#define NO_REPLY_EXPECTED 1
+
 /* A message without header fields, whose body is all `byte`. */
-static GByteArray *message(gsize size, guint8 byte)
+static GByteArray *message_of(guint8 type, gsize size, guint8 byte)
 {
 	GByteArray *bytes = g_byte_array_new();
 	guint32 body = GUINT32_TO_LE((guint32)(size - 16)), serial = GUINT32_TO_LE(1);
 
 	g_byte_array_set_size(bytes, (guint)size);
 	memset(bytes->data, byte, size);
-	memcpy(bytes->data, "l\1\0\1", 4);
+	memcpy(bytes->data, "l\0\0\1", 4);
+	bytes->data[1] = type;
 	memcpy(bytes->data + 4, &body, sizeof(body));
 	memcpy(bytes->data + 8, &serial, sizeof(serial));
 	memset(bytes->data + 12, 0, 4);
 	return bytes;
 }
 
-static void relay(int from, int to, gsize size)
+static GByteArray *message(gsize size, guint8 byte)
 {
-	g_autoptr(GByteArray) bytes = message(size, 'x');
+	return message_of(CALL, size, byte);
+}
+
+static void relay(int from, int to, guint8 type, gsize size)
+{
+	g_autoptr(GByteArray) bytes = message_of(type, size, 'x');
 
 	put(from, bytes->data, size);
 	expect(to, bytes->data, size);
 }
 
+/* A call and its answer. */
+static void ask(int client, int bus, gsize size)
+{
+	relay(client, bus, CALL, size);
+	relay(bus, client, ANSWER, size);
+}
+
 static void test_both_ways(struct fixture *f, gconstpointer data)
 {
 	for (gsize size = 16; size <= RS_GATE_CALL_MAX; size = size * 2 + size % 3) {
-		relay(f->client, f->bus, size);
-		relay(f->bus, f->client, size);
+		relay(f->client, f->bus, CALL, size);
+		relay(f->bus, f->client, SIGNAL, size);
+		relay(f->bus, f->client, size % 2 ? ANSWER : FAILURE, size);
 	}
-	relay(f->client, f->bus, RS_GATE_CALL_MAX);
-	relay(f->bus, f->client, RS_GATE_CALL_MAX + 1);
+	relay(f->client, f->bus, CALL, RS_GATE_CALL_MAX);
+	relay(f->bus, f->client, ANSWER, 10 * RS_GATE_CALL_MAX + 1);
+}
+
+static void assert_nothing(int fd)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+	g_assert_cmpint(poll(&poll_fd, 1, 0), ==, 0);
+}
+
+/* A signal goes out: by then the gate has dealt with what the client sent before. */
+static void assert_idle(struct fixture *f)
+{
+	relay(f->bus, f->client, SIGNAL, 100);
+	assert_nothing(f->bus);
+}
+
+/* However many calls a client makes, GDBus has one of them until it is answered. */
+static void test_one_at_a_time(struct fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < 100; i++) {
+		g_autoptr(GByteArray) bytes = message(100 + i, (guint8)i);
+
+		put(f->client, bytes->data, bytes->len);
+	}
+	for (guint i = 0; i < 100; i++) {
+		g_autoptr(GByteArray) bytes = message(100 + i, (guint8)i);
+		g_autoptr(GByteArray) answer = message_of(ANSWER, 40000, (guint8)i);
+
+		expect(f->bus, bytes->data, bytes->len);
+		assert_idle(f);
+		put(f->bus, answer->data, 20000);
+		expect(f->client, answer->data, 20000);
+		assert_nothing(f->bus);
+		put(f->bus, answer->data + 20000, 20000);
+		expect(f->client, answer->data + 20000, 20000);
+	}
+	assert_idle(f);
+}
+
+/* The client may go while a call of its waits for the answer to the former. */
+static void test_leaves(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(100, 'x');
+	int client, bus = join(f, &client);
+
+	for (guint i = 0; i < 3; i++)
+		put(client, bytes->data, bytes->len);
+	expect(bus, bytes->data, bytes->len);
+	close(client);
+	await_end(bus);
+}
+
+/* A call that waits for the answer to the former is not late. */
+static void test_waits(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message(100, 'x');
+
+	put(f->client, bytes->data, bytes->len);
+	put(f->client, bytes->data, bytes->len);
+	expect(f->bus, bytes->data, bytes->len);
+	g_usleep(3 * *(const unsigned *)data * 1000);
+	relay(f->bus, f->client, ANSWER, 100);
+	expect(f->bus, bytes->data, bytes->len);
+}
+
+/* No call is answered twice, and nothing else is answered. */
+static void test_no_question(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) answer = message_of(ANSWER, 100, 'x');
+
+	ask(f->client, f->bus, 100);
+	put(f->bus, answer->data, answer->len);
+	await_end(f->client);
+	await_end(f->bus);
 }
 
 /* GDBus would read a message of 128 MiB, and keep half of it for ever. */
@@ -157,9 +248,9 @@ static void test_large(struct fixture *f, gconstpointer data)
 	g_autoptr(GByteArray) big = message(RS_GATE_CALL_MAX + 1, 'x');
 
 	put(f->client, fits->data, fits->len);
+	expect(f->bus, fits->data, fits->len);
 	put(f->client, big->data, 16);
 	await_end(f->client);
-	expect(f->bus, fits->data, fits->len);
 	await_end(f->bus);
 }
 
@@ -202,11 +293,9 @@ static void test_no_serial(struct fixture *f, gconstpointer data)
 static void test_half(struct fixture *f, gconstpointer data)
 {
 	g_autoptr(GByteArray) bytes = message(5000, 'x');
-	struct pollfd fd = {.fd = f->bus, .events = POLLIN};
 
 	put(f->client, bytes->data, 4000);
-	relay(f->bus, f->client, 100);
-	g_assert_cmpint(poll(&fd, 1, 0), ==, 0);
+	assert_idle(f);
 	put(f->client, bytes->data + 4000, 1000);
 	expect(f->bus, bytes->data, 5000);
 }
@@ -270,7 +359,7 @@ static void test_fds_in(struct fixture *f, gconstpointer data)
 /* They come with the first byte of their message, and no others. */
 static void test_fds_out(struct fixture *f, gconstpointer data)
 {
-	g_autoptr(GByteArray) bytes = message(40000, 'x');
+	g_autoptr(GByteArray) bytes = message_of(SIGNAL, 40000, 'x');
 	int ends[2];
 	guint before;
 
@@ -304,10 +393,31 @@ static void test_fds_out(struct fixture *f, gconstpointer data)
 	close(ends[1]);
 }
 
+/* GDBus answers some of these calls: the client does not want to know, nor of descriptors. */
+static void test_no_reply(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) silent = message(100, 'x');
+	guint before = count_fds();
+
+	for (guint i = 0; i < 50; i++) {
+		g_autoptr(GByteArray) heard = message(100, 'x');
+		g_autoptr(GByteArray) answer = message_of(i % 2 ? ANSWER : FAILURE, 40000 + i, 'y');
+
+		silent->data[2] = (guint8)(NO_REPLY_EXPECTED | i << 1);
+		heard->data[2] = (guint8)(i << 1);
+		put(f->client, silent->data, silent->len);
+		expect(f->bus, heard->data, heard->len);
+		assert_idle(f);
+		send_fds(f->bus, answer->data, answer->len, (const int[]){f->bus, f->bus}, 2);
+		ask(f->client, f->bus, 100);
+	}
+	g_assert_cmpuint(count_fds(), ==, before);
+}
+
 /* If the client does not read, GDBus cannot write: it is to see that. */
 static void test_not_read(struct fixture *f, gconstpointer data)
 {
-	g_autoptr(GByteArray) bytes = message(100000, 'x');
+	g_autoptr(GByteArray) bytes = message_of(SIGNAL, 100000, 'x');
 	int other, bus = join(f, &other);
 	gsize sent = 0, i;
 
@@ -322,8 +432,7 @@ static void test_not_read(struct fixture *f, gconstpointer data)
 			break;
 		g_assert_cmpuint(sent, <, 16u << 20);
 	}
-	relay(bus, other, 1000); /* others do not mind */
-	relay(other, bus, 1000);
+	ask(other, bus, 1000); /* others do not mind */
 	for (i = 0; i + bytes->len <= sent; i += bytes->len)
 		expect(f->client, bytes->data, bytes->len);
 	if (i < sent) {
@@ -337,7 +446,7 @@ static void test_not_read(struct fixture *f, gconstpointer data)
 /* What GDBus wrote before it closed its end arrives. */
 static void test_last_words(struct fixture *f, gconstpointer data)
 {
-	g_autoptr(GByteArray) bytes = message(50000, 'x');
+	g_autoptr(GByteArray) bytes = message_of(SIGNAL, 50000, 'x');
 
 	put(f->bus, bytes->data, bytes->len);
 	shutdown(f->bus, SHUT_RDWR);
@@ -348,7 +457,7 @@ static void test_last_words(struct fixture *f, gconstpointer data)
 /* Nor does one that neither reads nor goes keep the gate open. */
 static void test_end(struct fixture *f, gconstpointer data)
 {
-	g_autoptr(GByteArray) bytes = message(100000, 'x');
+	g_autoptr(GByteArray) bytes = message_of(SIGNAL, 100000, 'x');
 
 	for (;;) {
 		struct pollfd fd = {.fd = f->bus, .events = POLLOUT};
@@ -375,8 +484,8 @@ static void test_too_many(struct fixture *f, gconstpointer data)
 	await_end(f->bus);
 	f->bus = join(f, &f->client);
 	bus = join(f, &second);
-	relay(f->client, f->bus, 1000);
-	relay(second, bus, 1000);
+	ask(f->client, f->bus, 1000);
+	ask(second, bus, 1000);
 	close(second);
 }
 
@@ -402,7 +511,7 @@ static void test_silent(struct fixture *f, gconstpointer data)
 	for (guint i = n - left; i < n; i++)
 		assert_there(fds[i]);
 	bus = join(f, &other);
-	relay(other, bus, 1000);
+	ask(other, bus, 1000);
 	await_end(fds[n - left]);
 	for (guint i = 0; i < n; i++)
 		close(fds[i]);
@@ -438,7 +547,7 @@ static void test_crowd(struct fixture *f, gconstpointer data)
 	for (guint i = n - left; i < n; i++)
 		assert_there(fds[i]);
 	bus = join(f, &other);
-	relay(other, bus, 1000);
+	ask(other, bus, 1000);
 	await_end(fds[n - left]);
 	for (guint i = 0; i < n; i++)
 		close(fds[i]);
@@ -495,7 +604,7 @@ static void test_no_fds(struct fixture *f, gconstpointer data)
 		g_strlcpy(address.sun_path, f->path, sizeof(address.sun_path));
 		g_assert_cmpint(connect(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
 	}
-	relay(f->client, f->bus, 1000);
+	ask(f->client, f->bus, 1000);
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
 	put(fd, AUTH, sizeof(AUTH) - 1);
 	expect_text(fd, "DATA\r\nOK " GUID "\r\nAGREE_UNIX_FD\r\n");
@@ -513,6 +622,10 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	add("both-ways", test_both_ways);
+	add("one-at-a-time", test_one_at_a_time);
+	add("leaves", test_leaves);
+	g_test_add("/server/gate/waits", struct fixture, &soon, set_up, test_waits, tear_down);
+	add("no-question", test_no_question);
 	add("large", test_large);
 	add("no-message", test_no_message);
 	add("no-call", test_no_call);
@@ -521,6 +634,7 @@ int main(int argc, char **argv)
 	g_test_add("/server/gate/late", struct fixture, &soon, set_up, test_late, tear_down);
 	add("fds-in", test_fds_in);
 	add("fds-out", test_fds_out);
+	add("no-reply", test_no_reply);
 	add("not-read", test_not_read);
 	add("last-words", test_last_words);
 	add("end", test_end);

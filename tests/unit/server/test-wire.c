@@ -30,6 +30,20 @@ static void test_kind(void)
 	for (guint type = 0; type < 256; type++) {
 		header[1] = (guint8)type;
 		g_assert_true(rs_wire_is_call(header) == (type == 1));
+		g_assert_true(rs_wire_is_answer(header) == (type == 2 || type == 3));
+	}
+}
+
+/* All other flags are as they were. */
+static void test_silent(void)
+{
+	for (guint flags = 0; flags < 256; flags++) {
+		guint8 header[RS_WIRE_HEADER] = {'l', 1, (guint8)flags, 1, 5, 0, 0, 0, 1};
+		guint8 heard[RS_WIRE_HEADER] = {'l', 1, (guint8)(flags & 0xfe), 1, 5, 0, 0, 0, 1};
+
+		g_assert_true(rs_wire_ask_answer(header) == (flags & 1));
+		g_assert_cmpmem(header, sizeof(header), heard, sizeof(heard));
+		g_assert_false(rs_wire_ask_answer(header));
 	}
 }
 
@@ -109,6 +123,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/server/wire/size", test_size);
 	g_test_add_func("/server/wire/kind", test_kind);
+	g_test_add_func("/server/wire/silent", test_silent);
 	g_test_add_func("/server/wire/real-size", test_real_size);
 	g_test_add_func("/server/wire/login", test_login);
 	g_test_add_func("/server/wire/unsaid", test_unsaid);
