@@ -93,7 +93,7 @@ def excuse_of(path, number, starts, excuses):
         if start <= number:
             function = name
     for key, why in excuses.items():
-        if key == function or (' ' in key and key in text):
+        if key == function or (not key.isidentifier() and key in text):
             return why
     return None
 

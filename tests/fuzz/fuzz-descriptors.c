@@ -34,6 +34,82 @@ static void add(GByteArray *out, Change change, GByteArray *descs)
 		g_byte_array_append(out, descs->data, descs->len);
 }
 
+/* An event with an integer, text and an enum. */
+static TestDesc *new_event(guint id, const char *name)
+{
+	TestDesc *desc = test_desc_new(id, "s", name);
+
+	test_desc_int(desc, "a", RS_KIND_UINT, 4);
+	test_desc_int(desc, "h", RS_KIND_HEX, 8);
+	test_desc_int(desc, "i", RS_KIND_SINT, 2);
+	test_desc_array(desc, "t", RS_KIND_STRING, 1, 8, 0);
+	test_desc_int(desc, "e", RS_KIND_ENUM, 1);
+	test_desc_symbol(desc, 1, "one");
+	return desc;
+}
+
+static void put_events(const char *name, GByteArray *descs)
+{
+	GByteArray *bytes = g_byte_array_new();
+	Change change = {.state = RS_PROVIDER_LIVE, .first_boot = 1, .last_boot = 1};
+
+	add(bytes, change, descs);
+	rs_fuzz_seed(name, bytes->data, bytes->len);
+	g_byte_array_unref(bytes);
+	g_byte_array_unref(descs);
+}
+
+/* Formats that are refused, and such as need a default; more arguments than there may be. */
+static void put_formats(void)
+{
+	static const char *const formats[] = {
+		NULL,   "%*d",  "%999d",   "%.*d", "%.999d",     "%5.3d",
+		"%q",   "%",    "%d %d",   "%s",   "a\tb\n\"%%", "\t%hhd %lld %5s",
+		"%c%p", "%#-x", "%+05.2i",
+	};
+	GByteArray *descs = g_byte_array_new();
+	GString *print = g_string_new(NULL), *args = g_string_new(NULL);
+	char name[8];
+
+	for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+		g_snprintf(name, sizeof(name), "f%u", i);
+		test_desc_end(new_event(TEST_SWITCH + i, name), formats[i],
+			      formats[i] ? "a,t" : NULL, descs);
+	}
+	put_events("formats", descs);
+	for (guint i = 0; i < 130; i++) {
+		g_string_append(print, "%d");
+		g_string_append(args, i ? ",a" : "a");
+	}
+	descs = g_byte_array_new();
+	test_desc_end(new_event(TEST_SWITCH, "many"), print->str, args->str, descs);
+	put_events("arguments", descs);
+	g_string_free(print, TRUE);
+	g_string_free(args, TRUE);
+}
+
+/* An id and a name that are there already; symbols whose names make a very long format. */
+static void put_twice(void)
+{
+	GByteArray *descs = g_byte_array_new();
+	g_autofree char *text = g_strnfill(RS_SYMBOL_LEN - 1, 's');
+	TestDesc *desc;
+
+	test_desc_end(new_event(TEST_SWITCH, "one"), NULL, NULL, descs);
+	test_desc_end(new_event(TEST_SWITCH, "two"), NULL, NULL, descs);
+	test_desc_end(new_event(TEST_SWITCH + 1, "one"), NULL, NULL, descs);
+	put_events("twice", descs);
+	descs = g_byte_array_new();
+	desc = test_desc_new(TEST_SWITCH, "s", "long");
+	test_desc_int(desc, "e", RS_KIND_ENUM, 1);
+	for (guint i = 0; i < 255; i++)
+		test_desc_symbol(desc, i, text);
+	for (guint i = 0; i < 4; i++)
+		test_desc_int(desc, "f", RS_KIND_ENUM, 1);
+	test_desc_end(desc, "%s %s %s %s %s %s %s %s", "e,e,e,e,e,e,e,e", descs);
+	put_events("long", descs);
+}
+
 static void rs_fuzz_seeds(void)
 {
 	GByteArray *bytes = g_byte_array_new(), *two = g_byte_array_new(),
@@ -62,6 +138,8 @@ static void rs_fuzz_seeds(void)
 		     .since_chain = 1},
 	    two);
 	rs_fuzz_seed("lives", bytes->data, bytes->len);
+	put_formats();
+	put_twice();
 	g_byte_array_unref(bytes);
 	g_byte_array_unref(two);
 	g_byte_array_unref(one);
@@ -93,6 +171,13 @@ static void check(RsTraceSchema *schema)
 			abort();
 		check_event(schema, event);
 	}
+	for (guint slot = 0; slot < SLOTS; slot++) {
+		const RsTraceEvent *event;
+
+		for (guint i = 0; (event = rs_trace_schema_nth_of(schema, slot, i)); i++)
+			if (event->slot != slot)
+				abort();
+	}
 	/* A provider that is found was live at the time asked for. */
 	for (guint i = 0; i < 64; i++) {
 		const RsTraceMoment when = {.boot = i % 4, .chain = i / 2 % 3, .ts = i * 4};
@@ -120,6 +205,7 @@ static void change_one(RsTraceSchema *schema, const Change *change, const guint8
 		.since_chain = change->since_chain,
 		.until_chain = change->until_chain,
 		.until = change->until,
+		.generation = change->place,
 	};
 	GError *error = NULL;
 	guint bad;

@@ -84,6 +84,13 @@ static void check(struct rs_regions *regions, uint32_t index, RsTraceRegion *con
 			abort();
 	if (rs_regions_map(regions, index, &region, NULL))
 		abort();
+	/* A process takes the region, and it is left for it. */
+	*rs_regions_claim_word(regions, index) = rs_regions_claim(regions, index, 7);
+	if (!rs_regions_owner(regions, index, &owner) || owner != 7)
+		abort();
+	rs_regions_leave(regions, index);
+	if (!rs_regions_owner(regions, index, &owner) || owner != RS_CLAIM_LEFT)
+		abort();
 	if (memcmp(&region->header, region->map, sizeof(region->header.magic)) ||
 	    session_id(region) == ids[index])
 		abort();
@@ -177,6 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	check_all(regions);
+	rs_regions_turned_away(regions);
 	rs_regions_free(regions);
 	return 0;
 }

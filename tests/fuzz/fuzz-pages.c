@@ -3,6 +3,7 @@
  * A hostile page of records with hostile descriptors, through merger, text and JSON. Input: 16-bit
  * length of the descriptors, the descriptors, then the page with its header.
  */
+#include "input.h"
 #include "seed.h"
 #include "rs-trace-json.h"
 #include "rs-trace-merger.h"
@@ -24,10 +25,31 @@ static void put_seed(const char *name, const GByteArray *descs, const GByteArray
 	g_byte_array_unref(bytes);
 }
 
+/* Signs of what has none, no digits, and text to the right; far more than one line may hold. */
+static void put_widths(GByteArray *descs)
+{
+	TestDesc *desc = test_desc_new(TEST_ALL + 1, "any", "widths");
+	g_autoptr(GString) print = g_string_new("%+d|% d|%.0d|%20s|%9s");
+	g_autoptr(GString) args = g_string_new("b,b,a,s,e");
+
+	test_desc_int(desc, "a", RS_KIND_UINT, 4);
+	test_desc_int(desc, "b", RS_KIND_SINT, 2);
+	test_desc_int(desc, "e", RS_KIND_ENUM, 1);
+	test_desc_symbol(desc, 0, "zero");
+	test_desc_array(desc, "s", RS_KIND_STRING, 1, 4, 0);
+	for (guint i = 0; i < 100; i++) {
+		g_string_append(print, "%255d");
+		g_string_append(args, ",a");
+	}
+	test_desc_end(desc, print->str, args->str, descs);
+}
+
 /* Every conversion, an event without a format, every escape, and marks in each other's way. */
 static void put_formats(void)
 {
-	static const char text[24] = "\n\r\t\"\\\x7f\xf0\x9f\x98\x80 \xe2\x80\xae\xff";
+	static const char text[32] =
+		"\n\r\t\"\\\x7f\xf0\x9f\x98\x80 \xe2\x80\xae\xff\xe1\x85\x9f\xf3\xa0\x81\x81";
+	static const char zeros[16];
 	GByteArray *descs = g_byte_array_new(), *payload = g_byte_array_new(), *whole;
 	TestDesc *desc = test_desc_new(TEST_SWITCH, "any", "formats");
 	TestPage *page = test_page_new(0, 1, 1u << 31, 7, 0);
@@ -43,12 +65,15 @@ static void put_formats(void)
 	test_desc_int(desc, "b", RS_KIND_SINT, 8);
 	test_desc_array(desc, "s", RS_KIND_STRING, 1, sizeof(text), 0);
 	test_desc_end(desc, NULL, NULL, descs);
+	put_widths(descs);
 	test_put(payload, 65, 4);
 	test_put(payload, 0, 4);
 	test_put(payload, (guint64)-3, 8);
 	g_byte_array_append(payload, (const guint8 *)text, sizeof(text));
 	test_page_record(page, TEST_SWITCH, 5, payload->data, payload->len);
 	test_page_record(page, TEST_ALL, 6, payload->data, payload->len);
+	test_page_record(page, TEST_ALL + 1, 6, payload->data, payload->len);
+	test_page_record(page, TEST_ALL + 1, 6, zeros, sizeof(zeros));
 	test_page_record(page, TEST_SWITCH, 7, payload->data, 12); /* cut */
 	test_page_mark(page, RS_REC_TGID, 16);
 	test_page_mark(page, RS_REC_CONTINUED, 16);
@@ -58,6 +83,31 @@ static void put_formats(void)
 	put_seed("formats", descs, whole);
 	g_byte_array_unref(descs);
 	g_byte_array_unref(payload);
+	g_byte_array_unref(whole);
+}
+
+/* More text than one line may hold, of which the page has only a part. */
+static void put_long(void)
+{
+	GByteArray *descs = g_byte_array_new(), *whole;
+	TestDesc *desc = test_desc_new(TEST_SWITCH, "any", "long");
+	TestPage *page = test_page_new(0, 1, 1u << 31, 7, 0);
+	g_autoptr(GString) print = g_string_new(NULL);
+	g_autoptr(GString) args = g_string_new(NULL);
+	guint8 text[3000];
+
+	memset(text, 'x', sizeof(text));
+	test_desc_array(desc, "s", RS_KIND_STRING, 1, sizeof(text), 0);
+	for (guint i = 0; i <= RS_TRACE_TEXT_MAX / sizeof(text); i++) {
+		g_string_append(print, "%s");
+		g_string_append(args, i ? ",s" : "s");
+	}
+	test_desc_end(desc, print->str, args->str, descs);
+	test_page_record(page, TEST_SWITCH, 5, text, sizeof(text));
+	test_page_mark(page, RS_REC_TIME, 8);
+	whole = test_page_end(page);
+	put_seed("long", descs, whole);
+	g_byte_array_unref(descs);
 	g_byte_array_unref(whole);
 }
 
@@ -75,17 +125,19 @@ static void rs_fuzz_seeds(void)
 	test_page_mark(page, RS_FIRST_EVENT_ID - 1, 24);
 	test_page_record(page, TEST_SWITCH, 9, payload->data, 8);
 	test_page_mark(page, RS_REC_STACK, 24);
+	test_page_mark(page, RS_REC_CONTINUED, 24);
 	test_page_record(page, TEST_ALL + 1, 9, payload->data, payload->len);
 	whole = test_page_end(page);
 	put_seed("page", descs, whole);
 	put_formats();
+	put_long();
 	g_byte_array_unref(descs);
 	g_byte_array_unref(payload);
 	g_byte_array_unref(whole);
 }
 
 /* The output is one line of UTF-8. Its only control character is the newline. */
-static void check_line(const GString *out)
+RS_FUZZ_NOT_SEEN static void check_line(const GString *out)
 {
 	for (gsize i = 0; i + 1 < out->len; i++)
 		if ((guchar)out->str[i] < 0x20 || out->str[i] == 0x7f)
@@ -97,6 +149,7 @@ static void check_line(const GString *out)
 /* Prints any record. */
 static void show(const RsTraceRecord *record, gpointer data)
 {
+	const RsTraceJsonSource source = {.name = "source", .number = 7};
 	const RsTraceTask task = {.comm = "\x1b\xff", .tgid = record->pid};
 	GString *out = data;
 
@@ -107,7 +160,7 @@ static void show(const RsTraceRecord *record, gpointer data)
 		rs_trace_text_line(out, record, &task, "source", RS_TRACE_TEXT_SHORT);
 	check_line(out);
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, record, &task, NULL);
+	rs_trace_json_line(out, record, &task, record->pid % 2 ? &source : NULL);
 	check_line(out);
 }
 
@@ -147,11 +200,15 @@ static void push(RsTraceDecoder *decoder, guint8 *page, guint bytes)
 	struct rs_ring_page head;
 
 	rs_trace_decoder_push(decoder, 0, page, RS_RING_PAGE_HEADER, bytes, 0);
+	/* What is behind an invalid part was counted. */
+	rs_trace_decoder_push(decoder, 0, page, bytes, bytes, 0);
 	rs_trace_decoder_push(decoder, 1, page,
 			      RS_RING_PAGE_HEADER + (bytes - RS_RING_PAGE_HEADER) / 2, bytes, 3);
-	/* The same page of another boot. */
+	/* The next page, of another boot. */
 	memcpy(&head, page, sizeof(head));
 	head.boot++;
+	head.seq++;
+	head.records += bytes / 8;
 	memcpy(page, &head, sizeof(head));
 	rs_trace_decoder_push(decoder, 1, page, RS_RING_PAGE_HEADER, bytes, 0);
 }
@@ -161,6 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	RsTraceSchema *schema;
 	RsTraceDecoder *decoder;
 	RsTraceClock *clock;
+	RsTraceDecoderStats stats;
 	RsTraceMerger *merger;
 	GString *out;
 	guint8 *page;
@@ -181,10 +239,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rs_trace_merger_add_lanes(merger, 2);
 	clock = make_clock();
 	decoder = rs_trace_decoder_new(2, schema, clock, hold, merger);
+	rs_trace_decoder_set_source(decoder, 0);
 	rs_trace_merger_begin_round(merger);
 	push(decoder, page, bytes);
 	rs_trace_merger_in_flight(merger, 0);
 	rs_trace_merger_end_round(merger, 0);
+	rs_trace_decoder_stats(decoder, &stats);
 	rs_trace_merger_flush(merger);
 	rs_trace_merger_free(merger);
 	rs_trace_decoder_free(decoder);

@@ -11,7 +11,7 @@
  * ends. A fuzzer has only a few providers and pages, and is to come to the limits with them.
  */
 #ifdef RS_FUZZING
-#define RETIRED_MAX 4u
+#define RETIRED_MAX 2u
 #define DESCS_MAX ((gsize)1 << 10)
 #else
 #define RETIRED_MAX 4096u
