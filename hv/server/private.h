@@ -18,7 +18,7 @@ struct rs_server {
 	struct rs_peers *peers;
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	GArray *bonds;            /* owners whose wishes end with a connection */
-	GPtrArray *late;          /* answers that wait until sites are patched */
+	GPtrArray *late;          /* of requests that the session has not done yet */
 	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at;
 	uint32_t generation;
@@ -35,11 +35,15 @@ bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocati
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
 GPtrArray *rs_server_late_new(void);
-/* Gives the answer that waits for this request. `problems`: further ones. */
-void rs_server_settle(struct rs_server *server, uint32_t request, const GPtrArray *problems);
-/* Gives all answers that wait, since nobody will tell that their requests are settled. */
-void rs_server_settle_all(struct rs_server *server);
-/* A connection has closed: ends the wishes that are bound to it. */
-void rs_server_end_bonds(struct rs_server *server, GDBusConnection *connection);
+/* Gives the answer that waits for this request, if there is one. */
+void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
+		      const struct rs_session_result *result, const struct rs_error *err);
+/* Answers all that wait, since nobody will tell that their requests are settled. */
+void rs_server_refuse_late(struct rs_server *server);
+/*
+ * A connection has closed: drops what it asked for and is not worked out, and ends the wishes that
+ * are bound to it.
+ */
+void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection);
 
 #endif

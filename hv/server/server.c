@@ -450,9 +450,10 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 		      false);
 }
 
-static void on_settled(void *data, uint32_t request, const GPtrArray *problems)
+static void on_settled(void *data, uint32_t request, int ret,
+		       const struct rs_session_result *result, const struct rs_error *err)
 {
-	rs_server_settle(data, request, problems);
+	rs_server_settle(data, request, ret, result, err);
 }
 
 /* ---- peers ---- */
@@ -477,7 +478,7 @@ static void on_left(void *data, GDBusConnection *connection)
 
 	if (server->claimed == connection)
 		server->claimed = NULL;
-	rs_server_end_bonds(server, connection);
+	rs_server_drop_peer(server, connection);
 	g_dbus_interface_skeleton_unexport_from_connection(
 		G_DBUS_INTERFACE_SKELETON(server->skeleton), connection);
 }
@@ -544,7 +545,7 @@ void rs_server_destroy(struct rs_server *server)
 		return;
 	rs_session_remove_listener(server->session, &server->listener);
 	drop_later(server);
-	rs_server_settle_all(server);
+	rs_server_refuse_late(server);
 	g_dbus_interface_skeleton_flush(G_DBUS_INTERFACE_SKELETON(server->skeleton));
 	rs_peers_destroy(server->peers);
 	if (g_dbus_interface_skeleton_get_connection(G_DBUS_INTERFACE_SKELETON(server->skeleton)))

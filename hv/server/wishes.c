@@ -65,7 +65,7 @@ static void bind(struct rs_server *server, GDBusConnection *connection, const ch
 	g_array_append_val(server->bonds, bond);
 }
 
-void rs_server_end_bonds(struct rs_server *server, GDBusConnection *connection)
+static void end_bonds(struct rs_server *server, GDBusConnection *connection)
 {
 	for (guint i = server->bonds->len; i-- > 0;) {
 		const struct bond *bond = &g_array_index(server->bonds, struct bond, i);
@@ -153,140 +153,126 @@ static void give(struct rs_server *server, GDBusMethodInvocation *invocation,
 		 (const char *const *)problems, rs_row_result(result));
 }
 
+/* A request that the session has not done yet. */
 struct late {
+	uint32_t request;
 	GDBusMethodInvocation *invocation; /* until it is answered */
-	struct rs_session_result result;
 	complete_fn complete;
 };
 
-static void late_free(gpointer data)
-{
-	struct late *late = data;
-
-	rs_session_result_clear(&late->result);
-	g_free(late);
-}
-
 GPtrArray *rs_server_late_new(void)
 {
-	return g_ptr_array_new_with_free_func(late_free);
+	return g_ptr_array_new_with_free_func(g_free);
 }
 
-void rs_server_settle(struct rs_server *server, uint32_t request, const GPtrArray *problems)
+void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
+		      const struct rs_session_result *result, const struct rs_error *err)
 {
 	for (guint i = 0; i < server->late->len; i++) {
 		struct late *late = server->late->pdata[i];
-		struct rs_session_result *result = &late->result;
 
-		if (result->later != request)
+		if (late->request != request)
 			continue;
 		late = g_ptr_array_steal_index(server->late, i);
-		if (!result->problems)
-			result->problems = g_ptr_array_new_with_free_func(g_free);
-		for (guint k = 0; k < problems->len; k++)
-			g_ptr_array_add(result->problems, g_strdup(problems->pdata[k]));
-		give(server, late->invocation, result, late->complete);
-		late_free(late);
+		if (ret)
+			rs_server_give_error(late->invocation, err);
+		else
+			give(server, late->invocation, result, late->complete);
+		g_free(late);
 		return;
 	}
 }
 
-void rs_server_settle_all(struct rs_server *server)
+/* `connection` NULL: of all peers. */
+static void refuse_late(struct rs_server *server, const GDBusConnection *connection)
 {
-	for (guint i = 0; i < server->late->len; i++) {
-		struct late *late = server->late->pdata[i];
+	struct rs_error err = {0};
 
-		give(server, late->invocation, &late->result, late->complete);
+	rs_error_set(&err, ESHUTDOWN, "the session has ended");
+	for (guint i = server->late->len; i-- > 0;) {
+		const struct late *late = server->late->pdata[i];
+
+		if (connection &&
+		    g_dbus_method_invocation_get_connection(late->invocation) != connection)
+			continue;
+		rs_server_give_error(late->invocation, &err);
+		g_ptr_array_remove_index(server->late, i);
 	}
-	g_ptr_array_set_size(server->late, 0);
 }
 
-/* `ret`: what the session said. */
-static void answer(struct rs_server *server, GDBusMethodInvocation *invocation,
-		   const struct asks *asks, int ret, struct rs_session_result *result,
-		   const struct rs_error *err, complete_fn complete)
+void rs_server_refuse_late(struct rs_server *server)
 {
-	struct late *late;
+	refuse_late(server, NULL);
+}
 
-	if (ret) {
-		rs_server_give_error(invocation, err);
-		return;
+void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection)
+{
+	rs_session_drop_asks(server->session, connection);
+	refuse_late(server, connection);
+	end_bonds(server, connection);
+}
+
+/* What all four do, once their options are known. */
+static gboolean ask(struct rs_server *server, GDBusMethodInvocation *invocation, GVariant *options,
+		    struct rs_session_ask *ask, complete_fn complete)
+{
+	struct rs_session_result result = {0};
+	struct rs_error err = {0};
+	struct asks asks;
+	int ret;
+
+	if (!take_options(server, invocation, options, &asks))
+		return TRUE;
+	ask->from = g_dbus_method_invocation_get_connection(invocation);
+	ask->owner = asks.owner;
+	ret = rs_session_ask(server->session, ask, &result, &err);
+	if (ret)
+		return rs_server_give_error(invocation, &err);
+	keep_promise(server, invocation, &asks);
+	if (result.later) {
+		struct late *late = g_new(struct late, 1);
+
+		*late = (struct late){result.later, invocation, complete};
+		g_ptr_array_add(server->late, late);
+	} else {
+		give(server, invocation, &result, complete);
 	}
-	keep_promise(server, invocation, asks);
-	if (!result->later) {
-		give(server, invocation, result, complete);
-		rs_session_result_clear(result);
-		return;
-	}
-	late = g_new0(struct late, 1);
-	*late = (struct late){invocation, *result, complete};
-	g_ptr_array_add(server->late, late);
+	rs_session_result_clear(&result);
+	return TRUE;
 }
 
 static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			  const char *glob, GVariant *options, gpointer data)
 {
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	struct rs_error err = {0};
-	struct asks asks;
-	int ret;
+	struct rs_session_ask enable = {.kind = RS_ASK_ENABLE, .glob = glob};
 
-	if (!take_options(server, invocation, options, &asks))
-		return TRUE;
-	ret = rs_session_enable(server->session, asks.owner, glob, &result, &err);
-	answer(server, invocation, &asks, ret, &result, &err, rs_dbus_session1_complete_enable);
-	return TRUE;
+	return ask(data, invocation, options, &enable, rs_dbus_session1_complete_enable);
 }
 
 static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			   const char *glob, GVariant *options, gpointer data)
 {
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	struct rs_error err = {0};
-	struct asks asks;
-	int ret;
+	struct rs_session_ask disable = {.kind = RS_ASK_DISABLE, .glob = glob};
 
-	if (!take_options(server, invocation, options, &asks))
-		return TRUE;
-	ret = rs_session_disable(server->session, asks.owner, glob, &result, &err);
-	answer(server, invocation, &asks, ret, &result, &err, rs_dbus_session1_complete_disable);
-	return TRUE;
+	return ask(data, invocation, options, &disable, rs_dbus_session1_complete_disable);
 }
 
 static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			      const char *glob, const char *expression, GVariant *options,
 			      gpointer data)
 {
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	struct rs_error err = {0};
-	struct asks asks;
-	int ret;
+	struct rs_session_ask filter = {
+		.kind = RS_ASK_FILTER, .glob = glob, .expression = expression};
 
-	if (!take_options(server, invocation, options, &asks))
-		return TRUE;
-	ret = rs_session_set_filter(server->session, asks.owner, glob, expression, &result, &err);
-	answer(server, invocation, &asks, ret, &result, &err, rs_dbus_session1_complete_set_filter);
-	return TRUE;
+	return ask(data, invocation, options, &filter, rs_dbus_session1_complete_set_filter);
 }
 
 static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 				const char *glob, GVariant *options, gpointer data)
 {
-	struct rs_server *server = data;
-	struct rs_session_result result = {0};
-	struct rs_error err = {0};
-	struct asks asks;
-	int ret;
+	struct rs_session_ask clear = {.kind = RS_ASK_FILTER, .glob = glob};
 
-	if (!take_options(server, invocation, options, &asks))
-		return TRUE;
-	ret = rs_session_set_filter(server->session, asks.owner, glob, NULL, &result, &err);
-	answer(server, invocation, &asks, ret, &result, &err,
-	       rs_dbus_session1_complete_clear_filter);
-	return TRUE;
+	return ask(data, invocation, options, &clear, rs_dbus_session1_complete_clear_filter);
 }
 
 void rs_server_connect_wishes(struct rs_server *server)

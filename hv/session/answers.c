@@ -147,15 +147,26 @@ bool rs_source_asks(const struct rs_source *source)
 	return source->requests->askings;
 }
 
-/* True: it is done, and answered. */
+/*
+ * True: it is done, and answered, or nobody waits for it any more. The guest may boot anew
+ * meanwhile, or end, so the request does not lie in its slot while it is worked out.
+ */
 static bool ask_on(struct rs_source *source, uint32_t slot)
 {
 	struct wait *wait = &source->requests->waits[slot];
+	struct rs_asking *asking = g_steal_pointer(&wait->asking);
 	const struct rs_ticket ticket = wait->ticket;
 	struct rs_hcall_response response = {0};
+	bool done = rs_source_ask(source, asking, &response);
+	bool waited_for = wait->what == ASKING && !wait->asking;
 
-	if (!rs_source_ask(source, wait->asking, &response))
+	if (waited_for && !done) {
+		wait->asking = asking;
 		return false;
+	}
+	rs_asking_free(asking);
+	if (!waited_for)
+		return true;
 	clear_wait(source->requests, slot);
 	if (rs_source_wait_patched(source, &ticket, &response))
 		rs_source_answer(source, &ticket, &response);
@@ -168,7 +179,7 @@ void rs_source_ask_on(struct rs_source *source)
 	struct rs_requests *requests = source->requests;
 	const uint32_t count = rs_slots_count(requests->slots);
 
-	while (requests->askings && !rs_session_turn_over(source->session)) {
+	while (requests->askings && !rs_turn_over(&source->session->turn)) {
 		const uint32_t slot = requests->next % count;
 
 		if (requests->waits[slot].what == ASKING && !ask_on(source, slot))
@@ -251,7 +262,7 @@ static bool take_request(struct rs_source *source, uint32_t slot, struct rs_targ
 	bool ends, now = true;
 
 	requests->taken++;
-	rs_session_work(source->session, RS_WORK_REQUEST);
+	rs_turn_add(&source->session->turn, RS_WORK_REQUEST);
 	if (rs_slots_take(requests->slots, slot, &request, &ticket)) {
 		requests->bad++;
 		return false;
@@ -274,7 +285,7 @@ bool rs_source_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
 {
 	struct rs_source *source = data;
 
-	rs_session_begin_turn(source->session);
+	rs_turn_begin(&source->session->turn);
 	return take_request(source, slot, end);
 }
 
@@ -289,7 +300,7 @@ bool rs_source_poll_mailboxes(struct rs_source *source)
 		if (!rs_slots_fresh(slots, i))
 			continue;
 		any = true;
-		if (rs_session_turn_over(source->session))
+		if (rs_turn_over(&source->session->turn))
 			break;
 		if (!take_request(source, i, &end))
 			continue;

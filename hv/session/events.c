@@ -2,6 +2,7 @@
 /*
  * Events: which of them can be used, changes that nobody asked for, and their list.
  */
+#include "session/plan.h"
 #include "session/private.h"
 
 #include "base/nearest.h"
@@ -27,67 +28,25 @@ bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event)
 
 /* ---- changes that nobody asked for ---- */
 
-bool rs_session_knows_owner(const struct rs_session *session, const char *owner)
-{
-	return rs_owners_find(session->owners, owner);
-}
-
-void rs_session_forget_owner(struct rs_session *session, const char *name)
-{
-	g_autoptr(GArray) refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref)), plans = NULL;
-	struct rs_owner *owner = rs_owners_find(session->owners, name);
-	struct rs_error err = {0};
-
-	if (!owner)
-		return;
-	rs_owner_clear_rules(owner);
-	for (guint i = 0; i < session->sources->len; i++) {
-		struct rs_source *source = nth_source(session, i);
-
-		for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity;
-		     id++) {
-			struct event_ref ref = {source, id};
-			struct rs_wishes *wishes = &source->events[id].wishes;
-
-			if (!source_alive(source))
-				rs_wishes_forget(wishes, owner);
-			else if (rs_wishes_of(wishes, owner))
-				g_array_append_val(refs, ref);
-		}
-	}
-	plans = rs_plans_new(refs);
-	for (guint i = 0; i < plans->len; i++)
-		rs_wishes_forget(&rs_plan(plans, i)->wishes, owner);
-	if (rs_plans_carry_out(plans, true, NULL, &err))
-		rs_session_say(session, "what '%s' wanted is not wanted any more: %s", name,
-			       err.message);
-	/* The plans hold copies of the wishes. */
-	g_clear_pointer(&plans, g_array_unref);
-	rs_owners_prune(session->owners);
-	rs_session_say_changed(session);
-}
-
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot)
 {
-	g_autoptr(GArray) refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref)), plans = NULL;
+	g_autoptr(GArray) plans = rs_plans_new();
 	const RsTraceEvent *event;
 	struct rs_error err = {0};
 
 	/* Not all events: a guest may change every slot between two looks at its table. */
 	for (guint i = 0; (event = rs_trace_schema_nth_of(source->schema, slot, i)); i++) {
-		struct event_ref ref = {source, event->id};
+		struct rs_plan *plan;
 
 		if (event->id >= source->region->header.event_capacity)
 			continue;
 		source->events[event->id].ruled = false;
-		g_array_append_val(refs, ref);
+		plan = rs_plans_add(plans, source, event);
+		rs_plan_take_wishes(plan);
+		rs_wishes_clear(&plan->wishes);
+		rs_plan_decide(plan, true, NULL);
 	}
-	if (!refs->len)
-		return;
-	plans = rs_plans_new(refs);
-	for (guint i = 0; i < plans->len; i++)
-		rs_wishes_clear(&rs_plan(plans, i)->wishes);
-	if (rs_plans_carry_out(plans, true, NULL, &err))
+	if (rs_plans_carry_out(plans, NULL, &err))
 		rs_source_say(source, "a provider left: %s", err.message);
 }
 
@@ -126,6 +85,15 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err)
 
 /* ---- list ---- */
 
+const char *rs_event_filter(struct rs_source *source, uint32_t id)
+{
+	struct event_state *state = &source->events[id];
+
+	if (!state->filter && !state->overfull)
+		state->filter = rs_wishes_expression(&state->wishes);
+	return state->filter;
+}
+
 /* `glob` may be NULL. */
 static void list_source(struct rs_source *source, const struct rs_event_glob *glob, GArray *list)
 {
@@ -140,7 +108,7 @@ static void list_source(struct rs_source *source, const struct rs_event_glob *gl
 		state = &source->events[event->id];
 		entry.enabled = state->on;
 		entry.live = event_live(source, event);
-		entry.filter = state->filter;
+		entry.filter = rs_event_filter(source, event->id);
 		entry.wishes = state->wishes.first;
 		entry.sites = rs_source_sites_of(source, event->id);
 		entry.note = state->note ? state->note : state->left_out;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "session/plan.h"
 #include "session/private.h"
 
 #include "filter/filter.h"
@@ -13,43 +14,22 @@ int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
 	return rs_error_set(err, EBADMSG, "bad filter\n%s", text);
 }
 
-static void unref_program(gpointer program)
-{
-	if (program)
-		g_byte_array_unref(program);
-}
-
 struct rs_filters {
 	char *expression;
 	struct rs_filter_series *series;
-	struct asker asker;
-	const GArray *refs;
-	const RsTraceEvent **events; /* of `refs` */
-	bool named;                  /* each name is that of a field of some event */
-	GPtrArray *programs;         /* of the first events; one may be NULL, see filter.h */
+	bool named; /* each name is that of a field of some event */
 };
 
-int rs_filters_new(const char *expression, const struct asker *asker, const GArray *refs,
-		   struct rs_filters **out, struct rs_error *err)
+int rs_filters_new(const char *expression, struct rs_filters **out, struct rs_filter_error *why)
 {
-	struct rs_filters *filters = g_new0(struct rs_filters, 1);
-	struct rs_filter_error why = {0};
+	struct rs_filter_series *series;
+	int ret = rs_filter_series_new(expression, &series, why);
 
-	filters->expression = g_strdup(expression);
-	filters->asker = *asker;
-	filters->refs = refs;
-	filters->events = g_new0(const RsTraceEvent *, refs->len + 1);
-	filters->programs = g_ptr_array_new_with_free_func(unref_program);
-	for (guint i = 0; i < refs->len; i++) {
-		const struct event_ref *ref = &g_array_index(refs, struct event_ref, i);
-
-		filters->events[i] = rs_trace_schema_by_id(ref->source->schema, ref->id);
-	}
-	if (rs_filter_series_new(expression, &filters->series, &why)) {
-		rs_filters_free(filters);
-		return rs_filter_failed(expression, &why, err);
-	}
-	*out = filters;
+	if (ret)
+		return ret;
+	*out = g_new0(struct rs_filters, 1);
+	(*out)->expression = g_strdup(expression);
+	(*out)->series = series;
 	return 0;
 }
 
@@ -58,65 +38,45 @@ void rs_filters_free(struct rs_filters *filters)
 	if (!filters)
 		return;
 	rs_filter_series_free(filters->series);
-	g_ptr_array_unref(filters->programs);
-	g_free(filters->events);
 	g_free(filters->expression);
 	g_free(filters);
 }
 
-/* Looks for one name more, or compiles for one event more: 1 there is more to do. */
-static int step(struct rs_filters *filters, struct rs_error *err)
+int rs_filters_look(struct rs_filters *filters, struct rs_turn *turn, const GPtrArray *events,
+		    struct rs_filter_error *why)
 {
-	const guint i = filters->programs->len, count = filters->refs->len;
-	const struct event_ref *ref = &g_array_index(filters->refs, struct event_ref, i);
-	struct rs_filter_error why = {0};
-	GByteArray *program;
-	size_t looks;
-	int ret;
-
-	if (!filters->named) {
-		ret = rs_filter_series_names(filters->series, filters->events, count, &looks, &why);
-		rs_session_work(ref->source->session, looks * RS_WORK_LOOK);
-		filters->named = !ret;
-		return ret < 0 ? rs_filter_failed(filters->expression, &why, err) : 1;
-	}
-	rs_session_work(ref->source->session, strlen(filters->expression) * RS_WORK_FILTER);
-	if (rs_filter_series_add(filters->series, filters->events[i], count == 1, &program, &why))
-		return rs_filter_failed(filters->expression, &why, err);
-	g_ptr_array_add(filters->programs, program);
-	/* Before the others cost anything. */
-	if (program && rs_asker_owner(&filters->asker, ref->source) == ref->source->guest &&
-	    !rs_owner_guest_may(program))
-		return rs_error_set(err, E2BIG, "%s:%s: %s", filters->events[i]->system,
-				    filters->events[i]->name, RS_GUEST_FILTER_TOO_LARGE);
-	return 1;
-}
-
-int rs_filters_compile(struct rs_filters *filters, bool in_turn, struct rs_error *err)
-{
-	while (filters->programs->len < filters->refs->len) {
-		const struct rs_session *session =
-			g_array_index(filters->refs, struct event_ref, 0).source->session;
+	while (!filters->named) {
+		size_t looks;
 		int ret;
 
-		if (in_turn && rs_session_turn_over(session))
+		if (rs_turn_over(turn))
 			return 1;
-		ret = step(filters, err);
+		ret = rs_filter_series_names(filters->series,
+					     (const RsTraceEvent *const *)events->pdata,
+					     events->len, &looks, why);
+		rs_turn_add(turn, looks * RS_WORK_LOOK);
 		if (ret < 0)
 			return ret;
+		filters->named = !ret;
 	}
 	return 0;
 }
 
-void rs_plans_filter(GArray *plans, const struct asker *asker, const struct rs_filters *filters)
+int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
+		       const struct rs_owner *owner, bool alone, GByteArray **program,
+		       struct rs_filter_error *why)
 {
-	for (guint i = 0; i < plans->len; i++) {
-		struct plan *plan = rs_plan(plans, i);
-		GByteArray *program = filters ? filters->programs->pdata[i] : NULL;
-
-		rs_wishes_set_filter(&plan->wishes, rs_asker_owner(asker, plan->ref.source),
-				     program ? filters->expression : NULL, program);
-	}
+	rs_turn_add(&plan->source->session->turn, strlen(filters->expression) * RS_WORK_FILTER);
+	if (rs_filter_series_add(filters->series, plan->event, alone, program, why))
+		return -EBADMSG;
+	if (!*program || owner != plan->source->guest || rs_owner_guest_may(*program))
+		return 0;
+	g_clear_pointer(program, g_byte_array_unref);
+	g_strlcpy(why->message,
+		  "a guest's filter may take half of what there is for an event, so that others "
+		  "have room",
+		  sizeof(why->message));
+	return -E2BIG;
 }
 
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err)

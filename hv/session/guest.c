@@ -46,8 +46,8 @@ static int read_info(struct rs_source *source, bool *fresh)
 	}
 	*fresh = !source->hello;
 	if (source->hello && info.boot != source->info.boot) {
-		rs_session_work(source->session,
-				rs_trace_schema_n_events(source->schema) * RS_WORK_EVENT);
+		rs_turn_add(&source->session->turn,
+			    rs_trace_schema_n_events(source->schema) * RS_WORK_EVENT);
 		forget_boot(source);
 		rs_session_machine_rebooted(source);
 		*fresh = true;
@@ -110,12 +110,12 @@ static gboolean take_provider(guint slot, const struct rs_provider *entry, const
 	struct rs_provider *known = &source->providers[slot];
 
 	/* The next look hands it out again. One that goes may go at once. */
-	if (rs_session_turn_over(source->session) ||
+	if (rs_turn_over(&source->session->turn) ||
 	    (source->reading && source->reading != slot + 1 && entry->state == RS_PROVIDER_LIVE)) {
 		source->unfinished = true;
 		return FALSE;
 	}
-	rs_session_work(source->session, RS_WORK_REQUEST + size);
+	rs_turn_add(&source->session->turn, RS_WORK_REQUEST + size);
 	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
@@ -179,7 +179,8 @@ void rs_source_refresh(struct rs_source *source)
 	source->unfinished |= source->reading != 0;
 	source->described += changed;
 	if (changed) /* the schema makes its lists anew */
-		rs_session_work(source->session, rs_trace_schema_n_events(source->schema) * 64ull);
+		rs_turn_add(&source->session->turn,
+			    rs_trace_schema_n_events(source->schema) * 64ull);
 	/* Before any event is on, so that printers get the source's first record. */
 	if (fresh)
 		rs_source_say_hello(source);
@@ -189,7 +190,7 @@ void rs_source_refresh(struct rs_source *source)
 	source->unfinished |= source->unruled;
 	if (changed || fresh)
 		rs_session_say_changed(source->session);
-	if (source->patching && !rs_session_turn_over(source->session))
+	if (source->patching && !rs_turn_over(&source->session->turn))
 		rs_source_sites_patch_on(source, false);
 	source->unfinished |= source->patching;
 	rs_session_settle(source->session);

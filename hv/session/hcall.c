@@ -34,7 +34,7 @@ bool rs_source_ask(struct rs_source *source, struct rs_asking *asking,
 {
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
-	int ret = rs_asking_go_on(asking, true, &result, &err);
+	int ret = rs_asking_go_on(asking, &result, &err);
 
 	if (ret < 0)
 		answer_error(response, ret, &err);
@@ -44,8 +44,8 @@ bool rs_source_ask(struct rs_source *source, struct rs_asking *asking,
 }
 
 /* As rs_source_serve(). */
-static bool ask(struct rs_source *source, const struct rs_ask *ask, const struct rs_ticket *ticket,
-		struct rs_hcall_response *response)
+static bool ask(struct rs_source *source, const struct rs_session_ask *ask,
+		const struct rs_ticket *ticket, struct rs_hcall_response *response)
 {
 	const struct asker guest = {.owner = source->guest, .source = source};
 	struct rs_asking *asking = rs_asking_new(source->session, &guest, ask);
@@ -66,7 +66,8 @@ static bool switch_events(struct rs_source *source, const struct rs_hcall_reques
 
 	if (glob)
 		return ask(source,
-			   &(struct rs_ask){on ? RS_RULE_ENABLE : RS_RULE_DISABLE, glob, NULL},
+			   &(struct rs_session_ask){.kind = on ? RS_ASK_ENABLE : RS_ASK_DISABLE,
+						    .glob = glob},
 			   ticket, response);
 	rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no glob, or not a text");
 	return true;
@@ -86,8 +87,10 @@ static bool set_filter(struct rs_source *source, const struct rs_hcall_request *
 	}
 	ret = rs_session_split_filter(text, &glob, &expression, &err);
 	if (!ret)
-		return ask(source, &(struct rs_ask){RS_RULE_FILTER, glob, expression}, ticket,
-			   response);
+		return ask(source,
+			   &(struct rs_session_ask){
+				   .kind = RS_ASK_FILTER, .glob = glob, .expression = expression},
+			   ticket, response);
 	answer_error(response, ret, &err);
 	return true;
 }
@@ -105,7 +108,7 @@ static void query(struct rs_source *source, const struct rs_hcall_request *reque
 		return;
 	}
 	response->values[0] = source->events[id].on;
-	response->values[2] = source->events[id].filter != NULL;
+	response->values[2] = rs_event_filter(source, (uint32_t)id) != NULL;
 }
 
 static bool is_seen(const struct rs_source *source, uint64_t slot, bool live)

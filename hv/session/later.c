@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests by glob whose sites are still being patched. Each is settled when the sites of its own
- * events are as it asked for, whatever others ask for meanwhile.
+ * Requests that are not settled yet: each is first worked out in turns, and then settled when the
+ * sites of its own events are as it asked for, whatever others ask for meanwhile.
  */
+#include "session/plan.h"
 #include "session/private.h"
 
-#define LINES 16u /* of problems that one request is told */
+#include <errno.h>
+
+#define LINES 16u /* of late problems that one request is told */
 
 /* What a request waits for in a source that lives and is patching. */
-struct part {
+struct wait {
 	struct rs_source *source;
 	uint32_t min_event, max_event;
 	uint64_t ticket;
@@ -17,24 +20,27 @@ struct part {
 
 struct later {
 	uint32_t number;
-	GArray *parts;       /* of struct part */
-	GPtrArray *problems; /* of char * */
-	size_t left_out;
+	const void *from;
+	struct rs_asking *asking; /* while it is to be worked out; then NULL */
+	bool working;             /* just now: `asking` is at work */
+	GArray *waits;            /* of struct wait, once it is worked out */
+	struct rs_session_result result;
+	int ret;
+	struct rs_error err; /* if `ret` */
+	size_t told, left_out;
 };
 
-static void part_clear(gpointer part)
+static void wait_clear(gpointer wait)
 {
-	g_hash_table_unref(((struct part *)part)->events);
+	g_hash_table_unref(((struct wait *)wait)->events);
 }
 
-static struct later *later_new(uint32_t number)
+static struct later *later_new(void)
 {
 	struct later *later = g_new0(struct later, 1);
 
-	later->number = number;
-	later->parts = g_array_new(FALSE, FALSE, sizeof(struct part));
-	g_array_set_clear_func(later->parts, part_clear);
-	later->problems = g_ptr_array_new_with_free_func(g_free);
+	later->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	g_array_set_clear_func(later->waits, wait_clear);
 	return later;
 }
 
@@ -42,8 +48,9 @@ static void later_free(gpointer data)
 {
 	struct later *later = data;
 
-	g_array_unref(later->parts);
-	g_ptr_array_unref(later->problems);
+	rs_asking_free(later->asking);
+	rs_session_result_clear(&later->result);
+	g_array_unref(later->waits);
 	g_free(later);
 }
 
@@ -52,63 +59,147 @@ GPtrArray *rs_laters_new(void)
 	return g_ptr_array_new_with_free_func(later_free);
 }
 
-static struct part *part_of(const struct later *later, const struct rs_source *source)
+static struct later *nth_later(const struct rs_session *session, guint i)
 {
-	for (guint i = 0; i < later->parts->len; i++) {
-		struct part *part = &g_array_index(later->parts, struct part, i);
+	return session->laters->pdata[i];
+}
 
-		if (part->source == source)
-			return part;
+static uint32_t keep(struct rs_session *session, struct later *later)
+{
+	later->number = ++session->laters_made;
+	if (!later->number) /* that means: done */
+		later->number = ++session->laters_made;
+	g_ptr_array_add(session->laters, later);
+	rs_session_hurry(session);
+	return later->number;
+}
+
+/* ---- to be worked out ---- */
+
+uint32_t rs_later_ask(struct rs_session *session, const void *from, struct rs_asking *asking)
+{
+	struct later *later = later_new();
+
+	later->from = from;
+	later->asking = asking;
+	return keep(session, later);
+}
+
+/* Whether one of the first `count` is from there, and is still to be worked out. */
+static bool asks(const struct rs_session *session, const void *from, guint count)
+{
+	for (guint i = 0; i < count; i++) {
+		const struct later *later = nth_later(session, i);
+
+		if (later->asking && later->from == from)
+			return true;
+	}
+	return false;
+}
+
+bool rs_later_asks(const struct rs_session *session, const void *from)
+{
+	return asks(session, from, session->laters->len);
+}
+
+void rs_session_drop_asks(struct rs_session *session, const void *from)
+{
+	for (guint i = session->laters->len; i-- > 0;) {
+		const struct later *later = nth_later(session, i);
+
+		if (later->from == from && later->asking)
+			g_ptr_array_remove_index(session->laters, i);
+	}
+}
+
+void rs_later_drop_source(struct rs_session *session, const struct rs_source *source)
+{
+	for (guint i = 0; i < session->laters->len; i++) {
+		const struct later *later = nth_later(session, i);
+
+		if (later->asking)
+			rs_asking_drop_source(later->asking, source);
+		for (guint k = later->waits->len; k-- > 0;) {
+			if (g_array_index(later->waits, struct wait, k).source == source)
+				g_array_remove_index(later->waits, k);
+		}
+	}
+}
+
+/* ---- to be patched ---- */
+
+static struct wait *wait_of(const struct later *later, const struct rs_source *source)
+{
+	for (guint i = 0; i < later->waits->len; i++) {
+		struct wait *wait = &g_array_index(later->waits, struct wait, i);
+
+		if (wait->source == source)
+			return wait;
 	}
 	return NULL;
 }
 
-static struct part *add_part(struct later *later, struct rs_source *source)
+/* For the sites of these plans, all of one source. */
+static void add_wait(struct later *later, const GArray *plans)
 {
-	const struct part part = {
-		.source = source, .min_event = UINT32_MAX, .events = g_hash_table_new(NULL, NULL)};
+	struct wait wait = {.min_event = UINT32_MAX};
 
-	g_array_append_val(later->parts, part);
-	return part_of(later, source);
+	if (!plans->len)
+		return;
+	wait.source = rs_plan(plans, 0)->source;
+	if (!wait.source->patching)
+		return;
+	wait.events = g_hash_table_new(NULL, NULL);
+	for (guint i = 0; i < plans->len; i++) {
+		uint32_t id = rs_plan(plans, i)->id;
+
+		wait.min_event = MIN(wait.min_event, id);
+		wait.max_event = MAX(wait.max_event, id);
+		g_hash_table_add(wait.events, GUINT_TO_POINTER(id));
+	}
+	wait.ticket = rs_source_sites_ticket(wait.source, wait.min_event, wait.max_event);
+	g_array_append_val(later->waits, wait);
 }
 
 static bool is_settled(const struct later *later)
 {
-	for (guint i = 0; i < later->parts->len; i++) {
-		const struct part *part = &g_array_index(later->parts, struct part, i);
+	for (guint i = 0; i < later->waits->len; i++) {
+		const struct wait *wait = &g_array_index(later->waits, struct wait, i);
 
-		if (!rs_source_sites_settled(part->source, part->ticket))
+		if (!rs_source_sites_settled(wait->source, wait->ticket))
 			return false;
 	}
-	return true;
+	return !later->asking;
 }
 
-uint32_t rs_session_wait_settled(struct rs_session *session, const GArray *refs)
+static void add_waits(struct later *later, const struct rs_asking *asking)
 {
-	struct later *later = later_new(session->laters_made + 1);
+	const GArray *plans;
 
-	for (guint i = 0; i < refs->len; i++) {
-		const struct event_ref *ref = &g_array_index(refs, struct event_ref, i);
-		struct part *part = part_of(later, ref->source);
+	for (guint i = 0; (plans = rs_asking_done(asking, i)); i++)
+		add_wait(later, plans);
+}
 
-		if (!part)
-			part = add_part(later, ref->source);
-		part->min_event = MIN(part->min_event, ref->id);
-		part->max_event = MAX(part->max_event, ref->id);
-		g_hash_table_add(part->events, GUINT_TO_POINTER(ref->id));
-	}
-	for (guint i = 0; i < later->parts->len; i++) {
-		struct part *part = &g_array_index(later->parts, struct part, i);
+uint32_t rs_later_wait(struct rs_session *session, const struct rs_asking *asking,
+		       struct rs_session_result *result)
+{
+	struct later *later = later_new();
 
-		part->ticket =
-			rs_source_sites_ticket(part->source, part->min_event, part->max_event);
-	}
+	add_waits(later, asking);
 	if (is_settled(later)) {
 		later_free(later);
 		return 0;
 	}
-	g_ptr_array_add(session->laters, later);
-	return session->laters_made = later->number;
+	later->result = *result;
+	*result = (struct rs_session_result){0};
+	return keep(session, later);
+}
+
+static void add_problem(struct later *later, char *line)
+{
+	if (!later->result.problems)
+		later->result.problems = g_ptr_array_new_with_free_func(g_free);
+	g_ptr_array_add(later->result.problems, line);
 }
 
 void rs_source_note_late(const struct rs_source *source, uint32_t event, const char *line)
@@ -116,38 +207,82 @@ void rs_source_note_late(const struct rs_source *source, uint32_t event, const c
 	const struct rs_session *session = source->session;
 
 	for (guint i = 0; i < session->laters->len; i++) {
-		struct later *later = session->laters->pdata[i];
-		const struct part *part = part_of(later, source);
+		struct later *later = nth_later(session, i);
+		const struct wait *wait = wait_of(later, source);
 
-		if (!part ||
-		    (event && !g_hash_table_contains(part->events, GUINT_TO_POINTER(event))))
+		if (!wait ||
+		    (event && !g_hash_table_contains(wait->events, GUINT_TO_POINTER(event))))
 			continue;
-		if (later->problems->len == LINES) {
+		if (later->told == LINES) {
 			later->left_out++;
 			continue;
 		}
-		g_ptr_array_add(later->problems,
-				session->sources->len > 1
-					? g_strconcat(source->name, ": ", line, NULL)
-					: g_strdup(line));
+		later->told++;
+		add_problem(later, session->sources->len > 1
+					   ? g_strconcat(source->name, ": ", line, NULL)
+					   : g_strdup(line));
 	}
+}
+
+/* ---- going on ---- */
+
+/* It is worked out, or refused. */
+static void end_asking(struct later *later, int ret)
+{
+	later->ret = ret;
+	if (!ret)
+		add_waits(later, later->asking);
+	g_clear_pointer(&later->asking, rs_asking_free);
+}
+
+/* One after the other, so that a long one does not keep short ones from being done. */
+bool rs_later_go_on(struct rs_session *session)
+{
+	/* Others may be settled, and leave the list, meanwhile. */
+	for (guint left = session->laters->len;
+	     left && session->laters->len && !rs_turn_over(&session->turn); left--) {
+		struct later *later;
+		guint at = session->next_ask % session->laters->len;
+		int ret;
+
+		session->next_ask = at + 1;
+		later = nth_later(session, at);
+		if (!later->asking || asks(session, later->from, at))
+			continue;
+		later->working = true;
+		ret = rs_asking_go_on(later->asking, &later->result, &later->err);
+		later->working = false;
+		if (ret != 1)
+			end_asking(later, ret);
+	}
+	rs_session_settle(session);
+	for (guint i = 0; i < session->laters->len; i++) {
+		if (nth_later(session, i)->asking)
+			return true;
+	}
+	return false;
+}
+
+static void say_settled(struct rs_session *session, struct later *later)
+{
+	if (later->left_out)
+		add_problem(later, g_strdup_printf("and %zu sites more likewise", later->left_out));
+	rs_session_say_settled(session, later->number, later->ret, &later->result, &later->err);
+	later_free(later);
 }
 
 void rs_session_settle(struct rs_session *session)
 {
-	for (guint i = 0; i < session->laters->len;) {
-		struct later *later = session->laters->pdata[i];
+	bool over = session->detached || rs_session_over(session);
 
-		if (!is_settled(later)) {
+	for (guint i = 0; i < session->laters->len;) {
+		struct later *later = nth_later(session, i);
+
+		if (over && later->asking && !later->working)
+			end_asking(later, rs_session_refuse_over(session, &later->err));
+		if (is_settled(later))
+			say_settled(session, g_ptr_array_steal_index(session->laters, i));
+		else
 			i++;
-			continue;
-		}
-		later = g_ptr_array_steal_index(session->laters, i);
-		if (later->left_out)
-			g_ptr_array_add(
-				later->problems,
-				g_strdup_printf("and %zu sites more likewise", later->left_out));
-		rs_session_say_settled(session, later->number, later->problems);
-		later_free(later);
 	}
 }

@@ -243,8 +243,10 @@ static struct member *oldest_left(struct memory *memory, gint64 before)
 	return oldest;
 }
 
+/* One at least; the next look goes on once the turn is over. */
 static void keep_some_free(struct memory *memory, gint64 now)
 {
+	struct rs_turn *turn = &memory->session->turn;
 	uint32_t all = 0, free = 0;
 
 	for (uint32_t i = 0; i < memory->count; i++) {
@@ -258,6 +260,9 @@ static void keep_some_free(struct memory *memory, gint64 now)
 		if (!member)
 			return;
 		renew(memory, member);
+		rs_turn_add(turn, RS_WORK_RENEW);
+		if (rs_turn_over(turn))
+			return;
 	}
 }
 
@@ -279,6 +284,7 @@ static void tell_turned_away(struct memory *memory)
 
 static void poll_memory(struct memory *memory, gint64 now)
 {
+	rs_turn_add(&memory->session->turn, (uint64_t)memory->count * RS_WORK_MEMBER);
 	for (uint32_t i = 0; i < memory->count; i++) {
 		if (rs_regions_kind(memory->regions, i) != RS_SOURCE_USER)
 			continue;

@@ -248,7 +248,7 @@ static void wish_free(struct rs_wish *wish)
 {
 	wish->owner->uses--;
 	g_clear_pointer(&wish->program, g_byte_array_unref);
-	g_free(wish->filter);
+	g_clear_pointer(&wish->filter, g_ref_string_release);
 	g_free(wish);
 }
 
@@ -270,7 +270,7 @@ void rs_wishes_copy(struct rs_wishes *to, const struct rs_wishes *from)
 		struct rs_wish *copy = wish_new(wish->owner);
 
 		copy->wanted = wish->wanted;
-		copy->filter = g_strdup(wish->filter);
+		copy->filter = wish->filter ? g_ref_string_acquire(wish->filter) : NULL;
 		copy->program = wish->program ? g_byte_array_ref(wish->program) : NULL;
 		*link = copy;
 		link = &copy->next;
@@ -350,8 +350,8 @@ void rs_wishes_set_filter(struct rs_wishes *wishes, struct rs_owner *owner, cons
 	struct rs_wish *wish = find_or_make(wishes, owner);
 
 	g_clear_pointer(&wish->program, g_byte_array_unref);
-	g_free(wish->filter);
-	wish->filter = g_strdup(filter);
+	g_clear_pointer(&wish->filter, g_ref_string_release);
+	wish->filter = filter ? g_ref_string_new_intern(filter) : NULL;
 	wish->program = program ? g_byte_array_ref(program) : NULL;
 	forget_if_empty(wishes, wish);
 }
@@ -402,7 +402,7 @@ char *rs_wishes_expression(const struct rs_wishes *wishes)
 			continue;
 		if (!wish->filter)
 			return g_string_free(all, TRUE);
-		if (!g_ptr_array_find_with_equal_func(texts, wish->filter, g_str_equal, NULL))
+		if (!g_ptr_array_find(texts, wish->filter, NULL))
 			g_ptr_array_add(texts, wish->filter);
 	}
 	if (texts->len == 1)

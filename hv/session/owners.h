@@ -100,7 +100,7 @@ struct rs_wish {
 	struct rs_wish *next;
 	struct rs_owner *owner;
 	bool wanted;
-	char *filter; /* kept while it is not wanted, too; NULL: none */
+	GRefString *filter; /* interned; kept while it is not wanted, too; NULL: none */
 	GByteArray
 		*program; /* what the filter was compiled to; NULL if and only if there is none */
 };

@@ -1,45 +1,81 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Puts wishes into force. To change wishes, make a plan for each event, change the wishes in the
- * plans, and carry the plans out. Until that succeeds, the events' own state does not change.
- */
+#include "session/plan.h"
 #include "session/private.h"
 
 #include <errno.h>
 #include <string.h>
 
+/* ---- making plans ---- */
+
+static struct event_state *state_of(const struct rs_plan *plan)
+{
+	return &plan->source->events[plan->id];
+}
+
 static void plan_clear(gpointer data)
 {
-	struct plan *plan = data;
+	struct rs_plan *plan = data;
 
 	rs_wishes_clear(&plan->wishes);
+	g_clear_pointer(&plan->own, g_byte_array_unref);
 	g_clear_pointer(&plan->program, g_byte_array_unref);
 }
 
-GArray *rs_plans_new(const GArray *refs)
+GArray *rs_plans_new(void)
 {
-	GArray *plans = g_array_sized_new(FALSE, TRUE, sizeof(struct plan), refs->len);
+	GArray *plans = g_array_new(FALSE, TRUE, sizeof(struct rs_plan));
 
 	g_array_set_clear_func(plans, plan_clear);
-	g_array_set_size(plans, refs->len);
-	if (refs->len)
-		rs_session_work(g_array_index(refs, struct event_ref, 0).source->session,
-				(uint64_t)refs->len * RS_WORK_EVENT);
-	for (guint i = 0; i < refs->len; i++) {
-		struct plan *plan = rs_plan(plans, i);
-
-		plan->ref = g_array_index(refs, struct event_ref, i);
-		plan->event = rs_trace_schema_by_id(plan->ref.source->schema, plan->ref.id);
-		rs_wishes_copy(&plan->wishes, &rs_plan_state(plan)->wishes);
-	}
 	return plans;
 }
 
-void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
+struct rs_plan *rs_plans_add(GArray *plans, struct rs_source *source, const RsTraceEvent *event)
+{
+	const struct rs_plan plan = {.source = source, .id = event->id, .event = event};
+
+	g_array_append_val(plans, plan);
+	return rs_plan(plans, plans->len - 1);
+}
+
+bool rs_plan_is_current(const struct rs_plan *plan)
+{
+	return plan->taken && plan->version == state_of(plan)->version;
+}
+
+void rs_plan_take_wishes(struct rs_plan *plan)
+{
+	rs_turn_add(&plan->source->session->turn, RS_WORK_EVENT);
+	plan->taken = true;
+	plan->version = state_of(plan)->version;
+	rs_wishes_clear(&plan->wishes);
+	rs_wishes_copy(&plan->wishes, &state_of(plan)->wishes);
+}
+
+static void decide(struct rs_plan *plan, int *ret, struct rs_error *err)
+{
+	g_clear_pointer(&plan->program, g_byte_array_unref);
+	plan->on = rs_wishes_wanted(&plan->wishes);
+	*ret = rs_wishes_program(&plan->wishes, plan->event, &plan->program, err);
+	plan->overfull = *ret != 0;
+}
+
+int rs_plan_decide(struct rs_plan *plan, bool lenient, struct rs_error *err)
+{
+	int ret;
+
+	for (const struct rs_wish *wish = plan->wishes.first; wish; wish = wish->next)
+		rs_turn_add(&plan->source->session->turn, RS_WORK_WISH);
+	decide(plan, &ret, err);
+	if (!ret || lenient)
+		return 0;
+	return rs_error_prefix(err, "%s:%s", plan->event->system, plan->event->name);
+}
+
+void rs_result_keep(struct rs_session_result *result, const struct rs_plan *plan,
 		    const struct rs_owner *but)
 {
 	/* The plan was carried out, so the event has its wishes. */
-	const struct rs_wish *wish = rs_plan_state(plan)->wishes.first;
+	const struct rs_wish *wish = state_of(plan)->wishes.first;
 
 	result->kept++;
 	if (!result->kept_for)
@@ -57,21 +93,9 @@ void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
 
 /* ---- what shall be in force ---- */
 
-static int decide(struct plan *plan, bool lenient, struct rs_error *err)
+static bool program_changes(const struct rs_plan *plan)
 {
-	int ret;
-
-	plan->on = rs_wishes_wanted(&plan->wishes);
-	ret = rs_wishes_program(&plan->wishes, plan->event, &plan->program, err);
-	plan->overfull = ret != 0;
-	if (!ret || lenient)
-		return 0;
-	return rs_error_prefix(err, "%s:%s", plan->event->system, plan->event->name);
-}
-
-static bool program_changes(const struct plan *plan)
-{
-	const GByteArray *now = rs_plan_state(plan)->program, *next = plan->program;
+	const GByteArray *now = state_of(plan)->program, *next = plan->program;
 
 	/* An event that goes off keeps its program until the end. */
 	if (!plan->on || now == next)
@@ -81,9 +105,9 @@ static bool program_changes(const struct plan *plan)
 }
 
 /* Whether the guest asks for this, or nobody else wants it. */
-static bool is_guests(const struct plan *plan)
+static bool is_guests(const struct rs_plan *plan)
 {
-	const struct rs_owner *guest = plan->ref.source->guest;
+	const struct rs_owner *guest = plan->source->guest;
 
 	for (const struct rs_wish *wish = plan->wishes.first; wish; wish = wish->next) {
 		if (wish->wanted && wish->owner != guest)
@@ -92,19 +116,19 @@ static bool is_guests(const struct plan *plan)
 	return true;
 }
 
-static int publish(const struct plan *plan, const GByteArray *program, struct rs_error *err)
+static int publish(const struct rs_plan *plan, const GByteArray *program, struct rs_error *err)
 {
-	struct rs_publisher *publisher = plan->ref.source->publisher;
+	struct rs_publisher *publisher = plan->source->publisher;
 	const struct rs_filter_program *data = program ? (const void *)program->data : NULL;
 
-	return is_guests(plan) ? rs_publisher_set_guest_filter(publisher, plan->ref.id, data, err)
-			       : rs_publisher_set_filter(publisher, plan->ref.id, data, err);
+	return is_guests(plan) ? rs_publisher_set_guest_filter(publisher, plan->id, data, err)
+			       : rs_publisher_set_filter(publisher, plan->id, data, err);
 }
 
 /* What the guest wants takes no room that others need. */
-static int publish_without_guest(struct plan *plan, struct rs_error *err)
+static int publish_without_guest(struct rs_plan *plan, struct rs_error *err)
 {
-	struct rs_owner *guest = plan->ref.source->guest;
+	struct rs_owner *guest = plan->source->guest;
 	const struct rs_wish *wish = rs_wishes_of(&plan->wishes, guest);
 	int ret = publish(plan, plan->program, err);
 
@@ -112,27 +136,26 @@ static int publish_without_guest(struct plan *plan, struct rs_error *err)
 		return ret;
 	rs_wishes_forget(&plan->wishes, guest);
 	g_clear_pointer(&plan->program, g_byte_array_unref);
-	decide(plan, true, NULL);
+	rs_plan_decide(plan, true, NULL);
 	plan->guest_ended = true;
 	return publish(plan, plan->program, err);
 }
 
 /* Restores the old program. If there is no room for it, more is recorded than was asked for. */
-static void take_back(const struct plan *plan)
+static void take_back(const struct rs_plan *plan)
 {
-	struct event_state *state = rs_plan_state(plan);
+	struct event_state *state = state_of(plan);
 
 	if (!program_changes(plan) || !publish(plan, state->program, NULL))
 		return;
 	publish(plan, NULL, NULL);
 	g_clear_pointer(&state->program, g_byte_array_unref);
-	rs_source_say(plan->ref.source,
-		      "%s:%s is recorded without a filter: no space is left for it",
+	rs_source_say(plan->source, "%s:%s is recorded without a filter: no space is left for it",
 		      plan->event->system, plan->event->name);
 }
 
 /* Plans of one source, all or nothing. */
-static int publish_all(struct plan *plans, guint count, struct rs_error *err)
+static int publish_all(struct rs_plan *plans, guint count, struct rs_error *err)
 {
 	guint done = 0;
 	int ret = 0;
@@ -192,38 +215,37 @@ int rs_source_switch_off(struct rs_source *source, const GArray *ids, GPtrArray 
 }
 
 /* Whether the event is off, but a site of it is not: its text could not be restored. */
-static bool text_left(const struct plan *plan)
+static bool text_left(const struct rs_plan *plan)
 {
-	return !plan->on && rs_source_sites_on_of(plan->ref.source, plan->ref.id);
+	return !plan->on && rs_source_sites_on_of(plan->source, plan->id);
 }
 
 /* The ids of the plans whose events go on, or off. */
-static GArray *changing(const struct plan *plans, guint count, bool on)
+static GArray *changing(const struct rs_plan *plans, guint count, bool on)
 {
 	GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
 	for (guint i = 0; i < count; i++) {
-		if (plans[i].on == on &&
-		    (rs_plan_state(&plans[i])->on != on || text_left(&plans[i])))
-			g_array_append_val(ids, plans[i].ref.id);
+		if (plans[i].on == on && (state_of(&plans[i])->on != on || text_left(&plans[i])))
+			g_array_append_val(ids, plans[i].id);
 	}
 	return ids;
 }
 
 /* Makes the plan the event's state. */
-static void settle(struct plan *plan)
+static void settle(struct rs_plan *plan)
 {
-	struct event_state *state = rs_plan_state(plan);
+	struct event_state *state = state_of(plan);
 
 	if (!plan->on && state->program)
 		publish(plan, NULL, NULL);
 	if (plan->overfull && !state->overfull)
-		rs_source_say(plan->ref.source,
+		rs_source_say(plan->source,
 			      "%s:%s is recorded without a filter: those of all owners together "
 			      "are too large",
 			      plan->event->system, plan->event->name);
 	if (plan->guest_ended)
-		rs_source_say(plan->ref.source,
+		rs_source_say(plan->source,
 			      "%s:%s is not recorded for the guest any more: no space is left for "
 			      "its filter",
 			      plan->event->system, plan->event->name);
@@ -233,11 +255,11 @@ static void settle(struct plan *plan)
 	plan->wishes = (struct rs_wishes){0};
 	g_clear_pointer(&state->program, g_byte_array_unref);
 	state->program = plan->program ? g_byte_array_ref(plan->program) : NULL;
-	g_free(state->filter);
-	state->filter = plan->overfull ? NULL : rs_wishes_expression(&state->wishes);
+	g_clear_pointer(&state->filter, g_free);
+	state->version++;
 }
 
-/* ---- one source after the other ---- */
+/* ---- in force ---- */
 
 /* Lines about one source, for whoever asked and for listeners. */
 static void tell(struct rs_source *source, const GPtrArray *lines, struct rs_session_result *result)
@@ -258,11 +280,11 @@ static void tell(struct rs_source *source, const GPtrArray *lines, struct rs_ses
 	}
 }
 
-/* As rs_plans_carry_out(), for the plans of one source. */
-static int begin(struct plan *plans, guint count, GPtrArray *lines, struct rs_error *err)
+/* Where it fails, all is as before. */
+static int begin(struct rs_plan *plans, guint count, GPtrArray *lines, struct rs_error *err)
 {
 	g_autoptr(GArray) on = changing(plans, count, true);
-	struct rs_source *source = plans->ref.source;
+	struct rs_source *source = plans->source;
 	int ret;
 
 	if (source->ended)
@@ -276,12 +298,12 @@ static int begin(struct plan *plans, guint count, GPtrArray *lines, struct rs_er
 	return ret;
 }
 
-static int carry_out_in(struct plan *plans, guint count, struct rs_session_result *result,
-			struct rs_error *err)
+static int carry_out(struct rs_plan *plans, guint count, struct rs_session_result *result,
+		     struct rs_error *err)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) off = changing(plans, count, false);
-	struct rs_source *source = plans->ref.source;
+	struct rs_source *source = plans->source;
 	struct rs_error left = {0};
 	int ret = begin(plans, count, lines, err);
 
@@ -304,64 +326,21 @@ static int carry_out_in(struct plan *plans, guint count, struct rs_session_resul
 	return ret;
 }
 
-static void note_failed(struct rs_source *source, const char *why, struct rs_session_result *result)
+int rs_plans_carry_out(GArray *plans, struct rs_session_result *result, struct rs_error *err)
+{
+	struct rs_error unused = {0};
+
+	return plans->len ? carry_out(rs_plan(plans, 0), plans->len, result, err ? err : &unused)
+			  : 0;
+}
+
+void rs_result_fail(struct rs_session_result *result, struct rs_source *source, const char *why)
 {
 	g_autoptr(GPtrArray) line = g_ptr_array_new_with_free_func(g_free);
 
 	g_ptr_array_add(line, g_strdup_printf("nothing was changed there: %s", why));
 	tell(source, line, result);
-	if (!result)
-		return;
 	if (!result->failed)
 		result->failed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_array_append_val(result->failed, source->number);
-}
-
-/* The number of plans of the source of `plans`. */
-static guint count_of_source(const struct plan *plans, guint left)
-{
-	guint count = 1;
-
-	while (count < left && plans[count].ref.source == plans->ref.source)
-		count++;
-	return count;
-}
-
-int rs_plans_carry_out(GArray *plans, bool lenient, struct rs_session_result *result,
-		       struct rs_error *err)
-{
-	uint32_t touched = 0;
-	int ret = 0;
-
-	for (guint i = 0; i < plans->len && !ret; i++)
-		ret = decide(rs_plan(plans, i), lenient, err);
-	if (ret)
-		return ret;
-	for (guint from = 0, count; from < plans->len; from += count) {
-		struct plan *these = rs_plan(plans, from);
-		struct rs_source *source = these->ref.source;
-		struct rs_error why = {0};
-		int failed;
-
-		count = count_of_source(these, plans->len - from);
-		failed = carry_out_in(these, count, result, &why);
-		if (!failed) {
-			touched += count;
-			continue;
-		}
-		/* If it is the only source, whoever asked gets the error. */
-		if (count < plans->len)
-			note_failed(source, why.message, result);
-		rs_source_result(source, failed, &why);
-		if (!ret && err)
-			*err = why;
-		ret = ret ? ret : failed;
-	}
-	if (!ret || touched)
-		ret = 0;
-	else if (result)
-		rs_session_result_clear(result);
-	if (result)
-		result->touched = touched;
-	return ret;
 }

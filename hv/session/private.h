@@ -22,7 +22,7 @@
  *     answers.c  takes requests of a guest, and answers them at once or later
  *
  * struct rs_source holds what is known about a source and its events. struct rs_session holds what
- * was asked for, and who listens. struct event_ref identifies an event.
+ * was asked for, and who listens.
  */
 #ifndef RS_HV_SESSION_PRIVATE_H
 #define RS_HV_SESSION_PRIVATE_H
@@ -31,6 +31,7 @@
 #include "session/owners.h"
 #include "region/publish.h"
 #include "session/session.h"
+#include "session/turn.h"
 
 #include <rs-trace-table.h>
 
@@ -39,6 +40,7 @@ struct rs_filter_error;
 struct rs_filters;
 struct rs_journal_report;
 struct rs_patcher;
+struct rs_plan;
 struct rs_requests;
 
 struct event_state {
@@ -47,43 +49,16 @@ struct event_state {
 	bool on;    /* its control word says so, and its sites are patched as far as they can be */
 	bool overfull;       /* the owners' filters are too large together: recorded without one */
 	GByteArray *program; /* in force while it is on; NULL: everything is recorded */
-	char *filter;        /* the filters of all owners together, for people; NULL: none */
+	char *filter;        /* as rs_event_filter() told it last; NULL: not since it changed */
+	uint32_t version;    /* grows when the wishes change */
 	char *note;          /* why sites could not be patched at the last try; NULL: they were */
 	char *left_out;      /* why sites that its provider lists are not used; NULL: all are */
-};
-
-struct event_ref {
-	struct rs_source *source;
-	uint32_t id;
 };
 
 /* Who asks, and for events of which source. A guest asks only for its own events. */
 struct asker {
 	struct rs_owner *owner;   /* NULL: each source's own guest */
 	struct rs_source *source; /* NULL: all sources */
-};
-
-/* What is asked for. */
-struct rs_ask {
-	enum rs_rule_kind kind;
-	const char *glob;
-	const char *expression; /* RS_RULE_FILTER; NULL or blank clears */
-};
-
-#define RS_GUEST_FILTER_TOO_LARGE                                                                  \
-	"a guest's filter may take half of what there is for an event, so that others have room"
-
-/* The planned state of one event. */
-struct plan {
-	struct event_ref ref;
-	const RsTraceEvent *event;
-	struct rs_wishes wishes; /* as they will be */
-	bool by_guest;           /* the guest asks for it */
-	/* Worked out from the wishes when the plan is carried out. */
-	GByteArray *program;
-	bool on, overfull;
-	bool guest_ended; /* no room was left for what the guest wants */
-	bool done;        /* carried out: the event's state has the wishes */
 };
 
 /* How many messages may be told. Each machine has its own, so that none silences another. */
@@ -149,13 +124,13 @@ struct rs_session {
 	GHashTable *names;          /* of sources, also of those that are gone, but numbered ones */
 	uint32_t source_changes;    /* grows with each change of a source */
 	uint32_t generation;        /* grows each time that listeners are told of a change */
-	uint64_t work;              /* in this turn */
-	uint64_t most_work;         /* in any turn */
-	guint next_source;          /* whose turn it is */
-	gint64 hello_at;            /* when the first agent reported; 0: none has */
-	struct say_credit credit;   /* for messages about no source */
-	GPtrArray *laters;          /* requests that are not settled: see later.c */
-	uint32_t laters_made;       /* so far: the number of the newest */
+	struct rs_turn turn;
+	guint next_source;        /* whose turn it is */
+	guint next_ask;           /* likewise, of `laters` */
+	gint64 hello_at;          /* when the first agent reported; 0: none has */
+	struct say_credit credit; /* for messages about no source */
+	GPtrArray *laters;        /* requests that are not settled: see later.c */
+	uint32_t laters_made;     /* so far: the number of the newest */
 	bool started;
 	bool paused; /* by hand */
 	bool detached;
@@ -174,27 +149,8 @@ static inline bool source_alive(const struct rs_source *source)
 
 /* session.c */
 bool rs_session_over(const struct rs_session *session); /* all sources that we started have ended */
-/*
- * A turn is what the session does before its main loop can serve somebody else. All sources
- * together may cause so much work in it: bytes of descriptors that are parsed, and for all else
- * what takes about as long as so many bytes. 256 KiB take some 5 to 10 ms. Whoever does the work
- * counts it, and does not begin another piece once the turn is over. The largest piece is the
- * descriptors of a provider, or a request.
- */
-#define RS_SESSION_TURN_WORK (256u << 10)
-#define RS_WORK_EVENT 256u    /* a plan for an event */
-#define RS_WORK_REQUEST 2048u /* a request of a guest, or a slot of its table */
-/* A rule whose glob has so many bytes is compared with an event. */
-#define RS_WORK_RULE(bytes) (8u * ((uint32_t)(bytes) / 64 + 1))
-#define RS_WORK_LOOK 16u  /* a field's name is looked for in an event */
-#define RS_WORK_FILTER 8u /* a byte of an expression is compiled for an event */
-#define RS_WORK_SITE 40u  /* an entry of a list of sites, or the text of a site */
-#define RS_WORK_PATCH 80u /* a site is switched; a look at one that is right counts 1 */
 /* The next turn begins at once. */
 void rs_session_hurry(struct rs_session *session);
-void rs_session_begin_turn(struct rs_session *session);
-void rs_session_work(struct rs_session *session, uint64_t work);
-bool rs_session_turn_over(const struct rs_session *session);
 /* -ESHUTDOWN */
 int rs_session_refuse_over(const struct rs_session *session, struct rs_error *err);
 /* The clock of a source takes over the best line that is known in its machine. */
@@ -226,8 +182,8 @@ int rs_source_result(const struct rs_source *source, int ret, struct rs_error *e
 void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
-void rs_session_say_settled(struct rs_session *session, uint32_t request,
-			    const GPtrArray *problems);
+void rs_session_say_settled(struct rs_session *session, uint32_t request, int ret,
+			    const struct rs_session_result *result, const struct rs_error *err);
 void rs_session_say_doorbell(struct rs_session *session);
 void rs_source_say_added(struct rs_source *source);
 void rs_source_say_gone(struct rs_source *source);
@@ -263,25 +219,30 @@ void rs_source_provider_left(struct rs_source *source, uint32_t slot);
  */
 void rs_rules_apply(struct rs_source *source);
 
-/* asks.c */
+/* asking.c */
 /* The owner whose wishes for events of this source the asker changes. */
 struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source);
-/* A request by glob. Copies what `ask` holds. */
+/* A request. Copies what `ask` holds; its owner is `asker`'s. */
 struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *asker,
-				const struct rs_ask *ask);
+				const struct rs_session_ask *ask);
 void rs_asking_free(struct rs_asking *asking); /* accepts NULL */
 /*
- * Does what is asked, and keeps it as a rule. `result` is empty, and is filled in. As
- * rs_session_enable() and the like. `in_turn`: returns 1 if the turn ends before the filters of all
- * events are compiled; call it again in a later turn. Meanwhile nothing has changed. Only if the
- * asker is a source.
+ * Does what is asked, and keeps it as a rule. 1: the turn is over before that is done; call it
+ * again in a later turn. Once it is not: as rs_session_ask(), and `result`, which is empty, is
+ * filled in, but for `later`.
  */
-int rs_asking_go_on(struct rs_asking *asking, bool in_turn, struct rs_session_result *result,
+int rs_asking_go_on(struct rs_asking *asking, struct rs_session_result *result,
 		    struct rs_error *err);
+/* This source will be freed. */
+void rs_asking_drop_source(struct rs_asking *asking, const struct rs_source *source);
+/* The plans of the n-th source in which it was done; NULL at the end. */
+const GArray *rs_asking_done(const struct rs_asking *asking, guint n);
 
 /* events.c */
 /* Whether the event is live and its id is in range. */
 bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event);
+/* The filters of all owners together, for people; NULL: none. Until the event's wishes change. */
+const char *rs_event_filter(struct rs_source *source, uint32_t id);
 /* Forgets what is known of an event, and says nothing to the guest. */
 void rs_source_forget_event(struct rs_source *source, uint32_t id);
 /* Forgets everything about the events (another boot). The rules stay but for the guest's own. */
@@ -291,45 +252,27 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err);
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
 
 /* filters.c */
-/* An expression for the events of `refs`, which outlive it and do not change. -EBADMSG. */
-int rs_filters_new(const char *expression, const struct asker *asker, const GArray *refs,
-		   struct rs_filters **out, struct rs_error *err);
+/* An expression that is compiled for one event after the other. */
+int rs_filters_new(const char *expression, struct rs_filters **out, struct rs_filter_error *why);
 void rs_filters_free(struct rs_filters *filters); /* accepts NULL */
 /*
- * `in_turn`: returns 1 if the turn ends before it is compiled for all events. -EBADMSG, -E2BIG: it
- * does not fit one of them.
+ * Before all else: looks for the names of the fields in `events` (of const RsTraceEvent *). 1: the
+ * turn is over, call it again with the same events. -ENOENT: none of several has such a field.
  */
-int rs_filters_compile(struct rs_filters *filters, bool in_turn, struct rs_error *err);
-/* Sets the asker's filter in the plans for these events; NULL: clears it. */
-void rs_plans_filter(GArray *plans, const struct asker *asker, const struct rs_filters *filters);
+int rs_filters_look(struct rs_filters *filters, struct rs_turn *turn, const GPtrArray *events,
+		    struct rs_filter_error *why);
+/*
+ * Compiles it for the event of the plan, as `owner` asks. `alone`: there is no other event.
+ * *program: NULL if nothing of it is left. -EBADMSG, -E2BIG: it does not fit; *program is NULL.
+ */
+int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
+		       const struct rs_owner *owner, bool alone, GByteArray **program,
+		       struct rs_filter_error *why);
 /* Turns the mistake in an expression into `err`; returns -EBADMSG. */
 int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
 		     struct rs_error *err);
 
 /* plan.c */
-/* A plan for each ref, with the wishes that the event has now; to be unreffed. */
-GArray *rs_plans_new(const GArray *refs);
-static inline struct plan *rs_plan(const GArray *plans, guint i)
-{
-	return &((struct plan *)(void *)plans->data)[i];
-}
-static inline struct event_state *rs_plan_state(const struct plan *plan)
-{
-	return &plan->ref.source->events[plan->ref.id];
-}
-/*
- * Puts plans, by source, into force. First all of them are worked out: if the filters of all owners
- * are too large together for an event (-E2BIG), nothing changes anywhere. Then they are carried out
- * in one source after the other. Where that fails nothing changes, and the others go on. 0: it was
- * done in a source at least, and marked in its plans. Else the first error. `lenient`: an event
- * whose owners' filters are too large together is recorded without a filter, and a message says so.
- * `result` (may be NULL): `touched`, `problems` and `failed` are filled in.
- */
-int rs_plans_carry_out(GArray *plans, bool lenient, struct rs_session_result *result,
-		       struct rs_error *err);
-/* Counts an event that other owners than `but` keep as it is, and notes their names. */
-void rs_result_keep(struct rs_session_result *result, const struct plan *plan,
-		    const struct rs_owner *but);
 /*
  * Switches off the events `ids`. They are off in the end, even if their text could not be restored.
  * Does not commit. `problems`: as for rs_source_sites_switch().
@@ -386,14 +329,29 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 
 /* later.c */
 GPtrArray *rs_laters_new(void);
+/* Keeps a request of `from` until it is settled, and takes it over. Returns its number. */
+uint32_t rs_later_ask(struct rs_session *session, const void *from, struct rs_asking *asking);
+/* Whether a request of `from` is still to be worked out. */
+bool rs_later_asks(const struct rs_session *session, const void *from);
 /*
- * The events `refs` have just been switched as somebody asked. Returns the number of the request,
- * which rs_session_settle() will tell; 0: it is settled.
+ * What was asked for is worked out, and `result` says what became of it. If sites are still to be
+ * patched for it, takes `result` over and returns the number of the request; else 0.
  */
-uint32_t rs_session_wait_settled(struct rs_session *session, const GArray *refs);
+uint32_t rs_later_wait(struct rs_session *session, const struct rs_asking *asking,
+		       struct rs_session_result *result);
+/*
+ * Goes on with requests that are to be worked out, until the turn is over. Returns whether some are
+ * left.
+ */
+bool rs_later_go_on(struct rs_session *session);
+/* This source will be freed. */
+void rs_later_drop_source(struct rs_session *session, const struct rs_source *source);
 /* A problem of those who wait for sites of this event; 0: for any in the source. */
 void rs_source_note_late(const struct rs_source *source, uint32_t event, const char *line);
-/* Some sites have been patched, or never will be: tells of the requests that are settled. */
+/*
+ * Some sites have been patched, or never will be, or the session is over: tells of the requests
+ * that are settled.
+ */
 void rs_session_settle(struct rs_session *session);
 
 /* hcall.c */

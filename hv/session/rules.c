@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Applies requests by glob to events that appear later. */
+#include "session/plan.h"
 #include "session/private.h"
 
 #include "filter/filter.h"
@@ -34,122 +35,49 @@ static void tell_unfit(struct rs_source *source, const struct rs_owner *owner, s
 		      owner->name, why->message);
 }
 
-static void set_filter(struct plan *plan, struct rs_owner *owner, struct rs_rule *rule,
-		       GByteArray *program)
-{
-	struct rs_source *source = plan->ref.source;
-	struct rs_filter_error why = {0};
+/* ---- fresh events, and the rules that filter them ---- */
 
-	if (!program)
+/* What the rules of one owner say about fresh events. */
+struct share {
+	struct rs_owner *owner;
+	struct rs_rule **filters; /* the rule that filters the event of each plan, or NULL */
+};
+
+struct fresh {
+	struct rs_source *source;
+	GArray *plans;      /* of struct rs_plan */
+	GPtrArray *shares;  /* of struct share */
+	GHashTable *parsed; /* struct rs_filters of each rule in the shares, if it can be parsed */
+	const struct rs_rule *alone; /* it has met one event only, now */
+};
+
+static void share_free(gpointer data)
+{
+	struct share *share = data;
+
+	rs_owner_drop_compiled(share->owner);
+	g_free(share->filters);
+	g_free(share);
+}
+
+static void add_share(struct fresh *fresh, struct rs_owner *owner)
+{
+	struct share *share;
+
+	if (!owner->rules->len)
 		return;
-	if (owner != source->guest || rs_owner_guest_may(program)) {
-		rs_wishes_set_filter(&plan->wishes, owner, rule->expression, program);
-		return;
-	}
-	g_strlcpy(why.message, RS_GUEST_FILTER_TOO_LARGE, sizeof(why.message));
-	tell_unfit(source, owner, rule, &why);
+	share = g_new0(struct share, 1);
+	share->owner = owner;
+	share->filters = g_new0(struct rs_rule *, fresh->plans->len);
+	for (guint i = 0; i < fresh->plans->len; i++)
+		share->filters[i] = rs_owner_filter_of(owner, fresh->source->name,
+						       rs_plan(fresh->plans, i)->event);
+	g_ptr_array_add(fresh->shares, share);
 }
 
-static void count_compiled(const struct plan *plan, const struct rs_rule *rule, guint events)
+static void free_filters(gpointer filters)
 {
-	rs_session_work(plan->ref.source->session,
-			(uint64_t)strlen(rule->expression) * events * RS_WORK_FILTER);
-}
-
-/*
- * Compiles the filter for an event, by the rules for several events, since the glob has matched
- * others before.
- */
-static void filter_one(struct plan *plan, struct rs_owner *owner, struct rs_rule *rule)
-{
-	struct rs_filter_error why = {0};
-	g_autoptr(GByteArray) program = NULL;
-
-	count_compiled(plan, rule, 1);
-	if (rs_filter_compile_more(plan->event, rule->expression, &program, &why))
-		tell_unfit(plan->ref.source, owner, rule, &why);
-	else
-		set_filter(plan, owner, rule, program);
-}
-
-/*
- * Compiles the filter for the first events that the rule meets: its names are checked against all
- * of them. `those` are indices of plans. False: it does not fit all of them, and a message has said
- * so. Then compile it for each event alone.
- */
-static bool filter_first(GArray *plans, const GArray *those, struct rs_owner *owner,
-			 struct rs_rule *rule)
-{
-	g_autofree const RsTraceEvent **events = g_new0(const RsTraceEvent *, those->len);
-	g_autofree GByteArray **programs = g_new0(GByteArray *, those->len);
-	struct rs_filter_error why = {0};
-
-	for (guint i = 0; i < those->len; i++)
-		events[i] = rs_plan(plans, g_array_index(those, guint, i))->event;
-	rule->met = true;
-	count_compiled(rs_plan(plans, 0), rule, those->len);
-	if (rs_filter_compile(events, those->len, rule->expression, programs, &why)) {
-		tell_unfit(rs_plan(plans, 0)->ref.source, owner, rule, &why);
-		return those->len == 1;
-	}
-	for (guint i = 0; i < those->len; i++) {
-		set_filter(rs_plan(plans, g_array_index(those, guint, i)), owner, rule,
-			   programs[i]);
-		g_clear_pointer(&programs[i], g_byte_array_unref);
-	}
-	return true;
-}
-
-/* The rule that filters the event of each plan, or NULL. */
-static struct rs_rule **find_filters(GArray *plans, const struct rs_owner *owner)
-{
-	struct rs_rule **rules = g_new0(struct rs_rule *, plans->len);
-
-	for (guint i = 0; i < plans->len; i++) {
-		const struct plan *plan = rs_plan(plans, i);
-
-		rules[i] = rs_owner_filter_of(owner, plan->ref.source->name, plan->event);
-	}
-	return rules;
-}
-
-static void apply_filters(GArray *plans, struct rs_owner *owner)
-{
-	g_autofree struct rs_rule **rules = find_filters(plans, owner);
-	g_autoptr(GArray) those = g_array_new(FALSE, FALSE, sizeof(guint));
-
-	for (guint i = 0; i < plans->len; i++) {
-		struct rs_rule *rule = rules[i];
-		bool done = false;
-
-		if (!rule)
-			continue;
-		g_array_set_size(those, 0);
-		for (guint k = i; !rule->met && k < plans->len; k++) {
-			if (rules[k] == rule)
-				g_array_append_val(those, k);
-		}
-		if (those->len)
-			done = filter_first(plans, those, owner, rule);
-		for (guint k = 0; done && k < those->len; k++)
-			rules[g_array_index(those, guint, k)] = NULL;
-		if (!done)
-			filter_one(rs_plan(plans, i), owner, rule);
-	}
-}
-
-static void apply(GArray *plans, struct rs_owner *owner)
-{
-	if (!owner->rules->len || !plans->len)
-		return;
-	for (guint i = 0; i < plans->len; i++) {
-		struct plan *plan = rs_plan(plans, i);
-
-		if (rs_owner_wants(owner, plan->ref.source->name, plan->event))
-			rs_wishes_set_wanted(&plan->wishes, owner, true);
-	}
-	apply_filters(plans, owner);
-	rs_owner_drop_compiled(owner);
+	rs_filters_free(filters);
 }
 
 /* The work of comparing an event with all rules of the owner. */
@@ -174,30 +102,142 @@ static uint64_t work_of_rules(const struct rs_source *source)
 	return work;
 }
 
-/* Live events to which the rules have not been applied, up to the work of a turn. */
-static GArray *fresh_events(struct rs_source *source)
+static void add_events(struct fresh *fresh)
 {
-	GArray *refs = g_array_new(FALSE, FALSE, sizeof(struct event_ref));
-	const uint64_t each = work_of_rules(source);
-	uint64_t work = 0;
+	struct rs_source *source = fresh->source;
+	const uint64_t each = work_of_rules(source), end = rs_turn_share(&source->session->turn);
+	uint64_t work = source->session->turn.work;
 
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
-		struct event_ref ref = {source, event->id};
 
 		/* Wait until its provider is live: its sites are not known before. */
 		if (!rs_event_usable(source, event) || source->events[event->id].ruled)
 			continue;
-		if (work >= RS_SESSION_TURN_WORK) {
+		if (work >= end) {
 			source->unruled = true;
 			break;
 		}
 		work += each;
-		source->events[event->id].ruled = true;
-		g_array_append_val(refs, ref);
+		rs_plans_add(fresh->plans, source, event);
 	}
-	rs_session_work(source->session, work);
-	return refs;
+	rs_turn_add(&source->session->turn, work - source->session->turn.work);
+}
+
+/* Live events to which the rules have not been applied, up to the work of a turn. */
+static void fresh_init(struct fresh *fresh, struct rs_source *source)
+{
+	const struct rs_owners *owners = source->session->owners;
+
+	*fresh = (struct fresh){
+		.source = source,
+		.plans = rs_plans_new(),
+		.shares = g_ptr_array_new_with_free_func(share_free),
+		.parsed = g_hash_table_new_full(NULL, NULL, NULL, free_filters),
+	};
+	add_events(fresh);
+	if (!fresh->plans->len)
+		return;
+	for (unsigned int i = 0; i < rs_owners_count(owners); i++)
+		add_share(fresh, rs_owners_nth(owners, i));
+	add_share(fresh, source->guest);
+}
+
+static void fresh_clear(struct fresh *fresh)
+{
+	g_array_unref(fresh->plans);
+	g_ptr_array_unref(fresh->shares);
+	g_hash_table_unref(fresh->parsed);
+}
+
+/* ---- filters ---- */
+
+/* NULL: it cannot be parsed, which cannot be, since it could when it was asked for. */
+static struct rs_filters *parse(struct fresh *fresh, struct rs_rule *rule)
+{
+	struct rs_filters *filters = g_hash_table_lookup(fresh->parsed, rule);
+	struct rs_filter_error why;
+
+	if (filters || rs_filters_new(rule->expression, &filters, &why))
+		return filters;
+	g_hash_table_insert(fresh->parsed, rule, filters);
+	return filters;
+}
+
+/*
+ * The rule meets events for the first time: its names are looked for in all of them. If that takes
+ * longer than a turn, it is left off.
+ */
+static void meet(struct fresh *fresh, const struct share *share, struct rs_rule *rule)
+{
+	g_autoptr(GPtrArray) events = g_ptr_array_new();
+	struct rs_filters *filters = parse(fresh, rule);
+	struct rs_filter_error why = {0};
+	struct rs_turn turn = {0};
+
+	for (guint i = 0; i < fresh->plans->len; i++) {
+		if (share->filters[i] == rule)
+			g_ptr_array_add(events, (gpointer)rs_plan(fresh->plans, i)->event);
+	}
+	rule->met = true;
+	if (events->len == 1)
+		fresh->alone = rule;
+	turn.length = RS_TURN_WORK;
+	rs_turn_begin(&turn);
+	if (filters && rs_filters_look(filters, &turn, events, &why) < 0)
+		tell_unfit(fresh->source, share->owner, rule, &why);
+	rs_turn_add(&fresh->source->session->turn, turn.work);
+}
+
+static void filter(struct fresh *fresh, struct rs_plan *plan, const struct share *share,
+		   struct rs_rule *rule)
+{
+	struct rs_filters *filters = parse(fresh, rule);
+	g_autoptr(GByteArray) program = NULL;
+	struct rs_filter_error why = {0};
+
+	if (!filters)
+		return;
+	if (rs_filters_compile(filters, plan, share->owner, rule == fresh->alone, &program, &why))
+		tell_unfit(fresh->source, share->owner, rule, &why);
+	else if (program)
+		rs_wishes_set_filter(&plan->wishes, share->owner, rule->expression, program);
+}
+
+/* ---- applying them ---- */
+
+static void apply(struct fresh *fresh, guint n)
+{
+	struct rs_plan *plan = rs_plan(fresh->plans, n);
+
+	rs_plan_take_wishes(plan);
+	for (guint i = 0; i < fresh->shares->len; i++) {
+		const struct share *share = fresh->shares->pdata[i];
+		struct rs_rule *rule = share->filters[n];
+
+		if (rs_owner_wants(share->owner, fresh->source->name, plan->event))
+			rs_wishes_set_wanted(&plan->wishes, share->owner, true);
+		if (rule && !rule->met)
+			meet(fresh, share, rule);
+		if (rule)
+			filter(fresh, plan, share, rule);
+	}
+	rs_plan_decide(plan, true, NULL);
+	fresh->source->events[plan->id].ruled = true;
+}
+
+/* What has not been begun when the turn is over is left for later ones. */
+static void apply_all(struct fresh *fresh)
+{
+	const struct rs_turn *turn = &fresh->source->session->turn;
+	const uint64_t end = rs_turn_share(turn);
+	guint n = 0;
+
+	while (n < fresh->plans->len && turn->work < end)
+		apply(fresh, n++);
+	if (n < fresh->plans->len)
+		fresh->source->unruled = true;
+	g_array_set_size(fresh->plans, n);
 }
 
 /* Whether something was asked for before the session was started. */
@@ -220,22 +260,21 @@ static bool asked_early(const struct rs_owners *owners)
  */
 void rs_rules_apply(struct rs_source *source)
 {
-	const struct rs_owners *owners = source->session->owners;
-	g_autoptr(GArray) refs = NULL, plans = NULL;
 	struct rs_error err = {0};
+	struct fresh fresh;
 
 	source->unruled = false;
 	if (!source_alive(source))
 		return;
-	refs = fresh_events(source);
-	plans = rs_plans_new(refs);
-	for (unsigned int i = 0; i < rs_owners_count(owners); i++)
-		apply(plans, rs_owners_nth(owners, i));
-	apply(plans, source->guest);
-	if (!rs_plans_carry_out(plans, true, NULL, &err))
-		return;
-	if (!source->machine && is_start(source->session) && asked_early(owners))
-		rs_session_say_failed(source->session, &err);
-	else
-		rs_source_say(source, "what is wanted cannot be switched on: %s", err.message);
+	fresh_init(&fresh, source);
+	apply_all(&fresh);
+	if (rs_plans_carry_out(fresh.plans, NULL, &err)) {
+		if (!source->machine && is_start(source->session) &&
+		    asked_early(source->session->owners))
+			rs_session_say_failed(source->session, &err);
+		else
+			rs_source_say(source, "what is wanted cannot be switched on: %s",
+				      err.message);
+	}
+	fresh_clear(&fresh);
 }

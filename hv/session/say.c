@@ -132,9 +132,10 @@ void rs_session_say_changed(struct rs_session *session)
 	TELL(session, changed, session->generation)
 }
 
-void rs_session_say_settled(struct rs_session *session, uint32_t request, const GPtrArray *problems)
+void rs_session_say_settled(struct rs_session *session, uint32_t request, int ret,
+			    const struct rs_session_result *result, const struct rs_error *err)
 {
-	TELL(session, settled, request, problems)
+	TELL(session, settled, request, ret, result, err)
 }
 
 void rs_session_say_doorbell(struct rs_session *session)

@@ -21,22 +21,6 @@ void rs_session_hurry(struct rs_session *session)
 		g_source_set_ready_time(session->timer, 0);
 }
 
-void rs_session_begin_turn(struct rs_session *session)
-{
-	session->work = 0;
-}
-
-void rs_session_work(struct rs_session *session, uint64_t work)
-{
-	session->work += work;
-	session->most_work = MAX(session->most_work, session->work);
-}
-
-bool rs_session_turn_over(const struct rs_session *session)
-{
-	return session->work >= RS_SESSION_TURN_WORK;
-}
-
 static void look_at(struct rs_source *source, gint64 now)
 {
 	rs_source_refresh(source);
@@ -82,13 +66,13 @@ static gint64 poll_sources(struct rs_session *session, gint64 now)
 
 		if (!source->started || source->ended)
 			continue;
-		if (rs_session_turn_over(session)) {
+		if (rs_turn_over(&session->turn)) {
 			session->next_source = at;
 			return 0;
 		}
 		next = MIN(next, poll_source(source, now));
 	}
-	return rs_session_turn_over(session) ? 0 : next;
+	return rs_turn_over(&session->turn) ? 0 : next;
 }
 
 /* All sources of a machine have one counter, but not every agent can be asked at any time. */
@@ -111,11 +95,17 @@ static gboolean on_timer(gpointer data)
 	struct rs_session *session = data;
 	gint64 now = g_get_monotonic_time();
 	gint64 next;
+	bool asks;
 
-	rs_session_begin_turn(session);
+	rs_turn_begin(&session->turn);
+	session->turn.end = RS_TURN_ASKS(&session->turn);
+	asks = rs_later_go_on(session);
+	session->turn.end = session->turn.length;
 	next = poll_sources(session, now);
 	if (rs_session_over(session))
 		return G_SOURCE_REMOVE;
+	if (asks)
+		next = 0;
 	if (rs_session_poll_members(session, now))
 		next = MIN(next, POLL_IDLE_MS);
 	g_source_set_ready_time(session->timer, now + next * 1000);
@@ -198,8 +188,14 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->memories = g_ptr_array_new_with_free_func(rs_session_free_memory);
 	session->listeners = g_ptr_array_new();
 	session->laters = rs_laters_new();
+	session->turn.length = RS_TURN_WORK;
 	*out = session;
 	return 0;
+}
+
+void rs_session_set_turn(struct rs_session *session, uint64_t work)
+{
+	session->turn.length = work;
 }
 
 int rs_session_add_source(struct rs_session *session, const struct rs_source_config *config,
@@ -220,6 +216,7 @@ int rs_session_add_source(struct rs_session *session, const struct rs_source_con
 void rs_session_drop_source(struct rs_session *session, struct rs_source *source)
 {
 	rs_stat_forget(source);
+	rs_later_drop_source(session, source);
 	g_ptr_array_remove(session->sources, source);
 	rs_source_say_gone(source);
 	rs_source_destroy(source);
@@ -264,6 +261,7 @@ void rs_session_destroy(struct rs_session *session)
 	if (rs_session_detach(session, &err))
 		g_printerr("ringside: the guest's text could not be restored: %s\n", err.message);
 	stop_timer(session);
+	g_ptr_array_unref(session->laters);
 	/*
 	 * Sources that joined are freed before the machine whose clock they use. A source tries
 	 * once more to restore its text, which looks at all sources that are left.
@@ -277,7 +275,6 @@ void rs_session_destroy(struct rs_session *session)
 	rs_owners_free(session->owners);
 	g_hash_table_unref(session->names);
 	g_ptr_array_unref(session->listeners);
-	g_ptr_array_unref(session->laters);
 	g_main_context_unref(session->context);
 	g_free(session->name);
 	g_free(session);
@@ -287,7 +284,7 @@ void rs_session_destroy(struct rs_session *session)
 
 void rs_session_refresh(struct rs_session *session)
 {
-	rs_session_begin_turn(session);
+	rs_turn_begin(&session->turn);
 	for (guint i = 0; i < session->sources->len; i++) {
 		struct rs_source *source = nth_source(session, i);
 

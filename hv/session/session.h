@@ -47,6 +47,7 @@ struct rs_session;
 struct rs_source;
 struct rs_ticket;
 struct rs_journal_report;
+struct rs_session_result;
 
 #define RS_SESSION_NAME_MAX 64
 #define RS_SESSION_MAX_GLOB RS_TRACE_GLOB_MAX
@@ -99,10 +100,11 @@ struct rs_session_listener {
 	void (*failed)(void *data, const struct rs_error *err);
 	void (*doorbell)(void *data);
 	/*
-	 * All sites are patched as the request asked whose result had this number in `later`.
-	 * `problems`: of char *, further lines as in a result.
+	 * The request is done whose result had this number in `later`. `ret`, `result` and `err`
+	 * are what it would have returned if it had been done at once.
 	 */
-	void (*settled)(void *data, uint32_t request, const GPtrArray *problems);
+	void (*settled)(void *data, uint32_t request, int ret,
+			const struct rs_session_result *result, const struct rs_error *err);
 	/* A source's target has ended; the session too if rs_session_end() says so. */
 	void (*ended)(void *data, struct rs_source *source, const struct rs_target_end *end);
 };
@@ -114,8 +116,9 @@ struct rs_session_listener {
 struct rs_session_result {
 	uint32_t touched; /* events that matched, in sources where it was carried out */
 	/*
-	 * Very many sites are patched in several turns of the loop, as far as they can be. Not 0:
-	 * not all of this request are done, and the listener's `settled` follows with this number.
+	 * What takes long is done in several turns of the loop, in which others are served. Not 0:
+	 * the request is not done yet, and nothing else is set here. The listener's `settled`
+	 * follows with this number.
 	 */
 	uint32_t later;
 	bool pending; /* no event matched, but no agent has reported yet: kept as a rule */
@@ -204,6 +207,12 @@ char *rs_session_name_for(const char *kernel);
 int rs_session_create(const char *name, struct rs_session **out, struct rs_error *err);
 
 /*
+ * After so much work (session/turn.h) others are served. For tests: what a few events cause takes
+ * several turns then, too.
+ */
+void rs_session_set_turn(struct rs_session *session, uint64_t work);
+
+/*
  * Takes `region` and `target` over, on success only, and sets target->events. The target must not
  * have been started: the next rs_session_start() starts it. `out` may be NULL. The source lives as
  * long as the session. -EEXIST: the name is taken.
@@ -237,16 +246,37 @@ void rs_session_add_listener(struct rs_session *session,
 void rs_session_remove_listener(struct rs_session *session,
 				const struct rs_session_listener *listener);
 
+enum rs_session_ask_kind { RS_ASK_ENABLE, RS_ASK_DISABLE, RS_ASK_FILTER, RS_ASK_FORGET };
+
+/* What somebody asks for. */
+struct rs_session_ask {
+	/*
+	 * Who asks: requests of one are carried out one after the other. Those of different ones
+	 * may overtake each other.
+	 */
+	const void *from;
+	const char *owner;
+	enum rs_session_ask_kind kind;
+	const char *glob;       /* not for FORGET */
+	const char *expression; /* FILTER; empty or NULL clears */
+};
+
 /*
- * Change what `owner` wants, and keep that as a rule. RS_OWNER_GUEST stands for every guest.
- * `result` may be NULL, else it is empty and to be cleared in the end. 0: done, or done in part as
- * `result` says. After any error nothing has changed, and there is no new rule. -ENOENT: no event
- * matches, and the wish is not pending either. -E2BIG: the filters of all owners together are too
- * large for an event. -ENOSPC: no source has space left for filters, or the owner has
+ * Changes what an owner wants, and keeps that as a rule. RS_OWNER_GUEST stands for every guest.
+ * FORGET ends all wishes and rules of the owner, if there is one of that name. `result` may be
+ * NULL, else it is empty and to be cleared in the end. 0: done, or done in part, or to be done
+ * later, as `result` says. After any error nothing has changed, and there is no new rule. -ENOENT:
+ * no event matches, and the wish is not pending either. -E2BIG: the filters of all owners together
+ * are too large for an event. -ENOSPC: no source has space left for filters, or the owner has
  * RS_OWNER_MAX_RULES globs. -EUSERS: there are RS_OWNERS_MAX owners. Others: it failed in every
  * source, in the first of them like this. To let go of an event never fails because of the filters
  * of others: if they do not fit, the event is recorded without a filter.
  */
+int rs_session_ask(struct rs_session *session, const struct rs_session_ask *ask,
+		   struct rs_session_result *result, struct rs_error *err);
+/* Nobody waits for what `from` has asked for. What is not worked out yet will not be done. */
+void rs_session_drop_asks(struct rs_session *session, const void *from);
+/* The same from nobody in particular. */
 int rs_session_enable(struct rs_session *session, const char *owner, const char *glob,
 		      struct rs_session_result *result, struct rs_error *err);
 int rs_session_disable(struct rs_session *session, const char *owner, const char *glob,
@@ -255,10 +285,9 @@ int rs_session_disable(struct rs_session *session, const char *owner, const char
 int rs_session_set_filter(struct rs_session *session, const char *owner, const char *glob,
 			  const char *expression, struct rs_session_result *result,
 			  struct rs_error *err);
+void rs_session_forget_owner(struct rs_session *session, const char *owner);
 /* Whether it wants anything, or has asked for anything. */
 bool rs_session_knows_owner(const struct rs_session *session, const char *owner);
-/* Ends all wishes and rules of the owner. There need not be one of that name. */
-void rs_session_forget_owner(struct rs_session *session, const char *owner);
 void rs_session_result_clear(struct rs_session_result *result);
 
 /*

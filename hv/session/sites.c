@@ -128,8 +128,8 @@ bool rs_source_sites_read_on(struct rs_source *source)
 	uint32_t refused, slot = source->reading - 1;
 	int ret = 1;
 
-	while (ret == 1 && !rs_session_turn_over(source->session)) {
-		rs_session_work(source->session, (uint64_t)STEP * RS_WORK_SITE);
+	while (ret == 1 && !rs_turn_over(&source->session->turn)) {
+		rs_turn_add(&source->session->turn, (uint64_t)STEP * RS_WORK_SITE);
 		ret = rs_patcher_step_provider(source->patcher, STEP, &refused, &err);
 		tell_refusals(source, source->left_out, "refused", NULL);
 		source->left_out += refused;
@@ -160,9 +160,9 @@ static int step(struct rs_source *source, uint32_t *refused, struct rs_error *er
 	ret = rs_patcher_step(source->patcher, PATCH_STEP, refused, err);
 	source->stepping = false;
 	rs_patcher_stats(source->patcher, &after);
-	rs_session_work(source->session,
-			after.sites_looked - before.sites_looked +
-				(after.sites_tried - before.sites_tried) * RS_WORK_PATCH);
+	rs_turn_add(&source->session->turn,
+		    after.sites_looked - before.sites_looked +
+			    (after.sites_tried - before.sites_tried) * RS_WORK_PATCH);
 	return ret;
 }
 
@@ -180,7 +180,7 @@ static int patch(struct rs_source *source, bool once, const char *what, size_t *
 		ret = step(source, &refused, err);
 		tell_refusals(source, *told, what, problems);
 		*told += refused;
-	} while (ret == 1 && !once && !rs_session_turn_over(source->session));
+	} while (ret == 1 && !once && !rs_turn_over(&source->session->turn));
 	return ret == 1 && source->ended ? 0 : ret;
 }
 

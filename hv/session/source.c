@@ -39,7 +39,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 
 static void take_end(struct rs_source *source, const struct rs_target_end *end)
 {
-	rs_session_begin_turn(source->session);
+	rs_turn_begin(&source->session->turn);
 	/* A request to exit may still lie in its mailbox. */
 	if (!source->ending && source->region->header.hcall_channel == RS_CHANNEL_MAILBOX)
 		rs_source_poll_mailboxes(source);

@@ -140,6 +140,6 @@ void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
 		self &= !source->hello || one.self_patch;
 	}
 	out->state = rs_session_state(session);
-	out->most_work = session->most_work;
+	out->most_work = session->turn.most;
 	out->self_patch = any && self;
 }

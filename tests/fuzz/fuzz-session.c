@@ -19,6 +19,7 @@
 #define CPUS 2u
 #define EVENTS_MAX 24u
 #define TEXT_MAX 255u
+#define SMALL_TURN 1024u
 
 enum {
 	HELLO,     /* a: flags */
@@ -70,9 +71,14 @@ static const char *const texts[] = {
 static const char *const owners[] = {RS_OWNER_HOST, RS_OWNER_GUEST, "peer",
 				     "bad name",    "another",      ""};
 
+/* Who asks: their addresses. */
+static const char peers[4];
+
 static struct {
 	struct sham *sham, *other;
 	struct rs_session *session;
+	uint32_t waiting; /* requests that are not settled */
+	bool dropped;     /* some peer has gone */
 	bool ended[2];
 	bool troubled; /* text may stay as it is */
 } run;
@@ -113,8 +119,17 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	sham->running = sham->dying = false;
 }
 
+static void on_settled(void *data, uint32_t request, int ret,
+		       const struct rs_session_result *result, const struct rs_error *err)
+{
+	if (!run.waiting-- || !request || ret > 0 || (ret && !err->code) || result->later)
+		abort();
+	for (guint i = 0; result->problems && i < result->problems->len; i++)
+		check_text(result->problems->pdata[i]);
+}
+
 static const struct rs_session_listener listener = {
-	.message = on_message, .failed = on_failed, .ended = on_ended};
+	.message = on_message, .failed = on_failed, .settled = on_settled, .ended = on_ended};
 
 /* ---- life ---- */
 
@@ -150,6 +165,9 @@ static void begin(uint8_t flags)
 	if (rs_session_enable(run.session, "another", "other/mine:*", NULL, NULL) ||
 	    !sham_patched(run.other, RS_FIRST_EVENT_ID))
 		abort();
+	/* A few events are much then, so that requests take several turns. */
+	if (flags & 4)
+		rs_session_set_turn(run.session, SMALL_TURN);
 }
 
 static void end(void)
@@ -159,6 +177,9 @@ static void end(void)
 	sham->unstoppable = sham->read_only = sham->dying = false;
 	sham->stone = 0;
 	rs_session_destroy(run.session);
+	/* Those of peers that have gone are not. */
+	if (run.waiting && !run.dropped)
+		abort();
 	if (!run.ended[1] && sham_patched(run.other, RS_FIRST_EVENT_ID))
 		abort();
 	for (uint32_t i = 0; !run.troubled && !run.ended[0] && i < sham->events; i++)
@@ -293,29 +314,33 @@ static void check_result(struct rs_session_result *result)
 static void peer_asks(const struct op *op, struct rs_fuzz_input *in)
 {
 	const char *owner = owners[op->a % G_N_ELEMENTS(owners)];
+	struct rs_session_ask ask = {.from = &peers[op->a / 64], .owner = owner};
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
 	g_autofree char *raw = NULL, *glob = NULL, *expression = NULL;
 	int ret;
 
 	raw = take_text(in);
-	glob = g_utf8_make_valid(raw, -1);
+	ask.glob = glob = g_utf8_make_valid(raw, -1);
 	switch (op->what % OPS) {
 	case ENABLE:
-		ret = rs_session_enable(run.session, owner, glob, &result, &err);
+		ask.kind = RS_ASK_ENABLE;
 		break;
 	case DISABLE:
-		ret = rs_session_disable(run.session, owner, glob, &result, &err);
+		ask.kind = RS_ASK_DISABLE;
 		break;
 	default:
 		g_free(raw);
 		raw = take_text(in);
-		expression = g_utf8_make_valid(raw, -1);
-		ret = rs_session_set_filter(run.session, owner, glob, expression, &result, &err);
+		ask.expression = expression = g_utf8_make_valid(raw, -1);
+		ask.kind = RS_ASK_FILTER;
 		break;
 	}
+	ret = rs_session_ask(run.session, &ask, &result, &err);
 	if (ret > 0 || (ret && !err.code))
 		abort();
+	if (result.later)
+		run.waiting++;
 	check_result(&result);
 }
 
@@ -393,6 +418,10 @@ static void play(const struct op *op, struct rs_fuzz_input *in)
 		peer_asks(op, in);
 		break;
 	case FORGET:
+		if (op->b & 1) {
+			rs_session_drop_asks(run.session, &peers[op->a / 64]);
+			run.dropped = true;
+		}
 		if (strcmp(owners[op->a % G_N_ELEMENTS(owners)], "another"))
 			rs_session_forget_owner(run.session, owners[op->a % G_N_ELEMENTS(owners)]);
 		break;

@@ -72,20 +72,22 @@ void add_machine(struct fixture *f, int flags)
 		.control_flags = RS_CONTROL_SELF_PATCH,
 	};
 	const struct rs_regions_run users = {&layout, RS_SOURCE_USER, USERS};
-	const struct rs_regions_run kernel = {&layout, RS_SOURCE_KERNEL, 1};
+	struct rs_region_config own = layout;
+	const struct rs_regions_run kernel = {&own, RS_SOURCE_KERNEL, 1};
 	const bool last = flags & MACHINE_LAST;
 	const struct rs_regions_run runs[] = {last ? users : kernel, last ? kernel : users};
 	struct rs_source_config config = {.kernel = "/boot/kern"};
+	RsTraceRegion *region;
 
+	if (flags & WITH_TEXT)
+		own.control_flags = 0;
 	g_assert_cmpint(rs_regions_create(runs, 2, false, -1, &f->regions, NULL), ==, 0);
 	f->size = rs_regions_size(f->regions);
 	f->memory = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_SHARED,
 			 rs_regions_fd(f->regions), 0);
 	g_assert_true(f->memory != MAP_FAILED);
-	f->sham = sham_new(1, RS_CHANNEL_MAILBOX);
-	rs_trace_region_free(f->sham->region);
-	g_assert_cmpint(rs_regions_map(f->regions, last ? USERS : 0, &f->sham->region, NULL), ==,
-			0);
+	g_assert_cmpint(rs_regions_map(f->regions, last ? USERS : 0, &region, NULL), ==, 0);
+	f->sham = sham_on(region, flags & WITH_TEXT);
 	f->listener = (struct rs_session_listener){
 		.data = f,
 		.added = on_added,

@@ -32,6 +32,7 @@ struct fixture {
 enum {
 	SAME_HOST = 1,
 	MACHINE_LAST = 2, /* the regions for processes lie before that of the machine */
+	WITH_TEXT = 4,    /* the host patches the machine's text */
 };
 
 /* One more machine of f->session, which f listens to as well. To be freed after the session. */

@@ -426,6 +426,31 @@ static void test_only_traced(struct fixture *f, gconstpointer data)
 	forget(&agent);
 }
 
+/* Somebody waits for sites of the machine, and processes that were asked for, too, go. */
+static void test_go_late(struct fixture *f, gconstpointer data)
+{
+	const uint32_t sites = 100000;
+	struct rs_session_result result = {0};
+	struct agent agents[USERS];
+	struct rs_source_stat stat;
+
+	sham_hello(f->sham, 0);
+	sham_bulk(f->sham, "bulk", "many", sites);
+	do {
+		g_main_context_iteration(NULL, TRUE);
+		rs_source_stat(f->machine, &stat);
+	} while (stat.sites < sites);
+	for (guint i = 0; i < USERS; i++)
+		come(f, &agents[i], 10 + i);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", &result, NULL), ==, 0);
+	g_assert_cmpuint(result.later, >, 0);
+	for (guint i = 0; i < USERS; i++)
+		leave(&agents[i]);
+	AWAIT(f->gone > 0);
+	AWAIT(sham_bulk_patched(f->sham) == sites);
+	run_rounds(3);
+}
+
 #define ADD(path, test, same_host)                                                                 \
 	g_test_add("/session/members/" path, struct fixture, GINT_TO_POINTER(same_host), set_up,   \
 		   test, tear_down)
@@ -451,5 +476,6 @@ int main(int argc, char **argv)
 	ADD("path-guest", test_path, 0);
 	ADD("path-host", test_path, 1);
 	ADD("only-traced", test_only_traced, 0);
+	ADD("go-late", test_go_late, WITH_TEXT);
 	return g_test_run();
 }

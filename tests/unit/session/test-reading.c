@@ -22,17 +22,20 @@ struct fixture {
 	struct rs_session *session;
 	struct rs_session_listener listener;
 	struct sham *busy, *other;
-	int settled;
+	int settled, ret;  /* `ret` of the last that was settled */
 	GString *problems; /* of the last that was settled */
 };
 
-static void on_settled(void *data, uint32_t request, const GPtrArray *problems)
+static void on_settled(void *data, uint32_t request, int ret,
+		       const struct rs_session_result *result, const struct rs_error *err)
 {
+	const GPtrArray *problems = result->problems;
 	struct fixture *f = data;
 
 	f->settled++;
 	g_string_truncate(f->problems, 0);
-	for (guint i = 0; i < problems->len; i++)
+	f->ret = ret;
+	for (guint i = 0; problems && i < problems->len; i++)
 		g_string_append_printf(f->problems, "%s\n", (char *)problems->pdata[i]);
 }
 
@@ -387,14 +390,15 @@ static void test_toggled(struct fixture *f, gconstpointer data)
 /* A site that is refused in a later turn is told to who asked for it, and to nobody else. */
 static void test_whose(struct fixture *f, gconstpointer data)
 {
+	const struct rs_session_ask other = {
+		.from = f, .owner = RS_OWNER_HOST, .kind = RS_ASK_ENABLE, .glob = "k.2/*"};
 	struct rs_session_result result = {0};
 	bool later;
 
 	await_all(f);
 	g_assert_cmpint(ask(f, false, &later), ==, 0);
 	f->busy->stone = SHAM_ALL;
-	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "k.2/*", &result, NULL), ==,
-			0);
+	g_assert_cmpint(rs_session_ask(f->session, &other, &result, NULL), ==, 0);
 	g_assert_cmpuint(result.later, ==, 0);
 	g_assert_null(result.problems);
 	rs_session_result_clear(&result);

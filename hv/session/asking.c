@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request: enable, disable, set or clear a filter, or forget an owner. All of it goes the same
+ * way, in as many turns as it takes:
+ *
+ *     find the events in each source, a part of the request
+ *     make a plan for each event: compile what is asked for, and join it with what others want
+ *     once that is done for all of them: carry the parts out, one after the other
+ *     keep the request as a rule
+ *
+ * Between two turns others change things. So a part whose source describes other events by now
+ * begins anew, and a plan for an event that somebody else has changed is made anew.
+ */
+#include "session/plan.h"
+#include "session/private.h"
+
+#include "filter/filter.h"
+#include <errno.h>
+#include <ringside/record.h>
+#include <rs-trace-escape.h>
+#include <string.h>
+
+/* A part whose source describes other events again and again is given up at last. */
+#define TRIES 16u
+
+/* The events of one source. */
+struct part {
+	struct rs_source *source;
+	uint32_t described; /* as the source counted it when its events were found */
+	guint tries;
+	bool found, done;
+	bool failed;   /* nothing was changed there */
+	GArray *plans; /* of struct rs_plan */
+};
+
+struct rs_asking {
+	struct rs_session *session;
+	struct asker asker;
+	enum rs_session_ask_kind kind;
+	char *glob, *expression;
+	struct rs_filters *filters; /* of `expression`; NULL: none */
+	GPtrArray *parts;           /* of struct part, in the order of the sources */
+	bool begun;
+	bool carrying; /* all was worked out once, and some parts may be done */
+	struct rs_session_result result;
+	int ret; /* the first failure of a part */
+	struct rs_error err;
+};
+
+static void part_free(gpointer data)
+{
+	struct part *part = data;
+
+	g_array_unref(part->plans);
+	g_free(part);
+}
+
+static struct part *nth_part(const struct rs_asking *asking, guint i)
+{
+	return asking->parts->pdata[i];
+}
+
+/* ---- who asks ---- */
+
+static bool asked(const struct asker *asker, const struct rs_source *source)
+{
+	return !asker->source || asker->source == source;
+}
+
+struct rs_owner *rs_asker_owner(const struct asker *asker, const struct rs_source *source)
+{
+	return asker->owner ? asker->owner : source->guest;
+}
+
+/* The n-th owner whose rules the asker means; NULL at the end. */
+static struct rs_owner *nth_owner(const struct rs_asking *asking, guint n)
+{
+	const struct rs_session *session = asking->session;
+	const struct asker *asker = &asking->asker;
+
+	if (asker->owner || asker->source)
+		return n == 0 ? rs_asker_owner(asker, asker->source) : NULL;
+	return n < session->sources->len ? nth_source(session, n)->guest : NULL;
+}
+
+/* ---- the rule ---- */
+
+static enum rs_rule_kind rule_kind(const struct rs_asking *asking)
+{
+	switch (asking->kind) {
+	case RS_ASK_ENABLE:
+		return RS_RULE_ENABLE;
+	case RS_ASK_FILTER:
+		return RS_RULE_FILTER;
+	default:
+		return RS_RULE_DISABLE;
+	}
+}
+
+static int check_room(const struct rs_asking *asking, struct rs_error *err)
+{
+	struct rs_owner *owner;
+	int ret = 0;
+
+	for (guint i = 0; !ret && asking->glob && (owner = nth_owner(asking, i)); i++)
+		ret = rs_owner_check_room(owner, rule_kind(asking), asking->glob,
+					  asking->expression, err);
+	return ret;
+}
+
+/* `met`: the rule's names were found in events. */
+static void add_rule(const struct rs_asking *asking, bool met)
+{
+	struct rs_owner *owner;
+
+	for (guint i = 0; asking->glob && (owner = nth_owner(asking, i)); i++) {
+		struct rs_rule *rule = rs_owner_add_rule(owner, rule_kind(asking), asking->glob,
+							 asking->expression);
+
+		if (!rule)
+			continue;
+		rule->met = met;
+		rule->early = !asking->session->started;
+	}
+}
+
+/* ---- which events ---- */
+
+static int check_glob(const char *glob, struct rs_error *err)
+{
+	if (!glob || !*glob)
+		return rs_error_set(err, EINVAL, "an event glob is needed, such as 'sched:*'");
+	if (strlen(glob) > RS_SESSION_MAX_GLOB)
+		return rs_error_set(err, EINVAL, "the event glob is longer than %u bytes",
+				    RS_SESSION_MAX_GLOB);
+	return 0;
+}
+
+static void find_matching(const struct rs_asking *asking, const struct part *part,
+			  const struct rs_event_glob *glob)
+{
+	struct rs_source *source = part->source;
+	guint n = rs_trace_schema_n_events(source->schema);
+
+	rs_turn_add(&source->session->turn, (uint64_t)n * RS_WORK_RULE(strlen(asking->glob)));
+	for (guint i = 0; i < n; i++) {
+		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
+
+		if (rs_event_usable(source, event) &&
+		    rs_event_glob_matches(glob, source->name, event))
+			rs_plans_add(part->plans, source, event);
+	}
+}
+
+/* Those that the owner has asked about. Its wishes for events that cannot be used end at once. */
+static void find_wished(const struct rs_asking *asking, struct rs_source *source, GArray *plans)
+{
+	const struct rs_owner *owner = asking->asker.owner;
+	bool alive = source_alive(source);
+
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++) {
+		const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, id);
+		struct rs_wishes *wishes = &source->events[id].wishes;
+
+		if (!rs_wishes_of(wishes, owner))
+			continue;
+		if (alive && event && rs_event_usable(source, event))
+			rs_plans_add(plans, source, event);
+		else
+			rs_wishes_forget(wishes, owner);
+	}
+}
+
+static void find_events(const struct rs_asking *asking, struct part *part,
+			const struct rs_event_glob *glob)
+{
+	g_array_set_size(part->plans, 0);
+	part->found = true;
+	part->done = false;
+	part->described = part->source->described;
+	if (glob)
+		find_matching(asking, part, glob);
+	else
+		find_wished(asking, part->source, part->plans);
+}
+
+static bool has_part(const struct rs_asking *asking, const struct rs_source *source)
+{
+	for (guint i = 0; i < asking->parts->len; i++) {
+		if (nth_part(asking, i)->source == source)
+			return true;
+	}
+	return false;
+}
+
+/* A part for each source that has none. */
+static void add_parts(struct rs_asking *asking)
+{
+	const GPtrArray *sources = asking->session->sources;
+
+	for (guint i = 0; i < sources->len; i++) {
+		struct rs_source *source = sources->pdata[i];
+		struct part *part;
+
+		if (!asked(&asking->asker, source) || has_part(asking, source) ||
+		    (source->ended && asking->glob))
+			continue;
+		part = g_new0(struct part, 1);
+		part->source = source;
+		part->plans = rs_plans_new();
+		g_ptr_array_add(asking->parts, part);
+	}
+}
+
+static bool is_stale(const struct part *part)
+{
+	return !part->failed && (!part->found || part->described != part->source->described);
+}
+
+static bool is_only_part(const struct rs_asking *asking, const struct part *part)
+{
+	for (guint i = 0; i < asking->parts->len; i++) {
+		if (nth_part(asking, i) != part && nth_part(asking, i)->plans->len)
+			return false;
+	}
+	return true;
+}
+
+/* Nothing was changed in this part. If it is the only one, whoever asked gets the error. */
+static void fail(struct rs_asking *asking, struct part *part, int ret, struct rs_error *why)
+{
+	part->failed = true;
+	if (!is_only_part(asking, part))
+		rs_result_fail(&asking->result, part->source, why->message);
+	rs_source_result(part->source, ret, why);
+	if (!asking->ret)
+		asking->err = *why;
+	asking->ret = asking->ret ? asking->ret : ret;
+}
+
+static void give_up(struct rs_asking *asking, struct part *part)
+{
+	struct rs_error err = {0};
+	int ret = rs_error_set(&err, EBUSY, "it describes other events all the time");
+
+	/* The rule will be applied to those. */
+	if (part->done)
+		part->described = part->source->described;
+	else
+		fail(asking, part, ret, &err);
+}
+
+/* Finds the events of parts that are new or stale. */
+static void find_stale(struct rs_asking *asking)
+{
+	struct rs_event_glob *glob = NULL;
+
+	add_parts(asking);
+	for (guint i = 0; i < asking->parts->len; i++) {
+		struct part *part = nth_part(asking, i);
+
+		if (!is_stale(part))
+			continue;
+		if (part->tries++ == TRIES) {
+			give_up(asking, part);
+			continue;
+		}
+		if (asking->glob && !glob)
+			glob = rs_event_glob_new(asking->glob);
+		find_events(asking, part, glob);
+	}
+	rs_event_glob_free(glob);
+}
+
+static guint count_events(const struct rs_asking *asking)
+{
+	guint count = 0;
+
+	for (guint i = 0; i < asking->parts->len; i++)
+		count += nth_part(asking, i)->plans->len;
+	return count;
+}
+
+/* ---- no events ---- */
+
+/* The name of a source that has ended and had an event that matches, or NULL. */
+static const char *ended_match(const struct rs_session *session, const struct asker *asker,
+			       const struct rs_event_glob *glob)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (!asked(asker, source) || !source->ended)
+			continue;
+		for (guint k = 0; k < rs_trace_schema_n_events(source->schema); k++) {
+			const RsTraceEvent *event = rs_trace_schema_nth(source->schema, k);
+
+			if (rs_event_glob_matches(glob, source->name, event))
+				return source->name;
+		}
+	}
+	return NULL;
+}
+
+/* A guest is told nothing of the events of others, and costs no time for suggestions. */
+static int no_match(const struct rs_asking *asking, struct rs_error *err)
+{
+	struct rs_event_glob *glob = rs_event_glob_new(asking->glob);
+	const char *ended = ended_match(asking->session, &asking->asker, glob);
+	g_autofree char *escaped = rs_trace_escape(asking->glob, -1, NULL), *suggestion = NULL;
+
+	rs_event_glob_free(glob);
+	if (ended)
+		return rs_error_set(err, ENOENT, "no event matches '%s': '%s' has ended", escaped,
+				    ended);
+	suggestion = asking->asker.owner ? rs_session_suggest(asking->session, asking->glob)
+					 : g_strdup("");
+	return rs_error_set(err, ENOENT, "no event matches '%s'%s", escaped, suggestion);
+}
+
+/* Whether neither the machine nor any process in it has reported. */
+static bool silent(const struct rs_session *session, const struct rs_source *machine)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (source->hello && (source == machine || source->machine == machine))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether the wish is kept as a rule if no event matches, because matching events may still come.
+ */
+static bool may_wait(const struct rs_session *session, const struct asker *asker)
+{
+	for (guint i = 0; i < session->sources->len; i++) {
+		const struct rs_source *source = nth_source(session, i);
+
+		if (asked(asker, source) && !source->machine && !source->ended &&
+		    silent(session, source))
+			return true;
+	}
+	return !session->sources->len;
+}
+
+/* ---- beginning ---- */
+
+/* An owner can be forgotten at any time. */
+static int refuse_over(const struct rs_asking *asking, struct rs_error *err)
+{
+	const struct rs_session *session = asking->session;
+	bool over = session->detached || rs_session_over(session);
+
+	return over && asking->glob ? rs_session_refuse_over(session, err) : 0;
+}
+
+/* Checks what needs no events. */
+static int check(const struct rs_asking *asking, struct rs_error *err)
+{
+	struct rs_filter_error why = {0};
+	int ret;
+
+	if (asking->kind == RS_ASK_FORGET)
+		return 0;
+	if (asking->expression && rs_filter_check(asking->expression, &why))
+		return rs_filter_failed(asking->expression, &why, err);
+	ret = check_glob(asking->glob, err);
+	return ret ? ret : refuse_over(asking, err);
+}
+
+/* A part of the turn is left to whoever asks, whatever guests have described. */
+static void refresh(const struct rs_asking *asking)
+{
+	struct rs_turn *turn = &asking->session->turn;
+	const uint64_t end = turn->end;
+
+	turn->end = MIN(end, turn->length - RS_TURN_ASKS(turn));
+	for (guint i = 0; i < asking->session->sources->len; i++) {
+		struct rs_source *source = nth_source(asking->session, i);
+
+		if (asked(&asking->asker, source) && source->started && !source->ended)
+			rs_source_refresh(source);
+	}
+	turn->end = end;
+}
+
+static int begin(struct rs_asking *asking, struct rs_error *err)
+{
+	struct rs_filter_error why = {0};
+	int ret = check(asking, err);
+
+	if (ret)
+		return ret;
+	if (asking->kind == RS_ASK_FORGET)
+		rs_owner_clear_rules(asking->asker.owner);
+	else
+		refresh(asking);
+	find_stale(asking);
+	if (asking->glob && !count_events(asking) && !may_wait(asking->session, &asking->asker))
+		ret = no_match(asking, err);
+	if (!ret)
+		ret = check_room(asking, err);
+	if (!ret && asking->expression &&
+	    rs_filters_new(asking->expression, &asking->filters, &why))
+		ret = rs_filter_failed(asking->expression, &why, err);
+	return ret;
+}
+
+/* ---- working it out ---- */
+
+static int look_for_names(const struct rs_asking *asking, struct rs_error *err)
+{
+	g_autoptr(GPtrArray) events = NULL;
+	struct rs_filter_error why = {0};
+	int ret;
+
+	if (!asking->filters || asking->carrying)
+		return 0;
+	events = g_ptr_array_new();
+	for (guint i = 0; i < asking->parts->len; i++) {
+		const GArray *plans = nth_part(asking, i)->plans;
+
+		for (guint k = 0; k < plans->len; k++)
+			g_ptr_array_add(events, (gpointer)rs_plan(plans, k)->event);
+	}
+	ret = rs_filters_look(asking->filters, &asking->session->turn, events, &why);
+	return ret < 0 ? rs_filter_failed(asking->expression, &why, err) : ret;
+}
+
+static int compile(const struct rs_asking *asking, struct rs_plan *plan, bool alone,
+		   struct rs_error *err)
+{
+	const struct rs_owner *owner = rs_asker_owner(&asking->asker, plan->source);
+	struct rs_filter_error why = {0};
+	int ret;
+
+	plan->compiled = true;
+	if (!asking->filters)
+		return 0;
+	ret = rs_filters_compile(asking->filters, plan, owner, alone, &plan->own, &why);
+	if (ret == -E2BIG)
+		return rs_error_set(err, E2BIG, "%s:%s: %s", plan->event->system, plan->event->name,
+				    why.message);
+	return ret ? rs_filter_failed(asking->expression, &why, err) : 0;
+}
+
+/* Nothing is in force yet. */
+static void change_wishes(const struct rs_asking *asking, struct rs_plan *plan)
+{
+	struct rs_owner *owner = rs_asker_owner(&asking->asker, plan->source);
+
+	plan->by_guest = owner == plan->source->guest;
+	switch (asking->kind) {
+	case RS_ASK_ENABLE:
+	case RS_ASK_DISABLE:
+		rs_wishes_set_wanted(&plan->wishes, owner, asking->kind == RS_ASK_ENABLE);
+		break;
+	case RS_ASK_FILTER:
+		rs_wishes_set_filter(&plan->wishes, owner, plan->own ? asking->expression : NULL,
+				     plan->own);
+		break;
+	case RS_ASK_FORGET:
+		rs_wishes_forget(&plan->wishes, owner);
+		break;
+	}
+}
+
+/* An owner can always let go of an event, even if the others' filters are too large. */
+static bool is_lenient(const struct rs_asking *asking)
+{
+	return asking->kind == RS_ASK_DISABLE || asking->kind == RS_ASK_FORGET;
+}
+
+/* 1: the turn is over. */
+static int work_out(const struct rs_asking *asking, const struct part *part, bool alone,
+		    struct rs_error *err)
+{
+	int ret = 0;
+
+	for (guint i = 0; i < part->plans->len && !ret; i++) {
+		struct rs_plan *plan = rs_plan(part->plans, i);
+
+		if (plan->compiled && rs_plan_is_current(plan))
+			continue;
+		if (rs_turn_over(&asking->session->turn))
+			return 1;
+		if (!plan->compiled)
+			ret = compile(asking, plan, alone, err);
+		if (ret)
+			break;
+		rs_plan_take_wishes(plan);
+		change_wishes(asking, plan);
+		ret = rs_plan_decide(plan, is_lenient(asking), err);
+	}
+	return ret;
+}
+
+/* All parts, before any is carried out. 1: the turn is over. */
+static int work_out_all(const struct rs_asking *asking, struct rs_error *err)
+{
+	bool alone = count_events(asking) == 1;
+	int ret = look_for_names(asking, err);
+
+	for (guint i = 0; i < asking->parts->len && !ret; i++)
+		ret = work_out(asking, nth_part(asking, i), alone, err);
+	return ret;
+}
+
+/* ---- carrying it out ---- */
+
+/*
+ * Counts the events, those that other owners keep as they are, and those that the filter does not
+ * fit.
+ */
+static void note_outcome(struct rs_asking *asking, const struct part *part)
+{
+	struct rs_session_result *result = &asking->result;
+
+	result->touched += part->plans->len;
+	for (guint i = 0; i < part->plans->len; i++) {
+		const struct rs_plan *plan = rs_plan(part->plans, i);
+		struct rs_owner *owner = rs_asker_owner(&asking->asker, plan->source);
+		const struct rs_wish *wish =
+			rs_wishes_of(&plan->source->events[plan->id].wishes, owner);
+
+		result->unfiltered += asking->expression && !(wish && wish->filter);
+		if (asking->kind == RS_ASK_DISABLE && plan->on)
+			rs_result_keep(result, plan, NULL);
+		/* Another owner wants everything, although this one set a filter. */
+		if (asking->kind == RS_ASK_FILTER && wish && wish->wanted && wish->program &&
+		    !plan->program && !plan->overfull)
+			rs_result_keep(result, plan, owner);
+	}
+}
+
+/* 1: the turn is over, or its source describes other events since a part before it was done. */
+static int carry_out(struct rs_asking *asking, struct part *part)
+{
+	struct rs_error why = {0};
+	int ret = is_stale(part) ? 1 : work_out(asking, part, false, &why);
+
+	if (ret == 1)
+		return 1;
+	if (!ret)
+		ret = rs_plans_carry_out(part->plans, &asking->result, &why);
+	if (ret) {
+		fail(asking, part, ret, &why);
+		return 0;
+	}
+	part->done = true;
+	return 0;
+}
+
+static int carry_out_all(struct rs_asking *asking)
+{
+	for (guint i = 0; i < asking->parts->len; i++) {
+		struct part *part = nth_part(asking, i);
+
+		if (part->done || part->failed)
+			continue;
+		if (rs_turn_over(&asking->session->turn) || carry_out(asking, part))
+			return 1;
+	}
+	return 0;
+}
+
+/* Once all parts are done, or have failed. */
+static int finish(struct rs_asking *asking, struct rs_session_result *result, struct rs_error *err)
+{
+	bool met = count_events(asking) > 0;
+
+	for (guint i = 0; i < asking->parts->len; i++) {
+		if (nth_part(asking, i)->done)
+			note_outcome(asking, nth_part(asking, i));
+	}
+	if (asking->ret && !asking->result.touched) {
+		*err = asking->err;
+		return asking->ret;
+	}
+	add_rule(asking, met);
+	*result = asking->result;
+	result->pending = !met && asking->glob;
+	asking->result = (struct rs_session_result){0};
+	rs_session_say_changed(asking->session);
+	return 0;
+}
+
+static int go_on(struct rs_asking *asking, struct rs_session_result *result, struct rs_error *err)
+{
+	int ret = asking->begun ? refuse_over(asking, err) : begin(asking, err);
+
+	if (ret)
+		return ret;
+	if (asking->begun)
+		find_stale(asking);
+	asking->begun = true;
+	if (!asking->carrying)
+		ret = work_out_all(asking, err);
+	if (!ret)
+		ret = check_room(asking, err);
+	if (ret)
+		return ret;
+	asking->carrying = true;
+	if (carry_out_all(asking))
+		return 1;
+	return finish(asking, result, err);
+}
+
+int rs_asking_go_on(struct rs_asking *asking, struct rs_session_result *result,
+		    struct rs_error *err)
+{
+	struct rs_error unused = {0};
+	int ret;
+
+	err = err ? err : &unused;
+	ret = go_on(asking, result, err);
+	if (ret < 0 && asking->kind == RS_ASK_FORGET)
+		rs_session_say(asking->session, "what '%s' wanted is not wanted any more: %s",
+			       asking->asker.owner->name, err->message);
+	return ret;
+}
+
+/* ---- life ---- */
+
+struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *asker,
+				const struct rs_session_ask *ask)
+{
+	struct rs_asking *asking = g_new0(struct rs_asking, 1);
+
+	asking->session = session;
+	asking->asker = *asker;
+	asking->kind = ask->kind;
+	asking->glob = ask->kind == RS_ASK_FORGET ? NULL : g_strdup(ask->glob ? ask->glob : "");
+	if (ask->kind == RS_ASK_FILTER && ask->expression)
+		asking->expression = g_strstrip(g_strdup(ask->expression));
+	if (asking->expression && !*asking->expression)
+		g_clear_pointer(&asking->expression, g_free);
+	asking->parts = g_ptr_array_new_with_free_func(part_free);
+	if (asker->owner)
+		asker->owner->uses++;
+	return asking;
+}
+
+void rs_asking_free(struct rs_asking *asking)
+{
+	if (!asking)
+		return;
+	g_ptr_array_unref(asking->parts);
+	rs_filters_free(asking->filters);
+	rs_session_result_clear(&asking->result);
+	if (asking->asker.owner)
+		asking->asker.owner->uses--;
+	/* The owner may have withdrawn its last wish. */
+	rs_owners_prune(asking->session->owners);
+	g_free(asking->glob);
+	g_free(asking->expression);
+	g_free(asking);
+}
+
+void rs_asking_drop_source(struct rs_asking *asking, const struct rs_source *source)
+{
+	for (guint i = asking->parts->len; i-- > 0;) {
+		if (nth_part(asking, i)->source == source)
+			g_ptr_array_remove_index(asking->parts, i);
+	}
+}
+
+const GArray *rs_asking_done(const struct rs_asking *asking, guint n)
+{
+	for (guint i = 0; i < asking->parts->len; i++) {
+		const struct part *part = nth_part(asking, i);
+
+		if (part->done && n-- == 0)
+			return part->plans;
+	}
+	return NULL;
+}
