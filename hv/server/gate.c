@@ -89,21 +89,35 @@ static bool may_come(int fd, struct ucred *who)
 	return who->uid == getuid() || who->uid == 0;
 }
 
+#define ANY_PID (-1)
+
+/* Of all new clients, or of a process: how many, and which one goes first. */
+static guint choose(const struct rs_gate *gate, pid_t pid, guint *at)
+{
+	bool is_silent = false;
+	guint n = 0;
+
+	for (guint i = 0; i < gate->fresh->len; i++) {
+		const struct rs_gate_client *client = gate->fresh->pdata[i];
+
+		if (pid != ANY_PID && rs_gate_client_pid(client) != pid)
+			continue;
+		if (n++ == 0 || (!is_silent && rs_gate_client_is_silent(client))) {
+			is_silent = rs_gate_client_is_silent(client);
+			*at = i;
+		}
+	}
+	return n;
+}
+
 /* Whoever connects and says nothing must not keep others out. */
 static void make_room(struct rs_gate *gate, pid_t pid)
 {
-	guint of_pid = 0, first = 0;
+	guint at = 0;
 
-	for (guint i = gate->fresh->len; i-- > 0;) {
-		if (rs_gate_client_pid(gate->fresh->pdata[i]) != pid)
-			continue;
-		of_pid++;
-		first = i;
-	}
-	if (of_pid >= RS_GATE_NEW_OF_PID_MAX)
-		g_ptr_array_remove_index(gate->fresh, first);
-	else if (gate->fresh->len >= RS_GATE_NEW_MAX)
-		g_ptr_array_remove_index(gate->fresh, 0);
+	if (choose(gate, pid, &at) >= RS_GATE_NEW_OF_PID_MAX ||
+	    choose(gate, ANY_PID, &at) >= RS_GATE_NEW_MAX)
+		g_ptr_array_remove_index(gate->fresh, at);
 }
 
 static bool has_room(const struct rs_gate *gate)

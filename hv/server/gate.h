@@ -33,8 +33,9 @@
 #define RS_GATE_LOGIN_MAX 512u /* bytes of a line by which a client says who it is */
 #define RS_GATE_LOGIN_MS 2000  /* in which it must have said so */
 /*
- * Clients that have not said who they are, and those of one process. If there are more, the one of
- * them that came first is disconnected: whoever says nothing keeps nobody out.
+ * Clients that have not said who they are, and those of one process. If there are more, the first
+ * of them that has said nothing is disconnected, or the first at all: whoever does not log in keeps
+ * nobody out.
  */
 #define RS_GATE_NEW_MAX 32u
 #define RS_GATE_NEW_OF_PID_MAX 4u

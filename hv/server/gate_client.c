@@ -486,3 +486,8 @@ pid_t rs_gate_client_pid(const struct rs_gate_client *client)
 {
 	return client->pid;
 }
+
+bool rs_gate_client_is_silent(const struct rs_gate_client *client)
+{
+	return !client->greeted;
+}

@@ -17,6 +17,8 @@ struct rs_gate_client *rs_gate_client_new(struct rs_gate *gate, GMainContext *co
 void rs_gate_client_free(struct rs_gate_client *client);
 /* Of the process that connected. */
 pid_t rs_gate_client_pid(const struct rs_gate_client *client);
+/* It has said nothing at all. */
+bool rs_gate_client_is_silent(const struct rs_gate_client *client);
 
 const char *rs_gate_guid(const struct rs_gate *gate);
 gint64 rs_gate_call_us(const struct rs_gate *gate);

@@ -518,6 +518,27 @@ static void test_silent(struct fixture *f, gconstpointer data)
 	close(other);
 }
 
+/* One that is about to say who it is stays. */
+static void test_half_said(struct fixture *f, gconstpointer data)
+{
+	int fds[2 * RS_GATE_NEW_OF_PID_MAX], one = plug(f);
+	guint n = G_N_ELEMENTS(fds), left = RS_GATE_NEW_OF_PID_MAX - 1;
+
+	put(one, "\0AUTH EXTERNAL\r\n", 16);
+	expect_text(one, "DATA\r\n");
+	for (guint i = 0; i < n; i++)
+		fds[i] = plug(f);
+	for (guint i = 0; i < n - left; i++)
+		await_end(fds[i]);
+	for (guint i = n - left; i < n; i++)
+		assert_there(fds[i]);
+	put(one, "DATA\r\n", 6);
+	expect_text(one, "OK " GUID "\r\n");
+	for (guint i = 0; i < n; i++)
+		close(fds[i]);
+	close(one);
+}
+
 /* The kernel tells the gate of the process that has connected, though it has ended. */
 static int plug_by_another(struct fixture *f)
 {
@@ -640,6 +661,7 @@ int main(int argc, char **argv)
 	add("end", test_end);
 	add("too-many", test_too_many);
 	add("silent", test_silent);
+	add("half-said", test_half_said);
 	add("crowd", test_crowd);
 	add("no-login", test_no_login);
 	add("no-fds", test_no_fds);
