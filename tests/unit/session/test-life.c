@@ -198,7 +198,7 @@ static void count_stop(struct rs_target *target, const char *why)
 	g_assert_cmpstr(why, ==, "enough");
 }
 
-/* Only those are stopped that run. */
+/* Only those are stopped that run, and none that is paused, since it could not see that. */
 static void test_stop(struct fixture *f, gconstpointer data)
 {
 	for (int i = 0; i < N; i++)
@@ -206,7 +206,9 @@ static void test_stop(struct fixture *f, gconstpointer data)
 	rs_session_stop(f->session, "enough");
 	g_assert_cmpint(stops, ==, 0);
 	come_up(f);
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
 	rs_session_stop(f->session, "enough");
+	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_RUNNING);
 	g_assert_cmpint(stops, ==, N);
 	end(f, 1, RS_END_EXIT, 0);
 	rs_session_stop(f->session, "enough");
@@ -515,7 +517,6 @@ static void test_bad_descriptors(struct fixture *f, gconstpointer data)
 	rs_session_stat(f->session, &stat);
 	g_assert_cmpuint(stat.bad_descriptors, ==, 1 + 2 + 3);
 	g_assert_cmpuint(stat.events, ==, 2 * N);
-	g_assert_cmpuint(f->said->len, >=, 1);
 }
 
 /* A guest that describes more events than it has words for. */
