@@ -155,7 +155,9 @@ static void test_joined_and_lost(void)
 	hand_open(&r, RS_MODE_OVERWRITE);
 	hand_emit(&r, 3);
 	rd = hand_reader(&r, RS_TRACE_FROM_NOW, false);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 0);
 	hand_emit(&r, 2);
+	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 2);
 	hand_drain(rd, &records, &lost);
 	g_assert_cmpuint(records, ==, 2);
 	hand_emit(&r, 100);
@@ -183,6 +185,7 @@ static void test_from_oldest(void)
 	};
 
 	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		RsTraceRingStats stats;
 		RsTraceRing *rd;
 		uint64_t records, lost;
 		struct hand r;
@@ -195,6 +198,8 @@ static void test_from_oldest(void)
 		hand_drain(rd, &records, &lost);
 		g_assert_cmpuint(records, ==, cases[i].records);
 		g_assert_cmpuint(lost, ==, 0);
+		rs_trace_ring_stats(rd, &stats);
+		g_assert_cmpuint(stats.resyncs, ==, 0);
 		hand_close(&r, rd);
 	}
 }
