@@ -456,14 +456,21 @@ static int begin(struct runner *runner, struct rs_error *err)
 	return ret;
 }
 
+static guint watch_signal(struct runner *runner, int signal, GSourceFunc seen)
+{
+	return g_unix_signal_add_full(G_PRIORITY_HIGH, signal, seen, runner, NULL);
+}
+
+/* Before all else of the main loop, since peers and guests may keep it busy. */
 static void add_watches(struct runner *runner)
 {
-	runner->watches[ON_SIGINT] = g_unix_signal_add(SIGINT, on_sigint, runner);
-	runner->watches[ON_SIGTERM] = g_unix_signal_add(SIGTERM, on_sigterm, runner);
-	runner->watches[ON_SIGHUP] = g_unix_signal_add(SIGHUP, on_sighup, runner);
+	runner->watches[ON_SIGINT] = watch_signal(runner, SIGINT, on_sigint);
+	runner->watches[ON_SIGTERM] = watch_signal(runner, SIGTERM, on_sigterm);
+	runner->watches[ON_SIGHUP] = watch_signal(runner, SIGHUP, on_sighup);
 	if (runner->config->duration > 0)
-		runner->watches[ON_DURATION] = g_timeout_add(
-			(guint)(runner->config->duration * 1000), on_duration, runner);
+		runner->watches[ON_DURATION] = g_timeout_add_full(
+			G_PRIORITY_HIGH, (guint)(runner->config->duration * 1000), on_duration,
+			runner, NULL);
 }
 
 /*

@@ -7,9 +7,9 @@
 #ifndef RS_HV_SERVER_HELLO_H
 #define RS_HV_SERVER_HELLO_H
 
-#include <gio/gio.h>
+#include "server/calls.h"
 
-/* For as long as the connection lives. */
-void rs_hello_export(GDBusConnection *connection);
+/* Until rs_calls_drop(). */
+void rs_hello_export(struct rs_calls *calls, GDBusConnection *connection);
 
 #endif

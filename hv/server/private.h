@@ -5,6 +5,7 @@
 #ifndef RS_HV_SERVER_PRIVATE_H
 #define RS_HV_SERVER_PRIVATE_H
 
+#include "server/calls.h"
 #include "server/peers.h"
 #include "server/server.h"
 
@@ -16,12 +17,14 @@ struct rs_server {
 	struct rs_session_listener listener;
 	RsDBusSession1 *skeleton;
 	struct rs_peers *peers;
+	struct rs_calls *calls;
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	GArray *bonds;            /* owners whose wishes end with a connection */
 	GPtrArray *late;          /* of requests that the session has not done yet */
 	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at;
 	uint32_t generation;
+	bool over; /* no call is carried out any more */
 };
 
 /* server.c. A handler returns their result, or the result says that the peer got an error. */

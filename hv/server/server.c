@@ -458,17 +458,55 @@ static void on_settled(void *data, uint32_t request, int ret,
 
 /* ---- peers ---- */
 
+/* The value of one property, or of all. */
+static void serve_properties(struct rs_server *server, GDBusMethodInvocation *invocation)
+{
+	g_autoptr(GVariant) all = g_variant_ref_sink(g_dbus_interface_skeleton_get_properties(
+		G_DBUS_INTERFACE_SKELETON(server->skeleton)));
+	const GDBusPropertyInfo *one = g_dbus_method_invocation_get_property_info(invocation);
+	g_autoptr(GVariant) value = one ? g_variant_lookup_value(all, one->name, NULL) : NULL;
+
+	/* GDBus has refused what is no property, and to set one. */
+	g_dbus_method_invocation_return_value(invocation, one ? g_variant_new("(v)", value)
+							      : g_variant_new("(@a{sv})", all));
+}
+
+/* A call whose turn it is. */
+static void serve(void *data, GDBusMethodInvocation *invocation)
+{
+	struct rs_server *server = data;
+	const char *interface = g_dbus_method_invocation_get_interface_name(invocation);
+	const GDBusInterfaceVTable *vtable =
+		g_dbus_interface_skeleton_get_vtable(G_DBUS_INTERFACE_SKELETON(server->skeleton));
+
+	if (server->over) {
+		struct rs_error err = {.code = ESHUTDOWN, .message = "the session has ended"};
+
+		rs_server_give_error(invocation, &err);
+		return;
+	}
+	if (!g_str_equal(interface, INTERFACE)) {
+		serve_properties(server, invocation);
+		return;
+	}
+	vtable->method_call(g_dbus_method_invocation_get_connection(invocation), NULL, OBJECT_PATH,
+			    interface, g_dbus_method_invocation_get_method_name(invocation),
+			    g_dbus_method_invocation_get_parameters(invocation), invocation,
+			    server->skeleton);
+}
+
 static bool on_joined(void *data, GDBusConnection *connection)
 {
 	struct rs_server *server = data;
+	GDBusInterfaceSkeleton *skeleton = G_DBUS_INTERFACE_SKELETON(server->skeleton);
 	g_autoptr(GError) error = NULL;
 
-	if (!g_dbus_interface_skeleton_export(G_DBUS_INTERFACE_SKELETON(server->skeleton),
-					      connection, OBJECT_PATH, &error)) {
+	if (!rs_calls_export(server->calls, connection, OBJECT_PATH,
+			     g_dbus_interface_skeleton_get_info(skeleton), serve, server, &error)) {
 		g_warning("a peer cannot be served: %s", error->message);
 		return false;
 	}
-	rs_hello_export(connection);
+	rs_hello_export(server->calls, connection);
 	return true;
 }
 
@@ -478,9 +516,8 @@ static void on_left(void *data, GDBusConnection *connection)
 
 	if (server->claimed == connection)
 		server->claimed = NULL;
+	rs_calls_drop(server->calls, connection);
 	rs_server_drop_peer(server, connection);
-	g_dbus_interface_skeleton_unexport_from_connection(
-		G_DBUS_INTERFACE_SKELETON(server->skeleton), connection);
 }
 
 static void connect_methods(struct rs_server *server)
@@ -519,6 +556,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	server->session = session;
 	server->bonds = rs_server_bonds_new();
 	server->late = rs_server_late_new();
+	server->calls = rs_calls_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
 	rs_dbus_session1_set_version(server->skeleton, RS_VERSION);
@@ -546,10 +584,11 @@ void rs_server_destroy(struct rs_server *server)
 	rs_session_remove_listener(server->session, &server->listener);
 	drop_later(server);
 	rs_server_refuse_late(server);
-	g_dbus_interface_skeleton_flush(G_DBUS_INTERFACE_SKELETON(server->skeleton));
+	server->over = true;
+	while (rs_calls_step(server->calls))
+		;
+	rs_calls_free(server->calls);
 	rs_peers_destroy(server->peers);
-	if (g_dbus_interface_skeleton_get_connection(G_DBUS_INTERFACE_SKELETON(server->skeleton)))
-		g_dbus_interface_skeleton_unexport(G_DBUS_INTERFACE_SKELETON(server->skeleton));
 	g_array_unref(server->bonds);
 	g_ptr_array_unref(server->late);
 	g_object_unref(server->skeleton);

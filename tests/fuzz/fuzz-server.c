@@ -19,8 +19,6 @@
 #include <gio/gio.h>
 #include <malloc.h>
 
-#define PATH "/org/ringside/Session"
-#define INTERFACE "org.ringside.Session1"
 #define STEPS 8
 #define DEPTH 4u
 #define EVENTS_MAX 24u
@@ -206,7 +204,7 @@ static GVariant *take_any(struct rs_fuzz_input *in, guint depth)
 	case 5:
 		return g_variant_new_double((double)value / 3);
 	case 6:
-		return g_variant_new_object_path(PATH);
+		return g_variant_new_object_path("/org/ringside/Session");
 	case 7:
 		return g_variant_new_strv(texts, (gssize)(value % G_N_ELEMENTS(texts)));
 	case 8:
@@ -237,7 +235,7 @@ static void call(guint peer, guint number, struct rs_fuzz_input *in)
 {
 	g_autoptr(GVariant) arguments = g_variant_ref_sink(take_right(in, methods[number].type));
 
-	rs_bus_call(peer, PATH, INTERFACE, methods[number].name, arguments);
+	rs_bus_call(peer, methods[number].name, arguments);
 }
 
 static void add_provider(struct sham *sham, uint8_t how)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes the place of GDBus's connections and of hv/server/peers.c, for a target that plays calls of
- * peers. A call is what GDBus makes of a message: it knows the method and its arguments have the
- * types of the interface. It is carried out at once, in this thread, and has exactly one answer, at
- * once or later.
+ * Takes the place of GDBus's connections and of hv/server/{peers,calls}.c, for a target that plays
+ * calls of peers. A call is what GDBus makes of a message: it knows the method and its arguments
+ * have the types of the interface. It is carried out at once, in this thread, and has exactly one
+ * answer, at once or later.
  * Messages that GDBus refuses do not come this far. Include it in one file of a target.
  */
 #ifndef RS_TESTS_FUZZ_SHAM_BUS_H
 #define RS_TESTS_FUZZ_SHAM_BUS_H
 
+#include "server/calls.h"
 #include "server/hello.h"
 #include "server/peers.h"
 
@@ -23,11 +24,14 @@ static struct {
 	bool deaf;                 /* no peer can connect at all */
 	bool odd;                  /* no peer that connects can be served */
 	bool peers[RS_SHAM_PEERS]; /* those that are there */
-	GDBusInterfaceSkeleton *skeleton;
+	GDBusInterfaceInfo *interface;
+	rs_calls_serve serve;
+	void *data;
 	GDBusMethodInvocation *invocation; /* of every call, until one is answered later */
 	GPtrArray *spare;                  /* others; GDBus would miss their messages at the end */
 	GDBusMessage *message;             /* likewise */
 	GDBusMethodInfo *method;           /* of this call */
+	GVariant *arguments;               /* likewise */
 	guint peer, answers;
 	guint owed; /* calls that are to be answered later */
 } rs_bus;
@@ -64,23 +68,39 @@ void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interfa
 	g_variant_unref(arguments);
 }
 
-void rs_hello_export(GDBusConnection *connection)
+void rs_hello_export(struct rs_calls *calls, GDBusConnection *connection)
 {
 }
 
-gboolean g_dbus_interface_skeleton_export(GDBusInterfaceSkeleton *skeleton,
-					  GDBusConnection *connection, const char *path,
-					  GError **error)
+/* ---- turns ---- */
+
+struct rs_calls *rs_calls_new(void)
 {
-	rs_bus.skeleton = skeleton;
+	return (struct rs_calls *)(void *)&rs_bus;
+}
+
+void rs_calls_free(struct rs_calls *calls)
+{
+}
+
+bool rs_calls_export(struct rs_calls *calls, GDBusConnection *connection, const char *path,
+		     GDBusInterfaceInfo *info, rs_calls_serve serve, void *data, GError **error)
+{
+	rs_bus.interface = info;
+	rs_bus.serve = serve;
+	rs_bus.data = data;
 	if (rs_bus.odd)
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_EXISTS, "it is exported");
 	return !rs_bus.odd;
 }
 
-void g_dbus_interface_skeleton_unexport_from_connection(GDBusInterfaceSkeleton *skeleton,
-							GDBusConnection *connection)
+void rs_calls_drop(struct rs_calls *calls, GDBusConnection *connection)
 {
+}
+
+bool rs_calls_step(struct rs_calls *calls)
+{
+	return false;
 }
 
 static void rs_bus_join(guint peer)
@@ -207,14 +227,25 @@ GDBusMessage *g_dbus_method_invocation_get_message(GDBusMethodInvocation *invoca
 	return rs_bus.message;
 }
 
-/* Of a peer that is there. */
-static void rs_bus_call(guint peer, const char *path, const char *interface, const char *method,
-			GVariant *arguments)
+const char *g_dbus_method_invocation_get_interface_name(GDBusMethodInvocation *invocation)
 {
-	GDBusInterfaceVTable *vtable = g_dbus_interface_skeleton_get_vtable(rs_bus.skeleton);
+	return rs_bus.interface->name;
+}
 
-	rs_bus.method = g_dbus_interface_info_lookup_method(
-		g_dbus_interface_skeleton_get_info(rs_bus.skeleton), method);
+const char *g_dbus_method_invocation_get_method_name(GDBusMethodInvocation *invocation)
+{
+	return rs_bus.method->name;
+}
+
+GVariant *g_dbus_method_invocation_get_parameters(GDBusMethodInvocation *invocation)
+{
+	return rs_bus.arguments;
+}
+
+/* Of a peer that is there. */
+static void rs_bus_call(guint peer, const char *method, GVariant *arguments)
+{
+	rs_bus.method = g_dbus_interface_info_lookup_method(rs_bus.interface, method);
 	if (!rs_bus.method || !rs_bus_fits(arguments, rs_bus.method->in_args))
 		return;
 	if (!rs_bus.invocation)
@@ -223,8 +254,8 @@ static void rs_bus_call(guint peer, const char *path, const char *interface, con
 		rs_bus.message = g_dbus_message_new();
 	rs_bus.peer = peer;
 	rs_bus.answers = 0;
-	vtable->method_call(rs_bus_connection(peer), NULL, path, interface, method, arguments,
-			    rs_bus.invocation, rs_bus.skeleton);
+	rs_bus.arguments = arguments;
+	rs_bus.serve(rs_bus.data, rs_bus.invocation);
 	if (rs_bus.answers > 1)
 		abort();
 	if (!rs_bus.answers)

@@ -25,6 +25,7 @@ struct host {
 	struct rs_session *session;
 	struct rs_server *server;
 	void (*body)(struct host *host);
+	gint at; /* atomic; of test_turns() */
 };
 
 static void set_up(struct host *host, gconstpointer data)
@@ -867,6 +868,67 @@ static void test_late(struct host *host)
 	}
 }
 
+#define ASKERS 8u
+
+enum { COMING, CONNECTED, ASKED };
+
+static void on_enabled(GObject *object, GAsyncResult *result, gpointer data)
+{
+	guint touched;
+
+	g_assert_true(rs_dbus_session1_call_enable_finish(RS_DBUS_SESSION1(object), &touched, NULL,
+							  NULL, NULL, result, NULL));
+	g_assert_cmpuint(touched, ==, 1);
+	++*(guint *)data;
+}
+
+/* Each enables an event of its own. */
+static void ask_together(struct host *host)
+{
+	RsDBusSession1 *peers[ASKERS];
+	guint answers = 0;
+
+	for (guint i = 0; i < ASKERS; i++)
+		peers[i] = connect_to(host);
+	g_atomic_int_set(&host->at, CONNECTED);
+	for (guint i = 0; i < ASKERS; i++) {
+		g_autofree char *glob = g_strdup_printf(LONG_NAME "%u", i);
+
+		rs_dbus_session1_call_enable(peers[i], glob, rs_trace_client_no_options(), NULL,
+					     on_enabled, &answers);
+		g_dbus_connection_flush_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(peers[i])),
+					     NULL, NULL);
+	}
+	g_atomic_int_set(&host->at, ASKED);
+	while (answers < ASKERS)
+		g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
+	for (guint i = 0; i < ASKERS; i++)
+		g_object_unref(peers[i]);
+}
+
+/* What many ask together is not done in one round of the main loop. */
+static void test_turns(struct host *host, gconstpointer data)
+{
+	struct rs_source_stat stat;
+	GThread *thread;
+	uint64_t before = 0;
+
+	host->body = ask_together;
+	thread = g_thread_new("clients", run_body, host);
+	while (g_atomic_int_get(&host->at) < CONNECTED)
+		g_main_context_iteration(NULL, FALSE);
+	while (g_atomic_int_get(&host->at) < ASKED)
+		g_usleep(1000);
+	g_usleep(50000); /* all calls are probably there: the test holds anyway */
+	do {
+		g_main_context_iteration(NULL, FALSE);
+		rs_session_stat(host->session, &stat);
+		g_assert_cmpuint(stat.events_on, <=, before + 1);
+		before = stat.events_on;
+	} while (before < ASKERS);
+	g_thread_join(thread);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -895,6 +957,7 @@ int main(int argc, char **argv)
 
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/server/server/nobody", test_nobody);
+	g_test_add("/server/server/turns", struct host, NULL, set_up_many, test_turns, tear_down);
 	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
 		g_test_add(tests[i].path, struct host, &tests[i].body,
 			   tests[i].set_up ? tests[i].set_up : set_up, run_test, tear_down);
