@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
-#include "cli/say.h"
+#include "base/say.h"
 
 #include <rs-trace-rundir.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static void complain(const char *format, va_list args)
 	g_autofree char *line = g_strdup_printf("ringside: %s\n", text);
 
 	fflush(stdout);
-	rs_cli_say(line);
+	rs_say(line);
 }
 
 int rs_cli_fail(int code, const char *format, ...)
@@ -79,7 +79,7 @@ int rs_cli_usage(const struct rs_verb *verb, const char *format, ...)
 	va_end(args);
 	line = g_strdup_printf("usage: ringside %s%s%s\n", verb->name, *verb->args ? " " : "",
 			       verb->args);
-	rs_cli_say(line);
+	rs_say(line);
 	return RS_CLI_USAGE;
 }
 

@@ -18,7 +18,7 @@
 #define OUT_MAX (1u << 20)
 /* And so much of it is written after a stop, of what had been read by then. */
 #define LATE_MAX (16u << 20)
-#define HURRY_US 700000 /* for what is left to be written in a hurry */
+#define HURRY_US 400000 /* for what is left to be written in a hurry */
 
 struct printed {
 	char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/summary.h"
 
-#include "cli/say.h"
+#include "base/say.h"
 #include "cli/verb.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,6 +123,6 @@ void rs_summary_print(struct rs_session *session, const struct rs_printer_stats 
 	} else {
 		text = rs_summary_text(&stat, printed, rs_session_n_sources(session) > 1);
 		fflush(stdout);
-		rs_cli_say(text);
+		rs_say(text);
 	}
 }

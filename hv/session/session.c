@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/private.h"
 
+#include "base/say.h"
 #include <errno.h>
 #include <string.h>
 
@@ -258,8 +259,12 @@ void rs_session_destroy(struct rs_session *session)
 		return;
 	if (session->paused)
 		rs_session_resume(session, NULL);
-	if (rs_session_detach(session, &err))
-		g_printerr("ringside: the guest's text could not be restored: %s\n", err.message);
+	if (rs_session_detach(session, &err)) {
+		g_autofree char *line = g_strdup_printf(
+			"ringside: the guest's text could not be restored: %s\n", err.message);
+
+		rs_say(line);
+	}
 	stop_timer(session);
 	g_ptr_array_unref(session->laters);
 	/*

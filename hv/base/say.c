@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/say.h"
+#include "base/say.h"
 
 #include "base/output.h"
 
@@ -7,7 +7,7 @@
 
 #define PATIENCE_US (200 * G_TIME_SPAN_MILLISECOND)
 
-void rs_cli_say(const char *text)
+void rs_say(const char *text)
 {
 	static struct rs_output output = {.fd = -1};
 	static unsigned int dropped;
