@@ -411,8 +411,21 @@ static void rs_fuzz_seeds(void)
 		{252},
 		{248},
 	};
+	/* A filter that takes several turns, between which the guest goes on. */
+	static const uint8_t before[] = {0, PROVIDER, 2,   PROVIDER, 130, PROVIDER,
+					 1, TURN,     200, 7,        0};
+	static const uint8_t after[] = {0, TURN, 0, TURN, 200, TURN, 200};
+	g_autoptr(GByteArray) late = g_byte_array_new();
+	g_autoptr(GString) text = g_string_new("a == 1");
 	char name[16];
 
+	while (text->len < 240)
+		g_string_append(text, " || a == 7");
+	g_byte_array_append(late, before, sizeof(before));
+	g_byte_array_append(late, &(uint8_t){(uint8_t)text->len}, 1);
+	g_byte_array_append(late, (const guint8 *)text->str, (guint)text->len);
+	g_byte_array_append(late, after, sizeof(after));
+	rs_fuzz_seed("late", late->data, late->len);
 	for (size_t i = 0; i < G_N_ELEMENTS(seeds); i++) {
 		snprintf(name, sizeof(name), "seed%zu", i);
 		rs_fuzz_seed(name, seeds[i], sizeof(seeds[i]));
