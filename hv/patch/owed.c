@@ -82,7 +82,8 @@ void rs_patcher_settle(struct rs_patcher *patcher, bool now)
 	/* A guest may have moved a page of its text since we patched it. Then the journal knows
 	 * where it was. */
 	moved = patcher->moved && !patcher->sites_on;
-	if ((moved || patcher->owed) && (now || rs_monotonic_ns() >= patcher->retry_ns))
+	if ((moved || patcher->owed) &&
+	    (now || (rs_monotonic_ns() >= patcher->retry_ns && rs_target_ready(patcher->target))))
 		restore_owed(patcher);
 	if (patcher->sites_on || patcher->owed || patcher->moved)
 		return;

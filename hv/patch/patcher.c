@@ -478,6 +478,14 @@ static void forget_due(struct rs_patcher *patcher)
 	}
 }
 
+bool rs_patcher_has_due(struct rs_patcher *patcher)
+{
+	if (patcher->method == RS_PATCH_SELF)
+		return false;
+	mark_due(patcher);
+	return rs_patcher_first_due(patcher);
+}
+
 int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 		    struct rs_error *err)
 {

@@ -122,6 +122,8 @@ int rs_patcher_commit(struct rs_patcher *patcher, uint32_t *refused, struct rs_e
 #define RS_PATCH_LOOKS 16u
 int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 		    struct rs_error *err);
+/* Whether the next step has sites to look at, so it may pause the target. */
+bool rs_patcher_has_due(struct rs_patcher *patcher);
 /*
  * A ticket for all wishes so far for these events. It is settled once all sites that they concern
  * have been looked at, after two rounds through the sites at most, whatever is wished later.
@@ -129,7 +131,10 @@ int rs_patcher_step(struct rs_patcher *patcher, uint32_t count, uint32_t *refuse
  */
 uint64_t rs_patcher_ticket(struct rs_patcher *patcher, uint32_t min_event, uint32_t max_event);
 bool rs_patcher_is_settled(const struct rs_patcher *patcher, uint64_t ticket);
-/* To be called now and then: tries again to restore text of providers that have gone. */
+/*
+ * To be called now and then: tries again to restore text of providers that have gone, if the target
+ * is ready.
+ */
 void rs_patcher_tend(struct rs_patcher *patcher);
 /*
  * Restores all text that nobody wants patched. Errors: as rs_patcher_commit; -EIO some of it cannot

@@ -20,7 +20,8 @@ struct rs_gdb {
 	int fd;
 	pid_t pid;
 	int timeout_ms;
-	bool late; /* an answer did not come in time: nobody waits for another */
+	bool hurried; /* rs_gdb_hurry() */
+	bool late;    /* an answer did not come in time: nobody waits for another */
 	size_t in_at, in_size;
 	struct rs_gdb_parser parser;
 	uint8_t in[4096];
@@ -28,7 +29,8 @@ struct rs_gdb {
 
 static int wait_for(struct rs_gdb *gdb, short events, gint64 deadline, struct rs_error *err)
 {
-	struct rs_patience patience = rs_patience_new(gdb->pid, deadline);
+	struct rs_patience patience = gdb->hurried ? rs_patience_new_short(gdb->pid, deadline)
+						   : rs_patience_new(gdb->pid, deadline);
 	struct pollfd pfd = {.fd = gdb->fd, .events = events};
 	int n = 0, ms;
 
@@ -174,6 +176,11 @@ int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **
 	}
 	*out = gdb;
 	return 0;
+}
+
+void rs_gdb_hurry(struct rs_gdb *gdb)
+{
+	gdb->hurried = true;
 }
 
 int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err)

@@ -60,6 +60,9 @@ struct rs_gdb_write {
 int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **out,
 		   struct rs_error *err);
 
+/* It has not shown that it answers: from now on it gets a short time (patience.h). */
+void rs_gdb_hurry(struct rs_gdb *gdb);
+
 /* Makes addresses guest-physical or not. Switch it off at the end: it outlasts the connection. */
 int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);
 

@@ -39,14 +39,14 @@ void rs_qemu_remove_files(struct rs_qemu *qemu)
 
 void rs_qemu_free(struct rs_qemu *qemu)
 {
-	for (guint i = 0; i < 4; i++) {
-		GSource *source =
-			(GSource *[]){qemu->watch, qemu->killer, qemu->trimmer, qemu->freer}[i];
+	GSource *const sources[] = {qemu->watch, qemu->killer, qemu->trimmer, qemu->freer,
+				    qemu->asker};
 
-		if (!source)
+	for (guint i = 0; i < G_N_ELEMENTS(sources); i++) {
+		if (!sources[i])
 			continue;
-		g_source_destroy(source);
-		g_source_unref(source);
+		g_source_destroy(sources[i]);
+		g_source_unref(sources[i]);
 	}
 	rs_gdb_close(qemu->gdb, false, NULL);
 	rs_qmp_destroy(qemu->qmp);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of the QEMU target. qemu.c has the target's operations and its end.
+ * Shared by the files of the QEMU target. qemu.c has the target's operations and its end. ready.c
+ * finds out whether QEMU answers now.
  * lifecycle.c has create, attach, and the file by which a later session attaches.
  */
 #ifndef RS_HV_QEMU_PRIVATE_H
@@ -15,10 +16,12 @@
 
 /*
  * For one answer, while QEMU is at work (patience.h). Under load it has taken 100 ms. While a
- * session runs, others wait with us.
+ * session runs, others wait with us (PATIENCE). Nobody else waits for an answer by which it becomes
+ * ready (ANSWER).
  */
 #define RS_QEMU_TIMEOUT_MS 10000
-#define RS_QEMU_PATIENCE_MS 5000
+#define RS_QEMU_ANSWER_MS 5000
+#define RS_QEMU_PATIENCE_MS 2000
 
 struct rs_qemu {
 	struct rs_target target; /* first: the target is the object */
@@ -30,9 +33,12 @@ struct rs_qemu {
 	GMainContext *context;
 	GSource *watch;              /* the process's end */
 	GSource *killer;             /* stop() gave it some time … */
-	struct rs_patience patience; /* … so much */
+	struct rs_patience patience; /* … so much, … */
+	gint64 kill_at;              /* … and this, once it has answered */
 	GSource *trimmer;
-	GSource *freer; /* lets a VM run on that we left paused */
+	GSource *freer;            /* lets a VM run on that we left paused */
+	GSource *asker;            /* takes its answer to ready(), or its silence */
+	struct rs_patience answer; /* for that */
 
 	char *name, *uuid;
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
@@ -40,6 +46,9 @@ struct rs_qemu {
 	uint8_t *ram; /* file order; see ram_at() */
 
 	bool attached, started, ended;
+	bool asked;       /* ready() has asked it, and waits for the answer */
+	bool answered;    /* it has answered something since then */
+	bool wanted;      /* somebody has asked for it who is to hear when it answers again */
 	bool running;     /* as the last STOP or RESUME event said */
 	bool pausing;     /* q_pause() is at work, and causes the next STOP event */
 	bool stop_seen;   /* a STOP event came since this was cleared */
@@ -55,6 +64,7 @@ struct rs_qemu {
 	char *shutdown;             /* the SHUTDOWN event's reason */
 	char *killed_why;           /* of stop() */
 	struct rs_moment begun;     /* the measurement of the clock's rate begins here */
+	uint64_t kvm_exits;         /* as last heard */
 };
 
 static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)
@@ -67,6 +77,15 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel);
 void rs_qemu_on_event(void *data, const char *event, JsonObject *payload);
 void rs_qemu_watch(struct rs_qemu *qemu);
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err);
+
+/* ready.c */
+bool rs_qemu_ready(struct rs_target *target); /* the op */
+void rs_qemu_watch_answers(struct rs_qemu *qemu);
+/*
+ * Waits for a short time until it has answered something of late. -EAGAIN: it is silent. Other
+ * errors: as rs_qmp_await().
+ */
+int rs_qemu_await(struct rs_qemu *qemu, struct rs_error *err);
 
 /* mark.c: a file that says whether we have paused the VM, so that the next session knows it if we
  * are killed. Its place is reserved, so it can be written in a full directory. */

@@ -226,6 +226,7 @@ void rs_qemu_watch(struct rs_qemu *qemu)
 	qemu->freer = g_source_new(&freer_funcs, sizeof(GSource));
 	g_source_set_callback(qemu->freer, on_free, qemu, NULL);
 	g_source_attach(qemu->freer, qemu->context);
+	rs_qemu_watch_answers(qemu);
 }
 
 /* ---- operations ---- */
@@ -295,10 +296,9 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 	if (qemu->ended || qemu->gdb)
 		return 0;
 	rs_qmp_drain(qemu->qmp);
-	if (rs_qmp_is_silent(qemu->qmp))
-		return rs_error_set(err, EAGAIN,
-				    "cannot pause the guest: QEMU does not answer since an earlier "
-				    "question");
+	rc = rs_qemu_await(qemu, err);
+	if (rc < 0)
+		return rs_error_prefix(err, "cannot pause the guest");
 	rs_qemu_mark_pause(qemu, true);
 	qemu->stop_seen = false;
 	qemu->pausing = true;
@@ -324,6 +324,9 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 
 	if (qemu->ended || (!qemu->gdb && !qemu->owes))
 		return 0;
+	/* It was paused by hand, perhaps long ago. */
+	if (qemu->gdb && !rs_qmp_is_fresh(qemu->qmp))
+		rs_gdb_hurry(qemu->gdb);
 	if (!qemu->gdb) {
 		rc = let_go(qemu, err);
 	} else {
@@ -335,6 +338,8 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 			rs_qemu_mark_pause(qemu, false);
 		/* After a failed write the stub may be out of step. QMP works as soon as QEMU looks
 		 * at its sockets again. */
+		if (rc == -ETIMEDOUT)
+			rs_qmp_doubt(qemu->qmp);
 		if (rc < 0 && qemu->ours)
 			rc = let_go(qemu, err);
 	}
@@ -459,9 +464,10 @@ static void q_stats(struct rs_target *target, struct rs_target_stats *out)
 	JsonObject *arguments;
 	JsonArray *list;
 
-	*out = (struct rs_target_stats){0};
+	*out = (struct rs_target_stats){.kvm_exits = qemu->kvm_exits};
 	rs_console_stats(qemu->console, out);
-	if (qemu->ended || strcmp(qemu->kind, "qemu-kvm") != 0)
+	/* The next one who asks may have a newer number. */
+	if (qemu->ended || strcmp(qemu->kind, "qemu-kvm") != 0 || !rs_qemu_ready(target))
 		return;
 	arguments = json_object_new();
 	json_object_set_string_member(arguments, "target", "vcpu");
@@ -470,11 +476,13 @@ static void q_stats(struct rs_target *target, struct rs_target_stats *out)
 	    !JSON_NODE_HOLDS_ARRAY(reply))
 		return;
 	list = json_node_get_array(reply);
+	out->kvm_exits = 0;
 	for (guint i = 0; i < json_array_get_length(list); i++) {
 		JsonNode *item = json_array_get_element(list, i);
 		if (JSON_NODE_HOLDS_OBJECT(item))
 			add_exits(json_node_get_object(item), &out->kvm_exits);
 	}
+	qemu->kvm_exits = out->kvm_exits;
 }
 
 /* With both accelerators the guest's counter is the host's minus an unknown offset. */
@@ -495,11 +503,21 @@ static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *e
 	return rs_qmp_post(qemu->qmp, "inject-nmi", err);
 }
 
+/* For how many ms to let it end by itself. Once it has answered, it is only slow. */
+static int mercy_ms(struct rs_qemu *qemu)
+{
+	if (qemu->kill_at && !rs_qmp_owes(qemu->qmp)) {
+		qemu->patience = rs_patience_new(qemu->process.pid, qemu->kill_at);
+		qemu->kill_at = 0;
+	}
+	return rs_patience_ms(&qemu->patience);
+}
+
 static gboolean on_killer(gpointer data)
 {
 	struct rs_qemu *qemu = data;
 
-	if (rs_patience_ms(&qemu->patience) > 0)
+	if (mercy_ms(qemu) > 0)
 		return G_SOURCE_CONTINUE;
 	rs_qemu_process_signal(&qemu->process, SIGKILL);
 	return G_SOURCE_REMOVE;
@@ -508,16 +526,18 @@ static gboolean on_killer(gpointer data)
 static void q_stop(struct rs_target *target, const char *why)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
-	gint64 patience_ms;
+	gint64 now = g_get_monotonic_time();
 
 	if (qemu->ended || qemu->killed_why)
 		return;
 	qemu->killed_why = g_strdup(why ? why : "stopped");
-	if (rs_qmp_post(qemu->qmp, "quit", NULL) < 0)
+	if (rs_qmp_probe(qemu->qmp, "quit", NULL) < 0)
 		rs_qemu_process_signal(&qemu->process, SIGTERM);
-	patience_ms = rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : KILL_AFTER_MS;
-	qemu->patience =
-		rs_patience_new(qemu->process.pid, g_get_monotonic_time() + patience_ms * 1000);
+	else
+		qemu->kill_at = now + KILL_AFTER_MS * 1000;
+	qemu->patience = rs_patience_new_short(
+		qemu->process.pid,
+		now + (rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : RS_QEMU_PATIENCE_MS) * 1000);
 	qemu->killer = g_timeout_source_new(KILLER_LOOK_MS);
 	g_source_set_callback(qemu->killer, on_killer, qemu, NULL);
 	g_source_attach(qemu->killer, qemu->context);
@@ -526,6 +546,7 @@ static void q_stop(struct rs_target *target, const char *why)
 static void q_destroy(struct rs_target *target)
 {
 	struct rs_qemu *qemu;
+	int ms;
 
 	if (!target)
 		return;
@@ -538,8 +559,9 @@ static void q_destroy(struct rs_target *target)
 		rs_qemu_remove_files(qemu);
 	} else if (!qemu->ended &&
 		   qemu->killed_why) { /* it was asked to end: make sure that it does */
-		if (!rs_qemu_process_wait(&qemu->process, KILL_AFTER_MS))
-			rs_qemu_process_signal(&qemu->process, SIGKILL);
+		while ((ms = mercy_ms(qemu)) > 0 && !rs_qemu_process_wait(&qemu->process, ms))
+			;
+		rs_qemu_process_signal(&qemu->process, SIGKILL);
 		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
 		rs_qemu_remove_files(qemu);
 	}
@@ -554,6 +576,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.clock_stops = accel == RS_QEMU_TCG, /* KVM does not write the TSC back */
 		.nudges = RS_GUEST_NUDGE_NMI,
 		.start = q_start,
+		.ready = rs_qemu_ready,
 		.pause = q_pause,
 		.resume = q_resume,
 		.read_phys = q_read_phys,

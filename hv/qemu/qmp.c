@@ -2,7 +2,6 @@
 #include "qemu/qmp.h"
 
 #include "base/socket.h"
-#include "qemu/patience.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
  */
 #define GARBAGE_MAX 16u
 #define POSTED (-1) /* id of a command for whose answer nobody waits */
+#define PROBE (-2)  /* id of one whose answer tells that it answers */
 
 struct rs_qmp {
 	GSocket *socket;
@@ -28,8 +28,11 @@ struct rs_qmp {
 	gint64 waiting; /* id of the command for whose answer we wait, 0: none */
 	gint64 last_id;
 	JsonNode *answer; /* object with "return" or "error" */
+	unsigned probes;  /* unanswered */
+	gint64 heard_at;  /* when it last answered anything; 0: never */
 	unsigned bad_lines, garbage;
 	rs_qmp_event_fn event;
+	void (*answered)(void *data);
 	void *data;
 };
 
@@ -93,6 +96,23 @@ static void close_down(struct rs_qmp *qmp)
 	qmp->event(qmp->data, NULL, NULL);
 }
 
+/* It has an id, so it answers a command, perhaps late. */
+static void take_answer(struct rs_qmp *qmp, JsonNode *root, gint64 id)
+{
+	qmp->heard_at = g_get_monotonic_time();
+	if (qmp->waiting && id == qmp->waiting) {
+		qmp->waiting = 0;
+		qmp->answer = json_node_copy(root);
+		return;
+	}
+	if (id == PROBE && qmp->probes)
+		qmp->probes--;
+	else if (id != POSTED)
+		qmp->bad_lines++; /* nobody waits for it any more */
+	if (qmp->answered)
+		qmp->answered(qmp->data);
+}
+
 static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
 {
 	g_autoptr(JsonParser) parser = json_parser_new_immutable();
@@ -120,11 +140,10 @@ static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
 	} else if (string_member(object, "event")) {
 		qmp->event(qmp->data, string_member(object, "event"),
 			   object_member(object, "data"));
-	} else if (qmp->waiting && id_of(object) == qmp->waiting) {
-		qmp->waiting = 0;
-		qmp->answer = json_node_copy(root);
-	} else if (id_of(object) != POSTED) {
-		qmp->bad_lines++; /* invalid, or a late answer for which nobody waits any more */
+	} else if (id_of(object)) {
+		take_answer(qmp, root, id_of(object));
+	} else {
+		qmp->bad_lines++;
 	}
 }
 
@@ -178,20 +197,27 @@ static gboolean on_readable(GSocket *socket, GIOCondition condition, gpointer da
 	return qmp->closed ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
 
-static int wait_for(struct rs_qmp *qmp, GIOCondition condition, gint64 deadline,
-		    struct rs_error *err)
+static int wait_with(struct rs_qmp *qmp, GIOCondition condition, struct rs_patience *patience,
+		     struct rs_error *err)
 {
-	struct rs_patience patience = rs_patience_new(qmp->pid, deadline);
 	bool ready = false;
 	int ms;
 
-	while (!ready && (ms = rs_patience_ms(&patience)) > 0)
+	while (!ready && (ms = rs_patience_ms(patience)) > 0)
 		ready = g_socket_condition_timed_wait(qmp->socket, condition, (gint64)ms * 1000,
 						      NULL, NULL);
 	if (!ready)
 		return rs_error_set(err, ETIMEDOUT,
 				    "QEMU did not answer on its QMP socket in time");
 	return 0;
+}
+
+static int wait_for(struct rs_qmp *qmp, GIOCondition condition, gint64 deadline,
+		    struct rs_error *err)
+{
+	struct rs_patience patience = rs_patience_new(qmp->pid, deadline);
+
+	return wait_with(qmp, condition, &patience, err);
 }
 
 static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, struct rs_error *err)
@@ -251,15 +277,56 @@ bool rs_qmp_is_silent(struct rs_qmp *qmp)
 	return qmp->silent;
 }
 
+bool rs_qmp_owes(struct rs_qmp *qmp)
+{
+	if (qmp->probes)
+		rs_qmp_drain(qmp);
+	return qmp->probes && !qmp->closed;
+}
+
+static bool is_fresh(const struct rs_qmp *qmp)
+{
+	return qmp->heard_at &&
+	       g_get_monotonic_time() - qmp->heard_at < (gint64)RS_QMP_FRESH_MS * 1000;
+}
+
+bool rs_qmp_is_fresh(struct rs_qmp *qmp)
+{
+	if (!is_fresh(qmp))
+		rs_qmp_drain(qmp);
+	return is_fresh(qmp);
+}
+
+int rs_qmp_await(struct rs_qmp *qmp, struct rs_patience *patience, struct rs_error *err)
+{
+	int rc = 0;
+
+	while (rc == 0 && !is_fresh(qmp)) {
+		if (qmp->closed)
+			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+		rc = wait_with(qmp, G_IO_IN, patience, err);
+		if (rc == 0)
+			receive_some(qmp);
+	}
+	qmp->silent |= rc == -ETIMEDOUT;
+	return rc;
+}
+
+void rs_qmp_set_answered(struct rs_qmp *qmp, void (*answered)(void *data))
+{
+	qmp->answered = answered;
+}
+
 void rs_qmp_doubt(struct rs_qmp *qmp)
 {
-	int rc;
+	int rc = 0;
 
 	if (rs_qmp_is_silent(qmp))
 		return;
-	rc = rs_qmp_post(qmp, "query-status", NULL);
+	if (!rs_qmp_owes(qmp))
+		rc = rs_qmp_probe(qmp, "query-status", NULL);
 	/* If the socket is full, it owes answers to what is in there. */
-	qmp->silent = rc == 0 || rc == -EAGAIN;
+	qmp->silent = !qmp->closed && (rc == 0 || rc == -EAGAIN);
 }
 
 static char *command_line(const char *command, JsonObject *arguments, gint64 id)
@@ -315,9 +382,9 @@ int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, 
 	return 0;
 }
 
-int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err)
+static int post(struct rs_qmp *qmp, const char *command, gint64 id, struct rs_error *err)
 {
-	g_autofree char *line = command_line(command, NULL, POSTED);
+	g_autofree char *line = command_line(command, NULL, id);
 	g_autoptr(GError) error = NULL;
 	gsize size = strlen(line);
 	gssize n;
@@ -333,6 +400,19 @@ int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err)
 		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
 	}
 	return 0;
+}
+
+int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err)
+{
+	return post(qmp, command, POSTED, err);
+}
+
+int rs_qmp_probe(struct rs_qmp *qmp, const char *command, struct rs_error *err)
+{
+	int rc = post(qmp, command, PROBE, err);
+
+	qmp->probes += rc == 0;
+	return rc;
 }
 
 static int open_socket(struct rs_qmp *qmp, const char *path, struct rs_error *err)

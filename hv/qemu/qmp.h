@@ -14,6 +14,7 @@
 #define RS_HV_QEMU_QMP_H
 
 #include "base/error.h"
+#include "qemu/patience.h"
 #include <gio/gio.h>
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
@@ -54,9 +55,27 @@ int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, 
  */
 int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err);
 
+/* The same for a command whose answer is to tell that QEMU answers. */
+int rs_qmp_probe(struct rs_qmp *qmp, const char *command, struct rs_error *err);
+/* Whether answers to probes are still to come, as far as what has arrived tells. */
+bool rs_qmp_owes(struct rs_qmp *qmp);
+/*
+ * Whether QEMU has answered any command within this time, as far as what has arrived tells. Then
+ * its main loop is at work, and whoever asks it something will not wait long.
+ */
+#define RS_QMP_FRESH_MS 200
+bool rs_qmp_is_fresh(struct rs_qmp *qmp);
+/* Waits until it has. -ETIMEDOUT: it is silent from now on. */
+int rs_qmp_await(struct rs_qmp *qmp, struct rs_patience *patience, struct rs_error *err);
+/*
+ * `answered` is called, by the rules of the event callback and with its data, for each answer for
+ * which no function here waits.
+ */
+void rs_qmp_set_answered(struct rs_qmp *qmp, void (*answered)(void *data));
+
 /* Whether QEMU is silent, as far as what has arrived tells. */
 bool rs_qmp_is_silent(struct rs_qmp *qmp);
-/* QEMU did not answer elsewhere: it is silent until it answers here. */
+/* QEMU did not answer a probe, or did not answer elsewhere: it is silent until it answers here. */
 void rs_qmp_doubt(struct rs_qmp *qmp);
 
 /* Delivers the events that have arrived, without waiting. */

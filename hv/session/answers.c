@@ -86,7 +86,7 @@ bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_requ
 bool rs_source_wait_look(struct rs_source *source, const struct rs_hcall_request *request,
 			 const struct rs_ticket *ticket, struct rs_hcall_response *response)
 {
-	if (!source->unfinished || !source_alive(source)) {
+	if ((!source->unfinished && !source->patching) || !source_alive(source)) {
 		rs_source_answer_look(source, request->number, request->args[0], response);
 		return true;
 	}
@@ -232,7 +232,7 @@ void rs_source_commit(struct rs_source *source)
 
 void rs_source_looked(struct rs_source *source)
 {
-	if (!source->unfinished)
+	if (!source->unfinished && !source->patching)
 		answer_waits(source, LOOK, 0);
 	answer_waits(source, PATCHED, 0);
 }

@@ -170,7 +170,6 @@ void rs_source_refresh(struct rs_source *source)
 	if (source->patching)
 		rs_source_sites_patch_on(source, true);
 	if (bad) {
-		source->unfinished = source->patching;
 		rs_session_settle(source->session);
 		return;
 	}
@@ -192,7 +191,6 @@ void rs_source_refresh(struct rs_source *source)
 		rs_session_say_changed(source->session);
 	if (source->patching && !rs_turn_over(&source->session->turn))
 		rs_source_sites_patch_on(source, false);
-	source->unfinished |= source->patching;
 	rs_session_settle(source->session);
 	rs_source_looked(source);
 }

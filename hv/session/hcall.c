@@ -151,7 +151,6 @@ static bool provider_changed(struct rs_source *source, const struct rs_hcall_req
 	if (!comes && is_seen(source, slot, true)) {
 		rs_source_provider_left(source, (uint32_t)slot);
 		rs_session_say_changed(source->session);
-		source->unfinished |= source->patching;
 		return !source->patching || rs_source_wait_look(source, request, ticket, response);
 	}
 	return look(source, request, ticket, response);

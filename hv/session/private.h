@@ -99,6 +99,7 @@ struct rs_source {
 	bool patching;      /* sites are still to be patched as was asked for */
 	size_t patch_told;  /* of these, so many were refused */
 	bool stepping;      /* the patcher is at work: do not call it */
+	bool waiting;       /* for the target: patching goes on when it says that it is ready */
 
 	bool started, hello;
 	bool unruled;      /* there are events to which the rules have not been applied */
@@ -306,6 +307,8 @@ bool rs_source_sites_settled(const struct rs_source *source, uint64_t ticket);
 void rs_source_sites_patch_on(struct rs_source *source, bool once);
 /* Whether a batch is at work, out of which the target has called. */
 bool rs_source_sites_busy(const struct rs_source *source);
+/* The target is ready, or has been given up. */
+void rs_source_sites_ready(struct rs_source *source);
 /* To be called now and then: text that a provider left patched is tried again. */
 void rs_source_sites_tend(struct rs_source *source);
 /* Once all events are off. -EIO: some text is still patched. */

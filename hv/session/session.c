@@ -31,6 +31,12 @@ static void look_at(struct rs_source *source, gint64 now)
 	source->refresh_at = now + POLL_REFRESH_MS * 1000;
 }
 
+/* Whether it has sites to patch now. */
+static bool patches(const struct rs_source *source)
+{
+	return source->patching && !source->waiting;
+}
+
 /* Returns after how many ms to look at the source again. */
 static gint64 poll_source(struct rs_source *source, gint64 now)
 {
@@ -41,11 +47,11 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		return POLL_REFRESH_MS;
 	if (mailboxes && (rs_source_poll_mailboxes(source) || !source->hello))
 		source->mailbox_busy_until = now + BUSY_US;
-	if (!source->ended && (source->unfinished || source->patching || now >= source->refresh_at))
+	if (!source->ended && (source->unfinished || patches(source) || now >= source->refresh_at))
 		look_at(source, now);
 	if (!source->ended)
 		rs_source_ask_on(source);
-	if (source->unfinished || source->patching || rs_source_asks(source))
+	if (source->unfinished || patches(source) || rs_source_asks(source))
 		return 0;
 	if (!mailboxes)
 		return POLL_REFRESH_MS;

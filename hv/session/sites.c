@@ -149,6 +149,13 @@ bool rs_source_sites_read_on(struct rs_source *source)
 /* Sites of one step, in one pause. */
 #define PATCH_STEP 1024u
 
+/* While the target is not ready nobody waits for it. It says when: rs_source_sites_ready(). */
+static bool may_step(struct rs_source *source)
+{
+	source->waiting = rs_patcher_has_due(source->patcher) && !rs_target_ready(source->target);
+	return !source->waiting;
+}
+
 /* One step of patching, counted as work of this turn. As rs_patcher_step(). */
 static int step(struct rs_source *source, uint32_t *refused, struct rs_error *err)
 {
@@ -167,8 +174,8 @@ static int step(struct rs_source *source, uint32_t *refused, struct rs_error *er
 }
 
 /*
- * Steps until all is done (0), or the turn is over (1). `once`: one step at most. *told counts
- * refused sites. The rest, as rs_patcher_step() and tell_refusals().
+ * Steps until all is done (0), or the turn is over or the target is not ready (1). `once`: one step
+ * at most. *told counts refused sites. The rest, as rs_patcher_step() and tell_refusals().
  */
 static int patch(struct rs_source *source, bool once, const char *what, size_t *told,
 		 GPtrArray *problems, struct rs_error *err)
@@ -177,6 +184,8 @@ static int patch(struct rs_source *source, bool once, const char *what, size_t *
 	int ret;
 
 	do {
+		if (!may_step(source))
+			return 1;
 		ret = step(source, &refused, err);
 		tell_refusals(source, *told, what, problems);
 		*told += refused;
@@ -212,6 +221,14 @@ void rs_source_sites_patch_on(struct rs_source *source, bool once)
 		tell_more(source, source->patch_told, "likewise", lines);
 	for (guint i = 0; i < lines->len; i++)
 		rs_source_say(source, "%s", (char *)lines->pdata[i]);
+}
+
+void rs_source_sites_ready(struct rs_source *source)
+{
+	source->waiting = false;
+	/* A step that failed, as the target could not be paused, is tried again. */
+	source->patching |= rs_patcher_has_due(source->patcher);
+	rs_session_hurry(source->session);
 }
 
 uint64_t rs_source_sites_ticket(struct rs_source *source, uint32_t min_event, uint32_t max_event)

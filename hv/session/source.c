@@ -84,6 +84,11 @@ static void on_pause(void *data, enum rs_pause_step step)
 	}
 }
 
+static void on_ready(void *data)
+{
+	rs_source_sites_ready(data);
+}
+
 static bool nudge(void *data)
 {
 	return !rs_source_nudge(data, NULL);
@@ -207,7 +212,8 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 						   .hypercall = rs_source_hypercall,
 						   .doorbell = on_doorbell,
 						   .ended = on_ended,
-						   .pause = on_pause};
+						   .pause = on_pause,
+						   .ready = on_ready};
 	*out = source;
 	return 0;
 }

@@ -8,6 +8,11 @@ static void tell(struct rs_target *target, enum rs_pause_step step)
 		target->events.pause(target->events.data, step);
 }
 
+bool rs_target_ready(struct rs_target *target)
+{
+	return target->pauses || !target->ops->ready || target->ops->ready(target);
+}
+
 int rs_target_pause(struct rs_target *target, struct rs_error *err)
 {
 	int ret;

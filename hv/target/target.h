@@ -64,6 +64,11 @@ struct rs_target_events {
 	void (*ended)(void *data, const struct rs_target_end *end);
 	/* The guest is stopped or goes on: see enum rs_pause_step. May be NULL. */
 	void (*pause)(void *data, enum rs_pause_step step);
+	/*
+	 * ready() was false, and is to be asked again. It also comes when a target answers again
+	 * after pauses have failed because it did not. May be NULL.
+	 */
+	void (*ready)(void *data);
 };
 
 /* Counters, each since the target started. */
@@ -83,6 +88,13 @@ struct rs_target_ops {
 	/* Begins to run the guest. Events may arrive from now on. */
 	int (*start)(struct rs_target *target, struct rs_error *err);
 
+	/*
+	 * Whether a pause would take no longer than the guest needs to stop, or fail at once. Never
+	 * waits. False: the target was busy when it was last heard of. It has been asked whether it
+	 * is now, and events.ready follows soon, at the latest when the target is given up. NULL:
+	 * always true. Called through rs_target_ready().
+	 */
+	bool (*ready)(struct rs_target *target);
 	/* Stops every vCPU (or thread) outside guest code, and lets them go on. Not nested. A
 	 * target that has ended accepts both. Called through rs_target_pause() and _resume(). */
 	int (*pause)(struct rs_target *target, struct rs_error *err);
@@ -138,6 +150,8 @@ struct rs_target {
 	uint64_t paused_at; /* CLOCK_MONOTONIC, ns */
 };
 
+/* Whether to pause it now. Otherwise events.ready tells when: see ops->ready. */
+bool rs_target_ready(struct rs_target *target);
 /*
  * Pauses, and tells events.pause of each step. Nested pauses are counted, and only the outermost
  * one stops the guest. 0, or what ops->pause returns.

@@ -451,6 +451,11 @@ static void look_busy(struct fake_target *fake)
 	was_busy = rs_patcher_is_busy(busy_one);
 }
 
+static bool never_ready(struct rs_target *target)
+{
+	return false;
+}
+
 /* What could not be put back takes one part in a hundred of the time, as long as it is in vain. */
 static void test_owed(void)
 {
@@ -480,6 +485,11 @@ static void test_owed(void)
 	tick = 0;
 	now += 100000000; /* it may be tried */
 	pauses = guest.fake.pauses;
+	/* Nobody waits for a target that is not ready. */
+	guest.fake.ops.ready = never_ready;
+	rs_patcher_tend(patcher);
+	g_assert_cmpuint(guest.fake.pauses, ==, pauses);
+	guest.fake.ops.ready = NULL;
 	was_busy = false;
 	tick = 10;
 	from = now;

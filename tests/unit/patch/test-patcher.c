@@ -394,6 +394,25 @@ static void test_owed(gconstpointer error)
 	guest_deinit(&guest);
 }
 
+/* The next step has something to do once somebody has asked, and as long as sites are left. */
+static void test_has_due(void)
+{
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	patcher = two_providers(&guest);
+	while (rs_patcher_step(patcher, 1, NULL, NULL) == 1)
+		;
+	g_assert_false(rs_patcher_has_due(patcher));
+	rs_patcher_want(patcher, FIRST, -1);
+	g_assert_true(rs_patcher_has_due(patcher));
+	while (rs_patcher_step(patcher, 1, NULL, NULL) == 1)
+		g_assert_true(rs_patcher_has_due(patcher));
+	g_assert_false(rs_patcher_has_due(patcher));
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
 /* It cannot be restored at the end either: that is told, and the next session does it. */
 static void test_left_patched(gconstpointer error)
 {
@@ -1023,6 +1042,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/patch/patcher/owed/target", GINT_TO_POINTER(-EIO), test_owed);
 	g_test_add_data_func("/patch/patcher/owed/place", GINT_TO_POINTER(-EFAULT), test_owed);
 	g_test_add_func("/patch/patcher/owed/returns", test_owed_returns);
+	g_test_add_func("/patch/patcher/has-due", test_has_due);
 	g_test_add_data_func("/patch/patcher/left/target", GINT_TO_POINTER(-EIO),
 			     test_left_patched);
 	g_test_add_data_func("/patch/patcher/left/place", GINT_TO_POINTER(-EFAULT),

@@ -597,6 +597,25 @@ static void wait_stopped(const char *dir)
 	close(fd);
 }
 
+/* QEMU is stopped when it has just shown that it answers, so the pause waits for its gdb stub. */
+static int pause_in_vain(struct bed *bed)
+{
+	struct rs_error err = {0};
+	int rc;
+
+	for (;;) {
+		while (!rs_target_ready(bed->target))
+			g_main_context_iteration(NULL, FALSE);
+		kill(bed->target->pid, SIGSTOP);
+		rc = bed->target->ops->pause(bed->target, &err);
+		if (rc == 0 || strstr(err.message, "gdb stub"))
+			return rc;
+		/* It had answered too long ago. */
+		kill(bed->target->pid, SIGCONT);
+		g_main_context_iteration(NULL, FALSE);
+	}
+}
+
 /*
  * In a process of its own: starts the guest, patches it, and is killed, between patches or within a
  * pause.
@@ -604,7 +623,7 @@ static void wait_stopped(const char *dir)
 static int die_attached(const char *dir, const char *how)
 {
 	struct rs_error err = {0};
-	int expected;
+	int rc = 0;
 	struct bed bed;
 
 	bed_init(&bed);
@@ -617,13 +636,12 @@ static int die_attached(const char *dir, const char *how)
 	text(bed.target, jmp);
 	if (strcmp(how, "full") == 0)
 		fill_up(dir);
-	if (strcmp(how, "running") != 0) {
-		if (strcmp(how, "silent") == 0)
-			kill(bed.target->pid, SIGSTOP);
-		expected = strcmp(how, "silent") == 0 ? -ETIMEDOUT : 0;
-		if (bed.target->ops->pause(bed.target, &err) != expected)
-			return 1;
-	}
+	if (strcmp(how, "silent") == 0)
+		rc = pause_in_vain(&bed) == -ETIMEDOUT ? 0 : 1;
+	else if (strcmp(how, "running") != 0)
+		rc = bed.target->ops->pause(bed.target, &err);
+	if (rc)
+		return 1;
 	kill(getpid(), SIGKILL);
 	return 1;
 }

@@ -99,6 +99,51 @@ static void test_post(void)
 	peer_stop(&peer);
 }
 
+static void on_answered(void *data)
+{
+	g_string_append(seen, "answer ");
+}
+
+/* Each probe is owed an answer, and any answer tells that the peer answers, for a while. */
+static void test_probe(void)
+{
+	static const char bytes[] = READY "\1{\"event\": \"STOP\"}\n"
+					  "{\"return\": {}, \"id\": -2}\n"
+					  "\1{\"error\": {}, \"id\": -2}\n"
+					  "{\"return\": {}, \"id\": -2}\n" /* of none */
+					  "\1{\"return\": {}, \"id\": 2}\n";
+	struct rs_patience patience;
+	struct rs_qmp *qmp = NULL;
+	struct peer peer;
+
+	g_assert_cmpint(connect_to(&peer, bytes, sizeof(bytes) - 1, false, &qmp), ==, 0);
+	rs_qmp_set_answered(qmp, on_answered);
+	g_assert_false(rs_qmp_owes(qmp));
+	while (rs_qmp_is_fresh(qmp))
+		g_usleep(1000);
+	for (int i = 0; i < 2; i++) {
+		g_assert_cmpint(rs_qmp_probe(qmp, "query-status", NULL), ==, 0);
+		patience = rs_patience_new(0, g_get_monotonic_time() + 5 * G_USEC_PER_SEC);
+		g_assert_cmpint(rs_qmp_await(qmp, &patience, NULL), ==, 0);
+		while (rs_qmp_owes(qmp))
+			g_usleep(1000);
+		while (rs_qmp_is_fresh(qmp))
+			g_usleep(1000);
+	}
+	g_assert_cmpstr(seen->str, ==, "STOP answer answer answer ");
+	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
+	g_assert_cmpstr(seen->str, ==, "STOP answer answer answer ");
+	while (rs_qmp_is_fresh(qmp))
+		g_usleep(1000);
+	/* It says nothing more. */
+	patience = rs_patience_new(0, g_get_monotonic_time() + 1000);
+	g_assert_cmpint(rs_qmp_probe(qmp, "query-status", NULL), ==, 0);
+	g_assert_cmpint(rs_qmp_await(qmp, &patience, NULL), ==, -ETIMEDOUT);
+	g_assert_true(rs_qmp_is_silent(qmp) && rs_qmp_owes(qmp));
+	rs_qmp_destroy(qmp);
+	peer_stop(&peer);
+}
+
 /* The peer goes away. */
 static void test_post_to_nobody(void)
 {
@@ -201,6 +246,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/qmp/connect", test_connect);
 	g_test_add_func("/qmp/answers", test_answers);
 	g_test_add_func("/qmp/post", test_post);
+	g_test_add_func("/qmp/probe", test_probe);
 	g_test_add_func("/qmp/post-to-nobody", test_post_to_nobody);
 	g_test_add_func("/qmp/deaf", test_deaf);
 	g_test_add_func("/qmp/bombs", test_bombs);

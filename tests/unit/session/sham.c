@@ -25,6 +25,11 @@ static int sham_start(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
+static bool sham_ready(struct rs_target *target)
+{
+	return !sham_of(target)->not_ready;
+}
+
 static int sham_pause(struct rs_target *target, struct rs_error *err)
 {
 	const struct rs_target_end end = {.reason = RS_END_GONE};
@@ -113,6 +118,7 @@ static void sham_destroy(struct rs_target *target)
 
 static const struct rs_target_ops ops = {.kind = "sham",
 					 .start = sham_start,
+					 .ready = sham_ready,
 					 .pause = sham_pause,
 					 .resume = sham_resume,
 					 .read_virt = sham_read,
@@ -265,6 +271,12 @@ static void add_site(struct sham *sham, uint32_t k)
 		.event = (int32_t)(event - (at + offsetof(struct rs_site, event))),
 		.size = RS_SITE_BYTES,
 	};
+}
+
+void sham_get_ready(struct sham *sham)
+{
+	sham->not_ready = false;
+	sham->target.events.ready(sham->target.events.data);
 }
 
 bool sham_patched(struct sham *sham, uint32_t event)

@@ -30,6 +30,7 @@ struct sham {
 	size_t bulk_size;
 	uint32_t bulk_sites;
 	uint8_t *text;    /* guest memory with code and site lists; NULL: none */
+	bool not_ready;   /* a pause would have to be waited for: see sham_get_ready() */
 	bool unstoppable; /* a pause fails */
 	bool read_only;   /* a write of text fails */
 	uint32_t stone;   /* the text of this event cannot be written; 0: all can; SHAM_ALL: none */
@@ -65,6 +66,8 @@ void sham_provider_dies(struct sham *sham, uint32_t slot);
 void sham_provider_returns(struct sham *sham, uint32_t slot);
 /* Whether the first site of an event holds our jump. */
 bool sham_patched(struct sham *sham, uint32_t event);
+/* The target is ready from now on, and says so. */
+void sham_get_ready(struct sham *sham);
 /* What the guest sees. */
 uint32_t sham_word(struct sham *sham, uint32_t event);
 uint32_t sham_generation(struct sham *sham);

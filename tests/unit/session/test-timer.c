@@ -124,6 +124,26 @@ static void test_several(struct fixture *f, gconstpointer data)
 	g_assert_null(g_main_context_find_source_by_user_data(NULL, f->session));
 }
 
+/* Sites that cannot be patched now are no reason to look at once, until the target is ready. */
+static void test_not_ready(struct fixture *f, gconstpointer data)
+{
+	static const char *const events[] = {"e", NULL};
+
+	add(f, sham_new_with_text(1, RS_CHANNEL_PORT, 1024));
+	start(f);
+	sham_hello(f->sham[0], 0);
+	sham_provider(f->sham[0], "s", events);
+	g_assert_cmpint(look(f), ==, 100 * MS);
+	f->sham[0]->not_ready = true;
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	for (int i = 0; i < 3; i++, now += 100 * MS)
+		g_assert_cmpint(look(f), ==, 100 * MS);
+	g_assert_false(sham_patched(f->sham[0], FIRST));
+	sham_get_ready(f->sham[0]);
+	look(f);
+	g_assert_true(sham_patched(f->sham[0], FIRST));
+}
+
 /* Who takes a region does not call either. */
 static void test_members(struct fixture *f, gconstpointer data)
 {
@@ -151,6 +171,7 @@ int main(int argc, char **argv)
 	ADD("mailbox", test_mailbox);
 	ADD("tables", test_tables);
 	ADD("several", test_several);
+	ADD("not-ready", test_not_ready);
 	ADD("members", test_members);
 	return g_test_run();
 }

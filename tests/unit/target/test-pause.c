@@ -46,6 +46,26 @@ static void test_steps(void)
 	g_assert_cmpuint(seen->fake.pauses, ==, 2);
 }
 
+static bool never_ready(struct rs_target *target)
+{
+	return false;
+}
+
+/* A target that is paused can be paused once more, and one that cannot tell can be paused. */
+static void test_ready(void)
+{
+	g_autofree struct seen *seen = new_seen();
+	struct rs_target *target = &seen->fake.base;
+
+	g_assert_true(rs_target_ready(target));
+	seen->fake.ops.ready = never_ready;
+	g_assert_false(rs_target_ready(target));
+	g_assert_cmpint(rs_target_pause(target, NULL), ==, 0);
+	g_assert_true(rs_target_ready(target));
+	g_assert_cmpint(rs_target_resume(target, NULL, NULL), ==, 0);
+	g_assert_false(rs_target_ready(target));
+}
+
 static void test_nested(void)
 {
 	g_autofree struct seen *seen = new_seen();
@@ -99,6 +119,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/target/pause/steps", test_steps);
 	g_test_add_func("/target/pause/nested", test_nested);
+	g_test_add_func("/target/pause/ready", test_ready);
 	g_test_add_func("/target/pause/held", test_held);
 	g_test_add_func("/target/pause/failures", test_failures);
 	return g_test_run();
