@@ -232,11 +232,11 @@ void rs_source_destroy(struct rs_source *source)
 		     id++)
 			rs_source_forget_event(source, id);
 	}
+	rs_requests_destroy(source->requests); /* the guest's own still use it as their owner */
 	rs_owner_free(source->guest);
 	rs_trace_region_free(source->region);
 	g_free(source->events);
 	g_free(source->providers);
-	rs_requests_destroy(source->requests);
 	rs_trace_schema_free(source->schema);
 	rs_trace_table_free(source->table);
 	g_free(source->name);
