@@ -136,6 +136,7 @@ void rs_source_wait_asking(struct rs_source *source, const struct rs_ticket *tic
 {
 	struct rs_requests *requests = source->requests;
 
+	clear_wait(requests, ticket->slot);
 	requests->waits[ticket->slot] =
 		(struct wait){.what = ASKING, .ticket = *ticket, .asking = asking};
 	requests->askings++;

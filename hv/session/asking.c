@@ -21,13 +21,19 @@
 #include <string.h>
 
 /* A part whose source describes other events again and again is given up at last. */
-#define TRIES 16u
+#define TRIES 100u
+/*
+ * If others have changed the events of a part so often that each was planned so many times, the
+ * plans are made without a look at the turn.
+ */
+#define PASSES 4u
 
 /* The events of one source. */
 struct part {
 	struct rs_source *source;
 	uint32_t described; /* as the source counted it when its events were found */
 	guint tries;
+	guint again; /* plans that were made anew */
 	bool found, done;
 	bool failed;   /* nothing was changed there */
 	GArray *plans; /* of struct rs_plan */
@@ -40,8 +46,8 @@ struct rs_asking {
 	char *glob, *expression;
 	struct rs_filters *filters; /* of `expression`; NULL: none */
 	GPtrArray *parts;           /* of struct part, in the order of the sources */
-	bool begun;
-	bool carrying; /* all was worked out once, and some parts may be done */
+	bool begun, matched;        /* the events were found once */
+	bool carrying;              /* all was worked out once, and some parts may be done */
 	struct rs_session_result result;
 	int ret; /* the first failure of a part */
 	struct rs_error err;
@@ -156,8 +162,9 @@ static void find_matching(const struct rs_asking *asking, const struct part *par
 static void find_wished(const struct rs_asking *asking, struct rs_source *source, GArray *plans)
 {
 	const struct rs_owner *owner = asking->asker.owner;
-	bool alive = source_alive(source);
+	bool alive = source_alive(source) && !rs_session_over(source->session);
 
+	rs_turn_add(&source->session->turn, source->region->header.event_capacity);
 	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++) {
 		const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, id);
 		struct rs_wishes *wishes = &source->events[id].wishes;
@@ -214,13 +221,16 @@ static void add_parts(struct rs_asking *asking)
 
 static bool is_stale(const struct part *part)
 {
-	return !part->failed && (!part->found || part->described != part->source->described);
+	if (part->failed || (part->done && part->source->ended))
+		return false;
+	return !part->found || part->described != part->source->described;
 }
 
 static bool is_only_part(const struct rs_asking *asking, const struct part *part)
 {
 	for (guint i = 0; i < asking->parts->len; i++) {
-		if (nth_part(asking, i) != part && nth_part(asking, i)->plans->len)
+		if (nth_part(asking, i) != part &&
+		    (nth_part(asking, i)->plans->len || nth_part(asking, i)->failed))
 			return false;
 	}
 	return true;
@@ -230,6 +240,7 @@ static bool is_only_part(const struct rs_asking *asking, const struct part *part
 static void fail(struct rs_asking *asking, struct part *part, int ret, struct rs_error *why)
 {
 	part->failed = true;
+	g_array_set_size(part->plans, 0); /* their events may be gone */
 	if (!is_only_part(asking, part))
 		rs_result_fail(&asking->result, part->source, why->message);
 	rs_source_result(part->source, ret, why);
@@ -243,33 +254,37 @@ static void give_up(struct rs_asking *asking, struct part *part)
 	struct rs_error err = {0};
 	int ret = rs_error_set(&err, EBUSY, "it describes other events all the time");
 
-	/* The rule will be applied to those. */
 	if (part->done)
 		part->described = part->source->described;
 	else
 		fail(asking, part, ret, &err);
 }
 
-/* Finds the events of parts that are new or stale. */
-static void find_stale(struct rs_asking *asking)
+/* Finds the events of parts that are new or stale. 1: the turn is over. */
+static int find_stale(struct rs_asking *asking)
 {
 	struct rs_event_glob *glob = NULL;
+	int ret = 0;
 
 	add_parts(asking);
-	for (guint i = 0; i < asking->parts->len; i++) {
+	for (guint i = 0; i < asking->parts->len && !ret; i++) {
 		struct part *part = nth_part(asking, i);
 
 		if (!is_stale(part))
 			continue;
-		if (part->tries++ == TRIES) {
+		if (part->tries == TRIES) {
 			give_up(asking, part);
-			continue;
+		} else if (rs_turn_over(&asking->session->turn)) {
+			ret = 1;
+		} else {
+			part->tries++;
+			if (asking->glob && !glob)
+				glob = rs_event_glob_new(asking->glob);
+			find_events(asking, part, glob);
 		}
-		if (asking->glob && !glob)
-			glob = rs_event_glob_new(asking->glob);
-		find_events(asking, part, glob);
 	}
 	rs_event_glob_free(glob);
+	return ret;
 }
 
 static guint count_events(const struct rs_asking *asking)
@@ -393,19 +408,23 @@ static int begin(struct rs_asking *asking, struct rs_error *err)
 
 	if (ret)
 		return ret;
+	asking->begun = true;
 	if (asking->kind == RS_ASK_FORGET)
 		rs_owner_clear_rules(asking->asker.owner);
 	else
 		refresh(asking);
-	find_stale(asking);
+	if (asking->expression && rs_filters_new(asking->expression, &asking->filters, &why))
+		return rs_filter_failed(asking->expression, &why, err);
+	return 0;
+}
+
+/* Its events have been found for the first time. */
+static int note_matched(struct rs_asking *asking, struct rs_error *err)
+{
+	asking->matched = true;
 	if (asking->glob && !count_events(asking) && !may_wait(asking->session, &asking->asker))
-		ret = no_match(asking, err);
-	if (!ret)
-		ret = check_room(asking, err);
-	if (!ret && asking->expression &&
-	    rs_filters_new(asking->expression, &asking->filters, &why))
-		ret = rs_filter_failed(asking->expression, &why, err);
-	return ret;
+		return no_match(asking, err);
+	return 0;
 }
 
 /* ---- working it out ---- */
@@ -473,23 +492,38 @@ static bool is_lenient(const struct rs_asking *asking)
 	return asking->kind == RS_ASK_DISABLE || asking->kind == RS_ASK_FORGET;
 }
 
-/* 1: the turn is over. */
-static int work_out(const struct rs_asking *asking, const struct part *part, bool alone,
-		    struct rs_error *err)
+/* What others change meanwhile does not matter to this. 1: the turn is over. */
+static int compile_part(const struct rs_asking *asking, const struct part *part, bool alone,
+			struct rs_error *err)
 {
 	int ret = 0;
 
 	for (guint i = 0; i < part->plans->len && !ret; i++) {
 		struct rs_plan *plan = rs_plan(part->plans, i);
 
-		if (plan->compiled && rs_plan_is_current(plan))
+		if (plan->compiled)
 			continue;
 		if (rs_turn_over(&asking->session->turn))
 			return 1;
-		if (!plan->compiled)
-			ret = compile(asking, plan, alone, err);
-		if (ret)
-			break;
+		ret = compile(asking, plan, alone, err);
+	}
+	return ret;
+}
+
+/* 1: the turn is over. */
+static int decide_part(const struct rs_asking *asking, struct part *part, struct rs_error *err)
+{
+	int ret = 0;
+
+	for (guint i = 0; i < part->plans->len && !ret; i++) {
+		struct rs_plan *plan = rs_plan(part->plans, i);
+
+		if (rs_plan_is_current(plan))
+			continue;
+		if (rs_turn_over(&asking->session->turn) &&
+		    part->again <= PASSES * part->plans->len)
+			return 1;
+		part->again += plan->taken;
 		rs_plan_take_wishes(plan);
 		change_wishes(asking, plan);
 		ret = rs_plan_decide(plan, is_lenient(asking), err);
@@ -498,13 +532,15 @@ static int work_out(const struct rs_asking *asking, const struct part *part, boo
 }
 
 /* All parts, before any is carried out. 1: the turn is over. */
-static int work_out_all(const struct rs_asking *asking, struct rs_error *err)
+static int work_out(const struct rs_asking *asking, struct rs_error *err)
 {
 	bool alone = count_events(asking) == 1;
 	int ret = look_for_names(asking, err);
 
 	for (guint i = 0; i < asking->parts->len && !ret; i++)
-		ret = work_out(asking, nth_part(asking, i), alone, err);
+		ret = compile_part(asking, nth_part(asking, i), alone, err);
+	for (guint i = 0; i < asking->parts->len && !ret; i++)
+		ret = decide_part(asking, nth_part(asking, i), err);
 	return ret;
 }
 
@@ -539,7 +575,14 @@ static void note_outcome(struct rs_asking *asking, const struct part *part)
 static int carry_out(struct rs_asking *asking, struct part *part)
 {
 	struct rs_error why = {0};
-	int ret = is_stale(part) ? 1 : work_out(asking, part, false, &why);
+	int ret;
+
+	/* Its owner's wishes are forgotten as soon as they are found. */
+	if (asking->kind == RS_ASK_FORGET && part->source->ended)
+		find_events(asking, part, NULL);
+	ret = is_stale(part) ? 1 : compile_part(asking, part, false, &why);
+	if (!ret)
+		ret = decide_part(asking, part, &why);
 
 	if (ret == 1)
 		return 1;
@@ -553,8 +596,29 @@ static int carry_out(struct rs_asking *asking, struct part *part)
 	return 0;
 }
 
+/*
+ * Others have changed its events since it was done, maybe by older rules, and the new rule is not
+ * there yet.
+ */
+static bool is_undone(const struct part *part)
+{
+	for (guint i = 0; i < part->plans->len; i++) {
+		if (!rs_plan_is_current(rs_plan(part->plans, i)))
+			return true;
+	}
+	return false;
+}
+
 static int carry_out_all(struct rs_asking *asking)
 {
+	for (guint i = 0; i < asking->parts->len; i++) {
+		struct part *part = nth_part(asking, i);
+
+		if (part->done && !part->source->ended && part->tries < TRIES && is_undone(part)) {
+			part->tries++;
+			part->done = false;
+		}
+	}
 	for (guint i = 0; i < asking->parts->len; i++) {
 		struct part *part = nth_part(asking, i);
 
@@ -591,21 +655,18 @@ static int go_on(struct rs_asking *asking, struct rs_session_result *result, str
 {
 	int ret = asking->begun ? refuse_over(asking, err) : begin(asking, err);
 
-	if (ret)
-		return ret;
-	if (asking->begun)
-		find_stale(asking);
-	asking->begun = true;
-	if (!asking->carrying)
-		ret = work_out_all(asking, err);
 	if (!ret)
+		ret = find_stale(asking);
+	if (!ret && !asking->matched)
+		ret = note_matched(asking, err);
+	if (!ret && !asking->carrying)
+		ret = work_out(asking, err);
+	if (!ret && !asking->carrying)
 		ret = check_room(asking, err);
 	if (ret)
 		return ret;
 	asking->carrying = true;
-	if (carry_out_all(asking))
-		return 1;
-	return finish(asking, result, err);
+	return carry_out_all(asking) ? 1 : finish(asking, result, err);
 }
 
 int rs_asking_go_on(struct rs_asking *asking, struct rs_session_result *result,
@@ -665,6 +726,21 @@ void rs_asking_drop_source(struct rs_asking *asking, const struct rs_source *sou
 		if (nth_part(asking, i)->source == source)
 			g_ptr_array_remove_index(asking->parts, i);
 	}
+}
+
+const struct rs_owner *rs_asking_owner(const struct rs_asking *asking)
+{
+	return asking->asker.owner;
+}
+
+bool rs_asking_is_in_force(const struct rs_asking *asking)
+{
+	return asking->carrying;
+}
+
+bool rs_asking_forgets(const struct rs_asking *asking)
+{
+	return asking->kind == RS_ASK_FORGET;
 }
 
 const GArray *rs_asking_done(const struct rs_asking *asking, guint n)

@@ -30,9 +30,13 @@ static int ask(struct rs_session *session, const struct rs_session_ask *ask,
 
 	if (ret)
 		return ask->kind == RS_ASK_FORGET ? 0 : ret;
-	rs_turn_begin(&session->turn);
+	/* A peer that goes may leave many owners behind. */
+	if (ask->kind != RS_ASK_FORGET)
+		rs_turn_begin(&session->turn);
 	asking = rs_asking_new(session, &asker, ask);
-	ret = rs_later_asks(session, ask->from) ? 1 : rs_asking_go_on(asking, result, err);
+	ret = rs_later_blocks(session, ask->from, asker.owner)
+		      ? 1
+		      : rs_asking_go_on(asking, result, err);
 	if (ret == 1) {
 		result->later = rs_later_ask(session, ask->from, asking);
 		return 0;

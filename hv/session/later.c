@@ -85,29 +85,41 @@ uint32_t rs_later_ask(struct rs_session *session, const void *from, struct rs_as
 	return keep(session, later);
 }
 
-/* Whether one of the first `count` is from there, and is still to be worked out. */
-static bool asks(const struct rs_session *session, const void *from, guint count)
+/* `before`: those that come later in the list have come later. */
+static bool blocks(const struct rs_session *session, const void *from, const struct rs_owner *owner,
+		   guint before)
 {
-	for (guint i = 0; i < count; i++) {
+	for (guint i = 0; i < session->laters->len; i++) {
 		const struct later *later = nth_later(session, i);
 
-		if (later->asking && later->from == from)
+		if (!later->asking || i == before)
+			continue;
+		if (i < before && later->from == from)
+			return true;
+		if (rs_asking_owner(later->asking) == owner &&
+		    (rs_asking_is_in_force(later->asking) ||
+		     (i < before && rs_asking_forgets(later->asking))))
 			return true;
 	}
 	return false;
 }
 
-bool rs_later_asks(const struct rs_session *session, const void *from)
+bool rs_later_blocks(const struct rs_session *session, const void *from,
+		     const struct rs_owner *owner)
 {
-	return asks(session, from, session->laters->len);
+	return blocks(session, from, owner, session->laters->len);
 }
 
 void rs_session_drop_asks(struct rs_session *session, const void *from)
 {
 	for (guint i = session->laters->len; i-- > 0;) {
-		const struct later *later = nth_later(session, i);
+		struct later *later = nth_later(session, i);
 
-		if (later->from == from && later->asking)
+		if (later->from != from || !later->asking)
+			continue;
+		if (rs_asking_is_in_force(later->asking))
+			later->from = later; /* it is done, and nobody is told */
+		else
 			g_ptr_array_remove_index(session->laters, i);
 	}
 }
@@ -247,7 +259,8 @@ bool rs_later_go_on(struct rs_session *session)
 
 		session->next_ask = at + 1;
 		later = nth_later(session, at);
-		if (!later->asking || asks(session, later->from, at))
+		if (!later->asking ||
+		    blocks(session, later->from, rs_asking_owner(later->asking), at))
 			continue;
 		later->working = true;
 		ret = rs_asking_go_on(later->asking, &later->result, &later->err);

@@ -256,7 +256,7 @@ static void settle(struct rs_plan *plan)
 	g_clear_pointer(&state->program, g_byte_array_unref);
 	state->program = plan->program ? g_byte_array_ref(plan->program) : NULL;
 	g_clear_pointer(&state->filter, g_free);
-	state->version++;
+	plan->version = ++state->version;
 }
 
 /* ---- in force ---- */

@@ -234,6 +234,11 @@ void rs_asking_free(struct rs_asking *asking); /* accepts NULL */
  */
 int rs_asking_go_on(struct rs_asking *asking, struct rs_session_result *result,
 		    struct rs_error *err);
+/* Whose wishes it changes; NULL: those of guests. */
+const struct rs_owner *rs_asking_owner(const struct rs_asking *asking);
+/* Whether a part of it may be in force. */
+bool rs_asking_is_in_force(const struct rs_asking *asking);
+bool rs_asking_forgets(const struct rs_asking *asking);
 /* This source will be freed. */
 void rs_asking_drop_source(struct rs_asking *asking, const struct rs_source *source);
 /* The plans of the n-th source in which it was done; NULL at the end. */
@@ -334,8 +339,12 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 GPtrArray *rs_laters_new(void);
 /* Keeps a request of `from` until it is settled, and takes it over. Returns its number. */
 uint32_t rs_later_ask(struct rs_session *session, const void *from, struct rs_asking *asking);
-/* Whether a request of `from` is still to be worked out. */
-bool rs_later_asks(const struct rs_session *session, const void *from);
+/*
+ * Whether a request of `from` for this owner has to wait for another: for one of `from`, or one for
+ * the owner that is in force in part, or forgets it.
+ */
+bool rs_later_blocks(const struct rs_session *session, const void *from,
+		     const struct rs_owner *owner);
 /*
  * What was asked for is worked out, and `result` says what became of it. If sites are still to be
  * patched for it, takes `result` over and returns the number of the request; else 0.

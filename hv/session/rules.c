@@ -49,6 +49,7 @@ struct fresh {
 	GPtrArray *shares;  /* of struct share */
 	GHashTable *parsed; /* struct rs_filters of each rule in the shares, if it can be parsed */
 	const struct rs_rule *alone; /* it has met one event only, now */
+	struct rs_turn looks;        /* for names of fields */
 };
 
 static void share_free(gpointer data)
@@ -134,7 +135,9 @@ static void fresh_init(struct fresh *fresh, struct rs_source *source)
 		.plans = rs_plans_new(),
 		.shares = g_ptr_array_new_with_free_func(share_free),
 		.parsed = g_hash_table_new_full(NULL, NULL, NULL, free_filters),
+		.looks = {.length = RS_TURN_WORK},
 	};
+	rs_turn_begin(&fresh->looks);
 	add_events(fresh);
 	if (!fresh->plans->len)
 		return;
@@ -173,7 +176,8 @@ static void meet(struct fresh *fresh, const struct share *share, struct rs_rule 
 	g_autoptr(GPtrArray) events = g_ptr_array_new();
 	struct rs_filters *filters = parse(fresh, rule);
 	struct rs_filter_error why = {0};
-	struct rs_turn turn = {0};
+	struct rs_turn *looks = &fresh->looks;
+	const uint64_t before = looks->work;
 
 	for (guint i = 0; i < fresh->plans->len; i++) {
 		if (share->filters[i] == rule)
@@ -182,11 +186,9 @@ static void meet(struct fresh *fresh, const struct share *share, struct rs_rule 
 	rule->met = true;
 	if (events->len == 1)
 		fresh->alone = rule;
-	turn.length = RS_TURN_WORK;
-	rs_turn_begin(&turn);
-	if (filters && rs_filters_look(filters, &turn, events, &why) < 0)
+	if (filters && rs_filters_look(filters, looks, events, &why) < 0)
 		tell_unfit(fresh->source, share->owner, rule, &why);
-	rs_turn_add(&fresh->source->session->turn, turn.work);
+	rs_turn_add(&fresh->source->session->turn, looks->work - before);
 }
 
 static void filter(struct fresh *fresh, struct rs_plan *plan, const struct share *share,

@@ -26,6 +26,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	 */
 	rs_source_refresh(source);
 	source->ended = true;
+	rs_source_forget_askings(source);
 	source->patching = false;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
@@ -39,7 +40,6 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 
 static void take_end(struct rs_source *source, const struct rs_target_end *end)
 {
-	rs_turn_begin(&source->session->turn);
 	/* A request to exit may still lie in its mailbox. */
 	if (!source->ending && source->region->header.hcall_channel == RS_CHANNEL_MAILBOX)
 		rs_source_poll_mailboxes(source);
@@ -51,6 +51,7 @@ static void on_ended(void *data, const struct rs_target_end *end)
 	struct rs_source *source = data;
 
 	if (source->ending || !rs_source_sites_busy(source)) {
+		rs_turn_begin(&source->session->turn);
 		take_end(source, end);
 		return;
 	}

@@ -16,15 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * All sources together: 256 KiB take some 5 to 10 ms. A fuzzer's guests and requests are small, and
- * are to come to the end of a turn too.
- */
-#ifdef RS_FUZZING
-#define RS_TURN_WORK (8u << 10)
-#else
+/* All sources together: 256 KiB take some 5 to 10 ms. */
 #define RS_TURN_WORK (256u << 10)
-#endif
 /* Of that, requests of peers that are still being worked out may take so much. */
 #define RS_TURN_ASKS(turn) ((turn)->length / 2)
 /* Of that, new events get so much in each turn, whatever else it was used for. */

@@ -260,6 +260,8 @@ static void begin(uint8_t flags)
 	}
 	if (rs_session_create("fuzz", &run.session, NULL))
 		abort();
+	/* Guests are small here, and are to come to the end of a turn, too. */
+	rs_session_set_turn(run.session, 8192);
 	rs_session_add_listener(run.session, &listener);
 	if (rs_session_add_source(run.session, &config, run.sham->region, &run.sham->target,
 				  &run.machine, NULL))

@@ -112,6 +112,8 @@ static bool begin(uint8_t flags)
 	rs_bus.odd = flags / 4 % 64 == 62;
 	if (rs_session_create("t", &run.session, NULL))
 		abort();
+	/* Guests are small here, and are to come to the end of a turn, too. */
+	rs_session_set_turn(run.session, 8192);
 	rs_session_add_listener(run.session, &listener);
 	add_guest(0, flags);
 	if (flags & 1)

@@ -19,7 +19,8 @@
 #define CPUS 2u
 #define EVENTS_MAX 24u
 #define TEXT_MAX 255u
-#define SMALL_TURN 1024u
+#define SHORT_TURN 8192u
+#define SHORTEST_TURN 1024u
 
 enum {
 	HELLO,     /* a: flags */
@@ -165,9 +166,8 @@ static void begin(uint8_t flags)
 	if (rs_session_enable(run.session, "another", "other/mine:*", NULL, NULL) ||
 	    !sham_patched(run.other, RS_FIRST_EVENT_ID))
 		abort();
-	/* A few events are much then, so that requests take several turns. */
-	if (flags & 4)
-		rs_session_set_turn(run.session, SMALL_TURN);
+	/* Guests and requests are small here, and are to come to the end of a turn, too. */
+	rs_session_set_turn(run.session, flags & 4 ? SHORTEST_TURN : SHORT_TURN);
 }
 
 static void end(void)
@@ -344,11 +344,25 @@ static void peer_asks(const struct op *op, struct rs_fuzz_input *in)
 	check_result(&result);
 }
 
+static void forget(const char *owner)
+{
+	const struct rs_session_ask ask = {.owner = owner, .kind = RS_ASK_FORGET};
+	struct rs_session_result result = {0};
+
+	if (!strcmp(owner, "another"))
+		return;
+	if (rs_session_ask(run.session, &ask, &result, NULL))
+		abort();
+	if (result.later)
+		run.waiting++;
+	check_result(&result);
+}
+
 static void list(struct rs_fuzz_input *in)
 {
 	g_autofree char *glob = take_text(in);
 	g_autoptr(GArray) events = rs_session_list(run.session, *glob ? glob : NULL);
-	g_autoptr(GArray) providers = rs_session_list_providers(run.session);
+	g_autoptr(GArray) providers = NULL;
 	struct rs_source_stat stat;
 
 	for (guint i = 0; i < events->len; i++) {
@@ -359,6 +373,8 @@ static void list(struct rs_fuzz_input *in)
 			check_text(e->note);
 		g_free(rs_trace_event_format(e->event));
 	}
+	/* The session has looked at the guest again: the events may be others. */
+	providers = rs_session_list_providers(run.session);
 	for (guint i = 0; i < providers->len; i++)
 		if (g_array_index(providers, struct rs_session_provider, i).provider->n_events == 0)
 			abort();
@@ -422,8 +438,7 @@ static void play(const struct op *op, struct rs_fuzz_input *in)
 			rs_session_drop_asks(run.session, &peers[op->a / 64]);
 			run.dropped = true;
 		}
-		if (strcmp(owners[op->a % G_N_ELEMENTS(owners)], "another"))
-			rs_session_forget_owner(run.session, owners[op->a % G_N_ELEMENTS(owners)]);
+		forget(owners[op->a % G_N_ELEMENTS(owners)]);
 		break;
 	case LIST:
 		list(in);

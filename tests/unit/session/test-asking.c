@@ -251,6 +251,15 @@ static void test_boots_within(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(many_filtered(f->session), ==, 0);
 }
 
+/* It ends while its request is at work, and is freed later. */
+static void test_ends(struct fixture *f, gconstpointer data)
+{
+	ask(f, 0, "s*", TERMS);
+	check_begun(f, 0);
+	rs_session_stop(f->session, "enough");
+	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_ENDED);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -268,6 +277,7 @@ int main(int argc, char **argv)
 		{"boots", test_boots},
 		{"detached", test_detached},
 		{"boots-within", test_boots_within},
+		{"ends", test_ends},
 	};
 
 	g_test_init(&argc, &argv, NULL);

@@ -193,6 +193,63 @@ static void test_restless(struct fixture *f, gconstpointer data)
 	many_check_work(f->session);
 }
 
+/* The same, and each time it is another provider, whose events are described anew. */
+static void test_renewed(struct fixture *f, gconstpointer data)
+{
+	sham_provider(f->other, "calm", (const char *const[]){"one", NULL});
+	rs_session_refresh(f->session);
+	ask_much(f, f);
+	for (guint n = 1; !f->settled; n++) {
+		g_assert_cmpuint(n, <, 10000);
+		for (guint i = 0; i < MANY_PROVIDERS; i++) {
+			struct rs_provider *p =
+				rs_trace_region_element(f->sham->region, RS_SEC_PROVIDERS, i);
+
+			p->since = n;
+			rs_store_release(&p->sequence, p->sequence + 2);
+		}
+		rs_session_refresh(f->session);
+		g_main_context_iteration(NULL, TRUE);
+	}
+	g_assert_cmpint(f->ret, ==, 0);
+	g_assert_cmpuint(f->touched, ==, 1);
+}
+
+/* A guest that changes its mind all the time about all of its events holds nobody up. */
+static void test_toggled(struct fixture *f, gconstpointer data)
+{
+	ask_much(f, f);
+	ask_much(f, f->sham);
+	for (guint n = 0; f->settled < 2; n++) {
+		g_assert_cmpuint(n, <, 10000);
+		rs_session_enable(f->session, RS_OWNER_GUEST, n % 2 ? "*" : "s*:*", NULL, NULL);
+		rs_session_disable(f->session, RS_OWNER_GUEST, "*", NULL, NULL);
+		g_main_context_iteration(NULL, TRUE);
+	}
+	g_assert_cmpint(f->ret, ==, 0);
+	g_assert_cmpuint(f->touched, ==, MANY_EVENTS);
+}
+
+/* An owner is forgotten, and asks again before that is done: then it has what it asked for. */
+static void test_forgotten(struct fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(ask(f, f, RS_ASK_ENABLE, "x", 0), ==, 0);
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	rs_session_set_turn(f->session, 4096);
+	g_assert_cmpint(ask(f, NULL, RS_ASK_FORGET, "x", 0), ==, 0);
+	g_assert_cmpuint(f->result.later, >, 0);
+	g_assert_cmpint(ask(f, f, RS_ASK_ENABLE, "x", 0), ==, 0);
+	await_settled(f, 2);
+	for (guint i = 0; i < MANY_EVENTS; i++)
+		g_assert_true(many_is_on(f->sham, i));
+	g_assert_true(rs_session_knows_owner(f->session, "x"));
+	f->settled = 0;
+	g_assert_cmpint(ask(f, NULL, RS_ASK_FORGET, "x", 0), ==, 0);
+	await_settled(f, 1);
+	g_assert_false(rs_session_knows_owner(f->session, "x"));
+	g_assert_false(many_is_on(f->sham, 0));
+}
+
 /* Nobody waits for it any more, so it is not done. */
 static void test_dropped(struct fixture *f, gconstpointer data)
 {
@@ -260,9 +317,12 @@ int main(int argc, char **argv)
 		void (*run)(struct fixture *f, gconstpointer data);
 		bool data;
 	} tests[] = {
-		{"turns", test_turns},     {"order", test_order},     {"beside", test_beside},
-		{"both", test_both},       {"changes", test_changes}, {"restless", test_restless},
-		{"dropped", test_dropped}, {"ends", test_ends},       {"detached", test_ends, true},
+		{"turns", test_turns},     {"order", test_order},
+		{"beside", test_beside},   {"both", test_both},
+		{"changes", test_changes}, {"restless", test_restless},
+		{"dropped", test_dropped}, {"renewed", test_renewed},
+		{"toggled", test_toggled}, {"forgotten", test_forgotten},
+		{"ends", test_ends},       {"detached", test_ends, true},
 		{"mistake", test_mistake}, {"rules", test_rules},
 	};
 

@@ -391,7 +391,7 @@ static void test_toggled(struct fixture *f, gconstpointer data)
 static void test_whose(struct fixture *f, gconstpointer data)
 {
 	const struct rs_session_ask other = {
-		.from = f, .owner = RS_OWNER_HOST, .kind = RS_ASK_ENABLE, .glob = "k.2/*"};
+		.from = f, .owner = "x", .kind = RS_ASK_ENABLE, .glob = "k.2/*"};
 	struct rs_session_result result = {0};
 	bool later;
 
