@@ -32,7 +32,7 @@ struct rs_qemu {
 	struct rs_gdb *gdb; /* connected while paused */
 	GMainContext *context;
 	GSource *watch;              /* the process's end */
-	GSource *killer;             /* stop() gave it some time … */
+	GSource *killer;             /* it is to end, and has some time … */
 	struct rs_patience patience; /* … so much, … */
 	gint64 kill_at;              /* … and this, once it has answered */
 	GSource *trimmer;

@@ -82,6 +82,49 @@ static void on_resume(struct rs_qemu *qemu)
 		tell(qemu, RS_PAUSE_RESUMED);
 }
 
+/* For how many ms to let it end by itself. Once it has answered, it is only slow. */
+static int mercy_ms(struct rs_qemu *qemu)
+{
+	if (qemu->kill_at && !rs_qmp_owes(qemu->qmp)) {
+		qemu->patience = rs_patience_new(qemu->process.pid, qemu->kill_at);
+		qemu->kill_at = 0;
+	}
+	return rs_patience_ms(&qemu->patience);
+}
+
+static gboolean on_killer(gpointer data)
+{
+	struct rs_qemu *qemu = data;
+
+	if (mercy_ms(qemu) > 0)
+		return G_SOURCE_CONTINUE;
+	rs_qemu_process_signal(&qemu->process, SIGKILL);
+	return G_SOURCE_REMOVE;
+}
+
+static void start_killer(struct rs_qemu *qemu)
+{
+	if (qemu->killer)
+		return;
+	qemu->killer = g_timeout_source_new(KILLER_LOOK_MS);
+	g_source_set_callback(qemu->killer, on_killer, qemu, NULL);
+	g_source_attach(qemu->killer, qemu->context);
+}
+
+/* It is about to end. QEMU 7.2 may hang then, if a QMP command comes in that moment. */
+static void on_shutdown(struct rs_qemu *qemu, JsonObject *payload)
+{
+	JsonNode *node = json_object_get_member(payload, "reason");
+
+	if (node && JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING)
+		qemu->shutdown = g_strndup(json_node_get_string(node), 64);
+	if (qemu->killer)
+		return;
+	qemu->patience =
+		rs_patience_new(qemu->process.pid, g_get_monotonic_time() + KILL_AFTER_MS * 1000);
+	start_killer(qemu);
+}
+
 void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 {
 	struct rs_qemu *qemu = data;
@@ -92,12 +135,8 @@ void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 		on_stop(qemu);
 	else if (strcmp(event, "RESUME") == 0)
 		on_resume(qemu);
-	else if (strcmp(event, "SHUTDOWN") == 0 && payload && !qemu->shutdown) {
-		JsonNode *node = json_object_get_member(payload, "reason");
-		if (node && JSON_NODE_HOLDS_VALUE(node) &&
-		    json_node_get_value_type(node) == G_TYPE_STRING)
-			qemu->shutdown = g_strndup(json_node_get_string(node), 64);
-	}
+	else if (strcmp(event, "SHUTDOWN") == 0 && payload && !qemu->shutdown)
+		on_shutdown(qemu, payload);
 }
 
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err)
@@ -503,26 +542,6 @@ static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *e
 	return rs_qmp_post(qemu->qmp, "inject-nmi", err);
 }
 
-/* For how many ms to let it end by itself. Once it has answered, it is only slow. */
-static int mercy_ms(struct rs_qemu *qemu)
-{
-	if (qemu->kill_at && !rs_qmp_owes(qemu->qmp)) {
-		qemu->patience = rs_patience_new(qemu->process.pid, qemu->kill_at);
-		qemu->kill_at = 0;
-	}
-	return rs_patience_ms(&qemu->patience);
-}
-
-static gboolean on_killer(gpointer data)
-{
-	struct rs_qemu *qemu = data;
-
-	if (mercy_ms(qemu) > 0)
-		return G_SOURCE_CONTINUE;
-	rs_qemu_process_signal(&qemu->process, SIGKILL);
-	return G_SOURCE_REMOVE;
-}
-
 static void q_stop(struct rs_target *target, const char *why)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
@@ -538,9 +557,7 @@ static void q_stop(struct rs_target *target, const char *why)
 	qemu->patience = rs_patience_new_short(
 		qemu->process.pid,
 		now + (rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : RS_QEMU_PATIENCE_MS) * 1000);
-	qemu->killer = g_timeout_source_new(KILLER_LOOK_MS);
-	g_source_set_callback(qemu->killer, on_killer, qemu, NULL);
-	g_source_attach(qemu->killer, qemu->context);
+	start_killer(qemu);
 }
 
 static void q_destroy(struct rs_target *target)

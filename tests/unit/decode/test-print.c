@@ -313,6 +313,7 @@ static void test_reasons(void)
 		g_autoptr(RsTraceSchema) schema =
 			schema_with(cases[i].print, cases[i].args, &error);
 
+		g_assert_nonnull(schema);
 		g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR);
 		if (!strstr(error->message, cases[i].why))
 			g_error("%s: %s", cases[i].print, error->message);

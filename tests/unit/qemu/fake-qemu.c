@@ -149,7 +149,10 @@ int main(void)
 		shared->does = shared->order;
 		if (shared->does == FAKE_QEMU_SERVES)
 			serve();
-		else if (shared->does == FAKE_QEMU_SLEEPS)
+		else if (shared->does == FAKE_QEMU_RESETS)
+			say(qmp, "{\"event\": \"SHUTDOWN\", "
+				 "\"data\": {\"reason\": \"guest-reset\"}}\n");
+		if (shared->does == FAKE_QEMU_SLEEPS || shared->does == FAKE_QEMU_RESETS)
 			sigwait(&wake, &signal);
 	}
 }

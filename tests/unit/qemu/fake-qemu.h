@@ -11,6 +11,7 @@ enum {
 	FAKE_QEMU_SERVES,
 	FAKE_QEMU_WORKS,  /* and answers nobody */
 	FAKE_QEMU_SLEEPS, /* likewise; SIGUSR1 wakes it, and it looks what to do */
+	FAKE_QEMU_RESETS, /* its guest has reset, so it is about to end, and hangs */
 };
 
 struct fake_qemu {
