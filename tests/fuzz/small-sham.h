@@ -13,9 +13,9 @@
 #include <ringside/record.h>
 #include <stdlib.h>
 
-#define RS_SMALL_SLOTS 4u      /* of requests */
-#define RS_SMALL_PROVIDERS 16u /* slots */
-#define RS_SMALL_ALIGN 64u     /* nobody checks the header, which is ours */
+#define RS_SMALL_SLOTS 4u     /* of requests */
+#define RS_SMALL_PROVIDERS 8u /* slots */
+#define RS_SMALL_ALIGN 64u    /* nobody checks the header, which is ours */
 #define RS_SMALL_BYTES (256u << 10)
 
 struct rs_small_memory {
