@@ -583,7 +583,6 @@ static int carry_out(struct rs_asking *asking, struct part *part)
 	ret = is_stale(part) ? 1 : compile_part(asking, part, false, &why);
 	if (!ret)
 		ret = decide_part(asking, part, &why);
-
 	if (ret == 1)
 		return 1;
 	if (!ret)
