@@ -26,7 +26,10 @@ static uint32_t id_end(void)
 	return end < RS_FIRST_HOST_EVENT_ID ? end : RS_FIRST_HOST_EVENT_ID;
 }
 
-/* An entry is written between these two: the host sees that, and looks again. */
+/*
+ * An entry is written between these two: observers see that, and look again. They wait for it, so
+ * it takes no longer than it must.
+ */
 static void begin_write(struct rs_provider *entry)
 {
 	rs_store(&entry->sequence, rs_load(&entry->sequence) | 1);
@@ -37,9 +40,13 @@ static void end_write(struct rs_provider *entry)
 {
 	struct rs_guest_info *info = rs_core.info;
 
+	/*
+	 * The count first: whoever uses the whole entry may make the provider's first record be
+	 * written, and an observer of that record looks at the count.
+	 */
+	rs_store_release(&info->provider_changes, rs_load(&info->provider_changes) + 1);
 	/* Release: pairs with the host's acquire before its copy. */
 	rs_store_release(&entry->sequence, rs_load(&entry->sequence) + 1);
-	rs_store_release(&info->provider_changes, rs_load(&info->provider_changes) + 1);
 }
 
 static void free_entry(struct rs_provider *entry)
@@ -302,11 +309,25 @@ static void describe_all(const struct rs_agent_provider *provider, const struct 
 	}
 }
 
+/* Gives the events their provider. It also brings their pages in, before the entry is written. */
+static void own_events(struct rs_agent_provider *provider)
+{
+	for (struct rs_event *event = provider->events; event < provider->events_end; event++)
+		rs_store(&event->provider, provider);
+}
+
 static void write_entry(struct rs_agent_provider *provider, const struct place *place)
 {
 	struct rs_provider *out = entry_of(place->slot);
-	uint32_t boot = rs_core.rings.boot, size = provider->build_id_size, id = place->first_id;
+	uint32_t boot = rs_core.rings.boot, id = place->first_id;
+	uint32_t size = provider->build_id ? provider->build_id_size : 0;
+	uint8_t build_id[sizeof(out->build_id)] = {0};
 
+	if (size > sizeof(build_id))
+		size = sizeof(build_id);
+	if (size)
+		__builtin_memcpy(build_id, provider->build_id, size);
+	own_events(provider);
 	begin_write(out);
 	if (!place->revived) {
 		__builtin_memset((uint8_t *)out + sizeof(out->sequence), 0,
@@ -332,12 +353,8 @@ static void write_entry(struct rs_agent_provider *provider, const struct place *
 	out->image_start = (uint64_t)(uintptr_t)provider->image;
 	out->image_end = (uint64_t)(uintptr_t)provider->image_end;
 	out->owner_pid = rs_core.config.owner_pid;
-	out->build_id_size = size < sizeof(out->build_id) ? size : sizeof(out->build_id);
-	__builtin_memset(out->build_id, 0, sizeof(out->build_id));
-	if (provider->build_id)
-		__builtin_memcpy(out->build_id, provider->build_id, out->build_id_size);
-	else
-		out->build_id_size = 0;
+	out->build_id_size = size;
+	__builtin_memcpy(out->build_id, build_id, sizeof(build_id));
 	out->state = RS_PROVIDER_LIVE;
 	if (place->slot >= rs_core.info->provider_slots)
 		rs_store_release(&rs_core.info->provider_slots, place->slot + 1);
@@ -345,10 +362,8 @@ static void write_entry(struct rs_agent_provider *provider, const struct place *
 	 * Before the entry is complete: a host that finds it reads the sites at once, and leaves
 	 * out those whose event has no id.
 	 */
-	for (struct rs_event *event = provider->events; event < provider->events_end; event++) {
-		rs_store(&event->provider, provider);
+	for (struct rs_event *event = provider->events; event < provider->events_end; event++)
 		rs_store_release(&event->id, id++);
-	}
 	end_write(out);
 }
 

@@ -85,7 +85,7 @@ MODELS = {
     "hypercall": (HYPERCALL_CHECKS, HYPERCALL_MUTATIONS),
     "lives": (
         {"two providers": ["PROVIDERS=2", "LOOKS=2"]},
-        {name: [] for name in ("NO_PAGE_CHECK", "NO_FRESH_LOOK", "NO_UNSEEN_DEATH", "NO_UNTIL")}),
+        {name: [] for name in ("NO_PAGE_CHECK", "NO_FRESH_LOOK", "NO_UNSEEN_DEATH", "NO_UNTIL", "NO_WAIT")}),
     "directory": (
         {"two takers": RACE, "two takers, one may be killed": RACE + ["KILLS=1"],
          "three takers": ["TAKERS=3", "TAKES=1", "KILLS=1"]},

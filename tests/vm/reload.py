@@ -13,11 +13,14 @@ with tempfile.TemporaryDirectory() as directory:
     p = subprocess.run([ringside, 'run', '--json', '-e', 'reload:*', '-f', 'reload:ping: round >= 10', '--hosted',
                         program, str(ROUNDS), *libraries], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                        timeout=100, env={**os.environ, 'XDG_RUNTIME_DIR': directory})
-print(p.stderr)
+print(p.stderr, end='')
 lines = [json.loads(line) for line in p.stdout.splitlines()]
 events = [(o['fields']['round'], o['fields']['what']) for o in lines if 'event' in o]
 names = [os.path.basename(path).split('-')[-1].split('.')[0] for path in libraries]
 wanted = [(i, names[i % len(names)]) for i in range(10, ROUNDS)]
 print(f'{len(events)} events of {len(wanted)}, exit code {p.returncode}')
 if p.returncode or events != wanted:
-    sys.exit(f'the first that differ: {next((a for a in zip(events, wanted) if a[0] != a[1]), None)}')
+    for line in lines:
+        if 'event' not in line:
+            print('no event:', line)
+    sys.exit(f'missing: {[event for event in wanted if event not in events]}')

@@ -204,7 +204,7 @@ struct rs_guest_info {  /* G */
 	uint64_t tsc_hz;       /* rate of the event clock, as far as the guest knows; 0: unknown */
 	uint64_t page_table_root;  /* translates the guest's GVAs: see `paging`; 0: none (hosted) */
 	uint32_t provider_slots;   /* entries of RS_SEC_PROVIDERS used so far (release) */
-	uint32_t provider_changes; /* grows with each change of one of them (release) */
+	uint32_t provider_changes; /* grows just before a change of one of them ends (release) */
 	uint32_t applied_generation; /* self-patching: the last rs_control.generation applied */
 	uint32_t patch_errors;       /* self-patching: sites that held unexpected bytes */
 	uint64_t lost_no_ring;       /* records refused because their vCPU has no ring */

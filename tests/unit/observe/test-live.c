@@ -7,6 +7,7 @@
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 
+#include "build.h"
 #include "region/regions.h"
 #include <ringside/atomic.h>
 #include <ringside/cmdline.h>
@@ -35,7 +36,7 @@ typedef struct {
 	RsTraceSink *follower;
 	RsTraceFeed *feed;
 	guint64 ns; /* of the last record */
-	guint records;
+	guint records, named;
 } Fixture;
 
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
@@ -47,6 +48,7 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 		return;
 	f->ns = record->ns;
 	f->records++;
+	f->named += record->event != NULL;
 }
 
 static struct rs_control *control_of(const Fixture *f)
@@ -192,7 +194,8 @@ static void test_longer_epochs(Fixture *f, gconstpointer unused)
 static void add_provider(Fixture *f, struct rs_provider *entry)
 {
 	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
-	struct rs_event_desc *desc = rs_trace_region_section(f->region, RS_SEC_EVENTS, NULL);
+	TestDesc *desc = test_desc_new(RS_FIRST_EVENT_ID, "live", "event");
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
 
 	*info = (struct rs_guest_info){
 		.abi_major = RS_ABI_MAJOR,
@@ -205,16 +208,9 @@ static void add_provider(Fixture *f, struct rs_provider *entry)
 		.cpu_count = 1,
 		.magic = RS_GUEST_MAGIC,
 	};
-	*desc = (struct rs_event_desc){.size = sizeof(*desc) + 16, .id = RS_FIRST_EVENT_ID};
-	*entry = (struct rs_provider){.sequence = 2,
-				      .state = RS_PROVIDER_LIVE,
-				      .first_boot = 1,
-				      .last_boot = 1,
-				      .generation = 1,
-				      .first_id = RS_FIRST_EVENT_ID,
-				      .event_count = 1,
-				      .desc_size = desc->size,
-				      .name = "p"};
+	test_desc_end(desc, NULL, NULL, bytes);
+	test_provider(entry, 0, bytes);
+	memcpy(rs_trace_region_section(f->region, RS_SEC_EVENTS, NULL), bytes->data, bytes->len);
 	memcpy(rs_trace_region_section(f->region, RS_SEC_PROVIDERS, NULL), entry, sizeof(*entry));
 }
 
@@ -363,6 +359,75 @@ static void test_vain_waits(Fixture *f, gconstpointer unused)
 	while_asleep = NULL;
 }
 
+/* ---- entries that are being written ---- */
+
+static struct rs_provider *entry_of(const Fixture *f)
+{
+	return rs_trace_region_section(f->region, RS_SEC_PROVIDERS, NULL);
+}
+
+/* A provider that has died before the record, as the observer knows it. */
+static void follow_dead(Fixture *f)
+{
+	struct rs_provider entry;
+
+	sleeper = f;
+	begin_epoch(f, 0, 0, OLD_NS);
+	add_provider(f, &entry);
+	entry_of(f)->state = RS_PROVIDER_DEAD;
+	entry_of(f)->until = TICKS - 2;
+	follow(f);
+	f->feed->source->ops->changes(f->feed->source, f->feed);
+	write_record(f);
+	slept_us = 0;
+}
+
+static void complete_entry(void)
+{
+	struct rs_provider *entry = entry_of(sleeper);
+
+	if (slept_us == 300)
+		rs_store_release(&entry->sequence, entry->sequence + 1);
+}
+
+/* It has come back, has written the record, and dies again just when the observer looks. */
+static void test_entry_in_flight(Fixture *f, gconstpointer unused)
+{
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+
+	follow_dead(f);
+	entry_of(f)->sequence += 3;
+	entry_of(f)->until = TICKS + 1;
+	info->provider_changes++;
+	while_asleep = complete_entry;
+	read_all(f);
+	while_asleep = NULL;
+	g_assert_cmpuint(slept_us, ==, 300);
+	g_assert_cmpuint(f->records, ==, 1);
+	g_assert_cmpuint(f->named, ==, 1);
+}
+
+/* The guest was killed in the middle: some rounds wait, and then the record is shown as unknown. */
+static void test_entry_abandoned(Fixture *f, gconstpointer unused)
+{
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+
+	follow_dead(f);
+	entry_of(f)->sequence++;
+	info->provider_changes++;
+	for (guint i = 0; i < 10; i++)
+		g_assert_cmpuint(wait_a_round(f), ==, i < 3 ? 50000 : 0);
+	read_all(f);
+	g_assert_cmpuint(f->records, ==, 1);
+	g_assert_cmpuint(f->named, ==, 0);
+	/* It goes on after all, and is waited for again. */
+	entry_of(f)->sequence++;
+	g_assert_cmpuint(wait_a_round(f), ==, 0);
+	entry_of(f)->sequence++;
+	info->provider_changes++;
+	g_assert_cmpuint(wait_a_round(f), ==, 50000);
+}
+
 #define ADD(path, test) g_test_add("/observe/live/" path, Fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
@@ -379,5 +444,7 @@ int main(int argc, char **argv)
 	ADD("abandoned", test_abandoned);
 	ADD("just-published", test_just_published);
 	ADD("vain-waits", test_vain_waits);
+	ADD("entry-in-flight", test_entry_in_flight);
+	ADD("entry-abandoned", test_entry_abandoned);
 	return g_test_run();
 }
