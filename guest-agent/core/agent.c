@@ -222,13 +222,13 @@ const char *rs_agent_strerror(int error)
 	case RS_ERR_BAD_NUMBER:
 		return "the host does not know this hypercall";
 	case RS_ERR_BAD_ARGUMENT:
-		return "the host calls the argument wrong";
+		return "an argument is wrong";
 	case RS_ERR_NOT_FOUND:
-		return "the host finds nothing of that name";
+		return "there is nothing of that name";
 	case RS_ERR_REFUSED:
 		return "the host refuses";
 	case RS_ERR_TOO_LARGE:
-		return "too large for a hypercall";
+		return "too large";
 	case RS_ERR_UNREACHABLE:
 		return "no host answers";
 	case RS_AGENT_NO_REGION:
@@ -251,6 +251,20 @@ const char *rs_agent_strerror(int error)
 		return "every trace region here belongs to another agent";
 	case RS_AGENT_OTHER:
 		return "the agent is part of another image, with which events are registered";
+	case -RS_EPERM:
+		return "only root may do that";
+	case -RS_ESRCH:
+		return "the thread or process has gone";
+	case -RS_EBADF:
+		return "nobody listens";
+	case -RS_EEXIST:
+		return "there is one already";
+	case -RS_EALREADY:
+		return "it is too late";
+	case -RS_EINPROGRESS:
+		return "it is under way";
+	case -RS_ERESTARTSYS:
+		return "a signal came meanwhile";
 	}
 	return "unknown error";
 }

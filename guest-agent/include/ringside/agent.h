@@ -19,6 +19,7 @@
 #define RINGSIDE_AGENT_H
 
 #include <ringside/descriptor.h>
+#include <ringside/error.h>
 #include <ringside/event.h>
 #include <ringside/hypercall.h>
 #include <ringside/region.h>
@@ -29,16 +30,19 @@ extern "C" {
 #endif
 
 /* Functions here return 0 or one of these. rs_agent_strerror() has text for people. */
-#define RS_AGENT_NO_REGION (-16)  /* no region, or its magic is not there (yet) */
-#define RS_AGENT_BAD_ABI (-17)    /* the host speaks another major version, or needs a feature */
-#define RS_AGENT_BAD_LAYOUT (-18) /* the header contradicts itself or the size given */
-#define RS_AGENT_NO_ROOM (-19)    /* descriptors, providers or ids do not fit the region */
-#define RS_AGENT_BAD_EVENT (-20)  /* an event's description breaks a limit of descriptor.h */
-#define RS_AGENT_NOT_READY (-21)  /* no rs_agent_init() yet, or not registered */
-#define RS_AGENT_BUSY (-22)       /* already initialised, or already registered */
-#define RS_AGENT_TAKEN (-23)      /* every region of that kind belongs to another agent */
-#define RS_AGENT_OTHER (-24)      /* this agent is part of another image: register yours with it */
-#define RS_AGENT_BAD_NAME (-25)   /* a name of a provider or event breaks the rules of name.h */
+#define RS_AGENT_NO_REGION (-RS_ENODEV) /* no region, or its magic is not there (yet) */
+#define RS_AGENT_BAD_ABI                                                                           \
+	(-RS_EPROTO) /* the host speaks another major version, or needs a feature */
+#define RS_AGENT_BAD_LAYOUT (-RS_EBADMSG) /* the header contradicts itself or the size given */
+#define RS_AGENT_NO_ROOM (-RS_ENOSPC)     /* descriptors, providers or ids do not fit the region */
+#define RS_AGENT_BAD_EVENT                                                                         \
+	(-RS_EOVERFLOW) /* an event's description breaks a limit of descriptor.h */
+#define RS_AGENT_NOT_READY (-RS_ENOTCONN) /* no rs_agent_init() yet, or not registered */
+#define RS_AGENT_BUSY (-RS_EBUSY)         /* already initialised, or already registered */
+#define RS_AGENT_TAKEN (-RS_EADDRINUSE)   /* every region of that kind belongs to another agent */
+#define RS_AGENT_OTHER (-RS_EXDEV) /* this agent is part of another image: register yours with it */
+#define RS_AGENT_BAD_NAME                                                                          \
+	(-RS_EILSEQ) /* a name of a provider or event breaks the rules of name.h */
 
 /*
  * What an OS can do for the agent. A member that is NULL has the default named in its comment. The

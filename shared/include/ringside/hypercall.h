@@ -13,6 +13,7 @@
 #ifndef RINGSIDE_HYPERCALL_H
 #define RINGSIDE_HYPERCALL_H
 
+#include <ringside/error.h>
 #include <ringside/grow.h>
 
 /* Where our VMM listens, unless the region header says otherwise. */
@@ -42,12 +43,13 @@
 #define RS_HCALL_DATA 3968u
 
 /* Results: 0 or one of these, negative. */
-#define RS_ERR_BAD_NUMBER (-1)
-#define RS_ERR_BAD_ARGUMENT (-2)
-#define RS_ERR_NOT_FOUND (-3)
-#define RS_ERR_REFUSED (-4)
-#define RS_ERR_TOO_LARGE (-5)
-#define RS_ERR_UNREACHABLE (-6) /* agent side only: no channel, or no answer in time */
+#define RS_ERR_BAD_NUMBER (-RS_ENOSYS)
+#define RS_ERR_BAD_ARGUMENT (-RS_EINVAL)
+#define RS_ERR_NOT_FOUND (-RS_ENOENT)
+#define RS_ERR_REFUSED (-RS_EACCES)
+#define RS_ERR_TOO_LARGE (-RS_E2BIG)
+#define RS_ERR_UNREACHABLE                                                                         \
+	(-RS_EHOSTUNREACH) /* agent side only: no channel, or no answer in time */
 
 struct rs_hcall_request { /* G, one page */
 	uint32_t sequence;
