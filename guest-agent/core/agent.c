@@ -257,6 +257,8 @@ const char *rs_agent_strerror(int error)
 		return "the thread or process has gone";
 	case -RS_EBADF:
 		return "nobody listens";
+	case -RS_ENAMETOOLONG:
+		return "a name is too long";
 	case -RS_EEXIST:
 		return "there is one already";
 	case -RS_EALREADY:

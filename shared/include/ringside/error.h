@@ -19,6 +19,7 @@
 #define RS_ENODEV 19        /* no region */
 #define RS_EINVAL 22        /* an argument is wrong */
 #define RS_ENOSPC 28        /* no room is left */
+#define RS_ENAMETOOLONG 36  /* a name is too long */
 #define RS_ENOSYS 38        /* there is no such function */
 #define RS_EPROTO 71        /* another version of the ABI */
 #define RS_EBADMSG 74       /* it contradicts itself */
