@@ -43,7 +43,8 @@ static uint32_t patch_site(const struct rs_site *site, bool all_off, uint32_t *o
 {
 	uintptr_t code = relative(&site->code);
 	const struct rs_event *event = (const struct rs_event *)relative(&site->event);
-	bool want = !all_off && (rs_event_control(event) & RS_EVENT_ENABLED);
+	bool want = !all_off &&
+		    (rs_event_control(event) & RS_EVENT_ENABLED || rs_callbacks_wanted(event));
 	uint8_t nop[RS_SITE_BYTES], jump[RS_SITE_BYTES], now[RS_SITE_BYTES];
 	bool is_on;
 
@@ -90,7 +91,8 @@ bool rs_agent_control_due(void)
 {
 	if (!rs_agent_active() || !(rs_load(&rs_core.info->flags) & RS_GUEST_SELF_PATCH))
 		return false;
-	return rs_load(&rs_core.control->generation) != rs_load(&rs_core.info->applied_generation);
+	return rs_load(&rs_core.sites_due) ||
+	       rs_load(&rs_core.control->generation) != rs_load(&rs_core.info->applied_generation);
 }
 
 /* Under the lock. */
@@ -116,6 +118,7 @@ int rs_agent_apply_control(void)
 	}
 	/* Acquire: pairs with the host's release after it has stored the control words. */
 	generation = rs_load_acquire(&rs_core.control->generation);
+	__atomic_exchange_n(&rs_core.sites_due, 0, __ATOMIC_SEQ_CST);
 	flags = rs_load(&rs_core.control->flags);
 	if (flags & (RS_CONTROL_SELF_PATCH | RS_CONTROL_STOP))
 		bad = patch_all(flags & RS_CONTROL_STOP || rs_load(&rs_core.host_gone));

@@ -6,6 +6,7 @@
 #ifndef RS_AGENT_CORE_H
 #define RS_AGENT_CORE_H
 
+#include "crowd.h"
 #include "ring.h"
 
 #include <ringside/agent.h>
@@ -39,8 +40,10 @@ struct rs_core {
 	uint32_t lock;                       /* init, fini, register, unregister, apply_control */
 	bool greeted;                        /* rs_agent_hello() was called */
 	uint32_t host_gone;                  /* rs_agent_host_gone() was called */
-	uint32_t lookers[2];                 /* how many look at `providers` without the lock */
-	uint32_t look_side;                  /* where a new looker counts itself: 0 or 1 */
+	struct rs_crowd lookers;             /* who looks at `providers` without the lock */
+	struct rs_crowd callers;             /* who goes through an event's callbacks */
+	uint32_t callback_lock;              /* whoever takes a callback out of its list */
+	uint32_t sites_due;                  /* self-patching: for callbacks, not patched yet */
 	struct rs_agent_provider *providers; /* registered ones */
 	struct rs_agent_config config;
 	struct rs_region_header header; /* the checked copy */
@@ -87,6 +90,15 @@ void rs_providers_forget_all(void);
 /* state.c, under the lock: stores `rest` in *at, a link of the list of providers. Returns once
  * nobody looks any more at those that the list has lost. */
 void rs_core_unlink_providers(struct rs_agent_provider **at, struct rs_agent_provider *rest);
+
+/* callback.c: tells the host which events of a provider that has just come have callbacks. */
+void rs_callbacks_tell(const struct rs_agent_provider *provider);
+/* Whether the event's sites are to be on for its callbacks. */
+bool rs_callbacks_wanted(const struct rs_event *event);
+
+/* emit.c: the record in one piece, as struct rs_rec_header and payload, cut at RS_RAW_MAX bytes.
+ * Returns its bytes. */
+uint32_t rs_raw_record(uint64_t raw[RS_RAW_MAX / 8], const struct rs_ring_record *record);
 
 /* control.c: sets a provider's sites as their control words say, or all off. Under the lock.
  * Adds the sites that are on to *on. Returns the number of bad ones. */

@@ -90,20 +90,26 @@ static bool wanted(const struct rs_event *event, uint32_t control,
 	return true;
 }
 
-/* For an OS that has a trace pipe of its own. It gets the record in one piece. */
-static __attribute__((noinline)) void push_raw(const struct rs_ring_record *record)
+uint32_t rs_raw_record(uint64_t raw[RS_RAW_MAX / 8], const struct rs_ring_record *record)
 {
-	uint64_t raw[RS_RAW_MAX / 8];
 	uint32_t size = record->size, cut = 0;
 
-	_Static_assert(sizeof(raw) == RS_RAW_MAX, "a kernel's stack has no room for more");
 	if (size > RS_RAW_MAX - 8) {
 		size = RS_RAW_MAX - 8;
 		cut = RS_REC_CUT;
 	}
 	raw[0] = (uint64_t)record->id | (uint64_t)((8 + size) | cut) << 16 | rs_core_time() << 32;
 	rs_ring_copy(raw + 1, size, record);
-	rs_core.ops.trace_pipe_push_raw_record(raw, 8 + size);
+	return 8 + size;
+}
+
+/* For an OS that has a trace pipe of its own. It gets the record in one piece. */
+static __attribute__((noinline)) void push_raw(const struct rs_ring_record *record)
+{
+	uint64_t raw[RS_RAW_MAX / 8];
+
+	_Static_assert(sizeof(raw) == RS_RAW_MAX, "a kernel's stack has no room for more");
+	rs_core.ops.trace_pipe_push_raw_record(raw, rs_raw_record(raw, record));
 }
 
 static __attribute__((noinline)) void note_name(const struct rs_where *where, uint64_t since,

@@ -407,6 +407,8 @@ int rs_agent_register(struct rs_agent_provider *provider)
 		/* A host that does not answer finds the provider by itself when it comes back. */
 		rs_hypercall(RS_HCALL_REGISTER, args, NULL, 0, NULL);
 	}
+	if (!err)
+		rs_callbacks_tell(provider);
 	return err;
 }
 

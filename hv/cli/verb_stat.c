@@ -116,6 +116,9 @@ static void print_text(const char *what, const char *name, const char *of, GVari
 	if (number(t, "lost_nested") || number(t, "lost_no_ring"))
 		printf("lost:        %" PRIu64 " too deeply nested, %" PRIu64 " without a ring\n",
 		       number(t, "lost_nested"), number(t, "lost_no_ring"));
+	if (number(t, "callbacks_skipped"))
+		printf("callbacks:   %" PRIu64 " calls left out, too deeply nested\n",
+		       number(t, "callbacks_skipped"));
 	printf("%3s %10s %10s %10s %10s %13s %13s\n", "CPU", "ENTRIES", "OVERRUN", "DROPPED",
 	       "BYTES", "OLDEST", "NOW");
 	for (gsize i = 0; i < g_variant_n_children(cpus); i++) {

@@ -249,6 +249,7 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	add_u64(&b, "bad_descriptors", s->bad_descriptors);
 	add_u64(&b, "lost_nested", s->lost_nested);
 	add_u64(&b, "lost_no_ring", s->lost_no_ring);
+	add_u64(&b, "callbacks_skipped", s->callbacks_skipped);
 	add(&b, "self_patch", g_variant_new_boolean(s->self_patch));
 	add_u64(&b, "exits", s->target.exits);
 	add_u64(&b, "kvm_exits", s->target.kvm_exits);

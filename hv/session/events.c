@@ -28,6 +28,42 @@ bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event)
 
 /* ---- changes that nobody asked for ---- */
 
+/* A number that is not newer comes from a request that another one has overtaken. */
+static bool is_newer(const struct event_state *state, uint16_t number)
+{
+	return !state->called_told || (int16_t)(uint16_t)(number - state->called_at) > 0;
+}
+
+int rs_source_set_called(struct rs_source *source, uint32_t id, uint16_t number, bool called,
+			 struct rs_error *err)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	struct event_state *state = &source->events[id];
+	int ret = 0;
+
+	if (!is_newer(state, number))
+		return 0;
+	state->called_told = true;
+	state->called_at = number;
+	if (state->called == called)
+		return 0;
+	ret = rs_source_sites_switch(source, &id, 1, called, lines, err);
+	state->called = called && !ret;
+	for (guint i = 0; i < lines->len; i++)
+		rs_source_say(source, "%s", (const char *)lines->pdata[i]);
+	return ret;
+}
+
+static void forget_called(struct rs_source *source, uint32_t id)
+{
+	struct event_state *state = &source->events[id];
+
+	if (state->called)
+		rs_source_sites_unwant(source, id);
+	state->called = false;
+	state->called_told = false;
+}
+
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot)
 {
 	g_autoptr(GArray) plans = rs_plans_new();
@@ -41,6 +77,7 @@ void rs_source_provider_gone(struct rs_source *source, uint32_t slot)
 		if (event->id >= source->region->header.event_capacity)
 			continue;
 		source->events[event->id].ruled = false;
+		forget_called(source, event->id);
 		plan = rs_plans_add(plans, source, event);
 		rs_plan_take_wishes(plan);
 		rs_wishes_clear(&plan->wishes);
@@ -79,6 +116,7 @@ int rs_source_all_off(struct rs_source *source, struct rs_error *err)
 	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++) {
 		if (source->events[id].on)
 			g_array_append_val(on, id);
+		forget_called(source, id);
 	}
 	return rs_source_switch_off(source, on, NULL, err);
 }
@@ -116,6 +154,8 @@ static void list_source(struct rs_source *source, const struct rs_event_glob *gl
 			entry.note = "its sites are being read";
 		else if (!entry.live)
 			entry.note = "its provider has gone";
+		else if (state->called && !state->on && !entry.note)
+			entry.note = "its sites are on for callbacks in the guest";
 		else if (state->overfull)
 			entry.note = "the owners' filters are too large together: all is recorded";
 		g_array_append_val(list, entry);

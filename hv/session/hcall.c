@@ -111,6 +111,32 @@ static void query(struct rs_source *source, const struct rs_hcall_request *reque
 	response->values[2] = rs_event_filter(source, (uint32_t)id) != NULL;
 }
 
+/* The guest fires the event next, and its callbacks are to be called. */
+static bool set_called(struct rs_source *source, const struct rs_hcall_request *request,
+		       const struct rs_ticket *ticket, struct rs_hcall_response *response)
+{
+	uint64_t id = request->args[0], number = request->args[1], called = request->args[2];
+	const RsTraceEvent *event = NULL;
+	struct rs_error err = {0};
+	int ret;
+
+	if (id < source->region->header.event_capacity)
+		event = rs_trace_schema_by_id(source->schema, (guint)id);
+	if (number > UINT16_MAX || called > 1) {
+		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "not a number, or not 0 or 1");
+		return true;
+	}
+	if (!event || !rs_event_usable(source, event)) {
+		rs_response_set(response, RS_ERR_NOT_FOUND, "no event has this id");
+		return true;
+	}
+	ret = rs_source_set_called(source, (uint32_t)id, (uint16_t)number, called, &err);
+	if (ret)
+		answer_error(response, ret, &err);
+	rs_session_say_changed(source->session);
+	return rs_source_wait_patched(source, ticket, response);
+}
+
 static bool is_seen(const struct rs_source *source, uint64_t slot, bool live)
 {
 	return slot < source->provider_slots &&
@@ -197,6 +223,8 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 	case RS_HCALL_EXIT: /* rs_request_ends() has taken all valid ones */
 		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "exit code above 255");
 		break;
+	case RS_HCALL_CALLBACKS:
+		return set_called(source, request, ticket, response);
 	case RS_HCALL_WAIT:
 		return rs_source_wait_control(source, request, ticket, response);
 	default:

@@ -217,7 +217,8 @@ int rs_source_switch_off(struct rs_source *source, const GArray *ids, GPtrArray 
 /* Whether the event is off, but a site of it is not: its text could not be restored. */
 static bool text_left(const struct rs_plan *plan)
 {
-	return !plan->on && rs_source_sites_on_of(plan->source, plan->id);
+	return !plan->on && !state_of(plan)->called &&
+	       rs_source_sites_on_of(plan->source, plan->id);
 }
 
 /* The ids of the plans whose events go on, or off. */

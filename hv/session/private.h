@@ -45,8 +45,11 @@ struct rs_requests;
 
 struct event_state {
 	struct rs_wishes wishes;
-	bool ruled; /* the rules have been applied to it */
-	bool on;    /* its control word says so, and its sites are patched as far as they can be */
+	bool ruled;  /* the rules have been applied to it */
+	bool on;     /* its control word says so, and its sites are patched as far as they can be */
+	bool called; /* the guest has callbacks there, for which the sites are on */
+	bool called_told; /* a request has said so, or not: that with this number */
+	uint16_t called_at;
 	bool overfull;       /* the owners' filters are too large together: recorded without one */
 	GByteArray *program; /* in force while it is on; NULL: everything is recorded */
 	char *filter;        /* as rs_event_filter() told it last; NULL: not since it changed */
@@ -256,6 +259,12 @@ void rs_source_forget_events(struct rs_source *source);
 /* Everything off, as at the end; keeps who wanted what. */
 int rs_source_all_off(struct rs_source *source, struct rs_error *err);
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
+/*
+ * The guest has callbacks of a usable event, or has none any more. A number that is not newer than
+ * the last one changes nothing. Errors: as rs_source_sites_switch().
+ */
+int rs_source_set_called(struct rs_source *source, uint32_t id, uint16_t number, bool called,
+			 struct rs_error *err);
 
 /* filters.c */
 /* An expression that is compiled for one event after the other. */
@@ -327,6 +336,8 @@ void rs_source_sites_reset(struct rs_source *source);
  */
 int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t count, bool on,
 			   GPtrArray *problems, struct rs_error *err);
+/* One wish less for the event's sites, which are switched when somebody asks next. */
+void rs_source_sites_unwant(struct rs_source *source, uint32_t id);
 uint32_t rs_source_sites_of(struct rs_source *source, uint32_t id);
 uint32_t rs_source_sites_on_of(struct rs_source *source, uint32_t id);
 /* How many sites of the provider in that slot are on. */

@@ -183,6 +183,7 @@ struct rs_source_stat {
 	uint64_t pause_last_ns, pause_max_ns, pause_total_ns;
 	uint64_t bad_descriptors;
 	uint64_t lost_nested, lost_no_ring; /* as the guest counts them */
+	uint64_t callbacks_skipped;         /* likewise */
 	uint32_t generation, applied_generation;
 	bool self_patch;
 	uint64_t hypercalls;     /* of the guest */

@@ -335,6 +335,11 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 	return ret;
 }
 
+void rs_source_sites_unwant(struct rs_source *source, uint32_t id)
+{
+	rs_patcher_want(source->patcher, (uint16_t)id, -1);
+}
+
 uint32_t rs_source_sites_of(struct rs_source *source, uint32_t id)
 {
 	uint32_t known, on;

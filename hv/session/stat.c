@@ -46,6 +46,7 @@ static void guest_stat(const struct rs_source *source, struct rs_source_stat *ou
 		return;
 	out->lost_nested = info->lost_nested;
 	out->lost_no_ring = info->lost_no_ring;
+	out->callbacks_skipped = info->callbacks_skipped;
 	out->self_patch = info->flags & RS_GUEST_SELF_PATCH;
 	out->applied_generation = info->applied_generation;
 	if (out->self_patch) {
@@ -101,6 +102,7 @@ static void add_stat(struct rs_source_stat *sum, const struct rs_source_stat *on
 	sum->bad_descriptors += one->bad_descriptors;
 	sum->lost_nested += one->lost_nested;
 	sum->lost_no_ring += one->lost_no_ring;
+	sum->callbacks_skipped += one->callbacks_skipped;
 	sum->hypercalls += one->hypercalls;
 	sum->bad_hypercalls += one->bad_hypercalls;
 	sum->late_answers += one->late_answers;

@@ -17,6 +17,7 @@
 #include <ringside/descriptor.h>
 #include <ringside/dyn.h>
 #include <ringside/each.h>
+#include <ringside/error.h>
 #include <ringside/record.h>
 #include <ringside/types.h>
 
@@ -59,11 +60,16 @@ struct rs_event_info {
 
 struct rs_agent_provider;
 
-/* State of an event for the OS's own use (rs_trace_ops.read_tracepoint_state). */
+struct rs_callback;
+
+/* What changes while an event is registered (rs_trace_ops.read_tracepoint_state). */
 struct rs_event_state {
-	void *callbacks; /* the OS's; the agent neither reads nor frees it */
-	uint64_t reserved[2];
+	struct rs_callback *callbacks; /* the agent's list of them: callback.h */
+	uint32_t called;  /* low half: how many; high half: grows when it was or becomes 0 */
+	uint32_t records; /* callbacks get records, too: rs_event_enable_callbacks() */
+	void *own;        /* the OS's; the agent neither reads nor frees it */
 };
+RS_ASSERT_SIZE(struct rs_event_state, 24);
 
 /*
  * An event. Sites point here, and a host reads the first word through them. Each fills a cache
@@ -120,6 +126,17 @@ void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
 #define RS_JUDGE_OPEN ~0u
 uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
 		  uint32_t size);
+
+/*
+ * An event with callbacks calls these instead, and then those above if it is enabled, too. `args`:
+ * those of trace_*(). The entry as for rs_emit().
+ */
+void rs_callbacks_raw(struct rs_event *event, const uint64_t *args, uint32_t count);
+void rs_callbacks_record(struct rs_event *event, const uint64_t *entry, uint32_t size,
+			 const struct rs_dyn *dyn, uint32_t dyn_count);
+/* See callback.h. */
+int rs_callback_register(struct rs_event *event, struct rs_callback *callback);
+int rs_callback_unregister(struct rs_callback *callback);
 
 #ifdef __cplusplus
 }
@@ -330,6 +347,15 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 #define RS_FORMAT_TP_printk(format, ...) format
 #define RS_PRINTED_TP_printk(format, ...) #__VA_ARGS__
 
+/* An argument as a raw callback gets it: its bytes, at most 8, then zeroes. */
+#define RS_ARG(ctx, arg)                                                                           \
+	({                                                                                         \
+		__typeof__(arg) rs_arg = (arg);                                                    \
+		uint64_t rs_value = 0;                                                             \
+		__builtin_memcpy(&rs_value, &rs_arg, sizeof(rs_arg) < 8 ? sizeof(rs_arg) : 8);     \
+		rs_value;                                                                          \
+	}),
+
 #define RS_EVENT_DECLARE(id, proto, args)                                                          \
 	RS_EXTERN_C struct rs_event rs_event_##id __attribute__((visibility("hidden")));           \
 	RS_EXTERN_C void rs_emit_##id proto __attribute__((visibility("hidden")));                 \
@@ -344,10 +370,20 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	{                                                                                          \
 		if (rs_unlikely(rs_site_##id()))                                                   \
 			rs_emit_##id args;                                                         \
+	}                                                                                          \
+	static inline                                                                              \
+		__attribute__((unused)) int register_trace_##id(struct rs_callback *callback)      \
+	{                                                                                          \
+		return rs_callback_register(&rs_event_##id, callback);                             \
+	}                                                                                          \
+	static inline                                                                              \
+		__attribute__((unused)) int unregister_trace_##id(struct rs_callback *callback)    \
+	{                                                                                          \
+		return rs_callback_unregister(callback);                                           \
 	}
 
-#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, assign, print_, printed,     \
-			...)                                                                       \
+#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, args, assign, print_,        \
+			printed, ...)                                                              \
 	struct rs_entry_##id_ {                                                                    \
 		RS_NO_MEMBER                                                                       \
 		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                  \
@@ -373,53 +409,82 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	};                                                                                         \
 	struct rs_event rs_event_##id_                                                             \
 		__attribute__((section("rs_events"), used, visibility("hidden"))) = {              \
-			0, 0, &rs_info_##id_, NULL, {NULL, {0, 0}}, {0, 0}};                       \
+			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, {0, 0}};                   \
+	__attribute__((noinline, cold)) static void rs_call_##id_ proto                            \
+	{                                                                                          \
+		const uint64_t rs_args[] = {RS_EACH(RS_ARG, , RS_OPEN args) 0};                    \
+                                                                                                   \
+		rs_callbacks_raw(&rs_event_##id_, rs_args,                                         \
+				 sizeof(rs_args) / sizeof(rs_args[0]) - 1);                        \
+		RS_EVENT_ENTRY(id_, assign, RS_EVENT_CALLED(id_), __VA_ARGS__)                     \
+	}                                                                                          \
 	__attribute__((noinline)) void rs_emit_##id_ proto                                         \
 	{                                                                                          \
-		enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                            \
-		RS_EACH(RS_ELEM, , __VA_ARGS__)                                                    \
-		union {                                                                            \
-			struct rs_entry_##id_ entry;                                               \
-			uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                   \
-				       (sizeof(struct rs_entry_##id_) == 0)];                      \
-		} rs_record;                                                                       \
-		struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                          \
-		struct rs_entry_##id_ *const __entry = &rs_record.entry;                           \
-		uint32_t rs_control = rs_event_control(&rs_event_##id_);                           \
-		uint32_t rs_at = sizeof(struct rs_entry_##id_);                                    \
-                                                                                                   \
-		(void)__entry;                                                                     \
-		(void)rs_at;                                                                       \
+		if (rs_unlikely(rs_load(&rs_event_##id_.state.callbacks) != NULL)) {               \
+			rs_call_##id_ args;                                                        \
+			return;                                                                    \
+		}                                                                                  \
+		RS_EVENT_ENTRY(id_, assign, RS_EVENT_NOT_CALLED(id_), __VA_ARGS__)                 \
+	}
+
+/*
+ * Whether the entry is to be built, and what is done with it before the filter: for an event with
+ * callbacks and for one without.
+ */
+#define RS_EVENT_NOT_CALLED(id) !(rs_control & RS_EVENT_ENABLED), (void)0
+#define RS_EVENT_CALLED(id)                                                                        \
+	!(rs_control & RS_EVENT_ENABLED) && !rs_load(&rs_event_##id.state.records), do             \
+	{                                                                                          \
+		rs_callbacks_record(&rs_event_##id, rs_record.words, sizeof(struct rs_entry_##id), \
+				    rs_dyn_count > 0 ? __dyn : NULL, rs_dyn_count);                \
 		if (!(rs_control & RS_EVENT_ENABLED))                                              \
 			return;                                                                    \
-		__builtin_memset(&rs_record, 0, sizeof(rs_record));                                \
-		if (rs_dyn_count > 0)                                                              \
-			__builtin_memset(__dyn, 0, sizeof(__dyn));                                 \
-		RS_OPEN assign;                                                                    \
-		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
-		if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                         \
-			uint32_t rs_judged =                                                       \
-				rs_judge(&rs_event_##id_, rs_control, rs_record.words,             \
-					 sizeof(struct rs_entry_##id_));                           \
-			if (!rs_judged)                                                            \
-				return;                                                            \
-			if (rs_judged != RS_JUDGE_OPEN)                                            \
-				rs_control = rs_judged;                                            \
-		}                                                                                  \
-		if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                       \
-			rs_emit(&rs_event_##id_, rs_control, rs_record.words,                      \
-				sizeof(struct rs_entry_##id_), rs_dyn_count > 0 ? __dyn : NULL,    \
-				rs_dyn_count);                                                     \
-		else if (sizeof(struct rs_entry_##id_) - 1 < 8)                                    \
-			rs_emit_8(&rs_event_##id_, rs_record.words,                                \
-				  sizeof(struct rs_entry_##id_));                                  \
-		else if (sizeof(struct rs_entry_##id_) - 1 < 16)                                   \
-			rs_emit_16(&rs_event_##id_, rs_record.words,                               \
-				   sizeof(struct rs_entry_##id_));                                 \
-		else                                                                               \
-			rs_emit_plain(&rs_event_##id_, rs_record.words,                            \
-				      sizeof(struct rs_entry_##id_));                              \
-	}
+	}                                                                                          \
+	while (0)
+
+/* From the arguments to the record. `called` is one of the two above. */
+#define RS_EVENT_ENTRY(...) RS_EVENT_ENTRY_(__VA_ARGS__)
+#define RS_EVENT_ENTRY_(id_, assign, not_wanted, first, ...)                                       \
+	enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                                    \
+	RS_EACH(RS_ELEM, , __VA_ARGS__)                                                            \
+	union {                                                                                    \
+		struct rs_entry_##id_ entry;                                                       \
+		uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                           \
+			       (sizeof(struct rs_entry_##id_) == 0)];                              \
+	} rs_record;                                                                               \
+	struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                                  \
+	struct rs_entry_##id_ *const __entry = &rs_record.entry;                                   \
+	uint32_t rs_control = rs_event_control(&rs_event_##id_);                                   \
+	uint32_t rs_at = sizeof(struct rs_entry_##id_);                                            \
+                                                                                                   \
+	(void)__entry;                                                                             \
+	(void)rs_at;                                                                               \
+	if (not_wanted)                                                                            \
+		return;                                                                            \
+	__builtin_memset(&rs_record, 0, sizeof(rs_record));                                        \
+	if (rs_dyn_count > 0)                                                                      \
+		__builtin_memset(__dyn, 0, sizeof(__dyn));                                         \
+	RS_OPEN assign;                                                                            \
+	RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                                     \
+	first;                                                                                     \
+	if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                                 \
+		uint32_t rs_judged = rs_judge(&rs_event_##id_, rs_control, rs_record.words,        \
+					      sizeof(struct rs_entry_##id_));                      \
+		if (!rs_judged)                                                                    \
+			return;                                                                    \
+		if (rs_judged != RS_JUDGE_OPEN)                                                    \
+			rs_control = rs_judged;                                                    \
+	}                                                                                          \
+	if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                               \
+		rs_emit(&rs_event_##id_, rs_control, rs_record.words,                              \
+			sizeof(struct rs_entry_##id_), rs_dyn_count > 0 ? __dyn : NULL,            \
+			rs_dyn_count);                                                             \
+	else if (sizeof(struct rs_entry_##id_) - 1 < 8)                                            \
+		rs_emit_8(&rs_event_##id_, rs_record.words, sizeof(struct rs_entry_##id_));        \
+	else if (sizeof(struct rs_entry_##id_) - 1 < 16)                                           \
+		rs_emit_16(&rs_event_##id_, rs_record.words, sizeof(struct rs_entry_##id_));       \
+	else                                                                                       \
+		rs_emit_plain(&rs_event_##id_, rs_record.words, sizeof(struct rs_entry_##id_));
 
 #endif /* RINGSIDE_EVENT_IMPL_H */
 
@@ -432,11 +497,21 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 #define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
 	static inline void trace_##id proto                                                        \
 	{                                                                                          \
+	}                                                                                          \
+	static inline                                                                              \
+		__attribute__((unused)) int register_trace_##id(struct rs_callback *rs_callback)   \
+	{                                                                                          \
+		return -RS_ENOSYS;                                                                 \
+	}                                                                                          \
+	static inline                                                                              \
+		__attribute__((unused)) int unregister_trace_##id(struct rs_callback *rs_callback) \
+	{                                                                                          \
+		return -RS_ENOENT;                                                                 \
 	}
 #elif defined(RS_CREATE_TRACE_POINTS)
 #define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
 	RS_EVENT_DECLARE(id, proto, args)                                                          \
-	RS_EVENT_DEFINE(id, system, name, level, keyword, proto, assign, print, printed,           \
+	RS_EVENT_DEFINE(id, system, name, level, keyword, proto, args, assign, print, printed,     \
 			__VA_ARGS__)
 #else
 #define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \

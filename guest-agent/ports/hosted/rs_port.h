@@ -27,6 +27,7 @@ struct rs_port_thread {
 	uint32_t named; /* the naming epoch in which the thread's name was noted */
 	char comm[RS_COMM_LEN];
 	bool speaks_for; /* the above is another's (rs_hosted_speak_for) */
+	uint8_t callback_depth;
 };
 extern __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
 void rs_port_thread_fill(void);
@@ -105,6 +106,12 @@ static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 		return false;
 	rs_port_thread.named = epoch;
 	return true;
+}
+
+/* How deep the calling thread is in callbacks. */
+static inline uint8_t *rs_port_callback_depth(void)
+{
+	return &rs_port_thread.callback_depth;
 }
 
 static inline void rs_port_relax(void)

@@ -40,6 +40,13 @@
 /* args: a generation. Answered, usually late, once rs_control.generation differs. values: that */
 #define RS_HCALL_WAIT 11u
 
+/*
+ * The guest's own callbacks of an event need its sites, whoever records it. args: event id, a
+ * number that grows (16 bits, it wraps), 1: there are some now, or 0. A number older than the last
+ * one changes nothing. Answered once the sites are as asked.
+ */
+#define RS_HCALL_CALLBACKS 12u
+
 #define RS_HCALL_DATA 3968u
 
 /* Results: 0 or one of these, negative. */

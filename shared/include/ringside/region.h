@@ -213,10 +213,10 @@ struct rs_guest_info {  /* G */
 	uint32_t owner_pid;          /* process that the agent runs in; 0: a kernel */
 	uint32_t paging;             /* RS_PAGING_*, for every page_table_root of this guest */
 	uint32_t reserved0;
-	uint64_t reserved2;
-	uint32_t clock_pong;      /* the rs_control.clock_ping that clock_ts answers (release) */
-	uint32_t cmdline_changes; /* grows after each write to RS_SEC_CMDLINE (release) */
-	uint64_t clock_ts;        /* event clock right after clock_ping was seen */
+	uint64_t callbacks_skipped; /* calls of callbacks left out: too many lay in one another */
+	uint32_t clock_pong;        /* the rs_control.clock_ping that clock_ts answers (release) */
+	uint32_t cmdline_changes;   /* grows after each write to RS_SEC_CMDLINE (release) */
+	uint64_t clock_ts;          /* event clock right after clock_ping was seen */
 	uint64_t reserved1[8];
 	struct rs_boot boots[RS_BOOTS];
 	char agent[RS_LABEL_LEN]; /* NUL-terminated name and version of the agent's port */

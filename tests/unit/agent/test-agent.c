@@ -740,11 +740,11 @@ static void test_hypercall(struct fixture *f, gconstpointer data)
 
 static void on_write(struct rs_event_state *state, void *data)
 {
-	state->callbacks = data;
+	state->own = data;
 }
 static void on_read(const struct rs_event_state *state, void *data)
 {
-	*(void **)data = state->callbacks;
+	*(void **)data = state->own;
 }
 
 static void test_state(struct fixture *f, gconstpointer data)

@@ -375,12 +375,12 @@ static void test_hypercalls(void)
 static void on_write(struct rs_event_state *s, void *data)
 {
 	g_assert_true(holding);
-	s->callbacks = data;
+	s->own = data;
 }
 static void on_read(const struct rs_event_state *s, void *data)
 {
 	g_assert_true(holding);
-	*(void **)data = s->callbacks;
+	*(void **)data = s->own;
 }
 
 static void test_state(void)

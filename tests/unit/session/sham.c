@@ -413,11 +413,17 @@ uint32_t sham_generation(struct sham *sham)
 
 void sham_request(struct sham *sham, uint32_t ring, uint32_t number, uint64_t arg, const char *data)
 {
+	sham_request_args(sham, ring, number, (const uint64_t[3]){arg}, data);
+}
+
+void sham_request_args(struct sham *sham, uint32_t ring, uint32_t number, const uint64_t args[3],
+		       const char *data)
+{
 	struct rs_hcall_request *r = rs_trace_region_section(sham->region, RS_SEC_REQUEST, NULL);
 
 	r += ring;
 	r->number = number;
-	r->args[0] = arg;
+	memcpy(r->args, args, 3 * sizeof(*args));
 	r->data_size = data ? (uint32_t)strlen(data) : 0;
 	if (data)
 		memcpy(r->data, data, r->data_size);

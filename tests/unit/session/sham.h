@@ -74,6 +74,8 @@ uint32_t sham_generation(struct sham *sham);
 /* Puts a request into a mailbox. */
 void sham_request(struct sham *sham, uint32_t ring, uint32_t number, uint64_t arg,
 		  const char *data);
+void sham_request_args(struct sham *sham, uint32_t ring, uint32_t number, const uint64_t args[3],
+		       const char *data);
 const struct rs_hcall_response *sham_response(struct sham *sham, uint32_t ring);
 /* Runs the thread-default main context until `*flag`, or fails the test after five seconds. */
 void sham_wait(const bool *flag);
