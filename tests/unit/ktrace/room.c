@@ -4,7 +4,6 @@
 #include "region/regions.h"
 
 #include <ringside/agent.h>
-#include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 #include <rs-trace-text.h>
 #include <string.h>
@@ -14,14 +13,27 @@
 static RS_PROVIDER(provider, "ktrace-test");
 
 void (*room_on_time)(void);
+struct room_task room_task;
+static uint64_t now;
 
 static uint64_t os_time(void)
 {
-	static uint64_t now = 1000000;
-
 	if (room_on_time)
 		room_on_time();
 	return __atomic_add_fetch(&now, 1000, __ATOMIC_RELAXED);
+}
+
+static uint32_t os_pid(void)
+{
+	return room_task.pid;
+}
+static uint32_t os_tgid(void)
+{
+	return room_task.tgid;
+}
+static const char *os_comm(void)
+{
+	return room_task.comm;
 }
 
 static void protect(void *from, void *to, int protection)
@@ -42,6 +54,9 @@ static void os_text_close(void *from, void *to)
 
 static const struct rs_trace_ops ops = {
 	.time_now = os_time,
+	.current_pid = os_pid,
+	.current_tgid = os_tgid,
+	.current_comm = os_comm,
 	.text_open = os_text_open,
 	.text_close = os_text_close,
 };
@@ -60,6 +75,8 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	struct room *room = data;
 	struct seen *seen = g_new0(struct seen, 1);
 
+	if (room->also)
+		room->also(record, task);
 	g_assert_cmpint(record->kind, ==, RS_TRACE_RECORD_EVENT);
 	g_assert_nonnull(record->event);
 	seen->event = record->event;
@@ -81,6 +98,7 @@ void room_set_up(struct room *room, gconstpointer data)
 					 .cpu_count = layout.vcpus,
 					 .flags = RS_GUEST_SELF_PATCH};
 
+	now = 1000000000;
 	g_assert_cmpint(rs_region_create(&layout, &room->region, NULL), ==, 0);
 	config.region = room->region->map;
 	config.region_size = room->region->size;
@@ -88,6 +106,8 @@ void room_set_up(struct room *room, gconstpointer data)
 	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
 	room->records = g_ptr_array_new_with_free_func(free_seen);
 	room->known = 0;
+	room->also = NULL;
+	room_task = (struct room_task){.pid = 8, .tgid = 7, .comm = "cat"};
 	room->proc = (struct rs_ktrace_proc){.pid = 7};
 	room->thread = (struct rs_ktrace_thread){.proc = &room->proc};
 	room_switch(room, NULL, true);

@@ -9,6 +9,13 @@
 #include <glib.h>
 #include <ringside/ktrace.h>
 #include <rs-trace-feed.h>
+#include <rs-trace-follower.h>
+
+/* The running task, as the OS tells the agent. */
+extern struct room_task {
+	uint32_t pid, tgid;
+	char comm[RS_COMM_LEN];
+} room_task;
 
 struct room {
 	RsTraceRegion *region;
@@ -16,6 +23,8 @@ struct room {
 	RsTraceFeed *feed;
 	guint known;        /* records that were read before */
 	GPtrArray *records; /* of struct seen; what room_read() has found */
+	/* Gets each record that room_read() finds; may be NULL. */
+	void (*also)(const RsTraceRecord *record, const RsTraceTask *task);
 	struct rs_ktrace_proc proc;
 	struct rs_ktrace_thread thread; /* of proc */
 };
@@ -32,7 +41,7 @@ struct seen {
 /* Is called whenever the agent asks the OS for the time; NULL: nothing. */
 extern void (*room_on_time)(void);
 
-/* As fixtures of GLib. All events are on, and process 7 is not traced. */
+/* As fixtures of GLib. All events are on; process 7 runs, with thread 8, and is not traced. */
 void room_set_up(struct room *room, gconstpointer data);
 void room_tear_down(struct room *room, gconstpointer data);
 
