@@ -518,7 +518,8 @@ static int decide_part(const struct rs_asking *asking, struct part *part, struct
 	for (guint i = 0; i < part->plans->len && !ret; i++) {
 		struct rs_plan *plan = rs_plan(part->plans, i);
 
-		if (rs_plan_is_current(plan))
+		/* What is done has no wishes any more, so it takes them anew to be done again. */
+		if (rs_plan_is_current(plan) && !plan->done)
 			continue;
 		if (rs_turn_over(&asking->session->turn) &&
 		    part->again <= PASSES * part->plans->len)

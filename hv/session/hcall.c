@@ -100,6 +100,7 @@ static void query(struct rs_source *source, const struct rs_hcall_request *reque
 {
 	const RsTraceEvent *event = NULL;
 	uint64_t id = request->args[0];
+	const char *filter;
 
 	if (id < source->region->header.event_capacity)
 		event = rs_trace_schema_by_id(source->schema, (guint)id);
@@ -108,7 +109,9 @@ static void query(struct rs_source *source, const struct rs_hcall_request *reque
 		return;
 	}
 	response->values[0] = source->events[id].on;
-	response->values[2] = rs_event_filter(source, (uint32_t)id) != NULL;
+	filter = rs_event_filter(source, (uint32_t)id);
+	rs_response_set(response, 0, filter ? filter : "");
+	response->values[2] = filter != NULL;
 }
 
 /* The guest fires the event next, and its callbacks are to be called. */

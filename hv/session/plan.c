@@ -46,6 +46,7 @@ void rs_plan_take_wishes(struct rs_plan *plan)
 {
 	rs_turn_add(&plan->source->session->turn, RS_WORK_EVENT);
 	plan->taken = true;
+	plan->done = false;
 	plan->version = state_of(plan)->version;
 	rs_wishes_clear(&plan->wishes);
 	rs_wishes_copy(&plan->wishes, &state_of(plan)->wishes);
@@ -254,6 +255,7 @@ static void settle(struct rs_plan *plan)
 	rs_wishes_clear(&state->wishes);
 	state->wishes = plan->wishes;
 	plan->wishes = (struct rs_wishes){0};
+	plan->done = true;
 	g_clear_pointer(&state->program, g_byte_array_unref);
 	state->program = plan->program ? g_byte_array_ref(plan->program) : NULL;
 	g_clear_pointer(&state->filter, g_free);
@@ -320,8 +322,6 @@ static int carry_out(struct rs_plan *plans, guint count, struct rs_session_resul
 	rs_source_take_waiting_end(source);
 	if (!ret && source->ended)
 		ret = rs_error_set(err, ESHUTDOWN, "it has ended");
-	for (guint i = 0; !ret && i < count; i++)
-		plans[i].done = true;
 	if (!ret)
 		tell(source, lines, result);
 	return ret;

@@ -223,6 +223,81 @@ static void test_boots(struct fixture *f, gconstpointer data)
 	check_rests(f);
 }
 
+/* The owners who want the event, in the order in which they asked. */
+static char *who_wants(struct rs_session *session, const char *event)
+{
+	g_autoptr(GArray) list = rs_session_list(session, event);
+	GString *names = g_string_new(NULL);
+
+	g_assert_cmpuint(list->len, ==, 1);
+	for (const struct rs_wish *wish = g_array_index(list, struct rs_session_event, 0).wishes;
+	     wish; wish = wish->next) {
+		if (wish->wanted)
+			g_string_append_printf(names, "%s ", wish->owner->name);
+	}
+	return g_string_free(names, FALSE);
+}
+
+#define BULK 20000u /* sites: to switch them takes more than a turn */
+
+/*
+ * It is done in the first source and not yet in the second when somebody changes one event of the
+ * first. What is done again there leaves all other events as they are.
+ */
+static void test_done_again(void)
+{
+	static const char *const four[] = {"e0", "e1", "e2", "e3", NULL};
+	static const struct rs_source_config config = {.kernel = "k"};
+	const struct rs_session_ask all = {
+		.from = four, .owner = "peer", .kind = RS_ASK_ENABLE, .glob = "*"};
+	const struct rs_session_ask one = {
+		.from = &config, .owner = "other", .kind = RS_ASK_ENABLE, .glob = "m:e0"};
+	struct sham *first = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 65536), *second;
+	struct rs_session_result result = {0}, another = {0};
+	struct rs_session *session;
+	bool done = false;
+
+	g_assert_cmpint(rs_session_create("t", &session, NULL), ==, 0);
+	g_assert_cmpint(
+		rs_session_add_source(session, &config, first->region, &first->target, NULL, NULL),
+		==, 0);
+	second = many_add(session, 0);
+	g_assert_cmpint(rs_session_start(session, NULL), ==, 0);
+	sham_hello(first, 0);
+	sham_provider(first, "m", four);
+	sham_bulk(first, "bulk", "b", BULK);
+	sham_hello(second, RS_GUEST_SELF_PATCH);
+	many_describe(second);
+	for (guint i = 0; i < 100; i++)
+		rs_session_refresh(session);
+	g_assert_cmpint(rs_session_enable(session, RS_OWNER_HOST, "m:*", NULL, NULL), ==, 0);
+	g_assert_cmpint(rs_session_ask(session, &all, &result, NULL), ==, 0);
+	g_assert_cmpuint(result.later, !=, 0);
+	while (!done) {
+		g_autofree char *names = who_wants(session, "m:e1");
+
+		done = strstr(names, "peer");
+		if (!done)
+			g_main_context_iteration(NULL, TRUE);
+	}
+	g_assert_false(many_is_on(second, 0));
+	g_assert_cmpint(rs_session_ask(session, &one, &another, NULL), ==, 0);
+	while (!many_is_on(second, MANY_EVENTS - 1))
+		g_main_context_iteration(NULL, TRUE);
+	for (guint i = 0; i < G_N_ELEMENTS(four) - 1; i++) {
+		g_autofree char *event = g_strconcat("m:", four[i], NULL);
+		g_autofree char *names = who_wants(session, event);
+
+		g_assert_nonnull(strstr(names, "host"));
+		g_assert_nonnull(strstr(names, "peer"));
+	}
+	rs_session_result_clear(&result);
+	rs_session_result_clear(&another);
+	rs_session_destroy(session);
+	sham_free(first);
+	sham_free(second);
+}
+
 static void test_detached(struct fixture *f, gconstpointer data)
 {
 	ask(f, 0, "s*", TERMS);
@@ -286,5 +361,6 @@ int main(int argc, char **argv)
 
 		g_test_add(path, struct fixture, NULL, set_up, tests[i].run, tear_down);
 	}
+	g_test_add_func("/session/asking/done-again", test_done_again);
 	return g_test_run();
 }
