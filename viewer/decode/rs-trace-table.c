@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-table.h"
 
+#include <ringside/atomic.h>
 #include <string.h>
+
+/* So many entries that are being written are remembered. More than one at a time is rare. */
+#define WRITTEN_MAX 4u
 
 struct _RsTraceTable {
 	const RsTraceRegion *region;
 	gboolean pending;
+	struct {
+		guint slot;
+		guint32 sequence;
+	} written[WRITTEN_MAX]; /* that the last look found being written */
+	guint n_written;
 	guint n_slots;
 	guint32 told[]; /* by slot: sequence of the entry that was handed out last */
 };
@@ -37,6 +46,35 @@ void rs_trace_table_free(RsTraceTable *table)
 gboolean rs_trace_table_pending(const RsTraceTable *table)
 {
 	return table->pending;
+}
+
+static guint32 sequence_of(const RsTraceTable *table, guint slot)
+{
+	const struct rs_provider *entry =
+		rs_trace_region_element(table->region, RS_SEC_PROVIDERS, slot);
+
+	return entry ? rs_load(&entry->sequence) : 0;
+}
+
+static void note_written(RsTraceTable *table, guint slot)
+{
+	table->pending = TRUE;
+	if (table->n_written == WRITTEN_MAX)
+		return;
+	table->written[table->n_written].slot = slot;
+	table->written[table->n_written++].sequence = sequence_of(table, slot);
+}
+
+gboolean rs_trace_table_is_written(const RsTraceTable *table, gboolean *found)
+{
+	*found = table->n_written > 0;
+	for (guint i = 0; i < table->n_written; i++) {
+		const guint32 sequence = table->written[i].sequence;
+
+		if (sequence % 2 && sequence_of(table, table->written[i].slot) == sequence)
+			return TRUE;
+	}
+	return FALSE;
 }
 
 void rs_trace_table_forget(RsTraceTable *table)
@@ -76,7 +114,7 @@ static gboolean has_changed(Look *look, guint slot, struct rs_provider *entry)
 {
 	if (rs_trace_region_provider(look->table->region, slot, entry))
 		return entry->sequence != look->table->told[slot];
-	look->table->pending = TRUE; /* the agent is writing the entry */
+	note_written(look->table, slot);
 	return FALSE;
 }
 
@@ -94,7 +132,7 @@ static gboolean settle_bytes(Look *look, guint slot, const struct rs_provider *e
 		struct rs_provider now;
 
 		if (!rs_trace_region_provider(look->table->region, other->slot, &now)) {
-			look->table->pending = TRUE;
+			note_written(look->table, other->slot);
 			return FALSE;
 		}
 		if (!is_lost(look, other->slot, &now))
@@ -151,6 +189,7 @@ gboolean rs_trace_table_look(RsTraceTable *table, guint n_slots, const RsTraceSc
 
 	look.bytes = 2 * table->region->header.section[RS_SEC_EVENTS].size;
 	table->pending = FALSE;
+	table->n_written = 0;
 	n_slots = MIN(n_slots, table->n_slots);
 	for (guint slot = 0; !look.ended && slot < n_slots; slot++) {
 		if (!has_changed(&look, slot, &entry))

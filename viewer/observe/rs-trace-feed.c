@@ -28,6 +28,9 @@ RsTraceFeed *rs_trace_feed_new(RsTraceSource *source, RsTraceSink *sink, guint16
 	feed->number = number;
 	feed->data = data;
 	feed->schema = rs_trace_schema_new();
+	feed->credit = RS_TRACE_FEED_PATIENCE_US;
+	feed->credit_at = g_get_monotonic_time();
+	feed->patience = &feed->own_patience;
 	if (sink)
 		sink->ops->join(sink, feed);
 	return feed;
@@ -42,6 +45,30 @@ void rs_trace_feed_free(RsTraceFeed *feed)
 	rs_trace_schema_free(feed->schema);
 	feed->source->ops->free(feed->source);
 	g_free(feed);
+}
+
+#define REST_US 50
+#define CREDIT_PART 100 /* of the time that passes */
+
+gboolean rs_trace_feed_rest(RsTraceFeed *feed)
+{
+	gint64 before = g_get_monotonic_time(), took;
+
+	feed->credit += (before - feed->credit_at) / CREDIT_PART;
+	feed->credit = MIN(feed->credit, RS_TRACE_FEED_PATIENCE_US);
+	feed->credit_at = before;
+	if (feed->credit <= 0 || *feed->patience <= 0)
+		return FALSE;
+	g_usleep(REST_US);
+	took = g_get_monotonic_time() - before;
+	feed->credit -= took;
+	*feed->patience -= took;
+	return TRUE;
+}
+
+void rs_trace_feed_share_patience(RsTraceFeed *feed, gint64 *patience)
+{
+	feed->patience = patience;
 }
 
 static void take_chunk(RsTraceFeed *feed, const RsTraceChunk *chunk)
@@ -99,6 +126,7 @@ RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns)
 	gboolean any = FALSE, in_flight = FALSE, ended = TRUE, stopped = FALSE;
 
 	feed->descs = 0;
+	feed->own_patience = RS_TRACE_FEED_PATIENCE_US;
 	if (sink)
 		source->ops->begin_round(source, feed);
 	for (guint ring = 0; ring < source->n_rings; ring++) {

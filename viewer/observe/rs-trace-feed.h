@@ -27,6 +27,10 @@ struct _RsTraceFeed {
 	gpointer state;        /* of the sink, which may write it */
 	RsTraceSchema *schema; /* the providers that the source has told */
 	gsize descs;           /* bytes of descriptors that were told in this round */
+	gint64 credit;         /* us that the source may still wait for its guest */
+	gint64 credit_at;      /* monotonic us: when that was counted */
+	gint64 own_patience;
+	gint64 *patience; /* us that all sources together may still wait in this round */
 };
 
 /*
@@ -48,6 +52,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFeed, rs_trace_feed_free)
  * IN_FLIGHT: there may be more to read.
  */
 RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns);
+/*
+ * For sources that wait for what their guest is writing: rests for a moment. FALSE: there is no time
+ * for that. Waiting is bounded for all sources of a round together, and for each source to a
+ * hundredth of the time in the long run, so that no guest holds up others.
+ */
+gboolean rs_trace_feed_rest(RsTraceFeed *feed);
+/* A round, in us, for feeds that are read one after the other. Theirs is together in *patience. */
+#define RS_TRACE_FEED_PATIENCE_US 20000
+void rs_trace_feed_share_patience(RsTraceFeed *feed, gint64 *patience);
 /* Passes on the names of tasks. A name is complete one round after the record that needs it. */
 void rs_trace_feed_update_names(RsTraceFeed *feed);
 /* At the end: tells the sink what is known to be lost after the last chunk of each ring. */

@@ -11,14 +11,13 @@
 /* The doorbell is to ring once this part of a ring has been written. */
 #define WAKE_FRACTION 4
 /*
- * A copied record may refer to what is still being written. The host publishes an announced epoch
- * within 2 ms, and an agent writes a provider's entry in microseconds, unless a busy machine delays
- * them. Guests can write the words that say so. So all rings of a round together wait no longer
- * than this. After several rounds in vain, the observer does not wait again until it has come.
+ * The host publishes an announced epoch within 2 ms, unless a busy machine delays it. Some guests
+ * can write the word that announces it. So all rings of a round together wait no longer than this.
+ * After several rounds in vain, the observer does not wait again until an epoch has come.
  */
-#define PATIENCE_US 50000u
-#define LOOK_US 100u
-#define VAIN_MAX 3u
+#define CLOCK_PATIENCE_US 50000u
+#define CLOCK_LOOK_US 100u
+#define CLOCK_VAIN_MAX 3u
 
 typedef struct {
 	RsTraceSource source;
@@ -30,10 +29,9 @@ typedef struct {
 	struct rs_boot boots[RS_BOOTS]; /* as last told */
 	guint64 hz;                     /* likewise */
 	guint32 epoch_count;            /* rs_control.epoch_count when epochs were last told */
-	guint waited;                   /* us waited in this round, for whatever it was */
-	guint vain_epochs;  /* rounds that waited in vain for rs_control.clock_pending */
-	guint vain_entries; /* rounds that waited in vain for a provider's entry */
-	guint32 changes;    /* rs_guest_info.provider_changes when providers were last told */
+	guint waited;                   /* us waited in this round for rs_control.clock_pending */
+	guint in_vain;                  /* rounds that waited in vain since the last epoch */
+	guint32 changes; /* rs_guest_info.provider_changes when providers were last told */
 	RsTraceTable *table;
 	struct rs_clock_epoch *epochs; /* room for a copy of the section */
 	guint32 name_changes;          /* rs_guest_info.cmdline_changes when names were last told */
@@ -85,28 +83,23 @@ static void tell_providers(Live *live, RsTraceFeed *feed)
 			    &telling);
 }
 
-/* FALSE: the observer is not to wait any longer. `vain` counts such rounds. */
-static gboolean rest(Live *live, guint *vain)
-{
-	if (*vain >= VAIN_MAX || live->waited >= PATIENCE_US)
-		return FALSE;
-	g_usleep(LOOK_US);
-	live->waited += LOOK_US;
-	*vain += live->waited == PATIENCE_US;
-	return TRUE;
-}
-
 /*
  * The copied records may be those of a provider whose entry is being written. Until then its life
- * is not known, and the entry as it was before does not explain them.
+ * is not known, and the entry as it was before does not explain them. An agent writes an entry in
+ * microseconds, unless a busy machine delays it. This waits for entries that the look has found,
+ * and looks once more. So what a guest does to its table costs a chunk two looks at most.
  */
 static void await_providers(Live *live, RsTraceFeed *feed)
 {
+	gboolean found;
+
 	tell_providers(live, feed);
-	while (rs_trace_table_pending(live->table) && rest(live, &live->vain_entries))
+	while (rs_trace_table_is_written(live->table, &found)) {
+		if (!rs_trace_feed_rest(feed))
+			return;
+	}
+	if (found)
 		tell_providers(live, feed);
-	if (!rs_trace_table_pending(live->table))
-		live->vain_entries = 0;
 }
 
 static void tell_clock(Live *live, RsTraceFeed *feed)
@@ -124,15 +117,22 @@ static void tell_clock(Live *live, RsTraceFeed *feed)
 		return;
 	rs_trace_feed_tell_clock(feed, live->epochs, section->count, count);
 	live->epoch_count = count;
-	live->vain_epochs = 0;
+	live->in_vain = 0;
 }
 
 /* The copied records may belong to an epoch that the host is about to publish. */
 static void await_clock(Live *live)
 {
+	if (live->in_vain >= CLOCK_VAIN_MAX)
+		return;
 	/* Pairs with the host's release: who sees the even number sees the epoch. */
-	while (rs_load_acquire(&live->control->clock_pending) & 1 && rest(live, &live->vain_epochs))
-		continue;
+	while (live->waited < CLOCK_PATIENCE_US &&
+	       rs_load_acquire(&live->control->clock_pending) & 1) {
+		g_usleep(CLOCK_LOOK_US);
+		live->waited += CLOCK_LOOK_US;
+		if (live->waited == CLOCK_PATIENCE_US)
+			live->in_vain++;
+	}
 }
 
 static void tell_changes(RsTraceSource *source, RsTraceFeed *feed)

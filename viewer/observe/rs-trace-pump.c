@@ -35,6 +35,7 @@ struct _RsTracePump {
 	gint finishing;        /* atomic */
 	gint stopping;         /* atomic: what the rings still hold is not wanted */
 	gboolean draining;     /* of the thread: it reads what is there, then ends */
+	gint64 patience;       /* of the thread: us that its sources may still wait in this round */
 
 	GPtrArray *numbers; /* of the owner: members by number; NULL: the number is free */
 	GMutex lock;
@@ -97,6 +98,7 @@ static void take_joining(RsTracePump *pump)
 		member->feed =
 			rs_trace_feed_new(g_steal_pointer(&member->source), pump->config.sink,
 					  (guint16)member->number, member->data);
+		rs_trace_feed_share_patience(member->feed, &pump->patience);
 		if (pump->members->len <= member->number)
 			g_ptr_array_set_size(pump->members, (gint)member->number + 1);
 		pump->members->pdata[member->number] = member;
@@ -152,6 +154,7 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 	gboolean any = FALSE;
 	Member *member;
 
+	pump->patience = RS_TRACE_FEED_PATIENCE_US;
 	take_joining(pump);
 	if (pump->config.sink)
 		pump->config.sink->ops->begin_round(pump->config.sink);

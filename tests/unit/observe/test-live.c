@@ -20,15 +20,22 @@
 #define NEW_NS 9000000u
 #define PID 7u
 
-/* Replaces GLib's: counts the time, and calls whoever writes to the region meanwhile. */
+/* These replace GLib's. Only sleep takes time, and whoever writes to the region is called then. */
 static guint slept_us;
+static gint64 now_us = 1000000;
 static void (*while_asleep)(void);
 
 void g_usleep(gulong us)
 {
 	slept_us += (guint)us;
+	now_us += (gint64)us;
 	if (while_asleep)
 		while_asleep();
+}
+
+gint64 g_get_monotonic_time(void)
+{
+	return now_us;
 }
 
 typedef struct {
@@ -407,25 +414,79 @@ static void test_entry_in_flight(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(f->named, ==, 1);
 }
 
-/* The guest was killed in the middle: some rounds wait, and then the record is shown as unknown. */
+/* A round of a hundred chunks, with the time that they may wait. */
+static guint wait_for_entry(Fixture *f)
+{
+	f->feed->own_patience = RS_TRACE_FEED_PATIENCE_US;
+	return wait_a_round(f);
+}
+
+/* The guest was killed in the middle: the record is shown as unknown in the end. */
 static void test_entry_abandoned(Fixture *f, gconstpointer unused)
+{
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+	guint sum = 0;
+
+	follow_dead(f);
+	entry_of(f)->sequence++;
+	info->provider_changes++;
+	g_assert_cmpuint(wait_for_entry(f), ==, 20000);
+	/* What it waits from then on is a hundredth of the time. */
+	for (guint i = 0; i < 1000; i++) {
+		now_us += 10000;
+		sum += wait_for_entry(f);
+	}
+	g_assert_cmpuint(sum, >=, 90000);
+	g_assert_cmpuint(sum, <=, 110000);
+	read_all(f);
+	g_assert_cmpuint(f->records, ==, 1);
+	g_assert_cmpuint(f->named, ==, 0);
+	/* However long nothing was to be waited for, it does not wait longer than at first. */
+	now_us += 3600ll * G_USEC_PER_SEC;
+	g_assert_cmpuint(wait_for_entry(f), ==, 20000);
+}
+
+/* All sources of a round share what it may wait. */
+static void test_entries_share_the_time(Fixture *f, gconstpointer unused)
+{
+	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
+	gint64 patience = 1000;
+
+	follow_dead(f);
+	entry_of(f)->sequence++;
+	info->provider_changes++;
+	rs_trace_feed_share_patience(f->feed, &patience);
+	g_assert_cmpuint(wait_a_round(f), ==, 1000);
+	g_assert_cmpuint(wait_a_round(f), ==, 0);
+	patience = 500;
+	g_assert_cmpuint(wait_a_round(f), ==, 500);
+}
+
+/* It is written again at once. A chunk waits once, and takes two looks. */
+static void write_again(void)
+{
+	struct rs_provider *entry = entry_of(sleeper);
+
+	if (slept_us % 100 == 0) {
+		entry->generation++;
+		entry->sequence += 2;
+	}
+}
+
+static void test_entry_written_again(Fixture *f, gconstpointer unused)
 {
 	struct rs_guest_info *info = rs_trace_region_section(f->region, RS_SEC_GUEST_INFO, NULL);
 
 	follow_dead(f);
 	entry_of(f)->sequence++;
 	info->provider_changes++;
-	for (guint i = 0; i < 10; i++)
-		g_assert_cmpuint(wait_a_round(f), ==, i < 3 ? 50000 : 0);
-	read_all(f);
-	g_assert_cmpuint(f->records, ==, 1);
-	g_assert_cmpuint(f->named, ==, 0);
-	/* It goes on after all, and is waited for again. */
-	entry_of(f)->sequence++;
-	g_assert_cmpuint(wait_a_round(f), ==, 0);
-	entry_of(f)->sequence++;
-	info->provider_changes++;
-	g_assert_cmpuint(wait_a_round(f), ==, 50000);
+	while_asleep = write_again;
+	f->feed->own_patience = RS_TRACE_FEED_PATIENCE_US;
+	f->feed->source->ops->changes(f->feed->source, f->feed);
+	g_assert_cmpuint(slept_us, ==, 100);
+	f->feed->source->ops->changes(f->feed->source, f->feed);
+	g_assert_cmpuint(slept_us, ==, 200);
+	while_asleep = NULL;
 }
 
 #define ADD(path, test) g_test_add("/observe/live/" path, Fixture, NULL, set_up, test, tear_down)
@@ -446,5 +507,7 @@ int main(int argc, char **argv)
 	ADD("vain-waits", test_vain_waits);
 	ADD("entry-in-flight", test_entry_in_flight);
 	ADD("entry-abandoned", test_entry_abandoned);
+	ADD("entries-share", test_entries_share_the_time);
+	ADD("entry-written-again", test_entry_written_again);
 	return g_test_run();
 }
