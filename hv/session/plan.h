@@ -45,8 +45,8 @@ void rs_plan_take_wishes(struct rs_plan *plan);
  */
 int rs_plan_decide(struct rs_plan *plan, bool lenient, struct rs_error *err);
 /*
- * Puts plans into force, all of which have been decided, and none of which is done. Where that fails
- * nothing changes. `result` (may be NULL): `problems` are added to.
+ * Puts plans into force, all of which have been decided, and none of which is done. Where that
+ * fails nothing changes. `result` (may be NULL): `problems` are added to.
  */
 int rs_plans_carry_out(GArray *plans, struct rs_session_result *result, struct rs_error *err);
 /* Notes a source in which nothing was changed. */

@@ -38,8 +38,8 @@ gboolean rs_trace_table_look(RsTraceTable *table, guint n_slots, const RsTraceSc
 /* Whether the last look left something for the next one. */
 gboolean rs_trace_table_pending(const RsTraceTable *table);
 /*
- * Whether one of the entries that the last look found being written still is. *found: it found some.
- * This reads a word of each, so it may be called again and again.
+ * Whether one of the entries that the last look found being written still is. *found: it found
+ * some. This reads a word of each, so it may be called again and again.
  */
 gboolean rs_trace_table_is_written(const RsTraceTable *table, gboolean *found);
 /* The next look hands out everything once more. */

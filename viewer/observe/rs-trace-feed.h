@@ -53,8 +53,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFeed, rs_trace_feed_free)
  */
 RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns);
 /*
- * For sources that wait for what their guest is writing: rests for a moment. FALSE: there is no time
- * for that. Waiting is bounded for all sources of a round together, and for each source to a
+ * For sources that wait for what their guest is writing: rests for a moment. FALSE: there is no
+ * time for that. Waiting is bounded for all sources of a round together, and for each source to a
  * hundredth of the time in the long run, so that no guest holds up others.
  */
 gboolean rs_trace_feed_rest(RsTraceFeed *feed);
