@@ -4,9 +4,10 @@
 #define RS_HV_BASE_SAY_H
 
 /*
- * Writes a message, whole or not at all but for a part that was written already. Waits for a reader
- * for 200 ms at most, and not at all after a message that was dropped. The next one that is read
- * says how many were. `text` ends with a newline.
+ * Writes a message, whole or not at all but for a part that was written already. All messages
+ * together wait for a reader for 200 ms at most, and for 20 ms of each second after that. One that
+ * would wait longer is dropped, and none waits after it until one can be written at once. That one
+ * says how many were dropped. `text` ends with a newline.
  */
 void rs_say(const char *text);
 

@@ -8,6 +8,8 @@
 #include <rs-trace-escape.h>
 #include <string.h>
 
+#define LOG_LINE 300u /* bytes of a line that a guest logs; more are cut */
+
 /* The request's text as a string. NULL: it holds a NUL, or is not UTF-8. */
 static char *request_text(const struct rs_hcall_request *request)
 {
@@ -197,10 +199,14 @@ static bool hello(struct rs_source *source, const struct rs_hcall_request *reque
 
 static void log_line(struct rs_source *source, const struct rs_hcall_request *request)
 {
-	g_autofree char *line =
-		rs_trace_escape((const char *)request->data, request->data_size, NULL);
+	const uint32_t size = MIN(request->data_size, LOG_LINE);
+	g_autofree char *line = rs_trace_escape((const char *)request->data, size, NULL);
+	g_autofree char *cut = NULL;
 
-	rs_source_say(source, "guest: %s", line);
+	rs_turn_add(&source->session->turn, (uint64_t)size * RS_WORK_LOG);
+	if (size < request->data_size)
+		cut = g_strdup_printf(" ... (%u more bytes)", request->data_size - size);
+	rs_source_say(source, "guest: %s%s", line, cut ? cut : "");
 }
 
 bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *request,

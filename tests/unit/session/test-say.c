@@ -165,6 +165,19 @@ static void test_apart(struct fixture *f, gconstpointer data)
 	check_said(f, 0, "kern.2: 1 message was left out");
 }
 
+/* Of a long line only the beginning is told. */
+static void test_long(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *fits = g_strnfill(300, 'a'), *longer = g_strconcat(fits, "bc", NULL);
+	g_autofree char *whole = g_strconcat("guest: ", fits, NULL);
+	g_autofree char *cut = g_strconcat(whole, " ... (2 more bytes)", NULL);
+
+	say_in(f, 0, fits);
+	check_said(f, 0, whole);
+	say_in(f, 0, longer);
+	check_said(f, 0, cut);
+}
+
 /* With several sources a message says whose it is. */
 static void test_names(struct fixture *f, gconstpointer data)
 {
@@ -243,6 +256,7 @@ int main(int argc, char **argv)
 	g_test_add("/say/earned", struct fixture, NULL, set_up, test_earned, tear_down);
 	g_test_add("/say/early", struct fixture, NULL, set_up, test_early, tear_down);
 	g_test_add("/say/apart", struct fixture, NULL, set_up, test_apart, tear_down);
+	g_test_add("/say/long", struct fixture, NULL, set_up, test_long, tear_down);
 	g_test_add("/say/names", struct fixture, NULL, set_up, test_names, tear_down);
 	g_test_add("/say/errors", struct fixture, NULL, set_up, test_errors, tear_down);
 	g_test_add("/say/quiet", struct fixture, NULL, set_up, test_quiet, tear_down);

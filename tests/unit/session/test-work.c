@@ -14,6 +14,7 @@
 #define EVENT 256u    /* a plan for an event */
 #define LIST 64u      /* an event in a list that is made anew */
 #define RULE 8u       /* a rule is compared with an event of a short name */
+#define LOG 64u       /* a byte of what a guest logs */
 #define SOME 100u     /* events */
 
 struct fixture {
@@ -91,6 +92,22 @@ static void test_request(struct fixture *f, gconstpointer data)
 	check(f, REQUEST);
 }
 
+/* What a guest logs is work for all who listen. What was cut is not. */
+static void test_log(struct fixture *f, gconstpointer data)
+{
+	struct rs_target_events *events = &f->sham->target.events;
+	static const char line[] = "a line that is told as it is";
+	g_autofree char *longer = g_strnfill(2000, 'a');
+	struct rs_target_end end;
+
+	sham_request(f->sham, 0, RS_HCALL_LOG, 0, line);
+	g_assert_false(events->hypercall(events->data, 0, &end));
+	check(f, REQUEST + strlen(line) * LOG);
+	sham_request(f->sham, 0, RS_HCALL_LOG, 0, longer);
+	g_assert_false(events->hypercall(events->data, 0, &end));
+	check(f, REQUEST + 300 * LOG);
+}
+
 static void test_descriptors(struct fixture *f, gconstpointer data)
 {
 	uint64_t size = come(f, 20);
@@ -148,6 +165,7 @@ int main(int argc, char **argv)
 #define ADD(name, test)                                                                            \
 	g_test_add("/session/work/" name, struct fixture, NULL, set_up, test, tear_down)
 	ADD("request", test_request);
+	ADD("log", test_log);
 	ADD("descriptors", test_descriptors);
 	ADD("list", test_list);
 	ADD("plans", test_plans);
