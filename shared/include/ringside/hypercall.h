@@ -33,7 +33,8 @@
 #define RS_HCALL_ENABLE 4u     /* data: event glob, "system:name". values: events that match */
 #define RS_HCALL_DISABLE 5u    /* likewise */
 #define RS_HCALL_SET_FILTER 6u /* data: "glob: expression"; an empty expression clears */
-#define RS_HCALL_QUERY 7u      /* args: event id. values: enabled, hits unknown (0), has filter */
+/* args: event id. values: enabled, hits unknown (0), has filter; data: the filters in force, cut */
+#define RS_HCALL_QUERY 7u
 #define RS_HCALL_LOG 8u        /* data: one line of text for the session's log */
 #define RS_HCALL_PANIC 9u      /* data: why. Does not return */
 #define RS_HCALL_EXIT 10u      /* args: exit code 0..255. Does not return */

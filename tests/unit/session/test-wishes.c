@@ -224,10 +224,13 @@ static void test_query(struct fixture *f, gconstpointer data)
 	sham_request(f->sham, 0, RS_HCALL_QUERY, FIRST, NULL);
 	sham_wait_answer(f->sham, 0);
 	g_assert_true(r->values[0] == 1 && r->values[2] == 1);
+	g_assert_cmpstr((const char *)r->data, ==, "a == 1");
+	g_assert_cmpuint(r->data_size, ==, strlen("a == 1"));
 	g_assert_cmpint(guest(f, RS_HCALL_ENABLE, "sched:switch"), ==, 0);
 	sham_request(f->sham, 0, RS_HCALL_QUERY, FIRST, NULL);
 	sham_wait_answer(f->sham, 0);
 	g_assert_true(r->values[0] == 1 && r->values[2] == 0);
+	g_assert_cmpuint(r->data_size, ==, 0);
 }
 
 /* Each owner also has its own rules. */
