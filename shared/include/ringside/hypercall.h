@@ -35,9 +35,9 @@
 #define RS_HCALL_SET_FILTER 6u /* data: "glob: expression"; an empty expression clears */
 /* args: event id. values: enabled, hits unknown (0), has filter; data: the filters in force, cut */
 #define RS_HCALL_QUERY 7u
-#define RS_HCALL_LOG 8u        /* data: one line of text for the session's log */
-#define RS_HCALL_PANIC 9u      /* data: why. Does not return */
-#define RS_HCALL_EXIT 10u      /* args: exit code 0..255. Does not return */
+#define RS_HCALL_LOG 8u   /* data: one line of text for the session's log */
+#define RS_HCALL_PANIC 9u /* data: why. Does not return */
+#define RS_HCALL_EXIT 10u /* args: exit code 0..255. Does not return */
 /* args: a generation. Answered, usually late, once rs_control.generation differs. values: that */
 #define RS_HCALL_WAIT 11u
 

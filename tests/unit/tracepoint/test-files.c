@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a tracepoint: what they read, and what is asked of the host when they are written. */
+/* The files of a tracepoint: what they read, and what the host is asked when they are written. */
 #include "room.h"
 
 #include <ringside/control.h>
