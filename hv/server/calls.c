@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/calls.h"
 
+/* Those in which a call waits are in one of two queues. */
 struct rs_calls {
 	GPtrArray *lines; /* of struct line */
-	GQueue turns;     /* of struct line: those in which a call waits; the first is next */
-	GSource *source;  /* while there are any; NULL: there are none */
+	GQueue cheap;   /* of struct line: those whose oldest call is not dear; the first is next */
+	GQueue dear;    /* likewise, the others */
+	guint before;   /* so many of `cheap` come before the first of `dear` */
+	bool made_dear; /* the last call was dear: all of `cheap` come before the next one */
+	GSource *source; /* while a call waits; NULL: none does */
 };
 
 /* An object of a peer. */
 struct object {
 	struct line *line;
-	rs_calls_serve serve;
+	const struct rs_calls_object *what;
 	void *data;
 	guint id; /* GDBus's */
 };
@@ -48,7 +52,8 @@ static void line_free(gpointer data)
 {
 	struct line *line = data;
 
-	g_queue_remove(&line->calls->turns, line);
+	g_queue_remove(&line->calls->cheap, line);
+	g_queue_remove(&line->calls->dear, line);
 	g_ptr_array_unref(line->objects);
 	g_queue_clear_full(&line->waiting, call_free);
 	g_object_unref(line->connection);
@@ -80,28 +85,64 @@ static struct line *add_line(struct rs_calls *calls, GDBusConnection *connection
 
 /* ---- turns ---- */
 
+static bool is_dear(const struct call *call)
+{
+	const char *const *dear = call->object->what->dear;
+
+	return dear &&
+	       g_strv_contains(dear, g_dbus_method_invocation_get_method_name(call->invocation));
+}
+
+static void queue_up(struct line *line)
+{
+	struct rs_calls *calls = line->calls;
+
+	g_queue_push_tail(is_dear(line->waiting.head->data) ? &calls->dear : &calls->cheap, line);
+}
+
+static struct line *next_line(struct rs_calls *calls)
+{
+	struct line *line = NULL;
+
+	if (calls->made_dear)
+		calls->before = g_queue_get_length(&calls->cheap);
+	calls->made_dear = false;
+	if (calls->before || g_queue_is_empty(&calls->dear))
+		line = g_queue_pop_head(&calls->cheap);
+	if (line) {
+		calls->before -= calls->before > 0;
+		return line;
+	}
+	line = g_queue_pop_head(&calls->dear);
+	calls->made_dear = line;
+	return line;
+}
+
 bool rs_calls_step(struct rs_calls *calls)
 {
-	struct line *line = g_queue_pop_head(&calls->turns);
+	struct line *line = next_line(calls);
 	g_autofree struct call *call = NULL;
 
 	if (!line)
 		return false;
 	call = g_queue_pop_head(&line->waiting);
 	if (!g_queue_is_empty(&line->waiting))
-		g_queue_push_tail(&calls->turns, line);
-	call->object->serve(call->object->data, call->invocation);
+		queue_up(line);
+	call->object->what->serve(call->object->data, call->invocation);
 	return true;
 }
 
+static void begin_rounds(struct rs_calls *calls);
+
+/* The source is made anew, so that calls that have come meanwhile are in the queues before it. */
 static gboolean on_round(gpointer data)
 {
 	struct rs_calls *calls = data;
 
-	rs_calls_step(calls);
-	if (!g_queue_is_empty(&calls->turns))
-		return G_SOURCE_CONTINUE;
 	g_clear_pointer(&calls->source, g_source_unref);
+	rs_calls_step(calls);
+	if (!g_queue_is_empty(&calls->cheap) || !g_queue_is_empty(&calls->dear))
+		begin_rounds(calls);
 	return G_SOURCE_REMOVE;
 }
 
@@ -125,9 +166,9 @@ static void on_call(GDBusConnection *connection, const char *sender, const char 
 	struct call *call = g_new(struct call, 1);
 
 	*call = (struct call){invocation, object};
-	if (g_queue_is_empty(&line->waiting))
-		g_queue_push_tail(&line->calls->turns, line);
 	g_queue_push_tail(&line->waiting, call);
+	if (g_queue_get_length(&line->waiting) == 1)
+		queue_up(line);
 	begin_rounds(line->calls);
 }
 
@@ -138,7 +179,8 @@ struct rs_calls *rs_calls_new(void)
 	struct rs_calls *calls = g_new0(struct rs_calls, 1);
 
 	calls->lines = g_ptr_array_new_with_free_func(line_free);
-	g_queue_init(&calls->turns);
+	g_queue_init(&calls->cheap);
+	g_queue_init(&calls->dear);
 	return calls;
 }
 
@@ -155,7 +197,7 @@ void rs_calls_free(struct rs_calls *calls)
 }
 
 bool rs_calls_export(struct rs_calls *calls, GDBusConnection *connection, const char *path,
-		     GDBusInterfaceInfo *info, rs_calls_serve serve, void *data, GError **error)
+		     const struct rs_calls_object *what, void *data, GError **error)
 {
 	/* Without functions for properties, what asks for them is a call as any other. */
 	static const GDBusInterfaceVTable vtable = {.method_call = on_call};
@@ -164,9 +206,9 @@ bool rs_calls_export(struct rs_calls *calls, GDBusConnection *connection, const 
 
 	if (!line)
 		line = add_line(calls, connection);
-	*object = (struct object){.line = line, .serve = serve, .data = data};
-	object->id = g_dbus_connection_register_object(connection, path, info, &vtable, object,
-						       NULL, error);
+	*object = (struct object){.line = line, .what = what, .data = data};
+	object->id = g_dbus_connection_register_object(connection, path, what->info, &vtable,
+						       object, NULL, error);
 	if (!object->id) {
 		g_free(object);
 		return false;

@@ -22,10 +22,9 @@ static void serve(void *data, GDBusMethodInvocation *invocation)
 
 void rs_hello_export(struct rs_calls *calls, GDBusConnection *connection)
 {
-	static GDBusNodeInfo *info;
+	static struct rs_calls_object hello = {.serve = serve};
 
-	if (!info)
-		info = g_dbus_node_info_new_for_xml(xml, NULL);
-	rs_calls_export(calls, connection, "/org/freedesktop/DBus", info->interfaces[0], serve,
-			NULL, NULL);
+	if (!hello.info)
+		hello.info = g_dbus_node_info_new_for_xml(xml, NULL)->interfaces[0];
+	rs_calls_export(calls, connection, "/org/freedesktop/DBus", &hello, NULL, NULL);
 }

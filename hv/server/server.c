@@ -498,11 +498,13 @@ static void serve(void *data, GDBusMethodInvocation *invocation)
 static bool on_joined(void *data, GDBusConnection *connection)
 {
 	struct rs_server *server = data;
-	GDBusInterfaceSkeleton *skeleton = G_DBUS_INTERFACE_SKELETON(server->skeleton);
+	/* Requests by glob are not dear: what they cause is worked out in turns. */
+	static const char *const dear[] = {"Format", "List", "ListProviders", NULL};
+	static struct rs_calls_object session = {.dear = dear, .serve = serve};
 	g_autoptr(GError) error = NULL;
 
-	if (!rs_calls_export(server->calls, connection, OBJECT_PATH,
-			     g_dbus_interface_skeleton_get_info(skeleton), serve, server, &error)) {
+	session.info = rs_dbus_session1_interface_info();
+	if (!rs_calls_export(server->calls, connection, OBJECT_PATH, &session, server, &error)) {
 		g_warning("a peer cannot be served: %s", error->message);
 		return false;
 	}

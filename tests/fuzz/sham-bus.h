@@ -84,10 +84,10 @@ void rs_calls_free(struct rs_calls *calls)
 }
 
 bool rs_calls_export(struct rs_calls *calls, GDBusConnection *connection, const char *path,
-		     GDBusInterfaceInfo *info, rs_calls_serve serve, void *data, GError **error)
+		     const struct rs_calls_object *what, void *data, GError **error)
 {
-	rs_bus.interface = info;
-	rs_bus.serve = serve;
+	rs_bus.interface = what->info;
+	rs_bus.serve = what->serve;
 	rs_bus.data = data;
 	if (rs_bus.odd)
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_EXISTS, "it is exported");

@@ -18,12 +18,13 @@ struct host {
 	struct end ends[PEERS];        /* of the server */
 	GDBusConnection *peers[PEERS]; /* the other ends */
 	guint ready;
-	GString *served; /* a letter for each call: the peer's */
+	GString *served; /* a letter for each call, the peer's: a large one if it is dear */
 	gint received;   /* atomic: by any of our ends */
 	const char *last;
+	guint meanwhile; /* 1 + who calls M while a dear call is made; 0: nobody does */
 };
 
-static const char xml[] = "<node><interface name='a.b'><method name='M'/>"
+static const char xml[] = "<node><interface name='a.b'><method name='M'/><method name='Dear'/>"
 			  "<property name='P' type='s' access='read'/></interface></node>";
 
 static void on_connected(GObject *object, GAsyncResult *result, gpointer data)
@@ -44,13 +45,22 @@ static void connect_end(int fd, const char *guid, GDBusConnectionFlags flags, GD
 			      on_connected, out);
 }
 
+static void send_calls(struct host *host, guint peer, guint calls);
+
 static void serve(void *data, GDBusMethodInvocation *invocation)
 {
 	const struct end *end = data;
+	struct host *host = end->host;
+	bool dear;
 
+	host->last = g_intern_string(g_dbus_method_invocation_get_method_name(invocation));
+	dear = g_str_equal(host->last, "Dear");
 	g_assert_true(g_dbus_method_invocation_get_connection(invocation) == end->connection);
-	g_string_append_c(end->host->served, (char)('a' + end->peer));
-	end->host->last = g_intern_string(g_dbus_method_invocation_get_method_name(invocation));
+	g_string_append_c(host->served, (char)((dear ? 'A' : 'a') + end->peer));
+	if (dear && host->meanwhile) {
+		send_calls(host, host->meanwhile - 1, 1);
+		host->meanwhile = 0;
+	}
 	if (g_dbus_method_invocation_get_property_info(invocation))
 		g_dbus_method_invocation_return_value(
 			invocation, g_variant_new("(v)", g_variant_new_string("value")));
@@ -67,13 +77,15 @@ static GDBusMessage *count(GDBusConnection *connection, GDBusMessage *message, g
 	return message;
 }
 
+static const char *const dear_methods[] = {"Dear", NULL};
+static struct rs_calls_object exported = {.dear = dear_methods, .serve = serve};
+
 static void set_up(struct host *host, gconstpointer data)
 {
 	g_autofree char *guid = g_dbus_generate_guid();
-	static GDBusNodeInfo *info;
 
-	if (!info)
-		info = g_dbus_node_info_new_for_xml(xml, NULL);
+	if (!exported.info)
+		exported.info = g_dbus_node_info_new_for_xml(xml, NULL)->interfaces[0];
 	host->calls = rs_calls_new();
 	host->served = g_string_new(NULL);
 	for (guint i = 0; i < PEERS; i++) {
@@ -88,8 +100,8 @@ static void set_up(struct host *host, gconstpointer data)
 			    &host->peers[i]);
 		while (!end->connection || !host->peers[i])
 			g_main_context_iteration(NULL, TRUE);
-		g_assert_true(rs_calls_export(host->calls, end->connection, OBJECT,
-					      info->interfaces[0], serve, end, NULL));
+		g_assert_true(rs_calls_export(host->calls, end->connection, OBJECT, &exported, end,
+					      NULL));
 		g_dbus_connection_add_filter(end->connection, count, &host->received, NULL);
 		g_dbus_connection_start_message_processing(end->connection);
 		g_dbus_connection_start_message_processing(host->peers[i]);
@@ -128,13 +140,13 @@ static GDBusMessage *message_new(const char *interface, const char *method, GVar
  * Sends so many calls, and waits until GDBus has given all of them to our main context, which is
  * not looked at meanwhile. A thread of GDBus answers Ping, and has dealt with the rest before.
  */
-static void send_calls(struct host *host, guint peer, guint calls)
+static void send_many(struct host *host, guint peer, const char *method, guint calls)
 {
 	gint before = g_atomic_int_get(&host->received);
 
 	for (guint i = 0; i <= calls; i++) {
 		g_autoptr(GDBusMessage) message =
-			i < calls ? message_new("a.b", "M", NULL)
+			i < calls ? message_new("a.b", method, NULL)
 				  : message_new("org.freedesktop.DBus.Peer", "Ping", NULL);
 
 		g_assert_true(g_dbus_connection_send_message(
@@ -142,6 +154,11 @@ static void send_calls(struct host *host, guint peer, guint calls)
 	}
 	while (g_atomic_int_get(&host->received) < before + (gint)calls + 1)
 		g_usleep(500);
+}
+
+static void send_calls(struct host *host, guint peer, guint calls)
+{
+	send_many(host, peer, "M", calls);
 }
 
 /* Each round makes one call at most. Returns how many rounds it took to make `calls` in all. */
@@ -167,6 +184,48 @@ static void test_turns(struct host *host, gconstpointer data)
 	send_calls(host, 2, 1);
 	g_assert_cmpuint(run_rounds(host, 8), >=, 8);
 	g_assert_cmpstr(host->served->str, ==, "abcabaaa");
+}
+
+/* Whoever calls what is cheap waits for one dear call, whoever makes how many of them. */
+static void test_dear(struct host *host, gconstpointer data)
+{
+	send_many(host, 0, "Dear", 3);
+	send_calls(host, 1, 2);
+	send_many(host, 2, "Dear", 2);
+	run_rounds(host, 7);
+	g_assert_cmpstr(host->served->str, ==, "AbCbACA");
+}
+
+/* Those that are cheap keep nobody out either. */
+static void test_cheap(struct host *host, gconstpointer data)
+{
+	send_calls(host, 0, 4);
+	send_calls(host, 1, 4);
+	send_many(host, 2, "Dear", 2);
+	run_rounds(host, 10);
+	g_assert_cmpstr(host->served->str, ==, "CabCababab");
+}
+
+/* One that comes while a dear call is made is before the next dear one. */
+static void test_meanwhile(struct host *host, gconstpointer data)
+{
+	host->meanwhile = 1 + 1;
+	send_many(host, 0, "Dear", 2);
+	send_many(host, 2, "Dear", 1);
+	run_rounds(host, 4);
+	g_assert_cmpstr(host->served->str, ==, "AbCA");
+}
+
+/* The calls of one peer stay in their order. */
+static void test_order(struct host *host, gconstpointer data)
+{
+	send_many(host, 0, "Dear", 1);
+	send_calls(host, 0, 1);
+	send_many(host, 0, "Dear", 1);
+	send_calls(host, 0, 1);
+	send_calls(host, 1, 1);
+	run_rounds(host, 5);
+	g_assert_cmpstr(host->served->str, ==, "AbaAa");
 }
 
 static gboolean on_urgent(gpointer data)
@@ -248,11 +307,10 @@ static void test_property(struct host *host, gconstpointer data)
 /* There is one object of a name. */
 static void test_twice(struct host *host, gconstpointer data)
 {
-	g_autoptr(GDBusNodeInfo) info = g_dbus_node_info_new_for_xml(xml, NULL);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_false(rs_calls_export(host->calls, host->ends[0].connection, OBJECT,
-				       info->interfaces[0], serve, &host->ends[0], &error));
+	g_assert_false(rs_calls_export(host->calls, host->ends[0].connection, OBJECT, &exported,
+				       &host->ends[0], &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_EXISTS);
 	send_calls(host, 0, 1);
 	run_rounds(host, 1);
@@ -264,9 +322,16 @@ int main(int argc, char **argv)
 		const char *path;
 		void (*body)(struct host *host, gconstpointer data);
 	} tests[] = {
-		{"/server/calls/turns", test_turns},     {"/server/calls/urgent", test_urgent},
-		{"/server/calls/leaving", test_leaving}, {"/server/calls/step", test_step},
-		{"/server/calls/twice", test_twice},     {"/server/calls/property", test_property},
+		{"/server/calls/dear", test_dear},
+		{"/server/calls/cheap", test_cheap},
+		{"/server/calls/meanwhile", test_meanwhile},
+		{"/server/calls/order", test_order},
+		{"/server/calls/turns", test_turns},
+		{"/server/calls/urgent", test_urgent},
+		{"/server/calls/leaving", test_leaving},
+		{"/server/calls/step", test_step},
+		{"/server/calls/twice", test_twice},
+		{"/server/calls/property", test_property},
 	};
 
 	g_test_init(&argc, &argv, NULL);
