@@ -259,6 +259,8 @@ const char *rs_agent_strerror(int error)
 		return "nobody listens";
 	case -RS_ENAMETOOLONG:
 		return "a name is too long";
+	case -RS_EAGAIN:
+		return "not now; perhaps later";
 	case -RS_EEXIST:
 		return "there is one already";
 	case -RS_EALREADY:

@@ -12,6 +12,7 @@
 #define RS_ESRCH 3          /* the thread or process has gone */
 #define RS_E2BIG 7          /* too large */
 #define RS_EBADF 9          /* written while nobody listens */
+#define RS_EAGAIN 11        /* not now; perhaps later */
 #define RS_EACCES 13        /* refused */
 #define RS_EBUSY 16         /* already done, or in use */
 #define RS_EEXIST 17        /* there is one already */

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define RS_CREATE_TRACE_POINTS
+#include "events.h"
