@@ -70,21 +70,22 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 {
 	const struct printed *printed = source;
 	struct rs_printer *p = data;
+	const char *name = g_atomic_int_get(&p->name_sources) ? printed->name : NULL;
 	gsize before = p->out->len;
 
 	if (is_over(p))
 		return;
-	if (record->kind == RS_TRACE_RECORD_LOSS)
-		p->stats.lost += record->lost;
-	else if (record->kind == RS_TRACE_RECORD_EVENT)
-		p->stats.events++;
-	if (p->config.json)
+	if (p->config.show)
+		p->config.show(p->out, record, task, name, p->config.show_data);
+	else if (p->config.json)
 		rs_trace_json_line(p->out, record, task,
 				   &(RsTraceJsonSource){printed->name, printed->number});
 	else
-		rs_trace_text_line(p->out, record, task,
-				   g_atomic_int_get(&p->name_sources) ? printed->name : NULL,
-				   p->style);
+		rs_trace_text_line(p->out, record, task, name, p->style);
+	if (record->kind == RS_TRACE_RECORD_LOSS)
+		p->stats.lost += record->lost;
+	else if (record->kind == RS_TRACE_RECORD_EVENT && p->out->len > before)
+		p->stats.events++;
 	if (g_atomic_int_get(&p->stopping))
 		p->late += p->out->len - before;
 	if (p->out->len >= OUT_MAX)
@@ -152,7 +153,7 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	p->out = g_string_new(NULL);
 	p->printed = g_ptr_array_new_with_free_func(free_printed);
 	if (config->fd >= 0) {
-		if (config->head && !config->json)
+		if (config->head && !config->json && !config->show)
 			rs_trace_text_header(p->out, config->head->entries, config->head->written,
 					     config->head->cpus);
 		pump.sink = p->follower = rs_trace_follower_new(&follower);

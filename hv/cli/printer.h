@@ -12,6 +12,8 @@
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
 
+#include <rs-trace-cmdline.h>
+#include <rs-trace-decoder.h>
 #include <rs-trace-source.h>
 #include <stdbool.h>
 
@@ -26,12 +28,21 @@ struct rs_printer_head {
 	uint32_t cpus;
 };
 
+/*
+ * Appends the lines that show a record, or nothing. `source`: the name that lines are to begin
+ * with, or NULL. Called on the printer's thread.
+ */
+typedef void (*rs_printer_show)(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+				const char *source, void *data);
+
 struct rs_printer_config {
+	rs_printer_show show; /* text of another kind, without a header; NULL: the usual */
+	void *show_data;
 	bool json;
 	bool short_names;                   /* text: events without their system */
 	bool source_names;                  /* text: name each line's source from the start */
 	const struct rs_printer_head *head; /* text: print header lines first; NULL: none */
-	uint64_t count;                     /* stop after so many records; 0: never */
+	uint64_t count;                     /* stop after so many records shown; 0: never */
 	int fd; /* output, borrowed; -1: none, records are only consumed */
 	void *data;
 	/*

@@ -53,7 +53,7 @@ _ringside()
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
-	--serial | --initrd | -o | --output) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--serial | --initrd | -o | --output | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;
 	esac
 	case $cur in
@@ -66,7 +66,7 @@ _ringside()
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
 		;;
 	attach) COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')" -- "$cur")) ;;
-	trace | stat | stop | pause | resume)
+	trace | kdump | stat | stop | pause | resume)
 		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
 	esac

@@ -117,8 +117,8 @@ static void test_json_values(void)
 
 static const struct rs_verb *const verbs[] = {
 	&rs_verb_run,     &rs_verb_attach, &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
-	&rs_verb_disable, &rs_verb_filter, &rs_verb_format, &rs_verb_trace, &rs_verb_stat,
-	&rs_verb_pause,   &rs_verb_resume, &rs_verb_stop,
+	&rs_verb_disable, &rs_verb_filter, &rs_verb_format, &rs_verb_trace, &rs_verb_kdump,
+	&rs_verb_stat,    &rs_verb_pause,  &rs_verb_resume, &rs_verb_stop,
 };
 
 /*
@@ -196,6 +196,17 @@ static void test_exit_codes(void)
 		{"format a", RS_CLI_NOT_FOUND},
 		{"trace --count -1", RS_CLI_USAGE},
 		{"trace nobody", RS_CLI_NOT_FOUND},
+		{"kdump", RS_CLI_NOT_FOUND},
+		{"kdump nobody", RS_CLI_NOT_FOUND},
+		{"kdump -dHlnRTXx -m 0 -p 1 -t ceinpstuwxX+ -s nobody", RS_CLI_NOT_FOUND},
+		{"kdump -TR -u label nobody", RS_CLI_NOT_FOUND},
+		{"kdump -t z nobody", RS_CLI_USAGE},
+		{"kdump -t ''", RS_CLI_USAGE},
+		{"kdump -m -1", RS_CLI_USAGE},
+		{"kdump -p 0", RS_CLI_USAGE},
+		{"kdump -p 4294967296", RS_CLI_USAGE},
+		{"kdump --count -1", RS_CLI_USAGE},
+		{"kdump --calls /no/such/file", RS_CLI_FAILED},
 		{"stat", RS_CLI_NOT_FOUND},
 		{"pause", RS_CLI_NOT_FOUND},
 		{"resume", RS_CLI_NOT_FOUND},

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Follows the trace of a running session, as an observer: it maps the session's regions read-only
+ * and decodes them by itself. Called on the main thread.
+ */
+#ifndef RS_HV_CLI_FOLLOW_H
+#define RS_HV_CLI_FOLLOW_H
+
+#include "cli/printer.h"
+#include "cli/verb.h"
+
+/*
+ * Prints until the session ends, the user stops it, `duration` seconds have passed (0: no limit),
+ * or `config` says that it is enough. Sets the config's header, data and callbacks. Returns an exit
+ * code, after messages.
+ */
+int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
+		  double duration);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* `ringside kdump`: what the guest's processes do, as kdump(1) of OpenBSD prints it. */
+#include "cli/follow.h"
+
+#include <errno.h>
+#include <rs-trace-kdump.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What -t and -u say: the last one counts. GOption gives its callbacks no data of ours. */
+static struct {
+	char *letters, *label;
+} chosen;
+
+static gboolean on_letters(const char *option, const char *value, gpointer data, GError **error)
+{
+	g_clear_pointer(&chosen.label, g_free);
+	g_free(chosen.letters);
+	chosen.letters = g_strdup(value);
+	return TRUE;
+}
+
+static gboolean on_label(const char *option, const char *value, gpointer data, GError **error)
+{
+	g_clear_pointer(&chosen.letters, g_free);
+	g_free(chosen.label);
+	chosen.label = g_strdup(value);
+	return TRUE;
+}
+
+static void show(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+		 const char *source, void *data)
+{
+	rs_trace_kdump_record(data, out, record, task, source);
+}
+
+/* ---- names of system calls ---- */
+
+static const char *own_name(gint64 code, gpointer data)
+{
+	return g_hash_table_lookup(data, &code);
+}
+
+/* "NUMBER NAME" becomes an entry. FALSE: the line is wrong. */
+static gboolean add_name(GHashTable *names, char *line)
+{
+	gint64 number;
+	char *end;
+
+	g_strstrip(line);
+	if (!*line || *line == '#')
+		return TRUE;
+	errno = 0;
+	number = g_ascii_strtoll(line, &end, 0);
+	if (errno || end == line || !g_ascii_isspace(*end))
+		return FALSE;
+	g_hash_table_replace(names, g_memdup2(&number, sizeof(number)), g_strdup(g_strstrip(end)));
+	return TRUE;
+}
+
+/* NULL: a message has been printed, and *code set. */
+static GHashTable *read_names(const struct rs_verb *verb, const char *path, int *code)
+{
+	g_autoptr(GHashTable) names =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	if (!g_file_get_contents(path, &text, NULL, &error)) {
+		*code = rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
+		return NULL;
+	}
+	lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i]; i++) {
+		if (add_name(names, lines[i]))
+			continue;
+		*code = rs_cli_usage(verb, "%s, line %u: not a number and a name", path, i + 1);
+		return NULL;
+	}
+	return g_steal_pointer(&names);
+}
+
+/* ---- options ---- */
+
+struct args {
+	char *session, *calls;
+	gboolean fresh, loop;
+	gint64 max_data, pid, count;
+	double duration;
+	RsTraceKdumpOptions kdump;
+};
+
+static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char ***argv, int *code)
+{
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &a->session, "The session", "NAME"},
+		{"decimal", 'd', 0, G_OPTION_ARG_NONE, &a->kdump.decimal, "Numbers in decimal",
+		 NULL},
+		{"threads", 'H', 0, G_OPTION_ARG_NONE, &a->kdump.threads, "Thread ids too", NULL},
+		{"loop", 'l', 0, G_OPTION_ARG_NONE, &a->loop,
+		 "Wait for more (a running session is always followed)", NULL},
+		{"plain", 'n', 0, G_OPTION_ARG_NONE, &a->kdump.plain,
+		 "Errors without text, values in one base", NULL},
+		{"relative", 'R', 0, G_OPTION_ARG_NONE, &a->kdump.relative,
+		 "Time since the line before; with -T since the first line", NULL},
+		{"absolute", 'T', 0, G_OPTION_ARG_NONE, &a->kdump.absolute,
+		 "Time as ringside trace shows it", NULL},
+		{"hex-ascii", 'X', 0, G_OPTION_ARG_NONE, &a->kdump.hex_ascii,
+		 "Data in hexadecimal and as characters", NULL},
+		{"hex", 'x', 0, G_OPTION_ARG_NONE, &a->kdump.hex, "Data in hexadecimal", NULL},
+		{"max-data", 'm', 0, G_OPTION_ARG_INT64, &a->max_data,
+		 "Show so many bytes of data at most", "BYTES"},
+		{"pid", 'p', 0, G_OPTION_ARG_INT64, &a->pid, "Only this process", "PID"},
+		{"points", 't', 0, G_OPTION_ARG_CALLBACK, on_letters,
+		 "What to show: " RS_TRACE_KDUMP_LETTERS, "LETTERS"},
+		{"label", 'u', 0, G_OPTION_ARG_CALLBACK, on_label,
+		 "Only the data of user records with this label", "LABEL"},
+		{"calls", 0, 0, G_OPTION_ARG_FILENAME, &a->calls,
+		 "Names of system calls: lines of a number and a name", "FILE"},
+		{"count", 0, 0, G_OPTION_ARG_INT64, &a->count,
+		 "End after so many records (0: no limit)", "N"},
+		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &a->duration,
+		 "End after so many seconds (0: no limit)", "SECONDS"},
+		{"new", 0, 0, G_OPTION_ARG_NONE, &a->fresh,
+		 "Only what comes from now on, not what the rings hold", NULL},
+		{0}};
+
+	a->max_data = G_MAXINT64;
+	return rs_cli_parse(verb, options, argc, argv, code);
+}
+
+/* Returns 0, or RS_CLI_USAGE after a message. */
+static int check(const struct rs_verb *verb, struct args *a, bool has_pid)
+{
+	const char *at;
+
+	if (rs_cli_check_limits(verb, a->count, a->duration))
+		return RS_CLI_USAGE;
+	if (a->max_data < 0)
+		return rs_cli_usage(verb, "-m: a number of bytes, 0 or more");
+	if (has_pid && (a->pid < 1 || a->pid > G_MAXUINT32))
+		return rs_cli_usage(verb, "-p: a process id, 1 to 4294967295");
+	at = chosen.letters ? rs_trace_kdump_points(chosen.letters, &a->kdump.points) : NULL;
+	if (at && !*at)
+		return rs_cli_usage(verb, "-t: no letter (" RS_TRACE_KDUMP_LETTERS ")");
+	if (at)
+		return rs_cli_usage(
+			verb, "-t: there is no letter '%c' (" RS_TRACE_KDUMP_LETTERS ")", *at);
+	a->kdump.max_data = (guint64)a->max_data;
+	a->kdump.pid = (guint32)a->pid;
+	a->kdump.label = chosen.label;
+	return 0;
+}
+
+static int dump(const struct rs_verb *verb, struct args *a, int argc, char **argv)
+{
+	struct rs_printer_config printer = {.fd = STDOUT_FILENO, .show = show};
+	g_autoptr(RsDBusSession1) session = NULL;
+	g_autoptr(GHashTable) names = NULL;
+	RsTraceKdump kdump;
+	int code = 0;
+
+	a->kdump.call_name = rs_trace_kdump_linux_call;
+	if (a->calls) {
+		names = read_names(verb, a->calls, &code);
+		if (!names)
+			return code;
+		a->kdump.call_name = own_name;
+		a->kdump.data = names;
+	}
+	session = rs_cli_connect(verb, a->session, 0, &argc, argv, &code);
+	if (!session)
+		return code;
+	if (argc > 1)
+		return rs_cli_usage(verb, "too many arguments");
+	rs_trace_kdump_init(&kdump, &a->kdump);
+	printer.show_data = &kdump;
+	printer.count = (uint64_t)a->count;
+	return rs_cli_follow(session, &printer, a->fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST,
+			     a->duration);
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	struct args a = {.pid = G_MININT64};
+	bool has_pid;
+	int code;
+
+	g_clear_pointer(&chosen.letters, g_free);
+	g_clear_pointer(&chosen.label, g_free);
+	if (parse(verb, &a, &argc, &argv, &code)) {
+		has_pid = a.pid != G_MININT64;
+		if (!has_pid)
+			a.pid = 0;
+		code = check(verb, &a, has_pid);
+		if (!code)
+			code = dump(verb, &a, argc, argv);
+	}
+	g_free(a.session);
+	g_free(a.calls);
+	g_clear_pointer(&chosen.letters, g_free);
+	g_clear_pointer(&chosen.label, g_free);
+	return code;
+}
+
+const struct rs_verb rs_verb_kdump = {
+	.name = "kdump",
+	.args = "[NAME]",
+	.summary = "follow what the guest's processes do, as kdump(1) prints it",
+	.details = "Shows the events of the system ktrace; `ringside enable 'ktrace:*'` switches "
+		   "them on.\n"
+		   "Letters of -t: c calls, i I/O, n names, s signals, t structures, u user data, "
+		   "x and X\n"
+		   "strings and environment of exec, e emulation, w context switches, p pledge; "
+		   "+ all but X.",
+	.run = run,
+};
