@@ -229,6 +229,8 @@ bool rs_ktrace_wanted(struct rs_ktrace_thread *t, uint32_t facility);
 #if defined(RS_NO_TRACE)
 static inline bool rs_ktrpoint(struct rs_ktrace_thread *t, uint32_t type)
 {
+	(void)t;
+	(void)type;
 	return false;
 }
 #else
