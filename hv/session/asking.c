@@ -459,6 +459,8 @@ static int compile(const struct rs_asking *asking, struct rs_plan *plan, bool al
 	if (!asking->filters)
 		return 0;
 	ret = rs_filters_compile(asking->filters, plan, owner, alone, &plan->own, &why);
+	if (ret == -ENOSPC)
+		return rs_error_set(err, ENOSPC, "%s", why.message);
 	if (ret == -E2BIG)
 		return rs_error_set(err, E2BIG, "%s:%s: %s", plan->event->system, plan->event->name,
 				    why.message);

@@ -92,7 +92,7 @@ void rs_source_forget_event(struct rs_source *source, uint32_t id)
 	struct event_state *state = &source->events[id];
 
 	rs_wishes_clear(&state->wishes);
-	g_clear_pointer(&state->program, g_byte_array_unref);
+	g_clear_pointer(&state->program, rs_program_unref);
 	g_free(state->filter);
 	g_free(state->note);
 	g_free(state->left_out);

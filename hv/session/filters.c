@@ -62,21 +62,37 @@ int rs_filters_look(struct rs_filters *filters, struct rs_turn *turn, const GPtr
 	return 0;
 }
 
+static int refuse(int code, const char *message, struct rs_filter_error *why)
+{
+	why->code = code;
+	g_strlcpy(why->message, message, sizeof(why->message));
+	return -code;
+}
+
 int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
-		       const struct rs_owner *owner, bool alone, GByteArray **program,
+		       const struct rs_owner *owner, bool alone, struct rs_program **program,
 		       struct rs_filter_error *why)
 {
-	rs_turn_add(&plan->source->session->turn, strlen(filters->expression) * RS_WORK_FILTER);
-	if (rs_filter_series_add(filters->series, plan->event, alone, program, why))
+	struct rs_session *session = plan->source->session;
+	const bool guest = owner == plan->source->guest;
+	g_autoptr(GByteArray) bytes = NULL;
+	struct rs_error err = {0};
+
+	*program = NULL;
+	rs_turn_add(&session->turn, strlen(filters->expression) * RS_WORK_FILTER);
+	if (rs_filter_series_add(filters->series, plan->event, alone, &bytes, why))
 		return -EBADMSG;
-	if (!*program || owner != plan->source->guest || rs_owner_guest_may(*program))
+	if (!bytes)
 		return 0;
-	g_clear_pointer(program, g_byte_array_unref);
-	g_strlcpy(why->message,
-		  "a guest's filter may take half of what there is for an event, so that others "
-		  "have room",
-		  sizeof(why->message));
-	return -E2BIG;
+	if (guest && !rs_owner_guest_may(bytes))
+		return refuse(E2BIG,
+			      "a guest's filter may take half of what there is for an event, so "
+			      "that others have room",
+			      why);
+	if (rs_program_check(&session->programs, bytes->len, guest, &err))
+		return refuse(ENOSPC, err.message, why);
+	*program = rs_program_new(&session->programs, bytes, guest);
+	return 0;
 }
 
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err)

@@ -247,7 +247,7 @@ static struct rs_wish *wish_new(struct rs_owner *owner)
 static void wish_free(struct rs_wish *wish)
 {
 	wish->owner->uses--;
-	g_clear_pointer(&wish->program, g_byte_array_unref);
+	g_clear_pointer(&wish->program, rs_program_unref);
 	g_clear_pointer(&wish->filter, g_ref_string_release);
 	g_free(wish);
 }
@@ -271,7 +271,7 @@ void rs_wishes_copy(struct rs_wishes *to, const struct rs_wishes *from)
 
 		copy->wanted = wish->wanted;
 		copy->filter = wish->filter ? g_ref_string_acquire(wish->filter) : NULL;
-		copy->program = wish->program ? g_byte_array_ref(wish->program) : NULL;
+		copy->program = wish->program ? rs_program_ref(wish->program) : NULL;
 		*link = copy;
 		link = &copy->next;
 	}
@@ -345,14 +345,14 @@ void rs_wishes_set_wanted(struct rs_wishes *wishes, struct rs_owner *owner, bool
 }
 
 void rs_wishes_set_filter(struct rs_wishes *wishes, struct rs_owner *owner, const char *filter,
-			  GByteArray *program)
+			  struct rs_program *program)
 {
 	struct rs_wish *wish = find_or_make(wishes, owner);
 
-	g_clear_pointer(&wish->program, g_byte_array_unref);
+	g_clear_pointer(&wish->program, rs_program_unref);
 	g_clear_pointer(&wish->filter, g_ref_string_release);
 	wish->filter = filter ? g_ref_string_new_intern(filter) : NULL;
-	wish->program = program ? g_byte_array_ref(program) : NULL;
+	wish->program = program ? rs_program_ref(program) : NULL;
 	forget_if_empty(wishes, wish);
 }
 
@@ -373,21 +373,21 @@ bool rs_wishes_wanted(const struct rs_wishes *wishes)
 }
 
 int rs_wishes_program(const struct rs_wishes *wishes, const RsTraceEvent *event,
-		      GByteArray **program, struct rs_error *err)
+		      GByteArray **joined, struct rs_error *err)
 {
 	g_autoptr(GPtrArray) programs = g_ptr_array_new();
 
-	*program = NULL;
+	*joined = NULL;
 	for (const struct rs_wish *wish = wishes->first; wish; wish = wish->next) {
 		if (!wish->wanted)
 			continue;
 		if (!wish->program)
 			return 0;
-		g_ptr_array_add(programs, wish->program);
+		g_ptr_array_add(programs, wish->program->bytes);
 	}
 	if (!programs->len)
 		return 0;
-	return rs_filter_join(event, (GByteArray *const *)programs->pdata, programs->len, program,
+	return rs_filter_join(event, (GByteArray *const *)programs->pdata, programs->len, joined,
 			      err);
 }
 

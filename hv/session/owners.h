@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include <glib.h>
 #include "session/event_glob.h"
+#include "session/program.h"
 
 #define RS_OWNER_HOST "host"   /* who gives no name */
 #define RS_OWNER_GUEST "guest" /* the guest's own requests */
@@ -101,8 +102,8 @@ struct rs_wish {
 	struct rs_owner *owner;
 	bool wanted;
 	GRefString *filter; /* interned; kept while it is not wanted, too; NULL: none */
-	GByteArray
-		*program; /* what the filter was compiled to; NULL if and only if there is none */
+	/* What the filter was compiled to; NULL if and only if there is none. */
+	struct rs_program *program;
 };
 
 /* "host" first, "guest" last, the others by name. A zeroed one is empty. */
@@ -118,7 +119,7 @@ const struct rs_wish *rs_wishes_of(const struct rs_wishes *wishes, const struct 
 void rs_wishes_set_wanted(struct rs_wishes *wishes, struct rs_owner *owner, bool wanted);
 /* Both NULL: no filter. Text and program are copied and referenced. */
 void rs_wishes_set_filter(struct rs_wishes *wishes, struct rs_owner *owner, const char *filter,
-			  GByteArray *program);
+			  struct rs_program *program);
 void rs_wishes_forget(struct rs_wishes *wishes, const struct rs_owner *owner);
 
 /*
@@ -130,11 +131,11 @@ bool rs_owner_guest_may(const GByteArray *program);
 bool rs_wishes_wanted(const struct rs_wishes *wishes);
 /*
  * The program that accepts an entry if the filter of any owner who wants `event` accepts it.
- * *program is a reference; NULL: everything is to be recorded, or nobody wants the event. -E2BIG as
- * rs_filter_join(), with *program NULL.
+ * *joined is a reference; NULL: everything is to be recorded, or nobody wants the event. -E2BIG as
+ * rs_filter_join(), with *joined NULL.
  */
 int rs_wishes_program(const struct rs_wishes *wishes, const RsTraceEvent *event,
-		      GByteArray **program, struct rs_error *err);
+		      GByteArray **joined, struct rs_error *err);
 /*
  * The same for people: "(a) || (b)", NULL for everything. While nobody wants the event, it contains
  * all filters that are set. To be freed.

@@ -17,8 +17,8 @@ static void plan_clear(gpointer data)
 	struct rs_plan *plan = data;
 
 	rs_wishes_clear(&plan->wishes);
-	g_clear_pointer(&plan->own, g_byte_array_unref);
-	g_clear_pointer(&plan->program, g_byte_array_unref);
+	g_clear_pointer(&plan->own, rs_program_unref);
+	g_clear_pointer(&plan->program, rs_program_unref);
 }
 
 GArray *rs_plans_new(void)
@@ -52,12 +52,42 @@ void rs_plan_take_wishes(struct rs_plan *plan)
 	rs_wishes_copy(&plan->wishes, &state_of(plan)->wishes);
 }
 
-static void decide(struct rs_plan *plan, int *ret, struct rs_error *err)
+/* Whether the guest asks for this, or nobody else wants it. */
+static bool is_guests(const struct rs_plan *plan)
 {
-	g_clear_pointer(&plan->program, g_byte_array_unref);
+	const struct rs_owner *guest = plan->source->guest;
+
+	for (const struct rs_wish *wish = plan->wishes.first; wish; wish = wish->next) {
+		if (wish->wanted && wish->owner != guest)
+			return plan->by_guest;
+	}
+	return true;
+}
+
+/* What is no larger than what is in force needs no room: the region bounds it. */
+static int check_room(const struct rs_plan *plan, const GByteArray *joined, struct rs_error *err)
+{
+	const struct rs_program *now = state_of(plan)->program;
+
+	if (now && joined->len <= now->bytes->len)
+		return 0;
+	return rs_program_check(&plan->source->session->programs, joined->len, is_guests(plan),
+				err);
+}
+
+static void decide(struct rs_plan *plan, bool lenient, int *ret, struct rs_error *err)
+{
+	g_autoptr(GByteArray) joined = NULL;
+
+	g_clear_pointer(&plan->program, rs_program_unref);
 	plan->on = rs_wishes_wanted(&plan->wishes);
-	*ret = rs_wishes_program(&plan->wishes, plan->event, &plan->program, err);
+	*ret = rs_wishes_program(&plan->wishes, plan->event, &joined, err);
 	plan->overfull = *ret != 0;
+	if (!*ret && joined && !lenient)
+		*ret = check_room(plan, joined, err);
+	if (!*ret && joined)
+		plan->program =
+			rs_program_new(&plan->source->session->programs, joined, is_guests(plan));
 }
 
 int rs_plan_decide(struct rs_plan *plan, bool lenient, struct rs_error *err)
@@ -66,7 +96,7 @@ int rs_plan_decide(struct rs_plan *plan, bool lenient, struct rs_error *err)
 
 	for (const struct rs_wish *wish = plan->wishes.first; wish; wish = wish->next)
 		rs_turn_add(&plan->source->session->turn, RS_WORK_WISH);
-	decide(plan, &ret, err);
+	decide(plan, lenient, &ret, err);
 	if (!ret || lenient)
 		return 0;
 	return rs_error_prefix(err, "%s:%s", plan->event->system, plan->event->name);
@@ -96,31 +126,20 @@ void rs_result_keep(struct rs_session_result *result, const struct rs_plan *plan
 
 static bool program_changes(const struct rs_plan *plan)
 {
-	const GByteArray *now = state_of(plan)->program, *next = plan->program;
+	const struct rs_program *now = state_of(plan)->program, *next = plan->program;
 
 	/* An event that goes off keeps its program until the end. */
 	if (!plan->on || now == next)
 		return false;
-	return !now || !next || now->len != next->len ||
-	       memcmp(now->data, next->data, now->len) != 0;
+	return !now || !next || now->bytes->len != next->bytes->len ||
+	       memcmp(now->bytes->data, next->bytes->data, now->bytes->len) != 0;
 }
 
-/* Whether the guest asks for this, or nobody else wants it. */
-static bool is_guests(const struct rs_plan *plan)
-{
-	const struct rs_owner *guest = plan->source->guest;
-
-	for (const struct rs_wish *wish = plan->wishes.first; wish; wish = wish->next) {
-		if (wish->wanted && wish->owner != guest)
-			return plan->by_guest;
-	}
-	return true;
-}
-
-static int publish(const struct rs_plan *plan, const GByteArray *program, struct rs_error *err)
+static int publish(const struct rs_plan *plan, const struct rs_program *program,
+		   struct rs_error *err)
 {
 	struct rs_publisher *publisher = plan->source->publisher;
-	const struct rs_filter_program *data = program ? (const void *)program->data : NULL;
+	const struct rs_filter_program *data = program ? (const void *)program->bytes->data : NULL;
 
 	return is_guests(plan) ? rs_publisher_set_guest_filter(publisher, plan->id, data, err)
 			       : rs_publisher_set_filter(publisher, plan->id, data, err);
@@ -136,7 +155,7 @@ static int publish_without_guest(struct rs_plan *plan, struct rs_error *err)
 	if (ret != -ENOSPC || is_guests(plan) || !wish || !wish->program)
 		return ret;
 	rs_wishes_forget(&plan->wishes, guest);
-	g_clear_pointer(&plan->program, g_byte_array_unref);
+	g_clear_pointer(&plan->program, rs_program_unref);
 	rs_plan_decide(plan, true, NULL);
 	plan->guest_ended = true;
 	return publish(plan, plan->program, err);
@@ -150,7 +169,7 @@ static void take_back(const struct rs_plan *plan)
 	if (!program_changes(plan) || !publish(plan, state->program, NULL))
 		return;
 	publish(plan, NULL, NULL);
-	g_clear_pointer(&state->program, g_byte_array_unref);
+	g_clear_pointer(&state->program, rs_program_unref);
 	rs_source_say(plan->source, "%s:%s is recorded without a filter: no space is left for it",
 		      plan->event->system, plan->event->name);
 }
@@ -256,8 +275,8 @@ static void settle(struct rs_plan *plan)
 	state->wishes = plan->wishes;
 	plan->wishes = (struct rs_wishes){0};
 	plan->done = true;
-	g_clear_pointer(&state->program, g_byte_array_unref);
-	state->program = plan->program ? g_byte_array_ref(plan->program) : NULL;
+	g_clear_pointer(&state->program, rs_program_unref);
+	state->program = plan->program ? rs_program_ref(plan->program) : NULL;
 	g_clear_pointer(&state->filter, g_free);
 	plan->version = ++state->version;
 }

@@ -15,13 +15,13 @@ struct rs_plan {
 	uint32_t id;
 	const RsTraceEvent *event;
 	bool compiled;           /* what is asked for was compiled for this event: `own` */
-	GByteArray *own;         /* NULL: nothing, or no filter of it is left for this event */
+	struct rs_program *own;  /* NULL: nothing, or no filter of it is left for this event */
 	bool taken;              /* the two below are set */
 	uint32_t version;        /* of the event's wishes when they were copied */
 	struct rs_wishes wishes; /* as they will be */
 	bool by_guest;           /* the guest asks for it */
 	/* Worked out from the wishes. */
-	GByteArray *program;
+	struct rs_program *program;
 	bool on, overfull;
 	bool guest_ended; /* no room was left for what the guest wants */
 	bool done;        /* carried out: it has given its wishes to the event's state */
@@ -41,7 +41,8 @@ bool rs_plan_is_current(const struct rs_plan *plan);
 void rs_plan_take_wishes(struct rs_plan *plan);
 /*
  * Works out from the wishes what will be in force. -E2BIG: the filters of all owners are too large
- * together. `lenient`: then the event is recorded without a filter, and a message will say so.
+ * together. -ENOSPC: the session has no room for them. `lenient`: if they are too large, the event
+ * is recorded without a filter, and a message will say so; and they have room.
  */
 int rs_plan_decide(struct rs_plan *plan, bool lenient, struct rs_error *err);
 /*

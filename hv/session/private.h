@@ -13,6 +13,7 @@
  *     events.c   which events can be used, and their list
  *     providers.c  the list of providers
  *     filters.c  from an expression to the filters of events
+ *     program.c  the room that filter programs take; it knows no session
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
  *     later.c    requests whose sites are still being patched
@@ -50,12 +51,12 @@ struct event_state {
 	bool called; /* the guest has callbacks there, for which the sites are on */
 	bool called_told; /* a request has said so, or not: that with this number */
 	uint16_t called_at;
-	bool overfull;       /* the owners' filters are too large together: recorded without one */
-	GByteArray *program; /* in force while it is on; NULL: everything is recorded */
-	char *filter;        /* as rs_event_filter() told it last; NULL: not since it changed */
-	uint32_t version;    /* grows when the wishes change */
-	char *note;          /* why sites could not be patched at the last try; NULL: they were */
-	char *left_out;      /* why sites that its provider lists are not used; NULL: all are */
+	bool overfull; /* the owners' filters are too large together: recorded without one */
+	struct rs_program *program; /* in force while it is on; NULL: everything is recorded */
+	char *filter;     /* as rs_event_filter() told it last; NULL: not since it changed */
+	uint32_t version; /* grows when the wishes change */
+	char *note;       /* why sites could not be patched at the last try; NULL: they were */
+	char *left_out;   /* why sites that its provider lists are not used; NULL: all are */
 };
 
 /* Who asks, and for events of which source. A guest asks only for its own events. */
@@ -129,6 +130,7 @@ struct rs_session {
 	uint32_t source_changes;    /* grows with each change of a source */
 	uint32_t generation;        /* grows each time that listeners are told of a change */
 	struct rs_turn turn;
+	struct rs_program_room programs;
 	guint next_source;        /* whose turn it is */
 	guint next_ask;           /* likewise, of `laters` */
 	gint64 hello_at;          /* when the first agent reported; 0: none has */
@@ -278,10 +280,11 @@ int rs_filters_look(struct rs_filters *filters, struct rs_turn *turn, const GPtr
 		    struct rs_filter_error *why);
 /*
  * Compiles it for the event of the plan, as `owner` asks. `alone`: there is no other event.
- * *program: NULL if nothing of it is left. -EBADMSG, -E2BIG: it does not fit; *program is NULL.
+ * *program: NULL if nothing of it is left. -EBADMSG, -E2BIG: it does not fit; -ENOSPC: there is no
+ * room for it in the session. Then *program is NULL.
  */
 int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
-		       const struct rs_owner *owner, bool alone, GByteArray **program,
+		       const struct rs_owner *owner, bool alone, struct rs_program **program,
 		       struct rs_filter_error *why);
 /* Turns the mistake in an expression into `err`; returns -EBADMSG. */
 int rs_filter_failed(const char *expression, const struct rs_filter_error *why,

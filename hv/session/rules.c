@@ -25,7 +25,8 @@ static void tell_unfit(struct rs_source *source, const struct rs_owner *owner, s
 	if (rule->told)
 		return;
 	rule->told = true;
-	if (rule->early && is_start(source->session)) {
+	/* Whether there is room depends on what others ask for. */
+	if (rule->early && is_start(source->session) && why->code != ENOSPC) {
 		rs_filter_failed(rule->expression, why, &err);
 		rs_session_say_failed(source->session, &err);
 		return;
@@ -195,15 +196,17 @@ static void filter(struct fresh *fresh, struct rs_plan *plan, const struct share
 		   struct rs_rule *rule)
 {
 	struct rs_filters *filters = parse(fresh, rule);
-	g_autoptr(GByteArray) program = NULL;
+	struct rs_program *program;
 	struct rs_filter_error why = {0};
 
 	if (!filters)
 		return;
 	if (rs_filters_compile(filters, plan, share->owner, rule == fresh->alone, &program, &why))
 		tell_unfit(fresh->source, share->owner, rule, &why);
-	else if (program)
-		rs_wishes_set_filter(&plan->wishes, share->owner, rule->expression, program);
+	if (!program)
+		return;
+	rs_wishes_set_filter(&plan->wishes, share->owner, rule->expression, program);
+	rs_program_unref(program);
 }
 
 /* ---- applying them ---- */

@@ -196,6 +196,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->listeners = g_ptr_array_new();
 	session->laters = rs_laters_new();
 	session->turn.length = RS_TURN_WORK;
+	session->programs.length = RS_PROGRAMS_MAX;
 	*out = session;
 	return 0;
 }
@@ -203,6 +204,11 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 void rs_session_set_turn(struct rs_session *session, uint64_t work)
 {
 	session->turn.length = work;
+}
+
+void rs_session_set_program_room(struct rs_session *session, uint64_t bytes)
+{
+	session->programs.length = bytes;
 }
 
 int rs_session_add_source(struct rs_session *session, const struct rs_source_config *config,

@@ -212,6 +212,8 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
  * several turns then, too.
  */
 void rs_session_set_turn(struct rs_session *session, uint64_t work);
+/* So many bytes of filter programs are kept (session/program.h). For tests. */
+void rs_session_set_program_room(struct rs_session *session, uint64_t bytes);
 
 /*
  * Takes `region` and `target` over, on success only, and sets target->events. The target must not
@@ -268,10 +270,11 @@ struct rs_session_ask {
  * NULL, else it is empty and to be cleared in the end. 0: done, or done in part, or to be done
  * later, as `result` says. After any error nothing has changed, and there is no new rule. -ENOENT:
  * no event matches, and the wish is not pending either. -E2BIG: the filters of all owners together
- * are too large for an event. -ENOSPC: no source has space left for filters, or the owner has
- * RS_OWNER_MAX_RULES globs. -EUSERS: there are RS_OWNERS_MAX owners. Others: it failed in every
- * source, in the first of them like this. To let go of an event never fails because of the filters
- * of others: if they do not fit, the event is recorded without a filter.
+ * are too large for an event. -ENOSPC: no source has space left for filters, the session has no
+ * room for their programs (session/program.h), or the owner has RS_OWNER_MAX_RULES globs. -EUSERS:
+ * there are RS_OWNERS_MAX owners. Others: it failed in every source, in the first of them like
+ * this. To let go of an event never fails because of the filters of others: if they do not fit, the
+ * event is recorded without a filter.
  */
 int rs_session_ask(struct rs_session *session, const struct rs_session_ask *ask,
 		   struct rs_session_result *result, struct rs_error *err);

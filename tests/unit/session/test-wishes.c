@@ -451,6 +451,100 @@ static void test_unfit(struct fixture *f, gconstpointer data)
 	check_records(f, FIRST, "0011");
 }
 
+/* ---- room for programs ---- */
+
+#define PROGRAM RS_FILTER_GRAIN /* bytes of one that compares with one number */
+
+static void check_no_room(struct fixture *f, const char *owner, const char *glob, const char *text)
+{
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_session_set_filter(f->session, owner, glob, text, NULL, &err), ==,
+			-ENOSPC);
+	g_assert_nonnull(strstr(err.message, "the session's filters take more than"));
+}
+
+/* What would take more than there is changes nothing, and leaves nothing behind. */
+static void test_room(struct fixture *f, gconstpointer data)
+{
+	rs_session_set_program_room(f->session, 4 * PROGRAM);
+	filter(f, RS_OWNER_HOST, "*", "a == 1");
+	for (guint i = 0; i < 10; i++)
+		check_no_room(f, "view", "sched:*", "a == 2");
+	check_listed(f, "sched:switch", "host:a == 1");
+	check_listed(f, "sched:wakeup", "host:a == 1");
+	filter(f, "view", "irq:*", "a == 2");
+	check_listed(f, "irq:entry", "host:a == 1 view:a == 2");
+	check_no_room(f, "view", "sched:switch", "a == 2");
+	/* It can always be cleared. */
+	filter(f, "view", "*", NULL);
+	enable(f, RS_OWNER_HOST, "irq:entry");
+	check_records(f, FIRST + 2, "0100");
+	/* Another one takes room beside the old one, until it is in force. */
+	check_no_room(f, RS_OWNER_HOST, "sched:switch", "a == 2");
+	disable(f, RS_OWNER_HOST, "*");
+	filter(f, RS_OWNER_HOST, "*", NULL);
+	filter(f, RS_OWNER_HOST, "*", "a == 3");
+}
+
+/* Others are recorded as they were, whoever goes, although there is no room. */
+static void test_full(struct fixture *f, gconstpointer data)
+{
+	filter(f, "view", "irq:*", "a == 2");
+	enable(f, "view", "irq:*");
+	filter(f, RS_OWNER_HOST, "irq:*", "a == 1");
+	enable(f, RS_OWNER_HOST, "irq:*");
+	check_records(f, FIRST + 2, "0110");
+	rs_session_set_program_room(f->session, 0);
+	disable(f, RS_OWNER_HOST, "irq:*");
+	check_records(f, FIRST + 2, "0010");
+	filter(f, RS_OWNER_HOST, "irq:*", NULL);
+	check_records(f, FIRST + 2, "0010");
+	rs_session_forget_owner(f->session, "view");
+	check_records(f, FIRST + 2, "0000");
+	g_assert_cmpstr(f->said->str, ==, "");
+}
+
+/* A guest's own take half of it, and the host has the rest. */
+static void test_guests_room(struct fixture *f, gconstpointer data)
+{
+	rs_session_set_program_room(f->session, 4 * PROGRAM);
+	g_assert_cmpint(guest(f, RS_HCALL_SET_FILTER, "sched:*: a == 1"), ==, 0);
+	for (guint i = 0; i < 10; i++)
+		g_assert_cmpint(guest(f, RS_HCALL_SET_FILTER, "irq:*: a == 1"), ==,
+				RS_ERR_TOO_LARGE);
+	check_listed(f, "irq:entry", "");
+	filter(f, RS_OWNER_HOST, "sched:*", "a == 2");
+	check_listed(f, "sched:wakeup", "host:a == 2 guest:a == 1");
+	g_assert_cmpint(guest(f, RS_HCALL_SET_FILTER, "sched:*:"), ==, 0);
+	filter(f, RS_OWNER_HOST, "irq:*", "a == 2");
+}
+
+/* A rule for which there is no room is told once, and kept for later events. */
+static void test_rules_room(struct fixture *f, gconstpointer data)
+{
+	static const char *const two[] = {"one", "two", NULL};
+
+	rs_session_set_program_room(f->session, 3 * PROGRAM);
+	filter(f, RS_OWNER_HOST, "*", "a == 1");
+	sham_provider(f->sham, "net", two);
+	rs_session_refresh(f->session);
+	check_listed(f, "net:two", "");
+	g_assert_nonnull(strstr(f->said->str, "a filter of 'host' does not fit"));
+	g_assert_nonnull(strstr(f->said->str, "the session's filters take more than"));
+	g_string_truncate(f->said, 0);
+	rs_session_set_program_room(f->session, 5 * PROGRAM);
+	sham_provider(f->sham, "disk", two);
+	rs_session_refresh(f->session);
+	check_listed(f, "disk:one", "host:a == 1");
+	check_listed(f, "disk:two", "host:a == 1");
+	sham_provider(f->sham, "usb", two);
+	rs_session_refresh(f->session);
+	check_listed(f, "usb:one", "");
+	g_assert_cmpstr(f->said->str, ==, "");
+	g_assert_cmpint(f->failed, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -468,6 +562,10 @@ int main(int argc, char **argv)
 		{"too-large", test_too_large},
 		{"too-large-late", test_too_large_late},
 		{"unfit", test_unfit},
+		{"room", test_room},
+		{"full", test_full},
+		{"guests-room", test_guests_room},
+		{"rules-room", test_rules_room},
 	};
 
 	g_test_init(&argc, &argv, NULL);
