@@ -426,7 +426,7 @@ static void play(const struct op *op, struct rs_fuzz_input *in)
 		regions.locked[user] = op->b & 1;
 		break;
 	case ASK:
-		sham_request(&run.agents[user], 0, op->b % (RS_HCALL_WAIT + 2), RS_FIRST_EVENT_ID,
+		sham_request(&run.agents[user], 0, op->b % (RS_HCALL_CALLBACKS + 2), RS_FIRST_EVENT_ID,
 			     texts[op->b % G_N_ELEMENTS(texts)]);
 		break;
 	case MACHINE:

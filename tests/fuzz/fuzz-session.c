@@ -270,6 +270,8 @@ static char *take_text(struct rs_fuzz_input *in)
 	return g_strndup(text, size);
 }
 
+#define NUMBERS (RS_HCALL_CALLBACKS + 2u) /* of requests, and one that is none */
+
 static void put_request(const struct op *op, struct rs_fuzz_input *in)
 {
 	struct rs_hcall_request *request =
@@ -279,8 +281,10 @@ static void put_request(const struct op *op, struct rs_fuzz_input *in)
 
 	rs_fuzz_take(in, &arg, sizeof(arg));
 	text = take_text(in);
-	request->number = op->a % (RS_HCALL_WAIT + 2);
+	request->number = op->a % NUMBERS;
 	request->args[0] = arg == UINT16_MAX ? UINT64_MAX : arg;
+	request->args[1] = op->b / 4;
+	request->args[2] = op->a / NUMBERS % 3;
 	request->data_size = (uint32_t)strlen(text);
 	memcpy(request->data, text, MIN(request->data_size, RS_HCALL_DATA));
 	rs_store_release(&request->sequence, request->sequence + 1);
@@ -539,6 +543,7 @@ static void rs_fuzz_seeds(void)
 		ask(out, what, RS_HCALL_LOG, 0, 7);
 		ask(out, what, RS_HCALL_WAIT, 3, 12);
 		add(out, TURN, 1, 0, NULL, 0);
+		ask(out, what, NUMBERS + RS_HCALL_CALLBACKS, RS_FIRST_EVENT_ID, 12);
 		ask(out, what, RS_HCALL_DISABLE, 0, 0);
 		ask(out, what, RS_HCALL_UNREGISTER, 1, 12);
 		ask(out, what, RS_HCALL_EXIT, 3, 12);
