@@ -120,7 +120,7 @@ static gboolean take_provider(guint slot, const struct rs_provider *entry, const
 	if (known->state == RS_PROVIDER_LIVE)
 		rs_source_provider_left(source, slot);
 	if (entry->state == RS_PROVIDER_LIVE && rs_source_sites_leaving(source, slot)) {
-		source->unfinished = true;
+		source->unfinished = source->held_up = true;
 		return FALSE;
 	}
 	take_descriptors(source, slot, entry, descs, size);
@@ -162,7 +162,7 @@ void rs_source_refresh(struct rs_source *source)
 	/* The target has ended while its text was written. */
 	if (source->stepping)
 		return;
-	source->unfinished = false;
+	source->unfinished = source->held_up = false;
 	bad = read_info(source, &fresh);
 	if (!bad && fresh)
 		greet(source);

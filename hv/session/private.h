@@ -104,6 +104,8 @@ struct rs_source {
 	size_t patch_told;  /* of these, so many were refused */
 	bool stepping;      /* the patcher is at work: do not call it */
 	bool waiting;       /* for the target: patching goes on when it says that it is ready */
+	bool failed;        /* the last try to patch: the next one comes at the next refresh */
+	bool held_up;       /* a provider has come, but its slot's former text is still patched */
 
 	bool started, hello;
 	bool unruled;      /* there are events to which the rules have not been applied */

@@ -34,7 +34,13 @@ static void look_at(struct rs_source *source, gint64 now)
 /* Whether it has sites to patch now. */
 static bool patches(const struct rs_source *source)
 {
-	return source->patching && !source->waiting;
+	return source->patching && !source->waiting && !source->failed;
+}
+
+/* Whether a look at it now would get on. What failed is tried again at the next refresh. */
+static bool has_more(const struct rs_source *source)
+{
+	return (source->unfinished && !(source->held_up && source->failed)) || patches(source);
 }
 
 /* Returns after how many ms to look at the source again. */
@@ -47,11 +53,11 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		return POLL_REFRESH_MS;
 	if (mailboxes && (rs_source_poll_mailboxes(source) || !source->hello))
 		source->mailbox_busy_until = now + BUSY_US;
-	if (!source->ended && (source->unfinished || patches(source) || now >= source->refresh_at))
+	if (!source->ended && (has_more(source) || now >= source->refresh_at))
 		look_at(source, now);
 	if (!source->ended)
 		rs_source_ask_on(source);
-	if (source->unfinished || patches(source) || rs_source_asks(source))
+	if (has_more(source) || rs_source_asks(source))
 		return 0;
 	if (!mailboxes)
 		return POLL_REFRESH_MS;

@@ -197,6 +197,7 @@ static int patch(struct rs_source *source, bool once, const char *what, size_t *
 static void patch_later(struct rs_source *source, size_t told)
 {
 	source->patching = true;
+	source->failed = false;
 	source->patch_told = told;
 	rs_session_hurry(source->session);
 }
@@ -205,12 +206,14 @@ void rs_source_sites_patch_on(struct rs_source *source, bool once)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	struct rs_error err = {0};
+	const bool again = source->failed;
 	int ret = patch(source, once, NULL, &source->patch_told, lines, &err);
 
 	/* What was left to do when it failed is tried again when somebody asks again. */
 	source->patching =
 		ret == 1 || (ret && !source->ended && rs_patcher_leaving(source->patcher));
-	if (ret < 0) {
+	source->failed = ret < 0;
+	if (ret < 0 && !again) {
 		g_autofree char *line =
 			g_strdup_printf("not all text is as was asked for: %s", err.message);
 
@@ -225,7 +228,7 @@ void rs_source_sites_patch_on(struct rs_source *source, bool once)
 
 void rs_source_sites_ready(struct rs_source *source)
 {
-	source->waiting = false;
+	source->waiting = source->failed = false;
 	/* A step that failed, as the target could not be paused, is tried again. */
 	source->patching |= rs_patcher_has_due(source->patcher);
 	rs_session_hurry(source->session);
@@ -259,8 +262,12 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 		ret = patch(source, false, "not put back", &told, NULL, &err);
 	if (ret == 1)
 		patch_later(source, told);
-	else if (ret && ret != -ENOENT)
-		rs_source_say(source, "a provider's text was not put back: %s", err.message);
+	if (ret >= 0 || ret == -ENOENT)
+		return;
+	rs_source_say(source, "a provider's text was not put back: %s", err.message);
+	/* It is tried again, since whoever takes the slot next waits for it. */
+	source->patching |= !source->ended && rs_patcher_leaving(source->patcher);
+	source->failed = true;
 }
 
 bool rs_source_sites_busy(const struct rs_source *source)
@@ -281,7 +288,7 @@ int rs_source_sites_restore(struct rs_source *source, struct rs_error *err)
 void rs_source_sites_reset(struct rs_source *source)
 {
 	source->reading = 0;
-	source->patching = false;
+	source->patching = source->failed = false;
 	rs_patcher_forget(source->patcher);
 }
 

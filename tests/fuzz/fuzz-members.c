@@ -426,8 +426,8 @@ static void play(const struct op *op, struct rs_fuzz_input *in)
 		regions.locked[user] = op->b & 1;
 		break;
 	case ASK:
-		sham_request(&run.agents[user], 0, op->b % (RS_HCALL_CALLBACKS + 2), RS_FIRST_EVENT_ID,
-			     texts[op->b % G_N_ELEMENTS(texts)]);
+		sham_request(&run.agents[user], 0, op->b % (RS_HCALL_CALLBACKS + 2),
+			     RS_FIRST_EVENT_ID, texts[op->b % G_N_ELEMENTS(texts)]);
 		break;
 	case MACHINE:
 		machine_does(op->a);

@@ -81,6 +81,10 @@ void add_machine(struct fixture *f, int flags)
 
 	if (flags & WITH_TEXT)
 		own.control_flags = 0;
+	if (flags & WITH_JOURNAL) {
+		close(g_file_open_tmp("ringside-XXXXXX", &f->journal, NULL));
+		config.journal = f->journal;
+	}
 	g_assert_cmpint(rs_regions_create(runs, 2, false, -1, &f->regions, NULL), ==, 0);
 	f->size = rs_regions_size(f->regions);
 	f->memory = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -109,6 +113,9 @@ void free_machine(struct fixture *f)
 	sham_free(f->sham);
 	munmap(f->memory, f->size);
 	g_free(f->said);
+	if (f->journal)
+		unlink(f->journal);
+	g_free(f->journal);
 }
 
 void set_up(struct fixture *f, gconstpointer data)

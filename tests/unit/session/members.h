@@ -23,7 +23,8 @@ struct fixture {
 	uint64_t size;
 	bool told_of_hello; /* of the newest source */
 	uint32_t added, gone, ends, messages, left_out, hellos;
-	char *said; /* the last message */
+	char *said;    /* the last message */
+	char *journal; /* its path; NULL: none */
 	struct rs_source *newest;
 	struct rs_target_end end;
 };
@@ -33,6 +34,7 @@ enum {
 	SAME_HOST = 1,
 	MACHINE_LAST = 2, /* the regions for processes lie before that of the machine */
 	WITH_TEXT = 4,    /* the host patches the machine's text */
+	WITH_JOURNAL = 8, /* and keeps a journal of it */
 };
 
 /* One more machine of f->session, which f listens to as well. To be freed after the session. */

@@ -437,6 +437,38 @@ static void test_many_stones(struct fixture *f, gconstpointer data)
 		    "sites more not put back");
 }
 
+/*
+ * The text of a provider that left could not be put back. Whoever takes its slot next does not wait
+ * for ever, and nobody tries all the time.
+ */
+static void test_left_behind(struct fixture *f, gconstpointer data)
+{
+	GSource *timer = g_main_context_find_source_by_user_data(NULL, f->session);
+	static const char *const net[] = {"rx", NULL};
+	const uint32_t rx = FIRST + 2, slot = sham_provider(f->sham, "net", net);
+
+	rs_session_refresh(f->session);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "rx", NULL, NULL), ==, 0);
+	g_assert_true(sham_patched(f->sham, rx));
+	f->sham->unstoppable = true;
+	/* What somebody else asks for in vain is tried first. */
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "switch", NULL, NULL), !=, 0);
+	rs_session_refresh(f->session);
+	sham_provider_dies(f->sham, slot);
+	rs_session_refresh(f->session);
+	g_assert_nonnull(strstr(f->said->str, "was not put back"));
+	sham_provider_returns(f->sham, slot);
+	sham_request(f->sham, 0, RS_HCALL_REGISTER, slot, NULL);
+	sham_wait_answer(f->sham, 0);
+	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, 0);
+	/* The timer rests, although the text is still patched. */
+	for (guint i = 0; i < 10; i++)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_true(sham_patched(f->sham, rx));
+	g_assert_cmpint(g_source_get_ready_time(timer), >=, g_source_get_time(timer) + 500);
+	f->sham->unstoppable = false;
+}
+
 int main(int argc, char **argv)
 {
 	static const guint bad[] = {1, 16, 17, 40, 128, 129, 400};
@@ -457,6 +489,7 @@ int main(int argc, char **argv)
 		   test_dies_while_it_ends, tear_down);
 	g_test_add("/sites/restored-late", struct fixture, "*", set_up, test_restored_late,
 		   tear_down);
+	g_test_add("/sites/left-behind", struct fixture, NULL, set_up, test_left_behind, tear_down);
 	g_test_add("/sites/filter-room", struct fixture, NULL, set_up, test_filter_room, tear_down);
 	g_test_add("/sites/filter-room-together", struct fixture, NULL, set_up,
 		   test_filter_room_together, tear_down);
