@@ -15,6 +15,9 @@ struct rs_error {
 	char message[480]; /* NUL-terminated, without a final newline or full stop */
 };
 
+/* A text in UTF-8 was cut at any byte: removes what is left of the last character. */
+void rs_error_trim(char *text);
+
 /* Records `code` (a positive errno) and the message; returns -code. */
 int rs_error_set(struct rs_error *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

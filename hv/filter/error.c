@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/error.h"
 #include "filter/ast.h"
 
 #include <rs-trace-escape.h>
@@ -38,7 +39,8 @@ int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, 
 	err->code = code;
 	err->at = at;
 	err->length = length;
-	g_strlcpy(err->message, clean, sizeof(err->message));
+	if (g_strlcpy(err->message, clean, sizeof(err->message)) >= sizeof(err->message))
+		rs_error_trim(err->message);
 	return -code;
 }
 
