@@ -29,7 +29,14 @@ static void rs_fuzz_seeds(void)
 					    "why == [x && name == y] || why == {a",
 					    "why ~ [a\\] \\(]* || why == -(1)",
 					    "why == CPUS{ 1, 2-3}x",
-					    "nxme == \"x\""};
+					    "nxme == \"x\"",
+					    "CPU == CPUS{1} || s8 != CPUS{200}",
+					    "s8 & CPUS{ 1 ,200 } && u64 == CPUS{3}",
+					    "TGID & CPUS{1}",
+					    "s8 == 200",
+					    "u8 == -( 5 ) || u8 == -x",
+					    "u8 == \"\" || u8 == \"x\"",
+					    "u8 == \"x\""};
 	g_autoptr(GString) longer = g_string_new(NULL);
 	char name[16];
 

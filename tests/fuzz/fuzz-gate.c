@@ -21,14 +21,23 @@
 #define MESSAGE_MAX 2064u
 
 enum { CALL = 1, ANSWER, FAILURE, SIGNAL };
+/* Flags of the client. */
+enum {
+	TAKES_FDS = 1,
+	NARROW = 2,   /* it can be sent little at a time */
+	STRANGER = 4, /* it does not log in by itself */
+	FULL = 8,
+};
 enum { CALLS, SAYS, GIVES, READS, GOES, BUS_READS, BUS_ANSWERS, BUS_TELLS, BUS_GOES, OPS };
 
 static struct {
 	struct rs_gate_client *gate; /* NULL: it has let the client go */
 	int client, bus;             /* -1: not there */
-	bool raw;                    /* the client has sent what is not our call */
-	guint32 serial;              /* of the client's last call */
-	guint32 asked;               /* of the call that GDBus has; 0: none */
+	bool full;                   /* GDBus cannot serve it */
+	bool stranger;  /* it does not log in by itself, so it may hear more than messages */
+	bool raw;       /* the client has sent what is not our call */
+	guint32 serial; /* of the client's last call */
+	guint32 asked;  /* of the call that GDBus has; 0: none */
 	guint32 written, seen;
 	bool unwanted[WRITTEN_MAX + 1]; /* by its number: the client does not want that answer */
 	GByteArray *heard, *got;        /* what GDBus and the client have read of messages */
@@ -46,9 +55,25 @@ gint64 rs_gate_call_us(const struct rs_gate *gate)
 	return G_USEC_PER_SEC * (gint64)3600;
 }
 
+/* GDBus has got the login of a client that it can trust, and answers it. */
 bool rs_gate_admit(struct rs_gate *gate, struct rs_gate_client *client, int fd)
 {
+	static const char answer[] = "OK 0123456789abcdef0123456789abcdef\r\nAGREE_UNIX_FD\r\n";
+	static const char asks[] = "NEGOTIATE_UNIX_FD\r\n", ends[] = "BEGIN\r\n";
+	char login[256] = "";
+	gsize size = sizeof(answer) - 1;
+
+	if (run.full)
+		return false;
+	/* It begins with a NUL byte. */
+	if (recv(fd, login, sizeof(login) - 1, MSG_DONTWAIT) <= 0 ||
+	    !g_str_has_suffix(login + 1, ends))
+		abort();
+	if (!strstr(login + 1, asks))
+		size -= strlen("AGREE_UNIX_FD\r\n");
 	run.bus = fd;
+	if (send(fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (gssize)size)
+		abort();
 	return true;
 }
 
@@ -212,6 +237,8 @@ static void client_reads(void)
 	if (run.client < 0)
 		return;
 	read_all(run.client, run.got);
+	if (run.stranger)
+		g_byte_array_set_size(run.got, 0);
 	while ((size = whole(run.got)) > 0) {
 		check_got(word(run.got, RS_WIRE_HEADER), word(run.got, RS_WIRE_HEADER + 4));
 		g_byte_array_remove_range(run.got, 0, size);
@@ -220,13 +247,29 @@ static void client_reads(void)
 
 /* ---- life ---- */
 
-static void begin(bool takes_fds)
+/* What the client says in the end, and what it hears. */
+static void log_in(bool takes_fds)
 {
 	static const char login[] = "\0AUTH EXTERNAL\r\nDATA\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n";
 	static const char plain[] = "\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n";
-	static const char answer[] = "OK 0123456789abcdef0123456789abcdef\r\nAGREE_UNIX_FD\r\n";
+	static const char heard[] =
+		"DATA\r\nOK 0123456789abcdef0123456789abcdef\r\nAGREE_UNIX_FD\r\n";
+	gsize size = takes_fds ? sizeof(heard) - 1 : sizeof(heard) - sizeof("AGREE_UNIX_FD\r\n");
+
+	if (!write_to(run.client, takes_fds ? login : plain,
+		      takes_fds ? sizeof(login) - 1 : sizeof(plain) - 1, false))
+		abort();
+	turn();
+	read_all(run.client, run.got);
+	if (run.got->len != size || memcmp(run.got->data, heard, size) || (run.bus < 0) != run.full)
+		abort();
+	g_byte_array_set_size(run.got, 0);
+}
+
+static void begin(uint8_t flags)
+{
 	const struct ucred who = {.uid = getuid()};
-	gsize said = takes_fds ? sizeof(answer) - 1 : sizeof(answer) - sizeof("AGREE_UNIX_FD\r\n");
+	const int room = 4096;
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
@@ -236,18 +279,13 @@ static void begin(bool takes_fds)
 	run.client = ends[0];
 	run.heard = g_byte_array_new();
 	run.got = g_byte_array_new();
+	run.full = flags & FULL;
+	if (flags & NARROW && setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)))
+		abort();
 	run.gate = rs_gate_client_new(NULL, NULL, ends[1], &who, 3600000);
-	if (!write_to(run.client, takes_fds ? login : plain,
-		      takes_fds ? sizeof(login) - 1 : sizeof(plain) - 1, false))
-		abort();
-	turn();
-	read_all(run.client, run.got);
-	read_all(run.bus, run.heard);
-	if (run.bus < 0 || run.got->len != said + strlen("DATA\r\n") || !run.heard->len)
-		abort();
-	g_byte_array_set_size(run.got, 0);
-	g_byte_array_set_size(run.heard, 0);
-	write_to(run.bus, answer, said, false);
+	run.raw = run.stranger = flags & STRANGER;
+	if (!run.stranger)
+		log_in(flags & TAKES_FDS);
 }
 
 /* What is there to be read must be right, too. */
@@ -304,7 +342,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rs_fuzz_input in = {data, size};
 
-	begin(rs_fuzz_u8(&in) & 1);
+	begin(rs_fuzz_u8(&in));
 	for (int i = 0; i < STEPS && in.left; i++) {
 		play(&in);
 		turn();
@@ -334,8 +372,25 @@ static void rs_fuzz_seeds(void)
 		{1, SAYS, 16, 'B', 1, 1, 1, 0, 0,           0, 0,
 		 0, 0,    0,  1,   0, 0, 0, 0, BUS_ANSWERS, 9, READS},
 		{1, GIVES, 4, 'l', 1, 0, 1},
+		{FULL, CALLS, 0, 9},
+		/* The client reads nothing. Then GDBus goes, while a call waits or none does. */
+		{NARROW, BUS_TELLS, 127, BUS_TELLS, 127, BUS_TELLS, 127, BUS_TELLS, 127, BUS_GOES,
+		 READS, READS},
+		{NARROW, BUS_TELLS, 127, BUS_TELLS, 127, BUS_TELLS, 127, BUS_TELLS, 127, CALLS, 0,
+		 9, BUS_GOES, CALLS, 0, 9, READS, READS},
+		{NARROW, CALLS, 0, 9, BUS_TELLS, 127, BUS_TELLS, 127, BUS_TELLS, 127, BUS_TELLS,
+		 127, CALLS, 0, 9, BUS_READS, GOES},
+		{STRANGER, SAYS, 3, 'A', 'U', 'T'},
+		{STRANGER, SAYS, 4, 0, 'A', '\r', '\n', SAYS, 1, '\n'},
 	};
+	static const char lines[] =
+		"\0AUTH\r\nAUTH EXTERNAL 78\r\nCANCEL\r\nAUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n";
+	guint8 stranger[sizeof(lines) + 6] = {STRANGER, SAYS, sizeof(lines) - 1};
 	char name[16];
+
+	memcpy(stranger + 3, lines, sizeof(lines) - 1);
+	memcpy(stranger + sizeof(lines) + 2, (guint8[]){CALLS, 0, 9, BUS_READS}, 4);
+	rs_fuzz_seed("stranger", stranger, sizeof(stranger));
 
 	for (size_t i = 0; i < G_N_ELEMENTS(seeds); i++) {
 		snprintf(name, sizeof(name), "seed%zu", i);

@@ -183,7 +183,7 @@ static void end(void)
 {
 	struct sham *sham = run.sham;
 
-	sham->unstoppable = sham->read_only = sham->dying = false;
+	sham->unstoppable = sham->read_only = sham->dying = sham->not_ready = false;
 	sham->stone = 0;
 	rs_session_destroy(run.session);
 	/* Those of peers that have gone are not. */
@@ -240,21 +240,38 @@ static void scribble(const struct op *op, struct rs_fuzz_input *in)
 	rs_fuzz_change(section + at % (size - 7), op->b, value);
 }
 
-/* Filters that are too large for a guest, and for anybody; a long glob; too much for a request. */
+/* Texts that an input need not spell: START, then so many terms. */
+static const struct {
+	const char *start, *term;
+	guint terms;
+} long_texts[] = {
+	/* Filters that are too large for a guest, and for anybody; a long glob; too much. */
+	{"a == 1", " || a == %u", 90},
+	{"a == 1", " || a == %u", 400},
+	{"a == 1", "*******", 40},
+	{"a == 1", " || a == %u", 2000},
+	/* What a guest asks for: too much, or a filter that does not fit beside the next. */
+	{"sched:*: a == 1", " || a == %u", 90},
+	{"sched:switch: a < 1", " || a < %u", 30},
+	{"b < 1", " || b < %u", 36},
+};
+
 static const char *long_text(guint which)
 {
-	static const guint terms[] = {90, 400, 40, 2000};
-	static char *made[G_N_ELEMENTS(terms)];
+	static char *made[G_N_ELEMENTS(long_texts)];
 	GString *text;
 
 	if (made[which])
 		return made[which];
-	text = g_string_new("a == 1");
-	for (guint i = 0; i < terms[which]; i++)
-		g_string_append_printf(text, which == 2 ? "*******" : " || a == %u", i);
+	text = g_string_new(long_texts[which].start);
+	for (guint i = 0; i < long_texts[which].terms; i++)
+		g_string_append_printf(text, long_texts[which].term, i);
 	made[which] = g_string_free(text, FALSE);
 	return made[which];
 }
+
+/* Its number. */
+#define LONG(which) (uint8_t)(G_N_ELEMENTS(texts) + (which))
 
 /* To be freed. */
 static char *take_text(struct rs_fuzz_input *in)
@@ -264,7 +281,7 @@ static char *take_text(struct rs_fuzz_input *in)
 
 	if (size < G_N_ELEMENTS(texts))
 		return g_strdup(texts[size]);
-	if (size < G_N_ELEMENTS(texts) + 4u)
+	if (size < LONG(G_N_ELEMENTS(long_texts)))
 		return g_strdup(long_text(size - (guint)G_N_ELEMENTS(texts)));
 	rs_fuzz_take(in, text, size);
 	return g_strndup(text, size);
@@ -324,6 +341,18 @@ static void check_result(struct rs_session_result *result)
 	rs_session_result_clear(result);
 }
 
+/* As those ask of whom there is only one. */
+static int ask_briefly(const struct rs_session_ask *ask, struct rs_session_result *result,
+		       struct rs_error *err)
+{
+	if (ask->kind == RS_ASK_ENABLE)
+		return rs_session_enable(run.session, ask->owner, ask->glob, result, err);
+	if (ask->kind == RS_ASK_DISABLE)
+		return rs_session_disable(run.session, ask->owner, ask->glob, result, err);
+	return rs_session_set_filter(run.session, ask->owner, ask->glob, ask->expression, result,
+				     err);
+}
+
 static void peer_asks(const struct op *op, struct rs_fuzz_input *in)
 {
 	const char *owner = owners[op->a % G_N_ELEMENTS(owners)];
@@ -349,7 +378,8 @@ static void peer_asks(const struct op *op, struct rs_fuzz_input *in)
 		ask.kind = RS_ASK_FILTER;
 		break;
 	}
-	ret = rs_session_ask(run.session, &ask, &result, &err);
+	ret = op->b & 1 ? ask_briefly(&ask, &result, &err)
+			: rs_session_ask(run.session, &ask, &result, &err);
 	if (ret > 0 || (ret && !err.code))
 		abort();
 	if (result.later)
@@ -406,17 +436,24 @@ static void list(struct rs_fuzz_input *in)
 	rs_session_stat(run.session, &stat);
 }
 
+#define ALL_STONE (8u | 3u << 4)
+#define NOT_READY 128u
+
 static void trouble(uint8_t kind)
 {
+	static const uint32_t stones[] = {RS_FIRST_EVENT_ID, RS_FIRST_EVENT_ID + 1,
+					  RS_FIRST_EVENT_ID + 2, SHAM_ALL};
 	struct sham *sham = run.sham;
 
 	sham->unstoppable = kind & 1;
 	sham->read_only = kind & 2;
 	sham->dying = kind & 4 && !run.ended[0];
-	sham->stone = kind & 8 ? RS_FIRST_EVENT_ID + kind / 16 % 4 : 0;
-	if (kind == 255)
-		sham->stone = SHAM_ALL;
+	sham->stone = kind & 8 ? stones[kind / 16 % 4] : 0;
 	sham->announced = kind & 64 ? 0x40 : 0;
+	if (kind & NOT_READY)
+		sham->not_ready = true;
+	else if (sham->not_ready && !run.ended[0])
+		sham_get_ready(sham);
 	/* A provider that goes now leaves its text patched. */
 	run.troubled |= sham->unstoppable || sham->read_only || sham->stone;
 }
@@ -516,6 +553,103 @@ static void start_seed(GByteArray *out, uint8_t flags, uint8_t hello)
 	add(out, TURN, 110, 0, NULL, 0);
 }
 
+/* Requests that wait for a guest: it can be patched then, it cannot, or it ends. */
+static void seed_late(GByteArray *out)
+{
+	static const uint8_t then[] = {0, ALL_STONE, 2, 1, 4};
+	char name[16];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(then); i++) {
+		start_seed(out, 0, 0);
+		add(out, PROVIDER, 48, 1, NULL, 0);
+		add(out, PROVIDER, 48, 3, NULL, 0);
+		add(out, TURN, 110, 0, NULL, 0);
+		add(out, TROUBLE, NOT_READY, 0, NULL, 0);
+		add(out, ENABLE, 2, 1, "\0", 1);
+		add(out, ENABLE, 64 + 2, 0, "\1", 1);
+		add(out, TURN, 110, 0, NULL, 0);
+		add(out, DISABLE, 2, 1, "\2", 1);
+		add(out, TROUBLE, then[i], 0, NULL, 0);
+		add(out, TURN, 110, 0, NULL, 0);
+		add(out, TURN, 110, 0, NULL, 0);
+		add(out, TROUBLE, 0, 0, NULL, 0);
+		add(out, TURN, 110, 0, NULL, 0);
+		add(out, LIST, 0, 0, "\0", 1);
+		snprintf(name, sizeof(name), "late%zu", i);
+		rs_fuzz_seed(name, out->data, out->len);
+	}
+}
+
+/* Filters that take all the room there is: the guest's makes way for a peer's. */
+static void seed_full(GByteArray *out)
+{
+	start_seed(out, 1, 0);
+	ask(out, HYPERCALL, RS_HCALL_ENABLE, 0, 1);
+	add(out, TURN, 1, 0, NULL, 0);
+	ask(out, HYPERCALL, RS_HCALL_SET_FILTER, 0, LONG(5));
+	add(out, TURN, 1, 0, NULL, 0);
+	add(out, TURN, 1, 0, NULL, 0);
+	add(out, ENABLE, 2, 0, "\2", 1);
+	add(out, TURN, 1, 0, NULL, 0);
+	add(out, FILTER, 2, 0, (uint8_t[]){2, LONG(0)}, 2);
+	add(out, TURN, 1, 0, NULL, 0);
+	add(out, TURN, 1, 0, NULL, 0);
+	add(out, FILTER, 4, 0, (uint8_t[]){3, LONG(6)}, 2);
+	add(out, TURN, 1, 0, NULL, 0);
+	add(out, TURN, 1, 0, NULL, 0);
+	add(out, ENABLE, 4, 0, "\3", 1);
+	add(out, TURN, 1, 0, NULL, 0);
+	ask(out, HYPERCALL, RS_HCALL_SET_FILTER, 0, LONG(4));
+	rs_fuzz_seed("full", out->data, out->len);
+}
+
+/* Each owner's filter fits an event that comes later, but not both. */
+static void seed_overfull(GByteArray *out)
+{
+	g_byte_array_set_size(out, 0);
+	g_byte_array_append(out, (const guint8[]){0}, 1);
+	add(out, HELLO, 0, 0, NULL, 0);
+	add(out, FILTER, 2, 0, (uint8_t[]){1, LONG(0)}, 2);
+	add(out, FILTER, 4, 0, (uint8_t[]){1, LONG(6)}, 2);
+	add(out, ENABLE, 2, 0, "\1", 1);
+	add(out, ENABLE, 4, 0, "\1", 1);
+	add(out, PROVIDER, 0, 0, NULL, 0);
+	add(out, TURN, 110, 0, NULL, 0);
+	add(out, TURN, 110, 0, NULL, 0);
+	add(out, LIST, 0, 0, "\0", 1);
+	add(out, FILTER, 4, 0, "\1\6", 2);
+	add(out, FILTER, 4, 0, (uint8_t[]){1, LONG(6)}, 2);
+	rs_fuzz_seed("overfull", out->data, out->len);
+}
+
+/* Entries of a provider that no agent makes. */
+static void seed_entries(GByteArray *out)
+{
+	static const struct {
+		size_t at;
+		uint8_t how; /* see rs_fuzz_change() */
+		uint64_t value;
+	} changes[] = {
+		{offsetof(struct rs_provider, site_stride), 2, 1},
+		{offsetof(struct rs_provider, sites), 3, 1ull << 40},
+		{offsetof(struct rs_provider, site_count), 2, 0},
+		{offsetof(struct rs_provider, first_id), 2, 95},
+	};
+	char name[16];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+		uint16_t at = (uint16_t)changes[i].at;
+
+		start_seed(out, 0, 0);
+		add(out, SCRIBBLE, 1, changes[i].how, &at, sizeof(at));
+		g_byte_array_append(out, (const guint8 *)&changes[i].value, sizeof(uint64_t));
+		add(out, RETURNS, 0, 0, NULL, 0);
+		add(out, TURN, 110, 0, NULL, 0);
+		snprintf(name, sizeof(name), "entry%zu", i);
+		rs_fuzz_seed(name, out->data, out->len);
+	}
+}
+
 static void rs_fuzz_seeds(void)
 {
 	GByteArray *out = g_byte_array_new();
@@ -565,15 +699,19 @@ static void rs_fuzz_seeds(void)
 	/* All too large, and many sites that cannot be written. */
 	start_seed(out, 1, 0);
 	for (uint8_t i = 0; i < 4; i++)
-		ask(out, HYPERCALL, RS_HCALL_SET_FILTER, 0, (uint8_t)(G_N_ELEMENTS(texts) + i));
-	add(out, ENABLE, 2, 0, (uint8_t[]){(uint8_t)(G_N_ELEMENTS(texts) + 2)}, 1);
+		ask(out, HYPERCALL, RS_HCALL_SET_FILTER, 0, LONG(i));
+	add(out, ENABLE, 2, 0, (uint8_t[]){LONG(2)}, 1);
 	for (uint8_t i = 0; i < 3; i++)
-		add(out, FILTER, i, 0, (uint8_t[]){0, (uint8_t)(G_N_ELEMENTS(texts) + i)}, 2);
+		add(out, FILTER, i, 0, (uint8_t[]){0, LONG(i)}, 2);
 	add(out, PROVIDER, 48, 1, NULL, 0);
 	add(out, PROVIDER, 48, 1, NULL, 0);
 	add(out, TURN, 110, 0, NULL, 0);
-	add(out, TROUBLE, 255, 0, NULL, 0);
+	add(out, TROUBLE, ALL_STONE, 0, NULL, 0);
 	add(out, ENABLE, 2, 0, "\0", 1);
 	rs_fuzz_seed("large", out->data, out->len);
+	seed_late(out);
+	seed_full(out);
+	seed_overfull(out);
+	seed_entries(out);
 	g_byte_array_unref(out);
 }

@@ -72,6 +72,39 @@ void rs_hello_export(struct rs_calls *calls, GDBusConnection *connection)
 {
 }
 
+/* "(sas)" or the like. */
+static GVariantType *rs_bus_type(GDBusArgInfo *const *args)
+{
+	g_autoptr(GString) type = g_string_new("(");
+
+	for (; args && *args; args++)
+		g_string_append(type, (*args)->signature);
+	g_string_append_c(type, ')');
+	return g_variant_type_new(type->str);
+}
+
+/* GLib forgets what it knows of a type with its last value: these stay. */
+static void rs_bus_keep_type(GPtrArray *kept, GDBusArgInfo *const *args)
+{
+	g_autoptr(GVariantType) type = rs_bus_type(args);
+	GVariant *value = g_variant_new_from_data(type, NULL, 0, FALSE, NULL, NULL);
+
+	g_ptr_array_add(kept, g_variant_ref_sink(value));
+}
+
+static void rs_bus_keep_types(const GDBusInterfaceInfo *interface)
+{
+	static GPtrArray *kept;
+
+	if (kept)
+		return;
+	kept = g_ptr_array_new();
+	for (guint i = 0; interface->methods[i]; i++) {
+		rs_bus_keep_type(kept, interface->methods[i]->in_args);
+		rs_bus_keep_type(kept, interface->methods[i]->out_args);
+	}
+}
+
 /* ---- turns ---- */
 
 struct rs_calls *rs_calls_new(void)
@@ -86,6 +119,7 @@ void rs_calls_free(struct rs_calls *calls)
 bool rs_calls_export(struct rs_calls *calls, GDBusConnection *connection, const char *path,
 		     const struct rs_calls_object *what, void *data, GError **error)
 {
+	rs_bus_keep_types(what->info);
 	rs_bus.interface = what->info;
 	rs_bus.serve = what->serve;
 	rs_bus.data = data;
@@ -173,17 +207,6 @@ void g_dbus_method_invocation_return_error(GDBusMethodInvocation *invocation, GQ
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
 	rs_bus_answer_error(invocation, text);
-}
-
-/* "(sas)" or the like. */
-static GVariantType *rs_bus_type(GDBusArgInfo *const *args)
-{
-	g_autoptr(GString) type = g_string_new("(");
-
-	for (; args && *args; args++)
-		g_string_append(type, (*args)->signature);
-	g_string_append_c(type, ')');
-	return g_variant_type_new(type->str);
 }
 
 static bool rs_bus_fits(GVariant *values, GDBusArgInfo *const *args)

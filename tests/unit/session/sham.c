@@ -7,10 +7,17 @@
 #include <ringside/record.h>
 #include <string.h>
 
+/* Events that have text. A fuzzer makes a guest for each input. */
+#ifdef RS_FUZZING
+#define TEXT_EVENTS 32
+#else
+#define TEXT_EVENTS 256
+#endif
+
 /* Where `text` lies: code, 64 bytes for each event, and as much for its sites and its id. */
 #define TEXT 0x100000u
-#define SITES (TEXT + 64 * 256)
-#define TEXT_SIZE (2 * 64 * 256)
+#define SITES (TEXT + 64 * TEXT_EVENTS)
+#define TEXT_SIZE (2 * 64 * TEXT_EVENTS)
 #define BULK 0x1000000u
 #define NOP "\x0f\x1f\x44\x00\x00"
 
