@@ -394,6 +394,26 @@ static void test_report_reports_once(void)
 	task_end(&task);
 }
 
+static void ask_again(struct tracer *tracer)
+{
+	g_assert_cmpint(rs_utrace_control(&tracer->engine, RS_UTRACE_REPORT), ==, 0);
+}
+
+/* Else a callback could keep its thread from user mode. */
+static void test_reports_that_a_callback_asks_for_itself_come_later(void)
+{
+	begin(QUIESCE, 0);
+	a.does[RS_UTRACE_EVENT_QUIESCE] = ask_again;
+	g_assert_cmpint(control(&a, RS_UTRACE_REPORT), ==, 0);
+	for (guint i = 0; i < 3; i++) {
+		resume(NULL);
+		expect("a:QUIESCE()");
+	}
+	g_assert_cmpuint(task.kicks, ==, 1);
+	a.does[RS_UTRACE_EVENT_QUIESCE] = NULL;
+	task_end(&task);
+}
+
 static void resume_by_report(struct task *t)
 {
 	ON(a, EXEC) = RS_UTRACE_RESUME;
@@ -418,6 +438,13 @@ static void test_interrupt_breaks_into_a_system_call(void)
 	g_assert_cmpuint(task.interrupts, ==, 1);
 	resume(NULL);
 	expect("a:QUIESCE()");
+	/* Of an engine without QUIESCE too, once. */
+	g_assert_cmpint(control(&b, RS_UTRACE_INTERRUPT), ==, 0);
+	g_assert_cmpuint(task.interrupts, ==, 2);
+	resume(NULL);
+	expect("a:QUIESCE()");
+	resume(NULL);
+	expect("");
 	task_end(&task);
 }
 
@@ -591,6 +618,7 @@ int main(int argc, char **argv)
 	RULE(stop_on_a_running_thread_is_einprogress_and_acts_as_report);
 	RULE(who_asked_is_told_before_the_stop);
 	RULE(report_reports_once);
+	RULE(reports_that_a_callback_asks_for_itself_come_later);
 	RULE(report_on_a_stopped_thread_reports_before_it_goes_on);
 	RULE(interrupt_breaks_into_a_system_call);
 	RULE(steps_of_a_stopped_thread);
