@@ -254,6 +254,8 @@ static int on_resume(struct rs_target *target, struct rs_error *err)
 	moment(false);
 	ret = real.resume(target, err);
 	moment(false);
+	/* A batch that follows in the same call has only its own records torn. */
+	run.settled = journal_size();
 	return ret;
 }
 
@@ -696,6 +698,17 @@ static void rs_fuzz_seeds(void)
 		  {COMMIT},
 		  {SPOIL_TARGET, 0, 15},
 		  {NO_FAILURE}}},
+		/* A call that makes several batches, of which the last is killed. */
+		{0,
+		 {{ADD, 3},
+		  {ADD, 0},
+		  {WANT, 0},
+		  {KILL, 14, 179},
+		  {WANT, 0},
+		  {WANT, 0},
+		  {STEP, 19},
+		  {WANT, 0},
+		  {REMOVE, 3}}},
 		/* In steps. */
 		{0,
 		 {{BEGIN, 0},
