@@ -112,6 +112,16 @@ struct rs_utrace_report {
 	bool flag;                       /* DEATH: group_dead; JCTL: notify */
 	uint32_t result;                 /* RS_UTRACE_SYSCALL_*, RS_UTRACE_SIGNAL_* */
 };
+/* All fields but the number are zero. C and C++ have no initialiser in common that says so. */
+static inline struct rs_utrace_report rs_utrace_report_of(uint32_t number)
+{
+	struct rs_utrace_report report;
+
+	__builtin_memset(&report, 0, sizeof(report));
+	report.number = number;
+	return report;
+}
+
 /* Private: the slow paths. Each returns report->result. */
 uint32_t rs_utrace_report_slow(struct rs_utrace_thread *thread, struct rs_utrace_report *report);
 uint32_t rs_utrace_report_syscall_slow(struct rs_utrace_thread *thread, void *regs);
@@ -149,9 +159,8 @@ static inline bool rs_utrace_report_syscall_entry(struct rs_utrace_thread *threa
 static inline void rs_utrace_report_syscall_exit(struct rs_utrace_thread *thread, void *regs)
 {
 	if (rs_utrace_wanted(thread, RS_UTRACE_EVENT(SYSCALL_EXIT))) {
-		struct rs_utrace_report report = {0};
+		struct rs_utrace_report report = rs_utrace_report_of(RS_UTRACE_EVENT_SYSCALL_EXIT);
 
-		report.number = RS_UTRACE_EVENT_SYSCALL_EXIT;
 		report.regs = regs;
 		rs_utrace_report_slow(thread, &report);
 	}
@@ -162,9 +171,8 @@ static inline void rs_utrace_report_clone(struct rs_utrace_thread *thread, uint6
 					  struct rs_utrace_thread *child)
 {
 	if (rs_utrace_wanted(thread, RS_UTRACE_EVENT(CLONE))) {
-		struct rs_utrace_report report = {0};
+		struct rs_utrace_report report = rs_utrace_report_of(RS_UTRACE_EVENT_CLONE);
 
-		report.number = RS_UTRACE_EVENT_CLONE;
 		report.value = flags;
 		report.child = child;
 		rs_utrace_report_slow(thread, &report);
@@ -176,9 +184,8 @@ static inline void rs_utrace_report_exec(struct rs_utrace_thread *thread, const 
 					 void *regs)
 {
 	if (rs_utrace_wanted(thread, RS_UTRACE_EVENT(EXEC))) {
-		struct rs_utrace_report report = {0};
+		struct rs_utrace_report report = rs_utrace_report_of(RS_UTRACE_EVENT_EXEC);
 
-		report.number = RS_UTRACE_EVENT_EXEC;
 		report.path = path;
 		report.regs = regs;
 		rs_utrace_report_slow(thread, &report);
@@ -194,10 +201,10 @@ static inline uint32_t rs_utrace_report_signal(struct rs_utrace_thread *thread, 
 					       struct rs_utrace_signal *signal, uint32_t action)
 {
 	if (rs_utrace_wanted(thread, RS_UTRACE_EVENT_SIGNAL_ALL)) {
-		struct rs_utrace_report report = {0};
-
 		/* Both have the same order. */
-		report.number = RS_UTRACE_EVENT_SIGNAL + (action >> 4);
+		struct rs_utrace_report report =
+			rs_utrace_report_of(RS_UTRACE_EVENT_SIGNAL + (action >> 4));
+
 		report.regs = regs;
 		report.signal = signal;
 		report.result = action;
@@ -211,9 +218,8 @@ static inline void rs_utrace_report_jctl(struct rs_utrace_thread *thread, enum r
 					 bool notify)
 {
 	if (rs_utrace_wanted(thread, RS_UTRACE_EVENT(JCTL))) {
-		struct rs_utrace_report report = {0};
+		struct rs_utrace_report report = rs_utrace_report_of(RS_UTRACE_EVENT_JCTL);
 
-		report.number = RS_UTRACE_EVENT_JCTL;
 		report.what = type;
 		report.flag = notify;
 		rs_utrace_report_slow(thread, &report);
@@ -226,9 +232,8 @@ static inline int64_t rs_utrace_report_exit(struct rs_utrace_thread *thread, int
 	int64_t result = code;
 
 	if (rs_utrace_wanted(thread, RS_UTRACE_EVENT(EXIT))) {
-		struct rs_utrace_report report = {0};
+		struct rs_utrace_report report = rs_utrace_report_of(RS_UTRACE_EVENT_EXIT);
 
-		report.number = RS_UTRACE_EVENT_EXIT;
 		report.value = (uint64_t)code;
 		report.code = &result;
 		rs_utrace_report_slow(thread, &report);
