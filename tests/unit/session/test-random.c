@@ -106,8 +106,8 @@ static void owner_goes(void)
 
 static void look(void)
 {
-	g_autoptr(GArray) events = rs_session_list(walk.f.session, any(2) ? NULL : ONE_OF(globs));
-	g_autoptr(GArray) providers = rs_session_list_providers(walk.f.session);
+	g_array_unref(rs_session_list(walk.f.session, any(2) ? NULL : ONE_OF(globs)));
+	g_array_unref(rs_session_list_providers(walk.f.session));
 }
 
 /* ---- guests ---- */
