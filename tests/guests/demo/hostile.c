@@ -41,13 +41,16 @@ void hostile_start_agent(void)
 		.tsc_hz = rs_tsc_hz(),
 		.page_table_root = rs_page_table_root(),
 	};
-	if (rs_agent_init(&config) || rs_agent_register(&provider))
+	if (rs_agent_init(&config))
 		return;
+	/* At once: the host may look at any time, and must not see an honest agent. */
 	struct rs_guest_info *info = guest_info(region, size);
 	if (info && rs_option("badabi", NULL, 0))
 		info->abi_major = RS_ABI_MAJOR + 41;
 	if (info && rs_option("stale", NULL, 0))
 		info->session_id ^= 0x5a5a5a5a5a5a5a5aull;
+	if (rs_agent_register(&provider))
+		return;
 	rs_printf("demo: hello answered %d\n", rs_agent_hello());
 }
 
