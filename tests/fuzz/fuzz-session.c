@@ -225,6 +225,7 @@ static void add_provider(const struct op *op)
 static void scribble(const struct op *op, struct rs_fuzz_input *in)
 {
 	RsTraceRegion *region = run.sham->region;
+	const struct rs_guest_info *info = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	uint8_t *section;
 	uint64_t value;
 	uint16_t at;
@@ -238,6 +239,8 @@ static void scribble(const struct op *op, struct rs_fuzz_input *in)
 		at %= 1024; /* where everything is */
 	memories[0].rings |= guest_sections[op->a % sizeof(guest_sections)] == RS_SEC_RINGS;
 	rs_fuzz_change(section + at % (size - 7), op->b, value);
+	/* By another boot's number it says that its text is new, which it is not. */
+	run.troubled |= info->boot != run.sham->boot;
 }
 
 /* Texts that an input need not spell: START, then so many terms. */
