@@ -189,11 +189,14 @@ static void follow(const struct rs_event *event, uint32_t called)
 		rs_agent_apply_control();
 }
 
-static void count(struct rs_event *event, int by)
+/* False: there are as many as can be counted. */
+static bool count(struct rs_event *event, int by)
 {
 	uint32_t old = rs_load(&event->state.called), next;
 
 	do {
+		if (by > 0 && (old & COUNT) == COUNT)
+			return false;
 		next = (old & ~COUNT) | ((old + (uint32_t)by) & COUNT);
 		if (!(old & COUNT) || !(next & COUNT))
 			next += CHANGED;
@@ -201,6 +204,7 @@ static void count(struct rs_event *event, int by)
 					      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	if (!(old & COUNT) || !(next & COUNT))
 		follow(event, next);
+	return true;
 }
 
 void rs_callbacks_tell(const struct rs_agent_provider *provider)
@@ -271,9 +275,12 @@ int rs_callback_register(struct rs_event *event, struct rs_callback *callback)
 	if (!__atomic_compare_exchange_n(&callback->state, &idle, REGISTERED, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return -RS_EBUSY;
+	if (!count(event, 1)) {
+		rs_store_release(&callback->state, IDLE);
+		return -RS_ENOSPC;
+	}
 	callback->event = event;
 	change(&added, push);
-	count(event, 1);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "roundtrip-events.h"
 
 #include "region/regions.h"
+#include "../unit/agent/text.h"
 
 #include <glib.h>
 #include <ringside/agent.h>
@@ -21,8 +22,6 @@
 #include <rs-trace-text.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define CPUS 3
 
@@ -56,22 +55,6 @@ static uint32_t os_context(void)
 static const char *os_comm(void)
 {
 	return comm;
-}
-
-static void protect(void *from, void *to, int protection)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = (uintptr_t)from & ~(page - 1);
-
-	g_assert_cmpint(mprotect((void *)start, (uintptr_t)to - start, protection), ==, 0);
-}
-static void os_text_open(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
-}
-static void os_text_close(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_EXEC);
 }
 
 static const struct rs_trace_ops ops = {

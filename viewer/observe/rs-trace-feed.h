@@ -58,7 +58,10 @@ RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns);
  * hundredth of the time in the long run, so that no guest holds up others.
  */
 gboolean rs_trace_feed_rest(RsTraceFeed *feed);
-/* A round, in us, for feeds that are read one after the other. Theirs is together in *patience. */
+/*
+ * What a round may wait, in us. Whoever reads several feeds in a round sets *patience to it when
+ * the round begins, and the feeds take from that. Without it each feed has its own.
+ */
 #define RS_TRACE_FEED_PATIENCE_US 20000
 void rs_trace_feed_share_patience(RsTraceFeed *feed, gint64 *patience);
 /* Passes on the names of tasks. A name is complete one round after the record that needs it. */

@@ -59,7 +59,8 @@ struct rs_callback {
 
 /*
  * Any context. Returns once the sites are on, if somebody patches them. -RS_EINVAL: neither
- * function is set. -RS_EBUSY: it is registered already, or was not yet given back.
+ * function is set. -RS_EBUSY: it is registered already, or was not yet given back. -RS_ENOSPC: the
+ * event has 65,535 of them.
  */
 int rs_callback_register(struct rs_event *event, struct rs_callback *callback);
 

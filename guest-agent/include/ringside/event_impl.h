@@ -442,7 +442,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	}                                                                                          \
 	while (0)
 
-/* From the arguments to the record. `called` is one of the two above. */
+/* From the arguments to the record. `not_wanted` and `first` are one of the two above. */
 #define RS_EVENT_ENTRY(...) RS_EVENT_ENTRY_(__VA_ARGS__)
 #define RS_EVENT_ENTRY_(id_, assign, not_wanted, first, ...)                                       \
 	enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                                    \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tracepoints as an OS shows them to its own users: enumerated, found by number and by name, and
- * steered by four files each, as below /sys/kernel/tracing/events of Linux. An OS mounts them where
- * it likes: a file is read by one call here, and written by another.
+ * steered by three files each, as below /sys/kernel/tracing/events of Linux. An OS mounts them
+ * where it likes: a file is read by one call here, and written by another.
  *
  *	events/SYSTEM/NAME/enable   "0" or "1": what is in force; write either
  *	events/SYSTEM/NAME/filter   the filters in force, or "none"; write one, or an empty text

@@ -5,11 +5,11 @@
 
 #include "core.h"
 #include "region/regions.h"
+#include "text.h"
 #include <ringside/callback.h>
 
 #include <glib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* It has no shadow of text, so a program with it cannot write its own. */
 #if defined(__SANITIZE_THREAD__)
@@ -41,25 +41,8 @@ static void op_ring(uint32_t slot)
 	rs_store_release(&response->sequence, rs_load(&request->sequence));
 }
 
-static void pages_of(void *from, void *to, int protection)
-{
-	uintptr_t start = (uintptr_t)from & ~(uintptr_t)4095;
-
-	g_assert_cmpint(mprotect((void *)start, (uintptr_t)to - start, protection), ==, 0);
-}
-
-static void op_text_open(void *from, void *to)
-{
-	pages_of(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
-}
-
-static void op_text_close(void *from, void *to)
-{
-	pages_of(from, to, PROT_READ | PROT_EXEC);
-}
-
 static struct rs_trace_ops ops = {
-	.hypercall_ring = op_ring, .text_open = op_text_open, .text_close = op_text_close};
+	.hypercall_ring = op_ring, .text_open = os_text_open, .text_close = os_text_close};
 
 static void begin(uint32_t flags)
 {
@@ -203,8 +186,14 @@ static void test_registration_errors(void)
 	g_assert_cmpuint(seen.calls, ==, 1);
 	g_assert_cmpint(unregister_trace_test_pair(&callback), ==, 0);
 	g_assert_cmpint(unregister_trace_test_pair(&callback), ==, -RS_ENOENT);
+	/* As many as can be counted, and one less. */
+	rs_event_test_pair.state.called |= 0xffff;
+	g_assert_cmpint(register_trace_test_pair(&callback), ==, -RS_ENOSPC);
+	g_assert_null(rs_event_test_pair.state.callbacks);
+	rs_event_test_pair.state.called--;
 	g_assert_cmpint(register_trace_test_pair(&callback), ==, 0);
 	g_assert_cmpint(unregister_trace_test_pair(&callback), ==, 0);
+	rs_event_test_pair.state.called &= ~0xffffu;
 	end();
 }
 

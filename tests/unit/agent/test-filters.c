@@ -8,10 +8,9 @@
 
 #include "core.h"
 #include "region/regions.h"
+#include "text.h"
 
 #include <glib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define GRAINS(n) ((n) << RS_EVENT_FILTER_SHIFT)
 
@@ -44,22 +43,6 @@ static uint32_t os_pid(void)
 	if (now)
 		now();
 	return 7;
-}
-
-static void protect(void *from, void *to, int protection)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = (uintptr_t)from & ~(page - 1);
-
-	g_assert_cmpint(mprotect((void *)start, (uintptr_t)to - start, protection), ==, 0);
-}
-static void os_text_open(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
-}
-static void os_text_close(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_EXEC);
 }
 
 static const struct rs_trace_ops ops = {

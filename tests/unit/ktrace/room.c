@@ -2,12 +2,12 @@
 #include "room.h"
 
 #include "region/regions.h"
+#include "../agent/text.h"
 
 #include <ringside/agent.h>
 #include <rs-trace-live.h>
 #include <rs-trace-text.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static RS_PROVIDER(provider, "ktrace-test");
@@ -34,22 +34,6 @@ static uint32_t os_tgid(void)
 static const char *os_comm(void)
 {
 	return room_task.comm;
-}
-
-static void protect(void *from, void *to, int protection)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = (uintptr_t)from & ~(page - 1);
-
-	g_assert_cmpint(mprotect((void *)start, (uintptr_t)to - start, protection), ==, 0);
-}
-static void os_text_open(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
-}
-static void os_text_close(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_EXEC);
 }
 
 static const struct rs_trace_ops ops = {

@@ -2,6 +2,7 @@
 /* What engines do, as the host sees it: decoded and printed as any event. */
 #include "region/regions.h"
 #include "room.h"
+#include "../agent/text.h"
 
 #include <ringside/agent.h>
 #include <rs-trace-feed.h>
@@ -9,7 +10,6 @@
 #include <rs-trace-live.h>
 #include <rs-trace-text.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static RS_PROVIDER(provider, "utrace-test");
@@ -23,22 +23,6 @@ static uint64_t os_time(void)
 	static uint64_t now;
 
 	return now += 1000;
-}
-
-static void protect(void *from, void *to, int protection)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = (uintptr_t)from & ~(page - 1);
-
-	g_assert_cmpint(mprotect((void *)start, (uintptr_t)to - start, protection), ==, 0);
-}
-static void os_text_open(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
-}
-static void os_text_close(void *from, void *to)
-{
-	protect(from, to, PROT_READ | PROT_EXEC);
 }
 
 static const struct rs_trace_ops ops = {
