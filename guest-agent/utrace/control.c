@@ -129,21 +129,27 @@ int rs_utrace_barrier(struct rs_utrace_engine *engine)
 	}
 }
 
+int rs_utrace_examinable(const struct rs_utrace_engine *engine, const void *me)
+{
+	const struct rs_utrace_thread *thread = engine->thread;
+
+	if (!rs_utrace_in_force(engine) || thread->life != RS_UTRACE_LIVE)
+		return -RS_ESRCH;
+	if (rs_utrace_calls_itself(engine, me))
+		return 0;
+	if (engine->wish != RS_UTRACE_STOP)
+		return -RS_EINVAL;
+	return thread->stopped ? 0 : -RS_EAGAIN;
+}
+
 int rs_utrace_prepare_examine(struct rs_utrace_engine *engine, struct rs_utrace_examiner *examiner)
 {
 	struct rs_utrace_thread *thread = engine->thread;
 	const void *me = thread->os->current();
-	int err = 0;
+	int err;
 
 	rs_utrace_lock(thread);
-	if (!rs_utrace_in_force(engine) || thread->life != RS_UTRACE_LIVE)
-		err = -RS_ESRCH;
-	else if (rs_utrace_calls_itself(engine, me))
-		err = 0;
-	else if (engine->wish != RS_UTRACE_STOP)
-		err = -RS_EINVAL;
-	else if (!thread->stopped)
-		err = -RS_EAGAIN;
+	err = rs_utrace_examinable(engine, me);
 	examiner->runs = thread->runs;
 	rs_utrace_unlock(thread);
 	return err;

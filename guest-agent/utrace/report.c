@@ -29,14 +29,17 @@ static bool must_stop(const struct rs_utrace_thread *thread)
 	return thread->stops && !thread->killed;
 }
 
-/* With the lock, which is free while the thread sleeps. Whoever lets it go on clears `stopped`. */
-static void stop(struct rs_utrace_thread *thread, uint32_t at)
+/* With the lock, which is free while the thread sleeps. Whoever lets it go on clears `stopped`.
+ * Who looks at it holds it a little longer. */
+static void stop(struct rs_utrace_thread *thread)
 {
+	uint32_t at = thread->at;
+
 	thread->stopped = true;
 	rs_utrace_unlock(thread);
 	trace_utrace_stop(thread->id, at);
 	rs_utrace_lock(thread);
-	while (thread->stopped) {
+	while (thread->stopped || thread->holds) {
 		rs_utrace_unlock(thread);
 		thread->os->block(thread);
 		rs_utrace_lock(thread);
@@ -47,7 +50,7 @@ static void stop(struct rs_utrace_thread *thread, uint32_t at)
  * Engines that have asked for a report from outside get it before the thread stops. The others are
  * not asked again whether they want STOP. Returns whether it stopped.
  */
-static bool stop_while_wanted(struct rs_utrace_thread *thread, uint32_t at, uint32_t flags)
+static bool stop_while_wanted(struct rs_utrace_thread *thread, uint32_t flags)
 {
 	bool stopped = false;
 
@@ -56,7 +59,7 @@ static bool stop_while_wanted(struct rs_utrace_thread *thread, uint32_t at, uint
 			thread->due = false;
 			rs_utrace_call_all(thread, NULL, flags | RS_UTRACE_CALL_DUE);
 		} else {
-			stop(thread, at);
+			stop(thread);
 			stopped = true;
 		}
 	}
@@ -79,9 +82,10 @@ uint32_t rs_utrace_report_slow(struct rs_utrace_thread *thread, struct rs_utrace
 
 	rs_utrace_lock(thread);
 	if (may_report(thread)) {
+		thread->at = report->number;
 		rs_utrace_call_all(thread, report, 0);
 		if (stops)
-			stop_while_wanted(thread, report->number, 0);
+			stop_while_wanted(thread, 0);
 	}
 	rs_utrace_unlock(thread);
 	return report->result;
@@ -97,12 +101,13 @@ uint32_t rs_utrace_report_syscall_slow(struct rs_utrace_thread *thread, void *re
 		rs_utrace_unlock(thread);
 		return RS_UTRACE_SYSCALL_RUN;
 	}
+	thread->at = RS_UTRACE_EVENT_SYSCALL_ENTRY;
 	for (;;) {
 		report.result = RS_UTRACE_SYSCALL_RUN;
 		rs_utrace_call_all(thread, &report, RS_UTRACE_CALL_REVERSE | resumed);
 		if (!thread->stops)
 			break;
-		stop_while_wanted(thread, RS_UTRACE_EVENT_SYSCALL_ENTRY, RS_UTRACE_CALL_REVERSE);
+		stop_while_wanted(thread, RS_UTRACE_CALL_REVERSE);
 		if (thread->killed) {
 			report.result = RS_UTRACE_SYSCALL_ABORT;
 			break;
@@ -150,9 +155,10 @@ void rs_utrace_resume_slow(struct rs_utrace_thread *thread)
 		rs_utrace_unlock(thread);
 		return;
 	}
+	thread->at = RS_UTRACE_EVENT_QUIESCE;
 	/* What these callbacks return is for the next time, unless the thread stops in between. */
 	for (;;) {
-		fresh |= stop_while_wanted(thread, RS_UTRACE_EVENT_QUIESCE, 0);
+		fresh |= stop_while_wanted(thread, 0);
 		if (!thread->due && !(fresh && report_wanted(thread)))
 			break;
 		take_wishes(thread);

@@ -107,6 +107,7 @@ void rs_utrace_report_death(struct rs_utrace_thread *thread, bool group_dead, in
 
 	rs_utrace_lock(thread);
 	thread->life = RS_UTRACE_DYING;
+	thread->at = RS_UTRACE_EVENT_DEATH;
 	if (thread->first)
 		rs_utrace_call_all(thread, &report, 0);
 	thread->life = RS_UTRACE_DEAD;

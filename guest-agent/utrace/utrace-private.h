@@ -41,6 +41,9 @@ static inline bool rs_utrace_calls_itself(const struct rs_utrace_engine *engine,
 	return engine->thread->reporting == engine && engine->thread->reporter == me;
 }
 
+/* control.c: whether `me` may look at the thread by way of the engine now: 0 or an error. */
+int rs_utrace_examinable(const struct rs_utrace_engine *engine, const void *me);
+
 void rs_utrace_set_wish(struct rs_utrace_engine *engine, uint32_t action);
 
 /* Takes the engine out of the list. The caller then owns the reference of the list, and puts it

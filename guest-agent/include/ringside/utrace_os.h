@@ -14,7 +14,7 @@
 #define RINGSIDE_UTRACE_OS_H
 
 #include <ringside/atomic.h>
-#include <ringside/utrace.h>
+#include <ringside/utrace_examine.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +56,33 @@ struct rs_utrace_os {
 	bool (*wait)(void);
 	/* On any thread: the last reference to `thread` has gone. NULL: nobody needs to know. */
 	void (*release)(struct rs_utrace_thread *thread);
+
+	/*
+	 * For those who look at threads from outside (utrace_examine.h, which has the shapes). Each
+	 * may be NULL: then they are told -RS_ENOSYS. On any thread.
+	 */
+	/* The thread with the smallest id above `after` of those that are not reaped yet, with a
+	 * reference (rs_utrace_thread_get()) for the caller. NULL: there is none. */
+	struct rs_utrace_thread *(*next)(uint32_t after);
+	/* `thread` may run. `identity` holds its id, twice, and zeroes. */
+	void (*identify)(struct rs_utrace_thread *thread, struct rs_utrace_identity *identity);
+	/*
+	 * From here on `thread` is stopped, or the caller, and stays so meanwhile.
+	 * Get: how many registers there are, into values[]; -RS_ENOENT: none yet. Set: all of the
+	 * mask or none. -RS_EINVAL: no such register or value; -RS_EPERM: it cannot be changed.
+	 * The OS must leave out of it what user mode may not set, as some flags.
+	 */
+	int (*get_registers)(struct rs_utrace_thread *thread, uint64_t *values);
+	int (*set_registers)(struct rs_utrace_thread *thread, const uint64_t *values,
+			     uint64_t mask);
+	/* How many bytes from `address` on could be read, up to the first that the thread could
+	 * not read in user mode. Any address may come. */
+	uint32_t (*read_memory)(struct rs_utrace_thread *thread, uint64_t address, void *to,
+				uint32_t size);
+	/* Called only while it is about to make a system call. `call` is zeroed for get; its
+	 * `count` is in bounds for set, which changes so many arguments. Set: 0, or an error. */
+	void (*get_syscall)(struct rs_utrace_thread *thread, struct rs_utrace_syscall *call);
+	int (*set_syscall)(struct rs_utrace_thread *thread, const struct rs_utrace_syscall *call);
 };
 
 /* The OS embeds it in its thread, and reads none of it. `lock` guards all but the first word. */
@@ -74,6 +101,8 @@ struct rs_utrace_thread {
 	uint32_t reporting_event;           /* the callback's, a mask */
 	uint32_t stops;                     /* engines that want STOP */
 	uint32_t missed;                    /* events inside of callbacks */
+	uint32_t at;                        /* the event at which it is or has stopped */
+	uint32_t holds;                     /* who look at it: until then it stays stopped */
 	uint8_t life;                       /* private enum of utrace-private.h */
 	bool reaping;                       /* has begun */
 	bool stopped;

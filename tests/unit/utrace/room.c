@@ -5,6 +5,7 @@
 
 GString *room_log;
 bool (*room_wait)(void);
+struct task *room_tasks[4];
 static gboolean other;
 static char here, elsewhere;
 
@@ -92,7 +93,106 @@ static void os_release(struct rs_utrace_thread *thread)
 	((struct task *)thread)->released++;
 }
 
+static struct rs_utrace_thread *os_next(uint32_t after)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(room_tasks); i++) {
+		if (room_tasks[i] && room_tasks[i]->utrace.id > after) {
+			rs_utrace_thread_get(&room_tasks[i]->utrace);
+			return &room_tasks[i]->utrace;
+		}
+	}
+	return NULL;
+}
+
+static void os_identify(struct rs_utrace_thread *thread, struct rs_utrace_identity *identity)
+{
+	g_assert_cmpuint(identity->id, ==, thread->id);
+	g_assert_cmpuint(identity->process, ==, thread->id);
+	identity->process = 5;
+	identity->parent = 1;
+	g_strlcpy(identity->comm, "room", sizeof(identity->comm));
+}
+
+/* The hooks that look: the thread stays where it is. */
+static struct task *looked_at(struct rs_utrace_thread *thread)
+{
+	struct task *task = (struct task *)thread;
+
+	g_assert_cmpuint(thread->lock, ==, 0);
+	if (task->looked_at)
+		task->looked_at(task);
+	return task;
+}
+
+static int os_get_registers(struct rs_utrace_thread *thread, uint64_t *values)
+{
+	struct task *task = looked_at(thread);
+
+	if (task->not_yet)
+		return -RS_ENOENT;
+	memcpy(values, task->registers, sizeof(task->registers));
+	return RS_X86_64_REGISTERS;
+}
+
+static int os_set_registers(struct rs_utrace_thread *thread, const uint64_t *values, uint64_t mask)
+{
+	struct task *task = looked_at(thread);
+
+	if (mask >> RS_X86_64_REGISTERS)
+		return -RS_EINVAL;
+	if (mask & 1u << RS_X86_64_RSP)
+		return -RS_EPERM;
+	for (guint i = 0; i < RS_X86_64_REGISTERS; i++) {
+		if (mask >> i & 1)
+			task->registers[i] = values[i];
+	}
+	return 0;
+}
+
+static uint32_t os_read_memory(struct rs_utrace_thread *thread, uint64_t address, void *to,
+			       uint32_t size)
+{
+	struct task *task = looked_at(thread);
+	uint64_t offset = address - TASK_MEMORY;
+
+	if (offset >= TASK_MEMORY_SIZE)
+		return 0;
+	size = (uint32_t)MIN(size, TASK_MEMORY_SIZE - offset);
+	memcpy(to, task->memory + offset, size);
+	return size;
+}
+
+static void os_get_syscall(struct rs_utrace_thread *thread, struct rs_utrace_syscall *call)
+{
+	struct task *task = looked_at(thread);
+
+	call->number = task->registers[RS_X86_64_RAX];
+	call->count = 2;
+	call->args[0] = task->registers[RS_X86_64_RDI];
+	call->args[1] = task->registers[RS_X86_64_RSI];
+}
+
+static int os_set_syscall(struct rs_utrace_thread *thread, const struct rs_utrace_syscall *call)
+{
+	struct task *task = looked_at(thread);
+
+	g_assert_cmpuint(call->count, <=, RS_UTRACE_ARGS_MAX);
+	task->registers[RS_X86_64_RAX] = call->number;
+	if (call->count > 0)
+		task->registers[RS_X86_64_RDI] = call->args[0];
+	if (call->count > 1)
+		task->registers[RS_X86_64_RSI] = call->args[1];
+	return 0;
+}
+
 const struct rs_utrace_os room_os = {
+	.next = os_next,
+	.identify = os_identify,
+	.get_registers = os_get_registers,
+	.set_registers = os_set_registers,
+	.read_memory = os_read_memory,
+	.get_syscall = os_get_syscall,
+	.set_syscall = os_set_syscall,
 	.block = os_block,
 	.unblock = os_unblock,
 	.kick = os_kick,

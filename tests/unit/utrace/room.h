@@ -13,8 +13,17 @@
 #include <glib.h>
 #include <ringside/utrace_os.h>
 
+#define TASK_MEMORY 0x1000u /* where the memory of a task begins, and how much there is */
+#define TASK_MEMORY_SIZE 256u
+
 struct task {
 	struct rs_utrace_thread utrace;
+	/* What it has in user mode. Its system calls are in rax, rdi and rsi. */
+	uint64_t registers[RS_X86_64_REGISTERS];
+	guint8 memory[TASK_MEMORY_SIZE];
+	gboolean not_yet; /* it has no registers */
+	/* Called by the hooks below, if not NULL. */
+	void (*looked_at)(struct task *task);
 	guint kicks, interrupts, blocked, unblocked, released;
 	gboolean token, single, block;
 	/* What others do while the task sleeps. If it then sleeps again, the test fails. */
@@ -36,6 +45,8 @@ extern GString *room_log;
 /* What the hook `wait` does and returns. */
 extern bool (*room_wait)(void);
 extern const struct rs_utrace_os room_os, room_os_without_steps;
+/* Those that the OS finds: in the order of their numbers. */
+extern struct task *room_tasks[4];
 /* Has a callback for each event; the second one also `release`. Others: no callback at all. */
 extern const struct rs_utrace_ops room_ops, room_ops_silent;
 

@@ -37,6 +37,7 @@ struct task {
 	struct rs_utrace_thread utrace;
 	sem_t park;
 	uint64_t ran;     /* how often it was in user mode */
+	uint64_t rax;     /* what user mode has; its own accesses are not atomic */
 	uint64_t last;    /* number of the engine that was called last for this EXEC */
 	uint32_t killed;  /* by the OS */
 	uint32_t engines; /* that it has had */
@@ -62,7 +63,7 @@ static struct slot {
 
 static uint32_t living = SLOTS; /* slots in which somebody still lives */
 static uint32_t tasks_made, tasks_released, engines_made, engines_released;
-static uint32_t stops_seen, kills, waits, too_late, in_progress;
+static uint32_t stops_seen, kills, waits, too_late, in_progress, looks;
 static __thread struct task *myself;
 static __thread char identity;
 
@@ -131,7 +132,25 @@ static void os_release(struct rs_utrace_thread *thread)
 	free(task);
 }
 
+/* Several may look at once. None while the thread is in user mode. */
+static int os_get_registers(struct rs_utrace_thread *thread, uint64_t *values)
+{
+	values[RS_X86_64_RAX] = __atomic_load_n(&((struct task *)thread)->rax, __ATOMIC_RELAXED);
+	sched_yield();
+	return RS_X86_64_REGISTERS;
+}
+
+static int os_set_registers(struct rs_utrace_thread *thread, const uint64_t *values, uint64_t mask)
+{
+	CHECK(mask == 1u << RS_X86_64_RAX);
+	sched_yield();
+	__atomic_store_n(&((struct task *)thread)->rax, values[RS_X86_64_RAX], __ATOMIC_RELAXED);
+	return 0;
+}
+
 static const struct rs_utrace_os os = {
+	.get_registers = os_get_registers,
+	.set_registers = os_set_registers,
 	.block = os_block,
 	.unblock = os_unblock,
 	.kick = os_kick,
@@ -300,6 +319,7 @@ static void step(struct task *task, uint32_t *dice)
 	}
 	rs_utrace_resume(&task->utrace);
 	__atomic_fetch_add(&task->ran, 1, __ATOMIC_RELAXED);
+	task->rax++;
 	if (!roll(dice, 4))
 		sched_yield();
 }
@@ -386,6 +406,22 @@ static void wait_for_callbacks(struct engine *e)
 	CHECK(err == 0 || err == -RS_ESRCH);
 }
 
+/* Whole by itself, even if the thread is killed meanwhile: TSan sees it if it runs. */
+static void change_registers(struct engine *e)
+{
+	uint64_t values[RS_REGISTERS_MAX];
+	int err = rs_utrace_get_registers(&e->utrace, values);
+
+	CHECK(err == RS_X86_64_REGISTERS || err == -RS_EAGAIN || err == -RS_ESRCH ||
+	      err == -RS_EINVAL);
+	if (err < 0)
+		return;
+	count(&looks);
+	values[RS_X86_64_RAX] *= 3;
+	err = rs_utrace_set_registers(&e->utrace, values, 1u << RS_X86_64_RAX);
+	CHECK(err == 0 || err == -RS_EAGAIN || err == -RS_ESRCH || err == -RS_EINVAL);
+}
+
 /* A thread that was stopped is at rest, until it is killed. */
 static void examine(struct task *task, struct engine *e)
 {
@@ -420,6 +456,7 @@ static void hold(struct task *task, struct engine *e, uint32_t *dice)
 	err = rs_utrace_control(&e->utrace, RS_UTRACE_STOP);
 	CHECK(err == 0 || err == -RS_EINPROGRESS || err == -RS_ESRCH);
 	examine(task, e);
+	change_registers(e);
 	if (!roll(dice, 12)) {
 		rs_store(&task->killed, 1);
 		rs_utrace_kill(&task->utrace);
@@ -554,12 +591,13 @@ static void test_race(void)
 		CHECK(!pthread_create(&threads[SLOTS + i], NULL, trace_on, (void *)i));
 	for (uint32_t i = 0; i < SLOTS + TRACERS; i++)
 		pthread_join(threads[i], NULL);
-	printf("# %u engines, %u stops, %u kills, %u waits, %u too late, %u in progress\n",
-	       engines_made, stops_seen, kills, waits, too_late, in_progress);
+	printf("# %u engines, %u stops, %u kills, %u waits, %u too late, %u in progress, %u "
+	       "looks\n",
+	       engines_made, stops_seen, kills, waits, too_late, in_progress, looks);
 	CHECK(tasks_made == SLOTS * LIVES);
 	CHECK(tasks_released == tasks_made);
 	CHECK(engines_made > 0 && engines_released == engines_made);
-	CHECK(stops_seen > 0);
+	CHECK(stops_seen > 0 && looks > 0);
 }
 
 int main(void)
