@@ -108,6 +108,13 @@ uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_of
 void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, const char *comm,
 		     uint64_t since, uint32_t since_chain);
 
+/*
+ * hypercall.c. lost: nobody will answer this request any more; its slot is free again. rest: until
+ * the host nudges, or so; `nudge` is rs_control.nudge as it was before the last look for an answer.
+ */
+bool rs_hypercall_lost(const struct rs_hcall_ticket *ticket);
+void rs_hypercall_rest(uint32_t nudge);
+
 /* The event clock and the vCPU, through the ops. */
 uint64_t rs_core_time(void);
 /*

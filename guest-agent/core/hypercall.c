@@ -130,18 +130,27 @@ static uint32_t next_sequence(int slot, uint32_t last)
 	return last;
 }
 
-static void take_reply(const struct rs_hcall_response *response, struct rs_hcall_reply *reply)
+/* Copies `room` bytes of data at most; returns how many. */
+static uint32_t take_data(const struct rs_hcall_response *response, uint64_t values[6], void *data,
+			  uint32_t room)
 {
 	uint32_t size = rs_load(&response->data_size);
 
 	for (uint32_t i = 0; i < 6; i++)
-		reply->values[i] = rs_load(&response->values[i]);
-	if (size > sizeof(reply->text) - 1)
-		size = sizeof(reply->text) - 1;
+		values[i] = rs_load(&response->values[i]);
+	if (size > RS_HCALL_DATA)
+		size = RS_HCALL_DATA;
+	if (size > room)
+		size = room;
 	for (uint32_t i = 0; i < size; i++)
-		reply->text[i] = (char)rs_load(&response->data[i]);
-	reply->text[size] = 0;
-	reply->text_size = size;
+		((uint8_t *)data)[i] = rs_load(&response->data[i]);
+	return size;
+}
+
+static void take_reply(const struct rs_hcall_response *response, struct rs_hcall_reply *reply)
+{
+	reply->text_size = take_data(response, reply->values, reply->text, sizeof(reply->text) - 1);
+	reply->text[reply->text_size] = 0;
 }
 
 /* Writes and rings. The slot, or RS_ERR_*. */
@@ -226,6 +235,31 @@ bool rs_hypercall_poll(const struct rs_hcall_ticket *ticket, int32_t *result,
 		return false;
 	*result = finish(ticket->slot, reply);
 	return true;
+}
+
+bool rs_hypercall_poll_data(const struct rs_hcall_ticket *ticket, int32_t *result,
+			    uint64_t values[6], void *data, uint32_t *size)
+{
+	if (!answered(ticket->slot, ticket->sequence))
+		return false;
+	*size = take_data(response_of(ticket->slot), values, data, *size);
+	*result = finish(ticket->slot, NULL);
+	return true;
+}
+
+bool rs_hypercall_lost(const struct rs_hcall_ticket *ticket)
+{
+	if (rs_agent_active() && (answered(ticket->slot, ticket->sequence) ||
+				  (!rs_load(&rs_core.host_gone) &&
+				   !(rs_load(&rs_core.control->flags) & RS_CONTROL_STOP))))
+		return false;
+	give_slot(ticket->slot);
+	return true;
+}
+
+void rs_hypercall_rest(uint32_t nudge)
+{
+	rest(true, nudge);
 }
 
 static uint32_t text_size(const char *text)

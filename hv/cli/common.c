@@ -221,6 +221,24 @@ RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int
 	return session;
 }
 
+int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *number)
+{
+	g_autoptr(GPtrArray) list = NULL;
+	GError *error = NULL;
+
+	list = rs_trace_client_sources(session, &error);
+	if (!list)
+		return rs_cli_fail_gerror(error);
+	for (guint i = 0; i < list->len; i++) {
+		const RsTraceClientSource *source = list->pdata[i];
+
+		*number = source->number;
+		if (strcmp(source->name, name) == 0)
+			return RS_CLI_OK;
+	}
+	return rs_cli_fail(RS_CLI_NOT_FOUND, "the session has no source '%s'", name);
+}
+
 void rs_cli_print_json(JsonBuilder *builder, bool pretty)
 {
 	g_autoptr(JsonNode) root = json_builder_get_root(builder);

@@ -29,8 +29,8 @@ struct rs_verb {
 };
 
 extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_ps, rs_verb_list, rs_verb_enable,
-	rs_verb_disable, rs_verb_filter, rs_verb_format, rs_verb_trace, rs_verb_kdump, rs_verb_stat,
-	rs_verb_pause, rs_verb_resume, rs_verb_stop;
+	rs_verb_disable, rs_verb_filter, rs_verb_format, rs_verb_trace, rs_verb_ktrace,
+	rs_verb_kdump, rs_verb_stat, rs_verb_pause, rs_verb_resume, rs_verb_stop;
 
 /*
  * Parses a verb's options, which may stand anywhere. argv[0] is the verb's name. `entries` may be
@@ -59,6 +59,9 @@ int rs_cli_usage(const struct rs_verb *verb, const char *format, ...) G_GNUC_PRI
  */
 RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
 			       char **argv, int *code);
+
+/* The number of the source of this name. On failure a message has been printed: an exit code. */
+int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *number);
 
 /* Options of a call in the name of an owner (NULL: of the host): a floating reference. */
 GVariant *rs_cli_owner_options(const char *owner);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by server.c (questions, life) and wishes.c (the wishes of peers); private.
+ * Shared by server.c (questions, life), wishes.c (the wishes of peers) and commands.c (what peers
+ * ask of agents); private.
  */
 #ifndef RS_HV_SERVER_PRIVATE_H
 #define RS_HV_SERVER_PRIVATE_H
@@ -21,6 +22,7 @@ struct rs_server {
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	GArray *bonds;            /* owners whose wishes end with a connection */
 	GPtrArray *late;          /* of requests that the session has not done yet */
+	GPtrArray *commands;      /* of calls that agents have not answered yet */
 	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at;
 	uint32_t generation;
@@ -29,6 +31,11 @@ struct rs_server {
 
 /* server.c. A handler returns their result, or the result says that the peer got an error. */
 gboolean rs_server_give_error(GDBusMethodInvocation *invocation, const struct rs_error *err);
+/* For a method without options. True: the peer gave an option and got an error. */
+bool rs_server_refuse_options(GDBusMethodInvocation *invocation, GVariant *options);
+/* False: there is no source of this number, and the peer got an error. */
+bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invocation,
+			   guint32 number, struct rs_source **out);
 /* Always true. */
 bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name);
 /* True: no other peer has claimed the session. False: the peer got an error. */
@@ -48,5 +55,11 @@ void rs_server_refuse_late(struct rs_server *server);
  * are bound to it.
  */
 void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection);
+
+/* commands.c */
+void rs_server_connect_commands(struct rs_server *server);
+GPtrArray *rs_server_commands_new(void);
+/* Answers all calls of a peer, or of all if `connection` is NULL, that wait for an agent. */
+void rs_server_refuse_commands(struct rs_server *server, const GDBusConnection *connection);
 
 #endif

@@ -51,8 +51,7 @@ static void update_properties(struct rs_server *server)
 				   rs_session_state_name(rs_session_state(server->session)));
 }
 
-/* For a method without options. True: the peer gave an option and got an error. */
-static bool refuse_options(GDBusMethodInvocation *invocation, GVariant *options)
+bool rs_server_refuse_options(GDBusMethodInvocation *invocation, GVariant *options)
 {
 	const char *name;
 	GVariantIter iter;
@@ -85,7 +84,8 @@ bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocati
 static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
 			GVariant *options)
 {
-	return !refuse_options(invocation, options) && rs_server_is_free(server, invocation);
+	return !rs_server_refuse_options(invocation, options) &&
+	       rs_server_is_free(server, invocation);
 }
 
 /*
@@ -120,6 +120,12 @@ static bool take_source(struct rs_server *server, GDBusMethodInvocation *invocat
 		return false;
 	if (!number && !g_variant_n_children(options))
 		return true;
+	return rs_server_find_source(server, invocation, number, out);
+}
+
+bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invocation,
+			   guint32 number, struct rs_source **out)
+{
 	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
 		struct rs_source *source = rs_session_source(server->session, i);
 
@@ -142,7 +148,7 @@ static gboolean on_sources(RsDBusSession1 *object, GDBusMethodInvocation *invoca
 	struct rs_server *server = data;
 	GVariantBuilder builder;
 
-	if (refuse_options(invocation, options))
+	if (rs_server_refuse_options(invocation, options))
 		return TRUE;
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
 	for (guint i = 0; i < rs_session_n_sources(server->session); i++)
@@ -160,7 +166,7 @@ static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 	g_autoptr(GArray) list = NULL;
 	GVariantBuilder builder;
 
-	if (refuse_options(invocation, options))
+	if (rs_server_refuse_options(invocation, options))
 		return TRUE;
 	list = rs_session_list(server->session, *glob ? glob : NULL);
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
@@ -179,7 +185,7 @@ static gboolean on_list_providers(RsDBusSession1 *object, GDBusMethodInvocation 
 	g_autoptr(GArray) list = NULL;
 	GVariantBuilder builder;
 
-	if (refuse_options(invocation, options))
+	if (rs_server_refuse_options(invocation, options))
 		return TRUE;
 	list = rs_session_list_providers(server->session);
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
@@ -519,6 +525,7 @@ static void on_left(void *data, GDBusConnection *connection)
 	if (server->claimed == connection)
 		server->claimed = NULL;
 	rs_calls_drop(server->calls, connection);
+	rs_server_refuse_commands(server, connection);
 	rs_server_drop_peer(server, connection);
 }
 
@@ -542,6 +549,7 @@ static void connect_methods(struct rs_server *server)
 	};
 
 	rs_server_connect_wishes(server);
+	rs_server_connect_commands(server);
 	for (size_t i = 0; i < G_N_ELEMENTS(handlers); i++)
 		g_signal_connect(server->skeleton, handlers[i].signal, handlers[i].callback,
 				 server);
@@ -558,6 +566,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	server->session = session;
 	server->bonds = rs_server_bonds_new();
 	server->late = rs_server_late_new();
+	server->commands = rs_server_commands_new();
 	server->calls = rs_calls_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
@@ -586,6 +595,7 @@ void rs_server_destroy(struct rs_server *server)
 	rs_session_remove_listener(server->session, &server->listener);
 	drop_later(server);
 	rs_server_refuse_late(server);
+	rs_server_refuse_commands(server, NULL);
 	server->over = true;
 	while (rs_calls_step(server->calls))
 		;
@@ -593,6 +603,7 @@ void rs_server_destroy(struct rs_server *server)
 	rs_peers_destroy(server->peers);
 	g_array_unref(server->bonds);
 	g_ptr_array_unref(server->late);
+	g_ptr_array_unref(server->commands);
 	g_object_unref(server->skeleton);
 	g_free(server);
 }

@@ -234,6 +234,8 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 		break;
 	case RS_HCALL_CALLBACKS:
 		return set_called(source, request, ticket, response);
+	case RS_HCALL_COMMAND:
+		return rs_source_serve_commands(source, request, ticket, response);
 	case RS_HCALL_WAIT:
 		return rs_source_wait_control(source, request, ticket, response);
 	default:

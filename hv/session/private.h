@@ -20,6 +20,7 @@
  *     owners.c   owners, their rules and wishes; it knows no session
  *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
+ *     commands.c what the host asks of a guest's agent
  *     answers.c  takes requests of a guest, and answers them at once or later
  *
  * struct rs_source holds what is known about a source and its events. struct rs_session holds what
@@ -37,6 +38,7 @@
 #include <rs-trace-table.h>
 
 struct rs_asking;
+struct rs_commands;
 struct rs_filter_error;
 struct rs_filters;
 struct rs_journal_report;
@@ -94,6 +96,7 @@ struct rs_source {
 	uint32_t provider_slots;       /* entries of `providers` that were looked at so far */
 	uint64_t bad_descriptors;
 	struct rs_requests *requests;
+	struct rs_commands *commands;
 	gint64 mailbox_busy_until; /* monotonic, us */
 	gint64 refresh_at;         /* likewise: when to look at its tables again */
 
@@ -398,6 +401,18 @@ bool rs_source_ask(struct rs_source *source, struct rs_asking *asking,
  */
 bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *request,
 		     const struct rs_ticket *ticket, struct rs_hcall_response *response);
+
+/* commands.c: see commands.h */
+struct rs_commands *rs_commands_new(struct rs_source *source);
+/* Nobody is told of those that wait. NULL is accepted. */
+void rs_commands_free(struct rs_commands *commands);
+/* RS_HCALL_COMMAND; as rs_source_serve(). */
+bool rs_source_serve_commands(struct rs_source *source, const struct rs_hcall_request *request,
+			      const struct rs_ticket *ticket, struct rs_hcall_response *response);
+/* To be called now and then: what takes too long fails, and the guest hears that we are there. */
+void rs_source_tend_commands(struct rs_source *source, gint64 now);
+/* The guest has ended, or booted again: all commands fail with errno `code`. */
+void rs_source_fail_commands(struct rs_source *source, int code, const char *why);
 
 /* answers.c */
 struct rs_requests *rs_requests_create(const RsTraceRegion *region);

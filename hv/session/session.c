@@ -57,6 +57,7 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		look_at(source, now);
 	if (!source->ended)
 		rs_source_ask_on(source);
+	rs_source_tend_commands(source, now);
 	if (has_more(source) || rs_source_asks(source))
 		return 0;
 	if (!mailboxes)

@@ -27,6 +27,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	rs_source_refresh(source);
 	source->ended = true;
 	rs_source_forget_askings(source);
+	rs_source_fail_commands(source, ESHUTDOWN, "the guest has ended");
 	source->patching = false;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
@@ -196,6 +197,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->schema = rs_trace_schema_new();
 	source->table = rs_trace_table_new(region);
 	source->guest = rs_owner_new(RS_OWNER_GUEST);
+	source->commands = rs_commands_new(source);
 	source->publisher = make_publisher(region, config->self_patch);
 	source->clock = rs_clock_create(target, region, source->publisher, nudge, source);
 	source->events = g_new0(struct event_state, h->event_capacity);
@@ -233,6 +235,7 @@ void rs_source_destroy(struct rs_source *source)
 		     id++)
 			rs_source_forget_event(source, id);
 	}
+	rs_commands_free(source->commands);
 	rs_requests_destroy(source->requests); /* the guest's own still use it as their owner */
 	rs_owner_free(source->guest);
 	rs_trace_region_free(source->region);
@@ -273,6 +276,7 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 	source->patching = false;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
+	rs_source_fail_commands(source, ESHUTDOWN, "the session has ended");
 	rs_source_refuse_requests(source);
 	return rs_source_result(source, ret, err);
 }

@@ -249,6 +249,10 @@ int32_t rs_hypercall_begin(struct rs_hcall_ticket *ticket, uint32_t number, cons
 			   const void *data, uint32_t size);
 bool rs_hypercall_poll(const struct rs_hcall_ticket *ticket, int32_t *result,
 		       struct rs_hcall_reply *reply);
+/* The same for an answer with bytes: `data` has room for *size of them, and *size becomes their
+ * number. */
+bool rs_hypercall_poll_data(const struct rs_hcall_ticket *ticket, int32_t *result,
+			    uint64_t values[6], void *data, uint32_t *size);
 
 /*
  * Looks whether the host wants something from the agent. Call it from the interrupt

@@ -31,6 +31,7 @@
 #include <ringside/atomic.h>
 #include <ringside/error.h>
 #include <ringside/event.h>
+#include <ringside/serve.h>
 #include <ringside/types.h>
 
 /* Kinds of records, with OpenBSD's numbers. */
@@ -196,6 +197,18 @@ int rs_ktrace_set(const struct rs_ktrace_caller *caller, int32_t pid, uint32_t f
 int rs_ktrace_clear(const struct rs_ktrace_caller *caller, int32_t pid, uint32_t facilities);
 /* Ends all tracing of all processes that the caller may trace. -RS_EPERM: some are left. */
 int rs_ktrace_clearall(const struct rs_ktrace_caller *caller);
+
+/*
+ * Carries out the host's commands (ringside/serve.h): `ringside ktrace` asks for the same as those
+ * three. To be added to the OS's struct rs_serve with rs_ktrace_serve(). `caller` is the OS's, with
+ * its `next`, `parent` and `data`; the host asks as root.
+ */
+struct rs_ktrace_server {
+	struct rs_serve_handler handler;
+	struct rs_ktrace_caller caller;
+};
+void rs_ktrace_serve(struct rs_ktrace_server *server, struct rs_serve *serve,
+		     const struct rs_ktrace_caller *caller);
 
 /* A child is made: it is traced as its parent is if that has RS_KTRFAC_INHERIT, else not at all. */
 void rs_ktrace_fork(const struct rs_ktrace_proc *parent, struct rs_ktrace_proc *child);

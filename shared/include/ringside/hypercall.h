@@ -47,6 +47,8 @@
  * one changes nothing. Answered once the sites are as asked.
  */
 #define RS_HCALL_CALLBACKS 12u
+/* A task of the guest carries out what the host asks: see ringside/command.h */
+#define RS_HCALL_COMMAND 13u
 
 #define RS_HCALL_DATA 3968u
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands of the host: one is fetched, carried out, and its result goes with the next request. */
+#include "core.h"
+
+#include <ringside/serve.h>
+
+/* A task that was not run for long, since the guest stood still, has not listened for so long. */
+#define LOOK_MS_MAX 1000u
+#define CLOCK_HZ 2000000000ull /* of a clock whose rate is unknown */
+
+void rs_serve_add(struct rs_serve *serve, struct rs_serve_handler *handler)
+{
+	handler->next = serve->handlers;
+	serve->handlers = handler;
+}
+
+/* The session is gone, or another one speaks. */
+static void tell_gone(struct rs_serve *serve)
+{
+	if (serve->gone)
+		return;
+	serve->gone = true;
+	for (struct rs_serve_handler *h = serve->handlers; h; h = h->next)
+		if (h->gone)
+			h->gone(h);
+}
+
+static uint64_t ms(uint32_t n)
+{
+	return (rs_core.config.tsc_hz ? rs_core.config.tsc_hz : CLOCK_HZ) / 1000 * n;
+}
+
+static void listen(struct rs_serve *serve)
+{
+	uint64_t now = rs_core_time(), passed = now - serve->looked;
+
+	serve->looked = now;
+	serve->silence += passed < ms(LOOK_MS_MAX) ? passed : ms(LOOK_MS_MAX);
+	if (serve->silence >= ms(RS_CMD_SILENCE_MS))
+		tell_gone(serve);
+}
+
+static void heard(struct rs_serve *serve)
+{
+	serve->looked = rs_core_time();
+	serve->silence = 0;
+}
+
+/* Says what came of the last command, and asks for the next one. */
+static int32_t ask(struct rs_serve *serve)
+{
+	int32_t ret = rs_hypercall_begin(&serve->ticket, RS_HCALL_COMMAND, serve->args, serve->out,
+					 serve->size);
+
+	if (ret) {
+		tell_gone(serve);
+		return ret;
+	}
+	serve->asking = true;
+	serve->epoch = rs_core.name_epoch;
+	heard(serve);
+	return 1;
+}
+
+static void carry_out(struct rs_serve *serve, const struct rs_command *command)
+{
+	struct rs_command_reply reply = {.data = serve->out};
+	struct rs_serve_handler *h = serve->handlers;
+	int32_t result = -RS_ENOSYS;
+
+	while (h && (command->number < h->first || command->number > h->last))
+		h = h->next;
+	if (h)
+		result = h->run(h, command, &reply);
+	serve->args[1] = (uint64_t)(int64_t)result;
+	for (uint32_t i = 0; i < RS_CMD_ARGS; i++)
+		serve->args[2 + i] = reply.values[i];
+	serve->size = reply.size < RS_CMD_DATA ? reply.size : RS_CMD_DATA;
+}
+
+static void take(struct rs_serve *serve, const uint64_t values[6], uint32_t size)
+{
+	struct rs_command command = {
+		.number = (uint32_t)values[1], .size = size, .data = serve->in};
+
+	if (RS_CMD_SESSION(values[0]) != serve->session)
+		tell_gone(serve);
+	serve->session = RS_CMD_SESSION(values[0]);
+	serve->args[0] = 0;
+	serve->size = 0;
+	if (!RS_CMD_COUNT(values[0]))
+		return;
+	serve->gone = false;
+	for (uint32_t i = 0; i < RS_CMD_ARGS; i++)
+		command.args[i] = values[2 + i];
+	serve->args[0] = values[0];
+	carry_out(serve, &command);
+}
+
+int32_t rs_serve_step(struct rs_serve *serve)
+{
+	uint32_t size = sizeof(serve->in);
+	uint64_t values[6];
+	int32_t result;
+
+	/* What was asked before the agent began anew, nobody answers. */
+	if (serve->asking &&
+	    (serve->epoch != rs_core.name_epoch || rs_hypercall_lost(&serve->ticket)))
+		serve->asking = false;
+	if (!serve->asking)
+		return ask(serve);
+	if (!rs_hypercall_poll_data(&serve->ticket, &result, values, serve->in, &size)) {
+		listen(serve);
+		return 0;
+	}
+	serve->asking = false;
+	heard(serve);
+	if (result < 0) {
+		tell_gone(serve);
+		return result;
+	}
+	take(serve, values, size);
+	return 1;
+}
+
+int32_t rs_serve_run(struct rs_serve *serve)
+{
+	for (;;) {
+		/* Acquire: pairs with the host's release, which follows the answer. */
+		uint32_t nudge = rs_agent_active() ? rs_load_acquire(&rs_core.control->nudge) : 0;
+		int32_t did = rs_serve_step(serve);
+
+		if (did < 0)
+			return did;
+		if (!did)
+			rs_hypercall_rest(nudge);
+	}
+}

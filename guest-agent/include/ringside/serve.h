@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Serving the host: a task of the OS carries out commands (ringside/command.h). Dialects bring
+ * handlers for theirs; the OS adds those that it wants, and has one task go on with it:
+ *
+ *	static struct rs_serve serve;
+ *	static struct rs_ktrace_server ktrace;
+ *
+ *	rs_ktrace_serve(&ktrace, &serve, &my_processes);
+ *	for (;;)
+ *		if (rs_serve_step(&serve) < 1)
+ *			sleep_ms(10);
+ *
+ * Without such a task the host is told that this guest takes no such commands.
+ *
+ * Threads: one struct rs_serve for each image, and one task that uses it. Handlers are added before
+ * the first step. They run in that task, outside of any lock of the agent, and may sleep.
+ */
+#ifndef RINGSIDE_SERVE_H
+#define RINGSIDE_SERVE_H
+
+#include <ringside/agent.h>
+#include <ringside/command.h>
+
+struct rs_command {
+	uint32_t number; /* RS_CMD_* */
+	uint64_t args[RS_CMD_ARGS];
+	uint32_t size; /* of `data`, bytes */
+	const uint8_t *data;
+};
+
+struct rs_command_reply { /* values and size are 0 at first */
+	uint64_t values[RS_CMD_ARGS];
+	uint32_t size; /* of `data`, at most RS_CMD_DATA */
+	uint8_t *data;
+};
+
+/* Memory of whoever brings it; `next` is the agent's. */
+struct rs_serve_handler {
+	struct rs_serve_handler *next;
+	uint32_t first, last; /* numbers of the commands that it takes */
+	/* The command's result: 0 or more, or negative, of ringside/error.h. */
+	int32_t (*run)(struct rs_serve_handler *handler, const struct rs_command *command,
+		       struct rs_command_reply *reply);
+	/*
+	 * The session that has sent the commands so far is gone, or was not heard for
+	 * RS_CMD_SILENCE_MS: what was done for it is to be undone. May be called again. NULL: there
+	 * is nothing to undo.
+	 */
+	void (*gone)(struct rs_serve_handler *handler);
+};
+
+struct rs_serve { /* all zero at first; the agent's */
+	struct rs_serve_handler *handlers;
+	bool asking;
+	uint32_t epoch;
+	struct rs_hcall_ticket ticket;
+	uint64_t looked, silence; /* event clock: the last look; how long nothing was heard */
+	uint32_t session;
+	bool gone; /* the handlers have been told */
+	uint64_t args[6];
+	uint32_t size;
+	uint8_t in[RS_CMD_DATA], out[RS_CMD_DATA];
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `handler` stays where it is for as long as `serve` is used. */
+void rs_serve_add(struct rs_serve *serve, struct rs_serve_handler *handler);
+
+/*
+ * Goes on, without waiting: carries out a command if there is one. 1: it did something, so call it
+ * again soon. 0: there is nothing to do now; call it again within 100 ms or so, since it also
+ * notices here that the host is gone. Negative: nobody can be asked now (RS_ERR_UNREACHABLE: no
+ * agent or no host; RS_ERR_REFUSED: the session has ended, or another task serves). Calling again
+ * later is right then, too.
+ */
+int32_t rs_serve_step(struct rs_serve *serve);
+
+/*
+ * Steps until that is no use: returns what the last step returned. For a task with nothing else to
+ * do. Where steps find nothing, it waits as hypercalls do (rs_trace_ops.wait_nudge).
+ */
+int32_t rs_serve_run(struct rs_serve *serve);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

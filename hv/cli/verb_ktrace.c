@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <rs-trace-kdump.h>
+#include <stdio.h>
+
+/* Whose wish it is that the events of ktrace are on: not the host's, which may have its own. */
+#define OWNER "ktrace"
+
+/* The kinds of records, in the order of their numbers. */
+static const char *const kinds[] = {"syscall", "sysret", "namei", "genio",    "psig",   "csw",
+				    "emul",    "struct", "user",  "execargs", "execenv"};
+/* RS_KTRFAC_* of ringside/ktrace.h, which is the guest's header */
+#define FACILITY(kind) (2u << (kind))
+#define FACILITIES 0xffeu
+#define FACILITY_INHERIT 0x40000000u
+
+struct args {
+	char *session, *letters, *source;
+	gboolean clear, clear_all, descend, inherit, quiet;
+	gint64 pid, group;
+	guint32 facilities;
+};
+
+static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char ***argv, int *code)
+{
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &a->session, "The session", "NAME"},
+		{"clear-all", 'C', 0, G_OPTION_ARG_NONE, &a->clear_all,
+		 "End the tracing of all processes", NULL},
+		{"clear", 'c', 0, G_OPTION_ARG_NONE, &a->clear, "End what -t names", NULL},
+		{"descend", 'd', 0, G_OPTION_ARG_NONE, &a->descend, "The present descendants, too",
+		 NULL},
+		{"group", 'g', 0, G_OPTION_ARG_INT64, &a->group, "The processes of this group",
+		 "PGID"},
+		{"inherit", 'i', 0, G_OPTION_ARG_NONE, &a->inherit, "Future children, too", NULL},
+		{"pid", 'p', 0, G_OPTION_ARG_INT64, &a->pid, "The process", "PID"},
+		{"points", 't', 0, G_OPTION_ARG_STRING, &a->letters,
+		 "What to trace: " RS_TRACE_KDUMP_LETTERS, "LETTERS"},
+		{"source", 0, 0, G_OPTION_ARG_STRING, &a->source,
+		 "Only in this source of the session", "NAME"},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &a->quiet, "Say nothing on success", NULL},
+		{0}};
+
+	return rs_cli_parse(verb, options, argc, argv, code);
+}
+
+static bool in_range(gint64 id)
+{
+	return id >= 1 && id <= G_MAXINT32;
+}
+
+/* Returns 0, or RS_CLI_USAGE after a message. */
+static int check(const struct rs_verb *verb, struct args *a)
+{
+	const bool has_pid = a->pid != G_MININT64, has_group = a->group != G_MININT64;
+	const char *letters = a->letters ? a->letters : "+";
+	guint32 points;
+	const char *at = rs_trace_kdump_points(letters, &points);
+
+	if (a->clear && a->clear_all)
+		return rs_cli_usage(verb, "-c or -C?");
+	if (a->clear_all && (has_pid || has_group || a->letters || a->inherit || a->descend))
+		return rs_cli_usage(verb, "-C ends the tracing of all processes, and goes alone");
+	if (!a->clear_all && has_pid == has_group)
+		return rs_cli_usage(verb, has_pid ? "-p or -g?" : "which process? -p PID");
+	if (has_pid && !in_range(a->pid))
+		return rs_cli_usage(verb, "-p: a process id, 1 to %d", G_MAXINT32);
+	if (has_group && !in_range(a->group))
+		return rs_cli_usage(verb, "-g: the id of a group, 1 to %d", G_MAXINT32);
+	if (at && !*at)
+		return rs_cli_usage(verb, "-t: no letter (" RS_TRACE_KDUMP_LETTERS ")");
+	if (at)
+		return rs_cli_usage(
+			verb, "-t: there is no letter '%c' (" RS_TRACE_KDUMP_LETTERS ")", *at);
+	/* To end the tracing of a process as a whole ends that of all its points. */
+	a->facilities = a->clear && !a->letters ? FACILITIES : points << 1 & FACILITIES;
+	if (!a->facilities)
+		return rs_cli_usage(verb, "-t: no guest writes what '%s' means", letters);
+	if (a->inherit)
+		a->facilities |= FACILITY_INHERIT;
+	return 0;
+}
+
+/* Switches the events on that these facilities write. */
+static int enable(RsDBusSession1 *session, const struct args *a)
+{
+	int code = RS_CLI_OK;
+
+	for (guint i = 0; i < G_N_ELEMENTS(kinds) && code == RS_CLI_OK; i++) {
+		g_autofree char *event = g_strdup_printf("ktrace:%s", kinds[i]);
+		g_auto(GStrv) problems = NULL;
+		GError *error = NULL;
+
+		if (!(a->facilities & FACILITY(i)))
+			continue;
+		if (!rs_dbus_session1_call_enable_sync(session, event, rs_cli_owner_options(OWNER),
+						       NULL, NULL, &problems, NULL, NULL, &error))
+			return rs_cli_fail_gerror(error);
+		code = rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
+	}
+	return code;
+}
+
+static int disable(RsDBusSession1 *session)
+{
+	g_auto(GStrv) problems = NULL;
+	GError *error = NULL;
+
+	if (!rs_dbus_session1_call_disable_sync(session, "ktrace:*", rs_cli_owner_options(OWNER),
+						NULL, NULL, &problems, NULL, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	return rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
+}
+
+static int ktrace(RsDBusSession1 *session, const struct args *a, guint32 source)
+{
+	const char *operation = a->clear_all ? "clear-all" : a->clear ? "clear" : "set";
+	gint64 pid = a->clear_all ? 0 : a->pid != G_MININT64 ? a->pid : -a->group;
+	GError *error = NULL;
+	GVariantDict options;
+	guint changed;
+	int code;
+
+	g_variant_dict_init(&options, NULL);
+	if (a->descend)
+		g_variant_dict_insert(&options, "descend", "b", TRUE);
+	if (source)
+		g_variant_dict_insert(&options, "source", "u", source);
+	if (!rs_dbus_session1_call_ktrace_sync(session, operation, a->facilities, (int)pid,
+					       g_variant_dict_end(&options), &changed, NULL, NULL,
+					       &error))
+		return rs_cli_fail_gerror(error);
+	code = a->clear_all ? disable(session) : a->clear ? RS_CLI_OK : enable(session, a);
+	if (!a->quiet)
+		printf("%u process%s %s\n", changed, changed == 1 ? " is" : "es are",
+		       a->clear_all || a->clear ? "traced no more, or less" : "traced");
+	return code;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	struct args a = {.pid = G_MININT64, .group = G_MININT64};
+	g_autoptr(RsDBusSession1) session = NULL;
+	guint32 source = 0;
+	int code = RS_CLI_OK;
+
+	if (parse(verb, &a, &argc, &argv, &code)) {
+		code = check(verb, &a);
+		if (!code)
+			session = rs_cli_connect(verb, a.session, 0, &argc, argv, &code);
+		if (session && argc > 1)
+			code = rs_cli_usage(verb, "too many arguments");
+		else if (session && a.source)
+			code = rs_cli_find_source(session, a.source, &source);
+		if (session && !code)
+			code = ktrace(session, &a, source);
+	}
+	g_free(a.session);
+	g_free(a.letters);
+	g_free(a.source);
+	return code;
+}
+
+const struct rs_verb rs_verb_ktrace = {
+	.name = "ktrace",
+	.args = "[NAME] -p PID|-g PGID|-C",
+	.summary = "choose the processes that write what kdump shows",
+	.details = "As ktrace(1) of OpenBSD. Letters of -t: c calls, i I/O, n names, s signals, t "
+		   "structures,\n"
+		   "u user data, x and X strings and environment of exec, e emulation, w context "
+		   "switches;\n"
+		   "+ (the default) all but X. The guest's OS needs a task that takes commands.",
+	.run = run,
+};

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Ktrace: what peers ask of the guests' agents, which answer late. */
+#include "server/private.h"
+
+#include "server/rows.h"
+#include "session/commands.h"
+#include <errno.h>
+#include <ringside/error.h>
+#include <rs-trace-session-error.h>
+#include <string.h>
+
+/* A call that waits for agents. */
+struct rs_server_command {
+	struct rs_server *server;
+	GDBusMethodInvocation *invocation;
+	guint left;          /* sources that have not answered */
+	guint changed;       /* processes, in all sources */
+	guint done;          /* sources that did it */
+	struct rs_error err; /* the first failure */
+};
+
+static void finish(struct rs_server_command *call)
+{
+	struct rs_server *server = call->server;
+
+	if (call->done)
+		rs_dbus_session1_complete_ktrace(server->skeleton, call->invocation, call->changed,
+						 rs_row_empty());
+	else
+		rs_server_give_error(call->invocation, &call->err);
+	g_ptr_array_remove_fast(server->commands, call);
+}
+
+static void note_failure(struct rs_server_command *call, const struct rs_error *err)
+{
+	if (!call->err.code)
+		call->err = *err;
+}
+
+/* What a guest's number means for who asked for processes. */
+static void explain(int32_t result, struct rs_error *err)
+{
+	switch (-(int64_t)result) {
+	case RS_ESRCH:
+		rs_error_set(err, ENOENT, "the guest has no such process");
+		break;
+	case RS_ENOSYS:
+		rs_error_set(err, ENOTSUP, "this guest cannot do that");
+		break;
+	case RS_EPERM:
+		rs_error_set(err, EPERM, "the guest does not let us");
+		break;
+	case RS_EINVAL:
+		rs_error_set(err, EINVAL, "the guest does not know what is asked for");
+		break;
+	default:
+		rs_error_set(err, EPROTO, "the guest refused, with the number %d", result);
+		break;
+	}
+}
+
+static void on_answer(void *data, int ret, const struct rs_command_result *result,
+		      const struct rs_error *err)
+{
+	struct rs_server_command *call = data;
+	struct rs_error why = {0};
+
+	call->left--;
+	if (ret) {
+		note_failure(call, err);
+	} else if (result->result < 0) {
+		explain(result->result, &why);
+		note_failure(call, &why);
+	} else {
+		call->done++;
+		call->changed += (guint)MIN(result->result, G_MAXUINT16);
+	}
+	if (!call->left)
+		finish(call);
+}
+
+/* To one source, or to all that are not over. */
+static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation,
+		     struct rs_source *only, const struct rs_source_command *command)
+{
+	struct rs_server_command *call = g_new0(struct rs_server_command, 1);
+
+	*call = (struct rs_server_command){.server = server, .invocation = invocation};
+	g_ptr_array_add(server->commands, call);
+	rs_error_set(&call->err, ESHUTDOWN, "the session has ended");
+	call->err.code = 0; /* the message of the first failure replaces this one */
+	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
+		struct rs_source *source = rs_session_source(server->session, i);
+		struct rs_error err = {0};
+
+		if ((only && source != only) || (!only && rs_source_end(source)))
+			continue;
+		if (rs_source_send_command(source, command, on_answer, call, &err))
+			note_failure(call, &err);
+		else
+			call->left++;
+	}
+	if (!call->err.code && !call->left)
+		call->err.code = ESHUTDOWN;
+	if (!call->left)
+		finish(call);
+	return TRUE;
+}
+
+static void call_free(gpointer data)
+{
+	struct rs_server_command *call = data;
+	const struct rs_session *session = call->server->session;
+
+	for (guint i = 0; i < rs_session_n_sources(session); i++)
+		rs_source_drop_commands(rs_session_source(session, i), call);
+	g_free(call);
+}
+
+GPtrArray *rs_server_commands_new(void)
+{
+	return g_ptr_array_new_with_free_func(call_free);
+}
+
+void rs_server_refuse_commands(struct rs_server *server, const GDBusConnection *connection)
+{
+	struct rs_error err = {0};
+
+	rs_error_set(&err, ESHUTDOWN, "the session has ended");
+	for (guint i = server->commands->len; i-- > 0;) {
+		const struct rs_server_command *call = server->commands->pdata[i];
+
+		if (connection &&
+		    g_dbus_method_invocation_get_connection(call->invocation) != connection)
+			continue;
+		rs_server_give_error(call->invocation, &err);
+		g_ptr_array_remove_index(server->commands, i);
+	}
+}
+
+/* ---- methods ---- */
+
+static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
+			 GVariant *options, struct rs_source **source, gboolean *descend)
+{
+	GVariantDict dict;
+	guint32 number = 0;
+	bool numbered;
+
+	g_variant_dict_init(&dict, options);
+	numbered = g_variant_dict_lookup(&dict, "source", "u", &number);
+	g_variant_dict_remove(&dict, numbered ? "source" : "");
+	if (g_variant_dict_lookup(&dict, "descend", "b", descend))
+		g_variant_dict_remove(&dict, "descend");
+	{
+		g_autoptr(GVariant) rest = g_variant_ref_sink(g_variant_dict_end(&dict));
+
+		if (rs_server_refuse_options(invocation, rest))
+			return false;
+	}
+	if (numbered && !rs_server_find_source(server, invocation, number, source))
+		return false;
+	return rs_server_is_free(server, invocation);
+}
+
+static gboolean on_ktrace(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			  const char *operation, guint facilities, int pid, GVariant *options,
+			  gpointer data)
+{
+	static const char *const operations[] = {[RS_KTROP_SET] = "set",
+						 [RS_KTROP_CLEAR] = "clear",
+						 [RS_KTROP_CLEARALL] = "clear-all"};
+	struct rs_source_command command = {.number = RS_CMD_KTRACE};
+	struct rs_source *source = NULL;
+	gboolean descend = FALSE;
+	struct rs_error err = {0};
+
+	if (!take_options(data, invocation, options, &source, &descend))
+		return TRUE;
+	command.args[0] = G_N_ELEMENTS(operations);
+	for (guint i = 0; i < G_N_ELEMENTS(operations); i++)
+		if (strcmp(operations[i], operation) == 0)
+			command.args[0] = i;
+	if (command.args[0] == G_N_ELEMENTS(operations)) {
+		rs_error_set(&err, EINVAL, "the operation is 'set', 'clear' or 'clear-all'");
+		return rs_server_give_error(invocation, &err);
+	}
+	command.args[1] = facilities;
+	command.args[2] = (uint64_t)(int64_t)pid;
+	command.args[3] = descend ? RS_KTROP_DESCEND : 0;
+	return send(data, invocation, source, &command);
+}
+
+void rs_server_connect_commands(struct rs_server *server)
+{
+	g_signal_connect(server->skeleton, "handle-ktrace", G_CALLBACK(on_ktrace), server);
+}

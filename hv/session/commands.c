@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/commands.h"
+
+#include "session/private.h"
+#include "session/slots.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct command {
+	struct rs_source_command what; /* its data is ours */
+	rs_command_done done;          /* NULL: nobody waits for it any more */
+	void *data;
+	gint64 at; /* when it was asked for */
+};
+
+struct rs_commands {
+	struct rs_source *source;
+	GQueue waiting;       /* of struct command, oldest first */
+	struct command *sent; /* the guest has it; NULL: none */
+	bool offered;         /* a task of the guest waits for a command: */
+	struct rs_ticket ticket;
+	gint64 offered_at;
+	bool served;      /* a task of this boot has offered itself */
+	uint32_t session; /* a number that tells this session from others on the region */
+	uint32_t count;   /* of the command that was sent last */
+};
+
+struct rs_commands *rs_commands_new(struct rs_source *source)
+{
+	struct rs_commands *commands = g_new0(struct rs_commands, 1);
+
+	commands->source = source;
+	commands->session = g_random_int() | 1;
+	g_queue_init(&commands->waiting);
+	return commands;
+}
+
+static void command_free(gpointer data)
+{
+	struct command *command = data;
+
+	g_free((void *)command->what.data);
+	g_free(command);
+}
+
+void rs_commands_free(struct rs_commands *commands)
+{
+	if (!commands)
+		return;
+	g_queue_clear_full(&commands->waiting, command_free);
+	g_clear_pointer(&commands->sent, command_free);
+	g_free(commands);
+}
+
+static void finish(struct command *command, int ret, const struct rs_command_result *result,
+		   const struct rs_error *err)
+{
+	if (command->done)
+		command->done(command->data, ret, result, err);
+	command_free(command);
+}
+
+static void fail(struct command *command, int code, const char *why)
+{
+	struct rs_error err = {0};
+	int ret = rs_error_set(&err, code, "%s", why);
+
+	finish(command, ret, NULL, &err);
+}
+
+/* ---- to the guest ---- */
+
+static void fill(const struct rs_commands *commands, struct rs_hcall_response *response,
+		 const struct command *command)
+{
+	response->values[0] = RS_CMD_ID(commands->session, command ? commands->count : 0);
+	if (!command)
+		return;
+	response->values[1] = command->what.number;
+	for (uint32_t i = 0; i < RS_CMD_ARGS; i++)
+		response->values[2 + i] = command->what.args[i];
+	response->data_size = command->what.size;
+	if (command->what.size)
+		memcpy(response->data, command->what.data, command->what.size);
+}
+
+/* The next command is the guest's now. NULL: there is none. */
+static const struct command *begin(struct rs_commands *commands)
+{
+	commands->sent = g_queue_pop_head(&commands->waiting);
+	/* 0 says that there is no command. */
+	if (commands->sent && ++commands->count == 0)
+		commands->count = 1;
+	return commands->sent;
+}
+
+/* Answers the task that waits: with a command, or that there is none. */
+static void answer(struct rs_commands *commands)
+{
+	struct rs_hcall_response response = {0};
+
+	commands->offered = false;
+	fill(commands, &response, begin(commands));
+	if (!rs_source_answer(commands->source, &commands->ticket, &response) || !commands->sent)
+		return;
+	/* The task has gone. Another one may come. */
+	g_queue_push_head(&commands->waiting, g_steal_pointer(&commands->sent));
+}
+
+/* ---- what the guest says ---- */
+
+static void take_result(struct rs_commands *commands, const struct rs_hcall_request *request)
+{
+	struct rs_command_result result = {.data = request->data, .size = request->data_size};
+	struct command *command = g_steal_pointer(&commands->sent);
+
+	if (!command)
+		return;
+	if (request->args[0] != RS_CMD_ID(commands->session, commands->count)) {
+		fail(command, EAGAIN, "the guest's task did not finish the command");
+		return;
+	}
+	/* Numbers past 32 bits are no results of ours. */
+	result.result = (int32_t)CLAMP((int64_t)request->args[1], INT32_MIN, INT32_MAX);
+	memcpy(result.values, &request->args[2], sizeof(result.values));
+	finish(command, 0, &result, NULL);
+}
+
+bool rs_source_serve_commands(struct rs_source *source, const struct rs_hcall_request *request,
+			      const struct rs_ticket *ticket, struct rs_hcall_response *response)
+{
+	struct rs_commands *commands = source->commands;
+
+	if (!source_alive(source)) {
+		rs_response_set(response, RS_ERR_REFUSED, "the session has ended");
+		return true;
+	}
+	/* One task serves. The newest does, since an older one may be gone. */
+	if (commands->offered && commands->ticket.slot != ticket->slot) {
+		struct rs_hcall_response refusal = {0};
+
+		rs_response_set(&refusal, RS_ERR_REFUSED, "another task serves");
+		rs_source_answer(source, &commands->ticket, &refusal);
+	}
+	commands->offered = false;
+	commands->served = true;
+	take_result(commands, request);
+	/* Whoever was told of the result may have sent the next one already. */
+	if (!g_queue_is_empty(&commands->waiting)) {
+		fill(commands, response, begin(commands));
+		return true;
+	}
+	commands->offered = true;
+	commands->ticket = *ticket;
+	commands->offered_at = g_get_monotonic_time();
+	return false;
+}
+
+/* ---- asked by others ---- */
+
+static int check(struct rs_source *source, const struct rs_source_command *command,
+		 struct rs_error *err)
+{
+	struct rs_commands *commands = source->commands;
+
+	g_assert(command->size <= RS_CMD_DATA);
+	if (!source_alive(source))
+		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
+	if (!source->hello)
+		return rs_error_set(err, EAGAIN, "the guest's agent has not reported");
+	if (!rs_source_runs(source))
+		return rs_error_set(err, EAGAIN, "the guest is paused");
+	if (!commands->served)
+		return rs_error_set(err, ENOTSUP,
+				    "this guest takes no commands: no task of its "
+				    "OS serves them");
+	if (g_queue_get_length(&commands->waiting) + (commands->sent != NULL) >= RS_COMMANDS_MAX)
+		return rs_error_set(err, EBUSY, "too many commands wait for the guest");
+	return 0;
+}
+
+int rs_source_send_command(struct rs_source *source, const struct rs_source_command *what,
+			   rs_command_done done, void *data, struct rs_error *err)
+{
+	struct rs_commands *commands = source->commands;
+	int ret = check(source, what, err);
+	struct command *command;
+
+	if (ret)
+		return rs_source_result(source, ret, err);
+	command = g_new0(struct command, 1);
+	*command = (struct command){
+		.what = *what, .done = done, .data = data, .at = g_get_monotonic_time()};
+	command->what.data = what->size ? g_memdup2(what->data, what->size) : NULL;
+	g_queue_push_tail(&commands->waiting, command);
+	if (commands->offered)
+		answer(commands);
+	return 0;
+}
+
+void rs_source_drop_commands(struct rs_source *source, const void *data)
+{
+	struct rs_commands *commands = source->commands;
+
+	for (GList *l = commands->waiting.head; l; l = l->next) {
+		struct command *command = l->data;
+
+		if (command->data == data)
+			command->done = NULL;
+	}
+	if (commands->sent && commands->sent->data == data)
+		commands->sent->done = NULL;
+}
+
+/* ---- time, boots and ends ---- */
+
+void rs_source_tend_commands(struct rs_source *source, gint64 now)
+{
+	struct rs_commands *commands = source->commands;
+	const gint64 oldest = now - RS_COMMAND_MS * 1000;
+	struct command *command;
+
+	if (commands->sent && commands->sent->at < oldest)
+		fail(g_steal_pointer(&commands->sent), ETIMEDOUT,
+		     "the guest did not carry out the command in time");
+	while ((command = g_queue_peek_head(&commands->waiting)) && command->at < oldest) {
+		g_queue_pop_head(&commands->waiting);
+		fail(command, ETIMEDOUT, "no task of the guest took the command in time");
+	}
+	if (commands->offered && now - commands->offered_at >= RS_CMD_BEAT_MS * 1000 &&
+	    source_alive(source))
+		answer(commands);
+}
+
+void rs_source_fail_commands(struct rs_source *source, int code, const char *why)
+{
+	struct rs_commands *commands = source->commands;
+	GQueue failed = commands->waiting;
+
+	/* Nothing that is sent from a `done` is among them. */
+	g_queue_init(&commands->waiting);
+	/* The task that waits may be of the new boot. If not, its ticket has expired. */
+	commands->served = commands->offered;
+	if (commands->sent)
+		g_queue_push_head(&failed, g_steal_pointer(&commands->sent));
+	while (!g_queue_is_empty(&failed))
+		fail(g_queue_pop_head(&failed), code, why);
+}
