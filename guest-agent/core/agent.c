@@ -13,6 +13,14 @@ void rs_core_relax(void)
 		rs_port_relax();
 }
 
+void rs_core_panic(const char *why)
+{
+	if (rs_core.ops.panic)
+		rs_core.ops.panic(why);
+	else
+		rs_port_panic(why);
+}
+
 void rs_core_lock(void)
 {
 	while (__atomic_exchange_n(&rs_core.lock, 1, __ATOMIC_ACQUIRE))

@@ -43,6 +43,7 @@ struct rs_core {
 	struct rs_crowd lookers;             /* who looks at `providers` without the lock */
 	struct rs_crowd callers;             /* who goes through an event's callbacks */
 	uint32_t callback_lock;              /* whoever takes a callback out of its list */
+	uint32_t callback_changes;           /* callbacks that have come or gone */
 	uint32_t sites_due;                  /* self-patching: for callbacks, not patched yet */
 	struct rs_agent_provider *providers; /* registered ones */
 	struct rs_agent_config config;
@@ -67,6 +68,9 @@ void rs_core_unlock(void);
 /* Lets others go on, while this CPU waits for them. */
 void rs_core_relax(void);
 
+/* ops.panic or its default. */
+void rs_core_panic(const char *why);
+
 /* Copies at most size - 1 bytes of `text` (may be NULL); pads with NULs. */
 void rs_core_copy_text(char *out, const char *text, uint32_t size);
 
@@ -82,6 +86,18 @@ int rs_region_take(struct rs_region_header *out, const void *region, uint64_t ma
 int rs_describe_size(const struct rs_event_info *info);
 void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t slot, void *out);
 bool rs_described(const struct rs_event_info *info, uint32_t id, uint32_t slot, const void *at);
+
+/* Goes through the events of a provider that are to be registered. */
+static inline struct rs_event *rs_core_event_from(const struct rs_agent_provider *provider,
+						  struct rs_event *event)
+{
+	while (event < provider->events_end && event->left_out)
+		event++;
+	return event;
+}
+#define rs_core_each_event(event, provider)                                                        \
+	for (struct rs_event *event = rs_core_event_from(provider, (provider)->events);            \
+	     event < (provider)->events_end; event = rs_core_event_from(provider, event + 1))
 
 /* provider.c, under the lock: all that a boot does to the table of providers. */
 void rs_providers_begin_boot(void);

@@ -250,9 +250,8 @@ static bool same_events(const struct rs_provider *entry, uint32_t slot,
 	const uint8_t *at = (const uint8_t *)rs_core_section(RS_SEC_EVENTS) + entry->desc_offset;
 	uint32_t id = entry->first_id;
 
-	for (const struct rs_event *event = provider->events; event < provider->events_end;
-	     event++, id++) {
-		if (!rs_described(event->info, id, slot, at))
+	rs_core_each_event (event, provider) {
+		if (!rs_described(event->info, id++, slot, at))
 			return false;
 		at += rs_describe_size(event->info);
 	}
@@ -286,13 +285,13 @@ static int64_t measure(const struct rs_agent_provider *provider, uint32_t *count
 	int64_t bytes = 0;
 
 	*count = 0;
-	for (const struct rs_event *event = provider->events; event < provider->events_end;
-	     event++, ++*count) {
+	rs_core_each_event (event, provider) {
 		int size = rs_describe_size(event->info);
 
 		if (size < 0)
 			return size;
 		bytes += size;
+		++*count;
 	}
 	return bytes;
 }
@@ -302,9 +301,8 @@ static void describe_all(const struct rs_agent_provider *provider, const struct 
 	uint8_t *at = (uint8_t *)rs_core_section(RS_SEC_EVENTS) + place->offset;
 	uint32_t id = place->first_id;
 
-	for (const struct rs_event *event = provider->events; event < provider->events_end;
-	     event++, id++) {
-		rs_describe(event->info, id, place->slot, at);
+	rs_core_each_event (event, provider) {
+		rs_describe(event->info, id++, place->slot, at);
 		at += rs_describe_size(event->info);
 	}
 }
@@ -312,7 +310,7 @@ static void describe_all(const struct rs_agent_provider *provider, const struct 
 /* Gives the events their provider. It also brings their pages in, before the entry is written. */
 static void own_events(struct rs_agent_provider *provider)
 {
-	for (struct rs_event *event = provider->events; event < provider->events_end; event++)
+	rs_core_each_event (event, provider)
 		rs_store(&event->provider, provider);
 }
 
@@ -362,7 +360,7 @@ static void write_entry(struct rs_agent_provider *provider, const struct place *
 	 * Before the entry is complete: a host that finds it reads the sites at once, and leaves
 	 * out those whose event has no id.
 	 */
-	for (struct rs_event *event = provider->events; event < provider->events_end; event++)
+	rs_core_each_event (event, provider)
 		rs_store_release(&event->id, id++);
 	end_write(out);
 }

@@ -9,7 +9,8 @@ static struct rs_event *find(uint32_t id)
 {
 	struct rs_agent_provider *p = __atomic_load_n(&rs_core.providers, __ATOMIC_SEQ_CST);
 
-	for (; p; p = __atomic_load_n(&p->next, __ATOMIC_SEQ_CST)) {
+	/* An event without an id is not registered. */
+	for (; id && p; p = __atomic_load_n(&p->next, __ATOMIC_SEQ_CST)) {
 		for (struct rs_event *event = p->events; event < p->events_end; event++) {
 			if (rs_load(&event->id) == id)
 				return event;

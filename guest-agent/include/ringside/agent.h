@@ -108,6 +108,10 @@ struct rs_trace_ops {
 	 * it has raised *nudge. Else nothing wakes the guest up: sleep for a short time only.
 	 * NULL: as relax. */
 	void (*wait_nudge)(const uint32_t *nudge, uint32_t seen, bool nudged);
+	/* The OS has used the agent wrongly, in a way that damages memory sooner or later. `why` is
+	 * a line of text. It does not return, but where it does, the call fails and has changed
+	 * nothing. NULL: rs_port_panic(). */
+	void (*panic)(const char *why);
 };
 #define RS_RAW_MAX 1024u
 #define RS_TEXT_POKE_MAX 5u /* bytes; what text_poke_bp() takes on x86-64 */

@@ -49,7 +49,7 @@ struct rs_field_info {
 struct rs_event_info {
 	const char *system;
 	const char *name;
-	const char *print;
+	const char *print;      /* NULL: a reader shows all fields by their names */
 	const char *print_args; /* as written: "prev, __entry->next" */
 	const struct rs_field_info *fields;
 	uint32_t field_count;
@@ -76,8 +76,8 @@ RS_ASSERT_SIZE(struct rs_event_state, 24);
  * line, so that the events of an image form an array in section rs_events.
  */
 struct rs_event {
-	uint32_t id; /* 0: not registered */
-	uint32_t reserved0;
+	uint32_t id;       /* 0: not registered */
+	uint32_t left_out; /* not 0: registering its provider leaves it out */
 	const struct rs_event_info *info;
 	struct rs_agent_provider *provider; /* NULL: not registered */
 	struct rs_event_state state;

@@ -10,18 +10,26 @@
 #ifndef RINGSIDE_SITE_X86_64_H
 #define RINGSIDE_SITE_X86_64_H
 
+#define RS_SITE_CODE(section, event, label)                                                        \
+	".p2align 3,,4\n"                                                                          \
+	"1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                                               \
+	".pushsection " section ", \"a?\", @progbits\n\t"                                          \
+	".balign 4\n\t"                                                                            \
+	".long 1b - .\n\t"                                                                         \
+	".long " label " - .\n\t"                                                                  \
+	".long " event " - .\n\t"                                                                  \
+	".long 5\n\t"                                                                              \
+	".popsection"
+
+/* `event_symbol`: the name of the event, as a string. */
 #define RS_SITE_GOTO(event_symbol, label)                                                          \
-	__asm__ goto(".p2align 3,,4\n"                                                             \
-		     "1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                                  \
-		     ".pushsection rs_sites, \"a?\", @progbits\n\t"                                \
-		     ".balign 4\n\t"                                                               \
-		     ".long 1b - .\n\t"                                                            \
-		     ".long %l[" #label "] - .\n\t"                                                \
-		     ".long " event_symbol " - .\n\t"                                              \
-		     ".long 5\n\t"                                                                 \
-		     ".popsection"                                                                 \
+	__asm__ goto(RS_SITE_CODE("rs_sites", event_symbol, "%l[" #label "]") : : : : label)
+
+/* `event`: one that is static in the function. `section`: a string. */
+#define RS_SITE_GOTO_IN(section, event, label)                                                     \
+	__asm__ goto(RS_SITE_CODE(section, "%c[rs_of]", "%l[" #label "]")                          \
 		     :                                                                             \
-		     :                                                                             \
+		     : [rs_of] "i"(&(event))                                                       \
 		     :                                                                             \
 		     : label)
 

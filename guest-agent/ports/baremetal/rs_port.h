@@ -58,6 +58,13 @@ static inline const char *rs_port_comm(void)
 	return rs_this_cpu()->comm;
 }
 
+void rs_panic(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+static inline void rs_port_panic(const char *why)
+{
+	rs_panic("%s", why);
+}
+
 /* Whether an event must take the slow path, where rs_port_name_due() is asked. */
 static inline bool rs_port_name_wanted(uint32_t epoch)
 {

@@ -84,6 +84,15 @@ static inline const char *rs_port_comm(void)
 	return rs_port_self()->comm;
 }
 
+void rs_agent_panic(const char *why);
+
+/* Ends the guest. An OS with a panic of its own gives the agent that: rs_trace_ops.panic. */
+static inline void rs_port_panic(const char *why)
+{
+	rs_agent_panic(why);
+	__builtin_trap();
+}
+
 /* Whether an event must take the slow path, where rs_port_name_due() is asked. */
 static inline bool rs_port_name_wanted(uint32_t epoch)
 {

@@ -4,6 +4,8 @@
 #include "rs_port.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -37,4 +39,10 @@ void rs_port_thread_renamed(void)
 {
 	rs_port_thread_fill();
 	rs_port_thread.named = 0;
+}
+
+void rs_port_panic(const char *why)
+{
+	fprintf(stderr, "ringside: %s\n", why);
+	abort();
 }

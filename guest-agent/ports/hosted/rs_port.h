@@ -108,6 +108,9 @@ static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 	return true;
 }
 
+/* Says why on stderr, and aborts. */
+void rs_port_panic(const char *why) __attribute__((noreturn));
+
 /* How deep the calling thread is in callbacks. */
 static inline uint8_t *rs_port_callback_depth(void)
 {

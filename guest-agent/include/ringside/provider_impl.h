@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What makes provider.h work. Only provider.h includes this, and nothing here is promised to users.
+ *
+ * A statement makes its event as event_impl.h does, with everything inside of one block: the entry,
+ * the description, the site and the code. An item here is one of event_impl.h and a value.
+ */
+#ifndef RINGSIDE_PROVIDER_IMPL_H
+#define RINGSIDE_PROVIDER_IMPL_H
+
+#include <ringside/provider.h>
+
+/* A provider's events and sites lie in sections of their own, of which linkers know both ends. */
+#define RS_PROVIDER_DECLARE_(variable)                                                             \
+	RS_EXTERN_C struct rs_event __start_rs_events_##variable[]                                 \
+		__attribute__((weak, visibility("hidden")));                                       \
+	RS_EXTERN_C struct rs_event __stop_rs_events_##variable[]                                  \
+		__attribute__((weak, visibility("hidden")));                                       \
+	RS_EXTERN_C const struct rs_site __start_rs_sites_##variable[]                             \
+		__attribute__((weak, visibility("hidden")));                                       \
+	RS_EXTERN_C const struct rs_site __stop_rs_sites_##variable[]                              \
+		__attribute__((weak, visibility("hidden")));                                       \
+	RS_EXTERN_C const char rs_system_of_##variable[] __attribute__((visibility("hidden")));    \
+	RS_EXTERN_C struct rs_event_provider variable __attribute__((visibility("hidden")));
+
+#define RS_PROVIDER_DEFINE_(variable, name_)                                                       \
+	RS_PROVIDER_DECLARE_(variable)                                                             \
+	RS_STATIC_ASSERT(sizeof(name_) <= RS_PROVIDER_NAME_MAX,                                    \
+			 "the provider name " name_ " is too long");                               \
+	const char rs_system_of_##variable[] = name_;                                              \
+	struct rs_event_provider variable = {                                                      \
+		{rs_system_of_##variable, __start_rs_events_##variable,                            \
+		 __stop_rs_events_##variable, __start_rs_sites_##variable,                         \
+		 __stop_rs_sites_##variable, 0, NULL, NULL, NULL, 0, 0, NULL},                     \
+		0,                                                                                 \
+		0,                                                                                 \
+		0};
+
+/* Items without their values: as the items of TP_STRUCT__entry. */
+#define RS_WRITE_KIND___field(T, name, value) RS_KIND_OF___field(T, name)
+#define RS_WRITE_KIND___field_hex(T, name, value) RS_KIND_OF___field_hex(T, name)
+#define RS_WRITE_KIND___field_ptr(name, value) RS_KIND_OF___field_ptr(name)
+#define RS_WRITE_KIND___enum(T, name, value, ...) RS_KIND_OF___enum(T, name, __VA_ARGS__)
+#define RS_WRITE_KIND___flags(T, name, value, ...) RS_KIND_OF___flags(T, name, __VA_ARGS__)
+#define RS_WRITE_KIND___array(T, name, count, from) RS_KIND_OF___array(T, name, count)
+#define RS_WRITE_KIND___array_hex(T, name, count, from) RS_KIND_OF___array_hex(T, name, count)
+#define RS_WRITE_KIND___chars(name, size, text) RS_KIND_OF___chars(name, size)
+#define RS_WRITE_KIND___dynamic_array(T, name, from, count) RS_KIND_OF___dynamic_array(T, name)
+#define RS_WRITE_KIND___dynamic_array_hex(T, name, from, count)                                    \
+	RS_KIND_OF___dynamic_array_hex(T, name)
+#define RS_WRITE_KIND___string(name, text) RS_KIND_OF___string(name)
+#define RS_WRITE_KIND___opcode(op)                                                                 \
+	RS_KIND_OF___enum(u8, opcode, {RS_OPCODE_INFO, "info"}, {RS_OPCODE_START, "start"},        \
+			  {RS_OPCODE_STOP, "stop"},                                                \
+			  {RS_OPCODE_COLLECTION_START, "collection-start"},                        \
+			  {RS_OPCODE_COLLECTION_STOP, "collection-stop"},                          \
+			  {RS_OPCODE_EXTENSION, "extension"}, {RS_OPCODE_REPLY, "reply"},          \
+			  {RS_OPCODE_RESUME, "resume"}, {RS_OPCODE_SUSPEND, "suspend"},            \
+			  {RS_OPCODE_SEND, "send"}, {RS_OPCODE_RECEIVE, "receive"})
+#define RS_WRITE_KIND___tag(n) RS_KIND_OF___field_hex(u32, tag)
+#define RS_WRITE_KIND___activity(id) RS_KIND_OF___chars(activity, RS_ACTIVITY_TEXT)
+#define RS_WRITE_KIND___related(id) RS_KIND_OF___chars(related, RS_ACTIVITY_TEXT)
+
+#define RS_WRITE_MEMBER(ctx, item) RS_DISPATCH(RS_MEMBER_, ctx, RS_WRITE_KIND_##item)
+#define RS_WRITE_SYMBOLS(id, item) RS_DISPATCH(RS_SYMBOLS_, id, RS_WRITE_KIND_##item)
+#define RS_WRITE_INFO(id, item) RS_DISPATCH(RS_INFO_, id, RS_WRITE_KIND_##item)
+#define RS_WRITE_INDEX(ctx, item) RS_DISPATCH(RS_INDEX_, ctx, RS_WRITE_KIND_##item)
+#define RS_WRITE_ELEM(ctx, item) RS_DISPATCH(RS_ELEM_, ctx, RS_WRITE_KIND_##item)
+#define RS_WRITE_LOCATE(at, item) RS_DISPATCH(RS_LOCATE_, at, RS_WRITE_KIND_##item)
+
+/* Items as assignments. */
+#define RS_WRITE_VALUE(ctx, item) RS_WRITE_VALUE_##item
+#define RS_WRITE_VALUE___field(T, name, value) __entry->name = (value);
+#define RS_WRITE_VALUE___field_hex(T, name, value) __entry->name = (value);
+#define RS_WRITE_VALUE___field_ptr(name, value) __entry->name = rs_address(value);
+#define RS_WRITE_VALUE___enum(T, name, value, ...) __entry->name = (value);
+#define RS_WRITE_VALUE___flags(T, name, value, ...) __entry->name = (value);
+#define RS_WRITE_VALUE___array(T, name, count, from) __assign_fixed(name, from);
+#define RS_WRITE_VALUE___array_hex(T, name, count, from) __assign_fixed(name, from);
+#define RS_WRITE_VALUE___chars(name, size, text) __assign_chars(name, text);
+#define RS_WRITE_VALUE___dynamic_array(T, name, from, count) __assign_array(name, from, count);
+#define RS_WRITE_VALUE___dynamic_array_hex(T, name, from, count) __assign_array(name, from, count);
+#define RS_WRITE_VALUE___string(name, text) __assign_str(name, text);
+#define RS_WRITE_VALUE___opcode(op) __entry->opcode = (op);
+#define RS_WRITE_VALUE___tag(n) __entry->tag = (n);
+#define RS_WRITE_VALUE___activity(id) rs_statement_activity(__entry->activity, (id));
+#define RS_WRITE_VALUE___related(id) rs_statement_activity(__entry->related, (id));
+
+static inline void rs_statement_activity(char *out, const struct rs_activity_id *id)
+{
+	if (id)
+		rs_activity_text(out, id);
+}
+
+/*
+ * Whether the site is on. In C++ a function of its own: clang++ thinks that an asm goto may jump to
+ * the labels of others, too, past what is initialised there.
+ */
+#ifdef __cplusplus
+#define RS_WRITE_SITE(section, event)                                                              \
+	([]() __attribute__((always_inline))->bool {                                               \
+		RS_SITE_GOTO_IN(section, event, rs_on);                                            \
+		return false;                                                                      \
+	rs_on:                                                                                     \
+		return true;                                                                       \
+	}())
+#else
+#define RS_WRITE_SITE(section, event)                                                              \
+	({                                                                                         \
+		__label__ rs_on;                                                                   \
+		bool rs_is_on = false;                                                             \
+                                                                                                   \
+		RS_SITE_GOTO_IN(section, event, rs_on);                                            \
+		if (0) {                                                                           \
+		rs_on:                                                                             \
+			rs_is_on = true;                                                           \
+		}                                                                                  \
+		rs_is_on;                                                                          \
+	})
+#endif
+
+#if defined(RS_NO_TRACE)
+#define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...) (-RS_EBADF)
+#else
+#define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...)                                  \
+	__extension__({                                                                            \
+		struct rs_entry_rs_here {                                                          \
+			RS_NO_MEMBER                                                               \
+			RS_EACH(RS_WRITE_MEMBER, , __VA_ARGS__)                                    \
+		};                                                                                 \
+		RS_STATIC_ASSERT((level_) >= 1 && (level_) <= 5, "a level is 1 to 5");             \
+		RS_STATIC_ASSERT(sizeof(name_) <= RS_NAME_MAX, "an event's name is too long");     \
+		RS_STATIC_ASSERT(sizeof(struct rs_entry_rs_here) <= RS_MAX_ENTRY_SIZE,             \
+				 "event " name_ " has too large an entry");                        \
+		RS_EACH(RS_WRITE_SYMBOLS, rs_here, __VA_ARGS__)                                    \
+		static const struct rs_field_info rs_fields[] = {                                  \
+			RS_EACH(RS_WRITE_INFO, rs_here, __VA_ARGS__){NULL, NULL, NULL, 0, 0, 0, 0, \
+								     0, 0, 0}};                    \
+		RS_STATIC_ASSERT(sizeof(rs_fields) / sizeof(struct rs_field_info) - 1 <=           \
+					 RS_MAX_FIELDS,                                            \
+				 "event " name_ " has too many fields");                           \
+		static const struct rs_event_info rs_info = {                                      \
+			rs_system_of_##provider,                                                   \
+			name_,                                                                     \
+			NULL,                                                                      \
+			NULL,                                                                      \
+			rs_fields,                                                                 \
+			sizeof(rs_fields) / sizeof(struct rs_field_info) - 1,                      \
+			sizeof(struct rs_entry_rs_here),                                           \
+			(keyword_),                                                                \
+			(level_),                                                                  \
+		};                                                                                 \
+		static struct rs_event rs_statement                                                \
+			__attribute__((section("rs_events_" #provider))) = {                       \
+				0, 0, &rs_info, NULL, {NULL, 0, 0, NULL}, {0, 0}};                 \
+		int rs_written = -RS_EBADF;                                                        \
+                                                                                                   \
+		if (rs_unlikely(RS_WRITE_SITE("rs_sites_" #provider, rs_statement)) &&             \
+		    rs_event_enabled(&rs_statement)) {                                             \
+			RS_WRITE_ENTRY(rs_here, __VA_ARGS__)                                       \
+			rs_written = rs_statement_write(                                           \
+				&rs_statement, rs_record.words, sizeof(struct rs_entry_rs_here),   \
+				rs_dyn_count > 0 ? __dyn : NULL, rs_dyn_count);                    \
+		}                                                                                  \
+		rs_written;                                                                        \
+	})
+#endif
+
+/* From the values to the entry. */
+#define RS_WRITE_ENTRY(id, ...)                                                                    \
+	enum { RS_EACH(RS_WRITE_INDEX, , __VA_ARGS__) rs_dyn_count };                              \
+	RS_EACH(RS_WRITE_ELEM, , __VA_ARGS__)                                                      \
+	union {                                                                                    \
+		struct rs_entry_##id entry;                                                        \
+		uint64_t words[(sizeof(struct rs_entry_##id) + 7) / 8 +                            \
+			       (sizeof(struct rs_entry_##id) == 0)];                               \
+	} rs_record;                                                                               \
+	struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                                  \
+	struct rs_entry_##id *const __entry = &rs_record.entry;                                    \
+	uint32_t rs_at = sizeof(struct rs_entry_##id);                                             \
+                                                                                                   \
+	(void)__entry;                                                                             \
+	(void)rs_at;                                                                               \
+	__builtin_memset(&rs_record, 0, sizeof(rs_record));                                        \
+	if (rs_dyn_count > 0)                                                                      \
+		__builtin_memset(__dyn, 0, sizeof(__dyn));                                         \
+	RS_EACH(RS_WRITE_VALUE, , __VA_ARGS__)                                                     \
+	RS_EACH(RS_WRITE_LOCATE, rs_at, __VA_ARGS__)
+
+#endif
