@@ -153,6 +153,12 @@ static void take_reply(const struct rs_hcall_response *response, struct rs_hcall
 	reply->text[reply->text_size] = 0;
 }
 
+static bool no_host(void)
+{
+	return !rs_agent_active() || rs_core.header.hcall_channel == RS_CHANNEL_NONE ||
+	       rs_load(&rs_core.host_gone);
+}
+
 /* Writes and rings. The slot, or RS_ERR_*. */
 static int send(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
 		uint32_t *sequence)
@@ -161,8 +167,7 @@ static int send(uint32_t number, const uint64_t *args, const void *data, uint32_
 	struct rs_hcall_request *request;
 	int slot;
 
-	if (!rs_agent_active() || rs_core.header.hcall_channel == RS_CHANNEL_NONE ||
-	    rs_load(&rs_core.host_gone))
+	if (no_host())
 		return RS_ERR_UNREACHABLE;
 	if (size > RS_HCALL_DATA)
 		return RS_ERR_TOO_LARGE;
@@ -247,14 +252,25 @@ bool rs_hypercall_poll_data(const struct rs_hcall_ticket *ticket, int32_t *resul
 	return true;
 }
 
+int32_t rs_hypercall_hopeless(void)
+{
+	if (no_host())
+		return RS_ERR_UNREACHABLE;
+	return rs_load(&rs_core.control->flags) & RS_CONTROL_STOP ? RS_ERR_REFUSED : 0;
+}
+
 bool rs_hypercall_lost(const struct rs_hcall_ticket *ticket)
 {
-	if (rs_agent_active() && (answered(ticket->slot, ticket->sequence) ||
-				  (!rs_load(&rs_core.host_gone) &&
-				   !(rs_load(&rs_core.control->flags) & RS_CONTROL_STOP))))
+	if (rs_agent_active() &&
+	    (answered(ticket->slot, ticket->sequence) || !rs_hypercall_hopeless()))
 		return false;
 	give_slot(ticket->slot);
 	return true;
+}
+
+void rs_hypercall_drop(const struct rs_hcall_ticket *ticket)
+{
+	give_slot(ticket->slot);
 }
 
 void rs_hypercall_rest(uint32_t nudge)

@@ -14,12 +14,12 @@ void rs_serve_add(struct rs_serve *serve, struct rs_serve_handler *handler)
 	serve->handlers = handler;
 }
 
-/* The session is gone, or another one speaks. */
+/* The session is gone, or another one speaks: what was done for it is undone, once. */
 static void tell_gone(struct rs_serve *serve)
 {
-	if (serve->gone)
+	if (!serve->served)
 		return;
-	serve->gone = true;
+	serve->served = false;
 	for (struct rs_serve_handler *h = serve->handlers; h; h = h->next)
 		if (h->gone)
 			h->gone(h);
@@ -46,18 +46,40 @@ static void heard(struct rs_serve *serve)
 	serve->silence = 0;
 }
 
+/* Nobody is owed a result any more. */
+static void forget(struct rs_serve *serve)
+{
+	serve->asking = false;
+	serve->args[0] = 0;
+	serve->size = 0;
+	tell_gone(serve);
+}
+
+/* For the host an agent that begins anew is another boot, of which it knows nothing. */
+static void begin_anew(struct rs_serve *serve)
+{
+	if (serve->asking)
+		rs_hypercall_drop(&serve->ticket);
+	forget(serve);
+	serve->epoch = rs_core.name_epoch;
+}
+
 /* Says what came of the last command, and asks for the next one. */
 static int32_t ask(struct rs_serve *serve)
 {
-	int32_t ret = rs_hypercall_begin(&serve->ticket, RS_HCALL_COMMAND, serve->args, serve->out,
-					 serve->size);
+	int32_t ret = rs_hypercall_hopeless();
 
 	if (ret) {
-		tell_gone(serve);
+		forget(serve);
 		return ret;
 	}
+	/* All slots may be taken just now. */
+	if (rs_hypercall_begin(&serve->ticket, RS_HCALL_COMMAND, serve->args, serve->out,
+			       serve->size)) {
+		listen(serve);
+		return 0;
+	}
 	serve->asking = true;
-	serve->epoch = rs_core.name_epoch;
 	heard(serve);
 	return 1;
 }
@@ -90,7 +112,7 @@ static void take(struct rs_serve *serve, const uint64_t values[6], uint32_t size
 	serve->size = 0;
 	if (!RS_CMD_COUNT(values[0]))
 		return;
-	serve->gone = false;
+	serve->served = true;
 	for (uint32_t i = 0; i < RS_CMD_ARGS; i++)
 		command.args[i] = values[2 + i];
 	serve->args[0] = values[0];
@@ -103,10 +125,10 @@ int32_t rs_serve_step(struct rs_serve *serve)
 	uint64_t values[6];
 	int32_t result;
 
-	/* What was asked before the agent began anew, nobody answers. */
-	if (serve->asking &&
-	    (serve->epoch != rs_core.name_epoch || rs_hypercall_lost(&serve->ticket)))
-		serve->asking = false;
+	if (serve->epoch != rs_core.name_epoch)
+		begin_anew(serve);
+	else if (serve->asking && rs_hypercall_lost(&serve->ticket))
+		forget(serve);
 	if (!serve->asking)
 		return ask(serve);
 	if (!rs_hypercall_poll_data(&serve->ticket, &result, values, serve->in, &size)) {
@@ -116,7 +138,7 @@ int32_t rs_serve_step(struct rs_serve *serve)
 	serve->asking = false;
 	heard(serve);
 	if (result < 0) {
-		tell_gone(serve);
+		forget(serve);
 		return result;
 	}
 	take(serve, values, size);

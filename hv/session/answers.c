@@ -122,6 +122,11 @@ int rs_source_answer(struct rs_source *source, const struct rs_ticket *ticket,
 	return ret;
 }
 
+bool rs_source_owes(struct rs_source *source, const struct rs_ticket *ticket)
+{
+	return !rs_slots_accept(source->requests->slots, ticket);
+}
+
 static void clear_wait(struct rs_requests *requests, uint32_t slot)
 {
 	struct wait *wait = &requests->waits[slot];

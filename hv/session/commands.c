@@ -17,11 +17,13 @@ struct command {
 struct rs_commands {
 	struct rs_source *source;
 	GQueue waiting;       /* of struct command, oldest first */
+	GQueue failed;        /* likewise: nobody was told yet */
 	struct command *sent; /* the guest has it; NULL: none */
 	bool offered;         /* a task of the guest waits for a command: */
 	struct rs_ticket ticket;
 	gint64 offered_at;
 	bool served;      /* a task of this boot has offered itself */
+	bool over;        /* no command is taken any more */
 	uint32_t session; /* a number that tells this session from others on the region */
 	uint32_t count;   /* of the command that was sent last */
 };
@@ -33,6 +35,7 @@ struct rs_commands *rs_commands_new(struct rs_source *source)
 	commands->source = source;
 	commands->session = g_random_int() | 1;
 	g_queue_init(&commands->waiting);
+	g_queue_init(&commands->failed);
 	return commands;
 }
 
@@ -49,6 +52,7 @@ void rs_commands_free(struct rs_commands *commands)
 	if (!commands)
 		return;
 	g_queue_clear_full(&commands->waiting, command_free);
+	g_queue_clear_full(&commands->failed, command_free);
 	g_clear_pointer(&commands->sent, command_free);
 	g_free(commands);
 }
@@ -61,11 +65,13 @@ static void finish(struct command *command, int ret, const struct rs_command_res
 	command_free(command);
 }
 
-static void fail(struct command *command, int code, const char *why)
+static void fail(const struct rs_commands *commands, struct command *command, int code,
+		 const char *why)
 {
 	struct rs_error err = {0};
 	int ret = rs_error_set(&err, code, "%s", why);
 
+	rs_source_result(commands->source, ret, &err);
 	finish(command, ret, NULL, &err);
 }
 
@@ -118,7 +124,7 @@ static void take_result(struct rs_commands *commands, const struct rs_hcall_requ
 	if (!command)
 		return;
 	if (request->args[0] != RS_CMD_ID(commands->session, commands->count)) {
-		fail(command, EAGAIN, "the guest's task did not finish the command");
+		fail(commands, command, EAGAIN, "the guest's task did not finish the command");
 		return;
 	}
 	/* Numbers past 32 bits are no results of ours. */
@@ -132,7 +138,7 @@ bool rs_source_serve_commands(struct rs_source *source, const struct rs_hcall_re
 {
 	struct rs_commands *commands = source->commands;
 
-	if (!source_alive(source)) {
+	if (commands->over) {
 		rs_response_set(response, RS_ERR_REFUSED, "the session has ended");
 		return true;
 	}
@@ -165,7 +171,7 @@ static int check(struct rs_source *source, const struct rs_source_command *comma
 	struct rs_commands *commands = source->commands;
 
 	g_assert(command->size <= RS_CMD_DATA);
-	if (!source_alive(source))
+	if (commands->over)
 		return rs_error_set(err, ESHUTDOWN, "the guest has ended");
 	if (!source->hello)
 		return rs_error_set(err, EAGAIN, "the guest's agent has not reported");
@@ -199,16 +205,22 @@ int rs_source_send_command(struct rs_source *source, const struct rs_source_comm
 	return 0;
 }
 
-void rs_source_drop_commands(struct rs_source *source, const void *data)
+static void drop(GQueue *queue, const void *data)
 {
-	struct rs_commands *commands = source->commands;
-
-	for (GList *l = commands->waiting.head; l; l = l->next) {
+	for (GList *l = queue->head; l; l = l->next) {
 		struct command *command = l->data;
 
 		if (command->data == data)
 			command->done = NULL;
 	}
+}
+
+void rs_source_drop_commands(struct rs_source *source, const void *data)
+{
+	struct rs_commands *commands = source->commands;
+
+	drop(&commands->waiting, data);
+	drop(&commands->failed, data);
 	if (commands->sent && commands->sent->data == data)
 		commands->sent->done = NULL;
 }
@@ -222,28 +234,44 @@ void rs_source_tend_commands(struct rs_source *source, gint64 now)
 	struct command *command;
 
 	if (commands->sent && commands->sent->at < oldest)
-		fail(g_steal_pointer(&commands->sent), ETIMEDOUT,
+		fail(commands, g_steal_pointer(&commands->sent), ETIMEDOUT,
 		     "the guest did not carry out the command in time");
 	while ((command = g_queue_peek_head(&commands->waiting)) && command->at < oldest) {
 		g_queue_pop_head(&commands->waiting);
-		fail(command, ETIMEDOUT, "no task of the guest took the command in time");
+		fail(commands, command, ETIMEDOUT, "no task of the guest took the command in time");
 	}
-	if (commands->offered && now - commands->offered_at >= RS_CMD_BEAT_MS * 1000 &&
-	    source_alive(source))
+	if (commands->offered && now - commands->offered_at >= RS_CMD_BEAT_MS * 1000)
 		answer(commands);
 }
 
-void rs_source_fail_commands(struct rs_source *source, int code, const char *why)
+/* Each moves to `failed` first, so that nothing that is sent from a `done` is among them. */
+static void fail_all(struct rs_commands *commands, int code, const char *why)
+{
+	struct command *command;
+
+	if (commands->sent)
+		g_queue_push_tail(&commands->failed, g_steal_pointer(&commands->sent));
+	while ((command = g_queue_pop_head(&commands->waiting)))
+		g_queue_push_tail(&commands->failed, command);
+	while ((command = g_queue_pop_head(&commands->failed)))
+		fail(commands, command, code, why);
+}
+
+void rs_source_forget_commands(struct rs_source *source)
 {
 	struct rs_commands *commands = source->commands;
-	GQueue failed = commands->waiting;
 
-	/* Nothing that is sent from a `done` is among them. */
-	g_queue_init(&commands->waiting);
-	/* The task that waits may be of the new boot. If not, its ticket has expired. */
+	/* A task of the new boot may wait already. */
+	commands->offered = commands->offered && rs_source_owes(source, &commands->ticket);
 	commands->served = commands->offered;
-	if (commands->sent)
-		g_queue_push_head(&failed, g_steal_pointer(&commands->sent));
-	while (!g_queue_is_empty(&failed))
-		fail(g_queue_pop_head(&failed), code, why);
+	fail_all(commands, EAGAIN, "the guest has booted again");
+}
+
+void rs_source_end_commands(struct rs_source *source, const char *why)
+{
+	struct rs_commands *commands = source->commands;
+
+	commands->over = true;
+	commands->offered = false;
+	fail_all(commands, ESHUTDOWN, why);
 }

@@ -10,7 +10,7 @@
 static void forget_boot(struct rs_source *source)
 {
 	rs_source_forget_askings(source);
-	rs_source_fail_commands(source, EAGAIN, "the guest has booted again");
+	rs_source_forget_commands(source);
 	source->described++;
 	rs_source_forget_events(source);
 	rs_source_sites_reset(source);

@@ -411,10 +411,14 @@ bool rs_source_serve_commands(struct rs_source *source, const struct rs_hcall_re
 			      const struct rs_ticket *ticket, struct rs_hcall_response *response);
 /* To be called now and then: what takes too long fails, and the guest hears that we are there. */
 void rs_source_tend_commands(struct rs_source *source, gint64 now);
-/* The guest has ended, or booted again: all commands fail with errno `code`. */
-void rs_source_fail_commands(struct rs_source *source, int code, const char *why);
+/* The guest has booted again: all commands fail. */
+void rs_source_forget_commands(struct rs_source *source);
+/* The guest or the session has ended: all commands fail, and no other is taken. */
+void rs_source_end_commands(struct rs_source *source, const char *why);
 
 /* answers.c */
+/* Whether the guest still waits for the answer to the ticket's request. */
+bool rs_source_owes(struct rs_source *source, const struct rs_ticket *ticket);
 struct rs_requests *rs_requests_create(const RsTraceRegion *region);
 void rs_requests_destroy(struct rs_requests *requests);
 void rs_requests_stat(const struct rs_requests *requests, struct rs_source_stat *out);

@@ -27,7 +27,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	rs_source_refresh(source);
 	source->ended = true;
 	rs_source_forget_askings(source);
-	rs_source_fail_commands(source, ESHUTDOWN, "the guest has ended");
+	rs_source_end_commands(source, "the guest has ended");
 	source->patching = false;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
@@ -276,7 +276,7 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 	source->patching = false;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
-	rs_source_fail_commands(source, ESHUTDOWN, "the session has ended");
+	rs_source_end_commands(source, "the session has ended");
 	rs_source_refuse_requests(source);
 	return rs_source_result(source, ret, err);
 }

@@ -44,20 +44,21 @@ struct rs_serve_handler {
 		       struct rs_command_reply *reply);
 	/*
 	 * The session that has sent the commands so far is gone, or was not heard for
-	 * RS_CMD_SILENCE_MS: what was done for it is to be undone. May be called again. NULL: there
-	 * is nothing to undo.
+	 * RS_CMD_SILENCE_MS, or the agent began anew: what was done for it is to be undone. Called
+	 * once after any number of commands, of this handler or of others. NULL: there is nothing
+	 * to undo.
 	 */
 	void (*gone)(struct rs_serve_handler *handler);
 };
 
 struct rs_serve { /* all zero at first; the agent's */
 	struct rs_serve_handler *handlers;
-	bool asking;
-	uint32_t epoch;
+	bool asking;    /* `ticket` waits for its answer */
+	bool served;    /* a command was carried out since the handlers were last told */
+	uint32_t epoch; /* the agent's life in which that was */
 	struct rs_hcall_ticket ticket;
 	uint64_t looked, silence; /* event clock: the last look; how long nothing was heard */
 	uint32_t session;
-	bool gone; /* the handlers have been told */
 	uint64_t args[6];
 	uint32_t size;
 	uint8_t in[RS_CMD_DATA], out[RS_CMD_DATA];
@@ -75,7 +76,7 @@ void rs_serve_add(struct rs_serve *serve, struct rs_serve_handler *handler);
  * again soon. 0: there is nothing to do now; call it again within 100 ms or so, since it also
  * notices here that the host is gone. Negative: nobody can be asked now (RS_ERR_UNREACHABLE: no
  * agent or no host; RS_ERR_REFUSED: the session has ended, or another task serves). Calling again
- * later is right then, too.
+ * later is right then, too: there may be another session.
  */
 int32_t rs_serve_step(struct rs_serve *serve);
 
