@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of a tracepoint: see ringside/tracepoint.h. */
 #include "core.h"
+#include "format.h"
+#include "out.h"
 
 #include <ringside/tracepoint.h>
 
@@ -49,66 +51,61 @@ static bool look_up(uint32_t id, struct names *names)
 
 /* ---- reading ---- */
 
-struct text {
-	char *out;
-	uint32_t size, at;
-};
-
-static void put(struct text *text, char c)
+static int end(struct rs_out *out)
 {
-	if (text->at + 1 < text->size)
-		text->out[text->at] = c;
-	text->at++;
+	rs_put(out, '\n');
+	return (int)rs_put_end(out);
 }
 
-static void put_text(struct text *text, const char *from)
-{
-	while (*from)
-		put(text, *from++);
-}
-
-static void put_number(struct text *text, uint32_t n)
-{
-	if (n >= 10)
-		put_number(text, n / 10);
-	put(text, (char)('0' + n % 10));
-}
-
-static int end(struct text *text)
-{
-	put(text, '\n');
-	if (text->size)
-		text->out[text->at < text->size ? text->at : text->size - 1] = 0;
-	return (int)text->at;
-}
-
-static int read_filter(uint32_t id, struct text *text)
+static int read_filter(uint32_t id, struct rs_out *out)
 {
 	struct rs_hcall_reply reply;
 	int result = rs_agent_query(id, &reply);
 
 	if (result < 0)
 		return result;
-	put_text(text, reply.values[2] ? reply.text : "none");
-	return end(text);
+	rs_put_text(out, reply.values[2] ? reply.text : "none");
+	return end(out);
+}
+
+struct reading {
+	uint32_t id;
+	char *out;
+	uint32_t size;
+	int result;
+};
+
+/* Here, since the event stays registered meanwhile. */
+static bool read_format(struct rs_event *event, void *data)
+{
+	struct reading *reading = data;
+
+	if (rs_load(&event->id) != reading->id)
+		return true;
+	reading->result = rs_format(event->info, reading->id, reading->out, reading->size);
+	return false;
 }
 
 int rs_tracepoint_read(uint32_t id, enum rs_tracepoint_file file, char *out, uint32_t size)
 {
-	struct text text = {out, size, 0};
+	struct rs_out text = {.out = out, .size = size};
+	struct reading reading = {id, out, size, -RS_ENOENT};
 	struct names names;
 
 	if (!look_up(id, &names))
 		return -RS_ENOENT;
 	switch (file) {
 	case RS_TRACEPOINT_ENABLE:
-		put(&text, names.enabled ? '1' : '0');
+		rs_put(&text, names.enabled ? '1' : '0');
 		return end(&text);
 	case RS_TRACEPOINT_ID:
-		put_number(&text, id);
+		rs_put_number(&text, id, 0, ' ');
 		return end(&text);
 	case RS_TRACEPOINT_FILTER:
 		return read_filter(id, &text);
+	case RS_TRACEPOINT_FORMAT:
+		rs_tracepoint_each(read_format, &reading);
+		return reading.result;
 	}
 	return -RS_EINVAL;
 }
@@ -162,6 +159,7 @@ int rs_tracepoint_write(uint32_t id, enum rs_tracepoint_file file, const char *t
 		result = write_filter(&names, text, size, reply);
 		break;
 	case RS_TRACEPOINT_ID:
+	case RS_TRACEPOINT_FORMAT:
 		return -RS_EACCES;
 	}
 	return result < 0 ? result : 0;

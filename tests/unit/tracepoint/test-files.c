@@ -24,7 +24,7 @@ static void end(void)
 
 static void check(enum rs_tracepoint_file file, const char *expected)
 {
-	char text[300], few[3];
+	char text[500], few[3];
 
 	g_assert_cmpint(rs_tracepoint_read(id, file, text, sizeof(text)), ==, strlen(expected));
 	g_assert_cmpstr(text, ==, expected);
@@ -85,6 +85,28 @@ static void test_id_file(void)
 	check(RS_TRACEPOINT_ID, expected);
 	g_assert_cmpint(write_text(RS_TRACEPOINT_ID, "5"), ==, -RS_EACCES);
 	g_assert_cmpuint(room_asked, ==, 0);
+	end();
+}
+
+static void test_format_file(void)
+{
+	g_autofree char *expected = NULL;
+
+	begin();
+	expected = g_strdup_printf(
+		"name: tx\nID: %u\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+		"\nprint fmt: \"nothing\"\n",
+		id);
+	check(RS_TRACEPOINT_FORMAT, expected);
+	g_assert_cmpint(write_text(RS_TRACEPOINT_FORMAT, "5"), ==, -RS_EACCES);
+	g_assert_cmpuint(room_asked, ==, 0);
+	/* An event that no host accepts. */
+	provider->info[1].print = "%u";
+	g_assert_cmpint(rs_tracepoint_read(id, RS_TRACEPOINT_FORMAT, NULL, 0), ==, -RS_EBADMSG);
 	end();
 }
 
@@ -174,6 +196,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/tracepoint/files/enable", test_enable_file);
 	g_test_add_func("/tracepoint/files/id", test_id_file);
+	g_test_add_func("/tracepoint/files/format", test_format_file);
 	g_test_add_func("/tracepoint/files/filter", test_filter_file);
 	g_test_add_func("/tracepoint/files/reply", test_filter_has_the_words_of_the_host);
 	g_test_add_func("/tracepoint/files/too-long", test_filter_too_long);
