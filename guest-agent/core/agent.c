@@ -187,6 +187,8 @@ static int attach(const struct rs_agent_config *config)
 	write_info(config, boot);
 	rs_providers_begin_boot();
 	rs_store_release(&rs_core.rings.count, rs_core.header.ring_count);
+	rs_store(&rs_event_generation, &rs_core.control->generation);
+	__atomic_add_fetch(&rs_event_changes, 1, __ATOMIC_RELEASE);
 	/* Last: from now on events find their control words. */
 	rs_store_release(&rs_event_ctl, (const uint32_t *)rs_core_section(RS_SEC_EVENT_CTL));
 	return 0;
@@ -206,6 +208,8 @@ void rs_agent_fini(void)
 {
 	rs_core_lock();
 	rs_store_release(&rs_event_ctl, rs_nothing_enabled);
+	rs_store(&rs_event_generation, rs_nothing_enabled);
+	__atomic_add_fetch(&rs_event_changes, 1, __ATOMIC_RELEASE);
 	if (rs_agent_active()) {
 		rs_providers_forget_all();
 		rs_store_release(&rs_core.rings.count, 0);

@@ -264,7 +264,7 @@ static void change(struct change *change, void (*f)(struct rs_event_state *, voi
 	else
 		f(&change->event->state, change);
 	/* Release: who sees the number sees the list. */
-	__atomic_add_fetch(&rs_core.callback_changes, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&rs_event_changes, 1, __ATOMIC_RELEASE);
 }
 
 int rs_callback_register(struct rs_event *event, struct rs_callback *callback)

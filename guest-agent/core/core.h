@@ -43,7 +43,6 @@ struct rs_core {
 	struct rs_crowd lookers;             /* who looks at `providers` without the lock */
 	struct rs_crowd callers;             /* who goes through an event's callbacks */
 	uint32_t callback_lock;              /* whoever takes a callback out of its list */
-	uint32_t callback_changes;           /* callbacks that have come or gone */
 	uint32_t sites_due;                  /* self-patching: for callbacks, not patched yet */
 	struct rs_agent_provider *providers; /* registered ones */
 	struct rs_agent_config config;

@@ -14,6 +14,8 @@ struct rs_core rs_core;
 /* The control word of every event while no region is attached. */
 const uint32_t rs_nothing_enabled[1];
 const uint32_t *rs_event_ctl = rs_nothing_enabled;
+const uint32_t *rs_event_generation = rs_nothing_enabled;
+uint32_t rs_event_changes;
 
 /* Where an event fires. */
 struct rs_where {

@@ -11,6 +11,8 @@
 #define THERE 2u /* whatever registering has returned */
 #define GOING 3u
 
+#define UNKNOWN ~0ull /* rs_event_provider.listened; its numbers do not come so far */
+
 /* ---- what can be registered ---- */
 
 static bool is_long(const char *text, uint32_t room)
@@ -40,7 +42,7 @@ static int check_event(const struct rs_event_info *info)
 {
 	int err, size;
 
-	if (!info || (info->field_count && !info->fields))
+	if (!info || !info->print || !info->print_args || (info->field_count && !info->fields))
 		return -RS_EBADMSG;
 	err = check_name(info->system, RS_PROVIDER_NAME_MAX);
 	if (!err)
@@ -124,13 +126,13 @@ int rs_provider_register(struct rs_event_provider *provider)
 
 	if (!change(provider, IDLE, COMING))
 		return refuse("a provider is registered twice, or by two threads at once");
-	rs_store(&provider->listened, ~0ull);
 	err = check_provider(&provider->agent);
 	if (!err) {
 		left_out = leave_out(&provider->agent);
 		err = rs_agent_register(&provider->agent);
 		err = err ? err : left_out;
 	}
+	rs_store(&provider->listened, UNKNOWN);
 	/* Release: pairs with the acquire of who unregisters. */
 	rs_store_release(&provider->state, THERE);
 	return err;
@@ -150,22 +152,12 @@ int rs_provider_unregister(struct rs_event_provider *provider)
 	}
 	/* An agent that has been detached meanwhile has forgotten it already. */
 	rs_agent_unregister(&provider->agent);
+	rs_store(&provider->listened, UNKNOWN);
 	rs_store_release(&provider->state, IDLE);
 	return 0;
 }
 
 /* ---- who listens ---- */
-
-/*
- * What a provider's word was worked out from: it grows with each request that a host has put into
- * force, and each callback that has come or gone.
- */
-static uint64_t changes(void)
-{
-	uint64_t by_host = rs_load_acquire(&rs_core.control->generation);
-
-	return by_host << 1 | (uint64_t)rs_load_acquire(&rs_core.callback_changes) << 33;
-}
 
 /* A section that is cut short may end within an event. */
 static const struct rs_event *end_of(const struct rs_agent_provider *agent)
@@ -184,19 +176,25 @@ static bool look(const struct rs_agent_provider *agent)
 	return false;
 }
 
-bool rs_provider_enabled(struct rs_event_provider *provider)
+static bool is_there(const struct rs_event_provider *provider)
 {
-	uint64_t now, word;
+	return __atomic_load_n(&provider->state, __ATOMIC_SEQ_CST) == THERE;
+}
 
-	if (rs_load(&provider->state) != THERE || !rs_agent_active())
+bool rs_provider_look(struct rs_event_provider *provider, uint64_t now)
+{
+	uint64_t word = rs_load(&provider->listened);
+	bool listened;
+
+	if (!is_there(provider))
 		return false;
-	now = changes();
-	word = rs_load(&provider->listened);
-	if (rs_unlikely((word & ~1ull) != now)) {
-		word = now | look(&provider->agent);
-		rs_store(&provider->listened, word);
-	}
-	return word & 1;
+	listened = look(&provider->agent);
+	__atomic_compare_exchange_n(&provider->listened, &word, now | listened, false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	/* It is going, or has gone and forgotten the word before this one was stored. */
+	if (!is_there(provider))
+		rs_store(&provider->listened, UNKNOWN);
+	return listened;
 }
 
 bool rs_provider_set_enabled(const struct rs_event_provider *provider, uint32_t level,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/verb.h"
+#include "cli/select.h"
 
 #include <stdio.h>
 
@@ -57,11 +57,13 @@ static int disable_one(RsDBusSession1 *session, const char *owner, const char *g
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *owner = NULL;
+	g_auto(RsCliSelect) select = {0};
 	gboolean quiet = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner, "For whom, if not for the host",
 		 "OWNER"},
+		RS_CLI_SELECT_OPTIONS(select),
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing on success", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -72,10 +74,16 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc < 2)
 		return rs_cli_usage(verb, "which events?");
+	code = rs_cli_select_check(verb, &select);
+	if (code != RS_CLI_OK)
+		return code;
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
-	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
-		code = verb == &rs_verb_enable ? enable_one(session, owner, argv[i], quiet, &part)
-					       : disable_one(session, owner, argv[i], quiet, &part);
+	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++) {
+		g_autofree char *glob = rs_cli_select_glob(&select, argv[i]);
+
+		code = verb == &rs_verb_enable ? enable_one(session, owner, glob, quiet, &part)
+					       : disable_one(session, owner, glob, quiet, &part);
+	}
 	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
 }
 

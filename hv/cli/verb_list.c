@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/list_providers.h"
+#include "cli/select.h"
 
 #include "base/nearest.h"
 #include "session/owners.h"
@@ -10,7 +11,8 @@
 
 struct row {
 	GVariant *dict; /* owns the texts below */
-	guint32 source_number, id, sites;
+	guint32 source_number, id, sites, level;
+	guint64 keyword;
 	const char *source, *system, *name, *filter, *note;
 	GVariant *owners; /* aa{sv}; NULL: nobody has asked for anything */
 	gboolean enabled;
@@ -47,6 +49,8 @@ static void read_key(struct row *row, const char *key, GVariant *value)
 		{"id", "u", "u", &row->id},
 		{"system", "s", "&s", &row->system},
 		{"name", "s", "&s", &row->name},
+		{"level", "u", "u", &row->level},
+		{"keyword", "t", "t", &row->keyword},
 		{"enabled", "b", "b", &row->enabled},
 		{"sites", "u", "u", &row->sites},
 		{"filter", "s", "&s", &row->filter},
@@ -148,21 +152,62 @@ static char *full_name(const struct row *row, GHashTable *shared)
 	return g_strconcat(row->source, "/", name, NULL);
 }
 
-static void print_table(GVariant *events, GHashTable *shared)
+/* "" if it has none. */
+static char *keyword_of(const struct row *row)
+{
+	if (!row->keyword)
+		return g_strdup("");
+	return g_strdup_printf("0x%" G_GINT64_MODIFIER "x", row->keyword);
+}
+
+/* Characters of the longest keyword; 0: no event has a level or a keyword. */
+static int keyword_width(GVariant *events)
 {
 	GVariantIter iter;
 	struct row row = {0};
+	gsize width = 0;
 
-	printf("%5s %-3s %5s  %s\n", "ID", "ON", "SITES", "EVENT");
+	g_variant_iter_init(&iter, events);
+	while (next_row(&iter, &row)) {
+		g_autofree char *keyword = keyword_of(&row);
+
+		if (row.level || row.keyword)
+			width = MAX(width, MAX(strlen(keyword), strlen("KEYWORD")));
+	}
+	return (int)width;
+}
+
+static void print_level(const struct row *row, int width)
+{
+	g_autofree char *keyword = keyword_of(row);
+
+	if (row->level)
+		printf("%5u %-*s ", row->level, width, keyword);
+	else
+		printf("%5s %-*s ", "", width, keyword);
+}
+
+static void print_table(GVariant *events, GHashTable *shared)
+{
+	const int width = keyword_width(events);
+	GVariantIter iter;
+	struct row row = {0};
+
+	printf("%5s %-3s %5s  ", "ID", "ON", "SITES");
+	if (width)
+		printf("%5s %-*s ", "LEVEL", width, "KEYWORD");
+	printf("EVENT\n");
 	g_variant_iter_init(&iter, events);
 	while (next_row(&iter, &row)) {
 		g_autofree char *wishes = describe_wishes(&row);
 		g_autofree char *note = rs_trace_escape(row.note, -1, NULL);
 		g_autofree char *name = full_name(&row, shared);
 
-		printf("%5u %-3s %5u  %s%s%s%s%s%s\n", row.id, row.enabled ? "on" : "-", row.sites,
-		       name, *wishes ? "  " : "", wishes, *note ? "  (" : "", note,
-		       *note ? ")" : "");
+		printf("%5u %-3s %5u  ", row.id, row.enabled ? "on" : "-", row.sites);
+		if (width)
+			print_level(&row, width);
+		printf("%s%s%s%s%s%s\n", name, *wishes ? "  " : "", wishes, *note ? "  (" : "",
+		       note, *note ? ")" : "");
 	}
 }
 
@@ -197,6 +242,14 @@ static void add_wishes(JsonBuilder *b, GVariant *owners)
 	json_builder_end_array(b);
 }
 
+/* As text, since not every reader of JSON has numbers of 64 bits. */
+static void add_keyword(JsonBuilder *b, guint64 keyword)
+{
+	g_autofree char *text = g_strdup_printf("0x%" G_GINT64_MODIFIER "x", keyword);
+
+	add_text(b, "keyword", text);
+}
+
 static void print_json(GVariant *events)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
@@ -216,6 +269,8 @@ static void print_json(GVariant *events)
 		json_builder_add_string_value(b, row.system);
 		json_builder_set_member_name(b, "name");
 		json_builder_add_string_value(b, row.name);
+		rs_cli_add_number(b, "level", row.level);
+		add_keyword(b, row.keyword);
 		json_builder_set_member_name(b, "enabled");
 		json_builder_add_boolean_value(b, row.enabled);
 		add_text(b, "filter", row.filter);
@@ -310,7 +365,7 @@ static char *suggest(GVariant *all, const char *glob)
 	struct row row = {0};
 
 	g_variant_iter_init(&iter, all);
-	while (!strpbrk(glob, "*?[") && next_row(&iter, &row)) {
+	while (!strpbrk(glob, "*?[@") && next_row(&iter, &row)) {
 		g_autofree char *full = g_strdup_printf("%s:%s", row.system, row.name);
 
 		if (!rs_nearest_offer(&nearest, strchr(glob, ':') ? full : row.name))
@@ -339,13 +394,15 @@ static int no_match(RsDBusSession1 *session, GVariant *all, const char *glob)
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL, *owner = NULL;
+	g_autofree char *name = NULL, *owner = NULL, *glob = NULL;
+	g_auto(RsCliSelect) select = {0};
 	gboolean json = FALSE, names = FALSE, providers = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner,
 		 "Only events of which OWNER wants something", "OWNER"},
+		RS_CLI_SELECT_OPTIONS(select),
 		{"names", 'q', 0, G_OPTION_ARG_NONE, &names, "Print only system:name", NULL},
 		{"providers", 'p', 0, G_OPTION_ARG_NONE, &providers,
 		 "List providers, the images that events are part of", NULL},
@@ -354,10 +411,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_autoptr(GHashTable) shared = NULL;
 	g_autoptr(GVariant) all = NULL, events = NULL;
 	GError *error = NULL;
-	const char *glob;
 	int code, needed;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	code = rs_cli_select_check(verb, &select);
+	if (code != RS_CLI_OK)
 		return code;
 	/* A single argument is a session's name if such a session runs, else a glob. */
 	needed = argc == 2 && !name && runs(argv[1]) ? 0 : 1;
@@ -366,11 +425,15 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 2)
 		return rs_cli_usage(verb, "one glob at most");
-	if (providers && (argc > 1 || owner))
-		return rs_cli_usage(verb, "--providers goes with neither a glob nor an owner");
+	if (providers && (argc > 1 || owner || rs_cli_select_any(&select)))
+		return rs_cli_usage(verb,
+				    "--providers lists all, whoever wants which of their events");
 	if (providers)
 		return list_providers(session, json, names);
-	glob = argc == 2 ? argv[1] : "";
+	if (argc == 2)
+		glob = rs_cli_select_glob(&select, argv[1]);
+	else
+		glob = rs_cli_select_glob(&select, rs_cli_select_any(&select) ? "*" : "");
 	all = ask(session, "", &error);
 	if (all)
 		events = *glob ? ask(session, glob, &error) : g_variant_ref(all);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/runner.h"
+#include "cli/select.h"
 #include "cli/source_args.h"
 #include "cli/verb.h"
 #include <errno.h>
@@ -8,6 +9,7 @@
 /* Options of the session, and not of one source. */
 struct options {
 	char **enable, **filters;
+	struct rs_cli_select select;
 	char *name, *output;
 	double duration;
 	gint64 count;
@@ -98,6 +100,22 @@ static int run_session(const struct options *o, GArray *sources)
 	return ret;
 }
 
+/* The globs of -e get the selection. */
+static int select_events(const struct rs_verb *verb, const struct options *o)
+{
+	int code = rs_cli_select_check(verb, &o->select);
+
+	if (code == RS_CLI_OK && rs_cli_select_any(&o->select) && !o->enable)
+		return rs_cli_usage(verb, "--level and --keyword are for the events of -e");
+	for (char **glob = o->enable; code == RS_CLI_OK && glob && *glob; glob++) {
+		char *whole = rs_cli_select_glob(&o->select, *glob);
+
+		g_free(*glob);
+		*glob = whole;
+	}
+	return code;
+}
+
 static int prepare_and_run(const struct rs_verb *verb, const struct options *o, GPtrArray *args)
 {
 	g_autoptr(GArray) sources =
@@ -105,6 +123,8 @@ static int prepare_and_run(const struct rs_verb *verb, const struct options *o, 
 	struct rs_error err = {0};
 	int code = rs_cli_check_limits(verb, o->count, o->duration);
 
+	if (!code)
+		code = select_events(verb, o);
 	if (code)
 		return code;
 	for (guint i = 0; i < args->len; i++) {
@@ -191,6 +211,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Another source follows; the options above may be given for it too", NULL},
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &o.enable, "Enable these events",
 		 "GLOB"},
+		RS_CLI_SELECT_OPTIONS(o.select),
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
@@ -216,6 +237,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		code = prepare_and_run(verb, &o, args);
 	g_strfreev(o.enable);
 	g_strfreev(o.filters);
+	rs_cli_select_clear(&o.select);
 	g_free(o.name);
 	g_free(o.output);
 	return code;

@@ -165,6 +165,8 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 	add(&b, "id", g_variant_new_uint32(e->event->id));
 	add_text(&b, "system", e->event->system);
 	add_text(&b, "name", e->event->name);
+	add(&b, "level", g_variant_new_uint32(e->event->level));
+	add_u64(&b, "keyword", e->event->keyword);
 	add(&b, "enabled", g_variant_new_boolean(e->enabled));
 	add(&b, "sites", g_variant_new_uint32(e->sites));
 	if (e->filter)

@@ -159,6 +159,14 @@ static gboolean on_sources(RsDBusSession1 *object, GDBusMethodInvocation *invoca
 	return TRUE;
 }
 
+/* Whether the glob can be asked for. False: the peer got an error. */
+static bool take_glob(GDBusMethodInvocation *invocation, const char *glob)
+{
+	struct rs_error err = {0};
+
+	return !rs_event_glob_check(glob, &err) || !rs_server_give_error(invocation, &err);
+}
+
 static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *glob,
 			GVariant *options, gpointer data)
 {
@@ -166,7 +174,7 @@ static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 	g_autoptr(GArray) list = NULL;
 	GVariantBuilder builder;
 
-	if (rs_server_refuse_options(invocation, options))
+	if (rs_server_refuse_options(invocation, options) || !take_glob(invocation, glob))
 		return TRUE;
 	list = rs_session_list(server->session, *glob ? glob : NULL);
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
@@ -242,6 +250,8 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	GVariantBuilder more;
 
 	if (!take_option(invocation, options, "after", "t", &after))
+		return TRUE;
+	if (!take_glob(invocation, glob))
 		return TRUE;
 	list = rs_session_list(server->session, glob);
 	if (!list->len) {

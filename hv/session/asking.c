@@ -139,7 +139,7 @@ static int check_glob(const char *glob, struct rs_error *err)
 	if (strlen(glob) > RS_SESSION_MAX_GLOB)
 		return rs_error_set(err, EINVAL, "the event glob is longer than %u bytes",
 				    RS_SESSION_MAX_GLOB);
-	return 0;
+	return rs_event_glob_check(glob, err);
 }
 
 static void find_matching(const struct rs_asking *asking, const struct part *part,

@@ -203,7 +203,7 @@ char *rs_session_suggest(struct rs_session *session, const char *glob)
 	const RsTraceEvent *best = NULL;
 	guint left = MAX_COMPARED;
 
-	for (guint i = 0; i < session->sources->len && !strpbrk(glob, "*?["); i++)
+	for (guint i = 0; i < session->sources->len && !strpbrk(glob, "*?[@"); i++)
 		offer_events(nth_source(session, i), &nearest, &left, &best);
 	if (!best)
 		return g_strdup("");

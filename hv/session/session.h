@@ -14,7 +14,7 @@
  * all decisions use private copies. Guest bytes are copied once, bounded, and then parsed.
  *
  * A glob is "system:name", or "source/system:name" for events of the sources whose names match. A
- * request by glob goes to every source.
+ * selection by level and keyword may follow (event_glob.h). A request by glob goes to every source.
  *
  * A request by glob (enable, disable, filter) is also kept as a rule. Rules are applied, in order,
  * to every event that appears later, and the last rule that matches counts. So `-e 'sched:*'` may
@@ -302,7 +302,7 @@ int rs_session_split_filter(const char *text, char **glob, char **expression, st
 
 /*
  * Events that match (NULL: all), by source, in order of id: GArray of struct rs_session_event, to
- * be unreffed.
+ * be unreffed. None matches a glob that rs_event_glob_check() refuses.
  */
 GArray *rs_session_list(struct rs_session *session, const char *glob);
 /*

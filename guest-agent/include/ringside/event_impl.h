@@ -49,7 +49,7 @@ struct rs_field_info {
 struct rs_event_info {
 	const char *system;
 	const char *name;
-	const char *print;      /* NULL: a reader shows all fields by their names */
+	const char *print;
 	const char *print_args; /* as written: "prev, __entry->next" */
 	const struct rs_field_info *fields;
 	uint32_t field_count;
@@ -96,6 +96,14 @@ extern "C" {
 
 /* The control words of the region, or one zero word while no region is attached. */
 extern const uint32_t *rs_event_ctl;
+
+/*
+ * What a host wants, and who listens in the guest, has not changed while both of these are as they
+ * were: rs_control.generation of the region (or a zero), and a count of callbacks that came or went
+ * and of regions that were attached or left.
+ */
+extern const uint32_t *rs_event_generation;
+extern uint32_t rs_event_changes;
 
 /* The event's control word: 0 while it is off or not registered, or while the agent is not up. */
 static inline uint32_t rs_event_control(const struct rs_event *event)

@@ -90,6 +90,7 @@ struct rs_event_provider {
 	struct rs_agent_provider agent;
 	uint32_t state; /* the room's, as the next */
 	uint32_t reserved0;
+	/* Bit 0: somebody listens. The rest: when that was so. */
 	uint64_t listened;
 };
 
@@ -137,12 +138,23 @@ int rs_provider_register(struct rs_event_provider *provider);
  */
 int rs_provider_unregister(struct rs_event_provider *provider);
 
+/* Only rs_provider_enabled() calls this: `now` is what its word should hold. */
+bool rs_provider_look(struct rs_event_provider *provider, uint64_t now);
+
 /*
  * Whether anybody listens to any event of the provider, to leave out what only prepares them. Any
- * context. After a change its first call looks at all events; else it costs some loads. It may take
+ * context. It costs four loads; after a change the first call looks at all events. It may take
  * until the end of a host's request to see what that has changed.
  */
-bool rs_provider_enabled(struct rs_event_provider *provider);
+static inline bool rs_provider_enabled(struct rs_event_provider *provider)
+{
+	uint64_t word = rs_load(&provider->listened);
+	/* Acquire: whoever sees a number sees what was changed before it grew. */
+	uint64_t host = rs_load_acquire(rs_load(&rs_event_generation));
+	uint64_t now = host << 1 | (uint64_t)rs_load_acquire(&rs_event_changes) << 33;
+
+	return rs_likely((word & ~1ull) == now) ? word & 1 : rs_provider_look(provider, now);
+}
 
 /* Whether anybody listens to one of its events with this level and this keyword. Any context. */
 bool rs_provider_set_enabled(const struct rs_event_provider *provider, uint32_t level,

@@ -52,6 +52,7 @@ _ringside()
 	-s | --session) COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur")); return ;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
+	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
 	--serial | --initrd | -o | --output | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;

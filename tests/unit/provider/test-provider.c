@@ -36,6 +36,8 @@ static struct made *make(void)
 						       .name = i == 0   ? "zero"
 							       : i == 1 ? "one"
 									: "two",
+						       .print = "n=%u",
+						       .print_args = "n",
 						       .fields = &made.fields[i],
 						       .field_count = 1,
 						       .entry_size = 4,
@@ -336,6 +338,12 @@ static void test_a_section_cut_short_is_ebadmsg(void)
 	/* A hole in it. */
 	made = make();
 	made->events[1].info = NULL;
+	check_partial(made, -RS_EBADMSG);
+	made = make();
+	made->infos[1].print = NULL;
+	check_partial(made, -RS_EBADMSG);
+	made = make();
+	made->infos[1].fields = NULL;
 	check_partial(made, -RS_EBADMSG);
 }
 

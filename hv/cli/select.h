@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Options of a verb that select events by level and keyword, beside their globs. Thread: main. */
+#ifndef RS_HV_CLI_SELECT_H
+#define RS_HV_CLI_SELECT_H
+
+#include "cli/verb.h"
+
+struct rs_cli_select {
+	char *level, *any, *all; /* as given; NULL: not */
+};
+typedef struct rs_cli_select RsCliSelect; /* for g_auto() */
+
+/* Three rows of a verb's options. */
+#define RS_CLI_SELECT_OPTION(name, to, help, value)                                                \
+	{                                                                                          \
+		name, 0, 0, G_OPTION_ARG_STRING, &(to), help, value                                \
+	}
+#define RS_CLI_SELECT_OPTIONS(s)                                                                   \
+	RS_CLI_SELECT_OPTION("level", (s).level,                                                   \
+			     "Only events of this level, 1 critical to 5 verbose, or more severe", \
+			     "N"),                                                                 \
+		RS_CLI_SELECT_OPTION("keyword", (s).any,                                           \
+				     "Only events that have any of these keywords", "MASK"),       \
+		RS_CLI_SELECT_OPTION("keyword-all", (s).all,                                       \
+				     "Only events that have all of these keywords", "MASK")
+
+/* RS_CLI_OK, or an exit code after a message. */
+int rs_cli_select_check(const struct rs_verb *verb, const struct rs_cli_select *select);
+/* Whether something is selected. */
+bool rs_cli_select_any(const struct rs_cli_select *select);
+/* The glob with the selection, as a session takes it. To be freed. */
+char *rs_cli_select_glob(const struct rs_cli_select *select, const char *glob);
+void rs_cli_select_clear(struct rs_cli_select *select);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsCliSelect, rs_cli_select_clear)
+
+#endif
