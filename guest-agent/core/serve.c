@@ -52,6 +52,7 @@ static void forget(struct rs_serve *serve)
 	serve->asking = false;
 	serve->args[0] = 0;
 	serve->size = 0;
+	serve->has_news = false;
 	tell_gone(serve);
 }
 
@@ -60,6 +61,9 @@ static void begin_anew(struct rs_serve *serve)
 {
 	if (serve->asking)
 		rs_hypercall_drop(&serve->ticket);
+	if (serve->telling)
+		rs_hypercall_drop(&serve->told);
+	serve->telling = false;
 	forget(serve);
 	serve->epoch = rs_core.name_epoch;
 }
@@ -119,6 +123,39 @@ static void take(struct rs_serve *serve, const uint64_t values[6], uint32_t size
 	carry_out(serve, &command);
 }
 
+/* ---- news ---- */
+
+static bool find_news(struct rs_serve *serve)
+{
+	for (struct rs_serve_handler *h = serve->handlers; h && !serve->has_news; h = h->next)
+		serve->has_news = h->news && h->news(h, serve->news);
+	return serve->has_news;
+}
+
+/* Nobody waits for an answer to news. So this only frees its slot. */
+static bool is_telling(struct rs_serve *serve)
+{
+	int32_t result;
+
+	if (serve->telling)
+		serve->telling = !rs_hypercall_lost(&serve->told) &&
+				 !rs_hypercall_poll(&serve->told, &result, NULL);
+	return serve->telling;
+}
+
+/* Whether something was told. */
+static bool tell_news(struct rs_serve *serve)
+{
+	if (!serve->served || is_telling(serve) || !find_news(serve) ||
+	    rs_hypercall_begin(&serve->told, RS_HCALL_NEWS, serve->news, NULL, 0))
+		return false;
+	serve->has_news = false;
+	serve->telling = true;
+	return true;
+}
+
+/* ---- steps ---- */
+
 int32_t rs_serve_step(struct rs_serve *serve)
 {
 	uint32_t size = sizeof(serve->in);
@@ -131,6 +168,8 @@ int32_t rs_serve_step(struct rs_serve *serve)
 		forget(serve);
 	if (!serve->asking)
 		return ask(serve);
+	if (tell_news(serve))
+		return 1;
 	if (!rs_hypercall_poll_data(&serve->ticket, &result, values, serve->in, &size)) {
 		listen(serve);
 		return 0;

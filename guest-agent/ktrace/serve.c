@@ -39,5 +39,6 @@ void rs_ktrace_serve(struct rs_ktrace_server *server, struct rs_serve *serve,
 	server->handler.last = RS_CMD_KTRACE;
 	server->handler.run = run;
 	server->handler.gone = NULL;
+	server->handler.news = NULL;
 	rs_serve_add(serve, &server->handler);
 }

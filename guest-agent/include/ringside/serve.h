@@ -49,6 +49,11 @@ struct rs_serve_handler {
 	 * to undo.
 	 */
 	void (*gone)(struct rs_serve_handler *handler);
+	/*
+	 * Whether there is something to tell: fills the arguments of RS_HCALL_NEWS. Asked at each
+	 * step, and told once. NULL: there never is.
+	 */
+	bool (*news)(struct rs_serve_handler *handler, uint64_t args[6]);
 };
 
 struct rs_serve { /* all zero at first; the agent's */
@@ -57,9 +62,12 @@ struct rs_serve { /* all zero at first; the agent's */
 	bool served;    /* a command was carried out since the handlers were last told */
 	uint32_t epoch; /* the agent's life in which that was */
 	struct rs_hcall_ticket ticket;
+	bool telling; /* news are on their way: */
+	struct rs_hcall_ticket told;
 	uint64_t looked, silence; /* event clock: the last look; how long nothing was heard */
 	uint32_t session;
-	uint64_t args[6];
+	uint64_t args[6], news[6];
+	bool has_news; /* `news` waits for a slot */
 	uint32_t size;
 	uint8_t in[RS_CMD_DATA], out[RS_CMD_DATA];
 };
@@ -82,7 +90,8 @@ int32_t rs_serve_step(struct rs_serve *serve);
 
 /*
  * Steps until that is no use: returns what the last step returned. For a task with nothing else to
- * do. Where steps find nothing, it waits as hypercalls do (rs_trace_ops.wait_nudge).
+ * do. Where steps find nothing, it waits as hypercalls do (rs_trace_ops.wait_nudge). News wait for
+ * the end of such a wait, so an OS whose wait may be long has a loop of its own.
  */
 int32_t rs_serve_run(struct rs_serve *serve);
 

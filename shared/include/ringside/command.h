@@ -22,6 +22,7 @@
 #define RINGSIDE_COMMAND_H
 
 #include <ringside/hypercall.h>
+#include <ringside/types.h>
 
 #define RS_CMD_BEAT_MS 1000u
 #define RS_CMD_SILENCE_MS 5000u
@@ -42,5 +43,56 @@
 #define RS_KTROP_CLEAR 1u
 #define RS_KTROP_CLEARALL 2u
 #define RS_KTROP_DESCEND 1u /* flag: present descendants, too */
+
+/*
+ * Threads and engines, after utrace. A handle names an engine; no other of this boot ever has the
+ * same. Events are numbered as in ringside/utrace.h, and a mask has a bit for each. Results are
+ * those of the functions there, and
+ *     -RS_EBADF   no engine has this handle, or not any more
+ *     -RS_ENOSPC  the guest has no memory for another engine
+ */
+/* Threads with an id above args[0], in order. Result: how many. data: struct rs_cmd_thread[]. */
+#define RS_CMD_THREADS 16u
+/* args: thread id, mask of events at which the thread is to stop. values: handle */
+#define RS_CMD_ENGINE_ATTACH 17u
+/* args: handle, RS_ENGINE_* */
+#define RS_CMD_ENGINE_CONTROL 18u
+/*
+ * args: handle. Result: how many registers. values: the event at which the thread has stopped;
+ * 1: it is about to make a system call, its number, how many arguments are known. data: uint64_t[],
+ * the registers (ringside/registers.h), then those arguments.
+ */
+#define RS_CMD_ENGINE_REGISTERS 19u
+/* args: handle, mask. data: uint64_t[RS_REGISTERS_MAX] */
+#define RS_CMD_ENGINE_SET_REGISTERS 20u
+/* args: handle, number, how many arguments are given. data: those, uint64_t[] */
+#define RS_CMD_ENGINE_SET_SYSCALL 21u
+/* args: handle, address, bytes. Result: bytes of data */
+#define RS_CMD_ENGINE_MEMORY 22u
+
+#define RS_ENGINE_STOP 0u       /* at its next safe point */
+#define RS_ENGINE_INTERRUPT 1u  /* the same, and a system call that waits ends */
+#define RS_ENGINE_STEP 3u       /* one instruction */
+#define RS_ENGINE_BLOCK_STEP 4u /* up to the next branch */
+#define RS_ENGINE_RESUME 5u
+#define RS_ENGINE_DETACH 6u
+
+struct rs_cmd_thread {
+	uint32_t id;
+	uint32_t process;
+	uint32_t parent; /* of the process; 0: none */
+	uint32_t reserved;
+	char comm[32]; /* NUL-padded */
+};
+RS_ASSERT_SIZE(struct rs_cmd_thread, 48);
+#define RS_CMD_THREADS_MAX (RS_CMD_DATA / 48u)
+
+/*
+ * What an engine has to tell, by RS_HCALL_NEWS. args: RS_NEWS_*; handle; the number of the event;
+ * its value: of a system call or a signal its number, of an exit the code, of a clone the child's
+ * id, else 0. A stopped thread tells it once for each stop. After GONE nothing has this handle.
+ */
+#define RS_NEWS_STOPPED 1u
+#define RS_NEWS_GONE 2u
 
 #endif

@@ -49,6 +49,7 @@
 #define RS_HCALL_CALLBACKS 12u
 /* A task of the guest carries out what the host asks: see ringside/command.h */
 #define RS_HCALL_COMMAND 13u
+#define RS_HCALL_NEWS 14u /* what such a task tells without being asked: see there */
 
 #define RS_HCALL_DATA 3968u
 
