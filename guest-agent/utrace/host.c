@@ -144,6 +144,22 @@ static const struct rs_utrace_ops ops = {
 
 /* ---- commands: in the task that serves ---- */
 
+/* Writes a struct rs_cmd_thread; returns its size. */
+static uint32_t describe(struct rs_utrace_thread *thread, uint8_t *to)
+{
+	struct rs_utrace_identity who;
+	struct rs_cmd_thread out;
+
+	rs_utrace_identify(thread, &who);
+	__builtin_memset(&out, 0, sizeof(out));
+	out.id = who.id;
+	out.process = who.process;
+	out.parent = who.parent;
+	__builtin_memcpy(out.comm, who.comm, sizeof(out.comm));
+	__builtin_memcpy(to, &out, sizeof(out));
+	return sizeof(out);
+}
+
 static int32_t list(struct rs_utrace_host *host, uint32_t after, struct rs_command_reply *reply)
 {
 	struct rs_utrace_thread *thread;
@@ -151,23 +167,13 @@ static int32_t list(struct rs_utrace_host *host, uint32_t after, struct rs_comma
 	int err = 0;
 
 	for (; n < RS_CMD_THREADS_MAX; n++) {
-		struct rs_utrace_identity who;
-		struct rs_cmd_thread out;
-
 		err = rs_utrace_next(host->os, after, &thread);
 		if (err)
 			break;
-		rs_utrace_identify(thread, &who);
+		after = thread->id;
+		reply->size += describe(thread, reply->data + reply->size);
 		rs_utrace_thread_put(thread);
-		after = who.id;
-		__builtin_memset(&out, 0, sizeof(out));
-		out.id = who.id;
-		out.process = who.process;
-		out.parent = who.parent;
-		__builtin_memcpy(out.comm, who.comm, sizeof(out.comm));
-		__builtin_memcpy(reply->data + n * sizeof(out), &out, sizeof(out));
 	}
-	reply->size = n * (uint32_t)sizeof(struct rs_cmd_thread);
 	return err && err != -RS_ESRCH ? err : (int32_t)n;
 }
 
@@ -232,8 +238,11 @@ static int32_t attach(struct rs_utrace_host *host, const struct rs_command *comm
 	if (err)
 		return err;
 	err = attach_to(host, e, thread, (uint32_t)command->args[1]);
+	if (!err) {
+		reply->values[0] = e->handle;
+		reply->size = describe(thread, reply->data);
+	}
 	rs_utrace_thread_put(thread);
-	reply->values[0] = e->handle;
 	return err;
 }
 

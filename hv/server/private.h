@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by server.c (questions, life), wishes.c (the wishes of peers) and commands.c (what peers
- * ask of agents); private.
+ * Shared by server.c (questions, life), wishes.c (the wishes of peers), commands.c and
+ * engines.c (what peers ask of agents); private.
  */
 #ifndef RS_HV_SERVER_PRIVATE_H
 #define RS_HV_SERVER_PRIVATE_H
@@ -23,6 +23,7 @@ struct rs_server {
 	GArray *bonds;            /* owners whose wishes end with a connection */
 	GPtrArray *late;          /* of requests that the session has not done yet */
 	GPtrArray *commands;      /* of calls that agents have not answered yet */
+	GPtrArray *engine_calls;  /* likewise, about engines and threads */
 	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at;
 	uint32_t generation;
@@ -36,6 +37,9 @@ bool rs_server_refuse_options(GDBusMethodInvocation *invocation, GVariant *optio
 /* False: there is no source of this number, and the peer got an error. */
 bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invocation,
 			   guint32 number, struct rs_source **out);
+/* Reads the only option, a source's number. *out stays NULL if it was not given. False: as above. */
+bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
+			   GVariant *options, struct rs_source **out);
 /* Always true. */
 bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name);
 /* True: no other peer has claimed the session. False: the peer got an error. */
@@ -61,5 +65,13 @@ void rs_server_connect_commands(struct rs_server *server);
 GPtrArray *rs_server_commands_new(void);
 /* Answers all calls of a peer, or of all if `connection` is NULL, that wait for an agent. */
 void rs_server_refuse_commands(struct rs_server *server, const GDBusConnection *connection);
+
+/* engines.c */
+void rs_server_connect_engines(struct rs_server *server);
+GPtrArray *rs_server_engine_calls_new(void);
+/* As rs_server_refuse_commands(). */
+void rs_server_refuse_engine_calls(struct rs_server *server, const GDBusConnection *connection);
+/* This source will be freed. */
+void rs_server_forget_source(struct rs_server *server, struct rs_source *source);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/rows.h"
 
+#include <rs-trace-escape.h>
+
 GVariant *rs_row_empty(void)
 {
 	return g_variant_new("a{sv}", NULL);
@@ -175,6 +177,46 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 		add_text(&b, "note", e->note);
 	if (e->wishes)
 		add_wishes(&b, e->wishes);
+	return pack(g_variant_builder_end(&b));
+}
+
+static void add_thread(GVariantBuilder *b, const char *id, const struct rs_cmd_thread *thread)
+{
+	g_autofree char *comm = rs_trace_escape(thread->comm, -1, NULL);
+
+	add_u32(b, id, thread->id);
+	add_u32(b, "process", thread->process);
+	add_u32(b, "parent", thread->parent);
+	add_text(b, "comm", comm);
+}
+
+GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thread *thread)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_source(&b, source);
+	add_thread(&b, "id", thread);
+	return pack(g_variant_builder_end(&b));
+}
+
+GVariant *rs_row_engine(const struct rs_engine_info *engine)
+{
+	static const char *const states[] = {[RS_ENGINE_RUNNING] = "running",
+					     [RS_ENGINE_STOPPED] = "stopped",
+					     [RS_ENGINE_GONE] = "gone"};
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_u32(&b, "engine", engine->number);
+	add_source(&b, engine->source);
+	add_thread(&b, "thread", &engine->thread);
+	add_text(&b, "state", states[engine->state]);
+	if (engine->state == RS_ENGINE_STOPPED) {
+		add_u64(&b, "stop", engine->stop);
+		add_u32(&b, "event", engine->event);
+		add(&b, "value", g_variant_new_int64(engine->value));
+	}
 	return pack(g_variant_builder_end(&b));
 }
 

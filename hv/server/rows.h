@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the dictionaries of org.ringside.Session1 from what a session knows. Later versions may add
- * keys. org.ringside.Session1.xml describes them. For server.c and wishes.c, on the
+ * keys. org.ringside.Session1.xml describes them. For the server's own files, on the
  * session's thread. All results are floating references.
  */
 #ifndef RS_HV_SERVER_ROWS_H
 #define RS_HV_SERVER_ROWS_H
 
+#include "session/engines.h"
 #include "session/session.h"
 
 /* A row of Sources. */
@@ -27,6 +28,10 @@ GVariant *rs_row_result(const struct rs_session_result *result);
 GVariant *rs_row_provider(const struct rs_session_provider *provider);
 /* The totals of Stat: of one source, or of the session if `source` is NULL. */
 GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *stat);
+/* A row of Threads. Its comm has a NUL. */
+GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thread *thread);
+/* A row of EngineList. */
+GVariant *rs_row_engine(const struct rs_engine_info *engine);
 /* Ended's "more": which source's end it tells. */
 GVariant *rs_row_ended(const struct rs_source *source);
 /* Adds the "cpus" of Stat to `all`: a dictionary for each ring of a source. */

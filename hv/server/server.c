@@ -4,6 +4,7 @@
 #include "region/regions.h"
 #include "server/hello.h"
 #include "server/rows.h"
+#include "session/engines.h"
 #include <errno.h>
 #include <gio/gio.h>
 #include <gio/gunixfdlist.h>
@@ -110,9 +111,8 @@ static bool take_option(GDBusMethodInvocation *invocation, GVariant *options, co
 	return true;
 }
 
-/* Reads the only option, a source's number. *out stays NULL if it was not given. */
-static bool take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
-			GVariant *options, struct rs_source **out)
+bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
+			   GVariant *options, struct rs_source **out)
 {
 	guint32 number = 0;
 
@@ -279,7 +279,7 @@ static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 	struct rs_source_stat stat;
 	GVariantBuilder cpus;
 
-	if (!take_source(server, invocation, options, &source))
+	if (!rs_server_take_source(server, invocation, options, &source))
 		return TRUE;
 	g_variant_builder_init(&cpus, G_VARIANT_TYPE("aa{sv}"));
 	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
@@ -376,7 +376,7 @@ static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *in
 	struct rs_error err = {0};
 	int fd;
 
-	if (!take_source(server, invocation, options, &source))
+	if (!rs_server_take_source(server, invocation, options, &source))
 		return TRUE;
 	if (!source && rs_session_n_sources(server->session) > 1) {
 		rs_error_set(&err, EINVAL, "the region of which source? The session has several");
@@ -472,6 +472,11 @@ static void on_settled(void *data, uint32_t request, int ret,
 	rs_server_settle(data, request, ret, result, err);
 }
 
+static void on_gone(void *data, struct rs_source *source)
+{
+	rs_server_forget_source(data, source);
+}
+
 /* ---- peers ---- */
 
 /* The value of one property, or of all. */
@@ -536,6 +541,8 @@ static void on_left(void *data, GDBusConnection *connection)
 		server->claimed = NULL;
 	rs_calls_drop(server->calls, connection);
 	rs_server_refuse_commands(server, connection);
+	rs_server_refuse_engine_calls(server, connection);
+	rs_engine_drop_owner(server->session, connection);
 	rs_server_drop_peer(server, connection);
 }
 
@@ -560,6 +567,7 @@ static void connect_methods(struct rs_server *server)
 
 	rs_server_connect_wishes(server);
 	rs_server_connect_commands(server);
+	rs_server_connect_engines(server);
 	for (size_t i = 0; i < G_N_ELEMENTS(handlers); i++)
 		g_signal_connect(server->skeleton, handlers[i].signal, handlers[i].callback,
 				 server);
@@ -577,6 +585,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	server->bonds = rs_server_bonds_new();
 	server->late = rs_server_late_new();
 	server->commands = rs_server_commands_new();
+	server->engine_calls = rs_server_engine_calls_new();
 	server->calls = rs_calls_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
@@ -587,6 +596,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 							.changed = on_changed,
 							.hello = on_hello,
 							.settled = on_settled,
+							.gone = on_gone,
 							.ended = on_ended};
 	rs_session_add_listener(session, &server->listener);
 	ret = rs_peers_create(path, &peers, &server->peers, err);
@@ -606,6 +616,7 @@ void rs_server_destroy(struct rs_server *server)
 	drop_later(server);
 	rs_server_refuse_late(server);
 	rs_server_refuse_commands(server, NULL);
+	rs_server_refuse_engine_calls(server, NULL);
 	server->over = true;
 	while (rs_calls_step(server->calls))
 		;
@@ -614,6 +625,7 @@ void rs_server_destroy(struct rs_server *server)
 	g_array_unref(server->bonds);
 	g_ptr_array_unref(server->late);
 	g_ptr_array_unref(server->commands);
+	g_ptr_array_unref(server->engine_calls);
 	g_object_unref(server->skeleton);
 	g_free(server);
 }

@@ -11,6 +11,7 @@ static void forget_boot(struct rs_source *source)
 {
 	rs_source_forget_askings(source);
 	rs_source_forget_commands(source);
+	rs_source_end_engines(source);
 	source->described++;
 	rs_source_forget_events(source);
 	rs_source_sites_reset(source);

@@ -236,6 +236,9 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 		return set_called(source, request, ticket, response);
 	case RS_HCALL_COMMAND:
 		return rs_source_serve_commands(source, request, ticket, response);
+	case RS_HCALL_NEWS:
+		rs_source_take_news(source, request);
+		break;
 	case RS_HCALL_WAIT:
 		return rs_source_wait_control(source, request, ticket, response);
 	default:

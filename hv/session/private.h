@@ -21,6 +21,7 @@
  *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
  *     commands.c what the host asks of a guest's agent
+ *     engines.c  engines on the host, attached to threads of guests
  *     answers.c  takes requests of a guest, and answers them at once or later
  *
  * struct rs_source holds what is known about a source and its events. struct rs_session holds what
@@ -39,6 +40,7 @@
 
 struct rs_asking;
 struct rs_commands;
+struct rs_engines;
 struct rs_filter_error;
 struct rs_filters;
 struct rs_journal_report;
@@ -129,6 +131,7 @@ struct rs_session {
 	GPtrArray *memories;        /* of struct memory: see members.c */
 	GPtrArray *listeners;       /* of const struct rs_session_listener */
 	struct rs_owners *owners;   /* all but the guests */
+	struct rs_engines *engines; /* of all sources */
 	struct rs_source_stat past; /* of sources that are gone */
 	uint32_t sources_made;      /* sources made so far: the number of the newest */
 	GHashTable *names;          /* of sources, also of those that are gone, but numbered ones */
@@ -415,6 +418,18 @@ void rs_source_tend_commands(struct rs_source *source, gint64 now);
 void rs_source_forget_commands(struct rs_source *source);
 /* The guest or the session has ended: all commands fail, and no other is taken. */
 void rs_source_end_commands(struct rs_source *source, const char *why);
+
+/* engines.c: see engines.h */
+struct rs_engines *rs_engines_new(void);
+void rs_engines_free(struct rs_engines *engines); /* accepts NULL */
+/* RS_HCALL_NEWS. What makes no sense is nothing. */
+void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request *request);
+/* To be called now and then: detaches engines that nobody has any more. */
+void rs_source_tend_engines(struct rs_source *source);
+/* The guest has ended, or booted again, after its commands have failed. */
+void rs_source_end_engines(struct rs_source *source);
+/* The source will be freed: nobody is told. */
+void rs_source_drop_engines(struct rs_source *source);
 
 /* answers.c */
 /* Whether the guest still waits for the answer to the ticket's request. */

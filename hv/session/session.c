@@ -58,6 +58,7 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 	if (!source->ended)
 		rs_source_ask_on(source);
 	rs_source_tend_commands(source, now);
+	rs_source_tend_engines(source);
 	if (has_more(source) || rs_source_asks(source))
 		return 0;
 	if (!mailboxes)
@@ -199,6 +200,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->sources = g_ptr_array_new();
 	session->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	session->owners = rs_owners_new();
+	session->engines = rs_engines_new();
 	session->memories = g_ptr_array_new_with_free_func(rs_session_free_memory);
 	session->listeners = g_ptr_array_new();
 	session->laters = rs_laters_new();
@@ -297,6 +299,7 @@ void rs_session_destroy(struct rs_session *session)
 	g_ptr_array_unref(session->sources);
 	g_ptr_array_unref(session->memories);
 	rs_owners_free(session->owners);
+	rs_engines_free(session->engines);
 	g_hash_table_unref(session->names);
 	g_ptr_array_unref(session->listeners);
 	g_main_context_unref(session->context);

@@ -28,6 +28,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	source->ended = true;
 	rs_source_forget_askings(source);
 	rs_source_end_commands(source, "the guest has ended");
+	rs_source_end_engines(source);
 	source->patching = false;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
@@ -235,6 +236,7 @@ void rs_source_destroy(struct rs_source *source)
 		     id++)
 			rs_source_forget_event(source, id);
 	}
+	rs_source_drop_engines(source);
 	rs_commands_free(source->commands);
 	rs_requests_destroy(source->requests); /* the guest's own still use it as their owner */
 	rs_owner_free(source->guest);
@@ -277,6 +279,7 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
 	rs_source_end_commands(source, "the session has ended");
+	rs_source_end_engines(source);
 	rs_source_refuse_requests(source);
 	return rs_source_result(source, ret, err);
 }

@@ -53,7 +53,10 @@
  */
 /* Threads with an id above args[0], in order. Result: how many. data: struct rs_cmd_thread[]. */
 #define RS_CMD_THREADS 16u
-/* args: thread id, mask of events at which the thread is to stop. values: handle */
+/*
+ * args: thread id, mask of events at which the thread is to stop. values: handle. data: struct
+ * rs_cmd_thread, of this thread
+ */
 #define RS_CMD_ENGINE_ATTACH 17u
 /* args: handle, RS_ENGINE_* */
 #define RS_CMD_ENGINE_CONTROL 18u

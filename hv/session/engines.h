@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Engines on the host: each is attached to a thread of a guest, and stops it at some events until
+ * its owner lets it go on (ringside/command.h, docs/dialects/utrace.md).
+ *
+ * An engine belongs to whoever attached it, `owner`. Its state is what the guest has said last. It
+ * stays in the list as gone until its owner has taken it off.
+ *
+ * Thread: the session's. Trust: the guest is believed about its own threads and about nothing else.
+ * Numbers are the session's; what the guest says is bounded and copied. An engine that nobody has
+ * any more is detached, and that is tried again for as long as the guest does not take commands.
+ */
+#ifndef RS_HV_SESSION_ENGINES_H
+#define RS_HV_SESSION_ENGINES_H
+
+#include "session/commands.h"
+
+#define RS_ENGINES_MAX 256 /* of a source */
+#define RS_ENGINE_EVENTS 14u
+
+enum rs_engine_state { RS_ENGINE_RUNNING, RS_ENGINE_STOPPED, RS_ENGINE_GONE };
+
+struct rs_engine_info {
+	uint32_t number;
+	struct rs_source *source;
+	struct rs_cmd_thread thread; /* as it was at attach; comm as the guest gave it */
+	enum rs_engine_state state;
+	uint64_t stop;  /* grows with each stop */
+	uint32_t event; /* STOPPED: its number, below RS_ENGINE_EVENTS */
+	int64_t value;
+};
+
+/*
+ * What came of a call: 0 and, for what the guest yields, `result`; else `err`: as rs_command_done,
+ * -ENOENT: no such thread, or it has died; -EBADF: the engine is gone; -EAGAIN: the thread runs;
+ * -ENOTSUP: this guest cannot do that; -EINVAL; -ENOSPC: no room for another engine; -EPROTO. Once
+ * for each accepted call, never out of it.
+ */
+typedef void (*rs_engine_done)(void *data, int ret, const struct rs_engine_info *engine,
+			       const struct rs_command_result *result, const struct rs_error *err);
+
+/* Errors at once: as rs_source_send_command(), and -ENOSPC. */
+int rs_engine_attach(struct rs_source *source, const void *owner, uint32_t thread, uint32_t events,
+		     rs_engine_done done, void *data, struct rs_error *err);
+/*
+ * Sends a command about an engine of `owner`; args[0] is filled in. -EBADF: he has no engine of
+ * this number, or it is gone.
+ */
+int rs_engine_send(struct rs_session *session, const void *owner, uint32_t number,
+		   const struct rs_source_command *command, rs_engine_done done, void *data,
+		   struct rs_error *err);
+/* `done` is not called any more for this `data`. An engine that is being attached is detached. */
+void rs_engine_drop_calls(struct rs_session *session, const void *data);
+/* The n-th engine of `owner`; false: there are no more. */
+bool rs_engine_nth(const struct rs_session *session, const void *owner, guint n,
+		   struct rs_engine_info *out);
+/* Takes those of his engines that are gone off the list. */
+void rs_engine_forget_gone(struct rs_session *session, const void *owner);
+/* He is gone: all his engines are detached, and their threads go on. */
+void rs_engine_drop_owner(struct rs_session *session, const void *owner);
+
+#endif
