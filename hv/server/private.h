@@ -37,7 +37,7 @@ bool rs_server_refuse_options(GDBusMethodInvocation *invocation, GVariant *optio
 /* False: there is no source of this number, and the peer got an error. */
 bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invocation,
 			   guint32 number, struct rs_source **out);
-/* Reads the only option, a source's number. *out stays NULL if it was not given. False: as above. */
+/* Reads the only option, a source's number. *out stays NULL without it. False: as above. */
 bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
 			   GVariant *options, struct rs_source **out);
 /* Always true. */
