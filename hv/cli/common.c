@@ -232,9 +232,10 @@ int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *numbe
 	for (guint i = 0; i < list->len; i++) {
 		const RsTraceClientSource *source = list->pdata[i];
 
+		if (strcmp(source->name, name) != 0)
+			continue;
 		*number = source->number;
-		if (strcmp(source->name, name) == 0)
-			return RS_CLI_OK;
+		return RS_CLI_OK;
 	}
 	return rs_cli_fail(RS_CLI_NOT_FOUND, "the session has no source '%s'", name);
 }

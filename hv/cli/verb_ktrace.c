@@ -82,19 +82,26 @@ static int check(const struct rs_verb *verb, struct args *a)
 	return 0;
 }
 
+/* Of the named source, if there is one: what others write stays as it is. */
+static char *glob_of(const struct args *a, const char *event)
+{
+	return a->source ? g_strdup_printf("%s/ktrace:%s", a->source, event)
+			 : g_strdup_printf("ktrace:%s", event);
+}
+
 /* Switches the events on that these facilities write. */
 static int enable(RsDBusSession1 *session, const struct args *a)
 {
 	int code = RS_CLI_OK;
 
 	for (guint i = 0; i < G_N_ELEMENTS(kinds) && code == RS_CLI_OK; i++) {
-		g_autofree char *event = g_strdup_printf("ktrace:%s", kinds[i]);
+		g_autofree char *glob = glob_of(a, kinds[i]);
 		g_auto(GStrv) problems = NULL;
 		GError *error = NULL;
 
 		if (!(a->facilities & FACILITY(i)))
 			continue;
-		if (!rs_dbus_session1_call_enable_sync(session, event, rs_cli_owner_options(OWNER),
+		if (!rs_dbus_session1_call_enable_sync(session, glob, rs_cli_owner_options(OWNER),
 						       NULL, NULL, &problems, NULL, NULL, &error))
 			return rs_cli_fail_gerror(error);
 		code = rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
@@ -102,25 +109,28 @@ static int enable(RsDBusSession1 *session, const struct args *a)
 	return code;
 }
 
-static int disable(RsDBusSession1 *session)
+static int disable(RsDBusSession1 *session, const struct args *a)
 {
+	g_autofree char *glob = glob_of(a, "*");
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 
-	if (!rs_dbus_session1_call_disable_sync(session, "ktrace:*", rs_cli_owner_options(OWNER),
-						NULL, NULL, &problems, NULL, NULL, &error))
+	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(OWNER), NULL,
+						NULL, &problems, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	return rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
 }
 
-static int ktrace(RsDBusSession1 *session, const struct args *a, guint32 source)
+/* Asks the guests. False: none did it. *changed: processes; *code: how it went. */
+static bool ask(RsDBusSession1 *session, const struct args *a, guint32 source, guint *changed,
+		int *code)
 {
 	const char *operation = a->clear_all ? "clear-all" : a->clear ? "clear" : "set";
 	gint64 pid = a->clear_all ? 0 : a->pid != G_MININT64 ? a->pid : -a->group;
+	g_autoptr(GVariant) more = NULL;
+	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 	GVariantDict options;
-	guint changed;
-	int code;
 
 	g_variant_dict_init(&options, NULL);
 	if (a->descend)
@@ -128,14 +138,38 @@ static int ktrace(RsDBusSession1 *session, const struct args *a, guint32 source)
 	if (source)
 		g_variant_dict_insert(&options, "source", "u", source);
 	if (!rs_dbus_session1_call_ktrace_sync(session, operation, a->facilities, (int)pid,
-					       g_variant_dict_end(&options), &changed, NULL, NULL,
-					       &error))
-		return rs_cli_fail_gerror(error);
-	code = a->clear_all ? disable(session) : a->clear ? RS_CLI_OK : enable(session, a);
+					       g_variant_dict_end(&options), changed, &more, NULL,
+					       &error)) {
+		*code = rs_cli_fail_gerror(error);
+		return false;
+	}
+	if (g_variant_lookup(more, "problems", "^as", &problems) && rs_cli_tell_problems(problems))
+		*code = RS_CLI_FAILED;
+	return true;
+}
+
+static const char *what_became(const struct args *a)
+{
+	if (a->clear_all || a->clear)
+		return a->letters ? "traced less" : "traced no more";
+	return "traced";
+}
+
+static int ktrace(RsDBusSession1 *session, const struct args *a, guint32 source)
+{
+	int code = RS_CLI_OK, events = RS_CLI_OK;
+	guint changed;
+
+	if (!ask(session, a, source, &changed, &code))
+		return code;
+	if (a->clear_all)
+		events = disable(session, a);
+	else if (!a->clear)
+		events = enable(session, a);
 	if (!a->quiet)
 		printf("%u process%s %s\n", changed, changed == 1 ? " is" : "es are",
-		       a->clear_all || a->clear ? "traced no more, or less" : "traced");
-	return code;
+		       what_became(a));
+	return code ? code : events;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)

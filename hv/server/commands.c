@@ -16,8 +16,21 @@ struct rs_server_command {
 	guint left;          /* sources that have not answered */
 	guint changed;       /* processes, in all sources */
 	guint done;          /* sources that did it */
-	struct rs_error err; /* the first failure */
+	struct rs_error err; /* why not, if none does it: of the source that came furthest */
+	GPtrArray *problems; /* of char *: what is wrong even if another source does it */
 };
+
+static GVariant *more_of(const struct rs_server_command *call)
+{
+	GVariantBuilder more;
+
+	g_variant_builder_init(&more, G_VARIANT_TYPE_VARDICT);
+	if (call->problems->len)
+		g_variant_builder_add(&more, "{sv}", "problems",
+				      g_variant_new_strv((const char *const *)call->problems->pdata,
+							 call->problems->len));
+	return g_variant_builder_end(&more);
+}
 
 static void finish(struct rs_server_command *call)
 {
@@ -25,16 +38,22 @@ static void finish(struct rs_server_command *call)
 
 	if (call->done)
 		rs_dbus_session1_complete_ktrace(server->skeleton, call->invocation, call->changed,
-						 rs_row_empty());
+						 more_of(call));
 	else
 		rs_server_give_error(call->invocation, &call->err);
 	g_ptr_array_remove_fast(server->commands, call);
 }
 
+/*
+ * Of several sources most have no such process, and some take no commands. That is no problem if
+ * another one does what is asked for. If none does, the latter say less than any other failure.
+ */
 static void note_failure(struct rs_server_command *call, const struct rs_error *err)
 {
-	if (!call->err.code)
+	if (!call->err.code || (call->err.code == ENOTSUP && err->code != ENOTSUP))
 		call->err = *err;
+	if (err->code != ENOENT && err->code != ENOTSUP)
+		g_ptr_array_add(call->problems, g_strdup(err->message));
 }
 
 /* What a guest's number means for who asked for processes. */
@@ -73,7 +92,8 @@ static void on_answer(void *data, int ret, const struct rs_command_result *resul
 		note_failure(call, &why);
 	} else {
 		call->done++;
-		call->changed += (guint)MIN(result->result, G_MAXUINT16);
+		/* It is what a guest claims: the sum stays one. */
+		call->changed += MIN((guint)result->result, G_MAXUINT - call->changed);
 	}
 	if (!call->left)
 		finish(call);
@@ -85,10 +105,10 @@ static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation
 {
 	struct rs_server_command *call = g_new0(struct rs_server_command, 1);
 
-	*call = (struct rs_server_command){.server = server, .invocation = invocation};
+	*call = (struct rs_server_command){.server = server,
+					   .invocation = invocation,
+					   .problems = g_ptr_array_new_with_free_func(g_free)};
 	g_ptr_array_add(server->commands, call);
-	rs_error_set(&call->err, ESHUTDOWN, "the session has ended");
-	call->err.code = 0; /* the message of the first failure replaces this one */
 	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
 		struct rs_source *source = rs_session_source(server->session, i);
 		struct rs_error err = {0};
@@ -100,10 +120,11 @@ static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation
 		else
 			call->left++;
 	}
-	if (!call->err.code && !call->left)
-		call->err.code = ESHUTDOWN;
-	if (!call->left)
-		finish(call);
+	if (call->left)
+		return TRUE;
+	if (!call->err.code)
+		rs_error_set(&call->err, ESHUTDOWN, "the session has ended");
+	finish(call);
 	return TRUE;
 }
 
@@ -114,6 +135,7 @@ static void call_free(gpointer data)
 
 	for (guint i = 0; i < rs_session_n_sources(session); i++)
 		rs_source_drop_commands(rs_session_source(session, i), call);
+	g_ptr_array_unref(call->problems);
 	g_free(call);
 }
 
@@ -143,21 +165,19 @@ void rs_server_refuse_commands(struct rs_server *server, const GDBusConnection *
 static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
 			 GVariant *options, struct rs_source **source, gboolean *descend)
 {
-	GVariantDict dict;
+	g_autoptr(GVariant) rest = NULL;
 	guint32 number = 0;
-	bool numbered;
+	bool numbered = false;
+	GVariantDict dict;
 
 	g_variant_dict_init(&dict, options);
-	numbered = g_variant_dict_lookup(&dict, "source", "u", &number);
-	g_variant_dict_remove(&dict, numbered ? "source" : "");
+	if (g_variant_dict_lookup(&dict, "source", "u", &number))
+		numbered = g_variant_dict_remove(&dict, "source");
 	if (g_variant_dict_lookup(&dict, "descend", "b", descend))
 		g_variant_dict_remove(&dict, "descend");
-	{
-		g_autoptr(GVariant) rest = g_variant_ref_sink(g_variant_dict_end(&dict));
-
-		if (rs_server_refuse_options(invocation, rest))
-			return false;
-	}
+	rest = g_variant_ref_sink(g_variant_dict_end(&dict));
+	if (rs_server_refuse_options(invocation, rest))
+		return false;
 	if (numbered && !rs_server_find_source(server, invocation, number, source))
 		return false;
 	return rs_server_is_free(server, invocation);
