@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Engines of the host: what its commands do to threads, and what the host is told. The test is the
+ * task that serves, and calls the handler as rs_serve_step() does.
+ */
+#include "room.h"
+
+#include <ringside/utrace_host.h>
+#include <string.h>
+
+#define ENTRY RS_UTRACE_EVENT(SYSCALL_ENTRY)
+
+static struct task task;
+static struct rs_serve serve;
+static struct rs_utrace_host host;
+static struct rs_utrace_host_engine engines[2];
+static uint8_t out[RS_CMD_DATA];
+static struct rs_command_reply reply;
+static uint64_t handle;
+static guint visits; /* of `asleep` */
+
+static int32_t ask_with(uint32_t number, uint64_t a, uint64_t b, uint64_t c, const void *data,
+			uint32_t size)
+{
+	const struct rs_command command = {
+		.number = number, .args = {a, b, c}, .size = size, .data = data};
+	int32_t result;
+
+	as_other(TRUE);
+	reply = (struct rs_command_reply){.data = out};
+	result = host.handler.run(&host.handler, &command, &reply);
+	as_other(FALSE);
+	return result;
+}
+
+static int32_t ask(uint32_t number, uint64_t a, uint64_t b, uint64_t c)
+{
+	return ask_with(number, a, b, c, NULL, 0);
+}
+
+static int32_t tell(uint64_t action)
+{
+	return ask(RS_CMD_ENGINE_CONTROL, handle, action, 0);
+}
+
+/* In the thread's sleep the caller is somebody else all the time. */
+static int32_t tell_asleep(uint64_t action)
+{
+	int32_t result = tell(action);
+
+	as_other(TRUE);
+	return result;
+}
+
+static void expect_news(uint32_t kind, uint32_t event, int64_t value)
+{
+	uint64_t args[6];
+
+	g_assert_true(host.handler.news(&host.handler, args));
+	g_assert_cmpuint(args[0], ==, kind);
+	g_assert_cmpuint(args[1], ==, handle);
+	g_assert_cmpuint(args[2], ==, event);
+	g_assert_cmpint((int64_t)args[3], ==, value);
+	g_assert_false(host.handler.news(&host.handler, args));
+}
+
+static void expect_no_news(void)
+{
+	uint64_t args[6];
+
+	g_assert_false(host.handler.news(&host.handler, args));
+}
+
+static void begin(uint32_t events)
+{
+	task_init(&task);
+	task.registers[RS_X86_64_RAX] = 3;
+	task.registers[RS_X86_64_RDI] = 30;
+	task.registers[RS_X86_64_RSI] = 31;
+	task.registers[RS_X86_64_RIP] = TASK_MEMORY;
+	memset(task.memory, 0x5a, sizeof(task.memory));
+	room_tasks[0] = &task;
+	visits = 0;
+	memset(&serve, 0, sizeof(serve));
+	memset(&host, 0, sizeof(host));
+	memset(engines, 0, sizeof(engines));
+	rs_utrace_serve(&host, &serve, &room_os, engines, G_N_ELEMENTS(engines));
+	g_assert_true(serve.handlers == &host.handler);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, events, 0), ==, 0);
+	handle = reply.values[0];
+	g_assert_cmpuint(handle, !=, 0);
+}
+
+static void end(void)
+{
+	ask(RS_CMD_ENGINE_CONTROL, handle, RS_ENGINE_DETACH, 0);
+	room_tasks[0] = NULL;
+	task_end(&task);
+	g_assert_cmpuint(task.released, ==, 1);
+	for (guint i = 0; i < G_N_ELEMENTS(engines); i++)
+		g_assert_cmpuint(engines[i].handle, ==, 0);
+}
+
+/* ---- threads ---- */
+
+static void test_threads_are_listed(void)
+{
+	struct rs_cmd_thread thread;
+
+	begin(0);
+	g_assert_cmpuint(reply.size, ==, sizeof(thread));
+	g_assert_cmpint(ask(RS_CMD_THREADS, 0, 0, 0), ==, 1);
+	g_assert_cmpuint(reply.size, ==, sizeof(thread));
+	memcpy(&thread, out, sizeof(thread));
+	g_assert_cmpuint(thread.id, ==, 7);
+	g_assert_cmpuint(thread.process, ==, 5);
+	g_assert_cmpuint(thread.parent, ==, 1);
+	g_assert_cmpstr(thread.comm, ==, "room");
+	g_assert_cmpint(ask(RS_CMD_THREADS, 7, 0, 0), ==, 0);
+	g_assert_cmpuint(reply.size, ==, 0);
+	end();
+}
+
+static void test_attach_refuses(void)
+{
+	begin(0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 8, 0, 0), ==, -RS_ESRCH);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 1ull << 32 | 7, 0, 0), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 1u << RS_UTRACE_EVENTS, 0), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, 0);
+	g_assert_cmpuint(reply.values[0], !=, handle);
+	/* There is memory for two. */
+	ask(RS_CMD_ENGINE_CONTROL, reply.values[0], RS_ENGINE_RESUME, 0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, -RS_ENOSPC);
+	host.handler.gone(&host.handler);
+	end();
+}
+
+static void test_a_handle_is_never_given_twice(void)
+{
+	uint64_t first;
+
+	begin(0);
+	first = handle;
+	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, 0);
+	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, -RS_EBADF);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, 0);
+	handle = reply.values[0];
+	g_assert_cmpuint(handle, !=, first);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, first, 0, 0), ==, -RS_EBADF);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, 0, 0, 0), ==, -RS_EBADF);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, 3, 0, 0), ==, -RS_EBADF);
+	end();
+}
+
+static void test_nothing_is_told_of_a_thread_that_runs(void)
+{
+	begin(ENTRY);
+	expect_no_news();
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, handle, 0, 0), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_MEMORY, handle, TASK_MEMORY, 8), ==, -RS_EINVAL);
+	/* An event that the host has not asked for. */
+	rs_utrace_report_exec(&task.utrace, "/bin/room", NULL);
+	g_assert_cmpuint(task.blocked, ==, 0);
+	g_assert_cmpint(tell(99), ==, -RS_EINVAL);
+	end();
+}
+
+/* ---- a stop ---- */
+
+static void look_and_resume(struct task *stopped)
+{
+	uint64_t values[RS_REGISTERS_MAX] = {0};
+	uint64_t arg = 77;
+
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, handle, 0, 0), ==, RS_X86_64_REGISTERS);
+	g_assert_cmpuint(reply.size, ==, (RS_X86_64_REGISTERS + 2) * 8);
+	memcpy(values, out, RS_X86_64_REGISTERS * 8);
+	g_assert_cmpuint(values[RS_X86_64_RIP], ==, TASK_MEMORY);
+	g_assert_cmpuint(reply.values[0], ==, RS_UTRACE_EVENT_SYSCALL_ENTRY);
+	g_assert_cmpuint(reply.values[1], ==, 1);
+	g_assert_cmpuint(reply.values[2], ==, 3);
+	g_assert_cmpuint(reply.values[3], ==, 2);
+	memcpy(values, out + RS_X86_64_REGISTERS * 8, 16);
+	g_assert_cmpuint(values[0], ==, 30);
+	g_assert_cmpuint(values[1], ==, 31);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_MEMORY, handle, TASK_MEMORY + TASK_MEMORY_SIZE - 4, 100),
+			==, 4);
+	g_assert_cmpuint(reply.size, ==, 4);
+	g_assert_cmphex(out[3], ==, 0x5a);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_MEMORY, handle, 1, 1ull << 40), ==, 0);
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_REGISTERS, handle, 1u << RS_X86_64_RBX, 0,
+				 values, 8),
+			==, -RS_EINVAL);
+	values[RS_X86_64_RBX] = 0xb0b;
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_REGISTERS, handle, 1u << RS_X86_64_RBX, 0,
+				 values, sizeof(values)),
+			==, 0);
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_SYSCALL, handle, 9, 2, &arg, 8), ==, -RS_EINVAL);
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_SYSCALL, handle, 9, 7, &arg, 56), ==,
+			-RS_EINVAL);
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_SYSCALL, handle, 9, 1, &arg, 8), ==, 0);
+	g_assert_cmpint(tell_asleep(RS_ENGINE_RESUME), ==, 0);
+}
+
+static void test_a_thread_stops_at_its_event_and_may_be_changed(void)
+{
+	begin(ENTRY);
+	task.asleep = look_and_resume;
+	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(visits, ==, 1);
+	g_assert_cmpuint(task.registers[RS_X86_64_RAX], ==, 9);
+	g_assert_cmpuint(task.registers[RS_X86_64_RDI], ==, 77);
+	g_assert_cmpuint(task.registers[RS_X86_64_RSI], ==, 31);
+	g_assert_cmpuint(task.registers[RS_X86_64_RBX], ==, 0xb0b);
+	expect_no_news();
+	end();
+}
+
+static void resume(struct task *stopped)
+{
+	visits++;
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+static void test_each_event_has_its_value(void)
+{
+	static struct task child;
+	struct rs_utrace_signal signal = {.number = 11};
+
+	begin(RS_UTRACE_EVENT_ALL);
+	task_init(&child);
+	child.utrace.id = 12;
+	task.asleep = resume;
+	rs_utrace_report_clone(&task.utrace, 0, &child.utrace);
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(visits, ==, 1);
+	task.asleep = resume;
+	g_assert_cmpint(rs_utrace_report_signal(&task.utrace, NULL, &signal,
+						RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_TERM);
+	g_assert_cmpuint(visits, ==, 2);
+	task.asleep = resume;
+	g_assert_cmpint(rs_utrace_report_exit(&task.utrace, 4), ==, 4);
+	g_assert_cmpuint(visits, ==, 3);
+	/* What the host did not hear before it let the thread go is over. */
+	expect_no_news();
+	task_end(&child);
+	end();
+}
+
+static void clone_news(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_CLONE, 12);
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+static void test_the_host_is_told_of_a_child(void)
+{
+	static struct task child;
+
+	begin(RS_UTRACE_EVENT(CLONE));
+	task_init(&child);
+	child.utrace.id = 12;
+	task.asleep = clone_news;
+	rs_utrace_report_clone(&task.utrace, 0, &child.utrace);
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(visits, ==, 1);
+	task_end(&child);
+	end();
+}
+
+static void safe_point_news(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_QUIESCE, 0);
+	/* Once more says it once more. */
+	tell_asleep(RS_ENGINE_STOP);
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_QUIESCE, 0);
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+static void test_stop_takes_effect_at_the_next_safe_point(void)
+{
+	begin(0);
+	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	expect_no_news();
+	task.asleep = safe_point_news;
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(visits, ==, 1);
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(task.blocked, ==, 1);
+	end();
+}
+
+static void test_interrupt_ends_a_wait(void)
+{
+	begin(0);
+	g_assert_cmpint(tell(RS_ENGINE_INTERRUPT), ==, 0);
+	g_assert_cmpuint(task.interrupts, ==, 1);
+	task.asleep = resume;
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(visits, ==, 1);
+	end();
+}
+
+static void test_a_stop_that_is_taken_back_does_not_happen(void)
+{
+	begin(0);
+	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, 0);
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(task.blocked, ==, 0);
+	expect_no_news();
+	end();
+}
+
+/* ---- steps ---- */
+
+static void step(struct task *stopped)
+{
+	visits++;
+	g_assert_cmpint(tell_asleep(RS_ENGINE_STEP), ==, 0);
+}
+
+static void step_news(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SIGNAL_TERM, 5);
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+static void test_a_step_ends_in_a_stop(void)
+{
+	struct rs_utrace_signal trap = {.number = 5};
+
+	begin(0);
+	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	task.asleep = step;
+	rs_utrace_resume(&task.utrace);
+	g_assert_true(task.single);
+	/* The OS's signal for the step is the engine's, and not the program's. */
+	task.asleep = step_news;
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_IGN);
+	g_assert_cmpuint(visits, ==, 2);
+	rs_utrace_resume(&task.utrace);
+	g_assert_false(task.single);
+	/* Afterwards it is a signal as any. */
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_TERM);
+	end();
+}
+
+/* ---- ends ---- */
+
+static void kill_it(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
+	rs_utrace_kill(&stopped->utrace);
+}
+
+static void test_the_host_is_told_of_a_death(void)
+{
+	begin(ENTRY);
+	task.asleep = kill_it;
+	g_assert_false(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(visits, ==, 1);
+	rs_utrace_report_death(&task.utrace, true, 9);
+	expect_news(RS_NEWS_GONE, RS_UTRACE_EVENT_DEATH, 9);
+	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, -RS_EBADF);
+	g_assert_cmpuint(engines[0].handle, ==, 0);
+	/* Nobody knows of this engine, which goes with the thread. */
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, -RS_ESRCH);
+	room_tasks[0] = NULL;
+	rs_utrace_reap(&task.utrace);
+	g_assert_cmpuint(engines[0].handle, ==, 0);
+	expect_no_news();
+	rs_utrace_thread_put(&task.utrace);
+	g_assert_cmpuint(task.released, ==, 1);
+}
+
+static void test_detach_may_come_before_the_word_of_death(void)
+{
+	begin(0);
+	rs_utrace_report_death(&task.utrace, true, 9);
+	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, 0);
+	expect_no_news();
+	g_assert_cmpuint(engines[0].handle, ==, 0);
+	room_tasks[0] = NULL;
+	rs_utrace_reap(&task.utrace);
+	rs_utrace_thread_put(&task.utrace);
+	g_assert_cmpuint(task.released, ==, 1);
+}
+
+static void host_goes(struct task *stopped)
+{
+	visits++;
+	host.handler.gone(&host.handler);
+	expect_no_news();
+}
+
+static void test_a_stopped_thread_goes_on_without_a_host(void)
+{
+	begin(ENTRY);
+	task.asleep = host_goes;
+	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(visits, ==, 1);
+	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, -RS_EBADF);
+	host.handler.gone(&host.handler);
+	/* Nothing stops it any more. */
+	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(task.blocked, ==, 1);
+	end();
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(name) g_test_add_func("/utrace/host/" #name, test_##name)
+	ADD(threads_are_listed);
+	ADD(attach_refuses);
+	ADD(a_handle_is_never_given_twice);
+	ADD(nothing_is_told_of_a_thread_that_runs);
+	ADD(a_thread_stops_at_its_event_and_may_be_changed);
+	ADD(each_event_has_its_value);
+	ADD(the_host_is_told_of_a_child);
+	ADD(stop_takes_effect_at_the_next_safe_point);
+	ADD(interrupt_ends_a_wait);
+	ADD(a_stop_that_is_taken_back_does_not_happen);
+	ADD(a_step_ends_in_a_stop);
+	ADD(the_host_is_told_of_a_death);
+	ADD(detach_may_come_before_the_word_of_death);
+	ADD(a_stopped_thread_goes_on_without_a_host);
+	return g_test_run();
+}
