@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* Engines on the host: whose they are, what state they are in, and that none is left attached. */
+#include "session/engines.h"
+
+#include "sham.h"
+#include <errno.h>
+#include <ringside/atomic.h>
+#include <ringside/control.h>
+#include <string.h>
+
+#define MS G_GINT64_CONSTANT(1000)
+
+static gint64 now; /* long ago, so the timer is always due */
+
+gint64 __wrap_g_get_monotonic_time(void);
+
+gint64 __wrap_g_get_monotonic_time(void)
+{
+	return now;
+}
+
+struct fixture {
+	struct sham *sham;
+	struct rs_session *session;
+	struct rs_source *source;
+	uint64_t id; /* of the command that the guest has */
+};
+
+/* Peers. */
+static const char one[] = "one", two[] = "two";
+
+struct outcome {
+	guint calls;
+	int ret;
+	uint32_t number;
+	struct rs_error err;
+};
+
+static void on_done(void *data, int ret, const struct rs_engine_info *engine,
+		    const struct rs_command_result *result, const struct rs_error *err)
+{
+	struct outcome *o = data;
+
+	o->calls++;
+	o->ret = ret;
+	if (ret)
+		o->err = *err;
+	else
+		o->number = engine->number;
+}
+
+static void look(void)
+{
+	g_assert_true(g_main_context_iteration(NULL, TRUE));
+}
+
+/* ---- the guest ---- */
+
+static struct rs_hcall_request *request_in(struct fixture *f, uint32_t slot)
+{
+	return rs_trace_region_element(f->sham->region, RS_SEC_REQUEST, slot);
+}
+
+static void put(struct fixture *f, uint32_t slot, uint32_t number, const uint64_t args[4])
+{
+	struct rs_hcall_request *request = request_in(f, slot);
+
+	request->number = number;
+	memcpy(request->args, args, 4 * sizeof(*args));
+	rs_store_release(&request->sequence, request->sequence + 1);
+	look();
+}
+
+/* The task is done with a command, which yields `handle`, and waits for the next one. */
+static void report(struct fixture *f, int64_t result, uint64_t handle)
+{
+	static const struct rs_cmd_thread thread = {
+		.id = 7, .process = 5, .parent = 1, .comm = "worker"};
+	struct rs_hcall_request *request = request_in(f, 0);
+
+	memcpy(request->data, &thread, sizeof(thread));
+	request->data_size = sizeof(thread);
+	put(f, 0, RS_HCALL_COMMAND, (const uint64_t[]){f->id, (uint64_t)result, handle, 0});
+	f->id = 0;
+}
+
+static void tell_news(struct fixture *f, uint64_t kind, uint64_t handle, uint64_t event,
+		      int64_t value)
+{
+	put(f, 1, RS_HCALL_NEWS, (const uint64_t[]){kind, handle, event, (uint64_t)value});
+	g_assert_cmpint(sham_response(f->sham, 1)->sequence, ==, request_in(f, 1)->sequence);
+	g_assert_cmpint(sham_response(f->sham, 1)->result, ==, 0);
+}
+
+/* Whether the guest has got another command. */
+static bool has_command(struct fixture *f)
+{
+	return sham_response(f->sham, 0)->sequence == request_in(f, 0)->sequence;
+}
+
+/* The command that the guest has got: its number, handle and next argument. */
+static void expect(struct fixture *f, uint32_t number, uint64_t a, uint64_t b)
+{
+	const struct rs_hcall_response *response = sham_response(f->sham, 0);
+
+	g_assert_true(has_command(f));
+	g_assert_cmpuint(response->values[1], ==, number);
+	g_assert_cmpuint(response->values[2], ==, a);
+	g_assert_cmpuint(response->values[3], ==, b);
+	f->id = response->values[0];
+}
+
+/* ---- life ---- */
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+	const struct rs_source_config config = {.kernel = "k"};
+
+	now = 1000000 * MS;
+	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
+	f->sham = sham_new(2, RS_CHANNEL_MAILBOX);
+	f->sham->announced = 40;
+	g_assert_cmpint(rs_session_add_source(f->session, &config, f->sham->region,
+					      &f->sham->target, &f->source, NULL),
+			==, 0);
+	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
+	rs_session_refresh(f->session);
+	report(f, 0, 0);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+	rs_session_destroy(f->session);
+	sham_free(f->sham);
+}
+
+static uint32_t attach(struct fixture *f, const void *owner, uint64_t handle)
+{
+	struct outcome o = {0};
+
+	g_assert_cmpint(rs_engine_attach(f->source, owner, 7, 0x40, on_done, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0x40);
+	report(f, 0, handle);
+	g_assert_cmpuint(o.calls, ==, 1);
+	g_assert_cmpint(o.ret, ==, 0);
+	return o.number;
+}
+
+static struct rs_engine_info info_of(struct fixture *f, const void *owner)
+{
+	struct rs_engine_info info;
+
+	g_assert_true(rs_engine_nth(f->session, owner, 0, &info));
+	g_assert_false(rs_engine_nth(f->session, owner, 1, &info));
+	g_assert_true(rs_engine_nth(f->session, owner, 0, &info));
+	return info;
+}
+
+static int send(struct fixture *f, const void *owner, uint32_t number, uint64_t how,
+		struct outcome *o, struct rs_error *err)
+{
+	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
+						  .args = {0, how}};
+
+	return rs_engine_send(f->session, owner, number, &command, on_done, o, err);
+}
+
+/* ---- tests ---- */
+
+static void test_an_engine_is_its_owners(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	const struct rs_engine_info info = info_of(f, one);
+	struct rs_engine_info none;
+	struct outcome o = {0};
+
+	g_assert_cmpuint(info.number, ==, number);
+	g_assert_true(info.source == f->source);
+	g_assert_cmpint(info.state, ==, RS_ENGINE_RUNNING);
+	g_assert_cmpuint(info.thread.id, ==, 7);
+	g_assert_cmpuint(info.thread.process, ==, 5);
+	g_assert_cmpstr(info.thread.comm, ==, "worker");
+	g_assert_false(rs_engine_nth(f->session, two, 0, &none));
+	g_assert_cmpint(send(f, two, number, RS_ENGINE_RESUME, &o, NULL), ==, -EBADF);
+	g_assert_cmpint(send(f, one, number + 1, RS_ENGINE_RESUME, &o, NULL), ==, -EBADF);
+	g_assert_cmpuint(o.calls, ==, 0);
+	g_assert_false(has_command(f));
+}
+
+static void test_a_stop_is_noted_and_ended_by_resume(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	struct outcome o = {0};
+
+	tell_news(f, RS_NEWS_STOPPED, 1001, 6, -3);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	g_assert_cmpuint(info_of(f, one).stop, ==, 1);
+	g_assert_cmpuint(info_of(f, one).event, ==, 6);
+	g_assert_cmpint(info_of(f, one).value, ==, -3);
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_STEP, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STEP);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	report(f, 0, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
+	tell_news(f, RS_NEWS_STOPPED, 1001, 12, 5);
+	g_assert_cmpuint(info_of(f, one).stop, ==, 2);
+	/* What fails changes nothing. */
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	report(f, -22, 0);
+	g_assert_cmpint(o.ret, ==, -EINVAL);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	/* And a stop is no run. */
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_STOP, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STOP);
+	report(f, 0, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+}
+
+static void test_news_that_make_no_sense_are_nothing(struct fixture *f, gconstpointer data)
+{
+	attach(f, one, 1001);
+	tell_news(f, RS_NEWS_STOPPED, 1002, 6, 0);
+	tell_news(f, RS_NEWS_STOPPED, 0, 6, 0);
+	tell_news(f, RS_NEWS_STOPPED, 1001, RS_ENGINE_EVENTS, 0);
+	tell_news(f, RS_NEWS_STOPPED, 1001, ~0ull, 0);
+	tell_news(f, 77, 1001, 6, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
+	tell_news(f, RS_NEWS_GONE, 1001, 5, 9);
+	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+}
+
+static void test_what_is_gone_is_told_once(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	struct rs_engine_info info;
+	struct outcome o = {0};
+
+	tell_news(f, RS_NEWS_GONE, 1001, 5, 9);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, -EBADF);
+	rs_engine_forget_gone(f->session, two);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+	rs_engine_forget_gone(f->session, one);
+	g_assert_false(rs_engine_nth(f->session, one, 0, &info));
+}
+
+static void test_a_guest_that_has_let_go_is_believed(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	struct outcome o = {0};
+
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	report(f, -9, 0);
+	g_assert_cmpint(o.ret, ==, -EBADF);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+}
+
+static void test_engines_of_a_peer_that_goes_are_detached(struct fixture *f, gconstpointer data)
+{
+	struct rs_engine_info info;
+
+	attach(f, one, 1001);
+	attach(f, two, 1002);
+	rs_engine_drop_owner(f->session, one);
+	g_assert_false(rs_engine_nth(f->session, one, 0, &info));
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	report(f, 0, 0);
+	g_assert_false(has_command(f));
+	g_assert_cmpint(info_of(f, two).state, ==, RS_ENGINE_RUNNING);
+	/* Its number is nobody's. */
+	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 0);
+	g_assert_false(has_command(f));
+}
+
+static void test_what_cannot_be_detached_now_is_later(struct fixture *f, gconstpointer data)
+{
+	attach(f, one, 1001);
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	rs_engine_drop_owner(f->session, one);
+	look();
+	g_assert_false(has_command(f));
+	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	look();
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	/* The guest's task does not do it, and is asked again. */
+	report(f, -11, 0);
+	look();
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	report(f, 0, 0);
+	look();
+	g_assert_false(has_command(f));
+}
+
+static void test_a_peer_that_goes_while_it_attaches(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+
+	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0, on_done, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
+	rs_engine_drop_calls(f->session, &o);
+	rs_engine_drop_owner(f->session, one);
+	report(f, 0, 1001);
+	g_assert_cmpuint(o.calls, ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	report(f, 0, 0);
+	g_assert_false(has_command(f));
+}
+
+static void test_attach_fails(struct fixture *f, gconstpointer data)
+{
+	static const struct {
+		int64_t result;
+		uint64_t handle;
+		int ret;
+	} cases[] = {{-3, 0, -ENOENT},   {-22, 0, -EINVAL},    {-28, 0, -ENOSPC},
+		     {-38, 0, -ENOTSUP}, {-12345, 0, -EPROTO}, {0, 0, -EPROTO}};
+	struct rs_engine_info info;
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct outcome o = {0};
+
+		g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0, on_done, &o, NULL), ==, 0);
+		expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
+		report(f, cases[i].result, cases[i].handle);
+		g_assert_cmpuint(o.calls, ==, 1);
+		g_assert_cmpint(o.ret, ==, cases[i].ret);
+		g_assert_false(rs_engine_nth(f->session, one, 0, &info));
+	}
+}
+
+static void test_there_is_a_bound(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+	struct rs_error err = {0};
+
+	for (uint32_t i = 0; i < RS_ENGINES_MAX; i++)
+		attach(f, one, 2000 + i);
+	g_assert_cmpint(rs_engine_attach(f->source, two, 7, 0, on_done, &o, &err), ==, -ENOSPC);
+	g_assert_nonnull(strstr(err.message, "256"));
+}
+
+static void test_all_are_gone_with_the_boot(struct fixture *f, gconstpointer data)
+{
+	attach(f, one, 1001);
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
+	rs_session_refresh(f->session);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+	rs_engine_drop_owner(f->session, one);
+	look();
+}
+
+static void test_all_are_gone_with_the_guest(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+	uint32_t number = attach(f, one, 1001);
+
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
+	rs_session_stop(f->session, "test");
+	g_assert_cmpint(o.ret, ==, -ESHUTDOWN);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(name)                                                                                  \
+	g_test_add("/session/engines/" #name, struct fixture, NULL, set_up, test_##name, tear_down)
+	ADD(an_engine_is_its_owners);
+	ADD(a_stop_is_noted_and_ended_by_resume);
+	ADD(news_that_make_no_sense_are_nothing);
+	ADD(what_is_gone_is_told_once);
+	ADD(a_guest_that_has_let_go_is_believed);
+	ADD(engines_of_a_peer_that_goes_are_detached);
+	ADD(what_cannot_be_detached_now_is_later);
+	ADD(a_peer_that_goes_while_it_attaches);
+	ADD(attach_fails);
+	ADD(there_is_a_bound);
+	ADD(all_are_gone_with_the_boot);
+	ADD(all_are_gone_with_the_guest);
+	return g_test_run();
+}
