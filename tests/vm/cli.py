@@ -29,7 +29,7 @@ if KIND == 'hosted':
     EVENT_COUNT, ALL_COUNT = 6, 3
 else:
     ALL, SOME, FIELD = '*', 'sched:switch', 'prev_pid'
-    EVENT_COUNT = ALL_COUNT = 15
+    EVENT_COUNT = ALL_COUNT = 31
 LINE = re.compile(r'^ *(\S.*)-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): (\w+:\w+): (.*)$')
 
 

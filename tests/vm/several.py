@@ -19,6 +19,7 @@ LINE = re.compile(r' +(\d+)\.(\d{6}): ([\w.-]+)/(\w+:\w+): ')
 
 
 STARTED = []
+DEMO = 31  # events of the demo guest
 
 
 def start(*args, **more):
@@ -95,7 +96,7 @@ def test_control():
     """A command reaches all sources, or those that it names."""
     with tempfile.TemporaryFile('w+') as err:
         p = start(*parts('--quiet', '--name', 'c'), stderr=err)
-        wait_for('all agents', lambda: rs('list', '-q', '-s', 'c').out.count('\n') == 15 + 15 + 6)
+        wait_for('all agents', lambda: rs('list', '-q', '-s', 'c').out.count('\n') == 2 * DEMO + 6)
         names = rs('list', '-q', '-s', 'c').out.split()
         check({'left/sched:switch', 'right/sched:switch', 'pool:take'} <= set(names),
               'list names the source where a name is ambiguous')
@@ -122,7 +123,7 @@ def test_control():
         # Each source has its own figures, and the session has the sum.
         s = rs.json('stat', '-s', 'c')
         check([x['name'] for x in s['sources']] == ['left', 'right', 'prog'], 'stat per source')
-        check(s['events'] == sum(x['events'] for x in s['sources']) == 36, 'and in all')
+        check(s['events'] == sum(x['events'] for x in s['sources']) == 2 * DEMO + 6, 'and in all')
         check(rs('stat', '-s', 'c').out.count('source:') == 3, 'as text too')
         row = [x for x in rs.json('ps') if x['name'] == 'c'][0]
         check([(x['name'], x['number']) for x in row['sources']] ==
@@ -145,7 +146,7 @@ def test_control():
         r = rs('enable', '-s', 'c', 'prog/*')
         check(r.code == 3 and "'prog' has ended" in r.err, f'enable of one that has ended: {r.err}')
         r = rs('enable', '-s', 'c', '*')
-        check(r.code == 0 and '30 events' in r.out, f'the others go on: {r.out} {r.err}')
+        check(r.code == 0 and f'{2 * DEMO} events' in r.out, f'the others go on: {r.out} {r.err}')
         check(rs('stop', 'c').code == 0, 'stop ends all')
         p.wait(30)
         err.seek(0)
@@ -159,7 +160,7 @@ def test_attach():
             '--and', '--accel', 'tcg', '--serial', 'none', GUEST, '--and', '--hosted', PROGRAM, '60']
     p = start(*args)
     wait_for('all events', lambda: len([l for l in rs('list', '-s', 'k').out.splitlines()
-                                        if ' on ' in l]) == 36)
+                                        if ' on ' in l]) == 2 * DEMO + 6)
     row = rs.json('ps')[0]
     pid = [x['pid'] for x in row['sources'] if x['kind'] == 'hosted'][0]
     p.kill()
@@ -190,7 +191,7 @@ def test_broken():
     p = start('run', '--name', 'b', '-q', '-e', '*', '--accel', 'tcg', '--serial', 'none', GUEST,
               '--and', '--hosted', PROGRAM, '60')
     wait_for('all events', lambda: len([l for l in rs('list', '-s', 'b').out.splitlines()
-                                        if ' on ' in l]) == 21)
+                                        if ' on ' in l]) == DEMO + 6)
     program = [x['pid'] for x in rs.json('ps')[0]['sources']
                if x['kind'] == 'hosted'][0]
     p.kill()
@@ -217,11 +218,11 @@ def test_broken():
 
 def test_stop_attached():
     p = start('run', '--name', 's', '-q', '--accel', 'tcg', '--serial', 'none', GUEST)
-    wait_for('its agent', lambda: rs('list', '-q', '-s', 's').out.count('\n') == 15)
+    wait_for('its agent', lambda: rs('list', '-q', '-s', 's').out.count('\n') == DEMO)
     p.kill()
     p.wait()
     p = start('attach', '-q', 's')
-    wait_for('it again', lambda: rs('list', '-q', '-s', 's').out.count('\n') == 15)
+    wait_for('it again', lambda: rs('list', '-q', '-s', 's').out.count('\n') == DEMO)
     check(rs('stop', 's').code == 0 and p.wait(30) is not None, 'stop ends an attached guest')
     check(rs('ps').out.count('\n') == 1, 'and it is gone')
 

@@ -42,6 +42,11 @@ static inline uint64_t rs_frame_sp(const struct rs_frame *frame)
 	return (uint64_t)(uintptr_t)(frame + 1) + 128;
 }
 
+/* In frame->rflags: once the hook has returned, one instruction runs, then rs_on_fault() gets a
+ * frame with RS_VECTOR_DEBUG and this flag. A hook that clears it ends the stepping. Code that a
+ * hook or an interrupt runs in between does not count. */
+#define RS_FRAME_STEP 0x100u
+#define RS_VECTOR_DEBUG 1u
 #define RS_VECTOR_PAGE_FAULT 14u
 #define RS_FAULT_PRESENT (1u << 0) /* frame->error of a page fault: a protection violation */
 #define RS_FAULT_WRITE (1u << 1)

@@ -133,6 +133,8 @@ rs_stub_syscall:
 	 * until an interrupt is pending. The caller has set RS_CTX_IRQS_OFF, so it is only
 	 * noted. */
 rs_stub_ring0:
+	cmpq $rs_step_asked, (%rsp)
+	je rs_stub_step
 	cmpl $RS_RING0_CALL, %eax
 	jne rs_vector_3
 	testq %rdi, %rdi
@@ -146,6 +148,22 @@ rs_stub_ring0:
 	addq $24, %rsp
 	iretq
 1:	call rs_halt
+	iretq
+
+	/* The end of rs_upcall for a frame with the trap flag: rsp points to its rflags and rip.
+	 * Only iretq goes on with one instruction before the trap. */
+rs_stub_step:
+	pushq %rax
+	pushq %rbx
+	movq 40(%rsp), %rbx
+	movq (%rbx), %rax
+	movq %rax, 32(%rsp)
+	movq 8(%rbx), %rax
+	movq %rax, 16(%rsp)
+	leaq 16 + REDZONE(%rbx), %rbx
+	movq %rbx, 40(%rsp)
+	popq %rbx
+	popq %rax
 	iretq
 
 	/* IF=0. Halts until an interrupt is pending. One that comes before HLT waits for it, as
@@ -215,6 +233,7 @@ rs_upcall:
 	andq $-16, %rsp
 	call rs_dispatch
 	movq %rbx, %rsp
+	testl $RS_FLAGS_TRAP, 144(%rsp)
 	popq %r15
 	popq %r14
 	popq %r13
@@ -231,8 +250,12 @@ rs_upcall:
 	popq %rbx
 	popq %rax
 	leaq 24(%rsp), %rsp
+	jnz 1f
 	popfq
 	ret $REDZONE
+1:	int3
+rs_step_asked:
+	ud2
 
 	.section .text.rs_switch, "ax"
 	/* void rs_switch(uint64_t *save_sp, uint64_t next_sp) */

@@ -23,7 +23,7 @@ struct worker {
 };
 static struct worker workers[COMPUTE_WORKERS];
 
-static uint32_t next_random(struct worker *w)
+USER static uint32_t next_random(struct worker *w)
 {
 	w->random ^= w->random << 13;
 	w->random ^= w->random >> 7;
@@ -31,7 +31,7 @@ static uint32_t next_random(struct worker *w)
 	return (uint32_t)(w->random >> 32);
 }
 
-static void write_text(struct worker *w)
+USER static void write_text(struct worker *w)
 {
 	static const char *const words[] = {"ring",  "page", "the ", "event",  " of ", "guest",
 					    "trace", " a ",  "host", "record", "time", ", "};
@@ -45,21 +45,21 @@ static void write_text(struct worker *w)
 	}
 }
 
-static uint64_t hash(const uint8_t *bytes, uint32_t n, uint64_t seed)
+USER static uint64_t hash(const uint8_t *bytes, uint32_t n, uint64_t seed)
 {
 	for (uint32_t i = 0; i < n; i++)
 		seed = (seed ^ bytes[i]) * 0x100000001b3ull;
 	return seed;
 }
 
-static uint32_t head_of(const uint8_t *at)
+USER static uint32_t head_of(const uint8_t *at)
 {
 	uint32_t four;
 	memcpy(&four, at, 4);
 	return four * 0x9e3779b1u >> (32 - HASH_BITS);
 }
 
-static uint32_t match_length(const struct worker *w, uint32_t at, uint32_t from)
+USER static uint32_t match_length(const struct worker *w, uint32_t at, uint32_t from)
 {
 	uint32_t n = 0;
 	while (at + n < BLOCK && n < MAX_MATCH && w->text[at + n] == w->text[from + n])
@@ -71,7 +71,7 @@ static uint32_t match_length(const struct worker *w, uint32_t at, uint32_t from)
  * Literals: 0..127 = count - 1, then bytes. Match: 128 | (length - 4) in 6 bits, 16 bits of
  * distance.
  */
-static uint32_t flush_literals(struct worker *w, uint32_t out, uint32_t from, uint32_t to)
+USER static uint32_t flush_literals(struct worker *w, uint32_t out, uint32_t from, uint32_t to)
 {
 	while (from < to) {
 		uint32_t n = to - from > 64 ? 64 : to - from;
@@ -83,7 +83,7 @@ static uint32_t flush_literals(struct worker *w, uint32_t out, uint32_t from, ui
 	return out;
 }
 
-static uint32_t compress(struct worker *w)
+USER static uint32_t compress(struct worker *w)
 {
 	uint32_t out = 0, literals = 0, at = 0;
 	memset(w->heads, 0, sizeof w->heads);
@@ -108,7 +108,7 @@ static uint32_t compress(struct worker *w)
 	return flush_literals(w, out, literals, BLOCK);
 }
 
-static bool decompress(struct worker *w, uint32_t size)
+USER static bool decompress(struct worker *w, uint32_t size)
 {
 	uint32_t at = 0, in = 0;
 	while (in < size) {
@@ -126,7 +126,7 @@ static bool decompress(struct worker *w, uint32_t size)
 	return at == BLOCK;
 }
 
-bool compute_round(uint32_t worker, uint64_t round)
+USER bool compute_round(uint32_t worker, uint64_t round)
 {
 	struct worker *w = &workers[worker];
 	uint16_t lengths[8] = {0};

@@ -9,6 +9,9 @@
 #define TASK_WAITING 3u
 #define TASK_DEAD 4u
 #define TASK_UNUSED 5u
+#define TASK_TRACED 6u  /* held by an engine */
+#define TASK_STOPPED 7u /* by job control */
+#define TASK_NEW 8u     /* does not run yet */
 
 #define WAKE_TIMER 1u
 #define WAKE_CHILD 2u
@@ -27,7 +30,8 @@ RS_TRACE_EVENT(sched, switch,
 		__chars(prev_comm, 16),
 		__field(u32, prev_pid),
 		__enum(u32, prev_state, {TASK_RUNNING, "running"}, {TASK_READY, "ready"},
-		       {TASK_SLEEPING, "sleeping"}, {TASK_WAITING, "waiting"}, {TASK_DEAD, "dead"}),
+		       {TASK_SLEEPING, "sleeping"}, {TASK_WAITING, "waiting"}, {TASK_DEAD, "dead"},
+		       {TASK_TRACED, "traced"}, {TASK_STOPPED, "stopped"}),
 		__chars(next_comm, 16),
 		__field(u32, next_pid),
 		__string(why)),
@@ -74,8 +78,10 @@ RS_TRACE_EVENT(task, exit,
 	TP_printk("pid=%u code=%d switches=%u", pid, code, switches))
 
 #define DEMO_SYSCALLS                                                                              \
-	{0, "getpid"}, {1, "sleep"}, {2, "spawn"}, {3, "exit"}, {4, "wait"}, {5, "yield"},         \
-	        {6, "time"}, {7, "release"}
+	{0, "read"}, {1, "write"}, {2, "open"}, {3, "close"}, {4, "stat"}, {11, "release"},        \
+	        {13, "sigaction"}, {22, "pipe"}, {24, "yield"}, {35, "sleep"}, {39, "getpid"},     \
+	        {56, "spawn"}, {59, "exec"}, {60, "exit"}, {61, "wait"}, {62, "kill"},             \
+	        {201, "time"}, {500, "mark"}
 
 RS_TRACE_EVENT(syscalls, enter,
 	TP_PROTO(uint64_t number, const uint64_t *args),

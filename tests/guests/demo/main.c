@@ -9,6 +9,8 @@
  *	sites, calls [logs] [… seed=N]      garbage in the site tables; invalid hypercalls, or logs
  *	crash=panic|triple|reset|hang|exit:N  after `rounds` (default 3)
  *	noagent, badabi, stale              no agent, or one that the host must refuse
+ *	ktrace=MASK                         trace init and all who come from it (RS_KTRFAC_*)
+ *	engines                             engines on threads of the guest, and what they saw
  *	watch [rounds=N]                    vCPU 1 waits N times for a change, vCPU 0 asks
  *	cpus=N                              vCPUs to start (default: what the machine says)
  */
@@ -25,11 +27,6 @@ static uint32_t flooding;
 bool rs_want_agent(void)
 {
 	return !hostile_wants_no_agent();
-}
-
-bool rs_on_fault(struct rs_frame *frame)
-{
-	return mm_fault(frame);
 }
 
 void rs_early(void)

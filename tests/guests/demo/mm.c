@@ -75,7 +75,8 @@ uint32_t mm_release(uint32_t slot, uint32_t pid)
 	if (count)
 		seen[rs_cpu_id()] = ++generation;
 	unlock_irq(&mm_lock, on);
-	trace_mm_release(pid, frames, count);
+	if (count)
+		trace_mm_release(pid, frames, count);
 	return count;
 }
 
@@ -88,4 +89,71 @@ void mm_switch_in(void)
 		return;
 	*mine = now;
 	rs_flush_tlb();
+}
+
+/* ---- what user mode could read ---- */
+
+extern const uint8_t rs_image_start[], rs_image_end[];
+
+/* How many bytes from `address` on lie in the image; 0: none. */
+static uint64_t in_image(uint64_t address)
+{
+	uint64_t start = (uintptr_t)rs_image_start, end = (uintptr_t)rs_image_end;
+	return address >= start && address < end ? end - address : 0;
+}
+
+/* The same for the window of a slot. */
+static uint64_t in_window(uint32_t slot, uint64_t address)
+{
+	uint64_t start = (uintptr_t)mm_window(slot), size = MM_WINDOW_PAGES * PAGE;
+	return address - start < size ? start + size - address : 0;
+}
+
+/* Up to the end of a page that is there; past the page table, as another task may ask. */
+static uint32_t read_page(uint32_t slot, uint64_t address, uint8_t *to, uint32_t size)
+{
+	uint64_t offset = address - (uintptr_t)mm_window(slot);
+	uint32_t n = PAGE - (uint32_t)(offset % PAGE);
+	bool on = lock_irq(&mm_lock);
+	uint16_t frame = mapped[slot][offset / PAGE];
+	n = !frame ? 0 : n < size ? n : size;
+	if (n)
+		memcpy(to, memory[frame - 1] + offset % PAGE, n);
+	unlock_irq(&mm_lock, on);
+	return n;
+}
+
+uint32_t mm_read(uint32_t slot, uint64_t address, void *to, uint32_t size)
+{
+	uint64_t there = in_image(address);
+	uint32_t got = 0, n;
+	if (there) {
+		got = there < size ? (uint32_t)there : size;
+		memcpy(to, (const void *)(uintptr_t)address, got);
+		return got;
+	}
+	while (got < size && in_window(slot, address + got)) {
+		n = read_page(slot, address + got, (uint8_t *)to + got, size - got);
+		if (!n)
+			break;
+		got += n;
+	}
+	return got;
+}
+
+bool mm_user(uint64_t address, uint64_t size)
+{
+	return in_image(address) >= size || in_window(task_current()->slot, address) >= size;
+}
+
+bool mm_user_text(uint64_t address, char *to, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i++) {
+		if (!mm_user(address + i, 1))
+			return false;
+		to[i] = *(const volatile char *)(uintptr_t)(address + i);
+		if (!to[i])
+			return true;
+	}
+	return false;
 }

@@ -15,16 +15,20 @@ struct queue {
 } __attribute__((aligned(64)));
 
 static struct queue queues[MAX_CPUS];
-static struct task tasks[MAX_TASKS];
-static uint8_t stacks[MAX_TASKS][STACK_SIZE] __attribute__((aligned(4096)));
-static struct lock sched_lock;
+struct lock sched_lock;
 static uint32_t hung;
+static const char preempted[] = "preempted";
+
+static void spin(struct lock *lock)
+{
+	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
+		rs_pause();
+}
 
 bool lock_irq(struct lock *lock)
 {
 	bool on = rs_irq_save();
-	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
-		rs_pause();
+	spin(lock);
 	return on;
 }
 
@@ -95,7 +99,7 @@ static struct task *steal(uint32_t cpu)
 	return NULL;
 }
 
-static void wake(struct task *task, uint32_t flags)
+void sched_wake(struct task *task, uint32_t flags)
 {
 	uint32_t here = rs_cpu_id();
 	struct queue *q = &queues[task->cpu];
@@ -111,16 +115,36 @@ static void wake_sleepers(void)
 	uint64_t now = rs_tsc();
 	for (uint32_t i = 0; i < MAX_TASKS; i++)
 		if (tasks[i].state == TASK_SLEEPING && tasks[i].wake_at <= now)
-			wake(&tasks[i], WAKE_TIMER);
+			sched_wake(&tasks[i], WAKE_TIMER);
+}
+
+void sched_wake_interruptible(struct task *task)
+{
+	if (task->state == TASK_SLEEPING || task->state == TASK_WAITING)
+		sched_wake(task, 0);
+}
+
+void sched_poke(struct task *task)
+{
+	task->kicked = true;
+	if (task->state == TASK_RUNNING && task->cpu != rs_cpu_id())
+		rs_ipi(task->cpu);
+}
+
+void sched_wakeup(const void *channel)
+{
+	for (uint32_t i = 0; i < MAX_TASKS; i++)
+		if (tasks[i].state == TASK_WAITING && tasks[i].channel == channel)
+			sched_wake(&tasks[i], 0);
 }
 
 /* ---- switching ---- */
 
 /* On the new stack: the old one may now be used elsewhere, or freed. */
-static void finish_switch(void)
+void sched_finish_switch(void)
 {
 	struct task *prev = rs_cpu_slot_load(1);
-	if (prev->state == TASK_DEAD && prev->pid == 0)
+	if (prev->state == TASK_DEAD && prev->gone)
 		prev->state = TASK_UNUSED;
 	__atomic_store_n(&prev->on_cpu, 0, __ATOMIC_RELEASE);
 	unlock(&sched_lock);
@@ -128,7 +152,7 @@ static void finish_switch(void)
 
 /* Interrupts off, sched_lock held; comes back with the lock released. The state of the current
  * task has been set. */
-static void schedule(const char *why)
+void sched_leave(const char *why)
 {
 	struct queue *q = this_queue();
 	struct task *prev = q->current;
@@ -149,6 +173,8 @@ static void schedule(const char *why)
 		unlock(&sched_lock);
 		return;
 	}
+	if (prev != &q->idle && RS_KTRPOINT(&prev->ktrace, RS_KTRFAC_CSW))
+		rs_ktrcsw(&prev->ktrace, prev->state != TASK_READY, why == preempted);
 	trace_sched_switch(prev->pid, prev->comm, prev->state, next->pid, next->comm, why);
 	next->state = TASK_RUNNING;
 	next->cpu = rs_cpu_id();
@@ -161,14 +187,14 @@ static void schedule(const char *why)
 	rs_set_task(next->pid, next->pid, next->comm);
 	mm_switch_in();
 	rs_switch(&prev->sp, next->sp);
-	finish_switch();
+	sched_finish_switch();
 }
 
 static void reschedule(uint32_t state, const char *why)
 {
 	bool on = lock_irq(&sched_lock);
 	task_current()->state = state;
-	schedule(why);
+	sched_leave(why);
 	rs_irq_restore(on);
 }
 
@@ -177,40 +203,38 @@ void task_yield(void)
 	reschedule(TASK_RUNNING, "yield");
 }
 
-void task_sleep(uint64_t ms)
+bool task_wait_for(uint32_t state, const void *channel, uint64_t wake_at, struct lock *lock,
+		   bool on)
+{
+	struct task *task = task_current();
+	bool ended;
+
+	if (lock != &sched_lock) {
+		spin(&sched_lock);
+		unlock(lock);
+	}
+	if (task->interrupted || signal_waits(task)) {
+		unlock_irq(&sched_lock, on);
+		return false;
+	}
+	task->channel = channel;
+	task->wake_at = wake_at;
+	task->state = state;
+	sched_leave(state == TASK_SLEEPING ? "sleep" : "wait");
+	ended = !task->interrupted && !signal_waits(task);
+	rs_irq_restore(on);
+	return ended;
+}
+
+bool task_sleep(uint64_t ms)
 {
 	bool on = lock_irq(&sched_lock);
-	struct task *task = task_current();
-	task->wake_at = rs_tsc() + ms * (rs_tsc_hz() / 1000);
-	task->state = TASK_SLEEPING;
-	schedule("sleep");
-	rs_irq_restore(on);
+
+	return task_wait_for(TASK_SLEEPING, NULL, rs_tsc() + ms * (rs_tsc_hz() / 1000), &sched_lock,
+			     on);
 }
 
-/* ---- life of a task ---- */
-
-static void task_entry(void *arg)
-{
-	struct task *task = arg;
-	finish_switch();
-	rs_irq_restore(true);
-	task->run(task->arg);
-	task_exit(0);
-}
-
-/* The lowest free pid. So pids are reused soon, which a tracer must handle. */
-static uint32_t free_pid(void)
-{
-	for (uint32_t pid = FIRST_PID;; pid++) {
-		bool taken = false;
-		for (uint32_t i = 0; i < MAX_TASKS; i++)
-			taken = taken || (tasks[i].state != TASK_UNUSED && tasks[i].pid == pid);
-		if (!taken)
-			return pid;
-	}
-}
-
-static uint32_t shortest_queue(void)
+uint32_t sched_shortest_queue(void)
 {
 	uint32_t best = rs_cpu_id();
 	for (uint32_t i = 0; i < rs_cpu_count(); i++)
@@ -219,131 +243,87 @@ static uint32_t shortest_queue(void)
 	return best;
 }
 
-uint32_t task_spawn(const char *comm, void (*run)(uint64_t arg), uint64_t arg)
-{
-	bool on = lock_irq(&sched_lock);
-	struct task *task = NULL;
-	for (uint32_t i = 0; i < MAX_TASKS && !task; i++)
-		if (tasks[i].state == TASK_UNUSED && !tasks[i].on_cpu)
-			task = &tasks[i];
-	if (!task) {
-		unlock_irq(&sched_lock, on);
-		return 0;
-	}
-	uint32_t slot = (uint32_t)(task - tasks), pid = run == workload_init_task ? 1 : free_pid();
-	memset(task, 0, sizeof *task);
-	task->pid = pid;
-	rs_snprintf(task->comm, sizeof task->comm, "%s", comm);
-	task->parent = rs_pid();
-	task->slot = slot;
-	task->cpu = shortest_queue();
-	task->run = run;
-	task->arg = arg;
-	task->sp = rs_stack_init(stacks[slot], STACK_SIZE, task_entry, task);
-	trace_task_create(task->parent, pid, task->comm);
-	wake(task, 0);
-	unlock_irq(&sched_lock, on);
-	return pid;
-}
-
-void task_exit(int32_t code)
-{
-	struct task *task = task_current();
-	trace_task_exit(task->pid, code, task->switches);
-	lock_irq(&sched_lock);
-	task->code = code;
-	for (uint32_t i = 0; i < MAX_TASKS; i++)
-		if (tasks[i].state == TASK_WAITING && tasks[i].wait_pid == task->pid)
-			wake(&tasks[i], WAKE_CHILD);
-	task->state = TASK_DEAD;
-	schedule("exit");
-	__builtin_unreachable();
-}
-
-static struct task *child(uint32_t parent, uint32_t pid)
-{
-	for (uint32_t i = 0; i < MAX_TASKS; i++)
-		if (tasks[i].state != TASK_UNUSED && tasks[i].pid == pid &&
-		    tasks[i].parent == parent)
-			return &tasks[i];
-	return NULL;
-}
-
-int32_t task_wait(uint32_t pid)
-{
-	struct task *self = task_current();
-	for (;;) {
-		bool on = lock_irq(&sched_lock);
-		struct task *task = child(self->pid, pid);
-		if (task && task->state != TASK_DEAD) {
-			self->wait_pid = pid;
-			self->state = TASK_WAITING;
-			schedule("wait");
-			rs_irq_restore(on);
-			continue;
-		}
-		int32_t code = task ? task->code : -1;
-		if (task) { /* reaped: the pid is free now, the stack once nobody uses it */
-			task->pid = 0;
-			task->parent = 0;
-			if (!__atomic_load_n(&task->on_cpu, __ATOMIC_ACQUIRE))
-				task->state = TASK_UNUSED;
-		}
-		unlock_irq(&sched_lock, on);
-		return code;
-	}
-}
-
 /* ---- interrupts ---- */
 
 static void tick(uint64_t ip, bool real)
 {
 	struct queue *q = this_queue();
 	q->ticks++;
+	q->last_tick = rs_tsc();
 	trace_irq_tick(q->ticks, ip, real);
 	if (__atomic_load_n(&hung, __ATOMIC_RELAXED))
 		sched_hang();
-	while (__atomic_exchange_n(&sched_lock.held, 1, __ATOMIC_ACQUIRE))
-		rs_pause();
+	spin(&sched_lock);
 	wake_sleepers();
 	if (++q->current->slice >= SLICE_TICKS && q->first)
 		rs_need_resched(true);
 	unlock(&sched_lock);
 }
 
+/* Interrupts off. What runs is a program's: its registers are those of the frame. */
+static void note_frame(struct rs_frame *frame)
+{
+	if (entry_from_user(frame))
+		this_queue()->current->irq_frame = frame;
+}
+
 void rs_on_tick(struct rs_frame *frame)
 {
+	note_frame(frame);
 	tick(frame->rip, true);
 }
 
 void rs_on_ipi(struct rs_frame *frame)
 {
 	struct queue *q = this_queue();
+	note_frame(frame);
 	trace_irq_ipi(++q->ipis, q->length);
 	rs_need_resched(true);
 }
 
 void rs_on_irq_exit(void)
 {
-	struct queue *q = this_queue();
-	if (!rs_resched_needed() || rs_preempt_depth() || !q->current || q->current == &q->idle)
+	struct task *task = this_queue()->current;
+	struct rs_frame *frame;
+
+	if (!task || task == &this_queue()->idle)
 		return;
-	while (__atomic_exchange_n(&sched_lock.held, 1, __ATOMIC_ACQUIRE))
-		rs_pause();
-	schedule("preempted");
+	frame = task->irq_frame;
+	task->irq_frame = NULL;
+	if (rs_preempt_depth())
+		return;
+	if (rs_resched_needed()) {
+		spin(&sched_lock);
+		sched_leave(preempted);
+	}
+	if (frame && (rs_load(&task->kicked) || signal_waits(task))) {
+		task->frame = frame;
+		rs_irq_restore(true);
+		entry_leave();
+		rs_irq_save();
+	}
 }
 
-void safe_point(void)
+/* With a timer, too: some hypervisors interrupt only a vCPU that leaves its guest by itself. */
+bool sched_tick_due(void)
 {
-	struct queue *q = this_queue(); /* a stale one costs only a tick */
-	if (q->timer || rs_tsc() - q->last_tick < rs_tsc_hz() / TICK_HZ)
-		return;
+	const struct queue *q = this_queue(); /* a stale one costs only a tick */
+	return rs_load(&task_current()->kicked) ||
+	       rs_tsc() - q->last_tick >= rs_tsc_hz() / TICK_HZ * (q->timer ? 2 : 1);
+}
+
+void sched_tick(uint64_t ip)
+{
 	bool on = rs_irq_save();
-	q = this_queue();
-	q->last_tick = rs_tsc();
-	tick((uint64_t)(uintptr_t)__builtin_return_address(0), false);
+	tick(ip, false);
 	rs_on_irq_exit();
 	rs_irq_restore(on);
+}
+
+void sched_safe_point(void)
+{
+	if (sched_tick_due())
+		sched_tick((uint64_t)(uintptr_t)__builtin_return_address(0));
 }
 
 void sched_hang(void)
@@ -382,15 +362,14 @@ void sched_run(uint32_t cpu)
 		rs_puts("demo: no timer interrupt here: ticking at safe points\n");
 	for (;;) {
 		rs_irq_save();
-		while (__atomic_exchange_n(&sched_lock.held, 1, __ATOMIC_ACQUIRE))
-			rs_pause();
+		spin(&sched_lock);
 		q->idle.state = TASK_RUNNING;
 		q->sleeping = false;
-		schedule("idle"); /* returns when there is nothing to do */
+		sched_leave("idle"); /* returns when there is nothing to do */
 		q->sleeping = !q->first;
 		rs_irq_restore(true);
 		if (q->sleeping && !rs_resched_needed())
 			rs_idle();
-		safe_point();
+		sched_safe_point();
 	}
 }
