@@ -51,6 +51,7 @@ struct rs_patcher {
 	uint64_t sites_on;
 	struct rs_site_load *load; /* a provider whose sites are being read; NULL: none */
 	uint32_t loading;          /* which */
+	GArray *called;            /* struct rs_site_called of the last one that was read */
 	/* Events about which somebody has made a wish; the sites of their providers are due. */
 	uint32_t asked_min, asked_end;
 	uint64_t requests; /* the number of the last one whose sites have been made due */

@@ -62,6 +62,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	rs_journal_close(patcher->journal);
 	g_array_free(patcher->sites, TRUE);
 	g_array_free(patcher->refusals, TRUE);
+	g_clear_pointer(&patcher->called, g_array_unref);
 	g_queue_clear(&patcher->due);
 	g_hash_table_unref(patcher->providers);
 	g_array_free(patcher->wishes, TRUE);
@@ -242,6 +243,7 @@ int rs_patcher_begin_provider(struct rs_patcher *patcher, const struct rs_site_l
 	if (ret)
 		return ret;
 	patcher->loading = list->provider;
+	g_clear_pointer(&patcher->called, g_array_unref);
 	provider = g_new0(struct rs_patch_provider, 1);
 	provider->first = patcher->sites->len;
 	provider->min_event = UINT16_MAX;
@@ -271,12 +273,19 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
 	count_new(patcher, provider);
 	if (ret == 1)
 		return 1;
+	if (!ret)
+		patcher->called = g_array_copy((GArray *)rs_site_load_called(patcher->load));
 	make_due(patcher, provider, ++patcher->requests);
 	if (ret)
 		remove_provider(patcher, patcher->loading);
 	end_load(patcher);
 	rs_patcher_settle(patcher, false);
 	return ret;
+}
+
+const GArray *rs_patcher_called(const struct rs_patcher *patcher)
+{
+	return patcher->called;
 }
 
 int rs_patcher_add_provider(struct rs_patcher *patcher, const struct rs_site_list *list,

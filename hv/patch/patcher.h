@@ -84,6 +84,12 @@ int rs_patcher_step_provider(struct rs_patcher *patcher, uint32_t count, uint32_
 			     struct rs_error *err);
 
 /*
+ * After the last step, until the next provider: the events for whose callbacks the guest needs
+ * sites of that provider, struct rs_site_called as rs_site_load_called() has them. NULL: of none.
+ */
+const GArray *rs_patcher_called(const struct rs_patcher *patcher);
+
+/*
  * A provider goes: restores its sites at once, and then forgets them, also on failure. If our JMPs
  * may be left in its text, the journal keeps their records, and each batch tries again to restore
  * them, where they lay when they were written.

@@ -26,6 +26,7 @@ struct rs_site_load {
 	enum phase phase;
 	uint32_t next;       /* in this phase: the next entry of the list, of `found` or `sites` */
 	GArray *found;       /* struct rs_patch_site: what the entries say */
+	GArray *called;      /* struct rs_site_called */
 	struct texts *texts; /* from COMPARE on */
 	GArray *refused;     /* while a step is done, as the reader */
 	uint64_t refused_count;
@@ -68,6 +69,25 @@ static size_t read_text(struct rs_site_load *load, rs_gva_t at, uint8_t *out, si
 	return 0;
 }
 
+/* Whoever has no such word has no callbacks. */
+static void read_called(struct rs_site_load *load, rs_gva_t event, uint32_t id)
+{
+	const struct rs_site_called *last =
+		load->called->len
+			? &g_array_index(load->called, struct rs_site_called, load->called->len - 1)
+			: NULL;
+	struct rs_site_called called = {.event = id};
+	uint32_t word;
+
+	if ((last && last->event == id) ||
+	    __builtin_add_overflow(event.v, RS_EVENT_CALLED_AT, &event.v) ||
+	    rs_page_reader_read(load->reader, event, &word, sizeof(word), NULL, NULL))
+		return;
+	called.number = (uint16_t)(word >> 16);
+	if (word & UINT16_MAX)
+		g_array_append_val(load->called, called);
+}
+
 /* What the entry itself says. */
 static void read_entry(struct rs_site_load *load, rs_gva_t entry, const struct rs_site *raw)
 {
@@ -97,6 +117,7 @@ static void read_entry(struct rs_site_load *load, rs_gva_t entry, const struct r
 		return;
 	}
 	site.event = (uint16_t)id;
+	read_called(load, event, id);
 	if (!rs_insn_in_one_word(site.at)) {
 		refuse(load, site.at, id, "crosses an 8-byte boundary", NULL);
 		return;
@@ -340,6 +361,7 @@ int rs_site_load_begin(struct rs_target *target, const struct rs_site_list *list
 	load->target = target;
 	load->list = *list;
 	load->found = g_array_new(FALSE, FALSE, sizeof(struct rs_patch_site));
+	load->called = g_array_new(FALSE, FALSE, sizeof(struct rs_site_called));
 	*out = load;
 	return 0;
 }
@@ -366,6 +388,11 @@ void rs_site_load_lost(struct rs_site_load *load, uint32_t first, uint32_t count
 		load->next -= MIN(count, load->next - first);
 }
 
+const GArray *rs_site_load_called(const struct rs_site_load *load)
+{
+	return load->called;
+}
+
 uint64_t rs_site_load_refused(const struct rs_site_load *load)
 {
 	return load->refused_count;
@@ -376,6 +403,7 @@ void rs_site_load_free(struct rs_site_load *load)
 	if (!load)
 		return;
 	g_array_free(load->found, TRUE);
+	g_array_free(load->called, TRUE);
 	texts_free(load->texts);
 	g_free(load);
 }

@@ -35,6 +35,12 @@ struct rs_patch_site {
 	struct rs_jump_target seen; /* the bytes at `target` when they were decoded */
 };
 
+/* An event for whose callbacks the guest needs its sites, as the guest says. */
+struct rs_site_called {
+	uint32_t event;
+	uint16_t number; /* as that of RS_HCALL_CALLBACKS */
+};
+
 struct rs_site_refusal {
 	rs_gva_t at;
 	uint32_t provider;
@@ -67,6 +73,11 @@ int rs_site_load_step(struct rs_site_load *load, uint32_t count, GArray *sites, 
 		      struct rs_error *err);
 /* Between two steps `sites` has lost `count` of them from the `first` on. */
 void rs_site_load_lost(struct rs_site_load *load, uint32_t first, uint32_t count);
+/*
+ * struct rs_site_called of the sites that have been read so far, for as long as the load lives. An
+ * event with several sites may be there several times, and may be another provider's.
+ */
+const GArray *rs_site_load_called(const struct rs_site_load *load);
 /* Of all sites that were refused so far. */
 uint64_t rs_site_load_refused(const struct rs_site_load *load);
 /* Sites that it has appended stay. Accepts NULL. */

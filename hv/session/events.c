@@ -6,6 +6,7 @@
 #include "session/private.h"
 
 #include "base/nearest.h"
+#include "patch/sites.h"
 #include <ringside/record.h>
 #include <rs-trace-escape.h>
 #include <string.h>
@@ -52,6 +53,39 @@ int rs_source_set_called(struct rs_source *source, uint32_t id, uint16_t number,
 	for (guint i = 0; i < lines->len; i++)
 		rs_source_say(source, "%s", (const char *)lines->pdata[i]);
 	return ret;
+}
+
+void rs_source_find_called(struct rs_source *source, const GArray *called)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	struct rs_error err = {0};
+
+	for (guint i = 0; i < called->len; i++) {
+		const struct rs_site_called *found =
+			&g_array_index(called, struct rs_site_called, i);
+		const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, found->event);
+		struct event_state *state;
+
+		if (!event || !rs_event_usable(source, event))
+			continue;
+		state = &source->events[found->event];
+		if (state->called_told)
+			continue;
+		state->called_told = state->called = true;
+		state->called_at = found->number;
+		g_array_append_val(ids, found->event);
+	}
+	if (!ids->len)
+		return;
+	if (rs_source_sites_switch(source, (const uint32_t *)(void *)ids->data, ids->len, true,
+				   lines, &err)) {
+		rs_source_say(source, "callbacks in the guest are not called: %s", err.message);
+		for (guint i = 0; i < ids->len; i++)
+			source->events[g_array_index(ids, uint32_t, i)].called = false;
+	}
+	for (guint i = 0; i < lines->len; i++)
+		rs_source_say(source, "%s", (const char *)lines->pdata[i]);
 }
 
 static void forget_called(struct rs_source *source, uint32_t id)

@@ -275,6 +275,11 @@ void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
  */
 int rs_source_set_called(struct rs_source *source, uint32_t id, uint16_t number, bool called,
 			 struct rs_error *err);
+/*
+ * The same of events of which the guest has not said it to us, but its memory does (struct
+ * rs_site_called): those of an attached guest were told to an earlier session.
+ */
+void rs_source_find_called(struct rs_source *source, const GArray *called);
 
 /* filters.c */
 /* An expression that is compiled for one event after the other. */

@@ -85,6 +85,7 @@ struct rs_event {
 } __attribute__((aligned(64)));
 RS_ASSERT_SIZE(struct rs_event, 64);
 RS_ASSERT_OFFSET(struct rs_event, id, 0);
+RS_ASSERT_OFFSET(struct rs_event, state.called, RS_EVENT_CALLED_AT);
 
 /* Emit functions and events have the same names in C and C++. */
 #ifdef __cplusplus

@@ -62,9 +62,13 @@ RS_ASSERT_GROWS(struct rs_provider, RS_PROVIDER_MIN_SIZE);
 /*
  * One tracepoint site: a NOP of `size` bytes at `code` that becomes a jump to `target`. On x86-64
  * it has 5 bytes, which never cross an 8-byte boundary. `event` points to the agent's own object
- * for the event. The first 32-bit word of that object is the event id, 0 before registration. Each
- * of the three is relative: the address is that of the field itself + its value.
+ * for the event. The first 32-bit word of that object is the event id, 0 before registration. The
+ * word at RS_EVENT_CALLED_AT says whether the guest needs the event's sites for callbacks of its
+ * own: its low half is how many there are, and its high half grows when the low half was or becomes
+ * 0, as in RS_HCALL_CALLBACKS. Each of the three is relative: the address is that of the field
+ * itself + its value.
  */
+#define RS_EVENT_CALLED_AT 32u
 struct rs_site { /* guest memory, read-only there */
 	int32_t code;
 	int32_t target;

@@ -17,7 +17,8 @@
 /* Where `text` lies: code, 64 bytes for each event, and as much for its sites and its id. */
 #define TEXT 0x100000u
 #define SITES (TEXT + 64 * TEXT_EVENTS)
-#define TEXT_SIZE (2 * 64 * TEXT_EVENTS)
+#define OBJECTS (TEXT + 2 * 64 * TEXT_EVENTS)
+#define TEXT_SIZE (3 * 64 * TEXT_EVENTS)
 #define BULK 0x1000000u
 #define NOP "\x0f\x1f\x44\x00\x00"
 
@@ -264,7 +265,7 @@ static void add_site(struct sham *sham, uint32_t k)
 	uint32_t n = sham->events - 1, id = RS_FIRST_EVENT_ID + n;
 	uint32_t at = SITES + sham->sites++ * (uint32_t)sizeof(struct rs_site);
 	uint32_t code = TEXT + n * 64 + k * 8;
-	uint32_t event = TEXT + TEXT_SIZE - 4 * (n + 1);
+	uint32_t event = OBJECTS + n * 64;
 	struct rs_site *site = (struct rs_site *)(void *)(sham->text + (at - TEXT));
 
 	if (!k)
@@ -284,6 +285,13 @@ void sham_get_ready(struct sham *sham)
 {
 	sham->not_ready = false;
 	sham->target.events.ready(sham->target.events.data);
+}
+
+void sham_set_called(struct sham *sham, uint32_t event, uint32_t word)
+{
+	memcpy(sham->text + (OBJECTS - TEXT) + (event - RS_FIRST_EVENT_ID) * 64 +
+		       RS_EVENT_CALLED_AT,
+	       &word, sizeof(word));
 }
 
 bool sham_patched(struct sham *sham, uint32_t event)
@@ -349,7 +357,7 @@ uint32_t sham_provider(struct sham *sham, const char *system, const char *const 
 uint32_t sham_bulk(struct sham *sham, const char *system, const char *event, uint32_t sites)
 {
 	uint32_t slot = info_of(sham)->provider_slots, id = RS_FIRST_EVENT_ID + sham->events;
-	uint32_t target = BULK + 8 * sites, ids = target + 32, list = ids + 32;
+	uint32_t target = BULK + 8 * sites, ids = target + 32, list = ids + 64;
 	struct rs_provider *p = begin_provider(sham, system);
 
 	sham->bulk_size = list - BULK + (size_t)sites * sizeof(struct rs_site);

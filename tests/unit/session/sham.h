@@ -64,6 +64,8 @@ uint32_t sham_bulk_patched(struct sham *sham);
 void sham_provider_dies(struct sham *sham, uint32_t slot);
 /* The same once more: a module that is loaded again. */
 void sham_provider_returns(struct sham *sham, uint32_t slot);
+/* The word of an event's object that is about callbacks. The guest has text. */
+void sham_set_called(struct sham *sham, uint32_t event, uint32_t word);
 /* Whether the first site of an event holds our jump. */
 bool sham_patched(struct sham *sham, uint32_t event);
 /* The target is ready from now on, and says so. */

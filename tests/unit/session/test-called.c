@@ -158,6 +158,53 @@ static void test_provider_takes_callbacks_along(struct fixture *f, gconstpointer
 	check(f, true, false);
 }
 
+/* A session that attaches was told nothing, but the guest's memory says it. */
+static void test_callbacks_are_found_in_memory(struct fixture *f, gconstpointer data)
+{
+	static const char *const two[] = {"fork", "exec", NULL};
+	const uint32_t third = FIRST + 2, fourth = FIRST + 3;
+
+	sham_set_called(f->sham, third, 7u << 16 | 2);
+	sham_set_called(f->sham, fourth, 9u << 16);
+	sham_provider(f->sham, "task", two);
+	rs_session_refresh(f->session);
+	g_assert_true(sham_patched(f->sham, third));
+	g_assert_false(sham_patched(f->sham, fourth));
+	g_assert_cmpint(sham_word(f->sham, third) & RS_EVENT_ENABLED, ==, 0);
+	/* What the guest says later is newer, or has been overtaken. */
+	g_assert_cmpint(ask(f, third, 6, 0), ==, 0);
+	g_assert_true(sham_patched(f->sham, third));
+	g_assert_cmpint(ask(f, fourth, 1, 1), ==, 0);
+	g_assert_true(sham_patched(f->sham, fourth));
+	g_assert_cmpint(ask(f, third, 8, 0), ==, 0);
+	g_assert_false(sham_patched(f->sham, third));
+}
+
+/* All sites of the event, in one batch; text that cannot be written ends it, but nothing else. */
+static void test_callbacks_that_cannot_be_patched(struct fixture *f, gconstpointer data)
+{
+	static const char *const two[] = {"fork", "exec", NULL};
+	struct rs_source_stat stat;
+
+	sham_set_called(f->sham, FIRST + 2, 1u << 16 | 1);
+	sham_set_called(f->sham, FIRST + 3, UINT32_MAX);
+	sham_provider(f->sham, "task", two);
+	f->sham->unstoppable = true;
+	rs_session_refresh(f->session);
+	g_assert_false(sham_patched(f->sham, FIRST + 2));
+	g_assert_false(sham_patched(f->sham, FIRST + 3));
+	f->sham->unstoppable = false;
+	g_assert_cmpint(ask(f, FIRST + 2, 2, 1), ==, 0);
+	g_assert_true(sham_patched(f->sham, FIRST + 2));
+	/* The highest number: 0 follows it. */
+	g_assert_cmpint(ask(f, FIRST + 3, 0, 1), ==, 0);
+	g_assert_true(sham_patched(f->sham, FIRST + 3));
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.sites_on, ==, 2);
+	g_assert_cmpint(ask(f, FIRST + 3, 1, 0), ==, 0);
+	g_assert_cmpint(ask(f, FIRST + 2, 3, 0), ==, 0);
+}
+
 static void test_leaving_puts_text_back(struct fixture *f, gconstpointer data)
 {
 	struct rs_error err = {0};
@@ -180,6 +227,8 @@ int main(int argc, char **argv)
 	ADD("bad", test_bad_requests);
 	ADD("refused", test_refused_text);
 	ADD("provider", test_provider_takes_callbacks_along);
+	ADD("found", test_callbacks_are_found_in_memory);
+	ADD("not-patched", test_callbacks_that_cannot_be_patched);
 	ADD("leaving", test_leaving_puts_text_back);
 	return g_test_run();
 }
