@@ -29,6 +29,11 @@ static uint8_t *depth_here(void)
 }
 #endif
 
+bool rs_callback_runs(void)
+{
+	return rs_load(depth_here()) != 0;
+}
+
 struct call {
 	struct rs_crowd_place place;
 	uint8_t *depth;
@@ -185,7 +190,7 @@ static void follow(const struct rs_event *event, uint32_t called)
 		return;
 	}
 	rs_store(&rs_core.sites_due, 1);
-	if (!rs_load(depth_here()))
+	if (!rs_callback_runs())
 		rs_agent_apply_control();
 }
 
@@ -302,7 +307,7 @@ int rs_callback_unregister(struct rs_callback *callback)
 		count(gone.event, -1);
 	else if (state == IDLE)
 		return -RS_ENOENT;
-	if (rs_load(depth_here()))
+	if (rs_callback_runs())
 		return -RS_EINPROGRESS;
 	lock_callbacks();
 	/* Somebody else may have done it meanwhile. */

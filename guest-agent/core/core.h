@@ -108,6 +108,8 @@ void rs_core_unlink_providers(struct rs_agent_provider **at, struct rs_agent_pro
 
 /* callback.c: tells the host which events of a provider that has just come have callbacks. */
 void rs_callbacks_tell(const struct rs_agent_provider *provider);
+/* Whether a callback runs on this CPU or thread, so that the agent's lock must not be taken. */
+bool rs_callback_runs(void);
 /* Whether the event's sites are to be on for its callbacks. */
 bool rs_callbacks_wanted(const struct rs_event *event);
 

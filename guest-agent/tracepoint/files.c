@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of a tracepoint: see ringside/tracepoint.h. */
+#include "alone.h"
 #include "core.h"
 #include "format.h"
 #include "out.h"
@@ -59,8 +60,8 @@ static int end(struct rs_out *out)
 
 static int read_filter(uint32_t id, struct rs_out *out)
 {
-	struct rs_hcall_reply reply;
-	int result = rs_agent_query(id, &reply);
+	struct rs_hcall_reply reply = {.text_size = 0};
+	int result = rs_alone() ? 0 : rs_agent_query(id, &reply);
 
 	if (result < 0)
 		return result;
@@ -134,6 +135,15 @@ static int write_filter(const struct names *names, const char *from, uint32_t si
 	return rs_hypercall(RS_HCALL_SET_FILTER, NULL, data, n, reply);
 }
 
+static int write_enable(const struct names *names, bool on, struct rs_hcall_reply *reply)
+{
+	if (!rs_alone())
+		return on ? rs_agent_enable(names->text, reply)
+			  : rs_agent_disable(names->text, reply);
+	rs_alone_enable(names->id, on);
+	return 0;
+}
+
 int rs_tracepoint_write(uint32_t id, enum rs_tracepoint_file file, const char *text, uint32_t size,
 			struct rs_hcall_reply *reply)
 {
@@ -150,10 +160,8 @@ int rs_tracepoint_write(uint32_t id, enum rs_tracepoint_file file, const char *t
 		size--;
 	switch (file) {
 	case RS_TRACEPOINT_ENABLE:
-		if (size == 1 && *text == '1')
-			result = rs_agent_enable(names.text, reply);
-		else if (size == 1 && *text == '0')
-			result = rs_agent_disable(names.text, reply);
+		if (size == 1 && (*text == '0' || *text == '1'))
+			result = write_enable(&names, *text == '1', reply);
 		break;
 	case RS_TRACEPOINT_FILTER:
 		result = write_filter(&names, text, size, reply);

@@ -21,7 +21,7 @@
 struct rs_print_step {
 	const char *literal; /* before the conversion; "%%" stands as it was written */
 	uint32_t literal_size;
-	const char *name; /* behind it, followed by '='; NULL: there is none */
+	const char *name;                  /* behind it, followed by '='; NULL: there is none */
 	const struct rs_field_info *field; /* NULL: the last step has no conversion */
 	char conversion;                   /* one of "diuxXocps" */
 	uint8_t low_bytes;                 /* that are shown of an integer, 1 or 2; 0: all */
