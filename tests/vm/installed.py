@@ -187,7 +187,7 @@ def test_symbols():
     check(len(declared) > 100, f'{len(declared)} functions')
     check(exported == declared, f'libringside exports its API: {exported ^ declared}')
     names = ['agent.h', 'callback.h', 'event.h', 'event_impl.h', 'ktrace.h', 'provider.h', 'rs_hosted.h', 'serve.h',
-             'tracepoint.h', 'utrace.h', 'utrace_examine.h', 'utrace_host.h', 'utrace_os.h']
+             'tracepoint.h', 'tracepoint_alone.h', 'tracepoint_snapshot.h', 'utrace.h', 'utrace_examine.h', 'utrace_host.h', 'utrace_os.h']
     declared = declared_by(names, 'ringside-hosted')
     declared |= {'rs_event_ctl', 'rs_event_generation', 'rs_event_changes'}  # no functions
     # The linker makes these, since the dialects have events of their own.
