@@ -129,8 +129,8 @@ def test_languages():
             traces[name, optimise] = [(line['event'], line['fields']) for line in lines]
     (first, *_), *rest = traces.items()
     check([event for event, _ in traces[first]] ==
-          ['ints', 'hex', 'arrays', 'symbols', 'symbols', 'dynamic', 'bare'],
-          'each event is there once, and symbols from two files')
+          ['ints', 'hex', 'arrays', 'symbols', 'symbols', 'dynamic', 'bare', 'here', 'here', 'elsewhere', 'bare'],
+          'each event is there once, symbols from two files, and then statements from both')
     check(not any(fields for event, fields in traces[first] if event == 'bare'), 'bare has no field')
     for name, trace in rest:
         check(trace == traces[first], f'{name} and {first} make the same trace')

@@ -4,6 +4,7 @@
 #define INLINE_H
 
 #include "roundtrip-events.h"
+#include <ringside/provider.h>
 
 #ifdef __cplusplus
 #define SHARED_INLINE inline
@@ -17,5 +18,9 @@ SHARED_INLINE void tell_symbols(uint64_t value)
 }
 
 RS_EXTERN_C void tell_from_other_file(uint64_t value);
+
+RS_PROVIDER_DECLARE(statements)
+
+RS_EXTERN_C int write_from_other_file(uint32_t value);
 
 #endif

@@ -10,6 +10,7 @@
 
 RS_HOSTED_AUTO_INIT("kinds")
 RS_PROVIDER(not_registered, "other");
+RS_PROVIDER_DEFINE(statements, "statements")
 
 int main(void)
 {
@@ -23,5 +24,13 @@ int main(void)
 	tell_from_other_file(255);
 	trace_golden_dynamic(list, 3, numbers, 6, "because", "");
 	trace_golden_bare();
-	return 0;
+	if (rs_provider_register(&statements))
+		return 1;
+	for (uint32_t i = 0; i < 2; i++)
+		if (RS_PROVIDER_WRITE(
+			    statements, "here", RS_LEVEL_INFO, 0x6, __field(u32, round, i),
+			    __enum(u8, state, i, {0, "first"}, {1, "second"}),
+			    __dynamic_array(u16, list, list, 3), __string(why, "because")))
+			return 1;
+	return write_from_other_file(7) + rs_provider_unregister(&statements);
 }

@@ -29,7 +29,57 @@ static void relax(void)
 	sched_yield();
 }
 
-static const struct rs_trace_ops ops = {.relax = relax, .panic = count_panic};
+/*
+ * What another thread does while the agent registers, or unregisters: where it asks for the time, or
+ * opens the text. The agent waits for it, but not for ever: it may have to wait for the agent.
+ */
+static struct {
+	int (*call)(struct rs_event_provider *provider); /* NULL: nothing */
+	pthread_t thread;
+	uint32_t over;
+	int result;
+} meanwhile;
+
+static void *call_meanwhile(void *data)
+{
+	meanwhile.result = meanwhile.call(&net);
+	rs_store_release(&meanwhile.over, 1);
+	return NULL;
+}
+
+static void let_another(void)
+{
+	if (!meanwhile.call || meanwhile.thread)
+		return;
+	g_assert_cmpint(pthread_create(&meanwhile.thread, NULL, call_meanwhile, NULL), ==, 0);
+	for (uint32_t i = 0; i < 300 && !rs_load_acquire(&meanwhile.over); i++)
+		g_usleep(1000);
+}
+
+static void expect_another(int (*call)(struct rs_event_provider *provider))
+{
+	memset(&meanwhile, 0, sizeof(meanwhile));
+	meanwhile.call = call;
+}
+
+/* What the other call returned; it must have been made. */
+static int result_of_another(void)
+{
+	g_assert_cmpuint(meanwhile.thread, !=, 0);
+	pthread_join(meanwhile.thread, NULL);
+	meanwhile.call = NULL;
+	return meanwhile.result;
+}
+
+static uint64_t ask_time(void)
+{
+	static uint64_t now;
+
+	let_another();
+	return __atomic_add_fetch(&now, 1, __ATOMIC_RELAXED);
+}
+
+static const struct rs_trace_ops ops = {.time_now = ask_time, .relax = relax, .panic = count_panic};
 
 static RsTraceRegion *begin(void)
 {
@@ -110,11 +160,30 @@ static void *come_and_go(void *data)
 	return (void *)refused;
 }
 
-static void test_register_racing_with_register_panics(void)
+/* The first call is not done when the other one is made. */
+static void check_race(int (*first)(struct rs_event_provider *),
+		       int (*other)(struct rs_event_provider *), bool panics_other)
 {
 	RsTraceRegion *region = begin();
+
+	if (first == rs_provider_unregister)
+		g_assert_cmpint(rs_provider_register(&net), ==, 0);
+	expect_another(other);
+	g_assert_cmpint(first(&net), ==, 0);
+	g_assert_cmpint(result_of_another(), ==, panics_other ? -RS_EBUSY : 0);
+	g_assert_cmpuint(panics, ==, panics_other);
+	g_assert_cmpint(rs_provider_find(&net, "written")->id != 0, ==,
+			first == rs_provider_register);
+	end(region);
+}
+
+static void test_register_racing_with_register_panics(void)
+{
+	RsTraceRegion *region;
 	uint64_t refused[2];
 
+	check_race(rs_provider_register, rs_provider_register, true);
+	region = begin();
 	run(register_often, register_often, refused);
 	/* One of all calls was right. */
 	g_assert_cmpuint(refused[0] + refused[1], ==, 2 * ROUNDS - 1);
@@ -124,9 +193,12 @@ static void test_register_racing_with_register_panics(void)
 
 static void test_register_racing_with_unregister_panics(void)
 {
-	RsTraceRegion *region = begin();
+	RsTraceRegion *region;
 	uint64_t refused[2];
 
+	check_race(rs_provider_register, rs_provider_unregister, true);
+	check_race(rs_provider_unregister, rs_provider_register, true);
+	region = begin();
 	run(register_often, unregister_often, refused);
 	g_assert_cmpuint(panics, ==, refused[0] + refused[1]);
 	end(region);
@@ -136,8 +208,20 @@ static void test_register_racing_with_unregister_panics(void)
 	end(region);
 }
 
+/* Whoever returns may unload the image. */
+static int unregister_and_look(struct rs_event_provider *provider)
+{
+	int err = rs_provider_unregister(provider);
+
+	g_assert_cmpuint(rs_load(&rs_provider_find(provider, "written")->id), ==, 0);
+	g_assert_null(rs_load(&rs_provider_find(provider, "written")->provider));
+	g_assert_cmpuint(rs_load(&provider->agent.id), ==, 0);
+	return err;
+}
+
 static void test_unregister_may_race_with_unregister(void)
 {
+	check_race(rs_provider_unregister, unregister_and_look, false);
 	for (uint32_t i = 0; i < 200; i++) {
 		RsTraceRegion *region = begin();
 		uint64_t refused[2];
