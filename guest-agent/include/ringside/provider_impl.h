@@ -173,7 +173,34 @@ static inline void rs_statement_activity(char *out, const struct rs_activity_id 
 #endif
 
 #if defined(RS_NO_TRACE)
-#define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...) (-RS_EBADF)
+/* Values are neither evaluated nor unused. */
+#define RS_WRITE_UNUSED(ctx, item) RS_WRITE_UNUSED_##item
+#define RS_WRITE_UNUSED___field(T, name, value) (void)(value);
+#define RS_WRITE_UNUSED___field_hex(T, name, value) (void)(value);
+#define RS_WRITE_UNUSED___field_ptr(name, value) (void)(value);
+#define RS_WRITE_UNUSED___enum(T, name, value, ...) (void)(value);
+#define RS_WRITE_UNUSED___flags(T, name, value, ...) (void)(value);
+#define RS_WRITE_UNUSED___array(T, name, count, from) (void)(from);
+#define RS_WRITE_UNUSED___array_hex(T, name, count, from) (void)(from);
+#define RS_WRITE_UNUSED___chars(name, size, text) (void)(text);
+#define RS_WRITE_UNUSED___dynamic_array(T, name, from, count)                                      \
+	(void)(from);                                                                              \
+	(void)(count);
+#define RS_WRITE_UNUSED___dynamic_array_hex(T, name, from, count)                                  \
+	(void)(from);                                                                              \
+	(void)(count);
+#define RS_WRITE_UNUSED___string(name, text) (void)(text);
+#define RS_WRITE_UNUSED___opcode(op) (void)(op);
+#define RS_WRITE_UNUSED___tag(n) (void)(n);
+#define RS_WRITE_UNUSED___activity(id) (void)(id);
+#define RS_WRITE_UNUSED___related(id) (void)(id);
+#define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...)                                  \
+	__extension__({                                                                            \
+		if (0) {                                                                           \
+			RS_EACH(RS_WRITE_UNUSED, , __VA_ARGS__)                                    \
+		}                                                                                  \
+		-RS_EBADF;                                                                         \
+	})
 #else
 #define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...)                                  \
 	__extension__({                                                                            \
