@@ -85,7 +85,7 @@ static GHashTable *read_names(const struct rs_verb *verb, const char *path, int 
 /* ---- options ---- */
 
 struct args {
-	char *session, *calls;
+	char *session, *calls, *file;
 	gboolean fresh, loop;
 	gint64 max_data, pid, count;
 	double duration;
@@ -99,6 +99,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		{"decimal", 'd', 0, G_OPTION_ARG_NONE, &a->kdump.decimal, "Numbers in decimal",
 		 NULL},
 		{"threads", 'H', 0, G_OPTION_ARG_NONE, &a->kdump.threads, "Thread ids too", NULL},
+		{"file", 'f', 0, G_OPTION_ARG_FILENAME, &a->file,
+		 "A trace file: there are none yet, so this is an error", "FILE"},
 		{"loop", 'l', 0, G_OPTION_ARG_NONE, &a->loop,
 		 "Wait for more (a running session is always followed)", NULL},
 		{"plain", 'n', 0, G_OPTION_ARG_NONE, &a->kdump.plain,
@@ -138,6 +140,9 @@ static int check(const struct rs_verb *verb, struct args *a, bool has_pid)
 
 	if (rs_cli_check_limits(verb, a->count, a->duration))
 		return RS_CLI_USAGE;
+	if (a->file)
+		return rs_cli_usage(verb, "-f: there are no trace files yet; kdump follows a "
+					  "running session");
 	if (a->max_data < 0)
 		return rs_cli_usage(verb, "-m: a number of bytes, 0 or more");
 	if (has_pid && (a->pid < 1 || a->pid > G_MAXUINT32))
@@ -200,6 +205,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	}
 	g_free(a.session);
 	g_free(a.calls);
+	g_free(a.file);
 	g_clear_pointer(&chosen.letters, g_free);
 	g_clear_pointer(&chosen.label, g_free);
 	return code;
@@ -209,8 +215,8 @@ const struct rs_verb rs_verb_kdump = {
 	.name = "kdump",
 	.args = "[NAME]",
 	.summary = "follow what the guest's processes do, as kdump(1) prints it",
-	.details = "Shows the events of the system ktrace; `ringside enable 'ktrace:*'` switches "
-		   "them on.\n"
+	.details = "Shows the events of the system ktrace. `ringside ktrace -p PID` switches them "
+		   "on and\nchooses a process, and `ringside enable 'ktrace:*'` switches them on.\n"
 		   "Letters of -t: c calls, i I/O, n names, s signals, t structures, u user data, "
 		   "x and X\n"
 		   "strings and environment of exec, e emulation, w context switches, p pledge; "

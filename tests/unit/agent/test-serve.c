@@ -363,7 +363,7 @@ static void test_dead_host_is_not_asked(void)
 	CHECK(mine.gone == 1 && !take_request());
 }
 
-/* However often it does, no slot is lost, and nobody takes the earlier life's result for its own. */
+/* However often it does, no slot is lost, and an earlier life's result goes to nobody. */
 static void test_agent_may_begin_anew(void)
 {
 	for (uint32_t i = 0; i < 2 * rs_slots_count(slots); i++) {
