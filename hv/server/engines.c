@@ -196,7 +196,6 @@ static void ask_threads(struct engine_call *call)
 						  rs_row_empty());
 	else
 		rs_server_give_error(call->invocation, &call->err);
-	g_variant_builder_init(&call->rows, G_VARIANT_TYPE("aa{sv}"));
 	end_call(call);
 }
 

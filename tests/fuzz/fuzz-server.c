@@ -14,10 +14,12 @@
 #include "virtual-time.h"
 
 #include "server/server.h"
+#include "session/commands.h"
 
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <malloc.h>
+#include <ringside/atomic.h>
 
 #define STEPS 8
 #define DEPTH 4u
@@ -25,7 +27,7 @@
 
 /* A step: one of the methods, or one of these. The number's upper bits say which peer. */
 enum {
-	JOINS = 16,
+	JOINS = 25,
 	LEAVES,
 	BOOTS,     /* flags */
 	PROVIDER,  /* how its events are */
@@ -33,23 +35,47 @@ enum {
 	TROUBLE,   /* which */
 	TURN,      /* so many ms later */
 	DESCRIBES, /* slot; where in its entry, and what */
+	SERVES,    /* which result; of a command, and that it wants the next one */
+	NEWS,      /* which, and of which engine */
 	OPS
 };
 
 static const struct {
 	const char *name, *type; /* of its arguments */
 } methods[JOINS] = {
-	{"Sources", "(a{sv})"},       {"List", "(sa{sv})"},       {"ListProviders", "(a{sv})"},
-	{"Format", "(sa{sv})"},       {"Stat", "(a{sv})"},        {"Enable", "(sa{sv})"},
-	{"Disable", "(sa{sv})"},      {"SetFilter", "(ssa{sv})"}, {"ClearFilter", "(sa{sv})"},
-	{"Pause", "(a{sv})"},         {"Resume", "(a{sv})"},      {"Claim", "(a{sv})"},
-	{"Release", "(a{sv})"},       {"OpenRegion", "(a{sv})"},  {"Stop", "(sa{sv})"},
+	{"Sources", "(a{sv})"},
+	{"List", "(sa{sv})"},
+	{"ListProviders", "(a{sv})"},
+	{"Format", "(sa{sv})"},
+	{"Stat", "(a{sv})"},
+	{"Enable", "(sa{sv})"},
+	{"Disable", "(sa{sv})"},
+	{"SetFilter", "(ssa{sv})"},
+	{"ClearFilter", "(sa{sv})"},
+	{"Pause", "(a{sv})"},
+	{"Resume", "(a{sv})"},
+	{"Claim", "(a{sv})"},
+	{"Release", "(a{sv})"},
+	{"OpenRegion", "(a{sv})"},
+	{"Stop", "(sa{sv})"},
 	{"NoSuchMethod", "(sa{sv})"},
+	{"Ktrace", "(suia{sv})"},
+	{"Threads", "(a{sv})"},
+	{"EngineAttach", "(uua{sv})"},
+	{"EngineControl", "(usa{sv})"},
+	{"EngineList", "(a{sv})"},
+	{"EngineRegisters", "(ua{sv})"},
+	{"EngineSetRegisters", "(uatta{sv})"},
+	{"EngineSetSyscall", "(utata{sv})"},
+	{"EngineReadMemory", "(utua{sv})"},
 };
 
-static const char *const texts[] = {"*", "sched:*", "sched:switch",         "",     "t/*:*",
-				    "[", "a > 2",   "a == 3 && c ~ \"x*\"", "host", "peer"};
-static const char *const keys[] = {"owner", "until-disconnect", "source", "after", "unknown"};
+static const char *const texts[] = {"*",     "sched:*", "sched:switch", "",
+				    "t/*:*", "[",       "a > 2",        "a == 3 && c ~ \"x*\"",
+				    "host",  "peer",    "set",          "clear-all",
+				    "stop",  "resume",  "step",         "detach"};
+static const char *const keys[] = {"owner", "until-disconnect", "source",
+				   "after", "unknown",          "descend"};
 
 static struct rs_small_memory memories[2];
 static struct {
@@ -220,13 +246,45 @@ static GVariant *take_any(struct rs_fuzz_input *in, guint depth)
 	}
 }
 
+static GVariant *take_number(struct rs_fuzz_input *in, char type)
+{
+	/* Small, the largest, or negative. */
+	uint8_t value = rs_fuzz_u8(in);
+	uint64_t number = value >= 192 ? ~0ull << (value - 192) : value;
+
+	switch (type) {
+	case 's':
+		return take_string(in);
+	case 'u':
+		return g_variant_new_uint32((uint32_t)number);
+	case 'i':
+		return g_variant_new_int32((int32_t)number);
+	default:
+		return g_variant_new_uint64(number);
+	}
+}
+
+static GVariant *take_numbers(struct rs_fuzz_input *in, char type)
+{
+	GVariantBuilder builder;
+
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("at"));
+	for (guint n = rs_fuzz_u8(in) % 64; n--;)
+		g_variant_builder_add_value(&builder, take_number(in, type));
+	return g_variant_builder_end(&builder);
+}
+
 static GVariant *take_right(struct rs_fuzz_input *in, const char *type)
 {
-	GVariant *children[3];
+	GVariant *children[5];
 	gsize count = 0;
 
-	for (type++; *type == 's'; type++)
-		children[count++] = take_string(in);
+	for (type++; strcmp(type, "a{sv})"); type++) {
+		if (*type == 'a')
+			children[count++] = take_numbers(in, *++type);
+		else
+			children[count++] = take_number(in, *type);
+	}
 	children[count++] = take_options(in, DEPTH - 2);
 	return g_variant_new_tuple(children, count);
 }
@@ -276,6 +334,34 @@ static void describe(struct sham *sham, uint8_t slot, struct rs_fuzz_input *in)
 	sham_provider_returns(sham, slot % 4);
 }
 
+static void request(struct sham *sham, uint32_t number, const uint64_t args[4], uint32_t size)
+{
+	struct rs_hcall_request *r = rs_trace_region_element(sham->region, RS_SEC_REQUEST, 0);
+
+	r->number = number;
+	memcpy(r->args, args, 4 * sizeof(*args));
+	r->data_size = size;
+	rs_store_release(&r->sequence, r->sequence + 1);
+	rs_fuzz_now += 10000000u;
+	g_main_context_iteration(NULL, FALSE);
+}
+
+/* What a command yields: any result, small numbers, and any bytes. */
+static void serve(struct sham *sham, uint8_t how, struct rs_fuzz_input *in)
+{
+	const struct rs_hcall_response *got =
+		rs_trace_region_element(sham->region, RS_SEC_RESPONSE, 0);
+	struct rs_hcall_request *r = rs_trace_region_element(sham->region, RS_SEC_REQUEST, 0);
+	uint64_t args[4] = {got->values[0], 0, rs_fuzz_u8(in), rs_fuzz_u8(in)};
+	const uint32_t sizes[] = {0, 48, 96, 144, 192, RS_HCALL_DATA - 1, RS_HCALL_DATA, ~0u};
+
+	args[1] = (uint64_t)(int64_t)(int8_t)rs_fuzz_u8(in);
+	if (how & 8)
+		args[0] += how / 16;
+	rs_fuzz_take(in, r->data, 64);
+	request(sham, RS_HCALL_COMMAND, args, sizes[how % 8]);
+}
+
 static void guest_does(struct sham *sham, guint what, uint8_t how, struct rs_fuzz_input *in)
 {
 	switch (what) {
@@ -296,6 +382,13 @@ static void guest_does(struct sham *sham, guint what, uint8_t how, struct rs_fuz
 		break;
 	case DESCRIBES:
 		describe(sham, how, in);
+		break;
+	case SERVES:
+		serve(sham, how, in);
+		break;
+	case NEWS:
+		request(sham, RS_HCALL_NEWS,
+			(const uint64_t[]){how % 4, how / 4 % 4, rs_fuzz_u8(in), 0}, 0);
 		break;
 	case TURN:
 		rs_fuzz_now += how * 1000000u;
@@ -407,6 +500,11 @@ static void rs_fuzz_seeds(void)
 		 200,
 		 2,
 		 0},
+		/* Commands: threads, an engine that stops and goes on, and its peer that leaves. */
+		{0, SERVES, 0,      0,  0, 0, 17, 0, SERVES, 2, 0, 0,  2, 1,     2, 3, 18,     7,
+		 0, 0,      SERVES, 1,  1, 0, 0,  7, NEWS,   5, 6, 20, 0, 21,    1, 0, SERVES, 4,
+		 1, 4,      18,     24, 1, 1, 8,  0, SERVES, 1, 0, 0,  8, LEAVES},
+		{0, SERVES, 0, 0, 0, 0, 16, 10, 2, 3, 0, SERVES, 0, 0, 0, 1, TURN, 200, BOOTS, 0},
 		/* A guest that ends in the pause in which it was to be patched. */
 		{65 | 2, TROUBLE, 255, 5, 0, 0, TURN, 200, TURN, 200},
 		{2, 13, 0, 0, 0},

@@ -170,11 +170,24 @@ static GDBusMethodInfo *rs_bus_answered(GDBusMethodInvocation *invocation)
 	return method;
 }
 
-/* The call is answered later. Only a request that changes text may be. */
+/* The call is answered later. Only a request that changes text may be, or one to a guest. */
 static void rs_bus_keep(void)
 {
-	if (strcmp(rs_bus.method->name, "Enable") && strcmp(rs_bus.method->name, "Disable") &&
-	    strcmp(rs_bus.method->name, "SetFilter") && strcmp(rs_bus.method->name, "ClearFilter"))
+	static const char *const late[] = {"Enable",
+					   "Disable",
+					   "SetFilter",
+					   "ClearFilter",
+					   "Ktrace",
+					   "Threads",
+					   "EngineAttach",
+					   "EngineControl",
+					   "EngineRegisters",
+					   "EngineSetRegisters",
+					   "EngineSetSyscall",
+					   "EngineReadMemory",
+					   NULL};
+
+	if (!g_strv_contains(late, rs_bus.method->name))
 		abort();
 	g_object_set_data(G_OBJECT(rs_bus.invocation), RS_BUS_OWED, rs_bus.method);
 	rs_bus.owed++;
