@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How an OS uses its tracepoints itself: it lists them, switches them on, hangs callbacks on them
- * and filters them, all from inside. The same file is a bare-metal guest and an ordinary program.
+ * and filters them, all from inside. In the end it takes a snapshot of what was recorded, and prints
+ * it. The same file is a bare-metal guest and an ordinary program. Started without a host, both do
+ * the same on a region in their own memory, where no filter can be had.
  */
+#define _GNU_SOURCE
 #define RS_CREATE_TRACE_POINTS
 #include "events.h"
 
 #include <ringside/tracepoint.h>
+#include <ringside/tracepoint_alone.h>
+#include <ringside/tracepoint_snapshot.h>
 
 #ifdef USAGE_HOSTED
 #include <rs_hosted.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #define say(...) printf(__VA_ARGS__)
+#define show(text) fputs(text, stdout)
 #else
 #include "rs_baremetal.h"
 #define say(...) rs_printf(__VA_ARGS__)
+#define show(text) rs_puts(text)
 #endif
 
 static const char filter[] = "(a > 8 && a<=10) || b >5";
@@ -27,10 +36,14 @@ static void on_raw(const struct rs_event *event, const uint64_t *args, uint32_t 
 
 static void on_record(const struct rs_event *event, const void *record, uint32_t size, void *data)
 {
-	const struct rs_rec_header *header = record;
+	struct rs_tracepoint_record parsed;
+	char text[100];
 
-	say("event callback of %s: %u bytes, %s\n", event->info->name, size,
-	    header->id == event->id ? "its own" : "another's");
+	if (!rs_tracepoint_parse(&parsed, record, size))
+		return;
+	rs_tracepoint_text(&parsed, text, sizeof(text));
+	say("event callback of %s: %u bytes, %s: %s\n", event->info->name, size,
+	    parsed.id == event->id ? "its own" : "another's", text);
 }
 
 static struct rs_callback callbacks[2];
@@ -58,7 +71,7 @@ static int take(uint32_t i)
 
 	callbacks[i] = (struct rs_callback){.raw = on_raw, .record = on_record};
 	err = rs_tracepoint_write(ids[i], RS_TRACEPOINT_ENABLE, "1", 1, NULL);
-	if (!err)
+	if (!err && !rs_alone())
 		err = rs_tracepoint_write(ids[i], RS_TRACEPOINT_FILTER, filter, sizeof(filter) - 1,
 					  NULL);
 	if (!err)
@@ -70,6 +83,34 @@ static int take(uint32_t i)
 	rs_event_enable_callbacks(event, true);
 	rs_tracepoint_read(ids[i], RS_TRACEPOINT_ENABLE, text, sizeof(text));
 	say("enabled %s:%s, which reads %s", event->info->system, event->info->name, text);
+	return 0;
+}
+
+static void show_format(uint32_t id)
+{
+	static char text[2000];
+	int size = rs_tracepoint_read(id, RS_TRACEPOINT_FORMAT, text, sizeof(text));
+
+	show(size < 0 ? rs_agent_strerror(size) : text);
+}
+
+/* What was recorded, as text. The newest 256 KiB of it would do for much more. */
+static int show_snapshot(void)
+{
+	static uint8_t memory[256 * 1024] __attribute__((aligned(8)));
+	struct rs_tracepoint_record record;
+	struct rs_snapshot snapshot;
+	static char text[2000];
+	int err = rs_snapshot_take(&snapshot, memory, sizeof(memory));
+
+	if (err)
+		return err;
+	rs_tracepoint_header(&snapshot, text, sizeof(text));
+	show(text);
+	while (rs_snapshot_next(&snapshot, &record)) {
+		rs_tracepoint_line(&record, text, sizeof(text));
+		show(text);
+	}
 	return 0;
 }
 
@@ -95,6 +136,7 @@ static int use(void)
 		if (err)
 			return err;
 	}
+	show_format(rs_tracepoint_find("usage", "test"));
 	say("--- after ---\n");
 	fire(1, 2);
 	fire(9, 2); /* passes */
@@ -108,15 +150,61 @@ static int use(void)
 			return err;
 	}
 	fire(9, 9); /* passes */
-	return 0;
+	say("--- snapshot ---\n");
+	return show_snapshot();
+}
+
+/* ---- without a host ---- */
+
+static RS_PROVIDER(provider, "usage");
+
+static int start_alone(const struct rs_trace_ops *ops, uint32_t cpus, uint64_t hz)
+{
+	static uint8_t memory[2 << 20] __attribute__((aligned(4096)));
+	const struct rs_agent_config config = {
+		.region = memory,
+		.region_size = sizeof(memory),
+		.ops = ops,
+		.agent = "usage",
+		.cpu_count = cpus,
+		.tsc_hz = hz,
+		.flags = RS_GUEST_SELF_PATCH,
+	};
+	int err = rs_alone_lay_out(memory, sizeof(memory), cpus);
+
+	say("there is no host\n");
+	if (!err)
+		err = rs_agent_init(&config);
+	return err ? err : rs_agent_register(&provider);
 }
 
 #ifdef USAGE_HOSTED
+/* The text of a process can be written once it says so. */
+static void protect(void *from, void *to, int protection)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)from & ~(page - 1);
+
+	mprotect((void *)start, (uintptr_t)to - start, protection);
+}
+
+static void open_text(void *from, void *to)
+{
+	protect(from, to, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+static void close_text(void *from, void *to)
+{
+	protect(from, to, PROT_READ | PROT_EXEC);
+}
+
 int main(void)
 {
+	static const struct rs_trace_ops ops = {.text_open = open_text, .text_close = close_text};
 	int err = rs_hosted_init("usage");
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!err && !rs_agent_active())
+		err = start_alone(&ops, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), 0);
 	if (!err)
 		err = use();
 	rs_hosted_fini();
@@ -125,9 +213,37 @@ int main(void)
 #else
 const char rs_guest_name[] = "usage";
 
+/* Whether callbacks are called after another session has come: the guest has told the first one. */
+static void on_stay(const struct rs_event *event, const uint64_t *args, uint32_t count, void *data)
+{
+	trace_usage_test2((uint32_t)args[0], 0);
+}
+
+static void stay(void)
+{
+	static struct rs_callback callback = {.raw = on_stay};
+	int err = register_trace_usage_test(&callback);
+
+	say("it stays: %s\n", rs_agent_strerror(err));
+	for (uint32_t n = 0;; n++) {
+		uint64_t until = rs_tsc() + rs_tsc_hz() / 100;
+
+		trace_usage_test(n, &n);
+		while (rs_tsc() < until)
+			rs_pause();
+	}
+}
+
 void rs_main(uint32_t cpu)
 {
-	if (cpu == 0)
-		rs_exit(use() != 0);
+	int err = 0;
+
+	if (cpu != 0)
+		return;
+	if (rs_option_u64("stay", 0))
+		stay();
+	if (!rs_agent_active())
+		err = start_alone(NULL, rs_cpu_count(), rs_tsc_hz());
+	rs_exit((err ? err : use()) != 0);
 }
 #endif

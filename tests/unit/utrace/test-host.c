@@ -191,9 +191,9 @@ static void look_and_resume(struct task *stopped)
 	g_assert_cmpuint(reply.size, ==, 4);
 	g_assert_cmphex(out[3], ==, 0x5a);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_MEMORY, handle, 1, 1ull << 40), ==, 0);
-	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_REGISTERS, handle, 1u << RS_X86_64_RBX, 0,
-				 values, 8),
-			==, -RS_EINVAL);
+	g_assert_cmpint(
+		ask_with(RS_CMD_ENGINE_SET_REGISTERS, handle, 1u << RS_X86_64_RBX, 0, values, 8),
+		==, -RS_EINVAL);
 	values[RS_X86_64_RBX] = 0xb0b;
 	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_REGISTERS, handle, 1u << RS_X86_64_RBX, 0,
 				 values, sizeof(values)),
@@ -238,8 +238,7 @@ static void test_each_event_has_its_value(void)
 	rs_utrace_resume(&task.utrace);
 	g_assert_cmpuint(visits, ==, 1);
 	task.asleep = resume;
-	g_assert_cmpint(rs_utrace_report_signal(&task.utrace, NULL, &signal,
-						RS_UTRACE_SIGNAL_TERM),
+	g_assert_cmpint(rs_utrace_report_signal(&task.utrace, NULL, &signal, RS_UTRACE_SIGNAL_TERM),
 			==, RS_UTRACE_SIGNAL_TERM);
 	g_assert_cmpuint(visits, ==, 2);
 	task.asleep = resume;
