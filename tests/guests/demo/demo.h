@@ -198,9 +198,7 @@ bool mm_user(uint64_t address, uint64_t size);
 bool mm_user_text(uint64_t address, char *to, uint32_t size);
 
 /* ktrace.c */
-int demo_ktrace_set(int32_t pid, uint32_t facilities, bool descend);
-int demo_ktrace_clear(int32_t pid, uint32_t facilities, bool descend);
-int demo_ktrace_clear_all(void);
+extern const struct rs_ktrace_caller demo_ktrace_caller;
 void demo_ktrace_option(void); /* what the command line says, for pid 1 and who comes from it */
 
 /* compute.c */
@@ -221,6 +219,9 @@ extern uint64_t victim_count; /* by the child that it makes */
 extern uint32_t demo_bad;     /* what went wrong in user mode */
 extern bool demo_over;        /* tasks are to end */
 enum { RUN_WORKER, RUN_PAGER, RUN_PROGRAM, RUN_SPIN };
+
+/* serve.c */
+void serve_start(void);
 
 /* engines.c: engines on the guest's own threads, by the option `engines` */
 void engines_start(void);

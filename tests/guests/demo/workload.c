@@ -110,6 +110,7 @@ static bool time_is_up(uint64_t start, uint64_t seconds)
 /* In the kernel: what init needs of it. */
 static void start_others(uint32_t pids[2])
 {
+	serve_start();
 	if (rs_option("engines", NULL, 0))
 		engines_start();
 	pids[0] = task_spawn("clock", clock_task, 0);
