@@ -10,7 +10,8 @@
 #include <rs-trace-session-error.h>
 #include <string.h>
 
-#define THREADS_MAX 16384u /* of a session, in one answer */
+/* Of a session, in one answer. Others wait while it is made: some 80 ms. */
+#define THREADS_MAX 4096u
 
 /* A call that waits for a guest. */
 struct engine_call {
@@ -27,6 +28,7 @@ struct engine_call {
 	uint32_t after;      /* the last thread that was told */
 	guint n_rows;
 	bool any; /* a source has answered */
+	bool cut; /* there are more */
 };
 
 static GDBusConnection *peer_of(GDBusMethodInvocation *invocation)
@@ -141,7 +143,8 @@ static bool add_threads(struct engine_call *call, const struct rs_source *source
 	for (at = 0; at + sizeof(thread) <= result->size; at += sizeof(thread)) {
 		memcpy(&thread, result->data + at, sizeof(thread));
 		thread.comm[sizeof(thread.comm) - 1] = 0;
-		if (thread.id <= call->after || call->n_rows >= THREADS_MAX)
+		call->cut = call->n_rows >= THREADS_MAX;
+		if (thread.id <= call->after || call->cut)
 			return false;
 		call->after = thread.id;
 		add_thread(call, source, &thread);
@@ -193,7 +196,7 @@ static void ask_threads(struct engine_call *call)
 	if (call->any)
 		rs_dbus_session1_complete_threads(call->server->skeleton, call->invocation,
 						  g_variant_builder_end(&call->rows),
-						  rs_row_empty());
+						  rs_row_threads(call->cut));
 	else
 		rs_server_give_error(call->invocation, &call->err);
 	end_call(call);

@@ -200,6 +200,16 @@ GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thre
 	return pack(g_variant_builder_end(&b));
 }
 
+GVariant *rs_row_threads(bool cut)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	if (cut)
+		add(&b, "cut", g_variant_new_boolean(TRUE));
+	return g_variant_builder_end(&b);
+}
+
 GVariant *rs_row_engine(const struct rs_engine_info *engine)
 {
 	static const char *const states[] = {[RS_ENGINE_RUNNING] = "running",

@@ -30,6 +30,8 @@ GVariant *rs_row_provider(const struct rs_session_provider *provider);
 GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *stat);
 /* A row of Threads. Its comm has a NUL. */
 GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thread *thread);
+/* Threads' "more". */
+GVariant *rs_row_threads(bool cut);
 /* A row of EngineList. */
 GVariant *rs_row_engine(const struct rs_engine_info *engine);
 /* Ended's "more": which source's end it tells. */

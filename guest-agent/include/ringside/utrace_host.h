@@ -12,6 +12,9 @@
  * engine has stopped goes on when the host says so, detaches the engine, or is gone (serve.h). The
  * hooks for those who look at threads (utrace_os.h) say what the host can see.
  *
+ * The task that serves must be none of the threads that the hooks find. Who stopped it could not
+ * let it go on.
+ *
  * Threads: rs_utrace_serve() before the first step of `serve`; all the rest happens in the task
  * that serves, and in the threads themselves.
  */
