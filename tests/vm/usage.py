@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""usage.py RINGSIDE GUEST PROGRAM kvm|tcg|hosted|alone: a guest that uses its own tracepoints."""
+"""usage.py RINGSIDE GUEST PROGRAM kvm|tcg|hosted|alone|bare: a guest and its own tracepoints."""
 import json
 import os
 import re
@@ -13,21 +13,23 @@ from harness import Background, Ringside, check, need, wait_for
 FIRED = [(1, 2), (9, 2), (3, 4), (10, 4), (11, 6)]
 PASS = [(9, 2), (10, 4), (11, 6), (9, 9)]
 ringside, guest, program, how = sys.argv[1:]
-if how in ('kvm', 'tcg'):
-    need(how)
-what = {'alone': [program], 'hosted': [ringside, 'run', '--json', '--hosted', program]}.get(
+if how in ('kvm', 'tcg', 'bare'):
+    need('tcg' if how == 'bare' else how)
+alone = how in ('alone', 'bare')  # there is no host
+qemu = ['qemu-system-x86_64', '-M', 'microvm', '-nodefaults', '-no-reboot', '-display', 'none', '-serial', 'stdio']
+what = {'alone': [program], 'bare': [*qemu, '-kernel', guest], 'hosted': [ringside, 'run', '--json', '--hosted', program]}.get(
     how, [ringside, 'run', '--json', '--accel', how, guest])
 with tempfile.TemporaryDirectory() as directory:
     p = subprocess.run(what, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                        text=True, timeout=60, env={**os.environ, 'XDG_RUNTIME_DIR': directory})
 print(p.stdout, p.stderr, sep='\n')
 check(p.returncode == 0, 'it ends well')
-if how == 'alone':
+if alone:
     PASS = [*FIRED, (9, 9)]  # nobody compiles a filter
 said = [line for line in (p.stdout + p.stderr).splitlines() if not line.startswith('{')]
 records = [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')]
 events = [(o['event'], o['fields']['a'], o['fields']['b']) for o in records if 'event' in o]
-check(how == 'alone' or events == [(name, *pair) for pair in PASS for name in ('test', 'test2')], 'what passes the filter is recorded')
+check(alone or events == [(name, *pair) for pair in PASS for name in ('test', 'test2')], 'what passes the filter is recorded')
 check(said.count('system usage') == 1 and '2 tracepoints' in said, 'it sees its tracepoints')
 for name, size in ('test', 20), ('test2', 16):
     check(f'enabled usage:{name}, which reads 1' in said, f'{name} is enabled from inside')
@@ -52,7 +54,7 @@ check(all(lines) and [m[5] for m in lines] == [f'usage:{name}: Hello from tracep
                                                for a, b in PASS for name in ('test', 'test2')],
       'its lines are the records that a host sees')
 tasks = [(o['comm'], o['pid'], o['cpu']) for o in records if 'event' in o]
-check(how == 'alone' or [(m[1], int(m[2]), int(m[3])) for m in lines] == tasks, '… of the same tasks and CPUs')
+check(alone or [(m[1], int(m[2]), int(m[3])) for m in lines] == tasks, '… of the same tasks and CPUs')
 check([float(m[4]) for m in lines] == sorted(float(m[4]) for m in lines), '… in the order of time')
 known = [line for line in said if line.startswith(('name: test', '\tfield:u8 pad[4];\toffset:12;\tsize:4;'))]
 check(len(known) == 2, 'it reads its format file')

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How an OS uses its tracepoints itself: it lists them, switches them on, hangs callbacks on them
- * and filters them, all from inside. In the end it takes a snapshot of what was recorded, and prints
- * it. The same file is a bare-metal guest and an ordinary program. Started without a host, both do
- * the same on a region in their own memory, where no filter can be had.
+ * and filters them, all from inside. In the end it takes a snapshot of what was recorded, and
+ * prints it. The same file is a bare-metal guest and an ordinary program. Started without a host,
+ * both do the same on a region in their own memory, where no filter can be had.
  */
 #define _GNU_SOURCE
 #define RS_CREATE_TRACE_POINTS
