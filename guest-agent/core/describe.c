@@ -166,8 +166,10 @@ static void describe(struct writer *w, const struct rs_event_info *info, uint32_
 	w->at = fixed_size(info);
 	desc.system = string(w, info->system);
 	desc.name = string(w, info->name);
-	desc.print = string(w, info->print);
-	desc.print_args = print_args(w, info->print_args);
+	if (info->print) {
+		desc.print = string(w, info->print);
+		desc.print_args = print_args(w, info->print_args);
+	}
 	for (uint32_t i = 0; i < info->field_count; i++, at += sizeof(struct rs_field_desc))
 		put_field(w, &info->fields[i], at, &symbols);
 	while (w->at % 8)

@@ -30,8 +30,8 @@ static void relax(void)
 }
 
 /*
- * What another thread does while the agent registers, or unregisters: where it asks for the time, or
- * opens the text. The agent waits for it, but not for ever: it may have to wait for the agent.
+ * What another thread does while the agent registers, or unregisters: where it asks for the time.
+ * The agent waits for it, but not for ever: the other may have to wait for the agent.
  */
 static struct {
 	int (*call)(struct rs_event_provider *provider); /* NULL: nothing */

@@ -498,6 +498,31 @@ static void test_watch_late(struct host *host)
 	g_assert_null(watched.reason);
 }
 
+/* A wrong selection is an error of each call that takes a glob. */
+static void test_wrong_selection(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	GVariant *none = g_variant_ref_sink(rs_trace_client_no_options());
+	const char *wrong = "*@level=6";
+	GError *error = NULL;
+
+	g_assert_false(rs_dbus_session1_call_list_sync(c, wrong, none, NULL, NULL, NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+	g_assert_false(rs_dbus_session1_call_format_sync(c, wrong, none, NULL, NULL, NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+	g_assert_false(rs_dbus_session1_call_enable_sync(c, wrong, none, NULL, NULL, NULL, NULL,
+							 NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+	g_assert_false(rs_dbus_session1_call_set_filter_sync(c, wrong, "prev == 1", none, NULL,
+							     NULL, NULL, NULL, NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(&error);
+	g_variant_unref(none);
+}
+
 /* An unknown option is refused, not ignored. */
 static void test_options(struct host *host)
 {
@@ -948,6 +973,7 @@ int main(int argc, char **argv)
 		{"/server/server/watch", test_watch},
 		{"/server/server/watch-late", test_watch_late},
 		{"/server/server/options", test_options},
+		{"/server/server/wrong-selection", test_wrong_selection},
 		{"/server/server/owners", test_owners},
 		{"/server/server/until-disconnect", test_until_disconnect},
 		{"/server/server/idle-bonds", test_idle_bonds},
