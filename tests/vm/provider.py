@@ -191,6 +191,8 @@ def test_memory_of_a_provider_that_has_gone_is_not_touched():
         rs('enable', '-s', 's', 'unload:*')
     code = session.end()[0]
     check(code == 0 and f'{rounds} rounds' in session.lines(), f'nobody has touched it: {code} {session.said()}')
+    # Before it writes, the host compares: it would say that it found other bytes.
+    check('site at' not in session.said(), 'the host has not even looked')
     seen = collections.Counter(e['event'] for e in session.events())
     check(set(seen) == {'ping'}, f'an event that could not be registered is not recorded: {seen}')
     check(seen['ping'] >= rounds, 'the others are')
