@@ -35,6 +35,12 @@ static bool on_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
 		boot->bad++;
 		return false;
 	}
+	/* Nobody has commands for the guest, and it may ask again and again. */
+	if (request.number == RS_HCALL_COMMAND) {
+		response.result = RS_ERR_BAD_NUMBER;
+		rs_slots_answer(boot->slots, &ticket, &response);
+		return false;
+	}
 	text = g_strndup((const char *)request.data, request.data_size);
 	shown = g_strescape(text, NULL);
 	fprintf(stderr, "[request %u in slot %u: args 0x%" PRIx64 " 0x%" PRIx64 " '%s']\n",
