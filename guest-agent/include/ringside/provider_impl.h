@@ -119,6 +119,12 @@ static inline void rs_statement_activity(char *out, const struct rs_activity_id 
 	})
 #endif
 
+/* So that nobody warns of a value that is not used. */
+static inline int rs_statement_value(int value)
+{
+	return value;
+}
+
 #if defined(RS_NO_TRACE)
 /* Values are neither evaluated nor unused. */
 #define RS_WRITE_UNUSED(ctx, item) RS_WRITE_UNUSED_##item
@@ -146,7 +152,7 @@ static inline void rs_statement_activity(char *out, const struct rs_activity_id 
 		if (0) {                                                                           \
 			RS_EACH(RS_WRITE_UNUSED, , __VA_ARGS__)                                    \
 		}                                                                                  \
-		-RS_EBADF;                                                                         \
+		rs_statement_value(-RS_EBADF);                                                     \
 	})
 #else
 #define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...)                                  \
@@ -189,7 +195,7 @@ static inline void rs_statement_activity(char *out, const struct rs_activity_id 
 				&rs_statement, rs_record.words, sizeof(struct rs_entry_rs_here),   \
 				rs_dyn_count > 0 ? __dyn : NULL, rs_dyn_count);                    \
 		}                                                                                  \
-		rs_written;                                                                        \
+		rs_statement_value(rs_written);                                                    \
 	})
 #endif
 
