@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside kdump`: what the guest's processes do, as kdump(1) of OpenBSD prints it. */
+#include "cli/call_names.h"
 #include "cli/follow.h"
 
-#include <errno.h>
-#include <rs-trace-kdump.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What -t and -u say: the last one counts. GOption gives its callbacks no data of ours. */
@@ -33,53 +30,6 @@ static void show(GString *out, const RsTraceRecord *record, const RsTraceTask *t
 		 const char *source, void *data)
 {
 	rs_trace_kdump_record(data, out, record, task, source);
-}
-
-/* ---- names of system calls ---- */
-
-static const char *own_name(gint64 code, gpointer data)
-{
-	return g_hash_table_lookup(data, &code);
-}
-
-/* "NUMBER NAME" becomes an entry. FALSE: the line is wrong. */
-static gboolean add_name(GHashTable *names, char *line)
-{
-	gint64 number;
-	char *end;
-
-	g_strstrip(line);
-	if (!*line || *line == '#')
-		return TRUE;
-	errno = 0;
-	number = g_ascii_strtoll(line, &end, 0);
-	if (errno || end == line || !g_ascii_isspace(*end))
-		return FALSE;
-	g_hash_table_replace(names, g_memdup2(&number, sizeof(number)), g_strdup(g_strstrip(end)));
-	return TRUE;
-}
-
-/* NULL: a message has been printed, and *code set. */
-static GHashTable *read_names(const struct rs_verb *verb, const char *path, int *code)
-{
-	g_autoptr(GHashTable) names =
-		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
-	g_auto(GStrv) lines = NULL;
-
-	if (!g_file_get_contents(path, &text, NULL, &error)) {
-		*code = rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
-		return NULL;
-	}
-	lines = g_strsplit(text, "\n", -1);
-	for (guint i = 0; lines[i]; i++) {
-		if (add_name(names, lines[i]))
-			continue;
-		*code = rs_cli_usage(verb, "%s, line %u: not a number and a name", path, i + 1);
-		return NULL;
-	}
-	return g_steal_pointer(&names);
 }
 
 /* ---- options ---- */
@@ -159,22 +109,16 @@ static int check(const struct rs_verb *verb, struct args *a, bool has_pid)
 	return 0;
 }
 
-static int dump(const struct rs_verb *verb, struct args *a, int argc, char **argv)
+static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call_names *names,
+		int argc, char **argv)
 {
 	struct rs_printer_config printer = {.fd = STDOUT_FILENO, .show = show};
 	g_autoptr(RsDBusSession1) session = NULL;
-	g_autoptr(GHashTable) names = NULL;
 	RsTraceKdump kdump;
 	int code = 0;
 
-	a->kdump.call_name = rs_trace_kdump_linux_call;
-	if (a->calls) {
-		names = read_names(verb, a->calls, &code);
-		if (!names)
-			return code;
-		a->kdump.call_name = own_name;
-		a->kdump.data = names;
-	}
+	a->kdump.call_name = names->name;
+	a->kdump.data = names->own;
 	session = rs_cli_connect(verb, a->session, 0, &argc, argv, &code);
 	if (!session)
 		return code;
@@ -190,6 +134,7 @@ static int dump(const struct rs_verb *verb, struct args *a, int argc, char **arg
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	struct args a = {.pid = G_MININT64};
+	struct rs_call_names names = {0};
 	bool has_pid;
 	int code;
 
@@ -201,8 +146,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 			a.pid = 0;
 		code = check(verb, &a, has_pid);
 		if (!code)
-			code = dump(verb, &a, argc, argv);
+			code = rs_call_names_init(&names, verb, a.calls);
+		if (!code)
+			code = dump(verb, &a, &names, argc, argv);
 	}
+	rs_call_names_deinit(&names);
 	g_free(a.session);
 	g_free(a.calls);
 	g_free(a.file);

@@ -19,6 +19,7 @@ struct call {
 	struct engine *engine;
 	uint32_t number;     /* RS_CMD_* */
 	uint64_t how;        /* ENGINE_CONTROL: RS_ENGINE_* */
+	uint64_t stop;       /* the engine's last one when it was sent */
 	rs_engine_done done; /* NULL: nobody waits for it any more */
 	void *data;
 };
@@ -119,7 +120,9 @@ static void note_success(struct engine *engine, const struct call *call,
 		return;
 	if (call->how == RS_ENGINE_DETACH)
 		set_gone(engine);
-	else if (call->how != RS_ENGINE_STOP && call->how != RS_ENGINE_INTERRUPT)
+	/* Word of the next stop, as after a step, may be read before the answer. */
+	else if (call->how != RS_ENGINE_STOP && call->how != RS_ENGINE_INTERRUPT &&
+		 engine->info.stop == call->stop)
 		engine->info.state = RS_ENGINE_RUNNING;
 }
 
@@ -179,6 +182,7 @@ static int send(struct engine *engine, struct call *call, const struct rs_source
 
 	if (ret)
 		return ret;
+	call->stop = engine->info.stop;
 	engine->calls++;
 	g_ptr_array_add(engines_of(engine)->calls, call);
 	return 0;

@@ -50,6 +50,16 @@ _ringside()
 	verb=${words[1]}
 	case $prev in
 	-s | --session) COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur")); return ;;
+	-e | --events)
+		# Only engine has these; those of others are globs.
+		if [ "$verb" = engine ]; then
+			local last=${cur##*,}
+			COMPREPLY=($(compgen -P "${cur%"$last"}" -W "clone exec exit death syscall_entry
+				syscall_exit syscall signal signal_ign signal_stop signal_term signal_core
+				signal_all jctl" -- "$last"))
+			return
+		fi
+		;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
@@ -67,7 +77,7 @@ _ringside()
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
 		;;
 	attach) COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')" -- "$cur")) ;;
-	trace | ktrace | kdump | stat | stop | pause | resume)
+	trace | ktrace | kdump | engine | stat | stop | pause | resume)
 		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
 	esac

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/engine_command.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- events ---- */
+
+static const char *const events[RS_CLI_ENGINE_EVENTS] = {
+	"quiesce",     "reap",          "clone",        "exec",   "exit",
+	"death",       "syscall_entry", "syscall_exit", "signal", "signal_ign",
+	"signal_stop", "signal_term",   "signal_core",  "jctl",
+};
+
+const char *rs_cli_engine_event_name(guint event)
+{
+	return event < RS_CLI_ENGINE_EVENTS ? events[event] : NULL;
+}
+
+bool rs_cli_engine_event_is_signal(guint event)
+{
+	return event >= RS_CLI_ENGINE_EVENT_SIGNAL && event < RS_CLI_ENGINE_EVENT_SIGNAL + 5;
+}
+
+static guint32 event_mask(const char *name)
+{
+	if (!strcmp(name, "syscall"))
+		return 1u << RS_CLI_ENGINE_EVENT_SYSCALL_ENTRY |
+		       1u << RS_CLI_ENGINE_EVENT_SYSCALL_EXIT;
+	if (!strcmp(name, "signal_all"))
+		return 0x1fu << RS_CLI_ENGINE_EVENT_SIGNAL;
+	for (guint i = 0; i < RS_CLI_ENGINE_EVENTS; i++)
+		if (!strcmp(name, events[i]))
+			return 1u << i;
+	return 0;
+}
+
+static int add_event(const char *name, guint32 *mask, struct rs_error *err)
+{
+	guint32 one = event_mask(name);
+
+	if (one == 1u << RS_CLI_ENGINE_EVENT_QUIESCE)
+		return rs_error_set(err, EINVAL, "quiesce is what --stop asks for");
+	if (one == 1u << RS_CLI_ENGINE_EVENT_REAP)
+		return rs_error_set(err, EINVAL,
+				    "no thread can stop once it is reaped; its end is "
+				    "told always");
+	if (!one)
+		return rs_error_set(err, EINVAL,
+				    "no event '%s': clone, exec, exit, death, syscall_entry, "
+				    "syscall_exit (both: syscall), signal, signal_ign, "
+				    "signal_stop, signal_term, signal_core (all five: "
+				    "signal_all), jctl",
+				    name);
+	*mask |= one;
+	return 0;
+}
+
+int rs_cli_engine_parse_events(const char *text, guint32 *mask, struct rs_error *err)
+{
+	g_auto(GStrv) names = g_strsplit(text, ",", -1);
+	guint32 found = 0;
+	int ret = 0;
+
+	for (guint i = 0; names[i] && !ret; i++)
+		ret = add_event(g_strstrip(names[i]), &found, err);
+	if (!ret && !found)
+		ret = rs_error_set(err, EINVAL, "no event is named");
+	if (!ret)
+		*mask = found;
+	return ret;
+}
+
+/* ---- numbers and places ---- */
+
+/* A number as C writes them. Returns where it ends; NULL: it is none, or too large. */
+static const char *parse_number(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (!g_ascii_isdigit(*text))
+		return NULL;
+	errno = 0;
+	*out = g_ascii_strtoull(text, &end, 0);
+	return errno || g_ascii_isalnum(*end) || *end == '_' ? NULL : end;
+}
+
+/* One term of a sum; returns where it ends, or NULL. */
+static const char *parse_term(const char *text, bool minus, const struct rs_cli_engine_arch *arch,
+			      struct rs_cli_engine_place *place)
+{
+	size_t size = 0;
+	const struct rs_cli_engine_register *reg;
+	uint64_t number;
+	const char *end = parse_number(text, &number);
+
+	if (end) {
+		place->number += minus ? -number : number;
+		return end;
+	}
+	while (g_ascii_isalnum(text[size]))
+		size++;
+	reg = rs_cli_engine_register(arch, text, size);
+	if (!reg || minus || place->times[reg->number] == UINT8_MAX)
+		return NULL;
+	place->times[reg->number]++;
+	place->uses_registers = true;
+	return text + size;
+}
+
+static int parse_place(const char *text, const struct rs_cli_engine_arch *arch,
+		       struct rs_cli_engine_place *out, struct rs_error *err)
+{
+	bool minus = *text == '-';
+	const char *at = text + minus;
+
+	*out = (struct rs_cli_engine_place){0};
+	for (;;) {
+		at = parse_term(at, minus, arch, out);
+		if (!at)
+			break;
+		if (!*at)
+			return 0;
+		if (*at != '+' && *at != '-')
+			break;
+		minus = *at++ == '-';
+	}
+	return rs_error_set(err, EINVAL, "'%s' is no number, register or sum such as rsp+8", text);
+}
+
+uint64_t rs_cli_engine_place_value(const struct rs_cli_engine_place *place,
+				   const uint64_t values[RS_REGISTERS_MAX])
+{
+	uint64_t sum = place->number;
+
+	for (unsigned int i = 0; i < RS_REGISTERS_MAX; i++)
+		sum += place->times[i] * (place->times[i] ? values[i] : 0);
+	return sum;
+}
+
+static int parse_range(const char *text, uint64_t least, uint64_t most, const char *what,
+		       uint64_t *out, struct rs_error *err)
+{
+	uint64_t value;
+	const char *end = parse_number(text, &value);
+
+	if (!end || *end || value < least || value > most)
+		return rs_error_set(err, EINVAL,
+				    "'%s': %s is a number from %" G_GUINT64_FORMAT
+				    " to %" G_GUINT64_FORMAT,
+				    text, what, least, most);
+	*out = value;
+	return 0;
+}
+
+/* ---- commands ---- */
+
+static const struct word {
+	const char *name, *alias, *args, *help;
+	enum rs_cli_engine_word what;
+	unsigned int least, most; /* arguments */
+	bool needs_stop;
+} words[] = {
+	{"regs", "r", "", "the registers", RS_CLI_ENGINE_DO_REGS, 0, 0, true},
+	{"set", NULL, "REG VALUE", "change a register", RS_CLI_ENGINE_DO_SET, 2, 2, true},
+	{"mem", "x", "ADDR [BYTES]", "memory, such as: mem rsp+8 32", RS_CLI_ENGINE_DO_MEM, 1, 2,
+	 true},
+	{"dis", NULL, "[ADDR] [COUNT]", "instructions", RS_CLI_ENGINE_DO_DIS, 0, 2, true},
+	{"call", NULL, "", "the system call that it is about to make", RS_CLI_ENGINE_DO_CALL, 0, 0,
+	 true},
+	{"setcall", NULL, "CALL [ARG...]", "make it another call, by number or name",
+	 RS_CLI_ENGINE_DO_SETCALL, 1, 1 + RS_CLI_ENGINE_ARGS_MAX, true},
+	{"step", "s", "[N]", "run one instruction, or N", RS_CLI_ENGINE_DO_STEP, 0, 1, true},
+	{"block", NULL, "", "run up to the next branch", RS_CLI_ENGINE_DO_BLOCK, 0, 0, true},
+	{"resume", "c", "", "let the thread go on", RS_CLI_ENGINE_DO_RESUME, 0, 0, true},
+	{"stop", NULL, "[ID]", "stop a thread at its next safe point", RS_CLI_ENGINE_DO_STOP, 0, 1,
+	 false},
+	{"interrupt", NULL, "[ID]", "stop it, and end its system call if that waits",
+	 RS_CLI_ENGINE_DO_INTERRUPT, 0, 1, false},
+	{"detach", NULL, "[ID]", "take the engine off a thread, which goes on",
+	 RS_CLI_ENGINE_DO_DETACH, 0, 1, false},
+	{"threads", NULL, "", "the threads, * is the one that commands mean",
+	 RS_CLI_ENGINE_DO_THREADS, 0, 0, false},
+	{"use", NULL, "ID", "commands mean this thread until it goes on", RS_CLI_ENGINE_DO_USE, 1,
+	 1, false},
+	{"help", "?", "", "this list", RS_CLI_ENGINE_DO_HELP, 0, 0, false},
+	{"quit", "q", "", "detach all, and end", RS_CLI_ENGINE_DO_QUIT, 0, 0, false},
+};
+
+void rs_cli_engine_help(GString *out)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+		g_autofree char *usage =
+			g_strdup_printf("%s%s%s%s%s", words[i].name, words[i].alias ? "|" : "",
+					words[i].alias ? words[i].alias : "",
+					*words[i].args ? " " : "", words[i].args);
+
+		g_string_append_printf(out, "  %-22s  %s\n", usage, words[i].help);
+	}
+}
+
+static const struct word *find_word(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+		if (!strcmp(name, words[i].name) || !g_strcmp0(name, words[i].alias))
+			return &words[i];
+	return NULL;
+}
+
+static int parse_set(char **args, const struct rs_cli_engine_arch *arch,
+		     struct rs_cli_engine_command *out, struct rs_error *err)
+{
+	const struct rs_cli_engine_register *reg =
+		rs_cli_engine_register(arch, args[0], strlen(args[0]));
+
+	if (!reg)
+		return rs_error_set(err, EINVAL, "there is no register '%s'", args[0]);
+	out->number = reg->number;
+	out->count = 1;
+	return parse_place(args[1], arch, &out->places[0], err);
+}
+
+static int parse_setcall(char **args, const struct rs_cli_engine_arch *arch,
+			 const struct rs_call_names *names, struct rs_cli_engine_command *out,
+			 struct rs_error *err)
+{
+	const char *end = parse_number(args[0], &out->number);
+	int ret = 0;
+
+	if (!end || *end) {
+		gint64 number = rs_call_number(names, args[0]);
+
+		if (number < 0)
+			return rs_error_set(err, EINVAL, "there is no system call '%s'", args[0]);
+		out->number = (uint64_t)number;
+	}
+	for (args++; *args && !ret; args++)
+		ret = parse_place(*args, arch, &out->places[out->count++], err);
+	return ret;
+}
+
+/* ADDR and BYTES, or ADDR and COUNT. */
+static int parse_look(char **args, const struct rs_cli_engine_arch *arch, uint64_t most,
+		      const char *what, struct rs_cli_engine_command *out, struct rs_error *err)
+{
+	int ret = 0;
+
+	if (args[0]) {
+		out->count = 1;
+		ret = parse_place(args[0], arch, &out->places[0], err);
+	}
+	if (!ret && args[0] && args[1])
+		ret = parse_range(args[1], 1, most, what, &out->number, err);
+	return ret;
+}
+
+static int parse_args(char **args, const struct rs_cli_engine_arch *arch,
+		      const struct rs_call_names *names, struct rs_cli_engine_command *out,
+		      struct rs_error *err)
+{
+	switch (out->what) {
+	case RS_CLI_ENGINE_DO_SET:
+		return parse_set(args, arch, out, err);
+	case RS_CLI_ENGINE_DO_SETCALL:
+		return parse_setcall(args, arch, names, out, err);
+	case RS_CLI_ENGINE_DO_MEM:
+		out->number = 64;
+		return parse_look(args, arch, RS_CLI_ENGINE_MEM_MAX, "BYTES", out, err);
+	case RS_CLI_ENGINE_DO_DIS:
+		out->number = 8;
+		return parse_look(args, arch, RS_CLI_ENGINE_DIS_MAX, "COUNT", out, err);
+	case RS_CLI_ENGINE_DO_STEP:
+		out->number = 1;
+		return args[0] ? parse_range(args[0], 1, RS_CLI_ENGINE_STEPS_MAX, "N", &out->number,
+					     err)
+			       : 0;
+	default:
+		return args[0] ? parse_range(args[0], 1, UINT32_MAX, "ID", &out->number, err) : 0;
+	}
+}
+
+int rs_cli_engine_parse(const char *line, const struct rs_cli_engine_arch *arch,
+			const struct rs_call_names *names, struct rs_cli_engine_command *out,
+			struct rs_error *err)
+{
+	g_auto(GStrv) raw = g_strsplit_set(line, " \t\r", -1);
+	char *args[RS_CLI_ENGINE_ARGS_MAX + 4] = {NULL};
+	struct rs_cli_engine_command command = {0};
+	const struct word *word;
+	unsigned int count = 0;
+	int ret;
+
+	for (guint i = 0; raw[i]; i++)
+		if (*raw[i] && count < G_N_ELEMENTS(args) - 1)
+			args[count++] = raw[i];
+	if (!count)
+		return rs_error_set(err, ENODATA, "no command");
+	word = find_word(args[0]);
+	if (!word)
+		return rs_error_set(err, EINVAL, "there is no command '%s'; help lists them",
+				    args[0]);
+	if (count - 1 < word->least || count - 1 > word->most)
+		return rs_error_set(err, EINVAL, "usage: %s%s%s", word->name,
+				    *word->args ? " " : "", word->args);
+	command.what = word->what;
+	command.needs_stop = word->needs_stop;
+	ret = parse_args(args + 1, arch, names, &command, err);
+	if (!ret)
+		*out = command;
+	return ret;
+}

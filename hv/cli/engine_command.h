@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a user types to `ringside engine`: names of events, and commands to engines. Only text is
+ * looked at here. Any thread.
+ */
+#ifndef RS_HV_CLI_ENGINE_COMMAND_H
+#define RS_HV_CLI_ENGINE_COMMAND_H
+
+#include "base/error.h"
+#include "cli/call_names.h"
+#include "cli/engine_arch.h"
+
+/* The events, by number, as ringside/utrace.h of the agent has them. */
+#define RS_CLI_ENGINE_EVENT_SIGNAL 8u /* the first of five kinds */
+enum rs_cli_engine_event {
+	RS_CLI_ENGINE_EVENT_QUIESCE = 0,
+	RS_CLI_ENGINE_EVENT_REAP = 1,
+	RS_CLI_ENGINE_EVENT_CLONE = 2,
+	RS_CLI_ENGINE_EVENT_EXEC = 3,
+	RS_CLI_ENGINE_EVENT_EXIT = 4,
+	RS_CLI_ENGINE_EVENT_DEATH = 5,
+	RS_CLI_ENGINE_EVENT_SYSCALL_ENTRY = 6,
+	RS_CLI_ENGINE_EVENT_SYSCALL_EXIT = 7,
+	RS_CLI_ENGINE_EVENT_JCTL = 13,
+	RS_CLI_ENGINE_EVENTS = 14
+};
+
+/* "syscall_entry"; NULL: there is no such event. */
+const char *rs_cli_engine_event_name(guint event);
+bool rs_cli_engine_event_is_signal(guint event);
+/* "syscall_entry,exec" as a mask; "syscall" and "signal_all" stand for several. -EINVAL. */
+int rs_cli_engine_parse_events(const char *text, guint32 *mask, struct rs_error *err);
+
+/* A sum such as rsp+8, of registers and a number. */
+struct rs_cli_engine_place {
+	uint64_t number;
+	uint8_t times[RS_REGISTERS_MAX]; /* how often each register is in it */
+	bool uses_registers;
+};
+uint64_t rs_cli_engine_place_value(const struct rs_cli_engine_place *place,
+				   const uint64_t values[RS_REGISTERS_MAX]);
+
+enum rs_cli_engine_word {
+	RS_CLI_ENGINE_DO_REGS,
+	RS_CLI_ENGINE_DO_SET,
+	RS_CLI_ENGINE_DO_MEM,
+	RS_CLI_ENGINE_DO_DIS,
+	RS_CLI_ENGINE_DO_CALL,
+	RS_CLI_ENGINE_DO_SETCALL,
+	RS_CLI_ENGINE_DO_STEP,
+	RS_CLI_ENGINE_DO_BLOCK,
+	RS_CLI_ENGINE_DO_RESUME,
+	RS_CLI_ENGINE_DO_STOP,
+	RS_CLI_ENGINE_DO_INTERRUPT,
+	RS_CLI_ENGINE_DO_DETACH,
+	RS_CLI_ENGINE_DO_THREADS,
+	RS_CLI_ENGINE_DO_USE,
+	RS_CLI_ENGINE_DO_HELP,
+	RS_CLI_ENGINE_DO_QUIT,
+};
+
+#define RS_CLI_ENGINE_ARGS_MAX 6u
+#define RS_CLI_ENGINE_MEM_MAX 65536u
+#define RS_CLI_ENGINE_DIS_MAX 256u
+#define RS_CLI_ENGINE_STEPS_MAX 1000000u
+
+struct rs_cli_engine_command {
+	enum rs_cli_engine_word what;
+	bool needs_stop; /* its thread has to be stopped */
+	/* set: the number of the register; setcall: that of the call. mem: bytes; dis, step: how
+	 * many. Those that name a thread: its id, 0: the current one. */
+	uint64_t number;
+	unsigned int count; /* of places: set 1; mem 1; dis 0 or 1; setcall up to 6 */
+	struct rs_cli_engine_place places[RS_CLI_ENGINE_ARGS_MAX];
+};
+
+/* -EINVAL: and what is wrong. An empty line is -ENODATA. */
+int rs_cli_engine_parse(const char *line, const struct rs_cli_engine_arch *arch,
+			const struct rs_call_names *names, struct rs_cli_engine_command *out,
+			struct rs_error *err);
+
+/* What there is to say, a line each. */
+void rs_cli_engine_help(GString *out);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* `ringside engine`: stops threads of a guest at events, to look at them and to change them. */
+#include "cli/engine_print.h"
+#include "cli/engine_run.h"
+
+#include <errno.h>
+#include <rs-trace-glob.h>
+#include <stdio.h>
+
+#define INSNS 6
+
+struct args {
+	char *session, *comm, *source, *events, *exec, *calls;
+	gboolean stop, interrupt, json, list;
+	gint64 pid, count, insns;
+	double duration;
+	guint32 mask;
+	char **script;
+};
+
+static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char ***argv, int *code)
+{
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &a->session, "The session", "NAME"},
+		{"pid", 'p', 0, G_OPTION_ARG_INT64, &a->pid, "The threads of this process", "PID"},
+		{"comm", 'c', 0, G_OPTION_ARG_STRING, &a->comm,
+		 "The threads whose name matches, with * ? [a-c]", "GLOB"},
+		{"source", 0, 0, G_OPTION_ARG_STRING, &a->source,
+		 "Only in this source of the session", "NAME"},
+		{"events", 'e', 0, G_OPTION_ARG_STRING, &a->events,
+		 "Stop them at these events, with commas between", "EVENTS"},
+		{"stop", 0, 0, G_OPTION_ARG_NONE, &a->stop, "Stop them now", NULL},
+		{"interrupt", 0, 0, G_OPTION_ARG_NONE, &a->interrupt,
+		 "... and end a system call that waits", NULL},
+		{"exec", 'x', 0, G_OPTION_ARG_STRING, &a->exec,
+		 "Commands at each stop, with semicolons between", "COMMANDS"},
+		{"insns", 0, 0, G_OPTION_ARG_INT64, &a->insns,
+		 "Show so many instructions at a stop (default: 6)", "N"},
+		{"calls", 0, 0, G_OPTION_ARG_FILENAME, &a->calls,
+		 "Names of system calls: lines of a number and a name", "FILE"},
+		{"count", 0, 0, G_OPTION_ARG_INT64, &a->count,
+		 "End after so many stops (0: no limit)", "N"},
+		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &a->duration,
+		 "End after so many seconds (0: no limit)", "SECONDS"},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &a->json, "Print JSON", NULL},
+		{"list", 'l', 0, G_OPTION_ARG_NONE, &a->list, "List the threads, attach to none",
+		 NULL},
+		{0}};
+
+	return rs_cli_parse(verb, options, argc, argv, code);
+}
+
+/* Returns 0, or RS_CLI_USAGE after a message. */
+static int check(const struct rs_verb *verb, struct args *a)
+{
+	const bool has_pid = a->pid != G_MININT64;
+	struct rs_error err = {0};
+
+	if (has_pid && (a->pid < 1 || a->pid > G_MAXUINT32))
+		return rs_cli_usage(verb, "--pid: a process id, 1 to 4294967295");
+	if (a->comm && strlen(a->comm) > RS_TRACE_GLOB_MAX)
+		return rs_cli_usage(verb, "--comm: the pattern is too long");
+	if (a->list && (a->events || a->stop || a->interrupt || a->exec))
+		return rs_cli_usage(verb, "--list attaches to nothing");
+	if (a->list)
+		return 0;
+	if (!has_pid && !a->comm)
+		return rs_cli_usage(verb, "which threads? --pid PID or --comm GLOB; --list shows "
+					  "them");
+	if (!a->events && !a->stop && !a->interrupt)
+		return rs_cli_usage(verb, "stop them when? --events EVENTS, or --stop");
+	if (a->events && rs_cli_engine_parse_events(a->events, &a->mask, &err))
+		return rs_cli_usage(verb, "--events: %s", err.message);
+	if (a->insns < 0 || a->insns > RS_CLI_ENGINE_DIS_MAX)
+		return rs_cli_usage(verb, "--insns: a number from 0 to %u", RS_CLI_ENGINE_DIS_MAX);
+	return rs_cli_check_limits(verb, a->count, a->duration);
+}
+
+/* The commands of --exec: all of them must be right before anything is done. */
+static int check_script(const struct rs_verb *verb, struct args *a,
+			const struct rs_call_names *names)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	g_auto(GStrv) parts = a->exec ? g_strsplit(a->exec, ";", -1) : NULL;
+
+	for (guint i = 0; parts && parts[i]; i++) {
+		struct rs_cli_engine_command command;
+		struct rs_error err = {0};
+		int ret =
+			rs_cli_engine_parse(parts[i], &rs_cli_engine_x86_64, names, &command, &err);
+
+		if (ret == -EINVAL)
+			return rs_cli_usage(verb, "--exec: %s", err.message);
+		if (!ret)
+			g_ptr_array_add(lines, g_strdup(parts[i]));
+	}
+	g_ptr_array_add(lines, NULL);
+	if (a->exec)
+		a->script = (char **)g_ptr_array_free(g_steal_pointer(&lines), FALSE);
+	return 0;
+}
+
+static bool matches(const struct args *a, const RsTraceGlob *glob,
+		    const struct rs_cli_engine_thread *thread)
+{
+	if (a->pid != G_MININT64 && thread->process != a->pid && thread->id != a->pid)
+		return false;
+	return !glob || rs_trace_glob_matches(glob, thread->comm);
+}
+
+/* Rows of threads that match; NULL: a message has been printed. */
+static GPtrArray *find(RsDBusSession1 *session, const struct args *a, guint32 source, int *code)
+{
+	g_autoptr(GPtrArray) found =
+		g_ptr_array_new_with_free_func((GDestroyNotify)g_variant_unref);
+	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_glob_new(a->comm) : NULL;
+	g_autoptr(GVariant) rows = NULL;
+	GError *error = NULL;
+
+	rows = rs_cli_engine_threads(session, source, &error);
+	if (!rows) {
+		*code = rs_cli_fail_gerror(error);
+		return NULL;
+	}
+	for (gsize i = 0; i < g_variant_n_children(rows); i++) {
+		g_autoptr(GVariant) row = g_variant_get_child_value(rows, i);
+		struct rs_cli_engine_thread thread;
+
+		rs_cli_engine_read_thread(row, &thread);
+		if (matches(a, glob, &thread))
+			g_ptr_array_add(found, g_steal_pointer(&row));
+	}
+	return g_steal_pointer(&found);
+}
+
+/* Those that have died meanwhile are left out. Returns an exit code after a message, or 0. */
+static int attach(struct rs_cli_engines *engines, const struct args *a, GPtrArray *rows)
+{
+	int code = RS_CLI_OK;
+
+	for (guint i = 0; i < rows->len; i++) {
+		struct rs_cli_engine_thread thread;
+		GError *error = NULL;
+
+		rs_cli_engine_read_thread(rows->pdata[i], &thread);
+		if (!rs_cli_engines_attach(engines, &thread, a->mask, &error))
+			code = rs_cli_fail_gerror(error);
+	}
+	/* What has died since, the session tells. */
+	for (guint i = 0; (a->stop || a->interrupt) && i < engines->all->len; i++)
+		rs_cli_engine_control(engines, engines->all->pdata[i],
+				      a->interrupt ? "interrupt" : "stop", NULL);
+	return engines->all->len ? RS_CLI_OK : code;
+}
+
+static int follow(RsDBusSession1 *session, const struct args *a, const struct rs_call_names *names,
+		  GPtrArray *rows)
+{
+	const struct rs_cli_engine_options options = {
+		.names = names,
+		.script = a->script,
+		.count = (guint64)a->count,
+		.duration = a->duration,
+		.insns = (unsigned int)a->insns,
+		.json = a->json,
+	};
+	struct rs_cli_engines engines;
+	int code;
+
+	if (!rows->len)
+		return rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
+	rs_cli_engines_init(&engines, session);
+	code = attach(&engines, a, rows);
+	if (!code)
+		code = rs_cli_engine_run(&engines, &options);
+	rs_cli_engines_deinit(&engines);
+	return code;
+}
+
+static int engine(const struct rs_verb *verb, struct args *a, const struct rs_call_names *names,
+		  int argc, char **argv)
+{
+	g_autoptr(RsDBusSession1) session = NULL;
+	g_autoptr(GPtrArray) rows = NULL;
+	guint32 source = 0;
+	int code = check_script(verb, a, names);
+
+	if (!code)
+		session = rs_cli_connect(verb, a->session, 0, &argc, argv, &code);
+	if (!session)
+		return code;
+	if (argc > 1)
+		return rs_cli_usage(verb, "too many arguments");
+	if (a->source && (code = rs_cli_find_source(session, a->source, &source)))
+		return code;
+	rows = find(session, a, source, &code);
+	if (!rows)
+		return code;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!a->list)
+		return follow(session, a, names, rows);
+	rs_cli_engine_print_threads(rows, a->json);
+	return RS_CLI_OK;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	struct args a = {.pid = G_MININT64, .insns = INSNS};
+	struct rs_call_names names = {0};
+	int code;
+
+	if (parse(verb, &a, &argc, &argv, &code)) {
+		code = check(verb, &a);
+		if (!code)
+			code = rs_call_names_init(&names, verb, a.calls);
+		if (!code)
+			code = engine(verb, &a, &names, argc, argv);
+	}
+	rs_call_names_deinit(&names);
+	g_free(a.session);
+	g_free(a.comm);
+	g_free(a.source);
+	g_free(a.events);
+	g_free(a.exec);
+	g_free(a.calls);
+	g_strfreev(a.script);
+	return code;
+}
+
+const struct rs_verb rs_verb_engine = {
+	.name = "engine",
+	.args = "[NAME] --pid PID|--comm GLOB --events EVENTS|--stop",
+	.summary = "stop a guest's threads at events, look at them and change them",
+	.details =
+		"EVENTS: clone, exec, exit, syscall_entry, syscall_exit (syscall: both), "
+		"signal, signal_ign,\n"
+		"signal_stop, signal_term, signal_core (signal_all: all five), jctl.\n"
+		"At a stop, commands come from --exec, or else from standard input; `help` lists "
+		"them. The guest's\n"
+		"OS needs a task that takes commands. Its other threads run on.",
+	.run = run,
+};
