@@ -210,10 +210,6 @@ static void put_print(struct writer *w, const struct rs_event_info *info)
 	while (!w->cut && rs_print_next(&print, &step)) {
 		for (uint32_t i = 0; i < step.literal_size; i++)
 			put_quoted(w, step.literal[i]);
-		if (step.name) {
-			put_text(w, step.name);
-			put(w, '=');
-		}
 		if (step.field)
 			put_conversion(w, &step);
 	}

@@ -158,7 +158,7 @@ static bool fits(char conversion, const struct rs_field_info *field)
 void rs_print_begin(struct rs_print *print, const struct rs_event_info *info)
 {
 	*print = (struct rs_print){.info = info, .at = info->print};
-	if (info->print && *skip_blanks(info->print_args))
+	if (*skip_blanks(info->print_args))
 		print->args = info->print_args;
 }
 
@@ -169,40 +169,8 @@ static bool refuse(struct rs_print *print)
 	return false;
 }
 
-/* An event without a format has one of all its fields, "a=%u b=%s". */
-static bool next_named(struct rs_print *print, struct rs_print_step *step)
-{
-	const struct rs_event_info *info = print->info;
-
-	if (print->count == info->field_count)
-		return false;
-	*step = (struct rs_print_step){.literal = " ",
-				       .literal_size = print->count > 0,
-				       .name = info->fields[print->count].name,
-				       .field = &info->fields[print->count],
-				       .conversion = 's',
-				       .precision = -1};
-	switch (step->field->kind) {
-	case RS_KIND_UINT:
-		step->conversion = 'u';
-		break;
-	case RS_KIND_SINT:
-		step->conversion = 'd';
-		break;
-	case RS_KIND_HEX:
-	case RS_KIND_POINTER:
-		step->conversion = 'x';
-		step->flags = RS_PRINT_ALT;
-		break;
-	}
-	print->count++;
-	return true;
-}
-
 bool rs_print_next(struct rs_print *print, struct rs_print_step *step)
 {
-	if (!print->info->print)
-		return next_named(print, step);
 	*step = (struct rs_print_step){.literal = print->at};
 	if (!print->at)
 		return false;
@@ -241,7 +209,7 @@ bool rs_print_is_good(const struct rs_event_info *info)
 		    has_twice(info, i))
 			return false;
 	}
-	if (info->print && !rs_is_utf8(info->print))
+	if (!rs_is_utf8(info->print))
 		return false;
 	rs_print_begin(&print, info);
 	while (rs_print_next(&print, &step))

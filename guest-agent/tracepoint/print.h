@@ -21,7 +21,6 @@
 struct rs_print_step {
 	const char *literal; /* before the conversion; "%%" stands as it was written */
 	uint32_t literal_size;
-	const char *name;                  /* behind it, followed by '='; NULL: there is none */
 	const struct rs_field_info *field; /* NULL: the last step has no conversion */
 	char conversion;                   /* one of "diuxXocps" */
 	uint8_t low_bytes;                 /* that are shown of an integer, 1 or 2; 0: all */
@@ -32,9 +31,9 @@ struct rs_print_step {
 
 struct rs_print {
 	const struct rs_event_info *info;
-	const char *at;   /* the rest of the format; NULL: all steps were read, or there is none */
+	const char *at;   /* the rest of the format; NULL: all steps were read */
 	const char *args; /* the rest of the arguments; NULL: there are no more */
-	uint32_t count;   /* arguments read, or fields of an event without a format */
+	uint32_t count;   /* arguments read */
 	bool bad;         /* the format breaks a rule */
 };
 

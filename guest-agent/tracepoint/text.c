@@ -330,10 +330,6 @@ static void put_literal(struct rs_out *out, const struct rs_print_step *step)
 		from = at + 1;
 	}
 	rs_put_escaped(out, step->literal + from, missing(at, from));
-	if (step->name) {
-		rs_put_text(out, step->name);
-		rs_put(out, '=');
-	}
 }
 
 void rs_put_message(struct rs_out *out, const struct rs_event_info *info, const void *payload,

@@ -190,8 +190,7 @@ void schema_make(struct schema *schema, schema_draw draw, gpointer data)
 	if (schema->info.field_count > 1 && !draw(data, 100))
 		schema->fields[1].name = schema->fields[0].name;
 	make_print(schema, draw, data);
-	if (draw(data, 8))
-		schema->info.print = schema->print->str;
+	schema->info.print = schema->print->str;
 	schema->info.print_args = schema->args->str;
 	schema_describe(schema);
 }
