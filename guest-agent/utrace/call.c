@@ -90,6 +90,9 @@ static void call(struct rs_utrace_engine *engine, struct round *round)
 
 	if (round->flags & RS_UTRACE_CALL_DUE && !engine->due)
 		return;
+	if (round->flags & RS_UTRACE_CALL_SENDERS &&
+	    (engine->wish != RS_UTRACE_INTERRUPT || !(engine->events & event)))
+		return;
 	if (engine->events & RS_UTRACE_EVENT(QUIESCE)) {
 		uint32_t action;
 
@@ -170,7 +173,8 @@ void rs_utrace_call_all(struct rs_utrace_thread *thread, struct rs_utrace_report
 	rs_utrace_unlock(thread);
 	drop_all(round.gone);
 	/* It may be about to wait. With no event it is about to leave. */
-	if (round.interrupt && report && report->number != RS_UTRACE_EVENT_DEATH)
+	if (round.interrupt && report && report->number != RS_UTRACE_EVENT_DEATH &&
+	    !(flags & RS_UTRACE_CALL_SENDERS))
 		thread->os->kick(thread, true);
 	rs_utrace_lock(thread);
 }

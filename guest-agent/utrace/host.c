@@ -61,6 +61,10 @@ static uint32_t on_signal(uint32_t action, struct rs_utrace_engine *engine, void
 	const uint32_t fate = RS_UTRACE_SIGNAL_ACTION(action);
 	const uint32_t event = RS_UTRACE_EVENT_SIGNAL + (fate >> 4);
 
+	/* The host sends none. What it has asked for follows in on_quiesce(). */
+	if (fate == RS_UTRACE_SIGNAL_REPORT)
+		return RS_UTRACE_INTERRUPT | fate;
+
 	/* The step's own signal is no signal of the program. */
 	if (__atomic_exchange_n(&e->step, 0, __ATOMIC_ACQ_REL)) {
 		leave_word(e, RS_NEWS_STOPPED, event, signal->number);

@@ -121,6 +121,29 @@ uint32_t rs_utrace_report_syscall_slow(struct rs_utrace_thread *thread, void *re
 	return report.result;
 }
 
+bool rs_utrace_take_signal_slow(struct rs_utrace_thread *thread, void *regs,
+				struct rs_utrace_signal *signal, uint32_t *action)
+{
+	struct rs_utrace_report report = {.number = RS_UTRACE_EVENT_SIGNAL,
+					  .regs = regs,
+					  .signal = signal,
+					  .result = RS_UTRACE_SIGNAL_REPORT};
+	bool killed;
+
+	__builtin_memset(signal, 0, sizeof(*signal));
+	rs_utrace_lock(thread);
+	if (!thread->inside) {
+		thread->at = RS_UTRACE_EVENT_SIGNAL;
+		rs_utrace_call_all(thread, &report, RS_UTRACE_CALL_SENDERS);
+		if (report.result != RS_UTRACE_SIGNAL_REPORT)
+			stop_while_wanted(thread, 0);
+	}
+	killed = thread->killed;
+	rs_utrace_unlock(thread);
+	*action = report.result;
+	return !killed && signal->number && report.result != RS_UTRACE_SIGNAL_REPORT;
+}
+
 /* The smallest step that is wanted, each of them for once. Says what else is left to do. */
 static uint32_t take_step(struct rs_utrace_thread *thread, bool *left)
 {

@@ -61,6 +61,7 @@ bool rs_utrace_let_go(struct rs_utrace_thread *thread);
  * of the lock meanwhile. `flags`: these, and RS_UTRACE_SYSCALL_RESUMED. */
 #define RS_UTRACE_CALL_REVERSE 0x1u /* who was attached last is the first */
 #define RS_UTRACE_CALL_DUE 0x2u     /* only engines that have asked for a report */
+#define RS_UTRACE_CALL_SENDERS 0x4u /* only those that may send a signal of their own */
 void rs_utrace_call_all(struct rs_utrace_thread *thread, struct rs_utrace_report *report,
 			uint32_t flags);
 /* call.c: report_reap, if the engine has its event. Lets go of the lock meanwhile. */

@@ -60,7 +60,8 @@ enum rs_utrace_events {
  */
 enum rs_utrace_action {
 	RS_UTRACE_STOP,       /* stay where it is */
-	RS_UTRACE_INTERRUPT,  /* as REPORT, and a system call that waits comes to an end */
+	RS_UTRACE_INTERRUPT,  /* as REPORT, and a system call that waits comes to an end; with the
+			       * event SIGNAL, report_signal is called first */
 	RS_UTRACE_REPORT,     /* call report_quiesce once more before it returns to user mode */
 	RS_UTRACE_SINGLESTEP, /* run one instruction */
 	RS_UTRACE_BLOCKSTEP,  /* run up to the next branch */
@@ -82,6 +83,7 @@ enum rs_utrace_action {
 #define RS_UTRACE_SIGNAL_STOP 0x20u
 #define RS_UTRACE_SIGNAL_TERM 0x30u
 #define RS_UTRACE_SIGNAL_CORE 0x40u
+#define RS_UTRACE_SIGNAL_REPORT 0x50u /* only given: there is none; see report_signal */
 #define RS_UTRACE_SIGNAL_ACTION(value) ((value)&RS_UTRACE_SIGNAL_MASK)
 
 struct rs_utrace_thread;
@@ -132,7 +134,12 @@ struct rs_utrace_ops {
 	/*
 	 * SIGNAL, SIGNAL_*: `action` and the return value have RS_UTRACE_SIGNAL_*. The event is
 	 * what the OS was to do, and all engines with that event are called, whatever one of them
-	 * makes of it. `regs` here and below: the user's registers as the OS keeps them.
+	 * makes of it.
+	 * SIGNAL_REPORT: no signal waits, but the engine has asked for INTERRUPT and has SIGNAL
+	 * among its events. It may fill *signal, whose number is 0, and return what is to be done
+	 * with it: so it sends the thread a signal of its own. If the number stays 0 there is none.
+	 * Other engines see the signal only if they have asked, too, and are called later.
+	 * `regs` here and below: the user's registers as the OS keeps them.
 	 */
 	uint32_t (*report_signal)(uint32_t action, struct rs_utrace_engine *engine, void *regs,
 				  struct rs_utrace_signal *signal);

@@ -155,6 +155,8 @@ static inline struct rs_utrace_report rs_utrace_report_of(uint32_t number)
 uint32_t rs_utrace_report_slow(struct rs_utrace_thread *thread, struct rs_utrace_report *report);
 uint32_t rs_utrace_report_syscall_slow(struct rs_utrace_thread *thread, void *regs);
 void rs_utrace_resume_slow(struct rs_utrace_thread *thread);
+bool rs_utrace_take_signal_slow(struct rs_utrace_thread *thread, void *regs,
+				struct rs_utrace_signal *signal, uint32_t *action);
 
 static inline bool rs_utrace_wanted(const struct rs_utrace_thread *thread, uint32_t mask)
 {
@@ -240,6 +242,19 @@ static inline uint32_t rs_utrace_report_signal(struct rs_utrace_thread *thread, 
 		return rs_utrace_report_slow(thread, &report);
 	}
 	return action;
+}
+
+/*
+ * No signal waits, and the thread is about to return to user mode: once before each
+ * rs_utrace_resume(). Engines that have asked for INTERRUPT may have a signal for it. True: the OS
+ * is to do *action, RS_UTRACE_SIGNAL_*, with *signal, whose `info` may be NULL, without a report of
+ * it. The thread may stop in it.
+ */
+static inline bool rs_utrace_take_signal(struct rs_utrace_thread *thread, void *regs,
+					 struct rs_utrace_signal *signal, uint32_t *action)
+{
+	return rs_utrace_wanted(thread, RS_UTRACE_PENDING) &&
+	       rs_utrace_take_signal_slow(thread, regs, signal, action);
 }
 
 /* Job control has stopped the thread, which is about to sleep, or it goes on after that. */

@@ -67,6 +67,11 @@ static uint32_t on_signal(uint32_t action, struct rs_utrace_engine *engine, void
 		return RS_UTRACE_STOP | RS_UTRACE_SIGNAL_IGN;
 	if (engine == victim && signal->number == SIGTERM)
 		return RS_UTRACE_RESUME | RS_UTRACE_SIGNAL_IGN;
+	/* Asked by INTERRUPT: it is killed by a signal that nobody has posted. */
+	if (engine == spinner && RS_UTRACE_SIGNAL_ACTION(action) == RS_UTRACE_SIGNAL_REPORT) {
+		signal->number = SIGTERM;
+		return RS_UTRACE_RESUME | RS_UTRACE_SIGNAL_TERM;
+	}
 	return RS_UTRACE_RESUME | RS_UTRACE_SIGNAL_ACTION(action);
 }
 
@@ -272,9 +277,7 @@ static void hold_the_spinner(void)
 		  count >= 1000 ? "more than" : "less than");
 	rs_utrace_control(engine, RS_UTRACE_RESUME);
 	expect(spins(count), "it runs again");
-	rs_utrace_control(engine, RS_UTRACE_STOP);
-	stopped_at(engine, RS_UTRACE_EVENT_QUIESCE);
-	expect(!signal_post(engine->thread->id, SIGKILL, 0, 0), "kill it");
+	expect(!rs_utrace_control(engine, RS_UTRACE_INTERRUPT), "interrupt it");
 }
 
 static void watch_the_victim(void)

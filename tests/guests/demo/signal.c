@@ -138,6 +138,15 @@ static void trace_signal(struct task *task, int number, uint32_t action,
 	rs_ktrpsig(&task->ktrace, number, handler, task->blocked, info->code, info);
 }
 
+/* An engine may deliver what the program has no function for. */
+static void finish(struct task *task, int number, uint32_t action, struct rs_ktr_siginfo *info)
+{
+	if (action == RS_UTRACE_SIGNAL_DELIVER && !task->handlers[number])
+		action = action_of(task, number);
+	trace_signal(task, number, action, info);
+	do_action(task, number, action);
+}
+
 /* Engines have a say, unless the signal is SIGKILL. */
 static void deliver(struct task *task, int number, struct rs_ktr_siginfo *info)
 {
@@ -146,14 +155,22 @@ static void deliver(struct task *task, int number, struct rs_ktr_siginfo *info)
 
 	if (number != SIGKILL)
 		action = rs_utrace_report_signal(&task->utrace, task->frame, &signal, action);
-	number = signal.number;
-	if (number <= 0 || number >= SIGNALS)
+	if (signal.number > 0 && signal.number < SIGNALS)
+		finish(task, signal.number, action, info);
+}
+
+/* One that an engine sends, if there is one. No other engine is asked about it. */
+static void deliver_from_engine(struct task *task)
+{
+	struct rs_ktr_siginfo info = {0};
+	struct rs_utrace_signal signal;
+	uint32_t action;
+
+	if (!rs_utrace_take_signal(&task->utrace, task->frame, &signal, &action) ||
+	    signal.number <= 0 || signal.number >= SIGNALS)
 		return;
-	/* An engine may deliver what the program has no function for. */
-	if (action == RS_UTRACE_SIGNAL_DELIVER && !task->handlers[number])
-		action = action_of(task, number);
-	trace_signal(task, number, action, info);
-	do_action(task, number, action);
+	info.code = signal.code;
+	finish(task, signal.number, action, &info);
 }
 
 void signal_deliver(struct task *task)
@@ -163,4 +180,5 @@ void signal_deliver(struct task *task)
 
 	while ((number = take(task, &info)))
 		deliver(task, number, &info);
+	deliver_from_engine(task);
 }

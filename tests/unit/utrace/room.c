@@ -253,11 +253,14 @@ static uint32_t on_quiesce(uint32_t action, struct rs_utrace_engine *engine, uin
 static uint32_t on_signal(uint32_t action, struct rs_utrace_engine *engine, void *regs,
 			  struct rs_utrace_signal *signal)
 {
-	static const guint numbers[] = {RS_UTRACE_EVENT_SIGNAL, RS_UTRACE_EVENT_SIGNAL_IGN,
+	static const guint numbers[] = {RS_UTRACE_EVENT_SIGNAL,      RS_UTRACE_EVENT_SIGNAL_IGN,
 					RS_UTRACE_EVENT_SIGNAL_STOP, RS_UTRACE_EVENT_SIGNAL_TERM,
-					RS_UTRACE_EVENT_SIGNAL_CORE};
+					RS_UTRACE_EVENT_SIGNAL_CORE, RS_UTRACE_EVENT_SIGNAL};
 	g_autofree char *more = g_strdup_printf("=%d", signal->number);
 	uint32_t value = told(engine, action, numbers[RS_UTRACE_SIGNAL_ACTION(action) >> 4], more);
+
+	if (((struct tracer *)engine)->sends)
+		signal->number = ((struct tracer *)engine)->sends;
 
 	/* Leaves the signal as it is, unless the test says otherwise. */
 	return value > RS_UTRACE_ACTION_MASK ? value : value | RS_UTRACE_SIGNAL_ACTION(action);

@@ -39,6 +39,7 @@ struct tracer {
 	void (*does[RS_UTRACE_EVENTS])(struct tracer *tracer);
 	uint32_t action; /* the last one given */
 	guint released;
+	int32_t sends; /* what report_signal makes the signal's number, if not 0 */
 };
 
 extern GString *room_log;

@@ -302,6 +302,7 @@ static const struct rs_utrace_ops ops = {
 static void step(struct task *task, uint32_t *dice)
 {
 	struct rs_utrace_signal signal = {.number = 1};
+	uint32_t action;
 
 	switch (roll(dice, 4)) {
 	case 0:
@@ -317,6 +318,8 @@ static void step(struct task *task, uint32_t *dice)
 					roll(dice, 5) << 4 & RS_UTRACE_SIGNAL_MASK);
 		break;
 	}
+	if (rs_utrace_take_signal(&task->utrace, NULL, &signal, &action))
+		CHECK(signal.number);
 	rs_utrace_resume(&task->utrace);
 	__atomic_fetch_add(&task->ran, 1, __ATOMIC_RELAXED);
 	task->rax++;
