@@ -18,7 +18,7 @@
 #define TEXT 0x100000u
 #define SITES (TEXT + 64 * TEXT_EVENTS)
 #define OBJECTS (TEXT + 2 * 64 * TEXT_EVENTS)
-#define TEXT_SIZE (3 * 64 * TEXT_EVENTS)
+#define TEXT_SIZE (4 * 64 * TEXT_EVENTS) /* whole pages, which are read at once */
 #define BULK 0x1000000u
 #define NOP "\x0f\x1f\x44\x00\x00"
 
