@@ -42,7 +42,7 @@ static int check_event(const struct rs_event_info *info)
 {
 	int err, size;
 
-	if (!info || (info->print && !info->print_args) || (info->field_count && !info->fields))
+	if (!info || !info->print || !info->print_args || (info->field_count && !info->fields))
 		return -RS_EBADMSG;
 	err = check_name(info->system, RS_PROVIDER_NAME_MAX);
 	if (!err)

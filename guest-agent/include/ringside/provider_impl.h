@@ -68,6 +68,59 @@
 #define RS_WRITE_ELEM(ctx, item) RS_DISPATCH(RS_ELEM_, ctx, RS_WRITE_KIND_##item)
 #define RS_WRITE_LOCATE(at, item) RS_DISPATCH(RS_LOCATE_, at, RS_WRITE_KIND_##item)
 
+/* Items as a print format, "bytes=%u to=%s", and as its arguments, "bytes,to". */
+#define RS_WRITE_JOIN(prefix, between, ...)                                                        \
+	"" __VA_OPT__(RS_EXPAND(RS_WRITE_JOIN_STEP(prefix, between, __VA_ARGS__)))
+#define RS_WRITE_JOIN_STEP(prefix, between, item, ...)                                             \
+	prefix##item __VA_OPT__(between RS_WRITE_JOIN_NEXT RS_PARENS(prefix, between, __VA_ARGS__))
+#define RS_WRITE_JOIN_NEXT() RS_WRITE_JOIN_STEP
+#define RS_WRITE_SHOW_u8 "%u"
+#define RS_WRITE_SHOW_u16 "%u"
+#define RS_WRITE_SHOW_u32 "%u"
+#define RS_WRITE_SHOW_u64 "%u"
+#define RS_WRITE_SHOW_s8 "%d"
+#define RS_WRITE_SHOW_s16 "%d"
+#define RS_WRITE_SHOW_s32 "%d"
+#define RS_WRITE_SHOW_s64 "%d"
+#define RS_WRITE_SHOW_uint8_t "%u"
+#define RS_WRITE_SHOW_uint16_t "%u"
+#define RS_WRITE_SHOW_uint32_t "%u"
+#define RS_WRITE_SHOW_uint64_t "%u"
+#define RS_WRITE_SHOW_int8_t "%d"
+#define RS_WRITE_SHOW_int16_t "%d"
+#define RS_WRITE_SHOW_int32_t "%d"
+#define RS_WRITE_SHOW_int64_t "%d"
+#define RS_WRITE_FORMAT___field(T, name, value) #name "=" RS_WRITE_SHOW_##T
+#define RS_WRITE_FORMAT___field_hex(T, name, value) #name "=%#x"
+#define RS_WRITE_FORMAT___field_ptr(name, value) #name "=%#x"
+#define RS_WRITE_FORMAT___enum(T, name, value, ...) #name "=%s"
+#define RS_WRITE_FORMAT___flags(T, name, value, ...) #name "=%s"
+#define RS_WRITE_FORMAT___array(T, name, count, from) #name "=%s"
+#define RS_WRITE_FORMAT___array_hex(T, name, count, from) #name "=%s"
+#define RS_WRITE_FORMAT___chars(name, size, text) #name "=%s"
+#define RS_WRITE_FORMAT___dynamic_array(T, name, from, count) #name "=%s"
+#define RS_WRITE_FORMAT___dynamic_array_hex(T, name, from, count) #name "=%s"
+#define RS_WRITE_FORMAT___string(name, text) #name "=%s"
+#define RS_WRITE_FORMAT___opcode(op) "opcode=%s"
+#define RS_WRITE_FORMAT___tag(n) "tag=%#x"
+#define RS_WRITE_FORMAT___activity(id) "activity=%s"
+#define RS_WRITE_FORMAT___related(id) "related=%s"
+#define RS_WRITE_NAME___field(T, name, value) #name
+#define RS_WRITE_NAME___field_hex(T, name, value) #name
+#define RS_WRITE_NAME___field_ptr(name, value) #name
+#define RS_WRITE_NAME___enum(T, name, value, ...) #name
+#define RS_WRITE_NAME___flags(T, name, value, ...) #name
+#define RS_WRITE_NAME___array(T, name, count, from) #name
+#define RS_WRITE_NAME___array_hex(T, name, count, from) #name
+#define RS_WRITE_NAME___chars(name, size, text) #name
+#define RS_WRITE_NAME___dynamic_array(T, name, from, count) #name
+#define RS_WRITE_NAME___dynamic_array_hex(T, name, from, count) #name
+#define RS_WRITE_NAME___string(name, text) #name
+#define RS_WRITE_NAME___opcode(op) "opcode"
+#define RS_WRITE_NAME___tag(n) "tag"
+#define RS_WRITE_NAME___activity(id) "activity"
+#define RS_WRITE_NAME___related(id) "related"
+
 /* Items as assignments. */
 #define RS_WRITE_VALUE(ctx, item) RS_WRITE_VALUE_##item
 #define RS_WRITE_VALUE___field(T, name, value) __entry->name = (value);
@@ -175,8 +228,8 @@ static inline int rs_statement_value(int value)
 		static const struct rs_event_info rs_info = {                                      \
 			rs_system_of_##provider,                                                   \
 			name_,                                                                     \
-			NULL,                                                                      \
-			NULL,                                                                      \
+			RS_WRITE_JOIN(RS_WRITE_FORMAT_, " ", __VA_ARGS__),                         \
+			RS_WRITE_JOIN(RS_WRITE_NAME_, ",", __VA_ARGS__),                           \
 			rs_fields,                                                                 \
 			sizeof(rs_fields) / sizeof(struct rs_field_info) - 1,                      \
 			sizeof(struct rs_entry_rs_here),                                           \

@@ -63,7 +63,8 @@ static void test_events_are_defined_where_they_are_written(void)
 	g_assert_cmpuint(event->info->level, ==, 4);
 	g_assert_cmpuint(event->info->keyword, ==, 2);
 	g_assert_cmpuint(event->info->field_count, ==, 2);
-	g_assert_null(event->info->print);
+	g_assert_cmpstr(event->info->print, ==, "bytes=%u to=%s");
+	g_assert_cmpstr(event->info->print_args, ==, "bytes,to");
 	room_switch(&net, "sent", true);
 	g_assert_cmpint(send(77, "there"), ==, 0);
 	g_assert_cmpuint(room.records, ==, 1);
@@ -75,6 +76,7 @@ static void test_events_are_defined_where_they_are_written(void)
 	g_assert_cmpint(drop(), ==, 0);
 	g_assert_cmpuint(room.records, ==, 2);
 	g_assert_cmpuint(room.size, ==, 0);
+	g_assert_cmpstr(rs_provider_find(&net, "dropped")->info->print, ==, "");
 	g_assert_cmpuint(room.id, ==, rs_provider_find(&net, "dropped")->id);
 	end();
 }
@@ -250,6 +252,9 @@ static void test_fields_have_types_and_values(void)
 	g_assert_cmphex(room_number(&net, "kinds", "at"), ==, (uintptr_t)&built);
 	g_assert_cmpuint(room_number(&net, "kinds", "state"), ==, 1);
 	g_assert_cmpuint(room_number(&net, "kinds", "why"), ==, 3);
+	g_assert_cmpstr(rs_provider_find(&net, "kinds")->info->print, ==,
+			"small=%u negative=%d at=%#x state=%s why=%s signs=%s regs=%s comm=%s "
+			"ids=%s stack=%s path=%s opcode=%s tag=%#x activity=%s related=%s");
 	check_bytes("signs", (const int8_t[]){-1, 1}, 2);
 	check_bytes("regs", (const uint64_t[]){10, 20}, 16);
 	check_bytes("comm", "long", 4);
