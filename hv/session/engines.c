@@ -6,6 +6,11 @@
 #include <errno.h>
 #include <string.h>
 
+struct news {
+	uint64_t kind, handle, event;
+	int64_t value;
+};
+
 struct engine {
 	struct rs_engine_info info;
 	const void *owner; /* NULL: nobody has it, and it is to be detached */
@@ -13,6 +18,7 @@ struct engine {
 	guint calls;       /* that wait for the guest */
 	bool detaching;    /* DETACH is on its way */
 	bool told;         /* its owner has taken it off the list */
+	struct news early; /* while it is being attached: the last one of a handle unknown yet */
 };
 
 struct call {
@@ -102,12 +108,28 @@ static int explain(int32_t result, struct rs_error *err)
 	}
 }
 
+static void take_news(struct engine *engine, const struct news *news)
+{
+	if (news->kind == RS_NEWS_GONE)
+		set_gone(engine);
+	if (news->kind != RS_NEWS_STOPPED || news->event >= RS_ENGINE_EVENTS)
+		return;
+	engine->info.state = RS_ENGINE_STOPPED;
+	engine->info.stop++;
+	engine->info.event = (uint32_t)news->event;
+	engine->info.value = news->value;
+	rs_session_say_changed(engine->info.source->session);
+}
+
 static void attached(struct engine *engine, const struct rs_command_result *result)
 {
 	engine->handle = result->values[0];
 	if (result->size == sizeof(engine->info.thread))
 		memcpy(&engine->info.thread, result->data, result->size);
 	engine->info.thread.comm[sizeof(engine->info.thread.comm) - 1] = 0;
+	/* Its thread may stop at once, and word of it may be read before the answer. */
+	if (engine->handle && engine->early.handle == engine->handle)
+		take_news(engine, &engine->early);
 }
 
 /* What the engine's state is, now that this was done. */
@@ -348,30 +370,26 @@ void rs_engine_drop_owner(struct rs_session *session, const void *owner)
 void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request *request)
 {
 	const GPtrArray *list = source->session->engines->list;
-	const uint64_t kind = request->args[0], handle = request->args[1];
+	const struct news news = {.kind = request->args[0],
+				  .handle = request->args[1],
+				  .event = request->args[2],
+				  .value = (int64_t)request->args[3]};
 	struct engine *engine = NULL;
 
 	for (guint i = 0; i < list->len && !engine; i++) {
 		struct engine *each = list->pdata[i];
 
-		if (each->info.source == source && handle && each->handle == handle &&
-		    each->info.state != RS_ENGINE_GONE)
+		if (each->info.source != source || each->info.state == RS_ENGINE_GONE)
+			continue;
+		if (news.handle && each->handle == news.handle)
 			engine = each;
+		else if (!each->handle)
+			each->early = news;
 	}
 	if (!engine)
 		return;
-	if (kind == RS_NEWS_GONE) {
-		set_gone(engine);
-		purge(engine);
-		return;
-	}
-	if (kind != RS_NEWS_STOPPED || request->args[2] >= RS_ENGINE_EVENTS)
-		return;
-	engine->info.state = RS_ENGINE_STOPPED;
-	engine->info.stop++;
-	engine->info.event = (uint32_t)request->args[2];
-	engine->info.value = (int64_t)request->args[3];
-	rs_session_say_changed(source->session);
+	take_news(engine, &news);
+	purge(engine);
 }
 
 void rs_source_tend_engines(struct rs_source *source)

@@ -59,8 +59,10 @@ def look():
 
 
 def hold_at(call):
-    """An engine on the clock that waits for commands, and stands at this call. Another one would make
-    the guest panic, since its clock would go back."""
+    """An engine on the clock that waits for commands, and stands at this call.
+
+    Another result of its other call would make the guest panic, since its clock would go back.
+    """
     p = subprocess.Popen([RINGSIDE, 'engine', '-s', 'd', '-c', 'clock', '-e', 'syscall_entry', '--insns', '1'],
                          text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for line in p.stdout:

@@ -218,6 +218,39 @@ static void test_a_stop_is_noted_and_ended_by_resume(struct fixture *f, gconstpo
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
 }
 
+/* The guest has a slot for each, and they are read in any order. */
+static void test_word_of_a_stop_may_come_before_the_answer(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+
+	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0x40, on_done, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0x40);
+	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 3);
+	report(f, 0, 1001);
+	g_assert_cmpint(o.ret, ==, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	g_assert_cmpuint(info_of(f, one).event, ==, 6);
+	g_assert_cmpint(info_of(f, one).value, ==, 3);
+	g_assert_cmpint(send(f, one, o.number, RS_ENGINE_STEP, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STEP);
+	tell_news(f, RS_NEWS_STOPPED, 1001, 12, 5);
+	report(f, 0, 0);
+	g_assert_cmpuint(o.calls, ==, 2);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	g_assert_cmpuint(info_of(f, one).stop, ==, 2);
+}
+
+static void test_word_of_others_is_not_taken_at_attach(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+
+	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0x40, on_done, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0x40);
+	tell_news(f, RS_NEWS_STOPPED, 1000, 6, 3);
+	report(f, 0, 1001);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
+}
+
 static void test_news_that_make_no_sense_are_nothing(struct fixture *f, gconstpointer data)
 {
 	attach(f, one, 1001);
@@ -371,6 +404,8 @@ int main(int argc, char **argv)
 	g_test_add("/session/engines/" #name, struct fixture, NULL, set_up, test_##name, tear_down)
 	ADD(an_engine_is_its_owners);
 	ADD(a_stop_is_noted_and_ended_by_resume);
+	ADD(word_of_a_stop_may_come_before_the_answer);
+	ADD(word_of_others_is_not_taken_at_attach);
 	ADD(news_that_make_no_sense_are_nothing);
 	ADD(what_is_gone_is_told_once);
 	ADD(a_guest_that_has_let_go_is_believed);
