@@ -211,6 +211,8 @@ static void fill(GByteArray *out, guint at, guint size, schema_draw draw, gpoint
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
+	if (!size)
+		return;
 	while (text->len < size && draw(data, 6))
 		append_snippet(text, draw, data);
 	memcpy(out->data + at, text->str, MIN(size, text->len));
@@ -224,7 +226,8 @@ GByteArray *schema_payload(const struct schema *schema, schema_draw draw, gpoint
 	GByteArray *out = g_byte_array_new();
 
 	g_byte_array_set_size(out, entry + dynamic);
-	memset(out->data, 0, out->len);
+	if (out->len)
+		memset(out->data, 0, out->len);
 	fill(out, entry, dynamic, draw, data);
 	for (guint i = 0; i < schema->info.field_count; i++) {
 		const struct rs_field_info *field = &schema->fields[i];

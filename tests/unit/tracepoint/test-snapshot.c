@@ -176,7 +176,8 @@ static void emit(struct fixture *f)
 	uint64_t words[64] = {0};
 
 	g_assert_cmpuint(entry, <=, sizeof(words));
-	memcpy(words, payload->data, MIN(entry, payload->len));
+	if (payload->len)
+		memcpy(words, payload->data, MIN(entry, payload->len));
 	if (payload->len > entry)
 		dyn = (struct rs_dyn){payload->data + entry, payload->len - entry};
 	rs_emit(&f->events[i], RS_EVENT_ENABLED, words, entry, &dyn, dyn.size > 0);
