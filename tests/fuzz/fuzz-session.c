@@ -8,6 +8,8 @@
 /* The clock is not what this is about: who waits for an agent's answer looks five times. */
 #define RS_FUZZ_TICK_NS 20000u
 
+#include "session/commands.h"
+
 #include "input.h"
 #include "seed.h"
 #include "small-sham.h"
@@ -39,6 +41,7 @@ enum {
 	PAUSE,
 	RESUME,
 	TROUBLE, /* a: of which kind */
+	COMMAND, /* to the guest. a: whose, b: how much data, and whether its former ones are dropped */
 	OPS
 };
 
@@ -73,14 +76,15 @@ static const char *const owners[] = {RS_OWNER_HOST, RS_OWNER_GUEST, "peer",
 				     "bad name",    "another",      ""};
 
 /* Who asks: their addresses. */
-static const char peers[4];
+static char peers[4];
 
 static struct {
 	struct sham *sham, *other;
 	struct rs_session *session;
-	uint32_t waiting; /* requests that are not settled */
-	bool dropped;     /* some peer has gone */
-	bool mine;        /* the other guest has an event */
+	uint32_t waiting;     /* requests that are not settled */
+	uint32_t commands[4]; /* of each peer, that wait for the guest */
+	bool dropped;         /* some peer has gone */
+	bool mine;            /* the other guest has an event */
 	bool ended[2];
 	bool troubled; /* text may stay as it is */
 } run;
@@ -189,6 +193,9 @@ static void end(void)
 	/* Those of peers that have gone are not. */
 	if (run.waiting && !run.dropped)
 		abort();
+	for (size_t i = 0; i < G_N_ELEMENTS(run.commands); i++)
+		if (run.commands[i])
+			abort();
 	if (run.mine && !run.ended[1] && sham_patched(run.other, RS_FIRST_EVENT_ID))
 		abort();
 	for (uint32_t i = 0; !run.troubled && !run.ended[0] && i < sham->events; i++)
@@ -290,7 +297,9 @@ static char *take_text(struct rs_fuzz_input *in)
 	return g_strndup(text, size);
 }
 
-#define NUMBERS (RS_HCALL_CALLBACKS + 2u) /* of requests, and one that is none */
+#define NUMBERS (RS_HCALL_NEWS + 2u) /* of requests, and one that is none */
+
+#define ITS_COMMAND (UINT16_MAX - 1u) /* an argument: the id of the command that it was given */
 
 static void put_request(const struct op *op, struct rs_fuzz_input *in)
 {
@@ -303,6 +312,8 @@ static void put_request(const struct op *op, struct rs_fuzz_input *in)
 	text = take_text(in);
 	request->number = op->a % NUMBERS;
 	request->args[0] = arg == UINT16_MAX ? UINT64_MAX : arg;
+	if (arg == ITS_COMMAND)
+		request->args[0] = sham_response(run.sham, op->b % 4)->values[0];
 	request->args[1] = op->b / 4;
 	request->args[2] = op->a / NUMBERS % 3;
 	request->data_size = (uint32_t)strlen(text);
@@ -439,6 +450,58 @@ static void list(struct rs_fuzz_input *in)
 	rs_session_stat(run.session, &stat);
 }
 
+static bool command(uint8_t peer, uint32_t size);
+
+/* Of each command once, unless it was dropped. */
+static void on_command(void *data, int ret, const struct rs_command_result *result,
+		       const struct rs_error *err)
+{
+	uint8_t peer = (uint8_t)((char *)data - peers);
+
+	if (!run.commands[peer]--)
+		abort();
+	if (ret > 0 || (ret == 0) != (result != NULL) || (ret && err->code != -ret))
+		abort();
+	if (err)
+		check_text(err->message);
+	if (result && result->size > RS_CMD_DATA)
+		abort();
+	/* It may be answered by the next one. */
+	if (result ? result->result > 0 : ret == -EAGAIN)
+		command(peer, 1);
+}
+
+/* Whether it will be told what comes of it. */
+static bool command(uint8_t peer, uint32_t size)
+{
+	static const uint8_t data[RS_CMD_DATA];
+	const struct rs_source_command what = {
+		.number = peer, .args = {peer, size}, .data = data, .size = size};
+	const uint32_t before = run.commands[peer];
+	struct rs_error err = {0};
+	int ret = rs_source_send_command(rs_session_source(run.session, 0), &what, on_command,
+					 &peers[peer], &err);
+
+	if (ret > 0 || (ret && !err.code) || run.commands[peer] != before)
+		abort();
+	run.commands[peer] += !ret;
+	return !ret;
+}
+
+static void send_commands(const struct op *op)
+{
+	const uint8_t peer = op->a % 4;
+
+	if (op->b & 64) {
+		rs_source_drop_commands(rs_session_source(run.session, 0), &peers[peer]);
+		run.commands[peer] = 0;
+	}
+	if (op->b & 128) /* as many as there is room for */
+		while (command(peer, 0))
+			;
+	command(peer, op->b & 1 ? RS_CMD_DATA : op->b % 64);
+}
+
 #define ALL_STONE (8u | 3u << 4)
 #define NOT_READY 128u
 
@@ -513,6 +576,9 @@ static void play(const struct op *op, struct rs_fuzz_input *in)
 		break;
 	case TROUBLE:
 		trouble(op->a);
+		break;
+	case COMMAND:
+		send_commands(op);
 		break;
 	}
 }
@@ -653,6 +719,33 @@ static void seed_entries(GByteArray *out)
 	}
 }
 
+/* A task of the guest is given commands. It does as asked, gives no result, dies, and boots. */
+static void seed_commands(GByteArray *out)
+{
+	static const uint16_t ids[] = {ITS_COMMAND, 7, 0, UINT16_MAX};
+	char name[16];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ids); i++) {
+		start_seed(out, 1, 0);
+		ask(out, HYPERCALL, RS_HCALL_COMMAND, 0, 12);
+		add(out, COMMAND, 0, 1, NULL, 0);
+		add(out, COMMAND, 1, 3, NULL, 0);
+		add(out, COMMAND, 2, 128, NULL, 0);
+		ask(out, HYPERCALL, RS_HCALL_COMMAND, ids[i], 8);
+		ask(out, HYPERCALL, RS_HCALL_COMMAND, ids[i], 12);
+		add(out, COMMAND, 1, 64, NULL, 0);
+		for (int k = 0; k < 2; k++) {
+			add(out, TURN, 250, 0, NULL, 0);
+			ask(out, HYPERCALL, RS_HCALL_COMMAND, ids[i], 12);
+		}
+		add(out, i % 2 ? HELLO : PAUSE, 0, 0, NULL, 0);
+		add(out, TURN, 110, 0, NULL, 0);
+		add(out, COMMAND, 3, 0, NULL, 0);
+		snprintf(name, sizeof(name), "command%zu", i);
+		rs_fuzz_seed(name, out->data, out->len);
+	}
+}
+
 static void rs_fuzz_seeds(void)
 {
 	GByteArray *out = g_byte_array_new();
@@ -716,5 +809,6 @@ static void rs_fuzz_seeds(void)
 	seed_full(out);
 	seed_overfull(out);
 	seed_entries(out);
+	seed_commands(out);
 	g_byte_array_unref(out);
 }
