@@ -41,7 +41,7 @@ enum {
 	PAUSE,
 	RESUME,
 	TROUBLE, /* a: of which kind */
-	COMMAND, /* to the guest. a: whose, b: how much data, and whether its former ones are dropped */
+	COMMAND, /* to the guest. a: whose, b: data, and whether former ones are dropped */
 	OPS
 };
 
