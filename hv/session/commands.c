@@ -240,7 +240,12 @@ void rs_source_tend_commands(struct rs_source *source, gint64 now)
 		g_queue_pop_head(&commands->waiting);
 		fail(commands, command, ETIMEDOUT, "no task of the guest took the command in time");
 	}
-	if (commands->offered && now - commands->offered_at >= RS_CMD_BEAT_MS * 1000)
+	if (!commands->offered || now - commands->offered_at < RS_CMD_BEAT_MS * 1000)
+		return;
+	/* We stood still. The guest may have taken us for dead. */
+	if (now - commands->offered_at >= RS_CMD_SILENCE_MS * 1000)
+		rs_source_give_engines_up(source);
+	if (commands->offered)
 		answer(commands);
 }
 

@@ -404,6 +404,21 @@ void rs_source_tend_engines(struct rs_source *source)
 	}
 }
 
+void rs_source_give_engines_up(struct rs_source *source)
+{
+	const GPtrArray *list = source->session->engines->list;
+
+	for (guint i = list->len; i-- > 0;) {
+		struct engine *engine = list->pdata[i];
+
+		if (engine->info.source != source)
+			continue;
+		detach(engine);
+		set_gone(engine);
+		purge(engine);
+	}
+}
+
 void rs_source_drop_engines(struct rs_source *source)
 {
 	struct rs_engines *engines = source->session->engines;

@@ -431,6 +431,8 @@ void rs_engines_free(struct rs_engines *engines); /* accepts NULL */
 void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request *request);
 /* To be called now and then: detaches engines that nobody has any more. */
 void rs_source_tend_engines(struct rs_source *source);
+/* The guest may have let go of them: they are detached, and gone for their owners. */
+void rs_source_give_engines_up(struct rs_source *source);
 /* The guest has ended, or booted again, after its commands have failed. */
 void rs_source_end_engines(struct rs_source *source);
 /* The source will be freed: nobody is told. */

@@ -376,6 +376,23 @@ static void test_there_is_a_bound(struct fixture *f, gconstpointer data)
 	g_assert_nonnull(strstr(err.message, "256"));
 }
 
+static void test_a_session_that_stood_still_gives_them_up(struct fixture *f, gconstpointer data)
+{
+	attach(f, one, 1001);
+	now += 4000 * MS;
+	look();
+	/* A beat, after which the guest's task asks again. */
+	g_assert_true(has_command(f));
+	report(f, 0, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
+	now += 5000 * MS;
+	look();
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	report(f, -9, 0);
+	g_assert_false(has_command(f));
+}
+
 static void test_all_are_gone_with_the_boot(struct fixture *f, gconstpointer data)
 {
 	attach(f, one, 1001);
@@ -414,6 +431,7 @@ int main(int argc, char **argv)
 	ADD(a_peer_that_goes_while_it_attaches);
 	ADD(attach_fails);
 	ADD(there_is_a_bound);
+	ADD(a_session_that_stood_still_gives_them_up);
 	ADD(all_are_gone_with_the_boot);
 	ADD(all_are_gone_with_the_guest);
 	return g_test_run();
