@@ -78,9 +78,9 @@ void rs_core_copy_text(char *out, const char *text, uint32_t size);
 int rs_region_take(struct rs_region_header *out, const void *region, uint64_t mapped);
 
 /*
- * describe.c: bytes of the event's descriptor (multiple of 8). RS_AGENT_BAD_EVENT: it breaks a
- * limit; RS_AGENT_BAD_NAME. rs_describe() writes exactly those to `out`, 8-byte aligned.
- * rs_described() says whether they stand at `at` already.
+ * describe.c: bytes of the event's descriptor (multiple of 8). RS_AGENT_BAD_EVENT: it has no print
+ * format, or breaks a limit; RS_AGENT_BAD_NAME. rs_describe() writes exactly those to `out`,
+ * 8-byte aligned. rs_described() says whether they stand at `at` already.
  */
 int rs_describe_size(const struct rs_event_info *info);
 void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t slot, void *out);

@@ -166,10 +166,8 @@ static void describe(struct writer *w, const struct rs_event_info *info, uint32_
 	w->at = fixed_size(info);
 	desc.system = string(w, info->system);
 	desc.name = string(w, info->name);
-	if (info->print) {
-		desc.print = string(w, info->print);
-		desc.print_args = print_args(w, info->print_args);
-	}
+	desc.print = string(w, info->print);
+	desc.print_args = print_args(w, info->print_args);
 	for (uint32_t i = 0; i < info->field_count; i++, at += sizeof(struct rs_field_desc))
 		put_field(w, &info->fields[i], at, &symbols);
 	while (w->at % 8)
@@ -198,8 +196,8 @@ int rs_describe_size(const struct rs_event_info *info)
 
 	if (!rs_is_name(info->system) || !rs_is_name(info->name))
 		return RS_AGENT_BAD_NAME;
-	if (info->field_count > RS_MAX_FIELDS || info->entry_size > RS_MAX_ENTRY_SIZE ||
-	    info->level > 5)
+	if (!info->print || !info->print_args || info->field_count > RS_MAX_FIELDS ||
+	    info->entry_size > RS_MAX_ENTRY_SIZE || info->level > 5)
 		return RS_AGENT_BAD_EVENT;
 	for (uint32_t i = 0; i < info->field_count; i++) {
 		if (info->fields[i].symbol_count > RS_MAX_SYMBOLS)

@@ -36,7 +36,7 @@ extern "C" {
 #define RS_AGENT_BAD_LAYOUT (-RS_EBADMSG) /* the header contradicts itself or the size given */
 #define RS_AGENT_NO_ROOM (-RS_ENOSPC)     /* descriptors, providers or ids do not fit the region */
 #define RS_AGENT_BAD_EVENT                                                                         \
-	(-RS_EOVERFLOW) /* an event's description breaks a limit of descriptor.h */
+	(-RS_EOVERFLOW) /* an event has no print format, or breaks a limit of descriptor.h */
 #define RS_AGENT_NOT_READY (-RS_ENOTCONN) /* no rs_agent_init() yet, or not registered */
 #define RS_AGENT_BUSY (-RS_EBUSY)         /* already initialised, or already registered */
 #define RS_AGENT_TAKEN (-RS_EADDRINUSE)   /* every region of that kind belongs to another agent */

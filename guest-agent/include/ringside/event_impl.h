@@ -49,7 +49,7 @@ struct rs_field_info {
 struct rs_event_info {
 	const char *system;
 	const char *name;
-	const char *print;      /* NULL: a host shows all fields by their names */
+	const char *print;      /* as printf's; each event has one, if only "" */
 	const char *print_args; /* as written: "prev, __entry->next" */
 	const struct rs_field_info *fields;
 	uint32_t field_count;

@@ -113,6 +113,21 @@ static void test_refused(void)
 	tear_down();
 }
 
+/* The guest itself makes text of its events, so it needs the format as the host does. */
+static void test_an_event_without_a_print_format_is_refused(void)
+{
+	struct made m;
+
+	set_up();
+	make(&m);
+	check(&m, &m.what.print, NULL, RS_AGENT_BAD_EVENT);
+	check(&m, &m.what.print_args, NULL, RS_AGENT_BAD_EVENT);
+	g_assert_cmpuint(m.event.id, ==, 0);
+	m.what.print_args = "";
+	check(&m, &m.what.print, "", 0);
+	tear_down();
+}
+
 /* Long types that the agent makes longer are the host's to read as well. */
 static void test_types(void)
 {
@@ -424,6 +439,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/describe/refused", test_refused);
+	g_test_add_func("/agent/describe/no-print",
+			test_an_event_without_a_print_format_is_refused);
 	g_test_add_func("/agent/describe/types", test_types);
 	g_test_add_func("/agent/describe/longest", test_longest);
 	g_test_add_func("/agent/describe/limits", test_limits);

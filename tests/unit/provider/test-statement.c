@@ -3,6 +3,8 @@
 #include "room.h"
 
 #include <ringside/callback.h>
+#include <ringside/tracepoint.h>
+#include <ringside/tracepoint_snapshot.h>
 #include <string.h>
 
 RS_PROVIDER_DECLARE(net)
@@ -218,6 +220,58 @@ static void test_callbacks_listen_too(void)
 	end();
 }
 
+static void keep_text(const struct rs_event *event, const void *record, uint32_t size, void *data)
+{
+	struct rs_tracepoint_record parsed;
+	char text[100];
+
+	g_assert_true(rs_tracepoint_parse(&parsed, record, size));
+	g_assert_cmpuint(rs_tracepoint_text(&parsed, text, sizeof(text)), ==, strlen(text));
+	g_string_assign(data, text);
+}
+
+/* The guest's own text of a record of an event. */
+static char *text_in_the_guest(struct rs_event *event, int (*write)(void))
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct rs_callback callback = {.record = keep_text, .data = text};
+
+	g_assert_cmpint(rs_callback_register(event, &callback), ==, 0);
+	rs_event_enable_callbacks(event, true);
+	g_assert_cmpint(write(), ==, 0);
+	rs_event_enable_callbacks(event, false);
+	g_assert_cmpint(rs_callback_unregister(&callback), ==, 0);
+	return g_strdup(text->str);
+}
+
+static int send_some(void)
+{
+	return send(77, "th\nere");
+}
+
+static void test_the_guest_has_the_format_and_text_of_a_statement(void)
+{
+	const struct rs_event *sent, *dropped;
+	g_autofree char *full = NULL, *empty = NULL;
+	char format[2000];
+
+	begin();
+	sent = rs_provider_find(&net, "sent");
+	dropped = rs_provider_find(&net, "dropped");
+	rs_tracepoint_read(sent->id, RS_TRACEPOINT_FORMAT, format, sizeof(format));
+	g_assert_true(g_str_has_prefix(format, "name: sent\nID: "));
+	g_assert_nonnull(strstr(format, "\tfield:u32 bytes;\toffset:8;\tsize:4;\tsigned:0;\n"));
+	g_assert_nonnull(strstr(format, "print fmt: \"bytes=%u to=%s\", REC->bytes, "
+					"__get_str(to)\n"));
+	rs_tracepoint_read(dropped->id, RS_TRACEPOINT_FORMAT, format, sizeof(format));
+	g_assert_true(g_str_has_suffix(format, "print fmt: \"\"\n"));
+	full = text_in_the_guest(rs_provider_find(&net, "sent"), send_some);
+	g_assert_cmpstr(full, ==, "bytes=77 to=th\\x0aere");
+	empty = text_in_the_guest(rs_provider_find(&net, "dropped"), drop);
+	g_assert_cmpstr(empty, ==, "");
+	end();
+}
+
 static int every_kind(const struct rs_activity_id *id, const struct rs_activity_id *related)
 {
 	const uint16_t three[] = {1, 2, 3};
@@ -335,6 +389,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/provider/enabled-provider", test_enabled_of_a_provider);
 	g_test_add_func("/provider/enabled-set", test_enabled_of_a_level_and_keyword);
 	g_test_add_func("/provider/callbacks", test_callbacks_listen_too);
+	g_test_add_func("/provider/text", test_the_guest_has_the_format_and_text_of_a_statement);
 	g_test_add_func("/provider/fields", test_fields_have_types_and_values);
 	g_test_add_func("/provider/opcode", test_opcode_and_tag_are_fields);
 	g_test_add_func("/provider/activity", test_activity_ids_are_fields);
