@@ -7,11 +7,7 @@
 /* Whose wish it is that the events of ktrace are on: not the host's, which may have its own. */
 #define OWNER "ktrace"
 
-/* The kinds of records, in the order of their numbers. */
-static const char *const kinds[] = {"syscall", "sysret", "namei", "genio",    "psig",   "csw",
-				    "emul",    "struct", "user",  "execargs", "execenv"};
 /* RS_KTRFAC_* of ringside/ktrace.h, which is the guest's header */
-#define FACILITY(kind) (2u << (kind))
 #define FACILITIES 0xffeu
 #define FACILITY_INHERIT 0x40000000u
 
@@ -89,24 +85,18 @@ static char *glob_of(const struct args *a, const char *event)
 			 : g_strdup_printf("ktrace:%s", event);
 }
 
-/* Switches the events on that these facilities write. */
+/* Switches the events on that these facilities write: a facility is its event's keyword. */
 static int enable(RsDBusSession1 *session, const struct args *a)
 {
-	int code = RS_CLI_OK;
+	g_autofree char *keyword = g_strdup_printf("*@keyword=0x%x", a->facilities & FACILITIES);
+	g_autofree char *glob = glob_of(a, keyword);
+	g_auto(GStrv) problems = NULL;
+	GError *error = NULL;
 
-	for (guint i = 0; i < G_N_ELEMENTS(kinds) && code == RS_CLI_OK; i++) {
-		g_autofree char *glob = glob_of(a, kinds[i]);
-		g_auto(GStrv) problems = NULL;
-		GError *error = NULL;
-
-		if (!(a->facilities & FACILITY(i)))
-			continue;
-		if (!rs_dbus_session1_call_enable_sync(session, glob, rs_cli_owner_options(OWNER),
-						       NULL, NULL, &problems, NULL, NULL, &error))
-			return rs_cli_fail_gerror(error);
-		code = rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
-	}
-	return code;
+	if (!rs_dbus_session1_call_enable_sync(session, glob, rs_cli_owner_options(OWNER), NULL,
+					       NULL, &problems, NULL, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	return rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
 }
 
 static int disable(RsDBusSession1 *session, const struct args *a)
@@ -160,12 +150,13 @@ static int ktrace(RsDBusSession1 *session, const struct args *a, guint32 source)
 	int code = RS_CLI_OK, events = RS_CLI_OK;
 	guint changed;
 
+	/* First the events, so that no record of what begins is missed. */
+	if (!a->clear && !a->clear_all)
+		events = enable(session, a);
 	if (!ask(session, a, source, &changed, &code))
 		return code;
 	if (a->clear_all)
 		events = disable(session, a);
-	else if (!a->clear)
-		events = enable(session, a);
 	if (!a->quiet)
 		printf("%u process%s %s\n", changed, changed == 1 ? " is" : "es are",
 		       what_became(a));
