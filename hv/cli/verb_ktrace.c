@@ -3,6 +3,7 @@
 
 #include <rs-trace-kdump.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* Whose wish it is that the events of ktrace are on: not the host's, which may have its own. */
 #define OWNER "ktrace"
@@ -10,6 +11,8 @@
 /* RS_KTRFAC_* of ringside/ktrace.h, which is the guest's header */
 #define FACILITIES 0xffeu
 #define FACILITY_INHERIT 0x40000000u
+
+#define NOTHING_DONE G_MAXUINT
 
 struct args {
 	char *session, *letters, *source;
@@ -85,28 +88,47 @@ static char *glob_of(const struct args *a, const char *event)
 			 : g_strdup_printf("ktrace:%s", event);
 }
 
+/* In whose name: the lasting wish, or one that ends with us. To be freed. */
+static char *owner_of(bool lasting)
+{
+	return lasting ? g_strdup(OWNER) : g_strdup_printf(OWNER "-%d", (int)getpid());
+}
+
+static GVariant *owner_options(bool lasting)
+{
+	g_autofree char *owner = owner_of(lasting);
+	GVariantDict dict;
+
+	g_variant_dict_init(&dict, NULL);
+	g_variant_dict_insert(&dict, "owner", "s", owner);
+	if (!lasting)
+		g_variant_dict_insert(&dict, "until-disconnect", "b", TRUE);
+	return g_variant_dict_end(&dict);
+}
+
 /* Switches the events on that these facilities write: a facility is its event's keyword. */
-static int enable(RsDBusSession1 *session, const struct args *a)
+static int enable(RsDBusSession1 *session, const struct args *a, bool lasting)
 {
 	g_autofree char *keyword = g_strdup_printf("*@keyword=0x%x", a->facilities & FACILITIES);
 	g_autofree char *glob = glob_of(a, keyword);
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 
-	if (!rs_dbus_session1_call_enable_sync(session, glob, rs_cli_owner_options(OWNER), NULL,
-					       NULL, &problems, NULL, NULL, &error))
+	if (!rs_dbus_session1_call_enable_sync(session, glob, owner_options(lasting), NULL, NULL,
+					       &problems, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	return rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
+	/* Those of the other wish are the same. */
+	return lasting && rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
 }
 
-static int disable(RsDBusSession1 *session, const struct args *a)
+static int disable(RsDBusSession1 *session, const struct args *a, bool lasting)
 {
 	g_autofree char *glob = glob_of(a, "*");
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 
-	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(OWNER), NULL,
-						NULL, &problems, NULL, NULL, &error))
+	if (!rs_dbus_session1_call_disable_sync(session, glob, owner_options(lasting), NULL, NULL,
+						&problems, NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	return rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
 }
@@ -145,19 +167,35 @@ static const char *what_became(const struct args *a)
 	return "traced";
 }
 
+/*
+ * The events are on before the guest is asked, so that no record of what begins is missed. Until it
+ * has done that, the wish for them is one that ends with us.
+ */
+static int begin(RsDBusSession1 *session, const struct args *a, guint32 source, guint *changed)
+{
+	int code = enable(session, a, false), events;
+
+	if (code)
+		return code;
+	if (!ask(session, a, source, changed, &code)) {
+		disable(session, a, false);
+		return code;
+	}
+	events = enable(session, a, true);
+	disable(session, a, false);
+	return code ? code : events;
+}
+
 static int ktrace(RsDBusSession1 *session, const struct args *a, guint32 source)
 {
+	guint changed = NOTHING_DONE;
 	int code = RS_CLI_OK, events = RS_CLI_OK;
-	guint changed;
 
-	/* First the events, so that no record of what begins is missed. */
 	if (!a->clear && !a->clear_all)
-		events = enable(session, a);
-	if (!ask(session, a, source, &changed, &code))
-		return code;
-	if (a->clear_all)
-		events = disable(session, a);
-	if (!a->quiet)
+		code = begin(session, a, source, &changed);
+	else if (ask(session, a, source, &changed, &code) && a->clear_all)
+		events = disable(session, a, true);
+	if (!a->quiet && changed != NOTHING_DONE)
 		printf("%u process%s %s\n", changed, changed == 1 ? " is" : "es are",
 		       what_became(a));
 	return code ? code : events;
