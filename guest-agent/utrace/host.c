@@ -7,6 +7,10 @@
 
 /* The OS's `wait` lets others run for so often before a thread that was told as stopped is. */
 #define TRIES 200
+/* QUIESCE is what RS_ENGINE_STOP asks for, and no thread stops at its end. */
+#define STOPS_AT                                                                                   \
+	(RS_UTRACE_EVENT_ALL &                                                                     \
+	 ~(RS_UTRACE_EVENT(QUIESCE) | RS_UTRACE_EVENT(DEATH) | RS_UTRACE_EVENT(REAP)))
 #define STEP_SIGNAL 5 /* SIGTRAP, as nearly all number it */
 
 /* ---- callbacks: on the thread ---- */
@@ -198,8 +202,8 @@ static struct rs_utrace_host_engine *find_free(struct rs_utrace_host *host)
 
 static uint32_t with_ours(uint32_t events)
 {
-	return (events & ~RS_UTRACE_EVENT(REAP)) | RS_UTRACE_EVENT(QUIESCE) |
-	       RS_UTRACE_EVENT(DEATH) | RS_UTRACE_EVENT_SIGNAL_ALL;
+	return events | RS_UTRACE_EVENT(QUIESCE) | RS_UTRACE_EVENT(DEATH) |
+	       RS_UTRACE_EVENT_SIGNAL_ALL;
 }
 
 static int attach_to(struct rs_utrace_host *host, struct rs_utrace_host_engine *e,
@@ -210,8 +214,7 @@ static int attach_to(struct rs_utrace_host *host, struct rs_utrace_host_engine *
 
 	__builtin_memset(e, 0, sizeof(*e));
 	e->host = host;
-	e->events = events &
-		    ~(RS_UTRACE_EVENT(QUIESCE) | RS_UTRACE_EVENT(DEATH) | RS_UTRACE_EVENT(REAP));
+	e->events = events;
 	e->handle = (uint64_t)++host->lives << 32 | (uint32_t)(e - host->engines + 1);
 	err = rs_utrace_attach(thread, RS_UTRACE_ATTACH_CREATE, &ops, host, &e->engine, &engine);
 	if (err) {
@@ -234,7 +237,7 @@ static int32_t attach(struct rs_utrace_host *host, const struct rs_command *comm
 	struct rs_utrace_thread *thread;
 	int err;
 
-	if (command->args[0] > UINT32_MAX || command->args[1] & ~(uint64_t)RS_UTRACE_EVENT_ALL)
+	if (command->args[0] > UINT32_MAX || command->args[1] & ~(uint64_t)STOPS_AT)
 		return -RS_EINVAL;
 	if (!e)
 		return -RS_ENOSPC;
@@ -250,12 +253,20 @@ static int32_t attach(struct rs_utrace_host *host, const struct rs_command *comm
 	return err;
 }
 
+/* A stop that no callback of the engine has told. `known` is its value, if it was told before. */
+static void tell_stop(struct rs_utrace_host_engine *e, uint32_t at, int64_t known)
+{
+	leave_word(e, RS_NEWS_STOPPED, at,
+		   at == RS_UTRACE_EVENT_SYSCALL_ENTRY ? call_number(&e->engine) : known);
+}
+
 static int32_t stop(struct rs_utrace_host_engine *e, enum rs_utrace_action how)
 {
 	int err, at = rs_utrace_stopped_at(&e->engine);
 
 	if (at >= 0) { /* for us already */
-		leave_word(e, RS_NEWS_STOPPED, (uint32_t)at, 0);
+		tell_stop(e, (uint32_t)at,
+			  rs_load(&e->event) == (uint32_t)at ? rs_load(&e->value) : 0);
 		return 0;
 	}
 	rs_store_release(&e->stop, 1);
@@ -264,7 +275,7 @@ static int32_t stop(struct rs_utrace_host_engine *e, enum rs_utrace_action how)
 		/* Another engine holds it, and now we do, too. */
 		rs_store(&e->stop, 0);
 		at = rs_utrace_stopped_at(&e->engine);
-		leave_word(e, RS_NEWS_STOPPED, at < 0 ? RS_UTRACE_EVENT_QUIESCE : (uint32_t)at, 0);
+		tell_stop(e, at < 0 ? RS_UTRACE_EVENT_QUIESCE : (uint32_t)at, 0);
 	}
 	return err == -RS_EINPROGRESS ? 0 : err;
 }
@@ -387,20 +398,9 @@ static struct rs_utrace_host_engine *by_handle(struct rs_utrace_host *host, uint
 	return &host->engines[index];
 }
 
-static int32_t run(struct rs_serve_handler *handler, const struct rs_command *command,
-		   struct rs_command_reply *reply)
+static int32_t run_for(struct rs_utrace_host_engine *e, const struct rs_command *command,
+		       struct rs_command_reply *reply)
 {
-	struct rs_utrace_host *host =
-		(void *)((char *)handler - offsetof(struct rs_utrace_host, handler));
-	struct rs_utrace_host_engine *e;
-
-	if (command->number == RS_CMD_THREADS)
-		return list(host, (uint32_t)command->args[0], reply);
-	if (command->number == RS_CMD_ENGINE_ATTACH)
-		return attach(host, command, reply);
-	e = by_handle(host, command->args[0]);
-	if (!e)
-		return -RS_EBADF;
 	switch (command->number) {
 	case RS_CMD_ENGINE_CONTROL:
 		return control(e, command->args[1]);
@@ -413,6 +413,29 @@ static int32_t run(struct rs_serve_handler *handler, const struct rs_command *co
 	default:
 		return read_memory(e, command, reply);
 	}
+}
+
+static int32_t run(struct rs_serve_handler *handler, const struct rs_command *command,
+		   struct rs_command_reply *reply)
+{
+	struct rs_utrace_host *host =
+		(void *)((char *)handler - offsetof(struct rs_utrace_host, handler));
+	struct rs_utrace_host_engine *e;
+	int32_t result;
+
+	if (command->number == RS_CMD_THREADS)
+		return list(host, (uint32_t)command->args[0], reply);
+	if (command->number == RS_CMD_ENGINE_ATTACH)
+		return attach(host, command, reply);
+	e = by_handle(host, command->args[0]);
+	if (!e)
+		return -RS_EBADF;
+	result = run_for(e, command, reply);
+	/* To look at a thread that we have not stopped is no wrong argument. */
+	if (result == -RS_EINVAL && command->number != RS_CMD_ENGINE_CONTROL &&
+	    rs_utrace_stopped_at(&e->engine) == -RS_EINVAL)
+		return -RS_EAGAIN;
+	return result;
 }
 
 /* ---- the host hears, or is gone ---- */

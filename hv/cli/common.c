@@ -96,17 +96,23 @@ int rs_cli_fail_error(const struct rs_error *err)
 
 int rs_cli_fail_gerror(GError *error)
 {
+	static const struct {
+		RsTraceSessionError error;
+		int code;
+	} codes[] = {
+		{RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT, RS_CLI_NOT_FOUND},
+		{RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION, RS_CLI_NOT_FOUND},
+		{RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD, RS_CLI_NOT_FOUND},
+		{RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE, RS_CLI_NOT_FOUND},
+		{RS_TRACE_SESSION_ERROR_BAD_FILTER, RS_CLI_USAGE},
+		{RS_TRACE_SESSION_ERROR_BAD_ARGUMENT, RS_CLI_USAGE},
+	};
 	int code = RS_CLI_FAILED;
 
 	rs_trace_client_fix_error(&error);
-	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT) ||
-	    g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION))
-		code = RS_CLI_NOT_FOUND;
-	else if (g_error_matches(error, RS_TRACE_SESSION_ERROR,
-				 RS_TRACE_SESSION_ERROR_BAD_FILTER) ||
-		 g_error_matches(error, RS_TRACE_SESSION_ERROR,
-				 RS_TRACE_SESSION_ERROR_BAD_ARGUMENT))
-		code = RS_CLI_USAGE;
+	for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
+		if (g_error_matches(error, RS_TRACE_SESSION_ERROR, (gint)codes[i].error))
+			code = codes[i].code;
 	rs_cli_fail(code, "%s", error->message);
 	g_error_free(error);
 	return code;

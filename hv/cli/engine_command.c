@@ -41,13 +41,12 @@ static int add_event(const char *name, guint32 *mask, struct rs_error *err)
 
 	if (one == 1u << RS_CLI_ENGINE_EVENT_QUIESCE)
 		return rs_error_set(err, EINVAL, "quiesce is what --stop asks for");
-	if (one == 1u << RS_CLI_ENGINE_EVENT_REAP)
+	if (one & (1u << RS_CLI_ENGINE_EVENT_REAP | 1u << RS_CLI_ENGINE_EVENT_DEATH))
 		return rs_error_set(err, EINVAL,
-				    "no thread can stop once it is reaped; its end is "
-				    "told always");
+				    "no thread can stop once it has died; its end is told always");
 	if (!one)
 		return rs_error_set(err, EINVAL,
-				    "no event '%s': clone, exec, exit, death, syscall_entry, "
+				    "no event '%s': clone, exec, exit, syscall_entry, "
 				    "syscall_exit (both: syscall), signal, signal_ign, "
 				    "signal_stop, signal_term, signal_core (all five: "
 				    "signal_all), jctl",

@@ -112,7 +112,7 @@ static struct rs_cli_engine *named(struct rs_cli_engine_desk *desk,
 	if (command->number)
 		engine = rs_cli_engines_find(desk->engines, (guint32)command->number);
 	if (!engine)
-		g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT,
+		g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE,
 			    "no engine of ours is on a thread %u", (guint)command->number);
 	return engine;
 }

@@ -15,7 +15,7 @@ enum rs_cli_exit {
 	RS_CLI_OK = 0,
 	RS_CLI_FAILED = 1, /* as a whole, or in part */
 	RS_CLI_USAGE = 2,
-	RS_CLI_NOT_FOUND = 3,  /* no such session or event */
+	RS_CLI_NOT_FOUND = 3,  /* no such session, event or thread */
 	RS_CLI_GUEST = 4,      /* the guest ended abnormally */
 	RS_CLI_GUEST_CODE = 5, /* the guest ended with a code other than 0 */
 };

@@ -5,7 +5,6 @@
 #include "server/rows.h"
 #include "session/commands.h"
 #include <errno.h>
-#include <ringside/error.h>
 #include <rs-trace-session-error.h>
 #include <string.h>
 
@@ -52,30 +51,8 @@ static void note_failure(struct rs_server_command *call, const struct rs_error *
 {
 	if (!call->err.code || (call->err.code == ENOTSUP && err->code != ENOTSUP))
 		call->err = *err;
-	if (err->code != ENOENT && err->code != ENOTSUP)
+	if (err->code != ESRCH && err->code != ENOTSUP)
 		g_ptr_array_add(call->problems, g_strdup(err->message));
-}
-
-/* What a guest's number means for who asked for processes. */
-static void explain(int32_t result, struct rs_error *err)
-{
-	switch (-(int64_t)result) {
-	case RS_ESRCH:
-		rs_error_set(err, ENOENT, "the guest has no such process");
-		break;
-	case RS_ENOSYS:
-		rs_error_set(err, ENOTSUP, "this guest cannot do that");
-		break;
-	case RS_EPERM:
-		rs_error_set(err, EPERM, "the guest does not let us");
-		break;
-	case RS_EINVAL:
-		rs_error_set(err, EINVAL, "the guest does not know what is asked for");
-		break;
-	default:
-		rs_error_set(err, EPROTO, "the guest refused, with the number %d", result);
-		break;
-	}
 }
 
 static void on_answer(void *data, int ret, const struct rs_command_result *result,
@@ -88,7 +65,7 @@ static void on_answer(void *data, int ret, const struct rs_command_result *resul
 	if (ret) {
 		note_failure(call, err);
 	} else if (result->result < 0) {
-		explain(result->result, &why);
+		rs_command_explain(result->result, &why);
 		note_failure(call, &why);
 	} else {
 		call->done++;

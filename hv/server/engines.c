@@ -102,7 +102,10 @@ static void on_done(void *data, int ret, const struct rs_engine_info *engine,
 	end_call(call);
 }
 
-/* For all methods about one engine. */
+/*
+ * For all methods about one engine. A claim of the session refuses none of them: the engine is the
+ * peer's own, and its thread must not stay stopped for somebody else's claim.
+ */
 static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation, guint engine,
 		     GVariant *options, const struct rs_source_command *command,
 		     void (*give)(struct engine_call *call, const struct rs_engine_info *info,
@@ -111,7 +114,7 @@ static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation
 	struct engine_call *call;
 	struct rs_error err = {0};
 
-	if (rs_server_refuse_options(invocation, options) || !rs_server_is_free(server, invocation))
+	if (rs_server_refuse_options(invocation, options))
 		return TRUE;
 	call = new_call(server, invocation, give);
 	if (!rs_engine_send(server->session, peer_of(invocation), engine, command, on_done, call,
@@ -168,7 +171,7 @@ static void on_threads(void *data, int ret, const struct rs_command_result *resu
 		if (!call->err.code && ret)
 			call->err = *err;
 		else if (!call->err.code)
-			rs_error_set(&call->err, ENOTSUP, "this guest does not show its threads");
+			rs_command_explain(result->result, &call->err);
 		next_source(call);
 	} else {
 		call->any = true;
@@ -247,6 +250,20 @@ static void give_attached(struct engine_call *call, const struct rs_engine_info 
 						engine->number, rs_row_empty());
 }
 
+/* Whether a thread can stop at each of them. If not, `err` is set. */
+static void check_events(guint events, struct rs_error *err)
+{
+	if (events >> RS_ENGINE_EVENTS)
+		rs_error_set(err, EINVAL, "there are no such events");
+	else if (events & 1u << RS_ENGINE_EVENT_QUIESCE)
+		rs_error_set(err, EINVAL,
+			     "QUIESCE is no event of its own: EngineControl 'stop' stops a thread "
+			     "at its next safe point");
+	else if (events & RS_ENGINE_EVENTS_OF_THE_END)
+		rs_error_set(err, EINVAL,
+			     "no thread stops at DEATH or REAP; EngineList tells of its end");
+}
+
 static gboolean on_attach(RsDBusSession1 *object, GDBusMethodInvocation *invocation, guint thread,
 			  guint events, GVariant *options, gpointer data)
 {
@@ -260,8 +277,8 @@ static gboolean on_attach(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 		return TRUE;
 	if (!source && rs_session_n_sources(server->session) > 1)
 		rs_error_set(&err, EINVAL, "a thread of which source? The session has several");
-	else if (events >> RS_ENGINE_EVENTS)
-		rs_error_set(&err, EINVAL, "there are no such events");
+	else
+		check_events(events, &err);
 	if (err.code)
 		return rs_server_give_error(invocation, &err);
 	call = new_call(server, invocation, give_attached);
@@ -311,14 +328,16 @@ static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 {
 	struct rs_server *server = data;
 	const GDBusConnection *peer = peer_of(invocation);
-	struct rs_engine_info info;
+	const struct rs_engine_info *info;
+	struct rs_engine_iter iter;
 	GVariantBuilder rows;
 
 	if (rs_server_refuse_options(invocation, options))
 		return TRUE;
 	g_variant_builder_init(&rows, G_VARIANT_TYPE("aa{sv}"));
-	for (guint i = 0; rs_engine_nth(server->session, peer, i, &info); i++)
-		g_variant_builder_add_value(&rows, rs_row_engine(&info));
+	rs_engine_iter_init(&iter, server->session, peer);
+	while ((info = rs_engine_iter_next(&iter)))
+		g_variant_builder_add_value(&rows, rs_row_engine(info));
 	rs_engine_forget_gone(server->session, peer);
 	rs_dbus_session1_complete_engine_list(object, invocation, g_variant_builder_end(&rows),
 					      rs_row_empty());

@@ -33,6 +33,10 @@ gboolean rs_server_give_error(GDBusMethodInvocation *invocation, const struct rs
 		{EBUSY, RS_TRACE_SESSION_ERROR_BUSY},
 		{EAGAIN, RS_TRACE_SESSION_ERROR_NOT_READY},
 		{ESHUTDOWN, RS_TRACE_SESSION_ERROR_ENDED},
+		{ESRCH, RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD},
+		{EBADF, RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE},
+		{EINPROGRESS, RS_TRACE_SESSION_ERROR_NOT_STOPPED},
+		{ENOTSUP, RS_TRACE_SESSION_ERROR_NOT_SUPPORTED},
 	};
 	/* D-Bus carries UTF-8 only; a path in a message may be anything. */
 	g_autofree char *text = g_utf8_make_valid(err->message, -1);

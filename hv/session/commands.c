@@ -5,6 +5,7 @@
 #include "session/slots.h"
 
 #include <errno.h>
+#include <ringside/error.h>
 #include <string.h>
 
 struct command {
@@ -279,4 +280,27 @@ void rs_source_end_commands(struct rs_source *source, const char *why)
 	commands->over = true;
 	commands->offered = false;
 	fail_all(commands, ESHUTDOWN, why);
+}
+
+int rs_command_explain(int32_t result, struct rs_error *err)
+{
+	static const struct {
+		int number, code;
+		const char *says;
+	} meanings[] = {
+		{RS_ESRCH, ESRCH, "the guest has no such process or thread, or it has died"},
+		{RS_EBADF, EBADF, "the guest has let go of this engine"},
+		{RS_EAGAIN, EINPROGRESS, "the thread runs"},
+		{RS_EINPROGRESS, EINPROGRESS, "the thread runs"},
+		{RS_ENOENT, EINPROGRESS, "the thread has not stopped before a system call"},
+		{RS_EINVAL, EINVAL, "the guest does not know what is asked for"},
+		{RS_EPERM, EPERM, "the guest does not let us"},
+		{RS_ENOSYS, ENOTSUP, "this guest cannot do that"},
+		{RS_ENOSPC, ENOSPC, "the guest has no room for another engine"},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(meanings); i++)
+		if (meanings[i].number == -(int64_t)result)
+			return rs_error_set(err, meanings[i].code, "%s", meanings[i].says);
+	return rs_error_set(err, EPROTO, "the guest refused, with the number %d", result);
 }

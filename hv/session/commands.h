@@ -47,6 +47,14 @@ typedef void (*rs_command_done)(void *data, int ret, const struct rs_command_res
  */
 int rs_source_send_command(struct rs_source *source, const struct rs_source_command *command,
 			   rs_command_done done, void *data, struct rs_error *err);
+/*
+ * What a negative result of a guest means: sets `err`, and returns its negative code. -ESRCH: no
+ * such thread or process, or it has died; -EBADF: no such engine; -EINPROGRESS: the thread runs,
+ * or has stopped elsewhere; -EINVAL: the guest does not know what is asked for; -EPERM: it does
+ * not let us; -ENOTSUP: it cannot do that; -ENOSPC: no room for another engine; -EPROTO: another
+ * number.
+ */
+int rs_command_explain(int32_t result, struct rs_error *err);
 /* All commands with this `data`: it is not called for them any more. */
 void rs_source_drop_commands(struct rs_source *source, const void *data);
 

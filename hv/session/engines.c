@@ -80,34 +80,6 @@ static void detach(struct engine *engine);
 
 /* ---- calls ---- */
 
-/* What the guest's number means. */
-static int explain(int32_t result, struct rs_error *err)
-{
-	switch (-(int64_t)result) {
-	case RS_ESRCH:
-		return rs_error_set(err, ENOENT, "there is no such thread, or it has died");
-	case RS_EBADF:
-		return rs_error_set(err, EBADF, "the guest has let go of this engine");
-	case RS_EAGAIN:
-	case RS_EINPROGRESS:
-		return rs_error_set(err, EAGAIN, "the thread runs");
-	case RS_EINVAL:
-		return rs_error_set(err, EINVAL,
-				    "the thread is not stopped, or the guest does not know what is "
-				    "asked for");
-	case RS_EPERM:
-		return rs_error_set(err, EINVAL, "the guest cannot change that");
-	case RS_ENOENT:
-		return rs_error_set(err, EINVAL, "the thread has none now");
-	case RS_ENOSYS:
-		return rs_error_set(err, ENOTSUP, "this guest cannot do that");
-	case RS_ENOSPC:
-		return rs_error_set(err, ENOSPC, "the guest has no room for another engine");
-	default:
-		return rs_error_set(err, EPROTO, "the guest refused, with the number %d", result);
-	}
-}
-
 static void take_news(struct engine *engine, const struct news *news)
 {
 	if (news->kind == RS_NEWS_GONE)
@@ -186,7 +158,7 @@ static void on_done(void *data, int ret, const struct rs_command_result *result,
 	if (ret)
 		err = *error;
 	else if (result->result < 0)
-		ret = explain(result->result, &err);
+		ret = rs_command_explain(result->result, &err);
 	else if (call->number == RS_CMD_ENGINE_ATTACH && !result->values[0])
 		ret = rs_error_set(&err, EPROTO, "the guest gave the engine no handle");
 	if (ret)
@@ -320,20 +292,21 @@ void rs_engine_drop_calls(struct rs_session *session, const void *data)
 	}
 }
 
-bool rs_engine_nth(const struct rs_session *session, const void *owner, guint n,
-		   struct rs_engine_info *out)
+void rs_engine_iter_init(struct rs_engine_iter *iter, const struct rs_session *session,
+			 const void *owner)
 {
-	const GPtrArray *list = session->engines->list;
+	*iter = (struct rs_engine_iter){.list = session->engines->list, .owner = owner};
+}
 
-	for (guint i = 0; i < list->len; i++) {
-		const struct engine *engine = list->pdata[i];
+const struct rs_engine_info *rs_engine_iter_next(struct rs_engine_iter *iter)
+{
+	while (iter->next < iter->list->len) {
+		const struct engine *engine = iter->list->pdata[iter->next++];
 
-		if (engine->owner != owner || !engine->handle || engine->told || n-- > 0)
-			continue;
-		*out = engine->info;
-		return true;
+		if (engine->owner == iter->owner && engine->handle && !engine->told)
+			return &engine->info;
 	}
-	return false;
+	return NULL;
 }
 
 void rs_engine_forget_gone(struct rs_session *session, const void *owner)

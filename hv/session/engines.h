@@ -17,6 +17,9 @@
 
 #define RS_ENGINES_MAX 256 /* of a source */
 #define RS_ENGINE_EVENTS 14u
+/* As in ringside/utrace.h, which is for guests. */
+#define RS_ENGINE_EVENT_QUIESCE 0u
+#define RS_ENGINE_EVENTS_OF_THE_END (1u << 1 | 1u << 5) /* REAP, DEATH: no thread stops there */
 
 enum rs_engine_state { RS_ENGINE_RUNNING, RS_ENGINE_STOPPED, RS_ENGINE_GONE };
 
@@ -31,10 +34,8 @@ struct rs_engine_info {
 };
 
 /*
- * What came of a call: 0 and, for what the guest yields, `result`; else `err`: as rs_command_done,
- * -ENOENT: no such thread, or it has died; -EBADF: the engine is gone; -EAGAIN: the thread runs;
- * -ENOTSUP: this guest cannot do that; -EINVAL; -ENOSPC: no room for another engine; -EPROTO. Once
- * for each accepted call, never out of it.
+ * What came of a call: 0 and, for what the guest yields, `result`; else `err`: as rs_command_done
+ * and rs_command_explain(). Once for each accepted call, never out of it.
  */
 typedef void (*rs_engine_done)(void *data, int ret, const struct rs_engine_info *engine,
 			       const struct rs_command_result *result, const struct rs_error *err);
@@ -51,9 +52,16 @@ int rs_engine_send(struct rs_session *session, const void *owner, uint32_t numbe
 		   struct rs_error *err);
 /* `done` is not called any more for this `data`. An engine that is being attached is detached. */
 void rs_engine_drop_calls(struct rs_session *session, const void *data);
-/* The n-th engine of `owner`; false: there are no more. */
-bool rs_engine_nth(const struct rs_session *session, const void *owner, guint n,
-		   struct rs_engine_info *out);
+/* Goes through the engines of `owner`, in order. Nothing else is called meanwhile. */
+struct rs_engine_iter {
+	const GPtrArray *list;
+	const void *owner;
+	guint next;
+};
+void rs_engine_iter_init(struct rs_engine_iter *iter, const struct rs_session *session,
+			 const void *owner);
+/* NULL: there are no more. */
+const struct rs_engine_info *rs_engine_iter_next(struct rs_engine_iter *iter);
 /* Takes those of his engines that are gone off the list. */
 void rs_engine_forget_gone(struct rs_session *session, const void *owner);
 /* He is gone: all his engines are detached, and their threads go on. */

@@ -11,6 +11,10 @@ static const GDBusErrorEntry entries[] = {
 	{RS_TRACE_SESSION_ERROR_BUSY, "org.ringside.Error.Busy"},
 	{RS_TRACE_SESSION_ERROR_NOT_READY, "org.ringside.Error.NotReady"},
 	{RS_TRACE_SESSION_ERROR_ENDED, "org.ringside.Error.Ended"},
+	{RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD, "org.ringside.Error.NoSuchThread"},
+	{RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE, "org.ringside.Error.NoSuchEngine"},
+	{RS_TRACE_SESSION_ERROR_NOT_STOPPED, "org.ringside.Error.NotStopped"},
+	{RS_TRACE_SESSION_ERROR_NOT_SUPPORTED, "org.ringside.Error.NotSupported"},
 };
 
 GQuark rs_trace_session_error_quark(void)

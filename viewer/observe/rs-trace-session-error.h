@@ -18,6 +18,10 @@ typedef enum {
 	RS_TRACE_SESSION_ERROR_BUSY,
 	RS_TRACE_SESSION_ERROR_NOT_READY, /* the guest's agent has not said hello */
 	RS_TRACE_SESSION_ERROR_ENDED,
+	RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD, /* or process; or it has died */
+	RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE, /* of this peer; or not any more */
+	RS_TRACE_SESSION_ERROR_NOT_STOPPED,    /* the thread runs, or has stopped elsewhere */
+	RS_TRACE_SESSION_ERROR_NOT_SUPPORTED,  /* this guest, or its target, cannot do that */
 	/* These are never sent: only rs-trace-client.h returns them. */
 	RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION,
 	RS_TRACE_SESSION_ERROR_GONE,   /* the session went away */

@@ -54,7 +54,7 @@ _ringside()
 		# Only engine has these; those of others are globs.
 		if [ "$verb" = engine ]; then
 			local last=${cur##*,}
-			COMPREPLY=($(compgen -P "${cur%"$last"}" -W "clone exec exit death syscall_entry
+			COMPREPLY=($(compgen -P "${cur%"$last"}" -W "clone exec exit syscall_entry
 				syscall_exit syscall signal signal_ign signal_stop signal_term signal_core
 				signal_all jctl" -- "$last"))
 			return

@@ -49,13 +49,15 @@
  * same. Events are numbered as in ringside/utrace.h, and a mask has a bit for each. Results are
  * those of the functions there, and
  *     -RS_EBADF   no engine has this handle, or not any more
+ *     -RS_EAGAIN  the engine has not stopped its thread, or not yet
  *     -RS_ENOSPC  the guest has no memory for another engine
  */
 /* Threads with an id above args[0], in order. Result: how many. data: struct rs_cmd_thread[]. */
 #define RS_CMD_THREADS 16u
 /*
  * args: thread id, mask of events at which the thread is to stop. values: handle. data: struct
- * rs_cmd_thread, of this thread
+ * rs_cmd_thread, of this thread. -RS_EINVAL: QUIESCE, which is what RS_ENGINE_STOP asks for, or
+ * DEATH or REAP, at which no thread stops
  */
 #define RS_CMD_ENGINE_ATTACH 17u
 /* args: handle, RS_ENGINE_* */
@@ -92,8 +94,10 @@ RS_ASSERT_SIZE(struct rs_cmd_thread, 48);
 
 /*
  * What an engine has to tell, by RS_HCALL_NEWS. args: RS_NEWS_*; handle; the number of the event;
- * its value: of a system call or a signal its number, of an exit the code, of a clone the child's
- * id, else 0. A stopped thread tells it once for each stop. After GONE nothing has this handle.
+ * its value: of SYSCALL_ENTRY or a signal its number, of an exit the code, of a clone the child's
+ * id, else 0, also at SYSCALL_EXIT. After RS_ENGINE_STOP it is 0 for all but SYSCALL_ENTRY if
+ * another engine had stopped the thread there before. A stopped thread tells it once for each stop.
+ * After GONE nothing has this handle.
  */
 #define RS_NEWS_STOPPED 1u
 #define RS_NEWS_GONE 2u

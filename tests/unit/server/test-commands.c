@@ -318,12 +318,13 @@ static void test_no_task_and_no_process(struct host *host)
 	g_autoptr(RsDBusSession1) c = connect_to(host);
 	struct call call;
 
-	check_refused(c, "set", ALL, RS_TRACE_SESSION_ERROR_FAILED, "takes no commands");
-	check_refused(c, "set", TWO, RS_TRACE_SESSION_ERROR_FAILED, "other: this guest takes no");
+	check_refused(c, "set", ALL, RS_TRACE_SESSION_ERROR_NOT_SUPPORTED, "takes no commands");
+	check_refused(c, "set", TWO, RS_TRACE_SESSION_ERROR_NOT_SUPPORTED,
+		      "other: this guest takes no");
 	report(host->sham[1], 0, 0);
 	begin_call(c, ALL, &call);
 	carry_out(host->sham[1], -RS_ESRCH);
-	check_error(&call, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT, "no such process");
+	check_error(&call, RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD, "no such process");
 	begin_call(c, ALL, &call);
 	carry_out(host->sham[1], 6);
 	check_ok(&call, 6);
@@ -336,7 +337,7 @@ static void test_guests_errors_are_explained(struct host *host)
 		RsTraceSessionError code;
 		const char *says;
 	} cases[] = {
-		{-RS_ENOSYS, RS_TRACE_SESSION_ERROR_FAILED, "cannot do that"},
+		{-RS_ENOSYS, RS_TRACE_SESSION_ERROR_NOT_SUPPORTED, "cannot do that"},
 		{-RS_EPERM, RS_TRACE_SESSION_ERROR_FAILED, "does not let us"},
 		{-RS_EINVAL, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT, "does not know what"},
 		{-77, RS_TRACE_SESSION_ERROR_FAILED, "the number -77"},

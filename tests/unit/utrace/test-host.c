@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define ENTRY RS_UTRACE_EVENT(SYSCALL_ENTRY)
+#define NO_STOPS (RS_UTRACE_EVENT(QUIESCE) | RS_UTRACE_EVENT(DEATH) | RS_UTRACE_EVENT(REAP))
 
 static struct task task;
 static struct rs_serve serve;
@@ -17,6 +18,7 @@ static struct rs_utrace_host_engine engines[2];
 static uint8_t out[RS_CMD_DATA];
 static struct rs_command_reply reply;
 static uint64_t handle;
+static struct tracer other;
 static guint visits; /* of `asleep` */
 
 static int32_t ask_with(uint32_t number, uint64_t a, uint64_t b, uint64_t c, const void *data,
@@ -127,6 +129,11 @@ static void test_attach_refuses(void)
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 8, 0, 0), ==, -RS_ESRCH);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 1ull << 32 | 7, 0, 0), ==, -RS_EINVAL);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 1u << RS_UTRACE_EVENTS, 0), ==, -RS_EINVAL);
+	/* No thread stops there, or not by an event. */
+	for (guint i = 0; i < RS_UTRACE_EVENTS; i++)
+		if (NO_STOPS & 1u << i)
+			g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, ENTRY | 1u << i, 0), ==,
+					-RS_EINVAL);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, 0);
 	g_assert_cmpuint(reply.values[0], !=, handle);
 	/* There is memory for two. */
@@ -155,10 +162,15 @@ static void test_a_handle_is_never_given_twice(void)
 
 static void test_nothing_is_told_of_a_thread_that_runs(void)
 {
+	static const uint64_t values[RS_REGISTERS_MAX];
+
 	begin(ENTRY);
 	expect_no_news();
-	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, handle, 0, 0), ==, -RS_EINVAL);
-	g_assert_cmpint(ask(RS_CMD_ENGINE_MEMORY, handle, TASK_MEMORY, 8), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, handle, 0, 0), ==, -RS_EAGAIN);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_MEMORY, handle, TASK_MEMORY, 8), ==, -RS_EAGAIN);
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_REGISTERS, handle, 1, 0, values, sizeof(values)),
+			==, -RS_EAGAIN);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SYSCALL, handle, 9, 0), ==, -RS_EAGAIN);
 	/* An event that the host has not asked for. */
 	rs_utrace_report_exec(&task.utrace, "/bin/room", NULL);
 	g_assert_cmpuint(task.blocked, ==, 0);
@@ -230,7 +242,7 @@ static void test_each_event_has_its_value(void)
 	static struct task child;
 	struct rs_utrace_signal signal = {.number = 11};
 
-	begin(RS_UTRACE_EVENT_ALL);
+	begin(RS_UTRACE_EVENT_ALL & ~NO_STOPS);
 	task_init(&child);
 	child.utrace.id = 12;
 	task.asleep = resume;
@@ -269,6 +281,64 @@ static void test_the_host_is_told_of_a_child(void)
 	rs_utrace_resume(&task.utrace);
 	g_assert_cmpuint(visits, ==, 1);
 	task_end(&child);
+	end();
+}
+
+static void stop_once_more(struct task *stopped)
+{
+	visits++;
+	tell_asleep(RS_ENGINE_STOP);
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+static void stop_another_s(struct task *stopped)
+{
+	visits++;
+	tell_asleep(RS_ENGINE_STOP);
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
+	control(&other, RS_UTRACE_RESUME);
+	as_other(TRUE);
+	g_assert_cmpuint(stopped->unblocked, ==, 0);
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+/* Whoever stopped the thread first: the host is told the call's number. */
+static void test_a_call_has_its_number_at_a_later_stop(void)
+{
+	begin(ENTRY);
+	task.asleep = stop_once_more;
+	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(visits, ==, 1);
+	end();
+
+	begin(0);
+	memset(&other, 0, sizeof(other));
+	tracer_attach(&other, 'a', &task, ENTRY);
+	other.returns[RS_UTRACE_EVENT_SYSCALL_ENTRY] = RS_UTRACE_STOP;
+	task.asleep = stop_another_s;
+	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(visits, ==, 1);
+	expect_no_news();
+	control(&other, RS_UTRACE_DETACH);
+	rs_utrace_engine_put(&other.engine);
+	end();
+}
+
+static void again_news(struct task *stopped)
+{
+	visits++;
+	tell_asleep(RS_ENGINE_STOP);
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_EXIT, 4);
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+static void test_a_stop_that_is_told_twice_has_its_value_twice(void)
+{
+	begin(RS_UTRACE_EVENT(EXIT));
+	task.asleep = again_news;
+	g_assert_cmpint(rs_utrace_report_exit(&task.utrace, 4), ==, 4);
+	g_assert_cmpuint(visits, ==, 1);
 	end();
 }
 
@@ -428,6 +498,8 @@ int main(int argc, char **argv)
 	ADD(a_thread_stops_at_its_event_and_may_be_changed);
 	ADD(each_event_has_its_value);
 	ADD(the_host_is_told_of_a_child);
+	ADD(a_call_has_its_number_at_a_later_stop);
+	ADD(a_stop_that_is_told_twice_has_its_value_twice);
 	ADD(stop_takes_effect_at_the_next_safe_point);
 	ADD(interrupt_ends_a_wait);
 	ADD(a_stop_that_is_taken_back_does_not_happen);
