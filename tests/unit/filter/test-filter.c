@@ -209,7 +209,7 @@ static const struct {
 	{"!(u8 >= 0)", false},
 };
 
-static void test_table(void)
+static void test_filters_are_compiled_against_fields(void)
 {
 	for (unsigned int i = 0; i < G_N_ELEMENTS(TABLE); i++) {
 		struct rs_filter_error err = {0};
@@ -301,7 +301,7 @@ static const struct {
 	{"CPU & CPUS{0} == 1", EINVAL, 6, "stands alone"},
 };
 
-static void test_errors(void)
+static void test_filters_that_do_not_fit_the_fields_are_refused(void)
 {
 	for (unsigned int i = 0; i < G_N_ELEMENTS(ERRORS); i++) {
 		struct rs_filter_error err = {0};
@@ -653,8 +653,8 @@ static void test_missing_context(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/filter/table", test_table);
-	g_test_add_func("/filter/errors", test_errors);
+	g_test_add_func("/filter/table", test_filters_are_compiled_against_fields);
+	g_test_add_func("/filter/errors", test_filters_that_do_not_fit_the_fields_are_refused);
 	g_test_add_func("/filter/render", test_render);
 	g_test_add_func("/filter/limits", test_limits);
 	g_test_add_func("/filter/globs", test_globs);

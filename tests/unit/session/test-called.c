@@ -74,7 +74,7 @@ static void test_sites_are_on_for_callbacks(struct fixture *f, gconstpointer dat
 	check(f, false, false);
 }
 
-static void test_callbacks_and_records_are_apart(struct fixture *f, gconstpointer data)
+static void test_sites_stay_on_for_callbacks_or_records(struct fixture *f, gconstpointer data)
 {
 	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "switch", NULL, NULL), ==, 0);
 	g_assert_cmpint(ask(f, FIRST, 1, 1), ==, 0);
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD("on", test_sites_are_on_for_callbacks);
-	ADD("apart", test_callbacks_and_records_are_apart);
+	ADD("apart", test_sites_stay_on_for_callbacks_or_records);
 	ADD("overtaken", test_overtaken_request);
 	ADD("bad", test_bad_requests);
 	ADD("refused", test_refused_text);
