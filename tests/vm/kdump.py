@@ -24,7 +24,7 @@ def heads(text):
     return [m[1] for m in map(HEAD.match, text.splitlines()) if m]
 
 
-def test():
+def test_kdump_shows_what_a_program_does():
     r = rs('kdump', '--duration', '0.1', 'k')
     check(r.code == 0 and not r.out, f'nothing is on, and kdump switches nothing on: {r}')
     r = rs('enable', '-s', 'k', 'ktrace:*')
@@ -63,7 +63,7 @@ def main():
         session = Background(rs, 'run', '--name', 'k', '-o', '/dev/null', '--hosted', PROGRAM, '0xffe',
                              ready=lambda: rs('list', '-q', '-s', 'k').out)
         try:
-            test()
+            test_kdump_shows_what_a_program_does()
         finally:
             session.end(signal.SIGTERM)
 

@@ -528,7 +528,7 @@ static gpointer come_and_go(gpointer data)
 	return NULL;
 }
 
-static void test_threads(void)
+static void test_callbacks_come_and_go_while_threads_fire(void)
 {
 	GThread *threads[2 * THREADS];
 
@@ -567,6 +567,6 @@ int main(int argc, char **argv)
 	ADD("host-hears", test_host_hears_of_the_first_and_the_last);
 	if (!HAS_TSAN)
 		ADD("self-patch", test_guest_patches_itself_for_callbacks);
-	ADD("threads", test_threads);
+	ADD("threads", test_callbacks_come_and_go_while_threads_fire);
 	return g_test_run();
 }

@@ -117,7 +117,7 @@ static void test_other_events(void)
 }
 
 /* A payload that ends anywhere, and locators that lead anywhere. */
-static void test_cut_payloads(void)
+static void test_kdump_of_payloads_cut_anywhere(void)
 {
 	g_autoptr(RsTraceSchema) schema = make_schema();
 	guint8 whole[16] = {4};
@@ -145,7 +145,7 @@ static void test_cut_payloads(void)
 }
 
 /* Losses and boots show, but not between the data that -u asks for. */
-static void test_losses(void)
+static void test_kdump_shows_losses(void)
 {
 	const RsTraceRecord loss = {.kind = RS_TRACE_RECORD_LOSS, .ring = 1, .lost = 3};
 	const RsTraceKdumpOptions label = {.label = "mark"};
@@ -171,7 +171,7 @@ static void test_process(void)
 	check(&record, "     6 cat      EMUL  name=0\n");
 }
 
-static void test_letters(void)
+static void test_letters_of_kdump_choose_points(void)
 {
 	static const char letters[] = "ceinstuwxX";
 	guint32 all = 0, points = 77, every, usual;
@@ -225,10 +225,10 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kdump/other-fields", test_other_fields);
 	g_test_add_func("/kdump/other-events", test_other_events);
-	g_test_add_func("/kdump/cut-payloads", test_cut_payloads);
-	g_test_add_func("/kdump/losses", test_losses);
+	g_test_add_func("/kdump/cut-payloads", test_kdump_of_payloads_cut_anywhere);
+	g_test_add_func("/kdump/losses", test_kdump_shows_losses);
 	g_test_add_func("/kdump/process", test_process);
-	g_test_add_func("/kdump/letters", test_letters);
+	g_test_add_func("/kdump/letters", test_letters_of_kdump_choose_points);
 	g_test_add_func("/kdump/linux-calls", test_linux_calls);
 	return g_test_run();
 }
