@@ -252,7 +252,7 @@ const char *rs_agent_strerror(int error)
 	case RS_AGENT_NO_ROOM:
 		return "the trace region is too small for this";
 	case RS_AGENT_BAD_EVENT:
-		return "an event's description breaks a limit";
+		return "an event has no print format, or breaks a limit";
 	case RS_AGENT_BAD_NAME:
 		return "a name is too long, empty, or has characters that names may not have";
 	case RS_AGENT_NOT_READY:
