@@ -268,6 +268,14 @@ bool rs_hypercall_lost(const struct rs_hcall_ticket *ticket)
 	return true;
 }
 
+bool rs_hypercall_taken(const struct rs_hcall_ticket *ticket)
+{
+	const struct rs_hcall_response *response = response_of(ticket->slot);
+
+	return rs_load_acquire(&response->accepted) == ticket->sequence ||
+	       answered(ticket->slot, ticket->sequence);
+}
+
 void rs_hypercall_drop(const struct rs_hcall_ticket *ticket)
 {
 	give_slot(ticket->slot);

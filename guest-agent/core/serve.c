@@ -143,15 +143,23 @@ static bool is_telling(struct rs_serve *serve)
 	return serve->telling;
 }
 
-/* Whether something was told. */
-static bool tell_news(struct rs_serve *serve)
+/*
+ * The host reads requests in any order. So news wait until it has taken what came of the last
+ * command, and the next command waits until it has taken the news. 1: something was told. 0: there
+ * is nothing to tell. -RS_EAGAIN: not yet.
+ */
+static int32_t tell_news(struct rs_serve *serve)
 {
-	if (!serve->served || is_telling(serve) || !find_news(serve) ||
+	if (is_telling(serve))
+		return -RS_EAGAIN;
+	if (!serve->served || !find_news(serve))
+		return 0;
+	if (!rs_hypercall_taken(&serve->ticket) ||
 	    rs_hypercall_begin(&serve->told, RS_HCALL_NEWS, serve->news, NULL, 0))
-		return false;
+		return -RS_EAGAIN;
 	serve->has_news = false;
 	serve->telling = true;
-	return true;
+	return 1;
 }
 
 /* ---- steps ---- */
@@ -160,7 +168,7 @@ int32_t rs_serve_step(struct rs_serve *serve)
 {
 	uint32_t size = sizeof(serve->in);
 	uint64_t values[6];
-	int32_t result;
+	int32_t result, told;
 
 	if (serve->epoch != rs_core.name_epoch)
 		begin_anew(serve);
@@ -168,9 +176,10 @@ int32_t rs_serve_step(struct rs_serve *serve)
 		forget(serve);
 	if (!serve->asking)
 		return ask(serve);
-	if (tell_news(serve))
+	told = tell_news(serve);
+	if (told > 0)
 		return 1;
-	if (!rs_hypercall_poll_data(&serve->ticket, &result, values, serve->in, &size)) {
+	if (told || !rs_hypercall_poll_data(&serve->ticket, &result, values, serve->in, &size)) {
 		listen(serve);
 		return 0;
 	}

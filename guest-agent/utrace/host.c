@@ -3,6 +3,8 @@
  * Engines of the host. Callbacks stop their thread and leave word of it; the task that serves tells
  * the host, and does what it asks.
  */
+#include "utrace-private.h"
+
 #include <ringside/utrace_host.h>
 
 /* The OS's `wait` lets others run for so often before a thread that was told as stopped is. */
@@ -23,10 +25,18 @@ static struct rs_utrace_host_engine *of(struct rs_utrace_engine *engine)
 static void leave_word(struct rs_utrace_host_engine *e, uint32_t kind, uint32_t event,
 		       int64_t value)
 {
+	uint32_t seen = rs_load(&e->news);
+
+	/* Nothing follows a death. */
+	if (seen == RS_NEWS_GONE)
+		return;
 	rs_store(&e->event, event);
 	rs_store(&e->value, value);
 	/* Release: pairs with the acquire of the task that serves. */
-	rs_store_release(&e->news, kind);
+	while (seen != RS_NEWS_GONE &&
+	       !__atomic_compare_exchange_n(&e->news, &seen, kind, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
 }
 
 /* Whether the thread is to stop at this event. If so, the host will hear of it. */
@@ -52,8 +62,8 @@ static uint32_t on_quiesce(uint32_t action, struct rs_utrace_engine *engine, uin
 {
 	struct rs_utrace_host_engine *e = of(engine);
 
-	/* The event's own callback follows, if the host wants it. */
-	if (event & rs_load(&e->events))
+	/* The event's own callback follows. */
+	if (event & (rs_load(&e->events) | RS_UTRACE_EVENT_SIGNAL_ALL))
 		return RS_UTRACE_RESUME;
 	return wish(e, event ? (uint32_t)__builtin_ctz(event) : RS_UTRACE_EVENT_QUIESCE, 0);
 }
@@ -440,6 +450,35 @@ static int32_t run(struct rs_serve_handler *handler, const struct rs_command *co
 
 /* ---- the host hears, or is gone ---- */
 
+static bool is_in_callback(const struct rs_utrace_host_engine *e)
+{
+	struct rs_utrace_thread *thread = e->engine.thread;
+	bool is;
+
+	rs_utrace_lock(thread);
+	is = thread->reporting == &e->engine;
+	rs_utrace_unlock(thread);
+	return is;
+}
+
+/*
+ * What the thread has left word of; 0: nothing, or nothing yet. A stop that was taken back while
+ * the callback ran is none. A thread whose callback still runs may stop.
+ */
+static uint32_t take_word(struct rs_utrace_host_engine *e)
+{
+	uint32_t kind = rs_load_acquire(&e->news);
+
+	if (kind == RS_NEWS_STOPPED && rs_utrace_stopped_at(&e->engine) < 0 && is_in_callback(e))
+		return 0;
+	if (!kind || !__atomic_compare_exchange_n(&e->news, &kind, 0, false, __ATOMIC_ACQUIRE,
+						  __ATOMIC_ACQUIRE))
+		return 0;
+	if (kind == RS_NEWS_STOPPED && rs_utrace_stopped_at(&e->engine) == -RS_EINVAL)
+		return 0;
+	return kind;
+}
+
 static bool news(struct rs_serve_handler *handler, uint64_t args[6])
 {
 	struct rs_utrace_host *host =
@@ -448,7 +487,7 @@ static bool news(struct rs_serve_handler *handler, uint64_t args[6])
 	for (uint32_t i = 0; i < host->count; i++) {
 		struct rs_utrace_host_engine *e =
 			&host->engines[(host->next_news + i) % host->count];
-		uint32_t kind = e->held ? __atomic_exchange_n(&e->news, 0, __ATOMIC_ACQUIRE) : 0;
+		uint32_t kind = e->held ? take_word(e) : 0;
 
 		if (!kind)
 			continue;

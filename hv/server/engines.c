@@ -346,8 +346,7 @@ static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 
 static GVariant *numbers(const uint8_t *bytes, uint32_t count)
 {
-	return g_variant_new_from_data(G_VARIANT_TYPE("at"), g_memdup2(bytes, (gsize)count * 8),
-				       (gsize)count * 8, TRUE, g_free, NULL);
+	return g_variant_new_fixed_array(G_VARIANT_TYPE_UINT64, bytes, count, sizeof(uint64_t));
 }
 
 static void give_registers(struct engine_call *call, const struct rs_engine_info *engine,
@@ -454,8 +453,7 @@ static void give_memory(struct engine_call *call, const struct rs_engine_info *e
 
 	rs_dbus_session1_complete_engine_read_memory(
 		call->server->skeleton, call->invocation,
-		g_variant_new_from_data(G_VARIANT_TYPE_BYTESTRING, g_memdup2(result->data, size),
-					size, TRUE, g_free, NULL),
+		g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, result->data, size, 1),
 		rs_row_empty());
 }
 

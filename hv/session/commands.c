@@ -13,6 +13,7 @@ struct command {
 	rs_command_done done;          /* NULL: nobody waits for it any more */
 	void *data;
 	gint64 at; /* when it was asked for */
+	bool late; /* with the guest for too long: it has failed, but may still be carried out */
 };
 
 struct rs_commands {
@@ -128,6 +129,9 @@ static void take_result(struct rs_commands *commands, const struct rs_hcall_requ
 		fail(commands, command, EAGAIN, "the guest's task did not finish the command");
 		return;
 	}
+	if (command->late)
+		rs_source_take_late_result(commands->source, &command->what,
+					   (int64_t)request->args[1], request->args[2]);
 	/* Numbers past 32 bits are no results of ours. */
 	result.result = (int32_t)CLAMP((int64_t)request->args[1], INT32_MIN, INT32_MAX);
 	memcpy(result.values, &request->args[2], sizeof(result.values));
@@ -228,15 +232,28 @@ void rs_source_drop_commands(struct rs_source *source, const void *data)
 
 /* ---- time, boots and ends ---- */
 
+/* Whoever asked is told. The guest may still carry it out, and what came of it is looked at. */
+static void give_up(struct rs_commands *commands)
+{
+	struct command *command = commands->sent;
+	const rs_command_done done = g_steal_pointer(&command->done);
+	struct rs_error err = {0};
+	int ret = rs_error_set(&err, ETIMEDOUT, "the guest did not carry out the command in time");
+
+	command->late = true;
+	rs_source_result(commands->source, ret, &err);
+	if (done)
+		done(command->data, ret, NULL, &err);
+}
+
 void rs_source_tend_commands(struct rs_source *source, gint64 now)
 {
 	struct rs_commands *commands = source->commands;
 	const gint64 oldest = now - RS_COMMAND_MS * 1000;
 	struct command *command;
 
-	if (commands->sent && commands->sent->at < oldest)
-		fail(commands, g_steal_pointer(&commands->sent), ETIMEDOUT,
-		     "the guest did not carry out the command in time");
+	if (commands->sent && !commands->sent->late && commands->sent->at < oldest)
+		give_up(commands);
 	while ((command = g_queue_peek_head(&commands->waiting)) && command->at < oldest) {
 		g_queue_pop_head(&commands->waiting);
 		fail(commands, command, ETIMEDOUT, "no task of the guest took the command in time");

@@ -6,26 +6,20 @@
 #include <errno.h>
 #include <string.h>
 
-struct news {
-	uint64_t kind, handle, event;
-	int64_t value;
-};
-
 struct engine {
 	struct rs_engine_info info;
 	const void *owner; /* NULL: nobody has it, and it is to be detached */
 	uint64_t handle;   /* the guest's; 0: not attached yet */
+	bool held;         /* by the guest, as far as we know: to be detached, whatever its state */
 	guint calls;       /* that wait for the guest */
 	bool detaching;    /* DETACH is on its way */
 	bool told;         /* its owner has taken it off the list */
-	struct news early; /* while it is being attached: the last one of a handle unknown yet */
 };
 
 struct call {
 	struct engine *engine;
 	uint32_t number;     /* RS_CMD_* */
 	uint64_t how;        /* ENGINE_CONTROL: RS_ENGINE_* */
-	uint64_t stop;       /* the engine's last one when it was sent */
 	rs_engine_done done; /* NULL: nobody waits for it any more */
 	void *data;
 };
@@ -62,12 +56,13 @@ static struct rs_engines *engines_of(const struct engine *engine)
 /* Frees it if nobody has to do with it any more. */
 static void purge(struct engine *engine)
 {
-	if (engine->info.state == RS_ENGINE_GONE && !engine->calls &&
+	if (engine->info.state == RS_ENGINE_GONE && !engine->calls && !engine->held &&
 	    (engine->told || !engine->owner))
 		g_ptr_array_remove(engines_of(engine)->list, engine);
 }
 
-static void set_gone(struct engine *engine)
+/* For its owner. */
+static void be_gone(struct engine *engine)
 {
 	if (engine->info.state == RS_ENGINE_GONE)
 		return;
@@ -76,53 +71,57 @@ static void set_gone(struct engine *engine)
 		rs_session_say_changed(engine->info.source->session);
 }
 
+/* The guest has let go of it. */
+static void set_gone(struct engine *engine)
+{
+	engine->held = false;
+	be_gone(engine);
+}
+
+static bool is_unwanted(const struct engine *engine)
+{
+	return !engine->owner || engine->info.state == RS_ENGINE_GONE;
+}
+
 static void detach(struct engine *engine);
 
 /* ---- calls ---- */
 
-static void take_news(struct engine *engine, const struct news *news)
-{
-	if (news->kind == RS_NEWS_GONE)
-		set_gone(engine);
-	if (news->kind != RS_NEWS_STOPPED || news->event >= RS_ENGINE_EVENTS)
-		return;
-	engine->info.state = RS_ENGINE_STOPPED;
-	engine->info.stop++;
-	engine->info.event = (uint32_t)news->event;
-	engine->info.value = news->value;
-	rs_session_say_changed(engine->info.source->session);
-}
-
 static void attached(struct engine *engine, const struct rs_command_result *result)
 {
 	engine->handle = result->values[0];
+	engine->held = true;
 	if (result->size == sizeof(engine->info.thread))
 		memcpy(&engine->info.thread, result->data, result->size);
 	engine->info.thread.comm[sizeof(engine->info.thread.comm) - 1] = 0;
-	/* Its thread may stop at once, and word of it may be read before the answer. */
-	if (engine->handle && engine->early.handle == engine->handle)
-		take_news(engine, &engine->early);
 }
 
-/* What the engine's state is, now that this was done. */
+/*
+ * The guest has done RS_ENGINE_* `how`. It tells of a stop that this has ended before it says so,
+ * and of the next one afterwards.
+ */
+static void controlled(struct engine *engine, uint64_t how)
+{
+	if (how == RS_ENGINE_DETACH)
+		set_gone(engine);
+	else if (how != RS_ENGINE_STOP && how != RS_ENGINE_INTERRUPT &&
+		 engine->info.state == RS_ENGINE_STOPPED)
+		engine->info.state = RS_ENGINE_RUNNING;
+}
+
 static void note_success(struct engine *engine, const struct call *call,
 			 const struct rs_command_result *result)
 {
 	if (call->number == RS_CMD_ENGINE_ATTACH)
 		attached(engine, result);
-	if (call->number != RS_CMD_ENGINE_CONTROL || engine->info.state == RS_ENGINE_GONE)
-		return;
-	if (call->how == RS_ENGINE_DETACH)
-		set_gone(engine);
-	/* Word of the next stop, as after a step, may be read before the answer. */
-	else if (call->how != RS_ENGINE_STOP && call->how != RS_ENGINE_INTERRUPT &&
-		 engine->info.stop == call->stop)
-		engine->info.state = RS_ENGINE_RUNNING;
+	else if (call->number == RS_CMD_ENGINE_CONTROL)
+		controlled(engine, call->how);
 }
 
 static void note_failure(struct engine *engine, const struct call *call, int code)
 {
-	engine->detaching = false;
+	if (call->how == RS_ENGINE_DETACH && call->number == RS_CMD_ENGINE_CONTROL)
+		engine->detaching = false;
 	if (call->number == RS_CMD_ENGINE_ATTACH || code == EBADF || code == ESHUTDOWN)
 		set_gone(engine);
 }
@@ -143,7 +142,7 @@ static void finish(struct engine *engine, struct call *call, int ret,
 		done(user, ret, &engine->info, result, err);
 		engine->calls--;
 	}
-	if (!engine->owner)
+	if (is_unwanted(engine))
 		detach(engine);
 	purge(engine);
 }
@@ -176,7 +175,6 @@ static int send(struct engine *engine, struct call *call, const struct rs_source
 
 	if (ret)
 		return ret;
-	call->stop = engine->info.stop;
 	engine->calls++;
 	g_ptr_array_add(engines_of(engine)->calls, call);
 	return 0;
@@ -189,7 +187,7 @@ static void detach(struct engine *engine)
 						  .args = {engine->handle, RS_ENGINE_DETACH}};
 	struct call *call;
 
-	if (engine->detaching || !engine->handle || engine->info.state == RS_ENGINE_GONE)
+	if (engine->detaching || !engine->held)
 		return;
 	call = g_new0(struct call, 1);
 	*call = (struct call){.engine = engine, .number = command.number, .how = RS_ENGINE_DETACH};
@@ -340,29 +338,69 @@ void rs_engine_drop_owner(struct rs_session *session, const void *owner)
 
 /* ---- what the guest tells, and its ends ---- */
 
-void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request *request)
+static struct engine *by_handle(const struct rs_source *source, uint64_t handle)
 {
 	const GPtrArray *list = source->session->engines->list;
-	const struct news news = {.kind = request->args[0],
-				  .handle = request->args[1],
-				  .event = request->args[2],
-				  .value = (int64_t)request->args[3]};
-	struct engine *engine = NULL;
 
-	for (guint i = 0; i < list->len && !engine; i++) {
-		struct engine *each = list->pdata[i];
+	for (guint i = 0; i < list->len; i++) {
+		struct engine *engine = list->pdata[i];
 
-		if (each->info.source != source || each->info.state == RS_ENGINE_GONE)
-			continue;
-		if (news.handle && each->handle == news.handle)
-			engine = each;
-		else if (!each->handle)
-			each->early = news;
+		if (engine->info.source == source && engine->held && engine->handle == handle)
+			return engine;
 	}
+	return NULL;
+}
+
+/* The guest holds an engine that nobody has. If that fails, its next news try it again. */
+static void detach_unknown(struct rs_source *source, uint64_t handle)
+{
+	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
+						  .args = {handle, RS_ENGINE_DETACH}};
+
+	rs_source_send_command(source, &command, NULL, NULL, NULL);
+}
+
+void rs_source_take_late_result(struct rs_source *source, const struct rs_source_command *command,
+				int64_t result, uint64_t value)
+{
+	struct engine *engine;
+
+	if (result < 0)
+		return;
+	if (command->number == RS_CMD_ENGINE_ATTACH)
+		detach_unknown(source, value);
+	if (command->number != RS_CMD_ENGINE_CONTROL)
+		return;
+	engine = by_handle(source, command->args[0]);
 	if (!engine)
 		return;
-	take_news(engine, &news);
+	controlled(engine, command->args[1]);
+	rs_session_say_changed(source->session);
 	purge(engine);
+}
+
+void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request *request)
+{
+	const uint64_t kind = request->args[0], handle = request->args[1];
+	struct engine *engine = by_handle(source, handle);
+
+	if (!engine && kind == RS_NEWS_STOPPED)
+		detach_unknown(source, handle);
+	if (!engine)
+		return;
+	if (kind == RS_NEWS_GONE) {
+		set_gone(engine);
+		purge(engine);
+		return;
+	}
+	if (kind != RS_NEWS_STOPPED || request->args[2] >= RS_ENGINE_EVENTS ||
+	    engine->info.state == RS_ENGINE_GONE)
+		return;
+	engine->info.state = RS_ENGINE_STOPPED;
+	engine->info.stop++;
+	engine->info.event = (uint32_t)request->args[2];
+	engine->info.value = (int64_t)request->args[3];
+	rs_session_say_changed(source->session);
 }
 
 void rs_source_tend_engines(struct rs_source *source)
@@ -372,7 +410,7 @@ void rs_source_tend_engines(struct rs_source *source)
 	for (guint i = 0; i < list->len; i++) {
 		struct engine *engine = list->pdata[i];
 
-		if (engine->info.source == source && !engine->owner)
+		if (engine->info.source == source && is_unwanted(engine))
 			detach(engine);
 	}
 }
@@ -386,8 +424,8 @@ void rs_source_give_engines_up(struct rs_source *source)
 
 		if (engine->info.source != source)
 			continue;
+		be_gone(engine);
 		detach(engine);
-		set_gone(engine);
 		purge(engine);
 	}
 }

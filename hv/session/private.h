@@ -47,6 +47,7 @@ struct rs_journal_report;
 struct rs_patcher;
 struct rs_plan;
 struct rs_requests;
+struct rs_source_command;
 
 struct event_state {
 	struct rs_wishes wishes;
@@ -427,6 +428,12 @@ void rs_source_end_commands(struct rs_source *source, const char *why);
 /* engines.c: see engines.h */
 struct rs_engines *rs_engines_new(void);
 void rs_engines_free(struct rs_engines *engines); /* accepts NULL */
+/*
+ * A command that has failed, since it took too long, was carried out after all; `value` is the first
+ * that it yields. An engine that nobody knows of is detached.
+ */
+void rs_source_take_late_result(struct rs_source *source, const struct rs_source_command *command,
+				int64_t result, uint64_t value);
 /* RS_HCALL_NEWS. What makes no sense is nothing. */
 void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request *request);
 /* To be called now and then: detaches engines that nobody has any more. */

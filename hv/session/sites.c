@@ -322,6 +322,9 @@ int rs_source_sites_switch(struct rs_source *source, const uint32_t *ids, size_t
 	size_t told = 0;
 	int ret;
 
+	/* What was restored for good stays so. */
+	if (on && !source_alive(source))
+		return rs_error_set(err, ESHUTDOWN, "the session has ended");
 	for (size_t i = 0; i < count; i++) {
 		rs_patcher_want(source->patcher, (uint16_t)ids[i], on ? 1 : -1);
 		g_clear_pointer(&source->events[ids[i]].note, g_free);

@@ -232,38 +232,6 @@ static void test_a_stop_is_noted_and_ended_by_resume(struct fixture *f, gconstpo
 }
 
 /* The guest has a slot for each, and they are read in any order. */
-static void test_word_of_a_stop_may_come_before_the_answer(struct fixture *f, gconstpointer data)
-{
-	struct outcome o = {0};
-
-	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0x40, on_done, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0x40);
-	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 3);
-	report(f, 0, 1001);
-	g_assert_cmpint(o.ret, ==, 0);
-	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
-	g_assert_cmpuint(info_of(f, one).event, ==, 6);
-	g_assert_cmpint(info_of(f, one).value, ==, 3);
-	g_assert_cmpint(send(f, one, o.number, RS_ENGINE_STEP, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STEP);
-	tell_news(f, RS_NEWS_STOPPED, 1001, 12, 5);
-	report(f, 0, 0);
-	g_assert_cmpuint(o.calls, ==, 2);
-	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
-	g_assert_cmpuint(info_of(f, one).stop, ==, 2);
-}
-
-static void test_word_of_others_is_not_taken_at_attach(struct fixture *f, gconstpointer data)
-{
-	struct outcome o = {0};
-
-	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0x40, on_done, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0x40);
-	tell_news(f, RS_NEWS_STOPPED, 1000, 6, 3);
-	report(f, 0, 1001);
-	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
-}
-
 static void test_news_that_make_no_sense_are_nothing(struct fixture *f, gconstpointer data)
 {
 	attach(f, one, 1001);
@@ -315,9 +283,6 @@ static void test_engines_of_a_peer_that_goes_are_detached(struct fixture *f, gco
 	report(f, 0, 0);
 	g_assert_false(has_command(f));
 	g_assert_cmpint(info_of(f, two).state, ==, RS_ENGINE_RUNNING);
-	/* Its number is nobody's. */
-	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 0);
-	g_assert_false(has_command(f));
 }
 
 static void test_what_cannot_be_detached_now_is_later(struct fixture *f, gconstpointer data)
@@ -386,6 +351,90 @@ static void test_there_is_a_bound(struct fixture *f, gconstpointer data)
 	g_assert_nonnull(strstr(err.message, "256"));
 }
 
+/* The peer has sent both at once: the stop was told before the guest let its thread go. */
+static void test_a_resume_ends_the_stop_that_was_told_before(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	struct outcome o = {0};
+
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_STOP, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STOP);
+	report(f, 0, 0);
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
+	tell_news(f, RS_NEWS_STOPPED, 1001, 0, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	report(f, 0, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
+}
+
+static void test_an_attach_that_comes_late_is_undone(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+
+	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0, on_done, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
+	now += 5001 * MS;
+	look();
+	g_assert_cmpuint(o.calls, ==, 1);
+	g_assert_cmpint(o.ret, ==, -ETIMEDOUT);
+	report(f, 0, 1001);
+	g_assert_cmpuint(o.calls, ==, 1);
+	g_assert_cmpuint(count_of(f, one), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	report(f, 0, 0);
+	g_assert_false(has_command(f));
+}
+
+static void test_a_resume_that_comes_late_is_noted(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	struct outcome o = {0};
+
+	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 0);
+	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	now += 5001 * MS;
+	look();
+	g_assert_cmpint(o.ret, ==, -ETIMEDOUT);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	report(f, 0, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
+}
+
+static void test_an_engine_that_nobody_knows_is_detached(struct fixture *f, gconstpointer data)
+{
+	tell_news(f, RS_NEWS_STOPPED, 4004, 6, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 4004, RS_ENGINE_DETACH);
+	report(f, 0, 0);
+	tell_news(f, RS_NEWS_GONE, 4004, 5, 0);
+	g_assert_false(has_command(f));
+}
+
+/* More than may wait for the guest at once, which is paused at first. */
+static void test_what_is_given_up_is_detached_in_the_end(struct fixture *f, gconstpointer data)
+{
+	for (uint32_t i = 0; i < 100; i++)
+		attach(f, one, 2000 + i);
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	now += 5001 * MS;
+	look();
+	/* A beat, without a command. */
+	g_assert_true(has_command(f));
+	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	rs_engine_drop_owner(f->session, one);
+	report(f, 0, 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		look();
+		g_assert_true(has_command(f));
+		f->id = sham_response(f->sham, 0)->values[0];
+		g_assert_cmpuint(sham_response(f->sham, 0)->values[3], ==, RS_ENGINE_DETACH);
+		report(f, 0, 0);
+	}
+	look();
+	g_assert_false(has_command(f));
+}
+
 static void test_a_session_that_stood_still_gives_them_up(struct fixture *f, gconstpointer data)
 {
 	attach(f, one, 1001);
@@ -431,8 +480,6 @@ int main(int argc, char **argv)
 	g_test_add("/session/engines/" #name, struct fixture, NULL, set_up, test_##name, tear_down)
 	ADD(an_engine_is_its_owners);
 	ADD(a_stop_is_noted_and_ended_by_resume);
-	ADD(word_of_a_stop_may_come_before_the_answer);
-	ADD(word_of_others_is_not_taken_at_attach);
 	ADD(news_that_make_no_sense_are_nothing);
 	ADD(what_is_gone_is_told_once);
 	ADD(a_guest_that_has_let_go_is_believed);
@@ -441,6 +488,11 @@ int main(int argc, char **argv)
 	ADD(a_peer_that_goes_while_it_attaches);
 	ADD(attach_fails);
 	ADD(there_is_a_bound);
+	ADD(a_resume_ends_the_stop_that_was_told_before);
+	ADD(an_attach_that_comes_late_is_undone);
+	ADD(a_resume_that_comes_late_is_noted);
+	ADD(an_engine_that_nobody_knows_is_detached);
+	ADD(what_is_given_up_is_detached_in_the_end);
 	ADD(a_session_that_stood_still_gives_them_up);
 	ADD(all_are_gone_with_the_boot);
 	ADD(all_are_gone_with_the_guest);
