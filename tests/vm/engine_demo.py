@@ -54,6 +54,8 @@ def look():
     check(code == 0 and out.count('syscall_entry: nanosleep(0x5') == 2 and out.count('syscall_entry: time(') == 2,
           f'its calls in turn: {out} {err}')
     check(len(re.findall(r'^=> 0x0000000000[0-9a-f]{6}  c3 +ret$', out, re.M)) == 4, 'where they return to')
+    code, out, err = engine('-c', 'clock', '--interrupt', '--count', '1', '-x', 'regs')
+    check(code == 0 and 'thread 3 (clock): ' in out and out.count('rip ') > 1, f'an interrupt stops it: {out} {err}')
     code, out, err = engine('-c', 'sh', '-e', 'clone', '--count', '1', '-x', '')
     check(code == 0 and re.match(r'thread \d+ \(sh\): clone: thread \d+\n', out), f'the shell starts something: {out}')
 

@@ -376,6 +376,27 @@ static void test_interrupt_ends_a_wait(void)
 	end();
 }
 
+static void signal_news(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SIGNAL_TERM, 15);
+	tell_asleep(RS_ENGINE_RESUME);
+}
+
+static void test_a_stop_takes_effect_at_a_signal_that_comes_first(void)
+{
+	struct rs_utrace_signal signal = {.number = 15};
+
+	begin(0);
+	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	task.asleep = signal_news;
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &signal, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_TERM);
+	g_assert_cmpuint(visits, ==, 1);
+	expect_no_news();
+	end();
+}
+
 static void test_a_stop_that_is_taken_back_does_not_happen(void)
 {
 	begin(0);
@@ -502,6 +523,7 @@ int main(int argc, char **argv)
 	ADD(a_stop_that_is_told_twice_has_its_value_twice);
 	ADD(stop_takes_effect_at_the_next_safe_point);
 	ADD(interrupt_ends_a_wait);
+	ADD(a_stop_takes_effect_at_a_signal_that_comes_first);
 	ADD(a_stop_that_is_taken_back_does_not_happen);
 	ADD(a_step_ends_in_a_stop);
 	ADD(the_host_is_told_of_a_death);
