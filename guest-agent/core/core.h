@@ -127,9 +127,10 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 
 /*
  * hypercall.c. hopeless: why nobody will answer a new request, RS_ERR_*; 0: somebody may. lost:
- * nobody will answer this request any more; its slot is free again. drop: its slot is free again,
- * since it was of a life of the agent that is over. taken: the host has read the request. rest: until the host nudges, or so; `nudge` is
- * rs_control.nudge as it was before the last look for an answer.
+ * nobody will answer this request any more; its slot is free again. taken: the host has read the
+ * request. drop: its slot is free again, since it was of a life of the agent that is over. rest:
+ * until the host nudges, or so; `nudge` is rs_control.nudge as it was before the last look for an
+ * answer.
  */
 int32_t rs_hypercall_hopeless(void);
 bool rs_hypercall_lost(const struct rs_hcall_ticket *ticket);

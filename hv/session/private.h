@@ -429,8 +429,8 @@ void rs_source_end_commands(struct rs_source *source, const char *why);
 struct rs_engines *rs_engines_new(void);
 void rs_engines_free(struct rs_engines *engines); /* accepts NULL */
 /*
- * A command that has failed, since it took too long, was carried out after all; `value` is the first
- * that it yields. An engine that nobody knows of is detached.
+ * A command that has failed, since it took too long, was carried out after all; `value` is the
+ * first that it yields. An engine that nobody knows of is detached.
  */
 void rs_source_take_late_result(struct rs_source *source, const struct rs_source_command *command,
 				int64_t result, uint64_t value);
