@@ -80,10 +80,14 @@ static uint32_t on_signal(uint32_t action, struct rs_utrace_engine *engine, void
 		return RS_UTRACE_INTERRUPT | fate;
 
 	/* The step's own signal is no signal of the program. */
-	if (__atomic_exchange_n(&e->step, 0, __ATOMIC_ACQ_REL)) {
+	if (__atomic_exchange_n(&e->step, 0, __ATOMIC_SEQ_CST)) {
+		const uint32_t after = __atomic_load_n(&e->after, __ATOMIC_SEQ_CST);
+		const uint32_t own = signal->number == STEP_SIGNAL ? RS_UTRACE_SIGNAL_IGN : fate;
+
+		if (after)
+			return after | own;
 		leave_word(e, RS_NEWS_STOPPED, event, signal->number);
-		return RS_UTRACE_STOP |
-		       (signal->number == STEP_SIGNAL ? RS_UTRACE_SIGNAL_IGN : fate);
+		return RS_UTRACE_STOP | own;
 	}
 	return wish(e, event, signal->number) | fate;
 }
@@ -290,15 +294,32 @@ static int32_t stop(struct rs_utrace_host_engine *e, enum rs_utrace_action how)
 	return err == -RS_EINPROGRESS ? 0 : err;
 }
 
+/*
+ * Whether a step is under way. Its signal would kill a thread that nobody steps any more. So the
+ * step goes on, and the thread does `after` at its end. One that has stopped meanwhile goes on.
+ * Sequentially consistent, with on_signal(): one of both sees what the other has stored.
+ */
+static bool let_step_end(struct rs_utrace_host_engine *e, enum rs_utrace_action after)
+{
+	uint32_t step;
+
+	__atomic_store_n(&e->after, (uint32_t)after, __ATOMIC_SEQ_CST);
+	step = __atomic_load_n(&e->step, __ATOMIC_SEQ_CST);
+	return step && !rs_utrace_control(&e->engine, (enum rs_utrace_action)step);
+}
+
 static int32_t go_on(struct rs_utrace_host_engine *e, enum rs_utrace_action how)
 {
 	uint32_t stopped = RS_NEWS_STOPPED;
 
 	rs_store(&e->stop, 0);
-	rs_store(&e->step, how == RS_UTRACE_RESUME ? 0 : how);
 	/* What was not told yet is over; but not that the thread is gone. */
 	__atomic_compare_exchange_n(&e->news, &stopped, 0, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
+	if (how == RS_UTRACE_RESUME)
+		return let_step_end(e, how) ? 0 : rs_utrace_control(&e->engine, how);
+	rs_store(&e->after, 0);
+	rs_store(&e->step, how);
 	return rs_utrace_control(&e->engine, how);
 }
 
@@ -314,13 +335,14 @@ static int32_t control(struct rs_utrace_host_engine *e, uint64_t how)
 	case RS_UTRACE_SINGLESTEP:
 	case RS_UTRACE_BLOCKSTEP:
 		err = go_on(e, (enum rs_utrace_action)how);
-		if (err)
+		if (err && how != RS_UTRACE_RESUME)
 			rs_store(&e->step, 0);
 		return err;
 	case RS_UTRACE_DETACH:
 		rs_store(&e->events, 0);
 		rs_store(&e->stop, 0);
-		rs_utrace_control(&e->engine, RS_UTRACE_DETACH);
+		if (!let_step_end(e, RS_UTRACE_DETACH))
+			rs_utrace_control(&e->engine, RS_UTRACE_DETACH);
 		let_go(e);
 		return 0;
 	default:

@@ -33,6 +33,7 @@ struct rs_utrace_host_engine { /* all zero at first; ours */
 	uint32_t events; /* at which the host wants its thread to stop */
 	uint32_t stop;   /* atomic: and at the next safe point */
 	uint32_t step;   /* atomic: not 0: the kind of step, which the next signal ends */
+	uint32_t after;  /* atomic: what the thread does then, RESUME or DETACH; 0: it stops */
 	uint32_t news; /* atomic: RS_NEWS_*, to be told; `event` and `value` were written before */
 	uint32_t event;
 	int64_t value;

@@ -445,6 +445,58 @@ static void test_a_step_ends_in_a_stop(void)
 	end();
 }
 
+/* The thread has been set to step, and its signal is on its way. */
+static void begin_step(void)
+{
+	begin(0);
+	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	task.asleep = step;
+	rs_utrace_resume(&task.utrace);
+	g_assert_true(task.single);
+}
+
+static void end_step(void)
+{
+	struct rs_utrace_signal trap = {.number = 5};
+
+	/* The program does not get what it has not asked for. */
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_IGN);
+	rs_utrace_resume(&task.utrace);
+	g_assert_false(task.single);
+	g_assert_cmpuint(task.blocked, ==, 1);
+	expect_no_news();
+}
+
+static void test_an_engine_that_is_detached_waits_for_its_step(void)
+{
+	begin_step();
+	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, 0);
+	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, -RS_EBADF);
+	g_assert_cmpuint(engines[0].handle, !=, 0);
+	end_step();
+	g_assert_cmpuint(engines[0].handle, ==, 0);
+	end();
+}
+
+static void test_a_thread_that_is_let_go_ends_its_step(void)
+{
+	begin_step();
+	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, 0);
+	end_step();
+	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, 0);
+	end();
+}
+
+static void test_a_step_without_a_host_ends(void)
+{
+	begin_step();
+	host.handler.gone(&host.handler);
+	end_step();
+	g_assert_cmpuint(engines[0].handle, ==, 0);
+	end();
+}
+
 /* ---- ends ---- */
 
 static void kill_it(struct task *stopped)
@@ -526,6 +578,9 @@ int main(int argc, char **argv)
 	ADD(a_stop_takes_effect_at_a_signal_that_comes_first);
 	ADD(a_stop_that_is_taken_back_does_not_happen);
 	ADD(a_step_ends_in_a_stop);
+	ADD(an_engine_that_is_detached_waits_for_its_step);
+	ADD(a_thread_that_is_let_go_ends_its_step);
+	ADD(a_step_without_a_host_ends);
 	ADD(the_host_is_told_of_a_death);
 	ADD(detach_may_come_before_the_word_of_death);
 	ADD(a_stopped_thread_goes_on_without_a_host);
