@@ -3,8 +3,6 @@
  * Engines of the host. Callbacks stop their thread and leave word of it; the task that serves tells
  * the host, and does what it asks.
  */
-#include "utrace-private.h"
-
 #include <ringside/utrace_host.h>
 
 /* The OS's `wait` lets others run for so often before a thread that was told as stopped is. */
@@ -430,21 +428,22 @@ static struct rs_utrace_host_engine *by_handle(struct rs_utrace_host *host, uint
 	return &host->engines[index];
 }
 
-static int32_t run_for(struct rs_utrace_host_engine *e, const struct rs_command *command,
-		       struct rs_command_reply *reply)
+/* utrace's -RS_EINVAL for a thread that we have not stopped. */
+static int32_t error_of_thread(int32_t err)
 {
-	switch (command->number) {
-	case RS_CMD_ENGINE_CONTROL:
-		return control(e, command->args[1]);
-	case RS_CMD_ENGINE_REGISTERS:
-		return registers(e, reply);
-	case RS_CMD_ENGINE_SET_REGISTERS:
-		return set_registers(e, command);
-	case RS_CMD_ENGINE_SET_SYSCALL:
-		return set_syscall(e, command);
-	default:
-		return read_memory(e, command, reply);
-	}
+	return err == -RS_EINVAL ? -RS_EAGAIN : err;
+}
+
+static int32_t change(struct rs_utrace_host_engine *e, const struct rs_command *command)
+{
+	int32_t err = rs_utrace_stopped_at(&e->engine);
+
+	if (err < 0)
+		return error_of_thread(err);
+	err = command->number == RS_CMD_ENGINE_SET_REGISTERS ? set_registers(e, command)
+							     : set_syscall(e, command);
+	/* An argument is wrong, unless the thread was killed meanwhile. */
+	return rs_utrace_stopped_at(&e->engine) < 0 ? error_of_thread(err) : err;
 }
 
 static int32_t run(struct rs_serve_handler *handler, const struct rs_command *command,
@@ -453,7 +452,6 @@ static int32_t run(struct rs_serve_handler *handler, const struct rs_command *co
 	struct rs_utrace_host *host =
 		(void *)((char *)handler - offsetof(struct rs_utrace_host, handler));
 	struct rs_utrace_host_engine *e;
-	int32_t result;
 
 	if (command->number == RS_CMD_THREADS)
 		return list(host, (uint32_t)command->args[0], reply);
@@ -462,43 +460,33 @@ static int32_t run(struct rs_serve_handler *handler, const struct rs_command *co
 	e = by_handle(host, command->args[0]);
 	if (!e)
 		return -RS_EBADF;
-	result = run_for(e, command, reply);
-	/* To look at a thread that we have not stopped is no wrong argument. */
-	if (result == -RS_EINVAL && command->number != RS_CMD_ENGINE_CONTROL &&
-	    rs_utrace_stopped_at(&e->engine) == -RS_EINVAL)
-		return -RS_EAGAIN;
-	return result;
+	switch (command->number) {
+	case RS_CMD_ENGINE_CONTROL:
+		return control(e, command->args[1]);
+	case RS_CMD_ENGINE_REGISTERS:
+		return error_of_thread(registers(e, reply));
+	case RS_CMD_ENGINE_MEMORY:
+		return error_of_thread(read_memory(e, command, reply));
+	default:
+		return change(e, command);
+	}
 }
 
 /* ---- the host hears, or is gone ---- */
 
-static bool is_in_callback(const struct rs_utrace_host_engine *e)
-{
-	struct rs_utrace_thread *thread = e->engine.thread;
-	bool is;
-
-	rs_utrace_lock(thread);
-	is = thread->reporting == &e->engine;
-	rs_utrace_unlock(thread);
-	return is;
-}
-
 /*
- * What the thread has left word of; 0: nothing, or nothing yet. A stop that was taken back while
- * the callback ran is none. A thread whose callback still runs may stop.
+ * What the thread has left word of; 0: nothing, or nothing yet. A thread whose callback still runs
+ * may stop. If the stop was taken back while the callback ran, it is none, and the word stays until
+ * the next one replaces it: to take it away could take away that one.
  */
 static uint32_t take_word(struct rs_utrace_host_engine *e)
 {
-	uint32_t kind = rs_load_acquire(&e->news);
+	const uint32_t kind = rs_load_acquire(&e->news);
+	const int at = kind == RS_NEWS_STOPPED ? rs_utrace_stopped_at(&e->engine) : 0;
 
-	if (kind == RS_NEWS_STOPPED && rs_utrace_stopped_at(&e->engine) < 0 && is_in_callback(e))
+	if (!kind || (at < 0 && at != -RS_EAGAIN))
 		return 0;
-	if (!kind || !__atomic_compare_exchange_n(&e->news, &kind, 0, false, __ATOMIC_ACQUIRE,
-						  __ATOMIC_ACQUIRE))
-		return 0;
-	if (kind == RS_NEWS_STOPPED && rs_utrace_stopped_at(&e->engine) == -RS_EINVAL)
-		return 0;
-	return kind;
+	return __atomic_exchange_n(&e->news, 0, __ATOMIC_ACQUIRE);
 }
 
 static bool news(struct rs_serve_handler *handler, uint64_t args[6])

@@ -4,33 +4,22 @@
  * ask, stop, examine, detach and look up, all at random and each on a pthread of its own. Built
  * with ThreadSanitizer, and again with ASan/UBSan. All memory is freed as soon as the room gives it
  * back, so that who uses it later is found. What engines are promised is checked in their
- * callbacks, and when they are released. Plain C: GLib is not built with sanitizers.
+ * callbacks, and when they are released. One more tracer is the task that serves the host's
+ * engines. Plain C: GLib is not built with sanitizers.
  */
+#include "threads.h"
+
 #include <pthread.h>
-#include <ringside/utrace_os.h>
+#include <ringside/utrace_examine.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
-#define SLOTS 3u
 #define TRACERS 3u
 #define LIVES 150u  /* in each slot, one after the other */
 #define STEPS 40u   /* of a life, at least */
 #define ATTACHED 3u /* engines that a life has had, at least */
 
-#define CHECK(what)                                                                                \
-	do {                                                                                       \
-		if (!(what)) {                                                                     \
-			printf("Bail out! %s:%d: %s\n", __FILE__, __LINE__, #what);                \
-			fflush(stdout);                                                            \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
-
-#define EVENTS_USED                                                                                \
-	(RS_UTRACE_EVENT_SYSCALL | RS_UTRACE_EVENT(EXEC) | RS_UTRACE_EVENT(EXIT) |                 \
-	 RS_UTRACE_EVENT_SIGNAL_ALL)
 #define LAST_EVENTS (RS_UTRACE_EVENT(DEATH) | RS_UTRACE_EVENT(REAP))
 
 struct task {
@@ -67,14 +56,6 @@ static uint32_t stops_seen, kills, waits, too_late, in_progress, looks;
 static __thread struct task *myself;
 static __thread char identity;
 
-static uint32_t roll(uint32_t *dice, uint32_t sides)
-{
-	*dice ^= *dice << 13;
-	*dice ^= *dice >> 17;
-	*dice ^= *dice << 5;
-	return *dice % sides;
-}
-
 static void count(uint32_t *counter)
 {
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
@@ -100,7 +81,7 @@ static void os_unblock(struct rs_utrace_thread *thread)
 static void os_kick(struct rs_utrace_thread *thread, bool interrupt)
 {
 	/* All pass a safe point soon. Also of the dead, the struct must be there. */
-	CHECK(thread->id == 1);
+	CHECK(thread->id && thread->id <= SLOTS);
 }
 
 static void os_step(struct rs_utrace_thread *thread, bool on)
@@ -148,7 +129,56 @@ static int os_set_registers(struct rs_utrace_thread *thread, const uint64_t *val
 	return 0;
 }
 
+static void os_get_syscall(struct rs_utrace_thread *thread, struct rs_utrace_syscall *call)
+{
+	call->number = __atomic_load_n(&((struct task *)thread)->rax, __ATOMIC_RELAXED);
+}
+
+static int os_set_syscall(struct rs_utrace_thread *thread, const struct rs_utrace_syscall *call)
+{
+	__atomic_store_n(&((struct task *)thread)->rax, call->number, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static uint32_t os_read_memory(struct rs_utrace_thread *thread, uint64_t address, void *to,
+			       uint32_t size)
+{
+	uint64_t rax = __atomic_load_n(&((struct task *)thread)->rax, __ATOMIC_RELAXED);
+
+	CHECK(address == 0 && size == sizeof(rax));
+	memcpy(to, &rax, sizeof(rax));
+	return size;
+}
+
+/* The thread of a slot, with a reference. NULL: nobody lives there now. */
+static struct task *take(struct slot *slot)
+{
+	struct task *task;
+
+	pthread_mutex_lock(&slot->lock);
+	task = slot->task;
+	if (task)
+		rs_utrace_thread_get(&task->utrace);
+	pthread_mutex_unlock(&slot->lock);
+	return task;
+}
+
+static struct rs_utrace_thread *os_next(uint32_t after)
+{
+	for (uint32_t i = after; i < SLOTS; i++) {
+		struct task *task = take(&slots[i]);
+
+		if (task)
+			return &task->utrace;
+	}
+	return NULL;
+}
+
 static const struct rs_utrace_os os = {
+	.next = os_next,
+	.read_memory = os_read_memory,
+	.get_syscall = os_get_syscall,
+	.set_syscall = os_set_syscall,
 	.get_registers = os_get_registers,
 	.set_registers = os_set_registers,
 	.block = os_block,
@@ -279,7 +309,7 @@ static void on_release(struct rs_utrace_engine *engine)
 	CHECK(rs_load(&e->releases) == 1);
 	if (rs_load(&e->certain))
 		CHECK(rs_load(&e->deaths) == 1 && rs_load(&e->reaps) == 1);
-	CHECK(engine->thread->id == 1);
+	CHECK(engine->thread->id && engine->thread->id <= SLOTS);
 	count(&engines_released);
 	free(e);
 }
@@ -346,7 +376,7 @@ static void live(struct slot *slot, uint32_t *dice)
 	pthread_t reaper;
 
 	CHECK(task && !sem_init(&task->park, 0, 0));
-	CHECK(!rs_utrace_thread_init(&task->utrace, &os, 1));
+	CHECK(!rs_utrace_thread_init(&task->utrace, &os, (uint32_t)(slot - slots + 1)));
 	count(&tasks_made);
 	myself = task;
 	pthread_mutex_lock(&slot->lock);
@@ -385,19 +415,6 @@ static void *live_on(void *data)
 }
 
 /* ---- tracers ---- */
-
-static struct task *find(uint32_t *dice)
-{
-	struct slot *slot = &slots[roll(dice, SLOTS)];
-	struct task *task;
-
-	pthread_mutex_lock(&slot->lock);
-	task = slot->task;
-	if (task)
-		rs_utrace_thread_get(&task->utrace);
-	pthread_mutex_unlock(&slot->lock);
-	return task;
-}
 
 static void wait_for_callbacks(struct engine *e)
 {
@@ -567,7 +584,7 @@ static void *trace_on(void *data)
 	uint32_t dice = 104729u + 31u * (uint32_t)(uintptr_t)data;
 
 	while (rs_load_acquire(&living)) {
-		struct task *task = find(&dice);
+		struct task *task = take(&slots[roll(&dice, SLOTS)]);
 
 		if (!task) {
 			sched_yield();
@@ -582,9 +599,17 @@ static void *trace_on(void *data)
 	return NULL;
 }
 
+static void *serve(void *data)
+{
+	host_serve(&living);
+	return NULL;
+}
+
 static void test_race(void)
 {
-	pthread_t threads[SLOTS + TRACERS];
+	pthread_t threads[SLOTS + TRACERS], server;
+
+	host_begin(&os);
 
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		CHECK(!pthread_mutex_init(&slots[i].lock, NULL));
@@ -592,8 +617,11 @@ static void test_race(void)
 	}
 	for (uintptr_t i = 0; i < TRACERS; i++)
 		CHECK(!pthread_create(&threads[SLOTS + i], NULL, trace_on, (void *)i));
+	CHECK(!pthread_create(&server, NULL, serve, NULL));
 	for (uint32_t i = 0; i < SLOTS + TRACERS; i++)
 		pthread_join(threads[i], NULL);
+	pthread_join(server, NULL);
+	host_check();
 	printf("# %u engines, %u stops, %u kills, %u waits, %u too late, %u in progress, %u "
 	       "looks\n",
 	       engines_made, stops_seen, kills, waits, too_late, in_progress, looks);
