@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/args.h"
 #include "cli/verb.h"
 
 #include "base/say.h"
@@ -19,8 +20,13 @@ bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *
 	GOptionContext *context = g_option_context_new(*verb->args ? verb->args : NULL);
 	g_autofree char *program = g_strdup_printf("ringside %s", verb->name);
 	g_autoptr(GError) error = NULL;
+	static char **split; /* the verb's, until the next one is parsed */
 	bool go_on = false;
 
+	g_free(split);
+	split = rs_cli_split_values(entries, *argc, *argv);
+	*argv = split;
+	*argc = (int)g_strv_length(split);
 	/* Without GOption's own --help, which exits. */
 	g_option_context_set_help_enabled(context, FALSE);
 	g_option_context_set_summary(context, verb->summary);

@@ -84,11 +84,53 @@ static void test_demo_is_looked_for(void)
 	g_rmdir(dir);
 }
 
+static gboolean on_letters(const char *name, const char *value, gpointer data, GError **error)
+{
+	return TRUE;
+}
+
+static void test_a_value_may_be_joined_to_its_letter(void)
+{
+	static gboolean flag;
+	static char *text;
+	static gint64 number;
+	static const GOptionEntry entries[] = {
+		{"decimal", 'd', 0, G_OPTION_ARG_NONE, &flag, NULL, NULL},
+		{"label", 'u', 0, G_OPTION_ARG_STRING, &text, NULL, NULL},
+		{"number", 'n', 0, G_OPTION_ARG_INT64, &number, NULL, NULL},
+		{"points", 't', 0, G_OPTION_ARG_CALLBACK, on_letters, NULL, NULL},
+		{0}};
+	static const char *const cases[][2] = {
+		{"v", "v"},
+		{"-n5 x", "-n5 x"}, /* the verb's name is none */
+		{"v -n5 x", "v -n 5 x"},
+		{"v -n 5 x", "v -n 5 x"},
+		{"v -tcin -dn10", "v -t cin -dn 10"},
+		{"v -dn 10", "v -dn 10"},
+		{"v -d -dd", "v -d -dd"},
+		{"v -u -n5 -n5", "v -u -n5 -n 5"},
+		{"v -h -x5 -5 - --number=5 --decimal", "v -h -x5 -5 - --number=5 --decimal"},
+		{"v -t+ -- -n5", "v -t + -- -n5"},
+		{"v -n", "v -n"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(GStrv) argv = g_strsplit(cases[i][0], " ", -1);
+		g_autofree char **split =
+			rs_cli_split_values(entries, (int)g_strv_length(argv), argv);
+		g_autofree char *joined = g_strjoinv(" ", split);
+
+		g_assert_cmpstr(joined, ==, cases[i][1]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cli/args/sizes", test_sizes);
 	g_test_add_func("/cli/args/no-sizes", test_no_sizes);
+	g_test_add_func("/cli/args/a-value-may-be-joined-to-its-letter",
+			test_a_value_may_be_joined_to_its_letter);
 	g_test_add_func("/cli/args/demo", test_demo_is_looked_for);
 	return g_test_run();
 }
