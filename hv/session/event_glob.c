@@ -23,13 +23,14 @@ static int take_level(struct rs_event_glob *glob, const char *value, struct rs_e
 	return 0;
 }
 
-/* g_ascii_string_to_unsigned() takes no "0x", and the C library takes signs and blanks. */
+/* g_ascii_string_to_unsigned() takes no "0x", but it takes "\v6". */
 static int take_mask(uint64_t *mask, const char *value, struct rs_error *err)
 {
 	const bool hex = g_ascii_strncasecmp(value, "0x", 2) == 0;
 	guint64 number;
 
-	if (!g_ascii_string_to_unsigned(value + (hex ? 2 : 0), hex ? 16 : 10, 1, G_MAXUINT64,
+	if (!g_ascii_isxdigit(value[hex ? 2 : 0]) ||
+	    !g_ascii_string_to_unsigned(value + (hex ? 2 : 0), hex ? 16 : 10, 1, G_MAXUINT64,
 					&number, NULL) ||
 	    (hex && g_ascii_strncasecmp(value + 2, "0x", 2) == 0))
 		return refuse(err, value, "no mask of keywords, such as 6 or 0x6; it has 64 bits");

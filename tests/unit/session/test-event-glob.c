@@ -102,6 +102,8 @@ static void test_a_wrong_selection_is_einval_and_matches_nothing(void)
 					    "*@keyword=0x",
 					    "*@keyword=0x0",
 					    "*@keyword=0x0x1",
+					    "*@keyword=\v6",
+					    "*@keyword=0x\v6",
 					    "*@keyword=-1",
 					    "*@keyword= 1",
 					    "*@keyword=1g",
