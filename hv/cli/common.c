@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/args.h"
+#include "cli/options.h"
 #include "cli/verb.h"
 
 #include "base/say.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/args.h"
+#include "cli/options.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What users write and GOption does not read. Any thread. */
+#ifndef RS_HV_CLI_OPTIONS_H
+#define RS_HV_CLI_OPTIONS_H
+
+#include <glib.h>
+
+/*
+ * The arguments as GOption reads them: a value that is joined to its letter, as in -n5, stands by
+ * itself. Options end at "--". The vector is NULL-terminated and to be freed by g_free(); its texts
+ * live for ever.
+ */
+char **rs_cli_split_values(const GOptionEntry *entries, int argc, char **argv);
+
+#endif
