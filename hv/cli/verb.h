@@ -33,7 +33,8 @@ extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_ps, rs_verb_lis
 	rs_verb_kdump, rs_verb_engine, rs_verb_stat, rs_verb_pause, rs_verb_resume, rs_verb_stop;
 
 /*
- * Parses a verb's options, which may stand anywhere. argv[0] is the verb's name. `entries` may be
+ * Parses a verb's options, which may stand anywhere. argv[0] is the verb's name. *argv becomes
+ * another vector, which is good until the next call. `entries` may be
  * NULL. Returns false when the verb is done: --help was shown or the options are wrong. *code is
  * the exit code then.
  */

@@ -29,7 +29,7 @@ static void test_codes(void)
 }
 
 struct parsed {
-	char **argv, **kept;
+	char **argv, **copy, **kept;
 	int argc, code;
 	bool go_on;
 	char *name;
@@ -47,14 +47,14 @@ static void parse(struct parsed *p, const char *line)
 
 	*p = (struct parsed){.code = -1};
 	g_assert_true(g_shell_parse_argv(line, &p->argc, &p->kept, NULL));
-	p->argv = g_memdup2(p->kept, ((gsize)p->argc + 1) * sizeof(*p->kept));
+	p->argv = p->copy = g_memdup2(p->kept, ((gsize)p->argc + 1) * sizeof(*p->kept));
 	p->go_on = rs_cli_parse(&verb, options, &p->argc, &p->argv, &p->code);
 }
 
 static void forget(struct parsed *p)
 {
 	g_strfreev(p->kept);
-	g_free(p->argv);
+	g_free(p->copy);
 	g_free(p->name);
 }
 
