@@ -34,9 +34,8 @@ extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_ps, rs_verb_lis
 
 /*
  * Parses a verb's options, which may stand anywhere. argv[0] is the verb's name. *argv becomes
- * another vector, which is good until the next call. `entries` may be
- * NULL. Returns false when the verb is done: --help was shown or the options are wrong. *code is
- * the exit code then.
+ * another vector, which is good until the next call. `entries` may be NULL. Returns false when the
+ * verb is done: --help was shown or the options are wrong. *code is the exit code then.
  */
 bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
 		  int *code);

@@ -5,7 +5,7 @@
  *
  * Thread: the session's. Trust: what the guest says came of a command is a private copy. It is what
  * the guest claims, so whoever asked bounds and checks it. A guest that does not answer within
- * RS_COMMAND_MS fails that command, and its later answer is dropped.
+ * RS_COMMAND_MS fails that command. Who asked does not hear of a later answer, but engines.c does.
  */
 #ifndef RS_HV_SESSION_COMMANDS_H
 #define RS_HV_SESSION_COMMANDS_H
@@ -34,8 +34,7 @@ struct rs_command_result {
 /*
  * What came of a command, once for each that was accepted, and never out of
  * rs_source_send_command(). 0: `result` holds it. Else `err` says why not: -ETIMEDOUT, -ESHUTDOWN:
- * the guest has ended; -EAGAIN: it has booted again, or its task did not finish; -ECANCELED: as
- * asked.
+ * the guest has ended; -EAGAIN: it has booted again, or its task did not finish.
  */
 typedef void (*rs_command_done)(void *data, int ret, const struct rs_command_result *result,
 				const struct rs_error *err);
