@@ -7,10 +7,7 @@
 
 /* The OS's `wait` lets others run for so often before a thread that was told as stopped is. */
 #define TRIES 200
-/* QUIESCE is what RS_ENGINE_STOP asks for, and no thread stops at its end. */
-#define STOPS_AT                                                                                   \
-	(RS_UTRACE_EVENT_ALL &                                                                     \
-	 ~(RS_UTRACE_EVENT(QUIESCE) | RS_UTRACE_EVENT(DEATH) | RS_UTRACE_EVENT(REAP)))
+#define STOPS_AT (RS_UTRACE_EVENT_ALL & ~RS_UTRACE_EVENT_NO_STOPS)
 #define STEP_SIGNAL 5 /* SIGTRAP, as nearly all number it */
 
 /* ---- callbacks: on the thread ---- */

@@ -6,7 +6,7 @@
 
 /* ---- events ---- */
 
-static const char *const events[RS_CLI_ENGINE_EVENTS] = {
+static const char *const events[RS_UTRACE_EVENTS] = {
 	"quiesce",     "reap",          "clone",        "exec",   "exit",
 	"death",       "syscall_entry", "syscall_exit", "signal", "signal_ign",
 	"signal_stop", "signal_term",   "signal_core",  "jctl",
@@ -14,22 +14,21 @@ static const char *const events[RS_CLI_ENGINE_EVENTS] = {
 
 const char *rs_cli_engine_event_name(guint event)
 {
-	return event < RS_CLI_ENGINE_EVENTS ? events[event] : NULL;
+	return event < RS_UTRACE_EVENTS ? events[event] : NULL;
 }
 
 bool rs_cli_engine_event_is_signal(guint event)
 {
-	return event >= RS_CLI_ENGINE_EVENT_SIGNAL && event < RS_CLI_ENGINE_EVENT_SIGNAL + 5;
+	return event >= RS_UTRACE_EVENT_SIGNAL && event < RS_UTRACE_EVENT_SIGNAL + 5;
 }
 
 static guint32 event_mask(const char *name)
 {
 	if (!strcmp(name, "syscall"))
-		return 1u << RS_CLI_ENGINE_EVENT_SYSCALL_ENTRY |
-		       1u << RS_CLI_ENGINE_EVENT_SYSCALL_EXIT;
+		return 1u << RS_UTRACE_EVENT_SYSCALL_ENTRY | 1u << RS_UTRACE_EVENT_SYSCALL_EXIT;
 	if (!strcmp(name, "signal_all"))
-		return 0x1fu << RS_CLI_ENGINE_EVENT_SIGNAL;
-	for (guint i = 0; i < RS_CLI_ENGINE_EVENTS; i++)
+		return 0x1fu << RS_UTRACE_EVENT_SIGNAL;
+	for (guint i = 0; i < RS_UTRACE_EVENTS; i++)
 		if (!strcmp(name, events[i]))
 			return 1u << i;
 	return 0;
@@ -39,9 +38,9 @@ static int add_event(const char *name, guint32 *mask, struct rs_error *err)
 {
 	guint32 one = event_mask(name);
 
-	if (one == 1u << RS_CLI_ENGINE_EVENT_QUIESCE)
+	if (one == 1u << RS_UTRACE_EVENT_QUIESCE)
 		return rs_error_set(err, EINVAL, "quiesce is what --stop asks for");
-	if (one & (1u << RS_CLI_ENGINE_EVENT_REAP | 1u << RS_CLI_ENGINE_EVENT_DEATH))
+	if (one & (1u << RS_UTRACE_EVENT_REAP | 1u << RS_UTRACE_EVENT_DEATH))
 		return rs_error_set(err, EINVAL,
 				    "no thread can stop once it has died; its end is told always");
 	if (!one)

@@ -9,21 +9,7 @@
 #include "base/error.h"
 #include "cli/call_names.h"
 #include "cli/engine_arch.h"
-
-/* The events, by number, as ringside/utrace.h of the agent has them. */
-#define RS_CLI_ENGINE_EVENT_SIGNAL 8u /* the first of five kinds */
-enum rs_cli_engine_event {
-	RS_CLI_ENGINE_EVENT_QUIESCE = 0,
-	RS_CLI_ENGINE_EVENT_REAP = 1,
-	RS_CLI_ENGINE_EVENT_CLONE = 2,
-	RS_CLI_ENGINE_EVENT_EXEC = 3,
-	RS_CLI_ENGINE_EVENT_EXIT = 4,
-	RS_CLI_ENGINE_EVENT_DEATH = 5,
-	RS_CLI_ENGINE_EVENT_SYSCALL_ENTRY = 6,
-	RS_CLI_ENGINE_EVENT_SYSCALL_EXIT = 7,
-	RS_CLI_ENGINE_EVENT_JCTL = 13,
-	RS_CLI_ENGINE_EVENTS = 14
-};
+#include <ringside/engine.h>
 
 /* "syscall_entry"; NULL: there is no such event. */
 const char *rs_cli_engine_event_name(guint event);

@@ -134,7 +134,7 @@ static void append_head(GString *out, const struct rs_cli_engine_printer *printe
 	g_string_append(out, ": ");
 	if (engine->stepped) {
 		g_string_append(out, "has stepped");
-	} else if (view && view->has_call && engine->event == RS_CLI_ENGINE_EVENT_SYSCALL_ENTRY) {
+	} else if (view && view->has_call && engine->event == RS_UTRACE_EVENT_SYSCALL_ENTRY) {
 		g_string_append(out, "syscall_entry: ");
 		rs_cli_engine_show_call(out, printer->names, view);
 	} else {

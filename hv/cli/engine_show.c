@@ -70,24 +70,24 @@ void rs_cli_engine_show_event(GString *out, const struct rs_call_names *names, g
 
 	if (!name)
 		g_string_append_printf(out, "event %u: %" G_GINT64_FORMAT, event, value);
-	else if (event == RS_CLI_ENGINE_EVENT_QUIESCE)
+	else if (event == RS_UTRACE_EVENT_QUIESCE)
 		g_string_append(out, "a safe point");
 	else
 		g_string_append(out, name);
 	if (rs_cli_engine_event_is_signal(event))
 		append_signal(out, value);
 	switch (event) {
-	case RS_CLI_ENGINE_EVENT_SYSCALL_ENTRY:
+	case RS_UTRACE_EVENT_SYSCALL_ENTRY:
 		g_string_append(out, ": ");
 		append_call_name(out, names, (uint64_t)value);
 		break;
-	case RS_CLI_ENGINE_EVENT_EXIT:
+	case RS_UTRACE_EVENT_EXIT:
 		g_string_append_printf(out, ": code %" G_GINT64_FORMAT, value);
 		break;
-	case RS_CLI_ENGINE_EVENT_CLONE:
+	case RS_UTRACE_EVENT_CLONE:
 		g_string_append_printf(out, ": thread %" G_GINT64_FORMAT, value);
 		break;
-	case RS_CLI_ENGINE_EVENT_JCTL:
+	case RS_UTRACE_EVENT_JCTL:
 		g_string_append(out, value ? ": continued" : ": stopped");
 		break;
 	default:

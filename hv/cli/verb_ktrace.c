@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/verb.h"
 
+#include <ringside/facility.h>
 #include <rs-trace-kdump.h>
 #include <stdio.h>
 #include <unistd.h>
 
 /* Whose wish it is that the events of ktrace are on: not the host's, which may have its own. */
 #define OWNER "ktrace"
-
-/* RS_KTRFAC_* of ringside/ktrace.h, which is the guest's header */
-#define FACILITIES 0xffeu
-#define FACILITY_INHERIT 0x40000000u
 
 #define NOTHING_DONE G_MAXUINT
 
@@ -73,11 +70,11 @@ static int check(const struct rs_verb *verb, struct args *a)
 		return rs_cli_usage(
 			verb, "-t: there is no letter '%c' (" RS_TRACE_KDUMP_LETTERS ")", *at);
 	/* To end the tracing of a process as a whole ends that of all its points. */
-	a->facilities = a->clear && !a->letters ? FACILITIES : points << 1 & FACILITIES;
+	a->facilities = a->clear && !a->letters ? RS_KTRFAC_POINTS : points << 1 & RS_KTRFAC_POINTS;
 	if (!a->facilities)
 		return rs_cli_usage(verb, "-t: no guest writes what '%s' means", letters);
 	if (a->inherit)
-		a->facilities |= FACILITY_INHERIT;
+		a->facilities |= RS_KTRFAC_INHERIT;
 	return 0;
 }
 
@@ -109,7 +106,8 @@ static GVariant *owner_options(bool lasting)
 /* Switches the events on that these facilities write: a facility is its event's keyword. */
 static int enable(RsDBusSession1 *session, const struct args *a, bool lasting)
 {
-	g_autofree char *keyword = g_strdup_printf("*@keyword=0x%x", a->facilities & FACILITIES);
+	g_autofree char *keyword =
+		g_strdup_printf("*@keyword=0x%x", a->facilities & RS_KTRFAC_POINTS);
 	g_autofree char *glob = glob_of(a, keyword);
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;

@@ -253,13 +253,13 @@ static void give_attached(struct engine_call *call, const struct rs_engine_info 
 /* Whether a thread can stop at each of them. If not, `err` is set. */
 static void check_events(guint events, struct rs_error *err)
 {
-	if (events >> RS_ENGINE_EVENTS)
+	if (events >> RS_UTRACE_EVENTS)
 		rs_error_set(err, EINVAL, "there are no such events");
-	else if (events & 1u << RS_ENGINE_EVENT_QUIESCE)
+	else if (events & 1u << RS_UTRACE_EVENT_QUIESCE)
 		rs_error_set(err, EINVAL,
 			     "QUIESCE is no event of its own: EngineControl 'stop' stops a thread "
 			     "at its next safe point");
-	else if (events & RS_ENGINE_EVENTS_OF_THE_END)
+	else if (events & RS_UTRACE_EVENT_NO_STOPS)
 		rs_error_set(err, EINVAL,
 			     "no thread stops at DEATH or REAP; EngineList tells of its end");
 }
@@ -304,9 +304,9 @@ static gboolean on_control(RsDBusSession1 *object, GDBusMethodInvocation *invoca
 		const char *name;
 		uint32_t action;
 	} actions[] = {
-		{"stop", RS_ENGINE_STOP},     {"interrupt", RS_ENGINE_INTERRUPT},
-		{"step", RS_ENGINE_STEP},     {"block-step", RS_ENGINE_BLOCK_STEP},
-		{"resume", RS_ENGINE_RESUME}, {"detach", RS_ENGINE_DETACH},
+		{"stop", RS_UTRACE_STOP},       {"interrupt", RS_UTRACE_INTERRUPT},
+		{"step", RS_UTRACE_SINGLESTEP}, {"block-step", RS_UTRACE_BLOCKSTEP},
+		{"resume", RS_UTRACE_RESUME},   {"detach", RS_UTRACE_DETACH},
 	};
 	struct rs_error err = {0};
 

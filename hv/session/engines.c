@@ -19,7 +19,7 @@ struct engine {
 struct call {
 	struct engine *engine;
 	uint32_t number;     /* RS_CMD_* */
-	uint64_t how;        /* ENGINE_CONTROL: RS_ENGINE_* */
+	uint64_t how;        /* ENGINE_CONTROL: RS_UTRACE_STOP ... */
 	rs_engine_done done; /* NULL: nobody waits for it any more */
 	void *data;
 };
@@ -97,14 +97,14 @@ static void attached(struct engine *engine, const struct rs_command_result *resu
 }
 
 /*
- * The guest has done RS_ENGINE_* `how`. It tells of a stop that this has ended before it says so,
+ * The guest has done the action `how`. It tells of a stop that this has ended before it says so,
  * and of the next one afterwards.
  */
 static void controlled(struct engine *engine, uint64_t how)
 {
-	if (how == RS_ENGINE_DETACH)
+	if (how == RS_UTRACE_DETACH)
 		set_gone(engine);
-	else if (how != RS_ENGINE_STOP && how != RS_ENGINE_INTERRUPT &&
+	else if (how != RS_UTRACE_STOP && how != RS_UTRACE_INTERRUPT &&
 		 engine->info.state == RS_ENGINE_STOPPED)
 		engine->info.state = RS_ENGINE_RUNNING;
 }
@@ -120,7 +120,7 @@ static void note_success(struct engine *engine, const struct call *call,
 
 static void note_failure(struct engine *engine, const struct call *call, int code)
 {
-	if (call->how == RS_ENGINE_DETACH && call->number == RS_CMD_ENGINE_CONTROL)
+	if (call->how == RS_UTRACE_DETACH && call->number == RS_CMD_ENGINE_CONTROL)
 		engine->detaching = false;
 	if (call->number == RS_CMD_ENGINE_ATTACH || code == EBADF || code == ESHUTDOWN)
 		set_gone(engine);
@@ -184,13 +184,13 @@ static int send(struct engine *engine, struct call *call, const struct rs_source
 static void detach(struct engine *engine)
 {
 	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
-						  .args = {engine->handle, RS_ENGINE_DETACH}};
+						  .args = {engine->handle, RS_UTRACE_DETACH}};
 	struct call *call;
 
 	if (engine->detaching || !engine->held)
 		return;
 	call = g_new0(struct call, 1);
-	*call = (struct call){.engine = engine, .number = command.number, .how = RS_ENGINE_DETACH};
+	*call = (struct call){.engine = engine, .number = command.number, .how = RS_UTRACE_DETACH};
 	engine->detaching = !send(engine, call, &command, NULL);
 	if (!engine->detaching)
 		g_free(call);
@@ -355,7 +355,7 @@ static struct engine *by_handle(const struct rs_source *source, uint64_t handle)
 static void detach_unknown(struct rs_source *source, uint64_t handle)
 {
 	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
-						  .args = {handle, RS_ENGINE_DETACH}};
+						  .args = {handle, RS_UTRACE_DETACH}};
 
 	rs_source_send_command(source, &command, NULL, NULL, NULL);
 }
@@ -393,7 +393,7 @@ void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request
 		purge(engine);
 		return;
 	}
-	if (kind != RS_NEWS_STOPPED || request->args[2] >= RS_ENGINE_EVENTS ||
+	if (kind != RS_NEWS_STOPPED || request->args[2] >= RS_UTRACE_EVENTS ||
 	    engine->info.state == RS_ENGINE_GONE)
 		return;
 	engine->info.state = RS_ENGINE_STOPPED;

@@ -16,10 +16,6 @@
 #include "session/commands.h"
 
 #define RS_ENGINES_MAX 256 /* of a source */
-#define RS_ENGINE_EVENTS 14u
-/* As in ringside/utrace.h, which is for guests. */
-#define RS_ENGINE_EVENT_QUIESCE 0u
-#define RS_ENGINE_EVENTS_OF_THE_END (1u << 1 | 1u << 5) /* REAP, DEATH: no thread stops there */
 
 enum rs_engine_state { RS_ENGINE_RUNNING, RS_ENGINE_STOPPED, RS_ENGINE_GONE };
 
@@ -29,7 +25,7 @@ struct rs_engine_info {
 	struct rs_cmd_thread thread; /* as it was at attach; comm as the guest gave it */
 	enum rs_engine_state state;
 	uint64_t stop;  /* grows with each stop */
-	uint32_t event; /* STOPPED: its number, below RS_ENGINE_EVENTS */
+	uint32_t event; /* STOPPED: its number, RS_UTRACE_EVENT_* */
 	int64_t value;
 };
 

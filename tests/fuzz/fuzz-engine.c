@@ -90,7 +90,7 @@ static void rs_fuzz_seeds(void)
 {
 	static const uint8_t code[] = {0xb8, 1, 0, 0, 0, 0x0f, 0x05, 0x06, 0x48, 0xff, 0xc3, 0x48};
 
-	for (uint32_t event = 0; event <= RS_CLI_ENGINE_EVENTS; event++) {
+	for (uint32_t event = 0; event <= RS_UTRACE_EVENTS; event++) {
 		struct head head = {.address = 0x401000,
 				    .pc = 0x401005,
 				    .event = event,

@@ -4,11 +4,9 @@
 #include "rs-trace-escape.h"
 #include "rs-trace-text.h"
 
+#include <ringside/facility.h>
 #include <string.h>
 
-/* What the guest says of a system call that did not fail and has no value (ringside/ktrace.h). */
-#define KTR_RESTART (-1)
-#define KTR_JUSTRETURN (-2)
 #define LINUX_RESTARTSYS 512
 
 typedef gboolean (*Show)(const RsTraceKdump *kdump, GString *out, const RsTraceRecord *record);
@@ -94,9 +92,9 @@ static gboolean show_ret(const RsTraceKdump *kdump, GString *out, const RsTraceR
 		return FALSE;
 	append_call(out, options, code);
 	g_string_append_c(out, ' ');
-	if (error == KTR_RESTART || error == LINUX_RESTARTSYS) {
+	if (error == RS_KTR_RESTART || error == LINUX_RESTARTSYS) {
 		g_string_append(out, "RESTART");
-	} else if (error == KTR_JUSTRETURN) {
+	} else if (error == RS_KTR_JUSTRETURN) {
 		g_string_append(out, "JUSTRETURN");
 	} else if (error) {
 		g_string_append(out, "-1");

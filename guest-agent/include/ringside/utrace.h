@@ -21,6 +21,7 @@
 #ifndef RINGSIDE_UTRACE_H
 #define RINGSIDE_UTRACE_H
 
+#include <ringside/engine.h>
 #include <ringside/error.h>
 #include <ringside/types.h>
 
@@ -28,47 +29,6 @@
 extern "C" {
 #endif
 
-/* The numbers of events. */
-enum rs_utrace_events {
-	RS_UTRACE_EVENT_QUIESCE, /* the thread is at a safe point; also before other events */
-	RS_UTRACE_EVENT_REAP,    /* its parent has taken notice of its death: the last event */
-	RS_UTRACE_EVENT_CLONE,   /* it has made another thread, which does not run yet */
-	RS_UTRACE_EVENT_EXEC,    /* it has executed a new program, which does not run yet */
-	RS_UTRACE_EVENT_EXIT,    /* it is about to exit, and is all there still */
-	RS_UTRACE_EVENT_DEATH,   /* it has died */
-	RS_UTRACE_EVENT_SYSCALL_ENTRY, /* it asks for a system call */
-	RS_UTRACE_EVENT_SYSCALL_EXIT,  /* it is about to return from one */
-	RS_UTRACE_EVENT_SIGNAL,        /* a signal is about to run a handler */
-	RS_UTRACE_EVENT_SIGNAL_IGN,    /* ... to be ignored */
-	RS_UTRACE_EVENT_SIGNAL_STOP,   /* ... to suspend the process */
-	RS_UTRACE_EVENT_SIGNAL_TERM,   /* ... to end it */
-	RS_UTRACE_EVENT_SIGNAL_CORE,   /* ... to end it with a core dump */
-	RS_UTRACE_EVENT_JCTL,          /* job control has stopped or continued it */
-	RS_UTRACE_EVENTS               /* how many there are */
-};
-/* A mask of one: RS_UTRACE_EVENT(SYSCALL_ENTRY). An engine's events are an OR of these. */
-#define RS_UTRACE_EVENT(type) (1u << RS_UTRACE_EVENT_##type)
-#define RS_UTRACE_EVENT_SYSCALL (RS_UTRACE_EVENT(SYSCALL_ENTRY) | RS_UTRACE_EVENT(SYSCALL_EXIT))
-#define RS_UTRACE_EVENT_SIGNAL_ALL                                                                 \
-	(RS_UTRACE_EVENT(SIGNAL) | RS_UTRACE_EVENT(SIGNAL_IGN) | RS_UTRACE_EVENT(SIGNAL_STOP) |    \
-	 RS_UTRACE_EVENT(SIGNAL_TERM) | RS_UTRACE_EVENT(SIGNAL_CORE))
-#define RS_UTRACE_EVENT_ALL ((1u << RS_UTRACE_EVENTS) - 1)
-
-/*
- * What a thread is to do next, as an engine wants it. Of what its engines want, a thread does the
- * smallest. Only STOP lasts until the engine wants something else. The others are done once.
- */
-enum rs_utrace_action {
-	RS_UTRACE_STOP,       /* stay where it is */
-	RS_UTRACE_INTERRUPT,  /* as REPORT, and a system call that waits comes to an end; with the
-			       * event SIGNAL, report_signal is called first */
-	RS_UTRACE_REPORT,     /* call report_quiesce once more before it returns to user mode */
-	RS_UTRACE_SINGLESTEP, /* run one instruction */
-	RS_UTRACE_BLOCKSTEP,  /* run up to the next branch */
-	RS_UTRACE_RESUME,     /* go on */
-	RS_UTRACE_DETACH,     /* go on; the engine is attached no more */
-	RS_UTRACE_ACTIONS
-};
 /* A callback gets and returns an action, and for some events an OR of it and of one of these. */
 #define RS_UTRACE_ACTION_MASK 0x07u
 #define RS_UTRACE_ACTION(value) ((enum rs_utrace_action)((value)&RS_UTRACE_ACTION_MASK))

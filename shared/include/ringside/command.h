@@ -21,6 +21,8 @@
 #ifndef RINGSIDE_COMMAND_H
 #define RINGSIDE_COMMAND_H
 
+#include <ringside/engine.h>
+#include <ringside/facility.h>
 #include <ringside/hypercall.h>
 #include <ringside/types.h>
 
@@ -35,7 +37,7 @@
 
 /*
  * Which processes are traced, after ktrace(2). args: RS_KTROP_*; facilities, a mask as in
- * ringside/ktrace.h; a process id, or a negative one of a group, as a signed number; RS_KTROP_*
+ * ringside/facility.h; a process id, or a negative one of a group, as a signed number; RS_KTROP_*
  * flags. Result: how many processes were changed.
  */
 #define RS_CMD_KTRACE 1u
@@ -46,8 +48,8 @@
 
 /*
  * Threads and engines, after utrace. A handle names an engine; no other of this boot ever has the
- * same. Events are numbered as in ringside/utrace.h, and a mask has a bit for each. Results are
- * those of the functions there, and
+ * same. Events and actions are those of ringside/engine.h, and a mask has a bit for each event.
+ * Results are those of the functions of ringside/utrace.h, and
  *     -RS_EBADF   no engine has this handle, or not any more
  *     -RS_EAGAIN  the engine has not stopped its thread, or not yet
  *     -RS_ENOSPC  the guest has no memory for another engine
@@ -56,11 +58,11 @@
 #define RS_CMD_THREADS 16u
 /*
  * args: thread id, mask of events at which the thread is to stop. values: handle. data: struct
- * rs_cmd_thread, of this thread. -RS_EINVAL: QUIESCE, which is what RS_ENGINE_STOP asks for, or
+ * rs_cmd_thread, of this thread. -RS_EINVAL: QUIESCE, which is what RS_UTRACE_STOP asks for, or
  * DEATH or REAP, at which no thread stops
  */
 #define RS_CMD_ENGINE_ATTACH 17u
-/* args: handle, RS_ENGINE_* */
+/* args: handle, an action: all but REPORT */
 #define RS_CMD_ENGINE_CONTROL 18u
 /*
  * args: handle. Result: how many registers. values: the event at which the thread has stopped;
@@ -75,13 +77,6 @@
 /* args: handle, address, bytes. Result: bytes of data */
 #define RS_CMD_ENGINE_MEMORY 22u
 
-#define RS_ENGINE_STOP 0u       /* at its next safe point */
-#define RS_ENGINE_INTERRUPT 1u  /* the same, and a system call that waits ends */
-#define RS_ENGINE_STEP 3u       /* one instruction */
-#define RS_ENGINE_BLOCK_STEP 4u /* up to the next branch */
-#define RS_ENGINE_RESUME 5u
-#define RS_ENGINE_DETACH 6u
-
 struct rs_cmd_thread {
 	uint32_t id;
 	uint32_t process;
@@ -95,7 +90,7 @@ RS_ASSERT_SIZE(struct rs_cmd_thread, 48);
 /*
  * What an engine has to tell, by RS_HCALL_NEWS. args: RS_NEWS_*; handle; the number of the event;
  * its value: of SYSCALL_ENTRY or a signal its number, of an exit the code, of a clone the child's
- * id, else 0, also at SYSCALL_EXIT. After RS_ENGINE_STOP it is 0 for all but SYSCALL_ENTRY if
+ * id, else 0, also at SYSCALL_EXIT. After RS_UTRACE_STOP it is 0 for all but SYSCALL_ENTRY if
  * another engine had stopped the thread there before. A stopped thread tells it once for each stop.
  * After GONE nothing has this handle.
  */

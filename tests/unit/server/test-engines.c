@@ -134,9 +134,9 @@ static void test_each_action_reaches_the_guest(struct host *host)
 		const char *name;
 		uint32_t action;
 	} actions[] = {
-		{", 'stop'", RS_ENGINE_STOP},     {", 'interrupt'", RS_ENGINE_INTERRUPT},
-		{", 'step'", RS_ENGINE_STEP},     {", 'block-step'", RS_ENGINE_BLOCK_STEP},
-		{", 'resume'", RS_ENGINE_RESUME}, {", 'detach'", RS_ENGINE_DETACH},
+		{", 'stop'", RS_UTRACE_STOP},       {", 'interrupt'", RS_UTRACE_INTERRUPT},
+		{", 'step'", RS_UTRACE_SINGLESTEP}, {", 'block-step'", RS_UTRACE_BLOCKSTEP},
+		{", 'resume'", RS_UTRACE_RESUME},   {", 'detach'", RS_UTRACE_DETACH},
 	};
 	g_autoptr(RsDBusSession1) c = host_connect(host);
 	struct call call;
@@ -408,7 +408,7 @@ static void leave(RsDBusSession1 *client)
 
 static void expect_detach(struct sham *sham, uint64_t handle)
 {
-	host_report(sham, expect(sham, RS_CMD_ENGINE_CONTROL, handle, RS_ENGINE_DETACH), 0);
+	host_report(sham, expect(sham, RS_CMD_ENGINE_CONTROL, handle, RS_UTRACE_DETACH), 0);
 }
 
 static void test_threads_of_a_peer_that_goes_go_on(struct host *host)

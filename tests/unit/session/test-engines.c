@@ -195,8 +195,8 @@ static void test_an_engine_is_its_owners(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(info.thread.process, ==, 5);
 	g_assert_cmpstr(info.thread.comm, ==, "worker");
 	g_assert_cmpuint(count_of(f, two), ==, 0);
-	g_assert_cmpint(send(f, two, number, RS_ENGINE_RESUME, &o, NULL), ==, -EBADF);
-	g_assert_cmpint(send(f, one, number + 1, RS_ENGINE_RESUME, &o, NULL), ==, -EBADF);
+	g_assert_cmpint(send(f, two, number, RS_UTRACE_RESUME, &o, NULL), ==, -EBADF);
+	g_assert_cmpint(send(f, one, number + 1, RS_UTRACE_RESUME, &o, NULL), ==, -EBADF);
 	g_assert_cmpuint(o.calls, ==, 0);
 	g_assert_false(has_command(f));
 }
@@ -211,22 +211,22 @@ static void test_a_stop_is_noted_and_ended_by_resume(struct fixture *f, gconstpo
 	g_assert_cmpuint(info_of(f, one).stop, ==, 1);
 	g_assert_cmpuint(info_of(f, one).event, ==, 6);
 	g_assert_cmpint(info_of(f, one).value, ==, -3);
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_STEP, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STEP);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_SINGLESTEP, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_SINGLESTEP);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
 	report(f, 0, 0);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
 	tell_news(f, RS_NEWS_STOPPED, 1001, 12, 5);
 	g_assert_cmpuint(info_of(f, one).stop, ==, 2);
 	/* What fails changes nothing. */
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_RESUME);
 	report(f, -22, 0);
 	g_assert_cmpint(o.ret, ==, -EINVAL);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
 	/* And a stop is no run. */
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_STOP, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STOP);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_STOP, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_STOP);
 	report(f, 0, 0);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
 }
@@ -237,7 +237,7 @@ static void test_news_that_make_no_sense_are_nothing(struct fixture *f, gconstpo
 	attach(f, one, 1001);
 	tell_news(f, RS_NEWS_STOPPED, 1002, 6, 0);
 	tell_news(f, RS_NEWS_STOPPED, 0, 6, 0);
-	tell_news(f, RS_NEWS_STOPPED, 1001, RS_ENGINE_EVENTS, 0);
+	tell_news(f, RS_NEWS_STOPPED, 1001, RS_UTRACE_EVENTS, 0);
 	tell_news(f, RS_NEWS_STOPPED, 1001, ~0ull, 0);
 	tell_news(f, 77, 1001, 6, 0);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
@@ -253,7 +253,7 @@ static void test_what_is_gone_is_told_once(struct fixture *f, gconstpointer data
 
 	tell_news(f, RS_NEWS_GONE, 1001, 5, 9);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, -EBADF);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, -EBADF);
 	rs_engine_forget_gone(f->session, two);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
 	rs_engine_forget_gone(f->session, one);
@@ -265,8 +265,8 @@ static void test_a_guest_that_has_let_go_is_believed(struct fixture *f, gconstpo
 	uint32_t number = attach(f, one, 1001);
 	struct outcome o = {0};
 
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_RESUME);
 	report(f, -9, 0);
 	g_assert_cmpint(o.ret, ==, -EBADF);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
@@ -279,7 +279,7 @@ static void test_engines_of_a_peer_that_goes_are_detached(struct fixture *f, gco
 	attach(f, two, 1002);
 	rs_engine_drop_owner(f->session, one);
 	g_assert_cmpuint(count_of(f, one), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
 	g_assert_false(has_command(f));
 	g_assert_cmpint(info_of(f, two).state, ==, RS_ENGINE_RUNNING);
@@ -294,11 +294,11 @@ static void test_what_cannot_be_detached_now_is_later(struct fixture *f, gconstp
 	g_assert_false(has_command(f));
 	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
 	look();
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	/* The guest's task does not do it, and is asked again. */
 	report(f, -11, 0);
 	look();
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
 	look();
 	g_assert_false(has_command(f));
@@ -314,7 +314,7 @@ static void test_a_peer_that_goes_while_it_attaches(struct fixture *f, gconstpoi
 	rs_engine_drop_owner(f->session, one);
 	report(f, 0, 1001);
 	g_assert_cmpuint(o.calls, ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
 	g_assert_false(has_command(f));
 }
@@ -357,13 +357,13 @@ static void test_a_resume_ends_the_stop_that_was_told_before(struct fixture *f, 
 	uint32_t number = attach(f, one, 1001);
 	struct outcome o = {0};
 
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_STOP, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_STOP);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_STOP, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_STOP);
 	report(f, 0, 0);
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
 	tell_news(f, RS_NEWS_STOPPED, 1001, 0, 0);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_RESUME);
 	report(f, 0, 0);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
 }
@@ -381,7 +381,7 @@ static void test_an_attach_that_comes_late_is_undone(struct fixture *f, gconstpo
 	report(f, 0, 1001);
 	g_assert_cmpuint(o.calls, ==, 1);
 	g_assert_cmpuint(count_of(f, one), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
 	g_assert_false(has_command(f));
 }
@@ -392,8 +392,8 @@ static void test_a_resume_that_comes_late_is_noted(struct fixture *f, gconstpoin
 	struct outcome o = {0};
 
 	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 0);
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_RESUME);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_RESUME);
 	now += 5001 * MS;
 	look();
 	g_assert_cmpint(o.ret, ==, -ETIMEDOUT);
@@ -405,7 +405,7 @@ static void test_a_resume_that_comes_late_is_noted(struct fixture *f, gconstpoin
 static void test_an_engine_that_nobody_knows_is_detached(struct fixture *f, gconstpointer data)
 {
 	tell_news(f, RS_NEWS_STOPPED, 4004, 6, 0);
-	expect(f, RS_CMD_ENGINE_CONTROL, 4004, RS_ENGINE_DETACH);
+	expect(f, RS_CMD_ENGINE_CONTROL, 4004, RS_UTRACE_DETACH);
 	report(f, 0, 0);
 	tell_news(f, RS_NEWS_GONE, 4004, 5, 0);
 	g_assert_false(has_command(f));
@@ -428,7 +428,7 @@ static void test_what_is_given_up_is_detached_in_the_end(struct fixture *f, gcon
 		look();
 		g_assert_true(has_command(f));
 		f->id = sham_response(f->sham, 0)->values[0];
-		g_assert_cmpuint(sham_response(f->sham, 0)->values[3], ==, RS_ENGINE_DETACH);
+		g_assert_cmpuint(sham_response(f->sham, 0)->values[3], ==, RS_UTRACE_DETACH);
 		report(f, 0, 0);
 	}
 	look();
@@ -447,7 +447,7 @@ static void test_a_session_that_stood_still_gives_them_up(struct fixture *f, gco
 	now += 5000 * MS;
 	look();
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
-	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_ENGINE_DETACH);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, -9, 0);
 	g_assert_false(has_command(f));
 }
@@ -467,7 +467,7 @@ static void test_all_are_gone_with_the_guest(struct fixture *f, gconstpointer da
 	struct outcome o = {0};
 	uint32_t number = attach(f, one, 1001);
 
-	g_assert_cmpint(send(f, one, number, RS_ENGINE_RESUME, &o, NULL), ==, 0);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
 	rs_session_stop(f->session, "test");
 	g_assert_cmpint(o.ret, ==, -ESHUTDOWN);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);

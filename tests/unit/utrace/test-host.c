@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ENTRY RS_UTRACE_EVENT(SYSCALL_ENTRY)
-#define NO_STOPS (RS_UTRACE_EVENT(QUIESCE) | RS_UTRACE_EVENT(DEATH) | RS_UTRACE_EVENT(REAP))
+#define NO_STOPS RS_UTRACE_EVENT_NO_STOPS
 
 static struct task task;
 static struct rs_serve serve;
@@ -95,7 +95,7 @@ static void begin(uint32_t events)
 
 static void end(void)
 {
-	ask(RS_CMD_ENGINE_CONTROL, handle, RS_ENGINE_DETACH, 0);
+	ask(RS_CMD_ENGINE_CONTROL, handle, RS_UTRACE_DETACH, 0);
 	room_tasks[0] = NULL;
 	task_end(&task);
 	g_assert_cmpuint(task.released, ==, 1);
@@ -137,7 +137,7 @@ static void test_attach_refuses(void)
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, 0);
 	g_assert_cmpuint(reply.values[0], !=, handle);
 	/* There is memory for two. */
-	ask(RS_CMD_ENGINE_CONTROL, reply.values[0], RS_ENGINE_RESUME, 0);
+	ask(RS_CMD_ENGINE_CONTROL, reply.values[0], RS_UTRACE_RESUME, 0);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, -RS_ENOSPC);
 	host.handler.gone(&host.handler);
 	end();
@@ -149,8 +149,8 @@ static void test_a_handle_is_never_given_twice(void)
 
 	begin(0);
 	first = handle;
-	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, 0);
-	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, -RS_EBADF);
+	g_assert_cmpint(tell(RS_UTRACE_DETACH), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_DETACH), ==, -RS_EBADF);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, 0);
 	handle = reply.values[0];
 	g_assert_cmpuint(handle, !=, first);
@@ -214,7 +214,7 @@ static void look_and_resume(struct task *stopped)
 	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_SYSCALL, handle, 9, 7, &arg, 56), ==,
 			-RS_EINVAL);
 	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_SYSCALL, handle, 9, 1, &arg, 8), ==, 0);
-	g_assert_cmpint(tell_asleep(RS_ENGINE_RESUME), ==, 0);
+	g_assert_cmpint(tell_asleep(RS_UTRACE_RESUME), ==, 0);
 }
 
 static void test_a_thread_stops_at_its_event_and_may_be_changed(void)
@@ -234,7 +234,7 @@ static void test_a_thread_stops_at_its_event_and_may_be_changed(void)
 static void resume(struct task *stopped)
 {
 	visits++;
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void test_each_event_has_its_value(void)
@@ -266,7 +266,7 @@ static void clone_news(struct task *stopped)
 {
 	visits++;
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_CLONE, 12);
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void test_the_host_is_told_of_a_child(void)
@@ -287,20 +287,20 @@ static void test_the_host_is_told_of_a_child(void)
 static void stop_once_more(struct task *stopped)
 {
 	visits++;
-	tell_asleep(RS_ENGINE_STOP);
+	tell_asleep(RS_UTRACE_STOP);
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void stop_another_s(struct task *stopped)
 {
 	visits++;
-	tell_asleep(RS_ENGINE_STOP);
+	tell_asleep(RS_UTRACE_STOP);
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
 	control(&other, RS_UTRACE_RESUME);
 	as_other(TRUE);
 	g_assert_cmpuint(stopped->unblocked, ==, 0);
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 /* Whoever stopped the thread first: the host is told the call's number. */
@@ -328,9 +328,9 @@ static void test_a_call_has_its_number_at_a_later_stop(void)
 static void again_news(struct task *stopped)
 {
 	visits++;
-	tell_asleep(RS_ENGINE_STOP);
+	tell_asleep(RS_UTRACE_STOP);
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_EXIT, 4);
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void test_a_stop_that_is_told_twice_has_its_value_twice(void)
@@ -347,15 +347,15 @@ static void safe_point_news(struct task *stopped)
 	visits++;
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_QUIESCE, 0);
 	/* Once more says it once more. */
-	tell_asleep(RS_ENGINE_STOP);
+	tell_asleep(RS_UTRACE_STOP);
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_QUIESCE, 0);
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void test_stop_takes_effect_at_the_next_safe_point(void)
 {
 	begin(0);
-	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
 	expect_no_news();
 	task.asleep = safe_point_news;
 	rs_utrace_resume(&task.utrace);
@@ -368,7 +368,7 @@ static void test_stop_takes_effect_at_the_next_safe_point(void)
 static void test_interrupt_ends_a_wait(void)
 {
 	begin(0);
-	g_assert_cmpint(tell(RS_ENGINE_INTERRUPT), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_INTERRUPT), ==, 0);
 	g_assert_cmpuint(task.interrupts, ==, 1);
 	task.asleep = resume;
 	rs_utrace_resume(&task.utrace);
@@ -380,7 +380,7 @@ static void signal_news(struct task *stopped)
 {
 	visits++;
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SIGNAL_TERM, 15);
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void test_a_stop_takes_effect_at_a_signal_that_comes_first(void)
@@ -388,7 +388,7 @@ static void test_a_stop_takes_effect_at_a_signal_that_comes_first(void)
 	struct rs_utrace_signal signal = {.number = 15};
 
 	begin(0);
-	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
 	task.asleep = signal_news;
 	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &signal, RS_UTRACE_SIGNAL_TERM),
 			==, RS_UTRACE_SIGNAL_TERM);
@@ -400,8 +400,8 @@ static void test_a_stop_takes_effect_at_a_signal_that_comes_first(void)
 static void test_a_stop_that_is_taken_back_does_not_happen(void)
 {
 	begin(0);
-	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
-	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, 0);
 	rs_utrace_resume(&task.utrace);
 	g_assert_cmpuint(task.blocked, ==, 0);
 	expect_no_news();
@@ -413,14 +413,14 @@ static void test_a_stop_that_is_taken_back_does_not_happen(void)
 static void step(struct task *stopped)
 {
 	visits++;
-	g_assert_cmpint(tell_asleep(RS_ENGINE_STEP), ==, 0);
+	g_assert_cmpint(tell_asleep(RS_UTRACE_SINGLESTEP), ==, 0);
 }
 
 static void step_news(struct task *stopped)
 {
 	visits++;
 	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SIGNAL_TERM, 5);
-	tell_asleep(RS_ENGINE_RESUME);
+	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void test_a_step_ends_in_a_stop(void)
@@ -428,7 +428,7 @@ static void test_a_step_ends_in_a_stop(void)
 	struct rs_utrace_signal trap = {.number = 5};
 
 	begin(0);
-	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
 	task.asleep = step;
 	rs_utrace_resume(&task.utrace);
 	g_assert_true(task.single);
@@ -449,7 +449,7 @@ static void test_a_step_ends_in_a_stop(void)
 static void begin_step(void)
 {
 	begin(0);
-	g_assert_cmpint(tell(RS_ENGINE_STOP), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
 	task.asleep = step;
 	rs_utrace_resume(&task.utrace);
 	g_assert_true(task.single);
@@ -471,8 +471,8 @@ static void end_step(void)
 static void test_an_engine_that_is_detached_waits_for_its_step(void)
 {
 	begin_step();
-	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, 0);
-	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, -RS_EBADF);
+	g_assert_cmpint(tell(RS_UTRACE_DETACH), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, -RS_EBADF);
 	g_assert_cmpuint(engines[0].handle, !=, 0);
 	end_step();
 	g_assert_cmpuint(engines[0].handle, ==, 0);
@@ -482,9 +482,9 @@ static void test_an_engine_that_is_detached_waits_for_its_step(void)
 static void test_a_thread_that_is_let_go_ends_its_step(void)
 {
 	begin_step();
-	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, 0);
 	end_step();
-	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, 0);
 	end();
 }
 
@@ -514,7 +514,7 @@ static void test_the_host_is_told_of_a_death(void)
 	g_assert_cmpuint(visits, ==, 1);
 	rs_utrace_report_death(&task.utrace, true, 9);
 	expect_news(RS_NEWS_GONE, RS_UTRACE_EVENT_DEATH, 9);
-	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, -RS_EBADF);
+	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, -RS_EBADF);
 	g_assert_cmpuint(engines[0].handle, ==, 0);
 	/* Nobody knows of this engine, which goes with the thread. */
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, -RS_ESRCH);
@@ -530,7 +530,7 @@ static void test_detach_may_come_before_the_word_of_death(void)
 {
 	begin(0);
 	rs_utrace_report_death(&task.utrace, true, 9);
-	g_assert_cmpint(tell(RS_ENGINE_DETACH), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_DETACH), ==, 0);
 	expect_no_news();
 	g_assert_cmpuint(engines[0].handle, ==, 0);
 	room_tasks[0] = NULL;
@@ -552,7 +552,7 @@ static void test_a_stopped_thread_goes_on_without_a_host(void)
 	task.asleep = host_goes;
 	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
 	g_assert_cmpuint(visits, ==, 1);
-	g_assert_cmpint(tell(RS_ENGINE_RESUME), ==, -RS_EBADF);
+	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, -RS_EBADF);
 	host.handler.gone(&host.handler);
 	/* Nothing stops it any more. */
 	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));

@@ -107,18 +107,18 @@ static void tell(struct known *k, uint32_t action)
 
 	CHECK(err == 0 || err == -RS_ESRCH);
 	switch (action) {
-	case RS_ENGINE_STOP:
-	case RS_ENGINE_INTERRUPT:
+	case RS_UTRACE_STOP:
+	case RS_UTRACE_INTERRUPT:
 		k->asked = true;
 		return;
-	case RS_ENGINE_DETACH:
+	case RS_UTRACE_DETACH:
 		CHECK(!err);
 		CHECK(ask(RS_CMD_ENGINE_CONTROL, k->handle, action, 0, NULL, 0) == -RS_EBADF);
 		k->handle = 0;
 		return;
 	default:
 		k->asked = k->stopped = false;
-		k->stepped |= action != RS_ENGINE_RESUME;
+		k->stepped |= action != RS_UTRACE_RESUME;
 	}
 }
 
@@ -163,8 +163,9 @@ static void lose(void)
 
 static void do_one(void)
 {
-	static const uint8_t actions[] = {RS_ENGINE_STOP,   RS_ENGINE_INTERRUPT, RS_ENGINE_STEP,
-					  RS_ENGINE_RESUME, RS_ENGINE_RESUME,    RS_ENGINE_DETACH};
+	static const uint8_t actions[] = {RS_UTRACE_STOP,       RS_UTRACE_INTERRUPT,
+					  RS_UTRACE_SINGLESTEP, RS_UTRACE_RESUME,
+					  RS_UTRACE_RESUME,     RS_UTRACE_DETACH};
 	struct known *k = &known[roll(&dice, ENGINES)];
 
 	if (!roll(&dice, 200))
