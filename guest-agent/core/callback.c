@@ -214,8 +214,7 @@ static bool count(struct rs_event *event, int by)
 
 void rs_callbacks_tell(const struct rs_agent_provider *provider)
 {
-	for (const struct rs_event *event = provider->events; event < provider->events_end;
-	     event++) {
+	rs_core_each_event (event, provider) {
 		uint32_t called = rs_load(&event->state.called);
 
 		if (called & COUNT)

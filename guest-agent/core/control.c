@@ -37,14 +37,27 @@ static void read_site(uintptr_t code, uint8_t now[RS_SITE_BYTES])
 	__builtin_memcpy(now, (const uint8_t *)&word + (code & 7), RS_SITE_BYTES);
 }
 
+static bool is_wanted(const struct rs_event *event)
+{
+	event = event->same ? event->same : event;
+	return rs_event_control(event) & RS_EVENT_ENABLED || rs_callbacks_wanted(event);
+}
+
+/* What a provider's gates ask. */
+static bool any_is_wanted(const struct rs_agent_provider *provider)
+{
+	rs_core_each_event (event, provider) {
+		if (is_wanted(event))
+			return true;
+	}
+	return false;
+}
+
 /* Returns 1 when the site's bytes are neither of the two that they may be, and then leaves it
  * alone, and when they could not be changed. */
-static uint32_t patch_site(const struct rs_site *site, bool all_off, uint32_t *on)
+static uint32_t patch_site(const struct rs_site *site, bool want, uint32_t *on)
 {
 	uintptr_t code = relative(&site->code);
-	const struct rs_event *event = (const struct rs_event *)relative(&site->event);
-	bool want = !all_off &&
-		    (rs_event_control(event) & RS_EVENT_ENABLED || rs_callbacks_wanted(event));
 	uint8_t nop[RS_SITE_BYTES], jump[RS_SITE_BYTES], now[RS_SITE_BYTES];
 	bool is_on;
 
@@ -68,6 +81,7 @@ static uint32_t patch_site(const struct rs_site *site, bool all_off, uint32_t *o
 uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on)
 {
 	uintptr_t from = UINTPTR_MAX, to = 0;
+	bool any = !all_off && any_is_wanted(provider);
 	uint32_t bad = 0;
 
 	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++) {
@@ -80,8 +94,11 @@ uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_of
 		return 0;
 	if (rs_core.ops.text_open)
 		rs_core.ops.text_open((void *)from, (void *)to);
-	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++)
-		bad += patch_site(site, all_off, on);
+	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++) {
+		const struct rs_event *event = rs_core_site_event(site);
+
+		bad += patch_site(site, any && (!event || is_wanted(event)), on);
+	}
 	if (rs_core.ops.text_close)
 		rs_core.ops.text_close((void *)from, (void *)to);
 	return bad;

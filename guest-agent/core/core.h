@@ -86,18 +86,23 @@ int rs_describe_size(const struct rs_event_info *info);
 void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t slot, void *out);
 bool rs_described(const struct rs_event_info *info, uint32_t id, uint32_t slot, const void *at);
 
-/* Goes through the events of a provider that are to be registered. */
-static inline struct rs_event *rs_core_event_from(const struct rs_agent_provider *provider,
-						  struct rs_event *event)
-{
-	while (event < provider->events_end && event->left_out)
-		event++;
-	return event;
-}
+/* Goes through the events of a provider that are registered or to be registered. */
 #define rs_core_each_event(event, provider)                                                        \
-	for (struct rs_event *event = rs_core_event_from(provider, (provider)->events);            \
-	     event < (provider)->events_end; event = rs_core_event_from(provider, event + 1))
+	for (struct rs_event *event = rs_load(&(provider)->first); event;                          \
+	     event = rs_load(&event->next))
+#define rs_core_each_copy(event, provider)                                                         \
+	for (struct rs_event *event = (provider)->copies; event; event = event->next)
 
+/* The event of a site; NULL: it is a gate. */
+static inline struct rs_event *rs_core_site_event(const struct rs_site *site)
+{
+	return site->event ? (struct rs_event *)((uintptr_t)&site->event +
+						 (uintptr_t)(intptr_t)site->event)
+			   : NULL;
+}
+
+/* As rs_agent_register(), for who has made the list of the provider's events already. */
+int rs_core_register(struct rs_agent_provider *provider);
 /* provider.c, under the lock: all that a boot does to the table of providers. */
 void rs_providers_begin_boot(void);
 void rs_providers_forget_all(void);

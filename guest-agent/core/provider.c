@@ -362,7 +362,20 @@ static void write_entry(struct rs_agent_provider *provider, const struct place *
 	 */
 	rs_core_each_event (event, provider)
 		rs_store_release(&event->id, id++);
+	rs_core_each_copy(event, provider) rs_store_release(&event->id, event->same->id);
 	end_write(out);
+}
+
+/* The array of an image as a list. */
+static void link_events(struct rs_agent_provider *provider)
+{
+	struct rs_event **at = &provider->first;
+
+	for (struct rs_event *event = provider->events; event < provider->events_end; event++) {
+		rs_store(at, event);
+		at = &event->next;
+	}
+	rs_store(at, NULL);
 }
 
 static int publish(struct rs_agent_provider *provider)
@@ -385,7 +398,7 @@ static int publish(struct rs_agent_provider *provider)
 	return 0;
 }
 
-int rs_agent_register(struct rs_agent_provider *provider)
+static int come(struct rs_agent_provider *provider, bool link)
 {
 	bool tell;
 	int err;
@@ -395,8 +408,11 @@ int rs_agent_register(struct rs_agent_provider *provider)
 		err = RS_AGENT_NOT_READY;
 	else if (provider->id)
 		err = RS_AGENT_BUSY;
-	else
+	else {
+		if (link)
+			link_events(provider);
 		err = publish(provider);
+	}
 	tell = !err && rs_core.greeted;
 	rs_core_unlock();
 	if (tell) {
@@ -410,14 +426,25 @@ int rs_agent_register(struct rs_agent_provider *provider)
 	return err;
 }
 
+int rs_agent_register(struct rs_agent_provider *provider)
+{
+	return come(provider, true);
+}
+
+int rs_core_register(struct rs_agent_provider *provider)
+{
+	return come(provider, false);
+}
+
 static void forget(struct rs_agent_provider *provider)
 {
 	struct rs_provider *entry = entry_of(provider->id - 1);
 
-	for (struct rs_event *event = provider->events; event < provider->events_end; event++) {
+	rs_core_each_event (event, provider) {
 		rs_store(&event->id, 0);
 		rs_store(&event->provider, NULL);
 	}
+	rs_core_each_copy(event, provider) rs_store(&event->id, 0);
 	begin_write(entry);
 	entry->state = RS_PROVIDER_DEAD;
 	entry->until = rs_core_time_until(&entry->until_chain);

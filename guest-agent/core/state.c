@@ -11,7 +11,7 @@ static struct rs_event *find(uint32_t id)
 
 	/* An event without an id is not registered. */
 	for (; id && p; p = __atomic_load_n(&p->next, __ATOMIC_SEQ_CST)) {
-		for (struct rs_event *event = p->events; event < p->events_end; event++) {
+		rs_core_each_event (event, p) {
 			if (rs_load(&event->id) == id)
 				return event;
 		}

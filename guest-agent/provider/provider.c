@@ -64,12 +64,10 @@ static bool is_whole(const void *from, const void *to, uint32_t size)
 	return (uintptr_t)from <= (uintptr_t)to && ((uintptr_t)to - (uintptr_t)from) % size == 0;
 }
 
-static int check_provider(const struct rs_agent_provider *agent)
+static bool is_complete(const struct rs_agent_provider *agent)
 {
-	if (!is_whole(agent->events, agent->events_end, sizeof(struct rs_event)) ||
-	    !is_whole(agent->sites, agent->sites_end, sizeof(struct rs_site)))
-		return -RS_EBADMSG;
-	return check_name(agent->name, RS_PROVIDER_NAME_MAX);
+	return is_whole(agent->events, agent->events_end, sizeof(struct rs_event)) &&
+	       is_whole(agent->sites, agent->sites_end, sizeof(struct rs_site));
 }
 
 static bool same(const char *a, const char *b)
@@ -79,28 +77,110 @@ static bool same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Whether an event before it, which is not left out, has its names. */
-static bool is_taken(const struct rs_agent_provider *agent, const struct rs_event *event)
+/* ---- which events there are ---- */
+
+/*
+ * The i-th of the events that a provider has, in an array of its own or by its sites. Statements at
+ * several places have several sites of one event, and gates have none: NULL.
+ */
+static uint32_t event_count(const struct rs_agent_provider *agent)
 {
-	for (const struct rs_event *other = agent->events; other < event; other++) {
-		if (!other->left_out && same(other->info->name, event->info->name) &&
-		    same(other->info->system, event->info->system))
-			return true;
-	}
-	return false;
+	if (!is_complete(agent))
+		return 0;
+	return (uint32_t)(agent->events_end - agent->events) +
+	       (uint32_t)(agent->sites_end - agent->sites);
 }
 
-/* Returns the first error of an event. */
-static int leave_out(struct rs_agent_provider *agent)
+static struct rs_event *event_at(const struct rs_agent_provider *agent, uint32_t i)
 {
-	int first = 0;
+	uint32_t own = (uint32_t)(agent->events_end - agent->events);
 
-	for (struct rs_event *event = agent->events; event < agent->events_end; event++) {
-		int err = check_event(event->info);
+	return i < own ? agent->events + i : rs_core_site_event(agent->sites + (i - own));
+}
 
-		if (!err && is_taken(agent, event))
-			err = -RS_EEXIST;
-		event->left_out = err != 0;
+static bool same_symbols(const struct rs_field_info *a, const struct rs_field_info *b)
+{
+	if (a->symbol_count != b->symbol_count)
+		return false;
+	for (uint32_t i = 0; i < a->symbol_count; i++) {
+		if (a->symbols[i].value != b->symbols[i].value ||
+		    !same(a->symbols[i].name, b->symbols[i].name))
+			return false;
+	}
+	return true;
+}
+
+static bool same_field(const struct rs_field_info *a, const struct rs_field_info *b)
+{
+	return same(a->name, b->name) && same(a->type, b->type) && same_symbols(a, b) &&
+	       a->offset == b->offset && a->size == b->size && a->elem_size == b->elem_size &&
+	       a->elem_count == b->elem_count && a->kind == b->kind && a->flags == b->flags;
+}
+
+/* Of two with the same names. What they print follows from their fields. */
+static bool same_info(const struct rs_event_info *a, const struct rs_event_info *b)
+{
+	if (a->field_count != b->field_count || a->entry_size != b->entry_size ||
+	    a->level != b->level || a->keyword != b->keyword)
+		return false;
+	for (uint32_t i = 0; i < a->field_count; i++) {
+		if (!same_field(&a->fields[i], &b->fields[i]))
+			return false;
+	}
+	return true;
+}
+
+static struct rs_event *find_named(const struct rs_agent_provider *agent,
+				   const struct rs_event *event)
+{
+	rs_core_each_event (other, agent) {
+		if (same(other->info->name, event->info->name) &&
+		    same(other->info->system, event->info->system))
+			return other;
+	}
+	return NULL;
+}
+
+/* Appends the event to the list, whose end is *end, unless it is the same as one that is there. */
+static int add(struct rs_agent_provider *agent, struct rs_event ***end, struct rs_event *event)
+{
+	int err = check_event(event->info);
+	struct rs_event *other = err ? NULL : find_named(agent, event);
+
+	if (err || other == event || event->same)
+		return err;
+	if (other && !same_info(other->info, event->info))
+		return -RS_EEXIST;
+	if (other) {
+		rs_store(&event->same, other);
+		rs_store(&event->next, agent->copies);
+		agent->copies = event;
+		return 0;
+	}
+	rs_store(*end, event);
+	*end = &event->next;
+	return 0;
+}
+
+/* Makes the list of events. Some may be left out: returns the first one's error. */
+static int list_events(struct rs_agent_provider *agent)
+{
+	struct rs_event **end = &agent->first, *event;
+	uint32_t count = event_count(agent);
+	int err, first = 0;
+
+	rs_store(end, NULL);
+	agent->copies = NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		event = event_at(agent, i);
+		if (!event)
+			continue;
+		rs_store(&event->next, NULL);
+		rs_store(&event->same, NULL);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		event = event_at(agent, i);
+		err = event ? add(agent, &end, event) : 0;
 		first = first ? first : err;
 	}
 	return first;
@@ -126,10 +206,11 @@ int rs_provider_register(struct rs_event_provider *provider)
 
 	if (!change(provider, IDLE, COMING))
 		return refuse("a provider is registered twice, or by two threads at once");
-	err = check_provider(&provider->agent);
+	left_out = list_events(&provider->agent);
+	err = is_complete(&provider->agent) ? check_name(provider->agent.name, RS_PROVIDER_NAME_MAX)
+					    : -RS_EBADMSG;
 	if (!err) {
-		left_out = leave_out(&provider->agent);
-		err = rs_agent_register(&provider->agent);
+		err = rs_core_register(&provider->agent);
 		err = err ? err : left_out;
 	}
 	rs_store(&provider->listened, UNKNOWN);
@@ -159,17 +240,9 @@ int rs_provider_unregister(struct rs_event_provider *provider)
 
 /* ---- who listens ---- */
 
-/* A section that is cut short may end within an event. */
-static const struct rs_event *end_of(const struct rs_agent_provider *agent)
-{
-	uintptr_t from = (uintptr_t)agent->events, to = (uintptr_t)agent->events_end;
-
-	return agent->events + (to > from ? (to - from) / sizeof(struct rs_event) : 0);
-}
-
 static bool look(const struct rs_agent_provider *agent)
 {
-	for (const struct rs_event *event = agent->events; event < end_of(agent); event++) {
+	rs_core_each_event (event, agent) {
 		if (rs_event_enabled(event))
 			return true;
 	}
@@ -200,10 +273,8 @@ bool rs_provider_look(struct rs_event_provider *provider, uint64_t now)
 bool rs_provider_set_enabled(const struct rs_event_provider *provider, uint32_t level,
 			     uint64_t keyword)
 {
-	const struct rs_agent_provider *agent = &provider->agent;
-
-	for (const struct rs_event *event = agent->events; event < end_of(agent); event++) {
-		if (event->info && event->info->level == level && event->info->keyword == keyword &&
+	rs_core_each_event (event, &provider->agent) {
+		if (event->info->level == level && event->info->keyword == keyword &&
 		    rs_event_enabled(event))
 			return true;
 	}
@@ -212,11 +283,13 @@ bool rs_provider_set_enabled(const struct rs_event_provider *provider, uint32_t 
 
 struct rs_event *rs_provider_find(const struct rs_event_provider *provider, const char *name)
 {
-	const struct rs_agent_provider *agent = &provider->agent;
+	uint32_t count = event_count(&provider->agent);
 
-	for (struct rs_event *event = agent->events; event < end_of(agent); event++) {
-		if (event->info && same(event->info->name, name))
-			return event;
+	for (uint32_t i = 0; i < count; i++) {
+		struct rs_event *event = event_at(&provider->agent, i);
+
+		if (event && event->info && same(event->info->name, name))
+			return rs_statement_event(event);
 	}
 	return NULL;
 }

@@ -10,7 +10,7 @@ static bool each_now(bool (*f)(struct rs_event *event, void *data), void *data)
 	struct rs_agent_provider *p = __atomic_load_n(&rs_core.providers, __ATOMIC_SEQ_CST);
 
 	for (; p; p = __atomic_load_n(&p->next, __ATOMIC_SEQ_CST)) {
-		for (struct rs_event *event = p->events; event < p->events_end; event++) {
+		rs_core_each_event (event, p) {
 			if (rs_load(&event->id) && !f(event, data))
 				return false;
 		}

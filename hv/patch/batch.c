@@ -76,11 +76,28 @@ struct budget {
 	uint32_t changes;
 };
 
+/*
+ * Whether any event from the first to the last one of the provider's sites is wished. A look at a
+ * site costs far more than one at a wish.
+ */
+static bool any_wished(const struct rs_patcher *patcher, const struct rs_patch_provider *provider,
+		       struct budget *budget)
+{
+	uint32_t event = provider->min_event;
+
+	while (event <= provider->max_event && !rs_patcher_wished(patcher, (uint16_t)event))
+		event++;
+	if (event > provider->min_event)
+		budget->looks -= MIN(budget->looks - 1, (event - provider->min_event) / 16);
+	return event <= provider->max_event;
+}
+
 /* Goes on where the provider's last batch ended, and round. */
 static void collect_of(struct batch *batch, struct rs_patch_provider *provider,
 		       struct budget *budget)
 {
 	struct rs_patcher *patcher = batch->patcher;
+	int any = -1; /* whether its gates are to be on; not known yet */
 
 	for (; rs_patch_left(provider) && budget->looks && budget->changes; budget->looks--) {
 		struct change change;
@@ -93,7 +110,11 @@ static void collect_of(struct batch *batch, struct rs_patch_provider *provider,
 		provider->touched = true;
 		patcher->stats.sites_looked++;
 		/* What others wish must not keep a provider's text from being restored. */
-		change.on = rs_patcher_wished(patcher, change.site->event) && !provider->leaving;
+		if (!change.site->event && any < 0)
+			any = any_wished(patcher, provider, budget);
+		change.on = change.site->event ? rs_patcher_wished(patcher, change.site->event)
+					       : any > 0;
+		change.on &= !provider->leaving;
 		if (provider->retry)
 			change.site->refused = false;
 		if (change.on == change.site->on || change.site->refused)

@@ -178,8 +178,10 @@ static void count_new(struct rs_patcher *patcher, struct rs_patch_provider *prov
 
 		provider->count.known++;
 		provider->count.on += site->on;
-		provider->min_event = MIN(provider->min_event, site->event);
-		provider->max_event = MAX(provider->max_event, site->event);
+		if (site->event) {
+			provider->min_event = MIN(provider->min_event, site->event);
+			provider->max_event = MAX(provider->max_event, site->event);
+		}
 		count_of(patcher, site->event)->known++;
 		count_of(patcher, site->event)->on += site->on;
 		patcher->sites_on += site->on;

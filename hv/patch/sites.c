@@ -88,38 +88,51 @@ static void read_called(struct rs_site_load *load, rs_gva_t event, uint32_t id)
 		g_array_append_val(load->called, called);
 }
 
-/* What the entry itself says. */
-static void read_entry(struct rs_site_load *load, rs_gva_t entry, const struct rs_site *raw)
+/* The event that a site names; a gate has none. False: it is not to be used. */
+static bool read_event(struct rs_site_load *load, rs_gva_t entry, const struct rs_site *raw,
+		       struct rs_patch_site *site)
 {
-	struct rs_patch_site site = {.root = load->list.root, .provider = load->list.provider};
 	struct rs_error why = {0};
 	uint32_t id;
 	rs_gva_t event;
 
-	if (!relative(entry.v + offsetof(struct rs_site, event), raw->event, &event) ||
-	    !relative(entry.v + offsetof(struct rs_site, code), raw->code, &site.at) ||
+	if (!raw->event)
+		return true;
+	if (!relative(entry.v + offsetof(struct rs_site, event), raw->event, &event)) {
+		refuse(load, entry, 0, "entry points outside of the address space", NULL);
+		return false;
+	}
+	if (rs_page_reader_read(load->reader, event, &id, sizeof(id), NULL, &why)) {
+		refuse(load, site->at, 0, "its event cannot be read", &why);
+		return false;
+	}
+	if (id && (id < RS_FIRST_EVENT_ID || id >= RS_MAX_EVENTS))
+		refuse(load, site->at, 0, "its event has an impossible id", NULL);
+	if (id < RS_FIRST_EVENT_ID || id >= RS_MAX_EVENTS)
+		return false;
+	site->event = (uint16_t)id;
+	read_called(load, event, id);
+	return true;
+}
+
+/* What the entry itself says. */
+static void read_entry(struct rs_site_load *load, rs_gva_t entry, const struct rs_site *raw)
+{
+	struct rs_patch_site site = {.root = load->list.root, .provider = load->list.provider};
+
+	if (!relative(entry.v + offsetof(struct rs_site, code), raw->code, &site.at) ||
 	    !relative(entry.v + offsetof(struct rs_site, target), raw->target, &site.target)) {
 		refuse(load, entry, 0, "entry points outside of the address space", NULL);
 		return;
 	}
-	if (rs_page_reader_read(load->reader, event, &id, sizeof(id), NULL, &why)) {
-		refuse(load, site.at, 0, "its event cannot be read", &why);
-		return;
-	}
-	if (id == 0)
+	if (!read_event(load, entry, raw, &site))
 		return;
 	if (raw->size != RS_SITE_BYTES) {
-		refuse(load, site.at, id, "is not of the size that we write", NULL);
+		refuse(load, site.at, site.event, "is not of the size that we write", NULL);
 		return;
 	}
-	if (id < RS_FIRST_EVENT_ID || id >= RS_MAX_EVENTS) {
-		refuse(load, site.at, 0, "its event has an impossible id", NULL);
-		return;
-	}
-	site.event = (uint16_t)id;
-	read_called(load, event, id);
 	if (!rs_insn_in_one_word(site.at)) {
-		refuse(load, site.at, id, "crosses an 8-byte boundary", NULL);
+		refuse(load, site.at, site.event, "crosses an 8-byte boundary", NULL);
 		return;
 	}
 	g_array_append_val(load->found, site);
@@ -226,7 +239,7 @@ static void compare_found(struct rs_site_load *load, uint32_t i)
 		return;
 	}
 	load->texts->others[*slot - 1]++;
-	site->event = 0;
+	site->repeated = true;
 }
 
 /* We tell of those that go, once for each text. */
@@ -251,7 +264,7 @@ static void compare_known(struct rs_site_load *load, const struct rs_patch_site 
 	load->texts->others[slot - 1]++;
 	tell_repeated(load, slot - 1);
 	load->texts->others[slot - 1] = 0;
-	site_at(load->found, slot - 1)->event = 0;
+	site_at(load->found, slot - 1)->repeated = true;
 }
 
 /* ---- the phases ---- */
@@ -341,7 +354,7 @@ static int do_piece(struct rs_site_load *load, uint32_t *left, GArray *sites, st
 	if (load->next == load->found->len)
 		return 0;
 	tell_repeated(load, load->next);
-	if (site_at(load->found, load->next)->event &&
+	if (!site_at(load->found, load->next)->repeated &&
 	    check_text(load, site_at(load->found, load->next)))
 		g_array_append_val(sites, *site_at(load->found, load->next));
 	load->next++;

@@ -27,11 +27,12 @@ struct rs_patch_site {
 	rs_gva_t target;  /* where the JMP leads */
 	uint64_t root;    /* page tables by which both are valid */
 	uint32_t provider;
-	uint16_t event;
-	bool on;             /* holds our JMP, or may hold it */
+	uint16_t event; /* 0: a gate, which is to be on while any other site of its provider is */
+	bool on;        /* holds our JMP, or may hold it */
 	uint32_t journalled; /* in which the journal has it at journalled_phys; 0: none */
 	rs_gpa_t journalled_phys;
-	bool refused; /* its bytes were wrong at the last try; tried again when somebody asks */
+	bool repeated; /* its text is that of another one, which was there first: not to be used */
+	bool refused;  /* its bytes were wrong at the last try; tried again when somebody asks */
 	struct rs_jump_target seen; /* the bytes at `target` when they were decoded */
 };
 

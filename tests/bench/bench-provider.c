@@ -57,7 +57,7 @@ static void switch_all(bool on)
 
 static void measure(const char *suffix)
 {
-	double event, statement, activity, ask;
+	double event, statement, activity, gate, ask;
 	struct rs_activity_id id;
 	char name[64];
 
@@ -66,6 +66,7 @@ static void measure(const char *suffix)
 	BENCH(statement, RS_PROVIDER_WRITE(statements, "two", 4, 1, __field(u32, a, i),
 					   __field(u32, b, i + 1)));
 	BENCH(activity, RS_PROVIDER_WRITE(statements, "activity", 4, 1, __activity(&id)));
+	BENCH(gate, RS_PROVIDER_ENABLED(statements));
 	BENCH(ask, rs_provider_enabled(&statements));
 	snprintf(name, sizeof(name), "event-%s", suffix);
 	bench_print(name, event, "ns");
@@ -74,6 +75,8 @@ static void measure(const char *suffix)
 	snprintf(name, sizeof(name), "statement-activity-%s", suffix);
 	bench_print(name, activity, "ns");
 	snprintf(name, sizeof(name), "provider-enabled-%s", suffix);
+	bench_print(name, gate, "ns");
+	snprintf(name, sizeof(name), "provider-enabled-by-address-%s", suffix);
 	bench_print(name, ask, "ns");
 	if (suffix[1] == 'n')
 		bench_print("statement/event", statement / event, "times");

@@ -161,6 +161,8 @@ struct rs_agent_provider {
 	/* the agent's: */
 	uint32_t id; /* 0: not registered */
 	struct rs_agent_provider *next;
+	/* Lists by rs_event.next: those that are registered, and those that have another's id. */
+	struct rs_event *first, *copies;
 };
 
 extern struct rs_event __start_rs_events[] __attribute__((weak, visibility("hidden")));
@@ -181,6 +183,8 @@ extern const struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("h
 		NULL,                                                                              \
 		0,                                                                                 \
 		0,                                                                                 \
+		NULL,                                                                              \
+		NULL,                                                                              \
 		NULL,                                                                              \
 	}
 

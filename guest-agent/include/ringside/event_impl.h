@@ -76,12 +76,15 @@ RS_ASSERT_SIZE(struct rs_event_state, 24);
  * line, so that the events of an image form an array in section rs_events.
  */
 struct rs_event {
-	uint32_t id;       /* 0: not registered */
-	uint32_t left_out; /* not 0: registering its provider leaves it out */
+	uint32_t id; /* 0: not registered */
+	uint32_t reserved0;
 	const struct rs_event_info *info;
 	struct rs_agent_provider *provider; /* NULL: not registered */
 	struct rs_event_state state;
-	uint64_t reserved1[2];
+	/* The agent's list of a provider's events, in the order of their ids. */
+	struct rs_event *next;
+	/* Not NULL: the one event of several statements, of which this is one (provider.h). */
+	struct rs_event *same;
 } __attribute__((aligned(64)));
 RS_ASSERT_SIZE(struct rs_event, 64);
 RS_ASSERT_OFFSET(struct rs_event, id, 0);
@@ -418,7 +421,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	};                                                                                         \
 	struct rs_event rs_event_##id_                                                             \
 		__attribute__((section("rs_events"), used, visibility("hidden"))) = {              \
-			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, {0, 0}};                   \
+			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, NULL, NULL};               \
 	__attribute__((noinline, cold)) static void rs_call_##id_ proto                            \
 	{                                                                                          \
 		const uint64_t rs_args[] = {RS_EACH(RS_ARG, , RS_OPEN args) 0};                    \

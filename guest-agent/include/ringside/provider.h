@@ -10,10 +10,10 @@
  *	rs_provider_unregister(&net);				before it goes
  *
  * The statement makes the event acme.net:sent, with its level, its keyword and its fields. Nothing
- * else names it, and no other statement of the provider has that name. A statement in a function
- * that is inlined at several places is one event with several sites, but a function of a header is
- * one in each file. An image may have any number of providers, each of which comes and goes by
- * itself.
+ * else names it. Statements with one name are one event if their level, keyword and fields are the
+ * same; so it may stand in a function that is inlined at several places, or in a header that
+ * several files use. If they are not, the first one is registered, and the others are left out. An
+ * image may have any number of providers, each of which comes and goes by itself.
  *
  * While nobody listens a statement is one NOP of 5 bytes: none of its values is evaluated. It is a
  * value, too: 0 if somebody listened, -RS_EBADF if nobody did. 0 says nothing about the record,
@@ -41,8 +41,8 @@
  * Names. A provider's has less than RS_PROVIDER_NAME_MAX bytes, an event's less than RS_NAME_MAX;
  * both keep the rules of name.h, so no NUL, blank or ':' is in them.
  *
- * Where statements may stand: in any function of C. In C++ not in inline functions and templates,
- * since the linker could not keep a provider's events together. Limits, reserved words and contexts
+ * Where statements may stand: in any function of C and C++, also in inline functions, methods and
+ * templates. Limits, reserved words and contexts
  * are those of event.h. RS_PROVIDER_DEFINE and RS_PROVIDER_DECLARE stand outside of any function
  * and namespace. A program that defines RS_NO_TRACE has statements that do nothing.
  *
@@ -116,7 +116,7 @@ struct rs_event_provider {
  *   -RS_ENAMETOOLONG  a name is too long
  *   -RS_EILSEQ        a name breaks another rule of name.h
  *   -RS_EINVAL        a level is not 1 to 5, or the type of a field is not known
- *   -RS_EEXIST        another event of the provider has its name
+ *   -RS_EEXIST        another event of the provider has its name, but not its description
  *   -RS_EOVERFLOW     another limit of descriptor.h is broken
  *   -RS_EBADMSG       there is no description of it
  * None is:
@@ -142,9 +142,13 @@ int rs_provider_unregister(struct rs_event_provider *provider);
 bool rs_provider_look(struct rs_event_provider *provider, uint64_t now);
 
 /*
- * Whether anybody listens to any event of the provider, to leave out what only prepares them. Any
- * context. It costs four loads; after a change the first call looks at all events. It may take
- * until the end of a host's request to see what that has changed.
+ * RS_PROVIDER_ENABLED(provider): whether anybody listens to any event of the provider, to leave out
+ * what only prepares them. Any context. While nobody does it is one NOP of 5 bytes, a gate that is
+ * switched together with the events. Else it goes on to rs_provider_enabled(). It stands where
+ * statements may stand. It may take until the end of a host's request to see what that has changed.
+ *
+ * rs_provider_enabled() is the same for a provider that is known by its address only. It costs four
+ * loads; after a change the first call looks at all events.
  */
 static inline bool rs_provider_enabled(struct rs_event_provider *provider)
 {

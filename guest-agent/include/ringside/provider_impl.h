@@ -10,12 +10,9 @@
 
 #include <ringside/provider.h>
 
-/* A provider's events and sites lie in sections of their own, of which linkers know both ends. */
+/* A provider's sites lie in a section of its own, of which linkers know both ends. They lead to its
+ * events, which lie where compilers put them. */
 #define RS_PROVIDER_DECLARE_(variable)                                                             \
-	RS_EXTERN_C struct rs_event __start_rs_events_##variable[]                                 \
-		__attribute__((weak, visibility("hidden")));                                       \
-	RS_EXTERN_C struct rs_event __stop_rs_events_##variable[]                                  \
-		__attribute__((weak, visibility("hidden")));                                       \
 	RS_EXTERN_C const struct rs_site __start_rs_sites_##variable[]                             \
 		__attribute__((weak, visibility("hidden")));                                       \
 	RS_EXTERN_C const struct rs_site __stop_rs_sites_##variable[]                              \
@@ -29,9 +26,8 @@
 			 "the provider name " name_ " is too long");                               \
 	const char rs_system_of_##variable[] = name_;                                              \
 	struct rs_event_provider variable = {                                                      \
-		{rs_system_of_##variable, __start_rs_events_##variable,                            \
-		 __stop_rs_events_##variable, __start_rs_sites_##variable,                         \
-		 __stop_rs_sites_##variable, 0, NULL, NULL, NULL, 0, 0, NULL},                     \
+		{rs_system_of_##variable, NULL, NULL, __start_rs_sites_##variable,                 \
+		 __stop_rs_sites_##variable, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL},         \
 		0,                                                                                 \
 		0,                                                                                 \
 		0};
@@ -146,24 +142,24 @@ static inline void rs_statement_activity(char *out, const struct rs_activity_id 
 }
 
 /*
- * Whether the site is on. In C++ a function of its own: clang++ thinks that an asm goto may jump to
- * the labels of others, too, past what is initialised there.
+ * Whether the site is on, which `go` makes. In C++ a function of its own: clang++ thinks that an
+ * asm goto may jump to the labels of others, too, past what is initialised there.
  */
 #ifdef __cplusplus
-#define RS_WRITE_SITE(section, event)                                                              \
+#define RS_WRITE_SITE(go)                                                                          \
 	([]() __attribute__((always_inline))->bool {                                               \
-		RS_SITE_GOTO_IN(section, event, rs_on);                                            \
+		go;                                                                                \
 		return false;                                                                      \
 	rs_on:                                                                                     \
 		return true;                                                                       \
 	}())
 #else
-#define RS_WRITE_SITE(section, event)                                                              \
+#define RS_WRITE_SITE(go)                                                                          \
 	({                                                                                         \
 		__label__ rs_on;                                                                   \
 		bool rs_is_on = false;                                                             \
                                                                                                    \
-		RS_SITE_GOTO_IN(section, event, rs_on);                                            \
+		go;                                                                                \
 		if (0) {                                                                           \
 		rs_on:                                                                             \
 			rs_is_on = true;                                                           \
@@ -172,6 +168,41 @@ static inline void rs_statement_activity(char *out, const struct rs_activity_id 
 	})
 #endif
 
+/*
+ * The event of a statement, which the compiler must know by its address. In C++ a function may be
+ * inline or a template, and its variables others' as well, in other files, or in shared libraries.
+ * So there the event belongs to a hidden template of a type that only the statement has.
+ */
+#ifdef __cplusplus
+template <typename Here> struct __attribute__((visibility("hidden"))) rs_statement_of {
+	static struct rs_event event;
+};
+template <typename Here> struct rs_event rs_statement_of<Here>::event = {
+	0, 0, Here::info(), NULL, {NULL, 0, 0, NULL}, NULL, NULL
+};
+#define RS_WRITE_EVENT                                                                             \
+	struct rs_here {                                                                           \
+		static constexpr const struct rs_event_info *info()                                \
+		{                                                                                  \
+			return &rs_info;                                                           \
+		}                                                                                  \
+	};
+#define RS_WRITE_ITS_EVENT rs_statement_of<rs_here>::event
+#else
+#define RS_WRITE_EVENT                                                                             \
+	static struct rs_event rs_statement = {0,    0,   &rs_info, NULL, {NULL, 0, 0, NULL},      \
+					       NULL, NULL};
+#define RS_WRITE_ITS_EVENT rs_statement
+#endif
+
+/* The one event of several statements, if it is one of these. */
+static inline struct rs_event *rs_statement_event(struct rs_event *event)
+{
+	struct rs_event *same = rs_load(&event->same);
+
+	return same ? same : event;
+}
+
 /* So that nobody warns of a value that is not used. */
 static inline int rs_statement_value(int value)
 {
@@ -179,6 +210,7 @@ static inline int rs_statement_value(int value)
 }
 
 #if defined(RS_NO_TRACE)
+#define RS_PROVIDER_ENABLED(provider) (false)
 /* Values are neither evaluated nor unused. */
 #define RS_WRITE_UNUSED(ctx, item) RS_WRITE_UNUSED_##item
 #define RS_WRITE_UNUSED___field(T, name, value) (void)(value);
@@ -208,6 +240,11 @@ static inline int rs_statement_value(int value)
 		rs_statement_value(-RS_EBADF);                                                     \
 	})
 #else
+#define RS_PROVIDER_ENABLED(provider)                                                              \
+	__extension__({                                                                            \
+		rs_unlikely(RS_WRITE_SITE(RS_SITE_GATE_IN("rs_sites_" #provider, rs_on))) &&       \
+			rs_provider_enabled(&provider);                                            \
+	})
 #define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...)                                  \
 	__extension__({                                                                            \
 		struct rs_entry_rs_here {                                                          \
@@ -236,17 +273,21 @@ static inline int rs_statement_value(int value)
 			(keyword_),                                                                \
 			(level_),                                                                  \
 		};                                                                                 \
-		static struct rs_event rs_statement                                                \
-			__attribute__((section("rs_events_" #provider))) = {                       \
-				0, 0, &rs_info, NULL, {NULL, 0, 0, NULL}, {0, 0}};                 \
+		RS_WRITE_EVENT                                                                     \
 		int rs_written = -RS_EBADF;                                                        \
                                                                                                    \
-		if (rs_unlikely(RS_WRITE_SITE("rs_sites_" #provider, rs_statement)) &&             \
-		    rs_event_enabled(&rs_statement)) {                                             \
-			RS_WRITE_ENTRY(rs_here, __VA_ARGS__)                                       \
-			rs_written = rs_statement_write(                                           \
-				&rs_statement, rs_record.words, sizeof(struct rs_entry_rs_here),   \
-				rs_dyn_count > 0 ? __dyn : NULL, rs_dyn_count);                    \
+		if (rs_unlikely(RS_WRITE_SITE(                                                     \
+			    RS_SITE_GOTO_IN("rs_sites_" #provider, RS_WRITE_ITS_EVENT, rs_on)))) { \
+			struct rs_event *const rs_its_event =                                      \
+				rs_statement_event(&RS_WRITE_ITS_EVENT);                           \
+                                                                                                   \
+			if (rs_event_enabled(rs_its_event)) {                                      \
+				RS_WRITE_ENTRY(rs_here, __VA_ARGS__)                               \
+				rs_written = rs_statement_write(rs_its_event, rs_record.words,     \
+								sizeof(struct rs_entry_rs_here),   \
+								rs_dyn_count > 0 ? __dyn : NULL,   \
+								rs_dyn_count);                     \
+			}                                                                          \
 		}                                                                                  \
 		rs_statement_value(rs_written);                                                    \
 	})

@@ -17,20 +17,24 @@
 	".balign 4\n\t"                                                                            \
 	".long 1b - .\n\t"                                                                         \
 	".long " label " - .\n\t"                                                                  \
-	".long " event " - .\n\t"                                                                  \
+	".long " event "\n\t"                                                                      \
 	".long 5\n\t"                                                                              \
 	".popsection"
 
 /* `event_symbol`: the name of the event, as a string. */
 #define RS_SITE_GOTO(event_symbol, label)                                                          \
-	__asm__ goto(RS_SITE_CODE("rs_sites", event_symbol, "%l[" #label "]") : : : : label)
+	__asm__ goto(RS_SITE_CODE("rs_sites", event_symbol " - .", "%l[" #label "]") : : : : label)
 
 /* `event`: one that is static in the function. `section`: a string. */
 #define RS_SITE_GOTO_IN(section, event, label)                                                     \
-	__asm__ goto(RS_SITE_CODE(section, "%c[rs_of]", "%l[" #label "]")                          \
+	__asm__ goto(RS_SITE_CODE(section, "%c[rs_of] - .", "%l[" #label "]")                      \
 		     :                                                                             \
 		     : [rs_of] "i"(&(event))                                                       \
 		     :                                                                             \
 		     : label)
+
+/* A gate: a site of no event, which is on while any event of its section's provider is. */
+#define RS_SITE_GATE_IN(section, label)                                                            \
+	__asm__ goto(RS_SITE_CODE(section, "0", "%l[" #label "]") : : : : label)
 
 #endif

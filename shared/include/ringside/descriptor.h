@@ -67,6 +67,9 @@ RS_ASSERT_GROWS(struct rs_provider, RS_PROVIDER_MIN_SIZE);
  * own: its low half is how many there are, and its high half grows when the low half was or becomes
  * 0, as in RS_HCALL_CALLBACKS. Each of the three is relative: the address is that of the field
  * itself + its value.
+ *
+ * A site whose `event` is 0 belongs to no event: it is a gate, and is on while any other site of
+ * its provider is.
  */
 #define RS_EVENT_CALLED_AT 32u
 struct rs_site { /* guest memory, read-only there */

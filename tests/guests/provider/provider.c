@@ -57,8 +57,8 @@ static int serve_all(void)
 		err = rs_provider_register(&disk);
 	if (err)
 		return err;
-	say("net %s, disk %s\n", rs_provider_enabled(&net) ? "on" : "off",
-	    rs_provider_enabled(&disk) ? "on" : "off");
+	say("net %s, disk %s\n", RS_PROVIDER_ENABLED(net) ? "on" : "off",
+	    RS_PROVIDER_ENABLED(disk) ? "on" : "off");
 	say("served: %d", serve(1, "/index"));
 	say(" %d", serve(2, "/style"));
 	rs_provider_unregister(&net);
@@ -102,10 +102,10 @@ static int be_steered(void)
 	if (err)
 		return err;
 	say("waiting\n");
-	while (!rs_provider_enabled(&steered))
+	while (!RS_PROVIDER_ENABLED(steered))
 		nap();
 	write_each(1);
-	while (rs_provider_enabled(&steered))
+	while (RS_PROVIDER_ENABLED(steered))
 		nap();
 	write_each(2);
 	rs_provider_unregister(&steered);

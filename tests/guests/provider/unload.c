@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unload ROUNDS LIBRARY: opens a library with a provider, writes its events, and closes it, again
- * and again. Where it lay, it puts memory of another use, and looks whether somebody touches it.
+ * and again. Where it lay, it puts memory of another use, and looks whether somebody touches it:
+ * who does so inside of the program ends it, and who writes from outside is seen.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -63,10 +64,12 @@ static void take(const struct range *range)
 		exit(1);
 	}
 	memset(range->from, MARK, size);
+	mprotect(range->from, size, PROT_NONE);
 }
 
 static void give_back(const struct range *range)
 {
+	mprotect(range->from, (size_t)(range->to - range->from), PROT_READ);
 	for (const unsigned char *at = range->from; at < range->to; at++) {
 		if (*at != MARK) {
 			fprintf(stderr, "touched at %#tx\n", at - range->from);

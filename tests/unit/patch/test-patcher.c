@@ -80,6 +80,76 @@ static void test_counts(void)
 	guest_deinit(&guest);
 }
 
+static void check_gates(struct guest *guest, bool first, bool second)
+{
+	g_assert_true(first ? guest_is_jmp(guest, 0) : guest_is_nop(guest, 0));
+	g_assert_true(first ? guest_is_jmp(guest, 5) : guest_is_nop(guest, 5));
+	g_assert_true(second ? guest_is_jmp(guest, 6) : guest_is_nop(guest, 6));
+}
+
+/* Sites 0 and 5 are gates of the first provider, 6 of the second. */
+static void test_a_gate_is_on_while_any_event_of_its_provider_is(void)
+{
+	struct rs_site_list second;
+	struct rs_patcher *patcher;
+	struct guest guest;
+	uint32_t known, on;
+
+	guest_init(&guest, 10, 10);
+	guest_entry(&guest, 0)->event = guest_entry(&guest, 5)->event = 0;
+	guest_entry(&guest, 6)->event = 0;
+	second = guest.list;
+	second.provider = 2;
+	second.count = 4;
+	second.at.v += 6 * sizeof(struct rs_site);
+	guest.list.count = 6;
+	patcher = patcher_of(&guest, NULL);
+	g_assert_cmpint(rs_patcher_add_provider(patcher, &second, NULL, NULL), ==, 0);
+	check_gates(&guest, false, false);
+	rs_patcher_want(patcher, FIRST + 3, 1);
+	patcher_commit(patcher, 0);
+	check_gates(&guest, true, false);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 3);
+	rs_patcher_event_sites(patcher, FIRST + 3, &known, &on);
+	g_assert_cmpuint(known, ==, 1);
+	rs_patcher_want(patcher, FIRST + 4, 1);
+	rs_patcher_want(patcher, FIRST + 3, -1);
+	patcher_commit(patcher, 0);
+	check_gates(&guest, true, false);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 3);
+	rs_patcher_want(patcher, FIRST + 8, 1);
+	rs_patcher_want(patcher, FIRST + 4, -1);
+	patcher_commit(patcher, 0);
+	check_gates(&guest, false, true);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 2);
+	/* It leaves while it is wished. */
+	g_assert_cmpint(rs_patcher_remove_provider(patcher, 2, NULL), ==, 0);
+	check_gates(&guest, false, false);
+	rs_patcher_want(patcher, FIRST + 1, 1);
+	patcher_commit(patcher, 0);
+	check_gates(&guest, true, false);
+	rs_patcher_destroy(patcher);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	guest_deinit(&guest);
+}
+
+/* A provider of gates alone has nothing to wish for. */
+static void test_gates_alone_stay_off(void)
+{
+	struct rs_patcher *patcher;
+	struct guest guest;
+
+	guest_init(&guest, 2, 2);
+	guest_entry(&guest, 0)->event = guest_entry(&guest, 1)->event = 0;
+	patcher = patcher_of(&guest, NULL);
+	for (uint32_t i = 0; i < 3; i++)
+		rs_patcher_want(patcher, (uint16_t)(FIRST + i), 1);
+	patcher_commit(patcher, 0);
+	g_assert_cmpuint(guest_count_on(&guest), ==, 0);
+	rs_patcher_destroy(patcher);
+	guest_deinit(&guest);
+}
+
 /* A site that two providers list is switched by the first. */
 static void test_listed_twice(void)
 {
@@ -330,6 +400,9 @@ int main(int argc, char **argv)
 	patchers_init(&argc, &argv);
 	g_test_add_func("/patch/patcher/refcount", test_refcount);
 	g_test_add_func("/patch/patcher/counts", test_counts);
+	g_test_add_func("/patch/patcher/gate",
+			test_a_gate_is_on_while_any_event_of_its_provider_is);
+	g_test_add_func("/patch/patcher/gates-alone", test_gates_alone_stay_off);
 	g_test_add_func("/patch/patcher/listed-twice", test_listed_twice);
 	g_test_add_func("/patch/patcher/refused", test_refused);
 	g_test_add_func("/patch/patcher/changed", test_changed_under_our_eyes);

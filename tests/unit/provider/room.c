@@ -63,8 +63,7 @@ void room_switch(const struct rs_event_provider *provider, const char *name, boo
 	uint32_t *words = rs_trace_region_section(room.region, RS_SEC_EVENT_CTL, NULL);
 	guint found = 0;
 
-	for (const struct rs_event *event = provider->agent.events;
-	     event < provider->agent.events_end; event++) {
+	for (const struct rs_event *event = provider->agent.first; event; event = event->next) {
 		if (!event->id || (name && strcmp(event->info->name, name) != 0))
 			continue;
 		words[event->id] = on ? RS_EVENT_ENABLED : 0;

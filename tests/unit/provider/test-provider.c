@@ -271,6 +271,11 @@ static void test_each_event_has_a_name_of_its_own(void)
 	struct made *made = make();
 
 	made->infos[1].name = "zero";
+	made->infos[1].level = 2;
+	check_partial(made, -RS_EEXIST);
+	made = make();
+	made->infos[1].name = "zero";
+	made->fields[1].name = "m";
 	check_partial(made, -RS_EEXIST);
 	/* One that is left out takes no name. */
 	made = make();
@@ -281,6 +286,23 @@ static void test_each_event_has_a_name_of_its_own(void)
 	g_assert_cmpuint(made->events[0].id, ==, 0);
 	g_assert_cmpuint(made->events[1].id, !=, 0);
 	g_assert_cmpint(rs_provider_unregister(&made->provider), ==, 0);
+	room_tear_down();
+}
+
+static void test_the_same_event_twice_is_one_event(void)
+{
+	struct made *made = make();
+
+	made->infos[1].name = "zero";
+	room_set_up();
+	g_assert_cmpint(rs_provider_register(&made->provider), ==, 0);
+	g_assert_cmpuint(made->events[0].id, !=, 0);
+	g_assert_cmpuint(made->events[1].id, ==, made->events[0].id);
+	g_assert_cmpuint(made->events[2].id, ==, made->events[0].id + 1);
+	g_assert_true(rs_event_by_id(made->events[0].id) == &made->events[0]);
+	g_assert_true(rs_provider_find(&made->provider, "zero") == &made->events[0]);
+	g_assert_cmpint(rs_provider_unregister(&made->provider), ==, 0);
+	g_assert_cmpuint(made->events[1].id, ==, 0);
 	room_tear_down();
 }
 
@@ -382,6 +404,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/provider/field-type", test_an_unknown_field_type_is_einval);
 	g_test_add_func("/provider/event-names", test_event_names);
 	g_test_add_func("/provider/own-names", test_each_event_has_a_name_of_its_own);
+	g_test_add_func("/provider/same", test_the_same_event_twice_is_one_event);
 	g_test_add_func("/provider/provider-names", test_provider_names);
 	g_test_add_func("/provider/cut-short", test_a_section_cut_short_is_ebadmsg);
 	g_test_add_func("/provider/agent-gone", test_unregister_after_the_agent_has_gone);
