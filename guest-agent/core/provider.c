@@ -362,7 +362,8 @@ static void write_entry(struct rs_agent_provider *provider, const struct place *
 	 */
 	rs_core_each_event (event, provider)
 		rs_store_release(&event->id, id++);
-	rs_core_each_copy(event, provider) rs_store_release(&event->id, event->same->id);
+	rs_core_each_copy (event, provider)
+		rs_store_release(&event->id, event->same->id);
 	end_write(out);
 }
 
@@ -444,7 +445,8 @@ static void forget(struct rs_agent_provider *provider)
 		rs_store(&event->id, 0);
 		rs_store(&event->provider, NULL);
 	}
-	rs_core_each_copy(event, provider) rs_store(&event->id, 0);
+	rs_core_each_copy (event, provider)
+		rs_store(&event->id, 0);
 	begin_write(entry);
 	entry->state = RS_PROVIDER_DEAD;
 	entry->until = rs_core_time_until(&entry->until_chain);

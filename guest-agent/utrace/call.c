@@ -65,7 +65,8 @@ static void begin(struct rs_utrace_engine *engine, uint32_t number)
 	thread->reporting = engine;
 	thread->reporting_event = 1u << number;
 	thread->calls++;
-	engine->asked = engine->due = false;
+	engine->asked = false;
+	rs_utrace_set_due(engine, false);
 	rs_utrace_unlock(thread);
 }
 
@@ -128,19 +129,29 @@ static void know_reporter(struct rs_utrace_thread *thread)
 static void drop_all(struct rs_utrace_engine *gone)
 {
 	while (gone) {
-		struct rs_utrace_engine *next = gone->next;
+		struct rs_utrace_engine *next = gone->gone;
 
-		gone->next = NULL;
+		gone->gone = NULL;
 		rs_utrace_drop(gone);
 		gone = next;
 	}
 }
 
-/* Engines attached meanwhile have numbers above `last`, and stand behind all others. */
-static struct rs_utrace_engine *next_of(struct rs_utrace_engine *engine, uint64_t last,
-					bool reverse)
+/* Whom it concerns. Those who want something are asked for it, whether they are called or not. */
+static uint32_t mask_of(const struct rs_utrace_report *report, uint32_t flags)
 {
-	struct rs_utrace_engine *next = reverse ? engine->prev : engine->next;
+	if (flags & RS_UTRACE_CALL_DUE)
+		return RS_UTRACE_DUE;
+	if (flags & RS_UTRACE_CALL_SENDERS)
+		return RS_UTRACE_WISHES;
+	return RS_UTRACE_WISHES | RS_UTRACE_EVENT(QUIESCE) | (report ? 1u << report->number : 0);
+}
+
+/* Engines attached meanwhile have numbers above `last`, and stand behind all others. */
+static struct rs_utrace_engine *next_of(const struct rs_utrace_engine *engine, uint64_t last,
+					uint32_t mask, bool reverse)
+{
+	struct rs_utrace_engine *next = rs_utrace_engine_next(engine, mask, reverse);
 
 	return next && next->number <= last ? next : NULL;
 }
@@ -154,18 +165,19 @@ void rs_utrace_call_all(struct rs_utrace_thread *thread, struct rs_utrace_report
 {
 	struct round round = {.report = report, .flags = flags, .smallest = RS_UTRACE_RESUME};
 	bool reverse = flags & RS_UTRACE_CALL_REVERSE;
+	uint32_t mask = mask_of(report, flags);
 	struct rs_utrace_engine *engine, *next;
 	uint64_t last;
 
 	know_reporter(thread);
 	last = thread->numbers;
 	thread->inside = true;
-	for (engine = reverse ? thread->last : thread->first; engine; engine = next) {
+	for (engine = rs_utrace_engine_first(thread, mask, reverse); engine; engine = next) {
 		call(engine, &round);
-		next = next_of(engine, last, reverse);
+		next = next_of(engine, last, mask, reverse);
 		if (engine->detached) {
 			rs_utrace_unlink(engine);
-			engine->next = round.gone;
+			engine->gone = round.gone;
 			round.gone = engine;
 		}
 	}

@@ -62,8 +62,10 @@ static int want(struct rs_utrace_engine *engine, uint32_t action, const void *me
 	 * what it asks is as if it had returned it. Else it could ask for reports without end.
 	 */
 	if (!rs_utrace_calls_itself(engine, me)) {
-		if (!(thread->stopped && is_step(action)))
-			thread->due = engine->due = true;
+		if (!(thread->stopped && is_step(action))) {
+			thread->due = true;
+			rs_utrace_set_due(engine, true);
+		}
 		after->kick = !thread->stopped || action == RS_UTRACE_INTERRUPT;
 	}
 	return action == RS_UTRACE_STOP ? -RS_EINPROGRESS : 0;

@@ -38,7 +38,7 @@ static bool claim(struct rs_utrace_engine *memory)
 static struct rs_utrace_engine *find(const struct rs_utrace_thread *thread, uint32_t flags,
 				     const struct rs_utrace_ops *ops, const void *data)
 {
-	for (struct rs_utrace_engine *e = thread->first; e; e = e->next) {
+	rs_utrace_each (e, thread, 0) {
 		if (e->detached || (flags & RS_UTRACE_ATTACH_MATCH_OPS && e->ops != ops) ||
 		    (flags & RS_UTRACE_ATTACH_MATCH_DATA && e->data != data))
 			continue;
@@ -52,12 +52,8 @@ static void append(struct rs_utrace_thread *thread, struct rs_utrace_engine *eng
 	engine->number = ++thread->numbers;
 	engine->wish = RS_UTRACE_RESUME;
 	engine->events = 0;
-	engine->attached = true;
 	engine->detached = engine->asked = engine->due = false;
-	engine->next = NULL;
-	engine->prev = thread->last;
-	*(thread->last ? &thread->last->next : &thread->first) = engine;
-	thread->last = engine;
+	rs_utrace_link(thread, engine);
 }
 
 static int attach_new(struct rs_utrace_thread *thread, uint32_t flags,
@@ -155,6 +151,7 @@ int rs_utrace_set_events(struct rs_utrace_engine *engine, uint32_t events)
 		err = -RS_EALREADY;
 	} else {
 		engine->events = events;
+		rs_utrace_note(engine);
 		rs_utrace_recount(thread);
 		if (thread->reporting == engine && thread->reporter != me &&
 		    old & ~events & thread->reporting_event)

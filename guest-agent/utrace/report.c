@@ -6,7 +6,7 @@
 /* Whether an engine has asked for a report, or its callback has. */
 static bool report_wanted(const struct rs_utrace_thread *thread)
 {
-	for (const struct rs_utrace_engine *e = thread->first; e; e = e->next) {
+	rs_utrace_each (e, thread, RS_UTRACE_WISHES) {
 		if (e->wish == RS_UTRACE_INTERRUPT || e->wish == RS_UTRACE_REPORT)
 			return true;
 	}
@@ -17,8 +17,8 @@ static bool report_wanted(const struct rs_utrace_thread *thread)
 static void take_wishes(struct rs_utrace_thread *thread)
 {
 	thread->due = false;
-	for (struct rs_utrace_engine *e = thread->first; e; e = e->next) {
-		e->due = false;
+	rs_utrace_each (e, thread, RS_UTRACE_WISHES | RS_UTRACE_DUE) {
+		rs_utrace_set_due(e, false);
 		if (e->wish == RS_UTRACE_INTERRUPT || e->wish == RS_UTRACE_REPORT)
 			rs_utrace_set_wish(e, RS_UTRACE_RESUME);
 	}
@@ -150,7 +150,7 @@ static uint32_t take_step(struct rs_utrace_thread *thread, bool *left)
 	uint32_t step = RS_UTRACE_RESUME;
 
 	*left = false;
-	for (struct rs_utrace_engine *e = thread->first; e; e = e->next) {
+	rs_utrace_each (e, thread, RS_UTRACE_WISHES) {
 		if (e->wish == RS_UTRACE_SINGLESTEP || e->wish == RS_UTRACE_BLOCKSTEP) {
 			step = e->wish < step ? e->wish : step;
 			rs_utrace_set_wish(e, RS_UTRACE_RESUME);

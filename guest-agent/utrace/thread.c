@@ -41,11 +41,8 @@ uint32_t rs_utrace_missed(struct rs_utrace_thread *thread)
 
 void rs_utrace_recount(struct rs_utrace_thread *thread)
 {
-	uint32_t wanted = thread->wanted & RS_UTRACE_PENDING;
-
-	for (const struct rs_utrace_engine *e = thread->first; e; e = e->next)
-		wanted |= e->events;
-	rs_store(&thread->wanted, wanted);
+	rs_store(&thread->wanted,
+		 (thread->wanted & RS_UTRACE_PENDING) | rs_utrace_all_events(thread));
 }
 
 void rs_utrace_set_wish(struct rs_utrace_engine *engine, uint32_t action)
@@ -53,9 +50,20 @@ void rs_utrace_set_wish(struct rs_utrace_engine *engine, uint32_t action)
 	struct rs_utrace_thread *thread = engine->thread;
 
 	thread->stops += (action == RS_UTRACE_STOP) - (uint32_t)(engine->wish == RS_UTRACE_STOP);
-	engine->wish = (uint8_t)action;
+	if (engine->wish != action) {
+		engine->wish = (uint8_t)action;
+		rs_utrace_note(engine);
+	}
 	if (action < RS_UTRACE_RESUME)
 		rs_store(&thread->wanted, thread->wanted | RS_UTRACE_PENDING);
+}
+
+void rs_utrace_set_due(struct rs_utrace_engine *engine, bool due)
+{
+	if (engine->due == due)
+		return;
+	engine->due = due;
+	rs_utrace_note(engine);
 }
 
 void rs_utrace_unlink(struct rs_utrace_engine *engine)
@@ -63,10 +71,7 @@ void rs_utrace_unlink(struct rs_utrace_engine *engine)
 	struct rs_utrace_thread *thread = engine->thread;
 
 	rs_utrace_set_wish(engine, RS_UTRACE_RESUME);
-	*(engine->prev ? &engine->prev->next : &thread->first) = engine->next;
-	*(engine->next ? &engine->next->prev : &thread->last) = engine->prev;
-	engine->next = engine->prev = NULL;
-	engine->attached = false;
+	rs_utrace_take_out(thread, engine);
 	if (engine->events)
 		rs_utrace_recount(thread);
 }
@@ -91,7 +96,7 @@ static void reap_all(struct rs_utrace_thread *thread)
 {
 	struct rs_utrace_engine *engine;
 
-	while ((engine = thread->first)) {
+	while ((engine = rs_utrace_engine_first(thread, 0, false))) {
 		rs_utrace_call_reap(engine);
 		rs_utrace_unlink(engine);
 		rs_utrace_unlock(thread);
@@ -108,7 +113,7 @@ void rs_utrace_report_death(struct rs_utrace_thread *thread, bool group_dead, in
 	rs_utrace_lock(thread);
 	thread->life = RS_UTRACE_DYING;
 	thread->at = RS_UTRACE_EVENT_DEATH;
-	if (thread->first)
+	if (thread->engines)
 		rs_utrace_call_all(thread, &report, 0);
 	thread->life = RS_UTRACE_DEAD;
 	if (thread->reaping)

@@ -2,7 +2,7 @@
 /*
  * What the files of this room share. The lock of a thread guards it and the engines in its list. It
  * is never held while a callback or a hook is called, so it is held for some instructions only, and
- * for a walk along the list.
+ * for a walk along the engines concerned.
  */
 #ifndef RS_UTRACE_PRIVATE_H
 #define RS_UTRACE_PRIVATE_H
@@ -46,6 +46,30 @@ int rs_utrace_examinable(const struct rs_utrace_engine *engine, const void *me);
 
 void rs_utrace_set_wish(struct rs_utrace_engine *engine, uint32_t action);
 
+/*
+ * order.c: the engines of a thread that something concerns, in the order in which they attached, or
+ * in reverse. `mask`: events, and the two below; 0: all engines. NULL: no (other) one. An engine
+ * leads to the next one for as long as it is attached, whoever comes and goes meanwhile.
+ */
+#define RS_UTRACE_WISHES 0x10000000u /* it wants something but RESUME */
+#define RS_UTRACE_DUE 0x20000000u    /* rs_utrace_engine.due */
+struct rs_utrace_engine *rs_utrace_engine_first(const struct rs_utrace_thread *thread,
+						uint32_t mask, bool reverse);
+struct rs_utrace_engine *rs_utrace_engine_next(const struct rs_utrace_engine *engine, uint32_t mask,
+					       bool reverse);
+/* Any event of any engine. */
+uint32_t rs_utrace_all_events(const struct rs_utrace_thread *thread);
+/* To be called after a change of its events, `wish` or `due`. */
+void rs_utrace_note(struct rs_utrace_engine *engine);
+/* A new engine, whose number is the largest; one that goes. */
+void rs_utrace_link(struct rs_utrace_thread *thread, struct rs_utrace_engine *engine);
+void rs_utrace_take_out(struct rs_utrace_thread *thread, struct rs_utrace_engine *engine);
+
+#define rs_utrace_each(engine, thread, mask)                                                       \
+	for (struct rs_utrace_engine *engine = rs_utrace_engine_first(thread, mask, false);        \
+	     engine; engine = rs_utrace_engine_next(engine, mask, false))
+
+void rs_utrace_set_due(struct rs_utrace_engine *engine, bool due);
 /* Takes the engine out of the list. The caller then owns the reference of the list, and puts it
  * without the lock: rs_utrace_drop(). */
 void rs_utrace_unlink(struct rs_utrace_engine *engine);

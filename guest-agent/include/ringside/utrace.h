@@ -159,7 +159,9 @@ struct rs_utrace_engine {
 	uint64_t number; /* one more than that of the engine attached before it to this thread */
 	void *data;      /* the attacher's */
 	/* Private: under the lock of the thread, but `refs`, which is atomic. */
-	struct rs_utrace_engine *next, *prev;
+	struct rs_utrace_engine *child[2], *parent; /* in the tree of the thread's engines */
+	struct rs_utrace_engine *gone;              /* in a list of those to be dropped */
+	uint32_t below;                             /* what concerns it and those below it */
 	uint32_t refs;
 	uint32_t events;
 	uint8_t wish;  /* enum rs_utrace_action: what the engine wants now */

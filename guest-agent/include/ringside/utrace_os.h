@@ -92,7 +92,7 @@ struct rs_utrace_thread {
 	uint32_t refs; /* atomic */
 	uint32_t id;   /* constant */
 	const struct rs_utrace_os *os;
-	struct rs_utrace_engine *first, *last;
+	struct rs_utrace_engine *engines;   /* the root of their tree; NULL: none */
 	uint64_t numbers;                   /* of the engine attached last */
 	uint64_t calls;                     /* callbacks that have begun */
 	uint64_t runs;                      /* how often it went on after a stop */

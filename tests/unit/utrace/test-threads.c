@@ -107,7 +107,7 @@ static void os_release(struct rs_utrace_thread *thread)
 {
 	struct task *task = (struct task *)thread;
 
-	CHECK(!thread->first);
+	CHECK(!thread->engines);
 	sem_destroy(&task->park);
 	count(&tasks_released);
 	free(task);
