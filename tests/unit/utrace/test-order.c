@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread with many engines: those concerned by an event are found, in their order, and quickly. */
+/* A thread with many engines: those concerned by an event are found quickly, in their order. */
 #include <glib.h>
 #include <ringside/utrace_os.h>
 #include <string.h>
