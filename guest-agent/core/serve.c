@@ -127,8 +127,11 @@ static void take(struct rs_serve *serve, const uint64_t values[6], uint32_t size
 
 static bool find_news(struct rs_serve *serve)
 {
-	for (struct rs_serve_handler *h = serve->handlers; h && !serve->has_news; h = h->next)
-		serve->has_news = h->news && h->news(h, serve->news);
+	for (struct rs_serve_handler *h = serve->handlers; h && !serve->has_news; h = h->next) {
+		__builtin_memset(serve->news.args, 0, sizeof(serve->news.args));
+		serve->news.size = 0;
+		serve->has_news = h->news && h->news(h, &serve->news);
+	}
 	return serve->has_news;
 }
 
@@ -155,7 +158,8 @@ static int32_t tell_news(struct rs_serve *serve)
 	if (!serve->served || !find_news(serve))
 		return 0;
 	if (!rs_hypercall_taken(&serve->ticket) ||
-	    rs_hypercall_begin(&serve->told, RS_HCALL_NEWS, serve->news, NULL, 0))
+	    rs_hypercall_begin(&serve->told, RS_HCALL_NEWS, serve->news.args, serve->news.data,
+			       serve->news.size))
 		return -RS_EAGAIN;
 	serve->has_news = false;
 	serve->telling = true;

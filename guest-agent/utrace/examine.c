@@ -36,10 +36,12 @@ int rs_utrace_identify(struct rs_utrace_thread *thread, struct rs_utrace_identit
 {
 	__builtin_memset(identity, 0, sizeof(*identity));
 	identity->id = identity->process = thread->id;
-	if (!thread->os->identify)
-		return -RS_ENOSYS;
-	thread->os->identify(thread, identity);
-	return 0;
+	if (thread->os->identify)
+		thread->os->identify(thread, identity);
+	rs_utrace_lock(thread);
+	identity->dead = thread->life != RS_UTRACE_LIVE;
+	rs_utrace_unlock(thread);
+	return thread->os->identify ? 0 : -RS_ENOSYS;
 }
 
 /*
@@ -144,6 +146,26 @@ int rs_utrace_read_memory(struct rs_utrace_engine *engine, uint64_t address, voi
 	return err ? err : (int)(got < size ? got : size);
 }
 
+int rs_utrace_write_memory(struct rs_utrace_engine *engine, uint64_t address, const void *from,
+			   uint32_t size)
+{
+	struct rs_utrace_thread *thread = engine->thread;
+	uint32_t at, put = 0;
+	bool held;
+	int err = enter(engine, &held, &at);
+
+	if (err)
+		return err;
+	if (size > RS_UTRACE_MEMORY_MAX)
+		size = RS_UTRACE_MEMORY_MAX;
+	if (!thread->os->write_memory)
+		err = -RS_ENOSYS;
+	else
+		put = thread->os->write_memory(thread, address, from, size);
+	leave(engine, held);
+	return err ? err : (int)(put < size ? put : size);
+}
+
 static int enter_syscall(struct rs_utrace_engine *engine, bool *held)
 {
 	uint32_t at;
@@ -186,6 +208,55 @@ int rs_utrace_set_syscall(struct rs_utrace_engine *engine, const struct rs_utrac
 		err = -RS_EINVAL;
 	else
 		err = thread->os->set_syscall(thread, call);
+	leave(engine, held);
+	return err;
+}
+
+/* The report at which the thread has stopped, one of `events`; NULL: it has stopped elsewhere. */
+static struct rs_utrace_report *stopped_report(const struct rs_utrace_thread *thread,
+					       uint32_t events)
+{
+	struct rs_utrace_report *report = thread->report;
+
+	return report && 1u << report->number & events ? report : NULL;
+}
+
+int rs_utrace_set_signal(struct rs_utrace_engine *engine, int32_t number, uint32_t fate)
+{
+	struct rs_utrace_report *report;
+	uint32_t at;
+	bool held;
+	int err = enter(engine, &held, &at);
+
+	if (err)
+		return err;
+	report = stopped_report(engine->thread, RS_UTRACE_EVENT_SIGNAL_ALL);
+	if (!report) {
+		err = -RS_ENOENT;
+	} else if (number < 0 || fate & ~RS_UTRACE_SIGNAL_MASK || fate > RS_UTRACE_SIGNAL_CORE) {
+		err = -RS_EINVAL;
+	} else {
+		report->signal->number = number ? number : report->signal->number;
+		report->result = fate;
+	}
+	leave(engine, held);
+	return err;
+}
+
+int rs_utrace_set_exit(struct rs_utrace_engine *engine, int64_t code)
+{
+	struct rs_utrace_report *report;
+	uint32_t at;
+	bool held;
+	int err = enter(engine, &held, &at);
+
+	if (err)
+		return err;
+	report = stopped_report(engine->thread, RS_UTRACE_EVENT(EXIT));
+	if (report)
+		*report->code = code;
+	else
+		err = -RS_ENOENT;
 	leave(engine, held);
 	return err;
 }

@@ -83,9 +83,11 @@ uint32_t rs_utrace_report_slow(struct rs_utrace_thread *thread, struct rs_utrace
 	rs_utrace_lock(thread);
 	if (may_report(thread)) {
 		thread->at = report->number;
+		thread->report = report;
 		rs_utrace_call_all(thread, report, 0);
 		if (stops)
 			stop_while_wanted(thread, 0);
+		thread->report = NULL;
 	}
 	rs_utrace_unlock(thread);
 	return report->result;
@@ -134,9 +136,11 @@ bool rs_utrace_take_signal_slow(struct rs_utrace_thread *thread, void *regs,
 	rs_utrace_lock(thread);
 	if (!thread->inside) {
 		thread->at = RS_UTRACE_EVENT_SIGNAL;
+		thread->report = &report;
 		rs_utrace_call_all(thread, &report, RS_UTRACE_CALL_SENDERS);
 		if (report.result != RS_UTRACE_SIGNAL_REPORT)
 			stop_while_wanted(thread, 0);
+		thread->report = NULL;
 	}
 	killed = thread->killed;
 	rs_utrace_unlock(thread);

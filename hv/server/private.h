@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by server.c (questions, life), wishes.c (the wishes of peers), commands.c and
- * engines.c (what peers ask of agents); private.
+ * Shared by server.c (questions, life), waiting.c (calls that wait), wishes.c (the wishes of
+ * peers), and what peers ask of agents: ktrace.c, threads.c, engines.c, examine.c,
+ * guest_command.c; private.
  */
 #ifndef RS_HV_SERVER_PRIVATE_H
 #define RS_HV_SERVER_PRIVATE_H
@@ -9,6 +10,7 @@
 #include "server/calls.h"
 #include "server/peers.h"
 #include "server/server.h"
+#include "session/engines.h"
 
 #include <gio/gio.h>
 #include <rs-session-dbus.h>
@@ -21,9 +23,7 @@ struct rs_server {
 	struct rs_calls *calls;
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	GArray *bonds;            /* owners whose wishes end with a connection */
-	GPtrArray *late;          /* of requests that the session has not done yet */
-	GPtrArray *commands;      /* of calls that agents have not answered yet */
-	GPtrArray *engine_calls;  /* likewise, about engines and threads */
+	GQueue waiting;           /* of struct rs_server_call, the oldest first */
 	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at;
 	uint32_t generation;
@@ -45,33 +45,78 @@ bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name
 /* True: no other peer has claimed the session. False: the peer got an error. */
 bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocation);
 
+/*
+ * waiting.c: a call that cannot be answered at once: of the session, which works requests out, or
+ * of a guest's agent. It is the first member of what its file keeps of it, in memory of g_new().
+ */
+struct rs_server_call {
+	struct rs_server *server;
+	GDBusMethodInvocation *invocation; /* until it is answered */
+	/* Clears the rest, and sees to it that nobody answers any more. NULL: there is nothing. */
+	void (*fini)(struct rs_server_call *call);
+	GList link;
+};
+/* It waits from now on. */
+void rs_server_call_begin(struct rs_server_call *call, struct rs_server *server,
+			  GDBusMethodInvocation *invocation,
+			  void (*fini)(struct rs_server_call *call));
+/* It was answered: frees it. */
+void rs_server_call_end(struct rs_server_call *call);
+/* The peer gets an error; ends the call. */
+void rs_server_call_fail(struct rs_server_call *call, const struct rs_error *err);
+/* Answers all that wait, of a peer, or of all if `connection` is NULL: the session has ended. */
+void rs_server_refuse_calls(struct rs_server *server, const GDBusConnection *connection);
+GDBusConnection *rs_server_peer(GDBusMethodInvocation *invocation);
+
 /* wishes.c */
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
-GPtrArray *rs_server_late_new(void);
 /* Gives the answer that waits for this request, if there is one. */
 void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
 		      const struct rs_session_result *result, const struct rs_error *err);
-/* Answers all that wait, since nobody will tell that their requests are settled. */
-void rs_server_refuse_late(struct rs_server *server);
 /*
  * A connection has closed: drops what it asked for and is not worked out, and ends the wishes that
  * are bound to it.
  */
 void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection);
 
-/* commands.c */
-void rs_server_connect_commands(struct rs_server *server);
-GPtrArray *rs_server_commands_new(void);
-/* Answers all calls of a peer, or of all if `connection` is NULL, that wait for an agent. */
-void rs_server_refuse_commands(struct rs_server *server, const GDBusConnection *connection);
+/* ktrace.c, guest_command.c */
+void rs_server_connect_ktrace(struct rs_server *server);
+void rs_server_connect_guest_command(struct rs_server *server);
+
+/* threads.c */
+void rs_server_connect_threads(struct rs_server *server);
+/* This source will be freed. */
+void rs_server_forget_source(struct rs_server *server, struct rs_source *source);
 
 /* engines.c */
 void rs_server_connect_engines(struct rs_server *server);
-GPtrArray *rs_server_engine_calls_new(void);
-/* As rs_server_refuse_commands(). */
-void rs_server_refuse_engine_calls(struct rs_server *server, const GDBusConnection *connection);
-/* This source will be freed. */
-void rs_server_forget_source(struct rs_server *server, struct rs_source *source);
+/*
+ * For all methods about one engine: sends a command, whose success `give` answers. A claim of the
+ * session refuses none of them: the engine is the peer's own, and its thread must not stay stopped
+ * for somebody else's claim. True.
+ */
+typedef void (*rs_server_give_engine)(struct rs_server *server, GDBusMethodInvocation *invocation,
+				      const struct rs_engine_info *engine,
+				      const struct rs_command_result *result);
+gboolean rs_server_send_engine(struct rs_server *server, GDBusMethodInvocation *invocation,
+			       guint engine, const struct rs_source_command *command,
+			       rs_server_give_engine give);
+
+/* Says nothing but that it was done: for methods that answer with `more` alone. */
+void rs_server_give_done(struct rs_server *server, GDBusMethodInvocation *invocation,
+			 const struct rs_engine_info *engine,
+			 const struct rs_command_result *result);
+
+/* examine.c */
+void rs_server_connect_examine(struct rs_server *server);
+/* Numbers of a guest's: at. They need no alignment. */
+GVariant *rs_server_numbers(const uint8_t *bytes, uint32_t count);
+/* Copies at most `most` numbers. False: there are more, and the peer got an error. */
+bool rs_server_take_numbers(GDBusMethodInvocation *invocation, GVariant *from, uint64_t *to,
+			    gsize most, gsize *count);
+/* RS_CMD_DATA bytes at most, which stay the variant's. False: likewise. */
+bool rs_server_take_bytes(GDBusMethodInvocation *invocation, GVariant *from, const void **bytes,
+			  uint32_t *count);
 
 #endif

@@ -129,6 +129,8 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add_text(&b, "kernel", kernel ? kernel : "");
 	add_text(&b, "state", rs_session_state_name(rs_source_state(source)));
 	add(&b, "joined", g_variant_new_boolean(rs_source_joined(source)));
+	if (rs_source_architecture(source))
+		add_text(&b, "architecture", rs_source_architecture(source));
 	if (path)
 		add_text(&b, "region", path);
 	if (rs_source_pid(source))
@@ -197,6 +199,7 @@ GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thre
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_source(&b, source);
 	add_thread(&b, "id", thread);
+	add_text(&b, "state", thread->state == RS_THREAD_DEAD ? "dead" : "alive");
 	return pack(g_variant_builder_end(&b));
 }
 
@@ -210,6 +213,20 @@ GVariant *rs_row_threads(bool cut)
 	return g_variant_builder_end(&b);
 }
 
+static void add_stop(GVariantBuilder *b, const struct rs_engine_info *engine)
+{
+	add_u64(b, "stop", engine->stop);
+	add_u32(b, "event", engine->event);
+	add(b, "value", g_variant_new_int64(engine->value));
+	if (engine->stepped)
+		add(b, "stepped", g_variant_new_boolean(TRUE));
+	if (engine->event == RS_UTRACE_EVENT_EXEC) {
+		g_autofree char *path = rs_trace_escape(engine->path, -1, NULL);
+
+		add_text(b, "path", path);
+	}
+}
+
 GVariant *rs_row_engine(const struct rs_engine_info *engine)
 {
 	static const char *const states[] = {[RS_ENGINE_RUNNING] = "running",
@@ -221,12 +238,13 @@ GVariant *rs_row_engine(const struct rs_engine_info *engine)
 	add_u32(&b, "engine", engine->number);
 	add_source(&b, engine->source);
 	add_thread(&b, "thread", &engine->thread);
+	if (engine->follows)
+		add_u32(&b, "follows", engine->follows);
+	if (engine->refused)
+		add_u32(&b, "refused", engine->refused);
 	add_text(&b, "state", states[engine->state]);
-	if (engine->state == RS_ENGINE_STOPPED) {
-		add_u64(&b, "stop", engine->stop);
-		add_u32(&b, "event", engine->event);
-		add(&b, "value", g_variant_new_int64(engine->value));
-	}
+	if (engine->state == RS_ENGINE_STOPPED)
+		add_stop(&b, engine);
 	return pack(g_variant_builder_end(&b));
 }
 

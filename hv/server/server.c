@@ -544,8 +544,7 @@ static void on_left(void *data, GDBusConnection *connection)
 	if (server->claimed == connection)
 		server->claimed = NULL;
 	rs_calls_drop(server->calls, connection);
-	rs_server_refuse_commands(server, connection);
-	rs_server_refuse_engine_calls(server, connection);
+	rs_server_refuse_calls(server, connection);
 	rs_engine_drop_owner(server->session, connection);
 	rs_server_drop_peer(server, connection);
 }
@@ -570,8 +569,11 @@ static void connect_methods(struct rs_server *server)
 	};
 
 	rs_server_connect_wishes(server);
-	rs_server_connect_commands(server);
+	rs_server_connect_ktrace(server);
+	rs_server_connect_guest_command(server);
+	rs_server_connect_threads(server);
 	rs_server_connect_engines(server);
+	rs_server_connect_examine(server);
 	for (size_t i = 0; i < G_N_ELEMENTS(handlers); i++)
 		g_signal_connect(server->skeleton, handlers[i].signal, handlers[i].callback,
 				 server);
@@ -587,9 +589,6 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	rs_trace_session_error_quark();
 	server->session = session;
 	server->bonds = rs_server_bonds_new();
-	server->late = rs_server_late_new();
-	server->commands = rs_server_commands_new();
-	server->engine_calls = rs_server_engine_calls_new();
 	server->calls = rs_calls_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
@@ -618,18 +617,13 @@ void rs_server_destroy(struct rs_server *server)
 		return;
 	rs_session_remove_listener(server->session, &server->listener);
 	drop_later(server);
-	rs_server_refuse_late(server);
-	rs_server_refuse_commands(server, NULL);
-	rs_server_refuse_engine_calls(server, NULL);
+	rs_server_refuse_calls(server, NULL);
 	server->over = true;
 	while (rs_calls_step(server->calls))
 		;
 	rs_calls_free(server->calls);
 	rs_peers_destroy(server->peers);
 	g_array_unref(server->bonds);
-	g_ptr_array_unref(server->late);
-	g_ptr_array_unref(server->commands);
-	g_ptr_array_unref(server->engine_calls);
 	g_object_unref(server->skeleton);
 	g_free(server);
 }

@@ -155,60 +155,54 @@ static void give(struct rs_server *server, GDBusMethodInvocation *invocation,
 
 /* A request that the session has not done yet. */
 struct late {
+	struct rs_server_call call;
 	uint32_t request;
-	GDBusMethodInvocation *invocation; /* until it is answered */
 	complete_fn complete;
 };
 
-GPtrArray *rs_server_late_new(void)
+/* Tells them from other calls that wait. There is nothing to clear. */
+static void late_fini(struct rs_server_call *call)
 {
-	return g_ptr_array_new_with_free_func(g_free);
+}
+
+static void wait_for(struct rs_server *server, GDBusMethodInvocation *invocation, uint32_t request,
+		     complete_fn complete)
+{
+	struct late *late = g_new0(struct late, 1);
+
+	late->request = request;
+	late->complete = complete;
+	rs_server_call_begin(&late->call, server, invocation, late_fini);
+}
+
+static struct late *find_late(struct rs_server *server, uint32_t request)
+{
+	for (GList *l = server->waiting.head; l; l = l->next) {
+		struct rs_server_call *call = l->data;
+
+		if (call->fini == late_fini && ((struct late *)call)->request == request)
+			return (struct late *)call;
+	}
+	return NULL;
 }
 
 void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
 		      const struct rs_session_result *result, const struct rs_error *err)
 {
-	for (guint i = 0; i < server->late->len; i++) {
-		struct late *late = server->late->pdata[i];
+	struct late *late = find_late(server, request);
 
-		if (late->request != request)
-			continue;
-		late = g_ptr_array_steal_index(server->late, i);
-		if (ret)
-			rs_server_give_error(late->invocation, err);
-		else
-			give(server, late->invocation, result, late->complete);
-		g_free(late);
+	if (!late)
 		return;
-	}
-}
-
-/* `connection` NULL: of all peers. */
-static void refuse_late(struct rs_server *server, const GDBusConnection *connection)
-{
-	struct rs_error err = {0};
-
-	rs_error_set(&err, ESHUTDOWN, "the session has ended");
-	for (guint i = server->late->len; i-- > 0;) {
-		const struct late *late = server->late->pdata[i];
-
-		if (connection &&
-		    g_dbus_method_invocation_get_connection(late->invocation) != connection)
-			continue;
-		rs_server_give_error(late->invocation, &err);
-		g_ptr_array_remove_index(server->late, i);
-	}
-}
-
-void rs_server_refuse_late(struct rs_server *server)
-{
-	refuse_late(server, NULL);
+	if (ret)
+		rs_server_give_error(late->call.invocation, err);
+	else
+		give(server, late->call.invocation, result, late->complete);
+	rs_server_call_end(&late->call);
 }
 
 void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection)
 {
 	rs_session_drop_asks(server->session, connection);
-	refuse_late(server, connection);
 	end_bonds(server, connection);
 }
 
@@ -229,14 +223,10 @@ static gboolean ask(struct rs_server *server, GDBusMethodInvocation *invocation,
 	if (ret)
 		return rs_server_give_error(invocation, &err);
 	keep_promise(server, invocation, &asks);
-	if (result.later) {
-		struct late *late = g_new(struct late, 1);
-
-		*late = (struct late){result.later, invocation, complete};
-		g_ptr_array_add(server->late, late);
-	} else {
+	if (result.later)
+		wait_for(server, invocation, result.later, complete);
+	else
 		give(server, invocation, &result, complete);
-	}
 	rs_session_result_clear(&result);
 	return TRUE;
 }

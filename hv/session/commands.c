@@ -306,10 +306,13 @@ int rs_command_explain(int32_t result, struct rs_error *err)
 		const char *says;
 	} meanings[] = {
 		{RS_ESRCH, ESRCH, "the guest has no such process or thread, or it has died"},
+		{RS_EALREADY, ESRCH, "the thread has died, and is still to be reaped"},
 		{RS_EBADF, EBADF, "the guest has let go of this engine"},
 		{RS_EAGAIN, EINPROGRESS, "the thread runs"},
 		{RS_EINPROGRESS, EINPROGRESS, "the thread runs"},
-		{RS_ENOENT, EINPROGRESS, "the thread has not stopped before a system call"},
+		{RS_ENOENT, EINPROGRESS,
+		 "the thread has stopped elsewhere: not before a system call, at a signal or at "
+		 "its exit"},
 		{RS_EINVAL, EINVAL, "the guest does not know what is asked for"},
 		{RS_EPERM, EPERM, "the guest does not let us"},
 		{RS_ENOSYS, ENOTSUP, "this guest cannot do that"},

@@ -3,7 +3,8 @@
  * Engines on the host: each is attached to a thread of a guest, and stops it at some events until
  * its owner lets it go on (ringside/command.h, docs/dialects/utrace.md).
  *
- * An engine belongs to whoever attached it, `owner`. Its state is what the guest has said last. It
+ * An engine belongs to whoever attached it, `owner`, and so does one that follows it to a new
+ * thread. Its state is what the guest has said last. It
  * stays in the list as gone until its owner has taken it off.
  *
  * Thread: the session's. Trust: the guest is believed about its own threads and about nothing else.
@@ -23,10 +24,20 @@ struct rs_engine_info {
 	uint32_t number;
 	struct rs_source *source;
 	struct rs_cmd_thread thread; /* as it was at attach; comm as the guest gave it */
+	uint32_t follows; /* number of the engine that it came from; 0: its owner's wish */
+	uint32_t refused; /* threads of its thread's that could not be followed */
 	enum rs_engine_state state;
 	uint64_t stop;  /* grows with each stop */
 	uint32_t event; /* STOPPED: its number, RS_UTRACE_EVENT_* */
 	int64_t value;
+	bool stepped;                /* STOPPED: since a step is over */
+	char path[RS_NEWS_DATA + 1]; /* STOPPED at EXEC; as the guest gave it, maybe cut */
+};
+
+/* What the thread is to stop at, and whether threads that it makes get such an engine, too. */
+struct rs_engine_wish {
+	uint32_t events; /* a mask */
+	uint32_t flags;  /* RS_ENGINE_* */
 };
 
 /*
@@ -37,8 +48,9 @@ typedef void (*rs_engine_done)(void *data, int ret, const struct rs_engine_info 
 			       const struct rs_command_result *result, const struct rs_error *err);
 
 /* Errors at once: as rs_source_send_command(), and -ENOSPC. */
-int rs_engine_attach(struct rs_source *source, const void *owner, uint32_t thread, uint32_t events,
-		     rs_engine_done done, void *data, struct rs_error *err);
+int rs_engine_attach(struct rs_source *source, const void *owner, uint32_t thread,
+		     const struct rs_engine_wish *wish, rs_engine_done done, void *data,
+		     struct rs_error *err);
 /*
  * Sends a command about an engine of `owner`; args[0] is filled in. -EBADF: he has no engine of
  * this number, or it is gone.
@@ -50,9 +62,7 @@ int rs_engine_send(struct rs_session *session, const void *owner, uint32_t numbe
 void rs_engine_drop_calls(struct rs_session *session, const void *data);
 /* Goes through the engines of `owner`, in order. Nothing else is called meanwhile. */
 struct rs_engine_iter {
-	const GPtrArray *list;
-	const void *owner;
-	guint next;
+	const GList *next;
 };
 void rs_engine_iter_init(struct rs_engine_iter *iter, const struct rs_session *session,
 			 const void *owner);

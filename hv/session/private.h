@@ -21,7 +21,8 @@
  *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
  *     commands.c what the host asks of a guest's agent
- *     engines.c  engines on the host, attached to threads of guests
+ *     engines.c, engine_news.c
+ *                engines on the host, attached to threads of guests
  *     answers.c  takes requests of a guest, and answers them at once or later
  *
  * struct rs_source holds what is known about a source and its events. struct rs_session holds what
@@ -100,6 +101,8 @@ struct rs_source {
 	uint64_t bad_descriptors;
 	struct rs_requests *requests;
 	struct rs_commands *commands;
+	GQueue engines;      /* of struct rs_engine, in the order of their numbers */
+	GHashTable *handles; /* the guest's, of those that it holds: uint64_t → struct rs_engine */
 	gint64 mailbox_busy_until; /* monotonic, us */
 	gint64 refresh_at;         /* likewise: when to look at its tables again */
 
@@ -425,7 +428,7 @@ void rs_source_forget_commands(struct rs_source *source);
 /* The guest or the session has ended: all commands fail, and no other is taken. */
 void rs_source_end_commands(struct rs_source *source, const char *why);
 
-/* engines.c: see engines.h */
+/* engines.c, engine_news.c: see engines.h */
 struct rs_engines *rs_engines_new(void);
 void rs_engines_free(struct rs_engines *engines); /* accepts NULL */
 /*

@@ -381,6 +381,8 @@ char *rs_source_join_path(const struct rs_source *source);
 const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
 const char *rs_source_kernel(const struct rs_source *source);
+/* "x86_64", "aarch64", "riscv64"; NULL: unknown, or its agent has not reported. */
+const char *rs_source_architecture(const struct rs_source *source);
 enum rs_session_state rs_source_state(const struct rs_source *source);
 /* Whether it can make progress now. In a session that is paused a process that joined may. */
 bool rs_source_runs(const struct rs_source *source);

@@ -199,6 +199,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->table = rs_trace_table_new(region);
 	source->guest = rs_owner_new(RS_OWNER_GUEST);
 	source->commands = rs_commands_new(source);
+	source->handles = g_hash_table_new(g_int64_hash, g_int64_equal);
 	source->publisher = make_publisher(region, config->self_patch);
 	source->clock = rs_clock_create(target, region, source->publisher, nudge, source);
 	source->events = g_new0(struct event_state, h->event_capacity);
@@ -387,6 +388,16 @@ const char *rs_source_name(const struct rs_source *source)
 const char *rs_source_kind(const struct rs_source *source)
 {
 	return source->target->ops->kind;
+}
+
+const char *rs_source_architecture(const struct rs_source *source)
+{
+	static const char *const names[] = {[RS_ARCH_X86_64] = "x86_64",
+					    [RS_ARCH_AARCH64] = "aarch64",
+					    [RS_ARCH_RISCV64] = "riscv64"};
+
+	return source->hello && source->info.arch < G_N_ELEMENTS(names) ? names[source->info.arch]
+									: NULL;
 }
 
 const char *rs_source_kernel(const struct rs_source *source)

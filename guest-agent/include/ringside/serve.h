@@ -13,6 +13,12 @@
  *
  * Without such a task the host is told that this guest takes no such commands.
  *
+ * An OS may have commands of its own, with numbers of RS_CMD_OS_FIRST .. RS_CMD_OS_LAST. It adds a
+ * handler for them, whose `run` says by args and data what is to be done, and by result, values and
+ * data what came of it. Whoever is connected to the session sends them (GuestCommand, D-Bus). The
+ * session bounds sizes and knows nothing of their meaning. What they say about the guest's
+ * memory is between that peer and the OS.
+ *
  * Threads: one struct rs_serve for each image, and one task that uses it. Handlers are added before
  * the first step. They run in that task, outside of any lock of the agent, and may sleep.
  */
@@ -35,6 +41,13 @@ struct rs_command_reply { /* values and size are 0 at first */
 	uint8_t *data;
 };
 
+/* What is told without being asked: the arguments of RS_HCALL_NEWS, and its data. */
+struct rs_serve_news {
+	uint64_t args[6];
+	uint32_t size; /* of `data` */
+	uint8_t data[RS_NEWS_DATA];
+};
+
 /* Memory of whoever brings it; `next` is the agent's. */
 struct rs_serve_handler {
 	struct rs_serve_handler *next;
@@ -50,10 +63,10 @@ struct rs_serve_handler {
 	 */
 	void (*gone)(struct rs_serve_handler *handler);
 	/*
-	 * Whether there is something to tell: fills the arguments of RS_HCALL_NEWS. Asked at each
-	 * step, and told once. NULL: there never is.
+	 * Whether there is something to tell: fills `news`, which is zero but for its data. Asked
+	 * at each step, and told once. NULL: there never is.
 	 */
-	bool (*news)(struct rs_serve_handler *handler, uint64_t args[6]);
+	bool (*news)(struct rs_serve_handler *handler, struct rs_serve_news *news);
 };
 
 struct rs_serve { /* all zero at first; the agent's */
@@ -66,7 +79,8 @@ struct rs_serve { /* all zero at first; the agent's */
 	struct rs_hcall_ticket told;
 	uint64_t looked, silence; /* event clock: the last look; how long nothing was heard */
 	uint32_t session;
-	uint64_t args[6], news[6];
+	uint64_t args[6];
+	struct rs_serve_news news;
 	bool has_news; /* `news` waits for a slot */
 	uint32_t size;
 	uint8_t in[RS_CMD_DATA], out[RS_CMD_DATA];

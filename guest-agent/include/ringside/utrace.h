@@ -36,15 +36,6 @@ extern "C" {
 #define RS_UTRACE_SYSCALL_RUN 0x00u
 #define RS_UTRACE_SYSCALL_ABORT 0x10u   /* it is not made */
 #define RS_UTRACE_SYSCALL_RESUMED 0x20u /* only given: reported again after a stop; see there */
-/* What becomes of the signal: report_signal. */
-#define RS_UTRACE_SIGNAL_MASK 0x70u
-#define RS_UTRACE_SIGNAL_DELIVER 0x00u /* run the handler */
-#define RS_UTRACE_SIGNAL_IGN 0x10u
-#define RS_UTRACE_SIGNAL_STOP 0x20u
-#define RS_UTRACE_SIGNAL_TERM 0x30u
-#define RS_UTRACE_SIGNAL_CORE 0x40u
-#define RS_UTRACE_SIGNAL_REPORT 0x50u /* only given: there is none; see report_signal */
-#define RS_UTRACE_SIGNAL_ACTION(value) ((value)&RS_UTRACE_SIGNAL_MASK)
 
 struct rs_utrace_thread;
 struct rs_utrace_engine;
@@ -54,6 +45,7 @@ struct rs_utrace_signal {
 	int32_t number; /* as the OS numbers them */
 	int32_t code;   /* why it was sent, as the OS has it */
 	void *info;     /* the OS's own description; may be NULL */
+	bool step;      /* only given: a step is over, and that is why it was sent */
 };
 
 /* report_jctl */

@@ -34,6 +34,7 @@ struct rs_utrace_identity {
 	uint32_t process;       /* its thread group; its own id if it has none */
 	uint32_t parent;        /* of the process; 0: none */
 	char comm[RS_COMM_LEN]; /* NUL-padded; 32 bytes need no NUL */
+	bool dead;              /* it has died, and is still to be reaped */
 };
 
 /* A system call that a thread is about to make. */
@@ -45,7 +46,7 @@ struct rs_utrace_syscall {
 	uint64_t args[RS_UTRACE_ARGS_MAX];
 };
 
-/* How many bytes of memory one call reads at most. */
+/* How many bytes of memory one call reads or writes at most. */
 #define RS_UTRACE_MEMORY_MAX 65536u
 
 /*
@@ -84,6 +85,9 @@ int rs_utrace_set_registers(struct rs_utrace_engine *engine, const uint64_t *val
  */
 int rs_utrace_read_memory(struct rs_utrace_engine *engine, uint64_t address, void *to,
 			  uint32_t size);
+/* Likewise writes them; returns how many could be. */
+int rs_utrace_write_memory(struct rs_utrace_engine *engine, uint64_t address, const void *from,
+			   uint32_t size);
 
 /*
  * The system call that the thread is about to make. Get can be had if it has stopped at
@@ -94,6 +98,16 @@ int rs_utrace_read_memory(struct rs_utrace_engine *engine, uint64_t address, voi
  */
 int rs_utrace_get_syscall(struct rs_utrace_engine *engine, struct rs_utrace_syscall *call);
 int rs_utrace_set_syscall(struct rs_utrace_engine *engine, const struct rs_utrace_syscall *call);
+
+/*
+ * Of a thread that has stopped at a signal: what becomes of that, RS_UTRACE_SIGNAL_*, and of which
+ * number it is; 0: it stays. Of one that has stopped at its exit: with which code. In its callback
+ * an engine says so by what it returns.
+ *     -RS_ENOENT  it has stopped elsewhere
+ *     -RS_EINVAL  nothing like that becomes of a signal, or there is no such number
+ */
+int rs_utrace_set_signal(struct rs_utrace_engine *engine, int32_t number, uint32_t fate);
+int rs_utrace_set_exit(struct rs_utrace_engine *engine, int64_t code);
 
 #ifdef __cplusplus
 }

@@ -42,8 +42,8 @@ struct rs_utrace_os {
 	void (*kick)(struct rs_utrace_thread *thread, bool interrupt);
 	/*
 	 * On `thread` itself, in rs_utrace_resume(): from now on it runs one instruction or one
-	 * block in user mode at a time, and then gets a signal, as the OS has it for steps; or no
-	 * more. NULL: there is no such thing.
+	 * block in user mode at a time, and then gets a signal with `step`; or no more. NULL: there
+	 * is no such thing.
 	 */
 	void (*single_step)(struct rs_utrace_thread *thread, bool on);
 	void (*block_step)(struct rs_utrace_thread *thread, bool on);
@@ -79,6 +79,10 @@ struct rs_utrace_os {
 	 * not read in user mode. Any address may come. */
 	uint32_t (*read_memory)(struct rs_utrace_thread *thread, uint64_t address, void *to,
 				uint32_t size);
+	/* How many bytes were written there, up to the first that it could not write in user mode.
+	 * Its instructions may be among them. Any address may come. */
+	uint32_t (*write_memory)(struct rs_utrace_thread *thread, uint64_t address,
+				 const void *from, uint32_t size);
 	/* Called only while it is about to make a system call. `call` is zeroed for get; its
 	 * `count` is in bounds for set, which changes so many arguments. Set: 0, or an error. */
 	void (*get_syscall)(struct rs_utrace_thread *thread, struct rs_utrace_syscall *call);
@@ -92,10 +96,11 @@ struct rs_utrace_thread {
 	uint32_t refs; /* atomic */
 	uint32_t id;   /* constant */
 	const struct rs_utrace_os *os;
-	struct rs_utrace_engine *engines;   /* the root of their tree; NULL: none */
-	uint64_t numbers;                   /* of the engine attached last */
-	uint64_t calls;                     /* callbacks that have begun */
-	uint64_t runs;                      /* how often it went on after a stop */
+	struct rs_utrace_engine *engines; /* the root of their tree; NULL: none */
+	uint64_t numbers;                 /* of the engine attached last */
+	uint64_t calls;                   /* callbacks that have begun */
+	uint64_t runs;                    /* how often it went on after a stop */
+	struct rs_utrace_report *report;  /* what is reported, until it may go on; NULL: nothing */
 	struct rs_utrace_engine *reporting; /* whose callback runs */
 	const void *reporter;               /* who runs it */
 	uint32_t reporting_event;           /* the callback's, a mask */

@@ -54,12 +54,15 @@
  *     -RS_EAGAIN  the engine has not stopped its thread, or not yet
  *     -RS_ENOSPC  the guest has no memory for another engine
  */
-/* Threads with an id above args[0], in order. Result: how many. data: struct rs_cmd_thread[]. */
+/*
+ * Threads with an id above args[0], in order. Result: how many. values: bytes from one to the next.
+ * data: struct rs_cmd_thread[].
+ */
 #define RS_CMD_THREADS 16u
 /*
- * args: thread id, mask of events at which the thread is to stop. values: handle. data: struct
- * rs_cmd_thread, of this thread. -RS_EINVAL: QUIESCE, which is what RS_UTRACE_STOP asks for, or
- * DEATH or REAP, at which no thread stops
+ * args: thread id, mask of events at which the thread is to stop, RS_ENGINE_* flags. values:
+ * handle. data: struct rs_cmd_thread, of this thread. -RS_EINVAL: one of RS_UTRACE_EVENT_NO_STOPS,
+ * or an unknown flag; -RS_EALREADY: the thread has died, and is still to be reaped
  */
 #define RS_CMD_ENGINE_ATTACH 17u
 /* args: handle, an action: all but REPORT */
@@ -76,25 +79,61 @@
 #define RS_CMD_ENGINE_SET_SYSCALL 21u
 /* args: handle, address, bytes. Result: bytes of data */
 #define RS_CMD_ENGINE_MEMORY 22u
+/* args: handle, address. data: what is to be written there. Result: bytes that were */
+#define RS_CMD_ENGINE_SET_MEMORY 23u
+/* args: handle, events and flags instead of those that it had, as for ATTACH */
+#define RS_CMD_ENGINE_SET_EVENTS 24u
+/*
+ * Of a thread that has stopped at a signal: what becomes of it. args: handle, another number or 0,
+ * RS_UTRACE_SIGNAL_*. -RS_ENOENT: it has stopped elsewhere
+ */
+#define RS_CMD_ENGINE_SET_SIGNAL 25u
+/* Of one that has stopped at its exit. args: handle, the code, a signed number. Errors: likewise */
+#define RS_CMD_ENGINE_SET_EXIT 26u
+
+/*
+ * Numbers of an OS's own: args, data, result, values and data are as it says. It adds a handler for
+ * those that it has (ringside/serve.h).
+ */
+#define RS_CMD_OS_FIRST 0x40000000u
+#define RS_CMD_OS_LAST 0x7fffffffu
+
+/*
+ * The engine is attached to each thread that its thread makes, too, before that runs: as another
+ * engine with the same events and flags, which news tell.
+ */
+#define RS_ENGINE_FOLLOW 1u
 
 struct rs_cmd_thread {
 	uint32_t id;
 	uint32_t process;
 	uint32_t parent; /* of the process; 0: none */
-	uint32_t reserved;
-	char comm[32]; /* NUL-padded */
+	uint32_t state;  /* RS_THREAD_* */
+	char comm[32];   /* NUL-padded */
 };
 RS_ASSERT_SIZE(struct rs_cmd_thread, 48);
 #define RS_CMD_THREADS_MAX (RS_CMD_DATA / 48u)
+#define RS_THREAD_ALIVE 0u
+#define RS_THREAD_DEAD 1u /* it is still to be reaped */
 
 /*
- * What an engine has to tell, by RS_HCALL_NEWS. args: RS_NEWS_*; handle; the number of the event;
- * its value: of SYSCALL_ENTRY or a signal its number, of an exit the code, of a clone the child's
- * id, else 0, also at SYSCALL_EXIT. After RS_UTRACE_STOP it is 0 for all but SYSCALL_ENTRY if
- * another engine had stopped the thread there before. A stopped thread tells it once for each stop.
- * After GONE nothing has this handle.
+ * What an engine has to tell, by RS_HCALL_NEWS. args: RS_NEWS_*; its handle; then
+ *     STOPPED   the number of the event; its value: of SYSCALL_ENTRY or a signal its number, of an
+ *               exit the code, of a clone the child's id, else 0, also at SYSCALL_EXIT. At EXEC
+ *               data is the path, RS_NEWS_DATA bytes at most, without NUL. After RS_UTRACE_STOP the
+ *               value is 0 for all but SYSCALL_ENTRY if another engine had stopped the thread there
+ *               before. A stopped thread tells it once for each stop.
+ *     STEPPED   the same, and the thread has stopped since its step is over
+ *     GONE      nothing has this handle any more
+ *     ATTACHED  the handle of the engine that it follows; a new one, whose handle is told here for
+ *               the first time. data: struct rs_cmd_thread
+ *     REFUSED   how many threads it could not follow so far, for want of memory
  */
 #define RS_NEWS_STOPPED 1u
 #define RS_NEWS_GONE 2u
+#define RS_NEWS_STEPPED 3u
+#define RS_NEWS_ATTACHED 4u
+#define RS_NEWS_REFUSED 5u
+#define RS_NEWS_DATA 256u
 
 #endif

@@ -52,4 +52,14 @@ enum rs_utrace_action {
 	RS_UTRACE_ACTIONS
 };
 
+/* What becomes of a signal. */
+#define RS_UTRACE_SIGNAL_MASK 0x70u
+#define RS_UTRACE_SIGNAL_DELIVER 0x00u /* run the handler */
+#define RS_UTRACE_SIGNAL_IGN 0x10u
+#define RS_UTRACE_SIGNAL_STOP 0x20u
+#define RS_UTRACE_SIGNAL_TERM 0x30u
+#define RS_UTRACE_SIGNAL_CORE 0x40u
+#define RS_UTRACE_SIGNAL_REPORT 0x50u /* only given to report_signal: there is none */
+#define RS_UTRACE_SIGNAL_ACTION(value) ((value)&RS_UTRACE_SIGNAL_MASK)
+
 #endif

@@ -159,6 +159,7 @@ bool entry_from_user(const struct rs_frame *frame);
 void entry_leave(void); /* the task is about to return to user mode */
 
 /* signal.c */
+#define TRAP_STEP 2 /* the code of a SIGTRAP that ends a step */
 int64_t signal_post(uint32_t pid, int number, int32_t code, uint64_t address);
 bool signal_waits(const struct task *task);
 void signal_deliver(struct task *task);

@@ -176,7 +176,7 @@ uint64_t rs_on_syscall(uint64_t number, uint64_t a, uint64_t b, uint64_t c, stru
 	/* One instruction was asked for, and it was `syscall`. */
 	if (task->stepping) {
 		task->stepping = false;
-		signal_post(task->pid, SIGTRAP, 2, frame->rip);
+		signal_post(task->pid, SIGTRAP, TRAP_STEP, frame->rip);
 	}
 	entry_leave();
 	return frame->rax;
@@ -192,7 +192,7 @@ static void trap(struct rs_frame *frame)
 		return;
 	task->stepping = false;
 	task->frame = frame;
-	signal_post(task->pid, SIGTRAP, 2, frame->rip);
+	signal_post(task->pid, SIGTRAP, TRAP_STEP, frame->rip);
 	entry_leave();
 }
 

@@ -150,7 +150,10 @@ static void finish(struct task *task, int number, uint32_t action, struct rs_ktr
 /* Engines have a say, unless the signal is SIGKILL. */
 static void deliver(struct task *task, int number, struct rs_ktr_siginfo *info)
 {
-	struct rs_utrace_signal signal = {.number = number, .code = info->code, .info = info};
+	struct rs_utrace_signal signal = {.number = number,
+					  .code = info->code,
+					  .info = info,
+					  .step = number == SIGTRAP && info->code == TRAP_STEP};
 	uint32_t action = action_of(task, number);
 
 	if (number != SIGKILL)

@@ -58,7 +58,7 @@ static void single_step(struct rs_utrace_thread *thread, bool on)
 	task->frame->rflags &= ~(uint64_t)RS_FRAME_STEP;
 	/* It came into the kernel for something else before it could make its step. */
 	if (task->stepping)
-		signal_post(task->pid, SIGTRAP, 2, task->frame->rip);
+		signal_post(task->pid, SIGTRAP, TRAP_STEP, task->frame->rip);
 	task->stepping = false;
 }
 

@@ -75,7 +75,7 @@ static const uint8_t text[AREA] = {
 	0xeb, 0xf4,                   /* jmp SLEEPER */
 };
 /* clang-format on */
-static const uint8_t greeting[AREA] = "hello\n";
+static uint8_t greeting[AREA] = "hello\n";
 
 struct task {
 	struct rs_utrace_thread utrace;
@@ -87,6 +87,7 @@ struct task {
 	uint8_t stack[AREA];
 	atomic_bool single, block;
 	int signal; /* that waits; 0: none */
+	bool step;  /* it is there since a step is over */
 	bool dead;
 	int64_t code;
 };
@@ -219,6 +220,20 @@ static uint32_t os_read_memory(struct rs_utrace_thread *thread, uint64_t address
 	return size;
 }
 
+/* All but the text, which no thread may write. */
+static uint32_t os_write_memory(struct rs_utrace_thread *thread, uint64_t address, const void *from,
+				uint32_t size)
+{
+	uint64_t there = 0;
+	uint8_t *to = find((struct task *)thread, address, &there);
+
+	if (!to || address - TEXT < AREA)
+		return 0;
+	size = size < there ? size : (uint32_t)there;
+	memcpy(to, from, size);
+	return size;
+}
+
 static const int call_args[] = {RS_X86_64_RDI, RS_X86_64_RSI, RS_X86_64_RDX};
 
 static void os_get_syscall(struct rs_utrace_thread *thread, struct rs_utrace_syscall *call)
@@ -257,6 +272,7 @@ static const struct rs_utrace_os os = {
 	.get_registers = os_get_registers,
 	.set_registers = os_set_registers,
 	.read_memory = os_read_memory,
+	.write_memory = os_write_memory,
 	.get_syscall = os_get_syscall,
 	.set_syscall = os_set_syscall,
 };
@@ -429,6 +445,7 @@ static bool user(struct task *task)
 		}
 		if (single || (task->block && (trap || branch))) {
 			task->signal = 5;
+			task->step = true;
 			return trap;
 		}
 	}
@@ -439,10 +456,11 @@ static bool user(struct task *task)
 
 static void deliver(struct task *task)
 {
-	struct rs_utrace_signal signal = {.number = task->signal};
+	struct rs_utrace_signal signal = {.number = task->signal, .step = task->step};
 	uint32_t fate = signal.number == 10 ? RS_UTRACE_SIGNAL_IGN : RS_UTRACE_SIGNAL_CORE;
 
 	task->signal = 0;
+	task->step = false;
 	fate = rs_utrace_report_signal(&task->utrace, task->registers, &signal, fate);
 	trace_engine_signal(task->utrace.id, signal.number, fate);
 	if (fate == RS_UTRACE_SIGNAL_TERM || fate == RS_UTRACE_SIGNAL_CORE) {

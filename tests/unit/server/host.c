@@ -145,17 +145,21 @@ void host_carry_out(struct sham *sham, int64_t result)
 	host_report(sham, host_command(sham)->values[0], result);
 }
 
-void host_news(struct sham *sham, uint64_t kind, uint64_t handle, uint64_t event, int64_t value)
+void host_news_with(struct sham *sham, const uint64_t args[4], const void *data, uint32_t size)
 {
 	struct rs_hcall_request *request = request_in(sham, 1);
 
-	request->args[0] = kind;
-	request->args[1] = handle;
-	request->args[2] = event;
-	request->args[3] = (uint64_t)value;
-	request->data_size = 0;
+	memcpy(request->args, args, 4 * sizeof(*args));
+	request->data_size = size;
+	if (size)
+		memcpy(request->data, data, size);
 	make(sham, 1, RS_HCALL_NEWS);
 	while (!has_answer(sham, 1))
 		g_usleep(500);
 	g_assert_cmpint(sham_response(sham, 1)->result, ==, 0);
+}
+
+void host_news(struct sham *sham, uint64_t kind, uint64_t handle, uint64_t event, int64_t value)
+{
+	host_news_with(sham, (const uint64_t[]){kind, handle, event, (uint64_t)value}, NULL, 0);
 }

@@ -46,5 +46,7 @@ const struct rs_hcall_response *host_command(struct sham *sham);
 void host_carry_out(struct sham *sham, int64_t result);
 /* An engine has something to tell: RS_HCALL_NEWS, in slot 1. */
 void host_news(struct sham *sham, uint64_t kind, uint64_t handle, uint64_t event, int64_t value);
+/* The same, with data. */
+void host_news_with(struct sham *sham, const uint64_t args[4], const void *data, uint32_t size);
 
 #endif

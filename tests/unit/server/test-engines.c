@@ -218,6 +218,129 @@ static void test_memory_is_read(struct host *host)
 }
 
 /* None of them reaches the guest. */
+static void test_memory_is_written(struct host *host)
+{
+	const struct host_result too_much = {.result = INT32_MAX};
+	g_autoptr(RsDBusSession1) c = host_connect(host);
+	g_autoptr(GString) many = g_string_new(", uint64 0x1000, [byte 0");
+	const struct rs_hcall_response *command;
+	struct call call;
+	guint engine;
+
+	host_offer_all(host);
+	engine = attach(host, c, HANDLE);
+	begin_for(c, "EngineWriteMemory", engine, ", uint64 0x1000, [byte 1, 2, 3]", &call);
+	expect(host->sham[0], RS_CMD_ENGINE_SET_MEMORY, HANDLE, 0x1000);
+	command = host_command(host->sham[0]);
+	g_assert_cmpmem(command->data, command->data_size, "\1\2\3", 3);
+	host_carry_out(host->sham[0], 2);
+	check_ok(&call, "(2, {})");
+	begin_for(c, "EngineWriteMemory", engine, ", uint64 0x1000, @ay []", &call);
+	host_report_all(host->sham[0], host_command(host->sham[0])->values[0], &too_much);
+	check_ok(&call, "(3968, {})");
+	for (guint i = 0; i < RS_CMD_DATA; i++)
+		g_string_append(many, ", 0");
+	g_string_append(many, "]");
+	begin_for(c, "EngineWriteMemory", engine, many->str, &call);
+	check_error(&call, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT, "3968 bytes");
+}
+
+static void test_signals_exits_and_events_are_changed(struct host *host)
+{
+	static const struct {
+		const char *method, *rest;
+		uint32_t number;
+		uint64_t a, b;
+	} cases[] = {
+		{"EngineSetSignal", ", 'deliver', uint32 0", RS_CMD_ENGINE_SET_SIGNAL, 0, 0},
+		{"EngineSetSignal", ", 'ignore', uint32 10", RS_CMD_ENGINE_SET_SIGNAL, 10, 0x10},
+		{"EngineSetSignal", ", 'stop', uint32 0", RS_CMD_ENGINE_SET_SIGNAL, 0, 0x20},
+		{"EngineSetSignal", ", 'terminate', uint32 0", RS_CMD_ENGINE_SET_SIGNAL, 0, 0x30},
+		{"EngineSetSignal", ", 'core', uint32 0x7fffffff", RS_CMD_ENGINE_SET_SIGNAL,
+		 0x7fffffff, 0x40},
+		{"EngineSetExitCode", ", int64 -2", RS_CMD_ENGINE_SET_EXIT, UINT64_MAX - 1, 0},
+		{"EngineSetEvents", ", uint32 64", RS_CMD_ENGINE_SET_EVENTS, 64, 0},
+	};
+	g_autoptr(RsDBusSession1) c = host_connect(host);
+	struct call call;
+	guint engine;
+
+	host_offer_all(host);
+	engine = attach(host, c, HANDLE);
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		begin_for(c, cases[i].method, engine, cases[i].rest, &call);
+		expect(host->sham[0], cases[i].number, HANDLE, cases[i].a);
+		g_assert_cmpuint(host_command(host->sham[0])->values[4], ==, cases[i].b);
+		host_carry_out(host->sham[0], 0);
+		check_ok(&call, "({},)");
+	}
+	begin(c, "EngineSetEvents", "(uint32 1, uint32 64, {'follow': <true>})", &call);
+	g_assert_cmpuint(host_command(host->sham[0])->values[4], ==, RS_ENGINE_FOLLOW);
+	host_carry_out(host->sham[0], 0);
+	check_ok(&call, "({},)");
+	begin(c, "EngineAttach", "(uint32 7, uint32 64, {'source': <uint32 1>, 'follow': <true>})",
+	      &call);
+	g_assert_cmpuint(host_command(host->sham[0])->values[4], ==, RS_ENGINE_FOLLOW);
+	host_carry_out(host->sham[0], -RS_EALREADY);
+	check_error(&call, RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD, "still to be reaped");
+}
+
+static void test_an_os_has_commands_of_its_own(struct host *host)
+{
+	const uint64_t values[RS_CMD_ARGS] = {1, 2, 3, 4};
+	struct host_result result = {.result = -77, .data = "ok", .size = 2};
+	g_autoptr(RsDBusSession1) c = host_connect(host);
+	const struct rs_hcall_response *command;
+	struct call call;
+
+	memcpy(result.values, values, sizeof(values));
+	host_offer_all(host);
+	begin(c, "GuestCommand", "(uint32 0x40000007, [uint64 5, 6], [byte 9], " ONE ")", &call);
+	expect(host->sham[0], 0x40000007, 5, 6);
+	command = host_command(host->sham[0]);
+	g_assert_cmpuint(command->values[4], ==, 0);
+	g_assert_cmpmem(command->data, command->data_size, "\11", 1);
+	host_report_all(host->sham[0], command->values[0], &result);
+	check_ok(&call, "(-77, [1, 2, 3, 4], [0x6f, 0x6b], {})");
+	/* The peer goes meanwhile. */
+	begin(c, "GuestCommand", "(uint32 0x7fffffff, @at [], @ay [], " ONE ")", &call);
+	command = host_command(host->sham[0]);
+	g_assert_true(g_dbus_connection_close_sync(g_dbus_proxy_get_connection(G_DBUS_PROXY(c)),
+						   NULL, NULL));
+	sham_wait(&call.over);
+	g_clear_error(&call.error);
+	host_carry_out(host->sham[0], 0);
+}
+
+static void test_engines_that_follow_are_listed(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = host_connect(host);
+	const struct rs_cmd_thread child = {.id = 8, .process = 8, .parent = 7, .comm = "c"};
+	struct call call;
+
+	host_offer_all(host);
+	attach(host, c, HANDLE);
+	host_news_with(host->sham[0], (const uint64_t[]){RS_NEWS_ATTACHED, HANDLE + 1, HANDLE, 0},
+		       &child, sizeof(child));
+	host_news_with(host->sham[0],
+		       (const uint64_t[]){RS_NEWS_STOPPED, HANDLE + 1, RS_UTRACE_EVENT_EXEC, 0},
+		       "/\033x", 3);
+	host_news(host->sham[0], RS_NEWS_STEPPED, HANDLE, 12, 5);
+	host_news(host->sham[0], RS_NEWS_REFUSED, HANDLE, 2, 0);
+	check_list(
+		c,
+		"([{'engine': <uint32 1>, 'source': <'k'>, 'source_number': <uint32 1>, 'thread': "
+		"<uint32 7>, 'process': <uint32 5>, 'parent': <uint32 1>, 'comm': <'worker'>, "
+		"'refused': <uint32 2>, 'state': <'stopped'>, 'stop': <uint64 1>, 'event': <uint32 "
+		"12>, 'value': <int64 5>, 'stepped': <true>}, {'engine': <uint32 2>, 'source': "
+		"<'k'>, 'source_number': <uint32 1>, 'thread': <uint32 8>, 'process': <uint32 8>, "
+		"'parent': <uint32 7>, 'comm': <'c'>, 'follows': <uint32 1>, 'state': <'stopped'>, "
+		"'stop': <uint64 1>, 'event': <uint32 3>, 'value': <int64 0>, 'path': "
+		"<'/\\\\x1bx'>}], {})");
+	begin(c, "EngineList", "(@a{sv} {},)", &call);
+	check_ok(&call, NULL);
+}
+
 static void test_wrong_arguments_are_refused(struct host *host)
 {
 	static const struct {
@@ -244,6 +367,19 @@ static void test_wrong_arguments_are_refused(struct host *host)
 		{"EngineSetSyscall",
 		 "(uint32 1, uint64 1, [uint64 1, 2, 3, 4, 5, 6, 7], @a{sv} {})", "6 numbers"},
 		{"EngineReadMemory", "(uint32 1, uint64 1, uint32 1, {'hue': <1>})", "'hue'"},
+		{"EngineWriteMemory", "(uint32 1, uint64 1, [byte 1], {'hue': <1>})", "'hue'"},
+		{"EngineSetEvents", "(uint32 1, uint32 64, {'source': <uint32 1>})", "'source'"},
+		{"EngineSetEvents", "(uint32 1, uint32 1, @a{sv} {})", "EngineControl 'stop'"},
+		{"EngineSetSignal", "(uint32 1, 'core', uint32 1, {'hue': <1>})", "'hue'"},
+		{"EngineSetSignal", "(uint32 1, 'hold', uint32 1, @a{sv} {})", "'terminate'"},
+		{"EngineSetSignal", "(uint32 1, 'core', uint32 0x80000000, @a{sv} {})",
+		 "no signal"},
+		{"EngineSetExitCode", "(uint32 1, int64 1, {'hue': <1>})", "'hue'"},
+		{"GuestCommand", "(uint32 16, @at [], @ay [], " ONE ")", "0x40000000"},
+		{"GuestCommand", "(uint32 0x80000000, @at [], @ay [], " ONE ")", "0x7fffffff"},
+		{"GuestCommand", "(uint32 0x40000000, @at [], @ay [], @a{sv} {})", "which source"},
+		{"GuestCommand", "(uint32 0x40000000, [uint64 1, 2, 3, 4, 5], @ay [], " ONE ")",
+		 "4 numbers"},
 	};
 	g_autoptr(RsDBusSession1) c = host_connect(host);
 	g_autoptr(GString) many = g_string_new("(uint32 1, [uint64 0");
@@ -488,8 +624,10 @@ static void test_session_may_go_before_the_answer(struct host *host)
 static void give_threads(struct sham *sham, uint32_t after, const uint32_t *ids, guint count)
 {
 	struct rs_cmd_thread threads[RS_CMD_THREADS_MAX] = {0};
-	const struct host_result result = {
-		.result = (int64_t)count, .data = threads, .size = count * sizeof(*threads)};
+	const struct host_result result = {.result = (int64_t)count,
+					   .values = {sizeof(*threads)},
+					   .data = threads,
+					   .size = count * sizeof(*threads)};
 
 	for (guint i = 0; i < count; i++)
 		threads[i].id = ids[i];
@@ -544,6 +682,43 @@ static void test_threads_of_all_sources_are_listed(struct host *host)
 	host_carry_out(host->sham[0], -RS_ENOSYS);
 	host_carry_out(host->sham[1], -RS_EPERM);
 	check_error(&call, RS_TRACE_SESSION_ERROR_NOT_SUPPORTED, "cannot do that");
+}
+
+/* A newer guest says more of each; one that says too little, nothing. */
+static void test_threads_have_a_stride(struct host *host)
+{
+	struct {
+		struct rs_cmd_thread thread;
+		uint64_t more;
+	} threads[2] = {{{.id = 3, .state = RS_THREAD_DEAD}, 9}, {{.id = 4}, 9}};
+	struct host_result result = {.result = 2,
+				     .values = {sizeof(*threads)},
+				     .data = threads,
+				     .size = sizeof(threads)};
+	static const uint64_t wrong[] = {0, 47, RS_CMD_DATA + 1, UINT64_MAX};
+	g_autoptr(RsDBusSession1) c = host_connect(host);
+	struct call call;
+
+	host_offer_all(host);
+	begin(c, "Threads", "(" ONE ",)", &call);
+	host_report_all(host->sham[0], expect(host->sham[0], RS_CMD_THREADS, 0, 0), &result);
+	sham_wait(&call.over);
+	g_assert_no_error(call.error);
+	{
+		g_autofree char *text = g_variant_print(call.reply, FALSE);
+
+		g_assert_nonnull(strstr(text, "'id': <uint32 3>"));
+		g_assert_nonnull(strstr(text, "'state': <'dead'>"));
+		g_assert_nonnull(strstr(text, "'state': <'alive'>"));
+	}
+	check_threads(&call, "1/3 1/4", false);
+	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		result.values[0] = wrong[i];
+		begin(c, "Threads", "(" ONE ",)", &call);
+		host_report_all(host->sham[0], expect(host->sham[0], RS_CMD_THREADS, 0, 0),
+				&result);
+		check_threads(&call, "", false);
+	}
 }
 
 /* A guest that never ends, or that goes back, is not asked again. */
@@ -606,6 +781,11 @@ int main(int argc, char **argv)
 		TEST(each_action_reaches_the_guest),
 		TEST(registers_are_shown_and_set),
 		TEST(memory_is_read),
+		TEST(memory_is_written),
+		TEST(signals_exits_and_events_are_changed),
+		TEST(an_os_has_commands_of_its_own),
+		TEST(engines_that_follow_are_listed),
+		TEST(threads_have_a_stride),
 		TEST(wrong_arguments_are_refused),
 		TEST(guests_errors_have_names),
 		TEST(a_guest_without_a_task_cannot_do_it),

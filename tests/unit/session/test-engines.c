@@ -29,6 +29,8 @@ struct fixture {
 /* Peers. */
 static const char one[] = "one", two[] = "two";
 
+static const struct rs_engine_wish wish_entry = {.events = 0x40}, no_events;
+
 struct outcome {
 	guint calls;
 	int ret;
@@ -82,6 +84,16 @@ static void report(struct fixture *f, int64_t result, uint64_t handle)
 	request->data_size = sizeof(thread);
 	put(f, 0, RS_HCALL_COMMAND, (const uint64_t[]){f->id, (uint64_t)result, handle, 0});
 	f->id = 0;
+}
+
+/* With data: a thread, or a path. */
+static void tell_news_with(struct fixture *f, const uint64_t args[4], const void *data,
+			   uint32_t size)
+{
+	memcpy(request_in(f, 1)->data, data, size);
+	request_in(f, 1)->data_size = size;
+	put(f, 1, RS_HCALL_NEWS, args);
+	request_in(f, 1)->data_size = 0;
 }
 
 static void tell_news(struct fixture *f, uint64_t kind, uint64_t handle, uint64_t event,
@@ -139,7 +151,8 @@ static uint32_t attach(struct fixture *f, const void *owner, uint64_t handle)
 {
 	struct outcome o = {0};
 
-	g_assert_cmpint(rs_engine_attach(f->source, owner, 7, 0x40, on_done, &o, NULL), ==, 0);
+	g_assert_cmpint(rs_engine_attach(f->source, owner, 7, &wish_entry, on_done, &o, NULL), ==,
+			0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0x40);
 	report(f, 0, handle);
 	g_assert_cmpuint(o.calls, ==, 1);
@@ -246,6 +259,136 @@ static void test_news_that_make_no_sense_are_nothing(struct fixture *f, gconstpo
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
 }
 
+static void test_a_step_is_told_as_one(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	struct outcome o = {0};
+
+	tell_news(f, RS_NEWS_STEPPED, 1001, 12, 77);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+	g_assert_true(info_of(f, one).stepped);
+	g_assert_cmpuint(info_of(f, one).event, ==, 12);
+	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_RESUME);
+	report(f, 0, 0);
+	tell_news(f, RS_NEWS_STOPPED, 1001, 12, 5);
+	g_assert_false(info_of(f, one).stepped);
+	tell_news(f, RS_NEWS_STEPPED, 1001, RS_UTRACE_EVENTS, 0);
+	g_assert_cmpuint(info_of(f, one).stop, ==, 2);
+}
+
+static void test_the_path_of_an_exec_is_bounded(struct fixture *f, gconstpointer data)
+{
+	static const uint64_t args[] = {RS_NEWS_STOPPED, 1001, RS_UTRACE_EVENT_EXEC, 0};
+	char path[2 * RS_NEWS_DATA];
+
+	attach(f, one, 1001);
+	tell_news_with(f, args, "/bin/x", 6);
+	g_assert_cmpstr(info_of(f, one).path, ==, "/bin/x");
+	memset(path, 'x', sizeof(path));
+	tell_news_with(f, args, path, sizeof(path));
+	g_assert_cmpuint(strlen(info_of(f, one).path), ==, RS_NEWS_DATA);
+}
+
+static const struct rs_cmd_thread child = {.id = 8, .process = 8, .parent = 5, .comm = "child"};
+
+static void tell_follower(struct fixture *f, uint64_t handle, uint64_t maker)
+{
+	tell_news_with(f, (const uint64_t[]){RS_NEWS_ATTACHED, handle, maker, 0}, &child,
+		       sizeof(child));
+}
+
+static void test_an_engine_that_follows_is_its_owners(struct fixture *f, gconstpointer data)
+{
+	uint32_t number = attach(f, one, 1001);
+	const struct rs_engine_info *info;
+	struct rs_engine_iter iter;
+	struct outcome o = {0};
+
+	tell_follower(f, 1002, 1001);
+	g_assert_cmpuint(count_of(f, one), ==, 2);
+	rs_engine_iter_init(&iter, f->session, one);
+	g_assert_cmpuint(rs_engine_iter_next(&iter)->follows, ==, 0);
+	info = rs_engine_iter_next(&iter);
+	g_assert_cmpuint(info->follows, ==, number);
+	g_assert_cmpuint(info->number, ==, number + 1);
+	g_assert_cmpuint(info->thread.id, ==, 8);
+	g_assert_cmpstr(info->thread.comm, ==, "child");
+	g_assert_cmpint(info->state, ==, RS_ENGINE_RUNNING);
+	tell_news(f, RS_NEWS_STOPPED, 1002, 6, 3);
+	g_assert_cmpint(info->state, ==, RS_ENGINE_STOPPED);
+	g_assert_cmpint(send(f, one, number + 1, RS_UTRACE_RESUME, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1002, RS_UTRACE_RESUME);
+	report(f, 0, 0);
+	/* One that is there already, and one that is none, are nothing. */
+	tell_follower(f, 1002, 1001);
+	tell_follower(f, 1001, 1001);
+	tell_follower(f, 0, 1001);
+	g_assert_cmpuint(count_of(f, one), ==, 2);
+	g_assert_false(has_command(f));
+	/* The owner of both goes. */
+	rs_engine_drop_owner(f->session, one);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
+	report(f, 0, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1002, RS_UTRACE_DETACH);
+	report(f, 0, 0);
+	g_assert_false(has_command(f));
+}
+
+static void test_who_follows_nobody_is_detached(struct fixture *f, gconstpointer data)
+{
+	tell_follower(f, 1002, 1001);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1002, RS_UTRACE_DETACH);
+	report(f, 0, 0);
+	/* Its maker's owner is just going. */
+	attach(f, one, 1001);
+	rs_engine_drop_owner(f->session, one);
+	tell_follower(f, 1003, 1001);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
+	report(f, 0, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1003, RS_UTRACE_DETACH);
+	report(f, 0, 0);
+	g_assert_cmpuint(count_of(f, one), ==, 0);
+}
+
+static void test_threads_that_cannot_be_followed_are_counted(struct fixture *f, gconstpointer data)
+{
+	struct rs_engine_iter iter;
+
+	attach(f, one, 1001);
+	tell_news(f, RS_NEWS_REFUSED, 1001, 3, 0);
+	g_assert_cmpuint(info_of(f, one).refused, ==, 3);
+	/* Here they count against the bound. */
+	for (uint32_t i = 1; i < RS_ENGINES_MAX; i++)
+		tell_follower(f, 2000 + i, 1001);
+	g_assert_cmpuint(count_of(f, one), ==, RS_ENGINES_MAX);
+	for (uint32_t i = 0; i < 2; i++) {
+		tell_follower(f, 3000 + i, 1001);
+		expect(f, RS_CMD_ENGINE_CONTROL, 3000 + i, RS_UTRACE_DETACH);
+		report(f, 0, 0);
+	}
+	rs_engine_iter_init(&iter, f->session, one);
+	g_assert_cmpuint(rs_engine_iter_next(&iter)->refused, ==, 5);
+	tell_news(f, RS_NEWS_REFUSED, 1001, ~0ull, 0);
+	rs_engine_iter_init(&iter, f->session, one);
+	g_assert_cmpuint(rs_engine_iter_next(&iter)->refused, ==, UINT32_MAX);
+}
+
+static void test_a_handle_is_of_one_engine(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+
+	attach(f, one, 1001);
+	g_assert_cmpint(rs_engine_attach(f->source, two, 7, &no_events, on_done, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
+	report(f, 0, 1001);
+	g_assert_cmpint(o.ret, ==, -EPROTO);
+	g_assert_cmpuint(count_of(f, two), ==, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
+	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
+}
+
 static void test_what_is_gone_is_told_once(struct fixture *f, gconstpointer data)
 {
 	uint32_t number = attach(f, one, 1001);
@@ -308,7 +451,7 @@ static void test_a_peer_that_goes_while_it_attaches(struct fixture *f, gconstpoi
 {
 	struct outcome o = {0};
 
-	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0, on_done, &o, NULL), ==, 0);
+	g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL), ==, 0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
 	rs_engine_drop_calls(f->session, &o);
 	rs_engine_drop_owner(f->session, one);
@@ -331,7 +474,8 @@ static void test_attach_fails(struct fixture *f, gconstpointer data)
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct outcome o = {0};
 
-		g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0, on_done, &o, NULL), ==, 0);
+		g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL),
+				==, 0);
 		expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
 		report(f, cases[i].result, cases[i].handle);
 		g_assert_cmpuint(o.calls, ==, 1);
@@ -347,7 +491,8 @@ static void test_there_is_a_bound(struct fixture *f, gconstpointer data)
 
 	for (uint32_t i = 0; i < RS_ENGINES_MAX; i++)
 		attach(f, one, 2000 + i);
-	g_assert_cmpint(rs_engine_attach(f->source, two, 7, 0, on_done, &o, &err), ==, -ENOSPC);
+	g_assert_cmpint(rs_engine_attach(f->source, two, 7, &no_events, on_done, &o, &err), ==,
+			-ENOSPC);
 	g_assert_nonnull(strstr(err.message, "256"));
 }
 
@@ -372,7 +517,7 @@ static void test_an_attach_that_comes_late_is_undone(struct fixture *f, gconstpo
 {
 	struct outcome o = {0};
 
-	g_assert_cmpint(rs_engine_attach(f->source, one, 7, 0, on_done, &o, NULL), ==, 0);
+	g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL), ==, 0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
 	now += 5001 * MS;
 	look();
@@ -481,6 +626,12 @@ int main(int argc, char **argv)
 	ADD(an_engine_is_its_owners);
 	ADD(a_stop_is_noted_and_ended_by_resume);
 	ADD(news_that_make_no_sense_are_nothing);
+	ADD(a_step_is_told_as_one);
+	ADD(the_path_of_an_exec_is_bounded);
+	ADD(an_engine_that_follows_is_its_owners);
+	ADD(who_follows_nobody_is_detached);
+	ADD(threads_that_cannot_be_followed_are_counted);
+	ADD(a_handle_is_of_one_engine);
 	ADD(what_is_gone_is_told_once);
 	ADD(a_guest_that_has_let_go_is_believed);
 	ADD(engines_of_a_peer_that_goes_are_detached);

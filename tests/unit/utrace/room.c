@@ -162,6 +162,19 @@ static uint32_t os_read_memory(struct rs_utrace_thread *thread, uint64_t address
 	return size;
 }
 
+static uint32_t os_write_memory(struct rs_utrace_thread *thread, uint64_t address, const void *from,
+				uint32_t size)
+{
+	struct task *task = looked_at(thread);
+	uint64_t offset = address - TASK_MEMORY;
+
+	if (offset >= TASK_MEMORY_SIZE)
+		return 0;
+	size = (uint32_t)MIN(size, TASK_MEMORY_SIZE - offset);
+	memcpy(task->memory + offset, from, size);
+	return size;
+}
+
 static void os_get_syscall(struct rs_utrace_thread *thread, struct rs_utrace_syscall *call)
 {
 	struct task *task = looked_at(thread);
@@ -191,6 +204,7 @@ const struct rs_utrace_os room_os = {
 	.get_registers = os_get_registers,
 	.set_registers = os_set_registers,
 	.read_memory = os_read_memory,
+	.write_memory = os_write_memory,
 	.get_syscall = os_get_syscall,
 	.set_syscall = os_set_syscall,
 	.block = os_block,

@@ -17,6 +17,7 @@ static struct rs_utrace_host host;
 static struct rs_utrace_host_engine engines[2];
 static uint8_t out[RS_CMD_DATA];
 static struct rs_command_reply reply;
+static struct rs_serve_news news;
 static uint64_t handle;
 static struct tracer other;
 static guint visits; /* of `asleep` */
@@ -54,23 +55,35 @@ static int32_t tell_asleep(uint64_t action)
 	return result;
 }
 
-static void expect_news(uint32_t kind, uint32_t event, int64_t value)
+static bool take_news(void)
 {
-	uint64_t args[6];
-
-	g_assert_true(host.handler.news(&host.handler, args));
-	g_assert_cmpuint(args[0], ==, kind);
-	g_assert_cmpuint(args[1], ==, handle);
-	g_assert_cmpuint(args[2], ==, event);
-	g_assert_cmpint((int64_t)args[3], ==, value);
-	g_assert_false(host.handler.news(&host.handler, args));
+	news = (struct rs_serve_news){0};
+	return host.handler.news(&host.handler, &news);
 }
 
 static void expect_no_news(void)
 {
-	uint64_t args[6];
+	g_assert_false(take_news());
+}
 
-	g_assert_false(host.handler.news(&host.handler, args));
+/* About `handle`. More may follow. */
+static void expect_some_news(uint32_t kind, uint64_t event, int64_t value)
+{
+	g_assert_true(take_news());
+	g_assert_cmpuint(news.args[0], ==, kind);
+	g_assert_cmpuint(news.args[1], ==, handle);
+	g_assert_cmpuint(news.args[2], ==, event);
+	g_assert_cmpint((int64_t)news.args[3], ==, value);
+}
+
+static void expect_news(uint32_t kind, uint32_t event, int64_t value)
+{
+	struct rs_serve_news these;
+
+	expect_some_news(kind, event, value);
+	these = news;
+	expect_no_news();
+	news = these;
 }
 
 static void begin(uint32_t events)
@@ -113,11 +126,13 @@ static void test_threads_are_listed(void)
 	g_assert_cmpuint(reply.size, ==, sizeof(thread));
 	g_assert_cmpint(ask(RS_CMD_THREADS, 0, 0, 0), ==, 1);
 	g_assert_cmpuint(reply.size, ==, sizeof(thread));
+	g_assert_cmpuint(reply.values[0], ==, sizeof(thread));
 	memcpy(&thread, out, sizeof(thread));
 	g_assert_cmpuint(thread.id, ==, 7);
 	g_assert_cmpuint(thread.process, ==, 5);
 	g_assert_cmpuint(thread.parent, ==, 1);
 	g_assert_cmpstr(thread.comm, ==, "room");
+	g_assert_cmpuint(thread.state, ==, RS_THREAD_ALIVE);
 	g_assert_cmpint(ask(RS_CMD_THREADS, 7, 0, 0), ==, 0);
 	g_assert_cmpuint(reply.size, ==, 0);
 	end();
@@ -129,6 +144,7 @@ static void test_attach_refuses(void)
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 8, 0, 0), ==, -RS_ESRCH);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 1ull << 32 | 7, 0, 0), ==, -RS_EINVAL);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 1u << RS_UTRACE_EVENTS, 0), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 2), ==, -RS_EINVAL);
 	/* No thread stops there, or not by an event. */
 	for (guint i = 0; i < RS_UTRACE_EVENTS; i++)
 		if (NO_STOPS & 1u << i)
@@ -419,13 +435,15 @@ static void step(struct task *stopped)
 static void step_news(struct task *stopped)
 {
 	visits++;
-	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SIGNAL_TERM, 5);
+	expect_news(RS_NEWS_STEPPED, RS_UTRACE_EVENT_SIGNAL_TERM, 77);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, handle, 0, 0), ==, RS_X86_64_REGISTERS);
+	g_assert_cmpuint(reply.values[0], ==, RS_UTRACE_EVENT_SIGNAL_TERM);
 	tell_asleep(RS_UTRACE_RESUME);
 }
 
 static void test_a_step_ends_in_a_stop(void)
 {
-	struct rs_utrace_signal trap = {.number = 5};
+	struct rs_utrace_signal trap = {.number = 77, .step = true};
 
 	begin(0);
 	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
@@ -439,9 +457,115 @@ static void test_a_step_ends_in_a_stop(void)
 	g_assert_cmpuint(visits, ==, 2);
 	rs_utrace_resume(&task.utrace);
 	g_assert_false(task.single);
-	/* Afterwards it is a signal as any. */
+	/* Afterwards it is somebody else's. */
 	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
 			==, RS_UTRACE_SIGNAL_TERM);
+	end();
+}
+
+/* The program's own signals do not end it, whatever their number. */
+static void test_a_step_is_not_ended_by_a_signal(void)
+{
+	struct rs_utrace_signal own = {.number = 5}, trap = {.number = 77, .step = true};
+
+	begin(0);
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
+	task.asleep = step;
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &own, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_TERM);
+	g_assert_cmpuint(task.blocked, ==, 1);
+	expect_no_news();
+	rs_utrace_resume(&task.utrace);
+	g_assert_true(task.single);
+	task.asleep = step_news;
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_IGN);
+	g_assert_cmpuint(visits, ==, 2);
+	rs_utrace_resume(&task.utrace);
+	end();
+}
+
+static void test_only_a_stopped_thread_steps(void)
+{
+	begin(0);
+	g_assert_cmpint(tell(RS_UTRACE_SINGLESTEP), ==, -RS_EAGAIN);
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
+	g_assert_cmpint(tell(RS_UTRACE_SINGLESTEP), ==, -RS_EAGAIN);
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(task.blocked, ==, 0);
+	g_assert_false(task.single);
+	end();
+}
+
+/* Commands that come while a callback stops its thread. */
+
+static void (*meanwhile)(void);
+
+static void on_call(struct task *looked_at)
+{
+	void (*act)(void) = meanwhile;
+
+	meanwhile = NULL;
+	if (act)
+		act();
+}
+
+static void stop_it(void)
+{
+	g_assert_cmpint(tell(RS_UTRACE_STOP), ==, 0);
+}
+
+static void interrupt_it(void)
+{
+	g_assert_cmpint(tell(RS_UTRACE_INTERRUPT), ==, 0);
+}
+
+static void entry_news_once(struct task *stopped)
+{
+	visits++;
+	task.looked_at = NULL;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, handle, 0, 0), ==, RS_X86_64_REGISTERS);
+	g_assert_cmpuint(reply.values[0], ==, RS_UTRACE_EVENT_SYSCALL_ENTRY);
+	tell_asleep(RS_UTRACE_RESUME);
+}
+
+static void test_a_stop_that_is_told_takes_place_there(void)
+{
+	static void (*const acts[])(void) = {stop_it, interrupt_it};
+
+	for (guint i = 0; i < G_N_ELEMENTS(acts); i++) {
+		begin(ENTRY);
+		meanwhile = acts[i];
+		task.looked_at = on_call;
+		task.asleep = entry_news_once;
+		g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+		g_assert_null(meanwhile);
+		g_assert_cmpuint(visits, ==, 1);
+		rs_utrace_resume(&task.utrace);
+		g_assert_cmpuint(task.blocked, ==, 1);
+		expect_no_news();
+		end();
+	}
+}
+
+/* A clone is told before its thread stops, which it does once it has left the kernel. */
+static void test_a_signal_does_not_take_a_stop_back(void)
+{
+	static struct task child;
+	struct rs_utrace_signal signal = {.number = 10};
+
+	begin(RS_UTRACE_EVENT(CLONE));
+	task_init(&child);
+	child.utrace.id = 12;
+	rs_utrace_report_clone(&task.utrace, 0, &child.utrace);
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_CLONE, 12);
+	task.asleep = resume;
+	rs_utrace_report_signal(&task.utrace, NULL, &signal, RS_UTRACE_SIGNAL_IGN);
+	g_assert_cmpuint(visits, ==, 1);
+	expect_no_news();
+	task_end(&child);
 	end();
 }
 
@@ -457,7 +581,7 @@ static void begin_step(void)
 
 static void end_step(void)
 {
-	struct rs_utrace_signal trap = {.number = 5};
+	struct rs_utrace_signal trap = {.number = 77, .step = true};
 
 	/* The program does not get what it has not asked for. */
 	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
@@ -497,6 +621,190 @@ static void test_a_step_without_a_host_ends(void)
 	end();
 }
 
+/* ---- changes ---- */
+
+static void change_signal(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SIGNAL_TERM, 15);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SIGNAL, handle, 0, 0x50), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SIGNAL, handle, 0, 0x11), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SIGNAL, handle, 1ull << 31, 0), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EXIT, handle, 1, 0), ==, -RS_ENOENT);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SIGNAL, handle, 12, RS_UTRACE_SIGNAL_CORE), ==, 0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SIGNAL, handle, 0, RS_UTRACE_SIGNAL_DELIVER), ==, 0);
+	tell_asleep(RS_UTRACE_RESUME);
+}
+
+static void test_the_fate_of_a_signal_may_be_changed_at_its_stop(void)
+{
+	struct rs_utrace_signal signal = {.number = 15};
+
+	begin(RS_UTRACE_EVENT(SIGNAL_TERM));
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SIGNAL, handle, 0, 0), ==, -RS_EAGAIN);
+	task.asleep = change_signal;
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &signal, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_DELIVER);
+	g_assert_cmpint(signal.number, ==, 12);
+	g_assert_cmpuint(visits, ==, 1);
+	end();
+}
+
+static void change_exit(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_EXIT, 4);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_SIGNAL, handle, 0, 0), ==, -RS_ENOENT);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EXIT, handle, (uint64_t)-9, 0), ==, 0);
+	tell_asleep(RS_UTRACE_RESUME);
+}
+
+static void test_the_exit_code_may_be_changed_at_its_stop(void)
+{
+	begin(RS_UTRACE_EVENT(EXIT));
+	task.asleep = change_exit;
+	g_assert_cmpint(rs_utrace_report_exit(&task.utrace, 4), ==, -9);
+	g_assert_cmpuint(visits, ==, 1);
+	end();
+}
+
+static void write_memory(struct task *stopped)
+{
+	const uint64_t last = TASK_MEMORY + TASK_MEMORY_SIZE - 2;
+
+	visits++;
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_MEMORY, handle, last, 0, "abc", 3), ==, 2);
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_MEMORY, handle, ~0ull, 0, "abc", 3), ==, 0);
+	tell_asleep(RS_UTRACE_RESUME);
+}
+
+static void test_memory_is_written_up_to_what_cannot_be(void)
+{
+	begin(ENTRY);
+	g_assert_cmpint(ask_with(RS_CMD_ENGINE_SET_MEMORY, handle, TASK_MEMORY, 0, "abc", 3), ==,
+			-RS_EAGAIN);
+	task.asleep = write_memory;
+	rs_utrace_report_syscall_entry(&task.utrace, NULL);
+	g_assert_cmpuint(visits, ==, 1);
+	g_assert_cmpmem(task.memory + TASK_MEMORY_SIZE - 3, 3,
+			"\x5a"
+			"ab",
+			3);
+	end();
+}
+
+static void exec_news(struct task *stopped)
+{
+	visits++;
+	g_assert_true(take_news());
+	g_assert_cmpuint(news.args[2], ==, RS_UTRACE_EVENT_EXEC);
+	g_assert_cmpmem(news.data, news.size, "/bin/room", 9);
+	tell_asleep(RS_UTRACE_RESUME);
+}
+
+static void long_exec_news(struct task *stopped)
+{
+	visits++;
+	g_assert_true(take_news());
+	g_assert_cmpuint(news.size, ==, RS_NEWS_DATA);
+	tell_asleep(RS_UTRACE_RESUME);
+}
+
+static void test_the_path_of_an_exec_is_told(void)
+{
+	char path[RS_NEWS_DATA + 9];
+
+	begin(RS_UTRACE_EVENT(EXEC));
+	task.asleep = exec_news;
+	rs_utrace_report_exec(&task.utrace, "/bin/room", NULL);
+	rs_utrace_resume(&task.utrace);
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = 0;
+	task.asleep = long_exec_news;
+	rs_utrace_report_exec(&task.utrace, path, NULL);
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(visits, ==, 2);
+	end();
+}
+
+static void test_events_of_an_engine_may_be_changed(void)
+{
+	begin(ENTRY);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, NO_STOPS, 0), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, ENTRY, 2), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, RS_UTRACE_EVENT(EXIT), 0), ==, 0);
+	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(task.blocked, ==, 0);
+	task.asleep = resume;
+	rs_utrace_report_exit(&task.utrace, 4);
+	g_assert_cmpuint(visits, ==, 1);
+	end();
+}
+
+/* ---- children ---- */
+
+static void test_an_engine_follows_what_its_thread_makes(void)
+{
+	static struct task child, grandchild;
+	struct rs_cmd_thread row;
+	uint64_t first;
+
+	begin(0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, ENTRY, RS_ENGINE_FOLLOW), ==, 0);
+	task_init(&child);
+	child.utrace.id = 12;
+	child.registers[RS_X86_64_RAX] = 3;
+	rs_utrace_report_clone(&task.utrace, 0, &child.utrace);
+	g_assert_true(take_news());
+	g_assert_cmpuint(news.args[0], ==, RS_NEWS_ATTACHED);
+	g_assert_cmpuint(news.args[2], ==, handle);
+	g_assert_cmpuint(news.size, ==, sizeof(row));
+	memcpy(&row, news.data, sizeof(row));
+	g_assert_cmpuint(row.id, ==, 12);
+	first = handle;
+	handle = news.args[1];
+	g_assert_cmpuint(handle, !=, first);
+	expect_no_news();
+	/* Before the child has run, and with the same events. */
+	child.asleep = look_and_resume;
+	memcpy(child.memory, task.memory, sizeof(child.memory));
+	child.registers[RS_X86_64_RDI] = 30;
+	child.registers[RS_X86_64_RSI] = 31;
+	child.registers[RS_X86_64_RIP] = TASK_MEMORY;
+	g_assert_true(rs_utrace_report_syscall_entry(&child.utrace, NULL));
+	g_assert_cmpuint(visits, ==, 1);
+	/* There is memory for two: one that cannot be followed is counted, and told. */
+	task_init(&grandchild);
+	grandchild.utrace.id = 13;
+	rs_utrace_report_clone(&child.utrace, 0, &grandchild.utrace);
+	expect_news(RS_NEWS_REFUSED, 1, 0);
+	rs_utrace_report_clone(&child.utrace, 0, &grandchild.utrace);
+	rs_utrace_report_clone(&child.utrace, 0, &grandchild.utrace);
+	expect_news(RS_NEWS_REFUSED, 3, 0);
+	g_assert_cmpint(tell(RS_UTRACE_DETACH), ==, 0);
+	handle = first;
+	task_end(&grandchild);
+	task_end(&child);
+	end();
+}
+
+static void test_children_that_nobody_was_told_of_go_with_the_session(void)
+{
+	static struct task child;
+
+	begin(0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, ENTRY, RS_ENGINE_FOLLOW), ==, 0);
+	task_init(&child);
+	child.utrace.id = 12;
+	rs_utrace_report_clone(&task.utrace, 0, &child.utrace);
+	host.handler.gone(&host.handler);
+	expect_no_news();
+	g_assert_true(rs_utrace_report_syscall_entry(&child.utrace, NULL));
+	g_assert_cmpuint(child.blocked, ==, 0);
+	task_end(&child);
+	end();
+}
+
 /* ---- ends ---- */
 
 static void kill_it(struct task *stopped)
@@ -516,8 +824,11 @@ static void test_the_host_is_told_of_a_death(void)
 	expect_news(RS_NEWS_GONE, RS_UTRACE_EVENT_DEATH, 9);
 	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, -RS_EBADF);
 	g_assert_cmpuint(engines[0].handle, ==, 0);
-	/* Nobody knows of this engine, which goes with the thread. */
-	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, -RS_ESRCH);
+	/* It is still to be reaped, and says so. */
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, -RS_EALREADY);
+	g_assert_cmpint(ask(RS_CMD_THREADS, 0, 0, 0), ==, 1);
+	g_assert_cmpuint(((const struct rs_cmd_thread *)(const void *)out)->state, ==,
+			 RS_THREAD_DEAD);
 	room_tasks[0] = NULL;
 	rs_utrace_reap(&task.utrace);
 	g_assert_cmpuint(engines[0].handle, ==, 0);
@@ -578,9 +889,20 @@ int main(int argc, char **argv)
 	ADD(a_stop_takes_effect_at_a_signal_that_comes_first);
 	ADD(a_stop_that_is_taken_back_does_not_happen);
 	ADD(a_step_ends_in_a_stop);
+	ADD(a_step_is_not_ended_by_a_signal);
+	ADD(only_a_stopped_thread_steps);
+	ADD(a_stop_that_is_told_takes_place_there);
+	ADD(a_signal_does_not_take_a_stop_back);
 	ADD(an_engine_that_is_detached_waits_for_its_step);
 	ADD(a_thread_that_is_let_go_ends_its_step);
 	ADD(a_step_without_a_host_ends);
+	ADD(the_fate_of_a_signal_may_be_changed_at_its_stop);
+	ADD(the_exit_code_may_be_changed_at_its_stop);
+	ADD(memory_is_written_up_to_what_cannot_be);
+	ADD(the_path_of_an_exec_is_told);
+	ADD(events_of_an_engine_may_be_changed);
+	ADD(an_engine_follows_what_its_thread_makes);
+	ADD(children_that_nobody_was_told_of_go_with_the_session);
 	ADD(the_host_is_told_of_a_death);
 	ADD(detach_may_come_before_the_word_of_death);
 	ADD(a_stopped_thread_goes_on_without_a_host);

@@ -31,6 +31,7 @@ struct task {
 	uint32_t killed;  /* by the OS */
 	uint32_t engines; /* that it has had */
 	uint32_t may_reap;
+	bool steps;
 };
 
 struct engine {
@@ -52,7 +53,7 @@ static struct slot {
 
 static uint32_t living = SLOTS; /* slots in which somebody still lives */
 static uint32_t tasks_made, tasks_released, engines_made, engines_released;
-static uint32_t stops_seen, kills, waits, too_late, in_progress, looks;
+static uint32_t children, cores, stops_seen, kills, waits, too_late, in_progress, looks;
 static __thread struct task *myself;
 static __thread char identity;
 
@@ -81,12 +82,13 @@ static void os_unblock(struct rs_utrace_thread *thread)
 static void os_kick(struct rs_utrace_thread *thread, bool interrupt)
 {
 	/* All pass a safe point soon. Also of the dead, the struct must be there. */
-	CHECK(thread->id && thread->id <= SLOTS);
+	CHECK(thread->id && thread->id <= 2 * SLOTS);
 }
 
 static void os_step(struct rs_utrace_thread *thread, bool on)
 {
 	CHECK(&myself->utrace == thread);
+	myself->steps = on;
 }
 
 static const void *os_current(void)
@@ -328,13 +330,48 @@ static const struct rs_utrace_ops ops = {
 
 /* ---- lives ---- */
 
+/* The end of a step: a signal that kills whom nobody steps. */
+static void trap(struct task *task)
+{
+	struct rs_utrace_signal signal = {.number = 2, .step = true};
+
+	if (task->steps && rs_utrace_report_signal(&task->utrace, NULL, &signal,
+						   RS_UTRACE_SIGNAL_CORE) == RS_UTRACE_SIGNAL_CORE)
+		count(&cores);
+}
+
+/* Has a child, which the same pthread lives for. The host may follow it, and nobody else can. */
+static void bear(struct task *task)
+{
+	struct task *child = calloc(1, sizeof(*child));
+
+	CHECK(child && !sem_init(&child->park, 0, 0));
+	CHECK(!rs_utrace_thread_init(&child->utrace, &os, SLOTS + task->utrace.id));
+	count(&tasks_made);
+	count(&children);
+	rs_utrace_report_clone(&task->utrace, 0, &child->utrace);
+	myself = child;
+	for (int i = 0; i < 3; i++) {
+		rs_utrace_resume(&child->utrace);
+		trap(child);
+		rs_utrace_report_syscall_entry(&child->utrace, NULL);
+		rs_utrace_report_syscall_exit(&child->utrace, NULL);
+	}
+	rs_utrace_report_exit(&child->utrace, 0);
+	rs_utrace_report_death(&child->utrace, true, 0);
+	rs_utrace_reap(&child->utrace);
+	rs_utrace_thread_put(&child->utrace);
+	myself = task;
+}
+
 /* One step of a thread's life: some kernel, then user mode. */
 static void step(struct task *task, uint32_t *dice)
 {
 	struct rs_utrace_signal signal = {.number = 1};
 	uint32_t action;
 
-	switch (roll(dice, 4)) {
+	trap(task);
+	switch (roll(dice, 5)) {
 	case 0:
 		rs_utrace_report_syscall_entry(&task->utrace, NULL);
 		rs_utrace_report_syscall_exit(&task->utrace, NULL);
@@ -346,6 +383,9 @@ static void step(struct task *task, uint32_t *dice)
 	case 2:
 		rs_utrace_report_signal(&task->utrace, NULL, &signal,
 					roll(dice, 5) << 4 & RS_UTRACE_SIGNAL_MASK);
+		break;
+	case 3:
+		bear(task);
 		break;
 	}
 	if (rs_utrace_take_signal(&task->utrace, NULL, &signal, &action))
@@ -622,10 +662,12 @@ static void test_race(void)
 		pthread_join(threads[i], NULL);
 	pthread_join(server, NULL);
 	host_check();
+	/* Tracers step, too, and care for no signals. */
+	printf("# %u children, %u cores\n", children, cores);
 	printf("# %u engines, %u stops, %u kills, %u waits, %u too late, %u in progress, %u "
 	       "looks\n",
 	       engines_made, stops_seen, kills, waits, too_late, in_progress, looks);
-	CHECK(tasks_made == SLOTS * LIVES);
+	CHECK(tasks_made == SLOTS * LIVES + children && children > 0);
 	CHECK(tasks_released == tasks_made);
 	CHECK(engines_made > 0 && engines_released == engines_made);
 	CHECK(stops_seen > 0 && looks > 0);

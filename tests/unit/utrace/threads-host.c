@@ -15,6 +15,7 @@ struct known {
 	bool asked;   /* STOP or INTERRUPT since it last went on */
 	bool stepped; /* it went on by steps, or another one did and its signal is still to come */
 	bool stopped; /* told, and not let go since */
+	bool follows;
 };
 
 static struct rs_serve serve;
@@ -25,7 +26,7 @@ static uint8_t out[RS_CMD_DATA];
 static struct rs_command_reply reply;
 static uint64_t last_handle;
 static uint32_t dice = 65537;
-static uint32_t attached, stops, ends, seen, losses;
+static uint32_t attached, stops, ends, seen, losses, born;
 
 void host_begin(const struct rs_utrace_os *os)
 {
@@ -54,30 +55,55 @@ static struct known *find(uint64_t handle)
 }
 
 /* A thread stops for what the host has asked for, and for nothing else. */
-static void check_stop(const struct known *k, uint64_t event)
+static void check_stop(const struct known *k, uint64_t kind, uint64_t event)
 {
 	CHECK(event < RS_UTRACE_EVENTS);
-	CHECK(k->asked || k->events & 1u << event ||
-	      (k->stepped && 1u << event & RS_UTRACE_EVENT_SIGNAL_ALL));
+	if (kind == RS_NEWS_STEPPED)
+		CHECK(k->stepped && 1u << event & RS_UTRACE_EVENT_SIGNAL_ALL);
+	else
+		CHECK(k->asked || k->events & 1u << event);
+}
+
+/* A new thread has an engine like that of its maker. */
+static void note_child(uint64_t handle, uint64_t parent)
+{
+	struct known *k = find(0), *maker = find(parent);
+
+	born++;
+	if (k && maker && maker->follows)
+		*k = (struct known){.handle = handle, .events = maker->events, .follows = true};
+	else
+		CHECK(!ask(RS_CMD_ENGINE_CONTROL, handle, RS_UTRACE_DETACH, 0, NULL, 0));
 }
 
 static void read_news(void)
 {
-	uint64_t args[6];
+	struct rs_serve_news news;
+	const uint64_t *args = news.args;
 
-	while (host.handler.news(&host.handler, args)) {
+	while (host.handler.news(&host.handler, &news)) {
 		struct known *k = find(args[1]);
 
-		CHECK(args[1] && k);
+		CHECK(args[1]);
+		if (args[0] == RS_NEWS_ATTACHED) {
+			CHECK(!k && news.size == sizeof(struct rs_cmd_thread));
+			note_child(args[1], args[2]);
+			continue;
+		}
+		CHECK(k);
+		if (args[0] == RS_NEWS_REFUSED) {
+			CHECK(k->follows && args[2]);
+			continue;
+		}
 		if (args[0] == RS_NEWS_GONE) {
 			ends++;
 			CHECK(ask(RS_CMD_ENGINE_REGISTERS, args[1], 0, 0, NULL, 0) == -RS_EBADF);
 			k->handle = 0;
 			continue;
 		}
-		CHECK(args[0] == RS_NEWS_STOPPED);
+		CHECK(args[0] == RS_NEWS_STOPPED || args[0] == RS_NEWS_STEPPED);
 		stops++;
-		check_stop(k, args[2]);
+		check_stop(k, args[0], args[2]);
 		k->stopped = true;
 	}
 }
@@ -87,17 +113,18 @@ static void read_news(void)
 static void attach(void)
 {
 	const uint32_t events = roll(&dice, 1u << 14) & EVENTS_USED;
+	const bool follows = roll(&dice, 2);
 	struct known *k = find(0);
-	int32_t err = ask(RS_CMD_ENGINE_ATTACH, 1 + roll(&dice, SLOTS), events, 0, NULL, 0);
+	int32_t err = ask(RS_CMD_ENGINE_ATTACH, 1 + roll(&dice, SLOTS), events, follows, NULL, 0);
 
 	/* One that the host has left may still be with its thread. */
-	CHECK(err == 0 || err == -RS_ESRCH || err == -RS_ENOSPC);
+	CHECK(err == 0 || err == -RS_ESRCH || err == -RS_EALREADY || err == -RS_ENOSPC);
 	if (err)
 		return;
 	CHECK(k && reply.size == sizeof(struct rs_cmd_thread));
 	CHECK(reply.values[0] >> 32 > last_handle >> 32); /* none is given twice */
 	last_handle = reply.values[0];
-	*k = (struct known){.handle = last_handle, .events = events};
+	*k = (struct known){.handle = last_handle, .events = events, .follows = follows};
 	attached++;
 }
 
@@ -105,7 +132,9 @@ static void tell(struct known *k, uint32_t action)
 {
 	int32_t err = ask(RS_CMD_ENGINE_CONTROL, k->handle, action, 0, NULL, 0);
 
-	CHECK(err == 0 || err == -RS_ESRCH);
+	CHECK(err == 0 || err == -RS_ESRCH || (err == -RS_EAGAIN && !k->stopped));
+	if (err == -RS_EAGAIN)
+		return;
 	switch (action) {
 	case RS_UTRACE_STOP:
 	case RS_UTRACE_INTERRUPT:
@@ -153,10 +182,10 @@ static void look(const struct known *k)
 /* The session is gone. */
 static void lose(void)
 {
-	uint64_t args[6];
+	struct rs_serve_news news;
 
 	host.handler.gone(&host.handler);
-	CHECK(!host.handler.news(&host.handler, args));
+	CHECK(!host.handler.news(&host.handler, &news));
 	memset(known, 0, sizeof(known));
 	losses++;
 }
@@ -190,9 +219,9 @@ void host_serve(const uint32_t *living)
 
 void host_check(void)
 {
-	printf("# host: %u engines, %u stops, %u ends, %u looks, %u losses\n", attached, stops,
-	       ends, seen, losses);
+	printf("# host: %u engines, %u of children, %u stops, %u ends, %u looks, %u losses\n",
+	       attached, born, stops, ends, seen, losses);
 	for (uint32_t i = 0; i < ENGINES; i++)
 		CHECK(!engines[i].handle && !engines[i].held);
-	CHECK(attached && stops && ends && seen && losses);
+	CHECK(attached && born && stops && ends && seen && losses);
 }

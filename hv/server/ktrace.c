@@ -9,9 +9,8 @@
 #include <string.h>
 
 /* A call that waits for agents. */
-struct rs_server_command {
-	struct rs_server *server;
-	GDBusMethodInvocation *invocation;
+struct ktrace_call {
+	struct rs_server_call call;
 	guint left;          /* sources that have not answered */
 	guint changed;       /* processes, in all sources */
 	guint done;          /* sources that did it */
@@ -19,7 +18,7 @@ struct rs_server_command {
 	GPtrArray *problems; /* of char *: what is wrong even if another source does it */
 };
 
-static GVariant *more_of(const struct rs_server_command *call)
+static GVariant *more_of(const struct ktrace_call *call)
 {
 	GVariantBuilder more;
 
@@ -31,23 +30,21 @@ static GVariant *more_of(const struct rs_server_command *call)
 	return g_variant_builder_end(&more);
 }
 
-static void finish(struct rs_server_command *call)
+static void finish(struct ktrace_call *call)
 {
-	struct rs_server *server = call->server;
-
 	if (call->done)
-		rs_dbus_session1_complete_ktrace(server->skeleton, call->invocation, call->changed,
-						 more_of(call));
+		rs_dbus_session1_complete_ktrace(call->call.server->skeleton, call->call.invocation,
+						 call->changed, more_of(call));
 	else
-		rs_server_give_error(call->invocation, &call->err);
-	g_ptr_array_remove_fast(server->commands, call);
+		rs_server_give_error(call->call.invocation, &call->err);
+	rs_server_call_end(&call->call);
 }
 
 /*
  * Of several sources most have no such process, and some take no commands. That is no problem if
  * another one does what is asked for. If none does, the latter say less than any other failure.
  */
-static void note_failure(struct rs_server_command *call, const struct rs_error *err)
+static void note_failure(struct ktrace_call *call, const struct rs_error *err)
 {
 	if (!call->err.code || (call->err.code == ENOTSUP && err->code != ENOTSUP))
 		call->err = *err;
@@ -58,7 +55,7 @@ static void note_failure(struct rs_server_command *call, const struct rs_error *
 static void on_answer(void *data, int ret, const struct rs_command_result *result,
 		      const struct rs_error *err)
 {
-	struct rs_server_command *call = data;
+	struct ktrace_call *call = data;
 	struct rs_error why = {0};
 
 	call->left--;
@@ -76,16 +73,24 @@ static void on_answer(void *data, int ret, const struct rs_command_result *resul
 		finish(call);
 }
 
+static void fini(struct rs_server_call *base)
+{
+	struct ktrace_call *call = (struct ktrace_call *)base;
+	const struct rs_session *session = base->server->session;
+
+	for (guint i = 0; call->left && i < rs_session_n_sources(session); i++)
+		rs_source_drop_commands(rs_session_source(session, i), call);
+	g_ptr_array_unref(call->problems);
+}
+
 /* To one source, or to all that are not over. */
 static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation,
 		     struct rs_source *only, const struct rs_source_command *command)
 {
-	struct rs_server_command *call = g_new0(struct rs_server_command, 1);
+	struct ktrace_call *call = g_new0(struct ktrace_call, 1);
 
-	*call = (struct rs_server_command){.server = server,
-					   .invocation = invocation,
-					   .problems = g_ptr_array_new_with_free_func(g_free)};
-	g_ptr_array_add(server->commands, call);
+	call->problems = g_ptr_array_new_with_free_func(g_free);
+	rs_server_call_begin(&call->call, server, invocation, fini);
 	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
 		struct rs_source *source = rs_session_source(server->session, i);
 		struct rs_error err = {0};
@@ -103,38 +108,6 @@ static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation
 		rs_error_set(&call->err, ESHUTDOWN, "the session has ended");
 	finish(call);
 	return TRUE;
-}
-
-static void call_free(gpointer data)
-{
-	struct rs_server_command *call = data;
-	const struct rs_session *session = call->server->session;
-
-	for (guint i = 0; i < rs_session_n_sources(session); i++)
-		rs_source_drop_commands(rs_session_source(session, i), call);
-	g_ptr_array_unref(call->problems);
-	g_free(call);
-}
-
-GPtrArray *rs_server_commands_new(void)
-{
-	return g_ptr_array_new_with_free_func(call_free);
-}
-
-void rs_server_refuse_commands(struct rs_server *server, const GDBusConnection *connection)
-{
-	struct rs_error err = {0};
-
-	rs_error_set(&err, ESHUTDOWN, "the session has ended");
-	for (guint i = server->commands->len; i-- > 0;) {
-		const struct rs_server_command *call = server->commands->pdata[i];
-
-		if (connection &&
-		    g_dbus_method_invocation_get_connection(call->invocation) != connection)
-			continue;
-		rs_server_give_error(call->invocation, &err);
-		g_ptr_array_remove_index(server->commands, i);
-	}
 }
 
 /* ---- methods ---- */
@@ -188,7 +161,7 @@ static gboolean on_ktrace(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	return send(data, invocation, source, &command);
 }
 
-void rs_server_connect_commands(struct rs_server *server)
+void rs_server_connect_ktrace(struct rs_server *server)
 {
 	g_signal_connect(server->skeleton, "handle-ktrace", G_CALLBACK(on_ktrace), server);
 }
