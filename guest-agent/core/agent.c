@@ -199,7 +199,7 @@ int rs_agent_init(const struct rs_agent_config *config)
 	int err;
 
 	rs_core_lock();
-	err = rs_agent_active() ? -RS_EBUSY : attach(config);
+	err = rs_agent_active() ? RS_AGENT_BUSY : attach(config);
 	rs_core_unlock();
 	return err;
 }
@@ -221,7 +221,7 @@ void rs_agent_fini(void)
 int rs_agent_hello(void)
 {
 	if (!rs_agent_active())
-		return -RS_ENOTCONN;
+		return RS_AGENT_NOT_READY;
 	rs_core.greeted = true;
 	return rs_hypercall(RS_HCALL_HELLO, NULL, NULL, 0, NULL);
 }
@@ -243,25 +243,25 @@ const char *rs_agent_strerror(int error)
 		return "too large";
 	case RS_ERR_UNREACHABLE:
 		return "no host answers";
-	case -RS_ENODEV:
+	case RS_AGENT_NO_REGION:
 		return "no trace region here";
-	case -RS_EPROTO:
+	case RS_AGENT_BAD_ABI:
 		return "the trace region is of another ABI version";
-	case -RS_EBADMSG:
-		return "the trace region's header, or an event's description, contradicts itself";
-	case -RS_ENOSPC:
+	case RS_AGENT_BAD_LAYOUT:
+		return "the trace region's header contradicts itself";
+	case RS_AGENT_NO_ROOM:
 		return "the trace region is too small for this";
-	case -RS_EOVERFLOW:
-		return "a limit is exceeded";
-	case -RS_EILSEQ:
-		return "a name is empty, or has characters that names may not have";
-	case -RS_ENOTCONN:
+	case RS_AGENT_BAD_EVENT:
+		return "an event has no print format, or breaks a limit";
+	case RS_AGENT_BAD_NAME:
+		return "a name is too long, empty, or has characters that names may not have";
+	case RS_AGENT_NOT_READY:
 		return "the agent is not attached, or this is not registered";
-	case -RS_EBUSY:
+	case RS_AGENT_BUSY:
 		return "already attached or registered";
-	case -RS_EADDRINUSE:
+	case RS_AGENT_TAKEN:
 		return "every trace region here belongs to another agent";
-	case -RS_EXDEV:
+	case RS_AGENT_OTHER:
 		return "the agent is part of another image, with which events are registered";
 	case -RS_EPERM:
 		return "only root may do that";

@@ -24,6 +24,9 @@ void rs_output_init(struct rs_output *output, int fd)
 	output->is_socket = S_ISSOCK(st.st_mode);
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
 		return;
+	/* One that cannot be written to stays so. */
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return;
 	g_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ours = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (ours >= 0) {

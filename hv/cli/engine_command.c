@@ -6,37 +6,9 @@
 
 /* ---- events ---- */
 
-static const char *const events[RS_UTRACE_EVENTS] = {
-	"quiesce",     "reap",          "clone",        "exec",   "exit",
-	"death",       "syscall_entry", "syscall_exit", "signal", "signal_ign",
-	"signal_stop", "signal_term",   "signal_core",  "jctl",
-};
-
-const char *rs_cli_engine_event_name(guint event)
-{
-	return event < RS_UTRACE_EVENTS ? events[event] : NULL;
-}
-
-bool rs_cli_engine_event_is_signal(guint event)
-{
-	return event >= RS_UTRACE_EVENT_SIGNAL && event < RS_UTRACE_EVENT_SIGNAL + 5;
-}
-
-static guint32 event_mask(const char *name)
-{
-	if (!strcmp(name, "syscall"))
-		return 1u << RS_UTRACE_EVENT_SYSCALL_ENTRY | 1u << RS_UTRACE_EVENT_SYSCALL_EXIT;
-	if (!strcmp(name, "signal_all"))
-		return 0x1fu << RS_UTRACE_EVENT_SIGNAL;
-	for (guint i = 0; i < RS_UTRACE_EVENTS; i++)
-		if (!strcmp(name, events[i]))
-			return 1u << i;
-	return 0;
-}
-
 static int add_event(const char *name, guint32 *mask, struct rs_error *err)
 {
-	guint32 one = event_mask(name);
+	guint32 one = rs_trace_engine_event_mask(name);
 
 	if (one == 1u << RS_UTRACE_EVENT_QUIESCE)
 		return rs_error_set(err, EINVAL, "quiesce is what --stop asks for");
@@ -84,11 +56,11 @@ static const char *parse_number(const char *text, uint64_t *out)
 }
 
 /* One term of a sum; returns where it ends, or NULL. */
-static const char *parse_term(const char *text, bool minus, const struct rs_cli_engine_arch *arch,
+static const char *parse_term(const char *text, bool minus, const RsTraceRegisterSet *set,
 			      struct rs_cli_engine_place *place)
 {
 	size_t size = 0;
-	const struct rs_cli_engine_register *reg;
+	const RsTraceRegister *reg;
 	uint64_t number;
 	const char *end = parse_number(text, &number);
 
@@ -98,7 +70,7 @@ static const char *parse_term(const char *text, bool minus, const struct rs_cli_
 	}
 	while (g_ascii_isalnum(text[size]))
 		size++;
-	reg = rs_cli_engine_register(arch, text, size);
+	reg = rs_trace_register_find(set, text, size);
 	if (!reg || minus || place->times[reg->number] == UINT8_MAX)
 		return NULL;
 	place->times[reg->number]++;
@@ -106,7 +78,7 @@ static const char *parse_term(const char *text, bool minus, const struct rs_cli_
 	return text + size;
 }
 
-static int parse_place(const char *text, const struct rs_cli_engine_arch *arch,
+static int parse_place(const char *text, const RsTraceRegisterSet *set,
 		       struct rs_cli_engine_place *out, struct rs_error *err)
 {
 	bool minus = *text == '-';
@@ -114,7 +86,7 @@ static int parse_place(const char *text, const struct rs_cli_engine_arch *arch,
 
 	*out = (struct rs_cli_engine_place){0};
 	for (;;) {
-		at = parse_term(at, minus, arch, out);
+		at = parse_term(at, minus, set, out);
 		if (!at)
 			break;
 		if (!*at)
@@ -157,17 +129,17 @@ static const struct word {
 	const char *name, *alias, *args, *help;
 	enum rs_cli_engine_word what;
 	unsigned int least, most; /* arguments */
-	bool needs_stop;
+	bool needs_stop, looks;
 } words[] = {
-	{"regs", "r", "", "the registers", RS_CLI_ENGINE_DO_REGS, 0, 0, true},
+	{"regs", "r", "", "the registers", RS_CLI_ENGINE_DO_REGS, 0, 0, true, true},
 	{"set", NULL, "REG VALUE", "change a register", RS_CLI_ENGINE_DO_SET, 2, 2, true},
 	{"mem", "x", "ADDR [BYTES]", "memory, such as: mem rsp+8 32", RS_CLI_ENGINE_DO_MEM, 1, 2,
-	 true},
-	{"dis", NULL, "[ADDR] [COUNT]", "instructions", RS_CLI_ENGINE_DO_DIS, 0, 2, true},
+	 true, true},
+	{"dis", NULL, "[ADDR] [COUNT]", "instructions", RS_CLI_ENGINE_DO_DIS, 0, 2, true, true},
 	{"call", NULL, "", "the system call that it is about to make", RS_CLI_ENGINE_DO_CALL, 0, 0,
-	 true},
+	 true, true},
 	{"setcall", NULL, "CALL [ARG...]", "make it another call, by number or name",
-	 RS_CLI_ENGINE_DO_SETCALL, 1, 1 + RS_CLI_ENGINE_ARGS_MAX, true},
+	 RS_CLI_ENGINE_DO_SETCALL, 1, 1 + RS_TRACE_ENGINE_ARGUMENTS_MAX, true},
 	{"step", "s", "[N]", "run one instruction, or N", RS_CLI_ENGINE_DO_STEP, 0, 1, true},
 	{"block", NULL, "", "run up to the next branch", RS_CLI_ENGINE_DO_BLOCK, 0, 0, true},
 	{"resume", "c", "", "let the thread go on", RS_CLI_ENGINE_DO_RESUME, 0, 0, true},
@@ -205,20 +177,19 @@ static const struct word *find_word(const char *name)
 	return NULL;
 }
 
-static int parse_set(char **args, const struct rs_cli_engine_arch *arch,
-		     struct rs_cli_engine_command *out, struct rs_error *err)
+static int parse_set(char **args, const RsTraceRegisterSet *set, struct rs_cli_engine_command *out,
+		     struct rs_error *err)
 {
-	const struct rs_cli_engine_register *reg =
-		rs_cli_engine_register(arch, args[0], strlen(args[0]));
+	const RsTraceRegister *reg = rs_trace_register_find(set, args[0], strlen(args[0]));
 
 	if (!reg)
 		return rs_error_set(err, EINVAL, "there is no register '%s'", args[0]);
 	out->number = reg->number;
 	out->count = 1;
-	return parse_place(args[1], arch, &out->places[0], err);
+	return parse_place(args[1], set, &out->places[0], err);
 }
 
-static int parse_setcall(char **args, const struct rs_cli_engine_arch *arch,
+static int parse_setcall(char **args, const RsTraceRegisterSet *set,
 			 const struct rs_call_names *names, struct rs_cli_engine_command *out,
 			 struct rs_error *err)
 {
@@ -233,40 +204,39 @@ static int parse_setcall(char **args, const struct rs_cli_engine_arch *arch,
 		out->number = (uint64_t)number;
 	}
 	for (args++; *args && !ret; args++)
-		ret = parse_place(*args, arch, &out->places[out->count++], err);
+		ret = parse_place(*args, set, &out->places[out->count++], err);
 	return ret;
 }
 
 /* ADDR and BYTES, or ADDR and COUNT. */
-static int parse_look(char **args, const struct rs_cli_engine_arch *arch, uint64_t most,
-		      const char *what, struct rs_cli_engine_command *out, struct rs_error *err)
+static int parse_look(char **args, const RsTraceRegisterSet *set, uint64_t most, const char *what,
+		      struct rs_cli_engine_command *out, struct rs_error *err)
 {
 	int ret = 0;
 
 	if (args[0]) {
 		out->count = 1;
-		ret = parse_place(args[0], arch, &out->places[0], err);
+		ret = parse_place(args[0], set, &out->places[0], err);
 	}
 	if (!ret && args[0] && args[1])
 		ret = parse_range(args[1], 1, most, what, &out->number, err);
 	return ret;
 }
 
-static int parse_args(char **args, const struct rs_cli_engine_arch *arch,
-		      const struct rs_call_names *names, struct rs_cli_engine_command *out,
-		      struct rs_error *err)
+static int parse_args(char **args, const RsTraceRegisterSet *set, const struct rs_call_names *names,
+		      struct rs_cli_engine_command *out, struct rs_error *err)
 {
 	switch (out->what) {
 	case RS_CLI_ENGINE_DO_SET:
-		return parse_set(args, arch, out, err);
+		return parse_set(args, set, out, err);
 	case RS_CLI_ENGINE_DO_SETCALL:
-		return parse_setcall(args, arch, names, out, err);
+		return parse_setcall(args, set, names, out, err);
 	case RS_CLI_ENGINE_DO_MEM:
 		out->number = 64;
-		return parse_look(args, arch, RS_CLI_ENGINE_MEM_MAX, "BYTES", out, err);
+		return parse_look(args, set, RS_CLI_ENGINE_MEM_MAX, "BYTES", out, err);
 	case RS_CLI_ENGINE_DO_DIS:
 		out->number = 8;
-		return parse_look(args, arch, RS_CLI_ENGINE_DIS_MAX, "COUNT", out, err);
+		return parse_look(args, set, RS_CLI_ENGINE_DIS_MAX, "COUNT", out, err);
 	case RS_CLI_ENGINE_DO_STEP:
 		out->number = 1;
 		return args[0] ? parse_range(args[0], 1, RS_CLI_ENGINE_STEPS_MAX, "N", &out->number,
@@ -277,12 +247,12 @@ static int parse_args(char **args, const struct rs_cli_engine_arch *arch,
 	}
 }
 
-int rs_cli_engine_parse(const char *line, const struct rs_cli_engine_arch *arch,
+int rs_cli_engine_parse(const char *line, const RsTraceRegisterSet *set,
 			const struct rs_call_names *names, struct rs_cli_engine_command *out,
 			struct rs_error *err)
 {
 	g_auto(GStrv) raw = g_strsplit_set(line, " \t\r", -1);
-	char *args[RS_CLI_ENGINE_ARGS_MAX + 4] = {NULL};
+	char *args[RS_TRACE_ENGINE_ARGUMENTS_MAX + 4] = {NULL};
 	struct rs_cli_engine_command command = {0};
 	const struct word *word;
 	unsigned int count = 0;
@@ -302,7 +272,8 @@ int rs_cli_engine_parse(const char *line, const struct rs_cli_engine_arch *arch,
 				    *word->args ? " " : "", word->args);
 	command.what = word->what;
 	command.needs_stop = word->needs_stop;
-	ret = parse_args(args + 1, arch, names, &command, err);
+	command.looks = word->looks;
+	ret = parse_args(args + 1, set, names, &command, err);
 	if (!ret)
 		*out = command;
 	return ret;

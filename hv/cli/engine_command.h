@@ -8,12 +8,8 @@
 
 #include "base/error.h"
 #include "cli/call_names.h"
-#include "cli/engine_arch.h"
-#include <ringside/engine.h>
+#include <rs-trace-engine.h>
 
-/* "syscall_entry"; NULL: there is no such event. */
-const char *rs_cli_engine_event_name(guint event);
-bool rs_cli_engine_event_is_signal(guint event);
 /* "syscall_entry,exec" as a mask; "syscall" and "signal_all" stand for several. -EINVAL. */
 int rs_cli_engine_parse_events(const char *text, guint32 *mask, struct rs_error *err);
 
@@ -45,7 +41,6 @@ enum rs_cli_engine_word {
 	RS_CLI_ENGINE_DO_QUIT,
 };
 
-#define RS_CLI_ENGINE_ARGS_MAX 6u
 #define RS_CLI_ENGINE_MEM_MAX 65536u
 #define RS_CLI_ENGINE_DIS_MAX 256u
 #define RS_CLI_ENGINE_STEPS_MAX 1000000u
@@ -53,15 +48,16 @@ enum rs_cli_engine_word {
 struct rs_cli_engine_command {
 	enum rs_cli_engine_word what;
 	bool needs_stop; /* its thread has to be stopped */
+	bool looks;      /* it only shows something */
 	/* set: the number of the register; setcall: that of the call. mem: bytes; dis, step: how
 	 * many. Those that name a thread: its id, 0: the current one. */
 	uint64_t number;
 	unsigned int count; /* of places: set 1; mem 1; dis 0 or 1; setcall up to 6 */
-	struct rs_cli_engine_place places[RS_CLI_ENGINE_ARGS_MAX];
+	struct rs_cli_engine_place places[RS_TRACE_ENGINE_ARGUMENTS_MAX];
 };
 
-/* -EINVAL: and what is wrong. An empty line is -ENODATA. */
-int rs_cli_engine_parse(const char *line, const struct rs_cli_engine_arch *arch,
+/* `set`: NULL: no register has a name. -EINVAL: and what is wrong. An empty line is -ENODATA. */
+int rs_cli_engine_parse(const char *line, const RsTraceRegisterSet *set,
 			const struct rs_call_names *names, struct rs_cli_engine_command *out,
 			struct rs_error *err);
 

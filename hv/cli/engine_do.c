@@ -1,75 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/engine_do.h"
 
+#include "cli/engine_wait.h"
+
 #include <stdio.h>
 
-static struct rs_cli_engine_bytes bytes_of(const GByteArray *read, uint64_t address, size_t wanted)
+#define SHOWN "rs-cli-shown" /* of an engine: the order of the stop that was printed */
+
+static struct rs_cli_engine_bytes bytes_of(GBytes *read, uint64_t address, size_t wanted)
 {
-	return (struct rs_cli_engine_bytes){
-		.address = address, .bytes = read->data, .size = read->len, .wanted = wanted};
+	struct rs_cli_engine_bytes bytes = {.address = address, .wanted = wanted};
+
+	bytes.bytes = g_bytes_get_data(read, &bytes.size);
+	return bytes;
 }
 
-void rs_cli_engine_show_stop(struct rs_cli_engine_desk *desk, struct rs_cli_engine *engine,
+bool rs_cli_engine_is_shown(RsTraceEngine *engine)
+{
+	const RsTraceEngineStop *stop = rs_trace_engine_get_stop(engine);
+
+	return stop && g_object_get_data(G_OBJECT(engine), SHOWN) == GSIZE_TO_POINTER(stop->order);
+}
+
+void rs_cli_engine_show_stop(struct rs_cli_engine_desk *desk, RsTraceEngine *engine,
 			     unsigned int insns)
 {
-	const uint8_t pc = desk->printer.arch->pc;
-	g_autoptr(GByteArray) read = NULL;
-	struct rs_cli_engine_bytes code;
-	struct rs_cli_engine_view view;
-	bool known;
+	const RsTraceEngineStop *stop = rs_trace_engine_get_stop(engine);
+	g_autoptr(RsTraceEngineView) view = NULL;
 
-	engine->shown = true;
-	known = rs_cli_engine_look(desk->engines, engine, &view, NULL);
-	if (known && insns && pc < view.count) {
-		read = rs_cli_engine_read(desk->engines, engine, view.values[pc],
-					  (size_t)insns * RS_CLI_ENGINE_INSN_MAX, NULL);
-		if (read)
-			code = bytes_of(read, view.values[pc],
-					(size_t)insns * RS_CLI_ENGINE_INSN_MAX);
-	}
-	rs_cli_engine_print_stop(&desk->printer, engine, known ? &view : NULL, read ? &code : NULL,
-				 insns);
+	g_object_set_data(G_OBJECT(engine), SHOWN, GSIZE_TO_POINTER(stop->order));
+	view = rs_cli_engine_look(engine, (gsize)insns * RS_TRACE_INSN_MAX, NULL);
+	rs_cli_engine_print_stop(&desk->printer, engine, view, insns);
 }
 
 static gboolean evaluate(struct rs_cli_engine_desk *desk,
 			 const struct rs_cli_engine_command *command,
-			 uint64_t values[RS_CLI_ENGINE_ARGS_MAX], GError **error)
+			 uint64_t values[RS_TRACE_ENGINE_ARGUMENTS_MAX], GError **error)
 {
-	struct rs_cli_engine_view view = {0};
+	const RsTraceEngineView none = {0};
+	g_autoptr(RsTraceEngineView) view = NULL;
 	bool needed = false;
 
 	for (unsigned int i = 0; i < command->count; i++)
 		needed |= command->places[i].uses_registers;
-	if (needed && !rs_cli_engine_look(desk->engines, desk->current, &view, error))
+	if (needed && !(view = rs_cli_engine_look(desk->current, 0, error)))
 		return FALSE;
 	for (unsigned int i = 0; i < command->count; i++)
-		values[i] = rs_cli_engine_place_value(&command->places[i], view.values);
+		values[i] = rs_cli_engine_place_value(&command->places[i],
+						      view ? view->values : none.values);
 	return TRUE;
 }
 
 static gboolean do_regs(struct rs_cli_engine_desk *desk, bool call, GError **error)
 {
-	struct rs_cli_engine_view view;
+	g_autoptr(RsTraceEngineView) view = rs_cli_engine_look(desk->current, 0, error);
 
-	if (!rs_cli_engine_look(desk->engines, desk->current, &view, error))
+	if (!view)
 		return FALSE;
 	if (!call)
-		rs_cli_engine_print_registers(&desk->printer, desk->current, &view);
-	else if (view.has_call)
-		rs_cli_engine_print_call(&desk->printer, desk->current, &view);
+		rs_cli_engine_print_registers(&desk->printer, desk->current, view);
+	else if (view->has_call)
+		rs_cli_engine_print_call(&desk->printer, desk->current, view);
 	else
-		return g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_FAILED,
-				   "thread %u is about to make no system call",
-				   desk->current->thread),
-		       FALSE;
-	return TRUE;
+		g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NOT_STOPPED,
+			    "thread %u is about to make no system call",
+			    rs_trace_engine_get_thread(desk->current));
+	return !call || view->has_call;
 }
 
 static gboolean do_mem(struct rs_cli_engine_desk *desk, uint64_t address, size_t size,
 		       GError **error)
 {
-	g_autoptr(GByteArray) read =
-		rs_cli_engine_read(desk->engines, desk->current, address, size, error);
+	g_autoptr(GBytes) read = rs_cli_engine_read(desk->current, address, size, error);
 	struct rs_cli_engine_bytes memory;
 
 	if (!read)
@@ -83,18 +85,19 @@ static gboolean do_mem(struct rs_cli_engine_desk *desk, uint64_t address, size_t
 static gboolean do_dis(struct rs_cli_engine_desk *desk, const struct rs_cli_engine_command *command,
 		       uint64_t address, GError **error)
 {
-	const size_t size = (size_t)command->number * RS_CLI_ENGINE_INSN_MAX;
-	g_autoptr(GByteArray) read = NULL;
+	const RsTraceRegisterSet *set = rs_trace_engine_get_registers(desk->current);
+	const size_t size = (size_t)command->number * RS_TRACE_INSN_MAX;
+	g_autoptr(RsTraceEngineView) view = rs_cli_engine_look(desk->current, 0, error);
 	struct rs_cli_engine_bytes code;
-	struct rs_cli_engine_view view;
+	g_autoptr(GBytes) read = NULL;
 	uint64_t pc;
 
-	if (!rs_cli_engine_look(desk->engines, desk->current, &view, error))
+	if (!view)
 		return FALSE;
-	pc = view.values[desk->printer.arch->pc];
+	pc = set ? view->values[set->pc] : 0;
 	if (!command->count)
 		address = pc;
-	read = rs_cli_engine_read(desk->engines, desk->current, address, size, error);
+	read = rs_cli_engine_read(desk->current, address, size, error);
 	if (!read)
 		return FALSE;
 	code = bytes_of(read, address, size);
@@ -104,13 +107,13 @@ static gboolean do_dis(struct rs_cli_engine_desk *desk, const struct rs_cli_engi
 }
 
 /* The engine that a command names, or the current one. NULL: there is none. */
-static struct rs_cli_engine *named(struct rs_cli_engine_desk *desk,
-				   const struct rs_cli_engine_command *command, GError **error)
+static RsTraceEngine *named(struct rs_cli_engine_desk *desk,
+			    const struct rs_cli_engine_command *command, GError **error)
 {
-	struct rs_cli_engine *engine = desk->current;
+	RsTraceEngine *engine = desk->current;
 
 	if (command->number)
-		engine = rs_cli_engines_find(desk->engines, (guint32)command->number);
+		engine = rs_trace_engines_find(desk->engines, 0, (guint32)command->number);
 	if (!engine)
 		g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE,
 			    "no engine of ours is on a thread %u", (guint)command->number);
@@ -120,30 +123,29 @@ static struct rs_cli_engine *named(struct rs_cli_engine_desk *desk,
 static gboolean do_control(struct rs_cli_engine_desk *desk,
 			   const struct rs_cli_engine_command *command, GError **error)
 {
-	static const char *const actions[] = {
-		[RS_CLI_ENGINE_DO_RESUME] = "resume",
-		[RS_CLI_ENGINE_DO_STOP] = "stop",
-		[RS_CLI_ENGINE_DO_INTERRUPT] = "interrupt",
-		[RS_CLI_ENGINE_DO_DETACH] = "detach",
+	static const RsTraceEngineAction actions[] = {
+		[RS_CLI_ENGINE_DO_RESUME] = RS_TRACE_ENGINE_RESUME,
+		[RS_CLI_ENGINE_DO_STOP] = RS_TRACE_ENGINE_STOP,
+		[RS_CLI_ENGINE_DO_INTERRUPT] = RS_TRACE_ENGINE_INTERRUPT,
+		[RS_CLI_ENGINE_DO_DETACH] = RS_TRACE_ENGINE_DETACH,
 	};
-	struct rs_cli_engine *engine = named(desk, command, error);
+	RsTraceEngine *engine = named(desk, command, error);
 
 	if (command->what == RS_CLI_ENGINE_DO_RESUME)
 		desk->kept = false;
-	return engine &&
-	       rs_cli_engine_control(desk->engines, engine, actions[command->what], error);
+	return engine && rs_cli_engine_control(engine, actions[command->what], error);
 }
 
 static gboolean do_use(struct rs_cli_engine_desk *desk, const struct rs_cli_engine_command *command,
 		       GError **error)
 {
-	struct rs_cli_engine *engine = named(desk, command, error);
+	RsTraceEngine *engine = named(desk, command, error);
 
 	if (!engine)
 		return FALSE;
-	desk->current = engine;
+	g_set_object(&desk->current, engine);
 	desk->kept = true;
-	if (engine->stopped && engine->shown)
+	if (rs_cli_engine_is_shown(engine))
 		rs_cli_engine_print_again(&desk->printer, engine);
 	return TRUE;
 }
@@ -159,7 +161,7 @@ static void do_help(void)
 gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
 			  const struct rs_cli_engine_command *command, GError **error)
 {
-	uint64_t values[RS_CLI_ENGINE_ARGS_MAX] = {0};
+	uint64_t values[RS_TRACE_ENGINE_ARGUMENTS_MAX] = {0};
 
 	if (!evaluate(desk, command, values, error))
 		return FALSE;
@@ -169,20 +171,18 @@ gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
 	case RS_CLI_ENGINE_DO_CALL:
 		return do_regs(desk, true, error);
 	case RS_CLI_ENGINE_DO_SET:
-		return rs_cli_engine_set(desk->engines, desk->current,
-					 (unsigned int)command->number, values[0], error);
+		return rs_cli_engine_set(desk->current, (guint)command->number, values[0], error);
 	case RS_CLI_ENGINE_DO_MEM:
 		return do_mem(desk, values[0], (size_t)command->number, error);
 	case RS_CLI_ENGINE_DO_DIS:
 		return do_dis(desk, command, values[0], error);
 	case RS_CLI_ENGINE_DO_SETCALL:
-		return rs_cli_engine_set_call(desk->engines, desk->current, command->number, values,
+		return rs_cli_engine_set_call(desk->current, command->number, values,
 					      command->count, error);
 	case RS_CLI_ENGINE_DO_STEP:
-		return rs_cli_engine_step(desk->engines, desk->current, command->number, false,
-					  error);
+		return rs_cli_engine_step(desk->current, command->number, FALSE, error);
 	case RS_CLI_ENGINE_DO_BLOCK:
-		return rs_cli_engine_step(desk->engines, desk->current, 1, true, error);
+		return rs_cli_engine_step(desk->current, 1, TRUE, error);
 	case RS_CLI_ENGINE_DO_USE:
 		return do_use(desk, command, error);
 	case RS_CLI_ENGINE_DO_THREADS:

@@ -2,7 +2,6 @@
 #include "cli/engine_print.h"
 
 #include <inttypes.h>
-#include <rs-trace-escape.h>
 #include <stdio.h>
 
 /* ---- JSON ---- */
@@ -32,17 +31,17 @@ static void add_hex(JsonBuilder *b, const char *name, const uint8_t *bytes, size
 	add_text(b, name, text->str);
 }
 
-static JsonBuilder *begin(const char *what, const struct rs_cli_engine *engine)
+static JsonBuilder *begin(const char *what, RsTraceEngine *engine)
 {
 	JsonBuilder *b = json_builder_new();
 
 	json_builder_begin_object(b);
 	add_text(b, "what", what);
-	add_text(b, "source", engine->source);
-	rs_cli_add_number(b, "source_number", engine->source_number);
-	rs_cli_add_number(b, "thread", engine->thread);
-	rs_cli_add_number(b, "process", engine->process);
-	add_text(b, "comm", engine->comm);
+	add_text(b, "source", rs_trace_engine_get_source(engine));
+	rs_cli_add_number(b, "source_number", rs_trace_engine_get_source_number(engine));
+	rs_cli_add_number(b, "thread", rs_trace_engine_get_thread(engine));
+	rs_cli_add_number(b, "process", rs_trace_engine_get_process(engine));
+	add_text(b, "comm", rs_trace_engine_get_comm(engine));
 	return b;
 }
 
@@ -53,20 +52,20 @@ static void end(JsonBuilder *b)
 	g_object_unref(b);
 }
 
-static void add_registers(JsonBuilder *b, const struct rs_cli_engine_arch *arch,
-			  const struct rs_cli_engine_view *view)
+static void add_registers(JsonBuilder *b, const RsTraceEngineView *view)
 {
+	const RsTraceRegisterSet *set = view->set;
+
 	json_builder_set_member_name(b, "registers");
 	json_builder_begin_object(b);
-	for (unsigned int i = 0; i < arch->count; i++)
-		if (arch->registers[i].number < view->count)
-			add_word(b, arch->registers[i].name,
-				 view->values[arch->registers[i].number]);
+	for (guint i = 0; set && i < set->count; i++)
+		if (set->registers[i].number < view->count)
+			add_word(b, set->registers[i].name, view->values[set->registers[i].number]);
 	json_builder_end_object(b);
 }
 
 static void add_call(JsonBuilder *b, const struct rs_call_names *names,
-		     const struct rs_cli_engine_view *view)
+		     const RsTraceEngineView *view)
 {
 	const char *name =
 		view->call <= G_MAXINT64 ? rs_call_name(names, (gint64)view->call) : NULL;
@@ -78,21 +77,29 @@ static void add_call(JsonBuilder *b, const struct rs_call_names *names,
 		add_text(b, "name", name);
 	json_builder_set_member_name(b, "arguments");
 	json_builder_begin_array(b);
-	for (unsigned int i = 0; i < view->args_count; i++)
-		add_word(b, NULL, view->args[i]);
+	for (unsigned int i = 0; i < view->n_arguments; i++)
+		add_word(b, NULL, view->arguments[i]);
 	json_builder_end_array(b);
 	json_builder_end_object(b);
 }
 
-static void add_code(JsonBuilder *b, const struct rs_cli_engine_bytes *code, unsigned int count)
+static guint32 arch_of(RsTraceEngine *engine)
 {
-	g_autoptr(GArray) insns = rs_cli_engine_decode(code, count);
+	const RsTraceRegisterSet *set = rs_trace_engine_get_registers(engine);
+
+	return set ? set->arch : 0;
+}
+
+static void add_code(JsonBuilder *b, guint32 arch, const struct rs_cli_engine_bytes *code,
+		     unsigned int count)
+{
+	g_autoptr(GArray) insns =
+		rs_trace_disassemble(arch, code->address, code->bytes, code->size, count);
 
 	json_builder_set_member_name(b, "code");
 	json_builder_begin_array(b);
 	for (guint i = 0; i < insns->len; i++) {
-		const struct rs_cli_engine_insn *insn =
-			&g_array_index(insns, struct rs_cli_engine_insn, i);
+		const RsTraceInsn *insn = &g_array_index(insns, RsTraceInsn, i);
 
 		json_builder_begin_object(b);
 		add_word(b, "address", insn->address);
@@ -103,42 +110,46 @@ static void add_code(JsonBuilder *b, const struct rs_cli_engine_bytes *code, uns
 	json_builder_end_array(b);
 }
 
-static void add_event(JsonBuilder *b, const struct rs_cli_engine *engine)
+static void add_event(JsonBuilder *b, const RsTraceEngineStop *stop)
 {
-	const char *name = rs_cli_engine_event_name(engine->event);
+	const char *name = rs_trace_engine_event_name(stop->event);
 
-	rs_cli_add_number(b, "event_number", engine->event);
+	rs_cli_add_number(b, "event_number", stop->event);
 	if (name)
 		add_text(b, "event", name);
 	json_builder_set_member_name(b, "value");
-	json_builder_add_int_value(b, engine->value);
+	json_builder_add_int_value(b, stop->value);
 	json_builder_set_member_name(b, "stepped");
-	json_builder_add_boolean_value(b, engine->stepped);
+	json_builder_add_boolean_value(b, stop->stepped);
 }
 
 /* ---- either ---- */
 
 static void append_who(GString *out, const struct rs_cli_engine_printer *printer,
-		       const struct rs_cli_engine *engine)
+		       RsTraceEngine *engine)
 {
-	g_string_append_printf(out, "thread %u (%s%s%s)", engine->thread,
-			       printer->name_sources ? engine->source : "",
-			       printer->name_sources ? "/" : "", engine->comm);
+	g_string_append_printf(out, "thread %u (%s%s%s)", rs_trace_engine_get_thread(engine),
+			       printer->name_sources ? rs_trace_engine_get_source(engine) : "",
+			       printer->name_sources ? "/" : "", rs_trace_engine_get_comm(engine));
 }
 
 /* Who, and why it has stopped. */
 static void append_head(GString *out, const struct rs_cli_engine_printer *printer,
-			const struct rs_cli_engine *engine, const struct rs_cli_engine_view *view)
+			RsTraceEngine *engine, const RsTraceEngineView *view)
 {
+	const RsTraceEngineStop *stop = rs_trace_engine_get_stop(engine);
+
 	append_who(out, printer, engine);
 	g_string_append(out, ": ");
-	if (engine->stepped) {
+	if (!stop) {
+		g_string_append(out, "runs");
+	} else if (stop->stepped) {
 		g_string_append(out, "has stepped");
-	} else if (view && view->has_call && engine->event == RS_UTRACE_EVENT_SYSCALL_ENTRY) {
+	} else if (view && view->has_call && stop->event == RS_UTRACE_EVENT_SYSCALL_ENTRY) {
 		g_string_append(out, "syscall_entry: ");
 		rs_cli_engine_show_call(out, printer->names, view);
 	} else {
-		rs_cli_engine_show_event(out, printer->names, engine->event, engine->value);
+		rs_cli_engine_show_event(out, printer->names, stop->event, stop->value);
 	}
 	g_string_append_c(out, '\n');
 }
@@ -148,37 +159,47 @@ static void put(const GString *text)
 	fwrite(text->str, 1, text->len, stdout);
 }
 
-void rs_cli_engine_print_stop(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine,
-			      const struct rs_cli_engine_view *view,
-			      const struct rs_cli_engine_bytes *code, unsigned int insns)
+/* The code of a view, if it has any. */
+static bool code_of(const RsTraceEngineView *view, unsigned int insns,
+		    struct rs_cli_engine_bytes *out)
 {
-	g_autoptr(GString) out = g_string_new(printer->began ? "\n" : "");
+	if (!view || !view->code || !insns)
+		return false;
+	*out = (struct rs_cli_engine_bytes){.address = view->values[view->set->pc],
+					    .wanted = (size_t)insns * RS_TRACE_INSN_MAX};
+	out->bytes = g_bytes_get_data(view->code, &out->size);
+	return true;
+}
+
+void rs_cli_engine_print_stop(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+			      const RsTraceEngineView *view, unsigned int insns)
+{
+	g_autoptr(GString) out = g_string_new(printer->began && !printer->brief ? "\n" : "");
+	struct rs_cli_engine_bytes code;
 	JsonBuilder *b;
 
 	printer->began = true;
 	if (printer->json) {
 		b = begin("stop", engine);
-		add_event(b, engine);
-		if (view)
-			add_registers(b, printer->arch, view);
+		add_event(b, rs_trace_engine_get_stop(engine));
+		if (view && !printer->brief)
+			add_registers(b, view);
 		if (view && view->has_call)
 			add_call(b, printer->names, view);
-		if (code)
-			add_code(b, code, insns);
+		if (code_of(view, insns, &code))
+			add_code(b, arch_of(engine), &code, insns);
 		end(b);
 		return;
 	}
 	append_head(out, printer, engine, view);
-	if (view)
-		rs_cli_engine_show_registers(out, printer->arch, view);
-	if (code)
-		rs_cli_engine_show_code(out, code, insns, code->address);
+	if (view && !printer->brief)
+		rs_cli_engine_show_registers(out, view);
+	if (code_of(view, insns, &code))
+		rs_cli_engine_show_code(out, arch_of(engine), &code, insns, code.address);
 	put(out);
 }
 
-void rs_cli_engine_print_again(struct rs_cli_engine_printer *printer,
-			       const struct rs_cli_engine *engine)
+void rs_cli_engine_print_again(struct rs_cli_engine_printer *printer, RsTraceEngine *engine)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 
@@ -188,8 +209,7 @@ void rs_cli_engine_print_again(struct rs_cli_engine_printer *printer,
 	put(out);
 }
 
-void rs_cli_engine_print_gone(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine)
+void rs_cli_engine_print_gone(struct rs_cli_engine_printer *printer, RsTraceEngine *engine)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 
@@ -203,26 +223,24 @@ void rs_cli_engine_print_gone(struct rs_cli_engine_printer *printer,
 	put(out);
 }
 
-void rs_cli_engine_print_registers(struct rs_cli_engine_printer *printer,
-				   const struct rs_cli_engine *engine,
-				   const struct rs_cli_engine_view *view)
+void rs_cli_engine_print_registers(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+				   const RsTraceEngineView *view)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 	JsonBuilder *b;
 
 	if (printer->json) {
 		b = begin("registers", engine);
-		add_registers(b, printer->arch, view);
+		add_registers(b, view);
 		end(b);
 		return;
 	}
-	rs_cli_engine_show_registers(out, printer->arch, view);
+	rs_cli_engine_show_registers(out, view);
 	put(out);
 }
 
-void rs_cli_engine_print_call(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine,
-			      const struct rs_cli_engine_view *view)
+void rs_cli_engine_print_call(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+			      const RsTraceEngineView *view)
 {
 	g_autoptr(GString) out = g_string_new("  ");
 	JsonBuilder *b;
@@ -238,8 +256,7 @@ void rs_cli_engine_print_call(struct rs_cli_engine_printer *printer,
 	put(out);
 }
 
-void rs_cli_engine_print_memory(struct rs_cli_engine_printer *printer,
-				const struct rs_cli_engine *engine,
+void rs_cli_engine_print_memory(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
 				const struct rs_cli_engine_bytes *memory)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
@@ -256,8 +273,7 @@ void rs_cli_engine_print_memory(struct rs_cli_engine_printer *printer,
 	put(out);
 }
 
-void rs_cli_engine_print_code(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine,
+void rs_cli_engine_print_code(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
 			      const struct rs_cli_engine_bytes *code, unsigned int count,
 			      uint64_t pc)
 {
@@ -266,16 +282,15 @@ void rs_cli_engine_print_code(struct rs_cli_engine_printer *printer,
 
 	if (printer->json) {
 		b = begin("code", engine);
-		add_code(b, code, count);
+		add_code(b, arch_of(engine), code, count);
 		end(b);
 		return;
 	}
-	rs_cli_engine_show_code(out, code, count, pc);
+	rs_cli_engine_show_code(out, arch_of(engine), code, count, pc);
 	put(out);
 }
 
-static void print_one(struct rs_cli_engine_printer *printer, const struct rs_cli_engine *engine,
-		      bool is_current)
+static void print_one(struct rs_cli_engine_printer *printer, RsTraceEngine *engine, bool is_current)
 {
 	g_autoptr(GString) out = g_string_new(is_current ? "* " : "  ");
 	JsonBuilder *b;
@@ -283,68 +298,56 @@ static void print_one(struct rs_cli_engine_printer *printer, const struct rs_cli
 	if (printer->json) {
 		b = begin("engine", engine);
 		json_builder_set_member_name(b, "stopped");
-		json_builder_add_boolean_value(b, engine->stopped);
+		json_builder_add_boolean_value(b, rs_trace_engine_get_stop(engine) != NULL);
 		end(b);
 		return;
 	}
-	if (engine->stopped) {
-		append_head(out, printer, engine, NULL);
-	} else {
-		append_who(out, printer, engine);
-		g_string_append(out, ": runs\n");
-	}
+	append_head(out, printer, engine, NULL);
 	put(out);
 }
 
-void rs_cli_engine_print_all(struct rs_cli_engine_printer *printer,
-			     const struct rs_cli_engines *engines,
-			     const struct rs_cli_engine *current)
+void rs_cli_engine_print_all(struct rs_cli_engine_printer *printer, RsTraceEngines *engines,
+			     RsTraceEngine *current)
 {
-	for (guint i = 0; i < engines->all->len; i++) {
-		const struct rs_cli_engine *engine = engines->all->pdata[i];
+	for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(engines)); i++) {
+		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(G_LIST_MODEL(engines), i);
 
-		if (!engine->gone)
-			print_one(printer, engine, engine == current);
+		print_one(printer, engine, engine == current);
 	}
 }
 
-static void print_threads_json(GPtrArray *rows)
+static void print_threads_json(GPtrArray *threads)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 
 	json_builder_begin_array(b);
-	for (guint i = 0; i < rows->len; i++) {
-		struct rs_cli_engine_thread thread;
+	for (guint i = 0; i < threads->len; i++) {
+		const RsTraceEngineThread *thread = threads->pdata[i];
 
-		rs_cli_engine_read_thread(rows->pdata[i], &thread);
 		json_builder_begin_object(b);
-		add_text(b, "source", thread.source);
-		rs_cli_add_number(b, "source_number", thread.source_number);
-		rs_cli_add_number(b, "thread", thread.id);
-		rs_cli_add_number(b, "process", thread.process);
-		rs_cli_add_number(b, "parent", thread.parent);
-		add_text(b, "comm", thread.comm);
+		add_text(b, "source", thread->source);
+		rs_cli_add_number(b, "source_number", thread->source_number);
+		rs_cli_add_number(b, "thread", thread->id);
+		rs_cli_add_number(b, "process", thread->process);
+		rs_cli_add_number(b, "parent", thread->parent);
+		add_text(b, "comm", thread->comm);
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
 	rs_cli_print_json(b, true);
 }
 
-void rs_cli_engine_print_threads(GPtrArray *rows, bool json)
+void rs_cli_engine_print_threads(GPtrArray *threads, bool json)
 {
 	if (json) {
-		print_threads_json(rows);
+		print_threads_json(threads);
 		return;
 	}
 	printf("%8s %8s %8s  %-16s %s\n", "THREAD", "PROCESS", "PARENT", "COMM", "SOURCE");
-	for (guint i = 0; i < rows->len; i++) {
-		g_autofree char *comm = NULL, *source = NULL;
-		struct rs_cli_engine_thread thread;
+	for (guint i = 0; i < threads->len; i++) {
+		const RsTraceEngineThread *thread = threads->pdata[i];
 
-		rs_cli_engine_read_thread(rows->pdata[i], &thread);
-		comm = rs_trace_escape(thread.comm, -1, NULL);
-		source = rs_trace_escape(thread.source, -1, NULL);
-		printf("%8u %8u %8u  %-16s %s\n", thread.id, thread.process, thread.parent, comm,
-		       source);
+		printf("%8u %8u %8u  %-16s %s\n", thread->id, thread->process, thread->parent,
+		       thread->comm, thread->source);
 	}
 }

@@ -3,44 +3,38 @@
 #ifndef RS_HV_CLI_ENGINE_PRINT_H
 #define RS_HV_CLI_ENGINE_PRINT_H
 
-#include "cli/engines.h"
+#include "cli/engine_show.h"
+#include "cli/verb.h"
+
+#include <rs-trace-engines.h>
 
 struct rs_cli_engine_printer {
-	const struct rs_cli_engine_arch *arch;
 	const struct rs_call_names *names;
 	bool json;
+	bool brief; /* a stop is one line, without registers */
 	bool name_sources;
 	bool began; /* something was printed */
 };
 
-/* A stop. `view` NULL: nothing could be read. `code`: from the program counter on. */
-void rs_cli_engine_print_stop(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine,
-			      const struct rs_cli_engine_view *view,
-			      const struct rs_cli_engine_bytes *code, unsigned int insns);
+/* A stop. `view` NULL: nothing could be read. It is shown with up to so many instructions. */
+void rs_cli_engine_print_stop(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+			      const RsTraceEngineView *view, unsigned int insns);
 /* The first line of it alone; as JSON nothing. */
-void rs_cli_engine_print_again(struct rs_cli_engine_printer *printer,
-			       const struct rs_cli_engine *engine);
-void rs_cli_engine_print_gone(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine);
-void rs_cli_engine_print_registers(struct rs_cli_engine_printer *printer,
-				   const struct rs_cli_engine *engine,
-				   const struct rs_cli_engine_view *view);
-void rs_cli_engine_print_call(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine,
-			      const struct rs_cli_engine_view *view);
-void rs_cli_engine_print_memory(struct rs_cli_engine_printer *printer,
-				const struct rs_cli_engine *engine,
+void rs_cli_engine_print_again(struct rs_cli_engine_printer *printer, RsTraceEngine *engine);
+void rs_cli_engine_print_gone(struct rs_cli_engine_printer *printer, RsTraceEngine *engine);
+void rs_cli_engine_print_registers(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+				   const RsTraceEngineView *view);
+void rs_cli_engine_print_call(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+			      const RsTraceEngineView *view);
+void rs_cli_engine_print_memory(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
 				const struct rs_cli_engine_bytes *memory);
-void rs_cli_engine_print_code(struct rs_cli_engine_printer *printer,
-			      const struct rs_cli_engine *engine,
+void rs_cli_engine_print_code(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
 			      const struct rs_cli_engine_bytes *code, unsigned int count,
 			      uint64_t pc);
 /* All engines; `current` is marked. */
-void rs_cli_engine_print_all(struct rs_cli_engine_printer *printer,
-			     const struct rs_cli_engines *engines,
-			     const struct rs_cli_engine *current);
-/* Rows of Threads: GVariants. */
-void rs_cli_engine_print_threads(GPtrArray *rows, bool json);
+void rs_cli_engine_print_all(struct rs_cli_engine_printer *printer, RsTraceEngines *engines,
+			     RsTraceEngine *current);
+/* RsTraceEngineThread each. */
+void rs_cli_engine_print_threads(GPtrArray *threads, bool json);
 
 #endif

@@ -2,35 +2,45 @@
 #include "cli/engine_run.h"
 
 #include "cli/engine_do.h"
+#include "cli/engine_input.h"
+#include "cli/engine_wait.h"
 
 #include <errno.h>
 #include <glib-unix.h>
+#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#define TYPED_MAX 4096 /* bytes of a command */
-
-enum input {
-	FROM_SCRIPT,   /* anew at each stop; the thread goes on at its end */
-	FROM_PIPE,     /* a line waits until its thread has stopped */
-	FROM_TERMINAL, /* a line is carried out at once, and may be wrong */
-};
 
 struct run {
 	struct rs_cli_engine_desk desk;
+	struct rs_cli_engine_input input;
 	const struct rs_cli_engine_options *options;
 	GMainLoop *loop;
-	enum input input;
-	char **script;
-	guint at; /* the next command of the script; 0: it has not begun */
-	GString *typed;
-	bool ended; /* nothing more will be typed */
-	guint listening;
+	guint due; /* work */
 	guint64 shown;
 	bool over, prompted;
 	int code;
 };
+
+static bool from_script(const struct run *run)
+{
+	return run->input.from == RS_CLI_ENGINE_FROM_SCRIPT;
+}
+
+static bool from_terminal(const struct run *run)
+{
+	return run->input.from == RS_CLI_ENGINE_FROM_TERMINAL;
+}
+
+static bool is_stopped(RsTraceEngine *engine)
+{
+	return rs_trace_engine_get_state(engine) == RS_TRACE_ENGINE_STOPPED;
+}
+
+static bool is_gone(RsTraceEngine *engine)
+{
+	return rs_trace_engine_get_state(engine) == RS_TRACE_ENGINE_GONE;
+}
 
 static void finish(struct run *run, int code)
 {
@@ -48,75 +58,36 @@ static void end_prompt(struct run *run)
 	run->prompted = false;
 }
 
-static bool is_end(const GError *error)
-{
-	return g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED) ||
-	       g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_GONE);
-}
-
-/* A call has failed. Frees `error`. */
-static void fail(struct run *run, GError *error)
+/*
+ * A call has failed. Frees `error`. A script ends by it if what follows may rely on what was not
+ * done, but not by what was only to be looked at.
+ */
+static void fail(struct run *run, GError *error, bool looks)
 {
 	int code;
 
-	rs_trace_client_fix_error(&error);
 	end_prompt(run);
-	if (is_end(error)) {
+	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED) ||
+	    g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_GONE)) {
 		g_error_free(error);
 		rs_cli_fail(0, "the session has ended");
 		finish(run, RS_CLI_OK);
 		return;
 	}
 	code = rs_cli_fail_gerror(error);
-	/* In a script it may have been the end of the thread, which is no mistake. */
-	if (run->input != FROM_TERMINAL && rs_cli_engines_refresh(run->desk.engines, NULL) &&
-	    !run->desk.current->gone)
+	/* It may have been the end of the thread, which is no mistake. */
+	if (!from_terminal(run) && !looks && rs_cli_engine_refresh(run->desk.engines, NULL) &&
+	    !is_gone(run->desk.current))
 		finish(run, code);
 }
 
-/* ---- what is shown ---- */
-
-static void show_stop(struct run *run, struct rs_cli_engine *engine)
-{
-	end_prompt(run);
-	run->shown++;
-	rs_cli_engine_show_stop(&run->desk, engine, run->options->insns);
-}
-
-static void on_gone(struct rs_cli_engine *engine, void *data)
-{
-	struct run *run = data;
-
-	end_prompt(run);
-	rs_cli_engine_print_gone(&run->desk.printer, engine);
-}
-
-/* ---- where commands come from ---- */
-
-/* The next line, to be freed; NULL: there is none now. It stays until it is taken. */
-static char *peek(struct run *run)
-{
-	const char *end;
-
-	if (run->input == FROM_SCRIPT)
-		return run->script ? g_strdup(run->script[run->at]) : NULL;
-	end = memchr(run->typed->str, '\n', run->typed->len);
-	if (!end && (!run->ended || !run->typed->len))
-		return NULL;
-	return g_strndup(run->typed->str, end ? (gsize)(end - run->typed->str) : run->typed->len);
-}
+/* ---- lines ---- */
 
 static void take(struct run *run)
 {
-	const char *end;
-
-	if (run->input == FROM_SCRIPT) {
-		run->at++;
-		return;
-	}
-	end = memchr(run->typed->str, '\n', run->typed->len);
-	g_string_erase(run->typed, 0, end ? end - run->typed->str + 1 : -1);
-	run->prompted = false;
+	rs_cli_engine_input_take(&run->input);
+	if (!from_script(run))
+		run->prompted = false;
 }
 
 /* At the end of a script its thread goes on. True: there may be more to do. */
@@ -124,12 +95,12 @@ static bool end_script(struct run *run)
 {
 	GError *error = NULL;
 
-	run->at = 0;
-	if (run->desk.current->stopped &&
-	    !rs_cli_engine_control(run->desk.engines, run->desk.current, "resume", &error)) {
-		fail(run, error);
+	run->input.at = 0;
+	if (is_stopped(run->desk.current) &&
+	    !rs_cli_engine_control(run->desk.current, RS_TRACE_ENGINE_RESUME, &error)) {
+		fail(run, error, false);
 		/* Gone, or nothing that can be helped. */
-		run->desk.current->stopped = false;
+		return false;
 	}
 	return true;
 }
@@ -137,74 +108,93 @@ static bool end_script(struct run *run)
 /* No line is there. */
 static bool without_line(struct run *run)
 {
-	if (run->input == FROM_SCRIPT) {
-		if (run->desk.current->stopped || run->at > 0)
+	if (from_script(run)) {
+		if (is_stopped(run->desk.current) || run->input.at > 0)
 			return end_script(run);
 		return false;
 	}
-	if (!run->ended)
+	if (!run->input.ended)
 		return false;
-	if (run->input == FROM_TERMINAL)
+	if (from_terminal(run))
 		finish(run, RS_CLI_OK);
-	run->input = FROM_SCRIPT; /* which is empty */
+	run->input.from = RS_CLI_ENGINE_FROM_SCRIPT; /* which is empty */
 	return true;
 }
 
 static void wrong(struct run *run, const char *message)
 {
-	run->prompted = false;
-	if (run->input == FROM_TERMINAL)
+	if (from_terminal(run))
 		rs_cli_fail(0, "%s", message);
 	else
 		finish(run, rs_cli_fail(RS_CLI_USAGE, "%s", message));
 }
 
+/* The line stays until its thread has stopped. */
+static bool must_wait(struct run *run, const struct rs_cli_engine_command *command)
+{
+	RsTraceEngine *current = run->desk.current;
+
+	if (from_script(run) && !run->input.at && !is_stopped(current))
+		return true;
+	if (!command->needs_stop || is_stopped(current))
+		return false;
+	if (!from_terminal(run))
+		return true;
+	/* Who types while steps are made has seen enough of them. */
+	rs_trace_engine_end_steps(current);
+	return rs_trace_engine_get_steps(current) > 0;
+}
+
+static void do_command(struct run *run, const struct rs_cli_engine_command *command)
+{
+	RsTraceEngine *current = run->desk.current;
+	GError *error = NULL;
+
+	if (command->needs_stop && !is_stopped(current))
+		rs_cli_fail(0, "thread %u runs; `stop` stops it",
+			    rs_trace_engine_get_thread(current));
+	else if (command->what == RS_CLI_ENGINE_DO_QUIT)
+		finish(run, RS_CLI_OK);
+	else if (!rs_cli_engine_do(&run->desk, command, &error))
+		fail(run, error, command->looks);
+}
+
 /* True: a line was taken. */
 static bool do_line(struct run *run, const char *line)
 {
-	struct rs_cli_engine_command command;
+	struct rs_cli_engine_command command = {0};
 	struct rs_error err = {0};
-	GError *error = NULL;
-	int ret = rs_cli_engine_parse(line, run->desk.printer.arch, run->options->names, &command,
-				      &err);
+	int ret = rs_cli_engine_parse(line, rs_trace_engine_get_registers(run->desk.current),
+				      run->options->names, &command, &err);
 
-	if (run->input == FROM_SCRIPT && !run->at && !run->desk.current->stopped)
-		return false;
-	if (!ret && command.needs_stop && !run->desk.current->stopped &&
-	    (run->input != FROM_TERMINAL || run->desk.current->steps))
+	if (must_wait(run, &command))
 		return false;
 	take(run);
-	if (ret == -EINVAL) {
+	if (ret == -EINVAL)
 		wrong(run, err.message);
-	} else if (!ret && command.needs_stop && !run->desk.current->stopped) {
-		rs_cli_fail(0, "thread %u runs; stop stops it", run->desk.current->thread);
-	} else if (!ret && command.what == RS_CLI_ENGINE_DO_QUIT) {
-		finish(run, RS_CLI_OK);
-	} else if (!ret && !rs_cli_engine_do(&run->desk, &command, &error)) {
-		fail(run, error);
-	}
+	else if (ret)
+		rs_trace_engine_end_steps(run->desk.current);
+	else
+		do_command(run, &command);
 	return true;
 }
 
 /* ---- whose turn it is ---- */
 
-static struct rs_cli_engine *any_left(const struct run *run)
+static void show_stop(struct run *run, RsTraceEngine *engine)
 {
-	for (guint i = 0; i < run->desk.engines->all->len; i++) {
-		struct rs_cli_engine *engine = run->desk.engines->all->pdata[i];
-
-		if (!engine->gone)
-			return engine;
-	}
-	return NULL;
+	end_prompt(run);
+	run->shown++;
+	rs_cli_engine_show_stop(&run->desk, engine, run->options->insns);
 }
 
 static void show_all(struct run *run)
 {
-	for (guint i = 0; i < run->desk.engines->all->len; i++) {
-		struct rs_cli_engine *engine = run->desk.engines->all->pdata[i];
+	for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(run->desk.engines)); i++) {
+		g_autoptr(RsTraceEngine) engine =
+			g_list_model_get_item(G_LIST_MODEL(run->desk.engines), i);
 
-		if (engine->stopped && !engine->shown)
+		if (is_stopped(engine) && !rs_cli_engine_is_shown(engine))
 			show_stop(run, engine);
 	}
 }
@@ -212,33 +202,37 @@ static void show_all(struct run *run)
 /* Commands mean one thread until it goes on, and then the one that stopped first. */
 static void choose(struct run *run)
 {
-	struct rs_cli_engine *before = run->desk.current;
-	struct rs_cli_engine *next = rs_cli_engines_first_stopped(run->desk.engines);
+	struct rs_cli_engine_desk *desk = &run->desk;
+	RsTraceEngine *next = rs_trace_engines_first_stopped(desk->engines);
+	bool is_other = false;
 
-	if (run->desk.current->gone) {
-		run->desk.current = any_left(run);
-		run->desk.kept = false;
-		run->at = 0;
+	if (is_gone(desk->current)) {
+		g_autoptr(RsTraceEngine) left =
+			g_list_model_get_item(G_LIST_MODEL(desk->engines), 0);
+
+		is_other = g_set_object(&desk->current, left);
+		desk->kept = false;
+		run->input.at = 0;
 	}
-	if (!run->desk.kept && !run->desk.current->stopped && !run->desk.current->steps &&
-	    !run->at && next)
-		run->desk.current = next;
-	if (run->input == FROM_TERMINAL) {
-		if (run->desk.current != before && run->desk.current->stopped &&
-		    run->desk.current->shown)
-			rs_cli_engine_print_again(&run->desk.printer, run->desk.current);
-		show_all(run);
-	} else if (run->desk.current->stopped && !run->desk.current->shown) {
-		show_stop(run, run->desk.current);
+	if (!desk->kept && !is_stopped(desk->current) &&
+	    !rs_trace_engine_get_steps(desk->current) && !run->input.at && next)
+		is_other |= g_set_object(&desk->current, next);
+	if (!from_terminal(run)) {
+		if (is_stopped(desk->current) && !rs_cli_engine_is_shown(desk->current))
+			show_stop(run, desk->current);
+		return;
 	}
+	if (is_other && rs_cli_engine_is_shown(desk->current))
+		rs_cli_engine_print_again(&desk->printer, desk->current);
+	show_all(run);
 }
 
 static bool is_enough(const struct run *run)
 {
-	const struct rs_cli_engine *current = run->desk.current;
+	RsTraceEngine *current = run->desk.current;
 
-	return run->options->count && run->shown >= run->options->count && !run->at &&
-	       !current->stopped && (!current->steps || run->input == FROM_SCRIPT);
+	return run->options->count && run->shown >= run->options->count && !run->input.at &&
+	       !is_stopped(current) && (!rs_trace_engine_get_steps(current) || from_script(run));
 }
 
 /* True: there may be more to do. */
@@ -250,7 +244,7 @@ static bool turn(struct run *run)
 		finish(run, RS_CLI_OK);
 		return false;
 	}
-	if (!any_left(run)) {
+	if (!g_list_model_get_n_items(G_LIST_MODEL(run->desk.engines))) {
 		end_prompt(run);
 		if (!run->options->json)
 			rs_cli_fail(0, "no thread is left");
@@ -258,93 +252,82 @@ static bool turn(struct run *run)
 		return false;
 	}
 	choose(run);
-	line = peek(run);
+	line = rs_cli_engine_input_peek(&run->input);
 	return line ? do_line(run, line) : without_line(run);
 }
 
-static gboolean on_input(gint fd, GIOCondition condition, gpointer data);
-
 static void prompt(struct run *run)
 {
-	const struct rs_cli_engine *current = run->desk.current;
+	RsTraceEngine *current = run->desk.current;
 
-	if (run->input != FROM_TERMINAL || run->prompted || run->options->json || current->steps ||
-	    !isatty(STDOUT_FILENO))
+	if (!from_terminal(run) || run->prompted || run->options->json ||
+	    rs_trace_engine_get_steps(current) || !isatty(STDOUT_FILENO))
 		return;
-	printf("(%u %s%s) ", current->thread, current->comm, current->stopped ? "" : ", runs");
+	printf("(%u %s%s) ", rs_trace_engine_get_thread(current), rs_trace_engine_get_comm(current),
+	       is_stopped(current) ? "" : ", runs");
 	fflush(stdout);
 	run->prompted = true;
 }
 
-static void work(struct run *run)
+static void work(void *data)
 {
+	struct run *run = data;
+
+	if (run->input.too_long)
+		finish(run, rs_cli_fail(RS_CLI_USAGE, "a line of commands is too long"));
 	while (!run->over && turn(run))
 		if (ferror(stdout))
 			finish(run, RS_CLI_OK); /* nobody reads any more */
 	if (run->over)
 		return;
 	prompt(run);
-	if (run->input != FROM_SCRIPT && !run->ended && !run->listening &&
-	    !memchr(run->typed->str, '\n', run->typed->len))
-		run->listening =
-			g_unix_fd_add(STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, run);
+	rs_cli_engine_input_listen(&run->input);
 }
 
 /* ---- what happens ---- */
 
-static gboolean on_input(gint fd, GIOCondition condition, gpointer data)
+static gboolean on_due(gpointer data)
 {
 	struct run *run = data;
-	char bytes[TYPED_MAX];
-	ssize_t got = read(fd, bytes, sizeof(bytes));
 
-	if (got < 0 && (errno == EINTR || errno == EAGAIN))
-		return G_SOURCE_CONTINUE;
-	run->listening = 0;
-	if (got <= 0)
-		run->ended = true;
-	else
-		g_string_append_len(run->typed, bytes, got);
-	if (run->typed->len > TYPED_MAX && !memchr(run->typed->str, '\n', run->typed->len))
-		finish(run, rs_cli_fail(RS_CLI_USAGE, "a line of commands is too long"));
+	run->due = 0;
 	work(run);
 	return G_SOURCE_REMOVE;
 }
 
-static void refresh(struct run *run)
+/* Once all that is known by now has been told. */
+static void work_soon(struct run *run)
 {
-	GError *error = NULL;
-
-	if (!run->over && !rs_cli_engines_refresh(run->desk.engines, &error)) {
-		fail(run, error);
-		finish(run, RS_CLI_FAILED);
-	}
-	work(run);
+	if (!run->due && !run->over)
+		run->due = g_idle_add(on_due, run);
 }
 
-static void on_changed(RsDBusSession1 *session, guint generation, GVariant *more, gpointer data)
+static void on_news(RsTraceEngines *engines, RsTraceEngine *engine, gpointer data)
 {
-	refresh(data);
+	work_soon(data);
 }
 
-static void on_ended(RsDBusSession1 *session, const char *reason, gint code, const char *text,
-		     GVariant *more, gpointer data)
+static void on_gone(RsTraceEngines *engines, RsTraceEngine *engine, gpointer data)
 {
 	struct run *run = data;
 
 	end_prompt(run);
-	rs_cli_fail(0, "the guest has ended: %s%s%s", reason, *text ? ": " : "", text);
-	finish(run, RS_CLI_OK);
+	rs_cli_engine_print_gone(&run->desk.printer, engine);
+	work_soon(run);
 }
 
-static void on_closed(GDBusConnection *connection, gboolean vanished, GError *error, gpointer data)
+static void on_over(RsTraceEngines *engines, const char *reason, int code, const char *text,
+		    gpointer data)
 {
 	struct run *run = data;
 
-	if (!run->over) {
-		end_prompt(run);
+	if (run->over)
+		return;
+	end_prompt(run);
+	if (reason)
+		rs_cli_fail(0, "the guest has ended: %s%s%s", reason, *text ? ": " : "", text);
+	else
 		rs_cli_fail(0, "the session has ended");
-	}
 	finish(run, RS_CLI_OK);
 }
 
@@ -365,14 +348,7 @@ static gboolean on_nobody_reads(gint fd, GIOCondition condition, gpointer data)
 
 static void loop(struct run *run)
 {
-	GDBusConnection *connection =
-		g_dbus_proxy_get_connection(G_DBUS_PROXY(run->desk.engines->session));
-	gulong signals[] = {
-		g_signal_connect(run->desk.engines->session, "changed", G_CALLBACK(on_changed),
-				 run),
-		g_signal_connect(run->desk.engines->session, "ended", G_CALLBACK(on_ended), run),
-	};
-	gulong closed = g_signal_connect(connection, "closed", G_CALLBACK(on_closed), run);
+	RsTraceEngines *engines = run->desk.engines;
 	guint sources[] = {
 		g_unix_signal_add(SIGINT, on_enough, run),
 		g_unix_signal_add(SIGTERM, on_enough, run),
@@ -383,47 +359,62 @@ static void loop(struct run *run)
 			: 0,
 	};
 
-	/* What has happened before we listened. */
-	refresh(run);
-	if (!run->over)
-		g_main_loop_run(run->loop);
+	g_signal_connect(engines, "stopped", G_CALLBACK(on_news), run);
+	g_signal_connect(engines, "gone", G_CALLBACK(on_gone), run);
+	g_signal_connect(engines, "over", G_CALLBACK(on_over), run);
+	work_soon(run);
+	g_main_loop_run(run->loop);
+	g_signal_handlers_disconnect_by_data(engines, run);
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);
-	g_clear_handle_id(&run->listening, g_source_remove);
-	for (size_t i = 0; i < G_N_ELEMENTS(signals); i++)
-		g_signal_handler_disconnect(run->desk.engines->session, signals[i]);
-	g_signal_handler_disconnect(connection, closed);
+	g_clear_handle_id(&run->due, g_source_remove);
 }
 
-int rs_cli_engine_run(struct rs_cli_engines *engines, const struct rs_cli_engine_options *options)
+/* Whether they are of more than one source. */
+static bool are_several(RsTraceEngines *engines)
+{
+	guint32 first = 0;
+
+	for (guint i = 0; i < g_list_model_get_n_items(G_LIST_MODEL(engines)); i++) {
+		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(G_LIST_MODEL(engines), i);
+		guint32 source = rs_trace_engine_get_source_number(engine);
+
+		if (first && source != first)
+			return true;
+		first = source;
+	}
+	return false;
+}
+
+/* The session would do so too, but only once it notices that we are gone. */
+static void detach_all(RsTraceEngines *engines)
+{
+	for (;;) {
+		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(G_LIST_MODEL(engines), 0);
+
+		if (!engine || !rs_cli_engine_control(engine, RS_TRACE_ENGINE_DETACH, NULL))
+			return;
+	}
+}
+
+int rs_cli_engine_run(RsTraceEngines *engines, const struct rs_cli_engine_options *options)
 {
 	struct run run = {
 		.desk = {.engines = engines,
-			 .printer = {.arch = &rs_cli_engine_x86_64,
-				     .names = options->names,
+			 .current = g_list_model_get_item(G_LIST_MODEL(engines), 0),
+			 .printer = {.names = options->names,
+				     .brief = options->brief,
 				     .json = options->json,
-				     .name_sources = rs_cli_engines_several(engines)}},
+				     .name_sources = are_several(engines)}},
 		.options = options,
-		.input = options->script        ? FROM_SCRIPT
-			 : isatty(STDIN_FILENO) ? FROM_TERMINAL
-						: FROM_PIPE,
-		.script = options->script,
 	};
 
-	run.typed = g_string_new(NULL);
+	rs_cli_engine_input_init(&run.input, options->script, work, &run);
 	run.loop = g_main_loop_new(NULL, FALSE);
-	run.desk.current = engines->all->pdata[0];
-	engines->gone = on_gone;
-	engines->data = &run;
 	loop(&run);
-	/* The session would do so too, but only once it notices that we are gone. */
-	for (guint i = 0; i < engines->all->len; i++) {
-		struct rs_cli_engine *engine = engines->all->pdata[i];
-
-		if (!engine->gone)
-			rs_cli_engine_control(engines, engine, "detach", NULL);
-	}
+	detach_all(engines);
 	g_main_loop_unref(run.loop);
-	g_string_free(run.typed, TRUE);
+	rs_cli_engine_input_deinit(&run.input);
+	g_clear_object(&run.desk.current);
 	return run.code;
 }

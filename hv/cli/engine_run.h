@@ -6,7 +6,9 @@
 #ifndef RS_HV_CLI_ENGINE_RUN_H
 #define RS_HV_CLI_ENGINE_RUN_H
 
-#include "cli/engines.h"
+#include "cli/call_names.h"
+
+#include <rs-trace-engines.h>
 
 struct rs_cli_engine_options {
 	const struct rs_call_names *names;
@@ -14,13 +16,14 @@ struct rs_cli_engine_options {
 	guint64 count; /* end after so many stops; 0: no limit */
 	double duration;
 	unsigned int insns; /* how many are shown at a stop */
+	bool brief;         /* a stop is one line, without registers */
 	bool json;
 };
 
 /*
  * Follows until no engine is left, the user ends it, or the session ends. All engines are detached
- * then. `engines` is initialised, and its `gone` is set here. Returns an exit code.
+ * then. There is one at least. Returns an exit code.
  */
-int rs_cli_engine_run(struct rs_cli_engines *engines, const struct rs_cli_engine_options *options);
+int rs_cli_engine_run(RsTraceEngines *engines, const struct rs_cli_engine_options *options);
 
 #endif

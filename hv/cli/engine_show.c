@@ -2,32 +2,35 @@
 #define _GNU_SOURCE /* sigabbrev_np() */
 #include "cli/engine_show.h"
 
-#include "patch/insn.h"
-
 #include <inttypes.h>
 #include <rs-trace-escape.h>
 #include <signal.h>
 #include <string.h>
 
-void rs_cli_engine_show_registers(GString *out, const struct rs_cli_engine_arch *arch,
-				  const struct rs_cli_engine_view *view)
+static void append_register(GString *out, const char *name, uint64_t value, unsigned int *shown)
 {
+	const char *before = *shown % 3 ? "  " : *shown ? "\n  " : "  ";
+
+	g_string_append_printf(out, "%s%-3s %016" PRIx64, before, name, value);
+	++*shown;
+}
+
+void rs_cli_engine_show_registers(GString *out, const RsTraceEngineView *view)
+{
+	const RsTraceRegisterSet *set = view->set;
 	unsigned int shown = 0;
 
-	for (unsigned int i = 0; i < arch->count; i++) {
-		const struct rs_cli_engine_register *reg = &arch->registers[i];
+	for (guint i = 0; set && i < set->count; i++)
+		if (set->registers[i].number < view->count)
+			append_register(out, set->registers[i].name,
+					view->values[set->registers[i].number], &shown);
+	for (guint i = 0; !set && i < view->count; i++) {
+		g_autofree char *name = g_strdup_printf("#%u", i);
 
-		if (reg->number >= view->count)
-			continue;
-		g_string_append_printf(out, "%s%-3s %016" PRIx64,
-				       shown % 3   ? "  "
-				       : shown > 0 ? "\n  "
-						   : "  ",
-				       reg->name, view->values[reg->number]);
-		shown++;
+		append_register(out, name, view->values[i], &shown);
 	}
-	if (view->count >= arch->count)
-		arch->flags(out, view->values);
+	if (set && view->count >= set->count)
+		set->append_flags(out, view->values);
 	if (shown)
 		g_string_append_c(out, '\n');
 }
@@ -44,12 +47,12 @@ static void append_call_name(GString *out, const struct rs_call_names *names, ui
 }
 
 void rs_cli_engine_show_call(GString *out, const struct rs_call_names *names,
-			     const struct rs_cli_engine_view *view)
+			     const RsTraceEngineView *view)
 {
 	append_call_name(out, names, view->call);
 	g_string_append_c(out, '(');
-	for (unsigned int i = 0; i < view->args_count; i++)
-		g_string_append_printf(out, "%s0x%" PRIx64, i ? ", " : "", view->args[i]);
+	for (unsigned int i = 0; i < view->n_arguments; i++)
+		g_string_append_printf(out, "%s0x%" PRIx64, i ? ", " : "", view->arguments[i]);
 	g_string_append_c(out, ')');
 }
 
@@ -66,7 +69,7 @@ static void append_signal(GString *out, gint64 number)
 void rs_cli_engine_show_event(GString *out, const struct rs_call_names *names, guint event,
 			      gint64 value)
 {
-	const char *name = rs_cli_engine_event_name(event);
+	const char *name = rs_trace_engine_event_name(event);
 
 	if (!name)
 		g_string_append_printf(out, "event %u: %" G_GINT64_FORMAT, event, value);
@@ -74,7 +77,7 @@ void rs_cli_engine_show_event(GString *out, const struct rs_call_names *names, g
 		g_string_append(out, "a safe point");
 	else
 		g_string_append(out, name);
-	if (rs_cli_engine_event_is_signal(event))
+	if (rs_trace_engine_event_is_signal(event))
 		append_signal(out, value);
 	switch (event) {
 	case RS_UTRACE_EVENT_SYSCALL_ENTRY:
@@ -126,51 +129,14 @@ void rs_cli_engine_show_memory(GString *out, const struct rs_cli_engine_bytes *m
 	append_end(out, memory);
 }
 
-static void clear_insn(gpointer insn)
-{
-	g_free(((struct rs_cli_engine_insn *)insn)->text);
-}
-
-/* What begins no instruction is one byte. `at`: where in the code. */
-static struct rs_cli_engine_insn decode_one(const struct rs_cli_engine_bytes *code, size_t at)
-{
-	struct rs_cli_engine_insn insn = {.address = code->address + at, .size = 1};
-	struct rs_insn_text text;
-
-	if (rs_insn_show((rs_gva_t){insn.address}, code->bytes + at, code->size - at, &text,
-			 NULL)) {
-		insn.text = g_strdup_printf(".byte 0x%02x", code->bytes[at]);
-	} else {
-		insn.size = text.size;
-		insn.text = rs_trace_escape(text.text, -1, NULL);
-	}
-	memcpy(insn.bytes, code->bytes + at, insn.size);
-	return insn;
-}
-
-GArray *rs_cli_engine_decode(const struct rs_cli_engine_bytes *code, unsigned int count)
-{
-	GArray *out = g_array_new(FALSE, FALSE, sizeof(struct rs_cli_engine_insn));
-	size_t at = 0;
-
-	g_array_set_clear_func(out, clear_insn);
-	while (at < code->size && out->len < count) {
-		struct rs_cli_engine_insn insn = decode_one(code, at);
-
-		at += insn.size;
-		g_array_append_val(out, insn);
-	}
-	return out;
-}
-
-void rs_cli_engine_show_code(GString *out, const struct rs_cli_engine_bytes *code,
+void rs_cli_engine_show_code(GString *out, guint32 arch, const struct rs_cli_engine_bytes *code,
 			     unsigned int count, uint64_t pc)
 {
-	g_autoptr(GArray) insns = rs_cli_engine_decode(code, count);
+	g_autoptr(GArray) insns =
+		rs_trace_disassemble(arch, code->address, code->bytes, code->size, count);
 
 	for (guint i = 0; i < insns->len; i++) {
-		const struct rs_cli_engine_insn *insn =
-			&g_array_index(insns, struct rs_cli_engine_insn, i);
+		const RsTraceInsn *insn = &g_array_index(insns, RsTraceInsn, i);
 		g_autoptr(GString) hex = g_string_new(NULL);
 
 		for (unsigned int k = 0; k < insn->size; k++)

@@ -35,13 +35,20 @@ static void print_help(FILE *to)
 	      to);
 }
 
-/* If a standard descriptor is closed, the next opened file would get its number and our output. */
+static bool no_output; /* standard output was closed when we began */
+
+/*
+ * If a standard descriptor is closed, the next opened file would get its number and our output.
+ * What stands in for standard output refuses it, so that nobody takes what was lost for written.
+ */
 static void fill_standard_fds(void)
 {
 	int fd;
 
+	no_output = fcntl(STDOUT_FILENO, F_GETFD) < 0;
 	do
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null",
+			  no_output && fcntl(STDIN_FILENO, F_GETFD) >= 0 ? O_RDONLY : O_RDWR);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
@@ -50,10 +57,13 @@ static void fill_standard_fds(void)
 /* Checks that standard output took everything. If its reader is gone, that is not an error. */
 static int flush_output(int code)
 {
-	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && code == RS_CLI_OK)
-		code = rs_cli_fail(RS_CLI_FAILED, "the output could not be written: %s",
-				   g_strerror(errno));
-	return code;
+	if ((!fflush(stdout) && !ferror(stdout)) || code != RS_CLI_OK)
+		return code;
+	if (no_output)
+		return rs_cli_fail(RS_CLI_FAILED, "standard output is closed");
+	if (errno == EPIPE)
+		return code;
+	return rs_cli_fail(RS_CLI_FAILED, "the output could not be written: %s", g_strerror(errno));
 }
 
 /* argv[0] is the verb's name. */

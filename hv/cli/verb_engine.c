@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside engine`: stops threads of a guest at events, to look at them and to change them. */
+#include "cli/engine_command.h"
 #include "cli/engine_print.h"
 #include "cli/engine_run.h"
+#include "cli/engine_wait.h"
 
 #include <errno.h>
 #include <rs-trace-glob.h>
 #include <stdio.h>
 
 #define INSNS 6
+#define INSNS_DEFAULT G_MININT64
 
 struct args {
 	char *session, *comm, *source, *events, *exec, *calls;
-	gboolean stop, interrupt, json, list;
+	gboolean stop, interrupt, brief, json, list;
 	gint64 pid, count, insns;
 	double duration;
 	guint32 mask;
@@ -36,6 +39,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		 "Commands at each stop, with semicolons between", "COMMANDS"},
 		{"insns", 0, 0, G_OPTION_ARG_INT64, &a->insns,
 		 "Show so many instructions at a stop (default: 6)", "N"},
+		{"brief", 'b', 0, G_OPTION_ARG_NONE, &a->brief,
+		 "A stop is one line, without registers and instructions", NULL},
 		{"calls", 0, 0, G_OPTION_ARG_FILENAME, &a->calls,
 		 "Names of system calls: lines of a number and a name", "FILE"},
 		{"count", 0, 0, G_OPTION_ARG_INT64, &a->count,
@@ -71,6 +76,8 @@ static int check(const struct rs_verb *verb, struct args *a)
 		return rs_cli_usage(verb, "stop them when? --events EVENTS, or --stop");
 	if (a->events && rs_cli_engine_parse_events(a->events, &a->mask, &err))
 		return rs_cli_usage(verb, "--events: %s", err.message);
+	if (a->insns == INSNS_DEFAULT)
+		a->insns = a->brief ? 0 : INSNS;
 	if (a->insns < 0 || a->insns > RS_CLI_ENGINE_DIS_MAX)
 		return rs_cli_usage(verb, "--insns: a number from 0 to %u", RS_CLI_ENGINE_DIS_MAX);
 	return rs_cli_check_limits(verb, a->count, a->duration);
@@ -86,8 +93,8 @@ static int check_script(const struct rs_verb *verb, struct args *a,
 	for (guint i = 0; parts && parts[i]; i++) {
 		struct rs_cli_engine_command command;
 		struct rs_error err = {0};
-		int ret =
-			rs_cli_engine_parse(parts[i], &rs_cli_engine_x86_64, names, &command, &err);
+		int ret = rs_cli_engine_parse(parts[i], rs_trace_register_set(RS_ARCH_X86_64),
+					      names, &command, &err);
 
 		if (ret == -EINVAL)
 			return rs_cli_usage(verb, "--exec: %s", err.message);
@@ -101,60 +108,55 @@ static int check_script(const struct rs_verb *verb, struct args *a,
 }
 
 static bool matches(const struct args *a, const RsTraceGlob *glob,
-		    const struct rs_cli_engine_thread *thread)
+		    const RsTraceEngineThread *thread)
 {
 	if (a->pid != G_MININT64 && thread->process != a->pid && thread->id != a->pid)
 		return false;
 	return !glob || rs_trace_glob_matches(glob, thread->comm);
 }
 
-/* Rows of threads that match; NULL: a message has been printed. */
-static GPtrArray *find(RsDBusSession1 *session, const struct args *a, guint32 source, int *code)
+/* The threads that match; NULL: a message has been printed. */
+static GPtrArray *find(RsTraceEngines *engines, const struct args *a, guint32 source, int *code)
 {
-	g_autoptr(GPtrArray) found =
-		g_ptr_array_new_with_free_func((GDestroyNotify)g_variant_unref);
 	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_glob_new(a->comm) : NULL;
-	g_autoptr(GVariant) rows = NULL;
 	GError *error = NULL;
+	GPtrArray *threads = rs_cli_engine_threads(engines, source, &error);
 
-	rows = rs_cli_engine_threads(session, source, &error);
-	if (!rows) {
+	if (!threads) {
 		*code = rs_cli_fail_gerror(error);
 		return NULL;
 	}
-	for (gsize i = 0; i < g_variant_n_children(rows); i++) {
-		g_autoptr(GVariant) row = g_variant_get_child_value(rows, i);
-		struct rs_cli_engine_thread thread;
-
-		rs_cli_engine_read_thread(row, &thread);
-		if (matches(a, glob, &thread))
-			g_ptr_array_add(found, g_steal_pointer(&row));
-	}
-	return g_steal_pointer(&found);
+	for (guint i = threads->len; i-- > 0;)
+		if (!matches(a, glob, threads->pdata[i]))
+			g_ptr_array_remove_index(threads, i);
+	return threads;
 }
 
 /* Those that have died meanwhile are left out. Returns an exit code after a message, or 0. */
-static int attach(struct rs_cli_engines *engines, const struct args *a, GPtrArray *rows)
+static int attach(RsTraceEngines *engines, const struct args *a, GPtrArray *threads)
 {
+	const RsTraceEngineAction action =
+		a->interrupt ? RS_TRACE_ENGINE_INTERRUPT : RS_TRACE_ENGINE_STOP;
+	GListModel *list = G_LIST_MODEL(engines);
 	int code = RS_CLI_OK;
 
-	for (guint i = 0; i < rows->len; i++) {
-		struct rs_cli_engine_thread thread;
+	for (guint i = 0; i < threads->len; i++) {
 		GError *error = NULL;
 
-		rs_cli_engine_read_thread(rows->pdata[i], &thread);
-		if (!rs_cli_engines_attach(engines, &thread, a->mask, &error))
+		if (!rs_cli_engine_attach(engines, threads->pdata[i], a->mask, &error))
 			code = rs_cli_fail_gerror(error);
 	}
 	/* What has died since, the session tells. */
-	for (guint i = 0; (a->stop || a->interrupt) && i < engines->all->len; i++)
-		rs_cli_engine_control(engines, engines->all->pdata[i],
-				      a->interrupt ? "interrupt" : "stop", NULL);
-	return engines->all->len ? RS_CLI_OK : code;
+	for (guint i = 0; (a->stop || a->interrupt) && i < g_list_model_get_n_items(list); i++) {
+		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(list, i);
+
+		rs_cli_engine_control(engine, action, NULL);
+	}
+	return g_list_model_get_n_items(list) ? RS_CLI_OK : code;
 }
 
-static int follow(RsDBusSession1 *session, const struct args *a, const struct rs_call_names *names,
-		  GPtrArray *rows)
+static int follow(RsTraceEngines *engines, const struct args *a, const struct rs_call_names *names,
+		  GPtrArray *threads)
 {
 	const struct rs_cli_engine_options options = {
 		.names = names,
@@ -162,26 +164,23 @@ static int follow(RsDBusSession1 *session, const struct args *a, const struct rs
 		.count = (guint64)a->count,
 		.duration = a->duration,
 		.insns = (unsigned int)a->insns,
+		.brief = a->brief,
 		.json = a->json,
 	};
-	struct rs_cli_engines engines;
 	int code;
 
-	if (!rows->len)
+	if (!threads->len)
 		return rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
-	rs_cli_engines_init(&engines, session);
-	code = attach(&engines, a, rows);
-	if (!code)
-		code = rs_cli_engine_run(&engines, &options);
-	rs_cli_engines_deinit(&engines);
-	return code;
+	code = attach(engines, a, threads);
+	return code ? code : rs_cli_engine_run(engines, &options);
 }
 
 static int engine(const struct rs_verb *verb, struct args *a, const struct rs_call_names *names,
 		  int argc, char **argv)
 {
 	g_autoptr(RsDBusSession1) session = NULL;
-	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(RsTraceEngines) engines = NULL;
+	g_autoptr(GPtrArray) threads = NULL;
 	guint32 source = 0;
 	int code = check_script(verb, a, names);
 
@@ -193,19 +192,20 @@ static int engine(const struct rs_verb *verb, struct args *a, const struct rs_ca
 		return rs_cli_usage(verb, "too many arguments");
 	if (a->source && (code = rs_cli_find_source(session, a->source, &source)))
 		return code;
-	rows = find(session, a, source, &code);
-	if (!rows)
+	engines = rs_trace_engines_new(session);
+	threads = find(engines, a, source, &code);
+	if (!threads)
 		return code;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!a->list)
-		return follow(session, a, names, rows);
-	rs_cli_engine_print_threads(rows, a->json);
+		return follow(engines, a, names, threads);
+	rs_cli_engine_print_threads(threads, a->json);
 	return RS_CLI_OK;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct args a = {.pid = G_MININT64, .insns = INSNS};
+	struct args a = {.pid = G_MININT64, .insns = INSNS_DEFAULT};
 	struct rs_call_names names = {0};
 	int code;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes and recognizes the instructions at a tracepoint site, and shows any. The only user of
- * Capstone. The bytes come from the guest and are hostile. Nothing here reads guest memory. Any
- * thread.
+ * Makes and recognizes the instructions at a tracepoint site. hv's only user of Capstone. The bytes
+ * come from the guest and are hostile. Nothing here reads guest memory. Any thread.
  */
 #ifndef RS_HV_PATCH_INSN_H
 #define RS_HV_PATCH_INSN_H
@@ -48,15 +47,5 @@ int rs_insn_check_site(rs_gva_t at, rs_gva_t target, const uint8_t text[RS_SITE_
 /* Decodes the first instruction of `size` (1..RS_INSN_MAX) bytes at `at`. -EILSEQ: invalid. */
 int rs_insn_check_target(rs_gva_t at, const uint8_t *text, size_t size, struct rs_jump_target *seen,
 			 struct rs_error *err);
-
-/* One instruction, as it is shown. */
-struct rs_insn_text {
-	uint8_t size;   /* bytes that it takes */
-	char text[200]; /* such as "mov eax, 1" */
-};
-
-/* Decodes the first instruction of `size` bytes at `at`. -EILSEQ: invalid, or cut. */
-int rs_insn_show(rs_gva_t at, const uint8_t *bytes, size_t size, struct rs_insn_text *out,
-		 struct rs_error *err);
 
 #endif

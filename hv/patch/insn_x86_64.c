@@ -149,17 +149,3 @@ int rs_insn_check_target(rs_gva_t at, const uint8_t *text, size_t size, struct r
 	memcpy(seen->bytes, text, insn.size);
 	return 0;
 }
-
-int rs_insn_show(rs_gva_t at, const uint8_t *bytes, size_t size, struct rs_insn_text *out,
-		 struct rs_error *err)
-{
-	cs_insn insn = {0};
-	int ret = decode(at, bytes, MIN(size, RS_INSN_MAX), &insn, err);
-
-	if (ret)
-		return ret;
-	out->size = (uint8_t)insn.size;
-	g_snprintf(out->text, sizeof(out->text), "%s%s%s", insn.mnemonic, *insn.op_str ? " " : "",
-		   insn.op_str);
-	return 0;
-}

@@ -33,14 +33,14 @@ RS_FUZZ_NOT_SEEN static void check_lines(const GString *out)
 /* Instructions follow each other, and none goes past what was read. */
 static void check_code(const struct rs_cli_engine_bytes *code, unsigned int count)
 {
-	g_autoptr(GArray) insns = rs_cli_engine_decode(code, count);
+	g_autoptr(GArray) insns =
+		rs_trace_disassemble(RS_ARCH_X86_64, code->address, code->bytes, code->size, count);
 	uint64_t next = code->address;
 
 	for (guint i = 0; i < insns->len; i++) {
-		const struct rs_cli_engine_insn *insn =
-			&g_array_index(insns, struct rs_cli_engine_insn, i);
+		const RsTraceInsn *insn = &g_array_index(insns, RsTraceInsn, i);
 
-		if (insn->address != next || !insn->size || insn->size > RS_CLI_ENGINE_INSN_MAX ||
+		if (insn->address != next || !insn->size || insn->size > RS_TRACE_INSN_MAX ||
 		    !*insn->text)
 			abort();
 		next += insn->size;
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rs_fuzz_input in = {data, size};
 	g_autoptr(GString) out = g_string_new(NULL);
 	struct rs_cli_engine_bytes memory;
-	struct rs_cli_engine_view view = {0};
+	RsTraceEngineView view = {.set = rs_trace_register_set(RS_ARCH_X86_64)};
 	struct head head;
 	unsigned int count;
 
@@ -68,18 +68,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		view.values[i] = head.words[i % 8];
 	view.has_call = true;
 	view.call = head.call;
-	view.args_count = head.args % (RS_CLI_ENGINE_ARGS_MAX + 1);
-	memcpy(view.args, head.words, view.args_count * sizeof(*view.args));
+	view.n_arguments = head.args % (RS_TRACE_ENGINE_ARGUMENTS_MAX + 1);
+	memcpy(view.arguments, head.words, view.n_arguments * sizeof(*view.arguments));
 	memory = (struct rs_cli_engine_bytes){.address = head.address,
 					      .bytes = in.data,
 					      .size = in.left,
 					      .wanted = in.left + head.missing};
-	rs_cli_engine_show_registers(out, &rs_cli_engine_x86_64, &view);
+	rs_cli_engine_show_registers(out, &view);
 	rs_cli_engine_show_event(out, &names, head.event, head.value);
 	rs_cli_engine_show_call(out, &names, &view);
 	g_string_append_c(out, '\n');
 	rs_cli_engine_show_memory(out, &memory);
-	rs_cli_engine_show_code(out, &memory, count, head.pc);
+	rs_cli_engine_show_code(out, RS_ARCH_X86_64, &memory, count, head.pc);
 	check_lines(out);
 	check_code(&memory, count);
 	return 0;

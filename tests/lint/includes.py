@@ -10,6 +10,7 @@ import tempfile
 
 # Rooms of the agent beside its core (docs/adr/0015): they never meet, and the core knows none.
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
+VIEWER = ("viewer/decode", "viewer/observe", "viewer/disasm")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch", "filter")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -49,7 +50,8 @@ def target_file(root, path, name):
         return GENERATED[name]
     here = os.path.join(os.path.dirname(path), name)
     candidates = [here, "hv/" + name, "shared/include/" + name, "guest-agent/include/" + name,
-                  "guest-agent/" + name, "guest-agent/core/" + name, "viewer/decode/" + name, "viewer/observe/" + name, name]
+                  "guest-agent/" + name, "guest-agent/core/" + name, "viewer/decode/" + name,
+                  "viewer/observe/" + name, "viewer/disasm/" + name, name]
     for candidate in candidates:
         candidate = os.path.normpath(candidate)
         if os.path.isfile(os.path.join(root, candidate)):
@@ -68,11 +70,11 @@ def allowed(path, target_path, name):
     if source.startswith("hv/") and name == "rs-trace-escape.h":
         return True
     if source == "hv/cli":
-        return target.startswith("hv/") or target in ("viewer/decode", "viewer/observe")
-    if source == "viewer/observe":
+        return target.startswith("hv/") or target in VIEWER
+    if source in ("viewer/observe", "viewer/disasm"):
         return target == "viewer/decode"
     if source == "viewer/app":
-        return target in ("viewer/decode", "viewer/observe")
+        return target in VIEWER
     if target.startswith("viewer/"):
         return name in HV_MAY.get(source, ())
     if source == "hv/server":
@@ -98,7 +100,7 @@ def system_allowed(path, source, name):
     if source == "shared" or source.startswith("guest-agent"):
         return False
     if library == "capstone":
-        return os.path.basename(path).startswith("insn")
+        return os.path.basename(path).startswith(("insn", "rs-trace-disasm"))
     if library == "libvirt":
         return os.path.basename(path).startswith("libvirt")
     if library in ("gtk", "adwaita"):
@@ -172,6 +174,12 @@ PLANTED = {
     "viewer/observe/rs-trace-ring.h": "#include <rs-trace-schema.h>",
     "viewer/observe/rs-trace-ring.c": '#include "session/session.h"',
     "viewer/app/app.c": "#include <gtk/gtk.h>",
+    "viewer/disasm/rs-trace-disasm.h": "",
+    "viewer/disasm/rs-trace-disasm.c": "#include <capstone/capstone.h>",
+    "viewer/disasm/a.c": "#include <rs-trace-ring.h>",
+    "viewer/observe/a.c": "#include <rs-trace-disasm.h>",
+    "viewer/observe/b.c": "#include <capstone/capstone.h>",
+    "hv/cli/engine.c": "#include <rs-trace-disasm.h>",
     "hv/session/session.h": "#include <gtk/gtk.h>",
 }
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h",
@@ -180,7 +188,8 @@ PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vm
                "hv/qemu/qemu.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
                "hv/patch/dbus.c", "hv/clock/clock.c", "hv/session/plan.c",
                "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
-               "viewer/observe/rs-trace-ring.c", "hv/session/session.h"}
+               "viewer/observe/rs-trace-ring.c", "viewer/disasm/a.c", "viewer/observe/a.c",
+               "viewer/observe/b.c", "hv/session/session.h"}
 
 
 def self_test():

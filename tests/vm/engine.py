@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -192,6 +193,40 @@ def test_steps():
           f'a thread that waited, up to its next branch: {out} {err}')
 
 
+def test_brief():
+    session()
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', '--count', '2', '-x', '')
+    check(code == 0 and out == 'thread 1 (writer): syscall_entry: write(0x1, 0x403000, 0x6)\n' * 2,
+          f'a line each: {out} {err}')
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', '--insns', '1', '--count', '1', '-x', '')
+    check(len(out.splitlines()) == 2 and '=> 0x0000000000401016' in out, f'instructions are asked for: {out}')
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', '-j', '--count', '1', '-x', '')
+    stop = json.loads(out)
+    DOC.check('ringside engine', stop)
+    check('registers' not in stop and 'code' not in stop and stop['call']['number'] == 1, f'as JSON: {out}')
+
+
+def test_what_ends_a_script():
+    session()
+    code, out, err = engine('-c', 'writer', '-e', 'syscall', '-b', '--count', '4', '-x', 'call; mem 0x403000 1')
+    check(code == 0 and out.count('thread 1') == 4 and out.count('  68 ') == 4 and
+          err.count('is about to make no system call') == 2, f'what cannot be shown ends none: {code} {out} {err}')
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_exit', '-b', '--count', '4', '-x', 'setcall getpid; regs')
+    check(code == 1 and out.count('thread 1') == 1 and 'rax' not in out and 'before a system call' in err,
+          f'what cannot be done does: {code} {out} {err}')
+    check(goes_on(program()), 'and the thread goes on')
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_exit', '-b', stdin='call\nregs\nset rflags 5\nregs\n')
+    check(code == 1 and out.count('rax') == 1, f'likewise from a pipe: {code} {out} {err}')
+
+
+def test_closed_output():
+    session()
+    p = subprocess.run(['sh', '-c', '"$@" >&-', 'x', RINGSIDE, 'engine', '-s', 'e', '-c', 'writer', '-e', 'syscall',
+                        '-x', ''], capture_output=True, text=True, timeout=30)
+    check(p.returncode == 1 and 'standard output is closed' in p.stderr, f'nobody takes it for done: {p}')
+    check(goes_on(program()), 'and the thread goes on')
+
+
 def test_ends():
     session()
     code, out, err = engine('-p', '7', '-e', 'syscall_entry', '-x', 'setcall exit 9')
@@ -282,20 +317,47 @@ def test_json():
     check([x['text'] for x in lines[4]['code']] == ['mov eax, 1', 'mov edi, 1'], 'code')
 
 
+class Terminal:
+    """`ringside engine` as a user has it."""
+
+    def __init__(self, *args):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen([RINGSIDE, 'engine', '-s', 'e', *args], stdin=slave, stdout=slave,
+                                        stderr=slave)
+        os.close(slave)
+        self.seen = b''
+
+    def expect(self, what):
+        end = time.monotonic() + 30
+        while what not in self.seen:
+            check(select.select([self.master], [], [], end - time.monotonic())[0], f'{what} in {self.seen}')
+            self.seen += os.read(self.master, 4096)
+        self.seen = self.seen[self.seen.index(what) + len(what):]
+
+    def say(self, text):
+        os.write(self.master, text)
+
+
+def test_typing_ends_steps():
+    session()
+    t = Terminal('-c', 'writer', '--stop', '-b')
+    for line in (b'regs\n', b'\n', b'stop\n'):
+        t.expect(b'(1 writer) ')
+        t.say(b'step 1000000\nthreads\n')
+        t.expect(b'* thread 1 (writer): runs')
+        t.say(line)
+        t.expect(b'thread 1 (writer): ')
+        if line == b'regs\n':
+            t.expect(b'rax ')
+    t.expect(b'(1 writer) ')
+    t.say(b'quit\n')
+    check(t.process.wait(30) == 0, 'and quit ends it')
+
+
 def test_terminal():
     session()
-    master, slave = pty.openpty()
-    p = subprocess.Popen([RINGSIDE, 'engine', '-s', 'e', '-c', 'writer', '-e', 'syscall_entry', '--insns', '0'],
-                         stdin=slave, stdout=slave, stderr=slave)
-    os.close(slave)
-    seen = b''
-
-    def expect(what):
-        nonlocal seen
-        while what not in seen:
-            seen += os.read(master, 4096)
-        seen = seen[seen.index(what) + len(what):]
-
+    t = Terminal('-c', 'writer', '-e', 'syscall_entry', '--insns', '0')
+    expect, p, master = t.expect, t.process, t.master
     expect(b'(1 writer) ')
     os.write(master, b'frob\nset rbx\n')
     expect(b"there is no command 'frob'")
@@ -350,6 +412,7 @@ def test_a_guest_that_serves_nobody():
     check(code == 1 and not out and err.startswith('ringside: '), f'says so: {code} {err}')
 
 
-run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_ends, test_kill_of_the_command,
-           test_kill_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_sources,
+run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_brief, test_what_ends_a_script, test_closed_output,
+           test_ends, test_kill_of_the_command,
+           test_kill_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
            test_wrong_usage, test_a_guest_that_serves_nobody], sys.argv[3:], stop_sessions)

@@ -97,7 +97,7 @@ static void check(const char *name, int heard)
 
 static bool count(struct rs_event *event, void *data)
 {
-	MUST(event->provider == &shared);
+	MUST(event->provider == &shared.agent);
 	++*(unsigned *)data;
 	return true;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/engine_arch.h"
+#include "rs-trace-registers-private.h"
 
 #include <string.h>
 
 /* In gdb's order. */
-static const struct rs_cli_engine_register registers[] = {
+static const RsTraceRegister registers[] = {
 	{"rax", NULL, RS_X86_64_RAX}, {"rbx", NULL, RS_X86_64_RBX},
 	{"rcx", NULL, RS_X86_64_RCX}, {"rdx", NULL, RS_X86_64_RDX},
 	{"rsi", NULL, RS_X86_64_RSI}, {"rdi", NULL, RS_X86_64_RDI},
@@ -16,16 +16,16 @@ static const struct rs_cli_engine_register registers[] = {
 	{"rip", "pc", RS_X86_64_RIP}, {"rflags", "eflags", RS_X86_64_RFLAGS},
 };
 
-static void flags(GString *out, const uint64_t *values)
+static void append_flags(GString *out, const guint64 *values)
 {
 	static const struct {
-		uint8_t bit;
+		guint8 bit;
 		const char *name;
 	} bits[] = {{0, "CF"}, {2, "PF"}, {4, "AF"},  {6, "ZF"},  {7, "SF"},
 		    {8, "TF"}, {9, "IF"}, {10, "DF"}, {11, "OF"}, {14, "NT"}};
 	const char *blank = " [";
 
-	for (size_t i = 0; i < G_N_ELEMENTS(bits); i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(bits); i++) {
 		if (!(values[RS_X86_64_RFLAGS] >> bits[i].bit & 1))
 			continue;
 		g_string_append_printf(out, "%s%s", blank, bits[i].name);
@@ -35,24 +35,10 @@ static void flags(GString *out, const uint64_t *values)
 		g_string_append_c(out, ']');
 }
 
-const struct rs_cli_engine_arch rs_cli_engine_x86_64 = {
+const RsTraceRegisterSet rs_trace_registers_x86_64 = {
+	.arch = RS_ARCH_X86_64,
 	.registers = registers,
 	.count = G_N_ELEMENTS(registers),
 	.pc = RS_X86_64_RIP,
-	.flags = flags,
+	.append_flags = append_flags,
 };
-
-static bool is(const char *known, const char *name, size_t size)
-{
-	return known && strlen(known) == size && !g_ascii_strncasecmp(known, name, size);
-}
-
-const struct rs_cli_engine_register *rs_cli_engine_register(const struct rs_cli_engine_arch *arch,
-							    const char *name, size_t size)
-{
-	for (unsigned int i = 0; i < arch->count; i++)
-		if (is(arch->registers[i].name, name, size) ||
-		    is(arch->registers[i].alias, name, size))
-			return &arch->registers[i];
-	return NULL;
-}
