@@ -155,7 +155,7 @@ static int32_t tell_news(struct rs_serve *serve)
 {
 	if (is_telling(serve))
 		return -RS_EAGAIN;
-	if (!serve->served || !find_news(serve))
+	if (!find_news(serve))
 		return 0;
 	if (!rs_hypercall_taken(&serve->ticket) ||
 	    rs_hypercall_begin(&serve->told, RS_HCALL_NEWS, serve->news.args, serve->news.data,

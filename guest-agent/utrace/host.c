@@ -199,10 +199,24 @@ static bool tell_refused(struct rs_utrace_host_engine *e, struct rs_serve_news *
 	return true;
 }
 
+/* A session that stood still must not take engines for attached that were given up meanwhile. */
+static bool tell_left(struct rs_utrace_host *host, struct rs_serve_news *news)
+{
+	if (!host->left)
+		return false;
+	news->args[0] = RS_NEWS_LEFT;
+	news->args[1] = host->left;
+	host->left = 0;
+	return true;
+}
+
 static bool news(struct rs_serve_handler *handler, struct rs_serve_news *news)
 {
 	struct rs_utrace_host *host =
 		(void *)((char *)handler - offsetof(struct rs_utrace_host, handler));
+
+	if (tell_left(host, news))
+		return true;
 
 	for (uint32_t i = 0; i < host->count; i++) {
 		struct rs_utrace_host_engine *e =
@@ -235,6 +249,7 @@ static void gone(struct rs_serve_handler *handler)
 			continue;
 		rs_utrace_host_detach(e);
 		let_go(e);
+		host->left = (uint64_t)rs_load(&host->lives) << 32 | UINT32_MAX;
 	}
 }
 

@@ -49,21 +49,29 @@ static uint32_t stay(struct rs_utrace_host_engine *e, uint32_t kind, uint32_t ev
 	return RS_UTRACE_STOP;
 }
 
-/* What the thread is to do at this event. If it stops, the host will hear of it. */
-static uint32_t wish(struct rs_utrace_host_engine *e, uint32_t event, int64_t value)
+/* The same, if the host has asked for a stop, or has not let it go since one. Else it goes on. */
+static uint32_t stay_if_asked(struct rs_utrace_host_engine *e, uint32_t event, int64_t value)
 {
 	const uint32_t step = rs_load(&e->step);
 
-	if (stays(e) || rs_load(&e->events) & 1u << event ||
-	    __atomic_exchange_n(&e->stop, 0, __ATOMIC_ACQ_REL))
+	if (stays(e) || __atomic_exchange_n(&e->stop, 0, __ATOMIC_ACQ_REL))
 		return stay(e, RS_NEWS_STOPPED, event, value);
 	return step ? step : RS_UTRACE_RESUME;
+}
+
+/* What the thread is to do at this event. If it stops, the host will hear of it. */
+static uint32_t wish(struct rs_utrace_host_engine *e, uint32_t event, int64_t value)
+{
+	if (rs_load(&e->events) & 1u << event)
+		return stay(e, RS_NEWS_STOPPED, event, value);
+	return stay_if_asked(e, event, value);
 }
 
 static uint32_t on_quiesce(uint32_t action, struct rs_utrace_engine *engine, uint32_t event)
 {
 	struct rs_utrace_host_engine *e = of(engine);
 
+	e->reported = event ? (uint32_t)__builtin_ctz(event) : RS_UTRACE_EVENT_QUIESCE;
 	/* Somebody asks once more, and the host has not let it go. */
 	if (stays(e))
 		return RS_UTRACE_STOP;
@@ -71,7 +79,7 @@ static uint32_t on_quiesce(uint32_t action, struct rs_utrace_engine *engine, uin
 	if (event & rs_utrace_host_events(rs_load(&e->events), rs_load(&e->flags)) &
 	    ~RS_UTRACE_EVENT(QUIESCE))
 		return RS_UTRACE_RESUME;
-	return wish(e, event ? (uint32_t)__builtin_ctz(event) : RS_UTRACE_EVENT_QUIESCE, 0);
+	return wish(e, e->reported, 0);
 }
 
 /* The step's own signal is no signal of the program. */
@@ -82,19 +90,18 @@ static uint32_t end_step(struct rs_utrace_host_engine *e, uint32_t event, int32_
 	return (after ? after : stay(e, RS_NEWS_STEPPED, event, number)) | RS_UTRACE_SIGNAL_IGN;
 }
 
+/* Another engine may have changed what becomes of it. The event is what the OS was to do. */
 static uint32_t on_signal(uint32_t action, struct rs_utrace_engine *engine, void *regs,
 			  struct rs_utrace_signal *signal)
 {
 	struct rs_utrace_host_engine *e = of(engine);
-	const uint32_t fate = RS_UTRACE_SIGNAL_ACTION(action);
-	const uint32_t event = RS_UTRACE_EVENT_SIGNAL + (fate >> 4);
 
 	if (!signal->step)
-		return wish(e, event, signal->number) | fate;
+		return wish(e, e->reported, signal->number) | RS_UTRACE_SIGNAL_ACTION(action);
 	if (__atomic_exchange_n(&e->step, 0, __ATOMIC_SEQ_CST))
-		return end_step(e, event, signal->number);
-	/* Another engine has stepped. */
-	return RS_UTRACE_RESUME | fate;
+		return end_step(e, e->reported, signal->number);
+	/* Another engine has stepped, or we did so before. Nobody is to die of that. */
+	return stay_if_asked(e, e->reported, signal->number) | RS_UTRACE_SIGNAL_IGN;
 }
 
 static uint32_t on_jctl(uint32_t action, struct rs_utrace_engine *engine, enum rs_utrace_jctl type,

@@ -33,8 +33,8 @@ static int32_t stop(struct rs_utrace_host_engine *e, bool interrupt)
 	}
 	rs_store_release(&e->stop, 1);
 	err = rs_utrace_control(&e->engine, RS_UTRACE_STOP);
-	if (!err) {
-		/* Another engine holds it, and now we do, too. */
+	/* It has stopped: for us, just now, or for another engine, and now for us, too. */
+	if (!err && !rs_load(&e->stays)) {
 		rs_store(&e->stop, 0);
 		at = rs_utrace_stopped_at(&e->engine);
 		tell_stop(e, at < 0 ? RS_UTRACE_EVENT_QUIESCE : (uint32_t)at, 0);

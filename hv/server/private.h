@@ -86,8 +86,6 @@ void rs_server_connect_guest_command(struct rs_server *server);
 
 /* threads.c */
 void rs_server_connect_threads(struct rs_server *server);
-/* This source will be freed. */
-void rs_server_forget_source(struct rs_server *server, struct rs_source *source);
 
 /* engines.c */
 void rs_server_connect_engines(struct rs_server *server);

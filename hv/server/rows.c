@@ -203,13 +203,15 @@ GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thre
 	return pack(g_variant_builder_end(&b));
 }
 
-GVariant *rs_row_threads(bool cut)
+GVariant *rs_row_threads(bool cut, const GPtrArray *problems)
 {
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	if (cut)
 		add(&b, "cut", g_variant_new_boolean(TRUE));
+	if (problems->len)
+		add_texts(&b, "problems", problems);
 	return g_variant_builder_end(&b);
 }
 

@@ -31,7 +31,7 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 /* A row of Threads. Its comm has a NUL. */
 GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thread *thread);
 /* Threads' "more". */
-GVariant *rs_row_threads(bool cut);
+GVariant *rs_row_threads(bool cut, const GPtrArray *problems);
 /* A row of EngineList. */
 GVariant *rs_row_engine(const struct rs_engine_info *engine);
 /* Ended's "more": which source's end it tells. */

@@ -476,11 +476,6 @@ static void on_settled(void *data, uint32_t request, int ret,
 	rs_server_settle(data, request, ret, result, err);
 }
 
-static void on_gone(void *data, struct rs_source *source)
-{
-	rs_server_forget_source(data, source);
-}
-
 /* ---- peers ---- */
 
 /* The value of one property, or of all. */
@@ -599,7 +594,6 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 							.changed = on_changed,
 							.hello = on_hello,
 							.settled = on_settled,
-							.gone = on_gone,
 							.ended = on_ended};
 	rs_session_add_listener(session, &server->listener);
 	ret = rs_peers_create(path, &peers, &server->peers, err);

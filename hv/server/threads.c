@@ -9,110 +9,162 @@
 /* Of a session, in one answer. Others wait while it is made: some 80 ms. */
 #define THREADS_MAX 4096u
 
+struct threads_call;
+
+/* What one source says. */
+struct part {
+	struct threads_call *call;
+	struct rs_source *source;
+	GPtrArray *rows; /* of GVariant */
+	uint32_t after;  /* the last thread that was told */
+	bool asked;      /* it has not answered yet */
+};
+
 struct threads_call {
 	struct rs_server_call call;
-	GPtrArray
-		*sources; /* of struct rs_source, still to be asked; the last one is being asked */
-	GVariantBuilder rows;
+	GPtrArray *parts;    /* of struct part, in the order of sources */
+	GPtrArray *problems; /* of char *: a source that others may do without */
 	struct rs_error err; /* of the first source that failed */
-	uint32_t after;      /* the last thread that was told */
+	guint left;          /* parts that are asked */
 	guint n_rows;
 	bool any; /* a source has answered */
 	bool cut; /* there are more */
 };
 
+static void part_free(gpointer data)
+{
+	struct part *part = data;
+
+	if (part->asked)
+		rs_source_drop_commands(part->source, part);
+	g_ptr_array_unref(part->rows);
+	g_free(part);
+}
+
 static void fini(struct rs_server_call *base)
 {
 	struct threads_call *call = (struct threads_call *)base;
 
-	if (call->sources->len)
-		rs_source_drop_commands(call->sources->pdata[call->sources->len - 1], call);
-	g_ptr_array_unref(call->sources);
-	g_variant_builder_clear(&call->rows);
+	g_ptr_array_unref(call->parts);
+	g_ptr_array_unref(call->problems);
 }
 
-static void ask_threads(struct threads_call *call);
+/* ---- the answer ---- */
 
-static void add_thread(struct threads_call *call, const struct rs_source *source,
-		       const struct rs_cmd_thread *thread)
+static GVariant *rows_of(const struct threads_call *call)
 {
-	g_variant_builder_add_value(&call->rows, rs_row_thread(source, thread));
-	call->n_rows++;
+	GVariantBuilder rows;
+
+	g_variant_builder_init(&rows, G_VARIANT_TYPE("aa{sv}"));
+	for (guint i = 0; i < call->parts->len; i++) {
+		const struct part *part = call->parts->pdata[i];
+
+		for (guint k = 0; k < part->rows->len; k++)
+			g_variant_builder_add_value(&rows, part->rows->pdata[k]);
+	}
+	return g_variant_builder_end(&rows);
 }
+
+static void finish(struct threads_call *call)
+{
+	if (call->any)
+		rs_dbus_session1_complete_threads(call->call.server->skeleton,
+						  call->call.invocation, rows_of(call),
+						  rs_row_threads(call->cut, call->problems));
+	else
+		rs_server_give_error(call->call.invocation, &call->err);
+	rs_server_call_end(&call->call);
+}
+
+/* A guest whose OS has no threads to show is no problem, if another one has. */
+static void note_failure(struct threads_call *call, const struct rs_source *source,
+			 const struct rs_error *err)
+{
+	if (!call->err.code || (call->err.code == ENOTSUP && err->code != ENOTSUP))
+		call->err = *err;
+	if (err->code != ENOTSUP)
+		g_ptr_array_add(call->problems,
+				g_strdup_printf("%s: %s", rs_source_name(source), err->message));
+}
+
+/* ---- one source ---- */
 
 /*
- * Whether this source has more. The guest's threads must come in order, so that this ends. They may
- * be larger than ours, as it says.
+ * Whether it has more. The guest's threads must come in order, so that this ends. They may be
+ * larger than ours, as it says.
  */
-static bool add_threads(struct threads_call *call, const struct rs_source *source,
-			const struct rs_command_result *result)
+static bool add_threads(struct part *part, const struct rs_command_result *result)
 {
 	const uint64_t stride = result->values[0];
+	struct threads_call *call = part->call;
 	struct rs_cmd_thread thread;
-	uint32_t at, more = 0;
+	uint32_t at, n = 0;
 
 	if (stride < sizeof(thread) || stride > RS_CMD_DATA)
 		return false;
-	for (at = 0; at + stride <= result->size; at += (uint32_t)stride, more++) {
+	for (at = 0; at + stride <= result->size; at += (uint32_t)stride, n++) {
 		memcpy(&thread, result->data + at, sizeof(thread));
 		thread.comm[sizeof(thread.comm) - 1] = 0;
-		call->cut = call->n_rows >= THREADS_MAX;
-		if (thread.id <= call->after || call->cut)
+		call->cut = call->cut || call->n_rows >= THREADS_MAX;
+		if (thread.id <= part->after || call->cut)
 			return false;
-		call->after = thread.id;
-		add_thread(call, source, &thread);
+		part->after = thread.id;
+		g_ptr_array_add(part->rows,
+				g_variant_ref_sink(rs_row_thread(part->source, &thread)));
+		call->n_rows++;
 	}
-	return more >= RS_CMD_DATA / stride;
+	return n >= RS_CMD_DATA / stride;
 }
 
-static void next_source(struct threads_call *call)
-{
-	g_ptr_array_set_size(call->sources, (gint)call->sources->len - 1);
-	call->after = 0;
-}
+static void ask(struct part *part);
 
 static void on_threads(void *data, int ret, const struct rs_command_result *result,
 		       const struct rs_error *err)
 {
-	struct threads_call *call = data;
-	const struct rs_source *source = call->sources->pdata[call->sources->len - 1];
+	struct part *part = data;
+	struct threads_call *call = part->call;
+	struct rs_error why = {0};
 
-	if (ret || result->result < 0) {
-		if (!call->err.code && ret)
-			call->err = *err;
-		else if (!call->err.code)
-			rs_command_explain(result->result, &call->err);
-		next_source(call);
+	part->asked = false;
+	call->left--;
+	if (ret) {
+		note_failure(call, part->source, err);
+	} else if (result->result < 0) {
+		rs_command_explain(result->result, &why);
+		note_failure(call, part->source, &why);
 	} else {
 		call->any = true;
-		if (!add_threads(call, source, result))
-			next_source(call);
+		if (add_threads(part, result))
+			ask(part);
 	}
-	ask_threads(call);
+	if (!call->left)
+		finish(call);
 }
 
-/* Asks the next source, or answers once there is none. */
-static void ask_threads(struct threads_call *call)
+static void ask(struct part *part)
 {
-	struct rs_source_command command = {.number = RS_CMD_THREADS, .args = {call->after}};
+	const struct rs_source_command command = {.number = RS_CMD_THREADS, .args = {part->after}};
 	struct rs_error err = {0};
 
-	for (; call->sources->len; next_source(call)) {
-		struct rs_source *source = call->sources->pdata[call->sources->len - 1];
-
-		command.args[0] = call->after;
-		if (!rs_source_send_command(source, &command, on_threads, call, &err))
-			return;
-		if (!call->err.code)
-			call->err = err;
+	if (rs_source_send_command(part->source, &command, on_threads, part, &err)) {
+		note_failure(part->call, part->source, &err);
+		return;
 	}
-	if (call->any)
-		rs_dbus_session1_complete_threads(
-			call->call.server->skeleton, call->call.invocation,
-			g_variant_builder_end(&call->rows), rs_row_threads(call->cut));
-	else
-		rs_server_give_error(call->call.invocation, &call->err);
-	rs_server_call_end(&call->call);
+	part->asked = true;
+	part->call->left++;
+}
+
+/* ---- the method ---- */
+
+static void add_part(struct threads_call *call, struct rs_source *source)
+{
+	struct part *part = g_new0(struct part, 1);
+
+	part->call = call;
+	part->source = source;
+	part->rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_variant_unref);
+	g_ptr_array_add(call->parts, part);
+	ask(part);
 }
 
 static gboolean on_threads_asked(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
@@ -125,31 +177,20 @@ static gboolean on_threads_asked(RsDBusSession1 *object, GDBusMethodInvocation *
 	if (!rs_server_take_source(server, invocation, options, &only))
 		return TRUE;
 	call = g_new0(struct threads_call, 1);
-	call->sources = g_ptr_array_new();
-	g_variant_builder_init(&call->rows, G_VARIANT_TYPE("aa{sv}"));
+	call->parts = g_ptr_array_new_with_free_func(part_free);
+	call->problems = g_ptr_array_new_with_free_func(g_free);
 	rs_server_call_begin(&call->call, server, invocation, fini);
-	/* The last one is asked first. */
-	for (guint i = rs_session_n_sources(server->session); i-- > 0;) {
+	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
 		struct rs_source *source = rs_session_source(server->session, i);
 
 		if ((only && source == only) || (!only && !rs_source_end(source)))
-			g_ptr_array_add(call->sources, source);
+			add_part(call, source);
 	}
-	if (!call->sources->len)
+	if (!call->parts->len)
 		rs_error_set(&call->err, ESHUTDOWN, "the session has ended");
-	ask_threads(call);
+	if (!call->left)
+		finish(call);
 	return TRUE;
-}
-
-void rs_server_forget_source(struct rs_server *server, struct rs_source *source)
-{
-	for (GList *l = server->waiting.head; l; l = l->next) {
-		struct rs_server_call *call = l->data;
-
-		/* What was asked of it has failed by now. */
-		if (call->fini == fini)
-			g_ptr_array_remove(((struct threads_call *)call)->sources, source);
-	}
 }
 
 void rs_server_connect_threads(struct rs_server *server)

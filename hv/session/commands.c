@@ -238,7 +238,9 @@ static void give_up(struct rs_commands *commands)
 	struct command *command = commands->sent;
 	const rs_command_done done = g_steal_pointer(&command->done);
 	struct rs_error err = {0};
-	int ret = rs_error_set(&err, ETIMEDOUT, "the guest did not carry out the command in time");
+	int ret = rs_error_set(
+		&err, ETIMEDOUT,
+		"the guest did not carry out the command in time, and may still do it");
 
 	command->late = true;
 	rs_source_result(commands->source, ret, &err);

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-/* The guest holds an engine that nobody has. If that fails, its next news try it again. */
-static void detach_unknown(struct rs_source *source, uint64_t handle)
-{
-	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
-						  .args = {handle, RS_UTRACE_DETACH}};
-
-	rs_source_send_command(source, &command, NULL, NULL, NULL);
-}
-
 void rs_source_take_late_result(struct rs_source *source, const struct rs_source_command *command,
 				int64_t result, uint64_t value)
 {
@@ -21,7 +12,7 @@ void rs_source_take_late_result(struct rs_source *source, const struct rs_source
 	if (result < 0)
 		return;
 	if (command->number == RS_CMD_ENGINE_ATTACH)
-		detach_unknown(source, value);
+		rs_engine_detach_unknown(source, value);
 	if (command->number != RS_CMD_ENGINE_CONTROL)
 		return;
 	engine = rs_engine_by_handle(source, command->args[0]);
@@ -81,7 +72,7 @@ static void take_follower(struct rs_source *source, struct rs_engine *maker,
 	engine =
 		maker && !rs_engine_is_unwanted(maker) ? rs_engine_new(source, maker->owner) : NULL;
 	if (!engine) {
-		detach_unknown(source, handle);
+		rs_engine_detach_unknown(source, handle);
 		if (maker)
 			refuse_here(maker);
 		return;
@@ -92,17 +83,36 @@ static void take_follower(struct rs_source *source, struct rs_engine *maker,
 	rs_session_say_changed(source->session);
 }
 
+/* The guest has let go of all up to this handle: it had not heard of us for long. */
+static void take_left(struct rs_source *source, uint64_t last)
+{
+	for (GList *l = source->engines.head, *next; l; l = next) {
+		struct rs_engine *engine = l->data;
+
+		next = l->next;
+		if (!engine->held || engine->handle > last)
+			continue;
+		rs_engine_set_gone(engine);
+		rs_engine_purge(engine);
+	}
+}
+
 void rs_source_take_news(struct rs_source *source, const struct rs_hcall_request *request)
 {
 	const uint64_t kind = request->args[0], handle = request->args[1];
 	struct rs_engine *engine = rs_engine_by_handle(source, handle);
 
+	if (kind == RS_NEWS_LEFT) {
+		take_left(source, handle);
+		return;
+	}
 	if (kind == RS_NEWS_ATTACHED) {
 		take_follower(source, rs_engine_by_handle(source, request->args[2]), request);
 		return;
 	}
-	if (!engine && kind != RS_NEWS_GONE)
-		detach_unknown(source, handle);
+	if (!engine &&
+	    (kind == RS_NEWS_STOPPED || kind == RS_NEWS_STEPPED || kind == RS_NEWS_REFUSED))
+		rs_engine_detach_unknown(source, handle);
 	if (!engine)
 		return;
 	switch (kind) {

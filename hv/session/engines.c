@@ -11,6 +11,7 @@ struct call {
 	uint64_t how;        /* ENGINE_CONTROL: RS_UTRACE_* */
 	rs_engine_done done; /* NULL: nobody waits for it any more */
 	void *data;
+	bool ours;  /* DETACH of an engine that nobody has any more */
 	GList link; /* of rs_engines.calls */
 };
 
@@ -66,20 +67,62 @@ static void drop_owner(struct rs_engine *engine)
 	engine->owner = NULL;
 }
 
-struct rs_engine *rs_engine_new(struct rs_source *source, const void *owner)
+/* Those that are gone for their owner alone take no room. The oldest of too many is forgotten. */
+static bool has_room(struct rs_source *source)
+{
+	guint n = 0, told = 0;
+	struct rs_engine *oldest = NULL;
+
+	for (GList *l = source->engines.tail; l; l = l->prev) {
+		struct rs_engine *engine = l->data;
+
+		if (engine->info.state != RS_ENGINE_GONE || engine->held || engine->calls) {
+			n++;
+		} else {
+			told++;
+			oldest = engine;
+		}
+	}
+	if (told >= RS_ENGINES_MAX) {
+		oldest->told = true;
+		rs_engine_purge(oldest);
+	}
+	return n < RS_ENGINES_MAX;
+}
+
+static struct rs_engine *add(struct rs_source *source)
 {
 	struct rs_engines *engines = source->session->engines;
-	struct rs_engine *engine;
+	struct rs_engine *engine = g_new0(struct rs_engine, 1);
 
-	if (g_queue_get_length(&source->engines) >= RS_ENGINES_MAX)
-		return NULL;
-	engine = g_new0(struct rs_engine, 1);
 	engine->info = (struct rs_engine_info){.number = ++engines->made, .source = source};
 	engine->in_source = (GList){.data = engine};
 	g_hash_table_insert(engines->numbers, GUINT_TO_POINTER(engine->info.number), engine);
 	g_queue_push_tail_link(&source->engines, &engine->in_source);
-	set_owner(engine, owner);
 	return engine;
+}
+
+struct rs_engine *rs_engine_new(struct rs_source *source, const void *owner)
+{
+	struct rs_engine *engine = has_room(source) ? add(source) : NULL;
+
+	if (engine)
+		set_owner(engine, owner);
+	return engine;
+}
+
+/* They have room of their own, so that no guest can take that of peers, nor all memory. */
+void rs_engine_detach_unknown(struct rs_source *source, uint64_t handle)
+{
+	struct rs_engine *engine;
+
+	if (!handle || rs_engine_by_handle(source, handle) ||
+	    g_queue_get_length(&source->engines) >= 4 * RS_ENGINES_MAX)
+		return;
+	engine = add(source);
+	engine->info.state = RS_ENGINE_GONE;
+	rs_engine_hold(engine, handle);
+	rs_engine_detach(engine);
 }
 
 static void let_go(struct rs_engine *engine)
@@ -173,14 +216,14 @@ static void note_success(struct rs_engine *engine, const struct call *call,
 
 static void note_failure(struct rs_engine *engine, const struct call *call, int code)
 {
-	if (call->how == RS_UTRACE_DETACH && call->number == RS_CMD_ENGINE_CONTROL)
-		engine->detaching = false;
 	if (call->number == RS_CMD_ENGINE_ATTACH || code == EBADF || code == ESHUTDOWN)
 		rs_engine_set_gone(engine);
 }
 
 static void call_free(struct call *call)
 {
+	if (call->ours)
+		call->engine->info.source->detaching = false;
 	g_queue_unlink(&engines_of(call->engine)->calls, &call->link);
 	call->engine->calls--;
 	g_free(call);
@@ -190,7 +233,9 @@ static void call_free(struct call *call)
 static void finish(struct rs_engine *engine, struct call *call, int ret,
 		   const struct rs_command_result *result, const struct rs_error *err)
 {
+	struct rs_source *source = engine->info.source;
 	const rs_engine_done done = call->done;
+	const bool next = call->ours && !ret;
 	void *user = call->data;
 
 	call_free(call);
@@ -200,9 +245,11 @@ static void finish(struct rs_engine *engine, struct call *call, int ret,
 		done(user, ret, &engine->info, result, err);
 		engine->calls--;
 	}
-	if (rs_engine_is_unwanted(engine))
+	if (rs_engine_is_unwanted(engine) && !ret)
 		rs_engine_detach(engine);
 	rs_engine_purge(engine);
+	if (next)
+		rs_source_tend_engines(source);
 }
 
 static void on_done(void *data, int ret, const struct rs_command_result *result,
@@ -239,18 +286,21 @@ static int send(struct rs_engine *engine, struct call *call,
 	return 0;
 }
 
+/* One at a time, so that there is room for what peers ask. */
 void rs_engine_detach(struct rs_engine *engine)
 {
 	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
 						  .args = {engine->handle, RS_UTRACE_DETACH}};
+	struct rs_source *source = engine->info.source;
 	struct call *call;
 
-	if (engine->detaching || !engine->held)
+	if (source->detaching || !engine->held)
 		return;
 	call = g_new0(struct call, 1);
-	*call = (struct call){.engine = engine, .number = command.number, .how = RS_UTRACE_DETACH};
-	engine->detaching = !send(engine, call, &command, NULL);
-	if (!engine->detaching)
+	*call = (struct call){
+		.engine = engine, .number = command.number, .how = RS_UTRACE_DETACH, .ours = true};
+	source->detaching = !send(engine, call, &command, NULL);
+	if (!source->detaching)
 		g_free(call);
 }
 

@@ -12,7 +12,6 @@ struct rs_engine {
 	uint64_t handle;   /* the guest's; 0: not attached yet */
 	bool held;         /* by the guest, as far as we know: to be detached, whatever its state */
 	guint calls;       /* that wait for the guest */
-	bool detaching;    /* DETACH is on its way */
 	bool told;         /* its owner has taken it off the list */
 	uint32_t refused;  /* by us, of info.refused */
 	GList in_source, in_owner; /* links of their queues */
@@ -25,10 +24,12 @@ struct rs_engines {
 	uint32_t made;
 };
 
-/* A new one, which nobody has attached yet. NULL: there are RS_ENGINES_MAX in the source. */
+/* A new one, which nobody has attached yet. NULL: the source has RS_ENGINES_MAX already. */
 struct rs_engine *rs_engine_new(struct rs_source *source, const void *owner);
 /* Frees it if nobody has to do with it any more. */
 void rs_engine_purge(struct rs_engine *engine);
+/* The guest holds one that nobody has. It is detached, as soon as that can be. */
+void rs_engine_detach_unknown(struct rs_source *source, uint64_t handle);
 /* The guest has attached it, under this handle. False: another one has that. */
 bool rs_engine_hold(struct rs_engine *engine, uint64_t handle);
 /* For its owner. */

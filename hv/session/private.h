@@ -102,6 +102,7 @@ struct rs_source {
 	struct rs_requests *requests;
 	struct rs_commands *commands;
 	GQueue engines;      /* of struct rs_engine, in the order of their numbers */
+	bool detaching;      /* one of them by ourselves: see rs_engine_detach() */
 	GHashTable *handles; /* the guest's, of those that it holds: uint64_t → struct rs_engine */
 	gint64 mailbox_busy_until; /* monotonic, us */
 	gint64 refresh_at;         /* likewise: when to look at its tables again */

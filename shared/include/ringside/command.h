@@ -128,12 +128,15 @@ RS_ASSERT_SIZE(struct rs_cmd_thread, 48);
  *     ATTACHED  the handle of the engine that it follows; a new one, whose handle is told here for
  *               the first time. data: struct rs_cmd_thread
  *     REFUSED   how many threads it could not follow so far, for want of memory
+ *     LEFT      the guest has taken the session for dead, and let go of all engines up to this
+ *               handle: they grow
  */
 #define RS_NEWS_STOPPED 1u
 #define RS_NEWS_GONE 2u
 #define RS_NEWS_STEPPED 3u
 #define RS_NEWS_ATTACHED 4u
 #define RS_NEWS_REFUSED 5u
+#define RS_NEWS_LEFT 6u
 #define RS_NEWS_DATA 256u
 
 #endif

@@ -681,7 +681,29 @@ static void test_threads_of_all_sources_are_listed(struct host *host)
 	begin(c, "Threads", "(" NONE ",)", &call);
 	host_carry_out(host->sham[0], -RS_ENOSYS);
 	host_carry_out(host->sham[1], -RS_EPERM);
-	check_error(&call, RS_TRACE_SESSION_ERROR_NOT_SUPPORTED, "cannot do that");
+	check_error(&call, RS_TRACE_SESSION_ERROR_FAILED, "does not let us");
+}
+
+/* All are asked at once: one that stands still does not hold up the others. */
+static void test_a_source_that_fails_is_a_problem_line(struct host *host)
+{
+	static const uint32_t ids[] = {3, 5, 9};
+	g_autoptr(RsDBusSession1) c = host_connect(host);
+	g_autoptr(GVariant) more = NULL;
+	g_auto(GStrv) problems = NULL;
+	struct call call;
+
+	host_offer_all(host);
+	begin(c, "Threads", "(" NONE ",)", &call);
+	give_threads(host->sham[1], 0, ids, 3);
+	host_carry_out(host->sham[0], -RS_EPERM);
+	sham_wait(&call.over);
+	g_assert_no_error(call.error);
+	more = g_variant_get_child_value(call.reply, 1);
+	g_assert_true(g_variant_lookup(more, "problems", "^as", &problems));
+	g_assert_cmpstr(problems[0], ==, "k: the guest does not let us");
+	g_assert_null(problems[1]);
+	check_threads(&call, "2/3 2/5 2/9", false);
 }
 
 /* A newer guest says more of each; one that says too little, nothing. */
@@ -786,6 +808,7 @@ int main(int argc, char **argv)
 		TEST(an_os_has_commands_of_its_own),
 		TEST(engines_that_follow_are_listed),
 		TEST(threads_have_a_stride),
+		TEST(a_source_that_fails_is_a_problem_line),
 		TEST(wrong_arguments_are_refused),
 		TEST(guests_errors_have_names),
 		TEST(a_guest_without_a_task_cannot_do_it),

@@ -389,6 +389,92 @@ static void test_a_handle_is_of_one_engine(struct fixture *f, gconstpointer data
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
 }
 
+static void test_what_the_guest_has_left_is_gone(struct fixture *f, gconstpointer data)
+{
+	attach(f, one, 1001);
+	attach(f, two, 1005);
+	tell_news(f, RS_NEWS_LEFT, 1004, 0, 0);
+	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
+	g_assert_cmpint(info_of(f, two).state, ==, RS_ENGINE_RUNNING);
+	rs_engine_forget_gone(f->session, one);
+	look();
+	g_assert_false(has_command(f));
+}
+
+static void test_dead_engines_take_no_room(struct fixture *f, gconstpointer data)
+{
+	/* Their owner never looks. */
+	for (uint32_t i = 0; i < 3 * RS_ENGINES_MAX; i++) {
+		attach(f, one, 2000 + i);
+		tell_news(f, RS_NEWS_GONE, 2000 + i, 5, 0);
+	}
+	attach(f, two, 1001);
+	g_assert_cmpuint(count_of(f, one), <=, RS_ENGINES_MAX + 1);
+	g_assert_cmpuint(count_of(f, one), >=, RS_ENGINES_MAX - 1);
+}
+
+static void test_peers_have_room_while_others_are_detached(struct fixture *f, gconstpointer data)
+{
+	struct outcome o[RS_COMMANDS_MAX - 1] = {0};
+	uint32_t number;
+
+	for (uint32_t i = 0; i < 200; i++)
+		attach(f, one, 2000 + i);
+	number = attach(f, two, 1001);
+	rs_engine_drop_owner(f->session, one);
+	look();
+	for (guint i = 0; i < G_N_ELEMENTS(o); i++)
+		g_assert_cmpint(send(f, two, number, RS_UTRACE_RESUME, &o[i], NULL), ==, 0);
+	for (guint i = 0; i < 200 + G_N_ELEMENTS(o); i++) {
+		g_assert_true(has_command(f));
+		f->id = sham_response(f->sham, 0)->values[0];
+		report(f, 0, 0);
+	}
+	g_assert_false(has_command(f));
+	for (guint i = 0; i < G_N_ELEMENTS(o); i++)
+		g_assert_cmpuint(o[i].calls, ==, 1);
+}
+
+static void test_what_nobody_has_is_detached_in_the_end(struct fixture *f, gconstpointer data)
+{
+	struct outcome o = {0};
+
+	/* An attach that is told late, and news, while the guest is paused. */
+	g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL), ==, 0);
+	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
+	now += 5001 * MS;
+	look();
+	g_assert_cmpint(o.ret, ==, -ETIMEDOUT);
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	report(f, 0, 1001);
+	tell_news(f, RS_NEWS_STOPPED, 1002, 6, 0);
+	look();
+	g_assert_false(has_command(f));
+	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	look();
+	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
+	report(f, 0, 0);
+	expect(f, RS_CMD_ENGINE_CONTROL, 1002, RS_UTRACE_DETACH);
+	report(f, 0, 0);
+	g_assert_false(has_command(f));
+}
+
+/* A guest may make up as many as it likes. */
+static void test_engines_that_a_guest_makes_up_are_bounded(struct fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	for (uint32_t i = 0; i < 5 * RS_ENGINES_MAX; i++)
+		tell_news(f, RS_NEWS_STOPPED, 2000 + i, 6, 0);
+	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	look();
+	for (uint32_t i = 0; i < 4 * RS_ENGINES_MAX; i++) {
+		expect(f, RS_CMD_ENGINE_CONTROL, 2000 + i, RS_UTRACE_DETACH);
+		report(f, 0, 0);
+	}
+	g_assert_false(has_command(f));
+	attach(f, one, 1001);
+}
+
 static void test_what_is_gone_is_told_once(struct fixture *f, gconstpointer data)
 {
 	uint32_t number = attach(f, one, 1001);
@@ -632,6 +718,11 @@ int main(int argc, char **argv)
 	ADD(who_follows_nobody_is_detached);
 	ADD(threads_that_cannot_be_followed_are_counted);
 	ADD(a_handle_is_of_one_engine);
+	ADD(what_the_guest_has_left_is_gone);
+	ADD(dead_engines_take_no_room);
+	ADD(peers_have_room_while_others_are_detached);
+	ADD(what_nobody_has_is_detached_in_the_end);
+	ADD(engines_that_a_guest_makes_up_are_bounded);
 	ADD(what_is_gone_is_told_once);
 	ADD(a_guest_that_has_let_go_is_believed);
 	ADD(engines_of_a_peer_that_goes_are_detached);

@@ -76,6 +76,15 @@ static void expect_some_news(uint32_t kind, uint64_t event, int64_t value)
 	g_assert_cmpint((int64_t)news.args[3], ==, value);
 }
 
+/* The host is told that all engines so far are gone. */
+static void expect_left(void)
+{
+	g_assert_true(take_news());
+	g_assert_cmpuint(news.args[0], ==, RS_NEWS_LEFT);
+	g_assert_cmpuint(news.args[1], >=, handle);
+	expect_no_news();
+}
+
 static void expect_news(uint32_t kind, uint32_t event, int64_t value)
 {
 	struct rs_serve_news these;
@@ -457,9 +466,10 @@ static void test_a_step_ends_in_a_stop(void)
 	g_assert_cmpuint(visits, ==, 2);
 	rs_utrace_resume(&task.utrace);
 	g_assert_false(task.single);
-	/* Afterwards it is somebody else's. */
+	/* Once more it is still no signal of the program. */
 	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
-			==, RS_UTRACE_SIGNAL_TERM);
+			==, RS_UTRACE_SIGNAL_IGN);
+	g_assert_cmpuint(visits, ==, 2);
 	end();
 }
 
@@ -521,6 +531,19 @@ static void interrupt_it(void)
 	g_assert_cmpint(tell(RS_UTRACE_INTERRUPT), ==, 0);
 }
 
+static bool wait_no_longer(void)
+{
+	return false;
+}
+
+/* Of a thread that runs, and then stops: that is a later stop. */
+static void resume_it(void)
+{
+	room_wait = wait_no_longer;
+	g_assert_cmpint(tell(RS_UTRACE_RESUME), ==, 0);
+	room_wait = NULL;
+}
+
 static void entry_news_once(struct task *stopped)
 {
 	visits++;
@@ -533,7 +556,7 @@ static void entry_news_once(struct task *stopped)
 
 static void test_a_stop_that_is_told_takes_place_there(void)
 {
-	static void (*const acts[])(void) = {stop_it, interrupt_it};
+	static void (*const acts[])(void) = {stop_it, interrupt_it, resume_it};
 
 	for (guint i = 0; i < G_N_ELEMENTS(acts); i++) {
 		begin(ENTRY);
@@ -548,6 +571,70 @@ static void test_a_stop_that_is_told_takes_place_there(void)
 		expect_no_news();
 		end();
 	}
+}
+
+static uint64_t stepper;
+
+static void step_by_another(struct task *stopped)
+{
+	visits++;
+	g_assert_cmpint(ask(RS_CMD_ENGINE_CONTROL, stepper, RS_UTRACE_SINGLESTEP, 0), ==, 0);
+	as_other(TRUE);
+}
+
+static void stepped_by_another(struct task *stopped)
+{
+	visits++;
+	g_assert_true(take_news());
+	g_assert_cmpuint(news.args[0], ==, RS_NEWS_STEPPED);
+	g_assert_cmpuint(news.args[1], ==, stepper);
+	expect_no_news();
+	ask(RS_CMD_ENGINE_CONTROL, stepper, RS_UTRACE_RESUME, 0);
+	as_other(TRUE);
+}
+
+static void test_anothers_step_is_no_signal(void)
+{
+	struct rs_utrace_signal trap = {.number = 77, .step = true};
+
+	begin(RS_UTRACE_EVENT_SIGNAL_ALL);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, 0, 0), ==, 0);
+	stepper = reply.values[0];
+	g_assert_cmpint(ask(RS_CMD_ENGINE_CONTROL, stepper, RS_UTRACE_STOP, 0), ==, 0);
+	task.asleep = step_by_another;
+	rs_utrace_resume(&task.utrace);
+	task.asleep = stepped_by_another;
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_CORE),
+			==, RS_UTRACE_SIGNAL_IGN);
+	g_assert_cmpuint(visits, ==, 2);
+	/* One that comes once more, since a step was owed, kills nobody either. */
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_CORE),
+			==, RS_UTRACE_SIGNAL_IGN);
+	g_assert_cmpuint(task.blocked, ==, 2);
+	ask(RS_CMD_ENGINE_CONTROL, stepper, RS_UTRACE_DETACH, 0);
+	rs_utrace_resume(&task.utrace);
+	end();
+}
+
+static void test_a_signal_that_another_ignores_has_its_event(void)
+{
+	struct rs_utrace_signal signal = {.number = 15};
+	static struct tracer first;
+
+	begin(0);
+	g_assert_cmpint(tell(RS_UTRACE_DETACH), ==, 0);
+	memset(&first, 0, sizeof(first));
+	tracer_attach(&first, 'a', &task, RS_UTRACE_EVENT(SIGNAL_TERM));
+	first.returns[RS_UTRACE_EVENT_SIGNAL_TERM] = RS_UTRACE_RESUME | RS_UTRACE_SIGNAL_IGN;
+	g_assert_cmpint(ask(RS_CMD_ENGINE_ATTACH, 7, RS_UTRACE_EVENT(SIGNAL_TERM), 0), ==, 0);
+	handle = reply.values[0];
+	task.asleep = signal_news;
+	g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &signal, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_IGN);
+	g_assert_cmpuint(visits, ==, 1);
+	control(&first, RS_UTRACE_DETACH);
+	rs_utrace_engine_put(&first.engine);
+	end();
 }
 
 /* A clone is told before its thread stops, which it does once it has left the kernel. */
@@ -616,6 +703,7 @@ static void test_a_step_without_a_host_ends(void)
 {
 	begin_step();
 	host.handler.gone(&host.handler);
+	expect_left();
 	end_step();
 	g_assert_cmpuint(engines[0].handle, ==, 0);
 	end();
@@ -798,7 +886,7 @@ static void test_children_that_nobody_was_told_of_go_with_the_session(void)
 	child.utrace.id = 12;
 	rs_utrace_report_clone(&task.utrace, 0, &child.utrace);
 	host.handler.gone(&host.handler);
-	expect_no_news();
+	expect_left();
 	g_assert_true(rs_utrace_report_syscall_entry(&child.utrace, NULL));
 	g_assert_cmpuint(child.blocked, ==, 0);
 	task_end(&child);
@@ -854,7 +942,7 @@ static void host_goes(struct task *stopped)
 {
 	visits++;
 	host.handler.gone(&host.handler);
-	expect_no_news();
+	expect_left();
 }
 
 static void test_a_stopped_thread_goes_on_without_a_host(void)
@@ -892,6 +980,8 @@ int main(int argc, char **argv)
 	ADD(a_step_is_not_ended_by_a_signal);
 	ADD(only_a_stopped_thread_steps);
 	ADD(a_stop_that_is_told_takes_place_there);
+	ADD(anothers_step_is_no_signal);
+	ADD(a_signal_that_another_ignores_has_its_event);
 	ADD(a_signal_does_not_take_a_stop_back);
 	ADD(an_engine_that_is_detached_waits_for_its_step);
 	ADD(a_thread_that_is_let_go_ends_its_step);

@@ -85,6 +85,10 @@ static void read_news(void)
 		struct known *k = find(args[1]);
 
 		CHECK(args[1]);
+		if (args[0] == RS_NEWS_LEFT) {
+			CHECK(args[1] >= last_handle);
+			continue;
+		}
 		if (args[0] == RS_NEWS_ATTACHED) {
 			CHECK(!k && news.size == sizeof(struct rs_cmd_thread));
 			note_child(args[1], args[2]);
@@ -182,11 +186,9 @@ static void look(const struct known *k)
 /* The session is gone. */
 static void lose(void)
 {
-	struct rs_serve_news news;
-
 	host.handler.gone(&host.handler);
-	CHECK(!host.handler.news(&host.handler, &news));
 	memset(known, 0, sizeof(known));
+	read_news();
 	losses++;
 }
 
