@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sigabbrev_np() */
 #include "cli/engine_command.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+
+#define SIGNALS_MAX 1024u /* numbers of any OS */
 
 /* ---- events ---- */
 
@@ -140,6 +144,14 @@ static const struct word {
 	 true, true},
 	{"setcall", NULL, "CALL [ARG...]", "make it another call, by number or name",
 	 RS_CLI_ENGINE_DO_SETCALL, 1, 1 + RS_TRACE_ENGINE_ARGUMENTS_MAX, true},
+	{"poke", NULL, "ADDR HEX", "write memory, such as: poke rsp+8 2a00ff",
+	 RS_CLI_ENGINE_DO_POKE, 2, 2, true},
+	{"signal", NULL, "FATE [SIGNAL]",
+	 "at a signal: deliver, ignore, stop, terminate or core, also as another one",
+	 RS_CLI_ENGINE_DO_SIGNAL, 1, 2, true},
+	{"exit", NULL, "CODE", "at an exit: another code", RS_CLI_ENGINE_DO_EXIT, 1, 1, true},
+	{"events", NULL, "EVENTS", "stop at these from now on, as --events",
+	 RS_CLI_ENGINE_DO_EVENTS, 1, 1, false},
 	{"step", "s", "[N]", "run one instruction, or N", RS_CLI_ENGINE_DO_STEP, 0, 1, true},
 	{"block", NULL, "", "run up to the next branch", RS_CLI_ENGINE_DO_BLOCK, 0, 0, true},
 	{"resume", "c", "", "let the thread go on", RS_CLI_ENGINE_DO_RESUME, 0, 0, true},
@@ -223,6 +235,76 @@ static int parse_look(char **args, const RsTraceRegisterSet *set, uint64_t most,
 	return ret;
 }
 
+static int parse_poke(char **args, const RsTraceRegisterSet *set, struct rs_cli_engine_command *out,
+		      struct rs_error *err)
+{
+	const char *hex = args[1];
+	const size_t digits = strlen(hex);
+
+	if (digits % 2 || digits > 2 * RS_CLI_ENGINE_POKE_MAX ||
+	    strspn(hex, "0123456789abcdefABCDEF") != digits)
+		return rs_error_set(err, EINVAL,
+				    "'%s': HEX is up to %u bytes of two hexadecimal digits, such "
+				    "as 2a00ff",
+				    hex, RS_CLI_ENGINE_POKE_MAX);
+	for (size_t i = 0; i < digits; i += 2)
+		out->bytes[i / 2] = (uint8_t)(g_ascii_xdigit_value(hex[i]) * 16 +
+					      g_ascii_xdigit_value(hex[i + 1]));
+	out->number = digits / 2;
+	out->count = 1;
+	return parse_place(args[0], set, &out->places[0], err);
+}
+
+/* By number or by name, TERM or SIGTERM. */
+static int parse_signal_number(const char *text, uint64_t *out, struct rs_error *err)
+{
+	const char *name = g_str_has_prefix(text, "SIG") ? text + 3 : text;
+
+	if (g_ascii_isdigit(*text))
+		return parse_range(text, 1, SIGNALS_MAX, "SIGNAL", out, err);
+	for (int i = 1; i < NSIG; i++) {
+		if (g_strcmp0(sigabbrev_np(i), name) != 0)
+			continue;
+		*out = (uint64_t)i;
+		return 0;
+	}
+	return rs_error_set(err, EINVAL, "there is no signal '%s'", text);
+}
+
+static int parse_signal(char **args, struct rs_cli_engine_command *out, struct rs_error *err)
+{
+	static const char *const fates[] = {
+		[RS_TRACE_ENGINE_DELIVER] = "deliver", [RS_TRACE_ENGINE_IGNORE] = "ignore",
+		[RS_TRACE_ENGINE_SUSPEND] = "stop",    [RS_TRACE_ENGINE_TERMINATE] = "terminate",
+		[RS_TRACE_ENGINE_CORE] = "core",
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(fates); i++) {
+		if (strcmp(fates[i], args[0]) != 0)
+			continue;
+		out->fate = (RsTraceEngineFate)i;
+		return args[1] ? parse_signal_number(args[1], &out->number, err) : 0;
+	}
+	return rs_error_set(err, EINVAL, "'%s': FATE is deliver, ignore, stop, terminate or core",
+			    args[0]);
+}
+
+static int parse_exit(char **args, const RsTraceRegisterSet *set, struct rs_cli_engine_command *out,
+		      struct rs_error *err)
+{
+	out->count = 1;
+	return parse_place(args[0], set, &out->places[0], err);
+}
+
+static int parse_new_events(char **args, struct rs_cli_engine_command *out, struct rs_error *err)
+{
+	guint32 mask = 0;
+	int ret = rs_cli_engine_parse_events(args[0], &mask, err);
+
+	out->number = mask;
+	return ret;
+}
+
 static int parse_args(char **args, const RsTraceRegisterSet *set, const struct rs_call_names *names,
 		      struct rs_cli_engine_command *out, struct rs_error *err)
 {
@@ -231,6 +313,14 @@ static int parse_args(char **args, const RsTraceRegisterSet *set, const struct r
 		return parse_set(args, set, out, err);
 	case RS_CLI_ENGINE_DO_SETCALL:
 		return parse_setcall(args, set, names, out, err);
+	case RS_CLI_ENGINE_DO_POKE:
+		return parse_poke(args, set, out, err);
+	case RS_CLI_ENGINE_DO_SIGNAL:
+		return parse_signal(args, out, err);
+	case RS_CLI_ENGINE_DO_EXIT:
+		return parse_exit(args, set, out, err);
+	case RS_CLI_ENGINE_DO_EVENTS:
+		return parse_new_events(args, out, err);
 	case RS_CLI_ENGINE_DO_MEM:
 		out->number = 64;
 		return parse_look(args, set, RS_CLI_ENGINE_MEM_MAX, "BYTES", out, err);

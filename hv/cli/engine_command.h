@@ -29,6 +29,10 @@ enum rs_cli_engine_word {
 	RS_CLI_ENGINE_DO_DIS,
 	RS_CLI_ENGINE_DO_CALL,
 	RS_CLI_ENGINE_DO_SETCALL,
+	RS_CLI_ENGINE_DO_POKE,
+	RS_CLI_ENGINE_DO_SIGNAL,
+	RS_CLI_ENGINE_DO_EXIT,
+	RS_CLI_ENGINE_DO_EVENTS,
 	RS_CLI_ENGINE_DO_STEP,
 	RS_CLI_ENGINE_DO_BLOCK,
 	RS_CLI_ENGINE_DO_RESUME,
@@ -42,6 +46,7 @@ enum rs_cli_engine_word {
 };
 
 #define RS_CLI_ENGINE_MEM_MAX 65536u
+#define RS_CLI_ENGINE_POKE_MAX 256u
 #define RS_CLI_ENGINE_DIS_MAX 256u
 #define RS_CLI_ENGINE_STEPS_MAX 1000000u
 
@@ -50,9 +55,12 @@ struct rs_cli_engine_command {
 	bool needs_stop; /* its thread has to be stopped */
 	bool looks;      /* it only shows something */
 	/* set: the number of the register; setcall: that of the call. mem: bytes; dis, step: how
-	 * many. Those that name a thread: its id, 0: the current one. */
+	 * many; poke: how many bytes; signal: another one, or 0; events: a mask. Those that name a
+	 * thread: its id, 0: the current one. */
 	uint64_t number;
-	unsigned int count; /* of places: set 1; mem 1; dis 0 or 1; setcall up to 6 */
+	RsTraceEngineFate fate; /* signal */
+	uint8_t bytes[RS_CLI_ENGINE_POKE_MAX];
+	unsigned int count; /* of places: set, poke, exit 1; mem 1; dis 0 or 1; setcall up to 6 */
 	struct rs_cli_engine_place places[RS_TRACE_ENGINE_ARGUMENTS_MAX];
 };
 

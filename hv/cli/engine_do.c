@@ -3,6 +3,7 @@
 
 #include "cli/engine_wait.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define SHOWN "rs-cli-shown" /* of an engine: the order of the stop that was printed */
@@ -79,6 +80,23 @@ static gboolean do_mem(struct rs_cli_engine_desk *desk, uint64_t address, size_t
 	memory = bytes_of(read, address, size);
 	rs_cli_engine_print_memory(&desk->printer, desk->current, &memory);
 	return TRUE;
+}
+
+static gboolean do_poke(struct rs_cli_engine_desk *desk,
+			const struct rs_cli_engine_command *command, uint64_t address,
+			GError **error)
+{
+	g_autoptr(GBytes) bytes = g_bytes_new(command->bytes, (gsize)command->number);
+	gssize written = rs_cli_engine_write(desk->current, address, bytes, error);
+
+	if (written < 0 || (gsize)written >= command->number)
+		return written >= 0;
+	g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_FAILED,
+		    "thread %u cannot write at 0x%" PRIx64 ": %" G_GSSIZE_FORMAT
+		    " bytes of %" PRIu64 " were written",
+		    rs_trace_engine_get_thread(desk->current), address + (uint64_t)written, written,
+		    command->number);
+	return FALSE;
 }
 
 /* Without an address: at the program counter. */
@@ -179,6 +197,15 @@ gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
 	case RS_CLI_ENGINE_DO_SETCALL:
 		return rs_cli_engine_set_call(desk->current, command->number, values,
 					      command->count, error);
+	case RS_CLI_ENGINE_DO_POKE:
+		return do_poke(desk, command, values[0], error);
+	case RS_CLI_ENGINE_DO_SIGNAL:
+		return rs_cli_engine_set_signal(desk->current, command->fate,
+						(guint)command->number, error);
+	case RS_CLI_ENGINE_DO_EXIT:
+		return rs_cli_engine_set_exit_code(desk->current, (gint64)values[0], error);
+	case RS_CLI_ENGINE_DO_EVENTS:
+		return rs_cli_engine_set_events(desk->current, (guint32)command->number, error);
 	case RS_CLI_ENGINE_DO_STEP:
 		return rs_cli_engine_step(desk->current, command->number, FALSE, error);
 	case RS_CLI_ENGINE_DO_BLOCK:

@@ -121,6 +121,8 @@ static void add_event(JsonBuilder *b, const RsTraceEngineStop *stop)
 	json_builder_add_int_value(b, stop->value);
 	json_builder_set_member_name(b, "stepped");
 	json_builder_add_boolean_value(b, stop->stepped);
+	if (stop->path)
+		add_text(b, "path", stop->path);
 }
 
 /* ---- either ---- */
@@ -150,6 +152,8 @@ static void append_head(GString *out, const struct rs_cli_engine_printer *printe
 		rs_cli_engine_show_call(out, printer->names, view);
 	} else {
 		rs_cli_engine_show_event(out, printer->names, stop->event, stop->value);
+		if (stop->path)
+			g_string_append_printf(out, ": %s", stop->path);
 	}
 	g_string_append_c(out, '\n');
 }
@@ -206,6 +210,29 @@ void rs_cli_engine_print_again(struct rs_cli_engine_printer *printer, RsTraceEng
 	if (printer->json)
 		return;
 	append_head(out, printer, engine, NULL);
+	put(out);
+}
+
+void rs_cli_engine_print_attached(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+				  RsTraceEngine *followed)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	JsonBuilder *b;
+
+	printer->began = true;
+	if (printer->json) {
+		b = begin("attached", engine);
+		if (followed)
+			rs_cli_add_number(b, "follows", rs_trace_engine_get_thread(followed));
+		end(b);
+		return;
+	}
+	append_who(out, printer, engine);
+	if (followed)
+		g_string_append_printf(out, " follows thread %u\n",
+				       rs_trace_engine_get_thread(followed));
+	else
+		g_string_append(out, " is followed\n");
 	put(out);
 }
 
@@ -331,6 +358,7 @@ static void print_threads_json(GPtrArray *threads)
 		rs_cli_add_number(b, "process", thread->process);
 		rs_cli_add_number(b, "parent", thread->parent);
 		add_text(b, "comm", thread->comm);
+		add_text(b, "state", thread->dead ? "dead" : "alive");
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
@@ -343,11 +371,12 @@ void rs_cli_engine_print_threads(GPtrArray *threads, bool json)
 		print_threads_json(threads);
 		return;
 	}
-	printf("%8s %8s %8s  %-16s %s\n", "THREAD", "PROCESS", "PARENT", "COMM", "SOURCE");
+	printf("%8s %8s %8s  %-5s  %-16s %s\n", "THREAD", "PROCESS", "PARENT", "STATE", "COMM",
+	       "SOURCE");
 	for (guint i = 0; i < threads->len; i++) {
 		const RsTraceEngineThread *thread = threads->pdata[i];
 
-		printf("%8u %8u %8u  %-16s %s\n", thread->id, thread->process, thread->parent,
-		       thread->comm, thread->source);
+		printf("%8u %8u %8u  %-5s  %-16s %s\n", thread->id, thread->process, thread->parent,
+		       thread->dead ? "dead" : "alive", thread->comm, thread->source);
 	}
 }

@@ -21,6 +21,9 @@ void rs_cli_engine_print_stop(struct rs_cli_engine_printer *printer, RsTraceEngi
 			      const RsTraceEngineView *view, unsigned int insns);
 /* The first line of it alone; as JSON nothing. */
 void rs_cli_engine_print_again(struct rs_cli_engine_printer *printer, RsTraceEngine *engine);
+/* One that follows another one; `followed` NULL: that is gone. */
+void rs_cli_engine_print_attached(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
+				  RsTraceEngine *followed);
 void rs_cli_engine_print_gone(struct rs_cli_engine_printer *printer, RsTraceEngine *engine);
 void rs_cli_engine_print_registers(struct rs_cli_engine_printer *printer, RsTraceEngine *engine,
 				   const RsTraceEngineView *view);

@@ -307,6 +307,17 @@ static void on_news(RsTraceEngines *engines, RsTraceEngine *engine, gpointer dat
 	work_soon(data);
 }
 
+static void on_attached(RsTraceEngines *engines, RsTraceEngine *engine, gpointer data)
+{
+	struct run *run = data;
+
+	end_prompt(run);
+	rs_cli_engine_print_attached(
+		&run->desk.printer, engine,
+		rs_trace_engines_by_number(engines, rs_trace_engine_get_followed(engine)));
+	work_soon(run);
+}
+
 static void on_gone(RsTraceEngines *engines, RsTraceEngine *engine, gpointer data)
 {
 	struct run *run = data;
@@ -359,6 +370,7 @@ static void loop(struct run *run)
 			: 0,
 	};
 
+	g_signal_connect(engines, "attached", G_CALLBACK(on_attached), run);
 	g_signal_connect(engines, "stopped", G_CALLBACK(on_news), run);
 	g_signal_connect(engines, "gone", G_CALLBACK(on_gone), run);
 	g_signal_connect(engines, "over", G_CALLBACK(on_over), run);

@@ -56,13 +56,13 @@ GPtrArray *rs_cli_engine_threads(RsTraceEngines *engines, guint32 source, GError
 }
 
 gboolean rs_cli_engine_attach(RsTraceEngines *engines, const RsTraceEngineThread *thread,
-			      guint32 events, GError **error)
+			      guint32 events, gboolean follow, GError **error)
 {
 	g_autoptr(RsTraceEngine) engine = NULL;
 	struct wait wait;
 
 	begin(&wait);
-	rs_trace_engines_attach_async(engines, thread, events, NULL, on_answer, &wait);
+	rs_trace_engines_attach_async(engines, thread, events, follow, NULL, on_answer, &wait);
 	engine = rs_trace_engines_attach_finish(engines, answer(&wait), error);
 	end(&wait);
 	return engine != NULL;
@@ -139,5 +139,47 @@ gboolean rs_cli_engine_set_call(RsTraceEngine *engine, guint64 number, const gui
 
 	begin(&wait);
 	rs_trace_engine_set_call_async(engine, number, arguments, count, NULL, on_answer, &wait);
+	return finish(&wait, engine, error);
+}
+
+gssize rs_cli_engine_write(RsTraceEngine *engine, guint64 address, GBytes *bytes, GError **error)
+{
+	struct wait wait;
+	gssize written;
+
+	begin(&wait);
+	rs_trace_engine_write_async(engine, address, bytes, NULL, on_answer, &wait);
+	written = rs_trace_engine_write_finish(engine, answer(&wait), error);
+	end(&wait);
+	return written;
+}
+
+gboolean rs_cli_engine_set_signal(RsTraceEngine *engine, RsTraceEngineFate fate, guint number,
+				  GError **error)
+{
+	struct wait wait;
+
+	begin(&wait);
+	rs_trace_engine_set_signal_async(engine, fate, number, NULL, on_answer, &wait);
+	return finish(&wait, engine, error);
+}
+
+gboolean rs_cli_engine_set_exit_code(RsTraceEngine *engine, gint64 code, GError **error)
+{
+	struct wait wait;
+
+	begin(&wait);
+	rs_trace_engine_set_exit_code_async(engine, code, NULL, on_answer, &wait);
+	return finish(&wait, engine, error);
+}
+
+/* It goes on following, or not to. */
+gboolean rs_cli_engine_set_events(RsTraceEngine *engine, guint32 events, GError **error)
+{
+	struct wait wait;
+
+	begin(&wait);
+	rs_trace_engine_set_events_async(engine, events, rs_trace_engine_get_follow(engine), NULL,
+					 on_answer, &wait);
 	return finish(&wait, engine, error);
 }

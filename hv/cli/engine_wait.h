@@ -14,7 +14,7 @@
 GPtrArray *rs_cli_engine_threads(RsTraceEngines *engines, guint32 source, GError **error);
 /* The engine is in the list then. */
 gboolean rs_cli_engine_attach(RsTraceEngines *engines, const RsTraceEngineThread *thread,
-			      guint32 events, GError **error);
+			      guint32 events, gboolean follow, GError **error);
 gboolean rs_cli_engine_refresh(RsTraceEngines *engines, GError **error);
 
 gboolean rs_cli_engine_control(RsTraceEngine *engine, RsTraceEngineAction action, GError **error);
@@ -26,5 +26,10 @@ GBytes *rs_cli_engine_read(RsTraceEngine *engine, guint64 address, gsize size, G
 gboolean rs_cli_engine_set(RsTraceEngine *engine, guint reg, guint64 value, GError **error);
 gboolean rs_cli_engine_set_call(RsTraceEngine *engine, guint64 number, const guint64 *arguments,
 				guint count, GError **error);
+gssize rs_cli_engine_write(RsTraceEngine *engine, guint64 address, GBytes *bytes, GError **error);
+gboolean rs_cli_engine_set_signal(RsTraceEngine *engine, RsTraceEngineFate fate, guint number,
+				  GError **error);
+gboolean rs_cli_engine_set_exit_code(RsTraceEngine *engine, gint64 code, GError **error);
+gboolean rs_cli_engine_set_events(RsTraceEngine *engine, guint32 events, GError **error);
 
 #endif

@@ -14,7 +14,7 @@
 
 struct args {
 	char *session, *comm, *source, *events, *exec, *calls;
-	gboolean stop, interrupt, brief, json, list;
+	gboolean stop, interrupt, follow, brief, json, list;
 	gint64 pid, count, insns;
 	double duration;
 	guint32 mask;
@@ -39,6 +39,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		 "Commands at each stop, with semicolons between", "COMMANDS"},
 		{"insns", 0, 0, G_OPTION_ARG_INT64, &a->insns,
 		 "Show so many instructions at a stop (default: 6)", "N"},
+		{"follow", 'f', 0, G_OPTION_ARG_NONE, &a->follow,
+		 "Attach to the threads that they make, too, before these run", NULL},
 		{"brief", 'b', 0, G_OPTION_ARG_NONE, &a->brief,
 		 "A stop is one line, without registers and instructions", NULL},
 		{"calls", 0, 0, G_OPTION_ARG_FILENAME, &a->calls,
@@ -65,7 +67,7 @@ static int check(const struct rs_verb *verb, struct args *a)
 		return rs_cli_usage(verb, "--pid: a process id, 1 to 4294967295");
 	if (a->comm && strlen(a->comm) > RS_TRACE_GLOB_MAX)
 		return rs_cli_usage(verb, "--comm: the pattern is too long");
-	if (a->list && (a->events || a->stop || a->interrupt || a->exec))
+	if (a->list && (a->events || a->stop || a->interrupt || a->exec || a->follow))
 		return rs_cli_usage(verb, "--list attaches to nothing");
 	if (a->list)
 		return 0;
@@ -110,6 +112,9 @@ static int check_script(const struct rs_verb *verb, struct args *a,
 static bool matches(const struct args *a, const RsTraceGlob *glob,
 		    const RsTraceEngineThread *thread)
 {
+	/* One that is to be reaped still is shown only. */
+	if (thread->dead && !a->list)
+		return false;
 	if (a->pid != G_MININT64 && thread->process != a->pid && thread->id != a->pid)
 		return false;
 	return !glob || rs_trace_glob_matches(glob, thread->comm);
@@ -143,7 +148,7 @@ static int attach(RsTraceEngines *engines, const struct args *a, GPtrArray *thre
 	for (guint i = 0; i < threads->len; i++) {
 		GError *error = NULL;
 
-		if (!rs_cli_engine_attach(engines, threads->pdata[i], a->mask, &error))
+		if (!rs_cli_engine_attach(engines, threads->pdata[i], a->mask, a->follow, &error))
 			code = rs_cli_fail_gerror(error);
 	}
 	/* What has died since, the session tells. */

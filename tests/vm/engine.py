@@ -108,7 +108,7 @@ def traced(pattern):
 def test_list():
     session()
     r = rs('engine', '--list', '-s', 'e')
-    check(r.code == 0 and re.search(r'^ +1 +1 +0  writer +hosted-engine$', r.out, re.M), f'a table: {r}')
+    check(r.code == 0 and re.search(r'^ +1 +1 +0  alive  writer +hosted-engine$', r.out, re.M), f'a table: {r}')
     check('m\\x1b[2Jean' in r.out and '\x1b' not in r.out, 'names are escaped')
     rows = rs.json('engine', '--list', '-s', 'e')
     for row in rows:
@@ -191,6 +191,68 @@ def test_steps():
     places = re.findall(r'^=> (\S+)', out, re.M)
     check(code == 0 and places == [f'0x{a:016x}' for a in (0x401407, 0x401400, 0x401400)],
           f'a thread that waited, up to its next branch: {out} {err}')
+
+
+def test_the_dead_are_listed():
+    seen = []
+
+    def dead_one():
+        seen[:] = [t['thread'] for t in rs.json('engine', '--list', '-s', 'e') if t['state'] == 'dead']
+        return seen
+
+    session()
+    wait_for('one that is to be reaped', dead_one)
+    table = rs('engine', '--list', '-p', str(seen[0]), '-s', 'e').out
+    check(' alive ' not in table, f'{seen[0]} lives no more: {table}')
+    code, out, err = engine('-p', str(seen[0]), '--stop')
+    check(code == 3 and 'no such thread' in err, f'and cannot be held: {code} {out} {err}')
+
+
+def test_follow():
+    session()
+    code, out, err = engine('-c', 'parent', '-e', 'clone,exec,exit', '-f', '-b', '--count', '8', '-x', '')
+    heads = [re.sub(r'\d+', 'N', line) for line in out.splitlines()]
+    for line in ('thread N (parent): clone: thread N', 'thread N (program) follows thread N',
+                 'thread N (program): exec: /bin/program', 'thread N (program): exit: code N',
+                 'thread N (program) is gone'):
+        check(line in heads, f'{line} in {heads} {err}')
+    child = re.search(r'thread (\d+) \(program\) follows thread 4', out)[1]
+    check(f'thread {child} (program): exec' in out, 'it has stopped at what its parent is to stop at')
+    code, out, err = engine('-c', 'parent', '-e', 'exec', '-f', '-j', '--count', '1', '-x', '')
+    lines = [json.loads(line) for line in out.splitlines()]
+    for line in lines:
+        DOC.check('ringside engine', line)
+    check(lines[0]['what'] == 'attached' and lines[0]['follows'] == 4, f'as JSON: {lines[0]}')
+    check(lines[-1]['path'] == '/bin/program', f'with the path: {lines[-1]}')
+    code, out, err = engine('-c', 'parent', '-e', 'clone', '-b', '--count', '2', '-x', '')
+    check(code == 0 and 'follows' not in out, f'not unless it is asked for: {out}')
+
+
+def test_fates():
+    session()
+    code, out, err = engine('-c', 'parent', '-e', 'exit', '-f', '-b', '--count', '1', '-x', 'exit 42')
+    check(code == 0 and 'exit: code 3' in out, f'it was to exit with another code: {out} {err}')
+    code, out, err = engine('-c', 'writer', '-e', 'syscall', '-b', '--count', '2', '-x', 'exit 42')
+    check(code == 1 and 'stopped elsewhere' in err, f'only at an exit: {err}')
+    line = subprocess.Popen([RINGSIDE, 'trace', '-s', 'e', '--new', '--duration', '3'], text=True,
+                            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    time.sleep(0.3)
+    code, out, err = engine('-c', 'signals', '-e', 'signal_all', '-b', '--count', '1', '-x', 'signal terminate TERM')
+    check(code == 0 and 'signal_ign: SIGUSR1' in out, f'a signal that is ignored: {out} {err}')
+    seen = line.communicate()[0]
+    check(re.search(r'engine:signal: .*=15 ', seen), f'ends its process as another one: {seen[-400:]}')
+
+
+def test_poke_and_events():
+    session()
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', '--count', '1', '-x',
+                            'poke rsi 48454c4c4f; mem rsi 6; poke rip 90; regs')
+    check(code == 1 and 'HELLO.' in out and '0 bytes of 1' in err and 'rax' not in out,
+          f'data is written, and text is not: {out} {err}')
+    check(goes_on(program()), 'and the thread goes on')
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', '--count', '3', '-x', 'events syscall_exit')
+    check([line.split(': ')[1] for line in out.splitlines()] == ['syscall_entry', 'syscall_exit', 'syscall_exit'],
+          f'other events from then on: {out} {err}')
 
 
 def test_brief():
@@ -412,7 +474,7 @@ def test_a_guest_that_serves_nobody():
     check(code == 1 and not out and err.startswith('ringside: '), f'says so: {code} {err}')
 
 
-run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_brief, test_what_ends_a_script, test_closed_output,
+run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_the_dead_are_listed, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_closed_output,
            test_ends, test_kill_of_the_command,
            test_kill_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
            test_wrong_usage, test_a_guest_that_serves_nobody], sys.argv[3:], stop_sessions)

@@ -3,6 +3,8 @@
 #include "rs-trace-engine-private.h"
 #include "rs-trace-escape.h"
 
+#include <string.h>
+
 /* ---- threads ---- */
 
 void rs_trace_engine_thread_free(RsTraceEngineThread *thread)
@@ -26,11 +28,14 @@ static char *read_text(GVariant *row, const char *key)
 RsTraceEngineThread *rs_trace_engine_read_thread(GVariant *row, const char *id)
 {
 	RsTraceEngineThread *thread = g_new0(RsTraceEngineThread, 1);
+	const char *state = "";
 
 	g_variant_lookup(row, "source_number", "u", &thread->source_number);
 	g_variant_lookup(row, id, "u", &thread->id);
 	g_variant_lookup(row, "process", "u", &thread->process);
 	g_variant_lookup(row, "parent", "u", &thread->parent);
+	g_variant_lookup(row, "state", "&s", &state);
+	thread->dead = !strcmp(state, "dead");
 	thread->source = read_text(row, "source");
 	thread->comm = read_text(row, "comm");
 	return thread;
@@ -77,6 +82,20 @@ GPtrArray *rs_trace_engines_threads_finish(RsTraceEngines *engines, GAsyncResult
 
 /* ---- engines ---- */
 
+#define FOLLOW "follow" /* of the task of an attach */
+
+GVariant *rs_trace_engine_options(guint32 source, gboolean follow)
+{
+	GVariantBuilder options;
+
+	g_variant_builder_init(&options, G_VARIANT_TYPE_VARDICT);
+	if (source)
+		g_variant_builder_add(&options, "{sv}", "source", g_variant_new_uint32(source));
+	if (follow)
+		g_variant_builder_add(&options, "{sv}", "follow", g_variant_new_boolean(TRUE));
+	return g_variant_builder_end(&options);
+}
+
 static RsTraceEngineThread *copy_thread(const RsTraceEngineThread *thread)
 {
 	RsTraceEngineThread *copy = g_memdup2(thread, sizeof(*thread));
@@ -95,7 +114,7 @@ static RsTraceEngine *attached(RsTraceEngines *engines, guint32 number,
 	if (engine || engines->over ||
 	    g_hash_table_contains(engines->known, GUINT_TO_POINTER(number)))
 		return engine;
-	return rs_trace_engines_add(engines, number, thread);
+	return rs_trace_engines_add(engines, number, 0, thread);
 }
 
 static void on_attached(GObject *proxy, GAsyncResult *result, gpointer data)
@@ -113,24 +132,27 @@ static void on_attached(GObject *proxy, GAsyncResult *result, gpointer data)
 		return;
 	}
 	engine = attached(engines, number, g_task_get_task_data(task));
-	if (engine)
+	if (engine) {
+		engine->follow = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(task), FOLLOW));
 		g_task_return_pointer(task, g_object_ref(engine), g_object_unref);
-	else
+	} else {
 		g_task_return_new_error(task, RS_TRACE_SESSION_ERROR,
 					RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD,
 					"the thread has died meanwhile");
+	}
 }
 
 void rs_trace_engines_attach_async(RsTraceEngines *engines, const RsTraceEngineThread *thread,
-				   guint32 events, GCancellable *cancellable,
+				   guint32 events, gboolean follow, GCancellable *cancellable,
 				   GAsyncReadyCallback callback, gpointer data)
 {
 	GTask *task = g_task_new(engines, cancellable, callback, data);
 
 	g_task_set_task_data(task, copy_thread(thread),
 			     (GDestroyNotify)rs_trace_engine_thread_free);
+	g_object_set_data(G_OBJECT(task), FOLLOW, GINT_TO_POINTER(follow));
 	rs_dbus_session1_call_engine_attach(engines->session, thread->id, events,
-					    rs_trace_client_source(thread->source_number),
+					    rs_trace_engine_options(thread->source_number, follow),
 					    cancellable, on_attached, task);
 }
 

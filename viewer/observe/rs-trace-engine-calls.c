@@ -16,7 +16,7 @@ struct op {
 	RsTraceEngineState after; /* control and steps */
 	guint64 stop;             /* the stop that was meant */
 	guint64 steps;
-	gboolean to_branch;
+	gboolean to_branch, follow;
 	guint64 address;
 	gsize size;
 	GByteArray *bytes;
@@ -72,6 +72,11 @@ static void on_reply(GObject *proxy, GAsyncResult *result, gpointer data)
 		g_task_return_error(task, error);
 }
 
+static Op *op_of(GTask *task)
+{
+	return g_task_get_task_data(task);
+}
+
 /* `rest`: its arguments between the engine's number and the options; floating, or NULL. */
 static void call(GTask *task, const char *method, GVariant **rest, gsize count)
 {
@@ -80,7 +85,7 @@ static void call(GTask *task, const char *method, GVariant **rest, gsize count)
 
 	for (gsize i = 0; i < count; i++)
 		args[1 + i] = rest[i];
-	args[1 + count] = rs_trace_client_no_options();
+	args[1 + count] = rs_trace_engine_options(0, op_of(task)->follow);
 	g_dbus_proxy_call(G_DBUS_PROXY(engine->session), method,
 			  g_variant_new_tuple(args, count + 2), G_DBUS_CALL_FLAGS_NONE, -1,
 			  g_task_get_cancellable(task), on_reply, g_object_ref(task));
@@ -363,4 +368,80 @@ void rs_trace_engine_set_call_async(RsTraceEngine *engine, guint64 number, const
 
 	op->take = take_done;
 	call(task, "EngineSetSyscall", rest, 2);
+}
+
+static void take_written(GTask *task, Op *op, GVariant *reply)
+{
+	g_autoptr(GVariant) written = g_variant_get_child_value(reply, 0);
+
+	g_task_return_int(task, (gssize)g_variant_get_uint32(written));
+}
+
+void rs_trace_engine_write_async(RsTraceEngine *engine, guint64 address, GBytes *bytes,
+				 GCancellable *cancellable, GAsyncReadyCallback callback,
+				 gpointer data)
+{
+	Op *op;
+	g_autoptr(GTask) task = begin(engine, cancellable, callback, data, &op);
+	GVariant *rest[] = {g_variant_new_uint64(address),
+			    g_variant_new_from_bytes(G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)};
+
+	op->take = take_written;
+	call(task, "EngineWriteMemory", rest, 2);
+}
+
+gssize rs_trace_engine_write_finish(RsTraceEngine *engine, GAsyncResult *result, GError **error)
+{
+	g_return_val_if_fail(g_task_is_valid(result, engine), -1);
+	return g_task_propagate_int(G_TASK(result), error);
+}
+
+void rs_trace_engine_set_signal_async(RsTraceEngine *engine, RsTraceEngineFate fate, guint number,
+				      GCancellable *cancellable, GAsyncReadyCallback callback,
+				      gpointer data)
+{
+	static const char *const fates[] = {
+		[RS_TRACE_ENGINE_DELIVER] = "deliver", [RS_TRACE_ENGINE_IGNORE] = "ignore",
+		[RS_TRACE_ENGINE_SUSPEND] = "stop",    [RS_TRACE_ENGINE_TERMINATE] = "terminate",
+		[RS_TRACE_ENGINE_CORE] = "core",
+	};
+	Op *op;
+	g_autoptr(GTask) task = begin(engine, cancellable, callback, data, &op);
+	GVariant *rest[] = {g_variant_new_string(fates[fate]), g_variant_new_uint32(number)};
+
+	op->take = take_done;
+	call(task, "EngineSetSignal", rest, 2);
+}
+
+void rs_trace_engine_set_exit_code_async(RsTraceEngine *engine, gint64 code,
+					 GCancellable *cancellable, GAsyncReadyCallback callback,
+					 gpointer data)
+{
+	Op *op;
+	g_autoptr(GTask) task = begin(engine, cancellable, callback, data, &op);
+	GVariant *rest[] = {g_variant_new_int64(code)};
+
+	op->take = take_done;
+	call(task, "EngineSetExitCode", rest, 1);
+}
+
+static void take_events(GTask *task, Op *op, GVariant *reply)
+{
+	RsTraceEngine *engine = g_task_get_source_object(task);
+
+	engine->follow = op->follow;
+	g_task_return_boolean(task, TRUE);
+}
+
+void rs_trace_engine_set_events_async(RsTraceEngine *engine, guint32 events, gboolean follow,
+				      GCancellable *cancellable, GAsyncReadyCallback callback,
+				      gpointer data)
+{
+	Op *op;
+	g_autoptr(GTask) task = begin(engine, cancellable, callback, data, &op);
+	GVariant *rest[] = {g_variant_new_uint32(events)};
+
+	op->take = take_events;
+	op->follow = follow;
+	call(task, "EngineSetEvents", rest, 1);
 }

@@ -17,7 +17,9 @@ struct _RsTraceEngine {
 	const RsTraceRegisterSet *registers;
 	RsTraceEngineState state;
 	RsTraceEngineStop stop; /* the last one */
-	guint64 steps;          /* still to be made, with the one that is being made */
+	guint32 followed, refused;
+	gboolean follow;
+	guint64 steps; /* still to be made, with the one that is being made */
 	gboolean to_branch;
 	guint64 since; /* lists that were asked for before this one do not have it */
 };
@@ -52,9 +54,10 @@ gboolean rs_trace_engine_take_stop(RsTraceEngine *engine, GVariant *row);
 void rs_trace_engine_step_on(RsTraceEngine *engine);
 
 /* Of RsTraceEngines. */
-RsTraceEngine *rs_trace_engines_by_number(RsTraceEngines *engines, guint32 number);
+/* The options of a call: `source` 0 and FALSE are left out. A floating reference. */
+GVariant *rs_trace_engine_options(guint32 source, gboolean follow);
 /* It is in the list then, and told. */
-RsTraceEngine *rs_trace_engines_add(RsTraceEngines *engines, guint32 number,
+RsTraceEngine *rs_trace_engines_add(RsTraceEngines *engines, guint32 number, guint32 followed,
 				    const RsTraceEngineThread *thread);
 void rs_trace_engines_drop(RsTraceEngines *engines, RsTraceEngine *engine);
 void rs_trace_engines_tell_stop(RsTraceEngines *engines, RsTraceEngine *engine);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-engine-private.h"
-
-#define TRAP 5 /* the signal by which a step ends */
+#include "rs-trace-escape.h"
 
 G_DEFINE_FINAL_TYPE(RsTraceEngine, rs_trace_engine, G_TYPE_OBJECT)
 
@@ -24,6 +23,7 @@ static void finalize(GObject *object)
 	g_clear_object(&engine->session);
 	g_free(engine->source);
 	g_free(engine->comm);
+	g_free(engine->stop.path);
 	G_OBJECT_CLASS(rs_trace_engine_parent_class)->finalize(object);
 }
 
@@ -79,26 +79,29 @@ static gboolean steps_on(RsTraceEngine *engine)
 {
 	if (!engine->steps)
 		return FALSE;
-	if (!rs_trace_engine_event_is_signal(engine->stop.event) || engine->stop.value != TRAP) {
+	if (!engine->stop.stepped) {
 		engine->steps = 0;
 		return FALSE;
 	}
-	if (--engine->steps) {
-		rs_trace_engine_step_on(engine);
-		return TRUE;
-	}
-	engine->stop.stepped = TRUE;
-	return FALSE;
+	if (!--engine->steps)
+		return FALSE;
+	rs_trace_engine_step_on(engine);
+	return TRUE;
 }
 
 gboolean rs_trace_engine_take_stop(RsTraceEngine *engine, GVariant *row)
 {
+	const char *path = NULL;
 	guint64 number = 0;
 
 	g_variant_lookup(row, "stop", "t", &number);
 	if (number <= engine->stop.number)
 		return FALSE;
+	g_free(engine->stop.path);
 	engine->stop = (RsTraceEngineStop){.number = number};
+	g_variant_lookup(row, "stepped", "b", &engine->stop.stepped);
+	if (g_variant_lookup(row, "path", "&s", &path))
+		engine->stop.path = rs_trace_escape(path, -1, NULL);
 	g_variant_lookup(row, "event", "u", &engine->stop.event);
 	g_variant_lookup(row, "value", "x", &engine->stop.value);
 	return !steps_on(engine);
@@ -117,6 +120,21 @@ guint32 rs_trace_engine_get_source_number(RsTraceEngine *engine)
 guint32 rs_trace_engine_get_thread(RsTraceEngine *engine)
 {
 	return engine->thread;
+}
+
+guint32 rs_trace_engine_get_followed(RsTraceEngine *engine)
+{
+	return engine->followed;
+}
+
+guint32 rs_trace_engine_get_refused(RsTraceEngine *engine)
+{
+	return engine->refused;
+}
+
+gboolean rs_trace_engine_get_follow(RsTraceEngine *engine)
+{
+	return engine->follow;
 }
 
 guint32 rs_trace_engine_get_process(RsTraceEngine *engine)

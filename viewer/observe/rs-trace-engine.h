@@ -45,8 +45,18 @@ typedef struct {
 	guint64 order; /* grows with each stop that was told, of all engines of an RsTraceEngines */
 	guint event;   /* RS_UTRACE_EVENT_*, or one that is newer than this library */
 	gint64 value;  /* as EngineList of the D-Bus interface has it */
-	gboolean stepped; /* the steps that were asked for have been made */
+	gboolean stepped; /* it has stopped since a step is over */
+	char *path;       /* of an exec, escaped; NULL: not told */
 } RsTraceEngineStop;
+
+/* What becomes of a signal. */
+typedef enum {
+	RS_TRACE_ENGINE_DELIVER, /* its handler runs */
+	RS_TRACE_ENGINE_IGNORE,
+	RS_TRACE_ENGINE_SUSPEND,
+	RS_TRACE_ENGINE_TERMINATE,
+	RS_TRACE_ENGINE_CORE,
+} RsTraceEngineFate;
 
 /* What was read of a stopped thread. */
 typedef struct {
@@ -67,6 +77,12 @@ guint32 rs_trace_engine_get_number(RsTraceEngine *engine); /* in the session */
 guint32 rs_trace_engine_get_source_number(RsTraceEngine *engine);
 guint32 rs_trace_engine_get_thread(RsTraceEngine *engine);
 guint32 rs_trace_engine_get_process(RsTraceEngine *engine);
+/* The number of the engine that it follows; 0: it was attached by its own. */
+guint32 rs_trace_engine_get_followed(RsTraceEngine *engine);
+/* Threads that its thread made and that it could not follow, for want of room. */
+guint32 rs_trace_engine_get_refused(RsTraceEngine *engine);
+/* Whether threads that its thread makes get such an engine, too. */
+gboolean rs_trace_engine_get_follow(RsTraceEngine *engine);
 /* Names of its source and of its thread when it was attached. The engine's. */
 const char *rs_trace_engine_get_source(RsTraceEngine *engine);
 const char *rs_trace_engine_get_comm(RsTraceEngine *engine);
@@ -121,6 +137,25 @@ void rs_trace_engine_set_register_async(RsTraceEngine *engine, guint number, gui
 void rs_trace_engine_set_call_async(RsTraceEngine *engine, guint64 call, const guint64 *arguments,
 				    guint count, GCancellable *cancellable,
 				    GAsyncReadyCallback callback, gpointer data);
+/* Writes memory, RS_TRACE_ENGINE_WRITE_MAX bytes at most. */
+#define RS_TRACE_ENGINE_WRITE_MAX 3968u
+void rs_trace_engine_write_async(RsTraceEngine *engine, guint64 address, GBytes *bytes,
+				 GCancellable *cancellable, GAsyncReadyCallback callback,
+				 gpointer data);
+/* How many were written: those before the first one that the thread could not write. -1: none. */
+gssize rs_trace_engine_write_finish(RsTraceEngine *engine, GAsyncResult *result, GError **error);
+/* Of a thread that has stopped at a signal. `number`: it becomes another one; 0: it stays. */
+void rs_trace_engine_set_signal_async(RsTraceEngine *engine, RsTraceEngineFate fate, guint number,
+				      GCancellable *cancellable, GAsyncReadyCallback callback,
+				      gpointer data);
+/* Of a thread that has stopped at its exit. */
+void rs_trace_engine_set_exit_code_async(RsTraceEngine *engine, gint64 code,
+					 GCancellable *cancellable, GAsyncReadyCallback callback,
+					 gpointer data);
+/* It stops at these events instead, and follows or not, as rs_trace_engines_attach_async() says. */
+void rs_trace_engine_set_events_async(RsTraceEngine *engine, guint32 events, gboolean follow,
+				      GCancellable *cancellable, GAsyncReadyCallback callback,
+				      gpointer data);
 
 G_END_DECLS
 

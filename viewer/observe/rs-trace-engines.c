@@ -47,13 +47,15 @@ RsTraceEngine *rs_trace_engines_by_number(RsTraceEngines *engines, guint32 numbe
 	return NULL;
 }
 
-RsTraceEngine *rs_trace_engines_add(RsTraceEngines *engines, guint32 number,
+RsTraceEngine *rs_trace_engines_add(RsTraceEngines *engines, guint32 number, guint32 followed,
 				    const RsTraceEngineThread *thread)
 {
 	RsTraceEngine *engine = rs_trace_engine_new(engines, engines->session, number);
 
 	engine->since = engines->asked + 1;
 	rs_trace_engine_describe(engine, thread);
+	engine->followed = followed;
+	engine->follow = followed != 0;
 	g_hash_table_add(engines->known, GUINT_TO_POINTER(number));
 	g_ptr_array_add(engines->list, engine);
 	g_list_model_items_changed(G_LIST_MODEL(engines), engines->list->len - 1, 0, 1);
@@ -96,21 +98,23 @@ static void take_row(RsTraceEngines *engines, GVariant *row, GHashTable *seen)
 {
 	g_autoptr(RsTraceEngine) engine = NULL;
 	const char *state = "";
-	guint32 number = 0;
+	guint32 number = 0, followed = 0;
 
 	g_variant_lookup(row, "engine", "u", &number);
 	g_variant_lookup(row, "state", "&s", &state);
+	g_variant_lookup(row, "follows", "u", &followed);
 	g_set_object(&engine, rs_trace_engines_by_number(engines, number));
 	/* One that is attached right now may be here before its answer is. */
 	if (!engine && strcmp(state, "gone") != 0 &&
 	    !g_hash_table_contains(engines->known, GUINT_TO_POINTER(number))) {
 		g_autoptr(RsTraceEngineThread) thread = rs_trace_engine_read_thread(row, "thread");
 
-		g_set_object(&engine, rs_trace_engines_add(engines, number, thread));
+		g_set_object(&engine, rs_trace_engines_add(engines, number, followed, thread));
 	}
 	if (!engine || engine->state == RS_TRACE_ENGINE_GONE)
 		return;
 	g_hash_table_add(seen, GUINT_TO_POINTER(number));
+	g_variant_lookup(row, "refused", "u", &engine->refused);
 	if (!strcmp(state, "gone"))
 		tell_gone(engines, engine);
 	else if (strcmp(state, "stopped") != 0)

@@ -10,7 +10,7 @@
  * and errors: as rs-trace-engine.h.
  *
  * Signals, each with the RsTraceEngine as its argument:
- * "attached": it is new in the list.
+ * "attached": it is new in the list, since it was asked for or follows another one.
  * "stopped": its thread has stopped. Each stop is told once.
  * "gone": the thread has died, or the guest has let go of it. It is no more in the list. Not told
  * of engines that DETACH took off.
@@ -34,6 +34,7 @@ G_DECLARE_FINAL_TYPE(RsTraceEngines, rs_trace_engines, RS_TRACE, ENGINES, GObjec
 /* A thread of a guest that engines can be attached to. */
 typedef struct {
 	guint32 source_number, id, process, parent;
+	gboolean dead;       /* it is still to be reaped, and no engine can be attached */
 	char *source, *comm; /* owned, escaped */
 } RsTraceEngineThread;
 
@@ -50,9 +51,12 @@ void rs_trace_engines_threads_async(RsTraceEngines *engines, guint32 source,
 GPtrArray *rs_trace_engines_threads_finish(RsTraceEngines *engines, GAsyncResult *result,
 					   GError **error);
 
-/* Attaches an engine with these events, a mask; 0: it stops only if it is asked to. */
+/*
+ * Attaches an engine with these events, a mask; 0: it stops only if it is asked to. `follow`: each
+ * thread that this one makes gets such an engine, too, before it runs.
+ */
 void rs_trace_engines_attach_async(RsTraceEngines *engines, const RsTraceEngineThread *thread,
-				   guint32 events, GCancellable *cancellable,
+				   guint32 events, gboolean follow, GCancellable *cancellable,
 				   GAsyncReadyCallback callback, gpointer data);
 /* To be unreffed. NULL: `error` is set. */
 RsTraceEngine *rs_trace_engines_attach_finish(RsTraceEngines *engines, GAsyncResult *result,
@@ -64,6 +68,8 @@ void rs_trace_engines_refresh_async(RsTraceEngines *engines, GCancellable *cance
 gboolean rs_trace_engines_refresh_finish(RsTraceEngines *engines, GAsyncResult *result,
 					 GError **error);
 
+/* The one of this number in the session. Borrowed; NULL: there is none. */
+RsTraceEngine *rs_trace_engines_by_number(RsTraceEngines *engines, guint32 number);
 /* The one on the thread with this id, `source` 0: in any source. Borrowed; NULL: there is none. */
 RsTraceEngine *rs_trace_engines_find(RsTraceEngines *engines, guint32 source, guint32 thread);
 /* The one that stopped first of those that are. Borrowed; NULL: none is stopped. */

@@ -88,6 +88,22 @@ static void test_commands(void)
 	g_assert_cmpint(parse("setcall 1 1 2 3 rax+1 5 6", &command), ==, 0);
 	g_assert_cmpuint(command.number, ==, 1);
 	g_assert_cmpuint(command.count, ==, 6);
+	g_assert_cmpint(parse("poke rsp+8 2a00fF", &command), ==, 0);
+	g_assert_cmpuint(command.number, ==, 3);
+	g_assert_cmpmem(command.bytes, 3, "\x2a\0\xff", 3);
+	g_assert_cmpint(parse("signal ignore", &command), ==, 0);
+	g_assert_cmpint(command.fate, ==, RS_TRACE_ENGINE_IGNORE);
+	g_assert_cmpuint(command.number, ==, 0);
+	g_assert_cmpint(parse("signal deliver SIGTERM", &command), ==, 0);
+	g_assert_cmpuint(command.number, ==, 15);
+	g_assert_cmpint(parse("signal core 6", &command), ==, 0);
+	g_assert_cmpint(command.fate, ==, RS_TRACE_ENGINE_CORE);
+	g_assert_cmpuint(command.number, ==, 6);
+	g_assert_cmpint(parse("exit -1", &command), ==, 0);
+	g_assert_cmphex(command.places[0].number, ==, UINT64_MAX);
+	g_assert_cmpint(parse("events exec,syscall", &command), ==, 0);
+	g_assert_cmphex(command.number, ==, 1u << 3 | 3u << 6);
+	g_assert_false(command.needs_stop);
 	g_assert_cmpint(parse("mem rsp 32", &command), ==, 0);
 	g_assert_cmpuint(command.number, ==, 32);
 	g_assert_cmpint(parse("mem rsp", &command), ==, 0);
@@ -140,6 +156,21 @@ static void test_no_commands(void)
 		"setcall nosuchcall",
 		"setcall 1 1 2 3 4 5 6 7",
 		"setcall 1 1 2 3 4 5 6 7 8 9 10 11",
+		"poke rsp",
+		"poke rsp 2",
+		"poke rsp 2g",
+		"poke rsp 0x20",
+		"poke x 20",
+		"signal",
+		"signal kill",
+		"signal deliver SIGNOTHING",
+		"signal deliver 0",
+		"signal deliver 1025",
+		"exit",
+		"exit x",
+		"events",
+		"events reap",
+		"events exec jctl",
 		"quit now",
 	};
 

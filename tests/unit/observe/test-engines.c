@@ -11,7 +11,6 @@
 
 #define ENTRY RS_UTRACE_EVENT_SYSCALL_ENTRY
 #define SIGNAL RS_UTRACE_EVENT_SIGNAL
-#define TRAP 5
 #define HANDLE 0x700000001u
 
 static const struct rs_cmd_thread worker = {.id = 7, .process = 5, .parent = 1, .comm = "w\x1b[2J"};
@@ -175,7 +174,7 @@ static RsTraceEngine *attach(struct host *host, struct watch *watch)
 	RsTraceEngine *engine;
 	GError *error = NULL;
 
-	rs_trace_engines_attach_async(watch->engines, &thread, 1u << ENTRY, NULL, on_answer,
+	rs_trace_engines_attach_async(watch->engines, &thread, 1u << ENTRY, TRUE, NULL, on_answer,
 				      &answer);
 	expect(host, RS_CMD_ENGINE_ATTACH, 7, 1u << ENTRY);
 	host_report_all(host->sham[0], host_command(host->sham[0])->values[0], &result);
@@ -282,13 +281,13 @@ static void test_only_the_last_step_is_told(struct host *host)
 	check_done(&answer, engine);
 	for (guint64 left = 3; left > 1; left--) {
 		g_assert_cmpuint(rs_trace_engine_get_steps(engine), ==, left);
-		stop(host, SIGNAL, TRAP);
+		host_news(host->sham[0], RS_NEWS_STEPPED, HANDLE, SIGNAL, 5);
 		while (rs_trace_engine_get_steps(engine) == left)
 			g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
 		carry_out(host, RS_CMD_ENGINE_CONTROL, HANDLE, RS_UTRACE_SINGLESTEP);
 	}
 	g_assert_cmpuint(watch->stopped, ==, 1);
-	stop(host, SIGNAL, TRAP);
+	host_news(host->sham[0], RS_NEWS_STEPPED, HANDLE, SIGNAL, 5);
 	wait_for(watch, &watch->stopped, 2);
 	g_assert_true(rs_trace_engine_get_stop(engine)->stepped);
 	g_assert_cmpuint(rs_trace_engine_get_steps(engine), ==, 0);
@@ -308,7 +307,7 @@ static void test_steps_end_early(struct host *host)
 	carry_out(host, RS_CMD_ENGINE_CONTROL, HANDLE, RS_UTRACE_BLOCKSTEP);
 	check_done(&answer, engine);
 	rs_trace_engine_end_steps(engine);
-	stop(host, SIGNAL, TRAP);
+	host_news(host->sham[0], RS_NEWS_STEPPED, HANDLE, SIGNAL, 5);
 	wait_for(watch, &watch->stopped, 2);
 	g_assert_true(rs_trace_engine_get_stop(engine)->stepped);
 
@@ -325,13 +324,87 @@ static void test_steps_end_early(struct host *host)
 	rs_trace_engine_step_async(engine, 2, FALSE, NULL, on_answer, &answer);
 	carry_out(host, RS_CMD_ENGINE_CONTROL, HANDLE, RS_UTRACE_SINGLESTEP);
 	check_done(&answer, engine);
-	stop(host, SIGNAL, TRAP);
+	host_news(host->sham[0], RS_NEWS_STEPPED, HANDLE, SIGNAL, 5);
 	while (rs_trace_engine_get_steps(engine) == 2)
 		g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
 	expect(host, RS_CMD_ENGINE_CONTROL, HANDLE, RS_UTRACE_SINGLESTEP);
 	host_carry_out(host->sham[0], -RS_ENOSYS);
 	wait_for(watch, &watch->stopped, 4);
-	g_assert_false(rs_trace_engine_get_stop(engine)->stepped);
+	g_assert_true(rs_trace_engine_get_stop(engine)->stepped);
+	g_assert_cmpuint(rs_trace_engine_get_steps(engine), ==, 0);
+	watch_free(watch);
+}
+
+static void test_what_follows_is_told(struct host *host)
+{
+	const struct rs_cmd_thread child = {.id = 9, .process = 5, .parent = 1, .comm = "child"};
+	const uint64_t news[4] = {RS_NEWS_ATTACHED, HANDLE + 1, HANDLE};
+	struct watch *watch = watch_new(host);
+	g_autoptr(RsTraceEngine) engine = attach(host, watch);
+	RsTraceEngine *follower;
+
+	g_assert_true(rs_trace_engine_get_follow(engine));
+	g_assert_cmpuint(rs_trace_engine_get_followed(engine), ==, 0);
+	host_news_with(host->sham[0], news, &child, sizeof(child));
+	wait_for(watch, &watch->attached, 2);
+	follower = rs_trace_engines_find(watch->engines, 0, 9);
+	g_assert_nonnull(follower);
+	g_assert_cmpuint(rs_trace_engine_get_followed(follower), ==,
+			 rs_trace_engine_get_number(engine));
+	g_assert_true(rs_trace_engines_by_number(watch->engines,
+						 rs_trace_engine_get_number(follower)) == follower);
+	g_assert_cmpstr(rs_trace_engine_get_comm(follower), ==, "child");
+	g_assert_true(rs_trace_engine_get_follow(follower));
+	host_news(host->sham[0], RS_NEWS_REFUSED, HANDLE, 3, 0);
+	while (rs_trace_engine_get_refused(engine) != 3)
+		g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
+	watch_free(watch);
+}
+
+static void test_the_path_of_an_exec_is_told(struct host *host)
+{
+	const uint64_t news[4] = {RS_NEWS_STOPPED, HANDLE, RS_UTRACE_EVENT_EXEC};
+	struct watch *watch = watch_new(host);
+	g_autoptr(RsTraceEngine) engine = attach(host, watch);
+
+	host_news_with(host->sham[0], news, "/bin/\x1b", 6);
+	wait_for(watch, &watch->stopped, 1);
+	g_assert_cmpstr(rs_trace_engine_get_stop(engine)->path, ==, "/bin/\\x1b");
+	watch_free(watch);
+}
+
+static void test_changes_reach_the_guest(struct host *host)
+{
+	struct watch *watch = watch_new(host);
+	g_autoptr(RsTraceEngine) engine = attach(host, watch);
+	g_autoptr(GBytes) bytes = g_bytes_new_static("abc", 3);
+	const struct host_result written = {.result = 2};
+	const struct rs_hcall_response *command;
+	struct answer answer = {0};
+
+	stop(host, ENTRY, 1);
+	wait_for(watch, &watch->stopped, 1);
+	rs_trace_engine_write_async(engine, 0x1000, bytes, NULL, on_answer, &answer);
+	expect(host, RS_CMD_ENGINE_SET_MEMORY, HANDLE, 0x1000);
+	command = host_command(host->sham[0]);
+	g_assert_cmpmem(command->data, command->data_size, "abc", 3);
+	host_report_all(host->sham[0], command->values[0], &written);
+	g_assert_cmpint(rs_trace_engine_write_finish(engine, take(&answer), NULL), ==, 2);
+	g_clear_object(&answer.result);
+	answer.over = false;
+
+	rs_trace_engine_set_signal_async(engine, RS_TRACE_ENGINE_IGNORE, 9, NULL, on_answer,
+					 &answer);
+	carry_out(host, RS_CMD_ENGINE_SET_SIGNAL, HANDLE, 9);
+	check_done(&answer, engine);
+	rs_trace_engine_set_exit_code_async(engine, -3, NULL, on_answer, &answer);
+	carry_out(host, RS_CMD_ENGINE_SET_EXIT, HANDLE, (uint64_t)-3);
+	check_done(&answer, engine);
+	rs_trace_engine_set_events_async(engine, 1u << RS_UTRACE_EVENT_EXEC, FALSE, NULL, on_answer,
+					 &answer);
+	carry_out(host, RS_CMD_ENGINE_SET_EVENTS, HANDLE, 1u << RS_UTRACE_EVENT_EXEC);
+	check_done(&answer, engine);
+	g_assert_false(rs_trace_engine_get_follow(engine));
 	watch_free(watch);
 }
 
@@ -514,7 +587,8 @@ static void test_a_call_can_be_cancelled(struct host *host)
 
 static void test_names_are_escaped(struct host *host)
 {
-	const struct host_result result = {.result = 1, .data = &worker, .size = sizeof(worker)};
+	const struct host_result result = {
+		.result = 1, .values = {sizeof(worker)}, .data = &worker, .size = sizeof(worker)};
 	struct watch *watch = watch_new(host);
 	g_autoptr(GPtrArray) threads = NULL;
 	const RsTraceEngineThread *thread;
@@ -583,6 +657,9 @@ int main(int argc, char **argv)
 	ADD(only_the_last_step_is_told);
 	ADD(steps_end_early);
 	ADD(a_step_that_is_refused_changes_nothing);
+	ADD(what_follows_is_told);
+	ADD(the_path_of_an_exec_is_told);
+	ADD(changes_reach_the_guest);
 	ADD(one_that_is_gone_is_told_and_listed_no_more);
 	ADD(one_that_is_detached_is_not_told);
 	ADD(who_goes_detaches);
