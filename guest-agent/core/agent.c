@@ -199,7 +199,7 @@ int rs_agent_init(const struct rs_agent_config *config)
 	int err;
 
 	rs_core_lock();
-	err = rs_agent_active() ? RS_AGENT_BUSY : attach(config);
+	err = rs_agent_active() ? -RS_EBUSY : attach(config);
 	rs_core_unlock();
 	return err;
 }
@@ -221,7 +221,7 @@ void rs_agent_fini(void)
 int rs_agent_hello(void)
 {
 	if (!rs_agent_active())
-		return RS_AGENT_NOT_READY;
+		return -RS_ENOTCONN;
 	rs_core.greeted = true;
 	return rs_hypercall(RS_HCALL_HELLO, NULL, NULL, 0, NULL);
 }
@@ -243,25 +243,25 @@ const char *rs_agent_strerror(int error)
 		return "too large";
 	case RS_ERR_UNREACHABLE:
 		return "no host answers";
-	case RS_AGENT_NO_REGION:
+	case -RS_ENODEV:
 		return "no trace region here";
-	case RS_AGENT_BAD_ABI:
+	case -RS_EPROTO:
 		return "the trace region is of another ABI version";
-	case RS_AGENT_BAD_LAYOUT:
-		return "the trace region's header contradicts itself";
-	case RS_AGENT_NO_ROOM:
+	case -RS_EBADMSG:
+		return "the trace region's header, or an event's description, contradicts itself";
+	case -RS_ENOSPC:
 		return "the trace region is too small for this";
-	case RS_AGENT_BAD_EVENT:
-		return "an event has no print format, or breaks a limit";
-	case RS_AGENT_BAD_NAME:
-		return "a name is too long, empty, or has characters that names may not have";
-	case RS_AGENT_NOT_READY:
+	case -RS_EOVERFLOW:
+		return "a limit is exceeded";
+	case -RS_EILSEQ:
+		return "a name is empty, or has characters that names may not have";
+	case -RS_ENOTCONN:
 		return "the agent is not attached, or this is not registered";
-	case RS_AGENT_BUSY:
+	case -RS_EBUSY:
 		return "already attached or registered";
-	case RS_AGENT_TAKEN:
+	case -RS_EADDRINUSE:
 		return "every trace region here belongs to another agent";
-	case RS_AGENT_OTHER:
+	case -RS_EXDEV:
 		return "the agent is part of another image, with which events are registered";
 	case -RS_EPERM:
 		return "only root may do that";

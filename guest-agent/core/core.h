@@ -74,14 +74,16 @@ void rs_core_panic(const char *why);
 void rs_core_copy_text(char *out, const char *text, uint32_t size);
 
 /* region.c: takes a private copy of a region's header and checks it against the `mapped` bytes of
- * the region. 0 or RS_AGENT_*. */
+ * the region. 0 or -RS_E*. */
 int rs_region_take(struct rs_region_header *out, const void *region, uint64_t mapped);
 
 /*
- * describe.c: bytes of the event's descriptor (multiple of 8). RS_AGENT_BAD_EVENT: it has no print
- * format, or breaks a limit; RS_AGENT_BAD_NAME. rs_describe() writes exactly those to `out`,
+ * describe.c: bytes of the event's descriptor (multiple of 8), or what of it cannot be registered:
+ * an error of rs_agent_register(). rs_describe() writes exactly those to `out`,
  * 8-byte aligned. rs_described() says whether they stand at `at` already.
  */
+/* 0: it may be a name, and has less than `room` bytes; -RS_ENAMETOOLONG; -RS_EILSEQ. */
+int rs_core_check_name(const char *name, uint32_t room);
 int rs_describe_size(const struct rs_event_info *info);
 void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t slot, void *out);
 bool rs_described(const struct rs_event_info *info, uint32_t id, uint32_t slot, const void *at);
@@ -100,6 +102,9 @@ static inline struct rs_event *rs_core_site_event(const struct rs_site *site)
 						 (uintptr_t)(intptr_t)site->event)
 			   : NULL;
 }
+
+/* rs_agent_provider.listened; its numbers do not come so far. */
+#define RS_LISTENED_UNKNOWN ~0ull
 
 /* As rs_agent_register(), for who has made the list of the provider's events already. */
 int rs_core_register(struct rs_agent_provider *provider);

@@ -179,34 +179,73 @@ static void describe(struct writer *w, const struct rs_event_info *info, uint32_
 /* "__data_loc " and "[]", or "[65535]", go with it. */
 #define TYPE_ROOM (RS_SYMBOL_LEN - 13)
 
-static bool names_are_good(const struct rs_field_info *field)
+static bool is_long(const char *text, uint32_t room)
 {
-	if (!rs_is_field_name(field->name) || !rs_is_type(field->type, TYPE_ROOM))
-		return false;
-	for (uint32_t i = 0; i < field->symbol_count; i++) {
-		if (!rs_is_symbol(field->symbols[i].name))
-			return false;
+	uint32_t n = 0;
+
+	while (text && n < room && text[n])
+		n++;
+	return n >= room;
+}
+
+/* `good`: what else names.h says of it. */
+static int check(const char *text, uint32_t room, bool good)
+{
+	if (is_long(text, room))
+		return -RS_ENAMETOOLONG;
+	return good ? 0 : -RS_EILSEQ;
+}
+
+int rs_core_check_name(const char *name, uint32_t room)
+{
+	return check(name, room, rs_is_name(name));
+}
+
+static int check_field(const struct rs_field_info *field)
+{
+	int err = check(field->name, RS_NAME_MAX, rs_is_field_name(field->name));
+
+	if (!err)
+		err = check(field->type, TYPE_ROOM, rs_is_type(field->type, TYPE_ROOM));
+	if (!err && field->symbol_count > RS_MAX_SYMBOLS)
+		err = -RS_EOVERFLOW;
+	for (uint32_t i = 0; i < field->symbol_count && !err; i++) {
+		const char *name = field->symbols[i].name;
+
+		err = check(name, RS_SYMBOL_LEN, rs_is_symbol(name));
 	}
-	return true;
+	if (!err && (field->kind < RS_KIND_UINT || field->kind > RS_KIND_DYN_STRING))
+		err = -RS_EINVAL;
+	return err;
+}
+
+static int check_event(const struct rs_event_info *info)
+{
+	int err;
+
+	if (!info || !info->print || !info->print_args || (info->field_count && !info->fields))
+		return -RS_EBADMSG;
+	err = rs_core_check_name(info->system, RS_NAME_MAX);
+	if (!err)
+		err = rs_core_check_name(info->name, RS_NAME_MAX);
+	if (!err && info->level > 5)
+		err = -RS_EINVAL;
+	if (!err && (info->field_count > RS_MAX_FIELDS || info->entry_size > RS_MAX_ENTRY_SIZE))
+		err = -RS_EOVERFLOW;
+	for (uint32_t i = 0; i < info->field_count && !err; i++)
+		err = check_field(&info->fields[i]);
+	return err;
 }
 
 int rs_describe_size(const struct rs_event_info *info)
 {
 	struct writer w = {.out = NULL};
+	int err = check_event(info);
 
-	if (!rs_is_name(info->system) || !rs_is_name(info->name))
-		return RS_AGENT_BAD_NAME;
-	if (!info->print || !info->print_args || info->field_count > RS_MAX_FIELDS ||
-	    info->entry_size > RS_MAX_ENTRY_SIZE || info->level > 5)
-		return RS_AGENT_BAD_EVENT;
-	for (uint32_t i = 0; i < info->field_count; i++) {
-		if (info->fields[i].symbol_count > RS_MAX_SYMBOLS)
-			return RS_AGENT_BAD_EVENT;
-		if (!names_are_good(&info->fields[i]))
-			return RS_AGENT_BAD_NAME;
-	}
+	if (err)
+		return err;
 	describe(&w, info, 0, 0);
-	return w.at <= RS_MAX_DESC_SIZE ? (int)w.at : RS_AGENT_BAD_EVENT;
+	return w.at <= RS_MAX_DESC_SIZE ? (int)w.at : -RS_EOVERFLOW;
 }
 
 void rs_describe(const struct rs_event_info *info, uint32_t id, uint32_t slot, void *out)

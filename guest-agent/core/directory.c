@@ -18,13 +18,13 @@ static int read_head(const void *memory, uint64_t size, struct rs_directory *hea
 	bool fields;
 
 	if (!memory || size < RS_DIRECTORY_MIN_SIZE)
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	/* Acquire: pairs with the host's release of the magic. */
 	if (rs_load_acquire(&shared->magic) != RS_DIRECTORY_MAGIC)
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	fields = rs_directory_take_head(head, memory, size);
 	if (head->abi_major != RS_ABI_MAJOR)
-		return RS_AGENT_BAD_ABI;
+		return -RS_EPROTO;
 	limit = head->size < size ? head->size : size;
 	if (!fields || !rs_stride_fits(head->entry_stride, RS_DIRECTORY_ENTRY_MIN_SIZE) ||
 	    !head->entry_count || head->entries_offset % RS_STRIDE_ALIGN ||
@@ -32,7 +32,7 @@ static int read_head(const void *memory, uint64_t size, struct rs_directory *hea
 	    (uint64_t)head->entry_count * head->entry_stride > limit - head->entries_offset ||
 	    head->claims_offset % 8 || head->claims_offset > limit ||
 	    ((uint64_t)head->entry_count + 1) * sizeof(uint64_t) > limit - head->claims_offset)
-		return RS_AGENT_BAD_LAYOUT;
+		return -RS_EBADMSG;
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static int view_entry(const void *memory, uint64_t size, uint32_t index, struct 
 	if (err)
 		return err;
 	if (index >= head.entry_count)
-		return RS_AGENT_TAKEN;
+		return -RS_EADDRINUSE;
 	view->entry = (const void *)((const uint8_t *)memory + head.entries_offset +
 				     (uint64_t)index * head.entry_stride);
 	view->claim = (uint64_t *)((uint8_t *)memory + head.claims_offset) + index;
@@ -74,7 +74,7 @@ static int view_entry(const void *memory, uint64_t size, uint32_t index, struct 
 	place->size = rs_load(&view->entry->size);
 	if (place->offset % RS_SECTION_ALIGN || place->offset > head.size ||
 	    place->size > head.size - place->offset)
-		return RS_AGENT_BAD_LAYOUT;
+		return -RS_EBADMSG;
 	return 0;
 }
 
@@ -100,11 +100,11 @@ int rs_directory_claim(void *memory, uint64_t size, uint32_t index, uint32_t own
 		if (place.kind == RS_SOURCE_NONE ||
 		    (place.kind == RS_SOURCE_GIVEN && view.word != mine) ||
 		    (place.kind == RS_SOURCE_USER && !place.free))
-			return RS_AGENT_TAKEN;
+			return -RS_EADDRINUSE;
 		if (rs_shared_cas64(view.claim, &view.word, mine))
 			return 0;
 	}
-	return RS_AGENT_TAKEN;
+	return -RS_EADDRINUSE;
 }
 
 void rs_directory_turn_away(void *memory, uint64_t size)
@@ -123,10 +123,10 @@ int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner
 	struct rs_place at;
 	int err;
 
-	/* A look past the last entry returns RS_AGENT_TAKEN. */
+	/* A look past the last entry returns -RS_EADDRINUSE. */
 	for (uint32_t i = 0; !(err = rs_directory_look(memory, size, i, &at)); i++) {
 		if (at.offset > size || at.size > size - at.offset)
-			return RS_AGENT_BAD_LAYOUT;
+			return -RS_EBADMSG;
 		if (at.kind != kind || rs_directory_claim(memory, size, i, owner))
 			continue;
 		*place = at;
@@ -151,5 +151,5 @@ int rs_directory_leave(void *memory, uint64_t size, uint32_t index, uint32_t own
 		if (rs_shared_cas64(view.claim, &view.word, gone))
 			return 0;
 	}
-	return RS_AGENT_TAKEN;
+	return -RS_EADDRINUSE;
 }

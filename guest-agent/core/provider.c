@@ -384,16 +384,16 @@ static int publish(struct rs_agent_provider *provider)
 	struct place place = {.revived = false};
 	int64_t bytes;
 
-	if (!rs_is_name(provider->name))
-		return RS_AGENT_BAD_NAME;
-	bytes = measure(provider, &place.count);
+	bytes = rs_core_check_name(provider->name, RS_NAME_MAX);
+	if (!bytes)
+		bytes = measure(provider, &place.count);
 	if (bytes < 0)
 		return (int)bytes;
 	place.size = (uint64_t)bytes;
 	if (!find_former(provider, &place) && !find_place(&place))
-		return RS_AGENT_NO_ROOM;
+		return -RS_ENOSPC;
 	write_entry(provider, &place);
-	provider->id = place.slot + 1;
+	rs_store(&provider->id, place.slot + 1);
 	provider->next = rs_core.providers;
 	rs_store_release(&rs_core.providers, provider); /* for who looks without the lock */
 	return 0;
@@ -406,9 +406,9 @@ static int come(struct rs_agent_provider *provider, bool link)
 
 	rs_core_lock();
 	if (!rs_agent_active())
-		err = RS_AGENT_NOT_READY;
+		err = -RS_ENOTCONN;
 	else if (provider->id)
-		err = RS_AGENT_BUSY;
+		err = -RS_EBUSY;
 	else {
 		if (link)
 			link_events(provider);
@@ -429,6 +429,8 @@ static int come(struct rs_agent_provider *provider, bool link)
 
 int rs_agent_register(struct rs_agent_provider *provider)
 {
+	if (!provider->events && provider->sites)
+		return -RS_EINVAL;
 	return come(provider, true);
 }
 
@@ -451,7 +453,9 @@ static void forget(struct rs_agent_provider *provider)
 	entry->state = RS_PROVIDER_DEAD;
 	entry->until = rs_core_time_until(&entry->until_chain);
 	end_write(entry);
-	provider->id = 0;
+	/* Who looks stores the word before it looks at the id once more. */
+	__atomic_store_n(&provider->id, 0, __ATOMIC_SEQ_CST);
+	rs_store(&provider->listened, RS_LISTENED_UNKNOWN);
 	provider->next = NULL;
 }
 
@@ -472,7 +476,7 @@ int rs_agent_unregister(struct rs_agent_provider *provider)
 	uint64_t args[6] = {id - 1};
 
 	if (!rs_agent_active() || !id)
-		return RS_AGENT_NOT_READY;
+		return -RS_ENOTCONN;
 	/* The host reads the list of sites when it takes them out of force, so the entry still
 	 * lives; its events are off from the last line on. */
 	if (rs_core.greeted)
@@ -482,7 +486,7 @@ int rs_agent_unregister(struct rs_agent_provider *provider)
 	/* Somebody else may have unregistered it meanwhile. */
 	if (provider->id != id) {
 		rs_core_unlock();
-		return RS_AGENT_NOT_READY;
+		return -RS_ENOTCONN;
 	}
 	if (rs_load(&rs_core.info->flags) & RS_GUEST_SELF_PATCH)
 		rs_patch_provider(provider, true, &on);

@@ -57,17 +57,17 @@ static int check_sections(const struct rs_region_header *header)
 
 		if (!section->size) {
 			if (!wanted[i].optional)
-				return RS_AGENT_NO_ROOM;
+				return -RS_ENOSPC;
 			continue;
 		}
 		if (!rs_stride_fits(section->stride, wanted[i].least) ||
 		    !section_fits(header, wanted[i].number))
-			return RS_AGENT_BAD_LAYOUT;
+			return -RS_EBADMSG;
 		for (uint32_t k = 0; k < i; k++) {
 			const struct rs_section *other = &header->section[wanted[k].number];
 
 			if (other->size && !apart(section, other))
-				return RS_AGENT_BAD_LAYOUT;
+				return -RS_EBADMSG;
 		}
 	}
 	return 0;
@@ -88,20 +88,20 @@ static int check_counts(const struct rs_region_header *header)
 
 	if (names && (!power_of_two(names) ||
 		      header->section[RS_SEC_CMDLINE].stride % RS_CMDLINE_STRIDE_ALIGN))
-		return RS_AGENT_BAD_LAYOUT;
+		return -RS_EBADMSG;
 	if (header->section[RS_SEC_RINGS].stride != header->ring_page_size)
-		return RS_AGENT_BAD_LAYOUT;
+		return -RS_EBADMSG;
 	if (!has(header, RS_SEC_CONTROL, 1) || !has(header, RS_SEC_GUEST_INFO, 1) ||
 	    !has(header, RS_SEC_EVENT_CTL, header->event_capacity) ||
 	    header->event_capacity <= RS_FIRST_EVENT_ID || !has(header, RS_SEC_RING_CTL, rings) ||
 	    !has(header, RS_SEC_RING_STATE, rings) ||
 	    header->section[RS_SEC_RINGS].size <
 		    rings * header->ring_pages * header->ring_page_size)
-		return RS_AGENT_NO_ROOM;
+		return -RS_ENOSPC;
 	if (header->hcall_channel != RS_CHANNEL_NONE &&
 	    (!has(header, RS_SEC_REQUEST, 1) ||
 	     !has(header, RS_SEC_RESPONSE, header->section[RS_SEC_REQUEST].count)))
-		return RS_AGENT_NO_ROOM;
+		return -RS_ENOSPC;
 	return 0;
 }
 
@@ -110,13 +110,13 @@ static int check(const struct rs_region_header *header, uint64_t mapped)
 	int err;
 
 	if (header->region_size > mapped || header->guest_offset % RS_SECTION_ALIGN)
-		return RS_AGENT_BAD_LAYOUT;
+		return -RS_EBADMSG;
 	/* A ring's word has no bits for more pages, nor for larger ones. */
 	if (!header->ring_count || !power_of_two(header->ring_pages) ||
 	    header->ring_pages < RS_RING_PAGES_MIN || header->ring_pages > RS_RING_PAGES_MAX ||
 	    !power_of_two(header->ring_page_size) || header->ring_page_size < RS_RING_PAGE_MIN ||
 	    header->ring_page_size > RS_RING_PAGE_MAX || header->ring_mode > RS_MODE_DROP)
-		return RS_AGENT_BAD_LAYOUT;
+		return -RS_EBADMSG;
 	err = check_sections(header);
 	return err ? err : check_counts(header);
 }
@@ -126,16 +126,16 @@ int rs_region_take(struct rs_region_header *out, const void *region, uint64_t ma
 	bool fields;
 
 	if (!region || mapped < RS_REGION_HEADER_MIN_SIZE)
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	/* Acquire: pairs with the host's release of the magic, which is its first field. */
 	if (rs_load_acquire((const uint64_t *)region) != RS_REGION_MAGIC)
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	fields = rs_region_take_header(out, region, mapped);
 	if (out->magic != RS_REGION_MAGIC)
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	if (out->abi_major != RS_ABI_MAJOR || out->features & RS_FEATURES_REQUIRED)
-		return RS_AGENT_BAD_ABI;
+		return -RS_EPROTO;
 	if (!fields || !rs_region_take_table(out, region, mapped))
-		return RS_AGENT_BAD_LAYOUT;
+		return -RS_EBADMSG;
 	return check(out, mapped);
 }

@@ -5,58 +5,24 @@
 #include <ringside/name.h>
 #include <ringside/provider.h>
 
-/* rs_event_provider.state */
+/* rs_agent_provider.state */
 #define IDLE 0u
 #define COMING 1u
 #define THERE 2u /* whatever registering has returned */
 #define GOING 3u
 
-#define UNKNOWN ~0ull /* rs_event_provider.listened; its numbers do not come so far */
-
 /* ---- what can be registered ---- */
 
-static bool is_long(const char *text, uint32_t room)
-{
-	uint32_t n = 0;
-
-	while (text && n < room && text[n])
-		n++;
-	return n >= room;
-}
-
-static int check_name(const char *name, uint32_t room)
-{
-	if (is_long(name, room))
-		return -RS_ENAMETOOLONG;
-	return rs_is_name(name) ? 0 : -RS_EILSEQ;
-}
-
-static int check_field(const struct rs_field_info *field)
-{
-	if (is_long(field->name, RS_NAME_MAX))
-		return -RS_ENAMETOOLONG;
-	return field->kind >= RS_KIND_UINT && field->kind <= RS_KIND_DYN_STRING ? 0 : -RS_EINVAL;
-}
-
+/* Beyond what each event must be. */
 static int check_event(const struct rs_event_info *info)
 {
-	int err, size;
+	int size = rs_describe_size(info);
 
-	if (!info || !info->print || !info->print_args || (info->field_count && !info->fields))
-		return -RS_EBADMSG;
-	err = check_name(info->system, RS_PROVIDER_NAME_MAX);
-	if (!err)
-		err = check_name(info->name, RS_NAME_MAX);
-	if (!err && (info->level < 1 || info->level > 5))
-		err = -RS_EINVAL;
-	if (!err && info->field_count > RS_MAX_FIELDS)
-		err = -RS_EOVERFLOW;
-	for (uint32_t i = 0; i < info->field_count && !err; i++)
-		err = check_field(&info->fields[i]);
-	if (err)
-		return err;
-	size = rs_describe_size(info);
-	return size < 0 ? size : 0;
+	if (size < 0)
+		return size;
+	if (info->level < RS_LEVEL_CRITICAL)
+		return -RS_EINVAL;
+	return rs_core_check_name(info->system, RS_PROVIDER_NAME_MAX);
 }
 
 static bool is_whole(const void *from, const void *to, uint32_t size)
@@ -188,7 +154,7 @@ static int list_events(struct rs_agent_provider *agent)
 
 /* ---- coming and going ---- */
 
-static bool change(struct rs_event_provider *provider, uint32_t from, uint32_t to)
+static bool change(struct rs_agent_provider *provider, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&provider->state, &from, to, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
@@ -200,26 +166,25 @@ static int refuse(const char *why)
 	return -RS_EBUSY;
 }
 
-int rs_provider_register(struct rs_event_provider *provider)
+int rs_provider_register(struct rs_agent_provider *provider)
 {
 	int err, left_out;
 
 	if (!change(provider, IDLE, COMING))
 		return refuse("a provider is registered twice, or by two threads at once");
-	left_out = list_events(&provider->agent);
-	err = is_complete(&provider->agent) ? check_name(provider->agent.name, RS_PROVIDER_NAME_MAX)
-					    : -RS_EBADMSG;
+	left_out = list_events(provider);
+	err = is_complete(provider) ? rs_core_check_name(provider->name, RS_PROVIDER_NAME_MAX)
+				    : -RS_EBADMSG;
 	if (!err) {
-		err = rs_core_register(&provider->agent);
+		err = rs_core_register(provider);
 		err = err ? err : left_out;
 	}
-	rs_store(&provider->listened, UNKNOWN);
 	/* Release: pairs with the acquire of who unregisters. */
 	rs_store_release(&provider->state, THERE);
 	return err;
 }
 
-int rs_provider_unregister(struct rs_event_provider *provider)
+int rs_provider_unregister(struct rs_agent_provider *provider)
 {
 	while (!change(provider, THERE, GOING)) {
 		uint32_t state = rs_load_acquire(&provider->state);
@@ -232,8 +197,7 @@ int rs_provider_unregister(struct rs_event_provider *provider)
 		rs_core_relax();
 	}
 	/* An agent that has been detached meanwhile has forgotten it already. */
-	rs_agent_unregister(&provider->agent);
-	rs_store(&provider->listened, UNKNOWN);
+	rs_agent_unregister(provider);
 	rs_store_release(&provider->state, IDLE);
 	return 0;
 }
@@ -249,31 +213,31 @@ static bool look(const struct rs_agent_provider *agent)
 	return false;
 }
 
-static bool is_there(const struct rs_event_provider *provider)
+static bool is_there(const struct rs_agent_provider *provider)
 {
-	return __atomic_load_n(&provider->state, __ATOMIC_SEQ_CST) == THERE;
+	return __atomic_load_n(&provider->id, __ATOMIC_SEQ_CST);
 }
 
-bool rs_provider_look(struct rs_event_provider *provider, uint64_t now)
+bool rs_provider_look(struct rs_agent_provider *provider, uint64_t now)
 {
 	uint64_t word = rs_load(&provider->listened);
 	bool listened;
 
 	if (!is_there(provider))
 		return false;
-	listened = look(&provider->agent);
+	listened = look(provider);
 	__atomic_compare_exchange_n(&provider->listened, &word, now | listened, false,
 				    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 	/* It is going, or has gone and forgotten the word before this one was stored. */
 	if (!is_there(provider))
-		rs_store(&provider->listened, UNKNOWN);
+		rs_store(&provider->listened, RS_LISTENED_UNKNOWN);
 	return listened;
 }
 
-bool rs_provider_set_enabled(const struct rs_event_provider *provider, uint32_t level,
+bool rs_provider_set_enabled(const struct rs_agent_provider *provider, uint32_t level,
 			     uint64_t keyword)
 {
-	rs_core_each_event (event, &provider->agent) {
+	rs_core_each_event (event, provider) {
 		if (event->info->level == level && event->info->keyword == keyword &&
 		    rs_event_enabled(event))
 			return true;
@@ -281,12 +245,12 @@ bool rs_provider_set_enabled(const struct rs_event_provider *provider, uint32_t 
 	return false;
 }
 
-struct rs_event *rs_provider_find(const struct rs_event_provider *provider, const char *name)
+struct rs_event *rs_provider_find(const struct rs_agent_provider *provider, const char *name)
 {
-	uint32_t count = event_count(&provider->agent);
+	uint32_t count = event_count(provider);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct rs_event *event = event_at(&provider->agent, i);
+		struct rs_event *event = event_at(provider, i);
 
 		if (event && event->info && same(event->info->name, name))
 			return rs_statement_event(event);

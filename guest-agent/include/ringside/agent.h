@@ -29,20 +29,10 @@
 extern "C" {
 #endif
 
-/* Functions here return 0 or one of these. rs_agent_strerror() has text for people. */
-#define RS_AGENT_NO_REGION (-RS_ENODEV) /* no region, or its magic is not there (yet) */
-#define RS_AGENT_BAD_ABI                                                                           \
-	(-RS_EPROTO) /* the host speaks another major version, or needs a feature */
-#define RS_AGENT_BAD_LAYOUT (-RS_EBADMSG) /* the header contradicts itself or the size given */
-#define RS_AGENT_NO_ROOM (-RS_ENOSPC)     /* descriptors, providers or ids do not fit the region */
-#define RS_AGENT_BAD_EVENT                                                                         \
-	(-RS_EOVERFLOW) /* an event has no print format, or breaks a limit of descriptor.h */
-#define RS_AGENT_NOT_READY (-RS_ENOTCONN) /* no rs_agent_init() yet, or not registered */
-#define RS_AGENT_BUSY (-RS_EBUSY)         /* already initialised, or already registered */
-#define RS_AGENT_TAKEN (-RS_EADDRINUSE)   /* every region of that kind belongs to another agent */
-#define RS_AGENT_OTHER (-RS_EXDEV) /* this agent is part of another image: register yours with it */
-#define RS_AGENT_BAD_NAME                                                                          \
-	(-RS_EILSEQ) /* a name of a provider or event breaks the rules of name.h */
+/*
+ * Functions here return 0 or more, or a negative number of error.h. rs_agent_strerror() has text
+ * for people.
+ */
 
 /*
  * What an OS can do for the agent. A member that is NULL has the default named in its comment. The
@@ -135,8 +125,12 @@ struct rs_agent_config {
 
 /*
  * Attaches to a region: checks its header, writes rs_guest_info (magic last). A region that has
- * been used by an earlier boot keeps its rings, and its number of boots goes up. Errors: NO_REGION,
- * BAD_ABI, BAD_LAYOUT, NO_ROOM (a section that is needed is missing), BUSY.
+ * been used by an earlier boot keeps its rings, and its number of boots goes up.
+ *     -RS_ENODEV   there is no region, or its magic is not there (yet)
+ *     -RS_EPROTO   the host speaks another major version, or needs a feature
+ *     -RS_EBADMSG  the header contradicts itself, or the size given
+ *     -RS_ENOSPC   a section that is needed is missing or too small
+ *     -RS_EBUSY    the agent is attached already
  */
 int rs_agent_init(const struct rs_agent_config *config);
 
@@ -147,8 +141,10 @@ void rs_agent_fini(void);
 bool rs_agent_active(void);
 
 /*
- * A provider: the events and sites of one image, which come and go together. RS_PROVIDER(variable,
- * "name") makes the provider of the image that it is compiled into.
+ * A provider: events and their sites, which come and go together. RS_PROVIDER(variable, "name")
+ * makes the one of all RS_TRACE_EVENTs of the image that it is compiled into. RS_PROVIDER_DEFINE()
+ * of provider.h makes one whose events are statements. All functions that take a provider take
+ * either; rs_agent_register() is for the first kind and rs_provider_register() for the second.
  */
 struct rs_agent_provider {
 	const char *name; /* see ringside/name.h */
@@ -163,6 +159,10 @@ struct rs_agent_provider {
 	struct rs_agent_provider *next;
 	/* Lists by rs_event.next: those that are registered, and those that have another's id. */
 	struct rs_event *first, *copies;
+	uint32_t state; /* provider.h */
+	uint32_t reserved0;
+	/* Of rs_provider_enabled(). Bit 0: somebody listens. The rest: when that was so. */
+	uint64_t listened;
 };
 
 extern struct rs_event __start_rs_events[] __attribute__((weak, visibility("hidden")));
@@ -186,6 +186,9 @@ extern const struct rs_site __stop_rs_sites[] __attribute__((weak, visibility("h
 		NULL,                                                                              \
 		NULL,                                                                              \
 		NULL,                                                                              \
+		0,                                                                                 \
+		0,                                                                                 \
+		0,                                                                                 \
 	}
 
 /*
@@ -200,13 +203,21 @@ void rs_provider_find_build_id(struct rs_agent_provider *provider, const void *f
  * unchanged, in this boot or a later one, gets its old ids (docs/adr/0006-lives.md).
  * After rs_agent_hello() it also tells the host. All or nothing. `provider` must not move until it
  * is unregistered.
- * Errors: NOT_READY, BUSY, NO_ROOM, BAD_EVENT, BAD_NAME.
+ *     -RS_ENOTCONN      there is no region (yet): rs_agent_init() comes first
+ *     -RS_EBUSY         it is registered already
+ *     -RS_ENOSPC        descriptors, providers or ids do not fit the region
+ *     -RS_ENAMETOOLONG  a name is too long
+ *     -RS_EILSEQ        a name breaks another rule of name.h
+ *     -RS_EINVAL        a level is above 5, or the type of a field is not known; it is a provider
+ *                       of statements
+ *     -RS_EOVERFLOW     another limit of descriptor.h is broken
+ *     -RS_EBADMSG       an event has no description, or no print format
  */
 int rs_agent_register(struct rs_agent_provider *provider);
 
 /*
  * Tells the host, switches the provider's sites off (self-patching), and forgets the events. After
- * it the image may go away once no CPU is inside one of its events. NOT_READY if it is not
+ * it the image may go away once no CPU is inside one of its events. -RS_ENOTCONN if it is not
  * registered.
  */
 int rs_agent_unregister(struct rs_agent_provider *provider);
@@ -283,11 +294,11 @@ struct rs_place {
  * process id, or 1 for a kernel. `size`: bytes that are mapped. All need the directory. Take also
  * needs the regions up to the one that it takes; who maps less than these looks and claims, and
  * checks whether the region of a place lies in the memory. Any context, any number of callers. Each
- * returns 0, NO_REGION, BAD_ABI, BAD_LAYOUT, or
- *     take   TAKEN: no entry of this kind (RS_SOURCE_*) is free
- *     look   TAKEN: there is no entry with this number; numbers begin at 0
- *     claim  TAKEN: another owner has the region, or it cannot be taken now
- *     leave  TAKEN: `owner` does not have the region any more
+ * returns 0, the first three errors of rs_agent_init(), or -RS_EADDRINUSE:
+ *     take   no entry of this kind (RS_SOURCE_*) is free
+ *     look   there is no entry with this number; numbers begin at 0
+ *     claim  another owner has the region, or it cannot be taken now
+ *     leave  `owner` does not have the region any more
  */
 int rs_directory_take(void *memory, uint64_t size, uint32_t kind, uint32_t owner,
 		      struct rs_place *place);
@@ -344,7 +355,7 @@ bool rs_agent_control_due(void);
  */
 void rs_agent_host_gone(void);
 
-/* English text for RS_AGENT_*, RS_ERR_*, 0 and unknown numbers. Static. */
+/* English text for what functions and hypercalls return: -RS_E*, 0, unknown numbers. Static. */
 const char *rs_agent_strerror(int error);
 
 #ifdef __cplusplus

@@ -86,15 +86,7 @@ RS_ASSERT_SIZE(struct rs_activity_id, 16);
 
 #define RS_ACTIVITY_TEXT 36u /* characters */
 
-struct rs_event_provider {
-	struct rs_agent_provider agent;
-	uint32_t state; /* the room's, as the next */
-	uint32_t reserved0;
-	/* Bit 0: somebody listens. The rest: when that was so. */
-	uint64_t listened;
-};
-
-/* In one file of the image: makes `variable`, a struct rs_event_provider. `name` is a literal. */
+/* In one file of the image: makes `variable`, a struct rs_agent_provider. `name` is a literal. */
 #define RS_PROVIDER_DEFINE(variable, name) RS_PROVIDER_DEFINE_(variable, name)
 /* In each other file that writes its events, or in a header. */
 #define RS_PROVIDER_DECLARE(variable) RS_PROVIDER_DECLARE_(variable)
@@ -125,7 +117,7 @@ struct rs_event_provider {
  *   -RS_ENOTCONN   there is no region (yet): rs_agent_init() comes first
  *   -RS_ENOSPC     they do not fit the region
  */
-int rs_provider_register(struct rs_event_provider *provider);
+int rs_provider_register(struct rs_agent_provider *provider);
 
 /*
  * Takes the provider's events away. Once it has returned, neither a host nor the agent uses the
@@ -136,10 +128,10 @@ int rs_provider_register(struct rs_event_provider *provider);
  * Panics if another thread registers the provider at this moment; if that returns, -RS_EBUSY.
  * Always 0 otherwise.
  */
-int rs_provider_unregister(struct rs_event_provider *provider);
+int rs_provider_unregister(struct rs_agent_provider *provider);
 
 /* Only rs_provider_enabled() calls this: `now` is what its word should hold. */
-bool rs_provider_look(struct rs_event_provider *provider, uint64_t now);
+bool rs_provider_look(struct rs_agent_provider *provider, uint64_t now);
 
 /*
  * RS_PROVIDER_ENABLED(provider): whether anybody listens to any event of the provider, to leave out
@@ -150,7 +142,7 @@ bool rs_provider_look(struct rs_event_provider *provider, uint64_t now);
  * rs_provider_enabled() is the same for a provider that is known by its address only. It costs four
  * loads; after a change the first call looks at all events.
  */
-static inline bool rs_provider_enabled(struct rs_event_provider *provider)
+static inline bool rs_provider_enabled(struct rs_agent_provider *provider)
 {
 	uint64_t word = rs_load(&provider->listened);
 	/* Acquire: whoever sees a number sees what was changed before it grew. */
@@ -161,11 +153,11 @@ static inline bool rs_provider_enabled(struct rs_event_provider *provider)
 }
 
 /* Whether anybody listens to one of its events with this level and this keyword. Any context. */
-bool rs_provider_set_enabled(const struct rs_event_provider *provider, uint32_t level,
+bool rs_provider_set_enabled(const struct rs_agent_provider *provider, uint32_t level,
 			     uint64_t keyword);
 
 /* The provider's first event of this name, registered or not; NULL: none. Any context. */
-struct rs_event *rs_provider_find(const struct rs_event_provider *provider, const char *name);
+struct rs_event *rs_provider_find(const struct rs_agent_provider *provider, const char *name);
 
 /* Whether anybody listens to the event. Any context. */
 static inline bool rs_event_enabled(const struct rs_event *event)

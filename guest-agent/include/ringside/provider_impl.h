@@ -18,19 +18,32 @@
 	RS_EXTERN_C const struct rs_site __stop_rs_sites_##variable[]                              \
 		__attribute__((weak, visibility("hidden")));                                       \
 	RS_EXTERN_C const char rs_system_of_##variable[] __attribute__((visibility("hidden")));    \
-	RS_EXTERN_C struct rs_event_provider variable __attribute__((visibility("hidden")));
+	RS_EXTERN_C struct rs_agent_provider variable __attribute__((visibility("hidden")));
 
 #define RS_PROVIDER_DEFINE_(variable, name_)                                                       \
 	RS_PROVIDER_DECLARE_(variable)                                                             \
 	RS_STATIC_ASSERT(sizeof(name_) <= RS_PROVIDER_NAME_MAX,                                    \
 			 "the provider name " name_ " is too long");                               \
 	const char rs_system_of_##variable[] = name_;                                              \
-	struct rs_event_provider variable = {                                                      \
-		{rs_system_of_##variable, NULL, NULL, __start_rs_sites_##variable,                 \
-		 __stop_rs_sites_##variable, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL},         \
+	struct rs_agent_provider variable = {                                                      \
+		rs_system_of_##variable,                                                           \
+		NULL,                                                                              \
+		NULL,                                                                              \
+		__start_rs_sites_##variable,                                                       \
+		__stop_rs_sites_##variable,                                                        \
+		0,                                                                                 \
+		NULL,                                                                              \
+		NULL,                                                                              \
+		NULL,                                                                              \
 		0,                                                                                 \
 		0,                                                                                 \
-		0};
+		NULL,                                                                              \
+		NULL,                                                                              \
+		NULL,                                                                              \
+		0,                                                                                 \
+		0,                                                                                 \
+		0,                                                                                 \
+	};
 
 /* Items without their values: as the items of TP_STRUCT__entry. */
 #define RS_WRITE_KIND___field(T, name, value) RS_KIND_OF___field(T, name)

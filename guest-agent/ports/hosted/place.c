@@ -112,19 +112,19 @@ static int map_directory(int fd, struct rs_hosted_place *place)
 
 	/* The file of a PCI BAR in sysfs has the BAR's size. */
 	if (fstat(fd, &st) || st.st_size < 0)
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	place->device = st.st_dev;
 	place->inode = st.st_ino;
 	place->memory_size = (uint64_t)st.st_size;
 	if (!read_extent(fd, place->memory_size, &extent))
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	at = mmap(NULL, extent.size, PROT_READ, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	place->memory = at;
 	place->directory_size = extent.size;
 	if (mprotect(place->memory + extent.from, extent.to - extent.from, PROT_READ | PROT_WRITE))
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 }
 
 /*
- * Looks at all entries once, first for one that is kept for this process. Returns 0, RS_AGENT_TAKEN
+ * Looks at all entries once, first for one that is kept for this process. Returns 0, -RS_EADDRINUSE
  * or another error.
  */
 static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, bool *hope)
@@ -177,13 +177,13 @@ static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, b
 			struct rs_place at;
 			int err = rs_directory_look(place->memory, place->directory_size, i, &at);
 
-			if (err == RS_AGENT_TAKEN)
+			if (err == -RS_EADDRINUSE)
 				break; /* there are no more entries */
 			if (err)
 				return err;
 			if (at.offset > place->memory_size ||
 			    at.size > place->memory_size - at.offset)
-				return RS_AGENT_BAD_LAYOUT;
+				return -RS_EBADMSG;
 			if (at.kind != kinds[pass] ||
 			    (at.kind == RS_SOURCE_GIVEN && at.owner != place->owner))
 				continue;
@@ -193,7 +193,7 @@ static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, b
 			}
 		}
 	}
-	return RS_AGENT_TAKEN;
+	return -RS_EADDRINUSE;
 }
 
 static int wait_for_place(int fd, struct rs_hosted_place *place, struct rs_place *found)
@@ -205,12 +205,12 @@ static int wait_for_place(int fd, struct rs_hosted_place *place, struct rs_place
 		bool hope = false;
 		int err = look(fd, place, found, &hope);
 
-		if (err != RS_AGENT_TAKEN)
+		if (err != -RS_EADDRINUSE)
 			return err;
 		vain = hope ? 0 : vain + 1;
 		nanosleep(&moment, NULL);
 	}
-	return RS_AGENT_TAKEN;
+	return -RS_EADDRINUSE;
 }
 
 static int map_place(int fd, struct rs_hosted_place *place)
@@ -219,7 +219,7 @@ static int map_place(int fd, struct rs_hosted_place *place)
 	void *map;
 	int err = wait_for_place(fd, place, &at);
 
-	if (err == RS_AGENT_TAKEN)
+	if (err == -RS_EADDRINUSE)
 		rs_directory_turn_away(place->memory, place->directory_size);
 	if (err)
 		return err;
@@ -229,7 +229,7 @@ static int map_place(int fd, struct rs_hosted_place *place)
 	map = mmap(NULL, at.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at.offset);
 	if (map == MAP_FAILED) {
 		rs_directory_leave(place->memory, place->directory_size, at.index, place->owner);
-		return RS_AGENT_NO_REGION;
+		return -RS_ENODEV;
 	}
 	place->region = map;
 	place->region_size = at.size;
@@ -241,7 +241,7 @@ int rs_hosted_find_place(struct rs_hosted_place *place)
 	int fd = open_memory(), err;
 
 	if (fd < 0)
-		return fd == -1 ? 1 : RS_AGENT_NO_REGION;
+		return fd == -1 ? 1 : -RS_ENODEV;
 	*place = (struct rs_hosted_place){.owner = (uint32_t)getpid(), .fd = -1};
 	err = map_directory(fd, place);
 	if (!err)

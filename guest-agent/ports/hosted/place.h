@@ -30,7 +30,7 @@ struct rs_hosted_place {
 	ino_t inode;
 };
 
-/* Returns 0: found. 1: the environment names no memory. Else RS_AGENT_*. */
+/* Returns 0: found. 1: the environment names no memory. Else -RS_E*. */
 int rs_hosted_find_place(struct rs_hosted_place *place);
 /*
  * Marks the region as left, unless the host keeps it for this process. The mapping stays.

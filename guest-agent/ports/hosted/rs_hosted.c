@@ -196,7 +196,7 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 
 	/* The caller's image has its own copy of this library, but its calls reach this copy. */
 	if (events && events != provider.events)
-		return region_named() ? RS_AGENT_OTHER : 0;
+		return region_named() ? -RS_EXDEV : 0;
 	if (hosted.active)
 		return 0;
 	ret = rs_hosted_find_place(&hosted.place);

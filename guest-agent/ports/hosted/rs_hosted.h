@@ -13,7 +13,7 @@
  *                             /sys/bus/pci/devices/0000:00:02.0/resource2
  * Without it everything here does nothing, and events stay NOPs. A process takes a region of its
  * own in that memory: the one that the host keeps for it, or a free one. If none is free, it runs
- * untraced (RS_AGENT_TAKEN).
+ * untraced (-RS_EADDRINUSE).
  *
  * Programs that a traced program starts inherit the environment. If such a program holds an agent,
  * it takes a region too. A program that a process executes in its own place is also a new source.
@@ -25,7 +25,7 @@
  *
  * If a program and its plugin each link this library, each has an agent and is a source of its own.
  * If the program exports these functions (-rdynamic), the plugin calls those of the program
- * instead. It then gets RS_AGENT_OTHER, and registers its events with RS_PROVIDER() and
+ * instead. It then gets -RS_EXDEV, and registers its events with RS_PROVIDER() and
  * rs_agent_register().
  *
  * Threads: init and fini are called once, on one thread. If the process patches itself, the library
@@ -47,7 +47,7 @@ extern "C" {
  * Attaches under `name` (see ringside/name.h), with the events of the image that calls. `name`
  * NULL: the program's name, with '_' for each character that a name must not have. Returns 0 also
  * if the environment names no memory (then rs_hosted_active() is false), and when called again.
- * After RS_AGENT_* or RS_ERR_* the program runs untraced.
+ * After an error the program runs untraced.
  */
 static inline int rs_hosted_init(const char *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What may be a name. The agent refuses to register other names (RS_AGENT_BAD_NAME), since the host
+ * What may be a name. The agent refuses to register other names (-RS_EILSEQ), since the host
  * leaves out an event that breaks these rules.
  *
  *   providers, systems, events  letters, digits, '_', '-' and '.'; not '-' or '.' at the front

@@ -207,11 +207,11 @@ static void test_info(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(entry->site_count, ==, __stop_rs_sites - __start_rs_sites);
 	g_assert_cmpuint(entry->site_count, >=, 3);
 
-	g_assert_cmpint(rs_agent_init(&config), ==, RS_AGENT_BUSY);
-	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_BUSY);
+	g_assert_cmpint(rs_agent_init(&config), ==, -RS_EBUSY);
+	g_assert_cmpint(rs_agent_register(&provider), ==, -RS_EBUSY);
 	/* A second boot on the same region has another number. */
 	rs_agent_fini();
-	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_NOT_READY);
+	g_assert_cmpint(rs_agent_register(&provider), ==, -RS_ENOTCONN);
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
 	g_assert_cmpuint(f->info->boot, ==, 2);
 }
@@ -231,46 +231,46 @@ static void test_bad_regions(struct fixture *f, gconstpointer data)
 		g_assert_cmpint(rs_agent_init(&config), ==, code);                                 \
 		g_assert_false(rs_agent_active());                                                 \
 	} while (0)
-	EXPECT(RS_AGENT_NO_REGION, config.region = NULL);
-	EXPECT(RS_AGENT_NO_REGION, config.region_size = 100);
-	EXPECT(RS_AGENT_NO_REGION, header->magic ^= 1);
-	EXPECT(RS_AGENT_BAD_ABI, header->abi_major++);
-	EXPECT(RS_AGENT_BAD_ABI, header->features = 1u << 31);
-	EXPECT(RS_AGENT_BAD_LAYOUT, config.region_size = f->region->size - 1);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_count = 0);
-	EXPECT(RS_AGENT_NO_ROOM, header->ring_count = RS_MAX_CPUS + 1);
-	EXPECT(RS_AGENT_NO_ROOM, header->ring_count = UINT32_MAX);
-	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = UINT32_MAX);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_pages = RS_RING_PAGES_MAX * 2);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_pages = 3);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_page_size = 2048);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->ring_mode = 2);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RINGS].offset += 8);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RINGS].size = UINT64_MAX - 4095);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_STATE].offset = 0);
-	EXPECT(RS_AGENT_BAD_LAYOUT,
+	EXPECT(-RS_ENODEV, config.region = NULL);
+	EXPECT(-RS_ENODEV, config.region_size = 100);
+	EXPECT(-RS_ENODEV, header->magic ^= 1);
+	EXPECT(-RS_EPROTO, header->abi_major++);
+	EXPECT(-RS_EPROTO, header->features = 1u << 31);
+	EXPECT(-RS_EBADMSG, config.region_size = f->region->size - 1);
+	EXPECT(-RS_EBADMSG, header->ring_count = 0);
+	EXPECT(-RS_ENOSPC, header->ring_count = RS_MAX_CPUS + 1);
+	EXPECT(-RS_ENOSPC, header->ring_count = UINT32_MAX);
+	EXPECT(-RS_ENOSPC, header->event_capacity = UINT32_MAX);
+	EXPECT(-RS_EBADMSG, header->ring_pages = RS_RING_PAGES_MAX * 2);
+	EXPECT(-RS_EBADMSG, header->ring_pages = 3);
+	EXPECT(-RS_EBADMSG, header->ring_page_size = 2048);
+	EXPECT(-RS_EBADMSG, header->ring_mode = 2);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RINGS].offset += 8);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RINGS].size = UINT64_MAX - 4095);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RING_STATE].offset = 0);
+	EXPECT(-RS_EBADMSG,
 	       header->section[RS_SEC_CONTROL].offset = header->section[RS_SEC_RINGS].offset);
-	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RING_STATE].size = 0);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RINGS].size = 4096);
-	EXPECT(RS_AGENT_NO_ROOM, header->ring_pages *= 2);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_STATE].stride = 120);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_STATE].stride += 1);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RING_CTL].stride += 4);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_PROVIDERS].stride += 10);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_EVENT_CTL].stride = 8);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_FILTERS].stride = 9);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_RINGS].stride *= 2,
+	EXPECT(-RS_ENOSPC, header->section[RS_SEC_RING_STATE].size = 0);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RINGS].size = 4096);
+	EXPECT(-RS_ENOSPC, header->ring_pages *= 2);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RING_STATE].stride = 120);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RING_STATE].stride += 1);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RING_CTL].stride += 4);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_PROVIDERS].stride += 10);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_EVENT_CTL].stride = 8);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_FILTERS].stride = 9);
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_RINGS].stride *= 2,
 	       header->section[RS_SEC_RINGS].count /= 2);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section[RS_SEC_CMDLINE].stride += 8,
+	EXPECT(-RS_EBADMSG, header->section[RS_SEC_CMDLINE].stride += 8,
 	       header->section[RS_SEC_CMDLINE].count /= 2);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->header_size -= 8);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_offset -= 8);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_offset += 4);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_stride -= 8);
-	EXPECT(RS_AGENT_BAD_LAYOUT, header->section_count = UINT32_MAX);
-	EXPECT(RS_AGENT_NO_ROOM, header->section_count = RS_SEC_RINGS);
-	EXPECT(RS_AGENT_NO_ROOM, header->section[RS_SEC_RING_STATE].count = 1);
-	EXPECT(RS_AGENT_NO_ROOM, header->event_capacity = RS_FIRST_EVENT_ID);
+	EXPECT(-RS_EBADMSG, header->header_size -= 8);
+	EXPECT(-RS_EBADMSG, header->section_offset -= 8);
+	EXPECT(-RS_EBADMSG, header->section_offset += 4);
+	EXPECT(-RS_EBADMSG, header->section_stride -= 8);
+	EXPECT(-RS_EBADMSG, header->section_count = UINT32_MAX);
+	EXPECT(-RS_ENOSPC, header->section_count = RS_SEC_RINGS);
+	EXPECT(-RS_ENOSPC, header->section[RS_SEC_RING_STATE].count = 1);
+	EXPECT(-RS_ENOSPC, header->event_capacity = RS_FIRST_EVENT_ID);
 #undef EXPECT
 	/* Features that an agent need not know. */
 	memcpy(copy, f->region->map, sizeof(*header));
@@ -287,7 +287,7 @@ static void test_no_room(struct fixture *f, gconstpointer data)
 	/* All or nothing: three events do not fit into two ids. */
 	header->event_capacity = RS_FIRST_EVENT_ID + 2;
 	g_assert_cmpint(rs_agent_init(&config), ==, 0);
-	g_assert_cmpint(rs_agent_register(&provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&provider), ==, -RS_ENOSPC);
 	g_assert_cmpuint(f->info->provider_slots, ==, 0);
 	g_assert_cmpuint(rs_event_test_pair.id, ==, 0);
 	trace_test_pair(1, 2);
@@ -309,7 +309,7 @@ static void test_unregister(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(entry[0].state, ==, RS_PROVIDER_DEAD);
 	g_assert_cmpuint(rs_event_test_pair.id, ==, 0);
 	g_assert_null(rs_event_by_id(id));
-	g_assert_cmpint(rs_agent_unregister(&provider), ==, RS_AGENT_NOT_READY);
+	g_assert_cmpint(rs_agent_unregister(&provider), ==, -RS_ENOTCONN);
 	g_assert_false(rs_site_test_pair());
 
 	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
@@ -480,16 +480,16 @@ static void test_errors(struct fixture *f, gconstpointer data)
 		RS_ERR_REFUSED,
 		RS_ERR_TOO_LARGE,
 		RS_ERR_UNREACHABLE,
-		RS_AGENT_NO_REGION,
-		RS_AGENT_BAD_ABI,
-		RS_AGENT_BAD_LAYOUT,
-		RS_AGENT_NO_ROOM,
-		RS_AGENT_BAD_EVENT,
-		RS_AGENT_BAD_NAME,
-		RS_AGENT_NOT_READY,
-		RS_AGENT_BUSY,
-		RS_AGENT_TAKEN,
-		RS_AGENT_OTHER,
+		-RS_ENODEV,
+		-RS_EPROTO,
+		-RS_EBADMSG,
+		-RS_ENOSPC,
+		-RS_EOVERFLOW,
+		-RS_EILSEQ,
+		-RS_ENOTCONN,
+		-RS_EBUSY,
+		-RS_EADDRINUSE,
+		-RS_EXDEV,
 	};
 
 	for (uint32_t i = 0; i < G_N_ELEMENTS(errors); i++) {

@@ -86,30 +86,29 @@ static void test_refused(void)
 	set_up();
 	make(&m);
 	check(&m, &m.provider.name, "provider", 0);
-	check(&m, &m.provider.name, NULL, RS_AGENT_BAD_NAME);
-	check(&m, &m.provider.name, "", RS_AGENT_BAD_NAME);
-	check(&m, &m.provider.name, "a b", RS_AGENT_BAD_NAME);
-	check(&m, &m.provider.name, long_name, RS_AGENT_BAD_NAME);
-	check(&m, &m.what.system, "a:b", RS_AGENT_BAD_NAME);
-	check(&m, &m.what.system, "-x", RS_AGENT_BAD_NAME);
+	check(&m, &m.provider.name, NULL, -RS_EILSEQ);
+	check(&m, &m.provider.name, "", -RS_EILSEQ);
+	check(&m, &m.provider.name, "a b", -RS_EILSEQ);
+	check(&m, &m.provider.name, long_name, -RS_ENAMETOOLONG);
+	check(&m, &m.what.system, "a:b", -RS_EILSEQ);
+	check(&m, &m.what.system, "-x", -RS_EILSEQ);
 	check(&m, &m.what.system, "9p", 0);
-	check(&m, &m.what.system, long_name, RS_AGENT_BAD_NAME);
-	check(&m, &m.what.name, "a/b", RS_AGENT_BAD_NAME);
-	check(&m, &m.what.name, long_name, RS_AGENT_BAD_NAME);
-	check(&m, &m.field.name, "a-b", RS_AGENT_BAD_NAME);
-	check(&m, &m.field.name, "9p", RS_AGENT_BAD_NAME);
-	check(&m, &m.field.type, "int;", RS_AGENT_BAD_NAME);
-	check(&m, &m.field.type, "", RS_AGENT_BAD_NAME);
-	check(&m, &m.field.type, long_symbol, RS_AGENT_BAD_NAME);
-	check(&m, &m.symbol.name, "a\nb", RS_AGENT_BAD_NAME);
-	check(&m, &m.symbol.name, "\xff", RS_AGENT_BAD_NAME);
-	check(&m, &m.symbol.name, long_symbol, RS_AGENT_BAD_NAME);
+	check(&m, &m.what.system, long_name, -RS_ENAMETOOLONG);
+	check(&m, &m.what.name, "a/b", -RS_EILSEQ);
+	check(&m, &m.what.name, long_name, -RS_ENAMETOOLONG);
+	check(&m, &m.field.name, "a-b", -RS_EILSEQ);
+	check(&m, &m.field.name, "9p", -RS_EILSEQ);
+	check(&m, &m.field.type, "int;", -RS_EILSEQ);
+	check(&m, &m.field.type, "", -RS_EILSEQ);
+	check(&m, &m.field.type, long_symbol, -RS_ENAMETOOLONG);
+	check(&m, &m.symbol.name, "a\nb", -RS_EILSEQ);
+	check(&m, &m.symbol.name, "\xff", -RS_EILSEQ);
+	check(&m, &m.symbol.name, long_symbol, -RS_ENAMETOOLONG);
 	check(&m, &m.symbol.name, "na\xc3\xafve", 0);
-	/* Other limits have the other error. */
+	/* Other mistakes have other errors. */
 	m.what.level = 6;
-	check(&m, &m.what.name, "event", RS_AGENT_BAD_EVENT);
-	g_assert_cmpstr(rs_agent_strerror(RS_AGENT_BAD_NAME), !=,
-			rs_agent_strerror(RS_AGENT_BAD_EVENT));
+	check(&m, &m.what.name, "event", -RS_EINVAL);
+	g_assert_cmpstr(rs_agent_strerror(-RS_EILSEQ), !=, rs_agent_strerror(-RS_EINVAL));
 	tear_down();
 }
 
@@ -120,8 +119,8 @@ static void test_an_event_without_a_print_format_is_refused(void)
 
 	set_up();
 	make(&m);
-	check(&m, &m.what.print, NULL, RS_AGENT_BAD_EVENT);
-	check(&m, &m.what.print_args, NULL, RS_AGENT_BAD_EVENT);
+	check(&m, &m.what.print, NULL, -RS_EBADMSG);
+	check(&m, &m.what.print_args, NULL, -RS_EBADMSG);
 	g_assert_cmpuint(m.event.id, ==, 0);
 	m.what.print_args = "";
 	check(&m, &m.what.print, "", 0);
@@ -156,7 +155,7 @@ static void test_types(void)
 			err = rs_agent_register(&m.provider);
 			/* "__data_loc " and "[]" go with it, and the NUL. */
 			g_assert_cmpint(err, ==,
-					length + 13 < RS_SYMBOL_LEN ? 0 : RS_AGENT_BAD_NAME);
+					length + 13 < RS_SYMBOL_LEN ? 0 : -RS_ENAMETOOLONG);
 			if (err)
 				continue;
 			g_assert_true(rs_trace_region_provider(region, m.provider.id - 1, &entry));
@@ -247,12 +246,17 @@ static void test_limits(void)
 	m.what.level = 5;
 	g_assert_cmpint(rs_describe_size(&m.what), ==, size);
 	m.what.level = 6;
-	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EINVAL);
+	make(&m);
+	m.field.kind = RS_KIND_DYN_STRING + 1;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EINVAL);
+	m.field.kind = 0;
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EINVAL);
 	make(&m);
 	m.what.entry_size = RS_MAX_ENTRY_SIZE;
 	g_assert_cmpint(rs_describe_size(&m.what), ==, size);
 	m.what.entry_size++;
-	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EOVERFLOW);
 	make(&m);
 	for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
 		fields[i] = m.field;
@@ -261,9 +265,9 @@ static void test_limits(void)
 	g_assert_cmpint(rs_describe_size(&m.what), >, size);
 	/* Each field and each symbol of it is looked at. */
 	fields[RS_MAX_FIELDS - 1].name = "9";
-	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_NAME);
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EILSEQ);
 	m.what.field_count++;
-	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EOVERFLOW);
 	make(&m);
 	for (guint i = 0; i <= RS_MAX_SYMBOLS; i++)
 		symbols[i] = m.symbol;
@@ -271,9 +275,9 @@ static void test_limits(void)
 	m.field.symbol_count = RS_MAX_SYMBOLS;
 	g_assert_cmpint(rs_describe_size(&m.what), >, size);
 	symbols[RS_MAX_SYMBOLS - 1].name = "";
-	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_NAME);
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EILSEQ);
 	m.field.symbol_count++;
-	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EOVERFLOW);
 	make(&m);
 	m.what.print = print;
 	print[RS_MAX_DESC_SIZE - size] = 0;
@@ -290,7 +294,7 @@ static void test_limits(void)
 		if (rs_describe_size(&m.what) < 0)
 			break;
 	}
-	g_assert_cmpint(rs_describe_size(&m.what), ==, RS_AGENT_BAD_EVENT);
+	g_assert_cmpint(rs_describe_size(&m.what), ==, -RS_EOVERFLOW);
 }
 
 static const char *text_at(const uint8_t *desc, uint32_t offset)

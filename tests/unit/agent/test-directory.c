@@ -79,19 +79,19 @@ static void test_one_by_one(void)
 		CHECK(take(RS_SOURCE_USER, pid, &place) == 0);
 		CHECK(place.index == pid - 99);
 	}
-	CHECK(take(RS_SOURCE_USER, 103, &place) == RS_AGENT_TAKEN);
+	CHECK(take(RS_SOURCE_USER, 103, &place) == -RS_EADDRINUSE);
 	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0);
 	CHECK(!place.free && place.owner == 101 && place.kind == RS_SOURCE_USER);
-	CHECK(rs_directory_look(&memory, SIZE, ENTRIES, &place) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_look(&memory, SIZE, ENTRIES, &place) == -RS_EADDRINUSE);
 	/* That claim may be one of an earlier process with the same id. */
-	CHECK(take(RS_SOURCE_USER, 101, &place) == RS_AGENT_TAKEN);
-	CHECK(rs_directory_leave(&memory, SIZE, 2, 102) == RS_AGENT_TAKEN);
+	CHECK(take(RS_SOURCE_USER, 101, &place) == -RS_EADDRINUSE);
+	CHECK(rs_directory_leave(&memory, SIZE, 2, 102) == -RS_EADDRINUSE);
 	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == 0);
-	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_leave(&memory, SIZE, 2, 101) == -RS_EADDRINUSE);
 	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0);
 	CHECK(!place.free && place.owner == RS_CLAIM_LEFT);
 	/* Not before the host has laid it out anew. */
-	CHECK(take(RS_SOURCE_USER, 101, &place) == RS_AGENT_TAKEN);
+	CHECK(take(RS_SOURCE_USER, 101, &place) == -RS_EADDRINUSE);
 	rs_store_release(&memory.entry[2].generation, 2);
 	CHECK(rs_directory_look(&memory, SIZE, 2, &place) == 0 && place.free);
 	CHECK(take(RS_SOURCE_USER, 104, &place) == 0 && place.index == 2);
@@ -99,11 +99,11 @@ static void test_one_by_one(void)
 	/* A region that nobody may take now, and a region that is given to one process. */
 	rs_store_release(&memory.entry[3].kind, RS_SOURCE_NONE);
 	rs_store_release(&memory.entry[3].generation, 9);
-	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == -RS_EADDRINUSE);
 	rs_store_release(&memory.entry[3].kind, RS_SOURCE_GIVEN);
-	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == -RS_EADDRINUSE);
 	memory.claim[3] = rs_directory_claim_word(9, 5);
-	CHECK(rs_directory_claim(&memory, SIZE, 3, 6) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_claim(&memory, SIZE, 3, 6) == -RS_EADDRINUSE);
 	CHECK(rs_directory_claim(&memory, SIZE, 3, 5) == 0);
 }
 
@@ -118,25 +118,25 @@ static void test_bad(void)
 	} cases[] = {
 #define CASE(field, value, error)                                                                  \
 	{offsetof(struct rs_directory, field), value, sizeof(memory.head.field), error}
-		CASE(magic, 1, RS_AGENT_NO_REGION),
-		CASE(abi_major, RS_ABI_MAJOR + 1, RS_AGENT_BAD_ABI),
+		CASE(magic, 1, -RS_ENODEV),
+		CASE(abi_major, RS_ABI_MAJOR + 1, -RS_EPROTO),
 		CASE(size, SIZE + 1, 0), /* only the regions must lie in what is mapped */
-		CASE(size, 0, RS_AGENT_BAD_LAYOUT),
-		CASE(entries_offset, SIZE, RS_AGENT_BAD_LAYOUT),
-		CASE(entries_offset, UINT64_MAX - 7, RS_AGENT_BAD_LAYOUT),
-		CASE(entries_offset, 4, RS_AGENT_BAD_LAYOUT),
-		CASE(claims_offset, SIZE, RS_AGENT_BAD_LAYOUT),
-		CASE(claims_offset, UINT64_MAX - 7, RS_AGENT_BAD_LAYOUT),
-		CASE(claims_offset, 12, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_count, 0, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_count, SIZE / RS_DIRECTORY_ENTRY_MIN_SIZE, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_count, UINT32_MAX, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_stride, 120, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_stride, 132, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_stride, 129, RS_AGENT_BAD_LAYOUT),
-		CASE(header_size, 56, RS_AGENT_BAD_LAYOUT),
-		CASE(header_size, SIZE + 8, RS_AGENT_BAD_LAYOUT),
-		CASE(entry_stride, UINT32_MAX - 7, RS_AGENT_BAD_LAYOUT),
+		CASE(size, 0, -RS_EBADMSG),
+		CASE(entries_offset, SIZE, -RS_EBADMSG),
+		CASE(entries_offset, UINT64_MAX - 7, -RS_EBADMSG),
+		CASE(entries_offset, 4, -RS_EBADMSG),
+		CASE(claims_offset, SIZE, -RS_EBADMSG),
+		CASE(claims_offset, UINT64_MAX - 7, -RS_EBADMSG),
+		CASE(claims_offset, 12, -RS_EBADMSG),
+		CASE(entry_count, 0, -RS_EBADMSG),
+		CASE(entry_count, SIZE / RS_DIRECTORY_ENTRY_MIN_SIZE, -RS_EBADMSG),
+		CASE(entry_count, UINT32_MAX, -RS_EBADMSG),
+		CASE(entry_stride, 120, -RS_EBADMSG),
+		CASE(entry_stride, 132, -RS_EBADMSG),
+		CASE(entry_stride, 129, -RS_EBADMSG),
+		CASE(header_size, 56, -RS_EBADMSG),
+		CASE(header_size, SIZE + 8, -RS_EBADMSG),
+		CASE(entry_stride, UINT32_MAX - 7, -RS_EBADMSG),
 	};
 	struct rs_place place;
 
@@ -147,12 +147,12 @@ static void test_bad(void)
 	}
 	lay_out();
 	memory.entry[1].offset = SIZE - REGION + RS_SECTION_ALIGN;
-	CHECK(take(RS_SOURCE_USER, 7, &place) == RS_AGENT_BAD_LAYOUT);
+	CHECK(take(RS_SOURCE_USER, 7, &place) == -RS_EBADMSG);
 	lay_out();
 	memory.entry[1].offset += 8;
-	CHECK(take(RS_SOURCE_USER, 7, &place) == RS_AGENT_BAD_LAYOUT);
-	CHECK(rs_directory_take(NULL, 0, RS_SOURCE_USER, 7, &place) == RS_AGENT_NO_REGION);
-	CHECK(rs_directory_take(&memory, 32, RS_SOURCE_USER, 7, &place) == RS_AGENT_NO_REGION);
+	CHECK(take(RS_SOURCE_USER, 7, &place) == -RS_EBADMSG);
+	CHECK(rs_directory_take(NULL, 0, RS_SOURCE_USER, 7, &place) == -RS_ENODEV);
+	CHECK(rs_directory_take(&memory, 32, RS_SOURCE_USER, 7, &place) == -RS_ENODEV);
 }
 
 /* A later host lays out more regions than this version would: the agent takes the last one too. */
@@ -186,7 +186,7 @@ static void test_many(void)
 	CHECK(rs_directory_take(at, head->size, RS_SOURCE_USER, 9, &place) == 0);
 	CHECK(place.index == count - 1 && place.offset == (count + 7ull) * REGION);
 	CHECK(((uint64_t *)(at + claims))[count - 1] == rs_directory_claim_word(3, 9));
-	CHECK(rs_directory_take(at, head->size, RS_SOURCE_USER, 10, &place) == RS_AGENT_TAKEN);
+	CHECK(rs_directory_take(at, head->size, RS_SOURCE_USER, 10, &place) == -RS_EADDRINUSE);
 	free(at);
 }
 
@@ -211,9 +211,9 @@ static void test_changed_head(void)
 			head->entries_offset = page;
 		if (i == 2)
 			head->entry_count = RS_MAX_REGIONS;
-		CHECK(rs_directory_look(at, page, 1, &place) == RS_AGENT_BAD_LAYOUT);
-		CHECK(rs_directory_claim(at, page, 1, 8) == RS_AGENT_BAD_LAYOUT);
-		CHECK(rs_directory_leave(at, page, 1, 7) == RS_AGENT_BAD_LAYOUT);
+		CHECK(rs_directory_look(at, page, 1, &place) == -RS_EBADMSG);
+		CHECK(rs_directory_claim(at, page, 1, 8) == -RS_EBADMSG);
+		CHECK(rs_directory_leave(at, page, 1, 7) == -RS_EBADMSG);
 		rs_directory_turn_away(at, page);
 	}
 	munmap(at, 2 * page);
@@ -230,9 +230,9 @@ static void test_fits(void)
 	} cases[] = {
 		{2048, 1024, 0},
 		{entries, 1024, 0},
-		{entries + 8, 1024, RS_AGENT_BAD_LAYOUT},
+		{entries + 8, 1024, -RS_EBADMSG},
 		{2048, claims, 0},
-		{2048, claims + 8, RS_AGENT_BAD_LAYOUT},
+		{2048, claims + 8, -RS_EBADMSG},
 	};
 	uint8_t *at =
 		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -265,12 +265,12 @@ static void test_fits(void)
 	memory.entry[1].size = 0;
 	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == 0 && place.offset == SIZE);
 	memory.entry[1].size = 1;
-	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == RS_AGENT_BAD_LAYOUT);
+	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == -RS_EBADMSG);
 	memory.entry[1].offset = SIZE - REGION;
 	memory.entry[1].size = REGION;
 	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == 0);
 	memory.entry[1].size++;
-	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == RS_AGENT_BAD_LAYOUT);
+	CHECK(rs_directory_look(&memory, SIZE, 1, &place) == -RS_EBADMSG);
 }
 
 /* A region that the directory has, but that is not mapped whole, is not taken. */
@@ -280,11 +280,8 @@ static void test_mapped(void)
 		uint64_t offset, size;
 		int error;
 	} cases[] = {
-		{SIZE - REGION, REGION, 0},
-		{SIZE - REGION, REGION + 1, RS_AGENT_BAD_LAYOUT},
-		{SIZE, 0, 0},
-		{SIZE, 1, RS_AGENT_BAD_LAYOUT},
-		{SIZE + REGION, 0, RS_AGENT_BAD_LAYOUT},
+		{SIZE - REGION, REGION, 0}, {SIZE - REGION, REGION + 1, -RS_EBADMSG}, {SIZE, 0, 0},
+		{SIZE, 1, -RS_EBADMSG},     {SIZE + REGION, 0, -RS_EBADMSG},
 	};
 	struct rs_place place;
 
@@ -309,7 +306,7 @@ static void *taker(void *data)
 		int err = take(RS_SOURCE_USER, 100 + me, &place);
 
 		if (err) {
-			CHECK(err == RS_AGENT_TAKEN);
+			CHECK(err == -RS_EADDRINUSE);
 			sched_yield();
 			continue;
 		}

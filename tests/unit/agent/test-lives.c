@@ -330,7 +330,7 @@ static void test_no_room(void)
 		emit(&m, n);
 		g_assert_cmpint(rs_agent_unregister(&m.provider), ==, 0);
 	}
-	g_assert_cmpint(rs_agent_register(&m.provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&m.provider), ==, -RS_ENOSPC);
 	g_assert_cmpuint(n, ==, slots);
 	/* A provider that was there before still gets its place. */
 	make(&m, "mod", 3);

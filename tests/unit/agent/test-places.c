@@ -115,7 +115,7 @@ static bool forgotten(void)
 	int err = rs_agent_register(&make(&second, "second", 1)->provider);
 	bool free_now = err == 0;
 
-	g_assert_cmpint(err, ==, free_now ? 0 : RS_AGENT_NO_ROOM);
+	g_assert_cmpint(err, ==, free_now ? 0 : -RS_ENOSPC);
 	g_assert_cmpuint(second.events[0].id, ==, free_now ? RS_FIRST_EVENT_ID : 0);
 	g_assert_cmpuint(second.provider.id, ==, free_now ? 1 : 0);
 	g_assert_cmpuint(entry_of(0)->state, ==, free_now ? RS_PROVIDER_LIVE : RS_PROVIDER_DEAD);
@@ -274,22 +274,22 @@ static void test_holes(void)
 	g_assert_cmpint(rs_agent_register(&make(&b, "b", 3)->provider), ==, 0);
 	assert_place(&a, 0, 0, 0);
 	assert_place(&b, 1, 2, 2);
-	g_assert_cmpint(rs_agent_register(&make(&c, "c", 3)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&c, "c", 3)->provider), ==, -RS_ENOSPC);
 	g_assert_cmpint(rs_agent_register(&make(&c, "c", 2)->provider), ==, 0);
 	assert_place(&c, 2, 5, 5);
-	g_assert_cmpint(rs_agent_register(&make(&d, "d", 1)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&d, "d", 1)->provider), ==, -RS_ENOSPC);
 	g_assert_cmpuint(rs_core.info->provider_slots, ==, 3);
 	/* One without events needs only a slot. */
 	g_assert_cmpint(rs_agent_register(&make(&d, "d", 0)->provider), ==, 0);
 	g_assert_cmpuint(d.provider.id, ==, 4);
-	g_assert_cmpint(rs_agent_register(&make(&e, "e", 0)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&e, "e", 0)->provider), ==, -RS_ENOSPC);
 	g_assert_cmpuint(rs_core.info->provider_slots, ==, 4);
 
 	/* A dead one keeps its place until it is forgotten. */
 	g_assert_cmpint(rs_agent_unregister(&b.provider), ==, 0);
-	g_assert_cmpint(rs_agent_register(&make(&e, "e", 1)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&e, "e", 1)->provider), ==, -RS_ENOSPC);
 	page_of(0, 0)->ts = DIED + 1;
-	g_assert_cmpint(rs_agent_register(&make(&e, "e", 4)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&e, "e", 4)->provider), ==, -RS_ENOSPC);
 	g_assert_cmpuint(entry_of(1)->state, ==, RS_PROVIDER_FREE);
 	g_assert_cmpint(rs_agent_register(&make(&e, "e", 3)->provider), ==, 0);
 	assert_place(&e, 1, 2, 2);
@@ -304,14 +304,14 @@ static void test_uneven(void)
 	struct made a, b;
 
 	begin(RS_MODE_OVERWRITE, 4, 4, 2);
-	g_assert_cmpint(rs_agent_register(&make(&a, "a", 3)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&a, "a", 3)->provider), ==, -RS_ENOSPC);
 	g_assert_cmpint(rs_agent_register(&make(&a, "a", 2)->provider), ==, 0);
-	g_assert_cmpint(rs_agent_register(&make(&b, "b", 1)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&b, "b", 1)->provider), ==, -RS_ENOSPC);
 	end();
 	begin(RS_MODE_OVERWRITE, 4, 2, 4);
-	g_assert_cmpint(rs_agent_register(&make(&a, "a", 3)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&a, "a", 3)->provider), ==, -RS_ENOSPC);
 	g_assert_cmpint(rs_agent_register(&make(&a, "a", 2)->provider), ==, 0);
-	g_assert_cmpint(rs_agent_register(&make(&b, "b", 1)->provider), ==, RS_AGENT_NO_ROOM);
+	g_assert_cmpint(rs_agent_register(&make(&b, "b", 1)->provider), ==, -RS_ENOSPC);
 	end();
 }
 

@@ -15,8 +15,8 @@ static int taken(const struct rs_region_header *h, guint64 mapped)
 	return TAKEN_CODE;
 }
 
-#define BAD(number, change) EXPECT(RS_AGENT_BAD_LAYOUT, number, change)
-#define NO_ROOM(number, change) EXPECT(RS_AGENT_NO_ROOM, number, change)
+#define BAD(number, change) EXPECT(-RS_EBADMSG, number, change)
+#define NO_ROOM(number, change) EXPECT(-RS_ENOSPC, number, change)
 
 /* The agent has no use for these, so it does not look at them. */
 static gboolean is_unused(guint number)
@@ -29,20 +29,20 @@ static void test_fields(void)
 	TAKEN(0, mapped = h.region_size);
 	TAKEN(0, mapped++);
 	BAD(0, mapped--);
-	EXPECT(RS_AGENT_NO_REGION, 0, mapped = 0);
-	EXPECT(RS_AGENT_NO_REGION, 0, mapped = RS_REGION_HEADER_MIN_SIZE - 1);
+	EXPECT(-RS_ENODEV, 0, mapped = 0);
+	EXPECT(-RS_ENODEV, 0, mapped = RS_REGION_HEADER_MIN_SIZE - 1);
 	BAD(0, mapped = RS_REGION_HEADER_MIN_SIZE);
-	EXPECT(RS_AGENT_NO_REGION, 0, h.magic++);
-	EXPECT(RS_AGENT_BAD_ABI, 0, h.abi_major++);
-	EXPECT(RS_AGENT_BAD_ABI, 0, h.abi_major--);
+	EXPECT(-RS_ENODEV, 0, h.magic++);
+	EXPECT(-RS_EPROTO, 0, h.abi_major++);
+	EXPECT(-RS_EPROTO, 0, h.abi_major--);
 	TAKEN(0, h.abi_minor = 9);
-	EXPECT(RS_AGENT_BAD_ABI, 0, h.features = 1);
+	EXPECT(-RS_EPROTO, 0, h.features = 1);
 	TAKEN(0, h.features = 1ull << 32);
 	BAD(0, h.header_size--);
 	BAD(0, h.header_size++);
 	BAD(0, h.guest_offset -= 8);
 	TAKEN(0, h.guest_offset -= ALIGN);
-	g_assert_cmpint(taken(NULL, 1 << 20), ==, RS_AGENT_NO_REGION);
+	g_assert_cmpint(taken(NULL, 1 << 20), ==, -RS_ENODEV);
 }
 
 static void test_rings(void)
@@ -56,7 +56,7 @@ static void test_rings(void)
 		     {4, 65536, TRUE}, {4, 131072, FALSE},  {65536, 65536, TRUE}};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
-		EXPECT_FITTED(cases[i].good ? TAKEN_CODE : RS_AGENT_BAD_LAYOUT, {
+		EXPECT_FITTED(cases[i].good ? TAKEN_CODE : -RS_EBADMSG, {
 			h.ring_pages = cases[i].pages;
 			h.section[RS_SEC_RINGS].count = 2 * MAX(h.ring_pages, 1);
 			h.ring_page_size = h.section[RS_SEC_RINGS].stride = cases[i].page_size;
@@ -92,7 +92,7 @@ static void test_sections(void)
 			TAKEN(number, memset(s, 0xff, sizeof(*s)));
 			continue;
 		}
-		EXPECT(SECTIONS[i].optional ? TAKEN_CODE : RS_AGENT_NO_ROOM, number,
+		EXPECT(SECTIONS[i].optional ? TAKEN_CODE : -RS_ENOSPC, number,
 		       memset(s, 0, sizeof(*s)));
 		BAD(number, s->size--);
 		BAD(number, s->count++);

@@ -57,13 +57,13 @@ void room_tear_down(void)
 	rs_trace_region_free(room.region);
 }
 
-void room_switch(const struct rs_event_provider *provider, const char *name, bool on)
+void room_switch(const struct rs_agent_provider *provider, const char *name, bool on)
 {
 	struct rs_control *control = rs_trace_region_section(room.region, RS_SEC_CONTROL, NULL);
 	uint32_t *words = rs_trace_region_section(room.region, RS_SEC_EVENT_CTL, NULL);
 	guint found = 0;
 
-	for (const struct rs_event *event = provider->agent.first; event; event = event->next) {
+	for (const struct rs_event *event = provider->first; event; event = event->next) {
 		if (!event->id || (name && strcmp(event->info->name, name) != 0))
 			continue;
 		words[event->id] = on ? RS_EVENT_ENABLED : 0;
@@ -83,7 +83,7 @@ static const struct rs_field_info *field_of(const struct rs_event *event, const 
 	g_assert_not_reached();
 }
 
-const void *room_field(const struct rs_event_provider *provider, const char *name,
+const void *room_field(const struct rs_agent_provider *provider, const char *name,
 		       const char *field, guint *size)
 {
 	const struct rs_event *event = rs_provider_find(provider, name);
@@ -101,7 +101,7 @@ const void *room_field(const struct rs_event_provider *provider, const char *nam
 	return room.payload + (locator & 0xffff);
 }
 
-guint64 room_number(const struct rs_event_provider *provider, const char *name, const char *field)
+guint64 room_number(const struct rs_agent_provider *provider, const char *name, const char *field)
 {
 	guint size;
 	const void *at = room_field(provider, name, field, &size);
@@ -112,7 +112,7 @@ guint64 room_number(const struct rs_event_provider *provider, const char *name, 
 	return value;
 }
 
-char *room_text(const struct rs_event_provider *provider, const char *name, const char *field)
+char *room_text(const struct rs_agent_provider *provider, const char *name, const char *field)
 {
 	guint size;
 	const char *at = room_field(provider, name, field, &size);

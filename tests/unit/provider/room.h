@@ -25,12 +25,12 @@ void room_set_up(void);
 void room_tear_down(void);
 
 /* The host asks for an event of this name, or takes that back. NULL: all. */
-void room_switch(const struct rs_event_provider *provider, const char *name, bool on);
+void room_switch(const struct rs_agent_provider *provider, const char *name, bool on);
 
 /* Of the last record, whose event must have the name: a field of it. */
-const void *room_field(const struct rs_event_provider *provider, const char *name,
+const void *room_field(const struct rs_agent_provider *provider, const char *name,
 		       const char *field, guint *size);
-guint64 room_number(const struct rs_event_provider *provider, const char *name, const char *field);
-char *room_text(const struct rs_event_provider *provider, const char *name, const char *field);
+guint64 room_number(const struct rs_agent_provider *provider, const char *name, const char *field);
+char *room_text(const struct rs_agent_provider *provider, const char *name, const char *field);
 
 #endif

@@ -18,7 +18,7 @@ static int drop(void)
 
 /* A provider of three events that is made at run time, so that it can be wrong. */
 struct made {
-	struct rs_event_provider provider;
+	struct rs_agent_provider provider;
 	struct rs_field_info fields[3];
 	struct rs_event_info infos[3];
 	struct rs_event events[3];
@@ -44,9 +44,9 @@ static struct made *make(void)
 						       .level = 3};
 		made.events[i].info = &made.infos[i];
 	}
-	made.provider.agent.name = "made";
-	made.provider.agent.events = made.events;
-	made.provider.agent.events_end = made.events + 3;
+	made.provider.name = "made";
+	made.provider.events = made.events;
+	made.provider.events_end = made.events + 3;
 	return &made;
 }
 
@@ -153,8 +153,8 @@ static void test_no_room_is_enospc(void)
 		infos[i].name = names->pdata[i];
 		many[i].info = &infos[i];
 	}
-	made->provider.agent.events = many;
-	made->provider.agent.events_end = many + G_N_ELEMENTS(many);
+	made->provider.events = many;
+	made->provider.events_end = many + G_N_ELEMENTS(many);
 	err = rs_provider_register(&made->provider);
 	g_assert_cmpint(err, ==, -RS_ENOSPC);
 	g_assert_cmpuint(many[0].id, ==, 0);
@@ -327,17 +327,17 @@ static void test_provider_names(void)
 
 	for (guint i = 0; bad[i]; i++) {
 		made = make();
-		made->provider.agent.name = bad[i];
+		made->provider.name = bad[i];
 		check_nothing(made, -RS_EILSEQ);
 	}
 	memset(name, 'n', sizeof(name));
 	name[RS_PROVIDER_NAME_MAX] = 0;
 	made = make();
-	made->provider.agent.name = name;
+	made->provider.name = name;
 	check_nothing(made, -RS_ENAMETOOLONG);
 	name[RS_PROVIDER_NAME_MAX - 1] = 0; /* 233 characters */
 	made = make();
-	made->provider.agent.name = name;
+	made->provider.name = name;
 	room_set_up();
 	g_assert_cmpint(rs_provider_register(&made->provider), ==, 0);
 	g_assert_cmpint(rs_provider_unregister(&made->provider), ==, 0);
@@ -348,14 +348,14 @@ static void test_a_section_cut_short_is_ebadmsg(void)
 {
 	struct made *made = make();
 
-	made->provider.agent.events_end = (struct rs_event *)((char *)(made->events + 3) - 8);
+	made->provider.events_end = (struct rs_event *)((char *)(made->events + 3) - 8);
 	check_nothing(made, -RS_EBADMSG);
 	made = make();
-	made->provider.agent.events_end = made->events - 1;
+	made->provider.events_end = made->events - 1;
 	check_nothing(made, -RS_EBADMSG);
 	made = make();
-	made->provider.agent.sites = (const struct rs_site *)made->events;
-	made->provider.agent.sites_end = (const struct rs_site *)((char *)made->events + 17);
+	made->provider.sites = (const struct rs_site *)made->events;
+	made->provider.sites_end = (const struct rs_site *)((char *)made->events + 17);
 	check_nothing(made, -RS_EBADMSG);
 	/* A hole in it. */
 	made = make();

@@ -34,7 +34,7 @@ static void relax(void)
  * The agent waits for it, but not for ever: the other may have to wait for the agent.
  */
 static struct {
-	int (*call)(struct rs_event_provider *provider); /* NULL: nothing */
+	int (*call)(struct rs_agent_provider *provider); /* NULL: nothing */
 	pthread_t thread;
 	uint32_t over;
 	int result;
@@ -56,7 +56,7 @@ static void let_another(void)
 		g_usleep(1000);
 }
 
-static void expect_another(int (*call)(struct rs_event_provider *provider))
+static void expect_another(int (*call)(struct rs_agent_provider *provider))
 {
 	memset(&meanwhile, 0, sizeof(meanwhile));
 	meanwhile.call = call;
@@ -161,8 +161,8 @@ static void *come_and_go(void *data)
 }
 
 /* The first call is not done when the other one is made. */
-static void check_race(int (*first)(struct rs_event_provider *),
-		       int (*other)(struct rs_event_provider *), bool panics_other)
+static void check_race(int (*first)(struct rs_agent_provider *),
+		       int (*other)(struct rs_agent_provider *), bool panics_other)
 {
 	RsTraceRegion *region = begin();
 
@@ -209,13 +209,13 @@ static void test_register_racing_with_unregister_panics(void)
 }
 
 /* Whoever returns may unload the image. */
-static int unregister_and_look(struct rs_event_provider *provider)
+static int unregister_and_look(struct rs_agent_provider *provider)
 {
 	int err = rs_provider_unregister(provider);
 
 	g_assert_cmpuint(rs_load(&rs_provider_find(provider, "written")->id), ==, 0);
 	g_assert_null(rs_load(&rs_provider_find(provider, "written")->provider));
-	g_assert_cmpuint(rs_load(&provider->agent.id), ==, 0);
+	g_assert_cmpuint(rs_load(&provider->id), ==, 0);
 	return err;
 }
 

@@ -190,6 +190,28 @@ static void test_enabled_of_a_provider(void)
 	end();
 }
 
+/* What is asked of a provider can be asked of an image's as well. */
+static void test_enabled_of_an_image(void)
+{
+	static struct rs_event_info info = {
+		.system = "image", .name = "event", .print = "", .print_args = "", .level = 2};
+	static struct rs_event event = {.info = &info};
+	struct rs_agent_provider image = {
+		.name = "image", .events = &event, .events_end = &event + 1};
+
+	room_set_up();
+	g_assert_cmpint(rs_agent_register(&net), ==, -RS_EINVAL);
+	g_assert_cmpint(rs_agent_register(&image), ==, 0);
+	g_assert_true(rs_provider_find(&image, "event") == &event);
+	g_assert_false(rs_provider_enabled(&image));
+	room_switch(&image, NULL, true);
+	g_assert_true(rs_provider_enabled(&image));
+	g_assert_true(rs_provider_set_enabled(&image, 2, 0));
+	g_assert_cmpint(rs_agent_unregister(&image), ==, 0);
+	g_assert_false(rs_provider_enabled(&image));
+	room_tear_down();
+}
+
 static void test_enabled_of_a_level_and_keyword(void)
 {
 	begin();
@@ -407,6 +429,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/provider/written", test_events_are_defined_where_they_are_written);
 	g_test_add_func("/provider/disabled",
 			test_write_while_disabled_is_ebadf_and_builds_nothing);
+	g_test_add_func("/provider/enabled-image", test_enabled_of_an_image);
 	g_test_add_func("/provider/gate-word", test_a_gate_asks_the_words);
 	g_test_add_func("/provider/word", test_the_word_alone_decides);
 	g_test_add_func("/provider/apart", test_providers_are_apart);

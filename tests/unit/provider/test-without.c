@@ -16,7 +16,7 @@ static void test_without_tracing_statements_do_nothing(void)
 
 	room_set_up();
 	g_assert_cmpint(rs_provider_register(&net), ==, 0);
-	g_assert_true(net.agent.sites == net.agent.sites_end);
+	g_assert_true(net.sites == net.sites_end);
 	g_assert_cmpint(RS_PROVIDER_WRITE(net, "sent", 1, 1, __field(s32, n, never()),
 					  __dynamic_array(u16, list, list, never())),
 			==, -RS_EBADF);

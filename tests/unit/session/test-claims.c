@@ -45,7 +45,7 @@ static void test_still_held(struct fixture *f, gconstpointer data)
 		leave(&agents[i]);
 	}
 	run_rounds(20);
-	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpint(take(f, &one, 99), ==, -RS_EADDRINUSE);
 	g_assert_cmpint(rs_source_state(source[1]), ==, RS_SESSION_RUNNING);
 	close(fds[1]);
 	AWAIT(take(f, &one, 99) == 0);
@@ -90,7 +90,7 @@ static void test_left_at_once(struct fixture *f, gconstpointer data)
 			0);
 	}
 	run_rounds(20);
-	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpint(take(f, &one, 99), ==, -RS_EADDRINUSE);
 	g_assert_cmpuint(f->added, ==, 0);
 	forget(&agents[3]);
 	AWAIT(take(f, &one, 99) == 0);
@@ -110,7 +110,7 @@ static void test_killed_early(struct fixture *f, gconstpointer data)
 		lock(&agents[i]);
 	}
 	run_rounds(20);
-	g_assert_cmpint(take(f, &one, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpint(take(f, &one, 99), ==, -RS_EADDRINUSE);
 	forget(&agents[1]);
 	AWAIT(take(f, &one, 99) == 0);
 	g_assert_cmpuint(one.place.index, ==, agents[1].place.index);
@@ -297,7 +297,7 @@ static void test_not_emptied(struct fixture *f, gconstpointer data)
 	AWAIT(f->said && strstr(f->said, "a region cannot be used again"));
 	run_rounds(20);
 	g_assert_cmpuint(f->added, ==, USERS);
-	g_assert_cmpint(take(f, &next, 99), ==, RS_AGENT_TAKEN);
+	g_assert_cmpint(take(f, &next, 99), ==, -RS_EADDRINUSE);
 	full = false;
 	AWAIT(take(f, &next, 99) == 0);
 	forget(&next);
