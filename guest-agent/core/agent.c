@@ -231,17 +231,17 @@ const char *rs_agent_strerror(int error)
 	switch (error) {
 	case 0:
 		return "success";
-	case RS_ERR_BAD_NUMBER:
+	case -RS_ENOSYS:
 		return "the host does not know this hypercall";
-	case RS_ERR_BAD_ARGUMENT:
+	case -RS_EINVAL:
 		return "an argument is wrong";
-	case RS_ERR_NOT_FOUND:
+	case -RS_ENOENT:
 		return "there is nothing of that name";
-	case RS_ERR_REFUSED:
+	case -RS_EACCES:
 		return "the host refuses";
-	case RS_ERR_TOO_LARGE:
+	case -RS_E2BIG:
 		return "too large";
-	case RS_ERR_UNREACHABLE:
+	case -RS_EHOSTUNREACH:
 		return "no host answers";
 	case -RS_ENODEV:
 		return "no trace region here";

@@ -136,7 +136,7 @@ void rs_cmdline_note(const struct rs_names *names, uint32_t pid, uint32_t tgid, 
 		     uint64_t since, uint32_t since_chain);
 
 /*
- * hypercall.c. hopeless: why nobody will answer a new request, RS_ERR_*; 0: somebody may. lost:
+ * hypercall.c. hopeless: why nobody will answer a new request, -RS_E*; 0: somebody may. lost:
  * nobody will answer this request any more; its slot is free again. taken: the host has read the
  * request. drop: its slot is free again, since it was of a life of the agent that is over. rest:
  * until the host nudges, or so; `nudge` is rs_control.nudge as it was before the last look for an

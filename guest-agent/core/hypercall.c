@@ -159,7 +159,7 @@ static bool no_host(void)
 	       rs_load(&rs_core.host_gone);
 }
 
-/* Writes and rings. The slot, or RS_ERR_*. */
+/* Writes and rings. The slot, or -RS_E*. */
 static int send(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
 		uint32_t *sequence)
 {
@@ -168,12 +168,12 @@ static int send(uint32_t number, const uint64_t *args, const void *data, uint32_
 	int slot;
 
 	if (no_host())
-		return RS_ERR_UNREACHABLE;
+		return -RS_EHOSTUNREACH;
 	if (size > RS_HCALL_DATA)
-		return RS_ERR_TOO_LARGE;
+		return -RS_E2BIG;
 	slot = take_slot(dying);
 	if (slot < 0)
-		return RS_ERR_UNREACHABLE;
+		return -RS_EHOSTUNREACH;
 	request = rs_core_element(RS_SEC_REQUEST, (uint32_t)slot);
 	*sequence = next_sequence(slot, rs_load(&request->sequence));
 	rs_store(&request->number, number);
@@ -187,7 +187,7 @@ static int send(uint32_t number, const uint64_t *args, const void *data, uint32_
 	rs_store_release(&request->sequence, *sequence);
 	if (!ring_host((uint32_t)slot)) {
 		give_slot(slot);
-		return RS_ERR_UNREACHABLE;
+		return -RS_EHOSTUNREACH;
 	}
 	return slot;
 }
@@ -215,7 +215,7 @@ int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, ui
 		return slot;
 	if (!wait_answer(slot, sequence)) {
 		give_slot(slot);
-		return RS_ERR_UNREACHABLE;
+		return -RS_EHOSTUNREACH;
 	}
 	return finish(slot, reply);
 }
@@ -255,8 +255,8 @@ bool rs_hypercall_poll_data(const struct rs_hcall_ticket *ticket, int32_t *resul
 int32_t rs_hypercall_hopeless(void)
 {
 	if (no_host())
-		return RS_ERR_UNREACHABLE;
-	return rs_load(&rs_core.control->flags) & RS_CONTROL_STOP ? RS_ERR_REFUSED : 0;
+		return -RS_EHOSTUNREACH;
+	return rs_load(&rs_core.control->flags) & RS_CONTROL_STOP ? -RS_EACCES : 0;
 }
 
 bool rs_hypercall_lost(const struct rs_hcall_ticket *ticket)

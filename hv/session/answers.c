@@ -76,7 +76,7 @@ bool rs_source_wait_control(struct rs_source *source, const struct rs_hcall_requ
 
 	response->values[0] = now;
 	if (!source_alive(source))
-		rs_response_set(response, RS_ERR_REFUSED, "the session has ended");
+		rs_response_set(response, -RS_EACCES, "the session has ended");
 	if (!source_alive(source) || request->args[0] != now)
 		return true;
 	source->requests->waits[ticket->slot] = (struct wait){.what = CHANGE, .ticket = *ticket};
@@ -255,8 +255,7 @@ void rs_source_refuse_requests(struct rs_source *source)
 
 static bool is_bad(int32_t result)
 {
-	return result == RS_ERR_BAD_NUMBER || result == RS_ERR_BAD_ARGUMENT ||
-	       result == RS_ERR_TOO_LARGE;
+	return result == -RS_ENOSYS || result == -RS_EINVAL || result == -RS_E2BIG;
 }
 
 static bool take_request(struct rs_source *source, uint32_t slot, struct rs_target_end *end)

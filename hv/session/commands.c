@@ -144,14 +144,14 @@ bool rs_source_serve_commands(struct rs_source *source, const struct rs_hcall_re
 	struct rs_commands *commands = source->commands;
 
 	if (commands->over) {
-		rs_response_set(response, RS_ERR_REFUSED, "the session has ended");
+		rs_response_set(response, -RS_EACCES, "the session has ended");
 		return true;
 	}
 	/* One task serves. The newest does, since an older one may be gone. */
 	if (commands->offered && commands->ticket.slot != ticket->slot) {
 		struct rs_hcall_response refusal = {0};
 
-		rs_response_set(&refusal, RS_ERR_REFUSED, "another task serves");
+		rs_response_set(&refusal, -RS_EACCES, "another task serves");
 		rs_source_answer(source, &commands->ticket, &refusal);
 	}
 	commands->offered = false;

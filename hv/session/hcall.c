@@ -20,14 +20,14 @@ static char *request_text(const struct rs_hcall_request *request)
 
 static void answer_error(struct rs_hcall_response *response, int ret, const struct rs_error *err)
 {
-	int result = RS_ERR_REFUSED;
+	int result = -RS_EACCES;
 
 	if (ret == -ENOENT)
-		result = RS_ERR_NOT_FOUND;
+		result = -RS_ENOENT;
 	else if (ret == -EINVAL || ret == -EBADMSG)
-		result = RS_ERR_BAD_ARGUMENT;
+		result = -RS_EINVAL;
 	else if (ret == -ENOSPC || ret == -E2BIG)
-		result = RS_ERR_TOO_LARGE;
+		result = -RS_E2BIG;
 	rs_response_set(response, result, err->message);
 }
 
@@ -71,7 +71,7 @@ static bool switch_events(struct rs_source *source, const struct rs_hcall_reques
 			   &(struct rs_session_ask){.kind = on ? RS_ASK_ENABLE : RS_ASK_DISABLE,
 						    .glob = glob},
 			   ticket, response);
-	rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no glob, or not a text");
+	rs_response_set(response, -RS_EINVAL, "no glob, or not a text");
 	return true;
 }
 
@@ -84,7 +84,7 @@ static bool set_filter(struct rs_source *source, const struct rs_hcall_request *
 	int ret;
 
 	if (!text) {
-		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no filter, or not a text");
+		rs_response_set(response, -RS_EINVAL, "no filter, or not a text");
 		return true;
 	}
 	ret = rs_session_split_filter(text, &glob, &expression, &err);
@@ -107,7 +107,7 @@ static void query(struct rs_source *source, const struct rs_hcall_request *reque
 	if (id < source->region->header.event_capacity)
 		event = rs_trace_schema_by_id(source->schema, (guint)id);
 	if (!event) {
-		rs_response_set(response, RS_ERR_NOT_FOUND, "no event has this id");
+		rs_response_set(response, -RS_ENOENT, "no event has this id");
 		return;
 	}
 	response->values[0] = source->events[id].on;
@@ -128,11 +128,11 @@ static bool set_called(struct rs_source *source, const struct rs_hcall_request *
 	if (id < source->region->header.event_capacity)
 		event = rs_trace_schema_by_id(source->schema, (guint)id);
 	if (number > UINT16_MAX || called > 1) {
-		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "not a number, or not 0 or 1");
+		rs_response_set(response, -RS_EINVAL, "not a number, or not 0 or 1");
 		return true;
 	}
 	if (!event || !rs_event_usable(source, event)) {
-		rs_response_set(response, RS_ERR_NOT_FOUND, "no event has this id");
+		rs_response_set(response, -RS_ENOENT, "no event has this id");
 		return true;
 	}
 	ret = rs_source_set_called(source, (uint32_t)id, (uint16_t)number, called, &err);
@@ -154,9 +154,9 @@ void rs_source_answer_look(struct rs_source *source, uint32_t number, uint64_t s
 	bool comes = number == RS_HCALL_REGISTER;
 
 	if (number == RS_HCALL_HELLO && !source->hello)
-		rs_response_set(response, RS_ERR_REFUSED, "the guest info cannot be used");
+		rs_response_set(response, -RS_EACCES, "the guest info cannot be used");
 	else if (number != RS_HCALL_HELLO && !is_seen(source, slot, comes))
-		rs_response_set(response, RS_ERR_NOT_FOUND, "the provider's entry does not say so");
+		rs_response_set(response, -RS_ENOENT, "the provider's entry does not say so");
 }
 
 /* The guest waits for this answer, and its events have to be on by then. */
@@ -174,7 +174,7 @@ static bool provider_changed(struct rs_source *source, const struct rs_hcall_req
 	bool comes = request->number == RS_HCALL_REGISTER;
 
 	if (slot >= source->region->header.section[RS_SEC_PROVIDERS].count) {
-		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "no such provider slot");
+		rs_response_set(response, -RS_EINVAL, "no such provider slot");
 		return true;
 	}
 	/* A provider that leaves asks before its text goes. Its entry still says LIVE: restore its
@@ -230,7 +230,7 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 		log_line(source, request);
 		break;
 	case RS_HCALL_EXIT: /* rs_request_ends() has taken all valid ones */
-		rs_response_set(response, RS_ERR_BAD_ARGUMENT, "exit code above 255");
+		rs_response_set(response, -RS_EINVAL, "exit code above 255");
 		break;
 	case RS_HCALL_CALLBACKS:
 		return set_called(source, request, ticket, response);
@@ -242,7 +242,7 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 	case RS_HCALL_WAIT:
 		return rs_source_wait_control(source, request, ticket, response);
 	default:
-		rs_response_set(response, RS_ERR_BAD_NUMBER, "no such hypercall");
+		rs_response_set(response, -RS_ENOSYS, "no such hypercall");
 		break;
 	}
 	return true;

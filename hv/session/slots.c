@@ -89,7 +89,7 @@ int rs_slots_take(struct rs_slots *slots, uint32_t slot, struct rs_hcall_request
 	if (request->data_size > RS_HCALL_DATA) {
 		struct rs_hcall_response response = {0};
 
-		rs_response_set(&response, RS_ERR_TOO_LARGE, "too much data");
+		rs_response_set(&response, -RS_E2BIG, "too much data");
 		rs_slots_answer(slots, ticket, &response);
 		return -EMSGSIZE;
 	}
@@ -148,7 +148,7 @@ uint32_t rs_slots_refuse_all(struct rs_slots *slots, const char *why)
 	struct rs_hcall_response response = {0};
 	uint32_t refused = 0;
 
-	rs_response_set(&response, RS_ERR_REFUSED, why);
+	rs_response_set(&response, -RS_EACCES, why);
 	for (uint32_t i = 0; i < slots->count; i++) {
 		const struct slot *own = &slots->slot[i];
 		struct rs_ticket ticket = {i, own->sequence, own->boot};

@@ -55,7 +55,7 @@ int rs_slots_accept(struct rs_slots *slots, const struct rs_ticket *ticket);
 int rs_slots_answer(struct rs_slots *slots, const struct rs_ticket *ticket,
 		    const struct rs_hcall_response *response);
 
-/* Answers all taken requests with RS_ERR_REFUSED. Returns their number. */
+/* Answers all taken requests with -RS_EACCES. Returns their number. */
 uint32_t rs_slots_refuse_all(struct rs_slots *slots, const char *why);
 
 /* Answers that were dropped because their ticket had expired. */

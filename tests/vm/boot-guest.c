@@ -37,7 +37,7 @@ static bool on_hypercall(void *data, uint32_t slot, struct rs_target_end *end)
 	}
 	/* Nobody has commands for the guest, and it may ask again and again. */
 	if (request.number == RS_HCALL_COMMAND) {
-		response.result = RS_ERR_BAD_NUMBER;
+		response.result = -RS_ENOSYS;
 		rs_slots_answer(boot->slots, &ticket, &response);
 		return false;
 	}

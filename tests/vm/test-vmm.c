@@ -43,8 +43,8 @@ struct run {
 static int32_t result_of(const struct run *run, const struct rs_hcall_request *request)
 {
 	if (request->number < RS_HCALL_HELLO || request->number > RS_HCALL_WAIT)
-		return RS_ERR_BAD_NUMBER;
-	return request->number == RS_HCALL_EXIT ? RS_ERR_BAD_ARGUMENT : run->answer;
+		return -RS_ENOSYS;
+	return request->number == RS_HCALL_EXIT ? -RS_EINVAL : run->answer;
 }
 
 static bool on_hypercall(void *data, uint32_t slot, struct rs_target_end *end)

@@ -249,8 +249,8 @@ struct rs_hcall_reply {
 
 /*
  * One hypercall. `args` (6) and `data` may be NULL, `reply` too. Returns the host's result (>= 0 or
- * RS_ERR_*), RS_ERR_UNREACHABLE without a channel, a free slot or a sign of the host in about 5 s,
- * and RS_ERR_TOO_LARGE when data does not fit. A host that says that it answers later is waited
+ * -RS_E*), -RS_EHOSTUNREACH without a channel, a free slot or a sign of the host in about 5 s,
+ * and -RS_E2BIG when data does not fit. A host that says that it answers later is waited
  * for.
  */
 int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, uint32_t size,
@@ -258,7 +258,7 @@ int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, ui
 
 /*
  * The same without waiting, for a request that the host may answer late. The slot stays taken until
- * the answer was fetched: poll until then. begin: 0 or RS_ERR_*. poll: true once `result` is there.
+ * the answer was fetched: poll until then. begin: 0 or -RS_E*. poll: true once `result` is there.
  */
 struct rs_hcall_ticket {
 	int slot;
@@ -321,7 +321,7 @@ int32_t rs_agent_log(const char *line);
 /*
  * Waits until the host has changed events, filters or who patches. `generation` is the
  * rs_control.generation that the caller has seen, and becomes the new one. The first call may pass
- * any number: if it is not the current generation, the call returns at once. RS_ERR_REFUSED: the
+ * any number: if it is not the current generation, the call returns at once. -RS_EACCES: the
  * session has ended; else as rs_hypercall().
  */
 int32_t rs_agent_wait_control(uint32_t *generation);

@@ -96,8 +96,8 @@ void rs_serve_add(struct rs_serve *serve, struct rs_serve_handler *handler);
 /*
  * Goes on, without waiting: carries out a command if there is one. 1: it did something, so call it
  * again soon. 0: there is nothing to do now; call it again within 100 ms or so, since it also
- * notices here that the host is gone. Negative: nobody can be asked now (RS_ERR_UNREACHABLE: no
- * agent or no host; RS_ERR_REFUSED: the session has ended, or another task serves). Calling again
+ * notices here that the host is gone. Negative: nobody can be asked now (-RS_EHOSTUNREACH: no
+ * agent or no host; -RS_EACCES: the session has ended, or another task serves). Calling again
  * later is right then, too: there may be another session.
  */
 int32_t rs_serve_step(struct rs_serve *serve);

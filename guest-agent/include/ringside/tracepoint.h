@@ -63,7 +63,7 @@ enum rs_tracepoint_file {
  * The file's text, with a newline at its end. `out` gets as much of it as fits into `size` bytes
  * together with a NUL; it may be NULL if `size` is 0. Returns the length of the whole text.
  * -RS_ENOENT: no tracepoint has this id (now). -RS_EINVAL: there is no such file. Reading FILTER
- * asks the host, and has its errors: RS_ERR_*. Its text is cut at 255 bytes. FORMAT is what the
+ * asks the host, and has its errors. Its text is cut at 255 bytes. FORMAT is what the
  * host's `ringside format` prints, cut at 64 KiB as there. -RS_EBADMSG: the print format breaks a
  * rule of event.h, so the host leaves the event out.
  */

@@ -12,7 +12,7 @@
  *		rs_tracepoint_write(id, RS_TRACEPOINT_ENABLE, "1", 1, NULL);
  *
  * The guest patches its own text then. There is nobody who compiles filters, so what is written to
- * the file `filter` is refused with RS_ERR_UNREACHABLE, and the file reads "none".
+ * the file `filter` is refused with -RS_EHOSTUNREACH, and the file reads "none".
  *
  * Threads: the lay-out is for one CPU, before rs_agent_init(). Afterwards tracepoints are enabled
  * in any context that may take the agent's lock (agent.h). In a callback the site follows later:

@@ -222,7 +222,7 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 	if (self)
 		rs_self_patch_start(host_lives, host_gone);
 	/* It is no error if nobody answers: the region is there, and a host may come later. */
-	return ret == RS_ERR_UNREACHABLE ? 0 : ret;
+	return ret == -RS_EHOSTUNREACH ? 0 : ret;
 }
 
 bool rs_hosted_active(void)

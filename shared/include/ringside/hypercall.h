@@ -53,14 +53,16 @@
 
 #define RS_HCALL_DATA 3968u
 
-/* Results: 0 or one of these, negative. */
-#define RS_ERR_BAD_NUMBER (-RS_ENOSYS)
-#define RS_ERR_BAD_ARGUMENT (-RS_EINVAL)
-#define RS_ERR_NOT_FOUND (-RS_ENOENT)
-#define RS_ERR_REFUSED (-RS_EACCES)
-#define RS_ERR_TOO_LARGE (-RS_E2BIG)
-#define RS_ERR_UNREACHABLE                                                                         \
-	(-RS_EHOSTUNREACH) /* agent side only: no channel, or no answer in time */
+/*
+ * A result is 0 or more, or a negative number of error.h:
+ *     -RS_ENOSYS  no such hypercall
+ *     -RS_EINVAL  an argument makes no sense
+ *     -RS_ENOENT  no such event or provider
+ *     -RS_EACCES  the host refuses
+ *     -RS_E2BIG   data_size is above RS_HCALL_DATA, or there is no room for that filter or another
+ *                 glob
+ * The agent's own: -RS_EHOSTUNREACH  no channel, or no answer in time
+ */
 
 struct rs_hcall_request { /* G, one page */
 	uint32_t sequence;

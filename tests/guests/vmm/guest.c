@@ -313,16 +313,16 @@ static uint32_t bad_requests(void)
 {
 	struct rs_hcall_request *r = request_of(0);
 
-	if (call(0, 999, 0, 0, false) != RS_ERR_BAD_NUMBER)
+	if (call(0, 999, 0, 0, false) != -RS_ENOSYS)
 		return 1;
-	if (call(0, 0, 0, 0, true) != RS_ERR_BAD_NUMBER)
+	if (call(0, 0, 0, 0, true) != -RS_ENOSYS)
 		return 2;
-	if (call(0, RS_HCALL_EXIT, 256, 0, false) != RS_ERR_BAD_ARGUMENT)
+	if (call(0, RS_HCALL_EXIT, 256, 0, false) != -RS_EINVAL)
 		return 3;
 	fill(0, RS_HCALL_LOG, 0, 0);
 	r->data_size = RS_HCALL_DATA + 1;
 	outl(RS_HCALL_PORT, 0);
-	if (response_of(0)->sequence != r->sequence || response_of(0)->result != RS_ERR_TOO_LARGE)
+	if (response_of(0)->sequence != r->sequence || response_of(0)->result != -RS_E2BIG)
 		return 4;
 	outl(RS_HCALL_PORT, 64);    /* no such slot */
 	mmio32(RS_HCALL_MMIO, ~0u); /* nor here */

@@ -252,7 +252,7 @@ static void test_all_taken(struct host *host)
 		taken++;
 	}
 	CHECK(taken >= slots - 1);
-	CHECK(rs_agent_log("no room") == RS_ERR_UNREACHABLE);
+	CHECK(rs_agent_log("no room") == -RS_EHOSTUNREACH);
 	for (uint32_t i = taken; i-- > 0;) {
 		CHECK(answer(host, &theirs[i], i) == 0);
 		CHECK(rs_hypercall_poll(&mine[i], &result, &reply));

@@ -158,7 +158,7 @@ static void refuse(void)
 {
 	struct rs_hcall_response response = {0};
 
-	rs_response_set(&response, RS_ERR_REFUSED, "another task serves");
+	rs_response_set(&response, -RS_EACCES, "another task serves");
 	CHECK(rs_slots_answer(slots, &ticket, &response) == 0);
 }
 
@@ -313,7 +313,7 @@ static void test_nobody_is_told_before_the_first_command(void)
 	for (int i = 0; i < 7; i++, now += SECOND)
 		CHECK(rs_serve_step(&serve) == 0);
 	refuse();
-	CHECK(rs_serve_step(&serve) == RS_ERR_REFUSED);
+	CHECK(rs_serve_step(&serve) == -RS_EACCES);
 	CHECK(mine.gone == 0);
 }
 
@@ -321,7 +321,7 @@ static void test_refused_task_may_ask_again(void)
 {
 	carry_out_one();
 	refuse();
-	CHECK(rs_serve_step(&serve) == RS_ERR_REFUSED && mine.gone == 1);
+	CHECK(rs_serve_step(&serve) == -RS_EACCES && mine.gone == 1);
 	wait_for_command();
 	CHECK(request.args[0] == 0);
 }
@@ -332,7 +332,7 @@ static void test_ended_session_is_not_asked(void)
 	carry_out_one();
 	rs_store(&control->flags, RS_CONTROL_STOP);
 	for (int i = 0; i < 3; i++)
-		CHECK(rs_serve_step(&serve) == RS_ERR_REFUSED);
+		CHECK(rs_serve_step(&serve) == -RS_EACCES);
 	CHECK(mine.gone == 1 && !take_request());
 	/* Another one takes the region over. */
 	rs_store(&control->flags, 0);
@@ -347,7 +347,7 @@ static void test_answer_before_the_end_is_taken(void)
 	command(1, 10, 5);
 	rs_store(&control->flags, RS_CONTROL_STOP);
 	CHECK(rs_serve_step(&serve) == 1 && mine.runs == 1);
-	CHECK(rs_serve_step(&serve) == RS_ERR_REFUSED && mine.gone == 1);
+	CHECK(rs_serve_step(&serve) == -RS_EACCES && mine.gone == 1);
 	rs_store(&control->flags, 0);
 	wait_for_command();
 	/* For whom it was has gone. */
@@ -359,7 +359,7 @@ static void test_dead_host_is_not_asked(void)
 	carry_out_one();
 	rs_agent_host_gone();
 	for (int i = 0; i < 3; i++)
-		CHECK(rs_serve_step(&serve) == RS_ERR_UNREACHABLE);
+		CHECK(rs_serve_step(&serve) == -RS_EHOSTUNREACH);
 	CHECK(mine.gone == 1 && !take_request());
 }
 
@@ -375,7 +375,7 @@ static void test_agent_may_begin_anew(void)
 			wait_for_command();
 		rs_agent_fini();
 		if (i % 3 == 0)
-			CHECK(rs_serve_step(&serve) == RS_ERR_UNREACHABLE);
+			CHECK(rs_serve_step(&serve) == -RS_EHOSTUNREACH);
 		init_agent();
 		CHECK(rs_serve_step(&serve) == 1 && mine.gone == i + 1);
 		CHECK(take_request());
@@ -460,7 +460,7 @@ static void test_task_and_host_side_by_side(void)
 	CHECK(rs_slots_refuse_all(slots, "the session has ended") == 1);
 	nudge();
 	pthread_join(task, NULL);
-	CHECK(result == RS_ERR_REFUSED);
+	CHECK(result == -RS_EACCES);
 	CHECK(mine.runs == COMMANDS && mine.gone == 1);
 }
 

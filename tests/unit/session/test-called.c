@@ -109,16 +109,16 @@ static void test_overtaken_request(struct fixture *f, gconstpointer data)
 
 static void test_bad_requests(struct fixture *f, gconstpointer data)
 {
-	g_assert_cmpint(ask(f, FIRST + 2, 1, 1), ==, RS_ERR_NOT_FOUND);
-	g_assert_cmpint(ask(f, 0, 1, 1), ==, RS_ERR_NOT_FOUND);
-	g_assert_cmpint(ask(f, f->sham->region->header.event_capacity, 1, 1), ==, RS_ERR_NOT_FOUND);
-	g_assert_cmpint(ask(f, UINT64_MAX, 1, 1), ==, RS_ERR_NOT_FOUND);
-	g_assert_cmpint(ask(f, FIRST, 0x10000, 1), ==, RS_ERR_BAD_ARGUMENT);
-	g_assert_cmpint(ask(f, FIRST, 1, 2), ==, RS_ERR_BAD_ARGUMENT);
+	g_assert_cmpint(ask(f, FIRST + 2, 1, 1), ==, -RS_ENOENT);
+	g_assert_cmpint(ask(f, 0, 1, 1), ==, -RS_ENOENT);
+	g_assert_cmpint(ask(f, f->sham->region->header.event_capacity, 1, 1), ==, -RS_ENOENT);
+	g_assert_cmpint(ask(f, UINT64_MAX, 1, 1), ==, -RS_ENOENT);
+	g_assert_cmpint(ask(f, FIRST, 0x10000, 1), ==, -RS_EINVAL);
+	g_assert_cmpint(ask(f, FIRST, 1, 2), ==, -RS_EINVAL);
 	check(f, false, false);
 	sham_provider_dies(f->sham, f->slot);
 	rs_session_refresh(f->session);
-	g_assert_cmpint(ask(f, FIRST, 1, 1), ==, RS_ERR_NOT_FOUND);
+	g_assert_cmpint(ask(f, FIRST, 1, 1), ==, -RS_ENOENT);
 }
 
 static void test_refused_text(struct fixture *f, gconstpointer data)
@@ -126,7 +126,7 @@ static void test_refused_text(struct fixture *f, gconstpointer data)
 	struct rs_source_stat stat;
 
 	f->sham->unstoppable = true;
-	g_assert_cmpint(ask(f, FIRST, 1, 1), ==, RS_ERR_REFUSED);
+	g_assert_cmpint(ask(f, FIRST, 1, 1), ==, -RS_EACCES);
 	f->sham->unstoppable = false;
 	check(f, false, false);
 	rs_session_refresh(f->session);

@@ -391,7 +391,7 @@ static void test_the_newest_task_serves(struct fixture *f, gconstpointer data)
 	offer(f, 0);
 	offer(f, 1);
 	g_assert_true(answered(f, 0));
-	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, -RS_EACCES);
 	g_assert_cmpstr((const char *)sham_response(f->sham, 0)->data, ==, "another task serves");
 	g_assert_cmpint(send(f, &outcome, 5, NULL), ==, 0);
 	report(f, 1, taken(f, 1, 5), 2);
@@ -563,7 +563,7 @@ static void test_detach_fails_all_commands(struct fixture *f, gconstpointer data
 	g_assert_cmpuint(next.calls, ==, 0);
 	look();
 	g_assert_true(answered(f, 1));
-	g_assert_cmpint(sham_response(f->sham, 1)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(sham_response(f->sham, 1)->result, ==, -RS_EACCES);
 }
 
 static void test_task_that_waits_is_told_of_the_end(struct fixture *f, gconstpointer data)
@@ -571,10 +571,10 @@ static void test_task_that_waits_is_told_of_the_end(struct fixture *f, gconstpoi
 	offer(f, 0);
 	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
 	g_assert_true(answered(f, 0));
-	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, -RS_EACCES);
 	/* Nobody is there for a beat. */
 	pass(2 * RS_CMD_BEAT_MS * MS);
-	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, -RS_EACCES);
 }
 
 int main(int argc, char **argv)

@@ -92,7 +92,7 @@ static void test_take(struct fixture *f, gconstpointer data)
 	request_in(f, 0)->sequence = 9;
 	g_assert_cmpint(rs_slots_take(f->slots, 0, &copy, &ticket), ==, -EMSGSIZE);
 	g_assert_cmpuint(response_in(f, 0)->sequence, ==, 9);
-	g_assert_cmpint(response_in(f, 0)->result, ==, RS_ERR_TOO_LARGE);
+	g_assert_cmpint(response_in(f, 0)->result, ==, -RS_E2BIG);
 	g_assert_cmpint(answer(f, &ticket, 1), ==, -ESTALE);
 	request_in(f, 0)->data_size = RS_HCALL_DATA;
 	request_in(f, 0)->sequence = 10;
@@ -186,7 +186,7 @@ static void test_refuse_all(struct fixture *f, gconstpointer data)
 	request_in(f, 2)->sequence++;
 	g_assert_cmpuint(rs_slots_refuse_all(f->slots, "over"), ==, 1);
 	g_assert_cmpint(response_in(f, 0)->result, ==, 0);
-	g_assert_cmpint(response_in(f, 1)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(response_in(f, 1)->result, ==, -RS_EACCES);
 	g_assert_cmpuint(response_in(f, 1)->sequence, ==, left.sequence);
 	g_assert_cmpstr((char *)response_in(f, 1)->data, ==, "over");
 	g_assert_cmpuint(response_in(f, 2)->sequence, !=, gone.sequence);
@@ -201,8 +201,8 @@ static void test_refuse_ends(struct fixture *f, gconstpointer data)
 	ask(f, 0, 1);
 	ask(f, last, 1);
 	g_assert_cmpuint(rs_slots_refuse_all(f->slots, "over"), ==, 2);
-	g_assert_cmpint(response_in(f, 0)->result, ==, RS_ERR_REFUSED);
-	g_assert_cmpint(response_in(f, last)->result, ==, RS_ERR_REFUSED);
+	g_assert_cmpint(response_in(f, 0)->result, ==, -RS_EACCES);
+	g_assert_cmpint(response_in(f, last)->result, ==, -RS_EACCES);
 }
 
 static void test_response(void)
@@ -210,8 +210,8 @@ static void test_response(void)
 	g_autofree char *text = g_strnfill(RS_HCALL_DATA + 10, 'x');
 	struct rs_hcall_response response = {0};
 
-	rs_response_set(&response, RS_ERR_REFUSED, text);
-	g_assert_cmpint(response.result, ==, RS_ERR_REFUSED);
+	rs_response_set(&response, -RS_EACCES, text);
+	g_assert_cmpint(response.result, ==, -RS_EACCES);
 	g_assert_cmpuint(response.data_size, ==, RS_HCALL_DATA - 1);
 	g_assert_cmpuint(strlen((char *)response.data), ==, RS_HCALL_DATA - 1);
 }

@@ -65,7 +65,7 @@ static void test_enable_file(void)
 	/* As many events as match is success. */
 	room_response.result = 1;
 	g_assert_cmpint(write_text(RS_TRACEPOINT_ENABLE, "1"), ==, 0);
-	room_response.result = RS_ERR_REFUSED;
+	room_response.result = -RS_EACCES;
 	g_assert_cmpint(write_text(RS_TRACEPOINT_ENABLE, "1"), ==, -RS_EACCES);
 	g_assert_cmpuint(room_asked, ==, 4);
 	g_assert_cmpint(write_text(RS_TRACEPOINT_ENABLE, "2"), ==, -RS_EINVAL);
@@ -122,7 +122,7 @@ static void test_filter_file(void)
 	strcpy((char *)room_response.data, "a > 8");
 	room_response.data_size = 5;
 	check(RS_TRACEPOINT_FILTER, "a > 8\n");
-	room_response = (struct rs_hcall_response){.result = RS_ERR_NOT_FOUND};
+	room_response = (struct rs_hcall_response){.result = -RS_ENOENT};
 	g_assert_cmpint(rs_tracepoint_read(id, RS_TRACEPOINT_FILTER, text, sizeof(text)), ==,
 			-RS_ENOENT);
 	room_response.result = 0;
@@ -138,7 +138,7 @@ static void test_filter_has_the_words_of_the_host(void)
 	struct rs_hcall_reply reply;
 
 	begin();
-	room_response.result = RS_ERR_BAD_ARGUMENT;
+	room_response.result = -RS_EINVAL;
 	strcpy((char *)room_response.data, "no such field");
 	room_response.data_size = 13;
 	g_assert_cmpint(rs_tracepoint_write(id, RS_TRACEPOINT_FILTER, "x", 1, &reply), ==,
