@@ -13,18 +13,32 @@
 
 /* ---- which events ---- */
 
-static bool event_live(const struct rs_source *source, const RsTraceEvent *event)
+static bool is_live(const struct rs_source *source, const RsTraceEvent *event)
 {
 	return event->provider->is_live && event->slot < source->provider_slots &&
-	       source->reading != event->slot + 1 &&
 	       source->providers[event->slot].state == RS_PROVIDER_LIVE;
+}
+
+static bool is_read(const struct rs_source *source, const RsTraceEvent *event)
+{
+	return source->reading != event->slot + 1;
+}
+
+/* A hostile guest may give an id twice: the newest has it, as in a lookup. */
+static bool has_its_id(const struct rs_source *source, const RsTraceEvent *event)
+{
+	return event->id < source->region->header.event_capacity &&
+	       rs_trace_schema_by_id(source->schema, event->id) == event;
 }
 
 bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event)
 {
-	/* A hostile guest may give an id twice: the newest has it, as in a lookup. */
-	return event->id < source->region->header.event_capacity && event_live(source, event) &&
-	       rs_trace_schema_by_id(source->schema, event->id) == event;
+	return is_live(source, event) && is_read(source, event) && has_its_id(source, event);
+}
+
+bool rs_event_coming(const struct rs_source *source, const RsTraceEvent *event)
+{
+	return is_live(source, event) && !is_read(source, event) && has_its_id(source, event);
 }
 
 /* ---- changes that nobody asked for ---- */
@@ -55,27 +69,60 @@ int rs_source_set_called(struct rs_source *source, uint32_t id, uint16_t number,
 	return ret;
 }
 
-void rs_source_find_called(struct rs_source *source, const GArray *called)
+void rs_source_note_called(struct rs_source *source, uint32_t id, uint16_t number, bool called)
+{
+	struct event_state *state = &source->events[id];
+
+	if (!is_newer(state, number))
+		return;
+	state->called_told = true;
+	state->called_at = number;
+	state->called_early = called;
+}
+
+static void switch_on(struct rs_source *source, uint32_t id, GArray *ids)
+{
+	struct event_state *state = &source->events[id];
+
+	state->called_early = false;
+	state->called_told = state->called = true;
+	g_array_append_val(ids, id);
+}
+
+/* Those that memory names, and of which no request has said anything else. */
+static void take_found(struct rs_source *source, const GArray *called, GArray *ids)
+{
+	for (guint i = 0; called && i < called->len; i++) {
+		const struct rs_site_called *found =
+			&g_array_index(called, struct rs_site_called, i);
+		const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, found->event);
+
+		if (!event || !rs_event_usable(source, event) ||
+		    source->events[found->event].called_told)
+			continue;
+		source->events[found->event].called_at = found->number;
+		switch_on(source, found->event, ids);
+	}
+}
+
+/* Those that were said to have callbacks while their provider's sites were read. */
+static void take_early(struct rs_source *source, uint32_t slot, GArray *ids)
+{
+	const RsTraceEvent *event;
+
+	for (guint i = 0; (event = rs_trace_schema_nth_of(source->schema, slot, i)); i++)
+		if (rs_event_usable(source, event) && source->events[event->id].called_early)
+			switch_on(source, event->id, ids);
+}
+
+void rs_source_find_called(struct rs_source *source, uint32_t slot, const GArray *called)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	struct rs_error err = {0};
 
-	for (guint i = 0; i < called->len; i++) {
-		const struct rs_site_called *found =
-			&g_array_index(called, struct rs_site_called, i);
-		const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, found->event);
-		struct event_state *state;
-
-		if (!event || !rs_event_usable(source, event))
-			continue;
-		state = &source->events[found->event];
-		if (state->called_told)
-			continue;
-		state->called_told = state->called = true;
-		state->called_at = found->number;
-		g_array_append_val(ids, found->event);
-	}
+	take_found(source, called, ids);
+	take_early(source, slot, ids);
 	if (!ids->len)
 		return;
 	if (rs_source_sites_switch(source, (const uint32_t *)(void *)ids->data, ids->len, true,
@@ -96,6 +143,7 @@ static void forget_called(struct rs_source *source, uint32_t id)
 		rs_source_sites_unwant(source, id);
 	state->called = false;
 	state->called_told = false;
+	state->called_early = false;
 }
 
 void rs_source_provider_gone(struct rs_source *source, uint32_t slot)
@@ -179,12 +227,12 @@ static void list_source(struct rs_source *source, const struct rs_event_glob *gl
 			continue;
 		state = &source->events[event->id];
 		entry.enabled = state->on;
-		entry.live = event_live(source, event);
+		entry.live = is_live(source, event) && is_read(source, event);
 		entry.filter = rs_event_filter(source, event->id);
 		entry.wishes = state->wishes.first;
 		entry.sites = rs_source_sites_of(source, event->id);
 		entry.note = state->note ? state->note : state->left_out;
-		if (source->reading == event->slot + 1)
+		if (!is_read(source, event))
 			entry.note = "its sites are being read";
 		else if (!entry.live)
 			entry.note = "its provider has gone";

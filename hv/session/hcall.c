@@ -131,6 +131,10 @@ static bool set_called(struct rs_source *source, const struct rs_hcall_request *
 		rs_response_set(response, -RS_EINVAL, "not a number, or not 0 or 1");
 		return true;
 	}
+	if (event && rs_event_coming(source, event)) {
+		rs_source_note_called(source, (uint32_t)id, (uint16_t)number, called);
+		return rs_source_wait_look(source, request, ticket, response);
+	}
 	if (!event || !rs_event_usable(source, event)) {
 		rs_response_set(response, -RS_ENOENT, "no event has this id");
 		return true;
@@ -155,7 +159,8 @@ void rs_source_answer_look(struct rs_source *source, uint32_t number, uint64_t s
 
 	if (number == RS_HCALL_HELLO && !source->hello)
 		rs_response_set(response, -RS_EACCES, "the guest info cannot be used");
-	else if (number != RS_HCALL_HELLO && !is_seen(source, slot, comes))
+	else if (number != RS_HCALL_HELLO && number != RS_HCALL_CALLBACKS &&
+		 !is_seen(source, slot, comes))
 		rs_response_set(response, -RS_ENOENT, "the provider's entry does not say so");
 }
 

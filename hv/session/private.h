@@ -55,7 +55,8 @@ struct event_state {
 	bool ruled;  /* the rules have been applied to it */
 	bool on;     /* its control word says so, and its sites are patched as far as they can be */
 	bool called; /* the guest has callbacks there, for which the sites are on */
-	bool called_told; /* a request has said so, or not: that with this number */
+	bool called_told;  /* a request has said so, or not: that with this number */
+	bool called_early; /* it has said so while the sites of the provider were read */
 	uint16_t called_at;
 	bool overfull; /* the owners' filters are too large together: recorded without one */
 	struct rs_program *program; /* in force while it is on; NULL: everything is recorded */
@@ -265,6 +266,8 @@ const GArray *rs_asking_done(const struct rs_asking *asking, guint n);
 /* events.c */
 /* Whether the event is live and its id is in range. */
 bool rs_event_usable(const struct rs_source *source, const RsTraceEvent *event);
+/* Whether it will be usable once the sites of its provider are read. */
+bool rs_event_coming(const struct rs_source *source, const RsTraceEvent *event);
 /* The filters of all owners together, for people; NULL: none. Until the event's wishes change. */
 const char *rs_event_filter(struct rs_source *source, uint32_t id);
 /* Forgets what is known of an event, and says nothing to the guest. */
@@ -281,10 +284,13 @@ void rs_source_provider_gone(struct rs_source *source, uint32_t slot);
 int rs_source_set_called(struct rs_source *source, uint32_t id, uint16_t number, bool called,
 			 struct rs_error *err);
 /*
- * The same of events of which the guest has not said it to us, but its memory does (struct
- * rs_site_called): those of an attached guest were told to an earlier session.
+ * The sites of a provider were read. The same of events of which the guest has not said it to us,
+ * but its memory does (struct rs_site_called; NULL: none), as those of an attached guest were told
+ * to an earlier session; and of those that were noted meanwhile.
  */
-void rs_source_find_called(struct rs_source *source, const GArray *called);
+void rs_source_find_called(struct rs_source *source, uint32_t slot, const GArray *called);
+/* As rs_source_set_called(), of an event that is coming: it takes effect then. */
+void rs_source_note_called(struct rs_source *source, uint32_t id, uint16_t number, bool called);
 
 /* filters.c */
 /* An expression that is compiled for one event after the other. */

@@ -138,8 +138,8 @@ bool rs_source_sites_read_on(struct rs_source *source)
 		return false;
 	source->reading = 0;
 	tell_more(source, source->left_out, "refused", NULL);
-	if (!ret && rs_patcher_called(source->patcher))
-		rs_source_find_called(source, rs_patcher_called(source->patcher));
+	if (!ret)
+		rs_source_find_called(source, slot, rs_patcher_called(source->patcher));
 	if (ret) {
 		g_autofree char *name = rs_trace_escape(source->providers[slot].name, -1, NULL);
 

@@ -27,7 +27,7 @@
 
 /* A step: one of the methods, or one of these. The number's upper bits say which peer. */
 enum {
-	JOINS = 25,
+	JOINS = 30,
 	LEAVES,
 	BOOTS,     /* flags */
 	PROVIDER,  /* how its events are */
@@ -68,14 +68,20 @@ static const struct {
 	{"EngineSetRegisters", "(uatta{sv})"},
 	{"EngineSetSyscall", "(utata{sv})"},
 	{"EngineReadMemory", "(utua{sv})"},
+	{"EngineWriteMemory", "(utaya{sv})"},
+	{"EngineSetEvents", "(uua{sv})"},
+	{"EngineSetSignal", "(usua{sv})"},
+	{"EngineSetExitCode", "(uxa{sv})"},
+	{"GuestCommand", "(uataya{sv})"},
 };
 
 static const char *const texts[] = {"*",     "sched:*", "sched:switch", "",
 				    "t/*:*", "[",       "a > 2",        "a == 3 && c ~ \"x*\"",
 				    "host",  "peer",    "set",          "clear-all",
-				    "stop",  "resume",  "step",         "detach"};
-static const char *const keys[] = {"owner", "until-disconnect", "source",
-				   "after", "unknown",          "descend"};
+				    "stop",  "resume",  "step",         "detach",
+				    "core",  "deliver"};
+static const char *const keys[] = {"owner",   "until-disconnect", "source", "after",
+				   "unknown", "descend",          "follow"};
 
 static struct rs_small_memory memories[2];
 static struct {
@@ -259,6 +265,10 @@ static GVariant *take_number(struct rs_fuzz_input *in, char type)
 		return g_variant_new_uint32((uint32_t)number);
 	case 'i':
 		return g_variant_new_int32((int32_t)number);
+	case 'x':
+		return g_variant_new_int64((int64_t)number);
+	case 'y':
+		return g_variant_new_byte((uint8_t)number);
 	default:
 		return g_variant_new_uint64(number);
 	}
@@ -268,7 +278,8 @@ static GVariant *take_numbers(struct rs_fuzz_input *in, char type)
 {
 	GVariantBuilder builder;
 
-	g_variant_builder_init(&builder, G_VARIANT_TYPE("at"));
+	g_variant_builder_init(&builder,
+			       type == 'y' ? G_VARIANT_TYPE_BYTESTRING : G_VARIANT_TYPE("at"));
 	for (guint n = rs_fuzz_u8(in) % 64; n--;)
 		g_variant_builder_add_value(&builder, take_number(in, type));
 	return g_variant_builder_end(&builder);
@@ -388,7 +399,7 @@ static void guest_does(struct sham *sham, guint what, uint8_t how, struct rs_fuz
 		break;
 	case NEWS:
 		request(sham, RS_HCALL_NEWS,
-			(const uint64_t[]){how % 4, how / 4 % 4, rs_fuzz_u8(in), 0}, 0);
+			(const uint64_t[]){how % 7, how / 7 % 4, rs_fuzz_u8(in), 0}, 0);
 		break;
 	case TURN:
 		rs_fuzz_now += how * 1000000u;

@@ -481,6 +481,43 @@ static void test_ends_patching(struct fixture *f, gconstpointer data)
 	f->busy->bulk_sites = 0; /* its text is gone */
 }
 
+static void say_called(struct fixture *f, uint64_t number, uint64_t on)
+{
+	const uint64_t args[] = {FIRST + 1, number, on};
+
+	sham_request_args(f->busy, 1, RS_HCALL_CALLBACKS, args, NULL);
+}
+
+/* The guest gets a callback meanwhile: it is called once its sites are read. */
+static void test_called(struct fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	check_begun(f);
+	say_called(f, 1, 1);
+	sham_wait_answer(f->busy, 1);
+	g_assert_cmpint(sham_response(f->busy, 1)->result, ==, 0);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, SITES);
+	g_assert_false(is_on(f->busy, 1));
+	say_called(f, 2, 0);
+	sham_wait_answer(f->busy, 1);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+}
+
+/* It has one, and none any more before they are read. */
+static void test_called_no_more(struct fixture *f, gconstpointer data)
+{
+	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", NULL, NULL), ==, 0);
+	check_begun(f);
+	say_called(f, 1, 1);
+	run_once();
+	sham_request_args(f->busy, 2, RS_HCALL_CALLBACKS, (const uint64_t[]){FIRST + 1, 2, 0},
+			  NULL);
+	sham_wait_answer(f->busy, 2);
+	sham_wait_answer(f->busy, 1);
+	g_assert_cmpint(sham_response(f->busy, 2)->result, ==, 0);
+	g_assert_cmpuint(sham_bulk_patched(f->busy), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -503,6 +540,8 @@ int main(int argc, char **argv)
 		{"fails", test_fails},
 		{"goes-patched", test_goes_patched},
 		{"ends-patching", test_ends_patching},
+		{"called", test_called},
+		{"called-no-more", test_called_no_more},
 	};
 
 	g_test_init(&argc, &argv, NULL);
