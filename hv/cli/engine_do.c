@@ -30,7 +30,7 @@ void rs_cli_engine_show_stop(struct rs_cli_engine_desk *desk, RsTraceEngine *eng
 	g_autoptr(RsTraceEngineView) view = NULL;
 
 	g_object_set_data(G_OBJECT(engine), SHOWN, GSIZE_TO_POINTER(stop->order));
-	view = rs_cli_engine_look(engine, (gsize)insns * RS_TRACE_INSN_MAX, NULL);
+	view = rs_cli_engine_look(desk->wait, engine, (gsize)insns * RS_TRACE_INSN_MAX, NULL);
 	rs_cli_engine_print_stop(&desk->printer, engine, view, insns);
 }
 
@@ -44,7 +44,7 @@ static gboolean evaluate(struct rs_cli_engine_desk *desk,
 
 	for (unsigned int i = 0; i < command->count; i++)
 		needed |= command->places[i].uses_registers;
-	if (needed && !(view = rs_cli_engine_look(desk->current, 0, error)))
+	if (needed && !(view = rs_cli_engine_look(desk->wait, desk->current, 0, error)))
 		return FALSE;
 	for (unsigned int i = 0; i < command->count; i++)
 		values[i] = rs_cli_engine_place_value(&command->places[i],
@@ -54,7 +54,7 @@ static gboolean evaluate(struct rs_cli_engine_desk *desk,
 
 static gboolean do_regs(struct rs_cli_engine_desk *desk, bool call, GError **error)
 {
-	g_autoptr(RsTraceEngineView) view = rs_cli_engine_look(desk->current, 0, error);
+	g_autoptr(RsTraceEngineView) view = rs_cli_engine_look(desk->wait, desk->current, 0, error);
 
 	if (!view)
 		return FALSE;
@@ -72,7 +72,8 @@ static gboolean do_regs(struct rs_cli_engine_desk *desk, bool call, GError **err
 static gboolean do_mem(struct rs_cli_engine_desk *desk, uint64_t address, size_t size,
 		       GError **error)
 {
-	g_autoptr(GBytes) read = rs_cli_engine_read(desk->current, address, size, error);
+	g_autoptr(GBytes) read =
+		rs_cli_engine_read(desk->wait, desk->current, address, size, error);
 	struct rs_cli_engine_bytes memory;
 
 	if (!read)
@@ -87,7 +88,7 @@ static gboolean do_poke(struct rs_cli_engine_desk *desk,
 			GError **error)
 {
 	g_autoptr(GBytes) bytes = g_bytes_new(command->bytes, (gsize)command->number);
-	gssize written = rs_cli_engine_write(desk->current, address, bytes, error);
+	gssize written = rs_cli_engine_write(desk->wait, desk->current, address, bytes, error);
 
 	if (written < 0 || (gsize)written >= command->number)
 		return written >= 0;
@@ -105,7 +106,7 @@ static gboolean do_dis(struct rs_cli_engine_desk *desk, const struct rs_cli_engi
 {
 	const RsTraceRegisterSet *set = rs_trace_engine_get_registers(desk->current);
 	const size_t size = (size_t)command->number * RS_TRACE_INSN_MAX;
-	g_autoptr(RsTraceEngineView) view = rs_cli_engine_look(desk->current, 0, error);
+	g_autoptr(RsTraceEngineView) view = rs_cli_engine_look(desk->wait, desk->current, 0, error);
 	struct rs_cli_engine_bytes code;
 	g_autoptr(GBytes) read = NULL;
 	uint64_t pc;
@@ -115,7 +116,7 @@ static gboolean do_dis(struct rs_cli_engine_desk *desk, const struct rs_cli_engi
 	pc = set ? view->values[set->pc] : 0;
 	if (!command->count)
 		address = pc;
-	read = rs_cli_engine_read(desk->current, address, size, error);
+	read = rs_cli_engine_read(desk->wait, desk->current, address, size, error);
 	if (!read)
 		return FALSE;
 	code = bytes_of(read, address, size);
@@ -151,7 +152,7 @@ static gboolean do_control(struct rs_cli_engine_desk *desk,
 
 	if (command->what == RS_CLI_ENGINE_DO_RESUME)
 		desk->kept = false;
-	return engine && rs_cli_engine_control(engine, actions[command->what], error);
+	return engine && rs_cli_engine_control(desk->wait, engine, actions[command->what], error);
 }
 
 static gboolean do_use(struct rs_cli_engine_desk *desk, const struct rs_cli_engine_command *command,
@@ -189,27 +190,30 @@ gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
 	case RS_CLI_ENGINE_DO_CALL:
 		return do_regs(desk, true, error);
 	case RS_CLI_ENGINE_DO_SET:
-		return rs_cli_engine_set(desk->current, (guint)command->number, values[0], error);
+		return rs_cli_engine_set(desk->wait, desk->current, (guint)command->number,
+					 values[0], error);
 	case RS_CLI_ENGINE_DO_MEM:
 		return do_mem(desk, values[0], (size_t)command->number, error);
 	case RS_CLI_ENGINE_DO_DIS:
 		return do_dis(desk, command, values[0], error);
 	case RS_CLI_ENGINE_DO_SETCALL:
-		return rs_cli_engine_set_call(desk->current, command->number, values,
+		return rs_cli_engine_set_call(desk->wait, desk->current, command->number, values,
 					      command->count, error);
 	case RS_CLI_ENGINE_DO_POKE:
 		return do_poke(desk, command, values[0], error);
 	case RS_CLI_ENGINE_DO_SIGNAL:
-		return rs_cli_engine_set_signal(desk->current, command->fate,
+		return rs_cli_engine_set_signal(desk->wait, desk->current, command->fate,
 						(guint)command->number, error);
 	case RS_CLI_ENGINE_DO_EXIT:
-		return rs_cli_engine_set_exit_code(desk->current, (gint64)values[0], error);
+		return rs_cli_engine_set_exit_code(desk->wait, desk->current, (gint64)values[0],
+						   error);
 	case RS_CLI_ENGINE_DO_EVENTS:
-		return rs_cli_engine_set_events(desk->current, (guint32)command->number, error);
+		return rs_cli_engine_set_events(desk->wait, desk->current, (guint32)command->number,
+						error);
 	case RS_CLI_ENGINE_DO_STEP:
-		return rs_cli_engine_step(desk->current, command->number, FALSE, error);
+		return rs_cli_engine_step(desk->wait, desk->current, command->number, FALSE, error);
 	case RS_CLI_ENGINE_DO_BLOCK:
-		return rs_cli_engine_step(desk->current, 1, TRUE, error);
+		return rs_cli_engine_step(desk->wait, desk->current, 1, TRUE, error);
 	case RS_CLI_ENGINE_DO_USE:
 		return do_use(desk, command, error);
 	case RS_CLI_ENGINE_DO_THREADS:

@@ -5,9 +5,11 @@
 
 #include "cli/engine_command.h"
 #include "cli/engine_print.h"
+#include "cli/engine_wait.h"
 
 struct rs_cli_engine_desk {
-	RsTraceEngines *engines; /* borrowed */
+	RsTraceEngines *engines; /* borrowed, as what is next */
+	struct rs_cli_wait *wait;
 	struct rs_cli_engine_printer printer;
 	RsTraceEngine *current; /* that commands mean; a reference */
 	bool kept;              /* the user has chosen it, and it has not gone on since */

@@ -3,6 +3,7 @@
 
 #include "cli/engine_do.h"
 #include "cli/engine_input.h"
+#include "cli/engine_output.h"
 #include "cli/engine_wait.h"
 
 #include <errno.h>
@@ -67,6 +68,11 @@ static void fail(struct run *run, GError *error, bool looks)
 	int code;
 
 	end_prompt(run);
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+		g_error_free(error);
+		finish(run, RS_CLI_OK);
+		return;
+	}
 	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED) ||
 	    g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_GONE)) {
 		g_error_free(error);
@@ -76,7 +82,8 @@ static void fail(struct run *run, GError *error, bool looks)
 	}
 	code = rs_cli_fail_gerror(error);
 	/* It may have been the end of the thread, which is no mistake. */
-	if (!from_terminal(run) && !looks && rs_cli_engine_refresh(run->desk.engines, NULL) &&
+	if (!from_terminal(run) && !looks &&
+	    rs_cli_engine_refresh(run->desk.wait, run->desk.engines, NULL) &&
 	    !is_gone(run->desk.current))
 		finish(run, code);
 }
@@ -97,7 +104,8 @@ static bool end_script(struct run *run)
 
 	run->input.at = 0;
 	if (is_stopped(run->desk.current) &&
-	    !rs_cli_engine_control(run->desk.current, RS_TRACE_ENGINE_RESUME, &error)) {
+	    !rs_cli_engine_control(run->desk.wait, run->desk.current, RS_TRACE_ENGINE_RESUME,
+				   &error)) {
 		fail(run, error, false);
 		/* Gone, or nothing that can be helped. */
 		return false;
@@ -276,8 +284,9 @@ static void work(void *data)
 	if (run->input.too_long)
 		finish(run, rs_cli_fail(RS_CLI_USAGE, "a line of commands is too long"));
 	while (!run->over && turn(run))
-		if (ferror(stdout))
-			finish(run, RS_CLI_OK); /* nobody reads any more */
+		/* Nobody reads any more, or we are to end. */
+		if (ferror(stdout) || rs_cli_wait_is_over(run->desk.wait))
+			finish(run, RS_CLI_OK);
 	if (run->over)
 		return;
 	prompt(run);
@@ -398,21 +407,12 @@ static bool are_several(RsTraceEngines *engines)
 	return false;
 }
 
-/* The session would do so too, but only once it notices that we are gone. */
-static void detach_all(RsTraceEngines *engines)
-{
-	for (;;) {
-		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(G_LIST_MODEL(engines), 0);
-
-		if (!engine || !rs_cli_engine_control(engine, RS_TRACE_ENGINE_DETACH, NULL))
-			return;
-	}
-}
-
-int rs_cli_engine_run(RsTraceEngines *engines, const struct rs_cli_engine_options *options)
+int rs_cli_engine_run(RsTraceEngines *engines, struct rs_cli_wait *wait,
+		      const struct rs_cli_engine_options *options)
 {
 	struct run run = {
 		.desk = {.engines = engines,
+			 .wait = wait,
 			 .current = g_list_model_get_item(G_LIST_MODEL(engines), 0),
 			 .printer = {.names = options->names,
 				     .brief = options->brief,
@@ -420,13 +420,17 @@ int rs_cli_engine_run(RsTraceEngines *engines, const struct rs_cli_engine_option
 				     .name_sources = are_several(engines)}},
 		.options = options,
 	};
+	struct rs_cli_engine_output output;
+	int code;
 
+	rs_cli_engine_output_begin(&output, wait);
 	rs_cli_engine_input_init(&run.input, options->script, work, &run);
 	run.loop = g_main_loop_new(NULL, FALSE);
 	loop(&run);
-	detach_all(engines);
+	rs_cli_engine_detach_all(wait, engines);
 	g_main_loop_unref(run.loop);
 	rs_cli_engine_input_deinit(&run.input);
 	g_clear_object(&run.desk.current);
-	return run.code;
+	code = rs_cli_engine_output_end(&output);
+	return run.code ? run.code : code;
 }

@@ -8,7 +8,7 @@
 
 #include "cli/call_names.h"
 
-#include <rs-trace-engines.h>
+#include "cli/engine_wait.h"
 
 struct rs_cli_engine_options {
 	const struct rs_call_names *names;
@@ -24,6 +24,7 @@ struct rs_cli_engine_options {
  * Follows until no engine is left, the user ends it, or the session ends. All engines are detached
  * then. There is one at least. Returns an exit code.
  */
-int rs_cli_engine_run(RsTraceEngines *engines, const struct rs_cli_engine_options *options);
+int rs_cli_engine_run(RsTraceEngines *engines, struct rs_cli_wait *wait,
+		      const struct rs_cli_engine_options *options);
 
 #endif

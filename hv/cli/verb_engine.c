@@ -120,15 +120,26 @@ static bool matches(const struct args *a, const RsTraceGlob *glob,
 	return !glob || rs_trace_glob_matches(glob, thread->comm);
 }
 
+/* By the user, who knows. Then it is freed. */
+static bool is_cancelled(GError *error)
+{
+	bool is = g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+
+	if (is)
+		g_error_free(error);
+	return is;
+}
+
 /* The threads that match; NULL: a message has been printed. */
-static GPtrArray *find(RsTraceEngines *engines, const struct args *a, guint32 source, int *code)
+static GPtrArray *find(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct args *a,
+		       guint32 source, int *code)
 {
 	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_glob_new(a->comm) : NULL;
 	GError *error = NULL;
-	GPtrArray *threads = rs_cli_engine_threads(engines, source, &error);
+	GPtrArray *threads = rs_cli_engine_threads(wait, engines, source, &error);
 
 	if (!threads) {
-		*code = rs_cli_fail_gerror(error);
+		*code = is_cancelled(error) ? RS_CLI_FAILED : rs_cli_fail_gerror(error);
 		return NULL;
 	}
 	for (guint i = threads->len; i-- > 0;)
@@ -138,7 +149,8 @@ static GPtrArray *find(RsTraceEngines *engines, const struct args *a, guint32 so
 }
 
 /* Those that have died meanwhile are left out. Returns an exit code after a message, or 0. */
-static int attach(RsTraceEngines *engines, const struct args *a, GPtrArray *threads)
+static int attach(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct args *a,
+		  GPtrArray *threads)
 {
 	const RsTraceEngineAction action =
 		a->interrupt ? RS_TRACE_ENGINE_INTERRUPT : RS_TRACE_ENGINE_STOP;
@@ -148,20 +160,22 @@ static int attach(RsTraceEngines *engines, const struct args *a, GPtrArray *thre
 	for (guint i = 0; i < threads->len; i++) {
 		GError *error = NULL;
 
-		if (!rs_cli_engine_attach(engines, threads->pdata[i], a->mask, a->follow, &error))
+		if (!rs_cli_engine_attach(wait, engines, threads->pdata[i], a->mask, a->follow,
+					  &error) &&
+		    !is_cancelled(error))
 			code = rs_cli_fail_gerror(error);
 	}
 	/* What has died since, the session tells. */
 	for (guint i = 0; (a->stop || a->interrupt) && i < g_list_model_get_n_items(list); i++) {
 		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(list, i);
 
-		rs_cli_engine_control(engine, action, NULL);
+		rs_cli_engine_control(wait, engine, action, NULL);
 	}
 	return g_list_model_get_n_items(list) ? RS_CLI_OK : code;
 }
 
-static int follow(RsTraceEngines *engines, const struct args *a, const struct rs_call_names *names,
-		  GPtrArray *threads)
+static int follow(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct args *a,
+		  const struct rs_call_names *names, GPtrArray *threads)
 {
 	const struct rs_cli_engine_options options = {
 		.names = names,
@@ -176,16 +190,38 @@ static int follow(RsTraceEngines *engines, const struct args *a, const struct rs
 
 	if (!threads->len)
 		return rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
-	code = attach(engines, a, threads);
-	return code ? code : rs_cli_engine_run(engines, &options);
+	code = attach(engines, wait, a, threads);
+	if (code)
+		return code;
+	if (!rs_cli_wait_is_over(wait))
+		return rs_cli_engine_run(engines, wait, &options);
+	rs_cli_engine_detach_all(wait, engines);
+	return RS_CLI_OK;
+}
+
+static int with_session(RsDBusSession1 *session, struct args *a, const struct rs_call_names *names,
+			guint32 source)
+{
+	g_autoptr(RsTraceEngines) engines = rs_trace_engines_new(session);
+	g_autoptr(GPtrArray) threads = NULL;
+	struct rs_cli_wait wait;
+	int code = RS_CLI_OK;
+
+	rs_cli_wait_init(&wait);
+	threads = find(engines, &wait, a, source, &code);
+	if (threads && !a->list)
+		code = follow(engines, &wait, a, names, threads);
+	/* From here on a signal ends us. */
+	rs_cli_wait_deinit(&wait);
+	if (threads && a->list)
+		rs_cli_engine_print_threads(threads, a->json);
+	return code;
 }
 
 static int engine(const struct rs_verb *verb, struct args *a, const struct rs_call_names *names,
 		  int argc, char **argv)
 {
 	g_autoptr(RsDBusSession1) session = NULL;
-	g_autoptr(RsTraceEngines) engines = NULL;
-	g_autoptr(GPtrArray) threads = NULL;
 	guint32 source = 0;
 	int code = check_script(verb, a, names);
 
@@ -197,15 +233,7 @@ static int engine(const struct rs_verb *verb, struct args *a, const struct rs_ca
 		return rs_cli_usage(verb, "too many arguments");
 	if (a->source && (code = rs_cli_find_source(session, a->source, &source)))
 		return code;
-	engines = rs_trace_engines_new(session);
-	threads = find(engines, a, source, &code);
-	if (!threads)
-		return code;
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!a->list)
-		return follow(engines, a, names, threads);
-	rs_cli_engine_print_threads(threads, a->json);
-	return RS_CLI_OK;
+	return with_session(session, a, names, source);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)

@@ -285,7 +285,7 @@ def test_closed_output():
     session()
     p = subprocess.run(['sh', '-c', '"$@" >&-', 'x', RINGSIDE, 'engine', '-s', 'e', '-c', 'writer', '-e', 'syscall',
                         '-x', ''], capture_output=True, text=True, timeout=30)
-    check(p.returncode == 1 and 'standard output is closed' in p.stderr, f'nobody takes it for done: {p}')
+    check(p.returncode == 1 and 'could not be written' in p.stderr, f'nobody takes it for done: {p}')
     check(goes_on(program()), 'and the thread goes on')
 
 
@@ -307,6 +307,36 @@ def test_ends():
                             stdin='use 3\nthreads\ndetach 3\nthreads\ndetach\n')
     check(code == 0 and out.count('* thread 3') == 1 and 'no thread is left' in err, f'one by one: {out} {err}')
     check(goes_on(program()), 'all go on')
+
+
+def test_an_output_that_nobody_reads():
+    """A signal ends it all the same, and its thread goes on."""
+    session()
+    for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        read, write = os.pipe()
+        p = subprocess.Popen([RINGSIDE, 'engine', '-s', 'e', '-c', 'writer', '-e', 'syscall_entry', '-x', 'mem rip 65536'],
+                             stdout=write, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        os.close(write)
+        wait_for('it is full', lambda: select.select([read], [], [], 0)[0] and stands(program(), 0.3))
+        p.send_signal(how)
+        check(p.wait(10) == 0 and goes_on(program()), f'{how.name} ends it: {p.stderr.read()}')
+        os.close(read)
+
+
+def test_a_session_that_stands_still():
+    s = session('e', '--and', '--hosted', PROGRAM)
+    wait_for('both', lambda: len({t['source'] for t in rs.json('engine', '--list', '-s', 'e')}) == 2)
+    for stdin, how in (('', signal.SIGINT), ('regs\n', signal.SIGTERM)):
+        held = Held('-c', '*', '-e', 'syscall_entry', '--insns', '0')
+        s.process.send_signal(signal.SIGSTOP)
+        held.say(stdin)
+        time.sleep(0.5)
+        held.process.send_signal(how)
+        try:
+            check(held.process.wait(20) == 0, f'{how.name} ends it before the session answers')
+        finally:
+            s.process.send_signal(signal.SIGCONT)
+        check(goes_on(program()), 'and the threads go on')
 
 
 def test_kill_of_the_command():
@@ -475,6 +505,6 @@ def test_a_guest_that_serves_nobody():
 
 
 run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_the_dead_are_listed, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_closed_output,
-           test_ends, test_kill_of_the_command,
+           test_ends, test_an_output_that_nobody_reads, test_a_session_that_stands_still, test_kill_of_the_command,
            test_kill_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
            test_wrong_usage, test_a_guest_that_serves_nobody], sys.argv[3:], stop_sessions)
