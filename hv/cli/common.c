@@ -124,13 +124,40 @@ int rs_cli_fail_gerror(GError *error)
 	return code;
 }
 
+void rs_cli_print_pending(const char *glob, bool ahead)
+{
+	printf("%s: %s\n", glob,
+	       ahead ? "no event matches yet; kept for what comes"
+		     : "kept until the guest has come up");
+}
+
+int rs_cli_fail_wish(GError *error)
+{
+	GError *hinted;
+
+	if (!g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT))
+		return rs_cli_fail_gerror(error);
+	rs_trace_client_fix_error(&error);
+	hinted = g_error_new(error->domain, error->code, "%s (--ahead keeps it for what comes)",
+			     error->message);
+	g_error_free(error);
+	return rs_cli_fail_gerror(hinted);
+}
+
 GVariant *rs_cli_owner_options(const char *owner)
+{
+	return rs_cli_wish_options(owner, false);
+}
+
+GVariant *rs_cli_wish_options(const char *owner, bool ahead)
 {
 	GVariantDict dict;
 
 	g_variant_dict_init(&dict, NULL);
 	if (owner)
 		g_variant_dict_insert(&dict, "owner", "s", owner);
+	if (ahead)
+		g_variant_dict_insert(&dict, "ahead", "b", TRUE);
 	return g_variant_dict_end(&dict);
 }
 
@@ -258,6 +285,15 @@ void rs_cli_print_json(JsonBuilder *builder, bool pretty)
 	g_autofree char *text = json_to_string(root, pretty);
 
 	puts(text);
+}
+
+void rs_cli_add_text(JsonBuilder *builder, const char *name, const char *text)
+{
+	json_builder_set_member_name(builder, name);
+	if (*text)
+		json_builder_add_string_value(builder, text);
+	else
+		json_builder_add_null_value(builder);
 }
 
 void rs_cli_add_number(JsonBuilder *builder, const char *name, uint64_t value)

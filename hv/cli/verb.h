@@ -65,6 +65,12 @@ int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *numbe
 
 /* Options of a call in the name of an owner (NULL: of the host): a floating reference. */
 GVariant *rs_cli_owner_options(const char *owner);
+/* The same, of a wish that may be one for events that come. */
+GVariant *rs_cli_wish_options(const char *owner, bool ahead);
+/* Says that the wish is kept for events that come. */
+void rs_cli_print_pending(const char *glob, bool ahead);
+/* As rs_cli_fail_gerror(); if no event matches, the message says how to wish for what comes. */
+int rs_cli_fail_wish(GError *error);
 /*
  * Appends "; 2 WHAT a, b" when an answer's last dictionary says that others keep events as they
  * are.
@@ -79,6 +85,8 @@ void rs_cli_hint_off(const char *session);
 
 /* Prints a finished builder's root and a newline on standard output. */
 void rs_cli_print_json(JsonBuilder *builder, bool pretty);
+/* Adds a member. "" becomes null. */
+void rs_cli_add_text(JsonBuilder *builder, const char *name, const char *text);
 /* Adds a member. A value above 2^63 - 1 becomes 2^63 - 1. */
 void rs_cli_add_number(JsonBuilder *builder, const char *name, uint64_t value);
 /* Adds a value of a GVariant dictionary entry (u, t, i, b, s) as it is. */

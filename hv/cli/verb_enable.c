@@ -3,7 +3,13 @@
 
 #include <stdio.h>
 
-static int enable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
+/* What is the same for all globs of the command. */
+struct wish {
+	const char *owner; /* NULL: the host */
+	gboolean ahead, quiet;
+};
+
+static int enable_one(RsDBusSession1 *session, const struct wish *wish, const char *glob,
 		      bool *part)
 {
 	g_auto(GStrv) problems = NULL;
@@ -11,12 +17,13 @@ static int enable_one(RsDBusSession1 *session, const char *owner, const char *gl
 	gboolean pending;
 	guint touched;
 
-	if (!rs_dbus_session1_call_enable_sync(session, glob, rs_cli_owner_options(owner), &touched,
-					       &pending, &problems, NULL, NULL, &error))
-		return rs_cli_fail_gerror(error);
-	if (!quiet && pending)
-		printf("%s: kept until the guest has come up\n", glob);
-	else if (!quiet)
+	if (!rs_dbus_session1_call_enable_sync(session, glob,
+					       rs_cli_wish_options(wish->owner, wish->ahead),
+					       &touched, &pending, &problems, NULL, NULL, &error))
+		return rs_cli_fail_wish(error);
+	if (!wish->quiet && pending)
+		rs_cli_print_pending(glob, wish->ahead);
+	else if (!wish->quiet)
 		printf("%s: %u event%s enabled\n", glob, touched, touched == 1 ? "" : "s");
 	*part |= rs_cli_tell_problems(problems);
 	return RS_CLI_OK;
@@ -37,18 +44,21 @@ static void print_off(const char *glob, guint touched, GVariant *more)
 	printf("\n");
 }
 
-static int disable_one(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
+static int disable_one(RsDBusSession1 *session, const struct wish *wish, const char *glob,
 		       bool *part)
 {
 	g_autoptr(GVariant) more = NULL;
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
+	gboolean pending;
 	guint touched;
 
-	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(owner),
-						&touched, NULL, &problems, &more, NULL, &error))
+	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(wish->owner),
+						&touched, &pending, &problems, &more, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	if (!quiet)
+	if (!wish->quiet && pending)
+		printf("%s: what comes stays off\n", glob);
+	else if (!wish->quiet)
 		print_off(glob, touched, more);
 	*part |= rs_cli_tell_problems(problems);
 	return RS_CLI_OK;
@@ -56,15 +66,20 @@ static int disable_one(RsDBusSession1 *session, const char *owner, const char *g
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
+	const bool enables = verb == &rs_verb_enable;
 	g_autofree char *name = NULL, *owner = NULL;
 	g_auto(RsCliSelect) select = {0};
-	gboolean quiet = FALSE;
+	struct wish wish = {0};
+	const GOptionEntry ahead[] = {{"ahead", 'a', 0, G_OPTION_ARG_NONE, &wish.ahead,
+				       "Also if no event matches yet", NULL},
+				      {0}};
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner, "For whom, if not for the host",
 		 "OWNER"},
 		RS_CLI_SELECT_OPTIONS(select),
-		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing on success", NULL},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &wish.quiet, "Say nothing on success", NULL},
+		enables ? ahead[0] : ahead[1],
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
@@ -77,12 +92,13 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	code = rs_cli_select_check(verb, &select);
 	if (code != RS_CLI_OK)
 		return code;
+	wish.owner = owner;
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++) {
 		g_autofree char *glob = rs_cli_select_glob(&select, argv[i]);
 
-		code = verb == &rs_verb_enable ? enable_one(session, owner, glob, quiet, &part)
-					       : disable_one(session, owner, glob, quiet, &part);
+		code = enables ? enable_one(session, &wish, glob, &part)
+			       : disable_one(session, &wish, glob, &part);
 	}
 	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
 }
@@ -93,8 +109,9 @@ const struct rs_verb rs_verb_enable = {
 	.summary = "switch events on",
 	.details = "GLOB is system:name with * ? [a-c] [!a]; without a colon it may match either. "
 		   "It is kept\n"
-		   "and applied to events that appear later. NAME may be left out if one session "
-		   "runs.",
+		   "and applied to events that appear later; --ahead asks for those alone, too. "
+		   "NAME may be\n"
+		   "left out if one session runs.",
 	.run = run,
 };
 

@@ -21,7 +21,8 @@ static int clear(RsDBusSession1 *session, const char *owner, const char *glob, b
 	return RS_CLI_OK;
 }
 
-static int set(RsDBusSession1 *session, const char *owner, const char *text, bool quiet, bool *part)
+static int set(RsDBusSession1 *session, const char *owner, const char *text, bool ahead, bool quiet,
+	       bool *part)
 {
 	g_autoptr(GVariant) more = NULL;
 	g_autofree char *glob = NULL, *expression = NULL;
@@ -36,11 +37,11 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 	if (!*expression)
 		return clear(session, owner, glob, quiet, part);
 	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression,
-						   rs_cli_owner_options(owner), &touched, &pending,
-						   &problems, &more, NULL, &error))
-		return rs_cli_fail_gerror(error);
+						   rs_cli_wish_options(owner, ahead), &touched,
+						   &pending, &problems, &more, NULL, &error))
+		return rs_cli_fail_wish(error);
 	if (!quiet && pending) {
-		printf("%s: kept until the guest has come up\n", glob);
+		rs_cli_print_pending(glob, ahead);
 	} else if (!quiet) {
 		g_variant_lookup(more, "unfiltered", "u", &unfiltered);
 		touched -= MIN(touched, unfiltered);
@@ -59,9 +60,10 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *owner = NULL;
-	gboolean quiet = FALSE, clearing = FALSE;
+	gboolean ahead = FALSE, quiet = FALSE, clearing = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"ahead", 'a', 0, G_OPTION_ARG_NONE, &ahead, "Also if no event matches yet", NULL},
 		{"clear", 'c', 0, G_OPTION_ARG_NONE, &clearing,
 		 "Arguments are globs: remove their filters", NULL},
 		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner, "For whom, if not for the host",
@@ -79,7 +81,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
 		code = clearing ? clear(session, owner, argv[i], quiet, &part)
-				: set(session, owner, argv[i], quiet, &part);
+				: set(session, owner, argv[i], ahead, quiet, &part);
 	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
 }
 

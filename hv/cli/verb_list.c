@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/list_kept.h"
 #include "cli/list_providers.h"
 #include "cli/select.h"
 
@@ -211,16 +212,6 @@ static void print_table(GVariant *events, GHashTable *shared)
 	}
 }
 
-/* "" becomes null. */
-static void add_text(JsonBuilder *b, const char *name, const char *text)
-{
-	json_builder_set_member_name(b, name);
-	if (*text)
-		json_builder_add_string_value(b, text);
-	else
-		json_builder_add_null_value(b);
-}
-
 static void add_wishes(JsonBuilder *b, GVariant *owners)
 {
 	GVariantIter iter;
@@ -236,7 +227,7 @@ static void add_wishes(JsonBuilder *b, GVariant *owners)
 		json_builder_add_string_value(b, wish.name);
 		json_builder_set_member_name(b, "enabled");
 		json_builder_add_boolean_value(b, wish.enabled);
-		add_text(b, "filter", wish.filter);
+		rs_cli_add_text(b, "filter", wish.filter);
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
@@ -247,7 +238,7 @@ static void add_keyword(JsonBuilder *b, guint64 keyword)
 {
 	g_autofree char *text = g_strdup_printf("0x%" G_GINT64_MODIFIER "x", keyword);
 
-	add_text(b, "keyword", text);
+	rs_cli_add_text(b, "keyword", text);
 }
 
 static void print_json(GVariant *events)
@@ -273,11 +264,11 @@ static void print_json(GVariant *events)
 		add_keyword(b, row.keyword);
 		json_builder_set_member_name(b, "enabled");
 		json_builder_add_boolean_value(b, row.enabled);
-		add_text(b, "filter", row.filter);
+		rs_cli_add_text(b, "filter", row.filter);
 		add_wishes(b, row.owners);
 		json_builder_set_member_name(b, "sites");
 		json_builder_add_int_value(b, row.sites);
-		add_text(b, "note", row.note);
+		rs_cli_add_text(b, "note", row.note);
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
@@ -339,6 +330,21 @@ static int list_providers(RsDBusSession1 *session, bool json, bool names)
 	return RS_CLI_OK;
 }
 
+static int list_kept(RsDBusSession1 *session, const char *owner, bool json)
+{
+	g_autoptr(GVariant) kept = NULL;
+	GError *error = NULL;
+
+	kept = rs_cli_ask_kept(session, &error);
+	if (!kept)
+		return rs_cli_fail_gerror(error);
+	if (json)
+		rs_cli_print_kept_json(kept, owner);
+	else
+		rs_cli_print_kept_table(kept, owner);
+	return RS_CLI_OK;
+}
+
 /* Events that match, or all if the glob is empty. */
 static GVariant *ask(RsDBusSession1 *session, const char *glob, GError **error)
 {
@@ -396,7 +402,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *owner = NULL, *glob = NULL;
 	g_auto(RsCliSelect) select = {0};
-	gboolean json = FALSE, names = FALSE, providers = FALSE;
+	gboolean json = FALSE, names = FALSE, providers = FALSE, kept = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
@@ -404,12 +410,14 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Only events of which OWNER wants something", "OWNER"},
 		RS_CLI_SELECT_OPTIONS(select),
 		{"names", 'q', 0, G_OPTION_ARG_NONE, &names, "Print only system:name", NULL},
+		{"kept", 'k', 0, G_OPTION_ARG_NONE, &kept, "List what is kept for events that come",
+		 NULL},
 		{"providers", 'p', 0, G_OPTION_ARG_NONE, &providers,
 		 "List providers, the images that events are part of", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	g_autoptr(GHashTable) shared = NULL;
-	g_autoptr(GVariant) all = NULL, events = NULL;
+	g_autoptr(GVariant) all = NULL, events = NULL, unmet = NULL;
 	GError *error = NULL;
 	int code, needed;
 
@@ -428,8 +436,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (providers && (argc > 1 || owner || rs_cli_select_any(&select)))
 		return rs_cli_usage(verb,
 				    "--providers lists all, whoever wants which of their events");
+	if (kept && (argc > 1 || names || providers || rs_cli_select_any(&select)))
+		return rs_cli_usage(verb, "--kept lists all of it, or that of --owner");
 	if (providers)
 		return list_providers(session, json, names);
+	if (kept)
+		return list_kept(session, owner, json);
 	if (argc == 2)
 		glob = rs_cli_select_glob(&select, argv[1]);
 	else
@@ -439,7 +451,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		events = *glob ? ask(session, glob, &error) : g_variant_ref(all);
 	if (!events)
 		return rs_cli_fail_gerror(error);
-	if (*glob && !g_variant_n_children(events))
+	/* A session that is older than we are has no such list. */
+	unmet = json || names ? NULL : rs_cli_ask_kept(session, NULL);
+	if (*glob && !g_variant_n_children(events) &&
+	    !(unmet && rs_cli_print_unmet(unmet, owner, glob, false)))
 		return no_match(session, all, glob);
 	if (owner)
 		events = only_of(events, owner);
@@ -450,6 +465,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		print_names(events, shared);
 	else
 		print_table(events, shared);
+	if (unmet)
+		rs_cli_print_unmet(unmet, owner, glob, true);
 	return RS_CLI_OK;
 }
 

@@ -40,6 +40,12 @@ bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invo
 /* Reads the only option, a source's number. *out stays NULL without it. False: as above. */
 bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
 			   GVariant *options, struct rs_source **out);
+/*
+ * Reads the only option that is known here, of a basic type, into *out, which stays as it is if the
+ * option was not given. False: an option is wrong, and the peer got an error.
+ */
+bool rs_server_take_option(GDBusMethodInvocation *invocation, GVariant *options, const char *known,
+			   const char *type, void *out);
 /* Always true. */
 bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name);
 /* True: no other peer has claimed the session. False: the peer got an error. */

@@ -250,6 +250,25 @@ GVariant *rs_row_engine(const struct rs_engine_info *engine)
 	return pack(g_variant_builder_end(&b));
 }
 
+GVariant *rs_row_rule(const struct rs_session_rule *rule)
+{
+	static const char *const wishes[] = {[RS_RULE_ENABLE] = "enable",
+					     [RS_RULE_DISABLE] = "disable",
+					     [RS_RULE_FILTER] = "filter"};
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	if (rule->source)
+		add_source(&b, rule->source);
+	add_text(&b, "owner", rule->owner);
+	add_text(&b, "wish", wishes[rule->rule->kind]);
+	add_text(&b, "glob", rule->rule->glob);
+	if (rule->rule->expression)
+		add_text(&b, "filter", rule->rule->expression);
+	add(&b, "met", g_variant_new_boolean(rule->rule->met));
+	return pack(g_variant_builder_end(&b));
+}
+
 GVariant *rs_row_provider(const struct rs_session_provider *entry)
 {
 	const RsTraceProvider *p = entry->provider;

@@ -24,6 +24,8 @@ GVariant *rs_row_empty(void);
 GVariant *rs_row_event(const struct rs_session_event *event);
 /* The "more" of Enable, Disable, SetFilter and ClearFilter. */
 GVariant *rs_row_result(const struct rs_session_result *result);
+/* A row of ListKept. */
+GVariant *rs_row_rule(const struct rs_session_rule *rule);
 /* A row of ListProviders. */
 GVariant *rs_row_provider(const struct rs_session_provider *provider);
 /* The totals of Stat: of one source, or of the session if `source` is NULL. */

@@ -93,12 +93,8 @@ static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocat
 	       rs_server_is_free(server, invocation);
 }
 
-/*
- * Reads the only option that is known here, of a basic type, into *out, which stays as it is if the
- * option was not given. False: an option is wrong, and the peer got an error.
- */
-static bool take_option(GDBusMethodInvocation *invocation, GVariant *options, const char *known,
-			const char *type, void *out)
+bool rs_server_take_option(GDBusMethodInvocation *invocation, GVariant *options, const char *known,
+			   const char *type, void *out)
 {
 	const char *name;
 	GVariantIter iter;
@@ -120,7 +116,7 @@ bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invo
 {
 	guint32 number = 0;
 
-	if (!take_option(invocation, options, "source", "u", &number))
+	if (!rs_server_take_option(invocation, options, "source", "u", &number))
 		return false;
 	if (!number && !g_variant_n_children(options))
 		return true;
@@ -253,7 +249,7 @@ static gboolean on_format(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	uint64_t after = 0, next;
 	GVariantBuilder more;
 
-	if (!take_option(invocation, options, "after", "t", &after))
+	if (!rs_server_take_option(invocation, options, "after", "t", &after))
 		return TRUE;
 	if (!take_glob(invocation, glob))
 		return TRUE;

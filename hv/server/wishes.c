@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Enable, Disable, SetFilter and ClearFilter: what peers want, for whom, and for how long. */
+/*
+ * Enable, Disable, SetFilter, ClearFilter and ListKept: what peers want, for whom, and for how
+ * long.
+ */
 #include "server/private.h"
 
 #include "server/rows.h"
@@ -84,7 +87,7 @@ static void end_bonds(struct rs_server *server, GDBusConnection *connection)
 
 struct asks {
 	const char *owner; /* the invocation's */
-	gboolean until_disconnect;
+	gboolean until_disconnect, ahead;
 };
 
 /* Whether the peer may ask for this. False: it got an error. */
@@ -106,6 +109,9 @@ static bool take_options(struct rs_server *server, GDBusMethodInvocation *invoca
 		else if (strcmp(name, "until-disconnect") == 0 &&
 			 g_variant_is_of_type(v, G_VARIANT_TYPE_BOOLEAN))
 			asks->until_disconnect = g_variant_get_boolean(v);
+		else if (strcmp(name, "ahead") == 0 &&
+			 g_variant_is_of_type(v, G_VARIANT_TYPE_BOOLEAN))
+			asks->ahead = g_variant_get_boolean(v);
 		else
 			return !rs_server_refuse_option(invocation, name);
 	}
@@ -219,6 +225,7 @@ static gboolean ask(struct rs_server *server, GDBusMethodInvocation *invocation,
 		return TRUE;
 	ask->from = g_dbus_method_invocation_get_connection(invocation);
 	ask->owner = asks.owner;
+	ask->ahead = asks.ahead;
 	ret = rs_session_ask(server->session, ask, &result, &err);
 	if (ret)
 		return rs_server_give_error(invocation, &err);
@@ -265,6 +272,37 @@ static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *i
 	return ask(data, invocation, options, &clear, rs_dbus_session1_complete_clear_filter);
 }
 
+/* A part of ListKept's answer ends with the rule that makes it this long. */
+#define KEPT_PART 65536u
+
+static gboolean on_list_kept(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			     GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	g_autoptr(GArray) list = NULL;
+	GVariantBuilder rows, more;
+	uint64_t after = 0, size = 0;
+
+	if (!rs_server_take_option(invocation, options, "after", "t", &after))
+		return TRUE;
+	list = rs_session_list_rules(server->session);
+	g_variant_builder_init(&rows, G_VARIANT_TYPE("aa{sv}"));
+	for (; after < list->len && size < KEPT_PART; after++) {
+		const struct rs_session_rule *rule =
+			&g_array_index(list, struct rs_session_rule, after);
+		GVariant *row = rs_row_rule(rule);
+
+		size += g_variant_get_size(row);
+		g_variant_builder_add_value(&rows, row);
+	}
+	g_variant_builder_init(&more, G_VARIANT_TYPE_VARDICT);
+	if (after < list->len)
+		g_variant_builder_add(&more, "{sv}", "next", g_variant_new_uint64(after));
+	rs_dbus_session1_complete_list_kept(object, invocation, g_variant_builder_end(&rows),
+					    g_variant_builder_end(&more));
+	return TRUE;
+}
+
 void rs_server_connect_wishes(struct rs_server *server)
 {
 	g_signal_connect(server->skeleton, "handle-enable", G_CALLBACK(on_enable), server);
@@ -272,4 +310,5 @@ void rs_server_connect_wishes(struct rs_server *server)
 	g_signal_connect(server->skeleton, "handle-set-filter", G_CALLBACK(on_set_filter), server);
 	g_signal_connect(server->skeleton, "handle-clear-filter", G_CALLBACK(on_clear_filter),
 			 server);
+	g_signal_connect(server->skeleton, "handle-list-kept", G_CALLBACK(on_list_kept), server);
 }

@@ -44,6 +44,7 @@ struct rs_asking {
 	struct asker asker;
 	enum rs_session_ask_kind kind;
 	char *glob, *expression;
+	bool ahead;
 	struct rs_filters *filters; /* of `expression`; NULL: none */
 	GPtrArray *parts;           /* of struct part, in the order of the sources */
 	bool begun, matched;        /* the events were found once */
@@ -114,7 +115,7 @@ static int check_room(const struct rs_asking *asking, struct rs_error *err)
 	return ret;
 }
 
-/* `met`: the rule's names were found in events. */
+/* `met`: events have come for which it counts. */
 static void add_rule(const struct rs_asking *asking, bool met)
 {
 	struct rs_owner *owner;
@@ -345,11 +346,29 @@ static bool silent(const struct rs_session *session, const struct rs_source *mac
 	return true;
 }
 
+/* Whether it ends a rule, which may be one for events that have not come. */
+static bool ends_rule(const struct rs_asking *asking)
+{
+	const struct rs_owner *owner;
+	bool ends = false;
+
+	if (asking->kind == RS_ASK_ENABLE || asking->expression)
+		return false;
+	for (guint i = 0; !ends && (owner = nth_owner(asking, i)); i++)
+		ends = rs_owner_ends_rule(owner, rule_kind(asking), asking->glob);
+	return ends;
+}
+
 /*
  * Whether the wish is kept as a rule if no event matches, because matching events may still come.
  */
-static bool may_wait(const struct rs_session *session, const struct asker *asker)
+static bool may_wait(const struct rs_asking *asking)
 {
+	const struct rs_session *session = asking->session;
+	const struct asker *asker = &asking->asker;
+
+	if (asking->ahead || ends_rule(asking))
+		return true;
 	for (guint i = 0; i < session->sources->len; i++) {
 		const struct rs_source *source = nth_source(session, i);
 
@@ -422,7 +441,7 @@ static int begin(struct rs_asking *asking, struct rs_error *err)
 static int note_matched(struct rs_asking *asking, struct rs_error *err)
 {
 	asking->matched = true;
-	if (asking->glob && !count_events(asking) && !may_wait(asking->session, &asking->asker))
+	if (asking->glob && !count_events(asking) && !may_wait(asking))
 		return no_match(asking, err);
 	return 0;
 }
@@ -695,6 +714,7 @@ struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *
 	asking->session = session;
 	asking->asker = *asker;
 	asking->kind = ask->kind;
+	asking->ahead = ask->ahead;
 	asking->glob = ask->kind == RS_ASK_FORGET ? NULL : g_strdup(ask->glob ? ask->glob : "");
 	if (ask->kind == RS_ASK_FILTER && ask->expression)
 		asking->expression = g_strstrip(g_strdup(ask->expression));

@@ -95,3 +95,24 @@ bool rs_session_knows_owner(const struct rs_session *session, const char *owner)
 {
 	return rs_owners_find(session->owners, owner);
 }
+
+static void add_rules(GArray *list, const struct rs_source *source, const struct rs_owner *owner)
+{
+	for (guint i = 0; i < owner->rules->len; i++) {
+		struct rs_session_rule row = {source, owner->name, owner->rules->pdata[i]};
+
+		g_array_append_val(list, row);
+	}
+}
+
+GArray *rs_session_list_rules(struct rs_session *session)
+{
+	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct rs_session_rule));
+
+	rs_session_refresh(session);
+	for (guint i = 0; i < rs_owners_count(session->owners); i++)
+		add_rules(list, NULL, rs_owners_nth(session->owners, i));
+	for (guint i = 0; i < session->sources->len; i++)
+		add_rules(list, nth_source(session, i), nth_source(session, i)->guest);
+	return list;
+}

@@ -147,12 +147,28 @@ static bool replaces(enum rs_rule_kind kind, const char *glob, const struct rs_r
 	return same && (strcmp(glob, "*") == 0 || strcmp(glob, old->glob) == 0);
 }
 
-/* Without any rule an event is neither wanted nor filtered. */
-static bool worth_keeping(enum rs_rule_kind kind, const char *glob, const char *expression)
+static bool gives(enum rs_rule_kind kind, const char *expression)
 {
-	bool takes_away = kind == RS_RULE_DISABLE || (kind == RS_RULE_FILTER && !expression);
+	return kind == RS_RULE_ENABLE || (kind == RS_RULE_FILTER && expression);
+}
 
-	return !takes_away || strcmp(glob, "*") != 0;
+/*
+ * Without any rule an event is neither wanted nor filtered. So what takes away is worth keeping
+ * only if a rule is left from which it takes.
+ */
+static bool worth_keeping(const struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
+			  const char *expression)
+{
+	bool filters = kind == RS_RULE_FILTER;
+
+	for (guint i = 0; i < owner->rules->len; i++) {
+		const struct rs_rule *rule = owner->rules->pdata[i];
+
+		if ((rule->kind == RS_RULE_FILTER) == filters &&
+		    gives(rule->kind, rule->expression) && !replaces(kind, glob, rule))
+			return true;
+	}
+	return gives(kind, expression);
 }
 
 int rs_owner_check_room(const struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
@@ -162,7 +178,7 @@ int rs_owner_check_room(const struct rs_owner *owner, enum rs_rule_kind kind, co
 
 	for (guint i = 0; i < owner->rules->len; i++)
 		left -= replaces(kind, glob, owner->rules->pdata[i]);
-	if (left < RS_OWNER_MAX_RULES || !worth_keeping(kind, glob, expression))
+	if (left < RS_OWNER_MAX_RULES || !worth_keeping(owner, kind, glob, expression))
 		return 0;
 	return rs_error_set(err, ENOSPC,
 			    "more than %u globs are kept for '%s': \"disable '*'\" and "
@@ -179,7 +195,7 @@ struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind
 		if (replaces(kind, glob, owner->rules->pdata[i]))
 			g_ptr_array_remove_index(owner->rules, i);
 	}
-	if (!worth_keeping(kind, glob, expression))
+	if (!worth_keeping(owner, kind, glob, expression))
 		return NULL;
 	rule = g_new0(struct rs_rule, 1);
 	rule->kind = kind;
@@ -187,6 +203,17 @@ struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind
 	rule->expression = g_strdup(expression);
 	g_ptr_array_add(owner->rules, rule);
 	return rule;
+}
+
+bool rs_owner_ends_rule(const struct rs_owner *owner, enum rs_rule_kind kind, const char *glob)
+{
+	for (guint i = 0; i < owner->rules->len; i++) {
+		const struct rs_rule *rule = owner->rules->pdata[i];
+
+		if (replaces(kind, glob, rule) && gives(rule->kind, rule->expression))
+			return true;
+	}
+	return false;
 }
 
 void rs_owner_clear_rules(struct rs_owner *owner)
@@ -215,8 +242,10 @@ bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTr
 	for (guint i = owner->rules->len; i-- > 0;) {
 		struct rs_rule *rule = owner->rules->pdata[i];
 
-		if (rule->kind != RS_RULE_FILTER && rule_matches(rule, source, event))
-			return rule->kind == RS_RULE_ENABLE;
+		if (rule->kind == RS_RULE_FILTER || !rule_matches(rule, source, event))
+			continue;
+		rule->met = true;
+		return rule->kind == RS_RULE_ENABLE;
 	}
 	return false;
 }

@@ -69,7 +69,7 @@ struct rs_rule {
 	struct rs_event_glob *match; /* compiled when it is first compared; else NULL */
 	char *expression;            /* RS_RULE_FILTER; NULL clears */
 	bool early;                  /* given before the session was started */
-	bool met;                    /* its names were found in events once */
+	bool met;                    /* an event has come for which it counts */
 	bool told;                   /* a message said that it does not fit an event */
 };
 
@@ -86,6 +86,8 @@ int rs_owner_check_room(const struct rs_owner *owner, enum rs_rule_kind kind, co
  */
 struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind, const char *glob,
 				  const char *expression);
+/* Whether a rule is kept that enables or filters, and that one of this kind and glob replaces. */
+bool rs_owner_ends_rule(const struct rs_owner *owner, enum rs_rule_kind kind, const char *glob);
 void rs_owner_clear_rules(struct rs_owner *owner);
 /* Whether its rules want an event of the source of that name. */
 bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event);

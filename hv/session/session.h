@@ -121,7 +121,7 @@ struct rs_session_result {
 	 * follows with this number.
 	 */
 	uint32_t later;
-	bool pending; /* no event matched, but no agent has reported yet: kept as a rule */
+	bool pending; /* no event matched, which is no error here: kept as a rule */
 	/*
 	 * Of char *, NULL: none; owned by the caller. A line for each source in which it failed,
 	 * and for each site that was refused or, after it went off, may still be patched. Where
@@ -262,6 +262,11 @@ struct rs_session_ask {
 	enum rs_session_ask_kind kind;
 	const char *glob;       /* not for FORGET */
 	const char *expression; /* FILTER; empty or NULL clears */
+	/*
+	 * That no event matches is no error: it is kept for events that come. So it is without
+	 * this, while no agent has reported, and if it only ends a rule of the same glob.
+	 */
+	bool ahead;
 };
 
 /*
@@ -310,6 +315,19 @@ GArray *rs_session_list(struct rs_session *session, const char *glob);
  * Empty if the glob has wildcards, or nothing is like it. Escaped; to be freed.
  */
 char *rs_session_suggest(struct rs_session *session, const char *glob);
+
+/* A rule, for events that come. Strings owned by the session, valid until it is called again. */
+struct rs_session_rule {
+	const struct rs_source *source; /* of a guest's own rule; else NULL: it is for all */
+	const char *owner;
+	const struct rs_rule *rule;
+};
+
+/*
+ * All rules, by owner, guests last, in the order in which they were given. A GArray of struct
+ * rs_session_rule, to be unreffed.
+ */
+GArray *rs_session_list_rules(struct rs_session *session);
 
 /* All providers that have a slot, by source, in order of slot. A GArray of struct
  * rs_session_provider, to be unreffed. */

@@ -94,6 +94,55 @@ def test_events_are_asked_for_before_they_are_there():
     check([r['bytes'] for r in reads][0] == [0xca, 0xfe, 0x10], 'fields describe themselves')
 
 
+def test_a_running_component_registers_what_was_asked_for_ahead():
+    session = Session()
+    check(rs('enable', '-s', 's', 'parting:*').code == 3, 'nobody knows of it')
+    enable('-a', '--level', '4', 'parting:*')
+    enable('steered:error')
+    wait_for('round 1', lambda: session.result('round 1'))
+    check(rs('disable', '-s', 's', 'steered:*').code == 0, 'it goes on')
+    check(session.end()[0] == 0, 'it ends well')
+    check(session.result('parting') == 'parting: 0 -9', 'what was chosen is on when register returns')
+    check([e['event'] for e in session.events()] == ['error', 'bye'], 'and recorded')
+
+
+def kept():
+    for row in rs.json('list', '-k', 's'):
+        DOC.check('ringside list --kept', row)
+    return [(k['wish'], k['glob'], k['filter'], k['met']) for k in rs.json('list', '-k', 's')]
+
+
+def test_a_running_session_is_asked_for_events_of_a_program_that_comes_later():
+    """It joins. Nobody knew of its provider, which comes and goes."""
+    session = Session()
+    r = rs('enable', '-s', 's', 'unload:*')
+    check(r.code == 3 and '--ahead' in r.err, f'a glob that matches nothing may be a mistake: {r}')
+    r = rs('enable', '-a', '-s', 's', '--level', '4', '--keyword', '0x1', 'unload:*')
+    check(r.code == 0 and r.out == 'unload:*@level=4,keyword=0x1: no event matches yet; kept for what comes\n', f'{r}')
+    enable('-a', 'mistaken:*')
+    r = rs('filter', '-s', 's', 'unload:*: PID > 1')
+    check(r.code == 3 and '--ahead' in r.err, f'so may a filter: {r}')
+    r = rs('filter', '-a', '-s', 's', 'unload:*: PID > 1')
+    check(r.code == 0 and 'kept' in r.out, f'which is kept, too: {r}')
+    wanted = ('enable', 'unload:*@level=4,keyword=0x1', None)
+    check(kept() == [(*wanted, False), ('enable', 'mistaken:*', None, False),
+                     ('filter', 'unload:*', 'PID > 1', False)], 'all of it is listed')
+    r = rs('list', 's')
+    check('  unload:*@level=4,keyword=0x1  (no event yet; kept for host)\n' in r.out, f'also below the events: {r}')
+    check(rs('list', 's', 'mistaken:*').code == 0 and rs('list', 's', 'nowhere:*').code == 3, 'and by its glob')
+    r = rs('disable', '-s', 's', 'mistaken:*')
+    check(r.code == 0 and r.out == 'mistaken:*: what comes stays off\n', f'disable ends it: {r}')
+    check(rs('disable', '-s', 's', 'mistaken:*').code == 3, 'once')
+    region = rs('ps', '--region', 's').out.strip()
+    p = subprocess.run([unload, '30', library], env={**os.environ, 'RINGSIDE_REGION': region}, timeout=60,
+                       capture_output=True, text=True)
+    check(p.returncode == 0, f'the program runs: {p}')
+    check((*wanted, True) in kept(), 'the wish has met its event')
+    check(rs('disable', '-s', 's', '*').code == 0 and ('filter', 'unload:*', 'PID > 1', True) in kept(), 'and ends')
+    session.end(signal.SIGINT)
+    check(any(e['event'] == 'ping' for e in session.events()), 'its events were recorded')
+
+
 def test_filters_see_opcodes_and_activities():
     session = Session('-e', 'acme.net:*', '-f', 'acme.net:*: opcode == start || tag & 0xf00',
                       '-f', 'acme.net:copied: activity ~ "????????-*-*-*-000000000001"')
@@ -211,8 +260,9 @@ def test_memory_is_not_touched_in_a_process_that_joined():
 
 TESTS = [test_a_component_runs_without_anybody_who_listens, test_events_are_asked_for_before_they_are_there,
          test_filters_see_opcodes_and_activities, test_levels_and_keywords_steer_a_running_component,
-         test_selections_hold_for_events_that_appear_later]
+         test_selections_hold_for_events_that_appear_later,
+         test_a_running_component_registers_what_was_asked_for_ahead]
 if how == 'hosted':
-    TESTS += [test_wrong_selections_are_one_error, test_several_processes_with_several_providers,
+    TESTS += [test_a_running_session_is_asked_for_events_of_a_program_that_comes_later, test_wrong_selections_are_one_error, test_several_processes_with_several_providers,
               test_memory_of_a_provider_that_has_gone_is_not_touched, test_memory_is_not_touched_in_a_process_that_joined]
 run_tests(TESTS, after=stop_all)

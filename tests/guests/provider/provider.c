@@ -4,7 +4,8 @@
  *
  * First it serves three requests. What is recorded of them is what somebody asked for before it was
  * started. Then it waits until somebody listens to `steered`, writes one event of each level and
- * keyword, and waits until nobody does.
+ * keyword, and waits until nobody does. At last it registers `parting`, of which nobody could know
+ * before, and writes its event.
  */
 #include "providers.h"
 
@@ -20,6 +21,7 @@
 
 RS_PROVIDER_DEFINE(net, "acme.net")
 RS_PROVIDER_DEFINE(steered, "steered")
+RS_PROVIDER_DEFINE(parting, "parting")
 
 static unsigned int evaluated;
 
@@ -112,12 +114,26 @@ static int be_steered(void)
 	return 0;
 }
 
+static int part(void)
+{
+	int err = rs_provider_register(&parting);
+
+	if (err)
+		return err;
+	say("parting: %d", RS_PROVIDER_WRITE(parting, "bye", RS_LEVEL_INFO, 0x1));
+	say(" %d\n", RS_PROVIDER_WRITE(parting, "noise", RS_LEVEL_VERBOSE, 0x1));
+	rs_provider_unregister(&parting);
+	return 0;
+}
+
 static int use(void)
 {
 	int err = serve_all();
 
 	if (!err)
 		err = be_steered();
+	if (!err)
+		err = part();
 	if (err)
 		say("%s\n", rs_agent_strerror(err));
 	return err;

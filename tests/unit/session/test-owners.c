@@ -114,6 +114,32 @@ static void test_rules(void)
 	rs_owner_free(owner);
 }
 
+/* What takes away is kept while there is something from which it takes. */
+static void test_rules_without_effect_are_not_kept(void)
+{
+	struct rs_owner *owner = rs_owner_new("x");
+
+	g_assert_null(rs_owner_add_rule(owner, RS_RULE_DISABLE, "sched:*", NULL));
+	rs_owner_add_rule(owner, RS_RULE_FILTER, "*", "a > 1");
+	g_assert_null(rs_owner_add_rule(owner, RS_RULE_DISABLE, "sched:*", NULL));
+	rs_owner_add_rule(owner, RS_RULE_ENABLE, "late:*", NULL);
+	g_assert_true(rs_owner_ends_rule(owner, RS_RULE_DISABLE, "late:*"));
+	g_assert_true(rs_owner_ends_rule(owner, RS_RULE_DISABLE, "*"));
+	g_assert_false(rs_owner_ends_rule(owner, RS_RULE_DISABLE, "late:a"));
+	g_assert_false(rs_owner_ends_rule(owner, RS_RULE_FILTER, "late:*"));
+	g_assert_nonnull(rs_owner_add_rule(owner, RS_RULE_DISABLE, "late:a", NULL));
+	g_assert_false(rs_owner_ends_rule(owner, RS_RULE_DISABLE, "late:a"));
+	g_assert_null(rs_owner_add_rule(owner, RS_RULE_DISABLE, "*", NULL));
+	g_assert_cmpuint(owner->rules->len, ==, 1);
+	g_assert_null(rs_owner_add_rule(owner, RS_RULE_FILTER, "*", NULL));
+	g_assert_cmpuint(owner->rules->len, ==, 0);
+	/* It takes the only one away. */
+	rs_owner_add_rule(owner, RS_RULE_ENABLE, "late:*", NULL);
+	g_assert_null(rs_owner_add_rule(owner, RS_RULE_DISABLE, "late:*", NULL));
+	g_assert_cmpuint(owner->rules->len, ==, 0);
+	rs_owner_free(owner);
+}
+
 /* A full table refuses only new rules. */
 static void test_room(void)
 {
@@ -347,6 +373,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/owners/names", test_names);
 	g_test_add_func("/owners/table", test_table);
 	g_test_add_func("/owners/rules", test_rules);
+	g_test_add_func("/owners/rules-without-effect", test_rules_without_effect_are_not_kept);
 	g_test_add_func("/owners/room", test_room);
 	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
 		g_test_add(tests[i].name, struct three, NULL, set_up, tests[i].run, tear_down);
