@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+PAGES = ["docs/abi.md", "docs/file-format.md"]
 FIELD = re.compile(r"^\s*((?:struct\s+)?\w+)\s+(\w+)((?:\[[^\]]+\])*);", re.M)
 
 
@@ -38,8 +39,9 @@ def read_headers(root):
     return structs, constants
 
 
-def read_document(path):
-    structs, constants, current = {}, {}, None
+def read_document(root, name, structs, constants):
+    """Adds what the tables of a page say to what other pages have said."""
+    current, path = None, os.path.join(root, name)
     for number, line in enumerate(open(path, encoding="utf-8"), 1):
         heading = re.match(r"### `struct (\w+)`: (\d+) bytes", line)
         if heading:
@@ -52,20 +54,19 @@ def read_document(path):
             continue
         if current is not None:
             if len(cells) != 6 or not cells[4] or not cells[5]:
-                sys.exit(f"docs/abi.md:{number}: a field's row has 6 cells, none empty")
-            offset, size, kind, name = cells[:4]
-            name = name.strip("`")
-            if name in current["fields"]:
-                sys.exit(f"docs/abi.md:{number}: {name} is there twice")
-            current["fields"][name] = (int(offset), int(size), kind.strip("`"))
+                sys.exit(f"{name}:{number}: a field's row has 6 cells, none empty")
+            offset, size, kind, field = cells[:4]
+            field = field.strip("`")
+            if field in current["fields"]:
+                sys.exit(f"{name}:{number}: {field} is there twice")
+            current["fields"][field] = (int(offset), int(size), kind.strip("`"))
         elif re.match(r"`RS_\w+`$", cells[0]):
             if len(cells) != 3 or not cells[2]:
-                sys.exit(f"docs/abi.md:{number}: a constant's row has 3 cells, none empty")
-            name = cells[0].strip("`")
-            if name in constants:
-                sys.exit(f"docs/abi.md:{number}: {name} is there twice")
-            constants[name] = cells[1].strip("`")
-    return structs, constants
+                sys.exit(f"{name}:{number}: a constant's row has 3 cells, none empty")
+            constant = cells[0].strip("`")
+            if constant in constants:
+                sys.exit(f"{name}:{number}: {constant} is there twice")
+            constants[constant] = cells[1].strip("`")
 
 
 def compile_c(cc, root, lines, run=False):
@@ -110,11 +111,13 @@ def main():
     if "--list" in sys.argv:
         list_headers(cc, root, structs, constants)
         return
-    doc_structs, doc_constants = read_document(os.path.join(root, "docs/abi.md"))
+    doc_structs, doc_constants = {}, {}
+    for page in PAGES:
+        read_document(root, page, doc_structs, doc_constants)
     wrong, lines = [], []
     for kind, ours, theirs in (("struct", structs, doc_structs), ("constant", constants, doc_constants)):
-        wrong += [f"{kind} {n} has no place in docs/abi.md" for n in ours if n not in theirs]
-        wrong += [f"{kind} {n} of docs/abi.md is not in the headers" for n in theirs if n not in ours]
+        wrong += [f"{kind} {n} has no place in {PAGES}" for n in ours if n not in theirs]
+        wrong += [f"{kind} {n} of the pages is not in the headers" for n in theirs if n not in ours]
     for name, doc in doc_structs.items():
         if name not in structs:
             continue
@@ -140,7 +143,7 @@ def main():
     if error:
         wrong.append(error)
     if wrong:
-        sys.exit("docs/abi.md and shared/include/ringside differ:\n" + "\n".join(wrong))
+        sys.exit(f"{PAGES} and shared/include/ringside differ:\n" + "\n".join(wrong))
     print(f"{len(doc_structs)} structs and {len(doc_constants)} constants agree")
 
 

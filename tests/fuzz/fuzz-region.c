@@ -509,7 +509,8 @@ static void finish(struct reader *reader)
 {
 	RsTraceRingInfo info;
 
-	reader->feed->source->ops->flush(reader->feed->source);
+	for (guint ring = 0; ring < reader->feed->source->n_rings; ring++)
+		rs_trace_feed_set_whole(reader->feed, ring, FALSE);
 	read_round(reader);
 	read_round(reader);
 	rs_trace_feed_finish(reader->feed);

@@ -227,7 +227,7 @@ static void play(RsTraceRing *reader, const struct step *step, uint64_t *now)
 		rs_trace_ring_arm(reader, step->at);
 		break;
 	case FINISH:
-		rs_trace_ring_finish(reader);
+		rs_trace_ring_set_whole(reader, FALSE);
 		break;
 	}
 }
@@ -237,7 +237,7 @@ static void finish(RsTraceRing *reader, uint64_t *now)
 	RsTraceRingStats stats;
 	RsTraceRingInfo info;
 
-	rs_trace_ring_finish(reader);
+	rs_trace_ring_set_whole(reader, FALSE);
 	read_some(reader, 1, now);
 	for (guint ring = 0; ring < 2; ring++) {
 		rs_trace_ring_info(region, ring, &info);

@@ -6,6 +6,14 @@ typedef struct {
 	RsTracePageWalk walk; /* `at` 0: none yet */
 	gboolean bad;         /* the rest of the walk's page is invalid */
 	guint64 records;      /* of the ring before that rest */
+	/* What is still to be handed out: */
+	const guint8 *page; /* of the caller; NULL: nothing */
+	guint to;
+	gboolean good; /* the items before the new ones are valid */
+	gboolean boot; /* a boot begins with it, at: */
+	RsTraceMoment boot_when;
+	guint64 boot_ns;
+	guint64 lost; /* before the next record */
 } Stream;
 
 struct _RsTraceDecoder {
@@ -64,69 +72,71 @@ static const RsTraceEvent *find_event(RsTraceDecoder *decoder, const RsTracePage
 	return event;
 }
 
-static void emit_record(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk,
-			const guint8 *page)
+/* A record of this kind where the walk is. Of an event, what lies in the page is still missing. */
+static RsTraceRecord record_at(const RsTraceDecoder *decoder, guint ring, const Stream *stream,
+			       RsTraceRecordKind kind)
 {
-	RsTraceRecord record = {
-		.kind = RS_TRACE_RECORD_EVENT,
-		.ns = to_ns(decoder, walk),
-		.when = moment_of(walk),
-		.event = find_event(decoder, walk),
-		.payload = page + walk->payload,
-		.size = walk->size,
-		.pid = walk->pid,
-		.tgid = walk->tgid,
-		.context = walk->context,
-		.id = walk->id,
+	return (RsTraceRecord){
+		.kind = kind,
+		.ns = to_ns(decoder, &stream->walk),
+		.when = moment_of(&stream->walk),
 		.ring = (guint16)ring,
 		.source = decoder->source,
-		.cut = walk->cut,
 	};
-
-	decoder->stats.records++;
-	decoder->record(&record, decoder->data);
 }
 
-static void emit_loss(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk, guint64 lost)
+static void make_event(RsTraceDecoder *decoder, guint ring, const Stream *stream,
+		       RsTraceRecord *out)
 {
-	RsTraceRecord record = {
-		.kind = RS_TRACE_RECORD_LOSS,
-		.ns = to_ns(decoder, walk),
-		.when = moment_of(walk),
-		.lost = lost,
-		.ring = (guint16)ring,
-		.source = decoder->source,
-	};
+	const RsTracePageWalk *walk = &stream->walk;
 
-	decoder->stats.lost += lost;
-	decoder->record(&record, decoder->data);
+	*out = record_at(decoder, ring, stream, RS_TRACE_RECORD_EVENT);
+	out->event = find_event(decoder, walk);
+	out->payload = stream->page + walk->payload;
+	out->size = walk->size;
+	out->pid = walk->pid;
+	out->tgid = walk->tgid;
+	out->context = walk->context;
+	out->id = walk->id;
+	out->cut = walk->cut;
+	decoder->stats.records++;
+}
+
+static void make_loss(RsTraceDecoder *decoder, guint ring, Stream *stream, RsTraceRecord *out)
+{
+	*out = record_at(decoder, ring, stream, RS_TRACE_RECORD_LOSS);
+	out->lost = stream->lost;
+	decoder->stats.lost += stream->lost;
+	stream->lost = 0;
+}
+
+static void make_boot(const RsTraceDecoder *decoder, guint ring, Stream *stream, RsTraceRecord *out)
+{
+	*out = record_at(decoder, ring, stream, RS_TRACE_RECORD_BOOT);
+	out->ns = stream->boot_ns;
+	out->when = stream->boot_when;
+	stream->boot = FALSE;
 }
 
 /* The page is the first one of a newer boot. */
-static void emit_boot(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk)
+static void note_boot(RsTraceDecoder *decoder, Stream *stream)
 {
-	RsTraceRecord record = {
-		.kind = RS_TRACE_RECORD_BOOT,
-		.ns = to_ns(decoder, walk),
-		.when = moment_of(walk),
-		.ring = (guint16)ring,
-		.source = decoder->source,
-	};
-
-	decoder->boot = walk->boot;
-	if (walk->boot == 1) /* every trace begins with it: no line is needed */
+	decoder->boot = stream->walk.boot;
+	if (decoder->boot == 1) /* every trace begins with it: no line is needed */
 		return;
+	stream->boot = TRUE;
+	stream->boot_ns = to_ns(decoder, &stream->walk);
+	stream->boot_when = moment_of(&stream->walk);
 	if (decoder->clock)
-		rs_trace_clock_boot(decoder->clock, walk->boot, &record.ns, &record.when);
-	decoder->record(&record, decoder->data);
+		rs_trace_clock_boot(decoder->clock, decoder->boot, &stream->boot_ns,
+				    &stream->boot_when);
 }
 
 /*
  * Begins at the start of a page. Returns how many records were lost because the page right before
  * it has an invalid part. Whoever hands out the pages cannot know that, since only a walk shows it.
  */
-static guint64 begin_page(RsTraceDecoder *decoder, guint ring, Stream *stream,
-			  const RsTracePageWalk *fresh)
+static guint64 begin_page(RsTraceDecoder *decoder, Stream *stream, const RsTracePageWalk *fresh)
 {
 	guint64 lost = 0;
 
@@ -135,7 +145,7 @@ static guint64 begin_page(RsTraceDecoder *decoder, guint ring, Stream *stream,
 	stream->bad = FALSE;
 	stream->walk = *fresh;
 	if (fresh->boot > decoder->boot)
-		emit_boot(decoder, ring, &stream->walk);
+		note_boot(decoder, stream);
 	return lost;
 }
 
@@ -150,23 +160,11 @@ static gboolean skip(RsTracePageWalk *walk, const guint8 *page, guint to)
 	return item == RS_TRACE_PAGE_END;
 }
 
-/* Hands out the records below `to`. FALSE: an item is invalid. */
-static gboolean take(RsTraceDecoder *decoder, guint ring, RsTracePageWalk *walk, const guint8 *page,
-		     guint to)
-{
-	RsTracePageItem item;
-
-	while ((item = rs_trace_page_next(walk, page, to)) >= RS_TRACE_PAGE_MARK)
-		if (item == RS_TRACE_PAGE_RECORD)
-			emit_record(decoder, ring, walk, page);
-	return item != RS_TRACE_PAGE_BAD;
-}
-
-gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
-			       guint to, guint64 lost)
+gboolean rs_trace_decoder_begin(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
+				guint to, guint64 lost)
 {
 	RsTracePageWalk fresh;
-	gboolean grown, good = TRUE;
+	gboolean grown;
 	Stream *stream;
 
 	g_return_val_if_fail(ring < decoder->n_rings, FALSE);
@@ -176,19 +174,69 @@ gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8
 	grown = from > fresh.at && stream->walk.at && stream->walk.seq == fresh.seq;
 	if (grown && stream->bad)
 		return FALSE; /* it was counted before */
+	stream->good = TRUE;
 	if (!grown || stream->walk.at != from) {
-		lost += begin_page(decoder, ring, stream, &fresh);
-		good = skip(&stream->walk, page, from);
+		lost += begin_page(decoder, stream, &fresh);
+		stream->good = skip(&stream->walk, page, from);
 	}
-	if (lost)
-		emit_loss(decoder, ring, &stream->walk, lost);
-	if (good && take(decoder, ring, &stream->walk, page, to))
-		return TRUE;
+	stream->page = page;
+	stream->to = to;
+	stream->lost = lost;
+	return TRUE;
+}
+
+/* The page has no more. */
+static void end_page(RsTraceDecoder *decoder, Stream *stream, gboolean good)
+{
+	const guint8 *page = stream->page;
+	RsTracePageWalk fresh;
+
+	stream->page = NULL;
+	if (good)
+		return;
+	rs_trace_page_begin(&fresh, page);
 	decoder->stats.bad_pages++;
 	stream->bad = TRUE;
 	stream->records =
 		fresh.records + rs_trace_page_count(page, fresh.at, stream->walk.at, NULL);
+}
+
+gboolean rs_trace_decoder_next(RsTraceDecoder *decoder, guint ring, RsTraceRecord *out)
+{
+	Stream *stream = &decoder->streams[ring];
+	RsTracePageItem item = RS_TRACE_PAGE_BAD;
+
+	if (!stream->page)
+		return FALSE;
+	if (stream->boot) {
+		make_boot(decoder, ring, stream, out);
+		return TRUE;
+	}
+	if (stream->lost) {
+		make_loss(decoder, ring, stream, out);
+		return TRUE;
+	}
+	while (stream->good && (item = rs_trace_page_next(&stream->walk, stream->page,
+							  stream->to)) >= RS_TRACE_PAGE_MARK) {
+		if (item != RS_TRACE_PAGE_RECORD)
+			continue;
+		make_event(decoder, ring, stream, out);
+		return TRUE;
+	}
+	end_page(decoder, stream, item != RS_TRACE_PAGE_BAD);
 	return FALSE;
+}
+
+gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
+			       guint to, guint64 lost)
+{
+	RsTraceRecord record;
+
+	if (!rs_trace_decoder_begin(decoder, ring, page, from, to, lost))
+		return FALSE;
+	while (rs_trace_decoder_next(decoder, ring, &record))
+		decoder->record(&record, decoder->data);
+	return !decoder->streams[ring].bad;
 }
 
 void rs_trace_decoder_stats(const RsTraceDecoder *decoder, RsTraceDecoderStats *out)

@@ -2,7 +2,7 @@
 /*
  * Turns ring pages into records. A reader of rings (viewer/observe) or of a trace file pushes
  * copies of pages, or pieces of them as they grow. The decoder passes each record and each loss to
- * a callback, in the ring's order.
+ * a callback, in the ring's order. Who would rather take them one by one can do so.
  *
  * The bytes are hostile. The caller passes a private copy, and the decoder bounds every id, size
  * and time. An invalid record ends its page and is counted. Payloads are not copied: they point
@@ -54,7 +54,7 @@ typedef struct _RsTraceDecoder RsTraceDecoder;
 
 /*
  * For rings 0 to n_rings - 1. `schema` and `clock` must outlive the decoder. `clock` may be NULL:
- * then ns is ts.
+ * then ns is ts. `record` may be NULL if nothing is pushed.
  */
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     RsTraceClock *clock, RsTraceRecordFunc record, gpointer data);
@@ -64,10 +64,22 @@ void rs_trace_decoder_free(RsTraceDecoder *decoder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
 
 /*
- * Decodes bytes [from, to) of a page copy that begins with its struct rs_ring_page. Bytes before
- * `from` were pushed earlier and are still in the copy. `lost` records are missing between the
- * ring's last push and this one. FALSE: the page is invalid from some place on. It is counted, and
- * the records before that place were passed on. Those behind it are lost, which the next page says.
+ * Begins with bytes [from, to) of a page copy that begins with its struct rs_ring_page. Bytes
+ * before `from` belong to what came earlier, and are still in the copy. `lost` records are missing
+ * between what came last of this ring and this. rs_trace_decoder_next() hands out what lies there,
+ * for as long as the copy stays. What it has not handed out of an earlier page is forgotten. FALSE:
+ * these bytes stand behind an invalid part of the page, so nothing comes.
+ */
+gboolean rs_trace_decoder_begin(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
+				guint to, guint64 lost);
+/*
+ * The next record of the ring. FALSE: there is none, or the rest of the page is invalid. That is
+ * counted. The records in that rest are lost, which the ring's next page says.
+ */
+gboolean rs_trace_decoder_next(RsTraceDecoder *decoder, guint ring, RsTraceRecord *out);
+/*
+ * Both of them at once: passes all records to the callback. FALSE: the page is invalid from some
+ * place on.
  */
 gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
 			       guint to, guint64 lost);

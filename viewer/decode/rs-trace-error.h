@@ -19,6 +19,7 @@ typedef enum {
 	RS_TRACE_ERROR_BAD_VERSION, /* the ABI version is not ours */
 	RS_TRACE_ERROR_NO_RING,     /* the region has no such ring */
 	RS_TRACE_ERROR_READ_ONLY,
+	RS_TRACE_ERROR_BAD_FILE, /* no trace file, or one that contradicts itself */
 } RsTraceError;
 
 G_END_DECLS

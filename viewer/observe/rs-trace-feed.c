@@ -143,11 +143,17 @@ RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns)
 		if (sink && sink->ops->in_flight && !stopped)
 			sink->ops->in_flight(sink, feed, ring);
 	}
+	feed->stopped = stopped;
 	return stopped     ? RS_TRACE_RING_IN_FLIGHT
 	       : any       ? RS_TRACE_RING_DATA
 	       : in_flight ? RS_TRACE_RING_IN_FLIGHT
 	       : ended     ? RS_TRACE_RING_END
 			   : RS_TRACE_RING_IDLE;
+}
+
+void rs_trace_feed_set_whole(RsTraceFeed *feed, guint ring, gboolean whole)
+{
+	feed->source->ops->set_whole(feed->source, ring, whole);
 }
 
 void rs_trace_feed_update_names(RsTraceFeed *feed)

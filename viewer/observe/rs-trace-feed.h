@@ -26,6 +26,7 @@ struct _RsTraceFeed {
 	gpointer data;         /* of whoever made the feed */
 	gpointer state;        /* of the sink, which may write it */
 	RsTraceSchema *schema; /* the providers that the source has told */
+	gboolean stopped;      /* the last round has not read all rings to their end */
 	gsize descs;           /* bytes of descriptors that were told in this round */
 	gint64 credit;         /* us that the source may still wait for its guest */
 	gint64 credit_at;      /* monotonic us: when that was counted */
@@ -64,6 +65,8 @@ gboolean rs_trace_feed_rest(RsTraceFeed *feed);
  */
 #define RS_TRACE_FEED_PATIENCE_US 20000
 void rs_trace_feed_share_patience(RsTraceFeed *feed, gint64 *patience);
+/* Whether pages of this ring wait until they are full: set_whole() of the source. */
+void rs_trace_feed_set_whole(RsTraceFeed *feed, guint ring, gboolean whole);
 /* Passes on the names of tasks. A name is complete one round after the record that needs it. */
 void rs_trace_feed_update_names(RsTraceFeed *feed);
 /* At the end: tells the sink what is known to be lost after the last chunk of each ring. */

@@ -23,7 +23,7 @@ typedef struct {
 	RsTraceSource source;
 	const RsTraceRegion *region;
 	RsTraceRegion *taken; /* the same, if it is ours to free; else NULL */
-	gboolean owner;
+	gboolean owner, whole;
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
 	struct rs_boot boots[RS_BOOTS]; /* as last told */
@@ -198,12 +198,13 @@ static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns,
 	return is_gone(live) ? RS_TRACE_RING_END : status;
 }
 
-static void flush(RsTraceSource *source)
+static void set_whole(RsTraceSource *source, guint ring, gboolean whole)
 {
 	Live *live = (Live *)source;
 
-	for (guint i = 0; i < source->n_rings; i++)
-		rs_trace_ring_finish(live->rings[i]);
+	/* A sink that follows wants no whole pages. */
+	if (live->whole)
+		rs_trace_ring_set_whole(live->rings[ring], whole);
 }
 
 static guint64 pending_loss(RsTraceSource *source, guint ring)
@@ -249,7 +250,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 		.changes = tell_changes,
 		.names = names,
 		.next = next,
-		.flush = flush,
+		.set_whole = set_whole,
 		.pending_loss = pending_loss,
 		.arm = arm,
 		.free = free_live,
@@ -268,6 +269,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 	live->source.ring_pages = region->header.ring_pages;
 	live->region = region;
 	live->owner = owner;
+	live->whole = config.whole;
 	live->shared = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	live->control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	live->table = rs_trace_table_new(region);

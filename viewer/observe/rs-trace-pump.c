@@ -144,6 +144,13 @@ static void maybe_finish(Member *member, RsTraceRingStatus status)
 	member->finished = TRUE;
 }
 
+/* Pages that are not full are wanted too. */
+static void take_all(RsTraceFeed *feed)
+{
+	for (guint ring = 0; ring < feed->source->n_rings; ring++)
+		rs_trace_feed_set_whole(feed, ring, FALSE);
+}
+
 /*
  * Looks at every ring once. Returns the liveliest status of all sources, so END only if all have
  * ended.
@@ -166,7 +173,7 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 		if (member->finished)
 			continue;
 		if (ending)
-			member->feed->source->ops->flush(member->feed->source);
+			take_all(member->feed);
 		one = rs_trace_feed_read(member->feed, now_ns());
 		if (ending)
 			maybe_finish(member, one);

@@ -12,7 +12,7 @@ struct _RsTraceRing {
 	RsTraceRingPlace place;
 	guint ring;
 	gboolean consumer;
-	gboolean whole, finishing;
+	gboolean whole;
 	guint64 patience_ns;
 
 	/* Cursor: the page that is being read, and the place in it. */
@@ -242,7 +242,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 	rs_trace_ring_locate(&r->place, &at);
 	if (at.seq == r->seq) {
 		want = at.offset;
-		if (r->whole && !r->finishing && want != r->place.page_size)
+		if (r->whole && want != r->place.page_size)
 			return RS_TRACE_RING_IDLE;
 		if (committed != want)
 			return lost_patience(r, now_ns) ? RS_TRACE_RING_IDLE
@@ -311,9 +311,9 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *r)
 	return MAX(total, known) - known + MAX(dropped, r->dropped) - r->dropped;
 }
 
-void rs_trace_ring_finish(RsTraceRing *r)
+void rs_trace_ring_set_whole(RsTraceRing *r, gboolean whole)
 {
-	r->finishing = TRUE;
+	r->whole = whole;
 }
 
 void rs_trace_ring_arm(RsTraceRing *r, guint32 bytes)

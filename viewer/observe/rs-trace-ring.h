@@ -68,8 +68,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRing, rs_trace_ring_free)
 /* Takes the next chunk. `now_ns` is any monotonic clock of the caller's, to measure patience. */
 RsTraceRingStatus rs_trace_ring_next(RsTraceRing *ring, guint64 now_ns, RsTraceChunk *out);
 
-/* With whole pages: from now on, the current page is handed out too, as far as it is written. */
-void rs_trace_ring_finish(RsTraceRing *ring);
+/*
+ * With `whole`: whether, from now on, the current page waits until it is full. Else it is handed
+ * out as far as it is written, and the rest of it later.
+ */
+void rs_trace_ring_set_whole(RsTraceRing *ring, gboolean whole);
 
 /* Number of records after the last chunk that are known to be lost; for the end of a trace. */
 guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);

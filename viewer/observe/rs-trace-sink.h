@@ -15,7 +15,8 @@
  * Pages come with their headers, and nobody has looked at their records. Chunks of a ring come in
  * the ring's order. `lost` of a chunk is exact, but for the records that an invalid one hides: the
  * decoder finds those. If a chunk has the same page as the ring's last chunk (`seq` in the header),
- * the page has grown. A source of whole pages lets them grow only after a flush.
+ * the page has grown. A source of whole pages lets them grow if it is
+ * asked to (set_whole).
  *
  * Ownership: what a call passes is valid during that call, so a sink copies what it keeps. Threads:
  * one at a time, that of the pump. Trust: the bytes are hostile, and only the bounds are checked.

@@ -31,8 +31,11 @@ typedef struct {
 	/* The ring's next chunk; `now_ns` as for rs_trace_ring_next(). */
 	RsTraceRingStatus (*next)(RsTraceSource *source, guint ring, guint64 now_ns,
 				  RsTraceChunk *out);
-	/* From now on, a source of whole pages hands out those that are not full too. */
-	void (*flush)(RsTraceSource *source);
+	/*
+	 * Of a source that hands out whole pages: whether this ring's page is handed out only once
+	 * it is full, as at first, or as far as it is written.
+	 */
+	void (*set_whole)(RsTraceSource *source, guint ring, gboolean whole);
 	/* At the end: number of records after the last chunk that are known to be lost. */
 	guint64 (*pending_loss)(RsTraceSource *source, guint ring);
 	/*

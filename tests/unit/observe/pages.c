@@ -86,7 +86,7 @@ static RsTraceRingStatus next(RsTraceSource *source, guint ring, guint64 now_ns,
 	return pages->endless ? RS_TRACE_RING_IDLE : RS_TRACE_RING_END;
 }
 
-static void flush(RsTraceSource *source)
+static void set_whole(RsTraceSource *source, guint ring, gboolean whole)
 {
 }
 
@@ -118,7 +118,7 @@ TestPages *test_pages_new(guint *freed)
 		.changes = providers,
 		.names = names,
 		.next = next,
-		.flush = flush,
+		.set_whole = set_whole,
 		.pending_loss = pending_loss,
 		.arm = arm,
 		.free = free_pages,

@@ -426,7 +426,7 @@ static void test_whole_pages(void)
 	g_assert_cmpuint(pages, ==, 3);
 	hand_emit(&r, 100);
 	g_assert_cmpuint(rs_trace_ring_pending_loss(rd), ==, 122 - 21);
-	rs_trace_ring_finish(rd);
+	rs_trace_ring_set_whole(rd, FALSE);
 	for (pages = 0; rs_trace_ring_next(rd, 0, &chunk) == RS_TRACE_RING_DATA; pages++)
 		lost += chunk.lost;
 	/* Page 17 is the current one, with 3 records; 14 to 16 are still there. */
@@ -491,7 +491,7 @@ static void test_exact(gconstpointer whole)
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		emitted += emit_badly(&r, rand, &open);
 		if (i == ROUNDS - 1)
-			rs_trace_ring_finish(rd);
+			rs_trace_ring_set_whole(rd, FALSE);
 		for (uint32_t idle = 0; idle < 2;) {
 			now += 10;
 			if (rs_trace_ring_next(rd, now, &chunk) == RS_TRACE_RING_DATA)

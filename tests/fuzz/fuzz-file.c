@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hostile trace file: its records in the order of time, and its index. Input: the file. The
+ * checks of its blocks are put right first, as who makes a hostile file would do.
+ */
+#include "input.h"
+#include "seed.h"
+#include "rs-trace-reader.h"
+#include "rs-trace-writer.h"
+#include "../unit/decode/build.h"
+
+#include <ringside/region.h>
+#include <string.h>
+#include <zlib.h>
+
+static void put_page(RsTraceWriter *writer, guint source, guint ring, guint64 ts)
+{
+	struct rs_file_page entry = {.from = RS_RING_PAGE_HEADER, .ring = ring};
+	TestPage *page = test_page_new(ring, ts, ts, 7, 0);
+	GByteArray *bytes;
+
+	for (guint i = 0; i < 3; i++)
+		test_page_record(page, TEST_SWITCH, (guint32)(ts + i), &(guint64){1}, 8);
+	bytes = test_page_end(page);
+	entry.to = bytes->len;
+	rs_trace_writer_put_page(writer, source, bytes->data, &entry, NULL);
+	g_byte_array_unref(bytes);
+}
+
+static void put_tables(RsTraceWriter *writer, guint source)
+{
+	struct rs_clock_epoch epoch = {.tsc_base = 1, .mult = 1};
+	struct rs_cmdline_entry name = test_task(7, 1, "seven");
+	struct rs_boot boots[RS_BOOTS] = {{.boot = 1, .ts = 1}};
+	struct rs_provider entry;
+	GByteArray *descs = g_byte_array_new();
+	RsTraceWriterTable provider = {0, &entry, 1, sizeof(entry), NULL, 0};
+	const RsTraceWriterTable clock = {1, &epoch, 1, sizeof(epoch), NULL, 0};
+	const RsTraceWriterTable names = {0, &name, 1, sizeof(name), NULL, 0};
+	const RsTraceWriterTable table = {1000, boots, RS_BOOTS, sizeof(*boots), NULL, 0};
+
+	test_desc_switch(descs);
+	test_provider(&entry, 0, descs);
+	provider.data = descs->data;
+	provider.data_size = descs->len;
+	name.sequence = 2;
+	rs_trace_writer_put_table(writer, RS_FILE_PROVIDER, source, &provider, NULL);
+	rs_trace_writer_put_table(writer, RS_FILE_CLOCK, source, &clock, NULL);
+	rs_trace_writer_put_table(writer, RS_FILE_NAMES, source, &names, NULL);
+	rs_trace_writer_put_table(writer, RS_FILE_BOOTS, source, &table, NULL);
+	g_byte_array_unref(descs);
+}
+
+static void put_seed(const char *name, gint compression)
+{
+	struct rs_file_source source = {.size = sizeof(source), .ring_count = 2};
+	const struct rs_file_lost lost = {.lost = 3, .ring = 1};
+	GOutputStream *stream = g_memory_output_stream_new_resizable();
+	RsTraceWriterConfig config = {.compression = compression};
+	RsTraceWriter *writer = rs_trace_writer_new(stream, &config, NULL);
+
+	for (guint i = 0; i < 2; i++) {
+		rs_trace_writer_put(writer, RS_FILE_SOURCE, i, &source, sizeof(source), NULL);
+		put_tables(writer, i);
+	}
+	put_page(writer, 0, 0, 10);
+	put_page(writer, 1, 1, 5);
+	rs_trace_writer_end_window(writer, 20, NULL);
+	put_page(writer, 0, 1, 15);
+	put_page(writer, 0, 0, 25);
+	rs_trace_writer_put(writer, RS_FILE_LOST, 0, &lost, sizeof(lost), NULL);
+	rs_trace_writer_put(writer, RS_FILE_LEFT, 0, NULL, 0, NULL);
+	rs_trace_writer_end_window(writer, 30, NULL);
+	put_page(writer, 1, 0, 40);
+	rs_trace_writer_close(writer, NULL);
+	rs_trace_writer_free(writer);
+	rs_fuzz_seed(name, g_memory_output_stream_get_data(G_MEMORY_OUTPUT_STREAM(stream)),
+		     g_memory_output_stream_get_data_size(G_MEMORY_OUTPUT_STREAM(stream)));
+	g_object_unref(stream);
+}
+
+static void rs_fuzz_seeds(void)
+{
+	put_seed("plain", 0);
+	put_seed("packed", 1);
+}
+
+/* Whatever a head holds, its check is right, and its file's number. */
+RS_FUZZ_NOT_SEEN static void put_right(guint8 *data, gsize size)
+{
+	struct rs_file_header *header = (void *)data;
+	struct rs_file_block block;
+
+	if (size < sizeof(*header))
+		return;
+	header->magic = RS_FILE_MAGIC;
+	for (gsize at = header->header_size; at < size && size - at >= sizeof(block);) {
+		memcpy(&block, data + at, sizeof(block));
+		block.magic = RS_FILE_BLOCK_MAGIC;
+		block.id = header->id;
+		block.crc = 0;
+		memcpy(data + at, &block, sizeof(block));
+		if (block.head_size > size - at || block.size < sizeof(block))
+			return;
+		block.crc = (guint32)crc32(0, data + at, block.head_size);
+		memcpy(data + at, &block, sizeof(block));
+		at += block.size;
+	}
+}
+
+static RsTraceFile *open_file(const guint8 *data, gsize size)
+{
+	GInputStream *stream = g_memory_input_stream_new_from_data(data, (gssize)size, NULL);
+	RsTraceFile *file = rs_trace_file_new(stream, NULL);
+
+	g_object_unref(stream);
+	return file;
+}
+
+static void read_all(RsTraceFile *file)
+{
+	RsTraceReader *reader = rs_trace_reader_new(file);
+	RsTraceDecoderStats stats;
+	GError *error = NULL;
+	RsTraceRecord record;
+	RsTraceTask task;
+	guint64 n = 0;
+
+	while (rs_trace_reader_next(reader, &record, &error)) {
+		rs_trace_reader_task(reader, &task);
+		n += record.kind == RS_TRACE_RECORD_EVENT;
+		if (!rs_trace_reader_source(reader) || !task.comm)
+			abort();
+	}
+	rs_trace_reader_stats(reader, &stats);
+	if (stats.records != n || (error && rs_trace_reader_is_cut(reader)))
+		abort();
+	g_clear_error(&error);
+	rs_trace_reader_free(reader);
+}
+
+static void read_places(RsTraceFile *file)
+{
+	GError *error = NULL;
+	gboolean complete;
+	GArray *places = rs_trace_file_places(file, &complete, &error);
+
+	if (!places != !!error)
+		abort();
+	g_clear_error(&error);
+	if (places)
+		g_array_unref(places);
+	rs_trace_file_free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	guint8 *copy = g_memdup2(data, size);
+	RsTraceFile *file;
+
+	put_right(copy, size);
+	file = open_file(copy, size);
+	if (file) {
+		read_all(file);
+		read_places(open_file(copy, size));
+	}
+	g_free(copy);
+	return 0;
+}

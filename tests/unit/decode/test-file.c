@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/* Trace files that are written block by block: what is read of them, whole, cut, and damaged. */
+#include "build.h"
+#include "rs-trace-reader.h"
+#include "rs-trace-writer.h"
+
+#include <string.h>
+
+#define RINGS 2u
+
+/* ---- writing ---- */
+
+typedef struct {
+	GOutputStream *stream;
+	RsTraceWriter *writer;
+	guint64 seq[RINGS], records[RINGS];
+} File;
+
+static void set_up(File *f, gconstpointer config)
+{
+	static const RsTraceWriterConfig plain = {0};
+
+	f->stream = g_memory_output_stream_new_resizable();
+	f->writer = rs_trace_writer_new(f->stream, config ? config : &plain, NULL);
+	g_assert_nonnull(f->writer);
+}
+
+static void tear_down(File *f, gconstpointer unused)
+{
+	rs_trace_writer_free(f->writer);
+	g_object_unref(f->stream);
+}
+
+static void put_source(File *f, guint number, const char *name)
+{
+	struct rs_file_source info = {.size = sizeof(info), .ring_count = RINGS, .ring_pages = 4};
+
+	g_strlcpy(info.name, name, sizeof(info.name));
+	g_assert_true(
+		rs_trace_writer_put(f->writer, RS_FILE_SOURCE, number, &info, sizeof(info), NULL));
+}
+
+static void put_schema(File *f, guint source)
+{
+	g_autoptr(GByteArray) descs = g_byte_array_new();
+	struct rs_provider entry;
+	RsTraceWriterTable table = {0, &entry, 1, sizeof(entry), NULL, 0};
+
+	test_desc_switch(descs);
+	test_provider(&entry, 0, descs);
+	table.data = descs->data;
+	table.data_size = descs->len;
+	g_assert_true(rs_trace_writer_put_table(f->writer, RS_FILE_PROVIDER, source, &table, NULL));
+}
+
+static void put_name(File *f, guint source, const char *comm)
+{
+	struct rs_cmdline_entry entry = test_task(7, 1, comm);
+	const RsTraceWriterTable table = {0, &entry, 1, sizeof(entry), NULL, 0};
+
+	entry.sequence = 2;
+	g_assert_true(rs_trace_writer_put_table(f->writer, RS_FILE_NAMES, source, &table, NULL));
+}
+
+/* A page with a record at each of these times, 0 behind the last. */
+static void put_page(File *f, guint source, guint ring, const guint32 *times, guint64 lost)
+{
+	TestPage *page = test_page_new(ring, f->seq[ring]++, *times, 7, 0);
+	struct rs_file_page entry = {.lost = lost, .from = RS_RING_PAGE_HEADER, .ring = ring};
+	g_autoptr(GByteArray) bytes = NULL;
+
+	test_page_header(page)->records = f->records[ring];
+	for (; *times; times++, f->records[ring]++)
+		test_page_record(page, TEST_SWITCH, *times, &(guint64){1}, 8);
+	bytes = test_page_end(page);
+	entry.to = bytes->len;
+	g_assert_true(rs_trace_writer_put_page(f->writer, source, bytes->data, &entry, NULL));
+}
+
+#define PAGE(f, source, ring, lost, ...)                                                           \
+	put_page(f, source, ring, (const guint32[]){__VA_ARGS__, 0}, lost)
+
+static void end_window(File *f, guint64 until)
+{
+	g_assert_true(rs_trace_writer_end_window(f->writer, until, NULL));
+}
+
+static GBytes *finish(File *f)
+{
+	g_assert_true(rs_trace_writer_close(f->writer, NULL));
+	return g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(f->stream));
+}
+
+/* ---- reading ---- */
+
+typedef struct {
+	GString *text;
+	gboolean cut;
+	GError *error;
+} Result;
+
+static void read_stream(GInputStream *stream, Result *result)
+{
+	g_autoptr(RsTraceReader) reader = NULL;
+	RsTraceFile *file;
+	RsTraceRecord record;
+	RsTraceTask task;
+
+	*result = (Result){.text = g_string_new(NULL)};
+	file = rs_trace_file_new(stream, &result->error);
+	if (!file)
+		return;
+	reader = rs_trace_reader_new(file);
+	while (rs_trace_reader_next(reader, &record, &result->error)) {
+		rs_trace_reader_task(reader, &task);
+		g_string_append(result->text, rs_trace_reader_source(reader)->name);
+		if (record.kind == RS_TRACE_RECORD_LOSS)
+			g_string_append_printf(result->text, ":-%u ", (guint)record.lost);
+		else
+			g_string_append_printf(result->text, ":%u%s ", (guint)record.ns,
+					       record.event ? task.comm : "?");
+	}
+	result->cut = rs_trace_reader_is_cut(reader);
+}
+
+static void read_bytes(GBytes *bytes, gsize size, Result *result)
+{
+	g_autoptr(GBytes) part = g_bytes_new_from_bytes(bytes, 0, size);
+	g_autoptr(GInputStream) stream = g_memory_input_stream_new_from_bytes(part);
+
+	read_stream(stream, result);
+}
+
+static void free_result(Result *result)
+{
+	g_string_free(result->text, TRUE);
+	g_clear_error(&result->error);
+}
+
+static void check(GBytes *bytes, const char *expected)
+{
+	Result result;
+
+	read_bytes(bytes, g_bytes_get_size(bytes), &result);
+	g_assert_no_error(result.error);
+	g_assert_false(result.cut);
+	g_assert_cmpstr(result.text->str, ==, expected);
+	free_result(&result);
+}
+
+/* ---- order ---- */
+
+/* A page of ring 1 comes a window later than a younger one of ring 0. */
+static void test_windows(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = NULL;
+
+	put_source(f, 0, "a");
+	put_schema(f, 0);
+	put_name(f, 0, "x");
+	PAGE(f, 0, 0, 0, 10, 40, 90);
+	end_window(f, 100);
+	PAGE(f, 0, 1, 0, 20, 95, 130);
+	PAGE(f, 0, 0, 3, 120);
+	end_window(f, 200);
+	end_window(f, 210);
+	PAGE(f, 0, 0, 0, 205);
+	PAGE(f, 0, 1, 0, 140, 201);
+	end_window(f, 300);
+	bytes = finish(f);
+	check(bytes, "a:10x a:20x a:40x a:90x a:95x a:-3 a:120x a:130x a:140x a:201x a:205x ");
+}
+
+/* Ring 1 says times of far later. They come when their window says, and hold up nobody. */
+static void test_future(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = NULL;
+
+	put_source(f, 0, "a");
+	put_schema(f, 0);
+	PAGE(f, 0, 1, 0, 5, 4000000);
+	PAGE(f, 0, 0, 0, 10);
+	end_window(f, 100);
+	PAGE(f, 0, 0, 0, 110, 120);
+	end_window(f, 200);
+	PAGE(f, 0, 0, 0, 210);
+	bytes = finish(f);
+	check(bytes, "a:5<...> a:10<...> a:4000000<...> a:110<...> a:120<...> a:210<...> ");
+}
+
+/* A source leaves, with a loss at its end; another one gets its number. */
+static void test_sources(File *f, gconstpointer unused)
+{
+	const struct rs_file_lost lost = {.lost = 9, .ring = 1};
+	g_autoptr(GBytes) bytes = NULL;
+
+	put_source(f, 3, "a");
+	put_schema(f, 3);
+	put_source(f, 4, "b");
+	put_schema(f, 4);
+	put_name(f, 3, "x");
+	PAGE(f, 3, 1, 0, 30);
+	PAGE(f, 4, 0, 0, 20, 50);
+	rs_trace_writer_put(f->writer, RS_FILE_LOST, 3, &lost, sizeof(lost), NULL);
+	rs_trace_writer_put(f->writer, RS_FILE_LEFT, 3, NULL, 0, NULL);
+	end_window(f, 60);
+	put_source(f, 3, "c");
+	PAGE(f, 3, 1, 0, 70);
+	bytes = finish(f);
+	check(bytes, "b:20<...> a:30x a:-9 b:50<...> c:70? ");
+}
+
+/* Part of a page, then the rest of it. */
+static void test_grown(File *f, gconstpointer unused)
+{
+	struct rs_file_page entry = {.from = RS_RING_PAGE_HEADER};
+	TestPage *page = test_page_new(0, 5, 10, 1, 0);
+	g_autoptr(GByteArray) page_bytes = NULL;
+	g_autoptr(GBytes) bytes = NULL;
+
+	put_source(f, 0, "a");
+	put_schema(f, 0);
+	put_name(f, 0, "x");
+	test_page_record(page, TEST_SWITCH, 10, &(guint64){1}, 8);
+	test_page_context(page, 7, 0);
+	test_page_record(page, TEST_SWITCH, 20, &(guint64){1}, 8);
+	page_bytes = test_page_end(page);
+	entry.to = entry.from + 16;
+	g_assert_true(rs_trace_writer_put_page(f->writer, 0, page_bytes->data, &entry, NULL));
+	end_window(f, 15);
+	entry.from = entry.to;
+	entry.to = page_bytes->len;
+	g_assert_true(rs_trace_writer_put_page(f->writer, 0, page_bytes->data, &entry, NULL));
+	bytes = finish(f);
+	check(bytes, "a:10<...> a:20x ");
+}
+
+/* ---- files that are not whole ---- */
+
+static GBytes *some_file(File *f)
+{
+	put_source(f, 0, "a");
+	put_schema(f, 0);
+	put_name(f, 0, "x");
+	for (guint32 i = 1; i < 8; i++) {
+		PAGE(f, 0, i % RINGS, 0, 10 * i, 10 * i + 1, 10 * i + 2);
+		end_window(f, 10 * i + 9);
+	}
+	return finish(f);
+}
+
+static const char *all_of_it = "a:10x a:11x a:12x a:20x a:21x a:22x a:30x a:31x a:32x a:40x a:41x "
+			       "a:42x a:50x a:51x a:52x a:60x a:61x a:62x a:70x a:71x a:72x ";
+
+/* Cut at each byte: what is there is read, and that it was cut is said. */
+static void test_cut(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = some_file(f);
+	gsize size = g_bytes_get_size(bytes), shown = 0;
+	Result result;
+
+	check(bytes, all_of_it);
+	for (gsize n = 0; n < size; n++) {
+		read_bytes(bytes, n, &result);
+		if (n < RS_FILE_HEADER_MIN_SIZE) {
+			g_assert_error(result.error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
+		} else {
+			g_assert_no_error(result.error);
+			g_assert_true(result.cut);
+			g_assert_true(g_str_has_prefix(all_of_it, result.text->str));
+			g_assert_cmpuint(result.text->len, >=, shown);
+			shown = result.text->len;
+		}
+		free_result(&result);
+	}
+	g_assert_cmpuint(shown, ==, strlen(all_of_it));
+}
+
+/* Each byte in turn is another one: no more is shown than was there, and nothing breaks. */
+static void test_damaged(File *f, gconstpointer packed)
+{
+	g_autoptr(GBytes) bytes = some_file(f);
+	gsize size = g_bytes_get_size(bytes);
+	guint noticed = 0;
+	Result result;
+
+	for (gsize n = 0; n < size; n++) {
+		g_autofree guint8 *copy =
+			g_memdup2(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+		g_autoptr(GBytes) bad = NULL;
+
+		copy[n] ^= 0x55;
+		bad = g_bytes_new_take(g_steal_pointer(&copy), size);
+		read_bytes(bad, size, &result);
+		noticed += result.error || result.cut || strcmp(result.text->str, all_of_it);
+		g_assert_cmpuint(result.text->len, <=, 2 * strlen(all_of_it));
+		free_result(&result);
+	}
+	/* Others are reserved, pad, or say what no record shows. */
+	g_assert_cmpuint(noticed, >, size / 2);
+}
+
+/* What is no trace file, and what is of a later version. */
+static void test_foreign(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = some_file(f), elf = g_bytes_new_static("\177ELF", 4);
+	g_autoptr(GBytes) none = g_bytes_new_static("", 0);
+	struct rs_file_header *header = (void *)g_bytes_get_data(bytes, NULL);
+	Result result;
+
+	read_bytes(elf, 4, &result);
+	g_assert_error(result.error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
+	free_result(&result);
+	read_bytes(none, 0, &result);
+	g_assert_error(result.error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
+	free_result(&result);
+	header->abi_minor++;
+	check(bytes, all_of_it);
+	header->features = 1ull << 40; /* not required */
+	check(bytes, all_of_it);
+	header->features = 1;
+	read_bytes(bytes, g_bytes_get_size(bytes), &result);
+	g_assert_error(result.error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION);
+	free_result(&result);
+	header->features = 0;
+	header->abi_major++;
+	read_bytes(bytes, g_bytes_get_size(bytes), &result);
+	g_assert_error(result.error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION);
+	free_result(&result);
+}
+
+/* ---- files that contradict themselves, with good checks ---- */
+
+static void check_refused(File *f, const char *why)
+{
+	g_autoptr(GBytes) bytes = finish(f);
+	Result result;
+
+	read_bytes(bytes, g_bytes_get_size(bytes), &result);
+	g_assert_error(result.error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
+	g_assert_nonnull(strstr(result.error->message, why));
+	/* What was there before is shown. */
+	g_assert_cmpstr(result.text->str, ==, "a:10? ");
+	free_result(&result);
+}
+
+static void test_pages(void)
+{
+	static const struct rs_file_page entries[] = {
+		{.from = RS_RING_PAGE_HEADER, .to = RS_RING_PAGE_HEADER + 17},
+		{.at = 8, .from = RS_RING_PAGE_HEADER, .to = RS_RING_PAGE_HEADER + 16},
+		{.at = 4, .from = RS_RING_PAGE_HEADER, .to = RS_RING_PAGE_HEADER},
+		{.at = 0xfffffff8, .from = RS_RING_PAGE_HEADER, .to = RS_RING_PAGE_HEADER},
+		{.from = RS_RING_PAGE_HEADER + 8, .to = RS_RING_PAGE_HEADER},
+		{.from = RS_RING_PAGE_HEADER - 8, .to = RS_RING_PAGE_HEADER},
+		{.from = RS_RING_PAGE_HEADER, .to = RS_RING_PAGE_HEADER, .ring = RINGS},
+	};
+	static const guint8 data[RS_RING_PAGE_HEADER + 16];
+
+	for (guint i = 0; i < G_N_ELEMENTS(entries); i++) {
+		const RsTraceWriterTable table = {0,    &entries[i], 1, sizeof(entries[i]),
+						  data, sizeof(data)};
+		File f = {0};
+
+		set_up(&f, NULL);
+		put_source(&f, 0, "a");
+		PAGE(&f, 0, 0, 0, 10);
+		end_window(&f, 20);
+		rs_trace_writer_put_table(f.writer, RS_FILE_PAGES, 0, &table, NULL);
+		check_refused(&f, "a page does not fit its block");
+		tear_down(&f, NULL);
+	}
+}
+
+static void test_contradictions(void)
+{
+	const struct rs_file_source none = {.size = sizeof(none)};
+	const struct rs_file_source huge = {.size = sizeof(huge), .ring_count = RS_MAX_CPUS + 1};
+	const struct rs_file_source longer = {.size = sizeof(longer) + 8, .ring_count = 1};
+	const RsTraceWriterTable narrow = {.count = 1, .stride = 8, .elements = &none};
+	const RsTraceWriterTable odd = {.count = 1, .stride = 28, .elements = &none};
+	const struct {
+		guint kind, source;
+		gconstpointer body;
+		gsize size;
+		const RsTraceWriterTable *table;
+		const char *why;
+	} cases[] = {
+		{RS_FILE_SOURCE, 0, &huge, sizeof(huge), NULL, "two sources"},
+		{RS_FILE_SOURCE, 1, &none, sizeof(none), NULL, "described wrongly"},
+		{RS_FILE_SOURCE, 1, &huge, sizeof(huge), NULL, "described wrongly"},
+		{RS_FILE_SOURCE, 1, &longer, sizeof(longer), NULL, "described wrongly"},
+		{RS_FILE_SOURCE, 65536, &longer, sizeof(longer), NULL, "described wrongly"},
+		{RS_FILE_SOURCE, 1, &huge, 8, NULL, "too short"},
+		{RS_FILE_LEFT, 1, NULL, 0, NULL, "of no source"},
+		{RS_FILE_LOST, 0, NULL, 0, NULL, "too short"},
+		{RS_FILE_WINDOW, 0, NULL, 0, NULL, "too short"},
+		{RS_FILE_PAGES, 0, &none, 8, NULL, "too short"},
+		{RS_FILE_PAGES, 0, NULL, 0, &narrow, "does not fit"},
+		{RS_FILE_PAGES, 0, NULL, 0, &odd, "does not fit"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		File f = {0};
+
+		set_up(&f, NULL);
+		put_source(&f, 0, "a");
+		PAGE(&f, 0, 0, 0, 10);
+		end_window(&f, 20);
+		if (cases[i].table)
+			rs_trace_writer_put_table(f.writer, cases[i].kind, cases[i].source,
+						  cases[i].table, NULL);
+		else
+			rs_trace_writer_put(f.writer, cases[i].kind, cases[i].source, cases[i].body,
+					    cases[i].size, NULL);
+		check_refused(&f, cases[i].why);
+		tear_down(&f, NULL);
+	}
+}
+
+/* A block of a kind that comes later, and a table whose elements have grown. */
+static void test_later(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = NULL;
+	struct {
+		struct rs_cmdline_entry entry;
+		guint64 more;
+	} grown = {test_task(7, 1, "x"), 5};
+	const RsTraceWriterTable names = {0, &grown, 1, sizeof(grown), NULL, 0};
+
+	grown.entry.sequence = 2;
+	put_source(f, 0, "a");
+	put_schema(f, 0);
+	rs_trace_writer_put(f->writer, RS_FILE_END + 1, 77, "whatever", 8, NULL);
+	rs_trace_writer_put_table(f->writer, RS_FILE_NAMES, 0, &names, NULL);
+	PAGE(f, 0, 0, 0, 10);
+	bytes = finish(f);
+	check(bytes, "a:10x ");
+}
+
+/* ---- pipes, and the index ---- */
+
+/* One can read a pipe, but not go back in it: the stream's own base class is such. */
+static void test_pipe(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = some_file(f);
+	g_autoptr(GInputStream) memory = g_memory_input_stream_new_from_bytes(bytes);
+	g_autoptr(GConverter) none = G_CONVERTER(g_charset_converter_new("latin1", "latin1", NULL));
+	g_autoptr(GInputStream) pipe = g_converter_input_stream_new(memory, none);
+	Result result;
+
+	g_assert_false(G_IS_SEEKABLE(pipe));
+	read_stream(pipe, &result);
+	g_assert_no_error(result.error);
+	g_assert_cmpstr(result.text->str, ==, all_of_it);
+	free_result(&result);
+}
+
+static GArray *places_of(GBytes *bytes, gsize size, gboolean *complete)
+{
+	g_autoptr(GBytes) part = g_bytes_new_from_bytes(bytes, 0, size);
+	g_autoptr(GInputStream) stream = g_memory_input_stream_new_from_bytes(part);
+	g_autoptr(RsTraceFile) file = rs_trace_file_new(stream, NULL);
+	GArray *places;
+
+	g_assert_nonnull(file);
+	places = rs_trace_file_places(file, complete, NULL);
+	g_assert_nonnull(places);
+	return places;
+}
+
+/* An index, with several blocks, says the same as a look at all heads. */
+static void test_index(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = NULL;
+	g_autoptr(GArray) index = NULL, scan = NULL;
+	gboolean complete;
+
+	put_source(f, 0, "a");
+	for (guint32 i = 1; i < 1000; i++) {
+		PAGE(f, 0, i % RINGS, 0, 10 * i);
+		end_window(f, 10 * i + 9);
+	}
+	bytes = finish(f);
+	index = places_of(bytes, g_bytes_get_size(bytes), &complete);
+	g_assert_true(complete);
+	scan = places_of(bytes, g_bytes_get_size(bytes) - RS_FILE_END_SIZE, &complete);
+	g_assert_false(complete);
+	g_assert_cmpuint(index->len, ==, 1000);
+	g_assert_cmpmem(index->data, index->len * sizeof(struct rs_file_place), scan->data,
+			scan->len * sizeof(struct rs_file_place));
+	g_assert_cmpuint(g_array_index(index, struct rs_file_place, 999).until_ns, ==, 9999);
+}
+
+#define ADD(path, config, test)                                                                    \
+	g_test_add("/decode/file/" path, File, config, set_up, test, tear_down)
+
+int main(int argc, char **argv)
+{
+	static const RsTraceWriterConfig packed = {.compression = 3};
+
+	g_test_init(&argc, &argv, NULL);
+	ADD("windows", NULL, test_windows);
+	ADD("future", NULL, test_future);
+	ADD("sources", NULL, test_sources);
+	ADD("grown", NULL, test_grown);
+	ADD("cut", NULL, test_cut);
+	ADD("cut/packed", &packed, test_cut);
+	ADD("damaged", NULL, test_damaged);
+	ADD("damaged/packed", &packed, test_damaged);
+	g_test_add_func("/decode/file/pages", test_pages);
+	g_test_add_func("/decode/file/contradictions", test_contradictions);
+	ADD("later", NULL, test_later);
+	ADD("foreign", NULL, test_foreign);
+	ADD("pipe", NULL, test_pipe);
+	ADD("index", NULL, test_index);
+	return g_test_run();
+}

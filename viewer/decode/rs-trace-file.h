@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads a trace file (<ringside/trace_file.h>) block by block, from a file or a pipe. It checks
+ * what is said about sizes; what is in the pages is the decoder's.
+ *
+ * Trust: a file is hostile. No size in it makes this allocate more than its bytes, or, if they are
+ * compressed, than RS_FILE_PAGES_MAX. One thread at a time.
+ */
+#ifndef RS_TRACE_FILE_H
+#define RS_TRACE_FILE_H
+
+#include <gio/gio.h>
+#include <ringside/trace_file.h>
+
+G_BEGIN_DECLS
+
+typedef struct _RsTraceFile RsTraceFile;
+
+/* BAD_FILE: it is no trace file. BAD_VERSION: of another version. Else G_IO_ERROR. */
+RsTraceFile *rs_trace_file_new(GInputStream *stream, GError **error);
+void rs_trace_file_free(RsTraceFile *file);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFile, rs_trace_file_free)
+
+/* A checked copy. Valid as long as the file. */
+const struct rs_file_header *rs_trace_file_header(const RsTraceFile *file);
+/* Whether one can go to other places: not in a pipe. */
+gboolean rs_trace_file_is_seekable(const RsTraceFile *file);
+
+typedef enum {
+	RS_TRACE_FILE_BLOCK, /* `out` is filled */
+	RS_TRACE_FILE_END,   /* the file was closed properly, and ends here */
+	RS_TRACE_FILE_CUT,   /* the file ends here, in the middle: its recorder did not end it */
+	RS_TRACE_FILE_ERROR, /* it cannot be read, or is damaged; `error` is set */
+} RsTraceFileStatus;
+
+/* A block of a kind that is known, and whose parts fit. Valid until the next call. */
+typedef struct {
+	guint64 at; /* from the file's start */
+	guint kind; /* RS_FILE_* */
+	guint source;
+	/* What the head holds. Of a table: its elements. */
+	gconstpointer body;
+	gsize body_size;
+	guint64 arg; /* of a table, as the next two */
+	guint count;
+	guint stride;
+	GBytes *data; /* decompressed; NULL: there is none, or it was not asked for */
+} RsTraceFileBlock;
+
+/* The next block. Passes over blocks of unknown kinds. */
+RsTraceFileStatus rs_trace_file_next(RsTraceFile *file, gboolean with_data, RsTraceFileBlock *out,
+				     GError **error);
+/* The block at `at` comes next. Only for files that are seekable. */
+gboolean rs_trace_file_seek(RsTraceFile *file, guint64 at, GError **error);
+/*
+ * Where blocks are that are not of pages, as struct rs_file_place, in order: from the index, or, if
+ * the file has no end, from the heads of all blocks. *complete: the file has its end. NULL: error.
+ */
+GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error);
+
+/* Copies an element of a table into our struct of `size` bytes: see <ringside/grow.h>. */
+void rs_trace_file_take(const RsTraceFileBlock *block, guint index, gpointer out, gsize size);
+
+G_END_DECLS
+
+#endif

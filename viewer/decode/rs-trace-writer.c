@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-writer.h"
+#include "rs-trace-error.h"
+
+#include <ringside/region.h>
+#include <ringside/ring.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define GATHER (1u << 20) /* bytes of pages in one block */
+#define PLACES 256u       /* in one block of the index */
+
+struct _RsTraceWriter {
+	GOutputStream *stream;
+	gint compression;
+	ZSTD_CCtx *zstd;
+	guint32 id;
+	guint64 at;      /* bytes written */
+	gboolean failed; /* nothing more is written */
+	/* Pages that are being gathered, all of one source: */
+	guint source;
+	GByteArray *pages;
+	GArray *table; /* struct rs_file_page */
+	gsize window_bytes;
+	guint64 windows;
+	GArray *places; /* struct rs_file_place, since the last index */
+	guint64 index;  /* where the last index lies */
+	GByteArray *head;
+	GByteArray *packed;
+};
+
+/* ---- bytes ---- */
+
+static gboolean can_cut(GOutputStream *stream)
+{
+	return G_IS_SEEKABLE(stream) && g_seekable_can_truncate(G_SEEKABLE(stream));
+}
+
+static gboolean write_all(RsTraceWriter *writer, GOutputVector *vectors, gsize n, GError **error)
+{
+	gsize size = 0;
+
+	for (gsize i = 0; i < n; i++)
+		size += vectors[i].size;
+	if (writer->failed) {
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
+				    "the file could not be written earlier");
+		return FALSE;
+	}
+	if (g_output_stream_writev_all(writer->stream, vectors, n, NULL, NULL, error)) {
+		writer->at += size;
+		return TRUE;
+	}
+	writer->failed = TRUE;
+	/* The first error is the one to tell. */
+	if (can_cut(writer->stream))
+		g_seekable_truncate(G_SEEKABLE(writer->stream), (goffset)writer->at, NULL, NULL);
+	return FALSE;
+}
+
+static void pad(GByteArray *bytes)
+{
+	static const guint8 zero[RS_FILE_ALIGN];
+
+	g_byte_array_append(bytes, zero, -bytes->len % RS_FILE_ALIGN);
+}
+
+/* ---- blocks ---- */
+
+/* Begins a head; the rest is appended to writer->head. */
+static void begin_block(RsTraceWriter *writer, guint kind, guint source)
+{
+	struct rs_file_block block = {
+		.magic = RS_FILE_BLOCK_MAGIC,
+		.id = writer->id,
+		.kind = (guint16)kind,
+		.source = source,
+	};
+
+	g_byte_array_set_size(writer->head, 0);
+	g_byte_array_append(writer->head, (const guint8 *)&block, sizeof(block));
+}
+
+static void note_place(RsTraceWriter *writer, const struct rs_file_block *block, guint64 until_ns)
+{
+	struct rs_file_place place = {
+		.at = writer->at,
+		.until_ns = until_ns,
+		.kind = block->kind,
+		.source = block->source,
+	};
+
+	if (block->kind != RS_FILE_PAGES && block->kind != RS_FILE_INDEX &&
+	    block->kind != RS_FILE_END)
+		g_array_append_val(writer->places, place);
+}
+
+/* NULL: it does not become smaller. */
+static const guint8 *compress_data(RsTraceWriter *writer, const guint8 *data, gsize *size)
+{
+	gsize room = ZSTD_compressBound(*size), packed;
+
+	g_byte_array_set_size(writer->packed, (guint)room);
+	packed = ZSTD_compressCCtx(writer->zstd, writer->packed->data, room, data, *size,
+				   writer->compression);
+	if (ZSTD_isError(packed) || packed >= *size)
+		return NULL;
+	*size = packed;
+	return writer->packed->data;
+}
+
+static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize size,
+			     guint64 until_ns, GError **error)
+{
+	static const guint8 zero[RS_FILE_ALIGN];
+	struct rs_file_block *block;
+	GOutputVector vectors[3];
+	const guint8 *packed = NULL;
+	gsize stored = size;
+
+	pad(writer->head);
+	if (writer->head->len > RS_FILE_BLOCK_MAX || size > RS_FILE_BLOCK_MAX) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
+			    "a block of %" G_GSIZE_FORMAT " bytes is too large for a trace file",
+			    writer->head->len + size);
+		return FALSE;
+	}
+	block = (struct rs_file_block *)(void *)writer->head->data;
+	block->head_size = writer->head->len;
+	block->data_size = (guint32)size;
+	if (block->kind == RS_FILE_PAGES && writer->compression)
+		packed = compress_data(writer, data, &stored);
+	if (packed)
+		block->flags |= RS_FILE_ZSTD;
+	block->size = (guint32)(writer->head->len + RS_ALIGN_UP(stored, RS_FILE_ALIGN));
+	block->crc = (guint32)crc32(0, writer->head->data, writer->head->len);
+	vectors[0] = (GOutputVector){writer->head->data, writer->head->len};
+	vectors[1] = (GOutputVector){packed ? packed : data, stored};
+	vectors[2] = (GOutputVector){zero, -stored % RS_FILE_ALIGN};
+	note_place(writer, block, until_ns);
+	return write_all(writer, vectors, size ? 3 : 1, error);
+}
+
+static void append_table(RsTraceWriter *writer, const RsTraceWriterTable *table)
+{
+	struct rs_file_table head = {table->arg, table->count, table->stride};
+
+	g_byte_array_append(writer->head, (const guint8 *)&head, sizeof(head));
+	g_byte_array_append(writer->head, table->elements, table->count * table->stride);
+}
+
+/* ---- pages ---- */
+
+static gboolean flush_pages(RsTraceWriter *writer, GError **error)
+{
+	const RsTraceWriterTable table = {
+		.elements = writer->table->data,
+		.count = writer->table->len,
+		.stride = sizeof(struct rs_file_page),
+	};
+	gboolean done;
+
+	if (!writer->table->len)
+		return TRUE;
+	begin_block(writer, RS_FILE_PAGES, writer->source);
+	append_table(writer, &table);
+	done = finish_block(writer, writer->pages->data, writer->pages->len, 0, error);
+	g_array_set_size(writer->table, 0);
+	g_byte_array_set_size(writer->pages, 0);
+	return done;
+}
+
+gboolean rs_trace_writer_put_page(RsTraceWriter *writer, guint source, const guint8 *bytes,
+				  const struct rs_file_page *page, GError **error)
+{
+	struct rs_file_page entry = *page;
+
+	if (page->from < RS_RING_PAGE_HEADER || page->from > page->to ||
+	    page->to > RS_RING_PAGE_MAX) {
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
+				    "a page cannot be so large");
+		return FALSE;
+	}
+	if ((source != writer->source || writer->pages->len + page->to > GATHER) &&
+	    !flush_pages(writer, error))
+		return FALSE;
+	writer->source = source;
+	entry.at = writer->pages->len;
+	g_array_append_val(writer->table, entry);
+	g_byte_array_append(writer->pages, bytes, page->to);
+	pad(writer->pages);
+	writer->window_bytes += writer->pages->len - entry.at;
+	return TRUE;
+}
+
+/* ---- the rest ---- */
+
+/* Ends what came before it, so pages that were gathered must not follow it. */
+static gboolean ends_pages(guint kind)
+{
+	return kind == RS_FILE_SOURCE || kind == RS_FILE_LEFT || kind == RS_FILE_LOST;
+}
+
+gboolean rs_trace_writer_put(RsTraceWriter *writer, guint kind, guint source, gconstpointer body,
+			     gsize size, GError **error)
+{
+	if (ends_pages(kind) && !flush_pages(writer, error))
+		return FALSE;
+	begin_block(writer, kind, source);
+	g_byte_array_append(writer->head, body, (guint)size);
+	return finish_block(writer, NULL, 0, 0, error);
+}
+
+gboolean rs_trace_writer_put_table(RsTraceWriter *writer, guint kind, guint source,
+				   const RsTraceWriterTable *table, GError **error)
+{
+	begin_block(writer, kind, source);
+	append_table(writer, table);
+	return finish_block(writer, table->data, table->data_size, 0, error);
+}
+
+static gboolean put_index(RsTraceWriter *writer, GError **error)
+{
+	const RsTraceWriterTable table = {
+		.arg = writer->index,
+		.elements = writer->places->data,
+		.count = writer->places->len,
+		.stride = sizeof(struct rs_file_place),
+	};
+	guint64 at = writer->at;
+
+	if (!rs_trace_writer_put_table(writer, RS_FILE_INDEX, 0, &table, error))
+		return FALSE;
+	g_array_set_size(writer->places, 0);
+	writer->index = at;
+	return TRUE;
+}
+
+gsize rs_trace_writer_window_bytes(const RsTraceWriter *writer)
+{
+	return writer->window_bytes;
+}
+
+gboolean rs_trace_writer_end_window(RsTraceWriter *writer, guint64 until_ns, GError **error)
+{
+	struct rs_file_window window = {.number = ++writer->windows, .until_ns = until_ns};
+
+	writer->window_bytes = 0;
+	if (!flush_pages(writer, error))
+		return FALSE;
+	begin_block(writer, RS_FILE_WINDOW, 0);
+	g_byte_array_append(writer->head, (const guint8 *)&window, sizeof(window));
+	if (!finish_block(writer, NULL, 0, until_ns, error))
+		return FALSE;
+	return writer->places->len < PLACES || put_index(writer, error);
+}
+
+guint64 rs_trace_writer_size(const RsTraceWriter *writer)
+{
+	return writer->at;
+}
+
+RsTraceWriter *rs_trace_writer_new(GOutputStream *stream, const RsTraceWriterConfig *config,
+				   GError **error)
+{
+	struct rs_file_header header = {
+		.magic = RS_FILE_MAGIC,
+		.abi_major = RS_ABI_MAJOR,
+		.abi_minor = RS_ABI_MINOR,
+		.header_size = sizeof(header),
+		.origin_ns = config->origin_ns,
+		.wall_ns = config->wall_ns,
+		.id = g_random_int(),
+	};
+	GOutputVector vector = {&header, sizeof(header)};
+	g_autoptr(RsTraceWriter) writer = g_new0(RsTraceWriter, 1);
+
+	memcpy(header.host_boot, config->host_boot, sizeof(header.host_boot));
+	writer->stream = g_object_ref(stream);
+	writer->compression = config->compression;
+	writer->zstd = config->compression ? ZSTD_createCCtx() : NULL;
+	writer->id = header.id;
+	writer->pages = g_byte_array_sized_new(GATHER);
+	writer->table = g_array_new(FALSE, FALSE, sizeof(struct rs_file_page));
+	writer->places = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
+	writer->head = g_byte_array_new();
+	writer->packed = g_byte_array_new();
+	return write_all(writer, &vector, 1, error) ? g_steal_pointer(&writer) : NULL;
+}
+
+void rs_trace_writer_free(RsTraceWriter *writer)
+{
+	if (!writer)
+		return;
+	g_object_unref(writer->stream);
+	g_byte_array_unref(writer->pages);
+	g_array_unref(writer->table);
+	g_array_unref(writer->places);
+	g_byte_array_unref(writer->head);
+	g_byte_array_unref(writer->packed);
+	ZSTD_freeCCtx(writer->zstd);
+	g_free(writer);
+}
+
+gboolean rs_trace_writer_close(RsTraceWriter *writer, GError **error)
+{
+	struct rs_file_end end = {0};
+
+	if (!flush_pages(writer, error) || !put_index(writer, error))
+		return FALSE;
+	end.index = writer->index;
+	return rs_trace_writer_put(writer, RS_FILE_END, 0, &end, sizeof(end), error) &&
+	       g_output_stream_close(writer->stream, NULL, error);
+}
