@@ -106,22 +106,38 @@ static void tell_later(struct peer *peer, const char *object, const char *interf
 		peer->retry = g_timeout_add(50, on_retry, peer);
 }
 
+static void tell(struct peer *peer, const char *path, const char *interface, const char *name,
+		 GVariant *arguments, bool replaces)
+{
+	if (replaces && g_atomic_int_get(peer->signals) >= RS_PEER_SIGNALS_MAX) {
+		tell_later(peer, path, interface, name, arguments);
+		return;
+	}
+	/* One that was kept is older. */
+	if (replaces)
+		forget_kept(peer);
+	emit(peer, path, interface, name, arguments);
+}
+
 void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interface,
 		   const char *name, GVariant *arguments, bool replaces)
+{
+	g_autoptr(GVariant) kept = g_variant_ref_sink(arguments);
+
+	for (guint i = 0; i < peers->all->len; i++)
+		tell(peers->all->pdata[i], path, interface, name, kept, replaces);
+}
+
+void rs_peers_tell_one(struct rs_peers *peers, const void *connection, const char *path,
+		       const char *interface, const char *name, GVariant *arguments)
 {
 	g_autoptr(GVariant) kept = g_variant_ref_sink(arguments);
 
 	for (guint i = 0; i < peers->all->len; i++) {
 		struct peer *peer = peers->all->pdata[i];
 
-		if (replaces && g_atomic_int_get(peer->signals) >= RS_PEER_SIGNALS_MAX) {
-			tell_later(peer, path, interface, name, kept);
-			continue;
-		}
-		/* One that was kept is older. */
-		if (replaces)
-			forget_kept(peer);
-		emit(peer, path, interface, name, kept);
+		if (peer->connection == connection)
+			tell(peer, path, interface, name, kept, true);
 	}
 }
 

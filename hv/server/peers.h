@@ -46,5 +46,8 @@ void rs_peers_destroy(struct rs_peers *peers);
  */
 void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interface,
 		   const char *name, GVariant *arguments, bool replaces);
+/* The same to one peer, by its connection, if it is still there. It replaces earlier ones. */
+void rs_peers_tell_one(struct rs_peers *peers, const void *connection, const char *path,
+		       const char *interface, const char *name, GVariant *arguments);
 
 #endif

@@ -25,7 +25,7 @@ struct rs_server {
 	GArray *bonds;            /* owners whose wishes end with a connection */
 	GQueue waiting;           /* of struct rs_server_call, the oldest first */
 	GSource *later;           /* the next Changed signal, while one is due */
-	gint64 changed_at;
+	gint64 changed_at, engine_at;
 	uint32_t generation;
 	bool over; /* no call is carried out any more */
 };

@@ -18,6 +18,8 @@
 #define INTERFACE "org.ringside.Session1"
 /* Time between two Changed signals. A guest can make changes as fast as it can ask. */
 #define CHANGED_US 20000
+/* The same where an engine has stopped: its peer alone is told, and lets it go on. */
+#define ENGINE_US 1000
 
 /* ---- small helpers ---- */
 
@@ -434,6 +436,21 @@ static void on_changed(void *data, uint32_t generation)
 	g_source_attach(server->later, g_main_context_get_thread_default());
 }
 
+static void on_engine(void *data, const void *owner)
+{
+	struct rs_server *server = data;
+	const gint64 now = g_get_monotonic_time();
+
+	if (now - server->engine_at < ENGINE_US) {
+		on_changed(server, server->generation);
+		return;
+	}
+	server->engine_at = now;
+	rs_peers_tell_one(
+		server->peers, owner, OBJECT_PATH, INTERFACE, "Changed",
+		g_variant_new("(u@a{sv})", server->generation, rs_row_changes(server->session)));
+}
+
 /* The state may be another one. */
 static void note_state(struct rs_server *server)
 {
@@ -588,6 +605,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	connect_methods(server);
 	server->listener = (struct rs_session_listener){.data = server,
 							.changed = on_changed,
+							.engine = on_engine,
 							.hello = on_hello,
 							.settled = on_settled,
 							.ended = on_ended};

@@ -19,7 +19,7 @@ void rs_source_take_late_result(struct rs_source *source, const struct rs_source
 	if (!engine)
 		return;
 	rs_engine_controlled(engine, command->args[1]);
-	rs_session_say_changed(source->session);
+	rs_engine_say(engine);
 	rs_engine_purge(engine);
 }
 
@@ -38,7 +38,7 @@ static void take_stop(struct rs_engine *engine, const struct rs_hcall_request *r
 	info->stepped = request->args[0] == RS_NEWS_STEPPED;
 	memcpy(info->path, request->data, size);
 	info->path[size] = 0;
-	rs_session_say_changed(info->source->session);
+	rs_engine_say(engine);
 }
 
 static void refuse(struct rs_engine *engine, uint32_t by_guest)
@@ -46,7 +46,7 @@ static void refuse(struct rs_engine *engine, uint32_t by_guest)
 	const uint32_t by_us = engine->refused;
 
 	engine->info.refused = by_guest > UINT32_MAX - by_us ? UINT32_MAX : by_guest + by_us;
-	rs_session_say_changed(engine->info.source->session);
+	rs_engine_say(engine);
 }
 
 static void refuse_here(struct rs_engine *engine)
@@ -80,7 +80,7 @@ static void take_follower(struct rs_source *source, struct rs_engine *maker,
 	rs_engine_hold(engine, handle);
 	rs_engine_take_thread(engine, request->data, request->data_size);
 	engine->info.follows = maker->info.number;
-	rs_session_say_changed(source->session);
+	rs_engine_say(engine);
 }
 
 /* The guest has let go of all up to this handle: it had not heard of us for long. */

@@ -157,13 +157,19 @@ bool rs_engine_hold(struct rs_engine *engine, uint64_t handle)
 	return true;
 }
 
+void rs_engine_say(const struct rs_engine *engine)
+{
+	if (engine->owner)
+		rs_session_say_engine(engine->info.source->session, engine->owner);
+}
+
 void rs_engine_be_gone(struct rs_engine *engine)
 {
 	if (engine->info.state == RS_ENGINE_GONE)
 		return;
 	engine->info.state = RS_ENGINE_GONE;
-	if (engine->owner && engine->handle)
-		rs_session_say_changed(engine->info.source->session);
+	if (engine->handle)
+		rs_engine_say(engine);
 }
 
 void rs_engine_set_gone(struct rs_engine *engine)

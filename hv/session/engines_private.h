@@ -32,6 +32,8 @@ void rs_engine_purge(struct rs_engine *engine);
 void rs_engine_detach_unknown(struct rs_source *source, uint64_t handle);
 /* The guest has attached it, under this handle. False: another one has that. */
 bool rs_engine_hold(struct rs_engine *engine, uint64_t handle);
+/* Its owner is told that it is another one now. */
+void rs_engine_say(const struct rs_engine *engine);
 /* For its owner. */
 void rs_engine_be_gone(struct rs_engine *engine);
 /* The guest has let go of it. */

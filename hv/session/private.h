@@ -202,6 +202,7 @@ int rs_source_result(const struct rs_source *source, int ret, struct rs_error *e
 void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
+void rs_session_say_engine(struct rs_session *session, const void *owner);
 void rs_session_say_settled(struct rs_session *session, uint32_t request, int ret,
 			    const struct rs_session_result *result, const struct rs_error *err);
 void rs_session_say_doorbell(struct rs_session *session);

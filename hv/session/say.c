@@ -126,6 +126,11 @@ void rs_session_say_failed(struct rs_session *session, const struct rs_error *er
 	TELL(session, failed, err)
 }
 
+void rs_session_say_engine(struct rs_session *session, const void *owner)
+{
+	TELL(session, engine, owner)
+}
+
 void rs_session_say_changed(struct rs_session *session)
 {
 	session->generation++;

@@ -63,6 +63,9 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		return 0;
 	if (!mailboxes)
 		return POLL_REFRESH_MS;
+	/* Somebody waits for news of theirs. */
+	if (!g_queue_is_empty(&source->engines))
+		return POLL_BUSY_MS;
 	return now < source->mailbox_busy_until ? POLL_BUSY_MS : POLL_IDLE_MS;
 }
 

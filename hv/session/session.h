@@ -82,6 +82,8 @@ struct rs_session_listener {
 	void *data;
 	/* Events came, went, or changed state. */
 	void (*changed)(void *data, uint32_t generation);
+	/* Only an engine of this owner has (session/engines.h). */
+	void (*engine)(void *data, const void *owner);
 	/* A process has joined: there is one source more. */
 	void (*added)(void *data, struct rs_source *source);
 	/* A source that had joined and ended will be freed after this call. */
