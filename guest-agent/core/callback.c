@@ -11,7 +11,7 @@
 #include <ringside/callback.h>
 #include <ringside/hypercall.h>
 
-enum { IDLE, REGISTERED, LEAVING };
+enum { IDLE, COMING, REGISTERED, LEAVING };
 
 /* ---- how deep ---- */
 
@@ -274,12 +274,12 @@ static void change(struct change *change, void (*f)(struct rs_event_state *, voi
 int rs_callback_register(struct rs_event *event, struct rs_callback *callback)
 {
 	struct change added = {event, callback};
-	uint32_t idle = IDLE;
+	uint32_t idle = IDLE, coming;
 
 	if (!callback->raw && !callback->record)
 		return -RS_EINVAL;
-	if (!__atomic_compare_exchange_n(&callback->state, &idle, REGISTERED, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&callback->state, &idle, COMING, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return -RS_EBUSY;
 	if (!count(event, 1)) {
 		rs_store_release(&callback->state, IDLE);
@@ -287,6 +287,10 @@ int rs_callback_register(struct rs_event *event, struct rs_callback *callback)
 	}
 	callback->event = event;
 	change(&added, push);
+	/* Release: who takes it out knows its event. Whoever took its provider away has done so. */
+	coming = COMING;
+	__atomic_compare_exchange_n(&callback->state, &coming, REGISTERED, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -296,21 +300,66 @@ static void lock_callbacks(void)
 		rs_core_relax();
 }
 
-int rs_callback_unregister(struct rs_callback *callback)
+/* What the callback was. The event stays until this has returned: see rs_callbacks_drop(). */
+static uint32_t begin_leaving(struct rs_callback *callback)
 {
-	struct change gone = {callback->event, callback};
+	struct rs_crowd_place place = rs_crowd_enter(&rs_core.callers);
 	uint32_t state = REGISTERED;
 
+	/* Acquire: pairs with the release of who has registered it. */
 	if (__atomic_compare_exchange_n(&callback->state, &state, LEAVING, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_RELAXED))
-		count(gone.event, -1);
-	else if (state == IDLE)
+					__ATOMIC_ACQUIRE))
+		count(callback->event, -1);
+	rs_crowd_leave(place);
+	return state;
+}
+
+/* Nobody calls the event's callbacks any more, and its memory may go. */
+static void drop_all(struct rs_event *event)
+{
+	struct rs_callback *first, *next;
+
+	first = __atomic_exchange_n(&event->state.callbacks, NULL, __ATOMIC_SEQ_CST);
+	for (struct rs_callback *at = first; at; at = rs_load(&at->next)) {
+		uint32_t state = REGISTERED;
+
+		__atomic_compare_exchange_n(&at->state, &state, LEAVING, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+	}
+	/* For those who are in one, and those who have just begun to take one out themselves. */
+	rs_crowd_wait(&rs_core.callers);
+	rs_store(&event->state.called, (rs_load(&event->state.called) & ~COUNT) + CHANGED);
+	for (; first; first = next) {
+		next = rs_load(&first->next);
+		rs_store_release(&first->state, IDLE);
+	}
+}
+
+void rs_callbacks_drop(const struct rs_agent_provider *provider)
+{
+	lock_callbacks();
+	rs_core_each_event (event, provider) {
+		if (rs_load(&event->state.callbacks))
+			drop_all(event);
+	}
+	rs_store_release(&rs_core.callback_lock, 0);
+}
+
+int rs_callback_unregister(struct rs_callback *callback)
+{
+	uint32_t state = begin_leaving(callback);
+
+	if (state == IDLE)
 		return -RS_ENOENT;
+	if (state == COMING)
+		return -RS_EBUSY;
 	if (rs_callback_runs())
 		return -RS_EINPROGRESS;
 	lock_callbacks();
 	/* Somebody else may have done it meanwhile. */
 	if (rs_load(&callback->state) == LEAVING) {
+		struct change gone = {callback->event, callback};
+
 		change(&gone, take_out);
 		rs_crowd_wait(&rs_core.callers);
 		rs_store_release(&callback->state, IDLE);

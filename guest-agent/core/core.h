@@ -116,6 +116,8 @@ void rs_providers_forget_all(void);
  * nobody looks any more at those that the list has lost. */
 void rs_core_unlink_providers(struct rs_agent_provider **at, struct rs_agent_provider *rest);
 
+/* callback.c: takes out the callbacks of a provider that goes, and waits until nobody is in one. */
+void rs_callbacks_drop(const struct rs_agent_provider *provider);
 /* callback.c: tells the host which events of a provider that has just come have callbacks. */
 void rs_callbacks_tell(const struct rs_agent_provider *provider);
 /* Whether a callback runs on this CPU or thread, so that the agent's lock must not be taken. */

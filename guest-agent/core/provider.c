@@ -470,7 +470,7 @@ void rs_providers_forget_all(void)
 	}
 }
 
-int rs_agent_unregister(struct rs_agent_provider *provider)
+static int go(struct rs_agent_provider *provider)
 {
 	uint32_t id = provider->id, on = 0;
 	uint64_t args[6] = {id - 1};
@@ -499,4 +499,12 @@ int rs_agent_unregister(struct rs_agent_provider *provider)
 	forget(provider);
 	rs_core_unlock();
 	return 0;
+}
+
+int rs_agent_unregister(struct rs_agent_provider *provider)
+{
+	int err = go(provider);
+
+	rs_callbacks_drop(provider);
+	return err;
 }

@@ -41,14 +41,18 @@ struct position {
 	uint64_t word;
 };
 
+#define PAGES_MAX (1ull << 62) /* no ring comes so far */
+
 static void locate(const struct rs_ring *ring, struct position *out)
 {
 	uint32_t up = 32 - RS_WORD_PAGE_BITS;
+	uint64_t pages;
 	int64_t near;
 	int32_t distance;
 
 	/* Acquire: pairs with the producer's moves, whose stores come before these. */
-	near = (int64_t)rs_load_acquire(&ring->state->pages) - 1;
+	pages = rs_load_acquire(&ring->state->pages);
+	near = pages < PAGES_MAX ? (int64_t)pages - 1 : -1;
 	out->word = rs_load_acquire(&ring->state->word);
 	distance = (int32_t)((rs_word_page(out->word) - (uint32_t)near) << up) >> up;
 	out->page = near + distance;

@@ -216,9 +216,9 @@ void rs_provider_find_build_id(struct rs_agent_provider *provider, const void *f
 int rs_agent_register(struct rs_agent_provider *provider);
 
 /*
- * Tells the host, switches the provider's sites off (self-patching), and forgets the events. After
- * it the image may go away once no CPU is inside one of its events. -RS_ENOTCONN if it is not
- * registered.
+ * Tells the host, switches the provider's sites off (self-patching), forgets the events, and takes
+ * their callbacks out. After it the image may go away once no CPU is inside one of its events.
+ * -RS_ENOTCONN if it is not registered.
  */
 int rs_agent_unregister(struct rs_agent_provider *provider);
 

@@ -69,7 +69,10 @@ int rs_callback_register(struct rs_event *event, struct rs_callback *callback);
  * not called any more, but for calls that have begun.
  * 0: none has, and the memory is the caller's again. -RS_EINPROGRESS: this is inside of a callback,
  * or has interrupted one, so it cannot wait; call it again later until it returns 0. -RS_ENOENT: it
- * was not registered, and nothing was done.
+ * is not registered (any more), and nothing was done. -RS_EBUSY: it is being registered just now.
+ *
+ * Callbacks of a provider that is unregistered are taken out with it, since the events may go: then
+ * their memory is the caller's again once that has returned.
  */
 int rs_callback_unregister(struct rs_callback *callback);
 

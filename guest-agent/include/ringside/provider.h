@@ -121,9 +121,9 @@ int rs_provider_register(struct rs_agent_provider *provider);
 
 /*
  * Takes the provider's events away. Once it has returned, neither a host nor the agent uses the
- * image's memory, which may be unmapped as soon as no thread is in one of its functions. One that
- * is not registered is left alone. If another thread unregisters it at this moment, waits until
- * that is done.
+ * image's memory, which may be unmapped as soon as no thread is in one of its functions. Callbacks
+ * of its events are taken out. One that is not registered is left alone. If another thread
+ * unregisters it at this moment, waits until that is done.
  *
  * Panics if another thread registers the provider at this moment; if that returns, -RS_EBUSY.
  * Always 0 otherwise.

@@ -27,7 +27,8 @@ static struct rs_guest_info *info;
 static uint32_t *words;
 static struct rs_hcall_request asked[8];
 static uint32_t n_asked;
-static bool many; /* threads ask at the same time */
+static bool many;               /* threads ask at the same time */
+static void (*meanwhile)(void); /* once, while the host is asked */
 
 /* The host answers at once. */
 static void op_ring(uint32_t slot)
@@ -38,6 +39,8 @@ static void op_ring(uint32_t slot)
 
 	if (request->number == RS_HCALL_CALLBACKS && !many)
 		asked[n_asked++ % G_N_ELEMENTS(asked)] = *request;
+	if (request->number == RS_HCALL_CALLBACKS && meanwhile)
+		g_steal_pointer (&meanwhile)();
 	rs_store_release(&response->sequence, rs_load(&request->sequence));
 }
 
@@ -437,13 +440,69 @@ static void test_host_hears_of_the_first_and_the_last(void)
 	g_assert_cmpint(register_trace_test_pair(&one), ==, 0);
 	assert_asked(3, id, 0, true);
 	end();
-	/* Who registers the events again finds the callback there. */
+	/* One that is there before its provider is told with it. */
 	begin(0);
-	g_assert_cmpuint(n_asked, ==, 0); /* no host was greeted yet */
 	g_assert_cmpint(rs_agent_unregister(&provider), ==, 0);
+	g_assert_cmpint(register_trace_test_pair(&one), ==, 0);
+	g_assert_cmpuint(n_asked, ==, 0);
+	number = rs_event_test_pair.state.called >> 16;
 	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
-	assert_asked(1, rs_event_test_pair.id, 0, true);
+	assert_asked(1, rs_event_test_pair.id, number, true);
 	g_assert_cmpint(rs_callback_unregister(&one), ==, 0);
+	end();
+}
+
+static struct rs_callback early = {.raw = on_raw};
+
+static void unregister_early(void)
+{
+	g_assert_cmpint(rs_callback_unregister(&early), ==, -RS_EBUSY);
+}
+
+/* The one who registers waits for the host, and another thread does not. */
+static void test_unregister_while_it_is_registered_is_ebusy(void)
+{
+	struct seen seen = {0};
+
+	begin(0);
+	early.data = &seen;
+	meanwhile = unregister_early;
+	g_assert_cmpint(register_trace_test_pair(&early), ==, 0);
+	g_assert_null(meanwhile);
+	rs_emit_test_pair(1, 2);
+	g_assert_cmpuint(seen.calls, ==, 1);
+	g_assert_cmpint(rs_callback_unregister(&early), ==, 0);
+	rs_emit_test_pair(1, 2);
+	g_assert_cmpuint(seen.calls, ==, 1);
+	end();
+}
+
+/* The image may be gone: nobody touches its events any more. */
+static void test_callbacks_go_with_their_provider(void)
+{
+	static const struct rs_event_info what = {
+		.system = "gone", .name = "event", .print = "", .print_args = ""};
+	struct seen seen = {0};
+	struct rs_callback one = {.raw = on_raw, .data = &seen}, two = one;
+	struct rs_event *event =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rs_agent_provider image = {.name = "gone", .events = event, .events_end = event + 1};
+
+	begin(0);
+	event->info = &what;
+	g_assert_cmpint(rs_agent_register(&image), ==, 0);
+	g_assert_cmpint(rs_callback_register(event, &one), ==, 0);
+	g_assert_cmpint(rs_callback_register(event, &two), ==, 0);
+	g_assert_cmpint(rs_agent_unregister(&image), ==, 0);
+	g_assert_null(event->state.callbacks);
+	g_assert_cmpuint(event->state.called & 0xffff, ==, 0);
+	munmap(event, 4096);
+	g_assert_cmpint(rs_callback_unregister(&one), ==, -RS_ENOENT);
+	/* Its memory may be used again. */
+	g_assert_cmpint(register_trace_test_pair(&two), ==, 0);
+	rs_emit_test_pair(1, 2);
+	g_assert_cmpuint(seen.calls, ==, 1);
+	g_assert_cmpint(rs_callback_unregister(&two), ==, 0);
 	end();
 }
 
@@ -564,6 +623,8 @@ int main(int argc, char **argv)
 	ADD("may-unregister", test_callback_may_unregister);
 	ADD("recursion", test_recursion_is_bounded_and_counted);
 	ADD("hooks", test_state_is_used_through_the_hooks);
+	ADD("busy", test_unregister_while_it_is_registered_is_ebusy);
+	ADD("provider-goes", test_callbacks_go_with_their_provider);
 	ADD("host-hears", test_host_hears_of_the_first_and_the_last);
 	if (!HAS_TSAN)
 		ADD("self-patch", test_guest_patches_itself_for_callbacks);

@@ -374,6 +374,38 @@ static void test_page_that_is_being_written_is_left_out(void)
 	tear_down(f);
 }
 
+/* Wherever the ring says that it is: taking ends, and what is not there is not shown. */
+static void test_snapshot_of_a_hostile_position(void)
+{
+	static const uint64_t pages[] = {1ull << 62,       (1ull << 63) - 1, 1ull << 63,
+					 (1ull << 63) + 1, UINT64_MAX,       (1ull << 62) - 1};
+	struct fixture *f = set_up();
+	gsize size = rs_snapshot_size(RING_PAGES);
+	g_autofree guint8 *room = g_malloc(size);
+	struct rs_region_header *header = (void *)memory;
+	struct rs_ring_state *state = (void *)(memory + header->section[RS_SEC_RING_STATE].offset);
+	uint64_t word, count;
+
+	cpu = 0;
+	emit(f);
+	word = state->word;
+	count = state->pages;
+	for (guint i = 0; i < G_N_ELEMENTS(pages); i++) {
+		/* The page's number in the word, which is its high half's, in two ways. */
+		for (guint k = 0; k < 2; k++) {
+			struct rs_snapshot snapshot;
+
+			state->pages = pages[i];
+			state->word = k ? UINT64_MAX : word;
+			g_assert_cmpint(rs_snapshot_take(&snapshot, room, size), ==, 0);
+			g_assert_cmpuint(snapshot.entries, <=, 1);
+		}
+	}
+	state->word = word;
+	state->pages = count;
+	tear_down(f);
+}
+
 /* Whatever stands in the region: nothing is read outside of the snapshot (by address sanitizer). */
 static void test_snapshot_of_hostile_pages(void)
 {
@@ -502,6 +534,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tracepoint/snapshot/newest", test_snapshot_keeps_the_newest);
 	g_test_add_func("/tracepoint/snapshot/errors", test_snapshot_errors);
 	g_test_add_func("/tracepoint/snapshot/busy", test_page_that_is_being_written_is_left_out);
+	g_test_add_func("/tracepoint/snapshot/position", test_snapshot_of_a_hostile_position);
 	g_test_add_func("/tracepoint/snapshot/hostile", test_snapshot_of_hostile_pages);
 	g_test_add_func("/tracepoint/snapshot/raw", test_parse_of_a_raw_record);
 	g_test_add_func("/tracepoint/alone", test_tracepoints_without_a_host);
