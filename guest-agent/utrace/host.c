@@ -257,6 +257,7 @@ void rs_utrace_serve(struct rs_utrace_host *host, struct rs_serve *serve,
 		     const struct rs_utrace_os *os, struct rs_utrace_host_engine *engines,
 		     uint32_t count)
 {
+	host->serve = serve;
 	host->os = os;
 	host->engines = engines;
 	host->count = count;

@@ -22,6 +22,7 @@ void rs_utrace_leave_word(struct rs_utrace_host_engine *e, uint32_t kind, uint32
 	       !__atomic_compare_exchange_n(&e->news, &seen, kind, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
+	rs_serve_wake(e->host->serve);
 }
 
 int64_t rs_utrace_call_number(struct rs_utrace_host_engine *e)
@@ -237,10 +238,12 @@ static void follow(struct rs_utrace_host_engine *e, struct rs_utrace_thread *chi
 		new->session = e->session;
 	if (!new || rs_utrace_attach_taken(new, child, rs_load(&e->events), rs_load(&e->flags))) {
 		rs_store(&e->refused, rs_load(&e->refused) + 1);
+		rs_serve_wake(e->host->serve);
 		return;
 	}
 	new->parent = e->handle;
 	__atomic_store_n(&new->born, 1, __ATOMIC_SEQ_CST);
+	rs_serve_wake(e->host->serve);
 	if (__atomic_load_n(&e->host->sessions, __ATOMIC_SEQ_CST) == new->session ||
 	    !__atomic_exchange_n(&new->born, 0, __ATOMIC_SEQ_CST))
 		return;

@@ -69,7 +69,13 @@ struct rs_serve_handler {
 	bool (*news)(struct rs_serve_handler *handler, struct rs_serve_news *news);
 };
 
-struct rs_serve { /* all zero at first; the agent's */
+struct rs_serve { /* all zero at first; the agent's, but for `wake` */
+	/*
+	 * The OS may set it before the first step: there is something to tell, so the task that
+	 * serves is to go on if it sleeps. Called on any thread, where it may be woken as by the
+	 * end of a sleep. NULL: the task finds out by itself.
+	 */
+	void (*wake)(struct rs_serve *serve);
 	struct rs_serve_handler *handlers;
 	bool asking;    /* `ticket` waits for its answer */
 	bool served;    /* a command was carried out since the handlers were last told */
@@ -85,6 +91,13 @@ struct rs_serve { /* all zero at first; the agent's */
 	uint32_t size;
 	uint8_t in[RS_CMD_DATA], out[RS_CMD_DATA];
 };
+
+/* For handlers, once they have something to tell. Any thread. */
+static inline void rs_serve_wake(struct rs_serve *serve)
+{
+	if (serve->wake)
+		serve->wake(serve);
+}
 
 #ifdef __cplusplus
 extern "C" {

@@ -52,6 +52,7 @@ struct rs_utrace_host_engine { /* all zero at first; ours */
 
 struct rs_utrace_host { /* all zero at first; ours */
 	struct rs_serve_handler handler;
+	struct rs_serve *serve;
 	const struct rs_utrace_os *os;
 	struct rs_utrace_host_engine *engines;
 	uint32_t count, next_news;

@@ -494,16 +494,37 @@ static void *live(void *data)
 
 /* ---- the host ---- */
 
+static sem_t told;
+
+/* A thread has stopped. */
+static void wake(struct rs_serve *commands)
+{
+	sem_post(&told);
+}
+
+/* For so long at most. */
+static void wait_for_news(long milliseconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += milliseconds * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	sem_timedwait(&told, &until);
+}
+
 static void *serve(void *unused)
 {
 	static struct rs_utrace_host_engine engines[16];
 	static struct rs_utrace_host host;
 	static struct rs_serve commands;
 
+	commands.wake = wake;
 	rs_utrace_serve(&host, &commands, &os, engines, 16);
 	for (;;)
 		if (rs_serve_step(&commands) < 1)
-			nap(2);
+			wait_for_news(2);
 	return NULL;
 }
 
@@ -525,7 +546,7 @@ int main(int argc, char **argv)
 {
 	pthread_t server;
 
-	if (argc > 2 || rs_hosted_init("hosted-engine"))
+	if (argc > 2 || sem_init(&told, 0, 0) || rs_hosted_init("hosted-engine"))
 		return 2;
 	start_all();
 	if (argc < 2 && pthread_create(&server, NULL, serve, NULL))

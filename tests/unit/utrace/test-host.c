@@ -21,6 +21,7 @@ static struct rs_serve_news news;
 static uint64_t handle;
 static struct tracer other;
 static guint visits; /* of `asleep` */
+static guint wakes;
 
 static int32_t ask_with(uint32_t number, uint64_t a, uint64_t b, uint64_t c, const void *data,
 			uint32_t size)
@@ -95,6 +96,12 @@ static void expect_news(uint32_t kind, uint32_t event, int64_t value)
 	news = these;
 }
 
+static void on_wake(struct rs_serve *woken)
+{
+	g_assert_true(woken == &serve);
+	wakes++;
+}
+
 static void begin(uint32_t events)
 {
 	task_init(&task);
@@ -106,6 +113,8 @@ static void begin(uint32_t events)
 	room_tasks[0] = &task;
 	visits = 0;
 	memset(&serve, 0, sizeof(serve));
+	serve.wake = on_wake;
+	wakes = 0;
 	memset(&host, 0, sizeof(host));
 	memset(engines, 0, sizeof(engines));
 	rs_utrace_serve(&host, &serve, &room_os, engines, G_N_ELEMENTS(engines));
@@ -246,8 +255,11 @@ static void test_a_thread_stops_at_its_event_and_may_be_changed(void)
 {
 	begin(ENTRY);
 	task.asleep = look_and_resume;
+	g_assert_cmpuint(wakes, ==, 0);
 	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
 	g_assert_cmpuint(visits, ==, 1);
+	/* The task that serves need not look for it. */
+	g_assert_cmpuint(wakes, ==, 1);
 	g_assert_cmpuint(task.registers[RS_X86_64_RAX], ==, 9);
 	g_assert_cmpuint(task.registers[RS_X86_64_RDI], ==, 77);
 	g_assert_cmpuint(task.registers[RS_X86_64_RSI], ==, 31);
