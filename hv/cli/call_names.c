@@ -2,6 +2,7 @@
 #include "cli/call_names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *own_name(gint64 code, gpointer data)
@@ -26,18 +27,45 @@ static gboolean add_name(GHashTable *names, char *line)
 	return TRUE;
 }
 
+/* To be freed. NULL: it cannot be read, or is no file of names; *code is an exit code. */
+static char *read_names(const char *path, int *code)
+{
+	g_autofree char *text = g_malloc(RS_CALL_NAMES_SIZE + 1);
+	FILE *file = fopen(path, "re");
+	size_t size = 0;
+	int error = errno;
+
+	if (file) {
+		size = fread(text, 1, RS_CALL_NAMES_SIZE + 1, file);
+		error = ferror(file) ? errno : 0;
+		fclose(file);
+	}
+	if (error) {
+		*code = rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, g_strerror(error));
+		return NULL;
+	}
+	if (size > RS_CALL_NAMES_SIZE) {
+		*code = rs_cli_fail(RS_CLI_FAILED, "%s: names of calls are %u KiB at most", path,
+				    RS_CALL_NAMES_SIZE / 1024);
+		return NULL;
+	}
+	text[size] = '\0';
+	return g_steal_pointer(&text);
+}
+
 int rs_call_names_init(struct rs_call_names *names, const struct rs_verb *verb, const char *path)
 {
 	g_autoptr(GHashTable) own = NULL;
-	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
+	int code = RS_CLI_OK;
 
 	*names = (struct rs_call_names){.name = rs_trace_kdump_linux_call};
 	if (!path)
 		return 0;
-	if (!g_file_get_contents(path, &text, NULL, &error))
-		return rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
+	text = read_names(path, &code);
+	if (!text)
+		return code;
 	own = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	lines = g_strsplit(text, "\n", -1);
 	for (guint i = 0; lines[i]; i++)

@@ -7,6 +7,8 @@
 
 #include <rs-trace-kdump.h>
 
+#define RS_CALL_NAMES_SIZE (1u << 20) /* bytes of a file of names, at most */
+
 struct rs_call_names {
 	RsTraceCallName name;
 	GHashTable *own; /* for name(); NULL: Linux's */

@@ -11,6 +11,8 @@ struct observer {
 	struct rs_printer *printer;
 	bool stopped; /* by the user; the sources go on */
 	bool several; /* lines name their sources */
+	bool lost;    /* the session went away, and nobody told how it ended */
+	RsDBusSession1 *session;
 };
 
 static gboolean on_duration(gpointer data)
@@ -83,6 +85,9 @@ static void on_over(const RsTraceWatchEnd *end, gpointer data)
 			    end->text);
 	else if (end)
 		rs_cli_fail(0, "the guest has ended: %s%s%s", end->reason, colon, end->text);
+	else
+		observer->lost =
+			g_strcmp0(rs_dbus_session1_get_state(observer->session), "ended") != 0;
 	g_main_loop_quit(observer->loop);
 }
 
@@ -143,7 +148,7 @@ static void hint_off(RsDBusSession1 *session)
 int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
 		  double duration)
 {
-	struct observer observer = {0};
+	struct observer observer = {.session = session};
 	struct rs_printer_head head = {0};
 	struct rs_printer_stats stats;
 	int code = RS_CLI_OK;
@@ -165,6 +170,8 @@ int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config, RsT
 	if (stats.error)
 		code = rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 				   g_strerror(stats.error));
+	else if (observer.lost && !observer.stopped)
+		code = rs_cli_fail(RS_CLI_FAILED, "the session went away");
 	rs_printer_destroy(observer.printer);
 	g_main_loop_unref(observer.loop);
 	return code;

@@ -109,6 +109,32 @@ static int check(const struct rs_verb *verb, struct args *a, bool has_pid)
 	return 0;
 }
 
+/*
+ * Says once why nothing may be shown: no guest has events of ktrace, or all of them are off. They
+ * may come, so this is no error.
+ */
+static void hint(RsDBusSession1 *session)
+{
+	g_autoptr(GVariant) events = NULL;
+	gboolean on = FALSE;
+	gsize n;
+
+	if (!rs_dbus_session1_call_list_sync(session, "ktrace:*", rs_trace_client_no_options(),
+					     &events, NULL, NULL, NULL))
+		return;
+	n = g_variant_n_children(events);
+	for (gsize i = 0; i < n && !on; i++) {
+		g_autoptr(GVariant) row = g_variant_get_child_value(events, i);
+
+		g_variant_lookup(row, "enabled", "b", &on);
+	}
+	if (!n)
+		rs_cli_fail(0, "there are no events of ktrace yet: see ringside list");
+	else if (!on)
+		rs_cli_fail(0, "all events of ktrace are off: 'ringside ktrace -p PID' chooses a "
+			       "process and switches them on");
+}
+
 static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call_names *names,
 		int argc, char **argv)
 {
@@ -124,6 +150,7 @@ static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
+	hint(session);
 	rs_trace_kdump_init(&kdump, &a->kdump);
 	printer.show_data = &kdump;
 	printer.count = (uint64_t)a->count;

@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 
-from harness import Background, Ringside, check
+from harness import Background, Ringside, check, wait_for
 
 RINGSIDE, PROGRAM = sys.argv[1:]
 rs = Ringside(RINGSIDE)
@@ -27,6 +27,7 @@ def heads(text):
 def test_kdump_shows_what_a_program_does():
     r = rs('kdump', '--duration', '0.1', 'k')
     check(r.code == 0 and not r.out, f'nothing is on, and kdump switches nothing on: {r}')
+    check(r.err.count('all events of ktrace are off') == 1, f'which it says, once: {r}')
     r = rs('enable', '-s', 'k', 'ktrace:*')
     check(r.code == 0, f'its events are switched on as any: {r}')
     r = rs('kdump', '--count', '30', '--duration', '50', 'k')
@@ -50,11 +51,34 @@ def test_kdump_shows_what_a_program_does():
         names.flush()
         r = rs('kdump', '--calls', names.name, 'k')
         check(r.code == 2 and 'line 4' in r.err, f'a line that is wrong is named: {r}')
+    with tempfile.NamedTemporaryFile('w') as names:
+        names.write('# \n' * (1 << 19) + '2 open\n')
+        names.flush()
+        r = rs('kdump', '--calls', names.name, 'k')
+        check(r.code == 1 and '1024 KiB at most' in r.err, f'a file without end is not read: {r}')
+    r = rs('kdump', '--calls', '/dev/zero', 'k')
+    check(r.code == 1 and '1024 KiB at most' in r.err, f'nor a device: {r}')
+    r = rs('kdump', '--calls', '/no/such', 'k')
+    check(r.code == 1 and r.err == 'ringside: /no/such: No such file or directory\n', f'{r}')
     r = rs('kdump', '-t', 'cz', 'k')
     check(r.code == 2 and "'z'" in r.err, f'an unknown letter is named: {r}')
     r = rs('disable', '-s', 'k', 'ktrace:namei')
     r = rs('kdump', '--new', '--count', '30', '--duration', '50', 'k')
     check(not any(h.startswith('NAMI') for h in heads(r.out)), f'what is off is not shown: {r}')
+
+
+def test_a_session_that_is_killed_is_no_success(session):
+    followers = [Background(rs, *verb, 'k') for verb in (('kdump',), ('trace',))]
+    for follower in followers:
+        wait_for('output', lambda: follower.read(follower.out))
+    with open(f'/proc/{session.process.pid}/task/{session.process.pid}/children') as f:
+        programs = [int(pid) for pid in f.read().split()]
+    session.process.kill()
+    for follower in followers:
+        check(follower.process.wait(60) == 1, 'it fails')
+        check(follower.said().endswith('ringside: the session went away\n'), f'and says why: {follower.said()}')
+    for program in programs:
+        os.kill(program, signal.SIGKILL)
 
 
 def main():
@@ -64,6 +88,7 @@ def main():
                              ready=lambda: rs('list', '-q', '-s', 'k').out)
         try:
             test_kdump_shows_what_a_program_does()
+            test_a_session_that_is_killed_is_no_success(session)
         finally:
             session.end(signal.SIGTERM)
 
