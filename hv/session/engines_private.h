@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by engines.c (what owners ask) and engine_news.c (what the guest tells); private. */
+/*
+ * Shared by engines.c (which there are), engine_calls.c (what owners ask) and engine_news.c (what
+ * the guest tells); private.
+ */
 #ifndef RS_HV_SESSION_ENGINES_PRIVATE_H
 #define RS_HV_SESSION_ENGINES_PRIVATE_H
 
@@ -26,6 +29,9 @@ struct rs_engines {
 
 /* A new one, which nobody has attached yet. NULL: the source has RS_ENGINES_MAX already. */
 struct rs_engine *rs_engine_new(struct rs_source *source, const void *owner);
+/* Nobody has it any more: see rs_engine_detach(). */
+void rs_engine_leave(struct rs_engine *engine);
+void rs_engine_free(struct rs_engine *engine);
 /* Frees it if nobody has to do with it any more. */
 void rs_engine_purge(struct rs_engine *engine);
 /* The guest holds one that nobody has. It is detached, as soon as that can be. */
@@ -47,5 +53,7 @@ void rs_engine_controlled(struct rs_engine *engine, uint64_t how);
 void rs_engine_take_thread(struct rs_engine *engine, const uint8_t *data, uint32_t size);
 /* The one that the guest holds under this handle; NULL: none. */
 struct rs_engine *rs_engine_by_handle(const struct rs_source *source, uint64_t handle);
+/* The source will be freed: nobody is told. */
+void rs_source_drop_engine_calls(struct rs_source *source);
 
 #endif

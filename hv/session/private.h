@@ -21,7 +21,7 @@
  *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
  *     commands.c what the host asks of a guest's agent
- *     engines.c, engine_news.c
+ *     engines.c, engine_calls.c, engine_news.c
  *                engines on the host, attached to threads of guests
  *     answers.c  takes requests of a guest, and answers them at once or later
  *
@@ -436,7 +436,7 @@ void rs_source_forget_commands(struct rs_source *source);
 /* The guest or the session has ended: all commands fail, and no other is taken. */
 void rs_source_end_commands(struct rs_source *source, const char *why);
 
-/* engines.c, engine_news.c: see engines.h */
+/* engines.c and its like: see engines.h */
 struct rs_engines *rs_engines_new(void);
 void rs_engines_free(struct rs_engines *engines); /* accepts NULL */
 /*

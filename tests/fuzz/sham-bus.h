@@ -68,6 +68,12 @@ void rs_peers_tell(struct rs_peers *peers, const char *path, const char *interfa
 	g_variant_unref(arguments);
 }
 
+void rs_peers_tell_one(struct rs_peers *peers, const void *connection, const char *path,
+		       const char *interface, const char *name, GVariant *arguments)
+{
+	rs_peers_tell(peers, path, interface, name, arguments, true);
+}
+
 void rs_hello_export(struct rs_calls *calls, GDBusConnection *connection)
 {
 }
