@@ -45,78 +45,13 @@ int rs_cli_engine_parse_events(const char *text, guint32 *mask, struct rs_error 
 	return ret;
 }
 
-/* ---- numbers and places ---- */
-
-/* A number as C writes them. Returns where it ends; NULL: it is none, or too large. */
-static const char *parse_number(const char *text, uint64_t *out)
-{
-	char *end;
-
-	if (!g_ascii_isdigit(*text))
-		return NULL;
-	errno = 0;
-	*out = g_ascii_strtoull(text, &end, 0);
-	return errno || g_ascii_isalnum(*end) || *end == '_' ? NULL : end;
-}
-
-/* One term of a sum; returns where it ends, or NULL. */
-static const char *parse_term(const char *text, bool minus, const RsTraceRegisterSet *set,
-			      struct rs_cli_engine_place *place)
-{
-	size_t size = 0;
-	const RsTraceRegister *reg;
-	uint64_t number;
-	const char *end = parse_number(text, &number);
-
-	if (end) {
-		place->number += minus ? -number : number;
-		return end;
-	}
-	while (g_ascii_isalnum(text[size]))
-		size++;
-	reg = rs_trace_register_find(set, text, size);
-	if (!reg || minus || place->times[reg->number] == UINT8_MAX)
-		return NULL;
-	place->times[reg->number]++;
-	place->uses_registers = true;
-	return text + size;
-}
-
-static int parse_place(const char *text, const RsTraceRegisterSet *set,
-		       struct rs_cli_engine_place *out, struct rs_error *err)
-{
-	bool minus = *text == '-';
-	const char *at = text + minus;
-
-	*out = (struct rs_cli_engine_place){0};
-	for (;;) {
-		at = parse_term(at, minus, set, out);
-		if (!at)
-			break;
-		if (!*at)
-			return 0;
-		if (*at != '+' && *at != '-')
-			break;
-		minus = *at++ == '-';
-	}
-	return rs_error_set(err, EINVAL, "'%s' is no number, register or sum such as rsp+8", text);
-}
-
-uint64_t rs_cli_engine_place_value(const struct rs_cli_engine_place *place,
-				   const uint64_t values[RS_REGISTERS_MAX])
-{
-	uint64_t sum = place->number;
-
-	for (unsigned int i = 0; i < RS_REGISTERS_MAX; i++)
-		sum += place->times[i] * (place->times[i] ? values[i] : 0);
-	return sum;
-}
+/* ---- numbers ---- */
 
 static int parse_range(const char *text, uint64_t least, uint64_t most, const char *what,
 		       uint64_t *out, struct rs_error *err)
 {
 	uint64_t value;
-	const char *end = parse_number(text, &value);
+	const char *end = rs_cli_engine_parse_number(text, &value);
 
 	if (!end || *end || value < least || value > most)
 		return rs_error_set(err, EINVAL,
@@ -165,13 +100,43 @@ static const struct word {
 	 RS_CLI_ENGINE_DO_THREADS, 0, 0, false},
 	{"use", NULL, "ID", "commands mean this thread until it goes on", RS_CLI_ENGINE_DO_USE, 1,
 	 1, false},
-	{"help", "?", "", "this list", RS_CLI_ENGINE_DO_HELP, 0, 0, false},
+	{"help", "?", "[COMMAND]", "this list, or more about one", RS_CLI_ENGINE_DO_HELP, 0, 1,
+	 false},
 	{"quit", "q", "", "detach all, and end", RS_CLI_ENGINE_DO_QUIT, 0, 0, false},
 };
 
-void rs_cli_engine_help(GString *out)
+/* What `help COMMAND` says beyond the list. */
+static const struct {
+	enum rs_cli_engine_word what;
+	const char *text;
+} more[] = {
+	{RS_CLI_ENGINE_DO_SET, "VALUE: a number, a register, or a sum such as rsp+8."},
+	{RS_CLI_ENGINE_DO_MEM, "ADDR: a number, a register, or a sum. BYTES: 64 if not given."},
+	{RS_CLI_ENGINE_DO_DIS, "ADDR: the program counter if not given. COUNT: 8."},
+	{RS_CLI_ENGINE_DO_CALL, "At a stop at syscall_entry only."},
+	{RS_CLI_ENGINE_DO_SETCALL,
+	 "At a stop at syscall_entry. Arguments that are not given stay."},
+	{RS_CLI_ENGINE_DO_POKE, "HEX: two digits a byte, 256 bytes at most."},
+	{RS_CLI_ENGINE_DO_SIGNAL,
+	 "At a stop at a signal. SIGNAL: a number or name, as 15, TERM or SIGTERM."},
+	{RS_CLI_ENGINE_DO_EXIT, "At a stop at exit. To end this command: quit."},
+	{RS_CLI_ENGINE_DO_EVENTS, "EVENTS: with commas between, as syscall,exec."},
+	{RS_CLI_ENGINE_DO_STEP, "Only the last stop is shown. Typing a line ends them."},
+	{RS_CLI_ENGINE_DO_STOP, "ID: of a thread; the current one if not given."},
+	{RS_CLI_ENGINE_DO_INTERRUPT, "ID: of a thread; the current one if not given."},
+	{RS_CLI_ENGINE_DO_DETACH, "ID: of a thread; the current one if not given."},
+};
+
+const char *rs_cli_engine_word_name(unsigned int at)
+{
+	return at < G_N_ELEMENTS(words) ? words[at].name : NULL;
+}
+
+void rs_cli_engine_help(GString *out, uint64_t only)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+		if (only && i + 1 != only)
+			continue;
 		g_autofree char *usage =
 			g_strdup_printf("%s%s%s%s%s", words[i].name, words[i].alias ? "|" : "",
 					words[i].alias ? words[i].alias : "",
@@ -179,6 +144,9 @@ void rs_cli_engine_help(GString *out)
 
 		g_string_append_printf(out, "  %-22s  %s\n", usage, words[i].help);
 	}
+	for (size_t i = 0; only && i < G_N_ELEMENTS(more); i++)
+		if (more[i].what == words[only - 1].what)
+			g_string_append_printf(out, "  %-22s  %s\n", "", more[i].text);
 }
 
 static const struct word *find_word(const char *name)
@@ -198,14 +166,14 @@ static int parse_set(char **args, const RsTraceRegisterSet *set, struct rs_cli_e
 		return rs_error_set(err, EINVAL, "there is no register '%s'", args[0]);
 	out->number = reg->number;
 	out->count = 1;
-	return parse_place(args[1], set, &out->places[0], err);
+	return rs_cli_engine_parse_place(args[1], set, &out->places[0], err);
 }
 
 static int parse_setcall(char **args, const RsTraceRegisterSet *set,
 			 const struct rs_call_names *names, struct rs_cli_engine_command *out,
 			 struct rs_error *err)
 {
-	const char *end = parse_number(args[0], &out->number);
+	const char *end = rs_cli_engine_parse_number(args[0], &out->number);
 	int ret = 0;
 
 	if (!end || *end) {
@@ -216,7 +184,7 @@ static int parse_setcall(char **args, const RsTraceRegisterSet *set,
 		out->number = (uint64_t)number;
 	}
 	for (args++; *args && !ret; args++)
-		ret = parse_place(*args, set, &out->places[out->count++], err);
+		ret = rs_cli_engine_parse_place(*args, set, &out->places[out->count++], err);
 	return ret;
 }
 
@@ -228,7 +196,7 @@ static int parse_look(char **args, const RsTraceRegisterSet *set, uint64_t most,
 
 	if (args[0]) {
 		out->count = 1;
-		ret = parse_place(args[0], set, &out->places[0], err);
+		ret = rs_cli_engine_parse_place(args[0], set, &out->places[0], err);
 	}
 	if (!ret && args[0] && args[1])
 		ret = parse_range(args[1], 1, most, what, &out->number, err);
@@ -252,7 +220,7 @@ static int parse_poke(char **args, const RsTraceRegisterSet *set, struct rs_cli_
 					      g_ascii_xdigit_value(hex[i + 1]));
 	out->number = digits / 2;
 	out->count = 1;
-	return parse_place(args[0], set, &out->places[0], err);
+	return rs_cli_engine_parse_place(args[0], set, &out->places[0], err);
 }
 
 /* By number or by name, TERM or SIGTERM. */
@@ -293,7 +261,7 @@ static int parse_exit(char **args, const RsTraceRegisterSet *set, struct rs_cli_
 		      struct rs_error *err)
 {
 	out->count = 1;
-	return parse_place(args[0], set, &out->places[0], err);
+	return rs_cli_engine_parse_place(args[0], set, &out->places[0], err);
 }
 
 static int parse_new_events(char **args, struct rs_cli_engine_command *out, struct rs_error *err)
@@ -305,6 +273,17 @@ static int parse_new_events(char **args, struct rs_cli_engine_command *out, stru
 	return ret;
 }
 
+static int parse_help(char **args, struct rs_cli_engine_command *out, struct rs_error *err)
+{
+	const struct word *word = args[0] ? find_word(args[0]) : NULL;
+
+	if (args[0] && !word)
+		return rs_error_set(err, EINVAL, "there is no command '%s'; help lists them",
+				    args[0]);
+	out->number = word ? (uint64_t)(word - words) + 1 : 0;
+	return 0;
+}
+
 static int parse_args(char **args, const RsTraceRegisterSet *set, const struct rs_call_names *names,
 		      struct rs_cli_engine_command *out, struct rs_error *err)
 {
@@ -313,6 +292,8 @@ static int parse_args(char **args, const RsTraceRegisterSet *set, const struct r
 		return parse_set(args, set, out, err);
 	case RS_CLI_ENGINE_DO_SETCALL:
 		return parse_setcall(args, set, names, out, err);
+	case RS_CLI_ENGINE_DO_HELP:
+		return parse_help(args, out, err);
 	case RS_CLI_ENGINE_DO_POKE:
 		return parse_poke(args, set, out, err);
 	case RS_CLI_ENGINE_DO_SIGNAL:

@@ -8,19 +8,11 @@
 
 #include "base/error.h"
 #include "cli/call_names.h"
+#include "cli/engine_place.h"
 #include <rs-trace-engine.h>
 
 /* "syscall_entry,exec" as a mask; "syscall" and "signal_all" stand for several. -EINVAL. */
 int rs_cli_engine_parse_events(const char *text, guint32 *mask, struct rs_error *err);
-
-/* A sum such as rsp+8, of registers and a number. */
-struct rs_cli_engine_place {
-	uint64_t number;
-	uint8_t times[RS_REGISTERS_MAX]; /* how often each register is in it */
-	bool uses_registers;
-};
-uint64_t rs_cli_engine_place_value(const struct rs_cli_engine_place *place,
-				   const uint64_t values[RS_REGISTERS_MAX]);
 
 enum rs_cli_engine_word {
 	RS_CLI_ENGINE_DO_REGS,
@@ -54,9 +46,11 @@ struct rs_cli_engine_command {
 	enum rs_cli_engine_word what;
 	bool needs_stop; /* its thread has to be stopped */
 	bool looks;      /* it only shows something */
-	/* set: the number of the register; setcall: that of the call. mem: bytes; dis, step: how
-	 * many; poke: how many bytes; signal: another one, or 0; events: a mask. Those that name a
-	 * thread: its id, 0: the current one. */
+	/*
+	 * set: the number of the register; setcall: that of the call; mem, poke: how many bytes;
+	 * dis, step: how many; signal: another one, or 0; events: a mask; help: of what, or 0.
+	 * Those that name a thread: its id, 0: the current one.
+	 */
 	uint64_t number;
 	RsTraceEngineFate fate; /* signal */
 	uint8_t bytes[RS_CLI_ENGINE_POKE_MAX];
@@ -69,7 +63,9 @@ int rs_cli_engine_parse(const char *line, const RsTraceRegisterSet *set,
 			const struct rs_call_names *names, struct rs_cli_engine_command *out,
 			struct rs_error *err);
 
-/* What there is to say, a line each. */
-void rs_cli_engine_help(GString *out);
+/* The name of each command, from 0 on; NULL: there are no more. */
+const char *rs_cli_engine_word_name(unsigned int at);
+/* A line for each command; or more about one, whose number is that of the command "help". */
+void rs_cli_engine_help(GString *out, uint64_t only);
 
 #endif

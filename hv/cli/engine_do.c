@@ -169,11 +169,11 @@ static gboolean do_use(struct rs_cli_engine_desk *desk, const struct rs_cli_engi
 	return TRUE;
 }
 
-static void do_help(void)
+static void do_help(uint64_t only)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	rs_cli_engine_help(text);
+	rs_cli_engine_help(text, only);
 	fputs(text->str, stdout);
 }
 
@@ -220,7 +220,7 @@ gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
 		rs_cli_engine_print_all(&desk->printer, desk->engines, desk->current);
 		return TRUE;
 	case RS_CLI_ENGINE_DO_HELP:
-		do_help();
+		do_help(command->number);
 		return TRUE;
 	default:
 		return do_control(desk, command, error);

@@ -171,6 +171,7 @@ static void test_no_commands(void)
 		"events",
 		"events reap",
 		"events exec jctl",
+		"help frob",
 		"quit now",
 	};
 
@@ -192,7 +193,7 @@ static void test_help(void)
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_auto(GStrv) lines = NULL;
 
-	rs_cli_engine_help(text);
+	rs_cli_engine_help(text, 0);
 	lines = g_strsplit(g_strchomp(text->str), "\n", -1);
 	g_assert_cmpuint(g_strv_length(lines), >, 10);
 	for (guint i = 0; lines[i]; i++) {
@@ -203,6 +204,22 @@ static void test_help(void)
 		if (rs_cli_engine_parse(word, rs_trace_register_set(RS_ARCH_X86_64), &names,
 					&command, &err))
 			g_assert_true(g_str_has_prefix(err.message, "usage: "));
+	}
+}
+
+/* Of one command there is its line, and maybe one more. */
+static void test_help_of_one(void)
+{
+	for (unsigned int i = 0; rs_cli_engine_word_name(i); i++) {
+		g_autofree char *line = g_strdup_printf("help %s", rs_cli_engine_word_name(i));
+		g_autofree char *begin = g_strdup_printf("  %s", rs_cli_engine_word_name(i));
+		g_autoptr(GString) text = g_string_new(NULL);
+		struct rs_cli_engine_command command;
+
+		g_assert_cmpint(parse(line, &command), ==, 0);
+		rs_cli_engine_help(text, command.number);
+		g_assert_true(g_str_has_prefix(text->str, begin));
+		g_assert_cmpuint(g_strrstr(text->str, "\n") - text->str, ==, text->len - 1);
 	}
 }
 
@@ -338,6 +355,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cli/engine/commands", test_commands);
 	g_test_add_func("/cli/engine/no-commands", test_no_commands);
 	g_test_add_func("/cli/engine/help", test_help);
+	g_test_add_func("/cli/engine/help-of-one", test_help_of_one);
 	g_test_add_func("/cli/engine/registers", test_registers);
 	g_test_add_func("/cli/engine/shown-events", test_shown_events);
 	g_test_add_func("/cli/engine/call", test_call);
