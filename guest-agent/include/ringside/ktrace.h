@@ -106,7 +106,7 @@ void rs_ktrgenio(struct rs_ktrace_thread *t, int fd, enum rs_ktr_rw rw,
 void rs_ktrnamei(struct rs_ktrace_thread *t, const char *path);
 /*
  * The signal `sig` was posted. `action`: RS_KTR_SIG_* or a handler. `mask`: the thread's, at that
- * time. `info` may be NULL.
+ * time, where bit n - 1 stands for signal n as in sigmask(). `info` may be NULL.
  */
 void rs_ktrpsig(struct rs_ktrace_thread *t, int sig, uint64_t action, uint64_t mask, int code,
 		const struct rs_ktr_siginfo *info);

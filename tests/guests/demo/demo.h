@@ -61,7 +61,7 @@ enum {
 
 enum { SIGTRAP = 5, SIGKILL = 9, SIGUSR1 = 10, SIGSEGV = 11, SIGTERM = 15 };
 enum { SIGCHLD = 17, SIGCONT = 18, SIGSTOP = 19, SIGNALS = 32 };
-#define SIGNAL(number) (1u << (number))
+#define SIGNAL(number) (1u << ((number)-1)) /* as sigmask() has it */
 
 struct file;
 

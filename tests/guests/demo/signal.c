@@ -54,7 +54,7 @@ static int take(struct task *task, struct rs_ktr_siginfo *info)
 {
 	bool on = lock_irq(&sched_lock);
 	uint32_t waiting = task->pending & ~task->blocked;
-	int number = waiting & SIGNAL(SIGKILL) ? SIGKILL : waiting ? __builtin_ctz(waiting) : 0;
+	int number = waiting & SIGNAL(SIGKILL) ? SIGKILL : __builtin_ffs((int)waiting);
 
 	rs_store(&task->pending, task->pending & ~(waiting ? SIGNAL(number) : 0));
 	*info = task->info[number];
