@@ -2,27 +2,12 @@
 /* Commands to a guest: who takes them, in which order, and what ends them. The time is ours. */
 #include "session/commands.h"
 
-#include "sham.h"
+#include "serving.h"
 #include <errno.h>
-#include <ringside/atomic.h>
-#include <ringside/control.h>
 #include <string.h>
 
-#define MS G_GINT64_CONSTANT(1000)
-
-static gint64 now; /* long ago, so the timer is always due */
-
-gint64 __wrap_g_get_monotonic_time(void);
-
-gint64 __wrap_g_get_monotonic_time(void)
-{
-	return now;
-}
-
 struct fixture {
-	struct sham *sham;
-	struct rs_session *session;
-	struct rs_source *source;
+	struct serving guest;
 };
 
 /* What came of a command. */
@@ -63,7 +48,7 @@ static void on_done(void *data, int ret, const struct rs_command_result *result,
 	if (o->next)
 		o->next_ret = send(o->f, o->next, 99, NULL);
 	if (o->dropped)
-		rs_source_drop_commands(o->f->source, o->dropped);
+		rs_source_drop_commands(o->f->guest.source, o->dropped);
 }
 
 static int send(struct fixture *f, struct outcome *outcome, uint32_t number, struct rs_error *err)
@@ -77,7 +62,7 @@ static int send(struct fixture *f, struct outcome *outcome, uint32_t number, str
 	int ret;
 
 	outcome->f = f;
-	ret = rs_source_send_command(f->source, &command, on_done, outcome, err);
+	ret = rs_source_send_command(f->guest.source, &command, on_done, outcome, err);
 	/* Never out of it. */
 	g_assert_cmpuint(outcome->calls, ==, calls);
 	return ret;
@@ -96,103 +81,63 @@ static int why_not(struct fixture *f, const char *says)
 
 /* ---- life ---- */
 
-static void add_guest(struct fixture *f, struct sham **sham, struct rs_source **source)
-{
-	struct rs_source_config config = {.kernel = "k"};
-
-	*sham = sham_new(2, RS_CHANNEL_MAILBOX);
-	g_assert_cmpint(rs_session_add_source(f->session, &config, (*sham)->region,
-					      &(*sham)->target, source, NULL),
-			==, 0);
-}
-
 static void set_up_silent(struct fixture *f, gconstpointer data)
 {
-	now = 1000000 * MS;
-	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
-	add_guest(f, &f->sham, &f->source);
-	f->sham->announced = 40;
-	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
-}
-
-static void say_hello(struct fixture *f)
-{
-	sham_hello(f->sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
-	rs_session_refresh(f->session);
+	serving_begin(&f->guest);
 }
 
 static void set_up(struct fixture *f, gconstpointer data)
 {
-	set_up_silent(f, data);
-	say_hello(f);
+	serving_begin(&f->guest);
+	serving_hello(&f->guest);
 }
 
 static void tear_down(struct fixture *f, gconstpointer data)
 {
-	rs_session_destroy(f->session);
-	sham_free(f->sham);
-}
-
-/* A round of the session's timer. */
-static void look(void)
-{
-	g_assert_true(g_main_context_iteration(NULL, TRUE));
+	serving_end(&f->guest);
 }
 
 static void pass(gint64 time)
 {
-	now += time;
-	look();
+	serving_now += time;
+	serving_look();
 }
 
 /* ---- the guest's task ---- */
 
-static struct rs_hcall_request *request_in(struct fixture *f, uint32_t slot)
-{
-	return rs_trace_region_element(f->sham->region, RS_SEC_REQUEST, slot);
-}
-
-static bool answered(struct fixture *f, uint32_t slot)
-{
-	return sham_response(f->sham, slot)->sequence == request_in(f, slot)->sequence;
-}
-
 /* Puts a request there, which the session has not seen. */
 static void put(struct fixture *f, uint32_t slot, uint64_t id, int64_t result)
 {
-	struct rs_hcall_request *request = request_in(f, slot);
+	struct rs_hcall_request *request = serving_request(&f->guest, slot);
 
-	request->number = RS_HCALL_COMMAND;
-	request->args[0] = id;
-	request->args[1] = (uint64_t)result;
-	for (uint32_t i = 0; i < RS_CMD_ARGS; i++)
-		request->args[2 + i] = 70 + i;
 	memcpy(request->data, "yields", 6);
 	request->data_size = 6;
-	rs_store_release(&request->sequence, request->sequence + 1);
+	serving_put(&f->guest, slot, RS_HCALL_COMMAND,
+		    (const uint64_t[]){id, (uint64_t)result, 70, 71, 72, 73});
 }
 
 /* The task says what came of a command, and asks for the next one. */
 static void report(struct fixture *f, uint32_t slot, uint64_t id, int64_t result)
 {
 	put(f, slot, id, result);
-	look();
+	serving_look();
 }
 
 /* A task that waits now. */
 static void offer(struct fixture *f, uint32_t slot)
 {
 	report(f, slot, 0, 0);
-	g_assert_false(answered(f, slot));
-	g_assert_cmpuint(sham_response(f->sham, slot)->accepted, ==, request_in(f, slot)->sequence);
+	g_assert_false(serving_answered(&f->guest, slot));
+	g_assert_cmpuint(sham_response(f->guest.sham, slot)->accepted, ==,
+			 serving_request(&f->guest, slot)->sequence);
 }
 
 /* The command's id in the answer, which must be there and have this number. */
 static uint64_t taken(struct fixture *f, uint32_t slot, uint32_t number)
 {
-	const struct rs_hcall_response *response = sham_response(f->sham, slot);
+	const struct rs_hcall_response *response = sham_response(f->guest.sham, slot);
 
-	g_assert_true(answered(f, slot));
+	g_assert_true(serving_answered(&f->guest, slot));
 	g_assert_cmpint(response->result, ==, 0);
 	g_assert_cmpuint(RS_CMD_SESSION(response->values[0]), !=, 0);
 	g_assert_cmpuint(RS_CMD_COUNT(response->values[0]), !=, 0);
@@ -212,15 +157,15 @@ static void check_outcome(const struct outcome *outcome, int ret, const char *sa
 
 static void test_waiting_task_gets_the_command_at_once(struct fixture *f, gconstpointer data)
 {
-	const struct rs_hcall_response *response = sham_response(f->sham, 3);
+	const struct rs_hcall_response *response = sham_response(f->guest.sham, 3);
 	struct outcome outcome = {0};
 	uint64_t id;
 
 	offer(f, 3);
-	f->sham->nudges = 0;
+	f->guest.sham->nudges = 0;
 	g_assert_cmpint(send(f, &outcome, 7, NULL), ==, 0);
 	id = taken(f, 3, 7);
-	g_assert_cmpint(f->sham->nudges, ==, 1);
+	g_assert_cmpint(f->guest.sham->nudges, ==, 1);
 	g_assert_cmpuint(response->values[2], ==, 8);
 	g_assert_cmpuint(response->values[3], ==, 9);
 	g_assert_cmpuint(response->values[4], ==, 10);
@@ -232,7 +177,7 @@ static void test_waiting_task_gets_the_command_at_once(struct fixture *f, gconst
 	for (uint32_t i = 0; i < RS_CMD_ARGS; i++)
 		g_assert_cmpuint(outcome.values[i], ==, 70 + i);
 	g_assert_cmpmem(outcome.data, outcome.size, "yields", 6);
-	g_assert_false(answered(f, 3));
+	g_assert_false(serving_answered(&f->guest, 3));
 	/* It was told once. */
 	report(f, 3, id, 6);
 	g_assert_cmpuint(outcome.calls, ==, 1);
@@ -254,7 +199,7 @@ static void test_commands_go_in_order(struct fixture *f, gconstpointer data)
 		g_assert_cmpuint(id[i], ==, id[0] + i);
 		g_assert_cmpuint(outcome[2].calls, ==, i == 2);
 	}
-	g_assert_false(answered(f, 0));
+	g_assert_false(serving_answered(&f->guest, 0));
 }
 
 static void test_done_may_send_the_next_command(struct fixture *f, gconstpointer data)
@@ -308,7 +253,7 @@ static void test_no_more_than_64_commands_wait(struct fixture *f, gconstpointer 
 	g_assert_cmpint(why_not(f, "too many"), ==, -EBUSY);
 	for (uint32_t i = 1; i <= RS_COMMANDS_MAX; i++)
 		report(f, 0, taken(f, 0, 100 + i), 0);
-	g_assert_false(answered(f, 0));
+	g_assert_false(serving_answered(&f->guest, 0));
 	g_assert_cmpuint(outcome[0].calls, ==, 2);
 	for (uint32_t i = 1; i < RS_COMMANDS_MAX; i++)
 		check_outcome(&outcome[i], 0, NULL);
@@ -328,7 +273,7 @@ static void test_guest_without_a_task_takes_none(struct fixture *f, gconstpointe
 	g_assert_cmpint(why_not(f, "no task"), ==, -ENOTSUP);
 	offer(f, 0);
 	g_assert_cmpint(send(f, &outcome, 1, NULL), ==, 0);
-	rs_source_drop_commands(f->source, &outcome);
+	rs_source_drop_commands(f->guest.source, &outcome);
 }
 
 static void test_paused_guest_takes_none(struct fixture *f, gconstpointer data)
@@ -336,12 +281,12 @@ static void test_paused_guest_takes_none(struct fixture *f, gconstpointer data)
 	struct outcome outcome = {0};
 
 	offer(f, 0);
-	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_pause(f->guest.session, NULL), ==, 0);
 	g_assert_cmpint(why_not(f, "paused"), ==, -EAGAIN);
-	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_resume(f->guest.session, NULL), ==, 0);
 	g_assert_cmpint(send(f, &outcome, 1, NULL), ==, 0);
 	taken(f, 0, 1);
-	rs_source_drop_commands(f->source, &outcome);
+	rs_source_drop_commands(f->guest.source, &outcome);
 }
 
 /* Of several sources the message names the one. */
@@ -351,14 +296,14 @@ static void test_failures_name_the_source(struct fixture *f, gconstpointer data)
 	struct rs_source *other;
 	struct sham *sham;
 
-	add_guest(f, &sham, &other);
+	serving_add(&f->guest, &sham, &other);
 	g_assert_cmpint(why_not(f, "k: this guest takes no commands"), ==, -ENOTSUP);
 	offer(f, 0);
 	g_assert_cmpint(send(f, &outcome, 1, NULL), ==, 0);
 	pass((RS_COMMAND_MS + 1) * MS);
 	check_outcome(&outcome, -ETIMEDOUT, "k: the guest did not");
-	rs_session_destroy(f->session);
-	f->session = NULL;
+	rs_session_destroy(f->guest.session);
+	f->guest.session = NULL;
 	sham_free(sham);
 }
 
@@ -390,9 +335,10 @@ static void test_the_newest_task_serves(struct fixture *f, gconstpointer data)
 
 	offer(f, 0);
 	offer(f, 1);
-	g_assert_true(answered(f, 0));
-	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, -RS_EACCES);
-	g_assert_cmpstr((const char *)sham_response(f->sham, 0)->data, ==, "another task serves");
+	g_assert_true(serving_answered(&f->guest, 0));
+	g_assert_cmpint(sham_response(f->guest.sham, 0)->result, ==, -RS_EACCES);
+	g_assert_cmpstr((const char *)sham_response(f->guest.sham, 0)->data, ==,
+			"another task serves");
 	g_assert_cmpint(send(f, &outcome, 5, NULL), ==, 0);
 	report(f, 1, taken(f, 1, 5), 2);
 	check_outcome(&outcome, 0, NULL);
@@ -407,11 +353,11 @@ static void test_task_that_has_gone_takes_none(struct fixture *f, gconstpointer 
 	struct outcome outcome = {0};
 
 	offer(f, 2);
-	sham_request(f->sham, 2, RS_HCALL_LOG, 0, "it was killed");
+	sham_request(f->guest.sham, 2, RS_HCALL_LOG, 0, "it was killed");
 	g_assert_cmpint(send(f, &outcome, 5, NULL), ==, 0);
-	look();
-	g_assert_true(answered(f, 2));
-	g_assert_cmpuint(sham_response(f->sham, 2)->values[0], ==, 0);
+	serving_look();
+	g_assert_true(serving_answered(&f->guest, 2));
+	g_assert_cmpuint(sham_response(f->guest.sham, 2)->values[0], ==, 0);
 	report(f, 4, 0, 0);
 	report(f, 4, taken(f, 4, 5), 2);
 	check_outcome(&outcome, 0, NULL);
@@ -425,7 +371,7 @@ static void test_dropped_commands_tell_nobody(struct fixture *f, gconstpointer d
 	g_assert_cmpint(send(f, &mine, 1, NULL), ==, 0);
 	g_assert_cmpint(send(f, &mine, 2, NULL), ==, 0);
 	g_assert_cmpint(send(f, &others, 3, NULL), ==, 0);
-	rs_source_drop_commands(f->source, &mine);
+	rs_source_drop_commands(f->guest.source, &mine);
 	report(f, 0, taken(f, 0, 1), 0);
 	report(f, 0, taken(f, 0, 2), 0);
 	report(f, 0, taken(f, 0, 3), 0);
@@ -437,18 +383,18 @@ static void test_dropped_commands_tell_nobody(struct fixture *f, gconstpointer d
 
 static void test_guest_hears_from_us_each_second(struct fixture *f, gconstpointer data)
 {
-	const struct rs_hcall_response *response = sham_response(f->sham, 0);
+	const struct rs_hcall_response *response = sham_response(f->guest.sham, 0);
 	struct outcome outcome = {0};
 	uint64_t session = 0;
 
 	for (int i = 0; i < 3; i++) {
 		offer(f, 0);
 		pass(RS_CMD_BEAT_MS * MS - 1);
-		g_assert_false(answered(f, 0));
-		f->sham->nudges = 0;
+		g_assert_false(serving_answered(&f->guest, 0));
+		f->guest.sham->nudges = 0;
 		pass(1);
-		g_assert_true(answered(f, 0));
-		g_assert_cmpint(f->sham->nudges, >, 0);
+		g_assert_true(serving_answered(&f->guest, 0));
+		g_assert_cmpint(f->guest.sham->nudges, >, 0);
 		g_assert_cmpint(response->result, ==, 0);
 		g_assert_cmpuint(RS_CMD_COUNT(response->values[0]), ==, 0);
 		g_assert_cmpuint(response->data_size, ==, 0);
@@ -460,7 +406,7 @@ static void test_guest_hears_from_us_each_second(struct fixture *f, gconstpointe
 	g_assert_cmpint(send(f, &outcome, 6, NULL), ==, 0);
 	report(f, 0, 0, 0);
 	g_assert_cmpuint(RS_CMD_SESSION(taken(f, 0, 6)), ==, session);
-	rs_source_drop_commands(f->source, &outcome);
+	rs_source_drop_commands(f->guest.source, &outcome);
 }
 
 static void test_guest_that_takes_too_long(struct fixture *f, gconstpointer data)
@@ -488,7 +434,7 @@ static void test_guest_that_takes_too_long(struct fixture *f, gconstpointer data
 	g_assert_cmpuint(sent.calls, ==, 1);
 	g_assert_cmpint(send(f, &next, 4, NULL), ==, 0);
 	taken(f, 0, 4);
-	rs_source_drop_commands(f->source, &next);
+	rs_source_drop_commands(f->guest.source, &next);
 }
 
 /* ---- boots and ends ---- */
@@ -502,21 +448,21 @@ static void test_boot_fails_all_commands(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(send(f, &sent, 1, NULL), ==, 0);
 	g_assert_cmpint(send(f, &waiting, 2, NULL), ==, 0);
 	id = taken(f, 0, 1);
-	say_hello(f);
+	serving_hello(&f->guest);
 	check_outcome(&sent, -EAGAIN, "booted again");
 	check_outcome(&waiting, -EAGAIN, "booted again");
 	g_assert_cmpint(why_not(f, "no task"), ==, -ENOTSUP);
 	offer(f, 0);
 	g_assert_cmpint(send(f, &next, 3, NULL), ==, 0);
 	g_assert_cmpuint(taken(f, 0, 3), >, id);
-	rs_source_drop_commands(f->source, &next);
+	rs_source_drop_commands(f->guest.source, &next);
 }
 
 /* A task that waited is gone with its boot, so nobody takes a command. */
 static void test_boot_takes_the_task_with_it(struct fixture *f, gconstpointer data)
 {
 	offer(f, 0);
-	say_hello(f);
+	serving_hello(&f->guest);
 	g_assert_cmpint(why_not(f, "no task"), ==, -ENOTSUP);
 }
 
@@ -526,9 +472,9 @@ static void test_task_of_an_unseen_boot_serves(struct fixture *f, gconstpointer 
 	struct outcome outcome = {0};
 
 	offer(f, 0);
-	sham_hello(f->sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
+	sham_hello(f->guest.sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
 	offer(f, 1);
-	rs_session_refresh(f->session);
+	rs_session_refresh(f->guest.session);
 	g_assert_cmpint(send(f, &outcome, 3, NULL), ==, 0);
 	report(f, 1, taken(f, 1, 3), 0);
 	check_outcome(&outcome, 0, NULL);
@@ -541,7 +487,7 @@ static void test_end_fails_all_commands(struct fixture *f, gconstpointer data)
 	offer(f, 0);
 	g_assert_cmpint(send(f, &sent, 1, NULL), ==, 0);
 	g_assert_cmpint(send(f, &waiting, 2, NULL), ==, 0);
-	rs_session_stop(f->session, "enough");
+	rs_session_stop(f->guest.session, "enough");
 	check_outcome(&sent, -ESHUTDOWN, "has ended");
 	g_assert_cmpint(sent.next_ret, ==, -ESHUTDOWN);
 	g_assert_cmpuint(waiting.calls + next.calls, ==, 0);
@@ -556,25 +502,25 @@ static void test_detach_fails_all_commands(struct fixture *f, gconstpointer data
 	g_assert_cmpint(send(f, &sent, 1, NULL), ==, 0);
 	g_assert_cmpint(send(f, &waiting, 2, NULL), ==, 0);
 	put(f, 1, 0, 0);
-	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_detach(f->guest.session, NULL), ==, 0);
 	check_outcome(&sent, -ESHUTDOWN, "the session has ended");
 	check_outcome(&waiting, -ESHUTDOWN, "the session has ended");
 	g_assert_cmpint(sent.next_ret, ==, -ESHUTDOWN);
 	g_assert_cmpuint(next.calls, ==, 0);
-	look();
-	g_assert_true(answered(f, 1));
-	g_assert_cmpint(sham_response(f->sham, 1)->result, ==, -RS_EACCES);
+	serving_look();
+	g_assert_true(serving_answered(&f->guest, 1));
+	g_assert_cmpint(sham_response(f->guest.sham, 1)->result, ==, -RS_EACCES);
 }
 
 static void test_task_that_waits_is_told_of_the_end(struct fixture *f, gconstpointer data)
 {
 	offer(f, 0);
-	g_assert_cmpint(rs_session_detach(f->session, NULL), ==, 0);
-	g_assert_true(answered(f, 0));
-	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, -RS_EACCES);
+	g_assert_cmpint(rs_session_detach(f->guest.session, NULL), ==, 0);
+	g_assert_true(serving_answered(&f->guest, 0));
+	g_assert_cmpint(sham_response(f->guest.sham, 0)->result, ==, -RS_EACCES);
 	/* Nobody is there for a beat. */
 	pass(2 * RS_CMD_BEAT_MS * MS);
-	g_assert_cmpint(sham_response(f->sham, 0)->result, ==, -RS_EACCES);
+	g_assert_cmpint(sham_response(f->guest.sham, 0)->result, ==, -RS_EACCES);
 }
 
 int main(int argc, char **argv)

@@ -2,27 +2,12 @@
 /* Engines on the host: whose they are, what state they are in, and that none is left attached. */
 #include "session/engines.h"
 
-#include "sham.h"
+#include "serving.h"
 #include <errno.h>
-#include <ringside/atomic.h>
-#include <ringside/control.h>
 #include <string.h>
 
-#define MS G_GINT64_CONSTANT(1000)
-
-static gint64 now; /* long ago, so the timer is always due */
-
-gint64 __wrap_g_get_monotonic_time(void);
-
-gint64 __wrap_g_get_monotonic_time(void)
-{
-	return now;
-}
-
 struct fixture {
-	struct sham *sham;
-	struct rs_session *session;
-	struct rs_source *source;
+	struct serving guest;
 	uint64_t id; /* of the command that the guest has */
 };
 
@@ -51,26 +36,14 @@ static void on_done(void *data, int ret, const struct rs_engine_info *engine,
 		o->number = engine->number;
 }
 
-static void look(void)
-{
-	g_assert_true(g_main_context_iteration(NULL, TRUE));
-}
-
 /* ---- the guest ---- */
-
-static struct rs_hcall_request *request_in(struct fixture *f, uint32_t slot)
-{
-	return rs_trace_region_element(f->sham->region, RS_SEC_REQUEST, slot);
-}
 
 static void put(struct fixture *f, uint32_t slot, uint32_t number, const uint64_t args[4])
 {
-	struct rs_hcall_request *request = request_in(f, slot);
+	const uint64_t all[6] = {args[0], args[1], args[2], args[3]};
 
-	request->number = number;
-	memcpy(request->args, args, 4 * sizeof(*args));
-	rs_store_release(&request->sequence, request->sequence + 1);
-	look();
+	serving_put(&f->guest, slot, number, all);
+	serving_look();
 }
 
 /* The task is done with a command, which yields `handle`, and waits for the next one. */
@@ -78,7 +51,7 @@ static void report(struct fixture *f, int64_t result, uint64_t handle)
 {
 	static const struct rs_cmd_thread thread = {
 		.id = 7, .process = 5, .parent = 1, .comm = "worker"};
-	struct rs_hcall_request *request = request_in(f, 0);
+	struct rs_hcall_request *request = serving_request(&f->guest, 0);
 
 	memcpy(request->data, &thread, sizeof(thread));
 	request->data_size = sizeof(thread);
@@ -90,30 +63,31 @@ static void report(struct fixture *f, int64_t result, uint64_t handle)
 static void tell_news_with(struct fixture *f, const uint64_t args[4], const void *data,
 			   uint32_t size)
 {
-	memcpy(request_in(f, 1)->data, data, size);
-	request_in(f, 1)->data_size = size;
+	memcpy(serving_request(&f->guest, 1)->data, data, size);
+	serving_request(&f->guest, 1)->data_size = size;
 	put(f, 1, RS_HCALL_NEWS, args);
-	request_in(f, 1)->data_size = 0;
+	serving_request(&f->guest, 1)->data_size = 0;
 }
 
 static void tell_news(struct fixture *f, uint64_t kind, uint64_t handle, uint64_t event,
 		      int64_t value)
 {
 	put(f, 1, RS_HCALL_NEWS, (const uint64_t[]){kind, handle, event, (uint64_t)value});
-	g_assert_cmpint(sham_response(f->sham, 1)->sequence, ==, request_in(f, 1)->sequence);
-	g_assert_cmpint(sham_response(f->sham, 1)->result, ==, 0);
+	g_assert_cmpint(sham_response(f->guest.sham, 1)->sequence, ==,
+			serving_request(&f->guest, 1)->sequence);
+	g_assert_cmpint(sham_response(f->guest.sham, 1)->result, ==, 0);
 }
 
 /* Whether the guest has got another command. */
 static bool has_command(struct fixture *f)
 {
-	return sham_response(f->sham, 0)->sequence == request_in(f, 0)->sequence;
+	return serving_answered(&f->guest, 0);
 }
 
 /* The command that the guest has got: its number, handle and next argument. */
 static void expect(struct fixture *f, uint32_t number, uint64_t a, uint64_t b)
 {
-	const struct rs_hcall_response *response = sham_response(f->sham, 0);
+	const struct rs_hcall_response *response = sham_response(f->guest.sham, 0);
 
 	g_assert_true(has_command(f));
 	g_assert_cmpuint(response->values[1], ==, number);
@@ -126,33 +100,22 @@ static void expect(struct fixture *f, uint32_t number, uint64_t a, uint64_t b)
 
 static void set_up(struct fixture *f, gconstpointer data)
 {
-	const struct rs_source_config config = {.kernel = "k"};
-
-	now = 1000000 * MS;
-	g_assert_cmpint(rs_session_create("t", &f->session, NULL), ==, 0);
-	f->sham = sham_new(2, RS_CHANNEL_MAILBOX);
-	f->sham->announced = 40;
-	g_assert_cmpint(rs_session_add_source(f->session, &config, f->sham->region,
-					      &f->sham->target, &f->source, NULL),
-			==, 0);
-	g_assert_cmpint(rs_session_start(f->session, NULL), ==, 0);
-	sham_hello(f->sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
-	rs_session_refresh(f->session);
+	serving_begin(&f->guest);
+	serving_hello(&f->guest);
 	report(f, 0, 0);
 }
 
 static void tear_down(struct fixture *f, gconstpointer data)
 {
-	rs_session_destroy(f->session);
-	sham_free(f->sham);
+	serving_end(&f->guest);
 }
 
 static uint32_t attach(struct fixture *f, const void *owner, uint64_t handle)
 {
 	struct outcome o = {0};
 
-	g_assert_cmpint(rs_engine_attach(f->source, owner, 7, &wish_entry, on_done, &o, NULL), ==,
-			0);
+	g_assert_cmpint(rs_engine_attach(f->guest.source, owner, 7, &wish_entry, on_done, &o, NULL),
+			==, 0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0x40);
 	report(f, 0, handle);
 	g_assert_cmpuint(o.calls, ==, 1);
@@ -165,7 +128,7 @@ static guint count_of(struct fixture *f, const void *owner)
 	struct rs_engine_iter iter;
 	guint n = 0;
 
-	rs_engine_iter_init(&iter, f->session, owner);
+	rs_engine_iter_init(&iter, f->guest.session, owner);
 	while (rs_engine_iter_next(&iter))
 		n++;
 	return n;
@@ -178,7 +141,7 @@ static struct rs_engine_info info_of(struct fixture *f, const void *owner)
 	const struct rs_engine_info *info;
 
 	g_assert_cmpuint(count_of(f, owner), ==, 1);
-	rs_engine_iter_init(&iter, f->session, owner);
+	rs_engine_iter_init(&iter, f->guest.session, owner);
 	info = rs_engine_iter_next(&iter);
 	g_assert_nonnull(info);
 	return *info;
@@ -190,7 +153,7 @@ static int send(struct fixture *f, const void *owner, uint32_t number, uint64_t 
 	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
 						  .args = {0, how}};
 
-	return rs_engine_send(f->session, owner, number, &command, on_done, o, err);
+	return rs_engine_send(f->guest.session, owner, number, &command, on_done, o, err);
 }
 
 /* ---- tests ---- */
@@ -202,7 +165,7 @@ static void test_an_engine_is_its_owners(struct fixture *f, gconstpointer data)
 	struct outcome o = {0};
 
 	g_assert_cmpuint(info.number, ==, number);
-	g_assert_true(info.source == f->source);
+	g_assert_true(info.source == f->guest.source);
 	g_assert_cmpint(info.state, ==, RS_ENGINE_RUNNING);
 	g_assert_cmpuint(info.thread.id, ==, 7);
 	g_assert_cmpuint(info.thread.process, ==, 5);
@@ -307,7 +270,7 @@ static void test_an_engine_that_follows_is_its_owners(struct fixture *f, gconstp
 
 	tell_follower(f, 1002, 1001);
 	g_assert_cmpuint(count_of(f, one), ==, 2);
-	rs_engine_iter_init(&iter, f->session, one);
+	rs_engine_iter_init(&iter, f->guest.session, one);
 	g_assert_cmpuint(rs_engine_iter_next(&iter)->follows, ==, 0);
 	info = rs_engine_iter_next(&iter);
 	g_assert_cmpuint(info->follows, ==, number);
@@ -327,7 +290,7 @@ static void test_an_engine_that_follows_is_its_owners(struct fixture *f, gconstp
 	g_assert_cmpuint(count_of(f, one), ==, 2);
 	g_assert_false(has_command(f));
 	/* The owner of both goes. */
-	rs_engine_drop_owner(f->session, one);
+	rs_engine_drop_owner(f->guest.session, one);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1002, RS_UTRACE_DETACH);
@@ -342,7 +305,7 @@ static void test_who_follows_nobody_is_detached(struct fixture *f, gconstpointer
 	report(f, 0, 0);
 	/* Its maker's owner is just going. */
 	attach(f, one, 1001);
-	rs_engine_drop_owner(f->session, one);
+	rs_engine_drop_owner(f->guest.session, one);
 	tell_follower(f, 1003, 1001);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
@@ -367,10 +330,10 @@ static void test_threads_that_cannot_be_followed_are_counted(struct fixture *f, 
 		expect(f, RS_CMD_ENGINE_CONTROL, 3000 + i, RS_UTRACE_DETACH);
 		report(f, 0, 0);
 	}
-	rs_engine_iter_init(&iter, f->session, one);
+	rs_engine_iter_init(&iter, f->guest.session, one);
 	g_assert_cmpuint(rs_engine_iter_next(&iter)->refused, ==, 5);
 	tell_news(f, RS_NEWS_REFUSED, 1001, ~0ull, 0);
-	rs_engine_iter_init(&iter, f->session, one);
+	rs_engine_iter_init(&iter, f->guest.session, one);
 	g_assert_cmpuint(rs_engine_iter_next(&iter)->refused, ==, UINT32_MAX);
 }
 
@@ -379,7 +342,8 @@ static void test_a_handle_is_of_one_engine(struct fixture *f, gconstpointer data
 	struct outcome o = {0};
 
 	attach(f, one, 1001);
-	g_assert_cmpint(rs_engine_attach(f->source, two, 7, &no_events, on_done, &o, NULL), ==, 0);
+	g_assert_cmpint(rs_engine_attach(f->guest.source, two, 7, &no_events, on_done, &o, NULL),
+			==, 0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
 	report(f, 0, 1001);
 	g_assert_cmpint(o.ret, ==, -EPROTO);
@@ -396,8 +360,8 @@ static void test_what_the_guest_has_left_is_gone(struct fixture *f, gconstpointe
 	tell_news(f, RS_NEWS_LEFT, 1004, 0, 0);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
 	g_assert_cmpint(info_of(f, two).state, ==, RS_ENGINE_RUNNING);
-	rs_engine_forget_gone(f->session, one);
-	look();
+	rs_engine_forget_gone(f->guest.session, one);
+	serving_look();
 	g_assert_false(has_command(f));
 }
 
@@ -421,13 +385,13 @@ static void test_peers_have_room_while_others_are_detached(struct fixture *f, gc
 	for (uint32_t i = 0; i < 200; i++)
 		attach(f, one, 2000 + i);
 	number = attach(f, two, 1001);
-	rs_engine_drop_owner(f->session, one);
-	look();
+	rs_engine_drop_owner(f->guest.session, one);
+	serving_look();
 	for (guint i = 0; i < G_N_ELEMENTS(o); i++)
 		g_assert_cmpint(send(f, two, number, RS_UTRACE_RESUME, &o[i], NULL), ==, 0);
 	for (guint i = 0; i < 200 + G_N_ELEMENTS(o); i++) {
 		g_assert_true(has_command(f));
-		f->id = sham_response(f->sham, 0)->values[0];
+		f->id = sham_response(f->guest.sham, 0)->values[0];
 		report(f, 0, 0);
 	}
 	g_assert_false(has_command(f));
@@ -440,18 +404,19 @@ static void test_what_nobody_has_is_detached_in_the_end(struct fixture *f, gcons
 	struct outcome o = {0};
 
 	/* An attach that is told late, and news, while the guest is paused. */
-	g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL), ==, 0);
+	g_assert_cmpint(rs_engine_attach(f->guest.source, one, 7, &no_events, on_done, &o, NULL),
+			==, 0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
-	now += 5001 * MS;
-	look();
+	serving_now += 5001 * MS;
+	serving_look();
 	g_assert_cmpint(o.ret, ==, -ETIMEDOUT);
-	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_pause(f->guest.session, NULL), ==, 0);
 	report(f, 0, 1001);
 	tell_news(f, RS_NEWS_STOPPED, 1002, 6, 0);
-	look();
+	serving_look();
 	g_assert_false(has_command(f));
-	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
-	look();
+	g_assert_cmpint(rs_session_resume(f->guest.session, NULL), ==, 0);
+	serving_look();
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1002, RS_UTRACE_DETACH);
@@ -462,11 +427,11 @@ static void test_what_nobody_has_is_detached_in_the_end(struct fixture *f, gcons
 /* A guest may make up as many as it likes. */
 static void test_engines_that_a_guest_makes_up_are_bounded(struct fixture *f, gconstpointer data)
 {
-	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	g_assert_cmpint(rs_session_pause(f->guest.session, NULL), ==, 0);
 	for (uint32_t i = 0; i < 5 * RS_ENGINES_MAX; i++)
 		tell_news(f, RS_NEWS_STOPPED, 2000 + i, 6, 0);
-	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
-	look();
+	g_assert_cmpint(rs_session_resume(f->guest.session, NULL), ==, 0);
+	serving_look();
 	for (uint32_t i = 0; i < 4 * RS_ENGINES_MAX; i++) {
 		expect(f, RS_CMD_ENGINE_CONTROL, 2000 + i, RS_UTRACE_DETACH);
 		report(f, 0, 0);
@@ -483,9 +448,9 @@ static void test_what_is_gone_is_told_once(struct fixture *f, gconstpointer data
 	tell_news(f, RS_NEWS_GONE, 1001, 5, 9);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
 	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, -EBADF);
-	rs_engine_forget_gone(f->session, two);
+	rs_engine_forget_gone(f->guest.session, two);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
-	rs_engine_forget_gone(f->session, one);
+	rs_engine_forget_gone(f->guest.session, one);
 	g_assert_cmpuint(count_of(f, one), ==, 0);
 }
 
@@ -506,7 +471,7 @@ static void test_engines_of_a_peer_that_goes_are_detached(struct fixture *f, gco
 
 	attach(f, one, 1001);
 	attach(f, two, 1002);
-	rs_engine_drop_owner(f->session, one);
+	rs_engine_drop_owner(f->guest.session, one);
 	g_assert_cmpuint(count_of(f, one), ==, 0);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
@@ -517,19 +482,19 @@ static void test_engines_of_a_peer_that_goes_are_detached(struct fixture *f, gco
 static void test_what_cannot_be_detached_now_is_later(struct fixture *f, gconstpointer data)
 {
 	attach(f, one, 1001);
-	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
-	rs_engine_drop_owner(f->session, one);
-	look();
+	g_assert_cmpint(rs_session_pause(f->guest.session, NULL), ==, 0);
+	rs_engine_drop_owner(f->guest.session, one);
+	serving_look();
 	g_assert_false(has_command(f));
-	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
-	look();
+	g_assert_cmpint(rs_session_resume(f->guest.session, NULL), ==, 0);
+	serving_look();
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	/* The guest's task does not do it, and is asked again. */
 	report(f, -11, 0);
-	look();
+	serving_look();
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, 0, 0);
-	look();
+	serving_look();
 	g_assert_false(has_command(f));
 }
 
@@ -537,10 +502,11 @@ static void test_a_peer_that_goes_while_it_attaches(struct fixture *f, gconstpoi
 {
 	struct outcome o = {0};
 
-	g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL), ==, 0);
+	g_assert_cmpint(rs_engine_attach(f->guest.source, one, 7, &no_events, on_done, &o, NULL),
+			==, 0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
-	rs_engine_drop_calls(f->session, &o);
-	rs_engine_drop_owner(f->session, one);
+	rs_engine_drop_calls(f->guest.session, &o);
+	rs_engine_drop_owner(f->guest.session, one);
 	report(f, 0, 1001);
 	g_assert_cmpuint(o.calls, ==, 0);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
@@ -560,8 +526,9 @@ static void test_attach_fails(struct fixture *f, gconstpointer data)
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct outcome o = {0};
 
-		g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL),
-				==, 0);
+		g_assert_cmpint(
+			rs_engine_attach(f->guest.source, one, 7, &no_events, on_done, &o, NULL),
+			==, 0);
 		expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
 		report(f, cases[i].result, cases[i].handle);
 		g_assert_cmpuint(o.calls, ==, 1);
@@ -577,8 +544,8 @@ static void test_there_is_a_bound(struct fixture *f, gconstpointer data)
 
 	for (uint32_t i = 0; i < RS_ENGINES_MAX; i++)
 		attach(f, one, 2000 + i);
-	g_assert_cmpint(rs_engine_attach(f->source, two, 7, &no_events, on_done, &o, &err), ==,
-			-ENOSPC);
+	g_assert_cmpint(rs_engine_attach(f->guest.source, two, 7, &no_events, on_done, &o, &err),
+			==, -ENOSPC);
 	g_assert_nonnull(strstr(err.message, "256"));
 }
 
@@ -603,10 +570,11 @@ static void test_an_attach_that_comes_late_is_undone(struct fixture *f, gconstpo
 {
 	struct outcome o = {0};
 
-	g_assert_cmpint(rs_engine_attach(f->source, one, 7, &no_events, on_done, &o, NULL), ==, 0);
+	g_assert_cmpint(rs_engine_attach(f->guest.source, one, 7, &no_events, on_done, &o, NULL),
+			==, 0);
 	expect(f, RS_CMD_ENGINE_ATTACH, 7, 0);
-	now += 5001 * MS;
-	look();
+	serving_now += 5001 * MS;
+	serving_look();
 	g_assert_cmpuint(o.calls, ==, 1);
 	g_assert_cmpint(o.ret, ==, -ETIMEDOUT);
 	report(f, 0, 1001);
@@ -625,8 +593,8 @@ static void test_a_resume_that_comes_late_is_noted(struct fixture *f, gconstpoin
 	tell_news(f, RS_NEWS_STOPPED, 1001, 6, 0);
 	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_RESUME);
-	now += 5001 * MS;
-	look();
+	serving_now += 5001 * MS;
+	serving_look();
 	g_assert_cmpint(o.ret, ==, -ETIMEDOUT);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_STOPPED);
 	report(f, 0, 0);
@@ -647,36 +615,36 @@ static void test_what_is_given_up_is_detached_in_the_end(struct fixture *f, gcon
 {
 	for (uint32_t i = 0; i < 100; i++)
 		attach(f, one, 2000 + i);
-	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
-	now += 5001 * MS;
-	look();
+	g_assert_cmpint(rs_session_pause(f->guest.session, NULL), ==, 0);
+	serving_now += 5001 * MS;
+	serving_look();
 	/* A beat, without a command. */
 	g_assert_true(has_command(f));
-	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
-	rs_engine_drop_owner(f->session, one);
+	g_assert_cmpint(rs_session_resume(f->guest.session, NULL), ==, 0);
+	rs_engine_drop_owner(f->guest.session, one);
 	report(f, 0, 0);
 	for (uint32_t i = 0; i < 100; i++) {
-		look();
+		serving_look();
 		g_assert_true(has_command(f));
-		f->id = sham_response(f->sham, 0)->values[0];
-		g_assert_cmpuint(sham_response(f->sham, 0)->values[3], ==, RS_UTRACE_DETACH);
+		f->id = sham_response(f->guest.sham, 0)->values[0];
+		g_assert_cmpuint(sham_response(f->guest.sham, 0)->values[3], ==, RS_UTRACE_DETACH);
 		report(f, 0, 0);
 	}
-	look();
+	serving_look();
 	g_assert_false(has_command(f));
 }
 
 static void test_a_session_that_stood_still_gives_them_up(struct fixture *f, gconstpointer data)
 {
 	attach(f, one, 1001);
-	now += 4000 * MS;
-	look();
+	serving_now += 4000 * MS;
+	serving_look();
 	/* A beat, after which the guest's task asks again. */
 	g_assert_true(has_command(f));
 	report(f, 0, 0);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_RUNNING);
-	now += 5000 * MS;
-	look();
+	serving_now += 5000 * MS;
+	serving_look();
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
 	expect(f, RS_CMD_ENGINE_CONTROL, 1001, RS_UTRACE_DETACH);
 	report(f, -9, 0);
@@ -686,11 +654,11 @@ static void test_a_session_that_stood_still_gives_them_up(struct fixture *f, gco
 static void test_all_are_gone_with_the_boot(struct fixture *f, gconstpointer data)
 {
 	attach(f, one, 1001);
-	sham_hello(f->sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
-	rs_session_refresh(f->session);
+	sham_hello(f->guest.sham, RS_GUEST_SELF_PATCH | RS_GUEST_NUDGE_VECTOR);
+	rs_session_refresh(f->guest.session);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
-	rs_engine_drop_owner(f->session, one);
-	look();
+	rs_engine_drop_owner(f->guest.session, one);
+	serving_look();
 }
 
 static void test_all_are_gone_with_the_guest(struct fixture *f, gconstpointer data)
@@ -699,7 +667,7 @@ static void test_all_are_gone_with_the_guest(struct fixture *f, gconstpointer da
 	uint32_t number = attach(f, one, 1001);
 
 	g_assert_cmpint(send(f, one, number, RS_UTRACE_RESUME, &o, NULL), ==, 0);
-	rs_session_stop(f->session, "test");
+	rs_session_stop(f->guest.session, "test");
 	g_assert_cmpint(o.ret, ==, -ESHUTDOWN);
 	g_assert_cmpint(info_of(f, one).state, ==, RS_ENGINE_GONE);
 }
