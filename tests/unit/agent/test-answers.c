@@ -4,32 +4,19 @@
  * built with ThreadSanitizer, all but GLib, and with ASan/UBSan. The host takes and answers by hv's
  * own slots, on one mapping of the region.
  */
-#include "region/regions.h"
-#include "session/slots.h"
+#include "answerer.h"
 
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
-#include <ringside/agent.h>
 #include <ringside/atomic.h>
-#include <ringside/control.h>
 #include <sched.h>
-#include <stdio.h>
 
 #define ASKERS 4u
 #define ASKS 1000u
 #define KEPT_MAX 16u
 #define SLOTS_MAX 64u
 
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                 \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
-
-static RsTraceRegion *region;
 static uint32_t stop;
 static uint32_t sleeps;
 
@@ -41,10 +28,8 @@ struct kept {
 };
 
 struct host {
-	struct rs_slots *slots;
 	struct kept kept[KEPT_MAX];
 	uint32_t count, late, at_once;
-	struct rs_control *control;
 };
 
 /* What every answer holds: a mark of the question. */
@@ -59,7 +44,7 @@ static int answer(struct host *host, const struct rs_ticket *ticket, uint64_t qu
 
 	for (uint32_t i = 0; i < 6; i++)
 		response.values[i] = answer_to(question + i);
-	return rs_slots_answer(host->slots, ticket, &response);
+	return rs_slots_answer(slots, ticket, &response);
 }
 
 /* One that was kept, not the oldest; then the nudge. */
@@ -70,7 +55,7 @@ static void answer_late(struct host *host)
 	CHECK(answer(host, &host->kept[at].ticket, host->kept[at].value) == 0);
 	host->kept[at] = host->kept[--host->count];
 	host->late++;
-	rs_store_release(&host->control->nudge, host->control->nudge + 1);
+	rs_store_release(&control->nudge, control->nudge + 1);
 }
 
 static void serve(struct host *host, uint32_t slot)
@@ -78,12 +63,12 @@ static void serve(struct host *host, uint32_t slot)
 	struct rs_hcall_request request;
 	struct rs_ticket ticket;
 
-	if (!rs_slots_fresh(host->slots, slot))
+	if (!rs_slots_fresh(slots, slot))
 		return;
-	CHECK(rs_slots_take(host->slots, slot, &request, &ticket) == 0);
+	CHECK(rs_slots_take(slots, slot, &request, &ticket) == 0);
 	CHECK(request.args[1] == ~request.args[0]);
 	if (request.args[0] % 3 && host->count < KEPT_MAX) {
-		CHECK(rs_slots_accept(host->slots, &ticket) == 0);
+		CHECK(rs_slots_accept(slots, &ticket) == 0);
 		host->kept[host->count++] = (struct kept){ticket, request.args[0]};
 		return;
 	}
@@ -96,7 +81,7 @@ static void *run_host(void *data)
 	struct host *host = data;
 
 	while (!rs_load_acquire(&stop)) {
-		for (uint32_t i = 0; i < rs_slots_count(host->slots); i++)
+		for (uint32_t i = 0; i < rs_slots_count(slots); i++)
 			serve(host, i);
 		/* However busy the machine is, somebody sleeps once. */
 		if (host->count && __atomic_load_n(&sleeps, __ATOMIC_RELAXED))
@@ -144,27 +129,14 @@ static void *asker(void *data)
 	return NULL;
 }
 
-static void init_agent(void)
-{
-	static const struct rs_trace_ops ops = {.wait_nudge = wait_nudge};
-	const struct rs_agent_config config = {.region = region->map,
-					       .region_size = region->size,
-					       .ops = &ops,
-					       .agent = "test",
-					       .name = "test",
-					       .cpu_count = 1,
-					       .flags = RS_GUEST_NUDGE_VECTOR,
-					       .nudge_vector = 40};
-
-	CHECK(rs_agent_init(&config) == 0);
-}
+static const struct rs_trace_ops ops = {.wait_nudge = wait_nudge};
 
 static void test_many(struct host *host)
 {
 	pthread_t threads[ASKERS], server;
 
 	stop = 0;
-	host->control->flags = RS_CONTROL_NUDGES;
+	control->flags = RS_CONTROL_NUDGES;
 	CHECK(!pthread_create(&server, NULL, run_host, host));
 	for (uintptr_t i = 0; i < ASKERS; i++)
 		CHECK(!pthread_create(&threads[i], NULL, asker, (void *)i));
@@ -174,7 +146,7 @@ static void test_many(struct host *host)
 	pthread_join(server, NULL);
 	CHECK(host->count == 0 && host->late > 0 && host->at_once > 0 && sleeps > 0);
 	CHECK(host->late + host->at_once == 2 * ASKERS * ASKS);
-	CHECK(rs_slots_dropped(host->slots) == 0);
+	CHECK(rs_slots_dropped(slots) == 0);
 	printf("# %u late, %u at once, %u sleeps\n", host->late, host->at_once, sleeps);
 }
 
@@ -185,8 +157,8 @@ static void begin(struct host *host, uint64_t question, struct rs_hcall_ticket *
 	struct rs_hcall_request request;
 
 	CHECK(rs_hypercall_begin(ticket, 100, args, NULL, 0) == 0);
-	CHECK(rs_slots_take(host->slots, (uint32_t)ticket->slot, &request, theirs) == 0);
-	CHECK(rs_slots_accept(host->slots, theirs) == 0);
+	CHECK(rs_slots_take(slots, (uint32_t)ticket->slot, &request, theirs) == 0);
+	CHECK(rs_slots_accept(slots, theirs) == 0);
 }
 
 /*
@@ -198,21 +170,21 @@ static void test_reboot(struct host *host)
 	struct rs_hcall_request *requests = rs_trace_region_section(region, RS_SEC_REQUEST, NULL);
 	struct rs_hcall_response *responses =
 		rs_trace_region_section(region, RS_SEC_RESPONSE, NULL);
-	uint32_t slots = rs_slots_count(host->slots);
+	uint32_t n_slots = rs_slots_count(slots);
 	struct rs_hcall_ticket before, after;
 	struct rs_ticket old, now;
 	struct rs_hcall_reply reply;
 	int32_t result;
 
 	begin(host, 1, &before, &old);
-	for (uint32_t i = 0; i < slots; i++)
+	for (uint32_t i = 0; i < n_slots; i++)
 		responses[i].accepted = requests[i].sequence + 1; /* to a boot that is gone */
 	rs_agent_fini();
-	init_agent();
-	for (uint32_t i = 0; i < slots - 1; i++) {
+	answerer_boot(&ops, 0);
+	for (uint32_t i = 0; i < n_slots - 1; i++) {
 		uint32_t promised[SLOTS_MAX], answered[SLOTS_MAX];
 
-		for (uint32_t k = 0; k < slots; k++) {
+		for (uint32_t k = 0; k < n_slots; k++) {
 			promised[k] = responses[k].accepted;
 			answered[k] = responses[k].sequence;
 		}
@@ -233,25 +205,25 @@ static void test_reboot(struct host *host)
 /* All slots wait: there is none for another request, and each can still be answered. */
 static void test_all_taken(struct host *host)
 {
-	uint32_t slots = rs_slots_count(host->slots);
-	g_autofree struct rs_hcall_ticket *mine = g_new(struct rs_hcall_ticket, slots);
-	g_autofree struct rs_ticket *theirs = g_new(struct rs_ticket, slots);
+	uint32_t n_slots = rs_slots_count(slots);
+	g_autofree struct rs_hcall_ticket *mine = g_new(struct rs_hcall_ticket, n_slots);
+	g_autofree struct rs_ticket *theirs = g_new(struct rs_ticket, n_slots);
 	struct rs_hcall_reply reply;
 	uint32_t taken = 0;
 	int32_t result;
 
-	while (taken < slots) {
+	while (taken < n_slots) {
 		uint64_t args[6] = {taken, ~(uint64_t)taken};
 		struct rs_hcall_request request;
 
 		if (rs_hypercall_begin(&mine[taken], 100, args, NULL, 0))
 			break;
-		CHECK(rs_slots_take(host->slots, (uint32_t)mine[taken].slot, &request,
-				    &theirs[taken]) == 0);
-		CHECK(rs_slots_accept(host->slots, &theirs[taken]) == 0);
+		CHECK(rs_slots_take(slots, (uint32_t)mine[taken].slot, &request, &theirs[taken]) ==
+		      0);
+		CHECK(rs_slots_accept(slots, &theirs[taken]) == 0);
 		taken++;
 	}
-	CHECK(taken >= slots - 1);
+	CHECK(taken >= n_slots - 1);
 	CHECK(rs_agent_log("no room") == -RS_EHOSTUNREACH);
 	for (uint32_t i = taken; i-- > 0;) {
 		CHECK(answer(host, &theirs[i], i) == 0);
@@ -262,15 +234,9 @@ static void test_all_taken(struct host *host)
 
 int main(void)
 {
-	struct rs_region_config config = {
-		.vcpus = 2, .ring_bytes = 65536, .hcall_channel = RS_CHANNEL_MAILBOX};
 	struct host host = {0};
-	struct rs_error err = {0};
 
-	CHECK(rs_region_create(&config, &region, &err) == 0);
-	host.slots = rs_slots_create(region);
-	host.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
-	init_agent();
+	answerer_begin(&ops, 0);
 	printf("1..3\n");
 	test_many(&host);
 	printf("ok 1 late and at once\n");
@@ -278,8 +244,7 @@ int main(void)
 	printf("ok 2 all slots taken\n");
 	test_reboot(&host);
 	printf("ok 3 reboot\n");
-	rs_slots_destroy(host.slots);
 	rs_agent_fini();
-	rs_trace_region_free(region);
+	answerer_end();
 	return 0;
 }

@@ -3,36 +3,21 @@
  * A task that carries out the host's commands, against hv's own slots on one mapping of the region:
  * built with ThreadSanitizer, all but GLib, and with ASan/UBSan.
  */
-#include "region/regions.h"
-#include "session/slots.h"
+#include "answerer.h"
 
 #include <glib.h>
 #include <pthread.h>
-#include <ringside/agent.h>
 #include <ringside/atomic.h>
-#include <ringside/control.h>
 #include <ringside/error.h>
 #include <ringside/serve.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
-
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                 \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
 
 #define HZ 1000000000ull
 #define SECOND HZ
 #define SESSION 77u
 #define COMMANDS 2000u
 
-static RsTraceRegion *region;
-static struct rs_slots *slots;
-static struct rs_control *control;
 static uint64_t now; /* the guest's clock */
 static uint32_t stop;
 
@@ -45,6 +30,7 @@ static struct {
 	struct rs_serve_handler handler;
 	uint32_t runs, gone, last;
 	uint32_t claims; /* not 0: so many bytes of data, instead */
+	uint32_t news;   /* that it has to tell */
 } mine;
 
 static int32_t run_mine(struct rs_serve_handler *handler, const struct rs_command *command,
@@ -70,6 +56,18 @@ static void mine_gone(struct rs_serve_handler *handler)
 	mine.gone++;
 }
 
+static bool mine_news(struct rs_serve_handler *handler, struct rs_serve_news *news)
+{
+	CHECK(handler == &mine.handler);
+	CHECK(!news->args[0] && !news->args[5] && !news->size);
+	if (!mine.news)
+		return false;
+	news->args[0] = mine.news--;
+	news->size = 4;
+	memcpy(news->data, "word", 4);
+	return true;
+}
+
 /* Takes the command 20, and has nothing to undo. */
 static int32_t run_other(struct rs_serve_handler *handler, const struct rs_command *command,
 			 struct rs_command_reply *reply)
@@ -90,20 +88,14 @@ static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
 		sched_yield();
 }
 
-static void init_agent(void)
+static void boot(void)
 {
 	static const struct rs_trace_ops ops = {.wait_nudge = wait_nudge, .time_now = time_now};
-	const struct rs_agent_config config = {.region = region->map,
-					       .region_size = region->size,
-					       .ops = &ops,
-					       .agent = "test",
-					       .name = "test",
-					       .cpu_count = 1,
-					       .tsc_hz = HZ,
-					       .flags = RS_GUEST_NUDGE_VECTOR,
-					       .nudge_vector = 40};
 
-	CHECK(rs_agent_init(&config) == 0);
+	if (region)
+		answerer_boot(&ops, HZ);
+	else
+		answerer_begin(&ops, HZ);
 }
 
 static void begin_task(void)
@@ -111,7 +103,7 @@ static void begin_task(void)
 	serve = (struct rs_serve){0};
 	memset(&mine, 0, sizeof(mine));
 	mine.handler = (struct rs_serve_handler){
-		.first = 10, .last = 12, .run = run_mine, .gone = mine_gone};
+		.first = 10, .last = 12, .run = run_mine, .gone = mine_gone, .news = mine_news};
 	rs_serve_add(&serve, &other);
 	rs_serve_add(&serve, &mine.handler);
 }
@@ -128,7 +120,6 @@ static bool take_request(void)
 		if (!rs_slots_fresh(slots, i))
 			continue;
 		CHECK(rs_slots_take(slots, i, &request, &ticket) == 0);
-		CHECK(request.number == RS_HCALL_COMMAND);
 		CHECK(rs_slots_accept(slots, &ticket) == 0);
 		return true;
 	}
@@ -167,6 +158,7 @@ static void wait_for_command(void)
 {
 	CHECK(rs_serve_step(&serve) == 1);
 	CHECK(take_request());
+	CHECK(request.number == RS_HCALL_COMMAND);
 	CHECK(rs_serve_step(&serve) == 0);
 }
 
@@ -236,6 +228,59 @@ static void test_reply_that_is_too_large_is_cut(void)
 	CHECK(rs_serve_step(&serve) == 1);
 	wait_for_command();
 	CHECK(request.data_size == RS_CMD_DATA);
+}
+
+/* ---- news ---- */
+
+static void check_news(uint64_t number)
+{
+	CHECK(take_request());
+	CHECK(request.number == RS_HCALL_NEWS && request.args[0] == number);
+	CHECK(request.data_size == 4 && memcmp(request.data, "word", 4) == 0);
+}
+
+/* One after the other, and the next command only after the host has taken them. */
+static void test_news_go_with_the_task(void)
+{
+	struct rs_ticket waiting;
+
+	wait_for_command();
+	waiting = ticket;
+	mine.news = 2;
+	CHECK(rs_serve_step(&serve) == 1);
+	CHECK(rs_serve_step(&serve) == 0);
+	check_news(2);
+	CHECK(answer(0, 0, 0, "") == 0);
+	CHECK(rs_serve_step(&serve) == 1);
+	check_news(1);
+	/* A command that comes meanwhile. */
+	{
+		const struct rs_ticket told = ticket;
+
+		ticket = waiting;
+		command(1, 11, 5);
+		CHECK(rs_serve_step(&serve) == 0 && mine.runs == 0);
+		ticket = told;
+	}
+	CHECK(answer(0, 0, 0, "") == 0);
+	CHECK(rs_serve_step(&serve) == 1 && mine.runs == 1);
+	CHECK(mine.news == 0);
+}
+
+/* The host reads slots in any order, and must not hear of a stop before what came of a command. */
+static void test_news_wait_for_the_result_before_them(void)
+{
+	wait_for_command();
+	command(1, 11, 5);
+	CHECK(rs_serve_step(&serve) == 1 && mine.runs == 1);
+	CHECK(rs_serve_step(&serve) == 1);
+	mine.news = 1;
+	CHECK(rs_serve_step(&serve) == 0);
+	CHECK(take_request() && request.number == RS_HCALL_COMMAND && request.args[0]);
+	CHECK(rs_serve_step(&serve) == 1);
+	check_news(1);
+	CHECK(answer(0, 0, 0, "") == 0);
+	CHECK(rs_serve_step(&serve) == 0);
 }
 
 /* ---- who is gone ---- */
@@ -376,7 +421,7 @@ static void test_agent_may_begin_anew(void)
 		rs_agent_fini();
 		if (i % 3 == 0)
 			CHECK(rs_serve_step(&serve) == -RS_EHOSTUNREACH);
-		init_agent();
+		boot();
 		CHECK(rs_serve_step(&serve) == 1 && mine.gone == i + 1);
 		CHECK(take_request());
 		CHECK(request.args[0] == 0 && request.data_size == 0);
@@ -474,6 +519,8 @@ int main(void)
 		TEST(handler_runs_and_its_result_goes_back),
 		TEST(handlers_take_their_numbers),
 		TEST(reply_that_is_too_large_is_cut),
+		TEST(news_go_with_the_task),
+		TEST(news_wait_for_the_result_before_them),
 		TEST(silence_of_five_seconds_is_the_end),
 		TEST(beat_ends_silence),
 		TEST(standing_still_is_no_silence),
@@ -487,23 +534,17 @@ int main(void)
 		TEST(task_waits_for_a_slot),
 		TEST(task_and_host_side_by_side),
 	};
-	const struct rs_region_config config = {
-		.vcpus = 2, .ring_bytes = 65536, .hcall_channel = RS_CHANNEL_MAILBOX};
-	struct rs_error err = {0};
 
 	printf("1..%zu\n", G_N_ELEMENTS(tests));
 	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
-		CHECK(rs_region_create(&config, &region, &err) == 0);
-		slots = rs_slots_create(region);
-		control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
-		init_agent();
+		boot();
 		begin_task();
 		tests[i].run();
 		/* The task's slot is free for the next test. */
 		rs_agent_fini();
 		rs_serve_step(&serve);
-		rs_slots_destroy(slots);
-		rs_trace_region_free(region);
+		answerer_end();
+		region = NULL;
 		printf("ok %zu %s\n", i + 1, tests[i].name);
 	}
 	return 0;
