@@ -39,6 +39,7 @@ def test_demo():
                          ready=lambda: 'clock' in rs('engine', '--list', '-s', 'd').out)
     try:
         look()
+        write()
         change()
         hold()
     finally:
@@ -74,6 +75,18 @@ def hold_at(call):
             p.stdin.write('resume\n')
             p.stdin.flush()
     raise AssertionError(f'no call {call}')
+
+
+def write():
+    """What its program has on its stack can be written; the image, which all share, cannot."""
+    p = hold_at('nanosleep')
+    p.stdin.write('mem rsp 8\n')
+    p.stdin.flush()
+    there = next(m[1] for m in (re.match(r' +0x[0-9a-f]+ ((?: +[0-9a-f]{2}){8}) ', line) for line in p.stdout) if m)
+    out, err = p.communicate(f'poke rsp {"".join(there.split())}\nmem rsp 8\npoke rip c3\n', 60)
+    check(there.strip() in out, f'its own stack is written: {out} {err}')
+    check(p.returncode == 1 and err, f'the image is not: {p.returncode} {err}')
+    check(goes_on(), 'and goes on')
 
 
 def change():

@@ -149,9 +149,10 @@ uint32_t task_spawn(const char *comm, void (*run)(uint64_t arg), uint64_t arg);
 uint32_t task_spawn_kernel(const char *comm, void (*run)(uint64_t arg), uint64_t arg);
 int64_t task_exec(const char *path, const char *args); /* returns only if it fails */
 void task_exit(int32_t code, int32_t signal) __attribute__((noreturn));
-const char *path_name(const char *path);      /* after its last / */
-int64_t task_wait(uint32_t pid);              /* its exit code, -ECHILD or -EINTR */
-struct task *task_of(uint32_t pid);           /* sched_lock held; not reaped */
+const char *path_name(const char *path); /* after its last / */
+int64_t task_wait(uint32_t pid);         /* its exit code, -ECHILD or -EINTR */
+struct task *task_of(uint32_t pid);      /* sched_lock held; not reaped */
+uint64_t task_stack_end(const struct task *task);
 extern const struct rs_utrace_os demo_utrace; /* utrace.c */
 
 /* entry.c: into and out of user mode */
@@ -193,6 +194,7 @@ volatile uint8_t *mm_window(uint32_t slot);
 /* Copies what the task of `slot` could read; returns how many bytes before the first that it could
  * not. Pages that were never touched are none. */
 uint32_t mm_read(uint32_t slot, uint64_t address, void *to, uint32_t size);
+uint32_t mm_write(uint32_t slot, uint64_t address, const void *from, uint32_t size);
 /* Whether user mode has these addresses; those of the image, or of the running task's window. */
 bool mm_user(uint64_t address, uint64_t size);
 /* Copies a string with its NUL. False: it is not all there, or too long. */

@@ -109,16 +109,22 @@ static uint64_t in_window(uint32_t slot, uint64_t address)
 	return address - start < size ? start + size - address : 0;
 }
 
-/* Up to the end of a page that is there; past the page table, as another task may ask. */
-static uint32_t read_page(uint32_t slot, uint64_t address, uint8_t *to, uint32_t size)
+/*
+ * Up to the end of a page that is there; past the page table, as another task may ask. One of `to`
+ * and `from` is NULL.
+ */
+static uint32_t copy_page(uint32_t slot, uint64_t address, void *to, const void *from,
+			  uint32_t size)
 {
 	uint64_t offset = address - (uintptr_t)mm_window(slot);
 	uint32_t n = PAGE - (uint32_t)(offset % PAGE);
 	bool on = lock_irq(&mm_lock);
 	uint16_t frame = mapped[slot][offset / PAGE];
 	n = !frame ? 0 : n < size ? n : size;
-	if (n)
+	if (n && to)
 		memcpy(to, memory[frame - 1] + offset % PAGE, n);
+	else if (n)
+		memcpy(memory[frame - 1] + offset % PAGE, from, n);
 	unlock_irq(&mm_lock, on);
 	return n;
 }
@@ -133,12 +139,25 @@ uint32_t mm_read(uint32_t slot, uint64_t address, void *to, uint32_t size)
 		return got;
 	}
 	while (got < size && in_window(slot, address + got)) {
-		n = read_page(slot, address + got, (uint8_t *)to + got, size - got);
+		n = copy_page(slot, address + got, (uint8_t *)to + got, NULL, size - got);
 		if (!n)
 			break;
 		got += n;
 	}
 	return got;
+}
+
+/* Its window only: the image is everybody's. */
+uint32_t mm_write(uint32_t slot, uint64_t address, const void *from, uint32_t size)
+{
+	uint32_t put = 0, n;
+	while (put < size && in_window(slot, address + put)) {
+		n = copy_page(slot, address + put, NULL, (const uint8_t *)from + put, size - put);
+		if (!n)
+			break;
+		put += n;
+	}
+	return put;
 }
 
 bool mm_user(uint64_t address, uint64_t size)

@@ -6,6 +6,11 @@
 struct task tasks[MAX_TASKS];
 static uint8_t stacks[MAX_TASKS][STACK_SIZE] __attribute__((aligned(4096)));
 
+uint64_t task_stack_end(const struct task *task)
+{
+	return (uint64_t)(uintptr_t)stacks[task->slot] + STACK_SIZE;
+}
+
 struct task *task_of(uint32_t pid)
 {
 	for (uint32_t i = 0; i < MAX_TASKS; i++)

@@ -163,6 +163,27 @@ static uint32_t read_memory(struct rs_utrace_thread *thread, uint64_t address, v
 	return mm_read(task_from(thread)->slot, address, to, size);
 }
 
+/* What its program has on its stack: the frame of the kernel lies right below. */
+static uint32_t write_stack(const struct task *task, uint64_t address, const void *from,
+			    uint32_t size)
+{
+	uint64_t end = task_stack_end(task);
+	if (!task->frame || address < rs_frame_sp(task->frame) || address >= end)
+		return 0;
+	size = size < end - address ? size : (uint32_t)(end - address);
+	memcpy((void *)(uintptr_t)address, from, size);
+	return size;
+}
+
+static uint32_t write_memory(struct rs_utrace_thread *thread, uint64_t address, const void *from,
+			     uint32_t size)
+{
+	const struct task *task = task_from(thread);
+	uint32_t put = write_stack(task, address, from, size);
+
+	return put ? put : mm_write(task->slot, address, from, size);
+}
+
 static void get_syscall(struct rs_utrace_thread *thread, struct rs_utrace_syscall *call)
 {
 	const struct rs_frame *frame = task_from(thread)->frame;
@@ -198,6 +219,7 @@ const struct rs_utrace_os demo_utrace = {
 	.get_registers = get_registers,
 	.set_registers = set_registers,
 	.read_memory = read_memory,
+	.write_memory = write_memory,
 	.get_syscall = get_syscall,
 	.set_syscall = set_syscall,
 };
