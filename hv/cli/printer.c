@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <ringside/atomic.h>
 #include <rs-trace-follower.h>
-#include <rs-trace-json.h>
 #include <rs-trace-pump.h>
 #include <rs-trace-ring-info.h>
 #include <rs-trace-text.h>
@@ -28,7 +27,6 @@ struct printed {
 
 struct rs_printer {
 	struct rs_printer_config config;
-	RsTraceTextStyle style;
 	RsTraceSink *follower; /* of the pump; NULL: nothing is printed */
 	RsTracePump *pump;
 	GPtrArray *printed; /* of struct printed, all that were added and have not ended */
@@ -65,23 +63,34 @@ static void flush(struct rs_printer *p)
 		p->stats.error = -ret;
 }
 
+void rs_printer_line(const struct rs_printer_config *config, GString *out,
+		     const RsTraceRecord *record, const RsTraceTask *task,
+		     const RsTraceJsonSource *source, bool named)
+{
+	const RsTraceTextStyle style =
+		config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE;
+	const char *name = named ? source->name : NULL;
+
+	if (config->show)
+		config->show(out, record, task, name, config->show_data);
+	else if (config->json)
+		rs_trace_json_line(out, record, task, source);
+	else
+		rs_trace_text_line(out, record, task, name, style);
+}
+
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
 		      gpointer data)
 {
 	const struct printed *printed = source;
 	struct rs_printer *p = data;
-	const char *name = g_atomic_int_get(&p->name_sources) ? printed->name : NULL;
 	gsize before = p->out->len;
 
 	if (is_over(p))
 		return;
-	if (p->config.show)
-		p->config.show(p->out, record, task, name, p->config.show_data);
-	else if (p->config.json)
-		rs_trace_json_line(p->out, record, task,
-				   &(RsTraceJsonSource){printed->name, printed->number});
-	else
-		rs_trace_text_line(p->out, record, task, name, p->style);
+	rs_printer_line(&p->config, p->out, record, task,
+			&(RsTraceJsonSource){printed->name, printed->number},
+			g_atomic_int_get(&p->name_sources));
 	if (record->kind == RS_TRACE_RECORD_LOSS)
 		p->stats.lost += record->lost;
 	else if (record->kind == RS_TRACE_RECORD_EVENT && p->out->len > before)
@@ -149,7 +158,6 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	p->config = *config;
 	rs_output_init(&p->output, config->fd);
 	p->name_sources = config->source_names;
-	p->style = config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE;
 	p->out = g_string_new(NULL);
 	p->printed = g_ptr_array_new_with_free_func(free_printed);
 	if (config->fd >= 0) {

@@ -14,6 +14,7 @@
 
 #include <rs-trace-cmdline.h>
 #include <rs-trace-decoder.h>
+#include <rs-trace-json.h>
 #include <rs-trace-source.h>
 #include <stdbool.h>
 
@@ -64,6 +65,14 @@ struct rs_printer_stats {
 	bool unread; /* it did not read on in time, so the rest was given up */
 	int error;   /* errno of another failed write; 0: none */
 };
+
+/*
+ * Appends the lines that show a record as the config says, without a limit. `source` is named in
+ * text if `named`.
+ */
+void rs_printer_line(const struct rs_printer_config *config, GString *out,
+		     const RsTraceRecord *record, const RsTraceTask *task,
+		     const RsTraceJsonSource *source, bool named);
 
 /* Adds the figures of a region's rings to `head`. */
 void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region);

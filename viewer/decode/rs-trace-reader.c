@@ -43,6 +43,7 @@ struct _RsTraceReader {
 	RsTraceFile *file;
 	GPtrArray *sources; /* that may have records */
 	GHashTable *joined; /* number -> Source, that have not left */
+	guint n_joined;     /* so far */
 	guint n_lanes;
 	guint n_left;     /* sources that have left and are still there */
 	GPtrArray *heap;  /* Lane *, the earliest first */
@@ -242,6 +243,7 @@ static const char *join(RsTraceReader *reader, const RsTraceFileBlock *block)
 		source->lanes[i].source = source;
 		source->lanes[i].ring = i;
 	}
+	reader->n_joined++;
 	reader->n_lanes += info.ring_count;
 	g_ptr_array_add(reader->sources, source);
 	g_hash_table_insert(reader->joined, GUINT_TO_POINTER(block->source), source);
@@ -484,6 +486,11 @@ void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out)
 const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader)
 {
 	return reader->last ? &reader->last->source->info : NULL;
+}
+
+guint rs_trace_reader_n_sources(const RsTraceReader *reader)
+{
+	return reader->n_joined;
 }
 
 void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out)

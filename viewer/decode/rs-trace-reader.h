@@ -34,6 +34,9 @@ void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out);
 /* The source that it is from. */
 const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader);
 
+/* How many sources have joined so far, as far as the file has been read. */
+guint rs_trace_reader_n_sources(const RsTraceReader *reader);
+
 /* Of all sources so far. */
 void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out);
 

@@ -21,8 +21,9 @@ typedef struct {
 	GOutputStream *stream;
 	RsTraceWriterConfig file;
 	/*
-	 * Says what cannot be seen from a feed: name, kind, arch, session_id and ring_page_size of
-	 * the source whose feed has `source` as its data. The rest is filled in. May be NULL.
+	 * Says what cannot be seen from a feed: name, number, kind, arch, session_id and
+	 * ring_page_size of the source whose feed has `source` as its data. The rest is filled in.
+	 * May be NULL.
 	 */
 	void (*describe)(gpointer source, struct rs_file_source *out, gpointer data);
 	gpointer data;

@@ -104,10 +104,10 @@ struct rs_file_source {
 	uint32_t ring_pages;     /* of each ring */
 	uint32_t ring_page_size; /* bytes */
 	uint32_t arch;           /* RS_ARCH_*, 0: unknown */
-	uint32_t reserved0;
-	uint64_t session_id; /* rs_region_header.session_id */
-	char name[64];       /* of the source in its session, NUL-padded */
-	char kind[32];       /* what runs it ("kvm", "qemu", "hosted" …), NUL-padded */
+	uint32_t number;         /* of the source in its session, 1 …; 0: not known */
+	uint64_t session_id;     /* rs_region_header.session_id */
+	char name[64];           /* of the source in its session, NUL-padded */
+	char kind[32];           /* what runs it ("kvm", "qemu", "hosted" …), NUL-padded */
 	uint64_t reserved1[4];
 };
 RS_ASSERT_SIZE(struct rs_file_source, 160);

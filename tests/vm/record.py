@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`ringside record` and `ringside report`: what is in the file is what was in the rings.
+
+    record.py RINGSIDE HOSTED_KTRACE
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import Background, Flood, Ringside, check, wait_for
+
+RINGSIDE, PROGRAM = sys.argv[1:]
+rs = Ringside(RINGSIDE)
+
+
+def without_header(text):
+    return [line for line in text.splitlines() if line and not line.startswith('#')]
+
+
+def report(*args):
+    r = rs('report', *args)
+    check(r.code == 0, f'report {args} works: {r.err}')
+    return r
+
+
+def test_a_quiet_ring_is_recorded_as_it_is(name, at):
+    rs('enable', '-s', name, '*')
+    time.sleep(0.3)
+    rs('disable', '-s', name, '*')
+    for extra in [], ['--zstd', '3']:
+        r = rs('record', '-s', name, '-o', at('quiet'), '--duration', '0.5', *extra)
+        check(r.code == 0 and 'events lost' in r.err, f'it says what it has written: {r}')
+        for how in ['--json'], ['--short'], []:
+            live = rs('trace', '-s', name, '--duration', '0.5', *how)
+            got = report(*how, at('quiet'))
+            check(without_header(live.out) == without_header(got.out) and len(got.out) > 1000,
+                  f'the file has what trace {how} shows: {len(got.out)} bytes')
+    check(len(report('-n', '3', at('quiet')).out.splitlines()) == 3, '-n ends it')
+
+
+def test_other_files(name, at):
+    with open(at('mine'), 'w') as f:
+        f.write('a diary')
+    r = rs('record', '-s', name, '-o', at('mine'), '--duration', '0.1')
+    check(r.code == 1 and 'no trace' in r.err, f'a file that is no trace stays: {r}')
+    check(open(at('mine')).read() == 'a diary', 'as it was')
+    r = rs('report', at('mine'))
+    check(r.code == 1 and 'not a trace' in r.err and not r.out, f'and is not shown: {r}')
+    r = rs('record', '-f', '-s', name, '-o', at('mine'), '--duration', '0.1')
+    check(r.code == 0, f'--force writes over it: {r}')
+    r = rs('record', '-s', name, '-o', '/dev/full', '--duration', '0.1')
+    check(r.code == 1 and 'No space' in r.err, f'a full disk is told: {r}')
+    r = rs('record', '-s', name, '-o', at('no/such'))
+    check(r.code == 1 and 'No such file' in r.err, f'a folder that is not there: {r}')
+    r = rs('report', at('none'))
+    check(r.code == 1 and 'none' in r.err, f'a file that is not there: {r}')
+    for args in ['report'], ['report', 'a', 'b'], ['record', '--zstd', '99', '-s', name]:
+        check(rs(*args).code == 2, f'wrong use: {args}')
+
+
+def test_a_pipe(name, at):
+    whole = rs('record', '-s', name, '-o', at('whole'), '--duration', '0.3')
+    with subprocess.Popen([RINGSIDE, 'record', '-s', name, '-o', '-', '--duration', '0.3'],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as recorder:
+        got = subprocess.run([RINGSIDE, 'report', '-'], stdin=recorder.stdout, capture_output=True,
+                             text=True, timeout=60)
+    check(whole.code == 0 and got.returncode == 0 and got.stdout == report(at('whole')).out,
+          'a recording goes through a pipe')
+
+
+def test_what_is_cut(at):
+    data = open(at('whole'), 'rb').read()
+    text = report(at('whole')).out
+    for part in 0.3, 0.6, 0.95:
+        with open(at('cut'), 'wb') as f:
+            f.write(data[:int(len(data) * part)])
+        r = rs('report', at('cut'))
+        check(r.code == 0 and 'was not ended' in r.err and text.startswith(r.out),
+              f'{part} of a file: what is there is shown: {r.err}')
+    with open(at('cut'), 'wb') as f:
+        f.write(data[:2000] + b'x' * 64 + data[2064:])
+    r = rs('report', at('cut'))
+    check(r.code == 1 and 'damaged at byte' in r.err, f'a damaged one says where: {r}')
+
+
+def check_flood(text):
+    flood = Flood()
+    flood.read(text.encode().splitlines())
+    check(flood.events > 10000 and not flood.wrong,
+          f'{flood.events} events, {sum(flood.lost.values())} lost, none uncounted: {flood.wrong[:3]}')
+    return flood
+
+
+def test_a_flood(at):
+    """Also of a recorder that is killed: no number is missing without being counted."""
+    guest = Background(rs, 'run', '--name', 'f', '-o', '/dev/null', '--demo', '--append', 'flood', '-e',
+                       'load:flood', ready=lambda: rs('list', '-q', '-s', 'f').out)
+    try:
+        two = [Background(rs, 'record', '-s', 'f', '-o', at(n)) for n in ('end', 'kill')]
+        wait_for('a few windows', lambda: all(os.path.exists(at(n)) and os.path.getsize(at(n)) > 1 << 24
+                                              for n in ('end', 'kill')))
+        two[1].end(signal.SIGKILL)
+        code, _, err = two[0].end(signal.SIGINT)
+        check(code == 0 and 'events lost' in err, f'^C ends it well: {err}')
+        check_flood(report(at('end')).out)
+        r = rs('report', at('kill'))
+        check(r.code == 0 and 'was not ended' in r.err, f'of a killed one, what is there: {r.err}')
+        check_flood(r.out)
+        last = Background(rs, 'record', '-s', 'f', '-o', at('last'))
+        wait_for('pages', lambda: os.path.exists(at('last')) and os.path.getsize(at('last')) > 1 << 20)
+    finally:
+        guest.end(signal.SIGTERM)
+    code, _, err = last.end()
+    check(code == 0 and 'ended' in err, f'it ends with its session: {err}')
+    check_flood(report(at('last')).out)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ['XDG_RUNTIME_DIR'] = directory
+
+        def at(name):
+            return os.path.join(directory, name)
+
+        session = Background(rs, 'run', '--name', 'q', '-o', '/dev/null', '--hosted', PROGRAM, '0xffe',
+                             ready=lambda: rs('list', '-q', '-s', 'q').out)
+        try:
+            test_a_quiet_ring_is_recorded_as_it_is('q', at)
+            test_other_files('q', at)
+            test_a_pipe('q', at)
+            test_what_is_cut(at)
+        finally:
+            session.end(signal.SIGTERM)
+        test_a_flood(at)
+
+
+main()
