@@ -2,6 +2,7 @@
 /* `ringside kdump`: what the guest's processes do, as kdump(1) of OpenBSD prints it. */
 #include "cli/call_names.h"
 #include "cli/follow.h"
+#include "cli/replay.h"
 
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		 NULL},
 		{"threads", 'H', 0, G_OPTION_ARG_NONE, &a->kdump.threads, "Thread ids too", NULL},
 		{"file", 'f', 0, G_OPTION_ARG_FILENAME, &a->file,
-		 "A trace file: there are none yet, so this is an error", "FILE"},
+		 "What ringside record wrote, in place of a session; - is standard input", "FILE"},
 		{"loop", 'l', 0, G_OPTION_ARG_NONE, &a->loop,
 		 "Wait for more (a running session is always followed)", NULL},
 		{"plain", 'n', 0, G_OPTION_ARG_NONE, &a->kdump.plain,
@@ -90,9 +91,9 @@ static int check(const struct rs_verb *verb, struct args *a, bool has_pid)
 
 	if (rs_cli_check_limits(verb, a->count, a->duration))
 		return RS_CLI_USAGE;
-	if (a->file)
-		return rs_cli_usage(verb, "-f: there are no trace files yet; kdump follows a "
-					  "running session");
+	if (a->file && (a->session || a->loop || a->fresh || a->duration > 0))
+		return rs_cli_usage(verb, "-f reads a file: -s, -l, --new and --duration are of a "
+					  "session");
 	if (a->max_data < 0)
 		return rs_cli_usage(verb, "-m: a number of bytes, 0 or more");
 	if (has_pid && (a->pid < 1 || a->pid > G_MAXUINT32))
@@ -145,15 +146,19 @@ static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call
 
 	a->kdump.call_name = names->name;
 	a->kdump.data = names->own;
+	rs_trace_kdump_init(&kdump, &a->kdump);
+	printer.show_data = &kdump;
+	printer.count = (uint64_t)a->count;
+	if (a->file && argc == 1)
+		return rs_cli_replay(a->file, &printer);
+	if (a->file)
+		return rs_cli_usage(verb, "too many arguments");
 	session = rs_cli_connect(verb, a->session, 0, &argc, argv, &code);
 	if (!session)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
 	hint(session);
-	rs_trace_kdump_init(&kdump, &a->kdump);
-	printer.show_data = &kdump;
-	printer.count = (uint64_t)a->count;
 	return rs_cli_follow(session, &printer, a->fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST,
 			     a->duration);
 }

@@ -87,6 +87,17 @@ def test_what_is_cut(at):
     check(r.code == 1 and 'damaged at byte' in r.err, f'a damaged one says where: {r}')
 
 
+def test_kdump_shows_files(at):
+    r = rs('kdump', '-f', at('whole'))
+    check(r.code == 0 and r.out.count('CALL  open(0x1000,0)') > 10, f'kdump -f shows a file: {r.out[:300]}')
+    r = rs('kdump', '-t', 'n', '--count', '5', '-f', at('whole'))
+    check(r.code == 0 and r.out.count('NAMI') == 5 == len(r.out.splitlines()), f'as it chooses: {r}')
+    for args in ['-s', 'q'], ['--new'], ['-l'], ['--duration', '1'], ['q']:
+        check(rs('kdump', '-f', at('whole'), *args).code == 2, f'a file is no session: {args}')
+    r = rs('kdump', '-f', at('mine'), '-t', 'c')
+    check(r.code == 0, f'another file: {r.code}')
+
+
 def check_flood(text):
     flood = Flood()
     flood.read(text.encode().splitlines())
@@ -133,6 +144,7 @@ def main():
             test_other_files('q', at)
             test_a_pipe('q', at)
             test_what_is_cut(at)
+            test_kdump_shows_files(at)
         finally:
             session.end(signal.SIGTERM)
         test_a_flood(at)
