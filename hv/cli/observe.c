@@ -5,7 +5,12 @@
 
 #include <glib-unix.h>
 #include <rs-trace-escape.h>
+#include <rs-trace-rundir.h>
 #include <rs-trace-watch.h>
+
+/* A dying process closes its sockets and its lock one after the other. */
+#define DEATH_US 1000000
+#define LOOK_US 20000
 
 struct observer {
 	struct rs_observation *of;
@@ -61,6 +66,25 @@ static void on_several(gpointer data)
 		observer->of->several(observer->of->data);
 }
 
+/*
+ * Whether the session died, or has dropped us, when nobody told how it ended. One that ends takes
+ * its files away, which a client that was stopped meanwhile can still see.
+ */
+static bool has_died(RsDBusSession1 *session)
+{
+	const char *name = rs_dbus_session1_get_name(session);
+
+	for (gint64 left = DEATH_US; left > 0; left -= LOOK_US) {
+		g_autoptr(RsTraceRundirEntry) entry =
+			name ? rs_trace_rundir_find(name, NULL) : NULL;
+
+		if (!entry || !entry->live)
+			return entry != NULL;
+		g_usleep(LOOK_US);
+	}
+	return true;
+}
+
 static void on_over(const RsTraceWatchEnd *end, gpointer data)
 {
 	struct observer *observer = data;
@@ -72,8 +96,7 @@ static void on_over(const RsTraceWatchEnd *end, gpointer data)
 	else if (end)
 		rs_cli_fail(0, "the guest has ended: %s%s%s", end->reason, colon, end->text);
 	else
-		observer->of->lost =
-			g_strcmp0(rs_dbus_session1_get_state(observer->session), "ended") != 0;
+		observer->of->lost = has_died(observer->session);
 	g_main_loop_quit(observer->of->loop);
 }
 
