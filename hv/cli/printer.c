@@ -71,6 +71,8 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 		config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE;
 	const char *name = named ? source->name : NULL;
 
+	if (config->wants && !config->wants(record, task, config->show_data))
+		return;
 	if (config->show)
 		config->show(out, record, task, name, config->show_data);
 	else if (config->json)

@@ -37,8 +37,10 @@ typedef void (*rs_printer_show)(GString *out, const RsTraceRecord *record, const
 				const char *source, void *data);
 
 struct rs_printer_config {
+	/* Records that are not wanted are not shown; NULL: all are. */
+	bool (*wants)(const RsTraceRecord *record, const RsTraceTask *task, void *data);
 	rs_printer_show show; /* text of another kind, without a header; NULL: the usual */
-	void *show_data;
+	void *show_data;      /* of the two above */
 	bool json;
 	bool short_names;                   /* text: events without their system */
 	bool source_names;                  /* text: name each line's source from the start */

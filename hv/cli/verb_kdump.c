@@ -33,11 +33,16 @@ static void show(GString *out, const RsTraceRecord *record, const RsTraceTask *t
 	rs_trace_kdump_record(data, out, record, task, source);
 }
 
+static bool wants(const RsTraceRecord *record, const RsTraceTask *task, void *data)
+{
+	return rs_trace_kdump_wants(data, record, task);
+}
+
 /* ---- options ---- */
 
 struct args {
 	char *session, *calls, *file;
-	gboolean fresh, loop;
+	gboolean fresh, loop, json;
 	gint64 max_data, pid, count;
 	double duration;
 	RsTraceKdumpOptions kdump;
@@ -52,6 +57,7 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		{"threads", 'H', 0, G_OPTION_ARG_NONE, &a->kdump.threads, "Thread ids too", NULL},
 		{"file", 'f', 0, G_OPTION_ARG_FILENAME, &a->file,
 		 "What ringside record wrote, in place of a session; - is standard input", "FILE"},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &a->json, "One JSON object a line", NULL},
 		{"loop", 'l', 0, G_OPTION_ARG_NONE, &a->loop,
 		 "Wait for more (a running session is always followed)", NULL},
 		{"plain", 'n', 0, G_OPTION_ARG_NONE, &a->kdump.plain,
@@ -139,7 +145,7 @@ static void hint(RsDBusSession1 *session)
 static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call_names *names,
 		int argc, char **argv)
 {
-	struct rs_printer_config printer = {.fd = STDOUT_FILENO, .show = show};
+	struct rs_printer_config printer = {.fd = STDOUT_FILENO};
 	g_autoptr(RsDBusSession1) session = NULL;
 	RsTraceKdump kdump;
 	int code = 0;
@@ -148,6 +154,11 @@ static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call
 	a->kdump.data = names->own;
 	rs_trace_kdump_init(&kdump, &a->kdump);
 	printer.show_data = &kdump;
+	printer.json = a->json;
+	if (a->json)
+		printer.wants = wants;
+	else
+		printer.show = show;
 	printer.count = (uint64_t)a->count;
 	if (a->file && argc == 1)
 		return rs_cli_replay(a->file, &printer);

@@ -4,6 +4,7 @@
 
     record.py RINGSIDE HOSTED_KTRACE
 """
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from harness import Background, Flood, Ringside, check, wait_for
+from harness import DOC, Background, Flood, Ringside, check, wait_for
 
 RINGSIDE, PROGRAM = sys.argv[1:]
 rs = Ringside(RINGSIDE)
@@ -92,6 +93,13 @@ def test_kdump_shows_files(at):
     check(r.code == 0 and r.out.count('CALL  open(0x1000,0)') > 10, f'kdump -f shows a file: {r.out[:300]}')
     r = rs('kdump', '-t', 'n', '--count', '5', '-f', at('whole'))
     check(r.code == 0 and r.out.count('NAMI') == 5 == len(r.out.splitlines()), f'as it chooses: {r}')
+    r = rs('kdump', '--json', '-t', 'n', '--count', '5', '-f', at('whole'))
+    rows = [json.loads(line) for line in r.out.splitlines()]
+    for row in rows:
+        DOC.check('Trace: an event', row)
+    check(r.code == 0 and [row['event'] for row in rows] == ['namei'] * 5, f'--json has the same: {r}')
+    r = rs('kdump', '--json', '-u', 'mark', '--count', '3', '-f', at('whole'))
+    check([json.loads(line)['event'] for line in r.out.splitlines()] == ['user'] * 3, f'-u too: {r}')
     for args in ['-s', 'q'], ['--new'], ['-l'], ['--duration', '1'], ['q']:
         check(rs('kdump', '-f', at('whole'), *args).code == 2, f'a file is no session: {args}')
     r = rs('kdump', '-f', at('mine'), '-t', 'c')

@@ -362,14 +362,50 @@ static void append_header(GString *out, RsTraceKdump *kdump, const RsTraceRecord
 }
 
 /* -u: the data alone. */
-static void append_labelled(GString *out, const RsTraceKdump *kdump, const RsTraceRecord *record)
+/* Whether a user record has the label that is asked for. */
+static gboolean is_labelled(const RsTraceKdump *kdump, const RsTraceRecord *record)
 {
 	const char *wanted = kdump->options.label;
-	const guint8 *label, *data;
-	guint label_size, size;
+	const guint8 *label;
+	guint size;
 
-	if (!get_bytes(record, "label", &label, &label_size) || label_size != strlen(wanted) ||
-	    memcmp(label, wanted, label_size) || !get_bytes(record, "data", &data, &size))
+	return get_bytes(record, "label", &label, &size) && size == strlen(wanted) &&
+	       !memcmp(label, wanted, size);
+}
+
+/* The record's kind. FALSE: it is none of ktrace, or is not to be shown. */
+static gboolean choose(const RsTraceKdump *kdump, const RsTraceRecord *record,
+		       const RsTraceTask *task, guint *kind)
+{
+	const RsTraceKdumpOptions *options = &kdump->options;
+
+	if (!record->event || strcmp(record->event->system, "ktrace") ||
+	    (options->pid && process_of(record, task) != options->pid))
+		return FALSE;
+	for (*kind = 0; *kind < G_N_ELEMENTS(kinds); ++*kind)
+		if (!strcmp(record->event->name, kinds[*kind].event))
+			break;
+	if (*kind == G_N_ELEMENTS(kinds))
+		return FALSE;
+	return options->label ? kinds[*kind].letter == 'u' && is_labelled(kdump, record)
+			      : (options->points & 1u << *kind) != 0;
+}
+
+gboolean rs_trace_kdump_wants(const RsTraceKdump *kdump, const RsTraceRecord *record,
+			      const RsTraceTask *task)
+{
+	guint kind;
+
+	return record->kind == RS_TRACE_RECORD_EVENT ? choose(kdump, record, task, &kind)
+						     : !kdump->options.label;
+}
+
+static void append_labelled(GString *out, const RsTraceKdump *kdump, const RsTraceRecord *record)
+{
+	const guint8 *data;
+	guint size;
+
+	if (!get_bytes(record, "data", &data, &size))
 		return;
 	size = (guint)MIN((guint64)size, kdump->options.max_data);
 	rs_trace_append_escaped(out, (const char *)data, size, "\n\t");
@@ -380,29 +416,20 @@ static void append_labelled(GString *out, const RsTraceKdump *kdump, const RsTra
 void rs_trace_kdump_record(RsTraceKdump *kdump, GString *out, const RsTraceRecord *record,
 			   const RsTraceTask *task, const char *source)
 {
-	const RsTraceKdumpOptions *options = &kdump->options;
-	guint kind = 0;
+	guint kind;
 	gsize start;
 
 	if (record->kind != RS_TRACE_RECORD_EVENT) {
-		if (!options->label)
+		if (!kdump->options.label)
 			rs_trace_text_line(out, record, task, source, RS_TRACE_TEXT_NONE);
 		return;
 	}
-	if (!record->event || strcmp(record->event->system, "ktrace") ||
-	    (options->pid && process_of(record, task) != options->pid))
+	if (!choose(kdump, record, task, &kind))
 		return;
-	while (kind < G_N_ELEMENTS(kinds) && strcmp(record->event->name, kinds[kind].event))
-		kind++;
-	if (kind == G_N_ELEMENTS(kinds))
-		return;
-	if (options->label) {
-		if (kinds[kind].letter == 'u')
-			append_labelled(out, kdump, record);
+	if (kdump->options.label) {
+		append_labelled(out, kdump, record);
 		return;
 	}
-	if (!(options->points & 1u << kind))
-		return;
 	append_header(out, kdump, record, task, source, kinds[kind].type);
 	start = out->len;
 	if (kinds[kind].show(kdump, out, record))

@@ -60,6 +60,13 @@ const char *rs_trace_kdump_points(const char *letters, guint32 *points);
 void rs_trace_kdump_init(RsTraceKdump *kdump, const RsTraceKdumpOptions *options);
 
 /*
+ * Whether anything is shown of a record: for those who show it in another form. Losses and boots
+ * are, but not with a label.
+ */
+gboolean rs_trace_kdump_wants(const RsTraceKdump *kdump, const RsTraceRecord *record,
+			      const RsTraceTask *task);
+
+/*
  * Appends what is shown of a record: one or more lines, or nothing. Other events are not shown;
  * losses and boots are, as rs_trace_text_line() shows them, but not with a label. `source`: as
  * there.
