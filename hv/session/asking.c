@@ -318,14 +318,40 @@ static const char *ended_match(const struct rs_session *session, const struct as
 	return NULL;
 }
 
+/* What is kept of the same names with a selection, which one must name to end it. NULL: none. */
+static const char *kept_like(const struct rs_asking *asking)
+{
+	const size_t size = strlen(asking->glob);
+	const struct rs_owner *owner;
+
+	for (guint i = 0; (owner = nth_owner(asking, i)); i++) {
+		for (guint k = 0; k < owner->rules->len; k++) {
+			const struct rs_rule *rule = owner->rules->pdata[k];
+
+			if (g_str_has_prefix(rule->glob, asking->glob) &&
+			    rule->glob[size] == RS_EVENT_GLOB_SELECT)
+				return rule->glob;
+		}
+	}
+	return NULL;
+}
+
 /* A guest is told nothing of the events of others, and costs no time for suggestions. */
 static int no_match(const struct rs_asking *asking, struct rs_error *err)
 {
 	struct rs_event_glob *glob = rs_event_glob_new(asking->glob);
 	const char *ended = ended_match(asking->session, &asking->asker, glob);
+	const char *kept = kept_like(asking);
 	g_autofree char *escaped = rs_trace_escape(asking->glob, -1, NULL), *suggestion = NULL;
 
 	rs_event_glob_free(glob);
+	if (asking->asker.owner && kept) {
+		g_autofree char *shown = rs_trace_escape(kept, -1, NULL);
+
+		return rs_error_set(err, ENOENT,
+				    "no event matches '%s'; '%s' is kept for what comes", escaped,
+				    shown);
+	}
 	if (ended)
 		return rs_error_set(err, ENOENT, "no event matches '%s': '%s' has ended", escaped,
 				    ended);
@@ -401,6 +427,8 @@ static int check(const struct rs_asking *asking, struct rs_error *err)
 	if (asking->expression && rs_filter_check(asking->expression, &why))
 		return rs_filter_failed(asking->expression, &why, err);
 	ret = check_glob(asking->glob, err);
+	if (!ret && asking->ahead)
+		ret = rs_event_glob_check_names(asking->glob, err);
 	return ret ? ret : refuse_over(asking, err);
 }
 

@@ -74,6 +74,30 @@ int rs_event_glob_check(const char *text, struct rs_error *err)
 	return at ? take_selection(&unused, at + 1, err) : 0;
 }
 
+/* What no name of a system or event has makes the glob match none. */
+int rs_event_glob_check_names(const char *text, struct rs_error *err)
+{
+	const size_t size = strcspn(text, (char[]){RS_EVENT_GLOB_SELECT, 0});
+	g_autofree char *names = g_strndup(text, size), *shown = NULL;
+	const char *at = strchr(names, '/');
+	guint colons = 0;
+
+	for (at = at ? at + 1 : names; *at; at++) {
+		const char *end = *at == '[' ? strchr(at + 1, ']') : NULL;
+
+		if (end)
+			at = end;
+		else if (*at == ':' && !colons)
+			colons++;
+		else if (!g_ascii_isalnum(*at) && !strchr("_-.*?\\", *at))
+			break;
+	}
+	if (!*at)
+		return 0;
+	shown = rs_trace_escape(text, -1, NULL);
+	return rs_error_set(err, EINVAL, "no event can have a name that '%s' matches", shown);
+}
+
 /* An event of which something is asked that it does not have is not selected. */
 static bool is_selected(const struct rs_event_glob *glob, const RsTraceEvent *event)
 {

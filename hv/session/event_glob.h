@@ -31,6 +31,8 @@ struct rs_event_glob {
 
 /* Whether the selection of a glob, if it has one, is right: 0, or -EINVAL. */
 int rs_event_glob_check(const char *text, struct rs_error *err);
+/* Whether any name that an event can have (<ringside/name.h>) may match: 0, or -EINVAL. */
+int rs_event_glob_check_names(const char *text, struct rs_error *err);
 /* For rs_event_glob_free(). */
 struct rs_event_glob *rs_event_glob_new(const char *text);
 /* Accepts NULL. */

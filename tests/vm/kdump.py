@@ -4,6 +4,7 @@
 
     kdump.py RINGSIDE HOSTED_KTRACE
 """
+import glob
 import os
 import re
 import signal
@@ -71,8 +72,11 @@ def test_a_session_that_is_killed_is_no_success(session):
     followers = [Background(rs, *verb, 'k') for verb in (('kdump',), ('trace',))]
     for follower in followers:
         wait_for('output', lambda: follower.read(follower.out))
-    with open(f'/proc/{session.process.pid}/task/{session.process.pid}/children') as f:
-        programs = [int(pid) for pid in f.read().split()]
+    programs = []
+    for children in glob.glob(f'/proc/{session.process.pid}/task/*/children'):
+        with open(children) as f:
+            programs += map(int, f.read().split())
+    check(programs, 'it has a program')
     session.process.kill()
     for follower in followers:
         check(follower.process.wait(60) == 1, 'it fails')

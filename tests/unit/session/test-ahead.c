@@ -115,6 +115,7 @@ static void test_a_glob_that_matches_nothing_is_kept_if_asked(struct fixture *f,
 	/* A wrong glob stays wrong. */
 	g_assert_cmpint(enable(f, "late:*@level=9", true), ==, -EINVAL);
 	g_assert_cmpint(enable(f, "", true), ==, -EINVAL);
+	g_assert_cmpint(enable(f, "no name:*", true), ==, -EINVAL);
 	/* What matches something is no other than without. */
 	g_assert_cmpint(enable(f, "first:*", true), ==, 0);
 	g_assert_false(f->result.pending);
@@ -146,6 +147,11 @@ static void test_disable_ends_what_was_kept(struct fixture *f, gconstpointer dat
 	g_assert_true(f->result.pending);
 	check_kept(f, "");
 	g_assert_cmpint(disable(f, "late:*"), ==, -ENOENT);
+	/* One with a selection is another glob, and the message says so. */
+	enable(f, "late:*@level=3", true);
+	g_assert_cmpint(disable(f, "late:*"), ==, -ENOENT);
+	g_assert_nonnull(strstr(f->err.message, "'late:*@level=3' is kept"));
+	g_assert_cmpint(disable(f, "late:*@level=3"), ==, 0);
 	sham_provider(f->sham, "late", late);
 	rs_session_refresh(f->session);
 	g_assert_false(is_on(f, 1) || is_on(f, 2));

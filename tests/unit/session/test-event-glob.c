@@ -35,6 +35,19 @@ static void test_without_a_selection(void)
 	g_assert_cmpint(rs_event_glob_check("net:sent", NULL), ==, 0);
 }
 
+static void test_names_that_no_event_has(void)
+{
+	static const char *const good[] = {"*",     "net:sent", "n?t:s[a-z]*",   "net:",
+					   "a-b.c", "s rc/net", "net:*@level=3", "\\net"};
+	static const char *const bad[] = {"bad glob:*", "[",       "a:b:c",
+					  "net:se\nt",  "src/a b", "a,b@level=1"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(good); i++)
+		g_assert_cmpint(rs_event_glob_check_names(good[i], NULL), ==, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(bad); i++)
+		g_assert_cmpint(rs_event_glob_check_names(bad[i], NULL), ==, -EINVAL);
+}
+
 static void test_level_selects_it_and_what_is_more_severe(void)
 {
 	for (guint wanted = 1; wanted <= 5; wanted++) {
@@ -145,6 +158,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/event-glob/without", test_without_a_selection);
+	g_test_add_func("/session/event-glob/names", test_names_that_no_event_has);
 	g_test_add_func("/event-glob/level", test_level_selects_it_and_what_is_more_severe);
 	g_test_add_func("/event-glob/any", test_keyword_selects_any_bit);
 	g_test_add_func("/event-glob/all", test_keyword_all_selects_all_bits);
