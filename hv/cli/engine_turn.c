@@ -224,6 +224,37 @@ static bool is_enough(const struct rs_cli_engine_run *run)
 	       !is_stopped(current) && (!rs_trace_engine_get_steps(current) || from_script(run));
 }
 
+/* Whether something can still be told, but for the end of a thread. */
+static bool may_come(const struct rs_cli_engine_run *run)
+{
+	GListModel *list = G_LIST_MODEL(run->desk.engines);
+
+	for (guint i = 0; i < g_list_model_get_n_items(list); i++) {
+		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(list, i);
+
+		if (rs_trace_engine_may_stop(engine) || rs_trace_engine_get_follow(engine))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing can be done now. `line`: that waits for a stop; NULL: none. */
+static void end_if_idle(struct rs_cli_engine_run *run, char *line)
+{
+	if (run->over || from_terminal(run) || (!line && !from_script(run)) || may_come(run))
+		return;
+	/* The commands of a script that has not begun are for a stop that may or may not come. */
+	if (line && (!from_script(run) || run->input.at))
+		rs_cli_engine_finish(run,
+				     rs_cli_fail(RS_CLI_FAILED,
+						 "%s: thread %u runs, and nothing stops it "
+						 "any more",
+						 g_strstrip(line),
+						 rs_trace_engine_get_thread(run->desk.current)));
+	else
+		rs_cli_engine_finish(run, RS_CLI_OK);
+}
+
 /* True: there may be more to do. */
 static bool turn(struct rs_cli_engine_run *run)
 {
@@ -242,7 +273,10 @@ static bool turn(struct rs_cli_engine_run *run)
 	}
 	choose(run);
 	line = rs_cli_engine_input_peek(&run->input);
-	return line ? do_line(run, line) : without_line(run);
+	if (line ? do_line(run, line) : without_line(run))
+		return true;
+	end_if_idle(run, line);
+	return false;
 }
 
 static void prompt(struct rs_cli_engine_run *run)

@@ -152,11 +152,11 @@ GPtrArray *rs_cli_engine_threads(struct rs_cli_wait *wait, RsTraceEngines *engin
 	return threads;
 }
 
-gboolean rs_cli_engine_attach(struct rs_cli_wait *wait, RsTraceEngines *engines,
-			      const RsTraceEngineThread *thread, guint32 events, gboolean follow,
-			      GError **error)
+RsTraceEngine *rs_cli_engine_attach(struct rs_cli_wait *wait, RsTraceEngines *engines,
+				    const RsTraceEngineThread *thread, guint32 events,
+				    gboolean follow, GError **error)
 {
-	g_autoptr(RsTraceEngine) engine = NULL;
+	RsTraceEngine *engine;
 	struct call call;
 
 	begin(wait, &call);
@@ -164,7 +164,7 @@ gboolean rs_cli_engine_attach(struct rs_cli_wait *wait, RsTraceEngines *engines,
 				      &call);
 	engine = rs_trace_engines_attach_finish(engines, answer(wait, &call), error);
 	end(wait, &call);
-	return engine != NULL;
+	return engine;
 }
 
 gboolean rs_cli_engine_refresh(struct rs_cli_wait *wait, RsTraceEngines *engines, GError **error)

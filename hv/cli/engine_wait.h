@@ -25,10 +25,10 @@ gboolean rs_cli_wait_is_over(struct rs_cli_wait *wait);
 /* RsTraceEngineThread, to be unreffed. */
 GPtrArray *rs_cli_engine_threads(struct rs_cli_wait *wait, RsTraceEngines *engines, guint32 source,
 				 GError **error);
-/* The engine is in the list then. */
-gboolean rs_cli_engine_attach(struct rs_cli_wait *wait, RsTraceEngines *engines,
-			      const RsTraceEngineThread *thread, guint32 events, gboolean follow,
-			      GError **error);
+/* The engine is in the list then. To be unreffed. */
+RsTraceEngine *rs_cli_engine_attach(struct rs_cli_wait *wait, RsTraceEngines *engines,
+				    const RsTraceEngineThread *thread, guint32 events,
+				    gboolean follow, GError **error);
 gboolean rs_cli_engine_refresh(struct rs_cli_wait *wait, RsTraceEngines *engines, GError **error);
 
 gboolean rs_cli_engine_control(struct rs_cli_wait *wait, RsTraceEngine *engine,

@@ -109,15 +109,19 @@ static int check_script(const struct rs_verb *verb, struct args *a,
 	return 0;
 }
 
-static bool matches(const struct args *a, const RsTraceGlob *glob,
-		    const RsTraceEngineThread *thread)
+/* Which threads are meant. */
+struct choice {
+	const struct args *args;
+	RsTraceGlob *glob; /* NULL: any name */
+};
+
+static bool matches(const struct choice *choice, guint32 thread, guint32 process, const char *comm)
 {
-	/* One that is to be reaped still is shown only. */
-	if (thread->dead && !a->list)
+	const gint64 pid = choice->args->pid;
+
+	if (pid != G_MININT64 && process != pid && thread != pid)
 		return false;
-	if (a->pid != G_MININT64 && thread->process != a->pid && thread->id != a->pid)
-		return false;
-	return !glob || rs_trace_glob_matches(glob, thread->comm);
+	return !choice->glob || rs_trace_glob_matches(choice->glob, comm);
 }
 
 /* By the user, who knows. Then it is freed. */
@@ -131,10 +135,9 @@ static bool is_cancelled(GError *error)
 }
 
 /* The threads that match; NULL: a message has been printed. */
-static GPtrArray *find(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct args *a,
-		       guint32 source, int *code)
+static GPtrArray *find(RsTraceEngines *engines, struct rs_cli_wait *wait,
+		       const struct choice *choice, guint32 source, int *code)
 {
-	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_glob_new(a->comm) : NULL;
 	GError *error = NULL;
 	GPtrArray *threads = rs_cli_engine_threads(wait, engines, source, &error);
 
@@ -142,28 +145,60 @@ static GPtrArray *find(RsTraceEngines *engines, struct rs_cli_wait *wait, const 
 		*code = is_cancelled(error) ? RS_CLI_FAILED : rs_cli_fail_gerror(error);
 		return NULL;
 	}
-	for (guint i = threads->len; i-- > 0;)
-		if (!matches(a, glob, threads->pdata[i]))
+	for (guint i = threads->len; i-- > 0;) {
+		const RsTraceEngineThread *thread = threads->pdata[i];
+
+		/* One that is to be reaped still is shown only. */
+		if ((thread->dead && !choice->args->list) ||
+		    !matches(choice, thread->id, thread->process, thread->comm))
 			g_ptr_array_remove_index(threads, i);
+	}
 	return threads;
 }
 
-/* Those that have died meanwhile are left out. Returns an exit code after a message, or 0. */
-static int attach(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct args *a,
+/*
+ * One that has died meanwhile is left out, and so is another thread that has its id by now. Returns
+ * an exit code after a message, or 0.
+ */
+static int attach_one(RsTraceEngines *engines, struct rs_cli_wait *wait,
+		      const struct choice *choice, const RsTraceEngineThread *thread)
+{
+	const struct args *a = choice->args;
+	GError *error = NULL;
+	g_autoptr(RsTraceEngine) engine =
+		rs_cli_engine_attach(wait, engines, thread, a->mask, a->follow, &error);
+
+	if (!engine &&
+	    g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD)) {
+		g_error_free(error);
+		return RS_CLI_OK;
+	}
+	if (!engine && is_cancelled(error))
+		return RS_CLI_OK;
+	if (!engine) {
+		g_prefix_error(&error, "thread %u (%s): ", thread->id, thread->comm);
+		return rs_cli_fail_gerror(error);
+	}
+	if (!matches(choice, rs_trace_engine_get_thread(engine),
+		     rs_trace_engine_get_process(engine), rs_trace_engine_get_comm(engine)))
+		rs_cli_engine_control(wait, engine, RS_TRACE_ENGINE_DETACH, NULL);
+	return RS_CLI_OK;
+}
+
+/* Of several failures the last one counts. */
+static int attach(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct choice *choice,
 		  GPtrArray *threads)
 {
+	const struct args *a = choice->args;
 	const RsTraceEngineAction action =
 		a->interrupt ? RS_TRACE_ENGINE_INTERRUPT : RS_TRACE_ENGINE_STOP;
 	GListModel *list = G_LIST_MODEL(engines);
 	int code = RS_CLI_OK;
 
 	for (guint i = 0; i < threads->len; i++) {
-		GError *error = NULL;
+		const int failed = attach_one(engines, wait, choice, threads->pdata[i]);
 
-		if (!rs_cli_engine_attach(wait, engines, threads->pdata[i], a->mask, a->follow,
-					  &error) &&
-		    !is_cancelled(error))
-			code = rs_cli_fail_gerror(error);
+		code = failed ? failed : code;
 	}
 	/* What has died since, the session tells. */
 	for (guint i = 0; (a->stop || a->interrupt) && i < g_list_model_get_n_items(list); i++) {
@@ -171,12 +206,13 @@ static int attach(RsTraceEngines *engines, struct rs_cli_wait *wait, const struc
 
 		rs_cli_engine_control(wait, engine, action, NULL);
 	}
-	return g_list_model_get_n_items(list) ? RS_CLI_OK : code;
+	return code;
 }
 
-static int follow(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct args *a,
+static int follow(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct choice *choice,
 		  const struct rs_call_names *names, GPtrArray *threads)
 {
+	const struct args *a = choice->args;
 	const struct rs_cli_engine_options options = {
 		.names = names,
 		.script = a->script,
@@ -186,31 +222,32 @@ static int follow(RsTraceEngines *engines, struct rs_cli_wait *wait, const struc
 		.brief = a->brief,
 		.json = a->json,
 	};
-	int code;
+	const int attached = attach(engines, wait, choice, threads);
+	int code = RS_CLI_OK;
 
-	if (!threads->len)
-		return rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
-	code = attach(engines, wait, a, threads);
-	if (code)
-		return code;
-	if (!rs_cli_wait_is_over(wait))
-		return rs_cli_engine_run(engines, wait, &options);
-	rs_cli_engine_detach_all(wait, engines);
-	return RS_CLI_OK;
+	if (rs_cli_wait_is_over(wait))
+		rs_cli_engine_detach_all(wait, engines);
+	else if (g_list_model_get_n_items(G_LIST_MODEL(engines)))
+		code = rs_cli_engine_run(engines, wait, &options);
+	else if (!attached)
+		code = rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
+	return code ? code : attached;
 }
 
 static int with_session(RsDBusSession1 *session, struct args *a, const struct rs_call_names *names,
 			guint32 source)
 {
 	g_autoptr(RsTraceEngines) engines = rs_trace_engines_new(session);
+	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_glob_new(a->comm) : NULL;
+	const struct choice choice = {.args = a, .glob = glob};
 	g_autoptr(GPtrArray) threads = NULL;
 	struct rs_cli_wait wait;
 	int code = RS_CLI_OK;
 
 	rs_cli_wait_init(&wait);
-	threads = find(engines, &wait, a, source, &code);
+	threads = find(engines, &wait, &choice, source, &code);
 	if (threads && !a->list)
-		code = follow(engines, &wait, a, names, threads);
+		code = follow(engines, &wait, &choice, names, threads);
 	/* From here on a signal ends us. */
 	rs_cli_wait_deinit(&wait);
 	if (threads && a->list)

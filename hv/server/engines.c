@@ -80,7 +80,7 @@ static void give_attached(struct rs_server *server, GDBusMethodInvocation *invoc
 			  const struct rs_command_result *result)
 {
 	rs_dbus_session1_complete_engine_attach(server->skeleton, invocation, engine->number,
-						rs_row_empty());
+						rs_row_engine(engine));
 }
 
 /* Whether a thread can stop at each of them. If not, `err` is set. */

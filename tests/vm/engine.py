@@ -208,6 +208,22 @@ def test_the_dead_are_listed():
     check(code == 3 and 'no such thread' in err, f'and cannot be held: {code} {out} {err}')
 
 
+def test_a_guest_without_room():
+    """Those that it has room for are followed, and the exit code says that it was done in part."""
+    session('e', '2')
+    code, out, err = engine('-p', '2', '-e', 'syscall_entry', '-b', '--count', '4', '-x', '')
+    check(code == 0 and out.count('\n') == 4, f'there is room for two: {code} {out} {err}')
+    code, out, err = engine('-c', '[pw]*', '-e', 'syscall_entry', '-b', '--count', '4', '-x', '')
+    check(code == 1 and out.count('\n') == 4, f'and not for four: {code} {out} {err}')
+    check(re.fullmatch(r'ringside: thread 3 \(pool\): .* no room .*\nringside: thread 4 \(parent\): .* no room .*\n', err),
+          f'it names whom it does not follow: {err}')
+    held = Held('-p', '2', '--stop', '-b')
+    code, out, err = engine('-c', 'writer', '--stop')
+    check(code == 1 and not out and 'thread 1 (writer): ' in err, f'for none: {code} {out} {err}')
+    held.say('quit\n')
+    check(held.process.wait(30) == 0, 'the two end')
+
+
 def test_follow():
     session()
     code, out, err = engine('-c', 'parent', '-e', 'clone,exec,exit', '-f', '-b', '--count', '12', '-x', '')
@@ -281,6 +297,36 @@ def test_what_ends_a_script():
     check(goes_on(program()), 'and the thread goes on')
     code, out, err = engine('-c', 'writer', '-e', 'syscall_exit', '-b', stdin='call\nregs\nset rflags 5\nregs\n')
     check(code == 1 and out.count('rax') == 1, f'likewise from a pipe: {code} {out} {err}')
+
+
+def test_it_ends_once_nothing_can_come():
+    """Without events only --stop and commands make a thread stop."""
+    session()
+    for args in ['-p', '2', '--stop', '-b'], ['-p', '2', '--interrupt', '-b']:
+        code, out, err = engine(*args, stdin='')
+        check(code == 0 and out.count('thread 2 (') == 1 and out.count('thread 3 (') == 1 and not err,
+              f'each stop is shown: {code} {out} {err}')
+        code, out, err = engine(*args, stdin='call\nregs\nmem 0x403000 1')
+        check(code == 0 and out.count('rax') == 1 and '68 ' in out and out.count('thread') == 2,
+              f'and what is asked for: {code} {out} {err}')
+    p = subprocess.run(['sh', '-c', '"$@" <&-', 'x', RINGSIDE, 'engine', '-s', 'e', '-c', 'writer', '--stop', '-b'],
+                       capture_output=True, text=True, timeout=30)
+    check(p.returncode == 0 and p.stdout.count('thread 1') == 1, f'without any input: {p}')
+    code, out, err = engine('-c', 'writer', '--stop', '-b', '-x', 'step 2; regs')
+    check(code == 0 and out.count('rax') == 1, f'steps come: {code} {out} {err}')
+    code, out, err = engine('-c', 'writer', '--stop', '-b', '-x', 'resume; stop; regs; detach')
+    check(code == 0 and out.count('rax') == 1, f'and stops that are asked for: {code} {out} {err}')
+    for args in ['--count', '1', '-x', 'resume; regs'], ['-x', 'resume; regs']:
+        code, out, err = engine('-c', 'writer', '--stop', '-b', *args)
+        check(code == 1 and out.count('thread 1') == 1 and 'regs: thread 1 runs' in err,
+              f'what can never be carried out fails: {code} {out} {err}')
+    code, out, err = engine('-c', 'writer', '--stop', '-b', stdin='resume\nregs\n')
+    check(code == 1 and 'regs: thread 1 runs' in err, f'from a pipe, too: {code} {out} {err}')
+    code, out, err = engine('-c', 'writer', '--stop', '-b', '--count', '3', '-x', 'events syscall_exit')
+    check(code == 0 and out.count('syscall_exit') == 2, f'with events it goes on: {code} {out} {err}')
+    code, out, err = engine('-c', 'parent', '--stop', '-fb', '--duration', '1', stdin='')
+    check(code == 0 and ' follows thread 4' in out, f'and with what it follows: {code} {out} {err}')
+    check(goes_on(program()), 'and the thread goes on')
 
 
 def test_closed_output():
@@ -506,7 +552,7 @@ def test_a_guest_that_serves_nobody():
     check(code == 1 and not out and err.startswith('ringside: '), f'says so: {code} {err}')
 
 
-run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_the_dead_are_listed, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_closed_output,
+run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_the_dead_are_listed, test_a_guest_without_room, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_it_ends_once_nothing_can_come, test_closed_output,
            test_ends, test_an_output_that_nobody_reads, test_a_session_that_stands_still, test_kill_of_the_command,
            test_kill_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
            test_wrong_usage, test_a_guest_that_serves_nobody], sys.argv[3:], stop_sessions)

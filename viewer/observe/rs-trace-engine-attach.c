@@ -82,7 +82,9 @@ GPtrArray *rs_trace_engines_threads_finish(RsTraceEngines *engines, GAsyncResult
 
 /* ---- engines ---- */
 
-#define FOLLOW "follow" /* of the task of an attach */
+/* Of the task of an attach. */
+#define FOLLOW "follow"
+#define EVENTS "events"
 
 GVariant *rs_trace_engine_options(guint32 source, gboolean follow)
 {
@@ -94,6 +96,15 @@ GVariant *rs_trace_engine_options(guint32 source, gboolean follow)
 	if (follow)
 		g_variant_builder_add(&options, "{sv}", "follow", g_variant_new_boolean(TRUE));
 	return g_variant_builder_end(&options);
+}
+
+/* What the session says of its thread; one of an older version says nothing of it. */
+static void describe(RsTraceEngine *engine, GVariant *more)
+{
+	g_autoptr(RsTraceEngineThread) thread = rs_trace_engine_read_thread(more, "thread");
+
+	if (thread->id)
+		rs_trace_engine_describe(engine, thread);
 }
 
 static RsTraceEngineThread *copy_thread(const RsTraceEngineThread *thread)
@@ -121,11 +132,12 @@ static void on_attached(GObject *proxy, GAsyncResult *result, gpointer data)
 {
 	g_autoptr(GTask) task = data;
 	RsTraceEngines *engines = g_task_get_source_object(task);
+	g_autoptr(GVariant) more = NULL;
 	RsTraceEngine *engine;
 	GError *error = NULL;
 	guint32 number;
 
-	if (!rs_dbus_session1_call_engine_attach_finish(RS_DBUS_SESSION1(proxy), &number, NULL,
+	if (!rs_dbus_session1_call_engine_attach_finish(RS_DBUS_SESSION1(proxy), &number, &more,
 							result, &error)) {
 		rs_trace_client_fix_error(&error);
 		g_task_return_error(task, error);
@@ -133,6 +145,8 @@ static void on_attached(GObject *proxy, GAsyncResult *result, gpointer data)
 	}
 	engine = attached(engines, number, g_task_get_task_data(task));
 	if (engine) {
+		describe(engine, more);
+		engine->events = GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(task), EVENTS));
 		engine->follow = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(task), FOLLOW));
 		g_task_return_pointer(task, g_object_ref(engine), g_object_unref);
 	} else {
@@ -150,6 +164,7 @@ void rs_trace_engines_attach_async(RsTraceEngines *engines, const RsTraceEngineT
 
 	g_task_set_task_data(task, copy_thread(thread),
 			     (GDestroyNotify)rs_trace_engine_thread_free);
+	g_object_set_data(G_OBJECT(task), EVENTS, GUINT_TO_POINTER(events));
 	g_object_set_data(G_OBJECT(task), FOLLOW, GINT_TO_POINTER(follow));
 	rs_dbus_session1_call_engine_attach(engines->session, thread->id, events,
 					    rs_trace_engine_options(thread->source_number, follow),

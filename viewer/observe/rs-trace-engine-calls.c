@@ -90,6 +90,7 @@ static void take_control(GTask *task, RsTraceEngineOp *op, GVariant *reply)
 	if (engine->state != RS_TRACE_ENGINE_GONE && op->stop == engine->stop.number) {
 		engine->steps = op->steps;
 		engine->to_branch = op->to_branch;
+		engine->stopping = FALSE;
 		rs_trace_engine_set_state(engine, op->after);
 	}
 	if (op->after == RS_TRACE_ENGINE_GONE) {
@@ -109,6 +110,23 @@ static void control(GTask *task, RsTraceEngineOp *op, const char *action)
 	rs_trace_engine_call(task, "EngineControl", rest, 1);
 }
 
+/* The end of a thread that has died is still to be told. */
+static void failed_stop(GTask *task, RsTraceEngineOp *op, GError *error)
+{
+	RsTraceEngine *engine = g_task_get_source_object(task);
+
+	if (!g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_THREAD))
+		engine->stopping = FALSE;
+	g_task_return_error(task, error);
+}
+
+static void ask_stop(RsTraceEngine *engine, RsTraceEngineOp *op)
+{
+	engine->stopping = engine->state == RS_TRACE_ENGINE_RUNNING;
+	op->take = rs_trace_engine_take_done;
+	op->failed = failed_stop;
+}
+
 void rs_trace_engine_control_async(RsTraceEngine *engine, RsTraceEngineAction action,
 				   GCancellable *cancellable, GAsyncReadyCallback callback,
 				   gpointer data)
@@ -124,7 +142,7 @@ void rs_trace_engine_control_async(RsTraceEngine *engine, RsTraceEngineAction ac
 
 	rs_trace_engine_end_steps(engine);
 	if (action == RS_TRACE_ENGINE_STOP || action == RS_TRACE_ENGINE_INTERRUPT)
-		op->take = rs_trace_engine_take_done;
+		ask_stop(engine, op);
 	else
 		op->after = action == RS_TRACE_ENGINE_DETACH ? RS_TRACE_ENGINE_GONE
 							     : RS_TRACE_ENGINE_RUNNING;

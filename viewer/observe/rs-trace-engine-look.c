@@ -236,6 +236,7 @@ static void take_events(GTask *task, RsTraceEngineOp *op, GVariant *reply)
 {
 	RsTraceEngine *engine = g_task_get_source_object(task);
 
+	engine->events = op->events;
 	engine->follow = op->follow;
 	g_task_return_boolean(task, TRUE);
 }
@@ -249,6 +250,7 @@ void rs_trace_engine_set_events_async(RsTraceEngine *engine, guint32 events, gbo
 	GVariant *rest[] = {g_variant_new_uint32(events)};
 
 	op->take = take_events;
+	op->events = events;
 	op->follow = follow;
 	rs_trace_engine_call(task, "EngineSetEvents", rest, 1);
 }

@@ -16,6 +16,7 @@ struct _RsTraceEngineOp {
 	guint64 stop;             /* the stop that was meant */
 	guint64 steps;
 	gboolean to_branch, follow;
+	guint32 events;
 	guint64 address;
 	gsize size;
 	GByteArray *bytes;

@@ -19,7 +19,9 @@ struct _RsTraceEngine {
 	RsTraceEngineStop stop; /* the last one */
 	guint32 followed, refused;
 	gboolean follow;
-	guint64 steps; /* still to be made, with the one that is being made */
+	guint32 events;    /* at which it stops */
+	gboolean stopping; /* it runs, and was asked to stop */
+	guint64 steps;     /* still to be made, with the one that is being made */
 	gboolean to_branch;
 	guint64 since; /* lists that were asked for before this one do not have it */
 };

@@ -97,6 +97,7 @@ gboolean rs_trace_engine_take_stop(RsTraceEngine *engine, GVariant *row)
 	g_variant_lookup(row, "stop", "t", &number);
 	if (number <= engine->stop.number)
 		return FALSE;
+	engine->stopping = FALSE;
 	g_free(engine->stop.path);
 	engine->stop = (RsTraceEngineStop){.number = number};
 	g_variant_lookup(row, "stepped", "b", &engine->stop.stepped);
@@ -160,6 +161,13 @@ RsTraceEngineState rs_trace_engine_get_state(RsTraceEngine *engine)
 const RsTraceEngineStop *rs_trace_engine_get_stop(RsTraceEngine *engine)
 {
 	return engine->state == RS_TRACE_ENGINE_STOPPED ? &engine->stop : NULL;
+}
+
+gboolean rs_trace_engine_may_stop(RsTraceEngine *engine)
+{
+	return engine->state == RS_TRACE_ENGINE_STOPPED ||
+	       (engine->state == RS_TRACE_ENGINE_RUNNING &&
+		(engine->events || engine->steps || engine->stopping));
 }
 
 const RsTraceRegisterSet *rs_trace_engine_get_registers(RsTraceEngine *engine)

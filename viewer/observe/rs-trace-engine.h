@@ -90,6 +90,11 @@ const char *rs_trace_engine_get_comm(RsTraceEngine *engine);
 RsTraceEngineState rs_trace_engine_get_state(RsTraceEngine *engine);
 /* NULL: it is not stopped. The engine's, until its state changes. */
 const RsTraceEngineStop *rs_trace_engine_get_stop(RsTraceEngine *engine);
+/*
+ * Whether it is stopped, or a stop can come: it has events, makes a step, or was asked to stop. If
+ * not, the end of its thread alone can still be told, and what follows it.
+ */
+gboolean rs_trace_engine_may_stop(RsTraceEngine *engine);
 /* NULL: its architecture is not known. */
 const RsTraceRegisterSet *rs_trace_engine_get_registers(RsTraceEngine *engine);
 

@@ -51,7 +51,11 @@ RsTraceEngine *rs_trace_engines_add(RsTraceEngines *engines, guint32 number, gui
 				    const RsTraceEngineThread *thread)
 {
 	RsTraceEngine *engine = rs_trace_engine_new(engines, engines->session, number);
+	RsTraceEngine *maker = followed ? rs_trace_engines_by_number(engines, followed) : NULL;
 
+	/* Those of one that is gone already are not known. */
+	if (followed)
+		engine->events = maker ? maker->events : RS_UTRACE_EVENT_ALL;
 	engine->since = engines->asked + 1;
 	rs_trace_engine_describe(engine, thread);
 	engine->followed = followed;

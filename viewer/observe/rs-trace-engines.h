@@ -54,6 +54,9 @@ GPtrArray *rs_trace_engines_threads_finish(RsTraceEngines *engines, GAsyncResult
 /*
  * Attaches an engine with these events, a mask; 0: it stops only if it is asked to. `follow`: each
  * thread that this one makes gets such an engine, too, before it runs.
+ *
+ * Ids of threads are used again, so another thread may have this one by now. The engine's process
+ * and comm are those of the thread that it is attached to.
  */
 void rs_trace_engines_attach_async(RsTraceEngines *engines, const RsTraceEngineThread *thread,
 				   guint32 events, gboolean follow, GCancellable *cancellable,

@@ -5,7 +5,9 @@
  * registers of its own. They make Linux's system calls, clone, execute, send themselves signals
  * and exit. One more pthread serves the host.
  *
- *	hosted-engine [deaf]      runs until it is killed; deaf: nobody serves
+ *	hosted-engine [deaf|ROOM]      runs until it is killed
+ *
+ * deaf: nobody serves. ROOM: for so many engines of the host, 1 to 16; 16 if not given.
  */
 #define RS_CREATE_TRACE_POINTS
 #include "hosted-engine-events.h"
@@ -494,6 +496,8 @@ static void *live(void *data)
 
 /* ---- the host ---- */
 
+#define ROOM 16u
+
 static sem_t told;
 
 /* A thread has stopped. */
@@ -514,14 +518,15 @@ static void wait_for_news(long milliseconds)
 	sem_timedwait(&told, &until);
 }
 
-static void *serve(void *unused)
+static void *serve(void *data)
 {
-	static struct rs_utrace_host_engine engines[16];
+	static struct rs_utrace_host_engine engines[ROOM];
+	const unsigned int *room = data;
 	static struct rs_utrace_host host;
 	static struct rs_serve commands;
 
 	commands.wake = wake;
-	rs_utrace_serve(&host, &commands, &os, engines, 16);
+	rs_utrace_serve(&host, &commands, &os, engines, *room);
 	for (;;)
 		if (rs_serve_step(&commands) < 1)
 			wait_for_news(2);
@@ -544,12 +549,15 @@ static void start_all(void)
 
 int main(int argc, char **argv)
 {
+	const bool deaf = argc > 1 && !strcmp(argv[1], "deaf");
+	unsigned int room = argc > 1 && !deaf ? (unsigned int)strtoul(argv[1], NULL, 10) : ROOM;
 	pthread_t server;
 
-	if (argc > 2 || sem_init(&told, 0, 0) || rs_hosted_init("hosted-engine"))
+	if (argc > 2 || room < 1 || room > ROOM || sem_init(&told, 0, 0) ||
+	    rs_hosted_init("hosted-engine"))
 		return 2;
 	start_all();
-	if (argc < 2 && pthread_create(&server, NULL, serve, NULL))
+	if (!deaf && pthread_create(&server, NULL, serve, &room))
 		return 3;
 	for (;;)
 		nap(999);

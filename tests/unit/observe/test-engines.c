@@ -162,14 +162,14 @@ static void carry_out(struct host *host, uint32_t number, uint64_t a, uint64_t b
 	host_carry_out(host->sham[0], 0);
 }
 
-/* To be unreffed. */
-static RsTraceEngine *attach(struct host *host, struct watch *watch)
+/* Of the guest's thread 7, which the test gives. To be unreffed. */
+static RsTraceEngine *attach_to(struct host *host, struct watch *watch,
+				const struct rs_cmd_thread *is)
 {
 	char source[] = "k", comm[] = "worker";
 	const RsTraceEngineThread thread = {
 		.source_number = 1, .id = 7, .process = 5, .source = source, .comm = comm};
-	const struct host_result result = {
-		.values = {HANDLE}, .data = &worker, .size = sizeof(worker)};
+	const struct host_result result = {.values = {HANDLE}, .data = is, .size = sizeof(*is)};
 	struct answer answer = {0};
 	RsTraceEngine *engine;
 	GError *error = NULL;
@@ -183,6 +183,11 @@ static RsTraceEngine *attach(struct host *host, struct watch *watch)
 	g_object_unref(answer.result);
 	g_signal_connect(engine, "notify::state", G_CALLBACK(on_state), watch);
 	return engine;
+}
+
+static RsTraceEngine *attach(struct host *host, struct watch *watch)
+{
+	return attach_to(host, watch, &worker);
 }
 
 static void stop(struct host *host, uint64_t event, int64_t value)
@@ -214,6 +219,20 @@ static void test_an_attached_engine_is_listed(struct host *host)
 	g_assert_cmpstr(rs_trace_engine_get_source(engine), ==, "k");
 	g_assert_null(rs_trace_engine_get_stop(engine));
 	g_assert_null(rs_trace_engines_first_stopped(watch->engines));
+	watch_free(watch);
+}
+
+/* Its id has been given to another thread since the guest was asked for its threads. */
+static void test_an_engine_says_whom_it_is_attached_to(struct host *host)
+{
+	const struct rs_cmd_thread other = {.id = 7, .process = 6, .parent = 1, .comm = "o\x1b"};
+	struct watch *watch = watch_new(host);
+	g_autoptr(RsTraceEngine) engine = attach_to(host, watch, &other);
+
+	g_assert_cmpuint(rs_trace_engine_get_process(engine), ==, 6);
+	g_assert_cmpstr(rs_trace_engine_get_comm(engine), ==, "o\\x1b");
+	g_assert_cmpstr(rs_trace_engine_get_source(engine), ==, "k");
+	g_assert_cmpuint(rs_trace_engine_get_thread(engine), ==, 7);
 	watch_free(watch);
 }
 
@@ -652,6 +671,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	ADD(an_attached_engine_is_listed);
+	ADD(an_engine_says_whom_it_is_attached_to);
 	ADD(each_stop_is_told_once);
 	ADD(lists_that_were_overtaken_are_dropped);
 	ADD(only_the_last_step_is_told);
