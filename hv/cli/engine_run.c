@@ -57,11 +57,12 @@ static void on_over(RsTraceEngines *engines, const char *reason, int code, const
 
 	if (run->over)
 		return;
+	if (!reason) {
+		rs_cli_engine_lose(run);
+		return;
+	}
 	rs_cli_engine_end_prompt(run);
-	if (reason)
-		rs_cli_fail(0, "the guest has ended: %s%s%s", reason, *text ? ": " : "", text);
-	else
-		rs_cli_fail(0, "the session has ended");
+	rs_cli_fail(0, "the guest has ended: %s%s%s", reason, *text ? ": " : "", text);
 	rs_cli_engine_finish(run, RS_CLI_OK);
 }
 
@@ -121,7 +122,7 @@ static bool are_several(RsTraceEngines *engines)
 	return false;
 }
 
-int rs_cli_engine_run(RsTraceEngines *engines, struct rs_cli_wait *wait,
+int rs_cli_engine_run(RsDBusSession1 *session, RsTraceEngines *engines, struct rs_cli_wait *wait,
 		      const struct rs_cli_engine_options *options)
 {
 	struct rs_cli_engine_run run = {
@@ -132,6 +133,7 @@ int rs_cli_engine_run(RsTraceEngines *engines, struct rs_cli_wait *wait,
 				     .brief = options->brief,
 				     .json = options->json,
 				     .name_sources = are_several(engines)}},
+		.session = session,
 		.options = options,
 	};
 	struct rs_cli_engine_output output;

@@ -24,7 +24,7 @@ struct rs_cli_engine_options {
  * Follows until no engine is left, the user ends it, or the session ends. All engines are detached
  * then. There is one at least. Returns an exit code.
  */
-int rs_cli_engine_run(RsTraceEngines *engines, struct rs_cli_wait *wait,
+int rs_cli_engine_run(RsDBusSession1 *session, RsTraceEngines *engines, struct rs_cli_wait *wait,
 		      const struct rs_cli_engine_options *options);
 
 #endif

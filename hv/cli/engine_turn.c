@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/engine_turn.h"
 
+#include "cli/observe.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -40,6 +42,15 @@ void rs_cli_engine_end_prompt(struct rs_cli_engine_run *run)
 	run->prompted = false;
 }
 
+void rs_cli_engine_lose(struct rs_cli_engine_run *run)
+{
+	rs_cli_engine_end_prompt(run);
+	if (rs_cli_session_has_died(run->session))
+		rs_cli_engine_finish(run, rs_cli_fail(RS_CLI_FAILED, "the session went away"));
+	else
+		rs_cli_engine_finish(run, rs_cli_fail(RS_CLI_OK, "the session has ended"));
+}
+
 /*
  * A call has failed. Frees `error`. A script ends by it if what follows may rely on what was not
  * done, but not by what was only to be looked at.
@@ -54,11 +65,14 @@ static void fail(struct rs_cli_engine_run *run, GError *error, bool looks)
 		rs_cli_engine_finish(run, RS_CLI_OK);
 		return;
 	}
-	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED) ||
-	    g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_GONE)) {
+	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_ENDED)) {
 		g_error_free(error);
-		rs_cli_fail(0, "the session has ended");
-		rs_cli_engine_finish(run, RS_CLI_OK);
+		rs_cli_engine_finish(run, rs_cli_fail(RS_CLI_OK, "the session has ended"));
+		return;
+	}
+	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_GONE)) {
+		g_error_free(error);
+		rs_cli_engine_lose(run);
 		return;
 	}
 	code = rs_cli_fail_gerror(error);

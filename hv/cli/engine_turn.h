@@ -13,6 +13,7 @@
 struct rs_cli_engine_run {
 	struct rs_cli_engine_desk desk;
 	struct rs_cli_engine_input input;
+	RsDBusSession1 *session; /* borrowed, as what is next */
 	const struct rs_cli_engine_options *options;
 	GMainLoop *loop;
 	guint due;     /* the source that calls work() soon; 0: none */
@@ -25,6 +26,8 @@ struct rs_cli_engine_run {
 void rs_cli_engine_work(void *data);
 /* Ends the loop; the first code counts. */
 void rs_cli_engine_finish(struct rs_cli_engine_run *run, int code);
+/* Likewise: the connection has broken, and nobody told how the session ended. */
+void rs_cli_engine_lose(struct rs_cli_engine_run *run);
 /* Before a message, an object of ours, or a line of the user's: the prompt's line ends. */
 void rs_cli_engine_end_prompt(struct rs_cli_engine_run *run);
 

@@ -67,10 +67,9 @@ static void on_several(gpointer data)
 }
 
 /*
- * Whether the session died, or has dropped us, when nobody told how it ended. One that ends takes
- * its files away, which a client that was stopped meanwhile can still see.
+ * One that ends takes its files away, which a client that was stopped meanwhile can still see.
  */
-static bool has_died(RsDBusSession1 *session)
+bool rs_cli_session_has_died(RsDBusSession1 *session)
 {
 	const char *name = rs_dbus_session1_get_name(session);
 
@@ -96,7 +95,7 @@ static void on_over(const RsTraceWatchEnd *end, gpointer data)
 	else if (end)
 		rs_cli_fail(0, "the guest has ended: %s%s%s", end->reason, colon, end->text);
 	else
-		observer->of->lost = has_died(observer->session);
+		observer->of->lost = rs_cli_session_has_died(observer->session);
 	g_main_loop_quit(observer->of->loop);
 }
 

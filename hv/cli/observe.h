@@ -33,4 +33,10 @@ struct rs_observation {
 void rs_cli_observe(RsDBusSession1 *session, RsTraceFrom from, double duration,
 		    struct rs_observation *observation);
 
+/*
+ * The connection has broken, and nobody told how the session ended: whether it died, or has dropped
+ * us. Waits a second at most.
+ */
+bool rs_cli_session_has_died(RsDBusSession1 *session);
+
 #endif

@@ -209,8 +209,9 @@ static int attach(RsTraceEngines *engines, struct rs_cli_wait *wait, const struc
 	return code;
 }
 
-static int follow(RsTraceEngines *engines, struct rs_cli_wait *wait, const struct choice *choice,
-		  const struct rs_call_names *names, GPtrArray *threads)
+static int follow(RsDBusSession1 *session, RsTraceEngines *engines, struct rs_cli_wait *wait,
+		  const struct choice *choice, const struct rs_call_names *names,
+		  GPtrArray *threads)
 {
 	const struct args *a = choice->args;
 	const struct rs_cli_engine_options options = {
@@ -228,7 +229,7 @@ static int follow(RsTraceEngines *engines, struct rs_cli_wait *wait, const struc
 	if (rs_cli_wait_is_over(wait))
 		rs_cli_engine_detach_all(wait, engines);
 	else if (g_list_model_get_n_items(G_LIST_MODEL(engines)))
-		code = rs_cli_engine_run(engines, wait, &options);
+		code = rs_cli_engine_run(session, engines, wait, &options);
 	else if (!attached)
 		code = rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
 	return code ? code : attached;
@@ -247,7 +248,7 @@ static int with_session(RsDBusSession1 *session, struct args *a, const struct rs
 	rs_cli_wait_init(&wait);
 	threads = find(engines, &wait, &choice, source, &code);
 	if (threads && !a->list)
-		code = follow(engines, &wait, &choice, names, threads);
+		code = follow(session, engines, &wait, &choice, names, threads);
 	/* From here on a signal ends us. */
 	rs_cli_wait_deinit(&wait);
 	if (threads && a->list)

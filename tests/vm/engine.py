@@ -402,18 +402,30 @@ def test_kill_of_the_command():
 
 
 def test_kill_of_the_session():
+    # As it waits, and as it asks for something.
+    for args in (), ('-x', 'mem 0x403000 65536'):
+        s = session()
+        pid = program()
+        held = Held('-c', 'writer', '-e', 'syscall_entry', *args)
+        check(args or stands(pid), 'it stands')
+        begin = time.monotonic()
+        try:
+            s.end(signal.SIGKILL)
+            err = held.process.communicate(timeout=30)[1]
+            check(held.process.returncode == 1 and err == 'ringside: the session went away\n',
+                  f'the command says so, as others do: {held.process.returncode} {err}')
+            check(goes_on(pid), f'the guest lets it go {time.monotonic() - begin:.1f} s after')
+        finally:
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_end_of_the_session():
+    """It is told how the guest has ended, and that is no failure."""
     s = session()
-    pid = program()
     held = Held('-c', 'writer', '-e', 'syscall_entry')
-    check(stands(pid), 'it stands')
-    begin = time.monotonic()
-    try:
-        s.end(signal.SIGKILL)
-        check(held.process.wait(30) == 0 and 'the session has ended' in held.process.stderr.read(),
-              'the command says so')
-        check(goes_on(pid), f'the guest lets it go {time.monotonic() - begin:.1f} s after')
-    finally:
-        os.kill(pid, signal.SIGKILL)
+    s.end(signal.SIGINT)
+    err = held.process.communicate(timeout=30)[1]
+    check(held.process.returncode == 0 and 'the guest has ended: ' in err, f'says so: {err}')
 
 
 def test_two_engines():
@@ -554,5 +566,5 @@ def test_a_guest_that_serves_nobody():
 
 run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_the_dead_are_listed, test_a_guest_without_room, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_it_ends_once_nothing_can_come, test_closed_output,
            test_ends, test_an_output_that_nobody_reads, test_a_session_that_stands_still, test_kill_of_the_command,
-           test_kill_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
+           test_kill_of_the_session, test_end_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
            test_wrong_usage, test_a_guest_that_serves_nobody], sys.argv[3:], stop_sessions)
