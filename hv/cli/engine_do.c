@@ -177,8 +177,8 @@ static void do_help(uint64_t only)
 	fputs(text->str, stdout);
 }
 
-gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
-			  const struct rs_cli_engine_command *command, GError **error)
+static gboolean do_one(struct rs_cli_engine_desk *desk, const struct rs_cli_engine_command *command,
+		       GError **error)
 {
 	uint64_t values[RS_TRACE_ENGINE_ARGUMENTS_MAX] = {0};
 
@@ -225,4 +225,30 @@ gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
 	default:
 		return do_control(desk, command, error);
 	}
+}
+
+/* Of those that need a certain stop: which one. */
+static void explain(enum rs_cli_engine_word what, GError **error)
+{
+	static const char *const needs[] = {
+		[RS_CLI_ENGINE_DO_SETCALL] = "syscall_entry",
+		[RS_CLI_ENGINE_DO_SIGNAL] = "a signal",
+		[RS_CLI_ENGINE_DO_EXIT] = "exit",
+	};
+
+	if (what >= G_N_ELEMENTS(needs) || !needs[what] ||
+	    !g_error_matches(*error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NOT_STOPPED))
+		return;
+	g_clear_error(error);
+	g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NOT_STOPPED,
+		    "the thread has not stopped at %s", needs[what]);
+}
+
+gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
+			  const struct rs_cli_engine_command *command, GError **error)
+{
+	if (do_one(desk, command, error))
+		return TRUE;
+	explain(command->what, error);
+	return FALSE;
 }

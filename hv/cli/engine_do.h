@@ -20,7 +20,10 @@ bool rs_cli_engine_is_shown(RsTraceEngine *engine);
 /* Reads and prints a stop, with so many instructions. */
 void rs_cli_engine_show_stop(struct rs_cli_engine_desk *desk, RsTraceEngine *engine,
 			     unsigned int insns);
-/* All but "quit". One that needs a stopped thread is given while the current one is. */
+/*
+ * All but "quit". One that needs a stopped thread is given while the current one is. `error` is not
+ * NULL.
+ */
 gboolean rs_cli_engine_do(struct rs_cli_engine_desk *desk,
 			  const struct rs_cli_engine_command *command, GError **error);
 

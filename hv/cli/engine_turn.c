@@ -5,7 +5,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#define PREFIX_MAX 48 /* bytes of a command in a message about it */
 
 static bool from_script(const struct rs_cli_engine_run *run)
 {
@@ -51,11 +54,19 @@ void rs_cli_engine_lose(struct rs_cli_engine_run *run)
 		rs_cli_engine_finish(run, rs_cli_fail(RS_CLI_OK, "the session has ended"));
 }
 
+/* Names the command by its line, or the beginning of that. */
+static void prefix(GError **error, const char *line)
+{
+	g_autofree char *text = g_strstrip(g_strdup(line));
+
+	g_prefix_error(error, "%.*s%s: ", PREFIX_MAX, text, strlen(text) > PREFIX_MAX ? "..." : "");
+}
+
 /*
- * A call has failed. Frees `error`. A script ends by it if what follows may rely on what was not
- * done, but not by what was only to be looked at.
+ * The command of this line has failed. Frees `error`. A script ends by it if what follows may rely
+ * on what was not done, but not by what was only to be looked at.
  */
-static void fail(struct rs_cli_engine_run *run, GError *error, bool looks)
+static void fail(struct rs_cli_engine_run *run, const char *line, GError *error, bool looks)
 {
 	int code;
 
@@ -75,6 +86,7 @@ static void fail(struct rs_cli_engine_run *run, GError *error, bool looks)
 		rs_cli_engine_lose(run);
 		return;
 	}
+	prefix(&error, line);
 	code = rs_cli_fail_gerror(error);
 	/* It may have been the end of the thread, which is no mistake. */
 	if (!from_terminal(run) && !looks &&
@@ -101,7 +113,7 @@ static bool end_script(struct rs_cli_engine_run *run)
 	if (is_stopped(run->desk.current) &&
 	    !rs_cli_engine_control(run->desk.wait, run->desk.current, RS_TRACE_ENGINE_RESUME,
 				   &error)) {
-		fail(run, error, false);
+		fail(run, "resume", error, false);
 		/* Gone, or nothing that can be helped. */
 		return false;
 	}
@@ -148,7 +160,8 @@ static bool must_wait(struct rs_cli_engine_run *run, const struct rs_cli_engine_
 	return rs_trace_engine_get_steps(current) > 0;
 }
 
-static void do_command(struct rs_cli_engine_run *run, const struct rs_cli_engine_command *command)
+static void do_command(struct rs_cli_engine_run *run, const char *line,
+		       const struct rs_cli_engine_command *command)
 {
 	RsTraceEngine *current = run->desk.current;
 	GError *error = NULL;
@@ -159,7 +172,7 @@ static void do_command(struct rs_cli_engine_run *run, const struct rs_cli_engine
 	else if (command->what == RS_CLI_ENGINE_DO_QUIT)
 		rs_cli_engine_finish(run, RS_CLI_OK);
 	else if (!rs_cli_engine_do(&run->desk, command, &error))
-		fail(run, error, command->looks);
+		fail(run, line, error, command->looks);
 }
 
 /* True: a line was taken. */
@@ -178,7 +191,7 @@ static bool do_line(struct rs_cli_engine_run *run, const char *line)
 	else if (ret)
 		rs_trace_engine_end_steps(run->desk.current);
 	else
-		do_command(run, &command);
+		do_command(run, line, &command);
 	return true;
 }
 

@@ -209,6 +209,11 @@ static int attach(RsTraceEngines *engines, struct rs_cli_wait *wait, const struc
 	return code;
 }
 
+static int no_such_thread(void)
+{
+	return rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
+}
+
 static int follow(RsDBusSession1 *session, RsTraceEngines *engines, struct rs_cli_wait *wait,
 		  const struct choice *choice, const struct rs_call_names *names,
 		  GPtrArray *threads)
@@ -231,8 +236,19 @@ static int follow(RsDBusSession1 *session, RsTraceEngines *engines, struct rs_cl
 	else if (g_list_model_get_n_items(G_LIST_MODEL(engines)))
 		code = rs_cli_engine_run(session, engines, wait, &options);
 	else if (!attached)
-		code = rs_cli_fail(RS_CLI_NOT_FOUND, "no such thread; --list shows all");
+		code = no_such_thread();
 	return code ? code : attached;
+}
+
+/* Of those that were asked for one must be there. */
+static int list(const struct choice *choice, GPtrArray *threads)
+{
+	const struct args *a = choice->args;
+
+	if (!threads->len && (a->pid != G_MININT64 || a->comm))
+		return no_such_thread();
+	rs_cli_engine_print_threads(threads, a->json);
+	return RS_CLI_OK;
 }
 
 static int with_session(RsDBusSession1 *session, struct args *a, const struct rs_call_names *names,
@@ -252,7 +268,7 @@ static int with_session(RsDBusSession1 *session, struct args *a, const struct rs
 	/* From here on a signal ends us. */
 	rs_cli_wait_deinit(&wait);
 	if (threads && a->list)
-		rs_cli_engine_print_threads(threads, a->json);
+		code = list(&choice, threads);
 	return code;
 }
 

@@ -117,6 +117,9 @@ def test_list():
     pool = rs.json('engine', '--list', '-c', 'po*', '-s', 'e')
     check([t['thread'] for t in pool] == [2, 3], f'those that are chosen: {pool}')
     check(rs.json('engine', '--list', '-p', '2', '-s', 'e') == pool, 'a process is all of its threads')
+    for args in ('-p', '99'), ('-c', 'nosuch'), ('-p', '1', '-c', 'po*'), ('-jp', '99'):
+        code, out, err = engine('--list', *args)
+        check(code == 3 and not out and 'no such thread' in err, f'none of these: {args} {code} {out} {err}')
 
 
 def test_stops():
@@ -172,7 +175,7 @@ def test_changes():
     check({s for s in seen if s[0] != '39'} == {('1', '1', '6')} and len([s for s in seen if s[0] == '39']) == 1,
           f'that one alone: {set(seen)}')
     code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '--count', '1', '-x', 'set rflags 5')
-    check(code == 1 and 'does not let us' in err, f'what the guest refuses: {code} {err}')
+    check(code == 1 and err == 'ringside: set rflags 5: the guest does not let us\n', f'what the guest refuses: {err}')
     check(goes_on(program()), 'and the thread goes on')
 
 
@@ -251,7 +254,9 @@ def test_fates():
     code, out, err = engine('-c', 'parent', '-e', 'exit', '-f', '-b', '--count', '1', '-x', 'exit 42')
     check(code == 0 and 'exit: code 3' in out, f'it was to exit with another code: {out} {err}')
     code, out, err = engine('-c', 'writer', '-e', 'syscall', '-b', '--count', '2', '-x', 'exit 42')
-    check(code == 1 and 'stopped elsewhere' in err, f'only at an exit: {err}')
+    check(code == 1 and err == 'ringside: exit 42: the thread has not stopped at exit\n', f'only at an exit: {err}')
+    code, out, err = engine('-c', 'writer', '-e', 'syscall', '-b', '-x', ' signal  stop ; regs')
+    check(code == 1 and err == 'ringside: signal  stop: the thread has not stopped at a signal\n', f'likewise: {err}')
     line = subprocess.Popen([RINGSIDE, 'trace', '-s', 'e', '--new', '--duration', '3'], text=True,
                             stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -265,7 +270,7 @@ def test_poke_and_events():
     session()
     code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', '--count', '1', '-x',
                             'poke rsi 48454c4c4f; mem rsi 6; poke rip 90; regs')
-    check(code == 1 and 'HELLO.' in out and '0 bytes of 1' in err and 'rax' not in out,
+    check(code == 1 and 'HELLO.' in out and 'poke rip 90: ' in err and '0 bytes of 1' in err and 'rax' not in out,
           f'data is written, and text is not: {out} {err}')
     check(goes_on(program()), 'and the thread goes on')
     code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', '--count', '3', '-x', 'events syscall_exit')
@@ -292,7 +297,7 @@ def test_what_ends_a_script():
     check(code == 0 and out.count('thread 1') == 4 and out.count('  68 ') == 4 and
           err.count('is about to make no system call') == 2, f'what cannot be shown ends none: {code} {out} {err}')
     code, out, err = engine('-c', 'writer', '-e', 'syscall_exit', '-b', '--count', '4', '-x', 'setcall getpid; regs')
-    check(code == 1 and out.count('thread 1') == 1 and 'rax' not in out and 'before a system call' in err,
+    check(code == 1 and out.count('thread 1') == 1 and 'rax' not in out and 'setcall getpid: the thread has not stopped at syscall_entry' in err,
           f'what cannot be done does: {code} {out} {err}')
     check(goes_on(program()), 'and the thread goes on')
     code, out, err = engine('-c', 'writer', '-e', 'syscall_exit', '-b', stdin='call\nregs\nset rflags 5\nregs\n')
