@@ -83,12 +83,18 @@ static uint32_t on_quiesce(uint32_t action, struct rs_utrace_engine *engine, uin
 	return wish(e, e->reported, 0);
 }
 
-/* The step's own signal is no signal of the program. */
+/*
+ * The step's own signal is no signal of the program. The thread may be about to stop for something
+ * that came before it: then that has ended the step, and was told. `stays` is read after `after`:
+ * who lets it go clears the one before it sets the other.
+ */
 static uint32_t end_step(struct rs_utrace_host_engine *e, uint32_t event, int32_t number)
 {
 	const uint32_t after = __atomic_load_n(&e->after, __ATOMIC_SEQ_CST);
 
-	return (after ? after : stay(e, RS_NEWS_STEPPED, event, number)) | RS_UTRACE_SIGNAL_IGN;
+	if (!after || stays(e))
+		return stay(e, RS_NEWS_STEPPED, event, number) | RS_UTRACE_SIGNAL_IGN;
+	return after | RS_UTRACE_SIGNAL_IGN;
 }
 
 /* Another engine may have changed what becomes of it. The event is what the OS was to do. */

@@ -721,6 +721,61 @@ static void test_a_step_without_a_host_ends(void)
 	end();
 }
 
+static void step_that_a_call_ends(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_ENTRY, 3);
+	g_assert_cmpint(tell_asleep(RS_UTRACE_RESUME), ==, 0);
+}
+
+static void exit_news(struct task *stopped)
+{
+	visits++;
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_SYSCALL_EXIT, 0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_REGISTERS, handle, 0, 0), ==, RS_X86_64_REGISTERS);
+	tell_asleep(RS_UTRACE_RESUME);
+}
+
+/* A thread at the entry of a call, which was to step and is let go: what is left of the step. */
+static void end_step_in_a_call(void)
+{
+	begin_step();
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle,
+			    ENTRY | RS_UTRACE_EVENT(SYSCALL_EXIT), 0),
+			==, 0);
+	task.asleep = step_that_a_call_ends;
+	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+	g_assert_cmpuint(visits, ==, 2);
+}
+
+/* The OS may have its signal for the step before the thread stops, or after that. */
+static void test_a_step_that_ended_before_its_signal_takes_no_stop_back(void)
+{
+	struct rs_utrace_signal trap = {.number = 77, .step = true};
+
+	for (guint late = 0; late < 2; late++) {
+		end_step_in_a_call();
+		rs_utrace_report_syscall_exit(&task.utrace, NULL);
+		task.asleep = exit_news;
+		if (late)
+			rs_utrace_resume(&task.utrace);
+		g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap,
+							RS_UTRACE_SIGNAL_TERM),
+				==, RS_UTRACE_SIGNAL_IGN);
+		g_assert_cmpuint(visits, ==, 3);
+		rs_utrace_resume(&task.utrace);
+		/* It goes on as any other, and has no step ahead. */
+		g_assert_false(task.single);
+		g_assert_cmpuint(task.blocked, ==, 3);
+		expect_no_news();
+		/* The next stop has its own name. */
+		task.asleep = step_that_a_call_ends;
+		g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
+		g_assert_cmpuint(visits, ==, 4);
+		end();
+	}
+}
+
 /* ---- changes ---- */
 
 static void change_signal(struct task *stopped)
@@ -998,6 +1053,7 @@ int main(int argc, char **argv)
 	ADD(an_engine_that_is_detached_waits_for_its_step);
 	ADD(a_thread_that_is_let_go_ends_its_step);
 	ADD(a_step_without_a_host_ends);
+	ADD(a_step_that_ended_before_its_signal_takes_no_stop_back);
 	ADD(the_fate_of_a_signal_may_be_changed_at_its_stop);
 	ADD(the_exit_code_may_be_changed_at_its_stop);
 	ADD(memory_is_written_up_to_what_cannot_be);
