@@ -196,6 +196,17 @@ def test_steps():
           f'a thread that waited, up to its next branch: {out} {err}')
 
 
+def test_a_step_that_a_call_ends_takes_no_stop_back():
+    session()
+    for steps in ('block\nblock', 'step 100'):
+        code, out, err = engine('-c', 'writer', '-e', 'syscall_exit', '-b',
+                                stdin=f'events syscall\n{steps}\nc\nregs\nc\ncall\nc\nregs\nquit\n')
+        stops = re.findall(r'^thread 1 \(writer\): (syscall_\w+)', out, re.M)
+        check(stops == ['syscall_exit', 'syscall_entry'] * 2 + ['syscall_exit'], f'each has its name: {out} {err}')
+        check(re.findall(r'  rax (\w+)', out) == [f'{6:016x}'] * 2, f'and at an exit the call has returned: {out}')
+    check(goes_on(program()), 'and the thread goes on')
+
+
 def test_the_dead_are_listed():
     seen = []
 
@@ -569,7 +580,8 @@ def test_a_guest_that_serves_nobody():
     check(code == 1 and not out and err.startswith('ringside: '), f'says so: {code} {err}')
 
 
-run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_the_dead_are_listed, test_a_guest_without_room, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_it_ends_once_nothing_can_come, test_closed_output,
+run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_a_step_that_a_call_ends_takes_no_stop_back,
+           test_the_dead_are_listed, test_a_guest_without_room, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_it_ends_once_nothing_can_come, test_closed_output,
            test_ends, test_an_output_that_nobody_reads, test_a_session_that_stands_still, test_kill_of_the_command,
            test_kill_of_the_session, test_end_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
            test_wrong_usage, test_a_guest_that_serves_nobody], sys.argv[3:], stop_sessions)
