@@ -141,14 +141,12 @@ static int32_t run(struct rs_serve_handler *handler, const struct rs_command *co
  * What the thread has left word of; 0: nothing, or nothing yet: a thread whose callback still runs
  * has not said that it stops.
  */
-static uint32_t take_word(struct rs_utrace_host_engine *e)
+static uint32_t word_of(struct rs_utrace_host_engine *e)
 {
 	const uint32_t kind = rs_load_acquire(&e->news);
 	const int at = kind && kind != RS_NEWS_GONE ? rs_utrace_stopped_at(&e->engine) : 0;
 
-	if (!kind || (at < 0 && at != -RS_EAGAIN))
-		return 0;
-	return __atomic_exchange_n(&e->news, 0, __ATOMIC_ACQUIRE);
+	return at < 0 && at != -RS_EAGAIN ? 0 : kind;
 }
 
 /* Whether a callback has attached it, for a session that is still there. Now it is ours. */
@@ -160,30 +158,72 @@ static bool take_born(struct rs_utrace_host_engine *e)
 	return true;
 }
 
-static bool tell_born(struct rs_utrace_host_engine *e, struct rs_serve_news *news)
+/* A callback has attached it, and the host, which is still there, was not told. */
+static bool is_born(const struct rs_utrace_host_engine *e)
 {
 	/* Acquire: pairs with the store of who has attached it. */
-	if (!rs_load_acquire(&e->born) || e->session != e->host->sessions || !take_born(e))
+	return rs_load_acquire(&e->born) && e->session == e->host->sessions;
+}
+
+/* The host must know the engine that it follows. */
+static bool may_be_told(const struct rs_utrace_host_engine *e)
+{
+	const struct rs_utrace_host_engine *maker = &e->host->engines[(uint32_t)e->parent - 1];
+
+	return rs_load(&maker->handle) != e->parent || !rs_load(&maker->born);
+}
+
+static bool tell_born(struct rs_utrace_host_engine *e, struct rs_serve_news *news)
+{
+	if (!is_born(e) || !may_be_told(e) || !take_born(e))
 		return false;
 	news->args[0] = RS_NEWS_ATTACHED;
+	news->args[1] = e->handle;
 	news->args[2] = e->parent;
 	news->size = describe(e->engine.thread, news->data);
 	return true;
 }
 
+/* One that follows it to a new thread. */
+static bool tell_child(const struct rs_utrace_host_engine *e, struct rs_serve_news *news)
+{
+	const struct rs_utrace_host *host = e->host;
+
+	for (uint32_t i = 0; i < host->count; i++) {
+		struct rs_utrace_host_engine *child = &host->engines[i];
+
+		if (is_born(child) && child->parent == e->handle && tell_born(child, news))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Children that its thread made before it left word come first: with that word the host may let go
+ * of it, and it could not know whose they are.
+ */
 static bool tell_word(struct rs_utrace_host_engine *e, struct rs_serve_news *news)
 {
-	const uint32_t kind = e->held ? take_word(e) : 0;
+	uint32_t kind = e->held ? word_of(e) : 0;
 
 	if (!kind)
 		return false;
+	if (tell_child(e, news))
+		return true;
+	/* Another word is told at the next step, after what came before that. */
+	if (!__atomic_compare_exchange_n(&e->news, &kind, 0, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
 	news->args[0] = kind;
+	news->args[1] = e->handle;
 	news->args[2] = rs_load(&e->event);
 	news->args[3] = (uint64_t)rs_load(&e->value);
 	if (kind == RS_NEWS_STOPPED && news->args[2] == RS_UTRACE_EVENT_EXEC) {
 		news->size = e->path_size;
 		__builtin_memcpy(news->data, e->path, e->path_size);
 	}
+	if (kind == RS_NEWS_GONE)
+		let_go(e);
 	return true;
 }
 
@@ -195,6 +235,7 @@ static bool tell_refused(struct rs_utrace_host_engine *e, struct rs_serve_news *
 		return false;
 	e->told = refused;
 	news->args[0] = RS_NEWS_REFUSED;
+	news->args[1] = e->handle;
 	news->args[2] = refused;
 	return true;
 }
@@ -224,10 +265,7 @@ static bool news(struct rs_serve_handler *handler, struct rs_serve_news *news)
 
 		if (!tell_born(e, news) && !tell_refused(e, news) && !tell_word(e, news))
 			continue;
-		news->args[1] = e->handle;
-		if (news->args[0] == RS_NEWS_GONE)
-			let_go(e);
-		else if (news->args[0] != RS_NEWS_ATTACHED)
+		if (news->args[0] != RS_NEWS_ATTACHED)
 			i++;
 		host->next_news += i;
 		return true;

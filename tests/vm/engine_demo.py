@@ -39,6 +39,7 @@ def test_demo():
                          ready=lambda: 'clock' in rs('engine', '--list', '-s', 'd').out)
     try:
         look()
+        follow()
         write()
         change()
         hold()
@@ -59,6 +60,14 @@ def look():
     check(code == 0 and 'thread 3 (clock): ' in out and out.count('rip ') > 1, f'an interrupt stops it: {out} {err}')
     code, out, err = engine('-c', 'sh', '-e', 'clone', '--count', '1', '-x', '')
     check(code == 0 and re.match(r'thread \d+ \(sh\): clone: thread \d+\n', out), f'the shell starts something: {out}')
+
+
+def follow():
+    """Who detaches a process at its clone has its child."""
+    code, out, err = engine('-c', 'sh', '-f', '-b', '-e', 'clone,exec', '--count', '5', '-x', 'detach')
+    heads = [re.sub(r'\d+', 'N', line) for line in out.splitlines()]
+    check(code == 0 and 'thread N (sh): clone: thread N' in heads and 'no thread is left' in err, f'it is made: {out} {err}')
+    check(sum(': exec: ' in head for head in heads) == 1, f'and stops at its exec: {out} {err}')
 
 
 def hold_at(call):

@@ -126,7 +126,8 @@ RS_ASSERT_SIZE(struct rs_cmd_thread, 48);
  *     STEPPED   the same, and the thread has stopped since its step is over
  *     GONE      nothing has this handle any more
  *     ATTACHED  the handle of the engine that it follows; a new one, whose handle is told here for
- *               the first time. data: struct rs_cmd_thread
+ *               the first time. data: struct rs_cmd_thread. Nothing that befalls a thread after it
+ *               has made this one is told before it.
  *     REFUSED   how many threads it could not follow so far, for want of memory
  *     LEFT      the guest has taken the session for dead, and let go of all engines up to this
  *               handle: they grow

@@ -740,9 +740,9 @@ static void exit_news(struct task *stopped)
 static void end_step_in_a_call(void)
 {
 	begin_step();
-	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle,
-			    ENTRY | RS_UTRACE_EVENT(SYSCALL_EXIT), 0),
-			==, 0);
+	g_assert_cmpint(
+		ask(RS_CMD_ENGINE_SET_EVENTS, handle, ENTRY | RS_UTRACE_EVENT(SYSCALL_EXIT), 0), ==,
+		0);
 	task.asleep = step_that_a_call_ends;
 	g_assert_true(rs_utrace_report_syscall_entry(&task.utrace, NULL));
 	g_assert_cmpuint(visits, ==, 2);
@@ -759,9 +759,9 @@ static void test_a_step_that_ended_before_its_signal_takes_no_stop_back(void)
 		task.asleep = exit_news;
 		if (late)
 			rs_utrace_resume(&task.utrace);
-		g_assert_cmphex(rs_utrace_report_signal(&task.utrace, NULL, &trap,
-							RS_UTRACE_SIGNAL_TERM),
-				==, RS_UTRACE_SIGNAL_IGN);
+		g_assert_cmphex(
+			rs_utrace_report_signal(&task.utrace, NULL, &trap, RS_UTRACE_SIGNAL_TERM),
+			==, RS_UTRACE_SIGNAL_IGN);
 		g_assert_cmpuint(visits, ==, 3);
 		rs_utrace_resume(&task.utrace);
 		/* It goes on as any other, and has no step ahead. */
@@ -943,15 +943,99 @@ static void test_an_engine_follows_what_its_thread_makes(void)
 	end();
 }
 
-static void test_children_that_nobody_was_told_of_go_with_the_session(void)
+static struct task child;
+
+static void report_child(struct task *maker, struct task *made, uint32_t id)
 {
-	static struct task child;
+	task_init(made);
+	made->utrace.id = id;
+	rs_utrace_report_clone(&maker->utrace, 0, &made->utrace);
+}
+
+/* Of the thread `id`; returns the new engine's handle. */
+static uint64_t expect_attached(uint32_t id, uint64_t follows)
+{
+	struct rs_cmd_thread row;
+
+	g_assert_true(take_news());
+	g_assert_cmpuint(news.args[0], ==, RS_NEWS_ATTACHED);
+	g_assert_cmpuint(news.args[2], ==, follows);
+	memcpy(&row, news.data, sizeof(row));
+	g_assert_cmpuint(row.id, ==, id);
+	return news.args[1];
+}
+
+static void clone_news_after_the_child(struct task *stopped)
+{
+	visits++;
+	expect_attached(12, handle);
+	expect_news(RS_NEWS_STOPPED, RS_UTRACE_EVENT_CLONE, 12);
+	g_assert_cmpint(tell_asleep(RS_UTRACE_DETACH), ==, 0);
+}
+
+static void detach_child(uint64_t number)
+{
+	g_assert_cmpint(ask(RS_CMD_ENGINE_CONTROL, number, RS_UTRACE_DETACH, 0), ==, 0);
+	task_end(&child);
+}
+
+/* Who lets go of a thread at the stop of its clone has the child already. */
+static void test_a_child_is_told_before_its_maker_s_stop(void)
+{
+	begin(RS_UTRACE_EVENT(CLONE));
+	g_assert_cmpint(
+		ask(RS_CMD_ENGINE_SET_EVENTS, handle, RS_UTRACE_EVENT(CLONE), RS_ENGINE_FOLLOW), ==,
+		0);
+	task.asleep = clone_news_after_the_child;
+	report_child(&task, &child, 12);
+	rs_utrace_resume(&task.utrace);
+	g_assert_cmpuint(visits, ==, 1);
+	detach_child(engines[1].handle);
+	end();
+}
+
+static void test_a_child_is_told_before_its_maker_s_death(void)
+{
+	uint64_t second;
 
 	begin(0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, 0, RS_ENGINE_FOLLOW), ==, 0);
+	report_child(&task, &child, 12);
+	rs_utrace_report_death(&task.utrace, true, 9);
+	second = expect_attached(12, handle);
+	expect_news(RS_NEWS_GONE, RS_UTRACE_EVENT_DEATH, 9);
+	detach_child(second);
+	room_tasks[0] = NULL;
+	rs_utrace_reap(&task.utrace);
+	rs_utrace_thread_put(&task.utrace);
+}
+
+/* Wherever in memory their engines are. */
+static void test_a_child_is_told_before_its_own_child(void)
+{
+	static struct task grandchild;
+	uint64_t first, second;
+
+	begin(0);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, 0, RS_ENGINE_FOLLOW), ==, 0);
+	report_child(&task, &child, 12);
+	g_assert_cmpint(tell(RS_UTRACE_DETACH), ==, 0);
+	report_child(&child, &grandchild, 13);
+	g_assert_cmpuint(engines[0].parent, ==, engines[1].handle);
+	first = expect_attached(12, handle);
+	second = expect_attached(13, first);
+	expect_no_news();
+	detach_child(first);
+	g_assert_cmpint(ask(RS_CMD_ENGINE_CONTROL, second, RS_UTRACE_DETACH, 0), ==, 0);
+	task_end(&grandchild);
+	end();
+}
+
+static void test_children_that_nobody_was_told_of_go_with_the_session(void)
+{
+	begin(0);
 	g_assert_cmpint(ask(RS_CMD_ENGINE_SET_EVENTS, handle, ENTRY, RS_ENGINE_FOLLOW), ==, 0);
-	task_init(&child);
-	child.utrace.id = 12;
-	rs_utrace_report_clone(&task.utrace, 0, &child.utrace);
+	report_child(&task, &child, 12);
 	host.handler.gone(&host.handler);
 	expect_left();
 	g_assert_true(rs_utrace_report_syscall_entry(&child.utrace, NULL));
@@ -1060,6 +1144,9 @@ int main(int argc, char **argv)
 	ADD(the_path_of_an_exec_is_told);
 	ADD(events_of_an_engine_may_be_changed);
 	ADD(an_engine_follows_what_its_thread_makes);
+	ADD(a_child_is_told_before_its_maker_s_stop);
+	ADD(a_child_is_told_before_its_maker_s_death);
+	ADD(a_child_is_told_before_its_own_child);
 	ADD(children_that_nobody_was_told_of_go_with_the_session);
 	ADD(the_host_is_told_of_a_death);
 	ADD(detach_may_come_before_the_word_of_death);
