@@ -96,6 +96,8 @@ static void on_over(const RsTraceWatchEnd *end, gpointer data)
 		rs_cli_fail(0, "the guest has ended: %s%s%s", end->reason, colon, end->text);
 	else
 		observer->of->lost = rs_cli_session_has_died(observer->session);
+	if (!end && !observer->of->lost)
+		rs_cli_fail(0, "the session has ended");
 	g_main_loop_quit(observer->of->loop);
 }
 

@@ -411,6 +411,23 @@ static void test_dead_leader_text(void)
 	end_map(target, &shared);
 }
 
+/* Until the kernel says that it stands still: on a busy machine that takes a while. */
+static void await_stop(pid_t pid)
+{
+	gint64 until = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+	g_autofree char *path = g_strdup_printf("/proc/%d/stat", (int)pid);
+	char state = 0;
+
+	while (g_ascii_tolower(state) != 't' && g_get_monotonic_time() < until) {
+		g_autofree char *text = NULL;
+
+		g_usleep(1000);
+		if (g_file_get_contents(path, &text, NULL, NULL))
+			state = strrchr(text, ')')[2];
+	}
+	g_assert_cmpint(g_ascii_tolower(state), ==, 't');
+}
+
 /* A user's SIGSTOP lasts beyond our pause, and SIGCONT ends it. */
 static void test_group_stop(void)
 {
@@ -422,7 +439,8 @@ static void test_group_stop(void)
 	if (traced(target)) {
 		g_usleep(50000);
 		kill(target->pid, SIGSTOP);
-		g_usleep(50000);
+		await_stop(target->pid);
+		g_usleep(20000);
 		before = cpu_time(target->pid);
 		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
 		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
