@@ -10,9 +10,11 @@
 
 /* ---- events ---- */
 
+/* Also as filters write it, SYSCALL_ENTRY. */
 static int add_event(const char *name, guint32 *mask, struct rs_error *err)
 {
-	guint32 one = rs_trace_engine_event_mask(name);
+	g_autofree char *lower = g_ascii_strdown(name, -1);
+	guint32 one = rs_trace_engine_event_mask(lower);
 
 	if (one == 1u << RS_UTRACE_EVENT_QUIESCE)
 		return rs_error_set(err, EINVAL, "quiesce is what --stop asks for");
@@ -105,6 +107,8 @@ static const struct word {
 	{"quit", "q", "", "detach all, and end", RS_CLI_ENGINE_DO_QUIT, 0, 0, false},
 };
 
+#define NAMED "ID: of a thread, with several sources also SOURCE/ID"
+
 /* What `help COMMAND` says beyond the list. */
 static const struct {
 	enum rs_cli_engine_word what;
@@ -122,9 +126,10 @@ static const struct {
 	{RS_CLI_ENGINE_DO_EXIT, "At a stop at exit. To end this command: quit."},
 	{RS_CLI_ENGINE_DO_EVENTS, "EVENTS: with commas between, as syscall,exec."},
 	{RS_CLI_ENGINE_DO_STEP, "Only the last stop is shown. Typing a line ends them."},
-	{RS_CLI_ENGINE_DO_STOP, "ID: of a thread; the current one if not given."},
-	{RS_CLI_ENGINE_DO_INTERRUPT, "ID: of a thread; the current one if not given."},
-	{RS_CLI_ENGINE_DO_DETACH, "ID: of a thread; the current one if not given."},
+	{RS_CLI_ENGINE_DO_STOP, NAMED "; the current thread if not given."},
+	{RS_CLI_ENGINE_DO_INTERRUPT, NAMED "; the current thread if not given."},
+	{RS_CLI_ENGINE_DO_USE, NAMED "."},
+	{RS_CLI_ENGINE_DO_DETACH, NAMED "; the current thread if not given."},
 };
 
 const char *rs_cli_engine_word_name(unsigned int at)
@@ -273,6 +278,18 @@ static int parse_new_events(char **args, struct rs_cli_engine_command *out, stru
 	return ret;
 }
 
+/* ID or SOURCE/ID. */
+static int parse_thread(const char *text, struct rs_cli_engine_command *out, struct rs_error *err)
+{
+	const char *slash = strrchr(text, '/');
+	const size_t length = slash ? (size_t)(slash - text) : 0;
+
+	if (slash && (!length || length >= sizeof(out->source)))
+		return rs_error_set(err, EINVAL, "'%s': a thread is ID or SOURCE/ID", text);
+	memcpy(out->source, text, length);
+	return parse_range(slash ? slash + 1 : text, 1, UINT32_MAX, "ID", &out->number, err);
+}
+
 static int parse_help(char **args, struct rs_cli_engine_command *out, struct rs_error *err)
 {
 	const struct word *word = args[0] ? find_word(args[0]) : NULL;
@@ -314,7 +331,7 @@ static int parse_args(char **args, const RsTraceRegisterSet *set, const struct r
 					     err)
 			       : 0;
 	default:
-		return args[0] ? parse_range(args[0], 1, UINT32_MAX, "ID", &out->number, err) : 0;
+		return args[0] ? parse_thread(args[0], out, err) : 0;
 	}
 }
 

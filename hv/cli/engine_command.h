@@ -41,6 +41,7 @@ enum rs_cli_engine_word {
 #define RS_CLI_ENGINE_POKE_MAX 256u
 #define RS_CLI_ENGINE_DIS_MAX 256u
 #define RS_CLI_ENGINE_STEPS_MAX 1000000u
+#define RS_CLI_ENGINE_SOURCE_MAX 256u /* bytes of a source's name, with its NUL */
 
 struct rs_cli_engine_command {
 	enum rs_cli_engine_word what;
@@ -52,7 +53,8 @@ struct rs_cli_engine_command {
 	 * Those that name a thread: its id, 0: the current one.
 	 */
 	uint64_t number;
-	RsTraceEngineFate fate; /* signal */
+	char source[RS_CLI_ENGINE_SOURCE_MAX]; /* of a thread that is named; empty: any */
+	RsTraceEngineFate fate;                /* signal */
 	uint8_t bytes[RS_CLI_ENGINE_POKE_MAX];
 	unsigned int count; /* of places: set, poke, exit 1; mem 1; dis 0 or 1; setcall up to 6 */
 	struct rs_cli_engine_place places[RS_TRACE_ENGINE_ARGUMENTS_MAX];

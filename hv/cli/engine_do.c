@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define SHOWN "rs-cli-shown" /* of an engine: the order of the stop that was printed */
 
@@ -125,18 +126,42 @@ static gboolean do_dis(struct rs_cli_engine_desk *desk, const struct rs_cli_engi
 	return TRUE;
 }
 
-/* The engine that a command names, or the current one. NULL: there is none. */
+static bool is_named(RsTraceEngine *engine, const struct rs_cli_engine_command *command)
+{
+	return rs_trace_engine_get_thread(engine) == command->number &&
+	       (!*command->source || !strcmp(rs_trace_engine_get_source(engine), command->source));
+}
+
+/* The engine that a command names, or the current one. NULL: there is none, or several are. */
 static RsTraceEngine *named(struct rs_cli_engine_desk *desk,
 			    const struct rs_cli_engine_command *command, GError **error)
 {
-	RsTraceEngine *engine = desk->current;
+	GListModel *list = G_LIST_MODEL(desk->engines);
+	RsTraceEngine *found = NULL;
 
-	if (command->number)
-		engine = rs_trace_engines_find(desk->engines, 0, (guint32)command->number);
-	if (!engine)
-		g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE,
-			    "no engine of ours is on a thread %u", (guint)command->number);
-	return engine;
+	if (!command->number)
+		return desk->current;
+	for (guint i = 0; i < g_list_model_get_n_items(list); i++) {
+		g_autoptr(RsTraceEngine) engine = g_list_model_get_item(list, i);
+
+		if (!is_named(engine, command))
+			continue;
+		if (found) {
+			g_set_error(error, RS_TRACE_SESSION_ERROR,
+				    RS_TRACE_SESSION_ERROR_BAD_ARGUMENT,
+				    "several sources have a thread %u; one of them is %s/%u",
+				    (guint)command->number, rs_trace_engine_get_source(found),
+				    (guint)command->number);
+			return NULL;
+		}
+		found = engine; /* the list holds it */
+	}
+	if (!found)
+		g_set_error(
+			error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_ENGINE,
+			"no thread %s%s%u has an engine of ours; `threads` lists those that have",
+			command->source, *command->source ? "/" : "", (guint)command->number);
+	return found;
 }
 
 static gboolean do_control(struct rs_cli_engine_desk *desk,
@@ -152,6 +177,9 @@ static gboolean do_control(struct rs_cli_engine_desk *desk,
 
 	if (command->what == RS_CLI_ENGINE_DO_RESUME)
 		desk->kept = false;
+	/* It would only be told once more. */
+	if (engine && command->what == RS_CLI_ENGINE_DO_STOP && rs_trace_engine_get_stop(engine))
+		return TRUE;
 	return engine && rs_cli_engine_control(desk->wait, engine, actions[command->what], error);
 }
 

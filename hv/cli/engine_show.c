@@ -74,7 +74,7 @@ void rs_cli_engine_show_event(GString *out, const struct rs_call_names *names, g
 	if (!name)
 		g_string_append_printf(out, "event %u: %" G_GINT64_FORMAT, event, value);
 	else if (event == RS_UTRACE_EVENT_QUIESCE)
-		g_string_append(out, "a safe point");
+		g_string_append(out, "quiesce: a safe point");
 	else
 		g_string_append(out, name);
 	if (rs_trace_engine_event_is_signal(event))

@@ -308,13 +308,15 @@ static bool turn(struct rs_cli_engine_run *run)
 
 static void prompt(struct rs_cli_engine_run *run)
 {
+	const bool several = run->desk.printer.name_sources;
 	RsTraceEngine *current = run->desk.current;
 
 	if (!from_terminal(run) || run->prompted || run->options->json ||
 	    rs_trace_engine_get_steps(current) || !isatty(STDOUT_FILENO))
 		return;
-	printf("(%u %s%s) ", rs_trace_engine_get_thread(current), rs_trace_engine_get_comm(current),
-	       is_stopped(current) ? "" : ", runs");
+	printf("(%s%s%u %s%s) ", several ? rs_trace_engine_get_source(current) : "",
+	       several ? "/" : "", rs_trace_engine_get_thread(current),
+	       rs_trace_engine_get_comm(current), is_stopped(current) ? "" : ", runs");
 	fflush(stdout);
 	run->prompted = true;
 }

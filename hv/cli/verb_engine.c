@@ -25,7 +25,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 {
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &a->session, "The session", "NAME"},
-		{"pid", 'p', 0, G_OPTION_ARG_INT64, &a->pid, "The threads of this process", "PID"},
+		{"pid", 'p', 0, G_OPTION_ARG_INT64, &a->pid,
+		 "The threads of this process, or else the one with this id", "PID"},
 		{"comm", 'c', 0, G_OPTION_ARG_STRING, &a->comm,
 		 "The threads whose name matches, with * ? [a-c]", "GLOB"},
 		{"source", 0, 0, G_OPTION_ARG_STRING, &a->source,
@@ -75,13 +76,15 @@ static int check(const struct rs_verb *verb, struct args *a)
 		return rs_cli_usage(verb, "which threads? --pid PID or --comm GLOB; --list shows "
 					  "them");
 	if (!a->events && !a->stop && !a->interrupt)
-		return rs_cli_usage(verb, "stop them when? --events EVENTS, or --stop");
+		return rs_cli_usage(verb, "stop them when? --events EVENTS, --stop or --interrupt");
 	if (a->events && rs_cli_engine_parse_events(a->events, &a->mask, &err))
 		return rs_cli_usage(verb, "--events: %s", err.message);
 	if (a->insns == INSNS_DEFAULT)
 		a->insns = a->brief ? 0 : INSNS;
 	if (a->insns < 0 || a->insns > RS_CLI_ENGINE_DIS_MAX)
 		return rs_cli_usage(verb, "--insns: a number from 0 to %u", RS_CLI_ENGINE_DIS_MAX);
+	if (a->count < 0)
+		return rs_cli_usage(verb, "--count is a number of stops; 0: no limit");
 	return rs_cli_check_limits(verb, a->count, a->duration);
 }
 
@@ -112,6 +115,7 @@ static int check_script(const struct rs_verb *verb, struct args *a,
 /* Which threads are meant. */
 struct choice {
 	const struct args *args;
+	bool thread;       /* --pid is a thread: no process has this id */
 	RsTraceGlob *glob; /* NULL: any name */
 };
 
@@ -119,7 +123,7 @@ static bool matches(const struct choice *choice, guint32 thread, guint32 process
 {
 	const gint64 pid = choice->args->pid;
 
-	if (pid != G_MININT64 && process != pid && thread != pid)
+	if (pid != G_MININT64 && (choice->thread ? thread : process) != pid)
 		return false;
 	return !choice->glob || rs_trace_glob_matches(choice->glob, comm);
 }
@@ -135,8 +139,8 @@ static bool is_cancelled(GError *error)
 }
 
 /* The threads that match; NULL: a message has been printed. */
-static GPtrArray *find(RsTraceEngines *engines, struct rs_cli_wait *wait,
-		       const struct choice *choice, guint32 source, int *code)
+static GPtrArray *find(RsTraceEngines *engines, struct rs_cli_wait *wait, struct choice *choice,
+		       guint32 source, int *code)
 {
 	GError *error = NULL;
 	GPtrArray *threads = rs_cli_engine_threads(wait, engines, source, &error);
@@ -144,6 +148,12 @@ static GPtrArray *find(RsTraceEngines *engines, struct rs_cli_wait *wait,
 	if (!threads) {
 		*code = is_cancelled(error) ? RS_CLI_FAILED : rs_cli_fail_gerror(error);
 		return NULL;
+	}
+	choice->thread = true;
+	for (guint i = 0; i < threads->len; i++) {
+		const RsTraceEngineThread *thread = threads->pdata[i];
+
+		choice->thread &= thread->process != choice->args->pid;
 	}
 	for (guint i = threads->len; i-- > 0;) {
 		const RsTraceEngineThread *thread = threads->pdata[i];
@@ -256,7 +266,7 @@ static int with_session(RsDBusSession1 *session, struct args *a, const struct rs
 {
 	g_autoptr(RsTraceEngines) engines = rs_trace_engines_new(session);
 	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_glob_new(a->comm) : NULL;
-	const struct choice choice = {.args = a, .glob = glob};
+	struct choice choice = {.args = a, .glob = glob};
 	g_autoptr(GPtrArray) threads = NULL;
 	struct rs_cli_wait wait;
 	int code = RS_CLI_OK;

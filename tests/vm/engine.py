@@ -117,6 +117,7 @@ def test_list():
     pool = rs.json('engine', '--list', '-c', 'po*', '-s', 'e')
     check([t['thread'] for t in pool] == [2, 3], f'those that are chosen: {pool}')
     check(rs.json('engine', '--list', '-p', '2', '-s', 'e') == pool, 'a process is all of its threads')
+    check(rs.json('engine', '--list', '-p', '3', '-s', 'e') == pool[1:], 'or a thread, if there is no such process')
     for args in ('-p', '99'), ('-c', 'nosuch'), ('-p', '1', '-c', 'po*'), ('-jp', '99'):
         code, out, err = engine('--list', *args)
         check(code == 3 and not out and 'no such thread' in err, f'none of these: {args} {code} {out} {err}')
@@ -553,6 +554,34 @@ def test_sources():
     check({json.loads(line)['source'] for line in out.splitlines()} == {names[1]}, 'only one of them')
 
 
+def test_threads_of_several_sources():
+    """Their ids may be the same, and then the name of the source tells them apart."""
+    session('e', '--and', '--hosted', PROGRAM)
+    wait_for('both sources', lambda: len({t['source'] for t in rs.json('engine', '--list', '-s', 'e')}) == 2)
+    one, two = sorted({t['source'] for t in rs.json('engine', '--list', '-s', 'e')})
+    for word in ('use', 'stop', 'interrupt', 'detach'):
+        code, out, err = engine('-c', 'writer', '--stop', '-b', stdin=f'{word} 1\n')
+        check(code == 2 and f'{word} 1: several sources have a thread 1' in err and f'{one}/1' in err,
+              f'{word} says so: {code} {err}')
+    code, out, err = engine('-c', 'writer', '--stop', '-b', stdin=f'detach {one}/1\nthreads\ndetach 1\n')
+    check(code == 0 and f'thread 1 ({two}/writer)' in out.splitlines()[-1] and 'no thread is left' in err,
+          f'one by one: {code} {out} {err}')
+    code, out, err = engine('-c', 'writer', '--stop', '-b', stdin='use nosuch/1\n')
+    check(code == 3 and 'no thread nosuch/1 has an engine of ours' in err, f'no such source: {code} {err}')
+    t = Terminal('-c', 'writer', '--stop', '-b')
+    for name in (two, one):
+        t.say(f'use {name}/1\n'.encode())
+        t.expect(f'({name}/1 writer) '.encode())
+    t.say(b'quit\n')
+    check(t.process.wait(30) == 0, 'the prompt says which')
+
+
+def test_a_stopped_thread_stays_so():
+    session()
+    code, out, err = engine('-c', 'writer', '-e', 'syscall_entry', '-b', stdin='regs\nstop\nstop 1\ncall\nquit\n')
+    check(code == 0 and out.count('thread 1') == 1 and '  write(' in out, f'its stop is shown once: {out} {err}')
+
+
 def test_wrong_usage():
     session()
     for args in (['--stop'], ['-p', '1'], ['-p', '0', '--stop'], ['-c', 'x' * 3000, '--stop'],
@@ -583,5 +612,5 @@ def test_a_guest_that_serves_nobody():
 run_tests([test_list, test_stops, test_others_go_on, test_changes, test_steps, test_a_step_that_a_call_ends_takes_no_stop_back,
            test_the_dead_are_listed, test_a_guest_without_room, test_follow, test_fates, test_poke_and_events, test_brief, test_what_ends_a_script, test_it_ends_once_nothing_can_come, test_closed_output,
            test_ends, test_an_output_that_nobody_reads, test_a_session_that_stands_still, test_kill_of_the_command,
-           test_kill_of_the_session, test_end_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources,
+           test_kill_of_the_session, test_end_of_the_session, test_two_engines, test_many_stops, test_json, test_terminal, test_typing_ends_steps, test_sources, test_threads_of_several_sources, test_a_stopped_thread_stays_so,
            test_wrong_usage, test_a_guest_that_serves_nobody], sys.argv[3:], stop_sessions)

@@ -17,10 +17,11 @@ static void test_events(void)
 		{"exec", 1u << 3},
 		{"syscall_entry,exec", 1u << 6 | 1u << 3},
 		{"syscall", 3u << 6},
+		{"SYSCALL_ENTRY,Exec", 1u << 6 | 1u << 3},
 		{"signal_all , jctl", 0x1fu << 8 | 1u << 13},
 	};
-	static const char *const bad[] = {"",     ",",       "exec,",     "syscalls",
-					  "EXEC", "quiesce", "exec,reap", "death"};
+	static const char *const bad[] = {"",        ",",       "exec,",     "syscalls",
+					  "QUIESCE", "quiesce", "exec,reap", "death"};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
 		guint32 mask = 0;
@@ -117,6 +118,10 @@ static void test_commands(void)
 	g_assert_cmpint(parse("stop 7", &command), ==, 0);
 	g_assert_cmpuint(command.number, ==, 7);
 	g_assert_false(command.needs_stop);
+	g_assert_cmpstr(command.source, ==, "");
+	g_assert_cmpint(parse("use own.2/7", &command), ==, 0);
+	g_assert_cmpuint(command.number, ==, 7);
+	g_assert_cmpstr(command.source, ==, "own.2");
 	g_assert_cmpint(parse("c", &command), ==, 0);
 	g_assert_cmpint(command.what, ==, RS_CLI_ENGINE_DO_RESUME);
 	g_assert_cmpint(parse("", &command), ==, -ENODATA);
@@ -152,6 +157,10 @@ static void test_no_commands(void)
 		"stop 0",
 		"use",
 		"use 4294967296",
+		"use own.2/",
+		"use own.2/0",
+		"stop /2",
+		"detach own.2/x",
 		"setcall",
 		"setcall nosuchcall",
 		"setcall 1 1 2 3 4 5 6 7",
@@ -275,7 +284,7 @@ static void test_shown_events(void)
 		{2, 9, "clone: thread 9"},
 		{13, 0, "jctl: stopped"},
 		{13, 1, "jctl: continued"},
-		{0, 0, "a safe point"},
+		{0, 0, "quiesce: a safe point"},
 		{3, 0, "exec"},
 		{14, 5, "event 14: 5"},
 		{G_MAXUINT, 5, "event 4294967295: 5"},
