@@ -4,9 +4,11 @@
 #include "cli/engine_output.h"
 #include "cli/engine_turn.h"
 
+#include <errno.h>
 #include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 static gboolean on_due(gpointer data)
@@ -81,9 +83,58 @@ static gboolean on_nobody_reads(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+/* ---- a shell that takes us to the foreground again ---- */
+
+static int continued; /* an eventfd; of the one run that there is */
+
+static void on_sigcont(int number)
+{
+	const int before = errno;
+
+	eventfd_write(continued, 1);
+	errno = before;
+}
+
+/* What the shell has printed stands after our prompt. */
+static gboolean on_continued(gint fd, GIOCondition condition, gpointer data)
+{
+	struct rs_cli_engine_run *run = data;
+	eventfd_t count;
+
+	eventfd_read(fd, &count);
+	run->prompted = false;
+	work_soon(run);
+	return G_SOURCE_CONTINUE;
+}
+
+/* Returns a source; 0: there is nobody to prompt. */
+static guint watch_continue(struct rs_cli_engine_run *run, struct sigaction *before)
+{
+	const struct sigaction action = {.sa_handler = on_sigcont, .sa_flags = SA_RESTART};
+
+	if (run->input.from != RS_CLI_ENGINE_FROM_TERMINAL)
+		return 0;
+	continued = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (continued < 0)
+		return 0;
+	sigaction(SIGCONT, &action, before);
+	return g_unix_fd_add(continued, G_IO_IN, on_continued, run);
+}
+
+static void unwatch_continue(guint source, const struct sigaction *before)
+{
+	if (!source)
+		return;
+	g_source_remove(source);
+	sigaction(SIGCONT, before, NULL);
+	close(continued);
+}
+
 static void loop(struct rs_cli_engine_run *run)
 {
 	RsTraceEngines *engines = run->desk.engines;
+	struct sigaction before = {0};
+	const guint continue_source = watch_continue(run, &before);
 	guint sources[] = {
 		g_unix_signal_add(SIGINT, on_enough, run),
 		g_unix_signal_add(SIGTERM, on_enough, run),
@@ -101,6 +152,7 @@ static void loop(struct rs_cli_engine_run *run)
 	work_soon(run);
 	g_main_loop_run(run->loop);
 	g_signal_handlers_disconnect_by_data(engines, run);
+	unwatch_continue(continue_source, &before);
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);
 	g_clear_handle_id(&run->due, g_source_remove);
