@@ -63,7 +63,7 @@ def look():
 
 
 def follow():
-    """Who detaches a process at its clone has its child, also in a guest that has told nothing yet."""
+    """Who detaches a process at its clone has its child, also if the guest has told nothing yet."""
     for _ in range(2):
         code, out, err = engine('-c', 'sh', '-f', '-b', '-e', 'clone,exec', '--count', '5', '-x', 'detach')
         heads = [re.sub(r'\d+', 'N', line) for line in out.splitlines()]
