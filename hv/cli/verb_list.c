@@ -3,7 +3,7 @@
 #include "cli/list_providers.h"
 #include "cli/select.h"
 
-#include "base/nearest.h"
+#include "filter/nearest.h"
 #include "session/owners.h"
 #include <rs-trace-escape.h>
 #include <rs-trace-rundir.h>

@@ -5,7 +5,7 @@
 #include "session/plan.h"
 #include "session/private.h"
 
-#include "base/nearest.h"
+#include "filter/nearest.h"
 #include "patch/sites.h"
 #include <ringside/record.h>
 #include <rs-trace-escape.h>

@@ -405,6 +405,8 @@ int rs_wishes_program(const struct rs_wishes *wishes, const RsTraceEvent *event,
 		      GByteArray **joined, struct rs_error *err)
 {
 	g_autoptr(GPtrArray) programs = g_ptr_array_new();
+	struct rs_filter_error why = {0};
+	int ret;
 
 	*joined = NULL;
 	for (const struct rs_wish *wish = wishes->first; wish; wish = wish->next) {
@@ -416,8 +418,9 @@ int rs_wishes_program(const struct rs_wishes *wishes, const RsTraceEvent *event,
 	}
 	if (!programs->len)
 		return 0;
-	return rs_filter_join(event, (GByteArray *const *)programs->pdata, programs->len, joined,
-			      err);
+	ret = rs_filter_join(event, (GByteArray *const *)programs->pdata, programs->len, joined,
+			     &why);
+	return ret ? rs_error_set(err, why.code, "%s", why.message) : 0;
 }
 
 char *rs_wishes_expression(const struct rs_wishes *wishes)

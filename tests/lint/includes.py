@@ -10,16 +10,16 @@ import tempfile
 
 # Rooms of the agent beside its core (docs/adr/0015): they never meet, and the core knows none.
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
-VIEWER = ("viewer/decode", "viewer/observe", "viewer/disasm")
-HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch", "filter")
+VIEWER = ("viewer/decode", "viewer/filter", "viewer/observe", "viewer/disasm")
+HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
-    "hv/filter": ("rs-trace-schema.h",),
     "hv/region": ("rs-trace-region.h", "rs-trace-directory.h", "rs-trace-clock.h"),
     "hv/clock": ("rs-trace-clock.h", "rs-trace-region.h"),
     "hv/machine": ("rs-trace-region.h",),
     "hv/session": ("rs-trace-clock.h", "rs-trace-glob.h", "rs-trace-schema.h", "rs-trace-region.h",
-                   "rs-trace-table.h", "rs-trace-ring-info.h"),
+                   "rs-trace-table.h", "rs-trace-ring-info.h", "filter/filter.h",
+                   "filter/nearest.h"),
     "hv/server": ("rs-trace-region.h", "rs-trace-rundir.h", "rs-trace-session-error.h",
                   "rs-session-dbus.h"),
 }
@@ -50,8 +50,8 @@ def target_file(root, path, name):
         return GENERATED[name]
     here = os.path.join(os.path.dirname(path), name)
     candidates = [here, "hv/" + name, "shared/include/" + name, "guest-agent/include/" + name,
-                  "guest-agent/" + name, "guest-agent/core/" + name, "viewer/decode/" + name,
-                  "viewer/observe/" + name, "viewer/disasm/" + name, name]
+                  "guest-agent/" + name, "guest-agent/core/" + name, "viewer/" + name,
+                  "viewer/decode/" + name, "viewer/observe/" + name, "viewer/disasm/" + name, name]
     for candidate in candidates:
         candidate = os.path.normpath(candidate)
         if os.path.isfile(os.path.join(root, candidate)):
@@ -71,7 +71,9 @@ def allowed(path, target_path, name):
         return True
     if source == "hv/cli":
         return target.startswith("hv/") or target in VIEWER
-    if source in ("viewer/observe", "viewer/disasm"):
+    if source == "viewer/filter" and target_path == "guest-agent/core/filter.h":
+        return True  # what runs a program in the guest runs it here (docs/adr/0019)
+    if source in ("viewer/filter", "viewer/observe", "viewer/disasm"):
         return target == "viewer/decode"
     if source == "viewer/app":
         return target in VIEWER
@@ -161,7 +163,14 @@ PLANTED = {
     "hv/machine/machine.c": '#include "vmm/vmm.h"',
     "hv/machine/wrong.c": '#include "session/session.h"',
     "hv/vmm/wrong.c": '#include "machine/machine.h"',
-    "hv/filter/filter.c": "#include <rs-trace-schema.h>",
+    "guest-agent/core/filter.h": "",
+    "guest-agent/core/ring.h": "",
+    "viewer/filter/filter.h": "#include <rs-trace-schema.h>",
+    "viewer/filter/selection.c": '#include "core/filter.h"',
+    "viewer/filter/wrong.c": '#include "core/ring.h"',
+    "viewer/decode/wrong.c": '#include "filter/filter.h"',
+    "hv/session/rules.c": '#include "filter/filter.h"',
+    "hv/vmm/filter.c": '#include "filter/filter.h"',
     "hv/patch/patch.c": "#include <rs-trace-schema.h>",
     "hv/patch/dbus.c": "#include <rs-session-dbus.h>",
     "hv/clock/clock.c": '#include "vmm/vmm.h"',
@@ -186,6 +195,7 @@ PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vm
                "guest-agent/core/b.c", "guest-agent/utrace/b.c", "guest-agent/utrace/c.c",
                "guest-agent/utrace/d.c", "guest-agent/utrace/e.c",
                "hv/qemu/qemu.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
+               "viewer/filter/wrong.c", "viewer/decode/wrong.c", "hv/vmm/filter.c",
                "hv/patch/dbus.c", "hv/clock/clock.c", "hv/session/plan.c",
                "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
                "viewer/observe/rs-trace-ring.c", "viewer/disasm/a.c", "viewer/observe/a.c",

@@ -24,7 +24,7 @@ from equivalents import Equivalents  # noqa: E402
 from tree import BuildFailed, LIBRARIES, Tree  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CORE = ['guest-agent/core/*.[ch]', 'hv/region/*.c', 'hv/patch/*.c', 'hv/filter/*.c',
+CORE = ['guest-agent/core/*.[ch]', 'hv/region/*.c', 'hv/patch/*.c', 'viewer/filter/*.c',
         'hv/session/*.c', 'viewer/decode/*.c', 'viewer/observe/rs-trace-ring*.c']
 QUICK = 0.5  # seconds of a test that is built and run before slower ones are built
 

@@ -16,7 +16,8 @@ import time
 Test = collections.namedtuple('Test', 'name cmd env workdir target')
 SUITES = {'unit', 'golden', 'abi'}
 LIBRARIES = ['guest-agent/libringside-agent.a', 'hv/libringside-hv.a',
-             'viewer/decode/libringside-decode.a', 'viewer/observe/libringside-observe.a']
+             'viewer/filter/libringside-filter.a', 'viewer/decode/libringside-decode.a',
+             'viewer/observe/libringside-observe.a']
 JOBS = min(2, len(os.sched_getaffinity(0)))
 MEMORY = 8 << 30  # what a test may map, and what a file of it may hold
 PATIENCE = 120  # seconds for a test that waits and does not work

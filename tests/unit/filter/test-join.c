@@ -90,7 +90,7 @@ static void test_too_many(void)
 	g_autoptr(GByteArray) a = compile_many(0, 64), b = compile_many(100, 64);
 	g_autoptr(GByteArray) c = compile_many(200, 65), joined = NULL;
 	GByteArray *none = NULL;
-	struct rs_error err = {0};
+	struct rs_filter_error err = {0};
 
 	g_assert_cmpint(rs_filter_join(&sample_event, (GByteArray *[]){a, b}, 2, &joined, NULL), ==,
 			0);
@@ -104,7 +104,7 @@ static void test_too_many(void)
 static void test_too_large(void)
 {
 	GByteArray *programs[4], *joined = NULL;
-	struct rs_error err = {0};
+	struct rs_filter_error err = {0};
 	int ret;
 
 	for (unsigned int i = 0; i < 4; i++) {

@@ -14,7 +14,7 @@ static GByteArray *compile(const char *expression)
 	return program;
 }
 
-static int verify(const GByteArray *p, struct rs_error *err)
+static int verify(const GByteArray *p, struct rs_filter_error *err)
 {
 	return rs_filter_verify(p->data, p->len, sample_event.entry_size,
 				rs_filter_dyn_count(&sample_event), err);
@@ -249,7 +249,7 @@ static void test_damage(void)
 
 	for (unsigned int i = 0; i < G_N_ELEMENTS(damage); i++) {
 		g_autoptr(GByteArray) p = compile("u8 == 1 && why == abc && name ~ a*c?");
-		struct rs_error err = {0};
+		struct rs_filter_error err = {0};
 
 		g_assert_cmpuint(head(p)->insn_count, ==, 3);
 		g_assert_cmpint(verify(p, NULL), ==, 0);

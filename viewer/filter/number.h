@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers in an expression: literals, symbols of a field, CPU lists. Inside hv/filter only. The
- * type holds every s64 and every u64, so that no value wraps before it is checked.
+ * The numbers in an expression: literals, symbols of a field, CPU lists. Inside viewer/filter only.
+ * The type holds every s64 and every u64, so that no value wraps before it is checked.
  */
-#ifndef RS_HV_FILTER_NUMBER_H
-#define RS_HV_FILTER_NUMBER_H
+#ifndef RS_FILTER_ROOM_NUMBER_H
+#define RS_FILTER_ROOM_NUMBER_H
 
 #include "filter/ast.h"
 

@@ -3,14 +3,14 @@
  * Compiles filter expressions into programs for the agent. docs/filters.md describes the grammar
  * and its rules, ringside/filter.h the form of a program.
  *
- * The session calls it to publish a program, and the CLI to check an expression before it asks a
- * session. Any thread; no state. The expression is untrusted text. The events come from a hostile
+ * The session calls it to publish a program, the CLI to check an expression before it asks a
+ * session, and a selection (filter/rs-trace-selection.h) for records that are read back. Any
+ * thread; no state. The expression is untrusted text. The events come from a hostile
  * guest, and viewer/decode has parsed them. The limits below bound time and memory.
  */
-#ifndef RS_HV_FILTER_H
-#define RS_HV_FILTER_H
+#ifndef RS_FILTER_ROOM_FILTER_H
+#define RS_FILTER_ROOM_FILTER_H
 
-#include "base/error.h"
 #include "rs-trace-schema.h"
 #include <ringside/filter.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *ev
  * does not fit the event.
  */
 int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_t count,
-		   GByteArray **joined, struct rs_error *err);
+		   GByteArray **joined, struct rs_filter_error *err);
 
 /*
  * Checks everything that the agent relies on, for a program of `size` bytes and an event of this
@@ -88,7 +88,7 @@ int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_
  * -EINVAL and what is wrong.
  */
 int rs_filter_verify(const void *program, size_t size, unsigned int entry_size,
-		     unsigned int dyn_count, struct rs_error *err);
+		     unsigned int dyn_count, struct rs_filter_error *err);
 unsigned int rs_filter_dyn_count(const RsTraceEvent *event);
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Glob patterns: * ? [a-c] [!a] [^a], a backslash before a special character takes it literally.
- * Bytes, not characters: ? is one byte. Inside hv/filter only.
+ * Bytes, not characters: ? is one byte. Inside viewer/filter only.
  */
-#ifndef RS_HV_FILTER_GLOB_H
-#define RS_HV_FILTER_GLOB_H
+#ifndef RS_FILTER_ROOM_GLOB_H
+#define RS_FILTER_ROOM_GLOB_H
 
 #include <glib.h>
 #include <ringside/filter.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/nearest.h"
+#include "filter/nearest.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A parsed filter expression. It does not depend on any event yet. Only for hv/filter and its
+ * A parsed filter expression. It does not depend on any event yet. Only for viewer/filter and its
  * tests. Nodes lie in one array and refer to each other by index. The parser bounds the depth.
  */
-#ifndef RS_HV_FILTER_AST_H
-#define RS_HV_FILTER_AST_H
+#ifndef RS_FILTER_ROOM_AST_H
+#define RS_FILTER_ROOM_AST_H
 
 #include "filter/filter.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter/predicate.h"
-#include "base/nearest.h"
+#include "filter/nearest.h"
 #include "filter/number.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "filter/filter.h"
+#include "filter/ast.h"
 
 #include <errno.h>
 #include <ringside/control.h>
@@ -10,12 +10,13 @@ struct verifier {
 	const guint8 *bytes;
 	struct rs_filter_program head;
 	unsigned int entry_size, dyn_count;
-	struct rs_error *err;
+	struct rs_filter_error *err;
 };
 
 static int refuse(struct verifier *v, unsigned int insn, const char *why)
 {
-	return rs_error_set(v->err, EINVAL, "filter program: instruction %u: %s", insn, why);
+	return rs_filter_error_set(v->err, EINVAL, 0, 0, "filter program: instruction %u: %s", insn,
+				   why);
 }
 
 static bool is_place(const struct verifier *v, unsigned int at, unsigned int place)
@@ -148,7 +149,7 @@ static int verify_insn(struct verifier *v, unsigned int i)
 }
 
 int rs_filter_verify(const void *program, size_t size, unsigned int entry_size,
-		     unsigned int dyn_count, struct rs_error *err)
+		     unsigned int dyn_count, struct rs_filter_error *err)
 {
 	struct verifier v = {
 		.bytes = program, .entry_size = entry_size, .dyn_count = dyn_count, .err = err};
@@ -157,17 +158,22 @@ int rs_filter_verify(const void *program, size_t size, unsigned int entry_size,
 	int ret = 0;
 
 	if (size < sizeof(*h) + sizeof(struct rs_filter_insn) || size > RS_FILTER_MAX_SIZE)
-		return rs_error_set(err, EINVAL, "filter program: %zu bytes are no program", size);
+		return rs_filter_error_set(err, EINVAL, 0, 0,
+					   "filter program: %zu bytes are no program", size);
 	memcpy(h, program, sizeof(*h));
 	code = sizeof(*h) + h->insn_count * sizeof(struct rs_filter_insn);
 	if (h->size != size || h->size % RS_FILTER_GRAIN)
-		return rs_error_set(err, EINVAL, "filter program: its size is not %zu", size);
+		return rs_filter_error_set(err, EINVAL, 0, 0, "filter program: its size is not %zu",
+					   size);
 	if (h->insn_count == 0 || h->insn_count > RS_FILTER_MAX_INSNS || code > size)
-		return rs_error_set(err, EINVAL, "filter program: %u instructions", h->insn_count);
+		return rs_filter_error_set(err, EINVAL, 0, 0, "filter program: %u instructions",
+					   h->insn_count);
 	if (h->pool % 8 || h->pool < code || h->pool > size)
-		return rs_error_set(err, EINVAL, "filter program: its pool is out of place");
+		return rs_filter_error_set(err, EINVAL, 0, 0,
+					   "filter program: its pool is out of place");
 	if (h->reserved0 || h->reserved1 || h->event >= RS_MAX_EVENTS)
-		return rs_error_set(err, EINVAL, "filter program: reserved bits are set");
+		return rs_filter_error_set(err, EINVAL, 0, 0,
+					   "filter program: reserved bits are set");
 	for (unsigned int i = 0; i < h->insn_count && !ret; i++)
 		ret = verify_insn(&v, i);
 	return ret;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One term of an expression for one event: the bytes that it looks at, and the test of them. Inside
- * hv/filter only.
+ * viewer/filter only.
  */
-#ifndef RS_HV_FILTER_PREDICATE_H
-#define RS_HV_FILTER_PREDICATE_H
+#ifndef RS_FILTER_ROOM_PREDICATE_H
+#define RS_FILTER_ROOM_PREDICATE_H
 
 #include "filter/ast.h"
 #include "filter/glob.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter/number.h"
 
-#include "base/nearest.h"
+#include "filter/nearest.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/error.h"
 #include "filter/ast.h"
 
 #include <rs-trace-escape.h>
@@ -28,6 +27,7 @@ int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, 
 			const char *format, ...)
 {
 	g_autofree char *raw = NULL, *clean = NULL;
+	const char *end;
 	va_list args;
 
 	if (!err)
@@ -39,8 +39,9 @@ int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, 
 	err->code = code;
 	err->at = at;
 	err->length = length;
-	if (g_strlcpy(err->message, clean, sizeof(err->message)) >= sizeof(err->message))
-		rs_error_trim(err->message);
+	g_strlcpy(err->message, clean, sizeof(err->message));
+	g_utf8_validate(err->message, -1, &end); /* it may be cut within a character */
+	*(char *)end = '\0';
 	return -code;
 }
 

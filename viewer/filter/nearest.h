@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The name that somebody may have meant, among those that there are. Any thread. */
-#ifndef RS_HV_BASE_NEAREST_H
-#define RS_HV_BASE_NEAREST_H
+#ifndef RS_FILTER_NEAREST_H
+#define RS_FILTER_NEAREST_H
 
 #include <stdbool.h>
 

@@ -211,7 +211,7 @@ unsigned int rs_filter_dyn_count(const RsTraceEvent *event)
 /* Verifies our own program, so that a mistake of the compiler is never published. */
 static int check_own_work(struct compiler *c, GByteArray **program)
 {
-	struct rs_error why = {0};
+	struct rs_filter_error why = {0};
 
 	if (!rs_filter_verify((*program)->data, (*program)->len, c->event->entry_size,
 			      rs_filter_dyn_count(c->event), &why))

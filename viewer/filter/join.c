@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Joins several programs for one event, see filter.h. */
-#include "filter/filter.h"
+#include "filter/ast.h"
 
 #include <errno.h>
 #include <ringside/control.h>
@@ -38,7 +38,7 @@ static GArray *list_parts(GByteArray *const *programs, size_t count)
 }
 
 /* Gives each part its place. -E2BIG: they do not all fit. */
-static int place_parts(GArray *parts, struct rs_filter_program *head, struct rs_error *err)
+static int place_parts(GArray *parts, struct rs_filter_program *head, struct rs_filter_error *err)
 {
 	unsigned int insns = 0;
 	uint32_t at;
@@ -49,10 +49,11 @@ static int place_parts(GArray *parts, struct rs_filter_program *head, struct rs_
 		part->first = insns;
 		insns += part->head.insn_count;
 		if (insns > RS_FILTER_MAX_INSNS)
-			return rs_error_set(err, E2BIG,
-					    "the filters of all owners together have more than %u "
-					    "comparisons for this event",
-					    RS_FILTER_MAX_INSNS);
+			return rs_filter_error_set(
+				err, E2BIG, 0, 0,
+				"the filters of all owners together have more than %u "
+				"comparisons for this event",
+				RS_FILTER_MAX_INSNS);
 	}
 	at = (uint32_t)(sizeof(*head) + insns * sizeof(struct rs_filter_insn));
 	head->insn_count = (uint16_t)insns;
@@ -65,10 +66,11 @@ static int place_parts(GArray *parts, struct rs_filter_program *head, struct rs_
 	}
 	head->size = RS_ALIGN_UP(at, RS_FILTER_GRAIN);
 	if (head->size > RS_FILTER_MAX_SIZE)
-		return rs_error_set(err, E2BIG,
-				    "the filters of all owners together take %u bytes for this "
-				    "event, more than %u",
-				    head->size, RS_FILTER_MAX_SIZE);
+		return rs_filter_error_set(
+			err, E2BIG, 0, 0,
+			"the filters of all owners together take %u bytes for this "
+			"event, more than %u",
+			head->size, RS_FILTER_MAX_SIZE);
 	return 0;
 }
 
@@ -97,7 +99,7 @@ static void append_code(GByteArray *out, const struct part *part, unsigned int n
 }
 
 int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_t count,
-		   GByteArray **joined, struct rs_error *err)
+		   GByteArray **joined, struct rs_filter_error *err)
 {
 	g_autoptr(GArray) parts = list_parts(programs, count);
 	struct rs_filter_program head = {.event = event->id};
@@ -107,7 +109,8 @@ int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_
 
 	for (guint i = 0; i < parts->len; i++) {
 		if (g_array_index(parts, struct part, i).head.event != event->id)
-			return rs_error_set(err, EINVAL, "a filter program of another event");
+			return rs_filter_error_set(err, EINVAL, 0, 0,
+						   "a filter program of another event");
 	}
 	ret = place_parts(parts, &head, err);
 	if (ret)
