@@ -31,6 +31,9 @@ struct _RsTraceCmdline {
 	GHashTable *young;
 	GHashTable *old;
 	guint n_names; /* in the young map */
+	/* Of the last look-up, since one task has many records in a row. */
+	guint32 last_pid;
+	const History *last; /* NULL: look it up again */
 };
 
 static void history_free(gpointer data)
@@ -71,6 +74,7 @@ static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
 	gpointer key = GUINT_TO_POINTER(pid), stolen = NULL;
 	History *history = g_hash_table_lookup(cmdline->young, key);
 
+	cmdline->last = NULL;
 	if (history && cmdline->n_names < ALL_NAMES_MAX)
 		return history;
 	if (cmdline->n_names >= ALL_NAMES_MAX || g_hash_table_size(cmdline->young) >= PIDS_MAX) {
@@ -161,14 +165,24 @@ static gboolean is_before_gap(const History *history, guint at)
 	       next->first > name->last && next->first - name->last > 1;
 }
 
+static const History *find(RsTraceCmdline *cmdline, guint32 pid)
+{
+	gpointer key = GUINT_TO_POINTER(pid);
+
+	if (cmdline->last && cmdline->last_pid == pid)
+		return cmdline->last;
+	cmdline->last_pid = pid;
+	cmdline->last = g_hash_table_lookup(cmdline->young, key);
+	if (!cmdline->last)
+		cmdline->last = g_hash_table_lookup(cmdline->old, key);
+	return cmdline->last;
+}
+
 void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
 			     RsTraceTask *out)
 {
-	gpointer key = GUINT_TO_POINTER(pid);
-	const History *history = g_hash_table_lookup(cmdline->young, key);
+	const History *history = find(cmdline, pid);
 
-	if (!history)
-		history = g_hash_table_lookup(cmdline->old, key);
 	out->comm = pid ? "<...>" : "<idle>";
 	out->tgid = 0;
 	for (guint at = history ? history->n : 0; at; at--) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-escape.h"
 
+#include "rs-trace-append-private.h"
+
 #include <string.h>
 
 #define RAW_BYTES 0xef00u /* plus a byte from 0x80 to 0xff */
@@ -77,7 +79,7 @@ void rs_trace_append_escaped(GString *out, const char *text, gsize size, const c
 		from = ++at;
 		g_string_append_len(out, (char[]){'\\', 'x', hex[c >> 4], hex[c & 15]}, 4);
 	}
-	g_string_append_len(out, text + from, (gssize)(at - from));
+	rs_append_bytes(out, text + from, at - from);
 }
 
 char *rs_trace_escape(const char *text, gssize size, const char *keep)
@@ -153,5 +155,5 @@ void rs_trace_append_json_escaped(GString *out, const char *text, gsize size)
 		at += raw ? 1 : length;
 		from = at;
 	}
-	g_string_append_len(out, text + from, (gssize)(at - from));
+	rs_append_bytes(out, text + from, at - from);
 }

@@ -9,6 +9,7 @@
 
 #include "rs-trace-cmdline.h"
 #include "rs-trace-decoder.h"
+#include "rs-trace-value.h"
 
 G_BEGIN_DECLS
 
@@ -33,25 +34,8 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 /* Appends only the event's own text, by its print format. "(cut)" replaces a missing part. */
 void rs_trace_text_message(GString *out, const RsTraceRecord *record);
 
-typedef void (*RsTraceAppendFunc)(GString *out, const char *text, gsize size);
-/*
- * Appends the name of an enum's value, or the names of flags with '|' between them. A value without
- * a name becomes hex, "0x5". `append` gets the names and escapes them. All else is plain ASCII.
- */
-void rs_trace_append_symbols(GString *out, const RsTraceField *field, guint64 value,
-			     RsTraceAppendFunc append);
-
 /* The five letters of the flag column, without a NUL. */
 void rs_trace_text_flags(guint context, char out[5]);
-
-/*
- * The bytes of a field: its own, or those that its locator names. A string ends before its NUL.
- * FALSE: they lie outside the payload. Elements are elem_size bytes each.
- */
-gboolean rs_trace_field_bytes(const RsTraceField *field, const guint8 *payload, guint size,
-			      const guint8 **bytes, guint *length);
-/* An integer of 1, 2, 4 or 8 bytes, zero- or sign-extended. */
-guint64 rs_trace_load_integer(const guint8 *bytes, guint size, gboolean is_signed);
 
 G_END_DECLS
 
