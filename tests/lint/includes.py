@@ -10,7 +10,7 @@ import tempfile
 
 # Rooms of the agent beside its core (docs/adr/0015): they never meet, and the core knows none.
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
-VIEWER = ("viewer/decode", "viewer/filter", "viewer/observe", "viewer/disasm")
+VIEWER = ("viewer/decode", "viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -51,7 +51,8 @@ def target_file(root, path, name):
     here = os.path.join(os.path.dirname(path), name)
     candidates = [here, "hv/" + name, "shared/include/" + name, "guest-agent/include/" + name,
                   "guest-agent/" + name, "guest-agent/core/" + name, "viewer/" + name,
-                  "viewer/decode/" + name, "viewer/observe/" + name, "viewer/disasm/" + name, name]
+                  "viewer/decode/" + name, "viewer/observe/" + name, "viewer/disasm/" + name,
+                  "viewer/export/" + name, name]
     for candidate in candidates:
         candidate = os.path.normpath(candidate)
         if os.path.isfile(os.path.join(root, candidate)):
@@ -73,7 +74,7 @@ def allowed(path, target_path, name):
         return target.startswith("hv/") or target in VIEWER
     if source == "viewer/filter" and target_path == "guest-agent/core/filter.h":
         return True  # what runs a program in the guest runs it here (docs/adr/0019)
-    if source in ("viewer/filter", "viewer/observe", "viewer/disasm"):
+    if source in ("viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export"):
         return target == "viewer/decode"
     if source == "viewer/app":
         return target in VIEWER
@@ -189,6 +190,10 @@ PLANTED = {
     "viewer/observe/a.c": "#include <rs-trace-disasm.h>",
     "viewer/observe/b.c": "#include <capstone/capstone.h>",
     "hv/cli/engine.c": "#include <rs-trace-disasm.h>",
+    "hv/cli/export.c": "#include <rs-trace-exporter.h>",
+    "viewer/export/rs-trace-exporter.h": "#include <rs-trace-schema.h>",
+    "viewer/export/a.c": "#include <rs-trace-ring.h>",
+    "viewer/observe/c.c": "#include <rs-trace-exporter.h>",
     "hv/session/session.h": "#include <gtk/gtk.h>",
 }
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h",
@@ -199,7 +204,8 @@ PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vm
                "hv/patch/dbus.c", "hv/clock/clock.c", "hv/session/plan.c",
                "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
                "viewer/observe/rs-trace-ring.c", "viewer/disasm/a.c", "viewer/observe/a.c",
-               "viewer/observe/b.c", "hv/session/session.h"}
+               "viewer/observe/b.c", "viewer/export/a.c", "viewer/observe/c.c",
+               "hv/session/session.h"}
 
 
 def self_test():

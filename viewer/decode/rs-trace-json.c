@@ -69,24 +69,27 @@ static void append_field(GString *out, const RsTraceField *field, const guint8 *
 
 static void append_unknown(GString *out, const RsTraceRecord *record)
 {
-	g_string_append_printf(out, ",\"id\":%u,\"raw\":\"", record->id);
+	g_string_append_printf(out, "\"id\":%u,\"raw\":\"", record->id);
 	for (guint i = 0; i < record->size; i++)
 		g_string_append_printf(out, "%02x", record->payload[i]);
 	rs_append_char(out, '"');
 }
 
-static void append_event(GString *out, const RsTraceRecord *record)
+void rs_trace_json_value(GString *out, const RsTraceField *field, const RsTraceRecord *record)
+{
+	append_field(out, field, record->payload, record->size);
+}
+
+void rs_trace_json_fields(GString *out, const RsTraceRecord *record)
 {
 	const RsTraceEvent *event = record->event;
 	gsize start = out->len;
 
-	/* Names of systems, events and fields need no escape: the schema has checked them. */
-	rs_append_text(out, ",\"system\":\"");
-	rs_append_text(out, event->system);
-	rs_append_text(out, "\",\"event\":\"");
-	rs_append_text(out, event->name);
-	rs_append_text(out, "\",\"fields\":{");
-	for (guint i = 0; i < event->n_fields; i++) {
+	rs_append_char(out, '{');
+	if (!event)
+		append_unknown(out, record);
+	for (guint i = 0; event && i < event->n_fields; i++) {
+		/* Names need no escape: the schema has checked them. */
 		rs_append_text(out, i ? ",\"" : "\"");
 		rs_append_text(out, event->fields[i].name);
 		rs_append_text(out, "\":");
@@ -97,6 +100,16 @@ static void append_event(GString *out, const RsTraceRecord *record)
 			append_field(out, &event->fields[i], record->payload, record->size);
 	}
 	rs_append_char(out, '}');
+}
+
+static void append_event(GString *out, const RsTraceRecord *record)
+{
+	rs_append_text(out, "\"system\":\"");
+	rs_append_text(out, record->event->system);
+	rs_append_text(out, "\",\"event\":\"");
+	rs_append_text(out, record->event->name);
+	rs_append_text(out, "\",\"fields\":");
+	rs_trace_json_fields(out, record);
 }
 
 void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
@@ -137,7 +150,7 @@ void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTrace
 	rs_trace_text_flags(record->context, flags);
 	rs_append_text(out, ",\"flags\":\"");
 	rs_append_bytes(out, flags, sizeof(flags));
-	rs_append_char(out, '"');
+	rs_append_text(out, "\",");
 	if (record->event)
 		append_event(out, record);
 	else

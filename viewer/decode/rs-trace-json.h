@@ -36,6 +36,10 @@ typedef struct {
  */
 void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 			const RsTraceJsonSource *source);
+/* Appends only the object of an event's fields: of an unknown event, its "id" and "raw". */
+void rs_trace_json_fields(GString *out, const RsTraceRecord *record);
+/* Appends one field's value. `field` is of the record's event. */
+void rs_trace_json_value(GString *out, const RsTraceField *field, const RsTraceRecord *record);
 
 G_END_DECLS
 

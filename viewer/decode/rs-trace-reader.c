@@ -30,6 +30,7 @@ typedef struct {
 struct _Source {
 	struct rs_file_source info;
 	guint number;
+	guint index; /* of all that have joined */
 	gboolean left;
 	RsTraceSchema *schema;
 	RsTraceClock *clock;
@@ -233,6 +234,7 @@ static const char *join(RsTraceReader *reader, const RsTraceFileBlock *block)
 	source = g_malloc0(sizeof(*source) + info.ring_count * sizeof(*source->lanes));
 	source->info = info;
 	source->number = block->source;
+	source->index = reader->n_joined;
 	source->schema = rs_trace_schema_new();
 	source->clock = rs_trace_clock_new(0);
 	source->names = rs_trace_cmdline_new();
@@ -486,6 +488,16 @@ void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out)
 const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader)
 {
 	return reader->last ? &reader->last->source->info : NULL;
+}
+
+guint rs_trace_reader_source_index(const RsTraceReader *reader)
+{
+	return reader->last ? reader->last->source->index : 0;
+}
+
+const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
+{
+	return rs_trace_file_header(reader->file);
 }
 
 guint rs_trace_reader_n_sources(const RsTraceReader *reader)

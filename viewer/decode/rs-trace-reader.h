@@ -33,7 +33,11 @@ gboolean rs_trace_reader_is_cut(const RsTraceReader *reader);
 void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out);
 /* The source that it is from. */
 const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader);
+/* Which one that is: 0, 1 … in the order in which sources joined. Never used again. */
+guint rs_trace_reader_source_index(const RsTraceReader *reader);
 
+/* Of the file. Valid as long as the reader. */
+const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader);
 /* How many sources have joined so far, as far as the file has been read. */
 guint rs_trace_reader_n_sources(const RsTraceReader *reader);
 

@@ -65,13 +65,14 @@ _ringside()
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
 	--serial | --initrd | -o | --output | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--to) COMPREPLY=($(compgen -W "$(ringside export --to list 2>/dev/null | sed 's/ .*//')" -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;
 	esac
 	case $cur in
 	-*) COMPREPLY=($(compgen -W "$(_ringside_options "$verb")" -- "$cur")); return ;;
 	esac
 	case $verb in
-	run | report) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
+	run | report | export) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
 	enable | disable | filter | format | list)
 		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes what a reader hands out in the formats of other tools. Each format is one table, in a file
+ * of its own; rs_trace_export_formats() has all of them. The memory that an export takes does not
+ * grow with the trace.
+ *
+ * Trust: whatever a guest or a file says is hostile, and each format escapes it as its readers need
+ * it. One thread at a time.
+ */
+#ifndef RS_TRACE_EXPORTER_H
+#define RS_TRACE_EXPORTER_H
+
+#include "rs-trace-output.h"
+#include "rs-trace-reader.h"
+
+G_BEGIN_DECLS
+
+/* What a format is made from. Valid as long as the export runs. */
+typedef struct {
+	const struct rs_file_header *header; /* of the trace, or of the first of several */
+	RsTraceOutput *output;
+	GCancellable *cancellable; /* may be NULL */
+	/* What the user asked for, NULL-terminated, or NULL. A format may take no notice. */
+	const char *const *slices;   /* "BEGIN..END": names of two events, "sched:a..sched:b" */
+	const char *const *counters; /* "EVENT.FIELD" */
+	const char *columns;         /* of csv: the event whose fields become columns */
+} RsTraceExportConfig;
+
+/* A record, with what is known of it. Valid during the call. */
+typedef struct {
+	const RsTraceRecord *record;
+	const RsTraceTask *task; /* of events; comm is never NULL */
+	const struct rs_file_source *source;
+	guint source_index; /* 0, 1 … in the order in which sources joined; never used again */
+} RsTraceExportItem;
+
+/* A format. `self` is what open() returned. Every function may fail with G_IO_ERROR. */
+typedef struct {
+	const char *name;    /* as --to has it */
+	const char *summary; /* one line: what it is, and what opens it */
+	gboolean is_directory;
+	gpointer (*open)(const RsTraceExportConfig *config, GError **error);
+	gboolean (*record)(gpointer self, const RsTraceExportItem *item, GError **error);
+	/* Writes what is still to be written, after the last record. */
+	gboolean (*close)(gpointer self, GError **error);
+	/* Frees it, at any time. */
+	void (*free)(gpointer self);
+} RsTraceExportFormat;
+
+/* NULL-terminated, in the order in which to show them. */
+const RsTraceExportFormat *const *rs_trace_export_formats(void);
+/* NULL: there is none of that name. */
+const RsTraceExportFormat *rs_trace_export_format(const char *name);
+
+/* Whether a record is wanted. */
+typedef gboolean (*RsTraceExportFilter)(const RsTraceExportItem *item, gpointer data);
+/* Called every now and then, on the thread of the export. */
+typedef void (*RsTraceExportProgress)(guint64 events, gpointer data);
+
+typedef struct {
+	RsTraceExportFilter filter;     /* NULL: all are wanted */
+	RsTraceExportProgress progress; /* NULL: nobody wants to know */
+	gpointer data;                  /* of both */
+} RsTraceExportHooks;
+
+typedef struct {
+	guint64 events; /* that were written */
+	guint64 lost;   /* that were lost when the trace was made */
+	gboolean cut;   /* the trace was not ended: what there is of it was written */
+	GError *damage; /* why the trace cannot be read any further; the caller's. NULL: it can */
+} RsTraceExportResult;
+
+/*
+ * Writes all records to config->output and commits it, also if the trace is cut or damaged. FALSE:
+ * the output cannot be written or the export was cancelled. Then nothing is left of it. `hooks` may
+ * be NULL. *result is set in both cases.
+ */
+gboolean rs_trace_export(RsTraceReader *reader, const RsTraceExportFormat *format,
+			 const RsTraceExportConfig *config, const RsTraceExportHooks *hooks,
+			 RsTraceExportResult *result, GError **error);
+
+G_END_DECLS
+
+#endif

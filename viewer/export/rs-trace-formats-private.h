@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The formats, each in a file of its own, and what they share. */
+#ifndef RS_TRACE_FORMATS_PRIVATE_H
+#define RS_TRACE_FORMATS_PRIVATE_H
+
+#include "rs-trace-exporter.h"
+
+extern const RsTraceExportFormat rs_trace_export_csv;
+
+#define RS_TRACE_EXPORT_BUFFER ((gsize)64 << 10) /* bytes of text, before they are written */
+
+/* Writes all of `buffer` to the output's stream, and empties it. */
+gboolean rs_trace_export_flush(const RsTraceExportConfig *config, GString *buffer, GError **error);
+
+#endif
