@@ -4,7 +4,13 @@
 
 #include <ringside/region.h>
 #include <ringside/ring.h>
+#include <errno.h>
+#include <gio/gfiledescriptorbased.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -16,8 +22,12 @@ struct _RsTraceWriter {
 	gint compression;
 	ZSTD_CCtx *zstd;
 	guint32 id;
-	guint64 at;      /* bytes written */
+	guint64 at; /* bytes written */
+	guint64 max_bytes;
 	gboolean failed; /* nothing more is written */
+	gboolean full;   /* nothing more but the end */
+	int fd;          /* of the stream, borrowed; -1: it has none */
+	goffset begin;   /* of a regular file: where in it the trace begins; else -1 */
 	/* Pages that are being gathered, all of one source: */
 	guint source;
 	GByteArray *pages;
@@ -32,9 +42,71 @@ struct _RsTraceWriter {
 
 /* ---- bytes ---- */
 
-static gboolean can_cut(GOutputStream *stream)
+/* A stream of GIO on a descriptor cannot be cut, but its file can. */
+static void find_file(RsTraceWriter *writer)
 {
-	return G_IS_SEEKABLE(stream) && g_seekable_can_truncate(G_SEEKABLE(stream));
+	struct stat info;
+
+	writer->fd = -1;
+	writer->begin = -1;
+	if (!G_IS_FILE_DESCRIPTOR_BASED(writer->stream))
+		return;
+	writer->fd = g_file_descriptor_based_get_fd(G_FILE_DESCRIPTOR_BASED(writer->stream));
+	if (!fstat(writer->fd, &info) && S_ISREG(info.st_mode))
+		writer->begin = lseek(writer->fd, 0, SEEK_CUR);
+}
+
+/* Takes away the part of a block that was written. The first error is the one to tell. */
+static void cut_tail(RsTraceWriter *writer)
+{
+	const goffset end = writer->begin + (goffset)writer->at;
+
+	if (writer->begin >= 0 && !ftruncate(writer->fd, end))
+		lseek(writer->fd, end, SEEK_SET);
+}
+
+/* Takes what was written off the vectors. */
+static void advance(GOutputVector **vectors, gsize *n, gsize size)
+{
+	for (; *n && size >= (*vectors)->size; ++*vectors, --*n)
+		size -= (*vectors)->size;
+	if (!*n)
+		return;
+	(*vectors)->buffer = (const guint8 *)(*vectors)->buffer + size;
+	(*vectors)->size -= size;
+}
+
+/* Without GIO, which warns of a full disk when a part of the vectors was written before. */
+static gboolean write_fd(int fd, GOutputVector *vectors, gsize n, GError **error)
+{
+	G_STATIC_ASSERT(sizeof(GOutputVector) == sizeof(struct iovec));
+	advance(&vectors, &n, 0);
+	while (n) {
+		gssize done = writev(fd, (const struct iovec *)(void *)vectors, (int)n);
+
+		if (done >= 0) {
+			advance(&vectors, &n, (gsize)done);
+		} else if (errno == EAGAIN) {
+			struct pollfd poller = {.fd = fd, .events = POLLOUT};
+
+			poll(&poller, 1, -1);
+		} else if (errno != EINTR) {
+			g_set_error_literal(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno),
+					    g_strerror(errno));
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean write_stream(GOutputStream *stream, const GOutputVector *vectors, gsize n,
+			     GError **error)
+{
+	for (gsize i = 0; i < n; i++)
+		if (!g_output_stream_write_all(stream, vectors[i].buffer, vectors[i].size, NULL,
+					       NULL, error))
+			return FALSE;
+	return TRUE;
 }
 
 static gboolean write_all(RsTraceWriter *writer, GOutputVector *vectors, gsize n, GError **error)
@@ -48,14 +120,13 @@ static gboolean write_all(RsTraceWriter *writer, GOutputVector *vectors, gsize n
 				    "the file could not be written earlier");
 		return FALSE;
 	}
-	if (g_output_stream_writev_all(writer->stream, vectors, n, NULL, NULL, error)) {
+	if (writer->fd >= 0 ? write_fd(writer->fd, vectors, n, error)
+			    : write_stream(writer->stream, vectors, n, error)) {
 		writer->at += size;
 		return TRUE;
 	}
 	writer->failed = TRUE;
-	/* The first error is the one to tell. */
-	if (can_cut(writer->stream))
-		g_seekable_truncate(G_SEEKABLE(writer->stream), (goffset)writer->at, NULL, NULL);
+	cut_tail(writer);
 	return FALSE;
 }
 
@@ -110,6 +181,26 @@ static const guint8 *compress_data(RsTraceWriter *writer, const guint8 *data, gs
 	return writer->packed->data;
 }
 
+/* What is needed to end the file at most: a window, two blocks of the index and the end. */
+static guint64 end_bytes(const RsTraceWriter *writer)
+{
+	return 3 * sizeof(struct rs_file_block) + sizeof(struct rs_file_window) +
+	       2 * sizeof(struct rs_file_table) +
+	       (writer->places->len + 2) * sizeof(struct rs_file_place) + RS_FILE_END_SIZE;
+}
+
+static gboolean has_room(RsTraceWriter *writer, const struct rs_file_block *block, GError **error)
+{
+	if (!writer->max_bytes || block->kind == RS_FILE_WINDOW || block->kind == RS_FILE_INDEX ||
+	    block->kind == RS_FILE_END)
+		return TRUE;
+	writer->full |= writer->at + block->size + end_bytes(writer) > writer->max_bytes;
+	if (writer->full)
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_FULL,
+				    "the file has all the bytes that it may have");
+	return !writer->full;
+}
+
 static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize size,
 			     guint64 until_ns, GError **error)
 {
@@ -134,6 +225,8 @@ static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize si
 	if (packed)
 		block->flags |= RS_FILE_ZSTD;
 	block->size = (guint32)(writer->head->len + RS_ALIGN_UP(stored, RS_FILE_ALIGN));
+	if (!has_room(writer, block, error))
+		return FALSE;
 	block->crc = (guint32)crc32(0, writer->head->data, writer->head->len);
 	vectors[0] = (GOutputVector){writer->head->data, writer->head->len};
 	vectors[1] = (GOutputVector){packed ? packed : data, stored};
@@ -152,7 +245,7 @@ static void append_table(RsTraceWriter *writer, const RsTraceWriterTable *table)
 
 /* ---- pages ---- */
 
-static gboolean flush_pages(RsTraceWriter *writer, GError **error)
+gboolean rs_trace_writer_flush(RsTraceWriter *writer, GError **error)
 {
 	const RsTraceWriterTable table = {
 		.elements = writer->table->data,
@@ -171,6 +264,17 @@ static gboolean flush_pages(RsTraceWriter *writer, GError **error)
 	return done;
 }
 
+/* Whether a block of what is gathered, and of one page more, is as large as a block may be. */
+static gboolean is_enough(const RsTraceWriter *writer, const struct rs_file_page *page)
+{
+	const gsize pages = writer->pages->len + page->to;
+	const guint64 block = sizeof(struct rs_file_block) + sizeof(struct rs_file_table) +
+			      (writer->table->len + 1) * sizeof(*page) + pages;
+
+	return pages > GATHER ||
+	       (writer->max_bytes && writer->at + block + end_bytes(writer) > writer->max_bytes);
+}
+
 gboolean rs_trace_writer_put_page(RsTraceWriter *writer, guint source, const guint8 *bytes,
 				  const struct rs_file_page *page, GError **error)
 {
@@ -182,8 +286,8 @@ gboolean rs_trace_writer_put_page(RsTraceWriter *writer, guint source, const gui
 				    "a page cannot be so large");
 		return FALSE;
 	}
-	if ((source != writer->source || writer->pages->len + page->to > GATHER) &&
-	    !flush_pages(writer, error))
+	if ((source != writer->source || is_enough(writer, page)) &&
+	    !rs_trace_writer_flush(writer, error))
 		return FALSE;
 	writer->source = source;
 	entry.at = writer->pages->len;
@@ -205,7 +309,7 @@ static gboolean ends_pages(guint kind)
 gboolean rs_trace_writer_put(RsTraceWriter *writer, guint kind, guint source, gconstpointer body,
 			     gsize size, GError **error)
 {
-	if (ends_pages(kind) && !flush_pages(writer, error))
+	if (ends_pages(kind) && !rs_trace_writer_flush(writer, error))
 		return FALSE;
 	begin_block(writer, kind, source);
 	g_byte_array_append(writer->head, body, (guint)size);
@@ -247,7 +351,7 @@ gboolean rs_trace_writer_end_window(RsTraceWriter *writer, guint64 until_ns, GEr
 	struct rs_file_window window = {.number = ++writer->windows, .until_ns = until_ns};
 
 	writer->window_bytes = 0;
-	if (!flush_pages(writer, error))
+	if (!rs_trace_writer_flush(writer, error))
 		return FALSE;
 	begin_block(writer, RS_FILE_WINDOW, 0);
 	g_byte_array_append(writer->head, (const guint8 *)&window, sizeof(window));
@@ -258,7 +362,7 @@ gboolean rs_trace_writer_end_window(RsTraceWriter *writer, guint64 until_ns, GEr
 
 guint64 rs_trace_writer_size(const RsTraceWriter *writer)
 {
-	return writer->at;
+	return writer->at + writer->pages->len;
 }
 
 RsTraceWriter *rs_trace_writer_new(GOutputStream *stream, const RsTraceWriterConfig *config,
@@ -278,7 +382,9 @@ RsTraceWriter *rs_trace_writer_new(GOutputStream *stream, const RsTraceWriterCon
 
 	memcpy(header.host_boot, config->host_boot, sizeof(header.host_boot));
 	writer->stream = g_object_ref(stream);
+	find_file(writer);
 	writer->compression = config->compression;
+	writer->max_bytes = config->max_bytes;
 	writer->zstd = config->compression ? ZSTD_createCCtx() : NULL;
 	writer->id = header.id;
 	writer->pages = g_byte_array_sized_new(GATHER);
@@ -307,7 +413,7 @@ gboolean rs_trace_writer_close(RsTraceWriter *writer, GError **error)
 {
 	struct rs_file_end end = {0};
 
-	if (!flush_pages(writer, error) || !put_index(writer, error))
+	if (!rs_trace_writer_flush(writer, error) || !put_index(writer, error))
 		return FALSE;
 	end.index = writer->index;
 	return rs_trace_writer_put(writer, RS_FILE_END, 0, &end, sizeof(end), error) &&

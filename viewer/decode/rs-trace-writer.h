@@ -4,7 +4,7 @@
  * written in blocks of some size. What was told while pages were gathered comes before them, which
  * a reader does not mind: what is told says itself since when it is valid.
  *
- * After an error nothing more is written. A seekable stream is cut behind the last whole block, so
+ * After an error nothing more is written. A regular file is cut behind the last whole block, so
  * that a full disk leaves a good file. One thread at a time.
  */
 #ifndef RS_TRACE_WRITER_H
@@ -23,7 +23,15 @@ typedef struct {
 	guint8 host_boot[16];
 	/* zstd level of pages; 0: they are not compressed */
 	gint compression;
+	/*
+	 * Bytes that the file may have; 0: any number. A block that does not fit is refused with
+	 * RS_TRACE_ERROR_FULL, and so is each one after it. There is always room to end the file.
+	 */
+	guint64 max_bytes;
 } RsTraceWriterConfig;
+
+/* Less than this is no file. */
+#define RS_TRACE_WRITER_MIN 4096u
 
 /* Writes the header. Keeps a reference to `stream`, which is closed by rs_trace_writer_close(). */
 RsTraceWriter *rs_trace_writer_new(GOutputStream *stream, const RsTraceWriterConfig *config,
@@ -54,12 +62,15 @@ gboolean rs_trace_writer_put_table(RsTraceWriter *writer, guint kind, guint sour
 gboolean rs_trace_writer_put_page(RsTraceWriter *writer, guint source, const guint8 *bytes,
 				  const struct rs_file_page *page, GError **error);
 
-/* Bytes of pages since the last window: RS_FILE_WINDOW_BYTES at most are allowed. */
+/* Writes the pages that were gathered. */
+gboolean rs_trace_writer_flush(RsTraceWriter *writer, GError **error);
+
+/* Bytes of pages since the last window, also of those that are still being gathered. */
 gsize rs_trace_writer_window_bytes(const RsTraceWriter *writer);
 /* Ends a window. */
 gboolean rs_trace_writer_end_window(RsTraceWriter *writer, guint64 until_ns, GError **error);
 
-/* Bytes written so far, without pages that are still being gathered. */
+/* Bytes so far, with pages that are still being gathered as if they were written as they are. */
 guint64 rs_trace_writer_size(const RsTraceWriter *writer);
 /* Ends the file, and closes the stream. */
 gboolean rs_trace_writer_close(RsTraceWriter *writer, GError **error);

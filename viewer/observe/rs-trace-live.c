@@ -207,6 +207,16 @@ static void set_whole(RsTraceSource *source, guint ring, gboolean whole)
 		rs_trace_ring_set_whole(live->rings[ring], whole);
 }
 
+static void written(RsTraceSource *source, guint ring, RsTraceRingMark *out)
+{
+	rs_trace_ring_written(((Live *)source)->rings[ring], out);
+}
+
+static guint64 records(RsTraceSource *source, guint ring)
+{
+	return rs_trace_ring_records(((Live *)source)->rings[ring]);
+}
+
 static guint64 pending_loss(RsTraceSource *source, guint ring)
 {
 	Live *live = (Live *)source;
@@ -251,6 +261,8 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 		.names = names,
 		.next = next,
 		.set_whole = set_whole,
+		.written = written,
+		.records = records,
 		.pending_loss = pending_loss,
 		.arm = arm,
 		.free = free_live,
@@ -267,6 +279,7 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 	live->source.ops = &ops;
 	live->source.n_rings = n_rings;
 	live->source.ring_pages = region->header.ring_pages;
+	live->source.page_size = region->header.ring_page_size;
 	live->region = region;
 	live->owner = owner;
 	live->whole = config.whole;

@@ -27,25 +27,53 @@ typedef struct {
 	 */
 	void (*describe)(gpointer source, struct rs_file_source *out, gpointer data);
 	gpointer data;
-	/* How long a window is at most; 0: 1000. A reader of the file holds two of them. */
+	/*
+	 * A window is ended when it is so old; 0: 1000. It may take longer until all rings have
+	 * been read as far as they were written by then.
+	 */
 	guint window_ms;
+	/* Ends the recording before all its files together have more bytes; 0: never. */
+	guint64 max_bytes;
+	/*
+	 * With `next`: begins another file at the end of the window in which this one has got so
+	 * many bytes, or so old. 0: not for that reason.
+	 */
+	guint64 rotate_bytes;
+	guint64 rotate_ms;
+	/*
+	 * Opens file `number`, 2 for the first call, which the caller gives to the recorder. Called
+	 * on the thread of the rounds. Each file is complete, and opens without the others. NULL:
+	 * there is one file.
+	 */
+	GOutputStream *(*next)(guint64 number, gpointer data, GError **error);
 } RsTraceRecorderConfig;
 
-/* For the caller or a pump to free, by its ops. G_IO_ERROR: the file cannot be written. */
+/*
+ * For the caller or a pump to free, by its ops. G_IO_ERROR: the file cannot be written.
+ * RS_TRACE_ERROR_FULL: max_bytes is less than a file needs.
+ */
 RsTraceSink *rs_trace_recorder_new(const RsTraceRecorderConfig *config, GError **error);
 
 typedef struct {
-	guint64 bytes; /* of the file */
+	guint64 bytes; /* of all files */
 	guint64 pages; /* that were written, parts of pages included */
-	guint64 lost;  /* records, as far as losses were told */
+	/*
+	 * Records in them, as their headers say. At the end those of each ring's last page too.
+	 */
+	guint64 events;
+	guint64 lost; /* records, as far as losses were told */
 	guint64 windows;
+	guint64 files;
+	gboolean full; /* it has ended because of max_bytes */
 } RsTraceRecorderStats;
 /*
  * What was written so far. FALSE: the file could not be written up to its end; what is in it can be
- * read. Then the recorder wanted no more rounds.
+ * read. Then the recorder wanted no more rounds. After the pump has finished.
  */
 gboolean rs_trace_recorder_result(const RsTraceSink *recorder, RsTraceRecorderStats *out,
 				  GError **error);
+/* What was written up to the last round. On any thread. */
+void rs_trace_recorder_progress(RsTraceSink *recorder, RsTraceRecorderStats *out);
 
 G_END_DECLS
 

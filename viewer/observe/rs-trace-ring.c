@@ -26,14 +26,16 @@ struct _RsTraceRing {
 	guint64 stuck_since;
 
 	RsTraceRingStats stats;
+	guint64 handed; /* records in pages before `last` that were handed out */
 	/*
 	 * A copy of the page that was handed out last. Its records are counted only if records
 	 * after it are lost. So the next page is copied to another place.
 	 */
 	guint8 *last; /* page_size bytes, 8-byte aligned */
 	guint64 last_seq;
-	guint last_to; /* bytes; 0: there is none */
-	guint8 *spare; /* for the next page */
+	guint last_from; /* bytes: where what was handed out of it begins */
+	guint last_to;   /* bytes; 0: there is none */
+	guint8 *spare;   /* for the next page */
 };
 
 /* The value of `committed` of page `seq` at the start of its lap. */
@@ -110,6 +112,27 @@ static gboolean is_next(const RsTraceRing *r, gboolean bad)
 	       (r->last_to == r->place.page_size || bad);
 }
 
+guint64 rs_trace_ring_records(const RsTraceRing *r)
+{
+	guint last = r->last_to ? rs_trace_page_count(r->last, r->last_from, r->last_to, NULL) : 0;
+
+	return r->handed + last;
+}
+
+/*
+ * The cursor has reached another page. Counts what was handed out of the last one: by this page's
+ * header if that says it, so that nobody needs to look into pages.
+ */
+static void count_handed(RsTraceRing *r, const struct rs_ring_page *h)
+{
+	const guint most = r->place.page_size / RS_RING_UNIT;
+
+	if (is_next(r, FALSE) && r->last_from == rs_trace_page_first(r->last) && r->counted)
+		r->handed += MIN(MAX(h->records, r->records) - r->records, most);
+	else
+		r->handed = rs_trace_ring_records(r);
+}
+
 /*
  * Uses the header of a page that the cursor has reached. Returns how many records were lost before
  * it.
@@ -140,8 +163,10 @@ static void hand_out_new(RsTraceRing *r, guint to, RsTraceChunk *out)
 {
 	guint8 *page = r->spare;
 
+	count_handed(r, (const struct rs_ring_page *)page);
 	out->lost = begin_page(r, (const struct rs_ring_page *)page);
-	out->from = MIN(rs_trace_page_first(page), to);
+	out->records = r->handed;
+	out->from = r->last_from = MIN(rs_trace_page_first(page), to);
 	r->spare = r->last;
 	r->last = page;
 	r->last_seq = (guint64)r->seq;
@@ -154,7 +179,7 @@ static void hand_out_joined(RsTraceRing *r, guint to, RsTraceChunk *out)
 {
 	r->counted = FALSE;
 	hand_out_new(r, to, out);
-	out->from = r->offset;
+	out->from = r->last_from = r->offset;
 }
 
 /*
@@ -190,6 +215,7 @@ static gboolean take(RsTraceRing *r, guint32 to, RsTraceChunk *out, gboolean *to
 	*out = (RsTraceChunk){.ring = r->ring, .from = r->offset, .to = to, .page = (guint8 *)h};
 	h->committed = to;
 	h->committed_remote = 0;
+	out->records = r->handed;
 	if (grown)
 		r->last_to = to;
 	else if (r->offset)
@@ -309,6 +335,14 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *r)
 	total = rs_trace_ring_total(&r->place, &at);
 	dropped = rs_load(&r->place.state->dropped);
 	return MAX(total, known) - known + MAX(dropped, r->dropped) - r->dropped;
+}
+
+void rs_trace_ring_written(const RsTraceRing *r, RsTraceRingMark *out)
+{
+	RsTraceRingPosition at;
+
+	rs_trace_ring_locate(&r->place, &at);
+	*out = (RsTraceRingMark){.seq = at.seq, .offset = at.offset};
 }
 
 void rs_trace_ring_set_whole(RsTraceRing *r, gboolean whole)

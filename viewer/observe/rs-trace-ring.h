@@ -40,6 +40,8 @@ typedef struct {
 	guint to;
 	const guint8 *page;
 	guint64 lost; /* records lost between the previous chunk and this one */
+	/* Records in all chunks of earlier pages, by the counts in the pages' headers. */
+	guint64 records;
 } RsTraceChunk;
 
 typedef struct {
@@ -74,6 +76,15 @@ RsTraceRingStatus rs_trace_ring_next(RsTraceRing *ring, guint64 now_ns, RsTraceC
  */
 void rs_trace_ring_set_whole(RsTraceRing *ring, gboolean whole);
 
+/* How far a producer has come: page `seq`, -1 before the first, and the bytes of it. */
+typedef struct {
+	gint64 seq;
+	guint offset;
+} RsTraceRingMark;
+/* Where the producer is by now, as the guest says. */
+void rs_trace_ring_written(const RsTraceRing *ring, RsTraceRingMark *out);
+/* Number of records in all chunks so far. Looks into the last page. */
+guint64 rs_trace_ring_records(const RsTraceRing *ring);
 /* Number of records after the last chunk that are known to be lost; for the end of a trace. */
 guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
 

@@ -36,6 +36,10 @@ typedef struct {
 	 * it is full, as at first, or as far as it is written.
 	 */
 	void (*set_whole)(RsTraceSource *source, guint ring, gboolean whole);
+	/* Where the ring's producer is by now. What it says may be wrong. */
+	void (*written)(RsTraceSource *source, guint ring, RsTraceRingMark *out);
+	/* At the end: number of records in all of the ring's chunks. */
+	guint64 (*records)(RsTraceSource *source, guint ring);
 	/* At the end: number of records after the last chunk that are known to be lost. */
 	guint64 (*pending_loss)(RsTraceSource *source, guint ring);
 	/*
@@ -50,6 +54,7 @@ struct _RsTraceSource {
 	const RsTraceSourceOps *ops;
 	guint n_rings;
 	guint ring_pages; /* pages that a ring has */
+	guint page_size;  /* bytes of each */
 };
 
 G_END_DECLS

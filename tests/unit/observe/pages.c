@@ -90,6 +90,16 @@ static void set_whole(RsTraceSource *source, guint ring, gboolean whole)
 {
 }
 
+static void written(RsTraceSource *source, guint ring, RsTraceRingMark *out)
+{
+	*out = (RsTraceRingMark){.seq = -1};
+}
+
+static guint64 records(RsTraceSource *source, guint ring)
+{
+	return 0;
+}
+
 static guint64 pending_loss(RsTraceSource *source, guint ring)
 {
 	return ring == 1 ? 5 : 0;
@@ -119,13 +129,16 @@ TestPages *test_pages_new(guint *freed)
 		.names = names,
 		.next = next,
 		.set_whole = set_whole,
+		.written = written,
+		.records = records,
 		.pending_loss = pending_loss,
 		.arm = arm,
 		.free = free_pages,
 	};
 	TestPages *pages = g_new0(TestPages, 1);
 
-	pages->source = (RsTraceSource){.ops = &ops, .n_rings = 2, .ring_pages = 4};
+	pages->source =
+		(RsTraceSource){.ops = &ops, .n_rings = 2, .ring_pages = 4, .page_size = 4096};
 	pages->pages = g_ptr_array_new_with_free_func((GDestroyNotify)g_byte_array_unref);
 	pages->descs = g_byte_array_new();
 	test_desc_switch(pages->descs);

@@ -3,10 +3,8 @@
  * A recorder and a follower read the same regions at the same time, each by a pump. Records and
  * losses in the file are those that the follower passed on, whatever its windows.
  */
-#include "ring.h"
+#include "guest.h"
 
-#include "build.h"
-#include "region/regions.h"
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 #include <rs-trace-page.h>
@@ -15,14 +13,6 @@
 #include <rs-trace-recorder.h>
 #include <stdio.h>
 #include <string.h>
-
-#define PAGE 4096u
-#define PAGES 4u
-#define RINGS 2u
-#define PAYLOAD 56u                             /* a record of 64 bytes */
-#define FIT ((PAGE - RS_RING_PAGE_HEADER) / 64) /* records of a page, which they fill */
-#define PID 7u
-#define EPOCH_NS 10u /* the second epoch's times are so much later */
 
 /* ---- how often this thread looks into pages: the linker puts these before the real ones ---- */
 
@@ -43,148 +33,6 @@ guint __wrap_rs_trace_page_count(const guint8 *page, guint from, guint to, gbool
 {
 	walks++;
 	return __real_rs_trace_page_count(page, from, to, bad);
-}
-
-/* ---- guests ---- */
-
-typedef struct {
-	const char *name;
-	RsTraceRegion *region;
-	struct rs_rings rings;
-	guint64 lost_nested, emitted, dropped;
-	guint64 before;      /* emitted before the observers joined, so not seen by them */
-	guint first, second; /* numbers of the source at both pumps */
-} Guest;
-
-static uint64_t ticks;
-
-static uint64_t tick(void)
-{
-	return ticks += 1000;
-}
-
-static gpointer element(Guest *g, guint section, guint index)
-{
-	return rs_trace_region_element(g->region, section, index);
-}
-
-static struct rs_guest_info *info_of(Guest *g)
-{
-	return element(g, RS_SEC_GUEST_INFO, 0);
-}
-
-static void begin_epoch(Guest *g, guint index, guint64 shift)
-{
-	struct rs_control *control = element(g, RS_SEC_CONTROL, 0);
-	struct rs_clock_epoch *epoch = element(g, RS_SEC_CLOCK, index);
-
-	*epoch = (struct rs_clock_epoch){.index = index,
-					 .chain = index,
-					 .tsc_base = ticks,
-					 .ns_base = ticks + shift,
-					 .mult = 1};
-	rs_store_release(&control->epoch_count, index + 1);
-	rs_store(&control->clock_chain, index);
-}
-
-/* In each boot, the same id means another event. */
-static void begin_boot(Guest *g, guint boot, const char *event)
-{
-	guint8 *descs = rs_trace_region_section(g->region, RS_SEC_EVENTS, NULL);
-	struct rs_provider *to = element(g, RS_SEC_PROVIDERS, boot - 1), entry;
-	g_autoptr(GByteArray) bytes = g_byte_array_new();
-	TestDesc *desc = test_desc_new(TEST_SWITCH, "sink", event);
-	struct rs_guest_info *info = info_of(g);
-
-	test_desc_int(desc, "n", RS_KIND_UINT, 8);
-	test_desc_end(desc, NULL, NULL, bytes);
-	test_provider(&entry, boot - 1, bytes);
-	entry.first_boot = entry.last_boot = boot;
-	entry.since_chain = boot - 1;
-	entry.desc_offset = (boot - 1) * PAGE;
-	memcpy(descs + entry.desc_offset, bytes->data, bytes->len);
-	*to = entry;
-	info->boots[boot] = (struct rs_boot){.boot = boot, .chain = boot - 1, .ts = tick()};
-	info->boot = boot;
-	info->provider_slots = boot;
-	rs_shared_add32(&info->provider_changes, 1);
-	g->rings.boot = boot;
-	for (guint i = 0; i < RINGS; i++) {
-		struct rs_ring ring = rs_ring_at(&g->rings, i);
-
-		rs_ring_resume(&ring);
-	}
-}
-
-static void set_name(Guest *g, guint boot, const char *comm)
-{
-	guint buckets = g->region->header.section[RS_SEC_CMDLINE].count;
-	struct rs_cmdline_entry task = test_task(PID, ticks, comm);
-
-	task.boot = boot;
-	task.chain = boot - 1;
-	test_cmdline_put(rs_trace_region_section(g->region, RS_SEC_CMDLINE, NULL), buckets, task);
-	rs_shared_add32(&info_of(g)->cmdline_changes, 1);
-}
-
-static void open_guest(Guest *g, const char *name)
-{
-	struct rs_region_config config = {.vcpus = RINGS, .ring_bytes = PAGES * PAGE};
-	struct rs_control *control;
-	struct rs_guest_info *info;
-
-	*g = (Guest){.name = name};
-	g_assert_cmpint(rs_region_create(&config, &g->region, NULL), ==, 0);
-	control = element(g, RS_SEC_CONTROL, 0);
-	g->rings = (struct rs_rings){
-		.states = element(g, RS_SEC_RING_STATE, 0),
-		.state_stride = sizeof(struct rs_ring_state),
-		.ctls = element(g, RS_SEC_RING_CTL, 0),
-		.ctl_stride = sizeof(struct rs_ring_ctl),
-		.pages = rs_trace_region_section(g->region, RS_SEC_RINGS, NULL),
-		.chain = &control->clock_chain,
-		.lost_nested = &g->lost_nested,
-	};
-	rs_rings_init(&g->rings, &g->region->header);
-	info = info_of(g);
-	*info = (struct rs_guest_info){.abi_major = RS_ABI_MAJOR,
-				       .arch = RS_ARCH_X86_64,
-				       .session_id = g->region->header.session_id,
-				       .cpu_count = RINGS};
-	begin_epoch(g, 0, 0);
-	begin_boot(g, 1, "first");
-	set_name(g, 1, name);
-	rs_store_release(&info->magic, RS_GUEST_MAGIC);
-}
-
-static void emit(Guest *g, guint index, guint n)
-{
-	struct rs_ring ring = rs_ring_at(&g->rings, index);
-	uint64_t payload[PAYLOAD / 8 + 1] = {0};
-	struct rs_ring_record record = {.id = TEST_SWITCH,
-					.size = PAYLOAD,
-					.entry_size = PAYLOAD,
-					.entry = payload,
-					.context = rs_context_mark(PID, 0)};
-
-	while (n--) {
-		payload[0] = g->emitted++;
-		g_assert_cmpint(rs_ring_emit(&ring, RS_NESTED, &record, tick, tick), >=, 0);
-	}
-}
-
-/* Where the ring's next record will lie. */
-static uint8_t *next_place(Guest *g, guint index)
-{
-	struct rs_ring ring = rs_ring_at(&g->rings, index);
-	uint64_t word = rs_load(&ring.state->word);
-	guint at = rs_word_offset(word) * RS_RING_UNIT;
-	guint64 page = rs_word_page(word);
-
-	/* A full page: the record will be the first of the next one. */
-	if (at == PAGE)
-		return ring.pages + (page + 1) % PAGES * PAGE + RS_RING_PAGE_HEADER;
-	return ring.pages + page % PAGES * PAGE + at;
 }
 
 /* ---- both observers ---- */
