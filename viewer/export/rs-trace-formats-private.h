@@ -6,6 +6,7 @@
 #include "rs-trace-exporter.h"
 
 extern const RsTraceExportFormat rs_trace_export_csv;
+extern const RsTraceExportFormat rs_trace_export_dat;
 
 #define RS_TRACE_EXPORT_BUFFER ((gsize)64 << 10) /* bytes of text, before they are written */
 

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`ringside export --to trace.dat`: trace-cmd shows what `ringside report` shows.
+
+    trace_dat.py RINGSIDE MAKE_TRACE DEMO_GUEST HOSTED_DEMO
+
+Every event, field, time, CPU, task and loss is compared, of files with every kind of field and of
+the demo guest.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from harness import KVM, Background, Ringside, check, skip
+
+RINGSIDE, MAKE_TRACE, DEMO, PROGRAM = sys.argv[1:]
+rs = Ringside(RINGSIDE)
+
+EVENT = re.compile(r'(?:(?P<source>\S+): )? *(?P<comm>\S.*?)-(?P<pid>\d+) +\[(?P<cpu>\d+)\] +'
+                   r'(?P<s>\d+)\.(?P<ns>\d{9}): (?P<name>\w+): *(?P<text>.*)')
+LATENCY = re.compile(r'.{8}-\d+ +(?P<cpu>\d+)(?P<flags>[.dX][.N][.hHs][.0-9a-f][.0-9])')
+DIGITS = {10: r'-?\d+', 16: r'(0x)?[0-9a-fA-F]+', 8: r'[0-7]+'}
+LOSS = re.compile(r'(?:(?P<source>\S+): )?CPU:(?P<cpu>\d+) \[(?P<lost>\d+) EVENTS DROPPED\]')
+OURS = re.compile(r'.*?-\d+ +\[\d+\] (?P<flags>\S{5}) +[\d.]+: (?:[^ :]+/)?(?P<name>[^ ]+|#\d+): (?P<text>.*)')
+
+
+def trace_cmd(*args):
+    r = subprocess.run(['trace-cmd', *args], capture_output=True, text=True, timeout=60,
+                       errors='surrogateescape')
+    check(r.returncode == 0 and not r.stderr, f'trace-cmd {" ".join(args)} works: {r.stderr[:300]}')
+    return [line for line in r.stdout.splitlines() if not re.fullmatch(r'(\S+: |\s*)cpus=\d+', line)]
+
+
+def ours(path):
+    """Our records: JSON objects, with the text and flags of the line."""
+    objects = [json.loads(line) for line in rs('report', '--json', path).out.splitlines()]
+    lines = rs('report', path).out.splitlines()
+    check(len(objects) == len(lines), f'{path}: as many objects as lines: {len(lines)}')
+    for o, line in zip(objects, lines):
+        if 'lost' not in o and 'boot' not in o:
+            m = OURS.match(line)
+            o['text'] = m['text'] if 'event' in o else f'{m["name"]}: {m["text"]}'
+            o['flags'] = m['flags']
+    return objects
+
+
+def by_cpu(records, key):
+    """One list for each CPU: a merge may order records of the same time as it likes."""
+    out = {}
+    for r in records:
+        out.setdefault(key(r), []).append(r)
+    return out
+
+
+def theirs(lines):
+    """A loss and the event behind it are printed together, with one name of the source."""
+    out = []
+    before = None
+    for line in lines:
+        m = LOSS.match(line)
+        if m:
+            out.append({'source': m['source'], 'cpu': int(m['cpu']), 'lost': int(m['lost'])})
+            before = m['source']
+            continue
+        m = EVENT.match(line)
+        assert m, f'is it an event or a loss? {line}'
+        out.append({'source': m['source'] or before, 'comm': m['comm'], 'pid': int(m['pid']),
+                    'cpu': int(m['cpu']), 'ns': int(m['s'] + m['ns']), 'event': m['name'],
+                    'text': m['text']})
+        before = None
+    return out
+
+
+def same_text(mine, other):
+    """
+    Lists whose length varies are written as {1 2} by trace-cmd, and hex only if they are of bytes.
+    All else is the same.
+    """
+    braces = re.compile(r'\{([^{}]*)\}')
+    a, b = mine['text'], other['text']
+    if a == b:
+        return True
+    ours_, theirs_ = braces.findall(a), braces.findall(b)
+    if braces.sub('', a) != braces.sub('', b) or len(ours_) != len(theirs_):
+        return False
+    return all(list(map(lambda n: int(n, 0), filter(None, x.split(',')))) in
+               [[int(n, base) for n in y.split()] for base in (10, 16)
+                if all(re.fullmatch(DIGITS[base], n) for n in y.split())]
+               for x, y in zip(ours_, theirs_) if x != y)
+
+
+def check_cpu(cpu, mine, other, names):
+    check(len(mine) == len(other), f'CPU {cpu}: as many records: {len(mine)}, {len(other)}')
+    for a, b in zip(mine, other):
+        if 'lost' in a:
+            assert a['lost'] == b.get('lost'), f'a loss: {a}\n{b}'
+            continue
+        if 'boot' in a:
+            assert b['event'] == 'boot', f'{a}\n{b}'
+            continue
+        name = re.sub(r'[^A-Za-z0-9]', '_', a['event']) if 'event' in a else 'unknown'
+        assert a['ns'] == b['ns'] and a['pid'] == b['pid'] and name == b['event'], f'{a}\n{b}'
+        name = names.get((a.get('source'), a['pid']), a['comm'])
+        assert b['comm'] == name, f'a name: {a}\n{b}'
+        assert same_text(a, b), f'the text:\n{a["text"]}\n{b["text"]}'
+
+
+def check_flags(mine, lines):
+    """`report -l` of one source: the column of irqs-off … migrate-disable."""
+    flags = [(int(m['cpu']), m['flags']) for m in map(LATENCY.match, lines) if m]
+    want = by_cpu([o for o in mine if 'flags' in o], lambda o: o['cpu'])
+    for cpu, records in want.items():
+        got = [f for c, f in flags if c == cpu]
+        expected = [o['flags'].replace('n', 'N') for o in records]
+        check(got == expected, f'the flags of CPU {cpu}: {len(got)}')
+
+
+def raw_value(text, value):
+    """trace-cmd takes the conversion of the print format here too: %x, %d of what is unsigned."""
+    if isinstance(value, dict):
+        value = value['value']
+    if isinstance(value, str):
+        value = int(value, 16)
+    numbers = [int(text, base) for base in (10, 16, 8) if re.fullmatch(DIGITS[base], text)]
+    return any((n - value) % (1 << (32 if abs(value) < 1 << 32 else 64)) == 0 for n in numbers)
+
+
+def little_endian(body, values):
+    """ARRAY[01, 00] holds the bytes of the elements."""
+    raw = bytes(int(n, 16) for n in body.split(', ')) if body else b''
+    if not values:
+        return not raw
+    size = len(raw) // len(values)
+    return [int.from_bytes(raw[i:i + size], 'little', signed=any(v < 0 for v in values))
+            for i in range(0, len(raw), size)] == values or \
+        [int.from_bytes(raw[i:i + size], 'little') % (1 << 8 * size)
+         for i in range(0, len(raw), size)] == [v % (1 << 8 * size) for v in values]
+
+
+def check_raw(mine, lines):
+    """`report -R`: every field by itself, but texts, which trace-cmd reads past their end."""
+    checked = 0
+    got = by_cpu([e for e in theirs(lines) if 'lost' not in e], lambda e: e['cpu'])
+    want = by_cpu([o for o in mine if 'event' in o], lambda o: o['cpu'])
+    for cpu, records in want.items():
+        events = [e for e in got[cpu] if e['event'] not in ('unknown', 'boot', 'end')]
+        check(len(events) == len(records), f'-R: as many events of CPU {cpu}: {len(records)}')
+        for o, e in zip(records, events):
+            arrays = dict(re.findall(r'(\w+)=ARRAY\[([^]]*)\]', e['text']))
+            plain = dict(re.findall(r'(\w+)= *(\S+)', e['text'])) if o['event'] != 'strings' else {}
+            for name, value in o['fields'].items():
+                if isinstance(value, list):
+                    if name in arrays:
+                        assert little_endian(arrays[name], value), f'{name}: {value}\n{e["text"]}'
+                        checked += 1
+                elif name in plain and (not isinstance(value, str) or value.startswith('0x')):
+                    assert raw_value(plain[name], value), f'{name}: {value}\n{e["text"]}'
+                    checked += 1
+    check(checked > 0, f'-R: {checked} fields are the same')
+
+
+def compare(path, at):
+    dat = at(os.path.basename(path) + '.dat')
+    r = rs('export', path, '--to', 'trace.dat', '-o', dat)
+    check(r.code == 0, f'it is exported: {r.err}')
+    mine, other = ours(path), theirs(trace_cmd('report', '-t', dat))
+    times = [e['ns'] for e in other if 'ns' in e]
+    check(times == sorted(times) and len(times) > 10, f'trace-cmd has them in order: {len(times)}')
+    several = len({o.get('source') for o in mine}) > 1
+    a = by_cpu(mine, lambda o: (o.get('source') if several else None, o['cpu'] if 'cpu' in o else 0))
+    b = by_cpu(other, lambda o: (o['source'] if several else None, o['cpu']))
+    check(a.keys() == b.keys(), f'the same CPUs: {sorted(a, key=str)} {sorted(b, key=str)}')
+    # A pid has one name in such a file, the last one that was known. That of 0 is fixed.
+    names = {(o.get('source'), o['pid']): o['comm'] if o['pid'] else '<idle>' for o in mine
+             if o.get('comm', '<...>') != '<...>'}
+    for cpu in a:
+        check_cpu(cpu, a[cpu], b[cpu], names)
+    if not several:
+        check_flags(mine, trace_cmd('report', '-l', dat))
+        check_raw(mine, trace_cmd('report', '-R', '-t', dat))
+    return dat
+
+
+def test_every_kind(at):
+    for seed in range(1, 6):
+        path = at(f'kinds{seed}')
+        subprocess.run([MAKE_TRACE, path, '1', '600', str(seed)], check=True)
+        compare(path, at)
+
+
+def test_several_sources(at):
+    subprocess.run([MAKE_TRACE, at('several'), '3', '200'], check=True)
+    compare(at('several'), at)
+
+
+def record_run(at, *what):
+    session = Background(rs, 'run', '--name', 'dat', '-o', '/dev/null', *what,
+                         ready=lambda: rs('list', '-q', '-s', 'dat').out)
+    try:
+        rs('enable', '-s', 'dat', '*')
+        r = rs('record', '-s', 'dat', '-o', at('real'), '--duration', '0.6')
+        check(r.code == 0, f'it is recorded: {r.err}')
+    finally:
+        session.end(signal.SIGTERM)
+
+
+def test_a_guest(at):
+    """The demo guest, or without KVM the same program in a process."""
+    if KVM:
+        record_run(at, '--accel', 'kvm', '--serial', 'none', DEMO)
+    else:
+        record_run(at, '--hosted', PROGRAM, '60')
+    compare(at('real'), at)
+
+
+def test_nothing(at):
+    """A trace without a record, and one that was cut."""
+    subprocess.run([MAKE_TRACE, at('none'), '0'], check=True)
+    r = rs('export', at('none'), '--to', 'trace.dat', '-o', at('none.dat'))
+    check(r.code == 0 and trace_cmd('report', at('none.dat')) == [], 'a trace of nothing')
+    data = open(at('kinds1'), 'rb').read()
+    with open(at('cut'), 'wb') as f:
+        f.write(data[:len(data) * 2 // 3])
+    r = rs('export', at('cut'), '--to', 'trace.dat', '-o', at('cut.dat'))
+    check('not ended' in r.err or r.code == 0, f'a trace that was cut: {r.err}')
+    trace_cmd('report', at('cut.dat'))
+
+
+def test_outputs(at):
+    """A pipe gets the same bytes; a full disk leaves nothing."""
+    r = subprocess.run([RINGSIDE, 'export', at('kinds1'), '--to', 'trace.dat', '-o', '-'],
+                       capture_output=True)
+    check(r.stdout == open(at('kinds1.dat'), 'rb').read(), f'a pipe: {len(r.stdout)} bytes')
+    r = rs('export', at('kinds1'), '--to', 'trace.dat', '-o', '/dev/full', '-f')
+    check(r.code == 1 and 'No space' in r.err, f'a full disk: {r.err}')
+    left = [f for f in os.listdir(os.path.dirname(at('x'))) if f.startswith('.')]
+    check(left == [], f'nothing else is left: {left}')
+
+
+def main():
+    if not shutil.which('trace-cmd'):
+        skip('trace-cmd is not here')
+    with tempfile.TemporaryDirectory() as folder:
+        def at(name):
+            return os.path.join(folder, name)
+        os.environ['XDG_RUNTIME_DIR'] = folder
+        test_every_kind(at)
+        test_several_sources(at)
+        test_a_guest(at)
+        test_nothing(at)
+        test_outputs(at)
+
+
+main()

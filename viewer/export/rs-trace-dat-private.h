@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of a trace.dat, version 7, as trace-cmd and KernelShark read it: a place where pages
+ * wait, pages as Linux' ring buffer has them, format files, and the file itself. Internal to the
+ * export (rs-trace-export-dat.c). One thread at a time.
+ */
+#ifndef RS_TRACE_DAT_PRIVATE_H
+#define RS_TRACE_DAT_PRIVATE_H
+
+#include <gio/gio.h>
+
+#include "rs-trace-schema.h"
+
+G_BEGIN_DECLS
+
+/* ---- rs-trace-dat-spool.c: the pages of many CPUs, in one file without a name ---- */
+
+typedef struct _RsTraceDatSpool RsTraceDatSpool;
+
+/* What one CPU has there. */
+typedef struct {
+	GArray *extents; /* guint32: numbers of extents, in order */
+	guint64 size;    /* bytes */
+} RsTraceDatChain;
+
+/* Takes `fd` over: an empty file, for reading and writing. */
+RsTraceDatSpool *rs_trace_dat_spool_new(int fd);
+void rs_trace_dat_spool_free(RsTraceDatSpool *spool);
+/* `size` is a power of two up to 64 KiB, the same for all of a chain. */
+gboolean rs_trace_dat_spool_append(RsTraceDatSpool *spool, RsTraceDatChain *chain,
+				   const guint8 *page, gsize size, GError **error);
+/* Writes all of a chain. */
+gboolean rs_trace_dat_spool_copy(RsTraceDatSpool *spool, const RsTraceDatChain *chain,
+				 GOutputStream *out, GCancellable *cancellable, GError **error);
+
+/* ---- rs-trace-dat-lane.c: a CPU's records become pages ---- */
+
+#define RS_TRACE_DAT_PAGE_HEADER 16u
+/* What a record may take of a page: all but the header, a count of losses and a long time. */
+#define RS_TRACE_DAT_OVERHEAD (RS_TRACE_DAT_PAGE_HEADER + 8u + 16u)
+
+typedef struct {
+	RsTraceDatChain chain;
+	gsize page_size;
+	guint8 *page;    /* the one that is being filled; NULL: none yet */
+	guint used;      /* bytes of records in it */
+	guint64 ns;      /* of the last record in it */
+	guint64 missed;  /* records lost before it */
+	guint64 pending; /* lost since the last record */
+	guint64 events, lost;
+} RsTraceDatLane;
+
+void rs_trace_dat_lane_clear(RsTraceDatLane *lane);
+/* `size` bytes, page_size - RS_TRACE_DAT_OVERHEAD at most: common fields and payload. */
+gboolean rs_trace_dat_lane_add(RsTraceDatLane *lane, RsTraceDatSpool *spool, guint64 ns,
+			       const guint8 *record, gsize size, GError **error);
+/* The last page. */
+gboolean rs_trace_dat_lane_end(RsTraceDatLane *lane, RsTraceDatSpool *spool, GError **error);
+
+/* ---- rs-trace-dat-format.c ---- */
+
+/*
+ * The event's format file behind the line with its id. It is written for libtraceevent, which
+ * knows less of printf than the kernel does. For the caller to free.
+ */
+char *rs_trace_dat_format(const RsTraceEvent *event);
+
+/* ---- rs-trace-dat-file.c ---- */
+
+typedef struct {
+	const char *name; /* "": the only one */
+	gsize page_size;
+	guint n_lanes;
+	const RsTraceDatLane *lanes;
+} RsTraceDatBuffer;
+
+typedef struct {
+	const char *system; /* its formats follow one another */
+	const char *text;   /* the format file */
+} RsTraceDatEvent;
+
+typedef struct {
+	guint n_buffers;
+	const RsTraceDatBuffer *buffers;
+	guint n_events;
+	const RsTraceDatEvent *events; /* sorted by system */
+	const char *cmdlines;          /* "PID NAME" a line */
+	const char *kallsyms;          /* as /proc/kallsyms has them */
+	guint64 id;                    /* of the trace */
+} RsTraceDatFile;
+
+gboolean rs_trace_dat_write(const RsTraceDatFile *file, RsTraceDatSpool *spool, GOutputStream *out,
+			    GCancellable *cancellable, GError **error);
+
+G_END_DECLS
+
+#endif

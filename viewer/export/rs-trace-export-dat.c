@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.dat, for trace-cmd and KernelShark: records as Linux' ring buffer has them, in a file of
+ * version 7. Each source becomes a buffer of its own if there are several.
+ *
+ * All sources share one set of event ids, names of tasks and formats in such a file. So ids are
+ * given anew if they mean different events, a task has the last of its names, and a pid that tasks
+ * of several sources have gets the names of all of them.
+ */
+#include "rs-trace-dat-private.h"
+#include "rs-trace-escape.h"
+#include "rs-trace-formats-private.h"
+
+#include <ringside/cmdline.h>
+#include <ringside/record.h>
+#include <ringside/ring.h>
+#include <string.h>
+
+#define COMMON_SIZE 8u /* type, flags, preempt count, pid */
+#define PAGE_MIN 8192u
+#define PAGE_MAX 65536u
+#define FORMATS_MAX ((gsize)16 << 20) /* bytes of format files; then events are unknown */
+#define TASKS_MAX 65536u              /* whose names are kept */
+
+/* Events of our own, with ids that no guest's event has. */
+enum { UNKNOWN = 32, BOOT, END };
+
+/* Linux' common_flags. */
+#define LINUX_IRQS_OFF 0x01u
+#define LINUX_NEED_RESCHED 0x04u
+#define LINUX_HARDIRQ 0x08u
+#define LINUX_SOFTIRQ 0x10u
+#define LINUX_NMI 0x40u
+
+/* What was last known of an event's id in a source. */
+typedef struct {
+	const RsTraceEvent *event;
+	const RsTraceField *fields; /* with `print`, tells a new event at the same place */
+	const char *print;
+	guint16 id; /* in the file */
+	guint n_dynamic;
+} Known;
+
+typedef struct {
+	char *name;
+	gsize page_size;
+	RsTraceDatLane *lanes;
+	guint n_lanes;
+	Known **known; /* by the high byte of an id: 256 of them, or NULL */
+} Source;
+
+typedef struct {
+	char comm[RS_COMM_LEN + 1];
+} Task;
+
+typedef struct {
+	const RsTraceExportConfig *config;
+	RsTraceDatSpool *spool;
+	GPtrArray *sources; /* Source *, by index; may have holes */
+	GHashTable *ids;    /* system, name and format -> id */
+	gsize formats_size;
+	guint8 used[RS_MAX_EVENTS / 8]; /* ids, as bits */
+	GPtrArray *events;              /* RsTraceDatEvent *, whose texts are ours */
+	GHashTable *tasks;              /* source << 32 | pid -> Task */
+	GByteArray *record;
+	guint64 id;
+} Dat;
+
+/* ---- sources ---- */
+
+static void source_free(gpointer data)
+{
+	Source *source = data;
+
+	if (!source)
+		return;
+	for (guint i = 0; i < source->n_lanes; i++)
+		rs_trace_dat_lane_clear(&source->lanes[i]);
+	for (guint i = 0; i < 256; i++)
+		g_free(source->known[i]);
+	g_free(source->known);
+	g_free(source->lanes);
+	g_free(source->name);
+	g_free(source);
+}
+
+/* A record may take more room than in its ring: see convert(). */
+static gsize page_size(const struct rs_file_source *info)
+{
+	gsize size = PAGE_MIN;
+
+	while (size < PAGE_MAX && (!info->ring_page_size || size < 2ull * info->ring_page_size))
+		size *= 2;
+	return size;
+}
+
+static Source *get_source(Dat *dat, const RsTraceExportItem *item)
+{
+	Source *source;
+
+	if (item->source_index >= dat->sources->len)
+		g_ptr_array_set_size(dat->sources, (gint)item->source_index + 1);
+	source = dat->sources->pdata[item->source_index];
+	if (source)
+		return source;
+	source = g_new0(Source, 1);
+	source->name = rs_trace_escape(item->source->name, -1, NULL);
+	source->page_size = page_size(item->source);
+	source->known = g_new0(Known *, 256);
+	dat->sources->pdata[item->source_index] = source;
+	if (!dat->id)
+		dat->id = item->source->session_id;
+	return source;
+}
+
+static RsTraceDatLane *get_lane(Source *source, guint ring)
+{
+	if (ring >= source->n_lanes) {
+		source->lanes = g_renew(RsTraceDatLane, source->lanes, ring + 1);
+		memset(source->lanes + source->n_lanes, 0,
+		       (ring + 1 - source->n_lanes) * sizeof(*source->lanes));
+		for (guint i = source->n_lanes; i <= ring; i++)
+			source->lanes[i].page_size = source->page_size;
+		source->n_lanes = ring + 1;
+	}
+	return &source->lanes[ring];
+}
+
+/* ---- events ---- */
+
+/* `format`: what follows the id in the format file. */
+static void add_event(Dat *dat, const char *system, const char *name, guint id, const char *format)
+{
+	RsTraceDatEvent *event = g_new(RsTraceDatEvent, 1);
+
+	event->system = g_strdup(system);
+	event->text = g_strdup_printf("name: %s\nID: %u\n%s", name, id, format);
+	dat->formats_size += strlen(event->text);
+	dat->used[id / 8] |= (guint8)(1u << id % 8);
+	g_ptr_array_add(dat->events, event);
+}
+
+static void event_free(gpointer data)
+{
+	RsTraceDatEvent *event = data;
+
+	g_free((gpointer)event->system);
+	g_free((gpointer)event->text);
+	g_free(event);
+}
+
+static guint free_id(const Dat *dat, guint wanted)
+{
+	for (guint i = 0; i < RS_MAX_EVENTS; i++) {
+		guint id = (wanted + i) % RS_MAX_EVENTS;
+
+		if (id >= RS_FIRST_EVENT_ID && !(dat->used[id / 8] & (1u << id % 8)))
+			return id;
+	}
+	return UNKNOWN;
+}
+
+/* An event's name has only characters that a name in C has. */
+static char *linux_name(const char *name)
+{
+	char *out = g_strdup(name);
+
+	for (char *at = out; *at; at++)
+		if (!g_ascii_isalnum(*at))
+			*at = '_';
+	return out;
+}
+
+/* The id in the file. Events that look the same in a trace.dat are the same. */
+static guint event_id(Dat *dat, const RsTraceEvent *event)
+{
+	g_autofree char *format = rs_trace_dat_format(event);
+	g_autofree char *name = linux_name(event->name);
+	g_autofree char *key = g_strconcat(event->system, ":", name, "\n", format, NULL);
+	guint id = GPOINTER_TO_UINT(g_hash_table_lookup(dat->ids, key));
+
+	if (id)
+		return id;
+	if (dat->formats_size + strlen(format) > FORMATS_MAX)
+		return UNKNOWN;
+	id = free_id(dat, event->id);
+	if (id == UNKNOWN)
+		return id;
+	add_event(dat, event->system, name, id, format);
+	dat->formats_size += strlen(key);
+	g_hash_table_insert(dat->ids, g_steal_pointer(&key), GUINT_TO_POINTER(id));
+	return id;
+}
+
+static const Known *get_known(Dat *dat, Source *source, const RsTraceRecord *record)
+{
+	const RsTraceEvent *event = record->event;
+	Known **block = &source->known[record->id >> 8], *known;
+
+	if (!*block)
+		*block = g_new0(Known, 256);
+	known = &(*block)[record->id & 0xff];
+	if (known->event == event && known->fields == event->fields && known->print == event->print)
+		return known;
+	*known = (Known){.event = event,
+			 .fields = event->fields,
+			 .print = event->print,
+			 .id = (guint16)event_id(dat, event)};
+	for (guint i = 0; i < event->n_fields; i++)
+		known->n_dynamic += event->fields[i].kind >= RS_KIND_DYN_ARRAY;
+	return known;
+}
+
+/* ---- tasks ---- */
+
+static void note_task(Dat *dat, const RsTraceExportItem *item)
+{
+	guint64 key = (guint64)item->source_index << 32 | item->record->pid;
+	Task *task;
+
+	if (!strcmp(item->task->comm, "<...>") || !item->record->pid)
+		return;
+	task = g_hash_table_lookup(dat->tasks, &key);
+	if (!task) {
+		guint64 *kept;
+
+		if (g_hash_table_size(dat->tasks) >= TASKS_MAX)
+			return;
+		kept = g_memdup2(&key, sizeof(key));
+		task = g_new0(Task, 1);
+		g_hash_table_insert(dat->tasks, kept, task);
+	}
+	if (strcmp(task->comm, item->task->comm))
+		g_strlcpy(task->comm, item->task->comm, sizeof(task->comm));
+}
+
+static gint compare_keys(gconstpointer a, gconstpointer b, gpointer data)
+{
+	guint64 x = **(guint64 *const *)a, y = **(guint64 *const *)b;
+
+	/* By pid, then by source. */
+	x = x << 32 | x >> 32;
+	y = y << 32 | y >> 32;
+	return x < y ? -1 : x > y;
+}
+
+/* "PID NAME" lines. Tasks of several sources that share a pid have all their names there. */
+static char *cmdlines(const Dat *dat)
+{
+	GString *out = g_string_new(NULL);
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	g_autofree gpointer *keys = NULL;
+	guint n;
+
+	keys = g_hash_table_get_keys_as_array(dat->tasks, &n);
+	g_qsort_with_data(keys, (gint)n, sizeof(*keys), compare_keys, NULL);
+	for (guint i = 0; i < n; i++) {
+		const Task *task = g_hash_table_lookup(dat->tasks, keys[i]);
+		guint pid = (guint) * (guint64 *)keys[i];
+		g_autofree char *comm = rs_trace_escape(task->comm, -1, NULL);
+
+		if (!i || pid != (guint) * (guint64 *)keys[i - 1]) {
+			g_string_append_printf(out, "%s%u %s", i ? "\n" : "", pid, comm);
+			g_ptr_array_set_size(names, 0);
+		} else if (!g_ptr_array_find_with_equal_func(names, task->comm, g_str_equal,
+							     NULL)) {
+			g_string_append_printf(out, "|%s", comm);
+		}
+		g_ptr_array_add(names, (gpointer)task->comm);
+	}
+	g_string_append(out, n ? "\n" : "");
+	return g_string_free(out, FALSE);
+}
+
+/* ---- records ---- */
+
+static void put(GByteArray *out, guint64 value, guint size)
+{
+	value = GUINT64_TO_LE(value);
+	g_byte_array_append(out, (const guint8 *)&value, size);
+}
+
+static void begin_record(Dat *dat, guint id, const RsTraceRecord *record)
+{
+	guint context = record->context, flags = 0;
+	guint migrate = context >> RS_CTX_MIGRATE_SHIFT & RS_CTX_MIGRATE_MAX;
+
+	flags |= context & RS_CTX_IRQS_OFF ? LINUX_IRQS_OFF : 0;
+	flags |= context & RS_CTX_NEED_RESCHED ? LINUX_NEED_RESCHED : 0;
+	flags |= context & RS_CTX_HARDIRQ ? LINUX_HARDIRQ : 0;
+	flags |= context & RS_CTX_SOFTIRQ ? LINUX_SOFTIRQ : 0;
+	flags |= context & RS_CTX_NMI ? LINUX_NMI : 0;
+	g_byte_array_set_size(dat->record, 0);
+	put(dat->record, id, 2);
+	put(dat->record, flags, 1);
+	put(dat->record, (context >> RS_CTX_PREEMPT_SHIFT & RS_CTX_PREEMPT_MAX) | migrate << 4, 1);
+	put(dat->record, record->pid, 4);
+}
+
+/*
+ * A locator as libtraceevent needs it: from the record's start, to bytes that are there, and with a
+ * NUL if it is a string. A string without one is copied behind the record, if it fits.
+ */
+static void convert_locator(GByteArray *record, const RsTraceField *field, gsize room)
+{
+	guint at = COMMON_SIZE + field->offset, offset, length;
+	guint32 locator;
+
+	memcpy(&locator, record->data + at, sizeof(locator));
+	locator = GUINT32_FROM_LE(locator);
+	offset = (locator & 0xffff) + COMMON_SIZE;
+	length = locator >> 16;
+	if (offset > record->len || length > record->len - offset) {
+		offset = record->len;
+		length = 0;
+	}
+	if (field->kind == RS_KIND_DYN_STRING && !memchr(record->data + offset, 0, length)) {
+		guint start = record->len;
+
+		if (start + length >= room)
+			length = 0;
+		g_byte_array_set_size(record, start + length + 1);
+		memcpy(record->data + start, record->data + offset, length);
+		record->data[start + length] = 0;
+		offset = start;
+		length++;
+	}
+	locator = GUINT32_TO_LE(rs_locator(offset, length));
+	memcpy(record->data + at, &locator, sizeof(locator));
+}
+
+/* What a cut record lacks becomes 0. */
+static void convert(Dat *dat, const Known *known, const RsTraceRecord *record, gsize room)
+{
+	const RsTraceEvent *event = known->event;
+	guint size = dat->record->len + record->size;
+
+	g_byte_array_append(dat->record, record->payload, record->size);
+	if (record->size < event->entry_size) {
+		g_byte_array_set_size(dat->record, COMMON_SIZE + event->entry_size);
+		memset(dat->record->data + size, 0, event->entry_size - record->size);
+	}
+	if (!known->n_dynamic)
+		return;
+	for (guint i = 0; i < event->n_fields; i++)
+		if (event->fields[i].kind >= RS_KIND_DYN_ARRAY)
+			convert_locator(dat->record, &event->fields[i], room - RS_MAX_FIELDS);
+}
+
+/* As the format of UNKNOWN says. */
+static void convert_unknown(Dat *dat, const RsTraceRecord *record)
+{
+	begin_record(dat, UNKNOWN, record);
+	put(dat->record, record->id, 2);
+	put(dat->record, 0, 2);
+	put(dat->record, record->size, 4);
+	put(dat->record, rs_locator(COMMON_SIZE + 12, record->size), 4);
+	g_byte_array_append(dat->record, record->payload, record->size);
+}
+
+static gboolean put_record(Dat *dat, RsTraceDatLane *lane, guint64 ns, GError **error)
+{
+	gsize room = lane->page_size - RS_TRACE_DAT_OVERHEAD;
+
+	/* Not reached: a ring's page is half as large as a page here. */
+	if (dat->record->len > room)
+		g_byte_array_set_size(dat->record, (guint)room);
+	return rs_trace_dat_lane_add(lane, dat->spool, ns, dat->record->data, dat->record->len,
+				     error);
+}
+
+static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError **error)
+{
+	Dat *dat = self;
+	const RsTraceRecord *record = item->record;
+	Source *source = get_source(dat, item);
+	RsTraceDatLane *lane = get_lane(source, record->ring);
+	const Known *known = NULL;
+
+	switch (record->kind) {
+	case RS_TRACE_RECORD_LOSS:
+		lane->pending += record->lost;
+		return TRUE;
+	case RS_TRACE_RECORD_BOOT:
+		begin_record(dat, BOOT, &(RsTraceRecord){0});
+		put(dat->record, record->when.boot, 4);
+		return put_record(dat, lane, record->ns, error);
+	case RS_TRACE_RECORD_EVENT:
+		break;
+	}
+	note_task(dat, item);
+	if (record->event)
+		known = get_known(dat, source, record);
+	if (known && known->id != UNKNOWN) {
+		begin_record(dat, known->id, record);
+		convert(dat, known, record, lane->page_size - RS_TRACE_DAT_OVERHEAD);
+	} else {
+		convert_unknown(dat, record);
+	}
+	return put_record(dat, lane, record->ns, error);
+}
+
+/* ---- the whole ---- */
+
+#define COMMON_FIELDS                                                                              \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static void add_own_events(Dat *dat)
+{
+	add_event(dat, "ringside", "unknown", UNKNOWN,
+		  COMMON_FIELDS "\tfield:u16 id;\toffset:8;\tsize:2;\tsigned:0;\n"
+				"\tfield:u32 size;\toffset:12;\tsize:4;\tsigned:0;\n"
+				"\tfield:__data_loc u8[] data;\toffset:16;\tsize:4;\tsigned:0;\n\n"
+				"print fmt: \"#%u: (unknown event, %u bytes)\", REC->id, "
+				"REC->size\n");
+	add_event(dat, "ringside", "boot", BOOT,
+		  COMMON_FIELDS "\tfield:u32 boot;\toffset:8;\tsize:4;\tsigned:0;\n\n"
+				"print fmt: \"boot %u of the guest begins\", REC->boot\n");
+	add_event(dat, "ringside", "end", END,
+		  COMMON_FIELDS "\n"
+				"print fmt: \"the trace of this CPU ends\"\n");
+}
+
+static void dat_free(gpointer self)
+{
+	Dat *dat = self;
+
+	rs_trace_dat_spool_free(dat->spool);
+	g_ptr_array_unref(dat->sources);
+	g_ptr_array_unref(dat->events);
+	g_hash_table_unref(dat->ids);
+	g_hash_table_unref(dat->tasks);
+	g_byte_array_unref(dat->record);
+	g_free(dat);
+}
+
+static gpointer dat_open(const RsTraceExportConfig *config, GError **error)
+{
+	int fd = rs_trace_output_scratch(config->output, error);
+	Dat *dat;
+
+	if (fd < 0)
+		return NULL;
+	dat = g_new0(Dat, 1);
+	dat->config = config;
+	dat->spool = rs_trace_dat_spool_new(fd);
+	dat->sources = g_ptr_array_new_with_free_func(source_free);
+	dat->events = g_ptr_array_new_with_free_func(event_free);
+	dat->ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	dat->tasks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	dat->record = g_byte_array_sized_new(PAGE_MAX);
+	add_own_events(dat);
+	return dat;
+}
+
+/* Losses at the end of a lane need a record behind them to be shown. */
+static gboolean end_lanes(Dat *dat, Source *source, GError **error)
+{
+	for (guint i = 0; i < source->n_lanes; i++) {
+		RsTraceDatLane *lane = &source->lanes[i];
+
+		if (lane->pending) {
+			begin_record(dat, END, &(RsTraceRecord){0});
+			if (!put_record(dat, lane, lane->ns, error))
+				return FALSE;
+		}
+		if (!rs_trace_dat_lane_end(lane, dat->spool, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gint compare_events(gconstpointer a, gconstpointer b)
+{
+	return strcmp(((const RsTraceDatEvent *)a)->system, ((const RsTraceDatEvent *)b)->system);
+}
+
+static gboolean dat_close(gpointer self, GError **error)
+{
+	Dat *dat = self;
+	g_autoptr(GArray) buffers = g_array_new(FALSE, TRUE, sizeof(RsTraceDatBuffer));
+	g_autoptr(GArray) events = g_array_new(FALSE, TRUE, sizeof(RsTraceDatEvent));
+	g_autofree char *names = cmdlines(dat);
+	RsTraceDatFile file = {.cmdlines = names, .kallsyms = "", .id = dat->id};
+
+	for (guint i = 0; i < dat->sources->len; i++) {
+		Source *source = dat->sources->pdata[i];
+		RsTraceDatBuffer buffer = {0};
+
+		if (!source)
+			continue;
+		if (!end_lanes(dat, source, error))
+			return FALSE;
+		buffer = (RsTraceDatBuffer){.name = source->name,
+					    .page_size = source->page_size,
+					    .n_lanes = source->n_lanes,
+					    .lanes = source->lanes};
+		g_array_append_val(buffers, buffer);
+	}
+	for (guint i = 0; i < dat->events->len; i++)
+		g_array_append_val(events, *(RsTraceDatEvent *)dat->events->pdata[i]);
+	g_array_sort(events, compare_events);
+	file.buffers = (const RsTraceDatBuffer *)buffers->data;
+	file.n_buffers = buffers->len;
+	if (buffers->len == 1)
+		g_array_index(buffers, RsTraceDatBuffer, 0).name = "";
+	file.events = (const RsTraceDatEvent *)events->data;
+	file.n_events = events->len;
+	return rs_trace_dat_write(&file, dat->spool, rs_trace_output_stream(dat->config->output),
+				  dat->config->cancellable, error);
+}
+
+const RsTraceExportFormat rs_trace_export_dat = {
+	.name = "trace.dat",
+	.summary = "for trace-cmd and KernelShark",
+	.open = dat_open,
+	.record = dat_record,
+	.close = dat_close,
+	.free = dat_free,
+};
