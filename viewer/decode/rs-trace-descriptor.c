@@ -246,10 +246,12 @@ RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GE
 {
 	RsTraceDescriptor *entry = g_new0(RsTraceDescriptor, 1);
 	RsTraceEvent *event = &entry->event;
+	static guint64 made; /* atomic */
 	Source source = {.size = size, .error = error};
 
 	source.bytes = entry->bytes = g_memdup2(bytes, size);
 	entry->size = size;
+	event->unique = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
 	if (parse_event(&source, event))
 		return entry;
 	if (rs_is_name(event->system) && rs_is_name(event->name))

@@ -87,6 +87,8 @@ typedef struct {
 } RsTraceProvider;
 
 typedef struct {
+	/* Not 0. No other event that this process made has it, even where one lay before. */
+	guint64 unique;
 	guint id;
 	guint slot; /* of its provider */
 	const RsTraceProvider *provider;

@@ -221,9 +221,8 @@ static int check_own_work(struct compiler *c, GByteArray **program)
 				   "the event's fields make no valid program (%s)", why.message);
 }
 
-/* *program is NULL if the event has none of the expression's fields. */
-static int compile(const struct rs_filter_ast *ast, const RsTraceEvent *event, bool strict,
-		   GByteArray **program, struct rs_filter_error *err)
+int rs_filter_compile_one(const struct rs_filter_ast *ast, const RsTraceEvent *event, bool strict,
+			  GByteArray **program, struct rs_filter_error *err)
 {
 	struct compiler *c = g_new0(struct compiler, 1);
 	GByteArray *result = NULL;
@@ -254,134 +253,5 @@ static int compile(const struct rs_filter_ast *ast, const RsTraceEvent *event, b
 	g_free(c->unknown);
 	g_free(c->predicates);
 	g_free(c);
-	return ret;
-}
-
-/* ---- for one event after the other ---- */
-
-struct rs_filter_series {
-	char *expression;
-	struct rs_filter_ast ast;
-	unsigned int named; /* nodes whose names have been looked for */
-};
-
-/* Puts the event's name into the message, if there are several events. */
-static void name_event(const RsTraceEvent *event, struct rs_filter_error *err)
-{
-	struct rs_filter_error was;
-
-	if (!err)
-		return;
-	was = *err;
-	rs_filter_error_set(err, was.code, was.at, was.length, "%s:%s: %s", event->system,
-			    event->name, was.message);
-}
-
-int rs_filter_series_new(const char *expression, struct rs_filter_series **out,
-			 struct rs_filter_error *err)
-{
-	struct rs_filter_series *series = g_new0(struct rs_filter_series, 1);
-	int ret;
-
-	series->expression = g_strdup(expression);
-	ret = rs_filter_parse(series->expression, &series->ast, err);
-	if (ret) {
-		g_free(series->expression);
-		g_free(series);
-		return ret;
-	}
-	*out = series;
-	return 0;
-}
-
-void rs_filter_series_free(struct rs_filter_series *series)
-{
-	if (!series)
-		return;
-	rs_filter_ast_clear(&series->ast);
-	g_free(series->expression);
-	g_free(series);
-}
-
-int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *event, bool alone,
-			 GByteArray **program, struct rs_filter_error *err)
-{
-	int ret;
-
-	*program = NULL;
-	ret = compile(&series->ast, event, alone, program, err);
-	if (ret && !alone)
-		name_event(event, err);
-	return ret;
-}
-
-int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *const *events,
-			   size_t count, size_t *looks, struct rs_filter_error *err)
-{
-	const struct rs_filter_ast *ast = &series->ast;
-	const struct rs_filter_node *node;
-	g_autofree char *name = NULL;
-	const char *nearest;
-
-	*looks = 0;
-	while (series->named < ast->nodes->len &&
-	       rs_filter_node(ast, series->named)->kind != RS_FILTER_TERM)
-		series->named++;
-	if (count < 2 || series->named == ast->nodes->len)
-		return 0;
-	node = rs_filter_node(ast, series->named++);
-	for (size_t e = 0; e < count; e++) {
-		struct rs_filter_predicate p = {0};
-		/* the compiler reports any other mistake in the term */
-		bool known = rs_filter_resolve(ast, node, events[e], false, &p, NULL) ||
-			     p.verdict != RS_PRED_UNKNOWN;
-
-		++*looks;
-		rs_filter_predicate_clear(&p);
-		if (known)
-			return 1;
-	}
-	name = g_strndup(ast->text + node->field.at, node->field.length);
-	nearest = rs_filter_nearest(events, count, name);
-	return rs_filter_error_set(err, ENOENT, node->field.at, node->field.length,
-				   "none of the %zu events has a field '%s'%s%s%s", count, name,
-				   nearest ? "; did you mean '" : "", nearest ? nearest : "",
-				   nearest ? "'?" : "");
-}
-
-int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const char *expression,
-		      GByteArray **programs, struct rs_filter_error *err)
-{
-	g_autofree GByteArray **made = g_new0(GByteArray *, count + 1);
-	struct rs_filter_series *series = NULL;
-	int ret = rs_filter_series_new(expression, &series, err);
-	size_t looks;
-
-	if (!ret) {
-		do
-			ret = rs_filter_series_names(series, events, count, &looks, err);
-		while (ret == 1);
-	}
-	for (size_t e = 0; e < count && !ret; e++)
-		ret = rs_filter_series_add(series, events[e], count == 1, &made[e], err);
-	for (size_t e = 0; e < count; e++) {
-		if (!ret)
-			programs[e] = made[e];
-		else
-			g_clear_pointer(&made[e], g_byte_array_unref);
-	}
-	rs_filter_series_free(series);
-	return ret;
-}
-
-int rs_filter_compile_more(const RsTraceEvent *event, const char *expression, GByteArray **program,
-			   struct rs_filter_error *err)
-{
-	struct rs_filter_series *series = NULL;
-	int ret = rs_filter_series_new(expression, &series, err);
-
-	if (!ret)
-		ret = rs_filter_series_add(series, event, false, program, err);
-	rs_filter_series_free(series);
 	return ret;
 }

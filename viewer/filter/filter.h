@@ -74,6 +74,14 @@ int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *ev
 			 GByteArray **program, struct rs_filter_error *err);
 
 /*
+ * For events that come one after the other, and are not known before: notes which terms have their
+ * field in this event.
+ */
+void rs_filter_series_note(struct rs_filter_series *series, const RsTraceEvent *event);
+/* 0, or -ENOENT: the field of a term is in none of the events that were noted, if any was. */
+int rs_filter_series_missing(const struct rs_filter_series *series, struct rs_filter_error *err);
+
+/*
  * Joins `count` (>= 1) programs, all compiled for `event`, into one that accepts an entry if any of
  * them does. On success *joined is a new verified array, which the caller unrefs. Equal programs
  * count once. -E2BIG: together they exceed RS_FILTER_MAX_INSNS or RS_FILTER_MAX_SIZE; -EINVAL: one

@@ -37,6 +37,11 @@ int rs_filter_resolve(const struct rs_filter_ast *ast, const struct rs_filter_no
 		      const RsTraceEvent *event, bool strict, struct rs_filter_predicate *out,
 		      struct rs_filter_error *err);
 /*
+ * Compiles the whole expression. *program is NULL if the event has none of its fields.
+ */
+int rs_filter_compile_one(const struct rs_filter_ast *ast, const RsTraceEvent *event, bool strict,
+			  GByteArray **program, struct rs_filter_error *err);
+/*
  * The name most like `name`, among the first 1,000 fields of the events and the common names. NULL:
  * none.
  */

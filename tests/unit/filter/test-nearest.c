@@ -43,7 +43,7 @@ static void test_nearest(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/base/nearest/distance", test_distance);
-	g_test_add_func("/base/nearest/nearest", test_nearest);
+	g_test_add_func("/filter/nearest/distance", test_distance);
+	g_test_add_func("/filter/nearest/nearest", test_nearest);
 	return g_test_run();
 }

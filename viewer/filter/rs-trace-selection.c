@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter/rs-trace-selection.h"
+
+#include "core/filter.h"
+#include "filter/filter.h"
+#include "filter/rs-trace-ranges.h"
+#include "filter/rs-trace-time.h"
+#include "rs-trace-error.h"
+#include "rs-trace-escape.h"
+#include "rs-trace-glob.h"
+#include "rs-trace-text.h"
+
+#include <ringside/control.h>
+#include <string.h>
+
+#define LATE_MAX 100000u /* records in a row */
+/* What is kept of events that have come. Then all is forgotten, and made again as it is needed. */
+#define KEPT_MAX 16384u
+#define KEPT_BYTES ((gsize)8 << 20)
+#define RECENT 256u /* events that are found without the table; a power of 2 */
+
+/* One -F. */
+typedef struct {
+	char *text;        /* the expression */
+	RsTraceGlob *glob; /* NULL: for every event */
+	struct rs_filter_series *series;
+} Filter;
+
+/* What is known of an event. */
+typedef struct {
+	guint64 unique;
+	gboolean wanted;     /* its name is, and the filters could be true */
+	GPtrArray *programs; /* of GByteArray; all must accept; NULL: none */
+	gboolean needs_comm, needs_dyn;
+	gsize bytes;
+} Kept;
+
+struct _RsTraceSelection {
+	GPtrArray *filters; /* of Filter */
+	GPtrArray *globs;   /* of RsTraceGlob, of events; NULL: any */
+	RsTraceRanges *cpus, *pids;
+	RsTraceGlob *comm;
+	RsTraceTime from_time, until_time;
+	guint64 first, last, from, until;
+	gboolean has_first, has_last;
+	GHashTable *kept; /* &unique -> Kept */
+	gsize kept_bytes;
+	Kept *recent[RECENT]; /* by `unique` */
+	guint late;           /* records in a row that were too late */
+	GError *error;
+};
+
+/* ---- what the user said ---- */
+
+static void filter_free(gpointer data)
+{
+	Filter *filter = data;
+
+	rs_filter_series_free(filter->series);
+	rs_trace_glob_free(filter->glob);
+	g_free(filter->text);
+	g_free(filter);
+}
+
+static void set_error(GError **error, const Filter *filter, const struct rs_filter_error *why)
+{
+	g_autofree char *text = rs_filter_error_render(why, filter->text);
+
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION, "bad filter\n%s", text);
+}
+
+static RsTraceGlob *new_glob(const char *text, GError **error)
+{
+	RsTraceGlob *glob = rs_trace_glob_new(text);
+
+	if (!glob)
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+			    "a glob has more than %u bytes", RS_TRACE_GLOB_MAX);
+	return glob;
+}
+
+/* "GLOB: EXPR", unless the whole is an expression. */
+static gboolean split(Filter *filter, const char *text, GError **error)
+{
+	const char *colon = strstr(text, ": ");
+	g_autofree char *glob = NULL;
+
+	filter->text = g_strdup(text);
+	if (!colon || colon == text || !rs_filter_check(text, NULL))
+		return TRUE;
+	glob = g_strndup(text, (gsize)(colon - text));
+	filter->glob = new_glob(g_strstrip(glob), error);
+	g_free(filter->text);
+	filter->text = g_strdup(colon + 2);
+	return filter->glob != NULL;
+}
+
+static gboolean add_filter(GPtrArray *filters, const char *text, GError **error)
+{
+	Filter *filter = g_new0(Filter, 1);
+	struct rs_filter_error why = {0};
+
+	g_ptr_array_add(filters, filter);
+	if (!split(filter, text, error))
+		return FALSE;
+	if (!rs_filter_series_new(filter->text, &filter->series, &why))
+		return TRUE;
+	set_error(error, filter, &why);
+	return FALSE;
+}
+
+static gboolean add_globs(RsTraceSelection *selection, const char *events, GError **error)
+{
+	g_auto(GStrv) parts = g_strsplit(events, ",", -1);
+
+	selection->globs = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_glob_free);
+	for (char **part = parts; *part; part++) {
+		RsTraceGlob *glob = **part ? new_glob(*part, error) : NULL;
+
+		if (glob)
+			g_ptr_array_add(selection->globs, glob);
+		else if (**part)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *config,
+			    GError **error)
+{
+	for (const char *const *text = config->filters; text && *text; text++) {
+		if (!add_filter(s->filters, *text, error))
+			return FALSE;
+	}
+	if (config->cpus && !(s->cpus = rs_trace_ranges_new(config->cpus, RS_MAX_CPUS - 1, error)))
+		return FALSE;
+	if (config->pids && !(s->pids = rs_trace_ranges_new(config->pids, G_MAXUINT32, error)))
+		return FALSE;
+	if (config->comm && !(s->comm = new_glob(config->comm, error)))
+		return FALSE;
+	if (config->events && !add_globs(s, config->events, error))
+		return FALSE;
+	return rs_trace_time_parse(config->from, &s->from_time, error) &&
+	       rs_trace_time_parse(config->until, &s->until_time, error);
+}
+
+static void kept_free(gpointer data)
+{
+	Kept *kept = data;
+
+	g_clear_pointer(&kept->programs, g_ptr_array_unref);
+	g_free(kept);
+}
+
+static void resolve(RsTraceSelection *s)
+{
+	s->from = rs_trace_time_resolve(s->from_time, s->first, s->last, 0);
+	s->until = rs_trace_time_resolve(s->until_time, s->first, s->last, G_MAXUINT64);
+}
+
+RsTraceSelection *rs_trace_selection_new(const RsTraceSelectionConfig *config, GError **error)
+{
+	g_autoptr(RsTraceSelection) s = g_new0(RsTraceSelection, 1);
+
+	s->filters = g_ptr_array_new_with_free_func(filter_free);
+	s->kept = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, kept_free);
+	if (!take_config(s, config, error))
+		return NULL;
+	resolve(s);
+	return g_steal_pointer(&s);
+}
+
+void rs_trace_selection_free(RsTraceSelection *s)
+{
+	if (!s)
+		return;
+	g_hash_table_unref(s->kept);
+	g_ptr_array_unref(s->filters);
+	g_clear_pointer(&s->globs, g_ptr_array_unref);
+	rs_trace_ranges_free(s->cpus);
+	rs_trace_ranges_free(s->pids);
+	rs_trace_glob_free(s->comm);
+	g_clear_error(&s->error);
+	g_free(s);
+}
+
+/* ---- times ---- */
+
+gboolean rs_trace_selection_needs_last(const RsTraceSelection *s)
+{
+	return !s->has_last && (s->from_time.kind == RS_TRACE_TIME_BEFORE_LAST ||
+				s->until_time.kind == RS_TRACE_TIME_BEFORE_LAST);
+}
+
+void rs_trace_selection_set_last(RsTraceSelection *s, guint64 ns)
+{
+	s->has_last = TRUE;
+	s->last = ns;
+	resolve(s);
+}
+
+void rs_trace_selection_set_first(RsTraceSelection *s, guint64 ns)
+{
+	s->has_first = TRUE;
+	s->first = ns;
+	resolve(s);
+}
+
+guint64 rs_trace_selection_from(const RsTraceSelection *s)
+{
+	return s->from_time.kind == RS_TRACE_TIME_AFTER_FIRST && !s->has_first ? 0 : s->from;
+}
+
+static gboolean is_in_time(RsTraceSelection *s, guint64 ns)
+{
+	if (!s->has_first)
+		rs_trace_selection_set_first(s, ns);
+	if (ns < s->until) {
+		s->late = 0;
+		return ns >= s->from;
+	}
+	s->late += s->late < LATE_MAX;
+	return FALSE;
+}
+
+/* ---- events ---- */
+
+static gboolean matches_name(const RsTraceSelection *s, const RsTraceEvent *event)
+{
+	for (guint i = 0; s->globs && i < s->globs->len; i++) {
+		if (rs_trace_glob_matches_event(s->globs->pdata[i], event))
+			return TRUE;
+	}
+	return !s->globs;
+}
+
+static void note_sources(Kept *kept, const GByteArray *program)
+{
+	const struct rs_filter_program *head = (const void *)program->data;
+	const struct rs_filter_insn *insns = (const void *)(head + 1);
+
+	for (guint i = 0; i < head->insn_count; i++) {
+		kept->needs_comm |= insns[i].source == RS_SRC_COMM;
+		kept->needs_dyn |= insns[i].source == RS_SRC_DYN;
+	}
+}
+
+/* Compiles a filter for the event, and notes what it needs. */
+static void add_program(RsTraceSelection *s, const Filter *filter, const RsTraceEvent *event,
+			Kept *kept)
+{
+	struct rs_filter_error why = {0};
+	GByteArray *program;
+
+	rs_filter_series_note(filter->series, event);
+	if (rs_filter_series_add(filter->series, event, false, &program, &why)) {
+		if (!s->error)
+			set_error(&s->error, filter, &why);
+		return;
+	}
+	if (!program) {
+		kept->wanted = FALSE;
+		return;
+	}
+	if (!kept->programs)
+		kept->programs = g_ptr_array_new_with_free_func((GDestroyNotify)g_byte_array_unref);
+	g_ptr_array_add(kept->programs, program);
+	kept->bytes += program->len;
+	note_sources(kept, program);
+}
+
+static Kept *make(RsTraceSelection *s, const RsTraceEvent *event)
+{
+	Kept *kept = g_new0(Kept, 1);
+
+	kept->unique = event->unique;
+	kept->bytes = sizeof(*kept);
+	kept->wanted = matches_name(s, event);
+	for (guint i = 0; i < s->filters->len && kept->wanted; i++) {
+		const Filter *filter = s->filters->pdata[i];
+
+		if (!filter->glob || rs_trace_glob_matches_event(filter->glob, event))
+			add_program(s, filter, event, kept);
+	}
+	return kept;
+}
+
+static void forget(RsTraceSelection *s)
+{
+	g_hash_table_remove_all(s->kept);
+	memset(s->recent, 0, sizeof(s->recent));
+	s->kept_bytes = 0;
+}
+
+static const Kept *find(RsTraceSelection *s, const RsTraceEvent *event)
+{
+	Kept **recent = &s->recent[event->unique % RECENT], *kept = *recent;
+
+	if (kept && kept->unique == event->unique)
+		return kept;
+	kept = g_hash_table_lookup(s->kept, &event->unique);
+	if (!kept) {
+		if (g_hash_table_size(s->kept) >= KEPT_MAX || s->kept_bytes >= KEPT_BYTES)
+			forget(s);
+		kept = make(s, event);
+		s->kept_bytes += kept->bytes;
+		g_hash_table_insert(s->kept, &kept->unique, kept);
+	}
+	return *recent = kept;
+}
+
+/* ---- filters ---- */
+
+static guint take_dyn(const RsTraceRecord *record, struct rs_dyn out[RS_MAX_FIELDS])
+{
+	guint n = 0;
+
+	for (guint i = 0; i < record->event->n_fields && n < RS_MAX_FIELDS; i++) {
+		const RsTraceField *field = &record->event->fields[i];
+		const guint8 *bytes = NULL;
+		guint length = 0;
+
+		if (field->kind != RS_KIND_DYN_STRING && field->kind != RS_KIND_DYN_ARRAY)
+			continue;
+		if (!rs_trace_field_bytes(field, record->payload, record->size, &bytes, &length))
+			length = 0;
+		out[n++] = (struct rs_dyn){length ? bytes : NULL, length};
+	}
+	return n;
+}
+
+static gboolean passes(const Kept *kept, const RsTraceRecord *record, const RsTraceEvent *event,
+		       const RsTraceTask *task)
+{
+	struct rs_filter_input input = {
+		.entry = record->payload,
+		.entry_size = MIN(record->size, event->entry_size),
+		.pid = record->pid,
+		.tgid = task->tgid,
+		.cpu = record->ring,
+	};
+	struct rs_dyn dyn[RS_MAX_FIELDS];
+	char comm[RS_COMM_LEN] = {0};
+
+	if (kept->needs_comm) {
+		memcpy(comm, task->comm, strnlen(task->comm, sizeof(comm)));
+		input.comm = comm;
+	}
+	if (kept->needs_dyn) {
+		input.dyn_count = take_dyn(record, dyn);
+		input.dyn = dyn;
+	}
+	for (guint i = 0; i < kept->programs->len; i++) {
+		const GByteArray *program = kept->programs->pdata[i];
+
+		if (!rs_filter_run((const void *)program->data, program->len, &input))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean matches_event(RsTraceSelection *s, const RsTraceRecord *record,
+			      const RsTraceTask *task)
+{
+	/* Of one that nothing is known of, only what every event has can be asked. */
+	static const RsTraceEvent unknown = {.unique = G_MAXUINT64, .system = "", .name = ""};
+	const RsTraceEvent *event = record->event ? record->event : &unknown;
+	const Kept *kept;
+
+	if (!s->filters->len && !s->globs)
+		return TRUE;
+	kept = find(s, event);
+	return kept->wanted && !s->error && (!kept->programs || passes(kept, record, event, task));
+}
+
+gboolean rs_trace_selection_matches(RsTraceSelection *s, const RsTraceRecord *record,
+				    const RsTraceTask *task)
+{
+	if (s->error || !is_in_time(s, record->ns))
+		return FALSE;
+	if (s->cpus && !rs_trace_ranges_contain(s->cpus, record->ring))
+		return FALSE;
+	if (record->kind != RS_TRACE_RECORD_EVENT)
+		return TRUE;
+	if (!matches_event(s, record, task))
+		return FALSE;
+	return (!s->pids || rs_trace_ranges_contain(s->pids, record->pid)) &&
+	       (!s->comm || rs_trace_glob_matches(s->comm, task->comm));
+}
+
+gboolean rs_trace_selection_is_over(const RsTraceSelection *s)
+{
+	return s->error || s->late >= LATE_MAX;
+}
+
+gboolean rs_trace_selection_finish(const RsTraceSelection *s, GError **error)
+{
+	if (s->error) {
+		g_propagate_error(error, g_error_copy(s->error));
+		return FALSE;
+	}
+	for (guint i = 0; i < s->filters->len; i++) {
+		const Filter *filter = s->filters->pdata[i];
+		struct rs_filter_error why = {0};
+
+		if (!rs_filter_series_missing(filter->series, &why))
+			continue;
+		set_error(error, filter, &why);
+		return FALSE;
+	}
+	return TRUE;
+}
