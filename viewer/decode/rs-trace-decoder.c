@@ -26,6 +26,7 @@ struct _RsTraceDecoder {
 	RsTraceDecoderStats stats;
 	guint32 boot; /* the newest seen so far */
 	guint16 source;
+	const RsTraceSymbols *symbols;
 	guint n_rings;
 	Stream streams[];
 };
@@ -46,6 +47,11 @@ RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source)
 {
 	decoder->source = source;
+}
+
+void rs_trace_decoder_set_symbols(RsTraceDecoder *decoder, const RsTraceSymbols *symbols)
+{
+	decoder->symbols = symbols;
 }
 
 void rs_trace_decoder_free(RsTraceDecoder *decoder)
@@ -107,6 +113,10 @@ static void make_event(RsTraceDecoder *decoder, guint ring, const Stream *stream
 	out->context = walk->context;
 	out->id = walk->id;
 	out->cut = walk->cut;
+	out->symbols = decoder->symbols;
+	out->n_stack = walk->n_stack;
+	if (walk->n_stack)
+		out->stack = stream->page + walk->stack;
 	decoder->stats.records++;
 }
 

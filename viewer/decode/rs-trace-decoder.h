@@ -15,6 +15,7 @@
 #include "rs-trace-moment.h"
 #include "rs-trace-page.h"
 #include "rs-trace-schema.h"
+#include "rs-trace-symbols.h"
 
 G_BEGIN_DECLS
 
@@ -40,6 +41,11 @@ typedef struct {
 	guint16 ring;   /* the vCPU; set for a loss and a boot too */
 	guint16 source; /* as rs_trace_decoder_set_source() said; likewise */
 	gboolean cut;   /* the payload did not fit and its end is missing */
+	/* Who called the tracepoint: addresses of 8 bytes, innermost first. In the caller's page */
+	const guint8 *stack;
+	guint n_stack; /* frames, at most RS_STACK_MAX; 0: the event came without a stack */
+	/* Names of the source's addresses. NULL: none are known, or none are to be shown. */
+	const RsTraceSymbols *symbols;
 } RsTraceRecord;
 
 typedef void (*RsTraceRecordFunc)(const RsTraceRecord *record, gpointer data);
@@ -60,6 +66,8 @@ RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     RsTraceClock *clock, RsTraceRecordFunc record, gpointer data);
 /* Which of several sources the records are from; 0 until then. */
 void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source);
+/* What the records' `symbols` are from now on; NULL until then. Must outlive the records. */
+void rs_trace_decoder_set_symbols(RsTraceDecoder *decoder, const RsTraceSymbols *symbols);
 void rs_trace_decoder_free(RsTraceDecoder *decoder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceDecoder, rs_trace_decoder_free)
 

@@ -100,6 +100,8 @@ static gsize element_size(guint kind)
 		return RS_FILE_PAGE_MIN_SIZE;
 	case RS_FILE_INDEX:
 		return RS_FILE_PLACE_MIN_SIZE;
+	case RS_FILE_SYMBOLS:
+		return RS_FILE_SYMBOLS_MIN_SIZE;
 	default:
 		return 0;
 	}
@@ -257,7 +259,7 @@ RsTraceFileStatus rs_trace_file_next(RsTraceFile *file, gboolean with_data, RsTr
 		if (status != RS_TRACE_FILE_BLOCK)
 			return status;
 		file->at += block.size;
-	} while (!out->kind || out->kind > RS_FILE_END);
+	} while (!out->kind || out->kind > RS_FILE_SYMBOLS);
 	return out->kind == RS_FILE_END ? RS_TRACE_FILE_END : RS_TRACE_FILE_BLOCK;
 }
 

@@ -2,6 +2,7 @@
 #include "rs-trace-json.h"
 #include "rs-trace-append-private.h"
 #include "rs-trace-escape.h"
+#include "rs-trace-stack.h"
 #include "rs-trace-text.h"
 
 #include <string.h>
@@ -157,5 +158,7 @@ void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTrace
 		append_unknown(out, record);
 	if (record->cut)
 		rs_append_text(out, ",\"cut\":true");
+	if (record->n_stack)
+		rs_trace_stack_json(out, record);
 	rs_append_text(out, "}\n");
 }

@@ -7,6 +7,8 @@
  *	{"ns":1234,"cpu":1,"lost":214}
  *	{"ns":1234,"boot":2}
  *
+ * A record with a call stack has "stack", and maybe "symbols": rs-trace-stack.h.
+ *
  * The type of a value depends only on the type of its field. An integer is a number, whatever its
  * value. A pointer is a string. A field that the payload lacks is null, and so is a field after
  * RS_TRACE_JSON_MAX bytes of others. A cut record has "cut":true. An unknown event has its "id"

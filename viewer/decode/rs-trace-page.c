@@ -28,6 +28,8 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 	walk->context = head.context;
 	walk->chain = head.chain;
 	walk->piece = RS_TRACE_PAGE_WHOLE;
+	walk->next_stack = 0;
+	walk->n_stack = 0;
 }
 
 static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint room,
@@ -65,6 +67,10 @@ static RsTracePageItem take_mark(RsTracePageWalk *walk, const guint8 *at, guint 
 		memcpy(&continued, at, sizeof(continued));
 		walk->piece =
 			continued.offset ? RS_TRACE_PAGE_LATER_PIECE : RS_TRACE_PAGE_FIRST_PIECE;
+	} else if (head->id == RS_REC_STACK) {
+		walk->stack = walk->at + (guint)sizeof(struct rs_rec_stack);
+		walk->next_stack = (size - (guint)sizeof(struct rs_rec_stack)) / 8;
+		walk->next_stack = MIN(walk->next_stack, RS_STACK_MAX);
 	}
 	/* Other marks do not change the output. */
 	walk->at += MIN(RS_ALIGN_UP(size, RS_RING_UNIT), room);
@@ -95,6 +101,8 @@ RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, gu
 	walk->payload = walk->at + (guint)sizeof(head);
 	walk->size = walk->piece == RS_TRACE_PAGE_LATER_PIECE ? 0 : size - (guint)sizeof(head);
 	walk->piece = RS_TRACE_PAGE_WHOLE;
+	walk->n_stack = walk->next_stack;
+	walk->next_stack = 0;
 	/* `to` may lie inside the last record's padding. */
 	walk->at = MIN(walk->at + RS_ALIGN_UP(size, RS_RING_UNIT), to);
 	return RS_TRACE_PAGE_RECORD;

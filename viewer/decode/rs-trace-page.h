@@ -37,12 +37,15 @@ typedef struct {
 		RS_TRACE_PAGE_WHOLE,
 		RS_TRACE_PAGE_FIRST_PIECE,
 		RS_TRACE_PAGE_LATER_PIECE,
-	} piece; /* what the next record is */
+	} piece;          /* what the next record is */
+	guint next_stack; /* frames in the mark before the next record; 0: no mark */
 
 	guint16 id;
 	gboolean cut;  /* also a piece; a later one has size 0, since its fields lie elsewhere */
 	guint payload; /* where it lies, in bytes from the page's start */
 	guint size;    /* of the payload in bytes */
+	guint stack;   /* where its stack's frames lie, likewise */
+	guint n_stack; /* frames of 8 bytes, at most RS_STACK_MAX; 0: it has no stack */
 } RsTracePageWalk;
 
 /* Where the first record of a page lies, in bytes from its start: RS_RING_PAGE_HEADER or more. */

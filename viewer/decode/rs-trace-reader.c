@@ -7,6 +7,7 @@
 /* Providers that have lost their slot, as rs-trace-feed.c bounds them. */
 #define RETIRED_MAX 4096u
 #define RETIRED_BYTES ((gsize)32 << 20)
+#define SYMBOLS_BYTES ((gsize)24 << 20) /* names of addresses, of all sources */
 
 /* A page that is still to be read, or, without data, a loss at the end of a ring. */
 typedef struct {
@@ -35,6 +36,7 @@ struct _Source {
 	RsTraceSchema *schema;
 	RsTraceClock *clock;
 	RsTraceCmdline *names;
+	RsTraceSymbols *symbols;
 	RsTraceDecoder *decoder;
 	guint busy; /* lanes that have pages */
 	Lane lanes[];
@@ -203,6 +205,7 @@ static void source_free(gpointer data)
 		g_queue_clear_full(&source->lanes[i].pages, page_free);
 	rs_trace_decoder_free(source->decoder);
 	rs_trace_cmdline_free(source->names);
+	rs_trace_symbols_free(source->symbols);
 	rs_trace_clock_free(source->clock);
 	rs_trace_schema_free(source->schema);
 	g_free(source);
@@ -238,9 +241,11 @@ static const char *join(RsTraceReader *reader, const RsTraceFileBlock *block)
 	source->schema = rs_trace_schema_new();
 	source->clock = rs_trace_clock_new(0);
 	source->names = rs_trace_cmdline_new();
+	source->symbols = rs_trace_symbols_new();
 	source->decoder =
 		rs_trace_decoder_new(info.ring_count, source->schema, source->clock, NULL, NULL);
 	rs_trace_decoder_set_source(source->decoder, (guint16)block->source);
+	rs_trace_decoder_set_symbols(source->decoder, source->symbols);
 	for (guint i = 0; i < info.ring_count; i++) {
 		source->lanes[i].source = source;
 		source->lanes[i].ring = i;
@@ -319,6 +324,22 @@ static void take_clock(Source *source, const RsTraceFileBlock *block)
 	rs_trace_clock_take(source->clock, table, block->count, (guint32)block->arg);
 }
 
+/* Names that are wrong, or too many, cost nothing but the names. */
+static void take_symbols(RsTraceReader *reader, Source *source, const RsTraceFileBlock *block)
+{
+	gsize size = 0, used = 0;
+	const guint8 *data = block->data ? g_bytes_get_data(block->data, &size) : NULL;
+	struct rs_file_symbols head;
+
+	if (!block->count)
+		return;
+	for (guint i = 0; i < reader->sources->len; i++)
+		used += rs_trace_symbols_size(((Source *)reader->sources->pdata[i])->symbols);
+	rs_trace_file_take(block, 0, &head, sizeof(head));
+	rs_trace_symbols_take(source->symbols, &head, data, size,
+			      SYMBOLS_BYTES - MIN(used, SYMBOLS_BYTES), NULL);
+}
+
 static const char *take_pages(RsTraceReader *reader, Source *source, const RsTraceFileBlock *block)
 {
 	gsize size = block->data ? g_bytes_get_size(block->data) : 0;
@@ -374,6 +395,9 @@ static const char *take_block(RsTraceReader *reader, const RsTraceFileBlock *blo
 	case RS_FILE_NAMES:
 		rs_trace_cmdline_merge(source->names, block->body, NULL,
 				       (gsize)block->count * block->stride, block->stride);
+		break;
+	case RS_FILE_SYMBOLS:
+		take_symbols(reader, source, block);
 		break;
 	case RS_FILE_PAGES:
 		return take_pages(reader, source, block);
@@ -470,6 +494,11 @@ gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError 
 gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
 {
 	return reader->cut;
+}
+
+const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader)
+{
+	return reader->last ? reader->last->source->symbols : NULL;
 }
 
 void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out)

@@ -38,6 +38,9 @@ guint rs_trace_reader_source_index(const RsTraceReader *reader);
 
 /* Of the file. Valid as long as the reader. */
 const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader);
+/* Names of that source's addresses, as record->symbols has them. */
+const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader);
+
 /* How many sources have joined so far, as far as the file has been read. */
 guint rs_trace_reader_n_sources(const RsTraceReader *reader);
 

@@ -2,6 +2,7 @@
 #include "rs-trace-text.h"
 #include "rs-trace-append-private.h"
 #include "rs-trace-escape.h"
+#include "rs-trace-stack.h"
 
 #include <string.h>
 
@@ -132,23 +133,31 @@ static void append_cut_field(GString *out, const RsTracePrintStep *step,
 	append_plain(out, text->str, MIN(text->len, (gsize)step->precision));
 }
 
-/* %s: the field's text. The width counts the characters that are shown. */
+/* Pads what was appended since `start`. The width counts the characters that are shown. */
+static void lay_out(GString *out, gsize start, const RsTracePrintStep *step)
+{
+	gsize size = out->len - start, width = (gsize)step->width;
+	gsize fill = width - MIN((gsize)g_utf8_strlen(out->str + start, (gssize)size), width);
+
+	rs_append_fill(out, ' ', fill);
+	if (step->flags & RS_TRACE_PRINT_LEFT)
+		return;
+	memmove(out->str + start + fill, out->str + start, size);
+	memset(out->str + start, ' ', fill);
+}
+
+/* %s: the field's text. */
 static void append_text(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
 {
-	gsize start = out->len, width = (gsize)step->width, size, fill;
+	gsize start = out->len;
 
 	if (step->precision >= 0)
 		append_cut_field(out, step, record);
 	else
 		rs_trace_append_field(out, step->field, record->payload, record->size,
 				      append_plain);
-	size = out->len - start;
-	fill = width - MIN((gsize)g_utf8_strlen(out->str + start, (gssize)size), width);
-	rs_append_fill(out, ' ', fill);
-	if (!(step->flags & RS_TRACE_PRINT_LEFT)) {
-		memmove(out->str + start + fill, out->str + start, size);
-		memset(out->str + start, ' ', fill);
-	}
+	if (step->width)
+		lay_out(out, start, step);
 }
 
 static void append_char(GString *out, const RsTracePrintStep *step, guint64 value)
@@ -161,6 +170,24 @@ static void append_char(GString *out, const RsTracePrintStep *step, guint64 valu
 	append_plain(out, &c, 1);
 	if (step->flags & RS_TRACE_PRINT_LEFT)
 		rs_append_fill(out, ' ', fill);
+}
+
+static gboolean is_address(const RsTracePrintStep *step)
+{
+	return step->field->size == 8 &&
+	       (step->conversion == 'p' || step->field->kind == RS_KIND_POINTER);
+}
+
+/* "schedule+0x12" in place of an address. FALSE: it lies in no known symbol. */
+static gboolean append_symbol(GString *out, const RsTracePrintStep *step,
+			      const RsTraceRecord *record, guint64 address)
+{
+	gsize start = out->len;
+
+	if (!rs_trace_symbols_append(record->symbols, address, append_plain, out))
+		return FALSE;
+	lay_out(out, start, step);
+	return TRUE;
 }
 
 static void append_step(GString *out, const RsTracePrintStep *step, const RsTraceRecord *record)
@@ -182,6 +209,8 @@ static void append_step(GString *out, const RsTracePrintStep *step, const RsTrac
 				      field->is_signed);
 	if (step->low_bytes)
 		value = rs_trace_load_integer((const guint8 *)&value, step->low_bytes, is_signed);
+	if (record->symbols && is_address(step) && append_symbol(out, step, record, value))
+		return;
 	if (step->conversion == 'c')
 		append_char(out, step, value);
 	else
@@ -371,4 +400,6 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 	append_name(out, record, style);
 	rs_trace_text_message(out, record);
 	rs_append_char(out, '\n');
+	if (record->n_stack)
+		rs_trace_stack_text(out, record);
 }

@@ -24,7 +24,8 @@ typedef enum {
 void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus);
 
 /*
- * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". `task`: from
+ * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". A line for each
+ * frame follows if the record has a call stack (rs-trace-stack.h). `task`: from
  * rs_trace_cmdline_lookup(). `source`: name to put before the event's, with a slash; it needs no
  * escape. NULL: none. `style`: RS_TRACE_TEXT_* combined.
  */

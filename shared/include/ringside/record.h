@@ -100,6 +100,7 @@ struct rs_rec_stack {
 	/* uint64_t frames[]: return addresses (GVA), innermost first */
 };
 RS_ASSERT_SIZE(struct rs_rec_stack, 8);
+#define RS_STACK_MAX 64u /* frames of one mark; a reader leaves out what is beyond */
 
 struct rs_rec_continued {
 	uint16_t id;     /* RS_REC_CONTINUED */

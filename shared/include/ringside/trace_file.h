@@ -89,6 +89,11 @@ RS_ASSERT_SIZE(struct rs_file_block, 32);
 #define RS_FILE_INDEX 10u
 /* The last block: struct rs_file_end */
 #define RS_FILE_END 11u
+/*
+ * Names of addresses of the source: struct rs_file_table, of one struct rs_file_symbols; data: one
+ * zstd frame, of rs_file_symbol[] and then the names. arg: 0
+ */
+#define RS_FILE_SYMBOLS 12u
 
 /* Elements follow, `count` of `stride` bytes each. */
 struct rs_file_table {
@@ -154,6 +159,34 @@ struct rs_file_place {
 RS_ASSERT_SIZE(struct rs_file_place, 24);
 #define RS_FILE_PLACE_MIN_SIZE 24u
 RS_ASSERT_GROWS(struct rs_file_place, RS_FILE_PLACE_MIN_SIZE);
+
+/*
+ * Symbols of an image that lies at [from, to). They replace those of images that lay there. Where a
+ * reader has no room for them, it goes on without.
+ */
+struct rs_file_symbols {
+	uint64_t from; /* addresses in the source */
+	uint64_t to;
+	uint32_t count;    /* of symbols */
+	uint32_t unpacked; /* bytes of the data once decompressed */
+	uint32_t build_id_size;
+	uint32_t reserved0;
+	uint8_t build_id[32]; /* of the image, build_id_size bytes; 0: not known */
+	char name[64];        /* of the file that they are from, NUL-padded */
+	uint64_t reserved1[2];
+};
+RS_ASSERT_SIZE(struct rs_file_symbols, 144);
+#define RS_FILE_SYMBOLS_MIN_SIZE 144u
+RS_ASSERT_GROWS(struct rs_file_symbols, RS_FILE_SYMBOLS_MIN_SIZE);
+#define RS_FILE_SYMBOLS_MAX (16u << 20) /* bytes once decompressed */
+
+/* By address. */
+struct rs_file_symbol {
+	uint64_t at;
+	uint32_t size; /* bytes; 0: up to the next one, or to the image's end */
+	uint32_t name; /* where its NUL-terminated name begins among the names */
+};
+RS_ASSERT_SIZE(struct rs_file_symbol, 16);
 
 struct rs_file_end {
 	uint64_t index; /* where the last index lies */

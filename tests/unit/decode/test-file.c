@@ -431,7 +431,7 @@ static void test_later(File *f, gconstpointer unused)
 	grown.entry.sequence = 2;
 	put_source(f, 0, "a");
 	put_schema(f, 0);
-	rs_trace_writer_put(f->writer, RS_FILE_END + 1, 77, "whatever", 8, NULL);
+	rs_trace_writer_put(f->writer, RS_FILE_SYMBOLS + 1, 77, "whatever", 8, NULL);
 	rs_trace_writer_put_table(f->writer, RS_FILE_NAMES, 0, &names, NULL);
 	PAGE(f, 0, 0, 0, 10);
 	bytes = finish(f);

@@ -89,6 +89,33 @@ static void test_tgid(void)
 	g_assert_false(next_record(&walk, bytes));
 }
 
+/* A stack is the next record's alone. Frames beyond RS_STACK_MAX are left out. */
+static void test_stack(void)
+{
+	static const struct {
+		guint size, frames;
+	} marks[] = {{8, 0}, {16, 1}, {23, 1}, {8 + 64 * 8, 64}, {8 + 65 * 8, 64}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(marks); i++) {
+		TestPage *page = test_page_new(0, 0, 1000, 42, 0);
+		g_autoptr(GByteArray) bytes = NULL;
+		RsTracePageWalk walk;
+
+		test_page_mark(page, RS_REC_STACK, marks[i].size);
+		test_page_context(page, 7, 0);
+		test_page_record(page, TEST_SWITCH, 2000, pair, sizeof(pair));
+		test_page_record(page, TEST_SWITCH, 2001, pair, sizeof(pair));
+		bytes = test_page_end(page);
+		rs_trace_page_begin(&walk, bytes->data);
+		g_assert_true(next_record(&walk, bytes));
+		g_assert_cmpuint(walk.n_stack, ==, marks[i].frames);
+		if (walk.n_stack)
+			g_assert_cmpuint(walk.stack, ==, RS_RING_PAGE_HEADER + 8);
+		g_assert_true(next_record(&walk, bytes));
+		g_assert_cmpuint(walk.n_stack, ==, 0);
+	}
+}
+
 /* The walk skips marks by their sizes, known or not, and the next record is as without them. */
 static void test_marks_are_stepped_over(void)
 {
@@ -341,6 +368,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/page/pieces", test_pieces);
 	g_test_add_func("/decode/page/items", test_items);
 	g_test_add_func("/decode/page/tgid", test_tgid);
+	g_test_add_func("/decode/page/stack", test_stack);
 	g_test_add_func("/decode/page/marks", test_marks_are_stepped_over);
 	g_test_add_func("/decode/page/larger-time", test_larger_time);
 	g_test_add_func("/decode/page/header-size", test_header_size);

@@ -179,8 +179,10 @@ static void test_grown_page(Fixture *f, gconstpointer unused)
 	bytes = test_page_end(page);
 	push(f, 0, bytes);
 	g_assert_cmpstr(f->out->str, ==,
-			LINE("000", "1      ", ".....", "    0.001000")
-				LINE("000", "1      ", ".....", "    0.002000"));
+			LINE("000", "1      ", ".....", "    0.001000") LINE(
+				"000", "1      ", ".....",
+				"    0.002000") " => 0x5a5a5a5a5a5a5a5a\n => 0x5a5a5a5a5a5a5a5a\n "
+						"=> 0x5a5a5a5a5a5a5a5a\n");
 }
 
 static GByteArray *one_record(guint ring, guint64 seq, guint boot, guint64 ts)

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of addresses, as a block of a trace file has them, and stacks that are shown with them. */
+#include "rs-trace-symbols.h"
+
+#include "rs-trace-escape.h"
+#include "rs-trace-json.h"
+#include "rs-trace-stack.h"
+#include "rs-trace-text.h"
+
+#include <string.h>
+#include <zstd.h>
+
+#define ROOM (1u << 20)
+
+/* Two functions with a hole between them, a label without a size, and its end. */
+static const struct rs_file_symbol some[] = {{0x1000, 0x40, 0}, {0x1080, 0x10, 6}, {0x2000, 0, 12}};
+static const char names[] = "first\0secnd\0lab\nel";
+
+static guint8 *pack(const struct rs_file_symbol *symbols, guint count, const char *text,
+		    gsize text_size, struct rs_file_symbols *head, gsize *size)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	guint8 *out;
+
+	g_byte_array_append(bytes, (const guint8 *)symbols, count * sizeof(*symbols));
+	g_byte_array_append(bytes, (const guint8 *)text, (guint)text_size);
+	head->count = count;
+	head->unpacked = bytes->len;
+	*size = ZSTD_compressBound(bytes->len);
+	out = g_malloc(*size);
+	*size = ZSTD_compress(out, *size, bytes->data, bytes->len, 1);
+	return out;
+}
+
+static gboolean take(RsTraceSymbols *symbols, guint64 from, guint64 to,
+		     const struct rs_file_symbol *list, guint count)
+{
+	struct rs_file_symbols head = {.from = from, .to = to};
+	g_autoptr(GError) error = NULL;
+	gsize size;
+	g_autofree guint8 *data = pack(list, count, names, sizeof(names), &head, &size);
+	gboolean done = rs_trace_symbols_take(symbols, &head, data, size, ROOM, &error);
+
+	g_assert_true(done == !error);
+	return done;
+}
+
+static void check(const RsTraceSymbols *symbols, guint64 address, const char *name, guint64 offset)
+{
+	const char *found = NULL;
+	guint64 at = 0;
+
+	g_assert_true(rs_trace_symbols_find(symbols, address, &found, &at) == (name != NULL));
+	g_assert_cmpstr(found, ==, name);
+	g_assert_cmpuint(at, ==, offset);
+}
+
+static void test_find(void)
+{
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+
+	check(NULL, 0x1000, NULL, 0);
+	check(symbols, 0x1000, NULL, 0);
+	g_assert_true(rs_trace_symbols_is_empty(symbols));
+	g_assert_true(take(symbols, 0x800, 0x3000, some, 3));
+	check(symbols, 0x7ff, NULL, 0);
+	check(symbols, 0x800, NULL, 0);
+	check(symbols, 0xfff, NULL, 0);
+	check(symbols, 0x1000, "first", 0);
+	check(symbols, 0x103f, "first", 0x3f);
+	check(symbols, 0x1040, NULL, 0);
+	check(symbols, 0x1080, "secnd", 0);
+	check(symbols, 0x1090, NULL, 0);
+	check(symbols, 0x2fff, "lab\nel", 0xfff);
+	check(symbols, 0x3000, NULL, 0);
+	check(symbols, G_MAXUINT64, NULL, 0);
+}
+
+/* An image that comes to lie where others did takes their place, and no other's. */
+static void test_images(void)
+{
+	static const struct rs_file_symbol low[] = {{0x100, 0, 0}}, high[] = {{0x8000, 0, 6}};
+	static const struct rs_file_symbol middle[] = {{0x1800, 0, 0}};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	gsize two;
+
+	g_assert_true(take(symbols, 0x8000, 0x9000, high, 1));
+	g_assert_true(take(symbols, 0x100, 0x200, low, 1));
+	two = rs_trace_symbols_size(symbols);
+	g_assert_true(take(symbols, 0x1000, 0x3000, some, 3));
+	check(symbols, 0x1ff, "first", 0xff);
+	check(symbols, 0x1001, "first", 1);
+	check(symbols, 0x8001, "secnd", 1);
+	g_assert_true(take(symbols, 0x1800, 0x1900, middle, 1));
+	check(symbols, 0x1001, NULL, 0);
+	check(symbols, 0x1801, "first", 1);
+	check(symbols, 0x101, "first", 1);
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), ==, two + two / 2);
+}
+
+static void test_refused(void)
+{
+	static const struct rs_file_symbol back[] = {{0x1010, 0, 0}, {0x1000, 0, 0}};
+	static const struct rs_file_symbol outside[] = {{0x3000, 0, 0}};
+	static const struct rs_file_symbol before[] = {{0xfff, 0, 0}};
+	static const struct rs_file_symbol nameless[] = {{0x1000, 0, sizeof(names)}};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	struct rs_file_symbols head = {.from = 0x1000, .to = 0x3000};
+	g_autofree guint8 *data = NULL;
+	gsize size;
+
+	g_assert_false(take(symbols, 0x1000, 0x3000, back, 2));
+	g_assert_false(take(symbols, 0x1000, 0x3000, outside, 1));
+	g_assert_false(take(symbols, 0x1000, 0x3000, before, 1));
+	g_assert_false(take(symbols, 0x1000, 0x3000, nameless, 1));
+	g_assert_false(take(symbols, 0x3000, 0x3000, some, 0));
+	data = pack(some, 3, names, sizeof(names) - 1, &head, &size); /* no NUL at the end */
+	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
+	g_free(data);
+	data = pack(some, 3, names, sizeof(names), &head, &size);
+	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size - 1, ROOM, NULL));
+	g_assert_false(rs_trace_symbols_take(symbols, &head, data, 0, ROOM, NULL));
+	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size, head.unpacked - 1, NULL));
+	head.unpacked++;
+	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
+	head.unpacked = RS_FILE_SYMBOLS_MAX + 1;
+	g_assert_false(
+		rs_trace_symbols_take(symbols, &head, data, size, RS_FILE_SYMBOLS_MAX * 2, NULL));
+	head.unpacked = 3 * sizeof(*some) + sizeof(names);
+	head.count = 1000;
+	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
+	g_assert_true(rs_trace_symbols_is_empty(symbols));
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), ==, 0);
+	head.count = 3;
+	g_assert_true(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
+}
+
+/* ---- shown ---- */
+
+/* A call may be a function's last instruction: it returns to behind the function. */
+static const guint64 frames[] = {0x1040, 0x1001, 0x1060, 0, 0x2004};
+
+static void test_stack(void)
+{
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	const RsTraceTask task = {.comm = "t"};
+	const RsTraceEvent event = {.system = "s", .name = "e"};
+	RsTraceRecord record = {.event = &event, .stack = (const guint8 *)frames, .n_stack = 5};
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	rs_trace_text_line(out, &record, &task, NULL, RS_TRACE_TEXT_NONE);
+	g_assert_true(g_str_has_suffix(
+		out->str, ": s:e: \n => 0x1040\n => 0x1001\n => 0x1060\n => 0x0\n => 0x2004\n"));
+	g_string_truncate(out, 0);
+	rs_trace_json_line(out, &record, &task, NULL);
+	g_assert_true(g_str_has_suffix(out->str, "\"fields\":{},\"stack\":[\"0x1040\",\"0x1001\","
+						 "\"0x1060\",\"0x0\",\"0x2004\"]}\n"));
+	record.symbols = symbols; /* empty so far */
+	g_string_truncate(out, 0);
+	rs_trace_json_line(out, &record, &task, NULL);
+	g_assert_true(g_str_has_suffix(out->str, "\"0x2004\"]}\n"));
+
+	g_assert_true(take(symbols, 0x800, 0x3000, some, 3));
+	g_string_truncate(out, 0);
+	rs_trace_text_line(out, &record, &task, NULL, RS_TRACE_TEXT_NONE);
+	g_assert_true(g_str_has_suffix(out->str, ": s:e: \n => first+0x40\n => first+0x1\n"
+						 " => 0x1060\n => 0x0\n => lab\\x0ael+0x4\n"));
+	g_string_truncate(out, 0);
+	rs_trace_json_line(out, &record, &task, NULL);
+	g_assert_true(g_str_has_suffix(out->str,
+				       "\"0x2004\"],\"symbols\":[\"first+0x40\",\"first+0x1\",null,"
+				       "null,\"lab\\nel+0x4\"]}\n"));
+}
+
+/* An address is shown as a symbol where the event's author or the field says that it is one. */
+static void test_pointers(void)
+{
+	static const struct {
+		guint kind, size;
+		char conversion;
+		guint8 flags;
+		gint16 width;
+		guint64 value;
+		const char *want;
+	} cases[] = {
+		{RS_KIND_POINTER, 8, 'p', 0, 0, 0x1004, "first+0x4"},
+		{RS_KIND_POINTER, 8, 'x', RS_TRACE_PRINT_ALT, 0, 0x1000, "first"},
+		{RS_KIND_HEX, 8, 'p', 0, 12, 0x1004, "   first+0x4"},
+		{RS_KIND_UINT, 8, 'p', RS_TRACE_PRINT_LEFT, 12, 0x1004, "first+0x4   "},
+		{RS_KIND_HEX, 8, 'x', 0, 0, 0x1004, "1004"},
+		{RS_KIND_UINT, 4, 'p', 0, 0, 0x1004, "0x1004"},
+		{RS_KIND_POINTER, 8, 'p', 0, 0, 0x1040, "0x1040"},
+	};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+
+	g_assert_true(take(symbols, 0x800, 0x3000, some, 3));
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const RsTraceField field = {.kind = cases[i].kind, .size = cases[i].size};
+		const RsTracePrintStep steps[] = {{.literal = "",
+						   .field = &field,
+						   .conversion = cases[i].conversion,
+						   .flags = cases[i].flags,
+						   .width = cases[i].width,
+						   .precision = -1},
+						  {.literal = ""}};
+		const RsTraceEvent event = {.steps = steps, .n_steps = 2};
+		const RsTraceRecord record = {.event = &event,
+					      .payload = (const guint8 *)&cases[i].value,
+					      .size = 8,
+					      .symbols = symbols};
+		g_autoptr(GString) out = g_string_new(NULL);
+
+		rs_trace_text_message(out, &record);
+		g_assert_cmpstr(out->str, ==, cases[i].want);
+	}
+}
+
+static void test_long_name(void)
+{
+	g_autofree char *text = g_strnfill(1000, 'x');
+	struct rs_file_symbols head = {.from = 0x1000, .to = 0x2000};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	g_autoptr(GString) out = g_string_new(NULL);
+	gsize size;
+	g_autofree guint8 *data = pack(some, 1, text, strlen(text) + 1, &head, &size);
+
+	g_assert_true(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
+	g_assert_true(rs_trace_symbols_append(symbols, 0x1001, rs_trace_append_json_escaped, out));
+	g_assert_cmpuint(out->len, ==, RS_TRACE_SYMBOL_SHOWN + strlen("...+0x1"));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/symbols/find", test_find);
+	g_test_add_func("/symbols/images", test_images);
+	g_test_add_func("/symbols/refused", test_refused);
+	g_test_add_func("/symbols/stack", test_stack);
+	g_test_add_func("/symbols/pointers", test_pointers);
+	g_test_add_func("/symbols/long-name", test_long_name);
+	return g_test_run();
+}
