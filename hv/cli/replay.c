@@ -62,7 +62,9 @@ static void show(struct replay *r, const RsTraceRecord *record)
 	gsize before = r->out->len;
 	RsTraceTask task;
 
-	if (named || r->config->json)
+	if (r->config->json)
+		of.name = source->name;
+	else if (named)
 		of.name = name = rs_trace_escape(source->name, -1, NULL);
 	rs_trace_reader_task(r->reader, &task);
 	rs_printer_line(r->config, r->out, record, &task, &of, named);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside export`: a recorded trace in the format of another tool. */
+#include "cli/stoppable.h"
 #include "cli/verb.h"
 
 #include <gio/gunixinputstream.h>
@@ -98,7 +99,6 @@ static void run_export(struct export *e)
 	GThread *thread;
 
 	e->terminal = isatty(STDERR_FILENO);
-	e->config.cancellable = g_cancellable_new();
 	e->loop = g_main_loop_new(NULL, FALSE);
 	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
 		signals[i] = g_unix_signal_source_new(numbers[i]);
@@ -113,21 +113,23 @@ static void run_export(struct export *e)
 		g_source_unref(signals[i]);
 	}
 	g_main_loop_unref(e->loop);
-	g_object_unref(e->config.cancellable);
 }
 
 /* ---- input and output ---- */
 
-static RsTraceReader *open_trace(const char *path, GError **error)
+static RsTraceReader *open_trace(const char *path, GCancellable *cancellable, GError **error)
 {
 	g_autoptr(GFile) name = g_file_new_for_commandline_arg(path);
 	g_autoptr(GInputStream) stream = NULL;
 	RsTraceFile *file;
 
-	if (g_str_equal(path, "-"))
-		stream = g_unix_input_stream_new(STDIN_FILENO, FALSE);
-	else
+	if (g_str_equal(path, "-")) {
+		g_autoptr(GInputStream) base = g_unix_input_stream_new(STDIN_FILENO, FALSE);
+
+		stream = rs_stoppable_new(base, cancellable);
+	} else {
 		stream = G_INPUT_STREAM(g_file_read(name, NULL, error));
+	}
 	file = stream ? rs_trace_file_new(stream, error) : NULL;
 	return file ? rs_trace_reader_new(file) : NULL;
 }
@@ -150,7 +152,7 @@ static int export_trace(struct export *e, bool force)
 	g_autoptr(GError) error = NULL;
 	int code;
 
-	e->reader = open_trace(e->path, &error);
+	e->reader = open_trace(e->path, e->config.cancellable, &error);
 	if (!e->reader)
 		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", e->path, error->message);
 	e->config.header = rs_trace_reader_header(e->reader);
@@ -223,7 +225,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (code)
 		return code;
 	e.path = argv[1];
-	return export_trace(&e, force);
+	e.config.cancellable = g_cancellable_new();
+	code = export_trace(&e, force);
+	g_object_unref(e.config.cancellable);
+	return code;
 }
 
 const struct rs_verb rs_verb_export = {

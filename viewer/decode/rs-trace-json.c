@@ -121,9 +121,9 @@ void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTrace
 	rs_append_text(out, "{\"ns\":");
 	append_integer(out, record->ns, FALSE);
 	if (source) {
-		rs_append_text(out, ",\"source\":\"");
-		rs_append_text(out, source->name);
-		rs_append_text(out, "\",\"source_number\":");
+		rs_append_text(out, ",\"source\":");
+		append_string(out, source->name, strlen(source->name));
+		rs_append_text(out, ",\"source_number\":");
 		append_integer(out, source->number, FALSE);
 	}
 	if (record->kind == RS_TRACE_RECORD_BOOT) {

@@ -26,7 +26,7 @@ G_BEGIN_DECLS
 
 #define RS_TRACE_JSON_MAX (1u << 20)
 
-/* The source of a line: its name, which needs no escape, and its number in the session. */
+/* The source of a line: its name, any bytes, and its number in the session. */
 typedef struct {
 	const char *name;
 	guint32 number;

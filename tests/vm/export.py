@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`ringside export`: what other tools read is what `ringside report --json` prints.
+
+    export.py RINGSIDE SAMPLE HOSTED_DEMO [FORMAT]
+"""
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import KVM, Background, Ringside, check, wait_for
+
+RINGSIDE, SAMPLE, HOSTED = sys.argv[1:4]
+rs = Ringside(RINGSIDE)
+
+
+def need_tool(name):
+    if shutil.which(name):
+        return True
+    print(f'skipped: {name} is not here')
+    return False
+
+
+def run(*command, **more):
+    return subprocess.run(command, capture_output=True, text=True, errors='surrogateescape',
+                          timeout=100, stdin=subprocess.DEVNULL, check=False, **more)
+
+
+def report(path):
+    r = rs('report', '--json', path)
+    check(r.code == 0, f'report --json works: {r.err}')
+    return [json.loads(line) for line in r.out.splitlines()]
+
+
+def export(path, to, out, *args):
+    r = rs('export', path, '--to', to, '-o', out, *args)
+    check(r.code == 0 and os.path.exists(out), f'export --to {to} works: {r.err}')
+    return r
+
+
+def name_of(row):
+    return f"{row['system']}:{row['event']}" if 'event' in row else None
+
+
+def compare(got, expected, what):
+    for i, (a, b) in enumerate(zip(got, expected)):
+        check(a == b, f'{what} {i}:\n{a}\n{b}') if a != b else None
+    check(len(got) == len(expected), f'{what}: {len(got)} of {len(expected)} records are the same')
+
+
+# ---- CTF, as babeltrace2 prints it ----
+
+class Text:
+    """The values that babeltrace2's text holds."""
+    TOKEN = re.compile(r'\s*([{}\[\](),=:]|"(?:[^"\\]|\\.)*"|<unknown>|[^\s{}\[\](),=:"]+)', re.S)
+    ESCAPES = {'n': '\n', 't': '\t', 'r': '\r', 'a': '\a', 'b': '\b', 'f': '\f', 'v': '\v', 'e': '\033'}
+
+    def __init__(self, text):
+        self.tokens, self.at = self.TOKEN.findall(text), 0
+
+    def next(self, expected=None):
+        token = self.tokens[self.at]
+        self.at += 1
+        if expected:
+            check(token == expected, f'{expected} and not {token}') if token != expected else None
+        return token
+
+    def items(self, end):
+        """NAME = VALUE, … up to the end."""
+        found = {}
+        while self.tokens[self.at] != end:
+            name = self.next()
+            if name == '[':
+                name = int(self.next())
+                self.next(']')
+            self.next('=')
+            found[name] = self.value()
+            if self.tokens[self.at] == ',':
+                self.next()
+        self.next()
+        return found
+
+    def value(self):
+        token = self.next()
+        if token == '{':
+            return self.items('}')
+        if token == '[':
+            return list(self.items(']').values())
+        if token == '(':
+            names = []
+            while (token := self.next()) != ':':
+                if token != ',':
+                    names.append(None if token == '<unknown>' else self.string(token))
+            self.next('container')
+            self.next('=')
+            value = int(self.next(), 0)
+            self.next(')')
+            return {'value': value, 'names': names}
+        return self.string(token) if token[0] == '"' else int(token, 0)
+
+    def string(self, token):
+        return re.sub(r'\\(.)', lambda m: self.ESCAPES.get(m[1], m[1]), token[1:-1], flags=re.S)
+
+
+EVENT = re.compile(r'^\[(\d+)\.(\d{9})\] (?:(\S+) )?(\S+): (\{.*)$', re.S)
+LOSS = re.compile(r'discarded (\d+) events? between \[(\d+)\.(\d+)\] and \[(\d+)\.(\d+)\] in trace '
+                  r'"([^"]*)".* within stream "[^"]*/stream-(\d+)"')
+
+
+def read_ctf(folder):
+    """The events and losses of one trace, in babeltrace2's order."""
+    r = run('babeltrace2', '--clock-seconds', '--no-delta', folder, env={**os.environ, 'TZ': 'UTC'})
+    check(r.returncode == 0, f'babeltrace2 reads it: {r.stderr[:2000] if r.returncode else 0}')
+    events = []
+    for line in re.split(r'\n(?=\[)', r.stdout.rstrip('\n')) if r.stdout else []:
+        m = EVENT.match(line)
+        text = Text(m[5])
+        parts = [text.value()]
+        while text.at < len(text.tokens):
+            text.next(',')
+            parts.append(text.value())
+        events.append({'time': int(m[1]) * 10**9 + int(m[2]), 'event': m[4], 'cpu': parts[0]['cpu_id'],
+                       'context': parts[1], 'fields': parts[2] if len(parts) > 2 else {}})
+    losses = [{'lost': int(m[1]), 'from': int(m[2] + m[3]), 'to': int(m[4] + m[5]), 'cpu': int(m[7])}
+              for m in LOSS.finditer(r.stderr)]
+    return events, losses
+
+
+def ctf_value(value):
+    """A value of report --json, as CTF has it."""
+    if isinstance(value, str) and re.fullmatch('0x[0-9a-f]+', value):
+        return int(value, 16)
+    return value
+
+
+def same_ctf_field(ours, theirs):
+    # Where a string is empty, babeltrace2 2.0.4 shows what it had before in the same place.
+    if ours in ('', None) and isinstance(theirs, str):
+        return True
+    if ours is None:  # the record is cut
+        return not theirs or theirs == [0] * len(theirs) if isinstance(theirs, list) else \
+            theirs in (0, '') or theirs['value'] == 0
+    if isinstance(ours, list):
+        return len(ours) == len(theirs) and all(map(same_ctf_field, ours, theirs))
+    if isinstance(ours, int) and ours < 0 < theirs:  # babeltrace2's hexadecimal has no sign
+        return theirs - ours in (1 << 8, 1 << 16, 1 << 32, 1 << 64)
+    if isinstance(ours, dict):
+        if isinstance(theirs, int):
+            return theirs == ours['value']
+        names = [n for n in theirs['names'] if n is not None]
+        return theirs['value'] == ours['value'] and (
+            not names or ours['name'] in names or '|' in ours['name'])
+    if isinstance(ours, str) and ours != theirs:
+        return ctf_value(ours) == theirs
+    return ours == theirs
+
+
+def check_ctf_event(row, event, wall):
+    """What differs, or None."""
+    if 'boot' in row:
+        good = event['event'] == 'ringside:boot' and event['fields'] == {'boot': row['boot']}
+        return None if good else 'boot'
+    context = event['context']
+    if event['time'] - wall != row['ns'] or event['cpu'] != row['cpu']:
+        return 'time or cpu'
+    if (context['tid'], context['pid'], context['procname'], context['flags']) != \
+            (row['pid'], row.get('tgid', 0), row['comm'], row['flags']):
+        return 'context'
+    if 'raw' in row:
+        raw = list(bytes.fromhex(row['raw']))
+        good = event['event'] == 'ringside:unknown' and event['fields']['id'] == row['id'] and \
+            event['fields']['raw'] == raw
+        return None if good else 'raw'
+    if event['event'] != name_of(row):
+        return 'name'
+    fields = event['fields']
+    cut = None in row['fields'].values() or 'cut' in row
+    if context['cut'] != int(cut):
+        return 'cut'
+    for name, value in row['fields'].items():
+        theirs = fields.pop('_Bool' if name == 'Bool' else name, 'missing')
+        if not same_ctf_field(value, theirs):
+            return f'{name}: {value} and {theirs}'
+    return None if all(re.fullmatch('_+.*_length', n) for n in fields) else f'more: {fields}'
+
+
+def test_ctf(path, at, wall):
+    rows = report(path)
+    export(path, 'ctf', at('ctf'), '--force')
+    sources = {row.get('source') for row in rows}
+    folders = sorted(os.listdir(at('ctf')))
+    check(len(folders) == len(sources), f'a trace for each source: {folders}')
+    total = 0
+    for source in sources:
+        mine = [row for row in rows if row.get('source') == source]
+        folder = [f for f in folders if f == re.sub(r'[^A-Za-z0-9_.-]', '_', source)
+                  or f.startswith(source[:2])][0]
+        events, losses = read_ctf(os.path.join(at('ctf'), folder))
+        for cpu in {row['cpu'] for row in mine if 'cpu' in row}:
+            ours = [row for row in mine if row.get('cpu') == cpu]
+            # A boot has no vCPU in JSON.
+            theirs = [e for e in events if e['cpu'] == cpu and e['event'] != 'ringside:boot']
+            wrong = [w for row, e in zip((r for r in ours if 'lost' not in r), theirs)
+                     if (w := check_ctf_event(row, e, wall))]
+            check(not wrong, f'{source}, vCPU {cpu}: each event is the same: {wrong[:3]}')
+            check(len(theirs) == sum('lost' not in row for row in ours), f'and all of {len(theirs)}')
+            total += len(theirs)
+            lost = [(row['lost'], row['ns']) for row in ours if 'lost' in row]
+            got = [(x['lost'], x['to'] - wall) for x in losses if x['cpu'] == cpu]
+            check(got == lost, f'losses are in their place: {got} {lost}')
+        boots = [row['boot'] for row in mine if 'boot' in row]
+        check([e['fields']['boot'] for e in events if e['event'] == 'ringside:boot'] == boots,
+              f'boots: {boots}')
+    check(total > 500, f'{total} events')
+
+
+# ---- CSV ----
+
+def test_csv(path, at):
+    rows = report(path)
+    export(path, 'csv', at('csv'), '--force')
+    with open(at('csv'), newline='', encoding='utf-8') as f:
+        table = list(csv.DictReader(f))
+    check(len(table) == len(rows), f'a row for each record: {len(table)}')
+    for row, line in zip(rows, table):
+        kind = 'LOST' if 'lost' in row else 'BOOT' if 'boot' in row else name_of(row) or ''
+        good = int(line['ns']) == row['ns'] and line['event'] == kind
+        if 'lost' in row:
+            good &= int(line['lost']) == row['lost'] and int(line['cpu']) == row['cpu']
+        elif 'boot' in row:
+            good &= int(line['boot']) == row['boot']
+        else:
+            fields = json.loads(line['fields'])
+            good &= fields == row.get('fields', fields) and fields.get('raw') == row.get('raw')
+            good &= (int(line['cpu']), int(line['pid']), line['flags'], line['tgid']) == \
+                (row['cpu'], row['pid'], row['flags'], str(row.get('tgid', '')))
+            # Bytes that are no plain text are written as \xNN, and a formula's first character.
+            good &= line['comm'] == row['comm'] or '\\x' in line['comm']
+            good &= line['comm'][:1] not in ('=', '+', '-', '@')
+        if not good:
+            check(False, f'{line}\n{row}')
+    r = rs('export', path, '--to', 'csv', '--columns', 'sched:switch', '-o', '-')
+    lines = list(csv.reader(r.out.splitlines()))
+    check(r.code == 0 and len(lines) == 1 + sum(name_of(row) == 'sched:switch' for row in rows),
+          'one event in columns')
+    first = [row for row in rows if name_of(row) == 'sched:switch'][0]
+    check(lines[0][11:] == list(first['fields']), f'a column for each field: {lines[0]}')
+
+
+# ---- what every format does ----
+
+FORMATS = ['ctf', 'csv']
+
+
+def leftovers(at):
+    return [n for n in os.listdir(at('')) if '.part' in n]
+
+
+def test_outputs(path, at):
+    out = at('x')
+    for to in FORMATS:
+        shutil.rmtree(out, ignore_errors=True)
+        if os.path.exists(out):
+            os.remove(out)
+        export(path, to, out)
+        r = rs('export', path, '--to', to, '-o', out)
+        check(r.code == 1 and 'there already' in r.err, f'{to}: nothing is replaced: {r.err}')
+        export(path, to, out, '--force')
+        r = rs('export', path, '--to', to, '-o', at('no/such'))
+        check(r.code == 1 and 'No such file' in r.err, f'{to}: no folder: {r.err}')
+        if os.path.isdir(out):
+            with open(os.path.join(out, 'diary'), 'w', encoding='utf-8') as f:
+                f.write('mine')
+            r = rs('export', path, '--to', to, '-o', out, '--force')
+            check(r.code == 1 and os.path.exists(os.path.join(out, 'diary')),
+                  f'{to}: a folder with other files stays: {r.err}')
+            r = rs('export', path, '--to', to, '-o', '-')
+            check(r.code == 2, f'{to}: no folder goes to standard output')
+        else:
+            r = rs('export', path, '--to', to, '-o', '/dev/full')
+            check(r.code == 1 and 'No space' in r.err, f'{to}: a full disk is told: {r.err}')
+            with open(out, 'rb') as f:
+                check(subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-'], check=True,
+                                     capture_output=True).stdout == f.read(), f'{to}: to a pipe')
+    for args in ['--to', 'none'], [], ['--to', 'csv'], ['--to', 'csv', '-o', out, 'more']:
+        check(rs('export', path, *args).code == 2, f'wrong use: {args}')
+    check(not leftovers(at), 'nothing is left of what failed')
+
+
+def test_bad_traces(path, at):
+    data = open(path, 'rb').read()
+    for to in FORMATS:
+        with open(at('bad'), 'wb') as f:
+            f.write(data[:len(data) // 2])
+        r = rs('export', at('bad'), '--to', to, '-o', at('cut'), '--force')
+        check(r.code == 0 and 'was not ended' in r.err, f'{to}: of a cut one, what is there: {r.err}')
+        middle = data.index(b'SBLK', len(data) // 2)
+        with open(at('bad'), 'wb') as f:
+            f.write(data[:middle + 40] + b'xxxx' + data[middle + 44:])
+        r = rs('export', at('bad'), '--to', to, '-o', at('cut'), '--force')
+        check(r.code == 1 and 'damaged' in r.err and os.path.exists(at('cut')),
+              f'{to}: of a damaged one, what is before it: {r.err}')
+        with open(at('bad'), 'wb') as f:
+            f.write(b'no trace')
+        r = rs('export', at('bad'), '--to', to, '-o', at('none'))
+        check(r.code == 1 and not os.path.exists(at('none')), f'{to}: no trace: {r.err}')
+        shutil.rmtree(at('cut'), ignore_errors=True)
+        if os.path.exists(at('cut')):
+            os.remove(at('cut'))
+    check(not leftovers(at), 'nothing is left of what failed')
+
+
+def test_interrupted(path, at):
+    """Its input is a pipe that holds it up."""
+    data = open(path, 'rb').read()
+    for to in FORMATS:
+        with subprocess.Popen([RINGSIDE, 'export', '-', '--to', to, '-o', at('slow')],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+            p.stdin.write(data[:len(data) // 2])
+            p.stdin.flush()
+            wait_for('its file', lambda: leftovers(at))
+            p.send_signal(signal.SIGINT)
+            check(p.wait(20) == 1 and b'interrupted' in p.stderr.read(), f'{to}: ^C ends it')
+        check(not leftovers(at) and not os.path.exists(at('slow')), 'and nothing is left')
+
+
+def record_guest(at):
+    """A short trace of the demo guest, or, without KVM, of a program."""
+    what = ['--demo'] if KVM else ['--hosted', HOSTED, '60']
+    session = Background(rs, 'run', '--name', 'x', '-o', '/dev/null', '-e', '*', *what,
+                         ready=lambda: rs('list', '-q', '-s', 'x').out)
+    try:
+        time.sleep(0.5)
+        r = rs('record', '-s', 'x', '-o', at('guest'), '--duration', '0.5')
+        check(r.code == 0, f'recorded: {r.err}')
+    finally:
+        session.end(signal.SIGTERM)
+    return at('guest')
+
+
+def wall_of(path):
+    with open(path, 'rb') as f:
+        return int.from_bytes(f.read(40)[32:40], 'little')
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ['XDG_RUNTIME_DIR'] = directory
+
+        def at(name):
+            return os.path.join(directory, name)
+
+        check(run(SAMPLE, at('sample'), 'fields').returncode == 0, 'a trace with every kind of field')
+        for path in at('sample'), record_guest(at):
+            test_csv(path, at)
+            if need_tool('babeltrace2'):
+                test_ctf(path, at, wall_of(path))
+        test_outputs(at('sample'), at)
+        test_bad_traces(at('sample'), at)
+        test_interrupted(at('sample'), at)
+
+
+main()

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-ctf-private.h"
+#include "rs-trace-formats-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <ringside/name.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PACKET_MAX (64u << 10)  /* bytes; then a packet is ended and written */
+#define BUFFERS_MAX (16u << 20) /* bytes; then all streams are written and give back memory */
+#define SOURCES_MAX 65536u      /* each is a directory */
+#define SERIALS_MAX 65536u      /* events whose class is remembered */
+
+typedef struct {
+	RsCtfTrace trace;
+	struct rs_file_source info; /* to which trace.source points */
+	char *directory;
+	GPtrArray *streams;  /* RsCtfStream *, by ring; may hold NULL */
+	GHashTable *classes; /* SHA-256 of its text -> id: what was written to the metadata */
+	GHashTable *serials; /* RsTraceEvent.unique -> id */
+	guint n_classes;
+} Source;
+
+typedef struct {
+	const RsTraceExportConfig *config;
+	GPtrArray *sources;  /* Source *, by source_index; may hold NULL */
+	GHashTable *folders; /* names that are taken */
+	gsize buffered;      /* bytes that came since all streams were written */
+} Ctf;
+
+/* ---- files ---- */
+
+static gboolean append_file(const char *directory, const char *name, const void *bytes, gsize size,
+			    GError **error)
+{
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	const char *at = bytes;
+	ssize_t n = 0;
+
+	while (fd >= 0 && size) {
+		n = write(fd, at, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		at += n;
+		size -= (gsize)n;
+	}
+	if (fd < 0 || n < 0 || close(fd)) {
+		g_set_error(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno), "%s: %s", name,
+			    g_strerror(errno));
+		if (n < 0)
+			close(fd);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean flush(Source *source, RsCtfStream *stream, GError **error)
+{
+	g_autofree char *name = g_strdup_printf("stream-%u", stream->ring);
+
+	rs_ctf_stream_end_packet(stream, &source->trace);
+	if (!stream->bytes->len)
+		return TRUE;
+	if (!append_file(source->directory, name, stream->bytes->data, stream->bytes->len, error))
+		return FALSE;
+	g_byte_array_set_size(stream->bytes, 0);
+	return TRUE;
+}
+
+/* All streams, of which none keeps memory. */
+static gboolean flush_all(Ctf *ctf, GError **error)
+{
+	ctf->buffered = 0;
+	for (guint i = 0; i < ctf->sources->len; i++) {
+		Source *source = ctf->sources->pdata[i];
+
+		for (guint k = 0; source && k < source->streams->len; k++) {
+			RsCtfStream *stream = source->streams->pdata[k];
+
+			if (!stream)
+				continue;
+			if (!flush(source, stream, error))
+				return FALSE;
+			g_byte_array_unref(stream->bytes);
+			stream->bytes = g_byte_array_new();
+		}
+	}
+	return TRUE;
+}
+
+/* ---- sources ---- */
+
+static void stream_free(gpointer data)
+{
+	RsCtfStream *stream = data;
+
+	if (stream)
+		g_byte_array_unref(stream->bytes);
+	g_free(stream);
+}
+
+static void source_free(gpointer data)
+{
+	Source *source = data;
+
+	if (!source)
+		return;
+	g_free(source->directory);
+	g_ptr_array_unref(source->streams);
+	g_hash_table_unref(source->classes);
+	g_hash_table_unref(source->serials);
+	g_free(source);
+}
+
+/* The source's name, with other characters as '_', and a number if it is taken. */
+static char *folder_name(Ctf *ctf, const struct rs_file_source *source)
+{
+	g_autofree char *plain = g_strdup(*source->name ? source->name : "source");
+	char *name;
+
+	for (char *c = plain; *c; c++)
+		if (!rs_is_alnum(*c) && !strchr("_-.", *c))
+			*c = '_';
+	if (!rs_is_alnum(*plain))
+		*plain = '_';
+	name = g_strdup(plain);
+	for (guint n = 2; !g_hash_table_add(ctf->folders, g_strdup(name)); n++) {
+		g_free(name);
+		name = g_strdup_printf("%s-%u", plain, n);
+	}
+	return name;
+}
+
+static void make_uuid(Source *source, guint index)
+{
+	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_MD5);
+	const guint64 what[] = {source->trace.header->id, source->trace.header->origin_ns,
+				source->info.session_id, index};
+	gsize size = sizeof(source->trace.uuid);
+
+	g_checksum_update(sum, (const guchar *)what, sizeof(what));
+	g_checksum_get_digest(sum, source->trace.uuid, &size);
+}
+
+static Source *add_source(Ctf *ctf, const RsTraceExportItem *item, GError **error)
+{
+	g_autofree char *name = folder_name(ctf, item->source);
+	Source *source = g_new0(Source, 1);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	source->info = *item->source;
+	source->trace = (RsCtfTrace){.header = ctf->config->header, .source = &source->info};
+	source->directory =
+		g_build_filename(rs_trace_output_directory(ctf->config->output), name, NULL);
+	source->streams = g_ptr_array_new_with_free_func(stream_free);
+	source->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	source->serials = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	source->n_classes = RS_CTF_FIRST;
+	make_uuid(source, item->source_index);
+	ctf->sources->pdata[item->source_index] = source;
+	if (g_mkdir(source->directory, 0777)) {
+		g_set_error(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno), "%s: %s", name,
+			    g_strerror(errno));
+		return NULL;
+	}
+	rs_ctf_metadata(text, &source->trace);
+	return append_file(source->directory, "metadata", text->str, text->len, error) ? source
+										       : NULL;
+}
+
+static Source *find_source(Ctf *ctf, const RsTraceExportItem *item, GError **error)
+{
+	guint index = item->source_index;
+
+	if (index >= SOURCES_MAX) {
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
+			    "the trace has more than %u sources", SOURCES_MAX);
+		return NULL;
+	}
+	if (index >= ctf->sources->len)
+		g_ptr_array_set_size(ctf->sources, (gint)index + 1);
+	if (ctf->sources->pdata[index])
+		return ctf->sources->pdata[index];
+	return add_source(ctf, item, error);
+}
+
+static RsCtfStream *find_stream(Source *source, guint ring)
+{
+	RsCtfStream *stream;
+
+	if (ring >= source->streams->len)
+		g_ptr_array_set_size(source->streams, (gint)ring + 1);
+	if (source->streams->pdata[ring])
+		return source->streams->pdata[ring];
+	source->streams->pdata[ring] = stream = g_new0(RsCtfStream, 1);
+	stream->bytes = g_byte_array_new();
+	stream->ring = ring;
+	return stream;
+}
+
+/* ---- classes of events ---- */
+
+/*
+ * Events that are described alike, as in two lives of a provider, are one class. *id is UNKNOWN if
+ * there are too many.
+ */
+static gboolean add_class(Source *source, const RsTraceEvent *event, guint *id, GError **error)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autofree char *digest = NULL, *head = NULL;
+	gpointer known;
+
+	rs_ctf_event_class(text, event);
+	digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text->str,
+					     text->len);
+	if (g_hash_table_lookup_extended(source->classes, digest, NULL, &known)) {
+		*id = GPOINTER_TO_UINT(known);
+		return TRUE;
+	}
+	*id = RS_CTF_UNKNOWN;
+	if (source->n_classes > RS_CTF_CLASSES_MAX)
+		return TRUE;
+	*id = source->n_classes++;
+	g_hash_table_insert(source->classes, g_steal_pointer(&digest), GUINT_TO_POINTER(*id));
+	head = g_strdup_printf("event {\n\tid = %u;\n", *id);
+	g_string_prepend(text, head);
+	return append_file(source->directory, "metadata", text->str, text->len, error);
+}
+
+static gboolean find_class(Source *source, const RsTraceRecord *record, guint *id, GError **error)
+{
+	gpointer known;
+
+	*id = record->kind == RS_TRACE_RECORD_BOOT ? RS_CTF_BOOT : RS_CTF_UNKNOWN;
+	if (record->kind == RS_TRACE_RECORD_BOOT || !record->event)
+		return TRUE;
+	if (g_hash_table_lookup_extended(source->serials, &record->event->unique, NULL, &known)) {
+		*id = GPOINTER_TO_UINT(known);
+		return TRUE;
+	}
+	if (!add_class(source, record->event, id, error))
+		return FALSE;
+	if (g_hash_table_size(source->serials) >= SERIALS_MAX)
+		g_hash_table_remove_all(source->serials);
+	g_hash_table_insert(source->serials, g_memdup2(&record->event->unique, sizeof(guint64)),
+			    GUINT_TO_POINTER(*id));
+	return TRUE;
+}
+
+/* ---- the format ---- */
+
+static void ctf_free(gpointer self)
+{
+	Ctf *ctf = self;
+
+	g_ptr_array_unref(ctf->sources);
+	g_hash_table_unref(ctf->folders);
+	g_free(ctf);
+}
+
+static gpointer ctf_open(const RsTraceExportConfig *config, GError **error)
+{
+	Ctf *ctf = g_new0(Ctf, 1);
+
+	ctf->config = config;
+	ctf->sources = g_ptr_array_new_with_free_func(source_free);
+	ctf->folders = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return ctf;
+}
+
+static gboolean ctf_record(gpointer self, const RsTraceExportItem *item, GError **error)
+{
+	Ctf *ctf = self;
+	const RsTraceRecord *record = item->record;
+	Source *source = find_source(ctf, item, error);
+	RsCtfStream *stream;
+	gsize before;
+	guint id;
+
+	if (!source)
+		return FALSE;
+	stream = find_stream(source, record->ring);
+	before = stream->bytes->len;
+	if (record->kind == RS_TRACE_RECORD_LOSS) {
+		rs_ctf_stream_loss(stream, &source->trace, record->ns, record->lost);
+	} else {
+		if (!find_class(source, record, &id, error))
+			return FALSE;
+		rs_ctf_stream_event(stream, &source->trace, id, item);
+	}
+	ctf->buffered += stream->bytes->len - before;
+	if (stream->bytes->len >= PACKET_MAX && !flush(source, stream, error))
+		return FALSE;
+	return ctf->buffered < BUFFERS_MAX || flush_all(ctf, error);
+}
+
+static gboolean ctf_close(gpointer self, GError **error)
+{
+	static const struct rs_file_source nobody = {.name = "trace"};
+	const RsTraceExportItem none = {.source = &nobody};
+	Ctf *ctf = self;
+
+	/* A trace without records is one nevertheless. */
+	if (!ctf->sources->len && !find_source(ctf, &none, error))
+		return FALSE;
+	return flush_all(ctf, error);
+}
+
+const RsTraceExportFormat rs_trace_export_ctf = {
+	.name = "ctf",
+	.summary = "Common Trace Format 1.8, a directory: babeltrace2, Trace Compass",
+	.is_directory = TRUE,
+	.open = ctf_open,
+	.record = ctf_record,
+	.close = ctf_close,
+	.free = ctf_free,
+};
