@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import KVM, Background, Ringside, check, skip
+from harness import HERE, KVM, Background, Ringside, check, skip
 
 RINGSIDE, MAKE_TRACE, DEMO, PROGRAM = sys.argv[1:]
 rs = Ringside(RINGSIDE)
@@ -94,6 +94,10 @@ def same_text(mine, other):
                for x, y in zip(ours_, theirs_) if x != y)
 
 
+def linux_name(record):
+    return re.sub(r'[^A-Za-z0-9]', '_', record['event']) if 'event' in record else 'unknown'
+
+
 def check_cpu(cpu, mine, other, names):
     check(len(mine) == len(other), f'CPU {cpu}: as many records: {len(mine)}, {len(other)}')
     for a, b in zip(mine, other):
@@ -103,7 +107,7 @@ def check_cpu(cpu, mine, other, names):
         if 'boot' in a:
             assert b['event'] == 'boot', f'{a}\n{b}'
             continue
-        name = re.sub(r'[^A-Za-z0-9]', '_', a['event']) if 'event' in a else 'unknown'
+        name = linux_name(a)
         assert a['ns'] == b['ns'] and a['pid'] == b['pid'] and name == b['event'], f'{a}\n{b}'
         name = names.get((a.get('source'), a['pid']), a['comm'])
         assert b['comm'] == name, f'a name: {a}\n{b}'
@@ -164,6 +168,32 @@ def check_raw(mine, lines):
     check(checked > 0, f'-R: {checked} fields are the same')
 
 
+def check_kernelshark(mine, other, dat):
+    """KernelShark's library has what trace-cmd has; a loss is a record there."""
+    r = subprocess.run([sys.executable, os.path.join(HERE, 'kshark.py'), dat], capture_output=True,
+                       text=True, timeout=60)
+    if r.returncode == 77:
+        print('skipped: libkshark is not here')
+        return
+    check(r.returncode == 0 and not r.stderr, f'KernelShark opens it: {r.stderr[:300]}')
+    seen = by_cpu(map(json.loads, r.stdout.splitlines()), lambda e: (e['stream'], e['cpu']))
+    want = by_cpu(other, lambda e: (e['source'] or '', e['cpu']))
+    check(len(seen) == len(want), f'KernelShark has as many CPUs: {len(seen)}')
+    names = {(o['system'], linux_name(o)) for o in mine if 'event' in o}
+    for mine_, theirs_ in zip(sorted(want), sorted(seen)):
+        check(len(want[mine_]) == len(seen[theirs_]), f'as many records: {len(want[mine_])}')
+        for a, b in zip(want[mine_], seen[theirs_]):
+            if 'lost' in a:
+                assert b['text'] == f'missed_events={a["lost"]}', f'{a}\n{b}'
+                continue
+            assert [a[k] for k in ('cpu', 'pid', 'ns', 'comm')] == \
+                [b[k] for k in ('cpu', 'pid', 'ns', 'comm')], f'{a}\n{b}'
+            system, name = b['event'].split('/')
+            assert name == a['event'], f'{a}\n{b}'
+            assert system == 'ringside' or (system, name) in names, f'{a}\n{b}'
+            assert a['text'] == b['text'], f'{a["text"]}\n{b["text"]}'
+
+
 def compare(path, at):
     dat = at(os.path.basename(path) + '.dat')
     r = rs('export', path, '--to', 'trace.dat', '-o', dat)
@@ -180,6 +210,7 @@ def compare(path, at):
              if o.get('comm', '<...>') != '<...>'}
     for cpu in a:
         check_cpu(cpu, a[cpu], b[cpu], names)
+    check_kernelshark(mine, other, dat)
     if not several:
         check_flags(mine, trace_cmd('report', '-l', dat))
         check_raw(mine, trace_cmd('report', '-R', '-t', dat))

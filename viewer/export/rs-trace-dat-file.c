@@ -17,7 +17,6 @@ enum {
 	OPTION_CPUCOUNT = 8,
 	OPTION_VERSION = 9,
 	OPTION_TRACEID = 11,
-	OPTION_STRINGS = 15,
 	OPTION_HEADER_INFO = 16,
 	OPTION_FTRACE_EVENTS,
 	OPTION_EVENT_FORMATS,
@@ -68,7 +67,7 @@ static void put_name(GByteArray *out, const char *name)
 /* The parts of the file in memory: its head, all sections but the pages, and the options. */
 typedef struct {
 	const RsTraceDatFile *file;
-	GByteArray *out, *options, *names;
+	GByteArray *out, *options;
 } Parts;
 
 static void put_option(Parts *parts, guint id, const char *data, gsize size)
@@ -78,22 +77,22 @@ static void put_option(Parts *parts, guint id, const char *data, gsize size)
 	put_bytes(parts->options, data, size);
 }
 
-static void put_section_head(Parts *parts, guint id, const char *name, guint64 size)
+/* It has a name for people, too. Old readers warn of the table of names, so there is none. */
+static void put_section_head(Parts *parts, guint id, guint64 size)
 {
 	put(parts->out, id, 2);
 	put(parts->out, 0, 2);
-	put(parts->out, parts->names->len, 4);
+	put(parts->out, 0, 4);
 	put(parts->out, size, 8);
-	put_name(parts->names, name);
 }
 
 /* A section, and the option that says where it is. */
-static void put_section(Parts *parts, guint id, const char *name, GByteArray *data)
+static void put_section(Parts *parts, guint id, GByteArray *data)
 {
 	guint64 at = GUINT64_TO_LE((guint64)parts->out->len);
 
 	put_option(parts, id, (const char *)&at, sizeof(at));
-	put_section_head(parts, id, name, data->len);
+	put_section_head(parts, id, data->len);
 	put_bytes(parts->out, (const char *)data->data, data->len);
 	g_byte_array_unref(data);
 }
@@ -246,7 +245,7 @@ static gboolean write_buffer(Parts *parts, const RsTraceDatBuffer *buffer, guint
 	guint64 data = round_up(*at + SECTION_HEAD, buffer->page_size);
 	guint64 end = put_buffer_option(parts, buffer, *at, data);
 
-	put_section_head(parts, OPTION_BUFFER, "flyrecord", end - *at - SECTION_HEAD);
+	put_section_head(parts, OPTION_BUFFER, end - *at - SECTION_HEAD);
 	while (*at + parts->out->len < data)
 		put(parts->out, 0, 1);
 	*at = end;
@@ -282,12 +281,12 @@ static gboolean write_parts(Parts *parts, RsTraceDatSpool *spool, GOutputStream 
 	put_head(parts);
 	hole = parts->out->len;
 	put(parts->out, 0, 8);
-	put_section(parts, OPTION_HEADER_INFO, "headers", headers(file));
-	put_section(parts, OPTION_FTRACE_EVENTS, "ftrace events", sized("", 4));
-	put_section(parts, OPTION_EVENT_FORMATS, "events format", formats(file));
-	put_section(parts, OPTION_KALLSYMS, "kallsyms", sized(file->kallsyms, 4));
-	put_section(parts, OPTION_PRINTK, "printk", sized("", 4));
-	put_section(parts, OPTION_CMDLINES, "command lines", sized(file->cmdlines, 8));
+	put_section(parts, OPTION_HEADER_INFO, headers(file));
+	put_section(parts, OPTION_FTRACE_EVENTS, sized("", 4));
+	put_section(parts, OPTION_EVENT_FORMATS, formats(file));
+	put_section(parts, OPTION_KALLSYMS, sized(file->kallsyms, 4));
+	put_section(parts, OPTION_PRINTK, sized("", 4));
+	put_section(parts, OPTION_CMDLINES, sized(file->cmdlines, 8));
 	put_general_options(parts);
 	at = parts->out->len;
 	place = GUINT64_TO_LE(options_place(file, at));
@@ -295,7 +294,7 @@ static gboolean write_parts(Parts *parts, RsTraceDatSpool *spool, GOutputStream 
 	/* Readers want a buffer without a name. If others have names, it is empty. */
 	if (file->n_buffers != 1) {
 		put_buffer_option(parts, &none, at, 0);
-		put_section_head(parts, OPTION_BUFFER, "flyrecord", 0);
+		put_section_head(parts, OPTION_BUFFER, 0);
 		at += SECTION_HEAD;
 		if (!write_bytes(parts->out, out, cancellable, error))
 			return FALSE;
@@ -306,10 +305,8 @@ static gboolean write_parts(Parts *parts, RsTraceDatSpool *spool, GOutputStream 
 	for (guint i = 0; i < file->n_buffers; i++)
 		if (!write_buffer(parts, &file->buffers[i], &at, spool, out, cancellable, error))
 			return FALSE;
-	put_name(parts->names, "options");
-	put_option(parts, OPTION_STRINGS, (const char *)parts->names->data, parts->names->len);
 	put_option(parts, OPTION_DONE, "\0\0\0\0\0\0\0", 8);
-	put_section_head(parts, OPTION_DONE, "options", parts->options->len);
+	put_section_head(parts, OPTION_DONE, parts->options->len);
 	return write_bytes(parts->out, out, cancellable, error) &&
 	       write_bytes(parts->options, out, cancellable, error);
 }
@@ -318,8 +315,7 @@ gboolean rs_trace_dat_write(const RsTraceDatFile *file, RsTraceDatSpool *spool, 
 			    GCancellable *cancellable, GError **error)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new(), options = g_byte_array_new();
-	g_autoptr(GByteArray) names = g_byte_array_new();
-	Parts parts = {.file = file, .out = bytes, .options = options, .names = names};
+	Parts parts = {.file = file, .out = bytes, .options = options};
 
 	return write_parts(&parts, spool, out, cancellable, error);
 }

@@ -20,7 +20,8 @@
 #define PAGE_MIN 8192u
 #define PAGE_MAX 65536u
 #define FORMATS_MAX ((gsize)16 << 20) /* bytes of format files; then events are unknown */
-#define TASKS_MAX 65536u              /* whose names are kept */
+#define IDS_MAX 32768u
+#define TASKS_MAX 65536u /* whose names are kept */
 
 /* Events of our own, with ids that no guest's event has. */
 enum { UNKNOWN = 32, BOOT, END };
@@ -59,9 +60,9 @@ typedef struct {
 	GPtrArray *sources; /* Source *, by index; may have holes */
 	GHashTable *ids;    /* system, name and format -> id */
 	gsize formats_size;
-	guint8 used[RS_MAX_EVENTS / 8]; /* ids, as bits */
-	GPtrArray *events;              /* RsTraceDatEvent *, whose texts are ours */
-	GHashTable *tasks;              /* source << 32 | pid -> Task */
+	guint8 used[IDS_MAX / 8]; /* ids, as bits */
+	GPtrArray *events;        /* RsTraceDatEvent *, whose texts are ours */
+	GHashTable *tasks;        /* source << 32 | pid -> Task */
 	GByteArray *record;
 	guint64 id;
 } Dat;
@@ -149,10 +150,11 @@ static void event_free(gpointer data)
 	g_free(event);
 }
 
+/* KernelShark keeps an id in 15 bits. */
 static guint free_id(const Dat *dat, guint wanted)
 {
-	for (guint i = 0; i < RS_MAX_EVENTS; i++) {
-		guint id = (wanted + i) % RS_MAX_EVENTS;
+	for (guint i = 0; i < IDS_MAX; i++) {
+		guint id = (wanted + i) % IDS_MAX;
 
 		if (id >= RS_FIRST_EVENT_ID && !(dat->used[id / 8] & (1u << id % 8)))
 			return id;
