@@ -92,26 +92,23 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* From now on signals are seen, so that nothing is left of an output. */
+static void see_signals(struct export *e)
+{
+	g_unix_signal_add(SIGINT, on_signal, e);
+	g_unix_signal_add(SIGTERM, on_signal, e);
+	g_unix_signal_add(SIGHUP, on_signal, e);
+}
+
 static void run_export(struct export *e)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	GSource *signals[G_N_ELEMENTS(numbers)];
 	GThread *thread;
 
 	e->terminal = isatty(STDERR_FILENO);
 	e->loop = g_main_loop_new(NULL, FALSE);
-	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
-		signals[i] = g_unix_signal_source_new(numbers[i]);
-		g_source_set_callback(signals[i], on_signal, e, NULL);
-		g_source_attach(signals[i], NULL);
-	}
 	thread = g_thread_new("export", work, e);
 	g_main_loop_run(e->loop);
 	g_thread_join(thread);
-	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
-		g_source_destroy(signals[i]);
-		g_source_unref(signals[i]);
-	}
 	g_main_loop_unref(e->loop);
 }
 
@@ -156,6 +153,7 @@ static int export_trace(struct export *e, bool force)
 	if (!e->reader)
 		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", e->path, error->message);
 	e->config.header = rs_trace_reader_header(e->reader);
+	see_signals(e);
 	e->config.output = open_output(e, force, &error);
 	if (e->config.output) {
 		run_export(e);
@@ -167,6 +165,8 @@ static int export_trace(struct export *e, bool force)
 		code = rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
 	}
 	rs_trace_output_free(e->config.output);
+	while (g_source_remove_by_user_data(e)) /* those signals that did not come */
+		;
 	rs_trace_reader_free(e->reader);
 	g_clear_error(&e->result.damage);
 	g_clear_error(&e->error);
