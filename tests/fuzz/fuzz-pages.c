@@ -154,7 +154,9 @@ static void show(const RsTraceRecord *record, gpointer data)
 	GString *out = data;
 
 	g_string_truncate(out, 0);
-	if (record->pid % 2)
+	if (record->pid % 3 == 2)
+		rs_trace_text_line(out, record, &task, NULL, RS_TRACE_TEXT_RAW);
+	else if (record->pid % 3)
 		rs_trace_text_line(out, record, &task, NULL, 0);
 	else
 		rs_trace_text_line(out, record, &task, "source", RS_TRACE_TEXT_SHORT);

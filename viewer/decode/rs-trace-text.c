@@ -398,7 +398,10 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 	append_head(out, record);
 	append_source(out, source);
 	append_name(out, record, style);
-	rs_trace_text_message(out, record);
+	if (style & RS_TRACE_TEXT_RAW)
+		rs_trace_text_raw(out, record);
+	else
+		rs_trace_text_message(out, record);
 	rs_append_char(out, '\n');
 	if (record->n_stack)
 		rs_trace_stack_text(out, record);

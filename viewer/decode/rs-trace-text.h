@@ -18,6 +18,7 @@ G_BEGIN_DECLS
 typedef enum {
 	RS_TRACE_TEXT_NONE = 0,
 	RS_TRACE_TEXT_SHORT = 1 << 0, /* "switch" in place of "sched:switch" */
+	RS_TRACE_TEXT_RAW = 1 << 1,   /* fields as they are, in place of the print format */
 } RsTraceTextStyle;
 
 /* The header above the lines, with counts as in ftrace's header. `cpus`: the number of rings. */
@@ -34,6 +35,13 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 
 /* Appends only the event's own text, by its print format. "(cut)" replaces a missing part. */
 void rs_trace_text_message(GString *out, const RsTraceRecord *record);
+
+/*
+ * Appends the event's fields as they are, "name=value" with spaces between them: integers and the
+ * values of symbols in decimal, pointers and what the event says is hexadecimal as 0x…, arrays in
+ * braces, strings in quotes as in JSON. "(cut)" replaces a value that the payload lacks.
+ */
+void rs_trace_text_raw(GString *out, const RsTraceRecord *record);
 
 /* The five letters of the flag column, without a NUL. */
 void rs_trace_text_flags(guint context, char out[5]);

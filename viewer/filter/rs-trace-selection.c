@@ -186,6 +186,12 @@ void rs_trace_selection_free(RsTraceSelection *s)
 
 /* ---- times ---- */
 
+gboolean rs_trace_selection_needs_first(const RsTraceSelection *s)
+{
+	return !s->has_first && (s->from_time.kind == RS_TRACE_TIME_AFTER_FIRST ||
+				 s->until_time.kind == RS_TRACE_TIME_AFTER_FIRST);
+}
+
 gboolean rs_trace_selection_needs_last(const RsTraceSelection *s)
 {
 	return !s->has_last && (s->from_time.kind == RS_TRACE_TIME_BEFORE_LAST ||

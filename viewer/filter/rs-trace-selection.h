@@ -45,6 +45,8 @@ RsTraceSelection *rs_trace_selection_new(const RsTraceSelectionConfig *config, G
 void rs_trace_selection_free(RsTraceSelection *selection);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSelection, rs_trace_selection_free)
 
+/* A time counts from the trace's first record: rs_trace_selection_set_first() may tell it. */
+gboolean rs_trace_selection_needs_first(const RsTraceSelection *selection);
 /* A time counts from the trace's last record: rs_trace_selection_set_last() must tell it. */
 gboolean rs_trace_selection_needs_last(const RsTraceSelection *selection);
 void rs_trace_selection_set_last(RsTraceSelection *selection, guint64 ns);

@@ -158,6 +158,32 @@ static void test_unknown(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(stats.unknown, ==, 3);
 }
 
+/* Each field as it is, whatever the print format makes of it. */
+static void test_raw(Fixture *f, gconstpointer unused)
+{
+	g_autoptr(GByteArray) payload = test_payload_all(), descs = g_byte_array_new();
+	g_autoptr(GString) out = g_string_new(NULL);
+	RsTraceRecord record = {.payload = payload->data, .size = payload->len};
+
+	test_desc_all(descs);
+	test_take(f->schema, 1, descs);
+	record.event = rs_trace_schema_by_id(f->schema, TEST_ALL);
+	rs_trace_text_raw(out, &record);
+	g_assert_cmpstr(out->str, ==,
+			"u=18446744073709551615 s=-5 x=0xbeef p=0xffff800012345678 state=1 bits=5 "
+			"mac={0x2,0x0,0x0,0xab,0xcd,0xef} comm=\"bash\" list={1,-2,300} "
+			"why=\"done!\"");
+	g_string_truncate(out, 0);
+	rs_trace_text_line(out, &record, &task, NULL, RS_TRACE_TEXT_RAW | RS_TRACE_TEXT_SHORT);
+	g_assert_nonnull(strstr(out->str, ": all: u=18446744073709551615 s=-5 "));
+	g_string_truncate(out, 0);
+	record.size = 12;
+	record.cut = TRUE;
+	rs_trace_text_raw(out, &record);
+	g_assert_true(g_str_has_prefix(out->str, "u=18446744073709551615 s=-5 x=(cut) p=(cut) "));
+	g_assert_true(g_str_has_suffix(out->str, " why=(cut) (cut)"));
+}
+
 /*
  * Marks that say what we do not show, or that nobody knows yet, and a header that is longer than
  * ours.
@@ -591,5 +617,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/json/line", test_json);
 	g_test_add_func("/decode/text/behind-others", test_behind_others);
 	WITH_PAGES("/decode/text/source", test_text_source);
+	WITH_PAGES("/decode/text/raw", test_raw);
 	return g_test_run();
 }

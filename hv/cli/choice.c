@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/choice.h"
+
+#include <string.h>
+
+int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **selection)
+{
+	const RsTraceSelectionConfig config = {
+		.filters = (const char *const *)choice->filters,
+		.cpus = choice->cpus,
+		.pids = choice->pids,
+		.comm = choice->comm,
+		.events = choice->events,
+		.from = choice->from,
+		.until = choice->until,
+	};
+	static const RsTraceSelectionConfig nothing;
+	g_autoptr(GError) error = NULL;
+
+	*selection = NULL;
+	if (memcmp(&config, &nothing, sizeof(config)) == 0)
+		return RS_CLI_OK;
+	*selection = rs_trace_selection_new(&config, &error);
+	return *selection ? RS_CLI_OK : rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
+}
+
+void rs_cli_choice_clear(struct rs_cli_choice *choice)
+{
+	g_strfreev(choice->filters);
+	g_free(choice->cpus);
+	g_free(choice->pids);
+	g_free(choice->comm);
+	g_free(choice->events);
+	g_free(choice->from);
+	g_free(choice->until);
+}

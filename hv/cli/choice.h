@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Options of a verb that choose records of a trace. Thread: main. */
+#ifndef RS_HV_CLI_CHOICE_H
+#define RS_HV_CLI_CHOICE_H
+
+#include "cli/verb.h"
+#include "filter/rs-trace-selection.h"
+
+/* As given; NULL: not. */
+struct rs_cli_choice {
+	char **filters;
+	char *cpus, *pids, *comm, *events, *from, *until;
+};
+typedef struct rs_cli_choice RsCliChoice; /* for g_auto() */
+
+#define RS_CLI_CHOICE_OPTION(name, letter, kind, to, help, value)                                  \
+	{                                                                                          \
+		name, letter, 0, kind, &(to), help, value                                          \
+	}
+/* Rows of a verb's options. */
+#define RS_CLI_CHOICE_OPTIONS(c)                                                                   \
+	RS_CLI_CHOICE_OPTION("filter", 'F', G_OPTION_ARG_STRING_ARRAY, (c).filters,                \
+			     "Only events of which EXPR is true; may be repeated",                 \
+			     "[GLOB: ]EXPR"),                                                      \
+		RS_CLI_CHOICE_OPTION("cpu", 0, G_OPTION_ARG_STRING, (c).cpus,                      \
+				     "Only of these vCPUs, such as 0-2,5", "LIST"),                \
+		RS_CLI_CHOICE_OPTION("pid", 0, G_OPTION_ARG_STRING, (c).pids,                      \
+				     "Only of the tasks with these numbers", "LIST"),              \
+		RS_CLI_CHOICE_OPTION("comm", 0, G_OPTION_ARG_STRING, (c).comm,                     \
+				     "Only of tasks with such a name", "GLOB"),                    \
+		RS_CLI_CHOICE_OPTION("events", 'e', G_OPTION_ARG_STRING, (c).events,               \
+				     "Only these events", "GLOB[,GLOB...]")
+/* And those of a trace that has an end and a beginning. */
+#define RS_CLI_CHOICE_TIMES(c)                                                                     \
+	RS_CLI_CHOICE_OPTION("from", 0, G_OPTION_ARG_STRING, (c).from,                             \
+			     "Only from then on: 12.5, +2s (after the start), -300ms (before the " \
+			     "end)",                                                               \
+			     "TIME"),                                                              \
+		RS_CLI_CHOICE_OPTION("until", 0, G_OPTION_ARG_STRING, (c).until,                   \
+				     "Only before then", "TIME")
+
+/*
+ * *selection is NULL if nothing is chosen, else to be freed. RS_CLI_OK, or RS_CLI_USAGE after a
+ * message.
+ */
+int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **selection);
+void rs_cli_choice_clear(struct rs_cli_choice *choice);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsCliChoice, rs_cli_choice_clear)
+
+#endif
