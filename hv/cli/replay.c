@@ -76,23 +76,18 @@ static void show(struct replay *r, const RsTraceRecord *record)
 /* What is to be said of how it ended. */
 static int tell(struct replay *r, GError *error)
 {
-	RsTraceDecoderStats stats;
+	g_auto(GStrv) remarks = rs_trace_reader_remarks(r->reader);
+	RsTraceFileDamage damage;
 
-	rs_trace_reader_stats(r->reader, &stats);
-	if (stats.bad_pages || stats.unknown)
-		rs_cli_fail(0,
-			    "%s: %" G_GUINT64_FORMAT " bad pages, %" G_GUINT64_FORMAT
-			    " records of unknown events",
-			    r->path, stats.bad_pages, stats.unknown);
+	rs_trace_reader_damage(r->reader, &damage);
+	for (guint i = 0; remarks[i]; i++)
+		rs_cli_fail(0, "%s: %s", r->path, remarks[i]);
 	if (r->error && r->error != -EPIPE)
 		return rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
 				   g_strerror(-r->error));
 	if (error)
 		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", r->path, error->message);
-	if (rs_trace_reader_is_cut(r->reader))
-		rs_cli_fail(0, "%s: the file was not ended: it shows what was recorded by then",
-			    r->path);
-	return RS_CLI_OK;
+	return damage.gaps ? RS_CLI_FAILED : RS_CLI_OK;
 }
 
 int rs_cli_replay(const char *path, const struct rs_printer_config *config)

@@ -85,7 +85,8 @@ def test_what_is_cut(at):
     with open(at('cut'), 'wb') as f:
         f.write(data[:400] + b'x' * 64 + data[464:])
     r = rs('report', at('cut'))
-    check(r.code == 1 and 'damaged at byte' in r.err, f'a damaged one says where: {r}')
+    check(r.code == 1 and 'is damaged: ' in r.err and 'at byte' in r.err and r.out,
+          f'a damaged one says where, and shows the rest: {r}')
 
 
 def test_kdump_shows_files(at):

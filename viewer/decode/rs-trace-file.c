@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-file.h"
+#define _GNU_SOURCE /* memmem */
+#include "rs-trace-bytes-private.h"
 #include "rs-trace-error.h"
+#include "rs-trace-file-private.h"
 
 #include <ringside/cmdline.h>
 #include <ringside/control.h>
@@ -10,76 +12,49 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define BUFFER (16u << 10) /* for heads; data are read without it */
 #define HEADER_MAX (1u << 20)
-#define PIECE (1u << 20) /* a pipe's bytes are read in pieces: its sizes may lie */
+#define SEARCH (64u << 10) /* bytes that are searched at once */
+/* What a search may read for nothing: some at first, and so much for each byte that it passes. */
+#define TRIES_FIRST (64u << 20)
+#define TRIES_A_BYTE 16u
 
 struct _RsTraceFile {
-	GInputStream *stream; /* buffered */
-	gboolean seekable;
+	RsTraceBytes bytes;
 	struct rs_file_header header;
-	guint64 at; /* of the next block */
-	guint64 read_to;
+	guint64 at;       /* of the next block */
+	guint64 passed;   /* damaged parts, each time that one comes to them */
+	guint64 seen;     /* damage before it was counted */
+	guint64 tried;    /* bytes of the last head, as it says */
 	GByteArray *head; /* of the last block */
-	GByteArray *stored;
+	char *name;
 	GBytes *data;
 	ZSTD_DCtx *zstd; /* NULL: nothing was compressed so far */
+	RsTraceFileDamage damage;
 };
 
-/* ---- bytes ---- */
+/* ---- damage ---- */
 
-static RsTraceFileStatus fail(GError **error, guint64 at, const char *what)
+static void note_damage(RsTraceFile *file, guint64 at, guint64 end, const char *why)
 {
-	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
-		    "the file is damaged at byte %" G_GUINT64_FORMAT ": %s", at, what);
-	return RS_TRACE_FILE_ERROR;
+	file->passed++;
+	if (at < file->seen)
+		return;
+	file->seen = end;
+	if (!file->damage.gaps++) {
+		file->damage.first = at;
+		file->damage.why = why;
+	}
+	file->damage.bytes += end - at;
 }
 
-/* Appends up to `size` bytes; how many came shows whether the file ended. FALSE: error. */
-static gboolean append(RsTraceFile *file, GByteArray *to, gsize size, GError **error)
+void rs_trace_file_reject(RsTraceFile *file, const RsTraceFileBlock *block, const char *why)
 {
-	gsize got = 0, piece;
-	guint had;
-
-	while (size) {
-		piece = MIN(size, PIECE);
-		had = to->len;
-		g_byte_array_set_size(to, had + (guint)piece);
-		if (!g_input_stream_read_all(file->stream, to->data + had, piece, &got, NULL,
-					     error))
-			return FALSE;
-		g_byte_array_set_size(to, had + (guint)got);
-		file->read_to += got;
-		if (got < piece)
-			return TRUE;
-		size -= piece;
-	}
-	return TRUE;
+	note_damage(file, block->at, block->place.at + block->place.stored, why);
 }
 
-static gboolean go_to(RsTraceFile *file, guint64 at, GError **error)
+void rs_trace_file_damage(const RsTraceFile *file, RsTraceFileDamage *out)
 {
-	if (at == file->read_to)
-		return TRUE;
-	if (file->seekable) {
-		if (!g_seekable_seek(G_SEEKABLE(file->stream), (goffset)at, G_SEEK_SET, NULL,
-				     error))
-			return FALSE;
-	} else {
-		while (file->read_to < at) {
-			gssize n = g_input_stream_skip(
-				file->stream, (gsize)MIN(at - file->read_to, PIECE), NULL, error);
-
-			if (n < 0)
-				return FALSE;
-			if (!n)
-				break; /* what is read next finds the end */
-			file->read_to += (gsize)n;
-		}
-		return TRUE;
-	}
-	file->read_to = at;
-	return TRUE;
+	*out = file->damage;
 }
 
 /* ---- heads ---- */
@@ -182,174 +157,253 @@ void rs_trace_file_take(const RsTraceFileBlock *block, guint index, gpointer out
 
 /* ---- blocks ---- */
 
-static RsTraceFileStatus take_data(RsTraceFile *file, const struct rs_file_block *block,
-				   RsTraceFileBlock *out, GError **error)
+/* What became of reading a block: WRONG is no status of a file, as a search goes on from there. */
+typedef enum { WHOLE, WRONG, CUT, FAILED } Found;
+
+static GBytes *unpack(RsTraceFile *file, const guint8 *stored, const RsTraceFilePlace *place)
 {
-	gsize stored = block->size - block->head_size;
+	gsize size, frame = ZSTD_findFrameCompressedSize(stored, place->stored);
 	g_autofree guint8 *unpacked = NULL;
 
-	g_byte_array_set_size(file->stored, 0);
-	if (!append(file, file->stored, stored, error))
-		return RS_TRACE_FILE_ERROR;
-	if (file->stored->len < stored)
-		return RS_TRACE_FILE_CUT;
-	if (!(block->flags & RS_FILE_ZSTD)) {
-		if (block->data_size > stored)
-			return fail(error, out->at, "a block has less data than it says");
-		g_byte_array_set_size(file->stored, block->data_size);
-		file->data = g_byte_array_free_to_bytes(file->stored);
-		file->stored = g_byte_array_new();
-	} else {
-		gsize size, frame = ZSTD_findFrameCompressedSize(file->stored->data, stored);
-
-		if (ZSTD_isError(frame))
-			return fail(error, out->at, "compressed data are damaged");
-		unpacked = g_malloc(block->data_size);
-		if (!file->zstd)
-			file->zstd = ZSTD_createDCtx();
-		size = ZSTD_decompressDCtx(file->zstd, unpacked, block->data_size,
-					   file->stored->data, frame);
-		if (ZSTD_isError(size) || size != block->data_size)
-			return fail(error, out->at, "compressed data are damaged");
-		file->data = g_bytes_new_take(g_steal_pointer(&unpacked), size);
-	}
-	out->data = file->data;
-	return RS_TRACE_FILE_BLOCK;
+	if (ZSTD_isError(frame))
+		return NULL;
+	unpacked = g_malloc(place->size);
+	if (!file->zstd)
+		file->zstd = ZSTD_createDCtx();
+	size = ZSTD_decompressDCtx(file->zstd, unpacked, place->size, stored, frame);
+	if (ZSTD_isError(size) || size != place->size)
+		return NULL;
+	return g_bytes_new_take(g_steal_pointer(&unpacked), size);
 }
 
-static RsTraceFileStatus take_head(RsTraceFile *file, RsTraceFileBlock *out, GError **error)
+static Found load(RsTraceFile *file, const RsTraceFilePlace *place, GBytes **out, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	guint8 *stored = rs_trace_bytes_copy(&file->bytes, place->at,
+					     place->packed ? place->stored : place->size, &local);
+
+	if (local) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return FAILED;
+	}
+	if (!stored)
+		return CUT;
+	if (!place->packed) {
+		*out = g_bytes_new_take(stored, place->size);
+		return WHOLE;
+	}
+	*out = unpack(file, stored, place);
+	g_free(stored);
+	return *out ? WHOLE : WRONG;
+}
+
+GBytes *rs_trace_file_load(RsTraceFile *file, const RsTraceFilePlace *place, GError **error)
+{
+	GBytes *data = NULL;
+
+	if (load(file, place, &data, error) == WRONG)
+		note_damage(file, place->at, place->at + place->stored, "compressed data");
+	return data;
+}
+
+/* Finds where data lie. What is wrong with that, or NULL. */
+static const char *locate(guint64 at, const struct rs_file_block *block, RsTraceFilePlace *out)
+{
+	*out = (RsTraceFilePlace){
+		.at = at + block->head_size,
+		.stored = block->size - block->head_size,
+		.size = block->data_size,
+		.packed = !!(block->flags & RS_FILE_ZSTD),
+	};
+	if (!out->packed && out->size > out->stored)
+		return "a block has less data than it says";
+	return NULL;
+}
+
+/* Takes `size` bytes of the head. */
+static Found take_bytes(RsTraceFile *file, guint64 at, gsize size, GError **error)
+{
+	const guint8 *there;
+	gsize got;
+
+	if (at > G_MAXINT64)
+		return CUT;
+	there = rs_trace_bytes_peek(&file->bytes, at, size, &got, error);
+	if (!there)
+		return FAILED;
+	g_byte_array_set_size(file->head, 0);
+	if (got < size)
+		return CUT;
+	g_byte_array_append(file->head, there, (guint)size);
+	return WHOLE;
+}
+
+static Found take_head(RsTraceFile *file, guint64 at, gsize most, RsTraceFileBlock *out,
+		       const char **wrong, GError **error)
 {
 	struct rs_file_block block;
-	const char *wrong;
+	Found found;
 
-	g_byte_array_set_size(file->head, 0);
-	if (!go_to(file, file->at, error) || !append(file, file->head, sizeof(block), error))
-		return RS_TRACE_FILE_ERROR;
-	if (file->head->len < sizeof(block))
-		return RS_TRACE_FILE_CUT;
+	*wrong = NULL;
+	file->tried = sizeof(block);
+	found = take_bytes(file, at, sizeof(block), error);
+	if (found != WHOLE)
+		return found;
 	memcpy(&block, file->head->data, sizeof(block));
-	wrong = judge(file, &block);
-	if (wrong)
-		return fail(error, file->at, wrong);
-	if (!append(file, file->head, block.head_size - sizeof(block), error))
-		return RS_TRACE_FILE_ERROR;
-	if (file->head->len < block.head_size)
-		return RS_TRACE_FILE_CUT;
-	if (!check_head(file->head))
-		return fail(error, file->at, "a block's check is wrong");
-	*out = (RsTraceFileBlock){.at = file->at};
-	wrong = parse(file->head, out);
-	return wrong ? fail(error, file->at, wrong) : RS_TRACE_FILE_BLOCK;
+	file->tried = MAX(block.head_size, sizeof(block));
+	*wrong = judge(file, &block);
+	if (*wrong || block.head_size > most)
+		return WRONG;
+	found = take_bytes(file, at, block.head_size, error);
+	if (found != WHOLE)
+		return found;
+	*out = (RsTraceFileBlock){.at = at};
+	*wrong = check_head(file->head) ? parse(file->head, out) : "a block's check is wrong";
+	if (!*wrong)
+		*wrong = locate(at, &block, &out->place);
+	return *wrong ? WRONG : WHOLE;
+}
+
+/* Where the bytes with which each block begins come next. FALSE: nowhere. */
+static gboolean search_start(RsTraceFile *file, guint64 *at, GError **error)
+{
+	const guint32 start[] = {RS_FILE_BLOCK_MAGIC, file->header.id};
+	const guint8 *there, *found;
+	gsize got;
+
+	for (;; *at += got - sizeof(start) + 1) {
+		rs_trace_bytes_forget(&file->bytes, *at);
+		there = rs_trace_bytes_peek(&file->bytes, *at, SEARCH, &got, error);
+		if (!there || got < sizeof(start)) {
+			*at += there ? got : 0;
+			return FALSE;
+		}
+		found = memmem(there, got, start, sizeof(start));
+		if (!found)
+			continue;
+		*at += (guint64)(found - there);
+		return TRUE;
+	}
+}
+
+/*
+ * Finds the next whole head behind what is damaged. A head that the file's end cuts may also be a
+ * damaged one: then `why` is NULL, and it counts as damage only if there is one more.
+ */
+static Found search(RsTraceFile *file, const char *why, RsTraceFileBlock *out, GError **error)
+{
+	guint64 from = file->at, tries = TRIES_FIRST, at = from, before;
+	g_autoptr(GError) local = NULL;
+	const char *wrong;
+	Found found;
+
+	for (;;) {
+		before = ++at;
+		found = CUT;
+		if (!search_start(file, &at, &local))
+			break;
+		tries += (at - before) * TRIES_A_BYTE;
+		rs_trace_bytes_forget(&file->bytes, at);
+		found = take_head(file, at, tries, out, &wrong, &local);
+		if (found == WHOLE || found == FAILED)
+			break;
+		tries -= MIN(tries, file->tried);
+	}
+	if (why || found == WHOLE)
+		note_damage(file, from, at, why ? why : "a block has an impossible size");
+	file->at = at;
+	if (!local)
+		return found;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return FAILED;
+}
+
+static Found next_block(RsTraceFile *file, gboolean with_data, RsTraceFileBlock *out,
+			GError **error)
+{
+	const char *wrong = NULL;
+	guint64 at = file->at;
+	Found found;
+
+	rs_trace_bytes_forget(&file->bytes, at);
+	found = take_head(file, at, G_MAXSIZE, out, &wrong, error);
+	if (found == WRONG || found == CUT)
+		found = search(file, wrong, out, error);
+	if (found == WHOLE &&
+	    !rs_trace_bytes_reach(&file->bytes, out->place.at + out->place.stored))
+		found = CUT;
+	if (found != WHOLE)
+		return found;
+	if (with_data && out->place.size)
+		found = load(file, &out->place, &file->data, error);
+	if (found != WHOLE && found != WRONG)
+		return found;
+	out->data = file->data;
+	file->at = out->place.at + out->place.stored;
+	if (found == WRONG)
+		rs_trace_file_reject(file, out, "compressed data");
+	return found;
 }
 
 RsTraceFileStatus rs_trace_file_next(RsTraceFile *file, gboolean with_data, RsTraceFileBlock *out,
 				     GError **error)
 {
-	struct rs_file_block block;
-	RsTraceFileStatus status;
+	guint64 passed = file->passed;
+	Found found;
 
 	do {
 		g_clear_pointer(&file->data, g_bytes_unref);
-		status = take_head(file, out, error);
-		if (status != RS_TRACE_FILE_BLOCK)
-			return status;
-		memcpy(&block, file->head->data, sizeof(block));
-		if (with_data && block.data_size)
-			status = take_data(file, &block, out, error);
-		if (status != RS_TRACE_FILE_BLOCK)
-			return status;
-		file->at += block.size;
-	} while (!out->kind || out->kind > RS_FILE_SYMBOLS);
+		found = next_block(file, with_data, out, error);
+		if (found == CUT)
+			return RS_TRACE_FILE_CUT;
+		if (found == FAILED)
+			return RS_TRACE_FILE_ERROR;
+	} while (found == WRONG || !out->kind || out->kind > RS_FILE_SYMBOLS);
+	out->after_gap = file->passed != passed;
 	return out->kind == RS_FILE_END ? RS_TRACE_FILE_END : RS_TRACE_FILE_BLOCK;
 }
 
-gboolean rs_trace_file_seek(RsTraceFile *file, guint64 at, GError **error)
+gboolean rs_trace_file_read(RsTraceFile *file, guint64 at, gboolean with_data,
+			    RsTraceFileBlock *out)
 {
-	g_return_val_if_fail(file->seekable, FALSE);
+	const char *wrong;
+
+	g_return_val_if_fail(file->bytes.seekable, FALSE);
+	g_clear_pointer(&file->data, g_bytes_unref);
+	if (take_head(file, at, G_MAXSIZE, out, &wrong, NULL) != WHOLE)
+		return FALSE;
+	if (with_data && out->place.size && load(file, &out->place, &file->data, NULL) != WHOLE)
+		return FALSE;
+	out->data = file->data;
+	return TRUE;
+}
+
+void rs_trace_file_seek(RsTraceFile *file, guint64 at)
+{
+	g_return_if_fail(file->bytes.seekable);
 	file->at = at;
-	return go_to(file, at, error);
 }
 
-/* ---- the index ---- */
-
-static gboolean read_end(RsTraceFile *file, struct rs_file_end *end)
+gboolean rs_trace_file_read_part(RsTraceFile *file, guint64 at, guint8 *to, gsize size,
+				 GError **error)
 {
-	RsTraceFileBlock block;
-
-	if (!g_seekable_seek(G_SEEKABLE(file->stream), -(goffset)RS_FILE_END_SIZE, G_SEEK_END, NULL,
-			     NULL))
-		return FALSE;
-	file->read_to = file->at = (guint64)g_seekable_tell(G_SEEKABLE(file->stream));
-	if (rs_trace_file_next(file, FALSE, &block, NULL) != RS_TRACE_FILE_END)
-		return FALSE;
-	memcpy(end, block.body, sizeof(*end));
-	return TRUE;
+	return rs_trace_bytes_read(&file->bytes, at, to, size, error);
 }
 
-/* Puts the places of the index at `at` before those that are there. */
-static gboolean prepend_index(RsTraceFile *file, GArray *places, guint64 *at, GError **error)
+guint64 rs_trace_file_at(const RsTraceFile *file)
 {
-	g_autoptr(GArray) these = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
-	struct rs_file_place place;
-	RsTraceFileBlock block;
-
-	if (!rs_trace_file_seek(file, *at, error))
-		return FALSE;
-	if (rs_trace_file_next(file, FALSE, &block, error) != RS_TRACE_FILE_BLOCK ||
-	    block.kind != RS_FILE_INDEX || block.arg >= *at) {
-		g_clear_error(error);
-		fail(error, *at, "there is no index");
-		return FALSE;
-	}
-	for (guint i = 0; i < block.count; i++) {
-		rs_trace_file_take(&block, i, &place, sizeof(place));
-		g_array_append_val(these, place);
-	}
-	g_array_prepend_vals(places, these->data, these->len);
-	*at = block.arg;
-	return TRUE;
+	return file->at;
 }
 
-static gboolean scan(RsTraceFile *file, GArray *places, GError **error)
+guint64 rs_trace_file_size(RsTraceFile *file)
 {
-	RsTraceFileStatus status;
-	RsTraceFileBlock block;
-
-	if (!rs_trace_file_seek(file, file->header.header_size, error))
-		return FALSE;
-	while ((status = rs_trace_file_next(file, FALSE, &block, error)) == RS_TRACE_FILE_BLOCK) {
-		struct rs_file_place place = {
-			.at = block.at,
-			.kind = block.kind,
-			.source = block.source,
-		};
-		struct rs_file_window window;
-
-		if (block.kind == RS_FILE_PAGES || block.kind == RS_FILE_INDEX)
-			continue;
-		if (block.kind == RS_FILE_WINDOW) {
-			memcpy(&window, block.body, sizeof(window));
-			place.until_ns = window.until_ns;
-		}
-		g_array_append_val(places, place);
-	}
-	return status != RS_TRACE_FILE_ERROR;
+	return rs_trace_bytes_size(&file->bytes);
 }
 
-GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error)
+void rs_trace_file_progress(RsTraceFile *file, guint64 *done, guint64 *total)
 {
-	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
-	struct rs_file_end end;
-	gboolean done = TRUE;
-
-	g_return_val_if_fail(file->seekable, NULL);
-	*complete = read_end(file, &end);
-	if (!*complete)
-		done = scan(file, places, error);
-	else
-		for (guint64 at = end.index; at && done;)
-			done = prepend_index(file, places, &at, error);
-	return done ? g_steal_pointer(&places) : NULL;
+	*done = file->at;
+	*total = rs_trace_bytes_size(&file->bytes);
 }
 
 /* ---- the file ---- */
@@ -361,19 +415,32 @@ const struct rs_file_header *rs_trace_file_header(const RsTraceFile *file)
 
 gboolean rs_trace_file_is_seekable(const RsTraceFile *file)
 {
-	return file->seekable;
+	return file->bytes.seekable;
+}
+
+void rs_trace_file_set_name(RsTraceFile *file, const char *name)
+{
+	g_free(file->name);
+	file->name = g_strdup(name);
+}
+
+const char *rs_trace_file_name(const RsTraceFile *file)
+{
+	return file->name;
 }
 
 /* The magic first: nothing else is known about what is no trace file. */
 static gboolean take_header(RsTraceFile *file, GError **error)
 {
 	struct rs_file_header *header = &file->header;
-	GByteArray *bytes = file->head;
+	const guint8 *there;
+	gsize got;
 
-	if (!append(file, bytes, RS_FILE_HEADER_MIN_SIZE, error))
+	there = rs_trace_bytes_peek(&file->bytes, 0, RS_FILE_HEADER_MIN_SIZE, &got, error);
+	if (!there)
 		return FALSE;
-	memcpy(header, bytes->data, MIN(bytes->len, RS_FILE_HEADER_MIN_SIZE));
-	if (bytes->len < RS_FILE_HEADER_MIN_SIZE || header->magic != RS_FILE_MAGIC) {
+	memcpy(header, there, got);
+	if (got < RS_FILE_HEADER_MIN_SIZE || header->magic != RS_FILE_MAGIC) {
 		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
 				    "not a trace file of Ringside");
 		return FALSE;
@@ -386,7 +453,8 @@ static gboolean take_header(RsTraceFile *file, GError **error)
 	}
 	if (header->header_size < RS_FILE_HEADER_MIN_SIZE || header->header_size > HEADER_MAX ||
 	    header->header_size % RS_FILE_ALIGN) {
-		fail(error, 0, "its header has an impossible size");
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
+				    "the file's header has an impossible size");
 		return FALSE;
 	}
 	file->at = header->header_size;
@@ -397,10 +465,8 @@ RsTraceFile *rs_trace_file_new(GInputStream *stream, GError **error)
 {
 	g_autoptr(RsTraceFile) file = g_new0(RsTraceFile, 1);
 
-	file->stream = g_buffered_input_stream_new_sized(stream, BUFFER);
-	file->seekable = G_IS_SEEKABLE(stream) && g_seekable_can_seek(G_SEEKABLE(stream));
+	rs_trace_bytes_init(&file->bytes, stream);
 	file->head = g_byte_array_new();
-	file->stored = g_byte_array_new();
 	return take_header(file, error) ? g_steal_pointer(&file) : NULL;
 }
 
@@ -408,10 +474,10 @@ void rs_trace_file_free(RsTraceFile *file)
 {
 	if (!file)
 		return;
-	g_object_unref(file->stream);
+	rs_trace_bytes_deinit(&file->bytes);
 	g_byte_array_unref(file->head);
-	g_byte_array_unref(file->stored);
 	g_clear_pointer(&file->data, g_bytes_unref);
 	ZSTD_freeDCtx(file->zstd);
+	g_free(file->name);
 	g_free(file);
 }

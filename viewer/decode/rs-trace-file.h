@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads a trace file (<ringside/trace_file.h>) block by block, from a file or a pipe. It checks
- * what is said about sizes; what is in the pages is the decoder's.
+ * what is said about sizes; what is in the pages is the decoder's. Damaged parts are passed over: a
+ * search finds the next block whose check is right, and rs_trace_file_damage() says what is gone.
  *
  * Trust: a file is hostile. No size in it makes this allocate more than its bytes, or, if they are
  * compressed, than RS_FILE_PAGES_MAX. One thread at a time.
@@ -21,6 +22,10 @@ RsTraceFile *rs_trace_file_new(GInputStream *stream, GError **error);
 void rs_trace_file_free(RsTraceFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFile, rs_trace_file_free)
 
+/* How it is called in messages; NULL: not at all. */
+void rs_trace_file_set_name(RsTraceFile *file, const char *name);
+const char *rs_trace_file_name(const RsTraceFile *file);
+
 /* A checked copy. Valid as long as the file. */
 const struct rs_file_header *rs_trace_file_header(const RsTraceFile *file);
 /* Whether one can go to other places: not in a pipe. */
@@ -30,8 +35,16 @@ typedef enum {
 	RS_TRACE_FILE_BLOCK, /* `out` is filled */
 	RS_TRACE_FILE_END,   /* the file was closed properly, and ends here */
 	RS_TRACE_FILE_CUT,   /* the file ends here, in the middle: its recorder did not end it */
-	RS_TRACE_FILE_ERROR, /* it cannot be read, or is damaged; `error` is set */
+	RS_TRACE_FILE_ERROR, /* it cannot be read; `error` is set */
 } RsTraceFileStatus;
+
+/* Where the data of a block lie. */
+typedef struct {
+	guint64 at;   /* from the file's start */
+	guint stored; /* bytes there */
+	guint size;   /* once decompressed; 0: the block has none */
+	gboolean packed;
+} RsTraceFilePlace;
 
 /* A block of a kind that is known, and whose parts fit. Valid until the next call. */
 typedef struct {
@@ -45,18 +58,39 @@ typedef struct {
 	guint count;
 	guint stride;
 	GBytes *data; /* decompressed; NULL: there is none, or it was not asked for */
+	RsTraceFilePlace place;
+	gboolean after_gap; /* what was before it is damaged */
 } RsTraceFileBlock;
 
 /* The next block. Passes over blocks of unknown kinds. */
 RsTraceFileStatus rs_trace_file_next(RsTraceFile *file, gboolean with_data, RsTraceFileBlock *out,
 				     GError **error);
-/* The block at `at` comes next. Only for files that are seekable. */
-gboolean rs_trace_file_seek(RsTraceFile *file, guint64 at, GError **error);
+/* These four only for files that are seekable. The block at `at` comes next. */
+void rs_trace_file_seek(RsTraceFile *file, guint64 at);
+/* The block at `at`, and no other. FALSE: there is none that is whole. */
+gboolean rs_trace_file_read(RsTraceFile *file, guint64 at, gboolean with_data,
+			    RsTraceFileBlock *out);
+/* The data of a block that was read without. NULL: they are damaged, or an error of the stream. */
+GBytes *rs_trace_file_load(RsTraceFile *file, const RsTraceFilePlace *place, GError **error);
 /*
  * Where blocks are that are not of pages, as struct rs_file_place, in order: from the index, or, if
  * the file has no end, from the heads of all blocks. *complete: the file has its end. NULL: error.
  */
 GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error);
+
+/* What was passed over so far. Parts that one comes to a second time are not counted again. */
+typedef struct {
+	guint64 gaps; /* damaged parts */
+	guint64 bytes;
+	guint64 first;   /* where the first of them begins */
+	const char *why; /* what is wrong there */
+} RsTraceFileDamage;
+void rs_trace_file_damage(const RsTraceFile *file, RsTraceFileDamage *out);
+/* Counts a block that cannot be used, for a reason that stays valid. */
+void rs_trace_file_reject(RsTraceFile *file, const RsTraceFileBlock *block, const char *why);
+
+/* Bytes read so far, and in all; 0: not known. */
+void rs_trace_file_progress(RsTraceFile *file, guint64 *done, guint64 *total);
 
 /* Copies an element of a table into our struct of `size` bytes: see <ringside/grow.h>. */
 void rs_trace_file_take(const RsTraceFileBlock *block, guint index, gpointer out, gsize size);

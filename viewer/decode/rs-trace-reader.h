@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the records of a trace file in the order of time, one by one, with all its sources. It
- * holds the pages of two windows and one record of each ring (docs/adr/0017-trace-files.md).
+ * Reads the records of one or more trace files in the order of time, one by one, with all their
+ * sources. Of a seekable file it holds where the pages of two windows lie, and 24 MB of them at
+ * most. Of a pipe it holds the windows themselves (docs/adr/0018-reading-traces.md).
+ *
+ * Damaged parts are passed over. What is missing becomes a loss where the pages around it say how
+ * much it is. rs_trace_reader_remarks() says at the end what went wrong.
  *
  * Trust: as rs-trace-file.h and rs-trace-decoder.h. One thread at a time.
  */
@@ -22,29 +26,72 @@ void rs_trace_reader_free(RsTraceReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceReader, rs_trace_reader_free)
 
 /*
- * The next record, valid until the next call. FALSE: there is none. Then `error` is set if the file
- * cannot be read any further; what could be read has been handed out.
+ * One more file, before the first record is taken. `file` is taken over in any case. Times of all
+ * files count from where the earliest file's do. Files of one boot of one host are put on one clock
+ * exactly, others by the wall clock. FALSE: BAD_FILE, there is no clock that both have.
+ */
+gboolean rs_trace_reader_add(RsTraceReader *reader, RsTraceFile *file, GError **error);
+/* The same without a look at clocks: its time 0 is `after_ns` behind the first file's. */
+void rs_trace_reader_add_at(RsTraceReader *reader, RsTraceFile *file, guint64 after_ns);
+
+/*
+ * The header of the file from whose origin the times of all files count: its origin_ns and wall_ns
+ * are those of time 0. Valid as long as the reader.
+ */
+const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader);
+
+/*
+ * The next record, valid until the next call of this function or a seek. Records have a number of
+ * their source that no other source of these files has at that time. FALSE: there is none. Then
+ * `error` is set if a stream cannot be read any further; what could be read has been handed out.
  */
 gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError **error);
-/* The file ended before its recorder had ended it. Only known at the end. */
+
+/*
+ * The next record is the first of those from `ns` on. A pipe is read up to there, and cannot go
+ * back: G_IO_ERROR_NOT_SUPPORTED. FALSE: error, nothing has changed.
+ */
+gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error);
+/*
+ * The next record is the first of the last `n` events of all files, or of all if there are fewer.
+ * Not for pipes: G_IO_ERROR_NOT_SUPPORTED.
+ */
+gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **error);
+
+/* Bytes read so far, and bytes of all files; 0: not known, one of them is a pipe. */
+void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *total);
+
+/* A file ended before its recorder had ended it. Only known at the end. */
 gboolean rs_trace_reader_is_cut(const RsTraceReader *reader);
+/*
+ * A window was too large to hold: more than 32 MiB of a pipe, or 262,144 pages of any file. Records
+ * of different rings may have come in the wrong order.
+ */
+gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader);
+/* The sum of all files' damage; `first` and `why` are of the first damaged file. */
+void rs_trace_reader_damage(const RsTraceReader *reader, RsTraceFileDamage *out);
+/*
+ * All that is to be said about how well the files could be read so far, a sentence each, in plain
+ * ASCII; with the names of files that have one. For the caller to free. Empty: nothing.
+ */
+GStrv rs_trace_reader_remarks(const RsTraceReader *reader);
 
 /* Of the record that was handed out last: its task, as rs_trace_cmdline_lookup() has it. */
 void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out);
 /* The source that it is from. */
 const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader);
-/* Which one that is: 0, 1 … in the order in which sources joined. Never used again. */
+/*
+ * Which one that is: 0, 1 … in the order in which sources joined. Never used again, and the same
+ * after a seek.
+ */
 guint rs_trace_reader_source_index(const RsTraceReader *reader);
-
-/* Of the file. Valid as long as the reader. */
-const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader);
 /* Names of that source's addresses, as record->symbols has them. */
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader);
 
-/* How many sources have joined so far, as far as the file has been read. */
+/* How many sources have joined so far, as far as the files have been read. */
 guint rs_trace_reader_n_sources(const RsTraceReader *reader);
 
-/* Of all sources so far. */
+/* Of all sources, since the beginning or the last seek. */
 void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out);
 
 G_END_DECLS

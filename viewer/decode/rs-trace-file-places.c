@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the blocks of a file are that are not of pages. */
+#include "rs-trace-error.h"
+#include "rs-trace-file-private.h"
+
+#include <string.h>
+
+/* Of some 24 MB. A recorder writes one or a few each second. */
+#define PLACES_MAX (1u << 20)
+
+static gboolean read_end(RsTraceFile *file, struct rs_file_end *end)
+{
+	guint64 size = rs_trace_file_size(file);
+	RsTraceFileBlock block;
+
+	if (size < RS_FILE_END_SIZE ||
+	    !rs_trace_file_read(file, size - RS_FILE_END_SIZE, FALSE, &block) ||
+	    block.kind != RS_FILE_END)
+		return FALSE;
+	memcpy(end, block.body, sizeof(*end));
+	return TRUE;
+}
+
+/* Appends the places of one block of the index, the last of them first. */
+static gboolean take_index(RsTraceFile *file, GArray *places, guint64 *at)
+{
+	struct rs_file_place place;
+	RsTraceFileBlock block;
+
+	if (!rs_trace_file_read(file, *at, FALSE, &block) || block.kind != RS_FILE_INDEX ||
+	    block.arg >= *at || block.count > PLACES_MAX - places->len)
+		return FALSE;
+	for (guint i = block.count; i-- > 0;) {
+		rs_trace_file_take(&block, i, &place, sizeof(place));
+		g_array_append_val(places, place);
+	}
+	*at = block.arg;
+	return TRUE;
+}
+
+static void reverse(GArray *places)
+{
+	struct rs_file_place *all = (void *)places->data, place;
+
+	for (guint i = 0, j = places->len; i + 1 < j; i++) {
+		place = all[i];
+		all[i] = all[--j];
+		all[j] = place;
+	}
+}
+
+/* FALSE: there is no index, or it is damaged. */
+static gboolean take_indices(RsTraceFile *file, GArray *places)
+{
+	struct rs_file_end end;
+
+	if (!read_end(file, &end))
+		return FALSE;
+	for (guint64 at = end.index; at;)
+		if (!take_index(file, places, &at))
+			return FALSE;
+	reverse(places);
+	return TRUE;
+}
+
+/* FALSE: there are too many, or the file cannot be read. */
+static gboolean scan(RsTraceFile *file, GArray *places, gboolean *complete, GError **error)
+{
+	RsTraceFileStatus status;
+	RsTraceFileBlock block;
+
+	rs_trace_file_seek(file, rs_trace_file_header(file)->header_size);
+	while ((status = rs_trace_file_next(file, FALSE, &block, error)) == RS_TRACE_FILE_BLOCK) {
+		struct rs_file_place place = {
+			.at = block.at,
+			.kind = block.kind,
+			.source = block.source,
+		};
+		struct rs_file_window window;
+
+		if (block.kind == RS_FILE_PAGES || block.kind == RS_FILE_INDEX)
+			continue;
+		if (block.kind == RS_FILE_WINDOW) {
+			memcpy(&window, block.body, sizeof(window));
+			place.until_ns = window.until_ns;
+		}
+		if (places->len == PLACES_MAX) {
+			g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
+					    "the file has too many blocks to go to one of them");
+			return FALSE;
+		}
+		g_array_append_val(places, place);
+	}
+	*complete = status == RS_TRACE_FILE_END;
+	return status != RS_TRACE_FILE_ERROR;
+}
+
+GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error)
+{
+	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
+
+	g_return_val_if_fail(rs_trace_file_is_seekable(file), NULL);
+	*complete = take_indices(file, places);
+	if (*complete)
+		return g_steal_pointer(&places);
+	g_array_set_size(places, 0);
+	return scan(file, places, complete, error) ? g_steal_pointer(&places) : NULL;
+}

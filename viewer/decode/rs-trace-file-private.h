@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of RsTraceFile know of each other. */
+#ifndef RS_TRACE_FILE_PRIVATE_H
+#define RS_TRACE_FILE_PRIVATE_H
+
+#include "rs-trace-file.h"
+
+G_BEGIN_DECLS
+#pragma GCC visibility push(hidden)
+
+/* Where the next block is read. */
+guint64 rs_trace_file_at(const RsTraceFile *file);
+/* Bytes that a seekable file has now. */
+guint64 rs_trace_file_size(RsTraceFile *file);
+/* FALSE: some of these bytes cannot be read. `error` is set if the stream is why. */
+gboolean rs_trace_file_read_part(RsTraceFile *file, guint64 at, guint8 *to, gsize size,
+				 GError **error);
+
+#pragma GCC visibility pop
+G_END_DECLS
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a trace file has told of one of its sources: boots, providers, clock, names. One thread at a
+ * time.
+ */
+#ifndef RS_TRACE_FILE_SOURCE_PRIVATE_H
+#define RS_TRACE_FILE_SOURCE_PRIVATE_H
+
+#include "rs-trace-cmdline.h"
+#include "rs-trace-lane-private.h"
+
+G_BEGIN_DECLS
+#pragma GCC visibility push(hidden)
+
+struct _RsTraceFileSource {
+	struct rs_file_source info;
+	guint index;    /* of all that have joined */
+	guint16 number; /* in records */
+	gboolean left;
+	RsTraceSchema *schema;
+	RsTraceClock *clock;
+	RsTraceCmdline *names;
+	RsTraceSymbols *symbols;
+	RsTraceDecoder *decoder;
+	guint busy; /* lanes that have pages */
+	RsTraceLane lanes[];
+};
+
+/* `info` is checked. */
+RsTraceFileSource *rs_trace_file_source_new(const struct rs_file_source *info, guint16 number);
+void rs_trace_file_source_free(RsTraceFileSource *source);
+/*
+ * Takes what a block says, if it is one of those that tell something. Names of addresses take no
+ * more than `room` bytes.
+ */
+void rs_trace_file_source_take(RsTraceFileSource *source, const RsTraceFileBlock *block,
+			       gsize room);
+/* Adds to a sum. */
+void rs_trace_file_source_add_stats(const RsTraceFileSource *source, RsTraceDecoderStats *sum);
+
+#pragma GCC visibility pop
+G_END_DECLS
+
+#endif

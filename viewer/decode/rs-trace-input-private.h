@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One trace file of a reader: its sources, and its windows (docs/adr/0017-trace-files.md), of which
+ * two are held. Of a seekable file only where their pages lie is held. One thread at a time.
+ */
+#ifndef RS_TRACE_INPUT_PRIVATE_H
+#define RS_TRACE_INPUT_PRIVATE_H
+
+#include "rs-trace-file-source-private.h"
+
+G_BEGIN_DECLS
+#pragma GCC visibility push(hidden)
+
+/* Bytes of windows of a pipe, and pages of any file, that are held at most. */
+#define RS_TRACE_INPUT_HELD (32u << 20)
+#define RS_TRACE_INPUT_PAGES (256u << 10)
+/* Bytes of names of addresses, of all sources. */
+#define RS_TRACE_INPUT_SYMBOLS ((gsize)24 << 20)
+
+/* What the files of a reader share. */
+typedef struct {
+	RsTraceStore store;
+	guint n_joined;                     /* sources so far */
+	gsize symbols;                      /* bytes of names of addresses */
+	guint n_lanes;                      /* rings of those that are there */
+	guint8 used[(G_MAXUINT16 + 1) / 8]; /* numbers of sources that are there */
+} RsTraceShared;
+
+typedef struct {
+	RsTraceFile *file;
+	RsTraceShared *shared;
+	guint64 shift;      /* from its own times to those of the reader */
+	GPtrArray *sources; /* RsTraceFileSource *, that may have records */
+	GHashTable *joined; /* number in the file -> RsTraceFileSource, that have not left */
+	GHashTable *known;  /* at -> index + 1, of sources that ever joined */
+	guint n_left;       /* sources that have left and are still there */
+	guint n_pages;      /* held */
+	GPtrArray *heap;    /* RsTraceLane *, the earliest first */
+	GPtrArray *fresh;   /* RsTraceLane *, which have got pages and are not in the heap */
+	guint64 window;     /* the newest, of which blocks are being read, or were */
+	guint n_old;        /* lanes whose first page is of an older one */
+	guint64 until[2];   /* of the window, by number & 1; in the reader's time */
+	guint64 gaps;       /* damaged parts so far */
+	gboolean ended, cut, unordered;
+	GError *error;
+	RsTraceDecoderStats gone; /* of sources that were freed */
+	GArray *places;           /* NULL: not asked for yet */
+	GHashTable *floors;       /* NULL, or of the pages that rs_trace_input_seek_last() wants */
+} RsTraceInput;
+
+/* Takes `file` over. */
+RsTraceInput *rs_trace_input_new(RsTraceFile *file, RsTraceShared *shared);
+void rs_trace_input_free(RsTraceInput *input);
+
+/* Whose record comes next. NULL: there is none any more; input->error may say why. */
+RsTraceLane *rs_trace_input_first(RsTraceInput *input);
+/* Goes on behind that record. */
+void rs_trace_input_pop(RsTraceInput *input);
+
+/*
+ * Only for seekable files: goes to where all records from `ns` on (the reader's time) are still to
+ * come. FALSE: error, and nothing has changed.
+ */
+gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error);
+/* The same for the last `n` events. *have: how many will come, some more as a rule. */
+gboolean rs_trace_input_seek_last(RsTraceInput *input, guint64 n, guint64 *have, GError **error);
+
+/* For rs-trace-input-seek.c. Drops what is held, to begin elsewhere. */
+void rs_trace_input_reset(RsTraceInput *input);
+/* Takes a block. Returns what is wrong, or NULL. */
+const char *rs_trace_input_take(RsTraceInput *input, const RsTraceFileBlock *block);
+gboolean rs_trace_input_page_fits(const RsTraceFileBlock *block, const struct rs_file_page *page);
+/* Whether it is one of the pages that are wanted. */
+gboolean rs_trace_input_wants(const RsTraceInput *input, const RsTraceFileBlock *block,
+			      const struct rs_file_page *page, guint index);
+static inline guint64 rs_trace_add_ns(guint64 ns, guint64 shift)
+{
+	return ns > G_MAXUINT64 - shift ? G_MAXUINT64 : ns + shift;
+}
+
+#pragma GCC visibility pop
+G_END_DECLS
+
+#endif

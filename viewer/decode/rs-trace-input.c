@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-input-private.h"
+#include "rs-trace-error.h"
+
+#include <string.h>
+
+#define LANES_MAX 65536u /* of all sources that have not been read to their end */
+
+/* ---- lanes ---- */
+
+static gboolean is_old(const RsTraceInput *input, const RsTraceLane *lane)
+{
+	const RsTraceLanePage *page = rs_trace_lane_page(lane);
+
+	return page && page->window < input->window;
+}
+
+static void add_page(RsTraceInput *input, RsTraceLane *lane, RsTraceStored *stored,
+		     const struct rs_file_page *entry)
+{
+	if (!lane->pages.length) {
+		lane->source->busy++;
+		input->shared->store.readers++;
+		g_ptr_array_add(input->fresh, lane);
+	}
+	input->n_pages++;
+	rs_trace_lane_push(lane, stored, entry, input->window, input->gaps);
+}
+
+static void drop_page(RsTraceInput *input, RsTraceLane *lane)
+{
+	gboolean was_old = is_old(input, lane);
+
+	rs_trace_lane_pop(lane);
+	input->n_pages--;
+	input->n_old -= was_old && !is_old(input, lane);
+	if (lane->pages.length)
+		return;
+	lane->source->busy--;
+	input->shared->store.readers--;
+}
+
+static void note_error(RsTraceInput *input, GError *error)
+{
+	input->ended = TRUE;
+	if (input->error)
+		g_error_free(error);
+	else
+		input->error = error;
+}
+
+/* Pages that cannot be had are passed over. */
+static void begin_page(RsTraceInput *input, RsTraceLane *lane)
+{
+	const RsTraceLanePage *page;
+	GError *error = NULL;
+
+	while ((page = rs_trace_lane_page(lane)) && page->stored &&
+	       !rs_trace_lane_load(lane, &error)) {
+		if (error)
+			note_error(input, g_steal_pointer(&error));
+		drop_page(input, lane);
+	}
+	if (page && page->stored)
+		rs_trace_decoder_begin(lane->source->decoder, lane->ring, lane->bytes,
+				       page->entry.from, page->entry.to, page->entry.lost);
+}
+
+/* The loss at a ring's end comes where its last record was. */
+static gboolean take_last_loss(RsTraceLane *lane, RsTraceLanePage *page)
+{
+	if (page->stored || !page->entry.lost)
+		return FALSE;
+	lane->head = (RsTraceRecord){
+		.kind = RS_TRACE_RECORD_LOSS,
+		.ns = lane->head.ns,
+		.when = lane->head.when,
+		.lost = page->entry.lost,
+		.ring = (guint16)lane->ring,
+		.source = lane->source->number,
+	};
+	page->entry.lost = 0;
+	return TRUE;
+}
+
+static gboolean take_record(const RsTraceInput *input, RsTraceLane *lane, RsTraceLanePage *page)
+{
+	if (!page->stored)
+		return take_last_loss(lane, page);
+	if (!rs_trace_decoder_next(lane->source->decoder, lane->ring, &lane->head))
+		return FALSE;
+	lane->head.ns = rs_trace_add_ns(lane->head.ns, input->shift);
+	return TRUE;
+}
+
+/* Takes the ring's next record. FALSE: it has no more so far. */
+static gboolean advance(RsTraceInput *input, RsTraceLane *lane)
+{
+	RsTraceLanePage *page;
+
+	while ((page = rs_trace_lane_page(lane))) {
+		if (take_record(input, lane, page)) {
+			/* Who claims to be later than its window's end holds up nobody else. */
+			lane->order = MIN(lane->head.ns, input->until[page->window & 1]);
+			return TRUE;
+		}
+		drop_page(input, lane);
+		begin_page(input, lane);
+	}
+	return FALSE;
+}
+
+/* ---- sources ---- */
+
+static void free_source(gpointer data)
+{
+	rs_trace_file_source_free(data);
+}
+
+/* A source has the same index whenever one comes to where it joins. */
+static guint find_index(RsTraceInput *input, guint64 at)
+{
+	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(input->known, &at));
+
+	if (known)
+		return known - 1;
+	if (g_hash_table_size(input->known) < LANES_MAX)
+		g_hash_table_insert(input->known, g_memdup2(&at, sizeof(at)),
+				    GUINT_TO_POINTER(input->shared->n_joined + 1));
+	return input->shared->n_joined++;
+}
+
+/* The index, as long as there are no more than 65,536. Each source has a ring, so one is free. */
+static guint16 find_number(RsTraceShared *shared, guint index)
+{
+	guint number = index & G_MAXUINT16;
+
+	while (shared->used[number / 8] & 1u << number % 8)
+		number = (number + 1) & G_MAXUINT16;
+	shared->used[number / 8] |= (guint8)(1u << number % 8);
+	return (guint16)number;
+}
+
+static void remove_source(RsTraceInput *input, guint index)
+{
+	RsTraceFileSource *source = input->sources->pdata[index];
+
+	rs_trace_file_source_add_stats(source, &input->gone);
+	input->shared->n_lanes -= source->info.ring_count;
+	input->n_left -= source->left;
+	input->shared->symbols -= rs_trace_symbols_size(source->symbols);
+	input->shared->used[source->number / 8] &= (guint8) ~(1u << source->number % 8);
+	g_ptr_array_remove_index(input->sources, index);
+}
+
+/* Sources that have left and were read to their end go. */
+static void drop_sources(RsTraceInput *input)
+{
+	for (guint i = input->sources->len; input->n_left && i-- > 0;) {
+		const RsTraceFileSource *source = input->sources->pdata[i];
+
+		if (source->left && !source->busy)
+			remove_source(input, i);
+	}
+}
+
+static void leave(RsTraceInput *input, RsTraceFileSource *source, guint number)
+{
+	source->left = TRUE;
+	input->n_left++;
+	g_hash_table_remove(input->joined, GUINT_TO_POINTER(number));
+}
+
+static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
+{
+	RsTraceFileSource *source;
+	struct rs_file_source info;
+	guint index;
+
+	if (!rs_take_sized_record(&info, sizeof(info), block->body, block->body_size,
+				  RS_FILE_SOURCE_MIN_SIZE, 0) ||
+	    !info.ring_count || info.ring_count > RS_MAX_CPUS || block->source > G_MAXUINT16)
+		return "a source is described wrongly";
+	if (input->shared->n_lanes + info.ring_count > LANES_MAX)
+		return "there are too many sources";
+	info.name[sizeof(info.name) - 1] = info.kind[sizeof(info.kind) - 1] = 0;
+	index = find_index(input, block->at);
+	source = rs_trace_file_source_new(&info, find_number(input->shared, index));
+	source->index = index;
+	input->shared->n_lanes += info.ring_count;
+	g_ptr_array_add(input->sources, source);
+	g_hash_table_insert(input->joined, GUINT_TO_POINTER(block->source), source);
+	return NULL;
+}
+
+/* ---- blocks ---- */
+
+gboolean rs_trace_input_page_fits(const RsTraceFileBlock *block, const struct rs_file_page *page)
+{
+	return page->from >= RS_RING_PAGE_HEADER && page->from <= page->to &&
+	       page->to <= RS_RING_PAGE_MAX && page->at % RS_FILE_ALIGN == 0 &&
+	       page->at <= block->place.size && page->to <= block->place.size - page->at;
+}
+
+static const char *take_pages(RsTraceInput *input, RsTraceFileSource *source,
+			      const RsTraceFileBlock *block)
+{
+	RsTraceStored *stored = rs_trace_stored_new(&input->shared->store, input->file, block);
+	const char *wrong = NULL;
+	struct rs_file_page page;
+
+	for (guint i = 0; i < block->count && !wrong; i++) {
+		rs_trace_file_take(block, i, &page, sizeof(page));
+		if (page.ring >= source->info.ring_count || !rs_trace_input_page_fits(block, &page))
+			wrong = "a page does not fit its block";
+		else if (rs_trace_input_wants(input, block, &page, i))
+			add_page(input, &source->lanes[page.ring], stored, &page);
+	}
+	rs_trace_stored_unref(stored);
+	return wrong;
+}
+
+static void take_lost(RsTraceInput *input, RsTraceFileSource *source, const RsTraceFileBlock *block)
+{
+	struct rs_file_page page = {0};
+	struct rs_file_lost lost;
+
+	memcpy(&lost, block->body, sizeof(lost));
+	if (lost.ring >= source->info.ring_count)
+		return;
+	page.lost = lost.lost;
+	add_page(input, &source->lanes[lost.ring], NULL, &page);
+}
+
+static void tell(RsTraceShared *shared, RsTraceFileSource *source, const RsTraceFileBlock *block)
+{
+	gsize room = RS_TRACE_INPUT_SYMBOLS - MIN(shared->symbols, RS_TRACE_INPUT_SYMBOLS);
+
+	shared->symbols -= rs_trace_symbols_size(source->symbols);
+	rs_trace_file_source_take(source, block, room);
+	shared->symbols += rs_trace_symbols_size(source->symbols);
+}
+
+const char *rs_trace_input_take(RsTraceInput *input, const RsTraceFileBlock *block)
+{
+	RsTraceFileSource *source =
+		g_hash_table_lookup(input->joined, GUINT_TO_POINTER(block->source));
+
+	if (block->kind == RS_FILE_SOURCE) {
+		/* That the earlier one left may be what was damaged. */
+		if (source && !input->gaps)
+			return "two sources have one number";
+		if (source)
+			leave(input, source, block->source);
+		return join(input, block);
+	}
+	if (block->kind == RS_FILE_INDEX || block->kind == RS_FILE_WINDOW)
+		return NULL;
+	if (!source)
+		return "a block is of no source";
+	if (block->kind == RS_FILE_PAGES)
+		return take_pages(input, source, block);
+	if (block->kind == RS_FILE_LOST)
+		take_lost(input, source, block);
+	else if (block->kind == RS_FILE_LEFT)
+		leave(input, source, block->source);
+	else
+		tell(input->shared, source, block);
+	return NULL;
+}
+
+/* The data of pages of a file are loaded later. */
+static const char *take_block(RsTraceInput *input, RsTraceFileBlock *block)
+{
+	g_autoptr(GBytes) data = NULL;
+
+	input->gaps += block->after_gap;
+	if (!block->data && block->place.size && block->kind != RS_FILE_PAGES) {
+		data = rs_trace_file_load(input->file, &block->place, NULL);
+		if (!data)
+			return "a block's data cannot be read";
+		block->data = data;
+	}
+	return rs_trace_input_take(input, block);
+}
+
+/* ---- windows ---- */
+
+/* Lanes that have something again take their place in the order. */
+static void prime(RsTraceInput *input)
+{
+	for (guint i = 0; i < input->fresh->len; i++) {
+		RsTraceLane *lane = input->fresh->pdata[i];
+
+		begin_page(input, lane);
+		lane->has_head = advance(input, lane);
+		if (lane->has_head)
+			rs_trace_heap_add(input->heap, lane);
+	}
+	g_ptr_array_set_size(input->fresh, 0);
+}
+
+static void count_old(RsTraceInput *input)
+{
+	input->n_old = 0;
+	for (guint i = 0; i < input->heap->len; i++)
+		input->n_old += is_old(input, input->heap->pdata[i]);
+}
+
+/* Whether to go on without the window's end, and perhaps without the right order. */
+static gboolean is_full(RsTraceInput *input)
+{
+	gboolean full = input->n_pages >= RS_TRACE_INPUT_PAGES ||
+			input->shared->store.held >= RS_TRACE_INPUT_HELD;
+
+	input->unordered |= full;
+	return full;
+}
+
+/* Reads blocks up to the end of a window, or of the file. */
+static void load_window(RsTraceInput *input)
+{
+	gboolean with_data = !rs_trace_file_is_seekable(input->file);
+	guint64 *until = &input->until[++input->window & 1];
+	RsTraceFileStatus status;
+	RsTraceFileBlock block;
+	GError *error = NULL;
+	const char *wrong;
+
+	*until = G_MAXUINT64;
+	while ((status = rs_trace_file_next(input->file, with_data, &block, &error)) ==
+	       RS_TRACE_FILE_BLOCK) {
+		wrong = take_block(input, &block);
+		if (wrong) {
+			rs_trace_file_reject(input->file, &block, wrong);
+			input->gaps++;
+		}
+		if (block.kind == RS_FILE_WINDOW)
+			*until = rs_trace_add_ns(
+				((const struct rs_file_window *)block.body)->until_ns,
+				input->shift);
+		if (block.kind == RS_FILE_WINDOW || is_full(input))
+			break;
+	}
+	input->cut |= status == RS_TRACE_FILE_CUT;
+	input->ended = status != RS_TRACE_FILE_BLOCK;
+	if (error)
+		note_error(input, error);
+	prime(input);
+	count_old(input);
+}
+
+RsTraceLane *rs_trace_input_first(RsTraceInput *input)
+{
+	while (!input->ended && !input->n_old) {
+		drop_sources(input);
+		load_window(input);
+	}
+	return input->heap->len ? input->heap->pdata[0] : NULL;
+}
+
+void rs_trace_input_pop(RsTraceInput *input)
+{
+	RsTraceLane *lane = input->heap->pdata[0];
+
+	lane->has_head = advance(input, lane);
+	if (lane->has_head)
+		rs_trace_heap_update(input->heap);
+	else
+		rs_trace_heap_drop(input->heap);
+}
+
+/* ---- the input ---- */
+
+void rs_trace_input_reset(RsTraceInput *input)
+{
+	for (guint i = 0; i < input->sources->len; i++) {
+		RsTraceFileSource *source = input->sources->pdata[i];
+
+		for (guint ring = 0; ring < source->info.ring_count; ring++)
+			while (source->lanes[ring].pages.length)
+				drop_page(input, &source->lanes[ring]);
+	}
+	while (input->sources->len)
+		remove_source(input, input->sources->len - 1);
+	g_hash_table_remove_all(input->joined);
+	g_ptr_array_set_size(input->heap, 0);
+	g_ptr_array_set_size(input->fresh, 0);
+	g_clear_pointer(&input->floors, g_hash_table_unref);
+	g_clear_error(&input->error);
+	input->window = input->n_old = 0;
+	input->ended = input->cut = FALSE;
+	input->gone = (RsTraceDecoderStats){0};
+}
+
+RsTraceInput *rs_trace_input_new(RsTraceFile *file, RsTraceShared *shared)
+{
+	RsTraceInput *input = g_new0(RsTraceInput, 1);
+
+	input->file = file;
+	input->shared = shared;
+	input->sources = g_ptr_array_new_with_free_func(free_source);
+	input->joined = g_hash_table_new(NULL, NULL);
+	input->known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	input->heap = g_ptr_array_new();
+	input->fresh = g_ptr_array_new();
+	return input;
+}
+
+void rs_trace_input_free(RsTraceInput *input)
+{
+	rs_trace_input_reset(input);
+	g_ptr_array_unref(input->sources);
+	g_hash_table_unref(input->joined);
+	g_hash_table_unref(input->known);
+	g_ptr_array_unref(input->heap);
+	g_ptr_array_unref(input->fresh);
+	if (input->places)
+		g_array_unref(input->places);
+	rs_trace_file_free(input->file);
+	g_free(input);
+}

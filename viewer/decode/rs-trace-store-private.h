@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data of blocks whose pages are still to be read. Those of a file are loaded when a page is
+ * wanted, kept as far as there is room, and loaded again if need be. Those of a pipe stay until
+ * their last page was read. One thread at a time.
+ */
+#ifndef RS_TRACE_STORE_PRIVATE_H
+#define RS_TRACE_STORE_PRIVATE_H
+
+#include "rs-trace-file-private.h"
+
+G_BEGIN_DECLS
+#pragma GCC visibility push(hidden)
+
+#define RS_TRACE_STORE_BYTES (24u << 20)   /* of blocks of files, at most */
+#define RS_TRACE_STORE_COPIES (256u << 20) /* of pages that are being read, at most */
+
+typedef struct {
+	GQueue loaded; /* RsTraceStored of files, of which the last was used last */
+	gsize bytes;   /* of them */
+	gsize held;    /* bytes of pipes */
+	gsize copies;  /* bytes of pages that are being read */
+	guint readers; /* rings that have pages to read: each may read another block */
+} RsTraceStore;
+
+typedef struct {
+	RsTraceStore *store;
+	RsTraceFile *file;
+	RsTraceFilePlace place;
+	GBytes *bytes; /* NULL: not loaded */
+	gboolean is_held;
+	gboolean is_bad; /* it cannot be loaded */
+	guint refs;      /* pages */
+	GList link;
+} RsTraceStored;
+
+/* Of a block that was read with its data from a pipe, or without from a file. One reference. */
+RsTraceStored *rs_trace_stored_new(RsTraceStore *store, RsTraceFile *file,
+				   const RsTraceFileBlock *block);
+void rs_trace_stored_unref(RsTraceStored *stored);
+/* Copies bytes, which lie within place.size. FALSE: they cannot be had; `error` as a file's. */
+gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize size,
+			      GError **error);
+
+#pragma GCC visibility pop
+G_END_DECLS
+
+#endif

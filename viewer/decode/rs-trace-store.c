@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-store-private.h"
+
+#include <string.h>
+
+RsTraceStored *rs_trace_stored_new(RsTraceStore *store, RsTraceFile *file,
+				   const RsTraceFileBlock *block)
+{
+	RsTraceStored *stored = g_new0(RsTraceStored, 1);
+
+	stored->store = store;
+	stored->file = file;
+	stored->place = block->place;
+	stored->link.data = stored;
+	stored->refs = 1;
+	if (block->data) {
+		stored->bytes = g_bytes_ref(block->data);
+		stored->is_held = TRUE;
+		store->held += stored->place.size;
+	}
+	return stored;
+}
+
+static void unload(RsTraceStored *stored)
+{
+	g_queue_unlink(&stored->store->loaded, &stored->link);
+	stored->store->bytes -= stored->place.size;
+	g_clear_pointer(&stored->bytes, g_bytes_unref);
+}
+
+void rs_trace_stored_unref(RsTraceStored *stored)
+{
+	if (!stored || --stored->refs)
+		return;
+	if (stored->is_held) {
+		stored->store->held -= stored->place.size;
+		g_bytes_unref(stored->bytes);
+	} else if (stored->bytes) {
+		unload(stored);
+	}
+	g_free(stored);
+}
+
+static gboolean load(RsTraceStored *stored, GError **error)
+{
+	RsTraceStore *store = stored->store;
+
+	while (store->loaded.head && store->bytes + stored->place.size > RS_TRACE_STORE_BYTES)
+		unload(store->loaded.head->data);
+	stored->bytes = rs_trace_file_load(stored->file, &stored->place, error);
+	if (!stored->bytes)
+		return FALSE;
+	store->bytes += stored->place.size;
+	g_queue_push_tail_link(&store->loaded, &stored->link);
+	return TRUE;
+}
+
+/* With more rings than blocks that have room, a block would go before its next page is read. */
+static gboolean is_read_whole(const RsTraceStored *stored)
+{
+	return stored->place.packed ||
+	       (guint64)stored->store->readers * stored->place.size <= RS_TRACE_STORE_BYTES;
+}
+
+gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize size,
+			      GError **error)
+{
+	RsTraceStore *store = stored->store;
+
+	if (stored->is_bad)
+		return FALSE;
+	if (!stored->bytes && !is_read_whole(stored))
+		return rs_trace_file_read_part(stored->file, stored->place.at + at, to, size,
+					       error);
+	if (!stored->bytes && !load(stored, error)) {
+		stored->is_bad = TRUE;
+		return FALSE;
+	}
+	if (!stored->is_held && store->loaded.tail != &stored->link) {
+		g_queue_unlink(&store->loaded, &stored->link);
+		g_queue_push_tail_link(&store->loaded, &stored->link);
+	}
+	memcpy(to, (const guint8 *)g_bytes_get_data(stored->bytes, NULL) + at, size);
+	return TRUE;
+}
