@@ -68,7 +68,8 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 		     const RsTraceJsonSource *source, bool named)
 {
 	const RsTraceTextStyle style =
-		config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE;
+		(config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE) |
+		(config->raw ? RS_TRACE_TEXT_RAW : RS_TRACE_TEXT_NONE);
 	const char *name = named ? source->name : NULL;
 
 	if (config->wants && !config->wants(record, task, config->show_data))

@@ -43,6 +43,7 @@ struct rs_printer_config {
 	void *show_data;      /* of the two above */
 	bool json;
 	bool short_names;                   /* text: events without their system */
+	bool raw;                           /* text: fields as they are */
 	bool source_names;                  /* text: name each line's source from the start */
 	const struct rs_printer_head *head; /* text: print header lines first; NULL: none */
 	uint64_t count;                     /* stop after so many records shown; 0: never */

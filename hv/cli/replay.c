@@ -5,39 +5,19 @@
 #include "cli/verb.h"
 
 #include <errno.h>
-#include <gio/gunixinputstream.h>
 #include <rs-trace-escape.h>
-#include <rs-trace-reader.h>
-#include <unistd.h>
 
 #define OUT_MAX (64u << 10) /* of text, before it is written */
 
 struct replay {
 	const struct rs_printer_config *config;
-	const char *path;
-	RsTraceReader *reader;
+	struct rs_cli_input *input;
 	struct rs_output output;
 	GString *out;
 	uint64_t shown;
 	int error; /* of the output: -errno */
+	GHashTable *names; /* index of a source -> its name, escaped */
 };
-
-static GInputStream *open_stream(const char *path, GError **error)
-{
-	g_autoptr(GFile) file = g_file_new_for_commandline_arg(path);
-
-	if (g_str_equal(path, "-"))
-		return g_unix_input_stream_new(STDIN_FILENO, FALSE);
-	return G_INPUT_STREAM(g_file_read(file, NULL, error));
-}
-
-static RsTraceReader *open_reader(const char *path, GError **error)
-{
-	g_autoptr(GInputStream) stream = open_stream(path, error);
-	RsTraceFile *file = stream ? rs_trace_file_new(stream, error) : NULL;
-
-	return file ? rs_trace_reader_new(file) : NULL;
-}
 
 static void flush(struct replay *r)
 {
@@ -53,61 +33,59 @@ static bool is_over(const struct replay *r)
 	return r->error || (r->config->count && r->shown >= r->config->count);
 }
 
-static void show(struct replay *r, const RsTraceRecord *record)
+static const char *source_name(struct replay *r, const struct rs_file_source *source)
 {
-	const struct rs_file_source *source = rs_trace_reader_source(r->reader);
-	g_autofree char *name = NULL;
+	gpointer key = GUINT_TO_POINTER(rs_trace_reader_source_index(r->input->reader));
+	char *name = g_hash_table_lookup(r->names, key);
+
+	if (name)
+		return name;
+	if (g_hash_table_size(r->names) >= 4096)
+		g_hash_table_remove_all(r->names);
+	name = rs_trace_escape(source->name, -1, NULL);
+	g_hash_table_insert(r->names, key, name);
+	return name;
+}
+
+static void show(struct replay *r, const RsTraceRecord *record, const RsTraceTask *task)
+{
+	RsTraceReader *reader = r->input->reader;
+	const struct rs_file_source *source = rs_trace_reader_source(reader);
 	RsTraceJsonSource of = {"", source->number};
-	bool named = rs_trace_reader_n_sources(r->reader) > 1;
+	bool named = rs_trace_reader_n_sources(reader) > 1;
 	gsize before = r->out->len;
-	RsTraceTask task;
 
 	if (r->config->json)
 		of.name = source->name;
 	else if (named)
-		of.name = name = rs_trace_escape(source->name, -1, NULL);
-	rs_trace_reader_task(r->reader, &task);
-	rs_printer_line(r->config, r->out, record, &task, &of, named);
+		of.name = source_name(r, source);
+	rs_printer_line(r->config, r->out, record, task, &of, named);
 	r->shown += record->kind == RS_TRACE_RECORD_EVENT && r->out->len > before;
 	if (r->out->len >= OUT_MAX)
 		flush(r);
 }
 
-/* What is to be said of how it ended. */
-static int tell(struct replay *r, GError *error)
+int rs_cli_replay(struct rs_cli_input *input, const struct rs_printer_config *config)
 {
-	g_auto(GStrv) remarks = rs_trace_reader_remarks(r->reader);
-	RsTraceFileDamage damage;
-
-	rs_trace_reader_damage(r->reader, &damage);
-	for (guint i = 0; remarks[i]; i++)
-		rs_cli_fail(0, "%s: %s", r->path, remarks[i]);
-	if (r->error && r->error != -EPIPE)
-		return rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
-				   g_strerror(-r->error));
-	if (error)
-		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", r->path, error->message);
-	return damage.gaps ? RS_CLI_FAILED : RS_CLI_OK;
-}
-
-int rs_cli_replay(const char *path, const struct rs_printer_config *config)
-{
-	struct replay r = {.config = config, .path = path};
-	g_autoptr(GError) error = NULL;
+	struct replay r = {.config = config, .input = input};
+	int code = rs_cli_input_open(input);
 	RsTraceRecord record;
-	int code;
+	RsTraceTask task;
 
-	r.reader = open_reader(path, &error);
-	if (!r.reader)
-		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, error->message);
+	if (code)
+		return code;
 	r.out = g_string_new(NULL);
+	r.names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	rs_output_init(&r.output, config->fd);
-	while (!is_over(&r) && rs_trace_reader_next(r.reader, &record, &error))
-		show(&r, &record);
+	while (!is_over(&r) && rs_cli_input_next(input, &record, &task))
+		show(&r, &record, &task);
 	flush(&r);
-	code = tell(&r, error);
+	code = rs_cli_input_close(input);
+	if (r.error && r.error != -EPIPE)
+		code = rs_cli_fail(RS_CLI_FAILED, "the trace could not be written: %s",
+				   g_strerror(-r.error));
 	rs_output_deinit(&r.output);
 	g_string_free(r.out, TRUE);
-	rs_trace_reader_free(r.reader);
+	g_hash_table_unref(r.names);
 	return code;
 }

@@ -160,8 +160,11 @@ static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call
 	else
 		printer.show = show;
 	printer.count = (uint64_t)a->count;
-	if (a->file && argc == 1)
-		return rs_cli_replay(a->file, &printer);
+	if (a->file && argc == 1) {
+		struct rs_cli_input input = {.paths = (const char *[]){a->file, NULL}};
+
+		return rs_cli_replay(&input, &printer);
+	}
 	if (a->file)
 		return rs_cli_usage(verb, "too many arguments");
 	session = rs_cli_connect(verb, a->session, 0, &argc, argv, &code);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/input.h"
+
+#include "cli/verb.h"
+
+#include <gio/gunixinputstream.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
+#define SHOW_AFTER_US 300000
+
+static GInputStream *open_stream(const char *path, GError **error)
+{
+	g_autoptr(GFile) file = g_file_new_for_commandline_arg(path);
+
+	if (g_str_equal(path, "-"))
+		return g_unix_input_stream_new(STDIN_FILENO, FALSE);
+	return G_INPUT_STREAM(g_file_read(file, NULL, error));
+}
+
+static RsTraceFile *open_file(const char *path, GError **error)
+{
+	g_autoptr(GInputStream) stream = open_stream(path, error);
+
+	return stream ? rs_trace_file_new(stream, error) : NULL;
+}
+
+RsTraceReader *rs_cli_open_trace(const char *path, GError **error)
+{
+	RsTraceFile *file = open_file(path, error);
+
+	return file ? rs_trace_reader_new(file) : NULL;
+}
+
+/* All files. *name: which one it is about if there is an error. */
+static RsTraceReader *open_all(const char *const *paths, const char **name, GError **error)
+{
+	g_autoptr(RsTraceReader) reader = NULL;
+
+	for (; *paths; paths++) {
+		RsTraceFile *file = open_file(*paths, error);
+
+		*name = *paths;
+		if (!file)
+			return NULL;
+		/* Of one file, our messages begin with its name. */
+		if (reader || paths[1])
+			rs_trace_file_set_name(file, *paths);
+		if (!reader)
+			reader = rs_trace_reader_new(file);
+		else if (!rs_trace_reader_add(reader, file, error))
+			return NULL;
+	}
+	return g_steal_pointer(&reader);
+}
+
+/* ---- where to begin ---- */
+
+/* The time of the record that comes next. False: there is none, or an error. */
+static bool peek(struct rs_cli_input *input, uint64_t *ns, GError **error)
+{
+	RsTraceRecord record;
+
+	if (!rs_trace_reader_next(input->reader, &record, error))
+		return false;
+	*ns = record.ns;
+	return true;
+}
+
+/* Tells the selection where the trace begins and ends, if it counts from there. */
+static bool find_ends(struct rs_cli_input *input, bool *moved, GError **error)
+{
+	RsTraceSelection *selection = input->selection;
+	g_autoptr(GError) why = NULL;
+	uint64_t ns = 0;
+
+	if (rs_trace_selection_needs_first(selection) &&
+	    (input->last || rs_trace_selection_needs_last(selection))) {
+		*moved = true;
+		if (peek(input, &ns, &why))
+			rs_trace_selection_set_first(selection, ns);
+	}
+	if (!why && rs_trace_selection_needs_last(selection)) {
+		*moved = true;
+		if (rs_trace_reader_seek_last(input->reader, 1, &why) && peek(input, &ns, &why))
+			rs_trace_selection_set_last(selection, ns);
+	}
+	if (!why)
+		return true;
+	if (g_error_matches(why, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED))
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
+			    "a time before the end cannot be found in a pipe");
+	else
+		g_propagate_error(error, g_steal_pointer(&why));
+	return false;
+}
+
+static bool is_wanted(struct rs_cli_input *input, const RsTraceRecord *record, RsTraceTask *task)
+{
+	rs_trace_reader_task(input->reader, task);
+	return !input->selection || rs_trace_selection_matches(input->selection, record, task);
+}
+
+/*
+ * Goes to where the last events begin. Of those that are wanted, nobody knows how far back that is:
+ * so it looks four times as far each time, and is done when there are enough, or at the start.
+ */
+static bool seek_last(struct rs_cli_input *input, GError **error)
+{
+	uint64_t last = input->last;
+
+	for (;; last *= 4) {
+		uint64_t events = 0, wanted = 0;
+		RsTraceRecord record;
+		RsTraceTask task;
+
+		if (!rs_trace_reader_seek_last(input->reader, last, error))
+			return false;
+		if (!input->selection)
+			return true;
+		while (rs_trace_reader_next(input->reader, &record, NULL)) {
+			if (record.kind != RS_TRACE_RECORD_EVENT)
+				continue;
+			events++;
+			wanted += is_wanted(input, &record, &task);
+		}
+		if (wanted < input->last && events >= last && last < UINT64_MAX / 4)
+			continue;
+		input->skip = wanted - MIN(wanted, input->last);
+		return rs_trace_reader_seek_last(input->reader, last, error);
+	}
+}
+
+static bool find_start(struct rs_cli_input *input, GError **error)
+{
+	bool moved = false;
+	uint64_t from;
+
+	if (input->selection && !find_ends(input, &moved, error))
+		return false;
+	if (input->last)
+		return seek_last(input, error);
+	from = input->selection ? rs_trace_selection_from(input->selection) : 0;
+	return (!from && !moved) || rs_trace_reader_seek(input->reader, from, error);
+}
+
+int rs_cli_input_open(struct rs_cli_input *input)
+{
+	g_autoptr(GError) error = NULL;
+	const char *name = NULL;
+
+	input->reader = open_all(input->paths, &name, &error);
+	if (input->reader && find_start(input, &error)) {
+		input->name = g_strjoinv(", ", (char **)input->paths);
+		return RS_CLI_OK;
+	}
+	g_clear_pointer(&input->reader, rs_trace_reader_free);
+	g_clear_pointer(&input->selection, rs_trace_selection_free);
+	return rs_cli_fail(RS_CLI_FAILED, "%s: %s", name, error->message);
+}
+
+/* ---- reading ---- */
+
+static void show_progress(struct rs_cli_input *input)
+{
+	gint64 now = g_get_monotonic_time();
+	guint64 done, total;
+
+	if (!input->shown)
+		input->shown = now;
+	if (now - input->shown < SHOW_AFTER_US)
+		return;
+	input->shown = now;
+	input->is_shown = true;
+	rs_trace_reader_progress(input->reader, &done, &total);
+	if (total)
+		fprintf(stderr, "\r%3u %%", (unsigned)(100 * ((double)done / (double)total)));
+	else
+		fprintf(stderr, "\r%" G_GUINT64_FORMAT " MiB", done >> 20);
+	fflush(stderr);
+}
+
+bool rs_cli_input_next(struct rs_cli_input *input, RsTraceRecord *record, RsTraceTask *task)
+{
+	while (rs_trace_reader_next(input->reader, record, &input->error)) {
+		if (!(++input->records & (LOOK_EVERY - 1))) {
+			if (input->progress)
+				show_progress(input);
+			if (input->selection && rs_trace_selection_is_over(input->selection))
+				break;
+		}
+		if (!is_wanted(input, record, task))
+			continue;
+		if (input->skip) {
+			input->skip -= record->kind == RS_TRACE_RECORD_EVENT;
+			continue;
+		}
+		return true;
+	}
+	input->ended = true;
+	return false;
+}
+
+/* ---- the end ---- */
+
+static int tell(struct rs_cli_input *input)
+{
+	g_auto(GStrv) remarks = rs_trace_reader_remarks(input->reader);
+	g_autoptr(GError) error = NULL;
+	RsTraceFileDamage damage;
+
+	rs_trace_reader_damage(input->reader, &damage);
+	for (guint i = 0; remarks[i]; i++)
+		rs_cli_fail(0, "%s%s%s", input->paths[1] ? "" : input->name,
+			    input->paths[1] ? "" : ": ", remarks[i]);
+	if (input->error)
+		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", input->name, input->error->message);
+	/* Of a part, nobody knows whether another event has the field that was asked for. */
+	if (input->selection && input->ended &&
+	    !rs_trace_selection_finish(input->selection, &error))
+		return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
+	return damage.gaps ? RS_CLI_FAILED : RS_CLI_OK;
+}
+
+int rs_cli_input_close(struct rs_cli_input *input)
+{
+	int code = RS_CLI_OK;
+
+	if (input->is_shown)
+		fputs("\r\033[K", stderr);
+	if (input->reader)
+		code = tell(input);
+	g_clear_pointer(&input->reader, rs_trace_reader_free);
+	g_clear_pointer(&input->selection, rs_trace_selection_free);
+	g_clear_pointer(&input->name, g_free);
+	g_clear_error(&input->error);
+	return code;
+}

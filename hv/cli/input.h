@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a verb reads: trace files, and which of their records are wanted. Thread: main. Trust: as
+ * rs-trace-reader.h.
+ */
+#ifndef RS_HV_CLI_INPUT_H
+#define RS_HV_CLI_INPUT_H
+
+#include "filter/rs-trace-selection.h"
+
+#include <rs-trace-reader.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rs_cli_input {
+	/* These are the caller's. */
+	const char *const *paths; /* NULL-terminated, one or more; "-" is standard input */
+	RsTraceSelection *selection; /* taken over; NULL: all records are wanted */
+	uint64_t last; /* only the last so many events of those that are wanted; 0: all */
+	bool progress; /* shown on a terminal, while nothing else is printed */
+	/* These are set by rs_cli_input_open(). */
+	RsTraceReader *reader;
+	char *name; /* of the files, for messages; to be printed as it is */
+	/* These are of input.c. */
+	uint64_t skip; /* wanted events before the last ones */
+	uint64_t records;
+	int64_t shown; /* g_get_monotonic_time() of the last progress */
+	bool is_shown;
+	bool ended; /* all records were read */
+	GError *error;
+};
+
+/* Opens a file of any kind that can be read, or standard input. */
+RsTraceReader *rs_cli_open_trace(const char *path, GError **error);
+
+/* 0, or an exit code after a message. Then only the selection is freed. */
+int rs_cli_input_open(struct rs_cli_input *input);
+/* The next record that is wanted, and its task if it is an event's. False: there is none. */
+bool rs_cli_input_next(struct rs_cli_input *input, RsTraceRecord *record, RsTraceTask *task);
+/*
+ * Says what is to be said of the files, and frees everything. Returns an exit code: what can be
+ * read of a file that is damaged (RS_CLI_FAILED) or cut (RS_CLI_OK) has been handed out.
+ */
+int rs_cli_input_close(struct rs_cli_input *input);
+
+#endif
