@@ -59,7 +59,7 @@ def test_other_files(name, at):
     check(r.code == 1 and 'No such file' in r.err, f'a folder that is not there: {r}')
     r = rs('report', at('none'))
     check(r.code == 1 and 'none' in r.err, f'a file that is not there: {r}')
-    for args in ['report'], ['report', 'a', 'b'], ['record', '--zstd', '99', '-s', name]:
+    for args in ['report'], ['report', '-R', '--json', 'a'], ['report', '--cpu', 'x', 'a'], ['record', '--zstd', '99', '-s', name]:
         check(rs(*args).code == 2, f'wrong use: {args}')
 
 
