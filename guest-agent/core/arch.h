@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What differs between architectures but not between ports. The file of each architecture defines
- * RS_ARCH, rs_arch_port_write(), the bytes of a site that is off and of one that is on, and how
- * they are stored in memory that CPUs may be running.
+ * RS_ARCH, rs_arch_port_write(), the frames of a stack, the bytes of a site that is off and of one
+ * that is on, and how they are stored in memory that CPUs may be running.
  */
 #ifndef RS_AGENT_ARCH_H
 #define RS_AGENT_ARCH_H

@@ -11,6 +11,19 @@
 #define RS_ARCH RS_ARCH_X86_64
 #define RS_ARCH_PAGING RS_PAGING_X86_64_4 /* unless the port says otherwise */
 
+/* Where a function keeps a frame pointer: the caller's frame, then the return address. */
+#define RS_ARCH_FRAME_BYTES 16u
+
+static inline uintptr_t rs_arch_frame_caller(uintptr_t frame)
+{
+	return *(const volatile uintptr_t *)frame;
+}
+
+static inline uintptr_t rs_arch_frame_back(uintptr_t frame)
+{
+	return ((const volatile uintptr_t *)frame)[1];
+}
+
 /* The CPU must allow port I/O at our privilege level. */
 static inline void rs_arch_port_write(uint16_t port, uint32_t value)
 {

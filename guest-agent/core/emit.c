@@ -6,6 +6,7 @@
 
 #include "arch.h"
 #include "rs_port.h"
+#include "stack.h"
 
 #define RS_FILTER_TRIES 4u
 
@@ -135,12 +136,19 @@ static __attribute__((noinline)) void ring_doorbell(void)
 		*config->doorbell_mmio = 1;
 }
 
+/* Return addresses, innermost first. */
+struct rs_stack {
+	uint32_t count;
+	uint64_t frames[RS_STACK_MAX];
+};
+
 /*
- * All but the fast path: dynamic fields, ops of the OS, a new page or context, a lost race. `id` is
- * read once for an event: unregistering sets it to 0, which in a ring means padding.
+ * All but the fast path: call stacks, dynamic fields, ops of the OS, a new page or context, a lost
+ * race. `id` is read once for an event: unregistering sets it to 0, which in a ring means padding.
  */
 static __attribute__((noinline)) void emit_slow(uint32_t id, const uint64_t *entry, uint32_t size,
-						const struct rs_dyn *dyn, uint32_t dyn_count)
+						const struct rs_dyn *dyn, uint32_t dyn_count,
+						const struct rs_stack *stack)
 {
 	struct rs_ring_record record = {
 		.id = id,
@@ -149,6 +157,8 @@ static __attribute__((noinline)) void emit_slow(uint32_t id, const uint64_t *ent
 		.size = size,
 		.dyn = dyn,
 		.dyn_count = dyn_count,
+		.frames = stack ? stack->frames : NULL,
+		.frame_count = stack ? stack->count : 0,
 	};
 	struct rs_where where;
 	struct rs_ring ring;
@@ -220,7 +230,7 @@ emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size, const u
 			return;
 		}
 	}
-	emit_slow(id, entry, size, NULL, 0);
+	emit_slow(id, entry, size, NULL, 0, NULL);
 }
 
 void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
@@ -306,9 +316,32 @@ void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, ui
 	    !wanted_slow(event, control, entry, size, dyn, dyn_count))
 		return;
 	if (dyn_count)
-		emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count);
+		emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count, NULL);
 	else
 		rs_emit_plain(event, entry, size);
+}
+
+/*
+ * The frame of this function begins the chain, whatever the agent is compiled with. Its caller is
+ * an event's own function, so that is left out.
+ */
+__attribute__((noinline)) void rs_emit_stack(struct rs_event *event, uint32_t control,
+					     const uint64_t *entry, uint32_t size,
+					     const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	uint32_t depth = (control & RS_EVENT_STACK_MASK) >> RS_EVENT_STACK_SHIFT;
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), end;
+	struct rs_stack stack;
+
+	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
+	    !wanted_slow(event, control, entry, size, dyn, dyn_count))
+		return;
+	stack.count = 0;
+	if (rs_core.ops.stack_end ? rs_core.ops.stack_end(frame, &end)
+				  : rs_port_stack_end(frame, &end))
+		stack.count = rs_stack_walk(rs_arch_frame_caller(frame), frame, end, stack.frames,
+					    depth < RS_STACK_MAX ? depth : RS_STACK_MAX);
+	emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count, &stack);
 }
 
 uint64_t rs_core_time(void)

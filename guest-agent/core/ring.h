@@ -96,8 +96,10 @@ struct rs_ring_record {
 	uint64_t context;      /* rs_context_mark() */
 	const uint64_t *entry; /* entry_size bytes, zeroes up to a multiple of 8 */
 	const struct rs_dyn *dyn;
-	uint64_t ts;    /* out, when emitted */
-	uint32_t chain; /* likewise, the clock chain of ts */
+	const uint64_t *frames; /* its call stack; fewer are written if the page is too small */
+	uint32_t frame_count;   /* at most RS_STACK_MAX */
+	uint64_t ts;            /* out, when emitted */
+	uint32_t chain;         /* likewise, the clock chain of ts */
 };
 
 /* What became of a record. */
@@ -241,6 +243,22 @@ static inline void rs_context_settle(const struct rs_ring *ring, enum rs_produce
 }
 
 /*
+ * What a stack of *frames adds to a record of `units`, in units. A page has room for the record at
+ * least: frames that do not fit beside it are taken off *frames.
+ */
+static inline uint32_t rs_stack_units(const struct rs_rings *rings, uint32_t units,
+				      uint32_t *frames)
+{
+	uint32_t room = rings->units - RS_RING_PAGE_HEADER / RS_RING_UNIT - units;
+
+	if (room < 2)
+		*frames = 0;
+	else if (*frames > room - 1)
+		*frames = room - 1;
+	return *frames ? *frames + 1 : 0;
+}
+
+/*
  * Writes one record. The time comes from `clock`, or from `port_clock` if that is NULL.
  * `port_clock` is a constant, so that it is inlined. record->ts and record->chain are set when the
  * record is written.
@@ -251,7 +269,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 {
 	struct rs_ring_state *state = ring->state;
 	const uint64_t context = record->context;
-	uint32_t size = record->size, cut = 0, units, marks, off;
+	uint32_t size = record->size, cut = 0, units, marks, off, frames = record->frame_count;
 	uint64_t word, ts, page, *at, last;
 	uint32_t opened, chain;
 
@@ -265,6 +283,8 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		       : rs_local_add64(&state->too_large, 1);
 	}
 	units = 1 + (size + 7) / 8;
+	if (rs_unlikely(frames))
+		units += rs_stack_units(ring->rings, units, &frames);
 
 	for (uint32_t tries = 0; tries < RS_TRIES; tries++) {
 		bool new_context, new_time;
@@ -328,10 +348,15 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	return RS_RING_REFUSED;
 
 write:
+	if (rs_unlikely(frames)) {
+		rs_store(at++, RS_REC_STACK | (8ull + 8 * frames) << 16);
+		for (uint32_t i = 0; i < frames; i++)
+			rs_store(at++, record->frames[i]);
+	}
 	rs_store(at, (uint64_t)record->id | (uint64_t)((8 + size) | cut) << 16 | ts << 32);
 	if (rs_likely(record->dyn_count == 0 && !cut)) {
-		for (uint32_t i = 1; i < units; i++)
-			rs_store(at + i, record->entry[i - 1]);
+		for (uint32_t i = 0; i < (size + 7) / 8; i++)
+			rs_store(at + 1 + i, record->entry[i]);
 	} else {
 		rs_ring_copy(at + 1, size, record);
 	}

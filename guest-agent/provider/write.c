@@ -12,6 +12,16 @@ static __attribute__((noinline)) void call(struct rs_event *event, const uint64_
 	rs_callbacks_record(event, entry, size, dyn, dyn_count);
 }
 
+/* A frame of its own, whatever the rest is compiled with: rs_emit_stack() leaves it out. */
+static __attribute__((noinline)) int write_stack(struct rs_event *event, uint32_t control,
+						 const uint64_t *entry, uint32_t size,
+						 const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
+	rs_emit_stack(event, control, entry, size, dyn, dyn_count);
+	return 0;
+}
+
 int rs_statement_write(struct rs_event *event, const uint64_t *entry, uint32_t size,
 		       const struct rs_dyn *dyn, uint32_t dyn_count)
 {
@@ -26,8 +36,10 @@ int rs_statement_write(struct rs_event *event, const uint64_t *entry, uint32_t s
 		if (!judged)
 			return 0;
 		if (judged != RS_JUDGE_OPEN)
-			control = judged;
+			control &= RS_EVENT_ENABLED | RS_EVENT_STACK_MASK;
 	}
+	if (control & RS_EVENT_STACK_MASK)
+		return write_stack(event, control, entry, size, dyn, dyn_count);
 	if (dyn_count || control >> RS_EVENT_FILTER_SHIFT)
 		rs_emit(event, control, entry, size, dyn, dyn_count);
 	else if (size - 1 < 8)

@@ -11,7 +11,7 @@
 struct row {
 	GVariant *dict; /* owns the texts below */
 	const char *source, *owner, *wish, *glob, *filter;
-	guint32 source_number;
+	guint32 source_number, stack;
 	gboolean met;
 };
 
@@ -34,6 +34,7 @@ static gboolean next_row(GVariantIter *iter, struct row *row, const char *owner)
 		g_variant_lookup(row->dict, "wish", "&s", &row->wish);
 		g_variant_lookup(row->dict, "glob", "&s", &row->glob);
 		g_variant_lookup(row->dict, "filter", "&s", &row->filter);
+		g_variant_lookup(row->dict, "stack", "u", &row->stack);
 		g_variant_lookup(row->dict, "met", "b", &row->met);
 	} while (owner && strcmp(row->owner, owner));
 	return TRUE;
@@ -122,6 +123,7 @@ void rs_cli_print_kept_json(GVariant *kept, const char *owner)
 		rs_cli_add_text(b, "owner", row.owner);
 		rs_cli_add_text(b, "wish", row.wish);
 		rs_cli_add_text(b, "glob", row.glob);
+		rs_cli_add_number(b, "stack", row.stack);
 		rs_cli_add_text(b, "filter", row.filter);
 		json_builder_set_member_name(b, "met");
 		json_builder_add_boolean_value(b, row.met);

@@ -45,6 +45,14 @@ static char *intern(const char *text, size_t size)
 	return (char *)g_intern_string(copy);
 }
 
+static bool has_option(const GOptionEntry *entries, const char *name)
+{
+	for (; entries && entries->long_name; entries++)
+		if (strcmp(entries->long_name, name) == 0)
+			return true;
+	return false;
+}
+
 char **rs_cli_split_values(const GOptionEntry *entries, int argc, char **argv)
 {
 	GPtrArray *out = g_ptr_array_new();
@@ -52,6 +60,11 @@ char **rs_cli_split_values(const GOptionEntry *entries, int argc, char **argv)
 
 	for (; i < argc && strcmp(argv[i], "--"); i++) {
 		bool value;
+
+		if (strcmp(argv[i], "--stack") == 0 && has_option(entries, "stack")) {
+			g_ptr_array_add(out, (char *)RS_CLI_STACK_USUAL);
+			continue;
+		}
 		const size_t letters = i ? letters_of(entries, argv[i], &value) : 0;
 
 		if (!letters || !argv[i][letters]) {

@@ -371,8 +371,14 @@ static int ask(struct runner *runner, struct rs_error *err)
 			ret = rs_session_set_filter(runner->session, RS_OWNER_HOST, glob,
 						    expression, NULL, err);
 	}
-	for (char **glob = config->enable; glob && *glob && !ret; glob++)
-		ret = rs_session_enable(runner->session, RS_OWNER_HOST, *glob, NULL, err);
+	for (char **glob = config->enable; glob && *glob && !ret; glob++) {
+		const struct rs_session_ask enable = {.owner = RS_OWNER_HOST,
+						      .kind = RS_ASK_ENABLE,
+						      .glob = *glob,
+						      .stack = config->stack};
+
+		ret = rs_session_ask(runner->session, &enable, NULL, err);
+	}
 	return ret;
 }
 

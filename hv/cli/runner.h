@@ -12,6 +12,7 @@
 
 struct rs_runner_config {
 	char **enable;  /* globs; NULL: none */
+	uint32_t stack; /* frames of call stacks that they get; 0: none */
 	char **filters; /* "GLOB: EXPR"; NULL: none */
 	bool json;
 	bool short_names;   /* in text: events without their system */

@@ -2,6 +2,7 @@
 #include "cli/select.h"
 
 #include "session/event_glob.h"
+#include <ringside/record.h>
 #include <string.h>
 
 static int check_one(const struct rs_verb *verb, const char *key, const char *value)
@@ -25,6 +26,14 @@ int rs_cli_select_check(const struct rs_verb *verb, const struct rs_cli_select *
 	if (code == RS_CLI_OK && select->all)
 		code = check_one(verb, "keyword-all", select->all);
 	return code;
+}
+
+int rs_cli_stack_check(const struct rs_verb *verb, int *stack)
+{
+	if (*stack != -1 && (*stack < 1 || *stack > (int)RS_STACK_MAX))
+		return rs_cli_usage(verb, "--stack: 1 to %u frames", RS_STACK_MAX);
+	*stack = MAX(*stack, 0);
+	return RS_CLI_OK;
 }
 
 bool rs_cli_select_any(const struct rs_cli_select *select)

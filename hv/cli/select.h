@@ -24,6 +24,17 @@ typedef struct rs_cli_select RsCliSelect; /* for g_auto() */
 		RS_CLI_SELECT_OPTION("keyword-all", (s).all,                                       \
 				     "Only events that have all of these keywords", "MASK")
 
+/* The option --stack[=DEPTH]. */
+#define RS_CLI_STACK_OPTION(to)                                                                    \
+	{                                                                                          \
+		"stack", 0, 0, G_OPTION_ARG_INT, &(to),                                            \
+			"With call stacks, of at most DEPTH frames (1 to 64; 16 if not given)",    \
+			"DEPTH"                                                                    \
+	}
+/* RS_CLI_OK, or an exit code after a message. `stack` -1: it was not given. Else it is made the
+ * number of frames. */
+int rs_cli_stack_check(const struct rs_verb *verb, int *stack);
+
 /* RS_CLI_OK, or an exit code after a message. */
 int rs_cli_select_check(const struct rs_verb *verb, const struct rs_cli_select *select);
 /* Whether something is selected. */

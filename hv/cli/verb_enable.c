@@ -7,7 +7,19 @@
 struct wish {
 	const char *owner; /* NULL: the host */
 	gboolean ahead, quiet;
+	int stack;
 };
+
+static GVariant *enable_options(const struct wish *wish)
+{
+	GVariantDict dict;
+
+	g_variant_dict_init(&dict,
+			    g_variant_ref_sink(rs_cli_wish_options(wish->owner, wish->ahead)));
+	if (wish->stack)
+		g_variant_dict_insert(&dict, "stack", "u", (guint32)wish->stack);
+	return g_variant_dict_end(&dict);
+}
 
 static int enable_one(RsDBusSession1 *session, const struct wish *wish, const char *glob,
 		      bool *part)
@@ -17,9 +29,8 @@ static int enable_one(RsDBusSession1 *session, const struct wish *wish, const ch
 	gboolean pending;
 	guint touched;
 
-	if (!rs_dbus_session1_call_enable_sync(session, glob,
-					       rs_cli_wish_options(wish->owner, wish->ahead),
-					       &touched, &pending, &problems, NULL, NULL, &error))
+	if (!rs_dbus_session1_call_enable_sync(session, glob, enable_options(wish), &touched,
+					       &pending, &problems, NULL, NULL, &error))
 		return rs_cli_fail_wish(error);
 	if (!wish->quiet && pending)
 		rs_cli_print_pending(glob, wish->ahead);
@@ -69,17 +80,19 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const bool enables = verb == &rs_verb_enable;
 	g_autofree char *name = NULL, *owner = NULL;
 	g_auto(RsCliSelect) select = {0};
-	struct wish wish = {0};
-	const GOptionEntry ahead[] = {{"ahead", 'a', 0, G_OPTION_ARG_NONE, &wish.ahead,
-				       "Also if no event matches yet", NULL},
-				      {0}};
+	struct wish wish = {.stack = -1};
+	const GOptionEntry more[] = {{"ahead", 'a', 0, G_OPTION_ARG_NONE, &wish.ahead,
+				      "Also if no event matches yet", NULL},
+				     RS_CLI_STACK_OPTION(wish.stack),
+				     {0}};
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner, "For whom, if not for the host",
 		 "OWNER"},
 		RS_CLI_SELECT_OPTIONS(select),
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &wish.quiet, "Say nothing on success", NULL},
-		enables ? ahead[0] : ahead[1],
+		enables ? more[0] : more[2],
+		enables ? more[1] : more[2],
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
@@ -90,6 +103,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (argc < 2)
 		return rs_cli_usage(verb, "which events?");
 	code = rs_cli_select_check(verb, &select);
+	if (code == RS_CLI_OK)
+		code = rs_cli_stack_check(verb, &wish.stack);
 	if (code != RS_CLI_OK)
 		return code;
 	wish.owner = owner;

@@ -12,7 +12,7 @@
 
 struct row {
 	GVariant *dict; /* owns the texts below */
-	guint32 source_number, id, sites, level;
+	guint32 source_number, id, sites, level, stack;
 	guint64 keyword;
 	const char *source, *system, *name, *filter, *note;
 	GVariant *owners; /* aa{sv}; NULL: nobody has asked for anything */
@@ -23,6 +23,7 @@ struct row {
 struct wish {
 	const char *name, *filter; /* texts of the row; "": none */
 	gboolean enabled;
+	guint32 stack; /* frames; 0: none */
 };
 
 static gboolean next_wish(GVariantIter *iter, struct wish *wish)
@@ -34,6 +35,7 @@ static gboolean next_wish(GVariantIter *iter, struct wish *wish)
 		return FALSE;
 	g_variant_lookup(dict, "name", "&s", &wish->name);
 	g_variant_lookup(dict, "enabled", "b", &wish->enabled);
+	g_variant_lookup(dict, "stack", "u", &wish->stack);
 	g_variant_lookup(dict, "filter", "&s", &wish->filter);
 	return TRUE;
 }
@@ -53,6 +55,7 @@ static void read_key(struct row *row, const char *key, GVariant *value)
 		{"level", "u", "u", &row->level},
 		{"keyword", "t", "t", &row->keyword},
 		{"enabled", "b", "b", &row->enabled},
+		{"stack", "u", "u", &row->stack},
 		{"sites", "u", "u", &row->sites},
 		{"filter", "s", "&s", &row->filter},
 		{"note", "s", "&s", &row->note},
@@ -112,11 +115,16 @@ static char *describe_wishes(const struct row *row)
 		g_string_append_printf(text, "%s%sfor %s%s%s", text->len ? "; " : "",
 				       wish.enabled ? "" : "off ", wish.name, *filter ? " if " : "",
 				       filter);
+		if (wish.stack)
+			g_string_append_printf(text, " with %u frames of stack", wish.stack);
 	}
 	if (!others) {
 		g_autofree char *filter = rs_trace_escape(row->filter, -1, NULL);
 
 		g_string_printf(text, "%s%s", *filter ? "if " : "", filter);
+		if (row->stack)
+			g_string_append_printf(text, "%swith %u frames of stack",
+					       text->len ? " " : "", row->stack);
 	}
 	return g_strdup(text->str);
 }
@@ -227,6 +235,7 @@ static void add_wishes(JsonBuilder *b, GVariant *owners)
 		json_builder_add_string_value(b, wish.name);
 		json_builder_set_member_name(b, "enabled");
 		json_builder_add_boolean_value(b, wish.enabled);
+		rs_cli_add_number(b, "stack", wish.stack);
 		rs_cli_add_text(b, "filter", wish.filter);
 		json_builder_end_object(b);
 	}
@@ -264,6 +273,7 @@ static void print_json(GVariant *events)
 		add_keyword(b, row.keyword);
 		json_builder_set_member_name(b, "enabled");
 		json_builder_add_boolean_value(b, row.enabled);
+		rs_cli_add_number(b, "stack", row.stack);
 		rs_cli_add_text(b, "filter", row.filter);
 		add_wishes(b, row.owners);
 		json_builder_set_member_name(b, "sites");

@@ -9,6 +9,7 @@
 /* Options of the session, and not of one source. */
 struct options {
 	char **enable, **filters;
+	int stack;
 	struct rs_cli_select select;
 	char *name, *output;
 	double duration;
@@ -63,6 +64,7 @@ static int run_session(const struct options *o, GArray *sources)
 {
 	struct rs_runner_config runner = {
 		.enable = o->enable,
+		.stack = (uint32_t)o->stack,
 		.filters = o->filters,
 		.json = o->json,
 		.short_names = o->bare,
@@ -101,9 +103,14 @@ static int run_session(const struct options *o, GArray *sources)
 }
 
 /* The globs of -e get the selection. */
-static int select_events(const struct rs_verb *verb, const struct options *o)
+static int select_events(const struct rs_verb *verb, struct options *o)
 {
 	int code = rs_cli_select_check(verb, &o->select);
+
+	if (code == RS_CLI_OK && o->stack != -1 && !o->enable)
+		return rs_cli_usage(verb, "--stack is for the events of -e");
+	if (code == RS_CLI_OK)
+		code = rs_cli_stack_check(verb, &o->stack);
 
 	if (code == RS_CLI_OK && rs_cli_select_any(&o->select) && !o->enable)
 		return rs_cli_usage(verb, "--level and --keyword are for the events of -e");
@@ -116,7 +123,7 @@ static int select_events(const struct rs_verb *verb, const struct options *o)
 	return code;
 }
 
-static int prepare_and_run(const struct rs_verb *verb, const struct options *o, GPtrArray *args)
+static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrArray *args)
 {
 	g_autoptr(GArray) sources =
 		g_array_sized_new(FALSE, TRUE, sizeof(struct rs_launch_source), args->len);
@@ -204,13 +211,14 @@ static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int a
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {0};
+	struct options o = {.stack = -1};
 	gboolean and_help = FALSE;
 	const GOptionEntry options[] = {
 		{"and", 0, 0, G_OPTION_ARG_NONE, &and_help,
 		 "Another source follows; the options above may be given for it too", NULL},
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &o.enable, "Enable these events",
 		 "GLOB"},
+		RS_CLI_STACK_OPTION(o.stack),
 		RS_CLI_SELECT_OPTIONS(o.select),
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},

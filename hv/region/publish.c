@@ -224,7 +224,7 @@ static int set_filter(struct rs_publisher *publisher, uint32_t id,
 					    guest ? " of the guest" : "");
 		write_slot(publisher, slot, program);
 	}
-	word = publisher->words[id] & RS_EVENT_ENABLED;
+	word = publisher->words[id] & (RS_EVENT_ENABLED | RS_EVENT_STACK_MASK);
 	if (slot)
 		word |= slot->offset / RS_FILTER_GRAIN << RS_EVENT_FILTER_SHIFT;
 	store_word(publisher, id, word);
@@ -256,6 +256,21 @@ int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool e
 		return ret;
 	store_word(publisher, id,
 		   (publisher->words[id] & ~RS_EVENT_ENABLED) | (enabled ? RS_EVENT_ENABLED : 0));
+	return 0;
+}
+
+int rs_publisher_set_stack(struct rs_publisher *publisher, uint32_t id, uint32_t depth,
+			   struct rs_error *err)
+{
+	uint32_t word;
+	int ret = check_id(publisher, id, err);
+
+	if (ret)
+		return ret;
+	word = (publisher->words[id] & ~RS_EVENT_STACK_MASK) | MIN(depth, RS_STACK_MAX)
+								       << RS_EVENT_STACK_SHIFT;
+	if (word != publisher->words[id])
+		store_word(publisher, id, word);
 	return 0;
 }
 

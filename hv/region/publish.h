@@ -58,6 +58,13 @@ int rs_publisher_set_guest_filter(struct rs_publisher *publisher, uint32_t id,
 int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,
 			     struct rs_error *err);
 
+/*
+ * How many frames of the call stack go with each record, 0 for none, at most RS_STACK_MAX. Whatever
+ * else is set, the number stays. -EINVAL: there is no such id.
+ */
+int rs_publisher_set_stack(struct rs_publisher *publisher, uint32_t id, uint32_t depth,
+			   struct rs_error *err);
+
 /* Sets and clears RS_CONTROL_* flags. */
 void rs_publisher_set_flags(struct rs_publisher *publisher, uint32_t set, uint32_t clear);
 

@@ -40,6 +40,8 @@ static GVariant *row_wish(const struct rs_wish *wish)
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add_text(&b, "name", wish->owner->name);
 	add(&b, "enabled", g_variant_new_boolean(wish->wanted));
+	if (wish->stack)
+		add(&b, "stack", g_variant_new_uint32(wish->stack));
 	if (wish->filter)
 		add_text(&b, "filter", wish->filter);
 	return g_variant_builder_end(&b);
@@ -172,6 +174,8 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 	add(&b, "level", g_variant_new_uint32(e->event->level));
 	add_u64(&b, "keyword", e->event->keyword);
 	add(&b, "enabled", g_variant_new_boolean(e->enabled));
+	if (e->stack)
+		add(&b, "stack", g_variant_new_uint32(e->stack));
 	add(&b, "sites", g_variant_new_uint32(e->sites));
 	if (e->filter)
 		add_text(&b, "filter", e->filter);
@@ -265,6 +269,8 @@ GVariant *rs_row_rule(const struct rs_session_rule *rule)
 	add_text(&b, "glob", rule->rule->glob);
 	if (rule->rule->expression)
 		add_text(&b, "filter", rule->rule->expression);
+	if (rule->rule->stack)
+		add_u32(&b, "stack", rule->rule->stack);
 	add(&b, "met", g_variant_new_boolean(rule->rule->met));
 	return pack(g_variant_builder_end(&b));
 }

@@ -88,11 +88,12 @@ static void end_bonds(struct rs_server *server, GDBusConnection *connection)
 struct asks {
 	const char *owner; /* the invocation's */
 	gboolean until_disconnect, ahead;
+	guint32 stack;
 };
 
 /* Whether the peer may ask for this. False: it got an error. */
 static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
-			 GVariant *options, struct asks *asks)
+			 GVariant *options, bool enables, struct asks *asks)
 {
 	struct rs_error err = {0};
 	GVariantIter iter;
@@ -112,6 +113,9 @@ static bool take_options(struct rs_server *server, GDBusMethodInvocation *invoca
 		else if (strcmp(name, "ahead") == 0 &&
 			 g_variant_is_of_type(v, G_VARIANT_TYPE_BOOLEAN))
 			asks->ahead = g_variant_get_boolean(v);
+		else if (strcmp(name, "stack") == 0 && enables &&
+			 g_variant_is_of_type(v, G_VARIANT_TYPE_UINT32))
+			asks->stack = g_variant_get_uint32(v);
 		else
 			return !rs_server_refuse_option(invocation, name);
 	}
@@ -221,11 +225,12 @@ static gboolean ask(struct rs_server *server, GDBusMethodInvocation *invocation,
 	struct asks asks;
 	int ret;
 
-	if (!take_options(server, invocation, options, &asks))
+	if (!take_options(server, invocation, options, ask->kind == RS_ASK_ENABLE, &asks))
 		return TRUE;
 	ask->from = g_dbus_method_invocation_get_connection(invocation);
 	ask->owner = asks.owner;
 	ask->ahead = asks.ahead;
+	ask->stack = asks.stack;
 	ret = rs_session_ask(server->session, ask, &result, &err);
 	if (ret)
 		return rs_server_give_error(invocation, &err);

@@ -44,6 +44,7 @@ struct rs_asking {
 	struct asker asker;
 	enum rs_session_ask_kind kind;
 	char *glob, *expression;
+	uint32_t stack; /* of RS_ASK_ENABLE */
 	bool ahead;
 	struct rs_filters *filters; /* of `expression`; NULL: none */
 	GPtrArray *parts;           /* of struct part, in the order of the sources */
@@ -127,6 +128,7 @@ static void add_rule(const struct rs_asking *asking, bool met)
 		if (!rule)
 			continue;
 		rule->met = met;
+		rule->stack = asking->stack;
 		rule->early = !asking->session->started;
 	}
 }
@@ -426,6 +428,9 @@ static int check(const struct rs_asking *asking, struct rs_error *err)
 		return 0;
 	if (asking->expression && rs_filter_check(asking->expression, &why))
 		return rs_filter_failed(asking->expression, &why, err);
+	if (asking->stack > RS_STACK_MAX)
+		return rs_error_set(err, EINVAL, "a call stack has at most %u frames",
+				    RS_STACK_MAX);
 	ret = check_glob(asking->glob, err);
 	if (!ret && asking->ahead)
 		ret = rs_event_glob_check_names(asking->glob, err);
@@ -522,8 +527,10 @@ static void change_wishes(const struct rs_asking *asking, struct rs_plan *plan)
 	plan->by_guest = owner == plan->source->guest;
 	switch (asking->kind) {
 	case RS_ASK_ENABLE:
+		rs_wishes_set_stack(&plan->wishes, owner, asking->stack);
+		break;
 	case RS_ASK_DISABLE:
-		rs_wishes_set_wanted(&plan->wishes, owner, asking->kind == RS_ASK_ENABLE);
+		rs_wishes_set_wanted(&plan->wishes, owner, false);
 		break;
 	case RS_ASK_FILTER:
 		rs_wishes_set_filter(&plan->wishes, owner, plan->own ? asking->expression : NULL,
@@ -743,6 +750,7 @@ struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *
 	asking->asker = *asker;
 	asking->kind = ask->kind;
 	asking->ahead = ask->ahead;
+	asking->stack = ask->kind == RS_ASK_ENABLE ? ask->stack : 0;
 	asking->glob = ask->kind == RS_ASK_FORGET ? NULL : g_strdup(ask->glob ? ask->glob : "");
 	if (ask->kind == RS_ASK_FILTER && ask->expression)
 		asking->expression = g_strstrip(g_strdup(ask->expression));

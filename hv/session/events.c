@@ -227,6 +227,7 @@ static void list_source(struct rs_source *source, const struct rs_event_glob *gl
 			continue;
 		state = &source->events[event->id];
 		entry.enabled = state->on;
+		entry.stack = state->stack;
 		entry.live = is_live(source, event) && is_read(source, event);
 		entry.filter = rs_event_filter(source, event->id);
 		entry.wishes = state->wishes.first;

@@ -237,7 +237,8 @@ void rs_owner_drop_compiled(struct rs_owner *owner)
 	}
 }
 
-bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event)
+const struct rs_rule *rs_owner_enable_of(const struct rs_owner *owner, const char *source,
+					 const RsTraceEvent *event)
 {
 	for (guint i = owner->rules->len; i-- > 0;) {
 		struct rs_rule *rule = owner->rules->pdata[i];
@@ -245,9 +246,14 @@ bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTr
 		if (rule->kind == RS_RULE_FILTER || !rule_matches(rule, source, event))
 			continue;
 		rule->met = true;
-		return rule->kind == RS_RULE_ENABLE;
+		return rule->kind == RS_RULE_ENABLE ? rule : NULL;
 	}
-	return false;
+	return NULL;
+}
+
+bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event)
+{
+	return rs_owner_enable_of(owner, source, event);
 }
 
 struct rs_rule *rs_owner_filter_of(const struct rs_owner *owner, const char *source,
@@ -299,6 +305,7 @@ void rs_wishes_copy(struct rs_wishes *to, const struct rs_wishes *from)
 		struct rs_wish *copy = wish_new(wish->owner);
 
 		copy->wanted = wish->wanted;
+		copy->stack = wish->stack;
 		copy->filter = wish->filter ? g_ref_string_acquire(wish->filter) : NULL;
 		copy->program = wish->program ? rs_program_ref(wish->program) : NULL;
 		*link = copy;
@@ -370,7 +377,16 @@ void rs_wishes_set_wanted(struct rs_wishes *wishes, struct rs_owner *owner, bool
 	struct rs_wish *wish = find_or_make(wishes, owner);
 
 	wish->wanted = wanted;
+	wish->stack = 0;
 	forget_if_empty(wishes, wish);
+}
+
+void rs_wishes_set_stack(struct rs_wishes *wishes, struct rs_owner *owner, uint32_t stack)
+{
+	struct rs_wish *wish = find_or_make(wishes, owner);
+
+	wish->wanted = true;
+	wish->stack = stack;
 }
 
 void rs_wishes_set_filter(struct rs_wishes *wishes, struct rs_owner *owner, const char *filter,
@@ -399,6 +415,15 @@ bool rs_wishes_wanted(const struct rs_wishes *wishes)
 			return true;
 	}
 	return false;
+}
+
+uint32_t rs_wishes_stack(const struct rs_wishes *wishes)
+{
+	uint32_t most = 0;
+
+	for (const struct rs_wish *wish = wishes->first; wish; wish = wish->next)
+		most = MAX(most, wish->stack);
+	return most;
 }
 
 int rs_wishes_program(const struct rs_wishes *wishes, const RsTraceEvent *event,

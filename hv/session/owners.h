@@ -68,6 +68,7 @@ struct rs_rule {
 	char *glob;
 	struct rs_event_glob *match; /* compiled when it is first compared; else NULL */
 	char *expression;            /* RS_RULE_FILTER; NULL clears */
+	uint32_t stack;              /* RS_RULE_ENABLE: frames of call stacks; 0: none */
 	bool early;                  /* given before the session was started */
 	bool met;                    /* an event has come for which it counts */
 	bool told;                   /* a message said that it does not fit an event */
@@ -91,6 +92,9 @@ bool rs_owner_ends_rule(const struct rs_owner *owner, enum rs_rule_kind kind, co
 void rs_owner_clear_rules(struct rs_owner *owner);
 /* Whether its rules want an event of the source of that name. */
 bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event);
+/* The rule by which it does; NULL: it does not. */
+const struct rs_rule *rs_owner_enable_of(const struct rs_owner *owner, const char *source,
+					 const RsTraceEvent *event);
 /* The rule whose expression filters it; NULL: none. */
 struct rs_rule *rs_owner_filter_of(const struct rs_owner *owner, const char *source,
 				   const RsTraceEvent *event);
@@ -103,6 +107,7 @@ struct rs_wish {
 	struct rs_wish *next;
 	struct rs_owner *owner;
 	bool wanted;
+	uint32_t stack;     /* frames of the call stack with each record; 0: none, or not wanted */
 	GRefString *filter; /* interned; kept while it is not wanted, too; NULL: none */
 	/* What the filter was compiled to; NULL if and only if there is none. */
 	struct rs_program *program;
@@ -118,7 +123,10 @@ void rs_wishes_clear(struct rs_wishes *wishes);
 void rs_wishes_copy(struct rs_wishes *to, const struct rs_wishes *from);
 /* NULL: it has none. */
 const struct rs_wish *rs_wishes_of(const struct rs_wishes *wishes, const struct rs_owner *owner);
+/* Without call stacks. */
 void rs_wishes_set_wanted(struct rs_wishes *wishes, struct rs_owner *owner, bool wanted);
+/* Wanted, and with so many frames of the call stack. */
+void rs_wishes_set_stack(struct rs_wishes *wishes, struct rs_owner *owner, uint32_t stack);
 /* Both NULL: no filter. Text and program are copied and referenced. */
 void rs_wishes_set_filter(struct rs_wishes *wishes, struct rs_owner *owner, const char *filter,
 			  struct rs_program *program);
@@ -131,6 +139,8 @@ void rs_wishes_forget(struct rs_wishes *wishes, const struct rs_owner *owner);
 bool rs_owner_guest_may(const GByteArray *program);
 
 bool rs_wishes_wanted(const struct rs_wishes *wishes);
+/* The most frames that any of them wants. */
+uint32_t rs_wishes_stack(const struct rs_wishes *wishes);
 /*
  * The program that accepts an entry if the filter of any owner who wants `event` accepts it.
  * *joined is a reference; NULL: everything is to be recorded, or nobody wants the event. -E2BIG as

@@ -81,6 +81,7 @@ static void decide(struct rs_plan *plan, bool lenient, int *ret, struct rs_error
 
 	g_clear_pointer(&plan->program, rs_program_unref);
 	plan->on = rs_wishes_wanted(&plan->wishes);
+	plan->stack = rs_wishes_stack(&plan->wishes);
 	*ret = rs_wishes_program(&plan->wishes, plan->event, &joined, err);
 	plan->overfull = *ret != 0;
 	if (!*ret && joined && !lenient)
@@ -271,6 +272,7 @@ static void settle(struct rs_plan *plan)
 			      "its filter",
 			      plan->event->system, plan->event->name);
 	state->overfull = plan->overfull;
+	state->stack = plan->stack;
 	rs_wishes_clear(&state->wishes);
 	state->wishes = plan->wishes;
 	plan->wishes = (struct rs_wishes){0};
@@ -302,6 +304,14 @@ static void tell(struct rs_source *source, const GPtrArray *lines, struct rs_ses
 	}
 }
 
+/* `back`: as they were. */
+static void set_stacks(const struct rs_plan *plans, guint count, bool back)
+{
+	for (guint i = 0; i < count; i++)
+		rs_publisher_set_stack(plans->source->publisher, plans[i].id,
+				       back ? state_of(&plans[i])->stack : plans[i].stack, NULL);
+}
+
 /* Where it fails, all is as before. */
 static int begin(struct rs_plan *plans, guint count, GPtrArray *lines, struct rs_error *err)
 {
@@ -314,7 +324,10 @@ static int begin(struct rs_plan *plans, guint count, GPtrArray *lines, struct rs
 	ret = publish_all(plans, count, err);
 	if (ret)
 		return ret;
+	set_stacks(plans, count, false);
 	ret = switch_on(source, on, lines, err);
+	if (ret)
+		set_stacks(plans, count, true);
 	for (guint i = 0; ret && i < count; i++)
 		take_back(&plans[i]);
 	return ret;

@@ -23,6 +23,7 @@ struct rs_plan {
 	/* Worked out from the wishes. */
 	struct rs_program *program;
 	bool on, overfull;
+	uint32_t stack;   /* frames; 0: none */
 	bool guest_ended; /* no room was left for what the guest wants */
 	bool done;        /* carried out: it has given its wishes to the event's state */
 };

@@ -58,7 +58,8 @@ struct event_state {
 	bool called_told;  /* a request has said so, or not: that with this number */
 	bool called_early; /* it has said so while the sites of the provider were read */
 	uint16_t called_at;
-	bool overfull; /* the owners' filters are too large together: recorded without one */
+	uint32_t stack; /* frames of call stacks in its control word */
+	bool overfull;  /* the owners' filters are too large together: recorded without one */
 	struct rs_program *program; /* in force while it is on; NULL: everything is recorded */
 	char *filter;     /* as rs_event_filter() told it last; NULL: not since it changed */
 	uint32_t version; /* grows when the wishes change */

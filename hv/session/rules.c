@@ -219,9 +219,11 @@ static void apply(struct fresh *fresh, guint n)
 	for (guint i = 0; i < fresh->shares->len; i++) {
 		const struct share *share = fresh->shares->pdata[i];
 		struct rs_rule *rule = share->filters[n];
+		const struct rs_rule *enable =
+			rs_owner_enable_of(share->owner, fresh->source->name, plan->event);
 
-		if (rs_owner_wants(share->owner, fresh->source->name, plan->event))
-			rs_wishes_set_wanted(&plan->wishes, share->owner, true);
+		if (enable)
+			rs_wishes_set_stack(&plan->wishes, share->owner, enable->stack);
 		if (rule && !rule->met)
 			meet(fresh, share, rule);
 		if (rule)

@@ -146,6 +146,7 @@ struct rs_session_event { /* strings owned by the session, valid until it is cal
 	const RsTraceEvent *event;
 	bool enabled;
 	bool live;                    /* its provider is registered */
+	uint32_t stack;               /* frames of call stacks with its records; 0: none */
 	const char *filter;           /* the filters of all owners together; NULL: none */
 	const struct rs_wish *wishes; /* each owner's; NULL: none */
 	uint32_t sites;               /* patchable sites known to the host */
@@ -264,6 +265,9 @@ struct rs_session_ask {
 	enum rs_session_ask_kind kind;
 	const char *glob;       /* not for FORGET */
 	const char *expression; /* FILTER; empty or NULL clears */
+	/* ENABLE: how many frames of the call stack each record is to have, 0 for none. -EINVAL:
+	 * more than RS_STACK_MAX. An event gets the most that any owner wants. */
+	uint32_t stack;
 	/*
 	 * That no event matches is no error: it is kept for events that come. So it is without
 	 * this, while no agent has reported, and if it only ends a rule of the same glob.

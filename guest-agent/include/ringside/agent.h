@@ -102,6 +102,11 @@ struct rs_trace_ops {
 	 * a line of text. It does not return, but where it does, the call fails and has changed
 	 * nothing. NULL: rs_port_panic(). */
 	void (*panic)(const char *why);
+
+	/* For call stacks. `frame` is an address on the stack that runs here. True: all of [frame,
+	 * *end) is that stack, and can be read. It never faults, and costs little. False: the event
+	 * gets no stack. NULL: rs_port_stack_end(). */
+	bool (*stack_end)(uintptr_t frame, uintptr_t *end);
 };
 #define RS_RAW_MAX 1024u
 #define RS_TEXT_POKE_MAX 5u /* bytes; what text_poke_bp() takes on x86-64 */

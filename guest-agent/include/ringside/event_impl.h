@@ -116,7 +116,7 @@ static inline uint32_t rs_event_control(const struct rs_event *event)
 }
 
 /*
- * The next five are called by an event's emit function only. `entry` holds `size` bytes, then
+ * The next six are called by an event's emit function only. `entry` holds `size` bytes, then
  * zeroes up to a multiple of 8. Locators are filled. `control` is the word that said "enabled".
  */
 void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
@@ -130,6 +130,13 @@ void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
  */
 void rs_emit_8(struct rs_event *event, const uint64_t *entry, uint32_t size);
 void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
+
+/*
+ * As rs_emit(), where `control` asks for a call stack: of the functions that called the caller of
+ * this one, from frame pointers.
+ */
+void rs_emit_stack(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+		   const struct rs_dyn *dyn, uint32_t dyn_count);
 
 /*
  * Called first where `control` names a filter. 0: rejected. RS_EVENT_ENABLED: accepted.
@@ -479,13 +486,22 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	RS_OPEN assign;                                                                            \
 	RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                                     \
 	first;                                                                                     \
-	if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                                 \
-		uint32_t rs_judged = rs_judge(&rs_event_##id_, rs_control, rs_record.words,        \
-					      sizeof(struct rs_entry_##id_));                      \
-		if (!rs_judged)                                                                    \
+	if (rs_control != RS_EVENT_ENABLED) {                                                      \
+		if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                         \
+			uint32_t rs_judged =                                                       \
+				rs_judge(&rs_event_##id_, rs_control, rs_record.words,             \
+					 sizeof(struct rs_entry_##id_));                           \
+			if (!rs_judged)                                                            \
+				return;                                                            \
+			if (rs_judged != RS_JUDGE_OPEN)                                            \
+				rs_control &= RS_EVENT_ENABLED | RS_EVENT_STACK_MASK;              \
+		}                                                                                  \
+		if (rs_control & RS_EVENT_STACK_MASK) {                                            \
+			rs_emit_stack(&rs_event_##id_, rs_control, rs_record.words,                \
+				      sizeof(struct rs_entry_##id_),                               \
+				      rs_dyn_count > 0 ? __dyn : NULL, rs_dyn_count);              \
 			return;                                                                    \
-		if (rs_judged != RS_JUDGE_OPEN)                                                    \
-			rs_control = rs_judged;                                                    \
+		}                                                                                  \
 	}                                                                                          \
 	if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                               \
 		rs_emit(&rs_event_##id_, rs_control, rs_record.words,                              \

@@ -58,6 +58,17 @@ static inline const char *rs_port_comm(void)
 	return rs_this_cpu()->comm;
 }
 
+/*
+ * Stacks lie in the image, all of which is mapped. Those elsewhere have no known end. The chain of
+ * a stack ends where rs_stack_init() or the boot code has put a 0.
+ */
+extern const char rs_image_start[], rs_image_end[];
+static inline bool rs_port_stack_end(uintptr_t frame, uintptr_t *end)
+{
+	*end = (uintptr_t)rs_image_end;
+	return frame >= (uintptr_t)rs_image_start && frame < *end;
+}
+
 void rs_panic(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 static inline void rs_port_panic(const char *why)

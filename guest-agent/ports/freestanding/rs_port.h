@@ -84,6 +84,12 @@ static inline const char *rs_port_comm(void)
 	return rs_port_self()->comm;
 }
 
+/* Not known here: rs_trace_ops.stack_end. */
+static inline bool rs_port_stack_end(uintptr_t frame, uintptr_t *end)
+{
+	return false;
+}
+
 void rs_agent_panic(const char *why);
 
 /* Ends the guest. An OS with a panic of its own gives the agent that: rs_trace_ops.panic. */

@@ -28,6 +28,10 @@ struct rs_port_thread {
 	char comm[RS_COMM_LEN];
 	bool speaks_for; /* the above is another's (rs_hosted_speak_for) */
 	uint8_t callback_depth;
+	/* What is known of its stack (stack.c); end 0: nothing. */
+	bool stack_grows;
+	uint8_t stack_finds; /* in vain so far */
+	uintptr_t stack, stack_end;
 };
 extern __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
 void rs_port_thread_fill(void);
@@ -106,6 +110,16 @@ static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 		return false;
 	rs_port_thread.named = epoch;
 	return true;
+}
+
+/* Only a thread's own stack has a known end, not one that a signal handler or coroutine brings. */
+__attribute__((cold)) bool rs_port_stack_find(uintptr_t frame, uintptr_t *end);
+static inline bool rs_port_stack_end(uintptr_t frame, uintptr_t *end)
+{
+	*end = rs_port_thread.stack_end;
+	if (__builtin_expect(frame >= rs_port_thread.stack && frame < *end, 1))
+		return true;
+	return rs_port_stack_find(frame, end);
 }
 
 /* Says why on stderr, and aborts. */

@@ -15,10 +15,13 @@
 /*
  * A control word is uint32_t RS_SEC_EVENT_CTL[event id]. One store publishes it whole.
  *   bit 0      enabled
- *   bits 1..7  zero
+ *   bits 1..7  frames of the call stack that goes with each record: 0 none; at most RS_STACK_MAX.
+ *              An agent that takes no stacks ignores them
  *   bits 8..31 filter: 0 none, else the program's offset in RS_SEC_FILTERS / 64
  */
 #define RS_EVENT_ENABLED 1u
+#define RS_EVENT_STACK_SHIFT 1
+#define RS_EVENT_STACK_MASK 0xfeu
 #define RS_EVENT_FILTER_SHIFT 8
 #define RS_FILTER_GRAIN 64u /* programs start at multiples of this; offset 0 is never used */
 

@@ -93,6 +93,11 @@ struct rs_rec_activity {
 };
 RS_ASSERT_SIZE(struct rs_rec_activity, 24);
 
+/*
+ * In the ring it is right before its record, and in the same page. A stack may be shorter than was
+ * asked for, or missing: where it ends, where a frame cannot be right, where the page is too small
+ * for both, and in a record that an agent writes in another way.
+ */
 struct rs_rec_stack {
 	uint16_t id;   /* RS_REC_STACK */
 	uint16_t size; /* 8, and 8 for each frame */

@@ -219,6 +219,127 @@ static void test_end(void)
 	}
 }
 
+/* ---- call stacks ---- */
+
+static uint64_t frames[RS_STACK_MAX];
+
+static enum rs_ring_result emit_stack(uint32_t size, uint32_t count)
+{
+	struct rs_ring_record record = record_of(size);
+
+	for (uint32_t i = 0; i < RS_STACK_MAX; i++)
+		frames[i] = 0x400000 + i;
+	record.frames = frames;
+	record.frame_count = count;
+	return emit_record(&record);
+}
+
+/* The mark, then the frames, then the record, all in one page. */
+static void check_stack(uint64_t page, uint32_t at, uint32_t count, uint32_t size)
+{
+	const uint64_t *words = page_at(page) + at;
+
+	g_assert_cmphex(words[0], ==, RS_REC_STACK | (8ull + 8 * count) << 16);
+	for (uint32_t i = 0; i < count; i++)
+		g_assert_cmphex(words[1 + i], ==, frames[i]);
+	g_assert_cmphex(words[1 + count], ==, header_word(8 + size));
+	g_assert_cmphex(words[2 + count], ==, 0x1000000000000000);
+}
+
+/* A stack and its record take space at once, behind the other marks. */
+static void test_stack(void)
+{
+	static const uint32_t counts[] = {1, 2, 16, RS_STACK_MAX};
+
+	FOR_BOTH
+	{
+		for (uint32_t i = 0; i < G_N_ELEMENTS(counts); i++) {
+			uint32_t n = counts[i], off;
+
+			set_up(both);
+			emit_stack(8, n);
+			check_stack(0, FIRST, n, 8);
+			off = FIRST + 1 + n + 2;
+			g_assert_cmpuint(offset(), ==, off);
+			g_assert_cmpuint(head_of(0)->committed, ==, off * 8);
+			now += 1ull << 33; /* a mark of the time */
+			emit_stack(8, n);
+			off += 2 + (both ? 1 : 0);
+			check_stack(0, off, n, 8);
+			g_assert_cmpuint(offset(), ==, off + 1 + n + 2);
+			g_assert_cmpuint(rs_word_records(state->word), ==, 2);
+			emit(8);
+			g_assert_cmphex(page_at(0)[off + n + 3 + (both ? 1 : 0)], ==,
+					header_word(16));
+		}
+	}
+}
+
+/* At a page's end both go to the next page, or neither. */
+static void test_stack_end(void)
+{
+	FOR_BOTH
+	{
+		const uint32_t marks = both ? 1 : 0;
+
+		for (uint32_t left = 0; left < 9; left++) {
+			bool fits = left >= marks + 4 + 2;
+
+			set_up(both);
+			emit(8);
+			emit(4096 - RS_RING_PAGE_HEADER - 8 * (2 + marks + 1 + left));
+			emit_stack(8, 3);
+			if (fits)
+				check_stack(0, 512 - left + marks, 3, 8);
+			else
+				check_stack(1, FIRST, 3, 8);
+			g_assert_cmpuint(head_of(0)->committed, ==, fits ? offset() * 8 : 4096);
+		}
+	}
+}
+
+/* A record that leaves little room in a page has fewer frames, and one that leaves none has none.
+ * A record that is cut is never cut more for its stack. */
+static void test_stack_room(void)
+{
+	const uint32_t most = 4096 - RS_RING_PAGE_HEADER - 8;
+
+	FOR_BOTH
+	{
+		for (uint32_t left = 0; left < 5; left++) {
+			set_up(both);
+			g_assert_cmpint(emit_stack(most - left * 8, RS_STACK_MAX), !=,
+					RS_RING_REFUSED);
+			g_assert_cmpuint(offset(), ==, left == 1 ? 511 : 512);
+			if (left < 2)
+				g_assert_cmphex(page_at(0)[FIRST], ==,
+						header_word(8 + most - left * 8));
+			else
+				check_stack(0, FIRST, left - 1, most - left * 8);
+		}
+		set_up(both);
+		g_assert_cmpint(emit_stack(most + 100, 3), !=, RS_RING_REFUSED);
+		g_assert_cmphex(page_at(0)[FIRST], ==, header_word((8 + most) | RS_REC_CUT));
+		g_assert_cmpuint(state->too_large, ==, 1);
+	}
+}
+
+/* What is refused has left nothing behind, and counts once. */
+static void test_stack_full(void)
+{
+	FOR_BOTH
+	{
+		uint64_t records = 0;
+
+		set_up_of(both, RS_MODE_DROP, 4096);
+		while (emit_stack(100, 20) != RS_RING_REFUSED)
+			records++;
+		g_assert_cmpuint(rs_word_records(state->word), ==, records);
+		g_assert_cmpuint(state->dropped, ==, 1);
+		g_assert_cmpuint(offset(), ==, 512);
+	}
+}
+
 /* The word has the low bits of two counters that lag behind it, or are ahead. */
 static void test_counters(void)
 {
@@ -584,6 +705,10 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/ring-pages/header", test_header);
 	g_test_add_func("/agent/ring-pages/end", test_end);
+	g_test_add_func("/agent/ring-pages/stack", test_stack);
+	g_test_add_func("/agent/ring-pages/stack-end", test_stack_end);
+	g_test_add_func("/agent/ring-pages/stack-room", test_stack_room);
+	g_test_add_func("/agent/ring-pages/stack-full", test_stack_full);
 	g_test_add_func("/agent/ring-pages/counters", test_counters);
 	g_test_add_func("/agent/ring-pages/full", test_full);
 	g_test_add_func("/agent/ring-pages/skipped", test_skipped);

@@ -57,9 +57,12 @@ static void *writer(void *data)
 			.entry_size = 32,
 			.entry = entry,
 			.context = rs_context_mark(pid, 0),
+			.frames = entry,
+			.frame_count = i % 5 % 4,
 		};
-		if (i % 3 || !rs_ring_emit_fast(&rings, 0, true, record.id, record.context, entry,
-						32, 4, clock_tick, rs_ring_area()))
+		if (i % 3 || record.frame_count ||
+		    !rs_ring_emit_fast(&rings, 0, true, record.id, record.context, entry, 32, 4,
+				       clock_tick, rs_ring_area()))
 			rs_ring_emit(&ring, true, &record, NULL, clock_tick);
 		rs_ring_wake_due(&rings, 0);
 		if (i % 500 == 0)
@@ -78,7 +81,7 @@ static uint64_t check_page(struct reader *r, const word_t *copy)
 {
 	const struct rs_ring_page *header = (const struct rs_ring_page *)copy;
 	uint64_t ts = header->ts, n = 0;
-	uint32_t pid = header->pid;
+	uint32_t pid = header->pid, stack;
 
 	for (uint32_t at = RS_RING_PAGE_HEADER / 8; at < PAGE / 8;) {
 		const struct rs_rec_header *record = (const struct rs_rec_header *)&copy[at];
@@ -89,7 +92,16 @@ static uint64_t check_page(struct reader *r, const word_t *copy)
 			pid = (uint32_t)(copy[at++] >> 32);
 			continue;
 		}
+		stack = 0;
+		if (record->id == RS_REC_STACK) {
+			stack = (record->size - 8) / 8;
+			CHECK(stack >= 1 && stack <= 3);
+			at += 1 + stack;
+			record = (const struct rs_rec_header *)&copy[at];
+			CHECK(copy[at - stack] == copy[at + 1]); /* it is this record's */
+		}
 		CHECK(record->id == RS_FIRST_EVENT_ID && record->size == 40);
+		CHECK(stack == copy[at + 1] % 5 % 4);
 		CHECK(record->ts > (uint32_t)ts || n == 0);
 		ts = record->ts;
 		CHECK(ts > r->last_ts);
