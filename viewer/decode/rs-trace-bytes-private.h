@@ -17,6 +17,7 @@ G_BEGIN_DECLS
 typedef struct {
 	GInputStream *stream;
 	gboolean seekable;
+	int fd;             /* of a seekable stream; -1: it has none */
 	guint64 pos;        /* where the stream stands */
 	guint64 size;       /* of a seekable stream, as it was seen last */
 	guint64 keep;       /* of a pipe: what is before it was forgotten */

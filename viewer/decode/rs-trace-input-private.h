@@ -35,12 +35,12 @@ typedef struct {
 	GHashTable *known;  /* at -> index + 1, of sources that ever joined */
 	guint n_left;       /* sources that have left and are still there */
 	guint n_pages;      /* held */
-	GPtrArray *heap;    /* RsTraceLane *, the earliest first */
-	GPtrArray *fresh;   /* RsTraceLane *, which have got pages and are not in the heap */
-	guint64 window;     /* the newest, of which blocks are being read, or were */
-	guint n_old;        /* lanes whose first page is of an older one */
-	guint64 until[2];   /* of the window, by number & 1; in the reader's time */
-	guint64 gaps;       /* damaged parts so far */
+	RsTraceHeap heap;
+	GPtrArray *fresh; /* RsTraceLane *, which have got pages and are not in the heap */
+	guint64 window;   /* the newest, of which blocks are being read, or were */
+	guint n_old;      /* lanes whose first page is of an older one */
+	guint64 until[2]; /* of the window, by number & 1; in the reader's time */
+	guint64 gaps;     /* damaged parts so far */
 	gboolean ended, cut, unordered;
 	GError *error;
 	RsTraceDecoderStats gone; /* of sources that were freed */
@@ -54,8 +54,8 @@ void rs_trace_input_free(RsTraceInput *input);
 
 /* Whose record comes next. NULL: there is none any more; input->error may say why. */
 RsTraceLane *rs_trace_input_first(RsTraceInput *input);
-/* Goes on behind that record. */
-void rs_trace_input_pop(RsTraceInput *input);
+/* Goes on behind that record, and returns whose comes then. */
+RsTraceLane *rs_trace_input_next(RsTraceInput *input);
 
 /*
  * Only for seekable files: goes to where all records from `ns` on (the reader's time) are still to

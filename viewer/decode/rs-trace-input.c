@@ -83,7 +83,8 @@ static gboolean take_last_loss(RsTraceLane *lane, RsTraceLanePage *page)
 	return TRUE;
 }
 
-static gboolean take_record(const RsTraceInput *input, RsTraceLane *lane, RsTraceLanePage *page)
+static inline gboolean take_record(const RsTraceInput *input, RsTraceLane *lane,
+				   RsTraceLanePage *page)
 {
 	if (!page->stored)
 		return take_last_loss(lane, page);
@@ -295,7 +296,7 @@ static void prime(RsTraceInput *input)
 		begin_page(input, lane);
 		lane->has_head = advance(input, lane);
 		if (lane->has_head)
-			rs_trace_heap_add(input->heap, lane);
+			rs_trace_heap_add(&input->heap, lane);
 	}
 	g_ptr_array_set_size(input->fresh, 0);
 }
@@ -303,8 +304,8 @@ static void prime(RsTraceInput *input)
 static void count_old(RsTraceInput *input)
 {
 	input->n_old = 0;
-	for (guint i = 0; i < input->heap->len; i++)
-		input->n_old += is_old(input, input->heap->pdata[i]);
+	for (guint i = 0; i < input->heap.n; i++)
+		input->n_old += is_old(input, input->heap.items[i].lane);
 }
 
 /* Whether to go on without the window's end, and perhaps without the right order. */
@@ -356,18 +357,19 @@ RsTraceLane *rs_trace_input_first(RsTraceInput *input)
 		drop_sources(input);
 		load_window(input);
 	}
-	return input->heap->len ? input->heap->pdata[0] : NULL;
+	return input->heap.n ? input->heap.items[0].lane : NULL;
 }
 
-void rs_trace_input_pop(RsTraceInput *input)
+RsTraceLane *rs_trace_input_next(RsTraceInput *input)
 {
-	RsTraceLane *lane = input->heap->pdata[0];
+	RsTraceLane *lane = input->heap.items[0].lane;
 
 	lane->has_head = advance(input, lane);
 	if (lane->has_head)
-		rs_trace_heap_update(input->heap);
+		rs_trace_heap_update(&input->heap);
 	else
-		rs_trace_heap_drop(input->heap);
+		rs_trace_heap_drop(&input->heap);
+	return input->n_old ? input->heap.items[0].lane : rs_trace_input_first(input);
 }
 
 /* ---- the input ---- */
@@ -384,7 +386,7 @@ void rs_trace_input_reset(RsTraceInput *input)
 	while (input->sources->len)
 		remove_source(input, input->sources->len - 1);
 	g_hash_table_remove_all(input->joined);
-	g_ptr_array_set_size(input->heap, 0);
+	input->heap.n = 0;
 	g_ptr_array_set_size(input->fresh, 0);
 	g_clear_pointer(&input->floors, g_hash_table_unref);
 	g_clear_error(&input->error);
@@ -402,7 +404,6 @@ RsTraceInput *rs_trace_input_new(RsTraceFile *file, RsTraceShared *shared)
 	input->sources = g_ptr_array_new_with_free_func(free_source);
 	input->joined = g_hash_table_new(NULL, NULL);
 	input->known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	input->heap = g_ptr_array_new();
 	input->fresh = g_ptr_array_new();
 	return input;
 }
@@ -413,7 +414,7 @@ void rs_trace_input_free(RsTraceInput *input)
 	g_ptr_array_unref(input->sources);
 	g_hash_table_unref(input->joined);
 	g_hash_table_unref(input->known);
-	g_ptr_array_unref(input->heap);
+	g_free(input->heap.items);
 	g_ptr_array_unref(input->fresh);
 	if (input->places)
 		g_array_unref(input->places);

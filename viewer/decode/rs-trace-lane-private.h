@@ -54,10 +54,20 @@ void rs_trace_lane_pop(RsTraceLane *lane);
  */
 gboolean rs_trace_lane_load(RsTraceLane *lane, GError **error);
 
-void rs_trace_heap_add(GPtrArray *heap, RsTraceLane *lane);
+/* Lanes in the order of their records. The order stands here too: lanes are far apart in memory. */
+typedef struct {
+	guint64 order;
+	RsTraceLane *lane;
+} RsTraceHeapItem;
+typedef struct {
+	RsTraceHeapItem *items; /* the earliest first */
+	guint n, room;
+} RsTraceHeap;
+
+void rs_trace_heap_add(RsTraceHeap *heap, RsTraceLane *lane);
 /* The first lane has another record now. */
-void rs_trace_heap_update(GPtrArray *heap);
-void rs_trace_heap_drop(GPtrArray *heap);
+void rs_trace_heap_update(RsTraceHeap *heap);
+void rs_trace_heap_drop(RsTraceHeap *heap);
 
 #pragma GCC visibility pop
 G_END_DECLS

@@ -121,46 +121,50 @@ gboolean rs_trace_lane_load(RsTraceLane *lane, GError **error)
 
 /* ---- the heap ---- */
 
-static gboolean is_before(const RsTraceLane *a, const RsTraceLane *b)
+static gboolean is_before(const RsTraceHeapItem *a, const RsTraceHeapItem *b)
 {
-	return a->order != b->order ? a->order < b->order : a < b;
+	return a->order != b->order ? a->order < b->order : a->lane < b->lane;
 }
 
-static void sift_down(GPtrArray *heap, guint i)
+static void sift_down(RsTraceHeap *heap)
 {
-	RsTraceLane *lane = heap->pdata[i];
-	guint child;
+	RsTraceHeapItem *items = heap->items, item = items[0];
+	guint i = 0, child;
 
-	while ((child = 2 * i + 1) < heap->len) {
-		if (child + 1 < heap->len && is_before(heap->pdata[child + 1], heap->pdata[child]))
+	while ((child = 2 * i + 1) < heap->n) {
+		if (child + 1 < heap->n && is_before(&items[child + 1], &items[child]))
 			child++;
-		if (!is_before(heap->pdata[child], lane))
+		if (!is_before(&items[child], &item))
 			break;
-		heap->pdata[i] = heap->pdata[child];
+		items[i] = items[child];
 		i = child;
 	}
-	heap->pdata[i] = lane;
+	items[i] = item;
 }
 
-void rs_trace_heap_add(GPtrArray *heap, RsTraceLane *lane)
+void rs_trace_heap_add(RsTraceHeap *heap, RsTraceLane *lane)
 {
-	guint i = heap->len;
+	const RsTraceHeapItem item = {lane->order, lane};
+	guint i = heap->n++;
 
-	g_ptr_array_add(heap, lane);
-	for (guint parent; i && is_before(lane, heap->pdata[parent = (i - 1) / 2]); i = parent)
-		heap->pdata[i] = heap->pdata[parent];
-	heap->pdata[i] = lane;
+	if (heap->n > heap->room) {
+		heap->room = MAX(16, 2 * heap->room);
+		heap->items = g_renew(RsTraceHeapItem, heap->items, heap->room);
+	}
+	for (guint parent; i && is_before(&item, &heap->items[parent = (i - 1) / 2]); i = parent)
+		heap->items[i] = heap->items[parent];
+	heap->items[i] = item;
 }
 
-void rs_trace_heap_update(GPtrArray *heap)
+void rs_trace_heap_update(RsTraceHeap *heap)
 {
-	sift_down(heap, 0);
+	heap->items[0].order = heap->items[0].lane->order;
+	sift_down(heap);
 }
 
-void rs_trace_heap_drop(GPtrArray *heap)
+void rs_trace_heap_drop(RsTraceHeap *heap)
 {
-	heap->pdata[0] = heap->pdata[heap->len - 1];
-	g_ptr_array_set_size(heap, (gint)heap->len - 1);
-	if (heap->len)
-		sift_down(heap, 0);
+	heap->items[0] = heap->items[--heap->n];
+	if (heap->n)
+		sift_down(heap);
 }

@@ -138,8 +138,7 @@ static void step(RsTraceReader *reader)
 {
 	reader->started = TRUE;
 	if (reader->last) {
-		rs_trace_input_pop(reader->input);
-		reader->last = rs_trace_input_first(reader->input);
+		reader->last = rs_trace_input_next(reader->input);
 	}
 	if (!reader->last || (reader->inputs->len > 1 && reader->last->order >= reader->limit))
 		choose(reader);
@@ -208,7 +207,7 @@ static gboolean are_seekable(const RsTraceReader *reader)
 static void forget_last(RsTraceReader *reader)
 {
 	if (reader->last)
-		rs_trace_input_pop(reader->input);
+		rs_trace_input_next(reader->input);
 	reader->last = NULL;
 }
 
@@ -234,8 +233,9 @@ gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
 		if (rs_trace_file_is_seekable(input->file) &&
 		    !rs_trace_input_seek(input, ns, error))
 			return FALSE;
-		while ((lane = rs_trace_input_first(input)) && lane->order < ns)
-			rs_trace_input_pop(input);
+		lane = rs_trace_input_first(input);
+		while (lane && lane->order < ns)
+			lane = rs_trace_input_next(input);
 	}
 	return TRUE;
 }
