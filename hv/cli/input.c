@@ -3,25 +3,15 @@
 
 #include "cli/verb.h"
 
-#include <gio/gunixinputstream.h>
+#include <rs-trace-open.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
 #define SHOW_AFTER_US 300000
 
-static GInputStream *open_stream(const char *path, GError **error)
-{
-	g_autoptr(GFile) file = g_file_new_for_commandline_arg(path);
-
-	if (g_str_equal(path, "-"))
-		return g_unix_input_stream_new(STDIN_FILENO, FALSE);
-	return G_INPUT_STREAM(g_file_read(file, NULL, error));
-}
-
 static RsTraceFile *open_file(const char *path, GError **error)
 {
-	g_autoptr(GInputStream) stream = open_stream(path, error);
+	g_autoptr(GInputStream) stream = rs_trace_open(path, error);
 
 	return stream ? rs_trace_file_new(stream, error) : NULL;
 }

@@ -14,7 +14,7 @@
 
 struct rs_cli_input {
 	/* These are the caller's. */
-	const char *const *paths; /* NULL-terminated, one or more; "-" is standard input */
+	const char *const *paths;    /* NULL-terminated, one or more; "-" is standard input */
 	RsTraceSelection *selection; /* taken over; NULL: all records are wanted */
 	uint64_t last; /* only the last so many events of those that are wanted; 0: all */
 	bool progress; /* shown on a terminal, while nothing else is printed */

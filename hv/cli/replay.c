@@ -15,7 +15,7 @@ struct replay {
 	struct rs_output output;
 	GString *out;
 	uint64_t shown;
-	int error; /* of the output: -errno */
+	int error;         /* of the output: -errno */
 	GHashTable *names; /* index of a source -> its name, escaped */
 };
 

@@ -7,6 +7,7 @@
 #include <gio/gunixoutputstream.h>
 #include <glib-unix.h>
 #include <rs-trace-exporter.h>
+#include <rs-trace-open.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -116,17 +117,12 @@ static void run_export(struct export *e)
 
 static RsTraceReader *open_trace(const char *path, GCancellable *cancellable, GError **error)
 {
-	g_autoptr(GFile) name = g_file_new_for_commandline_arg(path);
-	g_autoptr(GInputStream) stream = NULL;
+	g_autoptr(GInputStream) base = rs_trace_open(path, error), stream = NULL;
 	RsTraceFile *file;
 
-	if (g_str_equal(path, "-")) {
-		g_autoptr(GInputStream) base = g_unix_input_stream_new(STDIN_FILENO, FALSE);
-
-		stream = rs_stoppable_new(base, cancellable);
-	} else {
-		stream = G_INPUT_STREAM(g_file_read(name, NULL, error));
-	}
+	if (base)
+		stream = g_str_equal(path, "-") ? rs_stoppable_new(base, cancellable)
+						: g_object_ref(base);
 	file = stream ? rs_trace_file_new(stream, error) : NULL;
 	return file ? rs_trace_reader_new(file) : NULL;
 }

@@ -10,7 +10,7 @@ import tempfile
 
 # Rooms of the agent beside its core (docs/adr/0015): they never meet, and the core knows none.
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
-VIEWER = ("viewer/decode", "viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export")
+VIEWER = ("viewer/decode", "viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export", "viewer/import")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -27,7 +27,7 @@ HV_MAY = {
 GENERATED = {"rs-session-dbus.h": "viewer/observe/rs-session-dbus.h"}
 # Private headers: only their own folder includes them.
 PRIVATE = re.compile(r"(^|[-_])(private|internal)\.h$")
-SYSTEM = re.compile(r"^(glib|gio|glib-object|json-glib|capstone|libvirt|gtk|adwaita)\b")
+SYSTEM = re.compile(r"^(glib|gio|glib-object|json-glib|capstone|libvirt|gtk|adwaita|trace-cmd|event-parse|trace-seq)\b")
 
 
 def room(path):
@@ -52,7 +52,7 @@ def target_file(root, path, name):
     candidates = [here, "hv/" + name, "shared/include/" + name, "guest-agent/include/" + name,
                   "guest-agent/" + name, "guest-agent/core/" + name, "viewer/" + name,
                   "viewer/decode/" + name, "viewer/observe/" + name, "viewer/disasm/" + name,
-                  "viewer/export/" + name, name]
+                  "viewer/export/" + name, "viewer/import/" + name, name]
     for candidate in candidates:
         candidate = os.path.normpath(candidate)
         if os.path.isfile(os.path.join(root, candidate)):
@@ -74,7 +74,7 @@ def allowed(path, target_path, name):
         return target.startswith("hv/") or target in VIEWER
     if source == "viewer/filter" and target_path == "guest-agent/core/filter.h":
         return True  # what runs a program in the guest runs it here (docs/adr/0019)
-    if source in ("viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export"):
+    if source in ("viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export", "viewer/import"):
         return target == "viewer/decode"
     if source == "viewer/app":
         return target in VIEWER
@@ -104,6 +104,10 @@ def system_allowed(path, source, name):
         return False
     if library == "capstone":
         return os.path.basename(path).startswith(("insn", "rs-trace-disasm"))
+    # They are not made for hostile files: only ringside-import has them.
+    if library in ("trace-cmd", "event-parse", "trace-seq"):
+        return os.path.basename(path).startswith(("rs-trace-dat-event", "rs-trace-dat-import",
+                                                  "rs-trace-dat-print"))
     if library == "libvirt":
         return os.path.basename(path).startswith("libvirt")
     if library in ("gtk", "adwaita"):
@@ -193,6 +197,8 @@ PLANTED = {
     "hv/cli/export.c": "#include <rs-trace-exporter.h>",
     "viewer/export/rs-trace-exporter.h": "#include <rs-trace-schema.h>",
     "viewer/export/a.c": "#include <rs-trace-ring.h>",
+    "viewer/import/rs-trace-dat-import.c": "#include <trace-cmd.h>",
+    "viewer/import/rs-trace-dat-stream.c": "#include <trace-cmd.h>",
     "viewer/observe/c.c": "#include <rs-trace-exporter.h>",
     "hv/session/session.h": "#include <gtk/gtk.h>",
 }
@@ -204,7 +210,7 @@ PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vm
                "hv/patch/dbus.c", "hv/clock/clock.c", "hv/session/plan.c",
                "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
                "viewer/observe/rs-trace-ring.c", "viewer/disasm/a.c", "viewer/observe/a.c",
-               "viewer/observe/b.c", "viewer/export/a.c", "viewer/observe/c.c",
+               "viewer/observe/b.c", "viewer/export/a.c", "viewer/import/rs-trace-dat-stream.c", "viewer/observe/c.c",
                "hv/session/session.h"}
 
 

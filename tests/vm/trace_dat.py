@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`ringside export --to trace.dat`: trace-cmd shows what `ringside report` shows.
+"""trace.dat, written and read: trace-cmd shows what `ringside report` shows.
 
     trace_dat.py RINGSIDE MAKE_TRACE DEMO_GUEST HOSTED_DEMO
 
@@ -9,6 +9,7 @@ the demo guest.
 """
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -249,6 +250,102 @@ def test_a_guest(at):
     compare(at('real'), at)
 
 
+def compare_import(dat, at):
+    """`ringside report` of a trace.dat against trace-cmd's."""
+    other = theirs(trace_cmd('report', '-t', dat))
+    mine = ours(dat)
+    several = len({o['source'] for o in mine}) > 1
+    a = by_cpu(mine, lambda o: (o['source'] if several else None, o['cpu']))
+    b = by_cpu(other, lambda o: (o['source'] if several else None, o['cpu']))
+    check(a.keys() == b.keys(), f'import: the same CPUs: {sorted(a, key=str)}')
+    for cpu in a:
+        check(len(a[cpu]) == len(b[cpu]), f'import: as many records of {cpu}: {len(a[cpu])}')
+        for x, y in zip(a[cpu], b[cpu]):
+            if 'lost' in x:
+                assert x['lost'] == y.get('lost'), f'a loss: {x}\n{y}'
+                continue
+            for key in 'ns', 'pid', 'comm', 'event':
+                assert x[key] == y[key], f'{key}:\n{x}\n{y}'
+            assert same_text(x, y), f'the text:\n{x["text"]}\n{y["text"]}'
+
+
+def without_dialect(text):
+    """What trace.dat cannot say, made equal: names, an unknown event, hex of longer elements."""
+    text = text.replace('every:symbols.of-all:', 'every:symbols_of_all:')
+    text = text.replace('ringside:unknown: ', '')
+    return re.sub(r'\b(d[567])=\{([^}]*)\}', lambda m: m[1] + '={' + ','.join(
+        str(int(n, 0)) for n in m[2].split(',') if n) + '}', text)
+
+
+def test_an_export_is_read_back(at):
+    """The report of what was exported and imported is that of the trace."""
+    for name in 'kinds1', 'kinds2', 'several':
+        before, after = rs('report', at(name)), rs('report', at(name + '.dat'))
+        check(after.code == 0 and not after.err, f'{name} is imported: {after.err}')
+        a = [without_dialect(line) for line in before.out.splitlines()]
+        b = [without_dialect(line) for line in after.out.splitlines()]
+        for x, y in zip(a, b):
+            assert x == y, f'{x}\n{y}'
+        check(len(a) == len(b), f'{name}: the same lines: {len(a)}')
+        compare_import(at(name + '.dat'), at)
+    r = rs('export', at('kinds1.dat'), '--to', 'trace.dat', '-o', at('again.dat'))
+    check(r.code == 0, f'an import is exported: {r.err}')
+    check(rs('report', at('again.dat')).out == rs('report', at('kinds1.dat')).out, 'as it was')
+    with open(at('kinds1.dat'), 'rb') as f:
+        pipe = subprocess.run(['sh', '-c', f'cat | {RINGSIDE} report -'], stdin=f,
+                              capture_output=True, text=True)
+    check(pipe.stdout == rs('report', at('kinds1.dat')).out, f'through a pipe: {pipe.stderr}')
+
+
+RECORD = """
+set -e
+mount -t tracefs none /sys/kernel/tracing
+cd /sys/kernel/tracing/instances
+mkdir ringside-test
+trap 'rmdir ringside-test 2>/dev/null || true' EXIT
+echo 128 >ringside-test/buffer_size_kb
+for e in sched irq timer task signal syscalls/sys_enter_openat kmem/kmalloc; do
+    echo 1 >ringside-test/events/$e/enable || true
+done
+sleep 0.2
+trace-cmd extract -B ringside-test -o "$1" >/dev/null 2>&1
+"""
+
+
+def test_a_kernel(at):
+    """What this kernel and trace-cmd write, in a mount namespace and a buffer of its own."""
+    r = subprocess.run(['unshare', '-m', 'sh', '-c', RECORD, 'sh', at('kernel.dat')],
+                       capture_output=True, text=True, timeout=60)
+    if r.returncode or not os.path.exists(at('kernel.dat')):
+        print('skipped: this kernel cannot be traced here:', r.stderr.strip()[:200])
+        return
+    compare_import(at('kernel.dat'), at)
+
+
+def test_damaged(at):
+    """A file that libtracecmd cannot read, or dies of, is one error."""
+    data = open(at('kinds1.dat'), 'rb').read()
+    for size in 5, 12, 40, 400, 4000, len(data) // 2:
+        with open(at('damaged'), 'wb') as f:
+            f.write(data[:size])
+        r = rs('report', at('damaged'))
+        check(r.code == 1 and len(r.err.splitlines()) == 1, f'cut at {size}: {r.err}')
+    rand = random.Random(1)
+    for i in range(60):
+        bad = bytearray(data)
+        for _ in range(1 + i % 20):
+            bad[rand.randrange(len(bad) if i % 2 else 3000)] = rand.randrange(256)
+        with open(at('damaged'), 'wb') as f:
+            f.write(bad)
+        r = rs('report', at('damaged'))
+        assert r.code in (0, 1), f'{i}: {r}'
+        assert r.code == 0 or len(r.err.splitlines()) == 1, f'{i}: {r.err}'
+    print('ok: 60 files with wrong bytes')
+    os.environ['RINGSIDE_LIBEXEC'] = at('nowhere')
+    r = rs('report', at('kinds1.dat'))
+    check(r.code == 1 and 'ringside-import' in r.err, f'without its helper: {r.err}')
+
+
 def test_nothing(at):
     """A trace without a record, and one that was cut."""
     subprocess.run([MAKE_TRACE, at('none'), '0'], check=True)
@@ -285,6 +382,9 @@ def main():
         test_a_guest(at)
         test_nothing(at)
         test_outputs(at)
+        test_an_export_is_read_back(at)
+        test_a_kernel(at)
+        test_damaged(at)
 
 
 main()
