@@ -251,8 +251,7 @@ static const char *const texts[] = {"",
 				    "\xee\xbe\x80",
 				    "tab\tcr\r",
 				    "</script>",
-				    "\xe2\x80\xae"
-				    "rtl"};
+				    "\xe2\x80\xae-rtl"};
 
 static const char *any_text(Sample *s)
 {
