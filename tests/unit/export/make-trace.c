@@ -4,6 +4,7 @@
  * for tests that compare what other tools show of it.
  *
  *	make-trace OUT [SOURCES [EVENTS [SEED]]]	every kind
+ *	make-trace --hostile OUT [SOURCES [EVENTS [SEED]]]	records that are cut or full of noise
  *	make-trace --flat OUT EVENTS	two integers and a string an event, for benchmarks
  */
 #include "rs-trace-writer.h"
@@ -27,6 +28,7 @@ typedef struct {
 	TestPage *page[RINGS];
 	gsize used[RINGS];
 	guint64 lost[RINGS];
+	gboolean hostile;
 } Maker;
 
 static void check(gboolean ok, GError *error)
@@ -164,7 +166,7 @@ static void desc_bare(GByteArray *out)
 {
 	TestDesc *desc = test_desc_new(TEST_ALL + 15, "texts", "nothing");
 
-	test_desc_end(desc, "nothing to see", "", out);
+	test_desc_end(desc, "nothing to see, na\xc3\xafve \\ \"quoted\"", "", out);
 }
 
 static void desc_flat(GByteArray *out)
@@ -337,6 +339,18 @@ static void put_start(Maker *m, guint source, GByteArray *descs, gboolean flat)
 	}
 }
 
+/* As a guest may write it: without its end, or with any bytes in it. */
+static void spoil(Maker *m, GByteArray *payload)
+{
+	if (!payload->len)
+		return;
+	if (!g_rand_int_range(m->rand, 0, 3))
+		g_byte_array_set_size(payload,
+				      (guint)g_rand_int_range(m->rand, 0, (gint)payload->len));
+	for (gint i = g_rand_int_range(m->rand, 0, 20); i && payload->len; i--)
+		payload->data[g_rand_int_range(m->rand, 0, (gint)payload->len)] = (guint8)any(m);
+}
+
 static void put_events(Maker *m, const RsTraceSchema *schema, guint n)
 {
 	g_autoptr(GByteArray) odd = g_byte_array_new();
@@ -351,6 +365,8 @@ static void put_events(Maker *m, const RsTraceSchema *schema, guint n)
 			 0xf << RS_CTX_PREEMPT_SHIFT | 7 << RS_CTX_MIGRATE_SHIFT);
 		g_autoptr(GByteArray) payload = make_payload(m, event);
 
+		if (m->hostile)
+			spoil(m, payload);
 		m->ns += 1 + any(m) % (g_rand_int_range(m->rand, 0, 50) ? 100000u : 1000000000000u);
 		if (!g_rand_int_range(m->rand, 0, 40))
 			lose(m, ring, 1 + any(m) % 1000);
@@ -406,16 +422,19 @@ static RsTraceWriter *open_writer(const char *path)
 int main(int argc, char **argv)
 {
 	gboolean flat = argc > 1 && g_str_equal(argv[1], "--flat");
-	guint n_sources = !flat && argc > 2 ? (guint)atoi(argv[2]) : 1;
-	guint n = argc > 3 ? (guint)atoi(argv[3]) : 500;
-	g_autoptr(GRand) rand = g_rand_new_with_seed(argc > 4 ? (guint32)atoi(argv[4]) : 1);
+	gboolean hostile = argc > 1 && g_str_equal(argv[1], "--hostile");
+	int at = 1 + (flat || hostile); /* of OUT */
+	guint n_sources = !flat && argc > at + 1 ? (guint)atoi(argv[at + 1]) : 1;
+	guint n = argc > at + 2 - flat ? (guint)atoi(argv[at + 2 - flat]) : 500;
+	g_autoptr(GRand) rand =
+		g_rand_new_with_seed(argc > at + 3 ? (guint32)atoi(argv[at + 3]) : 1);
 	g_autoptr(RsTraceWriter) writer = NULL;
 	g_autoptr(GError) error = NULL;
-	Maker m = {.rand = rand};
+	Maker m = {.rand = rand, .hostile = hostile};
 
-	if (argc < 2 + flat)
+	if (argc <= at)
 		return 2;
-	m.writer = writer = open_writer(argv[1 + flat]);
+	m.writer = writer = open_writer(argv[at]);
 	for (guint i = 0; i < n_sources; i++) {
 		g_autoptr(GByteArray) descs = g_byte_array_new();
 		g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
