@@ -124,7 +124,8 @@ void rs_cli_observe(RsDBusSession1 *session, RsTraceFrom from, double duration,
 		sources[3] = g_timeout_add((guint)(duration * 1000), on_duration, &observer);
 	watch = rs_trace_watch_new(session, from, &config);
 	observation->begin(observation->data);
-	g_main_loop_run(loop);
+	if (!observation->stopped)
+		g_main_loop_run(loop);
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);
 }

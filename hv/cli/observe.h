@@ -25,8 +25,11 @@ struct rs_observation {
 	void *data;
 	/* Set by rs_cli_observe(), for callbacks: quit it to end. */
 	GMainLoop *loop;
-	bool stopped; /* by the user, the sources go on */
-	bool lost;    /* the session went away, and nobody told how it ended */
+	/*
+	 * By the user, the sources go on. A callback that sets it before begin() returns ends it.
+	 */
+	bool stopped;
+	bool lost; /* the session went away, and nobody told how it ended */
 };
 
 /* Until the end. `duration` in seconds; 0: no limit. */

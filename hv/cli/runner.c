@@ -31,6 +31,7 @@ struct runner {
 	struct rs_session_listener listener;
 	struct rs_server *server;
 	struct rs_printer *printer;
+	struct rs_run_recording *recording;
 	GMainLoop *loop;
 	guint watches[N_WATCHES]; /* ids of GLib sources; 0: none */
 	guint patience;
@@ -133,6 +134,7 @@ static gboolean on_signal(struct runner *runner, int signal)
 		runner->signalled = signal;
 	if (runner->printer)
 		rs_printer_hurry(runner->printer);
+	rs_run_recording_hurry(runner->recording);
 	if (!runner->draining)
 		wind_down(runner, rs_ends_why(signal));
 	return G_SOURCE_CONTINUE;
@@ -295,7 +297,9 @@ static void print_source(struct runner *runner, struct rs_source *source)
 
 	if (!runner->printer || g_hash_table_contains(runner->printed, source))
 		return;
-	pages = rs_trace_live_new(rs_source_region(source), from, RS_TRACE_LIVE_OWNER, &error);
+	pages = rs_trace_live_new_beside(rs_source_region(source),
+					 rs_run_recording_consumers(runner->recording, source),
+					 from, RS_TRACE_LIVE_OWNER, &error);
 	if (!pages) {
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "%s", error->message));
 		return;
@@ -306,9 +310,19 @@ static void print_source(struct runner *runner, struct rs_source *source)
 	g_hash_table_insert(runner->printed, source, GUINT_TO_POINTER(number));
 }
 
+static void record_source(struct runner *runner, struct rs_source *source)
+{
+	RsTraceFrom from = rs_source_joined(source) ? RS_TRACE_FROM_START : runner->config->from;
+	int code = rs_run_recording_add(runner->recording, source, from);
+
+	if (code)
+		fail(runner, code);
+}
+
 /* No event of the source can be on yet, so its records are printed in their order. */
 static void on_added(void *data, struct rs_source *source)
 {
+	record_source(data, source);
 	print_source(data, source);
 }
 
@@ -337,6 +351,7 @@ static void on_doorbell(void *data)
 
 	if (runner->printer)
 		rs_printer_wake(runner->printer);
+	rs_run_recording_wake(runner->recording);
 }
 
 static void on_ended(void *data, struct rs_source *source, const struct rs_target_end *end)
@@ -349,6 +364,8 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	if (rs_source_joined(source) &&
 	    g_hash_table_lookup_extended(runner->printed, source, NULL, &number))
 		rs_printer_end(runner->printer, GPOINTER_TO_UINT(number));
+	if (rs_source_joined(source))
+		rs_run_recording_end(runner->recording, source);
 	/* The last end is told after the trace is printed. */
 	if (!await_signal(runner, end) && !rs_session_end(runner->session))
 		judge_end(runner, source);
@@ -404,7 +421,23 @@ static bool will_print(const struct runner *runner)
 		consumed |=
 			rs_source_region(rs_session_source(runner->session, i))->header.ring_mode ==
 			RS_MODE_DROP;
-	return !runner->config->quiet || consumed;
+	return !runner->config->quiet || (consumed && !runner->recording);
+}
+
+/* Before the printer, so that pages wait for both. */
+static int start_recording(struct runner *runner)
+{
+	int code;
+
+	if (!runner->config->record)
+		return 0;
+	code = rs_run_recording_open(runner->config->record, &runner->recording);
+	for (guint i = 0; !code && i < rs_session_n_sources(runner->session); i++)
+		code = rs_run_recording_add(runner->recording,
+					    rs_session_source(runner->session, i),
+					    runner->config->from);
+	rs_run_recording_start(runner->recording);
+	return code;
 }
 
 static void start_printer(struct runner *runner)
@@ -446,6 +479,8 @@ static int begin(struct runner *runner, struct rs_error *err)
 	const struct rs_runner_config *config = runner->config;
 	int ret = open_output(runner, err);
 
+	if (!ret && (runner->code = start_recording(runner)))
+		return -ECANCELED;
 	if (!ret)
 		ret = ask(runner, err);
 	if (!ret)
@@ -564,6 +599,7 @@ static void finish(struct runner *runner)
 {
 	struct rs_printer_stats stats = {0};
 	struct rs_error err = {0};
+	int code;
 
 	g_clear_handle_id(&runner->patience, g_source_remove);
 	/* The session ended before on_settled() could tell it. */
@@ -574,6 +610,9 @@ static void finish(struct runner *runner)
 		fail(runner, rs_cli_fail_error(&err));
 	drain(runner);
 	rs_printer_finish(runner->printer, &stats);
+	code = rs_run_recording_finish(g_steal_pointer(&runner->recording));
+	if (code)
+		fail(runner, code);
 	if (rs_session_end(runner->session))
 		drain_consoles(runner);
 	if (stats.error)
@@ -607,7 +646,9 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	rs_session_add_listener(session, &runner.listener);
 	add_watches(&runner);
 	if (begin(&runner, &err)) {
-		fail(&runner, rs_cli_fail_error(&err));
+		if (!runner.code)
+			fail(&runner, rs_cli_fail_error(&err));
+		rs_run_recording_finish(g_steal_pointer(&runner.recording));
 	} else {
 		if (!rs_session_end(session) && !runner.code)
 			g_main_loop_run(runner.loop);

@@ -6,6 +6,7 @@
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
 
+#include "cli/run_recording.h"
 #include <rs-trace-ring.h>
 #include "server/rundir.h"
 #include "session/session.h"
@@ -19,9 +20,11 @@ struct rs_runner_config {
 	bool quiet;         /* print no trace and no summary */
 	bool propagate;     /* exit with the guest's exit code */
 	bool detach;        /* leave the guests running at the end */
-	const char *output; /* file for the trace; NULL: standard output */
-	double duration;    /* seconds; 0: until the guest ends */
-	uint64_t count;     /* records to print; 0: no limit */
+	const char *output; /* file for the printed trace; NULL: standard output */
+	/* Records the trace too, whatever is printed; NULL: does not. */
+	const struct rs_run_recording_config *record;
+	double duration; /* seconds; 0: until the guest ends */
+	uint64_t count;  /* records to print; 0: no limit */
 	RsTraceFrom from;
 	/* Called right after the session has started; may be NULL. */
 	int (*started)(struct rs_session *session, void *data, struct rs_error *err);

@@ -20,7 +20,7 @@ RINGSIDE, PROGRAM, PEER = sys.argv[1:4]
 def main():
     with tempfile.TemporaryDirectory() as runtime:
         environment = dict(os.environ, XDG_RUNTIME_DIR=runtime)
-        session = subprocess.Popen([RINGSIDE, 'run', '--name', 'bench', '-o', '/dev/null', '--hosted', PROGRAM],
+        session = subprocess.Popen([RINGSIDE, 'run', '--name', 'bench', '--text', '/dev/null', '--hosted', PROGRAM],
                                    env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
             until = time.monotonic() + 30

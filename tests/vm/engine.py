@@ -23,7 +23,7 @@ started = []
 
 def session(name='e', *more):
     """A running session of the program, with its events on."""
-    s = Background(rs, 'run', '--name', name, '-o', '/dev/null', '--hosted', PROGRAM, *more,
+    s = Background(rs, 'run', '--name', name, '--text', '/dev/null', '--hosted', PROGRAM, *more,
                    ready=lambda: '"writer"' in rs('engine', '--list', '-j', '-s', name).out)
     started.append(s)
     rs('enable', '-s', name, 'engine:*')
@@ -611,7 +611,7 @@ def test_wrong_usage():
 
 
 def test_a_guest_that_serves_nobody():
-    s = Background(rs, 'run', '--name', 'e', '-o', '/dev/null', '--hosted', PROGRAM, 'deaf',
+    s = Background(rs, 'run', '--name', 'e', '--text', '/dev/null', '--hosted', PROGRAM, 'deaf',
                    ready=lambda: rs('list', '-q', '-s', 'e').out)
     started.append(s)
     code, out, err = engine('--list')

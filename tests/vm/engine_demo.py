@@ -35,7 +35,7 @@ def goes_on():
 
 
 def test_demo():
-    session = Background(rs, 'run', '--name', 'd', '--accel', ACCEL, '-e', 'sched:switch', '-o', '/dev/null', DEMO,
+    session = Background(rs, 'run', '--name', 'd', '--accel', ACCEL, '-e', 'sched:switch', '--text', '/dev/null', DEMO,
                          ready=lambda: 'clock' in rs('engine', '--list', '-s', 'd').out)
     try:
         follow()

@@ -334,7 +334,7 @@ def test_interrupted(path, at):
 def record_guest(at):
     """A short trace of the demo guest, or, without KVM, of a program."""
     what = ['--demo'] if KVM else ['--hosted', HOSTED, '60']
-    session = Background(rs, 'run', '--name', 'x', '-o', '/dev/null', '-e', '*', *what,
+    session = Background(rs, 'run', '--name', 'x', '--text', '/dev/null', '-e', '*', *what,
                          ready=lambda: rs('list', '-q', '-s', 'x').out)
     try:
         time.sleep(0.5)

@@ -223,7 +223,8 @@ def test_wrong_usage():
         expect(2, 'memory', *run, '--mem', '100T')
         expect(1, 'initrd', *run, '--initrd', '/nonexistent')
     expect(2, '^', *run, '-f', 'sched:switch: prev_pid == ', lines=4)
-    expect(1, '/nonexistent/x', *run, '-o', '/nonexistent/x')
+    for where in '-o', '--text':
+        expect(1, '/nonexistent/x', *run, where, '/nonexistent/x')
     expect(2, 'no such verb', 'nix')
     expect(2, 'KERNEL', 'run')
     for verb in (['list'], ['stat'], ['trace'], ['stop'], ['pause'], ['enable', '*'],
@@ -260,7 +261,7 @@ def test_no_kvm():
 def test_output():
     """Full disks, closed pipes, closed descriptors, two sessions."""
     run = ['run', '--accel', ACCEL, '--serial', 'none', '-e', '*', '--duration', '10']
-    r = rs(*run, '-o', '/dev/full', DEMO)
+    r = rs(*run, '--text', '/dev/full', DEMO)
     check(r.code == 1 and 'No space left' in r.err, f'-o /dev/full: {r.code} {r.err}')
     one = Background(*run, '--name', 'one', '--duration', '60', DEMO, wait_for='one')
     expect(1, "'one' runs already", 'run', '--accel', ACCEL, '--name', 'one', DEMO)

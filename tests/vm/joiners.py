@@ -31,7 +31,7 @@ class Session(Background):
     def __init__(self, *program, name='s', options=('-e', 'join:*'), text=False):
         self.name = name
         self.trace = tempfile.NamedTemporaryFile(prefix='joiners-out-')
-        super().__init__(rs, 'run', '--name', name, '-o', self.trace.name, *options, *([] if text else ['--json']),
+        super().__init__(rs, 'run', '--name', name, '--text', self.trace.name, *options, *([] if text else ['--json']),
                          '--hosted', *program, ready=lambda: rs('stat', name).code == 0, out='err')
 
     def region(self):

@@ -88,7 +88,7 @@ def test_a_session_that_is_killed_is_no_success(session):
 def main():
     with tempfile.TemporaryDirectory() as directory:
         os.environ['XDG_RUNTIME_DIR'] = directory
-        session = Background(rs, 'run', '--name', 'k', '-o', '/dev/null', '--hosted', PROGRAM, '0xffe',
+        session = Background(rs, 'run', '--name', 'k', '--text', '/dev/null', '--hosted', PROGRAM, '0xffe',
                              ready=lambda: rs('list', '-q', '-s', 'k').out)
         try:
             test_kdump_shows_what_a_program_does()

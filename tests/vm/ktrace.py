@@ -25,7 +25,7 @@ class Guest:
         args = []
         for i, program in enumerate(programs):
             args += ['--and'] * (i > 0) + ['--source', 'abc'[i], '--hosted', PROGRAM, *program]
-        self.session = Background(rs, 'run', '--name', 'k', '-o', '/dev/null', *args,
+        self.session = Background(rs, 'run', '--name', 'k', '--text', '/dev/null', *args,
                                   ready=lambda: rs('list', '-q', '-s', 'k').out.count('ktrace:csw')
                                   == len(programs))
 

@@ -58,7 +58,7 @@ def main():
     need(ACCEL)
     with tempfile.TemporaryDirectory() as directory:
         os.environ['XDG_RUNTIME_DIR'] = directory
-        session = Background(rs, 'run', '--name', 'd', '--accel', ACCEL, '--serial', 'none', '-o',
+        session = Background(rs, 'run', '--name', 'd', '--accel', ACCEL, '--serial', 'none', '--text',
                              '/dev/null', GUEST, ready=lambda: rs('list', '-q', '-s', 'd').out)
         try:
             test()

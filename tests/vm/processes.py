@@ -32,7 +32,7 @@ WANTED = {
 
 
 def session(*options):
-    return Background(rs, 'run', '--accel', ACCEL, '--name', 'p', '--cpus', '2', '-o', '/dev/null',
+    return Background(rs, 'run', '--accel', ACCEL, '--name', 'p', '--cpus', '2', '--text', '/dev/null',
                       *options, DEMO, ready=lambda: rs('list', '-q', '-s', 'p').out)
 
 

@@ -6,6 +6,7 @@
 """
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -107,6 +108,111 @@ def test_kdump_shows_files(at):
     check(r.code == 0, f'another file: {r.code}')
 
 
+def events_in(path):
+    rows = (json.loads(line) for line in report('--json', path).out.splitlines())
+    return sum('event' in row for row in rows)
+
+
+def test_what_it_says(name, at):
+    r = rs('record', '--json', '-s', name, '-o', at('said'), '--duration', '0.3')
+    end = json.loads(r.out)
+    DOC.check('ringside record: the end', end)
+    check(r.code == 0 and not r.err and end['events'] == events_in(at('said')) > 1000,
+          f'--json says how many events there are: {r}')
+    check(end['bytes'] == os.path.getsize(at('said')) and end['files'] == 1 and not end['full'],
+          f'and how large it is: {end}')
+    r = rs('record', '-q', '-s', name, '-o', at('said'), '--duration', '0.1')
+    check(r.code == 0 and not r.out and not r.err, f'-q says nothing: {r}')
+    r = rs('record', '--progress', '-s', name, '-o', at('said'), '--duration', '1.5')
+    check(r.code == 0 and 'events/s\n' in r.err and '\r' not in r.err, f'--progress: {r.err}')
+    for args in (['--json', '-o', '-'], ['--max-size', '1K'], ['--rotate', '10'], ['--rotate', 'xs'], ['--keep', '3'],
+                 ['--rotate', '1M', '-o', '-']):
+        check(rs('record', '-s', name, *args).code == 2, f'wrong use: {args}')
+
+
+def test_limits(name, at):
+    r = rs('record', '--json', '-s', name, '-o', at('full'), '--max-size', '64K')
+    end = json.loads(r.out)
+    check(r.code == 0 and end['full'] and 'all the bytes' in r.err and 32 << 10 < os.path.getsize(at('full')) <= 64 << 10,
+          f'--max-size ends it: {r}')
+    check(end['events'] == events_in(at('full')), 'and the file is complete')
+
+
+def test_files(name, at):
+    """Each opens alone, without gaps or names that are missing; the newest are kept."""
+    rs('enable', '-s', name, '*')
+    r = rs('record', '--json', '-s', name, '-o', at('many'), '--rotate', '100K', '--new', '--duration', '2')
+    end = json.loads(r.out)
+    files = [f'{at("many")}.{n + 1:04}' for n in range(end['files'])]
+    check(r.code == 0 and len(files) >= 3 and end['file'] == files[-1] and not os.path.exists(at('many')),
+          f'{len(files)} files: {r}')
+    check(end['events'] == sum(events_in(path) for path in files), 'together they have all events')
+    out = ''.join(report(path).out for path in files)
+    check('<...>' not in out and 'unknown' not in out, 'each has the names and events that it needs')
+    r = rs('record', '-s', name, '-o', at('many'), '--rotate', '0.3s', '--keep', '2', '--new', '--duration', '1.5')
+    left = [f for f in os.listdir(os.path.dirname(at('many'))) if f.startswith('many.')]
+    check(len(left) == len(files) + 2, f'--keep keeps the newest, and leaves others: {left}')
+    rs('disable', '-s', name, '*')
+
+
+def test_a_full_disk(name, at):
+    """The file ends behind its last whole block, whatever of the next one was written."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000))
+
+    for extra in [], ['-z', '1']:
+        recorder = rs.start('record', '-s', name, '-o', at('disk'), *extra, preexec_fn=limit,
+                            stderr=subprocess.PIPE, text=True)
+        _, said = recorder.communicate(timeout=60)
+        check(recorder.returncode == 1 and 'File too large' in said, f'it is told: {said}')
+        r = report(at('disk'))
+        check('was not ended' in r.err and os.path.getsize(at('disk')) % 8 == 0, f'what is there is good: {r.err}')
+
+
+def test_a_closed_pipe(name, at):
+    """Who reads no more ends the recording; who reads nothing holds up nobody."""
+    with subprocess.Popen([RINGSIDE, 'record', '-s', name, '-o', '-'], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as recorder:
+        recorder.stdout.close()
+        said = recorder.stderr.read()
+    check(recorder.returncode == 1 and 'Broken pipe' in said, f'a closed pipe: {said}')
+    with subprocess.Popen([RINGSIDE, 'record', '-s', name, '-o', '-'], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as recorder:
+        time.sleep(0.5)
+        recorder.send_signal(signal.SIGTERM)
+        code, said = recorder.wait(10), recorder.stderr.read()
+    check(code == 1 and 'nobody read' in said, f'one that nobody reads ends by a signal: {said}')
+
+
+def test_run_records(at):
+    """All of what it prints, from the first event on, also where pages wait to be consumed."""
+    flood = ['run', '--demo', '--cpus', '2', '-e', 'load:flood', '--append', 'flood count=200000']
+    for mode in 'overwrite', 'drop':
+        for more in [], ['-q']:
+            r = rs(*flood, '--mode', mode, '--ring-size', '64K', '-o', at('run'), *more)
+            said = 'events lost' in r.err
+            check(r.code == 0 and said == (not more), f'run -o {mode} {more}: {r.code} {r.err}')
+            got = Flood(begun=True)
+            got.read(report(at('run')).out.encode().splitlines())
+            check(not got.wrong and got.events + sum(got.lost.values()) == 400000,
+                  f'{got.events} and {sum(got.lost.values())} lost: {got.wrong[:3]}')
+            if mode == 'drop' and not more:
+                printed = sorted(without_header(r.out))
+                check(printed == sorted(without_header(report(at('run')).out)), 'both have the same')
+    r = rs(*flood, '-o', at('run'), '--max-size', '64K', '--mode', 'drop', '--text', at('text'))
+    check(r.code == 0 and 'all the bytes' in r.err and os.path.getsize(at('text')) > 1 << 20,
+          f'a recording that is full holds up nobody: {r}')
+    r = rs(*flood, '-o', '/dev/full')
+    check(r.code == 1 and 'No space' in r.err and not r.out, f'one that cannot begin is told at once: {r}')
+    with subprocess.Popen([RINGSIDE, *flood, '-q', '-o', '-'], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as run:
+        r = subprocess.run([RINGSIDE, 'report', '-'], stdin=run.stdout, capture_output=True, timeout=60)
+    check(r.returncode == 0 and b'load:flood' in r.stdout, 'and through a pipe')
+    for args in ['-z', '1'], ['-o', '-'], ['-o', at('run'), '--rotate', '5']:
+        check(rs(*flood, *args).code == 2, f'wrong use: {args}')
+
+
 def check_flood(text):
     flood = Flood()
     flood.read(text.encode().splitlines())
@@ -117,7 +223,7 @@ def check_flood(text):
 
 def test_a_flood(at):
     """Also of a recorder that is killed: no number is missing without being counted."""
-    guest = Background(rs, 'run', '--name', 'f', '-o', '/dev/null', '--demo', '--append', 'flood', '-e',
+    guest = Background(rs, 'run', '--name', 'f', '--text', '/dev/null', '--demo', '--append', 'flood', '-e',
                        'load:flood', ready=lambda: rs('list', '-q', '-s', 'f').out)
     try:
         two = [Background(rs, 'record', '-s', 'f', '-o', at(n)) for n in ('end', 'kill')]
@@ -146,7 +252,7 @@ def main():
         def at(name):
             return os.path.join(directory, name)
 
-        session = Background(rs, 'run', '--name', 'q', '-o', '/dev/null', '--hosted', PROGRAM, '0xffe',
+        session = Background(rs, 'run', '--name', 'q', '--text', '/dev/null', '--hosted', PROGRAM, '0xffe',
                              ready=lambda: rs('list', '-q', '-s', 'q').out)
         try:
             test_a_quiet_ring_is_recorded_as_it_is('q', at)
@@ -154,8 +260,14 @@ def main():
             test_a_pipe('q', at)
             test_what_is_cut(at)
             test_kdump_shows_files(at)
+            test_what_it_says('q', at)
+            test_limits('q', at)
+            test_files('q', at)
+            test_a_full_disk('q', at)
+            test_a_closed_pipe('q', at)
         finally:
             session.end(signal.SIGTERM)
+        test_run_records(at)
         test_a_flood(at)
 
 

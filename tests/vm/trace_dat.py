@@ -237,7 +237,7 @@ def test_several_sources(at):
 
 
 def record_run(at, *what):
-    session = Background(rs, 'run', '--name', 'dat', '-o', '/dev/null', *what,
+    session = Background(rs, 'run', '--name', 'dat', '--text', '/dev/null', *what,
                          ready=lambda: rs('list', '-q', '-s', 'dat').out)
     try:
         rs('enable', '-s', 'dat', '*')

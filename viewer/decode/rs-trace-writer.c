@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-writer.h"
 #include "rs-trace-error.h"
+#include "rs-trace-page.h"
 
 #include <ringside/region.h>
 #include <ringside/ring.h>
@@ -24,6 +25,7 @@ struct _RsTraceWriter {
 	guint32 id;
 	guint64 at; /* bytes written */
 	guint64 max_bytes;
+	RsTraceWriterRefused refused;
 	gboolean failed; /* nothing more is written */
 	gboolean full;   /* nothing more but the end */
 	int fd;          /* of the stream, borrowed; -1: it has none */
@@ -245,6 +247,32 @@ static void append_table(RsTraceWriter *writer, const RsTraceWriterTable *table)
 
 /* ---- pages ---- */
 
+/* Looks into the pages, which nobody does while they can be written. */
+static void refuse(RsTraceWriterRefused *refused, const guint8 *bytes,
+		   const struct rs_file_page *page)
+{
+	refused->pages++;
+	refused->records += rs_trace_page_count(bytes, page->from, page->to, NULL);
+	refused->lost += page->lost;
+}
+
+static void refuse_gathered(const RsTraceWriter *writer, RsTraceWriterRefused *refused)
+{
+	for (guint i = 0; i < writer->table->len; i++) {
+		const struct rs_file_page *page =
+			&g_array_index(writer->table, struct rs_file_page, i);
+
+		refuse(refused, writer->pages->data + page->at, page);
+	}
+}
+
+void rs_trace_writer_refused(const RsTraceWriter *writer, RsTraceWriterRefused *out)
+{
+	*out = writer->refused;
+	if (writer->failed || writer->full)
+		refuse_gathered(writer, out);
+}
+
 gboolean rs_trace_writer_flush(RsTraceWriter *writer, GError **error)
 {
 	const RsTraceWriterTable table = {
@@ -259,6 +287,8 @@ gboolean rs_trace_writer_flush(RsTraceWriter *writer, GError **error)
 	begin_block(writer, RS_FILE_PAGES, writer->source);
 	append_table(writer, &table);
 	done = finish_block(writer, writer->pages->data, writer->pages->len, 0, error);
+	if (!done)
+		refuse_gathered(writer, &writer->refused);
 	g_array_set_size(writer->table, 0);
 	g_byte_array_set_size(writer->pages, 0);
 	return done;
@@ -287,8 +317,10 @@ gboolean rs_trace_writer_put_page(RsTraceWriter *writer, guint source, const gui
 		return FALSE;
 	}
 	if ((source != writer->source || is_enough(writer, page)) &&
-	    !rs_trace_writer_flush(writer, error))
+	    !rs_trace_writer_flush(writer, error)) {
+		refuse(&writer->refused, bytes, page);
 		return FALSE;
+	}
 	writer->source = source;
 	entry.at = writer->pages->len;
 	g_array_append_val(writer->table, entry);
@@ -362,7 +394,7 @@ gboolean rs_trace_writer_end_window(RsTraceWriter *writer, guint64 until_ns, GEr
 
 guint64 rs_trace_writer_size(const RsTraceWriter *writer)
 {
-	return writer->at + writer->pages->len;
+	return writer->at + (writer->failed || writer->full ? 0 : writer->pages->len);
 }
 
 RsTraceWriter *rs_trace_writer_new(GOutputStream *stream, const RsTraceWriterConfig *config,

@@ -70,6 +70,14 @@ gsize rs_trace_writer_window_bytes(const RsTraceWriter *writer);
 /* Ends a window. */
 gboolean rs_trace_writer_end_window(RsTraceWriter *writer, guint64 until_ns, GError **error);
 
+typedef struct {
+	guint64 pages;
+	guint64 records; /* in them */
+	guint64 lost;    /* before them */
+} RsTraceWriterRefused;
+/* Pages that were put and are not in the file, as it is full or cannot be written. */
+void rs_trace_writer_refused(const RsTraceWriter *writer, RsTraceWriterRefused *out);
+
 /* Bytes so far, with pages that are still being gathered as if they were written as they are. */
 guint64 rs_trace_writer_size(const RsTraceWriter *writer);
 /* Ends the file, and closes the stream. */

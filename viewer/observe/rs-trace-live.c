@@ -23,7 +23,9 @@ typedef struct {
 	RsTraceSource source;
 	const RsTraceRegion *region;
 	RsTraceRegion *taken; /* the same, if it is ours to free; else NULL */
-	gboolean owner, whole;
+	gboolean owner, whole, unarmed;
+	RsTraceConsumers *consumers; /* NULL: there are no others, or nothing is consumed */
+	guint reader;                /* our number there */
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
 	struct rs_boot boots[RS_BOOTS]; /* as last told */
@@ -232,7 +234,7 @@ static gboolean arm(RsTraceSource *source)
 	const struct rs_region_header *h = &live->region->header;
 	guint64 bytes = (guint64)h->ring_pages * h->ring_page_size / WAKE_FRACTION;
 
-	if (!live->owner)
+	if (!live->owner || live->unarmed)
 		return FALSE;
 	for (guint i = 0; i < source->n_rings; i++)
 		rs_trace_ring_arm(live->rings[i], (guint)MIN(bytes, G_MAXUINT));
@@ -245,6 +247,9 @@ static void free_live(RsTraceSource *source)
 
 	for (guint i = 0; i < source->n_rings; i++)
 		rs_trace_ring_free(live->rings[i]);
+	if (live->consumers)
+		rs_trace_consumers_leave(live->consumers, live->reader);
+	rs_trace_consumers_unref(live->consumers);
 	rs_trace_table_free(live->table);
 	g_free(live->epochs);
 	g_free(live->snapshot);
@@ -254,6 +259,12 @@ static void free_live(RsTraceSource *source)
 
 RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 				 RsTraceLiveFlags flags, GError **error)
+{
+	return rs_trace_live_new_beside(region, NULL, from, flags, error);
+}
+
+RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceConsumers *consumers,
+					RsTraceFrom from, RsTraceLiveFlags flags, GError **error)
 {
 	static const RsTraceSourceOps ops = {
 		.begin_round = begin_round,
@@ -283,6 +294,13 @@ RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 	live->region = region;
 	live->owner = owner;
 	live->whole = config.whole;
+	live->unarmed = (flags & RS_TRACE_LIVE_UNARMED) != 0;
+	if (config.consumer && consumers) {
+		live->consumers = rs_trace_consumers_ref(consumers);
+		live->reader = rs_trace_consumers_join(consumers);
+	}
+	config.consumers = live->consumers;
+	config.reader = live->reader;
 	live->shared = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	live->control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	live->table = rs_trace_table_new(region);

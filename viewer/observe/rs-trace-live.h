@@ -19,6 +19,8 @@ typedef enum {
 	RS_TRACE_LIVE_OWNER = 1 << 0,
 	/* Pages come when they are full: for a sink that keeps pages. */
 	RS_TRACE_LIVE_WHOLE = 1 << 1,
+	/* With OWNER: another source of ours arms the doorbell, of which each ring has one. */
+	RS_TRACE_LIVE_UNARMED = 1 << 2,
 } RsTraceLiveFlags;
 
 /*
@@ -27,7 +29,13 @@ typedef enum {
  */
 RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 				 RsTraceLiveFlags flags, GError **error);
-/* Likewise. The source frees the region at its end, and if there is an error, at once. */
+/* Likewise, beside others that read the region: with OWNER, each is one of `consumers`. */
+RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceConsumers *consumers,
+					RsTraceFrom from, RsTraceLiveFlags flags, GError **error);
+/*
+ * As rs_trace_live_new(). The source frees the region at its end, and if there is an error, at
+ * once.
+ */
 RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
 				      RsTraceLiveFlags flags, GError **error);
 

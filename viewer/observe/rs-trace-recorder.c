@@ -6,6 +6,7 @@
 #include <ringside/cmdline.h>
 #include <ringside/ring.h>
 #include <rs-trace-error.h>
+#include <rs-trace-page.h>
 #include <string.h>
 
 #define WINDOW_MS 1000u
@@ -22,6 +23,7 @@ typedef struct {
 	gsize window_max;   /* bytes at which the window that is ending ends, come what may */
 	guint64 before;     /* bytes of the files before this one */
 	guint64 left;       /* events of sources that have left */
+	guint64 refused;    /* events that came when nothing could be written any more */
 	RsTraceRecorderStats stats;
 	gboolean over; /* nothing more is wanted */
 	GError *error;
@@ -45,6 +47,25 @@ typedef struct {
 	gsize names_size, names_stride;
 	Ring rings[];
 } Recorded;
+
+/* ---- counts ---- */
+
+/* Counted to the last one, which looks into a page of each ring. */
+static guint64 records_of(Recorded *recorded)
+{
+	RsTraceSource *source = recorded->feed->source;
+	guint64 n = 0;
+
+	for (guint ring = 0; ring < source->n_rings; ring++)
+		n += recorded->rings[ring].events = source->ops->records(source, ring);
+	return n;
+}
+
+static void count_all(Recorder *recorder)
+{
+	for (guint i = 0; i < recorder->sources->len; i++)
+		records_of(recorder->sources->pdata[i]);
+}
 
 /* ---- windows ---- */
 
@@ -238,6 +259,8 @@ static void begin_round(RsTraceSink *sink)
 
 static void fill_stats(const Recorder *recorder, RsTraceRecorderStats *out)
 {
+	RsTraceWriterRefused refused;
+
 	*out = recorder->stats;
 	out->bytes = recorder->before + rs_trace_writer_size(recorder->writer);
 	out->events = recorder->left;
@@ -247,6 +270,10 @@ static void fill_stats(const Recorder *recorder, RsTraceRecorderStats *out)
 		for (guint ring = 0; ring < recorded->feed->source->n_rings; ring++)
 			out->events += recorded->rings[ring].events;
 	}
+	rs_trace_writer_refused(recorder->writer, &refused);
+	out->events -= MIN(out->events, refused.records + recorder->refused);
+	out->pages -= MIN(out->pages, refused.pages);
+	out->lost -= MIN(out->lost, refused.lost);
 }
 
 static void show_stats(Recorder *recorder)
@@ -290,6 +317,8 @@ static gboolean end_round(RsTraceSink *sink, guint64 now_ns)
 		flush(recorder);
 	}
 	end_full(recorder);
+	if (recorder->error || recorder->over)
+		count_all(recorder);
 	show_stats(recorder);
 	return !recorder->error && !recorder->over;
 }
@@ -343,17 +372,6 @@ static void join(RsTraceSink *sink, RsTraceFeed *feed)
 	put(recorder, feed, RS_FILE_SOURCE, &info, sizeof(info));
 	if (recorder->ending)
 		begin_end(recorded);
-}
-
-/* Counted to the last one, which looks into a page of each ring. */
-static guint64 records_of(Recorded *recorded)
-{
-	RsTraceSource *source = recorded->feed->source;
-	guint64 n = 0;
-
-	for (guint ring = 0; ring < source->n_rings; ring++)
-		n += recorded->rings[ring].events = source->ops->records(source, ring);
-	return n;
 }
 
 static void leave(RsTraceSink *sink, RsTraceFeed *feed)
@@ -442,13 +460,17 @@ static void take_chunk(RsTraceSink *sink, RsTraceFeed *feed, const RsTraceChunk 
 	Recorder *recorder = (Recorder *)sink;
 	Recorded *recorded = feed->state;
 
+	/* What comes in the rest of the round in which the file was full. */
+	if (!is_open(recorder)) {
+		recorder->refused += rs_trace_page_count(chunk->page, chunk->from, chunk->to, NULL);
+		return;
+	}
 	recorder->stats.pages++;
 	recorder->stats.lost += chunk->lost;
 	recorded->rings[chunk->ring].events = chunk->records;
 	look_at_target(recorded, chunk);
-	if (is_open(recorder))
-		rs_trace_writer_put_page(recorder->writer, feed->number, chunk->page, &page,
-					 &recorder->error);
+	rs_trace_writer_put_page(recorder->writer, feed->number, chunk->page, &page,
+				 &recorder->error);
 }
 
 static void take_lost(RsTraceSink *sink, RsTraceFeed *feed, guint ring, guint64 lost)
@@ -464,12 +486,9 @@ static void end(RsTraceSink *sink)
 {
 	Recorder *recorder = (Recorder *)sink;
 
-	for (guint i = 0; i < recorder->sources->len; i++) {
-		Recorded *recorded = recorder->sources->pdata[i];
-
-		rs_trace_feed_update_names(recorded->feed);
-		records_of(recorded);
-	}
+	for (guint i = 0; i < recorder->sources->len; i++)
+		rs_trace_feed_update_names(((Recorded *)recorder->sources->pdata[i])->feed);
+	count_all(recorder);
 	if (!recorder->error)
 		end_window(recorder);
 	if (!recorder->error)

@@ -12,6 +12,8 @@ struct _RsTraceRing {
 	RsTraceRingPlace place;
 	guint ring;
 	gboolean consumer;
+	RsTraceConsumers *consumers; /* NULL: we are the only one */
+	guint reader;
 	gboolean whole;
 	guint64 patience_ns;
 
@@ -63,12 +65,19 @@ static void begin_at(RsTraceRing *r, gint64 seq)
 	r->offset = 0;
 }
 
+/* Pairs with the producer's acquire in its switch: our copies were made before this. */
+static void publish(RsTraceRing *r)
+{
+	if (r->consumer && r->consumers)
+		rs_trace_consumers_publish(r->consumers, r->reader, r->ring, (guint64)r->seq);
+	else if (r->consumer)
+		rs_store_release(&r->place.ctl->consumed, (guint64)r->seq);
+}
+
 static void next_page(RsTraceRing *r)
 {
 	begin_at(r, r->seq + 1);
-	/* Pairs with the producer's acquire in its switch: our copies were made before this. */
-	if (r->consumer)
-		rs_store_release(&r->place.ctl->consumed, (guint64)r->seq);
+	publish(r);
 }
 
 /* The ring went back: begins anew at the oldest page that can be there. */
@@ -77,8 +86,7 @@ static void resync(RsTraceRing *r, const RsTraceRingPosition *at)
 	r->stats.resyncs++;
 	begin_at(r, at->seq - r->place.n_pages + 1);
 	r->counted = FALSE;
-	if (r->consumer)
-		rs_store_release(&r->place.ctl->consumed, (guint64)r->seq);
+	publish(r);
 }
 
 /* Whether a later page says that the producer skipped page `seq`. */
@@ -428,6 +436,8 @@ RsTraceRing *rs_trace_ring_new(const RsTraceRegion *region, const RsTraceRingCon
 	r->ring = config->ring;
 	r->patience_ns = config->patience_ns ? config->patience_ns : PATIENCE_NS;
 	r->consumer = config->consumer && h->ring_mode == RS_MODE_DROP;
+	r->consumers = config->consumers;
+	r->reader = config->reader;
 	r->whole = config->whole;
 	start_at(r, config->from);
 	return r;

@@ -10,7 +10,7 @@
 #ifndef RS_TRACE_RING_H
 #define RS_TRACE_RING_H
 
-#include "rs-trace-region.h"
+#include "rs-trace-consumers.h"
 
 G_BEGIN_DECLS
 
@@ -48,6 +48,9 @@ typedef struct {
 	guint ring;
 	RsTraceFrom from;
 	gboolean consumer; /* drop mode: publish our position; needs a writable region */
+	/* With other consumers: theirs, borrowed, and our number there. NULL: there are none. */
+	RsTraceConsumers *consumers;
+	guint reader;
 	/*
 	 * Hand out a page only when it is full: for a reader that keeps pages.
 	 */

@@ -64,7 +64,7 @@ _ringside()
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
-	--serial | --initrd | -o | --output | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--serial | --initrd | -o | --output | --text | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--to) COMPREPLY=($(compgen -W "$(ringside export --to list 2>/dev/null | sed 's/ .*//')" -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;
 	esac

@@ -317,6 +317,7 @@ static void test_a_next_file_that_cannot_be(Bed *bed, gconstpointer unused)
 	g_error_free(error);
 	read_file(bed, 0, &one);
 	g_assert_cmpuint(one.events, >, 0);
+	g_assert_cmpuint(one.events, ==, stats.events);
 }
 
 /* The file ends well before it has more bytes than it may have. */
@@ -340,6 +341,7 @@ static void test_a_full_file(Bed *bed, gconstpointer unused)
 			 g_memory_output_stream_get_data_size(bed->files->pdata[0]));
 	read_file(bed, 0, &got);
 	g_assert_cmpuint(got.events, >, FIT * 5);
+	g_assert_cmpuint(got.events, ==, stats.events);
 }
 
 static void test_a_limit_without_room(Bed *bed, gconstpointer unused)

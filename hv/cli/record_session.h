@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Records a running session from now to its end. Thread: main. */
+#ifndef RS_HV_CLI_RECORD_SESSION_H
+#define RS_HV_CLI_RECORD_SESSION_H
+
+#include "cli/recording.h"
+#include <rs-trace-client.h>
+#include <rs-trace-ring.h>
+
+struct rs_record_config {
+	struct rs_recording_config recording; /* its callbacks are not used */
+	RsTraceFrom from;
+	double duration; /* seconds; 0: no limit */
+	bool progress;   /* show it */
+	bool quiet;      /* say nothing at the end */
+	bool json;       /* say it in JSON on standard output */
+};
+
+/* What the session says of a source, for the file. */
+void rs_record_describe(const RsTraceClientSource *source, struct rs_file_source *out);
+/* Says how a recording ended. Returns an exit code: `error` (NULL: none) is told, and freed. */
+int rs_record_tell(const struct rs_record_config *config, const RsTraceRecorderStats *stats,
+		   double seconds, GError *error);
+
+/* Returns an exit code, after messages. */
+int rs_record_session(RsDBusSession1 *session, const struct rs_record_config *config);
+
+#endif

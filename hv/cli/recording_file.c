@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/recording_file.h"
+
+#include "cli/output_stream.h"
+#include "cli/verb.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gunixoutputstream.h>
+#include <ringside/atomic.h>
+#include <ringside/trace_file.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HURRY_US 400000
+#define DIGITS 4
+
+struct rs_recording_file {
+	struct rs_recording_file_config config;
+	char *path;
+	int fd;
+	guint64 first; /* number of the first file */
+	guint64 next;  /* of the next one; atomic */
+	gint64 until;  /* atomic: when a reader is not waited for any longer; 0: never */
+};
+
+/* Whether one may write over what is there: nothing, an older trace, or what is no file. */
+static bool is_ours(int fd)
+{
+	uint64_t magic = 0;
+	struct stat info;
+	ssize_t n;
+
+	if (fstat(fd, &info) || !S_ISREG(info.st_mode))
+		return true;
+	n = pread(fd, &magic, sizeof(magic), 0);
+	return n == 0 || (n == sizeof(magic) && magic == RS_FILE_MAGIC);
+}
+
+static int open_one(struct rs_recording_file *file)
+{
+	const char *path = file->config.path;
+
+	if (g_str_equal(path, "-")) {
+		file->fd = STDOUT_FILENO;
+		return isatty(file->fd)
+			       ? rs_cli_fail(RS_CLI_USAGE, "a recording is not for a terminal")
+			       : 0;
+	}
+	file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (file->fd < 0)
+		file->fd = open(path, O_WRONLY | O_CLOEXEC); /* a pipe or a device, perhaps */
+	if (file->fd < 0)
+		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, g_strerror(errno));
+	if (!file->config.force && !is_ours(file->fd))
+		return rs_cli_fail(RS_CLI_FAILED,
+				   "%s is no trace: --force writes over it, another -o does not",
+				   path);
+	if (ftruncate(file->fd, 0) && errno != EINVAL)
+		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, g_strerror(errno));
+	return 0;
+}
+
+static char *numbered(const struct rs_recording_file *file, guint64 number)
+{
+	return g_strdup_printf("%s.%0*" G_GUINT64_FORMAT, file->config.path, DIGITS, number);
+}
+
+/* The number after those that are there. */
+static int find_first(struct rs_recording_file *file)
+{
+	g_autofree char *folder = g_path_get_dirname(file->config.path);
+	g_autofree char *base = g_path_get_basename(file->config.path);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GDir) dir = NULL;
+	const char *name;
+
+	if (g_str_equal(file->config.path, "-"))
+		return rs_cli_fail(RS_CLI_USAGE, "numbered files need a name: -o FILE");
+	dir = g_dir_open(folder, 0, &error);
+	if (!dir)
+		return rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
+	file->first = 1;
+	while ((name = g_dir_read_name(dir))) {
+		const char *digits = name + strlen(base) + 1;
+		guint64 number;
+
+		if (g_str_has_prefix(name, base) && name[strlen(base)] == '.' &&
+		    strlen(digits) >= DIGITS &&
+		    g_ascii_string_to_unsigned(digits, 10, 1, G_MAXINT64, &number, NULL))
+			file->first = MAX(file->first, number + 1);
+	}
+	file->next = file->first;
+	return 0;
+}
+
+int rs_recording_file_open(const struct rs_recording_file_config *config,
+			   struct rs_recording_file **out)
+{
+	struct rs_recording_file *file = g_new0(struct rs_recording_file, 1);
+	int code;
+
+	file->config = *config;
+	file->config.path = file->path = g_strdup(config->path);
+	file->fd = -1;
+	code = config->numbered ? find_first(file) : open_one(file);
+	if (code)
+		rs_recording_file_free(file);
+	else
+		*out = file;
+	return code;
+}
+
+void rs_recording_file_free(struct rs_recording_file *file)
+{
+	if (!file)
+		return;
+	if (file->fd > STDERR_FILENO)
+		close(file->fd);
+	g_free(file->path);
+	g_free(file);
+}
+
+static GOutputStream *next_numbered(struct rs_recording_file *file, GError **error)
+{
+	const guint64 number = file->next;
+	g_autofree char *path = numbered(file, number);
+	const unsigned keep = file->config.keep;
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd < 0) {
+		g_set_error(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno), "%s: %s", path,
+			    g_strerror(errno));
+		return NULL;
+	}
+	rs_store(&file->next, number + 1);
+	if (keep && number >= file->first + keep) {
+		g_autofree char *old = numbered(file, number - keep);
+
+		unlink(old);
+	}
+	return g_unix_output_stream_new(fd, TRUE);
+}
+
+GOutputStream *rs_recording_file_next(struct rs_recording_file *file, GError **error)
+{
+	struct stat info;
+
+	if (file->config.numbered)
+		return next_numbered(file, error);
+	if (!fstat(file->fd, &info) && S_ISREG(info.st_mode))
+		return g_unix_output_stream_new(file->fd, FALSE);
+	return rs_output_stream_new(file->fd, &file->until);
+}
+
+char *rs_recording_file_path(struct rs_recording_file *file)
+{
+	const guint64 next = rs_load(&file->next);
+
+	return file->config.numbered ? numbered(file, next > file->first ? next - 1 : next)
+				     : g_strdup(file->path);
+}
+
+void rs_recording_file_hurry(struct rs_recording_file *file)
+{
+	if (!rs_load(&file->until))
+		rs_store(&file->until, g_get_monotonic_time() + HURRY_US);
+}

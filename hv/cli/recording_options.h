@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The options that all verbs share which record. Thread: main. */
+#ifndef RS_HV_CLI_RECORDING_OPTIONS_H
+#define RS_HV_CLI_RECORDING_OPTIONS_H
+
+#include "cli/recording.h"
+#include "cli/verb.h"
+
+struct rs_recording_options {
+	gint compression;
+	char *max_size, *rotate;
+	gint keep;
+};
+
+#define RS_RECORDING_OPTION(name, letter, kind, to, help, value)                                   \
+	{                                                                                          \
+		name, letter, 0, G_OPTION_ARG_##kind, &(to), help, value                           \
+	}
+/* Rows of a verb's options for a struct rs_recording_options. */
+#define RS_RECORDING_OPTIONS(o)                                                                    \
+	RS_RECORDING_OPTION("zstd", 'z', INT, (o).compression,                                     \
+			    "Compress recorded pages, 1 (fast) to 19 (small); 0: do not",          \
+			    "LEVEL"),                                                              \
+		RS_RECORDING_OPTION("max-size", 0, STRING, (o).max_size,                           \
+				    "End the recording before it has more bytes", "SIZE"),         \
+		RS_RECORDING_OPTION("rotate", 0, STRING, (o).rotate,                               \
+				    "Record to FILE.0001, FILE.0002 …: 64M each, or 60s",          \
+				    "SIZE|TIME"),                                                  \
+		RS_RECORDING_OPTION("keep", 0, INT, (o).keep, "Keep only so many of those files",  \
+				    "N")
+
+void rs_recording_options_clear(struct rs_recording_options *options);
+/*
+ * Fills the limits of `config` and the numbers of `file`. Returns 0, or RS_CLI_USAGE after a
+ * message.
+ */
+int rs_recording_options_check(const struct rs_verb *verb,
+			       const struct rs_recording_options *options,
+			       struct rs_recording_config *config,
+			       struct rs_recording_file_config *file);
+
+#endif
