@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside report`: a trace that was recorded. */
 #include "cli/choice.h"
+#include "cli/figures.h"
 #include "cli/replay.h"
 #include "cli/verb.h"
 
@@ -10,6 +11,8 @@ struct args {
 	RsCliChoice choice;
 	gboolean json, bare, raw;
 	gint64 count, last;
+	gboolean stat, stacks;
+	char *hist, *by, *latency, *key;
 };
 
 static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char ***argv, int *code)
@@ -23,11 +26,29 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &a->count,
 		 "End after so many events (0: no limit)", "N"},
 		{"last", 0, 0, G_OPTION_ARG_INT64, &a->last, "Only the last so many events", "N"},
+		{"stat", 0, 0, G_OPTION_ARG_NONE, &a->stat,
+		 "Counts and rates of events, and what each vCPU has lost", NULL},
+		{"hist", 0, 0, G_OPTION_ARG_STRING, &a->hist,
+		 "How the values of a field are spread, or of comm, cpu, pid, event …",
+		 "[EVENT.]FIELD"},
+		{"by", 0, 0, G_OPTION_ARG_STRING, &a->by, "With --hist: for each value of this",
+		 "[EVENT.]FIELD"},
+		{"latency", 0, 0, G_OPTION_ARG_STRING, &a->latency,
+		 "How long it takes from one event to another", "EVENT..EVENT"},
+		{"key", 0, 0, G_OPTION_ARG_STRING, &a->key,
+		 "With --latency: what both have in common, if not the task", "FIELD[..FIELD]"},
+		{"stacks", 0, 0, G_OPTION_ARG_NONE, &a->stacks,
+		 "Call stacks, folded for flame graphs", NULL},
 		RS_CLI_CHOICE_OPTIONS(a->choice),
 		RS_CLI_CHOICE_TIMES(a->choice),
 		{0}};
 
 	return rs_cli_parse(verb, options, argc, argv, code);
+}
+
+static bool is_figures(const struct args *a)
+{
+	return a->stat || a->stacks || a->hist || a->latency;
 }
 
 static int check(const struct rs_verb *verb, const struct args *a, int argc)
@@ -40,6 +61,13 @@ static int check(const struct rs_verb *verb, const struct args *a, int argc)
 		return rs_cli_usage(verb, "--last: a number of events, 0 or more");
 	if (a->json && a->raw)
 		return rs_cli_usage(verb, "-R is of text");
+	if ((a->by && !a->hist) || (a->key && !a->latency))
+		return rs_cli_usage(verb, "%s needs %s", a->by ? "--by" : "--key",
+				    a->by ? "--hist" : "--latency");
+	if (is_figures(a) && (a->count || a->raw || a->bare))
+		return rs_cli_usage(verb, "-n, -R and --short are of lines, not of figures");
+	if (a->stacks && (a->stat || a->hist || a->latency))
+		return rs_cli_usage(verb, "--stacks is for another program to read: alone");
 	if (argc < 2)
 		return rs_cli_usage(verb, "no file is named");
 	return RS_CLI_OK;
@@ -58,6 +86,29 @@ static int show(const struct args *a, struct rs_cli_input *input)
 	return rs_cli_replay(input, &printer);
 }
 
+static int figure(const struct args *a, struct rs_cli_input *input)
+{
+	struct rs_cli_figures figures = {.stat = a->stat,
+					 .stacks = a->stacks,
+					 .hist = a->hist,
+					 .by = a->by,
+					 .latency = a->latency,
+					 .key = a->key};
+	g_autoptr(GString) out = g_string_new(NULL);
+	int code, more = RS_CLI_OK;
+
+	input->progress = true;
+	code = rs_cli_figures_read(&figures, input);
+	if (figures.was_read)
+		more = rs_cli_figures_show(&figures, a->json, out);
+	if (figures.was_read && !more)
+		more = rs_cli_put(out);
+	if (figures.of_stacks && !out->len && !code && !more)
+		rs_cli_fail(0, "no event came with a call stack: see ringside enable --stack");
+	rs_cli_figures_clear(&figures);
+	return more ? more : code;
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	struct rs_cli_input input = {0};
@@ -74,9 +125,13 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		input.paths = (const char *const *)argv + 1;
 		input.last = (uint64_t)a.last;
 		input.progress = !isatty(STDOUT_FILENO);
-		code = show(&a, &input);
+		code = is_figures(&a) ? figure(&a, &input) : show(&a, &input);
 	}
 	rs_cli_choice_clear(&a.choice);
+	g_free(a.hist);
+	g_free(a.by);
+	g_free(a.latency);
+	g_free(a.key);
 	return code;
 }
 

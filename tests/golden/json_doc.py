@@ -10,7 +10,8 @@ import json
 import re
 import sys
 
-TYPES = {'number': int, 'string': str, 'boolean': bool, 'object': dict, 'array': list, 'null': type(None)}
+TYPES = {'number': {int}, 'real': {int, float}, 'string': {str}, 'boolean': {bool}, 'object': {dict},
+         'array': {list}, 'null': {type(None)}}
 
 
 class Doc:
@@ -22,7 +23,7 @@ class Doc:
                 section = line[3:].strip()
             row = re.match(r'\| `(\w+)` \| ([a-z ]+) \| (always|if so) \|', line)
             if row:
-                types = {TYPES[name] for name in row[2].split(' or ')}
+                types = set().union(*(TYPES[name] for name in row[2].split(' or ')))
                 self.keys.setdefault(section, {})[row[1]] = types, row[3] == 'always'
 
     def check(self, section, value):

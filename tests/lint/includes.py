@@ -10,7 +10,8 @@ import tempfile
 
 # Rooms of the agent beside its core (docs/adr/0015): they never meet, and the core knows none.
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
-VIEWER = ("viewer/decode", "viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export", "viewer/import")
+VIEWER = ("viewer/decode", "viewer/filter", "viewer/analysis", "viewer/observe", "viewer/disasm",
+          "viewer/export", "viewer/import")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -76,6 +77,8 @@ def allowed(path, target_path, name):
         return True  # what runs a program in the guest runs it here (docs/adr/0019)
     if source in ("viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export", "viewer/import"):
         return target == "viewer/decode"
+    if source == "viewer/analysis":
+        return target in ("viewer/decode", "viewer/filter")
     if source == "viewer/app":
         return target in VIEWER
     if target.startswith("viewer/"):
@@ -173,6 +176,9 @@ PLANTED = {
     "viewer/filter/filter.h": "#include <rs-trace-schema.h>",
     "viewer/filter/selection.c": '#include "core/filter.h"',
     "viewer/filter/wrong.c": '#include "core/ring.h"',
+    "viewer/analysis/stat.h": '#include "filter/filter.h"',
+    "viewer/analysis/wrong.c": '#include <rs-trace-ring.h>',
+    "viewer/filter/wrong2.c": '#include "analysis/stat.h"',
     "viewer/decode/wrong.c": '#include "filter/filter.h"',
     "hv/session/rules.c": '#include "filter/filter.h"',
     "hv/vmm/filter.c": '#include "filter/filter.h"',
@@ -206,7 +212,8 @@ PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vm
                "guest-agent/core/b.c", "guest-agent/utrace/b.c", "guest-agent/utrace/c.c",
                "guest-agent/utrace/d.c", "guest-agent/utrace/e.c",
                "hv/qemu/qemu.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
-               "viewer/filter/wrong.c", "viewer/decode/wrong.c", "hv/vmm/filter.c",
+               "viewer/filter/wrong.c", "viewer/filter/wrong2.c", "viewer/analysis/wrong.c",
+               "viewer/decode/wrong.c", "hv/vmm/filter.c",
                "hv/patch/dbus.c", "hv/clock/clock.c", "hv/session/plan.c",
                "hv/session/session.c", "viewer/decode/rs-trace-schema.h",
                "viewer/observe/rs-trace-ring.c", "viewer/disasm/a.c", "viewer/observe/a.c",

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/rs-trace-hist.h"
+#include "items.h"
+#include "rs-trace-error.h"
+
+#include <string.h>
+
+/* "label:" of each group, then "low-high=count" and "key=count". */
+static char *show(const RsTraceHist *hist)
+{
+	g_autoptr(GPtrArray) groups = NULL;
+	GString *out = g_string_new(NULL);
+
+	g_assert_true(rs_trace_hist_result(hist, &groups, NULL));
+	for (guint i = 0; i < groups->len; i++) {
+		const RsTraceHistGroup *group = groups->pdata[i];
+		guint64 sum = 0;
+
+		if (group->label)
+			g_string_append_printf(out, "%s: ", group->label);
+		for (guint k = 0; k < group->rows->len; k++) {
+			const RsTraceHistRow *row = &g_array_index(group->rows, RsTraceHistRow, k);
+
+			if (row->label)
+				g_string_append(out, row->label);
+			else
+				g_string_append_printf(out, "%s%u-%u", row->is_negative ? "-" : "",
+						       (guint)row->low, (guint)row->high);
+			g_string_append_printf(out, "=%u ", (guint)row->count);
+			sum += row->count;
+		}
+		g_assert_cmpuint(sum, ==, group->count);
+	}
+	return g_string_free(out, FALSE);
+}
+
+static void test_amounts(void)
+{
+	g_autoptr(RsTraceHist) hist = rs_trace_hist_new("next", NULL, NULL);
+	g_autoptr(GPtrArray) groups = NULL;
+	const RsTraceHistGroup *group;
+	g_autofree char *got = NULL;
+	TestItems items;
+
+	test_items_init(&items);
+	for (guint i = 0; i < 9; i++)
+		rs_trace_hist_add(hist, test_items_switch(&items, i, 1, 0, i));
+	rs_trace_hist_add(hist, test_items_switch(&items, 9, 1, 0, 63));
+	rs_trace_hist_add(hist, test_items_all(&items, 9, 1)); /* has no such field */
+	got = show(hist);
+	g_assert_cmpstr(got, ==, "0-0=1 1-1=1 2-3=2 4-7=4 8-15=1 16-31=0 32-63=1 ");
+	g_assert_true(rs_trace_hist_result(hist, &groups, NULL));
+	group = groups->pdata[0];
+	g_assert_cmpuint(group->amounts, ==, 10);
+	g_assert_cmpfloat(group->mean, ==, 9.9);
+	g_assert_cmpfloat(group->least, ==, 0);
+	g_assert_cmpfloat(group->greatest, ==, 63);
+	test_items_clear(&items);
+}
+
+static void test_negative_amounts(void)
+{
+	g_autoptr(RsTraceHist) hist = rs_trace_hist_new("demo:all.s", NULL, NULL);
+	g_autofree char *got = NULL;
+	TestItems items;
+
+	test_items_init(&items);
+	rs_trace_hist_add(hist, test_items_all(&items, 9, 1));
+	for (guint i = 0; i < 2; i++) {
+		const gint32 s = i ? G_MININT32 : 3;
+
+		memcpy(items.all->data + 8, &s, sizeof(s));
+		rs_trace_hist_add(hist, test_items_all(&items, 9, 1));
+	}
+	got = show(hist);
+	g_assert_cmpstr(got, ==, "-2147483648-4294967295=1 -4-7=1 2-3=1 ");
+	test_items_clear(&items);
+}
+
+static void test_keys_and_groups(void)
+{
+	g_autoptr(RsTraceHist) names = rs_trace_hist_new("comm", NULL, NULL);
+	g_autoptr(RsTraceHist) groups = rs_trace_hist_new("next", "pid", NULL);
+	g_autofree char *of_names = NULL, *of_groups = NULL;
+	TestItems items;
+
+	test_items_init(&items);
+	for (guint i = 0; i < 6; i++) {
+		const RsTraceItem *item = test_items_switch(&items, i, i % 3 / 2, 0, i);
+
+		items.task.comm = i % 3 ? "a" : "b";
+		rs_trace_hist_add(names, item);
+		rs_trace_hist_add(groups, item);
+	}
+	of_names = show(names);
+	of_groups = show(groups);
+	g_assert_cmpstr(of_names, ==, "a=4 b=2 ");
+	g_assert_cmpstr(of_groups, ==, "0: 0-0=1 1-1=1 2-3=1 4-7=1 1: 2-3=1 4-7=1 ");
+	test_items_clear(&items);
+}
+
+static void test_bounds(void)
+{
+	g_autoptr(RsTraceHist) keys = rs_trace_hist_new("PID", NULL, NULL);
+	g_autoptr(RsTraceHist) groups = rs_trace_hist_new("next", "PID", NULL);
+	g_autoptr(GPtrArray) of_keys = NULL, of_groups = NULL;
+	const RsTraceHistGroup *group;
+	const RsTraceHistRow *row;
+	TestItems items;
+
+	test_items_init(&items);
+	for (guint i = 0; i < RS_TRACE_HIST_KEYS + 50; i++) {
+		const RsTraceItem *item = test_items_switch(&items, i, i, 0, i);
+
+		rs_trace_hist_add(keys, item);
+		rs_trace_hist_add(groups, item);
+	}
+	g_assert_true(rs_trace_hist_result(keys, &of_keys, NULL));
+	group = of_keys->pdata[0];
+	g_assert_cmpuint(group->rows->len, ==, RS_TRACE_HIST_KEYS + 1);
+	row = &g_array_index(group->rows, RsTraceHistRow, RS_TRACE_HIST_KEYS);
+	g_assert_true(row->is_other);
+	g_assert_cmpuint(row->count, ==, 50);
+	g_assert_true(rs_trace_hist_result(groups, &of_groups, NULL));
+	g_assert_cmpuint(of_groups->len, ==, RS_TRACE_HIST_GROUPS + 1);
+	group = of_groups->pdata[RS_TRACE_HIST_GROUPS];
+	g_assert_true(group->is_other);
+	g_assert_cmpuint(group->count, ==, RS_TRACE_HIST_KEYS + 50 - RS_TRACE_HIST_GROUPS);
+	test_items_clear(&items);
+}
+
+static void test_a_field_that_nobody_has(void)
+{
+	g_autoptr(RsTraceHist) hist = rs_trace_hist_new("nxt\x1b", NULL, NULL);
+	g_autoptr(GPtrArray) groups = NULL;
+	g_autoptr(GError) error = NULL;
+	TestItems items;
+
+	test_items_init(&items);
+	rs_trace_hist_add(hist, test_items_switch(&items, 1, 1, 0, 1));
+	g_assert_false(rs_trace_hist_result(hist, &groups, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION);
+	g_assert_nonnull(strstr(error->message, "'nxt\\x1b'"));
+	test_items_clear(&items);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/analysis/hist/amounts", test_amounts);
+	g_test_add_func("/analysis/hist/negative", test_negative_amounts);
+	g_test_add_func("/analysis/hist/keys", test_keys_and_groups);
+	g_test_add_func("/analysis/hist/bounds", test_bounds);
+	g_test_add_func("/analysis/hist/nobody", test_a_field_that_nobody_has);
+	return g_test_run();
+}

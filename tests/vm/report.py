@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `ringside report` chooses and reckons, against the same in Python over its JSON lines.
+
+    report.py RINGSIDE DEMO
+
+On a recording of the demo guest, and on one of a guest that loses records.
+"""
+import collections
+import fnmatch
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from harness import DOC, Background, Ringside, check, run_tests, wait_for
+
+RINGSIDE, DEMO = sys.argv[1:]
+rs = Ringside(RINGSIDE)
+directory = tempfile.TemporaryDirectory()
+os.environ['XDG_RUNTIME_DIR'] = directory.name
+
+
+def at(name):
+    return os.path.join(directory.name, name)
+
+
+def record(name, size, *args):
+    guest = Background(rs, 'run', '--name', name, '-o', '/dev/null', *args,
+                       ready=lambda: rs('list', '-q', '-s', name).out)
+    try:
+        recorder = Background(rs, 'record', '-s', name, '-o', at(name))
+        wait_for('a recording', lambda: os.path.exists(at(name)) and os.path.getsize(at(name)) > size)
+        recorder.end(signal.SIGINT)
+    finally:
+        guest.end(signal.SIGTERM)
+
+
+def lines(*args):
+    r = rs('report', '--json', *args)
+    check(r.code == 0, f'report --json {args}: {r.err}')
+    return [json.loads(line) for line in r.out.splitlines()]
+
+
+def events(rows):
+    return [row for row in rows if 'event' in row]
+
+
+def number(row, name):
+    """A field that is a number, or None."""
+    return row['fields'].get(name)
+
+
+def test_recordings():
+    record('demo', 600000, '--demo', '-e', '*')
+    record('flood', 2 << 20, '--demo', '--append', 'flood', '--ring-size', '16K', '-e', 'load:flood')
+    global DEMO_ROWS, FLOOD_ROWS
+    DEMO_ROWS, FLOOD_ROWS = lines(at('demo')), lines(at('flood'))
+    check(len(DEMO_ROWS) > 3000 and any('lost' in row for row in FLOOD_ROWS),
+          f'{len(DEMO_ROWS)} records, {sum("lost" in row for row in FLOOD_ROWS)} losses')
+
+
+def choose(what, keep, *args):
+    want = [row for row in DEMO_ROWS if 'event' not in row or keep(row)]
+    got = lines(*args, at('demo'))
+    check(got == want, f'{what}: {len(got)} of {len(DEMO_ROWS)}, {len(want)} wanted')
+    check(0 < len(events(got)) < len(DEMO_ROWS), 'some of them')
+
+
+def test_choices():
+    name = collections.Counter(row['comm'] for row in events(DEMO_ROWS)).most_common(1)[0][0]
+    choose('a vCPU', lambda r: r['cpu'] == 1, '--cpu', '1')
+    choose('tasks', lambda r: r['pid'] in (1, 3, 4, 5), '--pid', '1,3-5')
+    choose('a name', lambda r: r['comm'] == name, '--comm', name.replace('[', '\\['))
+    choose('names', lambda r: fnmatch.fnmatchcase(r['comm'], '*s*'), '--comm', '*s*')
+    choose('events', lambda r: r['system'] == 'irq' or r['event'] == 'wakeup', '-e', 'irq:*,wakeup')
+    choose('a number', lambda r: (number(r, 'next_pid') or 0) > 2, '-F', 'next_pid > 2')
+    choose('a symbol', lambda r: (number(r, 'prev_state') or {}).get('name') == 'sleeping',
+           '-F', 'prev_state == sleeping')
+    choose('a string', lambda r: (number(r, 'next_comm') or '').startswith('lz'), '-F', 'next_comm ~ "lz*"')
+    choose('what all have', lambda r: r['cpu'] == 0 and r['comm'] != 'init', '-F', 'CPU == 0 && COMM != init')
+    choose('of a glob', lambda r: r['system'] != 'sched' or number(r, 'pid') == 2, '-F', 'sched:*: pid == 2')
+    choose('all of several', lambda r: r['system'] == 'sched' and number(r, 'pid') == 2 and r['cpu'] == 1,
+           '-F', 'pid == 2', '-F', 'CPU == 1', '-e', 'sched:*')
+
+
+def test_times():
+    def span(what, low, high, *args):
+        want = [row for row in DEMO_ROWS if low <= row['ns'] < high]
+        got = lines(*args, at('demo'))
+        check(got == want and 0 < len(got) < len(DEMO_ROWS), f'{what}: {len(got)} lines, {len(want)} wanted')
+
+    first, last = DEMO_ROWS[0]['ns'], DEMO_ROWS[-1]['ns']
+    middle = DEMO_ROWS[len(DEMO_ROWS) // 2]['ns']
+    quarter = (last - first) // 4
+    span('from then on', middle, math.inf, '--from', f'{middle}ns')
+    span('before then', 0, middle, '--until', f'{middle / 1e9:.9f}')
+    span('after the start', first + quarter, first + 2 * quarter, '--from', f'+{quarter}ns', '--until',
+         f'+{2 * quarter}ns')
+    span('before the end', last - quarter, math.inf, '--from', f'-{quarter}ns')
+    span('both', first + quarter, last - quarter, '--from', f'+{quarter}ns', '--until', f'-{quarter}ns')
+    check(lines('--last', '7', at('demo')) == DEMO_ROWS[-7:], 'the last ones')
+    sched = [row for row in events(DEMO_ROWS) if row['event'] == 'switch' and row['cpu'] == 1]
+    for n in 1, 50, len(sched), len(sched) + 9:
+        got = events(lines('--last', str(n), '-e', 'switch', '--cpu', '1', at('demo')))
+        check(got == sched[-n:], f'the last {n} of those that are wanted: {len(got)}')
+
+
+def test_several_files():
+    got = lines(at('demo'), at('demo'))
+    check(len(got) == 2 * len(DEMO_ROWS) and all(a['ns'] <= b['ns'] for a, b in zip(got, got[1:])),
+          'two files are one trace')
+    r = rs('report', at('demo'), at('none'))
+    check(r.code == 1 and 'none' in r.err and not r.out, f'one that is missing: {r.err}')
+
+
+def test_raw():
+    raw = rs('report', '-R', '-e', 'sched:switch', at('demo')).out.splitlines()
+    want = [row for row in events(DEMO_ROWS) if row['event'] == 'switch']
+    check(len(raw) == len(want), f'{len(raw)} lines')
+    for line, row in zip(raw, want):
+        f = row['fields']
+        text = (f'prev_comm={json.dumps(f["prev_comm"])} prev_pid={f["prev_pid"]} '
+                f'prev_state={f["prev_state"]["value"]} ')
+        if text not in line:
+            check(False, f'{text} is in {line}')
+
+
+def test_outputs():
+    for args in [], ['--json'], ['--stat'], ['--hist', 'pid']:
+        with open('/dev/full', 'w', encoding='ascii') as full:
+            r = subprocess.run([RINGSIDE, 'report', *args, at('demo')], stdout=full, stderr=subprocess.PIPE,
+                               text=True, timeout=60)
+        check(r.returncode == 1 and 'No space' in r.stderr, f'a full disk, {args}: {r.stderr}')
+        r = subprocess.run(['bash', '-c', '"$0" report "${@:2}" "$1" | head -n 1; exit ${PIPESTATUS[0]}',
+                            RINGSIDE, at('demo'), *args], capture_output=True, text=True, timeout=60)
+        check(r.returncode == 0 and not r.stderr and r.stdout.count('\n') == 1, f'a closed pipe, {args}: {r}')
+
+
+def test_mistakes():
+    for args, code, what in [(['-F', 'nxt_pid > 2'], 2, "did you mean 'next_pid'?"),
+                             (['-F', 'next_pid ~ x'], 2, '~ is for strings'), (['-F', 'x ='], 2, 'bad filter'),
+                             (['--cpu', 'a'], 2, "'a'"), (['--from', 'noon'], 2, "'noon'"),
+                             (['--hist', 'nxt_pid'], 2, 'nxt_pid'), (['--latency', 'a'], 2, "'a'"),
+                             (['--by', 'pid'], 2, '--hist'), (['--key', 'pid'], 2, '--latency'),
+                             (['--stat', '-n', '3'], 2, 'lines'), (['--last', '-1'], 2, '--last')]:
+        r = rs('report', *args, at('demo'))
+        check(r.code == code and what in r.err, f'{args}: {r.err}')
+    with open(at('demo'), 'rb') as file:
+        r = subprocess.run([RINGSIDE, 'report', '--last', '3', '-'], input=file.read(), capture_output=True,
+                           timeout=60)
+    check(r.returncode == 1 and b'pipe' in r.stderr, f'a pipe has no end: {r.stderr}')
+
+
+def test_stat():
+    for name, rows in ('demo', DEMO_ROWS), ('flood', FLOOD_ROWS):
+        got = lines('--stat', at(name))
+        for row in got:
+            DOC.check('Report: counts', row)
+        want = collections.Counter(f'{row["system"]}:{row["event"]}' for row in events(rows))
+        check({row['name']: row['events'] for row in got if row['stat'] == 'event'} == want, 'counts of events')
+        for row in (row for row in got if row['stat'] == 'event'):
+            times = [r['ns'] for r in events(rows) if f'{r["system"]}:{r["event"]}' == row['name']]
+            span = rows[-1]['ns'] - rows[0]['ns']
+            if not (row['first_ns'] == min(times) and row['last_ns'] == max(times)
+                    and math.isclose(row['rate'], len(times) / span * 1e9, rel_tol=1e-6)):
+                check(False, f'times and rate of {row}')
+        cpus = [row for row in got if row['stat'] == 'cpu']
+        for row in cpus:
+            mine = [r for r in rows if r.get('cpu') == row['cpu']]
+            losses = [r['lost'] for r in mine if 'lost' in r]
+            check((row['events'], row['lost'], row['gaps'], row['source']) ==
+                  (len(events(mine)), sum(losses), len(losses), events(rows)[0]['source']), f'vCPU {row["cpu"]}')
+        total = got[-1]
+        check((total['events'], total['lost'], len(cpus)) ==
+              (len(events(rows)), sum(r.get('lost', 0) for r in rows), 2), f'all: {total}')
+    text = rs('report', '--stat', at('flood')).out
+    check(f'{total["events"]} events in ' in text and f'{total["lost"]} lost' in text, f'text: {text}')
+
+
+def bucket(value):
+    if value == 0:
+        return 0, 0
+    low = 1 << (abs(value).bit_length() - 1)
+    return (low, 2 * low - 1) if value > 0 else (1 - 2 * low, -low)
+
+
+def test_hist():
+    for field in 'next_pid', 'sched:wakeup.pid', 'addr', 'count':
+        name = field.split('.')[-1]
+        values = [row['fields'][name] for row in events(DEMO_ROWS)
+                  if isinstance(row['fields'].get(name), int) and (name == field or row['event'] == 'wakeup')]
+        if not values:
+            continue
+        got = lines('--hist', field, at('demo'))
+        for row in got:
+            DOC.check("Report: a value's frequency", row)
+        check({(r['from'], r['to']): r['count'] for r in got if r['count']} == collections.Counter(map(bucket, values)),
+              f'{field}: {len(values)} values')
+    for field, value in [('COMM', lambda r: r['comm']), ('CPU', lambda r: str(r['cpu'])), ('event', lambda r: r['event']),
+                         ('PID', lambda r: str(r['pid']))]:
+        got = {r['key']: r['count'] for r in lines('--hist', field, at('demo'))}
+        check(got == collections.Counter(map(value, events(DEMO_ROWS))), f'{field}: {len(got)} keys')
+    got = lines('--hist', 'prev_state', '--by', 'CPU', at('demo'))
+    want = collections.Counter((str(r['cpu']), r['fields']['prev_state']['name']) for r in events(DEMO_ROWS)
+                               if r['event'] == 'switch')
+    check({(r['group'], r['key']): r['count'] for r in got} == want, f'in groups: {len(got)}')
+
+
+def pairs(rows, begin, end, key_a, key_b):
+    opened, losses, ns = {}, 0, []
+    spanning = begins = ends = 0
+    for row in rows:
+        losses += 'lost' in row
+        if row.get('event') == end:
+            old = opened.pop(key_b(row), None)
+            if old is None:
+                ends += 1
+            elif old[1] != losses:
+                spanning += 1
+            else:
+                ns.append(row['ns'] - old[0])
+        if row.get('event') == begin:
+            begins += key_a(row) in opened
+            opened[key_a(row)] = row['ns'], losses
+    return sorted(ns), spanning, begins + len(opened), ends
+
+
+def compare_latency(name, rows, begin, end, key, key_a, key_b):
+    ns, spanning, begins, ends = pairs(rows, begin, end, key_a, key_b)
+    got, = lines('--latency', f'{begin}..{end}', *(['--key', key] if key else []), at(name))
+    DOC.check('Report: a latency', got)
+    check((got['pairs'], got['spanning_loss'], got['begins_alone'], got['ends_alone']) ==
+          (len(ns), spanning, begins, ends), f'{begin}..{end}: {len(ns)} pairs, {spanning} across a loss, {begins} and '
+          f'{ends} alone: {got}')
+    check(ns and (got['min_ns'], got['max_ns']) == (ns[0], ns[-1])
+          and math.isclose(got['mean_ns'], sum(ns) / len(ns), rel_tol=1e-6), 'least, mean and greatest')
+    for percent in 50, 90, 95, 99, 99.9:
+        want = ns[math.ceil(len(ns) * percent / 100) - 1]
+        have = got[f'p{percent}_ns'.replace('.', '_')]
+        check(abs(have - want) <= want * 0.004 + 1, f'{percent} %: {have} ns, {want} by sorting')
+
+
+def test_latency():
+    compare_latency('demo', DEMO_ROWS, 'enter', 'exit', None, lambda r: r['pid'], lambda r: r['pid'])
+    compare_latency('demo', DEMO_ROWS, 'tick', 'tick', 'cpu', lambda r: r['cpu'], lambda r: r['cpu'])
+    compare_latency('demo', DEMO_ROWS, 'wakeup', 'switch', 'pid..next_pid', lambda r: r['fields']['pid'],
+                    lambda r: r['fields']['next_pid'])
+    compare_latency('flood', FLOOD_ROWS, 'flood', 'flood', 'cpu', lambda r: r['cpu'], lambda r: r['cpu'])
+
+
+run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes,
+           test_stat, test_hist, test_latency])

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One value of each record, by its name: "FIELD" of any event that has it, "EVENT.FIELD" of the
+ * events that match a glob, or one of comm, cpu, pid, tgid, event and source, which every event
+ * has. A field of the event hides those. In capitals (PID) they are hidden by no field that is not
+ * written in capitals too.
+ *
+ * Trust: records are hostile. One thread at a time.
+ */
+#ifndef RS_TRACE_COLUMN_H
+#define RS_TRACE_COLUMN_H
+
+#include "analysis/rs-trace-item.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+	RS_TRACE_CELL_NUMBER, /* `number` */
+	RS_TRACE_CELL_SIGNED, /* `number`, extended */
+	RS_TRACE_CELL_NAMED,  /* a number that is a name rather than an amount: pid, cpu, pointer */
+	RS_TRACE_CELL_SYMBOL, /* `number`, with symbols of `field` */
+	RS_TRACE_CELL_TEXT,   /* `text`, any bytes */
+} RsTraceCellKind;
+
+/* Valid as long as the record. */
+typedef struct {
+	RsTraceCellKind kind;
+	guint64 number;
+	const char *text;
+	gsize size;
+	const RsTraceField *field;
+} RsTraceCell;
+
+typedef struct _RsTraceColumn RsTraceColumn;
+
+/* NULL: RS_TRACE_ERROR_SELECTION, the name is empty or too long. */
+RsTraceColumn *rs_trace_column_new(const char *name, GError **error);
+/* Accepts NULL. */
+void rs_trace_column_free(RsTraceColumn *column);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceColumn, rs_trace_column_free)
+
+const char *rs_trace_column_name(const RsTraceColumn *column);
+/* FALSE: the event has no such value, or it is an array, or the payload lacks it. */
+gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceItem *item, RsTraceCell *out);
+/* Whether any event so far has had it. */
+gboolean rs_trace_column_was_found(const RsTraceColumn *column);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/rs-trace-hist.h"
+
+#include "analysis/rs-trace-keys.h"
+#include "rs-trace-error.h"
+#include "rs-trace-escape.h"
+
+#include <string.h>
+
+#define OCTAVES 65u /* 0; 1; 2 to 3; … */
+
+/* One histogram. */
+typedef struct {
+	guint64 count, amounts;
+	double sum, least, greatest;
+	guint64 above[OCTAVES], below[OCTAVES]; /* amounts, and those that are negative */
+	RsTraceKeys *keys;                      /* of all else; NULL: none */
+} Counts;
+
+struct _RsTraceHist {
+	RsTraceColumn *field, *by;
+	Counts all;          /* without groups */
+	RsTraceKeys *groups; /* of Counts */
+};
+
+static void counts_clear(gpointer data)
+{
+	rs_trace_keys_free(((Counts *)data)->keys);
+}
+
+RsTraceHist *rs_trace_hist_new(const char *field, const char *by, GError **error)
+{
+	g_autoptr(RsTraceHist) hist = g_new0(RsTraceHist, 1);
+
+	hist->field = rs_trace_column_new(field, error);
+	if (!hist->field)
+		return NULL;
+	if (by) {
+		hist->by = rs_trace_column_new(by, error);
+		if (!hist->by)
+			return NULL;
+		hist->groups =
+			rs_trace_keys_new(RS_TRACE_HIST_GROUPS, sizeof(Counts), counts_clear);
+	}
+	return g_steal_pointer(&hist);
+}
+
+void rs_trace_hist_free(RsTraceHist *hist)
+{
+	if (!hist)
+		return;
+	rs_trace_column_free(hist->field);
+	rs_trace_column_free(hist->by);
+	rs_trace_keys_free(hist->groups);
+	counts_clear(&hist->all);
+	g_free(hist);
+}
+
+static guint octave_of(guint64 value)
+{
+	return value ? 64u - (guint)__builtin_clzll(value) : 0;
+}
+
+static void add_amount(Counts *counts, const RsTraceCell *cell)
+{
+	gboolean negative = cell->kind == RS_TRACE_CELL_SIGNED && (gint64)cell->number < 0;
+	double value = negative ? (double)(gint64)cell->number : (double)cell->number;
+
+	if (negative)
+		counts->below[octave_of(-cell->number)]++;
+	else
+		counts->above[octave_of(cell->number)]++;
+	counts->least = counts->amounts ? MIN(counts->least, value) : value;
+	counts->greatest = counts->amounts ? MAX(counts->greatest, value) : value;
+	counts->sum += value;
+	counts->amounts++;
+}
+
+void rs_trace_hist_add(RsTraceHist *hist, const RsTraceItem *item)
+{
+	Counts *counts = &hist->all;
+	RsTraceCell cell, by;
+
+	if (!rs_trace_column_get(hist->field, item, &cell))
+		return;
+	if (hist->by) {
+		if (!rs_trace_column_get(hist->by, item, &by))
+			return;
+		counts = rs_trace_keys_get(hist->groups, 0, &by);
+	}
+	counts->count++;
+	if (cell.kind <= RS_TRACE_CELL_SIGNED) {
+		add_amount(counts, &cell);
+		return;
+	}
+	if (!counts->keys)
+		counts->keys =
+			rs_trace_keys_new(hist->by ? RS_TRACE_HIST_GROUP_KEYS : RS_TRACE_HIST_KEYS,
+					  sizeof(guint64), NULL);
+	++*(guint64 *)rs_trace_keys_get(counts->keys, 0, &cell);
+}
+
+/* ---- the result ---- */
+
+static void row_clear(gpointer data)
+{
+	g_free(((RsTraceHistRow *)data)->label);
+}
+
+static void group_free(gpointer data)
+{
+	RsTraceHistGroup *group = data;
+
+	g_array_unref(group->rows);
+	g_free(group->label);
+	g_free(group);
+}
+
+static void add_bucket(GArray *rows, guint octave, gboolean negative, guint64 count)
+{
+	RsTraceHistRow row = {.is_negative = negative, .count = count};
+
+	if (octave) {
+		row.low = (guint64)1 << (octave - 1);
+		row.high = row.low + (row.low - 1);
+	}
+	g_array_append_val(rows, row);
+}
+
+/* From the first bucket that has something to the last one. */
+static void add_buckets(GArray *rows, const Counts *counts)
+{
+	guint last = OCTAVES, first;
+
+	for (guint i = OCTAVES; i-- > 0;) {
+		if (counts->below[i])
+			add_bucket(rows, i, TRUE, counts->below[i]);
+	}
+	while (last && !counts->above[last - 1])
+		last--;
+	for (first = 0; first < last && !counts->above[first];)
+		first++;
+	for (guint i = first; i < last; i++)
+		add_bucket(rows, i, FALSE, counts->above[i]);
+}
+
+static int compare_keys(gconstpointer a, gconstpointer b)
+{
+	const RsTraceKey *x = *(RsTraceKey *const *)a, *y = *(RsTraceKey *const *)b;
+	guint64 nx = *(guint64 *)x->value, ny = *(guint64 *)y->value;
+
+	if (x->is_other != y->is_other)
+		return x->is_other ? 1 : -1;
+	if (nx != ny)
+		return nx > ny ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return strcmp(x->label, y->label);
+}
+
+static void add_keys(GArray *rows, const Counts *counts)
+{
+	g_autoptr(GPtrArray) keys = counts->keys ? rs_trace_keys_list(counts->keys) : NULL;
+
+	if (!keys)
+		return;
+	g_ptr_array_sort(keys, compare_keys);
+	for (guint i = 0; i < keys->len; i++) {
+		const RsTraceKey *key = keys->pdata[i];
+		RsTraceHistRow row = {.label = g_strdup(key->label),
+				      .is_other = key->is_other,
+				      .count = *(guint64 *)key->value};
+
+		g_array_append_val(rows, row);
+	}
+}
+
+static RsTraceHistGroup *group_new(const Counts *counts, const RsTraceKey *key)
+{
+	RsTraceHistGroup *group = g_new0(RsTraceHistGroup, 1);
+
+	group->label = key ? g_strdup(key->label) : NULL;
+	group->is_other = key && key->is_other;
+	group->count = counts->count;
+	group->amounts = counts->amounts;
+	group->mean = counts->amounts ? counts->sum / (double)counts->amounts : 0;
+	group->least = counts->least;
+	group->greatest = counts->greatest;
+	group->rows = g_array_new(FALSE, TRUE, sizeof(RsTraceHistRow));
+	g_array_set_clear_func(group->rows, row_clear);
+	add_buckets(group->rows, counts);
+	add_keys(group->rows, counts);
+	return group;
+}
+
+static int compare_groups(gconstpointer a, gconstpointer b)
+{
+	const RsTraceHistGroup *x = *(RsTraceHistGroup *const *)a;
+	const RsTraceHistGroup *y = *(RsTraceHistGroup *const *)b;
+
+	if (x->is_other != y->is_other)
+		return x->is_other ? 1 : -1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return g_strcmp0(x->label, y->label);
+}
+
+static gboolean is_found(const RsTraceColumn *column, GError **error)
+{
+	g_autofree char *name = NULL;
+
+	if (!column || rs_trace_column_was_found(column))
+		return TRUE;
+	name = rs_trace_escape(rs_trace_column_name(column), -1, NULL);
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+		    "none of the events has '%s' as a field", name);
+	return FALSE;
+}
+
+gboolean rs_trace_hist_result(const RsTraceHist *hist, GPtrArray **groups, GError **error)
+{
+	g_autoptr(GPtrArray) keys = hist->groups ? rs_trace_keys_list(hist->groups) : NULL;
+
+	if (!is_found(hist->field, error) || !is_found(hist->by, error))
+		return FALSE;
+	*groups = g_ptr_array_new_with_free_func(group_free);
+	if (!keys)
+		g_ptr_array_add(*groups, group_new(&hist->all, NULL));
+	for (guint i = 0; keys && i < keys->len; i++) {
+		const RsTraceKey *key = keys->pdata[i];
+
+		g_ptr_array_add(*groups, group_new(key->value, key));
+	}
+	g_ptr_array_sort(*groups, compare_groups);
+	return TRUE;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/rs-trace-stat.h"
+
+#include "analysis/rs-trace-keys.h"
+
+#include <string.h>
+
+#define RECENT 1024u /* events and vCPUs that are found without a table; a power of 2 */
+
+/* The value of a key. */
+typedef struct {
+	RsTraceStatCounts counts;
+	char *label; /* of a vCPU: its source's name */
+	guint cpu;
+} Row;
+
+struct _RsTraceStat {
+	RsTraceStatCounts total;
+	guint64 first_ns, last_ns; /* of all records */
+	gboolean has_any;
+	RsTraceKeys *events, *cpus; /* of Row */
+	struct {
+		guint64 unique;
+		Row *row;
+	} recent_events[RECENT];
+	struct {
+		guint64 id; /* 1 + source and cpu */
+		Row *row;
+	} recent_cpus[RECENT];
+};
+
+static void row_clear(gpointer data)
+{
+	g_free(((Row *)data)->label);
+}
+
+RsTraceStat *rs_trace_stat_new(void)
+{
+	RsTraceStat *stat = g_new0(RsTraceStat, 1);
+
+	stat->events = rs_trace_keys_new(RS_TRACE_STAT_EVENTS, sizeof(Row), row_clear);
+	stat->cpus = rs_trace_keys_new(RS_TRACE_STAT_CPUS, sizeof(Row), row_clear);
+	return stat;
+}
+
+void rs_trace_stat_free(RsTraceStat *stat)
+{
+	if (!stat)
+		return;
+	rs_trace_keys_free(stat->events);
+	rs_trace_keys_free(stat->cpus);
+	g_free(stat);
+}
+
+/* ---- records ---- */
+
+/*
+ * A key holds RS_TRACE_KEY_TEXT bytes, and two long names may begin with as many of the same. So
+ * the row has the whole name, and the key has its hash where it is longer.
+ */
+static Row *event_row(RsTraceStat *stat, const RsTraceRecord *record)
+{
+	RsTraceCell cell = {.kind = RS_TRACE_CELL_TEXT};
+	g_autofree char *name = NULL, *sum = NULL;
+	Row *row;
+
+	if (record->event)
+		name = g_strconcat(record->event->system, ":", record->event->name, NULL);
+	else
+		name = g_strdup_printf("#%u", record->id);
+	if (strlen(name) > RS_TRACE_KEY_TEXT)
+		sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, name, -1);
+	cell.text = sum ? sum : name;
+	cell.size = strlen(cell.text);
+	row = rs_trace_keys_get(stat->events, 0, &cell);
+	if (!row->label)
+		row->label = g_steal_pointer(&name);
+	return row;
+}
+
+static Row *find_event(RsTraceStat *stat, const RsTraceRecord *record)
+{
+	guint at;
+
+	if (!record->event)
+		return event_row(stat, record);
+	at = record->event->unique % RECENT;
+	if (stat->recent_events[at].unique != record->event->unique) {
+		stat->recent_events[at].unique = record->event->unique;
+		stat->recent_events[at].row = event_row(stat, record);
+	}
+	return stat->recent_events[at].row;
+}
+
+static Row *find_cpu(RsTraceStat *stat, const RsTraceItem *item)
+{
+	guint cpu = item->record->ring;
+	guint64 id = 1 + ((guint64)item->source_index << 16 | cpu);
+	guint at = (guint)(id + (id >> 16) * 31) % RECENT;
+
+	if (stat->recent_cpus[at].id != id) {
+		const RsTraceCell cell = {.kind = RS_TRACE_CELL_NAMED, .number = cpu};
+		Row *row = rs_trace_keys_get(stat->cpus, item->source_index, &cell);
+
+		if (!row->label)
+			row->label = g_strdup(item->source);
+		row->cpu = cpu;
+		stat->recent_cpus[at].id = id;
+		stat->recent_cpus[at].row = row;
+	}
+	return stat->recent_cpus[at].row;
+}
+
+static void count(RsTraceStatCounts *counts, const RsTraceRecord *record)
+{
+	if (record->kind == RS_TRACE_RECORD_LOSS) {
+		counts->lost += record->lost;
+		counts->gaps++;
+		return;
+	}
+	counts->first_ns = counts->events ? MIN(counts->first_ns, record->ns) : record->ns;
+	counts->last_ns = MAX(counts->last_ns, record->ns);
+	counts->events++;
+}
+
+void rs_trace_stat_add(RsTraceStat *stat, const RsTraceItem *item)
+{
+	const RsTraceRecord *record = item->record;
+
+	stat->first_ns = stat->has_any ? MIN(stat->first_ns, record->ns) : record->ns;
+	stat->last_ns = MAX(stat->last_ns, record->ns);
+	stat->has_any = TRUE;
+	if (record->kind == RS_TRACE_RECORD_BOOT)
+		return;
+	count(&stat->total, record);
+	count(&find_cpu(stat, item)->counts, record);
+	if (record->kind == RS_TRACE_RECORD_EVENT)
+		count(&find_event(stat, record)->counts, record);
+}
+
+/* ---- the result ---- */
+
+const RsTraceStatCounts *rs_trace_stat_total(const RsTraceStat *stat)
+{
+	return &stat->total;
+}
+
+guint64 rs_trace_stat_span(const RsTraceStat *stat)
+{
+	return stat->last_ns - stat->first_ns;
+}
+
+double rs_trace_stat_rate(guint64 events, guint64 span)
+{
+	return span ? (double)events * 1e9 / (double)span : 0;
+}
+
+static void stat_row_free(gpointer data)
+{
+	g_free(((RsTraceStatRow *)data)->label);
+	g_free(data);
+}
+
+static GPtrArray *list_rows(const RsTraceKeys *keys, GCompareFunc compare)
+{
+	g_autoptr(GPtrArray) list = rs_trace_keys_list(keys);
+	GPtrArray *rows = g_ptr_array_new_with_free_func(stat_row_free);
+
+	for (guint i = 0; i < list->len; i++) {
+		const RsTraceKey *key = list->pdata[i];
+		const Row *from = key->value;
+		RsTraceStatRow *row = g_new0(RsTraceStatRow, 1);
+
+		row->is_other = key->is_other;
+		row->label = g_strdup(key->is_other ? key->label : from->label);
+		row->source_index = key->source;
+		row->cpu = key->is_other ? 0 : from->cpu;
+		row->counts = from->counts;
+		g_ptr_array_add(rows, row);
+	}
+	g_ptr_array_sort(rows, compare);
+	return rows;
+}
+
+static int compare_events(gconstpointer a, gconstpointer b)
+{
+	const RsTraceStatRow *x = *(RsTraceStatRow *const *)a, *y = *(RsTraceStatRow *const *)b;
+
+	if (x->is_other != y->is_other)
+		return x->is_other ? 1 : -1;
+	if (x->counts.events != y->counts.events)
+		return x->counts.events > y->counts.events ? -1 : 1;
+	return strcmp(x->label, y->label);
+}
+
+static int compare_cpus(gconstpointer a, gconstpointer b)
+{
+	const RsTraceStatRow *x = *(RsTraceStatRow *const *)a, *y = *(RsTraceStatRow *const *)b;
+
+	if (x->is_other != y->is_other)
+		return x->is_other ? 1 : -1;
+	if (x->source_index != y->source_index)
+		return x->source_index < y->source_index ? -1 : 1;
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+GPtrArray *rs_trace_stat_events(const RsTraceStat *stat)
+{
+	return list_rows(stat->events, compare_events);
+}
+
+GPtrArray *rs_trace_stat_cpus(const RsTraceStat *stat)
+{
+	return list_rows(stat->cpus, compare_cpus);
+}
