@@ -91,6 +91,8 @@ static guint find_field(const RsTraceColumn *column, const RsTraceEvent *event)
 
 	if (!column->glob || rs_trace_glob_matches_event(column->glob, event))
 		field = rs_trace_event_field(event, column->field);
+	if (field && (field->kind == RS_KIND_ARRAY || field->kind == RS_KIND_DYN_ARRAY))
+		return NO_FIELD; /* it has many values */
 	return field ? (guint)(field - event->fields) : NO_FIELD;
 }
 
@@ -121,8 +123,6 @@ static gboolean take_field(const RsTraceField *field, const RsTraceRecord *recor
 		out->size = length;
 		return TRUE;
 	}
-	if (field->kind >= RS_KIND_ARRAY)
-		return FALSE;
 	out->number = rs_trace_load_integer(bytes, field->size, field->is_signed);
 	if (field->kind == RS_KIND_ENUM || field->kind == RS_KIND_FLAGS)
 		out->kind = RS_TRACE_CELL_SYMBOL;

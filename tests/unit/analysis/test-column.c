@@ -13,7 +13,7 @@ static char *value(const RsTraceItem *item, const char *name)
 	RsTraceCell cell;
 	gboolean found = rs_trace_column_get(column, item, &cell);
 
-	g_assert_cmpint(found, ==, rs_trace_column_was_found(column));
+	g_assert_true(!found || rs_trace_column_was_found(column));
 	/* what is known of an event is used again */
 	g_assert_cmpint(found, ==, rs_trace_column_get(column, item, &cell));
 	if (!found)
