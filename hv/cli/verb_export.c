@@ -196,6 +196,7 @@ static int check(const struct rs_verb *verb, struct export *e, const char *to, i
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *to = NULL, *out = NULL, *columns = NULL;
+	g_auto(GStrv) slices = NULL, counters = NULL;
 	gboolean force = FALSE;
 	const GOptionEntry options[] = {
 		{"to", 0, 0, G_OPTION_ARG_STRING, &to, "The format; list shows all of them",
@@ -205,6 +206,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"force", 'f', 0, G_OPTION_ARG_NONE, &force, "Replace OUT", NULL},
 		{"columns", 0, 0, G_OPTION_ARG_STRING, &columns,
 		 "Of csv: only this event, with a column for each field", "EVENT"},
+		{"slice", 0, 0, G_OPTION_ARG_STRING_ARRAY, &slices,
+		 "Of perfetto and chrome: from one event to another is a slice", "BEGIN..END"},
+		{"counter", 0, 0, G_OPTION_ARG_STRING_ARRAY, &counters,
+		 "Likewise: a field that counts", "EVENT.FIELD"},
 		{0}};
 	struct export e = {0};
 	int code;
@@ -217,6 +222,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	}
 	e.out = out;
 	e.config.columns = columns;
+	e.config.slices = (const char *const *)slices;
+	e.config.counters = (const char *const *)counters;
 	code = check(verb, &e, to, argc);
 	if (code)
 		return code;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`ringside export`: what other tools read is what `ringside report --json` prints.
 
-    export.py RINGSIDE SAMPLE HOSTED_DEMO [FORMAT]
+    export.py RINGSIDE SAMPLE HOSTED_DEMO PERFETTO_PROTO
 """
 import csv
 import json
@@ -15,9 +15,11 @@ import sys
 import tempfile
 import time
 
+import timelines
 from harness import KVM, Background, Ringside, check, wait_for
+from timelines import name_of
 
-RINGSIDE, SAMPLE, HOSTED = sys.argv[1:4]
+RINGSIDE, SAMPLE, HOSTED, PROTO = sys.argv[1:5]
 rs = Ringside(RINGSIDE)
 
 
@@ -43,16 +45,6 @@ def export(path, to, out, *args):
     r = rs('export', path, '--to', to, '-o', out, *args)
     check(r.code == 0 and os.path.exists(out), f'export --to {to} works: {r.err}')
     return r
-
-
-def name_of(row):
-    return f"{row['system']}:{row['event']}" if 'event' in row else None
-
-
-def compare(got, expected, what):
-    for i, (a, b) in enumerate(zip(got, expected)):
-        check(a == b, f'{what} {i}:\n{a}\n{b}') if a != b else None
-    check(len(got) == len(expected), f'{what}: {len(got)} of {len(expected)} records are the same')
 
 
 # ---- CTF, as babeltrace2 prints it ----
@@ -254,9 +246,41 @@ def test_csv(path, at):
     check(lines[0][11:] == list(first['fields']), f'a column for each field: {lines[0]}')
 
 
+# ---- timelines ----
+
+def test_timelines(path, at):
+    rows = report(path)
+    export(path, 'chrome', at('json'), '--force')
+    chrome = timelines.check_chrome(at('json'), rows)
+    if not need_tool('protoc'):
+        return
+    export(path, 'perfetto', at('pf'), '--force')
+    with open(path, 'rb') as f:
+        perfetto = timelines.check_perfetto(at('pf'), PROTO, rows, f.read(40))
+    switches = [row['fields'] for row in rows if name_of(row) == 'sched:switch']
+    names = [f['next_comm'] for f in switches if f.get('next_pid')]
+    got = [e['name'] for e in perfetto.extra if e['type'] == 'SLICE_BEGIN']
+    check(got == names, f'{len(names)} slices of running tasks')
+    running = [e for e in chrome if e['ph'] == 'X' or e['ph'] == 'B' and 'fields' not in e['args']]
+    check(sorted(e['name'] for e in running) == sorted(names), 'which chrome has, too')
+
+
+def test_wishes(path, at):
+    r = rs('export', path, '--to', 'chrome', '-o', '-', '--slice', 'sched:switch..words:clock',
+           '--counter', 'sched:switch.next')
+    events = json.loads(r.out)['traceEvents']
+    check(sum(e['ph'] == 'B' and e['name'] == 'sched:switch' for e in events) > 20, 'a slice of the user')
+    values = [e['args']['value'] for e in events if e['ph'] == 'C' and e['name'] == 'sched:switch.next']
+    check(values == [row['fields']['next'] for row in report(path) if name_of(row) == 'sched:switch'],
+          'and a counter')
+    for args in ['--slice', 'a'], ['--slice', '..b'], ['--counter', 'value'], ['--counter', '.x']:
+        r = rs('export', path, '--to', 'perfetto', '-o', at('none'), *args)
+        check(r.code and 'is no' in r.err and not os.path.exists(at('none')), f'{args}: {r.err}')
+
+
 # ---- what every format does ----
 
-FORMATS = ['ctf', 'csv']
+FORMATS = ['ctf', 'perfetto', 'chrome', 'csv']
 
 
 def leftovers(at):
@@ -362,6 +386,8 @@ def main():
             test_csv(path, at)
             if need_tool('babeltrace2'):
                 test_ctf(path, at, wall_of(path))
+            test_timelines(path, at)
+        test_wishes(at('sample'), at)
         test_outputs(at('sample'), at)
         test_bad_traces(at('sample'), at)
         test_interrupted(at('sample'), at)

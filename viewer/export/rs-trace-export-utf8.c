@@ -48,3 +48,12 @@ void rs_trace_export_put_utf8(GByteArray *out, const char *text, gsize size)
 		text += bytes;
 	}
 }
+
+char *rs_trace_export_utf8(const char *text, gsize size)
+{
+	GByteArray *out = g_byte_array_new();
+
+	rs_trace_export_put_utf8(out, text, size);
+	g_byte_array_append(out, (const guint8 *)"", 1);
+	return (char *)g_byte_array_free(out, FALSE);
+}

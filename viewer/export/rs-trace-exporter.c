@@ -9,7 +9,8 @@
 const RsTraceExportFormat *const *rs_trace_export_formats(void)
 {
 	static const RsTraceExportFormat *const formats[] = {
-		&rs_trace_export_dat, &rs_trace_export_ctf, &rs_trace_export_csv, NULL};
+		&rs_trace_export_dat,    &rs_trace_export_ctf, &rs_trace_export_perfetto,
+		&rs_trace_export_chrome, &rs_trace_export_csv, NULL};
 
 	return formats;
 }

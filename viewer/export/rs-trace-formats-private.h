@@ -5,7 +5,8 @@
 
 #include "rs-trace-exporter.h"
 
-extern const RsTraceExportFormat rs_trace_export_csv, rs_trace_export_ctf, rs_trace_export_dat;
+extern const RsTraceExportFormat rs_trace_export_chrome, rs_trace_export_csv, rs_trace_export_ctf,
+	rs_trace_export_dat, rs_trace_export_perfetto;
 
 #define RS_TRACE_EXPORT_BUFFER ((gsize)64 << 10) /* bytes of text, before they are written */
 
@@ -17,5 +18,7 @@ gboolean rs_trace_export_flush(const RsTraceExportConfig *config, GString *buffe
  * become U+EF80 to U+EFFF, as rs_trace_append_json_escaped() has it.
  */
 void rs_trace_export_put_utf8(GByteArray *out, const char *text, gsize size);
+/* The same as a new string. */
+char *rs_trace_export_utf8(const char *text, gsize size);
 
 #endif

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Perfetto's protobuf (perfetto.proto): a stream of packets. All but losses are of one sequence,
+ * with interned names. A loss makes a reader forget what was interned in its sequence, so losses
+ * have one of their own.
+ */
+#include "rs-trace-formats-private.h"
+#include "rs-trace-perfetto-private.h"
+#include "rs-trace-spans-private.h"
+#include "rs-trace-text.h"
+
+#include <string.h>
+
+typedef Perfetto__Protos__TracePacket Packet;
+typedef Perfetto__Protos__TrackEvent Event;
+typedef Perfetto__Protos__TrackDescriptor Track;
+#define PACKET_INIT PERFETTO__PROTOS__TRACE_PACKET__INIT
+#define EVENT_INIT PERFETTO__PROTOS__TRACK_EVENT__INIT
+#define TRACK_INIT PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT
+#define TYPE(kind) PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_##kind
+#define CLOCK(kind) PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_##kind
+
+#define SEQUENCE 1u
+#define SEQUENCE_LOST 2u
+#define FLAG_CLEARED 1u
+#define FLAG_NEEDS 2u
+
+#define TRACKS_MAX 65536u /* that are remembered as described */
+#define PACKETS_TAG 0x0a  /* field 1 of Trace, a message */
+
+/* What is interned for a class of events. */
+typedef struct {
+	guint64 name, span, category, first_field;
+} Names;
+
+typedef struct {
+	const RsTraceExportConfig *config;
+	RsSpans *spans;
+	GByteArray *out;
+	GHashTable *tracks;  /* number of a track -> that of the name that it got */
+	GHashTable *running; /* tracks of vCPUs on which a slice is open */
+	guint64 interned;    /* numbers that are given */
+	guint64 origin;
+	RsPfNotes notes;
+} Pf;
+
+/* ---- packets ---- */
+
+static void put(Pf *pf, const Packet *packet)
+{
+	gsize size = perfetto__protos__trace_packet__get_packed_size(packet), left = size;
+	guint8 head[12] = {PACKETS_TAG};
+	guint n = 1, at;
+
+	for (; left >= 0x80; left >>= 7)
+		head[n++] = (guint8)(left | 0x80);
+	head[n++] = (guint8)left;
+	at = pf->out->len;
+	g_byte_array_set_size(pf->out, at + n + (guint)size);
+	memcpy(pf->out->data + at, head, n);
+	perfetto__protos__trace_packet__pack(packet, pf->out->data + at + n);
+}
+
+static gboolean flush(Pf *pf, gsize at_least, GError **error)
+{
+	gboolean done;
+
+	if (pf->out->len < at_least)
+		return TRUE;
+	done = g_output_stream_write_all(rs_trace_output_stream(pf->config->output), pf->out->data,
+					 pf->out->len, NULL, pf->config->cancellable, error);
+	g_byte_array_set_size(pf->out, 0);
+	return done;
+}
+
+static Packet packet_of(guint sequence)
+{
+	Packet packet = PACKET_INIT;
+
+	packet.has_trusted_packet_sequence_id = TRUE;
+	packet.trusted_packet_sequence_id = sequence;
+	if (sequence == SEQUENCE) {
+		packet.has_sequence_flags = TRUE;
+		packet.sequence_flags = FLAG_NEEDS;
+	}
+	return packet;
+}
+
+static void set_time(Pf *pf, Packet *packet, guint64 ns)
+{
+	packet->has_timestamp = TRUE;
+	packet->timestamp = pf->origin + ns;
+	packet->has_timestamp_clock_id = TRUE;
+	packet->timestamp_clock_id = CLOCK(MONOTONIC);
+}
+
+static void put_event(Pf *pf, guint64 ns, Event *event)
+{
+	Packet packet = packet_of(SEQUENCE);
+
+	set_time(pf, &packet, ns);
+	packet.track_event = event;
+	put(pf, &packet);
+}
+
+static Event event_of(Perfetto__Protos__TrackEvent__Type type, guint64 track)
+{
+	Event event = EVENT_INIT;
+
+	event.has_type = event.has_track_uuid = TRUE;
+	event.type = type;
+	event.track_uuid = track;
+	return event;
+}
+
+/* ---- names ---- */
+
+/* The trace's origin on the host's clocks. The header does not know how long the host slept. */
+static void put_clocks(Pf *pf)
+{
+	Perfetto__Protos__ClockSnapshot snapshot = PERFETTO__PROTOS__CLOCK_SNAPSHOT__INIT;
+	Perfetto__Protos__ClockSnapshot__Clock clocks[3], *ptrs[3];
+	const struct rs_file_header *header = pf->config->header;
+	const guint32 ids[3] = {CLOCK(MONOTONIC), CLOCK(BOOTTIME), CLOCK(REALTIME)};
+	Packet packet = packet_of(SEQUENCE);
+
+	for (guint i = 0; i < 3; i++) {
+		perfetto__protos__clock_snapshot__clock__init(&clocks[i]);
+		clocks[i].has_clock_id = clocks[i].has_timestamp = TRUE;
+		clocks[i].clock_id = ids[i];
+		clocks[i].timestamp = ids[i] == CLOCK(REALTIME) ? header->wall_ns : pf->origin;
+		ptrs[i] = &clocks[i];
+	}
+	snapshot.clocks = ptrs;
+	snapshot.n_clocks = header->wall_ns ? 3 : 2;
+	snapshot.has_primary_trace_clock = TRUE;
+	snapshot.primary_trace_clock = CLOCK(MONOTONIC);
+	packet.clock_snapshot = &snapshot;
+	packet.sequence_flags = FLAG_CLEARED | FLAG_NEEDS;
+	packet.has_first_packet_on_sequence = packet.first_packet_on_sequence = TRUE;
+	put(pf, &packet);
+}
+
+/* The names get the next numbers, one after the other. */
+static void intern_notes(Pf *pf, const char *const *names, guint n)
+{
+	Perfetto__Protos__InternedData data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
+	Perfetto__Protos__DebugAnnotationName notes[RS_MAX_FIELDS], *ptrs[RS_MAX_FIELDS];
+	Packet packet = packet_of(SEQUENCE);
+
+	for (guint i = 0; i < n; i++) {
+		perfetto__protos__debug_annotation_name__init(&notes[i]);
+		notes[i].has_iid = TRUE;
+		notes[i].iid = ++pf->interned;
+		notes[i].name = (char *)names[i];
+		ptrs[i] = &notes[i];
+	}
+	data.debug_annotation_names = ptrs;
+	data.n_debug_annotation_names = n;
+	packet.interned_data = &data;
+	if (n)
+		put(pf, &packet);
+}
+
+static guint64 intern_name(Pf *pf, const char *text, gboolean category)
+{
+	Perfetto__Protos__InternedData data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
+	Perfetto__Protos__EventName name = PERFETTO__PROTOS__EVENT_NAME__INIT, *names = &name;
+	Perfetto__Protos__EventCategory kind = PERFETTO__PROTOS__EVENT_CATEGORY__INIT,
+					*kinds = &kind;
+	Packet packet = packet_of(SEQUENCE);
+
+	name.has_iid = kind.has_iid = TRUE;
+	name.iid = kind.iid = ++pf->interned;
+	name.name = kind.name = (char *)text;
+	if (category) {
+		data.event_categories = &kinds;
+		data.n_event_categories = 1;
+	} else {
+		data.event_names = &names;
+		data.n_event_names = 1;
+	}
+	packet.interned_data = &data;
+	put(pf, &packet);
+	return pf->interned;
+}
+
+static const Names *names_of(Pf *pf, RsSpanClass *class, const RsTraceEvent *event)
+{
+	const char *fields[RS_MAX_FIELDS];
+	Names *names = class->data;
+
+	if (names)
+		return names;
+	class->data = names = g_new0(Names, 1);
+	names->name = intern_name(pf, class->name, FALSE);
+	names->span = class->span ? intern_name(pf, class->span, FALSE) : names->name;
+	names->category = intern_name(pf, event->system, TRUE);
+	names->first_field = pf->interned + 1;
+	for (guint i = 0; i < event->n_fields; i++)
+		fields[i] = event->fields[i].name;
+	intern_notes(pf, fields, event->n_fields);
+	return names;
+}
+
+/* ---- tracks ---- */
+
+/* Whether the track is to be described, as it is new or has another name. */
+static gboolean is_news(Pf *pf, guint64 track, guint name)
+{
+	gpointer known;
+
+	if (g_hash_table_lookup_extended(pf->tracks, &track, NULL, &known) &&
+	    GPOINTER_TO_UINT(known) == name)
+		return FALSE;
+	if (g_hash_table_size(pf->tracks) >= TRACKS_MAX)
+		g_hash_table_remove_all(pf->tracks);
+	g_hash_table_insert(pf->tracks, g_memdup2(&track, sizeof(track)), GUINT_TO_POINTER(name));
+	return TRUE;
+}
+
+static void put_track(Pf *pf, guint64 uuid, guint64 parent, Track *track)
+{
+	Packet packet = packet_of(SEQUENCE);
+
+	track->has_uuid = TRUE;
+	track->uuid = uuid;
+	track->has_parent_uuid = parent != 0;
+	track->parent_uuid = parent;
+	packet.track_descriptor = track;
+	put(pf, &packet);
+}
+
+static guint64 source_track(Pf *pf, const RsTraceExportItem *item)
+{
+	guint64 uuid = rs_track(RS_TRACK_SOURCE, item->source_index, 0);
+	g_autofree char *name = NULL;
+	Track track = TRACK_INIT;
+
+	if (!is_news(pf, uuid, 0))
+		return uuid;
+	track.name = name = rs_trace_export_utf8(item->source->name, strlen(item->source->name));
+	put_track(pf, uuid, 0, &track);
+	return uuid;
+}
+
+static guint64 cpu_track(Pf *pf, const RsTraceExportItem *item, RsTrackKind kind)
+{
+	guint64 uuid = rs_track(kind, item->source_index, item->record->ring);
+	g_autofree char *name = NULL;
+	Track track = TRACK_INIT;
+
+	if (!is_news(pf, uuid, 0))
+		return uuid;
+	track.name = name = g_strdup_printf(kind == RS_TRACK_IDLE ? "vCPU %u: pid 0" : "vCPU %u",
+					    item->record->ring);
+	put_track(pf, uuid,
+		  kind == RS_TRACK_IDLE ? cpu_track(pf, item, RS_TRACK_CPU)
+					: source_track(pf, item),
+		  &track);
+	return uuid;
+}
+
+/* The process of a task, under the name of its first thread. */
+static void put_process(Pf *pf, const RsTraceExportItem *item, guint32 tgid, const char *comm)
+{
+	Perfetto__Protos__ProcessDescriptor process = PERFETTO__PROTOS__PROCESS_DESCRIPTOR__INIT;
+	guint64 uuid = rs_track(RS_TRACK_PROCESS, item->source_index, tgid);
+	g_autofree char *name = NULL;
+	Track track = TRACK_INIT;
+
+	if (!is_news(pf, uuid, item->record->pid == tgid ? g_str_hash(comm) : 0))
+		return;
+	process.has_pid = TRUE;
+	process.pid = rs_track_pid(item->source_index, tgid);
+	if (item->record->pid == tgid)
+		process.process_name = name = rs_trace_export_utf8(comm, strlen(comm));
+	track.process = &process;
+	put_track(pf, uuid, 0, &track);
+}
+
+static guint64 task_track(Pf *pf, const RsTraceExportItem *item)
+{
+	Perfetto__Protos__ThreadDescriptor thread = PERFETTO__PROTOS__THREAD_DESCRIPTOR__INIT;
+	const char *comm = item->task->comm;
+	guint32 pid = item->record->pid, tgid = item->task->tgid ? item->task->tgid : pid;
+	guint64 uuid = rs_track(RS_TRACK_TASK, item->source_index, pid);
+	g_autofree char *name = NULL;
+	Track track = TRACK_INIT;
+
+	if (!pid)
+		return cpu_track(pf, item, RS_TRACK_IDLE);
+	if (!is_news(pf, uuid, g_str_hash(comm) ^ tgid))
+		return uuid;
+	put_process(pf, item, tgid, comm);
+	thread.has_pid = thread.has_tid = TRUE;
+	thread.pid = rs_track_pid(item->source_index, tgid);
+	thread.tid = rs_track_pid(item->source_index, pid);
+	thread.thread_name = name = rs_trace_export_utf8(comm, strlen(comm));
+	track.thread = &thread;
+	put_track(pf, uuid, 0, &track);
+	return uuid;
+}
+
+/* ---- records ---- */
+
+static void put_counter(Pf *pf, const RsTraceExportItem *item, const RsSpanClass *class)
+{
+	Perfetto__Protos__CounterDescriptor counter = PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
+	const RsTraceField *field = &item->record->event->fields[class->counter];
+	guint64 uuid =
+		rs_track(RS_TRACK_COUNTER, item->source_index, g_str_hash(class->counter_name));
+	Event event = event_of(TYPE(COUNTER), uuid);
+	Track track = TRACK_INIT;
+	guint64 value;
+
+	if (!rs_spans_value(item->record, class->counter, &value))
+		return;
+	if (is_news(pf, uuid, 0)) {
+		track.name = class->counter_name;
+		track.counter = &counter;
+		put_track(pf, uuid, source_track(pf, item), &track);
+	}
+	if (!field->is_signed && value > G_MAXINT64) {
+		event.counter_value_field_case =
+			PERFETTO__PROTOS__TRACK_EVENT__COUNTER_VALUE_FIELD_DOUBLE_COUNTER_VALUE;
+		event.double_counter_value = (double)value;
+	} else {
+		event.counter_value_field_case =
+			PERFETTO__PROTOS__TRACK_EVENT__COUNTER_VALUE_FIELD_COUNTER_VALUE;
+		event.counter_value = (int64_t)value;
+	}
+	put_event(pf, item->record->ns, &event);
+}
+
+static void stop_running(Pf *pf, guint64 ns, guint64 track)
+{
+	Event event = event_of(TYPE(SLICE_END), track);
+
+	if (g_hash_table_remove(pf->running, &track))
+		put_event(pf, ns, &event);
+}
+
+/* Another task runs on the vCPU, or none. */
+static void put_switch(Pf *pf, const RsTraceExportItem *item, const RsSpanClass *class)
+{
+	guint64 track = cpu_track(pf, item, RS_TRACK_CPU), pid;
+	Event event = event_of(TYPE(SLICE_BEGIN), track);
+	g_autofree char *name = NULL;
+
+	stop_running(pf, item->record->ns, track);
+	if (!rs_spans_value(item->record, class->next_pid, &pid) || !pid)
+		return;
+	event.name_field_case = PERFETTO__PROTOS__TRACK_EVENT__NAME_FIELD_NAME;
+	event.name = name = rs_spans_comm(item->record, class->next_comm, pid);
+	put_event(pf, item->record->ns, &event);
+	g_hash_table_add(pf->running, g_memdup2(&track, sizeof(track)));
+}
+
+/* The end of a slice has no name of its own, as it is the begin's. */
+static void put_known(Pf *pf, const RsTraceExportItem *item)
+{
+	const RsTraceRecord *record = item->record;
+	RsSpanClass *class = rs_spans_class(pf->spans, record->event);
+	const Names *names = names_of(pf, class, record->event);
+	guint64 track = task_track(pf, item), category = names->category;
+	Event event = event_of(TYPE(INSTANT), track), end = event_of(TYPE(SLICE_END), track);
+	RsSpanPhase phase;
+
+	for (guint n = rs_spans_step(pf->spans, track, class, &phase); n; n--)
+		put_event(pf, record->ns, &end);
+	event.type = phase == RS_SPAN_INSTANT ? TYPE(INSTANT)
+		     : phase == RS_SPAN_BEGIN ? TYPE(SLICE_BEGIN)
+					      : TYPE(SLICE_END);
+	event.name_field_case = PERFETTO__PROTOS__TRACK_EVENT__NAME_FIELD_NAME_IID;
+	event.name_iid = phase == RS_SPAN_INSTANT ? names->name : names->span;
+	event.category_iids = &category;
+	event.n_category_iids = 1;
+	rs_pf_notes_take(&pf->notes, record, names->first_field);
+	event.debug_annotations = pf->notes.ptrs;
+	event.n_debug_annotations = pf->notes.n;
+	put_event(pf, record->ns, &event);
+	if (class->counter >= 0)
+		put_counter(pf, item, class);
+	if (class->next_pid >= 0)
+		put_switch(pf, item, class);
+}
+
+static void put_unknown(Pf *pf, const RsTraceExportItem *item)
+{
+	Event event = event_of(TYPE(INSTANT), task_track(pf, item));
+
+	event.name_field_case = PERFETTO__PROTOS__TRACK_EVENT__NAME_FIELD_NAME;
+	event.name = (char *)"unknown";
+	rs_pf_notes_take(&pf->notes, item->record, 0);
+	event.debug_annotations = pf->notes.ptrs;
+	event.n_debug_annotations = pf->notes.n;
+	put_event(pf, item->record->ns, &event);
+}
+
+static void put_loss(Pf *pf, const RsTraceExportItem *item)
+{
+	Perfetto__Protos__DebugAnnotation note = PERFETTO__PROTOS__DEBUG_ANNOTATION__INIT,
+					  *notes = &note;
+	guint64 track = cpu_track(pf, item, RS_TRACK_CPU);
+	Event event = event_of(TYPE(INSTANT), track);
+	Packet packet = packet_of(SEQUENCE_LOST);
+
+	stop_running(pf, item->record->ns, track);
+	note.name_field_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__NAME_FIELD_NAME;
+	note.name = (char *)"lost";
+	note.value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
+	note.uint_value = item->record->lost;
+	event.name_field_case = PERFETTO__PROTOS__TRACK_EVENT__NAME_FIELD_NAME;
+	event.name = (char *)"LOST";
+	event.debug_annotations = &notes;
+	event.n_debug_annotations = 1;
+	set_time(pf, &packet, item->record->ns);
+	packet.has_previous_packet_dropped = TRUE;
+	packet.previous_packet_dropped = 1;
+	packet.track_event = &event;
+	put(pf, &packet);
+}
+
+static void put_boot(Pf *pf, const RsTraceExportItem *item)
+{
+	guint64 track = cpu_track(pf, item, RS_TRACK_CPU);
+	g_autofree char *name = g_strdup_printf("boot %u", item->record->when.boot);
+	Event event = event_of(TYPE(INSTANT), track);
+
+	stop_running(pf, item->record->ns, track);
+	event.name_field_case = PERFETTO__PROTOS__TRACK_EVENT__NAME_FIELD_NAME;
+	event.name = name;
+	put_event(pf, item->record->ns, &event);
+}
+
+/* ---- the format ---- */
+
+static void pf_free(gpointer self)
+{
+	Pf *pf = self;
+
+	rs_spans_free(pf->spans);
+	g_byte_array_unref(pf->out);
+	g_hash_table_unref(pf->tracks);
+	g_hash_table_unref(pf->running);
+	rs_pf_notes_clear(&pf->notes);
+	g_free(pf);
+}
+
+static gpointer pf_open(const RsTraceExportConfig *config, GError **error)
+{
+	/* No field can have a dot in its name. */
+	static const char *const names[] = {"ringside.cpu", "ringside.flags", "ringside.cut", "id",
+					    "raw"};
+	RsSpans *spans = rs_spans_new(config, g_free, error);
+	Pf *pf;
+
+	if (!spans)
+		return NULL;
+	pf = g_new0(Pf, 1);
+	pf->config = config;
+	pf->spans = spans;
+	pf->origin = config->header->origin_ns;
+	pf->out = g_byte_array_sized_new(2 * RS_TRACE_EXPORT_BUFFER);
+	pf->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	pf->running = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	rs_pf_notes_init(&pf->notes);
+	put_clocks(pf);
+	intern_notes(pf, names, G_N_ELEMENTS(names));
+	return pf;
+}
+
+static gboolean pf_record(gpointer self, const RsTraceExportItem *item, GError **error)
+{
+	Pf *pf = self;
+
+	if (item->record->kind == RS_TRACE_RECORD_LOSS)
+		put_loss(pf, item);
+	else if (item->record->kind == RS_TRACE_RECORD_BOOT)
+		put_boot(pf, item);
+	else if (item->record->event)
+		put_known(pf, item);
+	else
+		put_unknown(pf, item);
+	return flush(pf, RS_TRACE_EXPORT_BUFFER, error);
+}
+
+static gboolean pf_close(gpointer self, GError **error)
+{
+	return flush(self, 1, error);
+}
+
+const RsTraceExportFormat rs_trace_export_perfetto = {
+	.name = "perfetto",
+	.summary = "Perfetto's protobuf: ui.perfetto.dev, trace_processor",
+	.open = pf_open,
+	.record = pf_record,
+	.close = pf_close,
+	.free = pf_free,
+};
