@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/input.h"
 
+#include "cli/stoppable.h"
 #include "cli/verb.h"
 
 #include <rs-trace-open.h>
@@ -9,27 +10,32 @@
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
 #define SHOW_AFTER_US 300000
 
-static RsTraceFile *open_file(const char *path, GError **error)
+static RsTraceFile *open_file(const char *path, GCancellable *cancellable, GError **error)
 {
-	g_autoptr(GInputStream) stream = rs_trace_open(path, error);
+	g_autoptr(GInputStream) base = rs_trace_open(path, error), stream = NULL;
+
+	if (base)
+		stream = cancellable && g_str_equal(path, "-") ? rs_stoppable_new(base, cancellable)
+							       : g_object_ref(base);
 
 	return stream ? rs_trace_file_new(stream, error) : NULL;
 }
 
 RsTraceReader *rs_cli_open_trace(const char *path, GError **error)
 {
-	RsTraceFile *file = open_file(path, error);
+	RsTraceFile *file = open_file(path, NULL, error);
 
 	return file ? rs_trace_reader_new(file) : NULL;
 }
 
 /* All files. *name: which one it is about if there is an error. */
-static RsTraceReader *open_all(const char *const *paths, const char **name, GError **error)
+static RsTraceReader *open_all(const struct rs_cli_input *input, const char **name, GError **error)
 {
+	const char *const *paths = input->paths;
 	g_autoptr(RsTraceReader) reader = NULL;
 
 	for (; *paths; paths++) {
-		RsTraceFile *file = open_file(*paths, error);
+		RsTraceFile *file = open_file(*paths, input->cancellable, error);
 
 		*name = *paths;
 		if (!file)
@@ -140,7 +146,7 @@ int rs_cli_input_open(struct rs_cli_input *input)
 	g_autoptr(GError) error = NULL;
 	const char *name = NULL;
 
-	input->reader = open_all(input->paths, &name, &error);
+	input->reader = open_all(input, &name, &error);
 	if (input->reader && find_start(input, &error)) {
 		input->name = g_strjoinv(", ", (char **)input->paths);
 		return RS_CLI_OK;
@@ -221,9 +227,14 @@ int rs_cli_input_close(struct rs_cli_input *input)
 		fputs("\r\033[K", stderr);
 	if (input->reader)
 		code = tell(input);
+	rs_cli_input_drop(input);
+	return code;
+}
+
+void rs_cli_input_drop(struct rs_cli_input *input)
+{
 	g_clear_pointer(&input->reader, rs_trace_reader_free);
 	g_clear_pointer(&input->selection, rs_trace_selection_free);
 	g_clear_pointer(&input->name, g_free);
 	g_clear_error(&input->error);
-	return code;
 }

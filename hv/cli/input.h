@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a verb reads: trace files, and which of their records are wanted. Thread: main. Trust: as
- * rs-trace-reader.h.
+ * What a verb reads: trace files, and which of their records are wanted. One thread at a time.
+ * Trust: as rs-trace-reader.h.
  */
 #ifndef RS_HV_CLI_INPUT_H
 #define RS_HV_CLI_INPUT_H
@@ -18,6 +18,7 @@ struct rs_cli_input {
 	RsTraceSelection *selection; /* taken over; NULL: all records are wanted */
 	uint64_t last; /* only the last so many events of those that are wanted; 0: all */
 	bool progress; /* shown on a terminal, while nothing else is printed */
+	GCancellable *cancellable; /* of waiting for standard input; NULL: none */
 	/* These are set by rs_cli_input_open(). */
 	RsTraceReader *reader;
 	char *name; /* of the files, for messages; to be printed as it is */
@@ -42,5 +43,7 @@ bool rs_cli_input_next(struct rs_cli_input *input, RsTraceRecord *record, RsTrac
  * read of a file that is damaged (RS_CLI_FAILED) or cut (RS_CLI_OK) has been handed out.
  */
 int rs_cli_input_close(struct rs_cli_input *input);
+/* Frees everything, and says nothing. */
+void rs_cli_input_drop(struct rs_cli_input *input);
 
 #endif

@@ -265,6 +265,16 @@ def test_timelines(path, at):
     check(sorted(e['name'] for e in running) == sorted(names), 'which chrome has, too')
 
 
+def test_choices(path, at):
+    """The options are those of report, and take the same records."""
+    for args in ['-e', 'span:*', '--cpu', '1'], ['-F', 'demo:all: s == -5', '--from', '+100us'], [path]:
+        rows = [json.loads(line) for line in rs('report', '--json', path, *args).out.splitlines()]
+        r = rs('export', path, *args, '--to', 'csv', '-o', '-')
+        table = list(csv.DictReader(r.out.splitlines()))
+        check(r.code == 0 and len(rows) > 20, f'{args}: {len(rows)} records: {r.err}')
+        check([int(line['ns']) for line in table] == [row['ns'] for row in rows], 'are exported')
+
+
 def test_wishes(path, at):
     r = rs('export', path, '--to', 'chrome', '-o', '-', '--slice', 'sched:switch..words:clock',
            '--counter', 'sched:switch.next')
@@ -313,7 +323,7 @@ def test_outputs(path, at):
             with open(out, 'rb') as f:
                 check(subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-'], check=True,
                                      capture_output=True).stdout == f.read(), f'{to}: to a pipe')
-    for args in ['--to', 'none'], [], ['--to', 'csv'], ['--to', 'csv', '-o', out, 'more']:
+    for args in ['--to', 'none'], [], ['--to', 'csv'], ['--to', 'csv', '-o', at('y'), '-F', '!!']:
         check(rs('export', path, *args).code == 2, f'wrong use: {args}')
     check(not leftovers(at), 'nothing is left of what failed')
 
@@ -330,7 +340,7 @@ def test_bad_traces(path, at):
             f.write(data[:middle + 40] + b'xxxx' + data[middle + 44:])
         r = rs('export', at('bad'), '--to', to, '-o', at('cut'), '--force')
         check(r.code == 1 and 'damaged' in r.err and os.path.exists(at('cut')),
-              f'{to}: of a damaged one, what is before it: {r.err}')
+              f'{to}: of a damaged one, what is left: {r.err}')
         with open(at('bad'), 'wb') as f:
             f.write(b'no trace')
         r = rs('export', at('bad'), '--to', to, '-o', at('none'))
@@ -387,6 +397,7 @@ def main():
             if need_tool('babeltrace2'):
                 test_ctf(path, at, wall_of(path))
             test_timelines(path, at)
+        test_choices(at('sample'), at)
         test_wishes(at('sample'), at)
         test_outputs(at('sample'), at)
         test_bad_traces(at('sample'), at)

@@ -33,39 +33,45 @@ gboolean rs_trace_export_flush(const RsTraceExportConfig *config, GString *buffe
 	return done;
 }
 
+typedef struct {
+	RsTraceReader *reader;
+	RsTraceExportNext next; /* NULL: the reader's */
+	gpointer data;
+} Records;
+
 /* The next record, as a format gets it. */
-static gboolean next(RsTraceReader *reader, RsTraceRecord *record, RsTraceTask *task,
+static gboolean take(const Records *from, RsTraceRecord *record, RsTraceTask *task,
 		     RsTraceExportItem *item, GError **error)
 {
-	if (!rs_trace_reader_next(reader, record, error))
-		return FALSE;
-	rs_trace_reader_task(reader, task);
+	if (from->next) {
+		if (!from->next(record, task, from->data, error))
+			return FALSE;
+	} else {
+		if (!rs_trace_reader_next(from->reader, record, error))
+			return FALSE;
+		rs_trace_reader_task(from->reader, task);
+	}
 	*item = (RsTraceExportItem){
 		.record = record,
 		.task = task,
-		.source = rs_trace_reader_source(reader),
-		.source_index = rs_trace_reader_source_index(reader),
+		.source = rs_trace_reader_source(from->reader),
+		.source_index = rs_trace_reader_source_index(from->reader),
 	};
 	return TRUE;
 }
 
-static gboolean write_all(RsTraceReader *reader, const RsTraceExportFormat *format, gpointer self,
-			  const RsTraceExportConfig *config, const RsTraceExportHooks *hooks,
-			  RsTraceExportResult *result, GError **error)
+static gboolean write_all(const Records *from, const RsTraceExportFormat *format, gpointer self,
+			  const RsTraceExportConfig *config, RsTraceExportResult *result,
+			  GError **error)
 {
 	RsTraceRecord record;
 	RsTraceTask task;
 	RsTraceExportItem item;
 
-	for (guint64 n = 0; next(reader, &record, &task, &item, &result->damage); n++) {
-		if (!(n & (LOOK_EVERY - 1))) {
-			if (g_cancellable_set_error_if_cancelled(config->cancellable, error))
-				return FALSE;
-			if (hooks && hooks->progress)
-				hooks->progress(result->events, hooks->data);
-		}
-		if (hooks && hooks->filter && !hooks->filter(&item, hooks->data))
-			continue;
+	for (guint n = 0; take(from, &record, &task, &item, &result->damage); n++) {
+		if (!(n & (LOOK_EVERY - 1)) &&
+		    g_cancellable_set_error_if_cancelled(config->cancellable, error))
+			return FALSE;
 		if (!format->record(self, &item, error))
 			return FALSE;
 		result->events += record.kind == RS_TRACE_RECORD_EVENT;
@@ -74,21 +80,21 @@ static gboolean write_all(RsTraceReader *reader, const RsTraceExportFormat *form
 	/* A stream that is cancelled says so as an error of reading. */
 	if (g_cancellable_set_error_if_cancelled(config->cancellable, error))
 		return FALSE;
-	result->cut = rs_trace_reader_is_cut(reader);
 	return format->close(self, error);
 }
 
-gboolean rs_trace_export(RsTraceReader *reader, const RsTraceExportFormat *format,
-			 const RsTraceExportConfig *config, const RsTraceExportHooks *hooks,
+gboolean rs_trace_export(RsTraceReader *reader, RsTraceExportNext next, gpointer data,
+			 const RsTraceExportFormat *format, const RsTraceExportConfig *config,
 			 RsTraceExportResult *result, GError **error)
 {
+	const Records from = {reader, next, data};
 	gpointer self = format->open(config, error);
 	gboolean done;
 
 	*result = (RsTraceExportResult){0};
 	if (!self)
 		return FALSE;
-	done = write_all(reader, format, self, config, hooks, result, error);
+	done = write_all(&from, format, self, config, result, error);
 	format->free(self);
 	return done && rs_trace_output_commit(config->output, config->cancellable, error);
 }

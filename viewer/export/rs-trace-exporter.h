@@ -52,31 +52,26 @@ const RsTraceExportFormat *const *rs_trace_export_formats(void);
 /* NULL: there is none of that name. */
 const RsTraceExportFormat *rs_trace_export_format(const char *name);
 
-/* Whether a record is wanted. */
-typedef gboolean (*RsTraceExportFilter)(const RsTraceExportItem *item, gpointer data);
-/* Called every now and then, on the thread of the export. */
-typedef void (*RsTraceExportProgress)(guint64 events, gpointer data);
-
-typedef struct {
-	RsTraceExportFilter filter;     /* NULL: all are wanted */
-	RsTraceExportProgress progress; /* NULL: nobody wants to know */
-	gpointer data;                  /* of both */
-} RsTraceExportHooks;
+/*
+ * The next record of the reader that is wanted, and its task if it is an event's. FALSE: there is
+ * none, or `error` is set. Called on the thread of the export.
+ */
+typedef gboolean (*RsTraceExportNext)(RsTraceRecord *record, RsTraceTask *task, gpointer data,
+				      GError **error);
 
 typedef struct {
 	guint64 events; /* that were written */
 	guint64 lost;   /* that were lost when the trace was made */
-	gboolean cut;   /* the trace was not ended: what there is of it was written */
 	GError *damage; /* why the trace cannot be read any further; the caller's. NULL: it can */
 } RsTraceExportResult;
 
 /*
- * Writes all records to config->output and commits it, also if the trace is cut or damaged. FALSE:
- * the output cannot be written or the export was cancelled. Then nothing is left of it. `hooks` may
- * be NULL. *result is set in both cases.
+ * Writes all records to config->output and commits it, also if the trace is cut or damaged, which
+ * the reader tells. `next` NULL: all of the reader's records are wanted. FALSE: the output cannot
+ * be written or the export was cancelled. Then nothing is left of it. *result is set in both cases.
  */
-gboolean rs_trace_export(RsTraceReader *reader, const RsTraceExportFormat *format,
-			 const RsTraceExportConfig *config, const RsTraceExportHooks *hooks,
+gboolean rs_trace_export(RsTraceReader *reader, RsTraceExportNext next, gpointer data,
+			 const RsTraceExportFormat *format, const RsTraceExportConfig *config,
 			 RsTraceExportResult *result, GError **error);
 
 G_END_DECLS
