@@ -143,7 +143,7 @@ static void append_integer(Print *print, const RsTracePrintStep *step)
 	const RsTraceField *field = step->field;
 	gboolean small = field->is_signed && field->size < 4, is_signed;
 	guint size = step->low_bytes ? MIN(step->low_bytes, field->size) : field->size;
-	guint half = 1u << (8 * field->size - 1);
+	guint half = small ? 1u << (8 * field->size - 1) : 0;
 
 	is_signed = step->conversion == 'd' || step->conversion == 'i';
 	begin_conversion(print->format, step);

@@ -4,8 +4,8 @@
  * for tests that compare what other tools show of it.
  *
  *	make-trace OUT [SOURCES [EVENTS [SEED]]]	every kind
- *	make-trace --hostile OUT [SOURCES [EVENTS [SEED]]]	records that are cut or full of noise
- *	make-trace --flat OUT EVENTS	two integers and a string an event, for benchmarks
+ *	make-trace --hostile OUT [SOURCES [EVENTS [SEED]]]	cut records, any bytes
+ *	make-trace --flat OUT EVENTS	two integers and a string, for benchmarks
  */
 #include "rs-trace-writer.h"
 #include "build.h"
