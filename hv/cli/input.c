@@ -151,7 +151,7 @@ int rs_cli_input_open(struct rs_cli_input *input)
 		input->name = g_strjoinv(", ", (char **)input->paths);
 		return RS_CLI_OK;
 	}
-	g_clear_pointer(&input->reader, rs_trace_reader_free);
+	g_clear_object(&input->reader);
 	g_clear_pointer(&input->selection, rs_trace_selection_free);
 	return rs_cli_fail(RS_CLI_FAILED, "%s: %s", name, error->message);
 }
@@ -233,7 +233,7 @@ int rs_cli_input_close(struct rs_cli_input *input)
 
 void rs_cli_input_drop(struct rs_cli_input *input)
 {
-	g_clear_pointer(&input->reader, rs_trace_reader_free);
+	g_clear_object(&input->reader);
 	g_clear_pointer(&input->selection, rs_trace_selection_free);
 	g_clear_pointer(&input->name, g_free);
 	g_clear_error(&input->error);

@@ -82,7 +82,7 @@ static GBytes *make_dat(void)
 		abort();
 	dat = g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(out));
 	rs_trace_output_free(output);
-	rs_trace_reader_free(reader);
+	g_object_unref(reader);
 	g_object_unref(in);
 	g_object_unref(out);
 	g_bytes_unref(trace);
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		while (rs_trace_reader_next(reader, &record, &error))
 			if (!rs_trace_reader_source(reader))
 				abort();
-		rs_trace_reader_free(reader);
+		g_object_unref(reader);
 	}
 	/* Once it has ended with an error, it says so again. */
 	if (error && !g_input_stream_is_closed(stream) &&

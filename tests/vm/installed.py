@@ -181,11 +181,12 @@ def whole(*libraries):
 
 def test_symbols():
     """Checks that who links a library gets what its headers declare, and nothing else."""
-    names = [os.path.basename(path) for path in FILES if '/include/libringside/' in path]
-    declared = declared_by(names, 'libringside')
-    exported = exported_by(find('libringside.so'))
-    check(len(declared) > 100, f'{len(declared)} functions')
-    check(exported == declared, f'libringside exports its API: {exported ^ declared}')
+    for package in ('libringside', 'libringside-decode'):
+        names = [os.path.basename(path) for path in FILES if f'/include/{package}/' in path]
+        declared = declared_by(names, package)
+        exported = exported_by(find(f'{package}.so'))
+        check(len(declared) > 80, f'{package}: {len(declared)} functions')
+        check(exported == declared, f'{package} exports its API: {exported ^ declared}')
     names = ['agent.h', 'callback.h', 'event.h', 'event_impl.h', 'ktrace.h', 'provider.h', 'rs_hosted.h', 'serve.h',
              'tracepoint.h', 'tracepoint_alone.h', 'tracepoint_snapshot.h', 'utrace.h', 'utrace_examine.h', 'utrace_host.h', 'utrace_os.h']
     declared = declared_by(names, 'ringside-hosted')
@@ -200,8 +201,9 @@ def test_symbols():
         others = {line.split()[0] for line in symbols.splitlines() if ' ' in line} - C_LIBRARY
         others = {symbol for symbol in others if not symbol.startswith('rs_')}
         check(not others, f'libringside-{name}.a has only names that begin with rs_: {others}')
-    versions = run('readelf', '-d', find('libringside.so'))
-    check('libringside.so.0]' in versions, 'its soname has a version')
+    for package in ('libringside', 'libringside-decode'):
+        versions = run('readelf', '-d', find(f'{package}.so'))
+        check(f'soname: [{package}.so.0]' in versions, f'the soname of {package} has a version')
 
 
 def test_observer():
@@ -222,6 +224,29 @@ def test_observer():
         check(code == 0 and seen.splitlines() == wanted, f'an observer printed them too: {said}')
 
 
+def test_introspection():
+    """Checks that the example in Python says of a recorded trace what the command says."""
+    typelibs = [path for path in FILES if path.endswith('.typelib')]
+    python = next((python for python in ('/usr/bin/python3', 'python3') if not subprocess.run(
+        [python, '-c', 'import gi'], capture_output=True, check=False).returncode), None)
+    if not typelibs or not python:
+        return print('skipped: python3-gi or libgirepository1.0-dev is not installed')
+    build_as_tutorial_says('first-program', 'gcc', dishes='200')
+    session = Background(rs, 'run', '-e', 'kitchen:*', '--name', 'kept', '--hosted', './program')
+    wait_for('an event', lambda: b'soup' in session.read(session.out))
+    r = rs('record', '-s', 'kept', '-o', 'trace')
+    check(r.code == 0 and session.end()[0] == 0, f'the trace is recorded: {r.err}')
+    env = os.environ | {'GI_TYPELIB_PATH': os.path.dirname(typelibs[0])}
+    seen = run(python, f'{SOURCE}/docs/examples/events.py', 'trace', env=env).splitlines()
+    lines = [json.loads(line) for line in rs('report', '--json', 'trace').out.splitlines()]
+    wanted = [(str(l['ns']), l['comm'], l['event'], l['fields']['dish']) for l in lines if 'event' in l]
+    check(len(seen) == len(wanted) > 100, f'{len(seen)} events')
+    differ = [(line, w) for line, w in zip(seen, wanted)
+              if not line.startswith(f'{w[0]} ') or f" {w[1]} {w[2]} " not in line
+              or f"<'{w[3]}'>" not in line]
+    check(not differ, f'the example says what the command says: {differ[:1]}')
+
+
 def in_folder(test):
     """Runs a test in an empty folder."""
     def wrapped():
@@ -236,5 +261,5 @@ def in_folder(test):
 
 
 run_tests([in_folder(test) for test in (test_headers, test_symbols, test_program, test_guest,
-                                             test_languages, test_observer)],
+                                             test_languages, test_observer, test_introspection)],
           only=sys.argv[4:])

@@ -390,7 +390,7 @@ void rs_trace_input_reset(RsTraceInput *input)
 	g_ptr_array_set_size(input->fresh, 0);
 	g_clear_pointer(&input->floors, g_hash_table_unref);
 	g_clear_error(&input->error);
-	input->window = input->n_old = 0;
+	input->window = input->n_old = input->gaps = 0;
 	input->ended = input->cut = FALSE;
 	input->gone = (RsTraceDecoderStats){0};
 }

@@ -6,7 +6,13 @@
 
 #include <string.h>
 
+/**
+ * RsTraceReader:
+ *
+ * Reads the records of one or more trace files in the order of time.
+ */
 struct _RsTraceReader {
+	GObject parent_instance;
 	GPtrArray *inputs; /* RsTraceInput * */
 	GArray *starts;    /* gint64: when each one's time 0 is, from that of the first; ns */
 	RsTraceShared shared;
@@ -81,13 +87,16 @@ static gboolean find_start(const RsTraceReader *reader, const struct rs_file_hea
 
 gboolean rs_trace_reader_add(RsTraceReader *reader, RsTraceFile *file, GError **error)
 {
-	gint64 start;
+	const char *why = NULL;
+	gint64 start = 0;
 
-	g_return_val_if_fail(!reader->started, FALSE);
-	if (!find_start(reader, rs_trace_file_header(file), &start)) {
-		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
-			    "it was recorded on another host, or after another boot, and does not "
-			    "say at what time: its records have no place among the others");
+	if (reader->started)
+		why = "files can be added only before the first record is read";
+	else if (reader->inputs->len && !find_start(reader, rs_trace_file_header(file), &start))
+		why = "it was recorded on another host, or after another boot, and does not say at "
+		      "what time: its records have no place among the others";
+	if (why) {
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE, why);
 		rs_trace_file_free(file);
 		return FALSE;
 	}
@@ -103,8 +112,11 @@ void rs_trace_reader_add_at(RsTraceReader *reader, RsTraceFile *file, guint64 af
 
 const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
 {
+	static const struct rs_file_header none;
 	guint n = 0;
 
+	if (!reader->inputs->len)
+		return &none;
 	while (nth(reader, n)->shift)
 		n++;
 	return rs_trace_file_header(nth(reader, n)->file);
@@ -188,6 +200,12 @@ const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader)
 	return reader->last ? reader->last->source->symbols : NULL;
 }
 
+/**
+ * rs_trace_reader_n_sources:
+ * @reader: a reader
+ *
+ * Returns: how many sources have joined so far, as far as the files have been read
+ */
 guint rs_trace_reader_n_sources(const RsTraceReader *reader)
 {
 	return reader->shared.n_joined;
@@ -211,6 +229,16 @@ static void forget_last(RsTraceReader *reader)
 	reader->last = NULL;
 }
 
+/**
+ * rs_trace_reader_seek:
+ * @reader: a reader
+ * @ns: a time
+ *
+ * Goes to a time: the next record is the first of those from @ns on. A pipe is read up to there, and
+ * cannot go back: %G_IO_ERROR_NOT_SUPPORTED.
+ *
+ * Returns: %FALSE, and nothing has changed, if that cannot be done
+ */
 gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
 {
 	gboolean back = reader->last && ns <= reader->last->order;
@@ -240,6 +268,16 @@ gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
 	return TRUE;
 }
 
+/**
+ * rs_trace_reader_seek_last:
+ * @reader: a reader
+ * @n: a number of events
+ *
+ * Goes to the end: the next event is the first of the last @n of all files, or of all if there are
+ * fewer. Not for pipes: %G_IO_ERROR_NOT_SUPPORTED.
+ *
+ * Returns: %FALSE if that cannot be done
+ */
 gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **error)
 {
 	guint64 total = 0, have;
@@ -267,6 +305,14 @@ gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **er
 	return TRUE;
 }
 
+/**
+ * rs_trace_reader_progress:
+ * @reader: a reader
+ * @done: (out): bytes read so far
+ * @total: (out): bytes of all files; 0: not known, one of them is a pipe
+ *
+ * Says how far it is.
+ */
 void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *total)
 {
 	gboolean known = are_seekable(reader);
@@ -282,6 +328,12 @@ void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *tot
 
 /* ---- how it went ---- */
 
+/**
+ * rs_trace_reader_is_cut:
+ * @reader: a reader
+ *
+ * Returns: whether a file ended before its recorder had ended it; only known at the end
+ */
 gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
 {
 	gboolean is = FALSE;
@@ -291,6 +343,13 @@ gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
 	return is;
 }
 
+/**
+ * rs_trace_reader_is_unordered:
+ * @reader: a reader
+ *
+ * Returns: whether a window was too large to hold: more than 32 MiB of a pipe, or 262,144 pages of
+ *   any file. Then records of different rings may have come in the wrong order
+ */
 gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader)
 {
 	gboolean is = FALSE;
@@ -373,6 +432,15 @@ static void add_remarks(GStrvBuilder *to, const RsTraceInput *input)
 		       stats.bad_pages, stats.unknown);
 }
 
+/**
+ * rs_trace_reader_remarks:
+ * @reader: a reader
+ *
+ * All that is to be said about how well the files could be read so far, a sentence each, in plain
+ * ASCII, with the names of files that have one.
+ *
+ * Returns: (transfer full): the sentences; empty: nothing
+ */
 GStrv rs_trace_reader_remarks(const RsTraceReader *reader)
 {
 	g_autoptr(GStrvBuilder) lines = g_strv_builder_new();
@@ -384,21 +452,32 @@ GStrv rs_trace_reader_remarks(const RsTraceReader *reader)
 
 /* ---- the reader ---- */
 
-RsTraceReader *rs_trace_reader_new(RsTraceFile *file)
-{
-	RsTraceReader *reader = g_new0(RsTraceReader, 1);
+G_DEFINE_FINAL_TYPE(RsTraceReader, rs_trace_reader, G_TYPE_OBJECT)
 
+static void rs_trace_reader_init(RsTraceReader *reader)
+{
 	reader->inputs = g_ptr_array_new_with_free_func(free_input);
 	reader->starts = g_array_new(FALSE, FALSE, sizeof(gint64));
-	add_input(reader, file, 0);
-	return reader;
 }
 
-void rs_trace_reader_free(RsTraceReader *reader)
+static void finalize(GObject *object)
 {
-	if (!reader)
-		return;
+	RsTraceReader *reader = RS_TRACE_READER(object);
+
 	g_ptr_array_unref(reader->inputs);
 	g_array_unref(reader->starts);
-	g_free(reader);
+	G_OBJECT_CLASS(rs_trace_reader_parent_class)->finalize(object);
+}
+
+static void rs_trace_reader_class_init(RsTraceReaderClass *class)
+{
+	G_OBJECT_CLASS(class)->finalize = finalize;
+}
+
+RsTraceReader *rs_trace_reader_new(RsTraceFile *file)
+{
+	RsTraceReader *reader = g_object_new(RS_TRACE_TYPE_READER, NULL);
+
+	add_input(reader, file, 0);
+	return reader;
 }

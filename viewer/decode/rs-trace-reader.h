@@ -4,6 +4,9 @@
  * sources. Of a seekable file it holds where the pages of two windows lie, and 24 MB of them at
  * most. Of a pipe it holds the windows themselves (docs/adr/0018-reading-traces.md).
  *
+ * What other languages than C have too, such as seeking, stands in rs-trace-reader-object.h and is
+ * described in its own comments.
+ *
  * Damaged parts are passed over. What is missing becomes a loss where the pages around it say how
  * much it is. rs_trace_reader_remarks() says at the end what went wrong.
  *
@@ -15,15 +18,12 @@
 #include "rs-trace-cmdline.h"
 #include "rs-trace-decoder.h"
 #include "rs-trace-file.h"
+#include "rs-trace-reader-object.h"
 
 G_BEGIN_DECLS
 
-typedef struct _RsTraceReader RsTraceReader;
-
 /* Takes `file` over. It begins with the file's first record. */
 RsTraceReader *rs_trace_reader_new(RsTraceFile *file);
-void rs_trace_reader_free(RsTraceReader *reader);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceReader, rs_trace_reader_free)
 
 /*
  * One more file, before the first record is taken. `file` is taken over in any case. Times of all
@@ -47,35 +47,8 @@ const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
  */
 gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError **error);
 
-/*
- * The next record is the first of those from `ns` on. A pipe is read up to there, and cannot go
- * back: G_IO_ERROR_NOT_SUPPORTED. FALSE: error, nothing has changed.
- */
-gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error);
-/*
- * The next record is the first of the last `n` events of all files, or of all if there are fewer.
- * Not for pipes: G_IO_ERROR_NOT_SUPPORTED.
- */
-gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **error);
-
-/* Bytes read so far, and bytes of all files; 0: not known, one of them is a pipe. */
-void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *total);
-
-/* A file ended before its recorder had ended it. Only known at the end. */
-gboolean rs_trace_reader_is_cut(const RsTraceReader *reader);
-/*
- * A window was too large to hold: more than 32 MiB of a pipe, or 262,144 pages of any file. Records
- * of different rings may have come in the wrong order.
- */
-gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader);
 /* The sum of all files' damage; `first` and `why` are of the first damaged file. */
 void rs_trace_reader_damage(const RsTraceReader *reader, RsTraceFileDamage *out);
-/*
- * All that is to be said about how well the files could be read so far, a sentence each, in plain
- * ASCII; with the names of files that have one. For the caller to free. Empty: nothing.
- */
-GStrv rs_trace_reader_remarks(const RsTraceReader *reader);
-
 /* Of the record that was handed out last: its task, as rs_trace_cmdline_lookup() has it. */
 void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out);
 /* The source that it is from. */
@@ -87,9 +60,6 @@ const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader)
 guint rs_trace_reader_source_index(const RsTraceReader *reader);
 /* Names of that source's addresses, as record->symbols has them. */
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader);
-
-/* How many sources have joined so far, as far as the files have been read. */
-guint rs_trace_reader_n_sources(const RsTraceReader *reader);
 
 /* Of all sources, since the beginning or the last seek. */
 void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out);
