@@ -12,7 +12,7 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
-/* `named`: text and JSON say the source. */
+/* `named`: the text says the source, as JSON does in any case. */
 RsTraceItem *rs_trace_item_new(const RsTraceRecord *record, const RsTraceTask *task,
 			       const struct rs_file_source *source, gboolean named);
 

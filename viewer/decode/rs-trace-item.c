@@ -132,7 +132,7 @@ RsTraceItem *rs_trace_item_new(const RsTraceRecord *record, const RsTraceTask *t
 	item->boot = record->when.boot;
 	item->source = g_utf8_make_valid(source->name, -1);
 	item->text = make_text(record, task, named ? escaped : NULL);
-	item->json = make_json(record, task, named ? &of : NULL);
+	item->json = make_json(record, task, &of);
 	if (item->kind == RS_TRACE_ITEM_KIND_LOSS)
 		item->lost = record->lost;
 	if (item->kind == RS_TRACE_ITEM_KIND_EVENT) {

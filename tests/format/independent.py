@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""independent.py TRACE: prints a trace file as JSON lines, as `ringside report --json` does.
+
+Written from docs/file-format.md, docs/abi.md and docs/json.md alone, with what Python has by itself,
+to show that these pages suffice. It reads no compressed pages, and holds the whole file in memory.
+"""
+import collections
+import json
+import struct
+import sys
+import zlib
+
+HEADER = struct.Struct('<QHHIQQQ16sII64x')
+BLOCK = struct.Struct('<IIIIIIHHI')
+TABLE = struct.Struct('<QII')
+SOURCE = struct.Struct('<IIIIIIQ64s32s32x')
+PAGE = struct.Struct('<QIIII')
+LOST = struct.Struct('<QII')
+BOOT = struct.Struct('<IIQ')
+EPOCH = struct.Struct('<IIQQQIIQ16x')
+NAME = struct.Struct('<IIQIIII32s')
+RING_PAGE = struct.Struct('<QQQQIIIIHHHHII')
+EVENT = struct.Struct('<IHHIIIIIHBBQHHHH')
+FIELD = struct.Struct('<IIHHBBHHHIQ')
+SYMBOL = struct.Struct('<QII')
+MAGIC, BLOCK_MAGIC = 0x0a45434152545352, 0x4b4c4253
+(SOURCE_KIND, LEFT, BOOTS, PROVIDER, CLOCK, NAMES, LOST_KIND, PAGES, WINDOW, INDEX,
+ END) = range(1, 12)
+(UINT, SINT, HEX, POINTER, ENUM, FLAGS, ARRAY, STRING, DYN_ARRAY, DYN_STRING) = range(1, 11)
+
+Record = collections.namedtuple('Record', 'ns cpu id when pid tgid context payload cut')
+
+
+def text(data):
+    return data.split(b'\0')[0].decode('utf-8')
+
+
+class Event:
+    def __init__(self, data):
+        (_, self.id, count, _, system, name, _, _, self.size, _, _, _, at, stride,
+         symbol_stride, _) = EVENT.unpack_from(data)
+        self.system, self.name = text(data[system:]), text(data[name:])
+        self.fields = []
+        for i in range(count):
+            (name, _, offset, size, kind, flags, elem_size, _, symbols, first,
+             _) = FIELD.unpack_from(data, at + i * stride)
+            names = {}
+            for j in range(symbols):
+                value, symbol, _ = SYMBOL.unpack_from(data, first + j * symbol_stride)
+                names.setdefault(value, text(data[symbol:]))
+            signed = kind == SINT or bool(flags & 1)
+            self.fields.append((text(data[name:]), offset, size, kind, signed, elem_size or 1,
+                                names, bool(flags & 4)))
+
+
+def symbols(kind, value, names):
+    if kind == ENUM:
+        return names.get(value, hex(value))
+    found, rest = [], value
+    for bit, name in names.items():
+        if bit and value & bit == bit:
+            found.append(name)
+            rest &= ~bit
+    return '|'.join(found + [hex(rest)] * bool(rest))
+
+
+def value_of(field, payload):
+    _, offset, size, kind, signed, elem_size, names, dynamic = field
+    data = payload[offset:offset + size]
+    if len(data) < size:
+        return None
+    if dynamic or kind in (DYN_ARRAY, DYN_STRING):
+        where = int.from_bytes(data, 'little')
+        data = payload[where & 0xffff:(where & 0xffff) + (where >> 16)]
+        if len(data) < where >> 16:
+            return None
+    if kind in (STRING, DYN_STRING):
+        return text(data)
+    if kind in (ARRAY, DYN_ARRAY) or kind > DYN_STRING:
+        return [int.from_bytes(data[i:i + elem_size], 'little', signed=signed)
+                for i in range(0, len(data) - elem_size + 1, elem_size)]
+    value = int.from_bytes(data, 'little', signed=signed)
+    if kind == POINTER:
+        return hex(value)
+    if kind in (ENUM, FLAGS):
+        return {'value': value, 'name': symbols(kind, value, names)}
+    return value
+
+
+class Source:
+    def __init__(self, body):
+        _, self.rings, _, _, _, self.number, _, name, _ = SOURCE.unpack_from(body)
+        self.name = text(name)
+        self.providers = []  # (since, until, {id: Event}): in the order in which they came
+        self.slots = {}
+        self.epochs = {}
+        self.names = collections.defaultdict(dict)  # pid -> {since: (tgid, comm)}
+        self.rings = collections.defaultdict(list)  # -> (lost, from, page up to `to`), or lost
+
+    def take_provider(self, slot, entry, data):
+        state, first_boot, last_boot = struct.unpack_from('<III', entry, 4)
+        since, until = struct.unpack_from('<QQ', entry, 64)
+        since_chain, = struct.unpack_from('<I', entry, 108)
+        until_chain, = struct.unpack_from('<I', entry, 160)
+        if not state:
+            return
+        events = {}
+        while len(data) >= EVENT.size:
+            size, = struct.unpack_from('<I', data)
+            event = Event(data[:size])
+            events[event.id], data = event, data[size:]
+        begin = (first_boot, since_chain, since)
+        end = (last_boot, until_chain, until) if until else (last_boot, 1 << 32, 0)
+        old = self.slots.get(slot)
+        if not events and old and old[0] == begin:  # the descriptors that it had
+            events = old[2]
+        self.slots[slot] = (begin, end, events)
+        self.providers = [p for p in self.providers if p[0] != begin or p[2] is not events]
+        self.providers.append(self.slots[slot])
+
+    def event(self, number, when):
+        """Of those that had the id, the one that began last before, if it still lived."""
+        begun = [p for p in self.providers if number in p[2] and p[0] <= when]
+        if not begun:
+            return None
+        last = max(begun, key=lambda p: p[0])
+        return last[2][number] if when <= last[1] else None
+
+    def ns(self, chain, ticks):
+        """By the last epoch of its chain that does not begin later, or else by the first one."""
+        mine = [e for e in self.epochs.values() if e[1] == chain]
+        if not mine:
+            return ticks
+        _, _, base, ns_base, _, mult, shift, _ = max(
+            (e for e in mine if e[2] <= ticks), key=lambda e: e[0], default=min(mine))
+        return max(0, ns_base + (abs(ticks - base) * mult >> shift) * (1 if ticks >= base else -1))
+
+    def task(self, pid, when):
+        names = [since for since in self.names[pid] if since <= when and since[0] == when[0]]
+        tgid, comm = self.names[pid][max(names)] if names else (0, '')
+        return tgid, comm or ('<...>' if pid else '<idle>')
+
+
+def blocks(data, header_size, number):
+    at = header_size
+    while at + BLOCK.size <= len(data):
+        magic, its, size, head_size, data_size, crc, kind, flags, source = BLOCK.unpack_from(data, at)
+        if magic != BLOCK_MAGIC or its != number:
+            raise ValueError(f'no block begins at {at}')
+        head = data[at:at + head_size]
+        if zlib.crc32(head[:20] + bytes(4) + head[24:]) != crc:
+            raise ValueError(f'the check is wrong at {at}')
+        if flags & 1:
+            raise ValueError('pages are compressed')
+        if at + size > len(data):
+            return
+        yield kind, source, head[BLOCK.size:], data[at + head_size:at + head_size + data_size]
+        if kind == END:
+            return
+        at += size
+
+
+def elements(body):
+    arg, count, stride = TABLE.unpack_from(body)
+    return arg, [body[TABLE.size + i * stride:TABLE.size + (i + 1) * stride] for i in range(count)]
+
+
+def take(sources, here, kind, source, body, data):
+    if kind == SOURCE_KIND:
+        here[source] = Source(body)
+        sources.append(here[source])
+    elif kind == PROVIDER:
+        slot, (entry,) = elements(body)
+        here[source].take_provider(slot, entry, data)
+    elif kind == CLOCK:
+        begun, table = elements(body)
+        for epoch in map(EPOCH.unpack_from, table):
+            if epoch[5] and epoch[0] < begun:
+                here[source].epochs[epoch[0]] = epoch
+    elif kind == NAMES:
+        for entry in elements(body)[1]:
+            sequence, pid, since, tgid, boot, chain, _, comm = NAME.unpack_from(entry)
+            if sequence and sequence % 2 == 0:
+                here[source].names[pid][boot, chain, since] = tgid, text(comm + b'\0')
+    elif kind == PAGES:
+        for lost, at, start, to, ring in map(PAGE.unpack_from, elements(body)[1]):
+            here[source].rings[ring].append((lost, start, data[at:at + to]))
+    elif kind == LOST_KIND:
+        lost, ring, _ = LOST.unpack_from(body)
+        here[source].rings[ring].append((lost, 0, b''))
+
+
+def walk(source, ring, start, page):
+    """The records of a page, of which those before `start` came earlier."""
+    (_, ts, _, _, _, _, boot, chain, context, _, _, at, pid, tgid) = RING_PAGE.unpack_from(page)
+    piece = None
+    while at < len(page):
+        number, size, low = struct.unpack_from('<HHI', page, at)
+        if number == 0:
+            return
+        if number == 1:
+            tgid = tgid if pid == low else 0
+            context, pid, size = size, low, 8
+        elif number < 64:
+            if number == 2:
+                chain, ts = struct.unpack_from('<IQ', page, at + 4)
+            elif number == 3:
+                tgid = low
+            elif number == 7:
+                piece = low  # offset in the whole payload
+        else:
+            cut, size = bool(size & 0x8000) or piece is not None, size & 0x7fff
+            full = ts & ~0xffffffff | low
+            ts = full + (1 << 32) if full < ts else full
+            payload = b'' if piece else page[at + 8:at + size]
+            if at >= start:
+                yield Record(source.ns(chain, ts), ring, number, (boot, chain, ts), pid, tgid, context,
+                             payload, cut)
+            piece = None
+        at += (size & 0x7fff) + 7 & ~7
+
+
+def line_of(source, record):
+    event = source.event(record.id, record.when)
+    tgid, comm = source.task(record.pid, record.when)
+    out = {'ns': record.ns, 'source': source.name, 'source_number': source.number,
+           'cpu': record.cpu, 'pid': record.pid}
+    if record.tgid or tgid:
+        out['tgid'] = record.tgid or tgid
+    out['comm'] = comm
+    if event:
+        out |= {'system': event.system, 'event': event.name,
+                'fields': {field[0]: value_of(field, record.payload) for field in event.fields}}
+    else:
+        out |= {'id': record.id, 'raw': record.payload.hex()}
+    if record.cut:
+        out['cut'] = True
+    return out
+
+
+def read(path):
+    """Objects as the lines have them, and a loss or a record for each, in the order of time."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    magic, major, _, header_size, features, _, _, _, number, _ = HEADER.unpack_from(data)
+    if magic != MAGIC or major != 1 or features & 0xffffffff:
+        raise ValueError('not a trace file that this can read')
+    sources, here, out = [], {}, []
+    for block in blocks(data, header_size, number):
+        take(sources, here, *block)
+    for source in sources:
+        for ring, pages in source.rings.items():
+            for lost, start, page in pages:
+                if lost:
+                    out.append({'source': source.name, 'source_number': source.number,
+                                'cpu': ring, 'lost': lost})
+                if page:
+                    out += [line_of(source, r) for r in walk(source, ring, start, page)]
+    return out
+
+
+def main():
+    lines = read(sys.argv[1])
+    for line in sorted((line for line in lines if 'ns' in line), key=lambda line: line['ns']):
+        print(json.dumps(line))
+    for line in lines:
+        if 'lost' in line:
+            print(json.dumps(line))
+
+
+if __name__ == '__main__':
+    main()
