@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """independent.py TRACE: prints a trace file as JSON lines, as `ringside report --json` does.
 
-Written from docs/file-format.md, docs/abi.md and docs/json.md alone, with what Python has by itself,
-to show that these pages suffice. It reads no compressed pages, and holds the whole file in memory.
+Written from docs/file-format.md, docs/abi.md and docs/json.md alone, with what Python has by
+itself, to show that these pages suffice. It reads no compressed pages, and holds the whole file
+in memory.
 """
 import collections
 import json

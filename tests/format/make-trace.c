@@ -109,7 +109,7 @@ static void put_page(Trace *t, guint source, guint ring, guint64 ts, guint piece
 	t->records[ring] += 4;
 	bytes = test_page_end(page);
 	for (guint i = 0; i < pieces; i++) {
-		/* The first record has 16 bytes: a place where a page may have been when it was read. */
+		/* A page may have been read behind its first record, which has 16 bytes. */
 		entry.to = i + 1 < pieces ? RS_RING_PAGE_HEADER + 16 : bytes->len;
 		if (!rs_trace_writer_put_page(t->writer, source, bytes->data, &entry, NULL))
 			g_error("a page cannot be written");

@@ -234,8 +234,8 @@ static void forget_last(RsTraceReader *reader)
  * @reader: a reader
  * @ns: a time
  *
- * Goes to a time: the next record is the first of those from @ns on. A pipe is read up to there, and
- * cannot go back: %G_IO_ERROR_NOT_SUPPORTED.
+ * Goes to a time: the next record is the first of those from @ns on. A pipe is read up to there,
+ * and cannot go back: %G_IO_ERROR_NOT_SUPPORTED.
  *
  * Returns: %FALSE, and nothing has changed, if that cannot be done
  */
