@@ -252,5 +252,33 @@ def test_latency():
     compare_latency('flood', FLOOD_ROWS, 'flood', 'flood', 'cpu', lambda r: r['cpu'], lambda r: r['cpu'])
 
 
+def test_diff():
+    r = rs('diff', '--json', '--latency', 'tick..tick', '--key', 'cpu', at('demo'), at('flood'))
+    rows = [json.loads(line) for line in r.out.splitlines()]
+    for row in rows:
+        DOC.check('Diff: a row', row)
+    counts = [collections.Counter(f'{r["system"]}:{r["event"]}' for r in events(of)) for of in (DEMO_ROWS, FLOOD_ROWS)]
+    check(r.code == 0 and {row['name']: (row['count_a'], row['count_b']) for row in rows if row['diff'] == 'event'} ==
+          {name: (counts[0][name], counts[1][name]) for name in counts[0] | counts[1]}, f'counts: {r.err}')
+    lost, = (row for row in rows if row['diff'] == 'lost')
+    total = sum(row.get('lost', 0) for row in FLOOD_ROWS)
+    check((lost['count_a'], lost['count_b']) == (0, total) and lost['change'] is None
+          and math.isclose(lost['share_b'], total / (total + len(events(FLOOD_ROWS))), rel_tol=1e-6), f'losses: {lost}')
+    got, = lines('--latency', 'tick..tick', '--key', 'cpu', at('demo'))
+    figures = {row['figure']: row for row in rows if row['diff'] == 'latency'}
+    check(figures['p99']['ns_a'] == got['p99_ns'] and figures['p99']['ns_b'] == 0 and figures['p99']['change'] == -1,
+          f'a latency: {figures["p99"]}')
+    changes = [math.inf if row['change'] is None else abs(row['change']) for row in rows if row['diff'] != 'latency']
+    check(changes == sorted(changes, reverse=True), 'what changed most is first')
+    r = rs('diff', '--threshold', '0', at('demo'), at('demo'))
+    check(r.code == 0 and '+0.0%' in r.out, f'a trace is like itself: {r.out[:200]}')
+    r = rs('diff', '--threshold', '1', at('demo'), at('flood'))
+    check(r.code == 1 and 'new' in r.out and not r.err, f'a threshold: {r.out[-200:]}')
+    for args, code in [([at('demo')], 2), (['-', '-'], 2), ([at('demo'), at('none')], 1), ([at('none'), at('demo')], 1),
+                       (['--threshold', '-1', at('demo'), at('demo')], 2), (['-F', 'nxt > 1', at('demo'), at('demo')], 2)]:
+        r = rs('diff', *args)
+        check(r.code == code and not r.out, f'{args[:-1]}: {r.code} {r.err}')
+
+
 run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes,
-           test_stat, test_hist, test_latency])
+           test_stat, test_hist, test_latency, test_diff])

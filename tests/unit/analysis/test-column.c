@@ -89,7 +89,8 @@ static void test_what_has_no_value(void)
 
 static void test_what_is_no_column(void)
 {
-	g_autofree char *large = g_strnfill(2 * RS_TRACE_GLOB_MAX, 'x'), *glob = g_strdup_printf("%s.x", large);
+	g_autofree char *large = g_strnfill(2 * RS_TRACE_GLOB_MAX, 'x'),
+			*glob = g_strdup_printf("%s.x", large);
 	const char *const wrong[] = {"", ".", "x.", ".x", large, glob};
 
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {

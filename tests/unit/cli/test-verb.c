@@ -116,10 +116,10 @@ static void test_json_values(void)
 }
 
 static const struct rs_verb *const verbs[] = {
-	&rs_verb_run,    &rs_verb_attach,  &rs_verb_ps,     &rs_verb_list,
-	&rs_verb_enable, &rs_verb_disable, &rs_verb_filter, &rs_verb_format,
-	&rs_verb_trace,  &rs_verb_kdump,   &rs_verb_record, &rs_verb_report,
-	&rs_verb_stat,   &rs_verb_pause,   &rs_verb_resume, &rs_verb_stop,
+	&rs_verb_run,     &rs_verb_attach, &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
+	&rs_verb_disable, &rs_verb_filter, &rs_verb_format, &rs_verb_trace, &rs_verb_kdump,
+	&rs_verb_record,  &rs_verb_report, &rs_verb_diff,   &rs_verb_stat,  &rs_verb_pause,
+	&rs_verb_resume,  &rs_verb_stop,
 };
 
 /*
