@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a trace file for the tests and benchmarks of exporters: sample FILE fields|bench [EVENTS].
+ * Writes a trace file for the tests of exporters: export-sample FILE.
  *
- * fields: two sources with hostile names, events with fields of every kind and size and the worst
- * names and values, spans and counters, a provider that comes back with other events under the same
- * ids, losses at the beginning, in the middle and at the end of a ring, cut records, unknown ones,
- * two boots.
- * bench: sched:switch of two vCPUs, and demo:all as every tenth event.
- *
- * The same arguments always give the same file.
+ * Two sources with hostile names, events with fields of every kind and size and the worst names and
+ * values, spans and counters, a provider that comes back with other events under the same ids,
+ * losses at the beginning, in the middle and at the end of a ring, cut records, unknown ones, and
+ * two boots. It is always the same file.
  */
 #include "build.h"
 #include "rs-trace-writer.h"
@@ -422,47 +419,18 @@ static void put_fields(Sample *s)
 	must(rs_trace_writer_end_window(s->writer, G_MAXUINT64, NULL));
 }
 
-static void put_bench(Sample *s, guint64 events)
-{
-	g_autoptr(GByteArray) all = test_payload_all(), pair = g_byte_array_new();
-
-	test_put(pair, 100, 4);
-	test_put(pair, 101, 4);
-	s->now = 1000000000;
-	put_source(s, 1, "bench");
-	describe(s);
-	put_names(s);
-	for (guint64 i = 0; i < events; i++) {
-		if (i % 100 == 0)
-			begin_page(s, (guint)(i / 100) % 2);
-		if (i % 10 == 9)
-			put(s, TEST_ALL, all);
-		else
-			put(s, TEST_SWITCH, pair);
-		if (i % 100 == 99)
-			end_page(s);
-		if (rs_trace_writer_window_bytes(s->writer) > RS_FILE_WINDOW_BYTES - (1 << 20))
-			must(rs_trace_writer_end_window(s->writer, s->now, NULL));
-	}
-	end_page(s);
-	must(rs_trace_writer_end_window(s->writer, s->now, NULL));
-}
-
 int main(int argc, char **argv)
 {
 	const RsTraceWriterConfig config = {.origin_ns = 5000, .wall_ns = 1700000000123456789};
-	g_autoptr(GFile) file = g_file_new_for_path(argc > 2 ? argv[1] : "/");
+	g_autoptr(GFile) file = g_file_new_for_path(argc > 1 ? argv[1] : "/");
 	g_autoptr(GFileOutputStream) stream =
 		g_file_replace(file, NULL, FALSE, G_FILE_CREATE_NONE, NULL, NULL);
 	Sample sample = {.random = g_rand_new_with_seed(7)};
 
-	if (argc < 3 || !stream)
-		g_error("usage: sample FILE fields|bench [EVENTS]");
+	if (!stream)
+		g_error("usage: export-sample FILE");
 	sample.writer = rs_trace_writer_new(G_OUTPUT_STREAM(stream), &config, NULL);
-	if (g_str_equal(argv[2], "bench"))
-		put_bench(&sample, argc > 3 ? g_ascii_strtoull(argv[3], NULL, 10) : 1000000);
-	else
-		put_fields(&sample);
+	put_fields(&sample);
 	must(rs_trace_writer_close(sample.writer, NULL));
 	rs_trace_writer_free(sample.writer);
 	g_rand_free(sample.random);
