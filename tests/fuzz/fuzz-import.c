@@ -77,8 +77,8 @@ static GBytes *make_dat(void)
 					    .output = output};
 	RsTraceExportResult result;
 
-	if (!rs_trace_export(reader, rs_trace_export_format("trace.dat"), &config, NULL, &result,
-			     NULL))
+	if (!rs_trace_export(reader, NULL, NULL, rs_trace_export_format("trace.dat"), &config,
+			     &result, NULL))
 		abort();
 	dat = g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(out));
 	rs_trace_output_free(output);
