@@ -9,7 +9,7 @@
 
 #include <gio/gio.h>
 
-#include "rs-trace-schema.h"
+#include "rs-trace-decoder.h"
 
 G_BEGIN_DECLS
 
@@ -64,6 +64,23 @@ gboolean rs_trace_dat_lane_end(RsTraceDatLane *lane, RsTraceDatSpool *spool, GEr
  * knows less of printf than the kernel does. For the caller to free.
  */
 char *rs_trace_dat_format(const RsTraceEvent *event);
+
+/* ---- rs-trace-dat-names.c: names of tasks and of the frames of call stacks ---- */
+
+typedef struct _RsTraceDatNames RsTraceDatNames;
+
+RsTraceDatNames *rs_trace_dat_names_new(void);
+void rs_trace_dat_names_free(RsTraceDatNames *names);
+/* A task's name, as it is now. */
+void rs_trace_dat_names_task(RsTraceDatNames *names, guint source, guint32 pid, const char *comm);
+/*
+ * The name of frame `i` of a record's stack, for the place where it lies. FALSE: there are too many
+ * such places already.
+ */
+gboolean rs_trace_dat_names_frame(RsTraceDatNames *names, const RsTraceRecord *record, guint i);
+/* "PID NAME" lines, and lines as in /proc/kallsyms; for the caller to free. */
+char *rs_trace_dat_names_cmdlines(const RsTraceDatNames *names);
+char *rs_trace_dat_names_kallsyms(const RsTraceDatNames *names);
 
 /* ---- rs-trace-dat-file.c ---- */
 

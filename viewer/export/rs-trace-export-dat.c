@@ -10,8 +10,8 @@
 #include "rs-trace-dat-private.h"
 #include "rs-trace-escape.h"
 #include "rs-trace-formats-private.h"
+#include "rs-trace-stack.h"
 
-#include <ringside/cmdline.h>
 #include <ringside/record.h>
 #include <ringside/ring.h>
 #include <string.h>
@@ -21,10 +21,9 @@
 #define PAGE_MAX 65536u
 #define FORMATS_MAX ((gsize)16 << 20) /* bytes of format files; then events are unknown */
 #define IDS_MAX 32768u
-#define TASKS_MAX 65536u /* whose names are kept */
 
-/* Events of our own, with ids that no guest's event has. */
-enum { UNKNOWN = 32, BOOT, END };
+/* Linux' event of a call stack, and events of our own, with ids that no guest's event has. */
+enum { KERNEL_STACK = 4, UNKNOWN = 32, BOOT, END };
 
 /* Linux' common_flags. */
 #define LINUX_IRQS_OFF 0x01u
@@ -51,10 +50,6 @@ typedef struct {
 } Source;
 
 typedef struct {
-	char comm[RS_COMM_LEN + 1];
-} Task;
-
-typedef struct {
 	const RsTraceExportConfig *config;
 	RsTraceDatSpool *spool;
 	GPtrArray *sources; /* Source *, by index; may have holes */
@@ -62,7 +57,7 @@ typedef struct {
 	gsize formats_size;
 	guint8 used[IDS_MAX / 8]; /* ids, as bits */
 	GPtrArray *events;        /* RsTraceDatEvent *, whose texts are ours */
-	GHashTable *tasks;        /* source << 32 | pid -> Task */
+	RsTraceDatNames *names;
 	GByteArray *record;
 	guint64 id;
 } Dat;
@@ -213,67 +208,6 @@ static const Known *get_known(Dat *dat, Source *source, const RsTraceRecord *rec
 	return known;
 }
 
-/* ---- tasks ---- */
-
-static void note_task(Dat *dat, const RsTraceExportItem *item)
-{
-	guint64 key = (guint64)item->source_index << 32 | item->record->pid;
-	Task *task;
-
-	if (!strcmp(item->task->comm, "<...>") || !item->record->pid)
-		return;
-	task = g_hash_table_lookup(dat->tasks, &key);
-	if (!task) {
-		guint64 *kept;
-
-		if (g_hash_table_size(dat->tasks) >= TASKS_MAX)
-			return;
-		kept = g_memdup2(&key, sizeof(key));
-		task = g_new0(Task, 1);
-		g_hash_table_insert(dat->tasks, kept, task);
-	}
-	if (strcmp(task->comm, item->task->comm))
-		g_strlcpy(task->comm, item->task->comm, sizeof(task->comm));
-}
-
-static gint compare_keys(gconstpointer a, gconstpointer b, gpointer data)
-{
-	guint64 x = **(guint64 *const *)a, y = **(guint64 *const *)b;
-
-	/* By pid, then by source. */
-	x = x << 32 | x >> 32;
-	y = y << 32 | y >> 32;
-	return x < y ? -1 : x > y;
-}
-
-/* "PID NAME" lines. Tasks of several sources that share a pid have all their names there. */
-static char *cmdlines(const Dat *dat)
-{
-	GString *out = g_string_new(NULL);
-	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	g_autofree gpointer *keys = NULL;
-	guint n;
-
-	keys = g_hash_table_get_keys_as_array(dat->tasks, &n);
-	g_qsort_with_data(keys, (gint)n, sizeof(*keys), compare_keys, NULL);
-	for (guint i = 0; i < n; i++) {
-		const Task *task = g_hash_table_lookup(dat->tasks, keys[i]);
-		guint pid = (guint) * (guint64 *)keys[i];
-		g_autofree char *comm = rs_trace_escape(task->comm, -1, NULL);
-
-		if (!i || pid != (guint) * (guint64 *)keys[i - 1]) {
-			g_string_append_printf(out, "%s%u %s", i ? "\n" : "", pid, comm);
-			g_ptr_array_set_size(names, 0);
-		} else if (!g_ptr_array_find_with_equal_func(names, task->comm, g_str_equal,
-							     NULL)) {
-			g_string_append_printf(out, "|%s", comm);
-		}
-		g_ptr_array_add(names, (gpointer)task->comm);
-	}
-	g_string_append(out, n ? "\n" : "");
-	return g_string_free(out, FALSE);
-}
-
 /* ---- records ---- */
 
 static void put(GByteArray *out, guint64 value, guint size)
@@ -371,6 +305,21 @@ static gboolean put_record(Dat *dat, RsTraceDatLane *lane, guint64 ns, GError **
 				     error);
 }
 
+/* As with Linux' option `stacktrace`: an event behind the one that the stack belongs to. */
+static gboolean put_stack(Dat *dat, RsTraceDatLane *lane, const RsTraceRecord *record,
+			  GError **error)
+{
+	for (guint i = 0; i < record->n_stack; i++)
+		if (!rs_trace_dat_names_frame(dat->names, record, i))
+			return TRUE;
+	begin_record(dat, KERNEL_STACK, record);
+	put(dat->record, record->n_stack, 4);
+	put(dat->record, 0, 4);
+	for (guint i = 0; i < record->n_stack; i++)
+		put(dat->record, rs_trace_stack_frame(record, i), 8);
+	return put_record(dat, lane, record->ns, error);
+}
+
 static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError **error)
 {
 	Dat *dat = self;
@@ -390,7 +339,7 @@ static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError 
 	case RS_TRACE_RECORD_EVENT:
 		break;
 	}
-	note_task(dat, item);
+	rs_trace_dat_names_task(dat->names, item->source_index, record->pid, item->task->comm);
 	if (record->event)
 		known = get_known(dat, source, record);
 	if (known && known->id != UNKNOWN) {
@@ -399,7 +348,8 @@ static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError 
 	} else {
 		convert_unknown(dat, record);
 	}
-	return put_record(dat, lane, record->ns, error);
+	return put_record(dat, lane, record->ns, error) &&
+	       (!record->n_stack || put_stack(dat, lane, record, error));
 }
 
 /* ---- the whole ---- */
@@ -413,6 +363,13 @@ static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError 
 
 static void add_own_events(Dat *dat)
 {
+	/* Readers know how to print it; `caller` goes on to the record's end. */
+	add_event(dat, "ftrace", "kernel_stack", KERNEL_STACK,
+		  COMMON_FIELDS "\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+				"\tfield:unsigned long caller[1];\toffset:16;\tsize:8;\t"
+				"signed:0;\n\n"
+				"print fmt: \"%d frames, innermost %ps\", REC->size, "
+				"(void *)REC->caller[0]\n");
 	add_event(dat, "ringside", "unknown", UNKNOWN,
 		  COMMON_FIELDS "\tfield:u16 id;\toffset:8;\tsize:2;\tsigned:0;\n"
 				"\tfield:u32 size;\toffset:12;\tsize:4;\tsigned:0;\n"
@@ -435,7 +392,7 @@ static void dat_free(gpointer self)
 	g_ptr_array_unref(dat->sources);
 	g_ptr_array_unref(dat->events);
 	g_hash_table_unref(dat->ids);
-	g_hash_table_unref(dat->tasks);
+	rs_trace_dat_names_free(dat->names);
 	g_byte_array_unref(dat->record);
 	g_free(dat);
 }
@@ -453,7 +410,7 @@ static gpointer dat_open(const RsTraceExportConfig *config, GError **error)
 	dat->sources = g_ptr_array_new_with_free_func(source_free);
 	dat->events = g_ptr_array_new_with_free_func(event_free);
 	dat->ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	dat->tasks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	dat->names = rs_trace_dat_names_new();
 	dat->record = g_byte_array_sized_new(PAGE_MAX);
 	add_own_events(dat);
 	return dat;
@@ -486,8 +443,9 @@ static gboolean dat_close(gpointer self, GError **error)
 	Dat *dat = self;
 	g_autoptr(GArray) buffers = g_array_new(FALSE, TRUE, sizeof(RsTraceDatBuffer));
 	g_autoptr(GArray) events = g_array_new(FALSE, TRUE, sizeof(RsTraceDatEvent));
-	g_autofree char *names = cmdlines(dat);
-	RsTraceDatFile file = {.cmdlines = names, .kallsyms = "", .id = dat->id};
+	g_autofree char *cmdlines = rs_trace_dat_names_cmdlines(dat->names);
+	g_autofree char *kallsyms = rs_trace_dat_names_kallsyms(dat->names);
+	RsTraceDatFile file = {.cmdlines = cmdlines, .kallsyms = kallsyms, .id = dat->id};
 
 	for (guint i = 0; i < dat->sources->len; i++) {
 		Source *source = dat->sources->pdata[i];

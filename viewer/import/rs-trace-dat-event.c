@@ -338,6 +338,10 @@ static void put_text(const RsTraceDatField *field, const RsTraceDatEvent *event,
 	length = MIN(text->len, TEXT_MAX);
 	while (length && text->buffer[length - 1] == '\n')
 		length--;
+	/* A stack's frames stand in lines of their own; an event of ours is one line. */
+	for (guint i = 0; i < length; i++)
+		if (text->buffer[i] == '\n')
+			text->buffer[i] = ' ';
 	put_locator(out, field->offset, out->len, length + 1);
 	g_byte_array_append(out, (const guint8 *)text->buffer, length);
 	g_byte_array_append(out, (const guint8 *)"", 1);

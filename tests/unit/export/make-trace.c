@@ -266,10 +266,26 @@ static void end_page(Maker *m, guint ring)
 	m->lost[ring] = 0;
 }
 
+/* Addresses of the text of a guest, of which none has a name here. */
+static void put_stack(Maker *m, guint ring, guint n)
+{
+	struct rs_rec_stack head = {.id = RS_REC_STACK, .size = (uint16_t)(8 + 8 * n)};
+	g_autoptr(GByteArray) mark = g_byte_array_new();
+
+	g_byte_array_append(mark, (const guint8 *)&head, sizeof(head));
+	for (guint i = 0; i < n; i++) {
+		guint64 frame = 0xffffffff81000000 + any(m) % 5000;
+
+		g_byte_array_append(mark, (const guint8 *)&frame, sizeof(frame));
+	}
+	test_page_raw(m->page[ring], mark->data, mark->len);
+}
+
 static void put_record(Maker *m, guint ring, guint id, guint pid, guint context,
 		       const GByteArray *payload)
 {
-	gsize size = 24 + ((payload->len + 15) & ~7u);
+	guint n_stack = g_rand_int_range(m->rand, 0, 8) ? 0 : 1 + pid % 5;
+	gsize size = 32 + 8 * n_stack + ((payload->len + 15) & ~7u);
 
 	if (m->page[ring] && m->used[ring] + size > PAGE)
 		end_page(m, ring);
@@ -283,6 +299,8 @@ static void put_record(Maker *m, guint ring, guint id, guint pid, guint context,
 	m->used[ring] += size;
 	if (m->used[ring] > PAGE)
 		g_error("a record is too large");
+	if (n_stack)
+		put_stack(m, ring, n_stack);
 	test_page_record(m->page[ring], id, (guint32)m->ns, payload->data, payload->len);
 	m->records[ring]++;
 }
