@@ -57,6 +57,14 @@ static void on_gone(gint number, gpointer data)
 	observer->of->gone(number, observer->of->data);
 }
 
+static void on_source_ended(const char *name, const char *reason, gpointer data)
+{
+	struct observer *observer = data;
+
+	if (observer->of->ended)
+		observer->of->ended(name, reason, observer->of->data);
+}
+
 static void on_several(gpointer data)
 {
 	struct observer *observer = data;
@@ -108,6 +116,7 @@ void rs_cli_observe(RsDBusSession1 *session, RsTraceFrom from, double duration,
 	const RsTraceWatchConfig config = {
 		.come = on_come,
 		.gone = on_gone,
+		.ended = on_source_ended,
 		.several = on_several,
 		.over = on_over,
 		.data = &observer,

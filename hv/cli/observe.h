@@ -19,6 +19,8 @@ struct rs_observation {
 	int (*come)(const char *name, const RsTraceClientSource *source, RsTraceRegion *region,
 		    RsTraceFrom from, void *data);
 	void (*gone)(int number, void *data);
+	/* A source has ended, as RsTraceWatchConfig says. May be NULL. */
+	void (*ended)(const char *name, const char *reason, void *data);
 	void (*several)(void *data); /* once: names tell sources apart. May be NULL */
 	void (*begin)(void *data);   /* the sources that are there have been told */
 	void (*hurry)(void *data);   /* a signal ends it, so nobody waits. May be NULL */

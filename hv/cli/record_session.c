@@ -67,12 +67,12 @@ static void hurry(void *data)
 	rs_recording_file_hurry(((struct recorder *)data)->config->recording.file);
 }
 
-int rs_record_tell(const struct rs_record_config *config, const RsTraceRecorderStats *stats,
-		   double seconds, GError *error)
+int rs_record_tell(const struct rs_record_config *config, const char *why,
+		   const RsTraceRecorderStats *stats, double seconds, GError *error)
 {
 	g_autofree char *path = rs_recording_file_path(config->recording.file);
-	g_autofree char *text =
-		config->json ? rs_recording_json(stats, path, seconds) : rs_recording_text(stats);
+	g_autofree char *text = config->json ? rs_recording_json(stats, path, why, seconds)
+					     : rs_recording_text(stats);
 	int code = RS_CLI_OK;
 
 	if (error)
@@ -84,7 +84,8 @@ int rs_record_tell(const struct rs_record_config *config, const RsTraceRecorderS
 	if (config->json)
 		printf("%s\n", text);
 	else if (!config->quiet)
-		g_printerr("%s: %s, %.1f s\n", path, text, seconds);
+		g_printerr("%s: %s%s%s, %.1f s\n", path, why ? why : "", why ? ": " : "", text,
+			   seconds);
 	return code;
 }
 
@@ -99,7 +100,7 @@ static int finish(struct recorder *r, double seconds)
 				 : rs_cli_fail(RS_CLI_FAILED,
 					       "no source came, and nothing was recorded");
 	rs_recording_finish(r->recording, &stats, &error);
-	code = rs_record_tell(r->config, &stats, seconds, error);
+	code = rs_record_tell(r->config, NULL, &stats, seconds, error);
 	if (code == RS_CLI_OK && r->observation.lost && !r->observation.stopped)
 		code = rs_cli_fail(RS_CLI_FAILED, "the session went away");
 	return code;

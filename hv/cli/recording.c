@@ -10,6 +10,7 @@ struct rs_recording {
 	RsTracePump *pump;
 	RsTraceSink *recorder; /* of the pump; NULL: no source came so far */
 	GPtrArray *sources;    /* struct source * */
+	bool failed;           /* the file could not be begun, which was told */
 	bool begun;            /* sources may be read */
 	bool reads;            /* the pump does */
 };
@@ -121,7 +122,9 @@ int rs_recording_add(struct rs_recording *recording, const struct rs_region_head
 	struct source *entry;
 	int number;
 
-	if (!recording->pump && !open_trace(recording, header)) {
+	if (!recording->pump && !recording->failed)
+		recording->failed = !open_trace(recording, header);
+	if (recording->failed) {
 		pages->ops->free(pages);
 		return -1;
 	}

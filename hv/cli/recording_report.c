@@ -39,7 +39,8 @@ char *rs_recording_text(const RsTraceRecorderStats *stats)
 	return g_string_free(out, FALSE);
 }
 
-char *rs_recording_json(const RsTraceRecorderStats *stats, const char *path, double seconds)
+char *rs_recording_json(const RsTraceRecorderStats *stats, const char *path, const char *why,
+			double seconds)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 	g_autofree char *name = g_utf8_make_valid(path, -1);
@@ -47,6 +48,8 @@ char *rs_recording_json(const RsTraceRecorderStats *stats, const char *path, dou
 
 	json_builder_begin_object(b);
 	rs_cli_add_text(b, "file", name);
+	if (why)
+		rs_cli_add_text(b, "trigger", why);
 	rs_cli_add_number(b, "events", stats->events);
 	rs_cli_add_number(b, "lost", stats->lost);
 	rs_cli_add_number(b, "bytes", stats->bytes);

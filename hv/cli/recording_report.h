@@ -9,8 +9,12 @@
 
 /* "1,234 events, 0 events lost, 12.3 MiB": to be freed. */
 char *rs_recording_text(const RsTraceRecorderStats *stats);
-/* The object of docs/json.md, to be freed. `path` is the file's; it may be of any bytes. */
-char *rs_recording_json(const RsTraceRecorderStats *stats, const char *path, double seconds);
+/*
+ * The object of docs/json.md, to be freed. `path` is the file's; it may be of any bytes. `why`: the
+ * trigger; NULL: there was none.
+ */
+char *rs_recording_json(const RsTraceRecorderStats *stats, const char *path, const char *why,
+			double seconds);
 
 struct rs_recording_meter;
 

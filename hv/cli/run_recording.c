@@ -46,7 +46,7 @@ static void end(struct rs_run_recording *r)
 		return;
 	rs_recording_finish(r->recording, &stats, &error);
 	if (rs_recording_has_begun(r->recording))
-		r->code = rs_record_tell(&config, &stats, seconds, error);
+		r->code = rs_record_tell(&config, NULL, &stats, seconds, error);
 	g_clear_pointer(&r->recording, rs_recording_free);
 	release_all(r);
 }

@@ -185,6 +185,78 @@ def test_a_closed_pipe(name, at):
     check(code == 1 and 'nobody read' in said, f'one that nobody reads ends by a signal: {said}')
 
 
+def test_a_source_that_joins_and_leaves(name, at):
+    """It is in the file with all of its records, in each of several files too."""
+    rs('enable', '-s', name, '*')
+    region = rs('ps', '--region', name).out.strip()
+    recorder = Background(rs, 'record', '-s', name, '-o', at('join'), '--new', '--rotate', '0.5s')
+    wait_for('a file', lambda: os.path.exists(at('join.0001')))
+    for _ in range(2):
+        joiner = subprocess.Popen([PROGRAM, '0xffe'], env={**os.environ, 'RINGSIDE_REGION': region},
+                                  stdout=subprocess.DEVNULL)
+        wait_for('it has joined', lambda: any(s['joined'] and s['state'] == 'running'
+                                              for s in rs.json('ps')[0]['sources']))
+        time.sleep(0.7)
+        joiner.kill()
+        joiner.wait()
+        wait_for('it has left', lambda: not any(s['joined'] and s['state'] == 'running'
+                                                for s in rs.json('ps')[0]['sources']))
+    code, _, said = recorder.end(signal.SIGINT)
+    names = {}
+    for path in sorted(f for f in os.listdir(os.path.dirname(at('join'))) if f.startswith('join.')):
+        for row in map(json.loads, report('--json', at(path)).out.splitlines()):
+            names.setdefault(row['source_number'], set()).add(path)
+    check(code == 0 and len(names) == 3 and all(names.values()), f'three sources: {names}: {said}')
+    rs('disable', '-s', name, '*')
+
+
+def test_snapshots(name, at):
+    r = rs('snapshot', '--json', '-s', name, '-o', at('now'))
+    end = json.loads(r.out)
+    DOC.check('ringside record: the end', end)
+    check(r.code == 0 and end['trigger'] == 'snapshot' and end['events'] == events_in(at('now')) > 100,
+          f'a snapshot has what is there, and ends: {r}')
+    with open(at('mine'), 'w') as f:
+        f.write('a diary')
+    check(rs('snapshot', '-s', name, '-o', at('mine')).code == 1, 'it writes over nothing else')
+    for args in (['--on', 'huh'], ['--after', '1'], ['--on', 'panic', '--rotate', '1M'], ['--on', 'panic', '-o', '-'],
+                 ['--on', 'event=a ==']):
+        check(rs('record', '-s', name, '-o', at('never'), *args).code == 2, f'wrong use: {args}')
+    r = rs('record', '-s', name, '-o', at('never'), '--on', 'panic', '--on', 'event=n*:x', '--duration', '0.3')
+    check(r.code == 0 and 'nothing was written' in r.err, f'nothing happens: {r}')
+    rs('enable', '-s', name, '*')
+    r = rs('record', '-s', name, '-o', at('never'), '--on', 'event=nix == 3', '--duration', '0.5')
+    check(r.code == 1 and 'nix' in r.err, f'no event has that field: {r}')
+    check(not [f for f in os.listdir(os.path.dirname(at('never'))) if f.startswith('never')], 'no file')
+    r = rs('record', '-s', name, '-o', at('seen'), '--on', 'event=ktrace:namei', '--snapshots', '2', '--after', '0.2')
+    check(r.code == 0 and r.err.count(': event: ') == 2 and 'ktrace:namei' in report(at('seen.0002')).out,
+          f'an event makes it write, twice: {r}')
+    rs('disable', '-s', name, '*')
+
+
+def test_a_flight_recorder(at):
+    """What a guest did before its end is in a file, though nobody read it before."""
+    for crash in 'panic', 'reset':
+        base = f'crash-{crash}'
+        guest = Background(rs, 'run', '-q', '--name', 'g', '--demo', '-e', 'sched:*', '--append',
+                           f'crash={crash} rounds=300', ready=lambda: rs('list', '-q', '-s', 'g').out)
+        recorder = Background(rs, 'record', '-s', 'g', '-o', at(base), '--on', crash, '--on', 'signal')
+        wait_for('the recorder', lambda: signals_caught(recorder.process.pid))
+        recorder.process.send_signal(signal.SIGUSR1)
+        wait_for('a snapshot', lambda: os.path.exists(at(base + '.0001')))
+        code, _, said = recorder.end()
+        guest.end()
+        last = report(at(base + '.0002'))
+        check(code == 0 and ': signal: ' in said and f': {crash}: ' in said, f'both were seen: {said}')
+        check(len(last.out) > len(report(at(base + '.0001')).out) > 1000, 'the second has more')
+
+
+def signals_caught(pid):
+    with open(f'/proc/{pid}/status') as f:
+        caught = next(line for line in f if line.startswith('SigCgt:'))
+    return int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1
+
+
 def test_run_records(at):
     """All of what it prints, from the first event on, also where pages wait to be consumed."""
     flood = ['run', '--demo', '--cpus', '2', '-e', 'load:flood', '--append', 'flood count=200000']
@@ -263,11 +335,14 @@ def main():
             test_what_it_says('q', at)
             test_limits('q', at)
             test_files('q', at)
+            test_a_source_that_joins_and_leaves('q', at)
+            test_snapshots('q', at)
             test_a_full_disk('q', at)
             test_a_closed_pipe('q', at)
         finally:
             session.end(signal.SIGTERM)
         test_run_records(at)
+        test_a_flight_recorder(at)
         test_a_flood(at)
 
 

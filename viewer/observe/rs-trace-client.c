@@ -196,6 +196,7 @@ static void free_source(gpointer data)
 	g_free(source->kind);
 	g_free(source->kernel);
 	g_free(source->state);
+	g_free(source->end);
 	g_free(source->region);
 	g_free(source);
 }
@@ -232,6 +233,7 @@ GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error)
 		source->kind = text_of(row, "kind");
 		source->kernel = text_of(row, "kernel");
 		source->state = text_of(row, "state");
+		source->end = text_of(row, "end");
 		source->region = text_of(row, "region");
 		g_ptr_array_add(list, source);
 	}

@@ -40,6 +40,7 @@ GVariant *rs_trace_client_source(guint32 number);
 typedef struct {
 	guint32 number; /* never another source's */
 	char *name, *kind, *kernel, *state;
+	char *end;    /* how it has ended, as a reason of RsTraceWatchEnd; empty: it has not */
 	char *region; /* path by which programs of this host join; empty: they cannot */
 	gboolean joined;
 	guint32 pid; /* 0: none, or not known */

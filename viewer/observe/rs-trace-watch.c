@@ -6,6 +6,7 @@
 struct _RsTraceWatch {
 	RsTraceWatchConfig config;
 	RsDBusSession1 *session;
+	GHashTable *ends; /* names of sources whose end was told */
 	GHashTable *told; /* a source's number → its number at the callee + 1; 0: it is gone */
 	RsTraceFrom from;
 	guint32 changes; /* the session's count of changes of sources, as last told */
@@ -71,6 +72,12 @@ static void tell_several(RsTraceWatch *watch, const GPtrArray *list)
 		watch->config.several(watch->config.data);
 }
 
+static void tell_end(RsTraceWatch *watch, const char *name, const char *reason)
+{
+	if (*reason && watch->config.ended && g_hash_table_add(watch->ends, g_strdup(name)))
+		watch->config.ended(name, reason, watch->config.data);
+}
+
 static void look(RsTraceWatch *watch)
 {
 	g_autoptr(GPtrArray) list = rs_trace_client_sources(watch->session, NULL);
@@ -85,6 +92,7 @@ static void look(RsTraceWatch *watch)
 
 		if (!g_hash_table_contains(watch->told, number))
 			tell_come(watch, source);
+		tell_end(watch, source->name, source->end);
 		/*
 		 * When the last source ends that did not join, so does the session. Then over()
 		 * says how, and sources must not be gone before.
@@ -130,6 +138,7 @@ static void on_ended(RsDBusSession1 *session, const char *reason, int code, cons
 	RsTraceWatchEnd end = {.reason = reason, .code = code, .text = text, .source = ""};
 
 	g_variant_lookup(more, "source", "&s", &end.source);
+	tell_end(data, end.source, reason);
 	tell_over(data, &end);
 }
 
@@ -167,6 +176,7 @@ RsTraceWatch *rs_trace_watch_new(RsDBusSession1 *session, RsTraceFrom from,
 	watch->config = *config;
 	watch->session = session;
 	watch->from = from;
+	watch->ends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	watch->told = g_hash_table_new(NULL, NULL);
 	listen(watch);
 	look(watch);
@@ -179,6 +189,7 @@ void rs_trace_watch_free(RsTraceWatch *watch)
 	if (!watch)
 		return;
 	stop_listening(watch);
+	g_hash_table_unref(watch->ends);
 	g_hash_table_unref(watch->told);
 	g_free(watch);
 }

@@ -35,6 +35,11 @@ typedef struct {
 		     gpointer data);
 	/* The source with that number writes no more. Its region is to be read to its end. */
 	void (*gone)(gint number, gpointer data);
+	/*
+	 * Once for each source that was told, also for the last one: it has ended, for that reason.
+	 * Before gone() and over(). May be NULL.
+	 */
+	void (*ended)(const char *name, const char *reason, gpointer data);
 	/* Once: more than one source has reported, so names tell them apart. May be NULL. */
 	void (*several)(gpointer data);
 	/* The last call: the session has ended. NULL: its process has, or nobody said how. */

@@ -62,6 +62,7 @@ _ringside()
 		;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
+	--on) COMPREPLY=($(compgen -W "panic reset signal event=" -- "$cur")); return ;;
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
 	--serial | --initrd | -o | --output | --text | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
@@ -78,7 +79,7 @@ _ringside()
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
 		;;
 	attach) COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')" -- "$cur")) ;;
-	trace | record | ktrace | kdump | engine | stat | stop | pause | resume)
+	trace | record | snapshot | ktrace | kdump | engine | stat | stop | pause | resume)
 		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
 	esac

@@ -116,10 +116,10 @@ static void test_json_values(void)
 }
 
 static const struct rs_verb *const verbs[] = {
-	&rs_verb_run,     &rs_verb_attach, &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
-	&rs_verb_disable, &rs_verb_filter, &rs_verb_format, &rs_verb_trace, &rs_verb_kdump,
-	&rs_verb_record,  &rs_verb_report, &rs_verb_diff,   &rs_verb_stat,  &rs_verb_pause,
-	&rs_verb_resume,  &rs_verb_stop,
+	&rs_verb_run,     &rs_verb_attach,   &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
+	&rs_verb_disable, &rs_verb_filter,   &rs_verb_format, &rs_verb_trace, &rs_verb_kdump,
+	&rs_verb_record,  &rs_verb_snapshot, &rs_verb_report, &rs_verb_diff,  &rs_verb_stat,
+	&rs_verb_pause,   &rs_verb_resume,   &rs_verb_stop,
 };
 
 /*
@@ -168,6 +168,17 @@ static void test_exit_codes(void)
 		{"run --duration -1 kernel", RS_CLI_USAGE},
 		{"run --duration nan kernel", RS_CLI_USAGE},
 		{"trace --duration 1e9", RS_CLI_USAGE},
+		{"run -z 1 kernel", RS_CLI_USAGE},
+		{"run -o - kernel", RS_CLI_USAGE},
+		{"run -o x --rotate 10 kernel", RS_CLI_USAGE},
+		{"record --max-size 1K", RS_CLI_USAGE},
+		{"record --rotate 1e99s", RS_CLI_USAGE},
+		{"record --rotate 1M --keep -1", RS_CLI_USAGE},
+		{"record --keep 3", RS_CLI_USAGE},
+		{"record --on never", RS_CLI_USAGE},
+		{"record --after nan --on panic", RS_CLI_USAGE},
+		{"record --snapshots 3", RS_CLI_USAGE},
+		{"snapshot -z 20", RS_CLI_USAGE},
 		{"attach --duration 1e9 nobody", RS_CLI_USAGE},
 		{"attach --duration 0 --count 0 --new nobody", RS_CLI_NOT_FOUND},
 		{"run --mem lots kernel", RS_CLI_USAGE},

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events that make a flight recorder write: an expression or glob over the records of a session,
+ * which are decoded for that on a thread of its own. It sees what it can keep up with. Thread: main.
+ */
+#ifndef RS_HV_CLI_TRIGGER_H
+#define RS_HV_CLI_TRIGGER_H
+
+#include "filter/rs-trace-selection.h"
+#include <rs-trace-region.h>
+
+struct rs_trigger;
+
+/*
+ * `texts`: NULL-terminated, each "GLOB", "EXPR" or "GLOB: EXPR". `seen` is called on the main
+ * thread after a record that one of them means; several may come to one call. NULL: `error` is set.
+ */
+struct rs_trigger *rs_trigger_new(const char *const *texts, void (*seen)(void *data), void *data,
+				  GError **error);
+/* Looks no more. FALSE: an expression could never be true: `error` says why. */
+gboolean rs_trigger_finish(struct rs_trigger *trigger, GError **error);
+/* NULL is accepted. */
+void rs_trigger_free(struct rs_trigger *trigger);
+
+/*
+ * Looks at the records of a region from now on, until *reads is false. Returns a number for
+ * rs_trigger_end(), or -1.
+ */
+int rs_trigger_add(struct rs_trigger *trigger, const RsTraceRegion *region, bool *reads);
+/* The region's source has ended. Once all of it is read, *reads becomes false. */
+void rs_trigger_end(struct rs_trigger *trigger, int number);
+void rs_trigger_start(struct rs_trigger *trigger);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* `ringside snapshot`: what a running session's rings hold now. */
+#include "cli/flight.h"
+#include "cli/recording_options.h"
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL, *path = NULL, *max_size = NULL;
+	gboolean force = FALSE, quiet = FALSE, json = FALSE;
+	struct rs_recording_options limits = {0};
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &path,
+		 "The file; - is standard output (ringside.trace)", "FILE"},
+		{"force", 'f', 0, G_OPTION_ARG_NONE, &force, "Write over a file that is no trace",
+		 NULL},
+		{"zstd", 'z', 0, G_OPTION_ARG_INT, &limits.compression,
+		 "Compress recorded pages, 1 (fast) to 19 (small); 0: do not", "LEVEL"},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing at the end", NULL},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Say it as a JSON object", NULL},
+		{0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	struct rs_recording_file_config file = {0};
+	struct rs_flight_config config = {.now = true};
+	int code;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	config.record.quiet = quiet;
+	config.record.json = json;
+	file.path = path ? path : "ringside.trace";
+	file.force = force;
+	code = rs_recording_options_check(verb, &limits, &config.record.recording, &file);
+	if (!code && json && g_str_equal(file.path, "-"))
+		code = rs_cli_usage(verb, "--json needs standard output, where -o - records to");
+	if (!code)
+		session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
+	if (session && argc > 1)
+		code = rs_cli_usage(verb, "too many arguments");
+	else if (session)
+		code = rs_recording_file_open(&file, &config.record.recording.file);
+	if (!session || code)
+		return code;
+	code = rs_flight(session, &config);
+	rs_recording_file_free(config.record.recording.file);
+	return code;
+}
+
+const struct rs_verb rs_verb_snapshot = {
+	.name = "snapshot",
+	.args = "[NAME]",
+	.summary = "keep what a running session's rings hold now",
+	.details = "Writes a file as `record` does, of what is there, and ends. `record --on` does "
+		   "so when\n"
+		   "something happens.",
+	.run = run,
+};
