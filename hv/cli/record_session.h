@@ -19,8 +19,8 @@ struct rs_record_config {
 /* What the session says of a source, for the file. */
 void rs_record_describe(const RsTraceClientSource *source, struct rs_file_source *out);
 /*
- * Says how a recording ended. `why` (may be NULL) is what it was made for. Returns an exit code: `error`
- * (NULL: none) is told, and freed.
+ * Says how a recording ended. `why` (may be NULL) is what it was made for. Returns an exit code:
+ * `error` (NULL: none) is told, and freed.
  */
 int rs_record_tell(const struct rs_record_config *config, const char *why,
 		   const RsTraceRecorderStats *stats, double seconds, GError *error);

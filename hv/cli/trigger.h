@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events that make a flight recorder write: an expression or glob over the records of a session,
- * which are decoded for that on a thread of its own. It sees what it can keep up with. Thread: main.
+ * which are decoded for that on a thread of its own. It sees what it can keep up with. Thread:
+ * main.
  */
 #ifndef RS_HV_CLI_TRIGGER_H
 #define RS_HV_CLI_TRIGGER_H
