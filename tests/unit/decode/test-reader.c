@@ -174,6 +174,254 @@ static void test_places(File *f, gconstpointer packed)
 	}
 }
 
+/* ---- damage ---- */
+
+/* The `n`th block of a kind. */
+static struct rs_file_block *find_block(guint8 *bytes, gsize size, guint kind, guint n)
+{
+	for (gsize at = ((struct rs_file_header *)(void *)bytes)->header_size; at < size;) {
+		struct rs_file_block *block = (void *)(bytes + at);
+
+		if (block->kind == kind && !n--)
+			return block;
+		at += block->size;
+	}
+	g_assert_not_reached();
+}
+
+/* A page with three records in each window, of ring 0 and 1 in turn. */
+static GByteArray *some_windows(File *f)
+{
+	GBytes *bytes;
+
+	put_source(f, 0, "a");
+	put_schema(f, 0);
+	put_name(f, 0, "x");
+	for (guint32 i = 1; i < 7; i++) {
+		PAGE(f, 0, i % RINGS, 0, 10 * i, 10 * i + 1, 10 * i + 2);
+		end_window(f, 10 * i + 9);
+	}
+	bytes = finish(f);
+	return g_bytes_unref_to_array(bytes);
+}
+
+static void check_damaged(GByteArray *file, guint64 bytes, const char *expected)
+{
+	g_autoptr(GBytes) all = g_byte_array_free_to_bytes(file);
+	Result result;
+
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(GInputStream) stream = i ? pipe_of(all) : stream_of(all);
+
+		read_stream(stream, &result);
+		g_assert_no_error(result.error);
+		g_assert_false(result.cut);
+		g_assert_cmpstr(result.text->str, ==, expected);
+		g_assert_cmpuint(result.damage.gaps, ==, 1);
+		g_assert_cmpuint(result.damage.bytes, ==, bytes);
+		free_result(&result);
+	}
+}
+
+/* Nothing is lost but the block, and what the ring's next page says is missing is a loss. */
+static void test_lost_head(File *f, gconstpointer unused)
+{
+	static const guint at[] = {offsetof(struct rs_file_block, magic),
+				   offsetof(struct rs_file_block, id),
+				   offsetof(struct rs_file_block, size) + 3,
+				   offsetof(struct rs_file_block, head_size) + 2,
+				   offsetof(struct rs_file_block, crc),
+				   sizeof(struct rs_file_block) + sizeof(struct rs_file_table)};
+
+	for (guint i = 0; i < G_N_ELEMENTS(at); i++) {
+		File fresh = {0};
+		struct rs_file_block *block;
+		GByteArray *file;
+		guint size;
+
+		set_up(&fresh, NULL);
+		file = some_windows(&fresh);
+		block = find_block(file->data, file->len, RS_FILE_PAGES, 2);
+		size = block->size;
+		((guint8 *)block)[at[i]] ^= 0x40;
+		check_damaged(file, size,
+			      "a:10x a:11x a:12x a:20x a:21x a:22x a:40x a:41x a:42x a:-3 a:50x "
+			      "a:51x a:52x a:60x a:61x a:62x ");
+		tear_down(&fresh, NULL);
+	}
+}
+
+/* What cannot be decompressed is found only when it is wanted. */
+static void test_lost_data(File *f, gconstpointer unused)
+{
+	GByteArray *file = some_windows(f);
+	struct rs_file_block *block = find_block(file->data, file->len, RS_FILE_PAGES, 2);
+	guint size = block->size - block->head_size;
+	g_autoptr(GBytes) bytes = NULL;
+	Result result;
+
+	g_assert_cmpuint(block->flags, ==, RS_FILE_ZSTD);
+	((guint8 *)block)[block->head_size] ^= 0x40;
+	bytes = g_byte_array_free_to_bytes(file);
+	read_bytes(bytes, g_bytes_get_size(bytes), &result);
+	g_assert_cmpstr(result.text->str, ==,
+			"a:10x a:11x a:12x a:20x a:21x a:22x a:40x a:41x a:42x a:-3 a:50x a:51x "
+			"a:52x a:60x a:61x a:62x ");
+	g_assert_cmpuint(result.damage.gaps, ==, 1);
+	g_assert_cmpuint(result.damage.bytes, ==, size);
+	free_result(&result);
+}
+
+/* Bytes are missing, so that what follows lies elsewhere. */
+static void test_shifted(File *f, gconstpointer unused)
+{
+	GByteArray *file = some_windows(f);
+	struct rs_file_block *block = find_block(file->data, file->len, RS_FILE_NAMES, 0);
+	guint size = block->size;
+
+	g_byte_array_remove_range(file, (guint)((guint8 *)block - file->data) + 40, 5);
+	check_damaged(file, size - 5,
+		      "a:10<...> a:11<...> a:12<...> a:20<...> a:21<...> a:22<...> a:30<...> "
+		      "a:31<...> a:32<...> a:40<...> a:41<...> a:42<...> a:50<...> a:51<...> "
+		      "a:52<...> a:60<...> a:61<...> a:62<...> ");
+}
+
+static void test_remarks(File *f, gconstpointer unused)
+{
+	GByteArray *file = some_windows(f);
+	g_autoptr(GBytes) bytes = NULL;
+	g_autoptr(RsTraceReader) reader = NULL;
+	g_auto(GStrv) before = NULL, after = NULL;
+	RsTraceFile *opened;
+	Result result;
+
+	find_block(file->data, file->len, RS_FILE_NAMES, 0)->crc++;
+	g_byte_array_set_size(file, file->len - 1);
+	bytes = g_byte_array_free_to_bytes(file);
+	opened = file_of(bytes);
+	rs_trace_file_set_name(opened, "b\x1b[2J");
+	reader = rs_trace_reader_new(opened);
+	before = rs_trace_reader_remarks(reader);
+	g_assert_cmpuint(g_strv_length(before), ==, 0);
+	read_rest(reader, &result);
+	free_result(&result);
+	after = rs_trace_reader_remarks(reader);
+	g_assert_cmpuint(g_strv_length(after), ==, 2);
+	g_assert_nonnull(strstr(after[0], "1 place were passed over"));
+	g_assert_nonnull(strstr(after[0], "a block's check is wrong"));
+	g_assert_nonnull(strstr(after[1], "was not ended"));
+	g_assert_true(g_str_has_prefix(after[1], "b\\x1b[2J: "));
+}
+
+/* ---- pipes, and large windows ---- */
+
+static void test_pipe(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = some_file(f);
+	g_autoptr(GInputStream) pipe = pipe_of(bytes);
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL));
+	guint64 done, total;
+	GError *error = NULL;
+	Result all, rest;
+
+	g_assert_false(rs_trace_reader_seek_last(reader, 3, &error));
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
+	g_clear_error(&error);
+	read_bytes(bytes, g_bytes_get_size(bytes), &all);
+	g_assert_true(rs_trace_reader_seek(reader, 200, &error));
+	read_rest(reader, &rest);
+	g_assert_cmpstr(rest.text->str, ==, text_from(all.text->str, 200));
+	free_result(&rest);
+	rs_trace_reader_progress(reader, &done, &total);
+	g_assert_cmpuint(done, ==, g_bytes_get_size(bytes));
+	g_assert_cmpuint(total, ==, 0);
+	free_result(&all);
+}
+
+static void test_back_in_pipe(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = some_file(f);
+	g_autoptr(GInputStream) pipe = pipe_of(bytes);
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL));
+	RsTraceRecord record;
+	GError *error = NULL;
+
+	for (guint i = 0; i < 5; i++)
+		g_assert_true(rs_trace_reader_next(reader, &record, &error));
+	g_assert_cmpuint(record.ns, ==, 21);
+	g_assert_false(rs_trace_reader_seek(reader, 20, &error));
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
+	g_clear_error(&error);
+	g_assert_true(rs_trace_reader_next(reader, &record, &error));
+	g_assert_cmpuint(record.ns, ==, 22);
+}
+
+static void test_progress(File *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = some_file(f);
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(file_of(bytes));
+	guint64 done, total;
+	RsTraceRecord record;
+	GError *error = NULL;
+
+	rs_trace_reader_progress(reader, &done, &total);
+	g_assert_cmpuint(done, <, 200);
+	g_assert_cmpuint(total, ==, g_bytes_get_size(bytes));
+	while (rs_trace_reader_next(reader, &record, NULL))
+		;
+	rs_trace_reader_progress(reader, &done, &total);
+	g_assert_cmpuint(done, ==, total);
+	g_assert_false(rs_trace_reader_add(reader, file_of(bytes), &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
+	g_clear_error(&error);
+}
+
+/* A page with one record, and nothing else up to its end. */
+static void put_large_page(File *f, guint ring, guint32 time)
+{
+	static const guint8 zeros[RS_RING_PAGE_MAX - 4096];
+	TestPage *page = test_page_new(ring, f->seq[ring]++, time, 7, 0);
+	struct rs_file_page entry = {.from = RS_RING_PAGE_HEADER, .ring = ring};
+	g_autoptr(GByteArray) bytes = NULL;
+
+	test_page_record(page, TEST_SWITCH, time, &(guint64){1}, 8);
+	test_page_raw(page, zeros, sizeof(zeros));
+	bytes = test_page_end(page);
+	entry.to = bytes->len;
+	g_assert_true(rs_trace_writer_put_page(f->writer, 0, bytes->data, &entry, NULL));
+}
+
+/* The earliest record lies at the end of a window of 40 MiB. */
+static void test_large_window(File *f, gconstpointer unused)
+{
+	const guint n = (40u << 20) / RS_RING_PAGE_MAX;
+	g_autoptr(GBytes) bytes = NULL;
+
+	put_source(f, 0, "a");
+	put_schema(f, 0);
+	for (guint i = 0; i < n; i++)
+		put_large_page(f, 0, 100 + i);
+	PAGE(f, 0, 1, 0, 50);
+	end_window(f, 10000);
+	bytes = finish(f);
+	for (guint as_pipe = 0; as_pipe < 2; as_pipe++) {
+		g_autoptr(GInputStream) stream = as_pipe ? pipe_of(bytes) : stream_of(bytes);
+		g_autoptr(RsTraceReader) reader =
+			rs_trace_reader_new(rs_trace_file_new(stream, NULL));
+		guint64 last = 0, count = 0, back = 0;
+		RsTraceRecord record;
+
+		while (rs_trace_reader_next(reader, &record, NULL)) {
+			back += record.ns < last;
+			last = record.ns;
+			count++;
+		}
+		g_assert_cmpuint(count, ==, n + 1);
+		g_assert_cmpint(rs_trace_reader_is_unordered(reader), ==, as_pipe);
+		g_assert_cmpuint(back, ==, as_pipe);
+	}
+}
+
 #define ADD(path, config, test)                                                                    \
 	g_test_add("/decode/reader/" path, File, config, set_up, test, tear_down)
 
@@ -186,5 +434,14 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/reader/other-boot", test_other_boot);
 	ADD("places", NULL, test_places);
 	ADD("places/packed", &packed, test_places);
+	ADD("lost/head", NULL, test_lost_head);
+	ADD("lost/data", &packed, test_lost_data);
+	ADD("lost/shifted", NULL, test_shifted);
+	ADD("remarks", NULL, test_remarks);
+	ADD("pipe", NULL, test_pipe);
+	ADD("pipe/back", NULL, test_back_in_pipe);
+	ADD("progress", NULL, test_progress);
+	ADD("window/large", NULL, test_large_window);
+	ADD("window/packed", &packed, test_large_window);
 	return g_test_run();
 }
