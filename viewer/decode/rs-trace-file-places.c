@@ -21,19 +21,27 @@ static gboolean read_end(RsTraceFile *file, struct rs_file_end *end)
 	return TRUE;
 }
 
-/* Appends the places of one block of the index, the last of them first. */
-static gboolean take_index(RsTraceFile *file, GArray *places, guint64 *at)
+/*
+ * Appends the places of one block of the index, the last of them first. All of them lie one before
+ * the other, and blocks of the index too: else a small file could keep a reader busy for ever.
+ */
+static gboolean take_index(RsTraceFile *file, GArray *places, guint64 *at, guint64 *before)
 {
 	struct rs_file_place place;
 	RsTraceFileBlock block;
 
 	if (!rs_trace_file_read(file, *at, FALSE, &block) || block.kind != RS_FILE_INDEX ||
-	    block.arg >= *at || block.count > PLACES_MAX - places->len)
+	    block.place.at > *before || block.count > PLACES_MAX - places->len)
 		return FALSE;
+	*before = *at;
 	for (guint i = block.count; i-- > 0;) {
 		rs_trace_file_take(&block, i, &place, sizeof(place));
+		if (place.at >= *before)
+			return FALSE;
+		*before = place.at;
 		g_array_append_val(places, place);
 	}
+	*before = MIN(*at, *before);
 	*at = block.arg;
 	return TRUE;
 }
@@ -52,12 +60,13 @@ static void reverse(GArray *places)
 /* FALSE: there is no index, or it is damaged. */
 static gboolean take_indices(RsTraceFile *file, GArray *places)
 {
+	guint64 before = rs_trace_file_size(file) - RS_FILE_END_SIZE;
 	struct rs_file_end end;
 
 	if (!read_end(file, &end))
 		return FALSE;
 	for (guint64 at = end.index; at;)
-		if (!take_index(file, places, &at))
+		if (!take_index(file, places, &at, &before))
 			return FALSE;
 	reverse(places);
 	return TRUE;

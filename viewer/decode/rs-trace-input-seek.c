@@ -30,14 +30,18 @@ static gboolean is_told(guint kind)
 /* Takes what was told before `at`, and goes on there. */
 static void begin_at(RsTraceInput *input, guint64 at)
 {
+	guint64 end = 0; /* of the last block: none may overlap it */
 	RsTraceFileBlock block;
 
 	rs_trace_input_reset(input);
 	for (guint i = 0; i < input->places->len && nth(input, i)->at < at; i++) {
 		const Place *place = nth(input, i);
 
-		if (is_told(place->kind) &&
-		    rs_trace_file_read(input->file, place->at, TRUE, &block) && is_told(block.kind))
+		if (!is_told(place->kind) || place->at < end ||
+		    !rs_trace_file_read(input->file, place->at, TRUE, &block))
+			continue;
+		end = block.place.at + block.place.stored;
+		if (is_told(block.kind))
 			rs_trace_input_take(input, &block);
 	}
 	rs_trace_file_seek(input->file, at);
@@ -162,6 +166,16 @@ static gboolean count_part(Search *search, guint64 from, guint64 to, GError **er
 	return status != RS_TRACE_FILE_ERROR;
 }
 
+/* That it is one is looked at, so that no search begins in the middle of something. */
+static gboolean is_window(const RsTraceInput *input, const Place *place)
+{
+	RsTraceFileBlock block;
+
+	return place->kind == RS_FILE_WINDOW &&
+	       rs_trace_file_read(input->file, place->at, FALSE, &block) &&
+	       block.kind == RS_FILE_WINDOW;
+}
+
 /*
  * Goes back window by window until there are enough events. One window more may have some that are
  * as late. Returns where to begin; 0: error.
@@ -173,7 +187,7 @@ static guint64 search_back(Search *search, GError **error)
 	guint more = 2;
 
 	for (guint i = input->places->len; to > first; to = from) {
-		while (i && nth(input, i - 1)->kind != RS_FILE_WINDOW)
+		while (i && !is_window(input, nth(input, i - 1)))
 			i--;
 		from = i ? nth(input, --i)->at : first;
 		if (from >= to) /* places that contradict each other */
