@@ -123,7 +123,7 @@ RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns)
 {
 	RsTraceSource *source = feed->source;
 	RsTraceSink *sink = feed->sink;
-	gboolean any = FALSE, in_flight = FALSE, ended = TRUE, stopped = FALSE;
+	gboolean any = FALSE, in_flight = FALSE, ended = TRUE, stopped = FALSE, more = FALSE;
 
 	feed->descs = 0;
 	feed->own_patience = RS_TRACE_FEED_PATIENCE_US;
@@ -136,6 +136,7 @@ RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns)
 		if (status != RS_TRACE_RING_DATA && status != RS_TRACE_RING_IN_FLIGHT)
 			continue;
 		in_flight = TRUE;
+		more |= status == RS_TRACE_RING_DATA;
 		/*
 		 * After a stop, this ring waits until the sink has let records go. So it must not
 		 * hold them back.
@@ -144,6 +145,7 @@ RsTraceRingStatus rs_trace_feed_read(RsTraceFeed *feed, guint64 now_ns)
 			sink->ops->in_flight(sink, feed, ring);
 	}
 	feed->stopped = stopped;
+	feed->more = more && !stopped;
 	return stopped     ? RS_TRACE_RING_IN_FLIGHT
 	       : any       ? RS_TRACE_RING_DATA
 	       : in_flight ? RS_TRACE_RING_IN_FLIGHT

@@ -35,6 +35,7 @@ struct _RsTracePump {
 	gint finishing;        /* atomic */
 	gint stopping;         /* atomic: what the rings still hold is not wanted */
 	gboolean draining;     /* of the thread: it reads what is there, then ends */
+	gboolean more;         /* of the thread: a ring had more than a round reads of it */
 	gint64 patience;       /* of the thread: us that its sources may still wait in this round */
 
 	GPtrArray *numbers; /* of the owner: members by number; NULL: the number is free */
@@ -162,6 +163,7 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 	Member *member;
 
 	pump->patience = RS_TRACE_FEED_PATIENCE_US;
+	pump->more = FALSE;
 	take_joining(pump);
 	if (pump->config.sink)
 		pump->config.sink->ops->begin_round(pump->config.sink);
@@ -177,6 +179,7 @@ static RsTraceRingStatus read_round(RsTracePump *pump)
 		one = rs_trace_feed_read(member->feed, now_ns());
 		if (ending)
 			maybe_finish(member, one);
+		pump->more |= member->feed->more;
 		all = MAX(all, one);
 		any = TRUE;
 	}
@@ -276,7 +279,8 @@ static gpointer run(gpointer data)
 			break;
 		if (status >= RS_TRACE_RING_IN_FLIGHT) {
 			armed = FALSE;
-			sleep_for(pump, SLEEP_BUSY_MS);
+			/* A ring that is written so fast comes round while we sleep. */
+			sleep_for(pump, pump->more ? 0 : SLEEP_BUSY_MS);
 		} else if (!armed && arm(pump)) {
 			/*
 			 * Look once more before sleeping: a record that came in between does not
