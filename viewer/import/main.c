@@ -9,32 +9,15 @@
  */
 #include "rs-trace-dat-import.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <gio/gunixoutputstream.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MEMORY_MAX ((rlim_t)2 << 30)
-#define MAP_MAX ((size_t)1 << 20)
-
-/*
- * libtracecmd maps all of a CPU's records at once if it can, and a half of that if it cannot, and
- * so on. It calls this in place of the C library's function.
- */
-void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
-{
-	if (fd >= 0 && prot == PROT_READ && size > MAP_MAX) {
-		errno = ENOMEM;
-		return MAP_FAILED;
-	}
-	return (void *)syscall(SYS_mmap, at, size, prot, flags, fd, offset);
-}
 
 static void limit(int what, rlim_t most)
 {

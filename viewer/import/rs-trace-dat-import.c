@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-dat-import.h"
 #include "rs-trace-dat-event-private.h"
+#include "rs-trace-dat-maps-private.h"
 #include "rs-trace-error.h"
 #include "rs-trace-writer.h"
 
@@ -166,6 +167,7 @@ static gboolean end_page(Import *import, Source *source, guint number)
 
 static gboolean end_window(Import *import)
 {
+	rs_trace_dat_maps_forget();
 	for (guint i = 0; i < import->sources->len; i++) {
 		Source *source = import->sources->pdata[i];
 
