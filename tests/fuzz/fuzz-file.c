@@ -7,13 +7,13 @@
  */
 #include "input.h"
 #include "seed.h"
+#include "trace-file.h"
 #include "rs-trace-reader.h"
 #include "rs-trace-writer.h"
 #include "../unit/decode/build.h"
 
 #include <ringside/region.h>
 #include <string.h>
-#include <zlib.h>
 
 static void put_page(RsTraceWriter *writer, guint source, guint ring, guint64 ts)
 {
@@ -85,29 +85,6 @@ static void rs_fuzz_seeds(void)
 {
 	put_seed("plain", 0);
 	put_seed("packed", 1);
-}
-
-/* Whatever a head holds, its check is right, and its file's number. */
-RS_FUZZ_NOT_SEEN static void put_right(guint8 *data, gsize size)
-{
-	struct rs_file_header *header = (void *)data;
-	struct rs_file_block block;
-
-	if (size < sizeof(*header))
-		return;
-	header->magic = RS_FILE_MAGIC;
-	for (gsize at = header->header_size; at < size && size - at >= sizeof(block);) {
-		memcpy(&block, data + at, sizeof(block));
-		block.magic = RS_FILE_BLOCK_MAGIC;
-		block.id = header->id;
-		block.crc = 0;
-		memcpy(data + at, &block, sizeof(block));
-		if (block.head_size > size - at || block.size < sizeof(block))
-			return;
-		block.crc = (guint32)crc32(0, data + at, block.head_size);
-		memcpy(data + at, &block, sizeof(block));
-		at += block.size;
-	}
 }
 
 static RsTraceFile *open_file(const guint8 *data, gsize size, gboolean as_pipe)
@@ -203,7 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	RsTraceFile *file;
 	guint kind;
 
-	put_right(copy, size);
+	rs_fuzz_put_right(copy, size);
 	file = open_file(copy, size, FALSE);
 	if (file) {
 		kind = rs_trace_file_header(file)->id % 6;

@@ -164,7 +164,7 @@ static void put_head(Parts *parts)
 /* What the kernel tells of each CPU's buffer. */
 static void put_stats(Parts *parts)
 {
-	const RsTraceDatBuffer *buffer = &parts->file->buffers[0];
+	const RsTraceDatBuffer *buffer = parts->file->buffers;
 
 	if (parts->file->n_buffers != 1)
 		return;

@@ -92,7 +92,8 @@ static gboolean is_text(const RsTraceField *field)
 
 static void append_field(GString *out, const RsTraceField *field)
 {
-	const char *type = is_text(field) ? "char" : plain_type(field->elem_size, field->is_signed);
+	gboolean is_array = field->kind == RS_KIND_ARRAY || field->kind == RS_KIND_DYN_ARRAY;
+	const char *type = is_array ? plain_type(field->elem_size, field->is_signed) : "char";
 	gboolean is_signed = field->is_signed || is_text(field);
 
 	switch (field->kind) {

@@ -2,12 +2,8 @@
 #include "rs-trace-ctf-private.h"
 #include "rs-trace-formats-private.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
 #include <ringside/name.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PACKET_MAX (64u << 10)  /* bytes; then a packet is ended and written */
 #define BUFFERS_MAX (16u << 20) /* bytes; then all streams are written and give back memory */
@@ -17,7 +13,7 @@
 typedef struct {
 	RsCtfTrace trace;
 	struct rs_file_source info; /* to which trace.source points */
-	char *directory;
+	char *folder;
 	GPtrArray *streams;  /* RsCtfStream *, by ring; may hold NULL */
 	GHashTable *classes; /* SHA-256 of its text -> id: what was written to the metadata */
 	GHashTable *serials; /* RsTraceEvent.unique -> id */
@@ -33,41 +29,15 @@ typedef struct {
 
 /* ---- files ---- */
 
-static gboolean append_file(const char *directory, const char *name, const void *bytes, gsize size,
-			    GError **error)
-{
-	g_autofree char *path = g_build_filename(directory, name, NULL);
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	const char *at = bytes;
-	ssize_t n = 0;
-
-	while (fd >= 0 && size) {
-		n = write(fd, at, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			break;
-		at += n;
-		size -= (gsize)n;
-	}
-	if (fd < 0 || n < 0 || close(fd)) {
-		g_set_error(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno), "%s: %s", name,
-			    g_strerror(errno));
-		if (n < 0)
-			close(fd);
-		return FALSE;
-	}
-	return TRUE;
-}
-
-static gboolean flush(Source *source, RsCtfStream *stream, GError **error)
+static gboolean flush(Ctf *ctf, Source *source, RsCtfStream *stream, GError **error)
 {
 	g_autofree char *name = g_strdup_printf("stream-%u", stream->ring);
 
 	rs_ctf_stream_end_packet(stream, &source->trace);
 	if (!stream->bytes->len)
 		return TRUE;
-	if (!append_file(source->directory, name, stream->bytes->data, stream->bytes->len, error))
+	if (!rs_trace_output_append(ctf->config->output, source->folder, name, stream->bytes->data,
+				    stream->bytes->len, error))
 		return FALSE;
 	g_byte_array_set_size(stream->bytes, 0);
 	return TRUE;
@@ -85,7 +55,7 @@ static gboolean flush_all(Ctf *ctf, GError **error)
 
 			if (!stream)
 				continue;
-			if (!flush(source, stream, error))
+			if (!flush(ctf, source, stream, error))
 				return FALSE;
 			g_byte_array_unref(stream->bytes);
 			stream->bytes = g_byte_array_new();
@@ -111,7 +81,7 @@ static void source_free(gpointer data)
 
 	if (!source)
 		return;
-	g_free(source->directory);
+	g_free(source->folder);
 	g_ptr_array_unref(source->streams);
 	g_hash_table_unref(source->classes);
 	g_hash_table_unref(source->serials);
@@ -150,28 +120,24 @@ static void make_uuid(Source *source, guint index)
 
 static Source *add_source(Ctf *ctf, const RsTraceExportItem *item, GError **error)
 {
-	g_autofree char *name = folder_name(ctf, item->source);
 	Source *source = g_new0(Source, 1);
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	source->info = *item->source;
 	source->trace = (RsCtfTrace){.header = ctf->config->header, .source = &source->info};
-	source->directory =
-		g_build_filename(rs_trace_output_directory(ctf->config->output), name, NULL);
+	source->folder = folder_name(ctf, item->source);
 	source->streams = g_ptr_array_new_with_free_func(stream_free);
 	source->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	source->serials = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	source->n_classes = RS_CTF_FIRST;
 	make_uuid(source, item->source_index);
 	ctf->sources->pdata[item->source_index] = source;
-	if (g_mkdir(source->directory, 0777)) {
-		g_set_error(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno), "%s: %s", name,
-			    g_strerror(errno));
-		return NULL;
-	}
 	rs_ctf_metadata(text, &source->trace);
-	return append_file(source->directory, "metadata", text->str, text->len, error) ? source
-										       : NULL;
+	if (!rs_trace_output_make_folder(ctf->config->output, source->folder, error) ||
+	    !rs_trace_output_append(ctf->config->output, source->folder, "metadata", text->str,
+				    text->len, error))
+		return NULL;
+	return source;
 }
 
 static Source *find_source(Ctf *ctf, const RsTraceExportItem *item, GError **error)
@@ -210,7 +176,8 @@ static RsCtfStream *find_stream(Source *source, guint ring)
  * Events that are described alike, as in two lives of a provider, are one class. *id is UNKNOWN if
  * there are too many.
  */
-static gboolean add_class(Source *source, const RsTraceEvent *event, guint *id, GError **error)
+static gboolean add_class(Ctf *ctf, Source *source, const RsTraceEvent *event, guint *id,
+			  GError **error)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autofree char *digest = NULL, *head = NULL;
@@ -230,10 +197,12 @@ static gboolean add_class(Source *source, const RsTraceEvent *event, guint *id, 
 	g_hash_table_insert(source->classes, g_steal_pointer(&digest), GUINT_TO_POINTER(*id));
 	head = g_strdup_printf("event {\n\tid = %u;\n", *id);
 	g_string_prepend(text, head);
-	return append_file(source->directory, "metadata", text->str, text->len, error);
+	return rs_trace_output_append(ctf->config->output, source->folder, "metadata", text->str,
+				      text->len, error);
 }
 
-static gboolean find_class(Source *source, const RsTraceRecord *record, guint *id, GError **error)
+static gboolean find_class(Ctf *ctf, Source *source, const RsTraceRecord *record, guint *id,
+			   GError **error)
 {
 	gpointer known;
 
@@ -244,7 +213,7 @@ static gboolean find_class(Source *source, const RsTraceRecord *record, guint *i
 		*id = GPOINTER_TO_UINT(known);
 		return TRUE;
 	}
-	if (!add_class(source, record->event, id, error))
+	if (!add_class(ctf, source, record->event, id, error))
 		return FALSE;
 	if (g_hash_table_size(source->serials) >= SERIALS_MAX)
 		g_hash_table_remove_all(source->serials);
@@ -290,12 +259,12 @@ static gboolean ctf_record(gpointer self, const RsTraceExportItem *item, GError 
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
 		rs_ctf_stream_loss(stream, &source->trace, record->ns, record->lost);
 	} else {
-		if (!find_class(source, record, &id, error))
+		if (!find_class(ctf, source, record, &id, error))
 			return FALSE;
 		rs_ctf_stream_event(stream, &source->trace, id, item);
 	}
 	ctf->buffered += stream->bytes->len - before;
-	if (stream->bytes->len >= PACKET_MAX && !flush(source, stream, error))
+	if (stream->bytes->len >= PACKET_MAX && !flush(ctf, source, stream, error))
 		return FALSE;
 	return ctf->buffered < BUFFERS_MAX || flush_all(ctf, error);
 }

@@ -18,6 +18,7 @@ struct _RsTraceOutput {
 	char *temp; /* where it is as yet; NULL: nowhere, or it has got its place */
 	RsTraceOutputFlags flags;
 	GOutputStream *stream; /* of a file */
+	gboolean nowhere;
 };
 
 static void set_error(GError **error, int code, const char *path)
@@ -166,6 +167,14 @@ RsTraceOutput *rs_trace_output_new_for_stream(GOutputStream *stream)
 	return output;
 }
 
+RsTraceOutput *rs_trace_output_new_nowhere(void)
+{
+	RsTraceOutput *output = g_new0(RsTraceOutput, 1);
+
+	output->nowhere = TRUE;
+	return output;
+}
+
 void rs_trace_output_free(RsTraceOutput *output)
 {
 	if (!output)
@@ -185,9 +194,53 @@ GOutputStream *rs_trace_output_stream(const RsTraceOutput *output)
 	return output->stream;
 }
 
-const char *rs_trace_output_directory(const RsTraceOutput *output)
+/* ---- a directory's files ---- */
+
+gboolean rs_trace_output_make_folder(RsTraceOutput *output, const char *name, GError **error)
 {
-	return output->temp;
+	g_autofree char *path = NULL;
+
+	if (output->nowhere)
+		return TRUE;
+	path = g_build_filename(output->temp, name, NULL);
+	if (!mkdir(path, 0777))
+		return TRUE;
+	set_error(error, errno, name);
+	return FALSE;
+}
+
+static int append(const char *path, const char *bytes, gsize size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666), code = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	while (size && !code) {
+		n = write(fd, bytes, size);
+		if (n < 0 && errno != EINTR)
+			code = errno;
+		bytes += MAX(n, 0);
+		size -= (gsize)MAX(n, 0);
+	}
+	if (close(fd) && !code)
+		code = errno;
+	return code;
+}
+
+gboolean rs_trace_output_append(RsTraceOutput *output, const char *folder, const char *name,
+				gconstpointer bytes, gsize size, GError **error)
+{
+	g_autofree char *path = NULL;
+	int code;
+
+	if (output->nowhere)
+		return TRUE;
+	path = g_build_filename(output->temp, folder, name, NULL);
+	code = append(path, bytes, size);
+	if (code)
+		set_error(error, code, name);
+	return !code;
 }
 
 int rs_trace_output_scratch(const RsTraceOutput *output, GError **error)

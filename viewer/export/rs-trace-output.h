@@ -31,14 +31,19 @@ typedef enum {
 RsTraceOutput *rs_trace_output_new(const char *path, RsTraceOutputFlags flags, GError **error);
 /* Of a file: to a stream, which is closed at the end. Keeps a reference to it. */
 RsTraceOutput *rs_trace_output_new_for_stream(GOutputStream *stream);
+/* Of a directory that nobody sees: what is written to it is only counted. For tests. */
+RsTraceOutput *rs_trace_output_new_nowhere(void);
 /* NULL is accepted. */
 void rs_trace_output_free(RsTraceOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceOutput, rs_trace_output_free)
 
 /* Of a file. Borrowed. Whether it is seekable, GSeekable says. */
 GOutputStream *rs_trace_output_stream(const RsTraceOutput *output);
-/* Of a directory: where it is written. Borrowed. */
-const char *rs_trace_output_directory(const RsTraceOutput *output);
+/* Of a directory: makes a folder in it. `name` has no slash. */
+gboolean rs_trace_output_make_folder(RsTraceOutput *output, const char *name, GError **error);
+/* Of a directory: appends to a file in such a folder, which may be new. It is not kept open. */
+gboolean rs_trace_output_append(RsTraceOutput *output, const char *folder, const char *name,
+				gconstpointer bytes, gsize size, GError **error);
 /*
  * An empty file for what has to wait, open for reading and writing. It has no name, and lies on the
  * disk of the output, or, of a stream, in the folder for temporary files. Returns a descriptor that
