@@ -321,6 +321,12 @@ def test_an_export_is_read_back(at):
             assert x == y, f'{x}\n{y}'
         check(len(a) == len(b), f'{name}: the same lines: {len(a)}')
         compare_import(at(name + '.dat'), at)
+    for how in ['--file-version', '6'], ['--file-version', '7', '--compression', 'zstd']:
+        subprocess.run(['trace-cmd', 'convert', '-i', at('kinds1.dat'), '-o', at('converted.dat'),
+                        *how], check=True, capture_output=True)
+        check(rs('report', at('converted.dat')).out == rs('report', at('kinds1.dat')).out,
+              f'trace-cmd convert {how}')
+        os.unlink(at('converted.dat'))
     r = rs('export', at('kinds1.dat'), '--to', 'trace.dat', '-o', at('again.dat'))
     check(r.code == 0, f'an import is exported: {r.err}')
     check(rs('report', at('again.dat')).out == rs('report', at('kinds1.dat')).out, 'as it was')

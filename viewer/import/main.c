@@ -31,7 +31,9 @@ static void give_away(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_DATA, MEMORY_MAX); /* not maps of the file, which may be as large as it is */
+	/* Not maps of the file, which may be as large as it is. A sanitizer needs any amount. */
+	if (!RS_SANITIZED)
+		limit(RLIMIT_DATA, MEMORY_MAX);
 	limit(RLIMIT_FSIZE, 0);
 	/* Plugins of libtraceevent are those of the system, as far as it has any. */
 	unsetenv("HOME");

@@ -14,6 +14,7 @@ static struct {
 } maps[MAPS_MAX];
 static unsigned n_maps;
 
+#if !RS_SANITIZED /* which has mmap() of its own */
 /* Only maps of files that nobody writes to: their bytes are in the file. */
 void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
@@ -35,6 +36,7 @@ int munmap(void *at, size_t size)
 		}
 	return (int)syscall(SYS_munmap, at, size);
 }
+#endif
 
 void rs_trace_dat_maps_forget(void)
 {
