@@ -118,8 +118,10 @@ def read_ctf(folder):
         while text.at < len(text.tokens):
             text.next(',')
             parts.append(text.value())
+        has_stack = len(parts) > 2 and 'callstack' in parts[2]
+        stack = parts.pop(2)['callstack'] if has_stack else []
         events.append({'time': int(m[1]) * 10**9 + int(m[2]), 'event': m[4], 'cpu': parts[0]['cpu_id'],
-                       'context': parts[1], 'fields': parts[2] if len(parts) > 2 else {}})
+                       'context': parts[1], 'stack': stack, 'fields': parts[2] if parts[2:] else {}})
     losses = [{'lost': int(m[1]), 'from': int(m[2] + m[3]), 'to': int(m[4] + m[5]), 'cpu': int(m[7])}
               for m in LOSS.finditer(r.stderr)]
     return events, losses
@@ -172,6 +174,8 @@ def check_ctf_event(row, event, wall):
         return None if good else 'raw'
     if event['event'] != name_of(row):
         return 'name'
+    if event['stack'] != [int(frame, 16) for frame in row.get('stack', [])]:
+        return 'stack'
     fields = event['fields']
     cut = None in row['fields'].values() or 'cut' in row
     if context['cut'] != int(cut):
@@ -233,6 +237,8 @@ def test_csv(path, at):
             good &= fields == row.get('fields', fields) and fields.get('raw') == row.get('raw')
             good &= (int(line['cpu']), int(line['pid']), line['flags'], line['tgid']) == \
                 (row['cpu'], row['pid'], row['flags'], str(row.get('tgid', '')))
+            good &= line['stack'].count(';') == max(len(row.get('stack', [])) - 1, 0)
+            good &= 'symbols' in row or line['stack'] == ';'.join(row.get('stack', []))
             # Bytes that are no plain text are written as \xNN, and a formula's first character.
             good &= line['comm'] == row['comm'] or '\\x' in line['comm']
             good &= line['comm'][:1] not in ('=', '+', '-', '@')
@@ -243,7 +249,7 @@ def test_csv(path, at):
     check(r.code == 0 and len(lines) == 1 + sum(name_of(row) == 'sched:switch' for row in rows),
           'one event in columns')
     first = [row for row in rows if name_of(row) == 'sched:switch'][0]
-    check(lines[0][11:] == list(first['fields']), f'a column for each field: {lines[0]}')
+    check(lines[0][12:] == list(first['fields']), f'a column for each field: {lines[0]}')
 
 
 # ---- timelines ----

@@ -95,6 +95,8 @@ class Perfetto:
         taken = {'ns': one(packet, 'timestamp') - self.clocks[3], 'type': one(event, 'type')[5:],
                  'name': self.names.get(one(event, 'name_iid'), one(event, 'name')), 'notes': notes,
                  'category': self.categories.get(one(event, 'category_iids')), 'track': track,
+                 'stack': [one(f, 'function_name')
+                           for f in one(event, 'callstack', {}).get('frames', [])],
                  'uuid': one(event, 'track_uuid'), 'counter': one(event, 'counter_value')}
         if 'lost' in notes:
             expect(one(packet, 'previous_packet_dropped') == 1, 'a loss is one to its readers')
@@ -128,6 +130,9 @@ def differs(row, event):
     thread = one(event['track'], 'thread', {})
     if row['pid'] and (one(thread, 'tid') & PID, one(thread, 'thread_name')) != (row['pid'], row['comm']):
         return f'task {event["track"]}'
+    names = row.get('symbols') or [None] * len(row.get('stack', []))
+    if event['stack'] != [s or a for s, a in zip(names, row.get('stack', []))][::-1]:
+        return f'stack: {event["stack"]}'
     if 'raw' in row:
         same = (notes['id'], notes['raw'], event['name']) == (row['id'], row['raw'], 'unknown')
         return None if same else 'raw'
@@ -198,6 +203,7 @@ def check_chrome(path, rows):
         args, fields = e['args'], row.get('fields', {'id': row.get('id'), 'raw': row.get('raw')})
         same = (int(e['ts'] * 1000), args['cpu'], args['flags'], args['fields'], e.get('cat')) == \
             (row['ns'], row['cpu'], row['flags'], fields, row.get('system'))
+        same &= (args.get('stack'), args.get('symbols')) == (row.get('stack'), row.get('symbols'))
         if row['pid']:
             same &= (e['tid'] & PID, e['pid'] & PID, e['comm']) == \
                 (row['pid'], row.get('tgid', row['pid']), row['comm'])

@@ -113,7 +113,7 @@ static void append_clock(GString *out, const struct rs_file_header *header)
 	"\t};\n"                                                                                   \
 	"};\n\n"
 
-#define EVENTS                                                                                     \
+#define BOOT_EVENT                                                                                 \
 	"event {\n"                                                                                \
 	"\tid = 0;\n"                                                                              \
 	"\tname = \"ringside:boot\";\n"                                                            \
@@ -121,12 +121,13 @@ static void append_clock(GString *out, const struct rs_file_header *header)
 	"\tfields := struct {\n"                                                                   \
 	"\t\tuint32_t _boot;\n"                                                                    \
 	"\t};\n"                                                                                   \
-	"};\n\n"                                                                                   \
+	"};\n\n"
+
+#define UNKNOWN_EVENT                                                                              \
 	"event {\n"                                                                                \
 	"\tid = 1;\n"                                                                              \
 	"\tname = \"ringside:unknown\";\n"                                                         \
-	"\tstream_id = 0;\n"                                                                       \
-	"\tfields := struct {\n"                                                                   \
+	"\tstream_id = 0;\n\tfields := struct {\n"                                                 \
 	"\t\tuint16_t _id;\n"                                                                      \
 	"\t\tuint32_t __raw_length;\n"                                                             \
 	"\t\tinteger { size = 8; align = 8; signed = false; base = 16; } "                         \
@@ -145,7 +146,7 @@ void rs_ctf_metadata(GString *out, const RsCtfTrace *trace)
 			     "\t};\n};\n\n");
 	append_env(out, trace->source);
 	append_clock(out, trace->header);
-	g_string_append(out, CLOCK_TYPE STREAM EVENTS);
+	g_string_append(out, CLOCK_TYPE STREAM BOOT_EVENT UNKNOWN_EVENT);
 }
 
 /* ---- events ---- */
@@ -244,13 +245,18 @@ static void append_field(GString *out, const RsTraceEvent *event, const RsTraceF
 		g_string_append_printf(out, "[%u]", field->size / field->elem_size);
 }
 
-void rs_ctf_event_class(GString *out, const RsTraceEvent *event)
+void rs_ctf_event_class(GString *out, const RsTraceEvent *event, guint n_stack)
 {
 	/* Names of systems and events need no escape: the schema has checked them. */
 	g_string_append_printf(out, "\tname = \"%s:%s\";\n\tstream_id = 0;\n", event->system,
 			       event->name);
 	if (event->level)
 		g_string_append_printf(out, "\tloglevel = %u;\n", loglevel(event->level));
+	if (n_stack)
+		g_string_append_printf(out,
+				       "\tcontext := struct {\n\t\tinteger { size = 64; align = 8; "
+				       "signed = false; base = 16; } _callstack[%u];\n\t};\n",
+				       n_stack);
 	g_string_append(out, "\tfields := struct {\n");
 	for (guint i = 0; i < event->n_fields; i++) {
 		g_string_append(out, "\t\t");

@@ -16,7 +16,7 @@
 
 /* Classes of events that are there from the beginning. Those of the guest follow. */
 #define RS_CTF_BOOT 0u    /* ringside:boot */
-#define RS_CTF_UNKNOWN 1u /* ringside:unknown */
+#define RS_CTF_UNKNOWN 1u /* ringside:unknown, whose call stack is left out */
 #define RS_CTF_FIRST 2u
 #define RS_CTF_CLASSES_MAX 65535u
 
@@ -29,8 +29,11 @@ typedef struct {
 
 /* Appends all but the guest's events. */
 void rs_ctf_metadata(GString *out, const RsCtfTrace *trace);
-/* Appends the class of an event behind its id: what makes two classes differ. */
-void rs_ctf_event_class(GString *out, const RsTraceEvent *event);
+/*
+ * Appends the class of an event behind its id: what makes two classes differ. Events that came with
+ * a call stack are of another class for each depth: babeltrace2 2.0.4 fails at a sequence there.
+ */
+void rs_ctf_event_class(GString *out, const RsTraceEvent *event, guint n_stack);
 
 /* A stream: the packets of one vCPU. */
 typedef struct {

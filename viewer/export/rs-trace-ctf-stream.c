@@ -164,6 +164,8 @@ void rs_ctf_stream_event(RsCtfStream *stream, const RsCtfTrace *trace, guint id,
 	g_byte_array_append(stream->bytes, (const guint8 *)flags, (guint)strlen(flags) + 1);
 	cut_at = stream->bytes->len;
 	put(stream, 0, 1);
+	if (record->n_stack && id >= RS_CTF_FIRST)
+		g_byte_array_append(stream->bytes, record->stack, 8 * record->n_stack);
 	if (id == RS_CTF_BOOT)
 		put(stream, record->when.boot, 4);
 	else if (id == RS_CTF_UNKNOWN)

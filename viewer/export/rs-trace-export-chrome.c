@@ -7,6 +7,7 @@
 #include "rs-trace-formats-private.h"
 #include "rs-trace-json.h"
 #include "rs-trace-spans-private.h"
+#include "rs-trace-stack.h"
 #include "rs-trace-text.h"
 
 #include <string.h>
@@ -161,6 +162,7 @@ static void put_args(Chrome *chrome, const RsTraceRecord *record)
 	g_string_append(chrome->out,
 			record->cut ? "\",\"cut\":true,\"fields\":" : "\",\"fields\":");
 	rs_trace_json_fields(chrome->out, record);
+	rs_trace_stack_json(chrome->out, record);
 	g_string_append_c(chrome->out, '}');
 }
 

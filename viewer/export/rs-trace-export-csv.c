@@ -30,7 +30,7 @@ static void csv_free(gpointer self)
 	g_free(csv);
 }
 
-#define HEAD "ns,source,source_number,boot,cpu,pid,tgid,comm,flags,event,lost,"
+#define HEAD "ns,source,source_number,boot,cpu,pid,tgid,comm,flags,event,lost,stack,"
 
 static gpointer csv_open(const RsTraceExportConfig *config, GError **error)
 {
@@ -181,6 +181,18 @@ static void put_all_fields(Csv *csv, const RsTraceRecord *record)
 	put_cell(csv->out, csv->cell);
 }
 
+/* The innermost first. */
+static void put_stack(Csv *csv, const RsTraceRecord *record)
+{
+	g_string_truncate(csv->cell, 0);
+	for (guint i = 0; i < record->n_stack; i++) {
+		if (i)
+			g_string_append_c(csv->cell, ';');
+		rs_trace_export_frame(csv->cell, record, i, rs_trace_append_json_escaped);
+	}
+	put_cell(csv->out, csv->cell);
+}
+
 static void put_event(Csv *csv, const RsTraceExportItem *item)
 {
 	const RsTraceRecord *record = item->record;
@@ -202,6 +214,8 @@ static void put_event(Csv *csv, const RsTraceExportItem *item)
 		g_string_append(csv->out, record->event->name);
 	}
 	g_string_append(csv->out, ",,");
+	put_stack(csv, record);
+	g_string_append_c(csv->out, ',');
 	if (csv->config->columns)
 		put_row_fields(csv, record);
 	else
@@ -237,8 +251,9 @@ static gboolean csv_record(gpointer self, const RsTraceExportItem *item, GError 
 		put_cell_number(csv->out, item->record->ring);
 		g_string_append(csv->out, ",,,,LOST,");
 		put_cell_number(csv->out, item->record->lost);
+		g_string_append_c(csv->out, ',');
 	} else {
-		g_string_append(csv->out, ",,,,,BOOT,,");
+		g_string_append(csv->out, ",,,,,BOOT,,,");
 	}
 	g_string_append_c(csv->out, '\n');
 	return csv->out->len < RS_TRACE_EXPORT_BUFFER ||

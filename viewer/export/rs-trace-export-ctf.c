@@ -16,7 +16,7 @@ typedef struct {
 	char *folder;
 	GPtrArray *streams;  /* RsCtfStream *, by ring; may hold NULL */
 	GHashTable *classes; /* SHA-256 of its text -> id: what was written to the metadata */
-	GHashTable *serials; /* RsTraceEvent.unique -> id */
+	GHashTable *serials; /* RsTraceEvent.unique << 8 | frames -> id */
 	guint n_classes;
 } Source;
 
@@ -176,14 +176,14 @@ static RsCtfStream *find_stream(Source *source, guint ring)
  * Events that are described alike, as in two lives of a provider, are one class. *id is UNKNOWN if
  * there are too many.
  */
-static gboolean add_class(Ctf *ctf, Source *source, const RsTraceEvent *event, guint *id,
+static gboolean add_class(Ctf *ctf, Source *source, const RsTraceRecord *record, guint *id,
 			  GError **error)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autofree char *digest = NULL, *head = NULL;
 	gpointer known;
 
-	rs_ctf_event_class(text, event);
+	rs_ctf_event_class(text, record->event, record->n_stack);
 	digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text->str,
 					     text->len);
 	if (g_hash_table_lookup_extended(source->classes, digest, NULL, &known)) {
@@ -204,21 +204,22 @@ static gboolean add_class(Ctf *ctf, Source *source, const RsTraceEvent *event, g
 static gboolean find_class(Ctf *ctf, Source *source, const RsTraceRecord *record, guint *id,
 			   GError **error)
 {
+	guint64 key;
 	gpointer known;
 
 	*id = record->kind == RS_TRACE_RECORD_BOOT ? RS_CTF_BOOT : RS_CTF_UNKNOWN;
 	if (record->kind == RS_TRACE_RECORD_BOOT || !record->event)
 		return TRUE;
-	if (g_hash_table_lookup_extended(source->serials, &record->event->unique, NULL, &known)) {
+	key = record->event->unique << 8 | record->n_stack;
+	if (g_hash_table_lookup_extended(source->serials, &key, NULL, &known)) {
 		*id = GPOINTER_TO_UINT(known);
 		return TRUE;
 	}
-	if (!add_class(ctf, source, record->event, id, error))
+	if (!add_class(ctf, source, record, id, error))
 		return FALSE;
 	if (g_hash_table_size(source->serials) >= SERIALS_MAX)
 		g_hash_table_remove_all(source->serials);
-	g_hash_table_insert(source->serials, g_memdup2(&record->event->unique, sizeof(guint64)),
-			    GUINT_TO_POINTER(*id));
+	g_hash_table_insert(source->serials, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(*id));
 	return TRUE;
 }
 

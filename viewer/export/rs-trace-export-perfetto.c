@@ -357,6 +357,62 @@ static void put_switch(Pf *pf, const RsTraceExportItem *item, const RsSpanClass 
 	g_hash_table_add(pf->running, g_memdup2(&track, sizeof(track)));
 }
 
+/* ---- call stacks ---- */
+
+static void append_utf8(GString *out, const char *text, gsize size)
+{
+	g_autofree char *plain = rs_trace_export_utf8(text, size);
+
+	g_string_append(out, plain);
+}
+
+typedef struct {
+	Perfetto__Protos__TrackEvent__Callstack stack;
+	Perfetto__Protos__TrackEvent__Callstack__Frame frames[RS_STACK_MAX], *ptrs[RS_STACK_MAX];
+	gsize at[RS_STACK_MAX]; /* of the names, in `text` */
+	GString *text;
+} Stack;
+
+/* The outermost comes first. */
+static void set_stack(Event *event, Stack *stack, const RsTraceRecord *record)
+{
+	guint n = MIN(record->n_stack, RS_STACK_MAX);
+
+	perfetto__protos__track_event__callstack__init(&stack->stack);
+	stack->text = g_string_new(NULL);
+	for (guint i = 0; i < n; i++) {
+		stack->at[i] = stack->text->len;
+		rs_trace_export_frame(stack->text, record, n - 1 - i, append_utf8);
+		g_string_append_c(stack->text, 0);
+	}
+	for (guint i = 0; i < n; i++) {
+		perfetto__protos__track_event__callstack__frame__init(&stack->frames[i]);
+		stack->frames[i].function_name = stack->text->str + stack->at[i];
+		stack->ptrs[i] = &stack->frames[i];
+	}
+	stack->stack.frames = stack->ptrs;
+	stack->stack.n_frames = n;
+	event->callstack = &stack->stack;
+}
+
+/* ---- events ---- */
+
+/* The notes and the stack of a record with its event. */
+static void put_whole(Pf *pf, Event *event, const RsTraceRecord *record, guint64 first_field)
+{
+	Stack stack; /* large, so it is only filled if there is one */
+
+	stack.text = NULL;
+	rs_pf_notes_take(&pf->notes, record, first_field);
+	event->debug_annotations = pf->notes.ptrs;
+	event->n_debug_annotations = pf->notes.n;
+	if (record->n_stack)
+		set_stack(event, &stack, record);
+	put_event(pf, record->ns, event);
+	if (stack.text)
+		g_string_free(stack.text, TRUE);
+}
+
 /* The end of a slice has no name of its own, as it is the begin's. */
 static void put_known(Pf *pf, const RsTraceExportItem *item)
 {
@@ -376,10 +432,7 @@ static void put_known(Pf *pf, const RsTraceExportItem *item)
 	event.name_iid = phase == RS_SPAN_INSTANT ? names->name : names->span;
 	event.category_iids = &category;
 	event.n_category_iids = 1;
-	rs_pf_notes_take(&pf->notes, record, names->first_field);
-	event.debug_annotations = pf->notes.ptrs;
-	event.n_debug_annotations = pf->notes.n;
-	put_event(pf, record->ns, &event);
+	put_whole(pf, &event, record, names->first_field);
 	if (class->counter >= 0)
 		put_counter(pf, item, class);
 	if (class->next_pid >= 0)
@@ -392,10 +445,7 @@ static void put_unknown(Pf *pf, const RsTraceExportItem *item)
 
 	event.name_field_case = PERFETTO__PROTOS__TRACK_EVENT__NAME_FIELD_NAME;
 	event.name = (char *)"unknown";
-	rs_pf_notes_take(&pf->notes, item->record, 0);
-	event.debug_annotations = pf->notes.ptrs;
-	event.n_debug_annotations = pf->notes.n;
-	put_event(pf, item->record->ns, &event);
+	put_whole(pf, &event, item->record, 0);
 }
 
 static void put_loss(Pf *pf, const RsTraceExportItem *item)

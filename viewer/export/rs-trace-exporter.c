@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-exporter.h"
 #include "rs-trace-formats-private.h"
+#include "rs-trace-stack.h"
 
 #include <string.h>
 
@@ -31,6 +32,15 @@ gboolean rs_trace_export_flush(const RsTraceExportConfig *config, GString *buffe
 
 	g_string_truncate(buffer, 0);
 	return done;
+}
+
+void rs_trace_export_frame(GString *out, const RsTraceRecord *record, guint frame,
+			   RsTraceSymbolsAppend escape)
+{
+	guint64 address = rs_trace_stack_frame(record, frame);
+
+	if (!rs_trace_symbols_append_frame(record->symbols, address, escape, out))
+		g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", address);
 }
 
 typedef struct {

@@ -21,4 +21,8 @@ void rs_trace_export_put_utf8(GByteArray *out, const char *text, gsize size);
 /* The same as a new string. */
 char *rs_trace_export_utf8(const char *text, gsize size);
 
+/* Appends the symbol of a frame, or its address. */
+void rs_trace_export_frame(GString *out, const RsTraceRecord *record, guint frame,
+			   RsTraceSymbolsAppend escape);
+
 #endif

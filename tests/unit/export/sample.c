@@ -371,6 +371,19 @@ static void put_names(Sample *s)
 	}
 }
 
+/* Of the next record. */
+static void put_stack(Sample *s, guint n)
+{
+	struct rs_rec_stack head = {.id = RS_REC_STACK, .size = (uint16_t)(8 + 8 * n)};
+	g_autoptr(GByteArray) mark = g_byte_array_new();
+
+	g_byte_array_append(mark, (const guint8 *)&head, sizeof(head));
+	for (guint i = 0; i < n; i++)
+		test_put(mark, G_GUINT64_CONSTANT(0xffffffff81000000) + i * 0x123, 8);
+	test_page_raw(s->page, mark->data, mark->len);
+	s->page_bytes += mark->len;
+}
+
 static void put_round(Sample *s, guint round)
 {
 	begin_page(s, round % RINGS);
@@ -378,6 +391,7 @@ static void put_round(Sample *s, guint round)
 		s->lost = round + (round == 10 ? G_GUINT64_CONSTANT(1) << 40 : 0);
 	test_page_context(s->page, 100 + round % 5, round * 0x0153);
 	put_number(s, SPAN_BEGIN, (gint32)round);
+	put_stack(s, 1 + round % 9);
 	put_switch(s, 100 + round % 5, 100 + (round + 1) % 5);
 	put_sizes(s);
 	put_arrays(s);
