@@ -4,12 +4,8 @@
 #include "rs-trace-error.h"
 #include "rs-trace-file-private.h"
 
-#include <ringside/cmdline.h>
-#include <ringside/control.h>
-#include <ringside/descriptor.h>
 #include <ringside/region.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #define HEADER_MAX (1u << 20)
@@ -55,104 +51,6 @@ void rs_trace_file_reject(RsTraceFile *file, const RsTraceFileBlock *block, cons
 void rs_trace_file_damage(const RsTraceFile *file, RsTraceFileDamage *out)
 {
 	*out = file->damage;
-}
-
-/* ---- heads ---- */
-
-/* The least size of the elements of a table, 0 for what is no table. */
-static gsize element_size(guint kind)
-{
-	switch (kind) {
-	case RS_FILE_BOOTS:
-		return sizeof(struct rs_boot);
-	case RS_FILE_PROVIDER:
-		return RS_PROVIDER_MIN_SIZE;
-	case RS_FILE_CLOCK:
-		return RS_CLOCK_EPOCH_MIN_SIZE;
-	case RS_FILE_NAMES:
-		return RS_CMDLINE_ENTRY_MIN_SIZE;
-	case RS_FILE_PAGES:
-		return RS_FILE_PAGE_MIN_SIZE;
-	case RS_FILE_INDEX:
-		return RS_FILE_PLACE_MIN_SIZE;
-	case RS_FILE_SYMBOLS:
-		return RS_FILE_SYMBOLS_MIN_SIZE;
-	default:
-		return 0;
-	}
-}
-
-static gsize body_size(guint kind)
-{
-	switch (kind) {
-	case RS_FILE_SOURCE:
-		return RS_FILE_SOURCE_MIN_SIZE;
-	case RS_FILE_LOST:
-		return sizeof(struct rs_file_lost);
-	case RS_FILE_WINDOW:
-		return sizeof(struct rs_file_window);
-	case RS_FILE_END:
-		return sizeof(struct rs_file_end);
-	default:
-		return 0;
-	}
-}
-
-/* What is wrong with the first part of a head; NULL: nothing. */
-static const char *judge(const RsTraceFile *file, const struct rs_file_block *block)
-{
-	if (block->magic != RS_FILE_BLOCK_MAGIC || block->id != file->header.id)
-		return "no block begins here";
-	if (block->head_size < sizeof(*block) || block->head_size > block->size ||
-	    block->head_size % RS_FILE_ALIGN || block->size % RS_FILE_ALIGN ||
-	    block->head_size > RS_FILE_BLOCK_MAX || block->data_size > RS_FILE_BLOCK_MAX ||
-	    block->size - block->head_size > RS_FILE_BLOCK_MAX ||
-	    (block->kind == RS_FILE_PAGES && block->data_size > RS_FILE_PAGES_MAX) ||
-	    (block->kind != RS_FILE_PAGES && (block->flags & RS_FILE_ZSTD)))
-		return "a block has an impossible size";
-	return NULL;
-}
-
-static gboolean check_head(GByteArray *head)
-{
-	struct rs_file_block *block = (void *)head->data;
-	guint32 said = block->crc;
-
-	block->crc = 0;
-	return said == crc32(0, head->data, head->len);
-}
-
-/* Finds the parts of a head. Returns what is wrong with it, or NULL. */
-static const char *parse(const GByteArray *head, RsTraceFileBlock *out)
-{
-	const struct rs_file_block *block = (const void *)head->data;
-	gsize element = element_size(block->kind);
-	struct rs_file_table table;
-
-	out->kind = block->kind;
-	out->source = block->source;
-	out->body = head->data + sizeof(*block);
-	out->body_size = head->len - sizeof(*block);
-	if (!element)
-		return out->body_size < body_size(block->kind) ? "a block is too short" : NULL;
-	if (out->body_size < sizeof(table))
-		return "a block is too short";
-	memcpy(&table, out->body, sizeof(table));
-	out->body_size -= sizeof(table);
-	if (!rs_stride_fits(table.stride, element) ||
-	    (guint64)table.count * table.stride > out->body_size)
-		return "a table does not fit its block";
-	out->body = head->data + sizeof(*block) + sizeof(table);
-	out->arg = table.arg;
-	out->count = table.count;
-	out->stride = table.stride;
-	return NULL;
-}
-
-void rs_trace_file_take(const RsTraceFileBlock *block, guint index, gpointer out, gsize size)
-{
-	rs_take_record(out, size, (const guint8 *)block->body + (gsize)index * block->stride,
-		       block->stride);
 }
 
 /* ---- blocks ---- */
@@ -251,14 +149,14 @@ static Found take_head(RsTraceFile *file, guint64 at, gsize most, RsTraceFileBlo
 		return found;
 	memcpy(&block, file->head->data, sizeof(block));
 	file->tried = MAX(block.head_size, sizeof(block));
-	*wrong = judge(file, &block);
+	*wrong = rs_trace_head_judge(&block, file->header.id);
 	if (*wrong || block.head_size > most)
 		return WRONG;
 	found = take_bytes(file, at, block.head_size, error);
 	if (found != WHOLE)
 		return found;
 	*out = (RsTraceFileBlock){.at = at};
-	*wrong = check_head(file->head) ? parse(file->head, out) : "a block's check is wrong";
+	*wrong = rs_trace_head_parse(file->head, out);
 	if (!*wrong)
 		*wrong = locate(at, &block, &out->place);
 	return *wrong ? WRONG : WHOLE;

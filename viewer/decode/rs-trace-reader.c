@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-reader.h"
+#include "rs-trace-reader-private.h"
 #include "rs-trace-error.h"
-#include "rs-trace-escape.h"
-#include "rs-trace-input-private.h"
 
 #include <string.h>
-
-/**
- * RsTraceReader:
- *
- * Reads the records of one or more trace files in the order of time.
- */
-struct _RsTraceReader {
-	GObject parent_instance;
-	GPtrArray *inputs; /* RsTraceInput * */
-	GArray *starts;    /* gint64: when each one's time 0 is, from that of the first; ns */
-	RsTraceShared shared;
-	gboolean started;
-	RsTraceInput *input; /* whose record was handed out */
-	RsTraceLane *last;   /* that record's; NULL: none */
-	guint64 limit;       /* another input may have a record that is as early */
-};
-
-static RsTraceInput *nth(const RsTraceReader *reader, guint n)
-{
-	return reader->inputs->pdata[n];
-}
 
 /* ---- files on one clock ---- */
 
@@ -44,7 +21,8 @@ static void add_input(RsTraceReader *reader, RsTraceFile *file, gint64 start)
 	for (guint i = 0; i < reader->starts->len; i++)
 		first = MIN(first, g_array_index(reader->starts, gint64, i));
 	for (guint i = 0; i < reader->starts->len; i++)
-		nth(reader, i)->shift = (guint64)(g_array_index(reader->starts, gint64, i) - first);
+		rs_trace_reader_nth(reader, i)->shift =
+			(guint64)(g_array_index(reader->starts, gint64, i) - first);
 }
 
 static gboolean is_same_boot(const struct rs_file_header *a, const struct rs_file_header *b)
@@ -73,7 +51,7 @@ static gboolean find_start(const RsTraceReader *reader, const struct rs_file_hea
 	for (guint pass = 0; pass < 2; pass++) {
 		for (guint i = 0; i < reader->inputs->len; i++) {
 			const struct rs_file_header *other =
-				rs_trace_file_header(nth(reader, i)->file);
+				rs_trace_file_header(rs_trace_reader_nth(reader, i)->file);
 			gint64 base = g_array_index(reader->starts, gint64, i);
 
 			if (!pass && is_same_boot(header, other))
@@ -117,9 +95,9 @@ const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
 
 	if (!reader->inputs->len)
 		return &none;
-	while (nth(reader, n)->shift)
+	while (rs_trace_reader_nth(reader, n)->shift)
 		n++;
-	return rs_trace_file_header(nth(reader, n)->file);
+	return rs_trace_file_header(rs_trace_reader_nth(reader, n)->file);
 }
 
 /* ---- records ---- */
@@ -130,7 +108,7 @@ static void choose(RsTraceReader *reader)
 	reader->last = NULL;
 	reader->limit = G_MAXUINT64;
 	for (guint i = 0; i < reader->inputs->len; i++) {
-		RsTraceLane *lane = rs_trace_input_first(nth(reader, i));
+		RsTraceLane *lane = rs_trace_input_first(rs_trace_reader_nth(reader, i));
 
 		if (!lane)
 			continue;
@@ -141,7 +119,7 @@ static void choose(RsTraceReader *reader)
 		if (reader->last)
 			reader->limit = reader->last->order;
 		reader->last = lane;
-		reader->input = nth(reader, i);
+		reader->input = rs_trace_reader_nth(reader, i);
 	}
 }
 
@@ -164,9 +142,9 @@ gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError 
 		return TRUE;
 	}
 	for (guint i = 0; i < reader->inputs->len; i++) {
-		if (!nth(reader, i)->error)
+		if (!rs_trace_reader_nth(reader, i)->error)
 			continue;
-		g_propagate_error(error, g_steal_pointer(&nth(reader, i)->error));
+		g_propagate_error(error, g_steal_pointer(&rs_trace_reader_nth(reader, i)->error));
 		break;
 	}
 	return FALSE;
@@ -216,7 +194,7 @@ guint rs_trace_reader_n_sources(const RsTraceReader *reader)
 static gboolean are_seekable(const RsTraceReader *reader)
 {
 	for (guint i = 0; i < reader->inputs->len; i++)
-		if (!rs_trace_file_is_seekable(nth(reader, i)->file))
+		if (!rs_trace_file_is_seekable(rs_trace_reader_nth(reader, i)->file))
 			return FALSE;
 	return TRUE;
 }
@@ -245,7 +223,7 @@ gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
 	RsTraceLane *lane;
 
 	for (guint i = 0; i < reader->inputs->len; i++) {
-		RsTraceInput *input = nth(reader, i);
+		RsTraceInput *input = rs_trace_reader_nth(reader, i);
 
 		if (!rs_trace_file_is_seekable(input->file) && back) {
 			g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
@@ -256,7 +234,7 @@ gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
 	forget_last(reader);
 	reader->started = TRUE;
 	for (guint i = 0; i < reader->inputs->len; i++) {
-		RsTraceInput *input = nth(reader, i);
+		RsTraceInput *input = rs_trace_reader_nth(reader, i);
 
 		if (rs_trace_file_is_seekable(input->file) &&
 		    !rs_trace_input_seek(input, ns, error))
@@ -289,7 +267,7 @@ gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **er
 	}
 	forget_last(reader);
 	for (guint i = 0; i < reader->inputs->len; i++) {
-		if (!rs_trace_input_seek_last(nth(reader, i), n, &have, error))
+		if (!rs_trace_input_seek_last(rs_trace_reader_nth(reader, i), n, &have, error))
 			return FALSE;
 		total += have;
 	}
@@ -320,138 +298,19 @@ void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *tot
 
 	*done = *total = 0;
 	for (guint i = 0; i < reader->inputs->len; i++) {
-		rs_trace_file_progress(nth(reader, i)->file, &at, &size);
+		rs_trace_file_progress(rs_trace_reader_nth(reader, i)->file, &at, &size);
 		*done += at;
 		*total += known ? size : 0;
 	}
 }
 
-/* ---- how it went ---- */
-
-/**
- * rs_trace_reader_is_cut:
- * @reader: a reader
- *
- * Returns: whether a file ended before its recorder had ended it; only known at the end
- */
-gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
-{
-	gboolean is = FALSE;
-
-	for (guint i = 0; i < reader->inputs->len; i++)
-		is |= nth(reader, i)->cut;
-	return is;
-}
-
-/**
- * rs_trace_reader_is_unordered:
- * @reader: a reader
- *
- * Returns: whether a window was too large to hold: more than 32 MiB of a pipe, or 262,144 pages of
- *   any file. Then records of different rings may have come in the wrong order
- */
-gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader)
-{
-	gboolean is = FALSE;
-
-	for (guint i = 0; i < reader->inputs->len; i++)
-		is |= nth(reader, i)->unordered;
-	return is;
-}
-
-void rs_trace_reader_damage(const RsTraceReader *reader, RsTraceFileDamage *out)
-{
-	RsTraceFileDamage of;
-
-	*out = (RsTraceFileDamage){0};
-	for (guint i = 0; i < reader->inputs->len; i++) {
-		rs_trace_file_damage(nth(reader, i)->file, &of);
-		if (!out->gaps) {
-			*out = of;
-			continue;
-		}
-		out->gaps += of.gaps;
-		out->bytes += of.bytes;
-	}
-}
-
-static void add_stats(const RsTraceInput *input, RsTraceDecoderStats *sum)
-{
-	sum->records += input->gone.records;
-	sum->lost += input->gone.lost;
-	sum->bad_pages += input->gone.bad_pages;
-	sum->unknown += input->gone.unknown;
-	for (guint i = 0; i < input->sources->len; i++)
-		rs_trace_file_source_add_stats(input->sources->pdata[i], sum);
-}
-
-void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out)
-{
-	*out = (RsTraceDecoderStats){0};
-	for (guint i = 0; i < reader->inputs->len; i++)
-		add_stats(nth(reader, i), out);
-}
-
-G_GNUC_PRINTF(3, 4)
-static void remark(GStrvBuilder *to, const RsTraceInput *input, const char *format, ...)
-{
-	const char *name = rs_trace_file_name(input->file);
-	g_autofree char *text = NULL, *escaped = NULL, *line = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	escaped = name ? rs_trace_escape(name, -1, NULL) : NULL;
-	line = g_strdup_printf("%s%s%s", escaped ? escaped : "", escaped ? ": " : "", text);
-	g_strv_builder_add(to, line);
-}
-
-static void add_remarks(GStrvBuilder *to, const RsTraceInput *input)
-{
-	RsTraceDecoderStats stats = {0};
-	RsTraceFileDamage damage;
-
-	rs_trace_file_damage(input->file, &damage);
-	add_stats(input, &stats);
-	if (damage.gaps)
-		remark(to, input,
-		       "the file is damaged: %" G_GUINT64_FORMAT " bytes in %" G_GUINT64_FORMAT
-		       " place%s were passed over, the first at byte %" G_GUINT64_FORMAT ": %s",
-		       damage.bytes, damage.gaps, damage.gaps == 1 ? "" : "s", damage.first,
-		       damage.why);
-	if (input->cut)
-		remark(to, input, "the file was not ended: it shows what was recorded by then");
-	if (input->unordered)
-		remark(to, input,
-		       "a window is too large to hold: the order of events may be wrong");
-	if (stats.bad_pages || stats.unknown)
-		remark(to, input,
-		       "%" G_GUINT64_FORMAT " bad pages, %" G_GUINT64_FORMAT
-		       " records of unknown events",
-		       stats.bad_pages, stats.unknown);
-}
-
-/**
- * rs_trace_reader_remarks:
- * @reader: a reader
- *
- * All that is to be said about how well the files could be read so far, a sentence each, in plain
- * ASCII, with the names of files that have one.
- *
- * Returns: (transfer full): the sentences; empty: nothing
- */
-GStrv rs_trace_reader_remarks(const RsTraceReader *reader)
-{
-	g_autoptr(GStrvBuilder) lines = g_strv_builder_new();
-
-	for (guint i = 0; i < reader->inputs->len; i++)
-		add_remarks(lines, nth(reader, i));
-	return g_strv_builder_end(lines);
-}
-
 /* ---- the reader ---- */
 
+/**
+ * RsTraceReader:
+ *
+ * Reads the records of one or more trace files in the order of time.
+ */
 G_DEFINE_FINAL_TYPE(RsTraceReader, rs_trace_reader, G_TYPE_OBJECT)
 
 static void rs_trace_reader_init(RsTraceReader *reader)

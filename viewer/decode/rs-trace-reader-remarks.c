@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* How well the files of a reader could be read. */
+#include "rs-trace-escape.h"
+#include "rs-trace-reader-private.h"
+
+/**
+ * rs_trace_reader_is_cut:
+ * @reader: a reader
+ *
+ * Returns: whether a file ended before its recorder had ended it; only known at the end
+ */
+gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
+{
+	gboolean is = FALSE;
+
+	for (guint i = 0; i < reader->inputs->len; i++)
+		is |= rs_trace_reader_nth(reader, i)->cut;
+	return is;
+}
+
+/**
+ * rs_trace_reader_is_unordered:
+ * @reader: a reader
+ *
+ * Returns: whether a window was too large to hold: more than 32 MiB of a pipe, or 262,144 pages of
+ *   any file. Then records of different rings may have come in the wrong order
+ */
+gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader)
+{
+	gboolean is = FALSE;
+
+	for (guint i = 0; i < reader->inputs->len; i++)
+		is |= rs_trace_reader_nth(reader, i)->unordered;
+	return is;
+}
+
+void rs_trace_reader_damage(const RsTraceReader *reader, RsTraceFileDamage *out)
+{
+	RsTraceFileDamage of;
+
+	*out = (RsTraceFileDamage){0};
+	for (guint i = 0; i < reader->inputs->len; i++) {
+		rs_trace_file_damage(rs_trace_reader_nth(reader, i)->file, &of);
+		if (!out->gaps) {
+			*out = of;
+			continue;
+		}
+		out->gaps += of.gaps;
+		out->bytes += of.bytes;
+	}
+}
+
+static void add_stats(const RsTraceInput *input, RsTraceDecoderStats *sum)
+{
+	sum->records += input->gone.records;
+	sum->lost += input->gone.lost;
+	sum->bad_pages += input->gone.bad_pages;
+	sum->unknown += input->gone.unknown;
+	for (guint i = 0; i < input->sources->len; i++)
+		rs_trace_file_source_add_stats(input->sources->pdata[i], sum);
+}
+
+void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out)
+{
+	*out = (RsTraceDecoderStats){0};
+	for (guint i = 0; i < reader->inputs->len; i++)
+		add_stats(rs_trace_reader_nth(reader, i), out);
+}
+
+G_GNUC_PRINTF(3, 4)
+static void remark(GStrvBuilder *to, const RsTraceInput *input, const char *format, ...)
+{
+	const char *name = rs_trace_file_name(input->file);
+	g_autofree char *text = NULL, *escaped = NULL, *line = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	escaped = name ? rs_trace_escape(name, -1, NULL) : NULL;
+	line = g_strdup_printf("%s%s%s", escaped ? escaped : "", escaped ? ": " : "", text);
+	g_strv_builder_add(to, line);
+}
+
+static void add_remarks(GStrvBuilder *to, const RsTraceInput *input)
+{
+	RsTraceDecoderStats stats = {0};
+	RsTraceFileDamage damage;
+
+	rs_trace_file_damage(input->file, &damage);
+	add_stats(input, &stats);
+	if (damage.gaps)
+		remark(to, input,
+		       "the file is damaged: %" G_GUINT64_FORMAT " bytes in %" G_GUINT64_FORMAT
+		       " place%s were passed over, the first at byte %" G_GUINT64_FORMAT ": %s",
+		       damage.bytes, damage.gaps, damage.gaps == 1 ? "" : "s", damage.first,
+		       damage.why);
+	if (input->cut)
+		remark(to, input, "the file was not ended: it shows what was recorded by then");
+	if (input->unordered)
+		remark(to, input,
+		       "a window is too large to hold: the order of events may be wrong");
+	if (stats.bad_pages || stats.unknown)
+		remark(to, input,
+		       "%" G_GUINT64_FORMAT " bad pages, %" G_GUINT64_FORMAT
+		       " records of unknown events",
+		       stats.bad_pages, stats.unknown);
+}
+
+/**
+ * rs_trace_reader_remarks:
+ * @reader: a reader
+ *
+ * All that is to be said about how well the files could be read so far, a sentence each, in plain
+ * ASCII, with the names of files that have one.
+ *
+ * Returns: (transfer full): the sentences; empty: nothing
+ */
+GStrv rs_trace_reader_remarks(const RsTraceReader *reader)
+{
+	g_autoptr(GStrvBuilder) lines = g_strv_builder_new();
+
+	for (guint i = 0; i < reader->inputs->len; i++)
+		add_remarks(lines, rs_trace_reader_nth(reader, i));
+	return g_strv_builder_end(lines);
+}
