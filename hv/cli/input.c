@@ -146,6 +146,7 @@ int rs_cli_input_open(struct rs_cli_input *input)
 	g_autoptr(GError) error = NULL;
 	const char *name = NULL;
 
+	input->progress = input->progress && isatty(STDERR_FILENO);
 	input->reader = open_all(input, &name, &error);
 	if (input->reader && find_start(input, &error)) {
 		input->name = g_strjoinv(", ", (char **)input->paths);
