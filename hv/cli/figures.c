@@ -24,7 +24,7 @@ static bool prepare(struct rs_cli_figures *f, GError **error)
 	return true;
 }
 
-static void add(struct rs_cli_figures *f, const RsTraceItem *item)
+static void add(struct rs_cli_figures *f, const RsTraceSample *item)
 {
 	if (f->of_stat)
 		rs_trace_stat_add(f->of_stat, item);
@@ -51,7 +51,7 @@ int rs_cli_figures_read(struct rs_cli_figures *f, struct rs_cli_input *input)
 	if (code)
 		return code;
 	while (rs_cli_input_next(input, &record, &task)) {
-		const RsTraceItem item = {
+		const RsTraceSample item = {
 			.record = &record,
 			.task = &task,
 			.source = rs_trace_reader_source(input->reader)->name,

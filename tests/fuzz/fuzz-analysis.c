@@ -120,7 +120,7 @@ static void check(const struct figures *f)
 	}
 }
 
-static void add(struct figures *f, const RsTraceItem *item)
+static void add(struct figures *f, const RsTraceSample *item)
 {
 	if (f->selection && !rs_trace_selection_matches(f->selection, item->record, item->task))
 		return;
@@ -157,7 +157,7 @@ static void read_records(struct figures *f, struct rs_fuzz_input *in, const RsTr
 					.ring = head.ring,
 					.stack = payload,
 					.n_stack = MIN(head.frames, size / 8)};
-		const RsTraceItem item = {&record, &task, comms[head.source % 4], head.source};
+		const RsTraceSample item = {&record, &task, comms[head.source % 4], head.source};
 
 		record.event = rs_trace_schema_by_id(schema, record.id);
 		add(f, &item);

@@ -138,7 +138,8 @@ static void take_text(RsTraceCell *out, const char *text)
 	*out = (RsTraceCell){.kind = RS_TRACE_CELL_TEXT, .text = text, .size = strlen(text)};
 }
 
-static gboolean take_common(const RsTraceColumn *column, const RsTraceItem *item, RsTraceCell *out)
+static gboolean take_common(const RsTraceColumn *column, const RsTraceSample *item,
+			    RsTraceCell *out)
 {
 	const RsTraceRecord *record = item->record;
 
@@ -169,7 +170,7 @@ static gboolean take_common(const RsTraceColumn *column, const RsTraceItem *item
 	}
 }
 
-gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceItem *item, RsTraceCell *out)
+gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceSample *item, RsTraceCell *out)
 {
 	const RsTraceRecord *record = item->record;
 	const RsTraceField *field;

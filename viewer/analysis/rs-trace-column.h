@@ -10,7 +10,7 @@
 #ifndef RS_TRACE_COLUMN_H
 #define RS_TRACE_COLUMN_H
 
-#include "analysis/rs-trace-item.h"
+#include "analysis/rs-trace-sample.h"
 
 G_BEGIN_DECLS
 
@@ -41,7 +41,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceColumn, rs_trace_column_free)
 
 const char *rs_trace_column_name(const RsTraceColumn *column);
 /* FALSE: the event has no such value, or it is an array, or the payload lacks it. */
-gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceItem *item, RsTraceCell *out);
+gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceSample *item, RsTraceCell *out);
 /* Whether any event so far has had it. */
 gboolean rs_trace_column_was_found(const RsTraceColumn *column);
 

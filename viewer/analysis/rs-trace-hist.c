@@ -76,7 +76,7 @@ static void add_amount(Counts *counts, const RsTraceCell *cell)
 	counts->amounts++;
 }
 
-void rs_trace_hist_add(RsTraceHist *hist, const RsTraceItem *item)
+void rs_trace_hist_add(RsTraceHist *hist, const RsTraceSample *item)
 {
 	Counts *counts = &hist->all;
 	RsTraceCell cell, by;

@@ -10,7 +10,7 @@
 #ifndef RS_TRACE_HIST_H
 #define RS_TRACE_HIST_H
 
-#include "analysis/rs-trace-item.h"
+#include "analysis/rs-trace-sample.h"
 
 G_BEGIN_DECLS
 
@@ -46,7 +46,7 @@ RsTraceHist *rs_trace_hist_new(const char *field, const char *by, GError **error
 void rs_trace_hist_free(RsTraceHist *hist);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceHist, rs_trace_hist_free)
 
-void rs_trace_hist_add(RsTraceHist *hist, const RsTraceItem *item);
+void rs_trace_hist_add(RsTraceHist *hist, const RsTraceSample *item);
 /*
  * All groups, that with the most values first and the others last; to be unrefed. FALSE: it is of a
  * field that no event has had.

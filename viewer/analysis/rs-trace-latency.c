@@ -119,7 +119,7 @@ static guint role_of(RsTraceLatency *latency, const RsTraceEvent *event)
 	return latency->recent[at].role;
 }
 
-static gboolean take_key(RsTraceLatency *latency, guint which, const RsTraceItem *item,
+static gboolean take_key(RsTraceLatency *latency, guint which, const RsTraceSample *item,
 			 RsTraceCell *out)
 {
 	if (!latency->keys[which]) {
@@ -137,7 +137,7 @@ static guint64 losses_of(const RsTraceLatency *latency, guint source)
 	return latency->losses[source % SOURCES];
 }
 
-static void end(RsTraceLatency *latency, const RsTraceItem *item, const RsTraceCell *key)
+static void end(RsTraceLatency *latency, const RsTraceSample *item, const RsTraceCell *key)
 {
 	Open *open = rs_trace_keys_find(latency->open, item->source_index, key);
 
@@ -171,7 +171,7 @@ static gboolean make_room(RsTraceLatency *latency)
 	return TRUE;
 }
 
-static void begin(RsTraceLatency *latency, const RsTraceItem *item, const RsTraceCell *key)
+static void begin(RsTraceLatency *latency, const RsTraceSample *item, const RsTraceCell *key)
 {
 	Open *open = rs_trace_keys_find(latency->open, item->source_index, key);
 
@@ -190,7 +190,7 @@ static void begin(RsTraceLatency *latency, const RsTraceItem *item, const RsTrac
 	*open = (Open){TRUE, item->record->ns, losses_of(latency, item->source_index)};
 }
 
-void rs_trace_latency_add(RsTraceLatency *latency, const RsTraceItem *item)
+void rs_trace_latency_add(RsTraceLatency *latency, const RsTraceSample *item)
 {
 	const RsTraceRecord *record = item->record;
 	RsTraceCell key;

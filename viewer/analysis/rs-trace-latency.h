@@ -15,7 +15,7 @@
 #define RS_TRACE_LATENCY_H
 
 #include "analysis/rs-trace-distribution.h"
-#include "analysis/rs-trace-item.h"
+#include "analysis/rs-trace-sample.h"
 
 G_BEGIN_DECLS
 
@@ -33,7 +33,7 @@ void rs_trace_latency_free(RsTraceLatency *latency);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceLatency, rs_trace_latency_free)
 
 /* Losses matter, so all records that are wanted are to be added. */
-void rs_trace_latency_add(RsTraceLatency *latency, const RsTraceItem *item);
+void rs_trace_latency_add(RsTraceLatency *latency, const RsTraceSample *item);
 
 typedef struct {
 	const RsTraceDistribution *ns; /* of pairs without a loss between; the latency's */

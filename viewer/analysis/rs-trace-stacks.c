@@ -56,7 +56,7 @@ static void append_frame(GString *out, const RsTraceRecord *record, guint i)
 		g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", address);
 }
 
-void rs_trace_stacks_add(RsTraceStacks *stacks, const RsTraceItem *item)
+void rs_trace_stacks_add(RsTraceStacks *stacks, const RsTraceSample *item)
 {
 	const RsTraceRecord *record = item->record;
 	guint64 *count;

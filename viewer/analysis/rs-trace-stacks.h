@@ -9,7 +9,7 @@
 #ifndef RS_TRACE_STACKS_H
 #define RS_TRACE_STACKS_H
 
-#include "analysis/rs-trace-item.h"
+#include "analysis/rs-trace-sample.h"
 
 G_BEGIN_DECLS
 
@@ -23,7 +23,7 @@ RsTraceStacks *rs_trace_stacks_new(void);
 void rs_trace_stacks_free(RsTraceStacks *stacks);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceStacks, rs_trace_stacks_free)
 
-void rs_trace_stacks_add(RsTraceStacks *stacks, const RsTraceItem *item);
+void rs_trace_stacks_add(RsTraceStacks *stacks, const RsTraceSample *item);
 
 typedef struct {
 	const char *folded; /* printable, without a newline; of a frame, ';' became ':' */

@@ -92,7 +92,7 @@ static Row *find_event(RsTraceStat *stat, const RsTraceRecord *record)
 	return stat->recent_events[at].row;
 }
 
-static Row *find_cpu(RsTraceStat *stat, const RsTraceItem *item)
+static Row *find_cpu(RsTraceStat *stat, const RsTraceSample *item)
 {
 	guint cpu = item->record->ring;
 	guint64 id = 1 + ((guint64)item->source_index << 16 | cpu);
@@ -123,7 +123,7 @@ static void count(RsTraceStatCounts *counts, const RsTraceRecord *record)
 	counts->events++;
 }
 
-void rs_trace_stat_add(RsTraceStat *stat, const RsTraceItem *item)
+void rs_trace_stat_add(RsTraceStat *stat, const RsTraceSample *item)
 {
 	const RsTraceRecord *record = item->record;
 

@@ -10,7 +10,7 @@
 #ifndef RS_TRACE_STAT_H
 #define RS_TRACE_STAT_H
 
-#include "analysis/rs-trace-item.h"
+#include "analysis/rs-trace-sample.h"
 
 G_BEGIN_DECLS
 
@@ -41,7 +41,7 @@ RsTraceStat *rs_trace_stat_new(void);
 void rs_trace_stat_free(RsTraceStat *stat);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceStat, rs_trace_stat_free)
 
-void rs_trace_stat_add(RsTraceStat *stat, const RsTraceItem *item);
+void rs_trace_stat_add(RsTraceStat *stat, const RsTraceSample *item);
 
 const RsTraceStatCounts *rs_trace_stat_total(const RsTraceStat *stat);
 /* Nanoseconds from the trace's first record to its last. */

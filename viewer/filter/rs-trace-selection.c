@@ -339,7 +339,7 @@ static gboolean passes(const Kept *kept, const RsTraceRecord *record, const RsTr
 		       const RsTraceTask *task)
 {
 	struct rs_filter_input input = {
-		.entry = record->payload,
+		.entry = record->payload ? (const void *)record->payload : "",
 		.entry_size = MIN(record->size, event->entry_size),
 		.pid = record->pid,
 		.tgid = task->tgid,

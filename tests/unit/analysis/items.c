@@ -12,7 +12,7 @@ void test_items_init(TestItems *items)
 	items->all = test_payload_all();
 	items->task = (RsTraceTask){.comm = "task", .tgid = 70};
 	items->item =
-		(RsTraceItem){.record = &items->record, .task = &items->task, .source = "guest"};
+		(RsTraceSample){.record = &items->record, .task = &items->task, .source = "guest"};
 }
 
 void test_items_clear(TestItems *items)
@@ -21,15 +21,15 @@ void test_items_clear(TestItems *items)
 	g_byte_array_unref(items->all);
 }
 
-static const RsTraceItem *event(TestItems *items, guint id, guint64 ns, guint pid)
+static const RsTraceSample *event(TestItems *items, guint id, guint64 ns, guint pid)
 {
 	items->record = (RsTraceRecord){.ns = ns, .pid = pid, .id = (guint16)id};
 	items->record.event = rs_trace_schema_by_id(items->schema, id);
 	return &items->item;
 }
 
-const RsTraceItem *test_items_switch(TestItems *items, guint64 ns, guint pid, guint prev,
-				     guint next)
+const RsTraceSample *test_items_switch(TestItems *items, guint64 ns, guint pid, guint prev,
+				       guint next)
 {
 	event(items, TEST_SWITCH, ns, pid);
 	items->pair[0] = prev;
@@ -39,7 +39,7 @@ const RsTraceItem *test_items_switch(TestItems *items, guint64 ns, guint pid, gu
 	return &items->item;
 }
 
-const RsTraceItem *test_items_all(TestItems *items, guint64 ns, guint pid)
+const RsTraceSample *test_items_all(TestItems *items, guint64 ns, guint pid)
 {
 	event(items, TEST_ALL, ns, pid);
 	items->record.payload = items->all->data;
@@ -47,7 +47,7 @@ const RsTraceItem *test_items_all(TestItems *items, guint64 ns, guint pid)
 	return &items->item;
 }
 
-const RsTraceItem *test_items_loss(TestItems *items, guint64 ns, guint64 lost)
+const RsTraceSample *test_items_loss(TestItems *items, guint64 ns, guint64 lost)
 {
 	items->record = (RsTraceRecord){.kind = RS_TRACE_RECORD_LOSS, .ns = ns, .lost = lost};
 	return &items->item;

@@ -3,7 +3,7 @@
 #ifndef RS_TESTS_ANALYSIS_ITEMS_H
 #define RS_TESTS_ANALYSIS_ITEMS_H
 
-#include "analysis/rs-trace-item.h"
+#include "analysis/rs-trace-sample.h"
 #include "build.h"
 
 typedef struct {
@@ -12,15 +12,15 @@ typedef struct {
 	guint32 pair[2]; /* payload of sched:switch: prev, next */
 	RsTraceRecord record;
 	RsTraceTask task;
-	RsTraceItem item; /* of the two above */
+	RsTraceSample item; /* of the two above */
 } TestItems;
 
 void test_items_init(TestItems *items);
 void test_items_clear(TestItems *items);
 /* Sets the item: an event of that task at that time. */
-const RsTraceItem *test_items_switch(TestItems *items, guint64 ns, guint pid, guint prev,
-				     guint next);
-const RsTraceItem *test_items_all(TestItems *items, guint64 ns, guint pid);
-const RsTraceItem *test_items_loss(TestItems *items, guint64 ns, guint64 lost);
+const RsTraceSample *test_items_switch(TestItems *items, guint64 ns, guint pid, guint prev,
+				       guint next);
+const RsTraceSample *test_items_all(TestItems *items, guint64 ns, guint pid);
+const RsTraceSample *test_items_loss(TestItems *items, guint64 ns, guint64 lost);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* "-": there is no such value, else its kind and what it is. */
-static char *value(const RsTraceItem *item, const char *name)
+static char *value(const RsTraceSample *item, const char *name)
 {
 	g_autoptr(RsTraceColumn) column = rs_trace_column_new(name, NULL);
 	static const char kinds[] = "nsNSt";
@@ -24,7 +24,7 @@ static char *value(const RsTraceItem *item, const char *name)
 	return g_strdup_printf("%c%" G_GINT64_FORMAT, kinds[cell.kind], (gint64)cell.number);
 }
 
-static void check(const RsTraceItem *item, const char *name, const char *want)
+static void check(const RsTraceSample *item, const char *name, const char *want)
 {
 	g_autofree char *got = value(item, name);
 
@@ -34,7 +34,7 @@ static void check(const RsTraceItem *item, const char *name, const char *want)
 static void test_values(void)
 {
 	TestItems items;
-	const RsTraceItem *item;
+	const RsTraceSample *item;
 
 	test_items_init(&items);
 	item = test_items_switch(&items, 5, 7, 3, 4);
@@ -71,7 +71,7 @@ static void test_values(void)
 static void test_what_has_no_value(void)
 {
 	TestItems items;
-	const RsTraceItem *item;
+	const RsTraceSample *item;
 
 	test_items_init(&items);
 	check(test_items_loss(&items, 5, 1), "cpu", "-");

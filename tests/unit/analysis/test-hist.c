@@ -86,7 +86,7 @@ static void test_keys_and_groups(void)
 
 	test_items_init(&items);
 	for (guint i = 0; i < 6; i++) {
-		const RsTraceItem *item = test_items_switch(&items, i, i % 3 / 2, 0, i);
+		const RsTraceSample *item = test_items_switch(&items, i, i % 3 / 2, 0, i);
 
 		items.task.comm = i % 3 ? "a" : "b";
 		rs_trace_hist_add(names, item);
@@ -110,7 +110,7 @@ static void test_bounds(void)
 
 	test_items_init(&items);
 	for (guint i = 0; i < RS_TRACE_HIST_KEYS + 50; i++) {
-		const RsTraceItem *item = test_items_switch(&items, i, i, 0, i);
+		const RsTraceSample *item = test_items_switch(&items, i, i, 0, i);
 
 		rs_trace_hist_add(keys, item);
 		rs_trace_hist_add(groups, item);

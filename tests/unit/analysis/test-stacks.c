@@ -7,7 +7,7 @@
 static void add(RsTraceStacks *stacks, TestItems *items, const char *comm, const guint64 *frames,
 		guint n)
 {
-	const RsTraceItem *item = test_items_switch(items, 1, 1, 0, 0);
+	const RsTraceSample *item = test_items_switch(items, 1, 1, 0, 0);
 
 	items->task.comm = comm;
 	items->record.stack = (const guint8 *)frames;

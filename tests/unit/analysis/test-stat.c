@@ -20,7 +20,7 @@ static char *show(GPtrArray *rows)
 	return g_string_free(out, FALSE);
 }
 
-static void add(RsTraceStat *stat, TestItems *items, const RsTraceItem *item, guint source,
+static void add(RsTraceStat *stat, TestItems *items, const RsTraceSample *item, guint source,
 		guint cpu)
 {
 	items->item.source_index = source;
@@ -75,7 +75,7 @@ static void test_names(void)
 		RsTraceSchema *schema = rs_trace_schema_new();
 		RsTraceRecord record = {.ns = i, .id = TEST_SWITCH};
 		const RsTraceTask task = {.comm = "x"};
-		const RsTraceItem item = {&record, &task, "s", 0};
+		const RsTraceSample item = {&record, &task, "s", 0};
 
 		long_name[RS_NAME_MAX - 3] = i % 2 ? 'a' : 'b';
 		test_desc_end(test_desc_new(TEST_SWITCH, "sys", long_name), NULL, NULL, descs);

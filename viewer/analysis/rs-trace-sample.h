@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A record with what is known of it, as an analysis takes it. Valid during the call. */
-#ifndef RS_TRACE_ITEM_H
-#define RS_TRACE_ITEM_H
+#ifndef RS_TRACE_SAMPLE_H
+#define RS_TRACE_SAMPLE_H
 
 #include "rs-trace-cmdline.h"
 #include "rs-trace-decoder.h"
@@ -13,7 +13,7 @@ typedef struct {
 	const RsTraceTask *task; /* of an event; comm is never NULL */
 	const char *source;      /* name of the record's source, any bytes */
 	guint source_index;      /* no two sources of the trace have the same */
-} RsTraceItem;
+} RsTraceSample;
 
 G_END_DECLS
 
