@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 /* What is wrong with the first part of a head, of the file `id`; NULL: nothing. */
 const char *rs_trace_head_judge(const struct rs_file_block *block, guint32 id);
-/* Checks a whole head, of which it clears the check, and finds its parts. What is wrong, or NULL. */
+/* Checks a whole head (it clears the check), and finds its parts. What is wrong, or NULL. */
 const char *rs_trace_head_parse(GByteArray *head, RsTraceFileBlock *out);
 
 /* Where the next block is read. */
