@@ -5,7 +5,7 @@
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL, *path = NULL, *max_size = NULL;
+	g_autofree char *name = NULL, *path = NULL;
 	gboolean force = FALSE, quiet = FALSE, json = FALSE;
 	struct rs_recording_options limits = {0};
 	const GOptionEntry options[] = {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-recorder.h"
-#include "rs-trace-feed.h"
-#include "rs-trace-told.h"
+#include "rs-trace-recorded.h"
 
-#include <ringside/cmdline.h>
-#include <ringside/ring.h>
 #include <rs-trace-error.h>
 #include <rs-trace-page.h>
-#include <string.h>
 
 #define WINDOW_MS 1000u
 
@@ -15,7 +11,7 @@ typedef struct {
 	RsTraceSink sink;
 	RsTraceRecorderConfig config;
 	RsTraceWriter *writer;
-	GPtrArray *sources; /* Recorded * */
+	GPtrArray *sources; /* RsTraceRecorded * */
 	gint64 window_end;  /* monotonic us: when a window is to end */
 	gint64 flush;       /* likewise: when pages are to be written, whatever windows do */
 	gint64 rotate;      /* likewise: when another file is to begin */
@@ -31,90 +27,13 @@ typedef struct {
 	RsTraceRecorderStats shown; /* under the lock */
 } Recorder;
 
-/* What a window's end asks of a ring. */
-typedef struct {
-	gboolean in_flight;     /* not read to its end in this round */
-	gboolean behind;        /* records of it from before the window's end may be missing */
-	RsTraceRingMark target; /* where they end */
-	guint64 events;         /* in pages before the last one */
-} Ring;
-
-/* One source. */
-typedef struct {
-	RsTraceFeed *feed;
-	RsTraceTold *told; /* NULL: there is one file */
-	guint8 *names;     /* as they were last written */
-	gsize names_size, names_stride;
-	Ring rings[];
-} Recorded;
-
-/* ---- counts ---- */
-
-/* Counted to the last one, which looks into a page of each ring. */
-static guint64 records_of(Recorded *recorded)
-{
-	RsTraceSource *source = recorded->feed->source;
-	guint64 n = 0;
-
-	for (guint ring = 0; ring < source->n_rings; ring++)
-		n += recorded->rings[ring].events = source->ops->records(source, ring);
-	return n;
-}
-
 static void count_all(Recorder *recorder)
 {
 	for (guint i = 0; i < recorder->sources->len; i++)
-		records_of(recorder->sources->pdata[i]);
+		rs_trace_recorded_count(recorder->sources->pdata[i]);
 }
 
 /* ---- windows ---- */
-
-static void begin_end(Recorded *recorded)
-{
-	const RsTraceSource *source = recorded->feed->source;
-
-	for (guint i = 0; i < source->n_rings; i++) {
-		Ring *ring = &recorded->rings[i];
-
-		ring->in_flight = FALSE;
-		ring->behind = TRUE;
-		source->ops->written(recorded->feed->source, i, &ring->target);
-		rs_trace_feed_set_whole(recorded->feed, i, FALSE);
-	}
-}
-
-static void catch_up(Recorded *recorded, guint ring)
-{
-	recorded->rings[ring].behind = FALSE;
-	rs_trace_feed_set_whole(recorded->feed, ring, TRUE);
-}
-
-/* A ring that has handed out what was written when the end began need not be read any further. */
-static void look_at_target(Recorded *recorded, const RsTraceChunk *chunk)
-{
-	const gint64 seq = (gint64)((const struct rs_ring_page *)chunk->page)->seq;
-	const Ring *ring = &recorded->rings[chunk->ring];
-
-	if (ring->behind && (seq > ring->target.seq ||
-			     (seq == ring->target.seq && chunk->to >= ring->target.offset)))
-		catch_up(recorded, chunk->ring);
-}
-
-/* Whether the source has handed out all that was in its rings when the window's end began. */
-static gboolean has_caught_up(Recorded *recorded)
-{
-	gboolean all = TRUE;
-
-	for (guint i = 0; i < recorded->feed->source->n_rings; i++) {
-		const Ring *ring = &recorded->rings[i];
-
-		/* The target is what a guest says. A ring that was read to its end has no more. */
-		if (ring->behind && !ring->in_flight && !recorded->feed->stopped)
-			catch_up(recorded, i);
-		all &= !ring->behind;
-	}
-	return all;
-}
 
 /*
  * While one ring is read up to its target others go on, as fast as they are read: in the worst case
@@ -127,36 +46,23 @@ static gsize window_max(const Recorder *recorder)
 
 	for (guint i = 0; i < recorder->sources->len; i++) {
 		const RsTraceSource *source =
-			((const Recorded *)recorder->sources->pdata[i])->feed->source;
+			((const RsTraceRecorded *)recorder->sources->pdata[i])->feed->source;
 
 		bytes += (gsize)2 * source->n_rings * source->ring_pages * source->page_size;
 	}
 	return bytes;
 }
 
-static gboolean put_names(Recorder *recorder, const Recorded *recorded, GByteArray *entries)
+static gboolean put_names(Recorder *recorder, const RsTraceRecorded *recorded, GByteArray *entries)
 {
-	const RsTraceWriterTable table = {
-		.elements = entries->data,
-		.count = (guint)(entries->len / recorded->names_stride),
-		.stride = (guint)recorded->names_stride,
-	};
+	RsTraceWriterTable table = {.elements = entries->data};
 
-	return !entries->len ||
-	       rs_trace_writer_put_table(recorder->writer, RS_FILE_NAMES, recorded->feed->number,
+	if (!entries->len)
+		return TRUE;
+	table.stride = (guint)recorded->names_stride;
+	table.count = entries->len / table.stride;
+	return rs_trace_writer_put_table(recorder->writer, RS_FILE_NAMES, recorded->feed->number,
 					 &table, &recorder->error);
-}
-
-/* All names that are known. */
-static gboolean put_all_names(Recorder *recorder, const Recorded *recorded)
-{
-	g_autoptr(GByteArray) all = g_byte_array_new();
-
-	for (gsize at = 0; at < recorded->names_size; at += recorded->names_stride)
-		if (((const struct rs_cmdline_entry *)(void *)(recorded->names + at))->sequence)
-			g_byte_array_append(all, recorded->names + at,
-					    (guint)recorded->names_stride);
-	return put_names(recorder, recorded, all);
 }
 
 /* Errors: as rs_trace_writer_new(). */
@@ -193,11 +99,13 @@ static void rotate(Recorder *recorder)
 	recorder->stats.files++;
 	recorder->rotate = g_get_monotonic_time() + (gint64)recorder->config.rotate_ms * 1000;
 	for (guint i = 0; i < recorder->sources->len && !recorder->error; i++) {
-		const Recorded *recorded = recorder->sources->pdata[i];
+		const RsTraceRecorded *recorded = recorder->sources->pdata[i];
+		g_autoptr(GByteArray) names = g_byte_array_new();
 
+		rs_trace_recorded_all_names(recorded, names);
 		if (rs_trace_told_write(recorded->told, writer, recorded->feed->number,
 					&recorder->error))
-			put_all_names(recorder, recorded);
+			put_names(recorder, recorded, names);
 	}
 }
 
@@ -220,7 +128,7 @@ static void end_window(Recorder *recorder)
 	recorder->stats.windows++;
 	recorder->window_end = recorder->flush = now + recorder->config.window_ms * 1000;
 	for (guint i = 0; i < recorder->sources->len; i++)
-		rs_trace_told_end_window(((Recorded *)recorder->sources->pdata[i])->told);
+		rs_trace_told_end_window(((RsTraceRecorded *)recorder->sources->pdata[i])->told);
 	rs_trace_writer_end_window(recorder->writer, ns - MIN(ns, recorder->config.file.origin_ns),
 				   &recorder->error);
 }
@@ -241,12 +149,8 @@ static void begin_round(RsTraceSink *sink)
 {
 	Recorder *recorder = (Recorder *)sink;
 
-	for (guint i = 0; i < recorder->sources->len; i++) {
-		Recorded *recorded = recorder->sources->pdata[i];
-
-		for (guint ring = 0; ring < recorded->feed->source->n_rings; ring++)
-			recorded->rings[ring].in_flight = FALSE;
-	}
+	for (guint i = 0; i < recorder->sources->len; i++)
+		rs_trace_recorded_begin_round(recorder->sources->pdata[i]);
 	if (recorder->ending ||
 	    (g_get_monotonic_time() < recorder->window_end && !is_old(recorder) &&
 	     rs_trace_writer_window_bytes(recorder->writer) < RS_FILE_WINDOW_BYTES / 2))
@@ -254,7 +158,7 @@ static void begin_round(RsTraceSink *sink)
 	recorder->ending = TRUE;
 	recorder->window_max = window_max(recorder);
 	for (guint i = 0; i < recorder->sources->len; i++)
-		begin_end(recorder->sources->pdata[i]);
+		rs_trace_recorded_begin_end(recorder->sources->pdata[i]);
 }
 
 static void fill_stats(const Recorder *recorder, RsTraceRecorderStats *out)
@@ -264,12 +168,8 @@ static void fill_stats(const Recorder *recorder, RsTraceRecorderStats *out)
 	*out = recorder->stats;
 	out->bytes = recorder->before + rs_trace_writer_size(recorder->writer);
 	out->events = recorder->left;
-	for (guint i = 0; i < recorder->sources->len; i++) {
-		const Recorded *recorded = recorder->sources->pdata[i];
-
-		for (guint ring = 0; ring < recorded->feed->source->n_rings; ring++)
-			out->events += recorded->rings[ring].events;
-	}
+	for (guint i = 0; i < recorder->sources->len; i++)
+		out->events += rs_trace_recorded_events(recorder->sources->pdata[i]);
 	rs_trace_writer_refused(recorder->writer, &refused);
 	out->events -= MIN(out->events, refused.records + recorder->refused);
 	out->pages -= MIN(out->pages, refused.pages);
@@ -300,11 +200,11 @@ static gboolean end_round(RsTraceSink *sink, guint64 now_ns)
 	gboolean all = TRUE;
 
 	for (guint i = 0; i < recorder->sources->len; i++) {
-		Recorded *recorded = recorder->sources->pdata[i];
+		RsTraceRecorded *recorded = recorder->sources->pdata[i];
 
 		rs_trace_feed_update_names(recorded->feed);
 		if (recorder->ending)
-			all &= has_caught_up(recorded);
+			all &= rs_trace_recorded_caught_up(recorded);
 	}
 	all |= rs_trace_writer_window_bytes(recorder->writer) > recorder->window_max;
 	if (!recorder->error && recorder->ending && all) {
@@ -325,7 +225,7 @@ static gboolean end_round(RsTraceSink *sink, guint64 now_ns)
 
 static void in_flight(RsTraceSink *sink, RsTraceFeed *feed, guint ring)
 {
-	Recorded *recorded = feed->state;
+	RsTraceRecorded *recorded = feed->state;
 
 	recorded->rings[ring].in_flight = TRUE;
 }
@@ -356,35 +256,32 @@ static void join(RsTraceSink *sink, RsTraceFeed *feed)
 {
 	Recorder *recorder = (Recorder *)sink;
 	struct rs_file_source info = {0};
-	Recorded *recorded =
-		g_malloc0(sizeof(*recorded) + feed->source->n_rings * sizeof(*recorded->rings));
+	RsTraceRecorded *recorded;
 
-	recorded->feed = feed;
-	feed->state = recorded;
-	g_ptr_array_add(recorder->sources, recorded);
 	if (recorder->config.describe)
 		recorder->config.describe(feed->data, &info, recorder->config.data);
 	info.size = sizeof(info);
 	info.ring_count = feed->source->n_rings;
 	info.ring_pages = feed->source->ring_pages;
 	info.ring_page_size = feed->source->page_size;
-	recorded->told = recorder->config.next ? rs_trace_told_new(&info) : NULL;
+	recorded = rs_trace_recorded_new(feed,
+					 recorder->config.next ? rs_trace_told_new(&info) : NULL);
+	feed->state = recorded;
+	g_ptr_array_add(recorder->sources, recorded);
 	put(recorder, feed, RS_FILE_SOURCE, &info, sizeof(info));
 	if (recorder->ending)
-		begin_end(recorded);
+		rs_trace_recorded_begin_end(recorded);
 }
 
 static void leave(RsTraceSink *sink, RsTraceFeed *feed)
 {
 	Recorder *recorder = (Recorder *)sink;
-	Recorded *recorded = feed->state;
+	RsTraceRecorded *recorded = feed->state;
 
-	recorder->left += records_of(recorded);
+	recorder->left += rs_trace_recorded_count(recorded);
 	put(recorder, feed, RS_FILE_LEFT, NULL, 0);
 	g_ptr_array_remove_fast(recorder->sources, recorded);
-	rs_trace_told_free(recorded->told);
-	g_free(recorded->names);
-	g_free(recorded);
+	rs_trace_recorded_free(recorded);
 }
 
 static void take_boots(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_boot boots[RS_BOOTS],
@@ -392,7 +289,7 @@ static void take_boots(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_boo
 {
 	const RsTraceWriterTable table = {hz, boots, RS_BOOTS, sizeof(*boots), NULL, 0};
 
-	rs_trace_told_boots(((Recorded *)feed->state)->told, boots, hz);
+	rs_trace_told_boots(((RsTraceRecorded *)feed->state)->told, boots, hz);
 	put_table((Recorder *)sink, feed, RS_FILE_BOOTS, &table);
 }
 
@@ -401,7 +298,7 @@ static void take_provider(RsTraceSink *sink, RsTraceFeed *feed, guint slot,
 {
 	const RsTraceWriterTable table = {slot, entry, 1, sizeof(*entry), descs, size};
 
-	rs_trace_told_provider(((Recorded *)feed->state)->told, slot, entry, descs, size);
+	rs_trace_told_provider(((RsTraceRecorded *)feed->state)->told, slot, entry, descs, size);
 	put_table((Recorder *)sink, feed, RS_FILE_PROVIDER, &table);
 }
 
@@ -412,17 +309,8 @@ static void take_clock(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_clo
 	const guint used = MIN(n, epoch_count);
 	const RsTraceWriterTable table = {epoch_count, epochs, used, sizeof(*epochs), NULL, 0};
 
-	rs_trace_told_clock(((Recorded *)feed->state)->told, epochs, used, epoch_count);
+	rs_trace_told_clock(((RsTraceRecorded *)feed->state)->told, epochs, used, epoch_count);
 	put_table((Recorder *)sink, feed, RS_FILE_CLOCK, &table);
-}
-
-/* Whether an entry is whole, and other than it was. */
-static gboolean is_news(const guint8 *before, const guint8 *now, const guint8 *again, gsize stride)
-{
-	const struct rs_cmdline_entry *entry = (const void *)now;
-
-	return entry->sequence && entry->sequence % 2 == 0 &&
-	       (!again || !memcmp(now, again, stride)) && memcmp(before, now, stride);
 }
 
 static void take_names(RsTraceSink *sink, RsTraceFeed *feed, const guint8 *snapshot,
@@ -430,21 +318,9 @@ static void take_names(RsTraceSink *sink, RsTraceFeed *feed, const guint8 *snaps
 {
 	g_autoptr(GByteArray) news = g_byte_array_new();
 	Recorder *recorder = (Recorder *)sink;
-	Recorded *recorded = feed->state;
+	RsTraceRecorded *recorded = feed->state;
 
-	if (recorded->names_size < size) {
-		recorded->names = g_realloc(recorded->names, size);
-		memset(recorded->names + recorded->names_size, 0, size - recorded->names_size);
-		recorded->names_size = size;
-	}
-	recorded->names_stride = stride;
-	for (gsize at = 0; at + stride <= size; at += stride) {
-		if (!is_news(recorded->names + at, snapshot + at, again ? again + at : NULL,
-			     stride))
-			continue;
-		memcpy(recorded->names + at, snapshot + at, stride);
-		g_byte_array_append(news, snapshot + at, (guint)stride);
-	}
+	rs_trace_recorded_take_names(recorded, snapshot, again, size, stride, news);
 	if (is_open(recorder))
 		put_names(recorder, recorded, news);
 }
@@ -458,7 +334,7 @@ static void take_chunk(RsTraceSink *sink, RsTraceFeed *feed, const RsTraceChunk 
 		.ring = chunk->ring,
 	};
 	Recorder *recorder = (Recorder *)sink;
-	Recorded *recorded = feed->state;
+	RsTraceRecorded *recorded = feed->state;
 
 	/* What comes in the rest of the round in which the file was full. */
 	if (!is_open(recorder)) {
@@ -467,8 +343,7 @@ static void take_chunk(RsTraceSink *sink, RsTraceFeed *feed, const RsTraceChunk 
 	}
 	recorder->stats.pages++;
 	recorder->stats.lost += chunk->lost;
-	recorded->rings[chunk->ring].events = chunk->records;
-	look_at_target(recorded, chunk);
+	rs_trace_recorded_take_chunk(recorded, chunk);
 	rs_trace_writer_put_page(recorder->writer, feed->number, chunk->page, &page,
 				 &recorder->error);
 }
@@ -487,7 +362,7 @@ static void end(RsTraceSink *sink)
 	Recorder *recorder = (Recorder *)sink;
 
 	for (guint i = 0; i < recorder->sources->len; i++)
-		rs_trace_feed_update_names(((Recorded *)recorder->sources->pdata[i])->feed);
+		rs_trace_feed_update_names(((RsTraceRecorded *)recorder->sources->pdata[i])->feed);
 	count_all(recorder);
 	if (!recorder->error)
 		end_window(recorder);
