@@ -315,6 +315,14 @@ def test_outputs(path, at):
         export(path, to, out, '--force')
         r = rs('export', path, '--to', to, '-o', at('no/such'))
         check(r.code == 1 and 'No such file' in r.err, f'{to}: no folder: {r.err}')
+        other = at('kind') if os.path.isdir(out) else at('')
+        with open(at('kind'), 'w', encoding='utf-8') as f:
+            f.write('mine')
+        for more in [], ['--force']:
+            r = rs('export', path, '--to', to, '-o', other, *more)
+            check(r.code == 1 and 'directory' in r.err and '--force' not in r.err,
+                  f'{to}: of the other kind: {r.err}')
+        check(open(at('kind'), encoding='utf-8').read() == 'mine', 'which stays')
         if os.path.isdir(out):
             with open(os.path.join(out, 'diary'), 'w', encoding='utf-8') as f:
                 f.write('mine')
@@ -329,6 +337,7 @@ def test_outputs(path, at):
             with open(out, 'rb') as f:
                 check(subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-'], check=True,
                                      capture_output=True).stdout == f.read(), f'{to}: to a pipe')
+    check(rs('export', path, '--to', 'csv', '-o', '').code == 1, 'a name is needed')
     for args in ['--to', 'none'], [], ['--to', 'csv'], ['--to', 'csv', '-o', at('y'), '-F', '!!']:
         check(rs('export', path, *args).code == 2, f'wrong use: {args}')
     check(not leftovers(at), 'nothing is left of what failed')

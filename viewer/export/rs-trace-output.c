@@ -71,10 +71,15 @@ static gboolean may_write(const char *path, RsTraceOutputFlags flags, gboolean *
 			  GError **error)
 {
 	gboolean wants_directory = (flags & RS_TRACE_OUTPUT_DIRECTORY) != 0;
+	GIOErrorEnum code = G_IO_ERROR_EXISTS;
 	const char *wrong = NULL;
 	struct stat info;
 
 	*special = FALSE;
+	if (!*path) {
+		set_error(error, ENOENT, "''");
+		return FALSE;
+	}
 	if (stat(path, &info)) {
 		struct stat link;
 
@@ -89,16 +94,15 @@ static gboolean may_write(const char *path, RsTraceOutputFlags flags, gboolean *
 	*special = !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 	if (*special && !wants_directory)
 		return TRUE;
-	if (wants_directory && !S_ISDIR(info.st_mode))
-		wrong = "is no directory";
-	else if (!wants_directory && S_ISDIR(info.st_mode))
-		wrong = "is a directory";
-	else if (!(flags & RS_TRACE_OUTPUT_FORCE))
+	if (wants_directory != S_ISDIR(info.st_mode)) {
+		code = wants_directory ? G_IO_ERROR_NOT_DIRECTORY : G_IO_ERROR_IS_DIRECTORY;
+		wrong = wants_directory ? "is no directory" : "is a directory";
+	} else if (!(flags & RS_TRACE_OUTPUT_FORCE))
 		wrong = "is there already";
 	else if (wants_directory && !is_export(path, 1))
 		wrong = "holds other files than an export, and is not replaced";
 	if (wrong)
-		g_set_error(error, G_IO_ERROR, G_IO_ERROR_EXISTS, "%s %s", path, wrong);
+		g_set_error(error, G_IO_ERROR, (gint)code, "%s %s", path, wrong);
 	return !wrong;
 }
 

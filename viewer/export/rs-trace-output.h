@@ -25,8 +25,9 @@ typedef enum {
 } RsTraceOutputFlags;
 
 /*
- * G_IO_ERROR_EXISTS: something is there, and FORCE is not given or may not replace it. What is
- * there and is neither a file nor a directory, as a pipe or a device, is written as it is.
+ * G_IO_ERROR_EXISTS: something is there, and FORCE is not given or may not replace it.
+ * IS_DIRECTORY, NOT_DIRECTORY: it is of the other kind. What is there and is neither a file nor a
+ * directory, as a pipe or a device, is written as it is.
  */
 RsTraceOutput *rs_trace_output_new(const char *path, RsTraceOutputFlags flags, GError **error);
 /* Of a file: to a stream, which is closed at the end. Keeps a reference to it. */
