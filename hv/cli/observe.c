@@ -135,6 +135,7 @@ void rs_cli_observe(RsDBusSession1 *session, RsTraceFrom from, double duration,
 	observation->begin(observation->data);
 	if (!observation->stopped)
 		g_main_loop_run(loop);
+	observation->loop = NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);
 }

@@ -25,7 +25,7 @@ struct rs_observation {
 	void (*begin)(void *data);   /* the sources that are there have been told */
 	void (*hurry)(void *data);   /* a signal ends it, so nobody waits. May be NULL */
 	void *data;
-	/* Set by rs_cli_observe(), for callbacks: quit it to end. */
+	/* Set by rs_cli_observe() while it runs, for callbacks: quit it to end. */
 	GMainLoop *loop;
 	/*
 	 * By the user, the sources go on. A callback that sets it before begin() returns ends it.

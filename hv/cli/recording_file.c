@@ -21,6 +21,7 @@ struct rs_recording_file {
 	int fd;
 	guint64 first; /* number of the first file */
 	guint64 next;  /* of the next one; atomic */
+	GQueue ours;   /* guint64 *, numbers of those to be kept, the oldest first */
 	gint64 until;  /* atomic: when a reader is not waited for any longer; 0: never */
 };
 
@@ -117,28 +118,48 @@ void rs_recording_file_free(struct rs_recording_file *file)
 		return;
 	if (file->fd > STDERR_FILENO)
 		close(file->fd);
+	g_queue_clear_full(&file->ours, g_free);
 	g_free(file->path);
 	g_free(file);
 }
 
+/* Other recordings may use the same name, and their files are left alone. */
+static int create_numbered(struct rs_recording_file *file)
+{
+	int fd;
+
+	do {
+		const guint64 number = file->next;
+		g_autofree char *path = numbered(file, number);
+
+		rs_store(&file->next, number + 1);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	} while (fd < 0 && errno == EEXIST);
+	return fd;
+}
+
+static void drop_oldest(struct rs_recording_file *file)
+{
+	g_autofree guint64 *number = g_queue_pop_head(&file->ours);
+	g_autofree char *path = numbered(file, *number);
+
+	unlink(path);
+}
+
 static GOutputStream *next_numbered(struct rs_recording_file *file, GError **error)
 {
-	const guint64 number = file->next;
-	g_autofree char *path = numbered(file, number);
-	const unsigned keep = file->config.keep;
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = create_numbered(file);
+	guint64 number;
 
 	if (fd < 0) {
-		g_set_error(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno), "%s: %s", path,
-			    g_strerror(errno));
+		g_set_error_literal(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno),
+				    g_strerror(errno));
 		return NULL;
 	}
-	rs_store(&file->next, number + 1);
-	if (keep && number >= file->first + keep) {
-		g_autofree char *old = numbered(file, number - keep);
-
-		unlink(old);
-	}
+	number = file->next - 1;
+	g_queue_push_tail(&file->ours, g_memdup2(&number, sizeof(number)));
+	if (file->config.keep && file->ours.length > file->config.keep)
+		drop_oldest(file);
 	return g_unix_output_stream_new(fd, TRUE);
 }
 
