@@ -41,7 +41,7 @@ fi
 mkdir "$root/root/packages"
 cp "$@" "$root/root/packages"
 cp "$tutorial" "$root/root"
-quietly in_root apt-get install -y --no-install-recommends gcc g++ libc6-dev qemu-system-x86
+quietly in_root apt-get install -y --no-install-recommends gcc g++ libc6-dev python3-gi qemu-system-x86
 in_root dpkg-query -W -f '${Package}\n' | sort >"$root/root/before.packages"
 list_files >"$root.before"
 
