@@ -14,6 +14,7 @@ struct _RsTraceReader {
 	GArray *starts;    /* gint64: when each one's time 0 is, from that of the first; ns */
 	RsTraceShared shared;
 	gboolean started;
+	guint64 passed;      /* the last record that was handed out is earlier; 0: there was none */
 	RsTraceInput *input; /* whose record was handed out */
 	RsTraceLane *last;   /* that record's; NULL: none */
 	guint64 limit;       /* another input may have a record that is as early */

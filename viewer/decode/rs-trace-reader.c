@@ -139,6 +139,7 @@ gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError 
 	step(reader);
 	if (reader->last) {
 		*out = reader->last->head;
+		reader->passed = rs_trace_add_ns(reader->last->order, 1);
 		return TRUE;
 	}
 	for (guint i = 0; i < reader->inputs->len; i++) {
@@ -219,7 +220,7 @@ static void forget_last(RsTraceReader *reader)
  */
 gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
 {
-	gboolean back = reader->last && ns <= reader->last->order;
+	gboolean back = ns < reader->passed;
 	RsTraceLane *lane;
 
 	for (guint i = 0; i < reader->inputs->len; i++) {

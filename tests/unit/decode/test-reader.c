@@ -354,6 +354,11 @@ static void test_back_in_pipe(File *f, gconstpointer unused)
 	g_clear_error(&error);
 	g_assert_true(rs_trace_reader_next(reader, &record, &error));
 	g_assert_cmpuint(record.ns, ==, 22);
+	while (rs_trace_reader_next(reader, &record, NULL))
+		;
+	g_assert_false(rs_trace_reader_seek(reader, 0, &error));
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
+	g_clear_error(&error);
 }
 
 static void test_progress(File *f, gconstpointer unused)
