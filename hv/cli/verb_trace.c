@@ -1,11 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside trace`: the session's trace as it comes. */
+#include "cli/choice.h"
 #include "cli/follow.h"
 
 #include <unistd.h>
 
+/* Thread: the printer's. */
+static bool wants(const RsTraceRecord *record, const RsTraceTask *task, void *data)
+{
+	g_autoptr(GError) error = NULL;
+	bool was_over = rs_trace_selection_is_over(data);
+	bool wanted = rs_trace_selection_matches(data, record, task);
+
+	/* The events may still come that a filter fits, but of this one somebody must know now. */
+	if (!was_over && rs_trace_selection_is_over(data) &&
+	    !rs_trace_selection_finish(data, &error))
+		rs_cli_fail(0, "%s", error->message);
+	return wanted;
+}
+
+static int follow(const struct rs_verb *verb, RsDBusSession1 *session,
+		  struct rs_printer_config *printer, const RsCliChoice *choice, bool fresh,
+		  double duration)
+{
+	g_autoptr(RsTraceSelection) selection = NULL;
+	g_autoptr(GError) error = NULL;
+	int code = rs_cli_choice_take(choice, &selection);
+
+	if (code)
+		return code;
+	if (selection) {
+		printer->wants = wants;
+		printer->show_data = selection;
+	}
+	code = rs_cli_follow(session, printer, fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST,
+			     duration);
+	if (code || !selection || rs_trace_selection_finish(selection, &error))
+		return code;
+	if (rs_trace_selection_is_over(selection))
+		return RS_CLI_USAGE; /* and it has been said */
+	rs_cli_fail(0, "%s", error->message);
+	return RS_CLI_OK;
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
+	g_auto(RsCliChoice) choice = {0};
 	g_autofree char *name = NULL;
 	gboolean json = FALSE, bare = FALSE, fresh = FALSE;
 	double duration = 0;
@@ -21,6 +61,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "End after so many seconds (0: no limit)", "SECONDS"},
 		{"new", 0, 0, G_OPTION_ARG_NONE, &fresh,
 		 "Only what comes from now on, not what the rings hold", NULL},
+		RS_CLI_CHOICE_OPTIONS(choice),
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	struct rs_printer_config printer = {.fd = STDOUT_FILENO};
@@ -39,8 +80,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	printer.json = json;
 	printer.short_names = bare;
 	printer.count = (uint64_t)count;
-	return rs_cli_follow(session, &printer, fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST,
-			     duration);
+	return follow(verb, session, &printer, &choice, fresh, duration);
 }
 
 const struct rs_verb rs_verb_trace = {

@@ -252,6 +252,42 @@ def test_latency():
     compare_latency('flood', FLOOD_ROWS, 'flood', 'flood', 'cpu', lambda r: r['cpu'], lambda r: r['cpu'])
 
 
+def test_stacks():
+    r = rs('run', '-q', '--demo', '-e', 'sched:*', '--stack=8', '--duration', '1', '-o', at('stacks'))
+    rows = events(lines(at('stacks')))
+    check(r.code == 0 and sum('stack' in row for row in rows) > 100, f'{len(rows)} events, with call stacks: {r.err}')
+
+    def fold(row):
+        names = row.get('symbols') or [None] * len(row['stack'])
+        frames = [name.split('+')[0] if name else frame for name, frame in zip(names, row['stack'])]
+        return ';'.join([row['comm']] + frames[::-1])
+
+    want = collections.Counter(fold(row) for row in rows if 'stack' in row)
+    text = [line.rsplit(' ', 1) for line in rs('report', '--stacks', at('stacks')).out.splitlines()]
+    check({stack: int(count) for stack, count in text} == want, f'{len(want)} folded stacks')
+    for row in (got := lines('--stacks', at('stacks'))):
+        DOC.check('Report: a call stack', row)
+    check({row['stack']: row['count'] for row in got} == want, 'as JSON too')
+    r = rs('report', '--stacks', at('demo'))
+    check(r.code == 0 and not r.out and 'enable --stack' in r.err, f'without any: {r.err}')
+
+
+def test_trace():
+    guest = Background(rs, 'run', '--name', 't', '-o', '/dev/null', '--demo', '-e', '*',
+                       ready=lambda: rs('list', '-q', '-s', 't').out)
+    try:
+        r = rs('trace', '-s', 't', '--json', '-n', '20', '-F', 'next_pid > 2', '--cpu', '0')
+        got = [json.loads(line) for line in r.out.splitlines()]
+        check(r.code == 0 and len(got) == 20 and
+              all(row['fields']['next_pid'] > 2 and row['cpu'] == 0 for row in events(got)), f'a live trace: {r.err}')
+        r = rs('trace', '-s', 't', '--duration', '0.3', '-F', 'next_pid ~ x')
+        check(r.code == 2 and '~ is for strings' in r.err and r.err.count('bad filter') == 1, f'a mistake: {r.err}')
+        r = rs('trace', '-s', 't', '--duration', '0.3', '-F', 'nxt_pid > 2')
+        check(r.code == 0 and "did you mean 'next_pid'?" in r.err, f'no such field so far: {r.err}')
+    finally:
+        guest.end(signal.SIGTERM)
+
+
 def test_diff():
     r = rs('diff', '--json', '--latency', 'tick..tick', '--key', 'cpu', at('demo'), at('flood'))
     rows = [json.loads(line) for line in r.out.splitlines()]
@@ -281,4 +317,5 @@ def test_diff():
 
 
 run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes,
-           test_stat, test_hist, test_latency, test_diff])
+           test_stat, test_hist, test_latency, test_stacks,
+           test_trace, test_diff])
