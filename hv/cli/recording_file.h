@@ -33,7 +33,9 @@ void rs_recording_file_free(struct rs_recording_file *file);
  * those to be kept is removed. On one thread at a time.
  */
 GOutputStream *rs_recording_file_next(struct rs_recording_file *file, GError **error);
-/* The path of the newest file, or of the one that could not be opened, to be freed. On any thread. */
+/*
+ * The path of the newest file, or of the one that could not be opened, to be freed. On any thread.
+ */
 char *rs_recording_file_path(struct rs_recording_file *file);
 /* From now on, a reader that stands still is not waited for longer than 0.4 s. On any thread. */
 void rs_recording_file_hurry(struct rs_recording_file *file);
