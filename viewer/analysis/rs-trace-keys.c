@@ -61,8 +61,13 @@ static Ident identify(const RsTraceKeys *keys, guint source, const RsTraceCell *
 	if (ident.is_text) {
 		ident.text = cell->text;
 		ident.size = (guint)MIN(cell->size, RS_TRACE_KEY_TEXT);
-		for (guint i = 0; i < ident.size; i++)
-			hash = mix(hash, (guint8)cell->text[i] + 1);
+		hash = mix(hash, ident.size + 1);
+		for (guint i = 0; i < ident.size; i += 8) {
+			guint64 word = 0;
+
+			memcpy(&word, cell->text + i, MIN(ident.size - i, 8));
+			hash = mix(hash, word);
+		}
 	} else {
 		ident.number = cell->number;
 		hash = mix(hash, cell->number);
