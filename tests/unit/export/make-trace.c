@@ -220,7 +220,8 @@ static GByteArray *make_payload(Maker *m, const RsTraceEvent *event)
 	GByteArray *payload = g_byte_array_new();
 
 	g_byte_array_set_size(payload, event->entry_size);
-	memset(payload->data, 0, payload->len);
+	if (payload->len)
+		memset(payload->data, 0, payload->len);
 	for (guint i = 0; i < event->n_fields; i++) {
 		const RsTraceField *field = &event->fields[i];
 		guint64 value = any(m);
