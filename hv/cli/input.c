@@ -60,7 +60,7 @@ static bool peek(struct rs_cli_input *input, uint64_t *ns, GError **error)
 
 	if (!rs_trace_reader_next(input->reader, &record, error))
 		return false;
-	*ns = record.ns;
+	*ns = record.sorted_ns;
 	return true;
 }
 

@@ -91,7 +91,7 @@ static void make(const RsTraceDecoder *decoder, guint ring, const Stream *stream
 
 	memset(out, 0, sizeof(*out));
 	out->kind = kind;
-	out->ns = to_ns(decoder, walk);
+	out->ns = out->sorted_ns = to_ns(decoder, walk);
 	out->when.boot = walk->boot;
 	out->when.chain = walk->chain;
 	out->when.ts = walk->ts;
@@ -131,7 +131,7 @@ static void make_loss(RsTraceDecoder *decoder, guint ring, Stream *stream, RsTra
 static void make_boot(const RsTraceDecoder *decoder, guint ring, Stream *stream, RsTraceRecord *out)
 {
 	make(decoder, ring, stream, RS_TRACE_RECORD_BOOT, out);
-	out->ns = stream->boot_ns;
+	out->ns = out->sorted_ns = stream->boot_ns;
 	out->when = stream->boot_when;
 	stream->boot = FALSE;
 }

@@ -29,6 +29,8 @@ typedef enum {
 typedef struct {
 	RsTraceRecordKind kind;
 	guint64 ns;                /* by the clock */
+	/* Of a file: ns, or when it was written, if it claims to be later. It is sorted by it. */
+	guint64 sorted_ns;
 	RsTraceMoment when;        /* of a loss: no later than the next record */
 	guint64 lost;              /* of a loss: how many; below only ring and source are set */
 	const RsTraceEvent *event; /* NULL: nothing is known of `id` */

@@ -103,6 +103,7 @@ static gboolean advance(RsTraceInput *input, RsTraceLane *lane)
 		if (take_record(input, lane, page)) {
 			/* Who claims to be later than its window's end holds up nobody else. */
 			lane->order = MIN(lane->head.ns, input->until[page->window & 1]);
+			lane->head.sorted_ns = lane->order;
 			return TRUE;
 		}
 		drop_page(input, lane);

@@ -13,7 +13,8 @@
 #include <ringside/control.h>
 #include <string.h>
 
-#define LATE_MAX 100000u /* records in a row */
+/* A record that waited for room in its ring comes late, with its own time. */
+#define LATE_NS (10 * G_GUINT64_CONSTANT(1000000000))
 /* What is kept of events that have come. Then all is forgotten, and made again as it is needed. */
 #define KEPT_MAX 16384u
 #define KEPT_BYTES ((gsize)8 << 20)
@@ -46,7 +47,7 @@ struct _RsTraceSelection {
 	GHashTable *kept; /* &unique -> Kept */
 	gsize kept_bytes;
 	Kept *recent[RECENT]; /* by `unique` */
-	guint late;           /* records in a row that were too late */
+	gboolean over;        /* the last record was much too late */
 	GError *error;
 };
 
@@ -221,12 +222,8 @@ static gboolean is_in_time(RsTraceSelection *s, guint64 ns)
 {
 	if (!s->has_first)
 		rs_trace_selection_set_first(s, ns);
-	if (ns < s->until) {
-		s->late = 0;
-		return ns >= s->from;
-	}
-	s->late += s->late < LATE_MAX;
-	return FALSE;
+	s->over = ns >= s->until && ns - s->until >= LATE_NS;
+	return ns >= s->from && ns < s->until;
 }
 
 /* ---- events ---- */
@@ -382,7 +379,7 @@ static gboolean matches_event(RsTraceSelection *s, const RsTraceRecord *record,
 gboolean rs_trace_selection_matches(RsTraceSelection *s, const RsTraceRecord *record,
 				    const RsTraceTask *task)
 {
-	if (s->error || !is_in_time(s, record->ns))
+	if (s->error || !is_in_time(s, record->sorted_ns))
 		return FALSE;
 	if (s->cpus && !rs_trace_ranges_contain(s->cpus, record->ring))
 		return FALSE;
@@ -396,7 +393,7 @@ gboolean rs_trace_selection_matches(RsTraceSelection *s, const RsTraceRecord *re
 
 gboolean rs_trace_selection_is_over(const RsTraceSelection *s)
 {
-	return s->error || s->late >= LATE_MAX;
+	return s->error || s->over;
 }
 
 gboolean rs_trace_selection_finish(const RsTraceSelection *s, GError **error)

@@ -61,8 +61,8 @@ guint64 rs_trace_selection_from(const RsTraceSelection *selection);
 gboolean rs_trace_selection_matches(RsTraceSelection *selection, const RsTraceRecord *record,
 				    const RsTraceTask *task);
 /*
- * No further record of a stream in the order of time will match: there was an error, or the last
- * 100,000 records were all too late. A few come too late from a guest whose clock is wrong.
+ * No further record of a file will match: there was an error, or the last record was sorted 10 s
+ * behind the end. Guests choose the times of their records, but a file's windows bound that time.
  */
 gboolean rs_trace_selection_is_over(const RsTraceSelection *selection);
 /*
