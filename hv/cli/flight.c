@@ -14,6 +14,7 @@
 struct seen {
 	RsTraceRegion *region;
 	struct rs_file_source info;
+	RsTraceSymbolFile *program; /* what the session has of it; NULL: nothing */
 	uint32_t boot;
 	int recorded; /* its number in the recording; -1: it is not in it */
 	int looked;   /* ... in the trigger */
@@ -23,6 +24,7 @@ struct seen {
 
 struct flight {
 	struct rs_observation observation;
+	RsDBusSession1 *session;
 	const struct rs_flight_config *config;
 	GPtrArray *sources; /* struct seen *, all that ever came; its region NULL: it has gone */
 	struct rs_trigger *trigger;     /* NULL: no event is one */
@@ -41,6 +43,7 @@ static void free_seen(gpointer data)
 	struct seen *seen = data;
 
 	rs_trace_region_free(seen->region);
+	rs_trace_symbol_file_unref(seen->program);
 	g_free(seen);
 }
 
@@ -109,6 +112,10 @@ static void add_source(struct flight *f, struct seen *seen, RsTraceFrom from)
 		rs_cli_fail(0, "%s", error->message);
 		return;
 	}
+	if (f->config->record.symbols && f->config->record.symbols->file)
+		rs_trace_live_add_symbols(pages, f->config->record.symbols->file);
+	if (seen->program)
+		rs_trace_live_add_symbols(pages, seen->program);
 	seen->recorded =
 		rs_recording_add(f->recording, &seen->region->header, &seen->info, pages, NULL);
 }
@@ -193,6 +200,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	seen->region = region;
 	seen->recorded = seen->looked = -1;
 	rs_record_describe(source, &seen->info);
+	if (f->config->record.symbols)
+		seen->program = rs_trace_client_open_symbols(f->session, source->number, NULL);
 	g_ptr_array_add(f->sources, seen);
 	if (f->recording)
 		add_source(f, seen, from);
@@ -252,6 +261,7 @@ int rs_flight(RsDBusSession1 *session, const struct rs_flight_config *config)
 				.begin = begin,
 				.hurry = hurry,
 				.data = &f},
+		.session = session,
 		.config = config,
 	};
 	g_autoptr(GError) error = NULL;

@@ -8,6 +8,8 @@
 struct follower {
 	struct rs_observation observation;
 	struct rs_printer *printer;
+	RsDBusSession1 *session;
+	const struct rs_cli_symbols *symbols; /* NULL: none are wanted */
 };
 
 static void on_printer_done(void *data)
@@ -24,10 +26,13 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	g_autoptr(GError) error = NULL;
 	RsTraceSource *pages = rs_trace_live_new_take(region, from, RS_TRACE_LIVE_NONE, &error);
 
-	if (pages)
-		return (int)rs_printer_add(follower->printer, name, source->number, pages, NULL);
-	rs_cli_fail(0, "%s: %s", name, error->message);
-	return -1;
+	if (!pages) {
+		rs_cli_fail(0, "%s: %s", name, error->message);
+		return -1;
+	}
+	if (follower->symbols)
+		rs_cli_symbols_give(follower->symbols, follower->session, source->number, pages);
+	return (int)rs_printer_add(follower->printer, name, source->number, pages, NULL);
 }
 
 static void gone(int number, void *data)
@@ -79,10 +84,12 @@ static void hint_off(RsDBusSession1 *session)
 		rs_cli_hint_off(rs_dbus_session1_get_name(session));
 }
 
-int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
-		  double duration)
+int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config,
+		  const struct rs_cli_symbols *symbols, RsTraceFrom from, double duration)
 {
 	struct follower follower = {
+		.session = session,
+		.symbols = symbols,
 		.observation = {.come = come,
 				.gone = gone,
 				.several = several,

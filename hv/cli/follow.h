@@ -7,14 +7,15 @@
 #define RS_HV_CLI_FOLLOW_H
 
 #include "cli/printer.h"
+#include "cli/symbols.h"
 #include "cli/verb.h"
 
 /*
  * Prints until the session ends, the user stops it, `duration` seconds have passed (0: no limit),
- * or `config` says that it is enough. Sets the config's header, data and callbacks. Returns an exit
- * code, after messages.
+ * or `config` says that it is enough. `symbols` NULL: none are shown. Sets the config's header,
+ * data and callbacks. Returns an exit code, after messages.
  */
-int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config, RsTraceFrom from,
-		  double duration);
+int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config,
+		  const struct rs_cli_symbols *symbols, RsTraceFrom from, double duration);
 
 #endif

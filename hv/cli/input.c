@@ -141,6 +141,12 @@ static bool find_start(struct rs_cli_input *input, GError **error)
 	return (!from && !moved) || rs_trace_reader_seek(input->reader, from, error);
 }
 
+/* Of the reader: a provider has come. */
+static void add_symbols(RsTraceSymbols *symbols, const struct rs_provider *entry, gpointer file)
+{
+	rs_trace_symbol_file_add(file, entry, symbols);
+}
+
 int rs_cli_input_open(struct rs_cli_input *input)
 {
 	g_autoptr(GError) error = NULL;
@@ -148,6 +154,8 @@ int rs_cli_input_open(struct rs_cli_input *input)
 
 	input->progress = input->progress && isatty(STDERR_FILENO);
 	input->reader = open_all(input, &name, &error);
+	if (input->reader && input->symbols)
+		rs_trace_reader_set_provider_func(input->reader, add_symbols, input->symbols);
 	if (input->reader && find_start(input, &error)) {
 		input->name = g_strjoinv(", ", (char **)input->paths);
 		return RS_CLI_OK;

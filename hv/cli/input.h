@@ -9,6 +9,7 @@
 #include "filter/rs-trace-selection.h"
 
 #include <rs-trace-reader.h>
+#include <rs-trace-symbol-file.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,7 +19,8 @@ struct rs_cli_input {
 	RsTraceSelection *selection; /* taken over; NULL: all records are wanted */
 	uint64_t last; /* only the last so many events of those that are wanted; 0: all */
 	bool progress; /* shown on a terminal, while nothing else is printed */
-	GCancellable *cancellable; /* of waiting for standard input; NULL: none */
+	GCancellable *cancellable;  /* of waiting for standard input; NULL: none */
+	RsTraceSymbolFile *symbols; /* names that come before those of the files; NULL: none */
 	/* These are set by rs_cli_input_open(). */
 	RsTraceReader *reader;
 	char *name; /* of the files, for messages; to be printed as it is */

@@ -110,10 +110,15 @@ static int add_new(struct rs_session *session, const char *run_dir, guint number
 		   const struct rs_launch_source *wish, struct rs_error *err)
 {
 	g_autofree char *name = NULL, *journal = NULL;
+	/* As execvp() finds it. */
+	g_autofree char *program = wish->config.hosted
+					   ? g_find_program_in_path(wish->config.hosted[0])
+					   : g_strdup(wish->config.kernel);
 	struct rs_machine_config config = wish->config;
 	struct rs_source_config source = {
 		.name = wish->name,
 		.kernel = rs_launch_what(wish),
+		.program = program,
 	};
 	struct rs_machine machine;
 	int ret = name_files(session, number, &name, &journal, err);
@@ -220,8 +225,10 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 {
 	g_autofree char *name = NULL, *journal = NULL;
 	struct rs_journal_report report = {0};
-	struct rs_source_config source = {
-		.name = old->name, .kernel = old->kernel, .report = &report};
+	struct rs_source_config source = {.name = old->name,
+					  .kernel = old->kernel,
+					  .program = old->kernel,
+					  .report = &report};
 	struct rs_machine machine;
 	int ret = name_files(session, number, &name, &journal, err);
 

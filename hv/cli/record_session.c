@@ -12,6 +12,7 @@ struct recorder {
 	const struct rs_record_config *config;
 	struct rs_recording *recording;
 	bool failed;
+	RsDBusSession1 *session;
 };
 
 void rs_record_describe(const RsTraceClientSource *source, struct rs_file_source *out)
@@ -44,6 +45,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 		rs_cli_fail(0, "%s: %s", name, error->message);
 		return -1;
 	}
+	if (r->config->symbols)
+		rs_cli_symbols_give(r->config->symbols, r->session, source->number, pages);
 	rs_record_describe(source, &info);
 	number = rs_recording_add(r->recording, &header, &info, pages, NULL);
 	r->failed |= number < 0;
@@ -115,6 +118,7 @@ int rs_record_session(RsDBusSession1 *session, const struct rs_record_config *co
 		.observation =
 			{.come = come, .gone = gone, .begin = begin, .hurry = hurry, .data = &r},
 		.config = config,
+		.session = session,
 	};
 	int code;
 

@@ -4,11 +4,13 @@
 #define RS_HV_CLI_RECORD_SESSION_H
 
 #include "cli/recording.h"
+#include "cli/symbols.h"
 #include <rs-trace-client.h>
 #include <rs-trace-ring.h>
 
 struct rs_record_config {
 	struct rs_recording_config recording; /* its callbacks are not used */
+	const struct rs_cli_symbols *symbols; /* NULL: the file gets no names of addresses */
 	RsTraceFrom from;
 	double duration; /* seconds; 0: no limit */
 	bool progress;   /* show it */

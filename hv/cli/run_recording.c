@@ -112,6 +112,8 @@ int rs_run_recording_add(struct rs_run_recording *r, struct rs_source *source, R
 					 &error);
 	if (!pages)
 		return rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
+	if (r->config.symbols)
+		rs_cli_symbols_give_own(r->config.symbols, source, pages);
 	info.number = rs_source_number(source);
 	g_strlcpy(info.name, rs_source_name(source), sizeof(info.name));
 	g_strlcpy(info.kind, rs_source_kind(source), sizeof(info.kind));

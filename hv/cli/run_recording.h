@@ -7,6 +7,7 @@
 #define RS_HV_CLI_RUN_RECORDING_H
 
 #include "cli/recording.h"
+#include "cli/symbols.h"
 #include "session/session.h"
 #include <rs-trace-consumers.h>
 #include <rs-trace-ring.h>
@@ -16,6 +17,7 @@ struct rs_run_recording;
 struct rs_run_recording_config {
 	struct rs_recording_file_config file;
 	struct rs_recording_config recording; /* its file and callbacks are filled in */
+	const struct rs_cli_symbols *symbols; /* NULL: the file gets no names of addresses */
 	bool quiet;                           /* say nothing at the end but errors */
 	bool alone;                           /* nobody else reads the rings */
 };

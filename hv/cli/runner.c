@@ -304,6 +304,8 @@ static void print_source(struct runner *runner, struct rs_source *source)
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "%s", error->message));
 		return;
 	}
+	if (runner->config->symbols)
+		rs_cli_symbols_give_own(runner->config->symbols, source, pages);
 	number = rs_printer_add(runner->printer, rs_source_name(source), rs_source_number(source),
 				pages, source);
 	rs_source_hold(source);

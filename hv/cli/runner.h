@@ -6,15 +6,17 @@
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
 
+#include "cli/symbols.h"
 #include "cli/run_recording.h"
 #include <rs-trace-ring.h>
 #include "server/rundir.h"
 #include "session/session.h"
 
 struct rs_runner_config {
-	char **enable;  /* globs; NULL: none */
-	uint32_t stack; /* frames of call stacks that they get; 0: none */
-	char **filters; /* "GLOB: EXPR"; NULL: none */
+	char **enable;                        /* globs; NULL: none */
+	const struct rs_cli_symbols *symbols; /* NULL: none are shown */
+	uint32_t stack;                       /* frames of call stacks that they get; 0: none */
+	char **filters;                       /* "GLOB: EXPR"; NULL: none */
 	bool json;
 	bool short_names;   /* in text: events without their system */
 	bool quiet;         /* print no trace and no summary */

@@ -30,7 +30,7 @@ int rs_cli_select_check(const struct rs_verb *verb, const struct rs_cli_select *
 
 int rs_cli_stack_check(const struct rs_verb *verb, int *stack)
 {
-	if (*stack != -1 && (*stack < 1 || *stack > (int)RS_STACK_MAX))
+	if (*stack != RS_CLI_NO_STACK && (*stack < 1 || *stack > (int)RS_STACK_MAX))
 		return rs_cli_usage(verb, "--stack: 1 to %u frames", RS_STACK_MAX);
 	*stack = MAX(*stack, 0);
 	return RS_CLI_OK;

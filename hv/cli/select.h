@@ -31,8 +31,10 @@ typedef struct rs_cli_select RsCliSelect; /* for g_auto() */
 			"With call stacks, of at most DEPTH frames (1 to 64; 16 if not given)",    \
 			"DEPTH"                                                                    \
 	}
-/* RS_CLI_OK, or an exit code after a message. `stack` -1: it was not given. Else it is made the
- * number of frames. */
+#define RS_CLI_NO_STACK G_MININT
+/*
+ * RS_CLI_OK, or an exit code after a message. RS_CLI_NO_STACK: it was not given, and it is made 0.
+ */
 int rs_cli_stack_check(const struct rs_verb *verb, int *stack);
 
 /* RS_CLI_OK, or an exit code after a message. */

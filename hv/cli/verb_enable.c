@@ -80,7 +80,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const bool enables = verb == &rs_verb_enable;
 	g_autofree char *name = NULL, *owner = NULL;
 	g_auto(RsCliSelect) select = {0};
-	struct wish wish = {.stack = -1};
+	struct wish wish = {.stack = RS_CLI_NO_STACK};
 	const GOptionEntry more[] = {{"ahead", 'a', 0, G_OPTION_ARG_NONE, &wish.ahead,
 				      "Also if no event matches yet", NULL},
 				     RS_CLI_STACK_OPTION(wish.stack),

@@ -66,6 +66,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_autofree char *name = NULL, *path = NULL;
 	gboolean fresh = FALSE, force = FALSE, progress = FALSE, quiet = FALSE, json = FALSE;
 	struct rs_recording_options limits = {0};
+	g_auto(RsCliSymbols) symbols = {0};
 	struct rs_flight_config flight = {0};
 	struct rs_record_config *config = &flight.record;
 	g_auto(GStrv) on = NULL;
@@ -95,6 +96,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Show each second how far it is, also where that is no terminal", NULL},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet,
 		 "Show no progress, and nothing at the end", NULL},
+		RS_CLI_SYMBOLS_FILE(symbols),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Tell the end as a JSON object", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -110,11 +112,14 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		config->progress = progress || (!quiet && isatty(STDERR_FILENO));
 		config->quiet = quiet;
 		config->json = json;
+		config->symbols = &symbols;
 		code = rs_cli_check_limits(verb, 0, duration);
 		if (!code)
 			code = rs_recording_options_check(verb, &limits, &config->recording, &file);
 		if (!code)
 			code = check_flight(verb, on, snapshots, fresh, &flight);
+		if (!code)
+			code = rs_cli_symbols_take(verb, &symbols);
 		if (!code)
 			session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 		if (session && argc > 1)

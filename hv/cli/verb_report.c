@@ -3,6 +3,7 @@
 #include "cli/choice.h"
 #include "cli/figures.h"
 #include "cli/replay.h"
+#include "cli/symbols.h"
 #include "cli/verb.h"
 
 #include <unistd.h>
@@ -11,6 +12,7 @@ struct args {
 	RsCliChoice choice;
 	gboolean json, bare, raw;
 	gint64 count, last;
+	RsCliSymbols symbols;
 	gboolean stat, stacks;
 	char *hist, *by, *latency, *key;
 };
@@ -39,6 +41,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		 "With --latency: what both have in common, if not the task", "FIELD[..FIELD]"},
 		{"stacks", 0, 0, G_OPTION_ARG_NONE, &a->stacks,
 		 "Call stacks, folded for flame graphs", NULL},
+		RS_CLI_SYMBOLS_FILE(a->symbols),
+		RS_CLI_SYMBOLS_NONE(a->symbols),
 		RS_CLI_CHOICE_OPTIONS(a->choice),
 		RS_CLI_CHOICE_TIMES(a->choice),
 		{0}};
@@ -80,6 +84,7 @@ static int show(const struct args *a, struct rs_cli_input *input)
 		.json = a->json,
 		.short_names = a->bare,
 		.raw = a->raw,
+		.no_symbols = a->symbols.none,
 		.count = (uint64_t)a->count,
 	};
 
@@ -120,14 +125,18 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	else
 		argc = 0;
 	if (argc && !code)
+		code = rs_cli_symbols_take(verb, &a.symbols);
+	if (argc && !code)
 		code = rs_cli_choice_take(&a.choice, &input.selection);
 	if (argc && !code) {
 		input.paths = (const char *const *)argv + 1;
 		input.last = (uint64_t)a.last;
+		input.symbols = a.symbols.file;
 		input.progress = !isatty(STDOUT_FILENO);
 		code = is_figures(&a) ? figure(&a, &input) : show(&a, &input);
 	}
 	rs_cli_choice_clear(&a.choice);
+	rs_cli_symbols_clear(&a.symbols);
 	g_free(a.hist);
 	g_free(a.by);
 	g_free(a.latency);

@@ -11,6 +11,7 @@
 struct options {
 	char **enable, **filters;
 	int stack;
+	RsCliSymbols symbols;
 	struct rs_cli_select select;
 	char *name, *text;
 	char *output; /* a recording */
@@ -70,6 +71,7 @@ static int run_session(const struct options *o, GArray *sources)
 	struct rs_runner_config runner = {
 		.enable = o->enable,
 		.stack = (uint32_t)o->stack,
+		.symbols = &o->symbols,
 		.filters = o->filters,
 		.json = o->json,
 		.short_names = o->bare,
@@ -113,7 +115,7 @@ static int select_events(const struct rs_verb *verb, struct options *o)
 {
 	int code = rs_cli_select_check(verb, &o->select);
 
-	if (code == RS_CLI_OK && o->stack != -1 && !o->enable)
+	if (code == RS_CLI_OK && o->stack != RS_CLI_NO_STACK && !o->enable)
 		return rs_cli_usage(verb, "--stack is for the events of -e");
 	if (code == RS_CLI_OK)
 		code = rs_cli_stack_check(verb, &o->stack);
@@ -145,6 +147,7 @@ static int prepare_recording(const struct rs_verb *verb, struct options *o)
 	record->file.path = o->output;
 	record->file.force = o->force;
 	record->quiet = record->alone = o->quiet;
+	record->symbols = &o->symbols;
 	return rs_recording_options_check(verb, &o->limits, &record->recording, &record->file);
 }
 
@@ -159,6 +162,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 		code = select_events(verb, o);
 	if (!code)
 		code = prepare_recording(verb, o);
+	if (!code)
+		code = rs_cli_symbols_take(verb, &o->symbols);
 	if (code)
 		return code;
 	for (guint i = 0; i < args->len; i++) {
@@ -238,7 +243,7 @@ static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int a
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.stack = -1};
+	struct options o = {.stack = RS_CLI_NO_STACK};
 	gboolean and_help = FALSE;
 	const GOptionEntry options[] = {
 		{"and", 0, 0, G_OPTION_ARG_NONE, &and_help,
@@ -246,6 +251,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &o.enable, "Enable these events",
 		 "GLOB"},
 		RS_CLI_STACK_OPTION(o.stack),
+		RS_CLI_SYMBOLS_FILE(o.symbols),
+		RS_CLI_SYMBOLS_NONE(o.symbols),
 		RS_CLI_SELECT_OPTIONS(o.select),
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
@@ -277,6 +284,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(o.enable);
 	g_strfreev(o.filters);
 	rs_cli_select_clear(&o.select);
+	rs_cli_symbols_clear(&o.symbols);
 	g_free(o.name);
 	g_free(o.output);
 	g_free(o.text);

@@ -21,7 +21,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	struct rs_recording_file_config file = {0};
-	struct rs_flight_config config = {.now = true};
+	static const struct rs_cli_symbols symbols; /* what the session has */
+	struct rs_flight_config config = {.now = true, .record.symbols = &symbols};
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))

@@ -20,8 +20,8 @@ static bool wants(const RsTraceRecord *record, const RsTraceTask *task, void *da
 }
 
 static int follow(const struct rs_verb *verb, RsDBusSession1 *session,
-		  struct rs_printer_config *printer, const RsCliChoice *choice, bool fresh,
-		  double duration)
+		  struct rs_printer_config *printer, const struct rs_cli_symbols *symbols,
+		  const RsCliChoice *choice, bool fresh, double duration)
 {
 	g_autoptr(RsTraceSelection) selection = NULL;
 	g_autoptr(GError) error = NULL;
@@ -33,8 +33,8 @@ static int follow(const struct rs_verb *verb, RsDBusSession1 *session,
 		printer->wants = wants;
 		printer->show_data = selection;
 	}
-	code = rs_cli_follow(session, printer, fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST,
-			     duration);
+	code = rs_cli_follow(session, printer, symbols,
+			     fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST, duration);
 	if (code || !selection || rs_trace_selection_finish(selection, &error))
 		return code;
 	if (rs_trace_selection_is_over(selection))
@@ -48,6 +48,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_auto(RsCliChoice) choice = {0};
 	g_autofree char *name = NULL;
 	gboolean json = FALSE, bare = FALSE, fresh = FALSE;
+	g_auto(RsCliSymbols) symbols = {0};
 	double duration = 0;
 	gint64 count = 0;
 	const GOptionEntry options[] = {
@@ -61,6 +62,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "End after so many seconds (0: no limit)", "SECONDS"},
 		{"new", 0, 0, G_OPTION_ARG_NONE, &fresh,
 		 "Only what comes from now on, not what the rings hold", NULL},
+		RS_CLI_SYMBOLS_FILE(symbols),
+		RS_CLI_SYMBOLS_NONE(symbols),
 		RS_CLI_CHOICE_OPTIONS(choice),
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -70,6 +73,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
 	code = rs_cli_check_limits(verb, count, duration);
+	if (!code)
+		code = rs_cli_symbols_take(verb, &symbols);
 	if (code)
 		return code;
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
@@ -80,7 +85,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	printer.json = json;
 	printer.short_names = bare;
 	printer.count = (uint64_t)count;
-	return follow(verb, session, &printer, &choice, fresh, duration);
+	return follow(verb, session, &printer, &symbols, &choice, fresh, duration);
 }
 
 const struct rs_verb rs_verb_trace = {

@@ -393,6 +393,35 @@ static gboolean on_open_region(RsDBusSession1 *object, GDBusMethodInvocation *in
 	return TRUE;
 }
 
+static gboolean on_open_program(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+				GUnixFDList *fds, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_source *source = NULL;
+	g_autoptr(GUnixFDList) out = NULL;
+	g_autofree char *name = NULL;
+	struct rs_error err = {0};
+	GVariantDict more;
+	int fd;
+
+	if (!rs_server_take_source(server, invocation, options, &source))
+		return TRUE;
+	if (!source && rs_session_n_sources(server->session) > 1) {
+		rs_error_set(&err, EINVAL, "the program of which source? The session has several");
+		return rs_server_give_error(invocation, &err);
+	}
+	source = source ? source : rs_session_source(server->session, 0);
+	if (rs_source_open_program(source, &fd, &err))
+		return rs_server_give_error(invocation, &err);
+	out = g_unix_fd_list_new_from_array(&fd, 1); /* takes fd */
+	name = g_utf8_make_valid(rs_source_program(source), -1);
+	g_variant_dict_init(&more, NULL);
+	g_variant_dict_insert(&more, "name", "s", name);
+	rs_dbus_session1_complete_open_program(object, invocation, out, g_variant_new_handle(0),
+					       g_variant_dict_end(&more));
+	return TRUE;
+}
+
 /* ---- from the session ---- */
 
 static void tell_changed(struct rs_server *server)
@@ -574,6 +603,7 @@ static void connect_methods(struct rs_server *server)
 		{"handle-claim", G_CALLBACK(on_claim)},
 		{"handle-release", G_CALLBACK(on_release)},
 		{"handle-open-region", G_CALLBACK(on_open_region)},
+		{"handle-open-program", G_CALLBACK(on_open_program)},
 	};
 
 	rs_server_connect_wishes(server);

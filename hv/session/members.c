@@ -165,7 +165,11 @@ static void give_up(struct member *member)
 
 static void join(struct memory *memory, struct member *member, const struct rs_guest_info *info)
 {
-	struct rs_source_config config = {.kernel = info->name, .self_patch = true};
+	g_autofree char *program = memory->same_host && info->owner_pid
+					   ? g_strdup_printf("/proc/%u/exe", info->owner_pid)
+					   : NULL;
+	struct rs_source_config config = {
+		.kernel = info->name, .program = program, .self_patch = true};
 	struct rs_session *session = memory->session;
 	struct rs_target *target = make_target(memory->machine->target);
 	struct rs_error err = {0};

@@ -67,7 +67,9 @@ struct rs_source_config {
 	 * was used, with the source's number behind a dot.
 	 */
 	const char *name;
-	const char *kernel;  /* what runs, for people */
+	const char *kernel; /* what runs, for people */
+	/* Path of the file that runs, for its symbols; NULL: not known. It need not be there. */
+	const char *program;
 	const char *journal; /* path of the patch journal; NULL: none */
 	bool self_patch;     /* the agent patches its own text, and its region already says so */
 	/*
@@ -405,6 +407,13 @@ char *rs_source_join_path(const struct rs_source *source);
 const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
 const char *rs_source_kernel(const struct rs_source *source);
+/*
+ * The file that runs, from the moment when the source was made, opened read-only for the caller.
+ * -ENOTSUP: it is not known. Others: as open().
+ */
+int rs_source_open_program(const struct rs_source *source, int *fd, struct rs_error *err);
+/* Its path, for people. NULL: not known. */
+const char *rs_source_program(const struct rs_source *source);
 /* "x86_64", "aarch64", "riscv64"; NULL: unknown, or its agent has not reported. */
 const char *rs_source_architecture(const struct rs_source *source);
 enum rs_session_state rs_source_state(const struct rs_source *source);

@@ -2,9 +2,12 @@
 #include "session/private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ringside/atomic.h>
 #include <ringside/record.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- from the target ---- */
 
@@ -174,6 +177,26 @@ static struct rs_publisher *make_publisher(RsTraceRegion *region, bool self_patc
 	return rs_publisher_create(&map);
 }
 
+/* Held open: it may be replaced or removed while it runs. */
+static int open_program(const char *path)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* A link in /proc says more than its own name. */
+static char *program_name(const char *path)
+{
+	char *target = g_file_read_link(path, NULL);
+
+	return target ? target : g_strdup(path);
+}
+
 int rs_source_create(struct rs_session *session, const struct rs_source_config *config,
 		     struct rs_source *machine, RsTraceRegion *region, struct rs_target *target,
 		     struct rs_source **out, struct rs_error *err)
@@ -193,6 +216,9 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->name = name;
 	source->kernel = g_strdup(config->kernel);
 	source->journal = g_strdup(config->journal);
+	source->program_fd = open_program(config->program);
+	if (source->program_fd >= 0)
+		source->program = program_name(config->program);
 	source->region = region;
 	source->target = target;
 	source->schema = rs_trace_schema_new();
@@ -249,6 +275,9 @@ void rs_source_destroy(struct rs_source *source)
 	g_free(source->name);
 	g_free(source->kernel);
 	g_free(source->journal);
+	g_free(source->program);
+	if (source->program_fd >= 0)
+		close(source->program_fd);
 	g_free(source);
 }
 
@@ -403,6 +432,25 @@ const char *rs_source_architecture(const struct rs_source *source)
 const char *rs_source_kernel(const struct rs_source *source)
 {
 	return source->kernel;
+}
+
+const char *rs_source_program(const struct rs_source *source)
+{
+	return source->program;
+}
+
+int rs_source_open_program(const struct rs_source *source, int *fd, struct rs_error *err)
+{
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", source->program_fd);
+	int made;
+
+	if (source->program_fd < 0)
+		return rs_error_set(err, ENOTSUP, "what file runs there is not known");
+	made = open(path, O_RDONLY | O_CLOEXEC);
+	if (made < 0)
+		return rs_error_set(err, errno, "%s: %s", source->program, g_strerror(errno));
+	*fd = made;
+	return 0;
 }
 
 const RsTraceRegion *rs_source_region(const struct rs_source *source)

@@ -10,8 +10,8 @@ import tempfile
 
 # Rooms of the agent beside its core (docs/adr/0015): they never meet, and the core knows none.
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
-VIEWER = ("viewer/decode", "viewer/filter", "viewer/analysis", "viewer/observe", "viewer/disasm",
-          "viewer/export", "viewer/import")
+VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
+          "viewer/disasm", "viewer/export", "viewer/import")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -52,7 +52,8 @@ def target_file(root, path, name):
     here = os.path.join(os.path.dirname(path), name)
     candidates = [here, "hv/" + name, "shared/include/" + name, "guest-agent/include/" + name,
                   "guest-agent/" + name, "guest-agent/core/" + name, "viewer/" + name,
-                  "viewer/decode/" + name, "viewer/observe/" + name, "viewer/disasm/" + name,
+                  "viewer/decode/" + name, "viewer/symbols/" + name, "viewer/observe/" + name,
+                  "viewer/disasm/" + name,
                   "viewer/export/" + name, "viewer/import/" + name, name]
     for candidate in candidates:
         candidate = os.path.normpath(candidate)
@@ -75,7 +76,10 @@ def allowed(path, target_path, name):
         return target.startswith("hv/") or target in VIEWER
     if source == "viewer/filter" and target_path == "guest-agent/core/filter.h":
         return True  # what runs a program in the guest runs it here (docs/adr/0019)
-    if source in ("viewer/filter", "viewer/observe", "viewer/disasm", "viewer/export", "viewer/import"):
+    if source in ("viewer/analysis", "viewer/observe", "viewer/export") and target == "viewer/symbols":
+        return True
+    if source in ("viewer/filter", "viewer/symbols", "viewer/observe", "viewer/disasm",
+                  "viewer/export", "viewer/import"):
         return target == "viewer/decode"
     if source == "viewer/analysis":
         return target in ("viewer/decode", "viewer/filter")

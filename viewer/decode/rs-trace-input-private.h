@@ -20,8 +20,10 @@ G_BEGIN_DECLS
 /* What the files of a reader share. */
 typedef struct {
 	RsTraceStore store;
-	guint n_joined;                     /* sources so far */
-	gsize symbols;                      /* bytes of names of addresses */
+	guint n_joined;               /* sources so far */
+	gsize symbols;                /* bytes of names of addresses */
+	RsTraceProviderFunc provider; /* NULL: nobody wants to know */
+	gpointer provider_data;
 	guint n_lanes;                      /* rings of those that are there */
 	guint8 used[(G_MAXUINT16 + 1) / 8]; /* numbers of sources that are there */
 } RsTraceShared;

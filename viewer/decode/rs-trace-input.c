@@ -240,6 +240,12 @@ static void tell(RsTraceShared *shared, RsTraceFileSource *source, const RsTrace
 
 	shared->symbols -= rs_trace_symbols_size(source->symbols);
 	rs_trace_file_source_take(source, block, room);
+	if (block->kind == RS_FILE_PROVIDER && block->count && shared->provider) {
+		struct rs_provider entry;
+
+		rs_trace_file_take(block, 0, &entry, sizeof(entry));
+		shared->provider(source->symbols, &entry, shared->provider_data);
+	}
 	shared->symbols += rs_trace_symbols_size(source->symbols);
 }
 

@@ -6,11 +6,11 @@
 #define CHUNK_MIN 1024u
 #define CHUNK_MAX 65536u
 
-/* A record in a chunk; its payload follows. */
+/* A record in a chunk; its call stack and its payload follow. */
 typedef struct {
 	guint64 key;   /* ns, but never less than the lane's item before it */
 	guint64 round; /* in which it was read */
-	gsize bytes;   /* this, the payload and padding */
+	gsize bytes;   /* this, both of them, and padding */
 	RsTraceRecord record;
 } Item;
 
@@ -295,7 +295,8 @@ static void note_round(RsTraceMerger *merger)
 
 void rs_trace_merger_push(RsTraceMerger *merger, guint index, const RsTraceRecord *record)
 {
-	gsize bytes = sizeof(Item) + RS_ALIGN_UP(record->size, sizeof(guint64));
+	gsize stack = record->n_stack * sizeof(guint64);
+	gsize bytes = sizeof(Item) + stack + RS_ALIGN_UP(record->size, sizeof(guint64));
 	gboolean was_empty;
 	Lane *lane;
 	Item *item;
@@ -314,9 +315,12 @@ void rs_trace_merger_push(RsTraceMerger *merger, guint index, const RsTraceRecor
 	item = (Item *)((guint8 *)lane->last->data + lane->last->used);
 	item->bytes = bytes;
 	item->record = *record;
-	item->record.payload = (guint8 *)(item + 1);
+	item->record.stack = (guint8 *)(item + 1);
+	item->record.payload = item->record.stack + stack;
+	if (stack)
+		memcpy(item + 1, record->stack, stack);
 	if (record->size)
-		memcpy(item + 1, record->payload, record->size);
+		memcpy((guint8 *)(item + 1) + stack, record->payload, record->size);
 	item->key = lane->last_key = MAX(record->ns, lane->last_key);
 	was_empty = lane->first == lane->last && lane->read == lane->last->used;
 	lane->last->used += bytes;

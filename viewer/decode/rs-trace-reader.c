@@ -174,6 +174,13 @@ guint rs_trace_reader_source_index(const RsTraceReader *reader)
 	return reader->last ? reader->last->source->index : 0;
 }
 
+void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFunc func,
+				       gpointer data)
+{
+	reader->shared.provider = func;
+	reader->shared.provider_data = data;
+}
+
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader)
 {
 	return reader->last ? reader->last->source->symbols : NULL;

@@ -58,6 +58,12 @@ const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader)
  * after a seek.
  */
 guint rs_trace_reader_source_index(const RsTraceReader *reader);
+/*
+ * Called for each provider that the files tell, with the names of its source, to which it may add.
+ * For who has symbols of his own. To be set before the first record.
+ */
+void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFunc func,
+				       gpointer data);
 /* Names of that source's addresses, as record->symbols has them. */
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader);
 

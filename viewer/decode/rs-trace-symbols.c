@@ -8,7 +8,8 @@
 typedef struct {
 	guint64 from, to;
 	guint count;
-	gsize size;   /* of `data` */
+	gsize size; /* of `data` */
+	gboolean pinned;
 	guint8 *data; /* struct rs_file_symbol[count], then the names */
 } Image;
 
@@ -110,6 +111,17 @@ static gboolean overlaps(const Image *a, const Image *b)
 	return a->from < b->to && b->from < a->to;
 }
 
+static gboolean meets_pinned(const RsTraceSymbols *symbols, const Image *image)
+{
+	for (guint i = 0; i < symbols->images->len; i++) {
+		const Image *other = &g_array_index(symbols->images, Image, i);
+
+		if (other->pinned && overlaps(other, image))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static void insert(RsTraceSymbols *symbols, const Image *image)
 {
 	guint place = 0;
@@ -132,12 +144,15 @@ static void insert(RsTraceSymbols *symbols, const Image *image)
 gboolean rs_trace_symbols_take(RsTraceSymbols *symbols, const struct rs_file_symbols *head,
 			       gconstpointer data, gsize size, gsize room, GError **error)
 {
-	Image image = {head->from, head->to, head->count, head->unpacked, NULL};
+	Image image = {
+		.from = head->from, .to = head->to, .count = head->count, .size = head->unpacked};
 	const char *wrong;
 
 	if (image.from >= image.to || !image.size || image.size > RS_FILE_SYMBOLS_MAX ||
 	    image.count > image.size / sizeof(struct rs_file_symbol))
 		return refuse(error, "an impossible size");
+	if (meets_pinned(symbols, &image))
+		return TRUE;
 	if (image.size > room)
 		return refuse(error, "there are too many");
 	if (!unpack(&image, head, data, size, error))
@@ -232,4 +247,19 @@ gboolean rs_trace_symbols_append_frame(const RsTraceSymbols *symbols, guint64 ad
 		return FALSE;
 	append(name, offset + 1, escape, out);
 	return TRUE;
+}
+
+/* ---- pins ---- */
+
+void rs_trace_symbols_pin(RsTraceSymbols *symbols)
+{
+	for (guint i = 0; i < symbols->images->len; i++)
+		g_array_index(symbols->images, Image, i).pinned = TRUE;
+}
+
+gboolean rs_trace_symbols_is_pinned(const RsTraceSymbols *symbols, guint64 address)
+{
+	const Image *image = find_image(symbols, address);
+
+	return image && image->pinned;
 }

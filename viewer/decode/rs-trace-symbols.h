@@ -12,11 +12,16 @@
 
 #include "rs-trace-error.h"
 
+#include <ringside/descriptor.h>
 #include <ringside/trace_file.h>
 
 G_BEGIN_DECLS
 
 typedef struct _RsTraceSymbols RsTraceSymbols;
+
+/* A source has this provider; its names may be added to. */
+typedef void (*RsTraceProviderFunc)(RsTraceSymbols *symbols, const struct rs_provider *entry,
+				    gpointer data);
 
 /* The bytes of names that are shown; what is longer ends with "...". */
 #define RS_TRACE_SYMBOL_SHOWN 256u
@@ -32,6 +37,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSymbols, rs_trace_symbols_free)
  */
 gboolean rs_trace_symbols_take(RsTraceSymbols *symbols, const struct rs_file_symbols *head,
 			       gconstpointer data, gsize size, gsize room, GError **error);
+/* What it has now is not replaced by what is taken later: somebody has chosen it. */
+void rs_trace_symbols_pin(RsTraceSymbols *symbols);
+/* Whether an image there is pinned. */
+gboolean rs_trace_symbols_is_pinned(const RsTraceSymbols *symbols, guint64 address);
 /* Bytes of memory that the names take. */
 gsize rs_trace_symbols_size(const RsTraceSymbols *symbols);
 gboolean rs_trace_symbols_is_empty(const RsTraceSymbols *symbols);

@@ -240,6 +240,34 @@ GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error)
 	return list;
 }
 
+RsTraceSymbolFile *rs_trace_client_open_symbols(RsDBusSession1 *session, guint32 number,
+						GError **error)
+{
+	g_autoptr(GVariant) handle = NULL, more = NULL;
+	g_autoptr(GUnixFDList) fds = NULL;
+	RsTraceSymbolFile *file;
+	const char *name = "";
+	GError *local = NULL;
+	int fd;
+
+	if (!rs_dbus_session1_call_open_program_sync(session, rs_trace_client_source(number), NULL,
+						     &handle, &more, &fds, NULL, &local)) {
+		rs_trace_client_fix_error(&local);
+		g_propagate_error(error, local);
+		return NULL;
+	}
+	fd = fds ? g_unix_fd_list_get(fds, g_variant_get_handle(handle), NULL) : -1;
+	if (fd < 0) {
+		g_set_error_literal(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_FAILED,
+				    "the session handed over no program");
+		return NULL;
+	}
+	g_variant_lookup(more, "name", "&s", &name);
+	file = rs_trace_symbol_file_read(fd, name, error);
+	close(fd);
+	return file;
+}
+
 RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 number, GError **error)
 {
 	g_autoptr(GVariant) handle = NULL, more = NULL;

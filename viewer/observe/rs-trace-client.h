@@ -13,6 +13,7 @@
 #include "rs-trace-session-error.h"
 
 #include <rs-session-dbus.h>
+#include <rs-trace-symbol-file.h>
 
 G_BEGIN_DECLS
 
@@ -32,8 +33,8 @@ RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error);
 GVariant *rs_trace_client_no_options(void);
 
 /*
- * The options of Stat and OpenRegion: a source's number, or none if `number` is 0. A floating
- * reference.
+ * The options of Stat, OpenRegion and OpenProgram: a source's number, or none if `number` is 0. A
+ * floating reference.
  */
 GVariant *rs_trace_client_source(guint32 number);
 
@@ -51,6 +52,13 @@ GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error);
 
 /* A source's region, mapped read-only. */
 RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 number, GError **error);
+
+/*
+ * The symbols of what runs in a source, from the file that the session hands over. To be unreffed.
+ * NULL: the session knows of no such file, or it has none.
+ */
+RsTraceSymbolFile *rs_trace_client_open_symbols(RsDBusSession1 *session, guint32 number,
+						GError **error);
 
 /*
  * Makes the error of a failed call fit to be shown: the name of the remote error is removed, and

@@ -206,3 +206,9 @@ void rs_trace_feed_tell_names(RsTraceFeed *feed, const guint8 *snapshot, const g
 	if (feed->sink->ops->names)
 		feed->sink->ops->names(feed->sink, feed, snapshot, again, size, stride);
 }
+
+void rs_trace_feed_tell_symbols(RsTraceFeed *feed, const struct rs_file_symbols *head, GBytes *data)
+{
+	if (feed->sink->ops->symbols)
+		feed->sink->ops->symbols(feed->sink, feed, head, data);
+}

@@ -84,6 +84,8 @@ void rs_trace_feed_tell_clock(RsTraceFeed *feed, const struct rs_clock_epoch *ta
 			      guint32 epoch_count);
 void rs_trace_feed_tell_names(RsTraceFeed *feed, const guint8 *snapshot, const guint8 *again,
 			      gsize size, gsize stride);
+void rs_trace_feed_tell_symbols(RsTraceFeed *feed, const struct rs_file_symbols *head,
+				GBytes *data);
 
 G_END_DECLS
 

@@ -19,6 +19,7 @@ typedef struct {
 	guint first_lane;
 	RsTraceClock *clock;
 	RsTraceCmdline *names;
+	RsTraceSymbols *symbols;
 	RsTraceDecoder *decoder;
 	struct {
 		RsTraceMoment when;
@@ -76,10 +77,12 @@ static void join(RsTraceSink *sink, RsTraceFeed *feed)
 	followed->merger = follower->merger;
 	followed->first_lane = rs_trace_merger_add_lanes(follower->merger, n_rings);
 	followed->names = rs_trace_cmdline_new();
+	followed->symbols = rs_trace_symbols_new();
 	followed->clock = rs_trace_clock_new(0);
 	followed->decoder =
 		rs_trace_decoder_new(n_rings, feed->schema, followed->clock, on_decoded, followed);
 	rs_trace_decoder_set_source(followed->decoder, feed->number);
+	rs_trace_decoder_set_symbols(followed->decoder, followed->symbols);
 	if (follower->followed->len <= feed->number)
 		g_ptr_array_set_size(follower->followed, feed->number + 1);
 	follower->followed->pdata[feed->number] = followed;
@@ -104,6 +107,7 @@ static void leave(RsTraceSink *sink, RsTraceFeed *feed)
 	rs_trace_merger_remove_lanes(follower->merger, followed->first_lane, feed->source->n_rings);
 	rs_trace_decoder_free(followed->decoder);
 	rs_trace_cmdline_free(followed->names);
+	rs_trace_symbols_free(followed->symbols);
 	rs_trace_clock_free(followed->clock);
 	g_free(followed);
 }
@@ -167,6 +171,16 @@ static void take_clock(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_clo
 	Followed *followed = feed->state;
 
 	rs_trace_clock_take(followed->clock, table, n, epoch_count);
+}
+
+static void take_symbols(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_file_symbols *head,
+			 GBytes *data)
+{
+	Followed *followed = feed->state;
+	gsize size;
+	gconstpointer bytes = g_bytes_get_data(data, &size);
+
+	rs_trace_symbols_take(followed->symbols, head, bytes, size, RS_FILE_SYMBOLS_MAX, NULL);
 }
 
 static void take_names(RsTraceSink *sink, RsTraceFeed *feed, const guint8 *snapshot,
@@ -234,6 +248,7 @@ RsTraceSink *rs_trace_follower_new(const RsTraceFollowerConfig *config)
 		.end = end,
 		.boots = take_boots,
 		.clock = take_clock,
+		.symbols = take_symbols,
 		.names = take_names,
 		.chunk = take_chunk,
 		.in_flight = in_flight,

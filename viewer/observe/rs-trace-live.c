@@ -38,6 +38,9 @@ typedef struct {
 	struct rs_clock_epoch *epochs; /* room for a copy of the section */
 	guint32 name_changes;          /* rs_guest_info.cmdline_changes when names were last told */
 	guint8 *snapshot;              /* two copies of the names' section; NULL: none so far */
+	GPtrArray *symbols;            /* RsTraceSymbolFile */
+	const RsTraceSymbolFile *told; /* of them; NULL: none so far */
+	guint64 bias;                  /* with which it was told */
 	RsTraceRing *rings[];
 } Live;
 
@@ -55,9 +58,37 @@ static gboolean is_gone(const Live *live)
 }
 
 typedef struct {
-	const Live *live;
+	Live *live;
 	RsTraceFeed *feed;
 } Telling;
+
+/* The first file that fits; NULL: there is none. */
+static const RsTraceSymbolFile *find_symbols(const Live *live, const struct rs_provider *entry,
+					     guint64 *bias)
+{
+	for (guint i = 0; i < live->symbols->len; i++)
+		if (rs_trace_symbol_file_fits(live->symbols->pdata[i], entry, bias))
+			return live->symbols->pdata[i];
+	return NULL;
+}
+
+/* Once for each place where the image lies. */
+static void tell_symbols(Live *live, RsTraceFeed *feed, const struct rs_provider *entry)
+{
+	const RsTraceSymbolFile *file = NULL;
+	g_autoptr(GBytes) data = NULL;
+	struct rs_file_symbols head;
+	guint64 bias = 0;
+
+	if (entry->state != RS_PROVIDER_FREE)
+		file = find_symbols(live, entry, &bias);
+	if (!file || (live->told == file && live->bias == bias))
+		return;
+	live->told = file;
+	live->bias = bias;
+	data = rs_trace_symbol_file_place(file, bias, &head);
+	rs_trace_feed_tell_symbols(feed, &head, data);
+}
 
 static gboolean tell_provider(guint slot, const struct rs_provider *entry, const guint8 *descs,
 			      gsize size, gpointer data)
@@ -68,6 +99,7 @@ static gboolean tell_provider(guint slot, const struct rs_provider *entry, const
 	if (is_gone(telling->live))
 		return FALSE;
 	rs_trace_feed_tell_provider(telling->feed, slot, entry, descs, size);
+	tell_symbols(telling->live, telling->feed, entry);
 	return TRUE;
 }
 
@@ -251,6 +283,7 @@ static void free_live(RsTraceSource *source)
 		rs_trace_consumers_leave(live->consumers, live->reader);
 	rs_trace_consumers_unref(live->consumers);
 	rs_trace_table_free(live->table);
+	g_ptr_array_unref(live->symbols);
 	g_free(live->epochs);
 	g_free(live->snapshot);
 	rs_trace_region_free(live->taken);
@@ -304,6 +337,7 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
 	live->shared = rs_trace_region_section(region, RS_SEC_GUEST_INFO, NULL);
 	live->control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	live->table = rs_trace_table_new(region);
+	live->symbols = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_symbol_file_unref);
 	live->epochs = g_new0(struct rs_clock_epoch, region->header.section[RS_SEC_CLOCK].count);
 	for (; config.ring < n_rings; config.ring++) {
 		live->rings[config.ring] = rs_trace_ring_new(region, &config, error);
@@ -325,4 +359,9 @@ RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
 	else
 		rs_trace_region_free(region);
 	return source;
+}
+
+void rs_trace_live_add_symbols(RsTraceSource *source, RsTraceSymbolFile *symbols)
+{
+	g_ptr_array_add(((Live *)source)->symbols, rs_trace_symbol_file_ref(symbols));
 }

@@ -11,6 +11,8 @@
 
 #include "rs-trace-source.h"
 
+#include <rs-trace-symbol-file.h>
+
 G_BEGIN_DECLS
 
 typedef enum {
@@ -38,6 +40,12 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
  */
 RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
 				      RsTraceLiveFlags flags, GError **error);
+/*
+ * Where the source's names of addresses may come from: `symbols`, which the source refers to. Of
+ * those that were added, the first that fits is told as soon as the guest says where the image
+ * lies. To be called before the source is read.
+ */
+void rs_trace_live_add_symbols(RsTraceSource *live, RsTraceSymbolFile *symbols);
 
 G_END_DECLS
 

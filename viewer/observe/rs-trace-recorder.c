@@ -302,6 +302,17 @@ static void take_provider(RsTraceSink *sink, RsTraceFeed *feed, guint slot,
 	put_table((Recorder *)sink, feed, RS_FILE_PROVIDER, &table);
 }
 
+static void take_symbols(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_file_symbols *head,
+			 GBytes *data)
+{
+	gsize size;
+	gconstpointer bytes = g_bytes_get_data(data, &size);
+	const RsTraceWriterTable table = {0, head, 1, sizeof(*head), bytes, size};
+
+	rs_trace_told_symbols(((RsTraceRecorded *)feed->state)->told, head, data);
+	put_table((Recorder *)sink, feed, RS_FILE_SYMBOLS, &table);
+}
+
 static void take_clock(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_clock_epoch *epochs,
 		       guint n, guint32 epoch_count)
 {
@@ -417,6 +428,7 @@ RsTraceSink *rs_trace_recorder_new(const RsTraceRecorderConfig *config, GError *
 		.boots = take_boots,
 		.provider = take_provider,
 		.clock = take_clock,
+		.symbols = take_symbols,
 		.names = take_names,
 		.chunk = take_chunk,
 		.in_flight = in_flight,

@@ -28,6 +28,7 @@
 
 #include <ringside/control.h>
 #include <ringside/descriptor.h>
+#include <ringside/trace_file.h>
 
 G_BEGIN_DECLS
 
@@ -60,6 +61,10 @@ typedef struct {
 	/* As rs_trace_cmdline_merge(). May be NULL. */
 	void (*names)(RsTraceSink *sink, RsTraceFeed *feed, const guint8 *snapshot,
 		      const guint8 *again, gsize size, gsize stride);
+
+	/* As rs_trace_symbols_take(): names of the source's addresses. May be NULL. */
+	void (*symbols)(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_file_symbols *head,
+			GBytes *data);
 
 	void (*chunk)(RsTraceSink *sink, RsTraceFeed *feed, const RsTraceChunk *chunk);
 	/* The ring was not read to its end in this round. May be NULL. */

@@ -15,6 +15,11 @@ typedef struct {
 	guint64 window; /* in which another one took its slot; of those in `gone` */
 } Provider;
 
+typedef struct {
+	struct rs_file_symbols head;
+	GBytes *data;
+} Symbols;
+
 struct _RsTraceTold {
 	struct rs_file_source source;
 	gboolean has_boots;
@@ -22,6 +27,7 @@ struct _RsTraceTold {
 	guint64 hz;
 	GArray *clock; /* struct rs_clock_epoch */
 	guint32 epoch_count;
+	GArray *symbols;   /* Symbols, of images that lie apart */
 	GHashTable *slots; /* slot → Provider */
 	GQueue gone;       /* Provider, the oldest first */
 	gsize gone_bytes;
@@ -106,6 +112,42 @@ void rs_trace_told_clock(RsTraceTold *told, const struct rs_clock_epoch *table, 
 	told->epoch_count = epoch_count;
 }
 
+static void clear_symbols(gpointer data)
+{
+	g_bytes_unref(((Symbols *)data)->data);
+}
+
+void rs_trace_told_symbols(RsTraceTold *told, const struct rs_file_symbols *head, GBytes *data)
+{
+	Symbols symbols;
+
+	if (!told)
+		return;
+	for (guint i = told->symbols->len; i-- > 0;) {
+		const struct rs_file_symbols *old = &g_array_index(told->symbols, Symbols, i).head;
+
+		if (old->from < head->to && head->from < old->to)
+			g_array_remove_index(told->symbols, i);
+	}
+	symbols = (Symbols){*head, g_bytes_ref(data)};
+	g_array_append_val(told->symbols, symbols);
+}
+
+static gboolean write_symbols(const RsTraceTold *told, RsTraceWriter *writer, guint number,
+			      GError **error)
+{
+	for (guint i = 0; i < told->symbols->len; i++) {
+		const Symbols *symbols = &g_array_index(told->symbols, Symbols, i);
+		RsTraceWriterTable table = {
+			.elements = &symbols->head, .count = 1, .stride = sizeof(symbols->head)};
+
+		table.data = g_bytes_get_data(symbols->data, &table.data_size);
+		if (!rs_trace_writer_put_table(writer, RS_FILE_SYMBOLS, number, &table, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
 void rs_trace_told_end_window(RsTraceTold *told)
 {
 	if (!told)
@@ -176,7 +218,9 @@ gboolean rs_trace_told_write(const RsTraceTold *told, RsTraceWriter *writer, gui
 	    (told->clock->len &&
 	     !rs_trace_writer_put_table(writer, RS_FILE_CLOCK, number, &clock, error)))
 		return FALSE;
-	return write_gone(told, writer, number, error) && write_slots(told, writer, number, error);
+	return write_gone(told, writer, number, error) &&
+	       write_slots(told, writer, number, error) &&
+	       write_symbols(told, writer, number, error);
 }
 
 RsTraceTold *rs_trace_told_new(const struct rs_file_source *source)
@@ -185,6 +229,8 @@ RsTraceTold *rs_trace_told_new(const struct rs_file_source *source)
 
 	told->source = *source;
 	told->clock = g_array_new(FALSE, FALSE, sizeof(struct rs_clock_epoch));
+	told->symbols = g_array_new(FALSE, FALSE, sizeof(Symbols));
+	g_array_set_clear_func(told->symbols, clear_symbols);
 	told->slots = g_hash_table_new_full(NULL, NULL, NULL, free_provider);
 	return told;
 }
@@ -196,6 +242,7 @@ void rs_trace_told_free(RsTraceTold *told)
 	while (told->gone.length)
 		drop_oldest(told);
 	g_array_unref(told->clock);
+	g_array_unref(told->symbols);
 	g_hash_table_unref(told->slots);
 	g_free(told);
 }

@@ -30,6 +30,7 @@ void rs_trace_told_provider(RsTraceTold *told, guint slot, const struct rs_provi
 			    const guint8 *descs, gsize size);
 void rs_trace_told_clock(RsTraceTold *told, const struct rs_clock_epoch *table, guint n,
 			 guint32 epoch_count);
+void rs_trace_told_symbols(RsTraceTold *told, const struct rs_file_symbols *head, GBytes *data);
 /* A window has ended: what was replaced two windows ago is needed no more. */
 void rs_trace_told_end_window(RsTraceTold *told);
 

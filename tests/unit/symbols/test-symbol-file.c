@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Symbols of ELF files, good ones and damaged ones, and of lists as a kernel shows them. */
+#define _GNU_SOURCE
+#include "rs-trace-symbol-file.h"
+
+#include "image.h"
+
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- files ---- */
+
+static RsTraceSymbolFile *read_bytes(gconstpointer bytes, gsize size, GError **error)
+{
+	int fd = memfd_create("symbols", MFD_CLOEXEC);
+	RsTraceSymbolFile *file;
+
+	g_assert_cmpint(write(fd, bytes, size), ==, (gssize)size);
+	file = rs_trace_symbol_file_read(fd, "/some/where", error);
+	close(fd);
+	return file;
+}
+
+static RsTraceSymbolFile *read_text(const char *text, const char *why)
+{
+	g_autoptr(GError) error = NULL;
+	RsTraceSymbolFile *file = read_bytes(text, strlen(text), &error);
+
+	g_assert_true(!file == (why != NULL));
+	if (why)
+		g_assert_nonnull(strstr(error->message, why));
+	return file;
+}
+
+/* What comes of the file, once it is where `bias` says. */
+static RsTraceSymbols *place(const RsTraceSymbolFile *file, guint64 bias,
+			     struct rs_file_symbols *head)
+{
+	RsTraceSymbols *symbols = rs_trace_symbols_new();
+	g_autoptr(GBytes) data = rs_trace_symbol_file_place(file, bias, head);
+	gsize size;
+	gconstpointer bytes = g_bytes_get_data(data, &size);
+
+	g_assert_true(rs_trace_symbols_take(symbols, head, bytes, size, RS_FILE_SYMBOLS_MAX, NULL));
+	return symbols;
+}
+
+static void check(const RsTraceSymbols *symbols, guint64 address, const char *want)
+{
+	const char *name = NULL;
+	guint64 offset = 0;
+
+	rs_trace_symbols_find(symbols, address, &name, &offset);
+	g_assert_cmpstr(name, ==, want);
+}
+
+/* ---- ELF ---- */
+
+static void test_elf(void)
+{
+	struct image image;
+	struct rs_file_symbols head;
+	g_autoptr(RsTraceSymbolFile) file = NULL;
+	g_autoptr(RsTraceSymbols) symbols = NULL;
+
+	make(&image);
+	file = read_bytes(&image, sizeof(image), NULL);
+	g_assert_cmpuint(rs_trace_symbol_file_count(file), ==, 2);
+	symbols = place(file, 0, &head);
+	g_assert_cmphex(head.from, ==, BASE);
+	g_assert_cmphex(head.to, ==, BASE + 0x2000);
+	g_assert_cmpstr(head.name, ==, "where");
+	g_assert_cmpmem(head.build_id, head.build_id_size, image.note.id, 20);
+	check(symbols, BASE + 0x100, "main"); /* what others see, before what is local */
+	check(symbols, BASE + 0x120, NULL);
+	check(symbols, BASE + 0x1807, "data");
+	check(symbols, BASE + 0x210, NULL);
+	check(symbols, BASE + 0x300, NULL);
+	/* Without a full table, what a dynamic linker needs. */
+	image.sections[2].sh_type = SHT_NOBITS;
+	rs_trace_symbol_file_unref(file);
+	file = read_bytes(&image, sizeof(image), NULL);
+	g_assert_cmpuint(rs_trace_symbol_file_count(file), ==, 1);
+}
+
+static void test_fits(void)
+{
+	struct rs_provider entry = {.build_id_size = 20};
+	g_autoptr(RsTraceSymbolFile) fixed = NULL, moving = NULL;
+	struct image image;
+	guint64 bias;
+
+	make(&image);
+	fixed = read_bytes(&image, sizeof(image), NULL);
+	image.head.e_type = ET_DYN;
+	moving = read_bytes(&image, sizeof(image), NULL);
+	memset(entry.build_id, 0xab, 20);
+	entry.image_start = 0x555500000000;
+	g_assert_true(rs_trace_symbol_file_fits(fixed, &entry, &bias));
+	g_assert_cmphex(bias, ==, 0);
+	g_assert_true(rs_trace_symbol_file_fits(moving, &entry, &bias));
+	g_assert_cmphex(bias, ==, 0x555500000000 - BASE);
+	entry.build_id[3] ^= 1;
+	g_assert_false(rs_trace_symbol_file_fits(fixed, &entry, &bias));
+	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &bias));
+	entry.build_id_size = 19;
+	entry.build_id[3] ^= 1;
+	g_assert_false(rs_trace_symbol_file_fits(fixed, &entry, &bias));
+	entry.build_id_size = 0; /* nobody knows */
+	g_assert_true(rs_trace_symbol_file_fits(fixed, &entry, &bias));
+	entry.image_start = G_MAXUINT64 - 100;
+	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &bias));
+	entry.image_start = 0;
+	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &bias));
+}
+
+/* Names that somebody has chosen stay, whatever a file says later. */
+static void test_add(void)
+{
+	struct rs_provider entry = {.state = RS_PROVIDER_LIVE};
+	g_autoptr(RsTraceSymbolFile) first = NULL, second = NULL;
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new(), other = NULL;
+	struct rs_file_symbols head;
+	g_autoptr(GBytes) data = NULL;
+	struct image image;
+
+	make(&image);
+	first = read_bytes(&image, sizeof(image), NULL);
+	memcpy(image.names + 1, "MAIN", 4);
+	second = read_bytes(&image, sizeof(image), NULL);
+	rs_trace_symbol_file_add(first, &entry, symbols);
+	check(symbols, BASE + 0x101, "main");
+	rs_trace_symbol_file_add(second, &entry, symbols);
+	check(symbols, BASE + 0x101, "main");
+	data = rs_trace_symbol_file_place(second, 0, &head);
+	g_assert_true(rs_trace_symbols_take(symbols, &head, g_bytes_get_data(data, NULL),
+					    g_bytes_get_size(data), 1 << 20, NULL));
+	check(symbols, BASE + 0x101, "main");
+	other = place(second, 0, &head);
+	check(other, BASE + 0x101, "MAIN");
+}
+
+/* Every byte of it changed, and cut everywhere: an error or symbols, and nothing else. */
+static void test_damaged(void)
+{
+	struct image image;
+	guint good = 0;
+
+	make(&image);
+	for (gsize size = 0; size < sizeof(image); size++) {
+		g_autoptr(RsTraceSymbolFile) file = read_bytes(&image, size, NULL);
+
+		good += file != NULL;
+	}
+	g_assert_cmpuint(good, <=, sizeof(image.note) + 4); /* only the note was cut off */
+	for (gsize at = 4; at < sizeof(image); at++) {
+		static const guint8 values[] = {0, 1, 0x7f, 0xff};
+
+		for (guint k = 0; k < sizeof(values); k++) {
+			struct image copy = image;
+			struct rs_file_symbols head;
+			g_autoptr(RsTraceSymbolFile) file = NULL;
+
+			((guint8 *)&copy)[at] = values[k];
+			file = read_bytes(&copy, sizeof(copy), NULL);
+			if (file)
+				rs_trace_symbols_free(place(file, 0, &head));
+		}
+	}
+}
+
+static void test_other_elf(void)
+{
+	struct image image;
+
+	make(&image);
+	image.head.e_ident[EI_CLASS] = ELFCLASS32;
+	g_assert_null(read_bytes(&image, sizeof(image), NULL));
+	make(&image);
+	image.head.e_ident[EI_DATA] = ELFDATA2MSB;
+	g_assert_null(read_bytes(&image, sizeof(image), NULL));
+	make(&image);
+	image.sections[2].sh_size = 0;
+	g_assert_null(read_bytes(&image, sizeof(image), NULL));
+	make(&image);
+	image.names[sizeof(image.names) - 1] = 'x'; /* a table that does not end */
+	image.symbols[1].st_name = sizeof(image.names) - 1;
+	rs_trace_symbol_file_unref(read_bytes(&image, sizeof(image), NULL));
+}
+
+/* This program, as it runs. */
+static int find_start(struct dl_phdr_info *info, size_t size, void *data)
+{
+	guint64 low = G_MAXUINT64;
+
+	for (guint i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD)
+			low = MIN(low, info->dlpi_phdr[i].p_vaddr);
+	*(guint64 *)data = info->dlpi_addr + low;
+	return 1; /* the first one is the program */
+}
+
+static void test_self(void)
+{
+	struct rs_provider entry = {.state = RS_PROVIDER_LIVE};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RsTraceSymbolFile) file = rs_trace_symbol_file_open("/proc/self/exe", &error);
+	g_autoptr(RsTraceSymbols) symbols = NULL;
+	struct rs_file_symbols head;
+	guint64 bias;
+
+	g_assert_no_error(error);
+	dl_iterate_phdr(find_start, &entry.image_start);
+	g_assert_true(rs_trace_symbol_file_fits(file, &entry, &bias));
+	symbols = place(file, bias, &head);
+	check(symbols, (guintptr)test_self, "test_self");
+	check(symbols, (guintptr)place + 1, "place");
+}
+
+/* ---- text ---- */
+
+static void test_text(void)
+{
+	const char *list = "ffffffff81000000 T _stext\n"
+			   "ffffffff81000100 t helper\n"
+			   "0000000000000000 A fixed_percpu\n"
+			   "                 U elsewhere\n"
+			   "ffffffff81000200 T do_it\t[module]\n"
+			   "ffffffff81000200 D also_here\n"
+			   "ffffffffc0000000 T of_module [module]";
+	g_autoptr(RsTraceSymbolFile) file = read_text(list, NULL);
+	g_autoptr(RsTraceSymbols) symbols = NULL;
+	struct rs_provider entry = {.build_id_size = 20, .image_start = 0x1000};
+	struct rs_file_symbols head;
+	guint64 bias = 1;
+
+	g_assert_true(rs_trace_symbol_file_fits(file, &entry, &bias));
+	g_assert_cmpuint(bias, ==, 0);
+	symbols = place(file, 0, &head);
+	check(symbols, 0xffffffff810000ff, "_stext");
+	check(symbols, 0xffffffff81000100, "helper");
+	check(symbols, 0xffffffff81000201, "do_it");
+	check(symbols, 0xffffffff810fffff, "do_it");
+	check(symbols, 0xffffffff81200000, NULL); /* far behind any function */
+	check(symbols, 0xffffffffc0000001, "of_module");
+	check(symbols, 0x10, NULL);
+}
+
+static void test_other_text(void)
+{
+	GString *many = g_string_new(NULL);
+
+	read_text("", "no ELF file");
+	read_text("\n\n", "no ELF file");
+	read_text("a diary\n", "no ELF file");
+	read_text("0000000000000000 T hidden\n0000000000000000 t too\n", "kptr_restrict");
+	for (guint i = 0; i < 100; i++)
+		g_string_append(many, "nonsense\n");
+	g_string_append(many, "ffffffff81000000 T f\n");
+	read_text(many->str, "no ELF file");
+	g_string_free(many, TRUE);
+	/* What reaches to the end of all addresses. */
+	rs_trace_symbol_file_unref(read_text("ffffffffffffff00 T last\n", NULL));
+	rs_trace_symbol_file_unref(read_text("ffffffffffffffff T last\n1 t x\n", NULL));
+}
+
+static void test_no_file(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(rs_trace_symbol_file_open("/no/such/file", &error));
+	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
+	g_clear_error(&error);
+	g_assert_null(rs_trace_symbol_file_open("/", &error));
+	g_assert_nonnull(error);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/symbol-file/elf", test_elf);
+	g_test_add_func("/symbol-file/fits", test_fits);
+	g_test_add_func("/symbol-file/add", test_add);
+	g_test_add_func("/symbol-file/damaged", test_damaged);
+	g_test_add_func("/symbol-file/other-elf", test_other_elf);
+	g_test_add_func("/symbol-file/self", test_self);
+	g_test_add_func("/symbol-file/text", test_text);
+	g_test_add_func("/symbol-file/other-text", test_other_text);
+	g_test_add_func("/symbol-file/no-file", test_no_file);
+	return g_test_run();
+}

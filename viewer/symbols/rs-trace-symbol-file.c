@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-symbol-file-private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define LEVEL 1 /* of zstd: an observer does this between two rounds */
+#define NAME_MAX_KEPT 1024u
+
+gboolean rs_trace_symbols_refuse(GError **error, const char *why)
+{
+	g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE, why);
+	return FALSE;
+}
+
+guint8 *rs_trace_symbols_read(int fd, guint64 at, guint64 size)
+{
+	g_autofree guint8 *out = NULL;
+	gsize got = 0;
+	ssize_t n;
+
+	if (size > SYMBOL_TABLE_MAX || at > (guint64)G_MAXINT64 - size ||
+	    (guint64)lseek(fd, 0, SEEK_END) < at + size)
+		return NULL;
+	out = g_malloc((gsize)size + 1);
+	while (got < size) {
+		n = pread(fd, out + got, (gsize)size - got, (off_t)(at + got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return NULL;
+		got += (gsize)n;
+	}
+	out[size] = 0; /* what ends a name that the file does not */
+	return g_steal_pointer(&out);
+}
+
+/* ---- in order ---- */
+
+static const char *name_of(const RsTraceSymbolFile *file, const Symbol *symbol)
+{
+	return (const char *)g_bytes_get_data(file->names, NULL) + symbol->name;
+}
+
+static gint compare(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const Symbol *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return strcmp(name_of(data, x), name_of(data, y));
+}
+
+/* One for each address, and only those that lie in the image. */
+static void settle(RsTraceSymbolFile *file)
+{
+	guint kept = 0;
+
+	g_array_sort_with_data(file->symbols, compare, file);
+	for (guint i = 0; i < file->symbols->len; i++) {
+		Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
+
+		if (symbol->at < file->from || symbol->at >= file->to ||
+		    (kept && g_array_index(file->symbols, Symbol, kept - 1).at == symbol->at))
+			continue;
+		g_array_index(file->symbols, Symbol, kept++) = *symbol;
+	}
+	g_array_set_size(file->symbols, kept);
+}
+
+/* ---- the file ---- */
+
+RsTraceSymbolFile *rs_trace_symbol_file_read(int fd, const char *name, GError **error)
+{
+	g_autoptr(RsTraceSymbolFile) file = g_new0(RsTraceSymbolFile, 1);
+	g_autofree char *base = g_path_get_basename(name);
+	char magic[SELFMAG] = "";
+	gboolean done;
+
+	g_atomic_ref_count_init(&file->refs);
+	g_strlcpy(file->name, base, sizeof(file->name));
+	file->symbols = g_array_new(FALSE, FALSE, sizeof(Symbol));
+	if (pread(fd, magic, sizeof(magic), 0) < 0) {
+		g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s",
+			    g_strerror(errno));
+		return NULL;
+	}
+	done = memcmp(magic, ELFMAG, SELFMAG) ? rs_trace_symbols_take_text(file, fd, error)
+					      : rs_trace_symbols_take_elf(file, fd, error);
+	if (!done)
+		return NULL;
+	settle(file);
+	if (!file->symbols->len) {
+		rs_trace_symbols_refuse(error, "it has no symbols");
+		return NULL;
+	}
+	return g_steal_pointer(&file);
+}
+
+RsTraceSymbolFile *rs_trace_symbol_file_open(const char *path, GError **error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	RsTraceSymbolFile *file;
+
+	if (fd < 0) {
+		g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s",
+			    g_strerror(errno));
+		return NULL;
+	}
+	file = rs_trace_symbol_file_read(fd, path, error);
+	close(fd);
+	return file;
+}
+
+RsTraceSymbolFile *rs_trace_symbol_file_ref(RsTraceSymbolFile *file)
+{
+	g_atomic_ref_count_inc(&file->refs);
+	return file;
+}
+
+void rs_trace_symbol_file_unref(RsTraceSymbolFile *file)
+{
+	if (!file || !g_atomic_ref_count_dec(&file->refs))
+		return;
+	g_clear_pointer(&file->names, g_bytes_unref);
+	g_array_unref(file->symbols);
+	g_free(file);
+}
+
+guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file)
+{
+	return file->symbols->len;
+}
+
+/* ---- in a source ---- */
+
+gboolean rs_trace_symbol_file_fits(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+				   guint64 *bias)
+{
+	guint size = MIN(entry->build_id_size, sizeof(entry->build_id));
+
+	if (size && file->build_id_size &&
+	    (size != file->build_id_size || memcmp(entry->build_id, file->build_id, size)))
+		return FALSE;
+	if (file->moves && !entry->image_start)
+		return FALSE;
+	*bias = file->moves ? entry->image_start - file->from : 0;
+	/* No image ends above the last address. */
+	return file->to + *bias > file->from + *bias;
+}
+
+/* How many of the symbols fit, names included. */
+static guint fitting(const RsTraceSymbolFile *file, gsize *size)
+{
+	guint i;
+
+	*size = 0;
+	for (i = 0; i < file->symbols->len; i++) {
+		const Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
+		gsize more = sizeof(struct rs_file_symbol) + 1 +
+			     strnlen(name_of(file, symbol), NAME_MAX_KEPT);
+
+		if (*size + more > RS_FILE_SYMBOLS_MAX)
+			break;
+		*size += more;
+	}
+	return i;
+}
+
+static void fill(const RsTraceSymbolFile *file, guint64 bias, guint count, guint8 *out)
+{
+	char *names = (char *)out + count * sizeof(struct rs_file_symbol), *at = names;
+
+	for (guint i = 0; i < count; i++) {
+		const Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
+		const char *name = name_of(file, symbol);
+		gsize size = strnlen(name, NAME_MAX_KEPT);
+		const struct rs_file_symbol one = {.at = symbol->at + bias,
+						   .size = (guint32)MIN(symbol->size, G_MAXUINT32),
+						   .name = (guint32)(at - names)};
+
+		memcpy(out + i * sizeof(one), &one, sizeof(one));
+		memcpy(at, name, size);
+		at[size] = 0;
+		at += size + 1;
+	}
+}
+
+GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, guint64 bias,
+				   struct rs_file_symbols *head)
+{
+	g_autofree guint8 *plain = NULL;
+	guint8 *packed;
+	gsize size, room;
+	guint count = fitting(file, &size);
+
+	*head = (struct rs_file_symbols){.from = file->from + bias,
+					 .to = file->to + bias,
+					 .count = count,
+					 .unpacked = (guint32)size,
+					 .build_id_size = file->build_id_size};
+	memcpy(head->build_id, file->build_id, sizeof(head->build_id));
+	memcpy(head->name, file->name, sizeof(head->name));
+	plain = g_malloc(size);
+	fill(file, bias, count, plain);
+	room = ZSTD_compressBound(size);
+	packed = g_malloc(room);
+	size = ZSTD_compress(packed, room, plain, size, LEVEL);
+	return g_bytes_new_take(packed, size);
+}
+
+void rs_trace_symbol_file_add(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+			      RsTraceSymbols *symbols)
+{
+	g_autoptr(GBytes) data = NULL;
+	struct rs_file_symbols head;
+	gconstpointer bytes;
+	guint64 bias;
+	gsize size;
+
+	if (entry->state == RS_PROVIDER_FREE || !rs_trace_symbol_file_fits(file, entry, &bias) ||
+	    rs_trace_symbols_is_pinned(symbols, file->from + bias))
+		return;
+	data = rs_trace_symbol_file_place(file, bias, &head);
+	bytes = g_bytes_get_data(data, &size);
+	if (rs_trace_symbols_take(symbols, &head, bytes, size, RS_FILE_SYMBOLS_MAX, NULL))
+		rs_trace_symbols_pin(symbols);
+}

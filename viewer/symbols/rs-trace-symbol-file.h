@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Symbols of a program or kernel, from an ELF file (of 64 bits, little-endian: .symtab, else
+ * .dynsym) or from text as in /proc/kallsyms and System.map. They are kept as in the file. Once it
+ * is known where the image lies in a source, they become what a trace file has of them
+ * (RS_FILE_SYMBOLS), and what RsTraceSymbols takes.
+ *
+ * Trust: the file is hostile, and may change while it is read. Every size is bounded: a table of
+ * symbols or of names has at most 64 MiB, and what is beyond RS_FILE_SYMBOLS_MAX is left out. It is
+ * read once, and never mapped.
+ *
+ * Any thread, one at a time; references may be taken and dropped on any.
+ */
+#ifndef RS_TRACE_SYMBOL_FILE_H
+#define RS_TRACE_SYMBOL_FILE_H
+
+#include <rs-trace-symbols.h>
+
+#include <ringside/descriptor.h>
+#include <ringside/trace_file.h>
+
+G_BEGIN_DECLS
+
+typedef struct _RsTraceSymbolFile RsTraceSymbolFile;
+
+/*
+ * Reads an open file, which stays the caller's. `name` is for people. BAD_FILE: it is neither of
+ * the two, is damaged, or has no symbols.
+ */
+RsTraceSymbolFile *rs_trace_symbol_file_read(int fd, const char *name, GError **error);
+RsTraceSymbolFile *rs_trace_symbol_file_open(const char *path, GError **error);
+RsTraceSymbolFile *rs_trace_symbol_file_ref(RsTraceSymbolFile *file);
+/* NULL is accepted. */
+void rs_trace_symbol_file_unref(RsTraceSymbolFile *file);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSymbolFile, rs_trace_symbol_file_unref)
+
+guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file);
+
+/*
+ * Whether these are the symbols of the image that the provider is part of. Then *bias is what is to
+ * be added to the file's addresses. Two build ids that are known must be the same. A file that can
+ * lie anywhere needs a provider that says where it lies.
+ */
+gboolean rs_trace_symbol_file_fits(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+				   guint64 *bias);
+/*
+ * Sets *head, and returns the data of a block RS_FILE_SYMBOLS, to be unreffed. It takes some
+ * milliseconds for each MiB.
+ */
+GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, guint64 bias,
+				   struct rs_file_symbols *head);
+/*
+ * Adds the names to those of a source, for good, if they fit this provider of it and are not there
+ * yet.
+ */
+void rs_trace_symbol_file_add(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+			      RsTraceSymbols *symbols);
+
+G_END_DECLS
+
+#endif
