@@ -213,7 +213,7 @@ static gboolean is_found(const RsTraceColumn *column, GError **error)
 		return TRUE;
 	name = rs_trace_escape(rs_trace_column_name(column), -1, NULL);
 	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-		    "none of the events has '%s' as a field", name);
+		    "none of the events has '%s', or it is no single value", name);
 	return FALSE;
 }
 
