@@ -322,8 +322,10 @@ def test_an_export_is_read_back(at):
         check(len(a) == len(b), f'{name}: the same lines: {len(a)}')
         compare_import(at(name + '.dat'), at)
     for how in ['--file-version', '6'], ['--file-version', '7', '--compression', 'zstd']:
-        subprocess.run(['trace-cmd', 'convert', '-i', at('kinds1.dat'), '-o', at('converted.dat'),
-                        *how], check=True, capture_output=True)
+        # As root it mounts tracefs, which is nobody else's business.
+        alone = ['unshare', '-m'] if os.geteuid() == 0 else []
+        subprocess.run([*alone, 'trace-cmd', 'convert', '-i', at('kinds1.dat'), '-o',
+                        at('converted.dat'), *how], check=True, capture_output=True)
         check(rs('report', at('converted.dat')).out == rs('report', at('kinds1.dat')).out,
               f'trace-cmd convert {how}')
         os.unlink(at('converted.dat'))
@@ -338,7 +340,7 @@ def test_an_export_is_read_back(at):
 
 RECORD = """
 set -e
-mount -t tracefs none /sys/kernel/tracing
+[ -d /sys/kernel/tracing/instances ] || mount -t tracefs none /sys/kernel/tracing
 cd /sys/kernel/tracing/instances
 mkdir ringside-test
 trap 'rmdir ringside-test 2>/dev/null || true' EXIT
