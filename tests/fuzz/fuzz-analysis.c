@@ -148,7 +148,8 @@ static void read_records(struct figures *f, struct rs_fuzz_input *in, const RsTr
 		RsTraceRecord record = {.kind = head.kind % 8u == 1   ? RS_TRACE_RECORD_LOSS
 						: head.kind % 8u == 2 ? RS_TRACE_RECORD_BOOT
 								      : RS_TRACE_RECORD_EVENT,
-					.ns = ns += (guint64)head.ns,
+					.ns = ns,
+					.sorted_ns = ns,
 					.lost = head.size,
 					.id = (guint16)(TEST_SWITCH + head.id),
 					.payload = payload,
@@ -161,6 +162,7 @@ static void read_records(struct figures *f, struct rs_fuzz_input *in, const RsTr
 
 		record.event = rs_trace_schema_by_id(schema, record.id);
 		add(f, &item);
+		ns += (guint64)head.ns;
 		in->data += size;
 		in->left -= size;
 	}

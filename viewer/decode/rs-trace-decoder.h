@@ -28,7 +28,7 @@ typedef enum {
 
 typedef struct {
 	RsTraceRecordKind kind;
-	guint64 ns;                /* by the clock */
+	guint64 ns; /* by the clock */
 	/* Of a file: ns, or when it was written, if it claims to be later. It is sorted by it. */
 	guint64 sorted_ns;
 	RsTraceMoment when;        /* of a loss: no later than the next record */
