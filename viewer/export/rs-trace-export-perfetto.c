@@ -9,6 +9,7 @@
 #include "rs-trace-spans-private.h"
 #include "rs-trace-text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef Perfetto__Protos__TracePacket Packet;
@@ -46,19 +47,33 @@ typedef struct {
 
 /* ---- packets ---- */
 
+#define HEAD 5u              /* bytes: a tag, and a length of four, as Perfetto itself writes it */
+#define EVENT_BYTES_MAX 256u /* of a packet with an event, without notes, stack and texts */
+#define NOTE_BYTES_MAX 64u   /* of a note or a frame, without its text */
+
+/* Packs it into `room` bytes, which must be enough. What is packed is not measured before. */
+static void put_in(Pf *pf, const Packet *packet, gsize room)
+{
+	guint at = pf->out->len;
+	guint8 *head;
+	gsize size;
+
+#ifdef RS_FUZZING
+	if (perfetto__protos__trace_packet__get_packed_size(packet) > room)
+		abort();
+#endif
+	g_byte_array_set_size(pf->out, at + HEAD + (guint)room);
+	head = pf->out->data + at;
+	size = perfetto__protos__trace_packet__pack(packet, head + HEAD);
+	*head++ = PACKETS_TAG;
+	for (guint i = 0; i < HEAD - 1; i++)
+		*head++ = (guint8)((size >> 7 * i & 0x7f) | (i < HEAD - 2 ? 0x80 : 0));
+	g_byte_array_set_size(pf->out, at + HEAD + (guint)size);
+}
+
 static void put(Pf *pf, const Packet *packet)
 {
-	gsize size = perfetto__protos__trace_packet__get_packed_size(packet), left = size;
-	guint8 head[12] = {PACKETS_TAG};
-	guint n = 1, at;
-
-	for (; left >= 0x80; left >>= 7)
-		head[n++] = (guint8)(left | 0x80);
-	head[n++] = (guint8)left;
-	at = pf->out->len;
-	g_byte_array_set_size(pf->out, at + n + (guint)size);
-	memcpy(pf->out->data + at, head, n);
-	perfetto__protos__trace_packet__pack(packet, pf->out->data + at + n);
+	put_in(pf, packet, perfetto__protos__trace_packet__get_packed_size(packet));
 }
 
 static gboolean flush(Pf *pf, gsize at_least, GError **error)
@@ -401,6 +416,7 @@ static void set_stack(Event *event, Stack *stack, const RsTraceRecord *record)
 static void put_whole(Pf *pf, Event *event, const RsTraceRecord *record, guint64 first_field)
 {
 	Stack stack; /* large, so it is only filled if there is one */
+	Packet packet = packet_of(SEQUENCE);
 
 	stack.text = NULL;
 	rs_pf_notes_take(&pf->notes, record, first_field);
@@ -408,7 +424,12 @@ static void put_whole(Pf *pf, Event *event, const RsTraceRecord *record, guint64
 	event->n_debug_annotations = pf->notes.n;
 	if (record->n_stack)
 		set_stack(event, &stack, record);
-	put_event(pf, record->ns, event);
+	set_time(pf, &packet, record->ns);
+	packet.track_event = event;
+	put_in(pf, &packet,
+	       EVENT_BYTES_MAX + pf->notes.text->len + (stack.text ? stack.text->len : 0) +
+		       NOTE_BYTES_MAX *
+			       (gsize)(pf->notes.n + pf->notes.elements->len + record->n_stack));
 	if (stack.text)
 		g_string_free(stack.text, TRUE);
 }
