@@ -101,6 +101,31 @@ static double measure_filter(const RsTraceEvent *event, const char *expression)
 	return ns;
 }
 
+#ifdef BENCH_STACK
+/* As deep in calls as the stacks that are taken. */
+static __attribute__((noinline)) void deep(uint32_t left, double *ns)
+{
+	if (left)
+		deep(left - 1, ns);
+	else
+		BENCH(*ns, trace_bench_pair(i, 7));
+	__asm__ volatile("");
+}
+
+static void measure_stacks(void)
+{
+	double ns;
+
+	for (uint32_t depth = 0; depth <= 64; depth = depth ? depth * 2 : 8) {
+		g_autofree char *name = g_strdup_printf("stack%u", depth);
+
+		control(RS_EVENT_ENABLED | depth << RS_EVENT_STACK_SHIFT);
+		deep(64, &ns);
+		bench_print(name, ns, "ns");
+	}
+}
+#endif
+
 int main(void)
 {
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
@@ -123,6 +148,10 @@ int main(void)
 	if (!event)
 		die("the agent did not describe bench:pair");
 
+#ifdef BENCH_STACK
+	measure_stacks();
+	return 0;
+#endif
 	BENCH(empty, (void)0);
 	BENCH(off, trace_bench_off(i, 7));
 	bench_print("empty", empty, "ns");
