@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 
 #include <gio/gunixoutputstream.h>
+#include <glib/gstdio.h>
 #include <glib-unix.h>
 #include <rs-trace-exporter.h>
 #include <signal.h>
@@ -77,6 +78,19 @@ static void run_export(struct export *e)
 
 /* ---- the output ---- */
 
+/* Whether OUT is one of the traces, perhaps by another name: --force would replace it. */
+static bool is_input(const struct export *e)
+{
+	GStatBuf out, in;
+
+	if (g_stat(e->out, &out))
+		return false;
+	for (const char *const *path = e->input.paths; *path; path++)
+		if (!g_stat(*path, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+			return true;
+	return false;
+}
+
 static RsTraceOutput *open_output(const struct export *e, bool force, GError **error)
 {
 	RsTraceOutputFlags flags = force ? RS_TRACE_OUTPUT_FORCE : RS_TRACE_OUTPUT_FILE;
@@ -84,8 +98,12 @@ static RsTraceOutput *open_output(const struct export *e, bool force, GError **e
 
 	if (e->format->is_directory)
 		flags |= RS_TRACE_OUTPUT_DIRECTORY;
-	if (!g_str_equal(e->out, "-"))
-		return rs_trace_output_new(e->out, flags, error);
+	if (!g_str_equal(e->out, "-")) {
+		if (!is_input(e))
+			return rs_trace_output_new(e->out, flags, error);
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s is the trace itself", e->out);
+		return NULL;
+	}
 	stream = g_unix_output_stream_new(STDOUT_FILENO, FALSE);
 	return rs_trace_output_new_for_stream(stream);
 }
@@ -195,7 +213,7 @@ static int check(const struct rs_verb *verb, const struct args *a, struct export
 		return rs_cli_usage(verb, "no such format: '%s' (--to list shows them)", a->to);
 	if (argc < 2)
 		return rs_cli_usage(verb, "no file is named");
-	if (!a->out)
+	if (!a->out || !*a->out)
 		return rs_cli_usage(verb, "-o is missing");
 	if (g_str_equal(a->out, "-") && e->format->is_directory)
 		return rs_cli_usage(verb, "%s is a directory, which standard output is not", a->to);

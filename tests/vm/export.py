@@ -337,7 +337,15 @@ def test_outputs(path, at):
             with open(out, 'rb') as f:
                 check(subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-'], check=True,
                                      capture_output=True).stdout == f.read(), f'{to}: to a pipe')
-    check(rs('export', path, '--to', 'csv', '-o', '').code == 1, 'a name is needed')
+    check(rs('export', path, '--to', 'csv', '-o', '').code == 2, 'a name is needed')
+    with open(path, 'rb') as f:
+        before = f.read()
+    os.symlink(path, at('link'))
+    for out in path, at('link'):
+        r = rs('export', path, '--to', 'csv', '-o', out, '--force')
+        check(r.code == 1 and 'the trace itself' in r.err, f'a trace is not replaced: {r.err}')
+    with open(path, 'rb') as f:
+        check(f.read() == before, 'and stays as it was')
     for args in ['--to', 'none'], [], ['--to', 'csv'], ['--to', 'csv', '-o', at('y'), '-F', '!!']:
         check(rs('export', path, *args).code == 2, f'wrong use: {args}')
     check(not leftovers(at), 'nothing is left of what failed')

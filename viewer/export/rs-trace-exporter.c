@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define LOOK_EVERY 4096u /* records between two looks at the cancellable; a power of 2 */
+#define LOOK_EVERY 256u /* records between two looks at the cancellable; a power of 2 */
 
 const RsTraceExportFormat *const *rs_trace_export_formats(void)
 {
