@@ -111,8 +111,8 @@ def test_owners():
     for owner in e['owners']:
         DOC.check('ringside list: an owner', owner)
     mine = f'{FIELD} > 1 && COMM ~ "*"'
-    check(e['owners'] == [{'name': 'host', 'enabled': True, 'filter': mine},
-                          {'name': 'view', 'enabled': True, 'filter': f'{FIELD} & 1'}],
+    check(e['owners'] == [{'name': 'host', 'enabled': True, 'filter': mine, 'stack': 0},
+                          {'name': 'view', 'enabled': True, 'filter': f'{FIELD} & 1', 'stack': 0}],
           f'list shows whose is whose: {e["owners"]}')
     check(e['filter'] == f'({mine}) || ({FIELD} & 1)', f'and what it amounts to: {e["filter"]}')
     line = rs('list', SOME).out.splitlines()[-1]
