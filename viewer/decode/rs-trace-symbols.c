@@ -91,6 +91,22 @@ static const char *check(const Image *image)
 	return NULL;
 }
 
+/* So that no look-up has to do with a name of megabytes, wherever in the names it begins. */
+static void cut_names(Image *image)
+{
+	char *at = (char *)image->data + image->count * sizeof(struct rs_file_symbol);
+	gsize left = image->size - (gsize)(at - (char *)image->data), size;
+
+	while (left) {
+		size = strnlen(at, MIN(left, RS_FILE_SYMBOL_NAME_MAX));
+		if (size == left)
+			break;
+		at[size++] = 0;
+		at += size;
+		left -= size;
+	}
+}
+
 static gboolean unpack(Image *image, const struct rs_file_symbols *head, gconstpointer data,
 		       gsize size, GError **error)
 {
@@ -162,6 +178,7 @@ gboolean rs_trace_symbols_take(RsTraceSymbols *symbols, const struct rs_file_sym
 		g_free(image.data);
 		return refuse(error, wrong);
 	}
+	cut_names(&image);
 	insert(symbols, &image);
 	return TRUE;
 }
@@ -216,7 +233,7 @@ gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, guint64 address, c
 
 static void append(const char *name, guint64 offset, RsTraceSymbolsAppend escape, GString *out)
 {
-	gsize size = strlen(name);
+	gsize size = strnlen(name, RS_TRACE_SYMBOL_SHOWN + 1);
 
 	escape(out, name, MIN(size, RS_TRACE_SYMBOL_SHOWN));
 	if (size > RS_TRACE_SYMBOL_SHOWN)

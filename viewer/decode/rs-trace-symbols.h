@@ -46,7 +46,8 @@ gsize rs_trace_symbols_size(const RsTraceSymbols *symbols);
 gboolean rs_trace_symbols_is_empty(const RsTraceSymbols *symbols);
 
 /*
- * The symbol that `address` lies in. The name is valid until the next take. FALSE: none is known.
+ * The symbol that `address` lies in. The name has RS_FILE_SYMBOL_NAME_MAX bytes at most, and is
+ * valid until the next take. FALSE: none is known.
  * `symbols` may be NULL.
  */
 gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, guint64 address, const char **name,

@@ -16,7 +16,11 @@
 #include <zstd.h>
 
 #define GATHER (1u << 20) /* bytes of pages in one block */
-#define PLACES 256u       /* in one block of the index */
+#define PLACES 256u       /* in one block of the index, about */
+#define PLACES_MAX 65536u /* likewise, however long no window ends */
+/* Bytes of a table. */
+#define TABLE_MAX                                                                                  \
+	(RS_FILE_HEAD_MAX - (guint)(sizeof(struct rs_file_block) + sizeof(struct rs_file_table)))
 
 struct _RsTraceWriter {
 	GOutputStream *stream;
@@ -213,7 +217,7 @@ static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize si
 	gsize stored = size;
 
 	pad(writer->head);
-	if (writer->head->len > RS_FILE_BLOCK_MAX || size > RS_FILE_BLOCK_MAX) {
+	if (writer->head->len > RS_FILE_HEAD_MAX || size > RS_FILE_BLOCK_MAX) {
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
 			    "a block of %" G_GSIZE_FORMAT " bytes is too large for a trace file",
 			    writer->head->len + size);
@@ -338,18 +342,8 @@ static gboolean ends_pages(guint kind)
 	return kind == RS_FILE_SOURCE || kind == RS_FILE_LEFT || kind == RS_FILE_LOST;
 }
 
-gboolean rs_trace_writer_put(RsTraceWriter *writer, guint kind, guint source, gconstpointer body,
-			     gsize size, GError **error)
-{
-	if (ends_pages(kind) && !rs_trace_writer_flush(writer, error))
-		return FALSE;
-	begin_block(writer, kind, source);
-	g_byte_array_append(writer->head, body, (guint)size);
-	return finish_block(writer, NULL, 0, 0, error);
-}
-
-gboolean rs_trace_writer_put_table(RsTraceWriter *writer, guint kind, guint source,
-				   const RsTraceWriterTable *table, GError **error)
+static gboolean put_part(RsTraceWriter *writer, guint kind, guint source,
+			 const RsTraceWriterTable *table, GError **error)
 {
 	begin_block(writer, kind, source);
 	append_table(writer, table);
@@ -366,11 +360,43 @@ static gboolean put_index(RsTraceWriter *writer, GError **error)
 	};
 	guint64 at = writer->at;
 
-	if (!rs_trace_writer_put_table(writer, RS_FILE_INDEX, 0, &table, error))
+	if (!put_part(writer, RS_FILE_INDEX, 0, &table, error))
 		return FALSE;
 	g_array_set_size(writer->places, 0);
 	writer->index = at;
 	return TRUE;
+}
+
+static gboolean bound_index(RsTraceWriter *writer, GError **error)
+{
+	return writer->places->len < PLACES_MAX || put_index(writer, error);
+}
+
+gboolean rs_trace_writer_put(RsTraceWriter *writer, guint kind, guint source, gconstpointer body,
+			     gsize size, GError **error)
+{
+	if (ends_pages(kind) && !rs_trace_writer_flush(writer, error))
+		return FALSE;
+	begin_block(writer, kind, source);
+	g_byte_array_append(writer->head, body, (guint)size);
+	return finish_block(writer, NULL, 0, 0, error) && bound_index(writer, error);
+}
+
+gboolean rs_trace_writer_put_table(RsTraceWriter *writer, guint kind, guint source,
+				   const RsTraceWriterTable *table, GError **error)
+{
+	/* Names say the same in several blocks. */
+	guint most = kind == RS_FILE_NAMES ? TABLE_MAX / table->stride : G_MAXUINT;
+	RsTraceWriterTable part = *table;
+
+	for (guint left = table->count;; left -= part.count) {
+		part.count = MIN(left, most);
+		if (!put_part(writer, kind, source, &part, error))
+			return FALSE;
+		if (part.count == left)
+			return bound_index(writer, error);
+		part.elements = (const guint8 *)part.elements + (gsize)part.count * part.stride;
+	}
 }
 
 gsize rs_trace_writer_window_bytes(const RsTraceWriter *writer)

@@ -9,7 +9,6 @@
 #include <zstd.h>
 
 #define LEVEL 1 /* of zstd: an observer does this between two rounds */
-#define NAME_MAX_KEPT 1024u
 
 gboolean rs_trace_symbols_refuse(GError **error, const char *why)
 {
@@ -164,7 +163,7 @@ static guint fitting(const RsTraceSymbolFile *file, gsize *size)
 	for (i = 0; i < file->symbols->len; i++) {
 		const Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
 		gsize more = sizeof(struct rs_file_symbol) + 1 +
-			     strnlen(name_of(file, symbol), NAME_MAX_KEPT);
+			     strnlen(name_of(file, symbol), RS_FILE_SYMBOL_NAME_MAX);
 
 		if (*size + more > RS_FILE_SYMBOLS_MAX)
 			break;
@@ -180,7 +179,7 @@ static void fill(const RsTraceSymbolFile *file, guint64 bias, guint count, guint
 	for (guint i = 0; i < count; i++) {
 		const Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
 		const char *name = name_of(file, symbol);
-		gsize size = strnlen(name, NAME_MAX_KEPT);
+		gsize size = strnlen(name, RS_FILE_SYMBOL_NAME_MAX);
 		const struct rs_file_symbol one = {.at = symbol->at + bias,
 						   .size = (guint32)MIN(symbol->size, G_MAXUINT32),
 						   .name = (guint32)(at - names)};

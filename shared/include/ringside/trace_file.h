@@ -54,7 +54,8 @@ struct rs_file_block {
 };
 RS_ASSERT_SIZE(struct rs_file_block, 32);
 #define RS_FILE_BLOCK_MAGIC 0x4b4c4253u /* "SBLK" */
-#define RS_FILE_BLOCK_MAX (64u << 20)   /* bytes of head, and of data */
+#define RS_FILE_BLOCK_MAX (64u << 20)   /* bytes of data */
+#define RS_FILE_HEAD_MAX (8u << 20)     /* bytes of a head */
 #define RS_FILE_PAGES_MAX (4u << 20)    /* bytes of pages in one block */
 
 #define RS_FILE_ZSTD 1u /* flag: the data, pages, are one zstd frame */
@@ -179,6 +180,7 @@ RS_ASSERT_SIZE(struct rs_file_symbols, 144);
 #define RS_FILE_SYMBOLS_MIN_SIZE 144u
 RS_ASSERT_GROWS(struct rs_file_symbols, RS_FILE_SYMBOLS_MIN_SIZE);
 #define RS_FILE_SYMBOLS_MAX (16u << 20) /* bytes once decompressed */
+#define RS_FILE_SYMBOL_NAME_MAX 1024u   /* bytes of a name; what is longer is cut */
 
 /* By address. */
 struct rs_file_symbol {

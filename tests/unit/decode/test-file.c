@@ -352,6 +352,57 @@ static void test_index(File *f, gconstpointer unused)
 	g_assert_cmpuint(g_array_index(index, struct rs_file_place, 999).until_ns, ==, 9999);
 }
 
+static void check_heads(GBytes *bytes, guint n_names, guint n_indices)
+{
+	g_autoptr(RsTraceFile) file = file_of(bytes);
+	RsTraceFileStatus status;
+	RsTraceFileDamage damage;
+	RsTraceFileBlock block;
+
+	while ((status = rs_trace_file_next(file, FALSE, &block, NULL)) == RS_TRACE_FILE_BLOCK) {
+		g_assert_cmpuint(block.place.at - block.at, <=, RS_FILE_HEAD_MAX);
+		if (block.kind == RS_FILE_NAMES)
+			n_names -= block.count;
+		n_indices -= block.kind == RS_FILE_INDEX;
+	}
+	g_assert_cmpint(status, ==, RS_TRACE_FILE_END);
+	g_assert_cmpuint(n_names, ==, 0);
+	g_assert_cmpuint(n_indices, ==, 0);
+	rs_trace_file_damage(file, &damage);
+	g_assert_cmpuint(damage.gaps, ==, 0);
+}
+
+/* A block's head is bounded, however much is told at once, and however long no window ends. */
+static void test_long_tables(File *f, gconstpointer unused)
+{
+	const guint n_names = 2 * RS_FILE_HEAD_MAX / sizeof(struct rs_cmdline_entry);
+	const guint n_clock = RS_FILE_HEAD_MAX / sizeof(struct rs_clock_epoch);
+	g_autofree struct rs_cmdline_entry *names = g_new0(struct rs_cmdline_entry, n_names);
+	g_autofree struct rs_clock_epoch *epochs = g_new0(struct rs_clock_epoch, n_clock);
+	const RsTraceWriterTable table = {0, names, n_names, sizeof(*names), NULL, 0};
+	const RsTraceWriterTable clock = {n_clock, epochs, n_clock, sizeof(*epochs), NULL, 0};
+	const struct rs_file_lost lost = {.lost = 1};
+	g_autoptr(GBytes) bytes = NULL;
+	g_autoptr(GArray) index = NULL;
+	g_autoptr(GError) error = NULL;
+	gboolean complete;
+
+	for (guint i = 0; i < n_names; i++)
+		names[i] = (struct rs_cmdline_entry){.sequence = 2, .pid = i};
+	put_source(f, 0, "a");
+	g_assert_false(rs_trace_writer_put_table(f->writer, RS_FILE_CLOCK, 0, &clock, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
+	g_assert_true(rs_trace_writer_put_table(f->writer, RS_FILE_NAMES, 0, &table, NULL));
+	for (guint i = 0; i < 140000; i++)
+		g_assert_true(
+			rs_trace_writer_put(f->writer, RS_FILE_LOST, 0, &lost, sizeof(lost), NULL));
+	bytes = finish(f);
+	index = places_of(bytes, g_bytes_get_size(bytes), &complete);
+	g_assert_true(complete);
+	g_assert_cmpuint(index->len, ==, 1 + 3 + 140000);
+	check_heads(bytes, n_names, 3);
+}
+
 #define ADD(path, config, test)                                                                    \
 	g_test_add("/decode/file/" path, File, config, set_up, test, tear_down)
 
@@ -374,5 +425,6 @@ int main(int argc, char **argv)
 	ADD("foreign", NULL, test_foreign);
 	ADD("pipe", NULL, test_pipe);
 	ADD("index", NULL, test_index);
+	ADD("long-tables", NULL, test_long_tables);
 	return g_test_run();
 }

@@ -229,6 +229,31 @@ static void test_long_name(void)
 	g_assert_cmpuint(out->len, ==, RS_TRACE_SYMBOL_SHOWN + strlen("...+0x1"));
 }
 
+/* However long a name is, and wherever in it another one begins. */
+static void test_cut_names(void)
+{
+	const guint long_size = 5000;
+	g_autofree char *text = g_strnfill(long_size + 1 + RS_FILE_SYMBOL_NAME_MAX, 'x');
+	const struct rs_file_symbol list[] = {
+		{0x1000, 0, 0}, {0x1100, 0, 1500}, {0x1200, 0, long_size + 1}};
+	struct rs_file_symbols head = {.from = 0x1000, .to = 0x2000};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	const char *name;
+	guint64 offset;
+	gsize size;
+	g_autofree guint8 *data = NULL;
+
+	text[long_size] = 0;
+	data = pack(list, 3, text, long_size + 2 + RS_FILE_SYMBOL_NAME_MAX, &head, &size);
+	g_assert_true(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
+	g_assert_true(rs_trace_symbols_find(symbols, 0x1000, &name, &offset));
+	g_assert_cmpuint(strlen(name), ==, RS_FILE_SYMBOL_NAME_MAX);
+	g_assert_true(rs_trace_symbols_find(symbols, 0x1100, &name, &offset));
+	g_assert_cmpuint(strlen(name), <=, RS_FILE_SYMBOL_NAME_MAX);
+	g_assert_true(rs_trace_symbols_find(symbols, 0x1200, &name, &offset));
+	g_assert_cmpuint(strlen(name), ==, RS_FILE_SYMBOL_NAME_MAX);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -238,5 +263,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/symbols/stack", test_stack);
 	g_test_add_func("/symbols/pointers", test_pointers);
 	g_test_add_func("/symbols/long-name", test_long_name);
+	g_test_add_func("/symbols/cut-names", test_cut_names);
 	return g_test_run();
 }
