@@ -169,7 +169,7 @@ static void put_stats(Parts *parts)
 	if (parts->file->n_buffers != 1)
 		return;
 	for (guint i = 0; i < buffer->n_lanes; i++) {
-		const RsTraceDatLane *lane = &buffer->lanes[i];
+		const RsTraceDatLane *lane = buffer->lanes[i];
 		g_autofree char *text = g_strdup_printf(
 			"CPU: %u\nentries: 0\noverrun: %" G_GUINT64_FORMAT "\ncommit overrun: 0\n"
 			"bytes: 0\ndropped events: 0\nread events: %" G_GUINT64_FORMAT "\n",
@@ -216,7 +216,7 @@ static guint64 put_buffer_option(Parts *parts, const RsTraceDatBuffer *buffer, g
 	put(option, buffer->page_size, 4);
 	put(option, buffer->n_lanes, 4);
 	for (guint i = 0; i < buffer->n_lanes; i++) {
-		guint64 size = buffer->lanes[i].chain.size;
+		guint64 size = buffer->lanes[i]->chain.size;
 
 		put(option, i, 4);
 		put(option, data, 8);
@@ -252,7 +252,7 @@ static gboolean write_buffer(Parts *parts, const RsTraceDatBuffer *buffer, guint
 	if (!write_bytes(parts->out, out, cancellable, error))
 		return FALSE;
 	for (guint i = 0; i < buffer->n_lanes; i++)
-		if (!rs_trace_dat_spool_copy(spool, &buffer->lanes[i].chain, out, cancellable,
+		if (!rs_trace_dat_spool_copy(spool, &buffer->lanes[i]->chain, out, cancellable,
 					     error))
 			return FALSE;
 	return TRUE;
@@ -266,7 +266,7 @@ static guint64 options_place(const RsTraceDatFile *file, guint64 at)
 	for (guint i = 0; i < file->n_buffers; i++) {
 		at = round_up(at + SECTION_HEAD, file->buffers[i].page_size);
 		for (guint k = 0; k < file->buffers[i].n_lanes; k++)
-			at += file->buffers[i].lanes[k].chain.size;
+			at += file->buffers[i].lanes[k]->chain.size;
 	}
 	return at;
 }

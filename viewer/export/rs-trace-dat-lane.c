@@ -30,31 +30,78 @@ static void put_time(RsTraceDatLane *lane, guint type, guint64 time)
 	put(lane, (guint32)(time >> DELTA_BITS));
 }
 
-static gboolean flush(RsTraceDatLane *lane, RsTraceDatSpool *spool, GError **error)
+/* ---- where the page is ---- */
+
+static void drop_page(RsTraceDatLane *lane, RsTraceDatPool *pool)
+{
+	if (!lane->page)
+		return;
+	g_clear_pointer(&lane->page, g_free);
+	g_queue_unlink(&pool->lanes, &lane->link);
+	pool->held -= lane->page_size;
+}
+
+/* The lane that was not used for longest keeps its page in the spool only. */
+static gboolean put_away(RsTraceDatPool *pool, GError **error)
+{
+	RsTraceDatLane *lane = g_queue_peek_tail(&pool->lanes);
+
+	if (lane->used && !rs_trace_dat_spool_put(pool->spool, &lane->chain, lane->page,
+						  RS_TRACE_DAT_PAGE_HEADER + lane->used, error))
+		return FALSE;
+	drop_page(lane, pool);
+	return TRUE;
+}
+
+/* Gives the lane its page, with what was in it, and makes it the one that was used last. */
+static gboolean hold_page(RsTraceDatLane *lane, RsTraceDatPool *pool, GError **error)
+{
+	if (lane->page) {
+		if (pool->lanes.head != &lane->link) {
+			g_queue_unlink(&pool->lanes, &lane->link);
+			g_queue_push_head_link(&pool->lanes, &lane->link);
+		}
+		return TRUE;
+	}
+	while (pool->held && pool->held + lane->page_size > pool->max)
+		if (!put_away(pool, error))
+			return FALSE;
+	lane->page = g_malloc(lane->page_size);
+	pool->held += lane->page_size;
+	g_queue_push_head_link(&pool->lanes, &lane->link);
+	return !lane->used || rs_trace_dat_spool_get(pool->spool, &lane->chain, lane->page,
+						     RS_TRACE_DAT_PAGE_HEADER + lane->used, error);
+}
+
+/* ---- pages ---- */
+
+/* The page, which the lane holds, is full. */
+static gboolean flush(RsTraceDatLane *lane, RsTraceDatPool *pool, GError **error)
 {
 	guint64 commit = lane->used, missed = GUINT64_TO_LE(MIN(lane->missed, G_MAXINT32));
-	guint8 *end = lane->page + RS_TRACE_DAT_PAGE_HEADER + lane->used;
-	gsize rest = lane->page_size - RS_TRACE_DAT_PAGE_HEADER - lane->used;
+	gsize size = RS_TRACE_DAT_PAGE_HEADER + lane->used;
 
-	memset(end, 0, rest);
 	if (lane->missed) {
 		commit |= MISSED | MISSED_STORED;
-		memcpy(end, &missed, sizeof(missed));
+		memcpy(lane->page + size, &missed, sizeof(missed));
+		size += sizeof(missed);
 	}
 	commit = GUINT64_TO_LE(commit);
 	memcpy(lane->page + 8, &commit, sizeof(commit));
+	if (!rs_trace_dat_spool_put(pool->spool, &lane->chain, lane->page, size, error))
+		return FALSE;
+	lane->chain.size += lane->page_size;
 	lane->used = 0;
 	lane->missed = 0;
-	return rs_trace_dat_spool_append(spool, &lane->chain, lane->page, lane->page_size, error);
+	return TRUE;
 }
 
 static void begin_page(RsTraceDatLane *lane, guint64 ns)
 {
 	guint64 le = GUINT64_TO_LE(ns);
 
-	if (!lane->page)
-		lane->page = g_malloc(lane->page_size);
 	memcpy(lane->page, &le, sizeof(le));
+	memset(lane->page + sizeof(le), 0, RS_TRACE_DAT_PAGE_HEADER - sizeof(le));
 	lane->ns = ns;
 	lane->missed = lane->pending;
 	lane->lost += lane->pending;
@@ -82,17 +129,19 @@ static guint32 put_delta(RsTraceDatLane *lane, guint64 ns)
 	return 0;
 }
 
-gboolean rs_trace_dat_lane_add(RsTraceDatLane *lane, RsTraceDatSpool *spool, guint64 ns,
+gboolean rs_trace_dat_lane_add(RsTraceDatLane *lane, RsTraceDatPool *pool, guint64 ns,
 			       const guint8 *record, gsize size, GError **error)
 {
 	gsize room = lane->page_size - RS_TRACE_DAT_PAGE_HEADER - sizeof(guint64);
 	guint words = (guint)(size + 3) / 4;
 	guint32 delta;
 
+	if (!hold_page(lane, pool, error))
+		return FALSE;
 	/* Losses can only stand before a page. */
 	if (lane->used &&
 	    (lane->pending || lane->used + 8 + record_bytes(size) > room || (ns ^ lane->ns) >> 59))
-		if (!flush(lane, spool, error))
+		if (!flush(lane, pool, error))
 			return FALSE;
 	if (!lane->used)
 		begin_page(lane, ns);
@@ -111,13 +160,26 @@ gboolean rs_trace_dat_lane_add(RsTraceDatLane *lane, RsTraceDatSpool *spool, gui
 	return TRUE;
 }
 
-gboolean rs_trace_dat_lane_end(RsTraceDatLane *lane, RsTraceDatSpool *spool, GError **error)
+gboolean rs_trace_dat_lane_end(RsTraceDatLane *lane, RsTraceDatPool *pool, GError **error)
 {
-	return !lane->used || flush(lane, spool, error);
+	if (lane->used && (!hold_page(lane, pool, error) || !flush(lane, pool, error)))
+		return FALSE;
+	drop_page(lane, pool);
+	return TRUE;
 }
 
-void rs_trace_dat_lane_clear(RsTraceDatLane *lane)
+RsTraceDatLane *rs_trace_dat_lane_new(gsize page_size)
+{
+	RsTraceDatLane *lane = g_new0(RsTraceDatLane, 1);
+
+	lane->page_size = page_size;
+	lane->link.data = lane;
+	return lane;
+}
+
+void rs_trace_dat_lane_free(RsTraceDatLane *lane)
 {
 	g_clear_pointer(&lane->page, g_free);
 	g_clear_pointer(&lane->chain.extents, g_array_unref);
+	g_free(lane);
 }

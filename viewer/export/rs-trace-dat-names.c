@@ -73,7 +73,7 @@ static gint compare_tasks(gconstpointer a, gconstpointer b, gpointer data)
 char *rs_trace_dat_names_cmdlines(const RsTraceDatNames *names)
 {
 	GString *out = g_string_new(NULL);
-	g_autoptr(GPtrArray) seen = g_ptr_array_new();
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autofree gpointer *keys = NULL;
 	guint n;
 
@@ -86,11 +86,11 @@ char *rs_trace_dat_names_cmdlines(const RsTraceDatNames *names)
 
 		if (!i || pid != (guint) * (guint64 *)keys[i - 1]) {
 			g_string_append_printf(out, "%s%u %s", i ? "\n" : "", pid, comm);
-			g_ptr_array_set_size(seen, 0);
-		} else if (!g_ptr_array_find_with_equal_func(seen, task->comm, g_str_equal, NULL)) {
+			g_hash_table_remove_all(seen);
+		} else if (!g_hash_table_contains(seen, task->comm)) {
 			g_string_append_printf(out, "|%s", comm);
 		}
-		g_ptr_array_add(seen, (gpointer)task->comm);
+		g_hash_table_add(seen, (gpointer)task->comm);
 	}
 	g_string_append(out, n ? "\n" : "");
 	return g_string_free(out, FALSE);

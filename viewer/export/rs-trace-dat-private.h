@@ -26,9 +26,15 @@ typedef struct {
 /* Takes `fd` over: an empty file, for reading and writing. */
 RsTraceDatSpool *rs_trace_dat_spool_new(int fd);
 void rs_trace_dat_spool_free(RsTraceDatSpool *spool);
-/* `size` is a power of two up to 64 KiB, the same for all of a chain. */
-gboolean rs_trace_dat_spool_append(RsTraceDatSpool *spool, RsTraceDatChain *chain,
-				   const guint8 *page, gsize size, GError **error);
+/*
+ * Writes the beginning of the page behind the chain's end, which does not move. What is not written
+ * of the page is zero. A page has a power of two of bytes, 64 KiB at most, all of a chain the same.
+ */
+gboolean rs_trace_dat_spool_put(RsTraceDatSpool *spool, RsTraceDatChain *chain, const guint8 *bytes,
+				gsize size, GError **error);
+/* Reads it again. */
+gboolean rs_trace_dat_spool_get(RsTraceDatSpool *spool, const RsTraceDatChain *chain, guint8 *bytes,
+				gsize size, GError **error);
 /* Writes all of a chain. */
 gboolean rs_trace_dat_spool_copy(RsTraceDatSpool *spool, const RsTraceDatChain *chain,
 				 GOutputStream *out, GCancellable *cancellable, GError **error);
@@ -39,10 +45,22 @@ gboolean rs_trace_dat_spool_copy(RsTraceDatSpool *spool, const RsTraceDatChain *
 /* What a record may take of a page: all but the header, a count of losses and a long time. */
 #define RS_TRACE_DAT_OVERHEAD (RS_TRACE_DAT_PAGE_HEADER + 8u + 16u)
 
+/*
+ * The pages that are being filled, of all lanes. If they take too much memory, the one that was not
+ * used for longest waits in the spool.
+ */
+typedef struct {
+	RsTraceDatSpool *spool;
+	gsize max;    /* bytes of pages, but at least one page */
+	gsize held;   /* bytes now */
+	GQueue lanes; /* RsTraceDatLane * that hold a page; the one used last is first */
+} RsTraceDatPool;
+
 typedef struct {
 	RsTraceDatChain chain;
 	gsize page_size;
-	guint8 *page;    /* the one that is being filled; NULL: none yet */
+	GList link;      /* in the pool */
+	guint8 *page;    /* the one that is being filled; NULL: it waits, or there is none */
 	guint used;      /* bytes of records in it */
 	guint64 ns;      /* of the last record in it */
 	guint64 missed;  /* records lost before it */
@@ -50,12 +68,14 @@ typedef struct {
 	guint64 events, lost;
 } RsTraceDatLane;
 
-void rs_trace_dat_lane_clear(RsTraceDatLane *lane);
+RsTraceDatLane *rs_trace_dat_lane_new(gsize page_size);
+/* Its pool is not used any more. */
+void rs_trace_dat_lane_free(RsTraceDatLane *lane);
 /* `size` bytes, page_size - RS_TRACE_DAT_OVERHEAD at most: common fields and payload. */
-gboolean rs_trace_dat_lane_add(RsTraceDatLane *lane, RsTraceDatSpool *spool, guint64 ns,
+gboolean rs_trace_dat_lane_add(RsTraceDatLane *lane, RsTraceDatPool *pool, guint64 ns,
 			       const guint8 *record, gsize size, GError **error);
-/* The last page. */
-gboolean rs_trace_dat_lane_end(RsTraceDatLane *lane, RsTraceDatSpool *spool, GError **error);
+/* The last page. The lane holds no memory for pages then. */
+gboolean rs_trace_dat_lane_end(RsTraceDatLane *lane, RsTraceDatPool *pool, GError **error);
 
 /* ---- rs-trace-dat-format.c ---- */
 
@@ -88,7 +108,7 @@ typedef struct {
 	const char *name; /* "": the only one */
 	gsize page_size;
 	guint n_lanes;
-	const RsTraceDatLane *lanes;
+	RsTraceDatLane *const *lanes;
 } RsTraceDatBuffer;
 
 typedef struct {

@@ -41,19 +41,27 @@ static off_t place(const RsTraceDatChain *chain, guint64 at)
 	return (off_t)extent * EXTENT + (off_t)(at % EXTENT);
 }
 
-gboolean rs_trace_dat_spool_append(RsTraceDatSpool *spool, RsTraceDatChain *chain,
-				   const guint8 *page, gsize size, GError **error)
+/* Room behind the chain's end, which reads as zeros. */
+static gboolean make_room(RsTraceDatSpool *spool, RsTraceDatChain *chain, GError **error)
 {
-	gsize done = 0;
-
 	if (!chain->extents)
 		chain->extents = g_array_new(FALSE, FALSE, sizeof(guint32));
-	if (chain->size % EXTENT == 0) {
-		g_array_append_val(chain->extents, spool->n_extents);
-		spool->n_extents++;
-	}
-	while (done < size) {
-		ssize_t n = pwrite(spool->fd, page + done, size - done,
+	if (chain->size / EXTENT < chain->extents->len)
+		return TRUE;
+	if (ftruncate(spool->fd, (off_t)(spool->n_extents + 1) * EXTENT))
+		return fail(error, errno);
+	g_array_append_val(chain->extents, spool->n_extents);
+	spool->n_extents++;
+	return TRUE;
+}
+
+gboolean rs_trace_dat_spool_put(RsTraceDatSpool *spool, RsTraceDatChain *chain, const guint8 *bytes,
+				gsize size, GError **error)
+{
+	if (!make_room(spool, chain, error))
+		return FALSE;
+	for (gsize done = 0; done < size;) {
+		ssize_t n = pwrite(spool->fd, bytes + done, size - done,
 				   place(chain, chain->size) + (off_t)done);
 
 		if (n < 0 && errno == EINTR)
@@ -62,7 +70,22 @@ gboolean rs_trace_dat_spool_append(RsTraceDatSpool *spool, RsTraceDatChain *chai
 			return fail(error, n < 0 ? errno : ENOSPC);
 		done += (gsize)n;
 	}
-	chain->size += size;
+	return TRUE;
+}
+
+gboolean rs_trace_dat_spool_get(RsTraceDatSpool *spool, const RsTraceDatChain *chain, guint8 *bytes,
+				gsize size, GError **error)
+{
+	for (gsize done = 0; done < size;) {
+		ssize_t n = pread(spool->fd, bytes + done, size - done,
+				  place(chain, chain->size) + (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail(error, n < 0 ? errno : EIO);
+		done += (gsize)n;
+	}
 	return TRUE;
 }
 

@@ -19,8 +19,12 @@
 #define COMMON_SIZE 8u /* type, flags, preempt count, pid */
 #define PAGE_MIN 8192u
 #define PAGE_MAX 65536u
-#define FORMATS_MAX ((gsize)16 << 20) /* bytes of format files; then events are unknown */
+#define FORMATS_MAX ((gsize)8 << 20) /* bytes of format files; then events are unknown */
 #define IDS_MAX 32768u
+#define KNOWN_MAX 8192u             /* events whose id is remembered; a power of 2 */
+#define PAGES_MAX ((gsize)16 << 20) /* bytes of pages that are being filled */
+#define SOURCES_MAX 65536u          /* each is a buffer */
+#define LANES_MAX 65536u            /* of all sources: each is a CPU */
 
 /* Linux' event of a call stack, and events of our own, with ids that no guest's event has. */
 enum { KERNEL_STACK = 4, UNKNOWN = 32, BOOT, END };
@@ -32,28 +36,26 @@ enum { KERNEL_STACK = 4, UNKNOWN = 32, BOOT, END };
 #define LINUX_SOFTIRQ 0x10u
 #define LINUX_NMI 0x40u
 
-/* What was last known of an event's id in a source. */
+/* What is known of an event. */
 typedef struct {
-	const RsTraceEvent *event;
-	const RsTraceField *fields; /* with `print`, tells a new event at the same place */
-	const char *print;
-	guint16 id; /* in the file */
+	guint64 unique; /* which event it is; 0: none */
+	guint id;       /* in the file */
 	guint n_dynamic;
 } Known;
 
 typedef struct {
 	char *name;
 	gsize page_size;
-	RsTraceDatLane *lanes;
-	guint n_lanes;
-	Known **known; /* by the high byte of an id: 256 of them, or NULL */
+	GPtrArray *lanes; /* RsTraceDatLane *, by ring */
 } Source;
 
 typedef struct {
 	const RsTraceExportConfig *config;
-	RsTraceDatSpool *spool;
+	RsTraceDatPool pool;
 	GPtrArray *sources; /* Source *, by index; may have holes */
-	GHashTable *ids;    /* system, name and format -> id */
+	guint n_lanes;
+	Known known[KNOWN_MAX]; /* by the low bits of `unique` */
+	GHashTable *ids;        /* SHA-256 of system, name and format -> id */
 	gsize formats_size;
 	guint8 used[IDS_MAX / 8]; /* ids, as bits */
 	GPtrArray *events;        /* RsTraceDatEvent *, whose texts are ours */
@@ -70,12 +72,7 @@ static void source_free(gpointer data)
 
 	if (!source)
 		return;
-	for (guint i = 0; i < source->n_lanes; i++)
-		rs_trace_dat_lane_clear(&source->lanes[i]);
-	for (guint i = 0; i < 256; i++)
-		g_free(source->known[i]);
-	g_free(source->known);
-	g_free(source->lanes);
+	g_ptr_array_unref(source->lanes);
 	g_free(source->name);
 	g_free(source);
 }
@@ -90,10 +87,20 @@ static gsize page_size(const struct rs_file_source *info)
 	return size;
 }
 
-static Source *get_source(Dat *dat, const RsTraceExportItem *item)
+static void lane_free(gpointer data)
+{
+	rs_trace_dat_lane_free(data);
+}
+
+static Source *get_source(Dat *dat, const RsTraceExportItem *item, GError **error)
 {
 	Source *source;
 
+	if (item->source_index >= SOURCES_MAX) {
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
+			    "too many sources for a trace.dat: more than %u", SOURCES_MAX);
+		return NULL;
+	}
 	if (item->source_index >= dat->sources->len)
 		g_ptr_array_set_size(dat->sources, (gint)item->source_index + 1);
 	source = dat->sources->pdata[item->source_index];
@@ -102,24 +109,27 @@ static Source *get_source(Dat *dat, const RsTraceExportItem *item)
 	source = g_new0(Source, 1);
 	source->name = rs_trace_escape(item->source->name, -1, NULL);
 	source->page_size = page_size(item->source);
-	source->known = g_new0(Known *, 256);
+	source->lanes = g_ptr_array_new_with_free_func(lane_free);
 	dat->sources->pdata[item->source_index] = source;
 	if (!dat->id)
 		dat->id = item->source->session_id;
 	return source;
 }
 
-static RsTraceDatLane *get_lane(Source *source, guint ring)
+/* A CPU's number is its place in the file, so lower ones are there too. */
+static RsTraceDatLane *get_lane(Dat *dat, Source *source, guint ring, GError **error)
 {
-	if (ring >= source->n_lanes) {
-		source->lanes = g_renew(RsTraceDatLane, source->lanes, ring + 1);
-		memset(source->lanes + source->n_lanes, 0,
-		       (ring + 1 - source->n_lanes) * sizeof(*source->lanes));
-		for (guint i = source->n_lanes; i <= ring; i++)
-			source->lanes[i].page_size = source->page_size;
-		source->n_lanes = ring + 1;
+	guint n = source->lanes->len;
+
+	if (ring >= n && ring + 1 - n > LANES_MAX - dat->n_lanes) {
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
+			    "too many vCPUs for a trace.dat: more than %u of all sources",
+			    LANES_MAX);
+		return NULL;
 	}
-	return &source->lanes[ring];
+	for (; n <= ring; n++, dat->n_lanes++)
+		g_ptr_array_add(source->lanes, rs_trace_dat_lane_new(source->page_size));
+	return source->lanes->pdata[ring];
 }
 
 /* ---- events ---- */
@@ -173,7 +183,8 @@ static guint event_id(Dat *dat, const RsTraceEvent *event)
 {
 	g_autofree char *format = rs_trace_dat_format(event);
 	g_autofree char *name = linux_name(event->name);
-	g_autofree char *key = g_strconcat(event->system, ":", name, "\n", format, NULL);
+	g_autofree char *whole = g_strconcat(event->system, ":", name, "\n", format, NULL);
+	g_autofree char *key = g_compute_checksum_for_string(G_CHECKSUM_SHA256, whole, -1);
 	guint id = GPOINTER_TO_UINT(g_hash_table_lookup(dat->ids, key));
 
 	if (id)
@@ -184,25 +195,17 @@ static guint event_id(Dat *dat, const RsTraceEvent *event)
 	if (id == UNKNOWN)
 		return id;
 	add_event(dat, event->system, name, id, format);
-	dat->formats_size += strlen(key);
 	g_hash_table_insert(dat->ids, g_steal_pointer(&key), GUINT_TO_POINTER(id));
 	return id;
 }
 
-static const Known *get_known(Dat *dat, Source *source, const RsTraceRecord *record)
+static const Known *get_known(Dat *dat, const RsTraceEvent *event)
 {
-	const RsTraceEvent *event = record->event;
-	Known **block = &source->known[record->id >> 8], *known;
+	Known *known = &dat->known[event->unique & (KNOWN_MAX - 1)];
 
-	if (!*block)
-		*block = g_new0(Known, 256);
-	known = &(*block)[record->id & 0xff];
-	if (known->event == event && known->fields == event->fields && known->print == event->print)
+	if (known->unique == event->unique && known->id)
 		return known;
-	*known = (Known){.event = event,
-			 .fields = event->fields,
-			 .print = event->print,
-			 .id = (guint16)event_id(dat, event)};
+	*known = (Known){.unique = event->unique, .id = event_id(dat, event)};
 	for (guint i = 0; i < event->n_fields; i++)
 		known->n_dynamic += event->fields[i].kind >= RS_KIND_DYN_ARRAY;
 	return known;
@@ -268,7 +271,7 @@ static void convert_locator(GByteArray *record, const RsTraceField *field, gsize
 /* What a cut record lacks becomes 0. */
 static void convert(Dat *dat, const Known *known, const RsTraceRecord *record, gsize room)
 {
-	const RsTraceEvent *event = known->event;
+	const RsTraceEvent *event = record->event;
 	guint size = dat->record->len + record->size;
 
 	g_byte_array_append(dat->record, record->payload, record->size);
@@ -301,7 +304,7 @@ static gboolean put_record(Dat *dat, RsTraceDatLane *lane, guint64 ns, GError **
 	/* Not reached: a ring's page is half as large as a page here. */
 	if (dat->record->len > room)
 		g_byte_array_set_size(dat->record, (guint)room);
-	return rs_trace_dat_lane_add(lane, dat->spool, ns, dat->record->data, dat->record->len,
+	return rs_trace_dat_lane_add(lane, &dat->pool, ns, dat->record->data, dat->record->len,
 				     error);
 }
 
@@ -324,10 +327,12 @@ static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError 
 {
 	Dat *dat = self;
 	const RsTraceRecord *record = item->record;
-	Source *source = get_source(dat, item);
-	RsTraceDatLane *lane = get_lane(source, record->ring);
+	Source *source = get_source(dat, item, error);
+	RsTraceDatLane *lane = source ? get_lane(dat, source, record->ring, error) : NULL;
 	const Known *known = NULL;
 
+	if (!lane)
+		return FALSE;
 	switch (record->kind) {
 	case RS_TRACE_RECORD_LOSS:
 		lane->pending += record->lost;
@@ -341,7 +346,7 @@ static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError 
 	}
 	rs_trace_dat_names_task(dat->names, item->source_index, record->pid, item->task->comm);
 	if (record->event)
-		known = get_known(dat, source, record);
+		known = get_known(dat, record->event);
 	if (known && known->id != UNKNOWN) {
 		begin_record(dat, known->id, record);
 		convert(dat, known, record, lane->page_size - RS_TRACE_DAT_OVERHEAD);
@@ -388,8 +393,8 @@ static void dat_free(gpointer self)
 {
 	Dat *dat = self;
 
-	rs_trace_dat_spool_free(dat->spool);
 	g_ptr_array_unref(dat->sources);
+	rs_trace_dat_spool_free(dat->pool.spool);
 	g_ptr_array_unref(dat->events);
 	g_hash_table_unref(dat->ids);
 	rs_trace_dat_names_free(dat->names);
@@ -406,7 +411,8 @@ static gpointer dat_open(const RsTraceExportConfig *config, GError **error)
 		return NULL;
 	dat = g_new0(Dat, 1);
 	dat->config = config;
-	dat->spool = rs_trace_dat_spool_new(fd);
+	dat->pool.spool = rs_trace_dat_spool_new(fd);
+	dat->pool.max = PAGES_MAX;
 	dat->sources = g_ptr_array_new_with_free_func(source_free);
 	dat->events = g_ptr_array_new_with_free_func(event_free);
 	dat->ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -419,15 +425,17 @@ static gpointer dat_open(const RsTraceExportConfig *config, GError **error)
 /* Losses at the end of a lane need a record behind them to be shown. */
 static gboolean end_lanes(Dat *dat, Source *source, GError **error)
 {
-	for (guint i = 0; i < source->n_lanes; i++) {
-		RsTraceDatLane *lane = &source->lanes[i];
+	for (guint i = 0; i < source->lanes->len; i++) {
+		RsTraceDatLane *lane = source->lanes->pdata[i];
 
+		if (g_cancellable_set_error_if_cancelled(dat->config->cancellable, error))
+			return FALSE;
 		if (lane->pending) {
 			begin_record(dat, END, &(RsTraceRecord){0});
 			if (!put_record(dat, lane, lane->ns, error))
 				return FALSE;
 		}
-		if (!rs_trace_dat_lane_end(lane, dat->spool, error))
+		if (!rs_trace_dat_lane_end(lane, &dat->pool, error))
 			return FALSE;
 	}
 	return TRUE;
@@ -457,8 +465,8 @@ static gboolean dat_close(gpointer self, GError **error)
 			return FALSE;
 		buffer = (RsTraceDatBuffer){.name = source->name,
 					    .page_size = source->page_size,
-					    .n_lanes = source->n_lanes,
-					    .lanes = source->lanes};
+					    .n_lanes = source->lanes->len,
+					    .lanes = (RsTraceDatLane **)source->lanes->pdata};
 		g_array_append_val(buffers, buffer);
 	}
 	for (guint i = 0; i < dat->events->len; i++)
@@ -470,7 +478,8 @@ static gboolean dat_close(gpointer self, GError **error)
 		g_array_index(buffers, RsTraceDatBuffer, 0).name = "";
 	file.events = (const RsTraceDatEvent *)events->data;
 	file.n_events = events->len;
-	return rs_trace_dat_write(&file, dat->spool, rs_trace_output_stream(dat->config->output),
+	return rs_trace_dat_write(&file, dat->pool.spool,
+				  rs_trace_output_stream(dat->config->output),
 				  dat->config->cancellable, error);
 }
 
