@@ -4,6 +4,7 @@
  * length of the descriptors, the descriptors, then the page with its header.
  */
 #include "input.h"
+#include "lines.h"
 #include "seed.h"
 #include "rs-trace-json.h"
 #include "rs-trace-merger.h"
@@ -137,15 +138,6 @@ static void rs_fuzz_seeds(void)
 }
 
 /* The output is one line of UTF-8. Its only control character is the newline. */
-RS_FUZZ_NOT_SEEN static void check_line(const GString *out)
-{
-	for (gsize i = 0; i + 1 < out->len; i++)
-		if ((guchar)out->str[i] < 0x20 || out->str[i] == 0x7f)
-			abort();
-	if (out->str[out->len - 1] != '\n' || !g_utf8_validate(out->str, (gssize)out->len, NULL))
-		abort();
-}
-
 /* Prints any record. */
 static void show(const RsTraceRecord *record, gpointer data)
 {
@@ -160,10 +152,10 @@ static void show(const RsTraceRecord *record, gpointer data)
 		rs_trace_text_line(out, record, &task, NULL, 0);
 	else
 		rs_trace_text_line(out, record, &task, "source", RS_TRACE_TEXT_SHORT);
-	check_line(out);
+	rs_fuzz_check_line(out);
 	g_string_truncate(out, 0);
 	rs_trace_json_line(out, record, &task, record->pid % 2 ? &source : NULL);
-	check_line(out);
+	rs_fuzz_check_line(out);
 }
 
 static void hold(const RsTraceRecord *record, gpointer data)

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "input.h"
+#include "lines.h"
 #include "region/regions.h"
 #include "seed.h"
 #include "../unit/decode/build.h"
@@ -386,16 +387,6 @@ struct reader {
 	guint64 now;
 };
 
-/* One line of UTF-8, whose only control character is the newline. */
-RS_FUZZ_NOT_SEEN static void check_line(const GString *out)
-{
-	for (gsize i = 0; i + 1 < out->len; i++)
-		if ((guchar)out->str[i] < 0x20 || out->str[i] == 0x7f)
-			abort();
-	if (out->str[out->len - 1] != '\n' || !g_utf8_validate(out->str, (gssize)out->len, NULL))
-		abort();
-}
-
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
 		      gpointer data)
 {
@@ -406,7 +397,7 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 		rs_trace_json_line(reader->line, record, task, NULL);
 	else
 		rs_trace_text_line(reader->line, record, task, NULL, 0);
-	check_line(reader->line);
+	rs_fuzz_check_line(reader->line);
 }
 
 static void check_sections(const RsTraceRegion *region)
