@@ -2,22 +2,27 @@
 /*
  * The data of blocks whose pages are still to be read. Those of a file are loaded when a page is
  * wanted, kept as far as there is room, and loaded again if need be. Those of a pipe stay until
- * their last page was read. One thread at a time.
+ * their last page was read. A packed block that is wanted again and again is kept in small parts,
+ * so that it is unpacked no more than three times: else rings whose pages lie in blocks of their
+ * own would unpack a block for each page. One thread at a time.
  */
 #ifndef RS_TRACE_STORE_PRIVATE_H
 #define RS_TRACE_STORE_PRIVATE_H
 
 #include "rs-trace-file-private.h"
+#include "rs-trace-parts-private.h"
 
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
-#define RS_TRACE_STORE_BYTES (24u << 20)   /* of blocks of files, at most */
+#define RS_TRACE_STORE_BYTES (24u << 20)   /* of blocks of files and of parts, at most */
+#define RS_TRACE_STORE_PARTS (16u << 20)   /* of parts, at most */
 #define RS_TRACE_STORE_COPIES (256u << 20) /* of pages that are being read, at most */
 
 typedef struct {
 	GQueue loaded; /* RsTraceStored of files, of which the last was used last */
 	gsize bytes;   /* of them */
+	gsize parts;   /* bytes of parts */
 	gsize held;    /* bytes of pipes */
 	gsize copies;  /* bytes of pages that are being read */
 	guint readers; /* rings that have pages to read: each may read another block */
@@ -29,8 +34,10 @@ typedef struct {
 	RsTraceFilePlace place;
 	GBytes *bytes; /* NULL: not loaded */
 	gboolean is_held;
-	gboolean is_bad; /* it cannot be loaded */
-	guint refs;      /* pages */
+	gboolean is_bad;     /* it cannot be loaded */
+	guint loads;         /* so far */
+	RsTraceParts *parts; /* NULL: it was not loaded often, or there is no room */
+	guint refs;          /* pages */
 	GList link;
 } RsTraceStored;
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define LOADS_MAX 3u /* then a packed block becomes parts */
+
 RsTraceStored *rs_trace_stored_new(RsTraceStore *store, RsTraceFile *file,
 				   const RsTraceFileBlock *block)
 {
@@ -38,20 +40,37 @@ void rs_trace_stored_unref(RsTraceStored *stored)
 	} else if (stored->bytes) {
 		unload(stored);
 	}
+	if (stored->parts)
+		stored->store->parts -= rs_trace_parts_size(stored->parts);
+	rs_trace_parts_free(stored->parts);
 	g_free(stored);
+}
+
+/* If there is no room for the parts now, it is not tried again. */
+static void make_parts(RsTraceStored *stored)
+{
+	RsTraceStore *store = stored->store;
+
+	stored->parts = rs_trace_parts_new(g_bytes_get_data(stored->bytes, NULL),
+					   stored->place.size, RS_TRACE_STORE_PARTS - store->parts);
+	if (stored->parts)
+		store->parts += rs_trace_parts_size(stored->parts);
 }
 
 static gboolean load(RsTraceStored *stored, GError **error)
 {
 	RsTraceStore *store = stored->store;
 
-	while (store->loaded.head && store->bytes + stored->place.size > RS_TRACE_STORE_BYTES)
+	while (store->loaded.head &&
+	       store->bytes + store->parts + stored->place.size > RS_TRACE_STORE_BYTES)
 		unload(store->loaded.head->data);
 	stored->bytes = rs_trace_file_load(stored->file, &stored->place, error);
 	if (!stored->bytes)
 		return FALSE;
 	store->bytes += stored->place.size;
 	g_queue_push_tail_link(&store->loaded, &stored->link);
+	if (stored->place.packed && ++stored->loads == LOADS_MAX)
+		make_parts(stored);
 	return TRUE;
 }
 
@@ -69,6 +88,10 @@ gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize
 
 	if (stored->is_bad)
 		return FALSE;
+	if (!stored->bytes && stored->parts) {
+		rs_trace_parts_copy(stored->parts, at, to, size);
+		return TRUE;
+	}
 	if (!stored->bytes && !is_read_whole(stored))
 		return rs_trace_file_read_part(stored->file, stored->place.at + at, to, size,
 					       error);

@@ -382,18 +382,18 @@ static void test_progress(File *f, gconstpointer unused)
 }
 
 /* A page with one record, and nothing else up to its end. */
-static void put_large_page(File *f, guint ring, guint32 time)
+static void put_large_page(File *f, guint source, guint ring, guint32 time)
 {
 	static const guint8 zeros[RS_RING_PAGE_MAX - 4096];
 	TestPage *page = test_page_new(ring, f->seq[ring]++, time, 7, 0);
 	struct rs_file_page entry = {.from = RS_RING_PAGE_HEADER, .ring = ring};
 	g_autoptr(GByteArray) bytes = NULL;
 
-	test_page_record(page, TEST_SWITCH, time, &(guint64){1}, 8);
+	test_page_record(page, TEST_SWITCH, time, &(guint64){time}, 8);
 	test_page_raw(page, zeros, sizeof(zeros));
 	bytes = test_page_end(page);
 	entry.to = bytes->len;
-	g_assert_true(rs_trace_writer_put_page(f->writer, 0, bytes->data, &entry, NULL));
+	g_assert_true(rs_trace_writer_put_page(f->writer, source, bytes->data, &entry, NULL));
 }
 
 /* The earliest record lies at the end of a window of 40 MiB. */
@@ -405,7 +405,7 @@ static void test_large_window(File *f, gconstpointer unused)
 	put_source(f, 0, "a");
 	put_schema(f, 0);
 	for (guint i = 0; i < n; i++)
-		put_large_page(f, 0, 100 + i);
+		put_large_page(f, 0, 0, 100 + i);
 	PAGE(f, 0, 1, 0, 50);
 	end_window(f, 10000);
 	bytes = finish(f);
@@ -425,6 +425,63 @@ static void test_large_window(File *f, gconstpointer unused)
 		g_assert_cmpint(rs_trace_reader_is_unordered(reader), ==, as_pipe);
 		g_assert_cmpuint(back, ==, as_pipe);
 	}
+}
+
+/* A file that counts how often it is read. */
+typedef struct {
+	GMemoryInputStream parent;
+	guint reads;
+} Counted;
+typedef GMemoryInputStreamClass CountedClass;
+GType counted_get_type(void);
+G_DEFINE_TYPE(Counted, counted, G_TYPE_MEMORY_INPUT_STREAM)
+
+static gssize counted_read(GInputStream *stream, void *to, gsize size, GCancellable *cancellable,
+			   GError **error)
+{
+	((Counted *)stream)->reads++;
+	return G_INPUT_STREAM_CLASS(counted_parent_class)
+		->read_fn(stream, to, size, cancellable, error);
+}
+
+static void counted_class_init(CountedClass *class)
+{
+	class->parent_class.read_fn = counted_read;
+}
+
+static void counted_init(Counted *counted)
+{
+}
+
+/* Rings whose pages lie in blocks of their own, more than are kept: no block for each page. */
+static void test_many_blocks(File *f, gconstpointer unused)
+{
+	const guint n_sources = 60, n_pages = 16;
+	g_autoptr(GInputStream) stream = g_object_new(counted_get_type(), NULL);
+	g_autoptr(RsTraceReader) reader = NULL;
+	g_autoptr(GBytes) bytes = NULL;
+	RsTraceDecoderStats stats;
+	RsTraceRecord record;
+	guint n = 0;
+
+	for (guint source = 0; source < n_sources; source++) {
+		put_source(f, source, "a");
+		put_schema(f, source);
+		for (guint i = 0; i < n_pages; i++)
+			put_large_page(f, source, 0, 100 + i * n_sources + source);
+	}
+	bytes = finish(f);
+	g_memory_input_stream_add_bytes(G_MEMORY_INPUT_STREAM(stream), bytes);
+	reader = rs_trace_reader_new(rs_trace_file_new(stream, NULL));
+	for (; rs_trace_reader_next(reader, &record, NULL); n++) {
+		g_assert_cmpuint(record.ns, ==, 100 + n);
+		g_assert_cmpuint(record.payload[0], ==, (100 + n) & 255);
+	}
+	g_assert_cmpuint(n, ==, n_sources * n_pages);
+	rs_trace_reader_stats(reader, &stats);
+	g_assert_cmpuint(stats.bad_pages, ==, 0);
+	/* A look at the head, and three unpackings at most. */
+	g_assert_cmpuint(((Counted *)stream)->reads, <, 6 * n_sources);
 }
 
 #define ADD(path, config, test)                                                                    \
@@ -448,5 +505,6 @@ int main(int argc, char **argv)
 	ADD("progress", NULL, test_progress);
 	ADD("window/large", NULL, test_large_window);
 	ADD("window/packed", &packed, test_large_window);
+	ADD("window/many-blocks", &packed, test_many_blocks);
 	return g_test_run();
 }
