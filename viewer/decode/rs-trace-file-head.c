@@ -55,7 +55,7 @@ const char *rs_trace_head_judge(const struct rs_file_block *block, guint32 id)
 	if (block->head_size < sizeof(*block) || block->head_size > block->size ||
 	    block->head_size % RS_FILE_ALIGN || block->size % RS_FILE_ALIGN ||
 	    block->head_size > RS_FILE_HEAD_MAX || block->data_size > RS_FILE_BLOCK_MAX ||
-	    block->size - block->head_size > RS_FILE_HEAD_MAX ||
+	    block->size - block->head_size > RS_FILE_BLOCK_MAX ||
 	    (block->kind == RS_FILE_PAGES && block->data_size > RS_FILE_PAGES_MAX) ||
 	    (block->kind != RS_FILE_PAGES && (block->flags & RS_FILE_ZSTD)))
 		return "a block has an impossible size";

@@ -11,9 +11,10 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
-/* Bytes of windows of a pipe, and pages of any file, that are held at most. */
+/* Bytes of windows of a pipe, and pages and sources that have left of any file: held at most. */
 #define RS_TRACE_INPUT_HELD (32u << 20)
 #define RS_TRACE_INPUT_PAGES (256u << 10)
+#define RS_TRACE_INPUT_LEFT 4096u
 /* Bytes of names of addresses, of all sources. */
 #define RS_TRACE_INPUT_SYMBOLS ((gsize)24 << 20)
 

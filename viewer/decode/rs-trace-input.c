@@ -319,6 +319,7 @@ static void count_old(RsTraceInput *input)
 static gboolean is_full(RsTraceInput *input)
 {
 	gboolean full = input->n_pages >= RS_TRACE_INPUT_PAGES ||
+			input->n_left >= RS_TRACE_INPUT_LEFT ||
 			input->shared->store.held >= RS_TRACE_INPUT_HELD;
 
 	input->unordered |= full;

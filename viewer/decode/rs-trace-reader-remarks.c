@@ -23,7 +23,8 @@ gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
  * @reader: a reader
  *
  * Returns: whether a window was too large to hold: more than 32 MiB of a pipe, or 262,144 pages of
- *   any file. Then records of different rings may have come in the wrong order
+ *   any file, or 4,096 sources that have left. Then records of different rings may have come in the
+ *   wrong order
  */
 gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader)
 {

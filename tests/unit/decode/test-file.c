@@ -66,6 +66,33 @@ static void test_sources(File *f, gconstpointer unused)
 	check(bytes, "b:20<...> a:30x a:-9 b:50<...> c:70? ");
 }
 
+/* Sources that have left take memory until their window is read, so there is a bound. */
+static void test_many_leave(File *f, gconstpointer unused)
+{
+	const guint sources = 10000;
+	g_autoptr(RsTraceReader) reader = NULL;
+	g_autoptr(GBytes) bytes = NULL;
+	RsTraceRecord record;
+	guint n = 0;
+
+	for (guint i = 0; i < sources; i++) {
+		put_source(f, 0, "a");
+		PAGE(f, 0, 0, 0, 10 + i);
+		rs_trace_writer_put(f->writer, RS_FILE_LEFT, 0, NULL, 0, NULL);
+	}
+	end_window(f, 20 + sources);
+	bytes = finish(f);
+	reader = rs_trace_reader_new(file_of(bytes));
+	for (; rs_trace_reader_next(reader, &record, NULL); n++) {
+		g_assert_cmpuint(record.ns, ==, 10 + n);
+		if (!n)
+			g_assert_cmpuint(rs_trace_reader_n_sources(reader), <, 4200);
+	}
+	g_assert_cmpuint(n, ==, sources);
+	g_assert_cmpuint(rs_trace_reader_n_sources(reader), ==, sources);
+	g_assert_true(rs_trace_reader_is_unordered(reader));
+}
+
 /* Part of a page, then the rest of it. */
 static void test_grown(File *f, gconstpointer unused)
 {
@@ -372,7 +399,10 @@ static void check_heads(GBytes *bytes, guint n_names, guint n_indices)
 	g_assert_cmpuint(damage.gaps, ==, 0);
 }
 
-/* A block's head is bounded, however much is told at once, and however long no window ends. */
+/*
+ * A block's head is bounded, not its data, however much is told at once, and however long no window
+ * ends.
+ */
 static void test_long_tables(File *f, gconstpointer unused)
 {
 	const guint n_names = 2 * RS_FILE_HEAD_MAX / sizeof(struct rs_cmdline_entry);
@@ -381,6 +411,10 @@ static void test_long_tables(File *f, gconstpointer unused)
 	g_autofree struct rs_clock_epoch *epochs = g_new0(struct rs_clock_epoch, n_clock);
 	const RsTraceWriterTable table = {0, names, n_names, sizeof(*names), NULL, 0};
 	const RsTraceWriterTable clock = {n_clock, epochs, n_clock, sizeof(*epochs), NULL, 0};
+	const struct rs_provider provider = {.sequence = 2};
+	g_autofree guint8 *large = g_malloc0(2 * RS_FILE_HEAD_MAX);
+	const RsTraceWriterTable with_data = {0,     &provider,           1, sizeof(provider),
+					      large, 2 * RS_FILE_HEAD_MAX};
 	const struct rs_file_lost lost = {.lost = 1};
 	g_autoptr(GBytes) bytes = NULL;
 	g_autoptr(GArray) index = NULL;
@@ -393,13 +427,14 @@ static void test_long_tables(File *f, gconstpointer unused)
 	g_assert_false(rs_trace_writer_put_table(f->writer, RS_FILE_CLOCK, 0, &clock, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
 	g_assert_true(rs_trace_writer_put_table(f->writer, RS_FILE_NAMES, 0, &table, NULL));
+	g_assert_true(rs_trace_writer_put_table(f->writer, RS_FILE_PROVIDER, 0, &with_data, NULL));
 	for (guint i = 0; i < 140000; i++)
 		g_assert_true(
 			rs_trace_writer_put(f->writer, RS_FILE_LOST, 0, &lost, sizeof(lost), NULL));
 	bytes = finish(f);
 	index = places_of(bytes, g_bytes_get_size(bytes), &complete);
 	g_assert_true(complete);
-	g_assert_cmpuint(index->len, ==, 1 + 3 + 140000);
+	g_assert_cmpuint(index->len, ==, 1 + 3 + 1 + 140000);
 	check_heads(bytes, n_names, 3);
 }
 
@@ -414,6 +449,7 @@ int main(int argc, char **argv)
 	ADD("windows", NULL, test_windows);
 	ADD("future", NULL, test_future);
 	ADD("sources", NULL, test_sources);
+	ADD("many-leave", NULL, test_many_leave);
 	ADD("grown", NULL, test_grown);
 	ADD("cut", NULL, test_cut);
 	ADD("cut/packed", &packed, test_cut);
