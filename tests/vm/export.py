@@ -303,6 +303,16 @@ def leftovers(at):
     return [n for n in os.listdir(at('')) if '.part' in n]
 
 
+def test_sources_of_one_name(path, at):
+    """Each has a folder of its own."""
+    r = rs('export', path, '--to', 'ctf', '-o', at('once'))
+    check(r.code == 0, f'a file: {r.err}')
+    r = rs('export', path, path, path, '--to', 'ctf', '-o', at('thrice'))
+    names = os.listdir(at('once'))
+    check(sorted(os.listdir(at('thrice'))) == sorted(n + more for n in names for more in ('', '-2', '-3')),
+          f'three times the same sources: {os.listdir(at("thrice"))}')
+
+
 def test_outputs(path, at):
     out = at('x')
     for to in FORMATS:
@@ -422,6 +432,7 @@ def main():
             test_timelines(path, at)
         test_choices(at('sample'), at)
         test_wishes(at('sample'), at)
+        test_sources_of_one_name(at('sample'), at)
         test_outputs(at('sample'), at)
         test_bad_traces(at('sample'), at)
         test_interrupted(at('sample'), at)

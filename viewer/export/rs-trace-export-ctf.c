@@ -8,23 +8,33 @@
 #define PACKET_MAX (64u << 10)  /* bytes; then a packet is ended and written */
 #define BUFFERS_MAX (16u << 20) /* bytes; then all streams are written and give back memory */
 #define SOURCES_MAX 65536u      /* each is a directory */
-#define SERIALS_MAX 65536u      /* events whose class is remembered */
+#define KNOWN_MAX 8192u         /* events whose class is remembered; a power of 2 */
+#define DIGESTS_MAX 65536u      /* texts of classes that are remembered, of all sources */
+#define STREAMS_MAX 131072u     /* of all sources: each is a file */
 
 typedef struct {
 	RsCtfTrace trace;
 	struct rs_file_source info; /* to which trace.source points */
 	char *folder;
 	GPtrArray *streams;  /* RsCtfStream *, by ring; may hold NULL */
-	GHashTable *classes; /* SHA-256 of its text -> id: what was written to the metadata */
-	GHashTable *serials; /* RsTraceEvent.unique << 8 | frames -> id */
+	GHashTable *classes; /* SHA-256 of its text -> id: what is in the metadata; NULL: nothing */
 	guint n_classes;
 } Source;
+
+/* The class of an event. */
+typedef struct {
+	guint64 event; /* RsTraceEvent.unique << 8 | frames; of one source. 0: none */
+	guint id;
+} Known;
 
 typedef struct {
 	const RsTraceExportConfig *config;
 	GPtrArray *sources;  /* Source *, by source_index; may hold NULL */
-	GHashTable *folders; /* names that are taken */
+	GHashTable *folders; /* names that are taken -> the number to try first for one more */
 	gsize buffered;      /* bytes that came since all streams were written */
+	guint n_streams;
+	guint n_digests;
+	Known known[KNOWN_MAX];
 } Ctf;
 
 /* ---- files ---- */
@@ -55,7 +65,8 @@ static gboolean flush_all(Ctf *ctf, GError **error)
 
 			if (!stream)
 				continue;
-			if (!flush(ctf, source, stream, error))
+			if (g_cancellable_set_error_if_cancelled(ctf->config->cancellable, error) ||
+			    !flush(ctf, source, stream, error))
 				return FALSE;
 			g_byte_array_unref(stream->bytes);
 			stream->bytes = g_byte_array_new();
@@ -83,8 +94,7 @@ static void source_free(gpointer data)
 		return;
 	g_free(source->folder);
 	g_ptr_array_unref(source->streams);
-	g_hash_table_unref(source->classes);
-	g_hash_table_unref(source->serials);
+	g_clear_pointer(&source->classes, g_hash_table_unref);
 	g_free(source);
 }
 
@@ -92,6 +102,7 @@ static void source_free(gpointer data)
 static char *folder_name(Ctf *ctf, const struct rs_file_source *source)
 {
 	g_autofree char *plain = g_strdup(*source->name ? source->name : "source");
+	guint n, first;
 	char *name;
 
 	for (char *c = plain; *c; c++)
@@ -100,10 +111,14 @@ static char *folder_name(Ctf *ctf, const struct rs_file_source *source)
 	if (!rs_is_alnum(*plain))
 		*plain = '_';
 	name = g_strdup(plain);
-	for (guint n = 2; !g_hash_table_add(ctf->folders, g_strdup(name)); n++) {
+	n = GPOINTER_TO_UINT(g_hash_table_lookup(ctf->folders, plain));
+	for (first = MAX(n, 2), n = first; g_hash_table_contains(ctf->folders, name); n++) {
 		g_free(name);
 		name = g_strdup_printf("%s-%u", plain, n);
 	}
+	if (n > first)
+		g_hash_table_insert(ctf->folders, g_strdup(plain), GUINT_TO_POINTER(n));
+	g_hash_table_insert(ctf->folders, g_strdup(name), GUINT_TO_POINTER(2));
 	return name;
 }
 
@@ -127,8 +142,6 @@ static Source *add_source(Ctf *ctf, const RsTraceExportItem *item, GError **erro
 	source->trace = (RsCtfTrace){.header = ctf->config->header, .source = &source->info};
 	source->folder = folder_name(ctf, item->source);
 	source->streams = g_ptr_array_new_with_free_func(stream_free);
-	source->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	source->serials = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	source->n_classes = RS_CTF_FIRST;
 	make_uuid(source, item->source_index);
 	ctf->sources->pdata[item->source_index] = source;
@@ -156,7 +169,7 @@ static Source *find_source(Ctf *ctf, const RsTraceExportItem *item, GError **err
 	return add_source(ctf, item, error);
 }
 
-static RsCtfStream *find_stream(Source *source, guint ring)
+static RsCtfStream *find_stream(Ctf *ctf, Source *source, guint ring, GError **error)
 {
 	RsCtfStream *stream;
 
@@ -164,6 +177,12 @@ static RsCtfStream *find_stream(Source *source, guint ring)
 		g_ptr_array_set_size(source->streams, (gint)ring + 1);
 	if (source->streams->pdata[ring])
 		return source->streams->pdata[ring];
+	if (ctf->n_streams >= STREAMS_MAX) {
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
+			    "the trace has more than %u vCPUs of all sources", STREAMS_MAX);
+		return NULL;
+	}
+	ctf->n_streams++;
 	source->streams->pdata[ring] = stream = g_new0(RsCtfStream, 1);
 	stream->bytes = g_byte_array_new();
 	stream->ring = ring;
@@ -171,6 +190,18 @@ static RsCtfStream *find_stream(Source *source, guint ring)
 }
 
 /* ---- classes of events ---- */
+
+/* Classes that come once more are written once more, under another id. */
+static void forget_digests(Ctf *ctf)
+{
+	for (guint i = 0; i < ctf->sources->len; i++) {
+		Source *source = ctf->sources->pdata[i];
+
+		if (source)
+			g_clear_pointer(&source->classes, g_hash_table_unref);
+	}
+	ctf->n_digests = 0;
+}
 
 /*
  * Events that are described alike, as in two lives of a provider, are one class. *id is UNKNOWN if
@@ -186,7 +217,8 @@ static gboolean add_class(Ctf *ctf, Source *source, const RsTraceRecord *record,
 	rs_ctf_event_class(text, record->event, record->n_stack);
 	digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text->str,
 					     text->len);
-	if (g_hash_table_lookup_extended(source->classes, digest, NULL, &known)) {
+	if (source->classes &&
+	    g_hash_table_lookup_extended(source->classes, digest, NULL, &known)) {
 		*id = GPOINTER_TO_UINT(known);
 		return TRUE;
 	}
@@ -194,6 +226,11 @@ static gboolean add_class(Ctf *ctf, Source *source, const RsTraceRecord *record,
 	if (source->n_classes > RS_CTF_CLASSES_MAX)
 		return TRUE;
 	*id = source->n_classes++;
+	if (ctf->n_digests == DIGESTS_MAX)
+		forget_digests(ctf);
+	ctf->n_digests++;
+	if (!source->classes)
+		source->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_hash_table_insert(source->classes, g_steal_pointer(&digest), GUINT_TO_POINTER(*id));
 	head = g_strdup_printf("event {\n\tid = %u;\n", *id);
 	g_string_prepend(text, head);
@@ -204,22 +241,20 @@ static gboolean add_class(Ctf *ctf, Source *source, const RsTraceRecord *record,
 static gboolean find_class(Ctf *ctf, Source *source, const RsTraceRecord *record, guint *id,
 			   GError **error)
 {
-	guint64 key;
-	gpointer known;
+	guint64 event;
+	Known *known;
 
 	*id = record->kind == RS_TRACE_RECORD_BOOT ? RS_CTF_BOOT : RS_CTF_UNKNOWN;
 	if (record->kind == RS_TRACE_RECORD_BOOT || !record->event)
 		return TRUE;
-	key = record->event->unique << 8 | record->n_stack;
-	if (g_hash_table_lookup_extended(source->serials, &key, NULL, &known)) {
-		*id = GPOINTER_TO_UINT(known);
-		return TRUE;
+	event = record->event->unique << 8 | record->n_stack;
+	known = &ctf->known[(record->event->unique ^ record->n_stack * 97) & (KNOWN_MAX - 1)];
+	if (known->event != event) {
+		if (!add_class(ctf, source, record, id, error))
+			return FALSE;
+		*known = (Known){.event = event, .id = *id};
 	}
-	if (!add_class(ctf, source, record, id, error))
-		return FALSE;
-	if (g_hash_table_size(source->serials) >= SERIALS_MAX)
-		g_hash_table_remove_all(source->serials);
-	g_hash_table_insert(source->serials, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(*id));
+	*id = known->id;
 	return TRUE;
 }
 
@@ -255,7 +290,9 @@ static gboolean ctf_record(gpointer self, const RsTraceExportItem *item, GError 
 
 	if (!source)
 		return FALSE;
-	stream = find_stream(source, record->ring);
+	stream = find_stream(ctf, source, record->ring, error);
+	if (!stream)
+		return FALSE;
 	before = stream->bytes->len;
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
 		rs_ctf_stream_loss(stream, &source->trace, record->ns, record->lost);
