@@ -11,6 +11,7 @@
 #define KNOWN_MAX 8192u         /* events whose class is remembered; a power of 2 */
 #define DIGESTS_MAX 65536u      /* texts of classes that are remembered, of all sources */
 #define STREAMS_MAX 131072u     /* of all sources: each is a file */
+#define PLACES_MAX (1u << 20)   /* for streams, used or not */
 
 typedef struct {
 	RsCtfTrace trace;
@@ -33,6 +34,7 @@ typedef struct {
 	GHashTable *folders; /* names that are taken -> the number to try first for one more */
 	gsize buffered;      /* bytes that came since all streams were written */
 	guint n_streams;
+	guint n_places; /* for streams, in all sources */
 	guint n_digests;
 	Known known[KNOWN_MAX];
 } Ctf;
@@ -169,24 +171,33 @@ static Source *find_source(Ctf *ctf, const RsTraceExportItem *item, GError **err
 	return add_source(ctf, item, error);
 }
 
-static RsCtfStream *find_stream(Ctf *ctf, Source *source, guint ring, GError **error)
+static RsCtfStream *add_stream(Ctf *ctf, Source *source, guint ring, GError **error)
 {
+	guint more = ring >= source->streams->len ? ring + 1 - source->streams->len : 0;
 	RsCtfStream *stream;
 
-	if (ring >= source->streams->len)
-		g_ptr_array_set_size(source->streams, (gint)ring + 1);
-	if (source->streams->pdata[ring])
-		return source->streams->pdata[ring];
-	if (ctf->n_streams >= STREAMS_MAX) {
+	if (ctf->n_streams >= STREAMS_MAX || more > PLACES_MAX - ctf->n_places) {
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
-			    "the trace has more than %u vCPUs of all sources", STREAMS_MAX);
+			    "too many vCPUs for CTF: more than %u of all sources, or numbers of "
+			    "them that are too high",
+			    STREAMS_MAX);
 		return NULL;
 	}
 	ctf->n_streams++;
+	ctf->n_places += more;
+	if (more)
+		g_ptr_array_set_size(source->streams, (gint)ring + 1);
 	source->streams->pdata[ring] = stream = g_new0(RsCtfStream, 1);
 	stream->bytes = g_byte_array_new();
 	stream->ring = ring;
 	return stream;
+}
+
+static RsCtfStream *find_stream(Ctf *ctf, Source *source, guint ring, GError **error)
+{
+	if (ring < source->streams->len && source->streams->pdata[ring])
+		return source->streams->pdata[ring];
+	return add_stream(ctf, source, ring, error);
 }
 
 /* ---- classes of events ---- */
