@@ -296,6 +296,15 @@ def test_run_records(at):
         check(rs(*flood, *args).code == 2, f'wrong use: {args}')
 
 
+def test_names_of_a_busy_pid(at):
+    """One pid has hundreds of tasks one after the other while a reader looks two windows ahead."""
+    r = rs('run', '--demo', '-e', 'sched:*', '-e', 'syscalls:*', '-o', at('names'), '--duration', '2')
+    printed, lines = without_header(r.out), without_header(report(at('names')).out)
+    before, after = (sum('<...>-' in line for line in text) for text in (printed, lines))
+    check(len(lines) > 1000 and after <= before + len(lines) // 50,
+          f'{after} of {len(lines)} recorded lines without a name, {before} of those printed')
+
+
 def check_flood(text):
     flood = Flood()
     flood.read(text.encode().splitlines())
@@ -353,6 +362,7 @@ def main():
         finally:
             session.end(signal.SIGTERM)
         test_run_records(at)
+        test_names_of_a_busy_pid(at)
         test_a_flight_recorder(at)
         test_a_flood(at)
 

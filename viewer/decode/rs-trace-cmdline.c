@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define NAMES_MAX 64u
+#define NAMES_MAX 1024u      /* of a pid: a file is read two windows ahead */
 #define PIDS_MAX 32768u      /* of a map */
 #define ALL_NAMES_MAX 65536u /* of a map */
 
@@ -178,23 +178,37 @@ static const History *find(RsTraceCmdline *cmdline, guint32 pid)
 	return cmdline->last;
 }
 
+/* How many names the pid had got by then. */
+static guint count_given(const History *history, const RsTraceMoment *when)
+{
+	guint from = 0, to = history->n;
+
+	while (from < to) {
+		guint middle = from + (to - from) / 2;
+
+		if (rs_trace_moment_compare(&history->names[middle].since, when) > 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
 void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
 			     RsTraceTask *out)
 {
 	const History *history = find(cmdline, pid);
+	guint given = history ? count_given(history, &when) : 0;
+	const Name *name;
 
 	out->comm = pid ? "<...>" : "<idle>";
 	out->tgid = 0;
-	for (guint at = history ? history->n : 0; at; at--) {
-		const Name *name = &history->names[at - 1];
-
-		if (rs_trace_moment_compare(&name->since, &when) > 0)
-			continue;
-		if (name->since.boot != when.boot)
-			return;
-		out->tgid = name->tgid;
-		if (name->comm[0] && !is_before_gap(history, at - 1))
-			out->comm = name->comm;
+	if (!given)
 		return;
-	}
+	name = &history->names[given - 1];
+	if (name->since.boot != when.boot)
+		return;
+	out->tgid = name->tgid;
+	if (name->comm[0] && !is_before_gap(history, given - 1))
+		out->comm = name->comm;
 }

@@ -5,9 +5,9 @@
  * a later time is never shown, since the pid may have had another owner: "<...>" replaces it. Pid 0
  * is "<idle>" until it has a name.
  *
- * Snapshots are hostile. The history is bounded: 64 names for a pid, 65,536 pids, and some 131,072
- * names of all pids together, which is at most some 20 MB. It drops the pids that no snapshot has
- * held for longest. One thread at a time.
+ * Snapshots are hostile. The history is bounded: 1,024 names for a pid, 65,536 pids, and some
+ * 131,072 names of all pids together, which is at most some 20 MB. It drops the pids that no
+ * snapshot has held for longest. One thread at a time.
  */
 #ifndef RS_TRACE_CMDLINE_H
 #define RS_TRACE_CMDLINE_H

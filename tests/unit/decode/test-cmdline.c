@@ -155,8 +155,8 @@ static void test_bounds(void)
 
 	for (guint i = 0; i < 200000; i++)
 		add(names, 1, i, 0, 1, "x");
-	for (guint i = 0; i < 1000; i++)
-		add(names, 1, 5, 0, i, i == 999 ? "last" : "x");
+	for (guint i = 0; i < 2000; i++)
+		add(names, 1, 5, 0, i, i == 1999 ? "last" : "x");
 	g_assert_cmpstr(comm_of(names, 1, 100, 5), ==, "<...>");
 	g_assert_cmpstr(comm_of(names, 1, 199999, 5), ==, "x");
 	g_assert_cmpstr(comm_of(names, 1, 5, 5000), ==, "last");
@@ -184,10 +184,10 @@ static void test_many_names(void)
 	g_assert_cmpstr(comm_of(names, 1, pids, 0), ==, "x");
 	g_assert_cmpstr(comm_of(names, 1, 0, 1), ==, "swapper");
 	/* One pid: its names are replaced, and nothing else is dropped. */
-	for (guint i = 0; i < 300000; i++)
+	for (guint i = 0; i < 100000; i++)
 		add(names, 1, pids, 0, 1000 + i, i % 2 ? "x" : "y");
 	g_assert_cmpstr(comm_of(names, 1, pids - 1, 0), ==, "x");
-	g_assert_cmpstr(comm_of(names, 1, pids, 300999), ==, "x");
+	g_assert_cmpstr(comm_of(names, 1, pids, 100999), ==, "x");
 }
 
 /* Entries of a later version are longer. */
@@ -270,7 +270,7 @@ static void test_one_tick(void)
 /* As many names of a pid as are kept: then the oldest goes, and what is older yet never comes. */
 static void test_full(void)
 {
-	enum { MOST = 64 };
+	enum { MOST = 1024 };
 	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
 
 	for (guint i = MOST; i; i--) /* from the newest to the oldest */
