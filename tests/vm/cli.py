@@ -176,7 +176,7 @@ def test_providers():
 def test_control():
     """Commands from another terminal while the session runs."""
     g = Running('c', '--ring-size', '4M')
-    ps = rs.json('ps')
+    ps = rs.sessions()
     check([s['name'] for s in ps] == ['c'] and ps[0]['state'] == 'running', 'ps shows it')
     listing = rs.json('list')
     check(not any(e['enabled'] for e in listing), 'nothing is on')
@@ -231,7 +231,7 @@ def test_control():
     check(sum(c['written'] for c in s['cpus']) > 0, 'and records by CPU')
     check(all(c['now_ns'] >= c['oldest_ns'] for c in s['cpus']), 'and times')
     check(rs('pause').code == 0, 'pause')
-    check(rs.json('ps')[0]['state'] == 'paused', 'ps says so')
+    check(rs.sessions()[0]['state'] == 'paused', 'ps says so')
     check(rs('enable', ALL).code == 0, 'enable while paused')
     before = sum(c['written'] for c in rs.json('stat')['cpus'])
     time.sleep(0.3)
@@ -439,7 +439,7 @@ def test_both_signalled():
         check(code == 0 and 'the guest was stopped: ' in err, f'{sig.name}: {code} {err[-300:]}')
     g = Background(rs, 'run', *guest_args('--name', 'b', '-e', ALL))
     wait_for('an event', lambda: events(g.read(g.out).decode()))
-    os.kill(rs.json('ps')[0]['sources'][0]['pid'], signal.SIGINT)
+    os.kill(rs.sessions()[0]['sources'][0]['pid'], signal.SIGINT)
     code, _, err = g.end()
     check(code == 4 and 'signal 2' in err, f'the program alone is another matter: {code} {err}')
 
@@ -458,7 +458,7 @@ def test_words():
     g, lives = Running('q', '-e', ALL), Running('d1')
     r = rs('disable', '-s', 'd1', ALL)
     check(r.out.strip() == f'{ALL}: {ALL_COUNT} events are off', f'disable: {r.out}')
-    program = next(s for s in rs.json('ps') if s['name'] == 'q')['sources'][0]['pid']
+    program = next(s for s in rs.sessions() if s['name'] == 'q')['sources'][0]['pid']
     g.process.kill()
     g.process.wait()
     r = rs('list', 'q')
@@ -473,7 +473,7 @@ def test_words():
     r = rs('enable', 'd1', SOME[:-1] + '?' + 'x')
     check(r.code == 3 and 'did you mean' not in r.err, f'a glob has no nearest name: {r.err}')
     check(rs('stop', 'q').code == 0, 'stop of a dead session')
-    check([s['name'] for s in rs.json('ps')] == ['d1'], 'removes it')
+    check([s['name'] for s in rs.sessions()] == ['d1'], 'removes it')
     os.kill(program, signal.SIGKILL)
     lives.end(signal.SIGINT)
 
@@ -517,7 +517,7 @@ def test_attach():
     wait_for('patched text', lambda: rs.json('stat')['sites_patched'] >= ALL_COUNT)
     g.process.kill()
     g.process.wait()
-    check(rs.json('ps')[0]['state'] == 'lost', 'ps says lost')
+    check(rs.sessions()[0]['state'] == 'lost', 'ps says lost')
     r = rs('run', '--name', 'k', '--hosted', '/bin/true')
     check(r.code == 1 and 'attach k' in r.err, f'its name is not to be had: {r.code} {r.err[:300]}')
     r = rs('attach', '--duration', '1', 'k')
@@ -547,7 +547,7 @@ def test_attach_again():
     if rs.json('stat')['self_patch']:
         return g.end(signal.SIGINT)
     wait_for('patched text', lambda: rs.json('stat')['sites_patched'] >= ALL_COUNT)
-    program = rs.json('ps')[0]['sources'][0]['pid']
+    program = rs.sessions()[0]['sources'][0]['pid']
     g.process.kill()
     g.process.wait()
     with subprocess.Popen([sys.executable, '-c', TRACER, str(program)], text=True,
@@ -557,11 +557,11 @@ def test_attach_again():
             r = rs(*args)
             check(r.code == 1 and 'not permitted' in r.err, f'{args[0]}: {r.code} {r.err}')
             check(args[0] != 'attach' or 'tries again' in r.err, f'what can be done is told: {r.err}')
-            check([s['state'] for s in rs.json('ps')] == ['dead'], f'the session is there after {args[0]}')
+            check([s['state'] for s in rs.sessions()] == ['dead'], f'the session is there after {args[0]}')
         debugger.communicate()
     r = rs('attach', 'o')
     check(re.search(r' [1-9]\d* put back', r.err) and 'again' not in r.err, f'put right: {r.err}')
-    check(rs.json('ps') == [], 'and it is gone')
+    check(rs.sessions() == [], 'and it is gone')
     os.kill(program, signal.SIGKILL)
 
 

@@ -88,7 +88,7 @@ def goes_on(pid, timeout=60):
 
 
 def program(name='e'):
-    return next(s['pid'] for p in rs.json('ps') if p['name'] == name for s in p['sources'])
+    return next(s['pid'] for p in rs.sessions() if p['name'] == name for s in p['sources'])
 
 
 def traced(pattern):

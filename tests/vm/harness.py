@@ -68,6 +68,15 @@ class Ringside:
     def json(self, *args):
         return json.loads(self(*args, '--json').out)
 
+    def sessions(self):
+        """What `ps` shows once all have answered. It waits 2 s, and a machine may be slower."""
+        def all_of_them():
+            shown.append(self.json('ps'))
+            return all(s['state'] not in ('no answer', 'starting') for s in shown[-1])
+        shown = []
+        wait_for('answers to ps', all_of_them)
+        return shown[-1]
+
     def start(self, *args, **more):
         return subprocess.Popen([self.path, *args], stdin=subprocess.DEVNULL, **more)
 

@@ -131,7 +131,7 @@ def test_later():
     with tempfile.TemporaryDirectory() as d:
         gate, end = os.path.join(d, 'gate'), os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'await', gate, 'emit', '10', 'await', end, options=())
-        ps = rs.json('ps')[0]
+        ps = rs.sessions()[0]
         check([x['kind'] for x in ps['sources']] == ['hosted'], 'one source at first')
         check(rs('list').out.split()[-1] == 'join:step', 'whose name list leaves out')
         region = s.region()
@@ -139,7 +139,7 @@ def test_later():
         others = [start(region, n, 'await', gate, 'emit', '10', 'await', end, program=p)
                   for n, p in (('left', JOIN), ('right', JOIN1))]
         sources = wait_for('two more sources', lambda: (
-            x := rs.json('ps')[0]['sources']) and len(x) == 3 and x)
+            x := rs.sessions()[0]['sources']) and len(x) == 3 and x)
         for source in sources:
             DOC.check('ringside ps: a source', source)
         check(not sources[0]['joined'] and all(x['joined'] for x in sources[1:]), 'which joined')
@@ -155,7 +155,7 @@ def test_later():
         check(re.findall('^# source: (.*)$', rs('format', 'join:step').out, re.M)[1:] != [], 'and format')
         r = rs('pause')
         check(r.code == 0 and re.search('(left, right|right, left) run on', r.err) and
-              rs.json('ps')[0]['state'] == 'paused', f'pause says who runs on: {r.err}')
+              rs.sessions()[0]['state'] == 'paused', f'pause says who runs on: {r.err}')
         r = rs('resume')
         check(r.code == 0 and not r.err, f'resume {r.err}')
         check(re.search(r'^sites: +\d+ patched by itself, 0 refused$', rs('stat').out, re.M), 'stat knows who patches')
@@ -208,7 +208,7 @@ def test_killed():
         p.kill()
         p.wait()
         wait_for('its end', lambda: any(x['name'] == 'victim' and x['state'] == 'ended'
-                                          for x in rs.json('ps')[0]['sources']))
+                                          for x in rs.sessions()[0]['sources']))
         q = start(s.region(), 'next', 'emit', '50')
         check(q.wait(PATIENCE) == 0, 'another one comes')
         open(end, 'w').close()
@@ -252,7 +252,7 @@ def test_session_killed():
     with tempfile.TemporaryDirectory() as d:
         end = os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'pace', '1000', 'emit', '100000000')
-        main_pid = rs.json('ps')[0]['sources'][0]['pid']
+        main_pid = rs.sessions()[0]['sources'][0]['pid']
         joined = {p: start(s.region(), n, *args, 'await', end, 'emit', '1', program=p) for n, p, args in (
             ('left', JOIN, ('pace', '500', 'emit', '2000')), ('right', JOIN1, ('leave', 'pace', '500', 'emit', '2000')))}
         wait_for('events of both', lambda: {'left', 'right'} <= set(by_source(s.lines())))
@@ -276,7 +276,7 @@ def test_dead_leader():
     """A program whose first thread has ended is patched, put back and rescued like others."""
     with tempfile.TemporaryDirectory() as d:
         s = Session(JOIN, MAIN, 'leave', 'pace', '1000', 'emit', '100000000', options=())
-        pid = rs.json('ps')[0]['sources'][0]['pid']
+        pid = rs.sessions()[0]['sources'][0]['pid']
         wait_for('a zombie', lambda: open(f'/proc/{pid}/stat').read().split(')')[1].split()[0] == 'Z')
         check(rs('enable', 'join:*').code == 0 and differs(pid), 'switched on')
         wait_for('its events', lambda: len(s.events()) > 10)
@@ -296,7 +296,7 @@ def test_disable_fails():
     with tempfile.TemporaryDirectory() as d:
         end = os.path.join(d, 'end')
         s = Session(JOIN, MAIN, 'await', end)
-        pid = rs.json('ps')[0]['sources'][0]['pid']
+        pid = rs.sessions()[0]['sources'][0]['pid']
         address, text = text_of(JOIN)
         wait_for('its patches', lambda: differs(pid))
         with open(f'/proc/{pid}/maps') as f:
@@ -487,7 +487,7 @@ def test_stopped():
         check('join:step' in rs('list', 'calm').out, 'the other one answers')
     finally:
         b.process.send_signal(signal.SIGCONT)
-    check(rs.json('ps')[1]['state'] == 'running', 'it goes on')
+    check(rs.sessions()[1]['state'] == 'running', 'it goes on')
     for s in a, b:
         check(rs('stop', s.name).code == 0, f'stop {s.name}')
         s.process.wait(PATIENCE)

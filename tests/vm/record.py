@@ -197,12 +197,12 @@ def test_a_source_that_joins_and_leaves(name, at):
         joiner = subprocess.Popen([PROGRAM, '0xffe'], env={**os.environ, 'RINGSIDE_REGION': region},
                                   stdout=subprocess.DEVNULL)
         wait_for('it has joined', lambda: any(s['joined'] and s['state'] == 'running'
-                                              for s in rs.json('ps')[0]['sources']))
+                                              for s in rs.sessions()[0]['sources']))
         time.sleep(0.7)
         joiner.kill()
         joiner.wait()
         wait_for('it has left', lambda: not any(s['joined'] and s['state'] == 'running'
-                                                for s in rs.json('ps')[0]['sources']))
+                                                for s in rs.sessions()[0]['sources']))
     code, _, said = recorder.end(signal.SIGINT)
     names = {}
     for path in sorted(f for f in os.listdir(os.path.dirname(at('join'))) if f.startswith('join.')):

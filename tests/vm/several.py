@@ -125,7 +125,7 @@ def test_control():
         check([x['name'] for x in s['sources']] == ['left', 'right', 'prog'], 'stat per source')
         check(s['events'] == sum(x['events'] for x in s['sources']) == 2 * DEMO + 6, 'and in all')
         check(rs('stat', '-s', 'c').out.count('source:') == 3, 'as text too')
-        row = [x for x in rs.json('ps') if x['name'] == 'c'][0]
+        row = [x for x in rs.sessions() if x['name'] == 'c'][0]
         check([(x['name'], x['number']) for x in row['sources']] ==
               [(x['name'], x['number']) for x in s['sources']] ==
               [('left', 1), ('right', 2), ('prog', 3)], 'ps shows them')
@@ -138,7 +138,7 @@ def test_control():
         # When one source ends, the others go on.
         pid = [x['pid'] for x in row['sources'] if x['name'] == 'prog'][0]
         os.kill(pid, signal.SIGKILL)
-        wait_for('the end of one', lambda: [x['state'] for x in rs.json('ps')[0]['sources']] == ['running', 'running', 'ended'])
+        wait_for('the end of one', lambda: [x['state'] for x in rs.sessions()[0]['sources']] == ['running', 'running', 'ended'])
         rows = rs.json('list', '-s', 'c', '-p')
         check({(x['source_number'], x['source'], x['state']) for x in rows} ==
               {(1, 'left', 'live'), (2, 'right', 'live'), (3, 'prog', 'dead')},
@@ -161,11 +161,11 @@ def test_attach():
     p = start(*args)
     wait_for('all events', lambda: len([l for l in rs('list', '-s', 'k').out.splitlines()
                                         if ' on ' in l]) == 2 * DEMO + 6)
-    row = rs.json('ps')[0]
+    row = rs.sessions()[0]
     pid = [x['pid'] for x in row['sources'] if x['kind'] == 'hosted'][0]
     p.kill()
     p.wait()
-    check(rs.json('ps')[0]['state'] == 'lost', 'ps says lost')
+    check(rs.sessions()[0]['state'] == 'lost', 'ps says lost')
     r = rs('run', '--name', 'k', '--hosted', '/bin/true')
     check(r.code == 1 and 'attach k' in r.err, f'its name is not to be had: {r.err}')
     r = rs('attach', '-e', 'sched:switch', '--duration', '2', 'k')
@@ -192,7 +192,7 @@ def test_broken():
               '--and', '--hosted', PROGRAM, '60')
     wait_for('all events', lambda: len([l for l in rs('list', '-s', 'b').out.splitlines()
                                         if ' on ' in l]) == DEMO + 6)
-    program = [x['pid'] for x in rs.json('ps')[0]['sources']
+    program = [x['pid'] for x in rs.sessions()[0]['sources']
                if x['kind'] == 'hosted'][0]
     p.kill()
     p.wait()
@@ -208,7 +208,7 @@ def test_broken():
                            r.err))
     check(r.code == 1 and set(back) == {'demo', 'hosted-demo'},
           f'attach fails, and all text is put right: {r.code} {r.err}')
-    check(rs.json('ps')[0]['state'] == 'lost', 'the guest is not forgotten')
+    check(rs.sessions()[0]['state'] == 'lost', 'the guest is not forgotten')
     r = rs('run', '--name', 'b', '--hosted', '/bin/true')
     check(r.code == 1 and 'stop b' in r.err, f'nor is its name given away: {r.err}')
     r = rs('stop', 'b')
