@@ -70,6 +70,7 @@ int rs_run_recording_open(const struct rs_run_recording_config *config,
 	recording.ended = on_ended;
 	recording.done = on_done;
 	recording.data = r;
+	recording.consumes = true;
 	r->config = *config;
 	r->config.recording = recording;
 	r->recording = rs_recording_new(&recording);

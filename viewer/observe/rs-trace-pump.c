@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-pump.h"
 #include "rs-trace-feed.h"
+#include "rs-trace-urgent.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -34,6 +35,9 @@ struct _RsTracePump {
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
 	gint stopping;         /* atomic: what the rings still hold is not wanted */
+	gint urgent;           /* atomic: the thread is to be */
+	gboolean asked;        /* of the thread: it has asked to be */
+	gint64 since;          /* of the thread: when it slept last, as rs-trace-urgent.h says */
 	gboolean draining;     /* of the thread: it reads what is there, then ends */
 	gboolean more;         /* of the thread: a ring had more than a round reads of it */
 	gint64 patience;       /* of the thread: us that its sources may still wait in this round */
@@ -233,8 +237,27 @@ static void sleep_for(RsTracePump *pump, int ms)
 	struct pollfd fd = {.fd = pump->wake, .events = POLLIN};
 	guint64 count;
 
-	if (poll(&fd, 1, ms) > 0 && read(pump->wake, &count, sizeof(count)) < 0)
+	if (poll(&fd, 1, ms) == 0)
+		pump->since = 0;
+	else if (read(pump->wake, &count, sizeof(count)) < 0)
 		return;
+}
+
+/* After a round that found something. A ring that is written so fast comes round while we sleep. */
+static void go_on(RsTracePump *pump)
+{
+	if (!pump->more)
+		sleep_for(pump, SLEEP_BUSY_MS);
+	if (pump->asked)
+		rs_trace_urgent_rest(&pump->since);
+}
+
+static void become_urgent(RsTracePump *pump)
+{
+	if (pump->asked || !g_atomic_int_get(&pump->urgent))
+		return;
+	pump->asked = TRUE;
+	rs_trace_urgent_ask();
 }
 
 /* At the end, reads what is there. */
@@ -272,15 +295,16 @@ static gpointer run(gpointer data)
 	gboolean armed = FALSE, wanted = TRUE;
 
 	while (wanted && !g_atomic_int_get(&pump->finishing)) {
-		RsTraceRingStatus status = read_round(pump);
+		RsTraceRingStatus status;
 
+		become_urgent(pump);
+		status = read_round(pump);
 		wanted = end_round(pump);
 		if (status == RS_TRACE_RING_END)
 			break;
 		if (status >= RS_TRACE_RING_IN_FLIGHT) {
 			armed = FALSE;
-			/* A ring that is written so fast comes round while we sleep. */
-			sleep_for(pump, pump->more ? 0 : SLEEP_BUSY_MS);
+			go_on(pump);
 		} else if (!armed && arm(pump)) {
 			/*
 			 * Look once more before sleeping: a record that came in between does not
@@ -368,6 +392,11 @@ void rs_trace_pump_wake(RsTracePump *pump)
 	/* If the counter is full, the thread wakes up all the same. */
 	if (write(pump->wake, &one, sizeof(one)) < 0)
 		return;
+}
+
+void rs_trace_pump_set_urgent(RsTracePump *pump)
+{
+	g_atomic_int_set(&pump->urgent, 1);
 }
 
 void rs_trace_pump_stop(RsTracePump *pump)

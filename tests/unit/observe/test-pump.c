@@ -4,6 +4,9 @@
 #include "rs-trace-follower.h"
 
 #include "pages.h"
+#include "rs-trace-urgent.h"
+
+#include <sched.h>
 
 typedef struct {
 	GThread *owner;
@@ -12,6 +15,7 @@ typedef struct {
 	GString *out;
 	guint records, lost, limit;
 	gboolean done;
+	int policy; /* by which the pump's thread runs */
 } Taker;
 
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
@@ -25,6 +29,7 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 	if (record->kind != RS_TRACE_RECORD_EVENT)
 		return;
 	t->records++;
+	t->policy = sched_getscheduler(0);
 	g_string_append_printf(t->out, "%u:%s@%u ", record->source, task->comm, (guint)record->ns);
 }
 
@@ -233,6 +238,33 @@ static void test_enough(void)
 	clear(&t, pump);
 }
 
+static gpointer ask(gpointer data)
+{
+	rs_trace_urgent_ask();
+	return GINT_TO_POINTER(sched_getscheduler(0));
+}
+
+/* As any thread would become that asks, also if it is refused. */
+static void test_urgent(void)
+{
+	gpointer expected = g_thread_join(g_thread_new("asks", ask, NULL));
+	guint freed = 0;
+	TestPages *a = test_pages_new(&freed);
+	RsTracePump *pump;
+	Taker t;
+
+	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
+	pump = new_pump(&t, 0);
+	rs_trace_pump_add(pump, &a->source, NULL);
+	rs_trace_pump_set_urgent(pump);
+	rs_trace_pump_start(pump);
+	g_main_loop_run(t.loop);
+	rs_trace_pump_finish(pump);
+	g_assert_cmpuint(t.records, ==, 1);
+	g_assert_cmpint(t.policy, ==, GPOINTER_TO_INT(expected));
+	clear(&t, pump);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -242,5 +274,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/pump/stop", test_stop);
 	g_test_add_func("/observe/pump/never-ends", test_never_ends);
 	g_test_add_func("/observe/pump/enough", test_enough);
+	g_test_add_func("/observe/pump/urgent", test_urgent);
 	return g_test_run();
 }
