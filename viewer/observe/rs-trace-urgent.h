@@ -23,8 +23,8 @@ typedef enum {
  */
 RsTraceUrgent rs_trace_urgent_ask(void);
 /*
- * Called before a thread goes on. *since is when it slept last, in monotonic us; 0:
- * it has just slept. Sleeps for a tenth of the time, so that others have the core for that.
+ * Called before a thread goes on. *since is when it slept last, in monotonic us; 0: it has just
+ * slept. Sleeps for a tenth of the time, so that others have the core for that.
  */
 void rs_trace_urgent_rest(gint64 *since);
 
