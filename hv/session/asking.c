@@ -612,6 +612,8 @@ static void note_outcome(struct rs_asking *asking, const struct part *part)
 	struct rs_session_result *result = &asking->result;
 
 	result->touched += part->plans->len;
+	if (asking->stack && part->plans->len && !rs_source_takes_stacks(part->source))
+		rs_source_tell_no_stacks(part->source, result);
 	for (guint i = 0; i < part->plans->len; i++) {
 		const struct rs_plan *plan = rs_plan(part->plans, i);
 		struct rs_owner *owner = rs_asker_owner(&asking->asker, plan->source);

@@ -81,7 +81,7 @@ static void decide(struct rs_plan *plan, bool lenient, int *ret, struct rs_error
 
 	g_clear_pointer(&plan->program, rs_program_unref);
 	plan->on = rs_wishes_wanted(&plan->wishes);
-	plan->stack = rs_wishes_stack(&plan->wishes);
+	plan->stack = rs_source_takes_stacks(plan->source) ? rs_wishes_stack(&plan->wishes) : 0;
 	*ret = rs_wishes_program(&plan->wishes, plan->event, &joined, err);
 	plan->overfull = *ret != 0;
 	if (!*ret && joined && !lenient)
@@ -367,12 +367,28 @@ int rs_plans_carry_out(GArray *plans, struct rs_session_result *result, struct r
 			  : 0;
 }
 
+bool rs_source_takes_stacks(const struct rs_source *source)
+{
+	return source->info.flags & RS_GUEST_STACKS;
+}
+
+static void tell_line(struct rs_source *source, char *line, struct rs_session_result *result)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+
+	g_ptr_array_add(lines, line);
+	tell(source, lines, result);
+}
+
+void rs_source_tell_no_stacks(struct rs_source *source, struct rs_session_result *result)
+{
+	tell_line(source, g_strdup("its agent takes no call stacks: the records come without"),
+		  result);
+}
+
 void rs_result_fail(struct rs_session_result *result, struct rs_source *source, const char *why)
 {
-	g_autoptr(GPtrArray) line = g_ptr_array_new_with_free_func(g_free);
-
-	g_ptr_array_add(line, g_strdup_printf("nothing was changed there: %s", why));
-	tell(source, line, result);
+	tell_line(source, g_strdup_printf("nothing was changed there: %s", why), result);
 	if (!result->failed)
 		result->failed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_array_append_val(result->failed, source->number);

@@ -53,6 +53,10 @@ int rs_plan_decide(struct rs_plan *plan, bool lenient, struct rs_error *err);
 int rs_plans_carry_out(GArray *plans, struct rs_session_result *result, struct rs_error *err);
 /* Notes a source in which nothing was changed. */
 void rs_result_fail(struct rs_session_result *result, struct rs_source *source, const char *why);
+/* Whether its agent, which has reported, takes call stacks. Where it does not, plans have none. */
+bool rs_source_takes_stacks(const struct rs_source *source);
+/* That they are wanted there. `result` (may be NULL) gets a problem. */
+void rs_source_tell_no_stacks(struct rs_source *source, struct rs_session_result *result);
 /* Counts an event that other owners than `but` keep as it is, and notes their names. */
 void rs_result_keep(struct rs_session_result *result, const struct rs_plan *plan,
 		    const struct rs_owner *but);

@@ -51,6 +51,7 @@ struct fresh {
 	GHashTable *parsed; /* struct rs_filters of each rule in the shares, if it can be parsed */
 	const struct rs_rule *alone; /* it has met one event only, now */
 	struct rs_turn looks;        /* for names of fields */
+	bool stackless;              /* a call stack is wanted that the agent does not take */
 };
 
 static void share_free(gpointer data)
@@ -222,8 +223,10 @@ static void apply(struct fresh *fresh, guint n)
 		const struct rs_rule *enable =
 			rs_owner_enable_of(share->owner, fresh->source->name, plan->event);
 
-		if (enable)
+		if (enable) {
 			rs_wishes_set_stack(&plan->wishes, share->owner, enable->stack);
+			fresh->stackless |= enable->stack && !rs_source_takes_stacks(fresh->source);
+		}
 		if (rule && !rule->met)
 			meet(fresh, share, rule);
 		if (rule)
@@ -282,6 +285,8 @@ void rs_rules_apply(struct rs_source *source)
 		else
 			rs_source_say(source, "what is wanted cannot be switched on: %s",
 				      err.message);
+	} else if (fresh.stackless) {
+		rs_source_tell_no_stacks(source, NULL);
 	}
 	fresh_clear(&fresh);
 }

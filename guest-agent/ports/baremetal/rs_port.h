@@ -14,6 +14,8 @@
 #include <ringside/record.h>
 
 #define RS_PORT_PREEMPTIBLE 0
+/* Whether rs_port_stack_end() knows of any stack. */
+#define RS_PORT_STACKS 1
 
 static inline uint64_t rs_port_time(void)
 {

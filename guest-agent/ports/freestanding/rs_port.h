@@ -14,6 +14,8 @@
 #include <ringside/types.h>
 
 #define RS_PORT_PREEMPTIBLE 0
+/* Whether rs_port_stack_end() knows of any stack. */
+#define RS_PORT_STACKS 0
 #ifndef RS_PORT_GS_OFFSET
 #define RS_PORT_GS_OFFSET 0
 #endif

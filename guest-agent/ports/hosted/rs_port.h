@@ -15,6 +15,8 @@
 #include "restart_x86_64.h"
 
 #define RS_PORT_PREEMPTIBLE 1
+/* Whether rs_port_stack_end() knows of any stack. */
+#define RS_PORT_STACKS 1
 
 extern int sched_getcpu(void); /* declared by sched.h for _GNU_SOURCE only */
 

@@ -108,6 +108,7 @@ static void set_up(void)
 	provider.events = &rs_event_test_pair;
 	provider.events_end = &rs_event_test_pair + 1;
 	g_assert_cmpint(rs_agent_init(&agent), ==, 0);
+	g_assert_true(rs_core.info->flags & RS_GUEST_STACKS);
 	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
 	control_word = (uint32_t *)rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL) +
 		       rs_event_test_pair.id;
