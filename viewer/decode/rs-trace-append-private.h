@@ -60,11 +60,32 @@ static inline void rs_append_fill(GString *out, char c, gsize count)
 
 static inline guint rs_count_digits(guint64 value)
 {
-	guint n = 1;
+	static const guint64 powers[] = {
+		G_GUINT64_CONSTANT(0),
+		G_GUINT64_CONSTANT(10),
+		G_GUINT64_CONSTANT(100),
+		G_GUINT64_CONSTANT(1000),
+		G_GUINT64_CONSTANT(10000),
+		G_GUINT64_CONSTANT(100000),
+		G_GUINT64_CONSTANT(1000000),
+		G_GUINT64_CONSTANT(10000000),
+		G_GUINT64_CONSTANT(100000000),
+		G_GUINT64_CONSTANT(1000000000),
+		G_GUINT64_CONSTANT(10000000000),
+		G_GUINT64_CONSTANT(100000000000),
+		G_GUINT64_CONSTANT(1000000000000),
+		G_GUINT64_CONSTANT(10000000000000),
+		G_GUINT64_CONSTANT(100000000000000),
+		G_GUINT64_CONSTANT(1000000000000000),
+		G_GUINT64_CONSTANT(10000000000000000),
+		G_GUINT64_CONSTANT(100000000000000000),
+		G_GUINT64_CONSTANT(1000000000000000000),
+		G_GUINT64_CONSTANT(10000000000000000000),
+	};
+	/* The number of bits times log10(2), which is right or one too small. */
+	guint n = (64 - (guint)__builtin_clzll(value | 1)) * 1233 >> 12;
 
-	for (; value >= 10000; value /= 10000)
-		n += 4;
-	return n + (value >= 10) + (value >= 100) + (value >= 1000);
+	return n + (value >= powers[n]);
 }
 
 /* The last `n` digits of `value`, which is what remains above them. Returns it. */

@@ -56,19 +56,48 @@ gsize rs_trace_plain_char(const char *text, gsize size)
 	return length && is_plain(c) ? length : 0;
 }
 
+/*
+ * How many bytes from the start are printable ASCII, and none of `"` and `\\` if `json` is set.
+ * Eight at a time: a byte that is not sets its highest bit in `other`. Such a byte may set bits of
+ * those after it, too, so that only the lowest one counts.
+ */
+static inline gsize count_plain(const char *text, gsize size, gboolean json)
+{
+	const guint64 ones = G_GUINT64_CONSTANT(0x0101010101010101);
+	gsize at = 0;
+
+	for (; size - at >= 8; at += 8) {
+		guint64 bytes, other;
+
+		memcpy(&bytes, text + at, 8);
+		bytes = GUINT64_FROM_LE(bytes);
+		other = ((bytes - ones * 0x20) & ~bytes) | (bytes + ones) | bytes;
+		if (json) {
+			guint64 quote = bytes ^ ones * '"', slash = bytes ^ ones * '\\';
+
+			other |= ((quote - ones) & ~quote) | ((slash - ones) & ~slash);
+		}
+		other &= ones * 0x80;
+		if (other)
+			return at + (gsize)__builtin_ctzll(other) / 8;
+	}
+	for (; at < size; at++) {
+		guchar c = (guchar)text[at];
+
+		if (c < 0x20 || c >= 0x7f || (json && (c == '"' || c == '\\')))
+			break;
+	}
+	return at;
+}
+
 void rs_trace_append_escaped(GString *out, const char *text, gsize size, const char *keep)
 {
 	gsize from = 0, at = 0;
 
-	while (at < size) {
+	while ((at += count_plain(text + at, size - at, FALSE)) < size) {
 		guchar c = (guchar)text[at];
 		gsize plain;
 
-		/* Most text passes this test, which is cheaper than the one for UTF-8. */
-		if (c >= 0x20 && c < 0x7f) {
-			at++;
-			continue;
-		}
 		plain = keep && c && strchr(keep, c) ? 1
 						     : rs_trace_plain_char(text + at, size - at);
 		if (plain) {
@@ -131,15 +160,11 @@ void rs_trace_append_json_escaped(GString *out, const char *text, gsize size)
 {
 	gsize from = 0, at = 0;
 
-	while (at < size) {
-		gunichar c = (guchar)text[at];
+	while ((at += count_plain(text + at, size - at, TRUE)) < size) {
+		gunichar c;
 		gsize length;
 		gboolean raw;
 
-		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
-			at++;
-			continue;
-		}
 		length = get_char(text + at, size - at, &c);
 		raw = !length || (c >= RAW_BYTES + 0x80 && c <= RAW_BYTES + 0xff);
 		if (!raw && length > 1 && is_plain(c)) {
