@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/trigger.h"
 
+#include "filter/filter.h"
+#include <rs-trace-error.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
@@ -43,21 +45,22 @@ static void on_ended(gpointer reads, gpointer data)
 	*(bool *)reads = false;
 }
 
-/* Whether it has only what stands in a glob: an expression has blanks and operators. */
-static bool is_glob(const char *text)
-{
-	return *text &&
-	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-.:/*?[]!@,") == strlen(text);
-}
-
+/* A filter, or the glob of events. What has blanks is no glob, but a filter with a mistake. */
 static RsTraceSelection *select_one(const char *text, GError **error)
 {
+	g_autofree char *glob = NULL, *expression = NULL;
 	const char *const filters[] = {text, NULL};
-	const RsTraceSelectionConfig config = {
-		.filters = is_glob(text) ? NULL : filters,
-		.events = is_glob(text) ? text : NULL,
-	};
+	RsTraceSelectionConfig config = {.only_filtered = TRUE};
 
+	if (!*text) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+			    "--on event=: a glob or an expression is due");
+		return NULL;
+	}
+	if (!rs_filter_split(text, &glob, &expression) && !strpbrk(text, " \t\""))
+		config = (RsTraceSelectionConfig){.events = text};
+	else
+		config.filters = filters;
 	return rs_trace_selection_new(&config, error);
 }
 

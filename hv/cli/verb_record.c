@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SNAPSHOTS 16 /* so that a trigger that is hit often does not fill the disk */
+
 /* "panic", "event=EXPR" and so on. Fills `flight`. */
 static int parse_triggers(const struct rs_verb *verb, char **on, struct rs_flight_config *flight)
 {
@@ -34,13 +36,13 @@ static int check_flight(const struct rs_verb *verb, char **on, gint snapshots, b
 {
 	const struct rs_recording_config *recording = &flight->record.recording;
 
-	if (!on && (snapshots || flight->after))
+	if (!on && (snapshots >= 0 || flight->after))
 		return rs_cli_usage(verb, "--snapshots and --after are for --on");
-	if (snapshots < 0 || !(flight->after >= 0 && flight->after <= 1000000))
-		return rs_cli_usage(verb, "--snapshots, --after: 0 or more");
+	if (!(flight->after >= 0 && flight->after <= 1000000))
+		return rs_cli_usage(verb, "--after: 0 to 1000000 seconds");
 	if (on && (recording->rotate_bytes || recording->rotate_ms || fresh))
 		return rs_cli_usage(verb, "--rotate and --new are not for --on");
-	flight->snapshots = (unsigned)snapshots;
+	flight->snapshots = snapshots < 0 ? SNAPSHOTS : (unsigned)snapshots;
 	return on ? parse_triggers(verb, on, flight) : 0;
 }
 
@@ -70,7 +72,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	struct rs_flight_config flight = {0};
 	struct rs_record_config *config = &flight.record;
 	g_auto(GStrv) on = NULL;
-	gint snapshots = 0;
+	gint snapshots = -1;
 	double duration = 0;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
@@ -87,7 +89,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "event=EXPR",
 		 "TRIGGER"},
 		{"snapshots", 0, 0, G_OPTION_ARG_INT, &snapshots,
-		 "With --on: end after so many (0: no limit)", "N"},
+		 "With --on: end after so many (" G_STRINGIFY(SNAPSHOTS) "; 0: no limit)", "N"},
 		{"after", 0, 0, G_OPTION_ARG_DOUBLE, &flight.after,
 		 "With --on: record so much longer", "SECONDS"},
 		{"new", 0, 0, G_OPTION_ARG_NONE, &fresh,

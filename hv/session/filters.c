@@ -97,21 +97,10 @@ int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
 
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err)
 {
-	const char *colon = strstr(text, ": ");
-
-	if (!colon) {
-		/* "GLOB:" clears; "system:name:expr" has its expression after the second colon. */
-		colon = strchr(text, ':');
-		if (colon && colon[1])
-			colon = strchr(colon + 1, ':');
-	}
-	if (!colon || colon == text)
-		return rs_error_set(err, EINVAL,
-				    "a filter is written 'GLOB: EXPRESSION', such as "
-				    "'sched:switch: prev != 0'");
-	*glob = g_strndup(text, (gsize)(colon - text));
-	*expression = g_strdup(colon + 1);
-	g_strstrip(*glob);
-	g_strstrip(*expression);
-	return 0;
+	if (rs_filter_split(text, glob, expression) && *glob)
+		return 0;
+	g_clear_pointer(expression, g_free);
+	return rs_error_set(err, EINVAL,
+			    "a filter is written 'GLOB: EXPRESSION', such as "
+			    "'sched:switch: prev != 0'");
 }

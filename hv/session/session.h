@@ -308,8 +308,7 @@ bool rs_session_knows_owner(const struct rs_session *session, const char *owner)
 void rs_session_result_clear(struct rs_session_result *result);
 
 /*
- * Splits "GLOB: EXPR" at the first ": " (or at the last colon of a "system:name:EXPR"); both to be
- * freed.
+ * As rs_filter_split(), but a glob is due. Both to be freed; NULL if it fails.
  */
 int rs_session_split_filter(const char *text, char **glob, char **expression, struct rs_error *err);
 

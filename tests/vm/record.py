@@ -222,13 +222,15 @@ def test_snapshots(name, at):
         f.write('a diary')
     check(rs('snapshot', '-s', name, '-o', at('mine')).code == 1, 'it writes over nothing else')
     for args in (['--on', 'huh'], ['--after', '1'], ['--on', 'panic', '--rotate', '1M'], ['--on', 'panic', '-o', '-'],
-                 ['--on', 'event=a ==']):
+                 ['--on', 'event=a =='], ['--on', 'event='], ['--on', 'event=ktrace:*:']):
         check(rs('record', '-s', name, '-o', at('never'), *args).code == 2, f'wrong use: {args}')
     r = rs('record', '-s', name, '-o', at('never'), '--on', 'panic', '--on', 'event=n*:x', '--duration', '0.3')
     check(r.code == 0 and 'nothing was written' in r.err, f'nothing happens: {r}')
     rs('enable', '-s', name, '*')
     r = rs('record', '-s', name, '-o', at('never'), '--on', 'event=nix == 3', '--duration', '0.5')
     check(r.code == 1 and 'nix' in r.err, f'no event has that field: {r}')
+    r = rs('record', '-s', name, '-o', at('never'), '--on', 'event=ktrace:namei: PID == 4711', '--duration', '0.3')
+    check(r.code == 0 and 'nothing was written' in r.err, f'what the glob does not mean is no trigger: {r}')
     check(not [f for f in os.listdir(os.path.dirname(at('never'))) if f.startswith('never')], 'no file')
     r = rs('record', '-s', name, '-o', at('seen'), '--on', 'event=ktrace:namei', '--snapshots', '2', '--after', '0.2')
     check(r.code == 0 and r.err.count(': event: ') == 2 and 'ktrace:namei' in report(at('seen.0002')).out,

@@ -13,6 +13,7 @@
 
 #include "rs-trace-schema.h"
 #include <ringside/filter.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define RS_FILTER_MAX_EXPRESSION 4096u /* bytes */
@@ -24,6 +25,13 @@ struct rs_filter_error {
 	unsigned int length; /* bytes of the mistake, may be 0 */
 	char message[320];   /* one sentence; control characters of the input are escaped in it */
 };
+
+/*
+ * Takes apart what a user writes as a filter: "GLOB: EXPR", "SYSTEM:NAME:EXPR", or "EXPR" alone,
+ * whose *glob is NULL. In "GLOB:" the expression is empty. Who calls it frees both, and checks the
+ * expression. False: it is none of them, and neither is set.
+ */
+bool rs_filter_split(const char *text, char **glob, char **expression);
 
 /* Checks only the syntax: 0 or -errno. */
 int rs_filter_check(const char *expression, struct rs_filter_error *err);

@@ -47,7 +47,8 @@ struct _RsTraceSelection {
 	GHashTable *kept; /* &unique -> Kept */
 	gsize kept_bytes;
 	Kept *recent[RECENT]; /* by `unique` */
-	gboolean over;        /* the last record was much too late */
+	gboolean only_filtered;
+	gboolean over; /* the last record was much too late */
 	GError *error;
 };
 
@@ -80,20 +81,21 @@ static RsTraceGlob *new_glob(const char *text, GError **error)
 	return glob;
 }
 
-/* "GLOB: EXPR", unless the whole is an expression. */
+/* What cannot be split is an expression with a mistake, which is told when it is compiled. */
 static gboolean split(Filter *filter, const char *text, GError **error)
 {
-	const char *colon = strstr(text, ": ");
 	g_autofree char *glob = NULL;
 
-	filter->text = g_strdup(text);
-	if (!colon || colon == text || !rs_filter_check(text, NULL))
-		return TRUE;
-	glob = g_strndup(text, (gsize)(colon - text));
-	filter->glob = new_glob(g_strstrip(glob), error);
-	g_free(filter->text);
-	filter->text = g_strdup(colon + 2);
-	return filter->glob != NULL;
+	if (!rs_filter_split(text, &glob, &filter->text))
+		filter->text = g_strdup(text);
+	if (!*filter->text) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+			    "'%s' has no expression", text);
+		return FALSE;
+	}
+	if (glob)
+		filter->glob = new_glob(glob, error);
+	return !glob || filter->glob;
 }
 
 static gboolean add_filter(GPtrArray *filters, const char *text, GError **error)
@@ -164,6 +166,7 @@ RsTraceSelection *rs_trace_selection_new(const RsTraceSelectionConfig *config, G
 	g_autoptr(RsTraceSelection) s = g_new0(RsTraceSelection, 1);
 
 	s->filters = g_ptr_array_new_with_free_func(filter_free);
+	s->only_filtered = config->only_filtered;
 	s->kept = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, kept_free);
 	if (!take_config(s, config, error))
 		return NULL;
@@ -275,6 +278,7 @@ static void add_program(RsTraceSelection *s, const Filter *filter, const RsTrace
 static Kept *make(RsTraceSelection *s, const RsTraceEvent *event)
 {
 	Kept *kept = g_new0(Kept, 1);
+	gboolean filtered = FALSE;
 
 	kept->unique = event->unique;
 	kept->bytes = sizeof(*kept);
@@ -282,9 +286,12 @@ static Kept *make(RsTraceSelection *s, const RsTraceEvent *event)
 	for (guint i = 0; i < s->filters->len && kept->wanted; i++) {
 		const Filter *filter = s->filters->pdata[i];
 
-		if (!filter->glob || rs_trace_glob_matches_event(filter->glob, event))
-			add_program(s, filter, event, kept);
+		if (filter->glob && !rs_trace_glob_matches_event(filter->glob, event))
+			continue;
+		add_program(s, filter, event, kept);
+		filtered = TRUE;
 	}
+	kept->wanted &= filtered || !s->only_filtered;
 	return kept;
 }
 
@@ -325,8 +332,9 @@ static guint take_dyn(const RsTraceRecord *record, struct rs_dyn out[RS_MAX_FIEL
 
 		if (field->kind != RS_KIND_DYN_STRING && field->kind != RS_KIND_DYN_ARRAY)
 			continue;
+		/* What is cut passes, and those behind it are cut, too. */
 		if (!rs_trace_field_bytes(field, record->payload, record->size, &bytes, &length))
-			length = 0;
+			return n;
 		out[n++] = (struct rs_dyn){length ? bytes : NULL, length};
 	}
 	return n;

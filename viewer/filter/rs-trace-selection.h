@@ -30,9 +30,10 @@ typedef struct {
 	 * matches the glob.
 	 */
 	const char *const *filters;
-	const char *cpus; /* "0-2,5" */
-	const char *pids; /* likewise, of tasks */
-	const char *comm; /* a glob */
+	gboolean only_filtered; /* an event that none of the filters concerns is not wanted */
+	const char *cpus;       /* "0-2,5" */
+	const char *pids;       /* likewise, of tasks */
+	const char *comm;       /* a glob */
 	const char
 		*events;   /* globs with commas between them, as of rs_trace_glob_matches_event() */
 	const char *from;  /* filter/rs-trace-time.h: no earlier than this, */

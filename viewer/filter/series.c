@@ -89,10 +89,13 @@ static bool knows(const struct rs_filter_ast *ast, const struct rs_filter_node *
 static int none_has(const struct rs_filter_word *field, size_t count, const char *name,
 		    const char *nearest, struct rs_filter_error *err)
 {
-	return rs_filter_error_set(err, ENOENT, field->at, field->length,
-				   "none of the %zu events has a field '%s'%s%s%s", count, name,
-				   nearest ? "; did you mean '" : "", nearest ? nearest : "",
-				   nearest ? "'?" : "");
+	g_autofree char *whose = count == 1
+					 ? g_strdup("the event has no")
+					 : g_strdup_printf("none of the %zu events has a", count);
+
+	return rs_filter_error_set(err, ENOENT, field->at, field->length, "%s field '%s'%s%s%s",
+				   whose, name, nearest ? "; did you mean '" : "",
+				   nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *const *events,

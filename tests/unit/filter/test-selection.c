@@ -72,6 +72,12 @@ static const char *filtered(Fixture *f, const char *expression)
 	return wants(f, &(RsTraceSelectionConfig){.filters = (const char *[]){expression, NULL}});
 }
 
+static const char *only(Fixture *f, const char *filter)
+{
+	return wants(f, &(RsTraceSelectionConfig){.filters = (const char *[]){filter, NULL},
+						  .only_filtered = TRUE});
+}
+
 static void test_filters(Fixture *f, gconstpointer unused)
 {
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){0}), ==, "sa");
@@ -93,6 +99,13 @@ static void test_filters(Fixture *f, gconstpointer unused)
 	/* of the events of a glob */
 	g_assert_cmpstr(filtered(f, "sched:*: prev == 4"), ==, "-a");
 	g_assert_cmpstr(filtered(f, "demo:*: s == 1"), ==, "s-");
+	g_assert_cmpstr(filtered(f, "sched:switch:prev == 4"), ==, "-a");
+	g_assert_cmpstr(filtered(f, "why == \"a: b\""), ==, "--");
+	g_assert_cmpstr(filtered(f, "demo:all:why == \"a: b\""), ==, "s-");
+	/* and nothing else */
+	g_assert_cmpstr(only(f, "sched:*: prev == 4"), ==, "--");
+	g_assert_cmpstr(only(f, "sched:*: prev == 3"), ==, "s-");
+	g_assert_cmpstr(only(f, "PID == 7"), ==, "sa");
 	g_assert_cmpstr(
 		wants(f, &(RsTraceSelectionConfig){.filters = (const char *[]){"demo:all: s == -5",
 									       "PID == 8", NULL}}),
@@ -200,7 +213,7 @@ static void test_records_that_are_not_whole(Fixture *f, gconstpointer unused)
 		f->of_all.size = size;
 		/* what cannot be known is shown, as a guest would record it */
 		g_assert_cmpstr(filtered(f, "s == -5 && u > 1"), ==, "-a");
-		filtered(f, "why == \"done!\" || comm ~ *a* || bits & A");
+		g_assert_cmpstr(filtered(f, "why == \"done!\" && comm ~ b*"), ==, "-a");
 	}
 }
 
@@ -252,6 +265,7 @@ static void test_mistakes(Fixture *f, gconstpointer unused)
 		 "has a field 'nwhy'; did you mean 'why'?"},
 		{{.filters = (const char *[]){"why < 3", NULL}}, "demo:all: "},
 		{{.filters = (const char *[]){"PID == 7", "sched:*: prev ~ x", NULL}}, "prev ~ x"},
+		{{.filters = (const char *[]){"sched:*:", NULL}}, "'sched:*:' has no expression"},
 		{{.cpus = "1024"}, "1023"},
 		{{.pids = "x"}, "'x'"},
 		{{.from = "yesterday"}, "'yesterday'"},
