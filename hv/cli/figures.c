@@ -39,8 +39,8 @@ static void add(struct rs_cli_figures *f, const RsTraceSample *item)
 int rs_cli_figures_read(struct rs_cli_figures *f, struct rs_cli_input *input)
 {
 	g_autoptr(GError) error = NULL;
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
 	int code;
 
 	if (!prepare(f, &error)) {
@@ -50,10 +50,10 @@ int rs_cli_figures_read(struct rs_cli_figures *f, struct rs_cli_input *input)
 	code = rs_cli_input_open(input);
 	if (code)
 		return code;
-	while (rs_cli_input_next(input, &record, &task)) {
+	while ((record = rs_cli_input_next(input, &task))) {
 		const RsTraceSample item = {
-			.record = &record,
-			.task = &task,
+			.record = record,
+			.task = task,
 			.source = rs_trace_reader_source(input->reader)->name,
 			.source_index = rs_trace_reader_source_index(input->reader),
 		};

@@ -56,12 +56,11 @@ static RsTraceReader *open_all(const struct rs_cli_input *input, const char **na
 /* The time of the record that comes next. False: there is none, or an error. */
 static bool peek(struct rs_cli_input *input, uint64_t *ns, GError **error)
 {
-	RsTraceRecord record;
+	const RsTraceRecord *record = rs_trace_reader_next(input->reader, error);
 
-	if (!rs_trace_reader_next(input->reader, &record, error))
-		return false;
-	*ns = record.sorted_ns;
-	return true;
+	if (record)
+		*ns = record->sorted_ns;
+	return record != NULL;
 }
 
 /* Tells the selection where the trace begins and ends, if it counts from there. */
@@ -92,10 +91,11 @@ static bool find_ends(struct rs_cli_input *input, bool *moved, GError **error)
 	return false;
 }
 
-static bool is_wanted(struct rs_cli_input *input, const RsTraceRecord *record, RsTraceTask *task)
+static bool is_wanted(struct rs_cli_input *input, const RsTraceRecord *record,
+		      const RsTraceTask **task)
 {
-	rs_trace_reader_task(input->reader, task);
-	return !input->selection || rs_trace_selection_matches(input->selection, record, task);
+	*task = rs_trace_reader_task(input->reader);
+	return !input->selection || rs_trace_selection_matches(input->selection, record, *task);
 }
 
 /*
@@ -108,18 +108,18 @@ static bool seek_last(struct rs_cli_input *input, GError **error)
 
 	for (;; last *= 4) {
 		uint64_t events = 0, wanted = 0;
-		RsTraceRecord record;
-		RsTraceTask task;
+		const RsTraceRecord *record;
+		const RsTraceTask *task;
 
 		if (!rs_trace_reader_seek_last(input->reader, last, error))
 			return false;
 		if (!input->selection)
 			return true;
-		while (rs_trace_reader_next(input->reader, &record, NULL)) {
-			if (record.kind != RS_TRACE_RECORD_EVENT)
+		while ((record = rs_trace_reader_next(input->reader, NULL))) {
+			if (record->kind != RS_TRACE_RECORD_EVENT)
 				continue;
 			events++;
-			wanted += is_wanted(input, &record, &task);
+			wanted += is_wanted(input, record, &task);
 		}
 		if (wanted < input->last && events >= last && last < UINT64_MAX / 4)
 			continue;
@@ -156,6 +156,8 @@ int rs_cli_input_open(struct rs_cli_input *input)
 	input->reader = open_all(input, &name, &error);
 	if (input->reader && input->symbols)
 		rs_trace_reader_set_provider_func(input->reader, add_symbols, input->symbols);
+	if (input->reader && input->no_symbols)
+		rs_trace_reader_hide_symbols(input->reader);
 	if (input->reader && find_start(input, &error)) {
 		input->name = g_strjoinv(", ", (char **)input->paths);
 		return RS_CLI_OK;
@@ -186,9 +188,11 @@ static void show_progress(struct rs_cli_input *input)
 	fflush(stderr);
 }
 
-bool rs_cli_input_next(struct rs_cli_input *input, RsTraceRecord *record, RsTraceTask *task)
+const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTraceTask **task)
 {
-	while (rs_trace_reader_next(input->reader, record, &input->error)) {
+	const RsTraceRecord *record;
+
+	while ((record = rs_trace_reader_next(input->reader, &input->error))) {
 		if (!(++input->records & (LOOK_EVERY - 1))) {
 			if (input->progress)
 				show_progress(input);
@@ -201,10 +205,10 @@ bool rs_cli_input_next(struct rs_cli_input *input, RsTraceRecord *record, RsTrac
 			input->skip -= record->kind == RS_TRACE_RECORD_EVENT;
 			continue;
 		}
-		return true;
+		return record;
 	}
 	input->ended = true;
-	return false;
+	return NULL;
 }
 
 /* ---- the end ---- */
@@ -213,9 +217,8 @@ static int tell(struct rs_cli_input *input)
 {
 	g_auto(GStrv) remarks = rs_trace_reader_remarks(input->reader);
 	g_autoptr(GError) error = NULL;
-	RsTraceFileDamage damage;
+	const RsTraceFileDamage *damage = rs_trace_reader_damage(input->reader);
 
-	rs_trace_reader_damage(input->reader, &damage);
 	for (guint i = 0; remarks[i]; i++)
 		rs_cli_fail(0, "%s%s%s", input->paths[1] ? "" : input->name,
 			    input->paths[1] ? "" : ": ", remarks[i]);
@@ -225,7 +228,7 @@ static int tell(struct rs_cli_input *input)
 	if (input->selection && input->ended &&
 	    !rs_trace_selection_finish(input->selection, &error))
 		return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
-	return damage.gaps ? RS_CLI_FAILED : RS_CLI_OK;
+	return damage->gaps ? RS_CLI_FAILED : RS_CLI_OK;
 }
 
 int rs_cli_input_close(struct rs_cli_input *input)

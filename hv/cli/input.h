@@ -21,6 +21,7 @@ struct rs_cli_input {
 	bool progress; /* shown on a terminal, while nothing else is printed */
 	GCancellable *cancellable;  /* of waiting for standard input; NULL: none */
 	RsTraceSymbolFile *symbols; /* names that come before those of the files; NULL: none */
+	bool no_symbols;            /* addresses stay numbers */
 	/* These are set by rs_cli_input_open(). */
 	RsTraceReader *reader;
 	char *name; /* of the files, for messages; to be printed as it is */
@@ -38,8 +39,11 @@ RsTraceReader *rs_cli_open_trace(const char *path, GError **error);
 
 /* 0, or an exit code after a message. Then only the selection is freed. */
 int rs_cli_input_open(struct rs_cli_input *input);
-/* The next record that is wanted, and its task if it is an event's. False: there is none. */
-bool rs_cli_input_next(struct rs_cli_input *input, RsTraceRecord *record, RsTraceTask *task);
+/*
+ * The next record that is wanted, and its task, which has no name if it is no event. Both are valid
+ * until the next call. NULL: there is none.
+ */
+const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTraceTask **task);
 /*
  * Says what is to be said of the files, and frees everything. Returns an exit code: what can be
  * read of a file that is damaged (RS_CLI_FAILED) or cut (RS_CLI_OK) has been handed out.

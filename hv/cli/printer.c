@@ -71,13 +71,7 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 		(config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE) |
 		(config->raw ? RS_TRACE_TEXT_RAW : RS_TRACE_TEXT_NONE);
 	const char *name = named ? source->name : NULL;
-	RsTraceRecord bare;
 
-	if (config->no_symbols && record->symbols) {
-		bare = *record;
-		bare.symbols = NULL;
-		record = &bare;
-	}
 	if (config->wants && !config->wants(record, task, config->show_data))
 		return;
 	if (config->show)

@@ -44,7 +44,6 @@ struct rs_printer_config {
 	bool json;
 	bool short_names;                   /* text: events without their system */
 	bool raw;                           /* text: fields as they are */
-	bool no_symbols;                    /* addresses stay numbers */
 	bool source_names;                  /* text: name each line's source from the start */
 	const struct rs_printer_head *head; /* text: print header lines first; NULL: none */
 	uint64_t count;                     /* stop after so many records shown; 0: never */

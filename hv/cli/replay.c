@@ -69,16 +69,16 @@ int rs_cli_replay(struct rs_cli_input *input, const struct rs_printer_config *co
 {
 	struct replay r = {.config = config, .input = input};
 	int code = rs_cli_input_open(input);
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
 
 	if (code)
 		return code;
 	r.out = g_string_new(NULL);
 	r.names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	rs_output_init(&r.output, config->fd);
-	while (!is_over(&r) && rs_cli_input_next(input, &record, &task))
-		show(&r, &record, &task);
+	while (!is_over(&r) && (record = rs_cli_input_next(input, &task)))
+		show(&r, record, task);
 	flush(&r);
 	code = rs_cli_input_close(input);
 	if (r.error && r.error != -EPIPE)

@@ -34,9 +34,9 @@ static gboolean on_end(gpointer data)
 }
 
 /* Thread: the export's. The input keeps its error, to tell it. */
-static gboolean next(RsTraceRecord *record, RsTraceTask *task, gpointer data, GError **error)
+static const RsTraceRecord *next(const RsTraceTask **task, gpointer data, GError **error)
 {
-	return rs_cli_input_next(&((struct export *)data)->input, record, task);
+	return rs_cli_input_next(&((struct export *)data)->input, task);
 }
 
 /* Thread: the export's. */

@@ -84,7 +84,6 @@ static int show(const struct args *a, struct rs_cli_input *input)
 		.json = a->json,
 		.short_names = a->bare,
 		.raw = a->raw,
-		.no_symbols = a->symbols.none,
 		.count = (uint64_t)a->count,
 	};
 
@@ -132,6 +131,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		input.paths = (const char *const *)argv + 1;
 		input.last = (uint64_t)a.last;
 		input.symbols = a.symbols.file;
+		input.no_symbols = a.symbols.none;
 		input.progress = !isatty(STDOUT_FILENO);
 		code = is_figures(&a) ? figure(&a, &input) : show(&a, &input);
 	}

@@ -43,7 +43,7 @@ static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
 {
 	g_autoptr(RsTraceDecoder) decoder = rs_trace_decoder_new(1, schema, clock, take, bench);
 	g_autoptr(GTimer) timer = g_timer_new();
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats;
 	gdouble seconds;
 
 	while ((seconds = g_timer_elapsed(timer, NULL)) < SECONDS) {
@@ -53,9 +53,9 @@ static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,
 					      page->len, 0);
 		}
 	}
-	rs_trace_decoder_stats(decoder, &stats);
+	stats = rs_trace_decoder_stats(decoder);
 	g_print("decode %-8s %6.2f M events/s %7.1f ns an event\n", name,
-		(gdouble)stats.records / seconds / 1e6, seconds * 1e9 / (gdouble)stats.records);
+		(gdouble)stats->records / seconds / 1e6, seconds * 1e9 / (gdouble)stats->records);
 }
 
 static void hold(const RsTraceRecord *record, gpointer data)
@@ -77,7 +77,7 @@ static void measure_merger(guint n_rings, const RsTraceSchema *schema, const GBy
 		rs_trace_decoder_new(n_rings, schema, NULL, hold, merger);
 	g_autoptr(GTimer) timer = g_timer_new();
 	struct rs_ring_page *head = (struct rs_ring_page *)page->data;
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats;
 	gdouble seconds;
 
 	rs_trace_merger_add_lanes(merger, n_rings);
@@ -89,9 +89,9 @@ static void measure_merger(guint n_rings, const RsTraceSchema *schema, const GBy
 		rs_trace_merger_end_round(merger, g_get_monotonic_time());
 		head->ts += RECORDS * 300;
 	}
-	rs_trace_decoder_stats(decoder, &stats);
+	stats = rs_trace_decoder_stats(decoder);
 	g_print("merge %3u rings  %6.2f M events/s %7.1f ns an event\n", n_rings,
-		(gdouble)stats.records / seconds / 1e6, seconds * 1e9 / (gdouble)stats.records);
+		(gdouble)stats->records / seconds / 1e6, seconds * 1e9 / (gdouble)stats->records);
 }
 
 int main(void)

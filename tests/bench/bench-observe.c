@@ -61,7 +61,7 @@ static void measure(const RsTraceRegion *region, RsTraceDecoder *decoder)
 {
 	const RsTraceRingConfig config = {.from = RS_TRACE_FROM_OLDEST, .whole = !decoder};
 	g_autoptr(GTimer) timer = g_timer_new();
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats;
 	guint64 bytes = 0;
 	gdouble seconds;
 
@@ -80,9 +80,9 @@ static void measure(const RsTraceRegion *region, RsTraceDecoder *decoder)
 		g_print("take   pages    %6.2f GB/s\n", (gdouble)bytes / seconds / 1e9);
 		return;
 	}
-	rs_trace_decoder_stats(decoder, &stats);
+	stats = rs_trace_decoder_stats(decoder);
 	g_print("follow records  %6.2f M events/s %7.1f ns an event\n",
-		(gdouble)stats.records / seconds / 1e6, seconds * 1e9 / (gdouble)stats.records);
+		(gdouble)stats->records / seconds / 1e6, seconds * 1e9 / (gdouble)stats->records);
 }
 
 int main(void)

@@ -160,10 +160,10 @@ static gdouble read_all(const File *f, guint64 *n, guint64 *sum)
 {
 	g_autoptr(RsTraceReader) reader = open_reader(f);
 	g_autoptr(GTimer) timer = g_timer_new();
-	RsTraceRecord record;
+	const RsTraceRecord *record;
 
-	for (*n = 0; rs_trace_reader_next(reader, &record, NULL); ++*n)
-		*sum += record.ns;
+	for (*n = 0; (record = rs_trace_reader_next(reader, NULL)); ++*n)
+		*sum += record->ns;
 	return g_timer_elapsed(timer, NULL);
 }
 
@@ -210,15 +210,15 @@ static void print_last(const File *f, const char *what)
 	g_autoptr(GTimer) timer = g_timer_new();
 	g_autoptr(RsTraceReader) reader = open_reader(f);
 	GError *error = NULL;
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
 	guint n = 0;
 
 	if (!rs_trace_reader_seek_last(reader, LAST, &error))
 		g_error("%s", error->message);
-	while (rs_trace_reader_next(reader, &record, NULL)) {
-		rs_trace_reader_task(reader, &task);
-		rs_trace_text_line(text, &record, &task, NULL, 0);
+	while ((record = rs_trace_reader_next(reader, NULL))) {
+		task = rs_trace_reader_task(reader);
+		rs_trace_text_line(text, record, task, NULL, 0);
 		n++;
 	}
 	g_print("last %u of 10 GB, %-14s %7.1f ms%s\n", LAST, what,

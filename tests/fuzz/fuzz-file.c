@@ -104,23 +104,23 @@ static RsTraceFile *open_file(const guint8 *data, gsize size, gboolean as_pipe)
 
 static void read_all(RsTraceReader *reader, guint64 *events, guint64 *decoded)
 {
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats;
 	GError *error = NULL;
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
 	guint64 n = 0;
 
-	while (rs_trace_reader_next(reader, &record, &error)) {
-		rs_trace_reader_task(reader, &task);
-		n += record.kind == RS_TRACE_RECORD_EVENT;
-		if (!rs_trace_reader_source(reader) || !task.comm)
+	while ((record = rs_trace_reader_next(reader, &error))) {
+		task = rs_trace_reader_task(reader);
+		n += record->kind == RS_TRACE_RECORD_EVENT;
+		if (!rs_trace_reader_source(reader) || !task->comm)
 			abort();
 	}
-	rs_trace_reader_stats(reader, &stats);
-	if (stats.records < n || error)
+	stats = rs_trace_reader_stats(reader);
+	if (stats->records < n || error)
 		abort();
 	*events = n;
-	*decoded = stats.records;
+	*decoded = stats->records;
 }
 
 /* An index may lie, but from the start on there is what there was before. */

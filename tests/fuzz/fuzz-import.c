@@ -148,9 +148,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file = rs_trace_file_new(stream, &error);
 	if (file) {
 		RsTraceReader *reader = rs_trace_reader_new(file);
-		RsTraceRecord record;
 
-		while (rs_trace_reader_next(reader, &record, &error))
+		while (rs_trace_reader_next(reader, &error))
 			if (!rs_trace_reader_source(reader))
 				abort();
 		g_object_unref(reader);

@@ -212,7 +212,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	RsTraceSchema *schema;
 	RsTraceDecoder *decoder;
 	RsTraceClock *clock;
-	RsTraceDecoderStats stats;
 	RsTraceMerger *merger;
 	GString *out;
 	guint8 *page;
@@ -238,7 +237,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	push(decoder, page, bytes);
 	rs_trace_merger_in_flight(merger, 0);
 	rs_trace_merger_end_round(merger, 0);
-	rs_trace_decoder_stats(decoder, &stats);
 	rs_trace_merger_flush(merger);
 	rs_trace_merger_free(merger);
 	rs_trace_decoder_free(decoder);

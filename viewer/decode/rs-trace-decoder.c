@@ -257,7 +257,7 @@ gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8
 	return !decoder->streams[ring].bad;
 }
 
-void rs_trace_decoder_stats(const RsTraceDecoder *decoder, RsTraceDecoderStats *out)
+const RsTraceDecoderStats *rs_trace_decoder_stats(const RsTraceDecoder *decoder)
 {
-	*out = decoder->stats;
+	return &decoder->stats;
 }

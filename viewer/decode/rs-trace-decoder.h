@@ -94,7 +94,8 @@ gboolean rs_trace_decoder_next(RsTraceDecoder *decoder, guint ring, RsTraceRecor
 gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
 			       guint to, guint64 lost);
 
-void rs_trace_decoder_stats(const RsTraceDecoder *decoder, RsTraceDecoderStats *out);
+/* The decoder's own: they grow with what is handed out. */
+const RsTraceDecoderStats *rs_trace_decoder_stats(const RsTraceDecoder *decoder);
 
 G_END_DECLS
 

@@ -41,13 +41,12 @@ void rs_trace_file_source_free(RsTraceFileSource *source)
 
 void rs_trace_file_source_add_stats(const RsTraceFileSource *source, RsTraceDecoderStats *sum)
 {
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats = rs_trace_decoder_stats(source->decoder);
 
-	rs_trace_decoder_stats(source->decoder, &stats);
-	sum->records += stats.records;
-	sum->lost += stats.lost;
-	sum->bad_pages += stats.bad_pages;
-	sum->unknown += stats.unknown;
+	sum->records += stats->records;
+	sum->lost += stats->lost;
+	sum->bad_pages += stats->bad_pages;
+	sum->unknown += stats->unknown;
 }
 
 /* Frees old providers, but not under the records that come next. */

@@ -48,9 +48,9 @@ void rs_trace_file_reject(RsTraceFile *file, const RsTraceFileBlock *block, cons
 	note_damage(file, block->at, block->place.at + block->place.stored, why);
 }
 
-void rs_trace_file_damage(const RsTraceFile *file, RsTraceFileDamage *out)
+const RsTraceFileDamage *rs_trace_file_damage(const RsTraceFile *file)
 {
-	*out = file->damage;
+	return &file->damage;
 }
 
 /* ---- blocks ---- */

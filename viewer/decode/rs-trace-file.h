@@ -85,7 +85,7 @@ typedef struct {
 	guint64 first;   /* where the first of them begins */
 	const char *why; /* what is wrong there */
 } RsTraceFileDamage;
-void rs_trace_file_damage(const RsTraceFile *file, RsTraceFileDamage *out);
+const RsTraceFileDamage *rs_trace_file_damage(const RsTraceFile *file);
 /* Counts a block that cannot be used, for a reason that stays valid. */
 void rs_trace_file_reject(RsTraceFile *file, const RsTraceFileBlock *block, const char *why);
 

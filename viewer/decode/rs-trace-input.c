@@ -189,6 +189,8 @@ static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
 	index = find_index(input, block->at);
 	source = rs_trace_file_source_new(&info, find_number(input->shared, index));
 	source->index = index;
+	if (input->shared->hide_symbols)
+		rs_trace_decoder_set_symbols(source->decoder, NULL);
 	input->shared->n_lanes += info.ring_count;
 	g_ptr_array_add(input->sources, source);
 	g_hash_table_insert(input->joined, GUINT_TO_POINTER(block->source), source);

@@ -70,13 +70,12 @@ gboolean rs_trace_reader_add_path(RsTraceReader *reader, const char *path, GErro
  */
 RsTraceItem *rs_trace_reader_read(RsTraceReader *reader, GError **error)
 {
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record = rs_trace_reader_next(reader, error);
 
-	if (!rs_trace_reader_next(reader, &record, error))
+	if (!record)
 		return NULL;
-	rs_trace_reader_task(reader, &task);
-	return rs_trace_item_new(&record, &task, rs_trace_reader_source(reader),
+	return rs_trace_item_new(record, rs_trace_reader_task(reader),
+				 rs_trace_reader_source(reader),
 				 rs_trace_reader_n_sources(reader) > 1);
 }
 

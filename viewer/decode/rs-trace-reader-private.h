@@ -18,6 +18,10 @@ struct _RsTraceReader {
 	RsTraceInput *input; /* whose record was handed out */
 	RsTraceLane *last;   /* that record's; NULL: none */
 	guint64 limit;       /* another input may have a record that is as early */
+	/* What was handed out last: */
+	RsTraceTask task;
+	RsTraceFileDamage damage;
+	RsTraceDecoderStats stats;
 };
 
 static inline RsTraceInput *rs_trace_reader_nth(const RsTraceReader *reader, guint n)

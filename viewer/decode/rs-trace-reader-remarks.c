@@ -35,20 +35,23 @@ gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader)
 	return is;
 }
 
-void rs_trace_reader_damage(const RsTraceReader *reader, RsTraceFileDamage *out)
+const RsTraceFileDamage *rs_trace_reader_damage(RsTraceReader *reader)
 {
-	RsTraceFileDamage of;
+	RsTraceFileDamage *sum = &reader->damage;
 
-	*out = (RsTraceFileDamage){0};
+	*sum = (RsTraceFileDamage){0};
 	for (guint i = 0; i < reader->inputs->len; i++) {
-		rs_trace_file_damage(rs_trace_reader_nth(reader, i)->file, &of);
-		if (!out->gaps) {
-			*out = of;
+		const RsTraceFileDamage *of =
+			rs_trace_file_damage(rs_trace_reader_nth(reader, i)->file);
+
+		if (!sum->gaps) {
+			*sum = *of;
 			continue;
 		}
-		out->gaps += of.gaps;
-		out->bytes += of.bytes;
+		sum->gaps += of->gaps;
+		sum->bytes += of->bytes;
 	}
+	return sum;
 }
 
 static void add_stats(const RsTraceInput *input, RsTraceDecoderStats *sum)
@@ -61,11 +64,12 @@ static void add_stats(const RsTraceInput *input, RsTraceDecoderStats *sum)
 		rs_trace_file_source_add_stats(input->sources->pdata[i], sum);
 }
 
-void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out)
+const RsTraceDecoderStats *rs_trace_reader_stats(RsTraceReader *reader)
 {
-	*out = (RsTraceDecoderStats){0};
+	reader->stats = (RsTraceDecoderStats){0};
 	for (guint i = 0; i < reader->inputs->len; i++)
-		add_stats(rs_trace_reader_nth(reader, i), out);
+		add_stats(rs_trace_reader_nth(reader, i), &reader->stats);
+	return &reader->stats;
 }
 
 G_GNUC_PRINTF(3, 4)
@@ -86,16 +90,15 @@ static void remark(GStrvBuilder *to, const RsTraceInput *input, const char *form
 static void add_remarks(GStrvBuilder *to, const RsTraceInput *input)
 {
 	RsTraceDecoderStats stats = {0};
-	RsTraceFileDamage damage;
+	const RsTraceFileDamage *damage = rs_trace_file_damage(input->file);
 
-	rs_trace_file_damage(input->file, &damage);
 	add_stats(input, &stats);
-	if (damage.gaps)
+	if (damage->gaps)
 		remark(to, input,
 		       "the file is damaged: %" G_GUINT64_FORMAT " bytes in %" G_GUINT64_FORMAT
 		       " place%s were passed over, the first at byte %" G_GUINT64_FORMAT ": %s",
-		       damage.bytes, damage.gaps, damage.gaps == 1 ? "" : "s", damage.first,
-		       damage.why);
+		       damage->bytes, damage->gaps, damage->gaps == 1 ? "" : "s", damage->first,
+		       damage->why);
 	if (input->cut)
 		remark(to, input, "the file was not ended: it shows what was recorded by then");
 	if (input->unordered)

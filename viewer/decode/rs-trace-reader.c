@@ -134,13 +134,12 @@ static void step(RsTraceReader *reader)
 		choose(reader);
 }
 
-gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError **error)
+const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GError **error)
 {
 	step(reader);
 	if (reader->last) {
-		*out = reader->last->head;
 		reader->passed = rs_trace_add_ns(reader->last->order, 1);
-		return TRUE;
+		return &reader->last->head;
 	}
 	for (guint i = 0; i < reader->inputs->len; i++) {
 		if (!rs_trace_reader_nth(reader, i)->error)
@@ -148,20 +147,22 @@ gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError 
 		g_propagate_error(error, g_steal_pointer(&rs_trace_reader_nth(reader, i)->error));
 		break;
 	}
-	return FALSE;
+	return NULL;
 }
 
-void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out)
+const RsTraceTask *rs_trace_reader_task(RsTraceReader *reader)
 {
 	const RsTraceLane *lane = reader->last;
+	RsTraceTask *task = &reader->task;
 
-	*out = (RsTraceTask){.comm = ""};
+	*task = (RsTraceTask){.comm = ""};
 	if (!lane || lane->head.kind != RS_TRACE_RECORD_EVENT)
-		return;
-	rs_trace_cmdline_lookup(lane->source->names, lane->head.pid, lane->head.when, out);
+		return task;
+	rs_trace_cmdline_lookup(lane->source->names, lane->head.pid, lane->head.when, task);
 	/* The table may have lost the task, or not have it yet. */
 	if (lane->head.tgid)
-		out->tgid = lane->head.tgid;
+		task->tgid = lane->head.tgid;
+	return task;
 }
 
 const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader)
@@ -179,6 +180,11 @@ void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFun
 {
 	reader->shared.provider = func;
 	reader->shared.provider_data = data;
+}
+
+void rs_trace_reader_hide_symbols(RsTraceReader *reader)
+{
+	reader->shared.hide_symbols = TRUE;
 }
 
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader)

@@ -10,6 +10,9 @@
  * Damaged parts are passed over. What is missing becomes a loss where the pages around it say how
  * much it is. rs_trace_reader_remarks() says at the end what went wrong.
  *
+ * Structs that it hands out are its own, since later versions may append to them. They change with
+ * the next call of the same function.
+ *
  * Trust: as rs-trace-file.h and rs-trace-decoder.h. One thread at a time.
  */
 #ifndef RS_TRACE_READER_H
@@ -41,16 +44,20 @@ void rs_trace_reader_add_at(RsTraceReader *reader, RsTraceFile *file, guint64 af
 const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader);
 
 /*
- * The next record, valid until the next call of this function or a seek. Records have a number of
- * their source that no other source of these files has at that time. FALSE: there is none. Then
- * `error` is set if a stream cannot be read any further; what could be read has been handed out.
+ * The next record, the reader's own. It is valid until the next call of this function or a seek, as
+ * is all that it points to: who keeps something copies it. Records have a number of their source
+ * that no other source of these files has at that time. NULL: there is none. Then `error` is set if
+ * a stream cannot be read any further; what could be read has been handed out.
  */
-gboolean rs_trace_reader_next(RsTraceReader *reader, RsTraceRecord *out, GError **error);
+const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GError **error);
 
-/* The sum of all files' damage; `first` and `why` are of the first damaged file. */
-void rs_trace_reader_damage(const RsTraceReader *reader, RsTraceFileDamage *out);
-/* Of the record that was handed out last: its task, as rs_trace_cmdline_lookup() has it. */
-void rs_trace_reader_task(RsTraceReader *reader, RsTraceTask *out);
+/* The sum of all files' damage so far; `first` and `why` are of the first damaged file. */
+const RsTraceFileDamage *rs_trace_reader_damage(RsTraceReader *reader);
+/*
+ * Of the record that was handed out last: its task, as rs_trace_cmdline_lookup() has it. Valid as
+ * long as the record.
+ */
+const RsTraceTask *rs_trace_reader_task(RsTraceReader *reader);
 /* The source that it is from. */
 const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader);
 /*
@@ -64,11 +71,13 @@ guint rs_trace_reader_source_index(const RsTraceReader *reader);
  */
 void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFunc func,
 				       gpointer data);
+/* record->symbols is NULL from now on. To be called before the first record. */
+void rs_trace_reader_hide_symbols(RsTraceReader *reader);
 /* Names of that source's addresses, as record->symbols has them. */
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader);
 
 /* Of all sources, since the beginning or the last seek. */
-void rs_trace_reader_stats(const RsTraceReader *reader, RsTraceDecoderStats *out);
+const RsTraceDecoderStats *rs_trace_reader_stats(RsTraceReader *reader);
 
 G_END_DECLS
 

@@ -50,17 +50,19 @@ typedef struct {
 } Records;
 
 /* The next record, as a format gets it. */
-static gboolean take(const Records *from, RsTraceRecord *record, RsTraceTask *task,
-		     RsTraceExportItem *item, GError **error)
+static gboolean take(const Records *from, RsTraceExportItem *item, GError **error)
 {
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
+
 	if (from->next) {
-		if (!from->next(record, task, from->data, error))
-			return FALSE;
+		record = from->next(&task, from->data, error);
 	} else {
-		if (!rs_trace_reader_next(from->reader, record, error))
-			return FALSE;
-		rs_trace_reader_task(from->reader, task);
+		record = rs_trace_reader_next(from->reader, error);
+		task = rs_trace_reader_task(from->reader);
 	}
+	if (!record)
+		return FALSE;
 	*item = (RsTraceExportItem){
 		.record = record,
 		.task = task,
@@ -74,18 +76,16 @@ static gboolean write_all(const Records *from, const RsTraceExportFormat *format
 			  const RsTraceExportConfig *config, RsTraceExportResult *result,
 			  GError **error)
 {
-	RsTraceRecord record;
-	RsTraceTask task;
 	RsTraceExportItem item;
 
-	for (guint n = 0; take(from, &record, &task, &item, &result->damage); n++) {
+	for (guint n = 0; take(from, &item, &result->damage); n++) {
 		if (!(n & (LOOK_EVERY - 1)) &&
 		    g_cancellable_set_error_if_cancelled(config->cancellable, error))
 			return FALSE;
 		if (!format->record(self, &item, error))
 			return FALSE;
-		result->events += record.kind == RS_TRACE_RECORD_EVENT;
-		result->lost += record.kind == RS_TRACE_RECORD_LOSS ? record.lost : 0;
+		result->events += item.record->kind == RS_TRACE_RECORD_EVENT;
+		result->lost += item.record->kind == RS_TRACE_RECORD_LOSS ? item.record->lost : 0;
 	}
 	/* A stream that is cancelled says so as an error of reading. */
 	if (g_cancellable_set_error_if_cancelled(config->cancellable, error))

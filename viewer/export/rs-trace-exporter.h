@@ -53,11 +53,11 @@ const RsTraceExportFormat *const *rs_trace_export_formats(void);
 const RsTraceExportFormat *rs_trace_export_format(const char *name);
 
 /*
- * The next record of the reader that is wanted, and its task if it is an event's. FALSE: there is
- * none, or `error` is set. Called on the thread of the export.
+ * The next record of the reader that is wanted, and its task, both valid until the next call. NULL:
+ * there is none, or `error` is set. Called on the thread of the export.
  */
-typedef gboolean (*RsTraceExportNext)(RsTraceRecord *record, RsTraceTask *task, gpointer data,
-				      GError **error);
+typedef const RsTraceRecord *(*RsTraceExportNext)(const RsTraceTask **task, gpointer data,
+						  GError **error);
 
 typedef struct {
 	guint64 events; /* that were written */

@@ -91,10 +91,9 @@ static void join(RsTraceSink *sink, RsTraceFeed *feed)
 
 static guint64 bad_of(const Followed *followed)
 {
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats = rs_trace_decoder_stats(followed->decoder);
 
-	rs_trace_decoder_stats(followed->decoder, &stats);
-	return stats.bad_pages + stats.unknown;
+	return stats->bad_pages + stats->unknown;
 }
 
 static void leave(RsTraceSink *sink, RsTraceFeed *feed)

@@ -80,21 +80,21 @@ GBytes *finish(File *f)
 
 void read_rest(RsTraceReader *reader, Result *result)
 {
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
 
 	*result = (Result){.text = g_string_new(NULL)};
-	while (rs_trace_reader_next(reader, &record, &result->error)) {
-		rs_trace_reader_task(reader, &task);
+	while ((record = rs_trace_reader_next(reader, &result->error))) {
+		task = rs_trace_reader_task(reader);
 		g_string_append(result->text, rs_trace_reader_source(reader)->name);
-		if (record.kind == RS_TRACE_RECORD_LOSS)
-			g_string_append_printf(result->text, ":-%u ", (guint)record.lost);
+		if (record->kind == RS_TRACE_RECORD_LOSS)
+			g_string_append_printf(result->text, ":-%u ", (guint)record->lost);
 		else
-			g_string_append_printf(result->text, ":%u%s ", (guint)record.ns,
-					       record.event ? task.comm : "?");
+			g_string_append_printf(result->text, ":%u%s ", (guint)record->ns,
+					       record->event ? task->comm : "?");
 	}
 	result->cut = rs_trace_reader_is_cut(reader);
-	rs_trace_reader_damage(reader, &result->damage);
+	result->damage = *rs_trace_reader_damage(reader);
 }
 
 void read_stream(GInputStream *stream, Result *result)

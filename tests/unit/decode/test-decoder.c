@@ -73,13 +73,13 @@ static gboolean push(Fixture *f, const GByteArray *page, guint from, guint to, g
 
 static void check_stats(Fixture *f, guint64 records, guint64 lost, guint64 bad_pages)
 {
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats;
 
-	rs_trace_decoder_stats(f->decoder, &stats);
-	g_assert_cmpuint(stats.records, ==, records);
-	g_assert_cmpuint(stats.lost, ==, lost);
-	g_assert_cmpuint(stats.bad_pages, ==, bad_pages);
-	g_assert_cmpuint(stats.unknown, ==, 0);
+	stats = rs_trace_decoder_stats(f->decoder);
+	g_assert_cmpuint(stats->records, ==, records);
+	g_assert_cmpuint(stats->lost, ==, lost);
+	g_assert_cmpuint(stats->bad_pages, ==, bad_pages);
+	g_assert_cmpuint(stats->unknown, ==, 0);
 	g_assert_cmpuint(f->events, ==, records);
 }
 

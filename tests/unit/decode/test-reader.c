@@ -40,15 +40,15 @@ static void test_same_boot(void)
 	const RsTraceWriterConfig second = {.origin_ns = 1020, .wall_ns = 999, .host_boot = "x"};
 	const RsTraceWriterConfig third = {.origin_ns = 990, .host_boot = "x"};
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(MAKE(&first, "a", 10, 30, 50));
-	RsTraceRecord record;
+	const RsTraceRecord *record;
 	GError *error = NULL;
 
 	g_assert_true(rs_trace_reader_add(reader, MAKE(&second, "b", 5, 15, 35), &error));
 	g_assert_true(rs_trace_reader_add(reader, MAKE(&third, "c", 1, 70), &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(rs_trace_reader_header(reader)->origin_ns, ==, 990);
-	g_assert_true(rs_trace_reader_next(reader, &record, &error));
-	g_assert_cmpuint(record.source, ==, 2);
+	g_assert_nonnull((record = rs_trace_reader_next(reader, &error)));
+	g_assert_cmpuint(record->source, ==, 2);
 	check_rest(reader, "a:20<...> b:35<...> a:40<...> b:45<...> a:60<...> b:65<...> "
 			   "c:70<...> ");
 	g_assert_cmpuint(rs_trace_reader_n_sources(reader), ==, 3);
@@ -343,18 +343,18 @@ static void test_back_in_pipe(File *f, gconstpointer unused)
 	g_autoptr(GBytes) bytes = some_file(f);
 	g_autoptr(GInputStream) pipe = pipe_of(bytes);
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL));
-	RsTraceRecord record;
+	const RsTraceRecord *record;
 	GError *error = NULL;
 
 	for (guint i = 0; i < 5; i++)
-		g_assert_true(rs_trace_reader_next(reader, &record, &error));
-	g_assert_cmpuint(record.ns, ==, 21);
+		g_assert_nonnull((record = rs_trace_reader_next(reader, &error)));
+	g_assert_cmpuint(record->ns, ==, 21);
 	g_assert_false(rs_trace_reader_seek(reader, 20, &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
 	g_clear_error(&error);
-	g_assert_true(rs_trace_reader_next(reader, &record, &error));
-	g_assert_cmpuint(record.ns, ==, 22);
-	while (rs_trace_reader_next(reader, &record, NULL))
+	g_assert_nonnull((record = rs_trace_reader_next(reader, &error)));
+	g_assert_cmpuint(record->ns, ==, 22);
+	while ((record = rs_trace_reader_next(reader, NULL)))
 		;
 	g_assert_false(rs_trace_reader_seek(reader, 0, &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
@@ -366,13 +366,12 @@ static void test_progress(File *f, gconstpointer unused)
 	g_autoptr(GBytes) bytes = some_file(f);
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(file_of(bytes));
 	guint64 done, total;
-	RsTraceRecord record;
 	GError *error = NULL;
 
 	rs_trace_reader_progress(reader, &done, &total);
 	g_assert_cmpuint(done, <, 200);
 	g_assert_cmpuint(total, ==, g_bytes_get_size(bytes));
-	while (rs_trace_reader_next(reader, &record, NULL))
+	while (rs_trace_reader_next(reader, NULL))
 		;
 	rs_trace_reader_progress(reader, &done, &total);
 	g_assert_cmpuint(done, ==, total);
@@ -414,11 +413,11 @@ static void test_large_window(File *f, gconstpointer unused)
 		g_autoptr(RsTraceReader) reader =
 			rs_trace_reader_new(rs_trace_file_new(stream, NULL));
 		guint64 last = 0, count = 0, back = 0;
-		RsTraceRecord record;
+		const RsTraceRecord *record;
 
-		while (rs_trace_reader_next(reader, &record, NULL)) {
-			back += record.ns < last;
-			last = record.ns;
+		while ((record = rs_trace_reader_next(reader, NULL))) {
+			back += record->ns < last;
+			last = record->ns;
 			count++;
 		}
 		g_assert_cmpuint(count, ==, n + 1);
@@ -460,8 +459,8 @@ static void test_many_blocks(File *f, gconstpointer unused)
 	g_autoptr(GInputStream) stream = g_object_new(counted_get_type(), NULL);
 	g_autoptr(RsTraceReader) reader = NULL;
 	g_autoptr(GBytes) bytes = NULL;
-	RsTraceDecoderStats stats;
-	RsTraceRecord record;
+	const RsTraceDecoderStats *stats;
+	const RsTraceRecord *record;
 	guint n = 0;
 
 	for (guint source = 0; source < n_sources; source++) {
@@ -473,13 +472,13 @@ static void test_many_blocks(File *f, gconstpointer unused)
 	bytes = finish(f);
 	g_memory_input_stream_add_bytes(G_MEMORY_INPUT_STREAM(stream), bytes);
 	reader = rs_trace_reader_new(rs_trace_file_new(stream, NULL));
-	for (; rs_trace_reader_next(reader, &record, NULL); n++) {
-		g_assert_cmpuint(record.ns, ==, 100 + n);
-		g_assert_cmpuint(record.payload[0], ==, (100 + n) & 255);
+	for (; (record = rs_trace_reader_next(reader, NULL)); n++) {
+		g_assert_cmpuint(record->ns, ==, 100 + n);
+		g_assert_cmpuint(record->payload[0], ==, (100 + n) & 255);
 	}
 	g_assert_cmpuint(n, ==, n_sources * n_pages);
-	rs_trace_reader_stats(reader, &stats);
-	g_assert_cmpuint(stats.bad_pages, ==, 0);
+	stats = rs_trace_reader_stats(reader);
+	g_assert_cmpuint(stats->bad_pages, ==, 0);
 	/* A look at the head, and three unpackings at most. */
 	g_assert_cmpuint(((Counted *)stream)->reads, <, 6 * n_sources);
 }

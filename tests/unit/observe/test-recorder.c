@@ -105,17 +105,17 @@ static void read_file(const Bed *bed, guint i, Read *out)
 {
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(open_file(bed, i));
 	GError *error = NULL;
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
 	guint64 number;
 
-	while (rs_trace_reader_next(reader, &record, &error)) {
-		out->lost += record.kind == RS_TRACE_RECORD_LOSS ? record.lost : 0;
-		if (record.kind != RS_TRACE_RECORD_EVENT)
+	while ((record = rs_trace_reader_next(reader, &error))) {
+		out->lost += record->kind == RS_TRACE_RECORD_LOSS ? record->lost : 0;
+		if (record->kind != RS_TRACE_RECORD_EVENT)
 			continue;
-		memcpy(&number, record.payload, sizeof(number));
-		rs_trace_reader_task(reader, &task);
-		out->unnamed += !record.event || strcmp(task.comm, "a") != 0;
+		memcpy(&number, record->payload, sizeof(number));
+		task = rs_trace_reader_task(reader);
+		out->unnamed += !record->event || strcmp(task->comm, "a") != 0;
 		out->first = out->events++ ? out->first : number;
 		out->last = number;
 	}

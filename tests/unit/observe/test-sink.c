@@ -217,21 +217,21 @@ static guint64 replay(Bed *bed, GString *out)
 		g_memory_output_stream_get_data(file),
 		(gssize)g_memory_output_stream_get_data_size(file), NULL);
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(stream, NULL));
-	RsTraceDecoderStats stats;
+	const RsTraceDecoderStats *stats;
 	GError *error = NULL;
-	RsTraceRecord record;
-	RsTraceTask task;
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
 
-	while (rs_trace_reader_next(reader, &record, &error)) {
+	while ((record = rs_trace_reader_next(reader, &error))) {
 		Guest guest = {.name = rs_trace_reader_source(reader)->name};
 
-		rs_trace_reader_task(reader, &task);
-		show(&record, &task, &guest, out);
+		task = rs_trace_reader_task(reader);
+		show(record, task, &guest, out);
 	}
 	g_assert_no_error(error);
 	g_assert_false(rs_trace_reader_is_cut(reader));
-	rs_trace_reader_stats(reader, &stats);
-	return stats.bad_pages + stats.unknown;
+	stats = rs_trace_reader_stats(reader);
+	return stats->bad_pages + stats->unknown;
 }
 
 /* Records that were shown and lost, of one guest. */
