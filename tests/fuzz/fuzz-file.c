@@ -53,7 +53,8 @@ static void put_tables(RsTraceWriter *writer, guint source)
 	g_byte_array_unref(descs);
 }
 
-static void put_seed(const char *name, gint compression)
+/* `cut`: bytes that are missing at the end. */
+static void put_seed(const char *name, gint compression, gsize cut)
 {
 	struct rs_file_source source = {.size = sizeof(source), .ring_count = 2};
 	const struct rs_file_lost lost = {.lost = 3, .ring = 1};
@@ -77,14 +78,15 @@ static void put_seed(const char *name, gint compression)
 	rs_trace_writer_close(writer, NULL);
 	rs_trace_writer_free(writer);
 	rs_fuzz_seed(name, g_memory_output_stream_get_data(G_MEMORY_OUTPUT_STREAM(stream)),
-		     g_memory_output_stream_get_data_size(G_MEMORY_OUTPUT_STREAM(stream)));
+		     g_memory_output_stream_get_data_size(G_MEMORY_OUTPUT_STREAM(stream)) - cut);
 	g_object_unref(stream);
 }
 
 static void rs_fuzz_seeds(void)
 {
-	put_seed("plain", 0);
-	put_seed("packed", 1);
+	put_seed("plain", 0, 0);
+	put_seed("packed", 1, 0);
+	put_seed("cut", 0, RS_FILE_END_SIZE);
 }
 
 static RsTraceFile *open_file(const guint8 *data, gsize size, gboolean as_pipe)

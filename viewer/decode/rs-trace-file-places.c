@@ -7,6 +7,16 @@
 
 /* Of some 24 MB. A recorder writes one or a few each second. */
 #define PLACES_MAX (1u << 20)
+/*
+ * How far before the end of a file the index is looked for that its recorder wrote last, and how
+ * many times as far then. A fuzzer has only small files.
+ */
+#ifdef RS_FUZZING
+#define SPAN_FIRST 64u
+#else
+#define SPAN_FIRST (64u << 10)
+#endif
+#define SPAN_GROWTH 4u
 
 static gboolean read_end(RsTraceFile *file, struct rs_file_end *end)
 {
@@ -57,28 +67,58 @@ static void reverse(GArray *places)
 	}
 }
 
-/* FALSE: there is no index, or it is damaged. */
-static gboolean take_indices(RsTraceFile *file, GArray *places)
+/* All blocks of the index, from the last one on. FALSE: one of them is damaged. */
+static gboolean take_indices(RsTraceFile *file, GArray *places, guint64 last)
 {
-	guint64 before = rs_trace_file_size(file) - RS_FILE_END_SIZE;
-	struct rs_file_end end;
+	guint64 before = rs_trace_file_size(file);
 
-	if (!read_end(file, &end))
-		return FALSE;
-	for (guint64 at = end.index; at;)
+	for (guint64 at = last; at;)
 		if (!take_index(file, places, &at, &before))
 			return FALSE;
 	reverse(places);
 	return TRUE;
 }
 
-/* FALSE: there are too many, or the file cannot be read. */
+/*
+ * The last block of the index from `from` on, before `to`. A head that is not whole ends this.
+ * 0: there is none.
+ */
+static guint64 find_index(RsTraceFile *file, guint64 from, guint64 to)
+{
+	guint64 at = from, found = 0;
+	RsTraceFileBlock block;
+
+	if (!rs_trace_file_find(file, &at, MIN(to, from + RS_FILE_HEAD_MAX + RS_FILE_BLOCK_MAX),
+				&block))
+		return 0;
+	do {
+		if (block.kind == RS_FILE_INDEX)
+			found = at;
+		at = block.place.at + block.place.stored;
+	} while (at < to && rs_trace_file_read(file, at, FALSE, &block));
+	return found;
+}
+
+/* The same, going back from the file's end. Each part of the file is looked at once. */
+static guint64 find_last_index(RsTraceFile *file)
+{
+	const guint64 size = rs_trace_file_size(file);
+	guint64 span = SPAN_FIRST, to = size, found = 0;
+
+	while (!found && span < size) {
+		found = find_index(file, size - span, to);
+		to = size - span;
+		span = span > size / SPAN_GROWTH ? size : span * SPAN_GROWTH;
+	}
+	return found;
+}
+
+/* From where the file is on. FALSE: there are too many, or the file cannot be read. */
 static gboolean scan(RsTraceFile *file, GArray *places, gboolean *complete, GError **error)
 {
 	RsTraceFileStatus status;
 	RsTraceFileBlock block;
 
-	rs_trace_file_seek(file, rs_trace_file_header(file)->header_size);
 	while ((status = rs_trace_file_next(file, FALSE, &block, error)) == RS_TRACE_FILE_BLOCK) {
 		struct rs_file_place place = {
 			.at = block.at,
@@ -104,14 +144,29 @@ static gboolean scan(RsTraceFile *file, GArray *places, gboolean *complete, GErr
 	return status != RS_TRACE_FILE_ERROR;
 }
 
+/* Where those begin that no index has. */
+static guint64 take_index_of_cut(RsTraceFile *file, GArray *places)
+{
+	const guint64 last = find_last_index(file);
+	RsTraceFileBlock block;
+
+	if (last && take_indices(file, places, last) &&
+	    rs_trace_file_read(file, last, FALSE, &block))
+		return block.place.at + block.place.stored;
+	g_array_set_size(places, 0);
+	return rs_trace_file_header(file)->header_size;
+}
+
 GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error)
 {
 	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
+	struct rs_file_end end;
 
 	g_return_val_if_fail(rs_trace_file_is_seekable(file), NULL);
-	*complete = take_indices(file, places);
+	*complete = read_end(file, &end) && take_indices(file, places, end.index);
 	if (*complete)
 		return g_steal_pointer(&places);
 	g_array_set_size(places, 0);
+	rs_trace_file_seek(file, take_index_of_cut(file, places));
 	return scan(file, places, complete, error) ? g_steal_pointer(&places) : NULL;
 }

@@ -17,6 +17,11 @@ const char *rs_trace_head_parse(GByteArray *head, RsTraceFileBlock *out);
 guint64 rs_trace_file_at(const RsTraceFile *file);
 /* Bytes that a seekable file has now. */
 guint64 rs_trace_file_size(RsTraceFile *file);
+/*
+ * Searches from *at, before `to`, for the first whole head of a block, and tells where it is. What
+ * is passed over does not count as damage.
+ */
+gboolean rs_trace_file_find(RsTraceFile *file, guint64 *at, guint64 to, RsTraceFileBlock *out);
 /* FALSE: some of these bytes cannot be read. `error` is set if the stream is why. */
 gboolean rs_trace_file_read_part(RsTraceFile *file, guint64 at, guint8 *to, gsize size,
 				 GError **error);

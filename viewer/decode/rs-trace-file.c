@@ -162,14 +162,14 @@ static Found take_head(RsTraceFile *file, guint64 at, gsize most, RsTraceFileBlo
 	return *wrong ? WRONG : WHOLE;
 }
 
-/* Where the bytes with which each block begins come next. FALSE: nowhere. */
-static gboolean search_start(RsTraceFile *file, guint64 *at, GError **error)
+/* Where before `to` the bytes with which each block begins come next. FALSE: nowhere. */
+static gboolean search_start(RsTraceFile *file, guint64 *at, guint64 to, GError **error)
 {
 	const guint32 start[] = {RS_FILE_BLOCK_MAGIC, file->header.id};
 	const guint8 *there, *found;
 	gsize got;
 
-	for (;; *at += got - sizeof(start) + 1) {
+	for (; *at < to; *at += got - sizeof(start) + 1) {
 		rs_trace_bytes_forget(&file->bytes, *at);
 		there = rs_trace_bytes_peek(&file->bytes, *at, SEARCH, &got, error);
 		if (!there || got < sizeof(start)) {
@@ -182,6 +182,36 @@ static gboolean search_start(RsTraceFile *file, guint64 *at, GError **error)
 		*at += (guint64)(found - there);
 		return TRUE;
 	}
+	return FALSE;
+}
+
+/* The first whole head from *at on, which is set to where it is, or to where the search ended. */
+static Found search_head(RsTraceFile *file, guint64 *at, guint64 to, RsTraceFileBlock *out,
+			 GError **error)
+{
+	guint64 tries = TRIES_FIRST, before = *at;
+	g_autoptr(GError) local = NULL;
+	const char *wrong;
+	Found found = CUT;
+
+	for (; search_start(file, at, to, &local); before = ++*at) {
+		tries += (*at - before) * TRIES_A_BYTE;
+		rs_trace_bytes_forget(&file->bytes, *at);
+		found = take_head(file, *at, tries, out, &wrong, &local);
+		if (found == WHOLE || found == FAILED)
+			break;
+		tries -= MIN(tries, file->tried);
+		found = CUT;
+	}
+	if (!local)
+		return found;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return FAILED;
+}
+
+gboolean rs_trace_file_find(RsTraceFile *file, guint64 *at, guint64 to, RsTraceFileBlock *out)
+{
+	return search_head(file, at, to, out, NULL) == WHOLE;
 }
 
 /*
@@ -190,30 +220,12 @@ static gboolean search_start(RsTraceFile *file, guint64 *at, GError **error)
  */
 static Found search(RsTraceFile *file, const char *why, RsTraceFileBlock *out, GError **error)
 {
-	guint64 from = file->at, tries = TRIES_FIRST, at = from, before;
-	g_autoptr(GError) local = NULL;
-	const char *wrong;
-	Found found;
+	const guint64 from = file->at++;
+	const Found found = search_head(file, &file->at, G_MAXUINT64, out, error);
 
-	for (;;) {
-		before = ++at;
-		found = CUT;
-		if (!search_start(file, &at, &local))
-			break;
-		tries += (at - before) * TRIES_A_BYTE;
-		rs_trace_bytes_forget(&file->bytes, at);
-		found = take_head(file, at, tries, out, &wrong, &local);
-		if (found == WHOLE || found == FAILED)
-			break;
-		tries -= MIN(tries, file->tried);
-	}
 	if (why || found == WHOLE)
-		note_damage(file, from, at, why ? why : "a block has an impossible size");
-	file->at = at;
-	if (!local)
-		return found;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return FAILED;
+		note_damage(file, from, file->at, why ? why : "a block has an impossible size");
+	return found;
 }
 
 static Found next_block(RsTraceFile *file, gboolean with_data, RsTraceFileBlock *out,

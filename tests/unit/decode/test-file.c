@@ -379,6 +379,69 @@ static void test_index(File *f, gconstpointer unused)
 	g_assert_cmpuint(g_array_index(index, struct rs_file_place, 999).until_ns, ==, 9999);
 }
 
+/* Where blocks of this kind are. */
+static GArray *blocks_of(GBytes *bytes, guint kind)
+{
+	g_autoptr(RsTraceFile) file = file_of(bytes);
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(guint64));
+	RsTraceFileBlock block;
+
+	while (rs_trace_file_next(file, FALSE, &block, NULL) == RS_TRACE_FILE_BLOCK)
+		if (block.kind == kind)
+			g_array_append_val(all, block.at);
+	return all;
+}
+
+/* How many places are found if the block at `at` is damaged, and the file's end is missing. */
+static guint places_without(GBytes *bytes, guint64 at)
+{
+	const gsize size = g_bytes_get_size(bytes);
+	guint8 *copy = g_memdup2(g_bytes_get_data(bytes, NULL), size);
+	g_autoptr(GBytes) damaged = g_bytes_new_take(copy, size);
+	g_autoptr(GArray) places = NULL;
+	gboolean complete;
+
+	copy[at + sizeof(struct rs_file_block)] ^= 1;
+	places = places_of(damaged, size - RS_FILE_END_SIZE, &complete);
+	g_assert_false(complete);
+	return places->len;
+}
+
+/* Wherever a file was cut: what its last index lists need not be looked at. */
+static void test_cut_index(File *f, gconstpointer unused)
+{
+	g_autoptr(GArray) index = NULL, indices = NULL;
+	g_autoptr(GBytes) bytes = NULL;
+	gboolean complete;
+
+	put_source(f, 0, "a");
+	for (guint32 i = 1; i < 1000; i++) {
+		PAGE(f, 0, i % RINGS, 0, 10 * i);
+		end_window(f, 10 * i + 9);
+	}
+	bytes = finish(f);
+	index = places_of(bytes, g_bytes_get_size(bytes), &complete);
+	g_assert_cmpuint(index->len, ==, 1000);
+	for (guint i = 1; i < 1000; i += 37) {
+		const guint64 at = g_array_index(index, struct rs_file_place, i).at;
+		g_autoptr(GArray) before = places_of(bytes, at, &complete);
+		g_autoptr(GArray) within = places_of(bytes, at + 40, &complete);
+
+		g_assert_false(complete);
+		g_assert_cmpmem(before->data, before->len * sizeof(struct rs_file_place),
+				index->data, i * sizeof(struct rs_file_place));
+		g_assert_cmpuint(within->len, ==, i);
+	}
+	/* The others are seen without a look at them, or one by one. */
+	g_assert_cmpuint(places_without(bytes, g_array_index(index, struct rs_file_place, 5).at),
+			 ==, 1000);
+	indices = blocks_of(bytes, RS_FILE_INDEX);
+	g_assert_cmpuint(indices->len, ==, 4);
+	for (guint i = 0; i < indices->len; i++)
+		g_assert_cmpuint(places_without(bytes, g_array_index(indices, guint64, i)), ==,
+				 1000);
+}
+
 static void check_heads(GBytes *bytes, guint n_names, guint n_indices)
 {
 	g_autoptr(RsTraceFile) file = file_of(bytes);
@@ -458,6 +521,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/file/pages", test_pages);
 	g_test_add_func("/decode/file/contradictions", test_contradictions);
 	ADD("later", NULL, test_later);
+	ADD("cut-index", NULL, test_cut_index);
 	ADD("foreign", NULL, test_foreign);
 	ADD("pipe", NULL, test_pipe);
 	ADD("index", NULL, test_index);
