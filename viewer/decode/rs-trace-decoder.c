@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-decoder.h"
+#include "rs-trace-decoder-private.h"
 
 #include <string.h>
 
 /* The position in one ring's pages. */
 typedef struct {
-	RsTracePageWalk walk; /* `at` 0: none yet */
+	RsTracePageWalk walk; /* of `bytes` */
+	guint base;           /* where they begin in the page; position() 0: no page yet */
 	gboolean bad;         /* the rest of the walk's page is invalid */
-	guint64 records;      /* of the ring before that rest */
 	/* What is still to be handed out: */
-	const guint8 *page; /* of the caller; NULL: nothing */
-	guint to;
-	gboolean good; /* the items before the new ones are valid */
-	gboolean boot; /* a boot begins with it, at: */
+	const guint8 *bytes; /* of the caller; NULL: nothing */
+	guint have;          /* how many there are */
+	guint to;            /* where the page ends */
+	gboolean is_short;   /* the walk needs more than there are */
+	gboolean good;       /* the items before the new ones are valid */
+	gboolean gap;        /* what lies before the next page is damaged */
+	gboolean boot;       /* a boot begins with it, at: */
 	RsTraceMoment boot_when;
 	guint64 boot_ns;
 	guint64 lost; /* before the next record */
@@ -106,7 +109,7 @@ static void make_event(RsTraceDecoder *decoder, guint ring, const Stream *stream
 
 	make(decoder, ring, stream, RS_TRACE_RECORD_EVENT, out);
 	out->event = find_event(decoder, walk);
-	out->payload = stream->page + walk->payload;
+	out->payload = stream->bytes + walk->payload;
 	out->size = walk->size;
 	out->pid = walk->pid;
 	out->tgid = walk->tgid;
@@ -116,7 +119,7 @@ static void make_event(RsTraceDecoder *decoder, guint ring, const Stream *stream
 	out->symbols = decoder->symbols;
 	out->n_stack = walk->n_stack;
 	if (walk->n_stack)
-		out->stack = stream->page + walk->stack;
+		out->stack = stream->bytes + walk->stack;
 	decoder->stats.records++;
 }
 
@@ -150,6 +153,25 @@ static void note_boot(RsTraceDecoder *decoder, Stream *stream)
 				    &stream->boot_when);
 }
 
+static guint position(const Stream *stream)
+{
+	return stream->base + stream->walk.at;
+}
+
+static guint64 growth(guint64 from, guint64 to)
+{
+	return MAX(from, to) - from;
+}
+
+/* Records between two places of a ring, as the headers of their pages say. */
+static guint64 missing(const RsTracePageWalk *old, const RsTracePageWalk *now)
+{
+	if (now->boot != old->boot)
+		return 0;
+	return growth(old->records + old->n, now->records + now->n) +
+	       growth(old->dropped, now->dropped);
+}
+
 /*
  * Begins at the start of a page. Returns how many records were lost because the page right before
  * it has an invalid part. Whoever hands out the pages cannot know that, since only a walk shows it.
@@ -158,10 +180,11 @@ static guint64 begin_page(RsTraceDecoder *decoder, Stream *stream, const RsTrace
 {
 	guint64 lost = 0;
 
-	if (stream->bad && fresh->seq == stream->walk.seq + 1 && fresh->records > stream->records)
-		lost = fresh->records - stream->records;
+	if (stream->bad && fresh->seq == stream->walk.seq + 1)
+		lost = growth(stream->walk.records + stream->walk.n, fresh->records);
 	stream->bad = FALSE;
 	stream->walk = *fresh;
+	stream->base = 0;
 	if (fresh->boot > decoder->boot)
 		note_boot(decoder, stream);
 	return lost;
@@ -178,53 +201,115 @@ static gboolean skip(RsTracePageWalk *walk, const guint8 *page, guint to)
 	return item == RS_TRACE_PAGE_END;
 }
 
+void rs_trace_decoder_slice(RsTraceDecoder *decoder, guint ring, const guint8 *bytes, guint at,
+			    guint size)
+{
+	Stream *stream = &decoder->streams[ring];
+
+	stream->walk.at += stream->base - at;
+	stream->walk.stack += stream->base - at;
+	stream->base = at;
+	stream->bytes = bytes;
+	stream->have = size;
+	stream->is_short = FALSE;
+}
+
 gboolean rs_trace_decoder_begin(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,
 				guint to, guint64 lost)
 {
-	RsTracePageWalk fresh;
-	gboolean grown;
+	RsTracePageWalk fresh, old;
+	gboolean grown, gap;
 	Stream *stream;
 
 	g_return_val_if_fail(ring < decoder->n_rings, FALSE);
 	g_return_val_if_fail(from >= RS_RING_PAGE_HEADER && from <= to, FALSE);
 	stream = &decoder->streams[ring];
+	gap = stream->gap && position(stream);
+	stream->gap = FALSE;
 	rs_trace_page_begin(&fresh, page);
-	grown = from > fresh.at && stream->walk.at && stream->walk.seq == fresh.seq;
+	grown = from > fresh.at && position(stream) && stream->walk.seq == fresh.seq;
+	stream->bytes = NULL;
 	if (grown && stream->bad)
 		return FALSE; /* it was counted before */
+	old = stream->walk;
 	stream->good = TRUE;
-	if (!grown || stream->walk.at != from) {
+	if (!grown || position(stream) != from) {
 		lost += begin_page(decoder, stream, &fresh);
 		stream->good = skip(&stream->walk, page, from);
 	}
-	stream->page = page;
+	if (gap)
+		lost = MAX(lost, missing(&old, &stream->walk));
+	rs_trace_decoder_slice(decoder, ring, page, 0, to);
 	stream->to = to;
 	stream->lost = lost;
 	return TRUE;
 }
 
+void rs_trace_decoder_after_gap(RsTraceDecoder *decoder, guint ring)
+{
+	decoder->streams[ring].gap = TRUE;
+}
+
+guint rs_trace_decoder_at(const RsTraceDecoder *decoder, guint ring)
+{
+	const Stream *stream = &decoder->streams[ring];
+	const RsTracePageWalk *walk = &stream->walk;
+
+	return stream->base + (walk->next_stack ? walk->stack : walk->at);
+}
+
+gboolean rs_trace_decoder_is_short(const RsTraceDecoder *decoder, guint ring)
+{
+	return decoder->streams[ring].is_short;
+}
+
 /* The page has no more. */
 static void end_page(RsTraceDecoder *decoder, Stream *stream, gboolean good)
 {
-	const guint8 *page = stream->page;
-	RsTracePageWalk fresh;
-
-	stream->page = NULL;
+	stream->bytes = NULL;
 	if (good)
 		return;
-	rs_trace_page_begin(&fresh, page);
 	decoder->stats.bad_pages++;
 	stream->bad = TRUE;
-	stream->records =
-		fresh.records + rs_trace_page_count(page, fresh.at, stream->walk.at, NULL);
+}
+
+/* If the item is not there as a whole, goes back to where one has to begin with more bytes. */
+static RsTracePageItem next_of_slice(Stream *stream)
+{
+	RsTracePageWalk before = stream->walk;
+	RsTracePageItem item;
+
+	while ((item = rs_trace_page_next(&stream->walk, stream->bytes, stream->have)) ==
+	       RS_TRACE_PAGE_MARK)
+		if (!stream->walk.next_stack)
+			before = stream->walk;
+	stream->is_short = item == RS_TRACE_PAGE_END || item == RS_TRACE_PAGE_BAD;
+	if (stream->is_short)
+		stream->walk = before;
+	return item;
+}
+
+/* What comes behind the marks. */
+static RsTracePageItem next_item(Stream *stream)
+{
+	RsTracePageItem item;
+
+	if (!stream->good)
+		return RS_TRACE_PAGE_BAD;
+	if (stream->base + stream->have < stream->to)
+		return next_of_slice(stream);
+	do
+		item = rs_trace_page_next(&stream->walk, stream->bytes, stream->have);
+	while (item == RS_TRACE_PAGE_MARK);
+	return item;
 }
 
 gboolean rs_trace_decoder_next(RsTraceDecoder *decoder, guint ring, RsTraceRecord *out)
 {
 	Stream *stream = &decoder->streams[ring];
-	RsTracePageItem item = RS_TRACE_PAGE_BAD;
+	RsTracePageItem item;
 
-	if (!stream->page)
+	if (!stream->bytes)
 		return FALSE;
 	if (stream->boot) {
 		make_boot(decoder, ring, stream, out);
@@ -234,15 +319,12 @@ gboolean rs_trace_decoder_next(RsTraceDecoder *decoder, guint ring, RsTraceRecor
 		make_loss(decoder, ring, stream, out);
 		return TRUE;
 	}
-	while (stream->good && (item = rs_trace_page_next(&stream->walk, stream->page,
-							  stream->to)) >= RS_TRACE_PAGE_MARK) {
-		if (item != RS_TRACE_PAGE_RECORD)
-			continue;
+	item = next_item(stream);
+	if (item == RS_TRACE_PAGE_RECORD)
 		make_event(decoder, ring, stream, out);
-		return TRUE;
-	}
-	end_page(decoder, stream, item != RS_TRACE_PAGE_BAD);
-	return FALSE;
+	else if (!stream->is_short)
+		end_page(decoder, stream, item != RS_TRACE_PAGE_BAD);
+	return item == RS_TRACE_PAGE_RECORD;
 }
 
 gboolean rs_trace_decoder_push(RsTraceDecoder *decoder, guint ring, const guint8 *page, guint from,

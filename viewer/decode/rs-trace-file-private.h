@@ -5,6 +5,8 @@
 
 #include "rs-trace-file.h"
 
+#include <zstd.h>
+
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
@@ -25,6 +27,8 @@ gboolean rs_trace_file_find(RsTraceFile *file, guint64 *at, guint64 to, RsTraceF
 /* FALSE: some of these bytes cannot be read. `error` is set if the stream is why. */
 gboolean rs_trace_file_read_part(RsTraceFile *file, guint64 at, guint8 *to, gsize size,
 				 GError **error);
+/* What the file's data are unpacked with; for others, too. */
+ZSTD_DCtx *rs_trace_file_zstd(RsTraceFile *file);
 
 #pragma GCC visibility pop
 G_END_DECLS

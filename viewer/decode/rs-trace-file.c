@@ -58,6 +58,13 @@ const RsTraceFileDamage *rs_trace_file_damage(const RsTraceFile *file)
 /* What became of reading a block: WRONG is no status of a file, as a search goes on from there. */
 typedef enum { WHOLE, WRONG, CUT, FAILED } Found;
 
+ZSTD_DCtx *rs_trace_file_zstd(RsTraceFile *file)
+{
+	if (!file->zstd)
+		file->zstd = ZSTD_createDCtx();
+	return file->zstd;
+}
+
 static GBytes *unpack(RsTraceFile *file, const guint8 *stored, const RsTraceFilePlace *place)
 {
 	gsize size, frame = ZSTD_findFrameCompressedSize(stored, place->stored);
@@ -66,9 +73,7 @@ static GBytes *unpack(RsTraceFile *file, const guint8 *stored, const RsTraceFile
 	if (ZSTD_isError(frame))
 		return NULL;
 	unpacked = g_malloc(place->size);
-	if (!file->zstd)
-		file->zstd = ZSTD_createDCtx();
-	size = ZSTD_decompressDCtx(file->zstd, unpacked, place->size, stored, frame);
+	size = ZSTD_decompressDCtx(rs_trace_file_zstd(file), unpacked, place->size, stored, frame);
 	if (ZSTD_isError(size) || size != place->size)
 		return NULL;
 	return g_bytes_new_take(g_steal_pointer(&unpacked), size);

@@ -61,6 +61,9 @@ RsTraceLane *rs_trace_input_first(RsTraceInput *input);
 /* Goes on behind that record, and returns whose comes then. */
 RsTraceLane *rs_trace_input_next(RsTraceInput *input);
 
+/* Sees to it that the bytes of its record are there until the next call. FALSE: they are lost. */
+gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane);
+
 /*
  * Only for seekable files: goes to where all records from `ns` on (the reader's time) are still to
  * come. FALSE: error, and nothing has changed.

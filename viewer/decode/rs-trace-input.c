@@ -10,15 +10,13 @@
 
 static gboolean is_old(const RsTraceInput *input, const RsTraceLane *lane)
 {
-	const RsTraceLanePage *page = rs_trace_lane_page(lane);
-
-	return page && page->window < input->window;
+	return lane->first && lane->first->window < (guint32)input->window;
 }
 
 static void add_page(RsTraceInput *input, RsTraceLane *lane, RsTraceStored *stored,
 		     const struct rs_file_page *entry)
 {
-	if (!lane->pages.length) {
+	if (!lane->first) {
 		lane->source->busy++;
 		input->shared->store.readers++;
 		g_ptr_array_add(input->fresh, lane);
@@ -34,7 +32,7 @@ static void drop_page(RsTraceInput *input, RsTraceLane *lane)
 	rs_trace_lane_pop(lane);
 	input->n_pages--;
 	input->n_old -= was_old && !is_old(input, lane);
-	if (lane->pages.length)
+	if (lane->first)
 		return;
 	lane->source->busy--;
 	input->shared->store.readers--;
@@ -52,44 +50,43 @@ static void note_error(RsTraceInput *input, GError *error)
 /* Pages that cannot be had are passed over. */
 static void begin_page(RsTraceInput *input, RsTraceLane *lane)
 {
-	const RsTraceLanePage *page;
 	GError *error = NULL;
 
-	while ((page = rs_trace_lane_page(lane)) && page->stored &&
-	       !rs_trace_lane_load(lane, &error)) {
+	while (lane->first && lane->first->stored && !rs_trace_lane_begin(lane, &error)) {
 		if (error)
 			note_error(input, g_steal_pointer(&error));
 		drop_page(input, lane);
 	}
-	if (page && page->stored)
-		rs_trace_decoder_begin(lane->source->decoder, lane->ring, lane->bytes,
-				       page->entry.from, page->entry.to, page->entry.lost);
 }
 
 /* The loss at a ring's end comes where its last record was. */
 static gboolean take_last_loss(RsTraceLane *lane, RsTraceLanePage *page)
 {
-	if (page->stored || !page->entry.lost)
+	if (page->stored || !page->lost)
 		return FALSE;
 	lane->head = (RsTraceRecord){
 		.kind = RS_TRACE_RECORD_LOSS,
 		.ns = lane->head.ns,
 		.when = lane->head.when,
-		.lost = page->entry.lost,
+		.lost = page->lost,
 		.ring = (guint16)lane->ring,
 		.source = lane->source->number,
 	};
-	page->entry.lost = 0;
+	page->lost = 0;
 	return TRUE;
 }
 
-static inline gboolean take_record(const RsTraceInput *input, RsTraceLane *lane,
-				   RsTraceLanePage *page)
+static inline gboolean take_record(RsTraceInput *input, RsTraceLane *lane)
 {
-	if (!page->stored)
-		return take_last_loss(lane, page);
-	if (!rs_trace_decoder_next(lane->source->decoder, lane->ring, &lane->head))
+	GError *error = NULL;
+
+	if (!lane->first->stored)
+		return take_last_loss(lane, lane->first);
+	if (!rs_trace_lane_next(lane, &error)) {
+		if (error)
+			note_error(input, error);
 		return FALSE;
+	}
 	lane->head.ns = rs_trace_add_ns(lane->head.ns, input->shift);
 	return TRUE;
 }
@@ -97,12 +94,10 @@ static inline gboolean take_record(const RsTraceInput *input, RsTraceLane *lane,
 /* Takes the ring's next record. FALSE: it has no more so far. */
 static gboolean advance(RsTraceInput *input, RsTraceLane *lane)
 {
-	RsTraceLanePage *page;
-
-	while ((page = rs_trace_lane_page(lane))) {
-		if (take_record(input, lane, page)) {
+	while (lane->first) {
+		if (take_record(input, lane)) {
 			/* Who claims to be later than its window's end holds up nobody else. */
-			lane->order = MIN(lane->head.ns, input->until[page->window & 1]);
+			lane->order = MIN(lane->head.ns, input->until[lane->first->window & 1]);
 			lane->head.sorted_ns = lane->order;
 			return TRUE;
 		}
@@ -370,6 +365,16 @@ RsTraceLane *rs_trace_input_first(RsTraceInput *input)
 	return input->heap.n ? input->heap.items[0].lane : NULL;
 }
 
+gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane)
+{
+	GError *error = NULL;
+	gboolean held = rs_trace_lane_hold(lane, &error);
+
+	if (error)
+		note_error(input, error);
+	return held;
+}
+
 RsTraceLane *rs_trace_input_next(RsTraceInput *input)
 {
 	RsTraceLane *lane = input->heap.items[0].lane;
@@ -390,7 +395,7 @@ void rs_trace_input_reset(RsTraceInput *input)
 		RsTraceFileSource *source = input->sources->pdata[i];
 
 		for (guint ring = 0; ring < source->info.ring_count; ring++)
-			while (source->lanes[ring].pages.length)
+			while (source->lanes[ring].first)
 				drop_page(input, &source->lanes[ring]);
 	}
 	while (input->sources->len)

@@ -15,25 +15,34 @@ G_BEGIN_DECLS
 typedef struct _RsTraceFileSource RsTraceFileSource;
 
 /* A page that is still to be read, or, without data, a loss at the end of a ring. */
-typedef struct {
+typedef struct _RsTraceLanePage RsTraceLanePage;
+struct _RsTraceLanePage {
+	RsTraceLanePage *next;
 	RsTraceStored *stored;
-	struct rs_file_page entry;
-	guint64 window;
-	guint64 gaps; /* damaged parts of the file before it */
-} RsTraceLanePage;
+	guint64 lost; /* as in struct rs_file_page, like the next three */
+	guint32 at, from, to;
+	guint32 window;
+	guint32 gaps; /* damaged parts of the file before it */
+};
 
 typedef struct {
 	RsTraceFileSource *source;
 	guint ring;
-	GQueue pages; /* RsTraceLanePage *, of which the first is being read */
-	/* The page that is being read, or was: a copy of its bytes up to entry.to. */
+	guint32 gaps;                  /* before the page that was begun last */
+	RsTraceLanePage *first, *last; /* of which the first is being read; NULL: none */
+	/*
+	 * What is held of the first page: all of it, or, if too many rings are read at once, a
+	 * slice that begins where it is needed.
+	 */
+	RsTraceStore *store; /* NULL: nothing is held; else it counts `room` and has the link */
+	GList link;
 	guint8 *bytes;
-	RsTraceStore *store; /* that counts them */
-	gsize room;
-	guint to; /* 0: none was read yet */
-	guint64 gaps;
-	gboolean missed; /* the page before could not be loaded */
+	guint at;   /* in the page */
+	guint size; /* of them */
+	guint room;
+	gboolean missed; /* a page could not be loaded, or not all of it */
 	RsTraceRecord head;
+	guint head_at;     /* where its bytes begin in the page, while they are not there */
 	gboolean has_head; /* it is in the heap */
 	guint64 order;     /* of `head` */
 } RsTraceLane;
@@ -41,18 +50,17 @@ typedef struct {
 void rs_trace_lane_clear(RsTraceLane *lane);
 void rs_trace_lane_push(RsTraceLane *lane, RsTraceStored *stored, const struct rs_file_page *entry,
 			guint64 window, guint64 gaps);
-static inline RsTraceLanePage *rs_trace_lane_page(const RsTraceLane *lane)
-{
-	return lane->pages.head ? lane->pages.head->data : NULL;
-}
 /* Drops the first page. */
 void rs_trace_lane_pop(RsTraceLane *lane);
 /*
- * Copies the bytes of the first page. If the file is damaged between it and the page before, adds
- * to its entry.lost what their headers say is missing. FALSE: the bytes cannot be had; `error` as
- * a file's.
+ * Begins to decode the first page. If the file is damaged between it and the page before, what
+ * their headers say is missing is lost. FALSE: its bytes cannot be had; `error` as a file's.
  */
-gboolean rs_trace_lane_load(RsTraceLane *lane, GError **error);
+gboolean rs_trace_lane_begin(RsTraceLane *lane, GError **error);
+/* The next record of that page, to lane->head. FALSE: there is none, or its bytes cannot be had. */
+gboolean rs_trace_lane_next(RsTraceLane *lane, GError **error);
+/* Sees to it that the bytes of lane->head are there. FALSE: they cannot be had. */
+gboolean rs_trace_lane_hold(RsTraceLane *lane, GError **error);
 
 /* Lanes in the order of their records. The order stands here too: lanes are far apart in memory. */
 typedef struct {

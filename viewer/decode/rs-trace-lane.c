@@ -1,121 +1,205 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-lane-private.h"
-#include "rs-trace-error.h"
+#include "rs-trace-decoder-private.h"
+#include "rs-trace-file-source-private.h"
 
 #include <string.h>
 
 /* ---- pages ---- */
 
-static void page_free(gpointer data)
-{
-	RsTraceLanePage *page = data;
-
-	rs_trace_stored_unref(page->stored);
-	g_free(page);
-}
-
-void rs_trace_lane_clear(RsTraceLane *lane)
-{
-	g_queue_clear_full(&lane->pages, page_free);
-	if (lane->bytes)
-		lane->store->copies -= lane->room;
-	g_clear_pointer(&lane->bytes, g_free);
-}
-
 void rs_trace_lane_push(RsTraceLane *lane, RsTraceStored *stored, const struct rs_file_page *entry,
 			guint64 window, guint64 gaps)
 {
-	RsTraceLanePage *page = g_new(RsTraceLanePage, 1);
+	RsTraceLanePage *page = g_slice_new(RsTraceLanePage);
 
-	*page = (RsTraceLanePage){stored, *entry, window, gaps};
+	*page = (RsTraceLanePage){
+		.stored = stored,
+		.lost = entry->lost,
+		.at = entry->at,
+		.from = entry->from,
+		.to = entry->to,
+		.window = (guint32)window,
+		.gaps = (guint32)gaps,
+	};
 	if (stored)
 		stored->refs++;
-	g_queue_push_tail(&lane->pages, page);
+	if (lane->last)
+		lane->last->next = page;
+	else
+		lane->first = page;
+	lane->last = page;
 }
 
 void rs_trace_lane_pop(RsTraceLane *lane)
 {
-	page_free(g_queue_pop_head(&lane->pages));
+	RsTraceLanePage *page = lane->first;
+
+	lane->first = page->next;
+	if (!lane->first)
+		lane->last = NULL;
+	rs_trace_stored_unref(page->stored);
+	g_slice_free(RsTraceLanePage, page);
 }
 
-/* ---- the page that is being read ---- */
+/* ---- what is held of the first page ---- */
 
-/* Where a page's bytes end. */
-typedef struct {
-	guint32 boot;
-	guint64 records, dropped; /* of the ring so far, as far as the page knows */
-} End;
-
-static void find_end(const guint8 *page, guint to, End *out)
+static RsTraceDecoder *decoder_of(const RsTraceLane *lane)
 {
-	struct rs_ring_page head;
-
-	memcpy(&head, page, sizeof(head));
-	*out = (End){
-		.boot = head.boot,
-		.records = head.records +
-			   rs_trace_page_count(page, rs_trace_page_first(page), to, NULL),
-		.dropped = head.dropped,
-	};
+	return lane->source->decoder;
 }
 
-static guint64 growth(guint64 from, guint64 to)
+static void drop_bytes(RsTraceLane *lane)
 {
-	return MAX(from, to) - from;
+	if (!lane->store)
+		return;
+	g_queue_unlink(&lane->store->lanes, &lane->link);
+	lane->store->copies -= lane->room;
+	lane->store = NULL;
+	g_clear_pointer(&lane->bytes, g_free);
+	lane->size = lane->room = 0;
 }
 
-/* What is missing between the end of a page and what is new in a later one. */
-static guint64 missing(const End *old, const guint8 *page, guint from)
+/* Where the bytes of lane->head begin: its call stack, if it has one, then its payload. */
+static const guint8 *head_bytes(const RsTraceLane *lane)
 {
-	End start;
-
-	find_end(page, from, &start);
-	if (start.boot != old->boot)
-		return 0;
-	return growth(old->records, start.records) + growth(old->dropped, start.dropped);
+	return lane->head.n_stack ? lane->head.stack : lane->head.payload;
 }
 
-static gboolean make_room(RsTraceLane *lane, const RsTraceLanePage *page, GError **error)
+/* The lane's bytes go, and are loaded again when they are needed. */
+static void evict(RsTraceLane *lane)
 {
-	RsTraceStore *store = page->stored->store;
-	gsize more = MAX(page->entry.to, lane->room) - lane->room;
+	if (lane->head.payload)
+		lane->head_at = lane->at + (guint)(head_bytes(lane) - lane->bytes);
+	drop_bytes(lane);
+	if (lane->first && lane->first->stored)
+		rs_trace_decoder_slice(decoder_of(lane), lane->ring, (const guint8 *)"",
+				       rs_trace_decoder_at(decoder_of(lane), lane->ring), 0);
+}
 
-	if (!more)
-		return TRUE;
-	if (store->copies + more > RS_TRACE_STORE_COPIES) {
-		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
-				    "too many rings have large pages");
-		return FALSE;
+/* Room for `size` bytes; what was held before is gone. */
+static void make_room(RsTraceLane *lane, RsTraceStore *store, guint size)
+{
+	if (lane->room < size || lane->room / 2 > size)
+		drop_bytes(lane);
+	if (lane->store) {
+		g_queue_unlink(&store->lanes, &lane->link);
+	} else {
+		while (store->lanes.head && store->copies + size > RS_TRACE_STORE_COPIES)
+			evict(store->lanes.head->data);
+		store->copies += size;
+		lane->store = store;
+		lane->room = size;
+		lane->bytes = g_malloc(size);
+		lane->link.data = lane;
 	}
-	store->copies += more;
-	lane->store = store;
-	lane->room += more;
-	lane->bytes = g_realloc(lane->bytes, lane->room);
+	g_queue_push_tail_link(&store->lanes, &lane->link);
+	lane->size = size;
+}
+
+void rs_trace_lane_clear(RsTraceLane *lane)
+{
+	while (lane->first)
+		rs_trace_lane_pop(lane);
+	drop_bytes(lane);
+}
+
+/* How much of a page each ring may hold. A slice has whole units, unless it is the last. */
+static guint share_of(const RsTraceStore *store)
+{
+	return MAX(RS_TRACE_STORE_COPIES / MAX(store->readers, 1), 64) & ~(RS_RING_UNIT - 1);
+}
+
+/* Copies [at, at + size) of the first page, and not beyond its end. */
+static gboolean load(RsTraceLane *lane, guint at, guint size, GError **error)
+{
+	const RsTraceLanePage *page = lane->first;
+
+	make_room(lane, page->stored->store, MIN(size, page->to - at));
+	lane->at = at;
+	return rs_trace_stored_copy(page->stored, page->at + at, lane->bytes, lane->size, error);
+}
+
+static gboolean miss(RsTraceLane *lane)
+{
+	lane->missed = TRUE;
+	return FALSE;
+}
+
+/* The page is begun with all of it, of which a slice is kept. */
+static gboolean begin_slice(RsTraceLane *lane, guint share, GError **error)
+{
+	const RsTraceLanePage *page = lane->first;
+	RsTraceStore *store = page->stored->store;
+
+	if (!store->page)
+		store->page = g_malloc(RS_RING_PAGE_MAX);
+	if (!rs_trace_stored_copy(page->stored, page->at, store->page, page->to, error))
+		return miss(lane);
+	if (!rs_trace_decoder_begin(decoder_of(lane), lane->ring, store->page, page->from, page->to,
+				    page->lost))
+		return TRUE;
+	lane->at = rs_trace_decoder_at(decoder_of(lane), lane->ring);
+	make_room(lane, store, MIN(share, page->to - lane->at));
+	memcpy(lane->bytes, store->page + lane->at, lane->size);
+	rs_trace_decoder_slice(decoder_of(lane), lane->ring, lane->bytes, lane->at, lane->size);
 	return TRUE;
 }
 
-gboolean rs_trace_lane_load(RsTraceLane *lane, GError **error)
+gboolean rs_trace_lane_begin(RsTraceLane *lane, GError **error)
 {
-	RsTraceLanePage *page = rs_trace_lane_page(lane);
-	gboolean gap = lane->to && (lane->missed || lane->gaps != page->gaps);
-	End end;
+	const RsTraceLanePage *page = lane->first;
+	const guint share = share_of(page->stored->store);
 
-	if (gap)
-		find_end(lane->bytes, lane->to, &end);
-	lane->missed = !make_room(lane, page, error) ||
-		       !rs_trace_stored_copy(page->stored, page->entry.at, lane->bytes,
-					     page->entry.to, error);
-	if (lane->missed) {
-		/* A part of them may have been read over those of the page before. */
-		if (!page->stored->is_bad)
-			lane->to = 0;
-		return FALSE;
-	}
-	lane->to = page->entry.to;
+	if (lane->missed || lane->gaps != page->gaps)
+		rs_trace_decoder_after_gap(decoder_of(lane), lane->ring);
+	lane->missed = FALSE;
 	lane->gaps = page->gaps;
-	if (gap)
-		page->entry.lost =
-			MAX(page->entry.lost, missing(&end, lane->bytes, page->entry.from));
+	if (page->to > share)
+		return begin_slice(lane, share, error);
+	if (!load(lane, 0, page->to, error))
+		return miss(lane);
+	rs_trace_decoder_begin(decoder_of(lane), lane->ring, lane->bytes, page->from, page->to,
+			       page->lost);
+	return TRUE;
+}
+
+/* Takes the next slice, which is larger than this one if nothing of this one was used. */
+static gboolean load_more(RsTraceLane *lane, GError **error)
+{
+	const guint at = rs_trace_decoder_at(decoder_of(lane), lane->ring);
+	guint size = share_of(lane->first->stored->store);
+
+	if (lane->store && lane->at == at)
+		size = MAX(size, 2 * (lane->size & ~(RS_RING_UNIT - 1)));
+	if (!load(lane, at, size, error))
+		return miss(lane);
+	rs_trace_decoder_slice(decoder_of(lane), lane->ring, lane->bytes, at, lane->size);
+	return TRUE;
+}
+
+gboolean rs_trace_lane_next(RsTraceLane *lane, GError **error)
+{
+	while (!rs_trace_decoder_next(decoder_of(lane), lane->ring, &lane->head))
+		if (!rs_trace_decoder_is_short(decoder_of(lane), lane->ring) ||
+		    !load_more(lane, error))
+			return FALSE;
+	return TRUE;
+}
+
+gboolean rs_trace_lane_hold(RsTraceLane *lane, GError **error)
+{
+	RsTraceRecord *head = &lane->head;
+	const gsize before = head->n_stack ? (gsize)(head->payload - head->stack) : 0;
+	guint at, size;
+
+	if (lane->store || !head->payload)
+		return TRUE;
+	at = rs_trace_decoder_at(decoder_of(lane), lane->ring);
+	size = MAX(at - lane->head_at, share_of(lane->first->stored->store));
+	if (!load(lane, lane->head_at, size, error))
+		return miss(lane);
+	rs_trace_decoder_slice(decoder_of(lane), lane->ring, lane->bytes, lane->at, lane->size);
+	head->stack = head->n_stack ? lane->bytes : NULL;
+	head->payload = lane->bytes + before;
 	return TRUE;
 }
 

@@ -20,6 +20,8 @@ void rs_trace_page_begin(RsTracePageWalk *walk, const guint8 *page)
 	memcpy(&head, page, sizeof(head));
 	walk->seq = head.seq;
 	walk->records = head.records;
+	walk->dropped = head.dropped;
+	walk->n = 0;
 	walk->ts = head.ts;
 	walk->at = rs_trace_page_first(page);
 	walk->boot = head.boot;
@@ -96,6 +98,7 @@ RsTracePageItem rs_trace_page_next(RsTracePageWalk *walk, const guint8 *page, gu
 		return RS_TRACE_PAGE_BAD;
 	ts = (walk->ts & ~(guint64)G_MAXUINT32) | head.ts;
 	walk->ts = ts < walk->ts ? ts + (G_GUINT64_CONSTANT(1) << 32) : ts;
+	walk->n++;
 	walk->id = head.id;
 	walk->cut = (head.size & RS_REC_CUT) || walk->piece != RS_TRACE_PAGE_WHOLE;
 	walk->payload = walk->at + (guint)sizeof(head);
@@ -112,11 +115,11 @@ guint rs_trace_page_count(const guint8 *page, guint from, guint to, gboolean *ba
 {
 	RsTracePageWalk walk = {.at = from};
 	RsTracePageItem item;
-	guint n = 0;
 
-	while ((item = rs_trace_page_next(&walk, page, to)) >= RS_TRACE_PAGE_MARK)
-		n += item == RS_TRACE_PAGE_RECORD;
+	do
+		item = rs_trace_page_next(&walk, page, to);
+	while (item >= RS_TRACE_PAGE_MARK);
 	if (bad)
 		*bad = item == RS_TRACE_PAGE_BAD;
-	return n;
+	return walk.n;
 }

@@ -26,6 +26,8 @@ typedef enum {
 typedef struct {
 	guint64 seq;     /* of the page */
 	guint64 records; /* of the ring before the page */
+	guint64 dropped; /* likewise */
+	guint n;         /* records of the page that the walk has passed */
 	guint64 ts;      /* event clock, of the last record or mark */
 	guint at;        /* where the next item lies, in bytes from the page's start */
 	guint32 pid;

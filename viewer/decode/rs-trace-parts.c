@@ -4,8 +4,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#define PART (16u << 10) /* bytes, unpacked */
-#define LEVEL (-3)       /* of zstd: fast */
+#define PART (8u << 10) /* bytes, unpacked */
+#define LEVEL (-3)      /* of zstd: fast */
 
 struct _RsTraceParts {
 	gsize size; /* unpacked */
@@ -70,7 +70,8 @@ gsize rs_trace_parts_size(const RsTraceParts *parts)
 	       (parts->n ? parts->ends[parts->n - 1] : 0);
 }
 
-void rs_trace_parts_copy(const RsTraceParts *parts, gsize at, guint8 *to, gsize size)
+void rs_trace_parts_copy(const RsTraceParts *parts, ZSTD_DCtx *zstd, gsize at, guint8 *to,
+			 gsize size)
 {
 	guint8 part[PART];
 
@@ -80,7 +81,8 @@ void rs_trace_parts_copy(const RsTraceParts *parts, gsize at, guint8 *to, gsize 
 		const gsize skip = (at + done) % PART;
 
 		n = MIN(size - done, part_size(parts, i) - skip);
-		ZSTD_decompress(part, sizeof(part), parts->all + from, parts->ends[i] - from);
+		ZSTD_decompressDCtx(zstd, part, sizeof(part), parts->all + from,
+				    parts->ends[i] - from);
 		memcpy(to + done, part + skip, n);
 	}
 }

@@ -127,16 +127,17 @@ static void choose(RsTraceReader *reader)
 static void step(RsTraceReader *reader)
 {
 	reader->started = TRUE;
-	if (reader->last) {
+	if (reader->last)
 		reader->last = rs_trace_input_next(reader->input);
-	}
 	if (!reader->last || (reader->inputs->len > 1 && reader->last->order >= reader->limit))
 		choose(reader);
 }
 
 const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GError **error)
 {
-	step(reader);
+	do
+		step(reader);
+	while (reader->last && !rs_trace_input_hold(reader->input, reader->last));
 	if (reader->last) {
 		reader->passed = rs_trace_add_ns(reader->last->order, 1);
 		return &reader->last->head;
@@ -339,6 +340,7 @@ static void finalize(GObject *object)
 
 	g_ptr_array_unref(reader->inputs);
 	g_array_unref(reader->starts);
+	g_free(reader->shared.store.page);
 	G_OBJECT_CLASS(rs_trace_reader_parent_class)->finalize(object);
 }
 

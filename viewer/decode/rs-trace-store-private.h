@@ -15,17 +15,23 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
-#define RS_TRACE_STORE_BYTES (24u << 20)   /* of blocks of files and of parts, at most */
-#define RS_TRACE_STORE_PARTS (16u << 20)   /* of parts, at most */
-#define RS_TRACE_STORE_COPIES (256u << 20) /* of pages that are being read, at most */
+#define RS_TRACE_STORE_BYTES (24u << 20) /* of blocks of files and of parts, at most */
+#define RS_TRACE_STORE_PARTS (16u << 20) /* of parts, at most */
+#ifdef RS_FUZZING
+#define RS_TRACE_STORE_COPIES 256u /* of pages that are being read, at most */
+#else
+#define RS_TRACE_STORE_COPIES (8u << 20)
+#endif
 
 typedef struct {
 	GQueue loaded; /* RsTraceStored of files, of which the last was used last */
 	gsize bytes;   /* of them */
 	gsize parts;   /* bytes of parts */
 	gsize held;    /* bytes of pipes */
-	gsize copies;  /* bytes of pages that are being read */
 	guint readers; /* rings that have pages to read: each may read another block */
+	GQueue lanes; /* RsTraceLane with bytes of the page it reads; the last was given most lately */
+	gsize copies; /* those bytes */
+	guint8 *page; /* room for one page, made when it is needed */
 } RsTraceStore;
 
 typedef struct {

@@ -89,7 +89,7 @@ gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize
 	if (stored->is_bad)
 		return FALSE;
 	if (!stored->bytes && stored->parts) {
-		rs_trace_parts_copy(stored->parts, at, to, size);
+		rs_trace_parts_copy(stored->parts, rs_trace_file_zstd(stored->file), at, to, size);
 		return TRUE;
 	}
 	if (!stored->bytes && !is_read_whole(stored))

@@ -218,6 +218,11 @@ struct rs_ring_page *test_page_header(TestPage *page)
 	return (struct rs_ring_page *)page->bytes->data;
 }
 
+guint test_page_size(const TestPage *page)
+{
+	return page->bytes->len;
+}
+
 void test_page_raw(TestPage *page, gconstpointer bytes, gsize size)
 {
 	static const guint8 zero[8];

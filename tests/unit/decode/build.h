@@ -52,6 +52,7 @@ typedef struct _TestPage TestPage;
 TestPage *test_page_new(guint ring, guint64 seq, guint64 ts, guint pid, guint context);
 /* The header, to change before test_page_end(). */
 struct rs_ring_page *test_page_header(TestPage *page);
+guint test_page_size(const TestPage *page); /* bytes so far */
 void test_page_record(TestPage *page, guint id, guint32 ts, gconstpointer payload, gsize size);
 void test_page_raw(TestPage *page, gconstpointer bytes, gsize size); /* padded to 8 */
 void test_page_context(TestPage *page, guint pid, guint context);
