@@ -154,23 +154,21 @@ static void test_slices_hold_the_same(gconstpointer compression)
 	const RsTraceWriterConfig config = {.compression = GPOINTER_TO_INT(compression)};
 	g_autoptr(GBytes) bytes = make_file(&config);
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(file_of(bytes));
-	RsTraceDecoderStats stats;
+	const RsTraceRecord *record;
 	GError *error = NULL;
-	RsTraceRecord record;
 	guint64 last = 0;
 
-	while (rs_trace_reader_next(reader, &record, &error)) {
-		g_assert_cmpuint(record.sorted_ns, >=, last);
-		last = record.sorted_ns;
-		take_record(&record);
+	while ((record = rs_trace_reader_next(reader, &error))) {
+		g_assert_cmpuint(record->sorted_ns, >=, last);
+		last = record->sorted_ns;
+		take_record(record);
 	}
 	g_assert_no_error(error);
 	for (guint i = 0; i < MANY; i++) {
 		g_assert_cmpuint(rings[i].seen, ==, rings[i].good);
 		g_assert_cmpuint(rings[i].lost, ==, rings[i].records - rings[i].good);
 	}
-	rs_trace_reader_stats(reader, &stats);
-	g_assert_cmpuint(stats.bad_pages, ==, MANY / 10);
+	g_assert_cmpuint(rs_trace_reader_stats(reader)->bad_pages, ==, MANY / 10);
 }
 
 int main(int argc, char **argv)
