@@ -7,6 +7,7 @@
 #define RS_TRACE_INPUT_PRIVATE_H
 
 #include "rs-trace-file-source-private.h"
+#include "rs-trace-order-private.h"
 
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
@@ -39,8 +40,8 @@ typedef struct {
 	GHashTable *known;  /* at -> index + 1, of sources that ever joined */
 	guint n_left;       /* sources that have left and are still there */
 	guint n_pages;      /* held */
-	RsTraceHeap heap;
-	GPtrArray *fresh; /* RsTraceLane *, which have got pages and are not in the heap */
+	RsTraceOrder order;
+	GPtrArray *fresh; /* RsTraceLane *, which have got pages and are not in the order */
 	guint64 window;   /* the newest, of which blocks are being read, or were */
 	guint n_old;      /* lanes whose first page is of an older one */
 	guint64 until[2]; /* of the window, by number & 1; in the reader's time */

@@ -300,7 +300,7 @@ static void prime(RsTraceInput *input)
 		begin_page(input, lane);
 		lane->has_head = advance(input, lane);
 		if (lane->has_head)
-			rs_trace_heap_add(&input->heap, lane);
+			rs_trace_order_add(&input->order, lane);
 	}
 	g_ptr_array_set_size(input->fresh, 0);
 }
@@ -308,8 +308,8 @@ static void prime(RsTraceInput *input)
 static void count_old(RsTraceInput *input)
 {
 	input->n_old = 0;
-	for (guint i = 0; i < input->heap.n; i++)
-		input->n_old += is_old(input, input->heap.items[i].lane);
+	for (guint i = 0; i < input->order.n; i++)
+		input->n_old += is_old(input, rs_trace_order_nth(&input->order, i));
 }
 
 /* Whether to go on without the window's end, and perhaps without the right order. */
@@ -362,7 +362,7 @@ RsTraceLane *rs_trace_input_first(RsTraceInput *input)
 		drop_sources(input);
 		load_window(input);
 	}
-	return input->heap.n ? input->heap.items[0].lane : NULL;
+	return rs_trace_order_first(&input->order);
 }
 
 gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane)
@@ -377,14 +377,14 @@ gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane)
 
 RsTraceLane *rs_trace_input_next(RsTraceInput *input)
 {
-	RsTraceLane *lane = input->heap.items[0].lane;
+	RsTraceLane *lane = rs_trace_order_first(&input->order);
 
 	lane->has_head = advance(input, lane);
 	if (lane->has_head)
-		rs_trace_heap_update(&input->heap);
+		rs_trace_order_update(&input->order, lane);
 	else
-		rs_trace_heap_drop(&input->heap);
-	return input->n_old ? input->heap.items[0].lane : rs_trace_input_first(input);
+		rs_trace_order_drop(&input->order, lane);
+	return input->n_old ? rs_trace_order_first(&input->order) : rs_trace_input_first(input);
 }
 
 /* ---- the input ---- */
@@ -401,7 +401,7 @@ void rs_trace_input_reset(RsTraceInput *input)
 	while (input->sources->len)
 		remove_source(input, input->sources->len - 1);
 	g_hash_table_remove_all(input->joined);
-	input->heap.n = 0;
+	rs_trace_order_clear(&input->order);
 	g_ptr_array_set_size(input->fresh, 0);
 	g_clear_pointer(&input->floors, g_hash_table_unref);
 	g_clear_error(&input->error);
@@ -429,7 +429,6 @@ void rs_trace_input_free(RsTraceInput *input)
 	g_ptr_array_unref(input->sources);
 	g_hash_table_unref(input->joined);
 	g_hash_table_unref(input->known);
-	g_free(input->heap.items);
 	g_ptr_array_unref(input->fresh);
 	if (input->places)
 		g_array_unref(input->places);

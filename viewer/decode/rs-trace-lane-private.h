@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of a source of a trace file: the pages that are still to be read, the record that comes
- * next, and the heap that puts rings in the order of time.
+ * A ring of a source of a trace file: the pages that are still to be read, and the record that
+ * comes next.
  */
 #ifndef RS_TRACE_LANE_PRIVATE_H
 #define RS_TRACE_LANE_PRIVATE_H
@@ -43,8 +43,9 @@ typedef struct {
 	gboolean missed; /* a page could not be loaded, or not all of it */
 	RsTraceRecord head;
 	guint head_at;     /* where its bytes begin in the page, while they are not there */
-	gboolean has_head; /* it is in the heap */
+	gboolean has_head; /* it is in the order */
 	guint64 order;     /* of `head` */
+	guint place;       /* in the order */
 } RsTraceLane;
 
 void rs_trace_lane_clear(RsTraceLane *lane);
@@ -61,21 +62,6 @@ gboolean rs_trace_lane_begin(RsTraceLane *lane, GError **error);
 gboolean rs_trace_lane_next(RsTraceLane *lane, GError **error);
 /* Sees to it that the bytes of lane->head are there. FALSE: they cannot be had. */
 gboolean rs_trace_lane_hold(RsTraceLane *lane, GError **error);
-
-/* Lanes in the order of their records. The order stands here too: lanes are far apart in memory. */
-typedef struct {
-	guint64 order;
-	RsTraceLane *lane;
-} RsTraceHeapItem;
-typedef struct {
-	RsTraceHeapItem *items; /* the earliest first */
-	guint n, room;
-} RsTraceHeap;
-
-void rs_trace_heap_add(RsTraceHeap *heap, RsTraceLane *lane);
-/* The first lane has another record now. */
-void rs_trace_heap_update(RsTraceHeap *heap);
-void rs_trace_heap_drop(RsTraceHeap *heap);
 
 #pragma GCC visibility pop
 G_END_DECLS

@@ -29,9 +29,9 @@ typedef struct {
 	gsize parts;   /* bytes of parts */
 	gsize held;    /* bytes of pipes */
 	guint readers; /* rings that have pages to read: each may read another block */
-	GQueue lanes; /* RsTraceLane that hold bytes of a page; the last got them last */
-	gsize copies; /* those bytes */
-	guint8 *page; /* room for one page, made when it is needed */
+	GQueue lanes;  /* RsTraceLane that hold bytes of a page; the last got them last */
+	gsize copies;  /* those bytes */
+	guint8 *page;  /* room for one page, made when it is needed */
 } RsTraceStore;
 
 typedef struct {
