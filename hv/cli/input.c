@@ -10,22 +10,18 @@
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
 #define SHOW_AFTER_US 300000
 
-static RsTraceFile *open_file(const char *path, GCancellable *cancellable, GError **error)
+static RsTraceFile *open_file(const struct rs_cli_input *input, const char *path, GError **error)
 {
-	g_autoptr(GInputStream) base = rs_trace_open(path, error), stream = NULL;
+	gboolean to_seek = input->last ||
+			   (input->selection && rs_trace_selection_needs_last(input->selection));
+	g_autoptr(GInputStream) base = rs_trace_open(path, to_seek, error), stream = NULL;
 
 	if (base)
-		stream = cancellable && g_str_equal(path, "-") ? rs_stoppable_new(base, cancellable)
-							       : g_object_ref(base);
+		stream = input->cancellable && g_str_equal(path, "-")
+				 ? rs_stoppable_new(base, input->cancellable)
+				 : g_object_ref(base);
 
 	return stream ? rs_trace_file_new(stream, error) : NULL;
-}
-
-RsTraceReader *rs_cli_open_trace(const char *path, GError **error)
-{
-	RsTraceFile *file = open_file(path, NULL, error);
-
-	return file ? rs_trace_reader_new(file) : NULL;
 }
 
 /* All files. *name: which one it is about if there is an error. */
@@ -35,7 +31,7 @@ static RsTraceReader *open_all(const struct rs_cli_input *input, const char **na
 	g_autoptr(RsTraceReader) reader = NULL;
 
 	for (; *paths; paths++) {
-		RsTraceFile *file = open_file(*paths, input->cancellable, error);
+		RsTraceFile *file = open_file(input, *paths, error);
 
 		*name = *paths;
 		if (!file)

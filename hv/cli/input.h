@@ -34,9 +34,6 @@ struct rs_cli_input {
 	GError *error;
 };
 
-/* Opens a file of any kind that can be read, or standard input. */
-RsTraceReader *rs_cli_open_trace(const char *path, GError **error);
-
 /* 0, or an exit code after a message. Then only the selection is freed. */
 int rs_cli_input_open(struct rs_cli_input *input);
 /*

@@ -76,7 +76,7 @@ def allowed(path, target_path, name):
         return target.startswith("hv/") or target in VIEWER
     if source == "viewer/filter" and target_path == "guest-agent/core/filter.h":
         return True  # what runs a program in the guest runs it here (docs/adr/0019)
-    if source in ("viewer/analysis", "viewer/observe", "viewer/export") and target == "viewer/symbols":
+    if source in ("viewer/analysis", "viewer/observe", "viewer/export", "viewer/import") and target == "viewer/symbols":
         return True
     if source in ("viewer/filter", "viewer/symbols", "viewer/observe", "viewer/disasm",
                   "viewer/export", "viewer/import"):
@@ -114,6 +114,7 @@ def system_allowed(path, source, name):
     # They are not made for hostile files: only ringside-import has them.
     if library in ("trace-cmd", "event-parse", "trace-seq"):
         return os.path.basename(path).startswith(("rs-trace-dat-event", "rs-trace-dat-import",
+                                                  "rs-trace-dat-kallsyms", "rs-trace-dat-pages",
                                                   "rs-trace-dat-print"))
     if library == "libvirt":
         return os.path.basename(path).startswith("libvirt")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """trace.dat, written and read: trace-cmd shows what `ringside report` shows.
 
-    trace_dat.py RINGSIDE MAKE_TRACE DEMO_GUEST HOSTED_DEMO
+    trace_dat.py RINGSIDE MAKE_TRACE EXPORT_SAMPLE DEMO_GUEST HOSTED_DEMO
 
 Every event, field, time, CPU, task and loss is compared, of files with every kind of field and of
 the demo guest.
@@ -19,7 +19,7 @@ import tempfile
 
 from harness import HERE, KVM, Background, Ringside, check, skip
 
-RINGSIDE, MAKE_TRACE, DEMO, PROGRAM = sys.argv[1:]
+RINGSIDE, MAKE_TRACE, SAMPLE, DEMO, PROGRAM = sys.argv[1:]
 rs = Ringside(RINGSIDE)
 
 EVENT = re.compile(r'(?:(?P<source>\S+): )? *(?P<comm>\S.*?)-(?P<pid>\d+) +\[(?P<cpu>\d+)\] +'
@@ -117,6 +117,16 @@ def linux_name(record):
     return re.sub(r'[^A-Za-z0-9]', '_', record['event']) if 'event' in record else 'unknown'
 
 
+def check_stack(a, b):
+    frames = [int(f, 16) for f in a.get('stack', [])]
+    # Without its plugins trace-cmd shows how many there are.
+    assert not b.get('stack') or [f for _, f in b['stack']] == frames, f'{a}\n{b}'
+    assert bool(frames) == ('stack' in b), f'{a}\n{b}'
+    for (name, _), ours_, at in zip(b.get('stack', []), a.get('symbols') or a.get('stack', []),
+                                    a.get('stack', [])):
+        assert name == (ours_ or at), f'{a}\n{b}'
+
+
 def check_cpu(cpu, mine, other, names):
     check(len(mine) == len(other), f'CPU {cpu}: as many records: {len(mine)}, {len(other)}')
     for a, b in zip(mine, other):
@@ -131,13 +141,7 @@ def check_cpu(cpu, mine, other, names):
         name = names.get((a.get('source'), a['pid']), a['comm'])
         assert b['comm'] == name, f'a name: {a}\n{b}'
         assert same_text(a, b), f'the text:\n{a["text"]}\n{b["text"]}'
-        frames = [int(f, 16) for f in a.get('stack', [])]
-        # Without its plugins trace-cmd shows how many there are.
-        assert not b.get('stack') or [f for _, f in b['stack']] == frames, f'{a}\n{b}'
-        assert bool(frames) == ('stack' in b), f'{a}\n{b}'
-        for (name, _), ours_, at in zip(b.get('stack', []), a.get('symbols') or a.get('stack', []),
-                                        a.get('stack', [])):
-            assert name == (ours_ or at), f'{a}\n{b}'
+        check_stack(a, b)
 
 
 def check_flags(mine, lines):
@@ -265,7 +269,7 @@ def record_run(at, *what):
     session = Background(rs, 'run', '--name', 'dat', '--text', '/dev/null', *what,
                          ready=lambda: rs('list', '-q', '-s', 'dat').out)
     try:
-        rs('enable', '-s', 'dat', '*')
+        rs('enable', '-s', 'dat', '--stack=4', '*')
         r = rs('record', '-s', 'dat', '-o', at('real'), '--duration', '0.6')
         check(r.code == 0, f'it is recorded: {r.err}')
     finally:
@@ -283,8 +287,8 @@ def test_a_guest(at):
 
 def compare_import(dat, at):
     """`ringside report` of a trace.dat against trace-cmd's."""
-    other = theirs(trace_cmd('report', '-t', dat))
-    mine = [o for o in ours(dat) if o.get('event') != 'kernel_stack']
+    other = [e for e in theirs(trace_cmd('report', '-t', dat)) if e.get('event') != 'end']
+    mine = ours(dat)
     several = len({o['source'] for o in mine}) > 1
     a = by_cpu(mine, lambda o: (o['source'] if several else None, o['cpu']))
     b = by_cpu(other, lambda o: (o['source'] if several else None, o['cpu']))
@@ -295,9 +299,13 @@ def compare_import(dat, at):
             if 'lost' in x:
                 assert x['lost'] == y.get('lost'), f'a loss: {x}\n{y}'
                 continue
+            if 'boot' in x:
+                assert y['event'] == 'boot', f'{x}\n{y}'
+                continue
             for key in 'ns', 'pid', 'comm', 'event':
                 assert x[key] == y[key], f'{key}:\n{x}\n{y}'
             assert same_text(x, y), f'the text:\n{x["text"]}\n{y["text"]}'
+            check_stack(x, y)
 
 
 def without_dialect(text):
@@ -313,13 +321,18 @@ def test_an_export_is_read_back(at):
     for name in 'kinds1', 'kinds2', 'several':
         before, after = rs('report', at(name)), rs('report', at(name + '.dat'))
         check(after.code == 0 and not after.err, f'{name} is imported: {after.err}')
-        a = [without_dialect(in_ascii(line)) for line in before.out.splitlines()
-             if not line.startswith(' => ')]
-        b = [without_dialect(line) for line in after.out.splitlines()
-             if ' ftrace:kernel_stack: ' not in line and '/ftrace:kernel_stack: ' not in line]
+        a = [without_dialect(in_ascii(line)) for line in before.out.splitlines()]
+        b = [without_dialect(line) for line in after.out.splitlines()]
         for x, y in zip(a, b):
             assert x == y, f'{x}\n{y}'
         check(len(a) == len(b), f'{name}: the same lines: {len(a)}')
+        last = rs('report', at(name + '.dat'), '--last', '7')
+        check(last.code == 0 and last.out and after.out.endswith(last.out), f'the last ones: {last}')
+        rows = [o for o in ours(at(name + '.dat')) if 'pid' in o]
+        check(len([line for line in last.out.splitlines() if OURS.match(line)]) == 7, 'so many')
+        r = rs('report', at(name + '.dat'), '--from', '-1us', '--json')
+        check([o for o in map(json.loads, r.out.splitlines()) if 'pid' in o and
+               o['ns'] < rows[-1]['ns'] - 1000] == [] and r.out, 'those before the end')
         compare_import(at(name + '.dat'), at)
     for how in ['--file-version', '6'], ['--file-version', '7', '--compression', 'zstd']:
         # As root it mounts tracefs, which is nobody else's business.
@@ -336,6 +349,26 @@ def test_an_export_is_read_back(at):
         pipe = subprocess.run(['sh', '-c', f'cat | {RINGSIDE} report -'], stdin=f,
                               capture_output=True, text=True)
     check(pipe.stdout == rs('report', at('kinds1.dat')).out, f'through a pipe: {pipe.stderr}')
+
+
+def test_what_an_export_adds(at):
+    """Boots and losses at the end are events there, and here what they were."""
+    subprocess.run([SAMPLE, at('sample')], check=True)
+    r = rs('export', at('sample'), '--to', 'trace.dat', '-o', at('sample.dat'))
+    check(r.code == 0, f'it is exported: {r.err}')
+    shown = [rs('report', at(name)).out for name in ('sample', 'sample.dat')]
+    ours_, back = [[re.sub(r'LOST \d+', 'LOST', line) for line in text.splitlines()
+                    if re.search(r'\[(BOOT|LOST) ', line)] for text in shown]
+    check(sorted(ours_) == sorted(back) and any('BOOT' in line for line in back), f'{ours_}\n{back}')
+    check('ringside:end' not in shown[1] and 'ringside:boot' not in shown[1], 'no events of it')
+    check(len(shown[0].splitlines()) == len(shown[1].splitlines()), 'as many lines')
+
+
+def test_stacks_have_names(at):
+    """As the report of the recording shows them, from the symbols in the trace.dat."""
+    frames = [[line for line in rs('report', at(name)).out.splitlines() if line.startswith(' => ')]
+              for name in ('real', 'real.dat')]
+    check(frames[0] == frames[1] and any('+0x' in f for f in frames[1]), f'{len(frames[0])} frames')
 
 
 RECORD = """
@@ -443,6 +476,8 @@ def main():
         test_outputs(at)
         test_hostile(at)
         test_an_export_is_read_back(at)
+        test_what_an_export_adds(at)
+        test_stacks_have_names(at)
         test_a_kernel(at)
         test_damaged(at)
 

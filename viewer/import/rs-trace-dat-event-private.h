@@ -23,8 +23,18 @@ typedef struct {
 	struct tep_print_flag_sym *symbols; /* NULL: none */
 } RsTraceDatField;
 
+/* Events that say something of others. */
+typedef enum {
+	RS_TRACE_DAT_PLAIN,
+	RS_TRACE_DAT_STACK, /* the call stack of the event before */
+	RS_TRACE_DAT_BOOT,  /* of our own export: a boot begins */
+	RS_TRACE_DAT_END,   /* likewise: there for what was lost before it */
+} RsTraceDatRole;
+
 typedef struct {
 	struct tep_event *tep;
+	RsTraceDatRole role;
+	int value_at;                     /* where a STACK has its frames, and a BOOT its number */
 	guint id;                         /* ours */
 	guint base;                       /* bytes of the common fields */
 	guint fixed;                      /* bytes of the other fields in Linux' record */

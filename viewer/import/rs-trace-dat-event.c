@@ -178,6 +178,32 @@ static void find_common(RsTraceDatEvent *event)
 	}
 }
 
+static void find_role(RsTraceDatEvent *event)
+{
+	static const struct {
+		const char *system, *name, *field; /* NULL: no field */
+		RsTraceDatRole role;
+	} roles[] = {
+		{"ftrace", "kernel_stack", "caller", RS_TRACE_DAT_STACK},
+		{"ringside", "boot", "boot", RS_TRACE_DAT_BOOT},
+		{"ringside", "end", NULL, RS_TRACE_DAT_END},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(roles); i++) {
+		const struct tep_format_field *field = NULL;
+
+		if (strcmp(event->tep->system, roles[i].system) ||
+		    strcmp(event->tep->name, roles[i].name))
+			continue;
+		if (roles[i].field)
+			field = tep_find_field(event->tep, roles[i].field);
+		if (roles[i].field && (!field || field->offset < 0 || field->offset > 256))
+			continue;
+		event->role = roles[i].role;
+		event->value_at = field ? field->offset : 0;
+	}
+}
+
 RsTraceDatEvent *rs_trace_dat_event_new(struct tep_event *tep, guint id)
 {
 	RsTraceDatEvent *event = g_new0(RsTraceDatEvent, 1);
@@ -187,6 +213,7 @@ RsTraceDatEvent *rs_trace_dat_event_new(struct tep_event *tep, guint id)
 	event->fields = g_array_new(FALSE, TRUE, sizeof(RsTraceDatField));
 	g_array_set_clear_func(event->fields, clear_field);
 	find_common(event);
+	find_role(event);
 	for (struct tep_format_field *f = tep->format.fields; f; f = f->next)
 		add_field(event, f);
 	rs_trace_dat_event_find_symbols(event);

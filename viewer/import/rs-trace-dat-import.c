@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-dat-import.h"
 #include "rs-trace-dat-event-private.h"
-#include "rs-trace-dat-maps-private.h"
+#include "rs-trace-dat-kallsyms-private.h"
+#include "rs-trace-dat-pages-private.h"
 #include "rs-trace-error.h"
-#include "rs-trace-writer.h"
 
 #include <ringside/cmdline.h>
-#include <ringside/record.h>
 #include <ringside/region.h>
 #include <ringside/ring.h>
+#include <rs-trace-symbol-file.h>
 #include <string.h>
-#include <trace-cmd.h>
 
-#define PAGE 65536u
-#define PAYLOAD_MAX (RS_REC_MAX - (guint)sizeof(struct rs_rec_header))
-#define WINDOW (RS_FILE_WINDOW_BYTES / 2)
-#define OPEN_MAX (WINDOW / 2) /* bytes of pages that are being filled */
-#define BOOT_NUMBER 1u
+#define FIRST_BOOT 1u
+#define SYMBOLS_MAX 8u /* sources that are told the symbols: they are large */
 
 /* Linux' common_flags. */
 #define LINUX_IRQS_OFF 0x01u
@@ -24,41 +20,6 @@
 #define LINUX_HARDIRQ 0x08u
 #define LINUX_SOFTIRQ 0x10u
 #define LINUX_NMI 0x40u
-
-typedef struct {
-	GByteArray *page; /* NULL: none is being filled */
-	guint64 seq, records, ns;
-	guint64 lost; /* before the page */
-	guint32 pid;
-	guint16 context;
-} Ring;
-
-/* A buffer of the file. */
-typedef struct {
-	struct tracecmd_input *handle;
-	char *name;
-	gboolean joined;
-	guint number;
-	guint n_rings;
-	Ring *rings;
-	guint n_slots; /* providers so far, one for each system */
-	guint next_id;
-	guint64 desc_offset; /* bytes of descriptors so far */
-	GHashTable *pids;    /* whose names have been told */
-	GHashTable *events;  /* Linux' id -> RsTraceDatEvent */
-} Source;
-
-typedef struct {
-	RsTraceWriter *writer;
-	GPtrArray *sources;
-	struct tep_handle *tep;
-	struct trace_seq text;
-	GByteArray *payload;
-	guint64 ns;      /* of the latest record */
-	gsize open;      /* bytes of pages that are being filled */
-	gboolean failed; /* `error` is set */
-	GError **error;
-} Import;
 
 /* ---- what a source tells ---- */
 
@@ -72,13 +33,36 @@ static gboolean put_table(Import *import, const Source *source, guint kind, guin
 					 import->error);
 }
 
+static gboolean begin_boot(Import *import, Source *source, guint32 boot, guint64 ns)
+{
+	source->boot = boot;
+	source->boots[boot % RS_BOOTS] = (struct rs_boot){.boot = boot, .ts = ns};
+	/* A name is of one boot. */
+	g_hash_table_remove_all(source->pids);
+	return put_table(import, source, RS_FILE_BOOTS, 1000000000, source->boots, RS_BOOTS,
+			 sizeof(struct rs_boot), NULL);
+}
+
+static gboolean tell_symbols(Import *import, const Source *source)
+{
+	RsTraceWriterTable table = {.elements = &import->symbols_head,
+				    .count = 1,
+				    .stride = sizeof(import->symbols_head)};
+
+	if (!import->symbols || import->symbols_told >= SYMBOLS_MAX)
+		return TRUE;
+	import->symbols_told++;
+	table.data = g_bytes_get_data(import->symbols, &table.data_size);
+	return rs_trace_writer_put_table(import->writer, RS_FILE_SYMBOLS, source->number, &table,
+					 import->error);
+}
+
 static gboolean join(Import *import, Source *source)
 {
 	struct rs_file_source info = {.size = sizeof(info),
 				      .ring_pages = 1,
-				      .ring_page_size = PAGE,
+				      .ring_page_size = RS_TRACE_DAT_PAGE,
 				      .number = source->number};
-	struct rs_boot boots[RS_BOOTS] = {0};
 
 	source->joined = TRUE;
 	source->n_rings = (guint)CLAMP(tep_get_cpus(import->tep), 1, (int)RS_MAX_CPUS);
@@ -86,11 +70,9 @@ static gboolean join(Import *import, Source *source)
 	info.ring_count = source->n_rings;
 	g_strlcpy(info.name, source->name, sizeof(info.name));
 	g_strlcpy(info.kind, "trace.dat", sizeof(info.kind));
-	boots[BOOT_NUMBER] = (struct rs_boot){.boot = BOOT_NUMBER};
 	return rs_trace_writer_put(import->writer, RS_FILE_SOURCE, source->number, &info,
 				   sizeof(info), import->error) &&
-	       put_table(import, source, RS_FILE_BOOTS, 1000000000, boots, RS_BOOTS,
-			 sizeof(struct rs_boot), NULL);
+	       begin_boot(import, source, FIRST_BOOT, 0) && tell_symbols(import, source);
 }
 
 /*
@@ -104,8 +86,8 @@ static gboolean tell_system(Import *import, Source *source, const struct tep_eve
 	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
 	struct rs_provider provider = {.sequence = 2,
 				       .state = RS_PROVIDER_LIVE,
-				       .first_boot = BOOT_NUMBER,
-				       .last_boot = BOOT_NUMBER,
+				       .first_boot = FIRST_BOOT,
+				       .last_boot = G_MAXUINT32,
 				       .first_id = source->next_id,
 				       .desc_offset = source->desc_offset,
 				       .generation = 1};
@@ -135,99 +117,13 @@ static gboolean tell_system(Import *import, Source *source, const struct tep_eve
 static gboolean tell_task(Import *import, Source *source, guint32 pid)
 {
 	const char *comm = tep_data_comm_from_pid(import->tep, (int)pid);
-	struct rs_cmdline_entry entry = {.sequence = 2, .pid = pid, .boot = BOOT_NUMBER};
+	struct rs_cmdline_entry entry = {.sequence = 2, .pid = pid, .boot = source->boot};
 
 	if (!g_hash_table_add(source->pids, GUINT_TO_POINTER(pid)) || !comm || !*comm ||
 	    g_str_equal(comm, "<...>"))
 		return TRUE;
 	memcpy(entry.comm, comm, strnlen(comm, sizeof(entry.comm)));
 	return put_table(import, source, RS_FILE_NAMES, 0, &entry, 1, sizeof(entry), NULL);
-}
-
-/* ---- pages ---- */
-
-static gboolean end_page(Import *import, Source *source, guint number)
-{
-	Ring *ring = &source->rings[number];
-	struct rs_file_page entry = {
-		.lost = ring->lost, .from = RS_RING_PAGE_HEADER, .ring = number};
-	gboolean ok;
-
-	if (!ring->page)
-		return TRUE;
-	((struct rs_ring_page *)ring->page->data)->committed = ring->page->len;
-	entry.to = ring->page->len;
-	ok = rs_trace_writer_put_page(import->writer, source->number, ring->page->data, &entry,
-				      import->error);
-	import->open -= ring->page->len;
-	g_clear_pointer(&ring->page, g_byte_array_unref);
-	ring->lost = 0;
-	return ok;
-}
-
-static gboolean end_window(Import *import)
-{
-	rs_trace_dat_maps_forget();
-	for (guint i = 0; i < import->sources->len; i++) {
-		Source *source = import->sources->pdata[i];
-
-		for (guint k = 0; k < source->n_rings; k++)
-			if (!end_page(import, source, k))
-				return FALSE;
-	}
-	return rs_trace_writer_end_window(import->writer, import->ns, import->error);
-}
-
-static void put(Import *import, Ring *ring, gconstpointer bytes, gsize size)
-{
-	static const guint8 zero[8];
-
-	g_byte_array_append(ring->page, bytes, (guint)size);
-	g_byte_array_append(ring->page, zero, (guint)(-size & 7));
-	import->open += (size + 7) & ~(gsize)7;
-}
-
-static void begin_page(Import *import, Ring *ring, guint number, guint64 ns, guint32 pid,
-		       guint16 context)
-{
-	struct rs_ring_page head = {.seq = ring->seq++,
-				    .ts = ns,
-				    .records = ring->records,
-				    .boot = BOOT_NUMBER,
-				    .context = context,
-				    .ring = (uint16_t)number,
-				    .header_size = RS_RING_PAGE_HEADER,
-				    .pid = pid};
-
-	ring->page = g_byte_array_new();
-	ring->ns = ns;
-	ring->pid = pid;
-	ring->context = context;
-	put(import, ring, &head, sizeof(head));
-}
-
-static void put_record(Import *import, Ring *ring, guint id, guint64 ns, guint32 pid,
-		       guint16 context)
-{
-	struct rs_rec_context mark = {.id = RS_REC_CONTEXT, .context = context, .pid = pid};
-	struct rs_rec_time time = {.id = RS_REC_TIME, .size = sizeof(time), .ts = ns};
-	gsize size = MIN(import->payload->len, PAYLOAD_MAX);
-	struct rs_rec_header head = {
-		.id = (uint16_t)id, .size = (uint16_t)(size + sizeof(head)), .ts = (uint32_t)ns};
-
-	if (pid != ring->pid || context != ring->context)
-		put(import, ring, &mark, sizeof(mark));
-	if (ns < ring->ns || ns - ring->ns > G_MAXUINT32)
-		put(import, ring, &time, sizeof(time));
-	if (size < import->payload->len)
-		head.size |= RS_REC_CUT;
-	g_byte_array_append(ring->page, (const guint8 *)&head, sizeof(head));
-	import->open += sizeof(head);
-	put(import, ring, import->payload->data, size);
-	ring->records++;
-	ring->ns = ns;
-	ring->pid = pid;
-	ring->context = context;
 }
 
 /* ---- records ---- */
@@ -261,40 +157,80 @@ static guint32 pid_of(const RsTraceDatEvent *event, const struct tep_record *rec
 }
 
 /* Where a number of lost records is not known, it is at least one. */
-static gboolean lose(Import *import, Source *source, guint number, long long missed)
+static gboolean lose(Import *import, Source *source, const struct tep_record *record)
 {
-	Ring *ring = &source->rings[number];
-	guint64 lost = missed > 0 ? (guint64)missed : missed < 0;
+	long long missed = record->missed_events;
 
-	if (!lost)
-		return TRUE;
-	if (!end_page(import, source, number))
-		return FALSE;
-	ring->lost += lost;
-	ring->records += lost;
-	return TRUE;
+	return rs_trace_dat_pages_lose(import, source, (guint)record->cpu,
+				       missed > 0 ? (guint64)missed : missed < 0);
+}
+
+/* The frames of an event of Linux that is nothing but the stack of the record before it. */
+static guint take_frames(const RsTraceDatEvent *event, const struct tep_record *record,
+			 guint64 frames[RS_STACK_MAX])
+{
+	struct tep_handle *tep = event->tep->tep;
+	const int size = tep_get_long_size(tep) == 4 ? 4 : 8;
+	const guint64 none = size == 4 ? G_MAXUINT32 : G_MAXUINT64;
+	guint n = 0;
+
+	for (int at = event->value_at; n < RS_STACK_MAX && at + size <= record->size; at += size) {
+		frames[n] = tep_read_number(tep, (const guint8 *)record->data + at, size);
+		if (frames[n] == none) /* older kernels end a stack with it */
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* Whether the record was the stack of the one before it, which has it now. */
+static gboolean is_stack_of_last(const Source *source, const struct tep_record *record,
+				 const RsTraceDatEvent *event)
+{
+	const Held *held = &source->rings[record->cpu].held;
+
+	return event->role == RS_TRACE_DAT_STACK && held->payload && !record->missed_events &&
+	       held->pid == pid_of(event, record);
 }
 
 static gboolean add(Import *import, Source *source, struct tep_record *record,
 		    const RsTraceDatEvent *event)
 {
-	guint number = (guint)record->cpu;
-	Ring *ring = &source->rings[number];
-	guint32 pid = pid_of(event, record);
-	guint16 context = context_of(event, record);
+	const Held held = {.id = event->id,
+			   .ns = record->ts,
+			   .pid = pid_of(event, record),
+			   .context = context_of(event, record)};
+	guint64 frames[RS_STACK_MAX];
 
-	if (!lose(import, source, number, record->missed_events) || !tell_task(import, source, pid))
+	if (is_stack_of_last(source, record, event))
+		return rs_trace_dat_pages_release(import, source, (guint)record->cpu, frames,
+						  take_frames(event, record, frames));
+	if (!lose(import, source, record) || !tell_task(import, source, held.pid))
 		return FALSE;
 	rs_trace_dat_event_payload(event, record, &import->text, import->payload);
-	if (ring->page && ring->page->len + 40 + MIN(import->payload->len, PAYLOAD_MAX) > PAGE &&
-	    !end_page(import, source, number))
-		return FALSE;
+	return rs_trace_dat_pages_hold(import, source, (guint)record->cpu, &held) &&
+	       rs_trace_dat_pages_look(import);
+}
+
+/* What our own export says by events: that a guest has begun anew, and what was lost at the end. */
+static gboolean obey(Import *import, Source *source, const struct tep_record *record,
+		     const RsTraceDatEvent *event, gboolean *done)
+{
+	guint64 boot = 0;
+
+	*done = TRUE;
 	import->ns = MAX(import->ns, record->ts);
-	if (!ring->page)
-		begin_page(import, ring, number, record->ts, pid, context);
-	put_record(import, ring, event->id, record->ts, pid, context);
-	return (rs_trace_writer_window_bytes(import->writer) < WINDOW && import->open < OPEN_MAX) ||
-	       end_window(import);
+	if (event->role == RS_TRACE_DAT_END)
+		return lose(import, source, record);
+	if (event->role == RS_TRACE_DAT_BOOT && event->value_at + 4 <= record->size)
+		boot = tep_read_number(event->tep->tep,
+				       (const guint8 *)record->data + event->value_at, 4);
+	if (boot <= source->boot) {
+		*done = FALSE;
+		return TRUE;
+	}
+	return lose(import, source, record) && rs_trace_dat_pages_flush(import, source) &&
+	       begin_boot(import, source, (guint32)boot, record->ts);
 }
 
 /* Called by libtracecmd for each record, in the order of time. */
@@ -304,6 +240,7 @@ static int take(struct tracecmd_input *handle, struct tep_record *record, int cp
 	Source *source = tracecmd_get_private(handle);
 	struct tep_event *tep = tep_find_event_by_record(import->tep, record);
 	const RsTraceDatEvent *event = NULL;
+	gboolean done;
 
 	if (!source || !tep)
 		return 0;
@@ -317,7 +254,11 @@ static int take(struct tracecmd_input *handle, struct tep_record *record, int cp
 			goto failed;
 		event = g_hash_table_lookup(source->events, GINT_TO_POINTER(tep->id));
 	}
-	if (!event || add(import, source, record, event))
+	if (!event)
+		return 0;
+	if (!obey(import, source, record, event, &done))
+		goto failed;
+	if (done || add(import, source, record, event))
 		return 0;
 failed:
 	import->failed = TRUE;
@@ -330,8 +271,10 @@ static void source_free(gpointer data)
 {
 	Source *source = data;
 
-	for (guint i = 0; i < source->n_rings; i++)
+	for (guint i = 0; i < source->n_rings; i++) {
 		g_clear_pointer(&source->rings[i].page, g_byte_array_unref);
+		g_clear_pointer(&source->rings[i].held.payload, g_byte_array_unref);
+	}
 	g_hash_table_unref(source->pids);
 	g_hash_table_unref(source->events);
 	g_free(source->rings);
@@ -370,8 +313,20 @@ static gboolean read_all(Import *import, struct tracecmd_input *top)
 	for (guint i = 0; i < import->sources->len; i++)
 		handles[i] = ((Source *)import->sources->pdata[i])->handle;
 	tracecmd_iterate_events_multi(handles, (int)import->sources->len, take, import);
-	return !import->failed && end_window(import) &&
+	return !import->failed && rs_trace_dat_pages_finish(import) &&
 	       rs_trace_writer_close(import->writer, import->error);
+}
+
+/* A list that cannot be used is as none. */
+static void make_symbols(Import *import)
+{
+	g_autofree char *text = rs_trace_dat_kallsyms_take();
+	g_autoptr(RsTraceSymbolFile) file = NULL;
+
+	if (text)
+		file = rs_trace_symbol_file_new_text(text, "kallsyms", NULL);
+	if (file)
+		import->symbols = rs_trace_symbol_file_place(file, 0, &import->symbols_head);
 }
 
 static gboolean convert(struct tracecmd_input *top, GOutputStream *out, GError **error)
@@ -379,19 +334,19 @@ static gboolean convert(struct tracecmd_input *top, GOutputStream *out, GError *
 	static const RsTraceWriterConfig config = {0};
 	g_autoptr(RsTraceWriter) writer = rs_trace_writer_new(out, &config, error);
 	g_autoptr(GPtrArray) sources = g_ptr_array_new_with_free_func(source_free);
-	g_autoptr(GByteArray) payload = g_byte_array_new();
 	Import import = {.writer = writer,
 			 .sources = sources,
 			 .tep = tracecmd_get_tep(top),
-			 .payload = payload,
+			 .payload = g_byte_array_new(),
 			 .error = error};
 	gboolean ok;
 
-	if (!writer)
-		return FALSE;
+	make_symbols(&import);
 	trace_seq_init(&import.text);
 	ok = read_all(&import, top);
 	trace_seq_destroy(&import.text);
+	g_clear_pointer(&import.symbols, g_bytes_unref);
+	g_byte_array_unref(import.payload);
 	/* Buffers refer to the first handle. */
 	for (guint i = 1; i < sources->len; i++)
 		tracecmd_close(((Source *)sources->pdata[i])->handle);

@@ -103,6 +103,13 @@ static gboolean parse_conversion(Translation *t, Conversion *out)
 	return TRUE;
 }
 
+/* "0x%lx" of a pointer: so our own export writes %p, of which we show what lies there. */
+static gboolean is_pointer(const Translation *t, const RsTraceDatField *field, const Conversion *c)
+{
+	return field->kind == RS_KIND_POINTER && c->letter == 'x' && !c->flags->len &&
+	       g_str_has_suffix(t->print->str, "0x");
+}
+
 static void use(Translation *t, const RsTraceDatField *field, const Conversion *c, const char *size)
 {
 	g_string_append_printf(t->print, "%%%s%s%c", c->flags->str, size, c->letter);
@@ -128,6 +135,11 @@ static gboolean take_integer(Translation *t, const Conversion *c)
 	if (field->size < 4 && field->kind != RS_KIND_SINT && c->longs < 0 &&
 	    (is_signed || (c->longs < -1 && field->size > 1)))
 		return FALSE;
+	if (is_pointer(t, field, c)) {
+		g_string_truncate(t->print, t->print->len - 2);
+		use(t, field, &(Conversion){.flags = c->flags, .letter = 'p'}, "");
+		return TRUE;
+	}
 	use(t, field, c, "");
 	return TRUE;
 }

@@ -42,7 +42,32 @@ static int copy(GInputStream *stream, GError **error)
 	return kept;
 }
 
-static GInputStream *open_pipe(int fd, GError **error)
+/* `stream` as a file, in which one can go to and fro. */
+static GInputStream *make_seekable(GInputStream *stream, GError **error)
+{
+	int fd = copy(stream, error);
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
+	g_autoptr(GFile) file = g_file_new_for_path(path);
+	GFileInputStream *out = NULL;
+
+	if (fd < 0)
+		return NULL;
+	out = g_file_read(file, NULL, error);
+	close(fd);
+	return out ? G_INPUT_STREAM(out) : NULL;
+}
+
+/* Takes over `fd`. */
+static GInputStream *open_dat(int fd, gboolean to_seek, GError **error)
+{
+	g_autoptr(GInputStream) stream = rs_trace_dat_stream_new(fd, error);
+
+	if (!stream || !to_seek)
+		return g_steal_pointer(&stream);
+	return make_seekable(stream, error);
+}
+
+static GInputStream *open_pipe(int fd, gboolean to_seek, GError **error)
 {
 	g_autoptr(GInputStream) base = g_unix_input_stream_new(fd, fd != STDIN_FILENO);
 	g_autoptr(GInputStream) stream = g_buffered_input_stream_new(base);
@@ -61,7 +86,7 @@ static GInputStream *open_pipe(int fd, GError **error)
 	if (!is_dat(bytes, size))
 		return g_steal_pointer(&stream);
 	fd = copy(stream, error);
-	return fd < 0 ? NULL : rs_trace_dat_stream_new(fd, error);
+	return fd < 0 ? NULL : open_dat(fd, to_seek, error);
 }
 
 static GInputStream *fail(GError **error, int saved_errno)
@@ -71,7 +96,7 @@ static GInputStream *fail(GError **error, int saved_errno)
 	return NULL;
 }
 
-GInputStream *rs_trace_open(const char *path, GError **error)
+GInputStream *rs_trace_open(const char *path, gboolean to_seek, GError **error)
 {
 	g_autoptr(GFile) file = g_file_new_for_commandline_arg(path);
 	gboolean is_stdin = g_str_equal(path, "-");
@@ -85,13 +110,13 @@ GInputStream *rs_trace_open(const char *path, GError **error)
 		return fail(error, errno);
 	n = pread(fd, head, sizeof(head), 0);
 	if (n < 0 && errno == ESPIPE)
-		return open_pipe(fd, error);
+		return open_pipe(fd, to_seek, error);
 	if (n >= 0 && is_dat(head, (gsize)n)) {
 		int kept = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
 		if (!is_stdin)
 			close(fd);
-		return kept < 0 ? fail(error, errno) : rs_trace_dat_stream_new(kept, error);
+		return kept < 0 ? fail(error, errno) : open_dat(kept, to_seek, error);
 	}
 	if (is_stdin)
 		return g_unix_input_stream_new(fd, FALSE);

@@ -12,9 +12,11 @@ G_BEGIN_DECLS
 
 /*
  * `path`: a file or a pipe; "-" is standard input. A trace.dat that comes through a pipe is copied
- * into a file without a name first, since its reader has to go to and fro in it. NULL: G_IO_ERROR.
+ * into a file without a name first, since its reader has to go to and fro in it. `to_seek`: what a
+ * trace.dat has become is such a file, too. Otherwise it cannot be sought, as a pipe. NULL:
+ * G_IO_ERROR.
  */
-GInputStream *rs_trace_open(const char *path, GError **error);
+GInputStream *rs_trace_open(const char *path, gboolean to_seek, GError **error);
 
 G_END_DECLS
 

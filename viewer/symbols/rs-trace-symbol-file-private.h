@@ -34,6 +34,8 @@ guint8 *rs_trace_symbols_read(int fd, guint64 at, guint64 size);
 /* FALSE: it is no such file, or damaged. */
 gboolean rs_trace_symbols_take_elf(RsTraceSymbolFile *file, int fd, GError **error);
 gboolean rs_trace_symbols_take_text(RsTraceSymbolFile *file, int fd, GError **error);
+/* Takes over `text`, and changes it. */
+gboolean rs_trace_symbols_take_lines(RsTraceSymbolFile *file, GByteArray *text, GError **error);
 
 gboolean rs_trace_symbols_refuse(GError **error, const char *why);
 

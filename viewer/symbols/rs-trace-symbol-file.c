@@ -75,16 +75,42 @@ static void settle(RsTraceSymbolFile *file)
 
 /* ---- the file ---- */
 
-RsTraceSymbolFile *rs_trace_symbol_file_read(int fd, const char *name, GError **error)
+static RsTraceSymbolFile *file_new(const char *name)
 {
-	g_autoptr(RsTraceSymbolFile) file = g_new0(RsTraceSymbolFile, 1);
+	RsTraceSymbolFile *file = g_new0(RsTraceSymbolFile, 1);
 	g_autofree char *base = g_path_get_basename(name);
-	char magic[SELFMAG] = "";
-	gboolean done;
 
 	g_atomic_ref_count_init(&file->refs);
 	g_strlcpy(file->name, base, sizeof(file->name));
 	file->symbols = g_array_new(FALSE, FALSE, sizeof(Symbol));
+	return file;
+}
+
+/* Once all symbols are there. */
+static gboolean finish(RsTraceSymbolFile *file, GError **error)
+{
+	settle(file);
+	return file->symbols->len || rs_trace_symbols_refuse(error, "it has no symbols");
+}
+
+RsTraceSymbolFile *rs_trace_symbol_file_new_text(const char *text, const char *name, GError **error)
+{
+	g_autoptr(RsTraceSymbolFile) file = file_new(name);
+	GByteArray *bytes = g_byte_array_new();
+
+	g_byte_array_append(bytes, (const guint8 *)text,
+			    (guint)MIN(strlen(text), SYMBOL_TABLE_MAX));
+	if (!rs_trace_symbols_take_lines(file, bytes, error) || !finish(file, error))
+		return NULL;
+	return g_steal_pointer(&file);
+}
+
+RsTraceSymbolFile *rs_trace_symbol_file_read(int fd, const char *name, GError **error)
+{
+	g_autoptr(RsTraceSymbolFile) file = file_new(name);
+	char magic[SELFMAG] = "";
+	gboolean done;
+
 	if (pread(fd, magic, sizeof(magic), 0) < 0) {
 		g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s",
 			    g_strerror(errno));
@@ -92,14 +118,7 @@ RsTraceSymbolFile *rs_trace_symbol_file_read(int fd, const char *name, GError **
 	}
 	done = memcmp(magic, ELFMAG, SELFMAG) ? rs_trace_symbols_take_text(file, fd, error)
 					      : rs_trace_symbols_take_elf(file, fd, error);
-	if (!done)
-		return NULL;
-	settle(file);
-	if (!file->symbols->len) {
-		rs_trace_symbols_refuse(error, "it has no symbols");
-		return NULL;
-	}
-	return g_steal_pointer(&file);
+	return done && finish(file, error) ? g_steal_pointer(&file) : NULL;
 }
 
 RsTraceSymbolFile *rs_trace_symbol_file_open(const char *path, GError **error)

@@ -28,6 +28,9 @@ typedef struct _RsTraceSymbolFile RsTraceSymbolFile;
  * the two, is damaged, or has no symbols.
  */
 RsTraceSymbolFile *rs_trace_symbol_file_read(int fd, const char *name, GError **error);
+/* The same of a text in memory. */
+RsTraceSymbolFile *rs_trace_symbol_file_new_text(const char *text, const char *name,
+						 GError **error);
 RsTraceSymbolFile *rs_trace_symbol_file_open(const char *path, GError **error);
 RsTraceSymbolFile *rs_trace_symbol_file_ref(RsTraceSymbolFile *file);
 /* NULL is accepted. */

@@ -30,16 +30,23 @@ static GByteArray *read_all(int fd)
 /* FALSE: the line is none of them. `line` ends with a NUL. */
 static gboolean take_line(RsTraceSymbolFile *file, const char *text, char *line)
 {
-	char *end, *name;
+	char *end, *name, *plus;
 	Symbol symbol = {.at = g_ascii_strtoull(line, &end, 16)};
 
 	if (end == line || *end != ' ' || !g_ascii_isalpha(end[1]) || end[2] != ' ' || !end[3])
 		return FALSE;
 	name = end + 3;
 	name[strcspn(name, " \t")] = 0; /* then its module */
-	/* Not where something lies, but a number; or what another file has. */
-	if (strchr("aAU", end[1]) || !*name)
+	/* Not where something lies, but a number; or what another file has; or an address. */
+	if (strchr("aAU", end[1]) || !*name || g_str_has_prefix(name, "0x"))
 		return TRUE;
+	/* A frame: so an export to trace.dat writes it. It lies in the function up to there. */
+	plus = strstr(name, "+0x");
+	if (plus) {
+		*plus = 0;
+		symbol.size = MIN(g_ascii_strtoull(plus + 3, NULL, 16), symbol.at);
+		symbol.at -= symbol.size;
+	}
 	symbol.rank = strchr("tT", end[1]) ? 0 : 1;
 	symbol.name = (guint32)(name - text);
 	g_array_append_val(file->symbols, symbol);
@@ -53,20 +60,24 @@ static gint by_address(gconstpointer a, gconstpointer b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* Up to the next one, or less if that is known. Those at one address have one size. */
 static void guess_sizes(RsTraceSymbolFile *file)
 {
 	const guint n = file->symbols->len;
 	Symbol *symbols = (Symbol *)(void *)file->symbols->data;
+	guint64 next = G_MAXUINT64;
 
 	g_array_sort(file->symbols, by_address);
-	for (guint i = n; i-- > 0;) {
-		guint64 next = SIZE_MAX_GUESSED;
+	for (guint i = n, first; i > 0; i = first) {
+		const guint64 at = symbols[i - 1].at;
+		guint64 size = 0;
 
-		if (i + 1 < n && symbols[i + 1].at == symbols[i].at)
-			next = symbols[i + 1].size;
-		else if (i + 1 < n)
-			next = symbols[i + 1].at - symbols[i].at;
-		symbols[i].size = MIN(next, SIZE_MAX_GUESSED);
+		for (first = i; first > 0 && symbols[first - 1].at == at; first--)
+			size = MAX(size, symbols[first - 1].size);
+		size = MIN(size ? size : SIZE_MAX_GUESSED, next - at);
+		for (guint k = first; k < i; k++)
+			symbols[k].size = MIN(size, SIZE_MAX_GUESSED);
+		next = at;
 	}
 	file->from = symbols[0].at;
 	file->to = symbols[n - 1].at + MIN(SIZE_MAX_GUESSED, G_MAXUINT64 - symbols[n - 1].at);
@@ -74,7 +85,11 @@ static void guess_sizes(RsTraceSymbolFile *file)
 
 gboolean rs_trace_symbols_take_text(RsTraceSymbolFile *file, int fd, GError **error)
 {
-	GByteArray *all = read_all(fd);
+	return rs_trace_symbols_take_lines(file, read_all(fd), error);
+}
+
+gboolean rs_trace_symbols_take_lines(RsTraceSymbolFile *file, GByteArray *all, GError **error)
+{
 	guint bad = 0;
 	char *text;
 

@@ -248,6 +248,27 @@ static void test_text(void)
 	check(symbols, 0x10, NULL);
 }
 
+/* So an export to trace.dat lists the frames of its stacks. */
+static void test_frames_give_the_start_of_their_functions(void)
+{
+	const char *list = "ffffffff81000012 T first+0x12\n"
+			   "ffffffff81000034 T first+0x34\n"
+			   "ffffffff81000099 T 0xffffffff81000099\n"
+			   "ffffffff81000108 T second+0x8\n";
+	g_autoptr(RsTraceSymbolFile) file = rs_trace_symbol_file_new_text(list, "list", NULL);
+	g_autoptr(RsTraceSymbols) symbols = NULL;
+	struct rs_file_symbols head;
+
+	g_assert_nonnull(file);
+	g_assert_cmpuint(rs_trace_symbol_file_count(file), ==, 2);
+	symbols = place(file, 0, &head);
+	check(symbols, 0xffffffff81000000, "first");
+	check(symbols, 0xffffffff81000033, "first");
+	check(symbols, 0xffffffff81000034, NULL); /* how much further it reaches is not known */
+	check(symbols, 0xffffffff81000098, NULL);
+	check(symbols, 0xffffffff81000100, "second");
+}
+
 static void test_other_text(void)
 {
 	GString *many = g_string_new(NULL);
@@ -287,6 +308,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/symbol-file/other-elf", test_other_elf);
 	g_test_add_func("/symbol-file/self", test_self);
 	g_test_add_func("/symbol-file/text", test_text);
+	g_test_add_func("/symbol-file/frames", test_frames_give_the_start_of_their_functions);
 	g_test_add_func("/symbol-file/other-text", test_other_text);
 	g_test_add_func("/symbol-file/no-file", test_no_file);
 	return g_test_run();
