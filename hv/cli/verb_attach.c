@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/launch.h"
+#include "cli/run_recording_options.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
 
@@ -37,43 +38,70 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	return code;
 }
 
+struct options {
+	struct rs_runner_config runner;
+	struct rs_run_recording_options to;
+	struct rs_run_recording_config record;
+	RsCliSymbols symbols;
+	gint64 count;
+	gboolean json, bare, quiet, fresh;
+};
+
+static int check(const struct rs_verb *verb, struct options *o)
+{
+	struct rs_runner_config *runner = &o->runner;
+	int code = rs_cli_check_limits(verb, o->count, runner->duration);
+
+	runner->json = o->json;
+	runner->short_names = o->bare;
+	runner->quiet = o->quiet;
+	runner->count = (uint64_t)MAX(o->count, 0);
+	runner->from = o->fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
+	runner->output = o->to.text;
+	runner->symbols = o->record.symbols = &o->symbols;
+	runner->record = o->to.output ? &o->record : NULL;
+	if (!code)
+		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
+	return code ? code : rs_cli_symbols_take(verb, &o->symbols);
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct rs_runner_config runner = {.detach = true};
-	gboolean json = FALSE, bare = FALSE, quiet = FALSE, fresh = FALSE;
-	gint64 count = 0;
+	struct options o = {.runner.detach = true};
+	struct rs_runner_config *runner = &o.runner;
 	const GOptionEntry options[] = {
-		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &runner.enable, "Enable these events",
-		 "GLOB"},
-		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner.filters,
+		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &runner->enable,
+		 "Enable these events", "GLOB"},
+		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner->filters,
 		 "Filter these events", "'GLOB: EXPR'"},
-		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
-		{"short", 0, 0, G_OPTION_ARG_NONE, &bare,
+		RS_CLI_SYMBOLS_FILE(o.symbols),
+		RS_CLI_SYMBOLS_NONE(o.symbols),
+		RS_RUN_RECORDING_OPTIONS(o.to),
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
+		{"short", 0, 0, G_OPTION_ARG_NONE, &o.bare,
 		 "Events without their system: switch in place of sched:switch", NULL},
-		{"count", 'n', 0, G_OPTION_ARG_INT64, &count,
+		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count,
 		 "End after so many events (0: no limit)", "N"},
-		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner.duration,
+		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner->duration,
 		 "End after so many seconds (0: no limit)", "SECONDS"},
-		{"new", 0, 0, G_OPTION_ARG_NONE, &fresh,
+		{"new", 0, 0, G_OPTION_ARG_NONE, &o.fresh,
 		 "Only what comes from now on, not what the rings hold", NULL},
-		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print no trace and no summary", NULL},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Print no trace and no summary",
+		 NULL},
 		{0}};
 	int code;
 
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
-		runner.json = json;
-		runner.short_names = bare;
-		runner.quiet = quiet;
-		runner.count = (uint64_t)MAX(count, 0);
-		runner.from = fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
-		code = rs_cli_check_limits(verb, count, runner.duration);
+		code = check(verb, &o);
 		if (!code && argc != 2)
 			code = rs_cli_usage(verb, "which session? See ringside ps");
 		if (!code)
-			code = attach(argv[1], &runner);
+			code = attach(argv[1], runner);
 	}
-	g_strfreev(runner.enable);
-	g_strfreev(runner.filters);
+	g_strfreev(runner->enable);
+	g_strfreev(runner->filters);
+	rs_run_recording_options_clear(&o.to);
+	rs_cli_symbols_clear(&o.symbols);
 	return code;
 }
 

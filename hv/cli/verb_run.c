@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/recording_options.h"
+#include "cli/run_recording_options.h"
 #include "cli/runner.h"
 #include "cli/select.h"
 #include "cli/source_args.h"
@@ -13,11 +13,9 @@ struct options {
 	int stack;
 	RsCliSymbols symbols;
 	struct rs_cli_select select;
-	char *name, *text;
-	char *output; /* a recording */
-	struct rs_recording_options limits;
+	char *name;
+	struct rs_run_recording_options to;
 	struct rs_run_recording_config record;
-	gboolean force;
 	double duration;
 	gint64 count;
 	gboolean json, bare, quiet, propagate;
@@ -77,8 +75,8 @@ static int run_session(const struct options *o, GArray *sources)
 		.short_names = o->bare,
 		.quiet = o->quiet,
 		.propagate = o->propagate,
-		.output = o->text,
-		.record = o->output ? &o->record : NULL,
+		.output = o->to.text,
+		.record = o->to.output ? &o->record : NULL,
 		.duration = o->duration,
 		.count = (uint64_t)o->count,
 		.from = RS_TRACE_FROM_START,
@@ -131,26 +129,6 @@ static int select_events(const struct rs_verb *verb, struct options *o)
 	return code;
 }
 
-static int prepare_recording(const struct rs_verb *verb, struct options *o)
-{
-	struct rs_run_recording_config *record = &o->record;
-
-	if (!o->output && (o->force || o->limits.compression || o->limits.max_size ||
-			   o->limits.rotate || o->limits.keep))
-		return rs_cli_usage(verb, "options of a recording need -o FILE");
-	if (!o->output)
-		return 0;
-	if (g_str_equal(o->output, "-") && !o->quiet && (!o->text || g_str_equal(o->text, "-")))
-		return rs_cli_usage(verb,
-				    "-o - records to standard output: print elsewhere with --text "
-				    "FILE, or nothing with -q");
-	record->file.path = o->output;
-	record->file.force = o->force;
-	record->quiet = record->alone = o->quiet;
-	record->symbols = &o->symbols;
-	return rs_recording_options_check(verb, &o->limits, &record->recording, &record->file);
-}
-
 static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrArray *args)
 {
 	g_autoptr(GArray) sources =
@@ -161,7 +139,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 	if (!code)
 		code = select_events(verb, o);
 	if (!code)
-		code = prepare_recording(verb, o);
+		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
 	if (!code)
 		code = rs_cli_symbols_take(verb, &o->symbols);
 	if (code)
@@ -243,7 +221,7 @@ static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int a
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.stack = RS_CLI_NO_STACK};
+	struct options o = {.stack = RS_CLI_NO_STACK, .record.symbols = &o.symbols};
 	gboolean and_help = FALSE;
 	const GOptionEntry options[] = {
 		{"and", 0, 0, G_OPTION_ARG_NONE, &and_help,
@@ -257,12 +235,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
-		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
-		 "Record the trace there, for `ringside report`; - is standard output", "FILE"},
-		{"force", 0, 0, G_OPTION_ARG_NONE, &o.force, "Record over a file that is no trace",
-		 NULL},
-		RS_RECORDING_OPTIONS(o.limits),
-		{"text", 0, 0, G_OPTION_ARG_FILENAME, &o.text, "Print the trace there", "FILE"},
+		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
 		{"short", 0, 0, G_OPTION_ARG_NONE, &o.bare,
 		 "Events without their system: switch in place of sched:switch", NULL},
@@ -286,9 +259,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	rs_cli_select_clear(&o.select);
 	rs_cli_symbols_clear(&o.symbols);
 	g_free(o.name);
-	g_free(o.output);
-	g_free(o.text);
-	rs_recording_options_clear(&o.limits);
+	rs_run_recording_options_clear(&o.to);
 	return code;
 }
 
