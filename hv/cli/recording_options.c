@@ -8,6 +8,19 @@
 #define SIZE_MIN (64u << 10) /* of a recording that holds more than it needs itself */
 #define SECONDS_MAX 1000000000.0
 
+void rs_recording_target_fill(const struct rs_recording_target *target,
+			      struct rs_recording_file_config *file)
+{
+	file->path = target->path ? target->path : "ringside.trace";
+	file->force = target->force;
+}
+
+void rs_recording_target_clear(struct rs_recording_target *target)
+{
+	g_clear_pointer(&target->session, g_free);
+	g_clear_pointer(&target->path, g_free);
+}
+
 void rs_recording_options_clear(struct rs_recording_options *options)
 {
 	g_clear_pointer(&options->max_size, g_free);

@@ -65,8 +65,8 @@ static int record(const struct rs_verb *verb, RsDBusSession1 *session,
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL, *path = NULL;
-	gboolean fresh = FALSE, force = FALSE, progress = FALSE, quiet = FALSE, json = FALSE;
+	gboolean fresh = FALSE, progress = FALSE, quiet = FALSE, json = FALSE;
+	g_auto(RsRecordingTarget) target = {0};
 	struct rs_recording_options limits = {0};
 	g_auto(RsCliSymbols) symbols = {0};
 	struct rs_flight_config flight = {0};
@@ -75,11 +75,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	gint snapshots = -1;
 	double duration = 0;
 	const GOptionEntry options[] = {
-		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
-		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &path,
-		 "The file; - is standard output (ringside.trace)", "FILE"},
-		{"force", 'f', 0, G_OPTION_ARG_NONE, &force, "Write over a file that is no trace",
-		 NULL},
+		RS_RECORDING_TARGET(target),
 		RS_RECORDING_OPTIONS(limits),
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &duration,
 		 "End after so many seconds (0: no limit)", "SECONDS"},
@@ -106,8 +102,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	int code = 0;
 
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
-		file.path = path ? path : "ringside.trace";
-		file.force = force;
+		rs_recording_target_fill(&target, &file);
 		file.numbered = on != NULL;
 		config->from = fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
 		config->duration = duration;
@@ -123,7 +118,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		if (!code)
 			code = rs_cli_symbols_take(verb, &symbols);
 		if (!code)
-			session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
+			session = rs_cli_connect(verb, target.session, 0, &argc, argv, &code);
 		if (session && argc > 1)
 			code = rs_cli_usage(verb, "too many arguments");
 		else if (session)

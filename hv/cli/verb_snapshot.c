@@ -5,17 +5,12 @@
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL, *path = NULL;
-	gboolean force = FALSE, quiet = FALSE, json = FALSE;
+	gboolean quiet = FALSE, json = FALSE;
+	g_auto(RsRecordingTarget) target = {0};
 	struct rs_recording_options limits = {0};
 	const GOptionEntry options[] = {
-		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
-		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &path,
-		 "The file; - is standard output (ringside.trace)", "FILE"},
-		{"force", 'f', 0, G_OPTION_ARG_NONE, &force, "Write over a file that is no trace",
-		 NULL},
-		{"zstd", 'z', 0, G_OPTION_ARG_INT, &limits.compression,
-		 "Compress recorded pages, 1 (fast) to 19 (small); 0: do not", "LEVEL"},
+		RS_RECORDING_TARGET(target),
+		RS_RECORDING_ZSTD(limits),
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Say nothing at the end", NULL},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Say it as a JSON object", NULL},
 		{0}};
@@ -29,13 +24,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	config.record.quiet = quiet;
 	config.record.json = json;
-	file.path = path ? path : "ringside.trace";
-	file.force = force;
+	rs_recording_target_fill(&target, &file);
 	code = rs_recording_options_check(verb, &limits, &config.record.recording, &file);
 	if (!code && json && g_str_equal(file.path, "-"))
 		code = rs_cli_usage(verb, "--json needs standard output, where -o - records to");
 	if (!code)
-		session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
+		session = rs_cli_connect(verb, target.session, 0, &argc, argv, &code);
 	if (session && argc > 1)
 		code = rs_cli_usage(verb, "too many arguments");
 	else if (session)

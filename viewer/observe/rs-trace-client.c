@@ -240,28 +240,43 @@ GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error)
 	return list;
 }
 
-RsTraceSymbolFile *rs_trace_client_open_symbols(RsDBusSession1 *session, guint32 number,
-						GError **error)
+/* A call of the interface that hands over a descriptor. */
+typedef gboolean (*Opener)(RsDBusSession1 *, GVariant *options, GUnixFDList *, GVariant **handle,
+			   GVariant **more, GUnixFDList **, GCancellable *, GError **);
+
+/* Of a source. `what` is for messages. *more: what is said with it. -1: error. */
+static int take_descriptor(RsDBusSession1 *session, Opener open, guint32 number, const char *what,
+			   GVariant **more, GError **error)
 {
-	g_autoptr(GVariant) handle = NULL, more = NULL;
+	g_autoptr(GVariant) handle = NULL;
 	g_autoptr(GUnixFDList) fds = NULL;
-	RsTraceSymbolFile *file;
-	const char *name = "";
 	GError *local = NULL;
 	int fd;
 
-	if (!rs_dbus_session1_call_open_program_sync(session, rs_trace_client_source(number), NULL,
-						     &handle, &more, &fds, NULL, &local)) {
+	if (!open(session, rs_trace_client_source(number), NULL, &handle, more, &fds, NULL,
+		  &local)) {
 		rs_trace_client_fix_error(&local);
 		g_propagate_error(error, local);
-		return NULL;
+		return -1;
 	}
 	fd = fds ? g_unix_fd_list_get(fds, g_variant_get_handle(handle), NULL) : -1;
-	if (fd < 0) {
-		g_set_error_literal(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_FAILED,
-				    "the session handed over no program");
+	if (fd < 0)
+		g_set_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_FAILED,
+			    "the session handed over no %s", what);
+	return fd;
+}
+
+RsTraceSymbolFile *rs_trace_client_open_symbols(RsDBusSession1 *session, guint32 number,
+						GError **error)
+{
+	g_autoptr(GVariant) more = NULL;
+	RsTraceSymbolFile *file;
+	const char *name = "";
+	const int fd = take_descriptor(session, rs_dbus_session1_call_open_program_sync, number,
+				       "program", &more, error);
+
+	if (fd < 0)
 		return NULL;
-	}
 	g_variant_lookup(more, "name", "&s", &name);
 	file = rs_trace_symbol_file_read(fd, name, error);
 	close(fd);
@@ -270,25 +285,14 @@ RsTraceSymbolFile *rs_trace_client_open_symbols(RsDBusSession1 *session, guint32
 
 RsTraceRegion *rs_trace_client_open_region(RsDBusSession1 *session, guint32 number, GError **error)
 {
-	g_autoptr(GVariant) handle = NULL, more = NULL;
-	g_autoptr(GUnixFDList) fds = NULL;
+	g_autoptr(GVariant) more = NULL;
 	RsTraceRegion *region;
 	guint64 offset = 0, id = 0;
-	GError *local = NULL;
-	int fd;
+	const int fd = take_descriptor(session, rs_dbus_session1_call_open_region_sync, number,
+				       "region", &more, error);
 
-	if (!rs_dbus_session1_call_open_region_sync(session, rs_trace_client_source(number), NULL,
-						    &handle, &more, &fds, NULL, &local)) {
-		rs_trace_client_fix_error(&local);
-		g_propagate_error(error, local);
+	if (fd < 0)
 		return NULL;
-	}
-	fd = fds ? g_unix_fd_list_get(fds, g_variant_get_handle(handle), NULL) : -1;
-	if (fd < 0) {
-		g_set_error_literal(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_FAILED,
-				    "the session handed over no region");
-		return NULL;
-	}
 	g_variant_lookup(more, "offset", "t", &offset);
 	region = rs_trace_region_open(fd, offset, FALSE, error);
 	if (!region) {
