@@ -7,6 +7,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -259,6 +260,34 @@ def test_a_flight_recorder(at):
         check(len(last) > (len(report(base + '.0001').out) if signalled else 1000) > 100, 'with all before it')
 
 
+def test_a_guest_that_boots_again(at):
+    """What it did before is in a file, though it goes on. Our QEMU ends when its guest resets, so here is one that
+    does not."""
+    qemu = shutil.which('qemu-system-x86_64')
+    if not qemu:
+        return print('skipped: qemu-system-x86_64 is not here')
+    os.mkdir(at('bin'))
+    with open(at('bin/qemu-system-x86_64'), 'w') as f:
+        f.write('#!/usr/bin/env python3\nimport os, sys\nargs = []\n'
+                "for arg in sys.argv:\n    args += ['-action', 'reboot=reset'] if arg == '-no-reboot' else [arg]\n"
+                f'os.execv({qemu!r}, args)\n')
+    os.chmod(f.name, 0o755)
+    guest = Background(rs, 'run', '-q', '--name', 'b', '--demo', '--accel', 'tcg', '-e', 'sched:*', '--append',
+                       'crash=reset rounds=20', env=os.environ | {'PATH': f'{at("bin")}:{os.environ["PATH"]}'},
+                       ready=lambda: has_written('b', 1))
+    base = at('boots')
+    try:
+        r = rs('record', '-s', 'b', '-o', base, '--on', 'reset', '--snapshots', '2')
+        check(r.code == 0 and r.err.count(': reset: ') == 2, f'each boot makes it write: {r}')
+        check(guest.process.poll() is None, 'the guest runs on')
+    finally:
+        code, _, said = guest.end(signal.SIGTERM)
+    check('started anew' in said, f'it has booted again: {code} {said}')
+    first, second = (report(f'{base}.000{n}').out for n in (1, 2))
+    check(': sched:' in first and '[BOOT ' in second and len(second) > len(first), 'with all before it')
+    return None
+
+
 def has_written(name, events):
     r = rs('stat', '--json', name)
     return r.code == 0 and sum(cpu['written'] for cpu in json.loads(r.out)['cpus']) > events
@@ -366,6 +395,7 @@ def main():
         test_run_records(at)
         test_names_of_a_busy_pid(at)
         test_a_flight_recorder(at)
+        test_a_guest_that_boots_again(at)
         test_a_flood(at)
 
 
