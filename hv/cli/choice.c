@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+bool rs_cli_choice_is_made(const struct rs_cli_choice *choice)
+{
+	static const struct rs_cli_choice nothing;
+
+	return memcmp(choice, &nothing, sizeof(nothing)) != 0;
+}
+
 int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **selection)
 {
 	const RsTraceSelectionConfig config = {
@@ -14,11 +21,10 @@ int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **se
 		.from = choice->from,
 		.until = choice->until,
 	};
-	static const RsTraceSelectionConfig nothing;
 	g_autoptr(GError) error = NULL;
 
 	*selection = NULL;
-	if (memcmp(&config, &nothing, sizeof(config)) == 0)
+	if (!rs_cli_choice_is_made(choice))
 		return RS_CLI_OK;
 	*selection = rs_trace_selection_new(&config, &error);
 	return *selection ? RS_CLI_OK : rs_cli_fail(RS_CLI_USAGE, "%s", error->message);

@@ -17,17 +17,20 @@ typedef struct rs_cli_choice RsCliChoice; /* for g_auto() */
 	{                                                                                          \
 		name, letter, 0, kind, &(to), help, value                                          \
 	}
-/* Rows of a verb's options. */
-#define RS_CLI_CHOICE_OPTIONS(c)                                                                   \
+/* Rows of a verb's options, for a verb that chooses processes and events in a way of its own: */
+#define RS_CLI_CHOICE_FEW(c)                                                                       \
 	RS_CLI_CHOICE_OPTION("filter", 'F', G_OPTION_ARG_STRING_ARRAY, (c).filters,                \
 			     "Only events of which EXPR is true; may be repeated",                 \
 			     "[GLOB: ]EXPR"),                                                      \
 		RS_CLI_CHOICE_OPTION("cpu", 0, G_OPTION_ARG_STRING, (c).cpus,                      \
 				     "Only of these vCPUs, such as 0-2,5", "LIST"),                \
+		RS_CLI_CHOICE_OPTION("comm", 0, G_OPTION_ARG_STRING, (c).comm,                     \
+				     "Only of tasks with such a name", "GLOB")
+/* And for the others. */
+#define RS_CLI_CHOICE_OPTIONS(c)                                                                   \
+	RS_CLI_CHOICE_FEW(c),                                                                      \
 		RS_CLI_CHOICE_OPTION("pid", 0, G_OPTION_ARG_STRING, (c).pids,                      \
 				     "Only of the tasks with these numbers", "LIST"),              \
-		RS_CLI_CHOICE_OPTION("comm", 0, G_OPTION_ARG_STRING, (c).comm,                     \
-				     "Only of tasks with such a name", "GLOB"),                    \
 		RS_CLI_CHOICE_OPTION("events", 'e', G_OPTION_ARG_STRING, (c).events,               \
 				     "Only these events", "GLOB[,GLOB...]")
 /* And those of a trace that has an end and a beginning. */
@@ -39,6 +42,7 @@ typedef struct rs_cli_choice RsCliChoice; /* for g_auto() */
 		RS_CLI_CHOICE_OPTION("until", 0, G_OPTION_ARG_STRING, (c).until,                   \
 				     "Only before then", "TIME")
 
+bool rs_cli_choice_is_made(const struct rs_cli_choice *choice);
 /*
  * *selection is NULL if nothing is chosen, else to be freed. RS_CLI_OK, or RS_CLI_USAGE after a
  * message.

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <rs-trace-escape.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define BAR 40u
@@ -118,9 +119,22 @@ void rs_cli_append_span(GString *out, double ns)
 		g_string_append_printf(out, "%.3f s", ns / 1e9);
 }
 
+/* What a terminal has left of the line that `out` ends with. */
+static unsigned bar_width(const GString *out)
+{
+	const char *newline = g_strrstr(out->str, "\n"), *line = newline ? newline + 1 : out->str;
+	const glong used = g_utf8_strlen(line, -1) + 1;
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return BAR;
+	return (unsigned)CLAMP((glong)size.ws_col - used, 1, BAR);
+}
+
 void rs_cli_append_bar(GString *out, uint64_t count, uint64_t most)
 {
-	unsigned n = most ? (unsigned)((double)count / (double)most * BAR + 0.5) : 0;
+	const unsigned longest = bar_width(out);
+	unsigned n = most ? (unsigned)((double)count / (double)most * longest + 0.5) : 0;
 
 	if (count && !n)
 		n = 1;

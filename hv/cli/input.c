@@ -2,13 +2,30 @@
 #include "cli/input.h"
 
 #include "cli/stoppable.h"
-#include "cli/verb.h"
 
 #include <rs-trace-open.h>
 #include <stdio.h>
 
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
 #define SHOW_AFTER_US 300000
+
+const char *const *rs_cli_input_paths(const struct rs_verb *verb, int argc, char **argv, int *code)
+{
+	static const char *const usual[] = {RS_CLI_TRACE, NULL};
+	bool is_stdin = false;
+
+	*code = RS_CLI_OK;
+	if (argc < 2 && g_file_test(RS_CLI_TRACE, G_FILE_TEST_EXISTS))
+		return usual;
+	if (argc < 2)
+		*code = rs_cli_usage(verb, "no file is named, and there is no %s", RS_CLI_TRACE);
+	for (int i = 1; i < argc && !*code; i++) {
+		if (is_stdin && g_str_equal(argv[i], "-"))
+			*code = rs_cli_usage(verb, "standard input can be read only once");
+		is_stdin |= g_str_equal(argv[i], "-");
+	}
+	return *code ? NULL : (const char *const *)argv + 1;
+}
 
 static RsTraceFile *open_file(const struct rs_cli_input *input, const char *path, GError **error)
 {

@@ -6,12 +6,21 @@
 #ifndef RS_HV_CLI_INPUT_H
 #define RS_HV_CLI_INPUT_H
 
+#include "cli/verb.h"
 #include "filter/rs-trace-selection.h"
 
 #include <rs-trace-reader.h>
 #include <rs-trace-symbol-file.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The file that `record` and `snapshot` write if none is named, and `report` and `export` read. */
+#define RS_CLI_TRACE "ringside.trace"
+/*
+ * The files that are named, or RS_CLI_TRACE if it is there. They are of `argv`. NULL after a
+ * message: *code.
+ */
+const char *const *rs_cli_input_paths(const struct rs_verb *verb, int argc, char **argv, int *code);
 
 struct rs_cli_input {
 	/* These are the caller's. */

@@ -103,8 +103,11 @@ void rs_cli_print_kept_table(GVariant *kept, const char *owner)
 		g_autofree char *filter = rs_trace_escape(row.filter, -1, NULL);
 		const bool clears = strcmp(row.wish, "filter") == 0 && !*filter;
 
-		printf("%-12s %-8s %-3s  %s%s%s\n", whose, clears ? "clear" : row.wish,
+		printf("%-12s %-8s %-3s  %s%s%s", whose, clears ? "clear" : row.wish,
 		       row.met ? "yes" : "no", glob, *filter ? "  if " : "", filter);
+		if (row.stack)
+			printf("  with %u frames of stack", row.stack);
+		printf("\n");
 	}
 }
 

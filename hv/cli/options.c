@@ -53,6 +53,11 @@ static bool has_option(const GOptionEntry *entries, const char *name)
 	return false;
 }
 
+static bool is_number(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789")];
+}
+
 char **rs_cli_split_values(const GOptionEntry *entries, int argc, char **argv)
 {
 	GPtrArray *out = g_ptr_array_new();
@@ -62,7 +67,11 @@ char **rs_cli_split_values(const GOptionEntry *entries, int argc, char **argv)
 		bool value;
 
 		if (strcmp(argv[i], "--stack") == 0 && has_option(entries, "stack")) {
-			g_ptr_array_add(out, (char *)RS_CLI_STACK_USUAL);
+			if (i + 1 < argc &&
+			    is_number(argv[i + 1])) /* no event, kernel or program is called so */
+				g_ptr_array_add(out, argv[i]);
+			else
+				g_ptr_array_add(out, (char *)RS_CLI_STACK_USUAL);
 			continue;
 		}
 		const size_t letters = i ? letters_of(entries, argv[i], &value) : 0;

@@ -2,6 +2,7 @@
 #include "cli/recording_options.h"
 
 #include "cli/args.h"
+#include "cli/input.h"
 #include <string.h>
 
 #define ZSTD_LEVEL_MAX 19
@@ -11,7 +12,7 @@
 void rs_recording_target_fill(const struct rs_recording_target *target,
 			      struct rs_recording_file_config *file)
 {
-	file->path = target->path ? target->path : "ringside.trace";
+	file->path = target->path ? target->path : RS_CLI_TRACE;
 	file->force = target->force;
 }
 

@@ -204,19 +204,26 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 	return rs_cli_parse(verb, options, argc, argv, code);
 }
 
-static int check(const struct rs_verb *verb, const struct args *a, struct export *e, int argc)
+static int check(const struct rs_verb *verb, const struct args *a, struct export *e, int argc,
+		 char **argv)
 {
+	int code;
+
 	if (!a->to)
 		return rs_cli_usage(verb, "--to is missing (--to list shows the formats)");
 	e->format = rs_trace_export_format(a->to);
 	if (!e->format)
 		return rs_cli_usage(verb, "no such format: '%s' (--to list shows them)", a->to);
-	if (argc < 2)
-		return rs_cli_usage(verb, "no file is named");
+	e->input.paths = rs_cli_input_paths(verb, argc, argv, &code);
+	if (!e->input.paths)
+		return code;
 	if (!a->out || !*a->out)
 		return rs_cli_usage(verb, "-o is missing");
 	if (g_str_equal(a->out, "-") && e->format->is_directory)
 		return rs_cli_usage(verb, "%s is a directory, which standard output is not", a->to);
+	if (g_str_equal(a->out, "-") && !e->format->is_text && isatty(STDOUT_FILENO))
+		return rs_cli_usage(verb, "%s is not for a terminal: choose a file by -o OUT",
+				    a->to);
 	return RS_CLI_OK;
 }
 
@@ -234,12 +241,11 @@ static int run_parsed(const struct rs_verb *verb, const struct args *a, int argc
 		print_formats();
 		return RS_CLI_OK;
 	}
-	code = check(verb, a, &e, argc);
+	code = check(verb, a, &e, argc, argv);
 	if (!code)
 		code = rs_cli_choice_take(&a->choice, &e.input.selection);
 	if (code)
 		return code;
-	e.input.paths = (const char *const *)argv + 1;
 	return export_trace(&e, a->force);
 }
 
@@ -261,7 +267,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_export = {
 	.name = "export",
-	.args = "FILE... --to FORMAT -o OUT",
+	.args = "[FILE...] --to FORMAT -o OUT",
 	.summary = "write a recorded trace in the format of another tool",
 	.details = "Reads what `ringside record` wrote; \"-\" is standard input. OUT is written "
 		   "under another\nname and gets its own at the end, so that there is never half "

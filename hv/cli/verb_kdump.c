@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside kdump`: what the guest's processes do, as kdump(1) of OpenBSD prints it. */
 #include "cli/call_names.h"
+#include "cli/choice.h"
 #include "cli/follow.h"
 #include "cli/replay.h"
 
@@ -46,6 +47,7 @@ struct args {
 	gint64 max_data, pid, count;
 	double duration;
 	RsTraceKdumpOptions kdump;
+	RsCliChoice choice;
 };
 
 static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char ***argv, int *code)
@@ -84,6 +86,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		 "End after so many seconds (0: no limit)", "SECONDS"},
 		{"new", 0, 0, G_OPTION_ARG_NONE, &a->fresh,
 		 "Only what comes from now on, not what the rings hold", NULL},
+		RS_CLI_CHOICE_FEW(a->choice),
+		RS_CLI_CHOICE_TIMES(a->choice),
 		{0}};
 
 	a->max_data = G_MAXINT64;
@@ -100,6 +104,9 @@ static int check(const struct rs_verb *verb, struct args *a, bool has_pid)
 	if (a->file && (a->session || a->loop || a->fresh || a->duration > 0))
 		return rs_cli_usage(verb, "-f reads a file: -s, -l, --new and --duration are of a "
 					  "session");
+	if (!a->file && rs_cli_choice_is_made(&a->choice))
+		return rs_cli_usage(verb, "-F, --cpu, --comm, --from and --until are of a file: "
+					  "they need -f");
 	if (a->max_data < 0)
 		return rs_cli_usage(verb, "-m: a number of bytes, 0 or more");
 	if (has_pid && (a->pid < 1 || a->pid > G_MAXUINT32))
@@ -163,7 +170,8 @@ static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call
 	if (a->file && argc == 1) {
 		struct rs_cli_input input = {.paths = (const char *[]){a->file, NULL}};
 
-		return rs_cli_replay(&input, &printer);
+		code = rs_cli_choice_take(&a->choice, &input.selection);
+		return code ? code : rs_cli_replay(&input, &printer);
 	}
 	if (a->file)
 		return rs_cli_usage(verb, "too many arguments");
@@ -200,6 +208,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_free(a.session);
 	g_free(a.calls);
 	g_free(a.file);
+	rs_cli_choice_clear(&a.choice);
 	g_clear_pointer(&chosen.letters, g_free);
 	g_clear_pointer(&chosen.label, g_free);
 	return code;

@@ -12,6 +12,7 @@ struct args {
 	RsCliChoice choice;
 	gboolean json, bare, raw;
 	gint64 count, last;
+	bool has_last;
 	RsCliSymbols symbols;
 	gboolean stat, stacks;
 	char *hist, *by, *latency, *key;
@@ -55,14 +56,14 @@ static bool is_figures(const struct args *a)
 	return a->stat || a->stacks || a->hist || a->latency;
 }
 
-static int check(const struct rs_verb *verb, const struct args *a, int argc)
+static int check(const struct rs_verb *verb, const struct args *a)
 {
 	int code = rs_cli_check_limits(verb, a->count, 0);
 
 	if (code)
 		return code;
-	if (a->last < 0)
-		return rs_cli_usage(verb, "--last: a number of events, 0 or more");
+	if (a->has_last && a->last < 1)
+		return rs_cli_usage(verb, "--last is a number of events, 1 or more");
 	if (a->json && a->raw)
 		return rs_cli_usage(verb, "-R is of text");
 	if ((a->by && !a->hist) || (a->key && !a->latency))
@@ -72,8 +73,6 @@ static int check(const struct rs_verb *verb, const struct args *a, int argc)
 		return rs_cli_usage(verb, "-n, -R and --short are of lines, not of figures");
 	if (a->stacks && (a->stat || a->hist || a->latency))
 		return rs_cli_usage(verb, "--stacks is for another program to read: alone");
-	if (argc < 2)
-		return rs_cli_usage(verb, "no file is named");
 	return RS_CLI_OK;
 }
 
@@ -116,20 +115,23 @@ static int figure(const struct args *a, struct rs_cli_input *input)
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	struct rs_cli_input input = {0};
-	struct args a = {0};
+	struct args a = {.last = G_MININT64};
 	int code;
 
-	if (parse(verb, &a, &argc, &argv, &code))
-		code = check(verb, &a, argc);
-	else
+	if (!parse(verb, &a, &argc, &argv, &code)) {
 		argc = 0;
+	} else {
+		a.has_last = a.last != G_MININT64;
+		code = check(verb, &a);
+	}
+	if (argc && !code)
+		input.paths = rs_cli_input_paths(verb, argc, argv, &code);
 	if (argc && !code)
 		code = rs_cli_symbols_take(verb, &a.symbols);
 	if (argc && !code)
 		code = rs_cli_choice_take(&a.choice, &input.selection);
 	if (argc && !code) {
-		input.paths = (const char *const *)argv + 1;
-		input.last = (uint64_t)a.last;
+		input.last = a.has_last ? (uint64_t)a.last : 0;
 		input.symbols = a.symbols.file;
 		input.no_symbols = a.symbols.none;
 		input.progress = !isatty(STDOUT_FILENO);
@@ -146,7 +148,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_report = {
 	.name = "report",
-	.args = "FILE...",
+	.args = "[FILE...]",
 	.summary = "show a trace that was recorded",
 	.details = "Prints what `ringside record` wrote, as `ringside trace` prints what comes: in "
 		   "the order of\ntime, with losses in their place. \"-\" is standard input. "

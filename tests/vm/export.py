@@ -7,6 +7,7 @@
 import csv
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -348,6 +349,13 @@ def test_outputs(path, at):
                 check(subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-'], check=True,
                                      capture_output=True).stdout == f.read(), f'{to}: to a pipe')
     check(rs('export', path, '--to', 'csv', '-o', '').code == 2, 'a name is needed')
+    for to, code in ('trace.dat', 2), ('perfetto', 2), ('chrome', 0):
+        ours, its = pty.openpty()
+        r = subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-', '--until', '0.0'], stdout=its,
+                           stderr=subprocess.PIPE, timeout=60)
+        os.close(its)
+        os.close(ours)
+        check(r.returncode == code and (b'terminal' in r.stderr) == (code == 2), f'{to} on a terminal: {r.stderr}')
     with open(path, 'rb') as f:
         before = f.read()
     os.symlink(path, at('link'))

@@ -96,6 +96,15 @@ def test_kdump_shows_files(at):
     check(r.code == 0 and r.out.count('CALL  open(0x1000,0)') > 10, f'kdump -f shows a file: {r.out[:300]}')
     r = rs('kdump', '-t', 'n', '--count', '5', '-f', at('whole'))
     check(r.code == 0 and r.out.count('NAMI') == 5 == len(r.out.splitlines()), f'as it chooses: {r}')
+    r = rs('kdump', '-t', 'n', '-F', 'PID > 99999999', '-f', at('whole'))
+    check(r.code == 0 and not r.out, f'of those that an expression chooses: {r}')
+    rows = [json.loads(line) for line in rs('kdump', '--json', '-f', at('whole')).out.splitlines()]
+    middle = rows[len(rows) // 2]['ns']
+    r = rs('kdump', '--json', '--until', f'{middle}ns', '-f', at('whole'))
+    check([row for row in rows if row['ns'] < middle] == [json.loads(line) for line in r.out.splitlines()],
+          f'and of a time: {len(rows)}')
+    r = rs('kdump', '--from', '1', 'no-such-session')
+    check(r.code == 2 and '-f' in r.err, f'which only a file can be asked for: {r}')
     r = rs('kdump', '--json', '-t', 'n', '--count', '5', '-f', at('whole'))
     rows = [json.loads(line) for line in r.out.splitlines()]
     for row in rows:

@@ -11,10 +11,12 @@ import fnmatch
 import json
 import math
 import os
+import pty
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
 
 from harness import DOC, Background, Ringside, check, run_tests, wait_for
 
@@ -146,13 +148,45 @@ def test_mistakes():
                              (['--cpu', 'a'], 2, "'a'"), (['--from', 'noon'], 2, "'noon'"),
                              (['--hist', 'nxt_pid'], 2, 'nxt_pid'), (['--latency', 'a'], 2, "'a'"),
                              (['--by', 'pid'], 2, '--hist'), (['--key', 'pid'], 2, '--latency'),
-                             (['--stat', '-n', '3'], 2, 'lines'), (['--last', '-1'], 2, '--last')]:
+                             (['--stat', '-n', '3'], 2, 'lines'), (['--last', '-1'], 2, '--last'),
+                             (['--last', '0'], 2, '--last'), (['-', '-'], 2, 'only once')]:
         r = rs('report', *args, at('demo'))
         check(r.code == code and what in r.err, f'{args}: {r.err}')
     with open(at('demo'), 'rb') as file:
         r = subprocess.run([RINGSIDE, 'report', '--last', '3', '-'], input=file.read(), capture_output=True,
                            timeout=60)
     check(r.returncode == 1 and b'pipe' in r.stderr, f'a pipe has no end: {r.stderr}')
+
+
+def test_the_usual_file():
+    with tempfile.TemporaryDirectory() as folder:
+        for verb in ['report', '--stat'], ['export', '--to', 'csv', '-o', '-']:
+            def there():
+                return subprocess.run([os.path.abspath(RINGSIDE), *verb], cwd=folder, capture_output=True, text=True, timeout=60)
+            r = there()
+            check(r.returncode == 2 and 'ringside.trace' in r.stderr, f'{verb}: there is none: {r.stderr}')
+            os.symlink(at('demo'), os.path.join(folder, 'ringside.trace'))
+            check(there().stdout == rs(*verb, at('demo')).out, f'{verb}: what record writes is read')
+            os.unlink(os.path.join(folder, 'ringside.trace'))
+
+
+def test_a_terminal():
+    """Bars end where its lines do."""
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (24, 60))
+    r = subprocess.Popen([RINGSIDE, 'report', '--hist', 'next_pid', at('demo')], stdin=subprocess.DEVNULL,
+                         stdout=its, stderr=subprocess.DEVNULL)
+    os.close(its)
+    text = b''
+    while True:
+        try:
+            more = os.read(ours, 65536)
+        except OSError:
+            break
+        text += more
+    os.close(ours)
+    width = max(len(line) for line in text.decode().splitlines() if '@' in line)
+    check(r.wait(timeout=60) == 0 and 50 < width <= 60, f'{width} columns')
 
 
 def test_stat():
@@ -316,6 +350,6 @@ def test_diff():
         check(r.code == code and not r.out, f'{args[:-1]}: {r.code} {r.err}')
 
 
-run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes,
+run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes, test_the_usual_file, test_a_terminal,
            test_stat, test_hist, test_latency, test_stacks,
            test_trace, test_diff])

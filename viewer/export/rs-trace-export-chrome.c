@@ -352,6 +352,7 @@ static gboolean chrome_close(gpointer self, GError **error)
 
 const RsTraceExportFormat rs_trace_export_chrome = {
 	.name = "chrome",
+	.is_text = TRUE,
 	.summary = "Chrome's trace event JSON: chrome://tracing, ui.perfetto.dev, speedscope",
 	.open = chrome_open,
 	.record = chrome_record,

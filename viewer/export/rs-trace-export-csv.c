@@ -269,6 +269,7 @@ static gboolean csv_close(gpointer self, GError **error)
 
 const RsTraceExportFormat rs_trace_export_csv = {
 	.name = "csv",
+	.is_text = TRUE,
 	.summary = "comma-separated values, a row for each record: spreadsheets, pandas, SQL",
 	.open = csv_open,
 	.record = csv_record,

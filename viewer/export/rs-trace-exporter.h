@@ -39,6 +39,7 @@ typedef struct {
 	const char *name;    /* as --to has it */
 	const char *summary; /* one line: what it is, and what opens it */
 	gboolean is_directory;
+	gboolean is_text; /* made of lines, without bytes that a terminal obeys */
 	gpointer (*open)(const RsTraceExportConfig *config, GError **error);
 	gboolean (*record)(gpointer self, const RsTraceExportItem *item, GError **error);
 	/* Writes what is still to be written, after the last record. */

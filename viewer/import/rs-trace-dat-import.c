@@ -363,7 +363,7 @@ gboolean rs_trace_dat_import(int fd, GOutputStream *out, GError **error)
 	top = tracecmd_open_fd(fd, 0);
 	if (!top) {
 		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
-				    "libtracecmd cannot read this trace.dat");
+				    "it is cut or damaged: libtracecmd cannot read this trace.dat");
 		return FALSE;
 	}
 	ok = convert(top, out, error);

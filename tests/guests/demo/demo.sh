@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # `./dev demo`: the main job in about 15 seconds. Boots the bundled guest. Then it lists its events,
 # switches some on, filters them, changes both while the guest runs, and follows the trace, as from
-# another terminal. It ends with the session's summary. It shows every command that it runs.
+# another terminal. It records a second of it, and looks at the file. It ends with the session's
+# summary. It shows every command that it runs.
 set -eu
 
 name=demo$$
@@ -64,6 +65,19 @@ show filter "$name" 'syscalls:exit: ret > 0 || CPU == 1'
 
 step "Following it live (the first lines of two seconds)"
 show trace "$name" --new --duration 2 | head -n 40
+
+step "Recording a second of it, with call stacks, into a file"
+show enable "$name" --stack sched:switch
+show record -s "$name" --duration 1 -o "$dir/demo.trace"
+
+step "What is in the file, how long a page fault took, and its last events"
+show report "$dir/demo.trace" --stat | head -n 12
+show report "$dir/demo.trace" --latency mm:page_fault..mm:page_map
+show report "$dir/demo.trace" --last 2
+
+step "The same for another tool; others are $(ringside export --to list |
+	awk '{ printf "%s%s", sep, $1; sep = ", " }')"
+show export "$dir/demo.trace" --to perfetto -o "$dir/demo.perfetto"
 
 step "What it cost"
 show stat "$name"

@@ -100,6 +100,7 @@ static void test_a_value_may_be_joined_to_its_letter(void)
 		{"label", 'u', 0, G_OPTION_ARG_STRING, &text, NULL, NULL},
 		{"number", 'n', 0, G_OPTION_ARG_INT64, &number, NULL, NULL},
 		{"points", 't', 0, G_OPTION_ARG_CALLBACK, on_letters, NULL, NULL},
+		{"stack", 0, 0, G_OPTION_ARG_INT64, &number, NULL, NULL},
 		{0}};
 	static const char *const cases[][2] = {
 		{"v", "v"},
@@ -113,6 +114,10 @@ static void test_a_value_may_be_joined_to_its_letter(void)
 		{"v -h -x5 -5 - --number=5 --decimal", "v -h -x5 -5 - --number=5 --decimal"},
 		{"v -t+ -- -n5", "v -t + -- -n5"},
 		{"v -n", "v -n"},
+		{"v --stack", "v --stack=16"}, /* its value may be left out */
+		{"v --stack a:b", "v --stack=16 a:b"},
+		{"v --stack 4 a:b", "v --stack 4 a:b"},
+		{"v --stack=4 5", "v --stack=4 5"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
