@@ -270,8 +270,8 @@ def test_a_flight_recorder(at):
 
 
 def test_a_guest_that_boots_again(at):
-    """What it did before is in a file, though it goes on. Our QEMU ends when its guest resets, so here is one that
-    does not."""
+    """What it did before is in a file, though it goes on. Our QEMU ends when its guest resets, so
+    here is one that does not."""
     qemu = shutil.which('qemu-system-x86_64')
     if not qemu:
         return print('skipped: qemu-system-x86_64 is not here')
