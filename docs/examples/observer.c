@@ -18,12 +18,11 @@ typedef struct {
 } Observer;
 
 /* The records of all sources come here in the order of time, on the pump's thread. */
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	rs_trace_text_line(line, record, task, NULL, RS_TRACE_TEXT_NONE);
+	rs_trace_text_line(line, record, task, RS_TRACE_TEXT_NONE);
 	g_print("%s", line->str);
 }
 

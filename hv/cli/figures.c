@@ -55,8 +55,8 @@ int rs_cli_figures_read(struct rs_cli_figures *f, struct rs_cli_input *input)
 		const RsTraceSample item = {
 			.record = record,
 			.task = task,
-			.source = rs_trace_reader_source(input->reader)->name,
-			.source_index = rs_trace_reader_source_index(input->reader),
+			.source = record->origin->name,
+			.source_index = record->origin->index,
 		};
 
 		add(f, &item);

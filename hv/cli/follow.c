@@ -32,7 +32,7 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	}
 	if (follower->symbols)
 		rs_cli_symbols_give(follower->symbols, follower->session, source->number, pages);
-	return (int)rs_printer_add(follower->printer, name, source->number, pages, NULL);
+	return (int)rs_printer_add(follower->printer, source->name, source->number, pages, NULL);
 }
 
 static void gone(int number, void *data)

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <ringside/atomic.h>
 #include <rs-trace-follower.h>
+#include <rs-trace-json.h>
 #include <rs-trace-pump.h>
 #include <rs-trace-ring-info.h>
-#include <rs-trace-text.h>
 
 /*
  * Text is written at the latest when there is this much. A few bytes in a ring can become 64 KiB of
@@ -64,36 +64,31 @@ static void flush(struct rs_printer *p)
 }
 
 void rs_printer_line(const struct rs_printer_config *config, GString *out,
-		     const RsTraceRecord *record, const RsTraceTask *task,
-		     const RsTraceJsonSource *source, bool named)
+		     const RsTraceRecord *record, const RsTraceTask *task, bool named)
 {
 	const RsTraceTextStyle style =
 		(config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE) |
-		(config->raw ? RS_TRACE_TEXT_RAW : RS_TRACE_TEXT_NONE);
-	const char *name = named ? source->name : NULL;
+		(config->raw ? RS_TRACE_TEXT_RAW : RS_TRACE_TEXT_NONE) |
+		(named ? RS_TRACE_TEXT_SOURCE : RS_TRACE_TEXT_NONE);
 
 	if (config->wants && !config->wants(record, task, config->show_data))
 		return;
 	if (config->show)
-		config->show(out, record, task, name, config->show_data);
+		config->show(out, record, task, style, config->show_data);
 	else if (config->json)
-		rs_trace_json_line(out, record, task, source);
+		rs_trace_json_line(out, record, task);
 	else
-		rs_trace_text_line(out, record, task, name, style);
+		rs_trace_text_line(out, record, task, style);
 }
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
-	const struct printed *printed = source;
 	struct rs_printer *p = data;
 	gsize before = p->out->len;
 
 	if (is_over(p))
 		return;
-	rs_printer_line(&p->config, p->out, record, task,
-			&(RsTraceJsonSource){printed->name, printed->number},
-			g_atomic_int_get(&p->name_sources));
+	rs_printer_line(&p->config, p->out, record, task, g_atomic_int_get(&p->name_sources));
 	if (record->kind == RS_TRACE_RECORD_LOSS)
 		p->stats.lost += record->lost;
 	else if (record->kind == RS_TRACE_RECORD_EVENT && p->out->len > before)
@@ -102,6 +97,14 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 		p->late += p->out->len - before;
 	if (p->out->len >= OUT_MAX)
 		flush(p);
+}
+
+static void describe(gpointer source, struct rs_file_source *out, gpointer data)
+{
+	const struct printed *printed = source;
+
+	out->number = printed->number;
+	g_strlcpy(out->name, printed->name, sizeof(out->name));
 }
 
 static gboolean on_round(gpointer data)
@@ -155,7 +158,8 @@ static void on_done(gpointer data)
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 {
 	struct rs_printer *p = g_new0(struct rs_printer, 1);
-	RsTraceFollowerConfig follower = {.record = on_record, .round = on_round, .data = p};
+	RsTraceFollowerConfig follower = {
+		.record = on_record, .round = on_round, .describe = describe, .data = p};
 	RsTracePumpConfig pump = {.ended = on_ended, .done = on_done, .data = p};
 
 	p->config = *config;

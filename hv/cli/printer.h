@@ -7,15 +7,15 @@
  * Threads: a pump (rs-trace-pump.h) has a thread that reads, decodes, makes lines and writes them.
  * All functions here are called on the owner's thread. The callbacks are called there too.
  *
- * Trust: the regions are hostile. Names of sources are printed as they are given.
+ * Trust: the regions are hostile, and so are the names of sources.
  */
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
 
 #include <rs-trace-cmdline.h>
 #include <rs-trace-decoder.h>
-#include <rs-trace-json.h>
 #include <rs-trace-source.h>
+#include <rs-trace-text.h>
 #include <stdbool.h>
 
 struct rs_printer;
@@ -30,11 +30,11 @@ struct rs_printer_head {
 };
 
 /*
- * Appends the lines that show a record, or nothing. `source`: the name that lines are to begin
- * with, or NULL. Called on the printer's thread.
+ * Appends the lines that show a record, or nothing. `style`: whether they name its source. Called
+ * on the printer's thread.
  */
 typedef void (*rs_printer_show)(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-				const char *source, void *data);
+				RsTraceTextStyle style, void *data);
 
 struct rs_printer_config {
 	/* Records that are not wanted are not shown; NULL: all are. */
@@ -70,12 +70,11 @@ struct rs_printer_stats {
 };
 
 /*
- * Appends the lines that show a record as the config says, without a limit. `source` is named in
- * text if `named`.
+ * Appends the lines that show a record as the config says, without a limit. `named`: text names its
+ * source.
  */
 void rs_printer_line(const struct rs_printer_config *config, GString *out,
-		     const RsTraceRecord *record, const RsTraceTask *task,
-		     const RsTraceJsonSource *source, bool named);
+		     const RsTraceRecord *record, const RsTraceTask *task, bool named);
 
 /* Adds the figures of a region's rings to `head`. */
 void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region);

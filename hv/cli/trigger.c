@@ -26,8 +26,7 @@ static gboolean tell(gpointer data)
 }
 
 /* On the pump's thread. */
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	struct rs_trigger *trigger = data;
 	bool wanted = false;

@@ -29,9 +29,9 @@ static gboolean on_label(const char *option, const char *value, gpointer data, G
 }
 
 static void show(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-		 const char *source, void *data)
+		 RsTraceTextStyle style, void *data)
 {
-	rs_trace_kdump_record(data, out, record, task, source);
+	rs_trace_kdump_record(data, out, record, task, style);
 }
 
 static bool wants(const RsTraceRecord *record, const RsTraceTask *task, void *data)

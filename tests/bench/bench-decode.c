@@ -30,12 +30,12 @@ static void take(const RsTraceRecord *record, gpointer data)
 
 static void text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
-	rs_trace_text_line(out, record, task, NULL, 0);
+	rs_trace_text_line(out, record, task, 0);
 }
 
 static void json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
-	rs_trace_json_line(out, record, task, NULL);
+	rs_trace_json_line(out, record, task);
 }
 
 static void measure(const char *name, Bench *bench, const RsTraceSchema *schema,

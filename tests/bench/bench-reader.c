@@ -219,7 +219,7 @@ static void print_last(const File *f, const char *what)
 		g_error("%s", error->message);
 	while ((record = rs_trace_reader_next(reader, NULL))) {
 		task = rs_trace_reader_task(reader);
-		rs_trace_text_line(text, record, task, NULL, 0);
+		rs_trace_text_line(text, record, task, 0);
 		n++;
 	}
 	g_print("last %u of 10 GB, %-14s %7.1f ms%s\n", LAST, what,

@@ -115,7 +115,7 @@ static void read_all(RsTraceReader *reader, guint64 *events, guint64 *decoded)
 	while ((record = rs_trace_reader_next(reader, &error))) {
 		task = rs_trace_reader_task(reader);
 		n += record->kind == RS_TRACE_RECORD_EVENT;
-		if (!rs_trace_reader_source(reader) || !task->comm)
+		if (!record->origin || !task->comm)
 			abort();
 	}
 	stats = rs_trace_reader_stats(reader);

@@ -149,8 +149,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (file) {
 		RsTraceReader *reader = rs_trace_reader_new(file);
 
-		while (rs_trace_reader_next(reader, &error))
-			if (!rs_trace_reader_source(reader))
+		const RsTraceRecord *record;
+
+		while ((record = rs_trace_reader_next(reader, &error)))
+			if (!record->origin->name)
 				abort();
 		g_object_unref(reader);
 	}

@@ -74,8 +74,9 @@ static void show(const RsTraceRecord *record, const struct head *head)
 	RsTraceKdump kdump;
 
 	rs_trace_kdump_init(&kdump, &options);
-	rs_trace_kdump_record(&kdump, out, record, &task, head->fill & 1 ? "source" : NULL);
-	rs_trace_kdump_record(&kdump, out, record, &task, NULL);
+	rs_trace_kdump_record(&kdump, out, record, &task,
+			      head->fill & 1 ? RS_TRACE_TEXT_SOURCE : RS_TRACE_TEXT_NONE);
+	rs_trace_kdump_record(&kdump, out, record, &task, RS_TRACE_TEXT_NONE);
 	check_lines(out, options.label != NULL);
 }
 
@@ -88,7 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			      .n_fields = G_N_ELEMENTS(names),
 			      .fields = fields,
 			      .n_steps = 1};
-	RsTraceRecord record = {.event = &event};
+	static const RsTraceOrigin origin = {.name = "source", .escaped = "source"};
+	RsTraceRecord record = {.event = &event, .origin = &origin};
 	g_autofree guint8 *payload = NULL;
 	struct head head;
 

@@ -141,20 +141,19 @@ static void rs_fuzz_seeds(void)
 /* Prints any record. */
 static void show(const RsTraceRecord *record, gpointer data)
 {
-	const RsTraceJsonSource source = {.name = "source", .number = 7};
 	const RsTraceTask task = {.comm = "\x1b\xff", .tgid = record->pid};
 	GString *out = data;
 
 	g_string_truncate(out, 0);
 	if (record->pid % 3 == 2)
-		rs_trace_text_line(out, record, &task, NULL, RS_TRACE_TEXT_RAW);
+		rs_trace_text_line(out, record, &task, RS_TRACE_TEXT_RAW);
 	else if (record->pid % 3)
-		rs_trace_text_line(out, record, &task, NULL, 0);
+		rs_trace_text_line(out, record, &task, 0);
 	else
-		rs_trace_text_line(out, record, &task, "source", RS_TRACE_TEXT_SHORT);
+		rs_trace_text_line(out, record, &task, RS_TRACE_TEXT_SHORT | RS_TRACE_TEXT_SOURCE);
 	rs_fuzz_check_line(out);
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, record, &task, record->pid % 2 ? &source : NULL);
+	rs_trace_json_line(out, record, &task);
 	rs_fuzz_check_line(out);
 }
 
@@ -209,6 +208,7 @@ static void push(RsTraceDecoder *decoder, guint8 *page, guint bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const RsTraceOrigin origin = {.name = "a\xff\"", .escaped = "source", .number = 7};
 	RsTraceSchema *schema;
 	RsTraceDecoder *decoder;
 	RsTraceClock *clock;
@@ -232,7 +232,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rs_trace_merger_add_lanes(merger, 2);
 	clock = make_clock();
 	decoder = rs_trace_decoder_new(2, schema, clock, hold, merger);
-	rs_trace_decoder_set_source(decoder, 0);
+	rs_trace_decoder_set_origin(decoder, &origin);
 	rs_trace_merger_begin_round(merger);
 	push(decoder, page, bytes);
 	rs_trace_merger_in_flight(merger, 0);

@@ -387,16 +387,15 @@ struct reader {
 	guint64 now;
 };
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	struct reader *reader = data;
 
 	g_string_truncate(reader->line, 0);
 	if (record->ns & 1)
-		rs_trace_json_line(reader->line, record, task, NULL);
+		rs_trace_json_line(reader->line, record, task);
 	else
-		rs_trace_text_line(reader->line, record, task, NULL, 0);
+		rs_trace_text_line(reader->line, record, task, 0);
 	rs_fuzz_check_line(reader->line);
 }
 

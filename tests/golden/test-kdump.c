@@ -14,11 +14,15 @@
 
 static RsTraceKdump kdump;
 static GString *out;
-static const char *source;
+static RsTraceTextStyle style;
 
 static void show(const RsTraceRecord *record, const RsTraceTask *task)
 {
-	rs_trace_kdump_record(&kdump, out, record, task, source);
+	static const RsTraceOrigin origin = {.name = "web.2", .escaped = "web.2"};
+	RsTraceRecord shown = *record;
+
+	shown.origin = &origin;
+	rs_trace_kdump_record(&kdump, out, &shown, task, style);
 }
 
 /* ---- what the guest does ---- */
@@ -150,7 +154,7 @@ static void show_all(struct room *room)
 				   .call_name = own_name,
 				   .data = (gpointer) "op\x1b"
 						      "en"});
-	source = "web.2";
+	style = RS_TRACE_TEXT_SOURCE;
 	with(room, "of a source, -t w", (RsTraceKdumpOptions){.points = points("w")});
 }
 

@@ -145,21 +145,20 @@ struct output {
 	RsTraceFeed *feed;
 };
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	struct output *out = data;
 
-	rs_trace_text_line(out->text, record, task, NULL, 0);
-	rs_trace_json_line(out->json, record, task, NULL);
+	rs_trace_text_line(out->text, record, task, 0);
+	rs_trace_json_line(out->json, record, task);
 }
 
 static void print_record(struct output *out, const RsTraceRecord *record)
 {
 	RsTraceTask task;
 
-	rs_trace_follower_task(out->follower, record, &task);
-	on_record(record, &task, NULL, out);
+	rs_trace_follower_task(out->feed, record, &task);
+	on_record(record, &task, out);
 }
 
 static RsTraceSchema *read_schema(RsTraceRegion *region)

@@ -58,8 +58,7 @@ static void check(int ret, const struct rs_error *err)
 }
 
 /* On the pump's thread. */
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	struct bed *bed = data;
 	guint32 number;
@@ -68,10 +67,10 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 		return;
 	memcpy(&number, record->payload, sizeof(number));
 	g_mutex_lock(&bed->lock);
-	if (bed->seen[record->source]->len <= number)
-		g_array_set_size(bed->seen[record->source], number + 1);
+	if (bed->seen[record->origin->index]->len <= number)
+		g_array_set_size(bed->seen[record->origin->index], number + 1);
 	/* The quicker one of its vCPUs. */
-	guint64 *ns = &g_array_index(bed->seen[record->source], guint64, number);
+	guint64 *ns = &g_array_index(bed->seen[record->origin->index], guint64, number);
 	if (!*ns || record->ns < *ns)
 		*ns = record->ns;
 	g_mutex_unlock(&bed->lock);

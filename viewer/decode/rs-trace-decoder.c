@@ -28,7 +28,7 @@ struct _RsTraceDecoder {
 	gpointer data;
 	RsTraceDecoderStats stats;
 	guint32 boot; /* the newest seen so far */
-	guint16 source;
+	const RsTraceOrigin *origin;
 	const RsTraceSymbols *symbols;
 	guint n_rings;
 	Stream streams[];
@@ -47,9 +47,9 @@ RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 	return decoder;
 }
 
-void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source)
+void rs_trace_decoder_set_origin(RsTraceDecoder *decoder, const RsTraceOrigin *origin)
 {
-	decoder->source = source;
+	decoder->origin = origin;
 }
 
 void rs_trace_decoder_set_symbols(RsTraceDecoder *decoder, const RsTraceSymbols *symbols)
@@ -99,7 +99,7 @@ static void make(const RsTraceDecoder *decoder, guint ring, const Stream *stream
 	out->when.chain = walk->chain;
 	out->when.ts = walk->ts;
 	out->ring = (guint16)ring;
-	out->source = decoder->source;
+	out->origin = decoder->origin;
 }
 
 static void make_event(RsTraceDecoder *decoder, guint ring, const Stream *stream,

@@ -13,6 +13,7 @@
 
 #include "rs-trace-clock.h"
 #include "rs-trace-moment.h"
+#include "rs-trace-origin.h"
 #include "rs-trace-page.h"
 #include "rs-trace-schema.h"
 #include "rs-trace-symbols.h"
@@ -32,7 +33,7 @@ typedef struct {
 	/* Of a file: ns, or when it was written, if it claims to be later. It is sorted by it. */
 	guint64 sorted_ns;
 	RsTraceMoment when;        /* of a loss: no later than the next record */
-	guint64 lost;              /* of a loss: how many; below only ring and source are set */
+	guint64 lost;              /* of a loss: how many; below only ring and origin are set */
 	const RsTraceEvent *event; /* NULL: nothing is known of `id` */
 	const guint8 *payload;
 	guint size; /* of the payload in bytes; may be less than event->entry_size */
@@ -40,9 +41,10 @@ typedef struct {
 	guint32 tgid;    /* thread group of `pid` as the record's page says; 0: it does not */
 	guint16 context; /* RS_CTX_* */
 	guint16 id;
-	guint16 ring;   /* the vCPU; set for a loss and a boot too */
-	guint16 source; /* as rs_trace_decoder_set_source() said; likewise */
-	gboolean cut;   /* the payload did not fit and its end is missing */
+	guint16 ring; /* the vCPU; set for a loss and a boot too */
+	gboolean cut; /* the payload did not fit and its end is missing */
+	/* As rs_trace_decoder_set_origin() said; likewise. NULL: it was not said. */
+	const RsTraceOrigin *origin;
 	/* Who called the tracepoint: addresses of 8 bytes, innermost first. In the caller's page */
 	const guint8 *stack;
 	guint n_stack; /* frames, at most RS_STACK_MAX; 0: the event came without a stack */
@@ -66,8 +68,8 @@ typedef struct _RsTraceDecoder RsTraceDecoder;
  */
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     RsTraceClock *clock, RsTraceRecordFunc record, gpointer data);
-/* Which of several sources the records are from; 0 until then. */
-void rs_trace_decoder_set_source(RsTraceDecoder *decoder, guint16 source);
+/* Where the records are from; NULL until then. Must outlive them. */
+void rs_trace_decoder_set_origin(RsTraceDecoder *decoder, const RsTraceOrigin *origin);
 /* What the records' `symbols` are from now on; NULL until then. Must outlive the records. */
 void rs_trace_decoder_set_symbols(RsTraceDecoder *decoder, const RsTraceSymbols *symbols);
 void rs_trace_decoder_free(RsTraceDecoder *decoder);

@@ -14,8 +14,7 @@ G_BEGIN_DECLS
 
 struct _RsTraceFileSource {
 	struct rs_file_source info;
-	guint index;    /* of all that have joined */
-	guint16 number; /* in records */
+	RsTraceOrigin *origin; /* of `info` */
 	gboolean left;
 	RsTraceSchema *schema;
 	RsTraceClock *clock;
@@ -26,8 +25,8 @@ struct _RsTraceFileSource {
 	RsTraceLane lanes[];
 };
 
-/* `info` is checked. */
-RsTraceFileSource *rs_trace_file_source_new(const struct rs_file_source *info, guint16 number);
+/* `info` is checked. `index`: as its origin has it. */
+RsTraceFileSource *rs_trace_file_source_new(const struct rs_file_source *info, guint index);
 void rs_trace_file_source_free(RsTraceFileSource *source);
 /*
  * Takes what a block says, if it is one of those that tell something. Names of addresses take no

@@ -5,20 +5,20 @@
 #define RETIRED_MAX 4096u
 #define RETIRED_BYTES ((gsize)32 << 20)
 
-RsTraceFileSource *rs_trace_file_source_new(const struct rs_file_source *info, guint16 number)
+RsTraceFileSource *rs_trace_file_source_new(const struct rs_file_source *info, guint index)
 {
 	RsTraceFileSource *source =
 		g_malloc0(sizeof(*source) + info->ring_count * sizeof(*source->lanes));
 
 	source->info = *info;
-	source->number = number;
+	source->origin = rs_trace_origin_new(&source->info, TRUE, index, source);
 	source->schema = rs_trace_schema_new();
 	source->clock = rs_trace_clock_new(0);
 	source->names = rs_trace_cmdline_new();
 	source->symbols = rs_trace_symbols_new();
 	source->decoder =
 		rs_trace_decoder_new(info->ring_count, source->schema, source->clock, NULL, NULL);
-	rs_trace_decoder_set_source(source->decoder, number);
+	rs_trace_decoder_set_origin(source->decoder, source->origin);
 	rs_trace_decoder_set_symbols(source->decoder, source->symbols);
 	for (guint i = 0; i < info->ring_count; i++) {
 		source->lanes[i].source = source;
@@ -36,6 +36,7 @@ void rs_trace_file_source_free(RsTraceFileSource *source)
 	rs_trace_symbols_free(source->symbols);
 	rs_trace_clock_free(source->clock);
 	rs_trace_schema_free(source->schema);
+	rs_trace_origin_free(source->origin);
 	g_free(source);
 }
 

@@ -26,9 +26,8 @@ typedef struct {
 	gsize symbols;                /* bytes of names of addresses */
 	RsTraceProviderFunc provider; /* NULL: nobody wants to know */
 	gpointer provider_data;
-	gboolean hide_symbols;              /* of records */
-	guint n_lanes;                      /* rings of those that are there */
-	guint8 used[(G_MAXUINT16 + 1) / 8]; /* numbers of sources that are there */
+	gboolean hide_symbols; /* of records */
+	guint n_lanes;         /* rings of those that are there */
 } RsTraceShared;
 
 typedef struct {

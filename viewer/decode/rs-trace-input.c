@@ -70,7 +70,7 @@ static gboolean take_last_loss(RsTraceLane *lane, RsTraceLanePage *page)
 		.when = lane->head.when,
 		.lost = page->lost,
 		.ring = (guint16)lane->ring,
-		.source = lane->source->number,
+		.origin = lane->source->origin,
 	};
 	page->lost = 0;
 	return TRUE;
@@ -127,17 +127,6 @@ static guint find_index(RsTraceInput *input, guint64 at)
 	return input->shared->n_joined++;
 }
 
-/* The index, as long as there are no more than 65,536. Each source has a ring, so one is free. */
-static guint16 find_number(RsTraceShared *shared, guint index)
-{
-	guint number = index & G_MAXUINT16;
-
-	while (shared->used[number / 8] & 1u << number % 8)
-		number = (number + 1) & G_MAXUINT16;
-	shared->used[number / 8] |= (guint8)(1u << number % 8);
-	return (guint16)number;
-}
-
 static void remove_source(RsTraceInput *input, guint index)
 {
 	RsTraceFileSource *source = input->sources->pdata[index];
@@ -146,7 +135,6 @@ static void remove_source(RsTraceInput *input, guint index)
 	input->shared->n_lanes -= source->info.ring_count;
 	input->n_left -= source->left;
 	input->shared->symbols -= rs_trace_symbols_size(source->symbols);
-	input->shared->used[source->number / 8] &= (guint8) ~(1u << source->number % 8);
 	g_ptr_array_remove_index(input->sources, index);
 }
 
@@ -172,7 +160,6 @@ static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
 {
 	RsTraceFileSource *source;
 	struct rs_file_source info;
-	guint index;
 
 	if (!rs_take_sized_record(&info, sizeof(info), block->body, block->body_size,
 				  RS_FILE_SOURCE_MIN_SIZE, 0) ||
@@ -181,9 +168,7 @@ static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
 	if (input->shared->n_lanes + info.ring_count > LANES_MAX)
 		return "there are too many sources";
 	info.name[sizeof(info.name) - 1] = info.kind[sizeof(info.kind) - 1] = 0;
-	index = find_index(input, block->at);
-	source = rs_trace_file_source_new(&info, find_number(input->shared, index));
-	source->index = index;
+	source = rs_trace_file_source_new(&info, find_index(input, block->at));
 	if (input->shared->hide_symbols)
 		rs_trace_decoder_set_symbols(source->decoder, NULL);
 	input->shared->n_lanes += info.ring_count;

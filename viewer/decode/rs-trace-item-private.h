@@ -6,15 +6,14 @@
 #include "rs-trace-cmdline.h"
 #include "rs-trace-decoder.h"
 #include "rs-trace-item.h"
-
-#include <ringside/trace_file.h>
+#include "rs-trace-text.h"
 
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
-/* `named`: the text says the source, as JSON does in any case. */
+/* `record` has an origin. `style`: of its text. */
 RsTraceItem *rs_trace_item_new(const RsTraceRecord *record, const RsTraceTask *task,
-			       const struct rs_file_source *source, gboolean named);
+			       RsTraceTextStyle style);
 
 #pragma GCC visibility pop
 G_END_DECLS

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-item-private.h"
-#include "rs-trace-escape.h"
 #include "rs-trace-json.h"
-#include "rs-trace-text.h"
 
 /**
  * RsTraceItem:
@@ -95,32 +93,29 @@ static GVariant *make_fields(const RsTraceRecord *record)
 
 /* ---- items ---- */
 
-static char *make_text(const RsTraceRecord *record, const RsTraceTask *task, const char *source)
+static char *make_text(const RsTraceRecord *record, const RsTraceTask *task, RsTraceTextStyle style)
 {
 	GString *out = g_string_new(NULL);
 
-	rs_trace_text_line(out, record, task, source, RS_TRACE_TEXT_NONE);
+	rs_trace_text_line(out, record, task, style);
 	if (out->len && out->str[out->len - 1] == '\n')
 		g_string_truncate(out, out->len - 1);
 	return g_string_free(out, FALSE);
 }
 
-static char *make_json(const RsTraceRecord *record, const RsTraceTask *task,
-		       const RsTraceJsonSource *source)
+static char *make_json(const RsTraceRecord *record, const RsTraceTask *task)
 {
 	GString *out = g_string_new(NULL);
 
-	rs_trace_json_line(out, record, task, source);
+	rs_trace_json_line(out, record, task);
 	if (out->len && out->str[out->len - 1] == '\n')
 		g_string_truncate(out, out->len - 1);
 	return g_string_free(out, FALSE);
 }
 
 RsTraceItem *rs_trace_item_new(const RsTraceRecord *record, const RsTraceTask *task,
-			       const struct rs_file_source *source, gboolean named)
+			       RsTraceTextStyle style)
 {
-	g_autofree char *escaped = rs_trace_escape(source->name, -1, NULL);
-	const RsTraceJsonSource of = {escaped, source->number};
 	RsTraceItem *item = g_new0(RsTraceItem, 1);
 
 	g_atomic_ref_count_init(&item->refs);
@@ -130,9 +125,9 @@ RsTraceItem *rs_trace_item_new(const RsTraceRecord *record, const RsTraceTask *t
 	item->ns = record->ns;
 	item->cpu = record->ring;
 	item->boot = record->when.boot;
-	item->source = g_utf8_make_valid(source->name, -1);
-	item->text = make_text(record, task, named ? escaped : NULL);
-	item->json = make_json(record, task, &of);
+	item->source = g_utf8_make_valid(record->origin->name, -1);
+	item->text = make_text(record, task, style);
+	item->json = make_json(record, task);
 	if (item->kind == RS_TRACE_ITEM_KIND_LOSS)
 		item->lost = record->lost;
 	if (item->kind == RS_TRACE_ITEM_KIND_EVENT) {

@@ -113,18 +113,18 @@ static void append_event(GString *out, const RsTraceRecord *record)
 	rs_trace_json_fields(out, record);
 }
 
-void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			const RsTraceJsonSource *source)
+void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
+	const RsTraceOrigin *origin = record->origin;
 	char flags[5];
 
 	rs_append_text(out, "{\"ns\":");
 	append_integer(out, record->ns, FALSE);
-	if (source) {
+	if (origin && origin->name) {
 		rs_append_text(out, ",\"source\":");
-		append_string(out, source->name, strlen(source->name));
+		append_string(out, origin->name, strlen(origin->name));
 		rs_append_text(out, ",\"source_number\":");
-		append_integer(out, source->number, FALSE);
+		append_integer(out, origin->number, FALSE);
 	}
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		rs_append_text(out, ",\"boot\":");

@@ -26,18 +26,11 @@ G_BEGIN_DECLS
 
 #define RS_TRACE_JSON_MAX (1u << 20)
 
-/* The source of a line: its name, any bytes, and its number in the session. */
-typedef struct {
-	const char *name;
-	guint32 number;
-} RsTraceJsonSource;
-
 /*
- * Appends one object and a newline. `task`: from rs_trace_cmdline_lookup(), for events only.
- * `source` NULL: it is not named.
+ * Appends one object and a newline. `task`: from rs_trace_cmdline_lookup(), for events only. The
+ * object says the source if the record's origin has a name.
  */
-void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			const RsTraceJsonSource *source);
+void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task);
 /* Appends only the object of an event's fields: of an unknown event, its "id" and "raw". */
 void rs_trace_json_fields(GString *out, const RsTraceRecord *record);
 /* Appends one field's value. `field` is of the record's event. */

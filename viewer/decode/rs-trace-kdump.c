@@ -414,14 +414,14 @@ static void append_labelled(GString *out, const RsTraceKdump *kdump, const RsTra
 }
 
 void rs_trace_kdump_record(RsTraceKdump *kdump, GString *out, const RsTraceRecord *record,
-			   const RsTraceTask *task, const char *source)
+			   const RsTraceTask *task, RsTraceTextStyle style)
 {
 	guint kind;
 	gsize start;
 
 	if (record->kind != RS_TRACE_RECORD_EVENT) {
 		if (!kdump->options.label)
-			rs_trace_text_line(out, record, task, source, RS_TRACE_TEXT_NONE);
+			rs_trace_text_line(out, record, task, style);
 		return;
 	}
 	if (!choose(kdump, record, task, &kind))
@@ -430,7 +430,8 @@ void rs_trace_kdump_record(RsTraceKdump *kdump, GString *out, const RsTraceRecor
 		append_labelled(out, kdump, record);
 		return;
 	}
-	append_header(out, kdump, record, task, source, kinds[kind].type);
+	append_header(out, kdump, record, task, rs_trace_text_source(record, style),
+		      kinds[kind].type);
 	start = out->len;
 	if (kinds[kind].show(kdump, out, record))
 		return;

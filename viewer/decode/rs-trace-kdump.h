@@ -16,7 +16,7 @@
 #define RS_TRACE_KDUMP_H
 
 #include "rs-trace-cmdline.h"
-#include "rs-trace-decoder.h"
+#include "rs-trace-text.h"
 
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden) /* not for outsiders */
@@ -68,11 +68,11 @@ gboolean rs_trace_kdump_wants(const RsTraceKdump *kdump, const RsTraceRecord *re
 
 /*
  * Appends what is shown of a record: one or more lines, or nothing. Other events are not shown;
- * losses and boots are, as rs_trace_text_line() shows them, but not with a label. `source`: as
- * there.
+ * losses and boots are, as rs_trace_text_line() shows them, but not with a label. `style`: only
+ * RS_TRACE_TEXT_SOURCE counts.
  */
 void rs_trace_kdump_record(RsTraceKdump *kdump, GString *out, const RsTraceRecord *record,
-			   const RsTraceTask *task, const char *source);
+			   const RsTraceTask *task, RsTraceTextStyle style);
 
 #pragma GCC visibility pop
 G_END_DECLS

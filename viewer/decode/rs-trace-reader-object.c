@@ -75,8 +75,8 @@ RsTraceItem *rs_trace_reader_read(RsTraceReader *reader, GError **error)
 	if (!record)
 		return NULL;
 	return rs_trace_item_new(record, rs_trace_reader_task(reader),
-				 rs_trace_reader_source(reader),
-				 rs_trace_reader_n_sources(reader) > 1);
+				 rs_trace_reader_n_sources(reader) > 1 ? RS_TRACE_TEXT_SOURCE
+								       : RS_TRACE_TEXT_NONE);
 }
 
 /**

@@ -166,16 +166,6 @@ const RsTraceTask *rs_trace_reader_task(RsTraceReader *reader)
 	return task;
 }
 
-const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader)
-{
-	return reader->last ? &reader->last->source->info : NULL;
-}
-
-guint rs_trace_reader_source_index(const RsTraceReader *reader)
-{
-	return reader->last ? reader->last->source->index : 0;
-}
-
 void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFunc func,
 				       gpointer data)
 {

@@ -45,9 +45,9 @@ const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
 
 /*
  * The next record, the reader's own. It is valid until the next call of this function or a seek, as
- * is all that it points to: who keeps something copies it. Records have a number of their source
- * that no other source of these files has at that time. NULL: there is none. Then `error` is set if
- * a stream cannot be read any further; what could be read has been handed out.
+ * is all that it points to: who keeps something copies it. Its `origin` is never NULL. Returns NULL
+ * if there is none. Then `error` is set if a stream cannot be read any further; what could be read
+ * has been handed out.
  */
 const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GError **error);
 
@@ -58,13 +58,6 @@ const RsTraceFileDamage *rs_trace_reader_damage(RsTraceReader *reader);
  * long as the record.
  */
 const RsTraceTask *rs_trace_reader_task(RsTraceReader *reader);
-/* The source that it is from. */
-const struct rs_file_source *rs_trace_reader_source(const RsTraceReader *reader);
-/*
- * Which one that is: 0, 1 … in the order in which sources joined. Never used again, and the same
- * after a seek.
- */
-guint rs_trace_reader_source_index(const RsTraceReader *reader);
 /*
  * Called for each provider that the files tell, with the names of its source, to which it may add.
  * For who has symbols of his own. To be set before the first record.
@@ -73,7 +66,7 @@ void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFun
 				       gpointer data);
 /* record->symbols is NULL from now on. To be called before the first record. */
 void rs_trace_reader_hide_symbols(RsTraceReader *reader);
-/* Names of that source's addresses, as record->symbols has them. */
+/* Names of its source's addresses, as record->symbols has them unless they are hidden. */
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader);
 
 /* Of all sources, since the beginning or the last seek. */

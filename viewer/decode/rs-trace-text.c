@@ -339,6 +339,11 @@ static void append_head(GString *out, const RsTraceRecord *record)
 	rs_append_done(out, at);
 }
 
+const char *rs_trace_text_source(const RsTraceRecord *record, RsTraceTextStyle style)
+{
+	return style & RS_TRACE_TEXT_SOURCE && record->origin ? record->origin->escaped : NULL;
+}
+
 static void append_source(GString *out, const char *source)
 {
 	if (!source)
@@ -384,8 +389,10 @@ static void append_loss(GString *out, const RsTraceRecord *record, const char *s
 }
 
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			const char *source, RsTraceTextStyle style)
+			RsTraceTextStyle style)
 {
+	const char *source = rs_trace_text_source(record, style);
+
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
 		append_boot(out, record, source);
 		return;

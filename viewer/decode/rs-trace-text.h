@@ -17,8 +17,9 @@ G_BEGIN_DECLS
 
 typedef enum {
 	RS_TRACE_TEXT_NONE = 0,
-	RS_TRACE_TEXT_SHORT = 1 << 0, /* "switch" in place of "sched:switch" */
-	RS_TRACE_TEXT_RAW = 1 << 1,   /* fields as they are, in place of the print format */
+	RS_TRACE_TEXT_SHORT = 1 << 0,  /* "switch" in place of "sched:switch" */
+	RS_TRACE_TEXT_RAW = 1 << 1,    /* fields as they are, in place of the print format */
+	RS_TRACE_TEXT_SOURCE = 1 << 2, /* "guest/" before the event: the name of its source */
 } RsTraceTextStyle;
 
 /* The header above the lines, with counts as in ftrace's header. `cpus`: the number of rings. */
@@ -27,11 +28,13 @@ void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint 
 /*
  * Appends one line with its newline: of a record, or "CPU:1 [LOST 214 EVENTS]". A line for each
  * frame follows if the record has a call stack (rs-trace-stack.h). `task`: from
- * rs_trace_cmdline_lookup(). `source`: name to put before the event's, with a slash; it needs no
- * escape. NULL: none. `style`: RS_TRACE_TEXT_* combined.
+ * rs_trace_cmdline_lookup(). `style`: RS_TRACE_TEXT_* combined.
  */
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
-			const char *source, RsTraceTextStyle style);
+			RsTraceTextStyle style);
+
+/* The name that begins such a line, escaped. NULL: there is none, or it is not to be said. */
+const char *rs_trace_text_source(const RsTraceRecord *record, RsTraceTextStyle style);
 
 /* Appends only the event's own text, by its print format. "(cut)" replaces a missing part. */
 void rs_trace_text_message(GString *out, const RsTraceRecord *record);

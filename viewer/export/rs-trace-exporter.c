@@ -66,8 +66,8 @@ static gboolean take(const Records *from, RsTraceExportItem *item, GError **erro
 	*item = (RsTraceExportItem){
 		.record = record,
 		.task = task,
-		.source = rs_trace_reader_source(from->reader),
-		.source_index = rs_trace_reader_source_index(from->reader),
+		.source = record->origin->info,
+		.source_index = record->origin->index,
 	};
 	return TRUE;
 }

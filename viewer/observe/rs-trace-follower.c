@@ -8,13 +8,16 @@ typedef struct {
 	RsTraceSink sink;
 	RsTraceFollowerConfig config;
 	RsTraceMerger *merger;
-	GPtrArray *followed; /* by number of the source; an entry may be NULL */
+	GPtrArray *followed; /* of Followed, borrowed */
+	guint n_joined;      /* so far */
 	guint64 bad;         /* of sources that have left */
 } Follower;
 
 /* One source. */
 typedef struct {
 	RsTraceFeed *feed;
+	struct rs_file_source info;
+	RsTraceOrigin *origin; /* of `info` */
 	RsTraceMerger *merger;
 	guint first_lane;
 	RsTraceClock *clock;
@@ -40,11 +43,8 @@ static void on_decoded(const RsTraceRecord *record, gpointer data)
 	rs_trace_merger_push(followed->merger, followed->first_lane + record->ring, record);
 }
 
-void rs_trace_follower_task(const RsTraceSink *sink, const RsTraceRecord *record, RsTraceTask *out)
+static void find_task(const Followed *followed, const RsTraceRecord *record, RsTraceTask *out)
 {
-	const Follower *follower = (const Follower *)sink;
-	const Followed *followed = follower->followed->pdata[record->source];
-
 	if (record->kind != RS_TRACE_RECORD_EVENT) {
 		*out = (RsTraceTask){.comm = ""};
 		return;
@@ -55,17 +55,34 @@ void rs_trace_follower_task(const RsTraceSink *sink, const RsTraceRecord *record
 		out->tgid = record->tgid;
 }
 
+void rs_trace_follower_task(const RsTraceFeed *feed, const RsTraceRecord *record, RsTraceTask *out)
+{
+	find_task(feed->state, record, out);
+}
+
 static void on_merged(const RsTraceRecord *record, gpointer data)
 {
 	Follower *follower = data;
-	const Followed *followed = follower->followed->pdata[record->source];
 	RsTraceTask task;
 
-	rs_trace_follower_task(&follower->sink, record, &task);
-	follower->config.record(record, &task, followed->feed->data, follower->config.data);
+	find_task(record->origin->owner, record, &task);
+	follower->config.record(record, &task, follower->config.data);
 }
 
 /* ---- as a sink ---- */
+
+static void describe(Follower *follower, Followed *followed)
+{
+	const RsTraceFollowerConfig *config = &follower->config;
+
+	if (config->describe)
+		config->describe(followed->feed->data, &followed->info, config->data);
+	followed->info.size = sizeof(followed->info);
+	followed->info.ring_count = followed->feed->source->n_rings;
+	followed->info.name[sizeof(followed->info.name) - 1] = 0;
+	followed->origin = rs_trace_origin_new(&followed->info, config->describe != NULL,
+					       follower->n_joined++, followed);
+}
 
 static void join(RsTraceSink *sink, RsTraceFeed *feed)
 {
@@ -74,6 +91,7 @@ static void join(RsTraceSink *sink, RsTraceFeed *feed)
 	Followed *followed = g_malloc0(sizeof(*followed) + n_rings * sizeof(*followed->last));
 
 	followed->feed = feed;
+	describe(follower, followed);
 	followed->merger = follower->merger;
 	followed->first_lane = rs_trace_merger_add_lanes(follower->merger, n_rings);
 	followed->names = rs_trace_cmdline_new();
@@ -81,11 +99,9 @@ static void join(RsTraceSink *sink, RsTraceFeed *feed)
 	followed->clock = rs_trace_clock_new(0);
 	followed->decoder =
 		rs_trace_decoder_new(n_rings, feed->schema, followed->clock, on_decoded, followed);
-	rs_trace_decoder_set_source(followed->decoder, feed->number);
+	rs_trace_decoder_set_origin(followed->decoder, followed->origin);
 	rs_trace_decoder_set_symbols(followed->decoder, followed->symbols);
-	if (follower->followed->len <= feed->number)
-		g_ptr_array_set_size(follower->followed, feed->number + 1);
-	follower->followed->pdata[feed->number] = followed;
+	g_ptr_array_add(follower->followed, followed);
 	feed->state = followed;
 }
 
@@ -102,12 +118,13 @@ static void leave(RsTraceSink *sink, RsTraceFeed *feed)
 	Followed *followed = feed->state;
 
 	follower->bad += bad_of(followed);
-	follower->followed->pdata[feed->number] = NULL;
+	g_ptr_array_remove_fast(follower->followed, followed);
 	rs_trace_merger_remove_lanes(follower->merger, followed->first_lane, feed->source->n_rings);
 	rs_trace_decoder_free(followed->decoder);
 	rs_trace_cmdline_free(followed->names);
 	rs_trace_symbols_free(followed->symbols);
 	rs_trace_clock_free(followed->clock);
+	rs_trace_origin_free(followed->origin);
 	g_free(followed);
 }
 
@@ -121,8 +138,7 @@ static void update_names(Follower *follower)
 	for (guint i = 0; i < follower->followed->len; i++) {
 		const Followed *followed = follower->followed->pdata[i];
 
-		if (followed)
-			rs_trace_feed_update_names(followed->feed);
+		rs_trace_feed_update_names(followed->feed);
 	}
 }
 
@@ -214,7 +230,7 @@ static void take_loss(RsTraceSink *sink, RsTraceFeed *feed, guint ring, guint64 
 		.when = followed->last[ring].when,
 		.ns = followed->last[ring].ns,
 		.ring = (guint16)ring,
-		.source = feed->number,
+		.origin = followed->origin,
 	};
 
 	rs_trace_merger_push(followed->merger, followed->first_lane + ring, &record);
@@ -269,11 +285,7 @@ guint64 rs_trace_follower_bad(const RsTraceSink *sink)
 	const Follower *follower = (const Follower *)sink;
 	guint64 bad = follower->bad;
 
-	for (guint i = 0; i < follower->followed->len; i++) {
-		const Followed *followed = follower->followed->pdata[i];
-
-		if (followed)
-			bad += bad_of(followed);
-	}
+	for (guint i = 0; i < follower->followed->len; i++)
+		bad += bad_of(follower->followed->pdata[i]);
 	return bad;
 }

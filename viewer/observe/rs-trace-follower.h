@@ -14,23 +14,28 @@ G_BEGIN_DECLS
 
 typedef struct {
 	/*
-	 * A record, its task (without a name if the record is no event), and the `data` of its
-	 * source's feed as `source`. Record and task are valid during the call. The record's
-	 * `source` is the feed's number.
+	 * A record and its task (without a name if the record is no event), valid during the call.
+	 * record->origin is never NULL, and lives until its source has ended.
 	 */
-	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		       gpointer data);
+	void (*record)(const RsTraceRecord *record, const RsTraceTask *task, gpointer data);
 	/* After the records of each round. FALSE: no more are wanted. May be NULL. */
 	gboolean (*round)(gpointer data);
+	/*
+	 * Says what cannot be seen from a feed, as the recorder's: name and number of the source
+	 * whose feed has `source` as its data. Called when it joins. NULL: origins have no names.
+	 */
+	void (*describe)(gpointer source, struct rs_file_source *out, gpointer data);
 	gpointer data;
 } RsTraceFollowerConfig;
 
 /* For the caller or a pump to free, by its ops. */
 RsTraceSink *rs_trace_follower_new(const RsTraceFollowerConfig *config);
 
-/* The task that a record means. A loss or a boot has none. `out` is valid until the next round. */
-void rs_trace_follower_task(const RsTraceSink *follower, const RsTraceRecord *record,
-			    RsTraceTask *out);
+/*
+ * The task that a record of the feed means. A loss or a boot has none. `out` is valid until the
+ * next round.
+ */
+void rs_trace_follower_task(const RsTraceFeed *feed, const RsTraceRecord *record, RsTraceTask *out);
 /*
  * Number of pages that were cut short and of records whose event is unknown, of all sources so far.
  */

@@ -216,7 +216,7 @@ static void test_longest(void)
 					    .event = event,
 					    .payload = (const guint8 *)&value,
 					    .size = sizeof(value)},
-			   &task, NULL, 0);
+			   &task, 0);
 	g_assert_true(g_str_has_suffix(line->str, expected) ||
 		      g_str_has_suffix(line->str, g_strchomp(expected)));
 	/* It comes back by its whole name. */

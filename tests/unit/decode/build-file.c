@@ -86,7 +86,7 @@ void read_rest(RsTraceReader *reader, Result *result)
 	*result = (Result){.text = g_string_new(NULL)};
 	while ((record = rs_trace_reader_next(reader, &result->error))) {
 		task = rs_trace_reader_task(reader);
-		g_string_append(result->text, rs_trace_reader_source(reader)->name);
+		g_string_append(result->text, record->origin->name);
 		if (record->kind == RS_TRACE_RECORD_LOSS)
 			g_string_append_printf(result->text, ":-%u ", (guint)record->lost);
 		else

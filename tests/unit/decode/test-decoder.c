@@ -11,14 +11,15 @@ typedef struct {
 	guint events, losses, boots;
 	guint64 lost;    /* of the last loss */
 	guint loss_seen; /* events before it */
-	guint16 source, ring;
+	const RsTraceOrigin *origin;
+	guint16 ring;
 } Fixture;
 
 static void collect(const RsTraceRecord *record, gpointer data)
 {
 	Fixture *f = data;
 
-	f->source = record->source;
+	f->origin = record->origin;
 	f->ring = record->ring;
 	switch (record->kind) {
 	case RS_TRACE_RECORD_EVENT:
@@ -92,9 +93,10 @@ static void test_bad_part(Fixture *f, gconstpointer unused)
 		{6, 110, 0, 8}, {6, 103, 0, 1}, {6, 102, 0, 0},  {6, 50, 0, 0},
 		{7, 110, 0, 0}, {5, 110, 0, 0}, {6, 110, 3, 11}, {7, 110, 3, 3},
 	};
+	const RsTraceOrigin origin = {.name = "a"};
 	guint64 lost = 0;
 
-	rs_trace_decoder_set_source(f->decoder, 7);
+	rs_trace_decoder_set_origin(f->decoder, &origin);
 	for (guint i = 0; i < G_N_ELEMENTS(next); i++) {
 		g_autoptr(GByteArray) bad = page_of(5, 100, 2, TRUE);
 		g_autoptr(GByteArray) good = page_of(next[i].seq, next[i].records, 1, FALSE);
@@ -112,7 +114,7 @@ static void test_bad_part(Fixture *f, gconstpointer unused)
 		f->losses = 0;
 		check_stats(f, 3 * (i + 1), lost, i + 1);
 	}
-	g_assert_cmpuint(f->source, ==, 7);
+	g_assert_true(f->origin == &origin);
 	g_assert_cmpuint(f->ring, ==, 1);
 	g_assert_cmpuint(f->boots, ==, 0);
 }

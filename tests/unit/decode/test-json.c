@@ -7,19 +7,20 @@
 
 #define TASK "\"cpu\":0,\"pid\":0,\"comm\":\"t\",\"flags\":\".....\""
 
-static void check_line(RsTraceRecord record, const RsTraceTask *task,
-		       const RsTraceJsonSource *source, const char *want)
+static void check_line(RsTraceRecord record, const RsTraceTask *task, const RsTraceOrigin *origin,
+		       const char *want)
 {
 	g_autoptr(GString) out = g_string_new("before\n");
 
-	rs_trace_json_line(out, &record, task, source);
+	record.origin = origin;
+	rs_trace_json_line(out, &record, task);
 	g_assert_cmpstr(out->str + strlen("before\n"), ==, want);
 }
 
 static void test_kinds(void)
 {
 	const RsTraceTask task = {.comm = "t"}, group = {.comm = "a\"b", .tgid = 70};
-	const RsTraceJsonSource source = {.name = "src", .number = 5};
+	const RsTraceOrigin source = {.name = "src", .number = 5}, unnamed = {.number = 6};
 	const RsTraceEvent event = {.system = "sys", .name = "ev"};
 	RsTraceRecord record = {.id = 300, .payload = (const guint8 *)"\1\2\xff", .size = 3};
 
@@ -42,7 +43,8 @@ static void test_kinds(void)
 		   "\"flags\":\"d.z..\",\"system\":\"sys\",\"event\":\"ev\",\"fields\":{}}\n");
 	record = (RsTraceRecord){
 		.kind = RS_TRACE_RECORD_LOSS, .ns = 10, .ring = 3, .lost = G_MAXUINT64};
-	check_line(record, &task, NULL, "{\"ns\":10,\"cpu\":3,\"lost\":18446744073709551615}\n");
+	check_line(record, &task, &unnamed,
+		   "{\"ns\":10,\"cpu\":3,\"lost\":18446744073709551615}\n");
 	record = (RsTraceRecord){.kind = RS_TRACE_RECORD_BOOT, .ns = 9, .when.boot = 2};
 	check_line(record, &task, &source,
 		   "{\"ns\":9,\"source\":\"src\",\"source_number\":5,\"boot\":2}\n");
@@ -149,7 +151,7 @@ static void test_long(void)
 
 	for (guint i = 0; i < FIELDS; i++)
 		fields[i] = (RsTraceField){.name = "f", .kind = RS_KIND_STRING, .size = BYTES};
-	rs_trace_json_line(out, &record, &task, NULL);
+	rs_trace_json_line(out, &record, &task);
 	for (const char *at = out->str; (at = strstr(at, "\"f\":")); at++) {
 		texts += at[4] == '"';
 		nulls += g_str_has_prefix(at + 4, "null");

@@ -16,7 +16,7 @@ static char *show_with(const RsTraceKdumpOptions *options, const RsTraceRecord *
 	RsTraceKdump kdump;
 
 	rs_trace_kdump_init(&kdump, options);
-	rs_trace_kdump_record(&kdump, out, record, &task, NULL);
+	rs_trace_kdump_record(&kdump, out, record, &task, RS_TRACE_TEXT_NONE);
 	return g_string_free(out, FALSE);
 }
 

@@ -48,7 +48,7 @@ static void test_same_boot(void)
 	g_assert_no_error(error);
 	g_assert_cmpuint(rs_trace_reader_header(reader)->origin_ns, ==, 990);
 	g_assert_nonnull((record = rs_trace_reader_next(reader, &error)));
-	g_assert_cmpuint(record->source, ==, 2);
+	g_assert_cmpuint(record->origin->index, ==, 2);
 	check_rest(reader, "a:20<...> b:35<...> a:40<...> b:45<...> a:60<...> b:65<...> "
 			   "c:70<...> ");
 	g_assert_cmpuint(rs_trace_reader_n_sources(reader), ==, 3);

@@ -148,25 +148,25 @@ static void test_stack(void)
 	RsTraceRecord record = {.event = &event, .stack = (const guint8 *)frames, .n_stack = 5};
 	g_autoptr(GString) out = g_string_new(NULL);
 
-	rs_trace_text_line(out, &record, &task, NULL, RS_TRACE_TEXT_NONE);
+	rs_trace_text_line(out, &record, &task, RS_TRACE_TEXT_NONE);
 	g_assert_true(g_str_has_suffix(
 		out->str, ": s:e: \n => 0x1040\n => 0x1001\n => 0x1060\n => 0x0\n => 0x2004\n"));
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, &record, &task, NULL);
+	rs_trace_json_line(out, &record, &task);
 	g_assert_true(g_str_has_suffix(out->str, "\"fields\":{},\"stack\":[\"0x1040\",\"0x1001\","
 						 "\"0x1060\",\"0x0\",\"0x2004\"]}\n"));
 	record.symbols = symbols; /* empty so far */
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, &record, &task, NULL);
+	rs_trace_json_line(out, &record, &task);
 	g_assert_true(g_str_has_suffix(out->str, "\"0x2004\"]}\n"));
 
 	g_assert_true(take(symbols, 0x800, 0x3000, some, 3));
 	g_string_truncate(out, 0);
-	rs_trace_text_line(out, &record, &task, NULL, RS_TRACE_TEXT_NONE);
+	rs_trace_text_line(out, &record, &task, RS_TRACE_TEXT_NONE);
 	g_assert_true(g_str_has_suffix(out->str, ": s:e: \n => first+0x40\n => first+0x1\n"
 						 " => 0x1060\n => 0x0\n => lab\\x0ael+0x4\n"));
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, &record, &task, NULL);
+	rs_trace_json_line(out, &record, &task);
 	g_assert_true(g_str_has_suffix(out->str,
 				       "\"0x2004\"],\"symbols\":[\"first+0x40\",\"first+0x1\",null,"
 				       "null,\"lab\\nel+0x4\"]}\n"));

@@ -130,9 +130,11 @@ static void check_line(RsTraceRecord record, const char *comm, const char *sourc
 		       RsTraceTextStyle style, const char *want)
 {
 	const RsTraceTask task = {.comm = comm};
+	const RsTraceOrigin origin = {.name = "name", .escaped = source};
 	g_autoptr(GString) out = g_string_new("before\n");
 
-	rs_trace_text_line(out, &record, &task, source, style);
+	record.origin = &origin;
+	rs_trace_text_line(out, &record, &task, style | RS_TRACE_TEXT_SOURCE);
 	g_assert_cmpstr(out->str + strlen("before\n"), ==, want);
 }
 

@@ -23,9 +23,9 @@ static void show(const RsTraceRecord *record, gpointer data)
 	Fixture *f = data;
 
 	if (f->json)
-		rs_trace_json_line(f->out, record, &task, NULL);
+		rs_trace_json_line(f->out, record, &task);
 	else
-		rs_trace_text_line(f->out, record, &task, NULL, 0);
+		rs_trace_text_line(f->out, record, &task, 0);
 }
 
 static void set_up(Fixture *f, gconstpointer unused)
@@ -174,7 +174,7 @@ static void test_raw(Fixture *f, gconstpointer unused)
 			"mac={0x2,0x0,0x0,0xab,0xcd,0xef} comm=\"bash\" list={1,-2,300} "
 			"why=\"done!\"");
 	g_string_truncate(out, 0);
-	rs_trace_text_line(out, &record, &task, NULL, RS_TRACE_TEXT_RAW | RS_TRACE_TEXT_SHORT);
+	rs_trace_text_line(out, &record, &task, RS_TRACE_TEXT_RAW | RS_TRACE_TEXT_SHORT);
 	g_assert_nonnull(strstr(out->str, ": all: u=18446744073709551615 s=-5 "));
 	g_string_truncate(out, 0);
 	record.size = 12;
@@ -345,12 +345,12 @@ static void test_hostile_payload(void)
 
 		record.payload = payload;
 		record.size = size;
-		rs_trace_text_line(out, &record, &task, NULL, 0);
-		rs_trace_json_line(out, &record, &task, NULL);
+		rs_trace_text_line(out, &record, &task, 0);
+		rs_trace_json_line(out, &record, &task);
 		if (size >= 64) {
 			memset(payload + 56, 0xff, 8);
 			g_string_truncate(out, 0);
-			rs_trace_text_line(out, &record, &task, NULL, 0);
+			rs_trace_text_line(out, &record, &task, 0);
 			g_assert_nonnull(strstr(out->str, "list=(cut) why=(cut)\n"));
 		}
 	}
@@ -381,9 +381,9 @@ static void test_names(void)
 		test_take(schema, i, descs);
 		record.event = rs_trace_schema_by_id(schema, TEST_ALL + i);
 		g_assert_nonnull(record.event);
-		rs_trace_text_line(out, &record, &task, NULL, 0);
+		rs_trace_text_line(out, &record, &task, 0);
 		g_assert_true(g_str_has_suffix(out->str, cases[i].shown));
-		rs_trace_text_line(out, &record, &task, NULL, RS_TRACE_TEXT_SHORT);
+		rs_trace_text_line(out, &record, &task, RS_TRACE_TEXT_SHORT);
 		g_assert_true(g_str_has_suffix(out->str, cases[i].bare));
 	}
 }
@@ -406,7 +406,7 @@ static void test_comm(void)
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GString) out = g_string_new("before\n");
 
-		rs_trace_text_line(out, &record, &(RsTraceTask){.comm = cases[i].comm}, NULL, 0);
+		rs_trace_text_line(out, &record, &(RsTraceTask){.comm = cases[i].comm}, 0);
 		g_assert_true(g_str_has_prefix(out->str + 7, cases[i].shown));
 	}
 }
@@ -430,7 +430,7 @@ static void test_escapes(void)
 	rs_trace_text_message(out, &record);
 	g_assert_cmpstr(out->str, ==, "\\x1ba\\x1b[2J\\x0a\xc3\xa9\\xff\\xc2\\x9b\"\\z\\x0a");
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, &record, &(RsTraceTask){.comm = "a\"\nb\\x0a"}, NULL);
+	rs_trace_json_line(out, &record, &(RsTraceTask){.comm = "a\"\nb\\x0a"});
 	g_assert_true(json_parser_load_from_data(parser, out->str, (gssize)out->len, NULL));
 	object = json_node_get_object(json_parser_get_root(parser));
 	g_assert_cmpstr(json_object_get_string_member(object, "comm"), ==, "a\"\nb\\x0a");
@@ -447,12 +447,13 @@ static void test_json(void)
 	g_autoptr(JsonParser) parser = json_parser_new();
 	RsTraceRecord record = {.kind = RS_TRACE_RECORD_LOSS, .ns = 5, .lost = 3, .ring = 1};
 
-	rs_trace_json_line(out, &record, NULL, NULL);
+	rs_trace_json_line(out, &record, NULL);
 	g_assert_cmpstr(out->str, ==, "{\"ns\":5,\"cpu\":1,\"lost\":3}\n");
 	g_string_truncate(out, 0);
 	record = (RsTraceRecord){
 		.kind = RS_TRACE_RECORD_BOOT, .ns = 5, .when = {.boot = G_MAXUINT32}, .ring = 1};
-	rs_trace_json_line(out, &record, NULL, &(RsTraceJsonSource){"web.7", 7});
+	record.origin = &(RsTraceOrigin){.name = "web.7", .number = 7};
+	rs_trace_json_line(out, &record, NULL);
 	g_assert_cmpstr(
 		out->str, ==,
 		"{\"ns\":5,\"source\":\"web.7\",\"source_number\":7,\"boot\":4294967295}\n");
@@ -467,7 +468,7 @@ static void test_json(void)
 				 .context = RS_CTX_NMI,
 				 .cut = TRUE,
 				 .id = TEST_ALL};
-	rs_trace_json_line(out, &record, &(RsTraceTask){.comm = "sh", .tgid = 3999999999}, NULL);
+	rs_trace_json_line(out, &record, &(RsTraceTask){.comm = "sh", .tgid = 3999999999});
 	g_assert_cmpstr(out->str, ==,
 			"{\"ns\":18446744073709551615,\"cpu\":0,\"pid\":4000000000,"
 			"\"tgid\":3999999999,\"comm\":\"sh\",\"flags\":\"..z..\",\"system\":"
@@ -541,7 +542,7 @@ static void test_unknown_kind(void)
 		"why=ha odd={0x0,0x1,0xfe,0xff,0x10,0x20} "
 		"real={0x8,0x7,0x6,0x5,0x4,0x3,0x2,0x1} blob={0x1,0xfe,0xff,0x10,0x20} n=9");
 	g_string_truncate(out, 0);
-	rs_trace_json_line(out, &record, &task, NULL);
+	rs_trace_json_line(out, &record, &task);
 	g_assert_true(g_str_has_suffix(
 		out->str, ",\"fields\":{\"why\":\"ha\",\"odd\":[0,1,254,255,16,32],"
 			  "\"real\":[8,7,6,5,4,3,2,1],\"blob\":[1,254,255,16,32],\"n\":9}}\n"));
@@ -549,8 +550,8 @@ static void test_unknown_kind(void)
 
 static void append_lines(GString *out, const RsTraceRecord *record)
 {
-	rs_trace_text_line(out, record, &task, NULL, 0);
-	rs_trace_json_line(out, record, &task, NULL);
+	rs_trace_text_line(out, record, &task, 0);
+	rs_trace_json_line(out, record, &task);
 }
 
 /* A line is bounded by what it has itself, not by what stands before it. */
@@ -576,6 +577,7 @@ static void test_text_source(Fixture *f, gconstpointer unused)
 {
 	const RsTraceRecordKind kinds[] = {RS_TRACE_RECORD_EVENT, RS_TRACE_RECORD_LOSS,
 					   RS_TRACE_RECORD_BOOT};
+	const RsTraceOrigin origin = {.name = "1", .escaped = "one"};
 	static const char *const shown[] = {": one/sched:switch: ", "one/CPU:0 [LOST 5 EVENTS]\n",
 					    "[BOOT 2 OF one AT "};
 
@@ -585,12 +587,13 @@ static void test_text_source(Fixture *f, gconstpointer unused)
 					.payload = (const guint8 *)pair,
 					.size = sizeof(pair),
 					.lost = 5,
-					.when.boot = 2};
+					.when.boot = 2,
+					.origin = &origin};
 
-		rs_trace_text_line(f->out, &record, &task, "one", 0);
+		rs_trace_text_line(f->out, &record, &task, RS_TRACE_TEXT_SOURCE);
 		g_assert_nonnull(strstr(f->out->str, shown[i]));
 		g_string_truncate(f->out, 0);
-		rs_trace_text_line(f->out, &record, &task, NULL, 0);
+		rs_trace_text_line(f->out, &record, &task, 0);
 		g_assert_null(strstr(f->out->str, "one"));
 		g_string_truncate(f->out, 0);
 	}

@@ -53,8 +53,7 @@ static void free_seen(gpointer data)
 	g_free(seen);
 }
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	struct room *room = data;
 	struct seen *seen = g_new0(struct seen, 1);

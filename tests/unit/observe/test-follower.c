@@ -14,20 +14,19 @@ typedef struct {
 	guint freed;
 } Fixture;
 
-static void show(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		 gpointer data)
+static void show(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	Fixture *f = data;
 
 	if (record->kind == RS_TRACE_RECORD_LOSS)
 		g_string_append_printf(f->out, "%u lost %u; ", record->ring, (guint)record->lost);
 	else if (record->kind == RS_TRACE_RECORD_BOOT)
-		g_string_append_printf(f->out, "%u boot %u at %u; ", record->source,
+		g_string_append_printf(f->out, "%u boot %u at %u; ", record->origin->index,
 				       record->when.boot, (guint)record->ns);
 	else
-		g_string_append_printf(f->out, "%u.%u %s %s at %u; ", record->source, record->ring,
-				       task->comm, record->event ? record->event->name : "?",
-				       (guint)record->ns);
+		g_string_append_printf(
+			f->out, "%u.%u %s %s at %u; ", record->origin->index, record->ring,
+			task->comm, record->event ? record->event->name : "?", (guint)record->ns);
 }
 
 static void set_up(Fixture *f, gconstpointer unused)
@@ -66,7 +65,7 @@ static void test_order(Fixture *f, gconstpointer unused)
 	g_assert_cmpint(do_round(f), ==, RS_TRACE_RING_DATA);
 	g_assert_cmpstr(f->out->str, ==, "");
 	g_assert_cmpint(do_round(f), ==, RS_TRACE_RING_IDLE);
-	g_assert_cmpstr(f->out->str, ==, "3.1 <...> switch at 100; 3.0 seven switch at 200; ");
+	g_assert_cmpstr(f->out->str, ==, "0.1 <...> switch at 100; 0.0 seven switch at 200; ");
 	f->pages->endless = FALSE;
 	g_assert_cmpint(do_round(f), ==, RS_TRACE_RING_END);
 	g_string_truncate(f->out, 0);
@@ -86,8 +85,8 @@ static void test_many_pages(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(f->out->str, ==, "");
 	do_round(f);
 	do_round(f); /* the event at 1000 waits for all that came with the event at 138 */
-	g_assert_true(g_str_has_prefix(f->out->str, "3.0 seven switch at 10; "));
-	g_assert_true(g_str_has_suffix(f->out->str, "at 138; 3.1 seven switch at 1000; "));
+	g_assert_true(g_str_has_prefix(f->out->str, "0.0 seven switch at 10; "));
+	g_assert_true(g_str_has_suffix(f->out->str, "at 138; 0.1 seven switch at 1000; "));
 }
 
 /* A provider that came after the last look, but before the page. */
@@ -105,7 +104,7 @@ static void test_late(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(f->pages->told, ==, 2);
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 1);
 	g_assert_cmpstr(f->out->str, ==,
-			"3.0 seven ? at 1; 3 boot 2 at 105; 3.0 again all at 110; ");
+			"0.0 seven ? at 1; 0 boot 2 at 105; 0.0 again all at 110; ");
 }
 
 /*
@@ -122,14 +121,14 @@ static void test_boot(Fixture *f, gconstpointer unused)
 	do_round(f);
 	do_round(f);
 	g_assert_cmpstr(f->out->str, ==,
-			"3.0 seven switch at 100; 3 boot 2 at 105; 3.1 again event at 106; "
-			"3.0 again event at 110; ");
+			"0.0 seven switch at 100; 0 boot 2 at 105; 0.1 again event at 106; "
+			"0.0 again event at 110; ");
 	/* An event that nobody described. */
 	test_pages_add_boot(f->pages, 3, 0, 130, 7, TEST_SWITCH);
 	g_string_truncate(f->out, 0);
 	do_round(f);
 	do_round(f);
-	g_assert_cmpstr(f->out->str, ==, "3 boot 3 at 130; 3.0 <...> ? at 130; ");
+	g_assert_cmpstr(f->out->str, ==, "0 boot 3 at 130; 0.0 <...> ? at 130; ");
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 1);
 }
 
@@ -163,7 +162,7 @@ static void test_churn(Fixture *f, gconstpointer unused)
 	f->follower->ops->end(f->follower);
 	g_assert_cmpuint(rs_trace_follower_bad(f->follower), ==, 0);
 	g_assert_null(strchr(f->out->str, '?'));
-	g_assert_true(g_str_has_suffix(f->out->str, "3.0 seven event at 2009; "));
+	g_assert_true(g_str_has_suffix(f->out->str, "0.0 seven event at 2009; "));
 }
 
 /* Providers with next to nothing: their number is bounded. */

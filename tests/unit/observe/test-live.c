@@ -46,8 +46,7 @@ typedef struct {
 	guint records, named;
 } Fixture;
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	Fixture *f = data;
 
@@ -117,7 +116,7 @@ static void assert_name(Fixture *f, const char *expected)
 	RsTraceTask task;
 
 	rs_trace_feed_update_names(f->feed);
-	rs_trace_follower_task(f->follower, &record, &task);
+	rs_trace_follower_task(f->feed, &record, &task);
 	g_assert_cmpstr(task.comm, ==, expected);
 }
 
@@ -142,10 +141,10 @@ static void test_tgid(Fixture *f, gconstpointer unused)
 	write_name(f, "task", 1);
 	follow(f);
 	rs_trace_feed_update_names(f->feed);
-	rs_trace_follower_task(f->follower, &record, &task);
+	rs_trace_follower_task(f->feed, &record, &task);
 	g_assert_cmpuint(task.tgid, ==, 3);
 	record.tgid = 4;
-	rs_trace_follower_task(f->follower, &record, &task);
+	rs_trace_follower_task(f->feed, &record, &task);
 	g_assert_cmpuint(task.tgid, ==, 4);
 	g_assert_cmpstr(task.comm, ==, "task");
 }

@@ -18,8 +18,7 @@ typedef struct {
 	int policy; /* by which the pump's thread runs */
 } Taker;
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	Taker *t = data;
 
@@ -30,7 +29,8 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 		return;
 	t->records++;
 	t->policy = sched_getscheduler(0);
-	g_string_append_printf(t->out, "%u:%s@%u ", record->source, task->comm, (guint)record->ns);
+	g_string_append_printf(t->out, "%u:%s@%u ", record->origin->index, task->comm,
+			       (guint)record->ns);
 }
 
 static gboolean on_round(gpointer data)

@@ -53,14 +53,12 @@ typedef struct {
 	guint follow_walks, record_walks; /* so far, by each thread; read while parked */
 } Bed;
 
-static void show(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		 gpointer data)
+static void show(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
-	const Guest *guest = source;
 	GString *out = data;
 	guint64 number;
 
-	g_string_append_printf(out, "%s ", guest->name);
+	g_string_append_printf(out, "%s ", record->origin->name);
 	if (record->kind == RS_TRACE_RECORD_LOSS)
 		g_string_append_printf(out, "%u lost %u", record->ring, (guint)record->lost);
 	else if (record->kind == RS_TRACE_RECORD_BOOT)
@@ -73,10 +71,9 @@ static void show(const RsTraceRecord *record, const RsTraceTask *task, gpointer 
 	g_string_append_printf(out, " at %u\n", (guint)record->ns);
 }
 
-static void on_show(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		    gpointer data)
+static void on_show(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
-	show(record, task, source, ((Bed *)data)->out);
+	show(record, task, ((Bed *)data)->out);
 }
 
 static void park(Bed *bed, gint *rounds)
@@ -182,7 +179,8 @@ static void join(Bed *bed, Guest *g, RsTraceFrom from)
 
 static void set_up(Bed *bed, gconstpointer file)
 {
-	RsTraceFollowerConfig follower = {.record = on_show, .round = followed, .data = bed};
+	RsTraceFollowerConfig follower = {
+		.record = on_show, .round = followed, .describe = describe, .data = bed};
 	RsTracePumpConfig config = {.ended = on_ended, .data = bed};
 
 	ticks = 0;
@@ -223,10 +221,8 @@ static guint64 replay(Bed *bed, GString *out)
 	const RsTraceTask *task;
 
 	while ((record = rs_trace_reader_next(reader, &error))) {
-		Guest guest = {.name = rs_trace_reader_source(reader)->name};
-
 		task = rs_trace_reader_task(reader);
-		show(record, task, &guest, out);
+		show(record, task, out);
 	}
 	g_assert_no_error(error);
 	g_assert_false(rs_trace_reader_is_cut(reader));

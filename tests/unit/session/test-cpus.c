@@ -96,8 +96,7 @@ struct seen {
 	uint64_t last_ts;
 };
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	struct seen *seen = data;
 

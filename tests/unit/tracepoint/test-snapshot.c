@@ -185,8 +185,7 @@ static void emit(struct fixture *f)
 
 /* ---- both sides' lines ---- */
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
 {
 	RsTraceRecord shown = *record;
 	GString *line = g_string_new(NULL);
@@ -196,7 +195,7 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 		return;
 	}
 	shown.ns = record->when.ts - begun; /* no host has told the clock */
-	rs_trace_text_line(line, &shown, task, NULL, 0);
+	rs_trace_text_line(line, &shown, task, 0);
 	g_ptr_array_add(data, g_string_free(line, FALSE));
 }
 

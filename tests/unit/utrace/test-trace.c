@@ -61,8 +61,7 @@ static void tear_down(void)
 	rs_trace_region_free(region);
 }
 
-static void on_record(const RsTraceRecord *record, const RsTraceTask *of, gpointer source,
-		      gpointer data)
+static void on_record(const RsTraceRecord *record, const RsTraceTask *of, gpointer data)
 {
 	GString *text = data;
 
