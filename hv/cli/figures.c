@@ -22,6 +22,8 @@ static bool prepare(struct rs_cli_figures *f, GError **error)
 		return false;
 	if (f->latency && !(f->of_latency = rs_trace_latency_new(f->latency, f->key, error)))
 		return false;
+	if (f->latency && f->by && !rs_trace_latency_group_by(f->of_latency, f->by, error))
+		return false;
 	return true;
 }
 
@@ -69,6 +71,7 @@ int rs_cli_figures_read(struct rs_cli_figures *f, struct rs_cli_input *input)
 int rs_cli_figures_show(const struct rs_cli_figures *f, bool json, GString *out)
 {
 	g_autoptr(GPtrArray) groups = NULL;
+	g_autoptr(GArray) pairs = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (f->of_stat)
@@ -78,8 +81,12 @@ int rs_cli_figures_show(const struct rs_cli_figures *f, bool json, GString *out)
 			return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
 		rs_cli_show_hist(f, groups, json, out);
 	}
-	if (f->of_latency)
-		rs_cli_show_latency(f, json, out);
+	if (f->of_latency) {
+		pairs = rs_trace_latency_groups(f->of_latency, &error);
+		if (!pairs)
+			return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
+		rs_cli_show_latency(f, pairs, json, out);
+	}
 	if (f->of_stacks)
 		rs_cli_show_stacks(f->of_stacks, json, out);
 	return RS_CLI_OK;

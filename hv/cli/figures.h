@@ -15,8 +15,9 @@
 /* What a verb was asked for. */
 struct rs_cli_figures {
 	bool stat, stacks;
-	const char *hist, *by;     /* NULL: not */
+	const char *hist;          /* NULL: not */
 	const char *latency, *key; /* likewise */
+	const char *by;            /* groups of either; likewise */
 	/* These are set by rs_cli_figures_read(). */
 	bool was_read; /* there is something to show, though the files may be damaged */
 	RsTraceStat *of_stat;
@@ -41,7 +42,8 @@ int rs_cli_put(const GString *out);
 void rs_cli_show_stat(const RsTraceStat *stat, bool json, GString *out);
 void rs_cli_show_hist(const struct rs_cli_figures *figures, GPtrArray *groups, bool json,
 		      GString *out);
-void rs_cli_show_latency(const struct rs_cli_figures *figures, bool json, GString *out);
+void rs_cli_show_latency(const struct rs_cli_figures *figures, GArray *groups, bool json,
+			 GString *out);
 void rs_cli_show_stacks(const RsTraceStacks *stacks, bool json, GString *out);
 
 /* A time span as a person reads it, "12.3 us". */

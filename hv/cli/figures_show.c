@@ -215,32 +215,52 @@ void rs_cli_show_hist(const struct rs_cli_figures *f, GPtrArray *groups, bool js
 
 /* ---- latencies ---- */
 
-static void latency_json(const struct rs_cli_figures *f, const RsTraceLatencyResult *r,
-			 GString *out)
+static void figures_json(const RsTraceDistribution *ns, GString *out)
 {
-	const uint64_t count = rs_trace_distribution_count(r->ns);
+	const uint64_t count = rs_trace_distribution_count(ns);
 
+	rs_json_number(out, "pairs", count);
+	if (!count)
+		return;
+	rs_json_number(out, "min_ns", rs_trace_distribution_least(ns));
+	rs_json_real(out, "mean_ns", rs_trace_distribution_mean(ns));
+	for (guint i = 0; i < G_N_ELEMENTS(PERCENTILES); i++) {
+		g_autofree char *key = g_strconcat(PERCENTILES[i].key, "_ns", NULL);
+
+		rs_json_number(out, key,
+			       rs_trace_distribution_percentile(ns, PERCENTILES[i].percent));
+	}
+	rs_json_number(out, "max_ns", rs_trace_distribution_greatest(ns));
+}
+
+static void begin_latency_json(const struct rs_cli_figures *f, GString *out)
+{
 	rs_json_begin(out);
 	rs_json_text(out, "latency", f->latency);
 	rs_json_text(out, "key", f->key);
-	rs_json_number(out, "pairs", count);
-	if (count) {
-		rs_json_number(out, "min_ns", rs_trace_distribution_least(r->ns));
-		rs_json_real(out, "mean_ns", rs_trace_distribution_mean(r->ns));
-		for (guint i = 0; i < G_N_ELEMENTS(PERCENTILES); i++) {
-			g_autofree char *key = g_strconcat(PERCENTILES[i].key, "_ns", NULL);
+}
 
-			rs_json_number(
-				out, key,
-				rs_trace_distribution_percentile(r->ns, PERCENTILES[i].percent));
-		}
-		rs_json_number(out, "max_ns", rs_trace_distribution_greatest(r->ns));
-	}
+static void latency_json(const struct rs_cli_figures *f, const RsTraceLatencyResult *r,
+			 GString *out)
+{
+	begin_latency_json(f, out);
+	figures_json(r->ns, out);
 	rs_json_number(out, "spanning_loss", r->spanning);
 	rs_json_number(out, "begins_alone", r->begins);
 	rs_json_number(out, "ends_alone", r->ends);
 	rs_json_number(out, "refused", r->refused);
 	rs_json_number(out, "without_key", r->without_key);
+	rs_json_end(out);
+}
+
+static void latency_group_json(const struct rs_cli_figures *f, const RsTraceLatencyGroup *group,
+			       GString *out)
+{
+	begin_latency_json(f, out);
+	rs_json_text(out, "group", group->label);
+	if (group->is_other)
+		rs_json_true(out, "other");
+	figures_json(group->ns, out);
 	rs_json_end(out);
 }
 
@@ -275,25 +295,36 @@ static void octaves(const RsTraceDistribution *ns, GString *out)
 	}
 }
 
-static void latency_text(const struct rs_cli_figures *f, const RsTraceLatencyResult *r,
-			 GString *out)
+/* `group`: NULL is all pairs. */
+static void figures_text(const struct rs_cli_figures *f, const RsTraceDistribution *ns,
+			 const RsTraceLatencyGroup *group, GString *out)
 {
-	const uint64_t count = rs_trace_distribution_count(r->ns);
+	const uint64_t count = rs_trace_distribution_count(ns);
 
 	rs_cli_append_cell(out, f->latency, 0);
 	g_string_append(out, " by ");
 	rs_cli_append_cell(out, f->key ? f->key : "task", 0);
-	g_string_append_printf(out, ": %" G_GUINT64_FORMAT " pairs\n", count);
-	if (count) {
-		append_figure(out, "min", (double)rs_trace_distribution_least(r->ns));
-		append_figure(out, "mean", rs_trace_distribution_mean(r->ns));
-		for (guint i = 0; i < G_N_ELEMENTS(PERCENTILES); i++)
-			append_figure(out, PERCENTILES[i].name,
-				      (double)rs_trace_distribution_percentile(
-					      r->ns, PERCENTILES[i].percent));
-		append_figure(out, "max", (double)rs_trace_distribution_greatest(r->ns));
-		octaves(r->ns, out);
+	if (group) {
+		g_string_append(out, " of ");
+		rs_cli_append_cell(out, f->by, 0);
+		g_string_append_c(out, ' ');
+		rs_cli_append_cell(out, group->label, 0);
 	}
+	g_string_append_printf(out, ": %" G_GUINT64_FORMAT " pair%s\n", count,
+			       count == 1 ? "" : "s");
+	if (!count)
+		return;
+	append_figure(out, "min", (double)rs_trace_distribution_least(ns));
+	append_figure(out, "mean", rs_trace_distribution_mean(ns));
+	for (guint i = 0; i < G_N_ELEMENTS(PERCENTILES); i++)
+		append_figure(out, PERCENTILES[i].name,
+			      (double)rs_trace_distribution_percentile(ns, PERCENTILES[i].percent));
+	append_figure(out, "max", (double)rs_trace_distribution_greatest(ns));
+	octaves(ns, out);
+}
+
+static void latency_text(const RsTraceLatencyResult *r, GString *out)
+{
 	g_string_append_printf(out,
 			       "without a partner: %" G_GUINT64_FORMAT " begins, %" G_GUINT64_FORMAT
 			       " ends; pairs across a loss, not counted: %" G_GUINT64_FORMAT "\n",
@@ -308,15 +339,27 @@ static void latency_text(const struct rs_cli_figures *f, const RsTraceLatencyRes
 				       r->without_key);
 }
 
-void rs_cli_show_latency(const struct rs_cli_figures *f, bool json, GString *out)
+void rs_cli_show_latency(const struct rs_cli_figures *f, GArray *groups, bool json, GString *out)
 {
 	RsTraceLatencyResult result;
 
 	rs_trace_latency_result(f->of_latency, &result);
-	if (json)
+	for (guint i = 0; i < groups->len; i++) {
+		const RsTraceLatencyGroup *group = &g_array_index(groups, RsTraceLatencyGroup, i);
+
+		if (json)
+			latency_group_json(f, group, out);
+		else
+			figures_text(f, group->ns, group, out);
+		if (!json)
+			g_string_append_c(out, '\n');
+	}
+	if (json) {
 		latency_json(f, &result, out);
-	else
-		latency_text(f, &result, out);
+		return;
+	}
+	figures_text(f, result.ns, NULL, out);
+	latency_text(&result, out);
 }
 
 /* ---- stacks ---- */

@@ -34,8 +34,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		{"hist", 0, 0, G_OPTION_ARG_STRING, &a->hist,
 		 "How the values of a field are spread, or of comm, cpu, pid, event …",
 		 "[EVENT.]FIELD"},
-		{"by", 0, 0, G_OPTION_ARG_STRING, &a->by, "With --hist: for each value of this",
-		 "[EVENT.]FIELD"},
+		{"by", 0, 0, G_OPTION_ARG_STRING, &a->by,
+		 "With --hist or --latency: for each value of this", "[EVENT.]FIELD"},
 		{"latency", 0, 0, G_OPTION_ARG_STRING, &a->latency,
 		 "How long it takes from one event to another", "EVENT..EVENT"},
 		{"key", 0, 0, G_OPTION_ARG_STRING, &a->key,
@@ -66,9 +66,10 @@ static int check(const struct rs_verb *verb, const struct args *a)
 		return rs_cli_usage(verb, "--last is a number of events, 1 or more");
 	if (a->json && a->raw)
 		return rs_cli_usage(verb, "-R is of text");
-	if ((a->by && !a->hist) || (a->key && !a->latency))
-		return rs_cli_usage(verb, "%s needs %s", a->by ? "--by" : "--key",
-				    a->by ? "--hist" : "--latency");
+	if (a->by && !a->hist && !a->latency)
+		return rs_cli_usage(verb, "--by needs --hist or --latency");
+	if (a->key && !a->latency)
+		return rs_cli_usage(verb, "--key needs --latency");
 	if (is_figures(a) && (a->count || a->raw || a->bare))
 		return rs_cli_usage(verb, "-n, -R and --short are of lines, not of figures");
 	if (a->stacks && (a->stat || a->hist || a->latency))

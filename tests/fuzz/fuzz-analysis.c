@@ -77,6 +77,18 @@ struct figures {
 	guint64 events;
 };
 
+static void check_groups(const RsTraceLatency *latency, guint64 pairs)
+{
+	g_autoptr(GArray) groups = rs_trace_latency_groups(latency, NULL);
+	guint64 sum = 0;
+
+	for (guint i = 0; groups && i < groups->len; i++)
+		sum += rs_trace_distribution_count(
+			g_array_index(groups, RsTraceLatencyGroup, i).ns);
+	if (sum > pairs)
+		abort();
+}
+
 static void check_hist(const RsTraceHist *hist)
 {
 	g_autoptr(GPtrArray) groups = NULL;
@@ -117,6 +129,7 @@ static void check(const struct figures *f)
 		if (rs_trace_distribution_count(r.ns) + r.spanning + r.ends > f->events ||
 		    rs_trace_diff_exceeds(latency, 0))
 			abort();
+		check_groups(f->latency, rs_trace_distribution_count(r.ns));
 	}
 }
 
@@ -212,6 +225,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.stacks = rs_trace_stacks_new();
 	f.hist = rs_trace_hist_new(texts[3], *texts[5] ? texts[5] : NULL, NULL);
 	f.latency = rs_trace_latency_new(texts[4], *texts[5] ? texts[5] : NULL, NULL);
+	if (f.latency && *texts[3])
+		rs_trace_latency_group_by(f.latency, texts[3], NULL);
 	read_records(&f, &in, schema);
 	check(&f);
 	if (f.selection)

@@ -284,6 +284,13 @@ def test_latency():
     compare_latency('demo', DEMO_ROWS, 'wakeup', 'switch', 'pid..next_pid', lambda r: r['fields']['pid'],
                     lambda r: r['fields']['next_pid'])
     compare_latency('flood', FLOOD_ROWS, 'flood', 'flood', 'cpu', lambda r: r['cpu'], lambda r: r['cpu'])
+    *groups, whole = lines('--latency', 'enter..exit', '--by', 'nr', at('demo'))
+    for row in groups:
+        DOC.check('Report: a latency', row)
+    check(len(groups) > 2 and sum(row['pairs'] for row in groups) == whole['pairs'] and 'group' not in whole,
+          f'groups make the whole: {[(row["group"], row["pairs"]) for row in groups]}')
+    text = rs('report', '--latency', 'enter..exit', '--by', 'nr', at('demo')).out
+    check(all(f' of nr {row["group"]}: {row["pairs"]} pair' in text for row in groups), f'as text: {text[:300]}')
 
 
 def test_stacks():

@@ -190,3 +190,15 @@ gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceSample *item, R
 	column->was_found = TRUE;
 	return TRUE;
 }
+
+gboolean rs_trace_column_require(const RsTraceColumn *column, GError **error)
+{
+	g_autofree char *name = NULL;
+
+	if (rs_trace_column_was_found(column))
+		return TRUE;
+	name = rs_trace_escape(rs_trace_column_name(column), -1, NULL);
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+		    "none of the events has '%s', or it is no single value", name);
+	return FALSE;
+}

@@ -44,6 +44,8 @@ const char *rs_trace_column_name(const RsTraceColumn *column);
 gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceSample *item, RsTraceCell *out);
 /* Whether any event so far has had it. */
 gboolean rs_trace_column_was_found(const RsTraceColumn *column);
+/* The same. FALSE: RS_TRACE_ERROR_SELECTION. */
+gboolean rs_trace_column_require(const RsTraceColumn *column, GError **error);
 
 G_END_DECLS
 

@@ -2,8 +2,6 @@
 #include "analysis/rs-trace-hist.h"
 
 #include "analysis/rs-trace-keys.h"
-#include "rs-trace-error.h"
-#include "rs-trace-escape.h"
 
 #include <string.h>
 
@@ -205,23 +203,12 @@ static int compare_groups(gconstpointer a, gconstpointer b)
 	return g_strcmp0(x->label, y->label);
 }
 
-static gboolean is_found(const RsTraceColumn *column, GError **error)
-{
-	g_autofree char *name = NULL;
-
-	if (!column || rs_trace_column_was_found(column))
-		return TRUE;
-	name = rs_trace_escape(rs_trace_column_name(column), -1, NULL);
-	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-		    "none of the events has '%s', or it is no single value", name);
-	return FALSE;
-}
-
 gboolean rs_trace_hist_result(const RsTraceHist *hist, GPtrArray **groups, GError **error)
 {
 	g_autoptr(GPtrArray) keys = hist->groups ? rs_trace_keys_list(hist->groups) : NULL;
 
-	if (!is_found(hist->field, error) || !is_found(hist->by, error))
+	if (!rs_trace_column_require(hist->field, error) ||
+	    (hist->by && !rs_trace_column_require(hist->by, error)))
 		return FALSE;
 	*groups = g_ptr_array_new_with_free_func(group_free);
 	if (!keys)

@@ -16,16 +16,23 @@
  */
 #define SOURCES 1024u
 
+typedef struct {
+	RsTraceDistribution *ns;
+} Group;
+
 /* A key that has had a BEGIN. */
 typedef struct {
 	gboolean is_open;
 	guint64 ns;
 	guint64 losses; /* of its source, by then */
+	Group *group;   /* NULL: it has none so far */
 } Open;
 
 struct _RsTraceLatency {
 	RsTraceGlob *begin, *end;
 	RsTraceColumn *keys[2];
+	RsTraceColumn *by;   /* NULL: there are no groups */
+	RsTraceKeys *groups; /* of Group */
 	RsTraceDistribution *ns;
 	RsTraceKeys *open;       /* of Open */
 	guint n_open;            /* that are open */
@@ -91,6 +98,20 @@ RsTraceLatency *rs_trace_latency_new(const char *pair, const char *key, GError *
 	return g_steal_pointer(&latency);
 }
 
+static void group_clear(gpointer data)
+{
+	rs_trace_distribution_free(((Group *)data)->ns);
+}
+
+gboolean rs_trace_latency_group_by(RsTraceLatency *latency, const char *column, GError **error)
+{
+	latency->by = rs_trace_column_new(column, error);
+	if (!latency->by)
+		return FALSE;
+	latency->groups = rs_trace_keys_new(RS_TRACE_LATENCY_GROUPS, sizeof(Group), group_clear);
+	return TRUE;
+}
+
 void rs_trace_latency_free(RsTraceLatency *latency)
 {
 	if (!latency)
@@ -101,6 +122,8 @@ void rs_trace_latency_free(RsTraceLatency *latency)
 	rs_trace_column_free(latency->keys[1]);
 	rs_trace_distribution_free(latency->ns);
 	rs_trace_keys_free(latency->open);
+	rs_trace_column_free(latency->by);
+	rs_trace_keys_free(latency->groups);
 	g_free(latency);
 }
 
@@ -137,6 +160,26 @@ static guint64 losses_of(const RsTraceLatency *latency, guint source)
 	return latency->losses[source % SOURCES];
 }
 
+/* NULL: the record has no such column. */
+static Group *group_of(RsTraceLatency *latency, const RsTraceSample *item)
+{
+	RsTraceCell cell;
+
+	if (!latency->by || !rs_trace_column_get(latency->by, item, &cell))
+		return NULL;
+	return rs_trace_keys_get(latency->groups, 0, &cell);
+}
+
+static void add_pair(RsTraceLatency *latency, Group *group, guint64 ns)
+{
+	rs_trace_distribution_add(latency->ns, ns);
+	if (!group)
+		return;
+	if (!group->ns)
+		group->ns = rs_trace_distribution_new();
+	rs_trace_distribution_add(group->ns, ns);
+}
+
 static void end(RsTraceLatency *latency, const RsTraceSample *item, const RsTraceCell *key)
 {
 	Open *open = rs_trace_keys_find(latency->open, item->source_index, key);
@@ -150,8 +193,8 @@ static void end(RsTraceLatency *latency, const RsTraceSample *item, const RsTrac
 	if (open->losses != losses_of(latency, item->source_index))
 		latency->result.spanning++;
 	else
-		rs_trace_distribution_add(latency->ns,
-					  item->record->ns - MIN(open->ns, item->record->ns));
+		add_pair(latency, open->group ? open->group : group_of(latency, item),
+			 item->record->ns - MIN(open->ns, item->record->ns));
 }
 
 /* Forgets the keys that are not open, if that makes room for as many again. */
@@ -187,7 +230,8 @@ static void begin(RsTraceLatency *latency, const RsTraceSample *item, const RsTr
 		latency->result.begins++;
 	else
 		latency->n_open++;
-	*open = (Open){TRUE, item->record->ns, losses_of(latency, item->source_index)};
+	*open = (Open){TRUE, item->record->ns, losses_of(latency, item->source_index),
+		       group_of(latency, item)};
 }
 
 void rs_trace_latency_add(RsTraceLatency *latency, const RsTraceSample *item)
@@ -212,4 +256,36 @@ void rs_trace_latency_result(const RsTraceLatency *latency, RsTraceLatencyResult
 	*out = latency->result;
 	out->ns = latency->ns;
 	out->begins += latency->n_open;
+}
+
+static gint compare_groups(gconstpointer a, gconstpointer b)
+{
+	const RsTraceLatencyGroup *x = a, *y = b;
+	const guint64 nx = rs_trace_distribution_count(x->ns);
+	const guint64 ny = rs_trace_distribution_count(y->ns);
+
+	if (x->is_other != y->is_other)
+		return x->is_other ? 1 : -1;
+	return nx != ny ? (nx > ny ? -1 : 1) : strcmp(x->label, y->label);
+}
+
+GArray *rs_trace_latency_groups(const RsTraceLatency *latency, GError **error)
+{
+	g_autoptr(GPtrArray) keys = latency->groups ? rs_trace_keys_list(latency->groups) : NULL;
+	GArray *groups;
+
+	if (latency->by && !rs_trace_column_require(latency->by, error))
+		return NULL;
+	groups = g_array_new(FALSE, FALSE, sizeof(RsTraceLatencyGroup));
+	for (guint i = 0; keys && i < keys->len; i++) {
+		const RsTraceKey *key = keys->pdata[i];
+		const RsTraceLatencyGroup group = {key->label, key->is_other,
+						   ((const Group *)key->value)->ns};
+
+		/* A BEGIN without a partner has a group without a pair. */
+		if (group.ns)
+			g_array_append_val(groups, group);
+	}
+	g_array_sort(groups, compare_groups);
+	return groups;
 }

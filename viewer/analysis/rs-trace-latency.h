@@ -9,7 +9,8 @@
  * END is no later than BEGIN by the clock, the pair took no time.
  *
  * RS_TRACE_LATENCY_OPEN pairs can be open at a time, and half as many in any case. A BEGIN beyond
- * that is refused, and counted. Trust: as rs-trace-column.h. One thread at a time.
+ * that is refused, and counted. Pairs may be told apart in RS_TRACE_LATENCY_GROUPS groups; all
+ * after them are of "(other)". Trust: as rs-trace-column.h. One thread at a time.
  */
 #ifndef RS_TRACE_LATENCY_H
 #define RS_TRACE_LATENCY_H
@@ -20,6 +21,7 @@
 G_BEGIN_DECLS
 
 #define RS_TRACE_LATENCY_OPEN 32768u
+#define RS_TRACE_LATENCY_GROUPS 128u
 
 typedef struct _RsTraceLatency RsTraceLatency;
 
@@ -28,6 +30,11 @@ typedef struct _RsTraceLatency RsTraceLatency;
  * task. NULL: RS_TRACE_ERROR_SELECTION.
  */
 RsTraceLatency *rs_trace_latency_new(const char *pair, const char *key, GError **error);
+/*
+ * Tells pairs apart, too, by a column of BEGIN, or of END if BEGIN has no such column. Before
+ * anything is added. FALSE: RS_TRACE_ERROR_SELECTION.
+ */
+gboolean rs_trace_latency_group_by(RsTraceLatency *latency, const char *column, GError **error);
 /* Accepts NULL. */
 void rs_trace_latency_free(RsTraceLatency *latency);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceLatency, rs_trace_latency_free)
@@ -44,6 +51,18 @@ typedef struct {
 } RsTraceLatencyResult;
 
 void rs_trace_latency_result(const RsTraceLatency *latency, RsTraceLatencyResult *out);
+
+typedef struct {
+	const char *label; /* any bytes: escape before printing; the latency's */
+	gboolean is_other;
+	const RsTraceDistribution *ns; /* likewise */
+} RsTraceLatencyGroup;
+
+/*
+ * All groups, that with the most pairs first and the others last, as RsTraceLatencyGroup; to be
+ * unrefed. Empty without rs_trace_latency_group_by(). NULL: no event has had such a column.
+ */
+GArray *rs_trace_latency_groups(const RsTraceLatency *latency, GError **error);
 
 G_END_DECLS
 

@@ -46,6 +46,45 @@ static void test_pairs(void)
 	test_items_clear(&items);
 }
 
+static void test_pairs_are_told_apart_by_what_they_begin_with(void)
+{
+	static const struct {
+		const char *label;
+		guint64 pairs, most;
+	} want[] = {{"7", 2, 30}, {"8", 1, 5}};
+	g_autoptr(RsTraceLatency) latency = rs_trace_latency_new("switch..all", NULL, NULL);
+	g_autoptr(RsTraceLatency) none = rs_trace_latency_new("switch..all", NULL, NULL);
+	g_autoptr(GArray) groups = NULL, empty = rs_trace_latency_groups(none, NULL);
+	g_autoptr(GError) error = NULL;
+	TestItems items;
+
+	g_assert_cmpuint(empty->len, ==, 0);
+	g_assert_true(rs_trace_latency_group_by(none, "nosuch", NULL));
+	g_assert_true(rs_trace_latency_group_by(latency, "next", NULL));
+	test_items_init(&items);
+	rs_trace_latency_add(none, test_items_switch(&items, 100, 1, 0, 8));
+	rs_trace_latency_add(latency, test_items_switch(&items, 100, 1, 0, 8));
+	rs_trace_latency_add(latency, test_items_all(&items, 105, 1));
+	rs_trace_latency_add(latency, test_items_switch(&items, 200, 1, 0, 7));
+	rs_trace_latency_add(latency, test_items_all(&items, 230, 1));
+	rs_trace_latency_add(latency, test_items_switch(&items, 300, 1, 0, 7));
+	rs_trace_latency_add(latency, test_items_all(&items, 310, 1));
+	rs_trace_latency_add(latency, test_items_switch(&items, 400, 1, 0, 9)); /* stays alone */
+	CHECK(latency, "3/0/1/0/0 45");
+	groups = rs_trace_latency_groups(latency, NULL);
+	g_assert_cmpuint(groups->len, ==, G_N_ELEMENTS(want));
+	for (guint i = 0; i < groups->len; i++) {
+		const RsTraceLatencyGroup *group = &g_array_index(groups, RsTraceLatencyGroup, i);
+
+		g_assert_cmpstr(group->label, ==, want[i].label);
+		g_assert_cmpuint(rs_trace_distribution_count(group->ns), ==, want[i].pairs);
+		g_assert_cmpuint(rs_trace_distribution_greatest(group->ns), ==, want[i].most);
+	}
+	g_assert_null(rs_trace_latency_groups(none, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION);
+	test_items_clear(&items);
+}
+
 static void test_keys(void)
 {
 	g_autoptr(RsTraceLatency) chain =
@@ -147,6 +186,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/analysis/latency/pairs", test_pairs);
 	g_test_add_func("/analysis/latency/keys", test_keys);
+	g_test_add_func("/analysis/latency/groups",
+			test_pairs_are_told_apart_by_what_they_begin_with);
 	g_test_add_func("/analysis/latency/losses", test_losses);
 	g_test_add_func("/analysis/latency/sources", test_sources_are_apart);
 	g_test_add_func("/analysis/latency/bounds", test_bounds);
