@@ -293,6 +293,15 @@ def test_latency():
     check(all(f' of nr {row["group"]}: {row["pairs"]} pair' in text for row in groups), f'as text: {text[:300]}')
 
 
+def test_addresses_have_names():
+    faults = [row for row in DEMO_ROWS if row.get('event') == 'page_fault']
+    text = rs('report', '-e', 'page_fault', at('demo')).out.splitlines()
+    check(faults and all(f' ip={row["field_symbols"]["ip"]} ' in line for row, line in zip(faults, text)),
+          f'JSON has the names that text shows: {faults[:1]}')
+    got = lines('-e', 'page_fault', '--no-symbols', at('demo'))
+    check(got and not any('field_symbols' in row for row in got), 'unless they are not wanted')
+
+
 def test_stacks():
     r = rs('run', '-q', '--demo', '-e', 'sched:*', '--stack=8', '--duration', '1', '-o', at('stacks'))
     rows = events(lines(at('stacks')))
@@ -358,5 +367,5 @@ def test_diff():
 
 
 run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes, test_the_usual_file, test_a_terminal,
-           test_stat, test_hist, test_latency, test_stacks,
+           test_stat, test_hist, test_latency, test_addresses_have_names, test_stacks,
            test_trace, test_diff])

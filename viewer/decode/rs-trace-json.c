@@ -103,6 +103,45 @@ void rs_trace_json_fields(GString *out, const RsTraceRecord *record)
 	rs_append_char(out, '}');
 }
 
+/* "name":"schedule+0x12", of a field that is an address in a known symbol. */
+static gboolean append_field_symbol(GString *out, const RsTraceField *field,
+				    const RsTraceRecord *record)
+{
+	const guint8 *bytes;
+	guint length;
+
+	if (field->kind != RS_KIND_POINTER ||
+	    !rs_trace_field_bytes(field, record->payload, record->size, &bytes, &length))
+		return FALSE;
+	rs_append_char(out, '"');
+	rs_append_text(out, field->name);
+	rs_append_text(out, "\":\"");
+	if (!rs_trace_symbols_append(record->symbols,
+				     rs_trace_load_integer(bytes, field->size, FALSE),
+				     rs_trace_append_json_escaped, out))
+		return FALSE;
+	rs_append_char(out, '"');
+	return TRUE;
+}
+
+static void append_field_symbols(GString *out, const RsTraceRecord *record)
+{
+	const RsTraceEvent *event = record->event;
+	gboolean any = FALSE;
+
+	for (guint i = 0; i < event->n_fields; i++) {
+		const gsize start = out->len;
+
+		rs_append_text(out, any ? "," : ",\"field_symbols\":{");
+		if (append_field_symbol(out, &event->fields[i], record))
+			any = TRUE;
+		else
+			g_string_truncate(out, start);
+	}
+	if (any)
+		rs_append_char(out, '}');
+}
+
 static void append_event(GString *out, const RsTraceRecord *record)
 {
 	rs_append_text(out, "\"system\":\"");
@@ -111,6 +150,8 @@ static void append_event(GString *out, const RsTraceRecord *record)
 	rs_append_text(out, record->event->name);
 	rs_append_text(out, "\",\"fields\":");
 	rs_trace_json_fields(out, record);
+	if (record->symbols)
+		append_field_symbols(out, record);
 }
 
 void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
