@@ -54,6 +54,11 @@ void rs_cli_symbols_give_own(const struct rs_cli_symbols *symbols, const struct 
 
 void rs_cli_symbols_clear(struct rs_cli_symbols *symbols)
 {
+	if (symbols->file && rs_trace_symbol_file_is_foreign(symbols->file))
+		rs_cli_fail(0,
+			    "--symbols %s: of another program or build than what was traced: not "
+			    "used",
+			    symbols->path);
 	g_free(symbols->path);
 	rs_trace_symbol_file_unref(symbols->file);
 }

@@ -36,6 +36,7 @@ void rs_cli_symbols_give(const struct rs_cli_symbols *symbols, RsDBusSession1 *s
 /* The same in the session's own process. */
 void rs_cli_symbols_give_own(const struct rs_cli_symbols *symbols, const struct rs_source *source,
 			     RsTraceSource *live);
+/* At the verb's end. Says if the file was of something else. */
 void rs_cli_symbols_clear(struct rs_cli_symbols *symbols);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsCliSymbols, rs_cli_symbols_clear)
 

@@ -24,8 +24,9 @@ struct _RsTraceSymbolFile {
 	gboolean moves;   /* it can lie anywhere */
 	guint8 build_id[32];
 	guint build_id_size;
-	GArray *symbols; /* Symbol; sorted once the file is read */
-	GBytes *names;   /* ends with a NUL */
+	GArray *symbols;      /* Symbol; sorted once the file is read */
+	GBytes *names;        /* ends with a NUL */
+	gint fitted, refused; /* atomic: it was asked of a provider, and was of that, or not */
 };
 
 /* Reads [at, at + size). NULL: that is more than SYMBOL_TABLE_MAX, or not there. */

@@ -158,8 +158,7 @@ guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file)
 
 /* ---- in a source ---- */
 
-gboolean rs_trace_symbol_file_fits(const RsTraceSymbolFile *file, const struct rs_provider *entry,
-				   guint64 *bias)
+static gboolean is_of(const RsTraceSymbolFile *file, const struct rs_provider *entry, guint64 *bias)
 {
 	guint size = MIN(entry->build_id_size, sizeof(entry->build_id));
 
@@ -171,6 +170,20 @@ gboolean rs_trace_symbol_file_fits(const RsTraceSymbolFile *file, const struct r
 	*bias = file->moves ? entry->image_start - file->from : 0;
 	/* No image ends above the last address. */
 	return file->to + *bias > file->from + *bias;
+}
+
+gboolean rs_trace_symbol_file_fits(RsTraceSymbolFile *file, const struct rs_provider *entry,
+				   guint64 *bias)
+{
+	const gboolean fits = is_of(file, entry, bias);
+
+	g_atomic_int_set(fits ? &file->fitted : &file->refused, TRUE);
+	return fits;
+}
+
+gboolean rs_trace_symbol_file_is_foreign(const RsTraceSymbolFile *file)
+{
+	return g_atomic_int_get(&file->refused) && !g_atomic_int_get(&file->fitted);
 }
 
 /* How many of the symbols fit, names included. */
@@ -233,7 +246,7 @@ GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, guint64 bias,
 	return g_bytes_new_take(packed, size);
 }
 
-void rs_trace_symbol_file_add(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+void rs_trace_symbol_file_add(RsTraceSymbolFile *file, const struct rs_provider *entry,
 			      RsTraceSymbols *symbols)
 {
 	g_autoptr(GBytes) data = NULL;

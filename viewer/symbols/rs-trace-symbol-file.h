@@ -44,8 +44,10 @@ guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file);
  * be added to the file's addresses. Two build ids that are known must be the same. A file that can
  * lie anywhere needs a provider that says where it lies.
  */
-gboolean rs_trace_symbol_file_fits(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+gboolean rs_trace_symbol_file_fits(RsTraceSymbolFile *file, const struct rs_provider *entry,
 				   guint64 *bias);
+/* Whether it was asked for, and fitted no provider so far: it is of another program or build. */
+gboolean rs_trace_symbol_file_is_foreign(const RsTraceSymbolFile *file);
 /*
  * Sets *head, and returns the data of a block RS_FILE_SYMBOLS, to be unreffed. It takes some
  * milliseconds for each MiB.
@@ -56,7 +58,7 @@ GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, guint64 bias,
  * Adds the names to those of a source, for good, if they fit this provider of it and are not there
  * yet.
  */
-void rs_trace_symbol_file_add(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+void rs_trace_symbol_file_add(RsTraceSymbolFile *file, const struct rs_provider *entry,
 			      RsTraceSymbols *symbols);
 
 G_END_DECLS
