@@ -63,6 +63,8 @@ int rs_cli_figures_read(struct rs_cli_figures *f, struct rs_cli_input *input)
 
 		add(f, &item);
 	}
+	if (f->of_stat && input->has_span)
+		rs_trace_stat_set_span(f->of_stat, input->first_ns, input->last_ns);
 	code = rs_cli_input_close(input);
 	f->was_read = code != RS_CLI_USAGE;
 	return code;

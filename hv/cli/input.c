@@ -42,7 +42,7 @@ static RsTraceFile *open_file(const struct rs_cli_input *input, const char *path
 }
 
 /* All files. *name: which one it is about if there is an error. */
-static RsTraceReader *open_all(const struct rs_cli_input *input, const char **name, GError **error)
+static RsTraceReader *open_all(struct rs_cli_input *input, const char **name, GError **error)
 {
 	const char *const *paths = input->paths;
 	g_autoptr(RsTraceReader) reader = NULL;
@@ -53,6 +53,7 @@ static RsTraceReader *open_all(const struct rs_cli_input *input, const char **na
 		*name = *paths;
 		if (!file)
 			return NULL;
+		input->is_pipe |= !rs_trace_file_is_seekable(file);
 		/* Of one file, our messages begin with its name. */
 		if (reader || paths[1])
 			rs_trace_file_set_name(file, *paths);
@@ -141,17 +142,41 @@ static bool seek_last(struct rs_cli_input *input, GError **error)
 	}
 }
 
+/* What comes before the time at which the selection begins belongs to no rate. */
+static void see(struct rs_cli_input *input, uint64_t ns)
+{
+	if (input->selection)
+		ns = CLAMP(ns, rs_trace_selection_from(input->selection),
+			   rs_trace_selection_until(input->selection));
+	input->first_ns = input->has_span ? MIN(input->first_ns, ns) : ns;
+	input->last_ns = input->has_span ? MAX(input->last_ns, ns) : ns;
+	input->has_span = true;
+}
+
 static bool find_start(struct rs_cli_input *input, GError **error)
 {
 	bool moved = false;
-	uint64_t from;
+	uint64_t from, first;
 
 	if (input->selection && !find_ends(input, &moved, error))
 		return false;
 	if (input->last)
 		return seek_last(input, error);
 	from = input->selection ? rs_trace_selection_from(input->selection) : 0;
-	return (!from && !moved) || rs_trace_reader_seek(input->reader, from, error);
+	if (!from && !moved)
+		return true;
+	if (!input->last && !input->is_pipe) {
+		/* A trace that begins later than that has no rate before it does. */
+		if (!rs_trace_reader_seek(input->reader, 0, error))
+			return false;
+		if (peek(input, &first, error))
+			see(input, first);
+		else if (*error)
+			return false;
+	} else if (from) {
+		see(input, from);
+	}
+	return rs_trace_reader_seek(input->reader, from, error);
 }
 
 /* Of the reader: a provider has come. */
@@ -204,6 +229,7 @@ static void show_progress(struct rs_cli_input *input)
 const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTraceTask **task)
 {
 	const RsTraceRecord *record;
+	bool wanted;
 
 	while ((record = rs_trace_reader_next(input->reader, &input->error))) {
 		if (!(++input->records & (LOOK_EVERY - 1))) {
@@ -212,7 +238,11 @@ const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTrace
 			if (input->selection && rs_trace_selection_is_over(input->selection))
 				break;
 		}
-		if (!is_wanted(input, record, task))
+		wanted = is_wanted(input, record, task);
+		/* Of the last ones, the first that is wanted begins the span. */
+		if (!input->skip && (wanted || !input->last || input->has_span))
+			see(input, record->sorted_ns);
+		if (!wanted)
 			continue;
 		if (input->skip) {
 			input->skip -= record->kind == RS_TRACE_RECORD_EVENT;

@@ -34,7 +34,14 @@ struct rs_cli_input {
 	/* These are set by rs_cli_input_open(). */
 	RsTraceReader *reader;
 	char *name; /* of the files, for messages; to be printed as it is */
+	/*
+	 * What was read of the trace so far, between the times that are wanted: from its first
+	 * record of any kind to its last, whether they are wanted or not.
+	 */
+	uint64_t first_ns, last_ns;
+	bool has_span; /* it has a record */
 	/* These are of input.c. */
+	bool is_pipe;  /* one of the files is, at least */
 	uint64_t skip; /* wanted events before the last ones */
 	uint64_t records;
 	int64_t shown; /* g_get_monotonic_time() of the last progress */

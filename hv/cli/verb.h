@@ -18,6 +18,7 @@ enum rs_cli_exit {
 	RS_CLI_NOT_FOUND = 3,  /* no such session, event or thread */
 	RS_CLI_GUEST = 4,      /* the guest ended abnormally */
 	RS_CLI_GUEST_CODE = 5, /* the guest ended with a code other than 0 */
+	RS_CLI_EXCEEDED = 6,   /* more has changed than was allowed */
 };
 
 struct rs_verb {

@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 
 #include <math.h>
+#include <rs-trace-escape.h>
 #include <string.h>
 
 struct args {
@@ -18,12 +19,12 @@ struct args {
 
 /* ---- how it looks ---- */
 
-static void append_change(GString *out, double change)
+static void append_change(GString *out, const RsTraceDiffRow *row)
 {
-	if (isinf(change))
-		g_string_append_printf(out, "%10s\n", "new");
+	if (row->is_new || row->is_gone)
+		g_string_append_printf(out, "%10s\n", row->is_new ? "new" : "gone");
 	else
-		g_string_append_printf(out, "%+9.1f%%\n", change * 100);
+		g_string_append_printf(out, "%+9.1f%%\n", row->change * 100);
 }
 
 static void event_text(const RsTraceDiffRow *row, unsigned width, GString *out)
@@ -38,7 +39,7 @@ static void event_text(const RsTraceDiffRow *row, unsigned width, GString *out)
 			g_string_append_printf(out, " %12.1f", row->values[i]);
 	}
 	g_string_append_c(out, ' ');
-	append_change(out, row->change);
+	append_change(out, row);
 }
 
 static void events_text(const GPtrArray *rows, GString *out)
@@ -68,11 +69,14 @@ static void latency_text(const struct args *a, const GPtrArray *rows, GString *o
 		for (guint k = 0; k < 2; k++) {
 			g_autoptr(GString) span = g_string_new(NULL);
 
-			rs_cli_append_span(span, row->values[k]);
+			if (isnan(row->values[k]))
+				g_string_append_c(span, '-');
+			else
+				rs_cli_append_span(span, row->values[k]);
 			g_string_append_printf(out, " %14s", span->str);
 		}
 		g_string_append_c(out, ' ');
-		append_change(out, row->change);
+		append_change(out, row);
 	}
 }
 
@@ -85,8 +89,10 @@ static void row_json(const RsTraceDiffRow *row, const struct args *a, GString *o
 	if (row->kind == RS_TRACE_DIFF_LATENCY) {
 		rs_json_text(out, "latency", a->latency);
 		rs_json_text(out, "figure", row->label);
-		rs_json_real(out, "ns_a", row->values[0]);
-		rs_json_real(out, "ns_b", row->values[1]);
+		for (guint i = 0; i < 2; i++) {
+			if (!isnan(row->values[i]))
+				rs_json_real(out, i ? "ns_b" : "ns_a", row->values[i]);
+		}
 	} else {
 		bool is_event = row->kind == RS_TRACE_DIFF_EVENT;
 
@@ -123,12 +129,34 @@ static int read_one(const struct args *a, const char *path, struct rs_cli_figure
 	return rs_cli_figures_read(figures, &input);
 }
 
+static void tell(const struct args *a, const RsTraceDiffRow *row)
+{
+	const bool is_latency = row->kind == RS_TRACE_DIFF_LATENCY;
+	g_autofree char *name = rs_trace_escape(row->label ? row->label : "lost records", -1, NULL);
+	g_autoptr(GString) change = g_string_new(NULL);
+
+	append_change(change, row);
+	g_strstrip(change->str);
+	rs_cli_fail(0, "%s%s%s: %s, where %g%% may change", is_latency ? a->latency : "",
+		    is_latency ? " " : "", name, change->str, a->threshold);
+}
+
+static int judge(const struct args *a, const GPtrArray *events, const GPtrArray *latency)
+{
+	const RsTraceDiffRow *row = rs_trace_diff_exceeds(events, a->threshold / 100);
+
+	if (!row && latency)
+		row = rs_trace_diff_exceeds(latency, a->threshold / 100);
+	if (row)
+		tell(a, row);
+	return row ? RS_CLI_EXCEEDED : RS_CLI_OK;
+}
+
 static int compare(const struct args *a, const struct rs_cli_figures of[2])
 {
 	g_autoptr(GPtrArray) events = rs_trace_diff_stat(of[0].of_stat, of[1].of_stat);
 	g_autoptr(GPtrArray) latency = NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
-	bool exceeds;
 	int code;
 
 	if (a->latency)
@@ -144,9 +172,7 @@ static int compare(const struct args *a, const struct rs_cli_figures of[2])
 	code = rs_cli_put(out);
 	if (code || isnan(a->threshold))
 		return code;
-	exceeds = rs_trace_diff_exceeds(events, a->threshold / 100) ||
-		  (latency && rs_trace_diff_exceeds(latency, a->threshold / 100));
-	return exceeds ? RS_CLI_FAILED : RS_CLI_OK;
+	return judge(a, events, latency);
 }
 
 static int diff(const struct args *a, char **paths)
@@ -194,7 +220,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"key", 0, 0, G_OPTION_ARG_STRING, &a.key,
 		 "With --latency: what both have in common, if not the task", "FIELD[..FIELD]"},
 		{"threshold", 0, 0, G_OPTION_ARG_DOUBLE, &a.threshold,
-		 "Fail (1) if a value has changed by more than so many percent", "PERCENT"},
+		 "Fail (6) if a value has changed by more than so many percent", "PERCENT"},
 		RS_CLI_CHOICE_OPTIONS(a.choice),
 		RS_CLI_CHOICE_TIMES(a.choice),
 		{0}};

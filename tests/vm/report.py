@@ -215,6 +215,24 @@ def test_stat():
     check(f'{total["events"]} events in ' in text and f'{total["lost"]} lost' in text, f'text: {text}')
 
 
+def test_rates():
+    """They are of the trace, or of its part between two times, whatever else is chosen."""
+    def rate(*args):
+        return next(row['rate'] for row in lines('--stat', *args, at('demo')) if row.get('name') == 'irq:tick')
+
+    mid = (DEMO_ROWS[0]['ns'] + DEMO_ROWS[-1]['ns']) // 2
+    for time in [], [f'--from={mid}ns'], [f'--until={mid}ns'], ['--from=+100ms', '--until=-100ms']:
+        check(rate(*time) == rate(*time, '-e', 'irq:tick') == rate(*time, '-F', 'irq:tick: cpu >= 0'), f'{time}')
+    n = sum(row['event'] == 'tick' and row['ns'] >= mid for row in events(DEMO_ROWS))
+    check(math.isclose(rate(f'--from={mid}ns'), n * 1e9 / (DEMO_ROWS[-1]['ns'] - mid), rel_tol=1e-6), 'from then on')
+    with open(at('demo'), 'rb') as trace:
+        piped = subprocess.run(f'cat | {RINGSIDE} report --stat --json --from={mid}ns -', shell=True, stdin=trace,
+                               stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
+    check(json.loads(piped[-1])['span_ns'] == DEMO_ROWS[-1]['ns'] - mid, 'of a pipe')
+    got = lines('--stat', '--last', '100', at('demo'))[-1]
+    check(got['span_ns'] == DEMO_ROWS[-1]['ns'] - events(DEMO_ROWS)[-100]['ns'], 'the last ones')
+
+
 def bucket(value):
     if value == 0:
         return 0, 0
@@ -352,14 +370,16 @@ def test_diff():
           and math.isclose(lost['share_b'], total / (total + len(events(FLOOD_ROWS))), rel_tol=1e-6), f'losses: {lost}')
     got, = lines('--latency', 'tick..tick', '--key', 'cpu', at('demo'))
     figures = {row['figure']: row for row in rows if row['diff'] == 'latency'}
-    check(figures['p99']['ns_a'] == got['p99_ns'] and figures['p99']['ns_b'] == 0 and figures['p99']['change'] == -1,
+    check(figures['p99']['ns_a'] == got['p99_ns'] and 'ns_b' not in figures['p99'] and figures['p99']['change'] == -1,
           f'a latency: {figures["p99"]}')
     changes = [math.inf if row['change'] is None else abs(row['change']) for row in rows if row['diff'] != 'latency']
     check(changes == sorted(changes, reverse=True), 'what changed most is first')
     r = rs('diff', '--threshold', '0', at('demo'), at('demo'))
     check(r.code == 0 and '+0.0%' in r.out, f'a trace is like itself: {r.out[:200]}')
     r = rs('diff', '--threshold', '1', at('demo'), at('flood'))
-    check(r.code == 1 and 'new' in r.out and not r.err, f'a threshold: {r.out[-200:]}')
+    check(r.code == 6 and 'new' in r.out and 'gone' in r.out and ', where 1% may change' in r.err, f'a threshold: {r.err}')
+    r = rs('diff', '--threshold', '100000', '-e', 'load:flood', at('demo'), at('flood'))
+    check(r.code == 6 and ': new, where' in r.err and r.out.count('new') == 2, f'what only one has: {r.out} {r.err}')
     for args, code in [([at('demo')], 2), (['-', '-'], 2), ([at('demo'), at('none')], 1), ([at('none'), at('demo')], 1),
                        (['--threshold', '-1', at('demo'), at('demo')], 2), (['-F', 'nxt > 1', at('demo'), at('demo')], 2)]:
         r = rs('diff', *args)
@@ -367,5 +387,5 @@ def test_diff():
 
 
 run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes, test_the_usual_file, test_a_terminal,
-           test_stat, test_hist, test_latency, test_addresses_have_names, test_stacks,
+           test_stat, test_rates, test_hist, test_latency, test_addresses_have_names, test_stacks,
            test_trace, test_diff])

@@ -17,6 +17,27 @@ static double change_of(double a, double b)
 	return a ? (b - a) / a : INFINITY;
 }
 
+/* `has`: whether the traces have any of it. */
+static void set_change(RsTraceDiffRow *row, guint64 has_a, guint64 has_b)
+{
+	row->is_new = !has_a && has_b;
+	row->is_gone = has_a && !has_b;
+	if (row->is_new)
+		row->change = INFINITY;
+	else if (row->is_gone)
+		row->change = -1;
+	else
+		row->change = change_of(row->values[0], row->values[1]);
+}
+
+/* A trace of no length has no rates. */
+static void set_change_of_event(RsTraceDiffRow *row)
+{
+	set_change(row, row->counts[0], row->counts[1]);
+	if (row->counts[0] && row->counts[1] && (!row->values[0] || !row->values[1]))
+		row->change = change_of((double)row->counts[0], (double)row->counts[1]);
+}
+
 static RsTraceDiffRow *add(GPtrArray *rows, RsTraceDiffKind kind, const char *label)
 {
 	RsTraceDiffRow *row = g_new0(RsTraceDiffRow, 1);
@@ -82,7 +103,10 @@ GPtrArray *rs_trace_diff_stat(const RsTraceStat *a, const RsTraceStat *b)
 	for (guint i = 0; i < rows->len; i++) {
 		RsTraceDiffRow *row = rows->pdata[i];
 
-		row->change = change_of(row->values[0], row->values[1]);
+		if (row->kind == RS_TRACE_DIFF_EVENT)
+			set_change_of_event(row);
+		else
+			set_change(row, row->counts[0], row->counts[1]);
 	}
 	g_ptr_array_sort(rows, compare);
 	return rows;
@@ -92,6 +116,8 @@ static double figure(const RsTraceDistribution *ns, guint which)
 {
 	static const double percents[] = {50, 90, 95, 99, 99.9};
 
+	if (!rs_trace_distribution_count(ns))
+		return NAN;
 	if (which == 0)
 		return (double)rs_trace_distribution_least(ns);
 	if (which == 1)
@@ -107,26 +133,32 @@ GPtrArray *rs_trace_diff_latency(const RsTraceLatency *a, const RsTraceLatency *
 					    "p95", "p99",  "p99.9", "max"};
 	GPtrArray *rows = g_ptr_array_new_with_free_func(row_free);
 	RsTraceLatencyResult of[2];
+	guint64 pairs[2];
 
 	rs_trace_latency_result(a, &of[0]);
 	rs_trace_latency_result(b, &of[1]);
-	if (!rs_trace_distribution_count(of[0].ns) && !rs_trace_distribution_count(of[1].ns))
+	for (guint i = 0; i < 2; i++)
+		pairs[i] = rs_trace_distribution_count(of[i].ns);
+	if (!pairs[0] && !pairs[1])
 		return rows;
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
 		RsTraceDiffRow *row = add(rows, RS_TRACE_DIFF_LATENCY, names[i]);
 
 		row->values[0] = figure(of[0].ns, i);
 		row->values[1] = figure(of[1].ns, i);
-		row->change = change_of(row->values[0], row->values[1]);
+		set_change(row, pairs[0], pairs[1]);
 	}
 	return rows;
 }
 
-gboolean rs_trace_diff_exceeds(const GPtrArray *rows, double change)
+const RsTraceDiffRow *rs_trace_diff_exceeds(const GPtrArray *rows, double change)
 {
 	for (guint i = 0; i < rows->len; i++) {
-		if (fabs(((const RsTraceDiffRow *)rows->pdata[i])->change) > change)
-			return TRUE;
+		const RsTraceDiffRow *row = rows->pdata[i];
+		gboolean lacks = row->kind != RS_TRACE_DIFF_LOST && (row->is_new || row->is_gone);
+
+		if (lacks || fabs(row->change) > change)
+			return row;
 	}
-	return FALSE;
+	return NULL;
 }

@@ -21,10 +21,11 @@ typedef struct {
 	RsTraceDiffKind kind;
 	char *label; /* any bytes; NULL: of LOST */
 	guint64 counts[2];
-	double values[2]; /* a rate, a share, or ns */
+	double values[2]; /* a rate, a share, or ns; NAN: of a latency that this trace has not */
 	/* How much more the second value is than the first, 0.5 is half as much again. Infinite if
-	 * the first is 0 and the second is not. */
+	 * only the second trace has it, -1 if only the first one has. */
 	double change;
+	gboolean is_new, is_gone; /* only the second trace has it, only the first one */
 } RsTraceDiffRow;
 
 /*
@@ -33,8 +34,11 @@ typedef struct {
 GPtrArray *rs_trace_diff_stat(const RsTraceStat *a, const RsTraceStat *b);
 /* Rows of a latency: min, mean, p50, p90, p95, p99, p99.9, max. None if neither has a pair. */
 GPtrArray *rs_trace_diff_latency(const RsTraceLatency *a, const RsTraceLatency *b);
-/* Whether a value has changed by more than this in either direction. */
-gboolean rs_trace_diff_exceeds(const GPtrArray *rows, double change);
+/*
+ * The first row whose value has changed by more than this in either direction; NULL: none. An event
+ * or a latency that only one of the traces has exceeds everything.
+ */
+const RsTraceDiffRow *rs_trace_diff_exceeds(const GPtrArray *rows, double change);
 
 G_END_DECLS
 

@@ -16,8 +16,8 @@ typedef struct {
 
 struct _RsTraceStat {
 	RsTraceStatCounts total;
-	guint64 first_ns, last_ns; /* of all records */
-	gboolean has_any;
+	guint64 first_ns, last_ns; /* of all records, or as was said */
+	gboolean has_any, is_said;
 	RsTraceKeys *events, *cpus; /* of Row */
 	struct {
 		guint64 unique;
@@ -127,9 +127,11 @@ void rs_trace_stat_add(RsTraceStat *stat, const RsTraceSample *item)
 {
 	const RsTraceRecord *record = item->record;
 
-	stat->first_ns = stat->has_any ? MIN(stat->first_ns, record->ns) : record->ns;
-	stat->last_ns = MAX(stat->last_ns, record->ns);
-	stat->has_any = TRUE;
+	if (!stat->is_said) {
+		stat->first_ns = stat->has_any ? MIN(stat->first_ns, record->ns) : record->ns;
+		stat->last_ns = MAX(stat->last_ns, record->ns);
+		stat->has_any = TRUE;
+	}
 	if (record->kind == RS_TRACE_RECORD_BOOT)
 		return;
 	count(&stat->total, record);
@@ -143,6 +145,13 @@ void rs_trace_stat_add(RsTraceStat *stat, const RsTraceSample *item)
 const RsTraceStatCounts *rs_trace_stat_total(const RsTraceStat *stat)
 {
 	return &stat->total;
+}
+
+void rs_trace_stat_set_span(RsTraceStat *stat, guint64 first_ns, guint64 last_ns)
+{
+	stat->is_said = TRUE;
+	stat->first_ns = first_ns;
+	stat->last_ns = MAX(first_ns, last_ns);
 }
 
 guint64 rs_trace_stat_span(const RsTraceStat *stat)

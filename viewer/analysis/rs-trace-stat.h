@@ -44,7 +44,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceStat, rs_trace_stat_free)
 void rs_trace_stat_add(RsTraceStat *stat, const RsTraceSample *item);
 
 const RsTraceStatCounts *rs_trace_stat_total(const RsTraceStat *stat);
-/* Nanoseconds from the trace's first record to its last. */
+/*
+ * What was read of the trace, if that is more than what was added: rates are counted over it, so
+ * that a choice of records does not change them.
+ */
+void rs_trace_stat_set_span(RsTraceStat *stat, guint64 first_ns, guint64 last_ns);
+/* Its length in ns; without it, that from the first record that was added to the last. */
 guint64 rs_trace_stat_span(const RsTraceStat *stat);
 /* RsTraceStatRow; the most frequent event first; to be unrefed. */
 GPtrArray *rs_trace_stat_events(const RsTraceStat *stat);

@@ -221,6 +221,12 @@ guint64 rs_trace_selection_from(const RsTraceSelection *s)
 	return s->from_time.kind == RS_TRACE_TIME_AFTER_FIRST && !s->has_first ? 0 : s->from;
 }
 
+guint64 rs_trace_selection_until(const RsTraceSelection *s)
+{
+	return s->until_time.kind == RS_TRACE_TIME_AFTER_FIRST && !s->has_first ? G_MAXUINT64
+										: s->until;
+}
+
 static gboolean is_in_time(RsTraceSelection *s, guint64 ns)
 {
 	if (!s->has_first)

@@ -57,6 +57,8 @@ void rs_trace_selection_set_last(RsTraceSelection *selection, guint64 ns);
 void rs_trace_selection_set_first(RsTraceSelection *selection, guint64 ns);
 /* From when on records are wanted, if that is known. 0: from the start. */
 guint64 rs_trace_selection_from(const RsTraceSelection *selection);
+/* Likewise, until when. G_MAXUINT64: to the end. */
+guint64 rs_trace_selection_until(const RsTraceSelection *selection);
 
 /* `task`: of the record, as rs_trace_reader_task() has it. After an error nothing matches. */
 gboolean rs_trace_selection_matches(RsTraceSelection *selection, const RsTraceRecord *record,

@@ -41,9 +41,34 @@ static void test_events(void)
 		g_assert_cmpstr(switches->label, ==, "sched:switch");
 		g_assert_cmpfloat_with_epsilon(switches->change, 0.2, 1e-9);
 		g_assert_cmpfloat(switches->values[0], ==, 1e7);
-		g_assert_true(rs_trace_diff_exceeds(rows, 1e9));
+		g_assert_nonnull(rs_trace_diff_exceeds(rows, 1e9));
 		g_assert_cmpuint(same->len, ==, 2);
-		g_assert_false(rs_trace_diff_exceeds(same, 0));
+		g_assert_null(rs_trace_diff_exceeds(same, 0));
+	}
+	test_items_clear(&items);
+}
+
+/* Of what only one of the traces has, no rate is needed. */
+static void test_new_and_gone(void)
+{
+	TestItems items;
+
+	test_items_init(&items);
+	{
+		g_autoptr(RsTraceStat) none = stat_of(&items, 0, 2, 0);
+		g_autoptr(RsTraceStat) one = stat_of(&items, 1, 2, 0);
+		g_autoptr(GPtrArray) added = rs_trace_diff_stat(none, one);
+		g_autoptr(GPtrArray) gone = rs_trace_diff_stat(one, none);
+		const RsTraceDiffRow *row = rs_trace_diff_exceeds(added, 1e9);
+
+		g_assert_cmpstr(row->label, ==, "sched:switch");
+		g_assert_true(row->is_new && isinf(row->change));
+		row = rs_trace_diff_exceeds(gone, 1e9);
+		g_assert_cmpstr(row->label, ==, "sched:switch");
+		g_assert_true(row->is_gone && row->change == -1);
+		/* The other event is in both, and one of the traces is of no length. */
+		row = gone->pdata[1];
+		g_assert_cmpfloat(row->change, ==, 0);
 	}
 	test_items_clear(&items);
 }
@@ -69,6 +94,8 @@ static void test_latencies(void)
 		g_autoptr(RsTraceLatency) none = rs_trace_latency_new("x..y", NULL, NULL);
 		g_autoptr(GPtrArray) rows = rs_trace_diff_latency(a, b);
 		g_autoptr(GPtrArray) nothing = rs_trace_diff_latency(none, none);
+		g_autoptr(GPtrArray) gone = rs_trace_diff_latency(a, none);
+		const RsTraceDiffRow *lost = rs_trace_diff_exceeds(gone, 1e9);
 
 		g_assert_cmpuint(rows->len, ==, 8);
 		for (guint i = 0; i < rows->len; i++) {
@@ -78,9 +105,10 @@ static void test_latencies(void)
 			g_assert_cmpfloat(row->values[1], ==, 125);
 			g_assert_cmpfloat(row->change, ==, 0.25);
 		}
-		g_assert_true(rs_trace_diff_exceeds(rows, 0.24));
-		g_assert_false(rs_trace_diff_exceeds(rows, 0.25));
+		g_assert_nonnull(rs_trace_diff_exceeds(rows, 0.24));
+		g_assert_null(rs_trace_diff_exceeds(rows, 0.25));
 		g_assert_cmpuint(nothing->len, ==, 0);
+		g_assert_true(lost->is_gone && isnan(lost->values[1]));
 	}
 	test_items_clear(&items);
 }
@@ -89,6 +117,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/analysis/diff/events", test_events);
+	g_test_add_func("/analysis/diff/new-and-gone", test_new_and_gone);
 	g_test_add_func("/analysis/diff/latencies", test_latencies);
 	return g_test_run();
 }

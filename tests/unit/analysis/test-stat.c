@@ -58,6 +58,8 @@ static void test_counts(void)
 	g_assert_cmpuint(total->events, ==, 6);
 	g_assert_cmpuint(total->lost, ==, 9);
 	g_assert_cmpuint(rs_trace_stat_span(stat), ==, 4000);
+	rs_trace_stat_set_span(stat, 500, 9500);
+	g_assert_cmpuint(rs_trace_stat_span(stat), ==, 9000);
 	g_assert_cmpfloat(rs_trace_stat_rate(6, 4000), ==, 1500000);
 	g_assert_cmpfloat(rs_trace_stat_rate(6, 0), ==, 0);
 	test_items_clear(&items);
