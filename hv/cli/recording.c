@@ -134,7 +134,7 @@ int rs_recording_add(struct rs_recording *recording, const struct rs_region_head
 	entry->source = source;
 	g_ptr_array_add(recording->sources, entry);
 	if (recording->config.consumes && header->ring_mode == RS_MODE_DROP)
-		rs_trace_pump_set_urgent(recording->pump);
+		rs_trace_pump_set_urgent(recording->pump, !recording->config.compression);
 	number = (int)rs_trace_pump_add(recording->pump, pages, entry);
 	if (recording->begun)
 		rs_recording_start(recording);

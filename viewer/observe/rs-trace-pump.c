@@ -9,9 +9,12 @@
 
 /*
  * How long the thread sleeps without a doorbell: short after a busy round, long when all is quiet.
+ * The doorbell comes by way of another thread, which may wait for a core. So one that is urgent
+ * looks by itself before a ring of some MiB can be full.
  */
 #define SLEEP_BUSY_MS 2
 #define SLEEP_QUIET_MS 20
+#define SLEEP_URGENT_MS 5
 /* At the end, at most this many rounds wait only for records in flight. */
 #define PATIENT_ROUNDS 4
 
@@ -35,9 +38,10 @@ struct _RsTracePump {
 	int wake;              /* eventfd: the doorbell, or the end */
 	gint finishing;        /* atomic */
 	gint stopping;         /* atomic: what the rings still hold is not wanted */
-	gint urgent;           /* atomic: the thread is to be */
+	gint urgent;           /* atomic: RsTraceUrgent that the thread is to be */
 	gboolean asked;        /* of the thread: it has asked to be */
-	gint64 since;          /* of the thread: when it slept last, as rs-trace-urgent.h says */
+	gboolean rests;        /* of the thread: it has to, as rs-trace-urgent.h says */
+	gint64 since;          /* of the thread: when it slept last */
 	gboolean draining;     /* of the thread: it reads what is there, then ends */
 	gboolean more;         /* of the thread: a ring had more than a round reads of it */
 	gint64 patience;       /* of the thread: us that its sources may still wait in this round */
@@ -248,16 +252,18 @@ static void go_on(RsTracePump *pump)
 {
 	if (!pump->more)
 		sleep_for(pump, SLEEP_BUSY_MS);
-	if (pump->asked)
+	if (pump->rests)
 		rs_trace_urgent_rest(&pump->since);
 }
 
 static void become_urgent(RsTracePump *pump)
 {
-	if (pump->asked || !g_atomic_int_get(&pump->urgent))
+	const gint most = g_atomic_int_get(&pump->urgent);
+
+	if (pump->asked || most == RS_TRACE_URGENT_NOT)
 		return;
 	pump->asked = TRUE;
-	rs_trace_urgent_ask();
+	pump->rests = rs_trace_urgent_ask((RsTraceUrgent)most) == RS_TRACE_URGENT_REAL;
 }
 
 /* At the end, reads what is there. */
@@ -312,7 +318,7 @@ static gpointer run(gpointer data)
 			 */
 			armed = TRUE;
 		} else {
-			sleep_for(pump, SLEEP_QUIET_MS);
+			sleep_for(pump, pump->asked ? SLEEP_URGENT_MS : SLEEP_QUIET_MS);
 			armed = FALSE;
 		}
 	}
@@ -394,9 +400,9 @@ void rs_trace_pump_wake(RsTracePump *pump)
 		return;
 }
 
-void rs_trace_pump_set_urgent(RsTracePump *pump)
+void rs_trace_pump_set_urgent(RsTracePump *pump, gboolean real_time)
 {
-	g_atomic_int_set(&pump->urgent, 1);
+	g_atomic_int_set(&pump->urgent, real_time ? RS_TRACE_URGENT_REAL : RS_TRACE_URGENT_NICE);
 }
 
 void rs_trace_pump_stop(RsTracePump *pump)

@@ -54,10 +54,11 @@ void rs_trace_pump_end(RsTracePump *pump, guint number);
 
 /*
  * A source's rings refuse records while they are full, and this pump empties them. From the next
- * round on its thread runs before others of the machine as far as the system allows it, for nine
- * tenths of the time at most. Where that is refused, all goes on as before.
+ * round on its thread has a larger share of the cores, as far as the system allows it. `real_time`:
+ * it even runs before others of the machine, for nine tenths of the time at most. That is not for
+ * sinks whose work may take more than a core has. Where it is refused, all goes on as before.
  */
-void rs_trace_pump_set_urgent(RsTracePump *pump);
+void rs_trace_pump_set_urgent(RsTracePump *pump, gboolean real_time);
 
 /* The doorbell rang. */
 void rs_trace_pump_wake(RsTracePump *pump);

@@ -10,21 +10,22 @@
 
 G_BEGIN_DECLS
 
-/* What the thread was allowed. */
 typedef enum {
 	RS_TRACE_URGENT_NOT,
-	RS_TRACE_URGENT_NICE, /* a better nice value, within RLIMIT_NICE */
+	RS_TRACE_URGENT_NICE, /* a nice value that gives it three times the share that it had */
 	RS_TRACE_URGENT_REAL, /* it runs before all threads that are not of real time */
 } RsTraceUrgent;
 
 /*
- * Asks for the most that is allowed. Threads that it starts later are not urgent. A thread of real
- * time that never sleeps would leave nothing of its core to others: see rs_trace_urgent_rest().
+ * Asks for `most`, or for what comes next to it, and returns what was allowed. Threads that it
+ * starts later are not of real time. A thread of real time that never sleeps would leave nothing of
+ * its core to others, so it calls rs_trace_urgent_rest(). It is not for work that takes more than a
+ * core has, such as compressing.
  */
-RsTraceUrgent rs_trace_urgent_ask(void);
+RsTraceUrgent rs_trace_urgent_ask(RsTraceUrgent most);
 /*
  * Called before a thread goes on. *since is when it slept last, in monotonic us; 0: it has just
- * slept. Sleeps for a tenth of the time, so that others have the core for that.
+ * slept. Sleeps for a tenth of the time, in parts of a ms at least.
  */
 void rs_trace_urgent_rest(gint64 *since);
 

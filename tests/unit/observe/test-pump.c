@@ -240,7 +240,7 @@ static void test_enough(void)
 
 static gpointer ask(gpointer data)
 {
-	rs_trace_urgent_ask();
+	rs_trace_urgent_ask(RS_TRACE_URGENT_REAL);
 	return GINT_TO_POINTER(sched_getscheduler(0));
 }
 
@@ -256,7 +256,7 @@ static void test_urgent(void)
 	test_pages_add(a, 0, 10, 7, TEST_SWITCH);
 	pump = new_pump(&t, 0);
 	rs_trace_pump_add(pump, &a->source, NULL);
-	rs_trace_pump_set_urgent(pump);
+	rs_trace_pump_set_urgent(pump, TRUE);
 	rs_trace_pump_start(pump);
 	g_main_loop_run(t.loop);
 	rs_trace_pump_finish(pump);

@@ -32,7 +32,7 @@ static void test_refused(void)
 		const int before = getpriority(PRIO_PROCESS, 0);
 
 		limit_to(0);
-		g_assert_cmpint(rs_trace_urgent_ask(), ==, RS_TRACE_URGENT_NOT);
+		g_assert_cmpint(rs_trace_urgent_ask(RS_TRACE_URGENT_REAL), ==, RS_TRACE_URGENT_NOT);
 		g_assert_cmpint(policy(), ==, SCHED_OTHER);
 		g_assert_cmpint(getpriority(PRIO_PROCESS, 0), ==, before);
 		return;
@@ -43,14 +43,15 @@ static void test_refused(void)
 
 static void test_within_limit(void)
 {
-	const struct rlimit most = {0, 25};
+	const struct rlimit most = {0, 22};
 
 	if (g_test_subprocess()) {
 		g_assert_cmpint(setpriority(PRIO_PROCESS, 0, 0), ==, 0);
-		limit_to(25);
-		g_assert_cmpint(rs_trace_urgent_ask(), ==, RS_TRACE_URGENT_NICE);
+		limit_to(22);
+		g_assert_cmpint(rs_trace_urgent_ask(RS_TRACE_URGENT_REAL), ==,
+				RS_TRACE_URGENT_NICE);
 		g_assert_cmpint(policy(), ==, SCHED_OTHER);
-		g_assert_cmpint(getpriority(PRIO_PROCESS, 0), ==, -5);
+		g_assert_cmpint(getpriority(PRIO_PROCESS, 0), ==, -2);
 		return;
 	}
 	if (setrlimit(RLIMIT_NICE, &most) || geteuid()) {
@@ -68,7 +69,7 @@ static gpointer get_policy(gpointer data)
 
 static gpointer ask(gpointer data)
 {
-	RsTraceUrgent got = rs_trace_urgent_ask();
+	RsTraceUrgent got = rs_trace_urgent_ask(RS_TRACE_URGENT_REAL);
 
 	g_assert_cmpint(policy(), ==, got == RS_TRACE_URGENT_REAL ? SCHED_RR : SCHED_OTHER);
 	/* What it starts is not urgent. */
@@ -90,7 +91,23 @@ static void test_only_itself(void)
 	g_assert_cmpint(policy(), ==, SCHED_OTHER);
 }
 
-/* Who has worked for long sleeps; who has not goes on at once. */
+static gpointer ask_for_less(gpointer data)
+{
+	const int before = getpriority(PRIO_PROCESS, 0);
+
+	g_assert_cmpint(rs_trace_urgent_ask(RS_TRACE_URGENT_NOT), ==, RS_TRACE_URGENT_NOT);
+	g_assert_cmpint(getpriority(PRIO_PROCESS, 0), ==, before);
+	g_assert_cmpint(rs_trace_urgent_ask(RS_TRACE_URGENT_NICE), !=, RS_TRACE_URGENT_REAL);
+	g_assert_cmpint(policy(), ==, SCHED_OTHER);
+	return NULL;
+}
+
+static void test_less(void)
+{
+	g_thread_join(g_thread_new("urgent", ask_for_less, NULL));
+}
+
+/* Who has worked for long sleeps for a part of that; who has not goes on at once. */
 static void test_rest(void)
 {
 	const gint64 now = g_get_monotonic_time();
@@ -98,10 +115,10 @@ static void test_rest(void)
 
 	rs_trace_urgent_rest(&since);
 	g_assert_cmpint(since, >=, now);
-	since = now - 1000000;
+	since = now - 100000;
 	rs_trace_urgent_rest(&since);
 	g_assert_cmpint(since, ==, 0);
-	g_assert_cmpint(g_get_monotonic_time() - now, >=, 1000);
+	g_assert_cmpint(g_get_monotonic_time() - now, >=, 100000 / 9);
 }
 
 int main(int argc, char **argv)
@@ -110,6 +127,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/urgent/refused", test_refused);
 	g_test_add_func("/observe/urgent/within-limit", test_within_limit);
 	g_test_add_func("/observe/urgent/only-itself", test_only_itself);
+	g_test_add_func("/observe/urgent/less", test_less);
 	g_test_add_func("/observe/urgent/rest", test_rest);
 	return g_test_run();
 }
