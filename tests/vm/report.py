@@ -115,6 +115,10 @@ def test_several_files():
     got = lines(at('demo'), at('demo'))
     check(len(got) == 2 * len(DEMO_ROWS) and all(a['ns'] <= b['ns'] for a, b in zip(got, got[1:])),
           'two files are one trace')
+    check({row['source'] for row in events(got)} == {'demo'}, 'of one source, as they are of one session')
+    got = collections.Counter(row['source'] for row in events(lines(at('demo'), at('flood'))))
+    check(got == {'demo': len(events(DEMO_ROWS)), 'flood:demo': len(events(FLOOD_ROWS))},
+          f'those of two sessions are told apart: {got}')
     r = rs('report', at('demo'), at('none'))
     check(r.code == 1 and 'none' in r.err and not r.out, f'one that is missing: {r.err}')
 

@@ -28,6 +28,7 @@ typedef struct {
 	gpointer provider_data;
 	gboolean hide_symbols; /* of records */
 	guint n_lanes;         /* rings of those that are there */
+	GHashTable *names;     /* of sources: who had it first; NULL: none so far */
 } RsTraceShared;
 
 typedef struct {

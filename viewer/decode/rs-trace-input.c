@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define LANES_MAX 65536u /* of all sources that have not been read to their end */
+#define NAMES_MAX 4096u  /* of sources, of which it is known who had them first */
 
 /* ---- lanes ---- */
 
@@ -156,6 +157,38 @@ static void leave(RsTraceInput *input, RsTraceFileSource *source, guint number)
 	g_hash_table_remove(input->joined, GUINT_TO_POINTER(number));
 }
 
+/* Who had a name first. */
+typedef struct {
+	guint64 session; /* 0: not known */
+	const RsTraceInput *input;
+} Named;
+
+/*
+ * Sources of different sessions may have one name, as those of two files of one guest. Then the
+ * later one's name begins with its file's: "2.trace:demo".
+ */
+static void tell_apart(RsTraceInput *input, struct rs_file_source *info)
+{
+	const char *path = rs_trace_file_name(input->file);
+	const Named own = {info->session_id, input}, *first;
+	g_autofree char *file = NULL, *name = NULL;
+
+	if (!path) /* there is one file only */
+		return;
+	if (!input->shared->names)
+		input->shared->names =
+			g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	first = g_hash_table_lookup(input->shared->names, info->name);
+	if (!first && g_hash_table_size(input->shared->names) < NAMES_MAX)
+		g_hash_table_insert(input->shared->names, g_strdup(info->name),
+				    g_memdup2(&own, sizeof(own)));
+	if (!first || first->input == input || (own.session && own.session == first->session))
+		return;
+	file = g_path_get_basename(path);
+	name = g_strdup_printf("%s:%s", file, info->name);
+	g_strlcpy(info->name, name, sizeof(info->name));
+}
+
 static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
 {
 	RsTraceFileSource *source;
@@ -168,6 +201,7 @@ static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
 	if (input->shared->n_lanes + info.ring_count > LANES_MAX)
 		return "there are too many sources";
 	info.name[sizeof(info.name) - 1] = info.kind[sizeof(info.kind) - 1] = 0;
+	tell_apart(input, &info);
 	source = rs_trace_file_source_new(&info, find_index(input, block->at));
 	if (input->shared->hide_symbols)
 		rs_trace_decoder_set_symbols(source->decoder, NULL);

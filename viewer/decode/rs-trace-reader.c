@@ -331,6 +331,7 @@ static void finalize(GObject *object)
 	g_ptr_array_unref(reader->inputs);
 	g_array_unref(reader->starts);
 	g_free(reader->shared.store.page);
+	g_clear_pointer(&reader->shared.names, g_hash_table_unref);
 	G_OBJECT_CLASS(rs_trace_reader_parent_class)->finalize(object);
 }
 
