@@ -28,7 +28,7 @@ typedef struct {
 	gpointer provider_data;
 	gboolean hide_symbols; /* of records */
 	guint n_lanes;         /* rings of those that are there */
-	GHashTable *names;     /* of sources: who had it first; NULL: none so far */
+	GHashTable *names;     /* of sources -> guint64 *, session that had it first; or NULL */
 } RsTraceShared;
 
 typedef struct {

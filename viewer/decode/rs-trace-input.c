@@ -157,12 +157,6 @@ static void leave(RsTraceInput *input, RsTraceFileSource *source, guint number)
 	g_hash_table_remove(input->joined, GUINT_TO_POINTER(number));
 }
 
-/* Who had a name first. */
-typedef struct {
-	guint64 session; /* 0: not known */
-	const RsTraceInput *input;
-} Named;
-
 /*
  * Sources of different sessions may have one name, as those of two files of one guest. Then the
  * later one's name begins with its file's: "2.trace:demo".
@@ -170,10 +164,10 @@ typedef struct {
 static void tell_apart(RsTraceInput *input, struct rs_file_source *info)
 {
 	const char *path = rs_trace_file_name(input->file);
-	const Named own = {info->session_id, input}, *first;
+	const guint64 *first;
 	g_autofree char *file = NULL, *name = NULL;
 
-	if (!path) /* there is one file only */
+	if (!path || !info->session_id) /* there is one file only; or it does not say */
 		return;
 	if (!input->shared->names)
 		input->shared->names =
@@ -181,8 +175,8 @@ static void tell_apart(RsTraceInput *input, struct rs_file_source *info)
 	first = g_hash_table_lookup(input->shared->names, info->name);
 	if (!first && g_hash_table_size(input->shared->names) < NAMES_MAX)
 		g_hash_table_insert(input->shared->names, g_strdup(info->name),
-				    g_memdup2(&own, sizeof(own)));
-	if (!first || first->input == input || (own.session && own.session == first->session))
+				    g_memdup2(&info->session_id, sizeof(info->session_id)));
+	if (!first || *first == info->session_id)
 		return;
 	file = g_path_get_basename(path);
 	name = g_strdup_printf("%s:%s", file, info->name);

@@ -62,7 +62,8 @@ static gboolean join(Import *import, Source *source)
 	struct rs_file_source info = {.size = sizeof(info),
 				      .ring_pages = 1,
 				      .ring_page_size = RS_TRACE_DAT_PAGE,
-				      .number = source->number};
+				      .number = source->number,
+				      .session_id = tracecmd_get_traceid(source->handle)};
 
 	source->joined = TRUE;
 	source->n_rings = (guint)CLAMP(tep_get_cpus(import->tep), 1, (int)RS_MAX_CPUS);
