@@ -6,6 +6,9 @@
 #include <string.h>
 
 #define DEFAULT_RING "1M"
+/* At full speed it is full after 19 ms. In mode drop, a write to the disk may take no longer. */
+#define RECORDED_RING "8M"
+#define RECORDED_CPUS_MAX 16 /* with more of them it would be much memory */
 #define NOT_GIVEN G_MININT
 
 struct rs_source_args {
@@ -73,7 +76,8 @@ static bool parse(const struct rs_verb *verb, struct rs_source_args *a, const GO
 		{"mem", 0, 0, G_OPTION_ARG_STRING, &a->memory, "Memory of the guest (256M)",
 		 "SIZE"},
 		{"ring-size", 0, 0, G_OPTION_ARG_STRING, &a->ring_size,
-		 "Ring of each vCPU (" DEFAULT_RING ")", "SIZE"},
+		 "Ring of each vCPU (" DEFAULT_RING "; to record in mode drop " RECORDED_RING ")",
+		 "SIZE"},
 		{"mode", 0, 0, G_OPTION_ARG_STRING, &a->mode, "When a ring is full (overwrite)",
 		 "overwrite|drop"},
 		{"accel", 0, 0, G_OPTION_ARG_STRING, &a->accel, "How to run a kernel (auto)",
@@ -126,15 +130,30 @@ void rs_source_args_free(struct rs_source_args *a)
 	g_free(a);
 }
 
-int rs_source_args_fill(const struct rs_source_args *a, struct rs_launch_source *out,
+/* A program has a ring for each CPU, if nothing else was asked for. */
+static bool has_few_rings(const struct rs_source_args *a)
+{
+	if (a->cpus == NOT_GIVEN)
+		return !a->hosted || g_get_num_processors() <= RECORDED_CPUS_MAX;
+	return a->cpus <= RECORDED_CPUS_MAX;
+}
+
+static const char *ring_size(const struct rs_source_args *a, bool recorded)
+{
+	if (a->ring_size)
+		return a->ring_size;
+	return recorded && g_strcmp0(a->mode, "drop") == 0 && has_few_rings(a) ? RECORDED_RING
+									       : DEFAULT_RING;
+}
+
+int rs_source_args_fill(const struct rs_source_args *a, bool recorded, struct rs_launch_source *out,
 			struct rs_error *err)
 {
 	struct rs_machine_config *config = &out->config;
 	int ret;
 
 	*out = (struct rs_launch_source){.name = a->name};
-	ret = rs_cli_parse_size(a->ring_size ? a->ring_size : DEFAULT_RING, &config->ring_bytes,
-				err);
+	ret = rs_cli_parse_size(ring_size(a, recorded), &config->ring_bytes, err);
 	if (!ret && a->memory)
 		ret = rs_cli_parse_size(a->memory, &config->memory, err);
 	if (!ret && a->name)

@@ -20,9 +20,12 @@ struct rs_source_args *rs_source_args_parse(const struct rs_verb *verb, const GO
 					    int argc, char **argv, int *code);
 void rs_source_args_free(struct rs_source_args *args);
 
-/* Fills in `out`, whose texts belong to `args`. `args` must outlive it. -EINVAL: wrong usage. */
-int rs_source_args_fill(const struct rs_source_args *args, struct rs_launch_source *out,
-			struct rs_error *err);
+/*
+ * Fills in `out`, whose texts belong to `args`. `args` must outlive it. `recorded`: the session's
+ * process records. -EINVAL: wrong usage.
+ */
+int rs_source_args_fill(const struct rs_source_args *args, bool recorded,
+			struct rs_launch_source *out, struct rs_error *err);
 /*
  * Looks for the kernel, and puts its path into `out`. Returns an exit code. If it is not 0, a
  * message has been printed.

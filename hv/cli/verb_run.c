@@ -147,7 +147,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 	for (guint i = 0; i < args->len; i++) {
 		struct rs_launch_source source;
 
-		if (rs_source_args_fill(args->pdata[i], &source, &err))
+		if (rs_source_args_fill(args->pdata[i], o->to.output != NULL, &source, &err))
 			return rs_cli_usage(verb, "%s", err.message);
 		g_array_append_val(sources, source);
 	}

@@ -323,6 +323,11 @@ def test_run_records(at):
             if mode == 'drop' and not more:
                 printed = sorted(without_header(r.out))
                 check(printed == sorted(without_header(report(at('run')).out)), 'both have the same')
+    # The rings of such a recording have room for all of it.
+    rs(*flood, '--mode', 'drop', '-q', '-o', at('run'))
+    got = Flood(begun=True)
+    got.read(report(at('run')).out.encode().splitlines())
+    check(got.events == 400000 and not got.lost, f'{got.events}, and nothing was lost: {got.lost}')
     r = rs(*flood, '-o', at('run'), '--max-size', '64K', '--mode', 'drop', '--text', at('text'))
     check(r.code == 0 and 'all the bytes' in r.err and os.path.getsize(at('text')) > 1 << 20,
           f'a recording that is full holds up nobody: {r}')
