@@ -50,7 +50,7 @@ static void append_frame(GString *out, const RsTraceRecord *record, guint i)
 
 	g_string_append_c(out, ';');
 	/* It is where a call returns to, which may be behind the function's end. */
-	if (rs_trace_symbols_find(record->symbols, address - 1, &name, &offset))
+	if (rs_trace_symbols_find(record->symbols, record->when, address - 1, &name, &offset))
 		append_name(out, name, strlen(name));
 	else
 		g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", address);

@@ -29,8 +29,8 @@ struct _RsTraceFileSource {
 RsTraceFileSource *rs_trace_file_source_new(const struct rs_file_source *info, guint index);
 void rs_trace_file_source_free(RsTraceFileSource *source);
 /*
- * Takes what a block says, if it is one of those that tell something. Names of addresses take no
- * more than `room` bytes.
+ * Takes what a block says, if it is one of those that tell something. Its names of addresses
+ * take no more than `room` bytes in all.
  */
 void rs_trace_file_source_take(RsTraceFileSource *source, const RsTraceFileBlock *block,
 			       gsize room);

@@ -16,8 +16,6 @@ G_BEGIN_DECLS
 #define RS_TRACE_INPUT_HELD (32u << 20)
 #define RS_TRACE_INPUT_PAGES (256u << 10)
 #define RS_TRACE_INPUT_LEFT 4096u
-/* Bytes of names of addresses, of all sources. */
-#define RS_TRACE_INPUT_SYMBOLS ((gsize)24 << 20)
 
 /* What the files of a reader share. */
 typedef struct {

@@ -246,10 +246,8 @@ static void take_lost(RsTraceInput *input, RsTraceFileSource *source, const RsTr
 
 static void tell(RsTraceShared *shared, RsTraceFileSource *source, const RsTraceFileBlock *block)
 {
-	gsize room = RS_TRACE_INPUT_SYMBOLS - MIN(shared->symbols, RS_TRACE_INPUT_SYMBOLS);
-
 	shared->symbols -= rs_trace_symbols_size(source->symbols);
-	rs_trace_file_source_take(source, block, room);
+	rs_trace_file_source_take(source, block, RS_TRACE_SYMBOLS_MAX - shared->symbols);
 	if (block->kind == RS_FILE_PROVIDER && block->count && shared->provider) {
 		struct rs_provider entry;
 

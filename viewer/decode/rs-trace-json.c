@@ -116,7 +116,7 @@ static gboolean append_field_symbol(GString *out, const RsTraceField *field,
 	rs_append_char(out, '"');
 	rs_append_text(out, field->name);
 	rs_append_text(out, "\":\"");
-	if (!rs_trace_symbols_append(record->symbols,
+	if (!rs_trace_symbols_append(record->symbols, record->when,
 				     rs_trace_load_integer(bytes, field->size, FALSE),
 				     rs_trace_append_json_escaped, out))
 		return FALSE;

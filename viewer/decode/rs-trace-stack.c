@@ -23,7 +23,8 @@ void rs_trace_stack_text(GString *out, const RsTraceRecord *record)
 		guint64 frame = rs_trace_stack_frame(record, i);
 
 		g_string_append(out, " => ");
-		if (!rs_trace_symbols_append_frame(record->symbols, frame, append_escaped, out))
+		if (!rs_trace_symbols_append_frame(record->symbols, record->when, frame,
+						   append_escaped, out))
 			g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", frame);
 		g_string_append_c(out, '\n');
 	}
@@ -39,7 +40,8 @@ static guint append_names(GString *out, const RsTraceRecord *record)
 	for (guint i = 0; i < record->n_stack; i++) {
 		g_string_append(out, i ? ",\"" : "\"");
 		start = out->len;
-		if (rs_trace_symbols_append_frame(record->symbols, rs_trace_stack_frame(record, i),
+		if (rs_trace_symbols_append_frame(record->symbols, record->when,
+						  rs_trace_stack_frame(record, i),
 						  rs_trace_append_json_escaped, out)) {
 			g_string_append_c(out, '"');
 			named++;

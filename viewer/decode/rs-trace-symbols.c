@@ -4,23 +4,29 @@
 #include <string.h>
 #include <zstd.h>
 
-/* One block's. */
+#define IMAGES_MAX 1024u
+
+/* Of one block, or of a file that somebody has chosen. */
 typedef struct {
 	guint64 from, to;
-	guint count;
+	RsTraceMoment since; /* valid up to the end of this boot; boot 0: always */
+	guint64 bias;        /* to be added to the table's addresses */
+	GBytes *table;       /* struct rs_file_symbol[count], then the names */
+	const guint8 *data;
 	gsize size; /* of `data` */
-	gboolean pinned;
-	guint8 *data; /* struct rs_file_symbol[count], then the names */
+	guint count;
 } Image;
 
 struct _RsTraceSymbols {
-	GArray *images; /* Image, by address; they do not overlap */
-	gsize size;
+	/* Image, in the order in which they were told; behind them those that are preferred. */
+	GArray *images;
+	guint n_told;
+	gsize size; /* of what was told */
 };
 
 static void clear_image(gpointer data)
 {
-	g_free(((Image *)data)->data);
+	g_bytes_unref(((Image *)data)->table);
 }
 
 RsTraceSymbols *rs_trace_symbols_new(void)
@@ -50,6 +56,11 @@ gboolean rs_trace_symbols_is_empty(const RsTraceSymbols *symbols)
 	return !symbols->images->len;
 }
 
+static Image *nth(const RsTraceSymbols *symbols, guint i)
+{
+	return &g_array_index(symbols->images, Image, i);
+}
+
 /* ---- a block ---- */
 
 static gboolean refuse(GError **error, const char *why)
@@ -63,6 +74,7 @@ static struct rs_file_symbol symbol_at(const Image *image, guint i)
 	struct rs_file_symbol symbol;
 
 	memcpy(&symbol, image->data + (gsize)i * sizeof(symbol), sizeof(symbol));
+	symbol.at += image->bias;
 	return symbol;
 }
 
@@ -92,10 +104,10 @@ static const char *check(const Image *image)
 }
 
 /* So that no look-up has to do with a name of megabytes, wherever in the names it begins. */
-static void cut_names(Image *image)
+static void cut_names(guint8 *data, const struct rs_file_symbols *head)
 {
-	char *at = (char *)image->data + image->count * sizeof(struct rs_file_symbol);
-	gsize left = image->size - (gsize)(at - (char *)image->data), size;
+	gsize left = head->unpacked - head->count * sizeof(struct rs_file_symbol), size;
+	char *at = (char *)data + (head->unpacked - left);
 
 	while (left) {
 		size = strnlen(at, MIN(left, RS_FILE_SYMBOL_NAME_MAX));
@@ -107,111 +119,158 @@ static void cut_names(Image *image)
 	}
 }
 
-static gboolean unpack(Image *image, const struct rs_file_symbols *head, gconstpointer data,
-		       gsize size, GError **error)
+/* NULL: the data are damaged. */
+static GBytes *unpack(const struct rs_file_symbols *head, gconstpointer data, gsize size)
 {
 	gsize frame = ZSTD_findFrameCompressedSize(data, size);
+	g_autofree guint8 *out = NULL;
 
 	if (ZSTD_isError(frame))
-		return refuse(error, "the data are damaged");
-	image->data = g_malloc(head->unpacked);
-	frame = ZSTD_decompress(image->data, head->unpacked, data, frame);
-	if (!ZSTD_isError(frame) && frame == head->unpacked)
-		return TRUE;
-	g_clear_pointer(&image->data, g_free);
-	return refuse(error, "the data are damaged");
+		return NULL;
+	out = g_malloc(head->unpacked);
+	frame = ZSTD_decompress(out, head->unpacked, data, frame);
+	if (ZSTD_isError(frame) || frame != head->unpacked)
+		return NULL;
+	cut_names(out, head);
+	return g_bytes_new_take(g_steal_pointer(&out), head->unpacked);
 }
 
-static gboolean overlaps(const Image *a, const Image *b)
+/* Returns what is wrong, or NULL. */
+static const char *make_image(Image *image, const struct rs_file_symbols *head, GBytes *table,
+			      guint64 bias)
 {
-	return a->from < b->to && b->from < a->to;
+	*image = (Image){
+		.from = head->from,
+		.to = head->to,
+		.since = {head->boot, head->chain, head->ts},
+		.bias = bias,
+		.table = table,
+		.count = head->count,
+	};
+	image->data = g_bytes_get_data(table, &image->size);
+	if (image->from >= image->to || image->count > image->size / sizeof(struct rs_file_symbol))
+		return "an impossible size";
+	return check(image);
 }
 
-static gboolean meets_pinned(const RsTraceSymbols *symbols, const Image *image)
-{
-	for (guint i = 0; i < symbols->images->len; i++) {
-		const Image *other = &g_array_index(symbols->images, Image, i);
+/* ---- room ---- */
 
-		if (other->pinned && overlaps(other, image))
-			return TRUE;
+static gsize cost_of(const Image *image)
+{
+	return sizeof(*image) + image->size;
+}
+
+static void drop(RsTraceSymbols *symbols, guint i)
+{
+	symbols->size -= cost_of(nth(symbols, i));
+	symbols->n_told--;
+	g_array_remove_index(symbols->images, i);
+}
+
+/*
+ * What goes first where there is no room: an image that lies under the new one, then those of the
+ * earliest boot, in the order in which they were told.
+ */
+static guint64 worth(const Image *old, const Image *fresh)
+{
+	if (fresh->from <= old->from && old->to <= fresh->to)
+		return 0;
+	return old->since.boot ? old->since.boot : G_MAXUINT64;
+}
+
+static void drop_one(RsTraceSymbols *symbols, const Image *fresh)
+{
+	guint least = 0;
+
+	for (guint i = 1; i < symbols->n_told; i++)
+		if (worth(nth(symbols, i), fresh) < worth(nth(symbols, least), fresh))
+			least = i;
+	drop(symbols, least);
+}
+
+/* The same image again, perhaps with other names. */
+static void drop_same(RsTraceSymbols *symbols, const Image *fresh)
+{
+	for (guint i = symbols->n_told; i-- > 0;) {
+		const Image *old = nth(symbols, i);
+
+		if (old->from == fresh->from && old->to == fresh->to &&
+		    !rs_trace_moment_compare(&old->since, &fresh->since))
+			drop(symbols, i);
 	}
-	return FALSE;
-}
-
-static void insert(RsTraceSymbols *symbols, const Image *image)
-{
-	guint place = 0;
-
-	for (guint i = symbols->images->len; i-- > 0;) {
-		const Image *other = &g_array_index(symbols->images, Image, i);
-
-		if (!overlaps(other, image))
-			continue;
-		symbols->size -= other->size;
-		g_array_remove_index(symbols->images, i);
-	}
-	while (place < symbols->images->len &&
-	       g_array_index(symbols->images, Image, place).from < image->from)
-		place++;
-	g_array_insert_val(symbols->images, place, *image);
-	symbols->size += image->size;
 }
 
 gboolean rs_trace_symbols_take(RsTraceSymbols *symbols, const struct rs_file_symbols *head,
 			       gconstpointer data, gsize size, gsize room, GError **error)
 {
-	Image image = {
-		.from = head->from, .to = head->to, .count = head->count, .size = head->unpacked};
 	const char *wrong;
+	GBytes *table;
+	Image image;
 
-	if (image.from >= image.to || !image.size || image.size > RS_FILE_SYMBOLS_MAX ||
-	    image.count > image.size / sizeof(struct rs_file_symbol))
+	if (!head->unpacked || head->unpacked > RS_FILE_SYMBOLS_MAX ||
+	    head->count > head->unpacked / sizeof(struct rs_file_symbol))
 		return refuse(error, "an impossible size");
-	if (meets_pinned(symbols, &image))
-		return TRUE;
-	if (image.size > room)
+	if (sizeof(image) + head->unpacked > room)
 		return refuse(error, "there are too many");
-	if (!unpack(&image, head, data, size, error))
-		return FALSE;
-	wrong = check(&image);
+	table = unpack(head, data, size);
+	if (!table)
+		return refuse(error, "the data are damaged");
+	wrong = make_image(&image, head, table, 0);
 	if (wrong) {
-		g_free(image.data);
+		g_bytes_unref(table);
 		return refuse(error, wrong);
 	}
-	cut_names(&image);
-	insert(symbols, &image);
+	drop_same(symbols, &image);
+	while (symbols->n_told &&
+	       (symbols->size + cost_of(&image) > room || symbols->n_told >= IMAGES_MAX))
+		drop_one(symbols, &image);
+	g_array_insert_val(symbols->images, symbols->n_told, image);
+	symbols->n_told++;
+	symbols->size += cost_of(&image);
+	return TRUE;
+}
+
+static gboolean is_preferred(const RsTraceSymbols *symbols, const Image *image)
+{
+	for (guint i = symbols->n_told; i < symbols->images->len; i++) {
+		const Image *other = nth(symbols, i);
+
+		if (other->from == image->from && other->to == image->to &&
+		    other->since.boot == image->since.boot)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+gboolean rs_trace_symbols_prefer(RsTraceSymbols *symbols, const struct rs_file_symbols *head,
+				 GBytes *table, guint64 bias)
+{
+	Image image;
+
+	if (make_image(&image, head, table, bias))
+		return FALSE;
+	if (is_preferred(symbols, &image))
+		return TRUE;
+	if (symbols->images->len - symbols->n_told >= IMAGES_MAX)
+		g_array_remove_index(symbols->images, symbols->n_told);
+	g_bytes_ref(table);
+	g_array_append_val(symbols->images, image);
 	return TRUE;
 }
 
 /* ---- look-ups ---- */
 
-static const Image *find_image(const RsTraceSymbols *symbols, guint64 address)
+static gboolean is_valid(const Image *image, const RsTraceMoment *when)
 {
-	guint low = 0, high = symbols->images->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		const Image *image = &g_array_index(symbols->images, Image, middle);
-
-		if (address < image->from)
-			high = middle;
-		else if (address >= image->to)
-			low = middle + 1;
-		else
-			return image;
-	}
-	return NULL;
+	return !image->since.boot || (image->since.boot == when->boot &&
+				      rs_trace_moment_compare(&image->since, when) <= 0);
 }
 
-gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, guint64 address, const char **name,
-			       guint64 *offset)
+static gboolean find_in(const Image *image, guint64 address, const char **name, guint64 *offset)
 {
-	const Image *image = symbols ? find_image(symbols, address) : NULL;
 	struct rs_file_symbol symbol;
 	guint low = 0, high;
 
-	if (!image)
-		return FALSE;
 	/* The last one that is not behind the address. */
 	for (high = image->count; low < high;) {
 		guint middle = low + (high - low) / 2;
@@ -231,6 +290,21 @@ gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, guint64 address, c
 	return TRUE;
 }
 
+gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
+			       const char **name, guint64 *offset)
+{
+	if (!symbols)
+		return FALSE;
+	for (guint i = symbols->images->len; i-- > 0;) {
+		const Image *image = nth(symbols, i);
+
+		if (image->from <= address && address < image->to && is_valid(image, &when) &&
+		    find_in(image, address, name, offset))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static void append(const char *name, guint64 offset, RsTraceSymbolsAppend escape, GString *out)
 {
 	gsize size = strnlen(name, RS_TRACE_SYMBOL_SHOWN + 1);
@@ -242,41 +316,26 @@ static void append(const char *name, guint64 offset, RsTraceSymbolsAppend escape
 		g_string_append_printf(out, "+0x%" G_GINT64_MODIFIER "x", offset);
 }
 
-gboolean rs_trace_symbols_append(const RsTraceSymbols *symbols, guint64 address,
+gboolean rs_trace_symbols_append(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
 				 RsTraceSymbolsAppend escape, GString *out)
 {
 	const char *name;
 	guint64 offset;
 
-	if (!rs_trace_symbols_find(symbols, address, &name, &offset))
+	if (!rs_trace_symbols_find(symbols, when, address, &name, &offset))
 		return FALSE;
 	append(name, offset, escape, out);
 	return TRUE;
 }
 
-gboolean rs_trace_symbols_append_frame(const RsTraceSymbols *symbols, guint64 address,
-				       RsTraceSymbolsAppend escape, GString *out)
+gboolean rs_trace_symbols_append_frame(const RsTraceSymbols *symbols, RsTraceMoment when,
+				       guint64 address, RsTraceSymbolsAppend escape, GString *out)
 {
 	const char *name;
 	guint64 offset;
 
-	if (!address || !rs_trace_symbols_find(symbols, address - 1, &name, &offset))
+	if (!address || !rs_trace_symbols_find(symbols, when, address - 1, &name, &offset))
 		return FALSE;
 	append(name, offset + 1, escape, out);
 	return TRUE;
-}
-
-/* ---- pins ---- */
-
-void rs_trace_symbols_pin(RsTraceSymbols *symbols)
-{
-	for (guint i = 0; i < symbols->images->len; i++)
-		g_array_index(symbols->images, Image, i).pinned = TRUE;
-}
-
-gboolean rs_trace_symbols_is_pinned(const RsTraceSymbols *symbols, guint64 address)
-{
-	const Image *image = find_image(symbols, address);
-
-	return image && image->pinned;
 }

@@ -11,6 +11,7 @@
 #define RS_TRACE_SYMBOLS_H
 
 #include "rs-trace-error.h"
+#include "rs-trace-moment.h"
 
 #include <ringside/descriptor.h>
 #include <ringside/trace_file.h>
@@ -23,7 +24,9 @@ typedef struct _RsTraceSymbols RsTraceSymbols;
 typedef void (*RsTraceProviderFunc)(RsTraceSymbols *symbols, const struct rs_provider *entry,
 				    gpointer data);
 
-/* The bytes of names that are shown; what is longer ends with "...". */
+/* Bytes of names that a reader or a follower keeps, of all its sources. */
+#define RS_TRACE_SYMBOLS_MAX ((gsize)24 << 20)
+/* The bytes of a name that are shown; what is longer ends with "...". */
 #define RS_TRACE_SYMBOL_SHOWN 256u
 
 RsTraceSymbols *rs_trace_symbols_new(void);
@@ -31,41 +34,46 @@ void rs_trace_symbols_free(RsTraceSymbols *symbols);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSymbols, rs_trace_symbols_free)
 
 /*
- * Takes what one block says: `head` and its data. Images that lie where this one does are
- * forgotten. FALSE, and nothing has changed: the block is wrong (BAD_FILE), or there would be more
- * than `room` bytes. `room` is the caller's bound for all its tables: rs_trace_symbols_size().
+ * Takes what one block says: `head` and its data. Of the images that hold an address, the one that
+ * was taken last counts, if it is valid at the record's moment. Where it has no symbol, it is the
+ * one before. FALSE, and nothing has changed: the block is wrong (BAD_FILE), or needs more than
+ * `room` bytes. That is also the bound for all that was taken: older images go, those of earlier
+ * boots first.
  */
 gboolean rs_trace_symbols_take(RsTraceSymbols *symbols, const struct rs_file_symbols *head,
 			       gconstpointer data, gsize size, gsize room, GError **error);
-/* What it has now is not replaced by what is taken later: somebody has chosen it. */
-void rs_trace_symbols_pin(RsTraceSymbols *symbols);
-/* Whether an image there is pinned. */
-gboolean rs_trace_symbols_is_pinned(const RsTraceSymbols *symbols, guint64 address);
-/* Bytes of memory that the names take. */
+/*
+ * Adds an image that somebody has chosen: it counts before all that are taken. `table` is the
+ * block's data as they were, with addresses to which `bias` is to be added. It is referred to.
+ * FALSE: it is wrong.
+ */
+gboolean rs_trace_symbols_prefer(RsTraceSymbols *symbols, const struct rs_file_symbols *head,
+				 GBytes *table, guint64 bias);
+/* Bytes of memory of what was taken. */
 gsize rs_trace_symbols_size(const RsTraceSymbols *symbols);
 gboolean rs_trace_symbols_is_empty(const RsTraceSymbols *symbols);
 
 /*
- * The symbol that `address` lies in. The name has RS_FILE_SYMBOL_NAME_MAX bytes at most, and is
- * valid until the next take. FALSE: none is known.
+ * The symbol that `address` lay in at that moment, which is a record's. The name has
+ * RS_FILE_SYMBOL_NAME_MAX bytes at most, and is valid until the next take. FALSE: none is known.
  * `symbols` may be NULL.
  */
-gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, guint64 address, const char **name,
-			       guint64 *offset);
+gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
+			       const char **name, guint64 *offset);
 
 typedef void (*RsTraceSymbolsAppend)(GString *out, const char *text, gsize size);
 /*
  * Appends "name+0x12", or "name" at its start. `escape` gets the name. FALSE: no symbol is known
  * there, and nothing is appended.
  */
-gboolean rs_trace_symbols_append(const RsTraceSymbols *symbols, guint64 address,
+gboolean rs_trace_symbols_append(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
 				 RsTraceSymbolsAppend escape, GString *out);
 /*
  * Likewise, for a frame of a stack. That is where a call returns to, which may be behind the end of
  * a function whose last instruction is the call. So the symbol is that of the byte before.
  */
-gboolean rs_trace_symbols_append_frame(const RsTraceSymbols *symbols, guint64 address,
-				       RsTraceSymbolsAppend escape, GString *out);
+gboolean rs_trace_symbols_append_frame(const RsTraceSymbols *symbols, RsTraceMoment when,
+				       guint64 address, RsTraceSymbolsAppend escape, GString *out);
 
 G_END_DECLS
 

@@ -184,7 +184,7 @@ static gboolean append_symbol(GString *out, const RsTracePrintStep *step,
 {
 	gsize start = out->len;
 
-	if (!rs_trace_symbols_append(record->symbols, address, append_plain, out))
+	if (!rs_trace_symbols_append(record->symbols, record->when, address, append_plain, out))
 		return FALSE;
 	lay_out(out, start, step);
 	return TRUE;

@@ -106,7 +106,8 @@ static char *frame_name(const RsTraceRecord *record, guint64 frame)
 {
 	GString *name = g_string_new(NULL);
 
-	if (!rs_trace_symbols_append_frame(record->symbols, frame, append_escaped, name))
+	if (!rs_trace_symbols_append_frame(record->symbols, record->when, frame, append_escaped,
+					   name))
 		g_string_append_printf(name, "0x%" G_GINT64_MODIFIER "x", frame);
 	for (char *at = name->str; *at; at++)
 		if (!g_ascii_isgraph(*at))

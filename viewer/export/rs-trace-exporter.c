@@ -39,7 +39,7 @@ void rs_trace_export_frame(GString *out, const RsTraceRecord *record, guint fram
 {
 	guint64 address = rs_trace_stack_frame(record, frame);
 
-	if (!rs_trace_symbols_append_frame(record->symbols, address, escape, out))
+	if (!rs_trace_symbols_append_frame(record->symbols, record->when, address, escape, out))
 		g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", address);
 }
 

@@ -327,7 +327,7 @@ static void make_symbols(Import *import)
 	if (text)
 		file = rs_trace_symbol_file_new_text(text, "kallsyms", NULL);
 	if (file)
-		import->symbols = rs_trace_symbol_file_place(file, 0, &import->symbols_head);
+		import->symbols = rs_trace_symbol_file_place(file, NULL, &import->symbols_head);
 }
 
 static gboolean convert(struct tracecmd_input *top, GOutputStream *out, GError **error)

@@ -7,8 +7,9 @@
  */
 #define RETIRED_BYTES ((gsize)32 << 20)
 /*
- * After DESCS_MAX bytes of new descriptors, the rest waits for the next round, so that each round
- * ends. A fuzzer has only a few providers and pages, and is to come to the limits with them.
+ * After DESCS_MAX bytes of new descriptors and names of addresses, the rest waits for the next
+ * round, so that each round ends. A fuzzer has only a few providers and pages, and is to come to
+ * the limits with them.
  */
 #ifdef RS_FUZZING
 #define RETIRED_MAX 2u
@@ -209,6 +210,7 @@ void rs_trace_feed_tell_names(RsTraceFeed *feed, const guint8 *snapshot, const g
 
 void rs_trace_feed_tell_symbols(RsTraceFeed *feed, const struct rs_file_symbols *head, GBytes *data)
 {
+	feed->descs += g_bytes_get_size(data);
 	if (feed->sink->ops->symbols)
 		feed->sink->ops->symbols(feed->sink, feed, head, data);
 }

@@ -28,7 +28,7 @@ struct _RsTraceFeed {
 	RsTraceSchema *schema; /* the providers that the source has told */
 	gboolean stopped;      /* the last round has not read all rings to their end */
 	gboolean more;         /* ... and in one of them there is certainly more to read */
-	gsize descs;           /* bytes of descriptors that were told in this round */
+	gsize descs;           /* bytes of descriptors and symbols that were told in this round */
 	gint64 credit;         /* us that the source may still wait for its guest */
 	gint64 credit_at;      /* monotonic us: when that was counted */
 	gint64 own_patience;

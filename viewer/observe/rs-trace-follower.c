@@ -10,6 +10,7 @@ typedef struct {
 	RsTraceMerger *merger;
 	GPtrArray *followed; /* of Followed, borrowed */
 	guint n_joined;      /* so far */
+	gsize symbols;       /* bytes of names of addresses */
 	guint64 bad;         /* of sources that have left */
 } Follower;
 
@@ -119,6 +120,7 @@ static void leave(RsTraceSink *sink, RsTraceFeed *feed)
 
 	follower->bad += bad_of(followed);
 	g_ptr_array_remove_fast(follower->followed, followed);
+	follower->symbols -= rs_trace_symbols_size(followed->symbols);
 	rs_trace_merger_remove_lanes(follower->merger, followed->first_lane, feed->source->n_rings);
 	rs_trace_decoder_free(followed->decoder);
 	rs_trace_cmdline_free(followed->names);
@@ -191,11 +193,15 @@ static void take_clock(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_clo
 static void take_symbols(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_file_symbols *head,
 			 GBytes *data)
 {
+	Follower *follower = (Follower *)sink;
 	Followed *followed = feed->state;
 	gsize size;
 	gconstpointer bytes = g_bytes_get_data(data, &size);
 
-	rs_trace_symbols_take(followed->symbols, head, bytes, size, RS_FILE_SYMBOLS_MAX, NULL);
+	follower->symbols -= rs_trace_symbols_size(followed->symbols);
+	rs_trace_symbols_take(followed->symbols, head, bytes, size,
+			      RS_TRACE_SYMBOLS_MAX - follower->symbols, NULL);
+	follower->symbols += rs_trace_symbols_size(followed->symbols);
 }
 
 static void take_names(RsTraceSink *sink, RsTraceFeed *feed, const guint8 *snapshot,

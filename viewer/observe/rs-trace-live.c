@@ -18,6 +18,14 @@
 #define CLOCK_PATIENCE_US 50000u
 #define CLOCK_LOOK_US 100u
 #define CLOCK_VAIN_MAX 3u
+/* Images that are known to be told. A guest that has more is told of some again. */
+#define TOLD_MAX 1024u
+
+/* Symbols that were told. */
+typedef struct {
+	const RsTraceSymbolFile *file;
+	RsTraceSymbolPlace place;
+} Told;
 
 typedef struct {
 	RsTraceSource source;
@@ -39,8 +47,7 @@ typedef struct {
 	guint32 name_changes;          /* rs_guest_info.cmdline_changes when names were last told */
 	guint8 *snapshot;              /* two copies of the names' section; NULL: none so far */
 	GPtrArray *symbols;            /* RsTraceSymbolFile */
-	const RsTraceSymbolFile *told; /* of them; NULL: none so far */
-	guint64 bias;                  /* with which it was told */
+	GArray *told;                  /* Told, the last ones */
 	RsTraceRing *rings[];
 } Live;
 
@@ -64,29 +71,55 @@ typedef struct {
 
 /* The first file that fits; NULL: there is none. */
 static const RsTraceSymbolFile *find_symbols(const Live *live, const struct rs_provider *entry,
-					     guint64 *bias)
+					     RsTraceSymbolPlace *place)
 {
 	for (guint i = 0; i < live->symbols->len; i++)
-		if (rs_trace_symbol_file_fits(live->symbols->pdata[i], entry, bias))
+		if (rs_trace_symbol_file_fits(live->symbols->pdata[i], entry, place))
 			return live->symbols->pdata[i];
 	return NULL;
+}
+
+/*
+ * An image lies where it does from the start of its boot, for all that is known. If another one is
+ * known to have lain there in that boot, it does so since its first provider was there.
+ */
+static gboolean is_told(const Live *live, const RsTraceSymbolFile *file,
+			const struct rs_provider *entry, RsTraceSymbolPlace *place)
+{
+	gboolean covers = FALSE;
+
+	for (guint i = 0; i < live->told->len; i++) {
+		const Told *told = &g_array_index(live->told, Told, i);
+
+		if (told->place.since.boot != place->since.boot)
+			continue;
+		if (told->file == file && told->place.bias == place->bias)
+			return TRUE;
+		covers |= told->place.from < place->to && place->from < told->place.to;
+	}
+	if (covers && place->since.boot && entry->generation == 1) {
+		place->since.chain = entry->since_chain;
+		place->since.ts = entry->since;
+	}
+	return FALSE;
 }
 
 /* Once for each place where the image lies. */
 static void tell_symbols(Live *live, RsTraceFeed *feed, const struct rs_provider *entry)
 {
-	const RsTraceSymbolFile *file = NULL;
 	g_autoptr(GBytes) data = NULL;
 	struct rs_file_symbols head;
-	guint64 bias = 0;
+	Told told;
 
-	if (entry->state != RS_PROVIDER_FREE)
-		file = find_symbols(live, entry, &bias);
-	if (!file || (live->told == file && live->bias == bias))
+	if (!live->symbols->len || entry->state == RS_PROVIDER_FREE)
 		return;
-	live->told = file;
-	live->bias = bias;
-	data = rs_trace_symbol_file_place(file, bias, &head);
+	told.file = find_symbols(live, entry, &told.place);
+	if (!told.file || is_told(live, told.file, entry, &told.place))
+		return;
+	if (live->told->len >= TOLD_MAX)
+		g_array_remove_index(live->told, 0);
+	g_array_append_val(live->told, told);
+	data = rs_trace_symbol_file_place(told.file, &told.place, &head);
 	rs_trace_feed_tell_symbols(feed, &head, data);
 }
 
@@ -284,6 +317,7 @@ static void free_live(RsTraceSource *source)
 	rs_trace_consumers_unref(live->consumers);
 	rs_trace_table_free(live->table);
 	g_ptr_array_unref(live->symbols);
+	g_array_unref(live->told);
 	g_free(live->epochs);
 	g_free(live->snapshot);
 	rs_trace_region_free(live->taken);
@@ -338,6 +372,7 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
 	live->control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	live->table = rs_trace_table_new(region);
 	live->symbols = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_symbol_file_unref);
+	live->told = g_array_new(FALSE, FALSE, sizeof(Told));
 	live->epochs = g_new0(struct rs_clock_epoch, region->header.section[RS_SEC_CLOCK].count);
 	for (; config.ring < n_rings; config.ring++) {
 		live->rings[config.ring] = rs_trace_ring_new(region, &config, error);

@@ -42,8 +42,8 @@ RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
 				      RsTraceLiveFlags flags, GError **error);
 /*
  * Where the source's names of addresses may come from: `symbols`, which the source refers to. Of
- * those that were added, the first that fits is told as soon as the guest says where the image
- * lies. To be called before the source is read.
+ * those that were added, the first that fits an image is told as soon as the guest says where that
+ * lies, once for each place. To be called before the source is read.
  */
 void rs_trace_live_add_symbols(RsTraceSource *live, RsTraceSymbolFile *symbols);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-told.h"
 
+#include <rs-trace-symbols.h>
+
 #include <string.h>
 
 #define WINDOWS_KEPT 2
 /* Of providers that have lost their slot. A guest may change them as fast as it can. */
 #define GONE_MAX 1024u
 #define GONE_BYTES ((gsize)8 << 20)
+#define SYMBOLS_MAX 1024u /* images */
 
 typedef struct {
 	guint slot;
@@ -18,6 +21,7 @@ typedef struct {
 typedef struct {
 	struct rs_file_symbols head;
 	GBytes *data;
+	guint64 window; /* in which its boot was seen to be over; 0: it is not */
 } Symbols;
 
 struct _RsTraceTold {
@@ -27,7 +31,8 @@ struct _RsTraceTold {
 	guint64 hz;
 	GArray *clock; /* struct rs_clock_epoch */
 	guint32 epoch_count;
-	GArray *symbols;   /* Symbols, of images that lie apart */
+	GArray *symbols; /* Symbols, in the order in which they were told */
+	gsize symbol_bytes;
 	GHashTable *slots; /* slot → Provider */
 	GQueue gone;       /* Provider, the oldest first */
 	gsize gone_bytes;
@@ -117,27 +122,63 @@ static void clear_symbols(gpointer data)
 	g_bytes_unref(((Symbols *)data)->data);
 }
 
+static Symbols *nth_symbols(const RsTraceTold *told, guint i)
+{
+	return &g_array_index(told->symbols, Symbols, i);
+}
+
+static void drop_symbols(RsTraceTold *told, guint i)
+{
+	told->symbol_bytes -= g_bytes_get_size(nth_symbols(told, i)->data);
+	g_array_remove_index(told->symbols, i);
+}
+
+static gboolean is_same(const struct rs_file_symbols *a, const struct rs_file_symbols *b)
+{
+	return a->from == b->from && a->to == b->to && a->boot == b->boot && a->chain == b->chain &&
+	       a->ts == b->ts;
+}
+
 void rs_trace_told_symbols(RsTraceTold *told, const struct rs_file_symbols *head, GBytes *data)
 {
 	Symbols symbols;
 
 	if (!told)
 		return;
-	for (guint i = told->symbols->len; i-- > 0;) {
-		const struct rs_file_symbols *old = &g_array_index(told->symbols, Symbols, i).head;
-
-		if (old->from < head->to && head->from < old->to)
-			g_array_remove_index(told->symbols, i);
-	}
-	symbols = (Symbols){*head, g_bytes_ref(data)};
+	for (guint i = told->symbols->len; i-- > 0;)
+		if (is_same(&nth_symbols(told, i)->head, head))
+			drop_symbols(told, i);
+	symbols = (Symbols){.head = *head, .data = g_bytes_ref(data)};
 	g_array_append_val(told->symbols, symbols);
+	told->symbol_bytes += g_bytes_get_size(data);
+	while (told->symbols->len > SYMBOLS_MAX || told->symbol_bytes > RS_TRACE_SYMBOLS_MAX)
+		drop_symbols(told, 0);
+}
+
+/* Those of boots that are over are kept as long as pages of them may come. */
+static void age_symbols(RsTraceTold *told)
+{
+	guint32 boot = 0;
+
+	for (guint i = 0; i < RS_BOOTS; i++)
+		boot = MAX(boot, told->boots[i].boot);
+	for (guint i = told->symbols->len; i-- > 0;) {
+		Symbols *symbols = nth_symbols(told, i);
+
+		if (!symbols->head.boot || symbols->head.boot >= boot)
+			continue;
+		if (!symbols->window)
+			symbols->window = told->windows;
+		else if (symbols->window + WINDOWS_KEPT < told->windows)
+			drop_symbols(told, i);
+	}
 }
 
 static gboolean write_symbols(const RsTraceTold *told, RsTraceWriter *writer, guint number,
 			      GError **error)
 {
 	for (guint i = 0; i < told->symbols->len; i++) {
-		const Symbols *symbols = &g_array_index(told->symbols, Symbols, i);
+		const Symbols *symbols = nth_symbols(told, i);
 		RsTraceWriterTable table = {
 			.elements = &symbols->head, .count = 1, .stride = sizeof(symbols->head)};
 
@@ -153,6 +194,7 @@ void rs_trace_told_end_window(RsTraceTold *told)
 	if (!told)
 		return;
 	told->windows++;
+	age_symbols(told);
 	while (told->gone.length &&
 	       ((const Provider *)g_queue_peek_head(&told->gone))->window + WINDOWS_KEPT <
 		       told->windows)

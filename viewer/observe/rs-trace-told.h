@@ -5,7 +5,7 @@
  * pages that come later than that do not need it.
  *
  * One thread at a time. Trust: the bytes are hostile, and nobody looks into them here. What is kept
- * of providers that have gone is bounded.
+ * of providers that have gone, and of symbols, is bounded.
  */
 #ifndef RS_TRACE_TOLD_H
 #define RS_TRACE_TOLD_H

@@ -27,6 +27,8 @@ struct _RsTraceSymbolFile {
 	GArray *symbols;      /* Symbol; sorted once the file is read */
 	GBytes *names;        /* ends with a NUL */
 	gint fitted, refused; /* atomic: it was asked of a provider, and was of that, or not */
+	GBytes *table;        /* as of a block, at the file's addresses; NULL: not asked for yet */
+	struct rs_file_symbols head; /* with `table` */
 };
 
 /* Reads [at, at + size). NULL: that is more than SYMBOL_TABLE_MAX, or not there. */

@@ -147,6 +147,7 @@ void rs_trace_symbol_file_unref(RsTraceSymbolFile *file)
 	if (!file || !g_atomic_ref_count_dec(&file->refs))
 		return;
 	g_clear_pointer(&file->names, g_bytes_unref);
+	g_clear_pointer(&file->table, g_bytes_unref);
 	g_array_unref(file->symbols);
 	g_free(file);
 }
@@ -158,24 +159,31 @@ guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file)
 
 /* ---- in a source ---- */
 
-static gboolean is_of(const RsTraceSymbolFile *file, const struct rs_provider *entry, guint64 *bias)
+static gboolean is_of(const RsTraceSymbolFile *file, const struct rs_provider *entry,
+		      RsTraceSymbolPlace *place)
 {
 	guint size = MIN(entry->build_id_size, sizeof(entry->build_id));
+	guint64 bias = file->moves ? entry->image_start - file->from : 0;
 
 	if (size && file->build_id_size &&
 	    (size != file->build_id_size || memcmp(entry->build_id, file->build_id, size)))
 		return FALSE;
-	if (file->moves && !entry->image_start)
-		return FALSE;
-	*bias = file->moves ? entry->image_start - file->from : 0;
 	/* No image ends above the last address. */
-	return file->to + *bias > file->from + *bias;
+	if ((file->moves && !entry->image_start) || file->to + bias <= file->from + bias)
+		return FALSE;
+	*place = (RsTraceSymbolPlace){
+		.bias = bias,
+		.from = file->from + bias,
+		.to = file->to + bias,
+		.since.boot = file->moves ? entry->last_boot : 0,
+	};
+	return TRUE;
 }
 
 gboolean rs_trace_symbol_file_fits(RsTraceSymbolFile *file, const struct rs_provider *entry,
-				   guint64 *bias)
+				   RsTraceSymbolPlace *place)
 {
-	const gboolean fits = is_of(file, entry, bias);
+	const gboolean fits = is_of(file, entry, place);
 
 	g_atomic_int_set(fits ? &file->fitted : &file->refused, TRUE);
 	return fits;
@@ -223,43 +231,54 @@ static void fill(const RsTraceSymbolFile *file, guint64 bias, guint count, guint
 	}
 }
 
-GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, guint64 bias,
-				   struct rs_file_symbols *head)
+/* The names with addresses as in the file, plus `bias`. Sets *head for this place. */
+static GBytes *make_table(const RsTraceSymbolFile *file, const RsTraceSymbolPlace *place,
+			  guint64 bias, struct rs_file_symbols *head)
 {
-	g_autofree guint8 *plain = NULL;
-	guint8 *packed;
-	gsize size, room;
+	gsize size;
 	guint count = fitting(file, &size);
+	guint8 *table = g_malloc(size);
 
-	*head = (struct rs_file_symbols){.from = file->from + bias,
-					 .to = file->to + bias,
-					 .count = count,
-					 .unpacked = (guint32)size,
-					 .build_id_size = file->build_id_size};
+	*head = (struct rs_file_symbols){
+		.from = place->from,
+		.to = place->to,
+		.count = count,
+		.unpacked = (guint32)size,
+		.build_id_size = file->build_id_size,
+		.boot = place->since.boot,
+		.chain = place->since.chain,
+		.ts = place->since.ts,
+	};
 	memcpy(head->build_id, file->build_id, sizeof(head->build_id));
 	memcpy(head->name, file->name, sizeof(head->name));
-	plain = g_malloc(size);
-	fill(file, bias, count, plain);
-	room = ZSTD_compressBound(size);
-	packed = g_malloc(room);
-	size = ZSTD_compress(packed, room, plain, size, LEVEL);
+	fill(file, bias, count, table);
+	return g_bytes_new_take(table, size);
+}
+
+GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, const RsTraceSymbolPlace *place,
+				   struct rs_file_symbols *head)
+{
+	const RsTraceSymbolPlace linked = {.from = file->from, .to = file->to};
+	const RsTraceSymbolPlace *at = place ? place : &linked;
+	g_autoptr(GBytes) table = make_table(file, at, at->bias, head);
+	gsize size = head->unpacked, room = ZSTD_compressBound(size);
+	guint8 *packed = g_malloc(room);
+
+	size = ZSTD_compress(packed, room, g_bytes_get_data(table, NULL), size, LEVEL);
 	return g_bytes_new_take(packed, size);
 }
 
 void rs_trace_symbol_file_add(RsTraceSymbolFile *file, const struct rs_provider *entry,
 			      RsTraceSymbols *symbols)
 {
-	g_autoptr(GBytes) data = NULL;
-	struct rs_file_symbols head;
-	gconstpointer bytes;
-	guint64 bias;
-	gsize size;
+	RsTraceSymbolPlace place;
 
-	if (entry->state == RS_PROVIDER_FREE || !rs_trace_symbol_file_fits(file, entry, &bias) ||
-	    rs_trace_symbols_is_pinned(symbols, file->from + bias))
+	if (entry->state == RS_PROVIDER_FREE || !rs_trace_symbol_file_fits(file, entry, &place))
 		return;
-	data = rs_trace_symbol_file_place(file, bias, &head);
-	bytes = g_bytes_get_data(data, &size);
-	if (rs_trace_symbols_take(symbols, &head, bytes, size, RS_FILE_SYMBOLS_MAX, NULL))
-		rs_trace_symbols_pin(symbols);
+	if (!file->table)
+		file->table = make_table(file, &place, 0, &file->head);
+	file->head.from = place.from;
+	file->head.to = place.to;
+	file->head.boot = place.since.boot;
+	rs_trace_symbols_prefer(symbols, &file->head, file->table, place.bias);
 }

@@ -39,24 +39,32 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSymbolFile, rs_trace_symbol_file_unref)
 
 guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file);
 
+/* Where and when the image lies in a source. */
+typedef struct {
+	guint64 bias; /* to be added to the file's addresses */
+	guint64 from, to;
+	RsTraceMoment since; /* up to the end of this boot; boot 0: always */
+} RsTraceSymbolPlace;
+
 /*
- * Whether these are the symbols of the image that the provider is part of. Then *bias is what is to
- * be added to the file's addresses. Two build ids that are known must be the same. A file that can
- * lie anywhere needs a provider that says where it lies.
+ * Whether these are the symbols of the image that the provider is part of. Then *place is where it
+ * lies: always, if it cannot lie elsewhere, else from the start of the provider's last boot. Two
+ * build ids that are known must be the same. A file that can lie anywhere needs a provider that
+ * says where it lies.
  */
 gboolean rs_trace_symbol_file_fits(RsTraceSymbolFile *file, const struct rs_provider *entry,
-				   guint64 *bias);
+				   RsTraceSymbolPlace *place);
 /* Whether it was asked for, and fitted no provider so far: it is of another program or build. */
 gboolean rs_trace_symbol_file_is_foreign(const RsTraceSymbolFile *file);
 /*
  * Sets *head, and returns the data of a block RS_FILE_SYMBOLS, to be unreffed. It takes some
- * milliseconds for each MiB.
+ * milliseconds for each MiB. `place` NULL: where the file says, always.
  */
-GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, guint64 bias,
+GBytes *rs_trace_symbol_file_place(const RsTraceSymbolFile *file, const RsTraceSymbolPlace *place,
 				   struct rs_file_symbols *head);
 /*
- * Adds the names to those of a source, for good, if they fit this provider of it and are not there
- * yet.
+ * If the file fits this provider of a source, its names count there before all that the source
+ * tells. However many there are, they share one table.
  */
 void rs_trace_symbol_file_add(RsTraceSymbolFile *file, const struct rs_provider *entry,
 			      RsTraceSymbols *symbols);

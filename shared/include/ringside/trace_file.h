@@ -162,8 +162,9 @@ RS_ASSERT_SIZE(struct rs_file_place, 24);
 RS_ASSERT_GROWS(struct rs_file_place, RS_FILE_PLACE_MIN_SIZE);
 
 /*
- * Symbols of an image that lies at [from, to). They replace those of images that lay there. Where a
- * reader has no room for them, it goes on without.
+ * Symbols of an image that lies at [from, to), from a moment on up to the end of that boot. Of the
+ * images that hold an address at a record's moment, the one told last counts, and where it has no
+ * symbol, the one told before. Where a reader has no room for them, it goes on without.
  */
 struct rs_file_symbols {
 	uint64_t from; /* addresses in the source */
@@ -174,7 +175,9 @@ struct rs_file_symbols {
 	uint32_t reserved0;
 	uint8_t build_id[32]; /* of the image, build_id_size bytes; 0: not known */
 	char name[64];        /* of the file that they are from, NUL-padded */
-	uint64_t reserved1[2];
+	uint32_t boot;        /* the moment; 0: it lies there always */
+	uint32_t chain;       /* clock chain of `ts` */
+	uint64_t ts;          /* event clock */
 };
 RS_ASSERT_SIZE(struct rs_file_symbols, 144);
 #define RS_FILE_SYMBOLS_MIN_SIZE 144u

@@ -32,27 +32,42 @@ static guint8 *pack(const struct rs_file_symbol *symbols, guint count, const cha
 	return out;
 }
 
-static gboolean take(RsTraceSymbols *symbols, guint64 from, guint64 to,
-		     const struct rs_file_symbol *list, guint count)
+static const RsTraceMoment always, first_boot = {1, 0, 100}, second_boot = {2, 0, 50};
+
+static gboolean take_within(RsTraceSymbols *symbols, RsTraceMoment since, guint64 from, guint64 to,
+			    const struct rs_file_symbol *list, guint count, gsize room)
 {
-	struct rs_file_symbols head = {.from = from, .to = to};
+	struct rs_file_symbols head = {
+		.from = from, .to = to, .boot = since.boot, .chain = since.chain, .ts = since.ts};
 	g_autoptr(GError) error = NULL;
 	gsize size;
 	g_autofree guint8 *data = pack(list, count, names, sizeof(names), &head, &size);
-	gboolean done = rs_trace_symbols_take(symbols, &head, data, size, ROOM, &error);
+	gboolean done = rs_trace_symbols_take(symbols, &head, data, size, room, &error);
 
 	g_assert_true(done == !error);
 	return done;
 }
 
-static void check(const RsTraceSymbols *symbols, guint64 address, const char *name, guint64 offset)
+static gboolean take(RsTraceSymbols *symbols, guint64 from, guint64 to,
+		     const struct rs_file_symbol *list, guint count)
+{
+	return take_within(symbols, always, from, to, list, count, ROOM);
+}
+
+static void check_at(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
+		     const char *name, guint64 offset)
 {
 	const char *found = NULL;
 	guint64 at = 0;
 
-	g_assert_true(rs_trace_symbols_find(symbols, address, &found, &at) == (name != NULL));
+	g_assert_true(rs_trace_symbols_find(symbols, when, address, &found, &at) == (name != NULL));
 	g_assert_cmpstr(found, ==, name);
 	g_assert_cmpuint(at, ==, offset);
+}
+
+static void check(const RsTraceSymbols *symbols, guint64 address, const char *name, guint64 offset)
+{
+	check_at(symbols, first_boot, address, name, offset);
 }
 
 static void test_find(void)
@@ -76,26 +91,100 @@ static void test_find(void)
 	check(symbols, G_MAXUINT64, NULL, 0);
 }
 
-/* An image that comes to lie where others did takes their place, and no other's. */
+static const struct rs_file_symbol low[] = {{0x100, 0, 0}}, high[] = {{0x8000, 0, 6}};
+static const struct rs_file_symbol middle[] = {{0x1800, 0x80, 6}};
+
+/* A module lies within the kernel's addresses: what it has no name for, the kernel has. */
 static void test_images(void)
 {
-	static const struct rs_file_symbol low[] = {{0x100, 0, 0}}, high[] = {{0x8000, 0, 6}};
-	static const struct rs_file_symbol middle[] = {{0x1800, 0, 0}};
 	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
-	gsize two;
+	gsize size;
 
 	g_assert_true(take(symbols, 0x8000, 0x9000, high, 1));
 	g_assert_true(take(symbols, 0x100, 0x200, low, 1));
-	two = rs_trace_symbols_size(symbols);
-	g_assert_true(take(symbols, 0x1000, 0x3000, some, 3));
+	g_assert_true(take(symbols, 0x800, 0x3000, (struct rs_file_symbol[]){{0x1000, 0, 0}}, 1));
 	check(symbols, 0x1ff, "first", 0xff);
-	check(symbols, 0x1001, "first", 1);
+	check(symbols, 0x1801, "first", 0x801);
 	check(symbols, 0x8001, "secnd", 1);
 	g_assert_true(take(symbols, 0x1800, 0x1900, middle, 1));
-	check(symbols, 0x1001, NULL, 0);
-	check(symbols, 0x1801, "first", 1);
+	check(symbols, 0x1001, "first", 1);
+	check(symbols, 0x1801, "secnd", 1);
+	check(symbols, 0x187f, "secnd", 0x7f);
+	check(symbols, 0x1880, "first", 0x880);
 	check(symbols, 0x101, "first", 1);
-	g_assert_cmpuint(rs_trace_symbols_size(symbols), ==, two + two / 2);
+	/* The same again, with other names. */
+	size = rs_trace_symbols_size(symbols);
+	g_assert_true(take(symbols, 0x1800, 0x1900, (struct rs_file_symbol[]){{0x1800, 0, 12}}, 1));
+	check(symbols, 0x18ff, "lab\nel", 0xff);
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), ==, size);
+	/* The kernel is told again, whole: it is what was told last. */
+	g_assert_true(take(symbols, 0x800, 0x3000, (struct rs_file_symbol[]){{0x1000, 0, 6}}, 1));
+	check(symbols, 0x1801, "secnd", 0x801);
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), ==, size);
+}
+
+/* The guest boots again, and lies elsewhere; records of both boots are still to be shown. */
+static void test_boots(void)
+{
+	static const struct rs_file_symbol other[] = {{0x2000, 0, 6}};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	const RsTraceMoment one = {1, 0, 0}, two = {2, 0, 0}, three = {3, 0, 0};
+
+	g_assert_true(take_within(symbols, one, 0x800, 0x3000, some, 3, ROOM));
+	g_assert_true(take_within(symbols, two, 0x1f00, 0x4000, other, 1, ROOM));
+	check_at(symbols, first_boot, 0x2001, "lab\nel", 1);
+	check_at(symbols, second_boot, 0x2001, "secnd", 1);
+	/* What the kernel of another boot had there is no name. */
+	check_at(symbols, second_boot, 0x1001, NULL, 0);
+	check_at(symbols, first_boot, 0x3800, NULL, 0);
+	check_at(symbols, three, 0x2001, NULL, 0);
+	g_assert_true(take(symbols, 0x1000, 0x2000, (struct rs_file_symbol[]){{0x1000, 0, 0}}, 1));
+	check_at(symbols, three, 0x1fff, "first", 0xfff);
+}
+
+/* A library takes the place of one that was closed, in the same boot. */
+static void test_moments(void)
+{
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	const RsTraceMoment one = {1, 0, 0}, later = {1, 1, 7};
+
+	g_assert_true(take_within(symbols, one, 0x800, 0x3000, some, 3, ROOM));
+	g_assert_true(take_within(symbols, later, 0x1800, 0x1900, middle, 1, ROOM));
+	g_assert_true(take_within(symbols, later, 0x1000, 0x1100, low, 0, ROOM));
+	check_at(symbols, (RsTraceMoment){1, 0, 1000}, 0x2001, "lab\nel", 1);
+	check_at(symbols, (RsTraceMoment){1, 0, 1000}, 0x1801, NULL, 0);
+	check_at(symbols, (RsTraceMoment){1, 1, 6}, 0x1801, NULL, 0);
+	check_at(symbols, later, 0x1801, "secnd", 1);
+	check_at(symbols, later, 0x1001, "first", 1);
+	check_at(symbols, (RsTraceMoment){2, 2, 7}, 0x1801, NULL, 0);
+}
+
+/* What lies under the new one goes first, then images of early boots. */
+static void test_room(void)
+{
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	const RsTraceMoment one = {1, 0, 0}, two = {2, 0, 0}, three = {3, 0, 0};
+	gsize room;
+
+	g_assert_true(take_within(symbols, two, 0x100, 0x200, low, 1, ROOM));
+	room = 3 * rs_trace_symbols_size(symbols);
+	g_assert_false(take_within(symbols, two, 0x100, 0x200, low, 1, room / 3 - 1));
+	g_assert_true(take_within(symbols, one, 0x8000, 0x9000, high, 1, room));
+	g_assert_true(take_within(symbols, always, 0x1800, 0x1900, middle, 1, room));
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), ==, room);
+	g_assert_true(take_within(symbols, three, 0x100, 0x200, low, 1, room));
+	check_at(symbols, two, 0x101, NULL, 0);
+	check_at(symbols, three, 0x101, "first", 1);
+	check_at(symbols, one, 0x8001, "secnd", 1);
+	g_assert_true(take_within(symbols, three, 0x200, 0x300, low, 0, room));
+	check_at(symbols, one, 0x8001, NULL, 0);
+	check_at(symbols, three, 0x101, "first", 1);
+	check_at(symbols, three, 0x1801, "secnd", 1);
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), <=, room);
+	/* However small they are. */
+	for (guint i = 0; i < 5000; i++)
+		g_assert_true(take_within(symbols, three, 0x10000 + i, 0x20000, low, 0, ROOM));
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), <, ROOM);
 }
 
 static void test_refused(void)
@@ -120,7 +209,7 @@ static void test_refused(void)
 	data = pack(some, 3, names, sizeof(names), &head, &size);
 	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size - 1, ROOM, NULL));
 	g_assert_false(rs_trace_symbols_take(symbols, &head, data, 0, ROOM, NULL));
-	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size, head.unpacked - 1, NULL));
+	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size, head.unpacked, NULL));
 	head.unpacked++;
 	g_assert_false(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
 	head.unpacked = RS_FILE_SYMBOLS_MAX + 1;
@@ -225,7 +314,8 @@ static void test_long_name(void)
 	g_autofree guint8 *data = pack(some, 1, text, strlen(text) + 1, &head, &size);
 
 	g_assert_true(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
-	g_assert_true(rs_trace_symbols_append(symbols, 0x1001, rs_trace_append_json_escaped, out));
+	g_assert_true(rs_trace_symbols_append(symbols, always, 0x1001, rs_trace_append_json_escaped,
+					      out));
 	g_assert_cmpuint(out->len, ==, RS_TRACE_SYMBOL_SHOWN + strlen("...+0x1"));
 }
 
@@ -246,11 +336,11 @@ static void test_cut_names(void)
 	text[long_size] = 0;
 	data = pack(list, 3, text, long_size + 2 + RS_FILE_SYMBOL_NAME_MAX, &head, &size);
 	g_assert_true(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
-	g_assert_true(rs_trace_symbols_find(symbols, 0x1000, &name, &offset));
+	g_assert_true(rs_trace_symbols_find(symbols, always, 0x1000, &name, &offset));
 	g_assert_cmpuint(strlen(name), ==, RS_FILE_SYMBOL_NAME_MAX);
-	g_assert_true(rs_trace_symbols_find(symbols, 0x1100, &name, &offset));
+	g_assert_true(rs_trace_symbols_find(symbols, always, 0x1100, &name, &offset));
 	g_assert_cmpuint(strlen(name), <=, RS_FILE_SYMBOL_NAME_MAX);
-	g_assert_true(rs_trace_symbols_find(symbols, 0x1200, &name, &offset));
+	g_assert_true(rs_trace_symbols_find(symbols, always, 0x1200, &name, &offset));
 	g_assert_cmpuint(strlen(name), ==, RS_FILE_SYMBOL_NAME_MAX);
 }
 
@@ -259,6 +349,9 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/symbols/find", test_find);
 	g_test_add_func("/symbols/images", test_images);
+	g_test_add_func("/symbols/boots", test_boots);
+	g_test_add_func("/symbols/moments", test_moments);
+	g_test_add_func("/symbols/room", test_room);
 	g_test_add_func("/symbols/refused", test_refused);
 	g_test_add_func("/symbols/stack", test_stack);
 	g_test_add_func("/symbols/pointers", test_pointers);

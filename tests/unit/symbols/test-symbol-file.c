@@ -34,16 +34,24 @@ static RsTraceSymbolFile *read_text(const char *text, const char *why)
 	return file;
 }
 
-/* What comes of the file, once it is where `bias` says. */
-static RsTraceSymbols *place(const RsTraceSymbolFile *file, guint64 bias,
-			     struct rs_file_symbols *head)
+/* What comes of the file, once its image is at `start`, if it can move. NULL: it does not fit. */
+static RsTraceSymbols *place(RsTraceSymbolFile *file, guint64 start, struct rs_file_symbols *head)
 {
+	const struct rs_provider entry = {.image_start = start};
 	RsTraceSymbols *symbols = rs_trace_symbols_new();
-	g_autoptr(GBytes) data = rs_trace_symbol_file_place(file, bias, head);
+	g_autoptr(GBytes) data = NULL;
+	RsTraceSymbolPlace at;
+	gconstpointer bytes;
 	gsize size;
-	gconstpointer bytes = g_bytes_get_data(data, &size);
 
-	g_assert_true(rs_trace_symbols_take(symbols, head, bytes, size, RS_FILE_SYMBOLS_MAX, NULL));
+	if (!rs_trace_symbol_file_fits(file, &entry, &at)) {
+		rs_trace_symbols_free(symbols);
+		return NULL;
+	}
+	data = rs_trace_symbol_file_place(file, &at, head);
+	bytes = g_bytes_get_data(data, &size);
+	g_assert_true(
+		rs_trace_symbols_take(symbols, head, bytes, size, RS_TRACE_SYMBOLS_MAX, NULL));
 	return symbols;
 }
 
@@ -52,7 +60,7 @@ static void check(const RsTraceSymbols *symbols, guint64 address, const char *wa
 	const char *name = NULL;
 	guint64 offset = 0;
 
-	rs_trace_symbols_find(symbols, address, &name, &offset);
+	rs_trace_symbols_find(symbols, (RsTraceMoment){0}, address, &name, &offset);
 	g_assert_cmpstr(name, ==, want);
 }
 
@@ -87,10 +95,10 @@ static void test_elf(void)
 
 static void test_fits(void)
 {
-	struct rs_provider entry = {.build_id_size = 20};
+	struct rs_provider entry = {.build_id_size = 20, .first_boot = 2, .last_boot = 4};
 	g_autoptr(RsTraceSymbolFile) fixed = NULL, moving = NULL;
 	struct image image;
-	guint64 bias;
+	RsTraceSymbolPlace place;
 
 	make(&image);
 	fixed = read_bytes(&image, sizeof(image), NULL);
@@ -98,22 +106,26 @@ static void test_fits(void)
 	moving = read_bytes(&image, sizeof(image), NULL);
 	memset(entry.build_id, 0xab, 20);
 	entry.image_start = 0x555500000000;
-	g_assert_true(rs_trace_symbol_file_fits(fixed, &entry, &bias));
-	g_assert_cmphex(bias, ==, 0);
-	g_assert_true(rs_trace_symbol_file_fits(moving, &entry, &bias));
-	g_assert_cmphex(bias, ==, 0x555500000000 - BASE);
+	g_assert_true(rs_trace_symbol_file_fits(fixed, &entry, &place));
+	g_assert_cmphex(place.bias, ==, 0);
+	g_assert_cmpuint(place.since.boot, ==, 0); /* always: it cannot be elsewhere */
+	g_assert_true(rs_trace_symbol_file_fits(moving, &entry, &place));
+	g_assert_cmphex(place.bias, ==, 0x555500000000 - BASE);
+	g_assert_cmphex(place.from, ==, 0x555500000000);
+	g_assert_cmphex(place.to, ==, 0x555500002000);
+	g_assert_cmpuint(place.since.boot, ==, 4);
 	entry.build_id[3] ^= 1;
-	g_assert_false(rs_trace_symbol_file_fits(fixed, &entry, &bias));
-	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &bias));
+	g_assert_false(rs_trace_symbol_file_fits(fixed, &entry, &place));
+	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &place));
 	entry.build_id_size = 19;
 	entry.build_id[3] ^= 1;
-	g_assert_false(rs_trace_symbol_file_fits(fixed, &entry, &bias));
+	g_assert_false(rs_trace_symbol_file_fits(fixed, &entry, &place));
 	entry.build_id_size = 0; /* nobody knows */
-	g_assert_true(rs_trace_symbol_file_fits(fixed, &entry, &bias));
+	g_assert_true(rs_trace_symbol_file_fits(fixed, &entry, &place));
 	entry.image_start = G_MAXUINT64 - 100;
-	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &bias));
+	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &place));
 	entry.image_start = 0;
-	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &bias));
+	g_assert_false(rs_trace_symbol_file_fits(moving, &entry, &place));
 }
 
 /* Names that somebody has chosen stay, whatever a file says later. */
@@ -124,6 +136,7 @@ static void test_add(void)
 	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new(), other = NULL;
 	struct rs_file_symbols head;
 	g_autoptr(GBytes) data = NULL;
+	RsTraceSymbolPlace at;
 	struct image image;
 
 	make(&image);
@@ -134,12 +147,45 @@ static void test_add(void)
 	check(symbols, BASE + 0x101, "main");
 	rs_trace_symbol_file_add(second, &entry, symbols);
 	check(symbols, BASE + 0x101, "main");
-	data = rs_trace_symbol_file_place(second, 0, &head);
+	g_assert_true(rs_trace_symbol_file_fits(second, &entry, &at));
+	data = rs_trace_symbol_file_place(second, &at, &head);
 	g_assert_true(rs_trace_symbols_take(symbols, &head, g_bytes_get_data(data, NULL),
 					    g_bytes_get_size(data), 1 << 20, NULL));
 	check(symbols, BASE + 0x101, "main");
 	other = place(second, 0, &head);
 	check(other, BASE + 0x101, "MAIN");
+}
+
+/* Likewise where a file can lie anywhere: then in each boot where its provider says. */
+static void test_add_boots(void)
+{
+	struct rs_provider entry = {
+		.state = RS_PROVIDER_LIVE, .image_start = 0x1000, .last_boot = 1};
+	g_autoptr(RsTraceSymbolFile) file = NULL;
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	const char *name = NULL;
+	struct image image;
+	guint64 offset;
+
+	make(&image);
+	image.head.e_type = ET_DYN;
+	file = read_bytes(&image, sizeof(image), NULL);
+	rs_trace_symbol_file_add(file, &entry, symbols);
+	entry.image_start = 0x80001000;
+	entry.last_boot = 2;
+	rs_trace_symbol_file_add(file, &entry, symbols);
+	g_assert_true(
+		rs_trace_symbols_find(symbols, (RsTraceMoment){1, 0, 5}, 0x1101, &name, &offset));
+	g_assert_cmpstr(name, ==, "main");
+	g_assert_true(rs_trace_symbols_find(symbols, (RsTraceMoment){2, 0, 5}, 0x80001102, &name,
+					    &offset));
+	g_assert_cmpstr(name, ==, "main");
+	g_assert_cmpuint(offset, ==, 2);
+	g_assert_false(
+		rs_trace_symbols_find(symbols, (RsTraceMoment){2, 0, 5}, 0x1101, &name, &offset));
+	g_assert_false(rs_trace_symbols_find(symbols, (RsTraceMoment){1, 0, 5}, 0x80001102, &name,
+					     &offset));
+	g_assert_cmpuint(rs_trace_symbols_size(symbols), ==, 0); /* they share one table */
 }
 
 /* Every byte of it changed, and cut everywhere: an error or symbols, and nothing else. */
@@ -166,7 +212,7 @@ static void test_damaged(void)
 			((guint8 *)&copy)[at] = values[k];
 			file = read_bytes(&copy, sizeof(copy), NULL);
 			if (file)
-				rs_trace_symbols_free(place(file, 0, &head));
+				rs_trace_symbols_free(place(file, 0x1000, &head));
 		}
 	}
 }
@@ -204,17 +250,16 @@ static int find_start(struct dl_phdr_info *info, size_t size, void *data)
 
 static void test_self(void)
 {
-	struct rs_provider entry = {.state = RS_PROVIDER_LIVE};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RsTraceSymbolFile) file = rs_trace_symbol_file_open("/proc/self/exe", &error);
 	g_autoptr(RsTraceSymbols) symbols = NULL;
 	struct rs_file_symbols head;
-	guint64 bias;
+	guint64 start;
 
 	g_assert_no_error(error);
-	dl_iterate_phdr(find_start, &entry.image_start);
-	g_assert_true(rs_trace_symbol_file_fits(file, &entry, &bias));
-	symbols = place(file, bias, &head);
+	dl_iterate_phdr(find_start, &start);
+	symbols = place(file, start, &head);
+	g_assert_nonnull(symbols);
 	check(symbols, (guintptr)test_self, "test_self");
 	check(symbols, (guintptr)place + 1, "place");
 }
@@ -234,10 +279,10 @@ static void test_text(void)
 	g_autoptr(RsTraceSymbols) symbols = NULL;
 	struct rs_provider entry = {.build_id_size = 20, .image_start = 0x1000};
 	struct rs_file_symbols head;
-	guint64 bias = 1;
+	RsTraceSymbolPlace at;
 
-	g_assert_true(rs_trace_symbol_file_fits(file, &entry, &bias));
-	g_assert_cmpuint(bias, ==, 0);
+	g_assert_true(rs_trace_symbol_file_fits(file, &entry, &at));
+	g_assert_cmpuint(at.bias, ==, 0);
 	symbols = place(file, 0, &head);
 	check(symbols, 0xffffffff810000ff, "_stext");
 	check(symbols, 0xffffffff81000100, "helper");
@@ -304,6 +349,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/symbol-file/elf", test_elf);
 	g_test_add_func("/symbol-file/fits", test_fits);
 	g_test_add_func("/symbol-file/add", test_add);
+	g_test_add_func("/symbol-file/add/boots", test_add_boots);
 	g_test_add_func("/symbol-file/damaged", test_damaged);
 	g_test_add_func("/symbol-file/other-elf", test_other_elf);
 	g_test_add_func("/symbol-file/self", test_self);
