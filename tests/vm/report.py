@@ -245,7 +245,7 @@ def bucket(value):
 
 
 def test_hist():
-    for field in 'next_pid', 'sched:wakeup.pid', 'addr', 'count':
+    for field in 'next_pid', 'sched:wakeup.pid', 'count':
         name = field.split('.')[-1]
         values = [row['fields'][name] for row in events(DEMO_ROWS)
                   if isinstance(row['fields'].get(name), int) and (name == field or row['event'] == 'wakeup')]
@@ -256,10 +256,15 @@ def test_hist():
             DOC.check("Report: a value's frequency", row)
         check({(r['from'], r['to']): r['count'] for r in got if r['count']} == collections.Counter(map(bucket, values)),
               f'{field}: {len(values)} values')
-    for field, value in [('COMM', lambda r: r['comm']), ('CPU', lambda r: str(r['cpu'])), ('event', lambda r: r['event']),
-                         ('PID', lambda r: str(r['pid']))]:
+    for field, value in [('COMM', lambda r: r['comm']), ('CPU', lambda r: str(r['cpu'])), ('event', lambda r: f'{r["system"]}:{r["event"]}'),
+                         ('pid', lambda r: str(r['pid'])), ('source', lambda r: r['source'])]:
         got = {r['key']: r['count'] for r in lines('--hist', field, at('demo'))}
         check(got == collections.Counter(map(value, events(DEMO_ROWS))), f'{field}: {len(got)} keys')
+    calls = [(r['fields']['ip'], r.get('field_symbols', {}).get('ip')) for r in events(DEMO_ROWS) if 'ip' in r['fields']]
+    got = {r['key']: r['count'] for r in lines('--hist', 'ip', at('demo'))}
+    check(got == collections.Counter(name or ip for ip, name in calls) and any('+0x' in key for key in got), f'addresses: {got}')
+    got = {r['key']: r['count'] for r in lines('--hist', 'ip', '--no-symbols', at('demo'))}
+    check(got == collections.Counter(ip for ip, _ in calls), 'addresses without names')
     got = lines('--hist', 'prev_state', '--by', 'CPU', at('demo'))
     want = collections.Counter((str(r['cpu']), r['fields']['prev_state']['name']) for r in events(DEMO_ROWS)
                                if r['event'] == 'switch')

@@ -18,10 +18,12 @@ struct _RsTraceColumn {
 	char *field;       /* its part behind the event */
 	RsTraceGlob *glob; /* of events; NULL: any */
 	Common common;
+	RsTraceEventName event_name;
 	gboolean was_found;
 	struct {
 		guint64 unique; /* 0: empty */
 		guint field;    /* index, or NO_FIELD */
+		gboolean meant; /* the glob matches */
 	} recent[RECENT];
 };
 
@@ -68,6 +70,7 @@ void rs_trace_column_free(RsTraceColumn *column)
 	if (!column)
 		return;
 	rs_trace_glob_free(column->glob);
+	rs_trace_event_name_clear(&column->event_name);
 	g_free(column->field);
 	g_free(column->name);
 	g_free(column);
@@ -87,26 +90,29 @@ gboolean rs_trace_column_was_found(const RsTraceColumn *column)
 
 static guint find_field(const RsTraceColumn *column, const RsTraceEvent *event)
 {
-	const RsTraceField *field = NULL;
+	const RsTraceField *field = rs_trace_event_field(event, column->field);
 
-	if (!column->glob || rs_trace_glob_matches_event(column->glob, event))
-		field = rs_trace_event_field(event, column->field);
 	if (field && (field->kind == RS_KIND_ARRAY || field->kind == RS_KIND_DYN_ARRAY))
 		return NO_FIELD; /* it has many values */
 	return field ? (guint)(field - event->fields) : NO_FIELD;
 }
 
-static const RsTraceField *field_of(RsTraceColumn *column, const RsTraceEvent *event)
+/* FALSE: the glob does not mean the event. */
+static gboolean field_of(RsTraceColumn *column, const RsTraceEvent *event,
+			 const RsTraceField **field)
 {
 	const guint at = event->unique % RECENT;
-	guint field;
+	guint index;
 
 	if (column->recent[at].unique != event->unique) {
 		column->recent[at].unique = event->unique;
+		column->recent[at].meant =
+			!column->glob || rs_trace_glob_matches_event(column->glob, event);
 		column->recent[at].field = find_field(column, event);
 	}
-	field = column->recent[at].field;
-	return field == NO_FIELD ? NULL : &event->fields[field];
+	index = column->recent[at].field;
+	*field = index == NO_FIELD ? NULL : &event->fields[index];
+	return column->recent[at].meant;
 }
 
 static gboolean take_field(const RsTraceField *field, const RsTraceRecord *record, RsTraceCell *out)
@@ -117,6 +123,8 @@ static gboolean take_field(const RsTraceField *field, const RsTraceRecord *recor
 	if (!rs_trace_field_bytes(field, record->payload, record->size, &bytes, &length))
 		return FALSE;
 	*out = (RsTraceCell){.field = field};
+	if (field->kind == RS_KIND_POINTER)
+		out->symbols = record->symbols;
 	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING) {
 		out->kind = RS_TRACE_CELL_TEXT;
 		out->text = (const char *)bytes;
@@ -138,8 +146,39 @@ static void take_text(RsTraceCell *out, const char *text)
 	*out = (RsTraceCell){.kind = RS_TRACE_CELL_TEXT, .text = text, .size = strlen(text)};
 }
 
-static gboolean take_common(const RsTraceColumn *column, const RsTraceSample *item,
-			    RsTraceCell *out)
+void rs_trace_event_name_clear(RsTraceEventName *name)
+{
+	if (name->name)
+		g_string_free(name->name, TRUE);
+	g_free(name->sum);
+}
+
+/*
+ * A key holds RS_TRACE_KEY_TEXT bytes, and two long names may begin with as many of the same. So
+ * the key of those is a hash.
+ */
+void rs_trace_event_name_take(RsTraceEventName *name, const RsTraceRecord *record, RsTraceCell *out)
+{
+	const RsTraceEvent *event = record->event;
+
+	if (!name->name)
+		name->name = g_string_new(NULL);
+	if (!event || name->unique != event->unique) {
+		g_clear_pointer(&name->sum, g_free);
+		if (event)
+			g_string_printf(name->name, "%s:%s", event->system, event->name);
+		else
+			g_string_printf(name->name, "#%u", record->id);
+		name->unique = event ? event->unique : 0;
+		if (name->name->len > RS_TRACE_KEY_TEXT)
+			name->sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256,
+								  name->name->str, -1);
+	}
+	take_text(out, name->sum ? name->sum : name->name->str);
+	out->label = name->name->str;
+}
+
+static gboolean take_common(RsTraceColumn *column, const RsTraceSample *item, RsTraceCell *out)
 {
 	const RsTraceRecord *record = item->record;
 
@@ -158,12 +197,10 @@ static gboolean take_common(const RsTraceColumn *column, const RsTraceSample *it
 		out->number = item->task->tgid;
 		return TRUE;
 	case EVENT:
-		if (!record->event)
-			return FALSE;
-		take_text(out, record->event->name);
+		rs_trace_event_name_take(&column->event_name, record, out);
 		return TRUE;
 	case SOURCE:
-		take_text(out, item->source);
+		take_text(out, item->source ? item->source : "");
 		return TRUE;
 	default:
 		return FALSE;
@@ -173,32 +210,37 @@ static gboolean take_common(const RsTraceColumn *column, const RsTraceSample *it
 gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceSample *item, RsTraceCell *out)
 {
 	const RsTraceRecord *record = item->record;
-	const RsTraceField *field;
+	const RsTraceField *field = NULL;
 
 	if (record->kind != RS_TRACE_RECORD_EVENT)
 		return FALSE;
-	field = record->event ? field_of(column, record->event) : NULL;
+	if (column->glob || column->common == COMMON_NONE) {
+		if (!record->event ? column->glob != NULL
+				   : !field_of(column, record->event, &field))
+			return FALSE;
+	}
 	if (field) {
 		column->was_found = TRUE;
 		return take_field(field, record, out);
 	}
-	if (column->glob &&
-	    (!record->event || !rs_trace_glob_matches_event(column->glob, record->event)))
-		return FALSE;
 	if (!take_common(column, item, out))
 		return FALSE;
 	column->was_found = TRUE;
 	return TRUE;
 }
 
-gboolean rs_trace_column_require(const RsTraceColumn *column, GError **error)
+gboolean rs_trace_column_require(const RsTraceColumn *column, const RsTraceColumn *among,
+				 GError **error)
 {
-	g_autofree char *name = NULL;
+	g_autofree char *name = NULL, *other = NULL;
 
 	if (rs_trace_column_was_found(column))
 		return TRUE;
 	name = rs_trace_escape(rs_trace_column_name(column), -1, NULL);
+	if (among)
+		other = rs_trace_escape(rs_trace_column_name(among), -1, NULL);
 	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-		    "none of the events has '%s', or it is no single value", name);
+		    "none of the events%s%s%s has '%s', or it is no single value",
+		    among ? " that have '" : "", among ? other : "", among ? "'" : "", name);
 	return FALSE;
 }

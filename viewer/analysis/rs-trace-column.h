@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One value of each record, by its name: "FIELD" of any event that has it, "EVENT.FIELD" of the
- * events that match a glob, or one of comm, cpu, pid, tgid, event and source, which every event
- * has. A field of the event hides those. In capitals (PID) they are hidden by no field that is not
- * written in capitals too.
+ * events that match a glob, or one of comm, cpu, pid, tgid, event ("system:name", "#64" of an
+ * unknown one) and source, which every record has. Those are the record's own, whatever the names
+ * of its fields: a field of such a name is had by EVENT.FIELD. Of an event without such a field,
+ * EVENT.pid is the record's own, too.
  *
  * Trust: records are hostile. One thread at a time.
  */
@@ -29,7 +30,23 @@ typedef struct {
 	const char *text;
 	gsize size;
 	const RsTraceField *field;
+	const RsTraceSymbols *symbols; /* of an address: names; NULL: none */
+	const char *label;             /* of a text that stands for a longer one: that; else NULL */
 } RsTraceCell;
+
+/* What an event is called, and room for it. Zeroed at first. */
+typedef struct {
+	guint64 unique; /* of the event; 0: of none */
+	GString *name;
+	char *sum; /* of a name that is longer than a key */
+} RsTraceEventName;
+
+/* "system:name", or "#ID" of an unknown event. Valid until the next call. */
+void rs_trace_event_name_take(RsTraceEventName *name, const RsTraceRecord *record,
+			      RsTraceCell *out);
+void rs_trace_event_name_clear(RsTraceEventName *name);
+
+#define RS_TRACE_KEY_TEXT 64u /* bytes of a text that are compared (rs-trace-keys.h) */
 
 typedef struct _RsTraceColumn RsTraceColumn;
 
@@ -44,8 +61,9 @@ const char *rs_trace_column_name(const RsTraceColumn *column);
 gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceSample *item, RsTraceCell *out);
 /* Whether any event so far has had it. */
 gboolean rs_trace_column_was_found(const RsTraceColumn *column);
-/* The same. FALSE: RS_TRACE_ERROR_SELECTION. */
-gboolean rs_trace_column_require(const RsTraceColumn *column, GError **error);
+/* The same. `among`: it was looked for where that one was found. FALSE: ERROR_SELECTION. */
+gboolean rs_trace_column_require(const RsTraceColumn *column, const RsTraceColumn *among,
+				 GError **error);
 
 G_END_DECLS
 

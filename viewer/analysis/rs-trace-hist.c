@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define OCTAVES 65u /* 0; 1; 2 to 3; … */
+#define OCTAVES 65u              /* 0; 1; 2 to 3; … */
+#define LEAST ((guint64)1 << 63) /* the greatest amount below 0, without its sign */
 
 /* One histogram. */
 typedef struct {
@@ -121,6 +122,8 @@ static void add_bucket(GArray *rows, guint octave, gboolean negative, guint64 co
 	if (octave) {
 		row.low = (guint64)1 << (octave - 1);
 		row.high = row.low + (row.low - 1);
+		if (negative)
+			row.high = MIN(row.high, LEAST);
 	}
 	g_array_append_val(rows, row);
 }
@@ -207,8 +210,8 @@ gboolean rs_trace_hist_result(const RsTraceHist *hist, GPtrArray **groups, GErro
 {
 	g_autoptr(GPtrArray) keys = hist->groups ? rs_trace_keys_list(hist->groups) : NULL;
 
-	if (!rs_trace_column_require(hist->field, error) ||
-	    (hist->by && !rs_trace_column_require(hist->by, error)))
+	if (!rs_trace_column_require(hist->field, NULL, error) ||
+	    (hist->by && !rs_trace_column_require(hist->by, hist->field, error)))
 		return FALSE;
 	*groups = g_ptr_array_new_with_free_func(group_free);
 	if (!keys)

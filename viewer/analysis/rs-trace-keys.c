@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-#define LABEL_MAX 128u /* bytes of a symbol's name */
+#define LABEL_MAX 128u /* bytes of a symbol's name that are shown */
 
 /* A key as it is compared. */
 typedef struct {
 	guint64 hash;
 	guint64 number;
 	guint source;
-	guint size; /* of the text; 0: a number */
+	guint size; /* of the text */
 	gboolean is_text;
 	const char *text;
 } Ident;
@@ -30,6 +30,7 @@ struct _RsTraceKeys {
 	gsize size;
 	GDestroyNotify clear;
 	guint64 secret;
+	GString *name; /* of the key that is looked up */
 	Entry *other;
 };
 
@@ -52,49 +53,67 @@ static guint64 mix(guint64 hash, guint64 word)
 	return hash ^ hash >> 29;
 }
 
-static Ident identify(const RsTraceKeys *keys, guint source, const RsTraceCell *cell)
-{
-	Ident ident = {.source = source, .text = ""};
-	guint64 hash = mix(keys->secret, source);
-
-	ident.is_text = cell->kind == RS_TRACE_CELL_TEXT;
-	if (ident.is_text) {
-		ident.text = cell->text;
-		ident.size = (guint)MIN(cell->size, RS_TRACE_KEY_TEXT);
-		hash = mix(hash, ident.size + 1);
-		for (guint i = 0; i < ident.size; i += 8) {
-			guint64 word = 0;
-
-			memcpy(&word, cell->text + i, MIN(ident.size - i, 8));
-			hash = mix(hash, word);
-		}
-	} else {
-		ident.number = cell->number;
-		hash = mix(hash, cell->number);
-	}
-	ident.hash = mix(hash, keys->secret);
-	ident.hash ^= ident.hash >> 32;
-	return ident;
-}
-
 static void append_bytes(GString *out, const char *text, gsize size)
 {
 	g_string_append_len(out, text, (gssize)size);
 }
 
-static char *label_of(const RsTraceCell *cell)
+/* What a number is called, in keys->name. FALSE: nothing. */
+static gboolean take_name(RsTraceKeys *keys, const RsTraceCell *cell)
 {
-	GString *name;
+	g_string_truncate(keys->name, 0);
+	if (cell->kind == RS_TRACE_CELL_SYMBOL)
+		rs_trace_append_symbols(keys->name, cell->field, cell->number, append_bytes);
+	else if (cell->symbols)
+		rs_trace_symbols_append(cell->symbols, cell->number, append_bytes, keys->name);
+	return keys->name->len != 0;
+}
 
+static guint64 mix_text(guint64 hash, const char *text, guint size)
+{
+	hash = mix(hash, size + 1);
+	for (guint i = 0; i < size; i += 8) {
+		guint64 word = 0;
+
+		memcpy(&word, text + i, MIN(size - i, 8));
+		hash = mix(hash, word);
+	}
+	return hash;
+}
+
+static Ident identify(RsTraceKeys *keys, guint source, const RsTraceCell *cell)
+{
+	Ident ident = {.source = source, .text = ""};
+	guint64 hash = mix(keys->secret, source);
+
+	ident.is_text = cell->kind == RS_TRACE_CELL_TEXT;
+	if (!ident.is_text) {
+		ident.number = cell->number;
+		hash = mix(hash, cell->number);
+	}
+	if (ident.is_text) {
+		ident.text = cell->text;
+		ident.size = (guint)MIN(cell->size, RS_TRACE_KEY_TEXT);
+	} else if (take_name(keys, cell)) {
+		ident.text = keys->name->str;
+		ident.size = (guint)MIN(keys->name->len, RS_TRACE_KEY_TEXT);
+	}
+	if (ident.is_text || ident.size)
+		hash = mix_text(hash, ident.text, ident.size);
+	ident.hash = mix(hash, keys->secret);
+	ident.hash ^= ident.hash >> 32;
+	return ident;
+}
+
+static char *label_of(const RsTraceKeys *keys, const Ident *ident, const RsTraceCell *cell)
+{
+	if (cell->label)
+		return g_strdup(cell->label);
+	if (cell->kind == RS_TRACE_CELL_SYMBOL || (!ident->is_text && ident->size))
+		return g_strndup(keys->name->str, LABEL_MAX);
 	switch (cell->kind) {
 	case RS_TRACE_CELL_TEXT:
 		return g_strndup(cell->text, MIN(cell->size, RS_TRACE_KEY_TEXT));
-	case RS_TRACE_CELL_SYMBOL:
-		name = g_string_new(NULL);
-		rs_trace_append_symbols(name, cell->field, cell->number, append_bytes);
-		if (name->len > LABEL_MAX)
-			g_string_truncate(name, LABEL_MAX);
-		return g_string_free(name, FALSE);
 	case RS_TRACE_CELL_SIGNED:
 		return g_strdup_printf("%" G_GINT64_FORMAT, (gint64)cell->number);
 	default:
@@ -119,7 +138,7 @@ static Entry *add(RsTraceKeys *keys, const Ident *ident, const RsTraceCell *cell
 	entry->ident = *ident;
 	memcpy(entry->text, ident->text, ident->size);
 	entry->ident.text = entry->text;
-	entry->key.label = label_of(cell);
+	entry->key.label = label_of(keys, ident, cell);
 	entry->key.kind = cell->kind;
 	entry->key.number = cell->number;
 	entry->key.source = ident->source;
@@ -140,6 +159,7 @@ RsTraceKeys *rs_trace_keys_new(guint max, gsize size, GDestroyNotify clear)
 	RsTraceKeys *keys = g_new0(RsTraceKeys, 1);
 
 	keys->table = g_hash_table_new(hash_of, same);
+	keys->name = g_string_new(NULL);
 	keys->max = max;
 	keys->size = size;
 	keys->clear = clear;
@@ -158,6 +178,7 @@ void rs_trace_keys_free(RsTraceKeys *keys)
 	while (g_hash_table_iter_next(&iter, NULL, &entry))
 		entry_free(keys, entry);
 	g_hash_table_unref(keys->table);
+	g_string_free(keys->name, TRUE);
 	if (keys->other)
 		entry_free(keys, keys->other);
 	g_free(keys);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is counted for each of a bounded number of keys. A key that comes when there are as many as
- * there may be belongs to "(other)". Of a text, the first RS_TRACE_KEY_TEXT bytes are the key.
+ * there may be belongs to "(other)". Of a text, the first RS_TRACE_KEY_TEXT bytes are the key. Of
+ * an enum, of flags and of an address that has a name, it is the number and what it is called,
+ * since events differ in what they call it.
  *
  * Trust: keys are hostile; the hash has a secret. One thread at a time.
  */
@@ -11,8 +13,6 @@
 #include "analysis/rs-trace-column.h"
 
 G_BEGIN_DECLS
-
-#define RS_TRACE_KEY_TEXT 64u
 
 typedef struct _RsTraceKeys RsTraceKeys;
 

@@ -72,18 +72,31 @@ static gboolean take_pair(RsTraceLatency *latency, const char *pair, GError **er
 	return FALSE;
 }
 
-static gboolean take_keys(RsTraceLatency *latency, const char *key, GError **error)
+/* A key is of its event, unless it names another: a field hides what every record has. */
+static RsTraceColumn *new_key(const char *event, const char *key, GError **error)
+{
+	g_autofree char *name = NULL;
+
+	if (*key && !strchr(key, '.'))
+		name = g_strconcat(event, ".", key, NULL);
+	return rs_trace_column_new(name ? name : key, error);
+}
+
+static gboolean take_keys(RsTraceLatency *latency, const char *pair, const char *key,
+			  GError **error)
 {
 	g_autofree char *of_begin = NULL, *of_end = NULL, *clean = NULL;
+	g_autofree char *begin = NULL, *end = NULL;
 
+	split(pair, FALSE, &begin, &end);
 	if (!split(key, TRUE, &of_begin, &of_end)) {
 		clean = rs_trace_escape(key, -1, NULL);
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
 			    "'%s' is no FIELD or FIELD..FIELD", clean);
 		return FALSE;
 	}
-	latency->keys[0] = rs_trace_column_new(of_begin, error);
-	latency->keys[1] = latency->keys[0] ? rs_trace_column_new(of_end, error) : NULL;
+	latency->keys[0] = new_key(begin, of_begin, error);
+	latency->keys[1] = latency->keys[0] ? new_key(end, of_end, error) : NULL;
 	return latency->keys[1] != NULL;
 }
 
@@ -93,7 +106,7 @@ RsTraceLatency *rs_trace_latency_new(const char *pair, const char *key, GError *
 
 	latency->ns = rs_trace_distribution_new();
 	latency->open = rs_trace_keys_new(RS_TRACE_LATENCY_OPEN, sizeof(Open), NULL);
-	if (!take_pair(latency, pair, error) || (key && !take_keys(latency, key, error)))
+	if (!take_pair(latency, pair, error) || (key && !take_keys(latency, pair, key, error)))
 		return NULL;
 	return g_steal_pointer(&latency);
 }
@@ -149,8 +162,12 @@ static gboolean take_key(RsTraceLatency *latency, guint which, const RsTraceSamp
 		*out = (RsTraceCell){.kind = RS_TRACE_CELL_NAMED, .number = item->record->pid};
 		return TRUE;
 	}
-	if (rs_trace_column_get(latency->keys[which], item, out))
+	if (rs_trace_column_get(latency->keys[which], item, out)) {
+		/* Two events may call the same number different names. */
+		if (out->kind != RS_TRACE_CELL_TEXT)
+			*out = (RsTraceCell){.number = out->number};
 		return TRUE;
+	}
 	latency->result.without_key++;
 	return FALSE;
 }
@@ -274,7 +291,7 @@ GArray *rs_trace_latency_groups(const RsTraceLatency *latency, GError **error)
 	g_autoptr(GPtrArray) keys = latency->groups ? rs_trace_keys_list(latency->groups) : NULL;
 	GArray *groups;
 
-	if (latency->by && !rs_trace_column_require(latency->by, error))
+	if (latency->by && !rs_trace_column_require(latency->by, NULL, error))
 		return NULL;
 	groups = g_array_new(FALSE, FALSE, sizeof(RsTraceLatencyGroup));
 	for (guint i = 0; keys && i < keys->len; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long it takes from one event to another. A record of BEGIN and the next record of END with
- * the same key are a pair. The key is a column of each, and the source: without one it is the task
- * that both are from.
+ * the same key are a pair. The key is a column of each event (EVENT.FIELD), and the source: without
+ * one it is the task that both are from.
  *
  * A pair between whose records the source has lost records may be no pair: it is counted apart. A
  * BEGIN that is followed by another of its key has no partner, and so has one without an END. If

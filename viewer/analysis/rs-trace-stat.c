@@ -19,6 +19,7 @@ struct _RsTraceStat {
 	guint64 first_ns, last_ns; /* of all records, or as was said */
 	gboolean has_any, is_said;
 	RsTraceKeys *events, *cpus; /* of Row */
+	RsTraceEventName event_name;
 	struct {
 		guint64 unique;
 		Row *row;
@@ -49,32 +50,21 @@ void rs_trace_stat_free(RsTraceStat *stat)
 		return;
 	rs_trace_keys_free(stat->events);
 	rs_trace_keys_free(stat->cpus);
+	rs_trace_event_name_clear(&stat->event_name);
 	g_free(stat);
 }
 
 /* ---- records ---- */
 
-/*
- * A key holds RS_TRACE_KEY_TEXT bytes, and two long names may begin with as many of the same. So
- * the row has the whole name, and the key has its hash where it is longer.
- */
 static Row *event_row(RsTraceStat *stat, const RsTraceRecord *record)
 {
-	RsTraceCell cell = {.kind = RS_TRACE_CELL_TEXT};
-	g_autofree char *name = NULL, *sum = NULL;
+	RsTraceCell cell;
 	Row *row;
 
-	if (record->event)
-		name = g_strconcat(record->event->system, ":", record->event->name, NULL);
-	else
-		name = g_strdup_printf("#%u", record->id);
-	if (strlen(name) > RS_TRACE_KEY_TEXT)
-		sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, name, -1);
-	cell.text = sum ? sum : name;
-	cell.size = strlen(cell.text);
+	rs_trace_event_name_take(&stat->event_name, record, &cell);
 	row = rs_trace_keys_get(stat->events, 0, &cell);
 	if (!row->label)
-		row->label = g_steal_pointer(&name);
+		row->label = g_strdup(cell.label);
 	return row;
 }
 

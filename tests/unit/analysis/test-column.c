@@ -52,11 +52,13 @@ static void test_values(void)
 	check(item, "tgid", "N70");
 	check(item, "cpu", "N2");
 	check(item, "comm", "ttask");
-	check(item, "event", "tswitch");
+	check(item, "event", "tsched:switch");
 	check(item, "source", "tguest");
 	item = test_items_all(&items, 5, 7);
-	check(item, "comm", "tbash"); /* its field hides the task's */
+	/* The task's; the field of that name is to be named with its event. */
+	check(item, "comm", "ttask");
 	check(item, "COMM", "ttask");
+	check(item, "demo:all.comm", "tbash");
 	check(item, "s", "s-5");
 	check(item, "x", "n48879");
 	check(item, "p", "N-140737182935432");
@@ -83,7 +85,8 @@ static void test_what_has_no_value(void)
 	items.record.event = NULL;
 	check(item, "u", "-");
 	check(item, "pid", "N7");
-	check(item, "event", "-");
+	check(item, "*.pid", "-");
+	check(item, "event", "t#65");
 	test_items_clear(&items);
 }
 

@@ -77,6 +77,34 @@ static void test_negative_amounts(void)
 	test_items_clear(&items);
 }
 
+/* The least number of all has a bucket of its own, and one end of it. */
+static void test_the_least_amount(void)
+{
+	g_autoptr(RsTraceHist) hist = rs_trace_hist_new("demo:all.least", NULL, NULL);
+	const RsTraceField field = {.name = "least",
+				    .kind = RS_KIND_SINT,
+				    .size = 8,
+				    .elem_size = 8,
+				    .is_signed = TRUE};
+	const RsTraceEvent event = {
+		.unique = 1, .system = "demo", .name = "all", .fields = &field, .n_fields = 1};
+	const gint64 least = G_MININT64;
+	const RsTraceRecord record = {
+		.event = &event, .payload = (const guint8 *)&least, .size = sizeof(least)};
+	const RsTraceTask task = {.comm = "x"};
+	const RsTraceSample item = {.record = &record, .task = &task};
+	g_autoptr(GPtrArray) groups = NULL;
+	const RsTraceHistRow *row;
+
+	rs_trace_hist_add(hist, &item);
+	g_assert_true(rs_trace_hist_result(hist, &groups, NULL));
+	row = &g_array_index(((RsTraceHistGroup *)groups->pdata[0])->rows, RsTraceHistRow, 0);
+	g_assert_true(row->is_negative);
+	g_assert_cmpuint(row->count, ==, 1);
+	g_assert_cmpuint(row->low, ==, (guint64)1 << 63);
+	g_assert_cmpuint(row->high, ==, (guint64)1 << 63);
+}
+
 static void test_keys_and_groups(void)
 {
 	g_autoptr(RsTraceHist) names = rs_trace_hist_new("comm", NULL, NULL);
@@ -141,6 +169,13 @@ static void test_a_field_that_nobody_has(void)
 	g_assert_false(rs_trace_hist_result(hist, &groups, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION);
 	g_assert_nonnull(strstr(error->message, "'nxt\\x1b'"));
+	g_clear_error(&error);
+	rs_trace_hist_free(g_steal_pointer(&hist));
+	hist = rs_trace_hist_new("next", "bits", NULL); /* events have either */
+	rs_trace_hist_add(hist, test_items_switch(&items, 1, 1, 0, 1));
+	rs_trace_hist_add(hist, test_items_all(&items, 1, 1));
+	g_assert_false(rs_trace_hist_result(hist, &groups, &error));
+	g_assert_nonnull(strstr(error->message, "that have 'next' has 'bits'"));
 	test_items_clear(&items);
 }
 
@@ -148,6 +183,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/analysis/hist/amounts", test_amounts);
+	g_test_add_func("/analysis/hist/least", test_the_least_amount);
 	g_test_add_func("/analysis/hist/negative", test_negative_amounts);
 	g_test_add_func("/analysis/hist/keys", test_keys_and_groups);
 	g_test_add_func("/analysis/hist/bounds", test_bounds);

@@ -63,6 +63,25 @@ static void test_keys(void)
 	g_assert_null(rs_trace_keys_find(keys, 0, &none));
 }
 
+/* Events may call one number different names, and one name may be of two numbers. */
+static void test_names_of_numbers(void)
+{
+	static const RsTraceSymbol a[] = {{1, "go"}, {2, "go"}}, b[] = {{1, "stop"}};
+	const RsTraceField fields[] = {{.kind = RS_KIND_ENUM, .symbols = a, .n_symbols = 2},
+				       {.kind = RS_KIND_ENUM, .symbols = b, .n_symbols = 1}};
+	g_autoptr(RsTraceKeys) keys = rs_trace_keys_new(9, sizeof(guint64), NULL);
+	g_autofree char *got = NULL;
+
+	for (guint i = 0; i < 8; i++)
+		count(keys, 0,
+		      (RsTraceCell){.kind = RS_TRACE_CELL_SYMBOL,
+				    .number = i % 4 / 2 + 1,
+				    .field = &fields[i % 2]});
+	count(keys, 0, number(1));
+	got = show(keys);
+	g_assert_cmpstr(got, ==, "0x2=2 1=1 go=2 go=2 stop=2");
+}
+
 /* A hostile trace may have any number of keys, of any length. */
 static void test_bounds(void)
 {
@@ -134,6 +153,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/analysis/keys/keys", test_keys);
+	g_test_add_func("/analysis/keys/names", test_names_of_numbers);
 	g_test_add_func("/analysis/keys/bounds", test_bounds);
 	g_test_add_func("/analysis/keys/removal", test_removal);
 	g_test_add_func("/analysis/keys/symbols", test_symbols);
