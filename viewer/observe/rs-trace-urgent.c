@@ -31,10 +31,20 @@ static gboolean ask_nice(void)
 				(least < now && !setpriority(PRIO_PROCESS, 0, least)));
 }
 
+/* Who was started with a priority of real time keeps it. */
+static gboolean is_real(void)
+{
+	const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	return policy == SCHED_RR || policy == SCHED_FIFO;
+}
+
 RsTraceUrgent rs_trace_urgent_ask(RsTraceUrgent most)
 {
 	const struct sched_param param = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 
+	if (is_real())
+		return RS_TRACE_URGENT_REAL;
 	if (most == RS_TRACE_URGENT_REAL &&
 	    !sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &param))
 		return RS_TRACE_URGENT_REAL;

@@ -18,9 +18,10 @@ typedef enum {
 
 /*
  * Asks for `most`, or for what comes next to it, and returns what was allowed. Threads that it
- * starts later are not of real time. A thread of real time that never sleeps would leave nothing of
- * its core to others, so it calls rs_trace_urgent_rest(). It is not for work that takes more than a
- * core has, such as compressing.
+ * starts later are not of real time. One that is of real time stays as it is.
+ *
+ * A thread of real time that never sleeps would leave nothing of its core to others, so it calls
+ * rs_trace_urgent_rest(). It is not for work that takes more than a core has, such as compressing.
  */
 RsTraceUrgent rs_trace_urgent_ask(RsTraceUrgent most);
 /*

@@ -91,6 +91,27 @@ static void test_only_itself(void)
 	g_assert_cmpint(policy(), ==, SCHED_OTHER);
 }
 
+static gpointer ask_as_real(gpointer data)
+{
+	const struct sched_param real = {.sched_priority = 7};
+	struct sched_param after;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &real))
+		return NULL;
+	g_assert_cmpint(rs_trace_urgent_ask(RS_TRACE_URGENT_REAL), ==, RS_TRACE_URGENT_REAL);
+	g_assert_cmpint(policy(), ==, SCHED_FIFO);
+	g_assert_cmpint(sched_getparam(0, &after), ==, 0);
+	g_assert_cmpint(after.sched_priority, ==, real.sched_priority);
+	return GINT_TO_POINTER(TRUE);
+}
+
+/* Whoever gave the process a priority of real time knew why. */
+static void test_given(void)
+{
+	if (!g_thread_join(g_thread_new("real", ask_as_real, NULL)))
+		g_test_skip("we may not have a priority of real time");
+}
+
 static gpointer ask_for_less(gpointer data)
 {
 	const int before = getpriority(PRIO_PROCESS, 0);
@@ -123,10 +144,15 @@ static void test_rest(void)
 
 int main(int argc, char **argv)
 {
+	const struct sched_param usual = {0};
+
 	g_test_init(&argc, &argv, NULL);
+	/* However the test is run itself. */
+	g_assert_cmpint(sched_setscheduler(0, SCHED_OTHER, &usual), ==, 0);
 	g_test_add_func("/observe/urgent/refused", test_refused);
 	g_test_add_func("/observe/urgent/within-limit", test_within_limit);
 	g_test_add_func("/observe/urgent/only-itself", test_only_itself);
+	g_test_add_func("/observe/urgent/given", test_given);
 	g_test_add_func("/observe/urgent/less", test_less);
 	g_test_add_func("/observe/urgent/rest", test_rest);
 	return g_test_run();
