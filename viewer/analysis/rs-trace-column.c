@@ -123,8 +123,10 @@ static gboolean take_field(const RsTraceField *field, const RsTraceRecord *recor
 	if (!rs_trace_field_bytes(field, record->payload, record->size, &bytes, &length))
 		return FALSE;
 	*out = (RsTraceCell){.field = field};
-	if (field->kind == RS_KIND_POINTER)
+	if (field->kind == RS_KIND_POINTER) {
 		out->symbols = record->symbols;
+		out->when = record->when;
+	}
 	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING) {
 		out->kind = RS_TRACE_CELL_TEXT;
 		out->text = (const char *)bytes;

@@ -31,6 +31,7 @@ typedef struct {
 	gsize size;
 	const RsTraceField *field;
 	const RsTraceSymbols *symbols; /* of an address: names; NULL: none */
+	RsTraceMoment when;            /* of which these are */
 	const char *label;             /* of a text that stands for a longer one: that; else NULL */
 } RsTraceCell;
 

@@ -65,7 +65,8 @@ static gboolean take_name(RsTraceKeys *keys, const RsTraceCell *cell)
 	if (cell->kind == RS_TRACE_CELL_SYMBOL)
 		rs_trace_append_symbols(keys->name, cell->field, cell->number, append_bytes);
 	else if (cell->symbols)
-		rs_trace_symbols_append(cell->symbols, cell->number, append_bytes, keys->name);
+		rs_trace_symbols_append(cell->symbols, cell->when, cell->number, append_bytes,
+					keys->name);
 	return keys->name->len != 0;
 }
 
