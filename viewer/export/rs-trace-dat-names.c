@@ -4,7 +4,8 @@
  * share a pid have all their names there.
  *
  * Readers take the nearest symbol before an address for its name, however far away that is. So each
- * frame of a stack has a symbol of its own, which is what we show for it: "schedule+0x12".
+ * frame of a stack has a symbol of its own, which is what we show for it: "schedule+0x12". Likewise
+ * addresses in fields, but they leave half of the room to frames.
  */
 #include "rs-trace-dat-private.h"
 #include "rs-trace-escape.h"
@@ -102,6 +103,14 @@ static void append_escaped(GString *out, const char *text, gsize size)
 }
 
 /* A reader's name ends at a blank. */
+static char *without_blanks(GString *name)
+{
+	for (char *at = name->str; *at; at++)
+		if (!g_ascii_isgraph(*at))
+			*at = '_';
+	return g_string_free(name, FALSE);
+}
+
 static char *frame_name(const RsTraceRecord *record, guint64 frame)
 {
 	GString *name = g_string_new(NULL);
@@ -109,10 +118,7 @@ static char *frame_name(const RsTraceRecord *record, guint64 frame)
 	if (!rs_trace_symbols_append_frame(record->symbols, record->when, frame, append_escaped,
 					   name))
 		g_string_append_printf(name, "0x%" G_GINT64_MODIFIER "x", frame);
-	for (char *at = name->str; *at; at++)
-		if (!g_ascii_isgraph(*at))
-			*at = '_';
-	return g_string_free(name, FALSE);
+	return without_blanks(name);
 }
 
 gboolean rs_trace_dat_names_frame(RsTraceDatNames *names, const RsTraceRecord *record, guint i)
@@ -125,6 +131,22 @@ gboolean rs_trace_dat_names_frame(RsTraceDatNames *names, const RsTraceRecord *r
 		return FALSE;
 	return g_hash_table_insert(names->frames, g_memdup2(&frame, sizeof(frame)),
 				   frame_name(record, frame));
+}
+
+void rs_trace_dat_names_pointer(RsTraceDatNames *names, const RsTraceRecord *record,
+				guint64 address)
+{
+	GString *name;
+
+	if (g_hash_table_contains(names->frames, &address) ||
+	    g_hash_table_size(names->frames) >= FRAMES_MAX / 2)
+		return;
+	name = g_string_new(NULL);
+	if (rs_trace_symbols_append(record->symbols, record->when, address, append_escaped, name))
+		g_hash_table_insert(names->frames, g_memdup2(&address, sizeof(address)),
+				    without_blanks(name));
+	else
+		g_string_free(name, TRUE);
 }
 
 static gint compare_frames(gconstpointer a, gconstpointer b, gpointer data)

@@ -98,6 +98,9 @@ void rs_trace_dat_names_task(RsTraceDatNames *names, guint source, guint32 pid, 
  * such places already.
  */
 gboolean rs_trace_dat_names_frame(RsTraceDatNames *names, const RsTraceRecord *record, guint i);
+/* Notes the name of an address in a field, if it has one, and there is room. */
+void rs_trace_dat_names_pointer(RsTraceDatNames *names, const RsTraceRecord *record,
+				guint64 address);
 /* "PID NAME" lines, and lines as in /proc/kallsyms; for the caller to free. */
 char *rs_trace_dat_names_cmdlines(const RsTraceDatNames *names);
 char *rs_trace_dat_names_kallsyms(const RsTraceDatNames *names);

@@ -11,6 +11,7 @@
 #include "rs-trace-escape.h"
 #include "rs-trace-formats-private.h"
 #include "rs-trace-stack.h"
+#include "rs-trace-value.h"
 
 #include <ringside/record.h>
 #include <ringside/ring.h>
@@ -41,6 +42,7 @@ typedef struct {
 	guint64 unique; /* which event it is; 0: none */
 	guint id;       /* in the file */
 	guint n_dynamic;
+	guint n_pointers;
 } Known;
 
 typedef struct {
@@ -206,8 +208,10 @@ static const Known *get_known(Dat *dat, const RsTraceEvent *event)
 	if (known->unique == event->unique && known->id)
 		return known;
 	*known = (Known){.unique = event->unique, .id = event_id(dat, event)};
-	for (guint i = 0; i < event->n_fields; i++)
+	for (guint i = 0; i < event->n_fields; i++) {
 		known->n_dynamic += event->fields[i].kind >= RS_KIND_DYN_ARRAY;
+		known->n_pointers += event->fields[i].kind == RS_KIND_POINTER;
+	}
 	return known;
 }
 
@@ -286,6 +290,21 @@ static void convert(Dat *dat, const Known *known, const RsTraceRecord *record, g
 			convert_locator(dat->record, &event->fields[i], room - RS_MAX_FIELDS);
 }
 
+/* So that who reads the file back has the names of addresses in fields. */
+static void name_pointers(Dat *dat, const RsTraceRecord *record)
+{
+	for (guint i = 0; i < record->event->n_fields; i++) {
+		const RsTraceField *field = &record->event->fields[i];
+		const guint8 *bytes;
+		guint size;
+
+		if (field->kind == RS_KIND_POINTER &&
+		    rs_trace_field_bytes(field, record->payload, record->size, &bytes, &size))
+			rs_trace_dat_names_pointer(dat->names, record,
+						   rs_trace_load_integer(bytes, size, FALSE));
+	}
+}
+
 /* As the format of UNKNOWN says. */
 static void convert_unknown(Dat *dat, const RsTraceRecord *record)
 {
@@ -350,6 +369,8 @@ static gboolean dat_record(gpointer self, const RsTraceExportItem *item, GError 
 	if (known && known->id != UNKNOWN) {
 		begin_record(dat, known->id, record);
 		convert(dat, known, record, lane->page_size - RS_TRACE_DAT_OVERHEAD);
+		if (known->n_pointers && record->symbols)
+			name_pointers(dat, record);
 	} else {
 		convert_unknown(dat, record);
 	}

@@ -31,6 +31,7 @@ static GByteArray *read_all(int fd)
 static gboolean take_line(RsTraceSymbolFile *file, const char *text, char *line)
 {
 	char *end, *name, *plus;
+	guint64 offset;
 	Symbol symbol = {.at = g_ascii_strtoull(line, &end, 16)};
 
 	if (end == line || *end != ' ' || !g_ascii_isalpha(end[1]) || end[2] != ' ' || !end[3])
@@ -40,12 +41,13 @@ static gboolean take_line(RsTraceSymbolFile *file, const char *text, char *line)
 	/* Not where something lies, but a number; or what another file has; or an address. */
 	if (strchr("aAU", end[1]) || !*name || g_str_has_prefix(name, "0x"))
 		return TRUE;
-	/* A frame: so an export to trace.dat writes it. It lies in the function up to there. */
+	/* So an export to trace.dat writes an address. The function reaches that far at least. */
 	plus = strstr(name, "+0x");
 	if (plus) {
 		*plus = 0;
-		symbol.size = MIN(g_ascii_strtoull(plus + 3, NULL, 16), symbol.at);
-		symbol.at -= symbol.size;
+		offset = MIN(g_ascii_strtoull(plus + 3, NULL, 16), symbol.at);
+		symbol.at -= offset;
+		symbol.size = offset + 1;
 	}
 	symbol.rank = strchr("tT", end[1]) ? 0 : 1;
 	symbol.name = (guint32)(name - text);

@@ -308,8 +308,8 @@ static void test_frames_give_the_start_of_their_functions(void)
 	g_assert_cmpuint(rs_trace_symbol_file_count(file), ==, 2);
 	symbols = place(file, 0, &head);
 	check(symbols, 0xffffffff81000000, "first");
-	check(symbols, 0xffffffff81000033, "first");
-	check(symbols, 0xffffffff81000034, NULL); /* how much further it reaches is not known */
+	check(symbols, 0xffffffff81000034, "first");
+	check(symbols, 0xffffffff81000035, NULL); /* how much further it reaches is not known */
 	check(symbols, 0xffffffff81000098, NULL);
 	check(symbols, 0xffffffff81000100, "second");
 }
