@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/input.h"
 
-#include "cli/stoppable.h"
-
-#include <rs-trace-open.h>
 #include <stdio.h>
 
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
@@ -27,41 +24,23 @@ const char *const *rs_cli_input_paths(const struct rs_verb *verb, int argc, char
 	return *code ? NULL : (const char *const *)argv + 1;
 }
 
-static RsTraceFile *open_file(const struct rs_cli_input *input, const char *path, GError **error)
-{
-	gboolean to_seek = input->last ||
-			   (input->selection && rs_trace_selection_needs_last(input->selection));
-	g_autoptr(GInputStream) base = rs_trace_open(path, to_seek, error), stream = NULL;
-
-	if (base)
-		stream = input->cancellable && g_str_equal(path, "-")
-				 ? rs_stoppable_new(base, input->cancellable)
-				 : g_object_ref(base);
-
-	return stream ? rs_trace_file_new(stream, error) : NULL;
-}
-
 /* All files. *name: which one it is about if there is an error. */
 static RsTraceReader *open_all(struct rs_cli_input *input, const char **name, GError **error)
 {
 	const char *const *paths = input->paths;
 	g_autoptr(RsTraceReader) reader = NULL;
+	guint64 done, total = 0;
 
-	for (; *paths; paths++) {
-		RsTraceFile *file = open_file(input, *paths, error);
-
+	*name = *paths;
+	reader = rs_trace_reader_open(*paths, input->cancellable, error);
+	while (reader && *++paths) {
 		*name = *paths;
-		if (!file)
-			return NULL;
-		input->is_pipe |= !rs_trace_file_is_seekable(file);
-		/* Of one file, our messages begin with its name. */
-		if (reader || paths[1])
-			rs_trace_file_set_name(file, *paths);
-		if (!reader)
-			reader = rs_trace_reader_new(file);
-		else if (!rs_trace_reader_add(reader, file, error))
+		if (!rs_trace_reader_add_path(reader, *paths, input->cancellable, error))
 			return NULL;
 	}
+	if (reader)
+		rs_trace_reader_progress(reader, &done, &total);
+	input->is_pipe = !total;
 	return g_steal_pointer(&reader);
 }
 
@@ -70,7 +49,8 @@ static RsTraceReader *open_all(struct rs_cli_input *input, const char **name, GE
 /* The time of the record that comes next. False: there is none, or an error. */
 static bool peek(struct rs_cli_input *input, uint64_t *ns, GError **error)
 {
-	const RsTraceRecord *record = rs_trace_reader_next(input->reader, error);
+	const RsTraceRecord *record =
+		rs_trace_reader_next(input->reader, input->cancellable, error);
 
 	if (record)
 		*ns = record->sorted_ns;
@@ -92,7 +72,8 @@ static bool find_ends(struct rs_cli_input *input, bool *moved, GError **error)
 	}
 	if (!why && rs_trace_selection_needs_last(selection)) {
 		*moved = true;
-		if (rs_trace_reader_seek_last(input->reader, 1, &why) && peek(input, &ns, &why))
+		if (rs_trace_reader_seek_last(input->reader, 1, input->cancellable, &why) &&
+		    peek(input, &ns, &why))
 			rs_trace_selection_set_last(selection, ns);
 	}
 	if (!why)
@@ -125,11 +106,11 @@ static bool seek_last(struct rs_cli_input *input, GError **error)
 		const RsTraceRecord *record;
 		const RsTraceTask *task;
 
-		if (!rs_trace_reader_seek_last(input->reader, last, error))
+		if (!rs_trace_reader_seek_last(input->reader, last, input->cancellable, error))
 			return false;
 		if (!input->selection)
 			return true;
-		while ((record = rs_trace_reader_next(input->reader, NULL))) {
+		while ((record = rs_trace_reader_next(input->reader, input->cancellable, NULL))) {
 			if (record->kind != RS_TRACE_RECORD_EVENT)
 				continue;
 			events++;
@@ -138,7 +119,7 @@ static bool seek_last(struct rs_cli_input *input, GError **error)
 		if (wanted < input->last && events >= last && last < UINT64_MAX / 4)
 			continue;
 		input->skip = wanted - MIN(wanted, input->last);
-		return rs_trace_reader_seek_last(input->reader, last, error);
+		return rs_trace_reader_seek_last(input->reader, last, input->cancellable, error);
 	}
 }
 
@@ -167,7 +148,7 @@ static bool find_start(struct rs_cli_input *input, GError **error)
 		return true;
 	if (!input->last && !input->is_pipe) {
 		/* A trace that begins later than that has no rate before it does. */
-		if (!rs_trace_reader_seek(input->reader, 0, error))
+		if (!rs_trace_reader_seek(input->reader, 0, input->cancellable, error))
 			return false;
 		if (peek(input, &first, error))
 			see(input, first);
@@ -176,7 +157,7 @@ static bool find_start(struct rs_cli_input *input, GError **error)
 	} else if (from) {
 		see(input, from);
 	}
-	return rs_trace_reader_seek(input->reader, from, error);
+	return rs_trace_reader_seek(input->reader, from, input->cancellable, error);
 }
 
 /* Of the reader: a provider has come. */
@@ -231,7 +212,7 @@ const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTrace
 	const RsTraceRecord *record;
 	bool wanted;
 
-	while ((record = rs_trace_reader_next(input->reader, &input->error))) {
+	while ((record = rs_trace_reader_next(input->reader, input->cancellable, &input->error))) {
 		if (!(++input->records & (LOOK_EVERY - 1))) {
 			if (input->progress)
 				show_progress(input);
@@ -263,8 +244,7 @@ static int tell(struct rs_cli_input *input)
 	const RsTraceFileDamage *damage = rs_trace_reader_damage(input->reader);
 
 	for (guint i = 0; remarks[i]; i++)
-		rs_cli_fail(0, "%s%s%s", input->paths[1] ? "" : input->name,
-			    input->paths[1] ? "" : ": ", remarks[i]);
+		rs_cli_fail(0, "%s", remarks[i]);
 	if (input->error)
 		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", input->name, input->error->message);
 	/* Of a part, nobody knows whether another event has the field that was asked for. */

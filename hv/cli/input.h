@@ -28,7 +28,7 @@ struct rs_cli_input {
 	RsTraceSelection *selection; /* taken over; NULL: all records are wanted */
 	uint64_t last; /* only the last so many events of those that are wanted; 0: all */
 	bool progress; /* shown on a terminal, while nothing else is printed */
-	GCancellable *cancellable;  /* of waiting for standard input; NULL: none */
+	GCancellable *cancellable;  /* of opening and reading; NULL: none */
 	RsTraceSymbolFile *symbols; /* names that come before those of the files; NULL: none */
 	bool no_symbols;            /* addresses stay numbers */
 	/* These are set by rs_cli_input_open(). */

@@ -149,7 +149,7 @@ static void drop(File *f)
 static RsTraceReader *open_reader(const File *f)
 {
 	GError *error = NULL;
-	RsTraceReader *reader = rs_trace_reader_open(f->path, &error);
+	RsTraceReader *reader = rs_trace_reader_open(f->path, NULL, &error);
 
 	if (!reader)
 		g_error("%s", error->message);
@@ -163,7 +163,7 @@ static gdouble read_all(const File *f, guint64 *n, guint64 *sum)
 	g_autoptr(GTimer) timer = g_timer_new();
 	const RsTraceRecord *record;
 
-	for (*n = 0; (record = rs_trace_reader_next(reader, NULL)); ++*n)
+	for (*n = 0; (record = rs_trace_reader_next(reader, NULL, NULL)); ++*n)
 		*sum += record->ns;
 	return g_timer_elapsed(timer, NULL);
 }
@@ -215,9 +215,9 @@ static void print_last(const File *f, const char *what)
 	const RsTraceTask *task;
 	guint n = 0;
 
-	if (!rs_trace_reader_seek_last(reader, LAST, &error))
+	if (!rs_trace_reader_seek_last(reader, LAST, NULL, &error))
 		g_error("%s", error->message);
-	while ((record = rs_trace_reader_next(reader, NULL))) {
+	while ((record = rs_trace_reader_next(reader, NULL, NULL))) {
 		task = rs_trace_reader_task(reader);
 		rs_trace_text_line(text, record, task, 0);
 		n++;

@@ -149,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	guint n = 0, id;
 
 	rs_fuzz_put_right(copy, size);
-	file = rs_trace_file_new(stream, NULL);
+	file = rs_trace_file_new(stream, NULL, NULL);
 	g_object_unref(stream);
 	if (file) {
 		RsTraceReader *reader = rs_trace_reader_new(file);

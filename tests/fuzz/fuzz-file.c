@@ -96,7 +96,7 @@ static RsTraceFile *open_file(const guint8 *data, gsize size, gboolean as_pipe)
 		as_pipe ? (GConverter *)g_charset_converter_new("latin1", "latin1", NULL) : NULL;
 	GInputStream *stream =
 		as_pipe ? g_converter_input_stream_new(memory, none) : g_object_ref(memory);
-	RsTraceFile *file = rs_trace_file_new(stream, NULL);
+	RsTraceFile *file = rs_trace_file_new(stream, NULL, NULL);
 
 	g_clear_object(&none);
 	g_object_unref(memory);
@@ -112,7 +112,7 @@ static void read_all(RsTraceReader *reader, guint64 *events, guint64 *decoded)
 	const RsTraceTask *task;
 	guint64 n = 0;
 
-	while ((record = rs_trace_reader_next(reader, &error))) {
+	while ((record = rs_trace_reader_next(reader, NULL, &error))) {
 		task = rs_trace_reader_task(reader);
 		n += record->kind == RS_TRACE_RECORD_EVENT;
 		if (!record->origin || !task->comm)
@@ -130,12 +130,12 @@ static void go_about(RsTraceReader *reader, guint64 ns, guint64 all)
 {
 	guint64 events, decoded, before;
 
-	if (rs_trace_reader_seek(reader, ns, NULL))
+	if (rs_trace_reader_seek(reader, ns, NULL, NULL))
 		read_all(reader, &events, &decoded);
-	if (!rs_trace_reader_seek_last(reader, 2, NULL))
+	if (!rs_trace_reader_seek_last(reader, 2, NULL, NULL))
 		return;
 	read_all(reader, &before, &decoded);
-	if (!rs_trace_reader_seek(reader, 0, NULL))
+	if (!rs_trace_reader_seek(reader, 0, NULL, NULL))
 		return;
 	read_all(reader, &events, &decoded);
 	if (events != all || decoded != all)

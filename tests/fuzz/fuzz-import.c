@@ -8,7 +8,7 @@
 #define _GNU_SOURCE /* memfd_create() */
 #include "input.h"
 #include "seed.h"
-#include "rs-trace-dat-stream.h"
+#include "rs-trace-dat-stream-private.h"
 #include "rs-trace-exporter.h"
 #include "rs-trace-reader.h"
 #include "rs-trace-writer.h"
@@ -71,7 +71,7 @@ static GBytes *make_dat(void)
 	GBytes *trace = make_trace(), *dat;
 	GInputStream *in = g_memory_input_stream_new_from_bytes(trace);
 	GOutputStream *out = g_memory_output_stream_new_resizable();
-	RsTraceReader *reader = rs_trace_reader_new(rs_trace_file_new(in, NULL));
+	RsTraceReader *reader = rs_trace_reader_new(rs_trace_file_new(in, NULL, NULL));
 	RsTraceOutput *output = rs_trace_output_new_for_stream(out);
 	const RsTraceExportConfig config = {.header = rs_trace_reader_header(reader),
 					    .output = output};
@@ -145,13 +145,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	stream = rs_trace_dat_stream_new(fd, &error);
 	if (!stream)
 		abort();
-	file = rs_trace_file_new(stream, &error);
+	file = rs_trace_file_new(stream, NULL, &error);
 	if (file) {
 		RsTraceReader *reader = rs_trace_reader_new(file);
 
 		const RsTraceRecord *record;
 
-		while ((record = rs_trace_reader_next(reader, &error)))
+		while ((record = rs_trace_reader_next(reader, NULL, &error)))
 			if (!record->origin->name)
 				abort();
 		g_object_unref(reader);

@@ -3,6 +3,9 @@
  * The bytes of a stream by their place, from a file or a pipe. A pipe keeps what is behind the last
  * rs_trace_bytes_forget(), so one can look at it twice.
  *
+ * A wait for bytes of a pipe, and a walk from block to block, can be cancelled: they fail with
+ * G_IO_ERROR_CANCELLED, and can be done again. Reads of what a block of a file has cannot.
+ *
  * Trust: sizes that a caller asks for may be lies of a file. No more memory is taken than there are
  * bytes. One thread at a time.
  */
@@ -15,10 +18,11 @@ G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
 typedef struct {
-	GInputStream *stream;
+	GInputStream *stream;      /* NULL: there is only `fd` */
+	GCancellable *cancellable; /* borrowed; NULL: none */
 	gboolean seekable;
-	int fd;             /* of a seekable stream; -1: it has none */
-	guint64 pos;        /* where the stream stands */
+	int fd;             /* of a file that lies here; -1: of anything else */
+	guint64 pos;        /* where the next read begins */
 	guint64 size;       /* of a seekable stream, as it was seen last */
 	guint64 keep;       /* of a pipe: what is before it was forgotten */
 	guint64 start;      /* where `buffer` lies */
@@ -27,6 +31,8 @@ typedef struct {
 
 /* Keeps a reference to `stream`. */
 void rs_trace_bytes_init(RsTraceBytes *bytes, GInputStream *stream);
+/* Takes over the descriptor of a file. */
+void rs_trace_bytes_init_fd(RsTraceBytes *bytes, int fd);
 void rs_trace_bytes_deinit(RsTraceBytes *bytes);
 
 /* Of a pipe: nothing before `at` is asked for again. */

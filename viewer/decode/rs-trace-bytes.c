@@ -4,11 +4,20 @@
 #include <errno.h>
 #include <gio/gfiledescriptorbased.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK (8u << 10)  /* what is read at least */
 #define PIECE (1u << 20)  /* what is read at most, before it is known that there is as much */
 #define ROOM (256u << 10) /* a larger buffer is given back */
+
+/* Of what is no file, such as a device, fstat() does not say the size. */
+static gboolean is_file(int fd)
+{
+	struct stat stat;
+
+	return fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode);
+}
 
 void rs_trace_bytes_init(RsTraceBytes *bytes, GInputStream *stream)
 {
@@ -20,19 +29,32 @@ void rs_trace_bytes_init(RsTraceBytes *bytes, GInputStream *stream)
 	};
 	if (bytes->seekable && G_IS_FILE_DESCRIPTOR_BASED(stream))
 		bytes->fd = g_file_descriptor_based_get_fd(G_FILE_DESCRIPTOR_BASED(stream));
+	if (bytes->fd >= 0 && !is_file(bytes->fd))
+		bytes->fd = -1;
+}
+
+void rs_trace_bytes_init_fd(RsTraceBytes *bytes, int fd)
+{
+	*bytes = (RsTraceBytes){.seekable = TRUE, .buffer = g_byte_array_new(), .fd = fd};
 }
 
 void rs_trace_bytes_deinit(RsTraceBytes *bytes)
 {
+	if (!bytes->stream)
+		close(bytes->fd);
 	g_clear_object(&bytes->stream);
 	g_clear_pointer(&bytes->buffer, g_byte_array_unref);
 }
 
 guint64 rs_trace_bytes_size(RsTraceBytes *bytes)
 {
+	struct stat stat;
+
 	if (!bytes->seekable)
 		return 0;
-	if (g_seekable_seek(G_SEEKABLE(bytes->stream), 0, G_SEEK_END, NULL, NULL))
+	if (bytes->fd >= 0)
+		bytes->size = fstat(bytes->fd, &stat) == 0 ? (guint64)stat.st_size : bytes->size;
+	else if (g_seekable_seek(G_SEEKABLE(bytes->stream), 0, G_SEEK_END, NULL, NULL))
 		bytes->size = bytes->pos = (guint64)g_seekable_tell(G_SEEKABLE(bytes->stream));
 	return bytes->size;
 }
@@ -76,12 +98,15 @@ static gssize read_fd(const RsTraceBytes *bytes, guint8 *to, gsize size, GError 
 }
 
 /* Reads up to `size` bytes to `to`, as many as come at once. Negative: error. */
-static gssize read_some(RsTraceBytes *bytes, guint8 *to, gsize size, GError **error)
+static gssize read_some(RsTraceBytes *bytes, guint8 *to, gsize size, GCancellable *cancellable,
+			GError **error)
 {
 	gssize n;
 
 	if (bytes->fd < 0)
-		n = g_input_stream_read(bytes->stream, to, size, NULL, error);
+		n = g_input_stream_read(bytes->stream, to, size, cancellable, error);
+	else if (g_cancellable_set_error_if_cancelled(cancellable, error))
+		n = -1;
 	else
 		n = read_fd(bytes, to, size, error);
 	if (n > 0)
@@ -97,7 +122,7 @@ static gssize fill(RsTraceBytes *bytes, gsize size, GError **error)
 
 	size = CLAMP(size, CHUNK, PIECE);
 	g_byte_array_set_size(bytes->buffer, had + (guint)size);
-	n = read_some(bytes, bytes->buffer->data + had, size, error);
+	n = read_some(bytes, bytes->buffer->data + had, size, bytes->cancellable, error);
 	g_byte_array_set_size(bytes->buffer, had + (guint)MAX(n, 0));
 	return n;
 }
@@ -165,7 +190,7 @@ static gboolean read_seekable(RsTraceBytes *bytes, guint64 at, guint8 *to, gsize
 	if (n < size && !go_to(bytes, at + n, error))
 		return FALSE;
 	while (n < size && got > 0) {
-		got = read_some(bytes, to + n, size - n, error);
+		got = read_some(bytes, to + n, size - n, NULL, error);
 		n += (gsize)MAX(got, 0);
 	}
 	return n == size;

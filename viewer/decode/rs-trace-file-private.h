@@ -10,6 +10,23 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
+/* The same as rs_trace_file_new() of the descriptor of a file, which is taken over in any case. */
+RsTraceFile *rs_trace_file_new_fd(int fd, GCancellable *cancellable, GError **error);
+
+/*
+ * A pipe is made of a trace.dat. `fd`: that file, taken over. So rs_trace_file_make_seekable() can
+ * make a file of it without a name, once somebody wants to seek.
+ */
+void rs_trace_file_set_origin(RsTraceFile *file, int fd);
+/* -1: it has none. */
+int rs_trace_file_origin(const RsTraceFile *file);
+/* FALSE: it is as it was. G_IO_ERROR_NOT_SUPPORTED: nothing is known of where it comes from. */
+gboolean rs_trace_file_make_seekable(RsTraceFile *file, GError **error);
+/* The same bytes come from the file `fd` from now on, the first block first. `fd` is taken over. */
+gboolean rs_trace_file_replace(RsTraceFile *file, int fd, GError **error);
+
+GCancellable *rs_trace_file_cancellable(const RsTraceFile *file);
+
 /* What is wrong with the first part of a head, of the file `id`; NULL: nothing. */
 const char *rs_trace_head_judge(const struct rs_file_block *block, guint32 id);
 /* Checks a whole head (it clears the check), and finds its parts. What is wrong, or NULL. */

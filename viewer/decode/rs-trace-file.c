@@ -6,6 +6,7 @@
 
 #include <ringside/region.h>
 #include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #define HEADER_MAX (1u << 20)
@@ -17,6 +18,7 @@
 struct _RsTraceFile {
 	RsTraceBytes bytes;
 	struct rs_file_header header;
+	int origin;       /* the trace.dat of which it is made; -1: none */
 	guint64 at;       /* of the next block */
 	guint64 passed;   /* damaged parts, each time that one comes to them */
 	guint64 seen;     /* damage before it was counted */
@@ -376,13 +378,65 @@ static gboolean take_header(RsTraceFile *file, GError **error)
 	return TRUE;
 }
 
-RsTraceFile *rs_trace_file_new(GInputStream *stream, GError **error)
+void rs_trace_file_set_cancellable(RsTraceFile *file, GCancellable *cancellable)
 {
-	g_autoptr(RsTraceFile) file = g_new0(RsTraceFile, 1);
+	file->bytes.cancellable = cancellable;
+}
+
+void rs_trace_file_set_origin(RsTraceFile *file, int fd)
+{
+	file->origin = fd;
+}
+
+int rs_trace_file_origin(const RsTraceFile *file)
+{
+	return file->origin;
+}
+
+gboolean rs_trace_file_replace(RsTraceFile *file, int fd, GError **error)
+{
+	GCancellable *cancellable = file->bytes.cancellable;
+
+	rs_trace_bytes_deinit(&file->bytes);
+	rs_trace_bytes_init_fd(&file->bytes, fd);
+	rs_trace_file_set_cancellable(file, cancellable);
+	file->damage = (RsTraceFileDamage){0};
+	file->passed = file->seen = 0;
+	return take_header(file, error);
+}
+
+GCancellable *rs_trace_file_cancellable(const RsTraceFile *file)
+{
+	return file->bytes.cancellable;
+}
+
+static RsTraceFile *begin(RsTraceFile *begun, GCancellable *cancellable, GError **error)
+{
+	g_autoptr(RsTraceFile) file = begun;
+
+	file->head = g_byte_array_new();
+	file->origin = -1;
+	rs_trace_file_set_cancellable(file, cancellable);
+	if (!take_header(file, error))
+		return NULL;
+	rs_trace_file_set_cancellable(file, NULL);
+	return g_steal_pointer(&file);
+}
+
+RsTraceFile *rs_trace_file_new(GInputStream *stream, GCancellable *cancellable, GError **error)
+{
+	RsTraceFile *file = g_new0(RsTraceFile, 1);
 
 	rs_trace_bytes_init(&file->bytes, stream);
-	file->head = g_byte_array_new();
-	return take_header(file, error) ? g_steal_pointer(&file) : NULL;
+	return begin(file, cancellable, error);
+}
+
+RsTraceFile *rs_trace_file_new_fd(int fd, GCancellable *cancellable, GError **error)
+{
+	RsTraceFile *file = g_new0(RsTraceFile, 1);
+
+	rs_trace_bytes_init_fd(&file->bytes, fd);
+	return begin(file, cancellable, error);
 }
 
 void rs_trace_file_free(RsTraceFile *file)
@@ -390,6 +444,8 @@ void rs_trace_file_free(RsTraceFile *file)
 	if (!file)
 		return;
 	rs_trace_bytes_deinit(&file->bytes);
+	if (file->origin >= 0)
+		close(file->origin);
 	g_byte_array_unref(file->head);
 	g_clear_pointer(&file->data, g_bytes_unref);
 	ZSTD_freeDCtx(file->zstd);

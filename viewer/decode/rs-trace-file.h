@@ -18,9 +18,15 @@ G_BEGIN_DECLS
 typedef struct _RsTraceFile RsTraceFile;
 
 /* BAD_FILE: it is no trace file. BAD_VERSION: of another version. Else G_IO_ERROR. */
-RsTraceFile *rs_trace_file_new(GInputStream *stream, GError **error);
+RsTraceFile *rs_trace_file_new(GInputStream *stream, GCancellable *cancellable, GError **error);
 void rs_trace_file_free(RsTraceFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFile, rs_trace_file_free)
+
+/*
+ * What cancels the calls that follow (G_IO_ERROR_CANCELLED); NULL: nothing. The caller keeps it. A
+ * call that was cancelled can be made again, and goes on.
+ */
+void rs_trace_file_set_cancellable(RsTraceFile *file, GCancellable *cancellable);
 
 /* How it is called in messages; NULL: not at all. */
 void rs_trace_file_set_name(RsTraceFile *file, const char *name);

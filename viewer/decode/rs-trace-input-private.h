@@ -20,8 +20,9 @@ G_BEGIN_DECLS
 /* What the files of a reader share. */
 typedef struct {
 	RsTraceStore store;
-	guint n_joined;               /* sources so far */
-	gsize symbols;                /* bytes of names of addresses */
+	GError *stopped; /* what is under way was cancelled: there is no first record */
+	guint n_joined;  /* sources so far */
+	gsize symbols;   /* bytes of names of addresses */
 	RsTraceProviderFunc provider; /* NULL: nobody wants to know */
 	gpointer provider_data;
 	gboolean hide_symbols; /* of records */
@@ -55,7 +56,10 @@ typedef struct {
 RsTraceInput *rs_trace_input_new(RsTraceFile *file, RsTraceShared *shared);
 void rs_trace_input_free(RsTraceInput *input);
 
-/* Whose record comes next. NULL: there is none any more; input->error may say why. */
+/*
+ * Whose record comes next. NULL: there is none any more, and input->error may say why; or
+ * shared->stopped is set. Once that is cleared, this goes on where it was stopped.
+ */
 RsTraceLane *rs_trace_input_first(RsTraceInput *input);
 /* Goes on behind that record, and returns whose comes then. */
 RsTraceLane *rs_trace_input_next(RsTraceInput *input);
@@ -65,7 +69,7 @@ gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane);
 
 /*
  * Only for seekable files: goes to where all records from `ns` on (the reader's time) are still to
- * come. FALSE: error, and nothing has changed.
+ * come. FALSE: error, and nothing has changed; but if it was cancelled, the place is lost.
  */
 gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error);
 /* The same for the last `n` events. *have: how many will come, some more as a rule. */

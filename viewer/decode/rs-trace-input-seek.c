@@ -11,6 +11,13 @@ static const Place *nth(const RsTraceInput *input, guint n)
 	return &g_array_index(input->places, Place, n);
 }
 
+static gboolean is_cancelled(const RsTraceInput *input, GError **error)
+{
+	GCancellable *cancellable = rs_trace_file_cancellable(input->file);
+
+	return g_cancellable_set_error_if_cancelled(cancellable, error);
+}
+
 static gboolean find_places(RsTraceInput *input, GError **error)
 {
 	guint64 before = rs_trace_file_at(input->file);
@@ -27,8 +34,8 @@ static gboolean is_told(guint kind)
 	return (kind >= RS_FILE_SOURCE && kind <= RS_FILE_NAMES) || kind == RS_FILE_SYMBOLS;
 }
 
-/* Takes what was told before `at`, and goes on there. */
-static void begin_at(RsTraceInput *input, guint64 at)
+/* Takes what was told before `at`, and goes on there. FALSE: it was cancelled. */
+static gboolean begin_at(RsTraceInput *input, guint64 at, GError **error)
 {
 	guint64 end = 0; /* of the last block: none may overlap it */
 	RsTraceFileBlock block;
@@ -45,6 +52,7 @@ static void begin_at(RsTraceInput *input, guint64 at)
 			rs_trace_input_take(input, &block);
 	}
 	rs_trace_file_seek(input->file, at);
+	return !is_cancelled(input, error);
 }
 
 /* ---- by time ---- */
@@ -64,8 +72,7 @@ gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error)
 			break;
 		at = place->at;
 	}
-	begin_at(input, at);
-	return TRUE;
+	return begin_at(input, at, error);
 }
 
 /* ---- from the end ---- */
@@ -211,12 +218,11 @@ gboolean rs_trace_input_seek_last(RsTraceInput *input, guint64 n, guint64 *have,
 	search.bytes = g_malloc(RS_RING_PAGE_MAX);
 	at = search_back(&search, error);
 	g_free(search.bytes);
-	if (!at) {
+	if (!at || !begin_at(input, at, error)) {
 		g_hash_table_unref(search.floors);
 		rs_trace_file_seek(input->file, before);
 		return FALSE;
 	}
-	begin_at(input, at);
 	input->floors = search.floors;
 	*have = search.total;
 	return TRUE;

@@ -41,6 +41,10 @@ static void drop_page(RsTraceInput *input, RsTraceLane *lane)
 
 static void note_error(RsTraceInput *input, GError *error)
 {
+	if (!input->shared->stopped && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+		input->shared->stopped = error;
+		return;
+	}
 	input->ended = TRUE;
 	if (input->error)
 		g_error_free(error);
@@ -360,20 +364,24 @@ static void load_window(RsTraceInput *input)
 			break;
 	}
 	input->cut |= status == RS_TRACE_FILE_CUT;
-	input->ended = status != RS_TRACE_FILE_BLOCK;
+	input->ended = status == RS_TRACE_FILE_CUT || status == RS_TRACE_FILE_END;
 	if (error)
 		note_error(input, error);
+	if (input->shared->stopped) {
+		input->window--; /* the next call goes on with it */
+		return;
+	}
 	prime(input);
 	count_old(input);
 }
 
 RsTraceLane *rs_trace_input_first(RsTraceInput *input)
 {
-	while (!input->ended && !input->n_old) {
+	while (!input->ended && !input->n_old && !input->shared->stopped) {
 		drop_sources(input);
 		load_window(input);
 	}
-	return rs_trace_order_first(&input->order);
+	return input->shared->stopped ? NULL : rs_trace_order_first(&input->order);
 }
 
 gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane)

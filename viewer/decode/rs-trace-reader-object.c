@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-item-private.h"
+#include "rs-trace-open-private.h"
 #include "rs-trace-reader.h"
 
-static RsTraceFile *open_path(const char *path, GError **error)
+static RsTraceFile *open_path(const char *path, GCancellable *cancellable, GError **error)
 {
-	g_autoptr(GFile) place = g_file_new_for_commandline_arg(path);
-	g_autoptr(GInputStream) stream = G_INPUT_STREAM(g_file_read(place, NULL, error));
-	RsTraceFile *file = stream ? rs_trace_file_new(stream, error) : NULL;
+	RsTraceFile *file = rs_trace_file_open(path, cancellable, error);
 
 	if (file)
 		rs_trace_file_set_name(file, path);
@@ -21,9 +20,9 @@ static RsTraceFile *open_path(const char *path, GError **error)
  *
  * Returns: (transfer full): a reader
  */
-RsTraceReader *rs_trace_reader_open(const char *path, GError **error)
+RsTraceReader *rs_trace_reader_open(const char *path, GCancellable *cancellable, GError **error)
 {
-	RsTraceFile *file = open_path(path, error);
+	RsTraceFile *file = open_path(path, cancellable, error);
 
 	return file ? rs_trace_reader_new(file) : NULL;
 }
@@ -36,9 +35,10 @@ RsTraceReader *rs_trace_reader_open(const char *path, GError **error)
  *
  * Returns: (transfer full): a reader
  */
-RsTraceReader *rs_trace_reader_open_stream(GInputStream *stream, GError **error)
+RsTraceReader *rs_trace_reader_open_stream(GInputStream *stream, GCancellable *cancellable,
+					   GError **error)
 {
-	RsTraceFile *file = rs_trace_file_new(stream, error);
+	RsTraceFile *file = rs_trace_file_new(stream, cancellable, error);
 
 	return file ? rs_trace_reader_new(file) : NULL;
 }
@@ -53,9 +53,10 @@ RsTraceReader *rs_trace_reader_open_stream(GInputStream *stream, GError **error)
  *
  * Returns: %FALSE if the file cannot be opened, or there is no clock that both have
  */
-gboolean rs_trace_reader_add_path(RsTraceReader *reader, const char *path, GError **error)
+gboolean rs_trace_reader_add_path(RsTraceReader *reader, const char *path,
+				  GCancellable *cancellable, GError **error)
 {
-	RsTraceFile *file = open_path(path, error);
+	RsTraceFile *file = open_path(path, cancellable, error);
 
 	return file && rs_trace_reader_add(reader, file, error);
 }
@@ -68,9 +69,9 @@ gboolean rs_trace_reader_add_path(RsTraceReader *reader, const char *path, GErro
  *
  * Returns: (transfer full) (nullable): the record; %NULL without an error: there is none any more
  */
-RsTraceItem *rs_trace_reader_read(RsTraceReader *reader, GError **error)
+RsTraceItem *rs_trace_reader_read(RsTraceReader *reader, GCancellable *cancellable, GError **error)
 {
-	const RsTraceRecord *record = rs_trace_reader_next(reader, error);
+	const RsTraceRecord *record = rs_trace_reader_next(reader, cancellable, error);
 
 	if (!record)
 		return NULL;

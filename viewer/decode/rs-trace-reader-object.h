@@ -20,14 +20,18 @@ G_BEGIN_DECLS
 #define RS_TRACE_TYPE_READER (rs_trace_reader_get_type())
 G_DECLARE_FINAL_TYPE(RsTraceReader, rs_trace_reader, RS_TRACE, READER, GObject)
 
-RsTraceReader *rs_trace_reader_open(const char *path, GError **error);
-RsTraceReader *rs_trace_reader_open_stream(GInputStream *stream, GError **error);
-gboolean rs_trace_reader_add_path(RsTraceReader *reader, const char *path, GError **error);
+RsTraceReader *rs_trace_reader_open(const char *path, GCancellable *cancellable, GError **error);
+RsTraceReader *rs_trace_reader_open_stream(GInputStream *stream, GCancellable *cancellable,
+					   GError **error);
+gboolean rs_trace_reader_add_path(RsTraceReader *reader, const char *path,
+				  GCancellable *cancellable, GError **error);
 
-RsTraceItem *rs_trace_reader_read(RsTraceReader *reader, GError **error);
+RsTraceItem *rs_trace_reader_read(RsTraceReader *reader, GCancellable *cancellable, GError **error);
 
-gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error);
-gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **error);
+gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GCancellable *cancellable,
+			      GError **error);
+gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GCancellable *cancellable,
+				   GError **error);
 void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *total);
 
 guint64 rs_trace_reader_get_wall_time(const RsTraceReader *reader);

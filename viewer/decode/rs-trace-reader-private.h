@@ -13,6 +13,7 @@ struct _RsTraceReader {
 	GPtrArray *inputs; /* RsTraceInput * */
 	GArray *starts;    /* gint64: when each one's time 0 is, from that of the first; ns */
 	RsTraceShared shared;
+	GCancellable *cancellable; /* of the last call; NULL: none */
 	gboolean started;
 	guint64 passed;      /* the last record that was handed out is earlier; 0: there was none */
 	RsTraceInput *input; /* whose record was handed out */

@@ -16,6 +16,7 @@ static void add_input(RsTraceReader *reader, RsTraceFile *file, gint64 start)
 {
 	gint64 first = start;
 
+	rs_trace_file_set_cancellable(file, reader->cancellable);
 	g_ptr_array_add(reader->inputs, rs_trace_input_new(file, &reader->shared));
 	g_array_append_val(reader->starts, start);
 	for (guint i = 0; i < reader->starts->len; i++)
@@ -102,6 +103,24 @@ const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
 
 /* ---- records ---- */
 
+/* For each call that reads. What was cancelled before goes on. */
+static inline void begin(RsTraceReader *reader, GCancellable *cancellable)
+{
+	g_clear_error(&reader->shared.stopped);
+	if (!g_set_object(&reader->cancellable, cancellable))
+		return;
+	for (guint i = 0; i < reader->inputs->len; i++)
+		rs_trace_file_set_cancellable(rs_trace_reader_nth(reader, i)->file, cancellable);
+}
+
+static gboolean is_stopped(RsTraceReader *reader, GError **error)
+{
+	if (!reader->shared.stopped)
+		return FALSE;
+	g_propagate_error(error, g_steal_pointer(&reader->shared.stopped));
+	return TRUE;
+}
+
 /* Finds the input with the earliest record, and up to when it stays that. */
 static void choose(RsTraceReader *reader)
 {
@@ -121,6 +140,8 @@ static void choose(RsTraceReader *reader)
 		reader->last = lane;
 		reader->input = rs_trace_reader_nth(reader, i);
 	}
+	if (reader->shared.stopped) /* one that would come before may be missing */
+		reader->last = NULL;
 }
 
 /* Goes to the next record. Afterwards reader->last has it, or is NULL. */
@@ -133,8 +154,10 @@ static void step(RsTraceReader *reader)
 		choose(reader);
 }
 
-const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GError **error)
+const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *cancellable,
+					  GError **error)
 {
+	begin(reader, cancellable);
 	do
 		step(reader);
 	while (reader->last && !rs_trace_input_hold(reader->input, reader->last));
@@ -142,6 +165,8 @@ const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GError **error)
 		reader->passed = rs_trace_add_ns(reader->last->order, 1);
 		return &reader->last->head;
 	}
+	if (is_stopped(reader, error))
+		return NULL;
 	for (guint i = 0; i < reader->inputs->len; i++) {
 		if (!rs_trace_reader_nth(reader, i)->error)
 			continue;
@@ -204,6 +229,35 @@ static gboolean are_seekable(const RsTraceReader *reader)
 	return TRUE;
 }
 
+/* Nothing is changed if one of them can only be a pipe. */
+static gboolean can_be_sought(const RsTraceReader *reader, const char *why_not, GError **error)
+{
+	for (guint i = 0; i < reader->inputs->len; i++) {
+		const RsTraceFile *file = rs_trace_reader_nth(reader, i)->file;
+
+		if (rs_trace_file_is_seekable(file) || rs_trace_file_origin(file) >= 0)
+			continue;
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, why_not);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+/* What was a pipe begins anew: it is to be sought. */
+static gboolean make_seekable(RsTraceReader *reader, GError **error)
+{
+	for (guint i = 0; i < reader->inputs->len; i++) {
+		RsTraceInput *input = rs_trace_reader_nth(reader, i);
+
+		if (rs_trace_file_is_seekable(input->file))
+			continue;
+		if (!rs_trace_file_make_seekable(input->file, error))
+			return FALSE;
+		rs_trace_input_reset(input);
+	}
+	return TRUE;
+}
+
 /* The record that the next call hands out is not this one any more. */
 static void forget_last(RsTraceReader *reader)
 {
@@ -222,21 +276,20 @@ static void forget_last(RsTraceReader *reader)
  *
  * Returns: %FALSE, and nothing has changed, if that cannot be done
  */
-gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
+gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GCancellable *cancellable,
+			      GError **error)
 {
 	gboolean back = ns < reader->passed;
 	RsTraceLane *lane;
 
-	for (guint i = 0; i < reader->inputs->len; i++) {
-		RsTraceInput *input = rs_trace_reader_nth(reader, i);
-
-		if (!rs_trace_file_is_seekable(input->file) && back) {
-			g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
-					    "a pipe cannot be read a second time");
-			return FALSE;
-		}
-	}
+	if (back && !can_be_sought(reader, "a pipe cannot be read a second time", error))
+		return FALSE;
+	if (g_cancellable_set_error_if_cancelled(cancellable, error))
+		return FALSE;
+	begin(reader, cancellable);
 	forget_last(reader);
+	if (back && !make_seekable(reader, error))
+		return FALSE;
 	reader->started = TRUE;
 	for (guint i = 0; i < reader->inputs->len; i++) {
 		RsTraceInput *input = rs_trace_reader_nth(reader, i);
@@ -248,7 +301,7 @@ gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
 		while (lane && lane->order < ns)
 			lane = rs_trace_input_next(input);
 	}
-	return TRUE;
+	return !is_stopped(reader, error);
 }
 
 /**
@@ -261,16 +314,19 @@ gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GError **error)
  *
  * Returns: %FALSE if that cannot be done
  */
-gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **error)
+gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GCancellable *cancellable,
+				   GError **error)
 {
 	guint64 total = 0, have;
 
-	if (!are_seekable(reader)) {
-		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
-				    "where a pipe ends is not known before it has ended");
+	if (!can_be_sought(reader, "where a pipe ends is not known before it has ended", error))
 		return FALSE;
-	}
+	if (g_cancellable_set_error_if_cancelled(cancellable, error))
+		return FALSE;
+	begin(reader, cancellable);
 	forget_last(reader);
+	if (!make_seekable(reader, error))
+		return FALSE;
 	for (guint i = 0; i < reader->inputs->len; i++) {
 		if (!rs_trace_input_seek_last(rs_trace_reader_nth(reader, i), n, &have, error))
 			return FALSE;
@@ -285,7 +341,7 @@ gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GError **er
 			break;
 	}
 	reader->started = TRUE;
-	return TRUE;
+	return !is_stopped(reader, error);
 }
 
 /**
@@ -332,6 +388,8 @@ static void finalize(GObject *object)
 	g_array_unref(reader->starts);
 	g_free(reader->shared.store.page);
 	g_clear_pointer(&reader->shared.names, g_hash_table_unref);
+	g_clear_object(&reader->cancellable);
+	g_clear_error(&reader->shared.stopped);
 	G_OBJECT_CLASS(rs_trace_reader_parent_class)->finalize(object);
 }
 

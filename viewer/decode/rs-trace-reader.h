@@ -49,7 +49,8 @@ const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
  * if there is none. Then `error` is set if a stream cannot be read any further; what could be read
  * has been handed out.
  */
-const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GError **error);
+const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *cancellable,
+					  GError **error);
 
 /* The sum of all files' damage so far; `first` and `why` are of the first damaged file. */
 const RsTraceFileDamage *rs_trace_reader_damage(RsTraceReader *reader);

@@ -47,6 +47,7 @@ typedef struct {
 	RsTraceReader *reader;
 	RsTraceExportNext next; /* NULL: the reader's */
 	gpointer data;
+	GCancellable *cancellable;
 } Records;
 
 /* The next record, as a format gets it. */
@@ -58,7 +59,7 @@ static gboolean take(const Records *from, RsTraceExportItem *item, GError **erro
 	if (from->next) {
 		record = from->next(&task, from->data, error);
 	} else {
-		record = rs_trace_reader_next(from->reader, error);
+		record = rs_trace_reader_next(from->reader, from->cancellable, error);
 		task = rs_trace_reader_task(from->reader);
 	}
 	if (!record)
@@ -87,7 +88,7 @@ static gboolean write_all(const Records *from, const RsTraceExportFormat *format
 		result->events += item.record->kind == RS_TRACE_RECORD_EVENT;
 		result->lost += item.record->kind == RS_TRACE_RECORD_LOSS ? item.record->lost : 0;
 	}
-	/* A stream that is cancelled says so as an error of reading. */
+	/* A reader that is cancelled says so as an error of reading. */
 	if (g_cancellable_set_error_if_cancelled(config->cancellable, error))
 		return FALSE;
 	return format->close(self, error);
@@ -97,7 +98,7 @@ gboolean rs_trace_export(RsTraceReader *reader, RsTraceExportNext next, gpointer
 			 const RsTraceExportFormat *format, const RsTraceExportConfig *config,
 			 RsTraceExportResult *result, GError **error)
 {
-	const Records from = {reader, next, data};
+	const Records from = {reader, next, data, config->cancellable};
 	gpointer self = format->open(config, error);
 	gboolean done;
 

@@ -84,7 +84,7 @@ void read_rest(RsTraceReader *reader, Result *result)
 	const RsTraceTask *task;
 
 	*result = (Result){.text = g_string_new(NULL)};
-	while ((record = rs_trace_reader_next(reader, &result->error))) {
+	while ((record = rs_trace_reader_next(reader, NULL, &result->error))) {
 		task = rs_trace_reader_task(reader);
 		g_string_append(result->text, record->origin->name);
 		if (record->kind == RS_TRACE_RECORD_LOSS)
@@ -101,7 +101,7 @@ void read_stream(GInputStream *stream, Result *result)
 {
 	g_autoptr(RsTraceReader) reader = NULL;
 	GError *error = NULL;
-	RsTraceFile *file = rs_trace_file_new(stream, &error);
+	RsTraceFile *file = rs_trace_file_new(stream, NULL, &error);
 
 	if (file) {
 		reader = rs_trace_reader_new(file);
@@ -153,7 +153,7 @@ GInputStream *pipe_of(GBytes *bytes)
 RsTraceFile *file_of(GBytes *bytes)
 {
 	g_autoptr(GInputStream) stream = stream_of(bytes);
-	RsTraceFile *file = rs_trace_file_new(stream, NULL);
+	RsTraceFile *file = rs_trace_file_new(stream, NULL, NULL);
 
 	g_assert_nonnull(file);
 	return file;

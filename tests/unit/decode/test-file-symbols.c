@@ -65,7 +65,7 @@ static void check_names(RsTraceReader *reader, const char *expected)
 	const char *name;
 	guint64 offset;
 
-	while ((record = rs_trace_reader_next(reader, &error))) {
+	while ((record = rs_trace_reader_next(reader, NULL, &error))) {
 		if (record->kind != RS_TRACE_RECORD_EVENT)
 			continue;
 		g_assert_true(rs_trace_symbols_find(record->symbols, record->when, ADDRESS, &name,

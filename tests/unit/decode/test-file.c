@@ -83,7 +83,7 @@ static void test_many_leave(File *f, gconstpointer unused)
 	end_window(f, 20 + sources);
 	bytes = finish(f);
 	reader = rs_trace_reader_new(file_of(bytes));
-	for (; (record = rs_trace_reader_next(reader, NULL)); n++) {
+	for (; (record = rs_trace_reader_next(reader, NULL, NULL)); n++) {
 		g_assert_cmpuint(record->ns, ==, 10 + n);
 		if (!n)
 			g_assert_cmpuint(rs_trace_reader_n_sources(reader), <, 4200);
@@ -347,7 +347,7 @@ static GArray *places_of(GBytes *bytes, gsize size, gboolean *complete)
 {
 	g_autoptr(GBytes) part = g_bytes_new_from_bytes(bytes, 0, size);
 	g_autoptr(GInputStream) stream = g_memory_input_stream_new_from_bytes(part);
-	g_autoptr(RsTraceFile) file = rs_trace_file_new(stream, NULL);
+	g_autoptr(RsTraceFile) file = rs_trace_file_new(stream, NULL, NULL);
 	GArray *places;
 
 	g_assert_nonnull(file);

@@ -47,7 +47,7 @@ static void test_same_boot(void)
 	g_assert_true(rs_trace_reader_add(reader, MAKE(&third, "c", 1, 70), &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(rs_trace_reader_header(reader)->origin_ns, ==, 990);
-	g_assert_nonnull((record = rs_trace_reader_next(reader, &error)));
+	g_assert_nonnull((record = rs_trace_reader_next(reader, NULL, &error)));
 	g_assert_cmpuint(record->origin->index, ==, 2);
 	check_rest(reader, "a:20<...> b:35<...> a:40<...> b:45<...> a:60<...> b:65<...> "
 			   "c:70<...> ");
@@ -126,13 +126,13 @@ static void check_seeks(RsTraceReader *reader, const char *all)
 	for (guint i = 0; i < 45; i++) {
 		guint time = i * 173 % 450;
 
-		g_assert_true(rs_trace_reader_seek(reader, time, &error));
+		g_assert_true(rs_trace_reader_seek(reader, time, NULL, &error));
 		g_assert_no_error(error);
 		read_rest(reader, &result);
 		g_assert_cmpstr(skip_loss(result.text->str), ==, text_from(all, time));
 		free_result(&result);
 	}
-	g_assert_true(rs_trace_reader_seek(reader, 0, &error));
+	g_assert_true(rs_trace_reader_seek(reader, 0, NULL, &error));
 	check_rest(reader, all);
 	g_assert_cmpuint(rs_trace_reader_n_sources(reader), ==, 3);
 }
@@ -144,7 +144,7 @@ static void check_last(RsTraceReader *reader, const char *all)
 	Result result;
 
 	for (guint n = 0; n < 140; n++) {
-		g_assert_true(rs_trace_reader_seek_last(reader, n, &error));
+		g_assert_true(rs_trace_reader_seek_last(reader, n, NULL, &error));
 		g_assert_no_error(error);
 		read_rest(reader, &result);
 		g_assert_cmpstr(n < 132 ? skip_loss(result.text->str) : result.text->str, ==, from);
@@ -319,16 +319,16 @@ static void test_pipe(File *f, gconstpointer unused)
 {
 	g_autoptr(GBytes) bytes = some_file(f);
 	g_autoptr(GInputStream) pipe = pipe_of(bytes);
-	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL));
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL, NULL));
 	guint64 done, total;
 	GError *error = NULL;
 	Result all, rest;
 
-	g_assert_false(rs_trace_reader_seek_last(reader, 3, &error));
+	g_assert_false(rs_trace_reader_seek_last(reader, 3, NULL, &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
 	g_clear_error(&error);
 	read_bytes(bytes, g_bytes_get_size(bytes), &all);
-	g_assert_true(rs_trace_reader_seek(reader, 200, &error));
+	g_assert_true(rs_trace_reader_seek(reader, 200, NULL, &error));
 	read_rest(reader, &rest);
 	g_assert_cmpstr(rest.text->str, ==, text_from(all.text->str, 200));
 	free_result(&rest);
@@ -342,21 +342,21 @@ static void test_back_in_pipe(File *f, gconstpointer unused)
 {
 	g_autoptr(GBytes) bytes = some_file(f);
 	g_autoptr(GInputStream) pipe = pipe_of(bytes);
-	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL));
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL, NULL));
 	const RsTraceRecord *record;
 	GError *error = NULL;
 
 	for (guint i = 0; i < 5; i++)
-		g_assert_nonnull((record = rs_trace_reader_next(reader, &error)));
+		g_assert_nonnull((record = rs_trace_reader_next(reader, NULL, &error)));
 	g_assert_cmpuint(record->ns, ==, 21);
-	g_assert_false(rs_trace_reader_seek(reader, 20, &error));
+	g_assert_false(rs_trace_reader_seek(reader, 20, NULL, &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
 	g_clear_error(&error);
-	g_assert_nonnull((record = rs_trace_reader_next(reader, &error)));
+	g_assert_nonnull((record = rs_trace_reader_next(reader, NULL, &error)));
 	g_assert_cmpuint(record->ns, ==, 22);
-	while ((record = rs_trace_reader_next(reader, NULL)))
+	while ((record = rs_trace_reader_next(reader, NULL, NULL)))
 		;
-	g_assert_false(rs_trace_reader_seek(reader, 0, &error));
+	g_assert_false(rs_trace_reader_seek(reader, 0, NULL, &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED);
 	g_clear_error(&error);
 }
@@ -371,7 +371,7 @@ static void test_progress(File *f, gconstpointer unused)
 	rs_trace_reader_progress(reader, &done, &total);
 	g_assert_cmpuint(done, <, 200);
 	g_assert_cmpuint(total, ==, g_bytes_get_size(bytes));
-	while (rs_trace_reader_next(reader, NULL))
+	while (rs_trace_reader_next(reader, NULL, NULL))
 		;
 	rs_trace_reader_progress(reader, &done, &total);
 	g_assert_cmpuint(done, ==, total);
@@ -411,11 +411,11 @@ static void test_large_window(File *f, gconstpointer unused)
 	for (guint as_pipe = 0; as_pipe < 2; as_pipe++) {
 		g_autoptr(GInputStream) stream = as_pipe ? pipe_of(bytes) : stream_of(bytes);
 		g_autoptr(RsTraceReader) reader =
-			rs_trace_reader_new(rs_trace_file_new(stream, NULL));
+			rs_trace_reader_new(rs_trace_file_new(stream, NULL, NULL));
 		guint64 last = 0, count = 0, back = 0;
 		const RsTraceRecord *record;
 
-		while ((record = rs_trace_reader_next(reader, NULL))) {
+		while ((record = rs_trace_reader_next(reader, NULL, NULL))) {
 			back += record->ns < last;
 			last = record->ns;
 			count++;
@@ -471,8 +471,8 @@ static void test_many_blocks(File *f, gconstpointer unused)
 	}
 	bytes = finish(f);
 	g_memory_input_stream_add_bytes(G_MEMORY_INPUT_STREAM(stream), bytes);
-	reader = rs_trace_reader_new(rs_trace_file_new(stream, NULL));
-	for (; (record = rs_trace_reader_next(reader, NULL)); n++) {
+	reader = rs_trace_reader_new(rs_trace_file_new(stream, NULL, NULL));
+	for (; (record = rs_trace_reader_next(reader, NULL, NULL)); n++) {
 		g_assert_cmpuint(record->ns, ==, 100 + n);
 		g_assert_cmpuint(record->payload[0], ==, (100 + n) & 255);
 	}

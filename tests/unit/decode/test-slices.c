@@ -158,7 +158,7 @@ static void test_slices_hold_the_same(gconstpointer compression)
 	GError *error = NULL;
 	guint64 last = 0;
 
-	while ((record = rs_trace_reader_next(reader, &error))) {
+	while ((record = rs_trace_reader_next(reader, NULL, &error))) {
 		g_assert_cmpuint(record->sorted_ns, >=, last);
 		last = record->sorted_ns;
 		take_record(record);

@@ -97,7 +97,7 @@ static RsTraceFile *open_file(const Bed *bed, guint i)
 		g_memory_output_stream_get_data(stream),
 		(gssize)g_memory_output_stream_get_data_size(stream), NULL);
 
-	return rs_trace_file_new(in, NULL);
+	return rs_trace_file_new(in, NULL, NULL);
 }
 
 /* Reads one of the files alone. */
@@ -109,7 +109,7 @@ static void read_file(const Bed *bed, guint i, Read *out)
 	const RsTraceTask *task;
 	guint64 number;
 
-	while ((record = rs_trace_reader_next(reader, &error))) {
+	while ((record = rs_trace_reader_next(reader, NULL, &error))) {
 		out->lost += record->kind == RS_TRACE_RECORD_LOSS ? record->lost : 0;
 		if (record->kind != RS_TRACE_RECORD_EVENT)
 			continue;

@@ -214,13 +214,14 @@ static guint64 replay(Bed *bed, GString *out)
 	g_autoptr(GInputStream) stream = g_memory_input_stream_new_from_data(
 		g_memory_output_stream_get_data(file),
 		(gssize)g_memory_output_stream_get_data_size(file), NULL);
-	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(rs_trace_file_new(stream, NULL));
+	g_autoptr(RsTraceReader) reader =
+		rs_trace_reader_new(rs_trace_file_new(stream, NULL, NULL));
 	const RsTraceDecoderStats *stats;
 	GError *error = NULL;
 	const RsTraceRecord *record;
 	const RsTraceTask *task;
 
-	while ((record = rs_trace_reader_next(reader, &error))) {
+	while ((record = rs_trace_reader_next(reader, NULL, &error))) {
 		task = rs_trace_reader_task(reader);
 		show(record, task, out);
 	}

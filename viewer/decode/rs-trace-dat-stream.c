@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-dat-stream.h"
+#include "rs-trace-dat-stream-private.h"
 #include "rs-trace-error.h"
 #include "rs-trace-escape.h"
+#include "rs-trace-paths.h"
 
 #include <string.h>
 

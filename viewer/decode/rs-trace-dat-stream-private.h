@@ -8,12 +8,13 @@
  * file. If it crashes, the stream ends with an error. What it writes is as hostile as any trace
  * file. One thread at a time.
  */
-#ifndef RS_TRACE_DAT_STREAM_H
-#define RS_TRACE_DAT_STREAM_H
+#ifndef RS_TRACE_DAT_STREAM_PRIVATE_H
+#define RS_TRACE_DAT_STREAM_PRIVATE_H
 
 #include <gio/gio.h>
 
 G_BEGIN_DECLS
+#pragma GCC visibility push(hidden)
 
 #define RS_TYPE_TRACE_DAT_STREAM (rs_trace_dat_stream_get_type())
 G_DECLARE_FINAL_TYPE(RsTraceDatStream, rs_trace_dat_stream, RS, TRACE_DAT_STREAM, GInputStream)
@@ -24,6 +25,7 @@ G_DECLARE_FINAL_TYPE(RsTraceDatStream, rs_trace_dat_stream, RS, TRACE_DAT_STREAM
  */
 GInputStream *rs_trace_dat_stream_new(int fd, GError **error);
 
+#pragma GCC visibility pop
 G_END_DECLS
 
 #endif
