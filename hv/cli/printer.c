@@ -67,7 +67,8 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 		     const RsTraceRecord *record, const RsTraceTask *task, bool named)
 {
 	const RsTraceTextStyle style =
-		(config->short_names ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE) |
+		(config->style.bare ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE) |
+		(config->style.ns ? RS_TRACE_TEXT_NS : RS_TRACE_TEXT_NONE) |
 		(config->raw ? RS_TRACE_TEXT_RAW : RS_TRACE_TEXT_NONE) |
 		(named ? RS_TRACE_TEXT_SOURCE : RS_TRACE_TEXT_NONE);
 

@@ -36,13 +36,31 @@ struct rs_printer_head {
 typedef void (*rs_printer_show)(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 				RsTraceTextStyle style, void *data);
 
+/* How lines of text look, as options of a verb: RS_PRINTER_STYLE_OPTIONS(style). */
+struct rs_printer_style {
+	gboolean bare, ns;
+};
+
+#define RS_PRINTER_STYLE_OPTIONS(style)                                                            \
+	{"short",                                                                                  \
+	 0,                                                                                        \
+	 0,                                                                                        \
+	 G_OPTION_ARG_NONE,                                                                        \
+	 &(style).bare,                                                                            \
+	 "Events without their system: switch in place of sched:switch",                           \
+	 NULL},                                                                                    \
+	{                                                                                          \
+		"ns", 0, 0, G_OPTION_ARG_NONE, &(style).ns,                                        \
+			"Times in nanoseconds, in place of microseconds", NULL                     \
+	}
+
 struct rs_printer_config {
 	/* Records that are not wanted are not shown; NULL: all are. */
 	bool (*wants)(const RsTraceRecord *record, const RsTraceTask *task, void *data);
 	rs_printer_show show; /* text of another kind, without a header; NULL: the usual */
 	void *show_data;      /* of the two above */
 	bool json;
-	bool short_names;                   /* text: events without their system */
+	struct rs_printer_style style;      /* of text */
 	bool raw;                           /* text: fields as they are */
 	bool source_names;                  /* text: name each line's source from the start */
 	const struct rs_printer_head *head; /* text: print header lines first; NULL: none */

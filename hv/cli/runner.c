@@ -449,7 +449,7 @@ static void start_printer(struct runner *runner)
 	struct rs_printer_config printer = {
 		.json = config->json,
 		.head = &head,
-		.short_names = config->short_names,
+		.style = config->style,
 		.source_names = runner->started > 1,
 		.count = config->count,
 		.fd = config->quiet ? -1 : runner->out_fd,

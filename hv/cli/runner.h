@@ -6,8 +6,10 @@
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
 
-#include "cli/symbols.h"
+#include "cli/printer.h"
 #include "cli/run_recording.h"
+#include "cli/symbols.h"
+
 #include <rs-trace-ring.h>
 #include "server/rundir.h"
 #include "session/session.h"
@@ -18,11 +20,11 @@ struct rs_runner_config {
 	uint32_t stack;                       /* frames of call stacks that they get; 0: none */
 	char **filters;                       /* "GLOB: EXPR"; NULL: none */
 	bool json;
-	bool short_names;   /* in text: events without their system */
-	bool quiet;         /* print no trace and no summary */
-	bool propagate;     /* exit with the guest's exit code */
-	bool detach;        /* leave the guests running at the end */
-	const char *output; /* file for the printed trace; NULL: standard output */
+	struct rs_printer_style style; /* of text */
+	bool quiet;                    /* print no trace and no summary */
+	bool propagate;                /* exit with the guest's exit code */
+	bool detach;                   /* leave the guests running at the end */
+	const char *output;            /* file for the printed trace; NULL: standard output */
 	/* Records the trace too, whatever is printed; NULL: does not. */
 	const struct rs_run_recording_config *record;
 	double duration; /* seconds; 0: until the guest ends */

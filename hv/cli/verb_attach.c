@@ -44,7 +44,8 @@ struct options {
 	struct rs_run_recording_config record;
 	RsCliSymbols symbols;
 	gint64 count;
-	gboolean json, bare, quiet, fresh;
+	struct rs_printer_style style;
+	gboolean json, quiet, fresh;
 };
 
 static int check(const struct rs_verb *verb, struct options *o)
@@ -53,7 +54,7 @@ static int check(const struct rs_verb *verb, struct options *o)
 	int code = rs_cli_check_limits(verb, o->count, runner->duration);
 
 	runner->json = o->json;
-	runner->short_names = o->bare;
+	runner->style = o->style;
 	runner->quiet = o->quiet;
 	runner->count = (uint64_t)MAX(o->count, 0);
 	runner->from = o->fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
@@ -78,8 +79,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		RS_CLI_SYMBOLS_NONE(o.symbols),
 		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
-		{"short", 0, 0, G_OPTION_ARG_NONE, &o.bare,
-		 "Events without their system: switch in place of sched:switch", NULL},
+		RS_PRINTER_STYLE_OPTIONS(o.style),
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count,
 		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner->duration,

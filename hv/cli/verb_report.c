@@ -10,7 +10,8 @@
 
 struct args {
 	RsCliChoice choice;
-	gboolean json, bare, raw;
+	struct rs_printer_style style;
+	gboolean json, raw;
 	gint64 count, last;
 	bool has_last;
 	RsCliSymbols symbols;
@@ -22,8 +23,7 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 {
 	const GOptionEntry options[] = {
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &a->json, "One JSON object a line", NULL},
-		{"short", 0, 0, G_OPTION_ARG_NONE, &a->bare,
-		 "Events without their system: switch in place of sched:switch", NULL},
+		RS_PRINTER_STYLE_OPTIONS(a->style),
 		{"raw", 'R', 0, G_OPTION_ARG_NONE, &a->raw,
 		 "Fields as they are, name=value, in place of the event's own text", NULL},
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &a->count,
@@ -70,8 +70,8 @@ static int check(const struct rs_verb *verb, const struct args *a)
 		return rs_cli_usage(verb, "--by needs --hist or --latency");
 	if (a->key && !a->latency)
 		return rs_cli_usage(verb, "--key needs --latency");
-	if (is_figures(a) && (a->count || a->raw || a->bare))
-		return rs_cli_usage(verb, "-n, -R and --short are of lines, not of figures");
+	if (is_figures(a) && (a->count || a->raw || a->style.bare || a->style.ns))
+		return rs_cli_usage(verb, "-n, -R, --ns and --short are of lines, not of figures");
 	if (a->stacks && (a->stat || a->hist || a->latency))
 		return rs_cli_usage(verb, "--stacks is for another program to read: alone");
 	return RS_CLI_OK;
@@ -82,7 +82,7 @@ static int show(const struct args *a, struct rs_cli_input *input)
 	const struct rs_printer_config printer = {
 		.fd = STDOUT_FILENO,
 		.json = a->json,
-		.short_names = a->bare,
+		.style = a->style,
 		.raw = a->raw,
 		.count = (uint64_t)a->count,
 	};

@@ -18,7 +18,8 @@ struct options {
 	struct rs_run_recording_config record;
 	double duration;
 	gint64 count;
-	gboolean json, bare, quiet, propagate;
+	struct rs_printer_style style;
+	gboolean json, quiet, propagate;
 };
 
 /*
@@ -72,7 +73,7 @@ static int run_session(const struct options *o, GArray *sources)
 		.symbols = &o->symbols,
 		.filters = o->filters,
 		.json = o->json,
-		.short_names = o->bare,
+		.style = o->style,
 		.quiet = o->quiet,
 		.propagate = o->propagate,
 		.output = o->to.text,
@@ -237,8 +238,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
-		{"short", 0, 0, G_OPTION_ARG_NONE, &o.bare,
-		 "Events without their system: switch in place of sched:switch", NULL},
+		RS_PRINTER_STYLE_OPTIONS(o.style),
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count,
 		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &o.duration,

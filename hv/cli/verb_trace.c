@@ -47,15 +47,15 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_auto(RsCliChoice) choice = {0};
 	g_autofree char *name = NULL;
-	gboolean json = FALSE, bare = FALSE, fresh = FALSE;
+	gboolean json = FALSE, fresh = FALSE;
+	struct rs_printer_style style = {0};
 	g_auto(RsCliSymbols) symbols = {0};
 	double duration = 0;
 	gint64 count = 0;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
-		{"short", 0, 0, G_OPTION_ARG_NONE, &bare,
-		 "Events without their system: switch in place of sched:switch", NULL},
+		RS_PRINTER_STYLE_OPTIONS(style),
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &count,
 		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &duration,
@@ -83,7 +83,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
 	printer.json = json;
-	printer.short_names = bare;
+	printer.style = style;
 	printer.count = (uint64_t)count;
 	return follow(verb, session, &printer, &symbols, &choice, fresh, duration);
 }

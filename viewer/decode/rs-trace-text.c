@@ -293,13 +293,21 @@ static char *put_padded(char *at, guint64 value, guint width, char fill)
 	return at + n;
 }
 
-/* "SEC.USEC" */
-static char *put_time(char *at, guint64 ns)
+/* "SEC.PART". `second`: how many units of `time` it has. */
+static inline char *put_seconds(char *at, guint64 time, guint64 second, guint digits)
 {
-	at = put_padded(at, ns / 1000000000, 5, ' ');
+	at = put_padded(at, time / second, 5, ' ');
 	*at++ = '.';
-	rs_put_digits(at, 6, ns / 1000 % 1000000);
-	return at + 6;
+	rs_put_digits(at, digits, time % second);
+	return at + digits;
+}
+
+/* Microseconds are rounded, as ftrace and trace-cmd do. */
+static char *put_time(char *at, guint64 ns, RsTraceTextStyle style)
+{
+	if (style & RS_TRACE_TEXT_NS)
+		return put_seconds(at, ns, 1000000000, 9);
+	return put_seconds(at, ns / 1000 + (ns % 1000 >= 500), 1000000, 6);
 }
 
 /* Right-aligned, like ftrace. */
@@ -315,8 +323,8 @@ static void append_comm(GString *out, const char *comm)
 			       (gssize)MIN(out->len - start - COMM_WIDTH, COMM_WIDTH - length));
 }
 
-/* "-PID     [CPU] FLAGS  SEC.USEC: " */
-static void append_head(GString *out, const RsTraceRecord *record)
+/* "-PID     [CPU] FLAGS  TIME: " */
+static void append_head(GString *out, const RsTraceRecord *record, RsTraceTextStyle style)
 {
 	char *at = rs_append_room(out, 96), *start;
 
@@ -333,7 +341,7 @@ static void append_head(GString *out, const RsTraceRecord *record)
 	rs_trace_text_flags(record->context, at);
 	at += 5;
 	*at++ = ' ';
-	at = put_time(at, record->ns);
+	at = put_time(at, record->ns, style);
 	*at++ = ':';
 	*at++ = ' ';
 	rs_append_done(out, at);
@@ -372,11 +380,12 @@ static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextSt
 	rs_append_done(out, at);
 }
 
-static void append_boot(GString *out, const RsTraceRecord *record, const char *source)
+static void append_boot(GString *out, const RsTraceRecord *record, const char *source,
+			RsTraceTextStyle style)
 {
 	char time[2 * RS_APPEND_DIGITS];
 
-	*put_time(time, record->ns) = 0;
+	*put_time(time, record->ns, style) = 0;
 	g_string_append_printf(out, "[BOOT %u%s%s AT %s]\n", record->when.boot,
 			       source ? " OF " : "", source ? source : "", g_strchug(time));
 }
@@ -394,7 +403,7 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 	const char *source = rs_trace_text_source(record, style);
 
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
-		append_boot(out, record, source);
+		append_boot(out, record, source, style);
 		return;
 	}
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
@@ -402,7 +411,7 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 		return;
 	}
 	append_comm(out, task->comm);
-	append_head(out, record);
+	append_head(out, record, style);
 	append_source(out, source);
 	append_name(out, record, style);
 	if (style & RS_TRACE_TEXT_RAW)

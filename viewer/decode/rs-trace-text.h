@@ -20,6 +20,7 @@ typedef enum {
 	RS_TRACE_TEXT_SHORT = 1 << 0,  /* "switch" in place of "sched:switch" */
 	RS_TRACE_TEXT_RAW = 1 << 1,    /* fields as they are, in place of the print format */
 	RS_TRACE_TEXT_SOURCE = 1 << 2, /* "guest/" before the event: the name of its source */
+	RS_TRACE_TEXT_NS = 1 << 3,     /* times in nanoseconds, in place of microseconds */
 } RsTraceTextStyle;
 
 /* The header above the lines, with counts as in ftrace's header. `cpus`: the number of rings. */

@@ -37,6 +37,14 @@ static gboolean take_decimal(const char *text, gsize size, guint64 unit, guint64
 	       g_uint64_checked_add(out, whole, part);
 }
 
+/* Seconds with as many digits as lines have. */
+static gboolean is_of_a_line(const char *text)
+{
+	const char *point = strchr(text, '.');
+
+	return g_ascii_isdigit(text[strlen(text) - 1]) && (!point || strlen(point + 1) <= 6);
+}
+
 gboolean rs_trace_time_parse(const char *text, RsTraceTime *out, GError **error)
 {
 	RsTraceTimeKind kind = RS_TRACE_TIME_AT;
@@ -55,6 +63,8 @@ gboolean rs_trace_time_parse(const char *text, RsTraceTime *out, GError **error)
 	for (guint i = 0; i < G_N_ELEMENTS(UNITS); i++) {
 		if (!strcmp(at + digits, UNITS[i].name) &&
 		    take_decimal(at, digits, UNITS[i].ns, &ns)) {
+			if (kind == RS_TRACE_TIME_AT && is_of_a_line(at))
+				ns -= MIN(ns, 500);
 			*out = (RsTraceTime){kind, ns};
 			return TRUE;
 		}

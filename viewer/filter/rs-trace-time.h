@@ -2,7 +2,9 @@
 /*
  * Places in a trace as a user writes them: 12.5 is the time that lines of the trace show, +3 lies
  * three seconds after its first record, -3 three seconds before its last. A number is of seconds,
- * or has a unit: s, ms, us, ns. Any thread.
+ * or has a unit: s, ms, us, ns. Lines show microseconds, rounded, so a time of seconds with up to
+ * six digits after the point lies half a microsecond earlier: what is shown with it is not before
+ * it. Any thread.
  */
 #ifndef RS_TRACE_TIME_H
 #define RS_TRACE_TIME_H

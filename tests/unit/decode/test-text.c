@@ -146,9 +146,14 @@ static void test_columns(void)
 		   "            task-1       [002] .....     0.000003: sys:ev: \n");
 	record.pid = 1234567;
 	record.ring = 999;
-	record.ns = 99999999999999;
+	record.ns = 99999999999499;
 	check_line(record, "a-task-of-16-byt", NULL, 0,
 		   "a-task-of-16-byt-1234567 [999] ..... 99999.999999: sys:ev: \n");
+	record.ns++; /* rounded, as ftrace does */
+	check_line(record, "a-task-of-16-byt", NULL, 0,
+		   "a-task-of-16-byt-1234567 [999] ..... 100000.000000: sys:ev: \n");
+	check_line(record, "a-task-of-16-byt", NULL, RS_TRACE_TEXT_NS,
+		   "a-task-of-16-byt-1234567 [999] ..... 99999.999999500: sys:ev: \n");
 	record.pid = 12345678;
 	record.ring = 1000;
 	record.ns = 100000000000000;
@@ -159,8 +164,8 @@ static void test_columns(void)
 	record.ns = G_MAXUINT64;
 	record.context = RS_CTX_IRQS_OFF | 1 << RS_CTX_MIGRATE_SHIFT;
 	check_line(record, "a-task-of-15-by", NULL, 0,
-		   " a-task-of-15-by-4294967295 [65535] d...1 18446744073.709551: sys:ev: \n");
-	record = (RsTraceRecord){.event = &event, .ns = 999};
+		   " a-task-of-15-by-4294967295 [65535] d...1 18446744073.709552: sys:ev: \n");
+	record = (RsTraceRecord){.event = &event, .ns = 499};
 	check_line(record, "", NULL, 0,
 		   "                -0       [000] .....     0.000000: sys:ev: \n");
 }

@@ -76,8 +76,8 @@ static void test_stream(Fixture *f, gconstpointer unused)
 					    bytes->len, 214));
 	g_assert_cmpstr(f->out->str, ==,
 			"CPU:3 [LOST 214 EVENTS]\n" LINE("003", "42     ", ".....", "    8.589930")
-				LINE("003", "42     ", ".....", "    8.589934")
-					LINE("003", "7      ", "dnh23", "77000.000999"));
+				LINE("003", "42     ", ".....", "    8.589935")
+					LINE("003", "7      ", "dnh23", "77000.001000"));
 }
 
 /* A page in pieces, to a decoder that saw the earlier pieces and to one that did not. */

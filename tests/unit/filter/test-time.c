@@ -11,8 +11,12 @@ static void test_times(void)
 	} rows[] = {
 		{NULL, RS_TRACE_TIME_NONE, 0},
 		{"0", RS_TRACE_TIME_AT, 0},
-		{"12.5", RS_TRACE_TIME_AT, 12500000000},
-		{".5", RS_TRACE_TIME_AT, 500000000},
+		/* as lines show it, rounded to microseconds */
+		{"12.5", RS_TRACE_TIME_AT, 12499999500},
+		{".5", RS_TRACE_TIME_AT, 499999500},
+		{".000001", RS_TRACE_TIME_AT, 500},
+		{"12.5000000", RS_TRACE_TIME_AT, 12500000000},
+		{"+12.5", RS_TRACE_TIME_AFTER_FIRST, 12500000000},
 		{"77000.000999001", RS_TRACE_TIME_AT, 77000000999001},
 		/* more digits than a double has, and more than there are nanoseconds */
 		{"9007199254.740993001999", RS_TRACE_TIME_AT, 9007199254740993001},
