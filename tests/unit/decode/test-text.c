@@ -213,8 +213,8 @@ static void test_kinds(void)
 	check_line(record, "x", NULL, 0, "CPU:3 [LOST 214 EVENTS]\n");
 	check_line(record, "x", "src", 0, "src/CPU:3 [LOST 214 EVENTS]\n");
 	record = (RsTraceRecord){.kind = RS_TRACE_RECORD_BOOT, .when.boot = 4, .ns = 5000006999};
-	check_line(record, "x", NULL, 0, "[BOOT 4 AT 5.000006]\n");
-	check_line(record, "x", "src", 0, "[BOOT 4 OF src AT 5.000006]\n");
+	check_line(record, "x", NULL, 0, "[BOOT 4 AT 5.000007]\n");
+	check_line(record, "x", "src", 0, "[BOOT 4 OF src AT 5.000007]\n");
 }
 
 /* ---- fields, as a print format shows them by %s ---- */
