@@ -251,7 +251,8 @@ static int tell(struct rs_cli_input *input)
 	if (input->selection && input->ended &&
 	    !rs_trace_selection_finish(input->selection, &error))
 		return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
-	return damage->gaps ? RS_CLI_FAILED : RS_CLI_OK;
+	return damage->gaps || rs_trace_reader_stats(input->reader)->bad_pages ? RS_CLI_FAILED
+									       : RS_CLI_OK;
 }
 
 int rs_cli_input_close(struct rs_cli_input *input)

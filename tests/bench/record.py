@@ -36,8 +36,8 @@ def lost_in(path):
             if kind == LOST:
                 lost += struct.unpack_from('<Q', body)[0]
             elif kind == PAGES:
-                _, count, stride = struct.unpack_from('<QII', body)
-                lost += sum(struct.unpack_from('<Q', body, 16 + i * stride)[0] for i in range(count))
+                _, count, stride = struct.unpack_from('<QII8x', body)
+                lost += sum(struct.unpack_from('<Q', body, 24 + i * stride)[0] for i in range(count))
             at += block
     return lost
 

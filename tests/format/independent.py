@@ -3,20 +3,19 @@
 """independent.py TRACE: prints a trace file as JSON lines, as `ringside report --json` does.
 
 Written from docs/file-format.md, docs/abi.md and docs/json.md alone, with what Python has by
-itself, to show that these pages suffice. It reads no compressed pages, and holds the whole file
-in memory.
+itself and libzstd, to show that these pages suffice. It holds the whole file in memory.
 """
 import collections
+import ctypes
 import json
 import struct
 import sys
-import zlib
 
 HEADER = struct.Struct('<QHHIQQQ16sII64x')
 BLOCK = struct.Struct('<IIIIIIHHI')
-TABLE = struct.Struct('<QII')
+TABLE = struct.Struct('<QIIII')
 SOURCE = struct.Struct('<IIIIIIQ64s32s32x')
-PAGE = struct.Struct('<QIIII')
+PAGE = struct.Struct('<QIIIIII')
 LOST = struct.Struct('<QII')
 BOOT = struct.Struct('<IIQ')
 EPOCH = struct.Struct('<IIQQQIIQ16x')
@@ -26,15 +25,45 @@ EVENT = struct.Struct('<IHHIIIIIHBBQHHHH')
 FIELD = struct.Struct('<IIHHBBHHHIQ')
 SYMBOL = struct.Struct('<QII')
 MAGIC, BLOCK_MAGIC = 0x0a45434152545352, 0x4b4c4253
-(SOURCE_KIND, LEFT, BOOTS, PROVIDER, CLOCK, NAMES, LOST_KIND, PAGES, WINDOW, INDEX,
- END) = range(1, 12)
+(SOURCE_KIND, LEFT, BOOTS, PROVIDER, CLOCK, NAMES, LOST_KIND, PAGES, WINDOW, INDEX, END,
+ SYMBOLS) = range(1, 13)
 (UINT, SINT, HEX, POINTER, ENUM, FLAGS, ARRAY, STRING, DYN_ARRAY, DYN_STRING) = range(1, 11)
 
 Record = collections.namedtuple('Record', 'ns cpu id when pid tgid context payload cut')
 
 
+def make_crc_table():
+    table = list(range(256))
+    for _ in range(8):
+        table = [crc >> 1 ^ (0x82f63b78 if crc & 1 else 0) for crc in table]
+    return table
+
+
+CRC_TABLE = make_crc_table()
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xff]
+    return crc ^ 0xffffffff
+
+
+def unpack(data, size):
+    """None: it is no frame of so many bytes."""
+    zstd = ctypes.CDLL('libzstd.so.1')
+    for name in ('ZSTD_decompress', 'ZSTD_findFrameCompressedSize'):
+        getattr(zstd, name).restype = ctypes.c_size_t
+    out = ctypes.create_string_buffer(size)
+    frame = zstd.ZSTD_findFrameCompressedSize(data, ctypes.c_size_t(len(data)))
+    if frame > len(data):
+        return None
+    got = zstd.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(frame))
+    return out.raw if got == size else None
+
+
 def text(data):
-    return data.split(b'\0')[0].decode('utf-8')
+    return data.split(b'\0')[0].decode('utf-8', 'replace')
 
 
 class Event:
@@ -97,7 +126,8 @@ class Source:
         self.slots = {}
         self.epochs = {}
         self.names = collections.defaultdict(dict)  # pid -> {since: (tgid, comm)}
-        self.rings = collections.defaultdict(list)  # -> (lost, from, page up to `to`), or lost
+        # -> (lost, from, page up to `to`, damage before it), or lost; page None: it is damaged
+        self.rings = collections.defaultdict(list)
 
     def take_provider(self, slot, entry, data):
         state, first_boot, last_boot = struct.unpack_from('<III', entry, 4)
@@ -143,31 +173,60 @@ class Source:
         return tgid, comm or ('<...>' if pid else '<idle>')
 
 
-def blocks(data, header_size, number):
-    at = header_size
-    while at + BLOCK.size <= len(data):
-        magic, its, size, head_size, data_size, crc, kind, flags, source = BLOCK.unpack_from(data, at)
-        if magic != BLOCK_MAGIC or its != number:
-            raise ValueError(f'no block begins at {at}')
-        head = data[at:at + head_size]
-        if zlib.crc32(head[:20] + bytes(4) + head[24:]) != crc:
-            raise ValueError(f'the check is wrong at {at}')
-        if flags & 1:
-            raise ValueError('pages are compressed')
-        if at + size > len(data):
-            return
-        yield kind, source, head[BLOCK.size:], data[at + head_size:at + head_size + data_size]
+def block_at(data, at, number):
+    """The block's parts, None if it is damaged, or IndexError if the file ends before it does."""
+    if at + BLOCK.size > len(data):
+        raise IndexError
+    magic, its, size, head_size, data_size, crc, kind, flags, source = BLOCK.unpack_from(data, at)
+    if magic != BLOCK_MAGIC or its != number or not BLOCK.size <= head_size <= size:
+        return None
+    head = data[at:at + head_size]
+    if crc32c(head[:20] + bytes(4) + head[24:]) != crc:
+        return None
+    if at + size > len(data):
+        raise IndexError
+    behind = data[at + head_size:at + size]
+    behind = unpack(behind, data_size) if flags & 1 else behind[:data_size]
+    if kind in (PROVIDER, SYMBOLS) and crc32c(behind) != TABLE.unpack_from(head, BLOCK.size)[3]:
+        behind = None
+    return at + head_size, at + size, kind, source, head[BLOCK.size:], behind
+
+
+def blocks(data, at, number):
+    """Each block, and how many damaged parts are before it."""
+    start = struct.pack('<II', BLOCK_MAGIC, number)
+    damage, data_at, is_found = 0, 0, True
+    while at >= 0:
+        try:
+            block = block_at(data, at, number)
+        except IndexError:
+            block = None
+        if not block:
+            at = data.find(start, max(data_at, at + 1) if not is_found else data_at or at + 1)
+            is_found = False
+            continue
+        damage += not is_found
+        is_found = True
+        data_at, at, kind, source, body, behind = block
+        if behind is None and kind != PAGES:
+            damage += 1
+            continue
+        yield kind, source, body, behind, damage
         if kind == END:
             return
-        at += size
 
 
 def elements(body):
-    arg, count, stride = TABLE.unpack_from(body)
+    arg, count, stride, _, _ = TABLE.unpack_from(body)
     return arg, [body[TABLE.size + i * stride:TABLE.size + (i + 1) * stride] for i in range(count)]
 
 
-def take(sources, here, kind, source, body, data):
+def page_of(data, at, to, crc):
+    page = data[at:at + to] if data is not None else b''
+    return page if len(page) == to and crc32c(page) == crc else None
+
+
+def take(sources, here, kind, source, body, data, damage):
     if kind == SOURCE_KIND:
         here[source] = Source(body)
         sources.append(here[source])
@@ -185,11 +244,11 @@ def take(sources, here, kind, source, body, data):
             if sequence and sequence % 2 == 0:
                 here[source].names[pid][boot, chain, since] = tgid, text(comm + b'\0')
     elif kind == PAGES:
-        for lost, at, start, to, ring in map(PAGE.unpack_from, elements(body)[1]):
-            here[source].rings[ring].append((lost, start, data[at:at + to]))
+        for lost, at, start, to, ring, crc, _ in map(PAGE.unpack_from, elements(body)[1]):
+            here[source].rings[ring].append((lost, start, page_of(data, at, to, crc), damage))
     elif kind == LOST_KIND:
         lost, ring, _ = LOST.unpack_from(body)
-        here[source].rings[ring].append((lost, 0, b''))
+        here[source].rings[ring].append((lost, 0, b'', damage))
 
 
 def walk(source, ring, start, page):
@@ -222,6 +281,23 @@ def walk(source, ring, start, page):
         at += (size & 0x7fff) + 7 & ~7
 
 
+def losses(source, ring, pages):
+    """The pages that are good, each with what is lost before it."""
+    last, damage_before, missed = None, 0, False
+    for lost, start, page, damage in pages:
+        if page is None:
+            missed = True
+            continue
+        if page:
+            _, _, records, dropped, _, _, boot = RING_PAGE.unpack_from(page)[:7]
+            held = sum(1 for _ in walk(source, ring, 0, page))
+            new = sum(1 for _ in walk(source, ring, start, page))
+            if last and last[0] == boot and (missed or damage != damage_before):
+                lost = max(lost, max(0, records + held - new - last[1]) + max(0, dropped - last[2]))
+            last, damage_before, missed = (boot, records + held, dropped), damage, False
+        yield lost, start, page
+
+
 def line_of(source, record):
     event = source.event(record.id, record.when)
     tgid, comm = source.task(record.pid, record.when)
@@ -252,7 +328,7 @@ def read(path):
         take(sources, here, *block)
     for source in sources:
         for ring, pages in source.rings.items():
-            for lost, start, page in pages:
+            for lost, start, page in losses(source, ring, pages):
                 if lost:
                     out.append({'source': source.name, 'source_number': source.number,
                                 'cpu': ring, 'lost': lost})

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make-trace FILE: a trace file with what the format has: fields of each kind, two sources, pages
- * that grow, losses, boots, clock epochs of two chains, names, a provider that dies, an event that
- * nobody knows, a block of a later kind.
+ * make-trace FILE [LEVEL]: a trace file with what the format has: fields of each kind, two sources,
+ * pages that grow, losses, boots, clock epochs of two chains, names, a provider that dies, an event
+ * that nobody knows, a block of a later kind. LEVEL is that of zstd.
  */
 #include "rs-trace-writer.h"
 #include "../unit/decode/build.h"
 
 #include <ringside/control.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define JUMP 4950u /* in the page that begins then, the clock starts anew */
@@ -144,7 +145,8 @@ static void put_all(Trace *t)
 
 int main(int argc, char **argv)
 {
-	const RsTraceWriterConfig config = {.origin_ns = 5, .wall_ns = 6};
+	const RsTraceWriterConfig config = {
+		.origin_ns = 5, .wall_ns = 6, .compression = argc > 2 ? atoi(argv[2]) : 0};
 	g_autoptr(GFile) file = g_file_new_for_path(argc > 1 ? argv[1] : "trace");
 	g_autoptr(GFileOutputStream) stream =
 		g_file_replace(file, NULL, FALSE, G_FILE_CREATE_NONE, NULL, NULL);

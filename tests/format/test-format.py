@@ -5,11 +5,14 @@ command say the same of a trace file that has what the format has."""
 import collections
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 
 import independent
+
+PAGES = 8
 
 
 def check(ok, what):
@@ -29,8 +32,10 @@ def rings(lines):
     return out
 
 
-def compare(path, ringside):
-    said = subprocess.run([ringside, 'report', '--json', path], capture_output=True, check=True)
+def compare(path, ringside, is_damaged=False):
+    said = subprocess.run([ringside, 'report', '--json', path], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    check(said.returncode == int(is_damaged), f'exit code {said.returncode}: {said.stderr.decode()}')
     ours = [json.loads(line) for line in said.stdout.splitlines()]
     # A loss at a ring's end has the time of the ring's last record.
     times = [line['ns'] for line in ours if 'lost' not in line]
@@ -48,6 +53,39 @@ def compare(path, ringside):
     return ours
 
 
+def events_and_losses(ours):
+    lines = [line for ring in ours.values() for line in ring]
+    return sum('lost' not in line for line in lines), sum(line.get('lost', 0) for line in lines)
+
+
+def blocks_of_pages(data):
+    """Where the data of each lies, up to the block's end."""
+    at, = struct.unpack_from('<I', data, 12)
+    while at < len(data):
+        size, head_size, _, _, kind = struct.unpack_from('<IIIIH', data, at + 8)
+        if kind == PAGES:
+            yield at + head_size, at + size
+        at += size
+
+
+def damage(path, ringside, before):
+    """A hole in pages and bytes that are missing there cost these pages, which are counted."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    places = list(blocks_of_pages(data))
+    for begin, end in places:
+        for name, what in (('hole', data[:begin + 20] + bytes(end - begin - 20) + data[end:]),
+                           ('missing', data[:begin + 70] + data[begin + 77:])):
+            with open(path + name, 'wb') as file:
+                file.write(what)
+            ours = compare(path + name, ringside, True)
+            events, lost = events_and_losses(ours)
+            print(f'ok: {name} at {begin}: {events} events, {lost} lost, of {before}')
+    with open(path + 'cut', 'wb') as file:
+        file.write(data[:places[-1][1] - 9])
+    compare(path + 'cut', ringside)
+
+
 def main():
     ringside, make = sys.argv[1:3]
     if len(sys.argv) > 3:
@@ -56,7 +94,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'trace')
         subprocess.run([make, path], check=True)
-        lines = [line for ring in compare(path, ringside).values() for line in ring]
+        ours = compare(path, ringside)
+        lines = [line for ring in ours.values() for line in ring]
+        damage(path, ringside, events_and_losses(ours))
+        subprocess.run([make, path, '3'], check=True)
+        check(compare(path, ringside) == ours, 'compressed pages are the same')
         check(sum('lost' in line for line in lines) == 3, 'three losses')
         check({line.get('event') for line in lines} == {'switch', 'all', None}, 'known and unknown events')
 

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 #include <ringside/trace_file.h>
-#include <zlib.h>
+#include <rs-trace-crc-private.h>
 
 RS_FUZZ_NOT_SEEN static void rs_fuzz_put_right(guint8 *data, gsize size)
 {
@@ -25,7 +25,7 @@ RS_FUZZ_NOT_SEEN static void rs_fuzz_put_right(guint8 *data, gsize size)
 		memcpy(data + at, &block, sizeof(block));
 		if (block.head_size > size - at || block.size < sizeof(block))
 			return;
-		block.crc = (guint32)crc32(0, data + at, block.head_size);
+		block.crc = rs_trace_crc(data + at, block.head_size);
 		memcpy(data + at, &block, sizeof(block));
 		at += block.size;
 	}

@@ -16,6 +16,8 @@ G_BEGIN_DECLS
  * their headers say is missing counts as lost, if that is more than the next page is said to miss.
  */
 void rs_trace_decoder_after_gap(RsTraceDecoder *decoder, guint ring);
+/* The same of a page that is damaged, which counts as a bad one. */
+void rs_trace_decoder_miss(RsTraceDecoder *decoder, guint ring);
 
 /* From where on the bytes of the page that is being read are still needed. */
 guint rs_trace_decoder_at(const RsTraceDecoder *decoder, guint ring);

@@ -250,6 +250,12 @@ void rs_trace_decoder_after_gap(RsTraceDecoder *decoder, guint ring)
 	decoder->streams[ring].gap = TRUE;
 }
 
+void rs_trace_decoder_miss(RsTraceDecoder *decoder, guint ring)
+{
+	decoder->stats.bad_pages++;
+	rs_trace_decoder_after_gap(decoder, ring);
+}
+
 guint rs_trace_decoder_at(const RsTraceDecoder *decoder, guint ring)
 {
 	const Stream *stream = &decoder->streams[ring];

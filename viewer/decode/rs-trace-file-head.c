@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Heads of blocks: what their sizes can be, and where their parts lie. */
+#include "rs-trace-crc-private.h"
 #include "rs-trace-file-private.h"
 
 #include <ringside/cmdline.h>
@@ -7,7 +8,6 @@
 #include <ringside/descriptor.h>
 #include <ringside/region.h>
 #include <string.h>
-#include <zlib.h>
 
 /* The least size of the elements of a table, 0 for what is no table. */
 static gsize element_size(guint kind)
@@ -68,7 +68,7 @@ static gboolean check(GByteArray *head)
 	guint32 said = block->crc;
 
 	block->crc = 0;
-	return said == crc32(0, head->data, head->len);
+	return said == rs_trace_crc(head->data, head->len);
 }
 
 const char *rs_trace_head_parse(GByteArray *head, RsTraceFileBlock *out)
@@ -94,6 +94,7 @@ const char *rs_trace_head_parse(GByteArray *head, RsTraceFileBlock *out)
 		return "a table does not fit its block";
 	out->body = head->data + sizeof(*block) + sizeof(table);
 	out->arg = table.arg;
+	out->crc = table.crc;
 	out->count = table.count;
 	out->stride = table.stride;
 	return NULL;

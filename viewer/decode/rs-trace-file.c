@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* memmem */
 #include "rs-trace-bytes-private.h"
+#include "rs-trace-crc-private.h"
 #include "rs-trace-error.h"
 #include "rs-trace-file-private.h"
 
@@ -20,6 +21,7 @@ struct _RsTraceFile {
 	struct rs_file_header header;
 	int origin;       /* the trace.dat of which it is made; -1: none */
 	guint64 at;       /* of the next block */
+	guint64 data_at;  /* of a file: where the data of the block before begin; 0: nowhere */
 	guint64 passed;   /* damaged parts, each time that one comes to them */
 	guint64 seen;     /* damage before it was counted */
 	guint64 tried;    /* bytes of the last head, as it says */
@@ -93,6 +95,10 @@ static Found load(RsTraceFile *file, const RsTraceFilePlace *place, GBytes **out
 	}
 	if (!stored)
 		return CUT;
+	if (place->checked && !rs_trace_crc_fits(place->crc, stored, place->size)) {
+		g_free(stored);
+		return WRONG;
+	}
 	if (!place->packed) {
 		*out = g_bytes_new_take(stored, place->size);
 		return WHOLE;
@@ -107,20 +113,23 @@ GBytes *rs_trace_file_load(RsTraceFile *file, const RsTraceFilePlace *place, GEr
 	GBytes *data = NULL;
 
 	if (load(file, place, &data, error) == WRONG)
-		note_damage(file, place->at, place->at + place->stored, "compressed data");
+		note_damage(file, place->at, place->at + place->stored,
+			    "a block's data are damaged");
 	return data;
 }
 
 /* Finds where data lie. What is wrong with that, or NULL. */
-static const char *locate(guint64 at, const struct rs_file_block *block, RsTraceFilePlace *out)
+static const char *locate(const struct rs_file_block *block, RsTraceFileBlock *out)
 {
-	*out = (RsTraceFilePlace){
-		.at = at + block->head_size,
+	out->place = (RsTraceFilePlace){
+		.at = out->at + block->head_size,
 		.stored = block->size - block->head_size,
 		.size = block->data_size,
 		.packed = !!(block->flags & RS_FILE_ZSTD),
+		.checked = block->kind != RS_FILE_PAGES,
+		.crc = out->crc,
 	};
-	if (!out->packed && out->size > out->stored)
+	if (!out->place.packed && out->place.size > out->place.stored)
 		return "a block has less data than it says";
 	return NULL;
 }
@@ -165,7 +174,7 @@ static Found take_head(RsTraceFile *file, guint64 at, gsize most, RsTraceFileBlo
 	*out = (RsTraceFileBlock){.at = at};
 	*wrong = rs_trace_head_parse(file->head, out);
 	if (!*wrong)
-		*wrong = locate(at, &block, &out->place);
+		*wrong = locate(&block, out);
 	return *wrong ? WRONG : WHOLE;
 }
 
@@ -222,16 +231,21 @@ gboolean rs_trace_file_find(RsTraceFile *file, guint64 *at, guint64 to, RsTraceF
 }
 
 /*
- * Finds the next whole head behind what is damaged. A head that the file's end cuts may also be a
- * damaged one: then `why` is NULL, and it counts as damage only if there is one more.
+ * Finds the next whole head behind what is damaged. If bytes are missing in a block's data, the
+ * next one begins before the block would end. A pipe is not searched there, since these bytes have
+ * gone. A head that the file's end cuts may also be a damaged one: then `why` is NULL, and it
+ * counts as damage only if there is one more.
  */
 static Found search(RsTraceFile *file, const char *why, RsTraceFileBlock *out, GError **error)
 {
-	const guint64 from = file->at++;
-	const Found found = search_head(file, &file->at, G_MAXUINT64, out, error);
+	const guint64 at = file->at, from = file->data_at ? file->data_at : at;
+	Found found;
 
+	file->at = from == at ? at + 1 : from;
+	found = search_head(file, &file->at, G_MAXUINT64, out, error);
 	if (why || found == WHOLE)
-		note_damage(file, from, file->at, why ? why : "a block has an impossible size");
+		note_damage(file, file->at < at ? from : at, file->at,
+			    why ? why : "a block has an impossible size");
 	return found;
 }
 
@@ -246,9 +260,11 @@ static Found next_block(RsTraceFile *file, gboolean with_data, RsTraceFileBlock 
 	found = take_head(file, at, G_MAXSIZE, out, &wrong, error);
 	if (found == WRONG || found == CUT)
 		found = search(file, wrong, out, error);
-	if (found == WHOLE &&
-	    !rs_trace_bytes_reach(&file->bytes, out->place.at + out->place.stored))
-		found = CUT;
+	while (found == WHOLE &&
+	       !rs_trace_bytes_reach(&file->bytes, out->place.at + out->place.stored)) {
+		file->data_at = out->place.at;
+		found = search(file, NULL, out, error);
+	}
 	if (found != WHOLE)
 		return found;
 	if (with_data && out->place.size)
@@ -257,8 +273,9 @@ static Found next_block(RsTraceFile *file, gboolean with_data, RsTraceFileBlock 
 		return found;
 	out->data = file->data;
 	file->at = out->place.at + out->place.stored;
+	file->data_at = file->bytes.seekable ? out->place.at : 0;
 	if (found == WRONG)
-		rs_trace_file_reject(file, out, "compressed data");
+		rs_trace_file_reject(file, out, "a block's data are damaged");
 	return found;
 }
 
@@ -299,6 +316,7 @@ void rs_trace_file_seek(RsTraceFile *file, guint64 at)
 {
 	g_return_if_fail(file->bytes.seekable);
 	file->at = at;
+	file->data_at = 0;
 }
 
 gboolean rs_trace_file_read_part(RsTraceFile *file, guint64 at, guint8 *to, gsize size,
@@ -346,6 +364,31 @@ const char *rs_trace_file_name(const RsTraceFile *file)
 	return file->name;
 }
 
+static const char *why_no_header(const struct rs_file_header *header, gsize size)
+{
+	if (!size)
+		return "the file is empty";
+	if (size >= sizeof(header->magic) && header->magic == RS_FILE_MAGIC)
+		return "the file ends in its header";
+	return "not a trace file of Ringside";
+}
+
+static gboolean can_read(const struct rs_file_header *header, GError **error)
+{
+	const guint64 features = header->features & RS_FEATURES_REQUIRED;
+
+	if (header->abi_major != RS_ABI_MAJOR)
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION,
+			    "a trace file of version %u.%u, which this version cannot read",
+			    header->abi_major, header->abi_minor);
+	else if (features)
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION,
+			    "the file needs features 0x%" G_GINT64_MODIFIER
+			    "x, which this version does not know",
+			    features);
+	return header->abi_major == RS_ABI_MAJOR && !features;
+}
+
 /* The magic first: nothing else is known about what is no trace file. */
 static gboolean take_header(RsTraceFile *file, GError **error)
 {
@@ -359,15 +402,11 @@ static gboolean take_header(RsTraceFile *file, GError **error)
 	memcpy(header, there, got);
 	if (got < RS_FILE_HEADER_MIN_SIZE || header->magic != RS_FILE_MAGIC) {
 		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
-				    "not a trace file of Ringside");
+				    why_no_header(header, got));
 		return FALSE;
 	}
-	if (header->abi_major != RS_ABI_MAJOR || (header->features & RS_FEATURES_REQUIRED)) {
-		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION,
-			    "a trace file of version %u.%u, which this version cannot read",
-			    header->abi_major, header->abi_minor);
+	if (!can_read(header, error))
 		return FALSE;
-	}
 	if (header->header_size < RS_FILE_HEADER_MIN_SIZE || header->header_size > HEADER_MAX ||
 	    header->header_size % RS_FILE_ALIGN) {
 		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,

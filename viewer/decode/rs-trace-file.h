@@ -50,6 +50,8 @@ typedef struct {
 	guint stored; /* bytes there */
 	guint size;   /* once decompressed; 0: the block has none */
 	gboolean packed;
+	gboolean checked; /* by `crc`; pages are not, as each has a check of its own */
+	guint32 crc;
 } RsTraceFilePlace;
 
 /* A block of a kind that is known, and whose parts fit. Valid until the next call. */
@@ -60,7 +62,8 @@ typedef struct {
 	/* What the head holds. Of a table: its elements. */
 	gconstpointer body;
 	gsize body_size;
-	guint64 arg; /* of a table, as the next two */
+	guint64 arg; /* of a table, as the next three */
+	guint32 crc; /* of the data */
 	guint count;
 	guint stride;
 	GBytes *data; /* decompressed; NULL: there is none, or it was not asked for */

@@ -133,7 +133,7 @@ static void count_page(Search *search, RsTraceStored *stored, const RsTraceFileB
 	floor = floor_of(search, key_of(block, &page));
 	if (floor->n >= search->n)
 		return;
-	if (rs_trace_stored_copy(stored, page.at, search->bytes, page.to, NULL))
+	if (rs_trace_stored_page(stored, page.at, page.crc, search->bytes, page.to, NULL))
 		n = rs_trace_page_count(search->bytes, page.from, page.to, NULL);
 	floor->at = block->at;
 	floor->index = index;

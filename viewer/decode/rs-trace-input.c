@@ -64,14 +64,27 @@ static void begin_page(RsTraceInput *input, RsTraceLane *lane)
 	}
 }
 
-/* The loss at a ring's end comes where its last record was. */
-static gboolean take_last_loss(RsTraceLane *lane, RsTraceLanePage *page)
+/* Of a ring without a record: when its source's other rings have their newest so far. */
+static guint64 time_without_record(const RsTraceInput *input, const RsTraceFileSource *source)
 {
+	const guint64 until = input->until[input->window & 1];
+	guint64 ns = 0;
+
+	for (guint i = 0; i < source->info.ring_count; i++)
+		ns = MAX(ns, source->lanes[i].head.ns);
+	return ns || until == G_MAXUINT64 ? ns : until;
+}
+
+/* The loss at a ring's end comes where its last record was. */
+static gboolean take_last_loss(const RsTraceInput *input, RsTraceLane *lane, RsTraceLanePage *page)
+{
+	const guint64 ns = lane->head.ns ? lane->head.ns : time_without_record(input, lane->source);
+
 	if (page->stored || !page->lost)
 		return FALSE;
 	lane->head = (RsTraceRecord){
 		.kind = RS_TRACE_RECORD_LOSS,
-		.ns = lane->head.ns,
+		.ns = ns,
 		.when = lane->head.when,
 		.lost = page->lost,
 		.ring = (guint16)lane->ring,
@@ -86,7 +99,7 @@ static inline gboolean take_record(RsTraceInput *input, RsTraceLane *lane)
 	GError *error = NULL;
 
 	if (!lane->first->stored)
-		return take_last_loss(lane, lane->first);
+		return take_last_loss(input, lane, lane->first);
 	if (!rs_trace_lane_next(lane, &error)) {
 		if (error)
 			note_error(input, error);

@@ -23,6 +23,7 @@ struct _RsTraceLanePage {
 	guint32 at, from, to;
 	guint32 window;
 	guint32 gaps; /* damaged parts of the file before it */
+	guint32 crc;
 };
 
 typedef struct {
@@ -40,7 +41,6 @@ typedef struct {
 	guint at;   /* in the page */
 	guint size; /* of them */
 	guint room;
-	gboolean missed; /* a page could not be loaded, or not all of it */
 	RsTraceRecord head;
 	guint head_at;     /* where its bytes begin in the page, while they are not there */
 	gboolean has_head; /* it is in the order */

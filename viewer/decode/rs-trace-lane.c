@@ -19,6 +19,7 @@ void rs_trace_lane_push(RsTraceLane *lane, RsTraceStored *stored, const struct r
 		.to = entry->to,
 		.window = (guint32)window,
 		.gaps = (guint32)gaps,
+		.crc = entry->crc,
 	};
 	if (stored)
 		stored->refs++;
@@ -118,9 +119,10 @@ static gboolean load(RsTraceLane *lane, guint at, guint size, GError **error)
 	return rs_trace_stored_copy(page->stored, page->at + at, lane->bytes, lane->size, error);
 }
 
+/* The page, or the rest of it, is damaged, or its bytes cannot be had. */
 static gboolean miss(RsTraceLane *lane)
 {
-	lane->missed = TRUE;
+	rs_trace_decoder_miss(decoder_of(lane), lane->ring);
 	return FALSE;
 }
 
@@ -132,7 +134,7 @@ static gboolean begin_slice(RsTraceLane *lane, guint share, GError **error)
 
 	if (!store->page)
 		store->page = g_malloc(RS_RING_PAGE_MAX);
-	if (!rs_trace_stored_copy(page->stored, page->at, store->page, page->to, error))
+	if (!rs_trace_stored_page(page->stored, page->at, page->crc, store->page, page->to, error))
 		return miss(lane);
 	if (!rs_trace_decoder_begin(decoder_of(lane), lane->ring, store->page, page->from, page->to,
 				    page->lost))
@@ -149,13 +151,14 @@ gboolean rs_trace_lane_begin(RsTraceLane *lane, GError **error)
 	const RsTraceLanePage *page = lane->first;
 	const guint share = share_of(page->stored->store);
 
-	if (lane->missed || lane->gaps != page->gaps)
+	if (lane->gaps != page->gaps)
 		rs_trace_decoder_after_gap(decoder_of(lane), lane->ring);
-	lane->missed = FALSE;
 	lane->gaps = page->gaps;
 	if (page->to > share)
 		return begin_slice(lane, share, error);
-	if (!load(lane, 0, page->to, error))
+	make_room(lane, page->stored->store, page->to);
+	lane->at = 0;
+	if (!rs_trace_stored_page(page->stored, page->at, page->crc, lane->bytes, page->to, error))
 		return miss(lane);
 	rs_trace_decoder_begin(decoder_of(lane), lane->ring, lane->bytes, page->from, page->to,
 			       page->lost);

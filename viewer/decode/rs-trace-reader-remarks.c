@@ -104,11 +104,14 @@ static void add_remarks(GStrvBuilder *to, const RsTraceInput *input)
 	if (input->unordered)
 		remark(to, input,
 		       "a window is too large to hold: the order of events may be wrong");
-	if (stats.bad_pages || stats.unknown)
+	if (stats.bad_pages)
 		remark(to, input,
-		       "%" G_GUINT64_FORMAT " bad pages, %" G_GUINT64_FORMAT
-		       " records of unknown events",
-		       stats.bad_pages, stats.unknown);
+		       "%" G_GUINT64_FORMAT " page%s damaged: what a ring lost with it is counted "
+		       "at the ring's next page",
+		       stats.bad_pages, stats.bad_pages == 1 ? " is" : "s are");
+	if (stats.unknown)
+		remark(to, input, "%" G_GUINT64_FORMAT " record%s of unknown events", stats.unknown,
+		       stats.unknown == 1 ? "" : "s");
 }
 
 /**

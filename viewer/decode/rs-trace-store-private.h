@@ -54,6 +54,9 @@ void rs_trace_stored_unref(RsTraceStored *stored);
 /* Copies bytes, which lie within place.size. FALSE: they cannot be had; `error` as a file's. */
 gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize size,
 			      GError **error);
+/* The same of a page, if its check is right. FALSE also if it is not. */
+gboolean rs_trace_stored_page(RsTraceStored *stored, guint at, guint32 crc, guint8 *to, gsize size,
+			      GError **error);
 
 #pragma GCC visibility pop
 G_END_DECLS

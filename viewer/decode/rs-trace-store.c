@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-store-private.h"
+#include "rs-trace-crc-private.h"
 
 #include <string.h>
 
@@ -105,4 +106,11 @@ gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize
 	}
 	memcpy(to, (const guint8 *)g_bytes_get_data(stored->bytes, NULL) + at, size);
 	return TRUE;
+}
+
+gboolean rs_trace_stored_page(RsTraceStored *stored, guint at, guint32 crc, guint8 *to, gsize size,
+			      GError **error)
+{
+	return rs_trace_stored_copy(stored, at, to, size, error) &&
+	       rs_trace_crc_fits(crc, to, size);
 }

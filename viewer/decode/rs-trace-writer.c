@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-writer.h"
+#include "rs-trace-crc-private.h"
 #include "rs-trace-error.h"
 #include "rs-trace-page.h"
 
@@ -12,7 +13,6 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #define GATHER (1u << 20) /* bytes of pages in one block */
@@ -233,7 +233,7 @@ static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize si
 	block->size = (guint32)(writer->head->len + RS_ALIGN_UP(stored, RS_FILE_ALIGN));
 	if (!has_room(writer, block, error))
 		return FALSE;
-	block->crc = (guint32)crc32(0, writer->head->data, writer->head->len);
+	block->crc = rs_trace_crc(writer->head->data, writer->head->len);
 	vectors[0] = (GOutputVector){writer->head->data, writer->head->len};
 	vectors[1] = (GOutputVector){packed ? packed : data, stored};
 	vectors[2] = (GOutputVector){zero, -stored % RS_FILE_ALIGN};
@@ -243,7 +243,12 @@ static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize si
 
 static void append_table(RsTraceWriter *writer, const RsTraceWriterTable *table)
 {
-	struct rs_file_table head = {table->arg, table->count, table->stride};
+	struct rs_file_table head = {
+		.arg = table->arg,
+		.count = table->count,
+		.stride = table->stride,
+		.crc = table->data_size ? rs_trace_crc(table->data, table->data_size) : 0,
+	};
 
 	g_byte_array_append(writer->head, (const guint8 *)&head, sizeof(head));
 	g_byte_array_append(writer->head, table->elements, table->count * table->stride);
@@ -327,8 +332,9 @@ gboolean rs_trace_writer_put_page(RsTraceWriter *writer, guint source, const gui
 	}
 	writer->source = source;
 	entry.at = writer->pages->len;
-	g_array_append_val(writer->table, entry);
 	g_byte_array_append(writer->pages, bytes, page->to);
+	entry.crc = rs_trace_crc(writer->pages->data + entry.at, page->to);
+	g_array_append_val(writer->table, entry);
 	pad(writer->pages);
 	writer->window_bytes += writer->pages->len - entry.at;
 	return TRUE;

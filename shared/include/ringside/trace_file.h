@@ -38,8 +38,8 @@ RS_ASSERT_SIZE(struct rs_file_header, 128);
 RS_ASSERT_GROWS(struct rs_file_header, RS_FILE_HEADER_MIN_SIZE);
 
 /*
- * A block has a head, which begins with this struct, and may have data behind it. The check covers
- * the head alone, so a recorder need not touch the pages that it copies.
+ * A block has a head, which begins with this struct, and may have data behind it. Its check covers
+ * the head alone, so that one can go from head to head. The head has the checks of what is behind.
  */
 struct rs_file_block {
 	uint32_t magic;     /* RS_FILE_BLOCK_MAGIC */
@@ -47,7 +47,7 @@ struct rs_file_block {
 	uint32_t size;      /* bytes of the whole block, multiple of RS_FILE_ALIGN */
 	uint32_t head_size; /* bytes of the head, multiple of RS_FILE_ALIGN */
 	uint32_t data_size; /* bytes of data, once decompressed */
-	uint32_t crc;       /* CRC-32 (as in zlib) of the head with this field 0 */
+	uint32_t crc;       /* CRC-32C of the head with this field 0 */
 	uint16_t kind;      /* RS_FILE_* */
 	uint16_t flags;     /* RS_FILE_ZSTD */
 	uint32_t source;    /* number of the source that the block is about; 0 if of none */
@@ -101,8 +101,10 @@ struct rs_file_table {
 	uint64_t arg; /* by kind */
 	uint32_t count;
 	uint32_t stride; /* bytes from one element to the next */
+	uint32_t crc;    /* CRC-32C of the data; 0: there are none, or they are pages */
+	uint32_t reserved;
 };
-RS_ASSERT_SIZE(struct rs_file_table, 16);
+RS_ASSERT_SIZE(struct rs_file_table, 24);
 
 struct rs_file_source {
 	uint32_t size; /* of this struct */
@@ -130,9 +132,11 @@ struct rs_file_page {
 	uint32_t from; /* bytes from the page's start */
 	uint32_t to;
 	uint32_t ring;
+	uint32_t crc; /* CRC-32C of its bytes up to `to` */
+	uint32_t reserved;
 };
-RS_ASSERT_SIZE(struct rs_file_page, 24);
-#define RS_FILE_PAGE_MIN_SIZE 24u
+RS_ASSERT_SIZE(struct rs_file_page, 32);
+#define RS_FILE_PAGE_MIN_SIZE 32u
 RS_ASSERT_GROWS(struct rs_file_page, RS_FILE_PAGE_MIN_SIZE);
 
 struct rs_file_lost {

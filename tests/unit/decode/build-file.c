@@ -95,6 +95,7 @@ void read_rest(RsTraceReader *reader, Result *result)
 	}
 	result->cut = rs_trace_reader_is_cut(reader);
 	result->damage = *rs_trace_reader_damage(reader);
+	result->bad_pages = rs_trace_reader_stats(reader)->bad_pages;
 }
 
 void read_stream(GInputStream *stream, Result *result)

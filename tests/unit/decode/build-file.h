@@ -36,6 +36,7 @@ typedef struct {
 	GString *text;
 	gboolean cut;
 	RsTraceFileDamage damage;
+	guint64 bad_pages;
 	GError *error;
 } Result;
 
