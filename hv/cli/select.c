@@ -7,7 +7,7 @@
 
 static int check_one(const struct rs_verb *verb, const char *key, const char *value)
 {
-	g_autofree char *glob = g_strdup_printf("*%c%s=%s", RS_EVENT_GLOB_SELECT, key, value);
+	g_autofree char *glob = g_strdup_printf("*%c%s=%s", RS_TRACE_EVENT_GLOB_SELECT, key, value);
 	struct rs_error err = {0};
 
 	/* What would begin a second term is no value. */
@@ -43,11 +43,11 @@ bool rs_cli_select_any(const struct rs_cli_select *select)
 
 static void add(GString *text, const char *key, const char *value)
 {
-	bool more = strchr(text->str, RS_EVENT_GLOB_SELECT);
+	bool more = strchr(text->str, RS_TRACE_EVENT_GLOB_SELECT);
 
 	if (value)
-		g_string_append_printf(text, "%c%s=%s", more ? ',' : RS_EVENT_GLOB_SELECT, key,
-				       value);
+		g_string_append_printf(text, "%c%s=%s", more ? ',' : RS_TRACE_EVENT_GLOB_SELECT,
+				       key, value);
 }
 
 char *rs_cli_select_glob(const struct rs_cli_select *select, const char *glob)

@@ -146,7 +146,7 @@ static int check_glob(const char *glob, struct rs_error *err)
 }
 
 static void find_matching(const struct rs_asking *asking, const struct part *part,
-			  const struct rs_event_glob *glob)
+			  const RsTraceEventGlob *glob)
 {
 	struct rs_source *source = part->source;
 	guint n = rs_trace_schema_n_events(source->schema);
@@ -156,7 +156,7 @@ static void find_matching(const struct rs_asking *asking, const struct part *par
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
 
 		if (rs_event_usable(source, event) &&
-		    rs_event_glob_matches(glob, source->name, event))
+		    rs_trace_event_glob_matches(glob, source->name, event))
 			rs_plans_add(part->plans, source, event);
 	}
 }
@@ -182,7 +182,7 @@ static void find_wished(const struct rs_asking *asking, struct rs_source *source
 }
 
 static void find_events(const struct rs_asking *asking, struct part *part,
-			const struct rs_event_glob *glob)
+			const RsTraceEventGlob *glob)
 {
 	g_array_set_size(part->plans, 0);
 	part->found = true;
@@ -266,7 +266,7 @@ static void give_up(struct rs_asking *asking, struct part *part)
 /* Finds the events of parts that are new or stale. 1: the turn is over. */
 static int find_stale(struct rs_asking *asking)
 {
-	struct rs_event_glob *glob = NULL;
+	RsTraceEventGlob *glob = NULL;
 	int ret = 0;
 
 	add_parts(asking);
@@ -282,11 +282,11 @@ static int find_stale(struct rs_asking *asking)
 		} else {
 			part->tries++;
 			if (asking->glob && !glob)
-				glob = rs_event_glob_new(asking->glob);
+				glob = rs_trace_event_glob_new(asking->glob, NULL);
 			find_events(asking, part, glob);
 		}
 	}
-	rs_event_glob_free(glob);
+	rs_trace_event_glob_free(glob);
 	return ret;
 }
 
@@ -303,7 +303,7 @@ static guint count_events(const struct rs_asking *asking)
 
 /* The name of a source that has ended and had an event that matches, or NULL. */
 static const char *ended_match(const struct rs_session *session, const struct asker *asker,
-			       const struct rs_event_glob *glob)
+			       const RsTraceEventGlob *glob)
 {
 	for (guint i = 0; i < session->sources->len; i++) {
 		const struct rs_source *source = nth_source(session, i);
@@ -313,7 +313,7 @@ static const char *ended_match(const struct rs_session *session, const struct as
 		for (guint k = 0; k < rs_trace_schema_n_events(source->schema); k++) {
 			const RsTraceEvent *event = rs_trace_schema_nth(source->schema, k);
 
-			if (rs_event_glob_matches(glob, source->name, event))
+			if (rs_trace_event_glob_matches(glob, source->name, event))
 				return source->name;
 		}
 	}
@@ -331,7 +331,7 @@ static const char *kept_like(const struct rs_asking *asking)
 			const struct rs_rule *rule = owner->rules->pdata[k];
 
 			if (g_str_has_prefix(rule->glob, asking->glob) &&
-			    rule->glob[size] == RS_EVENT_GLOB_SELECT)
+			    rule->glob[size] == RS_TRACE_EVENT_GLOB_SELECT)
 				return rule->glob;
 		}
 	}
@@ -341,12 +341,12 @@ static const char *kept_like(const struct rs_asking *asking)
 /* A guest is told nothing of the events of others, and costs no time for suggestions. */
 static int no_match(const struct rs_asking *asking, struct rs_error *err)
 {
-	struct rs_event_glob *glob = rs_event_glob_new(asking->glob);
+	RsTraceEventGlob *glob = rs_trace_event_glob_new(asking->glob, NULL);
 	const char *ended = ended_match(asking->session, &asking->asker, glob);
 	const char *kept = kept_like(asking);
 	g_autofree char *escaped = rs_trace_escape(asking->glob, -1, NULL), *suggestion = NULL;
 
-	rs_event_glob_free(glob);
+	rs_trace_event_glob_free(glob);
 	if (asking->asker.owner && kept) {
 		g_autofree char *shown = rs_trace_escape(kept, -1, NULL);
 

@@ -215,7 +215,7 @@ const char *rs_event_filter(struct rs_source *source, uint32_t id)
 }
 
 /* `glob` may be NULL. */
-static void list_source(struct rs_source *source, const struct rs_event_glob *glob, GArray *list)
+static void list_source(struct rs_source *source, const RsTraceEventGlob *glob, GArray *list)
 {
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
 		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
@@ -223,7 +223,7 @@ static void list_source(struct rs_source *source, const struct rs_event_glob *gl
 		const struct event_state *state;
 
 		if (event->id >= source->region->header.event_capacity ||
-		    (glob && !rs_event_glob_matches(glob, source->name, event)))
+		    (glob && !rs_trace_event_glob_matches(glob, source->name, event)))
 			continue;
 		state = &source->events[event->id];
 		entry.enabled = state->on;
@@ -247,13 +247,13 @@ static void list_source(struct rs_source *source, const struct rs_event_glob *gl
 
 GArray *rs_session_list(struct rs_session *session, const char *glob)
 {
-	struct rs_event_glob *match = glob ? rs_event_glob_new(glob) : NULL;
+	RsTraceEventGlob *match = glob ? rs_trace_event_glob_new(glob, NULL) : NULL;
 	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct rs_session_event));
 
 	rs_session_refresh(session);
-	for (guint i = 0; i < session->sources->len; i++)
+	for (guint i = 0; i < session->sources->len && (match || !glob); i++)
 		list_source(nth_source(session, i), match, list);
-	rs_event_glob_free(match);
+	rs_trace_event_glob_free(match);
 	return list;
 }
 

@@ -16,7 +16,7 @@ static void rule_free(gpointer data)
 	struct rs_rule *rule = data;
 
 	g_free(rule->glob);
-	rs_event_glob_free(rule->match);
+	rs_trace_event_glob_free(rule->match);
 	g_free(rule->expression);
 	g_free(rule);
 }
@@ -224,8 +224,8 @@ void rs_owner_clear_rules(struct rs_owner *owner)
 static bool rule_matches(struct rs_rule *rule, const char *source, const RsTraceEvent *event)
 {
 	if (!rule->match)
-		rule->match = rs_event_glob_new(rule->glob);
-	return rs_event_glob_matches(rule->match, source, event);
+		rule->match = rs_trace_event_glob_new(rule->glob, NULL);
+	return rs_trace_event_glob_matches(rule->match, source, event);
 }
 
 void rs_owner_drop_compiled(struct rs_owner *owner)
@@ -233,7 +233,7 @@ void rs_owner_drop_compiled(struct rs_owner *owner)
 	for (guint i = 0; i < owner->rules->len; i++) {
 		struct rs_rule *rule = owner->rules->pdata[i];
 
-		g_clear_pointer(&rule->match, rs_event_glob_free);
+		g_clear_pointer(&rule->match, rs_trace_event_glob_free);
 	}
 }
 

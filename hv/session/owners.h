@@ -66,12 +66,12 @@ enum rs_rule_kind { RS_RULE_ENABLE, RS_RULE_DISABLE, RS_RULE_FILTER };
 struct rs_rule {
 	enum rs_rule_kind kind;
 	char *glob;
-	struct rs_event_glob *match; /* compiled when it is first compared; else NULL */
-	char *expression;            /* RS_RULE_FILTER; NULL clears */
-	uint32_t stack;              /* RS_RULE_ENABLE: frames of call stacks; 0: none */
-	bool early;                  /* given before the session was started */
-	bool met;                    /* an event has come for which it counts */
-	bool told;                   /* a message said that it does not fit an event */
+	RsTraceEventGlob *match; /* compiled when it is first compared; else NULL */
+	char *expression;        /* RS_RULE_FILTER; NULL clears */
+	uint32_t stack;          /* RS_RULE_ENABLE: frames of call stacks; 0: none */
+	bool early;              /* given before the session was started */
+	bool met;                /* an event has come for which it counts */
+	bool told;               /* a message said that it does not fit an event */
 };
 
 /*

@@ -14,7 +14,8 @@
  * all decisions use private copies. Guest bytes are copied once, bounded, and then parsed.
  *
  * A glob is "system:name", or "source/system:name" for events of the sources whose names match. A
- * selection by level and keyword may follow (event_glob.h). A request by glob goes to every source.
+ * selection by level and keyword may follow (filter/rs-trace-event-glob.h). A request by glob goes
+ * to every source.
  *
  * A request by glob (enable, disable, filter) is also kept as a rule. Rules are applied, in order,
  * to every event that appears later, and the last rule that matches counts. So `-e 'sched:*'` may

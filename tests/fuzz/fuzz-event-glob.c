@@ -5,6 +5,7 @@
  */
 #include "seed.h"
 #include "session/event_glob.h"
+#include <rs-trace-glob.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,13 @@ static struct judge judge_selection(const char *glob)
 	const char *at = strchr(glob, '@');
 	struct judge judge = {.wrong = at == glob};
 
+	const size_t names = at ? (size_t)(at - glob) : strlen(glob);
+	const char *slash = memchr(glob, '/', names);
+	const size_t source = slash ? (size_t)(slash - glob) : 0;
+
+	/* Each part has its own bound. */
+	judge.wrong |=
+		source > RS_TRACE_GLOB_MAX || names - (slash ? source + 1 : 0) > RS_TRACE_GLOB_MAX;
 	while (at) {
 		const char *end = strchr(at + 1, ',');
 
@@ -83,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	RsTraceEvent event = {.system = (char *)"net", .name = (char *)"sent"};
 	g_autofree char *text = NULL, *names = NULL;
-	struct rs_event_glob *glob, *bare;
+	RsTraceEventGlob *glob, *bare;
 	struct judge judge;
 	bool yes;
 
@@ -96,15 +104,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	judge = judge_selection(text);
 	if ((rs_event_glob_check(text, NULL) != 0) != judge.wrong)
 		abort();
-	glob = rs_event_glob_new(text);
-	bare = rs_event_glob_new(names);
-	yes = !judge.wrong && rs_event_glob_matches(bare, "fuzz", &event);
+	glob = rs_trace_event_glob_new(text, NULL);
+	bare = rs_trace_event_glob_new(names, NULL);
+	yes = !judge.wrong && rs_trace_event_glob_matches(bare, "fuzz", &event);
 	yes &= !judge.level || (event.level && event.level <= judge.level);
 	yes &= !judge.any || (event.keyword & judge.any);
 	yes &= (event.keyword & judge.all) == judge.all;
-	if (rs_event_glob_matches(glob, "fuzz", &event) != yes)
+	if (rs_trace_event_glob_matches(glob, "fuzz", &event) != yes)
 		abort();
-	rs_event_glob_free(glob);
-	rs_event_glob_free(bare);
+	rs_trace_event_glob_free(glob);
+	rs_trace_event_glob_free(bare);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "core/filter.h"
 #include "filter/filter.h"
+#include "filter/rs-trace-event-glob.h"
 #include "filter/rs-trace-ranges.h"
 #include "filter/rs-trace-time.h"
 #include "rs-trace-error.h"
@@ -22,8 +23,8 @@
 
 /* One -F. */
 typedef struct {
-	char *text;        /* the expression */
-	RsTraceGlob *glob; /* NULL: for every event */
+	char *text;             /* the expression */
+	RsTraceEventGlob *glob; /* NULL: for every event */
 	struct rs_filter_series *series;
 } Filter;
 
@@ -38,7 +39,7 @@ typedef struct {
 
 struct _RsTraceSelection {
 	GPtrArray *filters; /* of Filter */
-	GPtrArray *globs;   /* of RsTraceGlob, of events; NULL: any */
+	GPtrArray *globs;   /* of RsTraceEventGlob; NULL: any */
 	RsTraceRanges *cpus, *pids;
 	RsTraceGlob *comm;
 	RsTraceTime from_time, until_time;
@@ -59,7 +60,7 @@ static void filter_free(gpointer data)
 	Filter *filter = data;
 
 	rs_filter_series_free(filter->series);
-	rs_trace_glob_free(filter->glob);
+	rs_trace_event_glob_free(filter->glob);
 	g_free(filter->text);
 	g_free(filter);
 }
@@ -94,7 +95,7 @@ static gboolean split(Filter *filter, const char *text, GError **error)
 		return FALSE;
 	}
 	if (glob)
-		filter->glob = new_glob(glob, error);
+		filter->glob = rs_trace_event_glob_new(glob, error);
 	return !glob || filter->glob;
 }
 
@@ -112,22 +113,6 @@ static gboolean add_filter(GPtrArray *filters, const char *text, GError **error)
 	return FALSE;
 }
 
-static gboolean add_globs(RsTraceSelection *selection, const char *events, GError **error)
-{
-	g_auto(GStrv) parts = g_strsplit(events, ",", -1);
-
-	selection->globs = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_glob_free);
-	for (char **part = parts; *part; part++) {
-		RsTraceGlob *glob = **part ? new_glob(*part, error) : NULL;
-
-		if (glob)
-			g_ptr_array_add(selection->globs, glob);
-		else if (**part)
-			return FALSE;
-	}
-	return TRUE;
-}
-
 static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *config,
 			    GError **error)
 {
@@ -141,7 +126,7 @@ static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *c
 		return FALSE;
 	if (config->comm && !(s->comm = new_glob(config->comm, error)))
 		return FALSE;
-	if (config->events && !add_globs(s, config->events, error))
+	if (config->events && !(s->globs = rs_trace_event_globs_new(config->events, error)))
 		return FALSE;
 	return rs_trace_time_parse(config->from, &s->from_time, error) &&
 	       rs_trace_time_parse(config->until, &s->until_time, error);
@@ -237,10 +222,11 @@ static gboolean is_in_time(RsTraceSelection *s, guint64 ns)
 
 /* ---- events ---- */
 
-static gboolean matches_name(const RsTraceSelection *s, const RsTraceEvent *event)
+static gboolean matches_name(const RsTraceSelection *s, const char *source,
+			     const RsTraceEvent *event)
 {
 	for (guint i = 0; s->globs && i < s->globs->len; i++) {
-		if (rs_trace_glob_matches_event(s->globs->pdata[i], event))
+		if (rs_trace_event_glob_matches(s->globs->pdata[i], source, event))
 			return TRUE;
 	}
 	return !s->globs;
@@ -281,18 +267,18 @@ static void add_program(RsTraceSelection *s, const Filter *filter, const RsTrace
 	note_sources(kept, program);
 }
 
-static Kept *make(RsTraceSelection *s, const RsTraceEvent *event)
+static Kept *make(RsTraceSelection *s, const char *source, const RsTraceEvent *event)
 {
 	Kept *kept = g_new0(Kept, 1);
 	gboolean filtered = FALSE;
 
 	kept->unique = event->unique;
 	kept->bytes = sizeof(*kept);
-	kept->wanted = matches_name(s, event);
+	kept->wanted = matches_name(s, source, event);
 	for (guint i = 0; i < s->filters->len && kept->wanted; i++) {
 		const Filter *filter = s->filters->pdata[i];
 
-		if (filter->glob && !rs_trace_glob_matches_event(filter->glob, event))
+		if (filter->glob && !rs_trace_event_glob_matches(filter->glob, source, event))
 			continue;
 		add_program(s, filter, event, kept);
 		filtered = TRUE;
@@ -308,7 +294,8 @@ static void forget(RsTraceSelection *s)
 	s->kept_bytes = 0;
 }
 
-static const Kept *find(RsTraceSelection *s, const RsTraceEvent *event)
+/* An event is of one source. */
+static const Kept *find(RsTraceSelection *s, const RsTraceOrigin *origin, const RsTraceEvent *event)
 {
 	Kept **recent = &s->recent[event->unique % RECENT], *kept = *recent;
 
@@ -318,7 +305,7 @@ static const Kept *find(RsTraceSelection *s, const RsTraceEvent *event)
 	if (!kept) {
 		if (g_hash_table_size(s->kept) >= KEPT_MAX || s->kept_bytes >= KEPT_BYTES)
 			forget(s);
-		kept = make(s, event);
+		kept = make(s, origin ? origin->name : NULL, event);
 		s->kept_bytes += kept->bytes;
 		g_hash_table_insert(s->kept, &kept->unique, kept);
 	}
@@ -379,14 +366,20 @@ static gboolean passes(const Kept *kept, const RsTraceRecord *record, const RsTr
 static gboolean matches_event(RsTraceSelection *s, const RsTraceRecord *record,
 			      const RsTraceTask *task)
 {
-	/* Of one that nothing is known of, only what every event has can be asked. */
-	static const RsTraceEvent unknown = {.unique = G_MAXUINT64, .system = "", .name = ""};
+	/*
+	 * Of one that nothing is known of, only what every event has can be asked, and its source.
+	 */
+	const RsTraceEvent unknown = {
+		.unique = G_MAXUINT64 - (record->origin ? record->origin->index : 0),
+		.system = (char *)"",
+		.name = (char *)"",
+	};
 	const RsTraceEvent *event = record->event ? record->event : &unknown;
 	const Kept *kept;
 
 	if (!s->filters->len && !s->globs)
 		return TRUE;
-	kept = find(s, event);
+	kept = find(s, record->origin, event);
 	return kept->wanted && !s->error && (!kept->programs || passes(kept, record, event, task));
 }
 

@@ -27,17 +27,16 @@ typedef struct _RsTraceSelection RsTraceSelection;
 typedef struct {
 	/*
 	 * NULL-terminated. "EXPR" must be true of each record, "GLOB: EXPR" of those whose event
-	 * matches the glob.
+	 * matches the glob (filter/rs-trace-event-glob.h).
 	 */
 	const char *const *filters;
 	gboolean only_filtered; /* an event that none of the filters concerns is not wanted */
 	const char *cpus;       /* "0-2,5" */
 	const char *pids;       /* likewise, of tasks */
 	const char *comm;       /* a glob */
-	const char
-		*events;   /* globs with commas between them, as of rs_trace_glob_matches_event() */
-	const char *from;  /* filter/rs-trace-time.h: no earlier than this, */
-	const char *until; /* and earlier than this */
+	const char *events;     /* filter/rs-trace-event-glob.h, with commas between them */
+	const char *from;       /* filter/rs-trace-time.h: no earlier than this, */
+	const char *until;      /* and earlier than this */
 } RsTraceSelectionConfig;
 
 /* NULL: RS_TRACE_ERROR_SELECTION, with a caret below the mistake of an expression. */

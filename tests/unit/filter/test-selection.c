@@ -125,6 +125,41 @@ static void test_lists(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.events = "sched:,demo:all"}), ==, "sa");
 }
 
+static const char *globbed(Fixture *f, const char *globs)
+{
+	return wants(f, &(RsTraceSelectionConfig){.events = globs});
+}
+
+/* The globs of `enable`: with a source before them, and a level and keywords behind them. */
+static void test_sources_and_levels(Fixture *f, gconstpointer unused)
+{
+	const RsTraceOrigin guest = {.name = "guest"}, prog = {.name = "prog", .index = 1};
+	RsTraceEvent event = *f->of_switch.event;
+	RsTraceRecord unknown = {.ns = 1000, .sorted_ns = 1000, .origin = &guest};
+	g_autoptr(RsTraceSelection) of_prog =
+		rs_trace_selection_new(&(RsTraceSelectionConfig){.events = "prog/*"}, NULL);
+
+	event.unique = 1000;
+	event.level = 3;
+	event.keyword = 6;
+	f->of_switch.event = &event;
+	f->of_switch.origin = &prog;
+	f->of_all.origin = &guest;
+	g_assert_cmpstr(globbed(f, "prog/*"), ==, "s-");
+	g_assert_cmpstr(globbed(f, "p*/sched:switch,guest/demo:"), ==, "sa");
+	g_assert_cmpstr(globbed(f, "*/all"), ==, "-a");
+	g_assert_cmpstr(globbed(f, "*@level=3"), ==, "s-");
+	g_assert_cmpstr(globbed(f, "*@level=2"), ==, "--");
+	g_assert_cmpstr(globbed(f, "*@level=3,keyword-all=0x6,demo:*"), ==, "sa");
+	g_assert_cmpstr(globbed(f, "*@level=3,keyword=0x8,demo:*"), ==, "-a");
+	g_assert_cmpstr(filtered(f, "prog/*: next > 4"), ==, "-a");
+	g_assert_cmpstr(filtered(f, "guest/*: u > 0"), ==, "sa");
+	/* Of what nobody described, the source is known all the same. */
+	g_assert_false(rs_trace_selection_matches(of_prog, &unknown, &f->task));
+	unknown.origin = &prog;
+	g_assert_true(rs_trace_selection_matches(of_prog, &unknown, &f->task));
+}
+
 /* Times are of a whole stream: the first record is where it begins. */
 static void test_times(Fixture *f, gconstpointer unused)
 {
@@ -266,6 +301,8 @@ static void test_mistakes(Fixture *f, gconstpointer unused)
 		{{.filters = (const char *[]){"why < 3", NULL}}, "demo:all: "},
 		{{.filters = (const char *[]){"PID == 7", "sched:*: prev ~ x", NULL}}, "prev ~ x"},
 		{{.filters = (const char *[]){"sched:*:", NULL}}, "'sched:*:' has no expression"},
+		{{.events = "all,*@level=7"}, "'7' is no level"},
+		{{.filters = (const char *[]){"*@x=1: prev == 3", NULL}}, "'x=1'"},
 		{{.cpus = "1024"}, "1023"},
 		{{.pids = "x"}, "'x'"},
 		{{.from = "yesterday"}, "'yesterday'"},
@@ -304,6 +341,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD("filters", test_filters);
 	ADD("lists", test_lists);
+	ADD("sources-and-levels", test_sources_and_levels);
 	ADD("times", test_times);
 	ADD("end", test_the_end_is_seen);
 	ADD("losses", test_losses);

@@ -16,10 +16,10 @@ static RsTraceEvent event(guint level, guint64 keyword)
 static bool matches(const char *text, guint level, guint64 keyword)
 {
 	const RsTraceEvent one = event(level, keyword);
-	struct rs_event_glob *glob = rs_event_glob_new(text);
-	bool yes = rs_event_glob_matches(glob, "here", &one);
+	RsTraceEventGlob *glob = rs_trace_event_glob_new(text, NULL);
+	bool yes = rs_trace_event_glob_matches(glob, "here", &one);
 
-	rs_event_glob_free(glob);
+	rs_trace_event_glob_free(glob);
 	return yes;
 }
 
