@@ -224,6 +224,23 @@ def test_observer():
         check(code == 0 and seen.splitlines() == wanted, f'an observer printed them too: {said}')
 
 
+def test_reader():
+    """Checks that the example of a reader prints what the command prints of a recorded trace."""
+    build_as_tutorial_says('first-program', 'gcc', dishes='200')
+    session = Background(rs, 'run', '-e', 'kitchen:*', '--name', 'read', '--hosted', './program')
+    wait_for('an event', lambda: b'soup' in session.read(session.out))
+    r = rs('record', '-s', 'read', '-o', 'trace')
+    check(r.code == 0 and session.end()[0] == 0, f'the trace is recorded: {r.err}')
+    wanted = rs('report', 'trace').out
+    shutil.copy(f'{SOURCE}/docs/examples/reader.c', '.')
+    flags = pkg_config('--cflags', '--libs', 'libringside-decode')
+    for cc in COMPILERS:
+        run(cc, *WARNINGS, '-Wno-unused-parameter', '-o', f'reader-{cc}', 'reader.c', *flags)
+        seen = run(f'./reader-{cc}', 'trace')
+        check(seen == wanted and len(seen.splitlines()) > 100, f'{len(seen)} bytes are the same')
+        check(run(f'./reader-{cc}', 'trace', 'kitchen:none') == '', 'one kind of event is chosen')
+
+
 def test_introspection():
     """Checks that the example in Python says of a recorded trace what the command says."""
     typelibs = [path for path in FILES if path.endswith('.typelib')]
@@ -261,5 +278,6 @@ def in_folder(test):
 
 
 run_tests([in_folder(test) for test in (test_headers, test_symbols, test_program, test_guest,
-                                             test_languages, test_observer, test_introspection)],
+                                             test_languages, test_observer, test_reader,
+                                             test_introspection)],
           only=sys.argv[4:])

@@ -3,12 +3,6 @@
 #include "rs-trace-escape.h"
 #include "rs-trace-reader-private.h"
 
-/**
- * rs_trace_reader_is_cut:
- * @reader: a reader
- *
- * Returns: whether a file ended before its recorder had ended it; only known at the end
- */
 gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
 {
 	gboolean is = FALSE;
@@ -18,14 +12,6 @@ gboolean rs_trace_reader_is_cut(const RsTraceReader *reader)
 	return is;
 }
 
-/**
- * rs_trace_reader_is_unordered:
- * @reader: a reader
- *
- * Returns: whether a window was too large to hold: more than 32 MiB of a pipe, or 262,144 pages of
- *   any file, or 4,096 sources that have left. Then records of different rings may have come in the
- *   wrong order
- */
 gboolean rs_trace_reader_is_unordered(const RsTraceReader *reader)
 {
 	gboolean is = FALSE;
@@ -114,15 +100,6 @@ static void add_remarks(GStrvBuilder *to, const RsTraceInput *input)
 		       stats.unknown == 1 ? "" : "s");
 }
 
-/**
- * rs_trace_reader_remarks:
- * @reader: a reader
- *
- * All that is to be said about how well the files could be read so far, a sentence each, in plain
- * ASCII, with the names of files that have one.
- *
- * Returns: (transfer full): the sentences; empty: nothing
- */
 GStrv rs_trace_reader_remarks(const RsTraceReader *reader)
 {
 	g_autoptr(GStrvBuilder) lines = g_strv_builder_new();

@@ -208,12 +208,6 @@ const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader)
 	return reader->last ? reader->last->source->symbols : NULL;
 }
 
-/**
- * rs_trace_reader_n_sources:
- * @reader: a reader
- *
- * Returns: how many sources have joined so far, as far as the files have been read
- */
 guint rs_trace_reader_n_sources(const RsTraceReader *reader)
 {
 	return reader->shared.n_joined;
@@ -266,16 +260,6 @@ static void forget_last(RsTraceReader *reader)
 	reader->last = NULL;
 }
 
-/**
- * rs_trace_reader_seek:
- * @reader: a reader
- * @ns: a time
- *
- * Goes to a time: the next record is the first of those from @ns on. A pipe is read up to there,
- * and cannot go back: %G_IO_ERROR_NOT_SUPPORTED.
- *
- * Returns: %FALSE, and nothing has changed, if that cannot be done
- */
 gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GCancellable *cancellable,
 			      GError **error)
 {
@@ -304,16 +288,6 @@ gboolean rs_trace_reader_seek(RsTraceReader *reader, guint64 ns, GCancellable *c
 	return !is_stopped(reader, error);
 }
 
-/**
- * rs_trace_reader_seek_last:
- * @reader: a reader
- * @n: a number of events
- *
- * Goes to the end: the next event is the first of the last @n of all files, or of all if there are
- * fewer. Not for pipes: %G_IO_ERROR_NOT_SUPPORTED.
- *
- * Returns: %FALSE if that cannot be done
- */
 gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GCancellable *cancellable,
 				   GError **error)
 {
@@ -344,14 +318,6 @@ gboolean rs_trace_reader_seek_last(RsTraceReader *reader, guint64 n, GCancellabl
 	return !is_stopped(reader, error);
 }
 
-/**
- * rs_trace_reader_progress:
- * @reader: a reader
- * @done: (out): bytes read so far
- * @total: (out): bytes of all files; 0: not known, one of them is a pipe
- *
- * Says how far it is.
- */
 void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *total)
 {
 	gboolean known = are_seekable(reader);
@@ -367,11 +333,6 @@ void rs_trace_reader_progress(RsTraceReader *reader, guint64 *done, guint64 *tot
 
 /* ---- the reader ---- */
 
-/**
- * RsTraceReader:
- *
- * Reads the records of one or more trace files in the order of time.
- */
 G_DEFINE_FINAL_TYPE(RsTraceReader, rs_trace_reader, G_TYPE_OBJECT)
 
 static void rs_trace_reader_init(RsTraceReader *reader)

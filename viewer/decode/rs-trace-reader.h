@@ -4,8 +4,8 @@
  * sources. Of a seekable file it holds where the pages of two windows lie, and 24 MB of them at
  * most. Of a pipe it holds the windows themselves (docs/adr/0018-reading-traces.md).
  *
- * What other languages than C have too, such as seeking, stands in rs-trace-reader-object.h and is
- * described in its own comments.
+ * What other languages than C have too, such as opening and seeking, stands in
+ * rs-trace-reader-object.h, with errors, cancelling and threads.
  *
  * Damaged parts are passed over. What is missing becomes a loss where the pages around it say how
  * much it is. rs_trace_reader_remarks() says at the end what went wrong.
@@ -44,10 +44,10 @@ void rs_trace_reader_add_at(RsTraceReader *reader, RsTraceFile *file, guint64 af
 const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader);
 
 /*
- * The next record, the reader's own. It is valid until the next call of this function or a seek, as
- * is all that it points to: who keeps something copies it. Its `origin` is never NULL. Returns NULL
- * if there is none. Then `error` is set if a stream cannot be read any further; what could be read
- * has been handed out.
+ * The next record, the reader's own, for nanoseconds and errors as rs_trace_reader_read() has them.
+ * It is valid until the next call of this function or a seek, as is all that it points to, such as
+ * its event: who keeps something copies it. Its `origin` is never NULL. NULL: there is none, or
+ * `error` is set; what could be read has been handed out.
  */
 const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *cancellable,
 					  GError **error);
