@@ -89,11 +89,11 @@ static void test_boots(void)
 	reader = rs_trace_reader_new(file_of(bytes));
 	check_names(reader, all);
 	for (guint i = 0; i < 2; i++) {
-		g_assert_true(rs_trace_reader_seek(reader, 40, NULL));
+		g_assert_true(rs_trace_reader_seek(reader, 40, NULL, NULL));
 		check_names(reader, strstr(all, "40"));
-		g_assert_true(rs_trace_reader_seek(reader, 20, NULL));
+		g_assert_true(rs_trace_reader_seek(reader, 20, NULL, NULL));
 		check_names(reader, strstr(all, "20"));
-		g_assert_true(rs_trace_reader_seek(reader, 0, NULL));
+		g_assert_true(rs_trace_reader_seek(reader, 0, NULL, NULL));
 		check_names(reader, all);
 	}
 }
@@ -109,7 +109,7 @@ static void test_pipe(void)
 	bytes = two_boots(&f);
 	tear_down(&f, NULL);
 	pipe = pipe_of(bytes);
-	reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL));
+	reader = rs_trace_reader_new(rs_trace_file_new(pipe, NULL, NULL));
 	check_names(reader, "10:first+10 20:first+10 30:first+10 40:second+810 50:second+810 ");
 }
 

@@ -120,7 +120,7 @@ static guint read_heads(const Bed *bed, guint i, struct rs_file_symbols heads[HE
 	g_autoptr(GInputStream) in = g_memory_input_stream_new_from_data(
 		g_memory_output_stream_get_data(stream),
 		(gssize)g_memory_output_stream_get_data_size(stream), NULL);
-	g_autoptr(RsTraceFile) file = rs_trace_file_new(in, NULL);
+	g_autoptr(RsTraceFile) file = rs_trace_file_new(in, NULL, NULL);
 	RsTraceFileBlock block;
 	guint n = 0;
 
