@@ -154,17 +154,15 @@ static void put_most(void)
 	put_sources(65536, 0, TRUE);
 }
 
-/* One provider's descriptors, as large as a block can be. */
+/* One provider's descriptors, as many as a block can have. */
 static void put_descriptors(void)
 {
 	g_autoptr(GByteArray) descs = g_byte_array_new();
 
 	put_source(0, 1);
 	test_desc_switch(descs);
-	for (guint id = TEST_ALL; id < 40000 && descs->len < RS_FILE_BLOCK_MAX - 8192; id++)
+	for (guint id = TEST_ALL; id < 40000 && descs->len < RS_FILE_DESCS_MAX - 8192; id++)
 		add_event(descs, id, "one_", 24);
-	if (descs->len > RS_FILE_BLOCK_MAX)
-		g_byte_array_set_size(descs, RS_FILE_BLOCK_MAX);
 	put_provider(0, 0, descs);
 }
 
@@ -193,7 +191,7 @@ static void put_names(void)
 		names[i] = test_task(i, 1, "name");
 		names[i].sequence = 2;
 	}
-	for (guint source = 0; source < 40; source++) {
+	for (guint source = 0; source < 15; source++) {
 		put_source(source, 1);
 		must(rs_trace_writer_put_table(writer, RS_FILE_NAMES, source, &table, NULL));
 	}
@@ -207,7 +205,7 @@ static void put_clocks(void)
 	for (guint i = 0; i < 65536; i++)
 		epochs[i] = (struct rs_clock_epoch){
 			.index = i, .chain = i, .tsc_base = i, .ns_base = i, .mult = 1};
-	for (guint source = 0; source < 40; source++) {
+	for (guint source = 0; source < 15; source++) {
 		put_source(source, 1);
 		must(rs_trace_writer_put_table(writer, RS_FILE_CLOCK, source, &table, NULL));
 	}

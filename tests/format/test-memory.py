@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-KINDS = ['pages']
+KINDS = ['pages', 'sources-alike', 'most-sources', 'provider', 'names', 'clocks']
 MOST = 64  # MiB
 VERBS = {'report --stat': ['report', '--stat']}
 
@@ -30,7 +30,8 @@ def main():
             for name, verb in VERBS.items():
                 code, peak, said = run([ringside, *verb, path])
                 print(f'{name}, {kind}: {os.path.getsize(path)} bytes, {peak:.1f} MiB, exit {code}, {said}')
-                wrong += code != 0 or peak > MOST
+                # What is left out is said.
+                wrong += peak > MOST or (code != 0 and 'passed over' not in said)
     sys.exit(wrong != 0)
 
 

@@ -33,6 +33,16 @@ void rs_trace_clock_free(RsTraceClock *clock)
 	g_free(clock);
 }
 
+gsize rs_trace_clock_size(const RsTraceClock *clock)
+{
+	gsize room = 1;
+
+	/* An array grows by powers of two. */
+	while (room < clock->epochs->len * sizeof(struct rs_clock_epoch))
+		room *= 2;
+	return sizeof(*clock) + sizeof(GArray) + room;
+}
+
 void rs_trace_clock_set_hz(RsTraceClock *clock, guint64 hz)
 {
 	if (!clock->hz)

@@ -27,6 +27,7 @@ void rs_trace_clock_free(RsTraceClock *clock);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceClock, rs_trace_clock_free)
 
 /* Sets the plain rate, unless one was given before. */
+gsize rs_trace_clock_size(const RsTraceClock *clock); /* bytes of memory, about */
 void rs_trace_clock_set_hz(RsTraceClock *clock, guint64 hz);
 /*
  * Takes over epochs from a private copy of the section's `n` entries. `epoch_count` epochs have

@@ -31,6 +31,7 @@ struct _RsTraceCmdline {
 	GHashTable *young;
 	GHashTable *old;
 	guint n_names; /* in the young map */
+	gsize young_size, old_size;
 	/* Of the last look-up, since one task has many records in a row. */
 	guint32 last_pid;
 	const History *last; /* NULL: look it up again */
@@ -44,6 +45,17 @@ static void history_free(gpointer data)
 		return;
 	g_free(history->names);
 	g_free(history);
+}
+
+/* With what a map needs for it, and what the allocator adds. */
+static gsize history_size(const History *history)
+{
+	return sizeof(*history) + history->room * sizeof(*history->names) + 96;
+}
+
+gsize rs_trace_cmdline_size(const RsTraceCmdline *cmdline)
+{
+	return sizeof(*cmdline) + 2 * 256 + cmdline->young_size + cmdline->old_size;
 }
 
 static GHashTable *new_map(void)
@@ -69,6 +81,16 @@ void rs_trace_cmdline_free(RsTraceCmdline *cmdline)
 	g_free(cmdline);
 }
 
+void rs_trace_cmdline_age(RsTraceCmdline *cmdline)
+{
+	g_hash_table_unref(cmdline->old);
+	cmdline->old = cmdline->young;
+	cmdline->old_size = cmdline->young_size;
+	cmdline->young = new_map();
+	cmdline->young_size = cmdline->n_names = 0;
+	cmdline->last = NULL;
+}
+
 static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
 {
 	gpointer key = GUINT_TO_POINTER(pid), stolen = NULL;
@@ -77,17 +99,16 @@ static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
 	cmdline->last = NULL;
 	if (history && cmdline->n_names < ALL_NAMES_MAX)
 		return history;
-	if (cmdline->n_names >= ALL_NAMES_MAX || g_hash_table_size(cmdline->young) >= PIDS_MAX) {
-		g_hash_table_unref(cmdline->old);
-		cmdline->old = cmdline->young;
-		cmdline->young = new_map();
-		cmdline->n_names = 0;
-	}
-	if (g_hash_table_steal_extended(cmdline->old, key, NULL, &stolen))
+	if (cmdline->n_names >= ALL_NAMES_MAX || g_hash_table_size(cmdline->young) >= PIDS_MAX)
+		rs_trace_cmdline_age(cmdline);
+	if (g_hash_table_steal_extended(cmdline->old, key, NULL, &stolen)) {
 		history = stolen;
-	else
+		cmdline->old_size -= history_size(history);
+	} else {
 		history = g_new0(History, 1);
+	}
 	cmdline->n_names += history->n;
+	cmdline->young_size += history_size(history);
 	g_hash_table_insert(cmdline->young, key, history);
 	return history;
 }
@@ -96,7 +117,9 @@ static void make_room(RsTraceCmdline *cmdline, History *history, guint at)
 {
 	cmdline->n_names++;
 	if (history->n == history->room) {
-		history->room = MIN(NAMES_MAX, MAX(2, history->room * 2));
+		cmdline->young_size -= history_size(history);
+		history->room = MIN(NAMES_MAX, MAX(1, history->room * 2));
+		cmdline->young_size += history_size(history);
 		history->names = g_renew(Name, history->names, history->room);
 	}
 	memmove(&history->names[at + 1], &history->names[at],
@@ -197,7 +220,7 @@ static guint count_given(const History *history, const RsTraceMoment *when)
 void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
 			     RsTraceTask *out)
 {
-	const History *history = find(cmdline, pid);
+	const History *history = cmdline ? find(cmdline, pid) : NULL;
 	guint given = history ? count_given(history, &when) : 0;
 	const Name *name;
 

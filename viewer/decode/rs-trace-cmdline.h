@@ -34,6 +34,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceCmdline, rs_trace_cmdline_free)
 void rs_trace_cmdline_merge(RsTraceCmdline *cmdline, const guint8 *snapshot, const guint8 *again,
 			    gsize size, gsize stride);
 
+/* Bytes of memory, about. */
+gsize rs_trace_cmdline_size(const RsTraceCmdline *cmdline);
+/* Drops the pids that no snapshot has held since the last call, or for long. */
+void rs_trace_cmdline_age(RsTraceCmdline *cmdline);
+
 /* One entry, as from a snapshot. */
 void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry *entry);
 
@@ -45,7 +50,7 @@ typedef struct {
 
 /*
  * The task `pid` at that moment. An empty name counts as none. So does a name after which others of
- * that pid are missing.
+ * that pid are missing. `cmdline` NULL: no task has a name.
  */
 void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
 			     RsTraceTask *out);

@@ -11,6 +11,12 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
+/* Its memory, for so many rings. */
+gsize rs_trace_decoder_size(guint n_rings);
+/* From now on. `schema` NULL: no event is known. `clock` NULL: ns is ts. */
+void rs_trace_decoder_set_tables(RsTraceDecoder *decoder, const RsTraceSchema *schema,
+				 RsTraceClock *clock);
+
 /*
  * What lies between the ring's page before and the one that begins next may be damaged. So what
  * their headers say is missing counts as lost, if that is more than the next page is said to miss.

@@ -34,10 +34,15 @@ struct _RsTraceDecoder {
 	Stream streams[];
 };
 
+gsize rs_trace_decoder_size(guint n_rings)
+{
+	return sizeof(RsTraceDecoder) + n_rings * sizeof(Stream);
+}
+
 RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 				     RsTraceClock *clock, RsTraceRecordFunc record, gpointer data)
 {
-	RsTraceDecoder *decoder = g_malloc0(sizeof(*decoder) + n_rings * sizeof(*decoder->streams));
+	RsTraceDecoder *decoder = g_malloc0(rs_trace_decoder_size(n_rings));
 
 	decoder->schema = schema;
 	decoder->clock = clock;
@@ -45,6 +50,13 @@ RsTraceDecoder *rs_trace_decoder_new(guint n_rings, const RsTraceSchema *schema,
 	decoder->data = data;
 	decoder->n_rings = n_rings;
 	return decoder;
+}
+
+void rs_trace_decoder_set_tables(RsTraceDecoder *decoder, const RsTraceSchema *schema,
+				 RsTraceClock *clock)
+{
+	decoder->schema = schema;
+	decoder->clock = clock;
 }
 
 void rs_trace_decoder_set_origin(RsTraceDecoder *decoder, const RsTraceOrigin *origin)
@@ -75,9 +87,10 @@ static RsTraceMoment moment_of(const RsTracePageWalk *walk)
 
 static const RsTraceEvent *find_event(RsTraceDecoder *decoder, const RsTracePageWalk *walk)
 {
-	const RsTraceEvent *event =
-		rs_trace_schema_lookup(decoder->schema, walk->id, moment_of(walk));
+	const RsTraceEvent *event = NULL;
 
+	if (decoder->schema)
+		event = rs_trace_schema_lookup(decoder->schema, walk->id, moment_of(walk));
 	if (!event)
 		decoder->stats.unknown++;
 	return event;

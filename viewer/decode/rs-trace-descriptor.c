@@ -28,34 +28,78 @@ static gboolean refuse(const Source *source, const char *format, ...)
 	return FALSE;
 }
 
-void rs_trace_descriptor_free(RsTraceDescriptor *entry)
-{
-	if (!entry)
-		return;
-	rs_trace_print_clear(&entry->event);
-	for (guint i = 0; i < entry->event.n_fields; i++)
-		g_free((gpointer)entry->event.fields[i].symbols);
-	g_free((gpointer)entry->event.fields);
-	g_free(entry->bytes);
-	g_free(entry);
-}
-
 #define PIECE 16u /* what an allocation costs beside its bytes */
+/* Of an event itself, in the schema's list of its id, and in its others. */
+#define OWN_MEMORY (sizeof(RsTraceDescriptor) + sizeof(GPtrArray) + 16 * sizeof(gpointer))
 
-gsize rs_trace_descriptor_memory(const RsTraceDescriptor *entry)
+static gsize described_memory(const RsTraceDescribed *described)
 {
-	const RsTraceEvent *event = &entry->event;
-	gsize memory = sizeof(*entry) + entry->size + 8 * PIECE;
+	const RsTraceEvent *event = &described->event;
+	gsize memory = sizeof(*described) + described->size + 12 * PIECE;
 
 	memory += event->n_fields * sizeof(*event->fields);
 	for (guint i = 0; i < event->n_fields; i++)
 		memory += PIECE + event->fields[i].n_symbols * sizeof(*event->fields[i].symbols);
 	memory += event->n_print_args * sizeof(*event->print_args) + strlen(event->print);
 	for (guint i = 0; i < event->n_steps; i++)
-		memory += sizeof(*event->steps) + event->steps[i].literal_size + 1;
-	/* In the schema's list of this id, and in its others. */
-	return memory + sizeof(GPtrArray) + 24 * sizeof(gpointer);
+		memory += PIECE + sizeof(*event->steps) + event->steps[i].literal_size + 1;
+	return memory;
 }
+
+gsize rs_trace_descriptor_memory(const RsTraceDescriptor *entry)
+{
+	return OWN_MEMORY + described_memory(entry->described);
+}
+
+static void described_unref(RsTraceDescribed *described)
+{
+	if (--described->refs)
+		return;
+	if (described->pool) {
+		g_tree_remove(described->pool->made, described);
+		*described->pool->used -= described_memory(described);
+	}
+	rs_trace_print_clear(&described->event);
+	for (guint i = 0; i < described->event.n_fields; i++)
+		g_free((gpointer)described->event.fields[i].symbols);
+	g_free((gpointer)described->event.fields);
+	g_free(described->bytes);
+	g_free(described);
+}
+
+void rs_trace_descriptor_free(RsTraceDescriptor *entry)
+{
+	if (!entry)
+		return;
+	if (entry->described->pool)
+		*entry->described->pool->used -= OWN_MEMORY;
+	described_unref(entry->described);
+	g_free(entry);
+}
+
+/* ---- a pool ---- */
+
+static gint bytes_order(gconstpointer a, gconstpointer b)
+{
+	const RsTraceDescribed *x = a, *y = b;
+
+	if (x->size != y->size)
+		return x->size < y->size ? -1 : 1;
+	return memcmp(x->bytes, y->bytes, x->size);
+}
+
+void rs_trace_descriptor_pool_init(RsTraceDescriptorPool *pool, gsize *used, gsize most)
+{
+	*pool = (RsTraceDescriptorPool){
+		.made = g_tree_new(bytes_order), .used = used, .most = most};
+}
+
+void rs_trace_descriptor_pool_deinit(RsTraceDescriptorPool *pool)
+{
+	g_tree_unref(pool->made);
+}
+
+/* ---- the bytes ---- */
 
 /* The NUL-terminated string at `offset`, or NULL if there is none. */
 static const char *get_string(const Source *source, guint32 offset)
@@ -242,24 +286,73 @@ static gboolean parse_event(const Source *source, RsTraceEvent *event)
 	return rs_trace_print_parse(event, print, args, source->error);
 }
 
-RsTraceDescriptor *rs_trace_descriptor_parse(const guint8 *bytes, gsize size, GError **error)
+static RsTraceDescribed *parse(const guint8 *bytes, gsize size, GError **error)
 {
-	RsTraceDescriptor *entry = g_new0(RsTraceDescriptor, 1);
-	RsTraceEvent *event = &entry->event;
-	static guint64 made; /* atomic */
+	RsTraceDescribed *described = g_new0(RsTraceDescribed, 1);
+	RsTraceEvent *event = &described->event;
 	Source source = {.size = size, .error = error};
 
-	source.bytes = entry->bytes = g_memdup2(bytes, size);
-	entry->size = size;
-	event->unique = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
+	source.bytes = described->bytes = g_memdup2(bytes, size);
+	described->size = size;
+	described->refs = 1;
 	if (parse_event(&source, event))
-		return entry;
+		return described;
 	if (rs_is_name(event->system) && rs_is_name(event->name))
 		g_prefix_error(error, "%s:%s: ", event->system, event->name);
 	else
 		g_prefix_error(error, "descriptor: ");
-	rs_trace_descriptor_free(entry);
+	described_unref(described);
 	return NULL;
+}
+
+static RsTraceDescribed *find_or_parse(RsTraceDescriptorPool *pool, const guint8 *bytes, gsize size,
+				       GError **error)
+{
+	const RsTraceDescribed key = {.bytes = (char *)bytes, .size = size};
+	RsTraceDescribed *described = g_tree_lookup(pool->made, &key);
+
+	if (described) {
+		described->refs++;
+		return described;
+	}
+	described = parse(bytes, size, error);
+	if (!described)
+		return NULL;
+	described->pool = pool;
+	g_tree_insert(pool->made, described, described);
+	*pool->used += described_memory(described);
+	return described;
+}
+
+static gboolean has_room(RsTraceDescriptorPool *pool, GError **error)
+{
+	if (*pool->used < pool->most)
+		return TRUE;
+	pool->is_full = TRUE;
+	g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
+			    "there is no room for more descriptors");
+	return FALSE;
+}
+
+RsTraceDescriptor *rs_trace_descriptor_parse(RsTraceDescriptorPool *pool, const guint8 *bytes,
+					     gsize size, GError **error)
+{
+	static guint64 made; /* atomic */
+	RsTraceDescribed *described;
+	RsTraceDescriptor *entry;
+
+	if (pool && !has_room(pool, error))
+		return NULL;
+	described = pool ? find_or_parse(pool, bytes, size, error) : parse(bytes, size, error);
+	if (!described)
+		return NULL;
+	entry = g_new0(RsTraceDescriptor, 1);
+	entry->described = described;
+	entry->event = described->event;
+	entry->event.unique = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
+	if (pool)
+		*pool->used += OWN_MEMORY;
+	return entry;
 }
 
 const RsTraceField *rs_trace_event_field(const RsTraceEvent *event, const char *name)

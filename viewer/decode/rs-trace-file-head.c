@@ -48,6 +48,20 @@ static gsize body_size(guint kind)
 	}
 }
 
+gsize rs_trace_head_most_data(guint kind)
+{
+	switch (kind) {
+	case RS_FILE_PROVIDER:
+		return RS_FILE_DESCS_MAX;
+	case RS_FILE_PAGES:
+		return RS_FILE_PAGES_MAX;
+	case RS_FILE_SYMBOLS:
+		return RS_FILE_SYMBOLS_MAX;
+	default:
+		return 0;
+	}
+}
+
 const char *rs_trace_head_judge(const struct rs_file_block *block, guint32 id)
 {
 	if (block->magic != RS_FILE_BLOCK_MAGIC || block->id != id)

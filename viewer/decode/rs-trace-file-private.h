@@ -32,6 +32,9 @@ const char *rs_trace_head_judge(const struct rs_file_block *block, guint32 id);
 /* Checks a whole head (it clears the check), and finds its parts. What is wrong, or NULL. */
 const char *rs_trace_head_parse(GByteArray *head, RsTraceFileBlock *out);
 
+/* Bytes of data that blocks of a kind may have. 0: nobody looks at their data. */
+gsize rs_trace_head_most_data(guint kind);
+
 /* Where the next block is read. */
 guint64 rs_trace_file_at(const RsTraceFile *file);
 /* Bytes that a seekable file has now. */

@@ -249,6 +249,25 @@ static Found search(RsTraceFile *file, const char *why, RsTraceFileBlock *out, G
 	return found;
 }
 
+#define PACKED_MORE (64u << 10) /* by which packed data may be longer than what they hold */
+
+/* Data that nobody looks at are not read. */
+static Found load_of(RsTraceFile *file, const RsTraceFileBlock *block, GError **error)
+{
+	const gsize most = rs_trace_head_most_data(block->kind);
+
+	if (!block->place.size || !most)
+		return WHOLE;
+	return load(file, &block->place, &file->data, error);
+}
+
+static gboolean is_too_large(const RsTraceFileBlock *block)
+{
+	const gsize most = rs_trace_head_most_data(block->kind);
+
+	return most && block->place.stored > most + PACKED_MORE;
+}
+
 static Found next_block(RsTraceFile *file, gboolean with_data, RsTraceFileBlock *out,
 			GError **error)
 {
@@ -267,15 +286,20 @@ static Found next_block(RsTraceFile *file, gboolean with_data, RsTraceFileBlock 
 	}
 	if (found != WHOLE)
 		return found;
-	if (with_data && out->place.size)
-		found = load(file, &out->place, &file->data, error);
+	if (is_too_large(out))
+		found = WRONG;
+	else if (with_data)
+		found = load_of(file, out, error);
 	if (found != WHOLE && found != WRONG)
 		return found;
 	out->data = file->data;
 	file->at = out->place.at + out->place.stored;
 	file->data_at = file->bytes.seekable ? out->place.at : 0;
 	if (found == WRONG)
-		rs_trace_file_reject(file, out, "a block's data are damaged");
+		rs_trace_file_reject(file, out,
+				     is_too_large(out)
+					     ? "more data than a block of its kind may have"
+					     : "a block's data are damaged");
 	return found;
 }
 
@@ -304,9 +328,9 @@ gboolean rs_trace_file_read(RsTraceFile *file, guint64 at, gboolean with_data,
 
 	g_return_val_if_fail(file->bytes.seekable, FALSE);
 	g_clear_pointer(&file->data, g_bytes_unref);
-	if (take_head(file, at, G_MAXSIZE, out, &wrong, NULL) != WHOLE)
+	if (take_head(file, at, G_MAXSIZE, out, &wrong, NULL) != WHOLE || is_too_large(out))
 		return FALSE;
-	if (with_data && out->place.size && load(file, &out->place, &file->data, NULL) != WHOLE)
+	if (with_data && load_of(file, out, NULL) != WHOLE)
 		return FALSE;
 	out->data = file->data;
 	return TRUE;

@@ -12,9 +12,12 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
-/* Bytes of windows of a pipe, and pages and sources that have left of any file: held at most. */
+/*
+ * Held at most: bytes of windows of a pipe; of any file, where pages lie, which is 262,144 of them
+ * if each block has many; and sources that have left.
+ */
 #define RS_TRACE_INPUT_HELD (32u << 20)
-#define RS_TRACE_INPUT_PAGES (256u << 10)
+#define RS_TRACE_INPUT_PLACES ((256u << 10) * sizeof(RsTraceLanePage))
 #define RS_TRACE_INPUT_LEFT 4096u
 
 /* What the files of a reader share. */
@@ -22,7 +25,7 @@ typedef struct {
 	RsTraceStore store;
 	GError *stopped; /* what is under way was cancelled: there is no first record */
 	guint n_joined;  /* sources so far */
-	gsize symbols;   /* bytes of names of addresses */
+	RsTraceTold told;
 	RsTraceProviderFunc provider; /* NULL: nobody wants to know */
 	gpointer provider_data;
 	gboolean hide_symbols; /* of records */

@@ -23,6 +23,7 @@ static void add_page(RsTraceInput *input, RsTraceLane *lane, RsTraceStored *stor
 		g_ptr_array_add(input->fresh, lane);
 	}
 	input->n_pages++;
+	input->shared->store.places += sizeof(RsTraceLanePage);
 	rs_trace_lane_push(lane, stored, entry, input->window, input->gaps);
 }
 
@@ -32,6 +33,7 @@ static void drop_page(RsTraceInput *input, RsTraceLane *lane)
 
 	rs_trace_lane_pop(lane);
 	input->n_pages--;
+	input->shared->store.places -= sizeof(RsTraceLanePage);
 	input->n_old -= was_old && !is_old(input, lane);
 	if (lane->first)
 		return;
@@ -152,7 +154,6 @@ static void remove_source(RsTraceInput *input, guint index)
 	rs_trace_file_source_add_stats(source, &input->gone);
 	input->shared->n_lanes -= source->info.ring_count;
 	input->n_left -= source->left;
-	input->shared->symbols -= rs_trace_symbols_size(source->symbols);
 	g_ptr_array_remove_index(input->sources, index);
 }
 
@@ -209,13 +210,14 @@ static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
 				  RS_FILE_SOURCE_MIN_SIZE, 0) ||
 	    !info.ring_count || info.ring_count > RS_MAX_CPUS || block->source > G_MAXUINT16)
 		return "a source is described wrongly";
-	if (input->shared->n_lanes + info.ring_count > LANES_MAX)
+	if (input->shared->n_lanes + info.ring_count > LANES_MAX ||
+	    rs_trace_told_is_full(&input->shared->told))
 		return "there are too many sources";
 	info.name[sizeof(info.name) - 1] = info.kind[sizeof(info.kind) - 1] = 0;
 	tell_apart(input, &info);
-	source = rs_trace_file_source_new(&info, find_index(input, block->at));
-	if (input->shared->hide_symbols)
-		rs_trace_decoder_set_symbols(source->decoder, NULL);
+	source =
+		rs_trace_file_source_new(&info, find_index(input, block->at), &input->shared->told);
+	source->hide_symbols = input->shared->hide_symbols;
 	input->shared->n_lanes += info.ring_count;
 	g_ptr_array_add(input->sources, source);
 	g_hash_table_insert(input->joined, GUINT_TO_POINTER(block->source), source);
@@ -261,17 +263,19 @@ static void take_lost(RsTraceInput *input, RsTraceFileSource *source, const RsTr
 	add_page(input, &source->lanes[lost.ring], NULL, &page);
 }
 
-static void tell(RsTraceShared *shared, RsTraceFileSource *source, const RsTraceFileBlock *block)
+static const char *tell(RsTraceShared *shared, RsTraceFileSource *source,
+			const RsTraceFileBlock *block)
 {
-	shared->symbols -= rs_trace_symbols_size(source->symbols);
-	rs_trace_file_source_take(source, block, RS_TRACE_SYMBOLS_MAX - shared->symbols);
-	if (block->kind == RS_FILE_PROVIDER && block->count && shared->provider) {
-		struct rs_provider entry;
+	const char *wrong = rs_trace_file_source_take(source, block);
+	struct rs_provider entry;
 
+	if (block->kind == RS_FILE_PROVIDER && block->count && shared->provider) {
 		rs_trace_file_take(block, 0, &entry, sizeof(entry));
-		shared->provider(source->symbols, &entry, shared->provider_data);
+		shared->provider(rs_trace_file_source_symbols(source), &entry,
+				 shared->provider_data);
+		rs_trace_file_source_count(source);
 	}
-	shared->symbols += rs_trace_symbols_size(source->symbols);
+	return wrong;
 }
 
 const char *rs_trace_input_take(RsTraceInput *input, const RsTraceFileBlock *block)
@@ -298,7 +302,7 @@ const char *rs_trace_input_take(RsTraceInput *input, const RsTraceFileBlock *blo
 	else if (block->kind == RS_FILE_LEFT)
 		leave(input, source, block->source);
 	else
-		tell(input->shared, source, block);
+		return tell(input->shared, source, block);
 	return NULL;
 }
 
@@ -308,7 +312,8 @@ static const char *take_block(RsTraceInput *input, RsTraceFileBlock *block)
 	g_autoptr(GBytes) data = NULL;
 
 	input->gaps += block->after_gap;
-	if (!block->data && block->place.size && block->kind != RS_FILE_PAGES) {
+	if (!block->data && block->place.size && block->kind != RS_FILE_PAGES &&
+	    rs_trace_head_most_data(block->kind)) {
 		data = rs_trace_file_load(input->file, &block->place, NULL);
 		if (!data)
 			return "a block's data cannot be read";
@@ -343,9 +348,10 @@ static void count_old(RsTraceInput *input)
 /* Whether to go on without the window's end, and perhaps without the right order. */
 static gboolean is_full(RsTraceInput *input)
 {
-	gboolean full = input->n_pages >= RS_TRACE_INPUT_PAGES ||
+	const RsTraceStore *store = &input->shared->store;
+	gboolean full = store->places >= RS_TRACE_INPUT_PLACES ||
 			input->n_left >= RS_TRACE_INPUT_LEFT ||
-			input->shared->store.held >= RS_TRACE_INPUT_HELD;
+			store->held >= rs_trace_store_room(store, RS_TRACE_INPUT_HELD);
 
 	input->unordered |= full;
 	return full;

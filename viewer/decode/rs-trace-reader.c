@@ -339,6 +339,9 @@ static void rs_trace_reader_init(RsTraceReader *reader)
 {
 	reader->inputs = g_ptr_array_new_with_free_func(free_input);
 	reader->starts = g_array_new(FALSE, FALSE, sizeof(gint64));
+	reader->shared.told.used = &reader->shared.store.told;
+	rs_trace_descriptor_pool_init(&reader->shared.told.pool, reader->shared.told.used,
+				      RS_TRACE_TOLD_BYTES);
 }
 
 static void finalize(GObject *object)
@@ -347,6 +350,7 @@ static void finalize(GObject *object)
 
 	g_ptr_array_unref(reader->inputs);
 	g_array_unref(reader->starts);
+	rs_trace_descriptor_pool_deinit(&reader->shared.told.pool);
 	g_free(reader->shared.store.page);
 	g_clear_pointer(&reader->shared.names, g_hash_table_unref);
 	g_clear_object(&reader->cancellable);

@@ -15,19 +15,28 @@ typedef struct {
 	gboolean refused;  /* another provider has these bytes, so this one has no events */
 	GPtrArray *events; /* owned RsTraceDescriptor, in order of id */
 	gsize bytes;       /* memory that all of it takes */
-	guint64 born;      /* number of this life, in order of birth */
-	guint64 taken;     /* grows too; of two events with one name, the larger counts */
+	RsTraceDescriptorPool *pool; /* NULL, or where it counts */
+	guint64 born;                /* number of this life, in order of birth */
+	guint64 taken;               /* grows too; of two events with one name, the larger counts */
 } Life;
+
+#define IDS 64u
+/*
+ * Of IDS ids, that follow each other: arrays of RsTraceDescriptor, not owned, in order of their
+ * providers' start.
+ */
+typedef struct {
+	GPtrArray *events[IDS];
+} Ids;
 
 struct _RsTraceSchema {
 	GPtrArray *slots; /* of Life, by slot, may hold NULL: the providers that have a slot now */
 	GQueue retired;   /* of Life, oldest first: providers that have lost their slot */
 	gsize retired_bytes;
-	/*
-	 * By id, may hold NULL: arrays of RsTraceDescriptor, not owned, in order of their
-	 * providers' start.
-	 */
-	GPtrArray *by_id;
+	/* By id in two steps, so that one event with a large id costs little. May hold NULL. */
+	Ids **by_id;
+	guint n_by_id;               /* Ids * that there is room for */
+	RsTraceDescriptorPool *pool; /* NULL: its descriptors are its own */
 	guint64 n_taken;
 	/* Made from `slots` when they are needed. */
 	gboolean listed;
@@ -54,32 +63,49 @@ static const Life *life_of(const RsTraceEvent *event)
 	return (const Life *)event->provider;
 }
 
+#define LIFE_MEMORY (sizeof(Life) + 128) /* with what its lists take, but for its events */
+
 static void life_free(gpointer data)
 {
 	Life *life = data;
 
 	if (!life)
 		return;
+	if (life->pool)
+		*life->pool->used -= LIFE_MEMORY;
 	g_ptr_array_unref(life->events);
 	g_free(life);
 }
 
-static void free_array(gpointer array)
-{
-	if (array)
-		g_ptr_array_unref(array);
-}
-
-RsTraceSchema *rs_trace_schema_new(void)
+RsTraceSchema *rs_trace_schema_new_in(RsTraceDescriptorPool *pool)
 {
 	RsTraceSchema *schema = g_new0(RsTraceSchema, 1);
 
 	schema->slots = g_ptr_array_new_with_free_func(life_free);
 	g_queue_init(&schema->retired);
 	schema->events = g_ptr_array_new();
-	schema->by_id = g_ptr_array_new_with_free_func(free_array);
 	schema->by_name = g_tree_new(name_order);
+	schema->pool = pool;
 	return schema;
+}
+
+RsTraceSchema *rs_trace_schema_new(void)
+{
+	return rs_trace_schema_new_in(NULL);
+}
+
+static void free_ids(RsTraceSchema *schema)
+{
+	for (guint i = 0; i < schema->n_by_id; i++) {
+		if (!schema->by_id[i])
+			continue;
+		for (guint k = 0; k < IDS; k++)
+			g_clear_pointer(&schema->by_id[i]->events[k], g_ptr_array_unref);
+		if (schema->pool)
+			*schema->pool->used -= sizeof(Ids);
+		g_free(schema->by_id[i]);
+	}
+	g_free(schema->by_id);
 }
 
 void rs_trace_schema_free(RsTraceSchema *schema)
@@ -87,11 +113,40 @@ void rs_trace_schema_free(RsTraceSchema *schema)
 	if (!schema)
 		return;
 	g_tree_unref(schema->by_name);
-	g_ptr_array_unref(schema->by_id);
+	free_ids(schema);
 	g_ptr_array_unref(schema->events);
 	g_queue_clear_full(&schema->retired, life_free);
+	if (schema->pool)
+		*schema->pool->used -= schema->slots->len * sizeof(gpointer);
 	g_ptr_array_unref(schema->slots);
 	g_free(schema);
+}
+
+/* ---- what an id is ---- */
+
+/* Where the id's events are, or would be. */
+static GPtrArray **make_place(RsTraceSchema *schema, guint id)
+{
+	const guint i = id / IDS;
+
+	if (i >= schema->n_by_id) {
+		schema->by_id = g_renew(Ids *, schema->by_id, i + 1);
+		while (schema->n_by_id <= i)
+			schema->by_id[schema->n_by_id++] = NULL;
+	}
+	if (!schema->by_id[i]) {
+		schema->by_id[i] = g_new0(Ids, 1);
+		if (schema->pool)
+			*schema->pool->used += sizeof(Ids);
+	}
+	return &schema->by_id[i]->events[id % IDS];
+}
+
+static inline const GPtrArray *events_of_id(const RsTraceSchema *schema, guint id)
+{
+	const guint i = id / IDS;
+
+	return i < schema->n_by_id && schema->by_id[i] ? schema->by_id[i]->events[id % IDS] : NULL;
 }
 
 /* ---- one provider's descriptors ---- */
@@ -105,10 +160,10 @@ static gint by_id_order(gconstpointer a, gconstpointer b)
 }
 
 /* Takes one whole descriptor. */
-static gboolean add_one(Life *life, GHashTable *ids, GTree *names, const guint8 *bytes, gsize size,
-			GError **error)
+static gboolean add_one(RsTraceDescriptorPool *pool, Life *life, GHashTable *ids, GTree *names,
+			const guint8 *bytes, gsize size, GError **error)
 {
-	RsTraceDescriptor *descriptor = rs_trace_descriptor_parse(bytes, size, error);
+	RsTraceDescriptor *descriptor = rs_trace_descriptor_parse(pool, bytes, size, error);
 	const RsTraceProvider *provider = &life->provider;
 	const char *why = NULL;
 	guint id;
@@ -139,7 +194,8 @@ static gboolean add_one(Life *life, GHashTable *ids, GTree *names, const guint8 
 }
 
 /* Takes all descriptors, up to one with an impossible size. Returns the number of invalid ones. */
-static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
+static guint add_all(RsTraceDescriptorPool *pool, Life *life, const guint8 *data, gsize size,
+		     GError **error)
 {
 	g_autoptr(GHashTable) ids = g_hash_table_new(NULL, NULL);
 	g_autoptr(GTree) names = g_tree_new(name_order);
@@ -155,7 +211,7 @@ static guint add_all(Life *life, const guint8 *data, gsize size, GError **error)
 			g_set_error(&local, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
 				    "descriptor: a size of %u bytes is impossible", bytes);
 			at = size; /* nobody knows where the next one starts */
-		} else if (add_one(life, ids, names, data + at, bytes, &local)) {
+		} else if (add_one(pool, life, ids, names, data + at, bytes, &local)) {
 			at += bytes;
 			continue;
 		} else {
@@ -228,12 +284,8 @@ static void number_events(RsTraceSchema *schema, const Life *life)
 {
 	for (guint i = 0; i < life->events->len; i++) {
 		RsTraceDescriptor *descriptor = life->events->pdata[i];
-		guint id = descriptor->event.id;
-		gpointer *events;
+		GPtrArray **events = make_place(schema, descriptor->event.id);
 
-		if (schema->by_id->len <= id)
-			g_ptr_array_set_size(schema->by_id, (gint)id + 1);
-		events = &schema->by_id->pdata[id];
 		if (!*events)
 			*events = g_ptr_array_new();
 		g_ptr_array_insert(*events, (gint)count_begun(*events, &life->provider.since),
@@ -257,7 +309,7 @@ static void forget_events(RsTraceSchema *schema, const Life *life)
 {
 	for (guint i = 0; i < life->events->len; i++) {
 		gpointer gone = life->events->pdata[i];
-		gpointer *events = &schema->by_id->pdata[((RsTraceDescriptor *)gone)->event.id];
+		GPtrArray **events = make_place(schema, ((RsTraceDescriptor *)gone)->event.id);
 		GPtrArray *array = *events;
 		gpointer *at = bsearch(&gone, array->pdata, array->len, sizeof(gpointer), by_start);
 
@@ -367,6 +419,27 @@ gboolean rs_trace_schema_knows(const RsTraceSchema *schema, guint slot,
 	return entry->state == RS_PROVIDER_FREE || (life && is_same(life, entry));
 }
 
+/* NULL: there is no room for it. */
+static Life *make_life(RsTraceSchema *schema, guint slot)
+{
+	const guint more = MAX(slot + 1, schema->slots->len) - schema->slots->len;
+	RsTraceDescriptorPool *pool = schema->pool;
+	Life *life;
+
+	if (pool && *pool->used >= pool->most) {
+		pool->is_full = TRUE;
+		return NULL;
+	}
+	if (more)
+		g_ptr_array_set_size(schema->slots, (gint)slot + 1);
+	life = g_new0(Life, 1);
+	life->bytes = sizeof(*life);
+	life->pool = pool;
+	if (pool)
+		*pool->used += LIFE_MEMORY + more * sizeof(gpointer);
+	return life;
+}
+
 void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_provider *entry,
 			  const guint8 *data, gsize size, guint *bad, GError **error)
 {
@@ -390,10 +463,9 @@ void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_pro
 		return;
 	}
 	retire(schema, slot);
-	if (schema->slots->len <= slot)
-		g_ptr_array_set_size(schema->slots, (gint)slot + 1);
-	life = g_new0(Life, 1);
-	life->bytes = sizeof(*life);
+	life = make_life(schema, slot);
+	if (!life)
+		return;
 	life->born = life->taken = ++schema->n_taken;
 	fill_provider(&life->provider, slot, entry);
 	life->desc_offset = entry->desc_offset;
@@ -404,7 +476,7 @@ void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_pro
 		refuse(life, other, error);
 		n_bad = 1;
 	} else {
-		n_bad = add_all(life, data, size, error);
+		n_bad = add_all(schema->pool, life, data, size, error);
 	}
 	schema->slots->pdata[slot] = life;
 	schema->listed = FALSE;
@@ -458,11 +530,6 @@ const RsTraceProvider *rs_trace_schema_provider(const RsTraceSchema *schema, gui
 	const Life *life = life_at(schema, slot);
 
 	return life ? &life->provider : NULL;
-}
-
-static const GPtrArray *events_of_id(const RsTraceSchema *schema, guint id)
-{
-	return id < schema->by_id->len ? schema->by_id->pdata[id] : NULL;
 }
 
 const RsTraceEvent *rs_trace_schema_by_id(const RsTraceSchema *schema, guint id)

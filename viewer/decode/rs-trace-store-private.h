@@ -16,6 +16,8 @@ G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
 #define RS_TRACE_STORE_BYTES (24u << 20) /* of blocks of files and of parts, at most */
+#define RS_TRACE_STORE_LEAST (6u << 20)  /* of them, whatever else there is */
+#define RS_TRACE_STORE_ALL (44u << 20)   /* of all that a reader holds, about */
 #define RS_TRACE_STORE_PARTS (16u << 20) /* of parts, at most */
 #ifdef RS_FUZZING
 #define RS_TRACE_STORE_COPIES 256u /* of pages that are being read, at most */
@@ -32,6 +34,8 @@ typedef struct {
 	GQueue lanes;  /* RsTraceLane that hold bytes of a page; the last got them last */
 	gsize copies;  /* those bytes */
 	guint8 *page;  /* room for one page, made when it is needed */
+	gsize places;  /* of pages that are still to be read, and of their blocks */
+	gsize told;    /* that the sources take: see rs-trace-file-source-private.h */
 } RsTraceStore;
 
 typedef struct {
@@ -46,6 +50,9 @@ typedef struct {
 	guint refs;          /* pages */
 	GList link;
 } RsTraceStored;
+
+/* How much of `most` bytes the data of blocks may have. */
+gsize rs_trace_store_room(const RsTraceStore *store, gsize most);
 
 /* Of a block that was read with its data from a pipe, or without from a file. One reference. */
 RsTraceStored *rs_trace_stored_new(RsTraceStore *store, RsTraceFile *file,

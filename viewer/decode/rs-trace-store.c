@@ -6,10 +6,23 @@
 
 #define LOADS_MAX 3u /* then a packed block becomes parts */
 
+gsize rs_trace_store_room(const RsTraceStore *store, gsize most)
+{
+	const gsize others = store->copies + store->places + store->told;
+
+	return CLAMP(RS_TRACE_STORE_ALL - MIN(others, RS_TRACE_STORE_ALL), RS_TRACE_STORE_LEAST,
+		     most);
+}
+
+/* With what an allocator, and a GBytes, add. */
+#define PLACE_BYTES (sizeof(RsTraceStored) + 96)
+
 RsTraceStored *rs_trace_stored_new(RsTraceStore *store, RsTraceFile *file,
 				   const RsTraceFileBlock *block)
 {
 	RsTraceStored *stored = g_new0(RsTraceStored, 1);
+
+	store->places += PLACE_BYTES;
 
 	stored->store = store;
 	stored->file = file;
@@ -35,6 +48,7 @@ void rs_trace_stored_unref(RsTraceStored *stored)
 {
 	if (!stored || --stored->refs)
 		return;
+	stored->store->places -= PLACE_BYTES;
 	if (stored->is_held) {
 		stored->store->held -= stored->place.size;
 		g_bytes_unref(stored->bytes);
@@ -52,8 +66,10 @@ static void make_parts(RsTraceStored *stored)
 {
 	RsTraceStore *store = stored->store;
 
+	const gsize most = rs_trace_store_room(store, RS_TRACE_STORE_PARTS);
+
 	stored->parts = rs_trace_parts_new(g_bytes_get_data(stored->bytes, NULL),
-					   stored->place.size, RS_TRACE_STORE_PARTS - store->parts);
+					   stored->place.size, most - MIN(most, store->parts));
 	if (stored->parts)
 		store->parts += rs_trace_parts_size(stored->parts);
 }
@@ -61,9 +77,9 @@ static void make_parts(RsTraceStored *stored)
 static gboolean load(RsTraceStored *stored, GError **error)
 {
 	RsTraceStore *store = stored->store;
+	const gsize room = rs_trace_store_room(store, RS_TRACE_STORE_BYTES);
 
-	while (store->loaded.head &&
-	       store->bytes + store->parts + stored->place.size > RS_TRACE_STORE_BYTES)
+	while (store->loaded.head && store->bytes + store->parts + stored->place.size > room)
 		unload(store->loaded.head->data);
 	stored->bytes = rs_trace_file_load(stored->file, &stored->place, error);
 	if (!stored->bytes)
@@ -79,7 +95,8 @@ static gboolean load(RsTraceStored *stored, GError **error)
 static gboolean is_read_whole(const RsTraceStored *stored)
 {
 	return stored->place.packed ||
-	       (guint64)stored->store->readers * stored->place.size <= RS_TRACE_STORE_BYTES;
+	       (guint64)stored->store->readers * stored->place.size <=
+		       rs_trace_store_room(stored->store, RS_TRACE_STORE_BYTES);
 }
 
 gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize size,

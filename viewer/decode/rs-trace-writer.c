@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-writer.h"
 #include "rs-trace-crc-private.h"
+#include "rs-trace-file-private.h"
 #include "rs-trace-error.h"
 #include "rs-trace-page.h"
 
@@ -217,13 +218,14 @@ static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize si
 	gsize stored = size;
 
 	pad(writer->head);
-	if (writer->head->len > RS_FILE_HEAD_MAX || size > RS_FILE_BLOCK_MAX) {
+	block = (struct rs_file_block *)(void *)writer->head->data;
+	if (writer->head->len > RS_FILE_HEAD_MAX || size > RS_FILE_BLOCK_MAX ||
+	    size > rs_trace_head_most_data(block->kind)) {
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
 			    "a block of %" G_GSIZE_FORMAT " bytes is too large for a trace file",
 			    writer->head->len + size);
 		return FALSE;
 	}
-	block = (struct rs_file_block *)(void *)writer->head->data;
 	block->head_size = writer->head->len;
 	block->data_size = (guint32)size;
 	if (block->kind == RS_FILE_PAGES && writer->compression)

@@ -57,6 +57,7 @@ RS_ASSERT_SIZE(struct rs_file_block, 32);
 #define RS_FILE_BLOCK_MAX (64u << 20)   /* bytes of data */
 #define RS_FILE_HEAD_MAX (8u << 20)     /* bytes of a head */
 #define RS_FILE_PAGES_MAX (4u << 20)    /* bytes of pages in one block */
+#define RS_FILE_DESCS_MAX (8u << 20)    /* bytes of descriptors in one block */
 
 #define RS_FILE_ZSTD 1u /* flag: the data, pages, are one zstd frame */
 

@@ -52,7 +52,7 @@ static RsTraceDescriptor *parse(const void *bytes, gsize size)
 {
 	g_autofree guint8 *copy = g_memdup2(bytes, size);
 	GError *error = NULL;
-	RsTraceDescriptor *made = rs_trace_descriptor_parse(copy, size, &error);
+	RsTraceDescriptor *made = rs_trace_descriptor_parse(NULL, copy, size, &error);
 
 	g_assert_true(!made == !!error);
 	if (error)

@@ -483,8 +483,8 @@ static void test_long_tables(File *f, gconstpointer unused)
 	const RsTraceWriterTable clock = {n_clock, epochs, n_clock, sizeof(*epochs), NULL, 0};
 	const struct rs_provider provider = {.sequence = 2};
 	g_autofree guint8 *large = g_malloc0(2 * RS_FILE_HEAD_MAX);
-	const RsTraceWriterTable with_data = {0,     &provider,           1, sizeof(provider),
-					      large, 2 * RS_FILE_HEAD_MAX};
+	RsTraceWriterTable with_data = {
+		0, &provider, 1, sizeof(provider), large, RS_FILE_DESCS_MAX + 1};
 	const struct rs_file_lost lost = {.lost = 1};
 	g_autoptr(GBytes) bytes = NULL;
 	g_autoptr(GArray) index = NULL;
@@ -497,6 +497,8 @@ static void test_long_tables(File *f, gconstpointer unused)
 	g_assert_false(rs_trace_writer_put_table(f->writer, RS_FILE_CLOCK, 0, &clock, &error));
 	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE);
 	g_assert_true(rs_trace_writer_put_table(f->writer, RS_FILE_NAMES, 0, &table, NULL));
+	g_assert_false(rs_trace_writer_put_table(f->writer, RS_FILE_PROVIDER, 0, &with_data, NULL));
+	with_data.data_size = RS_FILE_DESCS_MAX;
 	g_assert_true(rs_trace_writer_put_table(f->writer, RS_FILE_PROVIDER, 0, &with_data, NULL));
 	for (guint i = 0; i < 140000; i++)
 		g_assert_true(
