@@ -20,6 +20,8 @@ from harness import KVM, Background, Ringside, check, run_tests, wait_for
 
 SOURCE, BUILD, MESON = sys.argv[1:4]
 TUTORIALS = os.path.join(SOURCE, 'docs/tutorials')
+# Headers of libringside-decode all of whose functions are private to libringside.
+INSIDES = ('clock', 'cmdline', 'decoder', 'file', 'origin', 'page', 'region', 'writer')
 WARNINGS = ['-Wall', '-Wextra', '-Werror']
 COMPILERS = [cc for cc in ('gcc', 'clang') if shutil.which(cc)]
 # What the bare-metal port has of it: compilers call some of these by themselves.
@@ -166,10 +168,11 @@ def declared_by(names, package):
     return {name for path, name in found if path in paths}
 
 
-def exported_by(library):
-    return {line.split()[2].split('@')[0]
-            for line in run('nm', '-D', '--defined-only', library).splitlines()
-            if line.split()[1] != 'A'}  # the name of the version
+def exported_by(library, version=''):
+    names = [line.split()[2] for line in run('nm', '-D', '--defined-only', '--with-symbol-versions',
+                                             library).splitlines()
+             if line.split()[1] != 'A']  # the name of the version
+    return {name.split('@')[0] for name in names if name.endswith(version)}
 
 
 def whole(*libraries):
@@ -204,6 +207,13 @@ def test_symbols():
     for package in ('libringside', 'libringside-decode'):
         versions = run('readelf', '-d', find(f'{package}.so'))
         check(f'soname: [{package}.so.0]' in versions, f'the soname of {package} has a version')
+    # The insides of decode are for libringside only.
+    inside = declared_by([f'rs-trace-{name}.h' for name in INSIDES], 'libringside-decode')
+    private = exported_by(find('libringside-decode.so'), 'LIBRINGSIDE_DECODE_PRIVATE')
+    check(inside <= private, f'insides have a version of their own: {inside - private}')
+    stray = {name for name in private - inside
+             if not name.startswith(('rs_trace_reader_', 'rs_trace_schema_', 'rs_trace_symbols_'))}
+    check(not stray, f'and nothing else but what makes objects of them: {stray}')
 
 
 def test_observer():
@@ -239,6 +249,7 @@ def test_reader():
         seen = run(f'./reader-{cc}', 'trace')
         check(seen == wanted and len(seen.splitlines()) > 100, f'{len(seen)} bytes are the same')
         check(run(f'./reader-{cc}', 'trace', 'kitchen:none') == '', 'one kind of event is chosen')
+        check('PRIVATE' not in run('readelf', '-V', f'./reader-{cc}'), 'it needs no insides')
 
 
 def test_introspection():
