@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/choice.h"
 
+#include "filter/filter.h"
+
 #include <string.h>
 
 bool rs_cli_choice_is_made(const struct rs_cli_choice *choice)
@@ -28,6 +30,17 @@ int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **se
 		return RS_CLI_OK;
 	*selection = rs_trace_selection_new(&config, &error);
 	return *selection ? RS_CLI_OK : rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
+}
+
+void rs_cli_choice_expect(const struct rs_cli_choice *choice, struct rs_cli_input *input)
+{
+	rs_cli_input_expect(input, choice->events);
+	for (char **text = choice->filters; text && *text; text++) {
+		g_autofree char *glob = NULL, *expression = NULL;
+
+		if (rs_filter_split(*text, &glob, &expression))
+			rs_cli_input_expect(input, glob);
+	}
 }
 
 void rs_cli_choice_clear(struct rs_cli_choice *choice)

@@ -3,7 +3,7 @@
 #ifndef RS_HV_CLI_CHOICE_H
 #define RS_HV_CLI_CHOICE_H
 
-#include "cli/verb.h"
+#include "cli/input.h"
 #include "filter/rs-trace-selection.h"
 
 /* As given; NULL: not. */
@@ -48,6 +48,8 @@ bool rs_cli_choice_is_made(const struct rs_cli_choice *choice);
  * message.
  */
 int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **selection);
+/* The events that are named must be there: rs_cli_input_expect(). */
+void rs_cli_choice_expect(const struct rs_cli_choice *choice, struct rs_cli_input *input);
 void rs_cli_choice_clear(struct rs_cli_choice *choice);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsCliChoice, rs_cli_choice_clear)
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/input.h"
 
+#include "filter/rs-trace-event-glob.h"
+
+#include <rs-trace-escape.h>
 #include <stdio.h>
+#include <string.h>
 
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
 #define SHOW_AFTER_US 300000
@@ -42,6 +46,74 @@ static RsTraceReader *open_all(struct rs_cli_input *input, const char **name, GE
 		rs_trace_reader_progress(reader, &done, &total);
 	input->is_pipe = !total;
 	return g_steal_pointer(&reader);
+}
+
+/* ---- events that must be there ---- */
+
+struct expected {
+	RsTraceEventGlob *glob;
+	bool found;
+};
+
+static void expected_free(gpointer data)
+{
+	struct expected *expected = data;
+
+	rs_trace_event_glob_free(expected->glob);
+	g_free(expected);
+}
+
+void rs_cli_input_expect(struct rs_cli_input *input, const char *globs)
+{
+	/* What is wrong with them is told where they are used. */
+	g_autoptr(GPtrArray) all = globs ? rs_trace_event_globs_new(globs, NULL) : NULL;
+
+	if (!input->expected)
+		input->expected = g_ptr_array_new_with_free_func(expected_free);
+	while (all && all->len) {
+		struct expected *expected = g_new0(struct expected, 1);
+
+		expected->glob = g_ptr_array_steal_index(all, 0);
+		g_ptr_array_add(input->expected, expected);
+	}
+}
+
+void rs_cli_input_expect_pair(struct rs_cli_input *input, const char *pair)
+{
+	const char *dots = pair ? strstr(pair, "..") : NULL;
+	g_autofree char *first = dots ? g_strndup(pair, (gsize)(dots - pair)) : NULL;
+
+	rs_cli_input_expect(input, first);
+	rs_cli_input_expect(input, dots ? dots + 2 : NULL);
+}
+
+/* Of the reader: an event is described. */
+static void look_at_event(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
+{
+	const GPtrArray *all = data;
+
+	for (guint i = 0; i < all->len; i++) {
+		struct expected *expected = all->pdata[i];
+
+		expected->found |=
+			rs_trace_event_glob_matches(expected->glob, origin->name, event) != 0;
+	}
+}
+
+static int tell_missing(const struct rs_cli_input *input)
+{
+	int code = RS_CLI_OK;
+
+	for (guint i = 0; input->whole && input->expected && i < input->expected->len; i++) {
+		const struct expected *expected = input->expected->pdata[i];
+		g_autofree char *clean = NULL;
+
+		if (expected->found)
+			continue;
+		clean = rs_trace_escape(rs_trace_event_glob_text(expected->glob), -1, NULL);
+		code = rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", clean);
+	}
+	return code;
 }
 
 /* ---- where to begin ---- */
@@ -177,12 +249,13 @@ int rs_cli_input_open(struct rs_cli_input *input)
 		rs_trace_reader_set_provider_func(input->reader, add_symbols, input->symbols);
 	if (input->reader && input->no_symbols)
 		rs_trace_reader_hide_symbols(input->reader);
+	if (input->reader && input->expected)
+		rs_trace_reader_set_event_func(input->reader, look_at_event, input->expected);
 	if (input->reader && find_start(input, &error)) {
 		input->name = g_strjoinv(", ", (char **)input->paths);
 		return RS_CLI_OK;
 	}
-	g_clear_object(&input->reader);
-	g_clear_pointer(&input->selection, rs_trace_selection_free);
+	rs_cli_input_drop(input);
 	return rs_cli_fail(RS_CLI_FAILED, "%s: %s", name, error->message);
 }
 
@@ -231,6 +304,7 @@ const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTrace
 		}
 		return record;
 	}
+	input->whole = !record && !input->error;
 	input->ended = true;
 	return NULL;
 }
@@ -251,8 +325,9 @@ static int tell(struct rs_cli_input *input)
 	if (input->selection && input->ended &&
 	    !rs_trace_selection_finish(input->selection, &error))
 		return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
-	return damage->gaps || rs_trace_reader_stats(input->reader)->bad_pages ? RS_CLI_FAILED
-									       : RS_CLI_OK;
+	if (damage->gaps || rs_trace_reader_stats(input->reader)->bad_pages)
+		return RS_CLI_FAILED;
+	return tell_missing(input);
 }
 
 int rs_cli_input_close(struct rs_cli_input *input)
@@ -271,6 +346,7 @@ void rs_cli_input_drop(struct rs_cli_input *input)
 {
 	g_clear_object(&input->reader);
 	g_clear_pointer(&input->selection, rs_trace_selection_free);
+	g_clear_pointer(&input->expected, g_ptr_array_unref);
 	g_clear_pointer(&input->name, g_free);
 	g_clear_error(&input->error);
 }

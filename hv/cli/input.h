@@ -41,8 +41,10 @@ struct rs_cli_input {
 	uint64_t first_ns, last_ns;
 	bool has_span; /* it has a record */
 	/* These are of input.c. */
-	bool is_pipe;  /* one of the files is, at least */
-	uint64_t skip; /* wanted events before the last ones */
+	GPtrArray *expected; /* events; NULL: none */
+	bool whole;          /* the files were read to their ends */
+	bool is_pipe;        /* one of the files is, at least */
+	uint64_t skip;       /* wanted events before the last ones */
 	uint64_t records;
 	int64_t shown; /* g_get_monotonic_time() of the last progress */
 	bool is_shown;
@@ -50,7 +52,16 @@ struct rs_cli_input {
 	GError *error;
 };
 
-/* 0, or an exit code after a message. Then only the selection is freed. */
+/*
+ * Events that a user has named: filter/rs-trace-event-glob.h. If the files were read to their
+ * ends, and have told of none that matches one of them, rs_cli_input_close() says so and returns
+ * RS_CLI_NOT_FOUND. Before it is opened; NULL is accepted.
+ */
+void rs_cli_input_expect(struct rs_cli_input *input, const char *globs);
+/* The same of "GLOB..GLOB". */
+void rs_cli_input_expect_pair(struct rs_cli_input *input, const char *pair);
+
+/* 0, or an exit code after a message. Then all that was taken over is freed. */
 int rs_cli_input_open(struct rs_cli_input *input);
 /*
  * The next record that is wanted, and its task, which has no name if it is no event. Both are valid

@@ -217,6 +217,11 @@ static int check(const struct rs_verb *verb, const struct args *a, struct export
 	e->input.paths = rs_cli_input_paths(verb, argc, argv, &code);
 	if (!e->input.paths)
 		return code;
+	if (a->columns && !g_str_equal(a->to, "csv"))
+		return rs_cli_usage(verb, "--columns is for csv");
+	if ((a->slices || a->counters) && !g_str_equal(a->to, "perfetto") &&
+	    !g_str_equal(a->to, "chrome"))
+		return rs_cli_usage(verb, "--slice and --counter are for perfetto and chrome");
 	if (!a->out || !*a->out)
 		return rs_cli_usage(verb, "-o is missing");
 	if (g_str_equal(a->out, "-") && e->format->is_directory)
@@ -225,6 +230,21 @@ static int check(const struct rs_verb *verb, const struct args *a, struct export
 		return rs_cli_usage(verb, "%s is not for a terminal: choose a file by -o OUT",
 				    a->to);
 	return RS_CLI_OK;
+}
+
+/* Events that are named must be there. */
+static void expect(const struct args *a, struct rs_cli_input *input)
+{
+	rs_cli_choice_expect(&a->choice, input);
+	rs_cli_input_expect(input, a->columns);
+	for (char **slice = a->slices; slice && *slice; slice++)
+		rs_cli_input_expect_pair(input, *slice);
+	for (char **counter = a->counters; counter && *counter; counter++) {
+		const char *dot = strrchr(*counter, '.');
+		g_autofree char *event = g_strndup(*counter, dot ? (gsize)(dot - *counter) : 0);
+
+		rs_cli_input_expect(input, event);
+	}
 }
 
 static int run_parsed(const struct rs_verb *verb, const struct args *a, int argc, char **argv)
@@ -246,6 +266,7 @@ static int run_parsed(const struct rs_verb *verb, const struct args *a, int argc
 		code = rs_cli_choice_take(&a->choice, &e.input.selection);
 	if (code)
 		return code;
+	expect(a, &e.input);
 	return export_trace(&e, a->force);
 }
 

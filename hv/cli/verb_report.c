@@ -133,6 +133,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		code = rs_cli_choice_take(&a.choice, &input.selection);
 	if (argc && !code) {
 		input.last = a.has_last ? (uint64_t)a.last : 0;
+		rs_cli_choice_expect(&a.choice, &input);
+		rs_cli_input_expect_pair(&input, a.latency);
 		input.symbols = a.symbols.file;
 		input.no_symbols = a.symbols.none;
 		input.progress = !isatty(STDOUT_FILENO);

@@ -349,6 +349,11 @@ def test_outputs(path, at):
                 check(subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-'], check=True,
                                      capture_output=True).stdout == f.read(), f'{to}: to a pipe')
     check(rs('export', path, '--to', 'csv', '-o', '').code == 2, 'a name is needed')
+    for args, code in [(['csv', '--columns', 'nosuch'], 3), (['csv', '--slice', 'a..b'], 2),
+                       (['perfetto', '--columns', 'sched:switch'], 2), (['chrome', '--counter', 'nosuch.x'], 3),
+                       (['chrome', '--slice', 'sched:switch..nosuch'], 3), (['csv', '-e', 'nosuch'], 3)]:
+        r = rs('export', path, '--to', *args, '-o', at('named'), '-f')
+        check(r.code == code and (code != 3 or 'no event matches' in r.err), f'{args}: {r.err}')
     for to, code in ('trace.dat', 2), ('perfetto', 2), ('chrome', 0):
         ours, its = pty.openpty()
         r = subprocess.run([RINGSIDE, 'export', path, '--to', to, '-o', '-', '--until', '0.0'], stdout=its,

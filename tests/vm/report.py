@@ -153,7 +153,12 @@ def test_mistakes():
                              (['--hist', 'nxt_pid'], 2, 'nxt_pid'), (['--latency', 'a'], 2, "'a'"),
                              (['--by', 'pid'], 2, '--hist'), (['--key', 'pid'], 2, '--latency'),
                              (['--stat', '-n', '3'], 2, 'lines'), (['--last', '-1'], 2, '--last'),
-                             (['--last', '0'], 2, '--last'), (['-', '-'], 2, 'only once')]:
+                             (['--last', '0'], 2, '--last'), (['-', '-'], 2, 'only once'),
+                             (['-e', 'nosuch'], 3, "no event matches 'nosuch'"),
+                             (['-e', 'sched:*,load:*x', '--last', '3'], 3, "matches 'load:*x'"),
+                             (['-F', 'nosuch:*: pid > 0'], 3, "'nosuch:*'"),
+                             (['--latency', 'enter..exi'], 3, "'exi'"),
+                             (['-e', 'load:flood', '--until', '0'], 0, '')]:
         r = rs('report', *args, at('demo'))
         check(r.code == code and what in r.err, f'{args}: {r.err}')
     with open(at('demo'), 'rb') as file:

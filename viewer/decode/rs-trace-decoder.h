@@ -53,6 +53,9 @@ typedef struct {
 } RsTraceRecord;
 
 typedef void (*RsTraceRecordFunc)(const RsTraceRecord *record, gpointer data);
+/* An event of a source. */
+typedef void (*RsTraceEventFunc)(const RsTraceEvent *event, const RsTraceOrigin *origin,
+				 gpointer data);
 typedef struct {
 	guint64 records;
 	guint64 lost;

@@ -28,9 +28,11 @@ typedef struct {
 	RsTraceTold told;
 	RsTraceProviderFunc provider; /* NULL: nobody wants to know */
 	gpointer provider_data;
-	gboolean hide_symbols; /* of records */
-	guint n_lanes;         /* rings of those that are there */
-	GHashTable *names;     /* of sources -> guint64 *, session that had it first; or NULL */
+	gboolean hide_symbols;  /* of records */
+	guint n_lanes;          /* rings of those that are there */
+	RsTraceEventFunc event; /* likewise */
+	gpointer event_data;
+	GHashTable *names; /* of sources -> guint64 *, session that had it first; or NULL */
 } RsTraceShared;
 
 typedef struct {

@@ -263,12 +263,22 @@ static void take_lost(RsTraceInput *input, RsTraceFileSource *source, const RsTr
 	add_page(input, &source->lanes[lost.ring], NULL, &page);
 }
 
+static void tell_events(const RsTraceShared *shared, const RsTraceFileSource *source, guint slot)
+{
+	const RsTraceEvent *event;
+
+	for (guint n = 0; (event = rs_trace_schema_nth_of(source->schema, slot, n)); n++)
+		shared->event(event, source->origin, shared->event_data);
+}
+
 static const char *tell(RsTraceShared *shared, RsTraceFileSource *source,
 			const RsTraceFileBlock *block)
 {
 	const char *wrong = rs_trace_file_source_take(source, block);
 	struct rs_provider entry;
 
+	if (block->kind == RS_FILE_PROVIDER && shared->event && block->arg <= G_MAXUINT16)
+		tell_events(shared, source, (guint)block->arg);
 	if (block->kind == RS_FILE_PROVIDER && block->count && shared->provider) {
 		rs_trace_file_take(block, 0, &entry, sizeof(entry));
 		shared->provider(rs_trace_file_source_symbols(source), &entry,

@@ -198,6 +198,12 @@ void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFun
 	reader->shared.provider_data = data;
 }
 
+void rs_trace_reader_set_event_func(RsTraceReader *reader, RsTraceEventFunc func, gpointer data)
+{
+	reader->shared.event = func;
+	reader->shared.event_data = data;
+}
+
 void rs_trace_reader_hide_symbols(RsTraceReader *reader)
 {
 	reader->shared.hide_symbols = TRUE;

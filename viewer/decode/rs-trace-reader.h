@@ -65,6 +65,11 @@ const RsTraceTask *rs_trace_reader_task(RsTraceReader *reader);
  */
 void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFunc func,
 				       gpointer data);
+/*
+ * Called for each event that the files tell of, whether it has records or not. After a seek events
+ * may be told once more. To be set before the first record.
+ */
+void rs_trace_reader_set_event_func(RsTraceReader *reader, RsTraceEventFunc func, gpointer data);
 /* record->symbols is NULL from now on. To be called before the first record. */
 void rs_trace_reader_hide_symbols(RsTraceReader *reader);
 /* Names of its source's addresses, as record->symbols has them unless they are hidden. */

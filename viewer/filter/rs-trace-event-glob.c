@@ -8,6 +8,7 @@
 #include <string.h>
 
 struct _RsTraceEventGlob {
+	char *text;
 	RsTraceGlob *source; /* NULL: events of any source */
 	RsTraceGlob *event;  /* NULL: the text is wrong or too long, and nothing matches */
 	guint level;         /* 0: any */
@@ -120,6 +121,7 @@ RsTraceEventGlob *rs_trace_event_glob_new(const char *text, GError **error)
 	const char *at = strchr(text, RS_TRACE_EVENT_GLOB_SELECT);
 	g_autofree char *names = at ? g_strndup(text, (gsize)(at - text)) : g_strdup(text);
 
+	glob->text = g_strdup(text);
 	if (at == text) {
 		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
 				    "an event glob is needed before the '@'");
@@ -130,10 +132,16 @@ RsTraceEventGlob *rs_trace_event_glob_new(const char *text, GError **error)
 	return g_steal_pointer(&glob);
 }
 
+const char *rs_trace_event_glob_text(const RsTraceEventGlob *glob)
+{
+	return glob->text;
+}
+
 void rs_trace_event_glob_free(RsTraceEventGlob *glob)
 {
 	if (!glob)
 		return;
+	g_free(glob->text);
 	rs_trace_glob_free(glob->source);
 	rs_trace_glob_free(glob->event);
 	g_free(glob);

@@ -25,6 +25,8 @@ typedef struct _RsTraceEventGlob RsTraceEventGlob;
 
 /* NULL: RS_TRACE_ERROR_SELECTION, the selection is wrong, or a glob is too long. */
 RsTraceEventGlob *rs_trace_event_glob_new(const char *text, GError **error);
+/* As it was given. */
+const char *rs_trace_event_glob_text(const RsTraceEventGlob *glob);
 /* Accepts NULL. */
 void rs_trace_event_glob_free(RsTraceEventGlob *glob);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceEventGlob, rs_trace_event_glob_free)
