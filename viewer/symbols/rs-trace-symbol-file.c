@@ -53,7 +53,7 @@ static gint compare(gconstpointer a, gconstpointer b, gpointer data)
 		return x->at < y->at ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	return strcmp(name_of(data, x), name_of(data, y));
+	return strncmp(name_of(data, x), name_of(data, y), RS_FILE_SYMBOL_NAME_MAX);
 }
 
 /* One for each address, and only those that lie in the image. */
