@@ -90,30 +90,65 @@ void rs_cli_input_expect_pair(struct rs_cli_input *input, const char *pair)
 /* Of the reader: an event is described. */
 static void look_at_event(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
 {
-	const GPtrArray *all = data;
+	struct rs_cli_input *input = data;
+	const GPtrArray *all = input->expected;
 
-	for (guint i = 0; i < all->len; i++) {
+	for (guint i = 0; all && i < all->len; i++) {
 		struct expected *expected = all->pdata[i];
 
 		expected->found |=
 			rs_trace_event_glob_matches(expected->glob, origin->name, event) != 0;
 	}
+	if (input->selection)
+		rs_trace_selection_know(input->selection, origin, event);
 }
 
-static int tell_missing(const struct rs_cli_input *input)
+int rs_cli_tell_missing(char **globs)
 {
 	int code = RS_CLI_OK;
 
-	for (guint i = 0; input->whole && input->expected && i < input->expected->len; i++) {
-		const struct expected *expected = input->expected->pdata[i];
-		g_autofree char *clean = NULL;
+	for (char **glob = globs; glob && *glob; glob++) {
+		g_autofree char *clean = rs_trace_escape(*glob, -1, NULL);
 
-		if (expected->found)
-			continue;
-		clean = rs_trace_escape(rs_trace_event_glob_text(expected->glob), -1, NULL);
 		code = rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", clean);
 	}
 	return code;
+}
+
+static int tell_missing(struct rs_cli_input *input)
+{
+	g_autoptr(GStrvBuilder) missing = g_strv_builder_new();
+	g_auto(GStrv) globs = NULL;
+
+	for (guint i = 0; input->whole && input->expected && i < input->expected->len; i++) {
+		const struct expected *expected = input->expected->pdata[i];
+
+		if (!expected->found)
+			g_strv_builder_add(missing, rs_trace_event_glob_text(expected->glob));
+	}
+	globs = g_strv_builder_end(missing);
+	if (!input->missing)
+		return rs_cli_tell_missing(globs);
+	*input->missing = g_steal_pointer(&globs);
+	return RS_CLI_OK;
+}
+
+/*
+ * A file that can be sought tells its events by its index. So a field that none of them has is told
+ * before any line. What is wrong with the file itself is told when it is read.
+ */
+static int learn(struct rs_cli_input *input, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	if (input->is_pipe || !input->selection ||
+	    !rs_trace_selection_is_filtered(input->selection))
+		return RS_CLI_OK;
+	if (rs_trace_reader_seek_last(input->reader, 1, input->cancellable, NULL) &&
+	    !rs_trace_selection_finish(input->selection, &why))
+		return rs_cli_fail(RS_CLI_USAGE, "%s", why->message);
+	rs_trace_reader_seek(input->reader, 0, input->cancellable, error);
+	return RS_CLI_OK;
 }
 
 /* ---- where to begin ---- */
@@ -242,6 +277,7 @@ int rs_cli_input_open(struct rs_cli_input *input)
 {
 	g_autoptr(GError) error = NULL;
 	const char *name = NULL;
+	int code;
 
 	input->progress = input->progress && isatty(STDERR_FILENO);
 	input->reader = open_all(input, &name, &error);
@@ -249,14 +285,15 @@ int rs_cli_input_open(struct rs_cli_input *input)
 		rs_trace_reader_set_provider_func(input->reader, add_symbols, input->symbols);
 	if (input->reader && input->no_symbols)
 		rs_trace_reader_hide_symbols(input->reader);
-	if (input->reader && input->expected)
-		rs_trace_reader_set_event_func(input->reader, look_at_event, input->expected);
-	if (input->reader && find_start(input, &error)) {
+	if (input->reader && (input->expected || input->selection))
+		rs_trace_reader_set_event_func(input->reader, look_at_event, input);
+	code = input->reader ? learn(input, &error) : RS_CLI_OK;
+	if (input->reader && !code && !error && find_start(input, &error)) {
 		input->name = g_strjoinv(", ", (char **)input->paths);
 		return RS_CLI_OK;
 	}
 	rs_cli_input_drop(input);
-	return rs_cli_fail(RS_CLI_FAILED, "%s: %s", name, error->message);
+	return code ? code : rs_cli_fail(RS_CLI_FAILED, "%s: %s", name, error->message);
 }
 
 /* ---- reading ---- */

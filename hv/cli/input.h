@@ -31,6 +31,7 @@ struct rs_cli_input {
 	GCancellable *cancellable;  /* of opening and reading; NULL: none */
 	RsTraceSymbolFile *symbols; /* names that come before those of the files; NULL: none */
 	bool no_symbols;            /* addresses stay numbers */
+	char ***missing; /* where to put globs that no event matches, to be freed; NULL: told */
 	/* These are set by rs_cli_input_open(). */
 	RsTraceReader *reader;
 	char *name; /* of the files, for messages; to be printed as it is */
@@ -60,6 +61,9 @@ struct rs_cli_input {
 void rs_cli_input_expect(struct rs_cli_input *input, const char *globs);
 /* The same of "GLOB..GLOB". */
 void rs_cli_input_expect_pair(struct rs_cli_input *input, const char *pair);
+
+/* Says that no event matches these: RS_CLI_NOT_FOUND if there are any. Accepts NULL. */
+int rs_cli_tell_missing(char **globs);
 
 /* 0, or an exit code after a message. Then all that was taken over is freed. */
 int rs_cli_input_open(struct rs_cli_input *input);

@@ -115,14 +115,17 @@ static void rows_json(const GPtrArray *rows, const struct args *a, GString *out)
 
 /* ---- the verb ---- */
 
-static int read_one(const struct args *a, const char *path, struct rs_cli_figures *figures)
+static int read_one(const struct args *a, const char *path, struct rs_cli_figures *figures,
+		    char ***missing)
 {
 	const char *const paths[] = {path, NULL};
-	struct rs_cli_input input = {.paths = paths, .progress = true};
+	struct rs_cli_input input = {.paths = paths, .progress = true, .missing = missing};
 	int code = rs_cli_choice_take(&a->choice, &input.selection);
 
 	if (code)
 		return code;
+	rs_cli_choice_expect(&a->choice, &input);
+	rs_cli_input_expect_pair(&input, a->latency);
 	figures->stat = true;
 	figures->latency = a->latency;
 	figures->key = a->key;
@@ -175,24 +178,42 @@ static int compare(const struct args *a, const struct rs_cli_figures of[2])
 	return judge(a, events, latency);
 }
 
+/* An event that only one trace has is a difference, not a mistake. */
+static int tell_in_neither(char **const missing[2])
+{
+	g_autoptr(GStrvBuilder) both = g_strv_builder_new();
+	g_auto(GStrv) globs = NULL;
+
+	for (char **glob = missing[0]; glob && *glob; glob++) {
+		if (missing[1] && g_strv_contains((const char *const *)missing[1], *glob))
+			g_strv_builder_add(both, *glob);
+	}
+	globs = g_strv_builder_end(both);
+	return rs_cli_tell_missing(globs);
+}
+
 static int diff(const struct args *a, char **paths)
 {
 	struct rs_cli_figures of[2] = {0};
-	int code = read_one(a, paths[0], &of[0]), second = RS_CLI_OK;
+	char **missing[2] = {NULL, NULL};
+	int code = read_one(a, paths[0], &of[0], &missing[0]), second = RS_CLI_OK;
 
 	if (of[0].was_read)
-		second = read_one(a, paths[1], &of[1]);
+		second = read_one(a, paths[1], &of[1], &missing[1]);
 	/* What could be read of damaged files is compared. */
 	if (of[0].was_read && of[1].was_read) {
 		int compared = compare(a, of);
 
 		code = code ? code : second;
+		code = code ? code : tell_in_neither(missing);
 		code = code ? code : compared;
 	} else {
 		code = code ? code : second;
 	}
 	rs_cli_figures_clear(&of[0]);
 	rs_cli_figures_clear(&of[1]);
+	g_strfreev(missing[0]);
+	g_strfreev(missing[1]);
 	return code;
 }
 

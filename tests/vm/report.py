@@ -167,6 +167,16 @@ def test_mistakes():
     check(r.returncode == 1 and b'pipe' in r.stderr, f'a pipe has no end: {r.stderr}')
 
 
+def test_mistakes_are_told_at_once():
+    """A field that none has is said before any line, and an event that neither trace has."""
+    r = rs('report', '-F', 'sched:switch: nxt_pid > 1', at('demo'))
+    check(r.code == 2 and not r.out and "'next_pid'" in r.err, f'a field: {r.out[:100]} {r.err}')
+    r = rs('diff', '-e', 'nosuch', '--threshold', '1', at('demo'), at('flood'))
+    check(r.code == 3 and "'nosuch'" in r.err, f'diff: {r.err}')
+    r = rs('diff', '--latency', 'nosuch..exit', '--threshold', '1', at('demo'), at('flood'))
+    check(r.code == 3 and "'nosuch'" in r.err, f'diff of a latency: {r.err}')
+
+
 def test_the_usual_file():
     with tempfile.TemporaryDirectory() as folder:
         for verb in ['report', '--stat'], ['export', '--to', 'csv', '-o', '-']:
@@ -400,6 +410,6 @@ def test_diff():
         check(r.code == code and not r.out, f'{args[:-1]}: {r.code} {r.err}')
 
 
-run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes, test_the_usual_file, test_a_terminal,
+run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes, test_mistakes_are_told_at_once, test_the_usual_file, test_a_terminal,
            test_stat, test_rates, test_hist, test_latency, test_addresses_have_names, test_stacks,
            test_trace, test_diff])

@@ -40,6 +40,7 @@ typedef struct {
 struct _RsTraceSelection {
 	GPtrArray *filters; /* of Filter */
 	GPtrArray *globs;   /* of RsTraceEventGlob; NULL: any */
+	GHashTable *noted;  /* events that the trace has, "0/sched:switch prev next" */
 	RsTraceRanges *cpus, *pids;
 	RsTraceGlob *comm;
 	RsTraceTime from_time, until_time;
@@ -153,6 +154,7 @@ RsTraceSelection *rs_trace_selection_new(const RsTraceSelectionConfig *config, G
 	s->filters = g_ptr_array_new_with_free_func(filter_free);
 	s->only_filtered = config->only_filtered;
 	s->kept = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, kept_free);
+	s->noted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	if (!take_config(s, config, error))
 		return NULL;
 	resolve(s);
@@ -164,6 +166,7 @@ void rs_trace_selection_free(RsTraceSelection *s)
 	if (!s)
 		return;
 	g_hash_table_unref(s->kept);
+	g_hash_table_unref(s->noted);
 	g_ptr_array_unref(s->filters);
 	g_clear_pointer(&s->globs, g_ptr_array_unref);
 	rs_trace_ranges_free(s->cpus);
@@ -243,6 +246,37 @@ static void note_sources(Kept *kept, const GByteArray *program)
 	}
 }
 
+/* The trace has this event. */
+static void note(RsTraceSelection *s, const RsTraceOrigin *origin, const RsTraceEvent *event)
+{
+	const char *source = origin ? origin->name : NULL;
+	GString *key = g_string_new(NULL);
+
+	g_string_printf(key, "%u/%s:%s", origin ? origin->index : 0, event->system, event->name);
+	/* One that comes again may have other fields. */
+	for (guint i = 0; i < event->n_fields; i++)
+		g_string_append_printf(key, " %s", event->fields[i].name);
+	if (g_hash_table_size(s->noted) >= KEPT_MAX)
+		g_hash_table_remove_all(s->noted);
+	if (!g_hash_table_add(s->noted, g_string_free(key, FALSE)))
+		return;
+	if (!matches_name(s, source, event))
+		return;
+	for (guint i = 0; i < s->filters->len; i++) {
+		const Filter *filter = s->filters->pdata[i];
+
+		if (!filter->glob || rs_trace_event_glob_matches(filter->glob, source, event))
+			rs_filter_series_note(filter->series, event);
+	}
+}
+
+void rs_trace_selection_know(RsTraceSelection *s, const RsTraceOrigin *origin,
+			     const RsTraceEvent *event)
+{
+	if (s->filters->len)
+		note(s, origin, event);
+}
+
 /* Compiles a filter for the event, and notes what it needs. */
 static void add_program(RsTraceSelection *s, const Filter *filter, const RsTraceEvent *event,
 			Kept *kept)
@@ -250,7 +284,6 @@ static void add_program(RsTraceSelection *s, const Filter *filter, const RsTrace
 	struct rs_filter_error why = {0};
 	GByteArray *program;
 
-	rs_filter_series_note(filter->series, event);
 	if (rs_filter_series_add(filter->series, event, false, &program, &why)) {
 		if (!s->error)
 			set_error(&s->error, filter, &why);
@@ -305,6 +338,7 @@ static const Kept *find(RsTraceSelection *s, const RsTraceOrigin *origin, const 
 	if (!kept) {
 		if (g_hash_table_size(s->kept) >= KEPT_MAX || s->kept_bytes >= KEPT_BYTES)
 			forget(s);
+		rs_trace_selection_know(s, origin, event);
 		kept = make(s, origin ? origin->name : NULL, event);
 		s->kept_bytes += kept->bytes;
 		g_hash_table_insert(s->kept, &kept->unique, kept);
@@ -419,4 +453,9 @@ gboolean rs_trace_selection_finish(const RsTraceSelection *s, GError **error)
 		return FALSE;
 	}
 	return TRUE;
+}
+
+gboolean rs_trace_selection_is_filtered(const RsTraceSelection *s)
+{
+	return s->filters->len != 0;
 }

@@ -63,6 +63,14 @@ guint64 rs_trace_selection_until(const RsTraceSelection *selection);
 gboolean rs_trace_selection_matches(RsTraceSelection *selection, const RsTraceRecord *record,
 				    const RsTraceTask *task);
 /*
+ * The trace has this event, whether it has records or not. So a field that no event has can be told
+ * by rs_trace_selection_finish() before any record is asked about.
+ */
+void rs_trace_selection_know(RsTraceSelection *selection, const RsTraceOrigin *origin,
+			     const RsTraceEvent *event);
+/* Whether there is an expression. */
+gboolean rs_trace_selection_is_filtered(const RsTraceSelection *selection);
+/*
  * No further record of a file will match: there was an error, or the last record was sorted 10 s
  * behind the end. Guests choose the times of their records, but a file's windows bound that time.
  */

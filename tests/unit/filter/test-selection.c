@@ -321,6 +321,29 @@ static void test_mistakes(Fixture *f, gconstpointer unused)
 }
 
 /* After a mistake nothing matches, so that nobody takes the rest for the answer. */
+/* What the trace has may be known before there are records, and whether there are any. */
+static void test_fields_are_known_before_records(Fixture *f, gconstpointer unused)
+{
+	const RsTraceOrigin guest = {.name = "guest"};
+	const char *const names[] = {"prev == 3", "sched:*: nxt == 3"};
+
+	for (guint i = 0; i < 2; i++) {
+		const char *const filters[] = {names[i], NULL};
+		g_autoptr(RsTraceSelection) s =
+			rs_trace_selection_new(&(RsTraceSelectionConfig){.filters = filters}, NULL);
+		g_autoptr(GError) error = NULL;
+
+		g_assert_true(rs_trace_selection_is_filtered(s));
+		g_assert_true(rs_trace_selection_finish(s, NULL)); /* nothing is known */
+		for (guint k = 0; k < 2; k++) {
+			rs_trace_selection_know(s, &guest, f->of_switch.event);
+			rs_trace_selection_know(s, &guest, f->of_all.event);
+		}
+		g_assert_cmpint(rs_trace_selection_finish(s, &error), ==, i == 0);
+		g_assert_true(!error || strstr(error->message, "'next'"));
+	}
+}
+
 static void test_a_mistake_ends_it(Fixture *f, gconstpointer unused)
 {
 	RsTraceSelectionConfig config = {.filters = (const char *[]){"why < 3", NULL}};
@@ -348,6 +371,7 @@ int main(int argc, char **argv)
 	ADD("not-whole", test_records_that_are_not_whole);
 	ADD("come-again", test_descriptors_that_come_again);
 	ADD("mistakes", test_mistakes);
+	ADD("fields-are-known", test_fields_are_known_before_records);
 	ADD("a-mistake-ends-it", test_a_mistake_ends_it);
 	return g_test_run();
 }
