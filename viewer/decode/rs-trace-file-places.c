@@ -157,16 +157,26 @@ static guint64 take_index_of_cut(RsTraceFile *file, GArray *places)
 	return rs_trace_file_header(file)->header_size;
 }
 
-GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error)
+GArray *rs_trace_file_index(RsTraceFile *file)
 {
 	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
 	struct rs_file_end end;
 
+	if (!read_end(file, &end) || !take_indices(file, places, end.index))
+		return NULL;
+	return g_steal_pointer(&places);
+}
+
+GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error)
+{
+	g_autoptr(GArray) places = NULL;
+
 	g_return_val_if_fail(rs_trace_file_is_seekable(file), NULL);
-	*complete = read_end(file, &end) && take_indices(file, places, end.index);
-	if (*complete)
+	places = rs_trace_file_index(file);
+	*complete = !!places;
+	if (places)
 		return g_steal_pointer(&places);
-	g_array_set_size(places, 0);
+	places = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
 	rs_trace_file_seek(file, take_index_of_cut(file, places));
 	return scan(file, places, complete, error) ? g_steal_pointer(&places) : NULL;
 }

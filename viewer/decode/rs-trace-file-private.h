@@ -27,6 +27,9 @@ gboolean rs_trace_file_replace(RsTraceFile *file, int fd, GError **error);
 
 GCancellable *rs_trace_file_cancellable(const RsTraceFile *file);
 
+/* rs_trace_file_places() if the file has its end and an index; else NULL. */
+GArray *rs_trace_file_index(RsTraceFile *file);
+
 /* What is wrong with the first part of a head, of the file `id`; NULL: nothing. */
 const char *rs_trace_head_judge(const struct rs_file_block *block, guint32 id);
 /* Checks a whole head (it clears the check), and finds its parts. What is wrong, or NULL. */

@@ -54,6 +54,8 @@ typedef struct {
 	GError *error;
 	RsTraceDecoderStats gone; /* of sources that were freed */
 	GArray *places;           /* NULL: not asked for yet */
+	gboolean counted;         /* n_listed was asked for */
+	guint n_listed;           /* sources that the index has */
 	GHashTable *floors;       /* NULL, or of the pages that rs_trace_input_seek_last() wants */
 } RsTraceInput;
 
@@ -79,6 +81,12 @@ gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane);
 gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error);
 /* The same for the last `n` events. *have: how many will come, some more as a rule. */
 gboolean rs_trace_input_seek_last(RsTraceInput *input, guint64 n, guint64 *have, GError **error);
+
+/*
+ * How many sources join in the file, or, if it has no index that says so, have joined so far. The
+ * first call reads the index.
+ */
+guint rs_trace_input_n_sources(RsTraceInput *input);
 
 /* For rs-trace-input-seek.c. Drops what is held, to begin elsewhere. */
 void rs_trace_input_reset(RsTraceInput *input);

@@ -29,6 +29,18 @@ static gboolean find_places(RsTraceInput *input, GError **error)
 	return !!input->places;
 }
 
+guint rs_trace_input_n_sources(RsTraceInput *input)
+{
+	if (!input->counted && rs_trace_file_is_seekable(input->file)) {
+		input->counted = TRUE;
+		if (!input->places)
+			input->places = rs_trace_file_index(input->file);
+		for (guint i = 0; input->places && i < input->places->len; i++)
+			input->n_listed += nth(input, i)->kind == RS_FILE_SOURCE;
+	}
+	return MAX(input->n_listed, g_hash_table_size(input->known));
+}
+
 static gboolean is_told(guint kind)
 {
 	return (kind >= RS_FILE_SOURCE && kind <= RS_FILE_NAMES) || kind == RS_FILE_SYMBOLS;

@@ -154,8 +154,10 @@ guint64 rs_trace_reader_get_wall_time(const RsTraceReader *reader);
  * rs_trace_reader_n_sources:
  * @reader: a reader
  *
- * Counts the sources, each a guest's kernel or a program, that have joined as far as the files have
- * been read. A seek does not lessen it.
+ * Counts the sources, each a guest's kernel or a program: all that a file has, as its index says,
+ * so that it is the same before the first record and behind the last. Of a pipe, and of a file that
+ * was not ended, those count that have joined as far as it has been read; a seek does not lessen
+ * that.
  *
  * Returns: how many
  */

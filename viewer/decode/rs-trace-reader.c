@@ -216,7 +216,11 @@ const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader)
 
 guint rs_trace_reader_n_sources(const RsTraceReader *reader)
 {
-	return reader->shared.n_joined;
+	guint n = 0;
+
+	for (guint i = 0; i < reader->inputs->len; i++)
+		n += rs_trace_input_n_sources(rs_trace_reader_nth(reader, i));
+	return n;
 }
 
 /* ---- places ---- */

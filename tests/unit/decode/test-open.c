@@ -156,6 +156,61 @@ static void test_fifo(Fixture *f, gconstpointer unused)
 	g_unlink(fifo);
 }
 
+/* ---- sources ---- */
+
+/* Source "b" joins in the second window. */
+static GBytes *make_late(void)
+{
+	GBytes *bytes;
+	File file = {0};
+
+	set_up(&file, NULL);
+	put_source(&file, 0, "a");
+	put_schema(&file, 0);
+	PAGE(&file, 0, 0, 0, 10);
+	end_window(&file, 15);
+	put_source(&file, 1, "b");
+	put_schema(&file, 1);
+	PAGE(&file, 1, 0, 0, 20);
+	end_window(&file, 25);
+	PAGE(&file, 0, 0, 0, 30);
+	end_window(&file, 35);
+	PAGE(&file, 0, 0, 0, 40);
+	bytes = finish(&file);
+	tear_down(&file, NULL);
+	return bytes;
+}
+
+static char *first_text(RsTraceReader *reader)
+{
+	g_autoptr(RsTraceItem) item = rs_trace_reader_read(reader, NULL, NULL);
+
+	g_assert_nonnull(item);
+	return g_strdup(rs_trace_item_to_text(item));
+}
+
+/* What a record says does not depend on how far one has read. */
+static void test_sources(Fixture *f, gconstpointer unused)
+{
+	g_autoptr(GBytes) bytes = make_late();
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_new(file_of(bytes)), piped = NULL;
+	g_autoptr(GInputStream) pipe = pipe_of(bytes);
+	g_autofree char *before = NULL, *after = NULL;
+
+	g_assert_cmpuint(rs_trace_reader_n_sources(reader), ==, 2);
+	before = first_text(reader);
+	g_assert_nonnull(strstr(before, " a/"));
+	check_rest(reader, "b:20<...> a:30<...> a:40<...> ");
+	g_assert_cmpuint(rs_trace_reader_n_sources(reader), ==, 2);
+	g_assert_true(rs_trace_reader_seek(reader, 0, NULL, NULL));
+	after = first_text(reader);
+	g_assert_cmpstr(before, ==, after);
+	piped = rs_trace_reader_open_stream(pipe, NULL, NULL);
+	g_assert_cmpuint(rs_trace_reader_n_sources(piped), ==, 0);
+	check_rest(piped, "a:10<...> b:20<...> a:30<...> a:40<...> ");
+	g_assert_cmpuint(rs_trace_reader_n_sources(piped), ==, 2);
+}
+
 /* ---- cancelling ---- */
 
 /* Bytes that come a few at a time. The read before last cancels what is under way. */
@@ -322,6 +377,7 @@ int main(int argc, char **argv)
 	ADD("no-file", test_no_file);
 	ADD("standard-input", test_standard_input);
 	ADD("fifo", test_fifo);
+	ADD("sources", test_sources);
 	ADD("reading", test_reading);
 	ADD("seeking", test_seeking);
 	ADD("cancelled", test_cancelled);
