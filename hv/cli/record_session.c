@@ -4,6 +4,7 @@
 #include "cli/observe.h"
 #include "cli/recording_report.h"
 #include "cli/verb.h"
+#include <glib-unix.h>
 #include <rs-trace-live.h>
 #include <stdio.h>
 
@@ -28,6 +29,12 @@ static void on_done(void *data)
 
 	r->observation.stopped = true;
 	g_main_loop_quit(r->observation.loop);
+}
+
+static gboolean on_usr1(gpointer data)
+{
+	rs_cli_fail(0, "SIGUSR1 makes a snapshot only with --on signal: the recording goes on");
+	return G_SOURCE_CONTINUE;
 }
 
 static int come(const char *name, const RsTraceClientSource *source, RsTraceRegion *region,
@@ -74,20 +81,24 @@ int rs_record_tell(const struct rs_record_config *config, const char *why,
 		   const RsTraceRecorderStats *stats, double seconds, GError *error)
 {
 	g_autofree char *path = rs_recording_file_path(config->recording.file);
+	g_autofree char *label = rs_recording_file_label(config->recording.file, stats->files);
 	g_autofree char *text = config->json ? rs_recording_json(stats, path, why, seconds)
 					     : rs_recording_text(stats);
 	int code = RS_CLI_OK;
 
 	if (error)
-		code = rs_cli_fail(RS_CLI_FAILED, "%s: %s: what was written by then can be read",
-				   path, error->message);
+		code = rs_cli_fail(
+			RS_CLI_FAILED,
+			"%s: %s: what was written by then can be read, %" G_GUINT64_FORMAT
+			" events or more were not written",
+			path, error->message, stats->refused);
 	g_clear_error(&error);
-	if (stats->full && !config->quiet)
+	if (stats->full)
 		rs_cli_fail(0, "%s has all the bytes that it may have: the recording ends", path);
 	if (config->json)
 		printf("%s\n", text);
 	else if (!config->quiet)
-		g_printerr("%s: %s%s%s, %.1f s\n", path, why ? why : "", why ? ": " : "", text,
+		g_printerr("%s: %s%s%s, %.1f s\n", label, why ? why : "", why ? ": " : "", text,
 			   seconds);
 	return code;
 }
@@ -114,6 +125,7 @@ int rs_record_session(RsDBusSession1 *session, const struct rs_record_config *co
 	struct rs_recording_config recording = config->recording;
 	const gint64 begun = g_get_monotonic_time();
 	struct rs_recording_meter *meter = NULL;
+	const guint usr1 = g_unix_signal_add(SIGUSR1, on_usr1, NULL);
 	struct recorder r = {
 		.observation =
 			{.come = come, .gone = gone, .begin = begin, .hurry = hurry, .data = &r},
@@ -131,5 +143,6 @@ int rs_record_session(RsDBusSession1 *session, const struct rs_record_config *co
 	rs_recording_meter_free(meter);
 	code = finish(&r, (double)(g_get_monotonic_time() - begun) / 1e6);
 	rs_recording_free(r.recording);
+	g_source_remove(usr1);
 	return code;
 }

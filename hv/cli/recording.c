@@ -174,6 +174,7 @@ gboolean rs_recording_finish(struct rs_recording *recording, RsTraceRecorderStat
 	*out = (RsTraceRecorderStats){0};
 	if (!recording->pump)
 		return TRUE;
+	rs_recording_file_end(recording->config.file);
 	rs_trace_pump_finish(recording->pump);
 	return rs_trace_recorder_result(recording->recorder, out, error);
 }

@@ -9,11 +9,14 @@
 #include <ringside/atomic.h>
 #include <ringside/trace_file.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define HURRY_US 400000
 #define DIGITS 4
+#define READER_US 10000000 /* how long a pipe may be without a reader at first */
+#define READER_LOOK_US 20000
 
 struct rs_recording_file {
 	struct rs_recording_file_config config;
@@ -22,7 +25,7 @@ struct rs_recording_file {
 	guint64 first; /* number of the first file */
 	guint64 next;  /* of the next one; atomic */
 	GQueue ours;   /* guint64 *, numbers of those to be kept, the oldest first */
-	gint64 until;  /* atomic: when a reader is not waited for any longer; 0: never */
+	struct rs_output_deadline deadline; /* of who reads a pipe */
 };
 
 /* Whether one may write over what is there: nothing, an older trace, or what is no file. */
@@ -38,6 +41,42 @@ static bool is_ours(int fd)
 	return n == 0 || (n == sizeof(magic) && magic == RS_FILE_MAGIC);
 }
 
+/* As its reader, one would not notice that there is no other. */
+static int open_pipe(const char *path)
+{
+	const gint64 until = g_get_monotonic_time() + READER_US;
+	int fd;
+
+	do {
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 || errno != ENXIO)
+			return fd;
+		g_usleep(READER_LOOK_US);
+	} while (g_get_monotonic_time() < until);
+	errno = ENXIO;
+	return -1;
+}
+
+static int open_path(const char *path)
+{
+	struct stat info;
+	int fd;
+
+	if (!stat(path, &info) && S_ISFIFO(info.st_mode))
+		return open_pipe(path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	return fd < 0 ? open(path, O_WRONLY | O_CLOEXEC) : fd; /* a device, perhaps */
+}
+
+/* Where a file system has no locks, nobody is refused. */
+static bool is_being_written(int fd)
+{
+	struct stat info;
+
+	return !fstat(fd, &info) && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) &&
+	       errno == EWOULDBLOCK;
+}
+
 static int open_one(struct rs_recording_file *file)
 {
 	const char *path = file->config.path;
@@ -48,11 +87,12 @@ static int open_one(struct rs_recording_file *file)
 			       ? rs_cli_fail(RS_CLI_USAGE, "a recording is not for a terminal")
 			       : 0;
 	}
-	file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	file->fd = open_path(path);
 	if (file->fd < 0)
-		file->fd = open(path, O_WRONLY | O_CLOEXEC); /* a pipe or a device, perhaps */
-	if (file->fd < 0)
-		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, g_strerror(errno));
+		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", path,
+				   errno == ENXIO ? "nobody reads it" : g_strerror(errno));
+	if (is_being_written(file->fd))
+		return rs_cli_fail(RS_CLI_FAILED, "%s is being written by another recorder", path);
 	if (!file->config.force && !is_ours(file->fd))
 		return rs_cli_fail(RS_CLI_FAILED,
 				   "%s is no trace: --force writes over it, another -o does not",
@@ -171,7 +211,7 @@ GOutputStream *rs_recording_file_next(struct rs_recording_file *file, GError **e
 		return next_numbered(file, error);
 	if (!fstat(file->fd, &info) && S_ISREG(info.st_mode))
 		return g_unix_output_stream_new(file->fd, FALSE);
-	return rs_output_stream_new(file->fd, &file->until);
+	return rs_output_stream_new(file->fd, &file->deadline);
 }
 
 char *rs_recording_file_path(struct rs_recording_file *file)
@@ -182,8 +222,26 @@ char *rs_recording_file_path(struct rs_recording_file *file)
 				     : g_strdup(file->path);
 }
 
+char *rs_recording_file_label(struct rs_recording_file *file, guint64 n)
+{
+	g_autofree char *last = rs_recording_file_path(file), *first = NULL;
+
+	if (!file->config.numbered || n < 2)
+		return g_steal_pointer(&last);
+	first = numbered(file, rs_load(&file->next) - n);
+	if (file->ours.length == n)
+		return g_strdup_printf("%s to %s", first, last);
+	return g_strdup_printf("%s to %s, of which %u are kept", first, last, file->ours.length);
+}
+
 void rs_recording_file_hurry(struct rs_recording_file *file)
 {
-	if (!rs_load(&file->until))
-		rs_store(&file->until, g_get_monotonic_time() + HURRY_US);
+	if (!rs_load(&file->deadline.until))
+		rs_store(&file->deadline.until, g_get_monotonic_time() + HURRY_US);
+}
+
+void rs_recording_file_end(struct rs_recording_file *file)
+{
+	if (!rs_load(&file->deadline.still))
+		rs_store(&file->deadline.still, g_get_monotonic_time() + RS_OUTPUT_STILL_US);
 }

@@ -37,6 +37,10 @@ GOutputStream *rs_recording_file_next(struct rs_recording_file *file, GError **e
  * The path of the newest file, or of the one that could not be opened, to be freed. On any thread.
  */
 char *rs_recording_file_path(struct rs_recording_file *file);
+/* What the `n` files of a recording that has finished are called together, to be freed. */
+char *rs_recording_file_label(struct rs_recording_file *file, guint64 n);
+/* The recording ends: a reader that reads nothing is not waited for longer than 3 s. Any thread. */
+void rs_recording_file_end(struct rs_recording_file *file);
 /* From now on, a reader that stands still is not waited for longer than 0.4 s. On any thread. */
 void rs_recording_file_hurry(struct rs_recording_file *file);
 

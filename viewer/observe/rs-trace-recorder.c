@@ -171,7 +171,8 @@ static void fill_stats(const Recorder *recorder, RsTraceRecorderStats *out)
 	for (guint i = 0; i < recorder->sources->len; i++)
 		out->events += rs_trace_recorded_events(recorder->sources->pdata[i]);
 	rs_trace_writer_refused(recorder->writer, &refused);
-	out->events -= MIN(out->events, refused.records + recorder->refused);
+	out->refused = refused.records + recorder->refused;
+	out->events -= MIN(out->events, out->refused);
 	out->pages -= MIN(out->pages, refused.pages);
 	out->lost -= MIN(out->lost, refused.lost);
 }

@@ -61,7 +61,8 @@ typedef struct {
 	 * Records in them, as their headers say. At the end those of each ring's last page too.
 	 */
 	guint64 events;
-	guint64 lost; /* records, as far as losses were told */
+	guint64 lost;    /* records, as far as losses were told */
+	guint64 refused; /* records that were read and could not be written */
 	guint64 windows;
 	guint64 files;
 	gboolean full; /* it has ended because of max_bytes */
