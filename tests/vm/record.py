@@ -4,6 +4,7 @@
 
     record.py RINGSIDE HOSTED_KTRACE
 """
+import fcntl
 import json
 import os
 import resource
@@ -147,6 +148,22 @@ def test_limits(name, at):
     check(r.code == 0 and end['full'] and 'all the bytes' in r.err and 32 << 10 < os.path.getsize(at('full')) <= 64 << 10,
           f'--max-size ends it: {r}')
     check(end['events'] == events_in(at('full')), 'and the file is complete')
+    rs('disable', '-s', name, '*')
+
+
+def test_readers(name, at):
+    """A FIFO whose reader goes or stands still ends a recording; a file has one recorder."""
+    os.mkfifo(at('fifo'))
+    rs('enable', '-s', name, '*')
+    for count in (1000, 0):
+        with subprocess.Popen(['sh', '-c', f'exec < {at("fifo")}; head -c {count} | wc -c; sleep {0 if count else 6}'],
+                              stdout=subprocess.DEVNULL):
+            r = rs('record', '-s', name, '-o', at('fifo'), '--duration', '1')
+        check(r.code == 1 and 'were not written' in r.err, f'a FIFO after {count} bytes: {r}')
+    with open(at('held'), 'wb') as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        r = rs('record', '-s', name, '-o', at('held'), '--duration', '1')
+        check(r.code == 1 and 'another recorder' in r.err, f'a file that is being written: {r}')
     rs('disable', '-s', name, '*')
 
 
@@ -399,6 +416,7 @@ def main():
             test_kdump_shows_files(at)
             test_what_it_says('q', at)
             test_limits('q', at)
+            test_readers('q', at)
             test_files('q', at)
             test_a_source_that_joins_and_leaves('q', at)
             test_snapshots('q', at)
