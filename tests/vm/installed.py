@@ -267,12 +267,17 @@ def test_introspection():
     env = os.environ | {'GI_TYPELIB_PATH': os.path.dirname(typelibs[0])}
     seen = run(python, f'{SOURCE}/docs/examples/events.py', 'trace', env=env).splitlines()
     lines = [json.loads(line) for line in rs('report', '--json', 'trace').out.splitlines()]
-    wanted = [(str(l['ns']), l['comm'], l['event'], l['fields']['dish']) for l in lines if 'event' in l]
+    wanted = [(str(l['ns']), l['comm'], f"{l['system']}:{l['event']}", l['fields']['dish']) for l in lines if 'event' in l]
     check(len(seen) == len(wanted) > 100, f'{len(seen)} events')
     differ = [(line, w) for line, w in zip(seen, wanted)
               if not line.startswith(f'{w[0]} ') or f" {w[1]} {w[2]} " not in line
-              or f"<'{w[3]}'>" not in line]
+              or f"'{w[3]}'" not in line]
     check(not differ, f'the example says what the command says: {differ[:1]}')
+    for args in ([], ['no-such-trace'], [f'{SOURCE}/docs/examples/events.py']):
+        failed = subprocess.run([python, f'{SOURCE}/docs/examples/events.py', *args], env=env,
+                                capture_output=True, check=False)
+        check(failed.returncode == 1 and failed.stderr.count(b'\n') == 1,
+              f'a mistake is said in a line: {failed.stderr}')
 
 
 def in_folder(test):

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-item-private.h"
 #include "rs-trace-json.h"
+#include "rs-trace-stack.h"
 
-/**
- * RsTraceItem:
- *
- * A record of a trace: an event, a loss, or the boot of a guest.
- *
- * Names and strings come from the guest. What is no UTF-8 in them is replaced by U+FFFD.
- */
 struct _RsTraceItem {
 	gatomicrefcount refs;
 	RsTraceItemKind kind;
 	guint64 ns, lost;
-	guint cpu, pid, tgid, boot;
-	char *source, *comm, *system, *name, *text, *json;
-	GVariant *fields;
+	guint cpu, pid, tgid, boot, number, index;
+	gboolean cut;
+	char flags[6];
+	char *source, *comm, *system, *name, *full_name, *text, *json;
+	GVariant *fields, *names;
+	guint64 *stack;
+	guint n_stack;
+	GStrv stack_names;
 };
 
 G_DEFINE_BOXED_TYPE(RsTraceItem, rs_trace_item, rs_trace_item_ref, rs_trace_item_unref)
@@ -91,6 +90,65 @@ static GVariant *make_fields(const RsTraceRecord *record)
 	return g_variant_ref_sink(g_variant_builder_end(&builder));
 }
 
+/* ---- names ---- */
+
+static void append_plain(GString *out, const char *text, gsize size)
+{
+	g_string_append_len(out, text, (gssize)size);
+}
+
+/* What the value is called. FALSE: it has no name. */
+static gboolean append_value(GString *out, const RsTraceField *field, const RsTraceRecord *record)
+{
+	gboolean is_pointer = field->kind == RS_KIND_POINTER;
+	const guint8 *bytes;
+	guint64 value;
+	guint length;
+
+	if (!(is_pointer || field->kind == RS_KIND_ENUM || field->kind == RS_KIND_FLAGS) ||
+	    !rs_trace_field_bytes(field, record->payload, record->size, &bytes, &length))
+		return FALSE;
+	value = rs_trace_load_integer(bytes, field->size, field->is_signed);
+	if (is_pointer)
+		return rs_trace_symbols_append(record->symbols, record->when, value, append_plain,
+					       out);
+	rs_trace_append_symbols(out, field, value, append_plain);
+	return TRUE;
+}
+
+static GVariant *make_names(const RsTraceRecord *record)
+{
+	guint n = record->event ? record->event->n_fields : 0;
+	GVariantBuilder builder;
+
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("a{ss}"));
+	for (guint i = 0; i < n; i++) {
+		const RsTraceField *field = &record->event->fields[i];
+		g_autoptr(GString) name = g_string_new(NULL);
+		g_autofree char *valid = NULL;
+
+		if (!append_value(name, field, record))
+			continue;
+		valid = g_utf8_make_valid(name->str, (gssize)name->len);
+		g_variant_builder_add(&builder, "{ss}", field->name, valid);
+	}
+	return g_variant_ref_sink(g_variant_builder_end(&builder));
+}
+
+static void take_stack(RsTraceItem *item, const RsTraceRecord *record)
+{
+	item->n_stack = record->n_stack;
+	item->stack = g_new(guint64, record->n_stack);
+	item->stack_names = g_new0(char *, record->n_stack + 1);
+	for (guint i = 0; i < record->n_stack; i++) {
+		g_autoptr(GString) name = g_string_new(NULL);
+
+		item->stack[i] = rs_trace_stack_frame(record, i);
+		rs_trace_stack_append_frame(name, record, i, append_plain);
+		item->stack_names[i] = g_utf8_make_valid(name->str, (gssize)name->len);
+	}
+}
+
 /* ---- items ---- */
 
 static char *make_text(const RsTraceRecord *record, const RsTraceTask *task, RsTraceTextStyle style)
@@ -113,6 +171,26 @@ static char *make_json(const RsTraceRecord *record, const RsTraceTask *task)
 	return g_string_free(out, FALSE);
 }
 
+static void take_event(RsTraceItem *item, const RsTraceRecord *record, const RsTraceTask *task)
+{
+	const RsTraceEvent *event = record->event;
+
+	item->pid = record->pid;
+	item->tgid = task->tgid;
+	item->comm = g_utf8_make_valid(task->comm, -1);
+	item->cut = record->cut;
+	rs_trace_text_flags(record->context, item->flags);
+	item->fields = make_fields(record);
+	item->names = make_names(record);
+	if (record->n_stack)
+		take_stack(item, record);
+	if (!event)
+		return;
+	item->system = g_utf8_make_valid(event->system, -1);
+	item->name = g_utf8_make_valid(event->name, -1);
+	item->full_name = g_strdup_printf("%s:%s", item->system, item->name);
+}
+
 RsTraceItem *rs_trace_item_new(const RsTraceRecord *record, const RsTraceTask *task,
 			       RsTraceTextStyle style)
 {
@@ -125,40 +203,24 @@ RsTraceItem *rs_trace_item_new(const RsTraceRecord *record, const RsTraceTask *t
 	item->ns = record->ns;
 	item->cpu = record->ring;
 	item->boot = record->when.boot;
+	item->number = record->origin->number;
+	item->index = record->origin->index;
 	item->source = g_utf8_make_valid(record->origin->name, -1);
 	item->text = make_text(record, task, style);
 	item->json = make_json(record, task);
 	if (item->kind == RS_TRACE_ITEM_KIND_LOSS)
 		item->lost = record->lost;
-	if (item->kind == RS_TRACE_ITEM_KIND_EVENT) {
-		item->pid = record->pid;
-		item->tgid = task->tgid;
-		item->comm = g_utf8_make_valid(task->comm, -1);
-		item->fields = make_fields(record);
-	}
-	if (item->fields && record->event) {
-		item->system = g_utf8_make_valid(record->event->system, -1);
-		item->name = g_utf8_make_valid(record->event->name, -1);
-	}
+	if (item->kind == RS_TRACE_ITEM_KIND_EVENT)
+		take_event(item, record, task);
 	return item;
 }
 
-/**
- * rs_trace_item_ref:
- * @item: an item
- *
- * Returns: (transfer full): the same
- */
 RsTraceItem *rs_trace_item_ref(RsTraceItem *item)
 {
 	g_atomic_ref_count_inc(&item->refs);
 	return item;
 }
 
-/**
- * rs_trace_item_unref:
- * @item: (transfer full): an item
- */
 void rs_trace_item_unref(RsTraceItem *item)
 {
 	if (!g_atomic_ref_count_dec(&item->refs))
@@ -167,178 +229,127 @@ void rs_trace_item_unref(RsTraceItem *item)
 	g_free(item->comm);
 	g_free(item->system);
 	g_free(item->name);
+	g_free(item->full_name);
 	g_free(item->text);
 	g_free(item->json);
 	g_clear_pointer(&item->fields, g_variant_unref);
+	g_clear_pointer(&item->names, g_variant_unref);
+	g_free(item->stack);
+	g_strfreev(item->stack_names);
 	g_free(item);
 }
 
-/**
- * rs_trace_item_get_kind:
- * @item: an item
- *
- * Returns: what it is
- */
 RsTraceItemKind rs_trace_item_get_kind(const RsTraceItem *item)
 {
 	return item->kind;
 }
 
-/**
- * rs_trace_item_get_time:
- * @item: an item
- *
- * Returns: its time in nanoseconds since the trace's time 0
- */
 guint64 rs_trace_item_get_time(const RsTraceItem *item)
 {
 	return item->ns;
 }
 
-/**
- * rs_trace_item_get_cpu:
- * @item: an item
- *
- * Returns: the vCPU that wrote it
- */
 guint rs_trace_item_get_cpu(const RsTraceItem *item)
 {
 	return item->cpu;
 }
 
-/**
- * rs_trace_item_get_source:
- * @item: an item
- *
- * Returns: the name of the source that it is from
- */
 const char *rs_trace_item_get_source(const RsTraceItem *item)
 {
 	return item->source;
 }
 
-/**
- * rs_trace_item_get_pid:
- * @item: an item
- *
- * Returns: the task that wrote the event; 0 for others
- */
+guint rs_trace_item_get_source_number(const RsTraceItem *item)
+{
+	return item->number;
+}
+
+guint rs_trace_item_get_source_index(const RsTraceItem *item)
+{
+	return item->index;
+}
+
 guint rs_trace_item_get_pid(const RsTraceItem *item)
 {
 	return item->pid;
 }
 
-/**
- * rs_trace_item_get_tgid:
- * @item: an item
- *
- * Returns: the thread group of the task; 0: not known
- */
 guint rs_trace_item_get_tgid(const RsTraceItem *item)
 {
 	return item->tgid;
 }
 
-/**
- * rs_trace_item_get_comm:
- * @item: an item
- *
- * Returns: (nullable): the name of the task, "<...>" if nobody knows it; %NULL if it is no event
- */
 const char *rs_trace_item_get_comm(const RsTraceItem *item)
 {
 	return item->comm;
 }
 
-/**
- * rs_trace_item_get_system:
- * @item: an item
- *
- * Returns: (nullable): the system of the event; %NULL if it is none, or an unknown one
- */
 const char *rs_trace_item_get_system(const RsTraceItem *item)
 {
 	return item->system;
 }
 
-/**
- * rs_trace_item_get_name:
- * @item: an item
- *
- * Returns: (nullable): the name of the event; %NULL if it is none, or an unknown one
- */
 const char *rs_trace_item_get_name(const RsTraceItem *item)
 {
 	return item->name;
 }
 
-/**
- * rs_trace_item_get_fields:
- * @item: an item
- *
- * The fields of an event, by name: integers, enums, flags and pointers as `t`, signed ones as `x`,
- * strings as `s`, arrays of bytes as `ay`, other arrays as `at` or `ax`. Those that a cut event
- * lacks are missing.
- *
- * Returns: (transfer none) (nullable): a dictionary (`a{sv}`); %NULL if it is no event
- */
+const char *rs_trace_item_get_full_name(const RsTraceItem *item)
+{
+	return item->full_name;
+}
+
+const char *rs_trace_item_get_flags(const RsTraceItem *item)
+{
+	return *item->flags ? item->flags : NULL;
+}
+
+gboolean rs_trace_item_is_cut(const RsTraceItem *item)
+{
+	return item->cut;
+}
+
 GVariant *rs_trace_item_get_fields(const RsTraceItem *item)
 {
 	return item->fields;
 }
 
-/**
- * rs_trace_item_get_field:
- * @item: an item
- * @name: of a field
- *
- * Returns: (transfer full) (nullable): its value as [method@Item.get_fields] has it; %NULL if there
- *   is none of this name
- */
 GVariant *rs_trace_item_get_field(const RsTraceItem *item, const char *name)
 {
 	return item->fields ? g_variant_lookup_value(item->fields, name, NULL) : NULL;
 }
 
-/**
- * rs_trace_item_get_lost:
- * @item: an item
- *
- * Returns: how many events are missing here; 0 if it is no loss
- */
+GVariant *rs_trace_item_get_names(const RsTraceItem *item)
+{
+	return item->names;
+}
+
+const guint64 *rs_trace_item_get_stack(const RsTraceItem *item, guint *n_frames)
+{
+	*n_frames = item->n_stack;
+	return item->stack;
+}
+
+const char *const *rs_trace_item_get_stack_names(const RsTraceItem *item)
+{
+	return (const char *const *)item->stack_names;
+}
+
 guint64 rs_trace_item_get_lost(const RsTraceItem *item)
 {
 	return item->lost;
 }
 
-/**
- * rs_trace_item_get_boot:
- * @item: an item
- *
- * Returns: the boot of the guest in which it was written, from 1 on
- */
 guint rs_trace_item_get_boot(const RsTraceItem *item)
 {
 	return item->boot;
 }
 
-/**
- * rs_trace_item_to_text:
- * @item: an item
- *
- * Returns: the line that `ringside report` prints, without its newline
- */
 const char *rs_trace_item_to_text(const RsTraceItem *item)
 {
 	return item->text;
 }
 
-/**
- * rs_trace_item_to_json:
- * @item: an item
- *
- * Returns: the line that `ringside report --json` prints, without its newline
- */
 const char *rs_trace_item_to_json(const RsTraceItem *item)
 {
 	return item->json;

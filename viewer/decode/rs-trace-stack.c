@@ -12,6 +12,17 @@ guint64 rs_trace_stack_frame(const RsTraceRecord *record, guint i)
 	return GUINT64_FROM_LE(frame);
 }
 
+gboolean rs_trace_stack_append_frame(GString *out, const RsTraceRecord *record, guint i,
+				     RsTraceSymbolsAppend escape)
+{
+	guint64 address = rs_trace_stack_frame(record, i);
+
+	if (rs_trace_symbols_append_frame(record->symbols, record->when, address, escape, out))
+		return TRUE;
+	g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", address);
+	return FALSE;
+}
+
 static void append_escaped(GString *out, const char *text, gsize size)
 {
 	rs_trace_append_escaped(out, text, size, NULL);
@@ -20,12 +31,8 @@ static void append_escaped(GString *out, const char *text, gsize size)
 void rs_trace_stack_text(GString *out, const RsTraceRecord *record)
 {
 	for (guint i = 0; i < record->n_stack; i++) {
-		guint64 frame = rs_trace_stack_frame(record, i);
-
 		g_string_append(out, " => ");
-		if (!rs_trace_symbols_append_frame(record->symbols, record->when, frame,
-						   append_escaped, out))
-			g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", frame);
+		rs_trace_stack_append_frame(out, record, i, append_escaped);
 		g_string_append_c(out, '\n');
 	}
 }
@@ -40,9 +47,7 @@ static guint append_names(GString *out, const RsTraceRecord *record)
 	for (guint i = 0; i < record->n_stack; i++) {
 		g_string_append(out, i ? ",\"" : "\"");
 		start = out->len;
-		if (rs_trace_symbols_append_frame(record->symbols, record->when,
-						  rs_trace_stack_frame(record, i),
-						  rs_trace_append_json_escaped, out)) {
+		if (rs_trace_stack_append_frame(out, record, i, rs_trace_append_json_escaped)) {
 			g_string_append_c(out, '"');
 			named++;
 		} else {
