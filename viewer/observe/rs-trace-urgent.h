@@ -9,6 +9,7 @@
 #include <glib.h>
 
 G_BEGIN_DECLS
+#pragma GCC visibility push(hidden) /* not for outsiders */
 
 typedef enum {
 	RS_TRACE_URGENT_NOT,
@@ -30,6 +31,7 @@ RsTraceUrgent rs_trace_urgent_ask(RsTraceUrgent most);
  */
 void rs_trace_urgent_rest(gint64 *since);
 
+#pragma GCC visibility pop
 G_END_DECLS
 
 #endif

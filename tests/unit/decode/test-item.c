@@ -75,7 +75,7 @@ static GBytes *make_file(File *f)
 static RsTraceItem *read_item(RsTraceReader *reader)
 {
 	GError *error = NULL;
-	RsTraceItem *item = rs_trace_reader_read(reader, &error);
+	RsTraceItem *item = rs_trace_reader_read(reader, NULL, &error);
 
 	g_assert_no_error(error);
 	g_assert_nonnull(item);
@@ -97,7 +97,7 @@ static void test_lines(File *f, gconstpointer unused)
 	const RsTraceRecord *record;
 	guint n = 0;
 
-	for (; (record = rs_trace_reader_next(same, NULL)); n++) {
+	for (; (record = rs_trace_reader_next(same, NULL, NULL)); n++) {
 		const RsTraceTask *task = rs_trace_reader_task(same);
 		g_autoptr(GString) text = g_string_new(NULL), json = g_string_new(NULL);
 		g_autoptr(RsTraceItem) item = read_item(reader);
@@ -109,7 +109,7 @@ static void test_lines(File *f, gconstpointer unused)
 		check_line(rs_trace_item_to_text(item), text);
 	}
 	g_assert_cmpuint(n, ==, 4);
-	g_assert_null(rs_trace_reader_read(reader, NULL));
+	g_assert_null(rs_trace_reader_read(reader, NULL, NULL));
 }
 
 static void check_field(const RsTraceItem *item, const char *name, const char *value)
