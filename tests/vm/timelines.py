@@ -113,7 +113,8 @@ def as_notes(row):
     for name, value in row['fields'].items():
         if isinstance(value, dict):
             number = value['value']
-            value = (f"{value['name']} ({number})", f"{value['name']} ({number:#x})")
+            text = value['name']
+            value = (f'{text} ({number})', f'{text} ({number:#x})') if text else (f'{number:#x}',)
         elif isinstance(value, str) and re.fullmatch('0x[0-9a-f]+', value):
             value = int(value, 16)
         if value not in (None, []):

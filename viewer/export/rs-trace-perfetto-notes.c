@@ -54,16 +54,19 @@ static void append_raw(GString *out, const char *text, gsize size)
 	g_string_append_len(out, text, (gssize)size);
 }
 
-/* "running (0)", "A|C (0x5)". */
+/* "running (0)", "A|C (0x5)", and "0x0" of no flags. */
 static void put_symbols(RsPfNotes *notes, RsPfNote *note, const RsTraceField *field, guint64 value)
 {
 	g_autoptr(GString) text = g_string_sized_new(64);
 
 	rs_trace_append_symbols(text, field, value, append_raw);
-	g_string_append_printf(text,
-			       field->kind == RS_KIND_FLAGS ? " (0x%" G_GINT64_MODIFIER "x)"
-							    : " (%" G_GINT64_MODIFIER "u)",
-			       value);
+	if (!text->len)
+		g_string_append_printf(text, "0x%" G_GINT64_MODIFIER "x", value);
+	else
+		g_string_append_printf(text,
+				       field->kind == RS_KIND_FLAGS ? " (0x%" G_GINT64_MODIFIER "x)"
+								    : " (%" G_GINT64_MODIFIER "u)",
+				       value);
 	begin_text(notes, note);
 	g_byte_array_append(notes->text, (const guint8 *)text->str, (guint)text->len);
 	end_text(notes);
