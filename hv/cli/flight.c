@@ -199,7 +199,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 
 	seen->region = region;
 	seen->recorded = seen->looked = -1;
-	rs_record_describe(source, &seen->info);
+	rs_record_describe(&seen->info, source->number, source->name, source->kind,
+			   source->machine);
 	if (f->config->record.symbols)
 		seen->program = rs_trace_client_open_symbols(f->session, source->number, NULL);
 	g_ptr_array_add(f->sources, seen);

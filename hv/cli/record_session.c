@@ -16,11 +16,12 @@ struct recorder {
 	RsDBusSession1 *session;
 };
 
-void rs_record_describe(const RsTraceClientSource *source, struct rs_file_source *out)
+void rs_record_describe(struct rs_file_source *out, uint32_t number, const char *name,
+			const char *kind, uint32_t machine)
 {
-	*out = (struct rs_file_source){.number = source->number};
-	g_strlcpy(out->name, source->name, sizeof(out->name));
-	g_strlcpy(out->kind, source->kind, sizeof(out->kind));
+	*out = (struct rs_file_source){.number = number, .machine = machine};
+	g_strlcpy(out->name, name, sizeof(out->name));
+	g_strlcpy(out->kind, kind, sizeof(out->kind));
 }
 
 static void on_done(void *data)
@@ -54,7 +55,7 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	}
 	if (r->config->symbols)
 		rs_cli_symbols_give(r->config->symbols, r->session, source->number, pages);
-	rs_record_describe(source, &info);
+	rs_record_describe(&info, source->number, source->name, source->kind, source->machine);
 	number = rs_recording_add(r->recording, &header, &info, pages, NULL);
 	r->failed |= number < 0;
 	if (r->failed)

@@ -19,7 +19,8 @@ struct rs_record_config {
 };
 
 /* What the session says of a source, for the file. */
-void rs_record_describe(const RsTraceClientSource *source, struct rs_file_source *out);
+void rs_record_describe(struct rs_file_source *out, uint32_t number, const char *name,
+			const char *kind, uint32_t machine);
 /*
  * Says how a recording ended. `why` (may be NULL) is what it was made for. Returns an exit code:
  * `error` (NULL: none) is told, and freed.

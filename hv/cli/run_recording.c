@@ -100,7 +100,8 @@ int rs_run_recording_add(struct rs_run_recording *r, struct rs_source *source, R
 {
 	const RsTraceLiveFlags flags = RS_TRACE_LIVE_OWNER | RS_TRACE_LIVE_WHOLE |
 				       (r && !r->config.alone ? RS_TRACE_LIVE_UNARMED : 0);
-	struct rs_file_source info = {0};
+	const struct rs_source *machine;
+	struct rs_file_source info;
 	g_autoptr(GError) error = NULL;
 	const RsTraceRegion *region;
 	RsTraceSource *pages;
@@ -115,9 +116,9 @@ int rs_run_recording_add(struct rs_run_recording *r, struct rs_source *source, R
 		return rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
 	if (r->config.symbols)
 		rs_cli_symbols_give_own(r->config.symbols, source, pages);
-	info.number = rs_source_number(source);
-	g_strlcpy(info.name, rs_source_name(source), sizeof(info.name));
-	g_strlcpy(info.kind, rs_source_kind(source), sizeof(info.kind));
+	machine = rs_source_machine(source);
+	rs_record_describe(&info, rs_source_number(source), rs_source_name(source),
+			   rs_source_kind(source), machine ? rs_source_number(machine) : 0);
 	number = rs_recording_add(r->recording, &region->header, &info, pages, source);
 	if (number < 0)
 		return RS_CLI_FAILED;

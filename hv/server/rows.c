@@ -131,6 +131,9 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add_text(&b, "kernel", kernel ? kernel : "");
 	add_text(&b, "state", rs_session_state_name(rs_source_state(source)));
 	add(&b, "joined", g_variant_new_boolean(rs_source_joined(source)));
+	if (rs_source_machine(source))
+		add(&b, "machine",
+		    g_variant_new_uint32(rs_source_number(rs_source_machine(source))));
 	if (rs_source_architecture(source))
 		add_text(&b, "architecture", rs_source_architecture(source));
 	if (path)

@@ -119,6 +119,12 @@ void rs_trace_clock_set_boots(RsTraceClock *clock, const struct rs_boot boots[RS
 	memcpy(clock->boots, boots, sizeof(clock->boots));
 }
 
+void rs_trace_clock_set_file_boots(RsTraceClock *clock, const struct rs_file_boot boots[RS_BOOTS])
+{
+	for (guint i = 0; i < RS_BOOTS; i++)
+		clock->boots[i] = (struct rs_boot){boots[i].boot, boots[i].chain, boots[i].ts};
+}
+
 static guint64 saturate(unsigned __int128 value)
 {
 	return value > G_MAXUINT64 ? G_MAXUINT64 : (guint64)value;

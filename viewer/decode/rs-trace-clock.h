@@ -14,6 +14,7 @@
 #include <glib.h>
 #include <ringside/control.h>
 #include <ringside/region.h>
+#include <ringside/trace_file.h>
 
 #include "rs-trace-moment.h"
 
@@ -35,8 +36,9 @@ void rs_trace_clock_set_hz(RsTraceClock *clock, guint64 hz);
  */
 void rs_trace_clock_take(RsTraceClock *clock, const struct rs_clock_epoch *table, guint n,
 			 guint32 epoch_count);
-/* Takes over rs_guest_info.boots. */
+/* Takes over rs_guest_info.boots; likewise as a trace file has them. */
 void rs_trace_clock_set_boots(RsTraceClock *clock, const struct rs_boot boots[RS_BOOTS]);
+void rs_trace_clock_set_file_boots(RsTraceClock *clock, const struct rs_file_boot boots[RS_BOOTS]);
 
 /*
  * The time of `ticks` in `chain`, as a page or time mark names it. `epoch` may be NULL, or becomes

@@ -14,7 +14,7 @@ static gsize element_size(guint kind)
 {
 	switch (kind) {
 	case RS_FILE_BOOTS:
-		return sizeof(struct rs_boot);
+		return RS_FILE_BOOT_MIN_SIZE;
 	case RS_FILE_PROVIDER:
 		return RS_PROVIDER_MIN_SIZE;
 	case RS_FILE_CLOCK:

@@ -135,11 +135,12 @@ static void trim(RsTraceFileSource *source)
 
 static void take_boots(RsTraceFileSource *source, const RsTraceFileBlock *block)
 {
-	struct rs_boot boots[RS_BOOTS] = {0};
+	struct rs_file_boot boots[RS_BOOTS] = {0};
 
 	for (guint i = 0; i < MIN(block->count, RS_BOOTS); i++)
 		rs_trace_file_take(block, i, &boots[i], sizeof(*boots));
-	rs_trace_clock_set_boots(clock_of(source), boots);
+	rs_trace_clock_set_file_boots(clock_of(source), boots);
+	rs_trace_origin_take_boots(&source->info, boots);
 	rs_trace_clock_set_hz(clock_of(source), block->arg);
 }
 

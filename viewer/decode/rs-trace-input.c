@@ -218,6 +218,9 @@ static const char *join(RsTraceInput *input, const RsTraceFileBlock *block)
 	source =
 		rs_trace_file_source_new(&info, find_index(input, block->at), &input->shared->told);
 	source->hide_symbols = input->shared->hide_symbols;
+	for (guint i = 0; i < input->sources->len; i++)
+		rs_trace_origin_meet(source->origin,
+				     ((RsTraceFileSource *)input->sources->pdata[i])->origin);
 	input->shared->n_lanes += info.ring_count;
 	g_ptr_array_add(input->sources, source);
 	g_hash_table_insert(input->joined, GUINT_TO_POINTER(block->source), source);

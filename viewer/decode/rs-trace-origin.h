@@ -11,6 +11,7 @@
 #define RS_TRACE_ORIGIN_H
 
 #include <glib.h>
+#include <ringside/region.h>
 #include <ringside/trace_file.h>
 
 G_BEGIN_DECLS
@@ -26,12 +27,19 @@ typedef struct {
 	guint index;
 	const struct rs_file_source *info; /* all that is known of it; never NULL */
 	gpointer owner;                    /* of whoever made this, and of nobody else */
+	/* Index of the source whose pids it has: of a process that joined, its machine's. */
+	guint machine;
 } RsTraceOrigin;
 
 /* `info` must outlive it. Its name counts if `named`. */
 RsTraceOrigin *rs_trace_origin_new(const struct rs_file_source *info, gboolean named, guint index,
 				   gpointer owner);
 void rs_trace_origin_free(RsTraceOrigin *origin);
+/* Another source that may be its machine. */
+void rs_trace_origin_meet(RsTraceOrigin *origin, const RsTraceOrigin *other);
+/* What the agents say of themselves becomes part of `info`. */
+void rs_trace_origin_take_boots(struct rs_file_source *info,
+				const struct rs_file_boot boots[RS_BOOTS]);
 
 G_END_DECLS
 

@@ -134,8 +134,8 @@ static Place place_of_task(Chrome *chrome, const RsTraceExportItem *item)
 {
 	const char *comm = item->task->comm;
 	guint32 pid = item->record->pid, tgid = item->task->tgid ? item->task->tgid : pid;
-	Place place = {rs_track_pid(item->source_index, tgid),
-		       rs_track_pid(item->source_index, pid)};
+	const guint machine = item->record->origin->machine;
+	Place place = {rs_track_pid(machine, tgid), rs_track_pid(machine, pid)};
 
 	if (!pid)
 		return place_of_cpu(chrome, item, TRUE);

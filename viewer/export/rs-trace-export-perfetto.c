@@ -287,7 +287,7 @@ static void put_process(Pf *pf, const RsTraceExportItem *item, guint32 tgid, con
 	if (!is_news(pf, uuid, item->record->pid == tgid ? g_str_hash(comm) : 0))
 		return;
 	process.has_pid = TRUE;
-	process.pid = rs_track_pid(item->source_index, tgid);
+	process.pid = rs_track_pid(item->record->origin->machine, tgid);
 	if (item->record->pid == tgid)
 		process.process_name = name = rs_trace_export_utf8(comm, strlen(comm));
 	track.process = &process;
@@ -309,8 +309,8 @@ static guint64 task_track(Pf *pf, const RsTraceExportItem *item)
 		return uuid;
 	put_process(pf, item, tgid, comm);
 	thread.has_pid = thread.has_tid = TRUE;
-	thread.pid = rs_track_pid(item->source_index, tgid);
-	thread.tid = rs_track_pid(item->source_index, pid);
+	thread.pid = rs_track_pid(item->record->origin->machine, tgid);
+	thread.tid = rs_track_pid(item->record->origin->machine, pid);
 	thread.thread_name = name = rs_trace_export_utf8(comm, strlen(comm));
 	track.thread = &thread;
 	put_track(pf, uuid, 0, &track);

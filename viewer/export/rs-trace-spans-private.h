@@ -87,13 +87,13 @@ static inline guint64 rs_track_of(const RsTraceExportItem *item)
 
 /*
  * A pid for a viewer that knows one machine only: in the first source it is that of the guest, in
- * source n it is n * 2^22 more. Not negative as an int32.
+ * source n it is n * 2^22 more. `machine`: of the origin. Not negative as an int32.
  */
-static inline gint32 rs_track_pid(guint source_index, guint32 pid)
+static inline gint32 rs_track_pid(guint machine, guint32 pid)
 {
-	if (!source_index)
+	if (!machine)
 		return (gint32)(pid & 0x7fffffff);
-	return (gint32)((source_index & 0x1ff) << 22 | (pid & 0x3fffff));
+	return (gint32)((machine & 0x1ff) << 22 | (pid & 0x3fffff));
 }
 
 #endif

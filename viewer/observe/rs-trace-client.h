@@ -44,7 +44,8 @@ typedef struct {
 	char *end;    /* how it has ended, as a reason of RsTraceWatchEnd; empty: it has not */
 	char *region; /* path by which programs of this host join; empty: they cannot */
 	gboolean joined;
-	guint32 pid; /* 0: none, or not known */
+	guint32 pid;     /* 0: none, or not known */
+	guint32 machine; /* number of the source in whose memory it joined; 0: it did not */
 } RsTraceClientSource;
 
 /* The session's sources, RsTraceClientSource, to be unreffed. */

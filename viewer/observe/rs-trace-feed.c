@@ -179,7 +179,8 @@ gboolean rs_trace_feed_held(RsTraceFeed *feed)
 	return feed->sink && feed->sink->ops->held && feed->sink->ops->held(feed->sink, feed);
 }
 
-void rs_trace_feed_tell_boots(RsTraceFeed *feed, const struct rs_boot boots[RS_BOOTS], guint64 hz)
+void rs_trace_feed_tell_boots(RsTraceFeed *feed, const struct rs_file_boot boots[RS_BOOTS],
+			      guint64 hz)
 {
 	if (feed->sink->ops->boots)
 		feed->sink->ops->boots(feed->sink, feed, boots, hz);

@@ -77,7 +77,8 @@ gboolean rs_trace_feed_held(RsTraceFeed *feed);
 
 /* ---- what a source tells; see the functions of the same name in rs-trace-sink.h ---- */
 
-void rs_trace_feed_tell_boots(RsTraceFeed *feed, const struct rs_boot boots[RS_BOOTS], guint64 hz);
+void rs_trace_feed_tell_boots(RsTraceFeed *feed, const struct rs_file_boot boots[RS_BOOTS],
+			      guint64 hz);
 void rs_trace_feed_tell_provider(RsTraceFeed *feed, guint slot, const struct rs_provider *entry,
 				 const guint8 *descs, gsize size);
 void rs_trace_feed_tell_clock(RsTraceFeed *feed, const struct rs_clock_epoch *table, guint n,

@@ -83,6 +83,9 @@ static void describe(Follower *follower, Followed *followed)
 	followed->info.name[sizeof(followed->info.name) - 1] = 0;
 	followed->origin = rs_trace_origin_new(&followed->info, config->describe != NULL,
 					       follower->n_joined++, followed);
+	for (guint i = 0; i < follower->followed->len; i++)
+		rs_trace_origin_meet(followed->origin,
+				     ((Followed *)follower->followed->pdata[i])->origin);
 }
 
 static void join(RsTraceSink *sink, RsTraceFeed *feed)
@@ -173,12 +176,13 @@ static void end(RsTraceSink *sink)
 	has_shown(follower);
 }
 
-static void take_boots(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_boot boots[RS_BOOTS],
-		       guint64 hz)
+static void take_boots(RsTraceSink *sink, RsTraceFeed *feed,
+		       const struct rs_file_boot boots[RS_BOOTS], guint64 hz)
 {
 	Followed *followed = feed->state;
 
-	rs_trace_clock_set_boots(followed->clock, boots);
+	rs_trace_clock_set_file_boots(followed->clock, boots);
+	rs_trace_origin_take_boots(&followed->info, boots);
 	rs_trace_clock_set_hz(followed->clock, hz);
 }
 

@@ -36,11 +36,11 @@ typedef struct {
 	guint reader;                /* our number there */
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
-	struct rs_boot boots[RS_BOOTS]; /* as last told */
-	guint64 hz;                     /* likewise */
-	guint32 epoch_count;            /* rs_control.epoch_count when epochs were last told */
-	guint waited;                   /* us waited in this round for rs_control.clock_pending */
-	guint in_vain;                  /* rounds that waited in vain since the last epoch */
+	struct rs_file_boot boots[RS_BOOTS]; /* as last told */
+	guint64 hz;                          /* likewise */
+	guint32 epoch_count;                 /* rs_control.epoch_count when epochs were last told */
+	guint waited;    /* us waited in this round for rs_control.clock_pending */
+	guint in_vain;   /* rounds that waited in vain since the last epoch */
 	guint32 changes; /* rs_guest_info.provider_changes when providers were last told */
 	RsTraceTable *table;
 	struct rs_clock_epoch *epochs; /* room for a copy of the section */
@@ -212,14 +212,35 @@ static void tell_changes(RsTraceSource *source, RsTraceFeed *feed)
 	tell_clock(live, feed);
 }
 
+/* Of an agent that has gone, what it was is known if it was told. */
+static void make_boots(const Live *live, const struct rs_guest_info *info,
+		       struct rs_file_boot boots[RS_BOOTS])
+{
+	for (guint i = 0; i < RS_BOOTS; i++) {
+		const struct rs_boot *boot = &info->boots[i];
+		const struct rs_file_boot *old = &live->boots[i];
+		const gboolean told = boot->boot && boot->boot == old->boot;
+
+		boots[i] = (struct rs_file_boot){boot->boot, boot->chain, boot->ts,
+						 told ? old->arch : 0, told ? old->pid : 0};
+		if (!boot->boot || boot->boot != info->boot)
+			continue;
+		boots[i].arch = info->arch;
+		boots[i].pid = info->owner_pid;
+	}
+}
+
 static void tell_boots(Live *live, RsTraceFeed *feed)
 {
+	struct rs_file_boot boots[RS_BOOTS];
 	struct rs_guest_info info;
 
-	if (!rs_trace_region_guest_info(live->region, &info, NULL) || is_gone(live) ||
-	    (info.tsc_hz == live->hz && !memcmp(info.boots, live->boots, sizeof(live->boots))))
+	if (!rs_trace_region_guest_info(live->region, &info, NULL) || is_gone(live))
 		return;
-	memcpy(live->boots, info.boots, sizeof(live->boots));
+	make_boots(live, &info, boots);
+	if (info.tsc_hz == live->hz && !memcmp(boots, live->boots, sizeof(boots)))
+		return;
+	memcpy(live->boots, boots, sizeof(boots));
 	live->hz = info.tsc_hz;
 	rs_trace_feed_tell_boots(feed, live->boots, live->hz);
 }

@@ -285,8 +285,8 @@ static void leave(RsTraceSink *sink, RsTraceFeed *feed)
 	rs_trace_recorded_free(recorded);
 }
 
-static void take_boots(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_boot boots[RS_BOOTS],
-		       guint64 hz)
+static void take_boots(RsTraceSink *sink, RsTraceFeed *feed,
+		       const struct rs_file_boot boots[RS_BOOTS], guint64 hz)
 {
 	const RsTraceWriterTable table = {hz, boots, RS_BOOTS, sizeof(*boots), NULL, 0};
 

@@ -21,7 +21,7 @@ typedef struct {
 	GOutputStream *stream;
 	RsTraceWriterConfig file;
 	/*
-	 * Says what cannot be seen from a feed: name, number, kind, arch, session_id and
+	 * Says what cannot be seen from a feed: name, number, kind, machine, session_id and
 	 * ring_page_size of the source whose feed has `source` as its data. The rest is filled in.
 	 * May be NULL.
 	 */

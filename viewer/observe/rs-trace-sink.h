@@ -47,11 +47,11 @@ typedef struct {
 	void (*end)(RsTraceSink *sink);
 
 	/*
-	 * The latest boots, and the rate of the event clock as the guest knows it, 0 if it does
-	 * not. May be NULL.
+	 * The latest boots, with what their agents say of themselves, and the rate of the event
+	 * clock as the guest knows it, 0 if it does not. May be NULL.
 	 */
-	void (*boots)(RsTraceSink *sink, RsTraceFeed *feed, const struct rs_boot boots[RS_BOOTS],
-		      guint64 hz);
+	void (*boots)(RsTraceSink *sink, RsTraceFeed *feed,
+		      const struct rs_file_boot boots[RS_BOOTS], guint64 hz);
 	/* As rs_trace_schema_take(), which feed->schema has done before. May be NULL. */
 	void (*provider)(RsTraceSink *sink, RsTraceFeed *feed, guint slot,
 			 const struct rs_provider *entry, const guint8 *descs, gsize size);

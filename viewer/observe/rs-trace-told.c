@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-told.h"
 
+#include <rs-trace-origin.h>
 #include <rs-trace-symbols.h>
 
 #include <string.h>
@@ -27,7 +28,7 @@ typedef struct {
 struct _RsTraceTold {
 	struct rs_file_source source;
 	gboolean has_boots;
-	struct rs_boot boots[RS_BOOTS];
+	struct rs_file_boot boots[RS_BOOTS];
 	guint64 hz;
 	GArray *clock; /* struct rs_clock_epoch */
 	guint32 epoch_count;
@@ -75,12 +76,13 @@ static void retire(RsTraceTold *told, guint slot)
 		drop_oldest(told);
 }
 
-void rs_trace_told_boots(RsTraceTold *told, const struct rs_boot boots[RS_BOOTS], guint64 hz)
+void rs_trace_told_boots(RsTraceTold *told, const struct rs_file_boot boots[RS_BOOTS], guint64 hz)
 {
 	if (!told)
 		return;
 	told->has_boots = TRUE;
 	memcpy(told->boots, boots, sizeof(told->boots));
+	rs_trace_origin_take_boots(&told->source, boots);
 	told->hz = hz;
 }
 

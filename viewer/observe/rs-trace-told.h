@@ -25,7 +25,7 @@ RsTraceTold *rs_trace_told_new(const struct rs_file_source *source);
 void rs_trace_told_free(RsTraceTold *told);
 
 /* As the sink's calls of the same names. Each accepts NULL, and then does nothing. */
-void rs_trace_told_boots(RsTraceTold *told, const struct rs_boot boots[RS_BOOTS], guint64 hz);
+void rs_trace_told_boots(RsTraceTold *told, const struct rs_file_boot boots[RS_BOOTS], guint64 hz);
 void rs_trace_told_provider(RsTraceTold *told, guint slot, const struct rs_provider *entry,
 			    const guint8 *descs, gsize size);
 void rs_trace_told_clock(RsTraceTold *told, const struct rs_clock_epoch *table, guint n,

@@ -67,7 +67,7 @@ RS_ASSERT_SIZE(struct rs_file_block, 32);
 #define RS_FILE_SOURCE 1u
 /* It has ended: nothing more comes of it. */
 #define RS_FILE_LEFT 2u
-/* struct rs_file_table; rs_boot[]. arg: rate of the event clock in Hz, 0: unknown */
+/* struct rs_file_table; rs_file_boot[]. arg: rate of the event clock in Hz, 0: unknown */
 #define RS_FILE_BOOTS 3u
 /*
  * struct rs_file_table, of one struct rs_provider; data: its descriptors (RS_SEC_EVENTS), empty if
@@ -112,16 +112,30 @@ struct rs_file_source {
 	uint32_t ring_count;
 	uint32_t ring_pages;     /* of each ring */
 	uint32_t ring_page_size; /* bytes */
-	uint32_t arch;           /* RS_ARCH_*, 0: unknown */
+	uint32_t arch;           /* RS_ARCH_*, 0: RS_FILE_BOOTS may say it */
 	uint32_t number;         /* of the source in its session, 1 …; 0: not known */
 	uint64_t session_id;     /* rs_region_header.session_id */
 	char name[64];           /* of the source in its session, NUL-padded */
 	char kind[32];           /* what runs it ("kvm", "qemu", "hosted" …), NUL-padded */
-	uint64_t reserved1[4];
+	/* Of a process that joined: number of the source whose memory and pids it has; else 0 */
+	uint32_t machine;
+	uint32_t pid; /* process in which its agent runs, 0: a kernel's, or RS_FILE_BOOTS says it */
+	uint64_t reserved1[3];
 };
 RS_ASSERT_SIZE(struct rs_file_source, 160);
 #define RS_FILE_SOURCE_MIN_SIZE 160u
 RS_ASSERT_GROWS(struct rs_file_source, RS_FILE_SOURCE_MIN_SIZE);
+
+/* A boot, and what its agent said of itself. */
+struct rs_file_boot {
+	uint32_t boot; /* these three as in struct rs_boot */
+	uint32_t chain;
+	uint64_t ts;
+	uint32_t arch; /* RS_ARCH_*, 0: not known */
+	uint32_t pid;  /* process in which it runs; 0: a kernel's, or not known */
+};
+RS_ASSERT_SIZE(struct rs_file_boot, 24);
+#define RS_FILE_BOOT_MIN_SIZE 16u
 
 /*
  * A page from its header on, of which bytes [from, to) are new. Those before `from` came earlier,

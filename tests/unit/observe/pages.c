@@ -5,7 +5,7 @@
 
 static void begin_round(RsTraceSource *source, RsTraceFeed *feed)
 {
-	const struct rs_boot boots[RS_BOOTS] = {[2] = {.boot = 2, .ts = 105}};
+	const struct rs_file_boot boots[RS_BOOTS] = {[2] = {.boot = 2, .ts = 105}};
 
 	rs_trace_feed_tell_boots(feed, boots, 0);
 	rs_trace_feed_tell_clock(feed, NULL, 0, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recording is told of the names of addresses, while images come, move and go. */
+/* What a recording is told of its source: the names of addresses, while images come and move. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -179,6 +179,29 @@ static void test_an_image_moves(Bed *bed, gconstpointer unused)
 	g_assert_cmpuint(heads[0].boot, ==, 2);
 }
 
+/* The agent says what it is only after the source has joined. */
+static void test_the_agent_is_known(Bed *bed, gconstpointer unused)
+{
+	info_of(&bed->guest)->owner_pid = 77;
+	go_on(bed);
+	go_on(bed);
+	end(bed);
+	for (guint i = 0; i < bed->files->len; i++) {
+		GMemoryOutputStream *stream = bed->files->pdata[i];
+		g_autoptr(GInputStream) in = g_memory_input_stream_new_from_data(
+			g_memory_output_stream_get_data(stream),
+			(gssize)g_memory_output_stream_get_data_size(stream), NULL);
+		g_autoptr(RsTraceReader) reader =
+			rs_trace_reader_new(rs_trace_file_new(in, NULL, NULL));
+		const RsTraceRecord *record;
+
+		while ((record = rs_trace_reader_next(reader, NULL, NULL))) {
+			g_assert_cmpuint(record->origin->info->arch, ==, RS_ARCH_X86_64);
+			g_assert_cmpuint(record->origin->info->pid, ==, 77);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -186,5 +209,6 @@ int main(int argc, char **argv)
 	g_test_add("/observe/told/" name, Bed, NULL, set_up, function, tear_down)
 	ADD("once", test_an_image_is_told_once);
 	ADD("moves", test_an_image_moves);
+	ADD("agent", test_the_agent_is_known);
 	return g_test_run();
 }
