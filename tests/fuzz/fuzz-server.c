@@ -27,7 +27,7 @@
 
 /* A step: one of the methods, or one of these. The number's upper bits say which peer. */
 enum {
-	JOINS = 30,
+	JOINS = 31,
 	LEAVES,
 	BOOTS,     /* flags */
 	PROVIDER,  /* how its events are */
@@ -73,6 +73,7 @@ static const struct {
 	{"EngineSetSignal", "(usua{sv})"},
 	{"EngineSetExitCode", "(uxa{sv})"},
 	{"GuestCommand", "(uataya{sv})"},
+	{"OpenProgram", "(a{sv})"},
 };
 
 static const char *const texts[] = {"*",     "sched:*", "sched:switch", "",

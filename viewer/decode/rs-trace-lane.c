@@ -76,20 +76,22 @@ static void evict(RsTraceLane *lane)
 				       rs_trace_decoder_at(decoder_of(lane), lane->ring), 0);
 }
 
-/* Room for `size` bytes; what was held before is gone. */
+/* Room for `size` bytes, and be it none; what was held before is gone. */
 static void make_room(RsTraceLane *lane, RsTraceStore *store, guint size)
 {
-	if (lane->room < size || lane->room / 2 > size)
+	const guint room = MAX(size, 1);
+
+	if (lane->room < room || lane->room / 2 > room)
 		drop_bytes(lane);
 	if (lane->store) {
 		g_queue_unlink(&store->lanes, &lane->link);
 	} else {
-		while (store->lanes.head && store->copies + size > RS_TRACE_STORE_COPIES)
+		while (store->lanes.head && store->copies + room > RS_TRACE_STORE_COPIES)
 			evict(store->lanes.head->data);
-		store->copies += size;
+		store->copies += room;
 		lane->store = store;
-		lane->room = size;
-		lane->bytes = g_malloc(size);
+		lane->room = room;
+		lane->bytes = g_malloc(room);
 		lane->link.data = lane;
 	}
 	g_queue_push_tail_link(&store->lanes, &lane->link);
