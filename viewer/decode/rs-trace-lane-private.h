@@ -42,7 +42,7 @@ typedef struct {
 	guint size; /* of them */
 	guint room;
 	RsTraceRecord head;
-	guint head_at;     /* where its bytes begin in the page, while they are not there */
+	guint head_at;     /* where its bytes begin in the page */
 	gboolean has_head; /* it is in the order */
 	guint64 order;     /* of `head` */
 	guint place;       /* in the order */

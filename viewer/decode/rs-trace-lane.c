@@ -68,8 +68,6 @@ static const guint8 *head_bytes(const RsTraceLane *lane)
 /* The lane's bytes go, and are loaded again when they are needed. */
 static void evict(RsTraceLane *lane)
 {
-	if (lane->head.payload)
-		lane->head_at = lane->at + (guint)(head_bytes(lane) - lane->bytes);
 	drop_bytes(lane);
 	if (lane->first && lane->first->stored)
 		rs_trace_decoder_slice(decoder_of(lane), lane->ring, (const guint8 *)"",
@@ -187,6 +185,8 @@ gboolean rs_trace_lane_next(RsTraceLane *lane, GError **error)
 		if (!rs_trace_decoder_is_short(decoder_of(lane), lane->ring) ||
 		    !load_more(lane, error))
 			return FALSE;
+	if (lane->head.payload)
+		lane->head_at = lane->at + (guint)(head_bytes(lane) - lane->bytes);
 	return TRUE;
 }
 
@@ -199,6 +199,8 @@ gboolean rs_trace_lane_hold(RsTraceLane *lane, GError **error)
 	if (lane->store || !head->payload)
 		return TRUE;
 	at = rs_trace_decoder_at(decoder_of(lane), lane->ring);
+	if (lane->head_at > at || at > lane->first->to)
+		return miss(lane);
 	size = MAX(at - lane->head_at, share_of(lane->first->stored->store));
 	if (!load(lane, lane->head_at, size, error))
 		return miss(lane);
