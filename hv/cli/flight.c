@@ -47,14 +47,16 @@ static void free_seen(gpointer data)
 	g_free(seen);
 }
 
-/* Regions of sources that have gone are held only while somebody reads them. */
+/* What sources that have gone leave is held only while somebody reads it. */
 static void drop_gone(struct flight *f)
 {
 	for (guint i = 0; i < f->sources->len; i++) {
 		struct seen *seen = f->sources->pdata[i];
 
-		if (seen->gone && !f->recording && !seen->reads)
-			g_clear_pointer(&seen->region, rs_trace_region_free);
+		if (!seen->gone || f->recording || seen->reads)
+			continue;
+		g_clear_pointer(&seen->region, rs_trace_region_free);
+		g_clear_pointer(&seen->program, rs_trace_symbol_file_unref);
 	}
 }
 
