@@ -132,6 +132,12 @@ static int finish(struct export *e)
 		return code;
 	}
 	code = rs_cli_input_close(&e->input);
+	if (e->result.too_deep)
+		rs_cli_fail(
+			0,
+			"%" G_GUINT64_FORMAT
+			" slices are not drawn, only their events: too many are open around them",
+			e->result.too_deep);
 	if (isatty(STDERR_FILENO))
 		g_printerr("%s: %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT " lost\n", e->out,
 			   e->result.events, e->result.lost);

@@ -258,7 +258,7 @@ def test_csv(path, at):
 def test_timelines(path, at):
     rows = report(path)
     export(path, 'chrome', at('json'), '--force')
-    chrome = timelines.check_chrome(at('json'), rows)
+    chrome = timelines.check_chrome(at('json'), rows, of_groups=path == at('sample'))
     if not need_tool('protoc'):
         return
     export(path, 'perfetto', at('pf'), '--force')
@@ -290,6 +290,15 @@ def test_wishes(path, at):
     values = [e['args']['value'] for e in events if e['ph'] == 'C' and e['name'] == 'sched:switch.next']
     check(values == [row['fields']['next'] for row in report(path) if name_of(row) == 'sched:switch'],
           'and a counter')
+    # No event ends it, so that it is open more and more often.
+    names = ['words:clock', 'span:load', 'span:io_end', 'test.all-1:arrays']
+    wishes = ['-e', ','.join(names), *(f'--slice={name}..span:empty' for name in names)]
+    for to in 'chrome', 'perfetto':
+        r = rs('export', path, '--to', to, '-o', at('deep'), '-f', '--pid', '100', *wishes)
+        with open(at('deep'), 'rb') as f:
+            kinds = re.findall(rb'"ph":"([BEi])".*"cat"', f.read())
+        hidden = kinds.count(b'i') if to == 'chrome' else hidden
+        check(r.code == 0 and hidden and f'{hidden} slices are not drawn' in r.err, f'{to}: {r.err}')
     for args in ['--slice', 'a'], ['--slice', '..b'], ['--counter', 'value'], ['--counter', '.x']:
         r = rs('export', path, '--to', 'perfetto', '-o', at('none'), *args)
         check(r.code and 'is no' in r.err and not os.path.exists(at('none')), f'{args}: {r.err}')

@@ -188,8 +188,8 @@ def check_perfetto(path, proto, rows, header):
 
 # ---- Chrome ----
 
-def check_chrome(path, rows):
-    """Returns the events."""
+def check_chrome(path, rows, of_groups):
+    """Returns the events. `of_groups`: thread groups become known inside of slices."""
     rows = events_of(rows)
     with open(path, encoding='utf-8') as f:
         events = json.load(f, parse_float=decimal.Decimal)['traceEvents']
@@ -206,12 +206,17 @@ def check_chrome(path, rows):
             (row['ns'], row['cpu'], row['flags'], fields, row.get('system'))
         same &= (args.get('stack'), args.get('symbols')) == (row.get('stack'), row.get('symbols'))
         if row['pid']:
-            same &= (e['tid'] & PID, e['pid'] & PID, e['comm']) == \
-                (row['pid'], row.get('tgid', row['pid']), row['comm'])
+            same &= e['tid'] & PID == row['pid']
+            # Where an end is, its begin says: check_nested().
+            same &= e['ph'] == 'E' or \
+                (e['pid'] & PID, e['comm']) == (row.get('tgid', row['pid']), row['comm'])
         name = name_of(row) or 'unknown'
         same &= e['name'] == name if e['ph'] == 'i' else name.startswith(e['name'])
         expect(same, f'{e}\n{row}')
     check(len(got) == len(rows), f'chrome: each of {len(rows)} events is the same')
     ended = check_nested([((e['pid'], e['tid']), e['ph']) for e in events], 'B', 'E')
     check(ended > 20, f'{ended} slices')
+    ends = [(row, e) for row, e in zip(rows, got) if row['pid'] and e['ph'] == 'E']
+    later = sum(e['pid'] & PID != row.get('tgid', row['pid']) for row, e in ends)
+    check(later if of_groups else True, f'{later} of them in a task whose thread group was known later')
     return events

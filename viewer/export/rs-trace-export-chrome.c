@@ -166,9 +166,9 @@ static void put_args(Chrome *chrome, const RsTraceRecord *record)
 	g_string_append_c(chrome->out, '}');
 }
 
-static void put_end(Chrome *chrome, Place place, guint64 ns)
+static void put_end(Chrome *chrome, gint32 pid, gint32 tid, guint64 ns)
 {
-	begin(chrome, "E", place.pid, place.tid);
+	begin(chrome, "E", pid, tid);
 	put_time(chrome, ns);
 	g_string_append_c(chrome->out, '}');
 }
@@ -236,12 +236,16 @@ static void put_event(Chrome *chrome, const RsTraceExportItem *item)
 	const RsTraceRecord *record = item->record;
 	RsSpanClass *class = record->event ? rs_spans_class(chrome->spans, record->event) : NULL;
 	Place place = place_of_task(chrome, item);
-	RsSpanPhase phase = RS_SPAN_INSTANT;
-	guint inside = class ? rs_spans_step(chrome->spans, rs_track_of(item), class, &phase) : 0;
+	RsSpanStep step = {.phase = RS_SPAN_INSTANT, .process = place.pid};
+	RsSpanPhase phase;
 
-	for (; inside; inside--)
-		put_end(chrome, place, record->ns);
-	begin(chrome, phases[phase], place.pid, place.tid);
+	if (class)
+		step = rs_spans_step(chrome->spans, rs_track_of(item), place.pid, class);
+	phase = step.phase;
+	for (; step.inside; step.inside--)
+		put_end(chrome, step.processes[step.inside - 1], place.tid, record->ns);
+	/* A viewer finds an end's begin by both, and the thread group may have become known. */
+	begin(chrome, phases[phase], step.process, place.tid);
 	put_time(chrome, record->ns);
 	put_name(chrome, !class ? "unknown" : phase == RS_SPAN_INSTANT ? class->name : class->span);
 	if (class) {
@@ -327,6 +331,11 @@ static gboolean chrome_record(gpointer self, const RsTraceExportItem *item, GErr
 	       rs_trace_export_flush(chrome->config, chrome->out, error);
 }
 
+static guint64 chrome_too_deep(gpointer self)
+{
+	return rs_spans_too_deep(((Chrome *)self)->spans);
+}
+
 /* What still runs has no end, so it is a slice that begins. */
 static gboolean chrome_close(gpointer self, GError **error)
 {
@@ -357,5 +366,6 @@ const RsTraceExportFormat rs_trace_export_chrome = {
 	.open = chrome_open,
 	.record = chrome_record,
 	.close = chrome_close,
+	.too_deep = chrome_too_deep,
 	.free = chrome_free,
 };

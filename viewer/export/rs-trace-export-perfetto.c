@@ -442,15 +442,15 @@ static void put_known(Pf *pf, const RsTraceExportItem *item)
 	const Names *names = names_of(pf, class, record->event);
 	guint64 track = task_track(pf, item), category = names->category;
 	Event event = event_of(TYPE(INSTANT), track), end = event_of(TYPE(SLICE_END), track);
-	RsSpanPhase phase;
+	RsSpanStep step = rs_spans_step(pf->spans, track, 0, class);
 
-	for (guint n = rs_spans_step(pf->spans, track, class, &phase); n; n--)
+	for (guint n = step.inside; n; n--)
 		put_event(pf, record->ns, &end);
-	event.type = phase == RS_SPAN_INSTANT ? TYPE(INSTANT)
-		     : phase == RS_SPAN_BEGIN ? TYPE(SLICE_BEGIN)
-					      : TYPE(SLICE_END);
+	event.type = step.phase == RS_SPAN_INSTANT ? TYPE(INSTANT)
+		     : step.phase == RS_SPAN_BEGIN ? TYPE(SLICE_BEGIN)
+						   : TYPE(SLICE_END);
 	event.name_field_case = PERFETTO__PROTOS__TRACK_EVENT__NAME_FIELD_NAME_IID;
-	event.name_iid = phase == RS_SPAN_INSTANT ? names->name : names->span;
+	event.name_iid = step.phase == RS_SPAN_INSTANT ? names->name : names->span;
 	event.category_iids = &category;
 	event.n_category_iids = 1;
 	put_whole(pf, &event, record, names->first_field);
@@ -557,6 +557,11 @@ static gboolean pf_record(gpointer self, const RsTraceExportItem *item, GError *
 	return flush(pf, RS_TRACE_EXPORT_BUFFER, error);
 }
 
+static guint64 pf_too_deep(gpointer self)
+{
+	return rs_spans_too_deep(((Pf *)self)->spans);
+}
+
 static gboolean pf_close(gpointer self, GError **error)
 {
 	return flush(self, 1, error);
@@ -568,5 +573,6 @@ const RsTraceExportFormat rs_trace_export_perfetto = {
 	.open = pf_open,
 	.record = pf_record,
 	.close = pf_close,
+	.too_deep = pf_too_deep,
 	.free = pf_free,
 };

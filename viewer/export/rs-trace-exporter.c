@@ -106,6 +106,8 @@ gboolean rs_trace_export(RsTraceReader *reader, RsTraceExportNext next, gpointer
 	if (!self)
 		return FALSE;
 	done = write_all(&from, format, self, config, result, error);
+	if (format->too_deep)
+		result->too_deep = format->too_deep(self);
 	format->free(self);
 	return done && rs_trace_output_commit(config->output, config->cancellable, error);
 }

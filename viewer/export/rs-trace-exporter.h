@@ -44,6 +44,8 @@ typedef struct {
 	gboolean (*record)(gpointer self, const RsTraceExportItem *item, GError **error);
 	/* Writes what is still to be written, after the last record. */
 	gboolean (*close)(gpointer self, GError **error);
+	/* Slices not drawn, for too many were open around them. NULL: it has no slices. */
+	guint64 (*too_deep)(gpointer self);
 	/* Frees it, at any time. */
 	void (*free)(gpointer self);
 } RsTraceExportFormat;
@@ -61,9 +63,10 @@ typedef const RsTraceRecord *(*RsTraceExportNext)(const RsTraceTask **task, gpoi
 						  GError **error);
 
 typedef struct {
-	guint64 events; /* that were written */
-	guint64 lost;   /* that were lost when the trace was made */
-	GError *damage; /* why the trace cannot be read any further; the caller's. NULL: it can */
+	guint64 events;   /* that were written */
+	guint64 lost;     /* that were lost when the trace was made */
+	guint64 too_deep; /* slices that were not drawn, for too many were open around them */
+	GError *damage;   /* why the trace cannot be read any further; the caller's. NULL: it can */
 } RsTraceExportResult;
 
 /*

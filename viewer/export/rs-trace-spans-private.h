@@ -11,6 +11,7 @@
  *   - The end of a slice ends those that began inside it, and an end whose slice did not begin on
  *     the task's track is an instant. So slices are nested, whatever is lost. All slices of a task
  *     end at its task:exit, sched:process_exit or sched:sched_process_exit.
+ *   - Inside RS_SPANS_DEPTH slices of a track, begins and their ends are instants.
  *   - sched:switch (or sched:sched_switch) also tells which task runs on a vCPU, which is a slice
  *     on the vCPU's track.
  *   - An integer field `value` of an event is a counter if it is the event's only integer, and so
@@ -39,6 +40,16 @@ typedef struct {
 	gpointer data;      /* the format's; freed by the function that rs_spans_new() got */
 } RsSpanClass;
 
+/* What a record is on its track. `processes` are valid until the next step. */
+typedef struct {
+	RsSpanPhase phase;
+	guint inside;            /* slices that are to be ended before it */
+	const gint32 *processes; /* in which those began, the outermost first */
+	gint32 process;          /* in which it is: of an end, that of its begin */
+} RsSpanStep;
+
+#define RS_SPANS_DEPTH 32u
+
 typedef struct _RsSpans RsSpans;
 
 /* G_IO_ERROR_INVALID_ARGUMENT: what the user asked for cannot be read. */
@@ -48,11 +59,10 @@ void rs_spans_free(RsSpans *spans);
 
 /* The event's class, which may be new, and then has no data. Valid until the next call. */
 RsSpanClass *rs_spans_class(RsSpans *spans, const RsTraceEvent *event);
-/*
- * What a record of that class is on this track: *phase. Returns how many slices are to be ended
- * before it.
- */
-guint rs_spans_step(RsSpans *spans, guint64 track, const RsSpanClass *class, RsSpanPhase *phase);
+/* What a record of that class is on this track. `process`: any number, which the step tells. */
+RsSpanStep rs_spans_step(RsSpans *spans, guint64 track, gint32 process, const RsSpanClass *class);
+/* How many slices were too deep until now. */
+guint64 rs_spans_too_deep(const RsSpans *spans);
 
 /* An integer field's value. FALSE: the record lacks it. */
 gboolean rs_spans_value(const RsTraceRecord *record, gint field, guint64 *value);

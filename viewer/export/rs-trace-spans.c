@@ -7,13 +7,14 @@
 
 #define CLASSES_MAX 16384u
 #define STACKS_MAX 65536u
-#define DEPTH_MAX 32u
+#define OPEN_MAX 128u /* slices of a track whose names are remembered, drawn or not */
 
-/* The slices that are open on a track. */
+/* The slices that are open on a track. Only the first RS_SPANS_DEPTH are drawn. */
 typedef struct {
 	guint64 track;
-	guint n;
-	guint64 open[DEPTH_MAX];
+	GArray *open;  /* guint64: their ids */
+	guint64 above; /* how many more are open, which are the innermost */
+	gint32 processes[RS_SPANS_DEPTH];
 } Stack;
 
 typedef struct {
@@ -24,6 +25,7 @@ typedef struct {
 struct _RsSpans {
 	GHashTable *classes; /* RsTraceEvent.unique -> RsSpanClass */
 	GHashTable *stacks;  /* by track */
+	guint64 too_deep;    /* slices that were not drawn */
 	GDestroyNotify free_data;
 	GArray *pairs;               /* of the user */
 	const char *const *counters; /* likewise; NULL: none */
@@ -249,39 +251,84 @@ static Stack *stack_of(RsSpans *spans, guint64 track)
 		g_hash_table_remove_all(spans->stacks);
 	stack = g_new0(Stack, 1);
 	stack->track = track;
+	stack->open = g_array_new(FALSE, FALSE, sizeof(guint64));
 	g_hash_table_add(spans->stacks, stack);
 	return stack;
 }
 
-guint rs_spans_step(RsSpans *spans, guint64 track, const RsSpanClass *class, RsSpanPhase *phase)
+static void stack_free(gpointer data)
 {
-	Stack *stack;
-	guint at, inside;
+	g_array_unref(((Stack *)data)->open);
+	g_free(data);
+}
 
-	*phase = RS_SPAN_INSTANT;
+static guint drawn(const Stack *stack)
+{
+	return MIN(stack->open->len, RS_SPANS_DEPTH);
+}
+
+/* Closes the slices from `at` on, of which the step tells those that are drawn. */
+static void close_from(Stack *stack, guint at, guint first_inside, RsSpanStep *step)
+{
+	step->inside = drawn(stack) - MIN(first_inside, drawn(stack));
+	step->processes = stack->processes + MIN(first_inside, drawn(stack));
+	g_array_set_size(stack->open, at);
+	stack->above = 0;
+}
+
+static void step_in(RsSpans *spans, Stack *stack, guint64 id, RsSpanStep *step)
+{
+	if (stack->open->len < RS_SPANS_DEPTH) {
+		stack->processes[stack->open->len] = step->process;
+		step->phase = RS_SPAN_BEGIN;
+	} else {
+		spans->too_deep++;
+	}
+	if (stack->open->len < OPEN_MAX)
+		g_array_append_val(stack->open, id);
+	else
+		stack->above++;
+}
+
+static void step_out(Stack *stack, guint64 id, RsSpanStep *step)
+{
+	guint at = stack->open->len;
+
+	if (stack->above) { /* nobody knows of which, but most are well nested */
+		stack->above--;
+		return;
+	}
+	while (at && g_array_index(stack->open, guint64, at - 1) != id)
+		at--;
+	if (!at--)
+		return;
+	if (at < RS_SPANS_DEPTH) {
+		step->phase = RS_SPAN_END;
+		step->process = stack->processes[at];
+	}
+	close_from(stack, at, at + 1, step);
+}
+
+RsSpanStep rs_spans_step(RsSpans *spans, guint64 track, gint32 process, const RsSpanClass *class)
+{
+	RsSpanStep step = {.phase = RS_SPAN_INSTANT, .process = process};
+	Stack *stack;
+
 	if (class->phase == RS_SPAN_INSTANT && !class->is_last)
-		return 0;
+		return step;
 	stack = stack_of(spans, track);
-	if (class->is_last) {
-		inside = stack->n;
-		stack->n = 0;
-		return inside;
-	}
-	if (class->phase == RS_SPAN_BEGIN) {
-		if (stack->n < DEPTH_MAX) {
-			stack->open[stack->n++] = class->span_id;
-			*phase = RS_SPAN_BEGIN;
-		}
-		return 0;
-	}
-	for (at = stack->n; at && stack->open[at - 1] != class->span_id; at--)
-		;
-	if (!at)
-		return 0;
-	inside = stack->n - at;
-	stack->n = at - 1;
-	*phase = RS_SPAN_END;
-	return inside;
+	if (class->is_last)
+		close_from(stack, 0, 0, &step);
+	else if (class->phase == RS_SPAN_BEGIN)
+		step_in(spans, stack, class->span_id, &step);
+	else
+		step_out(stack, class->span_id, &step);
+	return step;
+}
+
+guint64 rs_spans_too_deep(const RsSpans *spans)
+{
+	return spans->too_deep;
 }
 
 gboolean rs_spans_value(const RsTraceRecord *record, gint index, guint64 *value)
@@ -327,7 +374,7 @@ RsSpans *rs_spans_new(const RsTraceExportConfig *config, GDestroyNotify free_dat
 	spans->free_data = free_data;
 	spans->counters = config->counters;
 	spans->classes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	spans->stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	spans->stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, stack_free, NULL);
 	spans->pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
 	g_array_set_clear_func(spans->pairs, pair_clear);
 	for (const char *const *s = config->slices; good && s && *s; s++)

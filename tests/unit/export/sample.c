@@ -384,6 +384,15 @@ static void put_stack(Sample *s, guint n)
 	s->page_bytes += mark->len;
 }
 
+/* What page headers of rings other than 1 leave open. */
+static void put_group(Sample *s, guint32 tgid)
+{
+	const struct rs_rec_tgid mark = {RS_REC_TGID, sizeof(mark), tgid};
+
+	test_page_raw(s->page, (const guint8 *)&mark, sizeof(mark));
+	s->page_bytes += sizeof(mark);
+}
+
 static void put_round(Sample *s, guint round)
 {
 	begin_page(s, round % RINGS);
@@ -396,6 +405,8 @@ static void put_round(Sample *s, guint round)
 	put_sizes(s);
 	put_arrays(s);
 	put_words(s);
+	if (round % 6 == 2)
+		put_group(s, 91);
 	put_all(s, TEST_ALL, test_payload_all());
 	put_all(s, LATER, test_payload_later());
 	put(s, EMPTY, NULL);

@@ -54,12 +54,11 @@ static void check(Room *room, guint64 task, const char *system, const char *name
 		  const char *expected)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
-	RsSpanPhase phase;
+	RsSpanStep step = rs_spans_step(room->spans, task, 1, class_of(room, system, name));
 
-	for (guint n = rs_spans_step(room->spans, task, class_of(room, system, name), &phase); n;
-	     n--)
+	for (guint n = step.inside; n; n--)
 		g_string_append_c(text, ']');
-	g_string_append_c(text, "iBE"[phase]);
+	g_string_append_c(text, "iBE"[step.phase]);
 	g_assert_cmpstr(text->str, ==, expected);
 }
 
@@ -122,9 +121,76 @@ static void test_depth_is_bounded(Room *room, gconstpointer unused)
 	for (guint i = 0; i < 32; i++)
 		check(room, TASK, "x", "a_begin", "B");
 	check(room, TASK, "x", "a_begin", "i");
+	check(room, TASK, "x", "a_end", "i");
 	for (guint i = 0; i < 32; i++)
 		check(room, TASK, "x", "a_end", "E");
 	check(room, TASK, "x", "a_end", "i");
+	g_assert_cmpuint(rs_spans_too_deep(room->spans), ==, 1);
+}
+
+/* Recursion: the ends of what is too deep are not those of the slices around it. */
+static void test_what_is_too_deep_keeps_its_ends(Room *room, gconstpointer unused)
+{
+	const guint depth = 1000;
+
+	add(room, "x", "a_begin", NULL);
+	add(room, "x", "a_end", NULL);
+	add(room, "x", "b_begin", NULL);
+	add(room, "x", "b_end", NULL);
+	add(room, "task", "exit", NULL);
+	begin(room, NULL, NULL);
+	for (guint i = 0; i < depth; i++)
+		check(room, TASK, "x", "a_begin", i < 32 ? "B" : "i");
+	for (guint i = depth; i > 0; i--)
+		check(room, TASK, "x", "a_end", i <= 32 ? "E" : "i");
+	g_assert_cmpuint(rs_spans_too_deep(room->spans), ==, depth - 32);
+	/* The end of an outer one ends them too. */
+	check(room, TASK, "x", "b_begin", "B");
+	for (guint i = 0; i < 50; i++)
+		check(room, TASK, "x", "a_begin", i < 31 ? "B" : "i");
+	check(room, TASK, "x", "b_end", "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]E");
+	check(room, TASK, "x", "a_end", "i");
+	for (guint i = 0; i < depth; i++)
+		check(room, TASK, "x", "a_begin", i < 32 ? "B" : "i");
+	check(room, TASK, "task", "exit", "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]i");
+	check(room, TASK, "x", "a_begin", "B");
+	check(room, TASK, "x", "a_end", "E");
+}
+
+/* The thread group of a task may become known inside its slices. */
+static void test_ends_are_in_the_process_of_their_begin(Room *room, gconstpointer unused)
+{
+	const RsSpanClass *begins, *ends, *outer, *last;
+	RsSpanStep step;
+
+	add(room, "x", "a_begin", NULL);
+	add(room, "x", "a_end", NULL);
+	add(room, "x", "b_begin", NULL);
+	add(room, "x", "b_end", NULL);
+	add(room, "task", "exit", NULL);
+	begin(room, NULL, NULL);
+	begins = class_of(room, "x", "a_begin");
+	ends = class_of(room, "x", "a_end");
+	outer = class_of(room, "x", "b_begin");
+	last = class_of(room, "task", "exit");
+	g_assert_cmpint(rs_spans_step(room->spans, TASK, 5, begins).process, ==, 5);
+	g_assert_cmpint(rs_spans_step(room->spans, TASK, 4, begins).process, ==, 4);
+	g_assert_cmpint(rs_spans_step(room->spans, TASK, 3, ends).process, ==, 4);
+	g_assert_cmpint(rs_spans_step(room->spans, TASK, 3, ends).process, ==, 5);
+	g_assert_cmpint(rs_spans_step(room->spans, TASK, 3, ends).process, ==, 3);
+	rs_spans_step(room->spans, TASK, 6, outer);
+	rs_spans_step(room->spans, TASK, 7, begins);
+	rs_spans_step(room->spans, TASK, 8, begins);
+	step = rs_spans_step(room->spans, TASK, 3, class_of(room, "x", "b_end"));
+	g_assert_cmpint(step.process, ==, 6);
+	g_assert_cmpuint(step.inside, ==, 2);
+	g_assert_cmpint(step.processes[0], ==, 7);
+	g_assert_cmpint(step.processes[1], ==, 8);
+	rs_spans_step(room->spans, TASK, 9, begins);
+	step = rs_spans_step(room->spans, TASK, 3, last);
+	g_assert_cmpint(step.process, ==, 3);
+	g_assert_cmpuint(step.inside, ==, 1);
+	g_assert_cmpint(step.processes[0], ==, 9);
 }
 
 static void test_what_a_user_asks_for(Room *room, gconstpointer unused)
@@ -161,6 +227,10 @@ int main(int argc, char **argv)
 	g_test_add("/export/spans/names", Room, NULL, set_up, test_names, tear_down);
 	g_test_add("/export/spans/nested", Room, NULL, set_up, test_slices_are_nested, tear_down);
 	g_test_add("/export/spans/depth", Room, NULL, set_up, test_depth_is_bounded, tear_down);
+	g_test_add("/export/spans/too-deep", Room, NULL, set_up,
+		   test_what_is_too_deep_keeps_its_ends, tear_down);
+	g_test_add("/export/spans/processes", Room, NULL, set_up,
+		   test_ends_are_in_the_process_of_their_begin, tear_down);
 	g_test_add("/export/spans/user", Room, NULL, set_up, test_what_a_user_asks_for, tear_down);
 	g_test_add_func("/export/spans/tracks", test_tracks_differ);
 	return g_test_run();
