@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#define TRACKS_MAX 65536u   /* that are remembered as named */
 #define CPUS_PID 0x7f000000 /* of the vCPUs of the first source; those of others follow */
 
 /* The task that runs on a vCPU. */
@@ -27,7 +26,7 @@ typedef struct {
 	const RsTraceExportConfig *config;
 	RsSpans *spans;
 	GString *out;
-	GHashTable *tracks;  /* number of a track -> that of the name that it got */
+	GHashTable *tracks;  /* that are told */
 	GHashTable *running; /* Running, by track of the vCPU */
 	gboolean begun;      /* an event is in the array */
 } Chrome;
@@ -85,20 +84,6 @@ static void put_name(Chrome *chrome, const char *name)
 
 /* ---- tracks ---- */
 
-static gboolean is_news(Chrome *chrome, guint64 track, guint name)
-{
-	gpointer known;
-
-	if (g_hash_table_lookup_extended(chrome->tracks, &track, NULL, &known) &&
-	    GPOINTER_TO_UINT(known) == name)
-		return FALSE;
-	if (g_hash_table_size(chrome->tracks) >= TRACKS_MAX)
-		g_hash_table_remove_all(chrome->tracks);
-	g_hash_table_insert(chrome->tracks, g_memdup2(&track, sizeof(track)),
-			    GUINT_TO_POINTER(name));
-	return TRUE;
-}
-
 static void put_metadata(Chrome *chrome, const char *what, gint32 pid, gint32 tid, const char *name)
 {
 	begin(chrome, "M", pid, tid);
@@ -119,8 +104,9 @@ static Place place_of_cpu(Chrome *chrome, const RsTraceExportItem *item, gboolea
 		       (gint32)(2 * ring + idle)};
 	g_autofree char *name = NULL;
 
-	if (!is_news(chrome,
-		     rs_track(idle ? RS_TRACK_IDLE : RS_TRACK_CPU, item->source_index, ring), 0))
+	if (!rs_tracks_is_news(
+		    chrome->tracks,
+		    rs_track(idle ? RS_TRACK_IDLE : RS_TRACK_CPU, item->source_index, ring), 0, ""))
 		return place;
 	name = g_strdup_printf("vCPUs of %s", item->source->name);
 	put_metadata(chrome, "process_name", place.pid, 0, name);
@@ -139,8 +125,8 @@ static Place place_of_task(Chrome *chrome, const RsTraceExportItem *item)
 
 	if (!pid)
 		return place_of_cpu(chrome, item, TRUE);
-	if (!is_news(chrome, rs_track(RS_TRACK_TASK, item->source_index, pid),
-		     g_str_hash(comm) ^ tgid))
+	if (!rs_tracks_is_news(chrome->tracks, rs_track(RS_TRACK_TASK, item->source_index, pid),
+			       tgid, comm))
 		return place;
 	if (pid == tgid)
 		put_metadata(chrome, "process_name", place.pid, place.tid, comm);
@@ -310,7 +296,7 @@ static gpointer chrome_open(const RsTraceExportConfig *config, GError **error)
 	chrome->config = config;
 	chrome->spans = spans;
 	chrome->out = g_string_sized_new(2 * RS_TRACE_EXPORT_BUFFER);
-	chrome->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	chrome->tracks = rs_tracks_new();
 	chrome->running = g_hash_table_new_full(g_int64_hash, g_int64_equal, running_free, NULL);
 	g_string_append_printf(chrome->out,
 			       "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tracer\":\"ringside\","

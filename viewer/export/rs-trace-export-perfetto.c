@@ -26,8 +26,7 @@ typedef Perfetto__Protos__TrackDescriptor Track;
 #define FLAG_CLEARED 1u
 #define FLAG_NEEDS 2u
 
-#define TRACKS_MAX 65536u /* that are remembered as described */
-#define PACKETS_TAG 0x0a  /* field 1 of Trace, a message */
+#define PACKETS_TAG 0x0a /* field 1 of Trace, a message */
 
 /* What is interned for a class of events. */
 typedef struct {
@@ -38,7 +37,7 @@ typedef struct {
 	const RsTraceExportConfig *config;
 	RsSpans *spans;
 	GByteArray *out;
-	GHashTable *tracks;  /* number of a track -> that of the name that it got */
+	GHashTable *tracks;  /* that are told */
 	GHashTable *running; /* tracks of vCPUs on which a slice is open */
 	guint64 interned;    /* numbers that are given */
 	guint64 origin;
@@ -220,20 +219,6 @@ static const Names *names_of(Pf *pf, RsSpanClass *class, const RsTraceEvent *eve
 
 /* ---- tracks ---- */
 
-/* Whether the track is to be described, as it is new or has another name. */
-static gboolean is_news(Pf *pf, guint64 track, guint name)
-{
-	gpointer known;
-
-	if (g_hash_table_lookup_extended(pf->tracks, &track, NULL, &known) &&
-	    GPOINTER_TO_UINT(known) == name)
-		return FALSE;
-	if (g_hash_table_size(pf->tracks) >= TRACKS_MAX)
-		g_hash_table_remove_all(pf->tracks);
-	g_hash_table_insert(pf->tracks, g_memdup2(&track, sizeof(track)), GUINT_TO_POINTER(name));
-	return TRUE;
-}
-
 static void put_track(Pf *pf, guint64 uuid, guint64 parent, Track *track)
 {
 	Packet packet = packet_of(SEQUENCE);
@@ -252,7 +237,7 @@ static guint64 source_track(Pf *pf, const RsTraceExportItem *item)
 	g_autofree char *name = NULL;
 	Track track = TRACK_INIT;
 
-	if (!is_news(pf, uuid, 0))
+	if (!rs_tracks_is_news(pf->tracks, uuid, 0, ""))
 		return uuid;
 	track.name = name = rs_trace_export_utf8(item->source->name, strlen(item->source->name));
 	put_track(pf, uuid, 0, &track);
@@ -265,7 +250,7 @@ static guint64 cpu_track(Pf *pf, const RsTraceExportItem *item, RsTrackKind kind
 	g_autofree char *name = NULL;
 	Track track = TRACK_INIT;
 
-	if (!is_news(pf, uuid, 0))
+	if (!rs_tracks_is_news(pf->tracks, uuid, 0, ""))
 		return uuid;
 	track.name = name = g_strdup_printf(kind == RS_TRACK_IDLE ? "vCPU %u: pid 0" : "vCPU %u",
 					    item->record->ring);
@@ -284,7 +269,7 @@ static void put_process(Pf *pf, const RsTraceExportItem *item, guint32 tgid, con
 	g_autofree char *name = NULL;
 	Track track = TRACK_INIT;
 
-	if (!is_news(pf, uuid, item->record->pid == tgid ? g_str_hash(comm) : 0))
+	if (!rs_tracks_is_news(pf->tracks, uuid, 0, item->record->pid == tgid ? comm : ""))
 		return;
 	process.has_pid = TRUE;
 	process.pid = rs_track_pid(item->record->origin->machine, tgid);
@@ -305,7 +290,7 @@ static guint64 task_track(Pf *pf, const RsTraceExportItem *item)
 
 	if (!pid)
 		return cpu_track(pf, item, RS_TRACK_IDLE);
-	if (!is_news(pf, uuid, g_str_hash(comm) ^ tgid))
+	if (!rs_tracks_is_news(pf->tracks, uuid, tgid, comm))
 		return uuid;
 	put_process(pf, item, tgid, comm);
 	thread.has_pid = thread.has_tid = TRUE;
@@ -323,15 +308,14 @@ static void put_counter(Pf *pf, const RsTraceExportItem *item, const RsSpanClass
 {
 	Perfetto__Protos__CounterDescriptor counter = PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
 	const RsTraceField *field = &item->record->event->fields[class->counter];
-	guint64 uuid =
-		rs_track(RS_TRACK_COUNTER, item->source_index, g_str_hash(class->counter_name));
+	guint64 uuid = rs_track(RS_TRACK_COUNTER, item->source_index, class->counter_id);
 	Event event = event_of(TYPE(COUNTER), uuid);
 	Track track = TRACK_INIT;
 	guint64 value;
 
 	if (!rs_spans_value(item->record, class->counter, &value))
 		return;
-	if (is_news(pf, uuid, 0)) {
+	if (rs_tracks_is_news(pf->tracks, uuid, 0, "")) {
 		track.name = class->counter_name;
 		track.counter = &counter;
 		put_track(pf, uuid, source_track(pf, item), &track);
@@ -534,7 +518,7 @@ static gpointer pf_open(const RsTraceExportConfig *config, GError **error)
 	pf->spans = spans;
 	pf->origin = config->header->origin_ns;
 	pf->out = g_byte_array_sized_new(2 * RS_TRACE_EXPORT_BUFFER);
-	pf->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	pf->tracks = rs_tracks_new();
 	pf->running = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	rs_pf_notes_init(&pf->notes);
 	put_clocks(pf);

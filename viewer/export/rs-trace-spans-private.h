@@ -37,6 +37,7 @@ typedef struct {
 	gint next_comm;     /* likewise; -1: there is none */
 	gint counter;       /* index of the field; -1: it counts nothing */
 	char *counter_name; /* "system:event.field" */
+	guint32 counter_id; /* that no counter of another name has */
 	gpointer data;      /* the format's; freed by the function that rs_spans_new() got */
 } RsSpanClass;
 
@@ -77,7 +78,7 @@ typedef enum {
 	RS_TRACK_IDLE,    /* likewise: of its idle task */
 	RS_TRACK_TASK,    /* pid */
 	RS_TRACK_PROCESS, /* tgid */
-	RS_TRACK_COUNTER, /* any number */
+	RS_TRACK_COUNTER, /* RsSpanClass.counter_id */
 } RsTrackKind;
 
 /* A number that no other track has, other than 0. */
@@ -85,6 +86,14 @@ static inline guint64 rs_track(RsTrackKind kind, guint source_index, guint32 num
 {
 	return (guint64)kind << 56 | (guint64)(source_index & 0xffffff) << 32 | number;
 }
+
+/* What a viewer was told of tracks, of which it forgets some if they are very many. */
+GHashTable *rs_tracks_new(void);
+/*
+ * Whether the track is to be told, as it is new, or has another name or thread group than before.
+ * From now on it is told. Tracks that cannot change have the group 0 and the name "".
+ */
+gboolean rs_tracks_is_news(GHashTable *tracks, guint64 track, guint32 group, const char *name);
 
 /* The track of an event. */
 static inline guint64 rs_track_of(const RsTraceExportItem *item)

@@ -7,6 +7,7 @@
 
 #define CLASSES_MAX 16384u
 #define STACKS_MAX 65536u
+#define NUMBERS_MAX 65536u
 #define OPEN_MAX 128u /* slices of a track whose names are remembered, drawn or not */
 
 /* The slices that are open on a track. Only the first RS_SPANS_DEPTH are drawn. */
@@ -26,19 +27,24 @@ struct _RsSpans {
 	GHashTable *classes; /* RsTraceEvent.unique -> RsSpanClass */
 	GHashTable *stacks;  /* by track */
 	guint64 too_deep;    /* slices that were not drawn */
+	GHashTable *numbers; /* of names */
+	guint32 last_number;
 	GDestroyNotify free_data;
 	GArray *pairs;               /* of the user */
 	const char *const *counters; /* likewise; NULL: none */
 };
 
-/* FNV-1a. Two names with one number could only confuse what their guest shows of itself. */
-static guint64 number_of(const char *name)
+/* The name's own number, other than 0. A name that was forgotten gets another one. */
+static guint32 number_of(RsSpans *spans, const char *name)
 {
-	guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
+	gpointer number = g_hash_table_lookup(spans->numbers, name);
 
-	for (; *name; name++)
-		hash = (hash ^ (guint8)*name) * G_GUINT64_CONSTANT(0x100000001b3);
-	return hash;
+	if (number)
+		return GPOINTER_TO_UINT(number);
+	if (g_hash_table_size(spans->numbers) >= NUMBERS_MAX)
+		g_hash_table_remove_all(spans->numbers);
+	g_hash_table_insert(spans->numbers, g_strdup(name), GUINT_TO_POINTER(++spans->last_number));
+	return spans->last_number;
 }
 
 /* ---- what the user asks for ---- */
@@ -67,7 +73,7 @@ static gboolean take_pair(RsSpans *spans, const char *text, GError **error)
 	}
 	pair.begin = g_strndup(text, (gsize)(dots - text));
 	pair.end = g_strdup(dots + 2);
-	pair.id = number_of(text);
+	pair.id = number_of(spans, text);
 	g_array_append_val(spans->pairs, pair);
 	return TRUE;
 }
@@ -157,7 +163,7 @@ static void find_span(RsSpans *spans, RsSpanClass *class, const RsTraceEvent *ev
 			continue;
 		set_span(class, words[i].phase, event, length);
 		key = g_strconcat(class->span, words[i].kind, NULL);
-		class->span_id = number_of(key);
+		class->span_id = number_of(spans, key);
 		return;
 	}
 }
@@ -191,9 +197,11 @@ static void find_counter(RsSpans *spans, RsSpanClass *class, const RsTraceEvent 
 		class->counter = find_field(event, "value");
 	if (class->counter >= 0 && !is_integer(&event->fields[class->counter]))
 		class->counter = -1;
-	if (class->counter >= 0)
-		class->counter_name =
-			g_strdup_printf("%s.%s", class->name, event->fields[class->counter].name);
+	if (class->counter < 0)
+		return;
+	class->counter_name =
+		g_strdup_printf("%s.%s", class->name, event->fields[class->counter].name);
+	class->counter_id = number_of(spans, class->counter_name);
 }
 
 static void find_switch(RsSpanClass *class, const RsTraceEvent *event)
@@ -375,6 +383,7 @@ RsSpans *rs_spans_new(const RsTraceExportConfig *config, GDestroyNotify free_dat
 	spans->counters = config->counters;
 	spans->classes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	spans->stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, stack_free, NULL);
+	spans->numbers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	spans->pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
 	g_array_set_clear_func(spans->pairs, pair_clear);
 	for (const char *const *s = config->slices; good && s && *s; s++)
@@ -394,6 +403,7 @@ void rs_spans_free(RsSpans *spans)
 	forget_classes(spans);
 	g_hash_table_unref(spans->classes);
 	g_hash_table_unref(spans->stacks);
+	g_hash_table_unref(spans->numbers);
 	g_array_unref(spans->pairs);
 	g_free(spans);
 }

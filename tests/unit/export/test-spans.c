@@ -212,6 +212,31 @@ static void test_what_a_user_asks_for(Room *room, gconstpointer unused)
 	g_assert_cmpstr(class_of(room, "y", "level")->counter_name, ==, "y:level.value");
 }
 
+/* These are pairs of names with one g_str_hash(). */
+static void test_names_of_one_hash_differ(Room *room, gconstpointer unused)
+{
+	GHashTable *tracks = rs_tracks_new();
+
+	add(room, "x", "ab", "value");
+	add(room, "x", "bA", "value");
+	add(room, "x", "ab_begin", NULL);
+	add(room, "x", "bA_end", NULL);
+	begin(room, NULL, NULL);
+	g_assert_cmpuint(g_str_hash(class_of(room, "x", "ab")->counter_name), ==,
+			 g_str_hash(class_of(room, "x", "bA")->counter_name));
+	g_assert_cmpuint(class_of(room, "x", "ab")->counter_id, !=,
+			 class_of(room, "x", "bA")->counter_id);
+	check(room, TASK, "x", "ab_begin", "B");
+	check(room, TASK, "x", "bA_end", "i");
+	g_assert_true(rs_tracks_is_news(tracks, TASK, 1, "ab"));
+	g_assert_false(rs_tracks_is_news(tracks, TASK, 1, "ab"));
+	g_assert_true(rs_tracks_is_news(tracks, TASK, 1, "bA"));
+	g_assert_true(rs_tracks_is_news(tracks, TASK, 2, "bA"));
+	g_assert_true(rs_tracks_is_news(tracks, TASK + 1, 2, "bA"));
+	g_assert_false(rs_tracks_is_news(tracks, TASK, 2, "bA"));
+	g_hash_table_unref(tracks);
+}
+
 static void test_tracks_differ(void)
 {
 	g_assert_cmpuint(rs_track(RS_TRACK_TASK, 0, 5), !=, rs_track(RS_TRACK_TASK, 1, 5));
@@ -232,6 +257,8 @@ int main(int argc, char **argv)
 	g_test_add("/export/spans/processes", Room, NULL, set_up,
 		   test_ends_are_in_the_process_of_their_begin, tear_down);
 	g_test_add("/export/spans/user", Room, NULL, set_up, test_what_a_user_asks_for, tear_down);
+	g_test_add("/export/spans/one-hash", Room, NULL, set_up, test_names_of_one_hash_differ,
+		   tear_down);
 	g_test_add_func("/export/spans/tracks", test_tracks_differ);
 	return g_test_run();
 }
