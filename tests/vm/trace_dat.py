@@ -364,6 +364,13 @@ def test_what_an_export_adds(at):
     check(len(shown[0].splitlines()) == len(shown[1].splitlines()), 'as many lines')
 
 
+def test_words_that_it_knows(at):
+    """A field's own value is shown, whatever its name is."""
+    texts = [line for line in trace_cmd('report', '-t', at('sample.dat')) if ' clock: ' in line]
+    named = {tuple(re.findall(r'(?<![^ ])(_?common_pid)=(\d+)', text)) for text in texts}
+    check(texts and named == {(('common_pid', '14'), ('_common_pid', '15'))}, f'{len(texts)} events: {named}')
+
+
 def test_stacks_have_names(at):
     """As the report of the recording shows them, from the symbols in the trace.dat."""
     shown = [rs('report', at(name)).out.splitlines() for name in ('real', 'real.dat')]
@@ -481,6 +488,7 @@ def main():
         test_hostile(at)
         test_an_export_is_read_back(at)
         test_what_an_export_adds(at)
+        test_words_that_it_knows(at)
         test_stacks_have_names(at)
         test_a_kernel(at)
         test_damaged(at)

@@ -8,6 +8,7 @@
  *   - it knows no '+' and ' ' flags: they are left out;
  *   - it writes arrays without braces and commas, and all elements as unsigned: short arrays of a
  *     fixed size are written out element by element;
+ *   - it finds no field that is called as one of every event: such a one gets a '_' in front;
  *   - it ends a text at the first byte that is not ASCII: such bytes are shown as "\xNN".
  */
 #include "rs-trace-dat-private.h"
@@ -90,7 +91,25 @@ static gboolean is_text(const RsTraceField *field)
 	return field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING;
 }
 
-static void append_field(GString *out, const RsTraceField *field)
+/* libtraceevent looks for a name among the fields of every event first. */
+static void append_field_name(GString *out, const RsTraceEvent *event, const RsTraceField *field)
+{
+	static const char *const common[] = {"common_type", "common_flags", "common_preempt_count",
+					     "common_pid", NULL};
+	g_autoptr(GString) name = NULL;
+
+	if (!g_strv_contains(common, field->name)) {
+		g_string_append(out, field->name);
+		return;
+	}
+	name = g_string_new(field->name);
+	do
+		g_string_prepend_c(name, '_');
+	while (rs_trace_event_field(event, name->str));
+	g_string_append(out, name->str);
+}
+
+static void append_field(GString *out, const RsTraceEvent *event, const RsTraceField *field)
 {
 	gboolean is_array = field->kind == RS_KIND_ARRAY || field->kind == RS_KIND_DYN_ARRAY;
 	const char *type = is_array ? plain_type(field->elem_size, field->is_signed) : "char";
@@ -99,16 +118,19 @@ static void append_field(GString *out, const RsTraceField *field)
 	switch (field->kind) {
 	case RS_KIND_ARRAY:
 	case RS_KIND_STRING:
-		g_string_append_printf(out, "\tfield:%s %s[%u]", type, field->name,
-				       is_text(field) ? field->size : field->elem_count);
+		g_string_append_printf(out, "\tfield:%s ", type);
 		break;
 	case RS_KIND_DYN_ARRAY:
 	case RS_KIND_DYN_STRING:
-		g_string_append_printf(out, "\tfield:__data_loc %s[] %s", type, field->name);
+		g_string_append_printf(out, "\tfield:__data_loc %s[] ", type);
 		break;
 	default:
-		g_string_append_printf(out, "\tfield:%s %s", scalar_type(field), field->name);
+		g_string_append_printf(out, "\tfield:%s ", scalar_type(field));
 	}
+	append_field_name(out, event, field);
+	if (field->kind == RS_KIND_ARRAY || field->kind == RS_KIND_STRING)
+		g_string_append_printf(out, "[%u]",
+				       is_text(field) ? field->size : field->elem_count);
 	g_string_append_printf(out, ";\toffset:%u;\tsize:%u;\tsigned:%d;\n",
 			       field->offset + LINUX_COMMON_SIZE, field->size, is_signed);
 }
@@ -116,8 +138,18 @@ static void append_field(GString *out, const RsTraceField *field)
 /* ---- the print format: texts and conversions in `format`, arguments in `args` ---- */
 
 typedef struct {
+	const RsTraceEvent *event;
 	GString *format, *args;
 } Print;
+
+/* ", REC->name", or with another word before and behind the name. */
+static void append_value(Print *print, const char *before, const RsTraceField *field,
+			 const char *behind)
+{
+	g_string_append(print->args, before);
+	append_field_name(print->args, print->event, field);
+	g_string_append(print->args, behind);
+}
 
 static void begin_conversion(GString *out, const RsTracePrintStep *step)
 {
@@ -152,11 +184,12 @@ static void append_integer(Print *print, const RsTracePrintStep *step)
 		g_string_append(print->format,
 				length_modifier(is_signed || size == 8 ? size : step->low_bytes));
 	g_string_append_c(print->format, step->conversion);
-	g_string_append_printf(print->args, ", REC->%s", field->name);
+	append_value(print, ", REC->", field, "");
 	/* C extends the sign of a small integer before it shows it as an unsigned one. */
-	if (small && !is_signed)
-		g_string_append_printf(print->args, " - ((REC->%s / %u) * %u)", field->name, half,
-				       2 * half);
+	if (small && !is_signed) {
+		append_value(print, " - ((REC->", field, "");
+		g_string_append_printf(print->args, " / %u) * %u)", half, 2 * half);
+	}
 }
 
 static void append_pointer(Print *print, const RsTracePrintStep *step)
@@ -171,7 +204,7 @@ static void append_pointer(Print *print, const RsTracePrintStep *step)
 	}
 	begin_conversion(print->format, &rest);
 	g_string_append(print->format, "llx");
-	g_string_append_printf(print->args, ", REC->%s", step->field->name);
+	append_value(print, ", REC->", step->field, "");
 }
 
 static void append_values(GString *out, const RsTraceField *field)
@@ -192,7 +225,7 @@ static void append_char(Print *print, const RsTracePrintStep *step)
 	text.precision = -1;
 	begin_conversion(print->format, &text);
 	g_string_append_c(print->format, 's');
-	g_string_append_printf(print->args, ", __print_symbolic(REC->%s & 0xff", step->field->name);
+	append_value(print, ", __print_symbolic(REC->", step->field, " & 0xff");
 	for (guint i = 0; i < 256; i++) {
 		char name[8] = {(char)i};
 
@@ -209,12 +242,12 @@ static void append_enum(Print *print, const RsTracePrintStep *step)
 {
 	if (!step->field->n_symbols) {
 		g_string_append(print->format, "0x%llx");
-		g_string_append_printf(print->args, ", REC->%s", step->field->name);
+		append_value(print, ", REC->", step->field, "");
 		return;
 	}
 	begin_conversion(print->format, step);
 	g_string_append_c(print->format, 's');
-	g_string_append_printf(print->args, ", __print_symbolic(REC->%s", step->field->name);
+	append_value(print, ", __print_symbolic(REC->", step->field, "");
 	append_values(print->args, step->field);
 	g_string_append_c(print->args, ')');
 }
@@ -223,7 +256,7 @@ static void append_enum(Print *print, const RsTracePrintStep *step)
 static void append_flags(Print *print, const RsTracePrintStep *step)
 {
 	g_string_append(print->format, "%s");
-	g_string_append_printf(print->args, ", __print_flags(REC->%s, \"|\"", step->field->name);
+	append_value(print, ", __print_flags(REC->", step->field, ", \"|\"");
 	append_values(print->args, step->field);
 	if (!step->field->n_symbols)
 		g_string_append(print->args, ", {0x0, \"\"}"); /* never shown, but one must be */
@@ -237,9 +270,10 @@ static void append_text(Print *print, const RsTracePrintStep *step)
 	text.flags &= RS_TRACE_PRINT_LEFT;
 	begin_conversion(print->format, &text);
 	g_string_append_c(print->format, 's');
-	g_string_append_printf(
-		print->args, step->field->kind == RS_KIND_STRING ? ", REC->%s" : ", __get_str(%s)",
-		step->field->name);
+	if (step->field->kind == RS_KIND_STRING)
+		append_value(print, ", REC->", step->field, "");
+	else
+		append_value(print, ", __get_str(", step->field, ")");
 }
 
 static void append_elements(Print *print, const RsTraceField *field)
@@ -254,7 +288,8 @@ static void append_elements(Print *print, const RsTraceField *field)
 				       field->is_hex      ? 'x'
 				       : field->is_signed ? 'd'
 							  : 'u');
-		g_string_append_printf(print->args, ", REC->%s[%u]", field->name, i);
+		append_value(print, ", REC->", field, "");
+		g_string_append_printf(print->args, "[%u]", i);
 	}
 	g_string_append_c(print->format, '}');
 }
@@ -270,12 +305,14 @@ static void append_array(Print *print, const RsTraceField *field)
 	}
 	g_string_append(print->format, "{%s}");
 	g_string_append(print->args, bytes ? ", __print_hex(" : ", __print_array(");
-	if (field->kind == RS_KIND_ARRAY)
-		g_string_append_printf(print->args, "REC->%s, %u", field->name, field->elem_count);
-	else
-		g_string_append_printf(print->args,
-				       "__get_dynamic_array(%s), __get_dynamic_array_len(%s) / %u",
-				       field->name, field->name, field->elem_size);
+	if (field->kind == RS_KIND_ARRAY) {
+		append_value(print, "REC->", field, "");
+		g_string_append_printf(print->args, ", %u", field->elem_count);
+	} else {
+		append_value(print, "__get_dynamic_array(", field, ")");
+		append_value(print, ", __get_dynamic_array_len(", field, ")");
+		g_string_append_printf(print->args, " / %u", field->elem_size);
+	}
 	if (!bytes)
 		g_string_append_printf(print->args, ", %u", field->elem_size);
 	g_string_append_c(print->args, ')');
@@ -311,10 +348,10 @@ char *rs_trace_dat_format(const RsTraceEvent *event)
 		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
 		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n");
 	g_autoptr(GString) format = g_string_new(NULL), args = g_string_new(NULL);
-	Print print = {format, args};
+	Print print = {event, format, args};
 
 	for (guint i = 0; i < event->n_fields; i++)
-		append_field(out, &event->fields[i]);
+		append_field(out, event, &event->fields[i]);
 	for (guint i = 0; i < event->n_steps; i++)
 		append_step(&print, &event->steps[i]);
 	if (g_str_has_suffix(format->str, "\\"))

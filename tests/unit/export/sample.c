@@ -15,6 +15,7 @@
 #define RINGS 3u
 #define PAGE_MAX 16000u
 #define ROUNDS 60u
+#define WORDS_N 16u /* fields of `words` before its list */
 
 /* Ids of what "fields" adds to TEST_SWITCH, TEST_ALL and the next one. */
 enum {
@@ -141,9 +142,10 @@ static void describe_arrays(GByteArray *out)
 /* Names that mean something in TSDL, protobuf or JSON, or look like what an exporter adds. */
 static void describe_words(GByteArray *out)
 {
-	static const char *const names[] = {
-		"event",       "struct", "Bool",      "string",      "integer", "_",  "__x",
-		"list_length", "id",     "timestamp", "constructor", "name",    "ph", "ts"};
+	static const char *const names[WORDS_N] = {
+		"event", "struct",      "Bool",       "string",     "integer",     "_",
+		"__x",   "list_length", "id",         "timestamp",  "constructor", "name",
+		"ph",    "ts",          "common_pid", "_common_pid"};
 	TestDesc *desc = test_desc_new(WORDS, "words", "clock");
 
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
@@ -301,9 +303,9 @@ static void put_words(Sample *s)
 {
 	g_autoptr(GByteArray) payload = g_byte_array_new();
 
-	for (guint32 i = 0; i < 14; i++)
+	for (guint32 i = 0; i < WORDS_N; i++)
 		test_put(payload, i, 4);
-	test_put(payload, rs_locator(60, 8), 4);
+	test_put(payload, rs_locator(4 * (WORDS_N + 1), 8), 4);
 	test_put(payload, 7, 4);
 	test_put(payload, 8, 4);
 	put(s, WORDS, payload);
