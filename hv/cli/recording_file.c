@@ -97,8 +97,6 @@ static int open_one(struct rs_recording_file *file)
 		return rs_cli_fail(RS_CLI_FAILED,
 				   "%s is no trace: --force writes over it, another -o does not",
 				   path);
-	if (ftruncate(file->fd, 0) && errno != EINVAL)
-		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, g_strerror(errno));
 	return 0;
 }
 
@@ -209,6 +207,12 @@ GOutputStream *rs_recording_file_next(struct rs_recording_file *file, GError **e
 
 	if (file->config.numbered)
 		return next_numbered(file, error);
+	/* Not before: what was there stays if nothing can be recorded. */
+	if (ftruncate(file->fd, 0) && errno != EINVAL) {
+		g_set_error_literal(error, G_IO_ERROR, (gint)g_io_error_from_errno(errno),
+				    g_strerror(errno));
+		return NULL;
+	}
 	if (!fstat(file->fd, &info) && S_ISREG(info.st_mode))
 		return g_unix_output_stream_new(file->fd, FALSE);
 	return rs_output_stream_new(file->fd, &file->deadline);

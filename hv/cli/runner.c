@@ -481,10 +481,11 @@ static int begin(struct runner *runner, struct rs_error *err)
 	const struct rs_runner_config *config = runner->config;
 	int ret = open_output(runner, err);
 
-	if (!ret && (runner->code = start_recording(runner)))
-		return -ECANCELED;
+	/* A wish that cannot be had leaves the file as it was. */
 	if (!ret)
 		ret = ask(runner, err);
+	if (!ret && (runner->code = start_recording(runner)))
+		return -ECANCELED;
 	if (!ret)
 		ret = serve(runner, err);
 	if (!ret) {

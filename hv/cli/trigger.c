@@ -44,7 +44,7 @@ static void on_ended(gpointer reads, gpointer data)
 	*(bool *)reads = false;
 }
 
-/* A filter, or the glob of events. What has blanks is no glob, but a filter with a mistake. */
+/* A filter, or the glob of events. What no glob has makes it a filter with a mistake. */
 static RsTraceSelection *select_one(const char *text, GError **error)
 {
 	g_autofree char *glob = NULL, *expression = NULL;
@@ -56,7 +56,7 @@ static RsTraceSelection *select_one(const char *text, GError **error)
 			    "--on event=: a glob or an expression is due");
 		return NULL;
 	}
-	if (!rs_filter_split(text, &glob, &expression) && !strpbrk(text, " \t\""))
+	if (!rs_filter_split(text, &glob, &expression) && !strpbrk(text, " \t\"()<>=&|"))
 		config = (RsTraceSelectionConfig){.events = text};
 	else
 		config.filters = filters;

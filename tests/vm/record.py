@@ -249,7 +249,7 @@ def test_snapshots(name, at):
         f.write('a diary')
     check(rs('snapshot', '-s', name, '-o', at('mine')).code == 1, 'it writes over nothing else')
     for args in (['--on', 'huh'], ['--after', '1'], ['--on', 'panic', '--rotate', '1M'], ['--on', 'panic', '-o', '-'],
-                 ['--on', 'event=a =='], ['--on', 'event='], ['--on', 'event=ktrace:*:']):
+                 ['--on', 'event=a =='], ['--on', 'event='], ['--on', 'event=bad(('], ['--on', 'event=ktrace:*:']):
         check(rs('record', '-s', name, '-o', at('never'), *args).code == 2, f'wrong use: {args}')
     r = rs('record', '-s', name, '-o', at('never'), '--on', 'panic', '--on', 'event=n*:x', '--duration', '0.3')
     check(r.code == 0 and 'nothing was written' in r.err, f'nothing happens: {r}')
@@ -340,6 +340,9 @@ def test_run_records(at):
             if mode == 'drop' and not more:
                 printed = sorted(without_header(r.out))
                 check(printed == sorted(without_header(report(at('run')).out)), 'both have the same')
+    before = os.path.getsize(at('run'))
+    r = rs(*flood, '-o', at('run'), '-f', 'load:flood: bad(')
+    check(r.code == 2 and os.path.getsize(at('run')) == before, f'a wrong use leaves the old file: {r}')
     # The rings of such a recording have room for all of it.
     rs(*flood, '--mode', 'drop', '-q', '-o', at('run'))
     got = Flood(begun=True)
