@@ -371,6 +371,17 @@ def test_words_that_it_knows(at):
     check(texts and named == {(('common_pid', '14'), ('_common_pid', '15'))}, f'{len(texts)} events: {named}')
 
 
+def test_no_flags(at):
+    """They have no name, also if a symbol has every bit."""
+    rows = [o['fields'] for o in map(json.loads, rs('report', '--json', at('sample')).out.splitlines())
+            if o.get('event') == 'sizes-of.every_kind']
+    lines = trace_cmd('report', '-t', at('sample.dat'))
+    for name, behind in ('f8', 'f16'), ('f16', 'f32'), ('f32', 'f64'), ('f64', 'p'):
+        none = sum(row[name]['value'] == 0 for row in rows)
+        shown = sum(f' {name}= {behind}=' in line for line in lines)
+        check(shown == none > 0, f'{name}: {none} without flags, {shown} shown')
+
+
 def test_stacks_have_names(at):
     """As the report of the recording shows them, from the symbols in the trace.dat."""
     shown = [rs('report', at(name)).out.splitlines() for name in ('real', 'real.dat')]
@@ -489,6 +500,7 @@ def main():
         test_an_export_is_read_back(at)
         test_what_an_export_adds(at)
         test_words_that_it_knows(at)
+        test_no_flags(at)
         test_stacks_have_names(at)
         test_a_kernel(at)
         test_damaged(at)

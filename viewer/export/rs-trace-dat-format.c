@@ -207,9 +207,12 @@ static void append_pointer(Print *print, const RsTracePrintStep *step)
 	append_value(print, ", REC->", step->field, "");
 }
 
-static void append_values(GString *out, const RsTraceField *field)
+/* The values up to `last`, with their names. */
+static void append_values(GString *out, const RsTraceField *field, guint64 last)
 {
 	for (guint i = 0; i < field->n_symbols && out->len < FORMAT_MAX; i++) {
+		if (field->symbols[i].value > last)
+			continue;
 		g_string_append_printf(out, ", {0x%" G_GINT64_MODIFIER "x, ",
 				       field->symbols[i].value);
 		append_name(out, field->symbols[i].name);
@@ -248,17 +251,23 @@ static void append_enum(Print *print, const RsTracePrintStep *step)
 	begin_conversion(print->format, step);
 	g_string_append_c(print->format, 's');
 	append_value(print, ", __print_symbolic(REC->", step->field, "");
-	append_values(print->args, step->field);
+	append_values(print->args, step->field, G_MAXUINT64);
 	g_string_append_c(print->args, ')');
 }
 
-/* A width would be that of each name. */
+/*
+ * libtraceevent takes a value with bit 63 for the name of no flags, and never for flags: a bit
+ * without a name, which it shows as a number, is less wrong. A width would be that of each name.
+ */
 static void append_flags(Print *print, const RsTracePrintStep *step)
 {
+	gsize before;
+
 	g_string_append(print->format, "%s");
 	append_value(print, ", __print_flags(REC->", step->field, ", \"|\"");
-	append_values(print->args, step->field);
-	if (!step->field->n_symbols)
+	before = print->args->len;
+	append_values(print->args, step->field, G_MAXINT64);
+	if (print->args->len == before)
 		g_string_append(print->args, ", {0x0, \"\"}"); /* never shown, but one must be */
 	g_string_append_c(print->args, ')');
 }
