@@ -114,6 +114,8 @@ static gboolean load(RsTraceLane *lane, guint at, guint size, GError **error)
 {
 	const RsTraceLanePage *page = lane->first;
 
+	if (at > page->to)
+		return FALSE;
 	make_room(lane, page->stored->store, MIN(size, page->to - at));
 	lane->at = at;
 	return rs_trace_stored_copy(page->stored, page->at + at, lane->bytes, lane->size, error);
@@ -139,7 +141,8 @@ static gboolean begin_slice(RsTraceLane *lane, guint share, GError **error)
 	if (!rs_trace_decoder_begin(decoder_of(lane), lane->ring, store->page, page->from, page->to,
 				    page->lost))
 		return TRUE;
-	lane->at = rs_trace_decoder_at(decoder_of(lane), lane->ring);
+	/* Who finds that the page is damaged may have gone beyond what there is of it. */
+	lane->at = MIN(rs_trace_decoder_at(decoder_of(lane), lane->ring), page->to);
 	make_room(lane, store, MIN(share, page->to - lane->at));
 	memcpy(lane->bytes, store->page + lane->at, lane->size);
 	rs_trace_decoder_slice(decoder_of(lane), lane->ring, lane->bytes, lane->at, lane->size);
