@@ -253,6 +253,22 @@ def test_csv(path, at):
     check(lines[0][12:] == list(first['fields']), f'a column for each field: {lines[0]}')
 
 
+def test_csv_texts(path):
+    """Whatever bytes the guest wrote, they can be had back."""
+    r = rs('export', path, '--to', 'csv', '--columns', 'test.all-1:arrays', '-o', '-')
+    rows = [row for row in report(path) if row.get('event') == 'arrays']
+    texts = set()
+    for row, line in zip(rows, csv.DictReader(r.out.splitlines()), strict=True):
+        for name, mine in ('comm', row['comm']), *((n, row['fields'][n]) for n in ('text', 'dyn_text')):
+            got = re.sub(rb'\\x([0-9a-f]{2})', lambda m: bytes.fromhex(m[1].decode()), line[name].encode())
+            # In JSON, bytes that are not UTF-8 are U+EF80 and so on.
+            want = b''.join(bytes([ord(c) - 0xef00]) if '\uef80' <= c <= '\uefff' else c.encode() for c in mine)
+            if got != want:
+                check(False, f'{name}: {line[name]} is {got}, not {want}')
+            texts.add(want)
+    check({b'\\x41\\', b'\xff\xfe', b'=2+3', b'a,b;"c"\n'} <= texts, f'{len(texts)} texts can be had back')
+
+
 # ---- timelines ----
 
 def test_timelines(path, at):
@@ -452,6 +468,7 @@ def main():
             if need_tool('babeltrace2'):
                 test_ctf(path, at, wall_of(path))
             test_timelines(path, at)
+        test_csv_texts(at('sample'))
         test_choices(at('sample'), at)
         test_wishes(at('sample'), at)
         test_sources_of_one_name(at('sample'), at)

@@ -5,7 +5,8 @@
  * one event and each field has its column.
  *
  * A spreadsheet takes a cell that begins with '=' or the like for a formula. Only names of tasks
- * and strings could begin so: their first character is then written as \x3d.
+ * and strings could begin so: their first character is then written as \x3d. So are bytes that are
+ * no plain text, and the backslash of a text that looks so.
  */
 #include "rs-trace-escape.h"
 #include "rs-trace-formats-private.h"
@@ -64,6 +65,21 @@ static void put_cell(GString *out, const GString *cell)
 	g_string_append_c(out, '"');
 }
 
+/* Escapes the backslash of what looks like an escape, so that all of them can be taken back. */
+static void append_escaped(GString *out, const char *text, gsize size)
+{
+	const char *end = text + size, *at = text;
+
+	while (at < end && (at = memchr(at, '\\', (gsize)(end - at)))) {
+		if (++at == end || *at != 'x')
+			continue;
+		rs_trace_append_escaped(out, text, (gsize)(at - 1 - text), NULL);
+		g_string_append(out, "\\x5c");
+		text = at;
+	}
+	rs_trace_append_escaped(out, text, (gsize)(end - text), NULL);
+}
+
 /* A cell of the guest's bytes, which a spreadsheet does not calculate. */
 static void put_text(Csv *csv, const char *text, gsize size)
 {
@@ -73,7 +89,7 @@ static void put_text(Csv *csv, const char *text, gsize size)
 		text++;
 		size--;
 	}
-	rs_trace_append_escaped(csv->cell, text, size, NULL);
+	append_escaped(csv->cell, text, size);
 	put_cell(csv->out, csv->cell);
 }
 
