@@ -166,7 +166,7 @@ static void read_places(RsTraceFile *file)
 {
 	GError *error = NULL;
 	gboolean complete;
-	GArray *places = rs_trace_file_places(file, &complete, &error);
+	GArray *places = rs_trace_file_places(file, TRUE, &complete, &error);
 
 	if (!places != !!error)
 		abort();

@@ -18,6 +18,20 @@
 #endif
 #define SPAN_GROWTH 4u
 
+gboolean rs_trace_file_place_fits(RsTraceFile *file, const struct rs_file_place *place,
+				  RsTraceFileBlock *out)
+{
+	struct rs_file_window window;
+
+	if (!rs_trace_file_read(file, place->at, FALSE, out) || out->kind != place->kind ||
+	    out->source != place->source)
+		return FALSE;
+	if (out->kind != RS_FILE_WINDOW)
+		return TRUE;
+	memcpy(&window, out->body, sizeof(window));
+	return window.until_ns == place->until_ns;
+}
+
 static gboolean read_end(RsTraceFile *file, struct rs_file_end *end)
 {
 	guint64 size = rs_trace_file_size(file);
@@ -33,10 +47,12 @@ static gboolean read_end(RsTraceFile *file, struct rs_file_end *end)
 
 /*
  * Appends the places of one block of the index, the last of them first. All of them lie one before
- * the other, and blocks of the index too: else a small file could keep a reader busy for ever.
+ * the other, and blocks of the index too: else a small file could keep a reader busy for ever. The
+ * last place is looked at: if bytes are missing before the index, none is there.
  */
 static gboolean take_index(RsTraceFile *file, GArray *places, guint64 *at, guint64 *before)
 {
+	const guint first = places->len;
 	struct rs_file_place place;
 	RsTraceFileBlock block;
 
@@ -53,7 +69,9 @@ static gboolean take_index(RsTraceFile *file, GArray *places, guint64 *at, guint
 	}
 	*before = MIN(*at, *before);
 	*at = block.arg;
-	return TRUE;
+	return places->len == first ||
+	       rs_trace_file_place_fits(file, &g_array_index(places, struct rs_file_place, first),
+					&block);
 }
 
 static void reverse(GArray *places)
@@ -67,7 +85,7 @@ static void reverse(GArray *places)
 	}
 }
 
-/* All blocks of the index, from the last one on. FALSE: one of them is damaged. */
+/* All blocks of the index, from the last one on. FALSE: one of them is damaged, or wrong. */
 static gboolean take_indices(RsTraceFile *file, GArray *places, guint64 last)
 {
 	guint64 before = rs_trace_file_size(file);
@@ -113,8 +131,12 @@ static guint64 find_last_index(RsTraceFile *file)
 	return found;
 }
 
-/* From where the file is on. FALSE: there are too many, or the file cannot be read. */
-static gboolean scan(RsTraceFile *file, GArray *places, gboolean *complete, GError **error)
+/*
+ * From where the file is on. `listing`: the last block of the index, or, if there is none, the end.
+ * FALSE: there are too many, or the file cannot be read.
+ */
+static gboolean scan(RsTraceFile *file, GArray *places, RsTraceFileBlock *listing,
+		     gboolean *complete, GError **error)
 {
 	RsTraceFileStatus status;
 	RsTraceFileBlock block;
@@ -127,6 +149,8 @@ static gboolean scan(RsTraceFile *file, GArray *places, gboolean *complete, GErr
 		};
 		struct rs_file_window window;
 
+		if (block.kind == RS_FILE_INDEX)
+			*listing = block;
 		if (block.kind == RS_FILE_PAGES || block.kind == RS_FILE_INDEX)
 			continue;
 		if (block.kind == RS_FILE_WINDOW) {
@@ -141,13 +165,17 @@ static gboolean scan(RsTraceFile *file, GArray *places, gboolean *complete, GErr
 		g_array_append_val(places, place);
 	}
 	*complete = status == RS_TRACE_FILE_END;
+	if (*complete && !listing->at)
+		*listing = block;
 	return status != RS_TRACE_FILE_ERROR;
 }
 
-/* Where those begin that no index has. */
-static guint64 take_index_of_cut(RsTraceFile *file, GArray *places)
+/*
+ * Where those begin that no index has. `last`: the last block of the index of a file without an
+ * end.
+ */
+static guint64 take_index_of_cut(RsTraceFile *file, GArray *places, guint64 last)
 {
-	const guint64 last = find_last_index(file);
 	RsTraceFileBlock block;
 
 	if (last && take_indices(file, places, last) &&
@@ -167,16 +195,39 @@ GArray *rs_trace_file_index(RsTraceFile *file)
 	return g_steal_pointer(&places);
 }
 
-GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error)
+/* Without a word, nobody would know why it takes so long, or that something is wrong. */
+static void blame_index(RsTraceFile *file, const RsTraceFileBlock *listing)
 {
+	if (listing->at && !rs_trace_file_damage(file)->gaps)
+		rs_trace_file_reject(file, listing, "the index does not fit the file's blocks");
+}
+
+GArray *rs_trace_file_places(RsTraceFile *file, gboolean believe, gboolean *complete,
+			     GError **error)
+{
+	const guint64 header_size = rs_trace_file_header(file)->header_size;
 	g_autoptr(GArray) places = NULL;
+	guint64 last = 0, at = header_size;
+	gboolean has_end;
+	RsTraceFileBlock listing = {0};
+	struct rs_file_end end;
 
 	g_return_val_if_fail(rs_trace_file_is_seekable(file), NULL);
-	places = rs_trace_file_index(file);
+	places = believe ? rs_trace_file_index(file) : NULL;
 	*complete = !!places;
 	if (places)
 		return g_steal_pointer(&places);
 	places = g_array_new(FALSE, FALSE, sizeof(struct rs_file_place));
-	rs_trace_file_seek(file, take_index_of_cut(file, places));
-	return scan(file, places, complete, error) ? g_steal_pointer(&places) : NULL;
+	/* If there is an end, an index that lies elsewhere is wrong. */
+	has_end = read_end(file, &end);
+	if (believe && !has_end)
+		last = find_last_index(file);
+	if (last)
+		at = take_index_of_cut(file, places, last);
+	rs_trace_file_seek(file, at);
+	if (!scan(file, places, &listing, complete, error))
+		return NULL;
+	if (at == header_size && (!believe || has_end || last))
+		blame_index(file, &listing);
+	return g_steal_pointer(&places);
 }

@@ -29,6 +29,12 @@ GCancellable *rs_trace_file_cancellable(const RsTraceFile *file);
 
 /* rs_trace_file_places() if the file has its end and an index; else NULL. */
 GArray *rs_trace_file_index(RsTraceFile *file);
+/*
+ * Whether there is the block that a place says: of its kind, of its source, and a window of its
+ * moment. `out` is its head, as from rs_trace_file_read().
+ */
+gboolean rs_trace_file_place_fits(RsTraceFile *file, const struct rs_file_place *place,
+				  RsTraceFileBlock *out);
 
 /* What is wrong with the first part of a head, of the file `id`; NULL: nothing. */
 const char *rs_trace_head_judge(const struct rs_file_block *block, guint32 id);

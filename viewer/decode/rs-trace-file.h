@@ -82,10 +82,13 @@ gboolean rs_trace_file_read(RsTraceFile *file, guint64 at, gboolean with_data,
 /* The data of a block that was read without. NULL: they are damaged, or an error of the stream. */
 GBytes *rs_trace_file_load(RsTraceFile *file, const RsTraceFilePlace *place, GError **error);
 /*
- * Where blocks are that are not of pages, as struct rs_file_place, in order: from the index, or, if
- * the file has no end, from the heads of all blocks. *complete: the file has its end. NULL: error.
+ * Where blocks are that are not of pages, as struct rs_file_place, in order: from the index and, if
+ * the file has no end, from the heads of the blocks behind it; or, if there is no sound index, or
+ * it is not to be believed, from the heads of all blocks. What an index lists may be wrong. That
+ * there is one which was not believed is damage. *complete: the file has its end. NULL: error.
  */
-GArray *rs_trace_file_places(RsTraceFile *file, gboolean *complete, GError **error);
+GArray *rs_trace_file_places(RsTraceFile *file, gboolean believe, gboolean *complete,
+			     GError **error);
 
 /* What was passed over so far. Parts that one comes to a second time are not counted again. */
 typedef struct {

@@ -54,6 +54,7 @@ typedef struct {
 	GError *error;
 	RsTraceDecoderStats gone; /* of sources that were freed */
 	GArray *places;           /* NULL: not asked for yet */
+	gboolean scanned;         /* the index is wrong, and not believed any more */
 	gboolean counted;         /* n_listed was asked for */
 	guint n_listed;           /* sources that the index has */
 	GHashTable *floors;       /* NULL, or of the pages that rs_trace_input_seek_last() wants */
@@ -76,7 +77,8 @@ gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane);
 
 /*
  * Only for seekable files: goes to where all records from `ns` on (the reader's time) are still to
- * come. FALSE: error, and nothing has changed; but if it was cancelled, the place is lost.
+ * come. FALSE: error, and nothing has changed; but if it was cancelled, or the index is wrong and
+ * the file cannot be read without it, the place is lost.
  */
 gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error);
 /* The same for the last `n` events. *have: how many will come, some more as a rule. */
@@ -90,8 +92,8 @@ guint rs_trace_input_n_sources(RsTraceInput *input);
 
 /* For rs-trace-input-seek.c. Drops what is held, to begin elsewhere. */
 void rs_trace_input_reset(RsTraceInput *input);
-/* Takes a block. Returns what is wrong, or NULL. */
-const char *rs_trace_input_take(RsTraceInput *input, const RsTraceFileBlock *block);
+/* Takes a block, and loads what it tells. One that is wrong counts as damage. */
+void rs_trace_input_take(RsTraceInput *input, RsTraceFileBlock *block);
 gboolean rs_trace_input_page_fits(const RsTraceFileBlock *block, const struct rs_file_page *page);
 /* Whether it is one of the pages that are wanted. */
 gboolean rs_trace_input_wants(const RsTraceInput *input, const RsTraceFileBlock *block,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Goes to places of a trace file: by its windows, and by how many events are behind a place. */
+#include "rs-trace-error.h"
 #include "rs-trace-input-private.h"
 
 #include <string.h>
@@ -24,19 +25,52 @@ static gboolean find_places(RsTraceInput *input, GError **error)
 	gboolean complete;
 
 	if (!input->places)
-		input->places = rs_trace_file_places(input->file, &complete, error);
+		input->places =
+			rs_trace_file_places(input->file, !input->scanned, &complete, error);
 	rs_trace_file_seek(input->file, before);
 	return !!input->places;
+}
+
+/* A place is wrong: from now on all are those that the blocks themselves have. FALSE: error. */
+static gboolean distrust_index(RsTraceInput *input, GError **error)
+{
+	if (is_cancelled(input, error)) /* what was not read is not wrong */
+		return FALSE;
+	if (input->scanned) {
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_FILE,
+				    "the file has changed while it was read");
+		return FALSE;
+	}
+	g_clear_pointer(&input->places, g_array_unref);
+	input->scanned = TRUE;
+	input->counted = FALSE;
+	return TRUE;
+}
+
+static guint count_sources(RsTraceInput *input)
+{
+	RsTraceFileBlock block;
+	guint n = 0;
+
+	for (guint i = 0; input->places && i < input->places->len; i++) {
+		const Place *place = nth(input, i);
+
+		if (place->kind != RS_FILE_SOURCE)
+			continue;
+		if (!rs_trace_file_place_fits(input->file, place, &block))
+			return 0;
+		n++;
+	}
+	return n;
 }
 
 guint rs_trace_input_n_sources(RsTraceInput *input)
 {
 	if (!input->counted && rs_trace_file_is_seekable(input->file)) {
 		input->counted = TRUE;
-		if (!input->places)
+		if (!input->places && !input->scanned)
 			input->places = rs_trace_file_index(input->file);
-		for (guint i = 0; input->places && i < input->places->len; i++)
-			input->n_listed += nth(input, i)->kind == RS_FILE_SOURCE;
+		input->n_listed = count_sources(input);
 	}
 	return MAX(input->n_listed, g_hash_table_size(input->known));
 }
@@ -46,35 +80,39 @@ static gboolean is_told(guint kind)
 	return (kind >= RS_FILE_SOURCE && kind <= RS_FILE_NAMES) || kind == RS_FILE_SYMBOLS;
 }
 
-/* Takes what was told before `at`, and goes on there. FALSE: it was cancelled. */
-static gboolean begin_at(RsTraceInput *input, guint64 at, GError **error)
+/*
+ * Takes what was told before `at`, and goes on there. FALSE: the index is wrong, or a read was
+ * cancelled.
+ */
+static gboolean begin_at(RsTraceInput *input, guint64 at)
 {
-	guint64 end = 0; /* of the last block: none may overlap it */
+	guint64 end = 0; /* of the last block: none that is listed may overlap it */
 	RsTraceFileBlock block;
 
 	rs_trace_input_reset(input);
+	input->gaps = rs_trace_file_damage(input->file)->gaps;
 	for (guint i = 0; i < input->places->len && nth(input, i)->at < at; i++) {
 		const Place *place = nth(input, i);
 
-		if (!is_told(place->kind) || place->at < end ||
-		    !rs_trace_file_read(input->file, place->at, TRUE, &block))
+		if (!is_told(place->kind))
 			continue;
+		if (!rs_trace_file_place_fits(input->file, place, &block) ||
+		    (place->at < end && !input->scanned))
+			return FALSE;
 		end = block.place.at + block.place.stored;
-		if (is_told(block.kind))
-			rs_trace_input_take(input, &block);
+		rs_trace_input_take(input, &block);
 	}
 	rs_trace_file_seek(input->file, at);
-	return !is_cancelled(input, error);
+	return TRUE;
 }
 
 /* ---- by time ---- */
 
-gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error)
+/* The last window that ends before `ns`. NULL: none. */
+static const Place *window_before(const RsTraceInput *input, guint64 ns)
 {
-	guint64 at = rs_trace_file_header(input->file)->header_size;
+	const Place *before = NULL;
 
-	if (!find_places(input, error))
-		return FALSE;
 	for (guint i = 0; i < input->places->len; i++) {
 		const Place *place = nth(input, i);
 
@@ -82,9 +120,30 @@ gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error)
 			continue;
 		if (rs_trace_add_ns(place->until_ns, input->shift) >= ns)
 			break;
-		at = place->at;
+		before = place;
 	}
-	return begin_at(input, at, error);
+	return before;
+}
+
+static gboolean begin_before(RsTraceInput *input, guint64 ns)
+{
+	const Place *window = window_before(input, ns);
+	RsTraceFileBlock block;
+
+	if (!window)
+		return begin_at(input, rs_trace_file_header(input->file)->header_size);
+	return rs_trace_file_place_fits(input->file, window, &block) && begin_at(input, window->at);
+}
+
+gboolean rs_trace_input_seek(RsTraceInput *input, guint64 ns, GError **error)
+{
+	do {
+		if (!find_places(input, error))
+			return FALSE;
+		if (begin_before(input, ns))
+			return !is_cancelled(input, error);
+	} while (distrust_index(input, error));
+	return FALSE;
 }
 
 /* ---- from the end ---- */
@@ -185,32 +244,23 @@ static gboolean count_part(Search *search, guint64 from, guint64 to, GError **er
 	return status != RS_TRACE_FILE_ERROR;
 }
 
-/* That it is one is looked at, so that no search begins in the middle of something. */
-static gboolean is_window(const RsTraceInput *input, const Place *place)
-{
-	RsTraceFileBlock block;
-
-	return place->kind == RS_FILE_WINDOW &&
-	       rs_trace_file_read(input->file, place->at, FALSE, &block) &&
-	       block.kind == RS_FILE_WINDOW;
-}
-
 /*
  * Goes back window by window until there are enough events. One window more may have some that are
- * as late. Returns where to begin; 0: error.
+ * as late. Returns where to begin; 0: error, or, if none is set, the index is wrong.
  */
 static guint64 search_back(Search *search, GError **error)
 {
 	const RsTraceInput *input = search->input;
 	guint64 first = rs_trace_file_header(input->file)->header_size, from, to = G_MAXUINT64;
+	RsTraceFileBlock block;
 	guint more = 2;
 
 	for (guint i = input->places->len; to > first; to = from) {
-		while (i && !is_window(input, nth(input, i - 1)))
+		while (i && nth(input, i - 1)->kind != RS_FILE_WINDOW)
 			i--;
+		if (i && !rs_trace_file_place_fits(input->file, nth(input, i - 1), &block))
+			return 0;
 		from = i ? nth(input, --i)->at : first;
-		if (from >= to) /* places that contradict each other */
-			from = first;
 		if (!count_part(search, from, to, error))
 			return 0;
 		if (search->total >= search->n && !--more)
@@ -219,23 +269,42 @@ static guint64 search_back(Search *search, GError **error)
 	return first;
 }
 
+/* FALSE: error, or, if none is set, the index is wrong. */
+static gboolean begin_last(Search *search, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	guint64 at;
+
+	search->floors = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+	search->total = 0;
+	at = search_back(search, &local);
+	if (at && begin_at(search->input, at)) {
+		search->input->floors = search->floors;
+		return TRUE;
+	}
+	g_hash_table_unref(search->floors);
+	if (local)
+		g_propagate_error(error, g_steal_pointer(&local));
+	return FALSE;
+}
+
 gboolean rs_trace_input_seek_last(RsTraceInput *input, guint64 n, guint64 *have, GError **error)
 {
 	Search search = {.input = input, .n = MAX(n, 1)};
-	guint64 at, before = rs_trace_file_at(input->file);
+	guint64 before = rs_trace_file_at(input->file);
+	g_autoptr(GError) local = NULL;
+	gboolean begun = FALSE;
 
-	if (!find_places(input, error))
-		return FALSE;
-	search.floors = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
 	search.bytes = g_malloc(RS_RING_PAGE_MAX);
-	at = search_back(&search, error);
+	do
+		begun = find_places(input, &local) && begin_last(&search, &local);
+	while (!begun && !local && distrust_index(input, &local));
 	g_free(search.bytes);
-	if (!at || !begin_at(input, at, error)) {
-		g_hash_table_unref(search.floors);
-		rs_trace_file_seek(input->file, before);
-		return FALSE;
-	}
-	input->floors = search.floors;
 	*have = search.total;
-	return TRUE;
+	if (begun && !is_cancelled(input, &local))
+		return TRUE;
+	g_clear_pointer(&input->floors, g_hash_table_unref);
+	rs_trace_file_seek(input->file, before);
+	g_propagate_error(error, g_steal_pointer(&local));
+	return FALSE;
 }

@@ -291,7 +291,7 @@ static const char *tell(RsTraceShared *shared, RsTraceFileSource *source,
 	return wrong;
 }
 
-const char *rs_trace_input_take(RsTraceInput *input, const RsTraceFileBlock *block)
+static const char *take(RsTraceInput *input, const RsTraceFileBlock *block)
 {
 	RsTraceFileSource *source =
 		g_hash_table_lookup(input->joined, GUINT_TO_POINTER(block->source));
@@ -319,8 +319,13 @@ const char *rs_trace_input_take(RsTraceInput *input, const RsTraceFileBlock *blo
 	return NULL;
 }
 
+static gboolean is_cancelled(const RsTraceInput *input)
+{
+	return g_cancellable_is_cancelled(rs_trace_file_cancellable(input->file));
+}
+
 /* The data of pages of a file are loaded later. */
-static const char *take_block(RsTraceInput *input, RsTraceFileBlock *block)
+static const char *load_and_take(RsTraceInput *input, RsTraceFileBlock *block)
 {
 	g_autoptr(GBytes) data = NULL;
 
@@ -328,11 +333,25 @@ static const char *take_block(RsTraceInput *input, RsTraceFileBlock *block)
 	if (!block->data && block->place.size && block->kind != RS_FILE_PAGES &&
 	    rs_trace_head_most_data(block->kind)) {
 		data = rs_trace_file_load(input->file, &block->place, NULL);
+		if (!data && is_cancelled(input)) {
+			rs_trace_file_seek(input->file, block->at); /* it comes again */
+			return NULL;
+		}
 		if (!data)
 			return "a block's data cannot be read";
 		block->data = data;
 	}
-	return rs_trace_input_take(input, block);
+	return take(input, block);
+}
+
+void rs_trace_input_take(RsTraceInput *input, RsTraceFileBlock *block)
+{
+	const char *wrong = load_and_take(input, block);
+
+	if (!wrong)
+		return;
+	rs_trace_file_reject(input->file, block, wrong);
+	input->gaps++;
 }
 
 /* ---- windows ---- */
@@ -378,16 +397,11 @@ static void load_window(RsTraceInput *input)
 	RsTraceFileStatus status;
 	RsTraceFileBlock block;
 	GError *error = NULL;
-	const char *wrong;
 
 	*until = G_MAXUINT64;
 	while ((status = rs_trace_file_next(input->file, with_data, &block, &error)) ==
 	       RS_TRACE_FILE_BLOCK) {
-		wrong = take_block(input, &block);
-		if (wrong) {
-			rs_trace_file_reject(input->file, &block, wrong);
-			input->gaps++;
-		}
+		rs_trace_input_take(input, &block);
 		if (block.kind == RS_FILE_WINDOW)
 			*until = rs_trace_add_ns(
 				((const struct rs_file_window *)block.body)->until_ns,

@@ -360,7 +360,7 @@ static GArray *places_of(GBytes *bytes, gsize size, gboolean *complete)
 	GArray *places;
 
 	g_assert_nonnull(file);
-	places = rs_trace_file_places(file, complete, NULL);
+	places = rs_trace_file_places(file, TRUE, complete, NULL);
 	g_assert_nonnull(places);
 	return places;
 }
