@@ -267,7 +267,7 @@ def test_snapshots(name, at):
 
 def test_a_flight_recorder(at):
     """What a guest did before its end is in a file, though nobody read it before."""
-    for crash, rounds, signalled in ('panic', 400, True), ('reset', 150, False):
+    for crash, rounds, signalled in ('panic', 500, True), ('reset', 500, False):
         base = at(f'crash-{crash}')
         guest = Background(rs, 'run', '-q', '--name', 'g', '--demo', '-e', 'sched:*', '--append',
                            f'crash={crash} rounds={rounds}',
