@@ -80,6 +80,15 @@ static gboolean is_told(guint kind)
 	return (kind >= RS_FILE_SOURCE && kind <= RS_FILE_NAMES) || kind == RS_FILE_SYMBOLS;
 }
 
+/* That a source left may have been in what is damaged before `at`, as when all is read. */
+static void note_gap(RsTraceInput *input, guint64 at)
+{
+	const RsTraceFileDamage *damage = rs_trace_file_damage(input->file);
+
+	if (!input->gaps && damage->gaps && damage->first < at)
+		input->gaps = 1;
+}
+
 /*
  * Takes what was told before `at`, and goes on there. FALSE: the index is wrong, or a read was
  * cancelled.
@@ -90,7 +99,6 @@ static gboolean begin_at(RsTraceInput *input, guint64 at)
 	RsTraceFileBlock block;
 
 	rs_trace_input_reset(input);
-	input->gaps = rs_trace_file_damage(input->file)->gaps;
 	for (guint i = 0; i < input->places->len && nth(input, i)->at < at; i++) {
 		const Place *place = nth(input, i);
 
@@ -100,8 +108,10 @@ static gboolean begin_at(RsTraceInput *input, guint64 at)
 		    (place->at < end && !input->scanned))
 			return FALSE;
 		end = block.place.at + block.place.stored;
+		note_gap(input, place->at);
 		rs_trace_input_take(input, &block);
 	}
+	note_gap(input, at);
 	rs_trace_file_seek(input->file, at);
 	return TRUE;
 }
