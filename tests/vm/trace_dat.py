@@ -270,7 +270,7 @@ def record_run(at, *what):
                          ready=lambda: rs('list', '-q', '-s', 'dat').out)
     try:
         rs('enable', '-s', 'dat', '--stack=4', '*')
-        r = rs('record', '-s', 'dat', '-o', at('real'), '--duration', '0.6')
+        r = rs('record', '-s', 'dat', '-o', at('real'), '--duration', '0.6', '--max-size', '1M')
         check(r.code == 0, f'it is recorded: {r.err}')
     finally:
         session.end(signal.SIGTERM)
