@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`ringside export`: what other tools read is what `ringside report --json` prints.
 
-    export.py RINGSIDE SAMPLE HOSTED_DEMO PERFETTO_PROTO
+    export.py RINGSIDE SAMPLE PERFETTO_PROTO
 """
 import csv
 import json
@@ -17,10 +17,10 @@ import tempfile
 import time
 
 import timelines
-from harness import KVM, Background, Ringside, check, wait_for
+from harness import Background, Ringside, check, wait_for
 from timelines import name_of
 
-RINGSIDE, SAMPLE, HOSTED, PROTO = sys.argv[1:5]
+RINGSIDE, SAMPLE, PROTO = sys.argv[1:4]
 rs = Ringside(RINGSIDE)
 
 
@@ -437,9 +437,8 @@ def test_interrupted(path, at):
 
 
 def record_guest(at):
-    """A short trace of the demo guest, or, without KVM, of a program."""
-    what = ['--demo'] if KVM else ['--hosted', HOSTED, '60']
-    session = Background(rs, 'run', '--name', 'x', '--text', '/dev/null', '-e', '*', *what,
+    """A short trace of the demo guest."""
+    session = Background(rs, 'run', '--name', 'x', '--text', '/dev/null', '-e', '*', '--demo',
                          ready=lambda: rs('list', '-q', '-s', 'x').out)
     try:
         time.sleep(0.5)
