@@ -90,7 +90,7 @@ static gboolean is_selected(const RsTraceEventGlob *glob, const RsTraceEvent *ev
 
 /* ---- the whole ---- */
 
-static RsTraceGlob *new_glob(const char *text, GError **error)
+RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error)
 {
 	RsTraceGlob *glob = rs_trace_glob_new(text);
 
@@ -107,11 +107,11 @@ static gboolean take_names(RsTraceEventGlob *glob, const char *names, GError **e
 	if (slash) {
 		g_autofree char *source = g_strndup(names, (gsize)(slash - names));
 
-		glob->source = new_glob(source, error);
+		glob->source = rs_trace_name_glob_new(source, error);
 		if (!glob->source)
 			return FALSE;
 	}
-	glob->event = new_glob(slash ? slash + 1 : names, error);
+	glob->event = rs_trace_name_glob_new(slash ? slash + 1 : names, error);
 	return glob->event != NULL;
 }
 

@@ -15,6 +15,7 @@
 #ifndef RS_TRACE_EVENT_GLOB_H
 #define RS_TRACE_EVENT_GLOB_H
 
+#include "rs-trace-glob.h"
 #include "rs-trace-schema.h"
 
 G_BEGIN_DECLS
@@ -43,6 +44,9 @@ gboolean rs_trace_event_glob_matches(const RsTraceEventGlob *glob, const char *s
  * likewise.
  */
 GPtrArray *rs_trace_event_globs_new(const char *text, GError **error);
+
+/* A glob of plain names, such as those of tasks. NULL: RS_TRACE_ERROR_SELECTION, it is too long. */
+RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error);
 
 G_END_DECLS
 

@@ -73,16 +73,6 @@ static void set_error(GError **error, const Filter *filter, const struct rs_filt
 	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION, "bad filter\n%s", text);
 }
 
-static RsTraceGlob *new_glob(const char *text, GError **error)
-{
-	RsTraceGlob *glob = rs_trace_glob_new(text);
-
-	if (!glob)
-		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-			    "a glob has more than %u bytes", RS_TRACE_GLOB_MAX);
-	return glob;
-}
-
 /* What cannot be split is an expression with a mistake, which is told when it is compiled. */
 static gboolean split(Filter *filter, const char *text, GError **error)
 {
@@ -125,7 +115,7 @@ static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *c
 		return FALSE;
 	if (config->pids && !(s->pids = rs_trace_ranges_new(config->pids, G_MAXUINT32, error)))
 		return FALSE;
-	if (config->comm && !(s->comm = new_glob(config->comm, error)))
+	if (config->comm && !(s->comm = rs_trace_name_glob_new(config->comm, error)))
 		return FALSE;
 	if (config->events && !(s->globs = rs_trace_event_globs_new(config->events, error)))
 		return FALSE;
