@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make-trace FILE [LEVEL]: a trace file with what the format has: fields of each kind, two sources,
+ * make-file FILE [LEVEL]: a trace file with what the format has: fields of each kind, two sources,
  * pages that grow, losses, boots, clock epochs of two chains, names, a provider that dies, an event
  * that nobody knows, a block of a later kind. LEVEL is that of zstd.
  */
