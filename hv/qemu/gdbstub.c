@@ -2,7 +2,7 @@
 #include "qemu/gdbstub.h"
 
 #include "base/socket.h"
-#include "qemu/patience.h"
+#include "target/patience.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -49,7 +49,7 @@ void rs_qemu_free(struct rs_qemu *qemu)
 		g_source_unref(sources[i]);
 	}
 	rs_gdb_close(qemu->gdb, false, NULL);
-	rs_qmp_destroy(qemu->qmp);
+	rs_monitor_destroy(qemu->monitor);
 	rs_console_free(qemu->console);
 	if (qemu->ram)
 		munmap(qemu->ram, qemu->memory);
@@ -143,6 +143,14 @@ static int explain(struct rs_qemu *qemu, int rc, struct rs_error *err)
 	return rs_error_prefix(err, "QEMU did not start");
 }
 
+static int connect_monitor(struct rs_qemu *qemu, int timeout_ms, struct rs_error *err)
+{
+	const struct rs_monitor_listener listener = {.data = qemu, .event = rs_qemu_on_event};
+
+	return rs_qmp_connect(qemu->qmp_path, qemu->context, timeout_ms, &listener, &qemu->monitor,
+			      err);
+}
+
 static int spawn_and_connect(struct rs_qemu *qemu, const struct rs_qemu_config *config,
 			     struct rs_error *err)
 {
@@ -163,11 +171,10 @@ static int spawn_and_connect(struct rs_qemu *qemu, const struct rs_qemu_config *
 	rc = map_ram(qemu, err);
 	if (rc < 0)
 		return rc;
-	rc = rs_qmp_connect(qemu->qmp_path, qemu->context, 2 * RS_QEMU_TIMEOUT_MS, rs_qemu_on_event,
-			    qemu, &qemu->qmp, err);
+	rc = connect_monitor(qemu, 2 * RS_QEMU_TIMEOUT_MS, err);
 	if (rc < 0)
 		return explain(qemu, rc, err);
-	rs_qmp_set_process(qemu->qmp, qemu->process.pid);
+	rs_monitor_set_process(qemu->monitor, qemu->process.pid);
 	qemu->process.stderr_seen = lseek(qemu->process.stderr_fd, 0, SEEK_END);
 	return 0;
 }
@@ -234,7 +241,8 @@ static int check_uuid(struct rs_qemu *qemu, struct rs_error *err)
 {
 	g_autoptr(JsonNode) reply = NULL;
 	JsonNode *node = NULL;
-	int rc = rs_qmp_call(qemu->qmp, "query-uuid", NULL, RS_QEMU_TIMEOUT_MS, &reply, err);
+	int rc =
+		rs_monitor_call(qemu->monitor, "query-uuid", NULL, RS_QEMU_TIMEOUT_MS, &reply, err);
 
 	if (rc < 0)
 		return rc;
@@ -256,10 +264,9 @@ static int reconnect(struct rs_qemu *qemu, pid_t pid, struct rs_error *err)
 	qemu->process.stderr_seen = lseek(qemu->process.stderr_fd, 0, SEEK_END);
 	rc = map_ram(qemu, err);
 	if (rc == 0)
-		rc = rs_qmp_connect(qemu->qmp_path, qemu->context, RS_QEMU_TIMEOUT_MS,
-				    rs_qemu_on_event, qemu, &qemu->qmp, err);
+		rc = connect_monitor(qemu, RS_QEMU_TIMEOUT_MS, err);
 	if (rc == 0)
-		rs_qmp_set_process(qemu->qmp, pid);
+		rs_monitor_set_process(qemu->monitor, pid);
 	if (rc == 0)
 		rc = check_uuid(qemu, err);
 	if (rc == 0)

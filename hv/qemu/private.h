@@ -9,7 +9,7 @@
 
 #include "base/ticks.h"
 #include "qemu/gdbstub.h"
-#include "qemu/patience.h"
+#include "target/patience.h"
 #include "qemu/process.h"
 #include "qemu/qmp.h"
 #include "target/console.h"
@@ -28,7 +28,7 @@ struct rs_qemu {
 	struct rs_target_ops ops;
 	char kind[16];
 	struct rs_qemu_process process;
-	struct rs_qmp *qmp;
+	struct rs_monitor *monitor;
 	struct rs_gdb *gdb; /* connected while paused */
 	GMainContext *context;
 	GSource *watch;              /* the process's end */
@@ -83,7 +83,7 @@ bool rs_qemu_ready(struct rs_target *target); /* the op */
 void rs_qemu_watch_answers(struct rs_qemu *qemu);
 /*
  * Waits for a short time until it has answered something of late. -EAGAIN: it is silent. Other
- * errors: as rs_qmp_await().
+ * errors: as rs_monitor_await().
  */
 int rs_qemu_await(struct rs_qemu *qemu, struct rs_error *err);
 

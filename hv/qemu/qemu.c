@@ -30,7 +30,7 @@ static void tell(struct rs_qemu *qemu, enum rs_pause_step step)
  */
 static int let_go(struct rs_qemu *qemu, struct rs_error *err)
 {
-	int rc = rs_qmp_post(qemu->qmp, "cont", err);
+	int rc = rs_monitor_post(qemu->monitor, "cont", err);
 
 	qemu->owes = rc < 0;
 	if (rc < 0)
@@ -85,7 +85,7 @@ static void on_resume(struct rs_qemu *qemu)
 /* For how many ms to let it end by itself. Once it has answered, it is only slow. */
 static int mercy_ms(struct rs_qemu *qemu)
 {
-	if (qemu->kill_at && !rs_qmp_owes(qemu->qmp)) {
+	if (qemu->kill_at && !rs_monitor_owes(qemu->monitor)) {
 		qemu->patience = rs_patience_new(qemu->process.pid, qemu->kill_at);
 		qemu->kill_at = 0;
 	}
@@ -143,7 +143,8 @@ int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *
 {
 	g_autoptr(JsonNode) reply = NULL;
 	JsonNode *node = NULL;
-	int rc = rs_qmp_call(qemu->qmp, "query-status", NULL, RS_QEMU_PATIENCE_MS, &reply, err);
+	int rc = rs_monitor_call(qemu->monitor, "query-status", NULL, RS_QEMU_PATIENCE_MS, &reply,
+				 err);
 
 	if (rc < 0)
 		return rc;
@@ -219,7 +220,7 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	struct rs_target_end *end = &qemu->end;
 
 	rs_qemu_process_wait(&qemu->process, 0);
-	rs_qmp_drain(qemu->qmp); /* take its last events */
+	rs_monitor_drain(qemu->monitor); /* take its last events */
 	qemu->ended = true;
 	qemu->running = false;
 	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
@@ -277,7 +278,7 @@ static int q_start(struct rs_target *target, struct rs_error *err)
 
 	if (!qemu->attached || qemu->left_paused) {
 		qemu->resumes++;
-		rc = rs_qmp_call(qemu->qmp, "cont", NULL, RS_QEMU_TIMEOUT_MS, NULL, err);
+		rc = rs_monitor_call(qemu->monitor, "cont", NULL, RS_QEMU_TIMEOUT_MS, NULL, err);
 	}
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot start the guest");
@@ -298,7 +299,7 @@ static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 		/* A later look at this connection will stop a VM that runs, though we have closed
 		 * it. */
 		qemu->stray = qemu->running && !qemu->stop_seen;
-		rs_qmp_doubt(qemu->qmp);
+		rs_monitor_doubt(qemu->monitor);
 	}
 	/*
 	 * QEMU sends STOP when a running VM stops, and before the answer to this query. If there
@@ -334,7 +335,7 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 
 	if (qemu->ended || qemu->gdb)
 		return 0;
-	rs_qmp_drain(qemu->qmp);
+	rs_monitor_drain(qemu->monitor);
 	rc = rs_qemu_await(qemu, err);
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot pause the guest");
@@ -364,7 +365,7 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 	if (qemu->ended || (!qemu->gdb && !qemu->owes))
 		return 0;
 	/* It was paused by hand, perhaps long ago. */
-	if (qemu->gdb && !rs_qmp_is_fresh(qemu->qmp))
+	if (qemu->gdb && !rs_monitor_is_fresh(qemu->monitor))
 		rs_gdb_hurry(qemu->gdb);
 	if (!qemu->gdb) {
 		rc = let_go(qemu, err);
@@ -378,7 +379,7 @@ static int q_resume(struct rs_target *target, struct rs_error *err)
 		/* After a failed write the stub may be out of step. QMP works as soon as QEMU looks
 		 * at its sockets again. */
 		if (rc == -ETIMEDOUT)
-			rs_qmp_doubt(qemu->qmp);
+			rs_monitor_doubt(qemu->monitor);
 		if (rc < 0 && qemu->ours)
 			rc = let_go(qemu, err);
 	}
@@ -472,7 +473,7 @@ static int q_write_text(struct rs_target *target, const struct rs_text_patch *pa
 		return rs_error_set(err, ESRCH, "QEMU has ended");
 	if (!qemu->gdb)
 		return rs_error_set(err, EPERM, "text is written only while paused");
-	rs_qmp_drain(qemu->qmp);
+	rs_monitor_drain(qemu->monitor);
 	if (qemu->resumed_by_other)
 		return rs_error_set(err, EBUSY,
 				    "somebody let the guest run on while it was patched");
@@ -510,8 +511,8 @@ static void q_stats(struct rs_target *target, struct rs_target_stats *out)
 		return;
 	arguments = json_object_new();
 	json_object_set_string_member(arguments, "target", "vcpu");
-	if (rs_qmp_call(qemu->qmp, "query-stats", arguments, RS_QEMU_PATIENCE_MS, &reply, NULL) <
-		    0 ||
+	if (rs_monitor_call(qemu->monitor, "query-stats", arguments, RS_QEMU_PATIENCE_MS, &reply,
+			    NULL) < 0 ||
 	    !JSON_NODE_HOLDS_ARRAY(reply))
 		return;
 	list = json_node_get_array(reply);
@@ -539,7 +540,7 @@ static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *e
 		return rs_error_set(err, ESRCH, "QEMU has ended");
 	if (vector)
 		return rs_error_set(err, ENOTSUP, "QEMU can be asked for NMIs only");
-	return rs_qmp_post(qemu->qmp, "inject-nmi", err);
+	return rs_monitor_post(qemu->monitor, "inject-nmi", err);
 }
 
 static void q_stop(struct rs_target *target, const char *why)
@@ -550,13 +551,14 @@ static void q_stop(struct rs_target *target, const char *why)
 	if (qemu->ended || qemu->killed_why)
 		return;
 	qemu->killed_why = g_strdup(why ? why : "stopped");
-	if (rs_qmp_probe(qemu->qmp, "quit", NULL) < 0)
+	if (rs_monitor_probe(qemu->monitor, "quit", NULL) < 0)
 		rs_qemu_process_signal(&qemu->process, SIGTERM);
 	else
 		qemu->kill_at = now + KILL_AFTER_MS * 1000;
 	qemu->patience = rs_patience_new_short(
 		qemu->process.pid,
-		now + (rs_qmp_is_silent(qemu->qmp) ? KILL_SILENT_MS : RS_QEMU_PATIENCE_MS) * 1000);
+		now + (rs_monitor_is_silent(qemu->monitor) ? KILL_SILENT_MS : RS_QEMU_PATIENCE_MS) *
+				1000);
 	start_killer(qemu);
 }
 

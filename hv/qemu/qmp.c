@@ -13,28 +13,23 @@
  * that it made of one, so that a peer could fill our memory.
  */
 #define GARBAGE_MAX 16u
-#define POSTED (-1) /* id of a command for whose answer nobody waits */
-#define PROBE (-2)  /* id of one whose answer tells that it answers */
+#define STRANGE_MAX 8u /* lines before a greeting */
 
 struct rs_qmp {
+	struct rs_monitor monitor; /* first */
 	GSocket *socket;
 	GMainContext *context;
 	GSource *source;
 	GByteArray *in;  /* an unfinished line */
-	pid_t pid;       /* the peer's, 0: unknown */
 	bool discarding; /* drop the rest of a line that was too long */
-	bool greeted, closed;
-	bool silent;    /* it owes an answer, and has said nothing since that was late */
-	gint64 waiting; /* id of the command for whose answer we wait, 0: none */
-	gint64 last_id;
-	JsonNode *answer; /* object with "return" or "error" */
-	unsigned probes;  /* unanswered */
-	gint64 heard_at;  /* when it last answered anything; 0: never */
+	bool greeted;
 	unsigned bad_lines, garbage;
-	rs_qmp_event_fn event;
-	void (*answered)(void *data);
-	void *data;
 };
+
+static struct rs_qmp *qmp_of(struct rs_monitor *monitor)
+{
+	return (struct rs_qmp *)monitor;
+}
 
 /* json-glib parses by recursion, so bound the depth before. */
 static bool depth_ok(const char *line, size_t size)
@@ -88,29 +83,9 @@ static gint64 id_of(JsonObject *object)
 
 static void close_down(struct rs_qmp *qmp)
 {
-	if (qmp->closed)
-		return;
-	qmp->closed = true;
 	if (qmp->source)
 		g_source_destroy(qmp->source);
-	qmp->event(qmp->data, NULL, NULL);
-}
-
-/* It has an id, so it answers a command, perhaps late. */
-static void take_answer(struct rs_qmp *qmp, JsonNode *root, gint64 id)
-{
-	qmp->heard_at = g_get_monotonic_time();
-	if (qmp->waiting && id == qmp->waiting) {
-		qmp->waiting = 0;
-		qmp->answer = json_node_copy(root);
-		return;
-	}
-	if (id == PROBE && qmp->probes)
-		qmp->probes--;
-	else if (id != POSTED)
-		qmp->bad_lines++; /* nobody waits for it any more */
-	if (qmp->answered)
-		qmp->answered(qmp->data);
+	rs_monitor_closed(&qmp->monitor);
 }
 
 static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
@@ -138,18 +113,16 @@ static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
 	if (object_member(object, "QMP")) {
 		qmp->greeted = true;
 	} else if (string_member(object, "event")) {
-		qmp->event(qmp->data, string_member(object, "event"),
-			   object_member(object, "data"));
-	} else if (id_of(object)) {
-		take_answer(qmp, root, id_of(object));
-	} else {
+		rs_monitor_take_event(&qmp->monitor, string_member(object, "event"),
+				      object_member(object, "data"));
+	} else if (!id_of(object) || !rs_monitor_take_answer(&qmp->monitor, id_of(object), root)) {
 		qmp->bad_lines++;
 	}
 }
 
 static void take_bytes(struct rs_qmp *qmp, const char *bytes, size_t size)
 {
-	while (size > 0 && !qmp->closed) {
+	while (size > 0 && !rs_monitor_is_closed(&qmp->monitor)) {
 		const char *end = memchr(bytes, '\n', size);
 		size_t part = end ? (size_t)(end - bytes) : size;
 
@@ -170,15 +143,16 @@ static void take_bytes(struct rs_qmp *qmp, const char *bytes, size_t size)
 	}
 }
 
-/* Reads at most one buffer. False: nothing has arrived. */
-static bool receive_some(struct rs_qmp *qmp)
+/* Reads at most one buffer. */
+static bool receive(struct rs_monitor *monitor)
 {
+	struct rs_qmp *qmp = qmp_of(monitor);
 	char buffer[16384];
 	g_autoptr(GError) error = NULL;
 	gssize n = g_socket_receive(qmp->socket, buffer, sizeof(buffer), NULL, &error);
 
 	if (n > 0) {
-		qmp->silent = false;
+		rs_monitor_heard(monitor);
 		take_bytes(qmp, buffer, (size_t)n);
 		return true;
 	}
@@ -189,16 +163,11 @@ static bool receive_some(struct rs_qmp *qmp)
 
 static gboolean on_readable(GSocket *socket, GIOCondition condition, gpointer data)
 {
-	struct rs_qmp *qmp = data;
-
-	/* Bounded, so that a peer that never stops sending cannot starve the session. */
-	for (int i = 0; i < 16 && !qmp->closed && receive_some(qmp); i++)
-		;
-	return qmp->closed ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+	return rs_monitor_receive(data) ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 
-static int wait_with(struct rs_qmp *qmp, GIOCondition condition, struct rs_patience *patience,
-		     struct rs_error *err)
+static int wait_for(struct rs_qmp *qmp, GIOCondition condition, struct rs_patience *patience,
+		    struct rs_error *err)
 {
 	bool ready = false;
 	int ms;
@@ -212,15 +181,20 @@ static int wait_with(struct rs_qmp *qmp, GIOCondition condition, struct rs_patie
 	return 0;
 }
 
-static int wait_for(struct rs_qmp *qmp, GIOCondition condition, gint64 deadline,
-		    struct rs_error *err)
+static int wait_input(struct rs_monitor *monitor, struct rs_patience *patience,
+		      struct rs_error *err)
 {
-	struct rs_patience patience = rs_patience_new(qmp->pid, deadline);
-
-	return wait_with(qmp, condition, &patience, err);
+	return wait_for(qmp_of(monitor), G_IO_IN, patience, err);
 }
 
-static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, struct rs_error *err)
+static int has_closed(struct rs_qmp *qmp, struct rs_error *err)
+{
+	close_down(qmp);
+	return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+}
+
+static int send_line(struct rs_qmp *qmp, const char *line, struct rs_patience *patience,
+		     struct rs_error *err)
 {
 	size_t size = strlen(line);
 
@@ -228,15 +202,14 @@ static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, stru
 		g_autoptr(GError) error = NULL;
 		gssize n = g_socket_send(qmp->socket, line, size, NULL, &error);
 		if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK)) {
-			int rc = wait_for(qmp, G_IO_OUT, deadline, err);
+			int rc = wait_for(qmp, G_IO_OUT, patience, err);
 			if (rc < 0)
 				return rc;
 			continue;
 		}
 		if (n < 0) {
-			rs_qmp_drain(qmp); /* take its last events and its end */
-			close_down(qmp);
-			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+			rs_monitor_drain(&qmp->monitor); /* take its last events and its end */
+			return has_closed(qmp, err);
 		}
 		line += n;
 		size -= (size_t)n;
@@ -244,89 +217,16 @@ static int send_line(struct rs_qmp *qmp, const char *line, gint64 deadline, stru
 	return 0;
 }
 
-/* Waits until done(). Dispatches whatever arrives meanwhile. */
-static int receive_until(struct rs_qmp *qmp, bool (*done)(const struct rs_qmp *), gint64 deadline,
-			 struct rs_error *err)
+static int post_line(struct rs_qmp *qmp, const char *line, struct rs_error *err)
 {
-	while (!done(qmp)) {
-		int rc;
-		if (qmp->closed)
-			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
-		rc = wait_for(qmp, G_IO_IN, deadline, err);
-		if (rc < 0)
-			return rc;
-		receive_some(qmp);
-	}
-	return 0;
-}
+	g_autoptr(GError) error = NULL;
+	gsize size = strlen(line);
+	gssize n = g_socket_send(qmp->socket, line, size, NULL, &error);
 
-static bool has_answer(const struct rs_qmp *qmp)
-{
-	return qmp->answer != NULL;
-}
-
-static bool has_greeting(const struct rs_qmp *qmp)
-{
-	return qmp->greeted || qmp->bad_lines > 8;
-}
-
-bool rs_qmp_is_silent(struct rs_qmp *qmp)
-{
-	if (qmp->silent)
-		rs_qmp_drain(qmp);
-	return qmp->silent;
-}
-
-bool rs_qmp_owes(struct rs_qmp *qmp)
-{
-	if (qmp->probes)
-		rs_qmp_drain(qmp);
-	return qmp->probes && !qmp->closed;
-}
-
-static bool is_fresh(const struct rs_qmp *qmp)
-{
-	return qmp->heard_at &&
-	       g_get_monotonic_time() - qmp->heard_at < (gint64)RS_QMP_FRESH_MS * 1000;
-}
-
-bool rs_qmp_is_fresh(struct rs_qmp *qmp)
-{
-	if (!is_fresh(qmp))
-		rs_qmp_drain(qmp);
-	return is_fresh(qmp);
-}
-
-int rs_qmp_await(struct rs_qmp *qmp, struct rs_patience *patience, struct rs_error *err)
-{
-	int rc = 0;
-
-	while (rc == 0 && !is_fresh(qmp)) {
-		if (qmp->closed)
-			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
-		rc = wait_with(qmp, G_IO_IN, patience, err);
-		if (rc == 0)
-			receive_some(qmp);
-	}
-	qmp->silent |= rc == -ETIMEDOUT;
-	return rc;
-}
-
-void rs_qmp_set_answered(struct rs_qmp *qmp, void (*answered)(void *data))
-{
-	qmp->answered = answered;
-}
-
-void rs_qmp_doubt(struct rs_qmp *qmp)
-{
-	int rc = 0;
-
-	if (rs_qmp_is_silent(qmp))
-		return;
-	if (!rs_qmp_owes(qmp))
-		rc = rs_qmp_probe(qmp, "query-status", NULL);
-	/* If the socket is full, it owes answers to what is in there. */
-	qmp->silent = !qmp->closed && (rc == 0 || rc == -EAGAIN);
+	if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
+		return rs_error_set(err, EAGAIN, "QEMU does not read its QMP socket");
+	/* The kernel takes such a short line either whole or not at all. */
+	return n == (gssize)size ? 0 : has_closed(qmp, err);
 }
 
 static char *command_line(const char *command, JsonObject *arguments, gint64 id)
@@ -337,83 +237,44 @@ static char *command_line(const char *command, JsonObject *arguments, gint64 id)
 
 	json_object_set_string_member(object, "execute", command);
 	if (arguments)
-		json_object_set_object_member(object, "arguments", arguments);
+		json_object_set_object_member(object, "arguments", json_object_ref(arguments));
 	json_object_set_int_member(object, "id", id);
 	json_node_take_object(root, object);
 	text = json_to_string(root, FALSE);
 	return g_strconcat(text, "\n", NULL);
 }
 
-int rs_qmp_call(struct rs_qmp *qmp, const char *command, JsonObject *arguments, int timeout_ms,
-		JsonNode **reply, struct rs_error *err)
+static int send_command(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
+			gint64 id, struct rs_patience *patience, struct rs_error *err)
 {
-	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
-	g_autofree char *line = command_line(command, arguments, qmp->last_id + 1);
-	g_autoptr(JsonNode) answer = NULL;
-	JsonObject *object, *failure;
-	int rc;
+	g_autofree char *line = command_line(command, arguments, id);
 
-	if (qmp->closed)
-		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
-	if (rs_qmp_is_silent(qmp))
-		return rs_error_set(err, EAGAIN,
-				    "QEMU still owes an answer to an earlier question");
-	qmp->waiting = ++qmp->last_id;
-	rc = send_line(qmp, line, deadline, err);
-	if (rc == 0)
-		rc = receive_until(qmp, has_answer, deadline, err);
-	qmp->waiting = 0;
-	answer = g_steal_pointer(&qmp->answer);
-	qmp->silent = rc == -ETIMEDOUT;
-	if (rc < 0)
-		return rc;
+	return patience ? send_line(qmp_of(monitor), line, patience, err)
+			: post_line(qmp_of(monitor), line, err);
+}
 
-	object = json_node_get_object(answer);
-	failure = object_member(object, "error");
-	if (failure) {
-		const char *why = string_member(failure, "desc");
-		return rs_error_set(err, EREMOTEIO, "QEMU refused %s: %s", command,
-				    why ? why : "?");
+static void destroy(struct rs_monitor *monitor)
+{
+	struct rs_qmp *qmp = qmp_of(monitor);
+
+	if (qmp->source) {
+		g_source_destroy(qmp->source);
+		g_source_unref(qmp->source);
 	}
-	if (!json_object_has_member(object, "return"))
-		return rs_error_set(err, EPROTO, "QEMU's answer to %s makes no sense", command);
-	if (reply)
-		*reply = json_node_ref(json_object_get_member(object, "return"));
-	return 0;
+	g_clear_pointer(&qmp->context, g_main_context_unref);
+	g_clear_object(&qmp->socket);
+	g_byte_array_unref(qmp->in);
+	g_free(qmp);
 }
 
-static int post(struct rs_qmp *qmp, const char *command, gint64 id, struct rs_error *err)
-{
-	g_autofree char *line = command_line(command, NULL, id);
-	g_autoptr(GError) error = NULL;
-	gsize size = strlen(line);
-	gssize n;
+static const struct rs_monitor_ops ops = {
+	.send = send_command,
+	.wait = wait_input,
+	.receive = receive,
+	.destroy = destroy,
+};
 
-	if (qmp->closed)
-		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
-	n = g_socket_send(qmp->socket, line, size, NULL, &error);
-	if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
-		return rs_error_set(err, EAGAIN, "QEMU does not read its QMP socket");
-	/* The kernel takes such a short line either whole or not at all. */
-	if (n != (gssize)size) {
-		close_down(qmp);
-		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
-	}
-	return 0;
-}
-
-int rs_qmp_post(struct rs_qmp *qmp, const char *command, struct rs_error *err)
-{
-	return post(qmp, command, POSTED, err);
-}
-
-int rs_qmp_probe(struct rs_qmp *qmp, const char *command, struct rs_error *err)
-{
-	int rc = post(qmp, command, PROBE, err);
-
-	qmp->probes += rc == 0;
-	return rc;
-}
+/* ---- connecting ---- */
 
 static int open_socket(struct rs_qmp *qmp, const char *path, struct rs_error *err)
 {
@@ -433,26 +294,43 @@ static int open_socket(struct rs_qmp *qmp, const char *path, struct rs_error *er
 	return 0;
 }
 
-int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_qmp_event_fn event,
-		   void *data, struct rs_qmp **out, struct rs_error *err)
+static int await_greeting(struct rs_qmp *qmp, const char *path, gint64 deadline,
+			  struct rs_error *err)
+{
+	struct rs_patience patience = rs_patience_new(0, deadline);
+
+	while (!qmp->greeted && qmp->bad_lines <= STRANGE_MAX) {
+		int rc;
+
+		if (rs_monitor_is_closed(&qmp->monitor))
+			return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
+		rc = wait_for(qmp, G_IO_IN, &patience, err);
+		if (rc < 0)
+			return rc;
+		receive(&qmp->monitor);
+	}
+	return qmp->greeted ? 0 : rs_error_set(err, EPROTO, "what answers at %s is not QMP", path);
+}
+
+int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms,
+		   const struct rs_monitor_listener *listener, struct rs_monitor **out,
+		   struct rs_error *err)
 {
 	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
 	struct rs_qmp *qmp = g_new0(struct rs_qmp, 1);
 	int rc;
 
-	qmp->event = event;
-	qmp->data = data;
+	qmp->monitor.ops = &ops;
+	rs_monitor_listen(&qmp->monitor, listener);
 	qmp->in = g_byte_array_new();
 	rc = open_socket(qmp, path, err);
 	if (rc == 0)
-		rc = receive_until(qmp, has_greeting, deadline, err);
-	if (rc == 0 && !qmp->greeted)
-		rc = rs_error_set(err, EPROTO, "what answers at %s is not QMP", path);
+		rc = await_greeting(qmp, path, deadline, err);
 	if (rc == 0)
-		rc = rs_qmp_call(qmp, "qmp_capabilities", NULL,
-				 (int)((deadline - g_get_monotonic_time()) / 1000), NULL, err);
+		rc = rs_monitor_call(&qmp->monitor, "qmp_capabilities", NULL,
+				     (int)((deadline - g_get_monotonic_time()) / 1000), NULL, err);
 	if (rc < 0) {
-		rs_qmp_destroy(qmp);
+		rs_monitor_destroy(&qmp->monitor);
 		return rc;
 	}
 	if (context) {
@@ -461,32 +339,6 @@ int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms, rs_q
 		g_source_set_callback(qmp->source, G_SOURCE_FUNC(on_readable), qmp, NULL);
 		g_source_attach(qmp->source, context);
 	}
-	*out = qmp;
+	*out = &qmp->monitor;
 	return 0;
-}
-
-void rs_qmp_set_process(struct rs_qmp *qmp, pid_t pid)
-{
-	qmp->pid = pid;
-}
-
-void rs_qmp_drain(struct rs_qmp *qmp)
-{
-	for (int i = 0; i < 256 && !qmp->closed && receive_some(qmp); i++)
-		;
-}
-
-void rs_qmp_destroy(struct rs_qmp *qmp)
-{
-	if (!qmp)
-		return;
-	if (qmp->source) {
-		g_source_destroy(qmp->source);
-		g_source_unref(qmp->source);
-	}
-	g_clear_pointer(&qmp->context, g_main_context_unref);
-	g_clear_pointer(&qmp->answer, json_node_unref);
-	g_clear_object(&qmp->socket);
-	g_byte_array_unref(qmp->in);
-	g_free(qmp);
 }

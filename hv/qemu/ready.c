@@ -10,7 +10,9 @@
 /* Asks it, unless it owes an answer already, or has not read what it was asked for so long. */
 static bool probe(struct rs_qemu *qemu)
 {
-	int rc = rs_qmp_owes(qemu->qmp) ? 0 : rs_qmp_probe(qemu->qmp, "query-status", NULL);
+	int rc = rs_monitor_owes(qemu->monitor)
+			 ? 0
+			 : rs_monitor_probe(qemu->monitor, "query-status", NULL);
 
 	return rc == 0 || rc == -EAGAIN;
 }
@@ -27,9 +29,9 @@ bool rs_qemu_ready(struct rs_target *target)
 	if (qemu->ended || qemu->gdb)
 		return true;
 	/* A pause fails at once then. */
-	if (rs_qmp_is_silent(qemu->qmp))
+	if (rs_monitor_is_silent(qemu->monitor))
 		return qemu->wanted = true;
-	if (rs_qmp_is_fresh(qemu->qmp))
+	if (rs_monitor_is_fresh(qemu->monitor))
 		return true;
 	qemu->wanted = true;
 	if (qemu->asked)
@@ -60,21 +62,21 @@ static gboolean on_ask(gpointer data)
 	g_source_set_ready_time(qemu->asker, -1);
 	if (qemu->ended || !qemu->wanted)
 		return G_SOURCE_CONTINUE;
-	if (rs_qmp_is_fresh(qemu->qmp) || (qemu->asked && qemu->answered)) {
+	if (rs_monitor_is_fresh(qemu->monitor) || (qemu->asked && qemu->answered)) {
 		qemu->wanted = false;
 		tell_ready(qemu);
 		return G_SOURCE_CONTINUE;
 	}
 	if (!qemu->asked)
 		return G_SOURCE_CONTINUE;
-	if (!rs_qmp_is_silent(qemu->qmp))
+	if (!rs_monitor_is_silent(qemu->monitor))
 		ms = rs_patience_ms(&qemu->answer);
 	if (ms > 0) {
 		look_again(qemu, ms);
 		return G_SOURCE_CONTINUE;
 	}
 	/* Pauses fail from now on. When it answers at last, that is told, too. */
-	rs_qmp_doubt(qemu->qmp);
+	rs_monitor_doubt(qemu->monitor);
 	tell_ready(qemu);
 	return G_SOURCE_CONTINUE;
 }
@@ -99,7 +101,11 @@ void rs_qemu_watch_answers(struct rs_qemu *qemu)
 	qemu->asker = g_source_new(&asker_funcs, sizeof(GSource));
 	g_source_set_callback(qemu->asker, on_ask, qemu, NULL);
 	g_source_attach(qemu->asker, qemu->context);
-	rs_qmp_set_answered(qemu->qmp, on_answered);
+	rs_monitor_listen(qemu->monitor, &(struct rs_monitor_listener){
+						 .data = qemu,
+						 .event = rs_qemu_on_event,
+						 .answered = on_answered,
+					 });
 }
 
 int rs_qemu_await(struct rs_qemu *qemu, struct rs_error *err)
@@ -107,15 +113,15 @@ int rs_qemu_await(struct rs_qemu *qemu, struct rs_error *err)
 	gint64 deadline = g_get_monotonic_time() + RS_QEMU_PATIENCE_MS * 1000;
 	struct rs_patience patience;
 
-	if (rs_qmp_is_silent(qemu->qmp)) {
+	if (rs_monitor_is_silent(qemu->monitor)) {
 		qemu->wanted = true;
 		return rs_error_set(err, EAGAIN, "QEMU does not answer since an earlier question");
 	}
-	if (rs_qmp_is_fresh(qemu->qmp))
+	if (rs_monitor_is_fresh(qemu->monitor))
 		return 0;
 	qemu->wanted = true;
 	if (!probe(qemu))
 		return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
 	patience = rs_patience_new_short(qemu->process.pid, deadline);
-	return rs_qmp_await(qemu->qmp, &patience, err);
+	return rs_monitor_await(qemu->monitor, &patience, err);
 }

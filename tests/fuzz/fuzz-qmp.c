@@ -213,7 +213,7 @@ GSource *g_socket_create_source(GSocket *socket, GIOCondition condition, GCancel
 
 /* ---- the host ---- */
 
-static struct rs_qmp *qmp;
+static struct rs_monitor *qmp;
 
 static void on_event(void *data, const char *event, JsonObject *payload)
 {
@@ -226,6 +226,8 @@ static void on_event(void *data, const char *event, JsonObject *payload)
 	if (payload)
 		json_object_get_size(payload);
 }
+
+static const struct rs_monitor_listener listener = {.event = on_event};
 
 static void check(int ret, const struct rs_error *err)
 {
@@ -245,8 +247,8 @@ static void call(uint8_t which)
 		arguments = json_object_new();
 		json_object_set_string_member(arguments, "name", "\"\n");
 	}
-	ret = rs_qmp_call(qmp, commands[which % 3], arguments, TIMEOUT_MS,
-			  which & 8 ? NULL : &reply, &err);
+	ret = rs_monitor_call(qmp, commands[which % 3], arguments, TIMEOUT_MS,
+			      which & 8 ? NULL : &reply, &err);
 	check(ret, &err);
 	if (!(which & 8) && !ret != (reply != NULL))
 		abort();
@@ -262,16 +264,16 @@ static void host_does(uint8_t what, uint8_t a)
 		call(a);
 		break;
 	case POST:
-		check(rs_qmp_post(qmp, "cont", &err), &err);
+		check(rs_monitor_post(qmp, "cont", &err), &err);
 		break;
 	case DRAIN:
-		rs_qmp_drain(qmp);
+		rs_monitor_drain(qmp);
 		break;
 	case DISPATCH:
 		g_main_context_iteration(NULL, FALSE);
 		break;
 	case DOUBT:
-		rs_qmp_doubt(qmp);
+		rs_monitor_doubt(qmp);
 		break;
 	}
 }
@@ -319,14 +321,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		say_line(lines[1]);
 	}
 	ret = rs_qmp_connect("none", flags & 4 ? NULL : g_main_context_default(), TIMEOUT_MS,
-			     on_event, NULL, &qmp, &err);
+			     &listener, &qmp, &err);
 	check(ret, &err);
 	if (!run.called)
 		abort();
 	while (!ret && run.in.left && run.steps < STEPS)
 		step();
 	if (!ret)
-		rs_qmp_destroy(qmp);
+		rs_monitor_destroy(qmp);
 	g_byte_array_unref(run.said);
 	return 0;
 }

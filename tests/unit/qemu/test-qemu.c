@@ -359,15 +359,11 @@ static void test_nudge(void)
 	bed_done(&bed);
 }
 
-static void ignore_event(void *data, const char *event, JsonObject *payload)
-{
-}
-
-static bool is_running(struct rs_qmp *user)
+static bool is_running(struct rs_monitor *user)
 {
 	g_autoptr(JsonNode) reply = NULL;
 
-	g_assert_cmpint(rs_qmp_call(user, "query-status", NULL, 10000, &reply, NULL), ==, 0);
+	g_assert_cmpint(rs_monitor_call(user, "query-status", NULL, 10000, &reply, NULL), ==, 0);
 	return json_object_get_boolean_member(json_node_get_object(reply), "running");
 }
 
@@ -385,7 +381,7 @@ static void wait_for_steps(struct bed *bed, const char *steps)
 static void test_user_pause(void)
 {
 	struct bed bed;
-	struct rs_qmp *user = NULL;
+	struct rs_monitor *user = NULL;
 	struct rs_text_patch patch;
 	struct rs_error err = {0};
 	g_autofree char *path = NULL, *option = NULL;
@@ -396,31 +392,31 @@ static void test_user_pause(void)
 	bed.config.extra = (const char *const[]){"-qmp", option, NULL};
 	bed_create(&bed);
 	g_assert_cmpint(bed.target->ops->start(bed.target, &err), ==, 0);
-	g_assert_cmpint(rs_qmp_connect(path, NULL, 10000, ignore_event, NULL, &user, &err), ==, 0);
+	g_assert_cmpint(rs_qmp_connect(path, NULL, 10000, NULL, &user, &err), ==, 0);
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
 
 	text(bed.target, jmp);
 	g_assert_true(is_running(user));
-	g_assert_cmpint(rs_qmp_call(user, "stop", NULL, 10000, NULL, &err), ==, 0);
+	g_assert_cmpint(rs_monitor_call(user, "stop", NULL, 10000, NULL, &err), ==, 0);
 	text(bed.target, nop);
 	g_assert_false(is_running(user));
 	g_assert_false(moves(bed.target, COUNTER, 50000));
 	/* The session is told of this pause. It knows of ours. */
 	g_assert_cmpstr(bed.steps, ==, "s");
 	g_assert_true(bed.target->held);
-	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
+	g_assert_cmpint(rs_monitor_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
 	g_assert_true(moves(bed.target, COUNTER, PATIENCE_US));
 	wait_for_steps(&bed, "sR");
 	g_assert_false(bed.target->held);
 
 	/* They resume it in the middle of a batch: the write is refused. */
 	g_assert_cmpint(bed.target->ops->pause(bed.target, &err), ==, 0);
-	g_assert_cmpint(rs_qmp_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
+	g_assert_cmpint(rs_monitor_call(user, "cont", NULL, 10000, NULL, &err), ==, 0);
 	patch = site_patch(jmp);
 	g_assert_cmpint(rs_text_write(bed.target, &patch, 1, &err), ==, -EBUSY);
 	g_assert_cmpint(bed.target->ops->resume(bed.target, &err), ==, 0);
 	g_assert_true(is_running(user));
-	rs_qmp_destroy(user);
+	rs_monitor_destroy(user);
 	bed.target->ops->stop(bed.target, "done");
 	wait_end(&bed);
 	g_unlink(path);

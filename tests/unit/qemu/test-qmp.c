@@ -14,15 +14,17 @@ static void on_event(void *data, const char *event, JsonObject *payload)
 	g_string_append_printf(seen, "%s%s ", event ? event : "closed", payload ? "+" : "");
 }
 
+static const struct rs_monitor_listener listener = {.event = on_event};
+
 static int connect_to(struct peer *peer, const char *bytes, size_t size, bool hang_up,
-		      struct rs_qmp **qmp)
+		      struct rs_monitor **qmp)
 {
 	struct rs_error err = {0};
 	int rc;
 
 	g_string_truncate(seen, 0);
 	peer_start(peer, bytes, size, hang_up);
-	rc = rs_qmp_connect(peer->path, NULL, 500, on_event, NULL, qmp, &err);
+	rc = rs_qmp_connect(peer->path, NULL, 500, &listener, qmp, &err);
 	if (rc < 0)
 		g_assert_cmpstr(err.message, !=, "");
 	return rc;
@@ -30,20 +32,20 @@ static int connect_to(struct peer *peer, const char *bytes, size_t size, bool ha
 
 static int only_connect(const char *bytes, bool hang_up)
 {
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 	int rc = connect_to(&peer, bytes, strlen(bytes), hang_up, &qmp);
 
-	rs_qmp_destroy(qmp);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 	return rc;
 }
 
 static void test_connect(void)
 {
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 
-	g_assert_cmpint(rs_qmp_connect("/nonexistent/x", NULL, 100, on_event, NULL, &qmp, NULL), ==,
+	g_assert_cmpint(rs_qmp_connect("/nonexistent/x", NULL, 100, &listener, &qmp, NULL), ==,
 			-ENOENT);
 	g_assert_cmpint(only_connect(READY, false), ==, 0);
 	g_assert_cmpint(only_connect("", false), ==, -ETIMEDOUT);
@@ -66,19 +68,19 @@ static void test_answers(void)
 					  "\1{\"event\": 5}\n[1,2]\n\"x\"\nnull\n{\"id\": 4}\n";
 	struct rs_error err = {0};
 	g_autoptr(JsonNode) reply = NULL;
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 
 	g_assert_cmpint(connect_to(&peer, bytes, sizeof(bytes) - 1, true, &qmp), ==, 0);
-	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 500, &reply, &err), ==, 0);
+	g_assert_cmpint(rs_monitor_call(qmp, "a", NULL, 500, &reply, &err), ==, 0);
 	g_assert_true(JSON_NODE_HOLDS_OBJECT(reply));
 	g_assert_true(json_object_has_member(json_node_get_object(reply), "x"));
-	g_assert_cmpint(rs_qmp_call(qmp, "b", NULL, 500, NULL, &err), ==, -EREMOTEIO);
+	g_assert_cmpint(rs_monitor_call(qmp, "b", NULL, 500, NULL, &err), ==, -EREMOTEIO);
 	g_assert_nonnull(strstr(err.message, "no such thing"));
-	g_assert_cmpint(rs_qmp_call(qmp, "c", NULL, 500, NULL, &err), ==, -EPROTO);
-	g_assert_cmpint(rs_qmp_call(qmp, "d", NULL, 500, NULL, &err), ==, -EPIPE);
+	g_assert_cmpint(rs_monitor_call(qmp, "c", NULL, 500, NULL, &err), ==, -EPROTO);
+	g_assert_cmpint(rs_monitor_call(qmp, "d", NULL, 500, NULL, &err), ==, -EPIPE);
 	g_assert_cmpstr(seen->str, ==, "STOP RESUME+ closed ");
-	rs_qmp_destroy(qmp);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 
@@ -88,14 +90,14 @@ static void test_post(void)
 	static const char bytes[] = READY "\1{\"return\": {}, \"id\": -1}\n"
 					  "{\"return\": {\"x\": 1}, \"id\": 2}\n";
 	g_autoptr(JsonNode) reply = NULL;
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 
 	g_assert_cmpint(connect_to(&peer, bytes, sizeof(bytes) - 1, false, &qmp), ==, 0);
-	g_assert_cmpint(rs_qmp_post(qmp, "inject-nmi", NULL), ==, 0);
-	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 500, &reply, NULL), ==, 0);
+	g_assert_cmpint(rs_monitor_post(qmp, "inject-nmi", NULL), ==, 0);
+	g_assert_cmpint(rs_monitor_call(qmp, "a", NULL, 500, &reply, NULL), ==, 0);
 	g_assert_true(json_object_has_member(json_node_get_object(reply), "x"));
-	rs_qmp_destroy(qmp);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 
@@ -112,72 +114,73 @@ static void test_probe(void)
 					  "\1{\"error\": {}, \"id\": -2}\n"
 					  "{\"return\": {}, \"id\": -2}\n" /* of none */
 					  "\1{\"return\": {}, \"id\": 2}\n";
+	const struct rs_monitor_listener both = {.event = on_event, .answered = on_answered};
 	struct rs_patience patience;
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 
 	g_assert_cmpint(connect_to(&peer, bytes, sizeof(bytes) - 1, false, &qmp), ==, 0);
-	rs_qmp_set_answered(qmp, on_answered);
-	g_assert_false(rs_qmp_owes(qmp));
-	while (rs_qmp_is_fresh(qmp))
+	rs_monitor_listen(qmp, &both);
+	g_assert_false(rs_monitor_owes(qmp));
+	while (rs_monitor_is_fresh(qmp))
 		g_usleep(1000);
 	for (int i = 0; i < 2; i++) {
-		g_assert_cmpint(rs_qmp_probe(qmp, "query-status", NULL), ==, 0);
+		g_assert_cmpint(rs_monitor_probe(qmp, "query-status", NULL), ==, 0);
 		patience = rs_patience_new(0, g_get_monotonic_time() + 5 * G_USEC_PER_SEC);
-		g_assert_cmpint(rs_qmp_await(qmp, &patience, NULL), ==, 0);
-		while (rs_qmp_owes(qmp))
+		g_assert_cmpint(rs_monitor_await(qmp, &patience, NULL), ==, 0);
+		while (rs_monitor_owes(qmp))
 			g_usleep(1000);
-		while (rs_qmp_is_fresh(qmp))
+		while (rs_monitor_is_fresh(qmp))
 			g_usleep(1000);
 	}
 	g_assert_cmpstr(seen->str, ==, "STOP answer answer answer ");
-	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
+	g_assert_cmpint(rs_monitor_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
 	g_assert_cmpstr(seen->str, ==, "STOP answer answer answer ");
-	while (rs_qmp_is_fresh(qmp))
+	while (rs_monitor_is_fresh(qmp))
 		g_usleep(1000);
 	/* It says nothing more. */
 	patience = rs_patience_new(0, g_get_monotonic_time() + 1000);
-	g_assert_cmpint(rs_qmp_probe(qmp, "query-status", NULL), ==, 0);
-	g_assert_cmpint(rs_qmp_await(qmp, &patience, NULL), ==, -ETIMEDOUT);
-	g_assert_true(rs_qmp_is_silent(qmp) && rs_qmp_owes(qmp));
-	rs_qmp_destroy(qmp);
+	g_assert_cmpint(rs_monitor_probe(qmp, "query-status", NULL), ==, 0);
+	g_assert_cmpint(rs_monitor_await(qmp, &patience, NULL), ==, -ETIMEDOUT);
+	g_assert_true(rs_monitor_is_silent(qmp) && rs_monitor_owes(qmp));
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 
 /* The peer goes away. */
 static void test_post_to_nobody(void)
 {
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 	int rc = 0;
 
 	g_assert_cmpint(connect_to(&peer, READY, strlen(READY), true, &qmp), ==, 0);
 	while (rc == 0 || rc == -EAGAIN)
-		rc = rs_qmp_post(qmp, "inject-nmi", NULL);
+		rc = rs_monitor_post(qmp, "inject-nmi", NULL);
 	g_assert_cmpint(rc, ==, -EPIPE);
-	g_assert_cmpint(rs_qmp_post(qmp, "inject-nmi", NULL), ==, -EPIPE);
-	rs_qmp_destroy(qmp);
+	g_assert_cmpint(rs_monitor_post(qmp, "inject-nmi", NULL), ==, -EPIPE);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 
 /* A peer that has not read for so long that it cannot be asked is silent. */
 static void test_deaf(void)
 {
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 	int rc = 0;
 
 	g_assert_cmpint(connect_to(&peer, READY, strlen(READY), false, &qmp), ==, 0);
 	g_atomic_int_set(&peer.deaf, 1);
 	while (rc == 0)
-		rc = rs_qmp_post(qmp, "inject-nmi", NULL);
+		rc = rs_monitor_post(qmp, "inject-nmi", NULL);
 	g_assert_cmpint(rc, ==, -EAGAIN);
-	g_assert_false(rs_qmp_is_silent(qmp));
-	rs_qmp_doubt(qmp);
-	g_assert_true(rs_qmp_is_silent(qmp));
-	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 500, NULL, NULL), ==, -EAGAIN);
+	g_assert_false(rs_monitor_is_silent(qmp));
+	rs_monitor_doubt(qmp);
+	g_assert_true(rs_monitor_is_silent(qmp));
+	g_assert_cmpint(rs_monitor_call(qmp, "a", NULL, 500, NULL, NULL), ==, -EAGAIN);
 	g_atomic_int_set(&peer.deaf, 0);
-	rs_qmp_destroy(qmp);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 
@@ -185,7 +188,7 @@ static void test_deaf(void)
 static void test_bombs(void)
 {
 	g_autoptr(GString) bytes = g_string_new(READY);
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 
 	for (int i = 0; i < 900000; i++)
@@ -196,8 +199,8 @@ static void test_bombs(void)
 	g_string_append(bytes, "\n\n\1{\"return\": {}, \"id\": 2}\n");
 
 	g_assert_cmpint(connect_to(&peer, bytes->str, bytes->len, false, &qmp), ==, 0);
-	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
-	rs_qmp_destroy(qmp);
+	g_assert_cmpint(rs_monitor_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 
@@ -205,7 +208,7 @@ static void test_bombs(void)
 static void test_garbage(void)
 {
 	g_autoptr(GString) bytes = g_string_new(READY);
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 
 	for (int i = 0; i < 15; i++)
@@ -213,11 +216,11 @@ static void test_garbage(void)
 	g_string_append(bytes, "\1{\"return\": {}, \"id\": 2}\n"
 			       "\1no JSON\n{\"return\": {}, \"id\": 3}\n{\"event\": \"STOP\"}\n");
 	g_assert_cmpint(connect_to(&peer, bytes->str, bytes->len, false, &qmp), ==, 0);
-	g_assert_cmpint(rs_qmp_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
-	g_assert_cmpint(rs_qmp_call(qmp, "b", NULL, 5000, NULL, NULL), ==, -EPIPE);
-	rs_qmp_drain(qmp);
+	g_assert_cmpint(rs_monitor_call(qmp, "a", NULL, 5000, NULL, NULL), ==, 0);
+	g_assert_cmpint(rs_monitor_call(qmp, "b", NULL, 5000, NULL, NULL), ==, -EPIPE);
+	rs_monitor_drain(qmp);
 	g_assert_cmpstr(seen->str, ==, "closed ");
-	rs_qmp_destroy(qmp);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 
@@ -225,17 +228,17 @@ static void test_from_context(void)
 {
 	static const char bytes[] = READY "{\"event\": \"SHUTDOWN\", \"data\": {}}\n";
 	g_autoptr(GMainContext) context = g_main_context_new();
-	struct rs_qmp *qmp = NULL;
+	struct rs_monitor *qmp = NULL;
 	struct peer peer;
 
 	g_string_truncate(seen, 0);
 	peer_start(&peer, bytes, sizeof(bytes) - 1, true);
-	g_assert_cmpint(rs_qmp_connect(peer.path, context, 500, on_event, NULL, &qmp, NULL), ==, 0);
+	g_assert_cmpint(rs_qmp_connect(peer.path, context, 500, &listener, &qmp, NULL), ==, 0);
 	while (!strstr(seen->str, "closed"))
 		g_main_context_iteration(context, TRUE);
 	g_assert_cmpstr(seen->str, ==, "SHUTDOWN+ closed ");
 	g_assert_false(g_main_context_pending(context));
-	rs_qmp_destroy(qmp);
+	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
 }
 

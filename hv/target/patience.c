@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "qemu/patience.h"
+#include "target/patience.h"
 
 #include "target/process.h"
 

@@ -2,13 +2,13 @@
 /*
  * How long it makes sense to wait for an answer of a QEMU. One that is busy, or that a loaded
  * machine keeps waiting, gets all the time that the caller has. One that has been stopped, or whose
- * main thread sleeps and does nothing, does not: others wait with us. Only hv/qemu. Any thread.
+ * main thread sleeps and does nothing, does not: others wait with us. Any thread.
  *
  * One that has not shown of late that it answers gets less: once it has run for a while without an
  * answer, it is busy with something else. On a loaded machine it has not run for so long.
  */
-#ifndef RS_HV_QEMU_PATIENCE_H
-#define RS_HV_QEMU_PATIENCE_H
+#ifndef RS_HV_TARGET_PATIENCE_H
+#define RS_HV_TARGET_PATIENCE_H
 
 #include <glib.h>
 #include <stdbool.h>
