@@ -211,6 +211,8 @@ void rs_agent_fini(void)
 	rs_store_release(&rs_event_ctl, rs_nothing_enabled);
 	rs_store(&rs_event_generation, rs_nothing_enabled);
 	__atomic_add_fetch(&rs_event_changes, 1, __ATOMIC_RELEASE);
+	if (rs_core.ops.wait_events)
+		rs_core.ops.wait_events();
 	if (rs_agent_active()) {
 		rs_providers_forget_all();
 		rs_store_release(&rs_core.rings.count, 0);

@@ -104,6 +104,11 @@ uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_of
 	return bad;
 }
 
+const struct rs_control *rs_agent_control(void)
+{
+	return rs_agent_active() ? rs_core.control : NULL;
+}
+
 bool rs_agent_control_due(void)
 {
 	if (!rs_agent_active() || !(rs_load(&rs_core.info->flags) & RS_GUEST_SELF_PATCH))

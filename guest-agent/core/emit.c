@@ -34,7 +34,7 @@ static inline enum rs_producers producers(void)
 	return rs_port_restartable() && !rs_core.ops.cpu_id ? RS_RESTARTABLE : RS_SHARED;
 }
 
-static __attribute__((noinline)) void ask_ops(struct rs_where *where)
+static __attribute__((__noinline__)) void ask_ops(struct rs_where *where)
 {
 	const struct rs_trace_ops *ops = &rs_core.ops;
 
@@ -107,7 +107,7 @@ uint32_t rs_raw_record(uint64_t raw[RS_RAW_MAX / 8], const struct rs_ring_record
 }
 
 /* For an OS that has a trace pipe of its own. It gets the record in one piece. */
-static __attribute__((noinline)) void push_raw(const struct rs_ring_record *record)
+static __attribute__((__noinline__)) void push_raw(const struct rs_ring_record *record)
 {
 	uint64_t raw[RS_RAW_MAX / 8];
 
@@ -115,8 +115,8 @@ static __attribute__((noinline)) void push_raw(const struct rs_ring_record *reco
 	rs_core.ops.trace_pipe_push_raw_record(raw, rs_raw_record(raw, record));
 }
 
-static __attribute__((noinline)) void note_name(const struct rs_where *where, uint64_t since,
-						uint32_t chain)
+static __attribute__((__noinline__)) void note_name(const struct rs_where *where, uint64_t since,
+						    uint32_t chain)
 {
 	if (rs_core.ops.trace_cmdline_push)
 		rs_core.ops.trace_cmdline_push(where->pid);
@@ -124,7 +124,7 @@ static __attribute__((noinline)) void note_name(const struct rs_where *where, ui
 		rs_cmdline_note(&rs_core.names, where->pid, where->tgid, where->comm, since, chain);
 }
 
-static __attribute__((noinline)) void ring_doorbell(void)
+static __attribute__((__noinline__)) void ring_doorbell(void)
 {
 	const struct rs_agent_config *config = &rs_core.config;
 
@@ -146,9 +146,10 @@ struct rs_stack {
  * All but the fast path: call stacks, dynamic fields, ops of the OS, a new page or context, a lost
  * race. `id` is read once for an event: unregistering sets it to 0, which in a ring means padding.
  */
-static __attribute__((noinline)) void emit_slow(uint32_t id, const uint64_t *entry, uint32_t size,
-						const struct rs_dyn *dyn, uint32_t dyn_count,
-						const struct rs_stack *stack)
+static __attribute__((__noinline__)) void emit_slow(uint32_t id, const uint64_t *entry,
+						    uint32_t size, const struct rs_dyn *dyn,
+						    uint32_t dyn_count,
+						    const struct rs_stack *stack)
 {
 	struct rs_ring_record record = {
 		.id = id,
@@ -249,9 +250,10 @@ void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size)
 }
 
 /* For a filter that needs more than integer fields, or that is just being replaced. */
-static __attribute__((noinline)) bool wanted_slow(const struct rs_event *event, uint32_t control,
-						  const uint64_t *entry, uint32_t size,
-						  const struct rs_dyn *dyn, uint32_t dyn_count)
+static __attribute__((__noinline__)) bool wanted_slow(const struct rs_event *event,
+						      uint32_t control, const uint64_t *entry,
+						      uint32_t size, const struct rs_dyn *dyn,
+						      uint32_t dyn_count)
 {
 	struct rs_where where;
 	struct rs_filter_input input = {
@@ -279,9 +281,9 @@ static inline uint32_t judged(const struct rs_filter_program *program, uint32_t 
 }
 
 /* Not inlined: so rs_judge() needs only registers that it need not save. */
-static __attribute__((noinline)) uint32_t judge_fields(const struct rs_filter_program *program,
-						       uint32_t count, const uint64_t *entry,
-						       uint32_t size, uint32_t sequence)
+static __attribute__((__noinline__)) uint32_t judge_fields(const struct rs_filter_program *program,
+							   uint32_t count, const uint64_t *entry,
+							   uint32_t size, uint32_t sequence)
 {
 	return judged(program, sequence, rs_filter_run_fields(program, count, entry, size));
 }
@@ -325,9 +327,9 @@ void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, ui
  * The frame of this function begins the chain, whatever the agent is compiled with. Its caller is
  * an event's own function, so that is left out.
  */
-__attribute__((noinline)) void rs_emit_stack(struct rs_event *event, uint32_t control,
-					     const uint64_t *entry, uint32_t size,
-					     const struct rs_dyn *dyn, uint32_t dyn_count)
+__attribute__((__noinline__)) void rs_emit_stack(struct rs_event *event, uint32_t control,
+						 const uint64_t *entry, uint32_t size,
+						 const struct rs_dyn *dyn, uint32_t dyn_count)
 {
 	uint32_t depth = (control & RS_EVENT_STACK_MASK) >> RS_EVENT_STACK_SHIFT;
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), end;

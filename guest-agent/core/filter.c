@@ -98,9 +98,9 @@ static bool find_text(const struct rs_filter_input *input, unsigned int source, 
 	return true;
 }
 
-static __attribute__((noinline)) bool test_text(const struct rs_filter_program *program,
-						uint32_t size, const struct rs_insn *in,
-						const struct rs_filter_input *input)
+static __attribute__((__noinline__)) bool test_text(const struct rs_filter_program *program,
+						    uint32_t size, const struct rs_insn *in,
+						    const struct rs_filter_input *input)
 {
 	uint32_t at = (uint32_t)in->imm, length = (uint32_t)(in->imm >> 32), end;
 	const char *want = (const char *)program + at;
@@ -180,9 +180,10 @@ static bool test(const struct rs_filter_program *program, uint32_t size, const s
 }
 
 /* Runs any program. */
-static __attribute__((noinline)) bool run_any(const struct rs_filter_program *program,
-					      uint32_t size, const struct rs_filter_input *input,
-					      uint32_t count)
+static __attribute__((__noinline__)) bool run_any(const struct rs_filter_program *program,
+						  uint32_t size,
+						  const struct rs_filter_input *input,
+						  uint32_t count)
 {
 	uint32_t at = 0;
 

@@ -110,6 +110,8 @@ static bool wait_answer(int slot, uint32_t sequence)
 		if (answered(slot, sequence))
 			return true;
 		late = coming(slot, sequence);
+		if (rs_load(&rs_core.host_gone))
+			return false;
 		if (!late && rs_core_time() - start > hz * RS_PATIENCE_S)
 			return false;
 		rest(late, nudge);
@@ -334,21 +336,50 @@ int32_t rs_agent_wait_control(uint32_t *generation)
 	return result;
 }
 
-void rs_agent_panic(const char *why)
+static bool mark_panic(void)
 {
 	if (!rs_agent_active())
-		return;
+		return false;
 	rs_store_release(&rs_core.info->state, RS_GUEST_PANICKED);
-	rs_hypercall(RS_HCALL_PANIC, NULL, why, text_size(why), NULL);
+	return true;
+}
+
+static bool mark_exit(uint32_t code)
+{
+	if (!rs_agent_active())
+		return false;
+	rs_store(&rs_core.info->exit_code, code & 0xff);
+	rs_store_release(&rs_core.info->state, RS_GUEST_EXITED);
+	return true;
+}
+
+void rs_agent_panic(const char *why)
+{
+	if (mark_panic())
+		rs_hypercall(RS_HCALL_PANIC, NULL, why, text_size(why), NULL);
 }
 
 void rs_agent_exit(uint32_t code)
 {
 	uint64_t args[6] = {code & 0xff};
 
-	if (!rs_agent_active())
-		return;
-	rs_store(&rs_core.info->exit_code, code & 0xff);
-	rs_store_release(&rs_core.info->state, RS_GUEST_EXITED);
-	rs_hypercall(RS_HCALL_EXIT, args, NULL, 0, NULL);
+	if (mark_exit(code))
+		rs_hypercall(RS_HCALL_EXIT, args, NULL, 0, NULL);
+}
+
+void rs_agent_note_panic(const char *why)
+{
+	struct rs_hcall_ticket ticket;
+
+	if (mark_panic())
+		rs_hypercall_begin(&ticket, RS_HCALL_PANIC, NULL, why, text_size(why));
+}
+
+void rs_agent_note_exit(uint32_t code)
+{
+	uint64_t args[6] = {code & 0xff};
+	struct rs_hcall_ticket ticket;
+
+	if (mark_exit(code))
+		rs_hypercall_begin(&ticket, RS_HCALL_EXIT, args, NULL, 0);
 }

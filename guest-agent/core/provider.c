@@ -439,9 +439,26 @@ int rs_core_register(struct rs_agent_provider *provider)
 	return come(provider, false);
 }
 
+/* The host may lay a region out anew while we have it. Nothing of ours stands there then. */
+static bool laid_out_anew(void)
+{
+	const struct rs_region_header *now = (const void *)rs_core.region;
+
+	return rs_load(&now->session_id) != rs_core.header.session_id;
+}
+
+static void mark_dead(struct rs_provider *entry)
+{
+	if (laid_out_anew())
+		return;
+	begin_write(entry);
+	entry->state = RS_PROVIDER_DEAD;
+	entry->until = rs_core_time_until(&entry->until_chain);
+	end_write(entry);
+}
+
 static void forget(struct rs_agent_provider *provider)
 {
-	struct rs_provider *entry = entry_of(provider->id - 1);
 
 	rs_core_each_event (event, provider) {
 		rs_store(&event->id, 0);
@@ -449,10 +466,7 @@ static void forget(struct rs_agent_provider *provider)
 	}
 	rs_core_each_copy (event, provider)
 		rs_store(&event->id, 0);
-	begin_write(entry);
-	entry->state = RS_PROVIDER_DEAD;
-	entry->until = rs_core_time_until(&entry->until_chain);
-	end_write(entry);
+	mark_dead(entry_of(provider->id - 1));
 	/* Who looks stores the word before it looks at the id once more. */
 	__atomic_store_n(&provider->id, 0, __ATOMIC_SEQ_CST);
 	rs_store(&provider->listened, RS_LISTENED_UNKNOWN);

@@ -139,3 +139,21 @@ int rs_region_take(struct rs_region_header *out, const void *region, uint64_t ma
 		return -RS_EBADMSG;
 	return check(out, mapped);
 }
+
+int rs_agent_region_flags(const void *region, uint64_t size, uint32_t *flags)
+{
+	static struct rs_region_header header; /* too large for a kernel's stack */
+	static uint32_t busy;
+	const struct rs_control *control;
+	int err;
+
+	while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		rs_core_relax();
+	err = rs_region_take(&header, region, size);
+	control = (const struct rs_control *)((const uint8_t *)region +
+					      header.section[RS_SEC_CONTROL].offset);
+	rs_store_release(&busy, 0);
+	if (!err)
+		*flags = rs_load(&control->flags);
+	return err;
+}

@@ -4,18 +4,18 @@
 
 #include <ringside/provider.h>
 
-static __attribute__((noinline)) void call(struct rs_event *event, const uint64_t *entry,
-					   uint32_t size, const struct rs_dyn *dyn,
-					   uint32_t dyn_count)
+static __attribute__((__noinline__)) void call(struct rs_event *event, const uint64_t *entry,
+					       uint32_t size, const struct rs_dyn *dyn,
+					       uint32_t dyn_count)
 {
 	rs_callbacks_raw(event, NULL, 0);
 	rs_callbacks_record(event, entry, size, dyn, dyn_count);
 }
 
 /* A frame of its own, whatever the rest is compiled with: rs_emit_stack() leaves it out. */
-static __attribute__((noinline)) int write_stack(struct rs_event *event, uint32_t control,
-						 const uint64_t *entry, uint32_t size,
-						 const struct rs_dyn *dyn, uint32_t dyn_count)
+static __attribute__((__noinline__)) int write_stack(struct rs_event *event, uint32_t control,
+						     const uint64_t *entry, uint32_t size,
+						     const struct rs_dyn *dyn, uint32_t dyn_count)
 {
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
 	rs_emit_stack(event, control, entry, size, dyn, dyn_count);

@@ -8,6 +8,7 @@ import sys
 PLACES = {
     'meson.build': r"^  version: '([^']+)'",
     'debian/changelog': r'^ringside \(([^)]+)\)',
+    'guest-agent/ports/linux-module/Kbuild': r'RS_MODULE_VERSION=\\"([^\\]+)\\"',
     'CHANGELOG.md': r'^## \[(\d[^]]*)\]',
 }
 

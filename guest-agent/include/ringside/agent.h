@@ -18,6 +18,7 @@
 #ifndef RINGSIDE_AGENT_H
 #define RINGSIDE_AGENT_H
 
+#include <ringside/control.h>
 #include <ringside/descriptor.h>
 #include <ringside/error.h>
 #include <ringside/event.h>
@@ -98,6 +99,10 @@ struct rs_trace_ops {
 	 * it has raised *nudge. Else nothing wakes the guest up: sleep for a short time only.
 	 * NULL: as relax. */
 	void (*wait_nudge)(const uint32_t *nudge, uint32_t seen, bool nudged);
+	/* Returns once every event is over that was on its way when it was called. May sleep, under
+	 * the agent's lock. rs_agent_fini() calls it once new events are dropped. NULL: fini's
+	 * caller has seen to it that no event is on its way. */
+	void (*wait_events)(void);
 	/* The OS has used the agent wrongly, in a way that damages memory sooner or later. `why` is
 	 * a line of text. It does not return, but where it does, the call fails and has changed
 	 * nothing. NULL: rs_port_panic(). */
@@ -139,8 +144,17 @@ struct rs_agent_config {
  */
 int rs_agent_init(const struct rs_agent_config *config);
 
-/* Detaches. Events are dropped from now on. No event may be on its way while this runs. */
+/*
+ * Detaches. Events are dropped from now on. Without rs_trace_ops.wait_events no event may be on its
+ * way while this runs. With it, nothing of the agent uses the region any more once this returns.
+ */
 void rs_agent_fini(void);
+
+/*
+ * What the host asks of whoever takes this region (RS_CONTROL_*), before rs_agent_init(). Returns 0
+ * or an error of rs_agent_init(), and then *flags stays as it is. `size`: bytes mapped.
+ */
+int rs_agent_region_flags(const void *region, uint64_t size, uint32_t *flags);
 
 /* Whether a region is attached. */
 bool rs_agent_active(void);
@@ -285,6 +299,9 @@ bool rs_hypercall_poll_data(const struct rs_hcall_ticket *ticket, int32_t *resul
  */
 void rs_agent_look(void);
 
+/* What the host wants, in the region that is attached; NULL: none is. Good until fini. */
+const struct rs_control *rs_agent_control(void);
+
 /* Where a region lies in a piece of memory with a directory. rs_agent_init() needs this region. */
 struct rs_place {
 	uint32_t index; /* of its entry */
@@ -337,6 +354,12 @@ int32_t rs_agent_wait_control(uint32_t *generation);
  */
 void rs_agent_panic(const char *why);
 void rs_agent_exit(uint32_t code);
+/*
+ * The same for who cannot wait for the host: mark and request stay in the region, where the host
+ * finds them. Any context.
+ */
+void rs_agent_note_panic(const char *why);
+void rs_agent_note_exit(uint32_t code);
 
 /*
  * Says that task `pid` of process `tgid` (0: not known) is called `comm` (up to RS_COMM_LEN bytes,

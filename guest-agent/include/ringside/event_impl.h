@@ -27,6 +27,14 @@
 #error "no tracepoint sites for this architecture yet: write site_<arch>.h"
 #endif
 
+/*
+ * What a port needs around the making of an event, until its record is written: a declaration that
+ * is undone at the end of its scope. The headers of such a port define it before this one.
+ */
+#ifndef RS_EVENT_GUARD
+#define RS_EVENT_GUARD
+#endif
+
 /* What describes an event; constant. */
 struct rs_symbol_info {
 	uint64_t value;
@@ -429,7 +437,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	struct rs_event rs_event_##id_                                                             \
 		__attribute__((section("rs_events"), used, visibility("hidden"))) = {              \
 			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, NULL, NULL};               \
-	__attribute__((noinline, cold)) static void rs_call_##id_ proto                            \
+	__attribute__((__noinline__, cold)) static void rs_call_##id_ proto                        \
 	{                                                                                          \
 		const uint64_t rs_args[] = {RS_EACH(RS_ARG, , RS_OPEN args) 0};                    \
                                                                                                    \
@@ -437,8 +445,9 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 				 sizeof(rs_args) / sizeof(rs_args[0]) - 1);                        \
 		RS_EVENT_ENTRY(id_, assign, RS_EVENT_CALLED(id_), __VA_ARGS__)                     \
 	}                                                                                          \
-	__attribute__((noinline)) void rs_emit_##id_ proto                                         \
+	__attribute__((__noinline__)) void rs_emit_##id_ proto                                     \
 	{                                                                                          \
+		RS_EVENT_GUARD                                                                     \
 		if (rs_unlikely(rs_load(&rs_event_##id_.state.callbacks) != NULL)) {               \
 			rs_call_##id_ args;                                                        \
 			return;                                                                    \

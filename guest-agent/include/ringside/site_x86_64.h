@@ -10,16 +10,24 @@
 #ifndef RINGSIDE_SITE_X86_64_H
 #define RINGSIDE_SITE_X86_64_H
 
-#define RS_SITE_CODE(section, event, label)                                                        \
-	".p2align 3,,4\n"                                                                          \
-	"1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                                               \
-	".pushsection " section ", \"a?\", @progbits\n\t"                                          \
-	".balign 4\n\t"                                                                            \
-	".long 1b - .\n\t"                                                                         \
-	".long " label " - .\n\t"                                                                  \
-	".long " event "\n\t"                                                                      \
-	".long 5\n\t"                                                                              \
+/* What else a port's tools must be told of the site at 1b, as assembly. */
+#ifndef RS_SITE_EXTRA
+#define RS_SITE_EXTRA(label) ""
+#endif
+
+/* clang-format off */
+#define RS_SITE_CODE(section, event, label) \
+	".p2align 3,,4\n" \
+	"1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t" \
+	RS_SITE_EXTRA(label) \
+	".pushsection " section ", \"a?\", @progbits\n\t" \
+	".balign 4\n\t" \
+	".long 1b - .\n\t" \
+	".long " label " - .\n\t" \
+	".long " event "\n\t" \
+	".long 5\n\t" \
 	".popsection"
+/* clang-format on */
 
 /* `event_symbol`: the name of the event, as a string. */
 #define RS_SITE_GOTO(event_symbol, label)                                                          \

@@ -77,26 +77,6 @@ static int find_doorbell(void)
 	return strstr(what, "[eventfd]") ? fd : -1;
 }
 
-/*
- * Reads rs_control.flags. The agent checks the region only later, so this function checks what it
- * reads.
- */
-static uint32_t control_flags(void)
-{
-	static struct rs_region_header header;
-	uint64_t size = hosted.place.region_size, at;
-
-	if (rs_load_acquire((const uint64_t *)hosted.place.region) != RS_REGION_MAGIC ||
-	    !rs_region_take_header(&header, hosted.place.region, size) ||
-	    header.abi_major != RS_ABI_MAJOR ||
-	    !rs_region_take_table(&header, hosted.place.region, size))
-		return 0;
-	at = header.section[RS_SEC_CONTROL].offset;
-	if (at % 8 || size < sizeof(struct rs_control) || at > size - sizeof(struct rs_control))
-		return 0;
-	return rs_load(&((const struct rs_control *)(hosted.place.region + at))->flags);
-}
-
 /* So that a wild store of the program cannot change what the host has written. */
 static void protect_host_part(void)
 {
@@ -190,7 +170,7 @@ static bool region_named(void)
 
 int rs_hosted_init_image(const char *name, const struct rs_event *events)
 {
-	uint32_t flags;
+	uint32_t flags = 0;
 	bool self;
 	int ret;
 
@@ -203,7 +183,8 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 	if (ret)
 		return ret == 1 ? 0 : ret;
 	hosted.doorbell = find_doorbell();
-	flags = control_flags();
+	/* An error is rs_agent_init()'s to tell. */
+	rs_agent_region_flags(hosted.place.region, hosted.place.region_size, &flags);
 	self = (hosted.place.given && rs_hosted_number("RINGSIDE_SELF_PATCH") > 0) ||
 	       (flags & RS_CONTROL_SELF_PATCH);
 	/* Where the host patches us, the next session of its name puts our text back. */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The agent's life on a memory. One thread takes the kernel's region, follows what the host wants,
+ * leaves the region when the host asks for that or has laid it out anew, and takes it again.
+ */
+#define pr_fmt(fmt) "ringside: " fmt
+#include "module.h"
+#include "rs_port.h"
+
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/utsname.h>
+#include <asm/tsc.h>
+#include <ringside/control.h>
+#include <ringside/directory.h>
+#include <ringside/region.h>
+
+#define KERNEL_OWNER 1u /* in a claim */
+#define BUSY_US 1000    /* between two looks for a while after a change … */
+#define IDLE_US 5000    /* … and else */
+#define BUSY_LOOKS 1000u
+#define AWAY_US 50000 /* between two looks for a region */
+#define LEAVE_MS 7000 /* for the requests of an orderly end; then the host counts as gone */
+
+static RS_PROVIDER(provider, "linux");
+
+static struct {
+	struct task_struct *thread;
+	bool stop;
+	struct completion ended;
+	u8 *memory;
+	u64 size;
+	char device[32];
+
+	/* The thread's. */
+	bool attached;
+	struct rs_place place;
+	u64 session;
+	u32 quiet; /* looks since the last change */
+	u32 generation, nudge;
+	int told; /* the error that was shown last */
+} agent;
+
+void rs_port_panic(const char *why)
+{
+	WARN(1, "ringside: %s\n", why);
+}
+
+/* ---- what the core asks of the kernel ---- */
+
+static void relax(void)
+{
+	if (preemptible())
+		usleep_range_state(50, 100, TASK_IDLE);
+	else
+		cpu_relax();
+}
+
+/* Nothing wakes us up, so this is a short time. */
+static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
+{
+	if (READ_ONCE(*nudge) == seen)
+		relax();
+}
+
+/* Events are made with preemption disabled, and so RCU waits for them. */
+static void wait_events(void)
+{
+	synchronize_rcu();
+}
+
+static const struct rs_trace_ops ops = {
+	.relax = relax,
+	.wait_nudge = wait_nudge,
+	.wait_events = wait_events,
+};
+
+/* ---- taking and leaving ---- */
+
+static void *region(void)
+{
+	return agent.memory + agent.place.offset;
+}
+
+/* Says each error once, until another one comes. */
+static int tell(int err)
+{
+	if (err && err != agent.told)
+		pr_warn("%s: %s\n", agent.device, rs_agent_strerror(err));
+	agent.told = err;
+	return err;
+}
+
+static int init(void)
+{
+	static char name[RS_LABEL_LEN];
+	struct rs_agent_config config = {
+		.region = region(),
+		.region_size = agent.place.size,
+		.ops = &ops,
+		.agent = "linux module " RS_MODULE_VERSION,
+		.name = name,
+		.cpu_count = nr_cpu_ids,
+		.tsc_hz = tsc_khz * 1000ull,
+		.page_table_root = rs_page_table_root(),
+		.paging = rs_page_table_kind(),
+	};
+	int err;
+
+	strscpy(name, init_utsname()->nodename, sizeof(name));
+	err = rs_agent_init(&config);
+	if (err)
+		return err;
+	err = rs_agent_register(&provider);
+	if (err)
+		rs_agent_fini();
+	return err;
+}
+
+static void leave(void)
+{
+	const struct rs_region_header *header = region();
+
+	/* Who has laid the region out anew knows nothing of us. */
+	if (rs_load(&header->session_id) != agent.session)
+		rs_agent_host_gone();
+	agent.attached = false;
+	rs_kernel_events_stop();
+	rs_agent_unregister(&provider);
+	rs_agent_fini();
+	rs_directory_leave(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
+}
+
+/* The kernel's entry. While the region's last session has ended, it is not to be taken. */
+static int find(void)
+{
+	u32 flags;
+	int err;
+
+	for (u32 i = 0;; i++) {
+		err = rs_directory_look(agent.memory, agent.size, i, &agent.place);
+		if (err)
+			return err;
+		if (agent.place.kind == RS_SOURCE_KERNEL)
+			break;
+	}
+	if (agent.place.offset > agent.size || agent.place.size > agent.size - agent.place.offset)
+		return -RS_EBADMSG;
+	err = rs_agent_region_flags(region(), agent.place.size, &flags);
+	if (err)
+		return err;
+	return flags & RS_CONTROL_STOP ? -RS_ENODEV : 0;
+}
+
+static void take(void)
+{
+	const struct rs_region_header *header;
+	int err = find();
+
+	/* Nothing there (yet) is no error. */
+	if (err == -RS_ENODEV || tell(err))
+		return;
+	header = region();
+	agent.session = rs_load(&header->session_id);
+	err = rs_directory_claim(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
+	if (tell(err))
+		return;
+	if (tell(init())) {
+		rs_directory_leave(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
+		return;
+	}
+	agent.attached = true;
+	agent.quiet = 0;
+	err = rs_agent_hello();
+	pr_info("%s: %s\n", agent.device, err ? rs_agent_strerror(err) : "the host answers");
+}
+
+/* ---- while it is ours ---- */
+
+/* Whether the host wants us to leave, or has taken the region away or laid it out anew. */
+static bool must_leave(void)
+{
+	const struct rs_region_header *header = region();
+	const struct rs_control *control = rs_agent_control();
+	struct rs_place now;
+
+	return rs_directory_look(agent.memory, agent.size, agent.place.index, &now) ||
+	       now.kind != RS_SOURCE_KERNEL || now.free || now.owner != KERNEL_OWNER ||
+	       now.offset != agent.place.offset || now.size != agent.place.size ||
+	       rs_load(&header->magic) != RS_REGION_MAGIC ||
+	       rs_load(&header->session_id) != agent.session ||
+	       rs_load(&control->flags) & RS_CONTROL_STOP;
+}
+
+static void follow_host(void)
+{
+	const struct rs_control *control = rs_agent_control();
+	u32 generation = rs_load(&control->generation), nudge = rs_load(&control->nudge);
+
+	if (generation != agent.generation || nudge != agent.nudge)
+		agent.quiet = 0;
+	else if (agent.quiet < BUSY_LOOKS)
+		agent.quiet++;
+	agent.generation = generation;
+	agent.nudge = nudge;
+	rs_agent_look();
+	if (rs_agent_control_due())
+		rs_agent_apply_control();
+	rs_kernel_events_follow();
+}
+
+static void rest(void)
+{
+	unsigned int us = !agent.attached ? AWAY_US : agent.quiet < BUSY_LOOKS ? BUSY_US : IDLE_US;
+
+	usleep_range_state(us, us + us / 4, TASK_IDLE);
+}
+
+static int live(void *data)
+{
+	while (!READ_ONCE(agent.stop)) {
+		if (!agent.attached)
+			take();
+		else if (must_leave())
+			leave();
+		else
+			follow_host();
+		if (!READ_ONCE(agent.stop))
+			rest();
+	}
+	if (agent.attached)
+		leave();
+	complete(&agent.ended);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+int rs_agent_set_memory(void *memory, u64 size, const char *device)
+{
+	agent.memory = memory;
+	agent.size = size;
+	agent.told = 0;
+	agent.stop = false;
+	strscpy(agent.device, device, sizeof(agent.device));
+	init_completion(&agent.ended);
+	agent.thread = kthread_run(live, NULL, "ringside");
+	return PTR_ERR_OR_ZERO(agent.thread);
+}
+
+void rs_agent_take_memory(bool gone)
+{
+	WRITE_ONCE(agent.stop, true);
+	if (gone || !wait_for_completion_timeout(&agent.ended, msecs_to_jiffies(LEAVE_MS)))
+		rs_agent_host_gone(); /* ends all waits for it */
+	kthread_stop(agent.thread);
+	pr_info("%s: let go\n", agent.device);
+}

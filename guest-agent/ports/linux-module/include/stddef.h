@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include <linux/stddef.h>
+#include <linux/types.h>

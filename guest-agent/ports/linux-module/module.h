@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the module have of one another. One memory of one device is used at a time, and
+ * one thread of the module does all that the agent does between events.
+ */
+#ifndef RS_LINUX_MODULE_H
+#define RS_LINUX_MODULE_H
+
+#include <linux/pci.h>
+#include <linux/types.h>
+
+#include <ringside/agent.h>
+
+/* ---- pci.c: the device ---- */
+
+/* Looks for devices from now on, and begins with the first that has a directory. 0 or -errno. */
+int rs_pci_begin(void);
+void rs_pci_end(void);
+
+/* ---- agent.c: the agent's life ---- */
+
+/*
+ * set_memory begins a life on a memory that holds a directory, or will. 0 or -errno. take_memory
+ * ends it: once it has returned, nothing touches the memory any more. `gone`: the device is not
+ * there any more, so the host cannot be told.
+ */
+int rs_agent_set_memory(void *memory, u64 size, const char *device);
+void rs_agent_take_memory(bool gone);
+
+/* ---- events.c: the kernel's own events ---- */
+
+/* Finds the tracepoints that the table names. */
+void rs_kernel_events_find(void);
+/* Registers and unregisters probes, as the control words ask for it. The module's thread. */
+void rs_kernel_events_follow(void);
+/* No probe is registered, nor on its way, once this returns. */
+void rs_kernel_events_stop(void);
+
+/* ---- pages.c: what the host translates the module's addresses with ---- */
+
+int rs_page_table_make(void);
+void rs_page_table_free(void);
+u64 rs_page_table_root(void);
+u32 rs_page_table_kind(void); /* RS_PAGING_* */
+
+#endif
