@@ -55,7 +55,8 @@ def main():
         script, initrd, console = (os.path.join(d, name) for name in ('script', 'initrd', 'console'))
         with open(script, 'w') as file:
             file.write(SCRIPT)
-        subprocess.run([f'{GUEST}/mk-initramfs', PROCWATCH, initrd, script, JOIN], check=True)
+        files = {'/bin/procwatch': PROCWATCH, '/work.sh': script, f'/bin/{os.path.basename(JOIN)}': JOIN}
+        subprocess.run([f'{GUEST}/mk-initramfs', initrd, f'{GUEST}/init', *map('='.join, files.items())], check=True)
         p = subprocess.run([RINGSIDE, 'run', '--accel', 'tcg', '--json', '--initrd', initrd, '--mem', '512M',
                             '--cpus', '2', '--append', 'console=ttyS0 quiet panic=-1', '--serial', console,
                             '-e', 'join:*', '-e', 'proc:exit', '--duration', '200', kernel],

@@ -13,7 +13,7 @@ kernel=$("$here/fetch-kernel")
 initrd=$(mktemp "${TMPDIR:-/tmp}/ringside-initrd.XXXXXX")
 console=$(mktemp "${TMPDIR:-/tmp}/ringside-console.XXXXXX")
 trap 'rm -f "$initrd" "$console"' EXIT INT TERM
-"$here/mk-initramfs" "$procwatch" "$initrd"
+"$here/mk-initramfs" "$initrd" "$here/init" "/bin/procwatch=$procwatch" "/work.sh=$here/work.sh"
 
 echo "Booting $(basename "$kernel") under TCG (about 10 s); tracing proc:*, and io:* of more than 4000 bytes." >&2
 ringside run --accel tcg --initrd "$initrd" --mem 512M --cpus 2 \
