@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The test bed itself: a domain of a libvirtd of ours boots Debian's kernel, obeys, gets and loses an
-ivshmem device, and leaves nothing behind.
+"""The test bed itself: a domain of a libvirtd of ours boots Debian's kernel, obeys, gets and loses
+an ivshmem device, and leaves nothing behind.
 
     linux_bed.py 6.1|6.12 pc|q35
 """

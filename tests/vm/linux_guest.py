@@ -98,8 +98,12 @@ def make_initrd(series, output, files):
 
 
 class Guest:
-    """A domain, defined and started. `shmem`: MiB of an ivshmem device that is there from the start.
-    `agent`: whether it has the channel of QEMU's guest agent. `devices`: more XML."""
+    """A domain, defined and started.
+
+    `shmem`: MiB of an ivshmem device that is there from the start.
+    `agent`: whether it has the channel of QEMU's guest agent.
+    `devices`: more XML. `files`: place in the guest → path here.
+    """
 
     def __init__(self, bed, series='6.1', name='guest', machine='pc', files=(), shmem=0, agent=False, cpus=2,
                  max_cpus=0, memory=512, append='', devices='', on_crash='destroy', start=True):
