@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "qemu/qmp.h"
 
+#include "base/json.h"
 #include "base/socket.h"
 
 #include <errno.h>
@@ -29,31 +30,6 @@ struct rs_qmp {
 static struct rs_qmp *qmp_of(struct rs_monitor *monitor)
 {
 	return (struct rs_qmp *)monitor;
-}
-
-/* json-glib parses by recursion, so bound the depth before. */
-static bool depth_ok(const char *line, size_t size)
-{
-	unsigned depth = 0;
-	bool in_string = false;
-
-	for (size_t i = 0; i < size; i++) {
-		char c = line[i];
-		if (in_string) {
-			if (c == '\\')
-				i++;
-			else if (c == '"')
-				in_string = false;
-		} else if (c == '"') {
-			in_string = true;
-		} else if (c == '{' || c == '[') {
-			if (++depth > RS_QMP_DEPTH_MAX)
-				return false;
-		} else if ((c == '}' || c == ']') && depth > 0) {
-			depth--;
-		}
-	}
-	return true;
 }
 
 static JsonObject *object_member(JsonObject *object, const char *name)
@@ -94,7 +70,7 @@ static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
 	JsonNode *root;
 	JsonObject *object;
 
-	if (!depth_ok(line, size)) {
+	if (!rs_json_is_shallow(line, size, RS_QMP_DEPTH_MAX)) {
 		qmp->bad_lines++;
 		return;
 	}

@@ -12,7 +12,7 @@ import tempfile
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
 VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
           "viewer/disasm", "viewer/export")
-HV_SIBLINGS = ("vmm", "qemu", "hosted", "region", "patch")
+HV_SIBLINGS = ("vmm", "qemu", "hosted", "libvirt", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
     "hv/region": ("rs-trace-region.h", "rs-trace-directory.h", "rs-trace-clock.h"),
@@ -119,7 +119,7 @@ def system_allowed(path, source, name):
                                                   "rs-trace-dat-kallsyms", "rs-trace-dat-pages",
                                                   "rs-trace-dat-print"))
     if library == "libvirt":
-        return os.path.basename(path).startswith("libvirt")
+        return path == "hv/libvirt/libvirt.c"
     if library in ("gtk", "adwaita"):
         return source == "viewer/app"
     return True
@@ -174,6 +174,11 @@ PLANTED = {
     "hv/vmm/internal.h": "",
     "hv/vmm/vmm.c": '#include "internal.h"',
     "hv/qemu/qemu.c": '#include "vmm/vmm.h"',
+    "hv/libvirt/libvirt.c": "#include <libvirt/libvirt.h>",
+    "hv/libvirt/domain.h": '#include "target/target.h"',
+    "hv/libvirt/domain.c": "#include <libvirt/libvirt.h>",
+    "hv/libvirt/wrong.c": '#include "vmm/vmm.h"',
+    "hv/machine/domain.c": '#include "libvirt/domain.h"',
     "hv/machine/machine.h": "",
     "hv/machine/machine.c": '#include "vmm/vmm.h"',
     "hv/machine/wrong.c": '#include "session/session.h"',
@@ -221,7 +226,7 @@ PLANTED = {
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h",
                "guest-agent/core/b.c", "guest-agent/utrace/b.c", "guest-agent/utrace/c.c",
                "guest-agent/utrace/d.c", "guest-agent/utrace/e.c",
-               "hv/qemu/qemu.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
+               "hv/qemu/qemu.c", "hv/libvirt/domain.c", "hv/libvirt/wrong.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
                "viewer/filter/wrong.c", "viewer/filter/wrong2.c", "viewer/analysis/wrong.c",
                "viewer/decode/wrong.c", "hv/vmm/filter.c",
                "hv/patch/dbus.c", "hv/clock/clock.c", "hv/session/plan.c",

@@ -32,6 +32,18 @@ _ringside_events()
 	ringside list -q ${session:+-s "$session"} 2>/dev/null
 }
 
+# Domains, of libvirt's daemon that the command would ask.
+_ringside_domains()
+{
+	local i uri
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-c | --connect) uri=${COMP_WORDS[i + 1]} ;;
+		esac
+	done
+	timeout 2 virsh ${uri:+-c "$uri"} list --all --name 2>/dev/null </dev/null
+}
+
 _ringside()
 {
 	local cur prev words cword verb
@@ -63,6 +75,15 @@ _ringside()
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	--on) COMPREPLY=($(compgen -W "panic reset signal event=" -- "$cur")); return ;;
+	-c | --connect)
+		case $verb in
+		attach | prepare)
+			COMPREPLY=($(compgen -W "qemu:///system qemu:///session" -- "$cur"))
+			declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
+			return
+			;;
+		esac
+		;;
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
 	--serial | --initrd | -o | --output | --text | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
@@ -78,6 +99,7 @@ _ringside()
 		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
 		;;
+	prepare) COMPREPLY=($(compgen -W "$(_ringside_domains)" -- "$cur")) ;;
 	attach) COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')" -- "$cur")) ;;
 	trace | record | snapshot | ktrace | kdump | engine | stat | stop | pause | resume)
 		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))

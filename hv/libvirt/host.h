@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What a domain of this host has outside of libvirt: its QEMU's process, and shared memory. */
+#ifndef RS_HV_LIBVIRT_HOST_H
+#define RS_HV_LIBVIRT_HOST_H
+
+#include "base/error.h"
+#include <glib.h>
+#include <sys/types.h>
+
+/*
+ * The process that was started with this UUID, as its command line says; 0: none, several, or
+ * unknown. What a command line says is no proof: another user may write there what he likes.
+ */
+pid_t rs_host_find_qemu(const char *uuid);
+
+/*
+ * The name of a domain's memory of so many MiB: /dev/shm/NAME, to be freed. Each size has a name of
+ * its own, since QEMU does not start with a file of another size. The UUID tells apart domains of
+ * one name, as two users may have.
+ */
+char *rs_host_shmem_name(const char *domain, const char *uuid, guint64 mib);
+/* What the names of a domain's memory begin with, to be freed. */
+char *rs_host_shmem_stem(const char *domain, const char *uuid);
+
+/*
+ * Removes /dev/shm/NAME. -ENOENT there is none; -EBUSY somebody has it open for writing; -EACCES we
+ * may not; -EINVAL it is no plain file, or no name.
+ */
+int rs_host_remove_shmem(const char *name, struct rs_error *err);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "libvirt/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define UUID "3f1c5a0e-1111-4222-8333-444455556666"
+
+static char *path_of(const char *name)
+{
+	return g_strconcat("/dev/shm/", name, NULL);
+}
+
+static void test_names_are_those_of_files(void)
+{
+	g_autofree char *plain = rs_host_shmem_name("web1", UUID, 16);
+	g_autofree char *odd = rs_host_shmem_name("a/b c\xc3\xa4", UUID, 2);
+
+	g_assert_cmpstr(plain, ==, "ringside-web1-3f1c5a0e-16M");
+	g_assert_cmpstr(odd, ==, "ringside-a_b_c__-3f1c5a0e-2M");
+}
+
+static void test_memory_in_use_stays(void)
+{
+	g_autofree char *name = g_strdup_printf("ringside-test-%d", getpid());
+	g_autofree char *path = path_of(name);
+	struct rs_error err = {0};
+	int fd;
+
+	g_assert_cmpint(rs_host_remove_shmem(name, &err), ==, -ENOENT);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_cmpint(rs_host_remove_shmem(name, &err), ==, -EBUSY);
+	g_assert_cmpint(access(path, F_OK), ==, 0);
+	close(fd);
+	g_assert_cmpint(rs_host_remove_shmem(name, &err), ==, 0);
+	g_assert_cmpint(access(path, F_OK), ==, -1);
+}
+
+static void test_only_our_plain_files_go(void)
+{
+	g_autofree char *name = g_strdup_printf("ringside-link-%d", getpid());
+	g_autofree char *path = path_of(name);
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_host_remove_shmem("other", &err), ==, -EINVAL);
+	g_assert_cmpint(rs_host_remove_shmem("ringside-/../x", &err), ==, -EINVAL);
+	g_assert_cmpint(symlink("/etc/passwd", path), ==, 0);
+	g_assert_cmpint(rs_host_remove_shmem(name, &err), ==, -ELOOP);
+	g_unlink(path);
+	g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+	g_assert_cmpint(rs_host_remove_shmem(name, &err), ==, -EINVAL);
+	g_unlink(path);
+}
+
+static pid_t start(const char *option)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	/* Its end is closed by exec. */
+	g_assert_cmpint(pipe(ends), ==, 0);
+	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		execl("/bin/sh", "sh", "-c", "while :; do sleep 1; done", "x", option, UUID, NULL);
+		_exit(1);
+	}
+	close(ends[1]);
+	g_assert_cmpint(read(ends[0], &byte, 1), ==, 0);
+	close(ends[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_the_process_is_told_by_its_uuid(void)
+{
+	pid_t first = start("-uuid"), other = start("-other"), second;
+
+	g_assert_cmpint(rs_host_find_qemu(UUID), ==, first);
+	/* Two of them: one lies. */
+	second = start("-uuid");
+	g_assert_cmpint(rs_host_find_qemu(UUID), ==, 0);
+	end(second);
+	end(first);
+	g_assert_cmpint(rs_host_find_qemu(UUID), ==, 0);
+	end(other);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/host/names", test_names_are_those_of_files);
+	g_test_add_func("/host/in-use", test_memory_in_use_stays);
+	g_test_add_func("/host/plain", test_only_our_plain_files_go);
+	g_test_add_func("/host/process", test_the_process_is_told_by_its_uuid);
+	return g_test_run();
+}
