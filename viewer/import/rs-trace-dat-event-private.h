@@ -54,6 +54,10 @@ void rs_trace_dat_event_describe(const RsTraceDatEvent *event, guint slot, GByte
 void rs_trace_dat_event_payload(const RsTraceDatEvent *event, struct tep_record *record,
 				struct trace_seq *text, GByteArray *out);
 
+/* rs-trace-dat-record.c: of the record's common fields. RS_CTX_*; the task. */
+guint16 rs_trace_dat_event_context(const RsTraceDatEvent *event, const struct tep_record *record);
+guint32 rs_trace_dat_event_pid(const RsTraceDatEvent *event, const struct tep_record *record);
+
 /* rs-trace-dat-print.c: sets print and args, if they can say what libtraceevent prints. */
 gboolean rs_trace_dat_event_translate(RsTraceDatEvent *event);
 /* The names of a field's values, if the print format has them: kind becomes ENUM or FLAGS. */

@@ -14,13 +14,6 @@
 #define FIRST_BOOT 1u
 #define SYMBOLS_MAX 8u /* sources that are told the symbols: they are large */
 
-/* Linux' common_flags. */
-#define LINUX_IRQS_OFF 0x01u
-#define LINUX_NEED_RESCHED 0x04u
-#define LINUX_HARDIRQ 0x08u
-#define LINUX_SOFTIRQ 0x10u
-#define LINUX_NMI 0x40u
-
 /* ---- what a source tells ---- */
 
 static gboolean put_table(Import *import, const Source *source, guint kind, guint64 arg,
@@ -61,13 +54,15 @@ static gboolean join(Import *import, Source *source)
 {
 	struct rs_file_source info = {.size = sizeof(info),
 				      .ring_pages = 1,
-				      .ring_page_size = RS_TRACE_DAT_PAGE,
+				      .ring_page_size = RS_TRACE_PACK_PAGE,
 				      .number = source->number,
 				      .session_id = tracecmd_get_traceid(source->handle)};
 
 	source->joined = TRUE;
 	source->n_rings = (guint)CLAMP(tep_get_cpus(import->tep), 1, (int)RS_MAX_CPUS);
 	source->rings = g_new0(Ring, source->n_rings);
+	for (guint i = 0; i < source->n_rings; i++)
+		source->rings[i].pack.size = RS_TRACE_PACK_PAGE;
 	info.ring_count = source->n_rings;
 	g_strlcpy(info.name, source->name, sizeof(info.name));
 	g_strlcpy(info.kind, "trace.dat", sizeof(info.kind));
@@ -129,34 +124,6 @@ static gboolean tell_task(Import *import, Source *source, guint32 pid)
 
 /* ---- records ---- */
 
-static guint16 context_of(const RsTraceDatEvent *event, const struct tep_record *record)
-{
-	const guint8 *data = record->data;
-	guint flags = 0, preempt = 0, context = 0;
-
-	if (event->flags_at >= 0 && event->flags_at < record->size)
-		flags = data[event->flags_at];
-	if (event->preempt_at >= 0 && event->preempt_at < record->size)
-		preempt = data[event->preempt_at];
-	context |= flags & LINUX_IRQS_OFF ? RS_CTX_IRQS_OFF : 0;
-	context |= flags & LINUX_NEED_RESCHED ? RS_CTX_NEED_RESCHED : 0;
-	context |= flags & LINUX_HARDIRQ ? RS_CTX_HARDIRQ : 0;
-	context |= flags & LINUX_SOFTIRQ ? RS_CTX_SOFTIRQ : 0;
-	context |= flags & LINUX_NMI ? RS_CTX_NMI : 0;
-	context |= (preempt & RS_CTX_PREEMPT_MAX) << RS_CTX_PREEMPT_SHIFT;
-	context |= MIN(preempt >> 4, RS_CTX_MIGRATE_MAX) << RS_CTX_MIGRATE_SHIFT;
-	return (guint16)context;
-}
-
-static guint32 pid_of(const RsTraceDatEvent *event, const struct tep_record *record)
-{
-	guint32 pid = 0;
-
-	if (event->pid_at >= 0 && event->pid_at + 4 <= record->size)
-		memcpy(&pid, (const guint8 *)record->data + event->pid_at, sizeof(pid));
-	return pid;
-}
-
 /* Where a number of lost records is not known, it is at least one. */
 static gboolean lose(Import *import, Source *source, const struct tep_record *record)
 {
@@ -191,7 +158,7 @@ static gboolean is_stack_of_last(const Source *source, const struct tep_record *
 	const Held *held = &source->rings[record->cpu].held;
 
 	return event->role == RS_TRACE_DAT_STACK && held->payload && !record->missed_events &&
-	       held->pid == pid_of(event, record);
+	       held->pid == rs_trace_dat_event_pid(event, record);
 }
 
 static gboolean add(Import *import, Source *source, struct tep_record *record,
@@ -199,8 +166,8 @@ static gboolean add(Import *import, Source *source, struct tep_record *record,
 {
 	const Held held = {.id = event->id,
 			   .ns = record->ts,
-			   .pid = pid_of(event, record),
-			   .context = context_of(event, record)};
+			   .pid = rs_trace_dat_event_pid(event, record),
+			   .context = rs_trace_dat_event_context(event, record)};
 	guint64 frames[RS_STACK_MAX];
 
 	if (is_stack_of_last(source, record, event))
@@ -273,7 +240,7 @@ static void source_free(gpointer data)
 	Source *source = data;
 
 	for (guint i = 0; i < source->n_rings; i++) {
-		g_clear_pointer(&source->rings[i].page, g_byte_array_unref);
+		g_clear_pointer(&source->rings[i].pack.page, g_byte_array_unref);
 		g_clear_pointer(&source->rings[i].held.payload, g_byte_array_unref);
 	}
 	g_hash_table_unref(source->pids);

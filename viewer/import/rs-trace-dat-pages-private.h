@@ -6,6 +6,7 @@
 #ifndef RS_TRACE_DAT_PAGES_PRIVATE_H
 #define RS_TRACE_DAT_PAGES_PRIVATE_H
 
+#include "rs-trace-pack-private.h"
 #include "rs-trace-writer.h"
 
 #include <event-parse.h>
@@ -14,8 +15,6 @@
 #include <trace-cmd.h>
 
 G_BEGIN_DECLS
-
-#define RS_TRACE_DAT_PAGE 65536u /* bytes */
 
 /*
  * The latest record of a ring, while its call stack may still come: that is an event of its
@@ -31,11 +30,9 @@ typedef struct {
 } Held;
 
 typedef struct {
-	GByteArray *page; /* NULL: none is being filled */
-	guint64 seq, records, ns;
+	RsTracePack pack;
+	guint64 seq, records;
 	guint64 lost; /* before the page */
-	guint32 pid;
-	guint16 context;
 	Held held;
 } Ring;
 
@@ -72,11 +69,7 @@ typedef struct {
 	GError **error;
 } Import;
 
-/*
- * All return FALSE with import->error set. What a record becomes has RS_TRACE_DAT_PAYLOAD_MAX bytes
- * of payload at most, and is cut if there is more.
- */
-#define RS_TRACE_DAT_PAYLOAD_MAX (RS_REC_MAX - (guint)sizeof(struct rs_rec_header))
+/* All return FALSE with import->error set. */
 
 /* Holds import->payload as the ring's latest record. What it held before goes into its page. */
 gboolean rs_trace_dat_pages_hold(Import *import, Source *source, guint ring, const Held *record);
