@@ -16,6 +16,11 @@ struct monitor {
 	GHashTable *asked; /* of struct question: to be answered */
 	bool stopped;      /* as the last STOP or RESUME event said */
 	bool away;         /* the daemon is */
+	/* It has the domain. */
+	bool keeps;
+	rs_domain_changed_fn changed;
+	void *data;
+	GDestroyNotify release;
 };
 
 struct question {
@@ -155,6 +160,11 @@ static void destroy(struct rs_monitor *base)
 	rs_domain_set_monitor(monitor->domain, NULL, NULL);
 	g_hash_table_foreach(monitor->asked, forget, NULL);
 	g_hash_table_unref(monitor->asked);
+	if (monitor->keeps) {
+		rs_domain_unlisten(monitor->domain);
+		rs_domain_close(monitor->domain);
+		monitor->release(monitor->data);
+	}
 	g_free(monitor);
 }
 
@@ -165,12 +175,10 @@ static const struct rs_monitor_ops ops = {
 	.destroy = destroy,
 };
 
-void rs_domain_monitor_changed(struct rs_monitor *base, enum rs_domain_change change)
+static void take_notice(struct monitor *monitor, enum rs_domain_change change)
 {
-	struct monitor *monitor = of(base);
-
 	if (change == RS_DOMAIN_STOPPED || change == RS_DOMAIN_MIGRATED)
-		rs_monitor_closed(base);
+		rs_monitor_closed(&monitor->monitor);
 	else if (change == RS_DOMAIN_LOST)
 		monitor->away = true;
 	else if (change == RS_DOMAIN_FOUND)
@@ -180,6 +188,33 @@ void rs_domain_monitor_changed(struct rs_monitor *base, enum rs_domain_change ch
 		on_event(monitor, "STOP", NULL);
 	else if (monitor->away && change == RS_DOMAIN_RESUMED && monitor->stopped)
 		on_event(monitor, "RESUME", NULL);
+}
+
+static void on_changed(void *data, enum rs_domain_change change, const char *detail)
+{
+	struct monitor *monitor = data;
+
+	take_notice(monitor, change);
+	monitor->changed(monitor->data, change, detail);
+}
+
+int rs_domain_monitor_keep(struct rs_monitor *base, rs_domain_changed_fn changed, void *data,
+			   GDestroyNotify release, struct rs_error *err)
+{
+	struct monitor *monitor = of(base);
+	int ret;
+
+	monitor->changed = changed;
+	monitor->data = data;
+	monitor->release = release;
+	ret = rs_domain_listen(monitor->domain, on_changed, monitor, err);
+	if (ret) {
+		rs_domain_unlisten(monitor->domain);
+		release(data);
+	} else {
+		monitor->keeps = true;
+	}
+	return ret;
 }
 
 struct rs_monitor *rs_domain_monitor_new(struct rs_domain *domain,

@@ -20,9 +20,12 @@ struct rs_monitor *rs_domain_monitor_new(struct rs_domain *domain,
 					 const struct rs_monitor_listener *listener);
 
 /*
- * To be called for each change that rs_domain_listen() tells: it notices the end of QEMU, and what
- * was missed while the daemon was away.
+ * The domain is the monitor's from now on, and is closed with it. The monitor listens to what
+ * happens to it, so that it notices the end of QEMU and what was missed while the daemon was away.
+ * Then it calls `changed`. `release` is called with `data` at the end. On failure nothing has
+ * changed, but that `release` was called. Errors: as rs_domain_listen().
  */
-void rs_domain_monitor_changed(struct rs_monitor *monitor, enum rs_domain_change change);
+int rs_domain_monitor_keep(struct rs_monitor *monitor, rs_domain_changed_fn changed, void *data,
+			   GDestroyNotify release, struct rs_error *err);
 
 #endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Domains of libvirt as machines that somebody else has started (machine/reach.h). How one is
+ * reached is written "libvirt:URI#UUID#NAME". The name is for people: the UUID counts.
+ *
+ * Thread: main.
+ */
+#ifndef RS_HV_MACHINE_DOMAIN_H
+#define RS_HV_MACHINE_DOMAIN_H
+
+#include "base/error.h"
+#include "target/monitor.h"
+#include <glib.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define RS_VIA_DOMAIN "libvirt:"
+
+/*
+ * Finds the domain that `uri` (may be NULL) and `name` mean, as virsh does. *via and *called, its
+ * name, are to be freed. Errors: as rs_domain_open() gives them; -ENOTSUP QEMU does not run it.
+ */
+int rs_machine_find_domain(const char *uri, const char *name, char **via, char **called,
+			   struct rs_error *err);
+
+/* The domain's name, to be freed. */
+char *rs_machine_domain_name(const char *via);
+
+/*
+ * Connects to the monitor of the domain's QEMU. Closing it closes the connection to libvirt. *pid
+ * is QEMU's as far as is known, or 0. *device, to be freed, is the id of the device that
+ * `ringside prepare` has given it. Until the monitor is closed, standard error is told what happens
+ * to the domain and to libvirt's daemon. Errors: -ENOTCONN the domain does not run; -ENODEV it
+ * has no such device; -EINVAL `via` is invalid; others as rs_domain_open().
+ */
+int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_monitor **monitor,
+			   pid_t *pid, char **device, struct rs_error *err);
+
+#endif
