@@ -149,6 +149,11 @@ int rs_agent_apply_control(void)
 	return (int)bad;
 }
 
+bool rs_agent_asked_to_leave(void)
+{
+	return rs_agent_active() && rs_load(&rs_core.control->flags) & RS_CONTROL_LEAVE;
+}
+
 void rs_agent_host_gone(void)
 {
 	rs_store(&rs_core.host_gone, 1);

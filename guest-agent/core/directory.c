@@ -72,7 +72,7 @@ static int view_entry(const void *memory, uint64_t size, uint32_t index, struct 
 	place->owner = place->free ? RS_CLAIM_LEFT : rs_directory_claim_owner(view->word);
 	place->offset = rs_load(&view->entry->offset);
 	place->size = rs_load(&view->entry->size);
-	if (place->offset % RS_SECTION_ALIGN || place->offset > head.size ||
+	if (place->offset % RS_REGION_ALIGN || place->offset > head.size ||
 	    place->size > head.size - place->offset)
 		return -RS_EBADMSG;
 	return 0;

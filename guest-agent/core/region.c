@@ -109,7 +109,7 @@ static int check(const struct rs_region_header *header, uint64_t mapped)
 {
 	int err;
 
-	if (header->region_size > mapped || header->guest_offset % RS_SECTION_ALIGN)
+	if (header->region_size > mapped || header->guest_offset % RS_REGION_ALIGN)
 		return -RS_EBADMSG;
 	/* A ring's word has no bits for more pages, nor for larger ones. */
 	if (!header->ring_count || !power_of_two(header->ring_pages) ||

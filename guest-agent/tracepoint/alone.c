@@ -38,8 +38,11 @@ static uint64_t lay_out(struct rs_region_header *header, uint32_t cpus, uint32_t
 
 	for (uint32_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
 		uint64_t size = (uint64_t)arrays[i].stride * arrays[i].count;
-		uint64_t start = at;
+		uint64_t start;
 
+		if (arrays[i].section == RS_SEC_FIRST_GUEST)
+			at = RS_ALIGN_UP(at, (uint64_t)RS_REGION_ALIGN);
+		start = at;
 		size = RS_ALIGN_UP(size, (uint64_t)RS_SECTION_ALIGN);
 		at += size;
 		if (!header)
@@ -53,6 +56,7 @@ static uint64_t lay_out(struct rs_region_header *header, uint32_t cpus, uint32_t
 			.count = arrays[i].count,
 		};
 	}
+	at = RS_ALIGN_UP(at, (uint64_t)RS_REGION_ALIGN);
 	if (header)
 		header->region_size = at;
 	return at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/launch.h"
 
+#include "machine/reach.h"
 #include "machine/rescue.h"
 #include "patch/journal.h"
 #include <errno.h>
@@ -25,6 +26,7 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 							 .qmp = (char *)place.qmp,
 							 .gdb = (char *)place.gdb,
 							 .region = (char *)place.region,
+							 .via = (char *)rs_source_via(source),
 						 });
 	}
 	return rs_rundir_update(claim, entry, err);
@@ -90,10 +92,11 @@ static int rescue(const char *name, struct rs_error *err)
 		const char *journal = journals->pdata[i];
 		gsize stem = strlen(journal) - strlen("journal");
 		g_autofree char *qmp = g_strdup_printf("%.*sqmp", (int)stem, journal);
+		g_autofree char *kept = g_strdup_printf("%.*sqemu", (int)stem, journal);
 		struct rs_journal_report report;
 		int failed;
 
-		if (rs_machine_guest_lives(qmp))
+		if (rs_machine_guest_lives(qmp) || g_file_test(kept, G_FILE_TEST_EXISTS))
 			failed = rs_error_set(ret ? NULL : err, EEXIST,
 					      "a QEMU guest of an earlier session '%s' still runs",
 					      name);
@@ -169,6 +172,55 @@ int rs_launch_started(struct rs_session *session, void *data, struct rs_error *e
 	return 0;
 }
 
+/* ---- what somebody else has started ---- */
+
+static int reach(struct rs_session *session, const char *run_dir, const char *name, const char *via,
+		 const struct rs_machine_memory_wish *memory, struct rs_source_config *source,
+		 GPtrArray *lines, struct rs_error *err)
+{
+	const struct rs_machine_reach wish = {
+		.via = via, .run_dir = run_dir, .name = name, .memory = *memory};
+	struct rs_machine machine;
+	int ret = rs_machine_reach(&wish, &machine, lines, err);
+
+	if (ret)
+		return ret;
+	source->via = via;
+	source->self_patch = machine.self_patch;
+	return add_machine(session, source, &machine, err);
+}
+
+int rs_launch_reach(const char *via, const struct rs_machine_memory_wish *memory,
+		    struct rs_rundir_claim *claim, struct rs_session **out, GPtrArray **lines,
+		    struct rs_error *err)
+{
+	g_autoptr(GPtrArray) said = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *run_dir = NULL, *name = NULL, *journal = NULL;
+	const char *session_name = rs_rundir_claim_name(claim);
+	g_autofree char *kernel = rs_machine_reach_name(via);
+	struct rs_source_config source = {.kernel = kernel};
+	struct rs_session *session = NULL;
+	int ret = find_run_dir(&run_dir, err);
+
+	if (!ret)
+		ret = rescue(session_name, err);
+	if (!ret)
+		ret = rs_session_create(session_name, &session, err);
+	if (!ret)
+		ret = name_files(session, 1, &name, &journal, err);
+	source.journal = journal;
+	if (!ret)
+		ret = reach(session, run_dir, name, via, memory, &source, said, err);
+	if (!ret)
+		ret = note_where(claim, session, err);
+	*lines = g_steal_pointer(&said);
+	if (!ret)
+		*out = session;
+	else if (session)
+		rs_session_destroy(session);
+	return ret;
+}
+
 /* ---- sources of a session that died ---- */
 
 static void describe(GPtrArray *lines, const char *source, const struct rs_journal_report *report)
@@ -211,7 +263,7 @@ static void tell_left(const RsTraceRundirEntry *old, GPtrArray *lines)
 	for (guint i = 0; i < old->sources->len; i++) {
 		const RsTraceRundirSource *source = old->sources->pdata[i];
 
-		if (!source->qmp)
+		if (!source->qmp && !source->via)
 			g_string_append_printf(names, "%s%s", count++ ? ", " : "", source->name);
 	}
 	if (count)
@@ -234,14 +286,20 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 
 	if (ret)
 		return ret;
-	if (!old->qmp)
+	if (!old->qmp && !old->via)
 		return leave_program(journal, old->name, lines, err);
 	source.journal = journal;
-	ret = rs_machine_attach(run_dir, name, &machine, err);
-	if (!ret)
-		ret = add_machine(session, &source, &machine, err);
+	if (old->via) {
+		const struct rs_machine_memory_wish any = RS_MACHINE_MEMORY_ANY;
+
+		ret = reach(session, run_dir, name, old->via, &any, &source, lines, err);
+	} else {
+		ret = rs_machine_attach(run_dir, name, &machine, err);
+		if (!ret)
+			ret = add_machine(session, &source, &machine, err);
+	}
 	/* Its regions may be broken. Its text is put right all the same. */
-	if (ret &&
+	if (ret && !old->via &&
 	    (has_ended(ret) || rs_machine_rescue_guest(run_dir, name, journal, &report, NULL)))
 		return ret;
 	describe(lines, old->name, &report);
@@ -302,13 +360,48 @@ int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPt
 
 bool rs_launch_lives(const RsTraceRundirEntry *entry)
 {
-	for (guint i = 0; i < entry->sources->len; i++) {
-		const RsTraceRundirSource *source = entry->sources->pdata[i];
+	g_autofree char *run_dir = rs_trace_rundir_path(NULL);
 
-		if (source->qmp && rs_machine_guest_lives(source->qmp))
+	for (guint i = 0; run_dir && i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
+
+		if (source->via ? rs_machine_reach_owed(run_dir, name)
+				: source->qmp && rs_machine_guest_lives(source->qmp))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * A guest whose session died may go on in its QEMU with patched text. A new session of that name
+ * would overwrite the file and the journal that lead back to it.
+ */
+static int check_not_lost(const char *name, struct rs_error *err)
+{
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
+
+	if (!entry || entry->live || !rs_launch_lives(entry))
+		return 0;
+	return rs_error_set(err, EEXIST,
+			    "a guest of '%s' runs on without its session: 'ringside attach %s' "
+			    "takes it up, 'ringside stop %s' ends it",
+			    name, name, name);
+}
+
+int rs_launch_claim_name(const char *name, struct rs_rundir_claim **out, struct rs_error *err)
+{
+	g_autoptr(RsTraceRundirEntry) entry = NULL;
+	int ret = rs_session_check_name(name, err);
+
+	if (!ret)
+		ret = check_not_lost(name, err);
+	if (ret)
+		return ret;
+	entry = rs_trace_rundir_find(name, NULL);
+	if (!entry)
+		entry = rs_trace_rundir_entry_new(name);
+	return rs_rundir_claim(entry, out, err);
 }
 
 bool rs_launch_owes(const RsTraceRundirEntry *entry)
@@ -318,7 +411,8 @@ bool rs_launch_owes(const RsTraceRundirEntry *entry)
 		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
 		g_autofree char *journal = NULL;
 
-		if (!source->qmp && !rs_rundir_file(name, "journal", &journal, NULL) &&
+		if (!source->qmp && !source->via &&
+		    !rs_rundir_file(name, "journal", &journal, NULL) &&
 		    rs_machine_process_owed(journal))
 			return true;
 	}
@@ -334,7 +428,9 @@ static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint num
 	struct rs_journal_report report;
 	int ret = rs_rundir_file(name, "journal", &journal, err);
 
-	if (!ret && source->qmp)
+	if (!ret && source->via)
+		ret = rs_machine_rescue_reached(run_dir, name, source->via, journal, &report, err);
+	else if (!ret && source->qmp)
 		ret = rs_machine_end_guest(run_dir, name, err);
 	else if (!ret)
 		ret = put_right(journal, &report, err);

@@ -8,6 +8,7 @@
 #define RS_HV_CLI_LAUNCH_H
 
 #include "machine/machine.h"
+#include "machine/memory.h"
 #include "server/rundir.h"
 #include "session/session.h"
 
@@ -26,6 +27,20 @@ const char *rs_launch_what(const struct rs_launch_source *source);
  */
 int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
 	      struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err);
+
+/*
+ * Takes the name that the user has given. -EINVAL: it is none. -EEXIST: a session of that name
+ * runs, or has left a guest behind.
+ */
+int rs_launch_claim_name(const char *name, struct rs_rundir_claim **out, struct rs_error *err);
+
+/*
+ * Makes a session on what somebody else has started. `via`: as in machine/reach.h. `lines`: as for
+ * rs_launch_attach(). Errors: as rs_machine_reach() gives them, and those of rs_launch().
+ */
+int rs_launch_reach(const char *via, const struct rs_machine_memory_wish *memory,
+		    struct rs_rundir_claim *claim, struct rs_session **out, GPtrArray **lines,
+		    struct rs_error *err);
 
 /*
  * To be called once the session has started, as rs_runner_config.started. Only then is it known

@@ -288,9 +288,17 @@ static void on_source_printed(void *data, void *source)
 	rs_source_release(source);
 }
 
+/* A process that joins now has recorded nothing yet. An earlier session may have left records. */
+static RsTraceFrom from_of(const struct runner *runner, const struct rs_source *source)
+{
+	const RsTraceFrom from = runner->config->from;
+
+	return rs_source_joined(source) && from != RS_TRACE_FROM_NOW ? RS_TRACE_FROM_START : from;
+}
+
 static void print_source(struct runner *runner, struct rs_source *source)
 {
-	RsTraceFrom from = rs_source_joined(source) ? RS_TRACE_FROM_START : runner->config->from;
+	RsTraceFrom from = from_of(runner, source);
 	g_autoptr(GError) error = NULL;
 	RsTraceSource *pages;
 	guint number;
@@ -314,7 +322,7 @@ static void print_source(struct runner *runner, struct rs_source *source)
 
 static void record_source(struct runner *runner, struct rs_source *source)
 {
-	RsTraceFrom from = rs_source_joined(source) ? RS_TRACE_FROM_START : runner->config->from;
+	RsTraceFrom from = from_of(runner, source);
 	int code = rs_run_recording_add(runner->recording, source, from);
 
 	if (code)

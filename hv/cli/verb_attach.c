@@ -1,8 +1,93 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/args.h"
 #include "cli/launch.h"
 #include "cli/run_recording_options.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
+#include "machine/reach.h"
+#include <errno.h>
+#include <string.h>
+
+struct options {
+	struct rs_runner_config runner;
+	struct rs_run_recording_options to;
+	struct rs_run_recording_config record;
+	RsCliSymbols symbols;
+	gint64 count;
+	struct rs_printer_style style;
+	gboolean json, quiet, fresh;
+	/* What somebody else has started. */
+	char *shm;
+	char *name, *ring_size, *mode;
+	int cpus, users;
+	gboolean new_layout;
+};
+
+#define NOT_GIVEN (-1)
+
+static void say_lines(const GPtrArray *lines)
+{
+	for (guint i = 0; lines && i < lines->len; i++)
+		rs_cli_fail(0, "%s", (const char *)lines->pdata[i]);
+}
+
+/* What was asked for of the memory. */
+static int fill_memory(const struct options *o, struct rs_machine_memory_wish *memory,
+		       struct rs_error *err)
+{
+	memory->anew = o->new_layout;
+	if (o->cpus != NOT_GIVEN)
+		memory->cpus = (uint32_t)o->cpus;
+	if (o->users != NOT_GIVEN)
+		memory->users = (uint32_t)o->users;
+	if (o->mode)
+		memory->ring_mode = strcmp(o->mode, "drop") == 0 ? RS_MODE_DROP : RS_MODE_OVERWRITE;
+	return o->ring_size ? rs_cli_parse_size(o->ring_size, &memory->ring_bytes, err) : 0;
+}
+
+static char *via_of(const struct options *o)
+{
+	/* A later session may have another directory. */
+	g_autofree char *path = g_canonicalize_filename(o->shm, NULL);
+
+	return g_strdup_printf("shm:%s", path);
+}
+
+/* What somebody else has started. */
+static int attach_other(const struct options *o)
+{
+	struct rs_machine_memory_wish memory = RS_MACHINE_MEMORY_ANY;
+	g_autofree char *via = via_of(o), *base = NULL, *what = rs_machine_reach_name(via);
+	g_autoptr(GPtrArray) lines = NULL;
+	struct rs_rundir_claim *claim = NULL;
+	struct rs_session *session;
+	struct rs_error err = {0};
+	bool inherits;
+	int code = fill_memory(o, &memory, &err);
+
+	base = rs_session_name_for(what);
+	if (!code && o->name)
+		code = rs_launch_claim_name(o->name, &claim, &err);
+	else if (!code)
+		code = rs_rundir_claim_free(base, &claim, &err);
+	if (code)
+		return rs_cli_fail_error(&err);
+	inherits = rs_rundir_claim_inherits(claim);
+	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
+	say_lines(lines);
+	if (code) {
+		/* A file or socket is missing, and no event or session. */
+		if (code == -ENOENT)
+			err.code = EIO;
+		code = rs_cli_fail_error(&err);
+	} else {
+		code = rs_runner_run(session, &o->runner);
+		inherits = false;
+	}
+	/* What could not be put right is tried again. */
+	rs_rundir_release(claim, inherits);
+	return code;
+}
 
 static int attach(const char *name, const struct rs_runner_config *runner)
 {
@@ -21,8 +106,7 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
 	code = rs_launch_attach(old, &session, &lines, &err);
-	for (guint i = 0; i < lines->len; i++)
-		rs_cli_fail(0, "%s", (const char *)lines->pdata[i]);
+	say_lines(lines);
 	if (code)
 		code = rs_cli_fail_error(&err);
 	else
@@ -38,15 +122,30 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	return code;
 }
 
-struct options {
-	struct rs_runner_config runner;
-	struct rs_run_recording_options to;
-	struct rs_run_recording_config record;
-	RsCliSymbols symbols;
-	gint64 count;
-	struct rs_printer_style style;
-	gboolean json, quiet, fresh;
-};
+static bool is_other(const struct options *o)
+{
+	return o->shm;
+}
+
+static int check_memory(const struct rs_verb *verb, const struct options *o)
+{
+	struct rs_error err = {0};
+	uint64_t bytes;
+
+	if (!is_other(o) && (o->name || o->ring_size || o->mode || o->cpus != NOT_GIVEN ||
+			     o->users != NOT_GIVEN || o->new_layout))
+		return rs_cli_usage(verb, "--name, --cpus, --regions, --ring-size, --mode and "
+					  "--new-layout are for --shm");
+	if (o->cpus != NOT_GIVEN && (o->cpus < 1 || o->cpus > (int)RS_MAX_CPUS))
+		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
+	if (o->users != NOT_GIVEN && (o->users < 0 || o->users >= (int)RS_MAX_REGIONS))
+		return rs_cli_usage(verb, "--regions is 0 to %u", RS_MAX_REGIONS - 1);
+	if (o->mode && strcmp(o->mode, "drop") && strcmp(o->mode, "overwrite"))
+		return rs_cli_usage(verb, "--mode is overwrite or drop, not '%s'", o->mode);
+	if (o->ring_size && rs_cli_parse_size(o->ring_size, &bytes, &err))
+		return rs_cli_usage(verb, "%s", err.message);
+	return 0;
+}
 
 static int check(const struct rs_verb *verb, struct options *o)
 {
@@ -62,13 +161,15 @@ static int check(const struct rs_verb *verb, struct options *o)
 	runner->symbols = o->record.symbols = &o->symbols;
 	runner->record = o->to.output ? &o->record : NULL;
 	if (!code)
+		code = check_memory(verb, o);
+	if (!code)
 		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
 	return code ? code : rs_cli_symbols_take(verb, &o->symbols);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.runner.detach = true};
+	struct options o = {.runner.detach = true, .cpus = NOT_GIVEN, .users = NOT_GIVEN};
 	struct rs_runner_config *runner = &o.runner;
 	const GOptionEntry options[] = {
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &runner->enable,
@@ -88,16 +189,34 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Only what comes from now on, not what the rings hold", NULL},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Print no trace and no summary",
 		 NULL},
+		{"shm", 0, 0, G_OPTION_ARG_FILENAME, &o.shm,
+		 "Trace whatever has an agent in this memory", "PATH"},
+		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
+		{"cpus", 0, 0, G_OPTION_ARG_INT, &o.cpus, "Rings of the memory, at least", "N"},
+		{"regions", 0, 0, G_OPTION_ARG_INT, &o.users,
+		 "How many processes with an agent can join", "N"},
+		{"ring-size", 0, 0, G_OPTION_ARG_STRING, &o.ring_size,
+		 "Ring of each vCPU (what fits)", "SIZE"},
+		{"mode", 0, 0, G_OPTION_ARG_STRING, &o.mode, "When a ring is full (overwrite)",
+		 "overwrite|drop"},
+		{"new-layout", 0, 0, G_OPTION_ARG_NONE, &o.new_layout,
+		 "Lay the memory out anew, whatever it holds", NULL},
 		{0}};
 	int code;
 
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
 		code = check(verb, &o);
-		if (!code && argc != 2)
-			code = rs_cli_usage(verb, "which session? See ringside ps");
+		if (!code && argc != 2 - is_other(&o))
+			code = rs_cli_usage(verb, is_other(&o) ? "either a session or --shm"
+							       : "which session? See ringside "
+								 "ps");
 		if (!code)
-			code = attach(argv[1], runner);
+			code = is_other(&o) ? attach_other(&o) : attach(argv[1], runner);
 	}
+	g_free(o.shm);
+	g_free(o.name);
+	g_free(o.ring_size);
+	g_free(o.mode);
 	g_strfreev(runner->enable);
 	g_strfreev(runner->filters);
 	rs_run_recording_options_clear(&o.to);
@@ -107,8 +226,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_attach = {
 	.name = "attach",
-	.args = "NAME",
-	.summary = "take up QEMU guests whose session died",
+	.args = "NAME | --shm PATH",
+	.summary = "trace what runs already, or take up guests whose session died",
 	.details =
 		"Puts the guests' text right by the journals that were left, then traces as `run` "
 		"does. The\n"

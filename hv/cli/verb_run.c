@@ -22,37 +22,6 @@ struct options {
 	gboolean json, quiet, propagate;
 };
 
-/*
- * A guest whose session died may go on in its QEMU with patched text. A new session of that name
- * would overwrite the file and the journal that lead back to it.
- */
-static int check_not_lost(const char *name, struct rs_error *err)
-{
-	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
-
-	if (!entry || entry->live || !rs_launch_lives(entry))
-		return 0;
-	return rs_error_set(err, EEXIST,
-			    "a guest of '%s' runs on without its session: 'ringside attach %s' "
-			    "takes it up, 'ringside stop %s' ends it",
-			    name, name, name);
-}
-
-static int claim_given(const char *name, struct rs_rundir_claim **out, struct rs_error *err)
-{
-	g_autoptr(RsTraceRundirEntry) entry = NULL;
-	int ret = rs_session_check_name(name, err);
-
-	if (!ret)
-		ret = check_not_lost(name, err);
-	if (ret)
-		return ret;
-	entry = rs_trace_rundir_find(name, NULL);
-	if (!entry)
-		entry = rs_trace_rundir_entry_new(name);
-	return rs_rundir_claim(entry, out, err);
-}
-
 /* Takes a name. If none was given, makes one from the kernel's or program's. */
 static int claim_name(const struct options *o, const char *what, struct rs_rundir_claim **out,
 		      struct rs_error *err)
@@ -60,7 +29,7 @@ static int claim_name(const struct options *o, const char *what, struct rs_rundi
 	g_autofree char *base = NULL;
 
 	if (o->name)
-		return claim_given(o->name, out, err);
+		return rs_launch_claim_name(o->name, out, err);
 	base = rs_session_name_for(what);
 	return rs_rundir_claim_free(base, out, err);
 }

@@ -35,6 +35,14 @@ int rs_machine_rescue_guest(const char *run_dir, const char *name, const char *j
 			    struct rs_journal_report *report, struct rs_error *err);
 
 /*
+ * The same for what `via` reaches (machine/reach.h). Its regions are not touched. What is a memory
+ * alone has no text of ours.
+ */
+int rs_machine_rescue_reached(const char *run_dir, const char *name, const char *via,
+			      const char *journal, struct rs_journal_report *report,
+			      struct rs_error *err);
+
+/*
  * Ends the QEMU guest that DIR/NAME.qemu names, and waits for its end. Errors: as rs_qemu_attach()
  * gives them; -ETIMEDOUT.
  */

@@ -100,7 +100,8 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 	uint32_t pages =
 		(uint32_t)rs_region_round_up((config->ring_bytes + page_size - 1) / page_size);
 	uint32_t events = config->event_capacity ? config->event_capacity : DEFAULT_EVENTS;
-	uint32_t cpus = config->vcpus, slots = MAX(cpus, MIN_REQUESTS);
+	uint32_t cpus = config->vcpus;
+	uint32_t slots = config->requests ? config->requests : MAX(cpus, MIN_REQUESTS);
 	const struct array arrays[RS_SEC_COUNT] = {
 		[RS_SEC_HEADER] = {sizeof(struct rs_region_header), 1},
 		[RS_SEC_CONTROL] = {sizeof(struct rs_control), 1},
@@ -108,11 +109,14 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		[RS_SEC_FILTERS] = {1, config->filter_bytes ? config->filter_bytes : FILTER_BYTES},
 		[RS_SEC_RING_CTL] = {sizeof(struct rs_ring_ctl), cpus},
 		[RS_SEC_RESPONSE] = {sizeof(struct rs_hcall_response), slots},
-		[RS_SEC_CLOCK] = {sizeof(struct rs_clock_epoch), EPOCHS},
+		[RS_SEC_CLOCK] = {sizeof(struct rs_clock_epoch),
+				  config->epochs ? config->epochs : EPOCHS},
 		[RS_SEC_GUEST_INFO] = {sizeof(struct rs_guest_info), 1},
-		[RS_SEC_PROVIDERS] = {sizeof(struct rs_provider), PROVIDERS},
+		[RS_SEC_PROVIDERS] = {sizeof(struct rs_provider),
+				      config->providers ? config->providers : PROVIDERS},
 		[RS_SEC_EVENTS] = {1, config->desc_bytes ? config->desc_bytes : DESC_BYTES},
-		[RS_SEC_CMDLINE] = {sizeof(struct rs_cmdline_bucket), CMDLINE_BUCKETS},
+		[RS_SEC_CMDLINE] = {sizeof(struct rs_cmdline_bucket),
+				    config->names ? config->names : CMDLINE_BUCKETS},
 		[RS_SEC_REQUEST] = {sizeof(struct rs_hcall_request), slots},
 		[RS_SEC_RING_STATE] = {sizeof(struct rs_ring_state), cpus},
 		[RS_SEC_RINGS] = {page_size, cpus * pages},
@@ -140,7 +144,9 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		uint64_t size = (uint64_t)arrays[i].stride * arrays[i].count;
 
 		if (i == RS_SEC_FIRST_GUEST)
-			h->guest_offset = at;
+			h->guest_offset = at = RS_ALIGN_UP(at, (uint64_t)RS_REGION_ALIGN);
+		if (i == RS_SEC_RINGS)
+			at = RS_ALIGN_UP(at, (uint64_t)page_size);
 		if (!size)
 			continue;
 		h->section[i] = (struct rs_section){
@@ -151,7 +157,7 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		};
 		at += h->section[i].size;
 	}
-	h->region_size = at;
+	h->region_size = RS_ALIGN_UP(at, (uint64_t)RS_REGION_ALIGN);
 }
 
 int rs_region_lay_out(const struct rs_region_config *config, struct rs_region_header *header,

@@ -20,6 +20,10 @@ struct rs_region_config {
 	uint32_t event_capacity; /* 0: 4096 */
 	uint32_t filter_bytes;   /* bytes for filters; 0: 1 MiB */
 	uint32_t desc_bytes;     /* bytes for descriptors of events; 0: 2 MiB */
+	uint32_t providers;      /* 0: 256 */
+	uint32_t names;          /* buckets of names of tasks, a power of two; 0: 512 */
+	uint32_t epochs;         /* of the clock that are kept; 0: 1024 */
+	uint32_t requests;       /* slots; 0: one for each vCPU, and 16 at least */
 	uint32_t control_flags;  /* RS_CONTROL_*, set from the start */
 	uint32_t hcall_channel;  /* RS_CHANNEL_* */
 	uint64_t hcall_addr;

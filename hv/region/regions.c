@@ -13,7 +13,7 @@
 
 #define LEAVE_TRIES 64 /* of a swap that others may disturb */
 #define ENTRIES_OFFSET 128u
-#define CLAIMS_OFFSET RS_SECTION_ALIGN
+#define CLAIMS_OFFSET RS_REGION_ALIGN
 _Static_assert(ENTRIES_OFFSET + RS_MAX_REGIONS * sizeof(struct rs_directory_entry) <= CLAIMS_OFFSET,
 	       "what the host writes lies before the claims");
 
@@ -87,7 +87,7 @@ static int plan(struct rs_regions *regions, const struct rs_regions_run *runs, s
 				    "%" G_GUINT64_FORMAT " regions: 1 to %u can be had", count,
 				    RS_MAX_REGIONS);
 	regions->layouts = g_new0(struct layout, count);
-	regions->map_size = CLAIMS_OFFSET + RS_SECTION_ALIGN;
+	regions->map_size = CLAIMS_OFFSET + RS_REGION_ALIGN;
 	regions->size = regions->map_size;
 	for (size_t i = 0; i < n && !ret; i++)
 		ret = add_run(regions, &runs[i], err);
@@ -104,6 +104,25 @@ static int plan(struct rs_regions *regions, const struct rs_regions_run *runs, s
 	head->claims_offset = CLAIMS_OFFSET;
 	head->entry_stride = sizeof(struct rs_directory_entry);
 	return rs_region_new_id(&head->session_id, err);
+}
+
+/* Makes bytes of the file read as zero. Its size stays, since others have it mapped. */
+static int empty(int fd, uint64_t offset, uint64_t size, struct rs_error *err)
+{
+	void *map;
+
+	if (!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size))
+		return 0;
+	/* A device's memory has no holes. */
+	map = errno == EOPNOTSUPP || errno == ENODEV
+		      ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset)
+		      : MAP_FAILED;
+	if (map == MAP_FAILED)
+		return rs_error_set(err, errno, "trace regions cannot be emptied: %s",
+				    g_strerror(errno));
+	memset(map, 0, size);
+	munmap(map, size);
+	return 0;
 }
 
 static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
@@ -205,6 +224,27 @@ static int hold(struct rs_regions *regions, struct rs_error *err)
 	return 0;
 }
 
+int rs_regions_lock(int fd, struct rs_error *err)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
+	int own = open(path, O_RDWR | O_CLOEXEC), code;
+
+	if (own >= 0 && !fcntl(own, F_OFD_SETLK, &lock))
+		return own;
+	code = errno;
+	if (own >= 0)
+		close(own);
+	if (own >= 0 && (code == EAGAIN || code == EACCES))
+		return rs_error_set(err, EBUSY, "another session has this memory");
+	return rs_error_set(err, code, "the trace regions cannot be locked: %s", g_strerror(code));
+}
+
+void rs_regions_keep_lock(struct rs_regions *regions, int lock)
+{
+	regions->life_fd = lock;
+}
+
 static struct rs_regions *new_regions(int fd)
 {
 	struct rs_regions *regions = g_new0(struct rs_regions, 1);
@@ -235,6 +275,35 @@ int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of
 		/* Not taken over. */
 		if (fd >= 0)
 			regions->fd = -1;
+		rs_regions_free(regions);
+		return ret;
+	}
+	*out = regions;
+	return 0;
+}
+
+int rs_regions_create_in(int fd, uint64_t size, const struct rs_regions_run *runs, size_t n,
+			 struct rs_regions **out, struct rs_error *err)
+{
+	struct rs_regions *regions = new_regions(-1);
+	int ret = plan(regions, runs, n, false, err);
+
+	if (!ret && regions->size > size)
+		ret = rs_error_set(err, ENOSPC, "the trace regions do not fit into the memory");
+	if (!ret) {
+		regions->size = regions->head.size = size;
+		ret = map_directory(regions, fd, err);
+	}
+	if (!ret) {
+		regions->fd = fd;
+		/* Whoever looks now finds no directory. */
+		rs_store_release((uint64_t *)(void *)regions->map, 0);
+		ret = empty(fd, 0, size, err);
+	}
+	if (!ret)
+		ret = write_all(regions, err);
+	if (ret) {
+		regions->fd = -1;
 		rs_regions_free(regions);
 		return ret;
 	}
@@ -434,6 +503,23 @@ void rs_regions_leave(const struct rs_regions *regions, uint32_t index)
 	}
 }
 
+void rs_regions_ask_to_leave(const struct rs_regions *regions, bool on)
+{
+	for (uint32_t i = 0; i < regions->head.entry_count; i++) {
+		g_autoptr(RsTraceRegion) region = NULL;
+		struct rs_control *control;
+		uint32_t flags;
+
+		if (rs_regions_map(regions, i, &region, NULL))
+			continue;
+		control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
+		flags = rs_load(&control->flags) & ~RS_CONTROL_LEAVE;
+		rs_store_release(&control->flags, on ? flags | RS_CONTROL_LEAVE : flags);
+		rs_shared_add32(&control->generation, 1);
+		rs_shared_add32(&control->nudge, 1);
+	}
+}
+
 static struct flock first_byte(const struct rs_regions *regions, uint32_t index, short type)
 {
 	return (struct flock){.l_type = type,
@@ -474,11 +560,9 @@ int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error
 	 * Frees its pages, so they read as zero. A process that still has the region mapped finds
 	 * no magic there.
 	 */
-	if (fallocate(regions->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		      (off_t)layout->offset, (off_t)layout->header.region_size))
-		return rs_error_set(err, errno, "a trace region cannot be emptied: %s",
-				    g_strerror(errno));
-	ret = rs_region_new_id(&layout->header.session_id, err);
+	ret = empty(regions->fd, layout->offset, layout->header.region_size, err);
+	if (!ret)
+		ret = rs_region_new_id(&layout->header.session_id, err);
 	if (!ret)
 		ret = write_region(regions, layout, err);
 	if (ret)

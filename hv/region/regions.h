@@ -34,6 +34,29 @@ int rs_regions_create(const struct rs_regions_run *runs, size_t n, bool power_of
 		      struct rs_regions **out, struct rs_error *err);
 
 /*
+ * The same in the first `size` bytes of a file whose size stays, since others have it mapped: a
+ * device's memory. No agent may be at work there. -ENOSPC: the regions do not fit.
+ */
+int rs_regions_create_in(int fd, uint64_t size, const struct rs_regions_run *runs, size_t n,
+			 struct rs_regions **out, struct rs_error *err);
+
+/*
+ * Takes the lock that keeps other sessions away from a memory that outlives them, and returns a
+ * descriptor that holds it until it is closed. -EBUSY: another session has it. It is the byte of
+ * RS_CONTROL_HELD. But such a memory does not have this flag: its agents live on without us, and
+ * those in a guest could not see the lock.
+ */
+int rs_regions_lock(int fd, struct rs_error *err);
+/* The lock is kept as long as `regions`. */
+void rs_regions_keep_lock(struct rs_regions *regions, int lock);
+
+/*
+ * Asks the agents in all regions to leave them (RS_CONTROL_LEAVE), or takes that back. Their claims
+ * say when they have: see rs_regions_owner().
+ */
+void rs_regions_ask_to_leave(const struct rs_regions *regions, bool on);
+
+/*
  * Opens the memory that an earlier session laid out in `fd`. Takes `fd` over on success. -EPROTO:
  * there is no directory, or it contradicts itself.
  */

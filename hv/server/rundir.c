@@ -71,6 +71,7 @@ static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry
 		set_text(file, group, "qmp", source->qmp);
 		set_text(file, group, "gdb", source->gdb);
 		set_text(file, group, "region", source->region);
+		set_text(file, group, "via", source->via);
 	}
 	text = g_key_file_to_data(file, &size, NULL);
 	if (write(fd, text, size) != (ssize_t)size)

@@ -12,6 +12,8 @@
  */
 #include "session/private.h"
 
+#include "target/passive.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -29,6 +31,7 @@ struct member {
 	RsTraceRegion *region; /* CLAIMED */
 	struct rs_source *source;
 	uint32_t owner;
+	bool local;     /* its process was seen to run on this host */
 	gint64 left_at; /* monotonic, us */
 };
 
@@ -42,99 +45,26 @@ struct memory {
 	struct member *members;
 };
 
-/* ---- the target of a process that we did not start: it can only be traced ---- */
-
-struct joined {
-	struct rs_target target; /* first */
-	struct rs_target_ops ops;
-	struct rs_target *machine;
-};
-
-static struct rs_target *machine_of(struct rs_target *target)
-{
-	return ((struct joined *)target)->machine;
-}
-
-static int joined_start(struct rs_target *target, struct rs_error *err)
-{
-	return 0;
-}
-
-static int joined_pause(struct rs_target *target, struct rs_error *err)
-{
-	return rs_error_set(err, EOPNOTSUPP, "a process that joined cannot be paused");
-}
-
-static int joined_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
-		       struct rs_error *err)
-{
-	return rs_error_set(err, EFAULT, "the memory of a process that joined cannot be read");
-}
-
-static uint64_t joined_clock_hz(struct rs_target *target)
-{
-	struct rs_target *machine = machine_of(target);
-
-	return machine->ops->clock_hz(machine);
-}
-
-static uint64_t joined_clock_now(struct rs_target *target)
-{
-	struct rs_target *machine = machine_of(target);
-
-	return machine->ops->clock_now(machine);
-}
-
-static void joined_stop(struct rs_target *target, const char *why)
-{
-}
-
-static void joined_destroy(struct rs_target *target)
-{
-	g_free(target);
-}
-
-/* The target of a process that joined. Its clock is the machine's. */
-static struct rs_target *make_target(struct rs_target *machine)
-{
-	struct joined *joined = g_new0(struct joined, 1);
-
-	joined->ops = (struct rs_target_ops){
-		.kind = "process",
-		.clock_stops = machine->ops->clock_stops,
-		.start = joined_start,
-		.pause = joined_pause,
-		.resume = joined_pause,
-		.read_virt = joined_read,
-		.clock_hz = machine->ops->clock_hz ? joined_clock_hz : NULL,
-		.clock_now = machine->ops->clock_now ? joined_clock_now : NULL,
-		.stop = joined_stop,
-		.destroy = joined_destroy,
-	};
-	joined->machine = machine;
-	joined->target.ops = &joined->ops;
-	joined->target.vcpus = machine->vcpus;
-	return &joined->target;
-}
-
 /* ---- coming ---- */
 
 /*
  * Whether the process that had the region still has it. If not, the region is marked as left, so
  * that a program which that process executes takes another region.
  */
-static bool still_there(const struct memory *memory, uint32_t index)
+static bool still_there(struct memory *memory, uint32_t index)
 {
+	struct member *member = &memory->members[index];
 	uint32_t owner;
 
 	/*
 	 * Its forks have the region mapped too, and so may a thread that is exiting. The lock
-	 * covers all of them.
+	 * covers all of them. Only processes of this host have locks that we see.
 	 */
-	if (memory->same_host)
+	member->local |= memory->same_host || rs_regions_held(memory->regions, index);
+	if (member->local)
 		return !rs_regions_leave_unheld(memory->regions, index);
-	return rs_regions_owner(memory->regions, index, &owner) &&
-	       owner == memory->members[index].owner && !memory->machine->ended;
+	return rs_regions_owner(memory->regions, index, &owner) && owner == member->owner &&
+	       !memory->machine->ended;
 }
 
 static void claim_seen(struct memory *memory, uint32_t index)
@@ -143,6 +73,7 @@ static void claim_seen(struct memory *memory, uint32_t index)
 	struct rs_error err = {0};
 
 	member->left_at = g_get_monotonic_time();
+	member->local = false;
 	if (!rs_regions_owner(memory->regions, index, &member->owner))
 		return;
 	/* It was taken and left since the last look. */
@@ -171,7 +102,9 @@ static void join(struct memory *memory, struct member *member, const struct rs_g
 	struct rs_source_config config = {
 		.kernel = info->name, .program = program, .self_patch = true};
 	struct rs_session *session = memory->session;
-	struct rs_target *target = make_target(memory->machine->target);
+	struct rs_target *machine = memory->machine->target;
+	struct rs_target *target =
+		rs_passive_create("process", "a process that joined", machine->vcpus, machine);
 	struct rs_error err = {0};
 	int ret = rs_source_create(session, &config, memory->machine, member->region, target,
 				   &member->source, &err);
@@ -239,7 +172,7 @@ static struct member *oldest_left(struct memory *memory, gint64 before)
 
 		if (member->state != LEFT || member->left_at > before ||
 		    (member->source && member->source->holds) ||
-		    (memory->same_host && rs_regions_held(memory->regions, i)))
+		    rs_regions_held(memory->regions, i))
 			continue;
 		if (!oldest || member->left_at < oldest->left_at)
 			oldest = member;

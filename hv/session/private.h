@@ -85,7 +85,7 @@ struct rs_source {
 	uint32_t number;           /* in the session; never another source's */
 	struct rs_source *machine; /* in whose memory it joined; NULL: it did not join */
 	unsigned int holds;        /* rs_source_hold() */
-	char *name, *kernel, *journal;
+	char *name, *kernel, *journal, *via;
 	char *program;            /* of `program_fd` */
 	int program_fd;           /* what runs; -1: not known */
 	struct say_credit credit; /* of the machine, for the processes in it, too */

@@ -363,13 +363,19 @@ int rs_session_resume(struct rs_session *session, struct rs_error *err)
 
 void rs_session_stop(struct rs_session *session, const char *why)
 {
+	struct rs_error err = {0};
+
 	if (session->paused)
 		rs_session_resume(session, NULL);
 	for (guint i = 0; i < session->sources->len; i++) {
 		struct rs_source *source = nth_source(session, i);
 
-		if (source->started && !source->ended)
-			source->target->ops->stop(source->target, why);
+		if (!source->started || source->ended)
+			continue;
+		/* It goes on without us. */
+		if (source->target->ops->borrowed && rs_source_detach(source, &err))
+			rs_session_say(session, "%s", err.message);
+		source->target->ops->stop(source->target, why);
 	}
 }
 

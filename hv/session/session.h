@@ -72,7 +72,9 @@ struct rs_source_config {
 	/* Path of the file that runs, for its symbols; NULL: not known. It need not be there. */
 	const char *program;
 	const char *journal; /* path of the patch journal; NULL: none */
-	bool self_patch;     /* the agent patches its own text, and its region already says so */
+	/* How a later session reaches what this one did not start; NULL: it did. For its file. */
+	const char *via;
+	bool self_patch; /* the agent patches its own text, and its region already says so */
 	/*
 	 * Not NULL: the guest's text may hold patches of a session that died. They are undone
 	 * first, and this report is filled in.
@@ -407,6 +409,7 @@ char *rs_source_join_path(const struct rs_source *source);
 const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
 const char *rs_source_kernel(const struct rs_source *source);
+const char *rs_source_via(const struct rs_source *source);
 /*
  * The file that runs, from the moment when the source was made, opened read-only for the caller.
  * -ENOTSUP: it is not known. Others: as open().

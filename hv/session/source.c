@@ -216,6 +216,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->name = name;
 	source->kernel = g_strdup(config->kernel);
 	source->journal = g_strdup(config->journal);
+	source->via = g_strdup(config->via);
 	source->program_fd = open_program(config->program);
 	if (source->program_fd >= 0)
 		source->program = program_name(config->program);
@@ -275,6 +276,7 @@ void rs_source_destroy(struct rs_source *source)
 	g_free(source->name);
 	g_free(source->kernel);
 	g_free(source->journal);
+	g_free(source->via);
 	g_free(source->program);
 	if (source->program_fd >= 0)
 		close(source->program_fd);
@@ -432,6 +434,11 @@ const char *rs_source_architecture(const struct rs_source *source)
 const char *rs_source_kernel(const struct rs_source *source)
 {
 	return source->kernel;
+}
+
+const char *rs_source_via(const struct rs_source *source)
+{
+	return source->via;
 }
 
 const char *rs_source_program(const struct rs_source *source)

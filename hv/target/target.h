@@ -82,6 +82,8 @@ struct rs_target_stats {
 
 struct rs_target_ops {
 	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
+	/* It is not ours to end: stop() ends only our part in it, once its text is as it was. */
+	bool borrowed;
 	bool clock_stops; /* a pause stops the guest's event clock, a new epoch begins then */
 	uint32_t nudges;  /* RS_GUEST_NUDGE_*: the interrupts that nudge() can raise */
 

@@ -45,7 +45,7 @@ gboolean rs_trace_directory_take(const void *map, guint64 size, struct rs_direct
 	if (!fits(head->entries_offset, (guint64)head->entry_count * head->entry_stride,
 		  head->size) ||
 	    !fits(head->claims_offset, claims_end(head) - head->claims_offset, head->size) ||
-	    head->claims_offset % RS_SECTION_ALIGN)
+	    head->claims_offset % RS_REGION_ALIGN)
 		return bad(error, "entries or claims lie badly");
 	if (head->entries_offset < claims_end(head) && head->claims_offset < entries_end(head))
 		return bad(error, "entries and claims overlap");
@@ -54,7 +54,7 @@ gboolean rs_trace_directory_take(const void *map, guint64 size, struct rs_direct
 
 guint64 rs_trace_directory_end(const struct rs_directory *head)
 {
-	return RS_ALIGN_UP(MAX(entries_end(head), claims_end(head)), (guint64)RS_SECTION_ALIGN);
+	return RS_ALIGN_UP(MAX(entries_end(head), claims_end(head)), (guint64)RS_REGION_ALIGN);
 }
 
 gboolean rs_trace_directory_take_entry(const struct rs_directory *head, const void *shared,
@@ -64,7 +64,7 @@ gboolean rs_trace_directory_take_entry(const struct rs_directory *head, const vo
 	entry->name[sizeof(entry->name) - 1] = 0;
 	if (entry->kind > RS_SOURCE_GIVEN)
 		return bad(error, "an entry of unknown kind");
-	if (entry->offset % RS_SECTION_ALIGN || entry->offset < rs_trace_directory_end(head) ||
+	if (entry->offset % RS_REGION_ALIGN || entry->offset < rs_trace_directory_end(head) ||
 	    entry->offset > head->size || entry->size > head->size - entry->offset)
 		return bad(error, "a region lies badly");
 	return TRUE;

@@ -173,7 +173,7 @@ gboolean rs_trace_region_take_header(const void *map, guint64 size, struct rs_re
 	if (!check_version(out, error))
 		return FALSE;
 	if (!fields || !rs_region_take_table(out, map, size) || out->region_size > size ||
-	    out->guest_offset % RS_SECTION_ALIGN)
+	    out->guest_offset % RS_REGION_ALIGN)
 		return bad(error, "region header: sizes contradict each other");
 	return check_geometry(out, error) && check_sections(out, error);
 }

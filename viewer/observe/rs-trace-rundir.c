@@ -83,6 +83,7 @@ static void free_source(gpointer data)
 	g_free(source->qmp);
 	g_free(source->gdb);
 	g_free(source->region);
+	g_free(source->via);
 	g_free(source);
 }
 
@@ -110,6 +111,7 @@ void rs_trace_rundir_entry_add(RsTraceRundirEntry *entry, const RsTraceRundirSou
 	copy->qmp = g_strdup(source->qmp);
 	copy->gdb = g_strdup(source->gdb);
 	copy->region = g_strdup(source->region);
+	copy->via = g_strdup(source->via);
 	g_ptr_array_add(entry->sources, copy);
 }
 
@@ -123,7 +125,7 @@ gboolean rs_trace_rundir_entry_lost(const RsTraceRundirEntry *entry)
 	for (guint i = 0; !entry->live && i < entry->sources->len; i++) {
 		const RsTraceRundirSource *source = entry->sources->pdata[i];
 
-		if (source->qmp)
+		if (source->qmp || source->via)
 			return TRUE;
 	}
 	return FALSE;
@@ -144,7 +146,7 @@ void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry)
 static gboolean read_source(GKeyFile *file, guint n, RsTraceRundirEntry *entry)
 {
 	g_autofree char *group = g_strdup_printf(RS_TRACE_RUNDIR_SOURCE_GROUP, n);
-	const char *const keys[] = {"name", "kind", "kernel", "qmp", "gdb", "region"};
+	const char *const keys[] = {"name", "kind", "kernel", "qmp", "gdb", "region", "via"};
 	char *text[G_N_ELEMENTS(keys)];
 	gboolean there = g_key_file_has_group(file, group);
 
@@ -157,7 +159,8 @@ static gboolean read_source(GKeyFile *file, guint n, RsTraceRundirEntry *entry)
 								.kernel = text[2],
 								.qmp = text[3],
 								.gdb = text[4],
-								.region = text[5]});
+								.region = text[5],
+								.via = text[6]});
 	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
 		g_free(text[i]);
 	return TRUE;

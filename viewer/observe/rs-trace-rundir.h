@@ -30,6 +30,7 @@ G_BEGIN_DECLS
 typedef struct {
 	char *name, *kind, *kernel; /* never NULL */
 	char *qmp, *gdb, *region;   /* how to reach a QEMU guest again; NULL: not given */
+	char *via; /* how to reach again what the session did not start; NULL: it did */
 } RsTraceRundirSource;
 
 typedef struct {

@@ -383,6 +383,12 @@ bool rs_agent_control_due(void);
  */
 void rs_agent_host_gone(void);
 
+/*
+ * The host wants the region back (RS_CONTROL_LEAVE). A port looks now and then, ends with
+ * rs_agent_host_gone() and rs_agent_fini(), and then marks its claim as left.
+ */
+bool rs_agent_asked_to_leave(void);
+
 /* English text for what functions and hypercalls return: -RS_E*, 0, unknown numbers. Static. */
 const char *rs_agent_strerror(int error);
 

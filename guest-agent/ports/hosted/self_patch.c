@@ -122,6 +122,12 @@ static void *follow(void *data)
 			quiet++;
 		}
 		rs_agent_look();
+		if (rs_agent_asked_to_leave()) {
+			rs_agent_host_gone();
+			rs_agent_fini();
+			self.host_gone();
+			break;
+		}
 		if (unasked >= ASK_NS && !self.host_lives()) {
 			rs_agent_host_gone();
 			self.host_gone();

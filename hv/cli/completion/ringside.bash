@@ -86,7 +86,7 @@ _ringside()
 		;;
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
-	--serial | --initrd | -o | --output | --text | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--serial | --initrd | --shm | --qmp | -o | --output | --text | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--to) COMPREPLY=($(compgen -W "$(ringside export --to list 2>/dev/null | sed 's/ .*//')" -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;
 	esac

@@ -35,6 +35,11 @@
  * host has ended, even if it could not say so. It puts its text back and leaves its region.
  */
 #define RS_CONTROL_HELD (1u << 3)
+/*
+ * The memory is to be laid out anew. The agent puts its text back, marks its claim as left, and
+ * uses the region no more. One that outlives that looks for a region again.
+ */
+#define RS_CONTROL_LEAVE (1u << 4)
 
 /*
  * A clock epoch: ns = ((tsc - tsc_base) * mult >> shift) + ns_base. A new one begins when the

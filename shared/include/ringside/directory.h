@@ -50,7 +50,7 @@ struct rs_directory {   /* H */
 	uint64_t size;        /* bytes of the whole piece of memory */
 	uint64_t session_id;  /* random; a new one each time that the memory is laid out */
 	uint64_t entries_offset;
-	uint64_t claims_offset; /* multiple of RS_SECTION_ALIGN */
+	uint64_t claims_offset; /* multiple of RS_REGION_ALIGN */
 	uint32_t entry_count;   /* 1.. */
 	uint32_t entry_stride;  /* bytes, at least RS_DIRECTORY_ENTRY_MIN_SIZE */
 	uint64_t reserved[1];
@@ -60,7 +60,7 @@ RS_ASSERT_SIZE(struct rs_directory, 64);
 RS_ASSERT_GROWS(struct rs_directory, RS_DIRECTORY_MIN_SIZE);
 
 struct rs_directory_entry {  /* H */
-	uint64_t offset;     /* of the region; multiple of RS_SECTION_ALIGN */
+	uint64_t offset;     /* of the region; multiple of RS_REGION_ALIGN */
 	uint64_t size;       /* bytes of the region */
 	uint32_t kind;       /* RS_SOURCE_* */
 	uint32_t generation; /* 1.. (release: the region is laid out) */

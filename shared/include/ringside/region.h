@@ -94,7 +94,7 @@ struct rs_region_header { /* H */
 	uint16_t abi_minor;
 	uint32_t header_size;    /* bytes of the fields, without the table: 128 in 1.0 */
 	uint64_t features;       /* none defined in 1.0; see RS_FEATURES_REQUIRED */
-	uint64_t region_size;    /* bytes; multiple of RS_SECTION_ALIGN */
+	uint64_t region_size;    /* bytes; multiple of RS_REGION_ALIGN */
 	uint64_t guest_offset;   /* where the guest-written part starts; a multiple likewise */
 	uint64_t session_id;     /* random; a new one each time that a region is laid out */
 	uint32_t ring_count;     /* 1..; ring i belongs to vCPU i */

@@ -25,14 +25,15 @@
 #define RS_ABI_MAJOR 1 /* a different major cannot be attached */
 #define RS_ABI_MINOR 0 /* a larger minor only adds */
 
-#define RS_PAGE_SIZE 4096u      /* of x86-64; requests and responses have one each */
-#define RS_SECTION_ALIGN 65536u /* of sections and regions: the largest page of any guest */
-#define RS_MAX_CPUS 1024u       /* rings of a region at most, by a host of this version */
-#define RS_NAME_MAX 256u        /* a provider, system, event or field name, with its NUL: name.h */
-#define RS_SYMBOL_LEN 64u       /* a symbol or type of a field, with its NUL: name.h */
-#define RS_LABEL_LEN 64u        /* what people call a guest, source or port, with its NUL */
-#define RS_COMM_LEN 32u         /* a task name, NUL-padded; 32 bytes need no NUL */
-#define RS_MAX_EVENTS 65536u    /* all event ids are below this */
+#define RS_PAGE_SIZE 4096u     /* of x86-64; requests and responses have one each */
+#define RS_SECTION_ALIGN 4096u /* of sections */
+#define RS_REGION_ALIGN 65536u /* of regions, and of both sides' parts: any guest's largest page */
+#define RS_MAX_CPUS 1024u      /* rings of a region at most, by a host of this version */
+#define RS_NAME_MAX 256u       /* a provider, system, event or field name, with its NUL: name.h */
+#define RS_SYMBOL_LEN 64u      /* a symbol or type of a field, with its NUL: name.h */
+#define RS_LABEL_LEN 64u       /* what people call a guest, source or port, with its NUL */
+#define RS_COMM_LEN 32u        /* a task name, NUL-padded; 32 bytes need no NUL */
+#define RS_MAX_EVENTS 65536u   /* all event ids are below this */
 
 /* Programs in C++ include these headers too. */
 #ifdef __cplusplus

@@ -18,7 +18,7 @@
 #define ENTRIES 4u
 #define TAKERS 6u
 #define ROUNDS 20000u
-#define REGION RS_SECTION_ALIGN
+#define REGION RS_REGION_ALIGN
 
 static struct {
 	struct rs_directory head;
@@ -146,7 +146,7 @@ static void test_bad(void)
 		CHECK(take(RS_SOURCE_USER, 7, &place) == cases[i].error);
 	}
 	lay_out();
-	memory.entry[1].offset = SIZE - REGION + RS_SECTION_ALIGN;
+	memory.entry[1].offset = SIZE - REGION + RS_REGION_ALIGN;
 	CHECK(take(RS_SOURCE_USER, 7, &place) == -RS_EBADMSG);
 	lay_out();
 	memory.entry[1].offset += 8;

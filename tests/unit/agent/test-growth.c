@@ -75,12 +75,16 @@ static void check_later(uint8_t *at, uint32_t known, uint32_t more)
 static void set_up(struct fixture *f, gconstpointer data)
 {
 	struct rs_region_config config = {
-		.vcpus = 2, .ring_bytes = 64 * 1024, .hcall_channel = RS_CHANNEL_MAILBOX};
+		.vcpus = 2, .ring_bytes = 1 << 20, .hcall_channel = RS_CHANNEL_MAILBOX};
 	struct rs_region_header *h;
 	struct rs_error err = {0};
+	uint64_t at = 0;
 
 	g_assert_cmpint(rs_region_create(&config, &f->region, &err), ==, 0);
 	h = &f->region->header;
+	/* Smaller rings leave room for larger elements. */
+	h->ring_pages = 16;
+	h->section[RS_SEC_RINGS].count = 2 * 16;
 	f->now = *h;
 	h->abi_minor++;
 	h->header_size += 48;
@@ -91,6 +95,18 @@ static void set_up(struct fixture *f, gconstpointer data)
 		h->section[grown[i].number].stride += grown[i].more;
 		h->section[grown[i].number].count = grown[i].count;
 	}
+	for (uint32_t i = 0; i < RS_SEC_COUNT; i++) {
+		struct rs_section *s = &h->section[i];
+
+		if (i == RS_SEC_FIRST_GUEST)
+			h->guest_offset = at;
+		if (!s->size)
+			continue;
+		s->offset = at;
+		s->size = RS_ALIGN_UP((uint64_t)s->count * s->stride, (uint64_t)RS_REGION_ALIGN);
+		at += s->size;
+	}
+	g_assert_cmpuint(at, <=, h->region_size);
 	memset(f->region->map, LATER, TABLE + h->section_count * h->section_stride);
 	memcpy(f->region->map, h, RS_REGION_HEADER_MIN_SIZE);
 	for (uint32_t i = 0; i < RS_SEC_COUNT; i++)
@@ -258,7 +274,7 @@ static uint64_t lay_out_many(struct rs_region_header *h)
 		struct rs_section *s = &h->section[i];
 
 		if (i == RS_SEC_FIRST_GUEST)
-			h->guest_offset = at;
+			h->guest_offset = at = RS_ALIGN_UP(at, (uint64_t)RS_REGION_ALIGN);
 		if (!s->size)
 			continue;
 		s->offset = at;

@@ -14,7 +14,7 @@
 #include <ringside/region.h>
 #include <ringside/ring.h>
 
-#define ALIGN ((guint64)RS_SECTION_ALIGN)
+#define ALIGN ((guint64)RS_REGION_ALIGN)
 #define GAP (16 * ALIGN) /* between two sections */
 #define CAPACITY (RS_FIRST_EVENT_ID + 1)
 

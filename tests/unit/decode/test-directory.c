@@ -7,7 +7,7 @@
 
 #define ENTRIES 3u
 #define STRIDE 136u /* as in a later version */
-#define ALIGN ((guint64)RS_SECTION_ALIGN)
+#define ALIGN ((guint64)RS_REGION_ALIGN)
 #define SIZE (64 * ALIGN)
 /* Bytes of the entries, and of the claims with the word after them. */
 #define ENTRY_BYTES (ENTRIES * STRIDE)

@@ -126,11 +126,11 @@ static void test_sections(void)
 		{"cmdline buckets", RS_SEC_CMDLINE, {.count = -1u}},
 		/* Places. */
 		{"section 0 lies badly", RS_SEC_HEADER, {.offset = RS_SECTION_ALIGN * 7}},
-		{"section 33 lies badly", RS_SEC_PROVIDERS, {.offset = 4096}},
-		{"section 38 lies badly", RS_SEC_RINGS, {.offset = RS_SECTION_ALIGN}},
+		{"section 33 lies badly", RS_SEC_PROVIDERS, {.offset = 2048}},
+		{"section 38 lies badly", RS_SEC_RINGS, {.offset = RS_REGION_ALIGN}},
 		{"section 38 lies badly",
 		 RS_SEC_RINGS,
-		 {.offset = -(uint64_t)RS_SECTION_ALIGN * 512}},
+		 {.offset = -(uint64_t)RS_REGION_ALIGN * 512}},
 		{"sections 1 and 2 overlap",
 		 RS_SEC_EVENT_CTL,
 		 {.offset = -(uint64_t)RS_SECTION_ALIGN}},
@@ -158,7 +158,7 @@ static void test_sides(void)
 		struct rs_region_header h = region->header;
 		GError *error = NULL;
 
-		h.guest_offset += (uint64_t)(side * (int)RS_SECTION_ALIGN);
+		h.guest_offset += (uint64_t)(side * (int)RS_REGION_ALIGN);
 		g_assert_true(check(region, &h, &h, &error) == !side);
 		if (side)
 			g_assert_nonnull(strstr(error->message, "is on the wrong side"));

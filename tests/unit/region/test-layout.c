@@ -69,7 +69,7 @@ static void test_alignment(void)
 		g_assert_cmpuint(region->header.region_size % 65536, ==, 0);
 		g_assert_cmpuint(region->size, ==, region->header.region_size);
 		for (int k = 0; k < RS_SEC_COUNT; k++)
-			g_assert_cmpuint(region->header.section[k].offset % 65536, ==, 0);
+			g_assert_cmpuint(region->header.section[k].offset % 4096, ==, 0);
 		rs_trace_region_free(region);
 	}
 }
@@ -221,13 +221,16 @@ static void test_sections(void)
 
 		if (!s->size)
 			continue;
+		if (i == RS_SEC_FIRST_GUEST)
+			end = RS_ALIGN_UP(end, (uint64_t)RS_REGION_ALIGN);
 		g_assert_cmpuint(s->offset, ==, end);
 		g_assert_cmpuint(s->size, >=, (uint64_t)s->stride * s->count);
 		g_assert_cmpuint(s->size - (uint64_t)s->stride * s->count, <, RS_SECTION_ALIGN);
 		end += s->size;
 	}
-	g_assert_cmpuint(h.region_size, ==, end);
-	g_assert_cmpuint(h.section[RS_SEC_FILTERS].size, ==, 131072);
+	g_assert_cmpuint(h.guest_offset % RS_REGION_ALIGN, ==, 0);
+	g_assert_cmpuint(h.region_size, ==, RS_ALIGN_UP(end, (uint64_t)RS_REGION_ALIGN));
+	g_assert_cmpuint(h.section[RS_SEC_FILTERS].size, ==, 69632);
 	g_assert_cmpuint(h.section[RS_SEC_EVENTS].size, ==, 65536);
 	g_assert_cmpuint(h.section[RS_SEC_REQUEST].count, ==, 17);
 	g_assert_cmpuint(h.section[RS_SEC_RESPONSE].count, ==, 17);

@@ -70,7 +70,7 @@ static void test_layout(void)
 				 i ? RS_SOURCE_USER : RS_SOURCE_KERNEL);
 		g_assert_cmpuint(entry->kind, ==, rs_regions_kind(regions, i));
 		g_assert_cmpuint(entry->generation, ==, 1);
-		g_assert_cmpuint(entry->offset % RS_SECTION_ALIGN, ==, 0);
+		g_assert_cmpuint(entry->offset % RS_REGION_ALIGN, ==, 0);
 		g_assert_cmpuint(entry->offset, >=, end);
 		end = entry->offset + entry->size;
 		g_assert_cmpuint(h->ring_count, ==, i ? 1 : 2);
@@ -311,7 +311,7 @@ static void test_overlap(void)
 	rs_regions_free(regions);
 }
 
-#define CLAIMS RS_SECTION_ALIGN
+#define CLAIMS RS_REGION_ALIGN
 
 static int open_only(int file)
 {
@@ -340,20 +340,20 @@ static void test_entry_limits(void)
 	uint64_t size = last->size, offset = last->offset;
 
 	g_assert_cmpint(open_again(regions), ==, 0);
-	last->size = size - RS_SECTION_ALIGN;
+	last->size = size - RS_REGION_ALIGN;
 	g_assert_cmpint(open_again(regions), ==, -EPROTO);
-	last->size = size + RS_SECTION_ALIGN;
+	last->size = size + RS_REGION_ALIGN;
 	g_assert_cmpuint(offset + last->size, <=, rs_regions_size(regions));
 	g_assert_cmpint(open_again(regions), ==, 0);
 	last->size = rs_regions_size(regions) - offset;
 	g_assert_cmpint(open_again(regions), ==, 0);
 	last->size = size;
 	/* Somewhere else, and then one page into another: at its end, and at its beginning. */
-	memmove(map + offset + RS_SECTION_ALIGN, map + offset, size);
-	last->offset = offset + RS_SECTION_ALIGN;
+	memmove(map + offset + RS_REGION_ALIGN, map + offset, size);
+	last->offset = offset + RS_REGION_ALIGN;
 	g_assert_cmpint(open_again(regions), ==, 0);
-	memcpy(map + offset - RS_SECTION_ALIGN, map + offset + RS_SECTION_ALIGN, size);
-	last->offset = offset - RS_SECTION_ALIGN;
+	memcpy(map + offset - RS_REGION_ALIGN, map + offset + RS_REGION_ALIGN, size);
+	last->offset = offset - RS_REGION_ALIGN;
 	g_assert_cmpint(open_again(regions), ==, -EPROTO);
 	/* What is not laid out yet may lie anywhere, since nobody may use it. */
 	last->generation = 0;
@@ -498,7 +498,7 @@ static void *enter(const struct rs_regions *regions, uint64_t offset)
 	void *map;
 
 	g_assert_cmpint(fcntl(fd, F_OFD_SETLK, &lock), ==, 0);
-	map = mmap(NULL, RS_SECTION_ALIGN, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	map = mmap(NULL, RS_REGION_ALIGN, PROT_READ, MAP_SHARED, fd, (off_t)offset);
 	g_assert_true(map != MAP_FAILED);
 	close(fd);
 	return map;
@@ -530,7 +530,7 @@ static void test_held(void)
 			_exit(1);
 		_exit(0);
 	}
-	munmap(map, RS_SECTION_ALIGN);
+	munmap(map, RS_REGION_ALIGN);
 	g_assert_true(rs_regions_held(regions, 1));
 	close(pipes[1]);
 	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
@@ -542,7 +542,7 @@ static void test_held(void)
 	/* Our own look has left no lock behind. */
 	map = enter(regions, offset);
 	g_assert_true(rs_regions_held(regions, 1));
-	munmap(map, RS_SECTION_ALIGN);
+	munmap(map, RS_REGION_ALIGN);
 	munmap(all, rs_regions_size(regions));
 	rs_regions_free(regions);
 }

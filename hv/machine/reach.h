@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Machines that somebody else has started, and pieces of memory. `via` says how one is reached, and
+ * a session's file keeps it:
+ *
+ *     shm:PATH   a memory alone (machine/memory.h): its agents patch themselves
+ *
+ * Thread: main.
+ */
+#ifndef RS_HV_MACHINE_REACH_H
+#define RS_HV_MACHINE_REACH_H
+
+#include "machine/machine.h"
+#include "machine/memory.h"
+
+struct rs_machine_reach {
+	const char *via;
+	const char *run_dir, *name;           /* for the files of the source */
+	struct rs_machine_memory_wish memory; /* `path` and `size` are filled in */
+};
+
+/* What people call it: the last part of its path, or the like. To be freed. */
+char *rs_machine_reach_name(const char *via);
+
+/*
+ * `lines` (of char *) gets what people are to know. Errors: -EINVAL `via` is of no known kind; as
+ * rs_machine_open_memory() and rs_machine_take_memory().
+ */
+int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
+		     struct rs_error *err);
+
+/*
+ * Whether something of a dead session is still to be put right there: its text, its gdb stub.
+ * `name` is that of the source's files.
+ */
+bool rs_machine_reach_owed(const char *run_dir, const char *name);
+
+#endif
