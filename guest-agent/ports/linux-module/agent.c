@@ -5,6 +5,8 @@
  */
 #define pr_fmt(fmt) "ringside: " fmt
 #include "module.h"
+
+#include "kernel_events.h"
 #include "rs_port.h"
 
 #include <linux/completion.h>
@@ -24,8 +26,6 @@
 #define BUSY_LOOKS 1000u
 #define AWAY_US 50000 /* between two looks for a region */
 #define LEAVE_MS 7000 /* for the requests of an orderly end; then the host counts as gone */
-
-static RS_PROVIDER(provider, "linux");
 
 static struct {
 	struct task_struct *thread;
@@ -114,7 +114,7 @@ static int init(void)
 	err = rs_agent_init(&config);
 	if (err)
 		return err;
-	err = rs_agent_register(&provider);
+	err = rs_kernel_events_register();
 	if (err)
 		rs_agent_fini();
 	return err;
@@ -129,7 +129,7 @@ static void leave(void)
 		rs_agent_host_gone();
 	agent.attached = false;
 	rs_kernel_events_stop();
-	rs_agent_unregister(&provider);
+	rs_kernel_events_unregister();
 	rs_agent_fini();
 	rs_directory_leave(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
 }

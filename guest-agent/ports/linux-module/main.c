@@ -3,6 +3,8 @@
 #define pr_fmt(fmt) "ringside: " fmt
 #include "module.h"
 
+#include "kernel_events.h"
+
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
@@ -32,7 +34,11 @@ static int __init begin(void)
 
 	if (err)
 		return err;
-	rs_kernel_events_find();
+	err = rs_kernel_events_find();
+	if (err) {
+		rs_page_table_free();
+		return err;
+	}
 	atomic_notifier_chain_register(&panic_notifier_list, &panic_block);
 	register_reboot_notifier(&reboot_block);
 	err = rs_pci_begin();
@@ -40,6 +46,7 @@ static int __init begin(void)
 		return 0;
 	unregister_reboot_notifier(&reboot_block);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_block);
+	rs_kernel_events_free();
 	rs_page_table_free();
 	return err;
 }
@@ -49,6 +56,7 @@ static void __exit end(void)
 	rs_pci_end();
 	unregister_reboot_notifier(&reboot_block);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_block);
+	rs_kernel_events_free();
 	rs_page_table_free();
 }
 

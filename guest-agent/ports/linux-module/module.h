@@ -27,15 +27,6 @@ void rs_pci_end(void);
 int rs_agent_set_memory(void *memory, u64 size, const char *device);
 void rs_agent_take_memory(bool gone);
 
-/* ---- events.c: the kernel's own events ---- */
-
-/* Finds the tracepoints that the table names. */
-void rs_kernel_events_find(void);
-/* Registers and unregisters probes, as the control words ask for it. The module's thread. */
-void rs_kernel_events_follow(void);
-/* No probe is registered, nor on its way, once this returns. */
-void rs_kernel_events_stop(void);
-
 /* ---- pages.c: what the host translates the module's addresses with ---- */
 
 int rs_page_table_make(void);
