@@ -118,31 +118,37 @@ static const char *find_mention(const char *text, const char *end, size_t *skip)
 	return found;
 }
 
-/* Whether nothing but casts and brackets stands around it. */
-static bool is_bare(const char *text, const char *mention, const char *behind, const char *end)
+/*
+ * Whether nothing but casts and brackets stands around it. `called`: or calls of functions of one
+ * argument, or __print_flags() and its kin, whose first argument it is.
+ */
+static bool is_bare(const char *text, const char *mention, const char *behind, const char *end,
+		    bool called)
 {
+	bool print = called && !strncmp(text, "__print_", 8);
 	int open = 0;
 
 	for (const char *c = text; c < mention; c++) {
 		if (*c == '(') {
-			if (c > text && is_word(c[-1]))
-				return false; /* a call */
+			if (c > text && is_word(c[-1]) && !called)
+				return false;
 			open++;
 		} else if (*c == ')') {
 			open--; /* of a cast */
-		} else if (!isspace(*c) && (!open || (!is_word(*c) && *c != '*'))) {
+		} else if (!isspace(*c) && !(called && is_word(*c)) &&
+			   (!open || (!is_word(*c) && *c != '*'))) {
 			return false;
 		}
 	}
-	for (; behind < end; behind++)
+	for (; behind < end && !(print && *behind == ','); behind++)
 		if (*behind != ')' && !isspace(*behind))
 			return false;
 	return true;
 }
 
 /*
- * The field that the expression is about. `named`: it may be an expression for whose value the
- * field has names; else it must be the field itself. NULL: it is anything else.
+ * The field that the expression is about. `named`: it may be the name of the field's value, if that
+ * has names; else it must be the field itself. NULL: it is anything else.
  */
 static struct rs_field_info *field_of(struct rs_field_info *fields, u32 count, const char *text,
 				      const char *end, bool named)
@@ -154,13 +160,14 @@ static struct rs_field_info *field_of(struct rs_field_info *fields, u32 count, c
 	mention = find_mention(text, end, &skip);
 	if (!mention)
 		return NULL;
+	text = skip_spaces(text);
 	name = behind = mention + skip;
 	while (behind < end && is_word(*behind))
 		behind++;
 	field = field_named(fields, count, name, behind - name);
-	if (!field || (named && field->symbol_count))
-		return field;
-	return is_bare(text, mention, behind, end) ? field : NULL;
+	if (!field || !is_bare(text, mention, behind, end, named && field->symbol_count))
+		return NULL;
+	return field;
 }
 
 /* ---- names of values ---- */
