@@ -53,36 +53,90 @@ static bool any_is_wanted(const struct rs_agent_provider *provider)
 	return false;
 }
 
-/* Returns 1 when the site's bytes are neither of the two that they may be, and then leaves it
- * alone, and when they could not be changed. */
-static uint32_t patch_site(const struct rs_site *site, bool want, uint32_t *on)
+/* What a site's bytes are. */
+enum site_state {
+	SITE_OFF,
+	SITE_ON,
+	SITE_OTHER, /* neither: it is left alone */
+};
+
+static enum site_state look_at(const struct rs_site *site, uint8_t nop[RS_SITE_BYTES],
+			       uint8_t jump[RS_SITE_BYTES])
 {
 	uintptr_t code = relative(&site->code);
-	uint8_t nop[RS_SITE_BYTES], jump[RS_SITE_BYTES], now[RS_SITE_BYTES];
-	bool is_on;
+	uint8_t now[RS_SITE_BYTES];
 
 	if ((code & 7) > 8 - RS_SITE_BYTES)
-		return 1;
+		return SITE_OTHER;
 	read_site(code, now);
 	rs_arch_site_nop(nop);
 	rs_arch_site_jump(jump, code, relative(&site->target));
-	is_on = same(now, jump);
-	if (!is_on && !same(now, nop))
-		return 1;
-	if (is_on != want) {
-		write_site(code, want ? jump : nop);
-		read_site(code, now);
-		is_on = same(now, jump);
+	return same(now, jump) ? SITE_ON : same(now, nop) ? SITE_OFF : SITE_OTHER;
+}
+
+static void switch_site(const struct rs_site *site, bool want)
+{
+	uint8_t nop[RS_SITE_BYTES], jump[RS_SITE_BYTES];
+	enum site_state state = look_at(site, nop, jump);
+
+	if (state != SITE_OTHER && (state == SITE_ON) != want)
+		write_site(relative(&site->code), want ? jump : nop);
+}
+
+/* Returns 1 when the site is not as it is wanted. */
+static uint32_t check_site(const struct rs_site *site, bool want, uint32_t *on)
+{
+	uint8_t nop[RS_SITE_BYTES], jump[RS_SITE_BYTES];
+	enum site_state state = look_at(site, nop, jump);
+
+	*on += state == SITE_ON;
+	return state != (want ? SITE_ON : SITE_OFF);
+}
+
+/* Switches [site, end), at most 64, and looks what has come of it. Bit i of `wanted`: site i. */
+static uint32_t patch_sites(const struct rs_site *site, const struct rs_site *end, uint64_t wanted,
+			    uint32_t *on)
+{
+	uint32_t bad = 0;
+
+	for (const struct rs_site *at = site; at < end; at++)
+		switch_site(at, wanted >> (at - site) & 1);
+	if (rs_core.ops.text_flush)
+		rs_core.ops.text_flush();
+	for (const struct rs_site *at = site; at < end; at++)
+		bad += check_site(at, wanted >> (at - site) & 1, on);
+	return bad;
+}
+
+_Static_assert(RS_TEXT_POKES == 64, "a word of wishes");
+
+static uint32_t patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on)
+{
+	bool any = !all_off && any_is_wanted(provider);
+	const struct rs_site *site = provider->sites, *end;
+	uint32_t bad = 0;
+
+	for (; site < provider->sites_end; site = end) {
+		uint64_t wanted = 0;
+
+		end = site + RS_TEXT_POKES;
+		if (provider->sites_end - site < (ptrdiff_t)RS_TEXT_POKES)
+			end = provider->sites_end;
+		/* Read once: a control word may change meanwhile. */
+		for (const struct rs_site *at = site; any && at < end; at++) {
+			const struct rs_event *event = rs_core_site_event(at);
+
+			wanted |= (uint64_t)(!event || is_wanted(event)) << (at - site);
+		}
+		bad += patch_sites(site, end, wanted, on);
 	}
-	*on += is_on;
-	return is_on != want;
+	return bad;
 }
 
 uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on)
 {
 	uintptr_t from = UINTPTR_MAX, to = 0;
-	bool any = !all_off && any_is_wanted(provider);
-	uint32_t bad = 0;
+	uint32_t bad;
 
 	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++) {
 		uintptr_t code = relative(&site->code);
@@ -94,11 +148,7 @@ uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_of
 		return 0;
 	if (rs_core.ops.text_open)
 		rs_core.ops.text_open((void *)from, (void *)to);
-	for (const struct rs_site *site = provider->sites; site < provider->sites_end; site++) {
-		const struct rs_event *event = rs_core_site_event(site);
-
-		bad += patch_site(site, any && (!event || is_wanted(event)), on);
-	}
+	bad = patch_provider(provider, all_off, on);
 	if (rs_core.ops.text_close)
 		rs_core.ops.text_close((void *)from, (void *)to);
 	return bad;

@@ -77,6 +77,10 @@ struct rs_trace_ops {
 	void (*write_kernel_text)(void *at, const void *bytes, uint32_t size);
 	void (*text_open)(void *from, void *to);
 	void (*text_close)(void *from, void *to);
+	/* For an OS where one poke costs much and many at once cost the same: pokes may be put off
+	 * until this is called, which is before the sites are looked at, and at least after each
+	 * RS_TEXT_POKES. What it pokes holds for the pokes that were put off. NULL: none is. */
+	void (*text_flush)(void);
 
 	/* Runs f on the state of event `id`, or does nothing if there is no such event. While f
 	 * runs nobody changes the state (read) or nobody else uses it (write), by a lock or RCU of
@@ -114,6 +118,7 @@ struct rs_trace_ops {
 	bool (*stack_end)(uintptr_t frame, uintptr_t *end);
 };
 #define RS_RAW_MAX 1024u
+#define RS_TEXT_POKES 64u
 #define RS_TEXT_POKE_MAX 5u /* bytes; what text_poke_bp() takes on x86-64 */
 
 struct rs_agent_config {

@@ -8,6 +8,7 @@
 
 #include "kernel_events.h"
 #include "rs_port.h"
+#include "self_patch.h"
 
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -27,6 +28,10 @@
 #define AWAY_US 50000 /* between two looks for a region */
 #define LEAVE_MS 7000 /* for the requests of an orderly end; then the host counts as gone */
 
+static bool self_patch;
+module_param(self_patch, bool, 0444);
+MODULE_PARM_DESC(self_patch, "patch the kernel from within, whether or not the host asks for it");
+
 static struct {
 	struct task_struct *thread;
 	bool stop;
@@ -37,6 +42,8 @@ static struct {
 
 	/* The thread's. */
 	bool attached;
+	bool self;    /* we patch our text */
+	bool greeted; /* a host has been told of us, or nobody answered */
 	struct rs_place place;
 	u64 session;
 	u32 quiet; /* looks since the last change */
@@ -76,6 +83,10 @@ static const struct rs_trace_ops ops = {
 	.relax = relax,
 	.wait_nudge = wait_nudge,
 	.wait_events = wait_events,
+	.write_kernel_text = rs_text_write,
+	.text_open = rs_text_open,
+	.text_flush = rs_text_flush,
+	.text_close = rs_text_close,
 };
 
 /* ---- taking and leaving ---- */
@@ -104,6 +115,7 @@ static int init(void)
 		.agent = "linux module " RS_MODULE_VERSION,
 		.name = name,
 		.cpu_count = nr_cpu_ids,
+		.flags = agent.self ? RS_GUEST_SELF_PATCH : 0,
 		.tsc_hz = tsc_khz * 1000ull,
 		.page_table_root = rs_page_table_root(),
 		.paging = rs_page_table_kind(),
@@ -120,21 +132,36 @@ static int init(void)
 	return err;
 }
 
-static void leave(void)
+/* The agent ends. The region stays ours. */
+static void end(void)
 {
 	const struct rs_region_header *header = region();
 
-	/* Who has laid the region out anew knows nothing of us. */
-	if (rs_load(&header->session_id) != agent.session)
+	/*
+	 * Who has laid the region out anew knows nothing of us. A session that has ended has put
+	 * our text back. Neither is to be waited for.
+	 */
+	if (rs_load(&header->session_id) != agent.session ||
+	    rs_load(&rs_agent_control()->flags) & RS_CONTROL_STOP)
 		rs_agent_host_gone();
 	agent.attached = false;
 	rs_kernel_events_stop();
 	rs_kernel_events_unregister();
 	rs_agent_fini();
+}
+
+static void leave(void)
+{
+	end();
 	rs_directory_leave(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
 }
 
-/* The kernel's entry. While the region's last session has ended, it is not to be taken. */
+static bool is_self_patch_wanted(u32 control_flags)
+{
+	return self_patch || control_flags & RS_CONTROL_SELF_PATCH;
+}
+
+/* The kernel's entry. While it is to be laid out anew, nobody takes it. */
 static int find(void)
 {
 	u32 flags;
@@ -152,7 +179,8 @@ static int find(void)
 	err = rs_agent_region_flags(region(), agent.place.size, &flags);
 	if (err)
 		return err;
-	return flags & RS_CONTROL_STOP ? -RS_ENODEV : 0;
+	agent.self = is_self_patch_wanted(flags);
+	return flags & RS_CONTROL_LEAVE ? -RS_ENODEV : 0;
 }
 
 static void take(void)
@@ -173,7 +201,18 @@ static void take(void)
 		return;
 	}
 	agent.attached = true;
+	agent.greeted = false;
 	agent.quiet = 0;
+}
+
+/* Not while the last session has ended and no other one has come. */
+static void greet(const struct rs_control *control)
+{
+	int err;
+
+	if (agent.greeted || rs_load(&control->flags) & RS_CONTROL_STOP)
+		return;
+	agent.greeted = true;
 	err = rs_agent_hello();
 	pr_info("%s: %s\n", agent.device, err ? rs_agent_strerror(err) : "the host answers");
 }
@@ -192,7 +231,7 @@ static bool must_leave(void)
 	       now.offset != agent.place.offset || now.size != agent.place.size ||
 	       rs_load(&header->magic) != RS_REGION_MAGIC ||
 	       rs_load(&header->session_id) != agent.session ||
-	       rs_load(&control->flags) & RS_CONTROL_STOP;
+	       rs_load(&control->flags) & RS_CONTROL_LEAVE;
 }
 
 static void follow_host(void)
@@ -206,7 +245,13 @@ static void follow_host(void)
 		agent.quiet++;
 	agent.generation = generation;
 	agent.nudge = nudge;
+	greet(control);
 	rs_agent_look();
+	/* Who patches is a fact of a boot, so this is the next one. take() begins it. */
+	if (is_self_patch_wanted(rs_load(&control->flags)) && !agent.self) {
+		end();
+		return;
+	}
 	if (rs_agent_control_due())
 		rs_agent_apply_control();
 	rs_kernel_events_follow();

@@ -224,6 +224,48 @@ static void test_text_that_stays(void)
 	tear_down();
 }
 
+/* Pokes that the OS puts off. */
+static struct {
+	void *at;
+	uint8_t bytes[RS_SITE_BYTES];
+} put_off[RS_TEXT_POKES];
+static uint32_t n_put_off, n_flushed;
+
+static void os_write_later(void *at, const void *bytes, uint32_t size)
+{
+	g_assert_cmpuint(n_put_off, <, RS_TEXT_POKES);
+	put_off[n_put_off].at = at;
+	memcpy(put_off[n_put_off++].bytes, bytes, size);
+}
+
+static void os_text_flush(void)
+{
+	g_assert_cmpuint(text_opened, ==, text_closed + 1);
+	for (uint32_t i = 0; i < n_put_off; i++)
+		memcpy(put_off[i].at, put_off[i].bytes, RS_SITE_BYTES);
+	n_flushed += n_put_off;
+	n_put_off = 0;
+}
+
+static void test_text_later(void)
+{
+	struct rs_trace_ops ops = every_op;
+	uint32_t on;
+
+	ops.write_kernel_text = os_write_later;
+	ops.text_flush = os_text_flush;
+	n_flushed = 0;
+	set_up(&ops);
+	on = rs_core.info->sites_on;
+	g_assert_cmpuint(on, >, 0);
+	g_assert_cmpuint(n_flushed, ==, on);
+	g_assert_cmpuint(rs_core.info->patch_errors, ==, 0);
+	g_assert_true(rs_site_test_pair());
+	tear_down();
+	g_assert_cmpuint(n_flushed, ==, 2 * on);
+	g_assert_false(rs_site_test_pair());
+}
+
 /* The agent's own store, for text that is plain memory. It is tested at each place of a site in its
  * word, while another thread writes the bytes beside it. */
 static struct {
@@ -511,11 +553,76 @@ static void test_one(void)
 	tear_down();
 }
 
+static uint32_t n_waited;
+
+static void os_wait_events(void)
+{
+	/* Whoever looks now finds every event off. */
+	g_assert_false(rs_event_control(&rs_event_test_pair) & RS_EVENT_ENABLED);
+	g_assert_true(rs_agent_active());
+	n_waited++;
+}
+
+/* Between the last event and the end of the rings the OS is asked to wait. */
+static void test_waits_for_events(void)
+{
+	struct rs_trace_ops ops = every_op;
+
+	ops.wait_events = os_wait_events;
+	n_waited = 0;
+	set_up(&ops);
+	g_assert_cmpuint(n_waited, ==, 0);
+	tear_down();
+	g_assert_cmpuint(n_waited, ==, 1);
+}
+
+/* Nothing is written into a region that the host has laid out anew. */
+static void test_laid_out_anew(void)
+{
+	struct rs_region_header *header;
+	const struct rs_provider *entry;
+	uint32_t flags = 0;
+
+	set_up(&every_op);
+	header = (struct rs_region_header *)region->map;
+	entry = rs_trace_region_section(region, RS_SEC_PROVIDERS, NULL);
+	g_assert_cmpint(rs_agent_region_flags(region->map, region->size, &flags), ==, 0);
+	g_assert_cmpuint(flags, ==, RS_CONTROL_SELF_PATCH);
+	apply(RS_CONTROL_STOP);
+	header->session_id++;
+	rs_agent_fini();
+	g_assert_cmpuint(entry->state, ==, RS_PROVIDER_LIVE);
+	header->magic = 0;
+	g_assert_cmpint(rs_agent_region_flags(region->map, region->size, &flags), ==, -RS_ENODEV);
+	g_assert_cmpuint(flags, ==, RS_CONTROL_SELF_PATCH);
+	rs_trace_region_free(region);
+}
+
+/* Marks and requests without a word of the host. */
+static void test_notes_wait_for_nobody(void)
+{
+	const struct rs_hcall_request *request;
+
+	set_up(&every_op);
+	request = rs_trace_region_section(region, RS_SEC_REQUEST, NULL);
+	relaxed = 0;
+	rs_agent_note_panic("no way on");
+	g_assert_cmpuint(rs_core.info->state, ==, RS_GUEST_PANICKED);
+	g_assert_cmpuint(request[0].number, ==, RS_HCALL_PANIC);
+	g_assert_cmpmem(request[0].data, request[0].data_size, "no way on", 9);
+	rs_agent_note_exit(3);
+	g_assert_cmpuint(rs_core.info->state, ==, RS_GUEST_EXITED);
+	g_assert_cmpuint(rs_core.info->exit_code, ==, 3);
+	g_assert_cmpuint(relaxed, ==, 0);
+	tear_down();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/ops/text", test_text);
 	g_test_add_func("/agent/ops/text-that-stays", test_text_that_stays);
+	g_test_add_func("/agent/ops/text-later", test_text_later);
 	g_test_add_func("/agent/ops/store", test_store);
 	g_test_add_func("/agent/ops/names-and-doorbell", test_names_and_doorbell);
 	g_test_add_func("/agent/ops/other-doorbells", test_other_doorbells);
@@ -525,5 +632,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ops/pipe-limit", test_pipe_limit);
 	g_test_add_func("/agent/ops/asked-once", test_asked_once);
 	g_test_add_func("/agent/ops/one", test_one);
+	g_test_add_func("/agent/ops/waits-for-events", test_waits_for_events);
+	g_test_add_func("/agent/ops/laid-out-anew", test_laid_out_anew);
+	g_test_add_func("/agent/ops/notes-wait-for-nobody", test_notes_wait_for_nobody);
 	return g_test_run();
 }
