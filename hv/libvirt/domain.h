@@ -84,10 +84,11 @@ int rs_domain_command(struct rs_domain *domain, const char *json, int timeout_ms
 /*
  * The same, without a wait. `done` is called once, on the domain's thread with the answer, or with
  * NULL and the error. If the domain is closed first, it is called with NULL, and on any thread.
+ * `fd` goes to QEMU with the command ("getfd"), and stays the caller's; -1: none.
  */
 typedef void (*rs_domain_answer_fn)(void *data, const char *reply, const struct rs_error *err);
-int rs_domain_command_async(struct rs_domain *domain, const char *json, rs_domain_answer_fn done,
-			    void *data, struct rs_error *err);
+int rs_domain_command_async(struct rs_domain *domain, const char *json, int fd,
+			    rs_domain_answer_fn done, void *data, struct rs_error *err);
 
 /* What happened to it. */
 enum rs_domain_change {

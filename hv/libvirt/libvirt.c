@@ -10,6 +10,7 @@
 #include <libvirt/virterror.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 _Static_assert(RS_LOOP_READABLE == VIR_EVENT_HANDLE_READABLE &&
 		       RS_LOOP_WRITABLE == VIR_EVENT_HANDLE_WRITABLE &&
@@ -61,6 +62,7 @@ static struct {
 #define FUNCTION(name) __typeof__(&name) name;
 	FUNCTIONS(FUNCTION)
 	QEMU_FUNCTIONS(FUNCTION)
+	FUNCTION(virDomainQemuMonitorCommandWithFiles) /* NULL: before libvirt 8.2 */
 #undef FUNCTION
 } vir;
 
@@ -85,6 +87,9 @@ static char *load(void)
 #define FUNCTION(name) *(void **)&vir.name = find(qemu, #name, &missing);
 	QEMU_FUNCTIONS(FUNCTION)
 #undef FUNCTION
+	if (qemu)
+		*(void **)&vir.virDomainQemuMonitorCommandWithFiles =
+			dlsym(qemu, "virDomainQemuMonitorCommandWithFiles");
 	return missing;
 }
 
@@ -167,10 +172,11 @@ struct rs_virt {
 	virDomainPtr domain;
 	int events[8]; /* ids; -1: none */
 	int monitor;
-	bool closing; /* the close callback is registered */
+	struct listener *closing; /* the close callback has it; NULL: there is none */
 };
 
 static void on_close(virConnectPtr conn, int reason, void *data);
+static void release(void *data);
 
 /* What a callback holds. */
 struct listener {
@@ -293,8 +299,10 @@ int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct
 /* Nothing of it fails for who closes it. */
 void rs_virt_close(struct rs_virt *virt)
 {
-	if (virt->closing)
+	if (virt->closing) {
 		vir.virConnectUnregisterCloseCallback(virt->conn, on_close);
+		release(virt->closing);
+	}
 	if (virt->monitor >= 0)
 		vir.virConnectDomainQemuMonitorEventDeregister(virt->conn, virt->monitor);
 	for (size_t i = 0; i < G_N_ELEMENTS(virt->events); i++)
@@ -358,13 +366,36 @@ int rs_virt_change_device(struct rs_virt *virt, const char *xml, bool attach, bo
 	return ret ? fail(err) : 0;
 }
 
-int rs_virt_command(struct rs_virt *virt, const char *json, char **reply, struct rs_error *err)
+static int command_with(struct rs_virt *virt, const char *json, int fd, char **text,
+			struct rs_error *err)
+{
+	unsigned int came = 0;
+	int *files = NULL, ret;
+
+	if (!vir.virDomainQemuMonitorCommandWithFiles)
+		return rs_error_set(err, ENOTSUP, "this libvirt hands no descriptors over");
+	ret = vir.virDomainQemuMonitorCommandWithFiles(virt->domain, json, 1, &fd, &came, &files,
+						       text, 0);
+	if (ret)
+		return fail(err);
+	/* None is asked for. */
+	for (unsigned int i = 0; i < came; i++)
+		close(files[i]);
+	free(files);
+	return 0;
+}
+
+int rs_virt_command(struct rs_virt *virt, const char *json, int fd, char **reply,
+		    struct rs_error *err)
 {
 	char *text = NULL;
+	int ret;
 
-	if (vir.virDomainQemuMonitorCommand(virt->domain, json, &text, 0))
-		return fail(err);
-	return take_text(text, reply, err);
+	if (fd >= 0)
+		ret = command_with(virt, json, fd, &text, err);
+	else
+		ret = vir.virDomainQemuMonitorCommand(virt->domain, json, &text, 0) ? fail(err) : 0;
+	return ret ? ret : take_text(text, reply, err);
 }
 
 /* ---- events ---- */
@@ -496,10 +527,9 @@ static int listen_to_all(struct rs_virt *virt, struct listener *listener, struct
 		virt->conn, virt->domain, NULL, on_monitor, hold(listener), release, 0);
 	if (virt->monitor < 0)
 		release(listener);
-	if (vir.virConnectRegisterCloseCallback(virt->conn, on_close, hold(listener), release))
-		release(listener);
-	else
-		virt->closing = true;
+	/* A driver without a daemon says that it has taken it, and never lets it go. */
+	if (!vir.virConnectRegisterCloseCallback(virt->conn, on_close, listener, NULL))
+		virt->closing = hold(listener);
 	return 0;
 }
 

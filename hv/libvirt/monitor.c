@@ -114,7 +114,7 @@ static int send(struct rs_monitor *base, const char *command, JsonObject *argume
 		return rs_error_set(err, EPIPE, "the domain has stopped");
 	question = g_new(struct question, 1);
 	*question = (struct question){monitor, id};
-	ret = rs_domain_command_async(monitor->domain, text, on_answer, question, err);
+	ret = rs_domain_command_async(monitor->domain, text, -1, on_answer, question, err);
 	if (ret)
 		g_free(question);
 	else

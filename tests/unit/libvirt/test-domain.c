@@ -135,9 +135,9 @@ static void test_an_answer_comes_on_the_callers_thread(void)
 	g_assert_cmpint(rs_domain_open(URI, "test", context, 30000, &domain, NULL), ==, 0);
 	g_assert_cmpint(rs_domain_listen(domain, on_changed, NULL, NULL), ==, 0);
 	/* This driver has no QEMU, so the answer is an error. */
-	g_assert_cmpint(
-		rs_domain_command_async(domain, "{\"execute\": \"x\"}", on_answer, &heard, NULL),
-		==, 0);
+	g_assert_cmpint(rs_domain_command_async(domain, "{\"execute\": \"x\"}", -1, on_answer,
+						&heard, NULL),
+			==, 0);
 	g_assert_cmpint(heard.answers, ==, 0);
 	g_assert_true(rs_domain_wait(domain, 30000));
 	g_assert_cmpint(heard.answers, ==, 0);
