@@ -187,6 +187,8 @@ static int reach(struct rs_session *session, const char *run_dir, const char *na
 		return ret;
 	source->via = via;
 	source->self_patch = machine.self_patch;
+	if (machine.label)
+		source->kernel = machine.label;
 	return add_machine(session, source, &machine, err);
 }
 

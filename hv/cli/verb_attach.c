@@ -5,6 +5,7 @@
 #include "cli/runner.h"
 #include "cli/verb.h"
 #include "machine/reach.h"
+#include "qemu/cmdline.h"
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ struct options {
 	struct rs_printer_style style;
 	gboolean json, quiet, fresh;
 	/* What somebody else has started. */
-	char *shm;
+	char *shm, *qmp;
+	int pid;
 	char *name, *ring_size, *mode;
 	int cpus, users;
 	gboolean new_layout;
@@ -45,34 +47,71 @@ static int fill_memory(const struct options *o, struct rs_machine_memory_wish *m
 	return o->ring_size ? rs_cli_parse_size(o->ring_size, &memory->ring_bytes, err) : 0;
 }
 
-static char *via_of(const struct options *o)
+static int via_of(const struct options *o, char **out, struct rs_error *err)
 {
-	/* A later session may have another directory. */
-	g_autofree char *path = g_canonicalize_filename(o->shm, NULL);
+	g_autofree char *found = NULL, *path = NULL;
+	int ret = o->shm || o->qmp ? 0 : rs_qemu_find_qmp(o->pid, &found, err);
 
-	return g_strdup_printf("shm:%s", path);
+	if (ret)
+		return ret;
+	/* A later session may have another directory. */
+	path = g_canonicalize_filename(o->shm ? o->shm : o->qmp ? o->qmp : found, NULL);
+	*out = g_strdup_printf("%s:%s", o->shm ? "shm" : "qmp", path);
+	return 0;
+}
+
+/* The session that is there, or was there when it died. */
+static RsTraceRundirEntry *find_by_via(const char *via)
+{
+	g_autoptr(GPtrArray) all = rs_trace_rundir_list(NULL);
+
+	for (guint i = 0; all && i < all->len; i++) {
+		const RsTraceRundirEntry *entry = all->pdata[i];
+		const RsTraceRundirSource *source = rs_trace_rundir_entry_source(entry, 1);
+
+		if (source && g_strcmp0(source->via, via) == 0)
+			return rs_trace_rundir_find(entry->name, NULL);
+	}
+	return NULL;
+}
+
+/* A name for the session. Where one has died, its own, so that what it left is put right. */
+static int claim_name(const struct options *o, const char *via, struct rs_rundir_claim **out,
+		      struct rs_error *err)
+{
+	g_autoptr(RsTraceRundirEntry) there = find_by_via(via);
+	g_autofree char *what = rs_machine_reach_name(via), *base = NULL;
+
+	if (there && there->live)
+		return rs_error_set(err, EBUSY, "session '%s' has it already", there->name);
+	if (there && rs_launch_lives(there))
+		return rs_error_set(err, EEXIST,
+				    "session '%s' has died there: 'ringside attach %s' takes it up",
+				    there->name, there->name);
+	if (o->name)
+		return rs_launch_claim_name(o->name, out, err);
+	base = rs_session_name_for(what);
+	return there ? rs_rundir_claim(there, out, err) : rs_rundir_claim_free(base, out, err);
 }
 
 /* What somebody else has started. */
 static int attach_other(const struct options *o)
 {
 	struct rs_machine_memory_wish memory = RS_MACHINE_MEMORY_ANY;
-	g_autofree char *via = via_of(o), *base = NULL, *what = rs_machine_reach_name(via);
+	g_autofree char *via = NULL;
 	g_autoptr(GPtrArray) lines = NULL;
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
-	bool inherits;
+	g_autoptr(RsTraceRundirEntry) made = NULL;
 	int code = fill_memory(o, &memory, &err);
 
-	base = rs_session_name_for(what);
-	if (!code && o->name)
-		code = rs_launch_claim_name(o->name, &claim, &err);
-	else if (!code)
-		code = rs_rundir_claim_free(base, &claim, &err);
+	if (!code)
+		code = via_of(o, &via, &err);
+	if (!code)
+		code = claim_name(o, via, &claim, &err);
 	if (code)
 		return rs_cli_fail_error(&err);
-	inherits = rs_rundir_claim_inherits(claim);
 	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
 	say_lines(lines);
 	if (code) {
@@ -82,10 +121,10 @@ static int attach_other(const struct options *o)
 		code = rs_cli_fail_error(&err);
 	} else {
 		code = rs_runner_run(session, &o->runner);
-		inherits = false;
 	}
 	/* What could not be put right is tried again. */
-	rs_rundir_release(claim, inherits);
+	made = rs_trace_rundir_find(rs_rundir_claim_name(claim), NULL);
+	rs_rundir_release(claim, made && rs_launch_lives(made));
 	return code;
 }
 
@@ -124,7 +163,7 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 
 static bool is_other(const struct options *o)
 {
-	return o->shm;
+	return o->shm || o->qmp || o->pid;
 }
 
 static int check_memory(const struct rs_verb *verb, const struct options *o)
@@ -135,7 +174,11 @@ static int check_memory(const struct rs_verb *verb, const struct options *o)
 	if (!is_other(o) && (o->name || o->ring_size || o->mode || o->cpus != NOT_GIVEN ||
 			     o->users != NOT_GIVEN || o->new_layout))
 		return rs_cli_usage(verb, "--name, --cpus, --regions, --ring-size, --mode and "
-					  "--new-layout are for --shm");
+					  "--new-layout are for --shm, --qmp and --pid");
+	if (!!o->shm + !!o->qmp + !!o->pid > 1)
+		return rs_cli_usage(verb, "one of --shm, --qmp and --pid");
+	if (o->pid < 0)
+		return rs_cli_usage(verb, "--pid is the id of a process");
 	if (o->cpus != NOT_GIVEN && (o->cpus < 1 || o->cpus > (int)RS_MAX_CPUS))
 		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
 	if (o->users != NOT_GIVEN && (o->users < 0 || o->users >= (int)RS_MAX_REGIONS))
@@ -191,6 +234,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 NULL},
 		{"shm", 0, 0, G_OPTION_ARG_FILENAME, &o.shm,
 		 "Trace whatever has an agent in this memory", "PATH"},
+		{"qmp", 0, 0, G_OPTION_ARG_FILENAME, &o.qmp,
+		 "Trace the guest of the QEMU that listens there", "SOCKET"},
+		{"pid", 0, 0, G_OPTION_ARG_INT, &o.pid, "Trace the guest of this QEMU", "PID"},
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		{"cpus", 0, 0, G_OPTION_ARG_INT, &o.cpus, "Rings of the memory, at least", "N"},
 		{"regions", 0, 0, G_OPTION_ARG_INT, &o.users,
@@ -207,13 +253,16 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
 		code = check(verb, &o);
 		if (!code && argc != 2 - is_other(&o))
-			code = rs_cli_usage(verb, is_other(&o) ? "either a session or --shm"
-							       : "which session? See ringside "
-								 "ps");
+			code = rs_cli_usage(verb, is_other(&o)
+							  ? "either a session, or --shm, --qmp "
+							    "or --pid"
+							  : "which session? See ringside "
+							    "ps");
 		if (!code)
 			code = is_other(&o) ? attach_other(&o) : attach(argv[1], runner);
 	}
 	g_free(o.shm);
+	g_free(o.qmp);
 	g_free(o.name);
 	g_free(o.ring_size);
 	g_free(o.mode);
@@ -226,7 +275,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_attach = {
 	.name = "attach",
-	.args = "NAME | --shm PATH",
+	.args = "NAME | --qmp SOCKET | --pid PID | --shm PATH",
 	.summary = "trace what runs already, or take up guests whose session died",
 	.details =
 		"Puts the guests' text right by the journals that were left, then traces as `run` "

@@ -31,13 +31,17 @@ static const char *plural(uint64_t n, const char *ending)
 static void print_sites(GVariant *t)
 {
 	gboolean self_patch = FALSE;
+	const char *by = NULL;
 
+	/* Sites of several sources have no single writer. */
+	g_variant_lookup(t, "text", "&s", &by);
 	g_variant_lookup(t, "self_patch", "b", &self_patch);
 	printf("sites:       ");
 	if (!self_patch || number(t, "sites"))
 		printf("%" PRIu64 ", ", number(t, "sites"));
-	printf("%" PRIu64 " patched%s, %" PRIu64 " refused\n", number(t, "sites_patched"),
-	       self_patch ? " by itself" : "", number(t, "sites_refused"));
+	printf("%" PRIu64 " patched%s%s%s, %" PRIu64 " refused\n", number(t, "sites_patched"),
+	       self_patch && !by ? " by itself" : "", by ? " by " : "", by ? by : "",
+	       number(t, "sites_refused"));
 }
 
 static void print_seconds(uint64_t ns)

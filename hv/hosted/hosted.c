@@ -267,6 +267,7 @@ static void hosted_destroy(struct rs_target *target)
 
 static const struct rs_target_ops hosted_ops = {
 	.kind = "hosted",
+	.writer = "ptrace",
 	.start = hosted_start,
 	.pause = hosted_pause,
 	.resume = hosted_resume,

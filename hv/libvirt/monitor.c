@@ -102,14 +102,16 @@ static char *command_text(const char *command, JsonObject *arguments)
 	return json_to_string(root, FALSE);
 }
 
-static int send(struct rs_monitor *base, const char *command, JsonObject *arguments, gint64 id,
-		struct rs_patience *patience, struct rs_error *err)
+static int send(struct rs_monitor *base, const char *command, JsonObject *arguments, int fd,
+		gint64 id, struct rs_patience *patience, struct rs_error *err)
 {
 	struct monitor *monitor = of(base);
 	g_autofree char *text = command_text(command, arguments);
 	struct question *question;
 	int ret;
 
+	if (fd >= 0)
+		return rs_error_set(err, ENOTSUP, "libvirt is given no descriptors here");
 	if (rs_monitor_is_closed(base))
 		return rs_error_set(err, EPIPE, "the domain has stopped");
 	question = g_new(struct question, 1);

@@ -22,8 +22,9 @@ struct rs_machine {
 	 * program starts.
 	 */
 	struct rs_regions *regions;
-	bool same_host;  /* these processes run on this host: see rs_regions_held() */
-	bool self_patch; /* its agent is asked to patch itself from the start */
+	bool same_host;    /* these processes run on this host: see rs_regions_held() */
+	bool self_patch;   /* its agent is asked to patch itself from the start */
+	const char *label; /* what people call it; NULL: not known; the target's */
 };
 
 #define RS_MACHINE_USERS_DEFAULT UINT32_MAX

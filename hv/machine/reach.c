@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "machine/reach.h"
 
+#include "machine/domain.h"
+#include "qemu/adopt.h"
+#include "qemu/qmp.h"
 #include "target/passive.h"
 
 #include <errno.h>
@@ -8,12 +11,25 @@
 #include <unistd.h>
 
 #define SHM "shm:"
+#define QMP "qmp:"
+#define QMP_MS 5000
 
 char *rs_machine_reach_name(const char *via)
 {
+	static const char *const endings[] = {".sock", ".socket", ".qmp"};
 	const char *colon = strchr(via, ':');
+	char *name;
 
-	return g_path_get_basename(colon ? colon + 1 : via);
+	if (g_str_has_prefix(via, RS_VIA_DOMAIN))
+		return rs_machine_domain_name(via);
+	name = g_path_get_basename(colon ? colon + 1 : via);
+	for (size_t i = 0; i < G_N_ELEMENTS(endings); i++) {
+		size_t length = strlen(name), end = strlen(endings[i]);
+
+		if (g_str_has_suffix(name, endings[i]) && length > end)
+			name[length - end] = 0;
+	}
+	return name;
 }
 
 static int reach_memory(const struct rs_machine_reach *wish, struct rs_machine *out,
@@ -39,17 +55,120 @@ static int reach_memory(const struct rs_machine_reach *wish, struct rs_machine *
 	return 0;
 }
 
+/* ---- a QEMU ---- */
+
+/* After the target, whose errors leave all as it was. */
+static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu_adopted *found,
+		       struct rs_machine *machine, GPtrArray *lines, struct rs_error *err)
+{
+	struct rs_machine_memory_wish memory = wish->memory;
+	bool can_patch = false;
+	int fd = -1, ret = rs_machine_open_memory(found->region, &fd, err);
+
+	if (ret)
+		return ret;
+	memory.path = found->region;
+	memory.size = found->size;
+	if (!memory.cpus)
+		memory.cpus = machine->target->vcpus;
+	ret = rs_machine_take_memory(fd, &memory, &machine->regions, &machine->region, lines, err);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	ret = rs_qemu_take_over(machine->target, &can_patch, lines, err);
+	machine->self_patch = !can_patch;
+	machine->label = found->name;
+	return ret;
+}
+
+/* Takes the monitor over. */
+static int reach_qemu(struct rs_monitor *monitor, pid_t pid, const char *device,
+		      const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
+		      struct rs_error *err)
+{
+	const struct rs_qemu_adopt_config config = {
+		.monitor = monitor,
+		.pid = pid,
+		.device = device,
+		.via = wish->via,
+		.run_dir = wish->run_dir,
+		.name = wish->name,
+	};
+	struct rs_machine machine = {0};
+	struct rs_qemu_adopted found;
+	int ret = rs_qemu_adopt(&config, &machine.target, &found, lines, err);
+
+	if (ret) {
+		rs_monitor_destroy(monitor);
+		return ret;
+	}
+	ret = take_device(wish, &found, &machine, lines, err);
+	if (ret)
+		rs_machine_clear(&machine);
+	else
+		*out = machine;
+	return ret;
+}
+
+static int reach_qmp(const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
+		     struct rs_error *err)
+{
+	g_autoptr(GMainContext) context = g_main_context_ref_thread_default();
+	const char *path = wish->via + strlen(QMP);
+	struct rs_monitor *monitor = NULL;
+	int ret = rs_qmp_connect(path, context, QMP_MS, NULL, &monitor, err);
+
+	/* One client at a time is served. */
+	if (ret == -ETIMEDOUT)
+		return rs_error_set(err, ETIMEDOUT,
+				    "%s does not answer: QEMU may hang, or another program is "
+				    "connected there",
+				    path);
+	if (ret)
+		return ret;
+	return reach_qemu(monitor, rs_qmp_peer(monitor), NULL, wish, out, lines, err);
+}
+
+static int reach_domain(const struct rs_machine_reach *wish, struct rs_machine *out,
+			GPtrArray *lines, struct rs_error *err)
+{
+	g_autoptr(GMainContext) context = g_main_context_ref_thread_default();
+	g_autofree char *device = NULL;
+	struct rs_monitor *monitor = NULL;
+	pid_t pid = 0;
+	int ret = rs_machine_open_domain(wish->via, context, &monitor, &pid, &device, err);
+
+	return ret ? ret : reach_qemu(monitor, pid, device, wish, out, lines, err);
+}
+
+/* ---- any of them ---- */
+
 int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
 		     struct rs_error *err)
 {
-	if (g_str_has_prefix(wish->via, SHM))
-		return reach_memory(wish, out, lines, err);
+	static const struct {
+		const char *kind;
+		int (*reach)(const struct rs_machine_reach *wish, struct rs_machine *out,
+			     GPtrArray *lines, struct rs_error *err);
+	} kinds[] = {{SHM, reach_memory}, {QMP, reach_qmp}, {RS_VIA_DOMAIN, reach_domain}};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (g_str_has_prefix(wish->via, kinds[i].kind))
+			return kinds[i].reach(wish, out, lines, err);
+	}
 	return rs_error_set(err, EINVAL, "no way is known to '%s'", wish->via);
 }
 
 bool rs_machine_reach_owed(const char *run_dir, const char *name)
 {
-	g_autofree char *path = g_strdup_printf("%s/%s.qemu", run_dir, name);
+	static const char *const files[] = {"qemu", "journal"};
 
-	return g_file_test(path, G_FILE_TEST_EXISTS);
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_strdup_printf("%s/%s.%s", run_dir, name, files[i]);
+
+		if (g_file_test(path, G_FILE_TEST_EXISTS))
+			return true;
+	}
+	return false;
 }

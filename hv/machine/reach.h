@@ -3,7 +3,9 @@
  * Machines that somebody else has started, and pieces of memory. `via` says how one is reached, and
  * a session's file keeps it:
  *
- *     shm:PATH   a memory alone (machine/memory.h): its agents patch themselves
+ *     shm:PATH             a memory alone (machine/memory.h): its agents patch themselves
+ *     qmp:PATH             a QEMU that listens for QMP at that socket (qemu/adopt.h)
+ *     libvirt:URI#UUID#…   a domain of libvirt (machine/domain.h)
  *
  * Thread: main.
  */
@@ -24,7 +26,8 @@ char *rs_machine_reach_name(const char *via);
 
 /*
  * `lines` (of char *) gets what people are to know. Errors: -EINVAL `via` is of no known kind; as
- * rs_machine_open_memory() and rs_machine_take_memory().
+ * rs_machine_open_memory(), rs_machine_take_memory(), rs_qmp_connect(), rs_qemu_adopt() and
+ * rs_machine_open_domain().
  */
 int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
 		     struct rs_error *err);

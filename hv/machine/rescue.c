@@ -3,6 +3,7 @@
 
 #include "base/socket.h"
 #include "hosted/hosted.h"
+#include "machine/reach.h"
 #include "qemu/qemu.h"
 #include "target/process.h"
 #include <errno.h>
@@ -91,8 +92,29 @@ int rs_machine_rescue_reached(const char *run_dir, const char *name, const char 
 			      const char *path, struct rs_journal_report *report,
 			      struct rs_error *err)
 {
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	const struct rs_machine_reach wish = {
+		.via = via, .run_dir = run_dir, .name = name, .memory = RS_MACHINE_MEMORY_ANY};
+	struct rs_machine machine;
+	struct rs_journal *journal = NULL;
+	int ret;
+
 	memset(report, 0, sizeof(*report));
-	return 0;
+	if (!rs_machine_reach_owed(run_dir, name))
+		return 0;
+	ret = rs_machine_reach(&wish, &machine, lines, err);
+	if (ret)
+		return ret;
+	ret = rs_journal_open(path, &journal, err);
+	if (!ret)
+		ret = rs_journal_recover(journal, machine.target, report, err);
+	if (journal)
+		rs_journal_close(journal);
+	/* A guest that the dead session has paused goes on. */
+	if (!ret)
+		ret = machine.target->ops->start(machine.target, err);
+	rs_machine_clear(&machine);
+	return ret;
 }
 
 static void on_ended(void *data, const struct rs_target_end *end)

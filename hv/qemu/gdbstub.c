@@ -210,29 +210,102 @@ static void append_write(GString *out, const struct rs_gdb_write *write)
 	append_packet(out, body->str);
 }
 
-int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count, bool *bad,
-		 struct rs_error *err)
+/* Questions that are sent before the first is answered. */
+struct exchange {
+	void (*append)(GString *out, const void *items, size_t index);
+	int (*take)(struct rs_gdb *gdb, const void *items, size_t index, bool *bad,
+		    struct rs_error *err);
+	const void *items;
+	size_t count;
+};
+
+static int run_exchange(struct rs_gdb *gdb, const struct exchange *exchange, bool *bad,
+			struct rs_error *err)
 {
 	size_t sent = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (writes[i].size == 0 || writes[i].size > WRITE_MAX)
-			return rs_error_set(err, EINVAL, "a write of %u bytes", writes[i].size);
-
-	for (size_t answered = 0; answered < count; answered++) {
+	for (size_t answered = 0; answered < exchange->count; answered++) {
 		int rc = 0;
 		if (sent == answered) { /* all are answered: fill the window again */
 			g_autoptr(GString) out = g_string_new(NULL);
-			for (; sent < count && sent - answered < WINDOW; sent++)
-				append_write(out, &writes[sent]);
+			for (; sent < exchange->count && sent - answered < WINDOW; sent++)
+				exchange->append(out, exchange->items, sent);
 			rc = send_all(gdb, out->str, out->len, err);
 		}
 		if (rc == 0)
-			rc = check_written(gdb, &bad[answered], err);
+			rc = exchange->take(gdb, exchange->items, answered, &bad[answered], err);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
+}
+
+static void append_nth_write(GString *out, const void *items, size_t index)
+{
+	append_write(out, (const struct rs_gdb_write *)items + index);
+}
+
+static int take_written(struct rs_gdb *gdb, const void *items, size_t index, bool *bad,
+			struct rs_error *err)
+{
+	return check_written(gdb, bad, err);
+}
+
+int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count, bool *bad,
+		 struct rs_error *err)
+{
+	const struct exchange exchange = {append_nth_write, take_written, writes, count};
+
+	for (size_t i = 0; i < count; i++)
+		if (writes[i].size == 0 || writes[i].size > WRITE_MAX)
+			return rs_error_set(err, EINVAL, "a write of %u bytes", writes[i].size);
+	return run_exchange(gdb, &exchange, bad, err);
+}
+
+static void append_nth_read(GString *out, const void *items, size_t index)
+{
+	const struct rs_gdb_read *read = (const struct rs_gdb_read *)items + index;
+	g_autofree char *body = g_strdup_printf("m%" PRIx64 ",%x", read->address, read->size);
+
+	append_packet(out, body);
+}
+
+static int take_read(struct rs_gdb *gdb, const void *items, size_t index, bool *bad,
+		     struct rs_error *err)
+{
+	const struct rs_gdb_read *read = (const struct rs_gdb_read *)items + index;
+	uint8_t *out = read->out;
+	int rc = receive(gdb, err);
+	const char *data = gdb->parser.data;
+
+	if (rc < 0)
+		return rc;
+	*bad = data[0] == 'E' && gdb->parser.size == 3;
+	if (*bad)
+		return 0;
+	if (gdb->parser.size != 2 * read->size)
+		return rs_error_set(err, EPROTO, "QEMU's gdb stub answers a read with %u bytes",
+				    gdb->parser.size / 2);
+	for (uint32_t i = 0; i < read->size; i++) {
+		int high = g_ascii_xdigit_value(data[2 * i]);
+		int low = g_ascii_xdigit_value(data[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return rs_error_set(err, EPROTO, "QEMU's gdb stub sent no hex digits");
+		out[i] = (uint8_t)(high << 4 | low);
+	}
+	return 0;
+}
+
+int rs_gdb_read(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t count, bool *bad,
+		struct rs_error *err)
+{
+	const struct exchange exchange = {append_nth_read, take_read, reads, count};
+
+	for (size_t i = 0; i < count; i++)
+		if (reads[i].size == 0 || reads[i].size > RS_GDB_READ_MAX)
+			return rs_error_set(err, EINVAL, "a read of %u bytes", reads[i].size);
+	return run_exchange(gdb, &exchange, bad, err);
 }
 
 int rs_gdb_close(struct rs_gdb *gdb, bool resume, struct rs_error *err)

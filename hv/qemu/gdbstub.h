@@ -73,6 +73,18 @@ int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);
 int rs_gdb_write(struct rs_gdb *gdb, const struct rs_gdb_write *writes, size_t count, bool *bad,
 		 struct rs_error *err);
 
+#define RS_GDB_READ_MAX 1024u
+
+struct rs_gdb_read {
+	uint64_t address;
+	void *out;
+	uint32_t size; /* 1..RS_GDB_READ_MAX */
+};
+
+/* The same for reads. What is read where bad[i] is true is undefined. */
+int rs_gdb_read(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t count, bool *bad,
+		struct rs_error *err);
+
 /*
  * Closes the connection and frees `gdb`, also on failure. `resume`: the VM runs on. NULL is
  * allowed.

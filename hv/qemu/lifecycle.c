@@ -12,7 +12,7 @@
 #define GROUP "qemu"
 #define MEMORY_MAX (1ull << 40)
 
-static struct rs_qemu *new_qemu(const char *run_dir, const char *name, GMainContext *context)
+struct rs_qemu *rs_qemu_new(const char *run_dir, const char *name, GMainContext *context)
 {
 	struct rs_qemu *qemu = g_new0(struct rs_qemu, 1);
 
@@ -39,8 +39,8 @@ void rs_qemu_remove_files(struct rs_qemu *qemu)
 
 void rs_qemu_free(struct rs_qemu *qemu)
 {
-	GSource *const sources[] = {qemu->watch, qemu->killer, qemu->trimmer, qemu->freer,
-				    qemu->asker};
+	GSource *const sources[] = {qemu->watch, qemu->killer, qemu->trimmer,
+				    qemu->freer, qemu->asker,  qemu->teller};
 
 	for (guint i = 0; i < G_N_ELEMENTS(sources); i++) {
 		if (!sources[i])
@@ -49,6 +49,7 @@ void rs_qemu_free(struct rs_qemu *qemu)
 		g_source_unref(sources[i]);
 	}
 	rs_gdb_close(qemu->gdb, false, NULL);
+	rs_guestmem_destroy(qemu->guestmem);
 	rs_monitor_destroy(qemu->monitor);
 	rs_console_free(qemu->console);
 	if (qemu->ram)
@@ -64,6 +65,9 @@ void rs_qemu_free(struct rs_qemu *qemu)
 	g_free(qemu->state_path);
 	g_free(qemu->pause_path);
 	g_free(qemu->shutdown);
+	g_free(qemu->machine);
+	g_free(qemu->via);
+	g_free(qemu->news);
 	g_free(qemu->killed_why);
 	g_free(qemu->region_path);
 	g_free(qemu);
@@ -187,7 +191,7 @@ int rs_qemu_create(const struct rs_qemu_config *config, struct rs_target **out,
 
 	if (rc < 0)
 		return rc;
-	qemu = new_qemu(config->run_dir, config->name, config->context);
+	qemu = rs_qemu_new(config->run_dir, config->name, config->context);
 	qemu->uuid = g_uuid_string_random();
 	qemu->memory = config->memory;
 	qemu->target.vcpus = config->vcpus;
@@ -283,7 +287,7 @@ static int reconnect(struct rs_qemu *qemu, pid_t pid, struct rs_error *err)
 int rs_qemu_attach(const char *run_dir, const char *name, GMainContext *context,
 		   struct rs_target **out, struct rs_error *err)
 {
-	struct rs_qemu *qemu = new_qemu(run_dir, name, context);
+	struct rs_qemu *qemu = rs_qemu_new(run_dir, name, context);
 	pid_t pid = 0;
 	int rc = load(qemu, &pid, err);
 

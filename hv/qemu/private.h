@@ -9,6 +9,7 @@
 
 #include "base/ticks.h"
 #include "qemu/gdbstub.h"
+#include "qemu/guestmem.h"
 #include "target/patience.h"
 #include "qemu/process.h"
 #include "qemu/qmp.h"
@@ -44,6 +45,18 @@ struct rs_qemu {
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
 	uint64_t memory;
 	uint8_t *ram; /* file order; see ram_at() */
+
+	/* Of one that somebody else has started (adopt.c). */
+	bool borrowed;
+	bool stub;     /* its gdb stub is on, and ours */
+	bool left;     /* files of a dead session are about it */
+	bool released; /* stop() was called */
+	bool reset;    /* it was reset, which is to be told */
+	char *machine; /* its name */
+	char *via;     /* how it is reached */
+	char *news;    /* to be told */
+	struct rs_guestmem *guestmem;
+	GSource *teller;
 
 	bool attached, started, ended;
 	bool asked;       /* ready() has asked it, and waits for the answer */
@@ -93,7 +106,16 @@ int rs_qemu_reserve_mark(struct rs_qemu *qemu, struct rs_error *err);
 void rs_qemu_mark_pause(struct rs_qemu *qemu, bool on);
 bool rs_qemu_is_marked(const struct rs_qemu *qemu);
 
+/* adopt.c */
+/* Undoes what we did to a QEMU that is not ours, or leaves it to a later session. */
+void rs_qemu_let_be(struct rs_qemu *qemu);
+
+/* stub.c: of a QEMU that is not ours. */
+int rs_qemu_stub_on(struct rs_qemu *qemu, struct rs_error *err);
+int rs_qemu_stub_off(struct rs_monitor *monitor, struct rs_error *err);
+
 /* lifecycle.c */
+struct rs_qemu *rs_qemu_new(const char *run_dir, const char *name, GMainContext *context);
 void rs_qemu_free(struct rs_qemu *qemu);
 void rs_qemu_remove_files(struct rs_qemu *qemu);
 

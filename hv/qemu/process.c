@@ -276,6 +276,17 @@ static int open_of(pid_t pid, int number, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
+int rs_qemu_process_watch(pid_t pid, struct rs_qemu_process *out, struct rs_error *err)
+{
+	int fd = open_process(pid, err);
+
+	if (fd < 0)
+		return fd;
+	*out = (struct rs_qemu_process){
+		.pid = pid, .pid_fd = fd, .ram_fd = -1, .stderr_fd = -1, .log_fd = -1};
+	return 0;
+}
+
 int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *out,
 			 struct rs_error *err)
 {

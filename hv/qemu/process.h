@@ -43,6 +43,9 @@ int rs_qemu_process_spawn(const struct rs_qemu_config *config, const char *uuid,
 			  const char *qmp_path, const char *gdb_path, struct rs_qemu_process *out,
 			  struct rs_error *err);
 
+/* A process that is not ours, of which only the end is watched. */
+int rs_qemu_process_watch(pid_t pid, struct rs_qemu_process *out, struct rs_error *err);
+
 /* Finds a process again. -ESRCH: there is none, or it was not started with this uuid. */
 int rs_qemu_process_find(pid_t pid, const char *uuid, struct rs_qemu_process *out,
 			 struct rs_error *err);

@@ -111,6 +111,32 @@ static void start_killer(struct rs_qemu *qemu)
 	g_source_attach(qemu->killer, qemu->context);
 }
 
+/* What is told outside of an event. */
+static void tell_soon(struct rs_qemu *qemu)
+{
+	if (qemu->teller)
+		g_source_set_ready_time(qemu->teller, 0);
+}
+
+static void on_news(struct rs_qemu *qemu, const char *text)
+{
+	if (!qemu->borrowed)
+		return;
+	g_free(qemu->news);
+	qemu->news = g_strdup(text);
+	tell_soon(qemu);
+}
+
+/* One of ours ends then (-no-reboot). */
+static void on_reset(struct rs_qemu *qemu)
+{
+	if (!qemu->borrowed)
+		return;
+	g_clear_pointer(&qemu->shutdown, g_free);
+	qemu->reset = true;
+	tell_soon(qemu);
+}
+
 /* It is about to end. QEMU 7.2 may hang then, if a QMP command comes in that moment. */
 static void on_shutdown(struct rs_qemu *qemu, JsonObject *payload)
 {
@@ -118,7 +144,10 @@ static void on_shutdown(struct rs_qemu *qemu, JsonObject *payload)
 
 	if (node && JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING)
 		qemu->shutdown = g_strndup(json_node_get_string(node), 64);
-	if (qemu->killer)
+	/* Whoever started it may keep it, and reset it. */
+	if (qemu->borrowed)
+		on_news(qemu, "the guest has shut down");
+	if (qemu->killer || qemu->borrowed)
 		return;
 	qemu->patience =
 		rs_patience_new(qemu->process.pid, g_get_monotonic_time() + KILL_AFTER_MS * 1000);
@@ -129,14 +158,19 @@ void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 {
 	struct rs_qemu *qemu = data;
 
+	/* The end of the process will follow, as far as we know the process. */
 	if (!event)
-		return; /* QMP was closed: the end of the process will follow */
-	if (strcmp(event, "STOP") == 0)
+		tell_soon(qemu);
+	else if (strcmp(event, "STOP") == 0)
 		on_stop(qemu);
 	else if (strcmp(event, "RESUME") == 0)
 		on_resume(qemu);
 	else if (strcmp(event, "SHUTDOWN") == 0 && payload && !qemu->shutdown)
 		on_shutdown(qemu, payload);
+	else if (strcmp(event, "RESET") == 0)
+		on_reset(qemu);
+	else if (strcmp(event, "GUEST_PANICKED") == 0)
+		on_news(qemu, "the guest has panicked");
 }
 
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err)
@@ -219,6 +253,9 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	struct rs_qemu *qemu = data;
 	struct rs_target_end *end = &qemu->end;
 
+	if (qemu->ended)
+		return G_SOURCE_REMOVE;
+
 	rs_qemu_process_wait(&qemu->process, 0);
 	rs_monitor_drain(qemu->monitor); /* take its last events */
 	qemu->ended = true;
@@ -236,8 +273,32 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 		end_by_status(qemu, end);
 	}
 	rs_qemu_remove_files(qemu);
-	rs_console_finish(qemu->console, qemu->context, tell_end, qemu);
+	if (!qemu->released)
+		rs_console_finish(qemu->console, qemu->context, tell_end, qemu);
 	return G_SOURCE_REMOVE;
+}
+
+/* News of a QEMU that is not ours, and its end if we do not see its process. */
+static gboolean on_tell(gpointer data)
+{
+	struct rs_qemu *qemu = data;
+	const struct rs_target_events *events = &qemu->target.events;
+	g_autofree char *news = g_steal_pointer(&qemu->news);
+	bool reset = qemu->reset;
+
+	g_source_set_ready_time(qemu->teller, -1);
+	if (qemu->ended || qemu->released)
+		return G_SOURCE_CONTINUE;
+	qemu->reset = false;
+	if (reset)
+		rs_guestmem_forget(qemu->guestmem);
+	if (reset && qemu->started && events->reset)
+		events->reset(events->data);
+	if (news && qemu->started && events->news)
+		events->news(events->data, news);
+	if (qemu->process.pid_fd < 0 && rs_monitor_is_closed(qemu->monitor))
+		on_gone(-1, 0, qemu);
+	return G_SOURCE_CONTINUE;
 }
 
 static gboolean on_trim(gpointer data)
@@ -257,9 +318,14 @@ static GSourceFuncs freer_funcs = {.dispatch = dispatch_free};
 
 void rs_qemu_watch(struct rs_qemu *qemu)
 {
-	qemu->watch = g_unix_fd_source_new(qemu->process.pid_fd, G_IO_IN);
-	g_source_set_callback(qemu->watch, G_SOURCE_FUNC(on_gone), qemu, NULL);
-	g_source_attach(qemu->watch, qemu->context);
+	if (qemu->process.pid_fd >= 0) {
+		qemu->watch = g_unix_fd_source_new(qemu->process.pid_fd, G_IO_IN);
+		g_source_set_callback(qemu->watch, G_SOURCE_FUNC(on_gone), qemu, NULL);
+		g_source_attach(qemu->watch, qemu->context);
+	}
+	qemu->teller = g_source_new(&freer_funcs, sizeof(GSource));
+	g_source_set_callback(qemu->teller, on_tell, qemu, NULL);
+	g_source_attach(qemu->teller, qemu->context);
 	qemu->trimmer = g_timeout_source_new_seconds(1);
 	g_source_set_callback(qemu->trimmer, on_trim, qemu, NULL);
 	g_source_attach(qemu->trimmer, qemu->context);
@@ -335,6 +401,10 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 
 	if (qemu->ended || qemu->gdb)
 		return 0;
+	if (qemu->borrowed && !qemu->stub)
+		return rs_error_set(
+			err, EOPNOTSUPP,
+			"the guest cannot be paused: somebody else has QEMU's gdb stub");
 	rs_monitor_drain(qemu->monitor);
 	rc = rs_qemu_await(qemu, err);
 	if (rc < 0)
@@ -404,16 +474,28 @@ static int64_t ram_at(const struct rs_qemu *qemu, uint64_t gpa, size_t size)
 	return -1;
 }
 
+static int read_guest(struct rs_qemu *qemu, uint64_t at, void *out, size_t size,
+		      struct rs_error *err)
+{
+	int64_t offset;
+
+	if (qemu->borrowed)
+		return rs_guestmem_read(qemu->guestmem, qemu->gdb, at, out, size, err);
+	offset = ram_at(qemu, at, size);
+	if (offset < 0)
+		return rs_error_set(err, EFAULT, "no memory at guest-physical 0x%" PRIx64, at);
+	memcpy(out, qemu->ram + offset, size);
+	return 0;
+}
+
 static int q_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
 		       struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
-	int64_t offset = ram_at(qemu, at.v, size);
 
-	if (offset < 0)
-		return rs_error_set(err, EFAULT, "no memory at guest-physical 0x%" PRIx64, at.v);
-	memcpy(out, qemu->ram + offset, size);
-	return 0;
+	if (qemu->borrowed && qemu->ended)
+		return rs_error_set(err, ESRCH, "QEMU has ended");
+	return read_guest(qemu, at.v, out, size, err);
 }
 
 /* The gdb stub's writes of all patches. */
@@ -431,7 +513,8 @@ static void list_patch(const struct rs_qemu *qemu, struct writes *writes, size_t
 	struct rs_text_piece pieces[2];
 	unsigned int n = rs_text_pieces(patch, pieces);
 
-	for (unsigned int k = 0; k < n; k++)
+	/* Of a guest that is not ours, what was compared just now is memory. */
+	for (unsigned int k = 0; k < n && !qemu->borrowed; k++)
 		*bad |= ram_at(qemu, pieces[k].at.v, pieces[k].size) < 0;
 	for (unsigned int k = 0; k < n && !*bad; k++) {
 		writes->patch[writes->count] = index;
@@ -440,11 +523,32 @@ static void list_patch(const struct rs_qemu *qemu, struct writes *writes, size_t
 	}
 }
 
-/* The stub says OK also for memory that ignores the write. */
-static bool is_written(const struct rs_qemu *qemu, const struct rs_gdb_write *write)
+/* Reads what all these addresses hold. Without our memory or QEMU's, in one exchange. */
+static int read_back(struct rs_qemu *qemu, const struct rs_gdb_read *reads, size_t count, bool *bad,
+		     struct rs_error *err)
 {
-	return memcmp(qemu->ram + ram_at(qemu, write->address, write->size), write->bytes,
-		      write->size) == 0;
+	if (qemu->borrowed && !rs_guestmem_is_direct(qemu->guestmem))
+		return rs_gdb_read(qemu->gdb, reads, count, bad, err);
+	for (size_t i = 0; i < count; i++)
+		bad[i] = read_guest(qemu, reads[i].address, reads[i].out, reads[i].size, NULL) < 0;
+	return 0;
+}
+
+/* The stub says OK also for memory that ignores the write. */
+static int check_written(struct rs_qemu *qemu, const struct rs_gdb_write *writes, size_t count,
+			 bool *bad, struct rs_error *err)
+{
+	g_autofree struct rs_gdb_read *reads = g_new(struct rs_gdb_read, count);
+	g_autofree uint8_t *now = g_malloc(count * RS_TEXT_MAX);
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		reads[i] = (struct rs_gdb_read){writes[i].address, now + i * RS_TEXT_MAX,
+						writes[i].size};
+	rc = read_back(qemu, reads, count, bad, err);
+	for (size_t i = 0; i < count && rc == 0; i++)
+		bad[i] |= memcmp(reads[i].out, writes[i].bytes, writes[i].size) != 0;
+	return rc;
 }
 
 static int write_all(struct rs_qemu *qemu, const struct rs_text_patch *patches, size_t count,
@@ -452,15 +556,51 @@ static int write_all(struct rs_qemu *qemu, const struct rs_text_patch *patches, 
 {
 	g_autofree struct rs_gdb_write *list = g_new(struct rs_gdb_write, 2 * count);
 	g_autofree size_t *patch = g_new(size_t, 2 * count);
-	g_autofree bool *failed = g_new0(bool, 2 * count);
+	g_autofree bool *failed = g_new0(bool, 2 * count), *other = g_new0(bool, 2 * count);
 	struct writes writes = {list, patch, failed, 0};
 	int rc;
 
 	for (size_t i = 0; i < count; i++)
 		list_patch(qemu, &writes, i, &patches[i], &bad[i]);
 	rc = rs_gdb_write(qemu->gdb, list, writes.count, failed, err);
+	if (rc == 0)
+		rc = check_written(qemu, list, writes.count, other, err);
 	for (size_t i = 0; i < writes.count && rc == 0; i++)
-		bad[patch[i]] |= failed[i] || !is_written(qemu, &list[i]);
+		bad[patch[i]] |= failed[i] || other[i];
+	return rc;
+}
+
+/* Only of a guest that is not ours. */
+static int q_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		       uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	g_autofree struct rs_gdb_read *reads = g_new(struct rs_gdb_read, 2 * count);
+	g_autofree bool *bad = g_new0(bool, 2 * count);
+	size_t n = 0;
+	int rc;
+
+	if (qemu->ended)
+		return rs_error_set(err, ESRCH, "QEMU has ended");
+	for (size_t i = 0; i < count; i++) {
+		struct rs_text_piece pieces[2];
+		unsigned int parts = rs_text_pieces(&patches[i], pieces);
+
+		for (unsigned int k = 0; k < parts; k++)
+			reads[n++] = (struct rs_gdb_read){pieces[k].at.v, now[i] + pieces[k].offset,
+							  pieces[k].size};
+	}
+	if (qemu->gdb) {
+		rc = read_back(qemu, reads, n, bad, err);
+	} else {
+		rc = 0;
+		for (size_t i = 0; i < n && rc == 0; i++)
+			rc = read_guest(qemu, reads[i].address, reads[i].out, reads[i].size, err);
+	}
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (bad[i])
+			rc = rs_error_set(err, EFAULT, "no memory at guest-physical 0x%" PRIx64,
+					  reads[i].address);
 	return rc;
 }
 
@@ -548,8 +688,15 @@ static void q_stop(struct rs_target *target, const char *why)
 	struct rs_qemu *qemu = rs_qemu_of(target);
 	gint64 now = g_get_monotonic_time();
 
-	if (qemu->ended || qemu->killed_why)
+	if (qemu->ended || qemu->killed_why || qemu->released)
 		return;
+	if (qemu->borrowed) {
+		qemu->released = true;
+		qemu->end.reason = RS_END_KILLED;
+		g_snprintf(qemu->end.text, sizeof(qemu->end.text), "it runs on without us");
+		rs_console_finish(NULL, qemu->context, tell_end, qemu);
+		return;
+	}
 	qemu->killed_why = g_strdup(why ? why : "stopped");
 	if (rs_monitor_probe(qemu->monitor, "quit", NULL) < 0)
 		rs_qemu_process_signal(&qemu->process, SIGTERM);
@@ -571,8 +718,10 @@ static void q_destroy(struct rs_target *target)
 		return;
 	qemu = rs_qemu_of(target);
 	q_resume(target, NULL);
-	if (!qemu->ended &&
-	    (!qemu->started && !qemu->attached)) { /* it never ran, so nothing is lost */
+	if (qemu->borrowed)
+		rs_qemu_let_be(qemu);
+	else if (!qemu->ended &&
+		 (!qemu->started && !qemu->attached)) { /* it never ran, so nothing is lost */
 		rs_qemu_process_signal(&qemu->process, SIGKILL);
 		rs_qemu_process_wait(&qemu->process, RS_QEMU_TIMEOUT_MS);
 		rs_qemu_remove_files(qemu);
@@ -592,6 +741,8 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 	g_strlcpy(qemu->kind, accel == RS_QEMU_KVM ? "qemu-kvm" : "qemu-tcg", sizeof(qemu->kind));
 	qemu->ops = (struct rs_target_ops){
 		.kind = qemu->kind,
+		.writer = "gdb stub",
+		.borrowed = qemu->borrowed,
 		.clock_stops = accel == RS_QEMU_TCG, /* KVM does not write the TSC back */
 		.nudges = RS_GUEST_NUDGE_NMI,
 		.start = q_start,
@@ -599,6 +750,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.pause = q_pause,
 		.resume = q_resume,
 		.read_phys = q_read_phys,
+		.read_text = qemu->borrowed ? q_read_text : NULL,
 		.write_text = q_write_text,
 		.stats = q_stats,
 		.clock_hz = q_clock_hz,

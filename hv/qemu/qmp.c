@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "qemu/qmp.h"
 
 #include "base/json.h"
 #include "base/socket.h"
 
 #include <errno.h>
+#include <gio/gunixfdmessage.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /*
@@ -169,14 +172,28 @@ static int has_closed(struct rs_qmp *qmp, struct rs_error *err)
 	return rs_error_set(err, EPIPE, "QEMU has closed its QMP socket");
 }
 
-static int send_line(struct rs_qmp *qmp, const char *line, struct rs_patience *patience,
+/* A descriptor goes with the first byte that is sent. */
+static gssize send_part(struct rs_qmp *qmp, const char *bytes, size_t size, int fd, GError **error)
+{
+	g_autoptr(GSocketControlMessage) message = NULL;
+	GOutputVector vector = {bytes, size};
+
+	if (fd < 0)
+		return g_socket_send(qmp->socket, bytes, size, NULL, error);
+	message = g_unix_fd_message_new();
+	if (!g_unix_fd_message_append_fd(G_UNIX_FD_MESSAGE(message), fd, error))
+		return -1;
+	return g_socket_send_message(qmp->socket, NULL, &vector, 1, &message, 1, 0, NULL, error);
+}
+
+static int send_line(struct rs_qmp *qmp, const char *line, int fd, struct rs_patience *patience,
 		     struct rs_error *err)
 {
 	size_t size = strlen(line);
 
 	while (size > 0) {
 		g_autoptr(GError) error = NULL;
-		gssize n = g_socket_send(qmp->socket, line, size, NULL, &error);
+		gssize n = send_part(qmp, line, size, fd, &error);
 		if (n < 0 && g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK)) {
 			int rc = wait_for(qmp, G_IO_OUT, patience, err);
 			if (rc < 0)
@@ -189,6 +206,7 @@ static int send_line(struct rs_qmp *qmp, const char *line, struct rs_patience *p
 		}
 		line += n;
 		size -= (size_t)n;
+		fd = -1;
 	}
 	return 0;
 }
@@ -221,11 +239,11 @@ static char *command_line(const char *command, JsonObject *arguments, gint64 id)
 }
 
 static int send_command(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
-			gint64 id, struct rs_patience *patience, struct rs_error *err)
+			int fd, gint64 id, struct rs_patience *patience, struct rs_error *err)
 {
 	g_autofree char *line = command_line(command, arguments, id);
 
-	return patience ? send_line(qmp_of(monitor), line, patience, err)
+	return patience ? send_line(qmp_of(monitor), line, fd, patience, err)
 			: post_line(qmp_of(monitor), line, err);
 }
 
@@ -286,6 +304,17 @@ static int await_greeting(struct rs_qmp *qmp, const char *path, gint64 deadline,
 		receive(&qmp->monitor);
 	}
 	return qmp->greeted ? 0 : rs_error_set(err, EPROTO, "what answers at %s is not QMP", path);
+}
+
+pid_t rs_qmp_peer(struct rs_monitor *monitor)
+{
+	struct ucred peer = {0};
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(g_socket_get_fd(qmp_of(monitor)->socket), SOL_SOCKET, SO_PEERCRED, &peer,
+		       &size))
+		return 0;
+	return peer.pid;
 }
 
 int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms,

@@ -27,4 +27,7 @@ int rs_qmp_connect(const char *path, GMainContext *context, int timeout_ms,
 		   const struct rs_monitor_listener *listener, struct rs_monitor **out,
 		   struct rs_error *err);
 
+/* The process that made the socket, which may be another one than QEMU's; 0: not known. */
+pid_t rs_qmp_peer(struct rs_monitor *monitor);
+
 #endif

@@ -324,6 +324,7 @@ static void add_stat_of_one(GVariantBuilder *b, const struct rs_source *source,
 			    const struct rs_source_stat *s)
 {
 	add_text(b, "kind", rs_source_kind(source));
+	add_text(b, "text", rs_source_writer(source));
 	add_u64(b, "clock_hz", s->clock_hz);
 	add_u64(b, "clock_epochs", s->clock_epochs);
 	if (s->clock_error_ns != UINT64_MAX)

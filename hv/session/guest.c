@@ -21,6 +21,19 @@ static void forget_boot(struct rs_source *source)
 	source->provider_slots = 0;
 }
 
+void rs_source_machine_reset(struct rs_source *source)
+{
+	rs_source_say(source, "the machine was reset");
+	if (!source->hello)
+		return;
+	forget_boot(source);
+	source->hello = false;
+	source->was_reset = true;
+	rs_session_machine_rebooted(source);
+	rs_session_settle(source->session);
+	rs_session_say_changed(source->session);
+}
+
 /* 0: `info` is of this boot. *fresh: this is the first look at this boot. */
 static int read_info(struct rs_source *source, bool *fresh)
 {
@@ -46,6 +59,9 @@ static int read_info(struct rs_source *source, bool *fresh)
 			rs_session_say_failed(source->session, &err);
 		return ret;
 	}
+	if (source->was_reset && info.boot == source->info.boot)
+		return rs_error_set(&err, EAGAIN, "the guest boots");
+	source->was_reset = false;
 	*fresh = !source->hello;
 	if (source->hello && info.boot != source->info.boot) {
 		rs_turn_add(&source->session->turn,
@@ -97,7 +113,8 @@ static void provider_came(struct rs_source *source, uint32_t slot)
 	const struct rs_provider *entry = &source->providers[slot];
 	struct rs_error err = {0};
 
-	if (!(source->info.flags & RS_GUEST_SELF_PATCH) &&
+	/* A guest that was asked to patch itself and does not so far may begin another boot. */
+	if (!(source->info.flags & RS_GUEST_SELF_PATCH) && !source->self_asked &&
 	    rs_source_sites_add(source, slot, entry, &err)) {
 		g_autofree char *name = rs_trace_escape(entry->name, -1, NULL);
 

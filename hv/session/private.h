@@ -122,6 +122,8 @@ struct rs_source {
 	bool held_up;       /* a provider has come, but its slot's former text is still patched */
 
 	bool started, hello;
+	bool self_asked;   /* the agent is asked to patch itself, whatever it has said */
+	bool was_reset;    /* boot info.boot is over, and the next one has not reported */
 	bool unruled;      /* there are events to which the rules have not been applied */
 	bool unfinished;   /* its turn ended within the last look at its table */
 	bool incompatible; /* said once */
@@ -231,6 +233,8 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 void rs_source_take_waiting_end(struct rs_source *source);
 
 /* guest.c */
+/* The machine was reset: forgets all of this boot, but not what was asked for. */
+void rs_source_machine_reset(struct rs_source *source);
 /* Looks now at what the guest has published in the region. */
 void rs_source_refresh(struct rs_source *source);
 /* A live provider is gone: switches its events off and restores its text. */

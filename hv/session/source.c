@@ -90,6 +90,22 @@ static void on_pause(void *data, enum rs_pause_step step)
 	}
 }
 
+/* What the guest described is of a boot that is over. Its agent reports with another one. */
+static void on_reset(void *data)
+{
+	struct rs_source *source = data;
+
+	if (source->ending)
+		return;
+	rs_turn_begin(&source->session->turn);
+	rs_source_machine_reset(source);
+}
+
+static void on_news(void *data, const char *text)
+{
+	rs_source_say(data, "%s", text);
+}
+
 static void on_ready(void *data)
 {
 	rs_source_sites_ready(data);
@@ -217,6 +233,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->kernel = g_strdup(config->kernel);
 	source->journal = g_strdup(config->journal);
 	source->via = g_strdup(config->via);
+	source->self_asked = config->self_patch;
 	source->program_fd = open_program(config->program);
 	if (source->program_fd >= 0)
 		source->program = program_name(config->program);
@@ -245,6 +262,8 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 						   .doorbell = on_doorbell,
 						   .ended = on_ended,
 						   .pause = on_pause,
+						   .reset = on_reset,
+						   .news = on_news,
 						   .ready = on_ready};
 	*out = source;
 	return 0;
@@ -340,6 +359,7 @@ int rs_source_resume(struct rs_source *source, struct rs_error *err)
 
 void rs_source_ask_self_patch(struct rs_source *source)
 {
+	source->self_asked = true;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_SELF_PATCH, 0);
 	rs_source_commit(source);
 }
@@ -439,6 +459,15 @@ const char *rs_source_kernel(const struct rs_source *source)
 const char *rs_source_via(const struct rs_source *source)
 {
 	return source->via;
+}
+
+const char *rs_source_writer(const struct rs_source *source)
+{
+	const char *writer = source->target->ops->writer;
+	bool self =
+		source->self_asked || (source->hello && source->info.flags & RS_GUEST_SELF_PATCH);
+
+	return self || !writer ? "the guest itself" : writer;
 }
 
 const char *rs_source_program(const struct rs_source *source)

@@ -179,7 +179,7 @@ static int take_reply(JsonNode *answer, const char *command, JsonNode **reply, s
 }
 
 /* Sends a command and waits for its answer. */
-static int ask(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
+static int ask(struct rs_monitor *monitor, const char *command, JsonObject *arguments, int fd,
 	       int timeout_ms, JsonNode **answer, struct rs_error *err)
 {
 	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
@@ -192,7 +192,7 @@ static int ask(struct rs_monitor *monitor, const char *command, JsonObject *argu
 		return rs_error_set(err, EAGAIN,
 				    "QEMU still owes an answer to an earlier question");
 	monitor->waiting = ++monitor->last_id;
-	rc = monitor->ops->send(monitor, command, arguments, monitor->waiting, &patience, err);
+	rc = monitor->ops->send(monitor, command, arguments, fd, monitor->waiting, &patience, err);
 	if (rc == 0)
 		rc = await_answer(monitor, deadline, err);
 	monitor->waiting = 0;
@@ -204,8 +204,14 @@ static int ask(struct rs_monitor *monitor, const char *command, JsonObject *argu
 int rs_monitor_call(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
 		    int timeout_ms, JsonNode **reply, struct rs_error *err)
 {
+	return rs_monitor_call_with(monitor, command, arguments, -1, timeout_ms, reply, err);
+}
+
+int rs_monitor_call_with(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
+			 int fd, int timeout_ms, JsonNode **reply, struct rs_error *err)
+{
 	g_autoptr(JsonNode) answer = NULL;
-	int rc = ask(monitor, command, arguments, timeout_ms, &answer, err);
+	int rc = ask(monitor, command, arguments, fd, timeout_ms, &answer, err);
 
 	g_clear_pointer(&arguments, json_object_unref);
 	return rc < 0 ? rc : take_reply(answer, command, reply, err);
@@ -215,7 +221,7 @@ static int post(struct rs_monitor *monitor, const char *command, gint64 id, stru
 {
 	if (monitor->closed)
 		return refuse_closed(err);
-	return monitor->ops->send(monitor, command, NULL, id, NULL, err);
+	return monitor->ops->send(monitor, command, NULL, -1, id, NULL, err);
 }
 
 int rs_monitor_post(struct rs_monitor *monitor, const char *command, struct rs_error *err)

@@ -51,6 +51,13 @@ void rs_monitor_set_process(struct rs_monitor *monitor, pid_t pid);
 int rs_monitor_call(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
 		    int timeout_ms, JsonNode **reply, struct rs_error *err);
 
+/*
+ * The same for a command with a descriptor, which stays the caller's. -ENOTSUP: this monitor
+ * carries none.
+ */
+int rs_monitor_call_with(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
+			 int fd, int timeout_ms, JsonNode **reply, struct rs_error *err);
+
 /* Sends a command without arguments and does not wait: its answer is ignored. */
 int rs_monitor_post(struct rs_monitor *monitor, const char *command, struct rs_error *err);
 
@@ -83,11 +90,12 @@ void rs_monitor_destroy(struct rs_monitor *monitor);
 
 struct rs_monitor_ops {
 	/*
-	 * Sends a command. `arguments` stays the caller's, NULL: none. `id` comes back with the
-	 * answer. Waits for room as long as `patience` allows; NULL: -EAGAIN if there is none.
-	 * -EPIPE: the peer has closed, and rs_monitor_closed() has been called.
+	 * Sends a command. `arguments` and `fd` stay the caller's; NULL, -1: none. `id` comes back
+	 * with the answer. Waits for room as long as `patience` allows; NULL: -EAGAIN if there is
+	 * none. -ENOTSUP: no descriptors go this way. -EPIPE: the peer has closed, and
+	 * rs_monitor_closed() has been called.
 	 */
-	int (*send)(struct rs_monitor *monitor, const char *command, JsonObject *arguments,
+	int (*send)(struct rs_monitor *monitor, const char *command, JsonObject *arguments, int fd,
 		    gint64 id, struct rs_patience *patience, struct rs_error *err);
 	/* Waits until something has arrived. -ETIMEDOUT. */
 	int (*wait)(struct rs_monitor *monitor, struct rs_patience *patience, struct rs_error *err);

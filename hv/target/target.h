@@ -65,6 +65,13 @@ struct rs_target_events {
 	/* The guest is stopped or goes on: see enum rs_pause_step. May be NULL. */
 	void (*pause)(void *data, enum rs_pause_step step);
 	/*
+	 * The machine was reset, and the target goes on: its guest boots anew, and its text is as
+	 * it was loaded. May be NULL.
+	 */
+	void (*reset)(void *data);
+	/* Something that people are to know of the machine, in one line. May be NULL. */
+	void (*news)(void *data, const char *text);
+	/*
 	 * ready() was false, and is to be asked again. It also comes when a target answers again
 	 * after pauses have failed because it did not. May be NULL.
 	 */
@@ -84,8 +91,9 @@ struct rs_target_ops {
 	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
 	/* It is not ours to end: stop() ends only our part in it, once its text is as it was. */
 	bool borrowed;
-	bool clock_stops; /* a pause stops the guest's event clock, a new epoch begins then */
-	uint32_t nudges;  /* RS_GUEST_NUDGE_*: the interrupts that nudge() can raise */
+	const char *writer; /* how text is written, for people; NULL: the guest has to do it */
+	bool clock_stops;   /* a pause stops the guest's event clock, a new epoch begins then */
+	uint32_t nudges;    /* RS_GUEST_NUDGE_*: the interrupts that nudge() can raise */
 
 	/* Begins to run the guest. Events may arrive from now on. */
 	int (*start)(struct rs_target *target, struct rs_error *err);

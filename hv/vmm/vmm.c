@@ -327,6 +327,7 @@ static void vmm_destroy(struct rs_target *target)
 
 static const struct rs_target_ops vmm_ops = {
 	.kind = "kvm",
+	.writer = "guest memory",
 	.nudges = RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI,
 	.start = vmm_start,
 	.pause = vmm_pause,

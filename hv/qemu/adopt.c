@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "qemu/adopt.h"
+
+#include "qemu/facts.h"
+#include "qemu/guestmem.h"
+#include "qemu/private.h"
+#include "target/process.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GROUP "qemu"
+
+/* ---- whose process it is ---- */
+
+/* A QEMU says the ids of its vCPUs' threads. Its process has such a thread. */
+static bool is_process(pid_t pid, pid_t thread)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d", (int)pid, (int)thread);
+
+	return pid > 1 && thread > 0 && g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+static bool runs_stub(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/cmdline", (int)pid);
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	if (pid <= 0 || !g_file_get_contents(path, &text, &size, NULL))
+		return false;
+	for (gsize at = 0; at < size; at += strlen(text + at) + 1) {
+		if (strcmp(text + at, "-gdb") == 0 || strcmp(text + at, "--gdb") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The device's memory as QEMU has it open: another file may have taken its path. */
+static char *find_open_file(pid_t pid, const char *path)
+{
+	g_autofree char *folder = g_strdup_printf("/proc/%d/fd", (int)pid);
+	g_autofree char *gone = g_strdup_printf("%s (deleted)", path);
+	GDir *dir = pid > 0 ? g_dir_open(folder, 0, NULL) : NULL;
+	char *found = NULL;
+	const char *name;
+
+	while (dir && !found && (name = g_dir_read_name(dir))) {
+		g_autofree char *file = g_build_filename(folder, name, NULL);
+		g_autofree char *target = g_file_read_link(file, NULL);
+
+		if (g_strcmp0(target, path) == 0 || g_strcmp0(target, gone) == 0)
+			found = g_steal_pointer(&file);
+	}
+	if (dir)
+		g_dir_close(dir);
+	return found;
+}
+
+static char *find_region(pid_t pid, const char *path)
+{
+	static const char own[] = "/proc/self/";
+	char *open = find_open_file(pid, path);
+
+	if (open)
+		return open;
+	/* A path that means a descriptor of QEMU's. */
+	if (pid > 0 && g_str_has_prefix(path, own))
+		return g_strdup_printf("/proc/%d/%s", (int)pid, path + strlen(own));
+	return g_strdup(path);
+}
+
+/* ---- the file for a later session ---- */
+
+static int save(struct rs_qemu *qemu, const char *via, struct rs_error *err)
+{
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+
+	g_key_file_set_string(file, GROUP, "via", via);
+	g_key_file_set_integer(file, GROUP, "pid", (int)qemu->process.pid);
+	g_key_file_set_uint64(file, GROUP, "start", rs_process_start_time(qemu->process.pid));
+	text = g_key_file_to_data(file, NULL, NULL);
+	if (!g_file_set_contents_full(qemu->state_path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT,
+				      0600, &error))
+		return rs_error_set(err, EIO, "%s", error->message);
+	return 0;
+}
+
+/* Whether an earlier session has left its files, and they are about this process. */
+static bool is_left(const struct rs_qemu *qemu)
+{
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	pid_t pid = qemu->process.pid;
+
+	return g_key_file_load_from_file(file, qemu->state_path, G_KEY_FILE_NONE, NULL) &&
+	       g_key_file_get_integer(file, GROUP, "pid", NULL) == (int)pid &&
+	       g_key_file_get_uint64(file, GROUP, "start", NULL) == rs_process_start_time(pid);
+}
+
+/* ---- adopting it ---- */
+
+static void G_GNUC_PRINTF(2, 3) say(GPtrArray *lines, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	g_ptr_array_add(lines, g_strdup_vprintf(format, ap));
+	va_end(ap);
+}
+
+static void say_facts(const struct rs_qemu *qemu, const struct rs_qemu_facts *facts,
+		      GPtrArray *lines)
+{
+	if (!facts->assigned)
+		say(lines,
+		    "the guest has given device %s no address so far. If it has booted, the "
+		    "device may be too large for the port that it is at: 2 MiB fit everywhere",
+		    facts->device);
+	if (!rs_guestmem_is_direct(qemu->guestmem))
+		say(lines, "QEMU's memory cannot be read from here: the guest's is read by its "
+			   "monitor, which takes longer");
+}
+
+/* The stub is off when this returns 0 and qemu->stub is not set: it is somebody else's. */
+static int take_stub(struct rs_qemu *qemu, GPtrArray *lines, struct rs_error *err)
+{
+	bool ours, other;
+	int rc = rs_qemu_facts_stub(qemu->monitor, &ours, &other, err);
+
+	/* Whoever has the device's memory is the only session, so this one is of a dead one. */
+	if (rc == 0 && ours)
+		rc = rs_qemu_stub_off(qemu->monitor, err);
+	if (rc < 0)
+		return rc;
+	if (other || (!ours && runs_stub(qemu->process.pid))) {
+		say(lines, "somebody else has QEMU's gdb stub: the guest is asked to patch itself");
+		return 0;
+	}
+	rc = rs_qemu_stub_on(qemu, err);
+	qemu->stub = rc == 0;
+	return rc;
+}
+
+static int find_process(struct rs_qemu *qemu, pid_t pid, const struct rs_qemu_facts *facts,
+			struct rs_error *err)
+{
+	return is_process(pid, facts->thread) ? rs_qemu_process_watch(pid, &qemu->process, err) : 0;
+}
+
+/* Notes what is done before it is done. */
+int rs_qemu_take_over(struct rs_target *target, bool *can_patch, GPtrArray *lines,
+		      struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int rc;
+
+	qemu->left = is_left(qemu);
+	rc = rs_qemu_reserve_mark(qemu, err);
+	if (rc == 0 && !qemu->left)
+		rs_qemu_mark_pause(qemu, false);
+	if (rc == 0)
+		rc = save(qemu, qemu->via, err);
+	if (rc == 0)
+		rc = take_stub(qemu, lines, err);
+	if (rc == 0)
+		rc = rs_qemu_query_running(qemu, &qemu->running, err);
+	qemu->left_paused = rc == 0 && !qemu->running && qemu->left && rs_qemu_is_marked(qemu);
+	qemu->target.held = rc == 0 && !qemu->running && !qemu->left_paused;
+	*can_patch = qemu->stub;
+	return rc;
+}
+
+static int adopt(struct rs_qemu *qemu, const struct rs_qemu_adopt_config *config,
+		 const struct rs_qemu_facts *facts, GPtrArray *lines, struct rs_error *err)
+{
+	int rc = find_process(qemu, config->pid, facts, err);
+
+	if (rc < 0)
+		return rc;
+	qemu->target.pid = qemu->process.pid;
+	qemu->target.vcpus = facts->vcpus;
+	qemu->machine = g_strdup(facts->name);
+	qemu->via = g_strdup(config->via);
+	qemu->region_path = find_region(qemu->process.pid, facts->memory);
+	qemu->monitor = config->monitor;
+	rs_monitor_set_process(qemu->monitor, qemu->process.pid);
+	qemu->guestmem = rs_guestmem_create(qemu->monitor, qemu->process.pid);
+	rs_qemu_init_ops(qemu, facts->accel);
+	rs_qemu_watch(qemu);
+	say_facts(qemu, facts, lines);
+	return 0;
+}
+
+int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **out,
+		  struct rs_qemu_adopted *found, GPtrArray *lines, struct rs_error *err)
+{
+	struct rs_qemu_facts facts;
+	struct rs_qemu *qemu;
+	int rc = rs_qemu_facts_find(config->monitor, config->device, &facts, err);
+
+	if (rc < 0)
+		return rc;
+	qemu = rs_qemu_new(config->run_dir, config->name, config->context);
+	qemu->attached = qemu->borrowed = true;
+	rc = adopt(qemu, config, &facts, lines, err);
+	if (rc < 0) {
+		rs_monitor_listen(config->monitor, NULL);
+		qemu->monitor = NULL;
+		rs_qemu_free(qemu);
+	} else {
+		*found = (struct rs_qemu_adopted){
+			.name = qemu->machine,
+			.region = qemu->region_path,
+			.size = facts.size,
+		};
+		*out = &qemu->target;
+	}
+	rs_qemu_facts_clear(&facts);
+	return rc;
+}
+
+void rs_qemu_let_be(struct rs_qemu *qemu)
+{
+	struct rs_error err = {0};
+	/* What a dead session has left and we could not take over stays for the next one. */
+	bool done = qemu->ended || qemu->stub || !qemu->left;
+
+	if (!qemu->ended && qemu->stub && rs_qemu_stub_off(qemu->monitor, &err)) {
+		g_warning("QEMU's gdb stub is still on: %s", err.message);
+		done = false;
+	}
+	qemu->stub = false;
+	unlink(qemu->gdb_path);
+	if (done)
+		rs_qemu_remove_files(qemu);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A target that is a QEMU which somebody else has started, and who ends it. We reach it by a
+ * monitor. Its guest is traced in the memory of an ivshmem-plain device.
+ *
+ * Text is written through QEMU's gdb stub, which is switched on for the session, on a socket of
+ * ours whose descriptor QEMU gets. If somebody else's stub is there, it stays theirs. Then text
+ * cannot be written, and the guest cannot be paused. Memory is read as hv/qemu/guestmem.h says.
+ *
+ * What was done to this QEMU is noted in DIR/NAME.qemu and DIR/NAME.pause before it is done. So if
+ * we are killed, the next rs_qemu_adopt() with that name puts it right. stop() and destroy() leave
+ * QEMU as it was. It is never asked to end, nor killed. A reset is told as events.reset: the target
+ * goes on. It has ended when its process has, or, if we do not know that, when its monitor closes.
+ *
+ * Thread: the session's. Trust: as hv/qemu/qemu.h.
+ */
+#ifndef RS_HV_QEMU_ADOPT_H
+#define RS_HV_QEMU_ADOPT_H
+
+#include "target/monitor.h"
+#include "target/target.h"
+
+struct rs_qemu_adopt_config {
+	struct rs_monitor *monitor; /* connected; taken over on success, with its listener */
+	pid_t pid;          /* QEMU's, as far as the caller knows; 0: unknown. It is verified */
+	const char *device; /* id of the ivshmem device; NULL: the only one */
+	const char *via;    /* how a later session reaches it (machine/reach.h), for the file */
+	const char *run_dir, *name; /* of the source's files */
+	GMainContext *context;      /* NULL: the thread's default */
+};
+
+/* What was found. The target owns the strings. */
+struct rs_qemu_adopted {
+	const char *name;   /* the machine's; NULL: it has none */
+	const char *region; /* path by which the device's memory can be opened */
+	uint64_t size;      /* of that memory, bytes */
+};
+
+/*
+ * Finds out all that is to be known, and changes nothing yet. `lines` (of char *) gets what people
+ * are to know. Errors: -ENODEV no such device; -ENOTSUP its
+ * memory cannot be used; others as rs_monitor_call(), and those of the system.
+ */
+int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **out,
+		  struct rs_qemu_adopted *found, GPtrArray *lines, struct rs_error *err);
+
+/*
+ * To be called once, after the caller has made sure that no other session has the device's memory,
+ * and before the target is used for more. Switches the stub on. *can_patch: it is ours, so text can
+ * be written. What a session that died has left of its own is put right. Errors: as
+ * rs_monitor_call(), and those of the system.
+ */
+int rs_qemu_take_over(struct rs_target *target, bool *can_patch, GPtrArray *lines,
+		      struct rs_error *err);
+
+#endif
