@@ -129,6 +129,11 @@ bool rs_callbacks_wanted(const struct rs_event *event);
  * Returns its bytes. */
 uint32_t rs_raw_record(uint64_t raw[RS_RAW_MAX / 8], const struct rs_ring_record *record);
 
+struct rs_filter_input;
+/* emit.c: whether the filter of this control word lets the event through. In doubt yes. */
+bool rs_core_wanted(const struct rs_event *event, uint32_t control,
+		    const struct rs_filter_input *input);
+
 /* control.c: sets a provider's sites as their control words say, or all off. Under the lock.
  * Adds the sites that are on to *on. Returns the number of bad ones. */
 uint32_t rs_patch_provider(const struct rs_agent_provider *provider, bool all_off, uint32_t *on);

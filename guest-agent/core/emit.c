@@ -59,11 +59,11 @@ static inline void find_out(struct rs_where *where)
 }
 
 /*
- * Whether the event's filter lets it through. The host may replace the program while it runs. The
- * sequence number then changes, and the control word is read anew. In doubt the answer is yes.
+ * The host may replace the program while it runs. The sequence number then changes, and the control
+ * word is read anew.
  */
-static bool wanted(const struct rs_event *event, uint32_t control,
-		   const struct rs_filter_input *input)
+bool rs_core_wanted(const struct rs_event *event, uint32_t control,
+		    const struct rs_filter_input *input)
 {
 	for (uint32_t tries = 0; tries < RS_FILTER_TRIES; tries++) {
 		uint32_t offset = (control >> RS_EVENT_FILTER_SHIFT) * RS_FILTER_GRAIN;
@@ -268,13 +268,13 @@ static __attribute__((__noinline__)) bool wanted_slow(const struct rs_event *eve
 	input.tgid = where.tgid;
 	input.cpu = where.cpu;
 	input.comm = where.comm;
-	return wanted(event, control, &input);
+	return rs_core_wanted(event, control, &input);
 }
 
 static inline uint32_t judged(const struct rs_filter_program *program, uint32_t sequence,
 			      uint32_t verdict)
 {
-	rs_rmb(); /* pairs as in wanted() */
+	rs_rmb(); /* pairs as in rs_core_wanted() */
 	if (rs_unlikely(rs_load(&program->sequence) != sequence || !verdict))
 		return RS_JUDGE_OPEN;
 	return verdict == RS_FILTER_REJECT ? 0 : RS_EVENT_ENABLED;
@@ -298,7 +298,7 @@ uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t
 	if (rs_unlikely(offset >= rs_core.filters_size))
 		return RS_JUDGE_OPEN;
 	program = (const struct rs_filter_program *)(rs_core.filters + offset);
-	sequence = rs_load_acquire(&program->sequence); /* pairs as in wanted() */
+	sequence = rs_load_acquire(&program->sequence); /* pairs as in rs_core_wanted() */
 	count = rs_load(&program->insn_count);
 	/* `room` is at least RS_FILTER_GRAIN, which holds a header and one instruction. */
 	if (rs_unlikely(sequence & 1 || rs_load(&program->event) != rs_load(&event->id) ||

@@ -24,6 +24,8 @@ def read_headers(root):
         text = open(path, encoding="utf-8").read()
         bare = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
         for match in re.finditer(r"^struct (\w+) \{(.*?)^\};", bare, re.M | re.S):
+            if "*" in match.group(2):
+                continue  # a pointer is one side's own
             structs[match.group(1)] = {
                 "header": header,
                 "fields": [(m.group(2), m.group(1) + m.group(3)) for m in FIELD.finditer(match.group(2))]}
@@ -136,6 +138,9 @@ def main():
                          f'"size of {name}.{field}");')
     for name, value in doc_constants.items():
         if name in constants:
+            if value.startswith('"'):
+                lines.append(f'_Static_assert(!__builtin_strcmp({name}, {value}), "value of {name}");')
+                continue
             value = value if value.startswith("-") else value + "ull"
             lines.append(f'_Static_assert((unsigned long long)({name}) == '
                          f'(unsigned long long)({value}), "value of {name}");')

@@ -115,7 +115,8 @@ def system_allowed(path, source, name):
         return os.path.basename(path).startswith(("insn", "rs-trace-disasm"))
     # They are not made for hostile files: only ringside-import has them.
     if library in ("trace-cmd", "event-parse", "trace-seq"):
-        return os.path.basename(path).startswith(("rs-trace-dat-event", "rs-trace-dat-import",
+        return os.path.basename(path).startswith(("rs-trace-dat-event", "rs-trace-dat-expand",
+                                                  "rs-trace-dat-import",
                                                   "rs-trace-dat-kallsyms", "rs-trace-dat-pages",
                                                   "rs-trace-dat-print"))
     if library == "libvirt":

@@ -2,6 +2,7 @@
 /* Events as Linux format files: the part of rs-trace-schema.h that parses no bytes. */
 #include "rs-trace-schema.h"
 
+#include <ringside/bridge.h>
 #include <string.h>
 
 #define LINUX_COMMON_SIZE 8u
@@ -110,9 +111,39 @@ static void append_arg(GString *out, const RsTraceField *field, char conversion)
 	}
 }
 
+/*
+ * The last part of the kernel's own format file, which a bridge gives instead of a print format:
+ * ringside/bridge.h. NULL: the event is no such one.
+ */
+static const char *kernel_print(const RsTraceEvent *event, guint *id)
+{
+	const char *at = event->print + strlen(RS_BRIDGE_ID);
+	char *end;
+	guint64 number;
+
+	if (event->n_print_args || !g_str_has_prefix(event->print, RS_BRIDGE_ID))
+		return NULL;
+	number = g_ascii_strtoull(at, &end, 10);
+	if (!number || number > G_MAXUINT16 || !g_str_has_prefix(end, RS_BRIDGE_PRINT))
+		return NULL;
+	*id = (guint)number;
+	return end + strlen(RS_BRIDGE_PRINT);
+}
+
+/* Each '%' stands twice in it. Lines do not end in it. */
+static void append_kernel_print(GString *out, const char *text)
+{
+	for (; *text && !too_long(out); text++) {
+		g_string_append_c(out, (guchar)*text < 0x20 ? ' ' : *text);
+		text += text[0] == '%' && text[1] == '%';
+	}
+}
+
 char *rs_trace_event_format(const RsTraceEvent *event)
 {
 	GString *out = g_string_new(NULL);
+	guint id = event->id;
+	const char *print = kernel_print(event, &id);
 
 	g_string_append_printf(
 		out,
@@ -121,11 +152,14 @@ char *rs_trace_event_format(const RsTraceEvent *event)
 		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
 		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
 		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n",
-		event->name, event->id);
+		event->name, id);
 	for (guint i = 0; i < event->n_fields && !too_long(out); i++)
 		append_field(out, &event->fields[i]);
 	g_string_append(out, "\nprint fmt: ");
-	append_quoted(out, event->print);
+	if (print)
+		append_kernel_print(out, print);
+	else
+		append_quoted(out, event->print);
 	for (guint i = 0; i < event->n_print_args && !too_long(out); i++)
 		append_arg(out, event->print_args[i], event->steps[i].conversion);
 	g_string_append_c(out, '\n');

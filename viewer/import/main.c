@@ -3,11 +3,15 @@
  * ringside-import: a trace.dat on standard input, which must be a file, becomes a Ringside trace
  * file on standard output. A line on standard error says why not. rs-trace-dat-stream.h starts it.
  *
+ * With --pages: requests on standard input, answers on standard output (rs-trace-expand.h).
+ * rs-trace-bridged.h of viewer/observe starts that.
+ *
  * libtracecmd and libtraceevent trust what they read, print, and may crash. So this process gives
  * away what it does not need: memory, files, time to live without its parent. Nothing that they
  * print gets out.
  */
 #include "rs-trace-dat-import.h"
+#include "rs-trace-expand.h"
 
 #include <fcntl.h>
 #include <gio/gunixoutputstream.h>
@@ -52,7 +56,7 @@ static int keep(int fd)
 	return kept;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int out = keep(STDOUT_FILENO), err = keep(STDERR_FILENO);
 	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -60,6 +64,8 @@ int main(void)
 	g_autoptr(GError) error = NULL;
 
 	give_away();
+	if (argc > 1 && g_str_equal(argv[1], "--pages"))
+		return !rs_trace_expand_serve(in, out);
 	if (in < 0 || !rs_trace_dat_import(in, stream, &error)) {
 		dprintf(err, "%s\n", error ? error->message : "there is no file");
 		return 1;

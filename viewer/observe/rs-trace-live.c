@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-live.h"
+#include "rs-trace-bridged.h"
 #include "rs-trace-feed.h"
 
 #include <rs-trace-table.h>
@@ -345,6 +346,11 @@ static void free_live(RsTraceSource *source)
 	g_free(live);
 }
 
+static Live *live_of(RsTraceSource *source)
+{
+	return (Live *)rs_trace_bridged_pages(source);
+}
+
 RsTraceSource *rs_trace_live_new(const RsTraceRegion *region, RsTraceFrom from,
 				 RsTraceLiveFlags flags, GError **error)
 {
@@ -402,7 +408,7 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
 			return NULL;
 		}
 	}
-	return &live->source;
+	return rs_trace_bridged_new(&live->source, region, from);
 }
 
 RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
@@ -411,7 +417,7 @@ RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
 	RsTraceSource *source = rs_trace_live_new(region, from, flags, error);
 
 	if (source)
-		((Live *)source)->taken = region;
+		live_of(source)->taken = region;
 	else
 		rs_trace_region_free(region);
 	return source;
@@ -419,5 +425,5 @@ RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
 
 void rs_trace_live_add_symbols(RsTraceSource *source, RsTraceSymbolFile *symbols)
 {
-	g_ptr_array_add(((Live *)source)->symbols, rs_trace_symbol_file_ref(symbols));
+	g_ptr_array_add(live_of(source)->symbols, rs_trace_symbol_file_ref(symbols));
 }

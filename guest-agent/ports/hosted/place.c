@@ -149,13 +149,13 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 	void *memory = place->memory;
 	uint64_t size = place->directory_size;
 
-	if (!at->free && at->owner == RS_CLAIM_LEFT) {
+	if (!at->free && at->owner == RS_CLAIM_LEFT && at->kind != RS_SOURCE_KERNEL) {
 		*hope = true;
 		return false;
 	}
 	if (!lock(fd, at, true))
 		return false;
-	if ((at->free || at->kind == RS_SOURCE_GIVEN) &&
+	if ((at->free || at->kind == RS_SOURCE_GIVEN || at->kind == RS_SOURCE_KERNEL) &&
 	    !rs_directory_claim(memory, size, at->index, place->owner))
 		return true;
 	if (!at->free && !rs_directory_leave(memory, size, at->index, at->owner))
@@ -165,14 +165,15 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 }
 
 /*
- * Looks at all entries once, first for one that is kept for this process. Returns 0, -RS_EADDRINUSE
+ * Looks at all entries once, first for the kernel's if we stand for it, then for one that is kept
+ * for this process. Returns 0, -RS_EADDRINUSE
  * or another error.
  */
 static int look(int fd, struct rs_hosted_place *place, struct rs_place *found, bool *hope)
 {
-	static const uint32_t kinds[] = {RS_SOURCE_GIVEN, RS_SOURCE_USER};
+	static const uint32_t kinds[] = {RS_SOURCE_KERNEL, RS_SOURCE_GIVEN, RS_SOURCE_USER};
 
-	for (int pass = 0; pass < 2; pass++) {
+	for (int pass = place->for_kernel ? 0 : 1; pass < 3; pass++) {
 		for (uint32_t i = 0;; i++) {
 			struct rs_place at;
 			int err = rs_directory_look(place->memory, place->directory_size, i, &at);
@@ -236,13 +237,14 @@ static int map_place(int fd, struct rs_hosted_place *place)
 	return 0;
 }
 
-int rs_hosted_find_place(struct rs_hosted_place *place)
+static int find_place(struct rs_hosted_place *place, bool for_kernel)
 {
 	int fd = open_memory(), err;
 
 	if (fd < 0)
 		return fd == -1 ? 1 : -RS_ENODEV;
-	*place = (struct rs_hosted_place){.owner = (uint32_t)getpid(), .fd = -1};
+	*place = (struct rs_hosted_place){
+		.owner = (uint32_t)getpid(), .for_kernel = for_kernel, .fd = -1};
 	err = map_directory(fd, place);
 	if (!err)
 		err = map_place(fd, place);
@@ -253,6 +255,24 @@ int rs_hosted_find_place(struct rs_hosted_place *place)
 	if (err)
 		rs_hosted_drop_place(place);
 	return err;
+}
+
+int rs_hosted_find_place(struct rs_hosted_place *place)
+{
+	return find_place(place, false);
+}
+
+int rs_hosted_find_kernel_place(struct rs_hosted_place *place)
+{
+	return find_place(place, true);
+}
+
+bool rs_hosted_has_place(const struct rs_hosted_place *place)
+{
+	struct rs_place now;
+
+	return !rs_directory_look(place->memory, place->directory_size, place->index, &now) &&
+	       !now.free && now.owner == place->owner;
 }
 
 static bool is_ours(const struct rs_hosted_place *place)

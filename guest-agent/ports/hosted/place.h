@@ -24,14 +24,22 @@ struct rs_hosted_place {
 	uint64_t region_size;
 	uint32_t index;
 	uint32_t owner;
-	bool given; /* the host, which started this process, keeps this region for it */
-	int fd;     /* the memory's file, to ask for the host's lock; -1: nobody asks */
+	bool for_kernel; /* the kernel's region is taken first */
+	bool given;      /* the host, which started this process, keeps this region for it */
+	int fd;          /* the memory's file, to ask for the host's lock; -1: nobody asks */
 	dev_t device;
 	ino_t inode;
 };
 
 /* Returns 0: found. 1: the environment names no memory. Else -RS_E*. */
 int rs_hosted_find_place(struct rs_hosted_place *place);
+/*
+ * Likewise, for a process that stands for the kernel: it takes the kernel's region if there is one.
+ * A kernel takes it away at any time.
+ */
+int rs_hosted_find_kernel_place(struct rs_hosted_place *place);
+/* Whether the region is still ours: no kernel has taken it. */
+bool rs_hosted_has_place(const struct rs_hosted_place *place);
 /*
  * Marks the region as left, unless the host keeps it for this process. The mapping stays.
  * Async-signal-safe.

@@ -172,6 +172,7 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 #define RS_GUEST_NUDGE_VECTOR (1u << 2) /* the host may raise interrupt nudge_vector */
 #define RS_GUEST_NUDGE_NMI (1u << 3)    /* the host may raise an NMI */
 #define RS_GUEST_STACKS (1u << 4)       /* heeds RS_EVENT_STACK_MASK; else no record has a stack */
+#define RS_GUEST_BRIDGE (1u << 5)       /* its pages are another tracer's: see bridge.h */
 
 /*
  * rs_guest_info.paging. A host that cannot walk tables of this kind leaves the guest's text alone.

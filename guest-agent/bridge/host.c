@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include "reader.h"
+
+#include <core/core.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/futex.h>
+#include <ringside/atomic.h>
+#include <ringside/hypercall.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASK_TICKS 100u      /* between two questions whether the host is there */
+#define PATIENCE_TICKS 500u /* without an answer: it is not */
+#define LATE_LOOK_NS 10000000
+
+/* ---- the device ---- */
+
+static bool file_holds(const char *folder, const char *name, const char *wanted)
+{
+	char path[512], text[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	return !strncmp(text, wanted, strlen(wanted));
+}
+
+static void switch_on(const char *folder)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/enable", folder);
+	if (file_holds(folder, "enable", "1"))
+		return;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, "1", 1) < 0)
+		perror("ringside-guest: the ivshmem device cannot be switched on");
+	close(fd);
+}
+
+static bool is_named(void)
+{
+	const char *path = getenv("RINGSIDE_REGION");
+
+	return rs_hosted_number("RINGSIDE_REGION_FD") >= 0 || (path && *path);
+}
+
+/* Names the BAR of an ivshmem-plain device as the memory, for place.c. */
+static bool find_device(void)
+{
+	char path[512];
+	bool found = false;
+	glob_t all;
+
+	if (glob("/sys/bus/pci/devices/*", 0, NULL, &all))
+		return false;
+	for (size_t i = 0; i < all.gl_pathc && !found; i++) {
+		const char *folder = all.gl_pathv[i];
+
+		if (!file_holds(folder, "vendor", "0x1af4") ||
+		    !file_holds(folder, "device", "0x1110"))
+			continue;
+		switch_on(folder);
+		snprintf(path, sizeof(path), "%s/resource2", folder);
+		found = !setenv("RINGSIDE_REGION", path, 1);
+	}
+	globfree(&all);
+	return found;
+}
+
+static int find_place(struct rs_hosted_place *place)
+{
+	bool named = is_named();
+	int err;
+
+	if (!named && !find_device())
+		return -RS_ENODEV;
+	err = rs_hosted_find_kernel_place(place);
+	/* The device may be another one next time. */
+	if (!named)
+		unsetenv("RINGSIDE_REGION");
+	return err == 1 ? -RS_ENODEV : err;
+}
+
+/* ---- the agent ---- */
+
+static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
+{
+	struct timespec most = {.tv_nsec = LATE_LOOK_NS};
+
+	syscall(SYS_futex, nudge, FUTEX_WAIT, seen, &most, NULL, 0);
+}
+
+static void protect_host_part(const struct rs_hosted_place *place)
+{
+	uint64_t size = rs_core.header.guest_offset;
+
+	if (size % (uint64_t)sysconf(_SC_PAGESIZE) == 0 && size < place->region_size)
+		mprotect(place->region, size, PROT_READ);
+}
+
+int bridge_host_attach(struct bridge_host *host)
+{
+	static const struct rs_trace_ops ops = {.cpu_id = bridge_reader_cpu,
+						.wait_nudge = wait_nudge};
+	struct rs_agent_config config = {.ops = &ops,
+					 .agent = "tracefs bridge " RS_HOSTED_VERSION,
+					 .name = "linux",
+					 .flags = RS_GUEST_SELF_PATCH | RS_GUEST_BRIDGE,
+					 .owner_pid = (uint32_t)getpid()};
+	int err;
+
+	*host = (struct bridge_host){.place.fd = -1};
+	err = find_place(&host->place);
+	if (err)
+		return err;
+	config.region = host->place.region;
+	config.region_size = host->place.region_size;
+	config.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+	err = rs_agent_init(&config);
+	if (err) {
+		rs_hosted_drop_place(&host->place);
+		return err;
+	}
+	protect_host_part(&host->place);
+	host->attached = host->alive = true;
+	host->held = rs_load(&rs_core.control->flags) & RS_CONTROL_HELD;
+	if (!host->held)
+		rs_hosted_forget_host(&host->place);
+	return 0;
+}
+
+void bridge_host_greet(struct bridge_host *host)
+{
+	host->alive = rs_agent_hello() != -RS_EHOSTUNREACH;
+}
+
+uint32_t bridge_host_generation(void)
+{
+	/* Acquire: the words were written before it grew. */
+	return rs_load_acquire(&rs_core.control->generation);
+}
+
+void bridge_host_applied(uint32_t generation)
+{
+	/* Else the next look finds that it has grown meanwhile. */
+	if (rs_load(&rs_core.control->generation) == generation)
+		rs_agent_apply_control();
+}
+
+/* ---- whether it is there ---- */
+
+/* Any answer is an answer. */
+static void ask(struct bridge_host *host)
+{
+	uint64_t args[6] = {RS_FIRST_EVENT_ID};
+
+	host->asked = !rs_hypercall_begin(&host->question, RS_HCALL_QUERY, args, NULL, 0);
+	host->silent = 0;
+}
+
+static void look_for_answer(struct bridge_host *host)
+{
+	int32_t result;
+
+	if (host->asked && rs_hypercall_poll(&host->question, &result, NULL)) {
+		host->asked = false;
+		host->alive = true;
+		host->quiet = 0;
+	} else if (host->asked && ++host->silent > PATIENCE_TICKS) {
+		/* The question stays: a host that comes answers it. */
+		host->silent = PATIENCE_TICKS;
+		host->alive = false;
+	} else if (!host->asked && (!host->alive || ++host->quiet >= ASK_TICKS)) {
+		host->quiet = 0;
+		ask(host);
+	}
+}
+
+enum bridge_wish bridge_host_look(struct bridge_host *host)
+{
+	uint32_t flags;
+
+	/* The module has come, which is another agent of this kernel. */
+	if (!rs_hosted_has_place(&host->place))
+		return BRIDGE_TAKEN;
+	rs_agent_look();
+	if (host->held && !rs_hosted_host_lives(&host->place))
+		return BRIDGE_END;
+	flags = rs_load(&rs_core.control->flags);
+	if (flags & RS_CONTROL_LEAVE)
+		return BRIDGE_LEAVE;
+	if (flags & RS_CONTROL_STOP && host->held)
+		return BRIDGE_END;
+	look_for_answer(host);
+	/* The session has ended, and another one may come. */
+	if (flags & RS_CONTROL_STOP)
+		host->alive = false;
+	return BRIDGE_GO_ON;
+}
+
+void bridge_host_leave(struct bridge_host *host)
+{
+	if (!host->attached)
+		return;
+	if (!rs_hosted_has_place(&host->place)) {
+		/* What is in the region is another's. It stays mapped: the agent goes with us. */
+		*host = (struct bridge_host){.place.fd = -1};
+		return;
+	}
+	/* Nobody needs to answer any more. */
+	if (host->asked)
+		rs_hypercall_drop(&host->question);
+	rs_agent_fini();
+	rs_hosted_drop_place(&host->place);
+	*host = (struct bridge_host){.place.fd = -1};
+}
