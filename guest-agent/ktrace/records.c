@@ -120,6 +120,15 @@ void rs_ktrgenio(struct rs_ktrace_thread *t, int fd, enum rs_ktr_rw rw,
 	leave(t);
 }
 
+void rs_ktrgenio_piece(struct rs_ktrace_thread *t, int fd, enum rs_ktr_rw rw, const void *data,
+		       uint32_t size, uint32_t offset, uint32_t len)
+{
+	if (!enter(t, RS_KTRFAC_GENIO))
+		return;
+	trace_ktrace_genio(fd, (uint8_t)rw, len, offset, 0, data, bounded(data, size));
+	leave(t);
+}
+
 void rs_ktrnamei(struct rs_ktrace_thread *t, const char *path)
 {
 	struct text text;

@@ -118,6 +118,15 @@ static bool add_threads(struct part *part, const struct rs_command_result *resul
 
 static void ask(struct part *part);
 
+/* Whoever carries out no such command has no engines at all. */
+static void explain(int32_t result, struct rs_error *why)
+{
+	if (result == -RS_ENOSYS)
+		rs_error_set(why, ENOTSUP, "this guest has no engines");
+	else
+		rs_command_explain(result, why);
+}
+
 static void on_threads(void *data, int ret, const struct rs_command_result *result,
 		       const struct rs_error *err)
 {
@@ -130,7 +139,7 @@ static void on_threads(void *data, int ret, const struct rs_command_result *resu
 	if (ret) {
 		note_failure(call, part->source, err);
 	} else if (result->result < 0) {
-		rs_command_explain(result->result, &why);
+		explain(result->result, &why);
 		note_failure(call, part->source, &why);
 	} else {
 		call->any = true;

@@ -10,6 +10,8 @@ import tempfile
 
 # Rooms of the agent beside its core (docs/adr/0015): they never meet, and the core knows none.
 DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
+# The port to a whole OS, which uses dialects as an OS does.
+OS_PORT = "guest-agent/ports/linux-module/"
 VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
           "viewer/disasm", "viewer/export")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "libvirt", "region", "patch")
@@ -69,6 +71,8 @@ def allowed(path, target_path, name):
         return os.path.dirname(path) == os.path.dirname(target_path)
     if source == target or target == "shared":
         return True
+    if path.startswith(OS_PORT):
+        return target.startswith("guest-agent")
     if source.startswith("guest-agent/"):
         return target == "guest-agent"
     if source.startswith("hv/") and name == "rs-trace-escape.h":
@@ -163,6 +167,8 @@ PLANTED = {
     "guest-agent/include/ringside/utrace_os.h": "#include <ringside/a.h>",
     "guest-agent/ktrace/ktrace.c": "#include <ringside/ktrace.h>",
     "guest-agent/ktrace/list.h": '#include "core.h"',
+    "guest-agent/ports/hosted/a.c": "#include <ringside/ktrace.h>",
+    "guest-agent/ports/linux-module/a.c": "#include <ringside/ktrace.h>",
     "guest-agent/utrace/a.c": "#include <ringside/utrace_os.h>",
     "guest-agent/utrace/b.c": "#include <ringside/ktrace.h>",
     "guest-agent/utrace/c.c": '#include "ktrace/list.h"',
@@ -225,7 +231,7 @@ PLANTED = {
     "hv/session/session.h": "#include <gtk/gtk.h>",
 }
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h",
-               "guest-agent/core/b.c", "guest-agent/utrace/b.c", "guest-agent/utrace/c.c",
+               "guest-agent/core/b.c", "guest-agent/ports/hosted/a.c", "guest-agent/utrace/b.c", "guest-agent/utrace/c.c",
                "guest-agent/utrace/d.c", "guest-agent/utrace/e.c",
                "hv/qemu/qemu.c", "hv/libvirt/domain.c", "hv/libvirt/wrong.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
                "viewer/filter/wrong.c", "viewer/filter/wrong2.c", "viewer/analysis/wrong.c",

@@ -102,6 +102,12 @@ void rs_ktremul(struct rs_ktrace_thread *t, const char *emul);
  */
 void rs_ktrgenio(struct rs_ktrace_thread *t, int fd, enum rs_ktr_rw rw,
 		 const struct rs_ktr_iovec *iov, uint32_t len, int error);
+/*
+ * One piece of such a transaction, for a caller that has not all of its data at once: `size` bytes,
+ * at most RS_KTR_DATA_MAX, which are those from `offset` on of `len`. 0: they cannot be read.
+ */
+void rs_ktrgenio_piece(struct rs_ktrace_thread *t, int fd, enum rs_ktr_rw rw, const void *data,
+		       uint32_t size, uint32_t offset, uint32_t len);
 /* A path is looked up. Past RS_KTR_PATH_MAX bytes it is cut; `length` is that of all of it. */
 void rs_ktrnamei(struct rs_ktrace_thread *t, const char *path);
 /*

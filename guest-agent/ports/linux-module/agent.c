@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) "ringside: " fmt
 #include "module.h"
 
+#include "commands.h"
 #include "kernel_events.h"
 #include "rs_port.h"
 #include "self_patch.h"
@@ -127,9 +128,14 @@ static int init(void)
 	if (err)
 		return err;
 	err = rs_kernel_events_register();
-	if (err)
+	if (err) {
 		rs_agent_fini();
-	return err;
+		return err;
+	}
+	err = rs_commands_begin();
+	if (err)
+		pr_warn("no commands of the host are taken: %pe\n", ERR_PTR(err));
+	return 0;
 }
 
 /* The agent ends. The region stays ours. */
@@ -145,6 +151,7 @@ static void end(void)
 	    rs_load(&rs_agent_control()->flags) & RS_CONTROL_STOP)
 		rs_agent_host_gone();
 	agent.attached = false;
+	rs_commands_end();
 	rs_kernel_events_stop();
 	rs_kernel_events_unregister();
 	rs_agent_fini();

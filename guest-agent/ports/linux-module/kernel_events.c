@@ -6,6 +6,7 @@
 #include "kernel_emit.h"
 #include "kernel_print.h"
 #include "kernel_raw.h"
+#include "ktrace_records.h"
 
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -119,6 +120,7 @@ int rs_kernel_events_find(void)
 		rs_kernel_events_free();
 		return err;
 	}
+	rs_ktrace_events_link(link);
 	err = rs_kernel_raw_find(is_known);
 	if (err)
 		pr_info("no raw tracepoints: %pe\n", ERR_PTR(err));

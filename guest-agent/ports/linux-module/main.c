@@ -3,6 +3,7 @@
 #define pr_fmt(fmt) "ringside: " fmt
 #include "module.h"
 
+#include "commands.h"
 #include "kernel_events.h"
 
 #include <linux/module.h>
@@ -39,6 +40,7 @@ static int __init begin(void)
 		rs_page_table_free();
 		return err;
 	}
+	rs_commands_find();
 	atomic_notifier_chain_register(&panic_notifier_list, &panic_block);
 	register_reboot_notifier(&reboot_block);
 	err = rs_pci_begin();
@@ -56,6 +58,7 @@ static void __exit end(void)
 	rs_pci_end();
 	unregister_reboot_notifier(&reboot_block);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_block);
+	rs_commands_free();
 	rs_kernel_events_free();
 	rs_page_table_free();
 }

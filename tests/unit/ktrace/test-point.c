@@ -80,14 +80,21 @@ static void call_all(struct rs_ktrace_thread *t)
 	rs_ktrexecenv(t, "b", 2);
 }
 
+static void call_others(struct rs_ktrace_thread *t)
+{
+	rs_ktrgenio_piece(t, 0, RS_KTR_READ, "x", 1, 0, 1);
+}
+
 static void test_functions_write_nothing_of_an_untraced_process(struct room *room,
 								gconstpointer data)
 {
 	call_all(&room->thread);
+	call_others(&room->thread);
 	g_assert_cmpuint(room_read(room), ==, 0);
 	room_trace(room, RS_KTRFAC_POINTS);
 	room_switch(room, NULL, false);
 	call_all(&room->thread);
+	call_others(&room->thread);
 	g_assert_cmpuint(room_read(room), ==, 0);
 }
 

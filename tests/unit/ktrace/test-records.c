@@ -124,6 +124,19 @@ static void test_ktrgenio_at_the_limit_of_a_transaction(struct room *room, gcons
 	}
 }
 
+static void test_ktrgenio_piece_stands_where_it_says(struct room *room, gconstpointer data)
+{
+	rs_ktrgenio_piece(&room->thread, 1, RS_KTR_READ, big + 7, 5, 7, 4000);
+	g_assert_cmpuint(room_read(room), ==, 1);
+	check_piece(room, 0, 4000, big + 7, 5);
+	rs_ktrgenio_piece(&room->thread, 1, RS_KTR_READ, big, RS_KTR_DATA_MAX + 1, 0, 4000);
+	g_assert_cmpuint(room_read(room), ==, 1);
+	check_piece(room, 0, 4000, big, RS_KTR_DATA_MAX);
+	rs_ktrgenio_piece(&room->thread, 1, RS_KTR_READ, big + 9, 0, 9, 4000);
+	g_assert_cmpuint(room_read(room), ==, 1);
+	check_piece(room, 0, 4000, big + 9, 0);
+}
+
 static void test_ktrgenio_has_the_error(struct room *room, gconstpointer data)
 {
 	const struct rs_ktr_iovec iov = {"hello", 5};
@@ -358,6 +371,7 @@ int main(int argc, char **argv)
 	ADD(ktrgenio_follows_the_vector);
 	ADD(ktrgenio_at_the_limit_of_a_record);
 	ADD(ktrgenio_at_the_limit_of_a_transaction);
+	ADD(ktrgenio_piece_stands_where_it_says);
 	ADD(ktrgenio_has_the_error);
 	ADD(ktrnamei_has_the_path);
 	ADD(ktrnamei_at_the_limit);
