@@ -17,6 +17,7 @@
 #define STARTS_MAX 4u
 
 struct _RsTraceExpander {
+	gboolean running;
 	GSubprocess *process; /* NULL: it does not run */
 	int fd;               /* our end of a socket; -1 */
 	guint starts;
@@ -39,8 +40,32 @@ RsTraceExpander *rs_trace_expander_new(void)
 	return expander;
 }
 
+/* ---- the process ---- */
+
+#ifdef RS_FUZZING
+/* There is none. The answer is what was asked, which is as hostile as an answer can be. */
 static void end_process(RsTraceExpander *expander)
 {
+	expander->running = FALSE;
+}
+
+static gboolean launch(RsTraceExpander *expander)
+{
+	return TRUE;
+}
+
+static gboolean ask(RsTraceExpander *expander, const RsTraceExpandRequest *request,
+		    gconstpointer bytes, guint32 *records)
+{
+	g_byte_array_set_size(expander->answer, 0);
+	g_byte_array_append(expander->answer, bytes, request->size);
+	*records = request->size / RS_RING_PAGE_HEADER;
+	return request->size % 7 != 6;
+}
+#else
+static void end_process(RsTraceExpander *expander)
+{
+	expander->running = FALSE;
 	if (expander->fd >= 0)
 		close(expander->fd);
 	expander->fd = -1;
@@ -51,17 +76,34 @@ static void end_process(RsTraceExpander *expander)
 	g_clear_object(&expander->process);
 }
 
-void rs_trace_expander_free(RsTraceExpander *expander)
+/* Its standard input and output are one socket. */
+static GSubprocess *spawn(int *fd)
 {
-	if (!expander)
-		return;
-	end_process(expander);
-	g_hash_table_unref(expander->providers);
-	g_byte_array_unref(expander->answer);
-	g_free(expander);
+	const char *folder = g_getenv("RINGSIDE_LIBEXEC");
+	g_autofree char *program =
+		g_build_filename(folder ? folder : RS_LIBEXEC_DIR, PROGRAM, NULL);
+	g_autoptr(GSubprocessLauncher) launcher =
+		g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+	int ends[2], other;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return NULL;
+	other = fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	g_subprocess_launcher_take_stdin_fd(launcher, ends[1]);
+	if (other >= 0)
+		g_subprocess_launcher_take_stdout_fd(launcher, other);
+	*fd = ends[0];
+	return other < 0 ? NULL
+			 : g_subprocess_launcher_spawn(launcher, NULL, program, "--pages", NULL);
 }
 
-/* ---- the socket ---- */
+static gboolean launch(RsTraceExpander *expander)
+{
+	expander->process = spawn(&expander->fd);
+	if (!expander->process)
+		end_process(expander);
+	return expander->process != NULL;
+}
 
 static gboolean wait_for(int fd, guint events, gint64 until)
 {
@@ -128,6 +170,18 @@ static gboolean ask(RsTraceExpander *expander, const RsTraceExpandRequest *reque
 	return read_all(expander->fd, expander->answer->data, head.size, until);
 }
 
+#endif
+
+void rs_trace_expander_free(RsTraceExpander *expander)
+{
+	if (!expander)
+		return;
+	end_process(expander);
+	g_hash_table_unref(expander->providers);
+	g_byte_array_unref(expander->answer);
+	g_free(expander);
+}
+
 static gboolean tell(RsTraceExpander *expander, guint slot, const GByteArray *told)
 {
 	const RsTraceExpandRequest request = {
@@ -137,42 +191,19 @@ static gboolean tell(RsTraceExpander *expander, guint slot, const GByteArray *to
 	return ask(expander, &request, told->data, &records);
 }
 
-/* Its standard input and output are one socket. */
-static GSubprocess *spawn(int *fd)
-{
-	const char *folder = g_getenv("RINGSIDE_LIBEXEC");
-	g_autofree char *program =
-		g_build_filename(folder ? folder : RS_LIBEXEC_DIR, PROGRAM, NULL);
-	g_autoptr(GSubprocessLauncher) launcher =
-		g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_STDERR_SILENCE);
-	int ends[2], other;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-		return NULL;
-	other = fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	g_subprocess_launcher_take_stdin_fd(launcher, ends[1]);
-	if (other >= 0)
-		g_subprocess_launcher_take_stdout_fd(launcher, other);
-	*fd = ends[0];
-	return other < 0 ? NULL
-			 : g_subprocess_launcher_spawn(launcher, NULL, program, "--pages", NULL);
-}
-
 static gboolean start(RsTraceExpander *expander)
 {
 	GHashTableIter iter;
 	gpointer slot, told;
 
-	if (expander->process)
+	if (expander->running)
 		return TRUE;
 	if (expander->starts >= STARTS_MAX)
 		return FALSE;
 	expander->starts++;
-	expander->process = spawn(&expander->fd);
-	if (!expander->process) {
-		end_process(expander);
+	if (!launch(expander))
 		return FALSE;
-	}
+	expander->running = TRUE;
 	g_hash_table_iter_init(&iter, expander->providers);
 	while (g_hash_table_iter_next(&iter, &slot, &told)) {
 		if (!tell(expander, GPOINTER_TO_UINT(slot), told)) {
