@@ -7,6 +7,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -242,6 +243,20 @@ def test_memory():
         s.wait_events()
         s.detach(vm)
         vm.end()
+
+
+def test_process_that_we_may_not_read():
+    """Then the guest's memory is read by QEMU's monitor and its stub."""
+    if os.getuid() != 0 or not shutil.which('setpriv'):
+        print('left out: it takes root and setpriv')
+        return
+    vm = Vm()
+    vm.wait_boot()
+    r = subprocess.run(['setpriv', '--bounding-set=-sys_ptrace', '--inh-caps=-sys_ptrace', RINGSIDE, 'attach', '--qmp', vm.qmp,
+                        '--new', '-n', '50', *EVENTS], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+    check(r.returncode == 0 and 'read by its monitor' in r.stderr, f'it is traced all the same: {r.stderr}')
+    check_text(vm)
+    vm.end()
 
 
 def test_ends():
