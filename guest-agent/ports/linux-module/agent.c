@@ -132,6 +132,7 @@ static int init(void)
 		rs_agent_fini();
 		return err;
 	}
+	rs_modules_begin();
 	err = rs_commands_begin();
 	if (err)
 		pr_warn("no commands of the host are taken: %pe\n", ERR_PTR(err));
@@ -153,6 +154,7 @@ static void end(void)
 	agent.attached = false;
 	rs_commands_end();
 	rs_kernel_events_stop();
+	rs_modules_end();
 	rs_kernel_events_unregister();
 	rs_agent_fini();
 }

@@ -27,6 +27,12 @@ void rs_pci_end(void);
 int rs_agent_set_memory(void *memory, u64 size, const char *device);
 void rs_agent_take_memory(bool gone);
 
+/* ---- modules.c: events of other modules ---- */
+
+/* They are registered whenever there is a region, between these two. The module's thread. */
+void rs_modules_begin(void);
+void rs_modules_end(void);
+
 /* ---- pages.c: what the host translates the module's addresses with ---- */
 
 int rs_page_table_make(void);
