@@ -10,8 +10,8 @@ struct sham {
 	gint64 asked;
 };
 
-static int send(struct rs_monitor *monitor, const char *command, JsonObject *arguments, gint64 id,
-		struct rs_patience *patience, struct rs_error *err)
+static int send(struct rs_monitor *monitor, const char *command, JsonObject *arguments, int fd,
+		gint64 id, struct rs_patience *patience, struct rs_error *err)
 {
 	g_assert_cmpstr(command, ==, "query-pci");
 	((struct sham *)monitor)->asked = id;
