@@ -145,10 +145,12 @@ static void record_part(struct transfer *transfer, u64 at, u64 size)
 	}
 }
 
+/* No call takes more parts, but what a message says may change while we read it. */
 static void record_parts(struct transfer *transfer, u64 at, u64 count)
 {
 	struct iovec part;
 
+	count = min_t(u64, count, UIO_MAXIOV);
 	for (; count && transfer->offset < transfer->length && transfer->pieces < RS_KTR_PIECES_MAX;
 	     count--, at += sizeof(part)) {
 		if (!fetch(&part, at, sizeof(part)))
