@@ -113,8 +113,12 @@ static void provider_came(struct rs_source *source, uint32_t slot)
 	const struct rs_provider *entry = &source->providers[slot];
 	struct rs_error err = {0};
 
-	/* A guest that was asked to patch itself and does not so far may begin another boot. */
-	if (!(source->info.flags & RS_GUEST_SELF_PATCH) && !source->self_asked &&
+	/*
+	 * A machine that was asked to patch itself and does not so far may begin another boot. A
+	 * process that joined says at once that it does.
+	 */
+	if (!(source->info.flags & RS_GUEST_SELF_PATCH) &&
+	    (!source->self_asked || source->machine) &&
 	    rs_source_sites_add(source, slot, entry, &err)) {
 		g_autofree char *name = rs_trace_escape(entry->name, -1, NULL);
 
