@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/args.h"
+#include "cli/attach_domain.h"
 #include "cli/launch.h"
 #include "cli/run_recording_options.h"
 #include "cli/runner.h"
@@ -20,9 +21,11 @@ struct options {
 	/* What somebody else has started. */
 	char *shm, *qmp;
 	int pid;
+	struct rs_cli_domain domain; /* its `name` is NULL: none */
+	char *uri;
 	char *name, *ring_size, *mode;
 	int cpus, users;
-	gboolean new_layout;
+	gboolean new_layout, prepare;
 };
 
 #define NOT_GIVEN (-1)
@@ -50,7 +53,11 @@ static int fill_memory(const struct options *o, struct rs_machine_memory_wish *m
 static int via_of(const struct options *o, char **out, struct rs_error *err)
 {
 	g_autofree char *found = NULL, *path = NULL;
-	int ret = o->shm || o->qmp ? 0 : rs_qemu_find_qmp(o->pid, &found, err);
+	int ret;
+
+	if (o->domain.name)
+		return rs_cli_find_domain(&o->domain, out, err);
+	ret = o->shm || o->qmp ? 0 : rs_qemu_find_qmp(o->pid, &found, err);
 
 	if (ret)
 		return ret;
@@ -161,9 +168,26 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 	return code;
 }
 
-static bool is_other(const struct options *o)
+/* An option says what it is. */
+static bool names_itself(const struct options *o)
 {
 	return o->shm || o->qmp || o->pid;
+}
+
+static bool is_other(const struct options *o)
+{
+	return names_itself(o) || o->domain.name;
+}
+
+/* A name is that of a session that died, or else of a domain. */
+static void choose(struct options *o, const char *name)
+{
+	g_autoptr(RsTraceRundirEntry) entry = o->uri ? NULL : rs_trace_rundir_find(name, NULL);
+
+	o->domain.uri = o->uri;
+	o->domain.prepare = o->prepare;
+	if (!entry)
+		o->domain.name = name;
 }
 
 static int check_memory(const struct rs_verb *verb, const struct options *o)
@@ -174,7 +198,9 @@ static int check_memory(const struct rs_verb *verb, const struct options *o)
 	if (!is_other(o) && (o->name || o->ring_size || o->mode || o->cpus != NOT_GIVEN ||
 			     o->users != NOT_GIVEN || o->new_layout))
 		return rs_cli_usage(verb, "--name, --cpus, --regions, --ring-size, --mode and "
-					  "--new-layout are for --shm, --qmp and --pid");
+					  "--new-layout are for --shm, --qmp, --pid and domains");
+	if (!o->domain.name && (o->uri || o->prepare))
+		return rs_cli_usage(verb, "--connect and --prepare are for a domain");
 	if (!!o->shm + !!o->qmp + !!o->pid > 1)
 		return rs_cli_usage(verb, "one of --shm, --qmp and --pid");
 	if (o->pid < 0)
@@ -232,6 +258,10 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Only what comes from now on, not what the rings hold", NULL},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Print no trace and no summary",
 		 NULL},
+		{"connect", 'c', 0, G_OPTION_ARG_STRING, &o.uri,
+		 "libvirt's daemon, as virsh has it: NAME is a domain", "URI"},
+		{"prepare", 0, 0, G_OPTION_ARG_NONE, &o.prepare,
+		 "Give the domain the device that a trace needs, as `prepare` does", NULL},
 		{"shm", 0, 0, G_OPTION_ARG_FILENAME, &o.shm,
 		 "Trace whatever has an agent in this memory", "PATH"},
 		{"qmp", 0, 0, G_OPTION_ARG_FILENAME, &o.qmp,
@@ -251,18 +281,22 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	int code;
 
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
+		if (!names_itself(&o) && argc == 2)
+			choose(&o, argv[1]);
 		code = check(verb, &o);
-		if (!code && argc != 2 - is_other(&o))
-			code = rs_cli_usage(verb, is_other(&o)
-							  ? "either a session, or --shm, --qmp "
-							    "or --pid"
-							  : "which session? See ringside "
-							    "ps");
+		if (!code && argc != (names_itself(&o) ? 1 : 2))
+			code = rs_cli_usage(verb, "%s",
+					    names_itself(&o)
+						    ? "either a session, a domain, --shm, --qmp or "
+						      "--pid"
+						    : "which session or domain? See ringside ps, "
+						      "and virsh list");
 		if (!code)
 			code = is_other(&o) ? attach_other(&o) : attach(argv[1], runner);
 	}
 	g_free(o.shm);
 	g_free(o.qmp);
+	g_free(o.uri);
 	g_free(o.name);
 	g_free(o.ring_size);
 	g_free(o.mode);
@@ -275,7 +309,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_attach = {
 	.name = "attach",
-	.args = "NAME | --qmp SOCKET | --pid PID | --shm PATH",
+	.args = "NAME | [-c URI] DOMAIN | --qmp SOCKET | --pid PID | --shm PATH",
 	.summary = "trace what runs already, or take up guests whose session died",
 	.details =
 		"Puts the guests' text right by the journals that were left, then traces as `run` "

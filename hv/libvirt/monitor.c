@@ -3,18 +3,22 @@
 
 #include "base/json.h"
 #include "libvirt/private.h"
+#include "target/process.h"
 #include <errno.h>
 #include <string.h>
 
 #define DEPTH_MAX 64u
 /* libvirt has work of its own to do: QEMU may sleep meanwhile. */
 #define PATIENT_MS 1000
+/* For libvirt, to say why a domain has ended. */
+#define END_MS 1000
 
 struct monitor {
 	struct rs_monitor monitor; /* first: the monitor is the object */
 	struct rs_domain *domain;
 	GHashTable *asked; /* of struct question: to be answered */
 	bool stopped;      /* as the last STOP or RESUME event said */
+	bool ended;        /* libvirt has said that its run has */
 	bool away;         /* the daemon is */
 	/* It has the domain. */
 	bool keeps;
@@ -110,13 +114,11 @@ static int send(struct rs_monitor *base, const char *command, JsonObject *argume
 	struct question *question;
 	int ret;
 
-	if (fd >= 0)
-		return rs_error_set(err, ENOTSUP, "libvirt is given no descriptors here");
 	if (rs_monitor_is_closed(base))
 		return rs_error_set(err, EPIPE, "the domain has stopped");
 	question = g_new(struct question, 1);
 	*question = (struct question){monitor, id};
-	ret = rs_domain_command_async(monitor->domain, text, -1, on_answer, question, err);
+	ret = rs_domain_command_async(monitor->domain, text, fd, on_answer, question, err);
 	if (ret)
 		g_free(question);
 	else
@@ -155,6 +157,18 @@ static void forget(void *key, void *value, void *data)
 	question->monitor = NULL;
 }
 
+/* QEMU's process has been seen to end before libvirt has said why. */
+static void await_end(struct monitor *monitor)
+{
+	gint64 end = g_get_monotonic_time() + END_MS * G_TIME_SPAN_MILLISECOND;
+	pid_t pid = monitor->monitor.pid;
+
+	rs_monitor_listen(&monitor->monitor, NULL);
+	while (pid > 0 && !rs_process_living_task(pid) && !monitor->away && !monitor->ended &&
+	       g_get_monotonic_time() < end && rs_domain_wait(monitor->domain, END_MS))
+		rs_domain_take(monitor->domain);
+}
+
 static void destroy(struct rs_monitor *base)
 {
 	struct monitor *monitor = of(base);
@@ -163,6 +177,7 @@ static void destroy(struct rs_monitor *base)
 	g_hash_table_foreach(monitor->asked, forget, NULL);
 	g_hash_table_unref(monitor->asked);
 	if (monitor->keeps) {
+		await_end(monitor);
 		rs_domain_unlisten(monitor->domain);
 		rs_domain_close(monitor->domain);
 		monitor->release(monitor->data);
@@ -179,17 +194,19 @@ static const struct rs_monitor_ops ops = {
 
 static void take_notice(struct monitor *monitor, enum rs_domain_change change)
 {
-	if (change == RS_DOMAIN_STOPPED || change == RS_DOMAIN_MIGRATED)
+	if (change == RS_DOMAIN_STOPPED || change == RS_DOMAIN_MIGRATED) {
+		monitor->ended = true;
 		rs_monitor_closed(&monitor->monitor);
-	else if (change == RS_DOMAIN_LOST)
+	} else if (change == RS_DOMAIN_LOST) {
 		monitor->away = true;
-	else if (change == RS_DOMAIN_FOUND)
+	} else if (change == RS_DOMAIN_FOUND) {
 		monitor->away = false;
-	/* Such events of QEMU come by themselves while the daemon is there. */
-	else if (monitor->away && change == RS_DOMAIN_SUSPENDED && !monitor->stopped)
+	} else if (monitor->away && change == RS_DOMAIN_SUSPENDED && !monitor->stopped) {
+		/* Such events of QEMU come by themselves while the daemon is there. */
 		on_event(monitor, "STOP", NULL);
-	else if (monitor->away && change == RS_DOMAIN_RESUMED && monitor->stopped)
+	} else if (monitor->away && change == RS_DOMAIN_RESUMED && monitor->stopped) {
 		on_event(monitor, "RESUME", NULL);
+	}
 }
 
 static void on_changed(void *data, enum rs_domain_change change, const char *detail)

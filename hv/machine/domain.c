@@ -90,9 +90,6 @@ static void on_changed(void *data, enum rs_domain_change change, const char *det
 	case RS_DOMAIN_MIGRATED:
 		say(follower, detail);
 		break;
-	case RS_DOMAIN_REBOOTED:
-		say(follower, "it has been reset, or boots again");
-		break;
 	case RS_DOMAIN_DEVICE_REMOVED:
 		if (g_str_equal(detail, follower->device))
 			say(follower, "its device was taken away: nothing more is recorded");

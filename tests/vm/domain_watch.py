@@ -5,13 +5,11 @@ its daemon has gone away and come back.
 
     domain_watch.py DOMAIN-WATCH
 """
-import os
-import signal
 import subprocess
 import sys
 
 from harness import check, wait_for
-from libvirt_bed import Bed, daemon_user
+from libvirt_bed import Bed, restart_daemon
 
 NAME = 'watched'
 DOMAIN = '''
@@ -49,22 +47,6 @@ class Watch:
     def call(self, command):
         self.process.stdin.write(command + '\n')
         self.process.stdin.flush()
-
-
-def restart_daemon(bed):
-    """Kills the daemon, and starts it again a little later. Its domains run on."""
-    with open(bed.path('run/libvirt/libvirtd.pid')) as file:
-        pid = int(file.read())
-    with open(f'/proc/{pid}/environ') as file:
-        env = dict(item.split('=', 1) for item in file.read().split('\0') if item)
-    os.kill(pid, signal.SIGKILL)
-    yield
-    with open(bed.path('libvirtd.log'), 'a') as log:
-        daemon = subprocess.Popen(['libvirtd'], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
-                                  cwd=bed.directory, **daemon_user())
-    yield
-    daemon.terminate()
-    daemon.wait()
 
 
 def main(program):

@@ -140,6 +140,25 @@ class Bed:
         return path
 
 
+def restart_daemon(bed):
+    """A generator: kills the daemon, at the next step starts another, and ends that at the last.
+
+    Domains run on. Who wants them away destroys them before the last step.
+    """
+    with open(bed.path('run/libvirt/libvirtd.pid')) as file:
+        pid = int(file.read())
+    with open(f'/proc/{pid}/environ') as file:
+        env = dict(item.split('=', 1) for item in file.read().split('\0') if item)
+    os.kill(pid, signal.SIGKILL)
+    yield
+    with open(bed.path('libvirtd.log'), 'a') as log:
+        daemon = subprocess.Popen(['libvirtd'], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                                  cwd=bed.directory, **daemon_user())
+    yield
+    daemon.terminate()
+    daemon.wait()
+
+
 ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 

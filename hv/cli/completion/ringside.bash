@@ -100,7 +100,10 @@ _ringside()
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
 		;;
 	prepare) COMPREPLY=($(compgen -W "$(_ringside_domains)" -- "$cur")) ;;
-	attach) COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')" -- "$cur")) ;;
+	attach)
+		COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')
+			$(_ringside_domains)" -- "$cur"))
+		;;
 	trace | record | snapshot | ktrace | kdump | engine | stat | stop | pause | resume)
 		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;

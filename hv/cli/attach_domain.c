@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/attach_domain.h"
+
+#include "cli/verb.h"
+#include "libvirt/prepare.h"
+#include "machine/domain.h"
+
+#include <errno.h>
+
+/* Only what was done is told. */
+static void say_done(const char *name, const struct rs_preparation *done)
+{
+	for (guint i = 0; i < done->changes->len; i++) {
+		const struct rs_prepared *change = done->changes->pdata[i];
+		const char *when = change->inactive ? "from its next start" : "now";
+
+		if (change->err.code)
+			rs_cli_fail(0, "%s, %s: %s", name, when, change->err.message);
+		else if (change->action == RS_PREPARE_ADDED)
+			rs_cli_fail(0,
+				    "%s, %s: a device with %" G_GUINT64_FORMAT
+				    " MiB was added; 'ringside prepare --remove' takes it away",
+				    name, when, change->mib);
+	}
+}
+
+/* The run has a device then, or the session says that it has none. */
+static int prepare(const struct rs_cli_domain *wish, struct rs_error *err)
+{
+	struct rs_domain *domain = NULL;
+	struct rs_preparation *done = NULL;
+	int ret = rs_domain_open(wish->uri, wish->name, NULL, RS_DOMAIN_TIMEOUT_MS, &domain, err);
+
+	if (!ret)
+		ret = rs_prepare(domain, &(struct rs_prepare_wish){0}, &done, err);
+	if (!ret)
+		say_done(rs_domain_name(domain), done);
+	rs_preparation_free(done);
+	rs_domain_close(domain);
+	return ret;
+}
+
+int rs_cli_find_domain(const struct rs_cli_domain *wish, char **via, struct rs_error *err)
+{
+	g_autofree char *called = NULL;
+	int ret = wish->prepare ? prepare(wish, err) : 0;
+
+	if (!ret)
+		ret = rs_machine_find_domain(wish->uri, wish->name, via, &called, err);
+	if (ret != -ENOENT && ret != -ENOPKG && ret != -ECONNREFUSED)
+		return ret;
+	/* It may have been meant as a session. */
+	if (!wish->uri) {
+		err->code = ENOENT;
+		rs_error_prefix(err, "there is no session '%s', nor such a domain", wish->name);
+	}
+	return -err->code;
+}

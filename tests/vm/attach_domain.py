@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`ringside attach DOMAIN`: sessions on a domain of libvirt, and what happens to it meanwhile.
+
+    attach_domain.py RINGSIDE GUEST [TEST…]
+    attach_domain.py --time RINGSIDE GUEST    how long attaching takes (a benchmark)
+"""
+import functools
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from harness import Background, Ringside, check, need, run_tests, wait_for
+from libvirt_bed import Bed, restart_daemon
+
+TIMED = sys.argv[1] == '--time'
+ARGS = [word for word in sys.argv[1:] if word != '--time']
+RINGSIDE, GUEST = map(os.path.realpath, ARGS[:2])
+DOMAIN = '''
+<domain type="qemu"><name>{name}</name><memory unit="MiB">64</memory><vcpu>2</vcpu>
+  <os><type arch="x86_64" machine="pc">hvm</type><kernel>{kernel}</kernel></os>
+  <cpu mode="custom" match="exact" check="none"><model>qemu64</model><feature policy="require" name="rdtscp"/></cpu>
+  <devices><emulator>/usr/bin/qemu-system-x86_64</emulator>
+    <controller type="usb" model="none"/><memballoon model="none"/>
+    <serial type="file"><source path="{serial}"/><target port="0"/></serial></devices>
+</domain>'''
+RUNS = 7
+rs = Ringside(RINGSIDE)
+
+
+class Domain:
+    """The demo guest. It looks for its region when it boots, so a session comes before."""
+
+    def __init__(self, bed):
+        self.bed, self.name = bed, f'{bed.token}-demo'
+        xml = DOMAIN.format(name=self.name, kernel=bed.place(GUEST, 'demo'), serial=bed.path('shared', 'serial'))
+        with open(bed.path('shared', 'demo.xml'), 'w') as file:
+            file.write(xml)
+        bed.virsh('define', file.name)
+        done = rs('prepare', '-c', bed.uri, self.name)
+        check(done.code == 0, f'the domain is prepared {done.err}')
+
+    def attach(self, *args, **more):
+        return Background(rs, 'attach', '-c', self.bed.uri, self.name, *args, ready=self.is_attached, **more)
+
+    def is_attached(self):
+        return any(s['name'] == self.name and s['state'] not in ('starting', 'no answer') for s in rs.sessions())
+
+    def session(self):
+        """Starts it and a session on it, and waits for an event."""
+        self.bed.virsh('start', '--paused', self.name)
+        running = self.attach('-e', 'sched:*', '-q')
+        check(self.state() == 'paused', 'it was paused, and is paused')
+        self.bed.virsh('resume', self.name)
+        # The rings may hold what came before.
+        wait_for('text that is patched', lambda: re.search(r' [1-9]\d* patched', rs('stat', self.name).out))
+        more_events(self)
+        return running
+
+    def state(self):
+        return self.bed.virsh('domstate', self.name).stdout.strip()
+
+    def events(self):
+        """How many records each ring has, and lost."""
+        rows = re.findall(r'^ +\d+ +(\d+) +(\d+)', rs('stat', self.name).out, re.M)
+        return [row for row in rows if row != ('0', '0')]
+
+    def stub(self):
+        return 'ringside' in self.bed.virsh('qemu-monitor-command', self.name, '--hmp', 'info chardev').stdout
+
+    def destroy(self):
+        self.bed.virsh('destroy', self.name, check=False)
+
+
+def more_events(domain):
+    """Whether any come now."""
+    before = domain.events()
+    wait_for('more events', lambda: domain.events() != before)
+
+
+def test_a_session_leaves_the_domain_as_it_was(domain):
+    running = domain.session()
+    stat = rs('stat', domain.name).out
+    check('by gdb stub' in stat, f'text is written through the stub: {stat}')
+    check(domain.stub(), 'which is on')
+    again = rs('attach', '-c', domain.bed.uri, domain.name)
+    check(again.code == 1 and 'already' in again.err, again.err)
+    code, _, said = running.end(signal.SIGINT)
+    check(code == 0, f'it detaches: {said}')
+    check(domain.state() == 'running' and not domain.stub(), 'the guest runs, and the stub is off')
+    check(rs.sessions() == [], 'nothing is left of the session')
+
+
+def test_a_reboot_and_an_end_are_followed(domain):
+    running = domain.session()
+    domain.bed.virsh('reset', domain.name)
+    wait_for('the reset', lambda: 'reset' in running.said())
+    more_events(domain)
+    domain.destroy()
+    code, _, said = running.end()
+    check(code == 4 and 'it was forced off' in said, f'the session has ended, and says why: {said}')
+
+
+def test_a_killed_session_is_put_right(domain):
+    running = domain.session()
+    running.end(signal.SIGKILL)
+    check([s['state'] for s in rs.sessions()] == ['lost'], 'the session is lost')
+    check(domain.state() == 'running', 'the guest is not paused')
+    # By the session's name: the daemon is found again without -c.
+    done = rs('attach', domain.name, '-e', 'sched:*', '-n', '5', '--new')
+    check(done.code == 0 and done.out.count('sched:') >= 5, f'it is taken up again: {done}')
+    check(not domain.stub() and rs.sessions() == [], 'and nothing is left')
+
+
+def test_what_cannot_be_attached(domain):
+    for args, code, said in (
+            (['-c', domain.bed.uri, 'nobody'], 3, "no domain 'nobody'"),
+            (['-c', domain.bed.uri, domain.name], 1, 'does not run'),
+            (['-c', 'qemu+ssh://elsewhere/system', 'x'], 1, 'on another host'),
+            (['-c', domain.bed.uri], 2, 'for a domain'),
+            ([], 2, 'which session or domain?'),
+            (['--prepare', '--shm', '/x'], 2, 'for a domain')):
+        done = rs('attach', *args)
+        check(done.code == code and said in done.err, f'{args}: {done.code} {done.err}')
+    done = rs('attach', 'nobody')
+    check(done.code == 3 and "no session 'nobody'" in done.err, done.err)
+    done = rs('prepare', '-c', domain.bed.uri, '--remove', domain.name)
+    check(done.code == 0, f'the device is taken away {done.err}')
+    domain.bed.virsh('start', '--paused', domain.name)
+    done = rs('attach', '-c', domain.bed.uri, domain.name)
+    check(done.code == 1 and "'ringside prepare' adds it" in done.err, done.err)
+    domain.destroy()
+    check(rs('prepare', '-c', domain.bed.uri, domain.name).code == 0, 'it is prepared again')
+
+
+def test_the_daemon_goes_and_comes(domain):
+    """The last one: then there is no daemon."""
+    running = domain.session()
+    daemon = restart_daemon(domain.bed)
+    next(daemon)
+    wait_for('word of it', lambda: 'has gone away' in running.said())
+    more_events(domain)
+    next(daemon)
+    wait_for('word of its return', lambda: 'there again' in running.said())
+    check(rs('disable', '-s', domain.name, 'sched:*').code == 0, 'events are switched off then')
+    check(rs('enable', '-s', domain.name, 'sched:*').code == 0, 'and on')
+    more_events(domain)
+    code, _, said = running.end(signal.SIGINT)
+    check(code == 0 and domain.state() == 'running' and not domain.stub(), f'it detaches: {said}')
+    domain.destroy()
+    next(daemon, None)
+
+
+def best(command):
+    times = []
+    for _ in range(RUNS):
+        begin = time.monotonic()
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        times.append(time.monotonic() - begin)
+    return min(times)
+
+
+def measure(domain):
+    """Attaching and detaching, beside what virsh takes to say a domain's state."""
+    first = domain.session()
+    first.end(signal.SIGINT)
+    virsh = best(['virsh', '-c', domain.bed.uri, 'domstate', domain.name])
+    alone = best([RINGSIDE, 'attach', '-c', domain.bed.uri, domain.name, '-q', '--duration', '0.001'])
+    event = best([RINGSIDE, 'attach', '-c', domain.bed.uri, domain.name, '-e', 'sched:switch', '--new', '-n', '1',
+                  '--text', '/dev/null'])
+    print(f'attach and detach {alone * 1e3:.0f} ms, {alone / virsh:.1f} times virsh domstate ({virsh * 1e3:.0f} ms)')
+    print(f'the same with an event switched on and seen {event * 1e3:.0f} ms; asked: 1000 ms')
+
+
+def bound(test, domain):
+    @functools.wraps(test)
+    def run():
+        test(domain)
+    return run
+
+
+def main():
+    need('tcg')
+    with Bed() as bed:
+        domain = Domain(bed)
+        tests = [measure] if TIMED else [t for n, t in list(globals().items()) if n.startswith('test_')]
+        run_tests([bound(test, domain) for test in tests], ARGS[2:], after=domain.destroy)
+
+
+if __name__ == '__main__':
+    main()
