@@ -44,6 +44,16 @@ static void print_sites(GVariant *t)
 	       number(t, "sites_refused"));
 }
 
+/* What differs from other agents, for who wonders about the figures. */
+static void print_bridge(GVariant *t)
+{
+	gboolean bridge = FALSE;
+
+	if (g_variant_lookup(t, "bridge", "b", &bridge) && bridge)
+		printf("bridge:      of ftrace, which is slower than the module. ENTRIES are pages "
+		       "of many events\n");
+}
+
 static void print_seconds(uint64_t ns)
 {
 	printf(" %6" PRIu64 ".%06" PRIu64, ns / 1000000000, ns / 1000 % 1000000);
@@ -107,6 +117,7 @@ static void print_text(const char *what, const char *name, const char *of, GVari
 	print_clock(t);
 	printf("events:      %" PRIu64 ", %" PRIu64 " enabled\n", number(t, "events"),
 	       number(t, "events_enabled"));
+	print_bridge(t);
 	print_sites(t);
 	printf("patches:     %" PRIu64 " in %" PRIu64 " batch%s\n", number(t, "patches"),
 	       number(t, "patch_batches"), plural(number(t, "patch_batches"), "es"));

@@ -356,6 +356,7 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	add_u64(&b, "lost_no_ring", s->lost_no_ring);
 	add_u64(&b, "callbacks_skipped", s->callbacks_skipped);
 	add(&b, "self_patch", g_variant_new_boolean(s->self_patch));
+	add(&b, "bridge", g_variant_new_boolean(s->bridge));
 	add_u64(&b, "exits", s->target.exits);
 	add_u64(&b, "kvm_exits", s->target.kvm_exits);
 	add_u64(&b, "hypercalls", s->hypercalls);

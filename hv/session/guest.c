@@ -174,6 +174,11 @@ static void greet(struct rs_source *source)
 		rs_session_say_failed(source->session, &err);
 	if (self)
 		rs_publisher_set_flags(source->publisher, RS_CONTROL_SELF_PATCH, 0);
+	if (source->info.flags & RS_GUEST_BRIDGE)
+		rs_source_say(source,
+			      "the guest has no module of ours: ftrace records, and a program "
+			      "moves its pages. That is slower, and events come up to some 100 ms "
+			      "late");
 	rs_source_promise_nudges(source);
 	rs_clock_greet(source->clock, &source->info);
 }

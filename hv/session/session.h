@@ -194,7 +194,8 @@ struct rs_source_stat {
 	uint64_t callbacks_skipped;         /* likewise */
 	uint32_t generation, applied_generation;
 	bool self_patch;
-	uint64_t hypercalls;     /* of the guest */
+	bool bridge;         /* the guest's own tracer records, and its pages are moved: slower */
+	uint64_t hypercalls; /* of the guest */
 	uint64_t bad_hypercalls; /* refused since they were invalid */
 	uint64_t late_answers;   /* answers that nobody waited for any more: dropped */
 	uint64_t turned_away;    /* processes that found no free region, as they say */

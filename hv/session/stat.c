@@ -48,6 +48,7 @@ static void guest_stat(const struct rs_source *source, struct rs_source_stat *ou
 	out->lost_no_ring = info->lost_no_ring;
 	out->callbacks_skipped = info->callbacks_skipped;
 	out->self_patch = info->flags & RS_GUEST_SELF_PATCH;
+	out->bridge = info->flags & RS_GUEST_BRIDGE;
 	out->applied_generation = info->applied_generation;
 	if (out->self_patch) {
 		out->sites_on = info->sites_on;
@@ -129,7 +130,7 @@ void rs_stat_forget(struct rs_source *source)
 
 void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
 {
-	bool any = false, self = true;
+	bool any = false, self = true, bridge = false;
 
 	*out = session->past;
 	for (guint i = 0; i < session->sources->len; i++) {
@@ -140,7 +141,9 @@ void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
 		add_stat(out, &one);
 		any |= source->hello;
 		self &= !source->hello || one.self_patch;
+		bridge |= one.bridge;
 	}
+	out->bridge = bridge;
 	out->state = rs_session_state(session);
 	out->most_work = session->turn.most;
 	out->self_patch = any && self;

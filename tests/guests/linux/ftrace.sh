@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Functions for guests of tests: the kernel's own ftrace, in an instance, with our clock.
-#   ftrace_begin SYSTEM/EVENT…    events that this kernel lacks are left out
+#   ftrace_begin SYSTEM/EVENT…    events that this kernel lacks are left out, and what the threads
+#                                 of FTRACE_EXCEPT do
 #   ftrace_end DIRECTORY          puts cpuN, formats/SYSTEM.EVENT and stats there
 FTRACE=/sys/kernel/tracing/instances/ringside-test
 
@@ -9,6 +10,7 @@ ftrace_begin() {
 	echo 0 >$FTRACE/tracing_on
 	echo x86-tsc >$FTRACE/trace_clock
 	echo 16384 >$FTRACE/buffer_size_kb
+	echo $FTRACE_EXCEPT >$FTRACE/set_event_notrace_pid
 	events=''
 	for event; do
 		[ ! -d $FTRACE/events/$event ] || events="$events $event"
