@@ -301,9 +301,17 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 			ret = add_machine(session, &source, &machine, err);
 	}
 	/* Its regions may be broken. Its text is put right all the same. */
-	if (ret && !old->via &&
-	    (has_ended(ret) || rs_machine_rescue_guest(run_dir, name, journal, &report, NULL)))
-		return ret;
+	if (ret && !old->via) {
+		struct rs_error why = {0};
+
+		if (has_ended(ret))
+			return ret;
+		if (rs_machine_rescue_guest(run_dir, name, journal, &report, &why)) {
+			g_ptr_array_add(lines, g_strdup_printf("%s: text is not put right: %s",
+							       old->name, why.message));
+			return ret;
+		}
+	}
 	describe(lines, old->name, &report);
 	return ret;
 }

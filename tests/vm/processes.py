@@ -39,8 +39,8 @@ def session(*options):
 def test_ktrace():
     p = session()
     try:
-        r = wait_for('the task that takes commands', lambda: rs('ktrace', '-s', 'p', '-p', '1', '-i',
-                                                                '-d', '-t', '+X'))
+        wait_for('the task that takes commands', lambda: rs('ktrace', '-s', 'p', '-C').code == 0)
+        r = rs('ktrace', '-s', 'p', '-p', '1', '-i', '-d', '-t', '+X')
         check(r.code == 0 and re.search(r'^\d+ processes are traced', r.out), f'init and its own: {r}')
         for letter, lines in WANTED.items():
             text = ''
