@@ -411,7 +411,7 @@ const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
 const char *rs_source_kernel(const struct rs_source *source);
 const char *rs_source_via(const struct rs_source *source);
-/* Who writes its text, for people: "gdb stub", "the guest itself" … */
+/* Who writes its text, for people: "gdb stub", "itself" … */
 const char *rs_source_writer(const struct rs_source *source);
 /*
  * The file that runs, from the moment when the source was made, opened read-only for the caller.

@@ -467,7 +467,7 @@ const char *rs_source_writer(const struct rs_source *source)
 	bool self =
 		source->self_asked || (source->hello && source->info.flags & RS_GUEST_SELF_PATCH);
 
-	return self || !writer ? "the guest itself" : writer;
+	return self || !writer ? "itself" : writer;
 }
 
 const char *rs_source_program(const struct rs_source *source)
