@@ -14,6 +14,8 @@
 struct seen {
 	RsTraceRegion *region;
 	struct rs_file_source info;
+	char *name;
+	bool joined;
 	RsTraceSymbolFile *program; /* what the session has of it; NULL: nothing */
 	uint32_t boot;
 	int recorded; /* its number in the recording; -1: it is not in it */
@@ -26,7 +28,8 @@ struct flight {
 	struct rs_observation observation;
 	RsDBusSession1 *session;
 	const struct rs_flight_config *config;
-	GPtrArray *sources; /* struct seen *, all that ever came; its region NULL: it has gone */
+	GHashTable *panicked; /* names of guests whose panic was told before their end */
+	GPtrArray *sources;   /* struct seen *, all that ever came; its region NULL: it has gone */
 	struct rs_trigger *trigger;     /* NULL: no event is one */
 	struct rs_recording *recording; /* a snapshot that is being written; NULL: none is */
 	const char *why;                /* it is */
@@ -44,6 +47,7 @@ static void free_seen(gpointer data)
 
 	rs_trace_region_free(seen->region);
 	rs_trace_symbol_file_unref(seen->program);
+	g_free(seen->name);
 	g_free(seen);
 }
 
@@ -180,13 +184,46 @@ static gboolean on_look(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+/* One whose machine goes on, for now. */
+static void panicked(const char *name, void *data)
+{
+	struct flight *f = data;
+
+	if (!f->config->panic)
+		return;
+	g_hash_table_add(f->panicked, g_strdup(name));
+	begin_snapshot(f, "panic");
+}
+
+static bool is_panic(const char *reason)
+{
+	return g_str_equal(reason, "panic") || g_str_equal(reason, "triple-fault");
+}
+
+/*
+ * What ran it has gone: a QEMU that was killed, a program with a bad pointer. Of processes that
+ * joined nobody knows how they ended.
+ */
+static bool is_crash(const struct flight *f, const char *name, const char *reason)
+{
+	for (guint i = 0; i < f->sources->len; i++) {
+		const struct seen *seen = f->sources->pdata[i];
+
+		if (seen->joined && g_str_equal(seen->name, name))
+			return false;
+	}
+	return g_str_equal(reason, "gone") || g_str_equal(reason, "fault");
+}
+
 static void ended(const char *name, const char *reason, void *data)
 {
 	struct flight *f = data;
 
-	if (f->config->panic &&
-	    (g_str_equal(reason, "panic") || g_str_equal(reason, "triple-fault")))
+	/* Once for each panic. */
+	if (f->config->panic && is_panic(reason) && !g_hash_table_contains(f->panicked, name))
 		begin_snapshot(f, "panic");
+	else if (f->config->panic && is_crash(f, name, reason))
+		begin_snapshot(f, "crash");
 	else if (f->config->reset && g_str_equal(reason, "reset"))
 		begin_snapshot(f, "reset");
 }
@@ -200,6 +237,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	struct seen *seen = g_new0(struct seen, 1);
 
 	seen->region = region;
+	seen->name = g_strdup(source->name);
+	seen->joined = source->joined;
 	seen->recorded = seen->looked = -1;
 	rs_record_describe(&seen->info, source->number, source->name, source->kind,
 			   source->machine);
@@ -261,6 +300,7 @@ int rs_flight(RsDBusSession1 *session, const struct rs_flight_config *config)
 		.observation = {.come = come,
 				.gone = gone,
 				.ended = ended,
+				.panicked = panicked,
 				.begin = begin,
 				.hurry = hurry,
 				.data = &f},
@@ -276,6 +316,7 @@ int rs_flight(RsDBusSession1 *session, const struct rs_flight_config *config)
 		if (!f.trigger)
 			return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
 	}
+	f.panicked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	f.sources = g_ptr_array_new_with_free_func(free_seen);
 	if (config->signal)
 		sources[0] = g_unix_signal_add(SIGUSR1, on_usr1, &f);
@@ -287,5 +328,6 @@ int rs_flight(RsDBusSession1 *session, const struct rs_flight_config *config)
 	finish(&f);
 	rs_trigger_free(f.trigger);
 	g_ptr_array_unref(f.sources);
+	g_hash_table_unref(f.panicked);
 	return f.code;
 }

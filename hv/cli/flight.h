@@ -12,7 +12,7 @@ struct rs_flight_config {
 	struct rs_record_config
 		record;     /* its files are numbered, unless it is `now`; no rotation */
 	bool now;           /* at once, and then it ends */
-	bool panic;         /* when a guest panics, or its CPU shuts down */
+	bool panic;         /* when a guest panics, its CPU shuts down, or what runs it crashes */
 	bool reset;         /* when a guest boots again, or resets the machine */
 	bool signal;        /* on SIGUSR1 */
 	char **events;      /* as rs_trigger_new() has them; NULL: none */

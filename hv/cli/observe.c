@@ -65,6 +65,14 @@ static void on_source_ended(const char *name, const char *reason, gpointer data)
 		observer->of->ended(name, reason, observer->of->data);
 }
 
+static void on_panicked(const char *name, gpointer data)
+{
+	struct observer *observer = data;
+
+	if (observer->of->panicked)
+		observer->of->panicked(name, observer->of->data);
+}
+
 static void on_several(gpointer data)
 {
 	struct observer *observer = data;
@@ -117,6 +125,7 @@ void rs_cli_observe(RsDBusSession1 *session, RsTraceFrom from, double duration,
 		.come = on_come,
 		.gone = on_gone,
 		.ended = on_source_ended,
+		.panicked = on_panicked,
 		.several = on_several,
 		.over = on_over,
 		.data = &observer,

@@ -21,6 +21,7 @@ struct rs_observation {
 	void (*gone)(int number, void *data);
 	/* A source has ended, as RsTraceWatchConfig says. May be NULL. */
 	void (*ended)(const char *name, const char *reason, void *data);
+	void (*panicked)(const char *name, void *data); /* likewise */
 	void (*several)(void *data); /* once: names tell sources apart. May be NULL */
 	void (*begin)(void *data);   /* the sources that are there have been told */
 	void (*hurry)(void *data);   /* a signal ends it, so nobody waits. May be NULL */

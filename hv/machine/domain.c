@@ -86,7 +86,6 @@ static void on_changed(void *data, enum rs_domain_change change, const char *det
 
 	switch (change) {
 	case RS_DOMAIN_STOPPED:
-	case RS_DOMAIN_CRASHED:
 	case RS_DOMAIN_MIGRATED:
 		say(follower, detail);
 		break;

@@ -52,6 +52,8 @@ struct rs_qemu {
 	bool left;     /* files of a dead session are about it */
 	bool released; /* stop() was called */
 	bool reset;    /* it was reset, which is to be told */
+	bool panicked; /* its guest has said so since the last reset … */
+	bool panic;    /* … which is to be told */
 	char *machine; /* its name */
 	char *via;     /* how it is reached */
 	char *news;    /* to be told */

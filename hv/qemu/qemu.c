@@ -134,6 +134,16 @@ static void on_reset(struct rs_qemu *qemu)
 		return;
 	g_clear_pointer(&qemu->shutdown, g_free);
 	qemu->reset = true;
+	qemu->panicked = qemu->panic = false;
+	tell_soon(qemu);
+}
+
+/* What follows is a matter of whoever runs it. One of ours ends. */
+static void on_panic(struct rs_qemu *qemu)
+{
+	if (!qemu->borrowed)
+		return;
+	qemu->panicked = qemu->panic = true;
 	tell_soon(qemu);
 }
 
@@ -170,7 +180,7 @@ void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 	else if (strcmp(event, "RESET") == 0)
 		on_reset(qemu);
 	else if (strcmp(event, "GUEST_PANICKED") == 0)
-		on_news(qemu, "the guest has panicked");
+		on_panic(qemu);
 }
 
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err)
@@ -193,6 +203,12 @@ int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *
 
 /* ---- its end ---- */
 
+static void end_by_panic(struct rs_target_end *end)
+{
+	end->reason = RS_END_PANIC;
+	g_strlcpy(end->text, "the guest reported a panic to QEMU", sizeof(end->text));
+}
+
 static void end_by_shutdown(struct rs_qemu *qemu, struct rs_target_end *end)
 {
 	const char *why = qemu->shutdown;
@@ -204,8 +220,7 @@ static void end_by_shutdown(struct rs_qemu *qemu, struct rs_target_end *end)
 		end->reason = RS_END_EXIT;
 		g_strlcpy(end->text, "powered off", sizeof(end->text));
 	} else if (strcmp(why, "guest-panic") == 0) {
-		end->reason = RS_END_PANIC;
-		g_strlcpy(end->text, "the guest reported a panic to QEMU", sizeof(end->text));
+		end_by_panic(end);
 	} else {
 		end->reason = RS_END_KILLED;
 		g_snprintf(end->text, sizeof(end->text), "QEMU was ended from outside (%s)", why);
@@ -267,6 +282,8 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	if (qemu->killed_why) {
 		end->reason = RS_END_KILLED;
 		g_strlcpy(end->text, qemu->killed_why, sizeof(end->text));
+	} else if (qemu->panicked) {
+		end_by_panic(end);
 	} else if (qemu->shutdown) {
 		end_by_shutdown(qemu, end);
 	} else {
@@ -284,16 +301,18 @@ static gboolean on_tell(gpointer data)
 	struct rs_qemu *qemu = data;
 	const struct rs_target_events *events = &qemu->target.events;
 	g_autofree char *news = g_steal_pointer(&qemu->news);
-	bool reset = qemu->reset;
+	bool reset = qemu->reset, panic = qemu->panic;
 
 	g_source_set_ready_time(qemu->teller, -1);
 	if (qemu->ended || qemu->released)
 		return G_SOURCE_CONTINUE;
-	qemu->reset = false;
+	qemu->reset = qemu->panic = false;
 	if (reset)
 		rs_guestmem_forget(qemu->guestmem);
 	if (reset && qemu->started && events->reset)
 		events->reset(events->data);
+	if (panic && qemu->started && events->panicked)
+		events->panicked(events->data);
 	if (news && qemu->started && events->news)
 		events->news(events->data, news);
 	if (qemu->process.pid_fd < 0 && rs_monitor_is_closed(qemu->monitor))

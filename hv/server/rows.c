@@ -140,6 +140,8 @@ GVariant *rs_row_source(const struct rs_source *source)
 		add_text(&b, "region", path);
 	if (rs_source_pid(source))
 		add(&b, "pid", g_variant_new_uint32(rs_source_pid(source)));
+	if (rs_source_panics(source))
+		add(&b, "panics", g_variant_new_uint32(rs_source_panics(source)));
 	if (rs_source_end(source))
 		add_text(&b, "end", rs_end_reason_name(rs_source_end(source)->reason));
 	return g_variant_builder_end(&b);

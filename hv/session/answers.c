@@ -309,6 +309,10 @@ bool rs_source_poll_mailboxes(struct rs_source *source)
 			break;
 		if (!take_request(source, i, &end))
 			continue;
+		if (end.reason == RS_END_PANIC && source->target->ops->borrowed) {
+			rs_source_note_panic(source, end.text);
+			continue;
+		}
 		/* Keep the reason that the guest gave. The target's own end, which follows, does
 		 * not replace it. */
 		rs_source_set_ended(source, &end);

@@ -19,11 +19,17 @@ static void forget_boot(struct rs_source *source)
 	memset(source->providers, 0,
 	       source->region->header.section[RS_SEC_PROVIDERS].count * sizeof(*source->providers));
 	source->provider_slots = 0;
+	source->panicked = false;
+	*source->panic = 0;
 }
 
 void rs_source_machine_reset(struct rs_source *source)
 {
-	rs_source_say(source, "the machine was reset");
+	/* Machines reset their parts, and tell of each. */
+	if (!source->was_reset)
+		rs_source_say(source, "the machine was reset");
+	source->panicked = false;
+	*source->panic = 0;
 	if (!source->hello)
 		return;
 	forget_boot(source);

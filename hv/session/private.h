@@ -123,6 +123,7 @@ struct rs_source {
 
 	bool started, hello;
 	bool self_asked;   /* the agent is asked to patch itself, whatever it has said */
+	bool panicked;     /* this boot has */
 	bool was_reset;    /* boot info.boot is over, and the next one has not reported */
 	bool unruled;      /* there are events to which the rules have not been applied */
 	bool unfinished;   /* its turn ended within the last look at its table */
@@ -132,6 +133,8 @@ struct rs_source {
 	bool end_waits;    /* the target ended out of a batch: `end` is noted when that is done */
 	bool ended;
 	struct rs_target_end end;
+	uint32_t panics; /* so far, of all boots */
+	char panic[256]; /* what the guest has said of the last one; empty: nothing */
 };
 
 struct rs_session {
@@ -214,6 +217,7 @@ void rs_session_say_doorbell(struct rs_session *session);
 void rs_source_say_added(struct rs_source *source);
 void rs_source_say_gone(struct rs_source *source);
 void rs_source_say_hello(struct rs_source *source);
+void rs_source_say_panicked(struct rs_source *source);
 void rs_source_say_ended(struct rs_source *source);
 
 /* source.c */
@@ -239,6 +243,10 @@ void rs_source_machine_reset(struct rs_source *source);
 void rs_source_refresh(struct rs_source *source);
 /* A live provider is gone: switches its events off and restores its text. */
 void rs_source_provider_left(struct rs_source *source, uint32_t slot);
+
+/* panic.c */
+/* `why` is what the guest has said; empty: nothing. */
+void rs_source_note_panic(struct rs_source *source, const char *why);
 
 /* rules.c */
 /*

@@ -167,6 +167,12 @@ void rs_source_say_hello(struct rs_source *source)
 	TELL(source->session, hello, source, &source->info)
 }
 
+void rs_source_say_panicked(struct rs_source *source)
+{
+	source->session->source_changes++;
+	rs_session_say_changed(source->session);
+}
+
 void rs_source_say_ended(struct rs_source *source)
 {
 	source->session->source_changes++;

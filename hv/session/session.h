@@ -427,6 +427,11 @@ enum rs_session_state rs_source_state(const struct rs_source *source);
 bool rs_source_runs(const struct rs_source *source);
 const RsTraceRegion *rs_source_region(const struct rs_source *source);
 const struct rs_target *rs_source_target(const struct rs_source *source);
+/*
+ * How often its kernel has panicked while the machine, which is not ours, went on. The session goes
+ * on with it.
+ */
+uint32_t rs_source_panics(const struct rs_source *source);
 /* NULL: it has not ended. */
 const struct rs_target_end *rs_source_end(const struct rs_source *source);
 /* Asks the agent to patch its own text, because our side cannot write it. */

@@ -35,6 +35,8 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	source->patching = false;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
+	if (end->reason == RS_END_PANIC && source->panicked && *source->panic)
+		g_strlcpy(source->end.text, source->panic, sizeof(source->end.text));
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	/* After this nothing more may be said. A source that leaves others must wait its turn. */
 	if (rs_session_over(source->session))
@@ -99,6 +101,11 @@ static void on_reset(void *data)
 		return;
 	rs_turn_begin(&source->session->turn);
 	rs_source_machine_reset(source);
+}
+
+static void on_panicked(void *data)
+{
+	rs_source_note_panic(data, "");
 }
 
 static void on_news(void *data, const char *text)
@@ -263,6 +270,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 						   .ended = on_ended,
 						   .pause = on_pause,
 						   .reset = on_reset,
+						   .panicked = on_panicked,
 						   .news = on_news,
 						   .ready = on_ready};
 	*out = source;

@@ -69,6 +69,11 @@ struct rs_target_events {
 	 * it was loaded. May be NULL.
 	 */
 	void (*reset)(void *data);
+	/*
+	 * The guest's kernel has panicked, as the machine was told. The target goes on, and whoever
+	 * runs the machine decides what follows: a reset, its end, or nothing. May be NULL.
+	 */
+	void (*panicked)(void *data);
 	/* Something that people are to know of the machine, in one line. May be NULL. */
 	void (*news)(void *data, const char *text);
 	/*

@@ -7,78 +7,20 @@
 """
 import functools
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 
-from harness import Background, Ringside, check, need, run_tests, wait_for
+from demo_domain import Domain
+from harness import Ringside, check, need, run_tests, wait_for
 from libvirt_bed import Bed, restart_daemon
 
 TIMED = sys.argv[1] == '--time'
 ARGS = [word for word in sys.argv[1:] if word != '--time']
 RINGSIDE, GUEST = map(os.path.realpath, ARGS[:2])
-DOMAIN = '''
-<domain type="qemu"><name>{name}</name><memory unit="MiB">64</memory><vcpu>2</vcpu>
-  <os><type arch="x86_64" machine="pc">hvm</type><kernel>{kernel}</kernel></os>
-  <cpu mode="custom" match="exact" check="none"><model>qemu64</model><feature policy="require" name="rdtscp"/></cpu>
-  <devices><emulator>/usr/bin/qemu-system-x86_64</emulator>
-    <controller type="usb" model="none"/><memballoon model="none"/>
-    <serial type="file"><source path="{serial}"/><target port="0"/></serial></devices>
-</domain>'''
 RUNS = 7
 rs = Ringside(RINGSIDE)
-
-
-class Domain:
-    """The demo guest. It looks for its region when it boots, so a session comes before."""
-
-    def __init__(self, bed):
-        self.bed, self.name = bed, f'{bed.token}-demo'
-        xml = DOMAIN.format(name=self.name, kernel=bed.place(GUEST, 'demo'), serial=bed.path('shared', 'serial'))
-        with open(bed.path('shared', 'demo.xml'), 'w') as file:
-            file.write(xml)
-        bed.virsh('define', file.name)
-        done = rs('prepare', '-c', bed.uri, self.name)
-        check(done.code == 0, f'the domain is prepared {done.err}')
-
-    def attach(self, *args, **more):
-        return Background(rs, 'attach', '-c', self.bed.uri, self.name, *args, ready=self.is_attached, **more)
-
-    def is_attached(self):
-        return any(s['name'] == self.name and s['state'] not in ('starting', 'no answer') for s in rs.sessions())
-
-    def session(self):
-        """Starts it and a session on it, and waits for an event."""
-        self.bed.virsh('start', '--paused', self.name)
-        running = self.attach('-e', 'sched:*', '-q')
-        check(self.state() == 'paused', 'it was paused, and is paused')
-        self.bed.virsh('resume', self.name)
-        # The rings may hold what came before.
-        wait_for('text that is patched', lambda: re.search(r' [1-9]\d* patched', rs('stat', self.name).out))
-        more_events(self)
-        return running
-
-    def state(self):
-        return self.bed.virsh('domstate', self.name).stdout.strip()
-
-    def events(self):
-        """How many records each ring has, and lost."""
-        rows = re.findall(r'^ +\d+ +(\d+) +(\d+)', rs('stat', self.name).out, re.M)
-        return [row for row in rows if row != ('0', '0')]
-
-    def stub(self):
-        return 'ringside' in self.bed.virsh('qemu-monitor-command', self.name, '--hmp', 'info chardev').stdout
-
-    def destroy(self):
-        self.bed.virsh('destroy', self.name, check=False)
-
-
-def more_events(domain):
-    """Whether any come now."""
-    before = domain.events()
-    wait_for('more events', lambda: domain.events() != before)
 
 
 def test_a_session_leaves_the_domain_as_it_was(domain):
@@ -98,7 +40,7 @@ def test_a_reboot_and_an_end_are_followed(domain):
     running = domain.session()
     domain.bed.virsh('reset', domain.name)
     wait_for('the reset', lambda: 'reset' in running.said())
-    more_events(domain)
+    domain.more_events()
     domain.destroy()
     code, _, said = running.end()
     check(code == 4 and 'it was forced off' in said, f'the session has ended, and says why: {said}')
@@ -142,12 +84,12 @@ def test_the_daemon_goes_and_comes(domain):
     daemon = restart_daemon(domain.bed)
     next(daemon)
     wait_for('word of it', lambda: 'has gone away' in running.said())
-    more_events(domain)
+    domain.more_events()
     next(daemon)
     wait_for('word of its return', lambda: 'there again' in running.said())
     check(rs('disable', '-s', domain.name, 'sched:*').code == 0, 'events are switched off then')
     check(rs('enable', '-s', domain.name, 'sched:*').code == 0, 'and on')
-    more_events(domain)
+    domain.more_events()
     code, _, said = running.end(signal.SIGINT)
     check(code == 0 and domain.state() == 'running' and not domain.stub(), f'it detaches: {said}')
     domain.destroy()
@@ -185,7 +127,7 @@ def bound(test, domain):
 def main():
     need('tcg')
     with Bed() as bed:
-        domain = Domain(bed)
+        domain = Domain(rs, bed, GUEST)
         tests = [measure] if TIMED else [t for n, t in list(globals().items()) if n.startswith('test_')]
         run_tests([bound(test, domain) for test in tests], ARGS[2:], after=domain.destroy)
 

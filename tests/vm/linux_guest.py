@@ -26,7 +26,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LINUX = os.path.join(HERE, '../guests/linux')
 SERIES = '6.1', '6.12'
 # In the order in which the guest needs them. Some are built in.
-MODULES = 'virtio_ring', 'virtio', 'virtio_pci_legacy_dev', 'virtio_pci_modern_dev', 'virtio_pci', 'virtio_console'
+MODULES = 'virtio_ring', 'virtio', 'virtio_pci_legacy_dev', 'virtio_pci_modern_dev', 'virtio_pci', 'virtio_console', \
+    'pvpanic', 'pvpanic-mmio'
 MAX_ANSWER = 1 << 30
 
 # A hot-plugged device of q35 needs a port that is empty and named, and room for its BAR.
@@ -190,6 +191,11 @@ class Guest:
         if status:
             raise AssertionError(f'{script}: status {status}\n{out}')
         return out
+
+    def order(self, script):
+        """A script that nobody awaits, since the guest goes down with it."""
+        data = script.encode() + b'\n'
+        self.stream.sendall(f'run {len(data)}\n'.encode() + data)
 
     def put(self, path, data):
         check_answer(self.ask(f'put {len(data)} {path}', data)[0] == 0, path)

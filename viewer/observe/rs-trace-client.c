@@ -230,6 +230,7 @@ GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error)
 		g_variant_lookup(row, "joined", "b", &source->joined);
 		g_variant_lookup(row, "pid", "u", &source->pid);
 		g_variant_lookup(row, "machine", "u", &source->machine);
+		g_variant_lookup(row, "panics", "u", &source->panics);
 		source->name = text_of(row, "name");
 		source->kind = text_of(row, "kind");
 		source->kernel = text_of(row, "kernel");

@@ -6,8 +6,9 @@
 struct _RsTraceWatch {
 	RsTraceWatchConfig config;
 	RsDBusSession1 *session;
-	GHashTable *ends; /* names of sources whose end was told */
-	GHashTable *told; /* a source's number → its number at the callee + 1; 0: it is gone */
+	GHashTable *ends;   /* names of sources whose end was told */
+	GHashTable *panics; /* a source's number → how many are known */
+	GHashTable *told;   /* a source's number → its number at the callee + 1; 0: it is gone */
 	RsTraceFrom from;
 	guint32 changes; /* the session's count of changes of sources, as last told */
 	gboolean several;
@@ -55,6 +56,7 @@ static void drop_gone(RsTraceWatch *watch, const GPtrArray *list)
 			continue;
 		tell_gone(watch, at->data);
 		g_hash_table_remove(watch->told, at->data);
+		g_hash_table_remove(watch->panics, at->data);
 	}
 }
 
@@ -78,6 +80,17 @@ static void tell_end(RsTraceWatch *watch, const char *name, const char *reason)
 		watch->config.ended(name, reason, watch->config.data);
 }
 
+/* Those before we came are no news. */
+static void tell_panics(RsTraceWatch *watch, const RsTraceClientSource *source)
+{
+	gpointer number = GUINT_TO_POINTER(source->number), known;
+
+	if (g_hash_table_lookup_extended(watch->panics, number, NULL, &known) &&
+	    GPOINTER_TO_UINT(known) != source->panics && watch->config.panicked)
+		watch->config.panicked(source->name, watch->config.data);
+	g_hash_table_insert(watch->panics, number, GUINT_TO_POINTER(source->panics));
+}
+
 static void look(RsTraceWatch *watch)
 {
 	g_autoptr(GPtrArray) list = rs_trace_client_sources(watch->session, NULL);
@@ -92,6 +105,7 @@ static void look(RsTraceWatch *watch)
 
 		if (!g_hash_table_contains(watch->told, number))
 			tell_come(watch, source);
+		tell_panics(watch, source);
 		tell_end(watch, source->name, source->end);
 		/*
 		 * When the last source ends that did not join, so does the session. Then over()
@@ -177,6 +191,7 @@ RsTraceWatch *rs_trace_watch_new(RsDBusSession1 *session, RsTraceFrom from,
 	watch->session = session;
 	watch->from = from;
 	watch->ends = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	watch->panics = g_hash_table_new(NULL, NULL);
 	watch->told = g_hash_table_new(NULL, NULL);
 	listen(watch);
 	look(watch);
@@ -190,6 +205,7 @@ void rs_trace_watch_free(RsTraceWatch *watch)
 		return;
 	stop_listening(watch);
 	g_hash_table_unref(watch->ends);
+	g_hash_table_unref(watch->panics);
 	g_hash_table_unref(watch->told);
 	g_free(watch);
 }

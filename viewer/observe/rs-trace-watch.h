@@ -40,6 +40,8 @@ typedef struct {
 	 * Before gone() and over(). May be NULL.
 	 */
 	void (*ended)(const char *name, const char *reason, gpointer data);
+	/* Each time that its kernel has panicked while its machine went on. May be NULL. */
+	void (*panicked)(const char *name, gpointer data);
 	/* Once: more than one source has reported, so names tell them apart. May be NULL. */
 	void (*several)(gpointer data);
 	/* The last call: the session has ended. NULL: its process has, or nobody said how. */

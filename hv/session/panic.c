@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A guest whose kernel has panicked, in a machine that is not ours. The session goes on: whoever
+ * runs the machine may reset it, and until then its rings hold what came before.
+ */
+#include "session/private.h"
+
+#include <rs-trace-escape.h>
+
+/* Its machine tells that it did, its agent also why. Either may come first, or alone. */
+void rs_source_note_panic(struct rs_source *source, const char *why)
+{
+	g_autofree char *shown = rs_trace_escape(why, -1, NULL);
+	bool known = source->panicked;
+
+	if (source->ending || (known && (!*why || *source->panic)))
+		return;
+	source->panicked = true;
+	g_strlcpy(source->panic, why, sizeof(source->panic));
+	rs_source_say(source, "the guest has panicked%s%s", *why ? ": " : "", shown);
+	if (known)
+		return;
+	source->panics++;
+	rs_source_say_panicked(source);
+}
+
+uint32_t rs_source_panics(const struct rs_source *source)
+{
+	return source->panics;
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`ringside attach DOMAIN` with Debian's kernel and the module: reboots, panics, the end of QEMU.
+
+    attach_linux.py 6.1|6.12 pc|q35 RINGSIDE RINGSIDE_KO
+"""
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+
+from harness import Background, Ringside, check, need, skip, wait_for
+from libvirt_bed import Bed
+from linux_guest import Guest
+
+SERIES, MACHINE, RINGSIDE, MODULE = sys.argv[1:5]
+PANIC = '<panic model="isa"/>'
+MARK = 'seen from the ringside'
+EVENTS = '-e', 'sched:*', '-e', 'printk:*'
+rs = Ringside(os.path.realpath(RINGSIDE))
+
+
+class Domain:
+    def __init__(self, bed):
+        files = {'/ringside.ko': MODULE}
+        self.bed = bed
+        self.guest = Guest(bed, SERIES, machine=MACHINE, files=files, devices=PANIC, on_crash='restart', start=False)
+        self.name = self.guest.name
+        self.prepare()
+
+    def prepare(self):
+        done = rs('prepare', '-c', self.bed.uri, self.name)
+        check(done.code == 0, f'it is prepared {done.err}')
+
+    def set_on_crash(self, what):
+        """For the next start."""
+        xml = self.bed.virsh('dumpxml', '--inactive', self.name).stdout
+        path = self.bed.path('shared', 'changed.xml')
+        with open(path, 'w') as file:
+            file.write(re.sub('<on_crash>.*<', f'<on_crash>{what}<', xml))
+        self.bed.virsh('define', path)
+
+    def start(self):
+        self.guest.start()
+        self.load()
+
+    def load(self):
+        self.guest.sh('insmod /ringside.ko')
+
+    def attach(self, *args):
+        return Background(rs, 'attach', '-c', self.bed.uri, self.name, *args, ready=self.is_attached)
+
+    def is_attached(self):
+        return any(s['name'] == self.name and s['state'] == 'running' for s in rs.sessions())
+
+    def stat(self):
+        return rs('stat', self.name).out
+
+    def more_events(self):
+        """Whether any come now."""
+        def rows():
+            return re.findall(r'^ +\d+ +(\d+) +(\d+)', self.stat(), re.M)
+        before = rows()
+        wait_for('more events', lambda: rows() != before)
+
+    def panic(self):
+        self.guest.order(f'echo {MARK} >/dev/kmsg; sleep 0.1; echo c >/proc/sysrq-trigger')
+
+
+def wait_boot(domain):
+    """The machine was reset, and the guest comes up again."""
+    domain.guest.connect()
+    domain.load()
+    wait_for('the session', domain.is_attached)
+    domain.more_events()
+
+
+def flight(directory, *args):
+    path = os.path.join(directory, 'flight.ring')
+    running = Background(rs, 'record', '-o', path, '--on', 'panic', '--snapshots', '1', *args)
+    time.sleep(0.5)
+    return running, lambda: [os.path.join(directory, n) for n in os.listdir(directory) if n.startswith('flight.')]
+
+
+def check_snapshot(running, files, why):
+    code, _, said = running.end()
+    check(code == 0 and why in said, f'a snapshot is written: {said}')
+    file, = files()
+    shown = rs('report', file).out
+    os.unlink(file)
+    return shown
+
+
+def test_a_reboot_goes_on(domain):
+    running = domain.attach(*EVENTS, '-q')
+    domain.more_events()
+    check('by gdb stub' in domain.stat(), 'text is written through the stub')
+    domain.guest.order('reboot -f')
+    wait_for('the reset', lambda: 'reset' in running.said())
+    check('waiting' in str(rs.sessions()), 'it waits for the next boot')
+    wait_boot(domain)
+    return running
+
+
+def test_a_panic_triggers_a_snapshot(domain, running, directory):
+    recording = flight(directory)
+    domain.panic()
+    shown = check_snapshot(*recording, 'panic')
+    check(MARK in shown, 'it has what came before')
+    check('Trigger a crash' in shown or 'sysrq' in shown, 'up to the panic')
+    wait_for('word of it', lambda: 'has panicked' in running.said())
+    wait_boot(domain)
+    check(running.process.poll() is None, 'the session goes on with the next boot')
+
+
+def test_a_killed_qemu_triggers_a_snapshot(domain, running, directory):
+    recording = flight(directory)
+    with open(domain.bed.path('run/libvirt/qemu/run', f'{domain.name}.pid')) as file:
+        os.kill(int(file.read()), signal.SIGKILL)
+    shown = check_snapshot(*recording, 'crash')
+    check('sched:' in shown, 'it has what the rings hold')
+    code, _, said = running.end()
+    check(code == 4, f'the session ends: {said}')
+    wait_for('the domain is off', lambda: domain.guest.state() == 'shut off')
+
+
+def test_a_crashed_guest_can_be_attached(domain):
+    """on_crash preserve: QEMU keeps it, stopped."""
+    domain.set_on_crash('preserve')
+    domain.start()
+    running = domain.attach(*EVENTS, '-q')
+    domain.more_events()
+    domain.panic()
+    wait_for('word of it', lambda: 'has panicked' in running.said())
+    wait_for('the domain is crashed', lambda: domain.guest.state() == 'crashed')
+    code, _, said = running.end(signal.SIGINT)
+    check(code == 0 and domain.guest.state() == 'crashed', f'it detaches, and the domain stays as it is: {said}')
+    done = rs('attach', '-c', domain.bed.uri, domain.name, '--duration', '0.5')
+    check(done.code == 0 and MARK in done.out, f'a later session finds what the rings hold: {done.err}')
+    check(domain.guest.state() == 'crashed', 'and leaves it as it is')
+    domain.guest.destroy()
+
+
+def test_an_end_by_panic(domain):
+    domain.set_on_crash('destroy')
+    domain.start()
+    running = domain.attach(*EVENTS)
+    domain.more_events()
+    domain.panic()
+    code, out, said = running.end()
+    check(code == 4 and 'panicked' in said, f'the session says why it ends: {said}')
+    check(MARK in out.decode(errors='replace'), 'and has shown the last events')
+
+
+def main():
+    need('tcg')
+    if not os.path.getsize(MODULE):
+        skip(f'{MODULE} was not built: its kernel or a compiler is missing')
+    with Bed() as bed, tempfile.TemporaryDirectory(prefix='rs-attach-') as directory:
+        os.environ['XDG_RUNTIME_DIR'] = directory
+        domain = Domain(bed)
+        domain.start()
+        running = test_a_reboot_goes_on(domain)
+        test_a_panic_triggers_a_snapshot(domain, running, directory)
+        test_a_killed_qemu_triggers_a_snapshot(domain, running, directory)
+        test_a_crashed_guest_can_be_attached(domain)
+        test_an_end_by_panic(domain)
+
+
+if __name__ == '__main__':
+    main()
