@@ -5,12 +5,13 @@
 #include "arch.h"
 #include "rs_port.h"
 
-#define RS_PATIENCE_S 5u
+#define RS_PATIENCE_MS 5000u
 #define RS_PATIENCE_HZ 2000000000ull /* of a clock whose rate is unknown */
 
 /* One bit a slot: a request is under way in it. */
 #define RS_HCALL_SLOTS_MAX 1024u
 static uint64_t slots_busy[RS_HCALL_SLOTS_MAX / 64];
+static uint32_t unanswered; /* the last request that was waited for */
 
 static uint32_t slot_count(void)
 {
@@ -93,14 +94,24 @@ static void rest(bool late, uint32_t nudge)
 		rs_core_relax();
 }
 
+/* In the clock's units. */
+static uint64_t patience(void)
+{
+	uint64_t hz = rs_core.config.tsc_hz ? rs_core.config.tsc_hz : RS_PATIENCE_HZ;
+	uint32_t ms = rs_core.config.patience_ms;
+
+	if (ms && rs_load(&unanswered))
+		return 0;
+	return hz / 1000 * (ms ? ms : RS_PATIENCE_MS);
+}
+
 /*
  * Most requests are answered when the store to the port comes back. A host that says that it will
  * answer later is waited for without end, another one for some seconds.
  */
 static bool wait_answer(int slot, uint32_t sequence)
 {
-	uint64_t hz = rs_core.config.tsc_hz ? rs_core.config.tsc_hz : RS_PATIENCE_HZ;
-	uint64_t start = rs_core_time();
+	uint64_t start = rs_core_time(), most = patience();
 
 	for (;;) {
 		/* Acquire: pairs with the host's release, which follows the answer. */
@@ -112,7 +123,7 @@ static bool wait_answer(int slot, uint32_t sequence)
 		late = coming(slot, sequence);
 		if (rs_load(&rs_core.host_gone))
 			return false;
-		if (!late && rs_core_time() - start > hz * RS_PATIENCE_S)
+		if (!late && rs_core_time() - start > most)
 			return false;
 		rest(late, nudge);
 	}
@@ -216,9 +227,11 @@ int32_t rs_hypercall(uint32_t number, const uint64_t *args, const void *data, ui
 	if (slot < 0)
 		return slot;
 	if (!wait_answer(slot, sequence)) {
+		rs_store(&unanswered, 1);
 		give_slot(slot);
 		return -RS_EHOSTUNREACH;
 	}
+	rs_store(&unanswered, 0);
 	return finish(slot, reply);
 }
 

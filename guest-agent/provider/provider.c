@@ -154,6 +154,11 @@ static int list_events(struct rs_agent_provider *agent)
 
 /* ---- coming and going ---- */
 
+#ifdef RS_PORT_ATTACH
+/* Of a library that attaches the program it is in: once, before its first provider. */
+void RS_PORT_ATTACH(void);
+#endif
+
 static bool change(struct rs_agent_provider *provider, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&provider->state, &from, to, false, __ATOMIC_ACQUIRE,
@@ -170,6 +175,9 @@ int rs_provider_register(struct rs_agent_provider *provider)
 {
 	int err, left_out;
 
+#ifdef RS_PORT_ATTACH
+	RS_PORT_ATTACH();
+#endif
 	if (!change(provider, IDLE, COMING))
 		return refuse("a provider is registered twice, or by two threads at once");
 	left_out = list_events(provider);
@@ -181,6 +189,11 @@ int rs_provider_register(struct rs_agent_provider *provider)
 	}
 	/* Release: pairs with the acquire of who unregisters. */
 	rs_store_release(&provider->state, THERE);
+#ifdef RS_PORT_ATTACH
+	/* A program that patches itself need not wait for its thread to look. */
+	if (rs_agent_control_due())
+		rs_agent_apply_control();
+#endif
 	return err;
 }
 

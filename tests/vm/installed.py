@@ -88,7 +88,8 @@ def events(*args):
     """What is traced: the JSON line of each event."""
     r = rs('run', '--json', *args)
     check(r.code == 0, f'the run ends well: {r.code} {r.err[-400:]}')
-    return [line for line in map(json.loads, r.out.splitlines()) if 'event' in line]
+    lines = [line for line in r.out.splitlines() if line.startswith('{')]
+    return [line for line in map(json.loads, lines) if 'event' in line]
 
 
 def check_dishes(lines, count, what):
@@ -103,6 +104,19 @@ def test_program():
         build_as_tutorial_says('first-program', cc, *more)
         run('./program')
         check_dishes(events('-e', 'kitchen:*', '--hosted', './program'), 30, f'{cc} {more}')
+
+
+def test_provider():
+    """Checks the example of a provider in a program, of each compiler, also static and in C++."""
+    shutil.copy(f'{SOURCE}/docs/examples/bakery.c', '.')
+    for cc in COMPILERS:
+        for how in [cc], [CXX[cc], '-x', 'c++', '-std=c++17'], [cc, '-static']:
+            more = ['--static'] if '-static' in how else []
+            libs = pkg_config('--cflags', *more, '--libs', 'ringside-provider')
+            run(*how, '-O2', *WARNINGS, 'bakery.c', '-o', 'bakery', *libs)
+            check(run('./bakery', '2') == '2 loaves\n', f'{how}: alone it does its work')
+            got = [line['fields']['number'] for line in events('-e', 'bakery:*', '--hosted', './bakery', '9')]
+            check(got == list(range(9)), f'{how}: all loaves are in the trace: {got}')
 
 
 def test_guest():
@@ -198,13 +212,17 @@ def test_symbols():
     limits = {f'__{end}_rs_{what}' for end in ('start', 'stop') for what in ('events', 'sites')}
     exported = exported_by(whole('hosted', 'agent')) - limits
     check(exported == declared, f'the agent exports its API: {exported ^ declared}')
+    exported = exported_by(find('libringside-provider.so')) - limits
+    stray = exported ^ exported_by(find('libringside-provider.so'), 'LIBRINGSIDE_PROVIDER_0') - limits
+    check('rs_provider_register' in exported and exported <= declared and not stray,
+          f'libringside-provider exports a part of it: {exported - declared} {stray}')
     # A static library hides nothing from who links it, so its names must not be anybody's.
-    for name in ('hosted', 'agent', 'baremetal', 'agent-core'):
+    for name in ('hosted', 'agent', 'provider', 'baremetal', 'agent-core'):
         symbols = run('nm', '-g', '--defined-only', '--format=posix', find(f'libringside-{name}.a'))
         others = {line.split()[0] for line in symbols.splitlines() if ' ' in line} - C_LIBRARY
         others = {symbol for symbol in others if not symbol.startswith('rs_')}
         check(not others, f'libringside-{name}.a has only names that begin with rs_: {others}')
-    for package in ('libringside', 'libringside-decode'):
+    for package in ('libringside', 'libringside-decode', 'libringside-provider'):
         versions = run('readelf', '-d', find(f'{package}.so'))
         check(f'soname: [{package}.so.0]' in versions, f'the soname of {package} has a version')
     # The insides of decode are for libringside only.
@@ -293,7 +311,7 @@ def in_folder(test):
     return wrapped
 
 
-run_tests([in_folder(test) for test in (test_headers, test_symbols, test_program, test_guest,
+run_tests([in_folder(test) for test in (test_headers, test_symbols, test_program, test_provider, test_guest,
                                              test_languages, test_observer, test_reader,
                                              test_introspection)],
           only=sys.argv[4:])

@@ -136,6 +136,11 @@ struct rs_agent_config {
 	uint32_t nudge_vector;            /* with RS_GUEST_NUDGE_VECTOR: calls rs_agent_look() */
 	volatile uint32_t *hcall_mmio;    /* where hcall_addr is mapped, for RS_CHANNEL_MMIO */
 	volatile uint32_t *doorbell_mmio; /* likewise */
+	/*
+	 * How long to wait for a host that does not say that it will answer, in ms; 0: 5 s. If it
+	 * is set, requests after one that nobody has answered do not wait, until an answer comes.
+	 */
+	uint32_t patience_ms;
 };
 
 /*

@@ -3,10 +3,14 @@
 #define _GNU_SOURCE
 #include "place.h"
 
+#include "device.h"
+
 #include <fcntl.h>
 #include <ringside/agent.h>
 #include <ringside/atomic.h>
+#include <ringside/device.h>
 #include <ringside/directory.h>
+#include <ringside/region.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +30,11 @@
 #define VAIN_LOOKS 2u
 #define LOOK_NS 5000000
 #define KEPT_FD 100 /* or higher */
+#define PCI_DEVICES "/sys/bus/pci/devices"
 
 int rs_hosted_number(const char *variable)
 {
-	const char *text = getenv(variable);
+	const char *text = secure_getenv(variable);
 	char *end;
 	long value;
 
@@ -45,7 +50,7 @@ int rs_hosted_number(const char *variable)
  */
 static int open_memory(void)
 {
-	const char *path = getenv("RINGSIDE_REGION");
+	const char *path = secure_getenv("RINGSIDE_REGION");
 	int inherited = rs_hosted_number("RINGSIDE_REGION_FD"), fd = -1;
 	char name[32];
 
@@ -237,12 +242,22 @@ static int map_place(int fd, struct rs_hosted_place *place)
 	return 0;
 }
 
-static int find_place(struct rs_hosted_place *place, bool for_kernel)
+/*
+ * Whether the module shall be asked before any memory is opened. It gives out what a BAR holds, and
+ * others would take the regions that it gives for those of dead processes.
+ */
+static bool module_first(void)
 {
-	int fd = open_memory(), err;
+	const char *path = secure_getenv("RINGSIDE_REGION");
 
-	if (fd < 0)
-		return fd == -1 ? 1 : -RS_ENODEV;
+	return rs_hosted_number("RINGSIDE_REGION_FD") < 0 &&
+	       (!path || strncmp(path, "/sys/", 5) == 0);
+}
+
+static int take_in(int fd, struct rs_hosted_place *place, bool for_kernel)
+{
+	int err;
+
 	*place = (struct rs_hosted_place){
 		.owner = (uint32_t)getpid(), .for_kernel = for_kernel, .fd = -1};
 	err = map_directory(fd, place);
@@ -257,14 +272,47 @@ static int find_place(struct rs_hosted_place *place, bool for_kernel)
 	return err;
 }
 
+/* Nobody has named a memory. Returns a descriptor, or -1 and tells why. */
+static int search_memory(const char **why)
+{
+	int fd = -1;
+
+	if (secure_getenv("RINGSIDE_REGION"))
+		*why = "RINGSIDE_REGION is empty";
+	else if (geteuid() == 0)
+		fd = rs_hosted_open_bar(PCI_DEVICES);
+	else if (!*why && rs_hosted_number("RINGSIDE_DEBUG") > 0 && rs_hosted_has_bar(PCI_DEVICES))
+		*why = "without the kernel's module only root may use the device's memory";
+	return fd;
+}
+
 int rs_hosted_find_place(struct rs_hosted_place *place)
 {
-	return find_place(place, false);
+	bool named;
+	int fd, err = module_first() ? rs_hosted_take_device(RS_DEVICE_PATH, place) : 1;
+
+	if (err != 1) {
+		place->found = !err;
+		return err;
+	}
+	fd = open_memory();
+	named = fd != -1;
+	if (!named)
+		fd = search_memory(&place->why);
+	if (fd < 0)
+		return fd == -1 ? 1 : -RS_ENODEV;
+	err = take_in(fd, place, false);
+	place->found = !named && !err;
+	return err;
 }
 
 int rs_hosted_find_kernel_place(struct rs_hosted_place *place)
 {
-	return find_place(place, true);
+	int fd = open_memory();
+
+	if (fd < 0)
+		return fd == -1 ? 1 : -RS_ENODEV;
+	return take_in(fd, place, true);
 }
 
 bool rs_hosted_has_place(const struct rs_hosted_place *place)
@@ -287,6 +335,9 @@ bool rs_hosted_host_lives(const struct rs_hosted_place *place)
 {
 	struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
 
+	if (place->by_module)
+		return rs_load(&((const struct rs_region_header *)(const void *)place->region)
+					->magic) == RS_REGION_MAGIC;
 	return !is_ours(place) || fcntl(place->fd, F_OFD_GETLK, &range) || range.l_type != F_UNLCK;
 }
 

@@ -26,16 +26,23 @@ struct rs_hosted_place {
 	uint32_t owner;
 	bool for_kernel; /* the kernel's region is taken first */
 	bool given;      /* the host, which started this process, keeps this region for it */
+	bool found;      /* nobody has named it to us, so there may be no session */
+	bool by_module;  /* the kernel's module has claimed it, and leaves it; no `memory` */
+	const char *why; /* it found none; static, for people; NULL: see the error */
 	int fd;          /* the memory's file, to ask for the host's lock; -1: nobody asks */
 	dev_t device;
 	ino_t inode;
 };
 
-/* Returns 0: found. 1: the environment names no memory. Else -RS_E*. */
+/*
+ * Looks where the environment says, else at the module's device, else, as root, at PCI. An
+ * environment that names an empty path forbids it. Returns 0: found. 1: there is no memory. Else
+ * -RS_E*.
+ */
 int rs_hosted_find_place(struct rs_hosted_place *place);
 /*
- * Likewise, for a process that stands for the kernel: it takes the kernel's region if there is one.
- * A kernel takes it away at any time.
+ * Where the environment says, for a process that stands for the kernel: it takes the kernel's
+ * region if there is one. A kernel takes it away at any time.
  */
 int rs_hosted_find_kernel_place(struct rs_hosted_place *place);
 /* Whether the region is still ours: no kernel has taken it. */
@@ -49,7 +56,8 @@ void rs_hosted_leave_place(const struct rs_hosted_place *place);
 void rs_hosted_drop_place(struct rs_hosted_place *place);
 
 /*
- * Whether the host holds its lock, see RS_CONTROL_HELD. True as well if nobody can tell, because
+ * Whether the host holds its lock, see RS_CONTROL_HELD. Where the module has given us the region:
+ * whether it still does. True as well if nobody can tell, because
  * the program has closed the descriptor, as programs do with those that they do not know.
  */
 bool rs_hosted_host_lives(const struct rs_hosted_place *place);

@@ -21,7 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LATE_LOOK_NS 10000000 /* ns between two looks for an answer that comes late */
+#define LATE_LOOK_NS 10000000 /* ns between two looks for an answer that comes late … */
+#define BLIND_LOOK_NS 1000000 /* … where no futex can be */
+#define PATIENCE_MS 200       /* with a region that nobody has told us to use */
 
 static RS_PROVIDER(provider, NULL);
 
@@ -51,10 +53,12 @@ static void ring_doorbell(void)
 /* A host on this machine wakes the futex. Inside a guest nobody does, so the wait has a limit. */
 static void wait_nudge(const uint32_t *nudge, uint32_t seen, bool nudged)
 {
-	struct timespec most = {.tv_nsec = LATE_LOOK_NS};
+	struct timespec most = {.tv_nsec = LATE_LOOK_NS}, blind = {.tv_nsec = BLIND_LOOK_NS};
 	int saved = errno;
 
-	syscall(SYS_futex, nudge, FUTEX_WAIT, seen, &most, NULL, 0);
+	/* The memory of a device has no pages that a futex could be in. */
+	if (syscall(SYS_futex, nudge, FUTEX_WAIT, seen, &most, NULL, 0) && errno == EFAULT)
+		nanosleep(&blind, NULL);
 	errno = saved;
 }
 
@@ -116,6 +120,7 @@ static int attach(const char *name, bool self)
 		.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
 		.flags = self ? RS_GUEST_SELF_PATCH : 0,
 		.owner_pid = (uint32_t)getpid(),
+		.patience_ms = hosted.place.found ? PATIENCE_MS : 0,
 	};
 	int ret;
 
@@ -148,9 +153,10 @@ static void at_exit(void)
 		rs_hosted_leave_place(&hosted.place);
 }
 
+/* A host that lays the memory out anew is another one for us. */
 static bool host_lives(void)
 {
-	return rs_hosted_host_lives(&hosted.place);
+	return rs_hosted_host_lives(&hosted.place) && !rs_agent_asked_to_leave();
 }
 
 /* Our text is as in its file again. */
@@ -163,12 +169,12 @@ static void host_gone(void)
 /* Whether the environment names a memory. */
 static bool region_named(void)
 {
-	const char *path = getenv("RINGSIDE_REGION");
+	const char *path = secure_getenv("RINGSIDE_REGION");
 
 	return rs_hosted_number("RINGSIDE_REGION_FD") >= 0 || (path && *path);
 }
 
-int rs_hosted_init_image(const char *name, const struct rs_event *events)
+static int start(const char *name, const struct rs_event *events)
 {
 	uint32_t flags = 0;
 	bool self;
@@ -176,19 +182,19 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 
 	/* The caller's image has its own copy of this library, but its calls reach this copy. */
 	if (events && events != provider.events)
-		return region_named() ? -RS_EXDEV : 0;
+		return hosted.active || region_named() ? -RS_EXDEV : 0;
 	if (hosted.active)
 		return 0;
 	ret = rs_hosted_find_place(&hosted.place);
 	if (ret)
-		return ret == 1 ? 0 : ret;
+		return ret;
 	hosted.doorbell = find_doorbell();
 	/* An error is rs_agent_init()'s to tell. */
 	rs_agent_region_flags(hosted.place.region, hosted.place.region_size, &flags);
 	self = (hosted.place.given && rs_hosted_number("RINGSIDE_SELF_PATCH") > 0) ||
 	       (flags & RS_CONTROL_SELF_PATCH);
 	/* Where the host patches us, the next session of its name puts our text back. */
-	if (!self || !(flags & RS_CONTROL_HELD))
+	if (!hosted.place.by_module && (!self || !(flags & RS_CONTROL_HELD)))
 		rs_hosted_forget_host(&hosted.place);
 	ret = attach(choose_name(name), self);
 	if (ret) {
@@ -204,6 +210,47 @@ int rs_hosted_init_image(const char *name, const struct rs_event *events)
 		rs_self_patch_start(host_lives, host_gone);
 	/* It is no error if nobody answers: the region is there, and a host may come later. */
 	return ret == -RS_EHOSTUNREACH ? 0 : ret;
+}
+
+/* Programs that are not asked say nothing. */
+static void explain(int ret)
+{
+	if (rs_hosted_number("RINGSIDE_DEBUG") <= 0)
+		return;
+	if (ret && hosted.place.why)
+		fprintf(stderr, "ringside: not traced: %s\n", hosted.place.why);
+	else if (ret)
+		fprintf(stderr, "ringside: not traced: %s\n",
+			ret == 1 ? "there is no memory for traces" : rs_agent_strerror(ret));
+	else
+		fprintf(stderr, "ringside: region %u%s%s\n", hosted.place.index,
+			hosted.place.by_module ? " by /dev/ringside" : "",
+			hosted.greeted ? "" : ", no host answers yet");
+}
+
+int rs_hosted_init_image(const char *name, const struct rs_event *events)
+{
+	bool before = hosted.active;
+	int ret = start(name, events);
+
+	if (!before)
+		explain(ret);
+	return ret == 1 ? 0 : ret;
+}
+
+static void attach_program(void)
+{
+	int saved = errno;
+
+	rs_hosted_init_image(NULL, NULL);
+	errno = saved;
+}
+
+void rs_hosted_attach(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, attach_program);
 }
 
 bool rs_hosted_active(void)

@@ -11,9 +11,14 @@
  *     RINGSIDE_REGION=path    or a file: what `ringside ps --region NAME` prints, to join a session
  *                             that runs on this host, or in a guest the device's memory,
  *                             /sys/bus/pci/devices/0000:00:02.0/resource2
- * Without it everything here does nothing, and events stay NOPs. A process takes a region of its
- * own in that memory: the one that the host keeps for it, or a free one. If none is free, it runs
- * untraced (-RS_EADDRINUSE).
+ *     RINGSIDE_REGION=        an empty path: the program is not traced
+ *     RINGSIDE_DEBUG=1        say on standard error which region it got, or why none
+ * Without it, a program in a Linux guest asks the kernel's module (/dev/ringside) for a region.
+ * Where there is no module, a program of root looks for an ivshmem device with a directory. Where
+ * there is none, everything here does nothing, and events stay NOPs. A process takes a region of
+ * its own in that memory: the one that the host keeps for it, or a free one. If none is free, it
+ * runs untraced (-RS_EADDRINUSE). Programs with other rights than who started them (setuid) heed
+ * none of these variables.
  *
  * Programs that a traced program starts inherit the environment. If such a program holds an agent,
  * it takes a region too. A program that a process executes in its own place is also a new source.
@@ -46,7 +51,7 @@ extern "C" {
 /*
  * Attaches under `name` (see ringside/name.h), with the events of the image that calls. `name`
  * NULL: the program's name, with '_' for each character that a name must not have. Returns 0 also
- * if the environment names no memory (then rs_hosted_active() is false), and when called again.
+ * if there is no memory (then rs_hosted_active() is false), and when called again.
  * After an error the program runs untraced.
  */
 static inline int rs_hosted_init(const char *name);
@@ -59,6 +64,12 @@ static inline int rs_hosted_init(const char *name)
 {
 	return rs_hosted_init_image(name, __start_rs_events);
 }
+
+/*
+ * rs_hosted_init(NULL) once in the life of the program, whoever calls it. The library
+ * ringside-provider does so when the first provider is registered.
+ */
+void rs_hosted_attach(void);
 
 /* Whether the program is attached. No more once it has found that the host has ended. */
 bool rs_hosted_active(void);

@@ -282,6 +282,7 @@ static int live(void *data)
 			leave();
 		else
 			follow_host();
+		rs_chardev_follow();
 		if (!READ_ONCE(agent.stop))
 			rest();
 	}

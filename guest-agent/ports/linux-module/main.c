@@ -44,8 +44,13 @@ static int __init begin(void)
 	atomic_notifier_chain_register(&panic_notifier_list, &panic_block);
 	register_reboot_notifier(&reboot_block);
 	err = rs_pci_begin();
-	if (!err)
-		return 0;
+	if (!err) {
+		/* Last, since a module whose file is open must not fail any more. */
+		err = rs_chardev_begin();
+		if (!err)
+			return 0;
+		rs_pci_end();
+	}
 	unregister_reboot_notifier(&reboot_block);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_block);
 	rs_kernel_events_free();
@@ -55,6 +60,7 @@ static int __init begin(void)
 
 static void __exit end(void)
 {
+	rs_chardev_end();
 	rs_pci_end();
 	unregister_reboot_notifier(&reboot_block);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_block);

@@ -33,6 +33,21 @@ void rs_agent_take_memory(bool gone);
 void rs_modules_begin(void);
 void rs_modules_end(void);
 
+/* ---- chardev.c: regions for programs ---- */
+
+/* /dev/ringside. 0 or -errno. */
+int rs_chardev_begin(void);
+void rs_chardev_end(void);
+/*
+ * set_memory: programs may have regions of this memory, which has `size` bytes, lies at physical
+ * `address`, and is mapped at `at`. take_memory: none has any more, and nothing touches the memory.
+ * `gone`: nor can their claims be left there.
+ */
+void rs_chardev_set_memory(void *at, resource_size_t address, u64 size);
+void rs_chardev_take_memory(bool gone);
+/* Takes back what the host wants back or has laid out anew. To be called now and then. */
+void rs_chardev_follow(void);
+
 /* ---- pages.c: what the host translates the module's addresses with ---- */
 
 int rs_page_table_make(void);

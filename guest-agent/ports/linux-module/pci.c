@@ -58,6 +58,7 @@ static int use(struct pci_dev *dev, resource_size_t at, resource_size_t size)
 		memunmap(memory);
 		return err;
 	}
+	rs_chardev_set_memory(memory, at, size);
 	ours = dev;
 	return 0;
 }
@@ -84,7 +85,10 @@ static int probe(struct pci_dev *dev, const struct pci_device_id *id)
 
 static void remove(struct pci_dev *dev)
 {
-	rs_agent_take_memory(!pci_device_is_present(dev));
+	bool gone = !pci_device_is_present(dev);
+
+	rs_chardev_take_memory(gone);
+	rs_agent_take_memory(gone);
 	memunmap(memory);
 	pci_disable_device(dev);
 	ours = NULL;

@@ -6,6 +6,7 @@
  *     pace US     from now on so long between two events
  *     sleep MS
  *     await FILE  until it is there
+ *     gate        until somebody switches gate:open on; in a Linux guest
  *     fork N      a child without execve emits N more, after its parent has gone
  *     exec ARG…   executes itself with these arguments
  *     load FILE   opens a plugin, which has an agent of its own, and lets it emit 100
@@ -45,6 +46,11 @@ RS_TRACE_EVENT(join, step, TP_PROTO(const char *who, uint32_t n, uint32_t child)
 	       TP_printk("who=%s n=%u child=%u check=%llu", who, n, child, check))
 #endif
 
+#ifdef JOIN_STATIC
+RS_TRACE_EVENT(gate, open, TP_PROTO(uint32_t n), TP_ARGS(n), TP_STRUCT__entry(__field(u32, n)),
+	       TP_fast_assign(__entry->n = n;), TP_printk("n=%u", n))
+#endif
+
 static const char *name;
 static uint32_t emitted, pace_us;
 
@@ -70,6 +76,15 @@ static void await(const char *path)
 	while (access(path, F_OK))
 		sleep_us(1000);
 }
+
+#ifdef JOIN_STATIC
+static void await_gate(void)
+{
+	while (!(rs_event_control(&rs_event_gate_open) & RS_EVENT_ENABLED))
+		sleep_us(1000);
+	trace_gate_open(emitted);
+}
+#endif
 
 static void do_fork(uint32_t count)
 {
@@ -128,6 +143,11 @@ static char **step(char **at)
 			pause();
 	} else if (strcmp(what, "leave") == 0) {
 		leave(at);
+#ifdef JOIN_STATIC
+	} else if (strcmp(what, "gate") == 0) {
+		await_gate();
+		return at;
+#endif
 	} else if (!*at) {
 		fprintf(stderr, "hosted-join: %s what?\n", what);
 		exit(2);
