@@ -18,12 +18,22 @@
 #include <unistd.h>
 
 #define STOP_PATIENCE_MS 5000
+#define UNHEARD_MS 3000   /* until somebody waits for a guest's agent in vain */
 #define OUTPUT_LOOK_MS 50 /* between two looks whether a signal came */
 #define SIGNAL_MS 300     /* between the deaths of a program and of us by one signal, at most */
 
 enum { GLOB_MATCHED = 1, GLOB_MISSED };
 
-enum { ON_SIGINT, ON_SIGTERM, ON_SIGHUP, ON_DURATION, ON_SETTLED, ON_SIGNAL_LATE, N_WATCHES };
+enum {
+	ON_SIGINT,
+	ON_SIGTERM,
+	ON_SIGHUP,
+	ON_DURATION,
+	ON_SETTLED,
+	ON_UNHEARD,
+	ON_SIGNAL_LATE,
+	N_WATCHES
+};
 
 struct runner {
 	const struct rs_runner_config *config;
@@ -279,6 +289,17 @@ static gboolean on_settled(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* The guest runs already, so an agent would have reported. */
+static gboolean on_unheard(gpointer data)
+{
+	struct runner *runner = data;
+
+	runner->watches[ON_UNHEARD] = 0;
+	if (!runner->first && !runner->code && !runner->config->quiet)
+		rs_cli_fail(0, "no agent has reported so far%s", runner->config->agent_hint);
+	return G_SOURCE_REMOVE;
+}
+
 /* The region of the source may be laid out anew from now on. */
 static void on_source_printed(void *data, void *source)
 {
@@ -519,6 +540,8 @@ static void add_watches(struct runner *runner)
 	runner->watches[ON_SIGINT] = watch_signal(runner, SIGINT, on_sigint);
 	runner->watches[ON_SIGTERM] = watch_signal(runner, SIGTERM, on_sigterm);
 	runner->watches[ON_SIGHUP] = watch_signal(runner, SIGHUP, on_sighup);
+	if (runner->config->agent_hint)
+		runner->watches[ON_UNHEARD] = g_timeout_add(UNHEARD_MS, on_unheard, runner);
 	if (runner->config->duration > 0)
 		runner->watches[ON_DURATION] = g_timeout_add_full(
 			G_PRIORITY_HIGH, (guint)(runner->config->duration * 1000), on_duration,
@@ -631,6 +654,10 @@ static void finish(struct runner *runner)
 					 g_strerror(stats.error)));
 	while (runner->watches[ON_SIGNAL_LATE] && !runner->signalled)
 		g_main_context_iteration(NULL, TRUE);
+	if (runner->watches[ON_UNHEARD]) {
+		g_source_remove(runner->watches[ON_UNHEARD]);
+		on_unheard(runner);
+	}
 	judge_ends(runner);
 	judge_trace(runner);
 	summarise(runner, &stats);

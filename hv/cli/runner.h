@@ -24,7 +24,8 @@ struct rs_runner_config {
 	bool quiet;                    /* print no trace and no summary */
 	bool propagate;                /* exit with the guest's exit code */
 	bool detach;                   /* leave the guests running at the end */
-	const char *output;            /* file for the printed trace; NULL: standard output */
+	const char *agent_hint; /* why no agent reports, to end a message; NULL: say nothing */
+	const char *output;     /* file for the printed trace; NULL: standard output */
 	/* Records the trace too, whatever is printed; NULL: does not. */
 	const struct rs_run_recording_config *record;
 	double duration; /* seconds; 0: until the guest ends */

@@ -105,6 +105,7 @@ static int claim_name(const struct options *o, const char *via, struct rs_rundir
 static int attach_other(const struct options *o)
 {
 	struct rs_machine_memory_wish memory = RS_MACHINE_MEMORY_ANY;
+	struct rs_runner_config runner = o->runner;
 	g_autofree char *via = NULL;
 	g_autoptr(GPtrArray) lines = NULL;
 	struct rs_rundir_claim *claim = NULL;
@@ -119,6 +120,9 @@ static int attach_other(const struct options *o)
 		code = claim_name(o, via, &claim, &err);
 	if (code)
 		return rs_cli_fail_error(&err);
+	/* Whoever attaches a memory alone may well come before its programs. */
+	if (!o->shm)
+		runner.agent_hint = "; is the module ringside loaded in the guest?";
 	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
 	say_lines(lines);
 	if (code) {
@@ -127,7 +131,7 @@ static int attach_other(const struct options *o)
 			err.code = EIO;
 		code = rs_cli_fail_error(&err);
 	} else {
-		code = rs_runner_run(session, &o->runner);
+		code = rs_runner_run(session, &runner);
 	}
 	/* What could not be put right is tried again. */
 	made = rs_trace_rundir_find(rs_rundir_claim_name(claim), NULL);

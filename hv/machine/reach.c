@@ -67,7 +67,7 @@ static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu
 
 	if (ret)
 		return ret;
-	memory.path = found->region;
+	memory.path = found->file;
 	memory.size = found->size;
 	if (!memory.cpus)
 		memory.cpus = machine->target->vcpus;

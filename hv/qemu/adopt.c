@@ -165,6 +165,8 @@ int rs_qemu_take_over(struct rs_target *target, bool *can_patch, GPtrArray *line
 		rc = save(qemu, qemu->via, err);
 	if (rc == 0)
 		rc = take_stub(qemu, lines, err);
+	if (rc == 0 && qemu->stub)
+		rc = rs_qemu_guard_begin(qemu, err);
 	if (rc == 0)
 		rc = rs_qemu_query_running(qemu, &qemu->running, err);
 	qemu->left_paused = rc == 0 && !qemu->running && qemu->left && rs_qemu_is_marked(qemu);
@@ -184,6 +186,7 @@ static int adopt(struct rs_qemu *qemu, const struct rs_qemu_adopt_config *config
 	qemu->target.vcpus = facts->vcpus;
 	qemu->machine = g_strdup(facts->name);
 	qemu->via = g_strdup(config->via);
+	qemu->file = g_strdup(facts->memory);
 	qemu->region_path = find_region(qemu->process.pid, facts->memory);
 	qemu->monitor = config->monitor;
 	rs_monitor_set_process(qemu->monitor, qemu->process.pid);
@@ -214,6 +217,7 @@ int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **
 		*found = (struct rs_qemu_adopted){
 			.name = qemu->machine,
 			.region = qemu->region_path,
+			.file = qemu->file,
 			.size = facts.size,
 		};
 		*out = &qemu->target;

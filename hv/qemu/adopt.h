@@ -33,6 +33,7 @@ struct rs_qemu_adopt_config {
 struct rs_qemu_adopted {
 	const char *name;   /* the machine's; NULL: it has none */
 	const char *region; /* path by which the device's memory can be opened */
+	const char *file;   /* the path that QEMU was given, for messages */
 	uint64_t size;      /* of that memory, bytes */
 };
 

@@ -19,6 +19,7 @@ struct rs_qemu *rs_qemu_new(const char *run_dir, const char *name, GMainContext 
 	qemu->process =
 		(struct rs_qemu_process){.pid_fd = -1, .ram_fd = -1, .stderr_fd = -1, .log_fd = -1};
 	qemu->mark_fd = -1;
+	qemu->guard_fd = -1;
 	qemu->name = g_strdup(name);
 	qemu->qmp_path = g_strdup_printf("%s/%s.qmp", run_dir, name);
 	qemu->gdb_path = g_strdup_printf("%s/%s.gdb", run_dir, name);
@@ -55,6 +56,7 @@ void rs_qemu_free(struct rs_qemu *qemu)
 	if (qemu->ram)
 		munmap(qemu->ram, qemu->memory);
 	rs_qemu_process_clear(&qemu->process);
+	rs_qemu_guard_end(qemu);
 	if (qemu->mark_fd >= 0)
 		close(qemu->mark_fd);
 	g_main_context_unref(qemu->context);
@@ -70,6 +72,7 @@ void rs_qemu_free(struct rs_qemu *qemu)
 	g_free(qemu->news);
 	g_free(qemu->killed_why);
 	g_free(qemu->region_path);
+	g_free(qemu->file);
 	g_free(qemu);
 }
 

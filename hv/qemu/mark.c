@@ -30,6 +30,22 @@ int rs_qemu_reserve_mark(struct rs_qemu *qemu, struct rs_error *err)
 			    qemu->pause_path, g_strerror(-rc));
 }
 
+bool rs_qemu_mark_says_paused(int fd)
+{
+	char byte;
+
+	return pread(fd, &byte, 1, 0) == 1 && byte == PAUSED;
+}
+
+void rs_qemu_mark_runs(int fd)
+{
+	const char byte = RUNS;
+
+	/* If it fails, the next session finds a VM that runs. */
+	while (pwrite(fd, &byte, 1, 0) < 0 && errno == EINTR)
+		;
+}
+
 void rs_qemu_mark_pause(struct rs_qemu *qemu, bool on)
 {
 	const char byte = on ? PAUSED : RUNS;
@@ -41,7 +57,5 @@ void rs_qemu_mark_pause(struct rs_qemu *qemu, bool on)
 
 bool rs_qemu_is_marked(const struct rs_qemu *qemu)
 {
-	char byte;
-
-	return pread(qemu->mark_fd, &byte, 1, 0) == 1 && byte == PAUSED;
+	return rs_qemu_mark_says_paused(qemu->mark_fd);
 }

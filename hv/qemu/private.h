@@ -43,6 +43,7 @@ struct rs_qemu {
 
 	char *name, *uuid;
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
+	char *file; /* of a device's memory, as QEMU calls it */
 	uint64_t memory;
 	uint8_t *ram; /* file order; see ram_at() */
 
@@ -74,6 +75,7 @@ struct rs_qemu {
 	bool owes;                  /* we left the VM paused, and "cont" could not be sent yet */
 	struct rs_console *console; /* NULL: QEMU writes it, or nobody */
 	struct rs_target_end end;   /* while the console is written */
+	int guard_fd;               /* ends with us; -1: there is no guard */
 	int mark_fd;                /* see rs_qemu_mark_pause() */
 	bool stray;                 /* a pause was given up, and may still stop the VM */
 	char *shutdown;             /* the SHUTDOWN event's reason */
@@ -107,6 +109,14 @@ int rs_qemu_await(struct rs_qemu *qemu, struct rs_error *err);
 int rs_qemu_reserve_mark(struct rs_qemu *qemu, struct rs_error *err);
 void rs_qemu_mark_pause(struct rs_qemu *qemu, bool on);
 bool rs_qemu_is_marked(const struct rs_qemu *qemu);
+/* The same of the open file. They may be called where a signal handler may be. */
+bool rs_qemu_mark_says_paused(int fd);
+void rs_qemu_mark_runs(int fd);
+
+/* guard.c */
+/* Before the first pause. Errors: those of the system. */
+int rs_qemu_guard_begin(struct rs_qemu *qemu, struct rs_error *err);
+void rs_qemu_guard_end(struct rs_qemu *qemu); /* accepts one that was not begun */
 
 /* adopt.c */
 /* Undoes what we did to a QEMU that is not ours, or leaves it to a later session. */

@@ -79,7 +79,11 @@ int rs_qemu_stub_on(struct rs_qemu *qemu, struct rs_error *err)
 int rs_qemu_stub_off(struct rs_monitor *monitor, struct rs_error *err)
 {
 	g_autofree char *said = NULL;
+	int rc = rs_qemu_human(monitor, "gdbserver none", RS_QEMU_PATIENCE_MS, &said, err);
 
-	/* This removes its character device, too. */
-	return rs_qemu_human(monitor, "gdbserver none", RS_QEMU_PATIENCE_MS, &said, err);
+	/* That has removed the character device, too, unless its session died before using it. */
+	if (rc == 0)
+		rs_monitor_call(monitor, "chardev-remove", with_text("id", RS_QEMU_STUB),
+				RS_QEMU_TIMEOUT_MS, NULL, NULL);
+	return rc;
 }

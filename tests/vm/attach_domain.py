@@ -3,23 +3,17 @@
 """`ringside attach DOMAIN`: sessions on a domain of libvirt, and what happens to it meanwhile.
 
     attach_domain.py RINGSIDE GUEST [TEST…]
-    attach_domain.py --time RINGSIDE GUEST    how long attaching takes (a benchmark)
 """
 import functools
 import os
 import signal
-import subprocess
 import sys
-import time
 
 from demo_domain import Domain
 from harness import Ringside, check, need, run_tests, wait_for
 from libvirt_bed import Bed, restart_daemon
 
-TIMED = sys.argv[1] == '--time'
-ARGS = [word for word in sys.argv[1:] if word != '--time']
-RINGSIDE, GUEST = map(os.path.realpath, ARGS[:2])
-RUNS = 7
+RINGSIDE, GUEST = map(os.path.realpath, sys.argv[1:3])
 rs = Ringside(RINGSIDE)
 
 
@@ -78,6 +72,22 @@ def test_what_cannot_be_attached(domain):
     check(rs('prepare', '-c', domain.bed.uri, domain.name).code == 0, 'it is prepared again')
 
 
+def test_two_domains_at_once(domain):
+    other = Domain(rs, domain.bed, GUEST, 'other')
+    try:
+        running = domain.session(), other.session()
+        check(len(rs.sessions()) == 2, 'each has a session')
+        unsaid = rs('list')
+        check(unsaid.code and domain.name in unsaid.err and other.name in unsaid.err, f'names are asked for: {unsaid.err}')
+        code, _, said = running[1].end(signal.SIGINT)
+        check(code == 0 and other.state() == 'running', f'one ends {said}')
+        domain.more_events()
+        code, _, said = running[0].end(signal.SIGINT)
+        check(code == 0 and domain.state() == 'running', f'and then the other {said}')
+    finally:
+        other.destroy()
+
+
 def test_the_daemon_goes_and_comes(domain):
     """The last one: then there is no daemon."""
     running = domain.session()
@@ -96,27 +106,6 @@ def test_the_daemon_goes_and_comes(domain):
     next(daemon, None)
 
 
-def best(command):
-    times = []
-    for _ in range(RUNS):
-        begin = time.monotonic()
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        times.append(time.monotonic() - begin)
-    return min(times)
-
-
-def measure(domain):
-    """Attaching and detaching, beside what virsh takes to say a domain's state."""
-    first = domain.session()
-    first.end(signal.SIGINT)
-    virsh = best(['virsh', '-c', domain.bed.uri, 'domstate', domain.name])
-    alone = best([RINGSIDE, 'attach', '-c', domain.bed.uri, domain.name, '-q', '--duration', '0.001'])
-    event = best([RINGSIDE, 'attach', '-c', domain.bed.uri, domain.name, '-e', 'sched:switch', '--new', '-n', '1',
-                  '--text', '/dev/null'])
-    print(f'attach and detach {alone * 1e3:.0f} ms, {alone / virsh:.1f} times virsh domstate ({virsh * 1e3:.0f} ms)')
-    print(f'the same with an event switched on and seen {event * 1e3:.0f} ms; asked: 1000 ms')
-
-
 def bound(test, domain):
     @functools.wraps(test)
     def run():
@@ -128,8 +117,8 @@ def main():
     need('tcg')
     with Bed() as bed:
         domain = Domain(rs, bed, GUEST)
-        tests = [measure] if TIMED else [t for n, t in list(globals().items()) if n.startswith('test_')]
-        run_tests([bound(test, domain) for test in tests], ARGS[2:], after=domain.destroy)
+        tests = [t for n, t in list(globals().items()) if n.startswith('test_')]
+        run_tests([bound(test, domain) for test in tests], sys.argv[3:], after=domain.destroy)
 
 
 if __name__ == '__main__':

@@ -5,68 +5,23 @@
     attach_linux.py 6.1|6.12 pc|q35 RINGSIDE RINGSIDE_KO
 """
 import os
-import re
 import signal
 import sys
 import tempfile
 import time
 
-from harness import Background, Ringside, check, need, skip, wait_for
+from harness import Background, Ringside, check, need, wait_for
 from libvirt_bed import Bed
-from linux_guest import Guest
+from linux_domain import LinuxDomain
 
 SERIES, MACHINE, RINGSIDE, MODULE = sys.argv[1:5]
-PANIC = '<panic model="isa"/>'
 MARK = 'seen from the ringside'
 EVENTS = '-e', 'sched:*', '-e', 'printk:*'
 rs = Ringside(os.path.realpath(RINGSIDE))
 
 
-class Domain:
-    def __init__(self, bed):
-        files = {'/ringside.ko': MODULE}
-        self.bed = bed
-        self.guest = Guest(bed, SERIES, machine=MACHINE, files=files, devices=PANIC, on_crash='restart', start=False)
-        self.name = self.guest.name
-        self.prepare()
-
-    def prepare(self):
-        done = rs('prepare', '-c', self.bed.uri, self.name)
-        check(done.code == 0, f'it is prepared {done.err}')
-
-    def set_on_crash(self, what):
-        """For the next start."""
-        xml = self.bed.virsh('dumpxml', '--inactive', self.name).stdout
-        path = self.bed.path('shared', 'changed.xml')
-        with open(path, 'w') as file:
-            file.write(re.sub('<on_crash>.*<', f'<on_crash>{what}<', xml))
-        self.bed.virsh('define', path)
-
-    def start(self):
-        self.guest.start()
-        self.load()
-
-    def load(self):
-        self.guest.sh('insmod /ringside.ko')
-
-    def attach(self, *args):
-        return Background(rs, 'attach', '-c', self.bed.uri, self.name, *args, ready=self.is_attached)
-
-    def is_attached(self):
-        return any(s['name'] == self.name and s['state'] == 'running' for s in rs.sessions())
-
-    def stat(self):
-        return rs('stat', self.name).out
-
-    def more_events(self):
-        """Whether any come now."""
-        def rows():
-            return re.findall(r'^ +\d+ +(\d+) +(\d+)', self.stat(), re.M)
-        before = rows()
-        wait_for('more events', lambda: rows() != before)
-
-    def panic(self):
-        self.guest.order(f'echo {MARK} >/dev/kmsg; sleep 0.1; echo c >/proc/sysrq-trigger')
+def panic(domain):
+    domain.guest.order(f'echo {MARK} >/dev/kmsg; sleep 0.1; echo c >/proc/sysrq-trigger')
 
 
 def wait_boot(domain):
@@ -106,7 +61,7 @@ def test_a_reboot_goes_on(domain):
 
 def test_a_panic_triggers_a_snapshot(domain, running, directory):
     recording = flight(directory)
-    domain.panic()
+    panic(domain)
     shown = check_snapshot(*recording, 'panic')
     check(MARK in shown, 'it has what came before')
     check('Trigger a crash' in shown or 'sysrq' in shown, 'up to the panic')
@@ -132,7 +87,7 @@ def test_a_crashed_guest_can_be_attached(domain):
     domain.start()
     running = domain.attach(*EVENTS, '-q')
     domain.more_events()
-    domain.panic()
+    panic(domain)
     wait_for('word of it', lambda: 'has panicked' in running.said())
     wait_for('the domain is crashed', lambda: domain.guest.state() == 'crashed')
     code, _, said = running.end(signal.SIGINT)
@@ -148,7 +103,7 @@ def test_an_end_by_panic(domain):
     domain.start()
     running = domain.attach(*EVENTS)
     domain.more_events()
-    domain.panic()
+    panic(domain)
     code, out, said = running.end()
     check(code == 4 and 'panicked' in said, f'the session says why it ends: {said}')
     check(MARK in out.decode(errors='replace'), 'and has shown the last events')
@@ -156,11 +111,9 @@ def test_an_end_by_panic(domain):
 
 def main():
     need('tcg')
-    if not os.path.getsize(MODULE):
-        skip(f'{MODULE} was not built: its kernel or a compiler is missing')
     with Bed() as bed, tempfile.TemporaryDirectory(prefix='rs-attach-') as directory:
         os.environ['XDG_RUNTIME_DIR'] = directory
-        domain = Domain(bed)
+        domain = LinuxDomain(rs, bed, SERIES, MACHINE, MODULE)
         domain.start()
         running = test_a_reboot_goes_on(domain)
         test_a_panic_triggers_a_snapshot(domain, running, directory)

@@ -4,6 +4,7 @@
 
     attach_qemu.py kvm|tcg RINGSIDE GUEST [TEST…]
 """
+import glob
 import json
 import os
 import re
@@ -147,6 +148,19 @@ def test_attach_and_detach():
     vm.end()
 
 
+def guard_of(name):
+    """The process that has the session's mark open."""
+    mark = os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside', f'{name}@1.pause')
+    for path in glob.glob('/proc/[0-9]*/comm'):
+        try:
+            with open(path) as file:
+                if file.read().strip() == 'ringside-guard' and os.readlink(os.path.dirname(path) + '/fd/4') == mark:
+                    return int(path.split('/')[2])
+        except OSError:
+            pass  # it has ended
+    raise AssertionError('no guard')
+
+
 def test_killed():
     """What a session that was killed has left is put right by the next one."""
     vm = Vm()
@@ -175,6 +189,15 @@ def test_killed():
     check(rs('pause', 'v').code == 0 and not vm.runs(), 'paused')
     s.process.kill()
     s.process.wait()
+    wait_for('the guard, which lets it go on', vm.runs)
+    # Killed with its guard, as a system does that ends all of a user's processes.
+    s = Session(vm, '--new', how=('v',))
+    wait_for('the guest', lambda: s.stat()['events'])
+    check(rs('pause', 'v').code == 0 and not vm.runs(), 'paused again')
+    os.kill(guard_of('v'), signal.SIGKILL)
+    s.process.kill()
+    s.process.wait()
+    time.sleep(0.2)
     check(not vm.runs(), 'it stands still')
     r = rs('stop', 'v')
     check(r.code == 0 and vm.runs() and not vm.stub(), f'stop lets it go on: {r.err}')

@@ -335,7 +335,8 @@ gboolean rs_trace_region_guest_info(const RsTraceRegion *region, struct rs_guest
 	rs_trace_region_take(region, RS_SEC_GUEST_INFO, 0, &info, sizeof(info));
 	if (info.abi_major != RS_ABI_MAJOR) {
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION,
-			    "the guest's agent has ABI version %u.%u, this host %u.%u",
+			    "the guest's agent has ABI version %u.%u, this host %u.%u: load the "
+			    "one that belongs to this ringside",
 			    info.abi_major, info.abi_minor, RS_ABI_MAJOR, RS_ABI_MINOR);
 		return FALSE;
 	}

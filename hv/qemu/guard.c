@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process of ours beside the session, for a QEMU that is not ours. QEMU does not go on by itself
+ * when whoever has stopped it through the stub is killed. The guard sees that the session is gone,
+ * and lets go on what the session had stopped, as its mark says. All else waits for the next one.
+ *
+ * The session has threads, so the guard may call what signal handlers may call, and nothing else.
+ */
+#define _GNU_SOURCE /* close_range, pipe2 */
+#include "qemu/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIFE 3 /* the guard's descriptors: a pipe that ends with the session … */
+#define MARK 4 /* … and the mark */
+#define TRIES 20
+#define ANSWER_MS 500 /* of QEMU, which may be slow: each try asks again */
+
+static const char detach[] = "+$D#44";
+
+/* Whether the stub says that it has let the VM go on. */
+static bool is_done(int fd)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	char answer[256];
+	ssize_t size;
+
+	while (poll(&wait, 1, ANSWER_MS) > 0) {
+		size = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+		if (size <= 0)
+			return false;
+		/* '-': it was in the middle of what the session had sent, and asks for it anew. */
+		for (ssize_t i = 0; i < size; i++) {
+			if (answer[i] == '-')
+				return false;
+			if (i + 1 < size && answer[i] == 'O' && answer[i + 1] == 'K')
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool let_go(const struct sockaddr_un *stub)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool done = false;
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)stub, sizeof(*stub)))
+		return false;
+	for (int i = 0; i < TRIES && !done; i++) {
+		if (send(fd, detach, strlen(detach), MSG_NOSIGNAL) < 0)
+			break;
+		done = is_done(fd);
+	}
+	close(fd);
+	return done;
+}
+
+static void watch(const struct sockaddr_un *stub)
+{
+	char byte;
+
+	while (read(LIFE, &byte, 1) < 0 && errno == EINTR)
+		;
+	if (rs_qemu_mark_says_paused(MARK) && let_go(stub))
+		rs_qemu_mark_runs(MARK);
+}
+
+/* Nothing of the session stays open: not its locks, sockets, and the pipe that it prints to. */
+static bool keep_two(int life, int mark)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	life = fcntl(life, F_DUPFD, MARK + 1);
+	mark = fcntl(mark, F_DUPFD, MARK + 1);
+	if (nothing < 0 || life < 0 || mark < 0)
+		return false;
+	for (int fd = 0; fd < LIFE; fd++)
+		dup2(nothing, fd);
+	return dup2(life, LIFE) == LIFE && dup2(mark, MARK) == MARK &&
+	       !close_range(MARK + 1, ~0u, 0);
+}
+
+/* A process that nobody has to wait for, and that Ctrl-C does not reach. */
+static void become_guard(const int life[2], int mark, const struct sockaddr_un *stub)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++)
+		signal(ends[i], SIG_IGN);
+	prctl(PR_SET_NAME, "ringside-guard");
+	close(life[1]);
+	if (keep_two(life[0], mark) && chdir("/") == 0)
+		watch(stub);
+	_exit(0);
+}
+
+int rs_qemu_guard_begin(struct rs_qemu *qemu, struct rs_error *err)
+{
+	struct sockaddr_un stub = {.sun_family = AF_UNIX};
+	int life[2];
+	pid_t child;
+
+	if (strlen(qemu->gdb_path) >= sizeof(stub.sun_path))
+		return rs_error_set(err, ENAMETOOLONG, "%s: its name is too long for a socket",
+				    qemu->gdb_path);
+	g_strlcpy(stub.sun_path, qemu->gdb_path, sizeof(stub.sun_path));
+	if (pipe2(life, O_CLOEXEC))
+		return rs_error_set(err, errno, "a pipe: %s", g_strerror(errno));
+	child = fork();
+	if (child == 0)
+		become_guard(life, qemu->mark_fd, &stub);
+	close(life[0]);
+	if (child < 0) {
+		int ret = rs_error_set(err, errno, "a process: %s", g_strerror(errno));
+
+		close(life[1]);
+		return ret;
+	}
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	qemu->guard_fd = life[1];
+	return 0;
+}
+
+void rs_qemu_guard_end(struct rs_qemu *qemu)
+{
+	if (qemu->guard_fd >= 0)
+		close(qemu->guard_fd);
+	qemu->guard_fd = -1;
+}
