@@ -32,12 +32,8 @@ def make(*args):
     return done.stdout
 
 
-def test_both_are_built_without_a_warning(series, ours, directory):
-    with open(f'{ours}.log') as file:
-        said = file.read()
-    check('warning' not in said.lower(), f'no warning: {said}')
-    made = [name for name in os.listdir(PORT) if name.endswith(('.o', '.ko', '.cmd', '.mod', '.symvers'))]
-    check(not made, f'nothing is written beside the sources: {made}')
+def build_example(series, ours, directory):
+    """The path of the example, built for `ours`, in the directory."""
     example = os.path.join(directory, 'example')
     shutil.copytree(EXAMPLE, example)
     symbols = os.path.join(os.path.dirname(ours), f'module-{series}/Module.symvers')
@@ -45,7 +41,16 @@ def test_both_are_built_without_a_warning(series, ours, directory):
                 f'KBUILD_EXTRA_SYMBOLS={os.path.abspath(symbols)}', 'CONFIG_DEBUG_INFO_BTF_MODULES=', 'modules')
     check('warning' not in said.lower(), f'no warning: {said}')
     subprocess.run(['strip', '-g', f'{example}/example.ko'], check=True)
-    return {'/ringside.ko': ours, '/example.ko': f'{example}/example.ko'}
+    return f'{example}/example.ko'
+
+
+def test_both_are_built_without_a_warning(series, ours, directory):
+    with open(f'{ours}.log') as file:
+        said = file.read()
+    check('warning' not in said.lower(), f'no warning: {said}')
+    made = [name for name in os.listdir(PORT) if name.endswith(('.o', '.ko', '.cmd', '.mod', '.symvers'))]
+    check(not made, f'nothing is written beside the sources: {made}')
+    return {'/ringside.ko': ours, '/example.ko': build_example(series, ours, directory)}
 
 
 def boot(series, directory, rs, modules):
