@@ -84,14 +84,15 @@ bakery-static 30
 device-hostile rules
 device-hostile many 12
 device-hostile space 12
-device-hostile scribble &
-sleep 2
+device-hostile scribble >/tmp/scribble &
+until grep scribbles /tmp/scribble; do usleep 10000; done
 hosted-join-static beside emit 50
 kill -9 $!
 hosted-join-static stays pace 5000 emit 1000000 &
 echo $! >/tmp/stays
-device-hostile storm &
-sleep 2
+device-hostile storm >/tmp/storm &
+until grep storms /tmp/storm; do usleep 10000; done
+sleep 1
 WORK
 su nobody -s /bin/sh -c 'sh /tmp/work.sh'
 chmod 600 /dev/ringside
@@ -101,6 +102,7 @@ echo 1 >$(echo /sys/bus/pci/drivers/ringside/0*/remove)
 sleep 1
 kill -0 $(cat /tmp/stays) && echo it lives on
 kill $(cat /tmp/stays)
+until grep gone /tmp/storm; do usleep 10000; done
 until rmmod ringside; do usleep 100000; done
 echo the module goes
 bakery 2
@@ -208,7 +210,7 @@ def test_a_user_cannot_take_all(seen):
     check_whole(seen, 'root', 7)
     check(seen.summary['turned_away'] >= 2, f'which is counted: {seen.summary["turned_away"]}')
     got = [int(n) for n in re.findall(r'hostile: (\d+) of 12 have regions', seen.said)]
-    check(got == [6, 6], f'nor with a user namespace for each: {got}')
+    check(len(got) == 2 and 1 < min(got) <= max(got) <= 6, f'nor with a user namespace for each: {got}')
 
 
 def test_killed_at_any_moment(seen):
@@ -230,7 +232,8 @@ def test_fork_and_exec(seen):
 
 
 def test_hostile_programs(seen):
-    check('BROKEN' not in seen.said and seen.said.count('hostile: all was refused') >= 3, 'all that is forbidden is refused')
+    check('BROKEN' not in seen.said and seen.said.count('hostile: all was refused') == 3,
+          'all that is forbidden is refused')
     check('hostile: scribbles' in seen.said, 'one writes noise into its region')
     check_whole(seen, 'beside', 50)
 

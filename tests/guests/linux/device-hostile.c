@@ -201,21 +201,23 @@ static bool ask_once(bool space)
 
 static void many(int count, bool space)
 {
-	int go[2], status, got = 0;
+	int go[2], asked[2], status, got = 0;
 	char byte;
 
-	if (pipe(go))
+	if (pipe(go) || pipe(asked))
 		abort();
 	for (int i = 0; i < count; i++) {
 		if (fork())
 			continue;
 		close(go[1]);
 		byte = ask_once(space);
-		status = read(go[0], &status, 1) < 0; /* until all have asked */
+		/* Nobody ends before all have asked. */
+		status = write(asked[1], &byte, 1) != 1 || read(go[0], &byte, 1) < 0;
 		_exit(byte ? 7 : status);
 	}
+	for (int i = 0; i < count; i++)
+		status = read(asked[0], &byte, 1) == 1;
 	close(go[0]);
-	sleep(2);
 	close(go[1]);
 	while (wait(&status) > 0)
 		got += WIFEXITED(status) && WEXITSTATUS(status) == 7;
