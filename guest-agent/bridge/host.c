@@ -211,7 +211,8 @@ enum bridge_wish bridge_host_look(struct bridge_host *host)
 		return BRIDGE_END;
 	look_for_answer(host);
 	/* The session has ended, and another one may come. */
-	if (flags & RS_CONTROL_STOP)
+	host->over = flags & RS_CONTROL_STOP;
+	if (host->over)
 		host->alive = false;
 	return BRIDGE_GO_ON;
 }

@@ -16,6 +16,7 @@ struct bridge_host {
 	bool attached;
 	bool held;  /* the host's lock says whether it lives */
 	bool alive; /* it answers, as far as is known */
+	bool over;  /* its session has ended, as it says */
 	bool asked; /* a question is under way */
 	struct rs_hcall_ticket question;
 	uint32_t silent, quiet; /* ticks since the question was asked, and since the last answer */

@@ -13,11 +13,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <rs_port.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,12 +27,16 @@
 #define DEFAULT_DELAY_MS 100ul
 #define BUSY_SHARE 8u      /* of a ring in one sweep: the next one comes as soon as it can */
 #define WAIT_NS 500000000u /* between two looks for a region */
+#define ABSENT_TICKS 6000u /* without a host, with --session */
+
+#define STATUS_PRESENT 3 /* the kernel has an agent already */
 
 static volatile sig_atomic_t stopped;
 
 struct options {
 	unsigned long ring_kb, delay_ms;
-	long wait_s; /* for a region; -1: without end */
+	long wait_s;  /* for a region; -1: without end */
+	bool session; /* in the background, as long as a session is there */
 };
 
 struct bridge {
@@ -39,6 +45,10 @@ struct bridge {
 	struct bridge_catalog *catalog;
 	struct bridge_reader reader;
 	struct bridge_host host;
+	/* With --session. */
+	int ready;       /* who started us waits there for a status; -1: no longer */
+	bool met;        /* a host has answered */
+	uint32_t absent; /* ticks since one did */
 };
 
 static void on_signal(int number)
@@ -49,11 +59,14 @@ static void on_signal(int number)
 static void usage(FILE *out)
 {
 	fprintf(out,
-		"usage: ringside-guest [-r KIB] [-d MS] [-w SECONDS]\n"
+		"usage: ringside-guest [-s] [-r KIB] [-d MS] [-w SECONDS]\n"
 		"Lets a Ringside session on the host trace this kernel through tracefs.\n"
 		"  -r, --ring KIB      size of ftrace's ring of each CPU (%lu)\n"
 		"  -d, --delay MS      how long an event may wait before it is moved (%lu)\n"
 		"  -w, --wait SECONDS  how long to wait for a region (without end)\n"
+		"  -s, --session       end with the session; from when the kernel can be traced, "
+		"in the\n"
+		"                      background\n"
 		"      --version       print the version\n"
 		"RINGSIDE_REGION names the region's memory; else it is that of an ivshmem "
 		"device.\n",
@@ -75,16 +88,20 @@ static bool parse_number(const char *text, unsigned long most, unsigned long *ou
 /* -1: go on; else the exit status. */
 static int parse_options(int argc, char **argv, struct options *out)
 {
-	static const struct option known[] = {
-		{"ring", required_argument, NULL, 'r'}, {"delay", required_argument, NULL, 'd'},
-		{"wait", required_argument, NULL, 'w'}, {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},    {NULL, 0, NULL, 0}};
+	static const struct option known[] = {{"ring", required_argument, NULL, 'r'},
+					      {"delay", required_argument, NULL, 'd'},
+					      {"wait", required_argument, NULL, 'w'},
+					      {"help", no_argument, NULL, 'h'},
+					      {"version", no_argument, NULL, 'V'},
+					      {"session", no_argument, NULL, 's'},
+					      {NULL, 0, NULL, 0}};
 	unsigned long seconds;
 	int option;
 	bool good = true;
 
-	*out = (struct options){DEFAULT_RING_KB, DEFAULT_DELAY_MS, -1};
-	while (good && (option = getopt_long(argc, argv, "r:d:w:h", known, NULL)) != -1) {
+	*out = (struct options){
+		.ring_kb = DEFAULT_RING_KB, .delay_ms = DEFAULT_DELAY_MS, .wait_s = -1};
+	while (good && (option = getopt_long(argc, argv, "r:d:w:sh", known, NULL)) != -1) {
 		if (option == 'r') {
 			good = parse_number(optarg, 1ul << 20, &out->ring_kb) && out->ring_kb;
 		} else if (option == 'd') {
@@ -92,6 +109,8 @@ static int parse_options(int argc, char **argv, struct options *out)
 		} else if (option == 'w') {
 			good = parse_number(optarg, 86400, &seconds);
 			out->wait_s = (long)seconds;
+		} else if (option == 's') {
+			out->session = true;
 		} else if (option == 'h' || option == 'V') {
 			option == 'h' ? usage(stdout) : (void)puts("ringside-guest " RS_VERSION);
 			return 0;
@@ -104,8 +123,6 @@ static int parse_options(int argc, char **argv, struct options *out)
 	usage(stderr);
 	return 2;
 }
-
-/* ---- one life with a region ---- */
 
 static void nap(uint32_t ns)
 {
@@ -155,6 +172,66 @@ static void move(struct bridge *b, uint64_t *last)
 	*last = now_ms();
 }
 
+/* ---- --session ---- */
+
+/* Who started us goes on, with this status. */
+static void tell_ready(struct bridge *b, uint8_t status)
+{
+	int none;
+
+	if (b->ready < 0)
+		return;
+	none = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* It may wait for the end of what we say. */
+	for (int fd = 0; none >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(none, fd);
+	if (none > STDERR_FILENO)
+		close(none);
+	if (write(b->ready, &status, 1) < 0)
+		stopped = 1;
+	close(b->ready);
+	b->ready = -1;
+}
+
+/* Whether the session that we were started for has ended, or seems to have died. */
+static bool is_over(struct bridge *b)
+{
+	if (b->host.alive) {
+		b->met = true;
+		b->absent = 0;
+		return false;
+	}
+	return (b->met && b->host.over) || ++b->absent >= ABSENT_TICKS;
+}
+
+/* In the parent: the exit status. In the child, which goes on: -1. */
+static int go_to_background(struct bridge *b)
+{
+	uint8_t status;
+	int ends[2], state;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return 1;
+	child = fork();
+	if (child < 0) {
+		perror("ringside-guest: fork");
+		return 1;
+	}
+	if (!child) {
+		close(ends[0]);
+		setsid();
+		b->ready = ends[1];
+		return -1;
+	}
+	close(ends[1]);
+	if (read(ends[0], &status, 1) == 1)
+		return status;
+	return waitpid(child, &state, 0) == child && WIFEXITED(state) ? WEXITSTATUS(state) : 1;
+}
+
+/* ---- one life with a region ---- */
+
 static enum bridge_wish serve(struct bridge *b)
 {
 	enum bridge_wish wish = BRIDGE_GO_ON;
@@ -168,6 +245,8 @@ static enum bridge_wish serve(struct bridge *b)
 			move(b, &last);
 		nap(BRIDGE_TICK_NS);
 		wish = bridge_host_look(&b->host);
+		if (b->options.session && wish == BRIDGE_GO_ON && is_over(b))
+			wish = BRIDGE_END;
 	}
 	bridge_catalog_apply(b->catalog, &b->fs, true);
 	if (wish == BRIDGE_TAKEN) {
@@ -211,7 +290,7 @@ static int run(struct bridge *b)
 	if (!access("/sys/module/ringside", F_OK)) {
 		fprintf(stderr,
 			"ringside-guest: the module is loaded, which does all this itself\n");
-		return 1;
+		return STATUS_PRESENT;
 	}
 	while (!stopped && wish == BRIDGE_LEAVE) {
 		ret = find_region(b);
@@ -224,9 +303,10 @@ static int run(struct bridge *b)
 			return 1;
 		}
 		bridge_catalog_register(b->catalog);
-		bridge_host_greet(&b->host);
 		fprintf(stderr, "ringside-guest: %u events of this kernel can be traced\n",
 			b->catalog->events - b->catalog->refused);
+		tell_ready(b, 0);
+		bridge_host_greet(&b->host);
 		wish = serve(b);
 	}
 	return ret > 0 ? ret : 0;
@@ -237,7 +317,7 @@ static int with_tracefs(struct bridge *b)
 	int ret = 1;
 
 	if (!bridge_tracefs_open(&b->fs, b->options.ring_kb))
-		return 1;
+		return b->fs.taken ? STATUS_PRESENT : 1;
 	bridge_tracefs_hide_thread(&b->fs);
 	if (!bridge_catalog_read(b->catalog, &b->fs))
 		fprintf(stderr, "ringside-guest: no events in %s\n", b->fs.instance);
@@ -255,6 +335,11 @@ int main(int argc, char **argv)
 	struct sigaction action = {.sa_handler = on_signal};
 	int ret = parse_options(argc, argv, &bridge.options);
 
+	if (ret >= 0)
+		return ret;
+	bridge.ready = -1;
+	if (bridge.options.session)
+		ret = go_to_background(&bridge);
 	if (ret >= 0)
 		return ret;
 	sigaction(SIGINT, &action, NULL);

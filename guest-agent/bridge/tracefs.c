@@ -106,6 +106,7 @@ static bool lock_instance(struct bridge_tracefs *fs)
 	fprintf(stderr, "ringside-guest: another one is at work in %s\n", fs->instance);
 	close(fs->dir);
 	fs->dir = -1;
+	fs->taken = true;
 	return false;
 }
 
@@ -178,7 +179,7 @@ void bridge_tracefs_close(struct bridge_tracefs *fs)
 		close(fs->top);
 	if (fs->mounted)
 		umount2(fs->root, MNT_DETACH);
-	*fs = (struct bridge_tracefs){.top = -1, .dir = -1};
+	*fs = (struct bridge_tracefs){.top = -1, .dir = -1, .taken = fs->taken};
 }
 
 void bridge_tracefs_hide_thread(const struct bridge_tracefs *fs)

@@ -19,6 +19,7 @@ struct bridge_tracefs {
 	int top;            /* of the root; -1 */
 	int dir;            /* of the instance, which is locked; -1 */
 	bool mounted;       /* by us */
+	bool taken;         /* another bridge is at work in the instance */
 };
 
 /*

@@ -5,9 +5,11 @@
 #include "cli/run_recording_options.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
+#include "machine/inject.h"
 #include "machine/reach.h"
 #include "qemu/cmdline.h"
 #include <errno.h>
+#include <rs-trace-paths.h>
 #include <string.h>
 
 struct options {
@@ -25,7 +27,7 @@ struct options {
 	char *uri;
 	char *name, *ring_size, *mode;
 	int cpus, users;
-	gboolean new_layout, prepare;
+	gboolean new_layout, prepare, inject;
 };
 
 #define NOT_GIVEN (-1)
@@ -34,6 +36,21 @@ static void say_lines(const GPtrArray *lines)
 {
 	for (guint i = 0; lines && i < lines->len; i++)
 		rs_cli_fail(0, "%s", (const char *)lines->pdata[i]);
+}
+
+/* Once the session has started: puts a program into the guest. `data`: `via`, or NULL. */
+static int inject(struct rs_session *session, void *data, struct rs_error *err)
+{
+	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+	const char *named = g_getenv("RINGSIDE_GUEST");
+	const char *program = named && *named ? named : RS_LIBEXEC_DIR "/ringside-guest";
+	int ret = rs_machine_inject(data ? data : "", program, lines, err);
+
+	say_lines(lines);
+	/* Our program is missing, and no event or session. */
+	if (ret == -ENOENT)
+		err->code = EIO;
+	return ret;
 }
 
 /* What was asked for of the memory. */
@@ -121,7 +138,7 @@ static int attach_other(const struct options *o)
 	if (code)
 		return rs_cli_fail_error(&err);
 	/* Whoever attaches a memory alone may well come before its programs. */
-	if (!o->shm)
+	if (!o->shm && !o->inject)
 		runner.agent_hint = "; is the module ringside loaded in the guest?";
 	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
 	say_lines(lines);
@@ -131,6 +148,7 @@ static int attach_other(const struct options *o)
 			err.code = EIO;
 		code = rs_cli_fail_error(&err);
 	} else {
+		runner.data = via;
 		code = rs_runner_run(session, &runner);
 	}
 	/* What could not be put right is tried again. */
@@ -139,11 +157,12 @@ static int attach_other(const struct options *o)
 	return code;
 }
 
-static int attach(const char *name, const struct rs_runner_config *runner)
+static int attach(const char *name, struct rs_runner_config *runner)
 {
 	g_autoptr(GPtrArray) lines = NULL;
 	g_autoptr(RsTraceRundirEntry) old = NULL;
 	struct rs_rundir_claim *claim = NULL;
+	const RsTraceRundirSource *source;
 	struct rs_session *session;
 	struct rs_error err = {0};
 	GError *error = NULL;
@@ -155,6 +174,8 @@ static int attach(const char *name, const struct rs_runner_config *runner)
 		return rs_cli_fail_gerror(error);
 	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
+	source = rs_trace_rundir_entry_source(old, 1);
+	runner->data = source ? source->via : NULL;
 	code = rs_launch_attach(old, &session, &lines, &err);
 	say_lines(lines);
 	if (code)
@@ -205,6 +226,10 @@ static int check_memory(const struct rs_verb *verb, const struct options *o)
 					  "--new-layout are for --shm, --qmp, --pid and domains");
 	if (!o->domain.name && (o->uri || o->prepare))
 		return rs_cli_usage(verb, "--connect and --prepare are for a domain");
+	if (o->inject && names_itself(o))
+		return rs_cli_usage(verb,
+				    "--inject needs libvirt, which reaches the guest's agent. "
+				    "Elsewhere, start ringside-guest in the guest by hand");
 	if (!!o->shm + !!o->qmp + !!o->pid > 1)
 		return rs_cli_usage(verb, "one of --shm, --qmp and --pid");
 	if (o->pid < 0)
@@ -233,6 +258,7 @@ static int check(const struct rs_verb *verb, struct options *o)
 	runner->output = o->to.text;
 	runner->symbols = o->record.symbols = &o->symbols;
 	runner->record = o->to.output ? &o->record : NULL;
+	runner->started = o->inject ? inject : NULL;
 	if (!code)
 		code = check_memory(verb, o);
 	if (!code)
@@ -266,6 +292,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "libvirt's daemon, as virsh has it: NAME is a domain", "URI"},
 		{"prepare", 0, 0, G_OPTION_ARG_NONE, &o.prepare,
 		 "Give the domain the device that a trace needs, as `prepare` does", NULL},
+		{"inject", 0, 0, G_OPTION_ARG_NONE, &o.inject,
+		 "Put ringside-guest into the domain by its guest agent, until the end", NULL},
 		{"shm", 0, 0, G_OPTION_ARG_FILENAME, &o.shm,
 		 "Trace whatever has an agent in this memory", "PATH"},
 		{"qmp", 0, 0, G_OPTION_ARG_FILENAME, &o.qmp,

@@ -254,3 +254,25 @@ int rs_domain_command_async(struct rs_domain *domain, const char *json, int fd,
 	rs_domain_job_unref(job);
 	return 0;
 }
+
+/* ---- the guest's agent ---- */
+
+#define AGENT_MORE_MS 5000 /* for libvirt, which syncs with it first */
+
+static int do_ask_agent(struct rs_domain *domain, struct rs_domain_job *job)
+{
+	int ret = rs_domain_check_connected(domain, job);
+
+	return ret ? ret
+		   : rs_virt_ask_agent(domain->virt, job->text, job->timeout_s, &job->out,
+				       &job->err);
+}
+
+int rs_domain_ask_agent(struct rs_domain *domain, const char *json, int timeout_s, char **answer,
+			struct rs_error *err)
+{
+	struct rs_domain_job *job = rs_domain_job_new(do_ask_agent, "qemu-agent-command", json);
+
+	job->timeout_s = timeout_s;
+	return call_for_text(domain, job, timeout_s * 1000 + AGENT_MORE_MS, answer, err);
+}

@@ -90,6 +90,14 @@ typedef void (*rs_domain_answer_fn)(void *data, const char *reply, const struct 
 int rs_domain_command_async(struct rs_domain *domain, const char *json, int fd,
 			    rs_domain_answer_fn done, void *data, struct rs_error *err);
 
+/*
+ * Has QEMU's agent in the guest carry out one line of JSON, and returns its answer, to be freed.
+ * libvirt/qga.h makes the lines. Errors besides: -EHOSTUNREACH there is no agent, or it does not
+ * answer for `timeout_s`, which is from 1 to 60.
+ */
+int rs_domain_ask_agent(struct rs_domain *domain, const char *json, int timeout_s, char **answer,
+			struct rs_error *err);
+
 /* What happened to it. */
 enum rs_domain_change {
 	RS_DOMAIN_STARTED,

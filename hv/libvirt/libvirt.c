@@ -55,6 +55,7 @@ _Static_assert(RS_LOOP_READABLE == VIR_EVENT_HANDLE_READABLE &&
 	F(virDomainDetachDeviceFlags)
 #define QEMU_FUNCTIONS(F)                                                                          \
 	F(virDomainQemuMonitorCommand)                                                             \
+	F(virDomainQemuAgentCommand)                                                               \
 	F(virConnectDomainQemuMonitorEventRegister)                                                \
 	F(virConnectDomainQemuMonitorEventDeregister)
 
@@ -137,6 +138,9 @@ static int code_of(const virError *error)
 		return ETIMEDOUT;
 	case VIR_ERR_OPERATION_INVALID:
 		return ENOTCONN;
+	case VIR_ERR_AGENT_UNRESPONSIVE:
+	case VIR_ERR_AGENT_UNSYNCED:
+		return EHOSTUNREACH;
 	case VIR_ERR_RPC:
 	case VIR_ERR_INVALID_CONN:
 		return EPIPE;
@@ -396,6 +400,23 @@ int rs_virt_command(struct rs_virt *virt, const char *json, int fd, char **reply
 	else
 		ret = vir.virDomainQemuMonitorCommand(virt->domain, json, &text, 0) ? fail(err) : 0;
 	return ret ? ret : take_text(text, reply, err);
+}
+
+int rs_virt_ask_agent(struct rs_virt *virt, const char *json, int timeout_s, char **answer,
+		      struct rs_error *err)
+{
+	char *text = vir.virDomainQemuAgentCommand(virt->domain, json, timeout_s, 0);
+	const virError *error = text ? NULL : vir.virGetLastError();
+
+	if (error && error->code == VIR_ERR_ARGUMENT_UNSUPPORTED)
+		return rs_error_set(err, ENODEV,
+				    "the domain has no channel org.qemu.guest_agent.0 to an agent "
+				    "in the guest");
+	if (error && code_of(error) == EHOSTUNREACH)
+		return rs_error_set(err, EHOSTUNREACH,
+				    "nothing in the guest answers as QEMU's guest agent: is "
+				    "qemu-guest-agent installed there, and running?");
+	return take_text(text, answer, err);
 }
 
 /* ---- events ---- */

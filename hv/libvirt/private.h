@@ -42,6 +42,8 @@ int rs_virt_change_device(struct rs_virt *virt, const char *xml, bool attach, bo
 /* `fd`: -1: none goes with it. */
 int rs_virt_command(struct rs_virt *virt, const char *json, int fd, char **reply,
 		    struct rs_error *err);
+int rs_virt_ask_agent(struct rs_virt *virt, const char *json, int timeout_s, char **answer,
+		      struct rs_error *err);
 /* Each callback holds `events` and its data until it is released. */
 int rs_virt_listen(struct rs_virt *virt, const struct rs_virt_events *events, struct rs_error *err);
 
@@ -89,7 +91,8 @@ struct rs_domain_job {
 	char *text;       /* what it needs: a URI, XML, JSON */
 	char *name;
 	bool inactive, attach;
-	int fd; /* ours; -1: none */
+	int fd;        /* ours; -1: none */
+	int timeout_s; /* for the guest's agent */
 
 	GMutex lock;
 	GCond ended;

@@ -48,6 +48,13 @@ static bool split(const char *via, char **uri, char **uuid, const char **name)
 	return true;
 }
 
+bool rs_machine_split_domain(const char *via, char **uri, char **uuid)
+{
+	const char *name;
+
+	return split(via, uri, uuid, &name);
+}
+
 char *rs_machine_domain_name(const char *via)
 {
 	g_autofree char *uri = NULL, *uuid = NULL;

@@ -23,6 +23,8 @@
 int rs_machine_find_domain(const char *uri, const char *name, char **via, char **called,
 			   struct rs_error *err);
 
+/* How libvirt is asked for it, both to be freed. False: `via` is no domain's. */
+bool rs_machine_split_domain(const char *via, char **uri, char **uuid);
 /* The domain's name, to be freed. */
 char *rs_machine_domain_name(const char *via);
 
