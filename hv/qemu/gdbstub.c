@@ -297,15 +297,88 @@ static int take_read(struct rs_gdb *gdb, const void *items, size_t index, bool *
 	return 0;
 }
 
-int rs_gdb_read(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t count, bool *bad,
-		struct rs_error *err)
+static int read_each(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t count, bool *bad,
+		     struct rs_error *err)
 {
 	const struct exchange exchange = {append_nth_read, take_read, reads, count};
 
-	for (size_t i = 0; i < count; i++)
+	return run_exchange(gdb, &exchange, bad, err);
+}
+
+static int by_address(const void *a, const void *b, void *data)
+{
+	const struct rs_gdb_read *reads = data;
+	uint64_t x = reads[*(const size_t *)a].address, y = reads[*(const size_t *)b].address;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Reads that lie close to each other: `n` of `order` from `first`. */
+struct span {
+	size_t first, n;
+};
+
+/*
+ * Fills `spans` with `wide`, the reads that cover them, whose memory is in `bytes`. Returns their
+ * number.
+ */
+static size_t find_spans(const struct rs_gdb_read *reads, const size_t *order, size_t count,
+			 struct span *spans, struct rs_gdb_read *wide, uint8_t *bytes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct rs_gdb_read *read = &reads[order[i]];
+		uint64_t from = n ? wide[n - 1].address : 0;
+
+		if (n && read->address - from <= RS_GDB_READ_MAX - read->size) {
+			wide[n - 1].size = MAX(wide[n - 1].size,
+					       (uint32_t)(read->address - from) + read->size);
+			spans[n - 1].n++;
+			continue;
+		}
+		spans[n] = (struct span){i, 1};
+		wide[n] = (struct rs_gdb_read){read->address, bytes + n * RS_GDB_READ_MAX,
+					       read->size};
+		n++;
+	}
+	return n;
+}
+
+int rs_gdb_read(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t count, bool *bad,
+		struct rs_error *err)
+{
+	g_autofree size_t *order = g_new(size_t, count);
+	g_autofree struct span *spans = g_new(struct span, count);
+	g_autofree struct rs_gdb_read *wide = g_new(struct rs_gdb_read, count);
+	g_autofree uint8_t *bytes = g_malloc_n(count, RS_GDB_READ_MAX);
+	g_autofree bool *missing = g_new0(bool, count);
+	size_t n;
+	int rc;
+
+	for (size_t i = 0; i < count; i++) {
 		if (reads[i].size == 0 || reads[i].size > RS_GDB_READ_MAX)
 			return rs_error_set(err, EINVAL, "a read of %u bytes", reads[i].size);
-	return run_exchange(gdb, &exchange, bad, err);
+		order[i] = i;
+	}
+	g_qsort_with_data(order, (gint)count, sizeof(*order), by_address, (void *)reads);
+	n = find_spans(reads, order, count, spans, wide, bytes);
+	rc = read_each(gdb, wide, n, missing, err);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		for (size_t k = spans[i].first; k < spans[i].first + spans[i].n && rc == 0; k++) {
+			const struct rs_gdb_read *read = &reads[order[k]];
+			const uint8_t *from = wide[i].out;
+
+			/* Where some of a span is no memory, a part of it may be. */
+			bad[order[k]] = missing[i];
+			if (missing[i] && spans[i].n > 1)
+				rc = read_each(gdb, read, 1, &bad[order[k]], err);
+			else if (!missing[i])
+				memcpy(read->out, from + (read->address - wide[i].address),
+				       read->size);
+		}
+	}
+	return rc;
 }
 
 int rs_gdb_close(struct rs_gdb *gdb, bool resume, struct rs_error *err)

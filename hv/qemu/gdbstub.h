@@ -81,7 +81,10 @@ struct rs_gdb_read {
 	uint32_t size; /* 1..RS_GDB_READ_MAX */
 };
 
-/* The same for reads. What is read where bad[i] is true is undefined. */
+/*
+ * The same for reads, in any order. Those that lie close to each other travel as one. What is read
+ * where bad[i] is true is undefined.
+ */
 int rs_gdb_read(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t count, bool *bad,
 		struct rs_error *err);
 

@@ -102,6 +102,39 @@ static void test_bad_answers(void)
 	peer_stop(&peer);
 }
 
+/* Four places of guest memory: two close together, one far away, and two of which one is none. */
+static void test_reads_travel_together(void)
+{
+	/* To qAttached; 0x1000 to 0x1005; 0x9000; 0x20000 and on; then 0x20000, 0x20100 alone. */
+	static const char answers[] = "$1#31"
+				      "$616263646566#79"
+				      "$78#6f"
+				      "$E14#aa"
+				      "$6e#9b"
+				      "$E14#aa";
+	char low[2] = "", high[3] = "", far[1] = "", here[1] = "", gone[1] = "";
+	const struct rs_gdb_read reads[] = {{0x20100, gone, 1},
+					    {0x1003, high, 3},
+					    {0x9000, far, 1},
+					    {0x1000, low, 2},
+					    {0x20000, here, 1}};
+	bool bad[G_N_ELEMENTS(reads)];
+	struct rs_gdb *gdb = NULL;
+	struct peer peer;
+
+	memset(bad, 1, sizeof(bad));
+	peer_start(&peer, answers, sizeof(answers) - 1, false);
+	g_assert_cmpint(rs_gdb_connect(peer.path, 0, 2000, &gdb, NULL), ==, 0);
+	g_assert_cmpint(rs_gdb_read(gdb, reads, G_N_ELEMENTS(reads), bad, NULL), ==, 0);
+	g_assert_cmpmem(low, 2, "ab", 2);
+	g_assert_cmpmem(high, 3, "def", 3);
+	g_assert_cmpmem(far, 1, "x", 1);
+	g_assert_cmpmem(here, 1, "n", 1);
+	g_assert_true(bad[0] && !bad[1] && !bad[2] && !bad[3] && !bad[4]);
+	rs_gdb_close(gdb, false, NULL);
+	peer_stop(&peer);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -109,5 +142,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/gdbstub/too-long", test_packet_too_long);
 	g_test_add_func("/gdbstub/hostile-peer", test_hostile_peer);
 	g_test_add_func("/gdbstub/bad-answers", test_bad_answers);
+	g_test_add_func("/gdbstub/reads-travel-together", test_reads_travel_together);
 	return g_test_run();
 }
