@@ -242,6 +242,8 @@ struct rs_monitor *rs_domain_monitor_new(struct rs_domain *domain,
 	struct monitor *monitor = g_new0(struct monitor, 1);
 
 	monitor->monitor.ops = &ops;
+	/* libvirt's daemon answers on one thread and tells events on another. */
+	monitor->monitor.events_late = true;
 	monitor->domain = domain;
 	monitor->asked = g_hash_table_new(g_direct_hash, g_direct_equal);
 	rs_monitor_listen(&monitor->monitor, listener);

@@ -13,6 +13,7 @@
 #define KILL_AFTER_MS 3000
 #define KILL_SILENT_MS 300
 #define KILLER_LOOK_MS 50
+#define LATE_STOP_MS 2000
 #define FREE_AGAIN_US 50000
 
 /* ---- events of QEMU ---- */
@@ -373,13 +374,30 @@ static int q_start(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
+/*
+ * The VM ran right before, and stands still now, so a STOP event is under way. If it was lost, it
+ * was us all the same.
+ */
+static void await_stop(struct rs_qemu *qemu)
+{
+	struct rs_patience patience =
+		rs_patience_new(qemu->process.pid, g_get_monotonic_time() + LATE_STOP_MS * 1000);
+
+	while (!qemu->stop_seen && qemu->monitor->ops->wait(qemu->monitor, &patience, NULL) == 0)
+		rs_monitor_drain(qemu->monitor);
+	qemu->stop_seen = true;
+}
+
 /* Stops the VM, and finds out whether it was us who stopped it. */
 static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 {
-	bool running = false;
-	int rc = rs_gdb_connect(qemu->gdb_path, qemu->process.pid, RS_QEMU_PATIENCE_MS, &qemu->gdb,
-				err);
+	bool before = false, running = false;
+	int rc = qemu->monitor->events_late ? rs_qemu_query_running(qemu, &before, err) : 0;
 
+	if (rc < 0)
+		return rc;
+	rc = rs_gdb_connect(qemu->gdb_path, qemu->process.pid, RS_QEMU_PATIENCE_MS, &qemu->gdb,
+			    err);
 	if (rc == -ETIMEDOUT) {
 		/* A later look at this connection will stop a VM that runs, though we have closed
 		 * it. */
@@ -396,6 +414,8 @@ static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 		qemu->stop_seen = qemu->left_paused = qemu->owes = false;
 		rc = rs_error_set(err, EBUSY, "somebody lets the guest run on");
 	}
+	if (rc == 0 && before)
+		await_stop(qemu);
 	if (rc == 0)
 		rc = rs_gdb_set_physical(qemu->gdb, true, err);
 	return rc;

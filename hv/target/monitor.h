@@ -112,6 +112,11 @@ struct rs_monitor { /* an implementation's object begins with it, zeroed but for
 	const struct rs_monitor_ops *ops;
 	struct rs_monitor_listener listener;
 	pid_t pid;
+	/*
+	 * Of the implementation: somebody carries events and answers on who does not keep their
+	 * order, so an event may come after the answer to a later question.
+	 */
+	bool events_late;
 	/* Only monitor.c looks at the rest. */
 	bool closed;
 	bool silent;    /* it owes an answer, and has said nothing since that was late */

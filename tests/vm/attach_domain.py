@@ -14,6 +14,7 @@ from harness import Ringside, check, need, run_tests, wait_for
 from libvirt_bed import Bed, restart_daemon
 
 RINGSIDE, GUEST = map(os.path.realpath, sys.argv[1:3])
+SESSIONS = 12
 rs = Ringside(RINGSIDE)
 
 
@@ -70,6 +71,14 @@ def test_what_cannot_be_attached(domain):
     check(done.code == 1 and "'ringside prepare' adds it" in done.err, done.err)
     domain.destroy()
     check(rs('prepare', '-c', domain.bed.uri, domain.name).code == 0, 'it is prepared again')
+
+
+def test_each_session_lets_the_guest_go_on(domain):
+    """libvirt tells that the guest stands still, and answers questions, in any order."""
+    domain.session().end(signal.SIGINT)
+    for _ in range(SESSIONS):
+        done = rs('attach', '-c', domain.bed.uri, domain.name, '-e', '*', '-n', '10', '--new', '--text', '/dev/null')
+        check(done.code == 0 and domain.state() == 'running', f'it runs on: {done.err.splitlines()[-2:]}')
 
 
 def test_two_domains_at_once(domain):
