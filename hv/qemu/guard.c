@@ -20,8 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIFE 3 /* the guard's descriptors: a pipe that ends with the session … */
-#define MARK 4 /* … and the mark */
+#define LIFE 3         /* the guard's descriptors: a pipe that ends with the session … */
+#define MARK 4         /* … and the mark */
+#define FILES_MAX 4096 /* more than a session opens */
 #define TRIES 20
 #define ANSWER_MS 500 /* of QEMU, which may be slow: each try asks again */
 
@@ -75,6 +76,15 @@ static void watch(const struct sockaddr_un *stub)
 		rs_qemu_mark_runs(MARK);
 }
 
+/* Some containers know no close_range(). */
+static void close_rest(void)
+{
+	if (!close_range(MARK + 1, ~0u, 0))
+		return;
+	for (int fd = MARK + 1; fd < FILES_MAX; fd++)
+		close(fd);
+}
+
 /* Nothing of the session stays open: not its locks, sockets, and the pipe that it prints to. */
 static bool keep_two(int life, int mark)
 {
@@ -86,8 +96,10 @@ static bool keep_two(int life, int mark)
 		return false;
 	for (int fd = 0; fd < LIFE; fd++)
 		dup2(nothing, fd);
-	return dup2(life, LIFE) == LIFE && dup2(mark, MARK) == MARK &&
-	       !close_range(MARK + 1, ~0u, 0);
+	if (dup2(life, LIFE) != LIFE || dup2(mark, MARK) != MARK)
+		return false;
+	close_rest();
+	return true;
 }
 
 /* A process that nobody has to wait for, and that Ctrl-C does not reach. */
