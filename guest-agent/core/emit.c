@@ -339,10 +339,13 @@ __attribute__((__noinline__)) void rs_emit_stack(struct rs_event *event, uint32_
 	    !wanted_slow(event, control, entry, size, dyn, dyn_count))
 		return;
 	stack.count = 0;
-	if (rs_core.ops.stack_end ? rs_core.ops.stack_end(frame, &end)
-				  : rs_port_stack_end(frame, &end))
-		stack.count = rs_stack_walk(rs_arch_frame_caller(frame), frame, end, stack.frames,
-					    depth < RS_STACK_MAX ? depth : RS_STACK_MAX);
+	depth = depth < RS_STACK_MAX ? depth : RS_STACK_MAX;
+	if (rs_core.ops.call_stack)
+		stack.count = rs_core.ops.call_stack(stack.frames, depth);
+	else if (rs_core.ops.stack_end ? rs_core.ops.stack_end(frame, &end)
+				       : rs_port_stack_end(frame, &end))
+		stack.count =
+			rs_stack_walk(rs_arch_frame_caller(frame), frame, end, stack.frames, depth);
 	emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count, &stack);
 }
 

@@ -13,6 +13,7 @@ By hand, with a prompt, whose lines the guest runs:
 import glob
 import lzma
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from libvirt_bed import Bed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINUX = os.path.join(HERE, '../guests/linux')
-SERIES = '6.1', '6.12'
+SERIES = '6.1', '6.12', 'debug'
 # In the order in which the guest needs them. Some are built in.
 MODULES = 'virtio_ring', 'virtio', 'virtio_pci_legacy_dev', 'virtio_pci_modern_dev', 'virtio_pci', 'virtio_console', \
     'pvpanic', 'pvpanic-mmio'
@@ -233,6 +234,17 @@ class Guest:
 
     def destroy(self):
         self.bed.virsh('destroy', self.name)
+
+
+# What a kernel says when something is wrong with it, also by KASAN and lockdep.
+COMPLAINTS = re.compile(r'.*(?:WARNING|BUG|Oops|KASAN|suspicious RCU|possible (?:circular|recursive|irq)|lockup'
+                        r'|inconsistent lock|stack guard|refcount_t|scheduling while atomic|sleeping function|ODEBUG'
+                        r'|list_(?:add|del) corruption|blocked for more than|INFO: rcu).*')
+
+
+def check_kernel(dmesg):
+    found = COMPLAINTS.search(dmesg)
+    check(not found, 'the kernel is well' if not found else f'the kernel complains:\n{dmesg[found.start():][:6000]}')
 
 
 def check_answer(ok, what):

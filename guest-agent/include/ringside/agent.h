@@ -116,6 +116,10 @@ struct rs_trace_ops {
 	 * *end) is that stack, and can be read. It never faults, and costs little. False: the event
 	 * gets no stack. NULL: rs_port_stack_end(). */
 	bool (*stack_end)(uintptr_t frame, uintptr_t *end);
+	/* An OS whose code has no frame pointers unwinds by itself: up to `max` return addresses,
+	 * innermost first, from the function on in which the event fires. Returns how many. It runs
+	 * wherever events fire. NULL: as stack_end says. */
+	uint32_t (*call_stack)(uint64_t *frames, uint32_t max);
 };
 #define RS_RAW_MAX 1024u
 #define RS_TEXT_POKES 64u

@@ -88,6 +88,7 @@ static const struct rs_trace_ops ops = {
 	.text_open = rs_text_open,
 	.text_flush = rs_text_flush,
 	.text_close = rs_text_close,
+	.call_stack = rs_call_stack,
 };
 
 /* ---- taking and leaving ---- */

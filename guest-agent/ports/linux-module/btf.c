@@ -294,3 +294,29 @@ int rs_btf_tracepoint(const struct rs_btf *btf, const char *name, struct rs_btf_
 		n++;
 	return n;
 }
+
+static int find_member(const struct rs_btf *btf, const struct btf_type *type, const char *name)
+{
+	const struct btf_member *members = (const void *)(type + 1);
+
+	for (u32 i = 0; i < btf_type_vlen(type); i++) {
+		u32 bits = BTF_INFO_KFLAG(type->info) ? BTF_MEMBER_BIT_OFFSET(members[i].offset)
+						      : members[i].offset;
+
+		if (!strcmp(string_at(btf, members[i].name_off), name))
+			return bits % 8 ? -ENOENT : bits / 8;
+	}
+	return -ENOENT;
+}
+
+int rs_btf_member(const struct rs_btf *btf, const char *name, const char *member)
+{
+	for (u32 id = 1; id < btf->count; id++) {
+		const struct btf_type *type = btf->types[id];
+
+		if (BTF_INFO_KIND(type->info) == BTF_KIND_STRUCT &&
+		    !strcmp(string_at(btf, type->name_off), name))
+			return find_member(btf, type, member);
+	}
+	return -ENOENT;
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The prototypes of the kernel's tracepoints, from the kernel's description of its own types. It is
- * read from /sys/kernel/btf/vmlinux while the module is loaded.
+ * The prototypes of the kernel's tracepoints, and where members lie in its structures, from the
+ * kernel's description of its own types. It is read from /sys/kernel/btf/vmlinux while the module
+ * is loaded.
  *
  * Any task; may sleep. The kernel's file is not doubted, but nothing is read outside of it.
  */
@@ -31,5 +32,8 @@ void rs_btf_close(struct rs_btf *btf); /* NULL is accepted */
  * pointer. Returns how many; -ENOENT: the kernel does not say.
  */
 int rs_btf_tracepoint(const struct rs_btf *btf, const char *name, struct rs_btf_arg *out);
+
+/* Where a member lies in a structure, in bytes. -ENOENT: the kernel does not say. */
+int rs_btf_member(const struct rs_btf *btf, const char *type, const char *member);
 
 #endif

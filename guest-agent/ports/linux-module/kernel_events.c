@@ -2,11 +2,14 @@
 #define pr_fmt(fmt) "ringside: " fmt
 #include "kernel_events.h"
 
+#include "btf.h"
 #include "core.h"
 #include "kernel_emit.h"
 #include "kernel_print.h"
 #include "kernel_raw.h"
 #include "ktrace_records.h"
+#include "private.h"
+#include "syscall_events.h"
 
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -101,6 +104,23 @@ static bool is_known(const char *name)
 	return false;
 }
 
+static void find_others(void)
+{
+	struct rs_btf *btf = NULL;
+	int err = rs_syscall_events_find();
+
+	if (err)
+		pr_info("no events of single system calls: %pe\n", ERR_PTR(err));
+	err = rs_btf_open(&btf);
+	if (!err) {
+		rs_private_find(btf);
+		err = rs_kernel_raw_find(btf, is_known);
+		rs_btf_close(btf);
+	}
+	if (err)
+		pr_info("no raw tracepoints: %pe\n", ERR_PTR(err));
+}
+
 int rs_kernel_events_find(void)
 {
 	struct rs_event **link = &provider.first;
@@ -121,15 +141,15 @@ int rs_kernel_events_find(void)
 		return err;
 	}
 	rs_ktrace_events_link(link);
-	err = rs_kernel_raw_find(is_known);
-	if (err)
-		pr_info("no raw tracepoints: %pe\n", ERR_PTR(err));
+	/* The others are no reason to have none. */
+	find_others();
 	return 0;
 }
 
 void rs_kernel_events_free(void)
 {
 	rs_kernel_raw_free();
+	rs_syscall_events_free();
 	each_kernel_event (e) {
 		e->event->info = NULL;
 		rs_kernel_print_free(e->info);
@@ -141,20 +161,26 @@ void rs_kernel_events_free(void)
 
 int rs_kernel_events_register(void)
 {
-	int err, raw;
+	int err, more;
 
 	provider.sites = __start_rs_sites;
 	provider.sites_end = __stop_rs_sites;
 	err = rs_core_register(&provider);
-	raw = err ? 0 : rs_kernel_raw_register();
-	if (raw)
-		pr_info("no raw tracepoints: %s\n", rs_agent_strerror(raw));
-	return err;
+	if (err)
+		return err;
+	more = rs_syscall_events_register();
+	if (more)
+		pr_info("no events of single system calls: %s\n", rs_agent_strerror(more));
+	more = rs_kernel_raw_register();
+	if (more)
+		pr_info("no raw tracepoints: %s\n", rs_agent_strerror(more));
+	return 0;
 }
 
 void rs_kernel_events_unregister(void)
 {
 	rs_kernel_raw_unregister();
+	rs_syscall_events_unregister();
 	rs_agent_unregister(&provider);
 }
 
@@ -194,6 +220,7 @@ void rs_kernel_events_follow(void)
 	changes = here;
 	each_kernel_event (e)
 		set(e, rs_event_control(e->event) & RS_EVENT_ENABLED);
+	rs_syscall_events_follow();
 	rs_kernel_raw_follow();
 }
 
@@ -203,6 +230,7 @@ void rs_kernel_events_stop(void)
 
 	each_kernel_event (e)
 		any |= set(e, false);
+	any |= rs_syscall_events_stop();
 	any |= rs_kernel_raw_stop();
 	if (any)
 		tracepoint_synchronize_unregister();

@@ -2,6 +2,7 @@
 #include "kernel_print.h"
 
 #include "kernel_events.h"
+#include "syscalls.h"
 
 #include <linux/ctype.h>
 #include <linux/slab.h>
@@ -24,7 +25,7 @@ struct own_text {
 	const char *name, *print, *print_args;
 	const char *field; /* it gets these symbols */
 	const struct rs_symbol_info *symbols;
-	u32 symbol_count;
+	u32 symbol_count; /* not used for those of system calls */
 };
 
 /* As `ps` shows them; the last is a task that was preempted. */
@@ -33,21 +34,14 @@ static const struct rs_symbol_info task_states[] = {
 	{0x10, "X"}, {0x20, "Z"}, {0x40, "P"}, {0x80, "I"}, {0x100, "R+"},
 };
 
-#define __SYSCALL(number, function) {number, #function},
-#define __SYSCALL_NORETURN(number, function) {number, #function},
-/* Their names begin with "sys_", which is left out where they are used. */
-static const struct rs_symbol_info calls[] = {
-#include <asm/syscalls_64.h>
-};
-
 static const struct own_text own_texts[] = {
 	{"sched_switch",
 	 "prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s next_pid=%d "
 	 "next_prio=%d",
 	 "prev_comm,prev_pid,prev_prio,prev_state,next_comm,next_pid,next_prio", "prev_state",
 	 task_states, ARRAY_SIZE(task_states)},
-	{"sys_enter", "%s(%s)", "id,args", "id", calls, ARRAY_SIZE(calls)},
-	{"sys_exit", "%s = %d", "id,ret", "id", calls, ARRAY_SIZE(calls)},
+	{"sys_enter", "%s(%s)", "id,args", "id", rs_call_names},
+	{"sys_exit", "%s = %d", "id,ret", "id", rs_call_names},
 };
 
 static const struct own_text *find_own(const struct rs_kernel_event *event)
@@ -365,12 +359,14 @@ static int take_own(const struct own_text *own, struct rs_event_info *info,
 {
 	struct rs_field_info *field =
 		field_named(fields, info->field_count, own->field, strlen(own->field));
+	const bool of_calls = own->symbols == rs_call_names;
 
 	for (u32 i = 0; i < info->field_count; i++)
 		if (fields[i].kind == RS_KIND_ARRAY)
 			fields[i].flags |= RS_FIELD_HEX;
-	if (field && set_symbols(field, RS_KIND_ENUM, own->symbols, own->symbol_count,
-				 own->symbols == calls ? strlen("sys_") : 0))
+	if (field && set_symbols(field, RS_KIND_ENUM, own->symbols,
+				 of_calls ? rs_call_name_count : own->symbol_count,
+				 of_calls ? strlen("sys_") : 0))
 		return -ENOMEM;
 	return keep(info, own->print, own->print_args);
 }

@@ -188,21 +188,16 @@ static void take_one(struct tracepoint *tracepoint, void *data)
 	finding->link = &raw->event.next;
 }
 
-int rs_kernel_raw_find(bool (*is_known)(const char *name))
+int rs_kernel_raw_find(const struct rs_btf *btf, bool (*is_known)(const char *name))
 {
-	struct finding finding = {.is_known = is_known, .link = &provider.first};
-	struct rs_btf *btf = NULL;
-	int err = rs_btf_open(&btf);
+	struct finding finding = {.is_known = is_known, .btf = btf, .link = &provider.first};
+	int err;
 
-	if (err)
-		return err;
 	for_each_kernel_tracepoint(count_one, &finding.room);
 	raws = kvcalloc(finding.room + 1, sizeof(*raws), GFP_KERNEL);
-	finding.btf = btf;
 	if (raws)
 		for_each_kernel_tracepoint(take_one, &finding);
 	err = raws ? finding.err : -ENOMEM;
-	rs_btf_close(btf);
 	if (err)
 		rs_kernel_raw_free();
 	return err;

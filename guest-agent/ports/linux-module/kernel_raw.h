@@ -10,11 +10,10 @@
 
 #include <linux/types.h>
 
-/*
- * `is_known`: whether there is an event of this tracepoint. 0 or -errno; -ENOENT: the kernel does
- * not say what arguments its tracepoints have.
- */
-int rs_kernel_raw_find(bool (*is_known)(const char *name));
+struct rs_btf;
+
+/* `is_known`: whether there is an event of this tracepoint. 0 or -errno. */
+int rs_kernel_raw_find(const struct rs_btf *btf, bool (*is_known)(const char *name));
 int rs_kernel_raw_register(void);
 void rs_kernel_raw_unregister(void);
 void rs_kernel_raw_follow(void);

@@ -33,7 +33,12 @@
 /*
  * Each stage says what RS_CLASS and RS_ONE are. A file may leave an event or a class of events out:
  *	#define RS_SKIP_workqueue_queue_work 1
+ * or show an argument otherwise before it is read:
+ *	#define RS_VIEW_workqueue_queue_work 1
+ *	#define RS_SHOW_workqueue_queue_work pwq = ...;
  */
+#define RS_SHOW_UNLESS_0(name)
+#define RS_SHOW_UNLESS_1(name) RS_SHOW_##name
 #define RS_CLASS_UNLESS_0(name, proto, args, tstruct, assign, print)                               \
 	RS_CLASS(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
 #define RS_CLASS_UNLESS_1(args...)
@@ -331,7 +336,9 @@
                                                                                                    \
 		if (!(rs_control & RS_EVENT_ENABLED))                                              \
 			return;                                                                    \
-		if (rs_dynamic) {                                                                  \
+		RS_PASTE(RS_SHOW_UNLESS_, __is_defined(RS_VIEW_##call), )                          \
+		(call) if (rs_dynamic)                                                             \
+		{                                                                                  \
 			entry = rs_kernel_scratch_get(sizeof(*entry) +                             \
 						      rs_measure_##call(&__data_offsets, args));   \
 			if (!entry)                                                                \

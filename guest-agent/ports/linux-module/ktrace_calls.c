@@ -8,16 +8,6 @@
 #include <linux/time_types.h>
 #include <asm/unistd.h>
 
-/* One digit for each call. Numbers of newer calls begin at FIRST_HIGH. */
-static const char low[] = "3331222336321440344332150533333312022130433366332323345550031421"
-			  "3341245332112232112212212322333122211403011002000222233331111222"
-			  "4322230122232322311122210032052121012522142213032004000000035554"
-			  "4433322221633021533001005310443421122441243206354155234554532032"
-			  "4434534345343365123644464632144244213215545525453214236653345332"
-			  "535133666421564";
-#define FIRST_HIGH 424
-static const char high[] = "426435253322343456543421254443464444433";
-
 /* In two nibbles. */
 static const u8 paths[] = {
 	[__NR_open] = 1,
@@ -127,15 +117,6 @@ static const struct rs_call_struct structs[] = {
 	{__NR_clock_nanosleep, 2, 0, 0, TIME, "timespec"},
 	{__NR_clock_gettime, 1, 1, 0, TIME, "timespec"},
 };
-
-u32 rs_call_args(long call)
-{
-	if (call >= 0 && call < (long)sizeof(low) - 1)
-		return low[call] - '0';
-	if (call >= FIRST_HIGH && call - FIRST_HIGH < (long)sizeof(high) - 1)
-		return high[call - FIRST_HIGH] - '0';
-	return RS_CALL_ARGS;
-}
 
 u32 rs_call_path(long call, u32 which)
 {

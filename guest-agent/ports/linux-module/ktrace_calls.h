@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#define RS_CALL_ARGS 6
+#include "syscalls.h"
 
 /* Where a call's bytes of input or output are. Argument 0 is the descriptor. */
 enum rs_call_io {
@@ -25,8 +25,6 @@ struct rs_call_struct {
 	const char *name;
 };
 
-/* How many arguments the call has; RS_CALL_ARGS if it is not known. */
-u32 rs_call_args(long call);
 /* Which of the arguments, 0 or 1, is a path: its number from 1 on; 0: there is no such path. */
 u32 rs_call_path(long call, u32 which);
 enum rs_call_io rs_call_io(long call, bool *writes);

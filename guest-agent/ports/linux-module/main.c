@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "kernel_events.h"
+#include "syscalls.h"
 
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -35,6 +36,7 @@ static int __init begin(void)
 
 	if (err)
 		return err;
+	rs_calls_count();
 	err = rs_kernel_events_find();
 	if (err) {
 		rs_page_table_free();

@@ -27,6 +27,11 @@ void rs_pci_end(void);
 int rs_agent_set_memory(void *memory, u64 size, const char *device);
 void rs_agent_take_memory(bool gone);
 
+/* ---- unwind.c ---- */
+
+/* rs_trace_ops.call_stack */
+u32 rs_call_stack(u64 *frames, u32 max);
+
 /* ---- modules.c: events of other modules ---- */
 
 /* They are registered whenever there is a region, between these two. The module's thread. */

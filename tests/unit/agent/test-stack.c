@@ -347,6 +347,26 @@ static void test_os_stack(void)
 	tear_down();
 }
 
+static uint32_t os_call_stack(uint64_t *frames, uint32_t max)
+{
+	for (uint32_t i = 0; i < max; i++)
+		frames[i] = 0x1000 + i;
+	return max;
+}
+
+static void test_os_unwinds(void)
+{
+	uint64_t stack[RS_STACK_MAX];
+
+	set_up();
+	rs_core.ops.call_stack = os_call_stack;
+	recurse(1, with_stack(16));
+	g_assert_cmpuint(last_stack(stack), ==, 16);
+	g_assert_cmpuint(stack[0], ==, 0x1000);
+	g_assert_cmpuint(stack[15], ==, 0x100f);
+	tear_down();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -359,5 +379,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/stack/alternate", test_alternate);
 	g_test_add_func("/agent/stack/garbage", test_garbage);
 	g_test_add_func("/agent/stack/os", test_os_stack);
+	g_test_add_func("/agent/stack/os-unwinds", test_os_unwinds);
 	return g_test_run();
 }

@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* These take a task's group by a function that is not exported. */
-#define RS_SKIP_sched_move_numa 1
-#define RS_SKIP_sched_numa_pair_template 1
+/* The kernel's own function of this purpose is not exported. */
+#ifdef CONFIG_NUMA_BALANCING
+#define task_numa_group_id rs_numa_group_id
+#include "../private.h"
+#include <linux/mm_types.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/numa_balancing.h>
+
+pid_t rs_numa_group_id(struct task_struct *task)
+{
+	pid_t id;
+
+	rcu_read_lock();
+	id = rs_private_value(pid_t, RS_NUMA_GROUP_GID, rcu_dereference(task->numa_group), 0);
+	rcu_read_unlock();
+	return id;
+}
+#endif
+
 #define RS_KERNEL_HEADER <trace/events/sched.h>
 #include "../kernel_stages.h"

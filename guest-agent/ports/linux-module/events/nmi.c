@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define RS_KERNEL_HEADER <trace/events/nmi.h>
+#include "../kernel_stages.h"

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call stacks, by the kernel's own unwinder: most kernels have no frame pointers. It reads tables
+ * alone and takes no lock, so it may run anywhere, as it does for ftrace.
+ */
+#include "module.h"
+
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/stacktrace.h>
+#include <ringside/types.h>
+
+/* Ours come first: this function, what called it, and the probe of a kernel's tracepoint. */
+#define OURS_MAX 10u
+/* So many of ours, and no probe among them. */
+#define OURS_IN_MODULES 2u
+
+static bool is_ours(unsigned long address)
+{
+	return within_module_core(address, THIS_MODULE);
+}
+
+notrace noinline u32 rs_call_stack(u64 *frames, u32 max)
+{
+	unsigned long all[RS_STACK_MAX + OURS_MAX];
+	u32 count, skip = 0;
+
+	BUILD_BUG_ON(sizeof(*frames) != sizeof(*all));
+	count = stack_trace_save(all, min_t(u32, max + OURS_MAX, ARRAY_SIZE(all)), 0);
+	while (skip < count && is_ours(all[skip]))
+		skip++;
+	/* Between a probe and the function that fires there is one that calls all probes. */
+	if (skip > OURS_IN_MODULES && skip < count)
+		skip++;
+	count = min(count - skip, max);
+	memcpy(frames, all + skip, count * sizeof(*frames));
+	return count;
+}

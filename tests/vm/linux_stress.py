@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the kernel module knows of the kernel. In the debug kernel also loads and unloads
+at any time, with everything on.
+
+    linux_stress.py 6.1|6.12|debug RINGSIDE RINGSIDE_KO
+"""
+import os
+import re
+import signal
+import sys
+import tempfile
+
+from harness import Background, Ringside, check, skip, wait_for
+from libvirt_bed import Bed
+from linux_guest import Guest, check_kernel
+
+SERIES, RINGSIDE, MODULE = sys.argv[1:]
+rs = Ringside(os.path.realpath(RINGSIDE))
+MIB = 16
+CPUS, MAX_CPUS = 2, 4
+DEBUG = SERIES == 'debug'
+PATIENCE = 300 if DEBUG else 90
+LOADS = 50
+LOAD = '''for n in 1 2; do
+(
+	while [ ! -e /tmp/stop ]; do
+		dd if=/dev/zero of=/tmp/zeroes$n bs=4096 count=50 2>/dev/null
+		cat /tmp/zeroes$n | /bin/true
+		/bin/echo here >/dev/null
+		usleep 1000
+	done
+) >/dev/null 2>&1 </dev/null &
+done'''
+
+
+def begin_session(guest, name, *more):
+    return Background(rs, 'attach', '--shm', f'/dev/shm/{guest.shm}', '--cpus', str(MAX_CPUS), '--ring-size', '2M',
+                      '--name', name, '-q', *more, ready=lambda: rs('stat', name).code == 0)
+
+
+def insert(guest):
+    guest.sh('insmod /ringside.ko', timeout=PATIENCE)
+    wait_for('the agent', lambda: rs.json('list'), PATIENCE)
+
+
+def check_well(guest):
+    check_kernel(guest.sh('dmesg'))
+    if DEBUG:
+        said = guest.sh('cat /proc/lockdep_stats')
+        check(re.search(r'debug_locks: +1$', said, re.M), 'lockdep is still at work')
+
+
+def enable(*globs):
+    r = rs('enable', *globs, timeout=PATIENCE)
+    check(r.code == 0, f'{globs} are on: {r.err.strip()}')
+
+
+def key_of(guest, tracepoint):
+    """Whether the tracepoint has users, as the kernel's memory shows it."""
+    address = int(guest.sh(f"grep ' __tracepoint_{tracepoint}$' /proc/kallsyms").split()[0], 16)
+    said = guest.bed.virsh('qemu-monitor-command', guest.name, '--hmp', f'x /1wd {address + 8:#x}').stdout
+    return int(said.split(':')[1])
+
+
+def wait_for_probes(guest, **counts):
+    """Tracepoints, and whether each is to have probes."""
+    wait_for(f'probes {counts}', lambda: all(key_of(guest, name) == n for name, n in counts.items()), PATIENCE)
+    print('ok: probes', counts)
+
+
+def text_of(trace):
+    return rs('report', trace, timeout=PATIENCE).out
+
+
+def test_system_calls_and_private_fields(guest, directory):
+    """Events of single calls have their arguments; others, what the kernel keeps to itself."""
+    trace = os.path.join(directory, 'calls')
+    session = begin_session(guest, 'calls', '-o', trace)
+    try:
+        insert(guest)
+        there = {f"{e['system']}:{e['name']}" for e in rs.json('list')}
+        for name in 'sched:sched_move_numa', 'sched:sched_stick_numa', 'sched:sched_swap_numa', \
+                'net:net_dev_xmit_timeout', 'kmem:mm_page_alloc_extfrag', 'nmi:nmi_handler':
+            check(DEBUG or name in there, f'there is {name}')
+        check(sum(name.startswith('syscalls:') for name in there) > 650, 'there are the system calls')
+        enable('--stack', 'syscalls:sys_enter_openat')
+        enable('syscalls:sys_exit_openat', 'syscalls:sys_enter_write', 'raw_syscalls:*', 'workqueue:*')
+        wait_for_probes(guest, sys_enter=1, sys_exit=1, workqueue_queue_work=1)
+        guest.sh('mkdir -p /tmp/d; echo word >/tmp/d/file; cat /tmp/d/file /tmp/none; true')
+        rs('disable', '*')
+        enable('--stack', 'kmem:kmem_cache_free')
+        enable('kmem:kmem_cache_alloc', 'kmem:rss_stat')
+        wait_for_probes(guest, sys_enter=0, kmem_cache_free=1, kmem_cache_alloc=1, rss_stat=1)
+        guest.sh('/bin/true')
+        rs('disable', '*')
+    finally:
+        code, _, said = session.end(signal.SIGINT, PATIENCE)
+    check(code == 0, f'the session ends well: {said}')
+    text = text_of(trace)
+    for pattern in r' syscalls:sys_enter_openat: dfd=-100 filename=0x[0-9a-f]+ flags=0x\w* mode=0', \
+            r' syscalls:sys_exit_openat: ret=-2\n', r' syscalls:sys_enter_write: fd=1 buf=0x[0-9a-f]+ count=5\n', \
+            r' raw_syscalls:sys_enter: openat\(', \
+            r' kmem:kmem_cache_alloc: call_site=\S+ ptr=0x[0-9a-f]+ bytes_req=4096 bytes_alloc=4096 gfp_flags=GFP_\S+', \
+            r' kmem:kmem_cache_free: .* name=names_cache\n', \
+            r' kmem:rss_stat: mm_id=\d+ curr=[01] type=MM_ANONPAGES size=\d+B', \
+            r' workqueue:workqueue_queue_work: .* workqueue=events\w* req_cpu=\d+ cpu=[01]\n':
+        name = pattern.split()[0]
+        found = [line for line in text.splitlines() if f' {name}' in line]
+        check(re.search(pattern, text), f'{pattern}: {found[:5]}')
+    return trace
+
+
+def test_stacks(guest, trace):
+    """By the unwinder of the kernel. Its own list of symbols names them on the host."""
+    symbols = trace + '.symbols'
+    with open(symbols, 'wb') as file:
+        file.write(guest.get('/proc/kallsyms'))
+    text = rs('report', '--symbols', symbols, trace, timeout=PATIENCE).out
+    opened = re.search(r'sys_enter_openat: .*\n((?: +=> .*\n)+)', text)
+    check(opened and 'syscall' in opened[1], f'where a system call begins: {opened and opened[1]}')
+    freed = re.search(r'name=names_cache\n((?: +=> .*\n)+)', text)
+    check(freed and re.search(r'=> \w+\+0x\w+\n(?:.*\n)*? => do_syscall_64\+', freed[1]),
+          f'where a name is freed: {freed and freed[1]}')
+    check('rs_' not in opened[1] + freed[1] and '__traceiter' not in opened[1] + freed[1], 'without what is ours')
+
+
+def test_probes_are_there_only_while_something_is_on(guest):
+    wait_for_probes(guest, sched_switch=0, sys_enter=0, kfree=0)
+    enable('sched:sched_switch', 'raw_syscalls:sys_enter', 'kmem:kfree')
+    wait_for_probes(guest, sched_switch=1, sys_enter=1, kfree=1)
+    enable('syscalls:sys_exit_read', 'syscalls:sys_exit_write')
+    wait_for_probes(guest, sys_exit=1)
+    rs('disable', 'raw_syscalls:*', 'syscalls:sys_exit_read')
+    wait_for_probes(guest, sched_switch=1, sys_enter=0, sys_exit=1)
+    rs('disable', '*')
+    wait_for_probes(guest, sched_switch=0, sys_exit=0, kfree=0)
+
+
+def test_loads_and_unloads_with_everything_on(guest):
+    """LOADS times, at any moment, while the guest works and the session wants all there is."""
+    enable('--ahead', '*')
+    guest.sh(LOAD)
+    guest.sh(f'''n=0
+        while [ $n -lt {LOADS} ]; do
+            rmmod ringside || exit 1
+            usleep $((n * 2000))
+            insmod /ringside.ko || exit 1
+            usleep $((n % 10 * 30000))
+            n=$((n + 1))
+        done''', timeout=10 * PATIENCE)
+    wait_for('the agent', lambda: rs.json('list'), PATIENCE)
+    check_well(guest)
+
+
+def main():
+    if not os.path.getsize(MODULE):
+        skip(f'{MODULE} was not built: its kernel or a compiler is missing')
+    with tempfile.TemporaryDirectory() as d, Bed() as bed:
+        os.environ['XDG_RUNTIME_DIR'] = d
+        guest = Guest(bed, SERIES, files={'/ringside.ko': MODULE}, shmem=MIB, cpus=CPUS, max_cpus=MAX_CPUS,
+                      memory=1536 if DEBUG else 512)
+        trace = test_system_calls_and_private_fields(guest, d)
+        test_stacks(guest, trace)
+        session = begin_session(guest, 'stress')
+        try:
+            wait_for('the agent', lambda: rs.json('list'), PATIENCE)
+            test_probes_are_there_only_while_something_is_on(guest)
+            if DEBUG:
+                test_loads_and_unloads_with_everything_on(guest)
+        finally:
+            code, _, said = session.end(signal.SIGINT, PATIENCE)
+        check(code == 0, f'the session ends well: {said}')
+
+
+main()
