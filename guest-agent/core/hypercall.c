@@ -102,7 +102,7 @@ static uint64_t patience(void)
 
 	if (ms && rs_load(&unanswered))
 		return 0;
-	return hz / 1000 * (ms ? ms : RS_PATIENCE_MS);
+	return hz * (ms ? ms : RS_PATIENCE_MS) / 1000; /* no overflow: 2^32 ms at 4 GHz */
 }
 
 /*
