@@ -20,6 +20,23 @@ static bool is_ours(unsigned long address)
 	return within_module_core(address, THIS_MODULE);
 }
 
+#define CALL 0xe8 /* and an offset of 32 bits from what follows */
+#define CALL_BYTES 5
+
+/*
+ * A tracepoint that has one probe calls it by an instruction of its own, in the function that
+ * fires. Else that calls a function that calls all probes, by pointers.
+ */
+static bool calls_us(unsigned long after)
+{
+	s32 offset;
+
+	if (*(const u8 *)(after - CALL_BYTES) != CALL)
+		return false;
+	memcpy(&offset, (const void *)(after - sizeof(offset)), sizeof(offset));
+	return is_ours(after + offset);
+}
+
 notrace noinline u32 rs_call_stack(u64 *frames, u32 max)
 {
 	unsigned long all[RS_STACK_MAX + OURS_MAX];
@@ -29,8 +46,7 @@ notrace noinline u32 rs_call_stack(u64 *frames, u32 max)
 	count = stack_trace_save(all, min_t(u32, max + OURS_MAX, ARRAY_SIZE(all)), 0);
 	while (skip < count && is_ours(all[skip]))
 		skip++;
-	/* Between a probe and the function that fires there is one that calls all probes. */
-	if (skip > OURS_IN_MODULES && skip < count)
+	if (skip > OURS_IN_MODULES && skip < count && !calls_us(all[skip]))
 		skip++;
 	count = min(count - skip, max);
 	memcpy(frames, all + skip, count * sizeof(*frames));
