@@ -99,6 +99,11 @@ def make_initrd(series, output, files):
                         *map('='.join, {**modules, **files}.items())], check=True)
 
 
+def console_words(series):
+    """What the kernel is to say on its console. The debug kernel also shows its warnings there."""
+    return 'console=ttyS0 ' + ('loglevel=5' if series == 'debug' else 'quiet')
+
+
 class Guest:
     """A domain, defined and started.
 
@@ -126,7 +131,7 @@ class Guest:
         self.xml = DOMAIN.format(
             name=self.name, memory=memory, cpus=cpus, max_cpus=max_cpus or cpus, machine=machine, kernel=kernel,
             initrd=initrd, console=self.console, port=self.port, devices=devices, on_crash=on_crash,
-            append=f'console=ttyS0 quiet {append}', arguments=''.join(
+            append=f'{console_words(series)} {append}', arguments=''.join(
                 f'<qemu:arg value="{word}"/>' for word in (('-global', ROOM) if machine == 'q35' else ())))
         with open(bed.path('shared', f'{name}.xml'), 'w') as file:
             file.write(self.xml)
@@ -231,6 +236,13 @@ class Guest:
 
     def state(self):
         return self.bed.virsh('domstate', self.name).stdout.strip()
+
+    def check_well(self):
+        """Whether the kernel has complained of anything since it was booted."""
+        check_kernel(self.console_text() + self.sh('dmesg'))
+        if self.series == 'debug':
+            said = self.sh('cat /proc/lockdep_stats')
+            check(re.search(r'debug_locks: +1$', said, re.M), 'lockdep is still at work')
 
     def destroy(self):
         self.bed.virsh('destroy', self.name)

@@ -4,7 +4,7 @@
 under TCG: patched by the host and by the guest, loaded and unloaded while events fire, a CPU that
 goes and comes.
 
-    linux_module.py 6.1|6.12 RINGSIDE RINGSIDE_KO
+    linux_module.py 6.1|6.12|debug RINGSIDE RINGSIDE_KO
 """
 import os
 import re
@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Ringside, check, need, skip
-from linux_guest import LINUX, fetch
+from harness import PATIENCE, Ringside, check, need, skip
+from linux_guest import LINUX, check_kernel, console_words, fetch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, '../..')
@@ -37,7 +37,7 @@ def build_example(series, ours, directory):
     example = os.path.join(directory, 'example')
     shutil.copytree(EXAMPLE, example)
     symbols = os.path.join(os.path.dirname(ours), f'module-{series}/Module.symvers')
-    said = make('-C', fetch(series, '--build'), f'M={example}', f'RINGSIDE={os.path.abspath(PORT)}',
+    said = make('CC=gcc-12', '-C', fetch(series, '--build'), f'M={example}', f'RINGSIDE={os.path.abspath(PORT)}',
                 f'KBUILD_EXTRA_SYMBOLS={os.path.abspath(symbols)}', 'CONFIG_DEBUG_INFO_BTF_MODULES=', 'modules')
     check('warning' not in said.lower(), f'no warning: {said}')
     subprocess.run(['strip', '-g', f'{example}/example.ko'], check=True)
@@ -58,8 +58,8 @@ def boot(series, directory, rs, modules):
     subprocess.run([f'{LINUX}/mk-initramfs', initrd, f'{EXAMPLE}/init',
                     *map('='.join, modules.items())], check=True)
     result = rs('run', '--name', f'linux-module-{series}', '--accel', 'tcg', '--initrd', initrd, '--mem', '512M',
-                '--cpus', '2', '--append', 'console=ttyS0 quiet panic=-1', '--serial', console,
-                '-e', 'example:*', fetch(series), timeout=400)
+                '--cpus', '2', '--append', f'{console_words(series)} panic=-1', '--serial', console,
+                '-e', 'example:*', fetch(series), timeout=7 * PATIENCE)
     with open(console, errors='replace') as file:
         return result, file.read()
 
@@ -68,6 +68,7 @@ def test_the_guest_is_content(result, console):
     check(result.code == 0, f'an orderly end: {result.err}')
     check("the module's work is done" in console, f'it came to its end: {console}')
     check('FAILED' not in console, f'nothing failed: {console}')
+    check_kernel(console)
 
 
 def test_all_events_are_there_in_their_order(result):

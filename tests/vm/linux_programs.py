@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Background, Ringside, check, need, skip, wait_for
-from linux_guest import LINUX, fetch
+from harness import PATIENCE, Background, Ringside, check, need, skip, wait_for
+from linux_guest import LINUX, check_kernel, console_words, fetch
 
 LIBC, LOADER = '/lib/x86_64-linux-gnu/libc.so.6', '/lib64/ld-linux-x86-64.so.2'
 FLOOD = 100000
@@ -127,7 +127,7 @@ def look_at_them(rs, console):
     def is_time():
         with open(console, errors='replace') as file:
             return 'look at them' in file.read()
-    wait_for('all of them', is_time, timeout=200)
+    wait_for('all of them', is_time, 4 * PATIENCE)
     listed = rs.json('list', '--providers')
     check(rs('enable', 'gate:open').code == 0, 'the gate opens')
     return listed
@@ -144,15 +144,18 @@ def boot(series, ringside, init, files, d):
     subprocess.run([f'{LINUX}/mk-initramfs', initrd, script, *map('='.join, files.items())], check=True)
     rs = Ringside(ringside)
     run = Background(rs, 'run', '--accel', 'tcg', '--json', '--initrd', initrd, '--mem', '512M', '--cpus', '2',
-                     '--append', 'console=ttyS0 quiet panic=-1', '--serial', console, '--regions', '9',
-                     '-e', 'join:*', '-e', 'bakery:*', '--duration', '400', fetch(series),
+                     '--append', f'{console_words(series)} panic=-1', '--serial', console, '--regions', '9',
+                     '-e', 'join:*', '-e', 'bakery:*', '--duration', str(7 * PATIENCE), fetch(series),
                      ready=lambda: rs('stat').code == 0)
     listed = look_at_them(rs, console) if init is WITH_MODULE else []
-    code, out, said = run.end(timeout=500)
-    said += open(console, errors='replace').read()
+    code, out, said = run.end(timeout=9 * PATIENCE)
+    with open(console, errors='replace') as file:
+        console_text = file.read()
+    said += console_text
     print(said)
     check(code == 0 and '\nthe end' in said, 'the guest came to its end')
-    check(not re.search(r'BUG|WARNING|Oops|Call Trace|protection|[Bb]ad page', said), 'the kernel is well')
+    check_kernel(console_text)
+    check(not re.search(r'Call Trace|protection|[Bb]ad page', console_text), 'nor does it show a fault')
     lines = [json.loads(l) for l in out.splitlines()]
     found = collections.defaultdict(list)
     for line in lines:
