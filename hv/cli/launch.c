@@ -32,6 +32,19 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 	return rs_rundir_update(claim, entry, err);
 }
 
+/* Before anything there is changed, so that it can be put right whenever we are killed. */
+static int note_via(struct rs_rundir_claim *claim, const char *kernel, const char *via,
+		    struct rs_error *err)
+{
+	const char *name = rs_rundir_claim_name(claim);
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_entry_new(name);
+
+	rs_trace_rundir_entry_add(entry, &(RsTraceRundirSource){.name = (char *)name,
+								.kernel = (char *)kernel,
+								.via = (char *)via});
+	return rs_rundir_update(claim, entry, err);
+}
+
 /* Gives the machine to the session, or clears it on failure. */
 static int add_machine(struct rs_session *session, const struct rs_source_config *config,
 		       struct rs_machine *machine, struct rs_error *err)
@@ -211,6 +224,8 @@ int rs_launch_reach(const char *via, const struct rs_machine_memory_wish *memory
 	if (!ret)
 		ret = name_files(session, 1, &name, &journal, err);
 	source.journal = journal;
+	if (!ret)
+		ret = note_via(claim, kernel, via, err);
 	if (!ret)
 		ret = reach(session, run_dir, name, via, memory, &source, said, err);
 	if (!ret)

@@ -144,13 +144,12 @@ def test_a_killed_session_leaves_no_guest_paused(domain):
             if rs.sessions():
                 lost += 1
                 done = rs('stop', domain.name)
-                check(done.code == 0 and rs.sessions() == [], f'it is put right {done.err}')
+                check(done.code == 0 and rs.sessions() == [] and not domain.stub(), f'it is put right {done.err}')
     finally:
         os.killpg(switcher.pid, signal.SIGKILL)
         switcher.wait()
     print(f'{lost} of {KILLS} sessions had begun, and the guest was seen paused {paused} times')
     check(lost > KILLS / 4, 'enough of them')
-    check(not domain.stub(), 'no stub is left')
     running = domain.attach('-e', 'sched:*', '-q')
     domain.more_events()
     check(running.end(signal.SIGINT)[0] == 0 and domain.state() == 'running', 'the guest can be traced as before')
