@@ -120,6 +120,7 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 {
 	struct rs_guest_info *info = rs_core.info;
 	struct rs_boot *begun = &info->boots[boot % RS_BOOTS];
+	uint32_t ping;
 
 	rs_store_release(&info->magic, 0);
 	clear_info(info);
@@ -141,7 +142,9 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 	if (config->page_table_root && config->paging == RS_PAGING_NONE)
 		info->paging = RS_ARCH_PAGING;
 	info->owner_pid = config->owner_pid;
-	info->clock_pong = rs_load(&rs_core.control->clock_ping);
+	ping = rs_load_acquire(&rs_core.control->clock_ping);
+	rs_store(&info->clock_ts, rs_core_time());
+	rs_store_release(&info->clock_pong, ping);
 	begun->boot = boot;
 	begun->ts = rs_core_time_from(&begun->chain);
 	rs_core_copy_text(info->agent, config->agent, sizeof(info->agent));
@@ -210,15 +213,16 @@ int rs_agent_init(const struct rs_agent_config *config)
 void rs_agent_fini(void)
 {
 	rs_core_lock();
-	rs_store_release(&rs_event_ctl, rs_nothing_enabled);
+	/* Events look at the control word of no event from now on: rs_nothing_enabled has one. */
+	if (rs_agent_active())
+		rs_providers_forget_all();
 	rs_store(&rs_event_generation, rs_nothing_enabled);
 	__atomic_add_fetch(&rs_event_changes, 1, __ATOMIC_RELEASE);
 	if (rs_core.ops.wait_events)
 		rs_core.ops.wait_events();
-	if (rs_agent_active()) {
-		rs_providers_forget_all();
+	rs_store_release(&rs_event_ctl, rs_nothing_enabled);
+	if (rs_agent_active())
 		rs_store_release(&rs_core.rings.count, 0);
-	}
 	rs_core.info = NULL;
 	rs_core_unlock();
 }

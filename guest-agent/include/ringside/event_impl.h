@@ -120,7 +120,10 @@ extern uint32_t rs_event_changes;
 /* The event's control word: 0 while it is off or not registered, or while the agent is not up. */
 static inline uint32_t rs_event_control(const struct rs_event *event)
 {
-	return rs_load(&rs_load(&rs_event_ctl)[rs_load(&event->id)]);
+	/* First the id, which is given after the words have come, and taken before they go. */
+	uint32_t id = rs_load_acquire(&event->id);
+
+	return rs_load(&rs_load(&rs_event_ctl)[id]);
 }
 
 /*
